@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * analysis: what the passes and the code generators ask about a function. Nothing here changes the
+ * module; every result lives in the arena it was asked with and is void once the function changes.
+ */
+#ifndef HEDDLE_ANALYSIS_H
+#define HEDDLE_ANALYSIS_H
+
+#include "spirv/spirv.h"
+
+/* ---- cfg.c: control flow ----------------------------------------------------------------------- */
+
+typedef struct CfgLoop CfgLoop;
+typedef struct CfgBlock {
+    SpvBlock *block;            /* NULL for the virtual exit */
+    uint32_t *succs, *preds;    /* positions in Cfg.blocks; parallel edges (a switch) listed once */
+    uint32_t n_succs, n_preds;
+    uint32_t idom, ipdom;       /* positions; the entry's idom and the exit's ipdom are themselves */
+    CfgLoop *loop;              /* innermost loop that contains it, or NULL */
+} CfgBlock;
+
+/* A loop is the construct its OpLoopMerge names (blocks the header dominates and the merge block does
+ * not, so that code run on the way out of a break belongs to it), or the natural loop of its back edges
+ * where a module has no merge instructions. */
+struct CfgLoop {
+    CfgLoop *parent;
+    uint32_t header, latch;     /* latch UINT32_MAX when there are several back edges */
+    uint32_t merge;             /* the OpLoopMerge's merge block, or UINT32_MAX */
+    uint32_t depth;             /* 1 = outermost */
+    uint32_t *blocks, n_blocks; /* in order, header first */
+    SpvInst *merge_inst;        /* OpLoopMerge, or NULL: its loop controls */
+};
+
+/* Blocks are in an order in which a block comes after all its predecessors but for back edges, and the
+ * blocks of a loop, and those of a selection construct, are contiguous ("compact"): the order in which
+ * divergent code is laid out. Unreachable blocks are left out. The virtual exit is last. */
+typedef struct Cfg {
+    SpvFunction *function;
+    CfgBlock *blocks;
+    uint32_t n;                 /* with the virtual exit */
+    uint32_t *position;         /* by SpvBlock.index: place in blocks, UINT32_MAX when unreachable */
+    CfgLoop **loops;            /* outer before inner */
+    uint32_t n_loops;
+} Cfg;
+
+/* NULL after reporting: the graph is irreducible (names the offending block). */
+Cfg *cfg_build(Arena *a, SpvFunction *f, DiagSink *sink);
+bool cfg_dominates(const Cfg *c, uint32_t a, uint32_t b);
+bool cfg_in_loop(const CfgLoop *l, const Cfg *c, uint32_t block);
+
+/* ---- uniformity.c --------------------------------------------------------------------------------- */
+
+/* For one entry point after inlining. A value is uniform when all active invocations of a subgroup hold
+ * the same; a block is divergent when a proper subset of the subgroup may run it. */
+typedef struct Uniformity {
+    uint8_t *varying;           /* by id: 1 = differs between lanes (also pointers: 1 = the address differs) */
+    uint8_t *divergent_block;   /* by Cfg position */
+    uint8_t *divergent_branch;  /* by Cfg position: its terminator's condition is varying */
+    uint8_t *divergent_loop;    /* by Cfg.loops index: lanes leave in different iterations */
+    uint8_t *varying_variable;  /* by id of a Function or Private variable: 1 = needs a copy a lane */
+} Uniformity;
+Uniformity *uniformity_build(Arena *a, SpvModule *m, const Cfg *c);
+
+/* ---- webs.c: matrices ------------------------------------------------------------------------------- */
+
+/* Matrix values (after promotion to SSA) that must or may share one home in memory: a phi with its
+ * operands, a multiply-add's result with its accumulator, where their live ranges do not interfere. */
+typedef struct MatrixWebs {
+    uint32_t *web;              /* by id: 1 + web, 0 for ids that are no matrix value */
+    uint32_t n_webs;
+    SpvId *web_type;            /* by web: the largest type of its values (they share size) */
+    uint8_t **live_out;         /* by Cfg position: bit set over matrix values (see `value`) */
+    uint32_t *value;            /* by id: 1 + dense number of a matrix value */
+    SpvId *value_id;            /* by dense number */
+    uint32_t n_values;
+} MatrixWebs;
+MatrixWebs *matrix_webs(Arena *a, SpvModule *m, const Cfg *c);
+
+#endif

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * spirv: a SPIR-V module in memory, the one intermediate form of heddle.
+ *
+ * Every instruction keeps its words, so that writing a module that was only read gives back the same
+ * bytes. Instructions hang in doubly linked lists (module preamble, function headers, blocks), and
+ * every id leads to its defining instruction. ops.def, one row an opcode, drives the reader, the
+ * writer, the assembler, the disassembler and the checks.
+ */
+#ifndef HEDDLE_SPIRV_H
+#define HEDDLE_SPIRV_H
+
+#include "base/base.h"
+#include "spirv/spirv_enums.h" /* SpvOp*, SpvDecoration*, ...: generated beside ops.def */
+
+typedef uint32_t SpvId; /* 0 is no id */
+
+typedef struct SpvInst SpvInst;
+typedef struct SpvBlock SpvBlock;
+typedef struct SpvFunction SpvFunction;
+typedef struct SpvModule SpvModule;
+typedef struct SpvType SpvType;
+
+struct SpvInst {
+    SpvInst *prev, *next;       /* in its list */
+    SpvBlock *block;            /* NULL outside blocks */
+    uint32_t *words;            /* the whole instruction: words[0] = n_words << 16 | op */
+    uint16_t op, n_words;
+    uint16_t first_operand;     /* index in words of the first operand after type and result */
+    SpvId type, id;             /* result type and result, 0 where the opcode has none */
+    uint32_t index;             /* place in the module as it was read; clones keep their original's */
+    uint32_t file, line, column;/* from OpLine or NonSemantic.Shader.DebugInfo; file: id of an OpString */
+};
+
+typedef struct SpvInstList { SpvInst *first, *last; } SpvInstList;
+
+/* A block's list starts with OpLabel and ends with its terminator. */
+struct SpvBlock {
+    SpvInstList insts;
+    SpvBlock *prev, *next;      /* in the function, in module order */
+    SpvFunction *function;
+    SpvId id;                   /* of the OpLabel */
+    uint32_t index;             /* 0..n_blocks-1 in module order; spv_number_blocks renews it */
+};
+
+struct SpvFunction {
+    SpvInst *def;               /* OpFunction */
+    SpvInstList head;           /* OpFunction, OpFunctionParameter..., lines between */
+    SpvBlock *first, *last;     /* NULL: a declaration (import linkage) */
+    SpvInst *end;               /* OpFunctionEnd */
+    SpvFunction *next;
+    SpvModule *module;
+    uint32_t n_blocks;
+};
+
+struct SpvModule {
+    Arena *arena;               /* owns all of it */
+    uint32_t version;           /* 0x00010600 = 1.6 */
+    uint32_t generator, bound, schema;
+    bool swapped;               /* read from the other byte order; written back in it */
+    SpvInst **defs;             /* by id, bound entries: NULL for ids never defined */
+    uint32_t defs_cap;
+    SpvInstList globals;        /* all before the first function, in order */
+    SpvInstList trailing;       /* lines between and after functions */
+    SpvFunction *functions, *last_function;
+    SpvType **types;            /* by id, filled by spv_type on demand */
+    struct SpvDecorations *decorations; /* index by target, built on demand */
+    const char *name;           /* what diagnostics call the module: the file it came from */
+};
+
+/* ---- ops.c: the opcode table --------------------------------------------------------------------- */
+
+/* How an operand is read; the tail of an instruction may repeat its last kinds (OPTIONAL, VARIADIC). */
+typedef struct SpvOpInfo {
+    const char *name;           /* "OpIAdd" */
+    uint16_t op;
+    bool has_type, has_result;
+    uint8_t n_operands;         /* after type and result */
+    const struct SpvOperandInfo *operands;
+    const uint16_t *capabilities; uint8_t n_capabilities;   /* any one of them enables it */
+    uint32_t flags;             /* SPV_OPF_* */
+} SpvOpInfo;
+
+enum {
+    SPV_OPF_TERMINATOR = 1,
+    SPV_OPF_TYPE = 2,           /* OpType* */
+    SPV_OPF_CONSTANT = 4,       /* OpConstant*, OpSpecConstant*, OpUndef */
+    SPV_OPF_PURE = 8,           /* no memory, no side effect, no cross-lane meaning: may be moved or removed */
+    SPV_OPF_MEMORY = 16,        /* reads or writes memory */
+    SPV_OPF_BARRIER = 32,
+    SPV_OPF_GROUP = 64,         /* subgroup operation: depends on which lanes are active */
+    SPV_OPF_ATOMIC = 128,
+    SPV_OPF_DEBUG = 256,        /* names, lines, non-semantic */
+    SPV_OPF_ANNOTATION = 512,
+};
+
+const SpvOpInfo *spv_op_info(uint16_t op);          /* NULL if unknown */
+const char *spv_op_name(uint16_t op);               /* "Op<number>" if unknown; static or thread storage */
+const char *spv_enum_name(uint8_t enum_kind, uint32_t value); /* NULL if unknown */
+
+/* ---- read.c, write.c, asm.c, dis.c ------------------------------------------------------------------ */
+
+/* Reads `size` bytes. NULL after an error was reported. Accepts any byte order and versions 1.0 to 1.6.
+ * What it returns is structurally sound: every instruction has the operands its opcode asks for, ids are
+ * below the bound and defined once, functions and blocks are well formed and every block ends in a
+ * terminator, branch targets are labels of the same function, types refer only to types, constants to
+ * constants. Types of operands are check/'s business. */
+SpvModule *spv_read(Arena *arena, const void *data, size_t size, const char *name, DiagSink *sink);
+/* The words, in the module's byte order; *size in bytes. In `arena`. */
+void *spv_write(Arena *arena, const SpvModule *m, size_t *size);
+SpvModule *spv_assemble(Arena *arena, const char *text, size_t size, const char *name, DiagSink *sink);
+/* Text that spirv-as and spv_assemble take; friendly names when `names`. */
+char *spv_disassemble(Arena *arena, const SpvModule *m, bool names);
+SpvModule *spv_clone(Arena *arena, const SpvModule *m);
+
+/* ---- module.c: access and change ------------------------------------------------------------------------ */
+
+static inline uint32_t spv_n_operands(const SpvInst *i) { return i->n_words - i->first_operand; }
+/* The n-th operand word after type and result. n < spv_n_operands. */
+static inline uint32_t spv_operand(const SpvInst *i, uint32_t n) { return i->words[i->first_operand + n]; }
+SpvInst *spv_def(const SpvModule *m, SpvId id);     /* NULL for undefined or out-of-bound ids */
+const char *spv_string(const SpvInst *i, uint32_t operand, uint32_t *n_words); /* a literal string operand */
+const char *spv_name(const SpvModule *m, SpvId id); /* OpName's, or NULL */
+DiagLoc spv_loc(Arena *scratch, const SpvModule *m, const SpvInst *i);
+/* Reports against an instruction (or the module when NULL). */
+void spv_error(const SpvModule *m, const SpvInst *i, DiagSink *sink, const char *rule,
+               const char *fmt, ...) PRINTF_LIKE(5, 6);
+
+/* Calls visit for each word of `i` that is an id operand (not type, not result); it may rewrite it. */
+void spv_each_id(SpvInst *i, void (*visit)(void *user, uint32_t *id), void *user);
+/* The same for a caller that would rather loop: fills at[] with word indices, returns how many. */
+uint32_t spv_id_operands(const SpvInst *i, uint16_t *at, uint32_t cap);
+
+/* Decorations, group decorations resolved. `member` -1: of the id itself. Returns the decorate
+ * instruction's literal words after the decoration, or NULL when absent. */
+const uint32_t *spv_decoration(SpvModule *m, SpvId id, int32_t member, uint32_t decoration, uint32_t *n);
+bool spv_has_decoration(SpvModule *m, SpvId id, int32_t member, uint32_t decoration);
+
+SpvId spv_new_id(SpvModule *m);
+/* A new instruction, unlinked; `type` and `id` 0 where the opcode has none. Defines the id. */
+SpvInst *spv_make(SpvModule *m, uint16_t op, SpvId type, SpvId id, const uint32_t *operands, uint32_t n);
+SpvInst *spv_clone_inst(SpvModule *m, const SpvInst *i);    /* same ids, unlinked, not registered in defs */
+void spv_insert_before(SpvInst *at, SpvInst *i);            /* at is in a block */
+void spv_insert_after(SpvInst *at, SpvInst *i);
+void spv_append(SpvBlock *b, SpvInst *i);
+void spv_append_global(SpvModule *m, SpvInst *i);           /* types and constants: end of the preamble */
+void spv_unlink(SpvInst *i);                                /* leaves defs alone */
+SpvBlock *spv_new_block(SpvFunction *f, SpvBlock *after);   /* with a fresh label; after NULL: at the end */
+void spv_unlink_block(SpvBlock *b);
+void spv_number_blocks(SpvFunction *f);
+void spv_replace_uses(SpvModule *m, SpvId from, SpvId to);  /* everywhere but debug names and decorations */
+
+/* ---- type.c: types and constants ------------------------------------------------------------------------- */
+
+typedef enum SpvKind {
+    SPV_VOID, SPV_BOOL, SPV_INT, SPV_FLOAT, SPV_VECTOR, SPV_MATRIX, SPV_ARRAY, SPV_RUNTIME_ARRAY,
+    SPV_STRUCT, SPV_POINTER, SPV_FUNCTION, SPV_COOPMAT, SPV_TENSOR_LAYOUT, SPV_TENSOR_VIEW,
+    SPV_IMAGE, SPV_SAMPLER, SPV_SAMPLED_IMAGE, SPV_EVENT, SPV_OPAQUE, SPV_OTHER
+} SpvKind;
+
+typedef enum SpvFloatFormat { SPV_IEEE, SPV_BF16, SPV_E4M3, SPV_E5M2 } SpvFloatFormat;
+
+struct SpvType {
+    SpvKind kind;
+    SpvId id;
+    uint32_t bits;              /* INT, FLOAT */
+    bool is_signed;             /* INT: the Signedness operand */
+    SpvFloatFormat format;      /* FLOAT */
+    const SpvType *element;     /* VECTOR, MATRIX (a column), ARRAY, RUNTIME_ARRAY, POINTER (pointee), COOPMAT */
+    uint32_t count;             /* VECTOR, MATRIX (columns), ARRAY, STRUCT (members), FUNCTION (parameters) */
+    bool count_known;           /* ARRAY, COOPMAT: false where a specialisation constant decides */
+    const SpvType **members;    /* STRUCT, FUNCTION */
+    const SpvType *result;      /* FUNCTION */
+    uint32_t storage;           /* POINTER: SpvStorageClass* */
+    uint32_t scope, rows, cols, use;    /* COOPMAT, specialised; 0 while unknown */
+    /* explicit layout, where decorated; 0 / NULL else */
+    uint32_t array_stride;      /* ARRAY, RUNTIME_ARRAY, POINTER */
+    const uint32_t *offsets;    /* STRUCT: by member, UINT32_MAX where undecorated */
+    const uint32_t *matrix_strides; /* STRUCT: by member, for (arrays of) matrices */
+    const bool *row_major;      /* STRUCT: by member */
+};
+
+/* The type with that id, or NULL when the id is no type. Forward pointers may have a NULL element until asked again. */
+const SpvType *spv_type(SpvModule *m, SpvId id);
+const SpvType *spv_type_of(SpvModule *m, SpvId value);      /* type of a value's result */
+/* Drop cached types and decorations: after a pass that changed declarations. */
+void spv_forget_types(SpvModule *m);
+/* Value of an integer or bool constant (spec constants: their current default). Sign-extended when signed. */
+bool spv_constant(const SpvModule *m, SpvId id, uint64_t *value);
+/* Find or make; values in the type's own width. */
+SpvId spv_int_constant(SpvModule *m, SpvId type, uint64_t value);
+SpvId spv_int_type(SpvModule *m, uint32_t bits, bool is_signed);
+SpvId spv_bool_type(SpvModule *m);
+SpvId spv_pointer_type(SpvModule *m, uint32_t storage, SpvId pointee);
+SpvId spv_null_constant(SpvModule *m, SpvId type);
+SpvId spv_undef(SpvModule *m, SpvId type);                  /* at module scope */
+/* Size in bytes of a type with explicit layout or scalar packing; for COOPMAT 0. */
+uint64_t spv_type_size(const SpvType *t);
+
+/* ---- entry points --------------------------------------------------------------------------------------------- */
+
+typedef struct SpvEntryPoint {
+    const char *name;
+    SpvFunction *function;
+    uint32_t model;             /* SpvExecutionModel* */
+    uint32_t local_size[3];     /* LocalSize, LocalSizeId or a WorkgroupSize builtin constant; 0 0 0 if none */
+    uint32_t required_subgroup_size;    /* OpenCL's SubgroupSize mode, or 0 */
+    SpvInst *inst;              /* OpEntryPoint */
+} SpvEntryPoint;
+
+/* The entry point called `name` (NULL: the only compute kernel, or an error that lists them). */
+bool spv_entry_point(SpvModule *m, const char *name, SpvEntryPoint *out, DiagSink *sink);
+const uint32_t *spv_execution_mode(SpvModule *m, SpvId function, uint32_t mode, uint32_t *n);
+
+#endif
