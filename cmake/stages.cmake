@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: MIT
+#
+# heddle_stage(NAME FOLDER USES): OBJECT library heddle_NAME from src/FOLDER/*.c, and a test program
+# test_NAME_FILE for each src/FOLDER/test/FILE.c, linked with that stage and the stages in USES only.
+# A stage without sources is left out. HEDDLE_STAGES collects the targets.
+set(HEDDLE_STAGES "")
+
+# MPFR is the oracle of some tests; they do without where it is not installed.
+find_library(HEDDLE_MPFR mpfr)
+find_library(HEDDLE_GMP gmp)
+find_path(HEDDLE_MPFR_INCLUDE mpfr.h)
+
+function(heddle_test name source)
+    add_executable(${name} "${source}")
+    target_link_libraries(${name} PRIVATE ${ARGN} Threads::Threads m)
+    target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/src"
+                                               "${PROJECT_SOURCE_DIR}/include")
+    target_compile_definitions(${name} PRIVATE
+        "HEDDLE_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\"" "HEDDLE_TOOLCHAIN=\"${HEDDLE_TOOLCHAIN}\"")
+    if(HEDDLE_MPFR AND HEDDLE_GMP AND HEDDLE_MPFR_INCLUDE)
+        target_compile_definitions(${name} PRIVATE HEDDLE_HAVE_MPFR=1)
+        target_link_libraries(${name} PRIVATE ${HEDDLE_MPFR} ${HEDDLE_GMP})
+    endif()
+    set_target_properties(${name} PROPERTIES
+        RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/test")
+    add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+    set_tests_properties(${name} PROPERTIES TIMEOUT 300)
+endfunction()
+
+function(heddle_stage name folder uses)
+    set(targets "")
+    foreach(stage IN LISTS uses)
+        if(TARGET heddle_${stage})
+            list(APPEND targets heddle_${stage})
+        endif()
+    endforeach()
+    file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${folder}/*.c")
+    if(sources)
+        add_library(heddle_${name} OBJECT ${sources})
+        target_include_directories(heddle_${name} PUBLIC "${PROJECT_SOURCE_DIR}/src"
+                                                         "${PROJECT_SOURCE_DIR}/include")
+        list(APPEND targets heddle_${name})
+        set(HEDDLE_STAGES ${HEDDLE_STAGES} heddle_${name} PARENT_SCOPE)
+    endif()
+    if(NOT BUILD_TESTING)
+        return()
+    endif()
+    file(GLOB tests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${folder}/test/*.c")
+    foreach(test IN LISTS tests)
+        cmake_path(GET test STEM stem)
+        heddle_test(test_${name}_${stem} "${test}" ${targets})
+    endforeach()
+endfunction()
