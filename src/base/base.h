@@ -34,9 +34,17 @@ struct Arena {
     jmp_buf *on_failure;    /* where out-of-memory goes; set by ARENA_GUARD */
 };
 
-/* An arena is valid when zero-initialised. Freeing it twice is harmless. */
+/* Catches running out of memory in an arena that others will allocate from:
+ *     jmp_buf oom;
+ *     if (ARENA_GUARD(&arena, oom)) { ...failed: clean up, report... }
+ * Locals changed after it and read in the failure branch must be volatile. */
+#define ARENA_GUARD(arena, buf) ((arena)->on_failure = &(buf), setjmp(buf) != 0)
+/* What running out of memory does; returns only where no guard is set. */
+void arena_fail(Arena *a);
+
+/* An arena is valid when zero-initialised. Freeing it twice is harmless; it keeps limit and guard. */
 void arena_free(Arena *a);
-/* Zeroed, aligned to 16. Never returns NULL: failure unwinds to *on_failure. */
+/* Zeroed, aligned to 16. Never returns NULL: failure unwinds to *on_failure. (Without a guard: NULL.) */
 void *arena_alloc(Arena *a, size_t size);
 void *arena_copy(Arena *a, const void *data, size_t size);
 char *arena_strdup(Arena *a, const char *s);
