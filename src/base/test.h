@@ -91,7 +91,7 @@ static inline bool test_near(const char *file, int line, const char *what, doubl
            test_fail(file, line, "%s is %.17g, not %.17g +- %g", what, got, want, tolerance);
 }
 
-#define CHECK(cond) ((cond) || test_fail(__FILE__, __LINE__, "%s", #cond))
+#define CHECK(cond) ((void)((cond) || test_fail(__FILE__, __LINE__, "%s", #cond)))
 #define CHECK_EQ_U64(got, want) test_eq_u64(__FILE__, __LINE__, #got, (uint64_t)(got), (want))
 #define CHECK_STR(got, want) test_str(__FILE__, __LINE__, #got, (got), (want))
 #define CHECK_CONTAINS(got, part) test_contains(__FILE__, __LINE__, #got, (got), (part))
