@@ -27,6 +27,8 @@ struct SpvInst {
     uint32_t *words;            /* the whole instruction: words[0] = n_words << 16 | op */
     uint16_t op, n_words;
     uint16_t first_operand;     /* index in words of the first operand after type and result */
+    uint8_t literal_words;      /* OpSwitch: words of each literal, from the selector's type; else 0 */
+    uint8_t ext_set;            /* OpExtInst: SPV_SET_*, from the import it names; else 0 */
     SpvId type, id;             /* result type and result, 0 where the opcode has none */
     uint32_t index;             /* place in the module as it was read; clones keep their original's */
     uint32_t file, line, column;/* from OpLine or NonSemantic.Shader.DebugInfo; file: id of an OpString */
@@ -37,6 +39,7 @@ typedef struct SpvInstList { SpvInst *first, *last; } SpvInstList;
 /* A block's list starts with OpLabel and ends with its terminator. */
 struct SpvBlock {
     SpvInstList insts;
+    SpvInstList before;         /* lines between the previous terminator and the label; mostly empty */
     SpvBlock *prev, *next;      /* in the function, in module order */
     SpvFunction *function;
     SpvId id;                   /* of the OpLabel */
@@ -45,8 +48,10 @@ struct SpvBlock {
 
 struct SpvFunction {
     SpvInst *def;               /* OpFunction */
+    SpvInstList before;         /* lines and non-semantic instructions before OpFunction */
     SpvInstList head;           /* OpFunction, OpFunctionParameter..., lines between */
     SpvBlock *first, *last;     /* NULL: a declaration (import linkage) */
+    SpvInstList before_end;     /* lines between the last terminator and OpFunctionEnd */
     SpvInst *end;               /* OpFunctionEnd */
     SpvFunction *next;
     SpvModule *module;
@@ -61,22 +66,31 @@ struct SpvModule {
     SpvInst **defs;             /* by id, bound entries: NULL for ids never defined */
     uint32_t defs_cap;
     SpvInstList globals;        /* all before the first function, in order */
-    SpvInstList trailing;       /* lines between and after functions */
+    SpvInstList trailing;       /* lines and non-semantic instructions after the last function */
     SpvFunction *functions, *last_function;
     SpvType **types;            /* by id, filled by spv_type on demand */
     struct SpvDecorations *decorations; /* index by target, built on demand */
+    struct SpvInterned *interned;       /* types and constants by content, built on demand */
     const char *name;           /* what diagnostics call the module: the file it came from */
 };
 
 /* ---- ops.c: the opcode table --------------------------------------------------------------------- */
 
-/* How an operand is read; the tail of an instruction may repeat its last kinds (OPTIONAL, VARIADIC). */
+enum { SPV_ONE, SPV_OPTIONAL, SPV_ANY };
+
+/* How an operand is read. ANY, which only ends a list, repeats it as long as words remain. */
+typedef struct SpvOperandInfo {
+    uint8_t kind;               /* SPV_OPERAND_* */
+    uint8_t times;              /* SPV_ONE, SPV_OPTIONAL, SPV_ANY */
+    const char *name;           /* "Memory Operands", or "" */
+} SpvOperandInfo;
+
 typedef struct SpvOpInfo {
     const char *name;           /* "OpIAdd" */
     uint16_t op;
     bool has_type, has_result;
     uint8_t n_operands;         /* after type and result */
-    const struct SpvOperandInfo *operands;
+    const SpvOperandInfo *operands;
     const uint16_t *capabilities; uint8_t n_capabilities;   /* any one of them enables it */
     uint32_t flags;             /* SPV_OPF_* */
 } SpvOpInfo;
@@ -96,7 +110,59 @@ enum {
 
 const SpvOpInfo *spv_op_info(uint16_t op);          /* NULL if unknown */
 const char *spv_op_name(uint16_t op);               /* "Op<number>" if unknown; static or thread storage */
-const char *spv_enum_name(uint8_t enum_kind, uint32_t value); /* NULL if unknown */
+const char *spv_enum_name(uint8_t enum_kind, uint32_t value); /* NULL if unknown; SPV_OPERAND_* kind */
+
+/* A value of an enumeration or a bit of a mask. */
+typedef struct SpvEnumerant {
+    const char *name;
+    uint32_t value;
+    const SpvOperandInfo *params; uint8_t n_params;         /* operands that it brings along */
+    const uint16_t *capabilities; uint8_t n_capabilities;   /* any one of them enables it */
+} SpvEnumerant;
+
+typedef struct SpvExtInst {
+    const char *name;           /* "FMin" */
+    uint32_t number;
+    const SpvOperandInfo *operands; uint8_t n_operands;
+} SpvExtInst;
+
+const SpvEnumerant *spv_enumerant(uint8_t kind, uint32_t value);            /* NULL if unknown */
+const SpvEnumerant *spv_enumerants(uint8_t kind, uint32_t *n);              /* all of a kind, by value */
+bool spv_kind_is_mask(uint8_t kind);
+bool spv_kind_is_id(uint8_t kind);
+const char *spv_kind_name(uint8_t kind);                                    /* "MemoryAccess" */
+const SpvOpInfo *spv_all_ops(uint32_t *n);                                  /* by number */
+bool spv_op_alias(uint32_t n, const char **alias, uint16_t *op);            /* n-th other name */
+bool spv_enum_alias(uint32_t n, uint8_t *kind, const char **alias, uint32_t *value);
+uint8_t spv_set_by_name(const char *name);                                  /* SPV_SET_* */
+const char *spv_set_name(uint8_t set);                                      /* NULL if unknown */
+const SpvExtInst *spv_ext_inst(uint8_t set, uint32_t number);               /* NULL if unknown */
+const SpvExtInst *spv_ext_insts(uint8_t set, uint32_t *n);
+/* As SPV_OPF_PURE, and knows the extended instructions that are pure too. */
+bool spv_is_pure(const SpvInst *i);
+
+/* ---- walk.c: the operands of one instruction ------------------------------------------------------- */
+
+/* One operand after type and result. Pairs come as two operands. */
+typedef struct SpvOperand {
+    uint16_t word, n_words;     /* where in inst->words */
+    uint8_t kind;               /* SPV_OPERAND_* */
+    bool is_id;
+    const char *name;           /* as the grammar calls it, or "" */
+} SpvOperand;
+
+typedef struct SpvWalk {
+    const SpvInst *inst;
+    char error[128];            /* why spv_walk_next ended early; "" at a sound end */
+    const SpvOperandInfo *list, *params;
+    uint32_t word, mask;
+    uint8_t n_list, n_params, mask_kind, pair_kind;
+    bool ends_with_pair;
+} SpvWalk;
+
+/* for (SpvWalk w = spv_walk(i); spv_walk_next(&w, &o);) ... */
+SpvWalk spv_walk(const SpvInst *i);
+bool spv_walk_next(SpvWalk *w, SpvOperand *o);
 
 /* ---- read.c, write.c, asm.c, dis.c ------------------------------------------------------------------ */
 
@@ -112,6 +178,8 @@ SpvModule *spv_assemble(Arena *arena, const char *text, size_t size, const char 
 /* Text that spirv-as and spv_assemble take; friendly names when `names`. */
 char *spv_disassemble(Arena *arena, const SpvModule *m, bool names);
 SpvModule *spv_clone(Arena *arena, const SpvModule *m);
+/* Every instruction of the module in the order it is written. visit returns false to stop. */
+void spv_each_inst(const SpvModule *m, bool (*visit)(void *user, SpvInst *i), void *user);
 
 /* ---- module.c: access and change ------------------------------------------------------------------------ */
 
