@@ -130,18 +130,15 @@ typedef enum HeddleUse { HEDDLE_USE_A, HEDDLE_USE_B, HEDDLE_USE_ACCUMULATOR } He
 
 /* One supported multiply-add: A (m x k) * B (k x n) + C (m x n) -> result (m x n). */
 typedef struct HeddleMatrixShape {
-    uint32_t m, n, k;               /* of a flexible entry: the granularity of each dimension */
+    uint32_t m, n, k;
     HeddleType a, b, c, result;
     bool saturating;                /* the multiply-add clamps to the result's range */
     HeddleScope scope;
-    uint32_t invocations;           /* flexible entries: workgroup size of scope workgroup; else 0 */
 } HeddleMatrixShape;
 
 /* The shapes heddle reports (kernels may use any other from 1 to 256 too), the preferred one first.
  * Writes their count to *count. Static. */
 HEDDLE_API const HeddleMatrixShape *heddle_matrix_shapes(size_t *count);
-/* The same for matrices of flexible dimensions: every multiple of m, n, k up to 1024. */
-HEDDLE_API const HeddleMatrixShape *heddle_matrix_flexible_shapes(size_t *count);
 
 /* Elements of a rows x columns matrix that one invocation of a subgroup holds (the last invocations may
  * hold fewer that mean something): what OpCooperativeMatrixLengthKHR gives. 0 if an argument is 0. */
@@ -307,6 +304,7 @@ typedef struct HeddleKernelOptions {
     uint32_t local_size[3];         /* for kernels that leave it open (OpenCL) */
     bool robust;                    /* accesses outside a buffer read 0 and write nothing */
     bool check;                     /* reference: look for mistakes while running */
+    bool check_portability;         /* also: results that hang on element ownership or subgroup size */
     bool stats;                     /* count for HeddleReport.stats; a few percent slower */
     bool no_optimisation;
     HeddleEmit emit;                /* keep that form for heddle_kernel_text */
@@ -409,8 +407,9 @@ HEDDLE_API HeddleResult heddle_array_new(HeddleType type, uint32_t rank, const u
  *     zeros:f32[512,512]      randn:f16[64,128]@7 (normal, seed 7)    rand:f32[8]@1 (uniform in [0, 1))
  *     iota:s32[16]            full:1.5:bf16[4,4]
  *     path.npy                @path (raw bytes)
- * Integer rand is uniform over small values (-4..3, or 0..7 unsigned). Errors: ARGUMENT (with the place
- * in the text), IO, SOURCE (the file is not what it claims), MEMORY. */
+ * rand of integers is uniform over -128..127 (0..255 unsigned) whatever the width; randn of them is
+ * rounded. The numbers are the same on every machine. Errors: ARGUMENT (with the place in the text), IO,
+ * SOURCE (the file is not what it claims), MEMORY. */
 HEDDLE_API HeddleResult heddle_array_from_spec(const char *spec, HeddleArray **out, HeddleLog *log);
 HEDDLE_API void heddle_array_free(HeddleArray *array);
 /* NumPy's .npy, versions 1 to 3, either order and byte order; bfloat16 and fp8 by ml_dtypes'

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * runtime: implements heddle/heddle.h. What is here is for this folder and the Vulkan driver: the
+ * objects behind the public handles, and the sink that turns stages' diagnostics into a HeddleLog.
+ */
+#ifndef HEDDLE_RUNTIME_H
+#define HEDDLE_RUNTIME_H
+
+#include "base/base.h"
+#include "cpu/cpu.h"
+#include "heddle/heddle.h"
+#include "spirv/spirv.h"
+
+/* ---- log.c -------------------------------------------------------------------------------------- */
+
+/* A sink for one API call. Each call has its own, so that the limit on errors is a call's. */
+DiagSink log_sink(HeddleLog *log);
+/* Reports an error without a position and returns `result`. */
+HeddleResult log_fail(HeddleLog *log, HeddleResult result, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* Runs work(user) so that running out of memory in `arena` ends it: reported, HEDDLE_ERROR_MEMORY. */
+HeddleResult log_guarded(HeddleLog *log, Arena *arena, HeddleResult (*work)(void *user), void *user);
+/* What a stage's `false` means: `result`, or MEMORY; makes sure that an error was reported. */
+HeddleResult log_failed_stage(const DiagSink *sink, HeddleLog *log, HeddleResult result,
+                              const char *what);
+
+/* ---- types.c ------------------------------------------------------------------------------------ */
+
+HeddleType type_of_spv(const SpvType *t);   /* of a scalar; NO_TYPE for anything else */
+
+/* ---- number.c: elements of arrays --------------------------------------------------------------- */
+
+double number_load(HeddleType type, const void *p);
+void number_store(HeddleType type, void *p, double value);
+
+/* ---- npy.c -------------------------------------------------------------------------------------- */
+
+/* Parsed and bounds-checked; the elements are at data + header_size, as they lie in the file. */
+typedef struct NpyHeader {
+    HeddleType type;
+    bool big_endian, fortran_order;
+    uint32_t rank;
+    uint64_t shape[HEDDLE_MAX_RANK];
+    uint64_t count, size;           /* elements, their bytes: header_size + size <= file size */
+    size_t header_size;
+} NpyHeader;
+bool npy_parse(const void *bytes, size_t size, const char *name, NpyHeader *out, DiagSink *sink);
+/* A version 1 or 2 header for a row-major array into out, which has room for NPY_HEADER_MAX bytes. */
+enum { NPY_HEADER_MAX = 512 };
+size_t npy_header(const HeddleArray *a, char *out);
+
+/* ---- memory.c ----------------------------------------------------------------------------------- */
+
+/* Zeroed, 64-byte aligned; from 2 MB up in pages of that size where the system has them. NULL when
+ * there is none, or more is asked for than the machine has. */
+void *memory_alloc(uint64_t size);
+void memory_free(void *p, uint64_t size);   /* the size it was allocated with */
+
+/* ---- file.c ------------------------------------------------------------------------------------- */
+
+/* The whole file ("-": standard input), NUL-terminated beyond *size; for free(). NULL after reporting. */
+char *file_read(const char *path, size_t *size, DiagSink *sink);
+/* Writes beside `path` and renames over it. */
+bool file_write(const char *path, const void *a, size_t a_size, const void *b, size_t b_size,
+                DiagSink *sink);
+
+/* ---- reflect.c ---------------------------------------------------------------------------------- */
+
+/* What entry point `e` of `m` needs, as `m` now is. Everything it points to lives in `arena`. */
+HeddleKernelInfo *reflect(Arena *arena, SpvModule *m, const SpvEntryPoint *e);
+/* Compute entry points of the module, in order. */
+uint32_t reflect_entry_points(Arena *arena, SpvModule *m, SpvEntryPoint **out);
+
+/* ---- the objects -------------------------------------------------------------------------------- */
+
+struct HeddleDevice {
+    HeddleDeviceInfo info;
+    char name[128];
+    const char *features[16];
+    CpuTarget target;
+    CpuDevice *cpu;                 /* NULL on the reference device */
+};
+
+struct HeddleModule {               /* immutable once made: shared by threads */
+    Arena arena;
+    SpvModule *spv;
+    uint32_t *words;
+    size_t size;
+    uint32_t n_entries;
+    HeddleKernelInfo **entries;
+};
+
+struct HeddleBuffer { HeddleDevice *device; void *data; uint64_t size; bool owned; };
+
+struct HeddleKernel {
+    HeddleDevice *device;
+    Arena arena;                    /* info, text, and the reference device's copy of the module */
+    HeddleKernelInfo *info;
+    CpuKernel *cpu;                 /* on the cpu device */
+    SpvModule *module;              /* specialised */
+    const char *entry;
+    SpecValue *specs;
+    uint32_t n_specs;
+    bool check, check_portability, stats;
+    const void *text;
+    size_t text_size;
+    double seconds;
+};
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Element types, the list of matrix shapes that heddle reports, and who holds which element of a
+ * subgroup's matrix. The shapes are one table, read by `heddle info`, by the library's callers and by
+ * the Vulkan driver; its order is what existing programs want: several take the first f16 entry, or
+ * the first that fits (see docs/ARCHITECTURE.md).
+ */
+#include "runtime/runtime.h"
+
+static const struct {
+    const char *name, *numpy, *other;
+    uint8_t size;
+} types[HEDDLE_N_TYPES] = {
+    [HEDDLE_NO_TYPE] = { "none", "", "", 0 },
+    [HEDDLE_F16] = { "f16", "float16", "half", 2 },
+    [HEDDLE_F32] = { "f32", "float32", "float", 4 },
+    [HEDDLE_F64] = { "f64", "float64", "double", 8 },
+    [HEDDLE_BF16] = { "bf16", "bfloat16", "", 2 },
+    [HEDDLE_E4M3] = { "e4m3", "float8_e4m3fn", "e4m3fn", 1 },
+    [HEDDLE_E5M2] = { "e5m2", "float8_e5m2", "", 1 },
+    [HEDDLE_S8] = { "s8", "int8", "i8", 1 },
+    [HEDDLE_S16] = { "s16", "int16", "i16", 2 },
+    [HEDDLE_S32] = { "s32", "int32", "i32", 4 },
+    [HEDDLE_S64] = { "s64", "int64", "i64", 8 },
+    [HEDDLE_U8] = { "u8", "uint8", "", 1 },
+    [HEDDLE_U16] = { "u16", "uint16", "", 2 },
+    [HEDDLE_U32] = { "u32", "uint32", "", 4 },
+    [HEDDLE_U64] = { "u64", "uint64", "", 8 },
+    [HEDDLE_BOOL] = { "bool", "bool_", "", 1 },
+};
+
+const char *heddle_type_name(HeddleType type)
+{
+    return types[(unsigned)type < HEDDLE_N_TYPES ? type : HEDDLE_NO_TYPE].name;
+}
+
+size_t heddle_type_size(HeddleType type)
+{
+    return (unsigned)type < HEDDLE_N_TYPES ? types[type].size : 0;
+}
+
+HeddleType heddle_type_from_name(const char *name)
+{
+    if (!name || !*name) return HEDDLE_NO_TYPE;
+    for (unsigned t = 1; t < HEDDLE_N_TYPES; t++) {
+        if (!strcmp(name, types[t].name) || !strcmp(name, types[t].numpy) ||
+            !strcmp(name, types[t].other)) {
+            return (HeddleType)t;
+        }
+    }
+    return HEDDLE_NO_TYPE;
+}
+
+static HeddleType float_type(const SpvType *t)
+{
+    if (t->bits == 16) return t->format == SPV_BF16 ? HEDDLE_BF16 : HEDDLE_F16;
+    if (t->bits == 8 && t->format == SPV_E4M3) return HEDDLE_E4M3;
+    if (t->bits == 8 && t->format == SPV_E5M2) return HEDDLE_E5M2;
+    return t->bits == 32 ? HEDDLE_F32 : t->bits == 64 ? HEDDLE_F64 : HEDDLE_NO_TYPE;
+}
+
+HeddleType type_of_spv(const SpvType *t)
+{
+    if (!t) return HEDDLE_NO_TYPE;
+    if (t->kind == SPV_BOOL) return HEDDLE_BOOL;
+    if (t->kind == SPV_FLOAT) return float_type(t);
+    if (t->kind != SPV_INT) return HEDDLE_NO_TYPE;
+    switch (t->bits) {
+    case 8: return t->is_signed ? HEDDLE_S8 : HEDDLE_U8;
+    case 16: return t->is_signed ? HEDDLE_S16 : HEDDLE_U16;
+    case 32: return t->is_signed ? HEDDLE_S32 : HEDDLE_U32;
+    case 64: return t->is_signed ? HEDDLE_S64 : HEDDLE_U64;
+    default: return HEDDLE_NO_TYPE;
+    }
+}
+
+/* ---- shapes -------------------------------------------------------------------------------------- */
+
+/* clang-format off */
+#define SHAPE(m, n, k, a, b, c, r, saturating) \
+    { m, n, k, HEDDLE_##a, HEDDLE_##b, HEDDLE_##c, HEDDLE_##r, saturating, HEDDLE_SCOPE_SUBGROUP }
+
+static const HeddleMatrixShape shapes[] = {
+    SHAPE(16, 16, 16, F16,  F16,  F32, F32, false),
+    SHAPE(16, 16, 16, F16,  F16,  F16, F16, false),
+    SHAPE(16, 16, 16, BF16, BF16, F32, F32, false),
+    SHAPE(16, 16, 16, S8,   S8,   S32, S32, false),
+    SHAPE(16, 16, 16, U8,   U8,   U32, U32, false),
+    SHAPE(16, 16, 16, E4M3, E4M3, F16, F16, false),
+    SHAPE(16, 16, 16, E4M3, E4M3, F32, F32, false),
+    SHAPE(16, 16, 16, E5M2, E5M2, F16, F16, false),
+    SHAPE(16, 16, 16, E5M2, E5M2, F32, F32, false),
+    SHAPE(16, 16, 16, BF16, BF16, BF16, BF16, false),
+    SHAPE(16, 16, 16, F32,  F32,  F32, F32, false),
+    SHAPE(16, 16, 16, F64,  F64,  F64, F64, false),
+    SHAPE(16, 16, 16, S8,   U8,   S32, S32, false),
+    SHAPE(16, 16, 16, U8,   S8,   S32, S32, false),
+    SHAPE(16, 16, 16, U8,   U8,   S32, S32, false),
+    SHAPE(16, 16, 16, S16,  S16,  S32, S32, false),
+    SHAPE(16, 16, 16, S8,   S8,   S32, S32, true),
+    SHAPE(16, 16, 16, S8,   U8,   S32, S32, true),
+    SHAPE(16, 16, 16, U8,   S8,   S32, S32, true),
+    SHAPE(16, 16, 16, U8,   U8,   S32, S32, true),
+    SHAPE(16, 16, 16, U8,   U8,   U32, U32, true),
+    SHAPE(16, 16, 32, S8,   S8,   S32, S32, false),
+    SHAPE(16, 16, 32, U8,   U8,   U32, U32, false),
+    SHAPE(16,  8, 16, F16,  F16,  F32, F32, false),
+    SHAPE(16,  8, 16, F16,  F16,  F16, F16, false),
+    SHAPE(16,  8,  8, F16,  F16,  F32, F32, false),
+    SHAPE( 8,  8,  8, F16,  F16,  F32, F32, false),
+    SHAPE( 8,  8,  8, F16,  F16,  F16, F16, false),
+    SHAPE( 8,  8,  8, F32,  F32,  F32, F32, false),
+    SHAPE( 8,  8, 16, S8,   S8,   S32, S32, false),
+    SHAPE(32, 32, 16, F16,  F16,  F32, F32, false),
+    SHAPE(64, 64, 16, F16,  F16,  F16, F16, false),
+    SHAPE(64, 64, 16, F16,  F16,  F32, F32, false),
+    SHAPE(64, 64,  8, F32,  F32,  F32, F32, false),
+    SHAPE(64, 64, 16, F32,  F32,  F32, F32, false),
+    SHAPE(64, 64, 32, S8,   S8,   S32, S32, false),
+};
+
+/* clang-format on */
+
+const HeddleMatrixShape *heddle_matrix_shapes(size_t *count)
+{
+    *count = COUNT_OF(shapes);
+    return shapes;
+}
+
+/* ---- ownership ----------------------------------------------------------------------------------- */
+
+/* Element e of lane l is element e * W + l of the row-major matrix. */
+
+uint32_t heddle_matrix_length(uint32_t rows, uint32_t columns, uint32_t subgroup_size)
+{
+    uint64_t n = (uint64_t)rows * columns;
+    return subgroup_size ? (uint32_t)((n + subgroup_size - 1) / subgroup_size) : 0;
+}
+
+bool heddle_matrix_position(uint32_t rows, uint32_t columns, uint32_t subgroup_size, uint32_t lane,
+                            uint32_t element, uint32_t *row, uint32_t *column) {
+    uint64_t linear = (uint64_t)element * subgroup_size + lane;
+    if (lane >= subgroup_size || linear >= (uint64_t)rows * columns) return false;
+    *row = (uint32_t)(linear / columns);
+    *column = (uint32_t)(linear % columns);
+    return true;
+}
+
+bool heddle_matrix_owner(uint32_t rows, uint32_t columns, uint32_t subgroup_size, uint32_t row,
+                         uint32_t column, uint32_t *lane, uint32_t *element) {
+    if (row >= rows || column >= columns || !subgroup_size) return false;
+    uint64_t linear = (uint64_t)row * columns + column;
+    *lane = (uint32_t)(linear % subgroup_size);
+    *element = (uint32_t)(linear / subgroup_size);
+    return true;
+}
