@@ -21,6 +21,7 @@ typedef struct CpuTarget {
 /* This machine's; `level` NULL, or a name ("x86-64-v2", "x86-64-v3", "x86-64-v4", "host") to generate for less than it has. */
 bool cpu_target(CpuTarget *t, const char *level, DiagSink *sink);
 void cpu_target_free(CpuTarget *t);
+uint32_t cpu_host_l2_bytes(void);   /* of one core of this machine; a guess where it does not say */
 
 /* ---- what machine code and runtime share: the ABI ------------------------------------------------------- */
 

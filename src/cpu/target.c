@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * In: a level's name, or nothing. Out: what the code generators and LLVM need to know of the machine.
+ *
+ * The host's CPU and features are what LLVM detects. A named level is a row of the table below: it is
+ * refused where the host lacks one of its features, since its code is going to be run here.
+ */
+#include "cpu/cpu.h"
+
+#include <llvm-c/Core.h>
+#include <llvm-c/Target.h>
+#include <llvm-c/TargetMachine.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+typedef struct Level {
+    const char *name, *arch, *cpu;
+    const char *features;       /* spelt out: what the flags of CpuTarget are read from */
+} Level;
+
+#define X86_V2 "+cx16,+sahf,+popcnt,+sse3,+ssse3,+sse4.1,+sse4.2"
+#define X86_V3 X86_V2 ",+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe"
+#define X86_V4 X86_V3 ",+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl"
+
+static const Level levels[] = {
+    {"x86-64", "x86_64", "x86-64", ""},
+    {"x86-64-v2", "x86_64", "x86-64-v2", X86_V2},
+    {"x86-64-v3", "x86_64", "x86-64-v3", X86_V3},
+    {"x86-64-v4", "x86_64", "x86-64-v4", X86_V4},
+    {"armv8", "aarch64", "generic", "+neon"},
+    {"armv8.2", "aarch64", "generic", "+v8.2a,+neon,+fullfp16,+dotprod"},
+};
+
+/* Whether the comma-separated list has exactly "+name". */
+static bool has_feature(const char *features, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *p = features; p && *p;) {
+        const char *end = strchr(p, ',');
+        size_t len = end ? (size_t)(end - p) : strlen(p);
+        if (len == n + 1 && p[0] == '+' && !memcmp(p + 1, name, n))
+            return true;
+        p = end ? end + 1 : NULL;
+    }
+    return false;
+}
+
+/* The first feature of `wanted` that `features` lacks, copied to `name`; false when there is none.
+ * Architecture versions (+v8.2a) are implied by the features beside them. */
+static bool lacks_feature(const char *features, const char *wanted, char *name, size_t size)
+{
+    for (const char *p = wanted; p && *p;) {
+        const char *end = strchr(p, ',');
+        size_t len = end ? (size_t)(end - p) : strlen(p);
+        snprintf(name, size, "%.*s", (int)(len - 1), p + 1);
+        if (strncmp(name, "v8", 2) != 0 && !has_feature(features, name))
+            return true;
+        p = end ? end + 1 : NULL;
+    }
+    return false;
+}
+
+static void read_flags(CpuTarget *t)
+{
+    const char *f = t->features;
+    if (!strncmp(t->triple, "aarch64", 7) || !strncmp(t->triple, "arm64", 5)) {
+        t->vector_bits = 128;
+        t->vector_registers = 32;
+        t->f16c = true;
+        t->fp16 = has_feature(f, "fullfp16");
+        t->bf16_dot = has_feature(f, "bf16");
+        return;
+    }
+    if (strncmp(t->triple, "x86_64", 6) != 0) {
+        t->vector_bits = 128;
+        t->vector_registers = 32;
+        return;
+    }
+    t->avx512 = has_feature(f, "avx512f") && has_feature(f, "avx512bw") &&
+                has_feature(f, "avx512dq") && has_feature(f, "avx512vl");
+    t->vnni = (t->avx512 && has_feature(f, "avx512vnni")) || has_feature(f, "avxvnni");
+    t->bf16_dot = t->avx512 && has_feature(f, "avx512bf16");
+    t->fp16 = t->avx512 && has_feature(f, "avx512fp16");
+    t->amx_int8 = has_feature(f, "amx-tile") && has_feature(f, "amx-int8");
+    t->amx_bf16 = has_feature(f, "amx-tile") && has_feature(f, "amx-bf16");
+    t->f16c = has_feature(f, "f16c");
+    t->vector_bits = t->avx512 ? 512 : has_feature(f, "avx2") ? 256 : 128;
+    t->vector_registers = t->avx512 ? 32 : 16;
+}
+
+/* The first line of a small file; false when it cannot be read. */
+static bool read_line(const char *path, char *out, size_t size)
+{
+    FILE *f = fopen(path, "re");
+    if (!f)
+        return false;
+    bool ok = fgets(out, (int)size, f) != NULL;
+    fclose(f);
+    if (ok)
+        out[strcspn(out, "\n")] = 0;
+    return ok;
+}
+
+uint32_t cpu_host_l2_bytes(void)
+{
+    static const char dir[] = "/sys/devices/system/cpu/cpu0/cache/index";
+    for (int i = 0; i < 8; i++) {
+        char path[128], text[32];
+        snprintf(path, sizeof path, "%s%d/level", dir, i);
+        if (!read_line(path, text, sizeof text))
+            break;
+        if (strcmp(text, "2") != 0)
+            continue;
+        snprintf(path, sizeof path, "%s%d/size", dir, i);
+        if (!read_line(path, text, sizeof text))
+            break;
+        char *end;
+        unsigned long n = strtoul(text, &end, 10);
+        n <<= *end == 'K' ? 10 : *end == 'M' ? 20 : 0;
+        if (n >= 64 << 10 && n <= 1 << 30)
+            return (uint32_t)n;
+    }
+#if defined(_SC_LEVEL2_CACHE_SIZE)
+    long n = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    if (n >= 64 << 10 && n <= 1 << 30)
+        return (uint32_t)n;
+#endif
+    return 1 << 20;
+}
+
+static bool take_level(CpuTarget *t, const char *name, DiagSink *sink)
+{
+    const Level *l = NULL;
+    for (size_t i = 0; i < COUNT_OF(levels); i++)
+        if (!strcmp(levels[i].name, name))
+            l = &levels[i];
+    if (!l || strncmp(t->triple, l->arch, strlen(l->arch)) != 0) {
+        diag(sink, DIAG_ERROR, NULL, NULL, "there is no CPU level \"%s\" on this machine (%s)", name,
+             t->triple);
+        return false;
+    }
+    char missing[32];
+    if (lacks_feature(t->features, l->features, missing, sizeof missing)) {
+        diag(sink, DIAG_ERROR, NULL, NULL, "this machine lacks \"%s\", which CPU level \"%s\" has",
+             missing, name);
+        return false;
+    }
+    free(t->features);
+    t->features = strdup(l->features);
+    snprintf(t->cpu, sizeof t->cpu, "%s", l->cpu);
+    return true;
+}
+
+bool cpu_target(CpuTarget *t, const char *level, DiagSink *sink)
+{
+    memset(t, 0, sizeof *t);
+    char *triple = LLVMGetDefaultTargetTriple(), *cpu = LLVMGetHostCPUName();
+    char *features = LLVMGetHostCPUFeatures();
+    snprintf(t->triple, sizeof t->triple, "%s", triple);
+    snprintf(t->cpu, sizeof t->cpu, "%s", cpu);
+    t->features = strdup(features);
+    LLVMDisposeMessage(triple);
+    LLVMDisposeMessage(cpu);
+    LLVMDisposeMessage(features);
+    bool ok = t->features != NULL;
+    if (ok && level && strcmp(level, "host") != 0)
+        ok = take_level(t, level, sink);
+    if (!t->features)
+        diag(sink, DIAG_ERROR, NULL, NULL, "out of memory");
+    if (!ok || !t->features) {
+        cpu_target_free(t);
+        return false;
+    }
+    t->l2_bytes = cpu_host_l2_bytes();
+    read_flags(t);
+    return true;
+}
+
+void cpu_target_free(CpuTarget *t)
+{
+    free(t->features);
+    memset(t, 0, sizeof *t);
+}
