@@ -109,7 +109,8 @@ static int open_beside(const char *path, char **name)
 }
 
 bool file_write(const char *path, const void *a, size_t a_size, const void *b, size_t b_size,
-                DiagSink *sink) {
+                DiagSink *sink)
+{
     char *part = NULL;
     int fd = write_in_place(path) ? open(path, O_WRONLY | O_CLOEXEC) : open_beside(path, &part);
     bool ok = fd >= 0 && write_all(fd, a, a_size) && write_all(fd, b, b_size);

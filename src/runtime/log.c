@@ -145,7 +145,8 @@ HeddleResult log_fail(HeddleLog *log, HeddleResult result, const char *fmt, ...)
 }
 
 HeddleResult log_guarded(HeddleLog *log, Arena *arena, HeddleResult (*work)(void *user),
-                         void *user) {
+                         void *user)
+{
     jmp_buf here;
     if (setjmp(here)) {
         arena->on_failure = NULL;
@@ -158,6 +159,7 @@ HeddleResult log_guarded(HeddleLog *log, Arena *arena, HeddleResult (*work)(void
 }
 
 HeddleResult log_failed_stage(const DiagSink *sink, HeddleLog *log, HeddleResult result,
-                              const char *what) {
+                              const char *what)
+{
     return sink->errors ? result : log_fail(log, result, "%s failed", what);
 }

@@ -138,7 +138,8 @@ uint32_t heddle_matrix_length(uint32_t rows, uint32_t columns, uint32_t subgroup
 }
 
 bool heddle_matrix_position(uint32_t rows, uint32_t columns, uint32_t subgroup_size, uint32_t lane,
-                            uint32_t element, uint32_t *row, uint32_t *column) {
+                            uint32_t element, uint32_t *row, uint32_t *column)
+{
     uint64_t linear = (uint64_t)element * subgroup_size + lane;
     if (lane >= subgroup_size || linear >= (uint64_t)rows * columns) return false;
     *row = (uint32_t)(linear / columns);
@@ -147,7 +148,8 @@ bool heddle_matrix_position(uint32_t rows, uint32_t columns, uint32_t subgroup_s
 }
 
 bool heddle_matrix_owner(uint32_t rows, uint32_t columns, uint32_t subgroup_size, uint32_t row,
-                         uint32_t column, uint32_t *lane, uint32_t *element) {
+                         uint32_t column, uint32_t *lane, uint32_t *element)
+{
     if (row >= rows || column >= columns || !subgroup_size) return false;
     uint64_t linear = (uint64_t)row * columns + column;
     *lane = (uint32_t)(linear % subgroup_size);

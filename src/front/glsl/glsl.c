@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Runs glslang on a copy of the source in a private temporary folder, reads the module that it leaves
+ * there, and puts the source's own name where the copy's path stands in messages and line information.
+ *
+ * The compiler is the one the caller names, else the first that exists of those known when heddle was
+ * built, else glslang in PATH.
+ */
+#include "front/glsl/glsl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "front/glsl/messages.h"
+#include "front/glsl/process.h"
+
+#ifndef HEDDLE_GLSLANG
+#define HEDDLE_GLSLANG "" /* paths, separated by colons */
+#endif
+
+enum { MIN_MAJOR = 16, MIN_MINOR = 1 };
+
+typedef struct Job {
+    Arena *arena;
+    const GlslOptions *options;
+    const char *source;
+    size_t size;
+    const char *name;
+    DiagSink *sink;
+    const char *compiler;
+    char *folder, *input, *output;      /* paths; the folder exists once made is set */
+    bool made;
+    void *spirv;
+    size_t spirv_size;
+} Job;
+
+/* ---- the compiler -------------------------------------------------------------------------------- */
+
+static const char *find_compiler(Job *j)
+{
+    if (j->options->compiler && *j->options->compiler)
+        return j->options->compiler;
+    for (const char *s = HEDDLE_GLSLANG; *s;) {
+        size_t n = strcspn(s, ":");
+        char *path = arena_strndup(j->arena, s, n);
+        if (n && access(path, X_OK) == 0)
+            return path;
+        s += n + (s[n] == ':');
+    }
+    return "glslang";
+}
+
+/* A note when an older compiler than heddle needs may be the reason of a failure. */
+static void note_old_version(Job *j)
+{
+    const char *const argv[] = { j->compiler, "--version", NULL };
+    ProcessResult r;
+    process_run(j->arena, argv, &r);
+    const char *at = r.error ? NULL : strstr(r.output, "Glslang Version: ");
+    unsigned generator, major, minor;
+    if (!at || sscanf(at, "Glslang Version: %u:%u.%u", &generator, &major, &minor) != 3)
+        return;
+    if (major > MIN_MAJOR || (major == MIN_MAJOR && minor >= MIN_MINOR))
+        return;
+    diag(j->sink, DIAG_NOTE, NULL, NULL, "%s is glslang %u.%u; heddle needs %d.%d or later", j->compiler,
+         major, minor, MIN_MAJOR, MIN_MINOR);
+}
+
+static GlslStatus no_compiler(Job *j, int error)
+{
+    diag(j->sink, DIAG_ERROR, NULL, NULL,
+         "cannot run %s, which GLSL needs: %s (install glslang %d.%d or later, or name its path with "
+         "--glslang or HEDDLE_GLSLANG)",
+         j->compiler, strerror(error), MIN_MAJOR, MIN_MINOR);
+    return GLSL_NO_COMPILER;
+}
+
+/* ---- its arguments ------------------------------------------------------------------------------- */
+
+typedef VEC(const char *) Arguments;
+
+/* The folder of the source, where quoted includes are looked for first. */
+static const char *folder_of(Arena *arena, const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    if (!slash)
+        return ".";
+    return slash == name ? "/" : arena_strndup(arena, name, (size_t)(slash - name));
+}
+
+static Arguments arguments(Job *j)
+{
+    const GlslOptions *o = j->options;
+    Arguments v = { 0 };
+    const char *fixed[] = { j->compiler, "--quiet", "-V", "-g", "--error-column", "-S", "comp",
+                            "--target-env", o->target_env ? o->target_env : "vulkan1.4", "-o",
+                            j->output };
+    for (size_t i = 0; i < COUNT_OF(fixed); i++)
+        vec_push(j->arena, &v, fixed[i]);
+    vec_push(j->arena, &v, arena_printf(j->arena, "-I%s", folder_of(j->arena, j->name)));
+    for (uint32_t i = 0; i < o->n_include_dirs; i++)
+        vec_push(j->arena, &v, arena_printf(j->arena, "-I%s", o->include_dirs[i]));
+    for (uint32_t i = 0; i < o->n_defines; i++) {
+        const GlslDefine *d = &o->defines[i];
+        vec_push(j->arena, &v,
+                 arena_printf(j->arena, "-D%s=%s", d->name, d->value ? d->value : "1"));
+    }
+    vec_push(j->arena, &v, j->input);
+    vec_push(j->arena, &v, NULL);
+    return v;
+}
+
+/* ---- the temporary folder ------------------------------------------------------------------------ */
+
+static GlslStatus io_error(Job *j, const char *path, int error)
+{
+    DiagLoc loc = { .file = path };
+    diag(j->sink, DIAG_ERROR, &loc, NULL, "temporary file for glslang: %s", strerror(error));
+    return GLSL_IO;
+}
+
+/* Takes the memory for all paths before anything exists that must be removed again. */
+static void name_files(Job *j)
+{
+    const char *base = getenv("TMPDIR");
+    j->folder = arena_printf(j->arena, "%s/heddle-XXXXXX", base && *base ? base : "/tmp");
+    size_t n = strlen(j->folder) + sizeof "/kernel.comp";
+    j->input = arena_alloc(j->arena, n);
+    j->output = arena_alloc(j->arena, n);
+}
+
+static GlslStatus make_files(Job *j)
+{
+    if (!mkdtemp(j->folder))
+        return io_error(j, j->folder, errno);
+    j->made = true;
+    sprintf(j->input, "%s/kernel.comp", j->folder);
+    sprintf(j->output, "%s/kernel.spv", j->folder);
+    FILE *f = fopen(j->input, "we");
+    if (!f)
+        return io_error(j, j->input, errno);
+    bool ok = fwrite(j->source, 1, j->size, f) == j->size;
+    int error = errno;
+    if (fclose(f) && ok) {
+        ok = false;
+        error = errno;
+    }
+    return ok ? GLSL_OK : io_error(j, j->input, error);
+}
+
+static void remove_files(const Job *j)
+{
+    if (!j->made)
+        return;
+    unlink(j->input);
+    unlink(j->output);
+    rmdir(j->folder);
+}
+
+static GlslStatus read_output(Job *j)
+{
+    struct stat st;
+    FILE *f = fopen(j->output, "re");
+    if (!f)
+        return io_error(j, j->output, errno);
+    if (fstat(fileno(f), &st)) {
+        fclose(f);
+        return io_error(j, j->output, errno);
+    }
+    /* Not from the arena while the file is open: running out of memory would leave it so. */
+    void *bytes = malloc((size_t)st.st_size + 1);
+    size_t n = bytes ? fread(bytes, 1, (size_t)st.st_size, f) : 0;
+    fclose(f);
+    if (!bytes || n != (size_t)st.st_size) {
+        free(bytes);
+        return io_error(j, j->output, bytes ? EIO : ENOMEM);
+    }
+    jmp_buf here, *outer = j->arena->on_failure;
+    if (ARENA_GUARD(j->arena, here)) {
+        free(bytes);
+        j->arena->on_failure = outer;
+        return io_error(j, j->output, ENOMEM);
+    }
+    j->spirv = arena_copy(j->arena, bytes, n);
+    j->arena->on_failure = outer;
+    j->spirv_size = n;
+    free(bytes);
+    return GLSL_OK;
+}
+
+/* ---- names in the module ------------------------------------------------------------------------- */
+
+/* OpString instructions that hold the copy's path get the source's name (SPIR-V 1.6, 3.3.2 and 2.2.1:
+ * a string is NUL-terminated and padded to words). */
+static void rename_source(Job *j)
+{
+    enum { HEADER = 5, OP_STRING = 7 };
+    const uint32_t *in = j->spirv;
+    uint32_t n = (uint32_t)(j->spirv_size / 4), out = 0;
+    size_t name_words = strlen(j->name) / 4 + 1, old_words = strlen(j->input) / 4 + 1;
+    if (n < HEADER || in[0] != 0x07230203 || name_words > 0xfff0)
+        return;
+    uint32_t *words = NEW_ARRAY(j->arena, uint32_t, (size_t)n + n / (2 + old_words) * name_words);
+    for (; out < HEADER; out++)
+        words[out] = in[out];
+    for (uint32_t i = HEADER, length; i < n; i += length) {
+        length = in[i] >> 16;
+        if (length == 0 || length > n - i)
+            return;
+        bool path = (in[i] & 0xffff) == OP_STRING && length == 2 + old_words &&
+                    !memcmp(&in[i + 2], j->input, strlen(j->input) + 1);
+        uint32_t keep = path ? 2 : length;
+        memcpy(&words[out], &in[i], keep * 4);
+        if (path) {
+            words[out] = (uint32_t)(2 + name_words) << 16 | OP_STRING;
+            memcpy(&words[out + 2], j->name, strlen(j->name));
+            keep += (uint32_t)name_words;
+        }
+        out += keep;
+    }
+    j->spirv = words;
+    j->spirv_size = (size_t)out * 4;
+}
+
+/* ---- all of it ----------------------------------------------------------------------------------- */
+
+static GlslStatus run(Job *j)
+{
+    GlslStatus status = make_files(j);
+    if (status)
+        return status;
+    Arguments argv = arguments(j);
+    ProcessResult r;
+    process_run(j->arena, argv.data, &r);
+    if (r.error)
+        return no_compiler(j, r.error);
+    if (r.status == 127) /* what the shell wrapper of an unpacked glslang says */
+        return no_compiler(j, ENOENT);
+    uint32_t errors = j->sink->errors;
+    GlslNames names = { j->input, j->name };
+    glsl_messages(j->arena, arena_strdup(j->arena, r.output), &names, j->sink);
+    if (r.status == 0)
+        return read_output(j);
+    note_old_version(j);
+    if (j->sink->errors == errors) {
+        DiagLoc loc = { .file = j->name };
+        diag(j->sink, DIAG_ERROR, &loc, "GLSL", "%s ended with status %d: %.300s", j->compiler, r.status,
+             r.output);
+    }
+    return GLSL_WRONG_SOURCE;
+}
+
+GlslStatus glsl_compile(Arena *arena, const char *source, size_t size, const char *name,
+                        const GlslOptions *options, void **spirv, size_t *spirv_size, DiagSink *sink)
+{
+    static const GlslOptions defaults;
+    Job j = { .arena = arena, .options = options ? options : &defaults, .source = source,
+              .size = size, .name = name, .sink = sink };
+    j.compiler = find_compiler(&j);
+    name_files(&j);
+    jmp_buf here, *outer = arena->on_failure;
+    if (ARENA_GUARD(arena, here)) {
+        remove_files(&j);
+        arena->on_failure = outer;
+        if (outer)
+            longjmp(*outer, 1);
+        return GLSL_IO;
+    }
+    GlslStatus status = run(&j);
+    arena->on_failure = outer;
+    remove_files(&j);
+    if (status == GLSL_OK) {
+        rename_source(&j);
+        *spirv = j.spirv;
+        *spirv_size = j.spirv_size;
+    }
+    return status;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * glsl: GLSL compute shaders to SPIR-V, by running glslang (16.1 or later) as a program of its own.
+ */
+#ifndef HEDDLE_GLSL_H
+#define HEDDLE_GLSL_H
+
+#include "base/base.h"
+
+typedef struct GlslDefine { const char *name, *value; /* NULL = 1 */ } GlslDefine;
+
+typedef struct GlslOptions {
+    const char *compiler;       /* its path; NULL = the one found when heddle was built, else in PATH */
+    const char *const *include_dirs;
+    uint32_t n_include_dirs;
+    const GlslDefine *defines;
+    uint32_t n_defines;
+    const char *target_env;     /* "vulkan1.3"; NULL = vulkan1.4 */
+} GlslOptions;
+
+typedef enum GlslStatus { GLSL_OK, GLSL_WRONG_SOURCE, GLSL_NO_COMPILER, GLSL_IO } GlslStatus;
+
+/* The module's bytes, in `arena`, with the names and lines of the source. `name` is the source's, for
+ * messages and line information; quoted includes are looked for in its folder first. */
+GlslStatus glsl_compile(Arena *arena, const char *source, size_t size, const char *name,
+                        const GlslOptions *options, void **spirv, size_t *spirv_size,
+                        DiagSink *sink);
+
+#endif

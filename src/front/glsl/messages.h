@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * messages: what glslang writes, as diagnostics. Private to the folder.
+ */
+#ifndef HEDDLE_GLSL_MESSAGES_H
+#define HEDDLE_GLSL_MESSAGES_H
+
+#include "base/base.h"
+
+/* `temporary` is the path that glslang was given, `source` what the user calls it. */
+typedef struct GlslNames { const char *temporary, *source; } GlslNames;
+
+/* Reports every message in `text`, which it takes apart. */
+void glsl_messages(Arena *arena, char *text, const GlslNames *names, DiagSink *sink);
+
+#endif
