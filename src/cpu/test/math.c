@@ -8,6 +8,9 @@
  * the worst error found.
  */
 #include "base/test.h"
+
+#ifdef HEDDLE_HAVE_MPFR
+
 #include "cpu/math.h"
 #include "jit_small.h"
 
@@ -25,6 +28,7 @@ typedef struct Row {
     double lo, hi;              /* where most random samples lie */
     double ulp;                 /* allowed, on a machine with fused multiply-add */
     double ulp_unfused;
+    bool angle;                 /* without fused multiply-add, relative error near multiples of pi/2 is let go */
 } Row;
 
 /* IEEE 754 has 1/sqrt(-0) negative, MPFR positive. */
@@ -37,24 +41,24 @@ static int exact_rsqrt(mpfr_t r, const mpfr_t x, mpfr_rnd_t rnd)
 }
 
 static const Row rows[] = {
-    { "exp", math_exp, mpfr_exp, -105, 90, 1.0, 1.0 },
-    { "exp2", math_exp2, mpfr_exp2, -151, 130, 1.2, 1.2 },
-    { "log", math_log, mpfr_log, 0, 4, 1.0, 1.5 },
-    { "log2", math_log2, mpfr_log2, 0, 4, 2.0, 2.0 },
-    { "sin", math_sin, mpfr_sin, -40, 40, 1.6, 1.8 },
-    { "cos", math_cos, mpfr_cos, -40, 40, 1.6, 1.8 },
-    { "tan", math_tan, mpfr_tan, -40, 40, 3.5, 4.0 },
-    { "asin", math_asin, mpfr_asin, -1, 1, 2.0, 2.0 },
-    { "acos", math_acos, mpfr_acos, -1, 1, 1.5, 2.0 },
-    { "atan", math_atan, mpfr_atan, -4, 4, 1.5, 2.0 },
-    { "sinh", math_sinh, mpfr_sinh, -4, 4, 2.0, 2.5 },
-    { "cosh", math_cosh, mpfr_cosh, -4, 4, 2.0, 2.5 },
-    { "tanh", math_tanh, mpfr_tanh, -4, 4, 2.0, 2.5 },
-    { "asinh", math_asinh, mpfr_asinh, -4, 4, 3.0, 3.5 },
-    { "acosh", math_acosh, mpfr_acosh, 1, 8, 3.0, 3.5 },
-    { "atanh", math_atanh, mpfr_atanh, -1, 1, 3.0, 3.5 },
-    { "sqrt", math_sqrt, mpfr_sqrt, 0, 4, 0.5001, 0.5001 },
-    { "rsqrt", math_rsqrt, exact_rsqrt, 0, 4, 1.5, 1.5 },
+    { "exp", math_exp, mpfr_exp, -105, 90, 1.0, 1.0, false },
+    { "exp2", math_exp2, mpfr_exp2, -151, 130, 1.2, 1.2, false },
+    { "log", math_log, mpfr_log, 0, 4, 1.0, 1.5, false },
+    { "log2", math_log2, mpfr_log2, 0, 4, 2.0, 2.0, false },
+    { "sin", math_sin, mpfr_sin, -40, 40, 1.6, 1.8, true },
+    { "cos", math_cos, mpfr_cos, -40, 40, 1.6, 1.8, true },
+    { "tan", math_tan, mpfr_tan, -40, 40, 3.5, 4.0, true },
+    { "asin", math_asin, mpfr_asin, -1, 1, 2.0, 2.0, false },
+    { "acos", math_acos, mpfr_acos, -1, 1, 1.5, 2.0, false },
+    { "atan", math_atan, mpfr_atan, -4, 4, 1.5, 2.0, false },
+    { "sinh", math_sinh, mpfr_sinh, -4, 4, 2.0, 2.5, false },
+    { "cosh", math_cosh, mpfr_cosh, -4, 4, 2.0, 2.5, false },
+    { "tanh", math_tanh, mpfr_tanh, -4, 4, 2.0, 2.5, false },
+    { "asinh", math_asinh, mpfr_asinh, -4, 4, 3.0, 3.5, false },
+    { "acosh", math_acosh, mpfr_acosh, 1, 8, 3.0, 3.5, false },
+    { "atanh", math_atanh, mpfr_atanh, -1, 1, 3.0, 3.5, false },
+    { "sqrt", math_sqrt, mpfr_sqrt, 0, 4, 0.5001, 0.5001, false },
+    { "rsqrt", math_rsqrt, exact_rsqrt, 0, 4, 1.5, 1.5, false },
 };
 
 static uint32_t bits_of(float x) { uint32_t i; memcpy(&i, &x, 4); return i; }
@@ -107,7 +111,8 @@ static float pick(const Row *row, uint32_t i, Rng *rng)
     return (float)(row->lo + (row->hi - row->lo) * rng_uniform(rng));
 }
 
-static void check_float(const Row *row, SmallFn *f, double bound, const char *cpu)
+/* `least`: exponent of the smallest unit counted: absolute error where the result is tiny. */
+static void check_float(const Row *row, SmallFn *f, double bound, int least, const char *cpu)
 {
     Rng rng = { 7 };
     mpfr_t x, y;
@@ -124,7 +129,7 @@ static void check_float(const Row *row, SmallFn *f, double bound, const char *cp
         for (uint32_t k = 0; k < LANES; k++) {
             mpfr_set_flt(x, in[k], MPFR_RNDN);
             row->exact(y, x, MPFR_RNDN);
-            double e = ulps((double)out[k], y, 24, -149, FLT_MAX);
+            double e = ulps((double)out[k], y, 24, least, FLT_MAX);
             if (e > worst) {
                 worst = e;
                 at = in[k];
@@ -198,7 +203,7 @@ TEST(unary_functions)
     REQUIRE(small_compile(&j, NULL));
     for (uint32_t i = 0; i < COUNT_OF(rows); i++) {
         const Row *row = &rows[i];
-        check_float(row, lookup_row(&j, row, "f32"), row->ulp, "host");
+        check_float(row, lookup_row(&j, row, "f32"), row->ulp, -149, "host");
         check_half(row, lookup_row(&j, row, "f16"));
         /* a scalar does what a lane does */
         float in = 0.7f, one = 0, many[LANES], ins[LANES];
@@ -222,7 +227,8 @@ TEST(unary_functions_without_fma)
         emit_row(&j, &rows[i], "f32", vector(LLVMFloatTypeInContext(j.cx)));
     REQUIRE(small_compile(&j, "x86-64-v2"));
     for (uint32_t i = 0; i < COUNT_OF(rows); i++)
-        check_float(&rows[i], lookup_row(&j, &rows[i], "f32"), rows[i].ulp_unfused, "x86-64-v2");
+        check_float(&rows[i], lookup_row(&j, &rows[i], "f32"), rows[i].ulp_unfused,
+                    rows[i].angle ? -36 : -149, "x86-64-v2");
     small_close(&j);
 }
 
@@ -367,3 +373,5 @@ TEST(exponents_of_double)
     }
     small_close(&j);
 }
+
+#endif
