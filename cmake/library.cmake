@@ -1,19 +1,50 @@
 # SPDX-License-Identifier: MIT
 #
-# libheddle, shared and static, and the command; what of them is installed and how it is found.
+# libheddle, shared and static, and the command; what of them is installed and how others find it.
 if(NOT TARGET heddle_runtime)
     return()
 endif()
 include(CMakePackageConfigHelpers)
 
+# From the stages' objects, so that the static library depends on nothing that is not installed.
+set(objects "")
+foreach(stage IN LISTS HEDDLE_STAGES)
+    list(APPEND objects $<TARGET_OBJECTS:${stage}>)
+endforeach()
 foreach(kind IN ITEMS SHARED STATIC)
     string(TOLOWER "heddle_${kind}" library)
-    add_library(${library} ${kind})
-    add_library(heddle::${library} ALIAS ${library})
-    target_link_libraries(${library} PRIVATE ${HEDDLE_STAGES} Threads::Threads m)
+    add_library(${library} ${kind} ${objects})
+    target_link_libraries(${library} PRIVATE "${HEDDLE_LLVM_LIBRARY}" Threads::Threads m)
     target_include_directories(${library} PUBLIC
         $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
         $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-    set_target_properties(${library} PROPERTIES OUTPUT_NAME heddle
+    set_target_properties(${library} PROPERTIES OUTPUT_NAME heddle LINKER_LANGUAGE C
         VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
 endforeach()
+set_target_properties(heddle_shared PROPERTIES EXPORT_NAME heddle)
+install(TARGETS heddle_shared heddle_static EXPORT heddle)
+install(DIRECTORY include/heddle TYPE INCLUDE FILES_MATCHING PATTERN "*.h")
+install(FILES LICENSE TYPE DOC)
+
+file(GLOB sources CONFIGURE_DEPENDS src/cli/*.c)
+if(sources)
+    add_executable(heddle_cli ${sources})
+    target_include_directories(heddle_cli PRIVATE src)
+    target_link_libraries(heddle_cli PRIVATE heddle_shared m)
+    set_target_properties(heddle_cli PROPERTIES OUTPUT_NAME heddle
+        INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+    install(TARGETS heddle_cli)
+endif()
+
+set(cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/heddle)
+install(EXPORT heddle NAMESPACE heddle:: FILE heddleTargets.cmake DESTINATION ${cmake_dir})
+write_basic_package_version_file(heddleConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES cmake/heddleConfig.cmake "${CMAKE_CURRENT_BINARY_DIR}/heddleConfigVersion.cmake"
+    DESTINATION ${cmake_dir})
+
+# The prefix is where the file lies, so that `cmake --install --prefix` and packagers may choose it.
+set(pc_dir "/${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+file(RELATIVE_PATH HEDDLE_PC_PREFIX "${pc_dir}" "/")
+configure_file(cmake/heddle.pc.in heddle.pc @ONLY)
+install(FILES "${CMAKE_CURRENT_BINARY_DIR}/heddle.pc"
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

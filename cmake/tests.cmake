@@ -1,1 +1,34 @@
 # SPDX-License-Identifier: MIT
+#
+# The tests beyond the stages' own: programs of tests/*/ that see all stages, the golden files, the
+# rules of style, the installation. Each prints `N passed, N failed`; tools/test.sh adds them up.
+find_package(Python3 COMPONENTS Interpreter)
+find_program(HEDDLE_FILECHECK NAMES FileCheck FileCheck-22 HINTS "${HEDDLE_LLVM_BINDIR}")
+
+file(GLOB tests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/*/*.c")
+list(FILTER tests EXCLUDE REGEX "/tests/(fuzz|install)/")
+foreach(test IN LISTS tests)
+    cmake_path(GET test STEM stem)
+    cmake_path(GET test PARENT_PATH folder)
+    cmake_path(GET folder FILENAME folder)
+    heddle_test(test_${folder}_${stem} "${test}" ${HEDDLE_STAGES})
+endforeach()
+
+if(NOT Python3_Interpreter_FOUND)
+    message(STATUS "No Python 3: the golden files and the style are not tested")
+    return()
+endif()
+add_test(NAME style COMMAND Python3::Interpreter tools/check-style.py
+    --compiler "${CMAKE_C_COMPILER}" --llvm "${HEDDLE_LLVM_CONFIG}"
+    WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+if(TARGET heddle_cli)
+    add_test(NAME golden COMMAND Python3::Interpreter tools/golden.py
+        --heddle $<TARGET_FILE:heddle_cli> --filecheck "${HEDDLE_FILECHECK}"
+        --toolchain "${HEDDLE_TOOLCHAIN}" --scratch "${PROJECT_BINARY_DIR}/golden"
+        WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+    set_tests_properties(golden PROPERTIES PROCESSORS 2 TIMEOUT 900)
+endif()
+if(TARGET heddle_shared AND NOT HEDDLE_SANITIZE)
+    add_test(NAME install COMMAND sh "${PROJECT_SOURCE_DIR}/tests/install/run.sh"
+        "${CMAKE_COMMAND}" "${CMAKE_C_COMPILER}" "${PROJECT_BINARY_DIR}")
+endif()

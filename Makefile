@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: MIT
+#
+#     make            install what is missing (Debian, as root), build build/release
+#     make run        ... and run the demonstration
+#     make test       ... and all tests; ends with `N passed, N failed`
+#     make bench      ... and the benchmarks
+#     make asan       the tests under AddressSanitizer and UBSan, in build/asan
+#     make tsan       the same under ThreadSanitizer
+#     make install    to PREFIX (/usr/local)
+PREFIX ?= /usr/local
+WERROR := $(if $(CI),ON,OFF)
+
+all: build-release
+
+install-deps:
+	@tools/install-deps.sh
+	@tools/toolchain.sh build/toolchain
+
+build-%: install-deps
+	@cmake --preset $* -DHEDDLE_WERROR=$(WERROR) > build/$*.log || { cat build/$*.log; exit 1; }
+	@cmake --build --preset $*
+
+run: build-release
+	@build/release/bin/bench_demo
+
+test: build-release
+	@tools/test.sh build/release
+
+bench: build-release
+	@for program in build/release/bin/bench_*; do \
+	    case $$program in *_demo) ;; *) $$program || exit 1 ;; esac; done
+
+asan tsan: %: build-%
+	@tools/test.sh build/$*
+
+install: build-release
+	@cmake --install build/release --prefix "$(PREFIX)"
+
+clean:
+	rm -rf build/release build/ci build/debug build/asan build/tsan
+
+.PHONY: all install-deps run test bench asan tsan install clean

@@ -1,0 +1,64 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# run.sh CMAKE CC BUILD: installs the build to a folder of its own, moves it (a package must not know
+# where it was installed), and builds and runs a consumer with pkg-config and with find_package.
+set -u
+cmake=$1 cc=$2 build=$3
+here=$(cd "$(dirname "$0")" && pwd)
+work=$build/install-test
+rm -rf "$work"
+mkdir -p "$work"
+passed=0
+failed=0
+
+# try WHAT COMMAND...
+try() {
+    what=$1
+    shift
+    if "$@" > "$work/log" 2>&1; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $what: $*"
+        cat "$work/log"
+    fi
+}
+
+install_and_move() {
+    "$cmake" --install "$build" --prefix "$work/first" && mv "$work/first" "$work/prefix"
+}
+try "install" install_and_move
+pc=$(find "$work/prefix" -name heddle.pc | head -n 1)
+libdir=$(dirname "$(dirname "$pc")")
+export PKG_CONFIG_PATH="$libdir/pkgconfig"
+
+with_pkg_config() {
+    "$cc" "$here/consumer.c" $(pkg-config --cflags --libs heddle) -o "$work/shared" &&
+        LD_LIBRARY_PATH="$libdir" "$work/shared"
+}
+with_pkg_config_static() {
+    "$cc" "$here/consumer.c" $(pkg-config --cflags heddle) "$libdir/libheddle.a" \
+        $(pkg-config --static --libs heddle | sed 's/-lheddle//') -o "$work/static" &&
+        "$work/static"
+}
+with_find_package() {
+    "$cmake" -S "$here" -B "$work/consumer" -G Ninja -DCMAKE_C_COMPILER="$cc" \
+        -DCMAKE_PREFIX_PATH="$work/prefix" && "$cmake" --build "$work/consumer" &&
+        "$work/consumer/with_heddle" && "$work/consumer/with_heddle_static"
+}
+only_the_api_is_exported() {
+    exported=$(nm -D --defined-only "$libdir/libheddle.so" | awk '{ print $3 }' |
+        grep -v '^heddle_')
+    echo "exported: $exported"
+    [ -z "$exported" ]
+}
+try "pkg-config" with_pkg_config
+try "pkg-config --static" with_pkg_config_static
+try "find_package" with_find_package
+try "exported symbols" only_the_api_is_exported
+try "installed command" "$work/prefix/bin/heddle" info
+try "licence" find "$work/prefix" -name LICENSE
+
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ]

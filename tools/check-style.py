@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Checks what docs and taste agree on and a machine can see; each rule is one test case.
+
+A function that is one flat switch or table may be long when the comment `/* long: why */` stands
+directly above it. Prints the ten longest functions.
+"""
+import argparse
+import glob
+import os
+import re
+import statistics
+import subprocess
+import sys
+
+# Folder: the folders it may include from, itself aside (docs/ARCHITECTURE.md's table, downward).
+USES = {
+    "base": (),
+    "spirv": ("base",),
+    "check": ("base", "spirv"),
+    "analysis": ("base", "spirv"),
+    "pass": ("base", "spirv", "analysis"),
+    "cpu": ("base", "spirv", "analysis", "pass"),
+    "reference": ("base", "spirv", "check"),
+    "front": ("base", "spirv"),
+    "runtime": ("base", "spirv", "check", "analysis", "pass", "cpu", "reference", "front"),
+    "vulkan": ("runtime",),
+    "cli": (),
+}
+PUBLIC = ("runtime", "vulkan", "cli")  # these may include heddle/heddle.h
+MAX_FUNCTION, MAX_FILE, MAX_COLUMNS = 120, 1500, 100
+FORBIDDEN = r"\b(abort|exit|_exit|quick_exit|assert|printf|puts|putchar|perror|fprintf|vprintf)\s*\("
+
+
+def stage(path):
+    parts = path.split("/")
+    return parts[1] if parts[0] == "src" and len(parts) > 2 else None
+
+
+def is_test(path):
+    return "/test/" in path or path.startswith(("tests/", "bench/")) or path == "src/base/test.h"
+
+
+def bare(text):
+    """The text without comments and the insides of literals; line breaks stay."""
+    def blank(m):
+        s = m.group(0)
+        return s[0] + s[-1] if s[0] in "\"'" else re.sub(r"[^\n]", " ", s)
+    return re.sub(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", blank, text,
+                  flags=re.S)
+
+
+def functions(path, text, code):
+    """(lines, path:line, name, marked as long), from the name's line to the closing brace."""
+    lines, raw = code.split("\n"), text.split("\n")
+    start = None
+    for n, line in enumerate(lines):
+        if line.startswith("{") or (re.match(r"[A-Za-z_].*\)\s*\{\s*$", line)
+                                    and "=" not in line.split("(")[0]):
+            head = n
+            while head > 0 and lines[head - 1].strip() and not re.match(r"[}#]|.*;\s*$",
+                                                                         lines[head - 1]):
+                head -= 1
+            signature = " ".join(lines[head:n + 1])
+            name = re.search(r"(\w+)\s*\(", signature)
+            start = (head, name.group(1)) if name else None
+        elif line.startswith("}") and start:
+            above = "\n".join(raw[max(0, start[0] - 3):start[0]])
+            yield n - start[0] + 1, "%s:%d" % (path, start[0] + 1), start[1], "/* long:" in above
+            start = None
+
+
+def arrows(path, code):
+    here = stage(path)
+    for n, line in enumerate(code.split("\n"), 1):
+        m = re.match(r'\s*#\s*include\s+["<]([\w./-]+)', line)
+        if not m or not here:
+            continue
+        there = m.group(1).split("/")[0]
+        if there == "heddle":
+            if here not in PUBLIC and not is_test(path):
+                yield "%s:%d: %s does not know the public header" % (path, n, here)
+        elif there in USES and there != here and there not in USES[here]:
+            if not (is_test(path) and there == "base"):
+                yield "%s:%d: %s may not use %s" % (path, n, here, there)
+        elif there.startswith("llvm-c") and here != "cpu":
+            yield "%s:%d: only cpu knows LLVM" % (path, n)
+
+
+def compiles_alone(header, options):
+    flags = ["-std=c17", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE", "-Isrc",
+             "-Iinclude", "-I" + options.llvm_include, "-x", "c", "-"]
+    p = subprocess.run([options.compiler] + flags, input=b'#include "%s"\n' % header.encode(),
+                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    return None if p.returncode == 0 else p.stdout.decode(errors="replace")
+
+
+def check(files, options):
+    """Rule: what breaks it."""
+    rules = {name: [] for name in (
+        "includes go down the table", "functions are short", "files are short", "lines are short",
+        "headers compile alone", "SPDX line first", "the library neither prints nor exits",
+        "no dead code or promises")}
+    found = []
+    for path in files:
+        with open(path, encoding="utf-8") as f:
+            text = f.read()
+        lines, code = text.split("\n"), bare(text)
+        if "SPDX-License-Identifier: MIT" not in "\n".join(lines[:2]):
+            rules["SPDX line first"].append(path)
+        for n, line in enumerate(lines, 1):
+            if len(line) > MAX_COLUMNS:
+                rules["lines are short"].append("%s:%d: %d columns" % (path, n, len(line)))
+        for m in re.finditer(r"\b(TODO|FIXME|XXX)\b|^#if 0\b", text, re.M):
+            rules["no dead code or promises"].append(
+                "%s:%d: %s" % (path, text.count("\n", 0, m.start()) + 1, m.group(0)))
+        if not path.endswith((".c", ".h")):
+            continue
+        # Literals matter to #include, so the arrows see the text.
+        rules["includes go down the table"].extend(arrows(path, text))
+        if len(lines) - 1 > MAX_FILE:
+            rules["files are short"].append("%s: %d lines" % (path, len(lines) - 1))
+        found.extend(functions(path, text, code))
+        if stage(path) and stage(path) != "cli" and not is_test(path):
+            for m in re.finditer(FORBIDDEN, code):
+                rules["the library neither prints nor exits"].append(
+                    "%s:%d: %s" % (path, code.count("\n", 0, m.start()) + 1, m.group(1)))
+        if path.endswith(".h") and not is_test(path):
+            said = compiles_alone(os.path.relpath(path), options)
+            if said:
+                rules["headers compile alone"].append("%s\n%s" % (path, said))
+    found.sort(reverse=True)
+    for length, where, name, marked in found:
+        if length > MAX_FUNCTION and not marked:
+            rules["functions are short"].append("%s: %s: %d lines" % (where, name, length))
+    return rules, found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--compiler", default="cc")
+    parser.add_argument("--llvm", default="llvm-config-22", help="llvm-config")
+    options = parser.parse_args()
+    options.llvm_include = subprocess.run([options.llvm, "--includedir"], stdout=subprocess.PIPE,
+                                          check=True).stdout.decode().strip()
+    files = sorted(f for kind in ("c", "h", "def") for top in ("src", "include", "bench", "tests",
+                                                               "examples")
+                   for f in glob.glob("%s/**/*.%s" % (top, kind), recursive=True))
+    rules, found = check(files, options)
+
+    if found:
+        lengths = sorted(f[0] for f in found)
+        print("%d functions, median %d lines, p90 %d; the longest:" % (
+            len(lengths), statistics.median(lengths), lengths[len(lengths) * 9 // 10]))
+        for length, where, name, marked in found[:10]:
+            print("%5d  %s  %s%s" % (length, where, name, "  (marked)" if marked else ""))
+    failed = 0
+    for rule, broken in rules.items():
+        if broken:
+            failed += 1
+            print("FAILED: %s" % rule)
+            for line in broken[:50]:
+                print("    " + line)
+    print("%d passed, %d failed" % (len(rules) - failed, failed))
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

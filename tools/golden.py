@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs the golden tests: files that hold their input, how to run it, and what must come out.
+
+    // RUN: %heddle compile %s --emit llvm -o - | %filecheck %s
+    // CHECK: fmul
+
+Each `RUN:` line is run by bash with pipefail from the root of the sources; a `\\` at its end
+continues it on the next RUN: line. A file without one is an input of another test. Replaced:
+
+    %s %S %t        the file, its folder, a path of its own to write to (and %t.anything)
+    %heddle %filecheck %glslang %spirv-val %spirv-as %spirv-dis %spirv-opt
+    not CMD...      succeeds when CMD fails with a status below 126 (a crash is no proper failure)
+    status N CMD... succeeds when CMD's status is N
+
+`XFAIL: why` marks a known bug: the test must fail. `REQUIRES: flag...` names CPU flags as in
+/proc/cpuinfo; without them the test is skipped.
+"""
+import argparse
+import concurrent.futures
+import glob
+import os
+import re
+import subprocess
+import sys
+
+KINDS = ("comp", "glsl", "spvasm", "cl", "mlir")
+PRELUDE = """set -o pipefail
+not() { "$@"; local s=$?; [ $s -ne 0 ] && [ $s -lt 126 ]; }
+status() { local want=$1; shift; "$@"; local s=$?; [ $s -eq "$want" ]; }
+"""
+
+
+def directives(text, name):
+    return re.findall(r"^\s*(?://|;|#)\s*%s:[ \t]*(.*?)\s*$" % name, text, re.M)
+
+
+def commands(text):
+    joined = []
+    for line in directives(text, "RUN"):
+        if joined and joined[-1].endswith("\\"):
+            joined[-1] = joined[-1][:-1] + line
+        else:
+            joined.append(line)
+    return joined
+
+
+def substitute(command, path, options):
+    out = os.path.join(options.scratch, path)
+    os.makedirs(os.path.dirname(out), exist_ok=True)
+    table = {"s": path, "S": os.path.dirname(path), "t": out, "heddle": options.heddle,
+             "filecheck": options.filecheck}
+    for tool in ("glslang", "spirv-val", "spirv-as", "spirv-dis", "spirv-opt"):
+        table[tool] = os.path.join(options.toolchain, "bin", tool)
+    names = "|".join(sorted(map(re.escape, table), key=len, reverse=True))
+    return re.sub("%%(%s)(?![\\w-])" % names, lambda m: table[m.group(1)], command)
+
+
+def cpu_flags():
+    try:
+        with open("/proc/cpuinfo") as f:
+            return set(re.findall(r"\w+", f.read()))
+    except OSError:
+        return set()
+
+
+def run(path, text, options):
+    """None when skipped, else (passed, what to tell)."""
+    needed = " ".join(directives(text, "REQUIRES")).split()
+    if not set(needed) <= options.flags:
+        return None
+    told, failed = "", False
+    for command in commands(text):
+        script = PRELUDE + substitute(command, path, options)
+        try:
+            p = subprocess.run(["bash", "-c", script], stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
+            output, failed = p.stdout.decode(errors="replace"), p.returncode != 0
+        except subprocess.TimeoutExpired:
+            output, failed = "timed out", True
+        if failed:
+            told = "RUN: %s\n%s" % (command, output[-4000:])
+            break
+    known = directives(text, "XFAIL")
+    if known and not failed:
+        return False, "passes, but is marked XFAIL: %s" % known[0]
+    return failed == bool(known), told
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("heddle", "filecheck", "toolchain", "scratch"):
+        parser.add_argument("--" + name, required=True)
+    parser.add_argument("files", nargs="*", help="only these")
+    options = parser.parse_args()
+    options.flags = cpu_flags()
+
+    files = options.files or [f for k in KINDS for folder in ("tests", "src", "examples")
+                              for f in glob.glob("%s/**/*.%s" % (folder, k), recursive=True)]
+    tests = []
+    for path in sorted(files):
+        with open(path, errors="replace") as f:
+            text = f.read()
+        if commands(text):
+            tests.append((path, text))
+
+    passed = failed = skipped = 0
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = pool.map(lambda t: run(*t, options), tests)
+        for (path, _), result in zip(tests, results):
+            if result is None:
+                skipped += 1
+            elif result[0]:
+                passed += 1
+            else:
+                failed += 1
+                print("FAILED: %s\n%s" % (path, result[1]))
+    if skipped:
+        print("%d skipped: this CPU lacks what they require" % skipped)
+    print("%d passed, %d failed" % (passed, failed))
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,71 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Installs what building and testing heddle needs, where that can be done without asking: on Debian 12
+# or later, as root, by apt. Elsewhere it says what is missing. Quick when nothing is.
+set -eu
+
+packages="build-essential cmake ninja-build pkg-config python3 libopenblas-dev libmpfr-dev"
+llvm_versions="22 21 20 19"
+
+installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2> /dev/null)" = installed ]; }
+available() { [ -n "$(apt-cache show --no-all-versions "$1" 2> /dev/null)" ]; }
+
+is_debian() {
+    command -v dpkg-query > /dev/null && [ -r /etc/os-release ] && . /etc/os-release &&
+        case "$ID ${ID_LIKE:-}" in debian*) : ;; *) false ;; esac
+}
+
+# Sets $llvm to the packages of the LLVM at hand, or of the newest that can be had.
+choose_llvm() {
+    for test in installed available; do
+        for v in $llvm_versions; do
+            if $test llvm-$v-dev; then
+                llvm="llvm-$v-dev llvm-$v-tools clang-$v"
+                return
+            fi
+        done
+    done
+    llvm="llvm-22-dev llvm-22-tools clang-22"
+}
+
+missing_of() {
+    missing=""
+    for package in "$@"; do installed "$package" || missing="$missing $package"; done
+}
+
+debian() {
+    choose_llvm
+    missing_of $packages $llvm
+    [ -n "$missing" ] || return 0
+    if [ "$(id -u)" != 0 ]; then
+        echo "missing:$missing" >&2
+        echo "as root: apt-get install --no-install-recommends$missing" >&2
+        exit 1
+    fi
+    echo "installing:$missing"
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get -qq -o Acquire::Retries=3 update
+    choose_llvm
+    missing_of $packages $llvm
+    apt-get -qq -o Acquire::Retries=3 -o Dpkg::Use-Pty=0 install -y --no-install-recommends \
+        $missing > /dev/null
+}
+
+elsewhere() {
+    missing=""
+    for tool in cc cmake ninja pkg-config python3; do
+        command -v $tool > /dev/null || missing="$missing $tool"
+    done
+    llvm=""
+    for config in llvm-config-22 llvm-config-21 llvm-config-20 llvm-config-19 llvm-config; do
+        command -v $config > /dev/null && llvm=$config && break
+    done
+    [ -n "$llvm" ] || missing="$missing LLVM-19-or-later(with-llvm-config)"
+    [ -z "$missing" ] && return 0
+    echo "heddle needs, and does not find:$missing" >&2
+    echo "also wanted: glslang 16.1, SPIRV-Tools 2026, OpenBLAS, MPFR; on Debian make installs all" >&2
+    exit 1
+}
+
+if is_debian; then debian; else elsewhere; fi

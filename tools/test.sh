@@ -1,0 +1,21 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# tools/test.sh BUILD: runs all tests of a build tree through ctest and ends with the sum of their
+# cases, `N passed, N failed`. A program that dies before it can count is one failure.
+set -u
+jobs=$(getconf _NPROCESSORS_ONLN)
+ctest --test-dir "$1" -j "$jobs" --output-on-failure --no-tests=error
+status=$?
+awk -v status=$status '
+    /^[0-9]+\/[0-9]+ Testing: / { p = 0; f = 0; counted = 0 }
+    /^[0-9]+ passed, [0-9]+ failed$/ { p = $1; f = $3; counted = 1 }
+    /^Test Passed\.$/ { passed += counted ? p : 1; failed += f }
+    /^Test (Failed|Timeout|Not Run)|^Unable to find executable|^\*\*\*Exception/ {
+        passed += p; failed += f ? f : 1; p = 0; f = 0
+    }
+    END {
+        if (status && !failed) failed = 1
+        printf "%d passed, %d failed\n", passed, failed
+        exit failed != 0
+    }' "$1/Testing/Temporary/LastTest.log"
