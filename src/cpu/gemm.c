@@ -1,0 +1,1004 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Multiply-add kernels. In: a shape. Out: an LLVM function
+ *
+ *     void gemm_<types>_<M>x<N>x<K>_<grid>(ptr table, ptr scratch)
+ *
+ * whose table holds (address, row stride) of the A tiles, then the B tiles, then the C tiles. It has
+ * three parts. Packing copies B into a panel of whole vectors, one row a k (or a group of four 8-bit,
+ * two 16-bit k: the form the dot instructions take), converting on the way; A only where its type must
+ * change. The micro-kernel holds up to 4 x 4 vectors of C in registers, reads one broadcast of A a row
+ * and k, and never leaves a value in memory between k. Column-major C is the transposed product, so one
+ * micro-kernel serves both orders.
+ *
+ * Why these shapes: docs/PERFORMANCE.md, sections 1, 4 and 5.
+ */
+#include "cpu/gemm.h"
+
+#include <stdio.h>
+
+/* How products are formed. */
+typedef enum Engine {
+    ENGINE_MULADD,              /* one k at a time in the compute type */
+    ENGINE_DOT4,                /* four 8-bit k a 32-bit lane: vpdpbusd */
+    ENGINE_DOT2,                /* two 16-bit k a 32-bit lane: vpdpwssd */
+} Engine;
+
+static const struct CompInfo {
+    const char *name;
+    uint8_t bytes;
+    bool is_float, is_signed;
+} comps[COMP_COUNT] = {
+    [COMP_F16] = {"f16", 2, true, true},     [COMP_BF16] = {"bf16", 2, true, true},
+    [COMP_F32] = {"f32", 4, true, true},     [COMP_F64] = {"f64", 8, true, true},
+    [COMP_E4M3] = {"e4m3", 1, true, true},   [COMP_E5M2] = {"e5m2", 1, true, true},
+    [COMP_S8] = {"s8", 1, false, true},      [COMP_U8] = {"u8", 1, false, false},
+    [COMP_S16] = {"s16", 2, false, true},    [COMP_U16] = {"u16", 2, false, false},
+    [COMP_S32] = {"s32", 4, false, true},    [COMP_U32] = {"u32", 4, false, false},
+    [COMP_S64] = {"s64", 8, false, true},    [COMP_U64] = {"u64", 8, false, false},
+};
+
+uint32_t comp_bytes(Comp c) { return comps[c].bytes; }
+bool comp_is_float(Comp c) { return comps[c].is_float; }
+bool comp_is_signed(Comp c) { return comps[c].is_signed; }
+const char *comp_name(Comp c) { return comps[c].name; }
+
+LLVMTypeRef comp_type(LLVMContextRef cx, Comp c)
+{
+    switch (c) {
+    case COMP_F16: return LLVMHalfTypeInContext(cx);
+    case COMP_BF16: return LLVMBFloatTypeInContext(cx);
+    case COMP_F32: return LLVMFloatTypeInContext(cx);
+    case COMP_F64: return LLVMDoubleTypeInContext(cx);
+    default: return LLVMIntTypeInContext(cx, comps[c].bytes * 8);
+    }
+}
+
+/* One run of columns of a tile within a vector of the panel. */
+typedef struct Piece { uint16_t tile, column, width, lane; } Piece;
+
+typedef struct Plan {
+    GemmShape s;                /* normalised: C row-major */
+    bool transposed;            /* s has A and B swapped against the caller's */
+    Engine engine;
+    uint32_t group;             /* k a unit: 1, 2, 4 */
+    bool flip_a;                /* A's bytes are biased by 128 to the other signedness (DOT4) */
+    bool pack_a, pack_b;
+    Comp compute;               /* type of the products' sums */
+    uint32_t unit;              /* bytes of one unit of A or of a lane of B */
+    uint32_t lanes;             /* of a vector */
+    uint32_t n_vectors;         /* in a row of the panel */
+    uint32_t max_pieces;
+    Piece *pieces;              /* n_vectors x max_pieces, width 0 ends */
+    uint32_t block_rows, block_vectors;
+    uint32_t units;             /* of one tile's K */
+} Plan;
+
+typedef struct Kernel { GemmShape key; LLVMValueRef fn; } Kernel;
+
+struct Gemm {
+    Arena *arena;
+    LLVMModuleRef module;
+    LLVMContextRef cx;
+    const CpuTarget *target;
+    VEC(Kernel) kernels;
+};
+
+/* State of one function being emitted. */
+typedef struct Gen {
+    Gemm *gemm;
+    const Plan *p;
+    LLVMContextRef cx;
+    LLVMBuilderRef b;
+    LLVMValueRef fn, table, scratch;
+    LLVMValueRef contiguous;    /* i1: the steps' tiles lie one behind the other, so k runs through */
+    LLVMTypeRef i1, i8, i16, i32, i64, ptr;
+    LLVMTypeRef lane, vector;   /* of the compute type */
+} Gen;
+
+Gemm *gemm_new(Arena *a, LLVMModuleRef module, const CpuTarget *t)
+{
+    Gemm *g = NEW(a, Gemm);
+    g->arena = a;
+    g->module = module;
+    g->cx = LLVMGetModuleContext(module);
+    g->target = t;
+    return g;
+}
+
+void gemm_each_function(Gemm *g, void (*visit)(void *user, LLVMValueRef fn), void *user)
+{
+    for (uint32_t i = 0; i < g->kernels.len; i++)
+        visit(user, g->kernels.data[i].fn);
+}
+
+/* ---- planning ---------------------------------------------------------------------------------- */
+
+static uint32_t pow2_at_least(uint32_t n)
+{
+    uint32_t p = 1;
+    while (p < n)
+        p *= 2;
+    return p;
+}
+
+static void swap_u16(uint16_t *a, uint16_t *b) { uint16_t t = *a; *a = *b; *b = t; }
+static void swap_u8(uint8_t *a, uint8_t *b) { uint8_t t = *a; *a = *b; *b = t; }
+
+/* C^T = B^T A^T: a column-major C is the row-major one of the swapped product. */
+static void normalise(Plan *p)
+{
+    GemmShape *s = &p->s;
+    if (!s->c_col)
+        return;
+    bool a_col = !s->b_col, b_col = !s->a_col, a_near = s->b_near;
+    p->transposed = true;
+    swap_u16(&s->M, &s->N);
+    swap_u16(&s->rows, &s->cols);
+    swap_u8(&s->a, &s->b);
+    s->a_col = a_col;
+    s->b_col = b_col;
+    s->b_near = s->a_near;
+    s->a_near = a_near;
+    s->c_col = false;
+}
+
+static void choose_engine(Plan *p, const CpuTarget *t)
+{
+    const GemmShape *s = &p->s;
+    bool a8 = s->a == COMP_S8 || s->a == COMP_U8, b8 = s->b == COMP_S8 || s->b == COMP_U8;
+    bool c32 = s->c == COMP_S32 || s->c == COMP_U32;
+    p->engine = ENGINE_MULADD;
+    p->group = 1;
+    if (comp_is_float(s->c)) {
+        bool wide = s->a == COMP_F64 || s->b == COMP_F64 || s->c == COMP_F64;
+        p->compute = wide ? COMP_F64 : COMP_F32;
+    } else {
+        p->compute = s->c;
+        if (t->vnni && t->avx512 && c32 && a8 && b8 && s->K % 4 == 0) {
+            p->engine = ENGINE_DOT4;
+            p->group = 4;
+            p->flip_a = s->a == s->b;
+        } else if (t->vnni && t->avx512 && c32 && s->a == COMP_S16 && s->b == COMP_S16
+                   && s->K % 2 == 0) {
+            p->engine = ENGINE_DOT2;
+            p->group = 2;
+        }
+    }
+    p->unit = comp_bytes(p->compute);
+    p->units = s->K / p->group;
+}
+
+static bool same_layout(const Plan *p, Comp c)
+{
+    if (p->engine != ENGINE_MULADD)
+        return true;            /* units of 4 bytes are read as they lie */
+    return comp_bytes(c) == p->unit && comp_is_float(c) == comp_is_float(p->compute);
+}
+
+/* Maps the grid's columns to the lanes of the panel's vectors. */
+static void plan_columns(Arena *a, Plan *p, uint32_t max_lanes)
+{
+    const GemmShape *s = &p->s;
+    uint32_t N = s->N, total = (uint32_t)s->cols * N;
+    uint32_t lanes = MIN(max_lanes, MAX(pow2_at_least(total), 4u));
+    bool shared = N < lanes && lanes % N == 0;  /* several tiles a vector */
+    uint32_t per_tile = (N + lanes - 1) / lanes, tiles_each = shared ? lanes / N : 1;
+    p->lanes = lanes;
+    p->n_vectors = shared ? (total + lanes - 1) / lanes : s->cols * per_tile;
+    p->max_pieces = tiles_each;
+    p->pieces = NEW_ARRAY(a, Piece, (size_t)p->n_vectors * tiles_each);
+    for (uint32_t v = 0; v < p->n_vectors; v++)
+        for (uint32_t i = 0; i < tiles_each; i++) {
+            Piece *pc = &p->pieces[v * tiles_each + i];
+            if (shared) {
+                uint32_t tile = v * tiles_each + i;
+                if (tile < s->cols)
+                    *pc = (Piece){(uint16_t)tile, 0, (uint16_t)N, (uint16_t)(i * N)};
+            } else {
+                uint32_t column = v % per_tile * lanes;
+                *pc = (Piece){(uint16_t)(v / per_tile), (uint16_t)column,
+                              (uint16_t)MIN(lanes, N - column), 0};
+            }
+        }
+}
+
+/* The register block. Rows divide M where they can, so that there is one block size to compile. */
+static void plan_block(Plan *p, const CpuTarget *t)
+{
+    uint32_t per_vector = MAX(1u, p->lanes * p->unit * 8 / t->vector_bits);
+    uint32_t registers = t->vector_registers / per_vector;
+    uint32_t nv = MIN(p->n_vectors, registers >= 32 ? 4u : registers >= 16 ? 2u : 1u);
+    if (p->n_vectors % nv && p->n_vectors % (nv - 1 ? nv - 1 : 1) == 0)
+        nv--;
+    uint32_t most = MAX(1u, (registers * 3 / 4) / nv), rows = MIN(most, p->s.M);
+    for (uint32_t r = rows; r * 2 > rows; r--)
+        if (p->s.M % r == 0) {
+            rows = r;
+            break;
+        }
+    p->block_rows = rows;
+    p->block_vectors = nv;
+}
+
+static void make_plan(Arena *a, Plan *p, const GemmShape *s, const CpuTarget *t)
+{
+    *p = (Plan){.s = *s};
+    normalise(p);
+    choose_engine(p, t);
+    plan_columns(a, p, t->vector_bits / 8 / p->unit);
+    plan_block(p, t);
+    bool whole = p->s.N % p->lanes == 0;
+    bool a_packs = p->s.a_col && p->group > 1;
+    p->pack_a = p->flip_a || a_packs || !same_layout(p, p->s.a);
+    p->pack_b = p->group > 1 || p->s.b_col || !whole || !same_layout(p, p->s.b)
+        || !(p->s.b_near || (uint32_t)p->s.rows * p->s.M <= 2 * p->block_rows);
+}
+
+static uint64_t row_bytes(const Plan *p) { return (uint64_t)p->n_vectors * p->lanes * p->unit; }
+static uint64_t panel_bytes(const Plan *p)
+{
+    return p->pack_b ? row_bytes(p) * p->units * p->s.steps : 0;
+}
+static uint64_t sums_bytes(const Plan *p) { return p->flip_a ? row_bytes(p) : 0; }
+static uint64_t packed_a_bytes(const Plan *p)
+{
+    return p->pack_a ? align_up((uint64_t)p->s.rows * p->s.M * p->units * p->s.steps * p->unit, 64) : 0;
+}
+
+uint64_t gemm_scratch_bytes(Gemm *g, const GemmShape *s)
+{
+    Plan p;
+    make_plan(g->arena, &p, s, g->target);
+    return align_up(panel_bytes(&p), 64) + align_up(sums_bytes(&p), 64) + packed_a_bytes(&p);
+}
+
+static uint32_t n_a(const GemmShape *s) { return (uint32_t)s->rows * s->steps; }
+static uint32_t n_b(const GemmShape *s) { return (uint32_t)s->steps * s->cols; }
+static uint32_t n_c(const GemmShape *s) { return (uint32_t)s->rows * s->cols; }
+uint32_t gemm_table_entries(const GemmShape *s) { return 2 * (n_a(s) + n_b(s) + n_c(s)); }
+
+/* ---- small pieces of IR -------------------------------------------------------------------------- */
+
+static LLVMValueRef k64(const Gen *g, uint64_t v) { return LLVMConstInt(g->i64, v, false); }
+static LLVMValueRef add(Gen *g, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildAdd(g->b, a, b, ""); }
+static LLVMValueRef mul(Gen *g, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildMul(g->b, a, b, ""); }
+static LLVMValueRef at(Gen *g, LLVMValueRef base, LLVMValueRef bytes)
+{
+    return LLVMBuildInBoundsGEP2(g->b, g->i8, base, &bytes, 1, "");
+}
+
+static LLVMValueRef load(Gen *g, LLVMTypeRef type, LLVMValueRef p, unsigned align)
+{
+    LLVMValueRef v = LLVMBuildLoad2(g->b, type, p, "");
+    LLVMSetAlignment(v, align);
+    return v;
+}
+
+static void store(Gen *g, LLVMValueRef v, LLVMValueRef p, unsigned align)
+{
+    LLVMSetAlignment(LLVMBuildStore(g->b, v, p), align);
+}
+
+static LLVMValueRef shuffle(Gen *g, LLVMValueRef a, LLVMValueRef b, const int *lanes, uint32_t n)
+{
+    LLVMValueRef mask[256];
+    for (uint32_t i = 0; i < n; i++)
+        mask[i] = lanes[i] < 0 ? LLVMGetPoison(g->i32) : LLVMConstInt(g->i32, (uint64_t)lanes[i], false);
+    return LLVMBuildShuffleVector(g->b, a, b ? b : LLVMGetPoison(LLVMTypeOf(a)),
+                                  LLVMConstVector(mask, n), "");
+}
+
+static LLVMValueRef splat(Gen *g, LLVMValueRef x, uint32_t n)
+{
+    LLVMTypeRef type = LLVMVectorType(LLVMTypeOf(x), n);
+    LLVMValueRef v = LLVMBuildInsertElement(g->b, LLVMGetPoison(type), x,
+                                            LLVMConstInt(g->i32, 0, false), "");
+    return LLVMBuildShuffleVector(g->b, v, LLVMGetPoison(type),
+                                  LLVMConstNull(LLVMVectorType(g->i32, n)), "");
+}
+
+static LLVMValueRef splat_int(LLVMTypeRef lane, uint64_t x, uint32_t n)
+{
+    LLVMValueRef v[256];
+    for (uint32_t i = 0; i < n; i++)
+        v[i] = LLVMConstInt(lane, x, false);
+    return LLVMConstVector(v, n);
+}
+
+static LLVMValueRef call(Gen *g, const char *name, LLVMTypeRef *overload, size_t n_overload,
+                         LLVMValueRef *args, unsigned n)
+{
+    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    LLVMValueRef fn = LLVMGetIntrinsicDeclaration(g->gemm->module, id, overload, n_overload);
+    LLVMTypeRef type = LLVMIntrinsicGetType(g->cx, id, overload, n_overload);
+    LLVMTypeRef params[4];
+    LLVMGetParamTypes(type, params);    /* the dot intrinsics changed theirs between LLVM versions */
+    for (unsigned i = 0; i < n; i++)
+        if (LLVMTypeOf(args[i]) != params[i])
+            args[i] = LLVMBuildBitCast(g->b, args[i], params[i], "");
+    return LLVMBuildCall2(g->b, type, fn, args, n, "");
+}
+
+/* Loops run at least once: every count here is a positive constant, or a choice of two. */
+typedef struct Loop {
+    LLVMBasicBlockRef body;
+    LLVMValueRef i, *phi;
+    uint32_t n;
+} Loop;
+
+static Loop loop_begin(Gen *g, LLVMValueRef *carry, uint32_t n)
+{
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(g->b);
+    Loop l = {.body = LLVMAppendBasicBlockInContext(g->cx, g->fn, "loop"), .n = n};
+    l.phi = NEW_ARRAY(g->gemm->arena, LLVMValueRef, n + 1);
+    LLVMBuildBr(g->b, l.body);
+    LLVMPositionBuilderAtEnd(g->b, l.body);
+    l.i = LLVMBuildPhi(g->b, g->i64, "");
+    LLVMValueRef zero = k64(g, 0);
+    LLVMAddIncoming(l.i, &zero, &from, 1);
+    for (uint32_t k = 0; k < n; k++) {
+        l.phi[k] = LLVMBuildPhi(g->b, LLVMTypeOf(carry[k]), "");
+        LLVMAddIncoming(l.phi[k], &carry[k], &from, 1);
+    }
+    return l;
+}
+
+/* Ends the body; `next` are the carried values' new ones, on return theirs after the loop. */
+static void loop_end(Gen *g, Loop *l, uint64_t step, LLVMValueRef to, LLVMValueRef *next)
+{
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(g->b);
+    LLVMValueRef i = LLVMBuildNUWAdd(g->b, l->i, k64(g, step), "");
+    LLVMBasicBlockRef out = LLVMAppendBasicBlockInContext(g->cx, g->fn, "");
+    LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntULT, i, to, ""), l->body, out);
+    LLVMAddIncoming(l->i, &i, &from, 1);
+    for (uint32_t k = 0; k < l->n; k++)
+        LLVMAddIncoming(l->phi[k], &next[k], &from, 1);
+    LLVMPositionBuilderAtEnd(g->b, out);
+}
+
+/* Entry `index` (a pair) of the table's section that begins at pair `base`. */
+static TileView table_at(Gen *g, uint32_t base, LLVMValueRef index)
+{
+    LLVMValueRef p = at(g, g->table, mul(g, add(g, index, k64(g, base)), k64(g, 16)));
+    TileView v = {load(g, g->ptr, p, 8), NULL};
+    v.stride = load(g, g->i64, at(g, p, k64(g, 8)), 8);
+    return v;
+}
+
+static TileView a_tile(Gen *g, LLVMValueRef row, LLVMValueRef step)
+{
+    return table_at(g, 0, add(g, mul(g, row, k64(g, g->p->s.steps)), step));
+}
+static TileView b_tile(Gen *g, LLVMValueRef step, LLVMValueRef col)
+{
+    return table_at(g, n_a(&g->p->s), add(g, mul(g, step, k64(g, g->p->s.cols)), col));
+}
+static TileView c_tile(Gen *g, LLVMValueRef row, LLVMValueRef col)
+{
+    uint32_t base = n_a(&g->p->s) + n_b(&g->p->s);
+    return table_at(g, base, add(g, mul(g, row, k64(g, g->p->s.cols)), col));
+}
+
+/* ---- conversion to and from the compute type -------------------------------------------------------- */
+
+static LLVMTypeRef vec_or_scalar(LLVMTypeRef lane, uint32_t n) { return n ? LLVMVectorType(lane, n) : lane; }
+
+static LLVMValueRef const_like(LLVMTypeRef lane, uint64_t x, uint32_t n)
+{
+    return n ? splat_int(lane, x, n) : LLVMConstInt(lane, x, false);
+}
+
+/* Raw elements of type c to the compute type; n lanes, 0 for a scalar. Exact. */
+static LLVMValueRef widen(Gen *g, LLVMValueRef x, Comp c, uint32_t n)
+{
+    LLVMTypeRef lane = comp_type(g->cx, g->p->compute), to = vec_or_scalar(lane, n);
+    LLVMTypeRef half = vec_or_scalar(LLVMHalfTypeInContext(g->cx), n);
+    LLVMTypeRef i16 = vec_or_scalar(g->i16, n), i32 = vec_or_scalar(g->i32, n);
+    LLVMTypeRef f32 = vec_or_scalar(LLVMFloatTypeInContext(g->cx), n);
+    if (c == g->p->compute)
+        return x;
+    if (!comp_is_float(c)) {
+        if (comp_bytes(c) == comp_bytes(g->p->compute))
+            return x;
+        if (comp_bytes(c) > comp_bytes(g->p->compute))
+            return LLVMBuildTrunc(g->b, x, to, "");
+        return comp_is_signed(c) ? LLVMBuildSExt(g->b, x, to, "") : LLVMBuildZExt(g->b, x, to, "");
+    }
+    if (c == COMP_BF16) {
+        x = LLVMBuildZExt(g->b, LLVMBuildBitCast(g->b, x, i16, ""), i32, "");
+        x = LLVMBuildBitCast(g->b, LLVMBuildShl(g->b, x, const_like(g->i32, 16, n), ""), f32, "");
+        return g->p->compute == COMP_F32 ? x : LLVMBuildFPExt(g->b, x, to, "");
+    }
+    if (c == COMP_E5M2) {       /* the upper byte of a half */
+        x = LLVMBuildShl(g->b, LLVMBuildZExt(g->b, x, i16, ""), const_like(g->i16, 8, n), "");
+        x = LLVMBuildBitCast(g->b, x, half, "");
+    } else if (c == COMP_E4M3) { /* a half with 7 zeros behind, its exponent 8 too small; 0x7f is NaN */
+        LLVMValueRef w = LLVMBuildZExt(g->b, x, i16, "");
+        LLVMValueRef low = LLVMBuildAnd(g->b, w, const_like(g->i16, 0x7f, n), "");
+        LLVMValueRef sign = LLVMBuildAnd(g->b, w, const_like(g->i16, 0x80, n), "");
+        LLVMValueRef bits = LLVMBuildShl(g->b, low, const_like(g->i16, 7, n), "");
+        bits = LLVMBuildOr(g->b, bits, LLVMBuildShl(g->b, sign, const_like(g->i16, 8, n), ""), "");
+        LLVMValueRef v = LLVMBuildFPExt(g->b, LLVMBuildBitCast(g->b, bits, half, ""), to, "");
+        LLVMValueRef scale = LLVMConstReal(lane, 256.0), nan = LLVMConstReal(lane, __builtin_nan(""));
+        LLVMValueRef is_nan = LLVMBuildICmp(g->b, LLVMIntEQ, low, const_like(g->i16, 0x7f, n), "");
+        v = LLVMBuildFMul(g->b, v, n ? splat(g, scale, n) : scale, "");
+        return LLVMBuildSelect(g->b, is_nan, n ? splat(g, nan, n) : nan, v, "");
+    }
+    return LLVMBuildFPExt(g->b, x, to, "");
+}
+
+/* The compute type to the type of C, to nearest even. */
+static LLVMValueRef narrow(Gen *g, LLVMValueRef x, uint32_t n)
+{
+    Comp c = (Comp)g->p->s.c;
+    if (c == g->p->compute || !comp_is_float(c))
+        return x;
+    if (c != COMP_BF16)
+        return LLVMBuildFPTrunc(g->b, x, vec_or_scalar(comp_type(g->cx, c), n), "");
+    /* In integers: the machine's own conversion, where it has one, flushes denormals. */
+    LLVMTypeRef i16 = vec_or_scalar(g->i16, n), i32 = vec_or_scalar(g->i32, n);
+    LLVMValueRef bits = LLVMBuildBitCast(g->b, x, i32, ""), k16 = const_like(g->i32, 16, n);
+    LLVMValueRef odd = LLVMBuildAnd(g->b, LLVMBuildLShr(g->b, bits, k16, ""), const_like(g->i32, 1, n), "");
+    LLVMValueRef up = LLVMBuildAdd(g->b, odd, const_like(g->i32, 0x7fff, n), "");
+    LLVMValueRef quiet = LLVMBuildOr(g->b, bits, const_like(g->i32, 0x400000, n), "");
+    LLVMValueRef nan = LLVMBuildFCmp(g->b, LLVMRealUNO, x, x, "");
+    bits = LLVMBuildSelect(g->b, nan, quiet, LLVMBuildAdd(g->b, bits, up, ""), "");
+    bits = LLVMBuildTrunc(g->b, LLVMBuildLShr(g->b, bits, k16, ""), i16, "");
+    return LLVMBuildBitCast(g->b, bits, vec_or_scalar(comp_type(g->cx, c), n), "");
+}
+
+/* `n` units of an operand of type c at p, as they go into the micro-kernel. */
+static LLVMValueRef load_units(Gen *g, LLVMValueRef p, Comp c, uint32_t n)
+{
+    if (g->p->engine == ENGINE_MULADD)
+        return widen(g, load(g, LLVMVectorType(comp_type(g->cx, c), n), p, comp_bytes(c)), c, n);
+    return load(g, LLVMVectorType(g->i32, n), p, comp_bytes(c));
+}
+
+/* ---- packing ------------------------------------------------------------------------------------------ */
+
+static LLVMValueRef panel(Gen *g) { return g->scratch; }
+static LLVMValueRef column_sums(Gen *g) { return at(g, g->scratch, k64(g, align_up(panel_bytes(g->p), 64))); }
+static LLVMValueRef packed_a(Gen *g)
+{
+    return at(g, column_sums(g), k64(g, align_up(sums_bytes(g->p), 64)));
+}
+
+static LLVMValueRef dot4(Gen *g, LLVMValueRef acc, LLVMValueRef a, LLVMValueRef b)
+{
+    bool b_signed = comp_is_signed((Comp)g->p->s.b);    /* vpdpbusd: unsigned first, signed second */
+    LLVMValueRef args[] = {acc, b_signed ? a : b, b_signed ? b : a};
+    const char *name = g->p->lanes == 16 ? "llvm.x86.avx512.vpdpbusd.512"
+        : g->p->lanes == 8 ? "llvm.x86.avx512.vpdpbusd.256" : "llvm.x86.avx512.vpdpbusd.128";
+    return call(g, name, NULL, 0, args, 3);
+}
+
+static LLVMValueRef dot2(Gen *g, LLVMValueRef acc, LLVMValueRef a, LLVMValueRef b)
+{
+    LLVMValueRef args[] = {acc, a, b};
+    const char *name = g->p->lanes == 16 ? "llvm.x86.avx512.vpdpwssd.512"
+        : g->p->lanes == 8 ? "llvm.x86.avx512.vpdpwssd.256" : "llvm.x86.avx512.vpdpwssd.128";
+    return call(g, name, NULL, 0, args, 3);
+}
+
+/* Puts a piece's elements into its lanes of `v`, the others kept. */
+static LLVMValueRef place(Gen *g, LLVMValueRef v, LLVMValueRef part, const Piece *pc)
+{
+    int wide[256], mix[256];
+    uint32_t n = g->p->lanes;
+    if (pc->width == n)
+        return part;
+    for (uint32_t i = 0; i < n; i++) {
+        bool in = i >= pc->lane && i < (uint32_t)pc->lane + pc->width;
+        wide[i] = in ? (int)(i - pc->lane) : -1;
+        mix[i] = in ? (int)(n + i) : (int)i;
+    }
+    return shuffle(g, v, shuffle(g, part, NULL, wide, n), mix, n);
+}
+
+static LLVMValueRef extract(Gen *g, LLVMValueRef v, const Piece *pc)
+{
+    int lanes[256];
+    if (pc->width == g->p->lanes)
+        return v;
+    for (uint32_t i = 0; i < pc->width; i++)
+        lanes[i] = (int)(pc->lane + i);
+    return shuffle(g, v, NULL, lanes, pc->width);
+}
+
+/* One vector of a row-major B's unit row: `group` rows of each piece, interleaved. */
+static LLVMValueRef b_vector(Gen *g, const Piece *pieces, const TileView *tiles, LLVMValueRef k)
+{
+    const Plan *p = g->p;
+    Comp c = (Comp)p->s.b;
+    LLVMValueRef out = LLVMConstNull(g->vector);
+    for (uint32_t i = 0; i < p->max_pieces && pieces[i].width; i++) {
+        const Piece *pc = &pieces[i];
+        uint32_t w = pc->width;
+        LLVMValueRef row = at(g, tiles[i].ptr, mul(g, k, tiles[i].stride)), part;
+        row = at(g, row, k64(g, (uint64_t)pc->column * comp_bytes(c)));
+        if (p->group == 1) {
+            part = load_units(g, row, c, w);
+        } else {
+            LLVMTypeRef raw = LLVMVectorType(comp_type(g->cx, c), w);
+            LLVMValueRef r[4];
+            int lanes[256], join[256];
+            for (uint32_t q = 0; q < p->group; q++)
+                r[q] = load(g, raw, at(g, row, mul(g, k64(g, q), tiles[i].stride)), comp_bytes(c));
+            for (uint32_t j = 0; j < 4 * w; j++)
+                join[j] = (int)j;
+            for (uint32_t j = 0; j < p->group * w; j++)
+                lanes[j] = (int)(j % p->group * w + j / p->group);
+            LLVMValueRef lo = shuffle(g, r[0], r[1], join, 2 * w);
+            if (p->group == 4)
+                lo = shuffle(g, lo, shuffle(g, r[2], r[3], join, 2 * w), join, 4 * w);
+            part = shuffle(g, lo, NULL, lanes, p->group * w);
+            part = LLVMBuildBitCast(g->b, part, LLVMVectorType(g->i32, w), "");
+        }
+        out = place(g, out, part, pc);
+    }
+    return out;
+}
+
+/* Four panel rows at once from a column-major B: 4 units of each of `lanes` columns, transposed.
+ * Each load brings 4 units of one column; rows g, g + 4, g + 8... share a vector (rule 10). */
+static void b_transposed4(Gen *g, const TileView *t, uint32_t column, LLVMValueRef unit, LLVMValueRef out[4])
+{
+    const Plan *p = g->p;
+    Comp c = (Comp)p->s.b;
+    uint32_t n = p->lanes, segments = n / 4;
+    LLVMTypeRef raw = p->engine == ENGINE_MULADD ? comp_type(g->cx, c) : g->i32;
+    LLVMValueRef offset = mul(g, unit, k64(g, (uint64_t)p->group * comp_bytes(c))), v[4];
+    int lanes[256];
+    for (uint32_t q = 0; q < 4; q++) {
+        v[q] = LLVMGetPoison(LLVMVectorType(raw, n));
+        for (uint32_t s = 0; s < segments; s++) {
+            LLVMValueRef col = mul(g, k64(g, column + s * 4 + q), t->stride);
+            LLVMValueRef part = load(g, LLVMVectorType(raw, 4), at(g, at(g, t->ptr, col), offset),
+                                     comp_bytes(c));
+            Piece pc = {0, 0, 4, (uint16_t)(s * 4)};
+            v[q] = place(g, v[q], part, &pc);
+        }
+        if (p->engine == ENGINE_MULADD)
+            v[q] = widen(g, v[q], c, n);
+    }
+    LLVMValueRef w[4];          /* two butterfly stages within each run of 4 lanes */
+    for (uint32_t i = 0; i < 4; i++) {  /* w[0], w[1]: rows 0 and 1 zipped; w[2], w[3]: rows 2 and 3 */
+        uint32_t hi = i & 1;
+        for (uint32_t l = 0; l < n; l++)
+            lanes[l] = (int)((l & 1 ? n : 0) + (l & ~3u) + hi * 2 + (l & 3) / 2);
+        w[i] = shuffle(g, v[i & 2], v[(i & 2) + 1], lanes, n);
+    }
+    for (uint32_t i = 0; i < 4; i++) {
+        uint32_t hi = i & 1;
+        for (uint32_t l = 0; l < n; l++)
+            lanes[l] = (int)((l & 2 ? n : 0) + (l & ~3u) + hi * 2 + (l & 1));
+        out[i] = shuffle(g, w[i / 2], w[i / 2 + 2], lanes, n);
+    }
+}
+
+/* A column-major B that does not come in whole 4 x lanes blocks: element by element. */
+static LLVMValueRef b_gathered(Gen *g, const Piece *pieces, const TileView *tiles, LLVMValueRef unit)
+{
+    const Plan *p = g->p;
+    Comp c = (Comp)p->s.b;
+    LLVMValueRef out = LLVMConstNull(g->vector);
+    LLVMValueRef offset = mul(g, unit, k64(g, (uint64_t)p->group * comp_bytes(c)));
+    for (uint32_t i = 0; i < p->max_pieces && pieces[i].width; i++)
+        for (uint32_t j = 0; j < pieces[i].width; j++) {
+            LLVMValueRef col = mul(g, k64(g, pieces[i].column + j), tiles[i].stride);
+            LLVMValueRef q = at(g, at(g, tiles[i].ptr, col), offset), x;
+            if (p->engine == ENGINE_MULADD)
+                x = widen(g, load(g, comp_type(g->cx, c), q, comp_bytes(c)), c, 0);
+            else
+                x = load(g, g->i32, q, comp_bytes(c));
+            out = LLVMBuildInsertElement(g->b, out, x,
+                                         LLVMConstInt(g->i32, pieces[i].lane + j, false), "");
+        }
+    return out;
+}
+
+/* One vector column of the panel over all steps and units, with the column sums that undo A's bias. */
+static void pack_b_column(Gen *g, uint32_t v)
+{
+    const Plan *p = g->p;
+    const Piece *pieces = &p->pieces[v * p->max_pieces];
+    bool blocks = p->s.b_col && p->max_pieces == 1 && pieces[0].width == p->lanes && p->units % 4 == 0
+        && p->lanes >= 4;
+    uint32_t at_once = blocks ? 4 : 1;
+    LLVMValueRef ones = splat_int(g->i32, 0x01010101, p->lanes);
+    LLVMValueRef sums = LLVMConstNull(g->vector);
+    Loop steps = loop_begin(g, &sums, p->flip_a);
+    TileView tiles[64];
+    for (uint32_t i = 0; i < p->max_pieces && pieces[i].width; i++)
+        tiles[i] = b_tile(g, steps.i, k64(g, pieces[i].tile));
+    LLVMValueRef carry = p->flip_a ? steps.phi[0] : sums;
+    Loop units = loop_begin(g, &carry, p->flip_a);
+    if (p->flip_a)
+        carry = units.phi[0];
+    LLVMValueRef rows[4];
+    if (blocks)
+        b_transposed4(g, &tiles[0], pieces[0].column, units.i, rows);
+    else if (p->s.b_col)
+        rows[0] = b_gathered(g, pieces, tiles, units.i);
+    else
+        rows[0] = b_vector(g, pieces, tiles, mul(g, units.i, k64(g, p->group)));
+    LLVMValueRef unit = add(g, mul(g, steps.i, k64(g, p->units)), units.i);
+    for (uint32_t q = 0; q < at_once; q++) {
+        LLVMValueRef to = at(g, panel(g), mul(g, add(g, unit, k64(g, q)), k64(g, row_bytes(p))));
+        store(g, rows[q], at(g, to, k64(g, (uint64_t)v * p->lanes * p->unit)), p->lanes * p->unit);
+        if (p->flip_a)
+            carry = dot4(g, carry, ones, rows[q]);
+    }
+    loop_end(g, &units, at_once, k64(g, p->units), &carry);
+    loop_end(g, &steps, 1, k64(g, p->s.steps), &carry);
+    if (p->flip_a) {            /* 128 * sum, with the sign that is added to C */
+        LLVMValueRef x = LLVMBuildShl(g->b, carry, splat_int(g->i32, 7, p->lanes), "");
+        if (comp_is_signed((Comp)p->s.b))
+            x = LLVMBuildNeg(g->b, x, "");
+        store(g, x, at(g, column_sums(g), k64(g, (uint64_t)v * p->lanes * p->unit)), p->lanes * p->unit);
+    }
+}
+
+/* A tile's rows (or, column-major, its units) converted into scratch in the order they have. */
+static void pack_a_tile(Gen *g, const TileView *t, LLVMValueRef tile_row, LLVMValueRef step)
+{
+    const Plan *p = g->p;
+    const GemmShape *s = &p->s;
+    Comp c = (Comp)s->a;
+    bool col = s->a_col;
+    uint32_t run = col ? s->M : p->units;           /* units that lie side by side in scratch */
+    uint32_t rows = col ? p->units : s->M;
+    uint64_t pitch = col ? (uint64_t)s->rows * s->M * p->unit : (uint64_t)s->steps * p->units * p->unit;
+    LLVMValueRef base = col
+        ? add(g, mul(g, mul(g, step, k64(g, p->units)), k64(g, pitch)),
+              mul(g, tile_row, k64(g, (uint64_t)s->M * p->unit)))
+        : add(g, mul(g, mul(g, tile_row, k64(g, s->M)), k64(g, pitch)),
+              mul(g, step, k64(g, (uint64_t)p->units * p->unit)));
+    LLVMValueRef flip = splat_int(g->i32, 0x80808080, 16), none = NULL;
+    Loop l = loop_begin(g, &none, 0);
+    LLVMValueRef to = at(g, packed_a(g), add(g, base, mul(g, l.i, k64(g, pitch))));
+    LLVMValueRef from = at(g, t->ptr, mul(g, l.i, mul(g, t->stride, k64(g, col ? p->group : 1))));
+    for (uint32_t done = 0; done < run;) {
+        uint32_t n = MIN(16u, run - done);
+        while (n & (n - 1))
+            n &= n - 1;                             /* powers of two: 16, then what is left */
+        LLVMValueRef x;
+        if (col && p->group > 1) {
+            Piece pc = {0, (uint16_t)done, (uint16_t)n, 0};
+            Plan q = *p;
+            q.lanes = n;
+            q.max_pieces = 1;
+            q.s.b = s->a;
+            Gen h = *g;
+            h.p = &q;
+            h.vector = LLVMVectorType(g->i32, n);
+            TileView row = {from, t->stride};
+            x = b_vector(&h, &pc, &row, k64(g, 0));
+        } else {
+            uint64_t unit = (uint64_t)p->group * comp_bytes(c);
+            x = load_units(g, at(g, from, k64(g, done * unit)), c, n);
+        }
+        if (p->flip_a) {
+            int first[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+            x = LLVMBuildXor(g->b, x, shuffle(g, flip, NULL, first, n), "");
+        }
+        store(g, x, at(g, to, k64(g, (uint64_t)done * p->unit)), p->unit);
+        done += n;
+    }
+    loop_end(g, &l, 1, k64(g, rows), NULL);
+}
+
+static void pack(Gen *g)
+{
+    const Plan *p = g->p;
+    LLVMValueRef none = NULL;
+    for (uint32_t v = 0; p->pack_b && v < p->n_vectors; v++)
+        pack_b_column(g, v);
+    if (!p->pack_a)
+        return;
+    Loop rows = loop_begin(g, &none, 0);
+    Loop steps = loop_begin(g, &none, 0);
+    TileView t = a_tile(g, rows.i, steps.i);
+    pack_a_tile(g, &t, rows.i, steps.i);
+    loop_end(g, &steps, 1, k64(g, p->s.steps), NULL);
+    loop_end(g, &rows, 1, k64(g, p->s.rows), NULL);
+}
+
+/* ---- the micro-kernel ------------------------------------------------------------------------------------ */
+
+typedef struct Block {
+    LLVMValueRef tile, row;     /* grid row; first row within the tile */
+    uint32_t rows, first, n;    /* rows; vectors [first, first + n) */
+} Block;
+
+static LLVMValueRef c_address(Gen *g, const Block *k, uint32_t r, const Piece *pc)
+{
+    TileView t = c_tile(g, k->tile, k64(g, pc->tile));
+    LLVMValueRef row = mul(g, add(g, k->row, k64(g, r)), t.stride);
+    return at(g, at(g, t.ptr, row), k64(g, (uint64_t)pc->column * comp_bytes((Comp)g->p->s.c)));
+}
+
+static LLVMValueRef load_c(Gen *g, const Block *k, uint32_t r, uint32_t v)
+{
+    const Plan *p = g->p;
+    Comp c = (Comp)p->s.c;
+    LLVMValueRef out = LLVMConstNull(LLVMVectorType(comp_type(g->cx, c), p->lanes));
+    for (uint32_t i = 0; i < p->max_pieces; i++) {
+        const Piece *pc = &p->pieces[(k->first + v) * p->max_pieces + i];
+        if (pc->width)
+            out = place(g, out, load(g, LLVMVectorType(comp_type(g->cx, c), pc->width),
+                                     c_address(g, k, r, pc), comp_bytes(c)), pc);
+    }
+    return widen(g, out, c, p->lanes);
+}
+
+static void store_c(Gen *g, const Block *k, uint32_t r, uint32_t v, LLVMValueRef x)
+{
+    const Plan *p = g->p;
+    x = narrow(g, x, p->lanes);
+    for (uint32_t i = 0; i < p->max_pieces; i++) {
+        const Piece *pc = &p->pieces[(k->first + v) * p->max_pieces + i];
+        if (pc->width)
+            store(g, extract(g, x, pc), c_address(g, k, r, pc), comp_bytes((Comp)p->s.c));
+    }
+}
+
+/* What the sum starts from: C, or nothing when the saturating addition comes last. */
+static LLVMValueRef first_sum(Gen *g, const Block *k, uint32_t r, uint32_t v)
+{
+    const Plan *p = g->p;
+    LLVMValueRef x = p->s.saturate ? LLVMConstNull(g->vector) : load_c(g, k, r, v);
+    if (p->flip_a) {
+        uint64_t offset = (uint64_t)(k->first + v) * p->lanes * p->unit;
+        x = LLVMBuildAdd(g->b, x, load(g, g->vector, at(g, column_sums(g), k64(g, offset)), 4), "");
+    }
+    return x;
+}
+
+static void last_sum(Gen *g, const Block *k, uint32_t r, uint32_t v, LLVMValueRef x)
+{
+    if (g->p->s.saturate) {
+        LLVMValueRef args[] = {x, load_c(g, k, r, v)};
+        bool s = comp_is_signed((Comp)g->p->s.c);
+        x = call(g, s ? "llvm.sadd.sat" : "llvm.uadd.sat", &g->vector, 1, args, 2);
+    }
+    store_c(g, k, r, v, x);
+}
+
+static LLVMValueRef muladd(Gen *g, LLVMValueRef acc, LLVMValueRef a, LLVMValueRef b)
+{
+    switch (g->p->engine) {
+    case ENGINE_DOT4: return dot4(g, acc, a, b);
+    case ENGINE_DOT2: return dot2(g, acc, a, b);
+    case ENGINE_MULADD: break;
+    }
+    if (!comp_is_float(g->p->compute))
+        return LLVMBuildAdd(g->b, acc, LLVMBuildMul(g->b, a, b, ""), "");
+    LLVMValueRef args[] = {a, b, acc};
+    return call(g, "llvm.fmuladd", &g->vector, 1, args, 3);
+}
+
+/* Where a block's row and unit of A and the panel's rows are found. */
+typedef struct Operands {
+    LLVMValueRef a, a_row, a_unit;      /* address of the block's first row, unit 0; bytes from row to row, unit to unit */
+    LLVMValueRef b[8], b_unit;          /* by vector */
+} Operands;
+
+static Operands operands(Gen *g, const Block *k, LLVMValueRef step)
+{
+    const Plan *p = g->p;
+    const GemmShape *s = &p->s;
+    Operands o;
+    LLVMValueRef row = k->row;
+    if (p->pack_a) {
+        uint64_t all_rows = (uint64_t)s->rows * s->M, all_units = (uint64_t)s->steps * p->units;
+        o.a_row = k64(g, s->a_col ? p->unit : all_units * p->unit);
+        o.a_unit = k64(g, s->a_col ? all_rows * p->unit : p->unit);
+        o.a = at(g, packed_a(g), mul(g, mul(g, step, k64(g, p->units)), o.a_unit));
+        row = add(g, row, mul(g, k->tile, k64(g, s->M)));
+    } else {
+        TileView t = a_tile(g, k->tile, step);
+        o.a = t.ptr;
+        o.a_row = s->a_col ? k64(g, comp_bytes((Comp)s->a)) : t.stride;
+        o.a_unit = s->a_col ? t.stride : k64(g, p->unit);
+    }
+    o.a = at(g, o.a, mul(g, row, o.a_row));
+    for (uint32_t v = 0; v < k->n; v++) {
+        uint64_t offset = (uint64_t)(k->first + v) * p->lanes * p->unit;
+        if (p->pack_b) {
+            LLVMValueRef to = mul(g, step, k64(g, p->units * row_bytes(p)));
+            o.b[v] = at(g, at(g, panel(g), to), k64(g, offset));
+            o.b_unit = k64(g, row_bytes(p));
+        } else {
+            const Piece *pc = &p->pieces[(k->first + v) * p->max_pieces];
+            TileView t = b_tile(g, step, k64(g, pc->tile));
+            o.b[v] = at(g, t.ptr, k64(g, (uint64_t)pc->column * p->unit));
+            o.b_unit = t.stride;
+        }
+    }
+    return o;
+}
+
+static void block(Gen *g, const Block *k)
+{
+    const Plan *p = g->p;
+    uint32_t n = k->rows * k->n, unroll = p->units % 4 == 0 ? 4 : p->units % 2 == 0 ? 2 : 1;
+    LLVMValueRef acc[64];
+    for (uint32_t i = 0; i < n; i++)
+        acc[i] = first_sum(g, k, i / k->n, i % k->n);
+    /* When the steps lie one behind the other, one pass over all their units saves the outer loop's cost. */
+    LLVMValueRef n_steps = k64(g, p->s.steps), n_units = k64(g, p->units);
+    if (g->contiguous) {
+        n_steps = LLVMBuildSelect(g->b, g->contiguous, k64(g, 1), n_steps, "");
+        n_units = LLVMBuildSelect(g->b, g->contiguous, k64(g, (uint64_t)p->units * p->s.steps), n_units, "");
+    }
+    Loop steps = loop_begin(g, acc, n);
+    Operands o = operands(g, k, steps.i);
+    Loop units = loop_begin(g, steps.phi, n);
+    memcpy(acc, units.phi, n * sizeof(acc[0]));
+    for (uint32_t u = 0; u < unroll; u++) {
+        LLVMValueRef unit = add(g, units.i, k64(g, u)), b[8];
+        for (uint32_t v = 0; v < k->n; v++)
+            b[v] = load(g, g->vector, at(g, o.b[v], mul(g, unit, o.b_unit)), p->unit);
+        LLVMValueRef a = at(g, o.a, mul(g, unit, o.a_unit));
+        for (uint32_t r = 0; r < k->rows; r++) {
+            LLVMValueRef x = load(g, g->lane, at(g, a, mul(g, k64(g, r), o.a_row)), p->pack_a ? p->unit
+                                  : comp_bytes((Comp)p->s.a));
+            x = splat(g, x, p->lanes);
+            for (uint32_t v = 0; v < k->n; v++)
+                acc[r * k->n + v] = muladd(g, acc[r * k->n + v], x, b[v]);
+        }
+    }
+    loop_end(g, &units, unroll, n_units, acc);
+    loop_end(g, &steps, 1, n_steps, acc);
+    for (uint32_t i = 0; i < n; i++)
+        last_sum(g, k, i / k->n, i % k->n, acc[i]);
+}
+
+/* i1: every step's A tiles (and B tiles, where they are read in place) follow the one before. */
+static LLVMValueRef steps_contiguous(Gen *g)
+{
+    const Plan *p = g->p;
+    const GemmShape *s = &p->s;
+    if (s->steps == 1 || (p->pack_a && p->pack_b))
+        return s->steps == 1 ? NULL : LLVMConstInt(g->i1, 1, false);
+    LLVMValueRef all = LLVMConstInt(g->i1, 1, false);
+    Loop l = loop_begin(g, &all, 1);
+    LLVMValueRef ok = l.phi[0];
+    for (int b = 0; b < 2; b++) {
+        if (b ? p->pack_b : p->pack_a)
+            continue;
+        uint32_t n = b ? s->cols : s->rows;
+        for (uint32_t i = 0; i < n; i++) {
+            LLVMValueRef next = add(g, l.i, k64(g, 1));
+            TileView t = b ? b_tile(g, l.i, k64(g, i)) : a_tile(g, k64(g, i), l.i);
+            TileView u = b ? b_tile(g, next, k64(g, i)) : a_tile(g, k64(g, i), next);
+            bool by_stride = b ? !s->b_col : s->a_col;
+            LLVMValueRef far = by_stride ? mul(g, t.stride, k64(g, s->K))
+                : k64(g, (uint64_t)s->K * comp_bytes((Comp)(b ? s->b : s->a)));
+            LLVMValueRef same = LLVMBuildICmp(g->b, LLVMIntEQ, u.ptr, at(g, t.ptr, far), "");
+            LLVMValueRef pitch = LLVMBuildICmp(g->b, LLVMIntEQ, u.stride, t.stride, "");
+            ok = LLVMBuildAnd(g->b, ok, LLVMBuildAnd(g->b, same, pitch, ""), "");
+        }
+    }
+    loop_end(g, &l, 1, k64(g, s->steps - 1u), &ok);
+    return ok;
+}
+
+static void blocks(Gen *g)
+{
+    const Plan *p = g->p;
+    LLVMValueRef none = NULL;
+    g->contiguous = steps_contiguous(g);
+    for (uint32_t v = 0; v < p->n_vectors; v += p->block_vectors) {
+        Loop tiles = loop_begin(g, &none, 0);
+        Block k = {.tile = tiles.i, .first = v, .n = MIN(p->block_vectors, p->n_vectors - v)};
+        uint32_t whole = p->s.M / p->block_rows * p->block_rows;
+        Loop rows = loop_begin(g, &none, 0);
+        k.row = rows.i;
+        k.rows = p->block_rows;
+        block(g, &k);
+        loop_end(g, &rows, p->block_rows, k64(g, whole), NULL);
+        if (whole < p->s.M) {
+            k.row = k64(g, whole);
+            k.rows = p->s.M - whole;
+            block(g, &k);
+        }
+        loop_end(g, &tiles, 1, k64(g, p->s.rows), NULL);
+    }
+}
+
+/* ---- the function ------------------------------------------------------------------------------------------ */
+
+static LLVMTypeRef function_type(LLVMContextRef cx)
+{
+    LLVMTypeRef args[] = {LLVMPointerTypeInContext(cx, 0), LLVMPointerTypeInContext(cx, 0)};
+    return LLVMFunctionType(LLVMVoidTypeInContext(cx), args, 2, false);
+}
+
+static void add_attribute(LLVMContextRef cx, LLVMValueRef fn, LLVMAttributeIndex at_index, const char *name)
+{
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+    LLVMAddAttributeAtIndex(fn, at_index, LLVMCreateEnumAttribute(cx, kind, 0));
+}
+
+static LLVMValueRef emit_function(Gemm *gm, const GemmShape *key)
+{
+    Plan plan;
+    make_plan(gm->arena, &plan, key, gm->target);
+    char name[128];
+    snprintf(name, sizeof(name), "gemm_%s_%s_%s_%ux%ux%u_%ux%ux%u%s%s%s%s", comp_name((Comp)key->a),
+             comp_name((Comp)key->b), comp_name((Comp)key->c), key->M, key->N, key->K, key->rows,
+             key->cols, key->steps, key->a_col ? "_at" : "", key->b_col ? "_bt" : "",
+             key->c_col ? "_ct" : "", key->saturate ? "_sat" : "");
+    LLVMContextRef cx = gm->cx;
+    LLVMValueRef fn = LLVMAddFunction(gm->module, name, function_type(cx));
+    LLVMSetLinkage(fn, LLVMInternalLinkage);
+    add_attribute(cx, fn, LLVMAttributeFunctionIndex, "nounwind");
+    add_attribute(cx, fn, LLVMAttributeFunctionIndex, "noinline");
+    add_attribute(cx, fn, 1, "noalias");
+    add_attribute(cx, fn, 2, "noalias");
+    Gen g = {.gemm = gm, .p = &plan, .cx = cx, .fn = fn, .b = LLVMCreateBuilderInContext(cx),
+             .table = LLVMGetParam(fn, 0), .scratch = LLVMGetParam(fn, 1)};
+    g.i1 = LLVMInt1TypeInContext(cx);
+    g.i8 = LLVMInt8TypeInContext(cx);
+    g.i16 = LLVMInt16TypeInContext(cx);
+    g.i32 = LLVMInt32TypeInContext(cx);
+    g.i64 = LLVMInt64TypeInContext(cx);
+    g.ptr = LLVMPointerTypeInContext(cx, 0);
+    g.lane = comp_type(cx, plan.compute);
+    g.vector = LLVMVectorType(g.lane, plan.lanes);
+    LLVMPositionBuilderAtEnd(g.b, LLVMAppendBasicBlockInContext(cx, fn, "entry"));
+    pack(&g);
+    blocks(&g);
+    LLVMBuildRetVoid(g.b);
+    LLVMDisposeBuilder(g.b);
+    return fn;
+}
+
+static LLVMValueRef function_for(Gemm *g, const GemmShape *s)
+{
+    for (uint32_t i = 0; i < g->kernels.len; i++)
+        if (!memcmp(&g->kernels.data[i].key, s, sizeof(*s)))
+            return g->kernels.data[i].fn;
+    Kernel k = {*s, emit_function(g, s)};
+    vec_push(g->arena, &g->kernels, k);
+    return k.fn;
+}
+
+static void put(LLVMBuilderRef b, LLVMContextRef cx, LLVMValueRef table, uint32_t *at_pair, const TileView *v)
+{
+    LLVMTypeRef i64 = LLVMInt64TypeInContext(cx);
+    LLVMValueRef index = LLVMConstInt(i64, 2 * *at_pair, false), next = LLVMConstInt(i64, 2 * *at_pair + 1, false);
+    LLVMBuildStore(b, v->ptr, LLVMBuildInBoundsGEP2(b, i64, table, &index, 1, ""));
+    LLVMBuildStore(b, v->stride, LLVMBuildInBoundsGEP2(b, i64, table, &next, 1, ""));
+    ++*at_pair;
+}
+
+void gemm_call(Gemm *g, LLVMBuilderRef b, const GemmShape *s, const TileView *a, const TileView *bt,
+               const TileView *c, LLVMValueRef table, LLVMValueRef scratch)
+{
+    LLVMValueRef fn = function_for(g, s), args[] = {table, scratch};
+    uint32_t pair = 0, R = s->rows, S = s->cols, T = s->steps;
+    if (!s->c_col) {
+        for (uint32_t i = 0; i < R * T; i++)
+            put(b, g->cx, table, &pair, &a[i]);
+        for (uint32_t i = 0; i < T * S; i++)
+            put(b, g->cx, table, &pair, &bt[i]);
+        for (uint32_t i = 0; i < R * S; i++)
+            put(b, g->cx, table, &pair, &c[i]);
+    } else {                    /* the swapped product: see normalise */
+        for (uint32_t j = 0; j < S; j++)
+            for (uint32_t t = 0; t < T; t++)
+                put(b, g->cx, table, &pair, &bt[t * S + j]);
+        for (uint32_t t = 0; t < T; t++)
+            for (uint32_t i = 0; i < R; i++)
+                put(b, g->cx, table, &pair, &a[i * T + t]);
+        for (uint32_t j = 0; j < S; j++)
+            for (uint32_t i = 0; i < R; i++)
+                put(b, g->cx, table, &pair, &c[i * S + j]);
+    }
+    LLVMBuildCall2(b, function_type(g->cx), fn, args, 2, "");
+}

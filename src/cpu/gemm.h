@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * gemm: register-blocked multiply-add kernels as LLVM functions, one a shape.
+ *
+ * A group is a grid of rows x cols accumulator tiles of M x N, each receiving the sum of `steps` products
+ * of an M x K and a K x N tile; the tiles of a grid row share their A tiles, those of a column their B
+ * tiles. gemm_call writes the tiles' addresses into a table and calls the shape's function, which packs
+ * what must be packed and runs the micro-kernel. Design rules 1 to 4, 9 and 10 of docs/PERFORMANCE.md.
+ */
+#ifndef HEDDLE_CPU_GEMM_H
+#define HEDDLE_CPU_GEMM_H
+
+#include "cpu/cpu.h"
+#include <llvm-c/Core.h>
+
+/* Component types of matrices as they lie in memory. */
+typedef enum Comp {
+    COMP_F16, COMP_BF16, COMP_F32, COMP_F64, COMP_E4M3, COMP_E5M2,
+    COMP_S8, COMP_U8, COMP_S16, COMP_U16, COMP_S32, COMP_U32, COMP_S64, COMP_U64, COMP_COUNT
+} Comp;
+uint32_t comp_bytes(Comp c);
+bool comp_is_float(Comp c);
+bool comp_is_signed(Comp c);
+const char *comp_name(Comp c);                  /* "f16" */
+/* The LLVM type of a component; fp8 is i8. */
+LLVMTypeRef comp_type(LLVMContextRef cx, Comp c);
+
+/* A tile in memory: address of element (0, 0) and the bytes from one row (column-major: column) to the next. */
+typedef struct TileView { LLVMValueRef ptr, stride; } TileView;
+
+typedef struct GemmShape {      /* compared as bytes: zero-initialise */
+    uint16_t M, N, K;           /* one tile */
+    uint16_t rows, cols, steps; /* the grid */
+    uint8_t a, b, c;            /* Comp */
+    bool a_col, b_col, c_col;   /* column-major in memory */
+    bool a_near, b_near;        /* lies in workgroup memory or the frame: reading it again is cheap */
+    bool saturate;              /* integer: the sum of products is added to C with saturation; steps == 1 */
+} GemmShape;
+
+typedef struct Gemm Gemm;       /* the kernels of one LLVM module */
+Gemm *gemm_new(Arena *a, LLVMModuleRef module, const CpuTarget *t);
+/* Functions emitted so far want these attributes too: the caller's hook for target-cpu and vector width. */
+void gemm_each_function(Gemm *g, void (*visit)(void *user, LLVMValueRef fn), void *user);
+
+/* Bytes of scratch memory (64-byte aligned) and of the address table that a call needs. */
+uint64_t gemm_scratch_bytes(Gemm *g, const GemmShape *s);
+uint32_t gemm_table_entries(const GemmShape *s);    /* of 8 bytes */
+
+/* a: rows x steps, b: steps x cols, c: rows x cols views. Emits at the builder's position. */
+void gemm_call(Gemm *g, LLVMBuilderRef b, const GemmShape *s, const TileView *a, const TileView *bt,
+               const TileView *c, LLVMValueRef table, LLVMValueRef scratch);
+
+#endif

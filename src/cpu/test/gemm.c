@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The multiply-add kernels against plain double-precision loops: types, orders, tile sizes and grids,
+ * tiles that lie apart, saturation. The kernel under test is called from a heddle_kernel that takes
+ * tile addresses from a buffer.
+ */
+#include "base/test.h"
+#include "cpu/gemm.h"
+#include "cpu/jit.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct Case {
+    GemmShape s;
+    const char *level;
+} Case;
+
+static void report(void *user, const Diag *d)
+{
+    char text[512];
+    (void)user;
+    diag_format(d, text, sizeof(text));
+    printf("%s\n", text);
+}
+
+static double get(Comp c, const uint8_t *p)
+{
+    switch (c) {
+    case COMP_F16: { uint16_t h; memcpy(&h, p, 2); return f16_to_double(h); }
+    case COMP_BF16: { uint16_t h; memcpy(&h, p, 2); return bf16_to_double(h); }
+    case COMP_F32: { float f; memcpy(&f, p, 4); return f; }
+    case COMP_F64: { double f; memcpy(&f, p, 8); return f; }
+    case COMP_E4M3: return e4m3_to_double(*p);
+    case COMP_E5M2: return e5m2_to_double(*p);
+    case COMP_S8: return *(const int8_t *)p;
+    case COMP_U8: return *p;
+    case COMP_S16: { int16_t x; memcpy(&x, p, 2); return x; }
+    case COMP_U16: { uint16_t x; memcpy(&x, p, 2); return x; }
+    case COMP_S32: { int32_t x; memcpy(&x, p, 4); return x; }
+    case COMP_U32: { uint32_t x; memcpy(&x, p, 4); return x; }
+    case COMP_S64: { int64_t x; memcpy(&x, p, 8); return (double)x; }
+    default: { uint64_t x; memcpy(&x, p, 8); return (double)x; }
+    }
+}
+
+static void put(Comp c, uint8_t *p, double v)
+{
+    switch (c) {
+    case COMP_F16: { uint16_t h = f16_from_double(v); memcpy(p, &h, 2); break; }
+    case COMP_BF16: { uint16_t h = bf16_from_double(v); memcpy(p, &h, 2); break; }
+    case COMP_F32: { float f = (float)v; memcpy(p, &f, 4); break; }
+    case COMP_F64: memcpy(p, &v, 8); break;
+    case COMP_E4M3: *p = e4m3_from_double(v); break;
+    case COMP_E5M2: *p = e5m2_from_double(v); break;
+    default: { int64_t x = (int64_t)v; memcpy(p, &x, comp_bytes(c)); break; }
+    }
+}
+
+/* A matrix of tiles in one buffer: tile (i, j) of rows x cols elements, stride `pitch` elements. */
+typedef struct Mat { uint8_t *data; Comp c; uint32_t rows, cols, pitch; bool col; } Mat;
+
+static Mat mat_new(Comp c, uint32_t rows, uint32_t cols, bool col, Rng *r, double range)
+{
+    Mat m = {NULL, c, rows, cols, (col ? rows : cols) + 3, col};
+    m.data = malloc((size_t)m.pitch * (col ? cols : rows) * comp_bytes(c) + 64);
+    for (uint32_t i = 0; i < rows; i++)
+        for (uint32_t j = 0; j < cols; j++) {
+            double v = rng_uniform(r) * 2 - 1;
+            size_t e = col ? (size_t)j * m.pitch + i : (size_t)i * m.pitch + j;
+            if (!comp_is_float(c))
+                v = floor(comp_is_signed(c) ? v * range : fabs(v) * range);
+            put(c, m.data + e * comp_bytes(c), v);
+        }
+    return m;
+}
+
+static uint8_t *mat_at(const Mat *m, uint32_t i, uint32_t j)
+{
+    return m->data + (m->col ? (size_t)j * m->pitch + i : (size_t)i * m->pitch + j) * comp_bytes(m->c);
+}
+
+/* heddle_kernel(env): slots[0][0].base holds pointers and strides in table order, slots[0][1].base scratch. */
+static CpuSubgroupFn *build(Arena *a, const GemmShape *s, const CpuTarget *t, struct CpuCode **owner,
+                            uint64_t *scratch, DiagSink *sink)
+{
+    LLVMContextRef cx = LLVMContextCreate();
+    LLVMModuleRef m = LLVMModuleCreateWithNameInContext("test", cx);
+    LLVMTypeRef ptr = LLVMPointerTypeInContext(cx, 0), i64 = LLVMInt64TypeInContext(cx);
+    LLVMTypeRef ft = LLVMFunctionType(LLVMVoidTypeInContext(cx), &ptr, 1, false);
+    LLVMValueRef fn = LLVMAddFunction(m, CPU_KERNEL_NAME, ft);
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(cx);
+    LLVMPositionBuilderAtEnd(b, LLVMAppendBasicBlockInContext(cx, fn, ""));
+    LLVMValueRef slots = LLVMBuildLoad2(b, ptr, LLVMGetParam(fn, 0), "");
+    LLVMValueRef bind = LLVMBuildLoad2(b, ptr, slots, "");
+    LLVMValueRef in = LLVMBuildLoad2(b, ptr, bind, ""), two = LLVMConstInt(i64, 2, false);
+    LLVMValueRef scr = LLVMBuildLoad2(b, ptr, LLVMBuildGEP2(b, i64, bind, &two, 1, ""), "");
+    Gemm *g = gemm_new(a, m, t);
+    uint32_t na = (uint32_t)s->rows * s->steps, nb = (uint32_t)s->steps * s->cols, n = na + nb + (uint32_t)s->rows * s->cols;
+    TileView *v = NEW_ARRAY(a, TileView, n);
+    for (uint32_t i = 0; i < n; i++) {
+        LLVMValueRef p = LLVMConstInt(i64, 2 * i, false), q = LLVMConstInt(i64, 2 * i + 1, false);
+        v[i].ptr = LLVMBuildLoad2(b, ptr, LLVMBuildGEP2(b, i64, in, &p, 1, ""), "");
+        v[i].stride = LLVMBuildLoad2(b, i64, LLVMBuildGEP2(b, i64, in, &q, 1, ""), "");
+    }
+    LLVMValueRef table = LLVMBuildArrayAlloca(b, i64, LLVMConstInt(i64, gemm_table_entries(s), false), "");
+    *scratch = gemm_scratch_bytes(g, s);
+    gemm_call(g, b, s, v, v + na, v + na + nb, table, scr);
+    LLVMBuildRetVoid(b);
+    LLVMDisposeBuilder(b);
+    CpuOptions o = {.optimise = true};
+    CpuJit jit;
+    if (!cpu_jit(m, cx, t, &o, &jit, sink))
+        return NULL;
+    *owner = jit.owner;
+    return jit.code;
+}
+
+static void fill(uint64_t *table, const Mat *m, uint32_t i, uint32_t j)
+{
+    table[0] = (uint64_t)(uintptr_t)mat_at(m, i, j);
+    table[1] = (uint64_t)m->pitch * comp_bytes(m->c);
+}
+
+static double expected(const GemmShape *s, const Mat *A, const Mat *B, double c, uint32_t i, uint32_t j)
+{
+    double sum = 0;
+    for (uint32_t k = 0; k < A->cols; k++)
+        sum += get(A->c, mat_at(A, i, k)) * get(B->c, mat_at(B, k, j));
+    sum += c;
+    if (s->saturate) {
+        double lo = s->c == COMP_S32 ? -2147483648.0 : 0, hi = s->c == COMP_S32 ? 2147483647.0 : 4294967295.0;
+        return fmin(fmax(sum, lo), hi);
+    }
+    if (!comp_is_float(s->c) && comp_bytes(s->c) < 8) {     /* low-order bits */
+        int64_t bits = (int64_t)sum;
+        uint8_t raw[8];
+        memcpy(raw, &bits, 8);
+        return get(s->c, raw);
+    }
+    return sum;
+}
+
+static bool run(const GemmShape *s, const char *level, bool apart)
+{
+    Arena a = {0};
+    DiagSink sink = {.report = report};
+    CpuTarget t;
+    struct CpuCode *owner = NULL;
+    uint64_t scratch_bytes;
+    if (!cpu_target(&t, level, &sink))
+        return false;
+    CpuSubgroupFn *code = build(&a, s, &t, &owner, &scratch_bytes, &sink);
+    if (!code)
+        return false;
+    Rng r = {42};
+    uint32_t M = s->rows * s->M, N = s->cols * s->N, K = s->steps * s->K;
+    double range = comp_bytes(s->a) == 1 ? 127 : 100;
+    Mat A = mat_new(s->a, M, K, s->a_col, &r, range), B = mat_new(s->b, K, N, s->b_col, &r, range);
+    Mat C = mat_new(s->c, M, N, s->c_col, &r, s->saturate ? 2147483000.0 : 100);
+    double *want = malloc(sizeof(double) * M * N);
+    for (uint32_t i = 0; i < M; i++)
+        for (uint32_t j = 0; j < N; j++)
+            want[i * N + j] = expected(s, &A, &B, get(s->c, mat_at(&C, i, j)), i, j);
+    Mat copy = A;               /* tiles of odd steps from elsewhere: the steps are not contiguous */
+    if (apart) {
+        copy.data = malloc((size_t)A.pitch * (A.col ? K : M) * comp_bytes(s->a) + 64);
+        memcpy(copy.data, A.data, (size_t)A.pitch * (A.col ? K : M) * comp_bytes(s->a));
+    }
+    uint64_t *table = calloc(gemm_table_entries(s), 8), *p = table;
+    for (uint32_t i = 0; i < s->rows; i++)
+        for (uint32_t k = 0; k < s->steps; k++, p += 2)
+            fill(p, k & 1 ? &copy : &A, i * s->M, k * s->K);
+    for (uint32_t k = 0; k < s->steps; k++)
+        for (uint32_t j = 0; j < s->cols; j++, p += 2)
+            fill(p, &B, k * s->K, j * s->N);
+    for (uint32_t i = 0; i < s->rows; i++)
+        for (uint32_t j = 0; j < s->cols; j++, p += 2)
+            fill(p, &C, i * s->M, j * s->N);
+    void *scratch = aligned_alloc(64, align_up(scratch_bytes + 64, 64));
+    CpuBinding bind[2] = {{table, 0}, {scratch, 0}};
+    const CpuBinding *slots[1] = {bind};
+    CpuEnv env = {.slots = slots};
+    code(&env);
+    double tol = !comp_is_float(s->c) ? 0 : s->c == COMP_F64 ? 1e-12 : s->c == COMP_F32 ? 2e-5 : s->c == COMP_F16 ? 4e-3 : 2e-2;
+    uint32_t wrong = 0;
+    for (uint32_t i = 0; i < M && wrong < 3; i++)
+        for (uint32_t j = 0; j < N && wrong < 3; j++) {
+            double got = get(s->c, mat_at(&C, i, j)), w = want[i * N + j];
+            if (!(fabs(got - w) <= tol * (fabs(w) + sqrt(K)))) {
+                printf("%s_%s_%s %ux%ux%u grid %ux%ux%u %d%d%d: [%u][%u] = %g, want %g\n", comp_name(s->a), comp_name(s->b),
+                       comp_name(s->c), s->M, s->N, s->K, s->rows, s->cols, s->steps, s->a_col, s->b_col, s->c_col, i, j, got, w);
+                wrong++;
+            }
+        }
+    cpu_code_free(owner);
+    cpu_target_free(&t);
+    if (apart)
+        free(copy.data);
+    free(A.data); free(B.data); free(C.data); free(want); free(table); free(scratch);
+    arena_free(&a);
+    return wrong == 0;
+}
+
+static const struct { uint8_t a, b, c; bool sat; } types[] = {
+    {COMP_F32, COMP_F32, COMP_F32, 0}, {COMP_F16, COMP_F16, COMP_F32, 0}, {COMP_F16, COMP_F16, COMP_F16, 0},
+    {COMP_BF16, COMP_BF16, COMP_F32, 0}, {COMP_BF16, COMP_BF16, COMP_BF16, 0}, {COMP_F64, COMP_F64, COMP_F64, 0},
+    {COMP_E4M3, COMP_E4M3, COMP_F32, 0}, {COMP_E5M2, COMP_E5M2, COMP_F16, 0}, {COMP_S8, COMP_S8, COMP_S32, 0},
+    {COMP_U8, COMP_S8, COMP_S32, 0}, {COMP_S8, COMP_U8, COMP_S32, 0}, {COMP_U8, COMP_U8, COMP_U32, 0},
+    {COMP_S8, COMP_S8, COMP_S32, 1}, {COMP_U8, COMP_U8, COMP_U32, 1}, {COMP_S16, COMP_S16, COMP_S32, 0},
+    {COMP_U16, COMP_U16, COMP_U32, 0}, {COMP_S32, COMP_S32, COMP_S32, 0}, {COMP_S64, COMP_S64, COMP_S64, 0},
+    {COMP_S8, COMP_S8, COMP_S8, 0}, {COMP_S8, COMP_S8, COMP_S16, 0},
+};
+
+static GemmShape shape(uint32_t ty, uint32_t M, uint32_t N, uint32_t K, uint32_t R, uint32_t S, uint32_t T, uint32_t order)
+{
+    GemmShape s;
+    memset(&s, 0, sizeof(s));
+    s.M = (uint16_t)M; s.N = (uint16_t)N; s.K = (uint16_t)K;
+    s.rows = (uint16_t)R; s.cols = (uint16_t)S; s.steps = (uint16_t)(types[ty].sat ? 1 : T);
+    s.a = types[ty].a; s.b = types[ty].b; s.c = types[ty].c;
+    s.saturate = types[ty].sat;
+    s.a_col = order & 1; s.b_col = order & 2; s.c_col = order & 4;
+    return s;
+}
+
+TEST(types_and_orders)
+{
+    for (uint32_t ty = 0; ty < COUNT_OF(types); ty++)
+        for (uint32_t order = 0; order < 8; order++) {
+            GemmShape s = shape(ty, 16, 16, 16, 2, 3, 2, order);
+            CHECK(run(&s, NULL, order & 1));
+        }
+}
+
+TEST(sizes)
+{
+    static const uint8_t sizes[][6] = {
+        {8, 8, 8, 2, 2, 1}, {8, 8, 8, 8, 8, 4}, {1, 1, 1, 1, 1, 1}, {3, 5, 7, 2, 2, 2}, {64, 64, 16, 1, 1, 1},
+        {64, 64, 8, 1, 1, 2}, {16, 8, 32, 1, 3, 1}, {13, 17, 4, 1, 2, 3}, {4, 2, 12, 3, 5, 1}, {16, 16, 16, 4, 4, 4},
+        {33, 40, 20, 1, 1, 1}, {16, 24, 16, 1, 2, 1},
+    };
+    static const uint8_t some[] = {0, 1, 8, 11, 14, 2};
+    for (uint32_t i = 0; i < COUNT_OF(sizes); i++)
+        for (uint32_t ty = 0; ty < COUNT_OF(some); ty++) {
+            uint32_t order = (i * 3 + ty) % 8;
+            const uint8_t *z = sizes[i];
+            GemmShape s = shape(some[ty], z[0], z[1], z[2], z[3], z[4], z[5], order);
+            CHECK(run(&s, NULL, (i + ty) & 1));
+            s.a_near = s.b_near = true;
+            CHECK(run(&s, NULL, false));
+        }
+}
+
+TEST(levels)
+{
+    static const char *const levels[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
+    for (uint32_t l = 0; l < COUNT_OF(levels); l++)
+        for (uint32_t ty = 0; ty < COUNT_OF(types); ty += 4) {
+            GemmShape s = shape(ty, 16, 16, 16, 2, 2, 2, l + ty);
+            CHECK(run(&s, levels[l], false));
+        }
+}
