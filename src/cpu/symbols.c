@@ -3,9 +3,9 @@
  * The C functions that machine code may call by name, one row each: what LLVM itself calls (memory,
  * conversions and divisions that the CPU has no instruction for) and the C library's mathematics.
  *
- * A table rather than a search in the process: the library may be loaded without exporting its own
- * dependencies' symbols, and what generated code can reach is then known. A name that is missing here
- * is a diagnostic of the kernel that calls it.
+ * They are looked up here before the process is searched: the library may be loaded where its own
+ * dependencies' symbols are not visible to such a search, and half conversions of the compiler's own
+ * support library never are. A name found nowhere is a diagnostic of the kernel that calls it.
  */
 #include "cpu/jit.h"
 

@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * In: an LLVM module with the kernel's function. Out: machine code in memory (contract in jit.h).
+ *
+ * verify -> attributes -> passes -> object file -> ORC. The passes are few and chosen by what the code
+ * generator leaves to do (allocas to promote, masks to fold, address arithmetic to share and hoist);
+ * each is close to linear in the size of the function. The object is linked by an LLJIT instance of
+ * its own, which is what frees the code's memory.
+ *
+ * LLVM reports in two ways. Diagnostics of a context go to a handler and from there to the sink. Fatal
+ * errors (an operation that cannot be selected) end the process unless the handler does not return: it
+ * unwinds by longjmp to the compilation of its thread, whose LLVM objects are then left alone, since
+ * nothing is known of their state. All of it runs on a thread with a large stack: parts of LLVM
+ * recurse as deep as expressions are long, and the caller's stack may be small.
+ */
+#include "cpu/jit.h"
+
+#include <llvm-c/Analysis.h>
+#include <llvm-c/Error.h>
+#include <llvm-c/ErrorHandling.h>
+#include <llvm-c/LLJIT.h>
+#include <llvm-c/Orc.h>
+#include <llvm-c/Target.h>
+#include <llvm-c/TargetMachine.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#define THREAD_STACK ((size_t)64 << 20)
+#define CALLEE_STACK 4096u /* for the C functions that a kernel calls */
+
+struct CpuCode { LLVMOrcLLJITRef jit; };
+
+typedef struct Message { DiagSeverity severity; char *text; } Message;
+
+typedef struct Compile {
+    LLVMModuleRef module;
+    LLVMContextRef context;
+    const CpuTarget *target;
+    const CpuOptions *options;
+    CpuJit *out;
+    LLVMTargetMachineRef machine;
+    LLVMOrcLLJITRef jit;
+    uint64_t frames;            /* stack frames of all functions, as LLVM tells */
+    Message messages[16];
+    uint32_t n_messages;
+    bool ok;
+    jmp_buf escape;
+} Compile;
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+static void message(Compile *c, DiagSeverity severity, const char *what, const char *text)
+{
+    if (c->n_messages == COUNT_OF(c->messages))
+        return;
+    char line[1024];
+    snprintf(line, sizeof line, "%s%s", what, text);
+    c->messages[c->n_messages++] = (Message){severity, strdup(line)};
+}
+
+static bool fail(Compile *c, const char *what, const char *text)
+{
+    message(c, DIAG_ERROR, what, text);
+    return false;
+}
+
+/* Takes the error. */
+static bool failed(Compile *c, const char *what, LLVMErrorRef error)
+{
+    if (!error)
+        return false;
+    char *text = LLVMGetErrorMessage(error);
+    fail(c, what, text);
+    LLVMDisposeErrorMessage(text);
+    return true;
+}
+
+static void on_diagnostic(LLVMDiagnosticInfoRef info, void *user)
+{
+    Compile *c = user;
+    LLVMDiagnosticSeverity severity = LLVMGetDiagInfoSeverity(info);
+    char *text = LLVMGetDiagInfoDescription(info);
+    const char *frame = strstr(text, "stack frame size (");
+    unsigned long long bytes;
+    if (frame && sscanf(frame, "stack frame size (%llu)", &bytes) == 1)
+        c->frames += bytes;
+    else if (severity == LLVMDSError)
+        message(c, DIAG_ERROR, "LLVM: ", text);
+    LLVMDisposeMessage(text);
+}
+
+static void on_orc_error(void *user, LLVMErrorRef error)
+{
+    failed(user, "LLVM: ", error);
+}
+
+/* Once the compilation is over there is nobody to tell. */
+static void on_late_orc_error(void *user, LLVMErrorRef error)
+{
+    (void)user;
+    LLVMConsumeError(error);
+}
+
+/* LLVM's handler of fatal errors is one for the process and knows no context: the thread tells which
+ * compilation it belongs to. */
+static _Thread_local Compile *compiling;
+
+static void on_fatal_error(const char *reason)
+{
+    Compile *c = compiling;
+    if (c) {
+        compiling = NULL;
+        message(c, DIAG_ERROR, "LLVM: ", reason);
+        longjmp(c->escape, 1);
+    }
+    /* Not ours: another user of the same LLVM in this process. What LLVM does without a handler. */
+    static const char prefix[] = "LLVM ERROR: ";
+    ssize_t ignored = write(STDERR_FILENO, prefix, sizeof prefix - 1);
+    ignored = write(STDERR_FILENO, reason, strlen(reason));
+    ignored = write(STDERR_FILENO, "\n", 1);
+    (void)ignored;
+}
+
+static void initialise(void)
+{
+    LLVMInitializeNativeTarget();
+    LLVMInitializeNativeAsmPrinter();
+    LLVMInitializeNativeAsmParser();
+    LLVMInstallFatalErrorHandler(on_fatal_error);
+}
+
+/* ---- the module --------------------------------------------------------------------------------- */
+
+static LLVMTargetMachineRef target_machine(Compile *c)
+{
+    LLVMTargetRef target;
+    char *error = NULL;
+    if (LLVMGetTargetFromTriple(c->target->triple, &target, &error)) {
+        fail(c, "LLVM: ", error);
+        LLVMDisposeMessage(error);
+        return NULL;
+    }
+    /* Position-independent code of the small model: constants are reached relative to the code, which
+     * the linker places beside it, and calls go through its stubs. */
+    LLVMTargetMachineRef machine = LLVMCreateTargetMachine(
+        target, c->target->triple, c->target->cpu, c->target->features,
+        c->options->optimise ? LLVMCodeGenLevelDefault : LLVMCodeGenLevelNone, LLVMRelocPIC,
+        LLVMCodeModelSmall);
+    if (!machine)
+        fail(c, "LLVM has no code generator for ", c->target->triple);
+    return machine;
+}
+
+static void set_attribute(Compile *c, LLVMValueRef function, const char *name, const char *value)
+{
+    unsigned n = (unsigned)strlen(name);
+    if (LLVMGetStringAttributeAtIndex(function, LLVMAttributeFunctionIndex, name, n))
+        return;
+    LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex,
+                            LLVMCreateStringAttribute(c->context, name, n, value,
+                                                      (unsigned)strlen(value)));
+}
+
+static void set_attributes(Compile *c)
+{
+    char bits[16];
+    snprintf(bits, sizeof bits, "%u", c->target->vector_bits);
+    static const char no_unwind[] = "nounwind";
+    unsigned kind = LLVMGetEnumAttributeKindForName(no_unwind, sizeof no_unwind - 1);
+    LLVMAttributeRef unwind = LLVMCreateEnumAttribute(c->context, kind, 0);
+    for (LLVMValueRef f = LLVMGetFirstFunction(c->module); f; f = LLVMGetNextFunction(f)) {
+        if (LLVMIsDeclaration(f))
+            continue;
+        set_attribute(c, f, "target-cpu", c->target->cpu);
+        set_attribute(c, f, "target-features", c->target->features);
+        /* Without these two LLVM splits 512-bit vectors on many CPUs (PERFORMANCE, rule 13). */
+        set_attribute(c, f, "prefer-vector-width", bits);
+        set_attribute(c, f, "min-legal-vector-width", bits);
+        set_attribute(c, f, "probe-stack", "inline-asm"); /* a frame must not jump the guard page */
+        set_attribute(c, f, "warn-stack-size", "0");      /* how the frame's size is learnt */
+        LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, unwind);
+    }
+}
+
+/* Copies to out->text. */
+static bool keep_text(Compile *c, const char *data, size_t size)
+{
+    char *text = malloc(size + 1);
+    if (!text)
+        return fail(c, "out of memory", "");
+    memcpy(text, data, size);
+    text[size] = 0;
+    c->out->text = text;
+    c->out->text_size = size;
+    return true;
+}
+
+static bool keep_ir(Compile *c)
+{
+    char *text = LLVMPrintModuleToString(c->module);
+    bool ok = keep_text(c, text, strlen(text));
+    LLVMDisposeMessage(text);
+    return ok;
+}
+
+static LLVMMemoryBufferRef emit(Compile *c, LLVMModuleRef module, LLVMCodeGenFileType type)
+{
+    char *error = NULL;
+    LLVMMemoryBufferRef buffer = NULL;
+    if (LLVMTargetMachineEmitToMemoryBuffer(c->machine, module, type, &error, &buffer)) {
+        fail(c, "LLVM: ", error);
+        LLVMDisposeMessage(error);
+        return NULL;
+    }
+    return buffer;
+}
+
+static bool keep_asm(Compile *c)
+{
+    LLVMModuleRef copy = LLVMCloneModule(c->module); /* emission changes a module */
+    LLVMMemoryBufferRef buffer = emit(c, copy, LLVMAssemblyFile);
+    LLVMDisposeModule(copy);
+    if (!buffer)
+        return false;
+    bool ok = keep_text(c, LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer));
+    LLVMDisposeMemoryBuffer(buffer);
+    return ok;
+}
+
+/* ---- passes -------------------------------------------------------------------------------------- */
+
+/* What is left out, and why: GVN, jump threading and the vectorisers take longer than all of these
+ * together and find nothing in code that is made of vectors already. */
+static const char optimising_passes[] =
+    "function("
+    "sroa<modify-cfg>,early-cse,simplifycfg,instcombine<no-verify-fixpoint>,"
+    "loop-mssa(loop-instsimplify,loop-rotate<header-duplication>,licm<allowspeculation>),"
+    "simplifycfg,instcombine<no-verify-fixpoint>,"
+    "loop(indvars,loop-deletion),loop-unroll<O2;no-runtime;no-partial;no-peeling>,"
+    "sroa<modify-cfg>,early-cse<memssa>,"
+    "instcombine<no-verify-fixpoint>,loop-mssa(licm<allowspeculation>),dse,adce,simplifycfg)";
+
+static bool run_passes(Compile *c)
+{
+    if (!c->options->optimise)
+        return true;
+    LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+    LLVMErrorRef error = LLVMRunPasses(c->module, optimising_passes, c->machine, options);
+    LLVMDisposePassBuilderOptions(options);
+    return !failed(c, "LLVM's passes: ", error);
+}
+
+/* ---- linking -------------------------------------------------------------------------------------- */
+
+static bool define_symbols(Compile *c)
+{
+    LLVMOrcCSymbolMapPair *pairs = calloc(cpu_n_symbols, sizeof *pairs);
+    if (!pairs)
+        return fail(c, "out of memory", "");
+    for (uint32_t i = 0; i < cpu_n_symbols; i++) {
+        pairs[i].Name = LLVMOrcLLJITMangleAndIntern(c->jit, cpu_symbols[i].name);
+        pairs[i].Sym.Address = (uintptr_t)cpu_symbols[i].address;
+        pairs[i].Sym.Flags.GenericFlags =
+            LLVMJITSymbolGenericFlagsExported | LLVMJITSymbolGenericFlagsCallable;
+    }
+    LLVMOrcMaterializationUnitRef unit = LLVMOrcAbsoluteSymbols(pairs, cpu_n_symbols);
+    free(pairs);
+    LLVMErrorRef error = LLVMOrcJITDylibDefine(LLVMOrcLLJITGetMainJITDylib(c->jit), unit);
+    if (error)
+        LLVMOrcDisposeMaterializationUnit(unit);
+    return !failed(c, "LLVM: ", error);
+}
+
+/* Takes the object. */
+static bool link_object(Compile *c, LLVMMemoryBufferRef object)
+{
+    if (failed(c, "LLVM's JIT: ", LLVMOrcCreateLLJIT(&c->jit, NULL))) {
+        LLVMDisposeMemoryBuffer(object);
+        return false;
+    }
+    LLVMOrcExecutionSessionSetErrorReporter(LLVMOrcLLJITGetExecutionSession(c->jit), on_orc_error,
+                                            c);
+    if (!define_symbols(c)) {
+        LLVMDisposeMemoryBuffer(object);
+        return false;
+    }
+    LLVMOrcExecutorAddress address = 0;
+    LLVMOrcJITDylibRef dylib = LLVMOrcLLJITGetMainJITDylib(c->jit);
+    if (failed(c, "LLVM's JIT: ", LLVMOrcLLJITAddObjectFile(c->jit, dylib, object)) ||
+        failed(c, "LLVM's JIT: ", LLVMOrcLLJITLookup(c->jit, &address, CPU_KERNEL_NAME)))
+        return false;
+    LLVMOrcExecutionSessionSetErrorReporter(LLVMOrcLLJITGetExecutionSession(c->jit),
+                                            on_late_orc_error, NULL);
+    c->out->code = (CpuSubgroupFn *)(uintptr_t)address;
+    return true;
+}
+
+/* ---- the compilation -------------------------------------------------------------------------------- */
+
+static bool prepare(Compile *c)
+{
+    LLVMContextSetDiagnosticHandler(c->context, on_diagnostic, c);
+    c->machine = target_machine(c);
+    if (!c->machine)
+        return false;
+    LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(c->machine);
+    LLVMSetModuleDataLayout(c->module, layout);
+    LLVMDisposeTargetData(layout);
+    LLVMSetTarget(c->module, c->target->triple);
+    char *error = NULL;
+    bool broken = LLVMVerifyModule(c->module, LLVMReturnStatusAction, &error);
+    if (broken)
+        fail(c, "the code generator made invalid LLVM IR: ", error);
+    LLVMDisposeMessage(error);
+    if (broken)
+        return false;
+    LLVMValueRef kernel = LLVMGetNamedFunction(c->module, CPU_KERNEL_NAME);
+    if (!kernel || LLVMIsDeclaration(kernel))
+        return fail(c, "the module does not define ", CPU_KERNEL_NAME);
+    set_attributes(c);
+    return true;
+}
+
+static bool compile(Compile *c)
+{
+    if (!prepare(c))
+        return false;
+    CpuEmit text = c->options->emit;
+    if ((text == CPU_EMIT_LLVM && !keep_ir(c)) || !run_passes(c) ||
+        (text == CPU_EMIT_LLVM_OPTIMISED && !keep_ir(c)) || (text == CPU_EMIT_ASM && !keep_asm(c)))
+        return false;
+    c->frames = 0; /* the assembly's emission told them too */
+    LLVMMemoryBufferRef object = emit(c, c->module, LLVMObjectFile);
+    if (!object)
+        return false;
+    if (c->n_messages) { /* an error that emission went on after */
+        LLVMDisposeMemoryBuffer(object);
+        return false;
+    }
+    if (text == CPU_EMIT_OBJECT &&
+        !keep_text(c, LLVMGetBufferStart(object), LLVMGetBufferSize(object))) {
+        LLVMDisposeMemoryBuffer(object);
+        return false;
+    }
+    if (!link_object(c, object))
+        return false;
+    uint64_t stack = align_up(c->frames, 16) + CALLEE_STACK;
+    if (stack > UINT32_MAX / 2)
+        return fail(c, "the kernel's stack frame is too large", "");
+    c->out->stack_bytes = (uint32_t)stack;
+    return true;
+}
+
+static void *compile_thread(void *argument)
+{
+    Compile *c = argument;
+    compiling = c;
+    if (setjmp(c->escape) == 0) {
+        c->ok = compile(c);
+        if (c->machine)
+            LLVMDisposeTargetMachine(c->machine);
+        LLVMDisposeModule(c->module);
+        LLVMContextDispose(c->context);
+    } else {
+        c->ok = false;
+    }
+    compiling = NULL;
+    return NULL;
+}
+
+static void run_on_large_stack(Compile *c)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    pthread_attr_init(&attributes);
+    bool started = pthread_attr_setstacksize(&attributes, THREAD_STACK) == 0 &&
+                   pthread_create(&thread, &attributes, compile_thread, c) == 0;
+    pthread_attr_destroy(&attributes);
+    if (started)
+        pthread_join(thread, NULL);
+    else
+        compile_thread(c);
+}
+
+static void dispose_jit(LLVMOrcLLJITRef jit)
+{
+    LLVMErrorRef error = jit ? LLVMOrcDisposeLLJIT(jit) : NULL;
+    if (error)
+        LLVMConsumeError(error);
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+bool cpu_jit(LLVMModuleRef module, LLVMContextRef context, const CpuTarget *target,
+             const CpuOptions *options, CpuJit *out, DiagSink *sink)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, initialise);
+    double start = now();
+    memset(out, 0, sizeof *out);
+    Compile c = {.module = module, .context = context, .target = target, .options = options,
+                 .out = out};
+    run_on_large_stack(&c);
+    for (uint32_t i = 0; i < c.n_messages; i++) {
+        diag(sink, c.messages[i].severity, NULL, NULL, "%s",
+             c.messages[i].text ? c.messages[i].text : "out of memory");
+        free(c.messages[i].text);
+    }
+    struct CpuCode *code = c.ok ? malloc(sizeof *code) : NULL;
+    if (!code) {
+        if (c.ok)
+            diag(sink, DIAG_ERROR, NULL, NULL, "out of memory");
+        else if (!c.n_messages)
+            diag(sink, DIAG_ERROR, NULL, NULL, "LLVM failed without saying why");
+        dispose_jit(c.jit);
+        free(out->text);
+        memset(out, 0, sizeof *out);
+        return false;
+    }
+    code->jit = c.jit;
+    out->owner = code;
+    out->seconds = now() - start;
+    return true;
+}
+
+void cpu_code_free(struct CpuCode *code)
+{
+    if (!code)
+        return;
+    dispose_jit(code->jit);
+    free(code);
+}

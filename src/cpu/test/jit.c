@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The JIT on small modules written as text: code runs, texts are kept, faults become diagnostics.
+ */
+#include "base/test.h"
+#include "cpu/jit.h"
+
+#include <llvm-c/IRReader.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+static const CpuOptions optimised = {.optimise = true};
+
+static bool jit_level(const char *ir, const char *level, const CpuOptions *o, CpuJit *out,
+                      DiagSink *sink)
+{
+    memset(out, 0, sizeof *out);
+    LLVMContextRef context = LLVMContextCreate();
+    LLVMMemoryBufferRef text =
+        LLVMCreateMemoryBufferWithMemoryRangeCopy(ir, strlen(ir), "test");
+    LLVMModuleRef module = NULL;
+    char *error = NULL;
+    if (LLVMParseIRInContext(context, text, &module, &error)) {
+        diag(sink, DIAG_ERROR, NULL, NULL, "%s", error);
+        LLVMDisposeMessage(error);
+        LLVMContextDispose(context);
+        return false;
+    }
+    CpuTarget target;
+    bool ok = false;
+    if (cpu_target(&target, level, sink)) {
+        ok = cpu_jit(module, context, &target, o, out, sink);
+        cpu_target_free(&target);
+    } else {
+        LLVMDisposeModule(module);
+        LLVMContextDispose(context);
+    }
+    return ok;
+}
+
+static bool jit(const char *ir, const CpuOptions *o, CpuJit *out, DiagSink *sink)
+{
+    return jit_level(ir, NULL, o, out, sink);
+}
+
+static void jit_free(CpuJit *j)
+{
+    cpu_code_free(j->owner);
+    free(j->text);
+}
+
+/* frame[i] = 2 * push[i] for 64 floats, through an alloca. */
+static const char twice[] =
+    "define void @heddle_kernel(ptr %env) {\n"
+    "  %at.push = getelementptr i8, ptr %env, i64 8\n"
+    "  %at.frame = getelementptr i8, ptr %env, i64 24\n"
+    "  %push = load ptr, ptr %at.push\n"
+    "  %frame = load ptr, ptr %at.frame\n"
+    "  %x = alloca <64 x float>, align 64\n"
+    "  %in = load <64 x float>, ptr %push, align 4\n"
+    "  %sum = fadd <64 x float> %in, %in\n"
+    "  store <64 x float> %sum, ptr %x\n"
+    "  %again = load <64 x float>, ptr %x\n"
+    "  store <64 x float> %again, ptr %frame, align 4\n"
+    "  ret void\n"
+    "}\n";
+
+static void check_twice(const CpuJit *j)
+{
+    float in[64], out[64];
+    CpuEnv env = {.push = in, .frame = out};
+    for (int i = 0; i < 64; i++)
+        in[i] = (float)i;
+    j->code(&env);
+    for (int i = 0; i < 64; i++)
+        CHECK(out[i] == 2 * in[i]);
+}
+
+TEST(offsets_of_env_are_those_the_test_uses)
+{
+    CHECK(offsetof(CpuEnv, push) == 8 && offsetof(CpuEnv, frame) == 24);
+}
+
+TEST(code_runs_optimised_and_not)
+{
+    TestDiags d = TEST_DIAGS(d);
+    for (int optimise = 0; optimise < 2; optimise++) {
+        CpuOptions o = {.optimise = optimise};
+        CpuJit j;
+        REQUIRE(jit(twice, &o, &j, &d.sink));
+        check_twice(&j);
+        CHECK(j.stack_bytes >= 4096 && j.stack_bytes < 1 << 16);
+        CHECK(j.text == NULL && j.seconds > 0);
+        jit_free(&j);
+    }
+    CHECK_STR(d.text, "");
+}
+
+TEST(texts_are_kept)
+{
+    static const struct { CpuEmit emit; const char *has; } cases[] = {
+        {CPU_EMIT_LLVM, "alloca <64 x float>"},
+        {CPU_EMIT_LLVM_OPTIMISED, "define void @heddle_kernel"},
+        {CPU_EMIT_ASM, "heddle_kernel:"},
+    };
+    TestDiags d = TEST_DIAGS(d);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        CpuOptions o = {.optimise = true, .emit = cases[i].emit};
+        CpuJit j;
+        REQUIRE(jit(twice, &o, &j, &d.sink));
+        CHECK_CONTAINS(j.text, cases[i].has);
+        CHECK_EQ_U64(strlen(j.text), j.text_size);
+        CHECK(cases[i].emit != CPU_EMIT_LLVM_OPTIMISED || !strstr(j.text, "alloca"));
+        check_twice(&j);
+        jit_free(&j);
+    }
+    CpuOptions o = {.optimise = true, .emit = CPU_EMIT_OBJECT};
+    CpuJit j;
+    CHECK(jit(twice, &o, &j, &d.sink) && j.text_size > 64 && !memcmp(j.text, "\177ELF", 4));
+    jit_free(&j);
+}
+
+TEST(c_functions_are_found)
+{
+    static const char ir[] =
+        "declare double @fmod(double, double)\n"
+        "declare double @llvm.sin.f64(double)\n"
+        "define void @heddle_kernel(ptr %env) {\n"
+        "  %at.frame = getelementptr i8, ptr %env, i64 24\n"
+        "  %frame = load ptr, ptr %at.frame\n"
+        "  %x = load double, ptr %frame\n"
+        "  %m = call double @fmod(double %x, double 3.0)\n"
+        "  %s = call double @llvm.sin.f64(double %m)\n"
+        "  store double %s, ptr %frame\n"
+        "  ret void\n"
+        "}\n";
+    TestDiags d = TEST_DIAGS(d);
+    CpuJit j;
+    REQUIRE(jit(ir, &optimised, &j, &d.sink));
+    double x = 7.5;
+    CpuEnv env = {.frame = &x};
+    j.code(&env);
+    CHECK_NEAR(x, sin(1.5), 1e-15);
+    jit_free(&j);
+}
+
+TEST(half_is_converted_without_f16c)
+{
+    static const char ir[] =
+        "define void @heddle_kernel(ptr %env) {\n"
+        "  %at.frame = getelementptr i8, ptr %env, i64 24\n"
+        "  %frame = load ptr, ptr %at.frame\n"
+        "  %h = load <4 x half>, ptr %frame\n"
+        "  %f = fpext <4 x half> %h to <4 x float>\n"
+        "  %g = fmul <4 x float> %f, <float 3.0, float 3.0, float 3.0, float 3.0>\n"
+        "  %r = fptrunc <4 x float> %g to <4 x half>\n"
+        "  store <4 x half> %r, ptr %frame\n"
+        "  ret void\n"
+        "}\n";
+    static const char *const levels[] = {
+        "host",
+#if defined(__x86_64__)
+        "x86-64", "x86-64-v2",
+#endif
+    };
+    TestDiags d = TEST_DIAGS(d);
+    for (size_t i = 0; i < COUNT_OF(levels); i++) {
+        CpuJit j;
+        REQUIRE(jit_level(ir, levels[i], &optimised, &j, &d.sink));
+        uint16_t h[4];
+        for (int e = 0; e < 4; e++)
+            h[e] = f16_from_double(e + 0.25);
+        CpuEnv env = {.frame = h};
+        j.code(&env);
+        for (int e = 0; e < 4; e++)
+            CHECK_NEAR(f16_to_double(h[e]), 3 * (e + 0.25), 0);
+        jit_free(&j);
+    }
+}
+
+TEST(faults_are_diagnostics)
+{
+    static const struct { const char *ir, *says; } cases[] = {
+        {"define void @other(ptr %env) {\n ret void\n}\n", "does not define heddle_kernel"},
+        {"declare void @heddle_kernel(ptr)\n", "does not define heddle_kernel"},
+        {"declare void @nowhere_to_be_found()\n"
+         "define void @heddle_kernel(ptr %env) {\n call void @nowhere_to_be_found()\n ret void\n}\n",
+         "nowhere_to_be_found"},
+        {"define void @heddle_kernel(ptr %env) {\n"
+         "  call void asm sideeffect \"no such instruction\", \"\"()\n  ret void\n}\n", "LLVM: "},
+#if defined(__x86_64__)
+        {"declare <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32>, <64 x i8>, <64 x i8>)\n"
+         "define void @heddle_kernel(ptr %env) {\n"
+         "  %v = load <64 x i8>, ptr %env, align 1\n"
+         "  %r = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> zeroinitializer, "
+         "<64 x i8> %v, <64 x i8> %v)\n"
+         "  store <16 x i32> %r, ptr %env, align 1\n  ret void\n}\n", "LLVM: "},
+#endif
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        TestDiags d = TEST_DIAGS(d);
+        CpuJit j;
+        bool plain = !strstr(cases[i].ir, "x86");
+        CHECK(!jit_level(cases[i].ir, plain ? "host" : "x86-64-v2", &optimised, &j, &d.sink));
+        CHECK_CONTAINS(d.text, cases[i].says);
+        CHECK(d.sink.errors >= 1 && !j.owner && !j.code && !j.text);
+    }
+}
+
+TEST(invalid_ir_is_a_diagnostic)
+{
+    LLVMContextRef context = LLVMContextCreate();
+    LLVMModuleRef module = LLVMModuleCreateWithNameInContext("bad", context);
+    LLVMTypeRef pointer = LLVMPointerTypeInContext(context, 0);
+    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(context), &pointer, 1, false);
+    LLVMAppendBasicBlockInContext(context, LLVMAddFunction(module, CPU_KERNEL_NAME, type), "entry");
+    TestDiags d = TEST_DIAGS(d);
+    CpuTarget target;
+    CpuJit j;
+    CHECK(cpu_target(&target, NULL, &d.sink));
+    CHECK(!cpu_jit(module, context, &target, &optimised, &j, &d.sink));
+    CHECK_CONTAINS(d.text, "invalid LLVM IR");
+    cpu_target_free(&target);
+}
+
+TEST(levels_are_checked)
+{
+    TestDiags d = TEST_DIAGS(d);
+    CpuTarget t;
+    CHECK(!cpu_target(&t, "pentium-9", &d.sink));
+    CHECK_CONTAINS(d.text, "pentium-9");
+    CHECK(t.features == NULL);
+    CHECK(cpu_target(&t, "host", &d.sink));
+    CHECK(t.vector_bits >= 128 && t.l2_bytes >= 64 << 10 && t.cpu[0] && t.triple[0]);
+    cpu_target_free(&t);
+    cpu_target_free(&t);
+}
+
+static void *compile_twice(void *argument)
+{
+    TestDiags d = TEST_DIAGS(d);
+    CpuJit j;
+    for (int i = 0; i < 3; i++) {
+        bool ok = jit(twice, &optimised, &j, &d.sink);
+        CHECK(ok);
+        if (!ok)
+            break;
+        check_twice(&j);
+        jit_free(&j);
+    }
+    return argument;
+}
+
+TEST(threads_compile_at_once)
+{
+    pthread_t threads[3];
+    for (size_t i = 0; i < COUNT_OF(threads); i++)
+        CHECK(pthread_create(&threads[i], NULL, compile_twice, NULL) == 0);
+    for (size_t i = 0; i < COUNT_OF(threads); i++)
+        pthread_join(threads[i], NULL);
+}
