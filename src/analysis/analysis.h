@@ -17,6 +17,8 @@ typedef struct CfgBlock {
     uint32_t n_succs, n_preds;
     uint32_t idom, ipdom;       /* positions; the entry's idom and the exit's ipdom are themselves */
     CfgLoop *loop;              /* innermost loop that contains it, or NULL */
+    bool leaving;               /* part of `loop` only on the way out: its header cannot be reached again */
+    uint32_t dom_first, dom_last; /* interval of the dominator tree: what cfg_dominates compares */
 } CfgBlock;
 
 /* A loop is the construct its OpLoopMerge names (blocks the header dominates and the merge block does
@@ -47,6 +49,12 @@ typedef struct Cfg {
 Cfg *cfg_build(Arena *a, SpvFunction *f, DiagSink *sink);
 bool cfg_dominates(const Cfg *c, uint32_t a, uint32_t b);
 bool cfg_in_loop(const CfgLoop *l, const Cfg *c, uint32_t block);
+bool cfg_postdominates(const Cfg *c, uint32_t a, uint32_t b); /* walks up: for short distances */
+/* Place in term->words of the k-th branch target of a terminator (a switch: the default first), 0 when
+ * there is none. Labels that are targets twice come twice. */
+uint32_t cfg_target(SpvModule *m, const SpvInst *term, uint32_t k);
+/* The OpSelectionMerge or OpLoopMerge before a block's terminator, or NULL. */
+SpvInst *cfg_merge_inst(const SpvBlock *b);
 
 /* ---- uniformity.c --------------------------------------------------------------------------------- */
 
@@ -58,8 +66,13 @@ typedef struct Uniformity {
     uint8_t *divergent_branch;  /* by Cfg position: its terminator's condition is varying */
     uint8_t *divergent_loop;    /* by Cfg.loops index: lanes leave in different iterations */
     uint8_t *varying_variable;  /* by id of a Function or Private variable: 1 = needs a copy a lane */
+    uint16_t *components;       /* by id of a vector: bit i = component i differs; others 0 or 0xffff */
 } Uniformity;
+/* Matrices (and variables that hold nothing else) belong to the subgroup and are never varying; their
+ * elements are. `subgroup_size` 0: unknown; else LocalInvocationId.y and .z may be told uniform where
+ * the rows of the workgroup are whole subgroups. */
 Uniformity *uniformity_build(Arena *a, SpvModule *m, const Cfg *c);
+Uniformity *uniformity_build_for(Arena *a, SpvModule *m, const Cfg *c, uint32_t subgroup_size);
 
 /* ---- webs.c: matrices ------------------------------------------------------------------------------- */
 
