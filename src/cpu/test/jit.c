@@ -179,6 +179,13 @@ TEST(half_is_converted_without_f16c)
     }
 }
 
+/* LLVM's objects are left alone after a fatal error. */
+__attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+    return "leak:libLLVM";
+}
+
 TEST(faults_are_diagnostics)
 {
     static const struct { const char *ir, *says; } cases[] = {
