@@ -43,11 +43,11 @@ debian() {
         echo "as root: apt-get install --no-install-recommends$missing" >&2
         exit 1
     fi
-    echo "installing:$missing"
     export DEBIAN_FRONTEND=noninteractive
     apt-get -qq -o Acquire::Retries=3 update
     choose_llvm
     missing_of $packages $llvm
+    echo "installing:$missing"
     apt-get -qq -o Acquire::Retries=3 -o Dpkg::Use-Pty=0 install -y --no-install-recommends \
         $missing > /dev/null
 }
