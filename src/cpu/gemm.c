@@ -22,6 +22,7 @@ typedef enum Engine {
     ENGINE_MULADD,              /* one k at a time in the compute type */
     ENGINE_DOT4,                /* four 8-bit k a 32-bit lane: vpdpbusd */
     ENGINE_DOT2,                /* two 16-bit k a 32-bit lane: vpdpwssd */
+    ENGINE_TILES,               /* 16 x 16 x 64 bytes in the tile registers: AMX */
 } Engine;
 
 static const struct CompInfo {
@@ -143,6 +144,13 @@ static void normalise(Plan *p)
     s->c_col = false;
 }
 
+/* AMX takes whole 16 x 16 tiles of C and 64 bytes of k at a time, A as it lies. */
+static bool fits_tiles(const GemmShape *s, uint32_t bytes)
+{
+    return s->M % 16 == 0 && s->N % 16 == 0 && (uint32_t)s->steps * s->K * bytes % 64 == 0
+        && s->K * bytes % 4 == 0 && !s->a_col && !s->saturate;
+}
+
 static void choose_engine(Plan *p, const CpuTarget *t)
 {
     const GemmShape *s = &p->s;
@@ -153,9 +161,17 @@ static void choose_engine(Plan *p, const CpuTarget *t)
     if (comp_is_float(s->c)) {
         bool wide = s->a == COMP_F64 || s->b == COMP_F64 || s->c == COMP_F64;
         p->compute = wide ? COMP_F64 : COMP_F32;
+        if (t->amx_bf16 && s->a == COMP_BF16 && s->b == COMP_BF16 && s->c == COMP_F32
+            && fits_tiles(s, 2)) {
+            p->engine = ENGINE_TILES;
+            p->group = 2;
+        }
     } else {
         p->compute = s->c;
-        if (t->vnni && t->avx512 && c32 && a8 && b8 && s->K % 4 == 0) {
+        if (t->amx_int8 && c32 && a8 && b8 && fits_tiles(s, 1)) {
+            p->engine = ENGINE_TILES;
+            p->group = 4;
+        } else if (t->vnni && t->avx512 && c32 && a8 && b8 && s->K % 4 == 0) {
             p->engine = ENGINE_DOT4;
             p->group = 4;
             p->flip_a = s->a == s->b;
@@ -230,6 +246,8 @@ static void make_plan(Arena *a, Plan *p, const GemmShape *s, const CpuTarget *t)
     plan_block(p, t);
     bool whole = p->s.N % p->lanes == 0;
     bool a_packs = p->s.a_col && p->group > 1;
+    if (p->engine == ENGINE_TILES)  /* only if the steps turn out to lie apart: see tiles() */
+        a_packs = p->s.K * comp_bytes((Comp)p->s.a) % 64 != 0;
     p->pack_a = p->flip_a || a_packs || !same_layout(p, p->s.a);
     p->pack_b = p->group > 1 || p->s.b_col || !whole || !same_layout(p, p->s.b)
         || !(p->s.b_near || (uint32_t)p->s.rows * p->s.M <= 2 * p->block_rows);
@@ -690,20 +708,23 @@ static void pack_a_tile(Gen *g, const TileView *t, LLVMValueRef tile_row, LLVMVa
     loop_end(g, &l, 1, k64(g, rows), NULL);
 }
 
-static void pack(Gen *g)
+static void pack_b(Gen *g)
 {
-    const Plan *p = g->p;
-    LLVMValueRef none = NULL;
-    for (uint32_t v = 0; p->pack_b && v < p->n_vectors; v++)
+    for (uint32_t v = 0; g->p->pack_b && v < g->p->n_vectors; v++)
         pack_b_column(g, v);
-    if (!p->pack_a)
+}
+
+static void pack_a(Gen *g)
+{
+    LLVMValueRef none = NULL;
+    if (!g->p->pack_a)
         return;
     Loop rows = loop_begin(g, &none, 0);
     Loop steps = loop_begin(g, &none, 0);
     TileView t = a_tile(g, rows.i, steps.i);
     pack_a_tile(g, &t, rows.i, steps.i);
-    loop_end(g, &steps, 1, k64(g, p->s.steps), NULL);
-    loop_end(g, &rows, 1, k64(g, p->s.rows), NULL);
+    loop_end(g, &steps, 1, k64(g, g->p->s.steps), NULL);
+    loop_end(g, &rows, 1, k64(g, g->p->s.rows), NULL);
 }
 
 /* ---- the micro-kernel ------------------------------------------------------------------------------------ */
@@ -772,6 +793,7 @@ static LLVMValueRef muladd(Gen *g, LLVMValueRef acc, LLVMValueRef a, LLVMValueRe
     switch (g->p->engine) {
     case ENGINE_DOT4: return dot4(g, acc, a, b);
     case ENGINE_DOT2: return dot2(g, acc, a, b);
+    case ENGINE_TILES:
     case ENGINE_MULADD: break;
     }
     if (!comp_is_float(g->p->compute))
@@ -830,10 +852,8 @@ static void block(Gen *g, const Block *k)
         acc[i] = first_sum(g, k, i / k->n, i % k->n);
     /* When the steps lie one behind the other, one pass over all their units saves the outer loop's cost. */
     LLVMValueRef n_steps = k64(g, p->s.steps), n_units = k64(g, p->units);
-    if (g->contiguous) {
-        n_steps = LLVMBuildSelect(g->b, g->contiguous, k64(g, 1), n_steps, "");
-        n_units = LLVMBuildSelect(g->b, g->contiguous, k64(g, (uint64_t)p->units * p->s.steps), n_units, "");
-    }
+    n_steps = LLVMBuildSelect(g->b, g->contiguous, k64(g, 1), n_steps, "");
+    n_units = LLVMBuildSelect(g->b, g->contiguous, k64(g, (uint64_t)p->units * p->s.steps), n_units, "");
     Loop steps = loop_begin(g, acc, n);
     Operands o = operands(g, k, steps.i);
     Loop units = loop_begin(g, steps.phi, n);
@@ -862,13 +882,14 @@ static LLVMValueRef steps_contiguous(Gen *g)
 {
     const Plan *p = g->p;
     const GemmShape *s = &p->s;
-    if (s->steps == 1 || (p->pack_a && p->pack_b))
-        return s->steps == 1 ? NULL : LLVMConstInt(g->i1, 1, false);
+    bool in_place_a = !p->pack_a || p->engine == ENGINE_TILES;
+    if (s->steps == 1 || (!in_place_a && p->pack_b))
+        return LLVMConstInt(g->i1, 1, false);
     LLVMValueRef all = LLVMConstInt(g->i1, 1, false);
     Loop l = loop_begin(g, &all, 1);
     LLVMValueRef ok = l.phi[0];
     for (int b = 0; b < 2; b++) {
-        if (b ? p->pack_b : p->pack_a)
+        if (b ? p->pack_b : !in_place_a)
             continue;
         uint32_t n = b ? s->cols : s->rows;
         for (uint32_t i = 0; i < n; i++) {
@@ -891,7 +912,6 @@ static void blocks(Gen *g)
 {
     const Plan *p = g->p;
     LLVMValueRef none = NULL;
-    g->contiguous = steps_contiguous(g);
     for (uint32_t v = 0; v < p->n_vectors; v += p->block_vectors) {
         Loop tiles = loop_begin(g, &none, 0);
         Block k = {.tile = tiles.i, .first = v, .n = MIN(p->block_vectors, p->n_vectors - v)};
@@ -908,6 +928,142 @@ static void blocks(Gen *g)
         }
         loop_end(g, &tiles, 1, k64(g, p->s.rows), NULL);
     }
+}
+
+/* ---- tile registers (AMX) --------------------------------------------------------------------------------- */
+
+enum { TILE_C = 0, TILE_A = 4, TILE_B = 6 };    /* C: 2 x 2, A: 2, B: 2 of the eight */
+
+static void tile_op(Gen *g, const char *name, uint32_t t0, uint32_t t1, uint32_t t2)
+{
+    LLVMValueRef args[] = {LLVMConstInt(g->i8, t0, false), LLVMConstInt(g->i8, t1, false),
+                           LLVMConstInt(g->i8, t2, false)};
+    call(g, name, NULL, 0, args, 3);
+}
+
+static void tile_move(Gen *g, const char *name, uint32_t tile, LLVMValueRef p, LLVMValueRef stride)
+{
+    LLVMValueRef args[] = {LLVMConstInt(g->i8, tile, false), p, stride};
+    call(g, name, NULL, 0, args, 3);
+}
+
+/* All eight tiles 16 rows of 64 bytes (Intel SDM, LDTILECFG: palette 1). */
+static void tile_configure(Gen *g)
+{
+    uint8_t config[64] = {1};
+    for (uint32_t t = 0; t < 8; t++) {
+        config[16 + 2 * t] = 64;
+        config[48 + t] = 16;
+    }
+    LLVMValueRef bytes[64];
+    for (uint32_t i = 0; i < 64; i++)
+        bytes[i] = LLVMConstInt(g->i8, config[i], false);
+    LLVMValueRef init = LLVMConstArray2(g->i8, bytes, 64);
+    LLVMValueRef global = LLVMGetNamedGlobal(g->gemm->module, "tile_config");
+    if (!global) {
+        global = LLVMAddGlobal(g->gemm->module, LLVMTypeOf(init), "tile_config");
+        LLVMSetInitializer(global, init);
+        LLVMSetLinkage(global, LLVMPrivateLinkage);
+        LLVMSetGlobalConstant(global, true);
+        LLVMSetAlignment(global, 64);
+    }
+    call(g, "llvm.x86.ldtilecfg", NULL, 0, &global, 1);
+}
+
+/* Sixteen rows of the grid, counted through: the address of their A at byte `k`, and its stride. */
+static TileView tile_a(Gen *g, LLVMValueRef q, LLVMValueRef k)
+{
+    const Plan *p = g->p;
+    uint64_t step_bytes = (uint64_t)p->units * p->unit, all = step_bytes * p->s.steps;
+    LLVMValueRef each = k64(g, p->s.M / 16), k16 = k64(g, 16), zero = k64(g, 0);
+    LLVMValueRef row = mul(g, LLVMBuildURem(g->b, q, each, ""), k16);
+    LLVMValueRef tile = LLVMBuildUDiv(g->b, q, each, "");
+    TileView v;
+    if (!p->pack_a) {
+        LLVMValueRef step = LLVMBuildUDiv(g->b, k, k64(g, step_bytes), "");
+        v = a_tile(g, tile, step);
+        k = LLVMBuildURem(g->b, k, k64(g, step_bytes), "");
+        v.ptr = at(g, v.ptr, mul(g, row, v.stride));
+    } else {
+        v = a_tile(g, tile, zero);
+        LLVMValueRef packed = at(g, packed_a(g), mul(g, q, k64(g, 16 * all)));
+        v.ptr = LLVMBuildSelect(g->b, g->contiguous, at(g, v.ptr, mul(g, row, v.stride)), packed, "");
+        v.stride = LLVMBuildSelect(g->b, g->contiguous, v.stride, k64(g, all), "");
+    }
+    v.ptr = at(g, v.ptr, k);
+    return v;
+}
+
+static TileView tile_c(Gen *g, LLVMValueRef q, uint32_t vector)
+{
+    const Piece *pc = &g->p->pieces[vector * g->p->max_pieces];
+    LLVMValueRef each = k64(g, g->p->s.M / 16);
+    TileView v = c_tile(g, LLVMBuildUDiv(g->b, q, each, ""), k64(g, pc->tile));
+    LLVMValueRef row = mul(g, LLVMBuildURem(g->b, q, each, ""), k64(g, 16));
+    v.ptr = at(g, at(g, v.ptr, mul(g, row, v.stride)), k64(g, 4ull * pc->column));
+    return v;
+}
+
+/* nr x nc tiles of C from the q-th row of tiles and vector v on. */
+static void tile_block(Gen *g, LLVMValueRef q, uint32_t nr, uint32_t v, uint32_t nc)
+{
+    const Plan *p = g->p;
+    bool sa = comp_is_signed((Comp)p->s.a), sb = comp_is_signed((Comp)p->s.b);
+    const char *product = p->group == 2 ? "llvm.x86.tdpbf16ps"
+        : sa ? (sb ? "llvm.x86.tdpbssd" : "llvm.x86.tdpbsud")
+        : (sb ? "llvm.x86.tdpbusd" : "llvm.x86.tdpbuud");
+    uint64_t bytes = (uint64_t)p->units * p->unit * p->s.steps;
+    LLVMValueRef none = NULL;
+    for (uint32_t i = 0; i < nr * nc; i++) {
+        TileView c = tile_c(g, add(g, q, k64(g, i / nc)), v + i % nc);
+        tile_move(g, "llvm.x86.tileloadd64", TILE_C + i, c.ptr, c.stride);
+    }
+    Loop k = loop_begin(g, &none, 0);
+    for (uint32_t r = 0; r < nr; r++) {
+        TileView a = tile_a(g, add(g, q, k64(g, r)), k.i);
+        tile_move(g, "llvm.x86.tileloadd64", TILE_A + r, a.ptr, a.stride);
+    }
+    /* 64 bytes of k are 16 units, that is 16 rows of the panel. */
+    LLVMValueRef row = mul(g, LLVMBuildUDiv(g->b, k.i, k64(g, p->unit), ""), k64(g, row_bytes(p)));
+    for (uint32_t c = 0; c < nc; c++) {
+        LLVMValueRef b = at(g, at(g, panel(g), row), k64(g, 64ull * (v + c)));
+        tile_move(g, "llvm.x86.tileloadd64", TILE_B + c, b, k64(g, row_bytes(p)));
+    }
+    for (uint32_t i = 0; i < nr * nc; i++)
+        tile_op(g, product, TILE_C + i, TILE_A + i / nc, TILE_B + i % nc);
+    loop_end(g, &k, 64, k64(g, bytes), NULL);
+    for (uint32_t i = 0; i < nr * nc; i++) {
+        TileView c = tile_c(g, add(g, q, k64(g, i / nc)), v + i % nc);
+        tile_move(g, "llvm.x86.tilestored64", TILE_C + i, c.ptr, c.stride);
+    }
+}
+
+static void tiles(Gen *g)
+{
+    const Plan *p = g->p;
+    uint32_t rows = (uint32_t)p->s.rows * p->s.M / 16;
+    LLVMValueRef none = NULL;
+    if (p->pack_a) {            /* K of a tile is no whole 64 bytes: steps that lie apart are copied */
+        LLVMBasicBlockRef copy = LLVMAppendBasicBlockInContext(g->cx, g->fn, "pack_a");
+        LLVMBasicBlockRef go = LLVMAppendBasicBlockInContext(g->cx, g->fn, "tiles");
+        LLVMBuildCondBr(g->b, g->contiguous, go, copy);
+        LLVMPositionBuilderAtEnd(g->b, copy);
+        pack_a(g);
+        LLVMBuildBr(g->b, go);
+        LLVMPositionBuilderAtEnd(g->b, go);
+    }
+    tile_configure(g);
+    for (uint32_t v = 0; v < p->n_vectors; v += 2) {
+        uint32_t nc = MIN(2u, p->n_vectors - v);
+        if (rows > 1) {
+            Loop l = loop_begin(g, &none, 0);
+            tile_block(g, l.i, 2, v, nc);
+            loop_end(g, &l, 2, k64(g, rows / 2 * 2), NULL);
+        }
+        if (rows % 2)
+            tile_block(g, k64(g, rows - 1), 1, v, nc);
+    }
+    call(g, "llvm.x86.tilerelease", NULL, 0, NULL, 0);
 }
 
 /* ---- the function ------------------------------------------------------------------------------------------ */
@@ -948,11 +1104,17 @@ static LLVMValueRef emit_function(Gemm *gm, const GemmShape *key)
     g.i32 = LLVMInt32TypeInContext(cx);
     g.i64 = LLVMInt64TypeInContext(cx);
     g.ptr = LLVMPointerTypeInContext(cx, 0);
-    g.lane = comp_type(cx, plan.compute);
+    g.lane = plan.group > 1 ? g.i32 : comp_type(cx, plan.compute);
     g.vector = LLVMVectorType(g.lane, plan.lanes);
     LLVMPositionBuilderAtEnd(g.b, LLVMAppendBasicBlockInContext(cx, fn, "entry"));
-    pack(&g);
-    blocks(&g);
+    g.contiguous = steps_contiguous(&g);
+    pack_b(&g);
+    if (plan.engine == ENGINE_TILES) {
+        tiles(&g);
+    } else {
+        pack_a(&g);
+        blocks(&g);
+    }
     LLVMBuildRetVoid(g.b);
     LLVMDisposeBuilder(g.b);
     return fn;
