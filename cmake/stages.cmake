@@ -2,7 +2,8 @@
 #
 # heddle_stage(NAME FOLDER USES): OBJECT library heddle_NAME from src/FOLDER/*.c, and a test program
 # test_NAME_FILE for each src/FOLDER/test/FILE.c, linked with that stage and the stages in USES only.
-# A stage without sources is left out. HEDDLE_STAGES collects the targets.
+# A stage without sources is left out. HEDDLE_STAGES collects the targets. Tests link archives of the
+# same objects, so that one pulls in no more than what it tests.
 set(HEDDLE_STAGES "")
 
 # MPFR is the oracle of some tests; they do without where it is not installed.
@@ -31,7 +32,7 @@ function(heddle_stage name folder uses)
     set(targets "")
     foreach(stage IN LISTS uses)
         if(TARGET heddle_${stage})
-            list(APPEND targets heddle_${stage})
+            list(PREPEND targets heddle_${stage}_archive)
         endif()
     endforeach()
     file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${folder}/*.c")
@@ -39,7 +40,10 @@ function(heddle_stage name folder uses)
         add_library(heddle_${name} OBJECT ${sources})
         target_include_directories(heddle_${name} PUBLIC "${PROJECT_SOURCE_DIR}/src"
                                                          "${PROJECT_SOURCE_DIR}/include")
-        list(APPEND targets heddle_${name})
+        add_library(heddle_${name}_archive STATIC $<TARGET_OBJECTS:heddle_${name}>)
+        set_target_properties(heddle_${name}_archive PROPERTIES
+            LINKER_LANGUAGE C ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/test")
+        list(PREPEND targets heddle_${name}_archive)
         set(HEDDLE_STAGES ${HEDDLE_STAGES} heddle_${name} PARENT_SCOPE)
     endif()
     if(NOT BUILD_TESTING)

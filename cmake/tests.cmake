@@ -11,7 +11,7 @@ foreach(test IN LISTS tests)
     cmake_path(GET test STEM stem)
     cmake_path(GET test PARENT_PATH folder)
     cmake_path(GET folder FILENAME folder)
-    heddle_test(test_${folder}_${stem} "${test}" ${HEDDLE_STAGES})
+    heddle_test(test_${folder}_${stem} "${test}" heddle_static)
 endforeach()
 
 if(NOT Python3_Interpreter_FOUND)
