@@ -182,7 +182,16 @@ def value_of(e):
     return e["value"] if isinstance(e["value"], int) else int(e["value"], 0)
 
 
+def check_depth(kinds):
+    """Parameters must have no parameters of their own: the walk over operands keeps one level."""
+    with_params = {k["kind"] for k in kinds if any(e.get("parameters") for e in k.get("enumerants", []))}
+    for k in kinds:
+        for e in k.get("enumerants", []):
+            assert not with_params & {p["kind"] for p in e.get("parameters", [])}, e
+
+
 def write_kinds(f, kinds, rename):
+    check_depth(kinds)
     for k in kinds:
         if k["category"] not in ("BitEnum", "ValueEnum"):
             continue

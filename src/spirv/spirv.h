@@ -21,8 +21,11 @@ typedef struct SpvFunction SpvFunction;
 typedef struct SpvModule SpvModule;
 typedef struct SpvType SpvType;
 
+typedef struct SpvInstList { SpvInst *first, *last; } SpvInstList;
+
 struct SpvInst {
     SpvInst *prev, *next;       /* in its list */
+    SpvInstList *list;          /* the list that it is linked in, or NULL */
     SpvBlock *block;            /* NULL outside blocks */
     uint32_t *words;            /* the whole instruction: words[0] = n_words << 16 | op */
     uint16_t op, n_words;
@@ -33,8 +36,6 @@ struct SpvInst {
     uint32_t index;             /* place in the module as it was read; clones keep their original's */
     uint32_t file, line, column;/* from OpLine or NonSemantic.Shader.DebugInfo; file: id of an OpString */
 };
-
-typedef struct SpvInstList { SpvInst *first, *last; } SpvInstList;
 
 /* A block's list starts with OpLabel and ends with its terminator. */
 struct SpvBlock {
@@ -157,7 +158,6 @@ typedef struct SpvWalk {
     const SpvOperandInfo *list, *params;
     uint32_t word, mask;
     uint8_t n_list, n_params, mask_kind, pair_kind;
-    bool ends_with_pair;
 } SpvWalk;
 
 /* for (SpvWalk w = spv_walk(i); spv_walk_next(&w, &o);) ... */
@@ -196,7 +196,8 @@ void spv_error(const SpvModule *m, const SpvInst *i, DiagSink *sink, const char 
 
 /* Calls visit for each word of `i` that is an id operand (not type, not result); it may rewrite it. */
 void spv_each_id(SpvInst *i, void (*visit)(void *user, uint32_t *id), void *user);
-/* The same for a caller that would rather loop: fills at[] with word indices, returns how many. */
+/* The same for a caller that would rather loop: fills at[] with word indices, up to cap of them, and
+ * returns how many there are. */
 uint32_t spv_id_operands(const SpvInst *i, uint16_t *at, uint32_t cap);
 
 /* Decorations, group decorations resolved. `member` -1: of the id itself. Returns the decorate
@@ -208,10 +209,11 @@ SpvId spv_new_id(SpvModule *m);
 /* A new instruction, unlinked; `type` and `id` 0 where the opcode has none. Defines the id. */
 SpvInst *spv_make(SpvModule *m, uint16_t op, SpvId type, SpvId id, const uint32_t *operands, uint32_t n);
 SpvInst *spv_clone_inst(SpvModule *m, const SpvInst *i);    /* same ids, unlinked, not registered in defs */
-void spv_insert_before(SpvInst *at, SpvInst *i);            /* at is in a block */
+void spv_insert_before(SpvInst *at, SpvInst *i);            /* at is in a block (or another list) */
 void spv_insert_after(SpvInst *at, SpvInst *i);
 void spv_append(SpvBlock *b, SpvInst *i);
-void spv_append_global(SpvModule *m, SpvInst *i);           /* types and constants: end of the preamble */
+/* Types and constants: end of the preamble; annotations, names, capabilities...: end of their section. */
+void spv_append_global(SpvModule *m, SpvInst *i);
 void spv_unlink(SpvInst *i);                                /* leaves defs alone */
 SpvBlock *spv_new_block(SpvFunction *f, SpvBlock *after);   /* with a fresh label; after NULL: at the end */
 void spv_unlink_block(SpvBlock *b);
@@ -246,6 +248,9 @@ struct SpvType {
     const uint32_t *offsets;    /* STRUCT: by member, UINT32_MAX where undecorated */
     const uint32_t *matrix_strides; /* STRUCT: by member, for (arrays of) matrices */
     const bool *row_major;      /* STRUCT: by member */
+    uint64_t size;              /* what spv_type_size says */
+    uint32_t align;             /* of the largest scalar within, in bytes; 1 where there is none */
+    uint64_t leaves;            /* scalars, pointers and matrices within; UINT64_MAX: too many to count */
 };
 
 /* The type with that id, or NULL when the id is no type. Forward pointers may have a NULL element until asked again. */
@@ -253,8 +258,11 @@ const SpvType *spv_type(SpvModule *m, SpvId id);
 const SpvType *spv_type_of(SpvModule *m, SpvId value);      /* type of a value's result */
 /* Drop cached types and decorations: after a pass that changed declarations. */
 void spv_forget_types(SpvModule *m);
-/* Value of an integer or bool constant (spec constants: their current default). Sign-extended when signed. */
+/* Value of an integer or bool constant (spec constants: their current default; OpSpecConstantOp: computed).
+ * Sign-extended when the type is signed. */
 bool spv_constant(const SpvModule *m, SpvId id, uint64_t *value);
+bool spv_is_constant(const SpvModule *m, SpvId id);         /* OpConstant*, OpSpecConstant*, OpUndef */
+bool spv_is_spec_constant(const SpvModule *m, SpvId id);    /* OpSpecConstant* */
 /* Find or make; values in the type's own width. */
 SpvId spv_int_constant(SpvModule *m, SpvId type, uint64_t value);
 SpvId spv_int_type(SpvModule *m, uint32_t bits, bool is_signed);
@@ -262,7 +270,8 @@ SpvId spv_bool_type(SpvModule *m);
 SpvId spv_pointer_type(SpvModule *m, uint32_t storage, SpvId pointee);
 SpvId spv_null_constant(SpvModule *m, SpvId type);
 SpvId spv_undef(SpvModule *m, SpvId type);                  /* at module scope */
-/* Size in bytes of a type with explicit layout or scalar packing; for COOPMAT 0. */
+/* Size in bytes of a type with explicit layout or scalar packing (each scalar aligned to its own size;
+ * a bool is 1 byte, a pointer 8); for COOPMAT and runtime arrays 0. UINT64_MAX: too large to tell. */
 uint64_t spv_type_size(const SpvType *t);
 
 /* ---- entry points --------------------------------------------------------------------------------------------- */

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the files of spirv/ share among themselves.
+ */
+#ifndef HEDDLE_SPIRV_INTERNAL_H
+#define HEDDLE_SPIRV_INTERNAL_H
+
+#include "spirv/spirv.h"
+
+enum {
+    SPV_MAX_BOUND = 0x400000,       /* 2.17, Universal Limits: ids up to 4,194,303 */
+    SPV_MAX_TYPE_DEPTH = 255,       /* 2.17: structure nesting; here of any type or composite */
+    SPV_MAX_EXPRESSION_DEPTH = 1024,/* OpSpecConstantOp on OpSpecConstantOp */
+};
+
+/* module.c */
+void spv_list_append(SpvInstList *l, SpvInst *i);
+SpvModule *spv_module(Arena *arena, uint32_t bound);
+void spv_set_context(const SpvModule *m, SpvInst *i);   /* literal_words and ext_set */
+
+/* read.c: words in host order, header included. `lines`: the text's line of each instruction, or NULL. */
+SpvModule *spv_read_words(Arena *arena, uint32_t *words, size_t n, const char *name,
+                          const uint32_t *lines, DiagSink *sink);
+
+/* layout.c */
+enum { SPV_ANY_SECTION = 0, SPV_ANNOTATION_SECTION = 10, SPV_LAST_SECTION = 11 };
+/* 2.4's sections, from 1; SPV_ANY_SECTION for what may stand in several; -1 for what is of a body. */
+int spv_section(const SpvInst *i);
+/* Hang the instructions in lists. Reports and returns false where they do not fit. */
+bool spv_lay_out(SpvModule *m, SpvInst *insts, uint32_t n, DiagSink *sink);
+
+/* decorate.c: the annotations of an id, those of its groups included, in order. */
+typedef struct SpvAnnotation {
+    const SpvInst *inst;    /* OpDecorate..., OpMemberDecorate... */
+    int32_t member;         /* -1: the id itself */
+    uint32_t decoration, n; /* n literals */
+    const uint32_t *literals;
+} SpvAnnotation;
+void spv_each_annotation(SpvModule *m, SpvId id, void (*visit)(void *user, const SpvAnnotation *a),
+                         void *user);
+
+/* declare.c: types name types, constants constants, all of them declared before. */
+bool spv_check_declarations(SpvModule *m, DiagSink *sink);
+
+/* flow.c: blocks, terminators, branch targets, calls and entry points. */
+bool spv_check_flow(SpvModule *m, DiagSink *sink);
+
+#endif
