@@ -208,6 +208,7 @@ typedef struct HeddleDefine { const char *name, *value; /* value NULL = 1 */ } H
 
 typedef struct HeddleModuleOptions {
     HeddleLanguage language;
+    bool unchecked;                 /* leave out the checks that need types: for broken modules' sake */
     /* The rest is for GLSL. */
     const char *compiler;           /* path of glslang; NULL = the one found when heddle was built, else in PATH */
     const char *const *include_dirs;
@@ -220,7 +221,8 @@ typedef struct HeddleModuleOptions {
 typedef struct HeddleModule HeddleModule;
 
 /* `name` is what diagnostics call the module, usually its path; includes of GLSL are looked for beside
- * it first. `data` is not needed after the call. Errors: ARGUMENT, MEMORY, TOOL, SOURCE, IO. */
+ * it first. `data` is not needed after the call. The module is read and checked whole: what is wrong
+ * with it is in the log. Errors: ARGUMENT, MEMORY, TOOL, SOURCE, IO. */
 HEDDLE_API HeddleResult heddle_module_new(const void *data, size_t size, const char *name,
                                           const HeddleModuleOptions *options, HeddleModule **out,
                                           HeddleLog *log);
@@ -234,10 +236,6 @@ HEDDLE_API const uint32_t *heddle_module_spirv(const HeddleModule *module, size_
 /* Its assembly, as a new string for free(), with names from the source where `names`. NULL when out of
  * memory. */
 HEDDLE_API char *heddle_module_disassemble(const HeddleModule *module, bool names);
-/* What the checks find wrong, into `log`. HEDDLE_OK when no error was found (warnings may be), else
- * HEDDLE_ERROR_SOURCE. */
-HEDDLE_API HeddleResult heddle_module_check(const HeddleModule *module, HeddleLog *log);
-
 /* ---- reflection: what a kernel needs ---- */
 
 typedef enum HeddleBindingKind { HEDDLE_BINDING_STORAGE, HEDDLE_BINDING_UNIFORM } HeddleBindingKind;

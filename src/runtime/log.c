@@ -161,5 +161,7 @@ HeddleResult log_guarded(HeddleLog *log, Arena *arena, HeddleResult (*work)(void
 HeddleResult log_failed_stage(const DiagSink *sink, HeddleLog *log, HeddleResult result,
                               const char *what)
 {
-    return sink->errors ? result : log_fail(log, result, "%s failed", what);
+    if (sink->errors || result == HEDDLE_ERROR_MEMORY) /* which log_guarded has reported */
+        return result;
+    return log_fail(log, result, "%s failed", what);
 }

@@ -7,6 +7,7 @@
 #define HEDDLE_RUNTIME_H
 
 #include "base/base.h"
+#include "check/check.h"
 #include "cpu/cpu.h"
 #include "heddle/heddle.h"
 #include "spirv/spirv.h"
@@ -19,7 +20,7 @@ DiagSink log_sink(HeddleLog *log);
 HeddleResult log_fail(HeddleLog *log, HeddleResult result, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* Runs work(user) so that running out of memory in `arena` ends it: reported, HEDDLE_ERROR_MEMORY. */
 HeddleResult log_guarded(HeddleLog *log, Arena *arena, HeddleResult (*work)(void *user), void *user);
-/* What a stage's `false` means: `result`, or MEMORY; makes sure that an error was reported. */
+/* `result`, after making sure that an error was reported for it. */
 HeddleResult log_failed_stage(const DiagSink *sink, HeddleLog *log, HeddleResult result,
                               const char *what);
 
@@ -70,10 +71,34 @@ HeddleKernelInfo *reflect(Arena *arena, SpvModule *m, const SpvEntryPoint *e);
 /* Compute entry points of the module, in order. */
 uint32_t reflect_entry_points(Arena *arena, SpvModule *m, SpvEntryPoint **out);
 
+/* ---- what a device does: cpu_device.c, reference_device.c ------------------------------------------ */
+
+/* A dispatch whose bindings were looked up and checked. */
+typedef struct Bound {
+    const HeddleDispatch *dispatch;
+    uint32_t groups[3];             /* none 0 */
+    CpuBinding **bindings;          /* by index in kernel->info->bindings: the descriptors of each */
+    uint32_t *counts;               /* how many each has */
+    const void *push;               /* zero-padded to the kernel's size, 16-byte aligned */
+    uint64_t push_size;
+} Bound;
+
+typedef struct DeviceOps {
+    /* Fills kernel->info's subgroup size and local size. kernel->arena is guarded. */
+    HeddleResult (*compile)(HeddleKernel *k, const HeddleModule *m, const HeddleKernelOptions *o,
+                            DiagSink *sink);
+    void (*release)(HeddleKernel *k);
+    /* `scratch` is guarded. */
+    HeddleResult (*dispatch)(HeddleKernel *k, const Bound *b, HeddleReport *report, Arena *scratch,
+                             DiagSink *sink);
+} DeviceOps;
+extern const DeviceOps cpu_device_ops, reference_device_ops;
+
 /* ---- the objects -------------------------------------------------------------------------------- */
 
 struct HeddleDevice {
     HeddleDeviceInfo info;
+    const DeviceOps *ops;
     char name[128];
     const char *features[16];
     CpuTarget target;
@@ -82,25 +107,30 @@ struct HeddleDevice {
 
 struct HeddleModule {               /* immutable once made: shared by threads */
     Arena arena;
-    SpvModule *spv;
+    const SpvModule *spv;
     uint32_t *words;
     size_t size;
     uint32_t n_entries;
     HeddleKernelInfo **entries;
 };
 
-struct HeddleBuffer { HeddleDevice *device; void *data; uint64_t size; bool owned; };
+struct HeddleBuffer {
+    HeddleDevice *device;
+    void *data;
+    uint64_t size;
+    bool owned;
+};
 
 struct HeddleKernel {
     HeddleDevice *device;
-    Arena arena;                    /* info, text, and the reference device's copy of the module */
+    Arena arena;                    /* all that follows lives here */
     HeddleKernelInfo *info;
-    CpuKernel *cpu;                 /* on the cpu device */
-    SpvModule *module;              /* specialised */
-    const char *entry;
-    SpecValue *specs;
+    SpecValue *specs;               /* those given that the module has */
     uint32_t n_specs;
-    bool check, check_portability, stats;
+    CpuKernel *cpu;                 /* on the cpu device */
+    const SpvModule *module;        /* on the reference device: its own copy, not specialised */
+    uint32_t subgroup_size;         /* asked for */
+    bool check, check_portability;
     const void *text;
     size_t text_size;
     double seconds;

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Dispatch: looks up what the kernel needs among what the caller gives, says by name what is missing,
+ * and hands the rest to the device.
+ */
+#include <time.h>
+
+#include "runtime/runtime.h"
+
+typedef struct Run {
+    Arena scratch;
+    HeddleKernel *kernel;
+    const HeddleDispatch *dispatch;
+    HeddleReport *report;
+    DiagSink *sink;
+} Run;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* "set 0, binding 1 ('weights')"; with the element of an array of buffers. */
+static const char *describe(Run *r, const HeddleBindingInfo *b, uint32_t index)
+{
+    const char *array = b->count == 1 ? "" : arena_printf(&r->scratch, "[%u]", index);
+    return arena_printf(&r->scratch, "set %u, binding %u ('%s'%s)", b->set, b->binding, b->name, array);
+}
+
+static uint32_t highest_index(const HeddleDispatch *d, const HeddleBindingInfo *b)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < d->n_bindings; i++) {
+        if (d->bindings[i].set == b->set && d->bindings[i].binding == b->binding)
+            n = MAX(n, d->bindings[i].index + 1);
+    }
+    return n;
+}
+
+static bool place(Run *r, const HeddleBindingInfo *b, const HeddleBinding *given, CpuBinding *to)
+{
+    uint64_t whole = given->buffer ? given->buffer->size : 0;
+    const char *name = describe(r, b, given->index);
+    if (!given->buffer) {
+        diag(r->sink, DIAG_ERROR, NULL, NULL, "%s: its buffer is NULL", name);
+        return false;
+    }
+    if (given->offset % 16 || given->offset >= whole || given->size > whole - given->offset) {
+        diag(r->sink, DIAG_ERROR, NULL, NULL,
+             "%s: offset %llu and size %llu do not fit a buffer of %llu bytes (the offset must be a "
+             "multiple of 16)",
+             name, (unsigned long long)given->offset, (unsigned long long)given->size,
+             (unsigned long long)whole);
+        return false;
+    }
+    to->base = (char *)given->buffer->data + given->offset;
+    to->size = given->size ? given->size : whole - given->offset;
+    if (to->size < b->static_size)
+        diag(r->sink, DIAG_WARNING, NULL, NULL,
+             "%s: the buffer has %llu bytes, the kernel accesses at least %llu", name,
+             (unsigned long long)to->size, (unsigned long long)b->static_size);
+    return true;
+}
+
+static bool bind(Run *r, const HeddleBindingInfo *b, CpuBinding **out, uint32_t *count)
+{
+    const HeddleDispatch *d = r->dispatch;
+    bool good = true;
+    *count = b->count == UINT32_MAX ? highest_index(d, b) : b->count;
+    *out = NEW_ARRAY(&r->scratch, CpuBinding, *count);
+    for (uint32_t i = 0; i < d->n_bindings; i++) {
+        const HeddleBinding *given = &d->bindings[i];
+        if (given->set == b->set && given->binding == b->binding && given->index < *count)
+            good &= place(r, b, given, &(*out)[given->index]);
+    }
+    if (!good)
+        return false;
+    for (uint32_t i = 0; i < MAX(*count, 1); i++) {
+        if (*count && (*out)[i].base)
+            continue;
+        if (b->count == UINT32_MAX && *count) /* holes in an unbounded array are the caller's */
+            continue;
+        diag(r->sink, DIAG_ERROR, NULL, NULL, "no buffer is bound to %s", describe(r, b, i));
+        return false;
+    }
+    return true;
+}
+
+static bool bind_push(Run *r, Bound *b)
+{
+    const HeddleDispatch *d = r->dispatch;
+    b->push_size = r->kernel->info->push_size;
+    if (d->push_size < b->push_size || (b->push_size && !d->push)) {
+        diag(r->sink, DIAG_ERROR, NULL, NULL,
+             "the kernel has %llu bytes of push constants, %zu are given",
+             (unsigned long long)b->push_size, d->push ? d->push_size : 0);
+        return false;
+    }
+    char *copy = arena_alloc(&r->scratch, b->push_size + 64);
+    if (b->push_size)
+        memcpy(copy, d->push, b->push_size);
+    b->push = copy;
+    return true;
+}
+
+static HeddleResult run(void *user)
+{
+    Run *r = user;
+    const HeddleKernelInfo *info = r->kernel->info;
+    Bound b = { .dispatch = r->dispatch };
+    for (int i = 0; i < 3; i++)
+        b.groups[i] = MAX(r->dispatch->groups[i], 1);
+    b.bindings = NEW_ARRAY(&r->scratch, CpuBinding *, info->n_bindings);
+    b.counts = NEW_ARRAY(&r->scratch, uint32_t, info->n_bindings);
+    bool good = true;
+    for (uint32_t i = 0; i < info->n_bindings; i++)
+        good &= bind(r, &info->bindings[i], &b.bindings[i], &b.counts[i]);
+    if (!bind_push(r, &b) || !good)
+        return HEDDLE_ERROR_BINDING;
+    double start = now();
+    HeddleResult result = r->kernel->device->ops->dispatch(r->kernel, &b, r->report, &r->scratch,
+                                                           r->sink);
+    r->report->seconds = now() - start;
+    return result;
+}
+
+HeddleResult heddle_dispatch(HeddleKernel *kernel, const HeddleDispatch *dispatch,
+                             HeddleReport *report, HeddleLog *log)
+{
+    HeddleReport unused;
+    if (!kernel || !dispatch || (dispatch->n_bindings && !dispatch->bindings))
+        return log_fail(log, HEDDLE_ERROR_ARGUMENT,
+                        "heddle_dispatch: kernel, dispatch or its bindings is NULL");
+    DiagSink sink = log_sink(log);
+    Run r = { .kernel = kernel, .dispatch = dispatch, .report = report ? report : &unused,
+              .sink = &sink };
+    *r.report = (HeddleReport){ 0 };
+    HeddleResult result = log_guarded(log, &r.scratch, run, &r);
+    arena_free(&r.scratch);
+    return result ? log_failed_stage(&sink, log, result, "running the kernel") : HEDDLE_OK;
+}

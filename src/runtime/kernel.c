@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Kernels: a module, specialised and compiled for a device.
+ */
+#include <stdlib.h>
+#include <time.h>
+
+#include "runtime/runtime.h"
+
+typedef struct Build {
+    HeddleKernel *kernel;
+    const HeddleModule *module;
+    const HeddleKernelOptions *options;
+    DiagSink *sink;
+} Build;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Keeps the values for constants that exist and warns of the others. */
+static void choose_specs(Build *b, const HeddleKernelInfo *info)
+{
+    const HeddleKernelOptions *o = b->options;
+    HeddleKernel *k = b->kernel;
+    k->specs = NEW_ARRAY(&k->arena, SpecValue, o->n_specs);
+    for (uint32_t i = 0; i < o->n_specs; i++) {
+        bool known = false;
+        for (uint32_t j = 0; j < info->n_specs; j++)
+            known |= info->specs[j].id == o->specs[i].id;
+        if (known)
+            k->specs[k->n_specs++] = (SpecValue){ o->specs[i].id, o->specs[i].bits };
+        else
+            diag(b->sink, DIAG_WARNING, NULL, NULL, "the kernel has no specialisation constant %u",
+                 o->specs[i].id);
+    }
+}
+
+static HeddleSpecInfo *used_specs(const Build *b, const HeddleKernelInfo *info)
+{
+    HeddleKernel *k = b->kernel;
+    HeddleSpecInfo *specs = NEW_ARRAY(&k->arena, HeddleSpecInfo, info->n_specs);
+    for (uint32_t i = 0; i < info->n_specs; i++) {
+        specs[i] = info->specs[i];
+        specs[i].name = arena_strdup(&k->arena, specs[i].name);
+        for (uint32_t j = 0; j < k->n_specs; j++) {
+            if (k->specs[j].id == specs[i].id)
+                specs[i].bits = k->specs[j].bits;
+        }
+    }
+    return specs;
+}
+
+/* Reflects the module as its specialisation makes it. */
+static HeddleResult reflect_specialised(Build *b, const SpvModule *module)
+{
+    HeddleKernel *k = b->kernel;
+    SpvModule *m = spv_clone(&k->arena, module);
+    PassOptions passes = { .entry = b->options->entry, .spec = k->specs, .n_spec = k->n_specs };
+    PassContext c = { .module = m, .options = &passes, .sink = b->sink, .scratch = &k->arena };
+    if (!spv_entry_point(m, passes.entry, &c.entry, b->sink))
+        return HEDDLE_ERROR_SOURCE;
+    if (!pass_specialise(&c) || !spv_entry_point(m, passes.entry, &c.entry, b->sink))
+        return HEDDLE_ERROR_SOURCE;
+    k->info = reflect(&k->arena, m, &c.entry);
+    return HEDDLE_OK;
+}
+
+static HeddleResult build(void *user)
+{
+    Build *b = user;
+    HeddleKernel *k = b->kernel;
+    if (!b->module->n_entries) {
+        DiagLoc loc = { .file = b->module->spv->name };
+        diag(b->sink, DIAG_ERROR, &loc, NULL, "the module has no compute entry point");
+        return HEDDLE_ERROR_SOURCE;
+    }
+    const HeddleKernelInfo *declared = b->module->entries[0];
+    choose_specs(b, declared);
+    HeddleResult r = reflect_specialised(b, b->module->spv);
+    if (r)
+        return r;
+    k->info->specs = used_specs(b, declared);
+    k->info->n_specs = declared->n_specs;
+    return k->device->ops->compile(k, b->module, b->options, b->sink);
+}
+
+static bool known_subgroup_size(const HeddleDeviceInfo *info, uint32_t size)
+{
+    for (uint32_t i = 0; i < info->n_subgroup_sizes; i++) {
+        if (info->subgroup_sizes[i] == size)
+            return true;
+    }
+    return size == 0;
+}
+
+static HeddleResult refuse(const HeddleDevice *device, const HeddleKernelOptions *o, HeddleLog *log)
+{
+    if (!known_subgroup_size(&device->info, o->subgroup_size))
+        return log_fail(log, HEDDLE_ERROR_UNSUPPORTED, "the %s device has no subgroups of %u (see info)",
+                        device->info.kind_name, o->subgroup_size);
+    if ((o->check || o->check_portability) && device->info.kind != HEDDLE_DEVICE_REFERENCE)
+        return log_fail(log, HEDDLE_ERROR_UNSUPPORTED,
+                        "only the reference device can check a kernel while it runs");
+    return HEDDLE_OK;
+}
+
+HeddleResult heddle_kernel_new(HeddleDevice *device, const HeddleModule *module,
+                               const HeddleKernelOptions *options, HeddleKernel **out,
+                               HeddleLog *log)
+{
+    static const HeddleKernelOptions defaults;
+    const HeddleKernelOptions *o = options ? options : &defaults;
+    if (out)
+        *out = NULL;
+    if (!device || !module || !out || (o->n_specs && !o->specs))
+        return log_fail(log, HEDDLE_ERROR_ARGUMENT,
+                        "heddle_kernel_new: device, module, out or specs is NULL");
+    HeddleResult r = refuse(device, o, log);
+    if (r)
+        return r;
+    HeddleKernel *k = calloc(1, sizeof *k);
+    if (!k)
+        return log_fail(log, HEDDLE_ERROR_MEMORY, "out of memory");
+    k->device = device;
+    k->subgroup_size = o->subgroup_size;
+    k->check = o->check;
+    k->check_portability = o->check_portability;
+    DiagSink sink = log_sink(log);
+    Build b = { k, module, o, &sink };
+    double start = now();
+    r = log_guarded(log, &k->arena, build, &b);
+    k->seconds = now() - start;
+    if (r) {
+        heddle_kernel_free(k);
+        return log_failed_stage(&sink, log, r, "compiling the kernel");
+    }
+    *out = k;
+    return HEDDLE_OK;
+}
+
+void heddle_kernel_free(HeddleKernel *kernel)
+{
+    if (!kernel)
+        return;
+    kernel->device->ops->release(kernel);
+    arena_free(&kernel->arena);
+    free(kernel);
+}
+
+const HeddleKernelInfo *heddle_kernel_info(const HeddleKernel *kernel)
+{
+    return kernel ? kernel->info : NULL;
+}
+
+const void *heddle_kernel_text(const HeddleKernel *kernel, size_t *size)
+{
+    *size = kernel->text_size;
+    return kernel->text;
+}
+
+double heddle_kernel_seconds(const HeddleKernel *kernel) { return kernel->seconds; }

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Modules: from whatever the bytes are to SPIR-V in memory, read, checked and reflected once. A module
+ * never changes afterwards; who needs the lazily filled side tables works on a clone.
+ */
+#include <stdlib.h>
+
+#include "front/glsl/glsl.h"
+#include "runtime/runtime.h"
+
+/* ---- which language ------------------------------------------------------------------------------ */
+
+static bool has_suffix(const char *name, const char *suffix)
+{
+    size_t n = name ? strlen(name) : 0, k = strlen(suffix);
+    return n > k && !strcmp(name + n - k, suffix);
+}
+
+static HeddleLanguage by_name(const char *name)
+{
+    static const struct {
+        const char *suffix;
+        HeddleLanguage language;
+    } names[] = { { ".spv", HEDDLE_LANGUAGE_SPIRV },     { ".spvasm", HEDDLE_LANGUAGE_SPIRV_ASM },
+                  { ".comp", HEDDLE_LANGUAGE_GLSL },     { ".glsl", HEDDLE_LANGUAGE_GLSL },
+                  { ".spirv", HEDDLE_LANGUAGE_SPIRV_ASM } };
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        if (has_suffix(name, names[i].suffix))
+            return names[i].language;
+    }
+    return HEDDLE_LANGUAGE_AUTO;
+}
+
+/* Past white space and C comments. */
+static const char *skip_blank(const char *s, const char *end)
+{
+    for (;;) {
+        while (s < end && (*s == ' ' || *s == '\t' || *s == '\r' || *s == '\n'))
+            s++;
+        if (end - s < 2 || s[0] != '/' || (s[1] != '/' && s[1] != '*'))
+            return s;
+        const char *close = s[1] == '/' ? memchr(s, '\n', (size_t)(end - s))
+                                        : memmem(s + 2, (size_t)(end - s - 2), "*/", 2);
+        if (!close)
+            return end;
+        s = close + (s[1] == '/' ? 1 : 2);
+    }
+}
+
+HeddleLanguage heddle_language_of(const void *data, size_t size, const char *name)
+{
+    static const uint8_t magic[2][4] = { { 3, 2, 0x23, 7 }, { 7, 0x23, 2, 3 } };
+    if (!data)
+        size = 0;
+    if (size >= 4 && (!memcmp(data, magic[0], 4) || !memcmp(data, magic[1], 4)))
+        return HEDDLE_LANGUAGE_SPIRV;
+    const char *s = size ? data : "", *end = s + size;
+    s = skip_blank(s, end);
+    size_t left = (size_t)(end - s);
+    if (left > 8 && !memcmp(s, "#version", 8))
+        return HEDDLE_LANGUAGE_GLSL;
+    bool op = left > 2 && s[0] == 'O' && s[1] == 'p' && s[2] >= 'A' && s[2] <= 'Z';
+    if (op || (left > 1 && (s[0] == ';' || s[0] == '%')))
+        return HEDDLE_LANGUAGE_SPIRV_ASM;
+    return by_name(name);
+}
+
+/* ---- making one ---------------------------------------------------------------------------------- */
+
+typedef struct Load {
+    HeddleModule *module;
+    const void *data;
+    size_t size;
+    const char *name;
+    const HeddleModuleOptions *options;
+    HeddleLanguage language;
+    DiagSink *sink;
+} Load;
+
+static HeddleResult compile_glsl(Load *l)
+{
+    const HeddleModuleOptions *o = l->options;
+    Arena *arena = &l->module->arena;
+    GlslDefine *defines = NEW_ARRAY(arena, GlslDefine, o->n_defines);
+    for (uint32_t i = 0; i < o->n_defines; i++)
+        defines[i] = (GlslDefine){ o->defines[i].name, o->defines[i].value };
+    GlslOptions g = { .compiler = o->compiler, .include_dirs = o->include_dirs,
+                      .n_include_dirs = o->n_include_dirs, .defines = defines,
+                      .n_defines = o->n_defines, .target_env = o->target_env };
+    void *spirv;
+    size_t size;
+    switch (glsl_compile(arena, l->data, l->size, l->name, &g, &spirv, &size, l->sink)) {
+    case GLSL_OK: break;
+    case GLSL_NO_COMPILER: return HEDDLE_ERROR_TOOL;
+    case GLSL_IO: return HEDDLE_ERROR_IO;
+    default: return HEDDLE_ERROR_SOURCE;
+    }
+    l->module->spv = spv_read(arena, spirv, size, l->name, l->sink);
+    return l->module->spv ? HEDDLE_OK : HEDDLE_ERROR_SOURCE;
+}
+
+static HeddleResult read_source(Load *l)
+{
+    Arena *arena = &l->module->arena;
+    switch (l->language) {
+    case HEDDLE_LANGUAGE_SPIRV:
+        l->module->spv = spv_read(arena, l->data, l->size, l->name, l->sink);
+        break;
+    case HEDDLE_LANGUAGE_SPIRV_ASM:
+        l->module->spv = spv_assemble(arena, l->data, l->size, l->name, l->sink);
+        break;
+    default: return compile_glsl(l);
+    }
+    return l->module->spv ? HEDDLE_OK : HEDDLE_ERROR_SOURCE;
+}
+
+/* Checks and reflects on a clone, since both fill its tables. */
+static HeddleResult examine(Load *l)
+{
+    HeddleModule *m = l->module;
+    SpvModule *clone = spv_clone(&m->arena, m->spv);
+    if (!l->options->unchecked && !check_module(clone, l->sink))
+        return HEDDLE_ERROR_SOURCE;
+    SpvEntryPoint *entries;
+    m->n_entries = reflect_entry_points(&m->arena, clone, &entries);
+    m->entries = NEW_ARRAY(&m->arena, HeddleKernelInfo *, m->n_entries);
+    for (uint32_t i = 0; i < m->n_entries; i++)
+        m->entries[i] = reflect(&m->arena, clone, &entries[i]);
+    m->words = spv_write(&m->arena, m->spv, &m->size);
+    return HEDDLE_OK;
+}
+
+static HeddleResult load(void *user)
+{
+    Load *l = user;
+    l->name = arena_strdup(&l->module->arena, l->name);
+    HeddleResult r = read_source(l);
+    return r ? r : examine(l);
+}
+
+HeddleResult heddle_module_new(const void *data, size_t size, const char *name,
+                               const HeddleModuleOptions *options, HeddleModule **out,
+                               HeddleLog *log)
+{
+    static const HeddleModuleOptions defaults;
+    const HeddleModuleOptions *o = options ? options : &defaults;
+    if (out)
+        *out = NULL;
+    if (!data || !out || (unsigned)o->language >= HEDDLE_N_LANGUAGES)
+        return log_fail(log, HEDDLE_ERROR_ARGUMENT,
+                        "heddle_module_new: data or out is NULL, or the language is unknown");
+    DiagSink sink = log_sink(log);
+    Load l = { .data = data, .size = size, .name = name ? name : "module", .options = o,
+               .language = o->language, .sink = &sink };
+    if (!l.language)
+        l.language = heddle_language_of(data, size, name);
+    if (!l.language) {
+        DiagLoc loc = { .file = l.name };
+        diag(&sink, DIAG_ERROR, &loc, NULL, "neither SPIR-V, nor its assembly, nor GLSL");
+        return HEDDLE_ERROR_SOURCE;
+    }
+    l.module = calloc(1, sizeof *l.module);
+    if (!l.module)
+        return log_fail(log, HEDDLE_ERROR_MEMORY, "out of memory");
+    HeddleResult r = log_guarded(log, &l.module->arena, load, &l);
+    if (r) {
+        heddle_module_free(l.module);
+        return log_failed_stage(&sink, log, r, "reading the kernel");
+    }
+    *out = l.module;
+    return HEDDLE_OK;
+}
+
+HeddleResult heddle_module_from_file(const char *path, const HeddleModuleOptions *options,
+                                     HeddleModule **out, HeddleLog *log)
+{
+    if (out)
+        *out = NULL;
+    if (!path || !out)
+        return log_fail(log, HEDDLE_ERROR_ARGUMENT, "heddle_module_from_file: path or out is NULL");
+    DiagSink sink = log_sink(log);
+    size_t size;
+    char *data = file_read(path, &size, &sink);
+    if (!data)
+        return HEDDLE_ERROR_IO;
+    const char *name = strcmp(path, "-") ? path : "standard input";
+    HeddleResult r = heddle_module_new(data, size, name, options, out, log);
+    free(data);
+    return r;
+}
+
+void heddle_module_free(HeddleModule *module)
+{
+    if (!module)
+        return;
+    arena_free(&module->arena);
+    free(module);
+}
+
+/* ---- asking it ----------------------------------------------------------------------------------- */
+
+const uint32_t *heddle_module_spirv(const HeddleModule *module, size_t *size)
+{
+    *size = module->size;
+    return module->words;
+}
+
+typedef struct Disassembly {
+    Arena arena;
+    const HeddleModule *module;
+    bool names;
+    char *text;
+} Disassembly;
+
+static HeddleResult disassemble(void *user)
+{
+    Disassembly *d = user;
+    SpvModule *clone = spv_clone(&d->arena, d->module->spv);
+    d->text = strdup(spv_disassemble(&d->arena, clone, d->names));
+    return HEDDLE_OK;
+}
+
+char *heddle_module_disassemble(const HeddleModule *module, bool names)
+{
+    Disassembly d = { .module = module, .names = names };
+    log_guarded(NULL, &d.arena, disassemble, &d);
+    arena_free(&d.arena);
+    return d.text;
+}
+
+uint32_t heddle_module_n_entry_points(const HeddleModule *module) { return module->n_entries; }
+
+const HeddleKernelInfo *heddle_module_entry_point(const HeddleModule *module, uint32_t i)
+{
+    return i < module->n_entries ? module->entries[i] : NULL;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The reference device: kernels are interpreted from the module as it was read.
+ */
+#include "reference/reference.h"
+#include "runtime/runtime.h"
+
+static HeddleResult compile(HeddleKernel *k, const HeddleModule *m, const HeddleKernelOptions *o,
+                            DiagSink *sink)
+{
+    if (o->emit > HEDDLE_EMIT_SPIRV) {
+        diag(sink, DIAG_ERROR, NULL, NULL, "the reference device generates no code to show");
+        return HEDDLE_ERROR_UNSUPPORTED;
+    }
+    k->module = spv_clone(&k->arena, m->spv);
+    if (o->emit == HEDDLE_EMIT_SPIRV)
+        k->text = spv_write(&k->arena, k->module, &k->text_size);
+    if (k->subgroup_size)
+        k->info->subgroup_size = k->subgroup_size;
+    else if (!k->info->subgroup_size)
+        k->info->subgroup_size = k->device->info.default_subgroup_size;
+    for (int i = 0; i < 3; i++) {
+        if (!k->info->local_size[i])
+            k->info->local_size[i] = MAX(o->local_size[i], 1);
+    }
+    return HEDDLE_OK;
+}
+
+static void release(HeddleKernel *k) { (void)k; }
+
+static RefBinding *list_bindings(HeddleKernel *k, const Bound *b, uint32_t *count, Arena *scratch)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < k->info->n_bindings; i++)
+        n += b->counts[i];
+    RefBinding *list = NEW_ARRAY(scratch, RefBinding, n);
+    *count = n;
+    n = 0;
+    for (uint32_t i = 0; i < k->info->n_bindings; i++) {
+        const HeddleBindingInfo *info = &k->info->bindings[i];
+        for (uint32_t j = 0; j < b->counts[i]; j++)
+            list[n++] = (RefBinding){ info->set, info->binding, j, b->bindings[i][j].base,
+                                      b->bindings[i][j].size };
+    }
+    return list;
+}
+
+static HeddleResult dispatch(HeddleKernel *k, const Bound *b, HeddleReport *report, Arena *scratch,
+                             DiagSink *sink)
+{
+    (void)report; /* the interpreter counts nothing */
+    RefSpec *specs = NEW_ARRAY(scratch, RefSpec, k->n_specs);
+    for (uint32_t i = 0; i < k->n_specs; i++)
+        specs[i] = (RefSpec){ k->specs[i].id, k->specs[i].bits };
+    RefDispatch d = { .entry = k->info->entry, .spec = specs, .n_spec = k->n_specs, .push = b->push,
+                      .push_size = (uint32_t)b->push_size, .subgroup_size = k->subgroup_size,
+                      .check = k->check ? REF_CHECK_ALL : REF_CHECK_NONE,
+                      .seed = b->dispatch->seed };
+    d.bindings = list_bindings(k, b, &d.n_bindings, scratch);
+    if (k->check_portability)
+        d.check |= REF_CHECK_PORTABILITY;
+    memcpy(d.groups, b->groups, sizeof d.groups);
+    memcpy(d.base_group, b->dispatch->base_group, sizeof d.base_group);
+    memcpy(d.local_size, k->info->local_size, sizeof d.local_size);
+    RefResult result = { 0 };
+    uint32_t errors = sink->errors;
+    /* The interpreter fills the module's side tables, so each run has a module of its own. */
+    if (!ref_dispatch(scratch, spv_clone(scratch, k->module), &d, &result, sink))
+        return HEDDLE_ERROR_RUN;
+    return sink->errors > errors ? HEDDLE_ERROR_RUN : HEDDLE_OK;
+}
+
+const DeviceOps reference_device_ops = { compile, release, dispatch };
