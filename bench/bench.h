@@ -4,11 +4,11 @@
  *
  * - What is compared runs in one process, by turns: the reference directly before and after every
  *   candidate, and a candidate's ratio is to the mean of those two. Medians over the rounds.
- * - One thread is timed by the CPU time of the process (the work may run on a worker thread), more by
- *   the wall clock.
+ * - One thread is timed by the CPU time of the process (the work may run on a worker thread), more
+ *   by the wall clock.
  * - OpenBLAS is told its threads here and warmed by a large call: until one has run it is slower.
- * - A figure above what a loop of nothing but multiply-adds reaches is a mistake: bench_paired says so
- *   and returns false.
+ * - A figure above what a loop of nothing but multiply-adds reaches is a mistake: bench_paired says
+ *   so and returns false.
  */
 #ifndef HEDDLE_BENCH_H
 #define HEDDLE_BENCH_H
@@ -65,8 +65,8 @@ static inline double bench_quantile(double *values, int n, double q)
     return values[(int)(q * (n - 1) + 0.5)];
 }
 
-/* 2 MB aligned, on huge pages where the system gives them, zeroed and touched. NULL when out of memory.
- * Freed with the process. */
+/* 2 MB aligned, on huge pages where the system gives them, zeroed and touched. NULL when out of
+ * memory. Freed with the process. */
 static inline void *bench_alloc(size_t size)
 {
     const size_t page = 2 << 20;
@@ -103,8 +103,8 @@ static inline __attribute__((always_inline)) void bench_fma(BenchVector *a, Benc
 #endif
 }
 
-/* f32 GFLOP/s of one core at its best: independent chains of multiply-adds in registers (variables, as
- * an array would go to memory), the best of several tries. */
+/* f32 GFLOP/s of one core at its best: independent chains of multiply-adds in registers (variables,
+ * as an array would go to memory), the best of several tries. */
 static inline double bench_peak(void)
 {
     enum { CHAINS = 12, STEPS = 2000000, LANES = sizeof(BenchVector) / sizeof(float) };
@@ -160,7 +160,8 @@ static inline void bench_calibrate(BenchCase *c, const BenchOptions *o)
     c->runs = t >= least ? 1 : (int)fmin(ceil(least / t), 1e6);
 }
 
-/* Fills in the results of `reference` and the n cases. False, after saying so, when one is impossible. */
+/* Fills in the results of `reference` and the n cases. False, after saying so, when one is
+ * impossible. */
 static inline bool bench_paired(BenchCase *reference, BenchCase *cases, int n,
                                 const BenchOptions *o)
 {

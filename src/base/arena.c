@@ -126,8 +126,8 @@ char *arena_printf(Arena *a, const char *fmt, ...)
     return p;
 }
 
-/* `data` is the address of a T *: its bytes are copied, as no void * lives there. The capacity stays
- * below UINT32_MAX, so that len + 1 never wraps round. */
+/* `data` is the address of a T *: its bytes are copied, as no void * lives there. The capacity
+ * stays below UINT32_MAX, so that len + 1 never wraps round. */
 void arena_vec_grow(Arena *a, void **data, uint32_t *cap, uint32_t need, size_t size)
 {
     if (need <= *cap)

@@ -42,9 +42,11 @@ struct Arena {
 /* What running out of memory does; returns only where no guard is set. */
 void arena_fail(Arena *a);
 
-/* An arena is valid when zero-initialised. Freeing it twice is harmless; it keeps limit and guard. */
+/* An arena is valid when zero-initialised. Freeing it twice is harmless; it keeps limit and
+ * guard. */
 void arena_free(Arena *a);
-/* Zeroed, aligned to 16. Never returns NULL: failure unwinds to *on_failure. (Without a guard: NULL.) */
+/* Zeroed, aligned to 16. Never returns NULL: failure unwinds to *on_failure. (Without a guard:
+ * NULL.) */
 void *arena_alloc(Arena *a, size_t size);
 void *arena_copy(Arena *a, const void *data, size_t size);
 char *arena_strdup(Arena *a, const char *s);
@@ -67,7 +69,7 @@ void arena_vec_grow(Arena *a, void **data, uint32_t *cap, uint32_t need, size_t 
     (vec_reserve((arena), (v), (v)->len + 1), (void)((v)->data[(v)->len++] = (__VA_ARGS__)))
 #define vec_last(v) ((v)->data[(v)->len - 1])
 
-/* ---- map.c: u64 -> u64, open addressing, in an arena ------------------------------------------ */
+/* ---- map.c: u64 -> u64, open addressing, in an arena ----------------------------------------- */
 
 typedef struct Map {
     uint64_t *keys, *values;    /* key 0 is stored too: occupied tells */
@@ -78,14 +80,15 @@ bool map_get(const Map *m, uint64_t key, uint64_t *value);
 void map_put(Arena *a, Map *m, uint64_t key, uint64_t value);
 uint64_t hash_bytes(const void *data, size_t size, uint64_t seed);
 
-/* ---- str.c: text being built, in an arena ------------------------------------------------------ */
+/* ---- str.c: text being built, in an arena ---------------------------------------------------- */
 
-typedef struct Str { char *data; uint32_t len, cap; } Str; /* data is NUL-terminated once non-empty */
+/* data is NUL-terminated once non-empty */
+typedef struct Str { char *data; uint32_t len, cap; } Str;
 void str_add(Arena *a, Str *s, const char *text);
 void str_addn(Arena *a, Str *s, const char *text, size_t n);
 void str_printf(Arena *a, Str *s, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
-/* ---- cursor.c: the one way to read untrusted bytes --------------------------------------------- */
+/* ---- cursor.c: the one way to read untrusted bytes ------------------------------------------- */
 
 /* Reads past the end return zeros and set `overrun`; `pos` never passes `size`. */
 typedef struct Cursor { const uint8_t *data; size_t size, pos; bool swap, overrun; } Cursor;
@@ -111,13 +114,16 @@ typedef struct DiagLoc {
 typedef struct Diag {
     DiagSeverity severity;
     DiagLoc loc;
-    const char *rule;           /* the rule broken: VUID or "SPV_KHR_cooperative_matrix, 3.x"; or NULL */
+    /* the rule broken: VUID or "SPV_KHR_cooperative_matrix, 3.x"; or NULL */
+    const char *rule;
     const char *message;        /* one sentence, in the source language's terms */
 } Diag;
 
-/* A sink outlives the calls it is passed to; `report` may be called from the calling thread only. */
+/* A sink outlives the calls it is passed to; `report` may be called from the calling thread
+ * only. */
 typedef struct DiagSink {
-    void (*report)(void *user, const Diag *diag);   /* NULL discards. The strings live for the call. */
+    /* NULL discards. The strings live for the call. */
+    void (*report)(void *user, const Diag *diag);
     void *user;
     uint32_t errors, warnings;
     uint32_t max_errors;        /* after so many errors the rest are only counted; 0 = 20 */
@@ -130,7 +136,7 @@ void diag_v(DiagSink *s, DiagSeverity severity, const DiagLoc *loc, const char *
 /* "kernel.comp:12:3: error: message [rule]" into out; returns the length needed, as snprintf. */
 size_t diag_format(const Diag *d, char *out, size_t size);
 
-/* ---- floats.c: small floating-point formats ------------------------------------------------------ */
+/* ---- floats.c: small floating-point formats -------------------------------------------------- */
 
 /* To narrow: round to nearest even, overflow to infinity (e4m3 has none: NaN), NaN kept quiet. */
 uint16_t f16_from_double(double x);
@@ -142,7 +148,7 @@ double e4m3_to_double(uint8_t h);
 uint8_t e5m2_from_double(double x);
 double e5m2_to_double(uint8_t h);
 
-/* ---- rng.c: the generator behind randn: and rand:, the same on every machine --------------------- */
+/* ---- rng.c: the generator behind randn: and rand:, the same on every machine ----------------- */
 
 typedef struct Rng { uint64_t state; } Rng;
 uint64_t rng_u64(Rng *r);

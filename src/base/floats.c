@@ -2,8 +2,8 @@
  *
  * The small floating-point formats, from and to double in one rounding.
  *
- * A format is its field widths; IEEE 754 binary16, bfloat16 and OFP8 E5M2 have infinities and NaNs as
- * IEEE's, OFP8 E4M3 gives up the infinities and all NaNs but one a sign to reach 448 (OCP 8-bit
+ * A format is its field widths; IEEE 754 binary16, bfloat16 and OFP8 E5M2 have infinities and NaNs
+ * as IEEE's, OFP8 E4M3 gives up the infinities and all NaNs but one a sign to reach 448 (OCP 8-bit
  * Floating Point Specification, 5.1). Every value of each is exact in double.
  */
 #include "base/base.h"
@@ -12,20 +12,22 @@
 
 typedef struct Format {
     int exponent_bits, mantissa_bits;
-    bool finite;                /* E4M3: all bits set is NaN, the rest of the top binade are numbers */
+    /* E4M3: all bits set is NaN, the rest of the top binade are numbers */
+    bool finite;
 } Format;
 
 static const Format f16 = { 5, 10, false }, bf16 = { 8, 7, false }, e4m3 = { 4, 3, true },
                     e5m2 = { 5, 2, false };
 
-/* x rounded to nearest even. What rounds past the largest number is infinity (E4M3: NaN); a NaN keeps
- * its sign and the top of its payload and is made quiet. */
+/* x rounded to nearest even. What rounds past the largest number is infinity (E4M3: NaN); a NaN
+ * keeps its sign and the top of its payload and is made quiet. */
 static uint32_t narrow(double x, Format f)
 {
     uint64_t bits;
     memcpy(&bits, &x, sizeof(bits));
     const uint32_t sign = (uint32_t)(bits >> 63) << (f.exponent_bits + f.mantissa_bits);
-    const uint32_t top = ((1u << f.exponent_bits) - 1) << f.mantissa_bits; /* infinity, were there one */
+    /* infinity, were there one */
+    const uint32_t top = ((1u << f.exponent_bits) - 1) << f.mantissa_bits;
     const uint32_t overflow = f.finite ? top | ((1u << f.mantissa_bits) - 1) : top;
     const int least = 2 - (1 << (f.exponent_bits - 1)); /* exponent of the smallest normal number */
     const int exponent = (int)(bits >> 52 & 0x7ff) - 1023;

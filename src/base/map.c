@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A map from 64-bit keys to 64-bit values: open addressing with linear probing in a table of a power
- * of two that is at most three quarters full. Tables outgrown stay in the arena.
+ * A map from 64-bit keys to 64-bit values: open addressing with linear probing in a table of a
+ * power of two that is at most three quarters full. Tables outgrown stay in the arena.
  */
 #include "base/base.h"
 

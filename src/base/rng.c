@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Random numbers that are the same on every machine: splitmix64 (Steele, Lea, Flood: Fast splittable
- * pseudorandom number generators, 2014), and normal ones by Marsaglia's polar method with a logarithm
- * made of IEEE's exact operations, as the C library's differ in the last place.
+ * Random numbers that are the same on every machine: splitmix64 (Steele, Lea, Flood: Fast
+ * splittable pseudorandom number generators, 2014), and normal ones by Marsaglia's polar method
+ * with a logarithm made of IEEE's exact operations, as the C library's differ in the last place.
  */
 #include "base/base.h"
 
@@ -21,8 +21,8 @@ double rng_uniform(Rng *r)
     return (double)(rng_u64(r) >> 11) * 0x1p-53;
 }
 
-/* Natural logarithm of x > 0: 2 artanh((m-1)/(m+1)) + e ln 2, m within a factor sqrt(2) of 1, where 12
- * terms of the series reach a double's last place. */
+/* Natural logarithm of x > 0: 2 artanh((m-1)/(m+1)) + e ln 2, m within a factor sqrt(2) of 1, where
+ * 12 terms of the series reach a double's last place. */
 static double ln(double x)
 {
     int e;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/test.h"
 
-/* The first outputs of splitmix64 for seed 1234567, as its authors' reference program prints them. */
+/* The first outputs of splitmix64 for seed 1234567, as its authors' reference program prints
+ * them. */
 TEST(splitmix_reference)
 {
     Rng r = { 1234567 };
