@@ -121,8 +121,7 @@ static bool check_type(Declare *d, const SpvInst *i) {
         if (!check_part(d, i, id, want, &depth)) return false;
     }
     if ((i->op == SpvOpTypeInt || i->op == SpvOpTypeFloat) && !check_number(d, i)) return false;
-    if (!check_depth(d, i, depth + 1, SPV_MAX_TYPE_DEPTH)) return false;
-    return check_elements(d, i);
+    return check_depth(d, i, depth + 1, SPV_MAX_TYPE_DEPTH);
 }
 
 static bool check_forward_pointer(Declare *d, const SpvInst *i) {
@@ -180,5 +179,7 @@ bool spv_check_declarations(SpvModule *m, DiagSink *sink) {
                  NEW_ARRAY(m->arena, uint8_t, m->bound)};
     for (const SpvInst *i = m->globals.first; i; i = i->next)
         if (!check(&d, i)) return false;
+    for (const SpvInst *i = m->globals.first; i; i = i->next)
+        if (spv_op_info(i->op)->flags & SPV_OPF_TYPE && !check_elements(&d, i)) return false;
     return true;
 }

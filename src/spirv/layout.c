@@ -19,9 +19,7 @@ typedef struct Layout {
 } Layout;
 
 static bool is_line(const SpvInst *i) {
-    if (i->op == SpvOpLine || i->op == SpvOpNoLine) return true;
-    const char *set = i->ext_set ? spv_set_name(i->ext_set) : NULL;
-    return i->ext_set == SPV_SET_NONSEMANTIC || (set && !strncmp(set, "NonSemantic.", 12));
+    return i->op == SpvOpLine || i->op == SpvOpNoLine || spv_is_nonsemantic(i);
 }
 
 static void release(SpvInstList *held, SpvInstList *to) {

@@ -219,6 +219,11 @@ static bool opencl_is_pure(uint32_t number) {
     return strncmp(e->name, "vload", 5) && strncmp(e->name, "vstore", 6);
 }
 
+bool spv_is_nonsemantic(const SpvInst *i) {
+    const char *set = spv_set_name(i->ext_set);
+    return i->ext_set == SPV_SET_NONSEMANTIC || (set && !strncmp(set, "NonSemantic.", 12));
+}
+
 bool spv_is_pure(const SpvInst *i) {
     const SpvOpInfo *info = spv_op_info(i->op);
     if (!info) return false;

@@ -154,8 +154,10 @@ static bool check_operands(Reader *r, SpvInst *i) {
     }
     spv_set_context(r->m, i);
     SpvWalk w = spv_walk(i);
+    /* glslang writes 0 where debug information lacks a type: harmless, since nothing depends on it. */
+    bool may_be_0 = spv_is_nonsemantic(i);
     for (SpvOperand o; spv_walk_next(&w, &o);)
-        if (o.is_id)
+        if (o.is_id && (i->words[o.word] || !may_be_0))
             check_id(r, i, o.name[0] ? o.name : "an operand", i->words[o.word]);
     if (w.error[0]) spv_error(r->m, i, r->sink, NULL, "%s", w.error);
     if (i->op == SpvOpConstant || i->op == SpvOpSpecConstant) check_literal(r, i);
@@ -168,7 +170,7 @@ static bool check_operands(Reader *r, SpvInst *i) {
 static void read_debug_line(Reader *r, const SpvInst *i) {
     uint64_t line = 0, column = 0;
     const SpvInst *source = spv_def(r->m, spv_operand(i, 2));
-    bool is_source = source->op == SpvOpExtInst && spv_n_operands(source) > 2 &&
+    bool is_source = source && source->op == SpvOpExtInst && spv_n_operands(source) > 2 &&
                      spv_operand(source, 1) == NonSemanticShaderDebugInfo100DebugSource;
     r->file = is_source ? spv_operand(source, 2) : 0;
     spv_constant(r->m, spv_operand(i, 3), &line);

@@ -70,6 +70,7 @@ struct SpvModule {
     SpvInstList trailing;       /* lines and non-semantic instructions after the last function */
     SpvFunction *functions, *last_function;
     SpvType **types;            /* by id, filled by spv_type on demand */
+    bool types_complete;        /* all that were declared are in `types` */
     struct SpvDecorations *decorations; /* index by target, built on demand */
     struct SpvInterned *interned;       /* types and constants by content, built on demand */
     const char *name;           /* what diagnostics call the module: the file it came from */
@@ -141,6 +142,7 @@ const SpvExtInst *spv_ext_inst(uint8_t set, uint32_t number);               /* N
 const SpvExtInst *spv_ext_insts(uint8_t set, uint32_t *n);
 /* As SPV_OPF_PURE, and knows the extended instructions that are pure too. */
 bool spv_is_pure(const SpvInst *i);
+bool spv_is_nonsemantic(const SpvInst *i);                                  /* OpExtInst of such a set */
 
 /* ---- walk.c: the operands of one instruction ------------------------------------------------------- */
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Types, one SpvType for each id, made when first asked and kept until spv_forget_types. A type is
- * entered in the table before its parts are made, so that a pointer's cycle finds itself. The reader
- * asks for all types in order and bounds their nesting; the recursion here is no deeper.
+ * Types, one SpvType for each id, kept until spv_forget_types. The first question makes all of them in
+ * the order of their declarations, so that a type's parts are there before it and nothing recurses but
+ * into pointers declared ahead; those get their pointee when its turn has come.
  */
 #include "spirv/internal.h"
+
+static SpvType *make(SpvModule *m, SpvId id);
 
 static uint64_t add_sat(uint64_t a, uint64_t b) {
     uint64_t r;
@@ -123,7 +125,7 @@ static void structure(SpvModule *m, SpvType *t, const SpvInst *i) {
     Layout l = {t, NEW_ARRAY(m->arena, uint32_t, n + 1), NEW_ARRAY(m->arena, uint32_t, n + 1),
                 NEW_ARRAY(m->arena, bool, n + 1), false};
     for (uint32_t k = 0; k < n; k++) {
-        t->members[k] = spv_type(m, spv_operand(i, k));
+        t->members[k] = make(m, spv_operand(i, k));
         l.offsets[k] = UINT32_MAX;
     }
     spv_each_annotation(m, i->id, note_member, &l);
@@ -175,14 +177,15 @@ static void pointer(SpvModule *m, SpvType *t, const SpvInst *i) {
     t->leaves = 1;
     const uint32_t *stride = spv_decoration(m, i->id, -1, SpvDecorationArrayStride, NULL);
     if (stride) t->array_stride = *stride;
-    if (i->op == SpvOpTypePointer) t->element = spv_type(m, spv_operand(i, 1));
+    if (i->op == SpvOpTypePointer && (m->types_complete || m->types[spv_operand(i, 1)]))
+        t->element = make(m, spv_operand(i, 1));
 }
 
 static void function(SpvModule *m, SpvType *t, const SpvInst *i) {
-    t->result = spv_type(m, spv_operand(i, 0));
+    t->result = make(m, spv_operand(i, 0));
     t->count = spv_n_operands(i) - 1;
     t->members = NEW_ARRAY(m->arena, const SpvType *, t->count + 1);
-    for (uint32_t k = 0; k < t->count; k++) t->members[k] = spv_type(m, spv_operand(i, k + 1));
+    for (uint32_t k = 0; k < t->count; k++) t->members[k] = make(m, spv_operand(i, k + 1));
 }
 
 static void fill(SpvModule *m, SpvType *t, const SpvInst *i) {
@@ -199,18 +202,18 @@ static void fill(SpvModule *m, SpvType *t, const SpvInst *i) {
         scalar_size(t, t->bits);
         break;
     case SPV_VECTOR: case SPV_MATRIX:
-        t->element = spv_type(m, spv_operand(i, 0));
+        t->element = make(m, spv_operand(i, 0));
         vector(m, t, i);
         break;
     case SPV_ARRAY: case SPV_RUNTIME_ARRAY:
-        t->element = spv_type(m, spv_operand(i, 0));
+        t->element = make(m, spv_operand(i, 0));
         array(m, t, i);
         break;
     case SPV_COOPMAT:
-        t->element = spv_type(m, spv_operand(i, 0));
+        t->element = make(m, spv_operand(i, 0));
         coopmat(m, t, i);
         break;
-    case SPV_SAMPLED_IMAGE: t->element = spv_type(m, spv_operand(i, 0)); break;
+    case SPV_SAMPLED_IMAGE: t->element = make(m, spv_operand(i, 0)); break;
     case SPV_STRUCT: structure(m, t, i); break;
     case SPV_POINTER: pointer(m, t, i); break;
     case SPV_FUNCTION: function(m, t, i); break;
@@ -218,22 +221,37 @@ static void fill(SpvModule *m, SpvType *t, const SpvInst *i) {
     }
 }
 
-const SpvType *spv_type(SpvModule *m, SpvId id) {
+static SpvType *make(SpvModule *m, SpvId id) {
     const SpvInst *i = spv_def(m, id);
     const SpvOpInfo *info = i ? spv_op_info(i->op) : NULL;
     if (!info || !(info->flags & SPV_OPF_TYPE)) return NULL;
-    if (!m->types) m->types = NEW_ARRAY(m->arena, SpvType *, m->defs_cap);
     SpvType *t = m->types[id];
-    if (!t) {
-        t = NEW(m->arena, SpvType);
-        t->id = id;
-        t->kind = kind_of(i->op);
-        t->align = 1;
-        m->types[id] = t;
-        fill(m, t, i);
-    } else if (i->op == SpvOpTypePointer && !t->element) {
-        t->element = spv_type(m, spv_operand(i, 1));
-    }
+    if (t) return t;
+    t = m->types[id] = NEW(m->arena, SpvType);
+    t->id = id;
+    t->kind = kind_of(i->op);
+    t->align = 1;
+    fill(m, t, i);
+    return t;
+}
+
+static void resolve(SpvModule *m, SpvType *t) {
+    const SpvInst *i = spv_def(m, t->id);
+    if (i->op == SpvOpTypePointer && !t->element) t->element = make(m, spv_operand(i, 1));
+}
+
+static void make_all(SpvModule *m) {
+    m->types = NEW_ARRAY(m->arena, SpvType *, m->defs_cap);
+    m->types_complete = false;
+    for (const SpvInst *i = m->globals.first; i; i = i->next)
+        if (i->id && make(m, i->id)) resolve(m, m->types[i->id]);
+    m->types_complete = true;
+}
+
+const SpvType *spv_type(SpvModule *m, SpvId id) {
+    if (!m->types) make_all(m);
+    SpvType *t = make(m, id);
+    if (t) resolve(m, t);
     return t;
 }
 
