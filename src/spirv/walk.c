@@ -149,8 +149,8 @@ static uint32_t operand_words(SpvWalk *w, uint8_t kind) {
 }
 
 bool spv_walk_next(SpvWalk *w, SpvOperand *o) {
-    uint8_t kind;
-    const char *name;
+    uint8_t kind = 0;
+    const char *name = "";
     if (!next_kind(w, &kind, &name)) {
         if (!w->error[0] && words_left(w))
             fail(w, "%u words too many after the last operand", words_left(w));
