@@ -52,7 +52,7 @@ bool cfg_in_loop(const CfgLoop *l, const Cfg *c, uint32_t block);
 bool cfg_postdominates(const Cfg *c, uint32_t a, uint32_t b); /* walks up: for short distances */
 /* Place in term->words of the k-th branch target of a terminator (a switch: the default first), 0 when
  * there is none. Labels that are targets twice come twice. */
-uint32_t cfg_target(SpvModule *m, const SpvInst *term, uint32_t k);
+uint32_t cfg_target(const SpvInst *term, uint32_t k);
 /* The OpSelectionMerge or OpLoopMerge before a block's terminator, or NULL. */
 SpvInst *cfg_merge_inst(const SpvBlock *b);
 

@@ -48,7 +48,7 @@ SpvInst *cfg_merge_inst(const SpvBlock *b) {
     return i && (i->op == SpvOpSelectionMerge || i->op == SpvOpLoopMerge) ? i : NULL;
 }
 
-uint32_t cfg_target(SpvModule *m, const SpvInst *term, uint32_t k) {
+uint32_t cfg_target(const SpvInst *term, uint32_t k) {
     uint32_t at = term->first_operand;
     switch (term->op) {
     case SpvOpBranch:
@@ -56,9 +56,7 @@ uint32_t cfg_target(SpvModule *m, const SpvInst *term, uint32_t k) {
     case SpvOpBranchConditional:
         return k < 2 ? at + 1 + k : 0;
     case SpvOpSwitch: {
-        const SpvType *t = spv_type_of(m, term->words[at]);
-        uint32_t literal = t && t->kind == SPV_INT && t->bits > 32 ? 2 : 1;
-        uint32_t word = at + 1 + k * (literal + 1);
+        uint32_t word = at + 1 + k * ((term->literal_words == 2 ? 2u : 1u) + 1);
         return word < term->n_words ? word : 0;
     }
     default:
@@ -69,7 +67,7 @@ uint32_t cfg_target(SpvModule *m, const SpvInst *term, uint32_t k) {
 /* ---- numbering and edges ------------------------------------------------------------------------ */
 
 static SpvBlock *target_block(SpvModule *m, const SpvInst *term, uint32_t k) {
-    uint32_t word = cfg_target(m, term, k);
+    uint32_t word = cfg_target(term, k);
     SpvInst *label = word ? spv_def(m, term->words[word]) : NULL;
     return label ? label->block : NULL;
 }
@@ -86,7 +84,7 @@ static void number_blocks(Builder *b) {
     while (depth) {
         struct Frame *top = &stack[depth - 1];
         SpvInst *term = top->block->insts.last;
-        if (!cfg_target(f->module, term, top->k)) {
+        if (!cfg_target(term, top->k)) {
             post[n++] = top->block;
             depth--;
             continue;
@@ -114,7 +112,7 @@ static void find_edges(Builder *b) {
         SpvInst *term = b->block[i]->insts.last;
         b->stamps++;
         b->succ.start[i] = to.len;
-        for (uint32_t k = 0; cfg_target(m, term, k); k++) {
+        for (uint32_t k = 0; cfg_target(term, k); k++) {
             SpvBlock *t = target_block(m, term, k);
             uint32_t number = t && t->function == b->f ? b->number[t->index] : NONE;
             if (number != NONE && b->stamp[number] != b->stamps) {

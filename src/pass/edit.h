@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the passes share: edits of a module that keep its parts consistent, and the values of constants.
+ * Private to pass/.
+ */
+#ifndef HEDDLE_PASS_EDIT_H
+#define HEDDLE_PASS_EDIT_H
+
+#include "pass/pass.h"
+
+/* ---- edit.c ------------------------------------------------------------------------------------- */
+
+void edit_remove(SpvModule *m, SpvInst *i);         /* unlinks it; its id is defined no more */
+/* Gives it another opcode and other operands; type and id stay. */
+void edit_become(SpvModule *m, SpvInst *i, uint16_t op, const uint32_t *operands, uint32_t n);
+SpvInst *edit_after_phis(const SpvBlock *b);        /* the first instruction that is no label or phi */
+SpvBlock *edit_block(const SpvModule *m, SpvId label);
+void edit_append(SpvModule *m, SpvBlock *b, uint16_t op, const uint32_t *operands, uint32_t n);
+/* Moves `at` and what follows it to a new block behind; the phis that follow know. The old block is left
+ * without a terminator. */
+SpvBlock *edit_split(SpvModule *m, SpvInst *at);
+void edit_rename_pred(SpvModule *m, SpvBlock *b, SpvId from, SpvId to); /* in b's phis */
+void edit_remove_pred(SpvModule *m, SpvBlock *b, SpvId pred);
+void edit_add_incoming(SpvModule *m, SpvInst *phi, SpvId value, SpvId pred);
+/* As edit_rename_pred, for all the blocks that `term` goes to. */
+void edit_rename_source(SpvModule *m, const SpvInst *term, SpvId from, SpvId to);
+/* Calls with[id] instead of id wherever the function uses it (0: keep), following chains. */
+void edit_replace(SpvModule *m, SpvFunction *f, SpvId *with);
+/* Drops unreachable blocks and what phis say of them. Merge blocks and continue targets that their
+ * headers still name stay as empty blocks (SPIR-V 2.11). True when anything changed. */
+bool edit_prune(SpvModule *m, SpvFunction *f, Arena *scratch);
+/* Drops names, decorations, modes and interface entries of ids that are defined no more. */
+void edit_sweep(SpvModule *m, Arena *scratch);
+void edit_insert_global(SpvInst *before, SpvInst *i);
+uint32_t edit_count(const SpvFunction *f);          /* instructions */
+/* Elements of a matrix that one invocation holds: of an OpTypeCooperativeMatrixKHR. False: unknown. */
+bool edit_matrix_length(const PassContext *c, SpvId type, uint64_t *length);
+/* All operand ids of `i` into a scratch buffer of the module's arena that the next call reuses. */
+typedef struct IdWords { uint16_t at[65536]; uint32_t n; } IdWords;
+void edit_ids(const SpvInst *i, IdWords *out);
+
+/* ---- fold.c -------------------------------------------------------------------------------------- */
+
+enum { FOLD_MAX = 16 };
+
+/* A constant scalar or vector. Bits in the type's width, the rest zero. */
+typedef struct FoldValue {
+    const SpvType *type;        /* of a component */
+    uint32_t count;             /* 1: a scalar */
+    uint64_t bits[FOLD_MAX];
+} FoldValue;
+
+typedef struct Fold {
+    SpvModule *m;
+    Arena *scratch;
+    Map pool;                   /* hash of type and words -> id */
+    SpvInst *before;            /* where new constants go in the preamble; NULL: its end */
+    bool denormals;             /* fold to and from denormal numbers, whatever the machine does */
+} Fold;
+
+void fold_learn(Fold *f, const SpvInst *constant);  /* into the pool */
+Fold fold_open(SpvModule *m, Arena *scratch);
+bool fold_read(const Fold *f, SpvId id, FoldValue *v);
+int64_t fold_signed(const FoldValue *v, uint32_t component);
+SpvId fold_write(Fold *f, SpvId type, const FoldValue *v);
+SpvId fold_int(Fold *f, SpvId type, uint64_t value);
+SpvId fold_bool(Fold *f, SpvId type, bool value);
+SpvId fold_composite(Fold *f, SpvId type, const SpvId *parts, uint32_t n);
+SpvId fold_null(Fold *f, SpvId type);
+/* The constituent of a constant composite (or null) at a member index; 0 when it has none. */
+SpvId fold_member(Fold *f, SpvId composite, uint32_t index);
+/* Value of `op` with the operand words given (ids of constants, and literals where the instruction has
+ * them); 0 when it has no value that is known here. */
+SpvId fold_op(Fold *f, uint16_t op, SpvId type, const uint32_t *operands, uint32_t n);
+
+#endif

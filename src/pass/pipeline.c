@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * pipeline: the passes in the order that the code generators want. In: a module. Out: one function,
+ * specialised, in SSA. The table says what runs; running out of memory anywhere in it is a diagnostic.
+ */
+#include "pass/edit.h"
+
+typedef struct Pass {
+    const char *name;
+    bool (*run)(PassContext *c);
+    bool optional;              /* only with options->optimise */
+} Pass;
+
+static const Pass passes[] = {
+    { "specialise", pass_specialise, false },
+    { "inline", pass_inline, false },
+};
+
+static bool run_passes(PassContext *c) {
+    for (uint32_t k = 0; k < COUNT_OF(passes); k++) {
+        if (passes[k].optional && !c->options->optimise)
+            continue;
+        if (!passes[k].run(c))
+            return false;
+        arena_free(c->scratch);
+        if (c->options->after)
+            c->options->after(c->options->user, passes[k].name, c->module);
+    }
+    return spv_entry_point(c->module, c->entry.name, &c->entry, c->sink);
+}
+
+/* The guard is a function of its own, so that nothing it changes is in the frame that setjmp saved. */
+static bool guarded(PassContext *c, const char *entry) {
+    jmp_buf failed, *outer = c->module->arena->on_failure;
+    if (setjmp(failed)) {
+        c->module->arena->on_failure = outer;
+        diag(c->sink, DIAG_ERROR, NULL, NULL, "out of memory while the kernel was being transformed");
+        return false;
+    }
+    c->scratch->on_failure = c->module->arena->on_failure = &failed;
+    bool ok = spv_entry_point(c->module, entry, &c->entry, c->sink) && run_passes(c);
+    c->module->arena->on_failure = outer;
+    return ok;
+}
+
+bool pass_pipeline(SpvModule *m, const PassOptions *o, SpvEntryPoint *entry, DiagSink *sink) {
+    Arena scratch = { 0 };
+    PassContext c = { .module = m, .options = o, .sink = sink, .scratch = &scratch };
+    bool ok = guarded(&c, o->entry);
+    if (ok)
+        *entry = c.entry;
+    arena_free(&scratch);
+    return ok;
+}
