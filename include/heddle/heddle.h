@@ -403,7 +403,7 @@ HEDDLE_API HeddleResult heddle_array_new(HeddleType type, uint32_t rank, const u
                                          HeddleArray **out, HeddleLog *log);
 /* From a description:
  *     zeros:f32[512,512]      randn:f16[64,128]@7 (normal, seed 7)    rand:f32[8]@1 (uniform in [0, 1))
- *     iota:s32[16]            full:1.5:bf16[4,4]
+ *     iota:s32[16]            full:1.5:bf16[4,4]          list:u32:64,64,32
  *     path.npy                @path (raw bytes)
  * rand of integers is uniform over -128..127 (0..255 unsigned) whatever the width; randn of them is
  * rounded. The numbers are the same on every machine. Errors: ARGUMENT (with the place in the text), IO,

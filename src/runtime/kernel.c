@@ -9,6 +9,7 @@
 
 typedef struct Build {
     HeddleKernel *kernel;
+    Arena scratch;
     const HeddleModule *module;
     const HeddleKernelOptions *options;
     DiagSink *sink;
@@ -60,7 +61,8 @@ static HeddleResult reflect_specialised(Build *b, const SpvModule *module)
     HeddleKernel *k = b->kernel;
     SpvModule *m = spv_clone(&k->arena, module);
     PassOptions passes = { .entry = b->options->entry, .spec = k->specs, .n_spec = k->n_specs };
-    PassContext c = { .module = m, .options = &passes, .sink = b->sink, .scratch = &k->arena };
+    PassContext c = { .module = m, .options = &passes, .sink = b->sink, .scratch = &b->scratch };
+    b->scratch.on_failure = k->arena.on_failure;
     if (!spv_entry_point(m, passes.entry, &c.entry, b->sink))
         return HEDDLE_ERROR_SOURCE;
     if (!pass_specialise(&c) || !spv_entry_point(m, passes.entry, &c.entry, b->sink))
@@ -130,9 +132,10 @@ HeddleResult heddle_kernel_new(HeddleDevice *device, const HeddleModule *module,
     k->check = o->check;
     k->check_portability = o->check_portability;
     DiagSink sink = log_sink(log);
-    Build b = { k, module, o, &sink };
+    Build b = { .kernel = k, .module = module, .options = o, .sink = &sink };
     double start = now();
     r = log_guarded(log, &k->arena, build, &b);
+    arena_free(&b.scratch);
     k->seconds = now() - start;
     if (r) {
         heddle_kernel_free(k);

@@ -8,13 +8,13 @@
 
 #include "runtime/runtime.h"
 
-typedef enum Fill { ZEROS, RANDN, RAND, IOTA, FULL } Fill;
+typedef enum Fill { ZEROS, RANDN, RAND, IOTA, FULL, LIST } Fill;
 
 static const struct {
     const char *name;
     Fill fill;
 } fills[] = { { "zeros", ZEROS }, { "randn", RANDN }, { "rand", RAND }, { "iota", IOTA },
-              { "full", FULL } };
+              { "full", FULL }, { "list", LIST } };
 
 typedef struct Spec {
     Fill fill;
@@ -48,7 +48,7 @@ static HeddleResult parse_value(Text *t, Spec *s)
 
 static HeddleResult parse_type(Text *t, Spec *s)
 {
-    size_t n = strcspn(t->at, "[");
+    size_t n = strcspn(t->at, "[:");
     char name[24] = "";
     if (n < sizeof name)
         memcpy(name, t->at, n);
@@ -148,6 +148,32 @@ static HeddleResult generate(Text *t, Spec *s, HeddleArray **out)
     return r;
 }
 
+/* list:u32:64,64,32 */
+static HeddleResult list(Text *t, Spec *s, HeddleArray **out)
+{
+    HeddleResult r = parse_type(t, s);
+    if (r)
+        return r;
+    if (*t->at != ':')
+        return wrong(t, "':' and numbers expected (list:TYPE:V,V,...)");
+    s->shape[0] = 1;
+    for (const char *c = t->at; *c; c++)
+        s->shape[0] += *c == ',';
+    r = heddle_array_new(s->type, 1, s->shape, out, t->log);
+    for (uint64_t i = 0; !r && i < s->shape[0]; i++) {
+        char *end;
+        double x = strtod(++t->at, &end);
+        if (end == t->at || (*end && *end != ',')) {
+            heddle_array_free(*out);
+            *out = NULL;
+            return wrong(t, "a number expected");
+        }
+        heddle_array_set(*out, i, x);
+        t->at = end;
+    }
+    return r;
+}
+
 static HeddleResult read_raw(const char *path, HeddleArray **out, HeddleLog *log)
 {
     DiagSink sink = log_sink(log);
@@ -177,7 +203,7 @@ HeddleResult heddle_array_from_spec(const char *spec, HeddleArray **out, HeddleL
             continue;
         Text t = { spec, spec + n + 1, log };
         Spec s = { .fill = fills[i].fill };
-        return generate(&t, &s, out);
+        return s.fill == LIST ? list(&t, &s, out) : generate(&t, &s, out);
     }
     return heddle_array_read(spec, out, log);
 }

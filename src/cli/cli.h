@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cli: the `heddle` command. A thin face of libheddle: arguments in, tables and diagnostics out.
+ */
+#ifndef HEDDLE_CLI_H
+#define HEDDLE_CLI_H
+
+#include "heddle/heddle.h"
+
+enum { EXIT_DONE = 0, EXIT_WRONG = 1, EXIT_USAGE = 2 };
+
+/* ---- options.c ---------------------------------------------------------------------------------- */
+
+typedef struct StringList {
+    const char **data;
+    uint32_t len;
+} StringList;
+
+typedef enum Command { CMD_INFO, CMD_COMPILE, CMD_CHECK, CMD_RUN, CMD_BENCH, CMD_LAYOUT, N_COMMANDS } Command;
+
+/* Every option of every command; those a command does not take stay as they are. */
+typedef struct Options {
+    Command command;
+    StringList inputs;              /* the arguments that are no options */
+    StringList binds, outs, specs, compares, pushes, includes, defines;
+    const char *output, *emit, *device, *entry, *glslang, *target_env, *language, *isa, *svg, *check;
+    uint32_t groups[3], global[3], local[3];
+    bool has_groups, has_global, has_local;
+    uint32_t subgroup_size, threads, interleave, seed;
+    double tolerance, seconds;
+    bool stats, robust, no_optimisation, help;
+} Options;
+
+/* Reads argv[0..n-1] for out->command. False after saying what is wrong on standard error. */
+bool options_parse(int n, char **argv, Options *out);
+void options_free(Options *o);
+void options_help(Command command);     /* the command's options, on standard output */
+/* The one of `names` that `word` is likely a misspelling of, or NULL. */
+const char *nearest(const char *word, const char *const *names, size_t n);
+/* "X", "X,Y" or "X,Y,Z"; what is not given is 1. */
+bool parse_dimensions(const char *text, uint32_t out[3]);
+
+/* ---- output.c ----------------------------------------------------------------------------------- */
+
+/* A HeddleReportFn: coloured, with the source line, on a terminal; one line a diagnostic elsewhere. */
+void print_diagnostic(void *user, const HeddleDiagnostic *d);
+/* An error of the command itself, in the same form. */
+void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Columns as wide as their contents; those of numbers are flush right. */
+typedef struct Table {
+    uint32_t columns, rows, cap;
+    const char *align;              /* a letter a column: l or r */
+    char **cells;                   /* row by row, the heading first */
+} Table;
+void table_row(Table *t, ...);      /* one string a column */
+void table_print(Table *t);         /* and frees it */
+/* Text made for a cell; in a ring of 16, so good for one row. */
+typedef struct CellText { char text[16][96]; uint32_t next; } CellText;
+const char *cell(CellText *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+const char *cell_seconds(CellText *c, double seconds);  /* "1.23 ms" */
+
+/* ---- the commands ------------------------------------------------------------------------------- */
+
+int command_info(const Options *o);
+int command_compile(const Options *o);
+int command_check(const Options *o);
+int command_run(const Options *o);      /* run and bench */
+int command_layout(const Options *o);
+
+/* ---- kernel.c: what compile, check, run and bench share ------------------------------------------- */
+
+/* The log that prints; NULL (said) when out of memory. */
+HeddleLog *open_log(void);
+/* Exit status of a failed call. */
+int exit_status(HeddleResult r);
+HeddleResult open_module(const Options *o, HeddleModule **out, HeddleLog *log);
+HeddleResult open_device(const Options *o, HeddleDevice **out, HeddleLog *log);
+/* The entry point that o->entry names (or the only one); NULL when there is none. */
+const HeddleKernelInfo *find_entry(const Options *o, const HeddleModule *m);
+/* Parses --spec by the constants' types into *specs, for free(). False after complaining. */
+bool parse_specs(const Options *o, const HeddleKernelInfo *info, HeddleSpecValue **specs);
+/* With everything the options say; `emit` and `stats` on top. */
+HeddleResult open_kernel(const Options *o, HeddleDevice *d, const HeddleModule *m, HeddleEmit emit,
+                         bool stats, HeddleKernel **out, HeddleLog *log);
+
+/* ---- svg.c -------------------------------------------------------------------------------------- */
+
+typedef struct Layout {
+    uint32_t rows, columns, subgroup_size;
+    HeddleType type;
+    HeddleUse use;
+} Layout;
+const char *use_name(HeddleUse use);    /* "A", "B", "C" */
+bool layout_svg(const Layout *l, const char *path);
+
+#endif

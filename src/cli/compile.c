@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * compile: one form of a kernel, to a file or standard output. check: only what is wrong with it.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+typedef enum Form { SPIRV, ASM, PASSES, COMPILED } Form;
+
+static const struct {
+    const char *name;
+    Form form;
+    HeddleEmit emit;
+    bool binary;
+} forms[] = {
+    { "asm", ASM, HEDDLE_EMIT_NOTHING, false },
+    { "spirv", SPIRV, HEDDLE_EMIT_NOTHING, true },
+    { "passes", PASSES, HEDDLE_EMIT_SPIRV, false },
+    { "llvm", COMPILED, HEDDLE_EMIT_LLVM, false },
+    { "llvm-plain", COMPILED, HEDDLE_EMIT_LLVM_PLAIN, false },
+    { "native", COMPILED, HEDDLE_EMIT_NATIVE, false },
+    { "object", COMPILED, HEDDLE_EMIT_OBJECT, true },
+};
+enum { N_FORMS = sizeof forms / sizeof *forms };
+
+/* The form asked for; else by the output's name; else assembly. Negative after complaining. */
+static int choose_form(const Options *o)
+{
+    const char *name = o->emit;
+    const char *dot = o->output ? strrchr(o->output, '.') : NULL;
+    if (!name && dot) {
+        name = !strcmp(dot, ".spv") ? "spirv" : !strcmp(dot, ".ll") ? "llvm"
+               : !strcmp(dot, ".s") ? "native" : !strcmp(dot, ".o") ? "object" : NULL;
+    }
+    for (int i = 0; i < N_FORMS; i++) {
+        if (!strcmp(name ? name : "asm", forms[i].name))
+            return i;
+    }
+    complain("--emit takes spirv, asm, passes, llvm, llvm-plain, native or object, not '%s'", name);
+    return -1;
+}
+
+static int write_out(const Options *o, const void *data, size_t size, bool binary)
+{
+    bool standard = !o->output || !strcmp(o->output, "-");
+    if (standard && binary && isatty(STDOUT_FILENO)) {
+        complain("this form is binary: name a file with -o");
+        return EXIT_USAGE;
+    }
+    FILE *f = standard ? stdout : fopen(o->output, "we");
+    bool good = f && fwrite(data, 1, size, f) == size;
+    int error = errno;
+    if (f && (standard ? fflush(f) : fclose(f)) && good) {
+        good = false;
+        error = errno;
+    }
+    if (good)
+        return EXIT_DONE;
+    complain("%s: cannot write: %s", standard ? "standard output" : o->output, strerror(error));
+    return EXIT_WRONG;
+}
+
+static int write_module(const Options *o, const HeddleModule *m)
+{
+    size_t size;
+    const uint32_t *words = heddle_module_spirv(m, &size);
+    return write_out(o, words, size, true);
+}
+
+static int write_disassembly(const Options *o, const HeddleModule *m)
+{
+    char *text = heddle_module_disassemble(m, true);
+    if (!text)
+        complain("out of memory");
+    int status = text ? write_out(o, text, strlen(text), false) : EXIT_WRONG;
+    free(text);
+    return status;
+}
+
+/* The module as the passes leave it is binary: read it back to show it. */
+static int write_passes(const Options *o, const void *spirv, size_t size, HeddleLog *log)
+{
+    HeddleModule *m;
+    HeddleModuleOptions options = { .language = HEDDLE_LANGUAGE_SPIRV, .unchecked = true };
+    HeddleResult r = heddle_module_new(spirv, size, "after the passes", &options, &m, log);
+    int status = r ? exit_status(r) : write_disassembly(o, m);
+    heddle_module_free(m);
+    return status;
+}
+
+static int write_compiled(const Options *o, const HeddleModule *m, int form, HeddleLog *log)
+{
+    HeddleDevice *device = NULL;
+    HeddleKernel *kernel = NULL;
+    HeddleResult r = open_device(o, &device, log);
+    if (!r)
+        r = open_kernel(o, device, m, forms[form].emit, false, &kernel, log);
+    int status = exit_status(r);
+    size_t size = 0;
+    const void *text = r ? NULL : heddle_kernel_text(kernel, &size);
+    if (!r && forms[form].form == PASSES)
+        status = write_passes(o, text, size, log);
+    else if (!r)
+        status = write_out(o, text, size, forms[form].binary);
+    heddle_kernel_free(kernel);
+    heddle_device_free(device);
+    return status;
+}
+
+int command_compile(const Options *o)
+{
+    int form = choose_form(o);
+    HeddleLog *log = form < 0 ? NULL : open_log();
+    if (!log)
+        return EXIT_USAGE;
+    HeddleModule *m;
+    HeddleResult r = open_module(o, &m, log);
+    int status = exit_status(r);
+    if (r)
+        ;
+    else if (forms[form].form == SPIRV)
+        status = write_module(o, m);
+    else if (forms[form].form == ASM)
+        status = write_disassembly(o, m);
+    else
+        status = write_compiled(o, m, form, log);
+    heddle_module_free(m);
+    heddle_log_free(log);
+    return status;
+}
+
+/* Compiles every entry point, or the one named, for what only a device can say. */
+static HeddleResult check_entries(const Options *o, HeddleDevice *d, const HeddleModule *m,
+                                  HeddleLog *log)
+{
+    HeddleResult worst = HEDDLE_OK;
+    uint32_t n = heddle_module_n_entry_points(m);
+    for (uint32_t i = 0; i < (o->entry || !n ? 1 : n); i++) {
+        Options one = *o;
+        HeddleKernel *k;
+        if (!one.entry && n)
+            one.entry = heddle_module_entry_point(m, i)->entry;
+        HeddleResult r = open_kernel(&one, d, m, HEDDLE_EMIT_NOTHING, false, &k, log);
+        heddle_kernel_free(k);
+        worst = r ? r : worst;
+    }
+    return worst;
+}
+
+int command_check(const Options *o)
+{
+    HeddleLog *log = open_log();
+    if (!log)
+        return EXIT_WRONG;
+    HeddleModule *m = NULL;
+    HeddleDevice *d = NULL;
+    HeddleResult r = open_module(o, &m, log);
+    if (!r)
+        r = open_device(o, &d, log);
+    if (!r)
+        r = check_entries(o, d, m, log);
+    heddle_device_free(d);
+    heddle_module_free(m);
+    heddle_log_free(log);
+    return exit_status(r);
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * From options to a log, a module, a device and a kernel.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+HeddleLog *open_log(void)
+{
+    HeddleLog *log = heddle_log_new(print_diagnostic, NULL);
+    if (!log)
+        complain("out of memory");
+    return log;
+}
+
+int exit_status(HeddleResult r)
+{
+    return r == HEDDLE_OK ? EXIT_DONE : r == HEDDLE_ERROR_ARGUMENT ? EXIT_USAGE : EXIT_WRONG;
+}
+
+/* ---- module and device --------------------------------------------------------------------------- */
+
+static bool parse_language(const char *name, HeddleLanguage *out)
+{
+    static const char *const names[] = { "glsl", "spirv", "asm" };
+    static const HeddleLanguage languages[] = { HEDDLE_LANGUAGE_GLSL, HEDDLE_LANGUAGE_SPIRV,
+                                                HEDDLE_LANGUAGE_SPIRV_ASM };
+    *out = HEDDLE_LANGUAGE_AUTO;
+    for (int i = 0; name && i < 3; i++) {
+        if (!strcmp(name, names[i]))
+            *out = languages[i];
+    }
+    if (name && *out == HEDDLE_LANGUAGE_AUTO)
+        complain("--language takes glsl, spirv or asm, not '%s'", name);
+    return !name || *out != HEDDLE_LANGUAGE_AUTO;
+}
+
+/* "NAME" or "NAME=VALUE"; the name is copied, the value points into s. */
+static bool split_define(const char *s, HeddleDefine *out)
+{
+    size_t n = strcspn(s, "=");
+    out->name = strndup(s, n);
+    out->value = s[n] ? s + n + 1 : NULL;
+    return n && out->name;
+}
+
+HeddleResult open_module(const Options *o, HeddleModule **out, HeddleLog *log)
+{
+    *out = NULL;
+    HeddleDefine *defines = calloc(o->defines.len + 1, sizeof *defines);
+    bool good = defines != NULL;
+    for (uint32_t i = 0; good && i < o->defines.len; i++)
+        good = split_define(o->defines.data[i], &defines[i]);
+    const char *glslang = o->glslang ? o->glslang : getenv("HEDDLE_GLSLANG");
+    HeddleModuleOptions m = { .compiler = glslang && *glslang ? glslang : NULL,
+                              .include_dirs = o->includes.data, .n_include_dirs = o->includes.len,
+                              .defines = defines, .n_defines = o->defines.len,
+                              .target_env = o->target_env };
+    HeddleResult r = HEDDLE_ERROR_ARGUMENT;
+    if (!good)
+        complain("-D takes NAME or NAME=VALUE");
+    else if (parse_language(o->language, &m.language))
+        r = heddle_module_from_file(o->inputs.data[0], &m, out, log);
+    for (uint32_t i = 0; defines && i < o->defines.len; i++)
+        free((char *)defines[i].name);
+    free(defines);
+    return r;
+}
+
+HeddleResult open_device(const Options *o, HeddleDevice **out, HeddleLog *log)
+{
+    HeddleDeviceOptions d = { .threads = o->threads, .isa = o->isa };
+    *out = NULL;
+    bool reference = o->device ? !strcmp(o->device, "reference") : o->check != NULL;
+    if (o->device && !reference && strcmp(o->device, "cpu")) {
+        complain("--device takes cpu or reference, not '%s'", o->device);
+        return HEDDLE_ERROR_ARGUMENT;
+    }
+    d.kind = reference ? HEDDLE_DEVICE_REFERENCE : HEDDLE_DEVICE_CPU;
+    return heddle_device_new(&d, out, log);
+}
+
+const HeddleKernelInfo *find_entry(const Options *o, const HeddleModule *m)
+{
+    uint32_t n = heddle_module_n_entry_points(m);
+    for (uint32_t i = 0; i < n; i++) {
+        const HeddleKernelInfo *info = heddle_module_entry_point(m, i);
+        if (o->entry ? !strcmp(o->entry, info->entry) : n == 1)
+            return info;
+    }
+    return NULL;
+}
+
+/* ---- specialisation constants -------------------------------------------------------------------- */
+
+static bool parse_integer(const char *text, HeddleType type, uint64_t *bits)
+{
+    unsigned width = 8 * (unsigned)heddle_type_size(type);
+    bool is_signed = type >= HEDDLE_S8 && type <= HEDDLE_S64;
+    char *end;
+    errno = 0;
+    if (is_signed) {
+        long long v = strtoll(text, &end, 0), limit = (long long)(UINT64_MAX >> (65 - width));
+        *bits = (uint64_t)v;
+        if (v > limit || v < -limit - 1)
+            errno = ERANGE;
+    } else {
+        *bits = strtoull(text, &end, 0);
+        if (*text == '-' || *bits > UINT64_MAX >> (64 - width))
+            errno = ERANGE;
+    }
+    if (width < 64)
+        *bits &= (UINT64_C(1) << width) - 1;
+    return end != text && !*end && !errno;
+}
+
+static bool parse_bool(const char *text, uint64_t *bits)
+{
+    *bits = !strcmp(text, "true") || !strcmp(text, "1");
+    return *bits || !strcmp(text, "false") || !strcmp(text, "0");
+}
+
+static bool parse_float(const char *text, HeddleType type, uint64_t *bits)
+{
+    HeddleArray a = { .type = type, .rank = 0, .count = 1, .size = 8, .data = bits };
+    char *end;
+    double v = strtod(text, &end);
+    *bits = 0;
+    heddle_array_set(&a, 0, v);
+    return end != text && !*end;
+}
+
+static bool parse_constant(const char *text, HeddleType type, uint64_t *bits)
+{
+    if (type == HEDDLE_BOOL)
+        return parse_bool(text, bits);
+    if (type >= HEDDLE_S8 && type <= HEDDLE_U64)
+        return parse_integer(text, type, bits);
+    return type != HEDDLE_NO_TYPE && parse_float(text, type, bits);
+}
+
+static const HeddleSpecInfo *find_spec(const HeddleKernelInfo *info, const char *key, size_t n)
+{
+    char *end;
+    unsigned long id = strtoul(key, &end, 10);
+    bool number = isdigit((unsigned char)*key) && end == key + n;
+    for (uint32_t i = 0; i < info->n_specs; i++) {
+        const HeddleSpecInfo *s = &info->specs[i];
+        if (number ? s->id == id : strlen(s->name) == n && !memcmp(s->name, key, n))
+            return s;
+    }
+    return NULL;
+}
+
+static bool parse_spec(const char *text, const HeddleKernelInfo *info, HeddleSpecValue *out)
+{
+    const char *equals = strchr(text, '=');
+    if (!equals) {
+        complain("--spec takes ID=VALUE, not '%s'", text);
+        return false;
+    }
+    int n = (int)(equals - text);
+    const HeddleSpecInfo *s = find_spec(info, text, (size_t)n);
+    if (!s) {
+        complain("--spec %s: the kernel has no specialisation constant %.*s", text, n, text);
+        return false;
+    }
+    out->id = s->id;
+    if (parse_constant(equals + 1, s->type, &out->bits))
+        return true;
+    complain("--spec %s: '%s' is no value of type %s", text, equals + 1, heddle_type_name(s->type));
+    return false;
+}
+
+bool parse_specs(const Options *o, const HeddleKernelInfo *info, HeddleSpecValue **specs)
+{
+    *specs = calloc(o->specs.len + 1, sizeof **specs);
+    for (uint32_t i = 0; *specs && i < o->specs.len; i++) {
+        if (!parse_spec(o->specs.data[i], info, &(*specs)[i])) {
+            free(*specs);
+            *specs = NULL;
+        }
+    }
+    return *specs != NULL;
+}
+
+/* ---- kernel -------------------------------------------------------------------------------------- */
+
+HeddleResult open_kernel(const Options *o, HeddleDevice *d, const HeddleModule *m, HeddleEmit emit,
+                         bool stats, HeddleKernel **out, HeddleLog *log)
+{
+    *out = NULL;
+    HeddleSpecValue *specs = NULL;
+    const HeddleKernelInfo *info = find_entry(o, m);
+    if (info && !parse_specs(o, info, &specs))
+        return HEDDLE_ERROR_ARGUMENT;
+    HeddleKernelOptions k = { .entry = o->entry, .specs = specs, .n_specs = specs ? o->specs.len : 0,
+                              .subgroup_size = o->subgroup_size, .robust = o->robust,
+                              .no_optimisation = o->no_optimisation, .stats = stats, .emit = emit };
+    memcpy(k.local_size, o->local, sizeof k.local_size);
+    k.check = o->check != NULL;
+    k.check_portability = o->check && !strcmp(o->check, "portability");
+    HeddleResult r = heddle_kernel_new(d, m, &k, out, log);
+    free(specs);
+    return r;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * layout: who holds which element of a cooperative matrix, as text or as a picture.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+enum { MAX_SIDE = 1024 };
+
+const char *use_name(HeddleUse use)
+{
+    return use == HEDDLE_USE_A ? "A" : use == HEDDLE_USE_B ? "B" : "C";
+}
+
+static bool parse_shape(const char *text, Layout *l)
+{
+    char *end;
+    unsigned long rows = strtoul(text, &end, 10), columns = 0;
+    bool good = isdigit((unsigned char)*text) && (*end == 'x' || *end == 'X');
+    if (good) {
+        const char *second = end + 1;
+        columns = strtoul(second, &end, 10);
+        good = isdigit((unsigned char)*second) && !*end;
+    }
+    good = good && rows && columns && rows <= MAX_SIDE && columns <= MAX_SIDE;
+    if (!good)
+        complain("layout: ROWSxCOLUMNS such as 16x16 expected (up to %dx%d), not '%s'", MAX_SIDE,
+                 MAX_SIDE, text);
+    l->rows = (uint32_t)rows;
+    l->columns = (uint32_t)columns;
+    return good;
+}
+
+static bool parse_type(const char *text, Layout *l)
+{
+    l->type = heddle_type_from_name(text);
+    bool good = l->type != HEDDLE_NO_TYPE && l->type != HEDDLE_BOOL;
+    if (!good)
+        complain("layout: an element type such as f16, f32, s8 expected, not '%s'", text);
+    return good;
+}
+
+static bool parse_use(const char *text, Layout *l)
+{
+    char c = (char)toupper((unsigned char)text[0]);
+    bool word = !strcmp(text, "accumulator") || !strcmp(text, "Accumulator");
+    l->use = c == 'A' && !word ? HEDDLE_USE_A : c == 'B' ? HEDDLE_USE_B : HEDDLE_USE_ACCUMULATOR;
+    bool good = word || (c >= 'A' && c <= 'C' && !text[1]);
+    if (!good)
+        complain("layout: the use is A, B or C (the accumulator), not '%s'", text);
+    return good;
+}
+
+static bool parse_subgroup(const Options *o, Layout *l)
+{
+    l->subgroup_size = o->subgroup_size ? o->subgroup_size : 32;
+    uint32_t w = l->subgroup_size;
+    bool good = w <= 128 && !(w & (w - 1));
+    if (!good)
+        complain("layout: --subgroup-size is a power of two up to 128, not %u", w);
+    return good;
+}
+
+static int width_of(uint32_t n)
+{
+    return snprintf(NULL, 0, "%u", n);
+}
+
+static void print_grid(const Layout *l)
+{
+    uint32_t length = heddle_matrix_length(l->rows, l->columns, l->subgroup_size);
+    int lane_width = width_of(l->subgroup_size - 1), element_width = width_of(length - 1);
+    int cell_width = lane_width + 1 + element_width, label = width_of(l->rows - 1);
+    printf("%*s |", label, "");
+    for (uint32_t c = 0; c < l->columns; c++)
+        printf(" %*u", cell_width, c);
+    printf("\n");
+    for (int i = 0; i < label + 1; i++)
+        printf("-");
+    printf("+");
+    for (uint32_t i = 0; i < l->columns * (uint32_t)(cell_width + 1); i++)
+        printf("-");
+    printf("\n");
+    for (uint32_t r = 0; r < l->rows; r++) {
+        printf("%*u |", label, r);
+        for (uint32_t c = 0; c < l->columns; c++) {
+            uint32_t lane, element;
+            heddle_matrix_owner(l->rows, l->columns, l->subgroup_size, r, c, &lane, &element);
+            printf(" %*u.%-*u", lane_width, lane, element_width, element);
+        }
+        printf("\n");
+    }
+}
+
+static void print_layout(const Layout *l)
+{
+    uint32_t length = heddle_matrix_length(l->rows, l->columns, l->subgroup_size);
+    uint64_t n = (uint64_t)l->rows * l->columns;
+    printf("%ux%u %s %s, subgroup of %u: %u element%s an invocation. Cells: lane.element\n", l->rows,
+           l->columns, heddle_type_name(l->type), use_name(l->use), l->subgroup_size, length,
+           length == 1 ? "" : "s");
+    if (n % l->subgroup_size)
+        printf("(the last element of lanes %u to %u means nothing)\n", (uint32_t)(n % l->subgroup_size),
+               l->subgroup_size - 1);
+    printf("\n");
+    print_grid(l);
+}
+
+int command_layout(const Options *o)
+{
+    Layout l = { 0 };
+    const char **in = o->inputs.data;
+    if (!parse_shape(in[0], &l) || !parse_type(in[1], &l) || !parse_use(in[2], &l) ||
+        !parse_subgroup(o, &l))
+        return EXIT_USAGE;
+    if (o->svg)
+        return layout_svg(&l, o->svg) ? EXIT_DONE : EXIT_WRONG;
+    print_layout(&l);
+    return EXIT_DONE;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * heddle: compiles and runs cooperative-matrix kernels on this machine.
+ * Exit status: 0 done, 1 the kernel or its input is wrong, 2 the command line is.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+static const struct {
+    const char *name, *arguments, *help;
+    uint32_t min_inputs, max_inputs;
+    int (*run)(const Options *o);
+} commands[N_COMMANDS] = {
+    [CMD_INFO] = { "info", "", "devices, extensions, matrix shapes", 0, 0, command_info },
+    [CMD_COMPILE] = { "compile", " KERNEL [-o OUT] [--emit FORM]", "compile and show a form of it", 1,
+                      1, command_compile },
+    [CMD_CHECK] = { "check", " KERNEL", "diagnostics only", 1, 1, command_check },
+    [CMD_RUN] = { "run", " KERNEL [options]", "run and report", 1, 1, command_run },
+    [CMD_BENCH] = { "bench", " KERNEL [options]", "run for a while: GFLOP/s, GB/s, spread", 1, 1,
+                    command_run },
+    [CMD_LAYOUT] = { "layout", " ROWSxCOLUMNS TYPE USE [--subgroup-size W] [--svg FILE]",
+                     "who holds which element of a matrix", 3, 3, command_layout },
+};
+
+static const char *const spec_help =
+    "\nKERNEL is GLSL (.comp, .glsl), SPIR-V (.spv) or its assembly (.spvasm); - is standard input.\n"
+    "SPEC is a NumPy file (x.npy), raw bytes (@x.bin), or one of\n"
+    "  zeros:f32[512,512]   randn:f16[64,128]@7   rand:s8[64,64]@1   iota:u32[16]\n"
+    "  full:1.5:bf16[4,4]   list:u32:64,64,32\n"
+    "Types: f16 bf16 f32 f64 e4m3 e5m2 s8 s16 s32 s64 u8 u16 u32 u64. @N is the seed.\n";
+
+static int usage(FILE *to)
+{
+    fprintf(to, "usage: heddle COMMAND ...\n");
+    for (int i = 0; i < N_COMMANDS; i++)
+        fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].help);
+    fprintf(to, "`heddle help COMMAND` says more; `heddle --version` which one this is.\n");
+    return to == stdout ? EXIT_DONE : EXIT_USAGE;
+}
+
+static int help(Command c)
+{
+    printf("usage: heddle %s%s\n\n%s\n\n", commands[c].name, commands[c].arguments, commands[c].help);
+    options_help(c);
+    if (c == CMD_LAYOUT)
+        printf("\nUSE is A, B or C (the accumulator). A cell shows lane.element.\n");
+    else if (c != CMD_INFO)
+        fputs(spec_help, stdout);
+    return EXIT_DONE;
+}
+
+static Command find(const char *name)
+{
+    for (int i = 0; i < N_COMMANDS; i++) {
+        if (!strcmp(commands[i].name, name))
+            return (Command)i;
+    }
+    return N_COMMANDS;
+}
+
+static int unknown(const char *name)
+{
+    const char *names[N_COMMANDS];
+    for (int i = 0; i < N_COMMANDS; i++)
+        names[i] = commands[i].name;
+    const char *close = nearest(name, names, N_COMMANDS);
+    if (close)
+        complain("unknown command %s; is %s meant?", name, close);
+    else
+        complain("unknown command %s; `heddle help` lists them", name);
+    return EXIT_USAGE;
+}
+
+static int run(Command c, int n, char **argv)
+{
+    Options o = { .command = c, .tolerance = 1e-3, .seconds = 0.5 };
+    int status = EXIT_USAGE;
+    if (!options_parse(n, argv, &o))
+        ;
+    else if (o.help)
+        status = help(c);
+    else if (o.inputs.len < commands[c].min_inputs || o.inputs.len > commands[c].max_inputs)
+        complain("usage: heddle %s%s", commands[c].name, commands[c].arguments);
+    else
+        status = commands[c].run(&o);
+    options_free(&o);
+    if (fflush(stdout) && status == EXIT_DONE)
+        status = EXIT_WRONG;
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    const char *first = argc > 1 ? argv[1] : "";
+    if (argc < 2)
+        return usage(stderr);
+    if (!strcmp(first, "--version")) {
+        printf("heddle %s\n", heddle_version());
+        return EXIT_DONE;
+    }
+    bool asks = !strcmp(first, "help") || !strcmp(first, "--help") || !strcmp(first, "-h");
+    if (asks && argc == 2)
+        return usage(stdout);
+    Command c = find(asks ? argv[2] : first);
+    if (c == N_COMMANDS)
+        return unknown(asks ? argv[2] : first);
+    return asks ? help(c) : run(c, argc - 2, argv + 2);
+}

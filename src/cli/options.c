@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The command line's options: one table, read by the parser and by the help.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+typedef enum Kind { FLAG, STRING, OPTIONAL, LIST, NUMBER, REAL, DIMENSIONS } Kind;
+
+typedef struct Option {
+    const char *name;       /* with its dashes */
+    const char *value;      /* what stands for its value in the help; NULL: a flag */
+    const char *help;
+    Kind kind;
+    size_t at, given;       /* where in Options; given: of the has_ flag, 0 = none */
+    unsigned commands;      /* bits of Command */
+} Option;
+
+#define ON(command) (1u << (command))
+#define AT(field) offsetof(Options, field)
+
+enum {
+    KERNEL = ON(CMD_COMPILE) | ON(CMD_CHECK) | ON(CMD_RUN) | ON(CMD_BENCH),
+    RUNS = ON(CMD_RUN) | ON(CMD_BENCH),
+};
+
+/* clang-format off */
+static const Option options[] = {
+    { "--bind", "N=SPEC", "buffer for binding N of set 0; S.N for set S; a variable's name will do", LIST, AT(binds), 0, RUNS },
+    { "--out", "N=FILE.npy", "write buffer N afterwards", LIST, AT(outs), 0, RUNS },
+    { "--compare", "N=SPEC", "compare buffer N afterwards; exit 1 if it differs", LIST, AT(compares), 0, RUNS },
+    { "--tolerance", "X", "of --compare: |got - expected| <= X (1 + |expected|)", REAL, AT(tolerance), 0, RUNS },
+    { "--groups", "X,Y,Z", "workgroups", DIMENSIONS, AT(groups), AT(has_groups), RUNS },
+    { "--global", "X,Y,Z", "invocations: a multiple of the workgroup's size", DIMENSIONS, AT(global), AT(has_global), RUNS },
+    { "--local", "X,Y,Z", "workgroup's size, for kernels that leave it open", DIMENSIONS, AT(local), AT(has_local), RUNS },
+    { "--push", "SPEC", "push constants; several are joined", LIST, AT(pushes), 0, RUNS },
+    { "--spec", "ID=VALUE", "specialisation constant, by id or name", LIST, AT(specs), 0, KERNEL },
+    { "--entry", "NAME", "entry point", STRING, AT(entry), 0, KERNEL },
+    { "--device", "DEVICE", "cpu (default) or reference", STRING, AT(device), 0, RUNS | ON(CMD_CHECK) },
+    { "--check", "[=portability]", "report what the kernel does wrong as it runs; on the reference device", OPTIONAL, AT(check), 0, RUNS },
+    { "--subgroup-size", "W", "8, 16, 32, 64 or 128 invocations", NUMBER, AT(subgroup_size), 0, KERNEL | ON(CMD_LAYOUT) },
+    { "--threads", "T", "worker threads; default one a core", NUMBER, AT(threads), 0, RUNS },
+    { "--interleave", "N", "workgroups that share a core by turns: 0 decide, 1 off, 16", NUMBER, AT(interleave), 0, RUNS },
+    { "--isa", "LEVEL", "generate for x86-64-v2, x86-64-v3, x86-64-v4 or host", STRING, AT(isa), 0, KERNEL },
+    { "--robust", NULL, "accesses outside a buffer read 0 and write nothing", FLAG, AT(robust), 0, KERNEL },
+    { "--no-optimisation", NULL, "only the passes the code generator needs", FLAG, AT(no_optimisation), 0, KERNEL },
+    { "--seed", "N", "reference: order in which invocations run", NUMBER, AT(seed), 0, RUNS },
+    { "--stats", NULL, "counts of loads, multiply-adds, conversions, barriers, bytes", FLAG, AT(stats), 0, RUNS },
+    { "--seconds", "S", "how long to measure; default 0.5", REAL, AT(seconds), 0, ON(CMD_BENCH) },
+    { "-o", "FILE", "write there (default: standard output)", STRING, AT(output), 0, ON(CMD_COMPILE) },
+    { "--emit", "FORM", "spirv, asm (default), passes, llvm, llvm-plain, native or object", STRING, AT(emit), 0, ON(CMD_COMPILE) },
+    { "--language", "LANG", "glsl, spirv or asm, where the kernel's content and name do not tell", STRING, AT(language), 0, KERNEL },
+    { "-I", "FOLDER", "GLSL: look for includes there", LIST, AT(includes), 0, KERNEL },
+    { "-D", "NAME[=VALUE]", "GLSL: define a macro", LIST, AT(defines), 0, KERNEL },
+    { "--target-env", "ENV", "GLSL: vulkan1.0 .. vulkan1.4 (default)", STRING, AT(target_env), 0, KERNEL },
+    { "--glslang", "PATH", "GLSL: the compiler; else $HEDDLE_GLSLANG, else the one found", STRING, AT(glslang), 0, KERNEL },
+    { "--svg", "FILE", "draw there", STRING, AT(svg), 0, ON(CMD_LAYOUT) },
+    { "--help", NULL, "this", FLAG, AT(help), 0, ~0u },
+};
+/* clang-format on */
+
+enum { N_OPTIONS = sizeof options / sizeof *options };
+
+/* ---- near misses --------------------------------------------------------------------------------- */
+
+static unsigned min3(unsigned a, unsigned b, unsigned c)
+{
+    unsigned m = a < b ? a : b;
+    return m < c ? m : c;
+}
+
+/* Levenshtein's distance, of words up to 31 letters. */
+static unsigned distance(const char *a, const char *b)
+{
+    unsigned row[32];
+    size_t n = strlen(b);
+    if (n > 31)
+        return 99;
+    for (unsigned j = 0; j <= n; j++)
+        row[j] = j;
+    for (unsigned i = 1; *a; a++, i++) {
+        unsigned diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= n; j++) {
+            unsigned above = row[j];
+            row[j] = min3(above + 1, row[j - 1] + 1, diagonal + (*a != b[j - 1]));
+            diagonal = above;
+        }
+    }
+    return row[n];
+}
+
+const char *nearest(const char *word, const char *const *names, size_t n)
+{
+    const char *best = NULL;
+    unsigned least = (unsigned)strlen(word) / 3 + 1;
+    for (size_t i = 0; i < n; i++) {
+        unsigned d = distance(word, names[i]);
+        if (d <= least && d < strlen(names[i])) {
+            best = names[i];
+            least = d ? d - 1 : 0;
+        }
+    }
+    return best;
+}
+
+static bool unknown_option(Command command, const char *name)
+{
+    const char *names[N_OPTIONS];
+    size_t n = 0;
+    for (size_t i = 0; i < N_OPTIONS; i++) {
+        if (options[i].commands & ON(command))
+            names[n++] = options[i].name;
+    }
+    const char *close = nearest(name, names, n);
+    if (close)
+        complain("unknown option %s; is %s meant?", name, close);
+    else
+        complain("unknown option %s; see `heddle help`", name);
+    return false;
+}
+
+/* ---- values -------------------------------------------------------------------------------------- */
+
+bool parse_dimensions(const char *text, uint32_t out[3])
+{
+    out[0] = out[1] = out[2] = 1;
+    for (int i = 0; i < 3; i++) {
+        char *end;
+        errno = 0;
+        unsigned long n = strtoul(text, &end, 10);
+        if (!isdigit((unsigned char)*text) || errno || n == 0 || n > UINT32_MAX)
+            return false;
+        out[i] = (uint32_t)n;
+        if (!*end)
+            return true;
+        if (*end != ',' && *end != 'x')
+            return false;
+        text = end + 1;
+    }
+    return false;
+}
+
+static bool parse_number(const char *text, uint32_t *out)
+{
+    char *end;
+    errno = 0;
+    unsigned long n = strtoul(text, &end, 10);
+    *out = (uint32_t)n;
+    return isdigit((unsigned char)*text) && !*end && !errno && n <= UINT32_MAX;
+}
+
+static bool parse_real(const char *text, double *out)
+{
+    char *end;
+    *out = strtod(text, &end);
+    return end != text && !*end && *out >= 0;
+}
+
+static bool append(StringList *l, const char *s)
+{
+    const char **data = realloc(l->data, (l->len + 1) * sizeof *data);
+    if (!data) {
+        complain("out of memory");
+        return false;
+    }
+    l->data = data;
+    l->data[l->len++] = s;
+    return true;
+}
+
+static bool set(const Option *o, const char *value, Options *out)
+{
+    void *at = (char *)out + o->at;
+    bool good = true;
+    switch (o->kind) {
+    case FLAG: *(bool *)at = true; break;
+    case STRING:
+    case OPTIONAL: *(const char **)at = value; break;
+    case LIST: return append(at, value);
+    case NUMBER: good = parse_number(value, at); break;
+    case REAL: good = parse_real(value, at); break;
+    case DIMENSIONS: good = parse_dimensions(value, at); break;
+    }
+    if (o->given)
+        *((bool *)((char *)out + o->given)) = true;
+    if (!good)
+        complain("%s takes %s, not '%s'", o->name, o->value, value);
+    return good;
+}
+
+/* ---- arguments ----------------------------------------------------------------------------------- */
+
+/* The option that argument `s` names, and the value joined to it ("--x=V", "-DV") or NULL. */
+static const Option *find(Command command, const char *s, const char **joined)
+{
+    *joined = NULL;
+    for (size_t i = 0; i < N_OPTIONS; i++) {
+        const Option *o = &options[i];
+        size_t n = strlen(o->name);
+        if (!(o->commands & ON(command)) || strncmp(s, o->name, n))
+            continue;
+        if (!s[n])
+            return o;
+        if (s[n] == '=' && o->name[1] == '-')
+            *joined = s + n + 1;
+        else if (o->name[1] != '-' && o->value)
+            *joined = s + n;
+        else
+            continue;
+        return o;
+    }
+    return NULL;
+}
+
+static bool option(int *i, int n, char **argv, Options *out)
+{
+    const char *value;
+    const Option *o = find(out->command, argv[*i], &value);
+    if (!o)
+        return unknown_option(out->command, argv[*i]);
+    if (o->kind == FLAG && value) {
+        complain("%s takes no value", o->name);
+        return false;
+    }
+    if (o->kind == OPTIONAL && !value)
+        value = "";
+    if (o->kind != FLAG && !value) {
+        if (*i + 1 >= n) {
+            complain("%s needs a value: %s %s", o->name, o->name, o->value);
+            return false;
+        }
+        value = argv[++*i];
+    }
+    return set(o, value, out);
+}
+
+bool options_parse(int n, char **argv, Options *out)
+{
+    bool only_inputs = false;
+    for (int i = 0; i < n; i++) {
+        const char *s = argv[i];
+        if (!only_inputs && !strcmp(s, "--")) {
+            only_inputs = true;
+        } else if (!only_inputs && s[0] == '-' && s[1]) {
+            if (!option(&i, n, argv, out))
+                return false;
+        } else if (!append(&out->inputs, s)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void options_free(Options *o)
+{
+    StringList *lists[] = { &o->inputs, &o->binds, &o->outs, &o->specs, &o->compares, &o->pushes,
+                            &o->includes, &o->defines };
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        free(lists[i]->data);
+}
+
+void options_help(Command command)
+{
+    for (size_t i = 0; i < N_OPTIONS; i++) {
+        const Option *o = &options[i];
+        char left[64];
+        if (!(o->commands & ON(command)))
+            continue;
+        bool joined = o->kind == OPTIONAL;
+        snprintf(left, sizeof left, "%s%s%s", o->name, o->value && !joined ? " " : "",
+                 o->value ? o->value : "");
+        printf("  %-24s %s\n", left, o->help);
+    }
+}

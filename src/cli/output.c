@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Diagnostics and tables on the terminal.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+/* ---- diagnostics --------------------------------------------------------------------------------- */
+
+static const char *const severities[] = { "note", "warning", "error" };
+static const char *const colours[] = { "\033[1;36m", "\033[1;35m", "\033[1;31m" };
+
+static bool coloured(void)
+{
+    const char *no = getenv("NO_COLOR");
+    return isatty(STDERR_FILENO) && !(no && *no);
+}
+
+/* The line of the source and a mark under the column. */
+static void show_source(const HeddleDiagnostic *d)
+{
+    FILE *f = d->file && d->line ? fopen(d->file, "re") : NULL;
+    char *line = NULL;
+    size_t cap = 0;
+    ssize_t n = -1;
+    for (uint32_t i = 0; f && i < d->line; i++) {
+        n = getline(&line, &cap, f);
+        if (n < 0)
+            break;
+    }
+    if (n >= 0) {
+        line[strcspn(line, "\r\n")] = 0;
+        fprintf(stderr, "%5u | %s\n", d->line, line);
+        if (d->column && d->column <= strlen(line) + 1) {
+            fprintf(stderr, "      | ");
+            for (uint32_t i = 0; i + 1 < d->column; i++)
+                fputc(line[i] == '\t' ? '\t' : ' ', stderr);
+            fprintf(stderr, "\033[1;32m^\033[0m\n");
+        }
+    }
+    free(line);
+    if (f)
+        fclose(f);
+}
+
+void print_diagnostic(void *user, const HeddleDiagnostic *d)
+{
+    (void)user;
+    fflush(stdout);
+    const char *word = severities[d->severity], *at = strstr(d->text, word);
+    if (!coloured() || !at) {
+        fprintf(stderr, "%s\n", d->text);
+        return;
+    }
+    size_t n = strlen(word) + 1; /* with its colon */
+    fprintf(stderr, "\033[1m%.*s%s%.*s\033[0m%s\n", (int)(at - d->text), d->text,
+            colours[d->severity], (int)n, at, at + n);
+    show_source(d);
+}
+
+void complain(const char *fmt, ...)
+{
+    bool colour = coloured();
+    fflush(stdout);
+    fprintf(stderr, "heddle: %serror:%s ", colour ? colours[HEDDLE_ERROR] : "",
+            colour ? "\033[0m" : "");
+    va_list args;
+    va_start(args, fmt);
+    vfprintf(stderr, fmt, args);
+    va_end(args);
+    fputc('\n', stderr);
+}
+
+/* ---- tables -------------------------------------------------------------------------------------- */
+
+void table_row(Table *t, ...)
+{
+    if (t->rows == t->cap) {
+        uint32_t cap = t->cap ? 2 * t->cap : 8;
+        char **cells = realloc(t->cells, (size_t)cap * t->columns * sizeof *cells);
+        if (!cells)
+            return;
+        t->cells = cells;
+        t->cap = cap;
+    }
+    va_list args;
+    va_start(args, t);
+    for (uint32_t i = 0; i < t->columns; i++)
+        t->cells[t->rows * t->columns + i] = strdup(va_arg(args, const char *));
+    va_end(args);
+    t->rows++;
+}
+
+static const char *at(const Table *t, uint32_t row, uint32_t column)
+{
+    const char *s = t->cells[row * t->columns + column];
+    return s ? s : "";
+}
+
+static int width(const Table *t, uint32_t column)
+{
+    size_t w = 0;
+    for (uint32_t r = 0; r < t->rows; r++)
+        w = strlen(at(t, r, column)) > w ? strlen(at(t, r, column)) : w;
+    return (int)w;
+}
+
+void table_print(Table *t)
+{
+    for (uint32_t r = 0; r < t->rows; r++) {
+        for (uint32_t c = 0; c < t->columns; c++) {
+            int w = width(t, c);
+            bool last = c + 1 == t->columns;
+            if (t->align[c] == 'r')
+                printf("%*s", w, at(t, r, c));
+            else
+                printf("%-*s", last ? 0 : w, at(t, r, c));
+            fputs(last ? "\n" : "  ", stdout);
+        }
+    }
+    for (uint32_t i = 0; i < t->rows * t->columns; i++)
+        free(t->cells[i]);
+    free(t->cells);
+    *t = (Table){ 0 };
+}
+
+const char *cell(CellText *c, const char *fmt, ...)
+{
+    char *to = c->text[c->next++ % 16];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(to, sizeof c->text[0], fmt, args);
+    va_end(args);
+    return to;
+}
+
+const char *cell_seconds(CellText *c, double seconds)
+{
+    if (seconds >= 1)
+        return cell(c, "%.3f s", seconds);
+    return seconds >= 1e-3 ? cell(c, "%.3f ms", seconds * 1e3) : cell(c, "%.1f us", seconds * 1e6);
+}

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * run: a dispatch of a kernel on arrays from files and descriptions, and what became of them.
+ * bench: the same dispatch over and over. Arrays are bound in place: no copies.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/cli.h"
+
+typedef struct Slot {
+    HeddleArray *array;
+    HeddleBuffer *buffer;
+} Slot;
+
+typedef struct Run {
+    const Options *options;
+    HeddleLog *log;
+    HeddleModule *module;
+    HeddleDevice *device;
+    HeddleKernel *kernel;
+    const HeddleKernelInfo *info;
+    Slot *slots;                /* by --bind */
+    HeddleBinding *bindings;
+    uint32_t n_bindings;
+    char *push;
+    size_t push_size;
+    uint32_t groups[3];
+} Run;
+
+/* ---- bindings ------------------------------------------------------------------------------------ */
+
+typedef struct Key { uint32_t set, binding, index; } Key;
+
+static bool digits(const char **s, uint32_t *out)
+{
+    char *end;
+    if (!isdigit((unsigned char)**s))
+        return false;
+    *out = (uint32_t)strtoul(*s, &end, 10);
+    *s = end;
+    return true;
+}
+
+/* "2", "1.2", "2[3]", "weights", "weights[3]" up to the '='. Returns what follows it, or NULL. */
+static const char *parse_key(const Run *r, const char *text, Key *key)
+{
+    const char *s = text, *end = text + strcspn(text, "[=");
+    *key = (Key){ 0 };
+    if (digits(&s, &key->binding)) {
+        if (*s == '.') {
+            key->set = key->binding;
+            s++;
+            if (!digits(&s, &key->binding))
+                return NULL;
+        }
+    } else {
+        uint32_t i = 0;
+        while (i < r->info->n_bindings && (strlen(r->info->bindings[i].name) != (size_t)(end - s) ||
+                                           strncmp(r->info->bindings[i].name, s, (size_t)(end - s))))
+            i++;
+        if (i == r->info->n_bindings || end == s)
+            return NULL;
+        key->set = r->info->bindings[i].set;
+        key->binding = r->info->bindings[i].binding;
+        s = end;
+    }
+    if (*s == '[') {
+        s++;
+        if (!digits(&s, &key->index) || *s++ != ']')
+            return NULL;
+    }
+    return *s == '=' ? s + 1 : NULL;
+}
+
+static bool bad_key(const Run *r, const char *option, const char *text)
+{
+    complain("%s %s: N=... expected, N being a binding of set 0, S.N one of set S, or a name", option,
+             text);
+    for (uint32_t i = 0; i < r->info->n_bindings; i++) {
+        const HeddleBindingInfo *b = &r->info->bindings[i];
+        fprintf(stderr, "  the kernel has %u.%u %s\n", b->set, b->binding, b->name);
+    }
+    return false;
+}
+
+static const HeddleBindingInfo *info_of(const Run *r, Key key)
+{
+    for (uint32_t i = 0; i < r->info->n_bindings; i++) {
+        if (r->info->bindings[i].set == key.set && r->info->bindings[i].binding == key.binding)
+            return &r->info->bindings[i];
+    }
+    return NULL;
+}
+
+static bool is_float(HeddleType t) { return t >= HEDDLE_F16 && t <= HEDDLE_E5M2; }
+
+/* Integers are often numbers packed; floating point of another format is a mistake. */
+static void warn_of_type(const Run *r, Key key, const HeddleArray *a)
+{
+    const HeddleBindingInfo *b = info_of(r, key);
+    if (!b) {
+        fprintf(stderr, "heddle: warning: the kernel does not use set %u, binding %u\n", key.set,
+                key.binding);
+        return;
+    }
+    if (is_float(b->element) && a->type != HEDDLE_NO_TYPE && a->type != b->element)
+        fprintf(stderr, "heddle: warning: '%s' (set %u, binding %u) holds %s in the kernel, %s here\n",
+                b->name, b->set, b->binding, heddle_type_name(b->element), heddle_type_name(a->type));
+}
+
+static HeddleResult bind_one(Run *r, uint32_t i)
+{
+    Key key;
+    const char *text = r->options->binds.data[i], *spec = parse_key(r, text, &key);
+    if (!spec) {
+        bad_key(r, "--bind", text);
+        return HEDDLE_ERROR_ARGUMENT;
+    }
+    Slot *s = &r->slots[i];
+    HeddleResult result = heddle_array_from_spec(spec, &s->array, r->log);
+    if (!result)
+        result = heddle_buffer_wrap(r->device, s->array->data, s->array->size, &s->buffer, r->log);
+    if (result)
+        return result;
+    warn_of_type(r, key, s->array);
+    r->bindings[r->n_bindings++] = (HeddleBinding){ .set = key.set, .binding = key.binding,
+                                                    .index = key.index, .buffer = s->buffer };
+    return HEDDLE_OK;
+}
+
+/* The array bound there; NULL after complaining. *rest is what follows the '='. */
+static HeddleArray *bound_array(const Run *r, const char *option, const char *text,
+                                const char **rest)
+{
+    Key key;
+    *rest = parse_key(r, text, &key);
+    if (!*rest) {
+        bad_key(r, option, text);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < r->n_bindings; i++) {
+        const HeddleBinding *b = &r->bindings[i];
+        if (b->set == key.set && b->binding == key.binding && b->index == key.index)
+            return r->slots[i].array;
+    }
+    complain("%s %s: nothing is bound there", option, text);
+    return NULL;
+}
+
+static HeddleResult join_push(Run *r)
+{
+    for (uint32_t i = 0; i < r->options->pushes.len; i++) {
+        HeddleArray *a;
+        HeddleResult result = heddle_array_from_spec(r->options->pushes.data[i], &a, r->log);
+        if (result)
+            return result;
+        char *push = realloc(r->push, r->push_size + a->size + 1);
+        if (push) {
+            memcpy(push + r->push_size, a->data, a->size);
+            r->push = push;
+            r->push_size += a->size;
+        }
+        heddle_array_free(a);
+        if (!push)
+            return HEDDLE_ERROR_MEMORY;
+    }
+    return HEDDLE_OK;
+}
+
+static HeddleResult choose_groups(Run *r)
+{
+    const Options *o = r->options;
+    for (int i = 0; i < 3; i++) {
+        uint32_t local = r->info->local_size[i] ? r->info->local_size[i] : 1;
+        r->groups[i] = o->has_groups ? o->groups[i] : 1;
+        if (!o->has_global)
+            continue;
+        if (o->global[i] % local) {
+            complain("--global: %u is no multiple of %u, the workgroup's size in %c", o->global[i], local,
+                     "xyz"[i]);
+            return HEDDLE_ERROR_ARGUMENT;
+        }
+        r->groups[i] = o->global[i] / local;
+    }
+    return HEDDLE_OK;
+}
+
+/* ---- set-up -------------------------------------------------------------------------------------- */
+
+static HeddleResult set_up(Run *r)
+{
+    const Options *o = r->options;
+    HeddleResult result = open_module(o, &r->module, r->log);
+    if (!result)
+        result = open_device(o, &r->device, r->log);
+    if (!result)
+        result = open_kernel(o, r->device, r->module, HEDDLE_EMIT_NOTHING, o->stats, &r->kernel, r->log);
+    if (result)
+        return result;
+    r->info = heddle_kernel_info(r->kernel);
+    r->slots = calloc(o->binds.len + 1, sizeof *r->slots);
+    r->bindings = calloc(o->binds.len + 1, sizeof *r->bindings);
+    if (!r->slots || !r->bindings)
+        return HEDDLE_ERROR_MEMORY;
+    for (uint32_t i = 0; i < o->binds.len && !result; i++)
+        result = bind_one(r, i);
+    if (!result)
+        result = join_push(r);
+    return result ? result : choose_groups(r);
+}
+
+static void tear_down(Run *r)
+{
+    for (uint32_t i = 0; r->slots && i < r->options->binds.len; i++) {
+        heddle_buffer_free(r->slots[i].buffer);
+        heddle_array_free(r->slots[i].array);
+    }
+    free(r->slots);
+    free(r->bindings);
+    free(r->push);
+    heddle_kernel_free(r->kernel);
+    heddle_module_free(r->module);
+    heddle_device_free(r->device);
+    heddle_log_free(r->log);
+}
+
+static HeddleResult dispatch(Run *r, HeddleKernel *kernel, HeddleReport *report)
+{
+    HeddleDispatch d = { .bindings = r->bindings, .n_bindings = r->n_bindings, .push = r->push,
+                         .push_size = r->push_size, .interleave = (int)r->options->interleave,
+                         .seed = r->options->seed };
+    memcpy(d.groups, r->groups, sizeof d.groups);
+    return heddle_dispatch(kernel, &d, report, r->log);
+}
+
+/* ---- reporting ----------------------------------------------------------------------------------- */
+
+static double bound_bytes(const Run *r)
+{
+    double bytes = 0;
+    for (uint32_t i = 0; i < r->n_bindings; i++) {
+        Key key = { r->bindings[i].set, r->bindings[i].binding, 0 };
+        bytes += info_of(r, key) ? (double)r->slots[i].array->size : 0;
+    }
+    return bytes;
+}
+
+static const char *groups_text(const Run *r, CellText *c)
+{
+    return cell(c, "%ux%ux%u", r->groups[0], r->groups[1], r->groups[2]);
+}
+
+static const char *gflops(CellText *c, const HeddleStats *s, double seconds)
+{
+    return s->flops && seconds > 0 ? cell(c, "%.2f", (double)s->flops / seconds * 1e-9) : "-";
+}
+
+static void print_run(const Run *r, const HeddleReport *report)
+{
+    CellText c = { 0 };
+    Table t = { .columns = 8, .align = "llrlrrrr" };
+    table_row(&t, "kernel", "device", "subgroup", "groups", "compile", "time", "GFLOP/s", "GB/s");
+    table_row(&t, r->options->inputs.data[0], heddle_device_info(r->device)->kind_name,
+              cell(&c, "%u", r->info->subgroup_size), groups_text(r, &c),
+              cell_seconds(&c, heddle_kernel_seconds(r->kernel)), cell_seconds(&c, report->seconds),
+              gflops(&c, &report->stats, report->seconds),
+              cell(&c, "%.2f", bound_bytes(r) / report->seconds * 1e-9));
+    table_print(&t);
+}
+
+static void print_stats(const HeddleStats *s)
+{
+    const struct {
+        const char *name;
+        uint64_t value;
+    } rows[] = { { "matrix loads", s->matrix_loads },   { "matrix stores", s->matrix_stores },
+                 { "multiply-adds", s->muladds },       { "operations in them", s->flops },
+                 { "conversions", s->conversions },     { "barriers", s->barriers },
+                 { "yields", s->yields },               { "bytes loaded", s->bytes_loaded },
+                 { "bytes stored", s->bytes_stored },   { "bytes moved", s->bytes_moved } };
+    Table t = { .columns = 2, .align = "lr" };
+    CellText c = { 0 };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        table_row(&t, rows[i].name, cell(&c, "%llu", (unsigned long long)rows[i].value));
+    printf("\n");
+    table_print(&t);
+}
+
+static HeddleResult write_outs(Run *r)
+{
+    HeddleResult worst = HEDDLE_OK;
+    for (uint32_t i = 0; i < r->options->outs.len; i++) {
+        const char *path;
+        HeddleArray *a = bound_array(r, "--out", r->options->outs.data[i], &path);
+        HeddleResult result = a ? heddle_array_write(a, path, r->log) : HEDDLE_ERROR_ARGUMENT;
+        worst = result ? result : worst;
+    }
+    return worst;
+}
+
+static HeddleResult compare_one(Run *r, const char *text)
+{
+    const char *spec;
+    HeddleArray *got = bound_array(r, "--compare", text, &spec), *expected = NULL;
+    if (!got)
+        return HEDDLE_ERROR_ARGUMENT;
+    HeddleComparison c = { 0 };
+    HeddleResult result = heddle_array_from_spec(spec, &expected, r->log);
+    if (!result)
+        result = heddle_array_compare(got, expected, r->options->tolerance, &c, r->log);
+    if (c.count)
+        printf("compared %.*s with %s: %llu of %llu differ, largest error %.3g, relative %.3g\n",
+               (int)strcspn(text, "="), text, spec, (unsigned long long)c.different,
+               (unsigned long long)c.count, c.max_absolute, c.relative_norm);
+    heddle_array_free(expected);
+    return result;
+}
+
+static HeddleResult finish(Run *r)
+{
+    HeddleResult worst = write_outs(r);
+    for (uint32_t i = 0; i < r->options->compares.len; i++) {
+        HeddleResult result = compare_one(r, r->options->compares.data[i]);
+        worst = result ? result : worst;
+    }
+    return worst;
+}
+
+static HeddleResult run_once(Run *r)
+{
+    HeddleReport report;
+    HeddleResult result = dispatch(r, r->kernel, &report);
+    /* What a checked run found wrong does not make its output less interesting. */
+    if (result && result != HEDDLE_ERROR_RUN)
+        return result;
+    print_run(r, &report);
+    if (r->options->stats)
+        print_stats(&report.stats);
+    HeddleResult rest = finish(r);
+    return result ? result : rest;
+}
+
+/* ---- bench --------------------------------------------------------------------------------------- */
+
+enum { MIN_RUNS = 5, MAX_RUNS = 100000 };
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Operations of one dispatch, by a kernel that counts; zeros where the device has no counters. */
+static HeddleStats count_operations(Run *r)
+{
+    HeddleReport report = { 0 };
+    HeddleKernel *counting;
+    if (!open_kernel(r->options, r->device, r->module, HEDDLE_EMIT_NOTHING, true, &counting, r->log))
+        dispatch(r, counting, &report);
+    heddle_kernel_free(counting);
+    return report.stats;
+}
+
+static HeddleResult measure(Run *r, double *times, uint32_t *n)
+{
+    HeddleReport report;
+    HeddleResult result = dispatch(r, r->kernel, &report);
+    double end = now() + r->options->seconds;
+    for (*n = 0; !result && *n < MAX_RUNS && (*n < MIN_RUNS || now() < end); ++*n) {
+        result = dispatch(r, r->kernel, &report);
+        times[*n] = report.seconds;
+    }
+    return result;
+}
+
+static void print_bench(const Run *r, double *t, uint32_t n, const HeddleStats *stats)
+{
+    CellText c = { 0 };
+    qsort(t, n, sizeof *t, ascending);
+    double median = t[n / 2];
+    Table table = { .columns = 11, .align = "llrlrrrrrrr" };
+    table_row(&table, "kernel", "device", "subgroup", "groups", "runs", "median", "min", "max", "spread",
+              "GFLOP/s", "GB/s");
+    table_row(&table, r->options->inputs.data[0], heddle_device_info(r->device)->kind_name,
+              cell(&c, "%u", r->info->subgroup_size), groups_text(r, &c), cell(&c, "%u", n),
+              cell_seconds(&c, median), cell_seconds(&c, t[0]), cell_seconds(&c, t[n - 1]),
+              cell(&c, "%.1f %%", 100 * (t[n * 3 / 4] - t[n / 4]) / median),
+              gflops(&c, stats, median), cell(&c, "%.2f", bound_bytes(r) / median * 1e-9));
+    table_print(&table);
+    if (r->options->stats)
+        print_stats(stats);
+}
+
+static HeddleResult bench(Run *r)
+{
+    double *times = malloc(MAX_RUNS * sizeof *times);
+    if (!times)
+        return HEDDLE_ERROR_MEMORY;
+    HeddleStats stats = count_operations(r);
+    uint32_t n;
+    HeddleResult result = measure(r, times, &n);
+    if (!result)
+        print_bench(r, times, n, &stats);
+    free(times);
+    return result ? result : finish(r);
+}
+
+int command_run(const Options *o)
+{
+    Run r = { .options = o, .log = open_log() };
+    HeddleResult result = r.log ? set_up(&r) : HEDDLE_ERROR_MEMORY;
+    if (!result)
+        result = o->command == CMD_BENCH ? bench(&r) : run_once(&r);
+    tear_down(&r);
+    return exit_status(result);
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The picture of a matrix's layout: a cell an element, its hue the lane that holds it, its lightness
+ * which of that lane's elements it is. Colours are made in OKLCH (B. Ottosson, A perceptual color space
+ * for image processing, 2020), where equal steps look equal.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+typedef struct Picture {
+    FILE *f;
+    const Layout *l;
+    uint32_t length;            /* elements a lane */
+    double cell;                /* side of a cell */
+    double left, top;           /* of the grid */
+    double width, height;
+    double swatch;              /* of the legend */
+    uint32_t per_row;           /* swatches */
+} Picture;
+
+/* ---- colours ------------------------------------------------------------------------------------- */
+
+static int channel(double linear)
+{
+    double x = linear < 0 ? 0 : linear > 1 ? 1 : linear;
+    x = x <= 0.0031308 ? 12.92 * x : 1.055 * pow(x, 1 / 2.4) - 0.055;
+    return (int)(255 * x + 0.5);
+}
+
+typedef struct Colour { char text[8]; } Colour;
+
+static Colour oklch(double lightness, double chroma, double hue)
+{
+    double a = chroma * cos(hue), b = chroma * sin(hue);
+    double l = lightness + 0.3963377774 * a + 0.2158037573 * b;
+    double m = lightness - 0.1055613458 * a - 0.0638541728 * b;
+    double s = lightness - 0.0894841775 * a - 1.2914855480 * b;
+    l = l * l * l, m = m * m * m, s = s * s * s;
+    Colour c;
+    snprintf(c.text, sizeof c.text, "#%02x%02x%02x",
+             channel(4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s),
+             channel(-1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s),
+             channel(-0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s));
+    return c;
+}
+
+static double hue(const Picture *p, uint32_t lane)
+{
+    return (20 + 330.0 * lane / p->l->subgroup_size) * 3.14159265358979 / 180;
+}
+
+static Colour fill(const Picture *p, uint32_t lane, uint32_t element)
+{
+    double t = p->length > 1 ? (double)element / (p->length - 1) : 0;
+    return oklch(0.90 - 0.16 * t, 0.075 + 0.035 * t, hue(p, lane));
+}
+
+static Colour ink(const Picture *p, uint32_t lane) { return oklch(0.30, 0.06, hue(p, lane)); }
+
+/* ---- parts --------------------------------------------------------------------------------------- */
+
+static void text(const Picture *p, double x, double y, double size, const char *attributes,
+                 const char *s)
+{
+    fprintf(p->f, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"%.1f\" %s>%s</text>\n", x, y, size,
+            attributes, s);
+}
+
+static void square(const Picture *p, double x, double y, double side, Colour c, const char *extra)
+{
+    double gap = side > 16 ? 1 : side > 8 ? 0.5 : 0;
+    fprintf(p->f, "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" rx=\"%.1f\" fill=\"%s\"%s/>\n",
+            x + gap, y + gap, side - 2 * gap, side - 2 * gap, side > 16 ? side * 0.12 : 0, c.text,
+            extra);
+}
+
+static void element(const Picture *p, uint32_t row, uint32_t column)
+{
+    uint32_t lane = 0, e = 0;
+    heddle_matrix_owner(p->l->rows, p->l->columns, p->l->subgroup_size, row, column, &lane, &e);
+    double x = p->left + column * p->cell, y = p->top + row * p->cell;
+    char ring[64] = "";
+    if (lane == 0)
+        snprintf(ring, sizeof ring, " stroke=\"#1b1f27\" stroke-width=\"%.1f\"", p->cell > 16 ? 1.8 : 0.8);
+    square(p, x, y, p->cell, fill(p, lane, e), ring);
+    if (p->cell < 14)
+        return;
+    double size = p->cell * (p->l->subgroup_size > 99 ? 0.32 : 0.36);
+    fprintf(p->f,
+            "<text x=\"%.1f\" y=\"%.1f\" font-size=\"%.1f\" text-anchor=\"middle\" fill=\"%s\">"
+            "<tspan font-weight=\"600\">%u</tspan><tspan font-size=\"%.1f\" fill-opacity=\"0.72\">.%u"
+            "</tspan></text>\n",
+            x + p->cell / 2, y + p->cell / 2 + size * 0.36, size, ink(p, lane).text, lane, size * 0.82,
+            e);
+}
+
+/* Numbers along the edges, as many as there is room for. */
+static void axes(const Picture *p)
+{
+    uint32_t every = p->cell >= 18 ? 1 : p->cell >= 8 ? 4 : 16;
+    double size = p->cell >= 18 ? fmin(p->cell * 0.34, 13) : 10;
+    char s[16];
+    for (uint32_t c = 0; c < p->l->columns; c += every) {
+        snprintf(s, sizeof s, "%u", c);
+        text(p, p->left + (c + 0.5) * p->cell, p->top - 8, size, "text-anchor=\"middle\" fill=\"#69707d\"",
+             s);
+    }
+    for (uint32_t r = 0; r < p->l->rows; r += every) {
+        snprintf(s, sizeof s, "%u", r);
+        text(p, p->left - 10, p->top + (r + 0.5) * p->cell + size * 0.36, size,
+             "text-anchor=\"end\" fill=\"#69707d\"", s);
+    }
+}
+
+static void heading(const Picture *p)
+{
+    const Layout *l = p->l;
+    char s[200];
+    snprintf(s, sizeof s, "%u × %u %s, %s, in a subgroup of %u", l->rows, l->columns,
+             heddle_type_name(l->type),
+             l->use == HEDDLE_USE_ACCUMULATOR ? "accumulator" : use_name(l->use), l->subgroup_size);
+    text(p, 28, 44, 22, "font-weight=\"650\" fill=\"#1b1f27\"", s);
+    snprintf(s, sizeof s, "%u element%s an invocation · element e of lane l is number e · %u + l, row by row",
+             p->length, p->length == 1 ? "" : "s", l->subgroup_size);
+    text(p, 28, 68, 13, "fill=\"#4d5461\"", s);
+}
+
+static void legend(const Picture *p)
+{
+    double x = p->left, y = p->top + p->l->rows * p->cell + 44;
+    char s[120];
+    text(p, x, y - 12, 12.5, "font-weight=\"600\" fill=\"#1b1f27\"", "lane");
+    for (uint32_t lane = 0; lane < p->l->subgroup_size; lane++) {
+        double sx = x + lane % p->per_row * p->swatch, sy = y + lane / p->per_row * p->swatch;
+        square(p, sx, sy, p->swatch, fill(p, lane, p->length / 2),
+               lane ? "" : " stroke=\"#1b1f27\" stroke-width=\"1.8\"");
+        snprintf(s, sizeof s, "text-anchor=\"middle\" font-weight=\"600\" fill=\"%s\"", ink(p, lane).text);
+        char n[12];
+        snprintf(n, sizeof n, "%u", lane);
+        text(p, sx + p->swatch / 2, sy + p->swatch / 2 + 3.8, 10.5, s, n);
+    }
+    y += (p->l->subgroup_size + p->per_row - 1) / p->per_row * p->swatch + 34;
+    text(p, x, y - 12, 12.5, "font-weight=\"600\" fill=\"#1b1f27\"", "element");
+    uint32_t shown = p->length < p->per_row ? p->length : p->per_row;
+    for (uint32_t i = 0; i < shown; i++) {
+        uint32_t e = shown > 1 ? (uint32_t)((uint64_t)i * (p->length - 1) / (shown - 1)) : 0;
+        square(p, x + i * p->swatch, y, p->swatch, fill(p, 0, e), "");
+        char n[16];
+        snprintf(n, sizeof n, ".%u", e);
+        snprintf(s, sizeof s, "text-anchor=\"middle\" fill=\"%s\"", ink(p, 0).text);
+        text(p, x + (i + 0.5) * p->swatch, y + p->swatch / 2 + 3.8, 10.5, s, n);
+    }
+    text(p, x, y + p->swatch + 24, 12.5, "fill=\"#4d5461\"",
+         "A cell shows lane.element. Outlined: what lane 0 holds.");
+}
+
+static void measure(Picture *p)
+{
+    const Layout *l = p->l;
+    uint32_t side = l->rows > l->columns ? l->rows : l->columns;
+    p->length = heddle_matrix_length(l->rows, l->columns, l->subgroup_size);
+    p->cell = side <= 8 ? 52 : side <= 16 ? 44 : side <= 32 ? 36 : side <= 64 ? 26 : side <= 128 ? 12 : 4;
+    p->left = 62;
+    p->top = 118;
+    p->swatch = 28;
+    double grid = l->columns * p->cell;
+    p->width = fmax(p->left + grid + 34, 600);
+    p->per_row = 16;
+    double rows = (l->subgroup_size + p->per_row - 1) / p->per_row;
+    p->height = p->top + l->rows * p->cell + 44 + rows * p->swatch + 34 + p->swatch + 50;
+}
+
+static void draw(const Picture *p)
+{
+    fprintf(p->f,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f "
+            "%.0f\" font-family=\"Inter, 'Helvetica Neue', 'DejaVu Sans', Arial, sans-serif\">\n"
+            "<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n",
+            p->width, p->height, p->width, p->height);
+    heading(p);
+    axes(p);
+    for (uint32_t r = 0; r < p->l->rows; r++) {
+        for (uint32_t c = 0; c < p->l->columns; c++)
+            element(p, r, c);
+    }
+    legend(p);
+    fprintf(p->f, "</svg>\n");
+}
+
+bool layout_svg(const Layout *l, const char *path)
+{
+    Picture p = { .f = strcmp(path, "-") ? fopen(path, "we") : stdout, .l = l };
+    if (!p.f) {
+        complain("%s: cannot write: %s", path, strerror(errno));
+        return false;
+    }
+    measure(&p);
+    draw(&p);
+    bool good = !ferror(p.f);
+    int error = errno;
+    if (p.f != stdout && fclose(p.f) && good) {
+        good = false;
+        error = errno;
+    }
+    if (!good)
+        complain("%s: cannot write: %s", path, strerror(error));
+    return good;
+}
