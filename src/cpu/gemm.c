@@ -15,6 +15,8 @@
  */
 #include "cpu/gemm.h"
 
+#include "cpu/arith.h"
+
 #include <stdio.h>
 
 /* How products are formed. */
@@ -400,77 +402,21 @@ static TileView c_tile(Gen *g, LLVMValueRef row, LLVMValueRef col)
 
 /* ---- conversion to and from the compute type -------------------------------------------------------- */
 
-static LLVMTypeRef vec_or_scalar(LLVMTypeRef lane, uint32_t n) { return n ? LLVMVectorType(lane, n) : lane; }
-
-static LLVMValueRef const_like(LLVMTypeRef lane, uint64_t x, uint32_t n)
+static LLVMValueRef widen(Gen *g, LLVMValueRef x, Comp c)
 {
-    return n ? splat_int(lane, x, n) : LLVMConstInt(lane, x, false);
+    return arith_convert(g->b, x, c, g->p->compute, ROUND_NEAREST, false);
 }
 
-/* Raw elements of type c to the compute type; n lanes, 0 for a scalar. Exact. */
-static LLVMValueRef widen(Gen *g, LLVMValueRef x, Comp c, uint32_t n)
+static LLVMValueRef narrow(Gen *g, LLVMValueRef x)
 {
-    LLVMTypeRef lane = comp_type(g->cx, g->p->compute), to = vec_or_scalar(lane, n);
-    LLVMTypeRef half = vec_or_scalar(LLVMHalfTypeInContext(g->cx), n);
-    LLVMTypeRef i16 = vec_or_scalar(g->i16, n), i32 = vec_or_scalar(g->i32, n);
-    LLVMTypeRef f32 = vec_or_scalar(LLVMFloatTypeInContext(g->cx), n);
-    if (c == g->p->compute)
-        return x;
-    if (!comp_is_float(c)) {
-        if (comp_bytes(c) == comp_bytes(g->p->compute))
-            return x;
-        if (comp_bytes(c) > comp_bytes(g->p->compute))
-            return LLVMBuildTrunc(g->b, x, to, "");
-        return comp_is_signed(c) ? LLVMBuildSExt(g->b, x, to, "") : LLVMBuildZExt(g->b, x, to, "");
-    }
-    if (c == COMP_BF16) {
-        x = LLVMBuildZExt(g->b, LLVMBuildBitCast(g->b, x, i16, ""), i32, "");
-        x = LLVMBuildBitCast(g->b, LLVMBuildShl(g->b, x, const_like(g->i32, 16, n), ""), f32, "");
-        return g->p->compute == COMP_F32 ? x : LLVMBuildFPExt(g->b, x, to, "");
-    }
-    if (c == COMP_E5M2) {       /* the upper byte of a half */
-        x = LLVMBuildShl(g->b, LLVMBuildZExt(g->b, x, i16, ""), const_like(g->i16, 8, n), "");
-        x = LLVMBuildBitCast(g->b, x, half, "");
-    } else if (c == COMP_E4M3) { /* a half with 7 zeros behind, its exponent 8 too small; 0x7f is NaN */
-        LLVMValueRef w = LLVMBuildZExt(g->b, x, i16, "");
-        LLVMValueRef low = LLVMBuildAnd(g->b, w, const_like(g->i16, 0x7f, n), "");
-        LLVMValueRef sign = LLVMBuildAnd(g->b, w, const_like(g->i16, 0x80, n), "");
-        LLVMValueRef bits = LLVMBuildShl(g->b, low, const_like(g->i16, 7, n), "");
-        bits = LLVMBuildOr(g->b, bits, LLVMBuildShl(g->b, sign, const_like(g->i16, 8, n), ""), "");
-        LLVMValueRef v = LLVMBuildFPExt(g->b, LLVMBuildBitCast(g->b, bits, half, ""), to, "");
-        LLVMValueRef scale = LLVMConstReal(lane, 256.0), nan = LLVMConstReal(lane, __builtin_nan(""));
-        LLVMValueRef is_nan = LLVMBuildICmp(g->b, LLVMIntEQ, low, const_like(g->i16, 0x7f, n), "");
-        v = LLVMBuildFMul(g->b, v, n ? splat(g, scale, n) : scale, "");
-        return LLVMBuildSelect(g->b, is_nan, n ? splat(g, nan, n) : nan, v, "");
-    }
-    return LLVMBuildFPExt(g->b, x, to, "");
-}
-
-/* The compute type to the type of C, to nearest even. */
-static LLVMValueRef narrow(Gen *g, LLVMValueRef x, uint32_t n)
-{
-    Comp c = (Comp)g->p->s.c;
-    if (c == g->p->compute || !comp_is_float(c))
-        return x;
-    if (c != COMP_BF16)
-        return LLVMBuildFPTrunc(g->b, x, vec_or_scalar(comp_type(g->cx, c), n), "");
-    /* In integers: the machine's own conversion, where it has one, flushes denormals. */
-    LLVMTypeRef i16 = vec_or_scalar(g->i16, n), i32 = vec_or_scalar(g->i32, n);
-    LLVMValueRef bits = LLVMBuildBitCast(g->b, x, i32, ""), k16 = const_like(g->i32, 16, n);
-    LLVMValueRef odd = LLVMBuildAnd(g->b, LLVMBuildLShr(g->b, bits, k16, ""), const_like(g->i32, 1, n), "");
-    LLVMValueRef up = LLVMBuildAdd(g->b, odd, const_like(g->i32, 0x7fff, n), "");
-    LLVMValueRef quiet = LLVMBuildOr(g->b, bits, const_like(g->i32, 0x400000, n), "");
-    LLVMValueRef nan = LLVMBuildFCmp(g->b, LLVMRealUNO, x, x, "");
-    bits = LLVMBuildSelect(g->b, nan, quiet, LLVMBuildAdd(g->b, bits, up, ""), "");
-    bits = LLVMBuildTrunc(g->b, LLVMBuildLShr(g->b, bits, k16, ""), i16, "");
-    return LLVMBuildBitCast(g->b, bits, vec_or_scalar(comp_type(g->cx, c), n), "");
+    return arith_convert(g->b, x, g->p->compute, (Comp)g->p->s.c, ROUND_NEAREST, false);
 }
 
 /* `n` units of an operand of type c at p, as they go into the micro-kernel. */
 static LLVMValueRef load_units(Gen *g, LLVMValueRef p, Comp c, uint32_t n)
 {
     if (g->p->engine == ENGINE_MULADD)
-        return widen(g, load(g, LLVMVectorType(comp_type(g->cx, c), n), p, comp_bytes(c)), c, n);
+        return widen(g, load(g, LLVMVectorType(comp_type(g->cx, c), n), p, comp_bytes(c)), c);
     return load(g, LLVMVectorType(g->i32, n), p, comp_bytes(c));
 }
 
@@ -579,7 +525,7 @@ static void b_transposed4(Gen *g, const TileView *t, uint32_t column, LLVMValueR
             v[q] = place(g, v[q], part, &pc);
         }
         if (p->engine == ENGINE_MULADD)
-            v[q] = widen(g, v[q], c, n);
+            v[q] = widen(g, v[q], c);
     }
     LLVMValueRef w[4];          /* two butterfly stages within each run of 4 lanes */
     for (uint32_t i = 0; i < 4; i++) {  /* w[0], w[1]: rows 0 and 1 zipped; w[2], w[3]: rows 2 and 3 */
@@ -608,7 +554,7 @@ static LLVMValueRef b_gathered(Gen *g, const Piece *pieces, const TileView *tile
             LLVMValueRef col = mul(g, k64(g, pieces[i].column + j), tiles[i].stride);
             LLVMValueRef q = at(g, at(g, tiles[i].ptr, col), offset), x;
             if (p->engine == ENGINE_MULADD)
-                x = widen(g, load(g, comp_type(g->cx, c), q, comp_bytes(c)), c, 0);
+                x = widen(g, load(g, comp_type(g->cx, c), q, comp_bytes(c)), c);
             else
                 x = load(g, g->i32, q, comp_bytes(c));
             out = LLVMBuildInsertElement(g->b, out, x,
@@ -752,13 +698,13 @@ static LLVMValueRef load_c(Gen *g, const Block *k, uint32_t r, uint32_t v)
             out = place(g, out, load(g, LLVMVectorType(comp_type(g->cx, c), pc->width),
                                      c_address(g, k, r, pc), comp_bytes(c)), pc);
     }
-    return widen(g, out, c, p->lanes);
+    return widen(g, out, c);
 }
 
 static void store_c(Gen *g, const Block *k, uint32_t r, uint32_t v, LLVMValueRef x)
 {
     const Plan *p = g->p;
-    x = narrow(g, x, p->lanes);
+    x = narrow(g, x);
     for (uint32_t i = 0; i < p->max_pieces; i++) {
         const Piece *pc = &p->pieces[(k->first + v) * p->max_pieces + i];
         if (pc->width)

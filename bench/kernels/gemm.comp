@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// C = A * B, row-major, written plainly: a workgroup is one subgroup and holds a grid of GM x GN
+// accumulators of TM x TN; every step of TK loads its tiles straight from global memory.
+#version 460
+#pragma use_vulkan_memory_model
+#extension GL_KHR_cooperative_matrix : require
+#extension GL_KHR_memory_scope_semantics : require
+#extension GL_EXT_shader_explicit_arithmetic_types : require
+#extension GL_EXT_bfloat16 : require
+#extension GL_EXT_control_flow_attributes : require
+
+#ifndef AB
+#define AB float
+#define CD float
+#endif
+#ifndef TM
+#define TM 16
+#define TN 16
+#define TK 16
+#define GM 4
+#define GN 4
+#endif
+
+layout(local_size_x = 32) in;
+layout(set = 0, binding = 0) readonly buffer InputA { AB a[]; };
+layout(set = 0, binding = 1) readonly buffer InputB { AB b[]; };
+layout(set = 0, binding = 2) writeonly buffer Output { CD c[]; };
+layout(push_constant) uniform Sizes { uint k_total, lda, ldb, ldc; };
+
+void main()
+{
+    coopmat<CD, gl_ScopeSubgroup, TM, TN, gl_MatrixUseAccumulator> acc[GM][GN];
+    uint row = gl_WorkGroupID.y * (GM * TM), col = gl_WorkGroupID.x * (GN * TN);
+    [[unroll]] for (uint i = 0; i < GM; i++)
+        [[unroll]] for (uint j = 0; j < GN; j++)
+            acc[i][j] = coopmat<CD, gl_ScopeSubgroup, TM, TN, gl_MatrixUseAccumulator>(CD(0));
+    for (uint k = 0; k < k_total; k += TK) {
+        coopmat<AB, gl_ScopeSubgroup, TM, TK, gl_MatrixUseA> ma[GM];
+        coopmat<AB, gl_ScopeSubgroup, TK, TN, gl_MatrixUseB> mb[GN];
+        [[unroll]] for (uint i = 0; i < GM; i++)
+            coopMatLoad(ma[i], a, (row + i * TM) * lda + k, lda, gl_CooperativeMatrixLayoutRowMajor);
+        [[unroll]] for (uint j = 0; j < GN; j++)
+            coopMatLoad(mb[j], b, k * ldb + col + j * TN, ldb, gl_CooperativeMatrixLayoutRowMajor);
+        [[unroll]] for (uint i = 0; i < GM; i++)
+            [[unroll]] for (uint j = 0; j < GN; j++)
+                acc[i][j] = coopMatMulAdd(ma[i], mb[j], acc[i][j]);
+    }
+    [[unroll]] for (uint i = 0; i < GM; i++)
+        [[unroll]] for (uint j = 0; j < GN; j++)
+            coopMatStore(acc[i][j], c, (row + i * TM) * ldc + col + j * TN, ldc,
+                         gl_CooperativeMatrixLayoutRowMajor);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * matrix: cooperative matrices in the code generator; shared by matrix*.c only.
+ *
+ * A matrix value lies in memory: as a tile, the address of its element (0, 0), the bytes from row to row
+ * (column-major: column to column), and its order. What is its own lies in its web's home in the
+ * subgroup's frame, dense. A load may stay where it was loaded from (LAZY) until a multiply-add reads
+ * it, and multiply-adds wait (PENDING) until the block ends or somebody looks, so that those that share
+ * operands become one register-blocked kernel (gemm.h).
+ */
+#ifndef HEDDLE_CPU_MATRIX_H
+#define HEDDLE_CPU_MATRIX_H
+
+#include "cpu/arith.h"
+#include "cpu/emit.h"
+
+typedef struct Tile {
+    LV ptr, stride;             /* stride: i64, bytes */
+    bool col;                   /* column-major */
+    bool near;                  /* in the frame or workgroup memory */
+} Tile;
+
+typedef enum MatState { MAT_NONE, MAT_HOME, MAT_LAZY, MAT_PENDING, MAT_SPLAT } MatState;
+
+/* A place in a variable that holds matrices. */
+typedef struct MatPlace {
+    SpvId variable;             /* 0: none */
+    bool known;                 /* `offset` is the whole truth; false: some index is dynamic */
+    uint64_t offset;
+} MatPlace;
+
+typedef struct MatValue {
+    SpvId id;
+    const SpvType *type;
+    MatState state;
+    Tile tile;                  /* HOME, LAZY */
+    MatPlace place;             /* HOME within a variable's memory: must be copied before that is written */
+    LV splat;                   /* SPLAT: every element, a scalar */
+    uint32_t uses;              /* in the function; counted down as they are met */
+    uint32_t other_blocks;      /* uses outside the block that defines it */
+} MatValue;
+
+typedef struct MulAdd {         /* a pending multiply-add chain: start + sum over a[i] * b[i] */
+    const SpvInst *inst;        /* the first, for diagnostics and operand flags */
+    SpvId start, result;
+    VEC(SpvId) a, b;
+    GemmShape shape;            /* rows = cols = 1, steps as long as the chain */
+    Tile to;                    /* where the result goes */
+    MatPlace place;             /* of `to`, when it is a variable's memory */
+} MulAdd;
+
+typedef struct Home { Tile tile; uint64_t bytes; } Home;
+
+typedef struct MatVariable { LV base; uint64_t bytes; } MatVariable;
+
+typedef struct CopyFn { uint32_t rows, cols, bytes; bool from_col, to_col; LV fn; } CopyFn;
+
+struct Matrix {
+    Gemm *gemm;
+    MatrixWebs *webs;
+    MatValue **values;          /* by id */
+    MatVariable **variables;    /* by id */
+    Home *homes;                /* by web */
+    uint8_t *web_col;           /* by web: column-major homes */
+    VEC(MulAdd) pending;
+    VEC(MatValue *) lazy;       /* loads of this block not read yet */
+    VEC(MatValue *) borrowed;   /* values of this block that lie in a variable's memory */
+    VEC(CopyFn) copies;
+    LV table, scratch;          /* the largest so far */
+    uint32_t table_entries;
+    uint64_t scratch_bytes;
+    uint64_t *loop_bytes;       /* by Cfg.loops: streamed from buffers an iteration */
+};
+
+/* ---- matrix.c ------------------------------------------------------------------------------------ */
+
+MatValue *mat_value(Emit *e, SpvId id);             /* never NULL for an id of matrix type */
+Tile mat_read(Emit *e, SpvId id);                   /* its elements in memory, now; valid until the next write */
+Tile mat_home(Emit *e, SpvId id);                   /* where its own elements go; not written yet */
+/* Makes it safe to write there: whoever still needs what lies there has read or copied it. */
+void mat_before_write(Emit *e, const Tile *t, const MatPlace *place);
+/* The result of `i`, about to be written in full; then mat_wrote. */
+Tile mat_result(Emit *e, const SpvInst *i);
+void mat_flush(Emit *e);                            /* emits the pending multiply-adds */
+Comp mat_comp(Emit *e, const SpvType *matrix);
+uint64_t mat_bytes(Emit *e, const SpvType *matrix); /* of a dense home, padding included */
+bool mat_is(const SpvType *t);
+void mat_count(Emit *e, enum CpuStat stat, uint64_t n);
+
+/* ---- matrix_group.c: pending multiply-adds --------------------------------------------------------- */
+
+void mat_muladd(Emit *e, const SpvInst *i);
+void mat_emit_groups(Emit *e);                      /* all of e->matrix->pending, which is emptied */
+
+/* ---- matrix_memory.c: tiles ------------------------------------------------------------------------- */
+
+Tile mat_dense(Emit *e, const SpvType *t, LV ptr, bool col);
+void mat_copy(Emit *e, const SpvType *t, const Tile *to, const Tile *from);
+void mat_fill(Emit *e, const SpvType *t, const Tile *to, LV scalar);
+/* The tile a load or store instruction names; `size` bytes of it must be inside when access is robust. */
+Tile mat_memory_tile(Emit *e, const SpvInst *i, const SpvType *t, SpvId pointer, uint32_t layout, SpvId stride,
+                     LV *inside);
+void mat_load(Emit *e, const SpvInst *i);
+void mat_store(Emit *e, const SpvInst *i);
+/* Element `index` (i32, scalar or a lane's own) of each lane: <W x T>. The tile is dense and in the frame. */
+LV mat_element(Emit *e, const SpvType *t, const Tile *tile, LV index);
+void mat_set_element(Emit *e, const SpvType *t, const Tile *tile, LV index, LV value);
+/* Variables: where access chain or variable `id` leads. The element index is set when it enters a matrix. */
+MatPlace mat_place(Emit *e, SpvId id, Tile *tile, const SpvType **type, LV *element);
+bool mat_points(Emit *e, SpvId pointer);            /* into a variable that holds matrices */
+uint64_t mat_memory_size(Emit *e, const SpvType *t);/* of a type that holds matrices, in the frame */
+
+/* ---- matrix_ops.c: element by element ---------------------------------------------------------------- */
+
+bool mat_elementwise(Emit *e, const SpvInst *i);    /* false: not such an instruction */
+
+#endif

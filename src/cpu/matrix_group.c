@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Pending multiply-adds. One that adds to another's result extends its chain (the steps of K); when the
+ * chains are emitted, those with the same A tiles are a row of a grid, those with the same B tiles a
+ * column, and a whole grid is one kernel of gemm.h. A grid with holes is emitted row by row.
+ *
+ * Each element's products are summed in ascending k, as the chain of instructions would have it; with a
+ * C narrower than f32 the sum is rounded once, at the chain's end.
+ */
+#include "cpu/matrix.h"
+
+enum { MAX_STEPS = 64, MAX_GRID = 64 };
+
+/* The SPIR-V operand flags say how 8-bit and wider integers are read, not their types. */
+static Comp with_sign(Comp c, bool is_signed)
+{
+    static const Comp pairs[][2] = {{COMP_U8, COMP_S8}, {COMP_U16, COMP_S16}, {COMP_U32, COMP_S32}, {COMP_U64, COMP_S64}};
+    for (uint32_t i = 0; i < COUNT_OF(pairs); i++)
+        if (c == pairs[i][0] || c == pairs[i][1])
+            return pairs[i][is_signed];
+    return c;
+}
+
+static bool near_tile(Emit *e, SpvId id) { return mat_value(e, id)->tile.near; }
+
+static GemmShape shape_of(Emit *e, const SpvInst *i)
+{
+    const SpvType *c = spv_type(e->module, i->type);
+    SpvId a = spv_operand(i, 0), b = spv_operand(i, 1);
+    const SpvType *ta = spv_type_of(e->module, a), *tb = spv_type_of(e->module, b);
+    uint32_t flags = spv_n_operands(i) > 3 ? spv_operand(i, 3) : 0;
+    GemmShape s;
+    memset(&s, 0, sizeof(s));   /* compared as bytes */
+    s.M = (uint16_t)c->rows;
+    s.N = (uint16_t)c->cols;
+    s.K = (uint16_t)ta->cols;
+    s.rows = s.cols = s.steps = 1;
+    s.a = with_sign(mat_comp(e, ta), flags & SpvCooperativeMatrixOperandsMatrixASignedComponentsKHRMask);
+    s.b = with_sign(mat_comp(e, tb), flags & SpvCooperativeMatrixOperandsMatrixBSignedComponentsKHRMask);
+    s.c = with_sign(mat_comp(e, c), flags & SpvCooperativeMatrixOperandsMatrixResultSignedComponentsKHRMask);
+    s.saturate = flags & SpvCooperativeMatrixOperandsSaturatingAccumulationKHRMask;
+    s.a_col = mat_value(e, a)->tile.col;
+    s.b_col = mat_value(e, b)->tile.col;
+    s.a_near = near_tile(e, a);
+    s.b_near = near_tile(e, b);
+    return s;
+}
+
+/* An operand must be somewhere in memory, and stay there. */
+static void settle_operand(Emit *e, SpvId id)
+{
+    MatValue *v = mat_value(e, id);
+    if (v->state != MAT_HOME && v->state != MAT_LAZY)
+        mat_read(e, id);
+    if (v->state == MAT_SPLAT) {        /* a constant: filled here, kept where it is */
+        v->tile = mat_read(e, id);
+        v->state = MAT_HOME;
+    }
+}
+
+static MulAdd *chain_ending_in(Emit *e, SpvId id)
+{
+    for (uint32_t k = 0; k < e->matrix->pending.len; k++)
+        if (e->matrix->pending.data[k].result == id)
+            return &e->matrix->pending.data[k];
+    return NULL;
+}
+
+static bool extends(const MulAdd *p, const GemmShape *s)
+{
+    GemmShape one = p->shape;
+    one.steps = 1;
+    one.c_col = s->c_col;
+    return !s->saturate && p->a.len < MAX_STEPS && !p->place.variable && !memcmp(&one, s, sizeof(one));
+}
+
+void mat_muladd(Emit *e, const SpvInst *i)
+{
+    struct Matrix *m = e->matrix;
+    SpvId a = spv_operand(i, 0), b = spv_operand(i, 1), c = spv_operand(i, 2);
+    const SpvType *ta = spv_type_of(e->module, a), *tb = spv_type_of(e->module, b), *tc = spv_type_of(e->module, c);
+    const SpvType *tr = spv_type(e->module, i->type);
+    if (!mat_is(ta) || !mat_is(tb) || !mat_is(tc) || ta->rows != tr->rows || tb->cols != tr->cols
+        || ta->cols != tb->rows || tc->rows != tr->rows || tc->cols != tr->cols) {
+        emit_error(e, i, "SPV_KHR_cooperative_matrix, OpCooperativeMatrixMulAddKHR",
+                   "the operands are not M x K, K x N and M x N for the M x N result");
+        return;
+    }
+    settle_operand(e, a);
+    settle_operand(e, b);
+    GemmShape shape = shape_of(e, i);
+    MatValue *start = mat_value(e, c), *result = mat_value(e, i->id);
+    Tile home = mat_home(e, i->id);
+    shape.c_col = home.col;
+    mat_count(e, CPU_STAT_MULADDS, 1);
+    mat_count(e, CPU_STAT_FLOPS, 2ull * shape.M * shape.N * shape.K);
+    MulAdd *chain = start->state == MAT_PENDING ? chain_ending_in(e, c) : NULL;
+    if (chain && start->uses == 1 && tc->element == tr->element && extends(chain, &shape)) {
+        vec_push(e->arena, &chain->a, a);
+        vec_push(e->arena, &chain->b, b);
+        chain->result = i->id;
+        chain->shape.steps++;
+        chain->to = home;
+        chain->shape.c_col = home.col;
+    } else {
+        if (start->state == MAT_PENDING)
+            mat_flush(e);
+        mat_before_write(e, &home, NULL);
+        MulAdd p = {.inst = i, .start = c, .result = i->id, .shape = shape, .to = home};
+        vec_push(e->arena, &p.a, a);
+        vec_push(e->arena, &p.b, b);
+        vec_push(e->arena, &m->pending, p);
+    }
+    result->state = MAT_PENDING;
+}
+
+/* ---- emission ------------------------------------------------------------------------------------------ */
+
+/* C must be where the result goes, in the result's type and order, before the kernel adds to it. */
+static void place_start(Emit *e, MulAdd *p)
+{
+    MatValue *start = mat_value(e, p->start);
+    const SpvType *t = spv_type_of(e->module, p->result);
+    if (start->state == MAT_SPLAT) {
+        mat_fill(e, t, &p->to, start->splat);
+        return;
+    }
+    if (start->tile.ptr == p->to.ptr || (start->place.variable && start->place.known && p->place.known
+        && start->place.variable == p->place.variable && start->place.offset == p->place.offset))
+        return;
+    mat_copy(e, t, &p->to, &start->tile);
+}
+
+static bool same_ids(const SpvId *a, const SpvId *b, uint32_t n) { return !memcmp(a, b, n * sizeof(*a)); }
+
+typedef struct Grid {
+    MulAdd *cells[MAX_GRID * MAX_GRID];
+    MulAdd *row[MAX_GRID], *col[MAX_GRID];  /* a chain that has the row's A, the column's B */
+    uint32_t rows, cols, n;
+    GemmShape shape;
+} Grid;
+
+static uint32_t line_of(MulAdd **lines, uint32_t n, const MulAdd *p, bool by_a)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (same_ids(by_a ? lines[i]->a.data : lines[i]->b.data, by_a ? p->a.data : p->b.data, p->a.len))
+            return i;
+    return n;
+}
+
+/* Adds the chain to the grid; false when it does not belong there. */
+static bool grid_add(Grid *g, MulAdd *p, uint32_t max_rows)
+{
+    if (g->n && memcmp(&g->shape, &p->shape, sizeof(g->shape)))
+        return false;
+    uint32_t r = line_of(g->row, g->rows, p, true), c = line_of(g->col, g->cols, p, false);
+    if (r >= max_rows || c >= MAX_GRID || g->cells[r * MAX_GRID + c])
+        return false;
+    if (r == g->rows)
+        g->row[g->rows++] = p;
+    if (c == g->cols)
+        g->col[g->cols++] = p;
+    g->cells[r * MAX_GRID + c] = p;
+    g->shape = p->shape;
+    g->n++;
+    return true;
+}
+
+static void reserve(Emit *e, const GemmShape *s)
+{
+    struct Matrix *m = e->matrix;
+    uint64_t bytes = gemm_scratch_bytes(m->gemm, s);
+    uint32_t entries = gemm_table_entries(s);
+    if (!m->scratch || bytes > m->scratch_bytes) {
+        m->scratch_bytes = MAX(bytes, 64);
+        m->scratch = emit_frame(e, m->scratch_bytes);
+    }
+    if (entries > m->table_entries) {
+        m->table_entries = entries;
+        m->table = emit_alloca(e, LLVMArrayType2(e->i64, entries), "tiles");
+    }
+}
+
+static TileView view(const Tile *t) { return (TileView){t->ptr, t->stride}; }
+
+static void grid_emit(Emit *e, Grid *g)
+{
+    GemmShape s = g->shape;
+    uint32_t R = g->rows, S = g->cols, T = s.steps;
+    s.rows = (uint16_t)R;
+    s.cols = (uint16_t)S;
+    TileView *a = NEW_ARRAY(e->arena, TileView, R * T), *b = NEW_ARRAY(e->arena, TileView, T * S);
+    TileView *c = NEW_ARRAY(e->arena, TileView, R * S);
+    for (uint32_t r = 0; r < R; r++)
+        for (uint32_t t = 0; t < T; t++)
+            a[r * T + t] = view(&mat_value(e, g->row[r]->a.data[t])->tile);
+    for (uint32_t t = 0; t < T; t++)
+        for (uint32_t k = 0; k < S; k++)
+            b[t * S + k] = view(&mat_value(e, g->col[k]->b.data[t])->tile);
+    for (uint32_t r = 0; r < R; r++)
+        for (uint32_t k = 0; k < S; k++)
+            c[r * S + k] = view(&g->cells[r * MAX_GRID + k]->to);
+    reserve(e, &s);
+    gemm_call(e->matrix->gemm, e->b, &s, a, b, c, e->matrix->table, e->matrix->scratch);
+}
+
+/* What the kernel reads from buffers counts towards the loop's stream. */
+static void count_stream(Emit *e, SpvId id)
+{
+    MatValue *v = mat_value(e, id);
+    if (v->state != MAT_LAZY || v->tile.near)
+        return;
+    for (const CfgLoop *l = e->cfg->blocks[e->position].loop; l; l = NULL)
+        for (uint32_t k = 0; k < e->cfg->n_loops; k++)
+            if (e->cfg->loops[k] == l)
+                e->matrix->loop_bytes[k] += (uint64_t)v->type->rows * v->type->cols
+                    * comp_bytes(mat_comp(e, v->type));
+}
+
+static void finish(Emit *e, MulAdd *p)
+{
+    MatValue *v = mat_value(e, p->result);
+    v->state = MAT_HOME;
+    v->tile = p->to;
+    v->place = p->place;
+}
+
+void mat_emit_groups(Emit *e)
+{
+    struct Matrix *m = e->matrix;
+    uint32_t n = m->pending.len;
+    MulAdd *all = m->pending.data;
+    uint8_t *done = NEW_ARRAY(e->arena, uint8_t, n + 1);
+    Grid *g = NEW(e->arena, Grid);
+    for (uint32_t i = 0; i < n; i++) {
+        place_start(e, &all[i]);
+        for (uint32_t k = 0; k < all[i].a.len; k++) {
+            bool seen_a = false, seen_b = false;
+            for (uint32_t j = 0; j < i; j++) {
+                seen_a |= k < all[j].a.len && all[j].a.data[k] == all[i].a.data[k];
+                seen_b |= k < all[j].b.len && all[j].b.data[k] == all[i].b.data[k];
+            }
+            if (!seen_a)
+                count_stream(e, all[i].a.data[k]);
+            if (!seen_b)
+                count_stream(e, all[i].b.data[k]);
+        }
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if (done[i])
+            continue;
+        uint32_t max_rows = MAX_GRID;
+    again:
+        memset(g, 0, sizeof(*g));
+        uint8_t *taken = NEW_ARRAY(e->arena, uint8_t, n + 1);
+        for (uint32_t k = i; k < n; k++)
+            taken[k] = !done[k] && grid_add(g, &all[k], max_rows);
+        if (g->n != g->rows * g->cols && max_rows > 1) {
+            max_rows = 1;       /* holes: this chain's row alone */
+            goto again;
+        }
+        grid_emit(e, g);
+        for (uint32_t k = i; k < n; k++)
+            done[k] |= taken[k];
+    }
+    m->pending.len = 0;
+    m->pending.data = NULL;
+    m->pending.cap = 0;
+    for (uint32_t i = 0; i < n; i++)
+        finish(e, &all[i]);
+}

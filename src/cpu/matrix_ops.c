@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Component-wise instructions on cooperative matrices: arithmetic, conversions, times a scalar. All
+ * operands are dense and brought to the result's order; then one loop over whole vectors does it, the
+ * homes' padding included. Types without arithmetic of their own (bf16, fp8) go through f32.
+ *
+ * SPV_KHR_cooperative_matrix lists the instructions ("component-wise operations").
+ */
+#include "cpu/matrix.h"
+
+typedef LV BinaryFn(LLVMBuilderRef b, LV x, LV y);
+
+static LV fadd(LLVMBuilderRef b, LV x, LV y) { return LLVMBuildFAdd(b, x, y, ""); }
+static LV fsub(LLVMBuilderRef b, LV x, LV y) { return LLVMBuildFSub(b, x, y, ""); }
+static LV fmul(LLVMBuilderRef b, LV x, LV y) { return LLVMBuildFMul(b, x, y, ""); }
+static LV fdiv(LLVMBuilderRef b, LV x, LV y) { return LLVMBuildFDiv(b, x, y, ""); }
+static LV iadd(LLVMBuilderRef b, LV x, LV y) { return LLVMBuildAdd(b, x, y, ""); }
+static LV isub(LLVMBuilderRef b, LV x, LV y) { return LLVMBuildSub(b, x, y, ""); }
+static LV imul(LLVMBuilderRef b, LV x, LV y) { return LLVMBuildMul(b, x, y, ""); }
+
+static const struct { uint16_t op; BinaryFn *fn; } binary[] = {
+    {SpvOpFAdd, fadd}, {SpvOpFSub, fsub}, {SpvOpFMul, fmul}, {SpvOpFDiv, fdiv},
+    {SpvOpIAdd, iadd}, {SpvOpISub, isub}, {SpvOpIMul, imul},
+    {SpvOpSDiv, arith_sdiv}, {SpvOpUDiv, arith_udiv},
+};
+
+typedef enum Kind { BINARY, NEGATE, SCALE, CONVERT, BITS } Kind;
+
+typedef struct Operation {
+    Kind kind;
+    BinaryFn *fn;               /* BINARY */
+    bool saturate;              /* CONVERT */
+    bool as_signed, as_unsigned;/* CONVERT: how the operand's integers are read */
+    bool to_signed;
+} Operation;
+
+static bool find(const SpvInst *i, Operation *o)
+{
+    *o = (Operation){0};
+    for (uint32_t k = 0; k < COUNT_OF(binary); k++)
+        if (binary[k].op == i->op) {
+            o->fn = binary[k].fn;
+            return true;
+        }
+    switch (i->op) {
+    case SpvOpFNegate:
+    case SpvOpSNegate: o->kind = NEGATE; return true;
+    case SpvOpMatrixTimesScalar: o->kind = SCALE; return true;
+    case SpvOpBitcast: o->kind = BITS; return true;
+    case SpvOpFConvert: o->kind = CONVERT; return true;
+    case SpvOpSConvert:
+    case SpvOpConvertSToF: o->kind = CONVERT; o->as_signed = true; o->to_signed = true; return true;
+    case SpvOpUConvert:
+    case SpvOpConvertUToF: o->kind = CONVERT; o->as_unsigned = true; return true;
+    case SpvOpConvertFToS: o->kind = CONVERT; o->to_signed = true; return true;
+    case SpvOpConvertFToU: o->kind = CONVERT; return true;
+    default: return false;
+    }
+}
+
+static Comp signed_as(Comp c, bool is_signed)
+{
+    static const Comp pairs[][2] = {{COMP_U8, COMP_S8}, {COMP_U16, COMP_S16}, {COMP_U32, COMP_S32}, {COMP_U64, COMP_S64}};
+    for (uint32_t i = 0; i < COUNT_OF(pairs); i++)
+        if (c == pairs[i][0] || c == pairs[i][1])
+            return pairs[i][is_signed];
+    return c;
+}
+
+/* The type arithmetic on `c` is done in. */
+static Comp working(Comp c) { return c == COMP_BF16 || c == COMP_E4M3 || c == COMP_E5M2 ? COMP_F32 : c; }
+
+static LV convert(Emit *e, LV x, Comp from, Comp to, bool saturate)
+{
+    return from == to ? x : arith_convert(e->b, x, from, to, ROUND_NEAREST, saturate);
+}
+
+static LV apply(Emit *e, const SpvInst *i, const Operation *o, LV x, LV y, Comp from, Comp to)
+{
+    Comp w = working(from);
+    switch (o->kind) {
+    case BINARY:
+    case SCALE: {
+        BinaryFn *fn = o->kind == BINARY ? o->fn : comp_is_float(from) ? fmul : imul;
+        LV r = fn(e->b, convert(e, x, from, w, false), convert(e, y, from, w, false));
+        return convert(e, r, w, to, false);
+    }
+    case NEGATE:
+        if (i->op == SpvOpSNegate)
+            return LLVMBuildNeg(e->b, x, "");
+        return convert(e, LLVMBuildFNeg(e->b, convert(e, x, from, w, false), ""), w, to, false);
+    case BITS:
+        return x;               /* the store gives the bits their new type */
+    case CONVERT:
+        if (o->as_signed || o->as_unsigned)
+            from = signed_as(from, o->as_signed);
+        return convert(e, x, from, signed_as(to, o->to_signed), o->saturate);
+    }
+    return x;
+}
+
+static LV vector_at(Emit *e, const Tile *t, Comp c, uint32_t n, LV index)
+{
+    LV offset = LLVMBuildMul(e->b, index, LLVMConstInt(e->i64, (uint64_t)n * comp_bytes(c), false), "");
+    return LLVMBuildInBoundsGEP2(e->b, e->i8, t->ptr, &offset, 1, "");
+}
+
+static LV load_vector(Emit *e, const Tile *t, Comp c, uint32_t n, LV index)
+{
+    LV v = LLVMBuildLoad2(e->b, LLVMVectorType(comp_type(e->cx, c), n), vector_at(e, t, c, n, index), "");
+    LLVMSetAlignment(v, comp_bytes(c));
+    return v;
+}
+
+static LV splat(Emit *e, LV x, Comp c, uint32_t n)
+{
+    LT type = comp_type(e->cx, c);
+    if (LLVMTypeOf(x) != type)
+        x = LLVMBuildBitCast(e->b, x, type, "");
+    LT vector = LLVMVectorType(type, n);
+    LV v = LLVMBuildInsertElement(e->b, LLVMGetPoison(vector), x, LLVMConstInt(e->i32, 0, false), "");
+    return LLVMBuildShuffleVector(e->b, v, LLVMGetPoison(vector), LLVMConstNull(LLVMVectorType(e->i32, n)), "");
+}
+
+/* An operand in the result's order, dense: as it is, or a transposed copy. */
+static Tile operand(Emit *e, SpvId id, bool col)
+{
+    Tile t = mat_read(e, id);
+    if (t.col == col)
+        return t;
+    const SpvType *type = spv_type_of(e->module, id);
+    Tile aside = mat_dense(e, type, emit_frame(e, mat_bytes(e, type)), col);
+    mat_copy(e, type, &aside, &t);
+    return aside;
+}
+
+/* matrix times a scalar that differs between lanes: each scales the elements it holds. */
+static void scale_by_lane(Emit *e, const SpvInst *i, const Operation *o, LV scalar)
+{
+    const SpvType *t = spv_type(e->module, i->type);
+    Tile from = mat_read(e, spv_operand(i, 0));
+    Tile to = mat_result(e, i);
+    Comp c = mat_comp(e, t);
+    uint32_t n = (t->rows * t->cols + e->W - 1) / e->W;
+    Loop l = loop_begin(e, LLVMConstInt(e->i32, n, false));
+    LV x = mat_element(e, t, &from, l.index);
+    mat_set_element(e, t, &to, l.index, apply(e, i, o, x, scalar, c, c));
+    loop_end(e, &l);
+}
+
+static bool same_size(const SpvType *a, const SpvType *b) { return a->rows == b->rows && a->cols == b->cols; }
+
+bool mat_elementwise(Emit *e, const SpvInst *i)
+{
+    Operation o;
+    if (!find(i, &o))
+        return false;
+    const SpvType *t = spv_type(e->module, i->type), *tx = spv_type_of(e->module, spv_operand(i, 0));
+    const SpvType *ty = o.kind == BINARY ? spv_type_of(e->module, spv_operand(i, 1)) : NULL;
+    Comp to_type = mat_comp(e, t);
+    if (!mat_is(tx) || !same_size(t, tx) || (o.kind == BINARY && (!mat_is(ty) || !same_size(t, ty)))
+        || (o.kind == BITS && comp_bytes(mat_comp(e, tx)) != comp_bytes(to_type))) {
+        emit_error(e, i, "SPV_KHR_cooperative_matrix, component-wise operations",
+                   "the operand is not a cooperative matrix of the result's size");
+        return true;
+    }
+    Comp from_type = mat_comp(e, tx);
+    LV scalar = o.kind == SCALE ? emit_leaf(e, spv_operand(i, 1), 0) : NULL;
+    if (scalar && emit_is_lanes(scalar)) {
+        scale_by_lane(e, i, &o, scalar);
+        return true;
+    }
+    o.saturate = spv_has_decoration(e->module, i->id, -1, SpvDecorationSaturatedToLargestFloat8NormalConversionEXT)
+        || spv_has_decoration(e->module, i->id, -1, SpvDecorationSaturatedConversion);
+    bool col = mat_home(e, i->id).col;
+    Tile x = operand(e, spv_operand(i, 0), col), y = o.kind == BINARY ? operand(e, spv_operand(i, 1), col) : x;
+    Tile to = mat_result(e, i);
+    uint32_t n = 64 / MAX(comp_bytes(from_type), comp_bytes(to_type));
+    uint64_t count = mat_bytes(e, t) / comp_bytes(to_type) / n;
+    LV factor = scalar ? splat(e, scalar, from_type, n) : NULL;
+    Loop l = loop_begin(e, LLVMConstInt(e->i64, count, false));
+    LV a = load_vector(e, &x, from_type, n, l.index);
+    LV b = factor ? factor : o.kind == BINARY ? load_vector(e, &y, from_type, n, l.index) : NULL;
+    LV r = apply(e, i, &o, a, b, from_type, to_type);
+    LLVMSetAlignment(LLVMBuildStore(e->b, r, vector_at(e, &to, to_type, n, l.index)), comp_bytes(to_type));
+    loop_end(e, &l);
+    mat_count(e, CPU_STAT_CONVERSIONS, o.kind == CONVERT);
+    return true;
+}
