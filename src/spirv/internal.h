@@ -22,6 +22,22 @@ void spv_set_context(const SpvModule *m, SpvInst *i);   /* literal_words and ext
 SpvModule *spv_read_words(Arena *arena, uint32_t *words, size_t n, const char *name,
                           const uint32_t *lines, DiagSink *sink);
 
+/* number.c: literals as text. */
+typedef struct SpvNumber {
+    bool is_float, is_signed;
+    uint32_t bits;
+    SpvFloatFormat format;
+} SpvNumber;
+/* What a literal of that type is; false where the type is no number. */
+bool spv_number_of(const SpvModule *m, SpvId type, SpvNumber *n);
+/* Text that spv_parse_number takes back to the same words. */
+void spv_print_number(Arena *arena, Str *out, SpvNumber n, const uint32_t *words, uint32_t n_words);
+/* The words of the literal `text`; returns how many, 0 when it is none or does not fit. */
+uint32_t spv_parse_number(SpvNumber n, const char *text, uint32_t words[2]);
+
+/* names.c: a name for each id, by id, all different and good for the assembler; NULL: its number. */
+const char **spv_friendly_names(Arena *arena, const SpvModule *m);
+
 /* layout.c */
 enum { SPV_ANY_SECTION = 0, SPV_ANNOTATION_SECTION = 10, SPV_LAST_SECTION = 11 };
 /* 2.4's sections, from 1; SPV_ANY_SECTION for what may stand in several; -1 for what is of a body. */
