@@ -12,12 +12,11 @@ static void print_list(const char *title, const char *const *words, uint32_t n)
     printf("  %-16s", title);
     size_t column = 18;
     for (uint32_t i = 0; i < n; i++) {
-        if (i && column + strlen(words[i]) > 96) {
+        bool wrap = i && column + strlen(words[i]) > 96;
+        if (wrap)
             printf("\n%18s", "");
-            column = 18;
-        }
-        printf("%s%s", words[i], i + 1 < n ? " " : "");
-        column += strlen(words[i]) + 1;
+        printf("%s%s", i && !wrap ? " " : "", words[i]);
+        column = (wrap ? 18 : column) + strlen(words[i]) + 1;
     }
     printf("%s\n", n ? "" : "-");
 }
@@ -36,19 +35,33 @@ static void print_device(const HeddleDeviceInfo *d)
     printf("(default %u)\n", d->default_subgroup_size);
 }
 
+/* "f16 f16 -> f32" */
+static const char *types_text(CellText *c, const HeddleMatrixShape *s)
+{
+    return cell(c, "%s*%s->%s%s", heddle_type_name(s->a), heddle_type_name(s->b),
+                heddle_type_name(s->result), s->saturating ? " saturating" : "");
+}
+
+/* Neighbours of one size share a row. */
 static void print_shapes(void)
 {
     size_t n;
     const HeddleMatrixShape *s = heddle_matrix_shapes(&n);
-    Table t = { .columns = 8, .align = "rrrlllll" };
-    CellText c = { 0 };
-    table_row(&t, "M", "N", "K", "A", "B", "C", "result", "");
-    for (size_t i = 0; i < n; i++)
-        table_row(&t, cell(&c, "%u", s[i].m), cell(&c, "%u", s[i].n), cell(&c, "%u", s[i].k),
-                  heddle_type_name(s[i].a), heddle_type_name(s[i].b), heddle_type_name(s[i].c),
-                  heddle_type_name(s[i].result), s[i].saturating ? "saturating" : "");
-    printf("\nmatrix shapes reported (any M, N, K from 1 to 256 runs)\n");
-    table_print(&t);
+    printf("\nmatrix shapes reported, M x N x K (kernels may use any from 1 to 256)\n");
+    for (size_t i = 0, column = 0; i < n; i++) {
+        CellText c = { 0 };
+        const char *types = types_text(&c, &s[i]);
+        bool same = i && s[i].m == s[i - 1].m && s[i].n == s[i - 1].n && s[i].k == s[i - 1].k;
+        if (!same)
+            printf("%s  %-16s%s", i ? "\n" : "", cell(&c, "%ux%ux%u", s[i].m, s[i].n, s[i].k), types);
+        else if (column + strlen(types) > 96)
+            printf("\n%18s%s", "", types);
+        else
+            printf(", %s", types);
+        column = same && column + strlen(types) <= 96 ? column + strlen(types) + 2
+                                                      : 18 + strlen(types) + 2;
+    }
+    printf("\n");
 }
 
 int command_info(const Options *o)

@@ -98,7 +98,12 @@ static unsigned distance(const char *a, const char *b)
 const char *nearest(const char *word, const char *const *names, size_t n)
 {
     const char *best = NULL;
-    unsigned least = (unsigned)strlen(word) / 3 + 1;
+    size_t length = strlen(word);
+    unsigned least = (unsigned)length / 3 + 1;
+    for (size_t i = 0; i < n && length > 3; i++) { /* cut short */
+        if (!strncmp(word, names[i], length))
+            return names[i];
+    }
     for (size_t i = 0; i < n; i++) {
         unsigned d = distance(word, names[i]);
         if (d <= least && d < strlen(names[i])) {

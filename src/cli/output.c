@@ -53,6 +53,8 @@ void print_diagnostic(void *user, const HeddleDiagnostic *d)
     (void)user;
     fflush(stdout);
     const char *word = severities[d->severity], *at = strstr(d->text, word);
+    if (!d->file)
+        fprintf(stderr, "heddle: ");
     if (!coloured() || !at) {
         fprintf(stderr, "%s\n", d->text);
         return;
@@ -110,19 +112,28 @@ static int width(const Table *t, uint32_t column)
     return (int)w;
 }
 
+/* Spaces are owed until a cell follows, so that no line ends in them. */
+static void print_row(const Table *t, uint32_t row)
+{
+    int owed = 0;
+    for (uint32_t c = 0; c < t->columns; c++) {
+        const char *s = at(t, row, c);
+        int n = (int)strlen(s), pad = width(t, c) - n;
+        if (t->align[c] == 'r')
+            owed += pad;
+        if (n) {
+            printf("%*s%s", owed, "", s);
+            owed = 0;
+        }
+        owed += 2 + (t->align[c] == 'r' ? 0 : pad);
+    }
+    printf("\n");
+}
+
 void table_print(Table *t)
 {
-    for (uint32_t r = 0; r < t->rows; r++) {
-        for (uint32_t c = 0; c < t->columns; c++) {
-            int w = width(t, c);
-            bool last = c + 1 == t->columns;
-            if (t->align[c] == 'r')
-                printf("%*s", w, at(t, r, c));
-            else
-                printf("%-*s", last ? 0 : w, at(t, r, c));
-            fputs(last ? "\n" : "  ", stdout);
-        }
-    }
+    for (uint32_t r = 0; r < t->rows; r++)
+        print_row(t, r);
     for (uint32_t i = 0; i < t->rows * t->columns; i++)
         free(t->cells[i]);
     free(t->cells);
