@@ -1,81 +1,104 @@
 /* SPDX-License-Identifier: MIT
  *
- * Decorations by target. The index chains, for each id, its annotations and the groups that it belongs
- * to, in module order; groups are followed when asked, not expanded, so that the index is never larger
- * than the module. Built when first asked; spv_forget_types drops it.
+ * Decorations by target. The index chains, for each id, its annotations and the groups that it
+ * belongs to, in module order; groups are followed when asked, not expanded, so that the index is
+ * never larger than the module. Built when first asked; spv_forget_types drops it.
  */
 #include "spirv/internal.h"
 
 typedef struct Entry {
-    SpvAnnotation a;    /* a.inst NULL: membership in the group `group`, as a.member */
+    SpvAnnotation a; /* a.inst NULL: membership in the group `group`, as a.member */
     SpvId group;
-    uint32_t next;      /* index + 1 of the target's next entry */
+    uint32_t next; /* index + 1 of the target's next entry */
 } Entry;
 
 struct SpvDecorations {
     uint32_t n_ids;
-    uint32_t *first, *last;     /* by id, index + 1 */
+    uint32_t *first, *last; /* by id, index + 1 */
     VEC(Entry) entries;
 };
 
-static void add(SpvModule *m, struct SpvDecorations *d, SpvId target, Entry e) {
-    if (target >= d->n_ids) return;
+static void add(SpvModule *m, struct SpvDecorations *d, SpvId target, Entry e)
+{
+    if (target >= d->n_ids)
+        return;
     vec_push(m->arena, &d->entries, e);
-    if (d->first[target]) d->entries.data[d->last[target] - 1].next = d->entries.len;
-    else d->first[target] = d->entries.len;
+    if (d->first[target])
+        d->entries.data[d->last[target] - 1].next = d->entries.len;
+    else
+        d->first[target] = d->entries.len;
     d->last[target] = d->entries.len;
 }
 
-static void add_decorate(SpvModule *m, struct SpvDecorations *d, const SpvInst *i, bool member) {
+static void add_decorate(SpvModule *m, struct SpvDecorations *d, const SpvInst *i, bool member)
+{
     const uint32_t *w = i->words + i->first_operand;
     uint32_t skip = member ? 3 : 2;
-    Entry e = {.a = {.inst = i, .member = member ? (int32_t)w[1] : -1, .decoration = w[skip - 1],
-                     .n = spv_n_operands(i) - skip, .literals = w + skip}};
+    Entry e = { .a = { .inst = i,
+                       .member = member ? (int32_t)w[1] : -1,
+                       .decoration = w[skip - 1],
+                       .n = spv_n_operands(i) - skip,
+                       .literals = w + skip } };
     add(m, d, w[0], e);
 }
 
-static void add_group(SpvModule *m, struct SpvDecorations *d, const SpvInst *i, bool member) {
+static void add_group(SpvModule *m, struct SpvDecorations *d, const SpvInst *i, bool member)
+{
     uint32_t step = member ? 2 : 1;
     for (uint32_t k = 1; k + step <= spv_n_operands(i); k += step) {
         int32_t at = member ? (int32_t)spv_operand(i, k + 1) : -1;
-        Entry e = {.a = {.member = at}, .group = spv_operand(i, 0)};
+        Entry e = { .a = { .member = at }, .group = spv_operand(i, 0) };
         add(m, d, spv_operand(i, k), e);
     }
 }
 
-static struct SpvDecorations *decorations(SpvModule *m) {
+static struct SpvDecorations *decorations(SpvModule *m)
+{
     struct SpvDecorations *d = m->decorations;
-    if (d) return d;
+    if (d)
+        return d;
     d = NEW(m->arena, struct SpvDecorations);
     d->n_ids = m->bound;
     d->first = NEW_ARRAY(m->arena, uint32_t, m->bound);
     d->last = NEW_ARRAY(m->arena, uint32_t, m->bound);
     for (const SpvInst *i = m->globals.first; i; i = i->next) {
         switch (i->op) {
-        case SpvOpDecorate: case SpvOpDecorateId: case SpvOpDecorateString:
+        case SpvOpDecorate:
+        case SpvOpDecorateId:
+        case SpvOpDecorateString:
             add_decorate(m, d, i, false);
             break;
-        case SpvOpMemberDecorate: case SpvOpMemberDecorateString: case SpvOpMemberDecorateIdEXT:
+        case SpvOpMemberDecorate:
+        case SpvOpMemberDecorateString:
+        case SpvOpMemberDecorateIdEXT:
             add_decorate(m, d, i, true);
             break;
-        case SpvOpGroupDecorate: add_group(m, d, i, false); break;
-        case SpvOpGroupMemberDecorate: add_group(m, d, i, true); break;
-        default: break;
+        case SpvOpGroupDecorate:
+            add_group(m, d, i, false);
+            break;
+        case SpvOpGroupMemberDecorate:
+            add_group(m, d, i, true);
+            break;
+        default:
+            break;
         }
     }
     return m->decorations = d;
 }
 
-static const Entry *first_entry(const struct SpvDecorations *d, SpvId id) {
+static const Entry *first_entry(const struct SpvDecorations *d, SpvId id)
+{
     return id < d->n_ids && d->first[id] ? &d->entries.data[d->first[id] - 1] : NULL;
 }
 
-static const Entry *next_entry(const struct SpvDecorations *d, const Entry *e) {
+static const Entry *next_entry(const struct SpvDecorations *d, const Entry *e)
+{
     return e->next ? &d->entries.data[e->next - 1] : NULL;
 }
 
 void spv_each_annotation(SpvModule *m, SpvId id, void (*visit)(void *user, const SpvAnnotation *a),
-                         void *user) {
+                         void *user)
+{
     const struct SpvDecorations *d = decorations(m);
     for (const Entry *e = first_entry(d, id); e; e = next_entry(d, e)) {
         if (e->a.inst) {
@@ -83,7 +106,8 @@ void spv_each_annotation(SpvModule *m, SpvId id, void (*visit)(void *user, const
             continue;
         }
         for (const Entry *g = first_entry(d, e->group); g; g = next_entry(d, g)) {
-            if (!g->a.inst || g->a.member >= 0) continue;
+            if (!g->a.inst || g->a.member >= 0)
+                continue;
             SpvAnnotation a = g->a;
             a.member = e->a.member;
             visit(user, &a);
@@ -98,21 +122,26 @@ typedef struct Search {
     SpvAnnotation a;
 } Search;
 
-static void search(void *user, const SpvAnnotation *a) {
+static void search(void *user, const SpvAnnotation *a)
+{
     Search *s = user;
-    if (s->found || a->member != s->member || a->decoration != s->decoration) return;
+    if (s->found || a->member != s->member || a->decoration != s->decoration)
+        return;
     s->found = true;
     s->a = *a;
 }
 
 const uint32_t *spv_decoration(SpvModule *m, SpvId id, int32_t member, uint32_t decoration,
-                               uint32_t *n) {
-    Search s = {.member = member, .decoration = decoration};
+                               uint32_t *n)
+{
+    Search s = { .member = member, .decoration = decoration };
     spv_each_annotation(m, id, search, &s);
-    if (n) *n = s.found ? s.a.n : 0;
+    if (n)
+        *n = s.found ? s.a.n : 0;
     return s.found ? s.a.literals : NULL;
 }
 
-bool spv_has_decoration(SpvModule *m, SpvId id, int32_t member, uint32_t decoration) {
+bool spv_has_decoration(SpvModule *m, SpvId id, int32_t member, uint32_t decoration)
+{
     return spv_decoration(m, id, member, decoration, NULL) != NULL;
 }

@@ -2,8 +2,8 @@
  *
  * Functions: signatures and calls agree in number, terminators and merges name labels of their own
  * function (never its first block), merges stand where they may, a phi has one value for each
- * predecessor, and no instruction uses what belongs to another function. Phis are checked against lists
- * of predecessors, so that the work stays linear in the function whatever its shape.
+ * predecessor, and no instruction uses what belongs to another function. Phis are checked against
+ * lists of predecessors, so that the work stays linear in the function whatever its shape.
  */
 #include <stdio.h>
 
@@ -13,17 +13,18 @@ typedef struct Flow {
     SpvModule *m;
     DiagSink *sink;
     SpvFunction *f;
-    SpvFunction **owner;        /* by id: the function that it belongs to */
-    uint32_t *n_preds;          /* by block, edges counted */
-    uint32_t *first_pred;       /* by block, in preds; one more at the end */
+    SpvFunction **owner;  /* by id: the function that it belongs to */
+    uint32_t *n_preds;    /* by block, edges counted */
+    uint32_t *first_pred; /* by block, in preds; one more at the end */
     uint32_t *preds;
-    uint32_t *is_pred, *seen;   /* by block: stamps */
+    uint32_t *is_pred, *seen; /* by block: stamps */
     uint32_t stamp;
 } Flow;
 
 static bool fail(Flow *w, const SpvInst *i, const char *rule, const char *fmt, ...)
     PRINTF_LIKE(4, 5);
-static bool fail(Flow *w, const SpvInst *i, const char *rule, const char *fmt, ...) {
+static bool fail(Flow *w, const SpvInst *i, const char *rule, const char *fmt, ...)
+{
     char text[256];
     va_list args;
     va_start(args, fmt);
@@ -33,31 +34,50 @@ static bool fail(Flow *w, const SpvInst *i, const char *rule, const char *fmt, .
     return false;
 }
 
-static SpvBlock *label_block(Flow *w, SpvId id) {
+static SpvBlock *label_block(Flow *w, SpvId id)
+{
     SpvInst *def = spv_def(w->m, id);
     return def && def->op == SpvOpLabel && def->block && def->block->function == w->f ? def->block
                                                                                       : NULL;
 }
 
-/* ---- edges ------------------------------------------------------------------------------------------- */
+/* ---- edges ----------------------------------------------------------------------------------- */
 
 /* Which operands of a terminator or merge are labels: from, then every `step`. */
-static bool label_operands(const SpvInst *i, uint32_t *from, uint32_t *step, uint32_t *end) {
+static bool label_operands(const SpvInst *i, uint32_t *from, uint32_t *step, uint32_t *end)
+{
     *step = 1;
     *end = spv_n_operands(i);
     switch (i->op) {
-    case SpvOpBranch: *from = 0; return true;
-    case SpvOpBranchConditional: *from = 1; *end = 3; return true;
-    case SpvOpSwitch: *from = 1; *step = 1u + i->literal_words; return true;
-    case SpvOpLoopMerge: *from = 0; *end = 2; return true;
-    case SpvOpSelectionMerge: *from = 0; *end = 1; return true;
-    default: return false;
+    case SpvOpBranch:
+        *from = 0;
+        return true;
+    case SpvOpBranchConditional:
+        *from = 1;
+        *end = 3;
+        return true;
+    case SpvOpSwitch:
+        *from = 1;
+        *step = 1u + i->literal_words;
+        return true;
+    case SpvOpLoopMerge:
+        *from = 0;
+        *end = 2;
+        return true;
+    case SpvOpSelectionMerge:
+        *from = 0;
+        *end = 1;
+        return true;
+    default:
+        return false;
     }
 }
 
-static bool check_labels(Flow *w, const SpvInst *i) {
+static bool check_labels(Flow *w, const SpvInst *i)
+{
     uint32_t from, step, end;
-    if (!label_operands(i, &from, &step, &end)) return true;
+    if (!label_operands(i, &from, &step, &end))
+        return true;
     for (uint32_t k = from; k < end; k += step) {
         const SpvBlock *b = label_block(w, spv_operand(i, k));
         if (!b)
@@ -69,54 +89,67 @@ static bool check_labels(Flow *w, const SpvInst *i) {
     return true;
 }
 
-static bool check_merge(Flow *w, const SpvInst *i) {
-    if (i->op != SpvOpLoopMerge && i->op != SpvOpSelectionMerge) return true;
+static bool check_merge(Flow *w, const SpvInst *i)
+{
+    if (i->op != SpvOpLoopMerge && i->op != SpvOpSelectionMerge)
+        return true;
     bool branch = i->next && (i->next->op == SpvOpBranch || i->next->op == SpvOpBranchConditional ||
                               i->next->op == SpvOpSwitch);
-    return branch || fail(w, i, "SPIR-V 2.16.2", "a merge instruction stands right before a branch");
+    return branch ||
+           fail(w, i, "SPIR-V 2.16.2", "a merge instruction stands right before a branch");
 }
 
-static void count_edges(Flow *w, const SpvInst *end, bool store) {
+static void count_edges(Flow *w, const SpvInst *end, bool store)
+{
     uint32_t from, step, stop;
-    if (!label_operands(end, &from, &step, &stop)) return;
+    if (!label_operands(end, &from, &step, &stop))
+        return;
     for (uint32_t k = from; k < stop; k += step) {
         uint32_t to = label_block(w, spv_operand(end, k))->index;
-        if (store) w->preds[w->first_pred[to] + --w->n_preds[to]] = end->block->index;
-        else w->n_preds[to]++;
+        if (store)
+            w->preds[w->first_pred[to] + --w->n_preds[to]] = end->block->index;
+        else
+            w->n_preds[to]++;
     }
 }
 
-static void collect_preds(Flow *w) {
+static void collect_preds(Flow *w)
+{
     uint32_t n = w->f->n_blocks, edges = 0;
     w->n_preds = NEW_ARRAY(w->m->arena, uint32_t, n);
     w->first_pred = NEW_ARRAY(w->m->arena, uint32_t, n + 1);
     w->is_pred = NEW_ARRAY(w->m->arena, uint32_t, n);
     w->seen = NEW_ARRAY(w->m->arena, uint32_t, n);
     w->stamp = 0;
-    for (SpvBlock *b = w->f->first; b; b = b->next) count_edges(w, b->insts.last, false);
+    for (SpvBlock *b = w->f->first; b; b = b->next)
+        count_edges(w, b->insts.last, false);
     for (uint32_t k = 0; k < n; k++) {
         w->first_pred[k] = edges;
         edges += w->n_preds[k];
     }
     w->first_pred[n] = edges;
     w->preds = NEW_ARRAY(w->m->arena, uint32_t, edges + 1);
-    for (SpvBlock *b = w->f->first; b; b = b->next) count_edges(w, b->insts.last, true);
+    for (SpvBlock *b = w->f->first; b; b = b->next)
+        count_edges(w, b->insts.last, true);
 }
 
-/* ---- phis ---------------------------------------------------------------------------------------------- */
+/* ---- phis ------------------------------------------------------------------------------------ */
 
 /* Stamps the block's predecessors; returns how many there are, parallel edges counted once. */
-static uint32_t mark_preds(Flow *w, const SpvBlock *b, uint32_t stamp) {
+static uint32_t mark_preds(Flow *w, const SpvBlock *b, uint32_t stamp)
+{
     uint32_t n = 0;
     for (uint32_t k = w->first_pred[b->index]; k < w->first_pred[b->index + 1]; k++) {
         uint32_t p = w->preds[k];
-        if (w->is_pred[p] != stamp) n++;
+        if (w->is_pred[p] != stamp)
+            n++;
         w->is_pred[p] = stamp;
     }
     return n;
 }
 
-static bool check_phi(Flow *w, const SpvInst *i, uint32_t n_preds, uint32_t preds_stamp) {
+static bool check_phi(Flow *w, const SpvInst *i, uint32_t n_preds, uint32_t preds_stamp)
+{
     uint32_t stamp = ++w->stamp, n = spv_n_operands(i) / 2;
     for (uint32_t k = 0; k < n; k++) {
         SpvId parent = spv_operand(i, 2 * k + 1);
@@ -127,10 +160,12 @@ static bool check_phi(Flow *w, const SpvInst *i, uint32_t n_preds, uint32_t pred
             return fail(w, i, "SPIR-V 3.56.17", "the predecessor %%%u is named twice", parent);
         w->seen[b->index] = stamp;
     }
-    return n == n_preds || fail(w, i, "SPIR-V 3.56.17", "%u values for %u predecessors", n, n_preds);
+    return n == n_preds ||
+           fail(w, i, "SPIR-V 3.56.17", "%u values for %u predecessors", n, n_preds);
 }
 
-static bool check_phis(Flow *w, const SpvBlock *b) {
+static bool check_phis(Flow *w, const SpvBlock *b)
+{
     bool in_phis = true;
     uint32_t stamp = 0, n_preds = 0;
     for (const SpvInst *i = b->insts.first->next; i; i = i->next) {
@@ -141,16 +176,20 @@ static bool check_phis(Flow *w, const SpvBlock *b) {
         }
         if (!in_phis)
             return fail(w, i, "SPIR-V 2.4", "a phi comes after other instructions of its block");
-        if (b == w->f->first) return fail(w, i, "SPIR-V 2.4", "a phi in the function's first block");
-        if (!stamp) n_preds = mark_preds(w, b, stamp = ++w->stamp);
-        if (!check_phi(w, i, n_preds, stamp)) return false;
+        if (b == w->f->first)
+            return fail(w, i, "SPIR-V 2.4", "a phi in the function's first block");
+        if (!stamp)
+            n_preds = mark_preds(w, b, stamp = ++w->stamp);
+        if (!check_phi(w, i, n_preds, stamp))
+            return false;
     }
     return true;
 }
 
-/* ---- calls ----------------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
-static bool check_callee(Flow *w, const SpvInst *i, uint32_t operand, int64_t n_arguments) {
+static bool check_callee(Flow *w, const SpvInst *i, uint32_t operand, int64_t n_arguments)
+{
     const SpvInst *callee = spv_def(w->m, spv_operand(i, operand));
     if (callee->op != SpvOpFunction)
         return fail(w, i, NULL, "%%%u is %s, not a function", spv_operand(i, operand),
@@ -162,11 +201,15 @@ static bool check_callee(Flow *w, const SpvInst *i, uint32_t operand, int64_t n_
     return true;
 }
 
-static bool check_calls(Flow *w, const SpvInst *i) {
+static bool check_calls(Flow *w, const SpvInst *i)
+{
     switch (i->op) {
-    case SpvOpFunctionCall: return check_callee(w, i, 0, (int64_t)spv_n_operands(i) - 1);
-    case SpvOpCooperativeMatrixReduceNV: return check_callee(w, i, 2, -1);
-    case SpvOpCooperativeMatrixPerElementOpNV: return check_callee(w, i, 1, -1);
+    case SpvOpFunctionCall:
+        return check_callee(w, i, 0, (int64_t)spv_n_operands(i) - 1);
+    case SpvOpCooperativeMatrixReduceNV:
+        return check_callee(w, i, 2, -1);
+    case SpvOpCooperativeMatrixPerElementOpNV:
+        return check_callee(w, i, 1, -1);
     case SpvOpExtInst: {
         const SpvInst *set = spv_def(w->m, spv_operand(i, 0));
         return set->op == SpvOpExtInstImport ||
@@ -176,23 +219,26 @@ static bool check_calls(Flow *w, const SpvInst *i) {
         const SpvInst *file = spv_def(w->m, spv_operand(i, 0));
         return file->op == SpvOpString || fail(w, i, NULL, "%%%u is not an OpString", file->id);
     }
-    default: return true;
+    default:
+        return true;
     }
 }
 
-/* ---- functions --------------------------------------------------------------------------------------------- */
+/* ---- functions ------------------------------------------------------------------------------- */
 
-static bool check_signature(Flow *w) {
+static bool check_signature(Flow *w)
+{
     const SpvInst *def = w->f->def;
     const SpvType *t = spv_type(w->m, spv_operand(def, 1));
     uint32_t n = 0;
     if (!t || t->kind != SPV_FUNCTION)
         return fail(w, def, NULL, "its function type %%%u is none", spv_operand(def, 1));
     if (t->result->id != def->type)
-        return fail(w, def, NULL, "its result type %%%u is not its function type's, %%%u", def->type,
-                    t->result->id);
+        return fail(w, def, NULL, "its result type %%%u is not its function type's, %%%u",
+                    def->type, t->result->id);
     for (const SpvInst *i = w->f->head.first; i; i = i->next) {
-        if (i->op != SpvOpFunctionParameter) continue;
+        if (i->op != SpvOpFunctionParameter)
+            continue;
         if (n >= t->count || t->members[n]->id != i->type)
             return fail(w, i, NULL, "parameter %u does not agree with the function type", n);
         n++;
@@ -202,7 +248,8 @@ static bool check_signature(Flow *w) {
 }
 
 /* A value of another function, an id before the function that defines it. */
-static bool check_owners(Flow *w, const SpvInst *i) {
+static bool check_owners(Flow *w, const SpvInst *i)
+{
     SpvOperand o;
     for (SpvWalk x = spv_walk(i); spv_walk_next(&x, &o);) {
         SpvId id = i->words[o.word];
@@ -212,29 +259,37 @@ static bool check_owners(Flow *w, const SpvInst *i) {
     return true;
 }
 
-static bool check_function(Flow *w) {
-    if (!check_signature(w)) return false;
+static bool check_function(Flow *w)
+{
+    if (!check_signature(w))
+        return false;
     for (const SpvBlock *b = w->f->first; b; b = b->next)
         for (const SpvInst *i = b->insts.first; i; i = i->next)
             if (!check_labels(w, i) || !check_merge(w, i) || !check_calls(w, i) ||
                 !check_owners(w, i))
                 return false;
-    if (!w->f->first) return true;
+    if (!w->f->first)
+        return true;
     collect_preds(w);
     for (const SpvBlock *b = w->f->first; b; b = b->next)
-        if (!check_phis(w, b)) return false;
+        if (!check_phis(w, b))
+            return false;
     return true;
 }
 
-static void own_list(Flow *w, const SpvInstList *l, SpvFunction *f) {
+static void own_list(Flow *w, const SpvInstList *l, SpvFunction *f)
+{
     for (const SpvInst *i = l->first; i; i = i->next)
-        if (i->id && i->op != SpvOpFunction) w->owner[i->id] = f;
+        if (i->id && i->op != SpvOpFunction)
+            w->owner[i->id] = f;
 }
 
-static bool check_preamble(Flow *w) {
+static bool check_preamble(Flow *w)
+{
     for (const SpvInst *i = w->m->globals.first; i; i = i->next) {
         uint32_t flags = spv_op_info(i->op)->flags;
-        if (i->op == SpvOpEntryPoint && !check_callee(w, i, 1, -1)) return false;
+        if (i->op == SpvOpEntryPoint && !check_callee(w, i, 1, -1))
+            return false;
         if (!(flags & (SPV_OPF_DEBUG | SPV_OPF_ANNOTATION)) && i->op != SpvOpExtInst &&
             !check_owners(w, i))
             return false;
@@ -242,14 +297,18 @@ static bool check_preamble(Flow *w) {
     return true;
 }
 
-bool spv_check_flow(SpvModule *m, DiagSink *sink) {
-    Flow w = {.m = m, .sink = sink, .owner = NEW_ARRAY(m->arena, SpvFunction *, m->bound)};
+bool spv_check_flow(SpvModule *m, DiagSink *sink)
+{
+    Flow w = { .m = m, .sink = sink, .owner = NEW_ARRAY(m->arena, SpvFunction *, m->bound) };
     for (SpvFunction *f = m->functions; f; f = f->next) {
         own_list(&w, &f->head, f);
-        for (SpvBlock *b = f->first; b; b = b->next) own_list(&w, &b->insts, f);
+        for (SpvBlock *b = f->first; b; b = b->next)
+            own_list(&w, &b->insts, f);
     }
-    if (!check_preamble(&w)) return false;
+    if (!check_preamble(&w))
+        return false;
     for (w.f = m->functions; w.f; w.f = w.f->next)
-        if (!check_function(&w)) return false;
+        if (!check_function(&w))
+            return false;
     return true;
 }

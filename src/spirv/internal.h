@@ -8,17 +8,18 @@
 #include "spirv/spirv.h"
 
 enum {
-    SPV_MAX_BOUND = 0x400000,       /* 2.17, Universal Limits: ids up to 4,194,303 */
-    SPV_MAX_TYPE_DEPTH = 255,       /* 2.17: structure nesting; here of any type or composite */
-    SPV_MAX_EXPRESSION_DEPTH = 1024,/* OpSpecConstantOp on OpSpecConstantOp */
+    SPV_MAX_BOUND = 0x400000,        /* 2.17, Universal Limits: ids up to 4,194,303 */
+    SPV_MAX_TYPE_DEPTH = 255,        /* 2.17: structure nesting; here of any type or composite */
+    SPV_MAX_EXPRESSION_DEPTH = 1024, /* OpSpecConstantOp on OpSpecConstantOp */
 };
 
 /* module.c */
 void spv_list_append(SpvInstList *l, SpvInst *i);
 SpvModule *spv_module(Arena *arena, uint32_t bound);
-void spv_set_context(const SpvModule *m, SpvInst *i);   /* literal_words and ext_set */
+void spv_set_context(const SpvModule *m, SpvInst *i); /* literal_words and ext_set */
 
-/* read.c: words in host order, header included. `lines`: the text's line of each instruction, or NULL. */
+/* read.c: words in host order, header included. `lines`: the text's line of each instruction, or
+ * NULL. */
 SpvModule *spv_read_words(Arena *arena, uint32_t *words, size_t n, const char *name,
                           const uint32_t *lines, DiagSink *sink);
 
@@ -35,12 +36,14 @@ void spv_print_number(Arena *arena, Str *out, SpvNumber n, const uint32_t *words
 /* The words of the literal `text`; returns how many, 0 when it is none or does not fit. */
 uint32_t spv_parse_number(SpvNumber n, const char *text, uint32_t words[2]);
 
-/* names.c: a name for each id, by id, all different and good for the assembler; NULL: its number. */
+/* names.c: a name for each id, by id, all different and good for the assembler; NULL: its number.
+ */
 const char **spv_friendly_names(Arena *arena, const SpvModule *m);
 
 /* layout.c */
 enum { SPV_ANY_SECTION = 0, SPV_ANNOTATION_SECTION = 10, SPV_LAST_SECTION = 11 };
-/* 2.4's sections, from 1; SPV_ANY_SECTION for what may stand in several; -1 for what is of a body. */
+/* 2.4's sections, from 1; SPV_ANY_SECTION for what may stand in several; -1 for what is of a body.
+ */
 int spv_section(const SpvInst *i);
 /* Hang the instructions in lists. Reports and returns false where they do not fit. */
 bool spv_lay_out(SpvModule *m, SpvInst *insts, uint32_t n, DiagSink *sink);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Literals as text. 32- and 64-bit floating-point numbers are decimal with as many digits as it takes to
- * get them back, all others (and what decimals cannot say: infinities, NaNs, subnormals) hexadecimal:
- * 0x1.8p+3. The exponent beyond the largest finite one stands for infinity and, with digits after the
- * point, for NaN and its payload, in each format as wide as its fraction: the bits come back as they were.
- * A word that is not what its type calls for is written as !0x12345678.
+ * Literals as text. 32- and 64-bit floating-point numbers are decimal with as many digits as it
+ * takes to get them back, all others (and what decimals cannot say: infinities, NaNs, subnormals)
+ * hexadecimal: 0x1.8p+3. The exponent beyond the largest finite one stands for infinity and, with
+ * digits after the point, for NaN and its payload, in each format as wide as its fraction: the bits
+ * come back as they were. A word that is not what its type calls for is written as !0x12345678.
  */
 #include <locale.h>
 #include <stdio.h>
@@ -12,40 +12,57 @@
 
 #include "spirv/internal.h"
 
-typedef struct Format { uint32_t exponent, fraction; } Format; /* bits of each */
+typedef struct Format {
+    uint32_t exponent, fraction;
+} Format; /* bits of each */
 
-static Format format_of(SpvNumber n) {
-    if (n.format == SPV_BF16) return (Format){8, 7};
-    if (n.format == SPV_E4M3) return (Format){4, 3};
-    if (n.format == SPV_E5M2) return (Format){5, 2};
-    if (n.bits == 16) return (Format){5, 10};
-    return n.bits == 64 ? (Format){11, 52} : n.bits == 32 ? (Format){8, 23} : (Format){0, 0};
+static Format format_of(SpvNumber n)
+{
+    if (n.format == SPV_BF16)
+        return (Format){ 8, 7 };
+    if (n.format == SPV_E4M3)
+        return (Format){ 4, 3 };
+    if (n.format == SPV_E5M2)
+        return (Format){ 5, 2 };
+    if (n.bits == 16)
+        return (Format){ 5, 10 };
+    return n.bits == 64 ? (Format){ 11, 52 } : n.bits == 32 ? (Format){ 8, 23 } : (Format){ 0, 0 };
 }
 
-bool spv_number_of(const SpvModule *m, SpvId type, SpvNumber *n) {
+bool spv_number_of(const SpvModule *m, SpvId type, SpvNumber *n)
+{
     const SpvInst *t = spv_def(m, type);
-    if (!t || (t->op != SpvOpTypeInt && t->op != SpvOpTypeFloat) || !spv_n_operands(t)) return false;
-    *n = (SpvNumber){.is_float = t->op == SpvOpTypeFloat, .bits = spv_operand(t, 0)};
-    if (spv_n_operands(t) < 2) return true;
+    if (!t || (t->op != SpvOpTypeInt && t->op != SpvOpTypeFloat) || !spv_n_operands(t))
+        return false;
+    *n = (SpvNumber){ .is_float = t->op == SpvOpTypeFloat, .bits = spv_operand(t, 0) };
+    if (spv_n_operands(t) < 2)
+        return true;
     uint32_t second = spv_operand(t, 1);
-    if (!n->is_float) n->is_signed = second != 0;
-    else if (second == SpvFPEncodingBFloat16KHR) n->format = SPV_BF16;
-    else if (second == SpvFPEncodingFloat8E4M3EXT) n->format = SPV_E4M3;
-    else if (second == SpvFPEncodingFloat8E5M2EXT) n->format = SPV_E5M2;
+    if (!n->is_float)
+        n->is_signed = second != 0;
+    else if (second == SpvFPEncodingBFloat16KHR)
+        n->format = SPV_BF16;
+    else if (second == SpvFPEncodingFloat8E4M3EXT)
+        n->format = SPV_E4M3;
+    else if (second == SpvFPEncodingFloat8E5M2EXT)
+        n->format = SPV_E5M2;
     return true;
 }
 
-/* ---- to text ------------------------------------------------------------------------------------------- */
+/* ---- to text --------------------------------------------------------------------------------- */
 
-static void print_hex_float(Arena *arena, Str *out, Format f, uint64_t bits) {
+static void print_hex_float(Arena *arena, Str *out, Format f, uint64_t bits)
+{
     uint64_t fraction = bits & ((UINT64_C(1) << f.fraction) - 1);
     int32_t biased = (int32_t)(bits >> f.fraction & ((1u << f.exponent) - 1));
     int32_t bias = (1 << (f.exponent - 1)) - 1, exponent = biased - bias;
     bool zero = !biased && !fraction;
-    if (bits >> (f.exponent + f.fraction) & 1) str_add(arena, out, "-");
-    if (!biased && fraction) {  /* subnormal: bring its first 1 before the point */
+    if (bits >> (f.exponent + f.fraction) & 1)
+        str_add(arena, out, "-");
+    if (!biased && fraction) { /* subnormal: bring its first 1 before the point */
         exponent = 1 - bias;
-        for (uint64_t top = UINT64_C(1) << f.fraction; !(fraction & top); exponent--) fraction <<= 1;
+        for (uint64_t top = UINT64_C(1) << f.fraction; !(fraction & top); exponent--)
+            fraction <<= 1;
         fraction &= (UINT64_C(1) << f.fraction) - 1;
     }
     str_add(arena, out, zero ? "0x0" : "0x1");
@@ -55,12 +72,14 @@ static void print_hex_float(Arena *arena, Str *out, Format f, uint64_t bits) {
         hex >>= 4;
         digits--;
     }
-    if (digits) str_printf(arena, out, ".%0*llx", (int)digits, (unsigned long long)hex);
+    if (digits)
+        str_printf(arena, out, ".%0*llx", (int)digits, (unsigned long long)hex);
     str_printf(arena, out, "p%+d", zero ? 0 : exponent);
 }
 
 /* A double as C writes it, whatever the process's locale. glibc's "C" locale is static. */
-static void print_double(char buf[40], int digits, double x) {
+static void print_double(char buf[40], int digits, double x)
+{
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     locale_t old = uselocale(c);
     snprintf(buf, 40, "%.*g", digits, x);
@@ -68,7 +87,8 @@ static void print_double(char buf[40], int digits, double x) {
     freelocale(c);
 }
 
-static void print_float(Arena *arena, Str *out, SpvNumber n, uint64_t bits) {
+static void print_float(Arena *arena, Str *out, SpvNumber n, uint64_t bits)
+{
     Format f = format_of(n);
     uint64_t biased = bits >> f.fraction & ((1u << f.exponent) - 1);
     uint64_t magnitude = bits & ~(UINT64_C(1) << (n.bits - 1));
@@ -89,18 +109,21 @@ static void print_float(Arena *arena, Str *out, SpvNumber n, uint64_t bits) {
 }
 
 /* The bits above the type's own: zeros, or the sign's copies. */
-static bool is_extended(SpvNumber n, uint64_t bits, uint32_t width) {
-    if (n.bits >= width) return true;
+static bool is_extended(SpvNumber n, uint64_t bits, uint32_t width)
+{
+    if (n.bits >= width)
+        return true;
     uint64_t high = bits >> n.bits << n.bits;
     uint64_t all = width == 64 ? UINT64_MAX : UINT32_MAX;
     bool negative = n.is_signed && !n.is_float && bits >> (n.bits - 1) & 1;
     return high == (negative ? all >> n.bits << n.bits : 0);
 }
 
-void spv_print_number(Arena *arena, Str *out, SpvNumber n, const uint32_t *words,
-                      uint32_t n_words) {
+void spv_print_number(Arena *arena, Str *out, SpvNumber n, const uint32_t *words, uint32_t n_words)
+{
     uint64_t bits = n_words ? words[0] : 0;
-    if (n_words > 1) bits |= (uint64_t)words[1] << 32;
+    if (n_words > 1)
+        bits |= (uint64_t)words[1] << 32;
     bool plain = n.bits >= 1 && n.bits <= 64 && n_words == (n.bits > 32 ? 2 : 1) &&
                  is_extended(n, bits, n_words * 32) && (!n.is_float || format_of(n).exponent);
     if (!plain) {
@@ -116,17 +139,21 @@ void spv_print_number(Arena *arena, Str *out, SpvNumber n, const uint32_t *words
     }
 }
 
-/* ---- from text -------------------------------------------------------------------------------------------- */
+/* ---- from text ------------------------------------------------------------------------------- */
 
-static int hex_digit(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* Hexadecimal digits with a point, as a 64-bit fraction of at most 60 significant bits, and the power of
- * two of its last bit. Later digits only count as "not zero". */
-static const char *parse_mantissa(const char *s, uint64_t *mantissa, int32_t *exponent) {
+/* Hexadecimal digits with a point, as a 64-bit fraction of at most 60 significant bits, and the
+ * power of two of its last bit. Later digits only count as "not zero". */
+static const char *parse_mantissa(const char *s, uint64_t *mantissa, int32_t *exponent)
+{
     bool point = false, any = false;
     *mantissa = 0;
     *exponent = 0;
@@ -136,7 +163,8 @@ static const char *parse_mantissa(const char *s, uint64_t *mantissa, int32_t *ex
             continue;
         }
         int digit = hex_digit(*s);
-        if (digit < 0) return any ? s : NULL;
+        if (digit < 0)
+            return any ? s : NULL;
         any = true;
         if (*mantissa >> 56) {
             *mantissa |= digit != 0;
@@ -145,17 +173,20 @@ static const char *parse_mantissa(const char *s, uint64_t *mantissa, int32_t *ex
             *mantissa = *mantissa << 4 | (uint64_t)digit;
             *exponent -= point ? 4 : 0;
         }
-        if (*exponent > 100000 || *exponent < -100000) return NULL;
+        if (*exponent > 100000 || *exponent < -100000)
+            return NULL;
     }
 }
 
 /* mantissa * 2^exponent in the format, rounded to nearest even; false where it is too large. */
-static bool encode(Format f, uint64_t mantissa, int32_t exponent, uint64_t *bits) {
+static bool encode(Format f, uint64_t mantissa, int32_t exponent, uint64_t *bits)
+{
     int32_t bias = (1 << (f.exponent - 1)) - 1;
     *bits = 0;
-    if (!mantissa) return true;
-    int32_t top = 63 - __builtin_clzll(mantissa) + exponent;        /* of the first 1 */
-    int32_t last = MAX(top, 1 - bias) - (int32_t)f.fraction;        /* of the last bit kept */
+    if (!mantissa)
+        return true;
+    int32_t top = 63 - __builtin_clzll(mantissa) + exponent; /* of the first 1 */
+    int32_t last = MAX(top, 1 - bias) - (int32_t)f.fraction; /* of the last bit kept */
     int32_t drop = last - exponent;
     uint64_t kept = drop <= 0 ? mantissa << MIN(-drop, 63) : drop < 64 ? mantissa >> drop : 0;
     if (drop > 0 && drop <= 64) {
@@ -169,79 +200,103 @@ static bool encode(Format f, uint64_t mantissa, int32_t exponent, uint64_t *bits
     return *bits >> f.fraction < UINT64_C(1) << f.exponent;
 }
 
-static bool parse_hex_float(Format f, const char *s, uint64_t *bits) {
+static bool parse_hex_float(Format f, const char *s, uint64_t *bits)
+{
     uint64_t mantissa;
     int32_t exponent;
     s = parse_mantissa(s, &mantissa, &exponent);
-    if (!s || (*s != 'p' && *s != 'P')) return s && !*s && encode(f, mantissa, exponent, bits);
+    if (!s || (*s != 'p' && *s != 'P'))
+        return s && !*s && encode(f, mantissa, exponent, bits);
     char *end;
     long power = strtol(s + 1, &end, 10);
-    if (end == s + 1 || *end || power > 100000 || power < -100000) return false;
+    if (end == s + 1 || *end || power > 100000 || power < -100000)
+        return false;
     return encode(f, mantissa, exponent + (int32_t)power, bits);
 }
 
-static bool parse_decimal(SpvNumber n, const char *s, uint64_t *bits) {
-    if (!(*s >= '0' && *s <= '9') && *s != '.') return false;   /* no inf, nan, blanks */
+static bool parse_decimal(SpvNumber n, const char *s, uint64_t *bits)
+{
+    if (!(*s >= '0' && *s <= '9') && *s != '.')
+        return false; /* no inf, nan, blanks */
     char *end;
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     double wide = strtod_l(s, &end, c);
     float narrow = strtof_l(s, &end, c);
     freelocale(c);
-    if (*end) return false;
+    if (*end)
+        return false;
     uint64_t infinity = UINT64_C(0x7ff) << 52;
     memcpy(bits, &wide, 8);
-    if (n.bits == 64) return *bits != infinity;
+    if (n.bits == 64)
+        return *bits != infinity;
     uint32_t single;
     memcpy(&single, &narrow, 4);
     *bits = single;
-    if (n.format == SPV_BF16) *bits = bf16_from_double(wide);
-    else if (n.format == SPV_E4M3) *bits = e4m3_from_double(wide);
-    else if (n.format == SPV_E5M2) *bits = e5m2_from_double(wide);
-    else if (n.bits == 16) *bits = f16_from_double(wide);
+    if (n.format == SPV_BF16)
+        *bits = bf16_from_double(wide);
+    else if (n.format == SPV_E4M3)
+        *bits = e4m3_from_double(wide);
+    else if (n.format == SPV_E5M2)
+        *bits = e5m2_from_double(wide);
+    else if (n.bits == 16)
+        *bits = f16_from_double(wide);
     uint32_t fraction = format_of(n).fraction, exponent = format_of(n).exponent;
-    if (n.format == SPV_E4M3) return *bits != 0x7f;
+    if (n.format == SPV_E4M3)
+        return *bits != 0x7f;
     return *bits >> fraction != (UINT64_C(1) << exponent) - 1;
 }
 
-static bool parse_float(SpvNumber n, const char *s, uint64_t *bits) {
+static bool parse_float(SpvNumber n, const char *s, uint64_t *bits)
+{
     Format f = format_of(n);
     bool negative = *s == '-';
     s += negative || *s == '+';
     bool hex = s[0] == '0' && (s[1] == 'x' || s[1] == 'X');
     if (!f.exponent || !(hex ? parse_hex_float(f, s + 2, bits) : parse_decimal(n, s, bits)))
         return false;
-    if (negative) *bits |= UINT64_C(1) << (n.bits - 1);
+    if (negative)
+        *bits |= UINT64_C(1) << (n.bits - 1);
     return true;
 }
 
 /* Decimal numbers must fit the type; hexadecimal ones are its bits. */
-static bool parse_int(SpvNumber n, const char *s, uint64_t *bits) {
+static bool parse_int(SpvNumber n, const char *s, uint64_t *bits)
+{
     bool negative = *s == '-', hex;
     s += negative;
     hex = s[0] == '0' && (s[1] == 'x' || s[1] == 'X');
     s += hex ? 2 : 0;
     uint64_t x = 0, most = n.bits < 64 ? (UINT64_C(1) << n.bits) - 1 : UINT64_MAX;
-    if (!*s) return false;
+    if (!*s)
+        return false;
     for (; *s; s++) {
         int digit = hex_digit(*s);
-        if (digit < 0 || digit >= (hex ? 16 : 10)) return false;
+        if (digit < 0 || digit >= (hex ? 16 : 10))
+            return false;
         if (__builtin_mul_overflow(x, hex ? 16u : 10u, &x) ||
             __builtin_add_overflow(x, (uint64_t)digit, &x))
             return false;
     }
     uint64_t sign = UINT64_C(1) << (n.bits - 1);
-    if (x > most || (n.is_signed && !hex && x > sign - !negative)) return false;
-    if (negative && !n.is_signed && x) return false;
-    if (negative) x = -x;
-    if (n.is_signed && n.bits < 64 && x & sign) x |= ~most;
+    if (x > most || (n.is_signed && !hex && x > sign - !negative))
+        return false;
+    if (negative && !n.is_signed && x)
+        return false;
+    if (negative)
+        x = -x;
+    if (n.is_signed && n.bits < 64 && x & sign)
+        x |= ~most;
     *bits = x;
     return true;
 }
 
-uint32_t spv_parse_number(SpvNumber n, const char *text, uint32_t words[2]) {
+uint32_t spv_parse_number(SpvNumber n, const char *text, uint32_t words[2])
+{
     uint64_t bits = 0;
-    if (n.bits < 1 || n.bits > 64) return 0;
-    if (!(n.is_float ? parse_float(n, text, &bits) : parse_int(n, text, &bits))) return 0;
+    if (n.bits < 1 || n.bits > 64)
+        return 0;
+    if (!(n.is_float ? parse_float(n, text, &bits) : parse_int(n, text, &bits)))
+        return 0;
     words[0] = (uint32_t)bits;
     words[1] = (uint32_t)(bits >> 32);
     return n.bits > 32 ? 2 : 1;

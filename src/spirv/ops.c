@@ -13,7 +13,7 @@
 /* Lists end with a row of their own, since C has no empty arrays. */
 #define LIST_END {0, 0, NULL}
 
-/* ---- instructions -------------------------------------------------------------------------------- */
+/* ---- instructions ---------------------------------------------------------------------------- */
 
 #define OP(name, number, type, result, operands, caps, flags)                                      \
     static const SpvOperandInfo op_##name[] = {operands LIST_END};                                 \
@@ -44,11 +44,13 @@ static const struct { const char *name; uint16_t op; } op_aliases[] = {
 #include "spirv/ops.def"
 };
 
-const SpvOpInfo *spv_op_info(uint16_t op) {
+const SpvOpInfo *spv_op_info(uint16_t op)
+{
     return op < COUNT_OF(op_rows) && op_rows[op] ? &ops[op_rows[op] - 1] : NULL;
 }
 
-const char *spv_op_name(uint16_t op) {
+const char *spv_op_name(uint16_t op)
+{
     static _Thread_local char unknown[12];
     const SpvOpInfo *info = spv_op_info(op);
     if (info) return info->name;
@@ -56,19 +58,21 @@ const char *spv_op_name(uint16_t op) {
     return unknown;
 }
 
-const SpvOpInfo *spv_all_ops(uint32_t *n) {
+const SpvOpInfo *spv_all_ops(uint32_t *n)
+{
     *n = COUNT_OF(ops);
     return ops;
 }
 
-bool spv_op_alias(uint32_t n, const char **alias, uint16_t *op) {
+bool spv_op_alias(uint32_t n, const char **alias, uint16_t *op)
+{
     if (n >= COUNT_OF(op_aliases)) return false;
     *alias = op_aliases[n].name;
     *op = op_aliases[n].op;
     return true;
 }
 
-/* ---- enumerations and masks ------------------------------------------------------------------------ */
+/* ---- enumerations and masks ------------------------------------------------------------------ */
 
 #define ENUMERANT_LISTS(kind, name, value, params, caps)                                           \
     static const SpvOperandInfo params_##kind##_##name[] = {params LIST_END};                      \
@@ -108,12 +112,14 @@ static const struct { uint8_t kind; const char *name, *canonical; } enum_aliases
 #include "spirv/enumerants.def"
 };
 
-const SpvEnumerant *spv_enumerants(uint8_t kind, uint32_t *n) {
+const SpvEnumerant *spv_enumerants(uint8_t kind, uint32_t *n)
+{
     *n = kind < SPV_N_OPERAND_KINDS ? kinds[kind].n : 0;
     return *n ? kinds[kind].rows : NULL;
 }
 
-const SpvEnumerant *spv_enumerant(uint8_t kind, uint32_t value) {
+const SpvEnumerant *spv_enumerant(uint8_t kind, uint32_t value)
+{
     uint32_t lo = 0, hi;
     const SpvEnumerant *rows = spv_enumerants(kind, &hi);
     while (lo < hi) {
@@ -125,12 +131,14 @@ const SpvEnumerant *spv_enumerant(uint8_t kind, uint32_t value) {
     return NULL;
 }
 
-const char *spv_enum_name(uint8_t kind, uint32_t value) {
+const char *spv_enum_name(uint8_t kind, uint32_t value)
+{
     const SpvEnumerant *e = spv_enumerant(kind, value);
     return e ? e->name : NULL;
 }
 
-bool spv_enum_alias(uint32_t n, uint8_t *kind, const char **alias, uint32_t *value) {
+bool spv_enum_alias(uint32_t n, uint8_t *kind, const char **alias, uint32_t *value)
+{
     if (n >= COUNT_OF(enum_aliases)) return false;
     *kind = enum_aliases[n].kind;
     *alias = enum_aliases[n].name;
@@ -144,17 +152,19 @@ bool spv_enum_alias(uint32_t n, uint8_t *kind, const char **alias, uint32_t *val
 
 bool spv_kind_is_mask(uint8_t kind) { return kind < SPV_N_OPERAND_KINDS && kinds[kind].mask; }
 
-bool spv_kind_is_id(uint8_t kind) {
+bool spv_kind_is_id(uint8_t kind)
+{
     return kind == SPV_OPERAND_IdRef || kind == SPV_OPERAND_IdScope ||
            kind == SPV_OPERAND_IdMemorySemantics || kind == SPV_OPERAND_IdResult ||
            kind == SPV_OPERAND_IdResultType;
 }
 
-const char *spv_kind_name(uint8_t kind) {
+const char *spv_kind_name(uint8_t kind)
+{
     return kind < SPV_N_OPERAND_KINDS && kinds[kind].name ? kinds[kind].name : "?";
 }
 
-/* ---- extended instruction sets ------------------------------------------------------------------------ */
+/* ---- extended instruction sets --------------------------------------------------------------- */
 
 #define EXT(set, name, number, operands)                                                           \
     static const SpvOperandInfo ext_##set##_##name[] = {operands LIST_END};
@@ -175,13 +185,15 @@ static const struct {
 #include "spirv/ext_insts.def"
 };
 
-static bool set_matches(const char *pattern, const char *name) {
+static bool set_matches(const char *pattern, const char *name)
+{
     size_t n = strlen(pattern);
     if (pattern[n - 1] == '*') return !strncmp(pattern, name, n - 1);
     return !strcmp(pattern, name);
 }
 
-uint8_t spv_set_by_name(const char *name) {
+uint8_t spv_set_by_name(const char *name)
+{
     for (uint32_t s = 0; s < SPV_N_SETS; s++)
         if (sets[s].name && set_matches(sets[s].name, name)) return (uint8_t)s;
     return strncmp(name, "NonSemantic.", 12) ? SPV_SET_UNKNOWN : SPV_SET_NONSEMANTIC;
@@ -189,12 +201,14 @@ uint8_t spv_set_by_name(const char *name) {
 
 const char *spv_set_name(uint8_t set) { return set < SPV_N_SETS ? sets[set].name : NULL; }
 
-const SpvExtInst *spv_ext_insts(uint8_t set, uint32_t *n) {
+const SpvExtInst *spv_ext_insts(uint8_t set, uint32_t *n)
+{
     *n = set < SPV_N_SETS ? sets[set].n : 0;
     return *n ? sets[set].rows : NULL;
 }
 
-const SpvExtInst *spv_ext_inst(uint8_t set, uint32_t number) {
+const SpvExtInst *spv_ext_inst(uint8_t set, uint32_t number)
+{
     uint32_t lo = 0, hi;
     const SpvExtInst *rows = spv_ext_insts(set, &hi);
     while (lo < hi) {
@@ -206,9 +220,10 @@ const SpvExtInst *spv_ext_inst(uint8_t set, uint32_t number) {
     return NULL;
 }
 
-/* ---- properties ------------------------------------------------------------------------------------------ */
+/* ---- properties ------------------------------------------------------------------------------ */
 
-static bool opencl_is_pure(uint32_t number) {
+static bool opencl_is_pure(uint32_t number)
+{
     const SpvExtInst *e = spv_ext_inst(SPV_SET_OpenCLstd_, number);
     if (!e) return false;
     /* Those that store through a pointer, read memory, print or prefetch. */
@@ -219,12 +234,14 @@ static bool opencl_is_pure(uint32_t number) {
     return strncmp(e->name, "vload", 5) && strncmp(e->name, "vstore", 6);
 }
 
-bool spv_is_nonsemantic(const SpvInst *i) {
+bool spv_is_nonsemantic(const SpvInst *i)
+{
     const char *set = spv_set_name(i->ext_set);
     return i->ext_set == SPV_SET_NONSEMANTIC || (set && !strncmp(set, "NonSemantic.", 12));
 }
 
-bool spv_is_pure(const SpvInst *i) {
+bool spv_is_pure(const SpvInst *i)
+{
     const SpvOpInfo *info = spv_op_info(i->op);
     if (!info) return false;
     if (info->flags & SPV_OPF_PURE) return true;

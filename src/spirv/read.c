@@ -22,28 +22,31 @@ typedef struct Reader {
     const uint32_t *lines;
     SpvInst *insts;
     uint32_t n;
-    uint32_t errors;        /* sink->errors at the start of the step */
-    SpvId file;             /* the position that holds at the current instruction */
+    uint32_t errors; /* sink->errors at the start of the step */
+    SpvId file;      /* the position that holds at the current instruction */
     uint32_t line, column;
 } Reader;
 
 static void header_error(Reader *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
-static void header_error(Reader *r, const char *fmt, ...) {
-    DiagLoc loc = {.file = r->name};
+static void header_error(Reader *r, const char *fmt, ...)
+{
+    DiagLoc loc = { .file = r->name };
     va_list args;
     va_start(args, fmt);
     diag_v(r->sink, DIAG_ERROR, &loc, "SPIR-V 2.3", fmt, args);
     va_end(args);
 }
 
-static bool read_header(Reader *r) {
+static bool read_header(Reader *r)
+{
     const uint32_t *w = r->words;
     uint32_t version = w[1];
     if (version & 0xff0000ff || version < 0x10000 || version > 0x10600)
         return header_error(r, "SPIR-V version 0x%08x is not one of 1.0 to 1.6", version), false;
     if (w[3] == 0 || w[3] > SPV_MAX_BOUND)
         return header_error(r, "the id bound %u is not in 1..%u", w[3], SPV_MAX_BOUND), false;
-    if (w[4] != 0) return header_error(r, "the schema is %u, not 0", w[4]), false;
+    if (w[4] != 0)
+        return header_error(r, "the schema is %u, not 0", w[4]), false;
     r->m = spv_module(r->arena, w[3]);
     r->m->version = version;
     r->m->generator = w[2];
@@ -52,18 +55,20 @@ static bool read_header(Reader *r) {
     return true;
 }
 
-/* ---- instructions ------------------------------------------------------------------------------ */
+/* ---- instructions ---------------------------------------------------------------------------- */
 
-static bool count_instructions(Reader *r) {
+static bool count_instructions(Reader *r)
+{
     size_t at = 5;
     for (r->n = 0; at < r->n_words; r->n++) {
         uint32_t n = r->words[at] >> 16;
         if (!n || n > r->n_words - at) {
-            SpvInst bad = {.op = (uint16_t)r->words[at], .index = r->n};
-            spv_error(r->m, &bad, r->sink, "SPIR-V 2.3",
-                      n ? "the instruction's %u words reach beyond the module's end (word %zu of %zu)"
-                        : "an instruction of %u words (word %zu of %zu)",
-                      n, at, r->n_words);
+            SpvInst bad = { .op = (uint16_t)r->words[at], .index = r->n };
+            spv_error(
+                r->m, &bad, r->sink, "SPIR-V 2.3",
+                n ? "the instruction's %u words reach beyond the module's end (word %zu of %zu)"
+                  : "an instruction of %u words (word %zu of %zu)",
+                n, at, r->n_words);
             return false;
         }
         at += n;
@@ -72,7 +77,8 @@ static bool count_instructions(Reader *r) {
 }
 
 /* Result type and result; defines the result. */
-static void read_results(Reader *r, SpvInst *i) {
+static void read_results(Reader *r, SpvInst *i)
+{
     SpvModule *m = r->m;
     const SpvOpInfo *info = spv_op_info(i->op);
     if (!info) {
@@ -86,7 +92,8 @@ static void read_results(Reader *r, SpvInst *i) {
     }
     i->first_operand = (uint16_t)need;
     i->type = info->has_type ? i->words[1] : 0;
-    if (!info->has_result) return;
+    if (!info->has_result)
+        return;
     SpvId id = i->words[need - 1];
     if (id == 0 || id >= m->bound) {
         spv_error(m, i, r->sink, "SPIR-V 2.4", "result id %u is not in 1..%u", id, m->bound - 1);
@@ -99,8 +106,10 @@ static void read_results(Reader *r, SpvInst *i) {
     }
 }
 
-static bool split(Reader *r) {
-    if (!count_instructions(r)) return false;
+static bool split(Reader *r)
+{
+    if (!count_instructions(r))
+        return false;
     r->insts = NEW_ARRAY(r->arena, SpvInst, r->n ? r->n : 1);
     size_t at = 5;
     for (uint32_t k = 0; k < r->n; k++) {
@@ -117,10 +126,12 @@ static bool split(Reader *r) {
     return r->sink->errors == r->errors;
 }
 
-/* ---- operands ------------------------------------------------------------------------------------- */
+/* ---- operands -------------------------------------------------------------------------------- */
 
-static bool check_id(Reader *r, const SpvInst *i, const char *what, SpvId id) {
-    if (spv_def(r->m, id)) return true;
+static bool check_id(Reader *r, const SpvInst *i, const char *what, SpvId id)
+{
+    if (spv_def(r->m, id))
+        return true;
     if (id == 0 || id >= r->m->bound)
         spv_error(r->m, i, r->sink, "SPIR-V 2.4", "%s is id %u, which is not in 1..%u", what, id,
                   r->m->bound - 1);
@@ -130,7 +141,8 @@ static bool check_id(Reader *r, const SpvInst *i, const char *what, SpvId id) {
 }
 
 /* The width of a constant's literal must be that of its type (3.49.9). */
-static void check_literal(Reader *r, const SpvInst *i) {
+static void check_literal(Reader *r, const SpvInst *i)
+{
     const SpvInst *type = spv_def(r->m, i->type);
     bool number = type && (type->op == SpvOpTypeInt || type->op == SpvOpTypeFloat);
     if (!number || type->n_words < 3) {
@@ -143,7 +155,8 @@ static void check_literal(Reader *r, const SpvInst *i) {
                   spv_n_operands(i), spv_operand(type, 0));
 }
 
-static bool check_operands(Reader *r, SpvInst *i) {
+static bool check_operands(Reader *r, SpvInst *i)
+{
     uint32_t before = r->sink->errors;
     if (spv_op_info(i->op)->has_type) {
         const SpvInst *type = spv_def(r->m, i->type);
@@ -154,20 +167,24 @@ static bool check_operands(Reader *r, SpvInst *i) {
     }
     spv_set_context(r->m, i);
     SpvWalk w = spv_walk(i);
-    /* glslang writes 0 where debug information lacks a type: harmless, since nothing depends on it. */
+    /* glslang writes 0 where debug information lacks a type: harmless, since nothing depends on it.
+     */
     bool may_be_0 = spv_is_nonsemantic(i);
     for (SpvOperand o; spv_walk_next(&w, &o);)
         if (o.is_id && (i->words[o.word] || !may_be_0))
             check_id(r, i, o.name[0] ? o.name : "an operand", i->words[o.word]);
-    if (w.error[0]) spv_error(r->m, i, r->sink, NULL, "%s", w.error);
-    if (i->op == SpvOpConstant || i->op == SpvOpSpecConstant) check_literal(r, i);
+    if (w.error[0])
+        spv_error(r->m, i, r->sink, NULL, "%s", w.error);
+    if (i->op == SpvOpConstant || i->op == SpvOpSpecConstant)
+        check_literal(r, i);
     return r->sink->errors == before;
 }
 
-/* ---- source positions --------------------------------------------------------------------------------- */
+/* ---- source positions ------------------------------------------------------------------------ */
 
 /* DebugLine's numbers are ids of constants; its source is a DebugSource, which names a file. */
-static void read_debug_line(Reader *r, const SpvInst *i) {
+static void read_debug_line(Reader *r, const SpvInst *i)
+{
     uint64_t line = 0, column = 0;
     const SpvInst *source = spv_def(r->m, spv_operand(i, 2));
     bool is_source = source && source->op == SpvOpExtInst && spv_n_operands(source) > 2 &&
@@ -179,8 +196,10 @@ static void read_debug_line(Reader *r, const SpvInst *i) {
     r->column = (uint32_t)column;
 }
 
-static void read_position(Reader *r, SpvInst *i) {
-    if (r->lines) return;
+static void read_position(Reader *r, SpvInst *i)
+{
+    if (r->lines)
+        return;
     bool debug = i->op == SpvOpExtInst && (i->ext_set == SPV_SET_NonSemanticShaderDebugInfo100 ||
                                            i->ext_set == SPV_SET_NonSemanticShaderDebugInfo);
     uint32_t number = debug ? spv_operand(i, 1) : 0;
@@ -200,32 +219,41 @@ static void read_position(Reader *r, SpvInst *i) {
         r->file = r->line = r->column = 0;
 }
 
-static bool read_operands(Reader *r) {
+static bool read_operands(Reader *r)
+{
     bool ok = true;
     for (uint32_t k = 0; k < r->n; k++) {
         SpvInst *i = &r->insts[k];
-        if (check_operands(r, i)) read_position(r, i);
-        else ok = false;
+        if (check_operands(r, i))
+            read_position(r, i);
+        else
+            ok = false;
     }
     return ok;
 }
 
-/* ---- the whole --------------------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 SpvModule *spv_read_words(Arena *arena, uint32_t *words, size_t n, const char *name,
-                          const uint32_t *lines, DiagSink *sink) {
-    Reader r = {.arena = arena, .sink = sink, .name = name, .words = words, .n_words = n,
-                .lines = lines, .errors = sink->errors};
+                          const uint32_t *lines, DiagSink *sink)
+{
+    Reader r = { .arena = arena,
+                 .sink = sink,
+                 .name = name,
+                 .words = words,
+                 .n_words = n,
+                 .lines = lines,
+                 .errors = sink->errors };
     bool ok = read_header(&r) && split(&r) && read_operands(&r) &&
               spv_lay_out(r.m, r.insts, r.n, sink) && spv_check_declarations(r.m, sink) &&
               spv_check_flow(r.m, sink);
     return ok ? r.m : NULL;
 }
 
-SpvModule *spv_read(Arena *arena, const void *data, size_t size, const char *name,
-                    DiagSink *sink) {
-    Reader r = {.name = name ? arena_strdup(arena, name) : NULL, .sink = sink};
-    Cursor c = {.data = data, .size = size};
+SpvModule *spv_read(Arena *arena, const void *data, size_t size, const char *name, DiagSink *sink)
+{
+    Reader r = { .name = name ? arena_strdup(arena, name) : NULL, .sink = sink };
+    Cursor c = { .data = data, .size = size };
     uint32_t magic = cursor_u32(&c);
     if (size < 20 || size % 4)
         return header_error(&r, "%zu bytes are no SPIR-V module", size), NULL;
@@ -235,8 +263,10 @@ SpvModule *spv_read(Arena *arena, const void *data, size_t size, const char *nam
     c.pos = 0;
     size_t n = size / 4;
     uint32_t *words = NEW_ARRAY(arena, uint32_t, n);
-    for (size_t k = 0; k < n; k++) words[k] = cursor_u32(&c);
+    for (size_t k = 0; k < n; k++)
+        words[k] = cursor_u32(&c);
     SpvModule *m = spv_read_words(arena, words, n, r.name, NULL, sink);
-    if (m) m->swapped = c.swap;
+    if (m)
+        m->swapped = c.swap;
     return m;
 }

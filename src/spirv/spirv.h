@@ -2,10 +2,10 @@
  *
  * spirv: a SPIR-V module in memory, the one intermediate form of heddle.
  *
- * Every instruction keeps its words, so that writing a module that was only read gives back the same
- * bytes. Instructions hang in doubly linked lists (module preamble, function headers, blocks), and
- * every id leads to its defining instruction. ops.def, one row an opcode, drives the reader, the
- * writer, the assembler, the disassembler and the checks.
+ * Every instruction keeps its words, so that writing a module that was only read gives back the
+ * same bytes. Instructions hang in doubly linked lists (module preamble, function headers, blocks),
+ * and every id leads to its defining instruction. ops.def, one row an opcode, drives the reader,
+ * the writer, the assembler, the disassembler and the checks.
  */
 #ifndef HEDDLE_SPIRV_H
 #define HEDDLE_SPIRV_H
@@ -30,17 +30,17 @@ struct SpvInst {
     uint32_t *words;            /* the whole instruction: words[0] = n_words << 16 | op */
     uint16_t op, n_words;
     uint16_t first_operand;     /* index in words of the first operand after type and result */
-    uint8_t literal_words;      /* OpSwitch: words of each literal, from the selector's type; else 0 */
+    uint8_t literal_words;      /* OpSwitch: words of each literal, by the selector's type; else 0 */
     uint8_t ext_set;            /* OpExtInst: SPV_SET_*, from the import it names; else 0 */
     SpvId type, id;             /* result type and result, 0 where the opcode has none */
-    uint32_t index;             /* place in the module as it was read; clones keep their original's */
-    uint32_t file, line, column;/* from OpLine or NonSemantic.Shader.DebugInfo; file: id of an OpString */
+    uint32_t index;             /* place in the module as it was read; clones keep theirs */
+    uint32_t file, line, column;/* from OpLine or debug information; file: id of an OpString */
 };
 
 /* A block's list starts with OpLabel and ends with its terminator. */
 struct SpvBlock {
     SpvInstList insts;
-    SpvInstList before;         /* lines between the previous terminator and the label; mostly empty */
+    SpvInstList before;         /* lines between the last terminator and the label; mostly empty */
     SpvBlock *prev, *next;      /* in the function, in module order */
     SpvFunction *function;
     SpvId id;                   /* of the OpLabel */
@@ -76,7 +76,7 @@ struct SpvModule {
     const char *name;           /* what diagnostics call the module: the file it came from */
 };
 
-/* ---- ops.c: the opcode table --------------------------------------------------------------------- */
+/* ---- ops.c: the opcode table ----------------------------------------------------------------- */
 
 enum { SPV_ONE, SPV_OPTIONAL, SPV_ANY };
 
@@ -101,7 +101,7 @@ enum {
     SPV_OPF_TERMINATOR = 1,
     SPV_OPF_TYPE = 2,           /* OpType* */
     SPV_OPF_CONSTANT = 4,       /* OpConstant*, OpSpecConstant*, OpUndef */
-    SPV_OPF_PURE = 8,           /* no memory, no side effect, no cross-lane meaning: may be moved or removed */
+    SPV_OPF_PURE = 8,           /* no memory, side effect, cross-lane meaning: may be moved or removed */
     SPV_OPF_MEMORY = 16,        /* reads or writes memory */
     SPV_OPF_BARRIER = 32,
     SPV_OPF_GROUP = 64,         /* subgroup operation: depends on which lanes are active */
@@ -111,8 +111,8 @@ enum {
 };
 
 const SpvOpInfo *spv_op_info(uint16_t op);          /* NULL if unknown */
-const char *spv_op_name(uint16_t op);               /* "Op<number>" if unknown; static or thread storage */
-const char *spv_enum_name(uint8_t enum_kind, uint32_t value); /* NULL if unknown; SPV_OPERAND_* kind */
+const char *spv_op_name(uint16_t op);               /* "Op<number>" if unknown; static or thread's */
+const char *spv_enum_name(uint8_t enum_kind, uint32_t value); /* SPV_OPERAND_* kind; NULL: unknown */
 
 /* A value of an enumeration or a bit of a mask. */
 typedef struct SpvEnumerant {
@@ -128,8 +128,8 @@ typedef struct SpvExtInst {
     const SpvOperandInfo *operands; uint8_t n_operands;
 } SpvExtInst;
 
-const SpvEnumerant *spv_enumerant(uint8_t kind, uint32_t value);            /* NULL if unknown */
-const SpvEnumerant *spv_enumerants(uint8_t kind, uint32_t *n);              /* all of a kind, by value */
+const SpvEnumerant *spv_enumerant(uint8_t kind, uint32_t value);    /* NULL if unknown */
+const SpvEnumerant *spv_enumerants(uint8_t kind, uint32_t *n);      /* all of a kind, by value */
 bool spv_kind_is_mask(uint8_t kind);
 bool spv_kind_is_id(uint8_t kind);
 const char *spv_kind_name(uint8_t kind);                                    /* "MemoryAccess" */
@@ -142,9 +142,9 @@ const SpvExtInst *spv_ext_inst(uint8_t set, uint32_t number);               /* N
 const SpvExtInst *spv_ext_insts(uint8_t set, uint32_t *n);
 /* As SPV_OPF_PURE, and knows the extended instructions that are pure too. */
 bool spv_is_pure(const SpvInst *i);
-bool spv_is_nonsemantic(const SpvInst *i);                                  /* OpExtInst of such a set */
+bool spv_is_nonsemantic(const SpvInst *i);          /* OpExtInst of such a set */
 
-/* ---- walk.c: the operands of one instruction ------------------------------------------------------- */
+/* ---- walk.c: the operands of one instruction ------------------------------------------------- */
 
 /* One operand after type and result. Pairs come as two operands. */
 typedef struct SpvOperand {
@@ -166,63 +166,70 @@ typedef struct SpvWalk {
 SpvWalk spv_walk(const SpvInst *i);
 bool spv_walk_next(SpvWalk *w, SpvOperand *o);
 
-/* ---- read.c, write.c, asm.c, dis.c ------------------------------------------------------------------ */
+/* ---- read.c, write.c, asm.c, dis.c ----------------------------------------------------------- */
 
-/* Reads `size` bytes. NULL after an error was reported. Accepts any byte order and versions 1.0 to 1.6.
- * What it returns is structurally sound: every instruction has the operands its opcode asks for, ids are
- * below the bound and defined once, functions and blocks are well formed and every block ends in a
- * terminator, branch targets are labels of the same function, types refer only to types, constants to
- * constants. Types of operands are check/'s business. */
+/* Reads `size` bytes. NULL after an error was reported. Accepts any byte order and versions 1.0 to
+ * 1.6. What it returns is structurally sound: every instruction has the operands its opcode asks
+ * for, ids are below the bound and defined once, functions and blocks are well formed and every
+ * block ends in a terminator, branch targets are labels of the same function, types refer only to
+ * types, constants to constants. Types of operands are check/'s business. */
 SpvModule *spv_read(Arena *arena, const void *data, size_t size, const char *name, DiagSink *sink);
 /* The words, in the module's byte order; *size in bytes. In `arena`. */
 void *spv_write(Arena *arena, const SpvModule *m, size_t *size);
-SpvModule *spv_assemble(Arena *arena, const char *text, size_t size, const char *name, DiagSink *sink);
+SpvModule *spv_assemble(Arena *arena, const char *text, size_t size, const char *name,
+                        DiagSink *sink);
 /* Text that spirv-as and spv_assemble take; friendly names when `names`. */
 char *spv_disassemble(Arena *arena, const SpvModule *m, bool names);
 SpvModule *spv_clone(Arena *arena, const SpvModule *m);
 /* Every instruction of the module in the order it is written. visit returns false to stop. */
 void spv_each_inst(const SpvModule *m, bool (*visit)(void *user, SpvInst *i), void *user);
 
-/* ---- module.c: access and change ------------------------------------------------------------------------ */
+/* ---- module.c: access and change ------------------------------------------------------------- */
 
 static inline uint32_t spv_n_operands(const SpvInst *i) { return i->n_words - i->first_operand; }
 /* The n-th operand word after type and result. n < spv_n_operands. */
-static inline uint32_t spv_operand(const SpvInst *i, uint32_t n) { return i->words[i->first_operand + n]; }
+static inline uint32_t spv_operand(const SpvInst *i, uint32_t n)
+{
+    return i->words[i->first_operand + n];
+}
 SpvInst *spv_def(const SpvModule *m, SpvId id);     /* NULL for undefined or out-of-bound ids */
-const char *spv_string(const SpvInst *i, uint32_t operand, uint32_t *n_words); /* a literal string operand */
+/* A literal string operand. */
+const char *spv_string(const SpvInst *i, uint32_t operand, uint32_t *n_words);
 const char *spv_name(const SpvModule *m, SpvId id); /* OpName's, or NULL */
 DiagLoc spv_loc(Arena *scratch, const SpvModule *m, const SpvInst *i);
 /* Reports against an instruction (or the module when NULL). */
 void spv_error(const SpvModule *m, const SpvInst *i, DiagSink *sink, const char *rule,
                const char *fmt, ...) PRINTF_LIKE(5, 6);
 
-/* Calls visit for each word of `i` that is an id operand (not type, not result); it may rewrite it. */
+/* Calls visit for each word of `i` that is an id operand (not type or result); it may rewrite it. */
 void spv_each_id(SpvInst *i, void (*visit)(void *user, uint32_t *id), void *user);
-/* The same for a caller that would rather loop: fills at[] with word indices, up to cap of them, and
- * returns how many there are. */
+/* The same for a caller that would rather loop: fills at[] with word indices, up to cap of them,
+ * and returns how many there are. */
 uint32_t spv_id_operands(const SpvInst *i, uint16_t *at, uint32_t cap);
 
 /* Decorations, group decorations resolved. `member` -1: of the id itself. Returns the decorate
  * instruction's literal words after the decoration, or NULL when absent. */
-const uint32_t *spv_decoration(SpvModule *m, SpvId id, int32_t member, uint32_t decoration, uint32_t *n);
+const uint32_t *spv_decoration(SpvModule *m, SpvId id, int32_t member, uint32_t decoration,
+                               uint32_t *n);
 bool spv_has_decoration(SpvModule *m, SpvId id, int32_t member, uint32_t decoration);
 
 SpvId spv_new_id(SpvModule *m);
 /* A new instruction, unlinked; `type` and `id` 0 where the opcode has none. Defines the id. */
-SpvInst *spv_make(SpvModule *m, uint16_t op, SpvId type, SpvId id, const uint32_t *operands, uint32_t n);
-SpvInst *spv_clone_inst(SpvModule *m, const SpvInst *i);    /* same ids, unlinked, not registered in defs */
+SpvInst *spv_make(SpvModule *m, uint16_t op, SpvId type, SpvId id, const uint32_t *operands,
+                  uint32_t n);
+SpvInst *spv_clone_inst(SpvModule *m, const SpvInst *i);    /* same ids, unlinked, not in defs */
 void spv_insert_before(SpvInst *at, SpvInst *i);            /* at is in a block (or another list) */
 void spv_insert_after(SpvInst *at, SpvInst *i);
 void spv_append(SpvBlock *b, SpvInst *i);
-/* Types and constants: end of the preamble; annotations, names, capabilities...: end of their section. */
+/* Types and constants: end of the preamble; annotations, names...: end of their section. */
 void spv_append_global(SpvModule *m, SpvInst *i);
 void spv_unlink(SpvInst *i);                                /* leaves defs alone */
-SpvBlock *spv_new_block(SpvFunction *f, SpvBlock *after);   /* with a fresh label; after NULL: at the end */
+SpvBlock *spv_new_block(SpvFunction *f, SpvBlock *after);   /* a fresh label; after NULL: last */
 void spv_unlink_block(SpvBlock *b);
 void spv_number_blocks(SpvFunction *f);
-void spv_replace_uses(SpvModule *m, SpvId from, SpvId to);  /* everywhere but debug names and decorations */
+void spv_replace_uses(SpvModule *m, SpvId from, SpvId to);  /* not in debug names, decorations */
 
-/* ---- type.c: types and constants ------------------------------------------------------------------------- */
+/* ---- type.c: types and constants ------------------------------------------------------------- */
 
 typedef enum SpvKind {
     SPV_VOID, SPV_BOOL, SPV_INT, SPV_FLOAT, SPV_VECTOR, SPV_MATRIX, SPV_ARRAY, SPV_RUNTIME_ARRAY,
@@ -238,8 +245,8 @@ struct SpvType {
     uint32_t bits;              /* INT, FLOAT */
     bool is_signed;             /* INT: the Signedness operand */
     SpvFloatFormat format;      /* FLOAT */
-    const SpvType *element;     /* VECTOR, MATRIX (a column), ARRAY, RUNTIME_ARRAY, POINTER (pointee), COOPMAT */
-    uint32_t count;             /* VECTOR, MATRIX (columns), ARRAY, STRUCT (members), FUNCTION (parameters) */
+    const SpvType *element;     /* VECTOR, MATRIX (a column), arrays, POINTER (pointee), COOPMAT */
+    uint32_t count;             /* VECTOR, MATRIX (columns), ARRAY, STRUCT, FUNCTION (parameters) */
     bool count_known;           /* ARRAY, COOPMAT: false where a specialisation constant decides */
     const SpvType **members;    /* STRUCT, FUNCTION */
     const SpvType *result;      /* FUNCTION */
@@ -252,16 +259,17 @@ struct SpvType {
     const bool *row_major;      /* STRUCT: by member */
     uint64_t size;              /* what spv_type_size says */
     uint32_t align;             /* of the largest scalar within, in bytes; 1 where there is none */
-    uint64_t leaves;            /* scalars, pointers and matrices within; UINT64_MAX: too many to count */
+    uint64_t leaves;            /* scalars, pointers, matrices within; UINT64_MAX: too many */
 };
 
-/* The type with that id, or NULL when the id is no type. Forward pointers may have a NULL element until asked again. */
+/* The type with that id, or NULL when the id is no type. Forward pointers may have a NULL element
+ * until asked again. */
 const SpvType *spv_type(SpvModule *m, SpvId id);
 const SpvType *spv_type_of(SpvModule *m, SpvId value);      /* type of a value's result */
 /* Drop cached types and decorations: after a pass that changed declarations. */
 void spv_forget_types(SpvModule *m);
-/* Value of an integer or bool constant (spec constants: their current default; OpSpecConstantOp: computed).
- * Sign-extended when the type is signed. */
+/* Value of an integer or bool constant (spec constants: their current default; OpSpecConstantOp:
+ * computed). Sign-extended when the type is signed. */
 bool spv_constant(const SpvModule *m, SpvId id, uint64_t *value);
 bool spv_is_constant(const SpvModule *m, SpvId id);         /* OpConstant*, OpSpecConstant*, OpUndef */
 bool spv_is_spec_constant(const SpvModule *m, SpvId id);    /* OpSpecConstant* */
@@ -272,17 +280,17 @@ SpvId spv_bool_type(SpvModule *m);
 SpvId spv_pointer_type(SpvModule *m, uint32_t storage, SpvId pointee);
 SpvId spv_null_constant(SpvModule *m, SpvId type);
 SpvId spv_undef(SpvModule *m, SpvId type);                  /* at module scope */
-/* Size in bytes of a type with explicit layout or scalar packing (each scalar aligned to its own size;
- * a bool is 1 byte, a pointer 8); for COOPMAT and runtime arrays 0. UINT64_MAX: too large to tell. */
+/* Size in bytes of a type with explicit layout or scalar packing (each scalar aligned to its own
+ * size; a bool is 1 byte, a pointer 8); for COOPMAT and runtime arrays 0. */
 uint64_t spv_type_size(const SpvType *t);
 
-/* ---- entry points --------------------------------------------------------------------------------------------- */
+/* ---- entry points ---------------------------------------------------------------------------- */
 
 typedef struct SpvEntryPoint {
     const char *name;
     SpvFunction *function;
     uint32_t model;             /* SpvExecutionModel* */
-    uint32_t local_size[3];     /* LocalSize, LocalSizeId or a WorkgroupSize builtin constant; 0 0 0 if none */
+    uint32_t local_size[3];     /* LocalSize, LocalSizeId, a WorkgroupSize builtin constant; or 0 0 0 */
     uint32_t required_subgroup_size;    /* OpenCL's SubgroupSize mode, or 0 */
     SpvInst *inst;              /* OpEntryPoint */
 } SpvEntryPoint;

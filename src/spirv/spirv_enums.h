@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The numbers of SPIR-V, out of ops.def, enumerants.def and ext_insts.def (see tools/spirv_tables.py).
- * Names are those of the standard's C header: SpvOpIAdd, SpvStorageClassWorkgroup, SpvDim2D, and for
- * masks SpvMemoryAccessVolatileMask, SpvMemoryAccessMaskNone. Instructions of the extended sets are
- * GLSLstd450FMin, OpenCLstd_fma, NonSemanticShaderDebugInfo100DebugLine.
+ * The numbers of SPIR-V, out of ops.def, enumerants.def and ext_insts.def (written by
+ * tools/spirv_tables.py). Names are those of the standard's C header: SpvOpIAdd,
+ * SpvStorageClassWorkgroup, SpvDim2D, and for masks SpvMemoryAccessVolatileMask,
+ * SpvMemoryAccessMaskNone. Instructions of the extended sets are GLSLstd450FMin, OpenCLstd_fma,
+ * NonSemanticShaderDebugInfo100DebugLine.
  */
 #ifndef HEDDLE_SPIRV_ENUMS_H
 #define HEDDLE_SPIRV_ENUMS_H

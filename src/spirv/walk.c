@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * The operands of one instruction, one after the other, by the lists of ops.def. A mask's bits and an
- * enumeration's values bring parameters along (2.8 and 3 of the specification: lowest bit first);
- * OpSpecConstantOp and OpExtInst go on with the list of the instruction that they name. This is the
- * only place that knows where an operand ends: reader, writers and spv_each_id all stand on it. It
- * never reads past n_words, whatever the words are.
+ * The operands of one instruction, one after the other, by the lists of ops.def. A mask's bits and
+ * an enumeration's values bring parameters along (2.8 and 3 of the specification: lowest bit
+ * first); OpSpecConstantOp and OpExtInst go on with the list of the instruction that they name.
+ * This is the only place that knows where an operand ends: reader, writers and spv_each_id all
+ * stand on it. It never reads past n_words, whatever the words are.
  */
 #include <stdio.h>
 
 #include "spirv/internal.h"
 
-SpvWalk spv_walk(const SpvInst *i) {
-    SpvWalk w = {.inst = i, .word = i->first_operand};
+SpvWalk spv_walk(const SpvInst *i)
+{
+    SpvWalk w = { .inst = i, .word = i->first_operand };
     const SpvOpInfo *info = spv_op_info(i->op);
     if (info) {
         w.list = info->operands;
@@ -23,7 +24,8 @@ SpvWalk spv_walk(const SpvInst *i) {
 }
 
 static bool fail(SpvWalk *w, const char *fmt, ...) PRINTF_LIKE(2, 3);
-static bool fail(SpvWalk *w, const char *fmt, ...) {
+static bool fail(SpvWalk *w, const char *fmt, ...)
+{
     va_list args;
     va_start(args, fmt);
     vsnprintf(w->error, sizeof w->error, fmt, args);
@@ -34,20 +36,24 @@ static bool fail(SpvWalk *w, const char *fmt, ...) {
     return false;
 }
 
-static uint32_t words_left(const SpvWalk *w) {
+static uint32_t words_left(const SpvWalk *w)
+{
     return w->inst->n_words > w->word ? w->inst->n_words - w->word : 0;
 }
 
 /* Words of a NUL-terminated string at w->word; 0 when it does not end inside the instruction. */
-static uint32_t string_words(const SpvWalk *w) {
+static uint32_t string_words(const SpvWalk *w)
+{
     for (uint32_t n = 0; n < words_left(w); n++) {
         uint32_t x = w->inst->words[w->word + n];
-        if (!(x & 0xff) || !(x & 0xff00) || !(x & 0xff0000) || !(x & 0xff000000)) return n + 1;
+        if (!(x & 0xff) || !(x & 0xff00) || !(x & 0xff0000) || !(x & 0xff000000))
+            return n + 1;
     }
     return 0;
 }
 
-static void first_and_second(uint8_t kind, uint8_t *first, uint8_t *second) {
+static void first_and_second(uint8_t kind, uint8_t *first, uint8_t *second)
+{
     *first = *second = SPV_OPERAND_NONE;
     if (kind == SPV_OPERAND_PairIdRefIdRef) {
         *first = *second = SPV_OPERAND_IdRef;
@@ -62,7 +68,8 @@ static void first_and_second(uint8_t kind, uint8_t *first, uint8_t *second) {
 }
 
 /* The kind of the next operand. False at the end of all lists, or when words are wanting. */
-static bool next_kind(SpvWalk *w, uint8_t *kind, const char **name) {
+static bool next_kind(SpvWalk *w, uint8_t *kind, const char **name)
+{
     const SpvOperandInfo **list = NULL;
     uint8_t *left = NULL;
     *name = "";
@@ -75,14 +82,16 @@ static bool next_kind(SpvWalk *w, uint8_t *kind, const char **name) {
         uint32_t bit = w->mask & -w->mask;
         const SpvEnumerant *e = spv_enumerant(w->mask_kind, bit);
         w->mask &= ~bit;
-        if (!e) return fail(w, "unknown bit 0x%x in the %s", bit, spv_kind_name(w->mask_kind));
+        if (!e)
+            return fail(w, "unknown bit 0x%x in the %s", bit, spv_kind_name(w->mask_kind));
         w->params = e->params;
         w->n_params = e->n_params;
     }
     bool in_params = w->n_params > 0;
     list = in_params ? &w->params : &w->list;
     left = in_params ? &w->n_params : &w->n_list;
-    if (!*left) return false;
+    if (!*left)
+        return false;
     const SpvOperandInfo *info = *list;
     if (!words_left(w)) {
         if (info->times == SPV_ONE)
@@ -108,7 +117,8 @@ static bool next_kind(SpvWalk *w, uint8_t *kind, const char **name) {
 }
 
 /* After an opcode or extended instruction number: its operands are the ones that follow. */
-static bool enter_instruction(SpvWalk *w, uint8_t kind, uint32_t value) {
+static bool enter_instruction(SpvWalk *w, uint8_t kind, uint32_t value)
+{
     if (kind == SPV_OPERAND_LiteralSpecConstantOpInteger) {
         const SpvOpInfo *info = value <= 0xffff ? spv_op_info((uint16_t)value) : NULL;
         if (!info || !info->has_type || !info->has_result || info->flags & SPV_OPF_CONSTANT)
@@ -118,18 +128,22 @@ static bool enter_instruction(SpvWalk *w, uint8_t kind, uint32_t value) {
         return true;
     }
     /* All operands of non-semantic instructions are ids, and newer versions add some. */
-    if (spv_is_nonsemantic(w->inst) || w->inst->ext_set == SPV_SET_UNKNOWN) return true;
+    if (spv_is_nonsemantic(w->inst) || w->inst->ext_set == SPV_SET_UNKNOWN)
+        return true;
     const SpvExtInst *e = spv_ext_inst(w->inst->ext_set, value);
-    if (!e) return fail(w, "%s has no instruction %u", spv_set_name(w->inst->ext_set), value);
+    if (!e)
+        return fail(w, "%s has no instruction %u", spv_set_name(w->inst->ext_set), value);
     w->list = e->operands;
     w->n_list = e->n_operands;
     return true;
 }
 
-static bool enter_enumerant(SpvWalk *w, uint8_t kind, uint32_t value) {
+static bool enter_enumerant(SpvWalk *w, uint8_t kind, uint32_t value)
+{
     const SpvEnumerant *e = spv_enumerant(kind, value);
-    if (!e) return fail(w, "unknown %s %u", spv_kind_name(kind), value);
-    if (e->n_params) {  /* an enumerant that is itself a parameter has none (the generator checks) */
+    if (!e)
+        return fail(w, "unknown %s %u", spv_kind_name(kind), value);
+    if (e->n_params) { /* an enumerant that is itself a parameter has none (the generator checks) */
         w->params = e->params;
         w->n_params = e->n_params;
     }
@@ -137,18 +151,23 @@ static bool enter_enumerant(SpvWalk *w, uint8_t kind, uint32_t value) {
 }
 
 /* Words that an operand of this kind takes here; 0 after a failure. */
-static uint32_t operand_words(SpvWalk *w, uint8_t kind) {
+static uint32_t operand_words(SpvWalk *w, uint8_t kind)
+{
     if (kind == SPV_OPERAND_LiteralString) {
         uint32_t n = string_words(w);
-        if (!n) fail(w, "a string is not terminated");
+        if (!n)
+            fail(w, "a string is not terminated");
         return n;
     }
-    if (kind != SPV_OPERAND_LiteralContextDependentNumber) return 1;
-    if (w->inst->op == SpvOpSwitch) return w->inst->literal_words ? w->inst->literal_words : 1;
+    if (kind != SPV_OPERAND_LiteralContextDependentNumber)
+        return 1;
+    if (w->inst->op == SpvOpSwitch)
+        return w->inst->literal_words ? w->inst->literal_words : 1;
     return words_left(w);
 }
 
-bool spv_walk_next(SpvWalk *w, SpvOperand *o) {
+bool spv_walk_next(SpvWalk *w, SpvOperand *o)
+{
     uint8_t kind = 0;
     const char *name = "";
     if (!next_kind(w, &kind, &name)) {
@@ -157,10 +176,15 @@ bool spv_walk_next(SpvWalk *w, SpvOperand *o) {
         return false;
     }
     uint32_t n = operand_words(w, kind);
-    if (!n && w->error[0]) return false;
-    if (!n || n > words_left(w)) return fail(w, "operand %s is cut short", name);
-    *o = (SpvOperand){.word = (uint16_t)w->word, .n_words = (uint16_t)n, .kind = kind,
-                      .is_id = spv_kind_is_id(kind), .name = name};
+    if (!n && w->error[0])
+        return false;
+    if (!n || n > words_left(w))
+        return fail(w, "operand %s is cut short", name);
+    *o = (SpvOperand){ .word = (uint16_t)w->word,
+                       .n_words = (uint16_t)n,
+                       .kind = kind,
+                       .is_id = spv_kind_is_id(kind),
+                       .name = name };
     uint32_t value = w->inst->words[w->word];
     w->word += n;
     if (kind == SPV_OPERAND_LiteralSpecConstantOpInteger ||
@@ -175,18 +199,23 @@ bool spv_walk_next(SpvWalk *w, SpvOperand *o) {
     return true;
 }
 
-void spv_each_id(SpvInst *i, void (*visit)(void *user, uint32_t *id), void *user) {
+void spv_each_id(SpvInst *i, void (*visit)(void *user, uint32_t *id), void *user)
+{
     SpvOperand o;
     for (SpvWalk w = spv_walk(i); spv_walk_next(&w, &o);)
-        if (o.is_id) visit(user, &i->words[o.word]);
+        if (o.is_id)
+            visit(user, &i->words[o.word]);
 }
 
-uint32_t spv_id_operands(const SpvInst *i, uint16_t *at, uint32_t cap) {
+uint32_t spv_id_operands(const SpvInst *i, uint16_t *at, uint32_t cap)
+{
     uint32_t n = 0;
     SpvOperand o;
     for (SpvWalk w = spv_walk(i); spv_walk_next(&w, &o);) {
-        if (!o.is_id) continue;
-        if (n < cap) at[n] = o.word;
+        if (!o.is_id)
+            continue;
+        if (n < cap)
+            at[n] = o.word;
         n++;
     }
     return n;
