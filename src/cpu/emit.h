@@ -47,8 +47,9 @@ typedef struct Value {
 
 /* Where a type's parts lie. LAYOUT_EXPLICIT: by its decorations. LAYOUT_NATURAL: as in C, bool one byte,
  * vectors tight. LAYOUT_LANES: offsets as NATURAL in the memory of one lane, but all lanes' copies of
- * a leaf lie side by side: byte o of lane l's leaf of s bytes is at o * W + l * s (+ the byte in the leaf). */
-typedef enum LayoutRule { LAYOUT_EXPLICIT, LAYOUT_NATURAL, LAYOUT_LANES } LayoutRule;
+ * a leaf lie side by side: byte o of lane l's leaf of s bytes is at o * W + l * s (+ the byte in the leaf).
+ * LAYOUT_OPENCL: as in OpenCL C, vectors aligned to their size, of three as of four. */
+typedef enum LayoutRule { LAYOUT_EXPLICIT, LAYOUT_NATURAL, LAYOUT_LANES, LAYOUT_OPENCL } LayoutRule;
 
 /* A type in memory. The matrix fields come from the struct member that it was reached through. */
 typedef struct Layout {
@@ -124,6 +125,8 @@ struct Emit {
 
 /* Builds e->ll from e->module. False after reporting. All fields above `W` are set by the caller. */
 bool emit_module(Emit *e);
+/* Adds to a counter of CpuEnv.stats when options->stats; amount i64, or NULL for 1. */
+void emit_count(Emit *e, enum CpuStat stat, LV amount);
 void emit_error(Emit *e, const SpvInst *i, const char *rule, const char *fmt, ...) PRINTF_LIKE(4, 5);
 /* The function's own tables; each ends with a row of op 0. An opcode in none is an error that names it. */
 extern const EmitRule emit_rules_value[], emit_rules_memory[], emit_rules_flow[];
@@ -136,6 +139,7 @@ extern const EmitRule emit_rules_atomic[];      /* atomics.c */
 LT emit_scalar_type(Emit *e, const SpvType *t);     /* i1 for bool; i8 for fp8; i64 for a physical pointer */
 LT emit_lanes_type(Emit *e, LT scalar);             /* <W x scalar> */
 uint32_t emit_n_leaves(Emit *e, const SpvType *t);  /* 0 for void, matrices and opaque types */
+bool emit_is_physical(const SpvType *pointer);     /* its value is one i64, an address */
 const SpvType *emit_leaf_type(Emit *e, const SpvType *t, uint32_t k);   /* scalar type of the k-th leaf */
 /* The first leaf of member/element `index` of a composite. */
 uint32_t emit_leaf_offset(Emit *e, const SpvType *t, uint32_t index);

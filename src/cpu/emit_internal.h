@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What emit.c, flow.c, value.c, memory.c and builtin.c tell each other and nobody else.
+ */
+#ifndef HEDDLE_CPU_EMIT_INTERNAL_H
+#define HEDDLE_CPU_EMIT_INTERNAL_H
+
+#include "cpu/emit.h"
+
+/* emit.c */
+const EmitRule *emit_rule(const Emit *e, uint16_t op);
+void emit_inst(Emit *e, const SpvInst *i);
+void emit_block_insts(Emit *e, SpvBlock *block);    /* all but the terminator */
+
+/* value.c */
+void value_begin(Emit *e);
+void value_set_affine(Emit *e, const SpvInst *i, const LV *leaves, uint32_t n, const Affine *affine);
+Affine value_affine(Emit *e, const Value *v, uint32_t k);
+
+/* flow.c */
+enum { SLOT_NONE, SLOT_PLAIN, SLOT_MASKED };
+bool flow_plan(Emit *e);                            /* after value_begin, memory_begin */
+void flow_emit(Emit *e);
+int flow_needs_slot(const Emit *e, SpvId id);
+LLVMBuilderRef flow_top(Emit *e);                   /* at the top of the current block */
+
+/* memory.c */
+bool memory_begin(Emit *e);
+Pointer *memory_variable(Emit *e, const SpvInst *variable);
+Pointer *memory_pointer_from_leaves(Emit *e, const SpvType *type, const LV *leaves);
+bool memory_is_chain(const SpvInst *i);             /* cheap address arithmetic: emitted again where used */
+void memory_chain_again(Emit *e, const SpvInst *i);
+
+/* builtin.c */
+bool builtin_begin(Emit *e);                        /* entry mask, lane ids */
+/* Leaves of an input variable, in the entry block; affine has room for as many. False after reporting. */
+bool builtin_value(Emit *e, const SpvInst *variable, LV *leaves, Affine *affine, uint32_t n);
+
+#endif
