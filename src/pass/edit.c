@@ -221,11 +221,11 @@ bool edit_prune(SpvModule *m, SpvFunction *f, Arena *scratch) {
 
 /* ---- replacing -------------------------------------------------------------------------------------- */
 
-static SpvId resolve(SpvId *with, SpvId id) {
+static SpvId resolve(SpvId *with, uint32_t n, SpvId id) {
     SpvId to = id;
-    while (with[to])
+    while (to < n && with[to])
         to = with[to];
-    while (with[id] && with[id] != to) {
+    while (id != to && with[id] != to) { /* shorten the chain for the next one */
         SpvId next = with[id];
         with[id] = to;
         id = next;
@@ -233,13 +233,13 @@ static SpvId resolve(SpvId *with, SpvId id) {
     return to;
 }
 
-void edit_replace(SpvModule *m, SpvFunction *f, SpvId *with) {
-    IdWords *ids = NEW(m->arena, IdWords);
+void edit_replace(SpvFunction *f, SpvId *with, uint32_t n) {
+    IdWords ids;
     for (SpvBlock *b = f->first; b; b = b->next) {
         for (SpvInst *i = b->insts.first; i; i = i->next) {
-            edit_ids(i, ids);
-            for (uint32_t k = 0; k < ids->n; k++)
-                i->words[ids->at[k]] = resolve(with, i->words[ids->at[k]]);
+            edit_ids(i, &ids);
+            for (uint32_t k = 0; k < ids.n; k++)
+                i->words[ids.at[k]] = resolve(with, n, i->words[ids.at[k]]);
         }
     }
 }

@@ -24,8 +24,8 @@ void edit_remove_pred(SpvModule *m, SpvBlock *b, SpvId pred);
 void edit_add_incoming(SpvModule *m, SpvInst *phi, SpvId value, SpvId pred);
 /* As edit_rename_pred, for all the blocks that `term` goes to. */
 void edit_rename_source(SpvModule *m, const SpvInst *term, SpvId from, SpvId to);
-/* Calls with[id] instead of id wherever the function uses it (0: keep), following chains. */
-void edit_replace(SpvModule *m, SpvFunction *f, SpvId *with);
+/* with[id] instead of id wherever the function uses it (0, and ids from n on: keep), following chains. */
+void edit_replace(SpvFunction *f, SpvId *with, uint32_t n);
 /* Drops unreachable blocks and what phis say of them. Merge blocks and continue targets that their
  * headers still name stay as empty blocks (SPIR-V 2.11). True when anything changed. */
 bool edit_prune(SpvModule *m, SpvFunction *f, Arena *scratch);
@@ -35,9 +35,33 @@ void edit_insert_global(SpvInst *before, SpvInst *i);
 uint32_t edit_count(const SpvFunction *f);          /* instructions */
 /* Elements of a matrix that one invocation holds: of an OpTypeCooperativeMatrixKHR. False: unknown. */
 bool edit_matrix_length(const PassContext *c, SpvId type, uint64_t *length);
-/* All operand ids of `i` into a scratch buffer of the module's arena that the next call reuses. */
+/* Places in words of all id operands of an instruction. 128 KB: one a function, or in an arena. */
 typedef struct IdWords { uint16_t at[65536]; uint32_t n; } IdWords;
 void edit_ids(const SpvInst *i, IdWords *out);
+
+/* ---- split.c: the variables of the one function ------------------------------------------------------- */
+
+/* A Function variable, and what is done with it. */
+typedef struct Variable {
+    SpvInst *inst;
+    const SpvType *type;        /* of its contents */
+    bool followed;              /* false: its address goes where nobody follows, or it is volatile */
+    VEC(SpvInst *) chains;      /* OpAccessChain and kin, each directly on the variable */
+    VEC(SpvInst *) accesses;    /* OpLoad and OpStore, through the variable or a chain, in order */
+} Variable;
+
+typedef struct Variables {
+    VEC(Variable) list;
+    VEC(uint32_t) of;           /* by id of a variable or chain: 1 + its place in list */
+} Variables;
+
+/* Needs a function without unreachable code. Copies of pointers and chains of chains are gone after. */
+Variables *variables_find(PassContext *c, const Cfg *g);
+Variable *variable_of(Variables *v, SpvId pointer); /* NULL: none of them */
+/* Makes Private variables that can be followed Function variables; one function must be left. */
+void variables_localise(PassContext *c, const Cfg *g);
+/* One variable a part, where parts are accessed by constant indices. */
+void variables_split(PassContext *c, const Cfg *g);
 
 /* ---- fold.c -------------------------------------------------------------------------------------- */
 

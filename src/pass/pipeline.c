@@ -14,6 +14,7 @@ typedef struct Pass {
 static const Pass passes[] = {
     { "specialise", pass_specialise, false },
     { "inline", pass_inline, false },
+    { "promote", pass_promote, false },
 };
 
 static bool run_passes(PassContext *c) {
