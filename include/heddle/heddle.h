@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * libheddle: compiles compute kernels with cooperative matrices (SPIR-V, its assembly, GLSL) and runs
- * them on this machine.
+ * libheddle: compiles compute kernels with cooperative matrices (SPIR-V, its assembly, GLSL) and
+ * runs them on this machine.
  *
  *     HeddleLog *log = heddle_log_new(heddle_print_to_stderr, NULL);
  *     HeddleDevice *device;
@@ -16,19 +16,20 @@
  *                     .bindings = &(HeddleBinding){ .buffer = x } }, NULL, log);
  *
  * Conventions, true of every function here:
- * - Option structs are valid when zero-initialised; a pointer to one may be NULL, which means the same.
- * - A function that makes an object writes it to its `out` argument on HEDDLE_OK and writes NULL there
- *   on failure. The caller owns it and gives it to the `_free` function of its kind; freeing NULL is
- *   allowed. Objects made from another (kernels and buffers from a device) must be freed before it;
- *   a kernel keeps nothing of its module.
- * - Strings are NUL-terminated UTF-8. Strings and arrays that an object hands out belong to it and live
- *   as long as it does. Strings and data passed in are copied unless said otherwise.
+ * - Option structs are valid when zero-initialised; a pointer to one may be NULL, which means the
+ *   same.
+ * - A function that makes an object writes it to its `out` argument on HEDDLE_OK and writes NULL
+ *   there on failure. The caller owns it and gives it to the `_free` function of its kind; freeing
+ *   NULL is allowed. Objects made from another (kernels and buffers from a device) must be freed
+ *   before it; a kernel keeps nothing of its module.
+ * - Strings are NUL-terminated UTF-8. Strings and arrays that an object hands out belong to it and
+ *   live as long as it does. Strings and data passed in are copied unless said otherwise.
  * - Sizes and offsets are in bytes, times in seconds, matrix dimensions in elements.
  * - `log` may be NULL (diagnostics are dropped). Every result but HEDDLE_OK comes with at least one
  *   error in the log.
- * - There is no global state. Devices, modules and kernels may be used from several threads at once; a
- *   log and an array belong to one thread at a time. Nothing here prints, exits or aborts, but for
- *   heddle_print_to_stderr.
+ * - There is no global state. Devices, modules and kernels may be used from several threads at
+ *   once; a log and an array belong to one thread at a time. Nothing here prints, exits or aborts,
+ *   but for heddle_print_to_stderr.
  */
 #ifndef HEDDLE_H
 #define HEDDLE_H
@@ -54,17 +55,21 @@ extern "C" {
 /* "0.1.0": of the library that is running, which may be newer than this header. */
 HEDDLE_API const char *heddle_version(void);
 
-/* ==== Results and diagnostics ===================================================================== */
+/* ==== Results and diagnostics ================================================================= */
 
 typedef enum HeddleResult {
     HEDDLE_OK = 0,
-    HEDDLE_ERROR_ARGUMENT = -1,     /* the call is wrong: a NULL handle, an unknown enumerant, a bad size */
+    HEDDLE_ERROR_ARGUMENT = -1,     /* the call is wrong: a NULL handle, an unknown enumerant, a
+                                     * bad size */
     HEDDLE_ERROR_MEMORY = -2,       /* out of memory */
     HEDDLE_ERROR_IO = -3,           /* a file cannot be read or written */
-    HEDDLE_ERROR_TOOL = -4,         /* a compiler that heddle runs (glslang) is missing or cannot start */
+    HEDDLE_ERROR_TOOL = -4,         /* a compiler that heddle runs (glslang) is missing or cannot
+                                     * start */
     HEDDLE_ERROR_SOURCE = -5,       /* the kernel's source or module is wrong */
-    HEDDLE_ERROR_UNSUPPORTED = -6,  /* the kernel is right, but asks for what the device does not have */
-    HEDDLE_ERROR_BINDING = -7,      /* a buffer or the push constants that the kernel uses are not there */
+    HEDDLE_ERROR_UNSUPPORTED = -6,  /* the kernel is right, but asks for what the device does not
+                                     * have */
+    HEDDLE_ERROR_BINDING = -7,      /* a buffer or the push constants that the kernel uses are
+                                     * not there */
     HEDDLE_ERROR_RUN = -8,          /* the kernel did wrong while it ran (checking devices) */
     HEDDLE_ERROR_MISMATCH = -9,     /* heddle_array_compare: the arrays differ */
 } HeddleResult;
@@ -82,30 +87,33 @@ typedef struct HeddleDiagnostic {
     uint32_t instruction;           /* index in the SPIR-V module, from 0 */
     const char *opcode;             /* "OpLoad", or NULL */
     const char *id;                 /* "%acc": the instruction's result, or NULL */
-    const char *rule;               /* the specification's section or VUID that is broken, or NULL */
+    const char *rule;               /* the specification's section or VUID that is broken, or
+                                     * NULL */
     const char *message;            /* one sentence */
-    const char *text;               /* all of it as one line: "gemm.comp:12:3: error: message [rule]" */
+    const char *text;               /* all of it as one line: "gemm.comp:12:3: error: message
+                                     * [rule]" */
 } HeddleDiagnostic;
 
 /* Collects diagnostics, and hands each to a callback when it arises. */
 typedef struct HeddleLog HeddleLog;
 
-/* Called on the thread that made the failing call, before it returns. The diagnostic's strings live for
- * the call. It must not free the log. */
+/* Called on the thread that made the failing call, before it returns. The diagnostic's strings
+ * live for the call. It must not free the log. */
 typedef void HeddleReportFn(void *user, const HeddleDiagnostic *diagnostic);
 
 /* `report` may be NULL (only collect). NULL when out of memory. */
 HEDDLE_API HeddleLog *heddle_log_new(HeddleReportFn *report, void *user);
 HEDDLE_API void heddle_log_free(HeddleLog *log);
 HEDDLE_API size_t heddle_log_count(const HeddleLog *log);
-/* The i-th since the last clear, in order; NULL past the end. Lives until the log is cleared or freed. */
+/* The i-th since the last clear, in order; NULL past the end. Lives until the log is cleared or
+ * freed. */
 HEDDLE_API const HeddleDiagnostic *heddle_log_get(const HeddleLog *log, size_t i);
 HEDDLE_API size_t heddle_log_errors(const HeddleLog *log);
 HEDDLE_API void heddle_log_clear(HeddleLog *log);
 /* A HeddleReportFn for programs: writes the text and a newline to standard error. */
 HEDDLE_API void heddle_print_to_stderr(void *user, const HeddleDiagnostic *diagnostic);
 
-/* ==== Element types, matrix shapes, who holds which element ======================================== */
+/* ==== Element types, matrix shapes, who holds which element =================================== */
 
 typedef enum HeddleType {
     HEDDLE_NO_TYPE,
@@ -121,8 +129,8 @@ typedef enum HeddleType {
 HEDDLE_API const char *heddle_type_name(HeddleType type);
 /* Bytes of one element; 0 for HEDDLE_NO_TYPE. */
 HEDDLE_API size_t heddle_type_size(HeddleType type);
-/* The inverse of heddle_type_name; also "i8" for s8, "float16", "bfloat16", "int8", "uint8"... as NumPy
- * names them, "float" and "double". HEDDLE_NO_TYPE when unknown. */
+/* The inverse of heddle_type_name; also "i8" for s8, "float16", "bfloat16", "int8", "uint8"...
+ * as NumPy names them, "float" and "double". HEDDLE_NO_TYPE when unknown. */
 HEDDLE_API HeddleType heddle_type_from_name(const char *name);
 
 typedef enum HeddleScope { HEDDLE_SCOPE_WORKGROUP = 2, HEDDLE_SCOPE_SUBGROUP = 3 } HeddleScope;
@@ -140,10 +148,12 @@ typedef struct HeddleMatrixShape {
  * Writes their count to *count. Static. */
 HEDDLE_API const HeddleMatrixShape *heddle_matrix_shapes(size_t *count);
 
-/* Elements of a rows x columns matrix that one invocation of a subgroup holds (the last invocations may
- * hold fewer that mean something): what OpCooperativeMatrixLengthKHR gives. 0 if an argument is 0. */
+/* Elements of a rows x columns matrix that one invocation of a subgroup holds (the last
+ * invocations may hold fewer that mean something): what OpCooperativeMatrixLengthKHR gives. 0 if
+ * an argument is 0. */
 HEDDLE_API uint32_t heddle_matrix_length(uint32_t rows, uint32_t columns, uint32_t subgroup_size);
-/* Where element `element` of invocation `lane` lies. False, nothing written, when it holds none there. */
+/* Where element `element` of invocation `lane` lies. False, nothing written, when it holds none
+ * there. */
 HEDDLE_API bool heddle_matrix_position(uint32_t rows, uint32_t columns, uint32_t subgroup_size,
                                        uint32_t lane, uint32_t element, uint32_t *row,
                                        uint32_t *column);
@@ -152,29 +162,34 @@ HEDDLE_API bool heddle_matrix_owner(uint32_t rows, uint32_t columns, uint32_t su
                                     uint32_t row, uint32_t column, uint32_t *lane,
                                     uint32_t *element);
 
-/* ==== Devices ====================================================================================== */
+/* ==== Devices ================================================================================= */
 
 typedef enum HeddleDeviceKind {
     HEDDLE_DEVICE_CPU,              /* machine code for this CPU, on all its cores */
-    HEDDLE_DEVICE_REFERENCE,        /* an interpreter, invocation by invocation: slow, and can check */
+    HEDDLE_DEVICE_REFERENCE,        /* an interpreter, invocation by invocation: slow, and can
+                                     * check */
     HEDDLE_N_DEVICE_KINDS
 } HeddleDeviceKind;
 
 typedef struct HeddleDeviceOptions {
     HeddleDeviceKind kind;
     uint32_t threads;               /* worker threads; 0 = one a core */
-    const char *isa;                /* CPU: generate for "x86-64-v2", "-v3", "-v4"; NULL or "host" = all there is */
+    const char *isa;                /* CPU: generate for "x86-64-v2", "-v3", "-v4"; NULL or
+                                     * "host" = all there is */
 } HeddleDeviceOptions;
 
 typedef struct HeddleDeviceInfo {
     HeddleDeviceKind kind;
     const char *kind_name;          /* "cpu", "reference": what the command line calls it */
     const char *name;               /* "AMD Ryzen 9 7950X" */
-    const char *target;             /* LLVM's name of the processor: "znver4"; "" for the interpreter */
-    const char *const *features;    /* instruction sets that matter to heddle: "avx512f", "avx512vnni" */
+    const char *target;             /* LLVM's name of the processor: "znver4"; "" for the
+                                     * interpreter */
+    const char *const *features;    /* instruction sets that matter to heddle: "avx512f",
+                                     * "avx512vnni" */
     uint32_t n_features;
     uint32_t threads;
-    uint32_t vector_bits;           /* of the vectors the machine code uses; 0 for the interpreter */
+    uint32_t vector_bits;           /* of the vectors the machine code uses; 0 for the
+                                     * interpreter */
     const uint32_t *subgroup_sizes; /* ascending */
     uint32_t n_subgroup_sizes;
     uint32_t default_subgroup_size;
@@ -191,7 +206,7 @@ HEDDLE_API void heddle_device_free(HeddleDevice *device);
 /* Belongs to the device. */
 HEDDLE_API const HeddleDeviceInfo *heddle_device_info(const HeddleDevice *device);
 
-/* ==== Modules ====================================================================================== */
+/* ==== Modules ================================================================================= */
 
 typedef enum HeddleLanguage {
     HEDDLE_LANGUAGE_AUTO,           /* told by the content first, by the name second */
@@ -204,13 +219,18 @@ typedef enum HeddleLanguage {
 /* What AUTO would choose; AUTO itself when it cannot tell. `name` may be NULL. */
 HEDDLE_API HeddleLanguage heddle_language_of(const void *data, size_t size, const char *name);
 
-typedef struct HeddleDefine { const char *name, *value; /* value NULL = 1 */ } HeddleDefine;
+typedef struct HeddleDefine {
+    const char *name;
+    const char *value;              /* NULL = 1 */
+} HeddleDefine;
 
 typedef struct HeddleModuleOptions {
     HeddleLanguage language;
-    bool unchecked;                 /* leave out the checks that need types: for broken modules' sake */
+    bool unchecked;                 /* leave out the checks that need types: for broken modules'
+                                     * sake */
     /* The rest is for GLSL. */
-    const char *compiler;           /* path of glslang; NULL = the one found when heddle was built, else in PATH */
+    const char *compiler;           /* path of glslang; NULL = the one found when heddle was
+                                     * built, else in PATH */
     const char *const *include_dirs;
     uint32_t n_include_dirs;
     const HeddleDefine *defines;
@@ -220,34 +240,41 @@ typedef struct HeddleModuleOptions {
 
 typedef struct HeddleModule HeddleModule;
 
-/* `name` is what diagnostics call the module, usually its path; includes of GLSL are looked for beside
- * it first. `data` is not needed after the call. The module is read and checked whole: what is wrong
- * with it is in the log. Errors: ARGUMENT, MEMORY, TOOL, SOURCE, IO. */
+/* `name` is what diagnostics call the module, usually its path; includes of GLSL are looked for
+ * beside it first. `data` is not needed after the call. The module is read and checked whole:
+ * what is wrong with it is in the log. Errors: ARGUMENT, MEMORY, TOOL, SOURCE, IO. */
 HEDDLE_API HeddleResult heddle_module_new(const void *data, size_t size, const char *name,
                                           const HeddleModuleOptions *options, HeddleModule **out,
                                           HeddleLog *log);
 /* Reads the file ("-": standard input). Errors: also IO. */
-HEDDLE_API HeddleResult heddle_module_from_file(const char *path, const HeddleModuleOptions *options,
+HEDDLE_API HeddleResult heddle_module_from_file(const char *path,
+                                                const HeddleModuleOptions *options,
                                                 HeddleModule **out, HeddleLog *log);
 HEDDLE_API void heddle_module_free(HeddleModule *module);
 
 /* The SPIR-V binary, in the module's byte order; writes its size to *size. */
 HEDDLE_API const uint32_t *heddle_module_spirv(const HeddleModule *module, size_t *size);
-/* Its assembly, as a new string for free(), with names from the source where `names`. NULL when out of
- * memory. */
+/* Its assembly, as a new string for free(), with names from the source where `names`. NULL when
+ * out of memory. */
 HEDDLE_API char *heddle_module_disassemble(const HeddleModule *module, bool names);
 /* ---- reflection: what a kernel needs ---- */
 
-typedef enum HeddleBindingKind { HEDDLE_BINDING_STORAGE, HEDDLE_BINDING_UNIFORM } HeddleBindingKind;
+typedef enum HeddleBindingKind {
+    HEDDLE_BINDING_STORAGE,
+    HEDDLE_BINDING_UNIFORM,
+} HeddleBindingKind;
 
 typedef struct HeddleBindingInfo {
     uint32_t set, binding;
-    uint32_t count;                 /* buffers in the array; 1 for a single one, UINT32_MAX when unbounded */
+    uint32_t count;                 /* buffers in the array; 1 for a single one, UINT32_MAX when
+                                     * unbounded */
     HeddleBindingKind kind;
-    const char *name;               /* the variable's name in the source, else its block's, else "" */
+    const char *name;               /* the variable's name in the source, else its block's, else
+                                     * "" */
     bool written;                   /* false: the kernel only reads it */
     uint64_t static_size;           /* bytes every access the kernel's text names lies in */
-    HeddleType element;             /* of the (first) array in it, or NO_TYPE when it is no array of numbers */
+    HeddleType element;             /* of the (first) array in it, or NO_TYPE when it is no array
+                                     * of numbers */
     uint32_t element_stride;        /* bytes from one of its elements to the next; 0 */
 } HeddleBindingInfo;
 
@@ -255,7 +282,8 @@ typedef struct HeddleSpecInfo {
     uint32_t id;                    /* SpecId */
     const char *name;               /* in the source, or "" */
     HeddleType type;
-    uint64_t bits;                  /* default (module) or used (kernel) value, in the type's width */
+    uint64_t bits;                  /* default (module) or used (kernel) value, in the type's
+                                     * width */
 } HeddleSpecInfo;
 
 typedef struct HeddleMatrixInfo {   /* a matrix type that the kernel declares */
@@ -279,11 +307,15 @@ typedef struct HeddleKernelInfo {
 
 HEDDLE_API uint32_t heddle_module_n_entry_points(const HeddleModule *module);
 /* Of the i-th compute entry point, with default specialisation; NULL past the end. */
-HEDDLE_API const HeddleKernelInfo *heddle_module_entry_point(const HeddleModule *module, uint32_t i);
+HEDDLE_API const HeddleKernelInfo *heddle_module_entry_point(const HeddleModule *module,
+                                                             uint32_t i);
 
-/* ==== Kernels ====================================================================================== */
+/* ==== Kernels ================================================================================= */
 
-typedef struct HeddleSpecValue { uint32_t id; uint64_t bits; /* in the constant's width */ } HeddleSpecValue;
+typedef struct HeddleSpecValue {
+    uint32_t id;
+    uint64_t bits;                  /* in the constant's width */
+} HeddleSpecValue;
 
 typedef enum HeddleEmit {
     HEDDLE_EMIT_NOTHING,
@@ -298,11 +330,13 @@ typedef struct HeddleKernelOptions {
     const char *entry;              /* NULL = the only entry point */
     const HeddleSpecValue *specs;
     uint32_t n_specs;
-    uint32_t subgroup_size;         /* 8, 16, 32, 64, 128; 0 = the kernel's own wish, else the device's default */
+    uint32_t subgroup_size;         /* 8, 16, 32, 64, 128; 0 = the kernel's own wish, else the
+                                     * device's default */
     uint32_t local_size[3];         /* for kernels that leave it open (OpenCL) */
     bool robust;                    /* accesses outside a buffer read 0 and write nothing */
     bool check;                     /* reference: look for mistakes while running */
-    bool check_portability;         /* also: results that hang on element ownership or subgroup size */
+    bool check_portability;         /* also: results that hang on element ownership or subgroup
+                                     * size */
     bool stats;                     /* count for HeddleReport.stats; a few percent slower */
     bool no_optimisation;
     HeddleEmit emit;                /* keep that form for heddle_kernel_text */
@@ -310,8 +344,8 @@ typedef struct HeddleKernelOptions {
 
 typedef struct HeddleKernel HeddleKernel;
 
-/* Compiles. The time this takes is in the report of heddle_kernel_seconds. Errors: ARGUMENT, MEMORY,
- * SOURCE, UNSUPPORTED (`check` on the cpu device, a subgroup size the device lacks). */
+/* Compiles; heddle_kernel_seconds tells how long that took. Errors: ARGUMENT,
+ * MEMORY, SOURCE, UNSUPPORTED (`check` on the cpu device, a subgroup size the device lacks). */
 HEDDLE_API HeddleResult heddle_kernel_new(HeddleDevice *device, const HeddleModule *module,
                                           const HeddleKernelOptions *options, HeddleKernel **out,
                                           HeddleLog *log);
@@ -323,15 +357,16 @@ HEDDLE_API const void *heddle_kernel_text(const HeddleKernel *kernel, size_t *si
 /* Seconds that compiling took. */
 HEDDLE_API double heddle_kernel_seconds(const HeddleKernel *kernel);
 
-/* ==== Buffers ====================================================================================== */
+/* ==== Buffers ================================================================================= */
 
 typedef struct HeddleBuffer HeddleBuffer;
 
 /* Zero-filled, 64-byte aligned (2 MB above that size). Errors: ARGUMENT (size 0), MEMORY. */
 HEDDLE_API HeddleResult heddle_buffer_new(HeddleDevice *device, uint64_t size, HeddleBuffer **out,
                                           HeddleLog *log);
-/* The caller's memory, in place: kernels read and write `data` itself, which must outlive the buffer.
- * 16-byte alignment is needed, 64 is better. Errors: ARGUMENT (NULL, size 0, misaligned), MEMORY. */
+/* The caller's memory, in place: kernels read and write `data` itself, which must outlive the
+ * buffer. 16-byte alignment is needed, 64 is better. Errors: ARGUMENT (NULL, size 0,
+ * misaligned), MEMORY. */
 HEDDLE_API HeddleResult heddle_buffer_wrap(HeddleDevice *device, void *data, uint64_t size,
                                            HeddleBuffer **out, HeddleLog *log);
 /* Frees what heddle_buffer_new allocated; leaves the caller's memory alone. */
@@ -340,7 +375,7 @@ HEDDLE_API void heddle_buffer_free(HeddleBuffer *buffer);
 HEDDLE_API void *heddle_buffer_data(const HeddleBuffer *buffer);
 HEDDLE_API uint64_t heddle_buffer_size(const HeddleBuffer *buffer);
 
-/* ==== Dispatch ===================================================================================== */
+/* ==== Dispatch ================================================================================ */
 
 typedef struct HeddleBinding {
     uint32_t set, binding, index;   /* index: in an array of buffers */
@@ -352,16 +387,19 @@ typedef struct HeddleBinding {
 typedef struct HeddleDispatch {
     uint32_t groups[3];             /* workgroups in x, y, z; a 0 means 1 */
     uint32_t base_group[3];         /* added to the workgroup's id */
-    const HeddleBinding *bindings;  /* in any order; ones that the kernel does not use are ignored */
+    const HeddleBinding *bindings;  /* in any order; ones that the kernel does not use are
+                                     * ignored */
     uint32_t n_bindings;
     const void *push;               /* push constants; needs 4-byte alignment */
     size_t push_size;
     uint32_t max_threads;           /* 0 = all of the device */
-    int interleave;                 /* workgroups sharing a core by turns: 0 = decide, 1 = off, 16 = 4x4 */
+    int interleave;                 /* workgroups sharing a core by turns: 0 = decide, 1 = off,
+                                     * 16 = 4x4 */
     uint64_t seed;                  /* reference: order in which invocations run */
 } HeddleDispatch;
 
-/* Dynamic counts, an operation of a whole subgroup counted once. All 0 unless HeddleKernelOptions.stats. */
+/* Dynamic counts, an operation of a whole subgroup counted once. All 0 unless
+ * HeddleKernelOptions.stats. */
 typedef struct HeddleStats {
     uint64_t matrix_loads, matrix_stores;
     uint64_t muladds;               /* matrix multiply-adds */
@@ -377,14 +415,14 @@ typedef struct HeddleReport {
     HeddleStats stats;
 } HeddleReport;
 
-/* Runs the kernel to its end. Several threads may do so on one device and one kernel at once; what
- * their kernels do to shared buffers is theirs to order. `report` may be NULL.
- * Errors: ARGUMENT, MEMORY, BINDING (something the kernel uses is missing), RUN (with `check`). A buffer
+/* Runs the kernel to its end. Several threads may do so on one device and one kernel at once;
+ * what their kernels do to shared buffers is theirs to order. `report` may be NULL. Errors:
+ * ARGUMENT, MEMORY, BINDING (something the kernel uses is missing), RUN (with `check`). A buffer
  * smaller than HeddleBindingInfo.static_size is a warning. */
 HEDDLE_API HeddleResult heddle_dispatch(HeddleKernel *kernel, const HeddleDispatch *dispatch,
                                         HeddleReport *report, HeddleLog *log);
 
-/* ==== Arrays: numbers for kernels, from and to files ================================================ */
+/* ==== Arrays: numbers for kernels, from and to files ========================================== */
 
 #define HEDDLE_MAX_RANK 8
 
@@ -402,12 +440,13 @@ typedef struct HeddleArray {
 HEDDLE_API HeddleResult heddle_array_new(HeddleType type, uint32_t rank, const uint64_t *shape,
                                          HeddleArray **out, HeddleLog *log);
 /* From a description:
- *     zeros:f32[512,512]      randn:f16[64,128]@7 (normal, seed 7)    rand:f32[8]@1 (uniform in [0, 1))
- *     iota:s32[16]            full:1.5:bf16[4,4]          list:u32:64,64,32
+ *     zeros:f32[512,512]      randn:f16[64,128]@7 (normal, seed 7)
+ *     iota:s32[16]            rand:f32[8]@1 (uniform in [0, 1))
+ *     full:1.5:bf16[4,4]      list:u32:64,64,32
  *     path.npy                @path (raw bytes)
- * rand of integers is uniform over -128..127 (0..255 unsigned) whatever the width; randn of them is
- * rounded. The numbers are the same on every machine. Errors: ARGUMENT (with the place in the text), IO,
- * SOURCE (the file is not what it claims), MEMORY. */
+ * rand of integers is uniform over -128..127 (0..255 unsigned) whatever the width; randn of them
+ * is rounded. The numbers are the same on every machine. Errors: ARGUMENT (with the place in the
+ * text), IO, SOURCE (the file is not what it claims), MEMORY. */
 HEDDLE_API HeddleResult heddle_array_from_spec(const char *spec, HeddleArray **out, HeddleLog *log);
 HEDDLE_API void heddle_array_free(HeddleArray *array);
 /* NumPy's .npy, versions 1 to 3, either order and byte order; bfloat16 and fp8 by ml_dtypes'
@@ -418,7 +457,8 @@ HEDDLE_API HeddleResult heddle_array_parse_npy(const void *bytes, size_t size, c
 /* Replaces the file only once all is written. Errors: ARGUMENT, IO, MEMORY. */
 HEDDLE_API HeddleResult heddle_array_write(const HeddleArray *array, const char *path,
                                            HeddleLog *log);
-/* Element i of the flat array as a number; i < count. 64-bit integers may lose their lowest bits. */
+/* Element i of the flat array as a number; i < count. 64-bit integers may lose their lowest
+ * bits. */
 HEDDLE_API double heddle_array_get(const HeddleArray *array, uint64_t i);
 /* Rounded to the type: nearest even for floating point; truncated and clamped for integers. */
 HEDDLE_API void heddle_array_set(HeddleArray *array, uint64_t i, double value);
@@ -432,9 +472,10 @@ typedef struct HeddleComparison {
     double got, expected;           /* there */
 } HeddleComparison;
 
-/* Element by element: |got - expected| <= tolerance * (1 + |expected|); NaN equals NaN, infinities only
- * themselves. Types may differ, counts may not. Writes `out` (may be NULL) also on MISMATCH, which is
- * reported as an error that says where and how much. Errors: ARGUMENT (shapes differ), MISMATCH. */
+/* Element by element: |got - expected| <= tolerance * (1 + |expected|); NaN equals NaN,
+ * infinities only themselves. Types may differ, counts may not. Writes `out` (may be NULL) also
+ * on MISMATCH, which is reported as an error that says where and how much. Errors: ARGUMENT
+ * (shapes differ), MISMATCH. */
 HEDDLE_API HeddleResult heddle_array_compare(const HeddleArray *got, const HeddleArray *expected,
                                              double tolerance, HeddleComparison *out,
                                              HeddleLog *log);

@@ -9,7 +9,7 @@
 
 enum { EXIT_DONE = 0, EXIT_WRONG = 1, EXIT_USAGE = 2 };
 
-/* ---- options.c ---------------------------------------------------------------------------------- */
+/* ---- options.c ------------------------------------------------------------------------------- */
 
 typedef struct StringList {
     const char **data;
@@ -40,9 +40,10 @@ const char *nearest(const char *word, const char *const *names, size_t n);
 /* "X", "X,Y" or "X,Y,Z"; what is not given is 1. */
 bool parse_dimensions(const char *text, uint32_t out[3]);
 
-/* ---- output.c ----------------------------------------------------------------------------------- */
+/* ---- output.c -------------------------------------------------------------------------------- */
 
-/* A HeddleReportFn: coloured, with the source line, on a terminal; one line a diagnostic elsewhere. */
+/* A HeddleReportFn: coloured, with the source line, on a terminal; one line a diagnostic
+ * elsewhere. */
 void print_diagnostic(void *user, const HeddleDiagnostic *d);
 /* An error of the command itself, in the same form. */
 void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -60,7 +61,7 @@ typedef struct CellText { char text[16][96]; uint32_t next; } CellText;
 const char *cell(CellText *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 const char *cell_seconds(CellText *c, double seconds);  /* "1.23 ms" */
 
-/* ---- the commands ------------------------------------------------------------------------------- */
+/* ---- the commands ---------------------------------------------------------------------------- */
 
 int command_info(const Options *o);
 int command_compile(const Options *o);
@@ -68,7 +69,7 @@ int command_check(const Options *o);
 int command_run(const Options *o);      /* run and bench */
 int command_layout(const Options *o);
 
-/* ---- kernel.c: what compile, check, run and bench share ------------------------------------------- */
+/* ---- kernel.c: what compile, check, run and bench share -------------------------------------- */
 
 /* The log that prints; NULL (said) when out of memory. */
 HeddleLog *open_log(void);
@@ -84,7 +85,7 @@ bool parse_specs(const Options *o, const HeddleKernelInfo *info, HeddleSpecValue
 HeddleResult open_kernel(const Options *o, HeddleDevice *d, const HeddleModule *m, HeddleEmit emit,
                          bool stats, HeddleKernel **out, HeddleLog *log);
 
-/* ---- svg.c -------------------------------------------------------------------------------------- */
+/* ---- svg.c ----------------------------------------------------------------------------------- */
 
 typedef struct Layout {
     uint32_t rows, columns, subgroup_size;

@@ -22,7 +22,7 @@ int exit_status(HeddleResult r)
     return r == HEDDLE_OK ? EXIT_DONE : r == HEDDLE_ERROR_ARGUMENT ? EXIT_USAGE : EXIT_WRONG;
 }
 
-/* ---- module and device --------------------------------------------------------------------------- */
+/* ---- module and device ----------------------------------------------------------------------- */
 
 static bool parse_language(const char *name, HeddleLanguage *out)
 {
@@ -95,7 +95,7 @@ const HeddleKernelInfo *find_entry(const Options *o, const HeddleModule *m)
     return NULL;
 }
 
-/* ---- specialisation constants -------------------------------------------------------------------- */
+/* ---- specialisation constants ---------------------------------------------------------------- */
 
 static bool parse_integer(const char *text, HeddleType type, uint64_t *bits)
 {
@@ -188,7 +188,7 @@ bool parse_specs(const Options *o, const HeddleKernelInfo *info, HeddleSpecValue
     return *specs != NULL;
 }
 
-/* ---- kernel -------------------------------------------------------------------------------------- */
+/* ---- kernel ---------------------------------------------------------------------------------- */
 
 HeddleResult open_kernel(const Options *o, HeddleDevice *d, const HeddleModule *m, HeddleEmit emit,
                          bool stats, HeddleKernel **out, HeddleLog *log)

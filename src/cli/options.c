@@ -66,7 +66,7 @@ static const Option options[] = {
 
 enum { N_OPTIONS = sizeof options / sizeof *options };
 
-/* ---- near misses --------------------------------------------------------------------------------- */
+/* ---- near misses ----------------------------------------------------------------------------- */
 
 static unsigned min3(unsigned a, unsigned b, unsigned c)
 {
@@ -130,7 +130,7 @@ static bool unknown_option(Command command, const char *name)
     return false;
 }
 
-/* ---- values -------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 bool parse_dimensions(const char *text, uint32_t out[3])
 {
@@ -199,7 +199,7 @@ static bool set(const Option *o, const char *value, Options *out)
     return good;
 }
 
-/* ---- arguments ----------------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 /* The option that argument `s` names, and the value joined to it ("--x=V", "-DV") or NULL. */
 static const Option *find(Command command, const char *s, const char **joined)

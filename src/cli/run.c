@@ -31,7 +31,7 @@ typedef struct Run {
     uint32_t groups[3];
 } Run;
 
-/* ---- bindings ------------------------------------------------------------------------------------ */
+/* ---- bindings -------------------------------------------------------------------------------- */
 
 typedef struct Key { uint32_t set, binding, index; } Key;
 
@@ -189,7 +189,7 @@ static HeddleResult choose_groups(Run *r)
     return HEDDLE_OK;
 }
 
-/* ---- set-up -------------------------------------------------------------------------------------- */
+/* ---- set-up ---------------------------------------------------------------------------------- */
 
 static HeddleResult set_up(Run *r)
 {
@@ -237,7 +237,7 @@ static HeddleResult dispatch(Run *r, HeddleKernel *kernel, HeddleReport *report)
     return heddle_dispatch(kernel, &d, report, r->log);
 }
 
-/* ---- reporting ----------------------------------------------------------------------------------- */
+/* ---- reporting ------------------------------------------------------------------------------- */
 
 static double bound_bytes(const Run *r)
 {
@@ -344,7 +344,7 @@ static HeddleResult run_once(Run *r)
     return result ? result : rest;
 }
 
-/* ---- bench --------------------------------------------------------------------------------------- */
+/* ---- bench ----------------------------------------------------------------------------------- */
 
 enum { MIN_RUNS = 5, MAX_RUNS = 100000 };
 

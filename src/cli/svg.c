@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The picture of a matrix's layout: a cell an element, its hue the lane that holds it, its lightness
- * which of that lane's elements it is. Colours are made in OKLCH (B. Ottosson, A perceptual color space
- * for image processing, 2020), where equal steps look equal.
+ * The picture of a matrix's layout: a cell an element, its hue the lane that holds it, its
+ * lightness which of that lane's elements it is. Colours are made in OKLCH (B. Ottosson, A
+ * perceptual color space for image processing, 2020), where equal steps look equal.
  */
 #include <errno.h>
 #include <math.h>
@@ -22,7 +22,7 @@ typedef struct Picture {
     uint32_t per_row;           /* swatches */
 } Picture;
 
-/* ---- colours ------------------------------------------------------------------------------------- */
+/* ---- colours --------------------------------------------------------------------------------- */
 
 static int channel(double linear)
 {
@@ -61,7 +61,7 @@ static Colour fill(const Picture *p, uint32_t lane, uint32_t element)
 
 static Colour ink(const Picture *p, uint32_t lane) { return oklch(0.30, 0.06, hue(p, lane)); }
 
-/* ---- parts --------------------------------------------------------------------------------------- */
+/* ---- parts ----------------------------------------------------------------------------------- */
 
 static void text(const Picture *p, double x, double y, double size, const char *attributes,
                  const char *s)

@@ -62,7 +62,7 @@ void heddle_array_set(HeddleArray *array, uint64_t i, double value)
     number_store(array->type, (char *)array->data + i * element_size(array), value);
 }
 
-/* ---- files --------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 /* Steps an index by one in row-major order. */
 static void advance(const HeddleArray *a, uint64_t *index)
@@ -149,7 +149,7 @@ HeddleResult heddle_array_write(const HeddleArray *array, const char *path, Hedd
     return ok ? HEDDLE_OK : HEDDLE_ERROR_IO;
 }
 
-/* ---- comparison ---------------------------------------------------------------------------------- */
+/* ---- comparison ------------------------------------------------------------------------------ */
 
 /* How far beyond the tolerance: <= 0 is within it, infinite where no distance can be named. */
 static double excess(double got, double expected, double tolerance)

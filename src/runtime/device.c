@@ -160,7 +160,7 @@ const HeddleDeviceInfo *heddle_device_info(const HeddleDevice *device)
     return device ? &device->info : NULL;
 }
 
-/* ---- buffers ------------------------------------------------------------------------------------- */
+/* ---- buffers --------------------------------------------------------------------------------- */
 
 static HeddleResult new_buffer(HeddleDevice *device, void *data, uint64_t size, bool owned,
                                HeddleBuffer **out, HeddleLog *log)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Dispatch: looks up what the kernel needs among what the caller gives, says by name what is missing,
- * and hands the rest to the device.
+ * Dispatch: looks up what the kernel needs among what the caller gives, says by name what is
+ * missing, and hands the rest to the device.
  */
 #include <time.h>
 

@@ -91,7 +91,8 @@ static bool write_in_place(const char *path)
     return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
 }
 
-/* A new file beside `path`; its name, for free(), goes to *name. Negative with errno set on failure. */
+/* A new file beside `path`; its name, for free(), goes to *name. Negative with errno set on
+ * failure. */
 static int open_beside(const char *path, char **name)
 {
     size_t room = strlen(path) + 40;

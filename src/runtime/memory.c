@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Memory of buffers and arrays: mapped and aligned to huge pages when large (PERFORMANCE, rule 8: up to
- * 13 % on a GEMM), so that it is zero without being touched.
+ * Memory of buffers and arrays: mapped and aligned to huge pages when large (PERFORMANCE, rule
+ * 8: up to 13 % on a GEMM), so that it is zero without being touched.
  */
 #include <stdlib.h>
 #include <sys/mman.h>

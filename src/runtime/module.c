@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Modules: from whatever the bytes are to SPIR-V in memory, read, checked and reflected once. A module
- * never changes afterwards; who needs the lazily filled side tables works on a clone.
+ * Modules: from whatever the bytes are to SPIR-V in memory, read, checked and reflected once. A
+ * module never changes afterwards; who needs the lazily filled side tables works on a clone.
  */
 #include <stdlib.h>
 
 #include "front/glsl/glsl.h"
 #include "runtime/runtime.h"
 
-/* ---- which language ------------------------------------------------------------------------------ */
+/* ---- which language -------------------------------------------------------------------------- */
 
 static bool has_suffix(const char *name, const char *suffix)
 {
@@ -65,7 +65,7 @@ HeddleLanguage heddle_language_of(const void *data, size_t size, const char *nam
     return by_name(name);
 }
 
-/* ---- making one ---------------------------------------------------------------------------------- */
+/* ---- making one ------------------------------------------------------------------------------ */
 
 typedef struct Load {
     HeddleModule *module;
@@ -197,7 +197,7 @@ void heddle_module_free(HeddleModule *module)
     free(module);
 }
 
-/* ---- asking it ----------------------------------------------------------------------------------- */
+/* ---- asking it ------------------------------------------------------------------------------- */
 
 const uint32_t *heddle_module_spirv(const HeddleModule *module, size_t *size)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * NumPy's .npy files, versions 1.0, 2.0 and 3.0 (numpy.lib.format). A file is a magic word, a version,
- * the length of a header, the header (a Python dictionary as text: descr, fortran_order, shape) and
- * the elements. bfloat16 and fp8 have no descriptor of NumPy's own: ml_dtypes registers bfloat16 as
- * '<V2', float8_e4m3fn as '<V1' and float8_e5m2 as '<f1', which is what numpy.save then writes; their
- * names are understood too.
+ * NumPy's .npy files, versions 1.0, 2.0 and 3.0 (numpy.lib.format). A file is a magic word, a
+ * version, the length of a header, the header (a Python dictionary as text: descr,
+ * fortran_order, shape) and the elements. bfloat16 and fp8 have no descriptor of NumPy's own:
+ * ml_dtypes registers bfloat16 as '<V2', float8_e4m3fn as '<V1' and float8_e5m2 as '<f1', which
+ * is what numpy.save then writes; their names are understood too.
  */
 #include <stdio.h>
 
@@ -20,7 +20,7 @@ static const struct {
     { "u4", HEDDLE_U32 },  { "u8", HEDDLE_U64 },  { "b1", HEDDLE_BOOL },
 };
 
-/* ---- the header's dictionary --------------------------------------------------------------------- */
+/* ---- the header's dictionary ----------------------------------------------------------------- */
 
 typedef struct Parser {
     const char *name;       /* of the file */
@@ -177,7 +177,7 @@ static void dictionary(Parser *p, NpyHeader *h)
     if (!p->failed && p->at != p->end) fail(p, "text after the header's dictionary");
 }
 
-/* ---- the file ------------------------------------------------------------------------------------ */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 static bool bad_file(DiagSink *sink, const char *name, const char *what)
 {

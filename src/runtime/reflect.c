@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reflection: what an entry point needs of the outside. Looks at the functions that it reaches only,
- * so that a binding counts when it is used, not when it is declared.
+ * Reflection: what an entry point needs of the outside. Looks at the functions that it reaches
+ * only, so that a binding counts when it is used, not when it is declared.
  */
 #include <stdlib.h>
 
@@ -18,7 +18,7 @@ typedef struct Reflection {
     VEC(SpvFunction *) todo;
 } Reflection;
 
-/* ---- sizes --------------------------------------------------------------------------------------- */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 /* Without the runtime array at its end. */
 static uint64_t fixed_size(const SpvType *t)
@@ -91,7 +91,7 @@ static uint64_t chain_extent(Reflection *r, const SpvInst *i, SpvId variable)
     return offset + fixed_size(t);
 }
 
-/* ---- which variables are used, and how ----------------------------------------------------------- */
+/* ---- which variables are used, and how ------------------------------------------------------- */
 
 static bool is_chain(uint16_t op)
 {
@@ -171,7 +171,7 @@ static void visit(Reflection *r, SpvId entry)
     }
 }
 
-/* ---- bindings ------------------------------------------------------------------------------------ */
+/* ---- bindings -------------------------------------------------------------------------------- */
 
 static bool non_writable(SpvModule *m, SpvId variable, const SpvType *block)
 {
@@ -283,7 +283,7 @@ static void variables(Reflection *r, HeddleKernelInfo *info)
     info->bindings = bindings.data;
 }
 
-/* ---- specialisation constants and matrices ------------------------------------------------------- */
+/* ---- specialisation constants and matrices --------------------------------------------------- */
 
 static int by_id(const void *a, const void *b)
 {
@@ -338,7 +338,7 @@ static void matrices(Reflection *r, HeddleKernelInfo *info)
     info->n_matrices = list.len;
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 HeddleKernelInfo *reflect(Arena *arena, SpvModule *m, const SpvEntryPoint *e)
 {

@@ -12,28 +12,29 @@
 #include "heddle/heddle.h"
 #include "spirv/spirv.h"
 
-/* ---- log.c -------------------------------------------------------------------------------------- */
+/* ---- log.c ----------------------------------------------------------------------------------- */
 
 /* A sink for one API call. Each call has its own, so that the limit on errors is a call's. */
 DiagSink log_sink(HeddleLog *log);
 /* Reports an error without a position and returns `result`. */
 HeddleResult log_fail(HeddleLog *log, HeddleResult result, const char *fmt, ...) PRINTF_LIKE(3, 4);
-/* Runs work(user) so that running out of memory in `arena` ends it: reported, HEDDLE_ERROR_MEMORY. */
+/* Runs work(user) so that running out of memory in `arena` ends it: reported,
+ * HEDDLE_ERROR_MEMORY. */
 HeddleResult log_guarded(HeddleLog *log, Arena *arena, HeddleResult (*work)(void *user), void *user);
 /* `result`, after making sure that an error was reported for it. */
 HeddleResult log_failed_stage(const DiagSink *sink, HeddleLog *log, HeddleResult result,
                               const char *what);
 
-/* ---- types.c ------------------------------------------------------------------------------------ */
+/* ---- types.c --------------------------------------------------------------------------------- */
 
 HeddleType type_of_spv(const SpvType *t);   /* of a scalar; NO_TYPE for anything else */
 
-/* ---- number.c: elements of arrays --------------------------------------------------------------- */
+/* ---- number.c: elements of arrays ------------------------------------------------------------ */
 
 double number_load(HeddleType type, const void *p);
 void number_store(HeddleType type, void *p, double value);
 
-/* ---- npy.c -------------------------------------------------------------------------------------- */
+/* ---- npy.c ----------------------------------------------------------------------------------- */
 
 /* Parsed and bounds-checked; the elements are at data + header_size, as they lie in the file. */
 typedef struct NpyHeader {
@@ -45,39 +46,42 @@ typedef struct NpyHeader {
     size_t header_size;
 } NpyHeader;
 bool npy_parse(const void *bytes, size_t size, const char *name, NpyHeader *out, DiagSink *sink);
-/* A version 1 or 2 header for a row-major array into out, which has room for NPY_HEADER_MAX bytes. */
+/* A version 1 or 2 header for a row-major array into out, which has room for NPY_HEADER_MAX
+ * bytes. */
 enum { NPY_HEADER_MAX = 512 };
 size_t npy_header(const HeddleArray *a, char *out);
 
-/* ---- memory.c ----------------------------------------------------------------------------------- */
+/* ---- memory.c -------------------------------------------------------------------------------- */
 
 /* Zeroed, 64-byte aligned; from 2 MB up in pages of that size where the system has them. NULL when
  * there is none, or more is asked for than the machine has. */
 void *memory_alloc(uint64_t size);
 void memory_free(void *p, uint64_t size);   /* the size it was allocated with */
 
-/* ---- file.c ------------------------------------------------------------------------------------- */
+/* ---- file.c ---------------------------------------------------------------------------------- */
 
-/* The whole file ("-": standard input), NUL-terminated beyond *size; for free(). NULL after reporting. */
+/* The whole file ("-": standard input), NUL-terminated beyond *size; for free(). NULL after
+ * reporting. */
 char *file_read(const char *path, size_t *size, DiagSink *sink);
 /* Writes beside `path` and renames over it. */
 bool file_write(const char *path, const void *a, size_t a_size, const void *b, size_t b_size,
                 DiagSink *sink);
 
-/* ---- reflect.c ---------------------------------------------------------------------------------- */
+/* ---- reflect.c ------------------------------------------------------------------------------- */
 
 /* What entry point `e` of `m` needs, as `m` now is. Everything it points to lives in `arena`. */
 HeddleKernelInfo *reflect(Arena *arena, SpvModule *m, const SpvEntryPoint *e);
 /* Compute entry points of the module, in order. */
 uint32_t reflect_entry_points(Arena *arena, SpvModule *m, SpvEntryPoint **out);
 
-/* ---- what a device does: cpu_device.c, reference_device.c ------------------------------------------ */
+/* ---- what a device does: cpu_device.c, reference_device.c ------------------------------------ */
 
 /* A dispatch whose bindings were looked up and checked. */
 typedef struct Bound {
     const HeddleDispatch *dispatch;
     uint32_t groups[3];             /* none 0 */
-    CpuBinding **bindings;          /* by index in kernel->info->bindings: the descriptors of each */
+    CpuBinding **bindings;          /* by index in kernel->info->bindings: the descriptors of
+                                     * each */
     uint32_t *counts;               /* how many each has */
     const void *push;               /* zero-padded to the kernel's size, 16-byte aligned */
     uint64_t push_size;
@@ -94,7 +98,7 @@ typedef struct DeviceOps {
 } DeviceOps;
 extern const DeviceOps cpu_device_ops, reference_device_ops;
 
-/* ---- the objects -------------------------------------------------------------------------------- */
+/* ---- the objects ----------------------------------------------------------------------------- */
 
 struct HeddleDevice {
     HeddleDeviceInfo info;

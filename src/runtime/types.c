@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Element types, the list of matrix shapes that heddle reports, and who holds which element of a
- * subgroup's matrix. The shapes are one table, read by `heddle info`, by the library's callers and by
- * the Vulkan driver; its order is what existing programs want: several take the first f16 entry, or
- * the first that fits (see docs/ARCHITECTURE.md).
+ * subgroup's matrix. The shapes are one table, read by `heddle info`, by the library's callers
+ * and by the Vulkan driver; its order is what existing programs want: several take the first f16
+ * entry, or the first that fits (see docs/ARCHITECTURE.md).
  */
 #include "runtime/runtime.h"
 
@@ -74,7 +74,7 @@ HeddleType type_of_spv(const SpvType *t)
     }
 }
 
-/* ---- shapes -------------------------------------------------------------------------------------- */
+/* ---- shapes ---------------------------------------------------------------------------------- */
 
 /* clang-format off */
 #define SHAPE(m, n, k, a, b, c, r, saturating) \
@@ -127,7 +127,7 @@ const HeddleMatrixShape *heddle_matrix_shapes(size_t *count)
     return shapes;
 }
 
-/* ---- ownership ----------------------------------------------------------------------------------- */
+/* ---- ownership ------------------------------------------------------------------------------- */
 
 /* Element e of lane l is element e * W + l of the row-major matrix. */
 

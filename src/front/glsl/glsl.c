@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Runs glslang on a copy of the source in a private temporary folder, reads the module that it leaves
- * there, and puts the source's own name where the copy's path stands in messages and line information.
+ * Runs glslang on a copy of the source in a private temporary folder, reads the module that it
+ * leaves there, and puts the source's own name where the copy's path stands in messages and line
+ * information.
  *
- * The compiler is the one the caller names, else the first that exists of those known when heddle was
- * built, else glslang in PATH.
+ * The compiler is the one the caller names, else the first that exists of those known when
+ * heddle was built, else glslang in PATH.
  */
 #include "front/glsl/glsl.h"
 
@@ -38,7 +39,7 @@ typedef struct Job {
     size_t spirv_size;
 } Job;
 
-/* ---- the compiler -------------------------------------------------------------------------------- */
+/* ---- the compiler ---------------------------------------------------------------------------- */
 
 static const char *find_compiler(Job *j)
 {
@@ -79,7 +80,7 @@ static GlslStatus no_compiler(Job *j, int error)
     return GLSL_NO_COMPILER;
 }
 
-/* ---- its arguments ------------------------------------------------------------------------------- */
+/* ---- its arguments --------------------------------------------------------------------------- */
 
 typedef VEC(const char *) Arguments;
 
@@ -114,7 +115,7 @@ static Arguments arguments(Job *j)
     return v;
 }
 
-/* ---- the temporary folder ------------------------------------------------------------------------ */
+/* ---- the temporary folder -------------------------------------------------------------------- */
 
 static GlslStatus io_error(Job *j, const char *path, int error)
 {
@@ -192,10 +193,10 @@ static GlslStatus read_output(Job *j)
     return GLSL_OK;
 }
 
-/* ---- names in the module ------------------------------------------------------------------------- */
+/* ---- names in the module --------------------------------------------------------------------- */
 
-/* OpString instructions that hold the copy's path get the source's name (SPIR-V 1.6, 3.3.2 and 2.2.1:
- * a string is NUL-terminated and padded to words). */
+/* OpString instructions that hold the copy's path get the source's name (SPIR-V 1.6, 3.3.2 and
+ * 2.2.1: a string is NUL-terminated and padded to words). */
 static void rename_source(Job *j)
 {
     enum { HEADER = 5, OP_STRING = 7 };
@@ -226,7 +227,7 @@ static void rename_source(Job *j)
     j->spirv_size = (size_t)out * 4;
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static GlslStatus run(Job *j)
 {

@@ -10,7 +10,8 @@
 typedef struct GlslDefine { const char *name, *value; /* NULL = 1 */ } GlslDefine;
 
 typedef struct GlslOptions {
-    const char *compiler;       /* its path; NULL = the one found when heddle was built, else in PATH */
+    const char *compiler;       /* its path; NULL = the one found when heddle was built, else in
+                                 * PATH */
     const char *const *include_dirs;
     uint32_t n_include_dirs;
     const GlslDefine *defines;
@@ -20,8 +21,9 @@ typedef struct GlslOptions {
 
 typedef enum GlslStatus { GLSL_OK, GLSL_WRONG_SOURCE, GLSL_NO_COMPILER, GLSL_IO } GlslStatus;
 
-/* The module's bytes, in `arena`, with the names and lines of the source. `name` is the source's, for
- * messages and line information; quoted includes are looked for in its folder first. */
+/* The module's bytes, in `arena`, with the names and lines of the source. `name` is the
+ * source's, for messages and line information; quoted includes are looked for in its folder
+ * first. */
 GlslStatus glsl_compile(Arena *arena, const char *source, size_t size, const char *name,
                         const GlslOptions *options, void **spirv, size_t *spirv_size,
                         DiagSink *sink);

@@ -4,8 +4,8 @@
  *
  *     ERROR: path:line:column: 'token' : what is wrong
  *
- * with WARNING for ERROR, the column only for the file itself, and no position for messages about the
- * whole shader. The path of the temporary file becomes the source's name again.
+ * with WARNING for ERROR, the column only for the file itself, and no position for messages
+ * about the whole shader. The path of the temporary file becomes the source's name again.
  */
 #include "front/glsl/messages.h"
 
@@ -24,7 +24,8 @@ static uint32_t colon_number(const char **s)
     return (uint32_t)MIN(n, UINT32_MAX);
 }
 
-/* "path:line[:column]: rest": the first colon that a number and another colon follow ends the path. */
+/* "path:line[:column]: rest": the first colon that a number and another colon follow ends the
+ * path. */
 static const char *position(Arena *arena, const char *s, const GlslNames *names, DiagLoc *loc)
 {
     for (const char *at = strchr(s, ':'); at; at = strchr(at + 1, ':')) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * posix_spawn with a pipe. The pipe's ends close on exec, so that programs started by other threads at
- * the same time do not hold them open.
+ * posix_spawn with a pipe. The pipe's ends close on exec, so that programs started by other
+ * threads at the same time do not hold them open.
  */
 #include "front/glsl/process.h"
 

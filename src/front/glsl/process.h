@@ -13,8 +13,9 @@ typedef struct ProcessResult {
     char *output;       /* standard output and standard error together, NUL-terminated */
 } ProcessResult;
 
-/* Runs argv[0] (looked for in PATH when it has no slash) with argv, with nothing on its standard input,
- * to its end. Output beyond 256 KB is dropped. Takes memory before the program starts only. */
+/* Runs argv[0] (looked for in PATH when it has no slash) with argv, with nothing on its standard
+ * input, to its end. Output beyond 256 KB is dropped. Takes memory before the program starts
+ * only. */
 void process_run(Arena *arena, const char *const *argv, ProcessResult *out);
 
 #endif
