@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * SPV_KHR_cooperative_matrix on both devices against plain loops in double precision: multiply-adds over
+ * types, shapes, orders, strides and subgroup sizes (muladd.comp), and everything else that a matrix can
+ * be (values.comp).
+ */
+#include "base/test.h"
+
+#include <heddle/heddle.h>
+#include <stdlib.h>
+
+#define FOLDER HEDDLE_SOURCE_DIR "/tests/matrix/"
+
+typedef struct Types {
+    HeddleType a, b, c;
+    const char *ga, *gb, *gc;   /* in GLSL */
+    bool saturate;
+} Types;
+
+static const Types types[] = {
+    {HEDDLE_F32, HEDDLE_F32, HEDDLE_F32, "float", "float", "float", false},
+    {HEDDLE_F16, HEDDLE_F16, HEDDLE_F32, "float16_t", "float16_t", "float", false},
+    {HEDDLE_F16, HEDDLE_F16, HEDDLE_F16, "float16_t", "float16_t", "float16_t", false},
+    {HEDDLE_BF16, HEDDLE_BF16, HEDDLE_F32, "bfloat16_t", "bfloat16_t", "float", false},
+    {HEDDLE_BF16, HEDDLE_BF16, HEDDLE_BF16, "bfloat16_t", "bfloat16_t", "bfloat16_t", false},
+    {HEDDLE_F64, HEDDLE_F64, HEDDLE_F64, "double", "double", "double", false},
+    {HEDDLE_E4M3, HEDDLE_E4M3, HEDDLE_F32, "floate4m3_t", "floate4m3_t", "float", false},
+    {HEDDLE_E5M2, HEDDLE_E5M2, HEDDLE_F16, "floate5m2_t", "floate5m2_t", "float16_t", false},
+    {HEDDLE_S8, HEDDLE_S8, HEDDLE_S32, "int8_t", "int8_t", "int", false},
+    {HEDDLE_U8, HEDDLE_S8, HEDDLE_S32, "uint8_t", "int8_t", "int", false},
+    {HEDDLE_S8, HEDDLE_U8, HEDDLE_S32, "int8_t", "uint8_t", "int", false},
+    {HEDDLE_U8, HEDDLE_U8, HEDDLE_U32, "uint8_t", "uint8_t", "uint", false},
+    {HEDDLE_S8, HEDDLE_S8, HEDDLE_S32, "int8_t", "int8_t", "int", true},
+    {HEDDLE_U8, HEDDLE_U8, HEDDLE_U32, "uint8_t", "uint8_t", "uint", true},
+    {HEDDLE_S16, HEDDLE_S16, HEDDLE_S32, "int16_t", "int16_t", "int", false},
+    {HEDDLE_U16, HEDDLE_U16, HEDDLE_U32, "uint16_t", "uint16_t", "uint", false},
+    {HEDDLE_S64, HEDDLE_S64, HEDDLE_S64, "int64_t", "int64_t", "int64_t", false},
+};
+
+static const uint32_t shapes[][3] = {
+    {16, 16, 16}, {8, 8, 8}, {16, 8, 32}, {1, 1, 1}, {3, 5, 7}, {64, 64, 16}, {32, 16, 8}, {13, 40, 4}, {128, 24, 20},
+};
+
+static const uint32_t sizes[] = {32, 8, 16, 64, 128};
+
+typedef struct Fixture { HeddleDevice *device[2]; HeddleLog *log; } Fixture;
+
+static Fixture setup(void)
+{
+    Fixture f = {.log = heddle_log_new(heddle_print_to_stderr, NULL)};
+    heddle_device_new(NULL, &f.device[0], f.log);
+    heddle_device_new(&(HeddleDeviceOptions){.kind = HEDDLE_DEVICE_REFERENCE}, &f.device[1], f.log);
+    return f;
+}
+
+static void tear_down(Fixture *f)
+{
+    heddle_device_free(f->device[0]);
+    heddle_device_free(f->device[1]);
+    heddle_log_free(f->log);
+}
+
+static HeddleModule *compile(Fixture *f, const char *file, const Types *t)
+{
+    HeddleDefine defines[4] = {{"TA", t ? t->ga : "float"}, {"TB", t ? t->gb : "float"}, {"TC", t ? t->gc : "float"},
+                               {"SATURATE", "1"}};
+    HeddleModuleOptions o = {.defines = defines, .n_defines = t && t->saturate ? 4 : 3};
+    HeddleModule *m = NULL;
+    char path[1024];
+    snprintf(path, sizeof(path), "%s%s", FOLDER, file);
+    heddle_module_from_file(path, &o, &m, f->log);
+    return m;
+}
+
+/* ---- multiply-adds --------------------------------------------------------------------------------- */
+
+enum { START = 3 };             /* muladd.comp's matrices begin at this element */
+
+static uint64_t place(bool col, uint32_t stride, uint32_t i, uint32_t j)
+{
+    return START + (col ? (uint64_t)j * stride + i : (uint64_t)i * stride + j);
+}
+
+static HeddleArray *random_matrix(HeddleType type, uint32_t rows, uint32_t cols, bool col, uint32_t stride, Rng *r,
+                                  double range)
+{
+    uint64_t n = START + (uint64_t)stride * (col ? cols : rows);
+    HeddleArray *a = NULL;
+    heddle_array_new(type, 1, &n, &a, NULL);
+    for (uint32_t i = 0; a && i < rows; i++)
+        for (uint32_t j = 0; j < cols; j++) {
+            double x = rng_uniform(r) * 2 - 1;
+            bool is_unsigned = type == HEDDLE_U8 || type == HEDDLE_U16 || type == HEDDLE_U32;
+            heddle_array_set(a, place(col, stride, i, j), range ? (is_unsigned ? fabs(x) : x) * range : x);
+        }
+    return a;
+}
+
+static bool is_float(HeddleType t) { return t <= HEDDLE_E5M2; }
+
+/* Relative to the sum of magnitudes: half an ulp of the narrowest rounding on the way, with room for the
+ * f32 accumulation of up to 32 products. */
+static double tolerance(HeddleType c)
+{
+    return c == HEDDLE_F64 ? 1e-14 : c == HEDDLE_F32 ? 4e-6 : c == HEDDLE_F16 ? 6e-4 : c == HEDDLE_BF16 ? 5e-3 : 0;
+}
+
+static double wrap(const Types *t, double x)
+{
+    double low = t->c == HEDDLE_S32 ? -2147483648.0 : 0, high = t->c == HEDDLE_S32 ? 2147483647.0 : 4294967295.0;
+    if (t->saturate)
+        return fmin(fmax(x, low), high);
+    if (t->c == HEDDLE_S32)
+        return (double)(int32_t)(uint32_t)(int64_t)x;
+    if (t->c == HEDDLE_U32)
+        return (double)(uint32_t)(int64_t)x;
+    return x;
+}
+
+static bool muladd(Fixture *f, HeddleModule *m, const Types *t, const uint32_t *shape, uint32_t orders,
+                   uint32_t subgroup, int device)
+{
+    uint32_t M = shape[0], N = shape[1], K = shape[2];
+    uint32_t rows[4] = {M, K, M, M}, cols[4] = {K, N, N, N}, stride[4];
+    HeddleType type[4] = {t->a, t->b, t->c, t->c};
+    HeddleArray *x[4];
+    HeddleBuffer *buffers[4];
+    HeddleBinding bindings[4];
+    Rng r = {shape[0] * 1000 + orders};
+    for (uint32_t k = 0; k < 4; k++) {
+        bool col = orders >> k & 1;
+        stride[k] = (col ? rows[k] : cols[k]) + k * 5;
+        double range = is_float(type[k]) ? 0 : k < 2 ? (heddle_type_size(type[k]) == 1 ? 127 : 100)
+            : t->saturate ? (t->c == HEDDLE_S32 ? 2147483647.0 : 4294967295.0) : 1000;
+        x[k] = random_matrix(type[k], rows[k], cols[k], col, stride[k], &r, range);
+        heddle_buffer_wrap(f->device[device], x[k]->data, x[k]->size, &buffers[k], f->log);
+        bindings[k] = (HeddleBinding){.binding = k, .buffer = buffers[k]};
+    }
+    HeddleSpecValue specs[] = {{0, M}, {1, N}, {2, K}, {3, orders & 1}, {4, orders >> 1 & 1}, {5, orders >> 2 & 1},
+                               {6, orders >> 3 & 1}, {10, subgroup}};
+    HeddleKernelOptions o = {.specs = specs, .n_specs = COUNT_OF(specs), .subgroup_size = subgroup};
+    HeddleKernel *kernel;
+    bool good = heddle_kernel_new(f->device[device], m, &o, &kernel, f->log) == HEDDLE_OK;
+    HeddleDispatch d = {.bindings = bindings, .n_bindings = 4, .push = stride, .push_size = sizeof(stride)};
+    good = good && heddle_dispatch(kernel, &d, NULL, f->log) == HEDDLE_OK;
+    for (uint32_t i = 0; good && i < M; i++)
+        for (uint32_t j = 0; good && j < N; j++) {
+            double sum = heddle_array_get(x[2], place(orders >> 2 & 1, stride[2], i, j)), size = fabs(sum);
+            for (uint32_t k = 0; k < K; k++) {
+                double p = heddle_array_get(x[0], place(orders & 1, stride[0], i, k))
+                    * heddle_array_get(x[1], place(orders >> 1 & 1, stride[1], k, j));
+                sum += p;
+                size += fabs(p);
+            }
+            double got = heddle_array_get(x[3], place(orders >> 3 & 1, stride[3], i, j));
+            if (!(fabs(got - wrap(t, sum)) <= tolerance(t->c) * size)) {
+                printf("%s*%s+%s %ux%ux%u orders %x subgroup %u device %d: [%u][%u] is %.9g, not %.9g\n", t->ga, t->gb,
+                       t->gc, M, N, K, orders, subgroup, device, i, j, got, wrap(t, sum));
+                good = false;
+            }
+        }
+    for (uint32_t k = 0; k < 4; k++) {
+        heddle_buffer_free(buffers[k]);
+        heddle_array_free(x[k]);
+    }
+    heddle_kernel_free(kernel);
+    return good;
+}
+
+static void all_muladds(int device)
+{
+    Fixture f = setup();
+    for (uint32_t t = 0; t < COUNT_OF(types); t++) {
+        HeddleModule *m = compile(&f, "muladd.comp", &types[t]);
+        CHECK(m);
+        for (uint32_t k = 0; m && k < 16; k++) {        /* every order in the first shape, every shape in some */
+            uint32_t shape = k % COUNT_OF(shapes), subgroup = sizes[(k + t) % COUNT_OF(sizes)];
+            CHECK(muladd(&f, m, &types[t], shapes[0], k, 32, device));
+            CHECK(muladd(&f, m, &types[t], shapes[shape], (k * 7 + t) % 16, subgroup, device));
+        }
+        heddle_module_free(m);
+    }
+    tear_down(&f);
+}
+
+TEST(muladd_cpu) { all_muladds(0); }
+TEST(muladd_reference) { all_muladds(1); }
+
+/* ---- values ------------------------------------------------------------------------------------------ */
+
+enum { N_RESULTS = 25, ROUNDS = 5, WHICH = 2 };
+
+static double fibonacci(uint32_t n)
+{
+    double a = 0, b = 1;
+    while (n--) {
+        double t = a + b;
+        a = b;
+        b = t;
+    }
+    return a;
+}
+
+/* Result r at (i, j) of an M x N matrix whose element there is x. */
+static double expected(uint32_t r, const float *in, uint32_t M, uint32_t N, uint32_t W, uint32_t i, uint32_t j)
+{
+    float x = in[i * N + j];
+    uint32_t linear = i * N + j;
+    int whole = (int)x;
+    switch (r) {
+    case 0: case 3: return 2 * x;
+    case 1: return 1;
+    case 4: return x * (WHICH % 3);
+    case 5: return x + 7;
+    case 6: return 0;
+    case 7: return -x;
+    case 8: return fibonacci(ROUNDS) * x;
+    case 9: return fibonacci(ROUNDS + 1) * x;
+    case 10: case 11: return fibonacci(ROUNDS) * x;
+    case 12: return 2 * x + linear;
+    case 13: return linear < W ? 5 : x;
+    case 14: return in[j * M + i];
+    case 19: return in[j];
+    case 20: return (M * N + W - 1) / W;
+    case 21: return f16_to_double(f16_from_double(x));
+    case 22: return whole / (whole + 1000);
+    case 23: return (x * x - x) / (x + 1000.0f);
+    case 24: return linear % W;
+    default: return x;
+    }
+}
+
+static void all_values(int device)
+{
+    static const uint32_t shape[][2] = {{16, 16}, {8, 4}, {32, 8}, {4, 20}, {64, 64}};
+    Fixture f = setup();
+    HeddleModule *m = compile(&f, "values.comp", NULL);
+    CHECK(m);
+    for (uint32_t s = 0; m && s < COUNT_OF(shape) * COUNT_OF(sizes); s++) {
+        uint32_t M = shape[s / COUNT_OF(sizes)][0], N = shape[s / COUNT_OF(sizes)][1], W = sizes[s % COUNT_OF(sizes)];
+        HeddleBuffer *in, *out;
+        heddle_buffer_new(f.device[device], M * N * 4, &in, f.log);
+        heddle_buffer_new(f.device[device], N_RESULTS * M * N * 4, &out, f.log);
+        float *x = heddle_buffer_data(in), *y = heddle_buffer_data(out);
+        Rng r = {s};
+        for (uint32_t i = 0; i < M * N; i++)
+            x[i] = (float)(int)(rng_uniform(&r) * 100);
+        struct { uint32_t rounds, which; uint64_t remote; } push = {ROUNDS, WHICH, (uint64_t)(uintptr_t)x};
+        HeddleBinding b[] = {{.binding = 0, .buffer = in}, {.binding = 1, .buffer = out}, {.binding = 2, .buffer = in},
+                             {.binding = 3, .buffer = in}};
+        HeddleSpecValue specs[] = {{0, M}, {1, N}, {10, W}};
+        HeddleKernelOptions o = {.specs = specs, .n_specs = 3, .subgroup_size = W};
+        HeddleDispatch d = {.bindings = b, .n_bindings = 4, .push = &push, .push_size = sizeof(push)};
+        HeddleKernel *k;
+        bool ran = heddle_kernel_new(f.device[device], m, &o, &k, f.log) == HEDDLE_OK
+            && heddle_dispatch(k, &d, NULL, f.log) == HEDDLE_OK;
+        CHECK(ran);
+        for (uint32_t e = 0; ran && e < N_RESULTS; e++)
+            for (uint32_t i = 0; i < M * N; i++) {
+                double want = expected(e, x, M, N, W, i / N, i % N), got = y[(size_t)e * M * N + i];
+                if (!(fabs(got - want) <= 1e-6 * fabs(want))) {
+                    printf("%ux%u subgroup %u device %d: result %u [%u][%u] is %g, not %g\n", M, N, W, device, e, i / N,
+                           i % N, got, want);
+                    CHECK(false);
+                    break;
+                }
+            }
+        heddle_kernel_free(k);
+        heddle_buffer_free(in);
+        heddle_buffer_free(out);
+    }
+    heddle_module_free(m);
+    tear_down(&f);
+}
+
+TEST(values_cpu) { all_values(0); }
+TEST(values_reference) { all_values(1); }
