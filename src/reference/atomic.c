@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Atomic instructions (SPIR-V 3.3.18). One invocation runs at a time, so that each is atomic already;
+ * orders and scopes matter to race.c.
+ */
+#include "reference/machine.h"
+
+#include <math.h>
+
+typedef struct Atomic { uint32_t scope, order, storage; const RType *t; Ref value, comparator; } Atomic;
+
+enum {
+    ACQUIRES = SpvMemorySemanticsAcquireMask | SpvMemorySemanticsAcquireReleaseMask |
+               SpvMemorySemanticsSequentiallyConsistentMask,
+    RELEASES = SpvMemorySemanticsReleaseMask | SpvMemorySemanticsAcquireReleaseMask |
+               SpvMemorySemanticsSequentiallyConsistentMask,
+};
+
+static uint64_t combine(const RInst *i, const RType *t, uint64_t old, uint64_t x)
+{
+    uint64_t mask = mask_bits(t->bits);
+    Fmt f = fmt_of(t);
+    double a = f != FMT_NONE ? fmt_get(f, old) : 0, b = f != FMT_NONE ? fmt_get(f, x) : 0;
+    switch (i->op) {
+    case SpvOpAtomicIIncrement: return (old + 1) & mask;
+    case SpvOpAtomicIDecrement: return (old - 1) & mask;
+    case SpvOpAtomicIAdd: return (old + x) & mask;
+    case SpvOpAtomicISub: return (old - x) & mask;
+    case SpvOpAtomicAnd: return old & x;
+    case SpvOpAtomicOr: return old | x;
+    case SpvOpAtomicXor: return old ^ x;
+    case SpvOpAtomicUMin: return MIN(old, x);
+    case SpvOpAtomicUMax: return MAX(old, x);
+    case SpvOpAtomicSMin: return sext(old, t->bits) < sext(x, t->bits) ? old : x;
+    case SpvOpAtomicSMax: return sext(old, t->bits) > sext(x, t->bits) ? old : x;
+    case SpvOpAtomicFAddEXT: return fmt_put(f, a + b);
+    case SpvOpAtomicFMinEXT: return isnan(a) || b < a ? x : old;
+    case SpvOpAtomicFMaxEXT: return isnan(a) || b > a ? x : old;
+    case SpvOpAtomicFlagTestAndSet: return 1;
+    case SpvOpAtomicFlagClear: return 0;
+    default: return x; /* store, exchange */
+    }
+}
+
+static Step atomic(Machine *m, Inv *v, const RInst *i)
+{
+    const Atomic *x = i->aux;
+    const uint64_t *p = leaf(v, i->ops[0]);
+    uint32_t size = (uint32_t)x->t->size;
+    bool reads = i->op == SpvOpAtomicLoad, writes = i->op == SpvOpAtomicStore || i->op == SpvOpAtomicFlagClear;
+    Access a;
+    matters(m, v, i, i->ops[0], 1, "is used as an address");
+    if (i->dst != REF_NONE) {
+        *leaf(v, i->dst) = 0;
+        *unset(v, i->dst) = 0;
+    }
+    if (!mem_access(m, v, i, p[0], p[1], size, size, reads ? ACCESS_ATOMIC_READ : ACCESS_ATOMIC, &a))
+        return STEP_NEXT;
+    uint64_t old = mem_read(a.data, size), value = x->value == REF_NONE ? 0 : *leaf(v, x->value);
+    uint8_t undef = x->value != REF_NONE && *unset(v, x->value), old_undef = 0;
+    for (uint32_t k = 0; a.undef && k < size; k++)
+        old_undef |= a.undef[k];
+    uint64_t offset = a.object ? p[0] - a.object->va : 0;
+    if (!writes)
+        race_acquire(m, v, a.object, offset, x->scope, x->order & ACQUIRES);
+    bool swaps = x->comparator == REF_NONE || old == *leaf(v, x->comparator);
+    if (!reads && swaps) {
+        if (undef && !a.undef)
+            found(m, v, i, REF_UNDEFINED, "a value that was never written is stored to a buffer");
+        mem_write(a.data, size, combine(i, x->t, old, value));
+        bool keeps = !writes && i->op != SpvOpAtomicExchange && x->comparator == REF_NONE;
+        if (a.undef)
+            memset(a.undef, undef | (keeps && old_undef), size);
+        race_release(m, v, a.object, offset, x->scope, !(x->order & RELEASES));
+    }
+    if (i->dst != REF_NONE) {
+        *leaf(v, i->dst) = i->op == SpvOpAtomicFlagTestAndSet ? old != 0 : old;
+        *unset(v, i->dst) = old_undef;
+    }
+    return STEP_SWITCH;
+}
+
+static bool prepare_atomic(Machine *m, RInst *i)
+{
+    uint64_t scope, order;
+    Atomic *x = NEW(m->arena, Atomic);
+    bool compares = i->op == SpvOpAtomicCompareExchange || i->op == SpvOpAtomicCompareExchangeWeak;
+    uint32_t value = compares ? 4 : 3;
+    if (i->n_ops < 3 || !prepare_value(m, i) || i->at->kind != SPV_POINTER) {
+        refuse(m, i->src, "the operand is not a pointer");
+        return false;
+    }
+    x->t = type_get(m, i->at->pointee);
+    if (!x->t || x->t->leaves != 1 || (x->t->kind != SPV_INT && x->t->kind != SPV_FLOAT)) {
+        refuse(m, i->src, "atomics work on scalars only");
+        return false;
+    }
+    if (!constant_uint(m, spv_operand(i->src, 1), &scope) || !constant_uint(m, spv_operand(i->src, 2), &order)) {
+        refuse(m, i->src, "scope and semantics must be constants");
+        return false;
+    }
+    x->scope = (uint32_t)scope;
+    x->order = (uint32_t)order;
+    x->value = i->n_ops > value ? i->ops[value] : REF_NONE;
+    x->comparator = compares && i->n_ops > 5 ? i->ops[5] : REF_NONE;
+    if (i->n_ops > value && operand_type(m, i, value)->leaves != 1)
+        refuse(m, i->src, "the value is not a scalar");
+    if (compares && x->comparator == REF_NONE)
+        refuse(m, i->src, "operands are missing");
+    i->aux = x;
+    return !m->failed;
+}
+
+/* clang-format off */
+static const OpRow rows[] = {
+#define ATOMIC(name) { SpvOpAtomic##name, atomic, prepare_atomic, NULL, 0 }
+    ATOMIC(Load), ATOMIC(Store), ATOMIC(Exchange), ATOMIC(CompareExchange), ATOMIC(CompareExchangeWeak),
+    ATOMIC(IIncrement), ATOMIC(IDecrement), ATOMIC(IAdd), ATOMIC(ISub), ATOMIC(SMin), ATOMIC(UMin),
+    ATOMIC(SMax), ATOMIC(UMax), ATOMIC(And), ATOMIC(Or), ATOMIC(Xor), ATOMIC(FAddEXT), ATOMIC(FMinEXT),
+    ATOMIC(FMaxEXT), ATOMIC(FlagTestAndSet), ATOMIC(FlagClear),
+#undef ATOMIC
+};
+/* clang-format on */
+const OpTable ref_atomic_ops = { rows, COUNT_OF(rows) };

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Conversions (SPIR-V 3.3.11). Float to integer truncates; out of range it saturates (NaN gives 0) and
+ * is a finding. Bit casts repack leaves, low-numbered components in the low bits.
+ */
+#include "reference/machine.h"
+
+#include <math.h>
+
+static uint64_t integer_of(Machine *m, Inv *v, const RInst *i, double x, bool to_signed, uint8_t undefined)
+{
+    double top = ldexp(1, (int)i->bits - to_signed), least = to_signed ? -top : 0;
+    uint64_t most = mask_bits(i->bits) >> to_signed;
+    if (isnan(x) || trunc(x) >= top || trunc(x) < least) {
+        if (!undefined)
+            found(m, v, i, REF_RANGE, "%g does not fit the %u-bit %s integer it is converted to", x,
+                  i->bits, to_signed ? "signed" : "unsigned");
+        if (isnan(x))
+            return 0;
+        return x > 0 ? most : to_signed ? (most + 1) & mask_bits(i->bits) : 0;
+    }
+    return to_signed ? (uint64_t)(int64_t)x & mask_bits(i->bits) : (uint64_t)x;
+}
+
+static uint64_t float_of(const RInst *i, uint64_t bits, bool is_signed)
+{
+    int64_t s = sext(bits, i->sbits);
+    if (i->fmt == FMT_F32 && !i->rtz) {
+        float f = is_signed ? (float)s : (float)bits;
+        uint32_t w;
+        memcpy(&w, &f, 4);
+        return w;
+    }
+    double x = is_signed ? (double)s : (double)bits;
+    return i->rtz ? fmt_put_rtz((Fmt)i->fmt, x) : fmt_put((Fmt)i->fmt, x);
+}
+
+static uint64_t saturate(const RInst *i, uint64_t a)
+{
+    if (i->op == SpvOpSatConvertSToU) {
+        int64_t s = sext(a, i->sbits);
+        return s < 0 ? 0 : MIN((uint64_t)s, mask_bits(i->bits));
+    }
+    return MIN(a, mask_bits(i->bits) >> 1);
+}
+
+/* To e4m3 and e5m2 with SaturatedToLargestFloat8NormalConversionEXT. */
+static double clamp_fp8(const RInst *i, double x)
+{
+    double most = i->fmt == FMT_E4M3 ? 448 : 57344;
+    return isnan(x) || !i->part ? x : fmin(fmax(x, -most), most);
+}
+
+static Step convert(Machine *m, Inv *v, const RInst *i)
+{
+    const uint64_t *a = leaf(v, i->ops[0]);
+    uint64_t *d = leaf(v, i->dst);
+    const uint8_t *u = unset(v, i->ops[0]);
+    uint64_t mask = mask_bits(i->bits);
+    for (uint32_t k = 0; k < i->n; k++) {
+        double x = i->sfmt != FMT_NONE ? fmt_get((Fmt)i->sfmt, a[k]) : 0;
+        switch (i->op) {
+        case SpvOpConvertFToU: d[k] = integer_of(m, v, i, x, false, u[k]); break;
+        case SpvOpConvertFToS: d[k] = integer_of(m, v, i, x, true, u[k]); break;
+        case SpvOpConvertSToF: d[k] = float_of(i, a[k], true); break;
+        case SpvOpConvertUToF: d[k] = float_of(i, a[k], false); break;
+        case SpvOpUConvert: d[k] = a[k] & mask; break;
+        case SpvOpSConvert: d[k] = (uint64_t)sext(a[k], i->sbits) & mask; break;
+        case SpvOpFConvert:
+            x = clamp_fp8(i, x);
+            d[k] = i->rtz ? fmt_put_rtz((Fmt)i->fmt, x) : fmt_put((Fmt)i->fmt, x);
+            break;
+        case SpvOpQuantizeToF16: {
+            double h = f16_to_double(f16_from_double(x));
+            d[k] = fmt_put((Fmt)i->fmt, h != 0 && fabs(h) < 0x1p-14 ? copysign(0, h) : h);
+            break;
+        }
+        default: d[k] = saturate(i, a[k]); break;
+        }
+    }
+    memcpy(unset(v, i->dst), u, i->n);
+    return STEP_NEXT;
+}
+
+static bool prepare_convert(Machine *m, RInst *i)
+{
+    uint32_t n;
+    if (!prepare_same(m, i))
+        return false;
+    bool from_float = i->sfmt != FMT_NONE, to_float = i->fmt != FMT_NONE;
+    bool want_from = i->op == SpvOpConvertFToU || i->op == SpvOpConvertFToS ||
+                     i->op == SpvOpFConvert || i->op == SpvOpQuantizeToF16;
+    bool want_to = i->op == SpvOpConvertSToF || i->op == SpvOpConvertUToF || i->op == SpvOpFConvert ||
+                   i->op == SpvOpQuantizeToF16;
+    if (from_float != want_from || to_float != want_to) {
+        refuse(m, i->src, "the operand or the result has the wrong kind of component");
+        return false;
+    }
+    const uint32_t *mode = spv_decoration(m->module, i->src->id, -1, SpvDecorationFPRoundingMode, &n);
+    if (mode && n)
+        i->rtz = *mode == SpvFPRoundingModeRTZ;
+    i->part = (i->fmt == FMT_E4M3 || i->fmt == FMT_E5M2) &&
+              spv_has_decoration(m->module, i->src->id, -1,
+                                 SpvDecorationSaturatedToLargestFloat8NormalConversionEXT);
+    return true;
+}
+
+/* ---- bit casts -------------------------------------------------------------------------------------- */
+
+static uint32_t leaf_bits(const RType *t)
+{
+    return t->kind == SPV_POINTER ? 64 : type_scalar(t)->bits;
+}
+
+static Step bitcast(Machine *m, Inv *v, const RInst *i)
+{
+    uint32_t from = leaf_bits(i->at), to = leaf_bits(i->type);
+    const uint64_t *a = leaf(v, i->ops[0]);
+    const uint8_t *u = unset(v, i->ops[0]);
+    uint64_t *d = leaf(v, i->dst);
+    uint8_t *du = unset(v, i->dst);
+    if (i->at->kind == SPV_POINTER && i->type->kind == SPV_POINTER) {
+        memcpy(d, a, 16);
+        memcpy(du, u, 2);
+        return STEP_NEXT;
+    }
+    uint32_t n = i->type->kind == SPV_POINTER ? 1 : i->n;
+    memset(d, 0, i->n * 8);
+    memset(du, 0, i->n);
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t low = k * to;
+        for (uint32_t bit = 0; bit < to; bit += MIN(from, to)) {
+            uint32_t at = low + bit;
+            d[k] |= (a[at / from] >> at % from & mask_bits(MIN(from, to))) << bit;
+            du[k] |= u[at / from];
+        }
+    }
+    if (i->type->kind == SPV_POINTER)
+        d[1] = mem_provenance(m, v, d[0]);
+    return STEP_NEXT;
+}
+
+static bool prepare_bitcast(Machine *m, RInst *i)
+{
+    if (!prepare_value(m, i) || i->n_ops < 1)
+        return false;
+    bool wide = type_is_wide(i->at) || type_is_wide(i->type);
+    uint64_t from = (uint64_t)leaf_bits(i->at) * (i->at->kind == SPV_POINTER ? 1 : i->at->leaves);
+    uint64_t to = (uint64_t)leaf_bits(i->type) * (i->type->kind == SPV_POINTER ? 1 : i->n);
+    if (!wide && from == to && leaf_bits(i->at) > 1 && leaf_bits(i->type) > 1)
+        return true;
+    refuse(m, i->src, "the operand and the result do not have the same number of bits");
+    return false;
+}
+
+static Step pointer_to_integer(Machine *m, Inv *v, const RInst *i)
+{
+    (void)m;
+    *leaf(v, i->dst) = *leaf(v, i->ops[0]) & mask_bits(i->bits);
+    *unset(v, i->dst) = *unset(v, i->ops[0]);
+    return STEP_NEXT;
+}
+
+static Step integer_to_pointer(Machine *m, Inv *v, const RInst *i)
+{
+    uint64_t *d = leaf(v, i->dst);
+    d[0] = *leaf(v, i->ops[0]);
+    d[1] = mem_provenance(m, v, d[0]);
+    unset(v, i->dst)[0] = *unset(v, i->ops[0]);
+    unset(v, i->dst)[1] = 0;
+    return STEP_NEXT;
+}
+
+static bool prepare_pointer(Machine *m, RInst *i)
+{
+    bool to = i->op == SpvOpConvertUToPtr;
+    if (prepare_value(m, i) && i->n_ops >= 1 && (to ? i->type : i->at)->kind == SPV_POINTER &&
+        (to ? i->at : i->type)->kind == SPV_INT)
+        return true;
+    refuse(m, i->src, "this converts between a pointer and an integer");
+    return false;
+}
+
+static Step copy(Machine *m, Inv *v, const RInst *i)
+{
+    (void)m;
+    memmove(leaf(v, i->dst), leaf(v, i->ops[0]), i->n * 8);
+    memmove(unset(v, i->dst), unset(v, i->ops[0]), i->n);
+    return STEP_NEXT;
+}
+
+/* clang-format off */
+static const OpRow rows[] = {
+    { SpvOpConvertFToU, convert, prepare_convert, NULL, OPF_CONSTANT },
+    { SpvOpConvertFToS, convert, prepare_convert, NULL, OPF_CONSTANT },
+    { SpvOpConvertSToF, convert, prepare_convert, NULL, OPF_CONSTANT },
+    { SpvOpConvertUToF, convert, prepare_convert, NULL, OPF_CONSTANT },
+    { SpvOpUConvert, convert, prepare_convert, NULL, OPF_CONSTANT },
+    { SpvOpSConvert, convert, prepare_convert, NULL, OPF_CONSTANT },
+    { SpvOpFConvert, convert, prepare_convert, NULL, OPF_CONSTANT },
+    { SpvOpQuantizeToF16, convert, prepare_convert, NULL, OPF_CONSTANT },
+    { SpvOpSatConvertSToU, convert, prepare_convert, NULL, 0 },
+    { SpvOpSatConvertUToS, convert, prepare_convert, NULL, 0 },
+    { SpvOpBitcast, bitcast, prepare_bitcast, NULL, OPF_CONSTANT },
+    { SpvOpConvertPtrToU, pointer_to_integer, prepare_pointer, NULL, 0 },
+    { SpvOpConvertUToPtr, integer_to_pointer, prepare_pointer, NULL, 0 },
+    { SpvOpPtrCastToGeneric, copy, prepare_same, NULL, 0 },
+    { SpvOpGenericCastToPtr, copy, prepare_same, NULL, 0 },
+    { SpvOpCopyObject, copy, prepare_same, NULL, OPF_CONSTANT },
+    { SpvOpCopyLogical, copy, prepare_same, NULL, 0 },
+    { SpvOpExpectKHR, copy, prepare_same, NULL, 0 },
+};
+/* clang-format on */
+const OpTable ref_convert_ops = { rows, COUNT_OF(rows) };

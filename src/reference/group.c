@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Barriers and the operations of subgroups and workgroups (SPIR-V 3.3.20, 3.3.21, 3.3.24). The
+ * invocations that take part are those the scheduler found at the same dynamic instance. Reductions and
+ * scans go through them in the order of their numbers, rounding at each step. What an inactive
+ * invocation would have to supply is undefined.
+ */
+#include "reference/machine.h"
+
+#include <math.h>
+
+static uint32_t number(const RInst *i, const Inv *v)
+{
+    return i->scope == SpvScopeWorkgroup ? v->index : v->lane;
+}
+
+static void put_all(Inv **set, uint32_t n, const RInst *i, uint64_t x, uint8_t undef)
+{
+    for (uint32_t k = 0; k < n; k++) {
+        *leaf(set[k], i->dst) = x;
+        *unset(set[k], i->dst) = undef;
+    }
+}
+
+static void copy_value(const RInst *i, Inv *to, const Inv *from, Ref r)
+{
+    memcpy(leaf(to, i->dst), leaf(from, r), i->n * sizeof(uint64_t));
+    memcpy(unset(to, i->dst), unset(from, r), i->n);
+}
+
+static void no_value(const RInst *i, Inv *to)
+{
+    memset(leaf(to, i->dst), 0, i->n * sizeof(uint64_t));
+    memset(unset(to, i->dst), 1, i->n);
+}
+
+/* The invocation numbered `x` among those that take part, or NULL. */
+static Inv *member(Inv **set, uint32_t n, const RInst *i, uint64_t x)
+{
+    if (x < n && number(i, set[x]) == x)
+        return set[x];
+    for (uint32_t k = 0; k < n; k++)
+        if (number(i, set[k]) == x)
+            return set[k];
+    return NULL;
+}
+
+/* ---- preparation ------------------------------------------------------------------------------------------- */
+
+/* How many operands precede the value: the scope, and a group operation. */
+static uint32_t value_operand(uint16_t op)
+{
+    switch (op) {
+    case SpvOpSubgroupBallotKHR:
+    case SpvOpSubgroupFirstInvocationKHR:
+    case SpvOpSubgroupAllKHR:
+    case SpvOpSubgroupAnyKHR:
+    case SpvOpSubgroupAllEqualKHR:
+    case SpvOpSubgroupReadInvocationKHR:
+    case SpvOpGroupNonUniformQuadAllKHR:
+    case SpvOpGroupNonUniformQuadAnyKHR: return 0;
+    case SpvOpGroupNonUniformElect:
+    case SpvOpGroupNonUniformAll:
+    case SpvOpGroupNonUniformAny:
+    case SpvOpGroupNonUniformAllEqual:
+    case SpvOpGroupNonUniformBroadcast:
+    case SpvOpGroupNonUniformBroadcastFirst:
+    case SpvOpGroupNonUniformBallot:
+    case SpvOpGroupNonUniformInverseBallot:
+    case SpvOpGroupNonUniformBallotBitExtract:
+    case SpvOpGroupNonUniformBallotFindLSB:
+    case SpvOpGroupNonUniformBallotFindMSB:
+    case SpvOpGroupNonUniformShuffle:
+    case SpvOpGroupNonUniformShuffleXor:
+    case SpvOpGroupNonUniformShuffleUp:
+    case SpvOpGroupNonUniformShuffleDown:
+    case SpvOpGroupNonUniformRotateKHR:
+    case SpvOpGroupNonUniformQuadBroadcast:
+    case SpvOpGroupNonUniformQuadSwap:
+    case SpvOpGroupAll:
+    case SpvOpGroupAny:
+    case SpvOpGroupBroadcast: return 1;
+    default: return 2;
+    }
+}
+
+static bool prepare_scope(Machine *m, RInst *i, SpvId id)
+{
+    uint64_t scope;
+    if (!constant_uint(m, id, &scope) || (scope != SpvScopeSubgroup && scope != SpvScopeWorkgroup)) {
+        refuse(m, i->src, "the execution scope is not a constant that names subgroup or workgroup");
+        return false;
+    }
+    i->scope = (uint8_t)scope;
+    return true;
+}
+
+static bool prepare_group(Machine *m, RInst *i)
+{
+    uint32_t at = value_operand(i->op);
+    if (at && (i->n_ops < 1 || !prepare_scope(m, i, spv_operand(i->src, 0))))
+        return false;
+    for (uint32_t k = at; k < i->n_ops; k++)
+        if (ref_of(m, spv_operand(i->src, k)) == REF_NONE) {
+            refuse(m, i->src, "operand %u is not a value this device supports", k);
+            return false;
+        }
+    i->at = i->n_ops > at ? type_of(m, spv_operand(i->src, at)) : NULL;
+    if (i->at) {
+        i->sbits = (uint8_t)type_scalar(i->at)->bits;
+        i->sfmt = (uint8_t)fmt_of(i->at);
+    }
+    i->part = at;
+    return true;
+}
+
+static bool prepare_like(Machine *m, RInst *i)
+{
+    if (!prepare_group(m, i) || !i->at || i->at->leaves != i->n) {
+        refuse(m, i->src, "the value is not of the result type");
+        return false;
+    }
+    return true;
+}
+
+static bool prepare_ballot(Machine *m, RInst *i)
+{
+    bool makes = i->op == SpvOpGroupNonUniformBallot || i->op == SpvOpSubgroupBallotKHR;
+    if (!prepare_group(m, i) || !i->at || (makes ? i->n : i->at->leaves) != 4) {
+        refuse(m, i->src, "a ballot is a vector of four 32-bit integers");
+        return false;
+    }
+    return true;
+}
+
+/* ---- barriers -------------------------------------------------------------------------------------------------- */
+
+static void barrier(Machine *m, Inv **set, uint32_t n, const RInst *i)
+{
+    uint64_t memory = 0, semantics = 0;
+    constant_uint(m, spv_operand(i->src, 1), &memory);
+    constant_uint(m, spv_operand(i->src, 2), &semantics);
+    bool workgroup = i->scope == SpvScopeWorkgroup;
+    bool wide = memory <= SpvScopeWorkgroup || memory == SpvScopeQueueFamily ||
+                (!workgroup && memory == SpvScopeSubgroup);
+    race_barrier(m, set, n, workgroup, wide ? (uint32_t)semantics : 0);
+}
+
+static bool prepare_barrier(Machine *m, RInst *i)
+{
+    return i->n_ops >= 3 && prepare_scope(m, i, spv_operand(i->src, 0)) && prepare_value(m, i);
+}
+
+static Step memory_barrier(Machine *m, Inv *v, const RInst *i)
+{
+    uint64_t scope = 0, semantics = 0;
+    constant_uint(m, spv_operand(i->src, 0), &scope);
+    constant_uint(m, spv_operand(i->src, 1), &semantics);
+    race_fence(m, v, (uint32_t)scope, (uint32_t)semantics);
+    return STEP_SWITCH;
+}
+
+/* ---- votes and ballots ------------------------------------------------------------------------------------------- */
+
+static void elect(Machine *m, Inv **set, uint32_t n, const RInst *i)
+{
+    (void)m;
+    put_all(set, n, i, 0, 0);
+    *leaf(set[0], i->dst) = 1;
+}
+
+static bool same_value(const RInst *i, const Inv *a, const Inv *b, Ref r)
+{
+    for (uint32_t k = 0; k < i->at->leaves; k++) {
+        uint64_t x = leaf(a, r)[k], y = leaf(b, r)[k];
+        bool same = i->sfmt == FMT_NONE ? x == y
+                                        : fmt_get((Fmt)i->sfmt, x) == fmt_get((Fmt)i->sfmt, y);
+        if (!same)
+            return false;
+    }
+    return true;
+}
+
+static void vote(Machine *m, Inv **set, uint32_t n, const RInst *i)
+{
+    Ref r = i->ops[i->part];
+    bool all = true, any = false, equal = true;
+    uint8_t undef = 0;
+    (void)m;
+    for (uint32_t k = 0; k < n; k++) {
+        bool x = *leaf(set[k], r);
+        all &= x;
+        any |= x;
+        equal &= same_value(i, set[k], set[0], r);
+        for (uint32_t c = 0; c < i->at->leaves; c++)
+            undef |= unset(set[k], r)[c];
+    }
+    bool is_any = i->op == SpvOpGroupNonUniformAny || i->op == SpvOpSubgroupAnyKHR || i->op == SpvOpGroupAny;
+    bool is_equal = i->op == SpvOpGroupNonUniformAllEqual || i->op == SpvOpSubgroupAllEqualKHR;
+    put_all(set, n, i, is_equal ? equal : is_any ? any : all, undef);
+}
+
+static void quad_vote(Machine *m, Inv **set, uint32_t n, const RInst *i)
+{
+    bool is_any = i->op == SpvOpGroupNonUniformQuadAnyKHR;
+    (void)m;
+    for (uint32_t k = 0; k < n; k++) {
+        bool r = !is_any;
+        for (uint32_t j = 0; j < n; j++)
+            if (set[j]->lane / 4 == set[k]->lane / 4) {
+                bool x = *leaf(set[j], i->ops[0]);
+                r = is_any ? r || x : r && x;
+            }
+        *leaf(set[k], i->dst) = r;
+        *unset(set[k], i->dst) = 0;
+    }
+}
+
+static void ballot(Machine *m, Inv **set, uint32_t n, const RInst *i)
+{
+    uint64_t bits[4] = { 0 };
+    uint8_t undef = 0;
+    Ref r = i->ops[i->part];
+    (void)m;
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t x = set[k]->lane;
+        if (*leaf(set[k], r))
+            bits[x / 32 & 3] |= 1ull << x % 32;
+        undef |= *unset(set[k], r);
+    }
+    for (uint32_t k = 0; k < n; k++) {
+        memcpy(leaf(set[k], i->dst), bits, sizeof(bits));
+        memset(unset(set[k], i->dst), undef, 4);
+    }
+}
+
+static bool ballot_bit(const uint64_t *b, uint64_t x)
+{
+    return x < 128 && (b[x / 32] >> x % 32 & 1);
+}
+
+/* Questions about a ballot: each invocation answers alone. */
+static Step ask_ballot(Machine *m, Inv *v, const RInst *i)
+{
+    const uint64_t *b = leaf(v, i->ops[i->part]);
+    uint32_t width = m->width, count = 0, first = width, last = width;
+    uint64_t r;
+    for (uint32_t k = 0; k < width; k++) {
+        if (!ballot_bit(b, k))
+            continue;
+        bool counts = i->op != SpvOpGroupNonUniformBallotBitCount ||
+                      i->ops[1] == SpvGroupOperationReduce ||
+                      (i->ops[1] == SpvGroupOperationInclusiveScan ? k <= v->lane : k < v->lane);
+        count += counts;
+        first = first == width ? k : first;
+        last = k;
+    }
+    switch (i->op) {
+    case SpvOpGroupNonUniformInverseBallot: r = ballot_bit(b, v->lane); break;
+    case SpvOpGroupNonUniformBallotBitExtract: r = ballot_bit(b, *leaf(v, i->ops[2])); break;
+    case SpvOpGroupNonUniformBallotBitCount: r = count; break;
+    case SpvOpGroupNonUniformBallotFindLSB: r = first; break;
+    default: r = last; break;
+    }
+    bool none = first == width && (i->op == SpvOpGroupNonUniformBallotFindLSB ||
+                                   i->op == SpvOpGroupNonUniformBallotFindMSB);
+    const uint8_t *u = unset(v, i->ops[i->part]);
+    *leaf(v, i->dst) = none ? 0 : r;
+    *unset(v, i->dst) = none | u[0] | u[1] | u[2] | u[3];
+    return STEP_NEXT;
+}
+
+/* ---- moving values ---------------------------------------------------------------------------------------------------- */
+
+static void broadcast_first(Machine *m, Inv **set, uint32_t n, const RInst *i)
+{
+    (void)m;
+    for (uint32_t k = n; k-- > 0;)
+        copy_value(i, set[k], set[0], i->ops[i->part]);
+}
+
+/* Which invocation's value number `x` gets; `size`: of the scope. */
+static uint64_t source(const RInst *i, const Inv *v, uint32_t size)
+{
+    uint64_t x = number(i, v), by = i->n_ops > i->part + 1u ? *leaf(v, i->ops[i->part + 1]) : 0;
+    switch (i->op) {
+    case SpvOpGroupNonUniformShuffleXor: return x ^ by;
+    case SpvOpGroupNonUniformShuffleUp: return x - by;
+    case SpvOpGroupNonUniformShuffleDown: return x + by;
+    case SpvOpGroupNonUniformQuadBroadcast: return (x & ~3ull) + (by & 3);
+    case SpvOpGroupNonUniformQuadSwap: return x ^ (by == 0 ? 1 : by == 1 ? 2 : 3);
+    case SpvOpGroupNonUniformRotateKHR: {
+        uint64_t cluster = i->n_ops > i->part + 2u ? *leaf(v, i->ops[i->part + 2]) : size;
+        cluster = cluster ? cluster : size;
+        return x / cluster * cluster + (x + by) % cluster;
+    }
+    default: return by;
+    }
+}
+
+static void shuffle(Machine *m, Inv **set, uint32_t n, const RInst *i)
+{
+    uint32_t size = i->scope == SpvScopeWorkgroup ? m->n_inv : m->width;
+    bool same = i->op == SpvOpGroupNonUniformBroadcast || i->op == SpvOpGroupBroadcast ||
+                i->op == SpvOpSubgroupReadInvocationKHR;
+    for (uint32_t k = 0; k < n; k++) {
+        uint64_t from = source(i, set[k], size);
+        Inv *s = member(set, n, i, from);
+        if (same && from != source(i, set[0], size))
+            found(m, set[k], i, REF_NOT_UNIFORM, "the invocation to broadcast from differs");
+        if (i->n_ops > i->part + 1u && *unset(set[k], i->ops[i->part + 1]))
+            s = NULL;
+        if (s)
+            copy_value(i, set[k], s, i->ops[i->part]);
+        else
+            no_value(i, set[k]);
+    }
+}
+
+/* The local id is a vector in OpenCL's broadcast over a workgroup. */
+static void group_broadcast(Machine *m, Inv **set, uint32_t n, const RInst *i)
+{
+    const RType *t = operand_type(m, i, 2);
+    const uint64_t *id = leaf(set[0], i->ops[2]);
+    uint64_t x = id[0];
+    if (i->scope == SpvScopeWorkgroup) {
+        x += t->leaves > 1 ? id[1] * m->local_size[0] : 0;
+        x += t->leaves > 2 ? id[2] * m->local_size[0] * m->local_size[1] : 0;
+    }
+    const Inv *s = member(set, n, i, x);
+    for (uint32_t k = 0; k < n; k++) {
+        if (s)
+            copy_value(i, set[k], s, i->ops[1]);
+        else
+            no_value(i, set[k]);
+    }
+}
+
+/* ---- reductions and scans ------------------------------------------------------------------------------------------------- */
+
+typedef enum Fold {
+    FOLD_IADD, FOLD_FADD, FOLD_IMUL, FOLD_FMUL, FOLD_SMIN, FOLD_UMIN, FOLD_FMIN, FOLD_SMAX, FOLD_UMAX,
+    FOLD_FMAX, FOLD_AND, FOLD_OR, FOLD_XOR, FOLD_LXOR
+} Fold;
+
+static Fold fold_of(uint16_t op)
+{
+    switch (op) {
+    case SpvOpGroupIAdd:
+    case SpvOpGroupNonUniformIAdd: return FOLD_IADD;
+    case SpvOpGroupFAdd:
+    case SpvOpGroupNonUniformFAdd: return FOLD_FADD;
+    case SpvOpGroupIMulKHR:
+    case SpvOpGroupNonUniformIMul: return FOLD_IMUL;
+    case SpvOpGroupFMulKHR:
+    case SpvOpGroupNonUniformFMul: return FOLD_FMUL;
+    case SpvOpGroupSMin:
+    case SpvOpGroupNonUniformSMin: return FOLD_SMIN;
+    case SpvOpGroupUMin:
+    case SpvOpGroupNonUniformUMin: return FOLD_UMIN;
+    case SpvOpGroupFMin:
+    case SpvOpGroupNonUniformFMin: return FOLD_FMIN;
+    case SpvOpGroupSMax:
+    case SpvOpGroupNonUniformSMax: return FOLD_SMAX;
+    case SpvOpGroupUMax:
+    case SpvOpGroupNonUniformUMax: return FOLD_UMAX;
+    case SpvOpGroupFMax:
+    case SpvOpGroupNonUniformFMax: return FOLD_FMAX;
+    case SpvOpGroupBitwiseAndKHR:
+    case SpvOpGroupLogicalAndKHR:
+    case SpvOpGroupNonUniformBitwiseAnd:
+    case SpvOpGroupNonUniformLogicalAnd: return FOLD_AND;
+    case SpvOpGroupBitwiseOrKHR:
+    case SpvOpGroupLogicalOrKHR:
+    case SpvOpGroupNonUniformBitwiseOr:
+    case SpvOpGroupNonUniformLogicalOr: return FOLD_OR;
+    default: return FOLD_XOR;
+    }
+}
+
+static uint64_t fold(Fold f, const RInst *i, uint64_t a, uint64_t b)
+{
+    Fmt t = (Fmt)i->fmt;
+    int64_t x = sext(a, i->bits), y = sext(b, i->bits);
+    double p = t != FMT_NONE ? fmt_get(t, a) : 0, q = t != FMT_NONE ? fmt_get(t, b) : 0;
+    switch (f) {
+    case FOLD_IADD: return (a + b) & mask_bits(i->bits);
+    case FOLD_IMUL: return (a * b) & mask_bits(i->bits);
+    case FOLD_FADD: return fmt_put(t, p + q);
+    case FOLD_FMUL: return fmt_put(t, p * q);
+    case FOLD_SMIN: return x < y ? a : b;
+    case FOLD_SMAX: return x > y ? a : b;
+    case FOLD_UMIN: return MIN(a, b);
+    case FOLD_UMAX: return MAX(a, b);
+    case FOLD_FMIN: return isnan(p) || q < p ? b : a;
+    case FOLD_FMAX: return isnan(p) || q > p ? b : a;
+    case FOLD_AND: return a & b;
+    case FOLD_OR: return a | b;
+    default: return a ^ b;
+    }
+}
+
+static uint64_t identity(Fold f, const RInst *i)
+{
+    uint64_t all = mask_bits(i->bits);
+    switch (f) {
+    case FOLD_IMUL: return 1;
+    case FOLD_FMUL: return fmt_put((Fmt)i->fmt, 1);
+    case FOLD_FADD: return fmt_put((Fmt)i->fmt, -0.0);
+    case FOLD_FMIN: return fmt_put((Fmt)i->fmt, INFINITY);
+    case FOLD_FMAX: return fmt_put((Fmt)i->fmt, -INFINITY);
+    case FOLD_SMIN: return all >> 1;
+    case FOLD_SMAX: return (all >> 1) + 1;
+    case FOLD_UMIN:
+    case FOLD_AND: return all;
+    default: return 0;
+    }
+}
+
+static void reduce(Machine *m, Inv **set, uint32_t n, const RInst *i)
+{
+    Fold f = fold_of(i->op);
+    uint32_t how = i->ops[1], size = i->scope == SpvScopeWorkgroup ? m->n_inv : m->width;
+    uint64_t cluster = size;
+    if (how == SpvGroupOperationClusteredReduce && i->n_ops > 3)
+        cluster = MAX(*leaf(set[0], i->ops[3]), 1);
+    bool scan = how == SpvGroupOperationInclusiveScan || how == SpvGroupOperationExclusiveScan;
+    for (uint32_t c = 0; c < i->n; c++) {
+        uint32_t first = 0; /* of the cluster being summed */
+        uint64_t sum = identity(f, i);
+        uint8_t undef = 0;
+        for (uint32_t k = 0; k <= n; k++) {
+            bool ends = k == n || (k && number(i, set[k]) / cluster != number(i, set[k - 1]) / cluster);
+            if (ends && !scan)
+                for (uint32_t j = first; j < k; j++) {
+                    leaf(set[j], i->dst)[c] = sum;
+                    unset(set[j], i->dst)[c] = undef;
+                }
+            if (k == n)
+                break;
+            if (ends) {
+                first = k;
+                sum = identity(f, i);
+                undef = 0;
+            }
+            uint64_t x = leaf(set[k], i->ops[2])[c];
+            uint8_t u = unset(set[k], i->ops[2])[c];
+            uint64_t before = f == FOLD_FADD && k == first ? 0 : sum;
+            uint8_t undef_before = undef;
+            sum = fold(f, i, sum, x);
+            undef |= u;
+            if (scan) {
+                bool inclusive = how == SpvGroupOperationInclusiveScan;
+                leaf(set[k], i->dst)[c] = inclusive ? sum : before;
+                unset(set[k], i->dst)[c] = inclusive ? undef : undef_before;
+            }
+        }
+    }
+}
+
+static bool prepare_reduce(Machine *m, RInst *i)
+{
+    if (i->n_ops < 3 || !prepare_like(m, i))
+        return false;
+    if (i->ops[1] > SpvGroupOperationClusteredReduce) {
+        refuse(m, i->src, "this group operation is not supported");
+        return false;
+    }
+    return true;
+}
+
+/* clang-format off */
+static const OpRow rows[] = {
+    { SpvOpControlBarrier, NULL, prepare_barrier, barrier, 0 },
+    { SpvOpMemoryBarrier, memory_barrier, prepare_value, NULL, 0 },
+    { SpvOpGroupNonUniformElect, NULL, prepare_group, elect, 0 },
+    { SpvOpGroupNonUniformAll, NULL, prepare_group, vote, 0 },
+    { SpvOpGroupNonUniformAny, NULL, prepare_group, vote, 0 },
+    { SpvOpGroupNonUniformAllEqual, NULL, prepare_group, vote, 0 },
+    { SpvOpSubgroupAllKHR, NULL, prepare_group, vote, 0 },
+    { SpvOpSubgroupAnyKHR, NULL, prepare_group, vote, 0 },
+    { SpvOpSubgroupAllEqualKHR, NULL, prepare_group, vote, 0 },
+    { SpvOpGroupAll, NULL, prepare_group, vote, OPF_WHOLE },
+    { SpvOpGroupAny, NULL, prepare_group, vote, OPF_WHOLE },
+    { SpvOpGroupNonUniformQuadAllKHR, NULL, prepare_group, quad_vote, 0 },
+    { SpvOpGroupNonUniformQuadAnyKHR, NULL, prepare_group, quad_vote, 0 },
+    { SpvOpGroupNonUniformBallot, NULL, prepare_ballot, ballot, 0 },
+    { SpvOpSubgroupBallotKHR, NULL, prepare_ballot, ballot, 0 },
+    { SpvOpGroupNonUniformInverseBallot, ask_ballot, prepare_ballot, NULL, 0 },
+    { SpvOpGroupNonUniformBallotBitExtract, ask_ballot, prepare_ballot, NULL, 0 },
+    { SpvOpGroupNonUniformBallotBitCount, ask_ballot, prepare_ballot, NULL, 0 },
+    { SpvOpGroupNonUniformBallotFindLSB, ask_ballot, prepare_ballot, NULL, 0 },
+    { SpvOpGroupNonUniformBallotFindMSB, ask_ballot, prepare_ballot, NULL, 0 },
+    { SpvOpGroupNonUniformBroadcastFirst, NULL, prepare_like, broadcast_first, 0 },
+    { SpvOpSubgroupFirstInvocationKHR, NULL, prepare_like, broadcast_first, 0 },
+    { SpvOpGroupNonUniformBroadcast, NULL, prepare_like, shuffle, 0 },
+    { SpvOpSubgroupReadInvocationKHR, NULL, prepare_like, shuffle, 0 },
+    { SpvOpGroupBroadcast, NULL, prepare_like, group_broadcast, OPF_WHOLE },
+    { SpvOpGroupNonUniformShuffle, NULL, prepare_like, shuffle, 0 },
+    { SpvOpGroupNonUniformShuffleXor, NULL, prepare_like, shuffle, 0 },
+    { SpvOpGroupNonUniformShuffleUp, NULL, prepare_like, shuffle, 0 },
+    { SpvOpGroupNonUniformShuffleDown, NULL, prepare_like, shuffle, 0 },
+    { SpvOpGroupNonUniformRotateKHR, NULL, prepare_like, shuffle, 0 },
+    { SpvOpGroupNonUniformQuadBroadcast, NULL, prepare_like, shuffle, 0 },
+    { SpvOpGroupNonUniformQuadSwap, NULL, prepare_like, shuffle, 0 },
+#define REDUCE(name) { SpvOpGroupNonUniform##name, NULL, prepare_reduce, reduce, 0 }
+    REDUCE(IAdd), REDUCE(FAdd), REDUCE(IMul), REDUCE(FMul), REDUCE(SMin), REDUCE(UMin), REDUCE(FMin),
+    REDUCE(SMax), REDUCE(UMax), REDUCE(FMax), REDUCE(BitwiseAnd), REDUCE(BitwiseOr), REDUCE(BitwiseXor),
+    REDUCE(LogicalAnd), REDUCE(LogicalOr), REDUCE(LogicalXor),
+#undef REDUCE
+#define REDUCE(name) { SpvOpGroup##name, NULL, prepare_reduce, reduce, OPF_WHOLE }
+    REDUCE(IAdd), REDUCE(FAdd), REDUCE(SMin), REDUCE(UMin), REDUCE(FMin), REDUCE(SMax), REDUCE(UMax),
+    REDUCE(FMax), REDUCE(IMulKHR), REDUCE(FMulKHR), REDUCE(BitwiseAndKHR), REDUCE(BitwiseOrKHR),
+    REDUCE(BitwiseXorKHR), REDUCE(LogicalAndKHR), REDUCE(LogicalOrKHR), REDUCE(LogicalXorKHR),
+#undef REDUCE
+};
+/* clang-format on */
+const OpTable ref_group_ops = { rows, COUNT_OF(rows) };

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Does a kernel's result depend on who owns which matrix element, or on the size of subgroups? It runs
+ * again, on copies of the buffers as they were, under other ownership maps, schedules and sizes; what
+ * then differs in a buffer is a finding. Buffers of floats may differ by rounding, since the order of
+ * a subgroup's reductions is not fixed.
+ */
+#include "reference/machine.h"
+
+#include <math.h>
+
+static const uint32_t sizes[] = { 8, 16, 32, 64, 128 };
+
+/* The one scalar type a variable's buffer consists of, as its Fmt; FMT_NONE when there are several or
+ * it is of integers. */
+static Fmt buffer_format(SpvModule *m, const RefBinding *b)
+{
+    for (SpvInst *i = m->globals.first; i; i = i->next) {
+        uint32_t n, n2;
+        if (i->op != SpvOpVariable)
+            continue;
+        const uint32_t *set = spv_decoration(m, i->id, -1, SpvDecorationDescriptorSet, &n);
+        const uint32_t *binding = spv_decoration(m, i->id, -1, SpvDecorationBinding, &n2);
+        if (!set || !binding || !n || !n2 || *set != b->set || *binding != b->binding)
+            continue;
+        const SpvType *t = spv_type_of(m, i->id);
+        while (t && t->kind != SPV_FLOAT && t->kind != SPV_INT && t->kind != SPV_BOOL)
+            t = t->kind == SPV_STRUCT ? (t->count == 1 ? t->members[0] : NULL) : t->element;
+        if (!t || t->kind != SPV_FLOAT || t->format != SPV_IEEE)
+            return FMT_NONE;
+        return t->bits == 16 ? FMT_F16 : t->bits == 32 ? FMT_F32 : FMT_F64;
+    }
+    return FMT_NONE;
+}
+
+/* Index of the first byte that differs by more than rounding, or UINT64_MAX. */
+static uint64_t first_difference(Fmt f, const uint8_t *a, const uint8_t *b, uint64_t size)
+{
+    uint32_t w = f == FMT_F16 ? 2 : f == FMT_F32 ? 4 : f == FMT_F64 ? 8 : 1;
+    double tolerance = f == FMT_F16 ? 0x1p-7 : f == FMT_F32 ? 0x1p-17 : 0x1p-40, largest = 0;
+    for (uint64_t k = 0; f != FMT_NONE && k + w <= size; k += w) {
+        double x = fabs(fmt_get(f, mem_read(a + k, w)));
+        largest = isfinite(x) ? fmax(largest, x) : largest;
+    }
+    for (uint64_t k = 0; k < size; k += w) {
+        uint32_t step = (uint32_t)MIN(w, size - k);
+        if (!memcmp(a + k, b + k, step))
+            continue;
+        if (f == FMT_NONE || step < w)
+            return k;
+        double x = fmt_get(f, mem_read(a + k, w)), y = fmt_get(f, mem_read(b + k, w));
+        if (!(fabs(x - y) <= tolerance * fmax(fabs(x), largest / 64)) && !(isnan(x) && isnan(y)))
+            return k;
+    }
+    return UINT64_MAX;
+}
+
+typedef struct Trial { RefDispatch d; RefBinding *bindings; } Trial;
+
+static void compare(Arena *a, SpvModule *m, const RefDispatch *first, const Trial *t, const char *change,
+                    RefResult *r, DiagSink *sink)
+{
+    for (uint32_t k = 0; k < first->n_bindings; k++) {
+        const RefBinding *x = &first->bindings[k], *y = &t->bindings[k];
+        if (!x->base)
+            continue;
+        uint64_t at = first_difference(buffer_format(m, x), x->base, y->base, x->size);
+        if (at == UINT64_MAX)
+            continue;
+        const char *text = arena_printf(a, "set %u binding %u differs from byte %llu on %s", x->set,
+                                        x->binding, (unsigned long long)at, change);
+        diag(sink, DIAG_ERROR, NULL, ref_finding_name(REF_PORTABILITY), "%s", text);
+        if (r) {
+            RefFinding *more = NEW_ARRAY(a, RefFinding, r->n_findings + 1);
+            if (r->n_findings)
+                memcpy(more, r->findings, r->n_findings * sizeof(*more));
+            more[r->n_findings++] = (RefFinding){ .kind = REF_PORTABILITY, .count = 1, .message = text };
+            r->findings = more;
+        }
+        return;
+    }
+}
+
+/* Fresh copies of the buffers as they were before the first run. */
+static void renew(Trial *t, const RefDispatch *d, uint8_t *const *before)
+{
+    for (uint32_t k = 0; k < d->n_bindings; k++)
+        if (d->bindings[k].base)
+            memcpy(t->bindings[k].base, before[k], d->bindings[k].size);
+}
+
+static void trials(Arena *a, Arena *copies, SpvModule *m, const RefDispatch *d, uint8_t *const *before,
+                   RefResult *r, DiagSink *sink)
+{
+    Trial t = { .d = *d };
+    RefResult one = { 0 };
+    DiagSink quiet = { 0 };
+    t.bindings = NEW_ARRAY(copies, RefBinding, d->n_bindings + 1);
+    for (uint32_t k = 0; k < d->n_bindings; k++) {
+        t.bindings[k] = d->bindings[k];
+        if (d->bindings[k].base)
+            t.bindings[k].base = arena_alloc(copies, d->bindings[k].size + 16);
+    }
+    t.d.bindings = t.bindings;
+    t.d.check = 0;
+    for (uint32_t o = 0; o < REF_N_OWNERSHIPS; o++) {
+        if (o == (uint32_t)d->ownership)
+            continue;
+        t.d.ownership = (RefOwnership)o;
+        t.d.seed = d->seed + o;
+        renew(&t, d, before);
+        if (dispatch_once(copies, m, &t.d, &one, &quiet))
+            compare(a, m, d, &t, "another assignment of matrix elements to invocations", r, sink);
+    }
+    t.d.ownership = d->ownership;
+    for (uint32_t k = 0; k < COUNT_OF(sizes); k++) {
+        uint32_t used = r ? r->subgroup_size : 32;
+        t.d.subgroup_size = sizes[k];
+        if (sizes[k] == used)
+            continue;
+        renew(&t, d, before);
+        if (!dispatch_once(copies, m, &t.d, &one, &quiet) || one.subgroup_size != sizes[k])
+            continue; /* the kernel requires a size */
+        compare(a, m, d, &t, arena_printf(copies, "subgroups of %u", sizes[k]), r, sink);
+    }
+}
+
+bool ref_dispatch(Arena *a, SpvModule *m, const RefDispatch *d, RefResult *r, DiagSink *sink)
+{
+    if (!(d->check & REF_CHECK_PORTABILITY))
+        return dispatch_once(a, m, d, r, sink);
+    Arena copies = { .limit = d->memory_limit ? d->memory_limit : 2ull << 30 };
+    jmp_buf out_of_memory;
+    RefResult own = { 0 };
+    RefResult *result = r ? r : &own;
+    bool done = false;
+    copies.on_failure = &out_of_memory;
+    if (setjmp(out_of_memory)) {
+        arena_free(&copies);
+        diag(sink, DIAG_ERROR, NULL, NULL, "no memory for the copies that a check of portability needs");
+        return false;
+    }
+    uint8_t **before = NEW_ARRAY(&copies, uint8_t *, d->n_bindings + 1);
+    for (uint32_t k = 0; k < d->n_bindings; k++)
+        if (d->bindings[k].base)
+            before[k] = arena_copy(&copies, d->bindings[k].base, d->bindings[k].size);
+    done = dispatch_once(a, m, d, result, sink);
+    if (done)
+        trials(a, &copies, m, d, before, result, sink);
+    arena_free(&copies);
+    return done;
+}

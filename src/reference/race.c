@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Data races: two accesses of different invocations to the same bytes, one of them a write, not both
+ * atomic, with no happens-before between them.
+ *
+ * Each word of shared memory keeps its last write and two reads (of two invocations where they differ),
+ * each with the time of its invocation and the barrier epochs it was made in. Barriers advance the
+ * epoch of their workgroup or subgroup for the storage classes they order; releases and acquires
+ * through atomics carry sparse clocks of invocations' times and epochs (FastTrack's idea, with epochs
+ * for the common case). Clocks that grow too long are taken to know everything: a race may be missed,
+ * none is invented.
+ */
+#include "reference/machine.h"
+
+enum { WORDS = 256, MAX_CLOCK = 4096, MATRIX_UNIT = 0x8000 };
+enum { KEY_LANE, KEY_GROUP, KEY_SUBGROUP };
+
+typedef struct Record {
+    uint32_t group;             /* its number + 1; 0: none */
+    uint16_t lane;              /* in the workgroup, or MATRIX_UNIT | subgroup */
+    uint8_t mask, atomic;
+    uint32_t time, group_epoch, subgroup_epoch, inst;
+} Record;
+typedef struct Cell { Record write, read[2]; } Cell;
+typedef struct SyncVar { Clock clock; uint32_t scope, group, subgroup; } SyncVar;
+
+typedef struct RaceState {
+    Map pages, syncs;
+    uint64_t last_key;
+    Cell *last;
+    uint64_t bytes;
+    uint32_t told;
+    bool unordered_barrier;     /* some barrier did not order buffers */
+} RaceState;
+
+#define PAGE_BUDGET (768ull << 20)
+
+/* ---- clocks ---------------------------------------------------------------------------------------------- */
+
+static uint64_t key_of(uint32_t kind, uint32_t class, uint64_t group, uint32_t index)
+{
+    return (uint64_t)kind << 62 | (uint64_t)class << 61 | (group & 0xffffffff) << 16 | index;
+}
+
+static void clock_put(Machine *m, Clock *c, uint64_t key, uint32_t time)
+{
+    for (uint32_t k = 0; k < c->len; k++)
+        if (c->keys[k] == key) {
+            c->times[k] = MAX(c->times[k], time);
+            return;
+        }
+    if (c->len >= MAX_CLOCK) {
+        c->all = true;
+        return;
+    }
+    if (c->len == c->cap) {
+        uint32_t cap = c->cap ? c->cap * 2 : 8;
+        uint64_t *keys = NEW_ARRAY(m->arena, uint64_t, cap);
+        uint32_t *times = NEW_ARRAY(m->arena, uint32_t, cap);
+        if (c->len) {
+            memcpy(keys, c->keys, c->len * sizeof(*keys));
+            memcpy(times, c->times, c->len * sizeof(*times));
+        }
+        c->keys = keys;
+        c->times = times;
+        c->cap = cap;
+    }
+    c->keys[c->len] = key;
+    c->times[c->len++] = time;
+}
+
+static bool clock_knows(const Clock *c, uint64_t key, uint32_t at_least)
+{
+    if (c->all)
+        return true;
+    for (uint32_t k = 0; k < c->len; k++)
+        if (c->keys[k] == key)
+            return c->times[k] >= at_least;
+    return false;
+}
+
+static void clock_merge(Machine *m, Clock *to, const Clock *from)
+{
+    to->all |= from->all;
+    for (uint32_t k = 0; k < from->len && !to->all; k++)
+        clock_put(m, to, from->keys[k], from->times[k]);
+}
+
+/* ---- accesses --------------------------------------------------------------------------------------------------- */
+
+static Cell *cells_at(Machine *m, uint64_t address)
+{
+    RaceState *r = m->race;
+    uint64_t key = address / (4 * WORDS), page;
+    if (r->last && r->last_key == key)
+        return r->last;
+    if (!map_get(&r->pages, key, &page)) {
+        if (r->bytes > PAGE_BUDGET)
+            return NULL;
+        r->bytes += WORDS * sizeof(Cell);
+        page = (uint64_t)(uintptr_t)NEW_ARRAY(m->arena, Cell, WORDS);
+        map_put(m->arena, &r->pages, key, page);
+    }
+    r->last_key = key;
+    r->last = (Cell *)(uintptr_t)page;
+    return r->last;
+}
+
+static bool ordered(const Machine *m, const Inv *v, const Record *x, uint32_t class, uint32_t self)
+{
+    const Clock *know = &v->order.know;
+    uint64_t group = x->group - 1;
+    uint32_t subgroup = x->lane & MATRIX_UNIT ? x->lane & 0x7fffu : x->lane / m->width;
+    if (group == m->group_number) {
+        if (x->lane == self || x->group_epoch < m->shared_epoch[class])
+            return true;
+        if (subgroup == v->subgroup && x->subgroup_epoch < m->subgroups[subgroup].epoch[class])
+            return true;
+    }
+    return (know->len || know->all) &&
+           (clock_knows(know, key_of(KEY_LANE, 0, group, x->lane), x->time) ||
+            clock_knows(know, key_of(KEY_GROUP, class, group, 0), x->group_epoch + 1) ||
+            clock_knows(know, key_of(KEY_SUBGROUP, class, group, subgroup), x->subgroup_epoch + 1));
+}
+
+static void tell(Machine *m, Inv *v, const RInst *i, const Object *o, const Record *x, bool write,
+                 bool other_write)
+{
+    const char *who = "another workgroup", *line = "";
+    const RInst *other = &m->code.data[x->inst];
+    if (x->group - 1 == m->group_number) {
+        uint32_t l = x->lane, w = m->local_size[0], h = m->local_size[1];
+        who = l & MATRIX_UNIT
+                  ? arena_printf(m->arena, "subgroup %u", l & 0x7fffu)
+                  : arena_printf(m->arena, "invocation (%u, %u, %u)", l % w, l / w % h, l / w / h);
+    }
+    if (m->race->told++ > 10000)
+        return; /* enough text; the finding has been made */
+    bool hint = o->storage != SpvStorageClassWorkgroup && x->group - 1 == m->group_number &&
+                m->race->unordered_barrier;
+    DiagLoc at = spv_loc(m->arena, m->module, other->src);
+    if (at.line)
+        line = arena_printf(m->arena, " (line %u)", at.line);
+    found(m, v, i, REF_RACE, "%s of '%s' races with the %s by %s at instruction %u%s%s",
+          write ? "write" : "read", name_of(m, o->variable), other_write ? "write" : "read", who,
+          other->src->index, line,
+          hint ? "; a barrier between them did not order buffer memory" : "");
+}
+
+static bool conflict(Machine *m, Inv *v, const Record *x, uint8_t mask, bool atomic, uint32_t class,
+                     uint32_t self, bool shared)
+{
+    if (!x->group || !(x->mask & mask) || (x->atomic && atomic))
+        return false;
+    if (shared && x->group - 1 != m->group_number)
+        return false; /* workgroup memory of a workgroup that is over */
+    return !ordered(m, v, x, class, self);
+}
+
+void race_access(Machine *m, Inv *v, const RInst *i, const Object *o, uint64_t offset, uint32_t size,
+                 AccessKind kind)
+{
+    bool shared = o->storage == SpvStorageClassWorkgroup, write = kind == ACCESS_WRITE || kind == ACCESS_ATOMIC;
+    uint32_t class = shared ? RACE_SHARED : RACE_GLOBAL;
+    uint32_t self = m->by_matrix ? MATRIX_UNIT | v->subgroup : v->index;
+    uint64_t from = (uint64_t)(uintptr_t)o->data + offset, to = from + size;
+    Record now = {
+        .group = (uint32_t)m->group_number + 1, .lane = (uint16_t)self,
+        .atomic = kind == ACCESS_ATOMIC || kind == ACCESS_ATOMIC_READ, .time = v->order.time,
+        .group_epoch = m->shared_epoch[class], .subgroup_epoch = m->subgroups[v->subgroup].epoch[class],
+        .inst = i->number,
+    };
+    for (uint64_t word = from & ~3ull; word < to; word += 4) {
+        Cell *page = cells_at(m, word);
+        if (!page)
+            return;
+        Cell *c = &page[word / 4 % WORDS];
+        uint32_t first = word < from ? (uint32_t)(from - word) : 0;
+        uint32_t last = to - word < 4 ? (uint32_t)(to - word) : 4;
+        now.mask = (uint8_t)((0xf << first) & (0xf >> (4 - last)));
+        if (conflict(m, v, &c->write, now.mask, now.atomic, class, self, shared))
+            tell(m, v, i, o, &c->write, write, true);
+        for (int k = 0; k < 2 && write; k++)
+            if (conflict(m, v, &c->read[k], now.mask, now.atomic, class, self, shared))
+                tell(m, v, i, o, &c->read[k], true, false);
+        if (write) {
+            c->write = now;
+            memset(c->read, 0, sizeof(c->read));
+        } else {
+            const Record *r = &c->read[0];
+            bool replace = !r->group || (r->lane == now.lane && r->group == now.group) ||
+                           ordered(m, v, r, class, self);
+            c->read[replace ? 0 : 1] = now;
+        }
+    }
+}
+
+/* ---- synchronisation ---------------------------------------------------------------------------------------------- */
+
+void race_new_group(Machine *m)
+{
+    if (!m->race)
+        m->race = NEW(m->arena, RaceState);
+    memset(m->shared_epoch, 0, sizeof(m->shared_epoch));
+    for (uint32_t k = 0; k < m->n_subgroups; k++)
+        memset(m->subgroups[k].epoch, 0, sizeof(m->subgroups[k].epoch));
+    for (uint32_t k = 0; k < m->n_inv; k++) {
+        RaceOrder *o = &m->inv[k].order;
+        o->time = 1;
+        o->fence_time = o->fenced = 0;
+        o->know.len = o->pending.len = 0;
+        o->know.all = o->pending.all = false;
+    }
+}
+
+static SyncVar *sync_at(Machine *m, const Object *o, uint64_t offset, bool make)
+{
+    uint64_t key = (uint64_t)(uintptr_t)o->data + offset, at;
+    if (o->storage == SpvStorageClassWorkgroup)
+        key ^= (m->group_number + 1) << 48; /* anew in each workgroup */
+    if (map_get(&m->race->syncs, key, &at))
+        return (SyncVar *)(uintptr_t)at;
+    if (!make)
+        return NULL;
+    SyncVar *s = NEW(m->arena, SyncVar);
+    map_put(m->arena, &m->race->syncs, key, (uint64_t)(uintptr_t)s);
+    return s;
+}
+
+void race_release(Machine *m, Inv *v, const Object *o, uint64_t offset, uint32_t scope, bool fenced)
+{
+    RaceOrder *r = &v->order;
+    if (!checking(m, REF_RACE) || !o || (fenced && !r->fence_time))
+        return;
+    SyncVar *s = sync_at(m, o, offset, true);
+    clock_merge(m, &s->clock, &r->know);
+    clock_put(m, &s->clock, key_of(KEY_LANE, 0, m->group_number, v->index),
+              fenced ? r->fence_time : r->time);
+    for (uint32_t c = 0; c < RACE_N_CLASSES; c++) {
+        uint32_t e = m->shared_epoch[c], g = m->subgroups[v->subgroup].epoch[c];
+        if (e)
+            clock_put(m, &s->clock, key_of(KEY_GROUP, c, m->group_number, 0), e);
+        if (g)
+            clock_put(m, &s->clock, key_of(KEY_SUBGROUP, c, m->group_number, v->subgroup), g);
+    }
+    s->scope = scope;
+    s->group = (uint32_t)m->group_number;
+    s->subgroup = v->subgroup;
+    if (!fenced)
+        r->time++;
+}
+
+/* Whether two invocations are in the same instance of a scope. */
+static bool in_scope(const Machine *m, const Inv *v, const SyncVar *s, uint32_t scope)
+{
+    switch (scope) {
+    case SpvScopeInvocation: return false;
+    case SpvScopeSubgroup: return s->group == (uint32_t)m->group_number && s->subgroup == v->subgroup;
+    case SpvScopeWorkgroup: return s->group == (uint32_t)m->group_number;
+    default: return true;
+    }
+}
+
+void race_acquire(Machine *m, Inv *v, const Object *o, uint64_t offset, uint32_t scope, bool now)
+{
+    if (!checking(m, REF_RACE) || !o)
+        return;
+    const SyncVar *s = sync_at(m, o, offset, false);
+    if (s && in_scope(m, v, s, scope) && in_scope(m, v, s, s->scope))
+        clock_merge(m, now ? &v->order.know : &v->order.pending, &s->clock);
+}
+
+void race_fence(Machine *m, Inv *v, uint32_t scope, uint32_t semantics)
+{
+    RaceOrder *r = &v->order;
+    uint32_t both = SpvMemorySemanticsAcquireReleaseMask | SpvMemorySemanticsSequentiallyConsistentMask;
+    if (!checking(m, REF_RACE) || scope == SpvScopeInvocation)
+        return;
+    if (semantics & (both | SpvMemorySemanticsReleaseMask)) {
+        r->fence_time = r->time++;
+        r->fenced |= semantics;
+    }
+    if (semantics & (both | SpvMemorySemanticsAcquireMask)) {
+        clock_merge(m, &r->know, &r->pending);
+        r->pending.len = 0;
+    }
+}
+
+void race_barrier(Machine *m, Inv **set, uint32_t n, bool workgroup, uint32_t semantics)
+{
+    uint32_t order = SpvMemorySemanticsAcquireMask | SpvMemorySemanticsReleaseMask |
+                     SpvMemorySemanticsAcquireReleaseMask |
+                     SpvMemorySemanticsSequentiallyConsistentMask;
+    uint32_t global = SpvMemorySemanticsUniformMemoryMask | SpvMemorySemanticsCrossWorkgroupMemoryMask;
+    uint32_t fenced = UINT32_MAX, orders = semantics & order ? semantics : 0;
+    bool any = false;
+    if (!checking(m, REF_RACE))
+        return;
+    for (uint32_t k = 0; k < n; k++) {
+        fenced &= set[k]->order.fenced;
+        set[k]->order.fenced = 0;
+        any |= set[k]->order.know.len || set[k]->order.know.all;
+    }
+    orders |= fenced;
+    uint32_t *epoch = workgroup ? m->shared_epoch : m->subgroups[set[0]->subgroup].epoch;
+    if (orders & global)
+        epoch[RACE_GLOBAL]++;
+    else
+        m->race->unordered_barrier = true;
+    if (orders & SpvMemorySemanticsWorkgroupMemoryMask)
+        epoch[RACE_SHARED]++;
+    if (!any || !orders)
+        return;
+    Clock all = { 0 };
+    for (uint32_t k = 0; k < n; k++)
+        clock_merge(m, &all, &set[k]->order.know);
+    for (uint32_t k = 0; k < n; k++)
+        clock_merge(m, &set[k]->order.know, &all);
+}

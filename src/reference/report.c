@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Findings: each kind at each instruction is kept once, with a count and where it was first seen, and
+ * told when the dispatch is over.
+ */
+#include "reference/machine.h"
+
+#include <stdio.h>
+
+enum { MAX_FINDINGS = 1000 };
+
+static const char *const names[REF_N_FINDINGS] = {
+    [REF_OUT_OF_BOUNDS] = "out-of-bounds", [REF_UNDEFINED] = "undefined-value",
+    [REF_RACE] = "data-race",              [REF_DIVERGENT] = "divergent",
+    [REF_NOT_UNIFORM] = "not-uniform",     [REF_MISALIGNED] = "misaligned",
+    [REF_RANGE] = "out-of-range",          [REF_ENDLESS] = "endless-loop",
+    [REF_DEADLOCK] = "deadlock",           [REF_UNSUPPORTED] = "unsupported",
+    [REF_PORTABILITY] = "portability",
+};
+
+const char *ref_finding_name(RefFindingKind kind)
+{
+    return kind < REF_N_FINDINGS ? names[kind] : "unknown";
+}
+
+const char *name_of(Machine *m, SpvId id)
+{
+    const char *n = id ? spv_name(m->module, id) : NULL;
+    return n && *n ? n : arena_printf(m->arena, "%%%u", id);
+}
+
+bool checking(const Machine *m, RefFindingKind kind)
+{
+    return (m->check >> kind & 1) || kind == REF_ENDLESS || kind == REF_DEADLOCK ||
+           kind == REF_UNSUPPORTED;
+}
+
+void found(Machine *m, const Inv *v, const RInst *i, RefFindingKind kind, const char *fmt, ...)
+{
+    if (!checking(m, kind) || (v && v == &m->const_inv))
+        return;
+    uint64_t key = (uint64_t)(i ? i->number + 1 : 0) << 8 | kind, at;
+    if (map_get(&m->finding_index, key, &at)) {
+        m->findings.data[at].count++;
+        return;
+    }
+    if (m->findings.len >= MAX_FINDINGS)
+        return;
+    char text[600];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    FindingEntry f = { .kind = kind, .inst = i ? i->src : NULL, .count = 1, .no_place = !v };
+    f.message = arena_strdup(m->arena, text);
+    memcpy(f.group, m->group, sizeof(f.group));
+    if (v)
+        memcpy(f.local, v->local, sizeof(f.local));
+    map_put(m->arena, &m->finding_index, key, m->findings.len);
+    vec_push(m->arena, &m->findings, f);
+}
+
+void refuse(Machine *m, const SpvInst *i, const char *fmt, ...)
+{
+    char text[600];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    if (!m->failed)
+        spv_error(m->module, i, m->sink, NULL, "%s", text);
+    m->failed = true;
+}
+
+void matters(Machine *m, Inv *v, const RInst *i, Ref r, uint32_t n, const char *what)
+{
+    uint8_t *u = unset(v, r);
+    bool any = false;
+    for (uint32_t k = 0; k < n; k++)
+        any |= u[k];
+    if (!any)
+        return;
+    found(m, v, i, REF_UNDEFINED, "a value that was never written %s", what);
+    if (!(r & REF_CONST))
+        memset(u, 0, n);
+}
+
+void report_all(Machine *m, Arena *a, RefResult *r)
+{
+    if (r) {
+        RefFinding *out = NEW_ARRAY(a, RefFinding, m->findings.len + 1);
+        for (uint32_t k = 0; k < m->findings.len; k++) {
+            FindingEntry *f = &m->findings.data[k];
+            out[k] = (RefFinding){ .kind = f->kind, .inst = f->inst, .count = f->count };
+            memcpy(out[k].group, f->group, sizeof(f->group));
+            memcpy(out[k].local, f->local, sizeof(f->local));
+            out[k].message = arena_strdup(a, f->message);
+        }
+        r->findings = out;
+        r->n_findings = m->findings.len;
+    }
+    for (uint32_t k = 0; k < m->findings.len; k++) {
+        FindingEntry *f = &m->findings.data[k];
+        char where[160] = "", times[48] = "";
+        if (f->count > 1)
+            snprintf(times, sizeof(times), "; %llu times, first", (unsigned long long)f->count);
+        if (!f->no_place)
+            snprintf(where, sizeof(where), "%s in workgroup (%u, %u, %u), invocation (%u, %u, %u)",
+                     f->count > 1 ? times : ";", f->group[0], f->group[1], f->group[2], f->local[0],
+                     f->local[1], f->local[2]);
+        spv_error(m->module, f->inst, m->sink, names[f->kind], "%s%s", f->message,
+                  f->no_place ? times : where);
+    }
+}

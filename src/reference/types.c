@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Types as the interpreter needs them: specialised sizes, leaves, and one memory layout each. Where a
+ * type carries explicit layout decorations they hold in every storage class; elsewhere scalars are
+ * packed at their own alignment, a bool takes 4 bytes and a pointer 16 (address and provenance; 8 where
+ * pointers are physical).
+ */
+#include "reference/machine.h"
+
+enum { MAX_DEPTH = 255, MAX_LEAVES = 1 << 20 };
+#define MAX_SIZE (1ull << 40)
+
+const RType *type_get(Machine *m, SpvId id)
+{
+    const RType *t = id < m->bound ? m->types[id] : NULL;
+    if (!t)
+        refuse(m, NULL, "id %%%u is used as a type before it is declared", id);
+    return t;
+}
+
+const RType *type_scalar(const RType *t)
+{
+    while (t->kind == SPV_VECTOR || t->kind == SPV_MATRIX || t->kind == SPV_COOPMAT)
+        t = t->element;
+    return t;
+}
+
+bool type_is_wide(const RType *t)
+{
+    return t->kind == SPV_STRUCT || t->kind == SPV_ARRAY || t->kind == SPV_RUNTIME_ARRAY;
+}
+
+Fmt fmt_of(const RType *t)
+{
+    t = type_scalar(t);
+    if (t->kind != SPV_FLOAT)
+        return FMT_NONE;
+    switch (t->format) {
+    case SPV_BF16: return FMT_BF16;
+    case SPV_E4M3: return FMT_E4M3;
+    case SPV_E5M2: return FMT_E5M2;
+    default: return t->bits == 16 ? FMT_F16 : t->bits == 32 ? FMT_F32 : FMT_F64;
+    }
+}
+
+static void scalar(RType *t, SpvKind kind, uint32_t bits, uint32_t size)
+{
+    t->kind = kind;
+    t->bits = bits;
+    t->size = size;
+    t->align = size;
+    t->leaves = 1;
+}
+
+static void define_float(Machine *m, RType *t, SpvInst *i)
+{
+    uint32_t bits = spv_operand(i, 0);
+    scalar(t, SPV_FLOAT, bits, bits / 8);
+    if (spv_n_operands(i) > 1) {
+        switch (spv_operand(i, 1)) {
+        case SpvFPEncodingBFloat16KHR: t->format = SPV_BF16; break;
+        case SpvFPEncodingFloat8E4M3EXT: t->format = SPV_E4M3; break;
+        case SpvFPEncodingFloat8E5M2EXT: t->format = SPV_E5M2; break;
+        default: refuse(m, i, "unknown floating-point encoding"); return;
+        }
+    }
+    uint32_t want = t->format == SPV_IEEE ? bits : t->format == SPV_BF16 ? 16 : 8;
+    if (bits != want || (t->format == SPV_IEEE && bits != 16 && bits != 32 && bits != 64))
+        refuse(m, i, "floats of %u bits are not supported", bits);
+}
+
+/* The element of an aggregate, checked; NULL after reporting. */
+static const RType *element_of(Machine *m, RType *t, SpvInst *i)
+{
+    const RType *e = type_get(m, spv_operand(i, 0));
+    if (!e)
+        return NULL;
+    if (e->kind == SPV_VOID || e->kind == SPV_FUNCTION || e->kind == SPV_RUNTIME_ARRAY ||
+        e->kind == SPV_OTHER) {
+        refuse(m, i, "the element type cannot be stored");
+        return NULL;
+    }
+    if (e->depth >= MAX_DEPTH) {
+        refuse(m, i, "types are nested deeper than %d", MAX_DEPTH);
+        return NULL;
+    }
+    t->element = e;
+    t->depth = e->depth + 1;
+    return e;
+}
+
+static void repeat(Machine *m, RType *t, SpvInst *i, uint64_t count, uint64_t stride)
+{
+    const RType *e = t->element;
+    if (count > UINT32_MAX || count * e->leaves > MAX_LEAVES * 64ull || stride > MAX_SIZE ||
+        (count && stride > MAX_SIZE / count)) {
+        refuse(m, i, "a type of %llu elements is too large", (unsigned long long)count);
+        return;
+    }
+    t->count = (uint32_t)count;
+    t->leaves = (uint32_t)count * e->leaves;
+    t->stride = stride;
+    t->size = count ? MAX(count * stride, (count - 1) * stride + e->size) : 0;
+    t->align = e->align;
+}
+
+static void define_vector(Machine *m, RType *t, SpvInst *i, SpvKind kind)
+{
+    t->kind = kind;
+    const RType *e = element_of(m, t, i);
+    uint64_t count = spv_n_operands(i) > 1 ? spv_operand(i, 1) : 0;
+    if (!e)
+        return;
+    if (kind == SPV_VECTOR && e->leaves != 1) {
+        refuse(m, i, "a vector's components must be scalars");
+        return;
+    }
+    if (kind == SPV_MATRIX && e->kind != SPV_VECTOR) {
+        refuse(m, i, "a matrix' columns must be vectors");
+        return;
+    }
+    repeat(m, t, i, count, e->size);
+    /* OpenCL: a vector of three takes the room of four. */
+    if (m->model == SpvExecutionModelKernel && kind == SPV_VECTOR) {
+        t->size = (count == 3 ? 4 : count) * e->size;
+        t->align = (uint32_t)t->size;
+    }
+}
+
+static void define_array(Machine *m, RType *t, SpvInst *i)
+{
+    t->kind = i->op == SpvOpTypeArray ? SPV_ARRAY : SPV_RUNTIME_ARRAY;
+    const RType *e = element_of(m, t, i);
+    uint64_t count = 0;
+    if (!e)
+        return;
+    if (t->kind == SPV_ARRAY && !constant_uint(m, spv_operand(i, 1), &count)) {
+        refuse(m, i, "the array's length is not a constant");
+        return;
+    }
+    uint32_t n;
+    const uint32_t *stride = spv_decoration(m->module, i->id, -1, SpvDecorationArrayStride, &n);
+    repeat(m, t, i, count, stride && n ? *stride : align_up(e->size, MAX(e->align, 1)));
+}
+
+static void define_struct(Machine *m, RType *t, SpvInst *i)
+{
+    uint32_t n = spv_n_operands(i), leaves = 0, words;
+    uint64_t at = 0;
+    uint64_t *offsets = NEW_ARRAY(m->arena, uint64_t, n + 1);
+    uint32_t *first = NEW_ARRAY(m->arena, uint32_t, n + 1);
+    uint32_t *strides = NEW_ARRAY(m->arena, uint32_t, n + 1);
+    bool *row_major = NEW_ARRAY(m->arena, bool, n + 1);
+    t->kind = SPV_STRUCT;
+    t->count = n;
+    t->align = 1;
+    t->members = NEW_ARRAY(m->arena, const RType *, n + 1);
+    for (uint32_t k = 0; k < n; k++) {
+        const RType *e = type_get(m, spv_operand(i, k));
+        if (!e)
+            return;
+        if (e->depth >= MAX_DEPTH || e->kind == SPV_VOID || e->kind == SPV_FUNCTION) {
+            refuse(m, i, "member %u of the structure cannot be stored", k);
+            return;
+        }
+        t->members[k] = e;
+        t->depth = MAX(t->depth, e->depth + 1);
+        const uint32_t *o = spv_decoration(m->module, i->id, (int32_t)k, SpvDecorationOffset, &words);
+        at = o && words ? *o : align_up(at, MAX(e->align, 1));
+        offsets[k] = at;
+        const uint32_t *ms =
+            spv_decoration(m->module, i->id, (int32_t)k, SpvDecorationMatrixStride, &words);
+        strides[k] = ms && words ? *ms & 0x3fffffff : 0;
+        row_major[k] = spv_has_decoration(m->module, i->id, (int32_t)k, SpvDecorationRowMajor);
+        first[k] = leaves;
+        leaves += e->leaves;
+        uint64_t room = e->size;
+        const RType *inner = e;
+        while (inner->kind == SPV_ARRAY)
+            inner = inner->element;
+        if (strides[k] && inner->kind == SPV_MATRIX && e == inner)
+            room = MAX(room, (uint64_t)strides[k] *
+                                 (row_major[k] ? inner->element->count : inner->count));
+        t->size = MAX(t->size, at + room);
+        at += room;
+        t->align = MAX(t->align, e->align);
+        if (leaves > MAX_LEAVES * 64u || t->size > MAX_SIZE) {
+            refuse(m, i, "the structure is too large");
+            return;
+        }
+    }
+    if (!spv_has_decoration(m->module, i->id, 0, SpvDecorationOffset))
+        t->size = align_up(t->size, t->align);
+    t->leaves = leaves;
+    t->offsets = offsets;
+    t->first_leaf = first;
+    t->matrix_strides = strides;
+    t->row_major = row_major;
+}
+
+static void define_coopmat(Machine *m, RType *t, SpvInst *i)
+{
+    t->kind = SPV_COOPMAT;
+    const RType *e = element_of(m, t, i);
+    uint64_t scope = 0, rows = 0, cols = 0, use = 0;
+    if (!e)
+        return;
+    if ((e->kind != SPV_INT && e->kind != SPV_FLOAT) || !constant_uint(m, spv_operand(i, 1), &scope) ||
+        !constant_uint(m, spv_operand(i, 2), &rows) || !constant_uint(m, spv_operand(i, 3), &cols) ||
+        !constant_uint(m, spv_operand(i, 4), &use)) {
+        refuse(m, i, "the cooperative matrix' component, scope, rows, columns or use is not constant");
+        return;
+    }
+    if (!rows || !cols || rows > 4096 || cols > 4096 || use > 2 ||
+        (scope != SpvScopeSubgroup && scope != SpvScopeWorkgroup)) {
+        refuse(m, i, "a %llu x %llu matrix of use %llu in scope %llu is not supported",
+               (unsigned long long)rows, (unsigned long long)cols, (unsigned long long)use,
+               (unsigned long long)scope);
+        return;
+    }
+    t->rows = (uint32_t)rows;
+    t->cols = (uint32_t)cols;
+    t->use = (uint32_t)use;
+    t->scope = (uint32_t)scope;
+    uint32_t lanes = scope == SpvScopeSubgroup ? m->smallest : m->n_inv;
+    repeat(m, t, i, m->probing ? 1 : (rows * cols + lanes - 1) / lanes, e->size);
+}
+
+static void define_pointer(Machine *m, RType *t, SpvInst *i)
+{
+    uint32_t n;
+    t->kind = SPV_POINTER;
+    t->storage = spv_operand(i, 0);
+    t->pointee = spv_n_operands(i) > 1 ? spv_operand(i, 1) : 0;
+    t->physical = m->physical64 || t->storage == SpvStorageClassPhysicalStorageBuffer;
+    t->leaves = 2;
+    t->size = t->physical ? 8 : 16;
+    t->align = 8;
+    const uint32_t *stride = spv_decoration(m->module, i->id, -1, SpvDecorationArrayStride, &n);
+    t->stride = stride && n ? *stride : 0;
+}
+
+const RType *type_define(Machine *m, SpvInst *i)
+{
+    RType *t = NEW(m->arena, RType);
+    t->id = i->id;
+    t->kind = SPV_OTHER;
+    switch (i->op) {
+    case SpvOpTypeVoid: t->kind = SPV_VOID; break;
+    case SpvOpTypeBool: scalar(t, SPV_BOOL, 1, 4); break;
+    case SpvOpTypeInt: {
+        uint32_t bits = spv_operand(i, 0);
+        if (bits != 8 && bits != 16 && bits != 32 && bits != 64)
+            refuse(m, i, "integers of %u bits are not supported", bits);
+        scalar(t, SPV_INT, bits, bits / 8);
+        t->is_signed = spv_operand(i, 1);
+        break;
+    }
+    case SpvOpTypeFloat: define_float(m, t, i); break;
+    case SpvOpTypeVector: define_vector(m, t, i, SPV_VECTOR); break;
+    case SpvOpTypeMatrix: define_vector(m, t, i, SPV_MATRIX); break;
+    case SpvOpTypeArray:
+    case SpvOpTypeRuntimeArray: define_array(m, t, i); break;
+    case SpvOpTypeStruct: define_struct(m, t, i); break;
+    case SpvOpTypePointer:
+    case SpvOpTypeUntypedPointerKHR: define_pointer(m, t, i); break;
+    case SpvOpTypeFunction: t->kind = SPV_FUNCTION; break;
+    case SpvOpTypeCooperativeMatrixKHR: define_coopmat(m, t, i); break;
+    default: break; /* images and the like: an error where one is used */
+    }
+    return t;
+}
