@@ -78,7 +78,10 @@ void main()
     }
     put(a);                                                 // 8: fibonacci(rounds) * m
     put(b);                                                 // 9: fibonacci(rounds + 1) * m
-    put(which > 1 ? a : b);                                 // 10
+    Mat chosen = b;
+    if (which > 1)
+        chosen = a;
+    put(chosen);                                            // 10
     put(pick(m, a, which == 0));                            // 11
     for (uint i = 0; i < m.length(); i++)
         a[i] = m[i] * 2.0 + float(i * gl_SubgroupSize + gl_SubgroupInvocationID);
