@@ -295,7 +295,7 @@ static bool parse_params(Asm *a, Line *l, uint8_t kind, uint32_t value)
 
 static bool parse_mask(Asm *a, Line *l, uint8_t kind)
 {
-    uint32_t mask = 0, bit;
+    uint32_t mask = 0, bit = 0;
     if (!at_word(a))
         return fail(a, &a->token, "a %s is wanted", spv_kind_name(kind));
     char *text = arena_strdup(a->arena, a->token.text);
@@ -318,7 +318,7 @@ static bool parse_mask(Asm *a, Line *l, uint8_t kind)
 
 static bool parse_value(Asm *a, Line *l, uint8_t kind)
 {
-    uint32_t value;
+    uint32_t value = 0;
     if (!at_word(a))
         return fail(a, &a->token, "a %s is wanted", spv_kind_name(kind));
     if (!parse_enumerant(a, kind, a->token.text, &value))
