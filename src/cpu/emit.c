@@ -47,43 +47,12 @@ const EmitRule *emit_rule(const Emit *e, uint16_t op)
     return op < e->n_rules ? e->rules[op] : NULL;
 }
 
-static bool points_into_matrix(Emit *e, SpvId id)
-{
-    SpvInst *def = spv_def(e->module, id);
-    const SpvType *t = def && def->type ? spv_type(e->module, def->type) : NULL;
-    return t && (emit_has_matrix(t) || (t->kind == SPV_POINTER && t->storage == SpvStorageClassFunction &&
-                                        def->block && emit_pointer(e, id)->matrix));
-}
-
-/* Whether matrix.c is to be asked: a matrix is used or made. */
-static bool concerns_matrix(Emit *e, const SpvInst *i)
-{
-    if (i->type && emit_has_matrix(spv_type(e->module, i->type)))
-        return true;
-    const SpvOpInfo *info = spv_op_info(i->op);
-    if (!info || info->flags & (SPV_OPF_DEBUG | SPV_OPF_TERMINATOR))
-        return false;
-    uint16_t at[16];
-    uint32_t n = MIN(spv_id_operands(i, at, COUNT_OF(at)), COUNT_OF(at));
-    for (uint32_t k = 0; k < n; k++)
-        if (points_into_matrix(e, i->words[at[k]]))
-            return true;
-    switch (i->op) {
-    case SpvOpCooperativeMatrixLengthKHR: case SpvOpCooperativeMatrixLengthNV:
-    case SpvOpCooperativeMatrixLoadKHR: case SpvOpCooperativeMatrixLoadNV:
-        return true;
-    default:
-        /* The tables do not have it, or it makes what only matrices use. */
-        return !emit_rule(e, i->op);
-    }
-}
-
 void emit_inst(Emit *e, const SpvInst *i)
 {
     const SpvOpInfo *info = spv_op_info(i->op);
     if (info && info->flags & SPV_OPF_DEBUG)
         return;
-    if (concerns_matrix(e, i) && matrix_inst(e, i))
+    if (matrix_inst(e, i))
         return;
     const EmitRule *rule = emit_rule(e, i->op);
     if (rule)

@@ -223,9 +223,7 @@ void emit_store_leaf(Emit *e, const Pointer *p, int64_t byte, const SpvType *t, 
 
 bool matrix_begin(Emit *e);                         /* before the first block */
 void matrix_end(Emit *e);                           /* after the last */
-/* Asked first for each instruction that has a matrix (or a composite of or pointer to one) as an operand or
- * result, OpUndef and OpConstantNull included; also for OpVariable of such types, and access chains whose
- * path enters a matrix. False: not one of its, the tables are asked. */
+/* Asked first for every instruction. False: not one of its, the tables are asked. */
 bool matrix_inst(Emit *e, const SpvInst *i);
 /* Around the instructions of a block, e->position. end: before the terminator and the phi edges. */
 void matrix_block_begin(Emit *e);

@@ -41,13 +41,8 @@ uint64_t mat_bytes(Emit *e, const SpvType *t)
 
 void mat_count(Emit *e, enum CpuStat stat, uint64_t n)
 {
-    if (!e->options->stats || !n)
-        return;
-    LV base = emit_env(e, e->b, e->ptr, offsetof(CpuEnv, stats));
-    LV index = LLVMConstInt(e->i64, stat, false);
-    LV p = LLVMBuildInBoundsGEP2(e->b, e->i64, base, &index, 1, "");
-    LV sum = LLVMBuildAdd(e->b, LLVMBuildLoad2(e->b, e->i64, p, ""), LLVMConstInt(e->i64, n, false), "");
-    LLVMBuildStore(e->b, sum, p);
+    if (n)
+        emit_count(e, stat, LLVMConstInt(e->i64, n, false));
 }
 
 /* ---- values and homes ---------------------------------------------------------------------------- */
