@@ -36,6 +36,18 @@ void arena_fail(Arena *a)
         longjmp(*a->on_failure, 1);
 }
 
+bool arena_try(Arena *a, void (*body)(void *user), void *user)
+{
+    jmp_buf here, *const outer = a->on_failure;
+    volatile bool done = false;
+    if (!ARENA_GUARD(a, here)) {
+        body(user);
+        done = true;
+    }
+    a->on_failure = outer;
+    return done;
+}
+
 void arena_free(Arena *a)
 {
     while (a->chunks) {

@@ -54,6 +54,27 @@ TEST(limit_unwinds)
     arena_free(&a);
 }
 
+static void allocate_100(void *arena)
+{
+    arena_alloc(arena, 100);
+}
+
+static void try_inside(void *arena)
+{
+    CHECK(!arena_try(arena, allocate_100, arena));
+    allocate_100(arena);
+}
+
+TEST(try_restores_the_outer_guard)
+{
+    Arena a = { .limit = 120 };
+    CHECK(arena_try(&a, allocate_100, &a));
+    CHECK(!arena_try(&a, allocate_100, &a));
+    CHECK(!arena_try(&a, try_inside, &a));
+    CHECK(a.on_failure == NULL);
+    arena_free(&a);
+}
+
 TEST(impossible_sizes_unwind)
 {
     Arena a = { 0 };
