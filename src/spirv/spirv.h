@@ -30,7 +30,7 @@ struct SpvInst {
     uint32_t *words;            /* the whole instruction: words[0] = n_words << 16 | op */
     uint16_t op, n_words;
     uint16_t first_operand;     /* index in words of the first operand after type and result */
-    uint8_t literal_words;      /* OpSwitch: words of each literal, by the selector's type; else 0 */
+    uint8_t literal_words;      /* OpSwitch: words of a literal, by the selector's type; else 0 */
     uint8_t ext_set;            /* OpExtInst: SPV_SET_*, from the import it names; else 0 */
     SpvId type, id;             /* result type and result, 0 where the opcode has none */
     uint32_t index;             /* place in the module as it was read; clones keep theirs */
@@ -100,8 +100,8 @@ typedef struct SpvOpInfo {
 enum {
     SPV_OPF_TERMINATOR = 1,
     SPV_OPF_TYPE = 2,           /* OpType* */
-    SPV_OPF_CONSTANT = 4,       /* OpConstant*, OpSpecConstant*, OpUndef */
-    SPV_OPF_PURE = 8,           /* no memory, side effect, cross-lane meaning: may be moved or removed */
+    SPV_OPF_CONSTANT = 4,       /* OpSpecConstant*, OpUndef too */
+    SPV_OPF_PURE = 8,           /* no memory, effect, cross-lane meaning: may be moved or removed */
     SPV_OPF_MEMORY = 16,        /* reads or writes memory */
     SPV_OPF_BARRIER = 32,
     SPV_OPF_GROUP = 64,         /* subgroup operation: depends on which lanes are active */
@@ -111,8 +111,8 @@ enum {
 };
 
 const SpvOpInfo *spv_op_info(uint16_t op);          /* NULL if unknown */
-const char *spv_op_name(uint16_t op);               /* "Op<number>" if unknown; static or thread's */
-const char *spv_enum_name(uint8_t enum_kind, uint32_t value); /* SPV_OPERAND_* kind; NULL: unknown */
+const char *spv_op_name(uint16_t op);               /* "Op<number>" if unknown */
+const char *spv_enum_name(uint8_t enum_kind, uint32_t value); /* NULL if unknown */
 
 /* A value of an enumeration or a bit of a mask. */
 typedef struct SpvEnumerant {
@@ -201,7 +201,7 @@ DiagLoc spv_loc(Arena *scratch, const SpvModule *m, const SpvInst *i);
 void spv_error(const SpvModule *m, const SpvInst *i, DiagSink *sink, const char *rule,
                const char *fmt, ...) PRINTF_LIKE(5, 6);
 
-/* Calls visit for each word of `i` that is an id operand (not type or result); it may rewrite it. */
+/* Calls visit for each word of `i` that is an id operand (not type, result); it may rewrite it. */
 void spv_each_id(SpvInst *i, void (*visit)(void *user, uint32_t *id), void *user);
 /* The same for a caller that would rather loop: fills at[] with word indices, up to cap of them,
  * and returns how many there are. */
@@ -271,7 +271,7 @@ void spv_forget_types(SpvModule *m);
 /* Value of an integer or bool constant (spec constants: their current default; OpSpecConstantOp:
  * computed). Sign-extended when the type is signed. */
 bool spv_constant(const SpvModule *m, SpvId id, uint64_t *value);
-bool spv_is_constant(const SpvModule *m, SpvId id);         /* OpConstant*, OpSpecConstant*, OpUndef */
+bool spv_is_constant(const SpvModule *m, SpvId id);         /* OpSpecConstant*, OpUndef too */
 bool spv_is_spec_constant(const SpvModule *m, SpvId id);    /* OpSpecConstant* */
 /* Find or make; values in the type's own width. */
 SpvId spv_int_constant(SpvModule *m, SpvId type, uint64_t value);
@@ -290,7 +290,7 @@ typedef struct SpvEntryPoint {
     const char *name;
     SpvFunction *function;
     uint32_t model;             /* SpvExecutionModel* */
-    uint32_t local_size[3];     /* LocalSize, LocalSizeId, a WorkgroupSize builtin constant; or 0 0 0 */
+    uint32_t local_size[3];     /* LocalSize, LocalSizeId, a WorkgroupSize constant; or 0 0 0 */
     uint32_t required_subgroup_size;    /* OpenCL's SubgroupSize mode, or 0 */
     SpvInst *inst;              /* OpEntryPoint */
 } SpvEntryPoint;
