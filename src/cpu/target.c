@@ -13,6 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+#if defined(__linux__) && defined(__x86_64__)
+#include <sys/syscall.h>
+#endif
 
 typedef struct Level {
     const char *name, *arch, *cpu;
@@ -61,6 +64,18 @@ static bool lacks_feature(const char *features, const char *wanted, char *name, 
     return false;
 }
 
+/* Linux faults on the first tile instruction of a process that has not asked for their state
+ * (arch_prctl(2), ARCH_REQ_XCOMP_PERM of XFEATURE_XTILEDATA); older kernels refuse. */
+static bool may_use_tiles(void)
+{
+#if defined(__linux__) && defined(__x86_64__)
+    enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };
+    return syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
+#else
+    return false;
+#endif
+}
+
 static void read_flags(CpuTarget *t)
 {
     const char *f = t->features;
@@ -82,8 +97,9 @@ static void read_flags(CpuTarget *t)
     t->vnni = (t->avx512 && has_feature(f, "avx512vnni")) || has_feature(f, "avxvnni");
     t->bf16_dot = t->avx512 && has_feature(f, "avx512bf16");
     t->fp16 = t->avx512 && has_feature(f, "avx512fp16");
-    t->amx_int8 = has_feature(f, "amx-tile") && has_feature(f, "amx-int8");
-    t->amx_bf16 = has_feature(f, "amx-tile") && has_feature(f, "amx-bf16");
+    bool tiles = has_feature(f, "amx-tile") && may_use_tiles();
+    t->amx_int8 = tiles && has_feature(f, "amx-int8");
+    t->amx_bf16 = tiles && has_feature(f, "amx-bf16");
     t->f16c = has_feature(f, "f16c");
     t->vector_bits = t->avx512 ? 512 : has_feature(f, "avx2") ? 256 : 128;
     t->vector_registers = t->avx512 ? 32 : 16;
