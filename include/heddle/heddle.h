@@ -269,8 +269,8 @@ typedef struct HeddleBindingInfo {
     uint32_t count;                 /* buffers in the array; 1 for a single one, UINT32_MAX when
                                      * unbounded */
     HeddleBindingKind kind;
-    const char *name;               /* the variable's name in the source, else its block's, else
-                                     * "" */
+    const char *name;               /* the variable's name in the source, else its block's only
+                                     * member's, else its block's, else "" */
     bool written;                   /* false: the kernel only reads it */
     uint64_t static_size;           /* bytes every access the kernel's text names lies in */
     HeddleType element;             /* of the (first) array in it, or NO_TYPE when it is no array

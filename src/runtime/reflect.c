@@ -206,11 +206,26 @@ static void element_of(const SpvType *block, HeddleBindingInfo *b)
     b->element_stride = b->element ? array->array_stride : 0;
 }
 
+/* The name of a block's only member, which is what GLSL code calls a block without a name; or NULL. */
+static const char *only_member(const SpvModule *m, const SpvType *block)
+{
+    uint32_t n;
+    if (!block || block->kind != SPV_STRUCT || block->count != 1)
+        return NULL;
+    for (const SpvInst *i = m->globals.first; i; i = i->next) {
+        if (i->op == SpvOpMemberName && spv_operand(i, 0) == block->id && spv_operand(i, 1) == 0)
+            return spv_string(i, 2, &n);
+    }
+    return NULL;
+}
+
 static const char *name_of(const Reflection *r, SpvId variable, const SpvType *block)
 {
     const char *name = spv_name(r->m, variable);
     if (!name || !*name)
-        name = block ? spv_name(r->m, block->id) : NULL;
+        name = only_member(r->m, block);
+    if ((!name || !*name) && block)
+        name = spv_name(r->m, block->id);
     return arena_strdup(r->arena, name ? name : "");
 }
 
