@@ -183,7 +183,9 @@ bool constants_build(Machine *m)
     memset(m->cu, 0, m->cap_const);
     for (SpvInst *i = m->module->globals.first; i && !m->failed; i = i->next) {
         const SpvOpInfo *info = spv_op_info(i->op);
-        if (info && (info->flags & SPV_OPF_TYPE) && i->id)
+        if (i->op == SpvOpTypeForwardPointer && spv_n_operands(i) > 1)
+            type_forward(m, i);
+        else if (info && (info->flags & SPV_OPF_TYPE) && i->id)
             m->types[i->id] = type_define(m, i);
         else if (is_constant(i->op))
             define_constant(m, i);

@@ -48,6 +48,7 @@ struct RType {
 
 const RType *type_get(Machine *m, SpvId id);        /* NULL when it is none (reported) */
 const RType *type_define(Machine *m, SpvInst *i);   /* the type a declaration makes */
+void type_forward(Machine *m, SpvInst *i);          /* OpTypeForwardPointer */
 /* The scalar a vector, matrix or cooperative matrix consists of; the type itself otherwise. */
 const RType *type_scalar(const RType *t);
 bool type_is_wide(const RType *t);                  /* a struct or array: not one operand of arithmetic */

@@ -125,28 +125,33 @@ static void trials(Arena *a, Arena *copies, SpvModule *m, const RefDispatch *d, 
     }
 }
 
+static bool guarded_trials(Arena *copies, Arena *a, SpvModule *m, const RefDispatch *d, RefResult *r,
+                           DiagSink *sink)
+{
+    jmp_buf out_of_memory;
+    if (setjmp(out_of_memory)) {
+        diag(sink, DIAG_ERROR, NULL, NULL,
+             "no memory for the copies that a check of portability needs");
+        return false;
+    }
+    copies->on_failure = &out_of_memory;
+    uint8_t **before = NEW_ARRAY(copies, uint8_t *, d->n_bindings + 1);
+    for (uint32_t k = 0; k < d->n_bindings; k++)
+        if (d->bindings[k].base)
+            before[k] = arena_copy(copies, d->bindings[k].base, d->bindings[k].size);
+    if (!dispatch_once(a, m, d, r, sink))
+        return false;
+    trials(a, copies, m, d, before, r, sink);
+    return true;
+}
+
 bool ref_dispatch(Arena *a, SpvModule *m, const RefDispatch *d, RefResult *r, DiagSink *sink)
 {
     if (!(d->check & REF_CHECK_PORTABILITY))
         return dispatch_once(a, m, d, r, sink);
     Arena copies = { .limit = d->memory_limit ? d->memory_limit : 2ull << 30 };
-    jmp_buf out_of_memory;
     RefResult own = { 0 };
-    RefResult *result = r ? r : &own;
-    bool done = false;
-    copies.on_failure = &out_of_memory;
-    if (setjmp(out_of_memory)) {
-        arena_free(&copies);
-        diag(sink, DIAG_ERROR, NULL, NULL, "no memory for the copies that a check of portability needs");
-        return false;
-    }
-    uint8_t **before = NEW_ARRAY(&copies, uint8_t *, d->n_bindings + 1);
-    for (uint32_t k = 0; k < d->n_bindings; k++)
-        if (d->bindings[k].base)
-            before[k] = arena_copy(&copies, d->bindings[k].base, d->bindings[k].size);
-    done = dispatch_once(a, m, d, result, sink);
-    if (done)
-        trials(a, &copies, m, d, before, result, sink);
+    bool done = guarded_trials(&copies, a, m, d, r ? r : &own, sink);
     arena_free(&copies);
     return done;
 }

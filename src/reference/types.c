@@ -240,9 +240,26 @@ static void define_pointer(Machine *m, RType *t, SpvInst *i)
     t->stride = stride && n ? *stride : 0;
 }
 
+void type_forward(Machine *m, SpvInst *i)
+{
+    SpvId id = spv_operand(i, 0);
+    if (id >= m->bound || m->types[id])
+        return;
+    RType *t = NEW(m->arena, RType);
+    t->id = id;
+    t->kind = SPV_POINTER;
+    t->storage = spv_operand(i, 1);
+    t->physical = m->physical64 || t->storage == SpvStorageClassPhysicalStorageBuffer;
+    t->leaves = 2;
+    t->size = t->physical ? 8 : 16;
+    t->align = 8;
+    m->types[id] = t;
+}
+
 const RType *type_define(Machine *m, SpvInst *i)
 {
-    RType *t = NEW(m->arena, RType);
+    /* A pointer declared ahead of its pointee is already there, without the pointee. */
+    RType *t = i->id && m->types[i->id] ? (RType *)(uintptr_t)m->types[i->id] : NEW(m->arena, RType);
     t->id = i->id;
     t->kind = SPV_OTHER;
     switch (i->op) {
