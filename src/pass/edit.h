@@ -63,6 +63,13 @@ void variables_localise(PassContext *c, const Cfg *g);
 /* One variable a part, where parts are accessed by constant indices. */
 void variables_split(PassContext *c, const Cfg *g);
 
+/* ---- values.c, dead.c: parts of simplify ----------------------------------------------------------------- */
+
+/* Folds, forwards and merges equal values. True when anything changed. */
+bool values_simplify(PassContext *c, const Cfg *g);
+/* Removes what nothing observable needs, in the function and in the preamble. */
+void dead_remove(PassContext *c, const Cfg *g);
+
 /* ---- fold.c -------------------------------------------------------------------------------------- */
 
 enum { FOLD_MAX = 16 };

@@ -15,6 +15,7 @@ static const Pass passes[] = {
     { "specialise", pass_specialise, false },
     { "inline", pass_inline, false },
     { "promote", pass_promote, false },
+    { "simplify", pass_simplify, true },
 };
 
 static bool run_passes(PassContext *c) {

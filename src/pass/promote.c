@@ -136,11 +136,11 @@ static void find_frontiers(Promoter *s) {
     s->frontier = arena_alloc_array(a, sizeof *s->frontier, s->g->n);
     for (uint32_t p = 0; p + 1 < s->g->n; p++) {
         const CfgBlock *b = &s->g->blocks[p];
-        if (b->n_preds < 2 && !(p == 0 && b->n_preds))
+        if (b->n_preds < 2)
             continue;
         for (uint32_t k = 0; k < b->n_preds; k++) {
             uint32_t up = b->preds[k];
-            while (up != b->idom || p == 0) {
+            while (up != b->idom) {
                 uint32_t n = s->frontier[up].len;
                 if (n && s->frontier[up].data[n - 1] == p)
                     break;

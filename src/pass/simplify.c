@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * simplify: the function without what can be known now. In: any function. Out: the same, with constants
+ * folded, copies forwarded, branches on constants taken, straight lines of blocks made one, and what is
+ * unreachable or unused removed.
+ *
+ * Rounds of values.c and of the branches here run until nothing changes, then dead.c sweeps. A switch
+ * whose case is known keeps its construct, as a switch with one target, while other blocks leave through
+ * its merge block: that is what makes their branches structured (SPIR-V 2.11.2).
+ */
+#include "pass/edit.h"
+
+#define NONE UINT32_MAX
+enum { MAX_ROUNDS = 12 };
+
+typedef struct Simplifier {
+    PassContext *c;
+    SpvModule *m;
+    SpvFunction *f;
+    uint32_t *n_preds;          /* by block index; edges of one block counted once */
+    uint8_t *is_named;          /* by block index: merge block or continue target */
+} Simplifier;
+
+static void count_preds(Simplifier *s) {
+    spv_number_blocks(s->f);
+    s->n_preds = NEW_ARRAY(s->c->scratch, uint32_t, s->f->n_blocks);
+    s->is_named = NEW_ARRAY(s->c->scratch, uint8_t, s->f->n_blocks);
+    uint32_t *stamp = NEW_ARRAY(s->c->scratch, uint32_t, s->f->n_blocks);
+    for (SpvBlock *b = s->f->first; b; b = b->next) {
+        uint32_t at;
+        for (uint32_t k = 0; (at = cfg_target(b->insts.last, k)) != 0; k++) {
+            SpvBlock *t = edit_block(s->m, b->insts.last->words[at]);
+            if (t && stamp[t->index] != b->index + 1) {
+                stamp[t->index] = b->index + 1;
+                s->n_preds[t->index]++;
+            }
+        }
+        SpvInst *merge = cfg_merge_inst(b);
+        for (uint32_t k = 0; merge && k < (merge->op == SpvOpLoopMerge ? 2u : 1u); k++) {
+            SpvBlock *t = edit_block(s->m, spv_operand(merge, k));
+            if (t)
+                s->is_named[t->index] = 1;
+        }
+    }
+}
+
+/* ---- branches ------------------------------------------------------------------------------------------ */
+
+/* Where a terminator surely goes, or 0. */
+static SpvId sure_target(Simplifier *s, const SpvInst *term) {
+    uint64_t value;
+    if (term->op == SpvOpBranchConditional) {
+        if (spv_operand(term, 1) == spv_operand(term, 2))
+            return spv_operand(term, 1);
+        if (!spv_constant(s->m, spv_operand(term, 0), &value))
+            return 0;
+        return spv_operand(term, value ? 1 : 2);
+    }
+    if (term->op != SpvOpSwitch)
+        return 0;
+    if (spv_n_operands(term) == 2)
+        return spv_operand(term, 1);
+    if (!spv_constant(s->m, spv_operand(term, 0), &value))
+        return 0;
+    uint32_t at, wide = term->literal_words == 2;
+    const SpvType *t = spv_type_of(s->m, spv_operand(term, 0));
+    uint64_t mask = t && t->bits < 64 ? ((uint64_t)1 << t->bits) - 1 : UINT64_MAX;
+    for (uint32_t k = 1; (at = cfg_target(term, k)) != 0; k++) {
+        uint64_t literal = term->words[at - 1 - wide];
+        if (wide)
+            literal |= (uint64_t)term->words[at - 1] << 32;
+        if (((literal ^ value) & mask) == 0)
+            return term->words[at];
+    }
+    return spv_operand(term, 1);
+}
+
+static void forget_other_targets(Simplifier *s, SpvBlock *b, SpvId taken) {
+    uint32_t at;
+    for (uint32_t k = 0; (at = cfg_target(b->insts.last, k)) != 0; k++) {
+        SpvBlock *t = edit_block(s->m, b->insts.last->words[at]);
+        if (t && t->id != taken)
+            edit_remove_pred(s->m, t, b->id);
+    }
+}
+
+static bool settle_branch(Simplifier *s, SpvBlock *b) {
+    SpvInst *term = b->insts.last, *merge = cfg_merge_inst(b);
+    SpvId to = sure_target(s, term);
+    if (!to)
+        return false;
+    SpvBlock *out = merge && merge->op == SpvOpSelectionMerge ? edit_block(s->m, spv_operand(merge, 0)) : NULL;
+    bool keep = term->op == SpvOpSwitch && out && s->n_preds[out->index] > 1;
+    if (keep && spv_n_operands(term) == 2)
+        return false;
+    forget_other_targets(s, b, to);
+    if (keep) {
+        edit_become(s->m, term, SpvOpSwitch, (uint32_t[]){ spv_operand(term, 0), to }, 2);
+        return true;
+    }
+    edit_become(s->m, term, SpvOpBranch, &to, 1);
+    if (out)
+        edit_remove(s->m, merge);
+    return true;
+}
+
+/* The next block of a straight line, when it can become part of b. */
+static SpvBlock *straight_next(Simplifier *s, const SpvBlock *b) {
+    SpvInst *term = b->insts.last, *merge = cfg_merge_inst(b);
+    if (term->op != SpvOpBranch || (merge && merge->op != SpvOpLoopMerge))
+        return NULL;
+    SpvBlock *to = edit_block(s->m, spv_operand(term, 0));
+    if (!to || to == b || to == s->f->first || s->n_preds[to->index] != 1 || s->is_named[to->index] ||
+        (merge && (cfg_merge_inst(to) || !cfg_target(to->insts.last, 0))))
+        return NULL;
+    SpvInst *first = to->insts.first->next;
+    return first && first->op == SpvOpPhi ? NULL : to;
+}
+
+/* A loop header keeps its OpLoopMerge, in front of its new terminator. */
+static void append_block(Simplifier *s, SpvBlock *b, SpvBlock *to) {
+    SpvInst *merge = cfg_merge_inst(b);
+    edit_rename_source(s->m, to->insts.last, to->id, b->id);
+    edit_remove(s->m, b->insts.last);
+    if (merge)
+        spv_unlink(merge);
+    for (SpvInst *i = to->insts.first->next, *next; i; i = next) {
+        next = i->next;
+        spv_unlink(i);
+        if (!next && merge)
+            spv_append(b, merge);
+        spv_append(b, i);
+    }
+    s->m->defs[to->id] = NULL;
+    spv_unlink_block(to);
+}
+
+static bool simplify_branches(Simplifier *s) {
+    bool changed = false;
+    count_preds(s);
+    for (SpvBlock *b = s->f->first; b; b = b->next)
+        changed |= settle_branch(s, b);
+    if (changed)
+        edit_prune(s->m, s->f, s->c->scratch);
+    count_preds(s);
+    for (SpvBlock *b = s->f->first; b; b = b->next) {
+        SpvBlock *to;
+        while ((to = straight_next(s, b)) != NULL) {
+            append_block(s, b, to);
+            changed = true;
+        }
+    }
+    spv_number_blocks(s->f);
+    return changed;
+}
+
+bool pass_simplify(PassContext *c) {
+    Simplifier s = { .c = c, .m = c->module, .f = c->entry.function };
+    bool changed = true;
+    for (uint32_t round = 0; changed && round < MAX_ROUNDS; round++) {
+        edit_prune(s.m, s.f, c->scratch);
+        Cfg *g = cfg_build(c->scratch, s.f, c->sink);
+        if (!g)
+            return false;
+        changed = values_simplify(c, g);
+        changed |= simplify_branches(&s);
+    }
+    edit_prune(s.m, s.f, c->scratch);
+    Cfg *g = cfg_build(c->scratch, s.f, c->sink);
+    if (!g)
+        return false;
+    dead_remove(c, g);
+    return true;
+}
