@@ -76,13 +76,13 @@ Uniformity *uniformity_build_for(Arena *a, SpvModule *m, const Cfg *c, uint32_t 
 
 /* ---- webs.c: matrices ------------------------------------------------------------------------------- */
 
-/* Matrix values (after promotion to SSA) that must or may share one home in memory: a phi with its
- * operands, a multiply-add's result with its accumulator, where their live ranges do not interfere. */
+/* Matrix values (after promotion to SSA) that share one home in memory: a phi with its operands, a
+ * multiply-add's result with its accumulator, where their live ranges do not interfere. All values of a
+ * web have one type. */
 typedef struct MatrixWebs {
-    uint32_t *web;              /* by id: 1 + web, 0 for ids that are no matrix value */
+    uint32_t *web;              /* by id: 1 + web, 0 for ids that are no matrix value of the function */
     uint32_t n_webs;
-    SpvId *web_type;            /* by web: the largest type of its values (they share size) */
-    uint8_t **live_out;         /* by Cfg position: bit set over matrix values (see `value`) */
+    SpvId *web_type;            /* by web */
     uint32_t *value;            /* by id: 1 + dense number of a matrix value */
     SpvId *value_id;            /* by dense number */
     uint32_t n_values;
