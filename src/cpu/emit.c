@@ -47,6 +47,12 @@ const EmitRule *emit_rule(const Emit *e, uint16_t op)
     return op < e->n_rules ? e->rules[op] : NULL;
 }
 
+static bool is_pointer(Emit *e, SpvId id)
+{
+    const SpvType *t = spv_type_of(e->module, id);
+    return t && t->kind == SPV_POINTER;
+}
+
 void emit_inst(Emit *e, const SpvInst *i)
 {
     const SpvOpInfo *info = spv_op_info(i->op);
@@ -55,7 +61,9 @@ void emit_inst(Emit *e, const SpvInst *i)
     if (matrix_inst(e, i))
         return;
     const EmitRule *rule = emit_rule(e, i->op);
-    if (rule)
+    if (i->op == SpvOpBitcast && (is_pointer(e, i->id) || is_pointer(e, spv_operand(i, 0))))
+        memory_bitcast(e, i);
+    else if (rule)
         rule->fn(e, i);
     else if (i->op != SpvOpLabel && i->op != SpvOpNoLine && i->op != SpvOpLine)
         emit_error(e, i, NULL, "%s is not supported on the CPU", spv_op_name(i->op));

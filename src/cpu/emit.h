@@ -71,10 +71,12 @@ typedef struct Pointer {
     int64_t lane_scale;
     Affine affine;              /* of lane_index */
     LV limit;                   /* robust access: i64 (or <W x i64>) bytes behind base that exist; NULL: do not check */
-    SpvId variable;             /* the variable it points into, or 0 */
+    SpvId variable;             /* the variable it points into, or 0 where several are possible */
     bool builtin;               /* into an input variable: `constant` counts leaves, lane_index / offset are unused */
     bool read_only;             /* the memory does not change while the kernel runs */
     bool volatile_;
+    uint32_t align;             /* what the access promises when less than a scalar's own size; 0: that */
+    LV descriptors;             /* an array of buffers, not chosen from yet: its CpuBinding array; base is NULL */
     bool matrix;                /* into an element of a cooperative matrix: matrix.c's */
     LV matrix_element;          /* which; matrix.c's */
 } Pointer;

@@ -22,14 +22,18 @@ enum { SLOT_NONE, SLOT_PLAIN, SLOT_MASKED };
 bool flow_plan(Emit *e);                            /* after value_begin, memory_begin */
 void flow_emit(Emit *e);
 int flow_needs_slot(const Emit *e, SpvId id);
+void flow_barrier(Emit *e);                         /* waits for the workgroup's other subgroups */
 LLVMBuilderRef flow_top(Emit *e);                   /* at the top of the current block */
 
 /* memory.c */
 bool memory_begin(Emit *e);
 Pointer *memory_variable(Emit *e, const SpvInst *variable);
-Pointer *memory_pointer_from_leaves(Emit *e, const SpvType *type, const LV *leaves);
-bool memory_is_chain(const SpvInst *i);             /* cheap address arithmetic: emitted again where used */
+Pointer *memory_pointer_from_leaves(Emit *e, const SpvType *type, const LV *leaves, const Affine *affine);
+bool memory_is_chain(Emit *e, const SpvInst *i);         /* cheap address arithmetic: emitted again where used */
 void memory_chain_again(Emit *e, const SpvInst *i);
+void memory_bitcast(Emit *e, const SpvInst *i);     /* OpBitcast from or to a pointer */
+LV memory_dropped(Emit *e);                         /* 64 bytes that nobody reads */
+void memory_load_builtin(Emit *e, const Pointer *p, LV *leaves);
 
 /* builtin.c */
 bool builtin_begin(Emit *e);                        /* entry mask, lane ids */

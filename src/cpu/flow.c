@@ -585,6 +585,16 @@ static void fence(Emit *e, uint32_t scope)
     LLVMBuildFence(e->b, LLVMAtomicOrderingSequentiallyConsistent, !outside, "");
 }
 
+void flow_barrier(Emit *e)
+{
+    if (one_subgroup(e))
+        return;
+    e->kernel->has_barrier = true;
+    LV fn = emit_env(e, e->b, e->ptr, offsetof(CpuEnv, barrier));
+    LT type = LLVMFunctionType(e->void_, &e->ptr, 1, 0);
+    LLVMBuildCall2(e->b, type, fn, &e->env, 1, "");
+}
+
 static void control_barrier(Emit *e, const SpvInst *i)
 {
     uint32_t execution = constant(e, spv_operand(i, 0));
@@ -593,12 +603,7 @@ static void control_barrier(Emit *e, const SpvInst *i)
     if (execution == SpvScopeSubgroup || execution == SpvScopeInvocation)
         return;
     emit_count(e, CPU_STAT_BARRIERS, NULL);
-    if (one_subgroup(e))
-        return;
-    e->kernel->has_barrier = true;
-    LV fn = emit_env(e, e->b, e->ptr, offsetof(CpuEnv, barrier));
-    LT type = LLVMFunctionType(e->void_, &e->ptr, 1, 0);
-    LLVMBuildCall2(e->b, type, fn, &e->env, 1, "");
+    flow_barrier(e);
     fence(e, SpvScopeWorkgroup);
 }
 

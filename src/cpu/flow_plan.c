@@ -359,7 +359,7 @@ static void note_use(Uses *u, SpvId id, uint32_t use, uint32_t depth)
     if (p == use || !e->flow->nodes[e->flow->node_of[p]].masked || def->op == SpvOpVariable)
         return;
     *slot = MAX(*slot, left_divergently(e, p, use) ? SLOT_MASKED : SLOT_PLAIN);
-    if (!memory_is_chain(def) || depth > 32)
+    if (!memory_is_chain(e, def) || depth > 32)
         return;
     for (uint32_t k = 0; k < spv_n_operands(def); k++)
         note_use(u, spv_operand(def, k), use, depth + 1);

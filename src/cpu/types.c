@@ -269,7 +269,7 @@ uint64_t emit_layout_size(Emit *e, const Layout *l)
         offset = member_offset(e, l, t->count);
         return l->rule == LAYOUT_EXPLICIT ? offset : align_up(offset, emit_layout_align(e, l));
     case SPV_BOOL: case SPV_INT: case SPV_FLOAT: case SPV_POINTER:
-        return emit_scalar_bytes(e, t);
+        return (uint64_t)emit_n_leaves(e, t) * emit_scalar_bytes(e, t);
     default:
         return 0;
     }

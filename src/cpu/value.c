@@ -186,7 +186,7 @@ static Value *constant(Emit *e, const SpvInst *i, const SpvType *t)
 static Value *with_pointer(Emit *e, Value *v)
 {
     if (v->type && v->type->kind == SPV_POINTER && !v->pointer)
-        v->pointer = memory_pointer_from_leaves(e, v->type, v->leaf);
+        v->pointer = memory_pointer_from_leaves(e, v->type, v->leaf, v->affine);
     return v;
 }
 
@@ -209,7 +209,10 @@ static const Value *from_slots(Emit *e, Entry *n)
         if (n->first_slot[k])
             v->affine[k].first = load_slot(e, n->first_slot[k]);
     }
+    LLVMBuilderRef b = e->b;
+    e->b = flow_top(e);
     n->here = with_pointer(e, v);
+    e->b = b;
     n->here_block = e->position;
     return v;
 }
@@ -243,7 +246,7 @@ const Value *emit_value(Emit *e, SpvId id)
             return n->value;
         if (n->here && n->here_block == e->position)
             return n->here;
-        if (memory_is_chain(i))
+        if (memory_is_chain(e, i))
             return again(e, n, i);
         return n->slot ? from_slots(e, n) : n->value;
     }
@@ -319,7 +322,7 @@ static void define(Emit *e, const SpvInst *i, Value *v)
     n->value = v;
     n->block = e->position;
     n->here = NULL;
-    if (flow_needs_slot(e, i->id) && !memory_is_chain(i) && v->n)
+    if (flow_needs_slot(e, i->id) && !memory_is_chain(e, i) && v->n)
         store_slots(e, n, i);
     with_pointer(e, v);
 }
@@ -357,7 +360,7 @@ void emit_set_pointer(Emit *e, const SpvInst *i, const Pointer *p)
 {
     Value *v = new_value(e, spv_type(e->module, i->type));
     v->pointer = arena_copy(e->arena, p, sizeof *p);
-    if (!memory_is_chain(i))
+    if (!memory_is_chain(e, i))
         emit_pointer_leaves(e, p, v->leaf);
     define(e, i, v);
 }

@@ -1,0 +1,517 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Loads and stores of the lanes. By what is known of the addresses of a leaf: one scalar access (all lanes
+ * the same address), one vector access (lane by lane, or group by group of lanes, side by side), wide
+ * accesses with shuffles (a few leaves of each lane side by side), else gather and scatter. Stores of
+ * several lanes to one address: one of them wins.
+ *
+ * Robust access (VK_EXT_robustness2): what lies outside of the buffer reads as zero and is not written.
+ * A scalar access that is outside goes to other memory instead; lanes outside are masked out.
+ */
+#include "cpu/emit.h"
+#include "cpu/emit_internal.h"
+
+#include <llvm/Config/llvm-config.h>
+
+typedef struct Part { int64_t byte; const SpvType *type; } Part;
+
+static LV i64c(Emit *e, int64_t x)
+{
+    return LLVMConstInt(e->i64, (uint64_t)x, 1);
+}
+
+/* ---- addresses ---------------------------------------------------------------------------------------------- */
+
+bool emit_same_address(const Pointer *p)
+{
+    return !p->lane_index && p->at.rule != LAYOUT_LANES && !(p->base && emit_is_lanes(p->base));
+}
+
+static LV gep(Emit *e, LT unit, LV base, LV index)
+{
+    return LLVMBuildGEP2(e->b, unit, base, &index, 1, "");
+}
+
+/* offset + constant + byte, times `scale`: i64 */
+static LV uniform_offset(Emit *e, const Pointer *p, int64_t byte, int64_t scale)
+{
+    LV constant = i64c(e, (p->constant + byte) * scale);
+    if (!p->offset)
+        return constant;
+    LV offset = scale == 1 ? p->offset : LLVMBuildMul(e->b, p->offset, i64c(e, scale), "");
+    return LLVMBuildAdd(e->b, offset, constant, "");
+}
+
+static LV uniform_address(Emit *e, const Pointer *p, int64_t byte, int64_t scale)
+{
+    LV offset = uniform_offset(e, p, byte, scale);
+    if (emit_is_lanes(p->base))
+        offset = emit_lanes(e, offset);
+    return gep(e, e->i8, p->base, offset);
+}
+
+/* An integer type of up to 8 bytes that divides `scale`, so that it can be an address mode's scale. */
+static LT scale_unit(Emit *e, int64_t scale, int64_t *factor)
+{
+    int64_t unit = 1;
+    while (unit < 8 && scale % (unit * 2) == 0)
+        unit *= 2;
+    *factor = scale / unit;
+    return LLVMIntTypeInContext(e->cx, (unsigned)unit * 8);
+}
+
+static LV lanes_address(Emit *e, const Pointer *p, int64_t byte, uint32_t size)
+{
+    LV base = uniform_address(e, p, byte, e->W);
+    LT unit = LLVMIntTypeInContext(e->cx, size * 8);
+    LV index = e->lane_id;
+    if (p->lane_index) { /* private memory is small: 32 bits do */
+        LV at = emit_cast_index(e, p->lane_index, e->i32);
+        int64_t factor = p->lane_scale * e->W / size;
+        at = LLVMBuildMul(e->b, at, emit_int(e, LLVMTypeOf(at), (uint64_t)factor), "");
+        index = LLVMBuildAdd(e->b, emit_lanes(e, at), index, "");
+    }
+    return gep(e, unit, base, index);
+}
+
+LV emit_address(Emit *e, const Pointer *p, int64_t byte, uint32_t size)
+{
+    if (p->at.rule == LAYOUT_LANES)
+        return lanes_address(e, p, byte, size);
+    LV base = uniform_address(e, p, byte, 1);
+    if (!p->lane_index)
+        return base;
+    int64_t factor;
+    LT unit = scale_unit(e, p->lane_scale, &factor);
+    LV index = p->lane_index;
+    if (factor != 1) {
+        index = emit_cast_index(e, index, e->i64);
+        index = LLVMBuildMul(e->b, index, emit_int(e, LLVMTypeOf(index), (uint64_t)factor), "");
+    }
+    return gep(e, unit, base, index);
+}
+
+/* Bytes behind base: i64 or <W x i64>. Not for LAYOUT_LANES. */
+static LV total_offset(Emit *e, const Pointer *p, int64_t byte)
+{
+    LV offset = uniform_offset(e, p, byte, 1);
+    if (!p->lane_index)
+        return offset;
+    LV index = emit_cast_index(e, p->lane_index, e->i64);
+    if (p->lane_scale != 1)
+        index = LLVMBuildMul(e->b, index, emit_int(e, LLVMTypeOf(index), (uint64_t)p->lane_scale), "");
+    return LLVMBuildAdd(e->b, index, emit_lanes(e, offset), "");
+}
+
+/* First offset that is too far for `size` bytes. */
+static LV end_offset(Emit *e, LV limit, uint32_t size)
+{
+    LT type = LLVMTypeOf(limit);
+    LV args[2] = { limit, emit_int(e, type, size - 1) };
+    return emit_intrinsic(e, "llvm.usub.sat", &type, 1, args, 2);
+}
+
+LV emit_in_bounds(Emit *e, const Pointer *p, int64_t byte, uint32_t size)
+{
+    if (!e->options->robust || !p->limit || p->at.rule == LAYOUT_LANES)
+        return NULL;
+    LV v[2] = { total_offset(e, p, byte), end_offset(e, p->limit, size) };
+    emit_unify(e, v, 2);
+    return LLVMBuildICmp(e->b, LLVMIntULT, v[0], v[1], "");
+}
+
+/* ---- intrinsics ----------------------------------------------------------------------------------------------- */
+
+/* Since LLVM 22 the alignment is an attribute of the address, before it was an argument. */
+static LV masked(Emit *e, const char *name, LT type, LV *args, unsigned n, unsigned address, unsigned align)
+{
+    LT types[2] = { type, LLVMTypeOf(args[address]) };
+    LV all[5];
+    unsigned k = 0, m = 0;
+    for (; k < n; k++) {
+        all[m++] = args[k];
+        if (LLVM_VERSION_MAJOR < 22 && k == address)
+            all[m++] = LLVMConstInt(e->i32, align, 0);
+    }
+    LV call = emit_intrinsic(e, name, types, 2, all, m);
+    if (LLVM_VERSION_MAJOR >= 22) {
+        unsigned kind = LLVMGetEnumAttributeKindForName("align", 5);
+        LLVMAddCallSiteAttribute(call, address + 1, LLVMCreateEnumAttribute(e->cx, kind, align));
+    }
+    return call;
+}
+
+static LV masked_load(Emit *e, LT type, LV address, unsigned align, LV mask)
+{
+    LV args[3] = { address, mask, LLVMConstNull(type) };
+    bool lanes = emit_is_lanes(address);
+    return masked(e, lanes ? "llvm.masked.gather" : "llvm.masked.load", type, args, 3, 0, align);
+}
+
+static void masked_store(Emit *e, LV v, LV address, unsigned align, LV mask)
+{
+    LV args[3] = { v, address, mask };
+    bool lanes = emit_is_lanes(address);
+    masked(e, lanes ? "llvm.masked.scatter" : "llvm.masked.store", LLVMTypeOf(v), args, 3, 1, align);
+}
+
+static LV plain_load(Emit *e, const Pointer *p, LT type, LV address, unsigned align)
+{
+    LV v = LLVMBuildLoad2(e->b, type, address, "");
+    LLVMSetAlignment(v, align);
+    if (p->volatile_)
+        LLVMSetVolatile(v, 1);
+    return v;
+}
+
+static void plain_store(Emit *e, const Pointer *p, LV v, LV address, unsigned align)
+{
+    LV store = LLVMBuildStore(e->b, v, address);
+    LLVMSetAlignment(store, align);
+    if (p->volatile_)
+        LLVMSetVolatile(store, 1);
+}
+
+/* ---- leaves in memory -------------------------------------------------------------------------------------------- */
+
+/* A bool is a byte in memory. */
+static LT memory_type(Emit *e, const SpvType *t)
+{
+    return t->kind == SPV_BOOL ? e->i8 : emit_scalar_type(e, t);
+}
+
+static LV from_memory(Emit *e, const SpvType *t, LV v)
+{
+    if (t->kind != SPV_BOOL)
+        return v;
+    return LLVMBuildICmp(e->b, LLVMIntNE, v, LLVMConstNull(LLVMTypeOf(v)), "");
+}
+
+static LV to_memory(Emit *e, const SpvType *t, LV v)
+{
+    if (t->kind != SPV_BOOL)
+        return v;
+    return LLVMBuildZExt(e->b, v, emit_is_lanes(v) ? emit_lanes_type(e, e->i8) : e->i8, "");
+}
+
+static unsigned alignment(Emit *e, const Pointer *p, const SpvType *t)
+{
+    uint32_t natural = emit_scalar_bytes(e, t);
+    return p->align && p->align < natural ? p->align : natural;
+}
+
+/* Zeros that are always there. */
+static LV zeros(Emit *e)
+{
+    LT type = LLVMArrayType2(e->i8, 64);
+    LV g = LLVMGetNamedGlobal(e->ll, "zeros");
+    if (!g) {
+        g = LLVMAddGlobal(e->ll, type, "zeros");
+        LLVMSetInitializer(g, LLVMConstNull(type));
+        LLVMSetGlobalConstant(g, 1);
+        LLVMSetLinkage(g, LLVMInternalLinkage);
+        LLVMSetAlignment(g, 64);
+    }
+    return g;
+}
+
+static LV load_same(Emit *e, const Pointer *p, const Part *part)
+{
+    uint32_t size = emit_scalar_bytes(e, part->type);
+    LV address = emit_address(e, p, part->byte, size);
+    LV inside = emit_in_bounds(e, p, part->byte, size);
+    if (inside)
+        address = LLVMBuildSelect(e->b, inside, address, zeros(e), "");
+    return plain_load(e, p, memory_type(e, part->type), address, alignment(e, p, part->type));
+}
+
+static void store_same(Emit *e, const Pointer *p, const Part *part, LV v)
+{
+    uint32_t size = emit_scalar_bytes(e, part->type);
+    LV address = emit_address(e, p, part->byte, size);
+    LV inside = emit_in_bounds(e, p, part->byte, size);
+    if (inside)
+        address = LLVMBuildSelect(e->b, inside, address, memory_dropped(e), "");
+    plain_store(e, p, emit_uniform(e, v), address, alignment(e, p, part->type));
+}
+
+/* ---- groups of lanes side by side ----------------------------------------------------------------------------------- */
+
+static LV shuffle(Emit *e, LV a, LV b, const int *lane, uint32_t n)
+{
+    LV *index = NEW_ARRAY(e->arena, LV, n);
+    for (uint32_t k = 0; k < n; k++)
+        index[k] = lane[k] < 0 ? LLVMGetPoison(e->i32) : LLVMConstInt(e->i32, (unsigned)lane[k], 0);
+    return LLVMBuildShuffleVector(e->b, a, b ? b : LLVMGetPoison(LLVMTypeOf(a)), LLVMConstVector(index, n), "");
+}
+
+static LV sub_vector(Emit *e, LV v, uint32_t from, uint32_t n)
+{
+    int lane[256];
+    if (n == LLVMGetVectorSize(LLVMTypeOf(v)))
+        return v;
+    for (uint32_t k = 0; k < n; k++)
+        lane[k] = (int)(from + k);
+    return shuffle(e, v, NULL, lane, n);
+}
+
+/* Puts n vectors of equal length one behind the other; n a power of two. */
+static LV concatenate(Emit *e, LV *v, uint32_t n)
+{
+    int lane[512];
+    for (; n > 1; n /= 2)
+        for (uint32_t k = 0; k < n / 2; k++) {
+            uint32_t size = LLVMGetVectorSize(LLVMTypeOf(v[2 * k]));
+            for (uint32_t j = 0; j < 2 * size; j++)
+                lane[j] = (int)j;
+            v[k] = shuffle(e, v[2 * k], v[2 * k + 1], lane, 2 * size);
+        }
+    return v[0];
+}
+
+/* Address of a group's first lane. */
+static LV group_address(Emit *e, const Pointer *p, int64_t byte, uint32_t group)
+{
+    LV index = p->affine.first;
+    if (!index || p->affine.group < e->W)
+        index = LLVMBuildExtractElement(e->b, p->lane_index,
+                                        LLVMConstInt(e->i32, group * p->affine.group, 0), "");
+    index = emit_cast_index(e, index, e->i64);
+    index = LLVMBuildMul(e->b, index, i64c(e, p->lane_scale), "");
+    return gep(e, e->i8, uniform_address(e, p, byte, 1), index);
+}
+
+/* Active lanes inside the buffer; NULL: all. */
+static LV access_mask(Emit *e, const Pointer *p, int64_t byte, uint32_t size)
+{
+    LV inside = emit_in_bounds(e, p, byte, size);
+    return inside ? emit_and(e, e->mask, inside) : e->mask;
+}
+
+static LV load_groups(Emit *e, const Pointer *p, const Part *part)
+{
+    LT scalar = memory_type(e, part->type);
+    uint32_t group = MIN(p->affine.group, e->W), n = e->W / group;
+    uint32_t size = emit_scalar_bytes(e, part->type), align = alignment(e, p, part->type);
+    LV mask = access_mask(e, p, part->byte, size), piece[128];
+    LT type = LLVMVectorType(scalar, group);
+    for (uint32_t k = 0; k < n; k++) {
+        LV address = group_address(e, p, part->byte, k);
+        piece[k] = mask ? masked_load(e, type, address, align, sub_vector(e, mask, k * group, group))
+                        : plain_load(e, p, type, address, align);
+    }
+    return concatenate(e, piece, n);
+}
+
+static void store_groups(Emit *e, const Pointer *p, const Part *part, LV v)
+{
+    uint32_t group = MIN(p->affine.group, e->W), n = e->W / group;
+    uint32_t size = emit_scalar_bytes(e, part->type), align = alignment(e, p, part->type);
+    LV mask = access_mask(e, p, part->byte, size);
+    for (uint32_t k = 0; k < n; k++) {
+        LV address = group_address(e, p, part->byte, k), piece = sub_vector(e, v, k * group, group);
+        if (mask)
+            masked_store(e, piece, address, align, sub_vector(e, mask, k * group, group));
+        else
+            plain_store(e, p, piece, address, align);
+    }
+}
+
+static int64_t lane_stride(const Pointer *p)
+{
+    return p->affine.stride * p->lane_scale;
+}
+
+/* Groups of lanes lie side by side, in vectors worth it. */
+static bool side_by_side(Emit *e, const Pointer *p, const Part *part)
+{
+    uint32_t size = emit_scalar_bytes(e, part->type);
+    return p->lane_index && p->at.rule != LAYOUT_LANES && !emit_is_lanes(p->base) &&
+           p->affine.group >= 4 && lane_stride(p) == size;
+}
+
+/* ---- a few leaves of each lane side by side ---------------------------------------------------------------------------- */
+
+enum { WIDEST = 512 };
+
+/* The number of scalars from one lane's leaves to the next's, when all leaves of a lane lie side by side
+ * and so do the lanes; 0 when not. */
+static uint32_t wide_stride(Emit *e, const Pointer *p, const Part *part, uint32_t n)
+{
+    if (!p->lane_index || p->at.rule == LAYOUT_LANES || emit_is_lanes(p->base) || n > 4 ||
+        p->affine.group < e->W || e->options->robust)
+        return 0;
+    uint32_t size = emit_scalar_bytes(e, part[0].type);
+    for (uint32_t k = 0; k < n; k++)
+        if (memory_type(e, part[k].type) != memory_type(e, part[0].type) ||
+            part[k].byte != part[0].byte + (int64_t)k * size)
+            return 0;
+    int64_t stride = lane_stride(p) / size;
+    if (lane_stride(p) % size || stride < n || stride < 2 || stride > 4 || stride * e->W > WIDEST)
+        return 0;
+    return (uint32_t)stride;
+}
+
+/* Of W * stride scalars, which belong to active lanes' leaves 0..n-1; NULL: all. */
+static LV wide_mask(Emit *e, uint32_t stride, uint32_t n)
+{
+    int lane[WIDEST];
+    if (!e->mask && n == stride)
+        return NULL;
+    LV mask = emit_mask(e), none = LLVMConstNull(LLVMTypeOf(mask));
+    for (uint32_t k = 0; k < e->W * stride; k++)
+        lane[k] = (int)(k % stride < n ? k / stride : e->W);
+    return shuffle(e, mask, none, lane, e->W * stride);
+}
+
+static void load_wide(Emit *e, const Pointer *p, const Part *part, uint32_t n, uint32_t stride, LV *leaves)
+{
+    LT type = LLVMVectorType(memory_type(e, part[0].type), e->W * stride);
+    LV address = group_address(e, p, part[0].byte, 0), mask = wide_mask(e, stride, n);
+    unsigned align = alignment(e, p, part[0].type);
+    LV all = mask ? masked_load(e, type, address, align, mask) : plain_load(e, p, type, address, align);
+    int lane[128];
+    for (uint32_t k = 0; k < n; k++) {
+        for (uint32_t l = 0; l < e->W; l++)
+            lane[l] = (int)(l * stride + k);
+        leaves[k] = shuffle(e, all, NULL, lane, e->W);
+    }
+}
+
+static void store_wide(Emit *e, const Pointer *p, const Part *part, uint32_t n, uint32_t stride, const LV *leaves)
+{
+    LV piece[4];
+    uint32_t count = stride > 2 ? 4 : 2;
+    for (uint32_t k = 0; k < count; k++)
+        piece[k] = k < n ? leaves[k] : LLVMGetPoison(LLVMTypeOf(leaves[0]));
+    int lane[WIDEST];
+    for (uint32_t k = 0; k < e->W * stride; k++)
+        lane[k] = k % stride < n ? (int)(k % stride * e->W + k / stride) : -1;
+    LV joined = concatenate(e, piece, count);
+    LV v = shuffle(e, joined, NULL, lane, e->W * stride);
+    LV address = group_address(e, p, part[0].byte, 0), mask = wide_mask(e, stride, n);
+    unsigned align = alignment(e, p, part[0].type);
+    if (mask)
+        masked_store(e, v, address, align, mask);
+    else
+        plain_store(e, p, v, address, align);
+}
+
+/* ---- one leaf ------------------------------------------------------------------------------------------------------------ */
+
+/* Private memory whose place is the same for all lanes: one vector. */
+static bool lanes_in_order(const Pointer *p)
+{
+    return p->at.rule == LAYOUT_LANES && !p->lane_index;
+}
+
+static LV load_part(Emit *e, const Pointer *p, const Part *part)
+{
+    LT lanes = emit_lanes_type(e, memory_type(e, part->type));
+    uint32_t size = emit_scalar_bytes(e, part->type), align = alignment(e, p, part->type);
+    if (emit_same_address(p))
+        return load_same(e, p, part);
+    if (lanes_in_order(p))
+        return plain_load(e, p, lanes, uniform_address(e, p, part->byte, e->W), size);
+    if (side_by_side(e, p, part))
+        return load_groups(e, p, part);
+    if (p->lane_index && p->affine.group >= 8 && !p->affine.stride && !e->mask && !e->options->robust &&
+        p->at.rule != LAYOUT_LANES && !emit_is_lanes(p->base)) {
+        LV piece[128];
+        uint32_t n = e->W / p->affine.group;
+        for (uint32_t k = 0; k < n; k++) {
+            LV one = plain_load(e, p, memory_type(e, part->type), group_address(e, p, part->byte, k), align);
+            piece[k] = sub_vector(e, emit_lanes(e, one), 0, p->affine.group);
+        }
+        return concatenate(e, piece, n);
+    }
+    LV mask = access_mask(e, p, part->byte, size);
+    return masked_load(e, lanes, emit_address(e, p, part->byte, size), align, mask ? mask : emit_mask(e));
+}
+
+static void store_part(Emit *e, const Pointer *p, const Part *part, LV v)
+{
+    uint32_t size = emit_scalar_bytes(e, part->type), align = alignment(e, p, part->type);
+    if (emit_same_address(p)) {
+        store_same(e, p, part, v);
+        return;
+    }
+    v = emit_lanes(e, v);
+    if (lanes_in_order(p)) {
+        LV address = uniform_address(e, p, part->byte, e->W);
+        if (e->mask)
+            v = LLVMBuildSelect(e->b, e->mask, v, plain_load(e, p, LLVMTypeOf(v), address, size), "");
+        plain_store(e, p, v, address, size);
+        return;
+    }
+    if (side_by_side(e, p, part)) {
+        store_groups(e, p, part, v);
+        return;
+    }
+    LV mask = access_mask(e, p, part->byte, size);
+    masked_store(e, v, emit_address(e, p, part->byte, size), align, mask ? mask : emit_mask(e));
+}
+
+LV emit_load_leaf(Emit *e, const Pointer *p, int64_t byte, const SpvType *t)
+{
+    Part part = { byte, t };
+    return from_memory(e, t, load_part(e, p, &part));
+}
+
+void emit_store_leaf(Emit *e, const Pointer *p, int64_t byte, const SpvType *t, LV v)
+{
+    Part part = { byte, t };
+    store_part(e, p, &part, to_memory(e, t, v));
+}
+
+/* ---- whole pointees --------------------------------------------------------------------------------------------------------- */
+
+static void collect(Emit *e, const Layout *l, int64_t byte, Part *part, uint32_t *n)
+{
+    const SpvType *t = l->type;
+    if (t->kind != SPV_VECTOR && t->kind != SPV_MATRIX && t->kind != SPV_ARRAY && t->kind != SPV_STRUCT) {
+        for (uint32_t k = 0, leaves = emit_n_leaves(e, t); k < leaves; k++)
+            part[(*n)++] = (Part){ byte + 8 * k, t };
+        return;
+    }
+    for (uint32_t k = 0; k < t->count; k++) {
+        uint64_t offset;
+        Layout sub = emit_layout_part(e, l, k, &offset);
+        collect(e, &sub, byte + (int64_t)offset, part, n);
+    }
+}
+
+void emit_load(Emit *e, const Pointer *p, LV *leaves)
+{
+    if (p->builtin) {
+        memory_load_builtin(e, p, leaves);
+        return;
+    }
+    uint32_t n = emit_n_leaves(e, p->at.type), parts = 0;
+    Part *part = NEW_ARRAY(e->arena, Part, n + 1);
+    if (n)
+        collect(e, &p->at, 0, part, &parts);
+    uint32_t stride = n ? wide_stride(e, p, part, n) : 0;
+    if (stride)
+        load_wide(e, p, part, n, stride, leaves);
+    for (uint32_t k = 0; k < n; k++)
+        leaves[k] = from_memory(e, part[k].type, stride ? leaves[k] : load_part(e, p, &part[k]));
+}
+
+void emit_store(Emit *e, const Pointer *p, const LV *leaves)
+{
+    uint32_t n = emit_n_leaves(e, p->at.type), parts = 0;
+    Part *part = NEW_ARRAY(e->arena, Part, n + 1);
+    LV *v = NEW_ARRAY(e->arena, LV, n + 1);
+    if (n)
+        collect(e, &p->at, 0, part, &parts);
+    uint32_t stride = n ? wide_stride(e, p, part, n) : 0;
+    for (uint32_t k = 0; k < n; k++)
+        v[k] = to_memory(e, part[k].type, stride ? emit_lanes(e, leaves[k]) : leaves[k]);
+    if (stride) {
+        store_wide(e, p, part, n, stride, v);
+        return;
+    }
+    for (uint32_t k = 0; k < n; k++)
+        store_part(e, p, &part[k], v[k]);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Module to kernel: a private copy, the passes, the analyses, LLVM IR (emit.h), machine code (jit.h).
+ *
+ * All memory of a compilation lies in one arena that is freed at the end; what stays is the CpuKernel and
+ * the machine code it owns. Running out of memory is a diagnostic.
+ */
+#include "cpu/emit.h"
+#include "cpu/jit.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+typedef struct Compilation {
+    Arena arena;
+    jmp_buf escape;
+    const SpvModule *source;
+    const CpuTarget *target;
+    CpuOptions options;
+    PassOptions passes;
+    SpvEntryPoint entry;
+    DiagSink *sink;
+    Emit *emit;
+    CpuKernel *kernel;
+    bool llvm_owned;            /* the LLVM module is ours to dispose of */
+} Compilation;
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static bool fail(Compilation *c, const char *what)
+{
+    diag(c->sink, DIAG_ERROR, NULL, NULL, "%s", what);
+    return false;
+}
+
+static bool choose_subgroup_size(Compilation *c, SpvModule *m)
+{
+    if (!spv_entry_point(m, c->passes.entry, &c->entry, c->sink))
+        return false;
+    uint32_t size = c->options.subgroup_size;
+    if (!size)
+        size = c->entry.required_subgroup_size;
+    if (!size)
+        size = 32;
+    if (size < 8 || size > 128 || !is_pow2(size)) {
+        diag(c->sink, DIAG_ERROR, NULL, NULL,
+             "subgroups of %u invocations are not supported: 8, 16, 32, 64 and 128 are", size);
+        return false;
+    }
+    c->options.subgroup_size = c->passes.subgroup_size = size;
+    c->kernel->subgroup_size = size;
+    return true;
+}
+
+static void choose_local_size(Compilation *c)
+{
+    const uint32_t *given = c->entry.local_size;
+    bool open = !given[0] && !given[1] && !given[2];
+    if (open && c->options.local_size[0])
+        given = c->options.local_size;
+    for (uint32_t k = 0; k < 3; k++)
+        c->kernel->local_size[k] = open && !c->options.local_size[0] ? 0 : MAX(given[k], 1);
+}
+
+static bool lower(Compilation *c)
+{
+    double start = seconds();
+    SpvModule *m = spv_clone(&c->arena, c->source);
+    if (!choose_subgroup_size(c, m))
+        return false;
+    m->name = c->source->name;
+    if (!pass_pipeline(m, &c->passes, &c->entry, c->sink))
+        return false;
+    choose_local_size(c);
+    Emit *e = c->emit = NEW(&c->arena, Emit);
+    e->arena = &c->arena;
+    e->module = m;
+    e->entry = &c->entry;
+    e->options = &c->options;
+    e->target = c->target;
+    e->sink = c->sink;
+    e->kernel = c->kernel;
+    e->W = c->options.subgroup_size;
+    memcpy(e->local_size, c->kernel->local_size, sizeof e->local_size);
+    e->cfg = cfg_build(&c->arena, c->entry.function, c->sink);
+    if (!e->cfg)
+        return false;
+    e->uniformity = uniformity_build_for(&c->arena, m, e->cfg, e->W);
+    c->kernel->seconds_passes = seconds() - start;
+    return true;
+}
+
+static bool generate(Compilation *c)
+{
+    Emit *e = c->emit;
+    double start = seconds();
+    e->cx = LLVMContextCreate();
+    e->ll = LLVMModuleCreateWithNameInContext("heddle", e->cx);
+    LLVMSetTarget(e->ll, c->target->triple);
+    c->llvm_owned = true;
+    if (!emit_module(e))
+        return false;
+    CpuJit jit;
+    c->llvm_owned = false;
+    if (!cpu_jit(e->ll, e->cx, c->target, &c->options, &jit, c->sink))
+        return false;
+    c->kernel->code = jit.code;
+    c->kernel->owner = jit.owner;
+    c->kernel->text = jit.text;
+    c->kernel->text_size = jit.text_size;
+    c->kernel->stack_bytes = jit.stack_bytes;
+    c->kernel->seconds_llvm = seconds() - start;
+    return true;
+}
+
+static bool compile(Compilation *c)
+{
+    c->arena.on_failure = &c->escape;
+    if (setjmp(c->escape))
+        return fail(c, "out of memory while compiling");
+    return lower(c) && generate(c);
+}
+
+CpuKernel *cpu_compile(const SpvModule *m, const CpuTarget *t, const PassOptions *passes,
+                       const CpuOptions *o, DiagSink *sink)
+{
+    Compilation c = { .source = m, .target = t, .sink = sink };
+    if (passes)
+        c.passes = *passes;
+    if (o)
+        c.options = *o;
+    c.kernel = calloc(1, sizeof *c.kernel);
+    bool ok = c.kernel ? compile(&c) : fail(&c, "out of memory while compiling");
+    if (c.llvm_owned) {
+        LLVMDisposeModule(c.emit->ll);
+        LLVMContextDispose(c.emit->cx);
+    }
+    arena_free(&c.arena);
+    if (ok)
+        return c.kernel;
+    cpu_kernel_free(c.kernel);
+    return NULL;
+}
+
+void cpu_kernel_free(CpuKernel *k)
+{
+    if (!k)
+        return;
+    cpu_code_free(k->owner);
+    free(k->text);
+    free(k->slots);
+    free(k);
+}
