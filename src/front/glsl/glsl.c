@@ -195,36 +195,53 @@ static GlslStatus read_output(Job *j)
 
 /* ---- names in the module --------------------------------------------------------------------- */
 
-/* OpString instructions that hold the copy's path get the source's name (SPIR-V 1.6, 3.3.2 and
- * 2.2.1: a string is NUL-terminated and padded to words). */
+typedef struct Rewrite {
+    uint32_t *out;
+    uint32_t n;                     /* words written */
+    const char *from, *to;
+    uint32_t from_words, to_words;
+} Rewrite;
+
+static uint32_t string_words(const char *s) { return (uint32_t)(strlen(s) / 4 + 1); }
+
+/* Copies one instruction, with the source's name for the copy's path in an OpString and without the
+ * text of the source, which -g adds to OpSource and OpSourceContinued (SPIR-V 1.6, 3.52.2). */
+static void rewrite_inst(Rewrite *r, const uint32_t *inst, uint32_t length)
+{
+    enum { SOURCE_CONTINUED = 2, SOURCE = 3, STRING = 7, SOURCE_WITHOUT_TEXT = 4 };
+    uint32_t op = inst[0] & 0xffff;
+    if (op == SOURCE_CONTINUED)
+        return;
+    bool path = op == STRING && length == 2 + r->from_words &&
+                !memcmp(&inst[2], r->from, strlen(r->from) + 1);
+    uint32_t kept = path ? 2 : op == SOURCE ? MIN(length, SOURCE_WITHOUT_TEXT) : length;
+    memcpy(&r->out[r->n], inst, kept * sizeof *inst);
+    if (path) /* the arena's zeros end the string */
+        memcpy(&r->out[r->n + 2], r->to, strlen(r->to));
+    kept += path ? r->to_words : 0;
+    r->out[r->n] = kept << 16 | op;
+    r->n += kept;
+}
+
 static void rename_source(Job *j)
 {
-    enum { HEADER = 5, OP_STRING = 7 };
+    enum { HEADER = 5, LONGEST_NAME = 0xfff0 };
     const uint32_t *in = j->spirv;
-    uint32_t n = (uint32_t)(j->spirv_size / 4), out = 0;
-    size_t name_words = strlen(j->name) / 4 + 1, old_words = strlen(j->input) / 4 + 1;
-    if (n < HEADER || in[0] != 0x07230203 || name_words > 0xfff0)
+    uint32_t n = (uint32_t)(j->spirv_size / 4);
+    Rewrite r = { .from = j->input, .to = j->name, .from_words = string_words(j->input),
+                  .to_words = string_words(j->name), .n = HEADER };
+    if (n < HEADER || in[0] != 0x07230203 || r.to_words > LONGEST_NAME)
         return;
-    uint32_t *words = NEW_ARRAY(j->arena, uint32_t, (size_t)n + n / (2 + old_words) * name_words);
-    for (; out < HEADER; out++)
-        words[out] = in[out];
+    r.out = NEW_ARRAY(j->arena, uint32_t, (size_t)n + (size_t)n / (2 + r.from_words) * r.to_words);
+    memcpy(r.out, in, HEADER * sizeof *in);
     for (uint32_t i = HEADER, length; i < n; i += length) {
         length = in[i] >> 16;
         if (length == 0 || length > n - i)
             return;
-        bool path = (in[i] & 0xffff) == OP_STRING && length == 2 + old_words &&
-                    !memcmp(&in[i + 2], j->input, strlen(j->input) + 1);
-        uint32_t keep = path ? 2 : length;
-        memcpy(&words[out], &in[i], keep * 4);
-        if (path) {
-            words[out] = (uint32_t)(2 + name_words) << 16 | OP_STRING;
-            memcpy(&words[out + 2], j->name, strlen(j->name));
-            keep += (uint32_t)name_words;
-        }
-        out += keep;
+        rewrite_inst(&r, &in[i], length);
     }
-    j->spirv = words;
-    j->spirv_size = (size_t)out * 4;
+    j->spirv = r.out;
+    j->spirv_size = (size_t)r.n * 4;
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */

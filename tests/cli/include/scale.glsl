@@ -1,0 +1,2 @@
+// SPDX-License-Identifier: MIT
+float scaled(float x) { return x * SCALE; }

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// Who holds which element: the rule of DESIGN, as text and as a picture.
+// RUN: %heddle layout 4x4 f16 A --subgroup-size 8 | %filecheck %s
+// RUN: %heddle layout 3x5 s8 C --subgroup-size 8 | %filecheck %s --check-prefix=PADDED
+// RUN: %heddle layout 16x16 f16 B --svg %t.svg && python3 -c \
+// RUN:   'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' %t.svg
+// RUN: status 2 %heddle layout 4by4 f16 A 2>&1 | %filecheck %s --check-prefix=SHAPE
+// RUN: status 2 %heddle layout 4x4 f17 A 2>&1 | %filecheck %s --check-prefix=TYPE
+// RUN: status 2 %heddle layout 4x4 f16 D 2>&1 | %filecheck %s --check-prefix=USE
+// RUN: status 2 %heddle layout 4x4 f16 A --subgroup-size 24 2>&1 | %filecheck %s --check-prefix=SIZE
+// CHECK: 4x4 f16 A, subgroup of 8: 2 elements an invocation
+// CHECK: 0 | 0.0 1.0 2.0 3.0
+// CHECK-NEXT: 1 | 4.0 5.0 6.0 7.0
+// CHECK-NEXT: 2 | 0.1 1.1 2.1 3.1
+// CHECK-NEXT: 3 | 4.1 5.1 6.1 7.1
+// PADDED: (the last element of lanes 7 to 7 means nothing)
+// SHAPE: error: layout: ROWSxCOLUMNS such as 16x16 expected
+// TYPE: error: layout: an element type {{.*}}, not 'f17'
+// USE: error: layout: the use is A, B or C {{.*}}, not 'D'
+// SIZE: error: layout: --subgroup-size is a power of two up to 128, not 24

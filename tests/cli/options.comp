@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// The command line's own mistakes: exit status 2, and a suggestion where one is near.
+// RUN: status 2 %heddle 2>&1 | %filecheck %s --check-prefix=USAGE
+// RUN: %heddle help | %filecheck %s --check-prefix=USAGE
+// RUN: %heddle help run | %filecheck %s --check-prefix=HELP
+// RUN: %heddle run --help | %filecheck %s --check-prefix=HELP
+// RUN: %heddle --version | grep -Eq '^heddle [0-9]+\.[0-9]+\.[0-9]+$'
+// RUN: status 2 %heddle rnu x.comp 2>&1 | %filecheck %s --check-prefix=COMMAND
+// RUN: status 2 %heddle run %s --bnid 0=x 2>&1 | %filecheck %s --check-prefix=OPTION
+// RUN: status 2 %heddle run %s --subgroup 32 2>&1 | %filecheck %s --check-prefix=PREFIX
+// RUN: status 2 %heddle check %s --bind 0=x 2>&1 | %filecheck %s --check-prefix=OTHER
+// RUN: status 2 %heddle run %s --groups 2,x 2>&1 | %filecheck %s --check-prefix=GROUPS
+// RUN: status 2 %heddle run %s --groups 2>&1 | %filecheck %s --check-prefix=VALUE
+// RUN: status 2 %heddle run %s --device gpu 2>&1 | %filecheck %s --check-prefix=DEVICE
+// RUN: status 2 %heddle run %s --global 33 2>&1 | %filecheck %s --check-prefix=GLOBAL
+// RUN: status 2 %heddle compile %s --emit ptx 2>&1 | %filecheck %s --check-prefix=EMIT
+// RUN: status 2 %heddle run 2>&1 | %filecheck %s --check-prefix=NONE
+// RUN: status 1 %heddle run %s --subgroup-size 24 2>&1 | %filecheck %s --check-prefix=WIDTH
+// RUN: status 1 %heddle run %s --device cpu --check 2>&1 | %filecheck %s --check-prefix=CHECKS
+// USAGE: usage: heddle COMMAND
+// USAGE: bench {{ *}}run for a while
+// HELP: usage: heddle run KERNEL [options]
+// HELP: --bind N=SPEC
+// HELP: SPEC is a NumPy file
+// COMMAND: heddle: error: unknown command rnu; is run meant?
+// OPTION: heddle: error: unknown option --bnid; is --bind meant?
+// PREFIX: is --subgroup-size meant?
+// OTHER: heddle: error: unknown option --bind
+// GROUPS: heddle: error: --groups takes X,Y,Z, not '2,x'
+// VALUE: heddle: error: --groups needs a value: --groups X,Y,Z
+// DEVICE: heddle: error: --device takes cpu or reference, not 'gpu'
+// GLOBAL: heddle: error: --global: 33 is no multiple of 32, the workgroup's size in x
+// EMIT: heddle: error: --emit takes {{.*}}, not 'ptx'
+// NONE: heddle: error: usage: heddle run KERNEL [options]
+// WIDTH: heddle: error: the cpu device has no subgroups of 24
+// CHECKS: heddle: error: only the reference device can check a kernel
+#version 450
+layout(local_size_x = 32) in;
+void main()
+{
+}
