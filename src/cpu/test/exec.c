@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Dispatching kernels written in C: every workgroup runs once, barriers order, interleaving advances
+ * workgroups in turn, many threads dispatch at once.
+ */
+#include "base/test.h"
+#include "cpu/cpu.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+static bool dispatch_with(CpuDevice *d, CpuDispatch *x, DiagSink *sink)
+{
+    return cpu_dispatch(d, x, sink);
+}
+
+static bool dispatch_on(uint32_t threads, CpuDispatch *x)
+{
+    TestDiags diags = TEST_DIAGS(diags);
+    CpuDevice *d = cpu_device_new(threads, &diags.sink);
+    if (!d)
+        return false;
+    bool ok = dispatch_with(d, x, &diags.sink) && diags.len == 0;
+    cpu_device_free(d);
+    return ok;
+}
+
+/* ---- every workgroup once ---------------------------------------------------------------------- */
+
+typedef struct Grid { const uint32_t *groups, *base; atomic_uint *counts; atomic_uint wrong; } Grid;
+
+static void count_group(CpuEnv *env)
+{
+    Grid *g = *(Grid *const *)env->push;
+    uint64_t at = 0;
+    for (int i = 2; i >= 0; i--) {
+        if (env->n_groups[i] != g->groups[i])
+            atomic_fetch_add(&g->wrong, 1);
+        at = at * g->groups[i] + (env->group[i] - g->base[i]);
+    }
+    atomic_fetch_add(&g->counts[at * env->n_subgroups + env->subgroup], 1);
+    if ((uintptr_t)env->frame % 64 || (uintptr_t)env->shared % 64 || !env->frame || !env->shared)
+        atomic_fetch_add(&g->wrong, 1);
+    memset(env->frame, (int)env->subgroup, 1000);
+    env->stats[CPU_STAT_MULADDS]++;
+    env->stats[CPU_STAT_FLOPS] += 2;
+    if (env->yield_every)
+        env->yield(env);
+    if (((volatile char *)env->frame)[999] != (char)env->subgroup)
+        atomic_fetch_add(&g->wrong, 1);
+}
+
+static void check_grid(CpuDevice *d, const uint32_t groups[3], const CpuKernel *k, int interleave)
+{
+    static const uint32_t base[3] = {5, 6, 7};
+    uint32_t subgroups = (k->local_size[0] + k->subgroup_size - 1) / k->subgroup_size;
+    uint64_t n = (uint64_t)groups[0] * groups[1] * groups[2] * subgroups, wrong = 0;
+    Grid g = {.groups = groups, .base = base, .counts = calloc(n + 1, sizeof(atomic_uint))};
+    Grid *push = &g;
+    CpuDispatch x = {.kernel = k, .push = &push, .interleave = interleave};
+    for (int i = 0; i < 3; i++) {
+        x.groups[i] = groups[i];
+        x.base_group[i] = base[i];
+    }
+    TestDiags diags = TEST_DIAGS(diags);
+    CHECK(cpu_dispatch(d, &x, &diags.sink));
+    for (uint64_t i = 0; i < n; i++)
+        wrong += g.counts[i] != 1;
+    CHECK_EQ_U64(wrong, 0);
+    CHECK_EQ_U64(g.wrong, 0);
+    CHECK_EQ_U64(x.stats[CPU_STAT_MULADDS], n);
+    CHECK_EQ_U64(x.stats[CPU_STAT_FLOPS], 2 * n);
+    free(g.counts);
+}
+
+TEST(every_workgroup_runs_once)
+{
+    static const uint32_t grids[][3] = {
+        {1, 1, 1}, {2, 1, 1}, {1, 3, 1}, {1, 1, 5}, {17, 1, 1}, {1, 33, 1}, {4, 4, 1}, {5, 7, 1},
+        {16, 16, 1}, {31, 9, 3}, {1000, 1, 1}, {8, 8, 8}, {3, 200, 1}, {0, 4, 4}, {4, 4, 0},
+    };
+    static const int interleaves[] = {0, 1, 4, 16, 7};
+    CpuKernel kernel = {.code = count_group, .subgroup_size = 32, .local_size = {32, 1, 1},
+                        .shared_bytes = 100, .frame_bytes = 1000, .stack_bytes = 8192};
+    for (uint32_t threads = 1; threads <= 3; threads++) {
+        TestDiags diags = TEST_DIAGS(diags);
+        CpuDevice *d = cpu_device_new(threads, &diags.sink);
+        REQUIRE(d);
+        CHECK_EQ_U64(cpu_device_threads(d), threads);
+        for (uint32_t i = 0; i < COUNT_OF(grids) * COUNT_OF(interleaves); i++) {
+            kernel.local_size[0] = i & 1 ? 70 : 32;
+            kernel.has_barrier = i & 2;
+            kernel.can_yield = i % 3;
+            kernel.stream_bytes_per_step = i & 4 ? 8192 : 0;
+            kernel.stack_bytes = i & 8 ? 100000 : 5000;
+            check_grid(d, grids[i / COUNT_OF(interleaves)], &kernel,
+                       interleaves[i % COUNT_OF(interleaves)]);
+        }
+        cpu_device_free(d);
+    }
+}
+
+/* ---- barriers -------------------------------------------------------------------------------------- */
+
+/* Each subgroup adds its neighbour's value of the last phase to its own. */
+static void add_neighbour(CpuEnv *env)
+{
+    uint32_t *shared = env->shared, n = env->n_subgroups, s = env->subgroup;
+    shared[s] = s + env->group[0];
+    env->barrier(env);
+    for (int phase = 0; phase < 10; phase++) {
+        uint32_t neighbour = shared[(s + 1) % n];
+        env->barrier(env);
+        shared[s] += neighbour;
+        env->barrier(env);
+        if (env->yield_every && ++env->yield_count >= env->yield_every)
+            env->yield(env);
+    }
+    uint32_t *out = env->slots[0][0].base;
+    out[env->group[0] * n + s] = shared[s];
+}
+
+static void check_barriers(uint32_t subgroups, uint32_t threads, int interleave)
+{
+    enum { GROUPS = 40 };
+    CpuSlot slot = {.count = 1, .written = true};
+    CpuKernel kernel = {.code = add_neighbour, .slots = &slot, .n_slots = 1, .subgroup_size = 8,
+                        .local_size = {8 * subgroups, 1, 1}, .shared_bytes = 4 * subgroups,
+                        .stack_bytes = 4096, .has_barrier = true, .can_yield = interleave != 1};
+    uint32_t *out = calloc(GROUPS * subgroups, 4), *now = calloc(subgroups, 4),
+             *next = calloc(subgroups, 4), wrong = 0;
+    CpuBinding binding = {out, GROUPS * subgroups * 4};
+    const CpuBinding *slots[] = {&binding};
+    CpuDispatch x = {.kernel = &kernel, .slots = slots, .groups = {GROUPS, 1, 1},
+                     .interleave = interleave};
+    CHECK(dispatch_on(threads, &x));
+    for (uint32_t g = 0; g < GROUPS; g++) {
+        for (uint32_t s = 0; s < subgroups; s++)
+            now[s] = s + g;
+        for (int phase = 0; phase < 10; phase++) {
+            for (uint32_t s = 0; s < subgroups; s++)
+                next[s] = now[s] + now[(s + 1) % subgroups];
+            memcpy(now, next, 4 * subgroups);
+        }
+        for (uint32_t s = 0; s < subgroups; s++)
+            wrong += out[g * subgroups + s] != now[s];
+    }
+    CHECK_EQ_U64(wrong, 0);
+    free(out);
+    free(now);
+    free(next);
+}
+
+TEST(barriers_order_subgroups)
+{
+    static const uint32_t counts[] = {1, 2, 3, 8, 33};
+    for (size_t i = 0; i < COUNT_OF(counts); i++)
+        for (uint32_t threads = 1; threads <= 2; threads++) {
+            check_barriers(counts[i], threads, 1);
+#if !defined(__SANITIZE_THREAD__) /* which takes 20 ms to make a fiber */
+            check_barriers(counts[i], threads, 4);
+            check_barriers(counts[i], threads, 0);
+#endif
+        }
+}
+
+/* Wrong kernels must not hang: some subgroups leave, the others meet without them. */
+static void leave_early(CpuEnv *env)
+{
+    if (env->subgroup % 3 == 0)
+        return;
+    env->barrier(env);
+    env->barrier(env);
+    atomic_fetch_add(*(atomic_uint *const *)env->push, 1);
+}
+
+TEST(a_subgroup_that_returned_is_not_waited_for)
+{
+    atomic_uint count = 0, *push = &count;
+    CpuKernel kernel = {.code = leave_early, .subgroup_size = 8, .local_size = {80, 1, 1},
+                        .stack_bytes = 4096, .has_barrier = true};
+    CpuDispatch x = {.kernel = &kernel, .push = &push, .groups = {5, 1, 1}};
+    CHECK(dispatch_on(1, &x));
+    CHECK_EQ_U64(count, 5 * 6);
+}
+
+/* ---- interleaving ------------------------------------------------------------------------------------- */
+
+#define STEPS 6
+typedef struct Trace { uint32_t len; uint8_t step[16 * STEPS], x[16 * STEPS], y[16 * STEPS]; } Trace;
+
+static void trace_steps(CpuEnv *env)
+{
+    Trace *t = *(Trace *const *)env->push;
+    for (uint8_t step = 0; step < STEPS; step++) {
+        t->step[t->len] = step;
+        t->x[t->len] = (uint8_t)env->group[0];
+        t->y[t->len++] = (uint8_t)env->group[1];
+        if (env->yield_every && ++env->yield_count >= env->yield_every)
+            env->yield(env);
+    }
+}
+
+static Trace traced(int interleave, uint64_t step_bytes)
+{
+    Trace t = {0}, *push = &t;
+    CpuKernel kernel = {.code = trace_steps, .subgroup_size = 32, .local_size = {32, 1, 1},
+                        .stack_bytes = 4096, .can_yield = true,
+                        .stream_bytes_per_step = step_bytes};
+    CpuDispatch x = {.kernel = &kernel, .push = &push, .groups = {4, 4, 1},
+                     .interleave = interleave};
+    CHECK(dispatch_on(1, &x));
+    CHECK_EQ_U64(t.len, 16 * STEPS);
+    return t;
+}
+
+TEST(interleaved_workgroups_advance_in_turn)
+{
+    Trace t = traced(16, 32768);
+    for (uint32_t i = 0; i < t.len; i++)
+        CHECK_EQ_U64(t.step[i], i / 16);
+    for (uint32_t i = 1; i < 16; i++) /* neighbours follow each other */
+        CHECK_EQ_U64(abs(t.x[i] - t.x[i - 1]) + abs(t.y[i] - t.y[i - 1]), 1);
+    t = traced(16, 16384); /* two steps between yields */
+    for (uint32_t i = 0; i < t.len; i++)
+        CHECK_EQ_U64(t.step[i] / 2, i / 32);
+    t = traced(1, 32768);
+    for (uint32_t i = 0; i < t.len; i++)
+        CHECK_EQ_U64(t.step[i], i % STEPS);
+}
+
+/* Interleaving is decided by what is bound against the cache's size. */
+TEST(small_data_are_not_interleaved)
+{
+    for (int big = 0; big < 2; big++) {
+        Trace t = {0}, *push = &t;
+        CpuSlot slot = {.count = 1};
+        CpuKernel kernel = {.code = trace_steps, .slots = &slot, .n_slots = 1, .subgroup_size = 32,
+                            .local_size = {32, 1, 1}, .stack_bytes = 4096, .can_yield = true};
+        CpuBinding binding = {NULL, big ? 1u << 30 : 1u << 14};
+        const CpuBinding *slots[] = {&binding};
+        CpuDispatch x = {.kernel = &kernel, .slots = slots, .push = &push, .groups = {4, 4, 1}};
+        CHECK(dispatch_on(1, &x));
+        CHECK_EQ_U64(t.step[1], big ? 0 : 1);
+        CHECK_EQ_U64(x.stats[CPU_STAT_YIELDS], big ? 16 * STEPS : 0);
+    }
+}
+
+/* ---- limits ------------------------------------------------------------------------------------------- */
+
+static void nothing(CpuEnv *env)
+{
+    (void)env;
+}
+
+TEST(impossible_dispatches_are_diagnostics)
+{
+    TestDiags d = TEST_DIAGS(d);
+    CpuDevice *device = cpu_device_new(2, &d.sink);
+    REQUIRE(device);
+    CpuKernel kernel = {.code = nothing, .subgroup_size = 32, .local_size = {32, 1, 1},
+                        .stack_bytes = 4096};
+    CpuDispatch x = {.kernel = &kernel, .groups = {UINT32_MAX, UINT32_MAX, 4}};
+    CHECK(!cpu_dispatch(device, &x, &d.sink));
+    CHECK_CONTAINS(d.text, "workgroups");
+    x = (CpuDispatch){.kernel = &kernel, .groups = {2, 1, 1}, .base_group = {UINT32_MAX - 1, 0, 0}};
+    CHECK(!cpu_dispatch(device, &x, &d.sink));
+    kernel.frame_bytes = 1ull << 60;
+    x = (CpuDispatch){.kernel = &kernel, .groups = {2, 1, 1}};
+    CHECK(!cpu_dispatch(device, &x, &d.sink));
+    CHECK_CONTAINS(d.text, "out of memory for a workgroup");
+    kernel.frame_bytes = 0;
+    memset(kernel.local_size, 0, sizeof kernel.local_size);
+    x = (CpuDispatch){.kernel = &kernel, .groups = {1, 1, 1}, .local_size = {1 << 20, 1 << 20, 1}};
+    CHECK(!cpu_dispatch(device, &x, &d.sink));
+    CHECK_CONTAINS(d.text, "invocations");
+    x = (CpuDispatch){.kernel = &kernel, .groups = {4, 1, 1}, .local_size = {40, 2, 1}};
+    CHECK(cpu_dispatch(device, &x, &d.sink));
+    CHECK_EQ_U64(d.sink.errors, 4);
+    cpu_device_free(device);
+}
+
+/* ---- many threads -------------------------------------------------------------------------------------- */
+
+typedef struct Caller { CpuDevice *device; uint32_t n, failures; } Caller;
+
+static void *call_often(void *argument)
+{
+    Caller *c = argument;
+    static const uint32_t base[3] = {0, 0, 0};
+    CpuKernel kernel = {.code = count_group, .subgroup_size = 32, .local_size = {64, 1, 1},
+                        .shared_bytes = 64, .frame_bytes = 1000, .stack_bytes = 4096};
+    for (uint32_t i = 0; i < c->n; i++) {
+        uint32_t groups[3] = {1 + i % 7 * 9, 1 + i % 3, 1}, n = groups[0] * groups[1] * 2;
+        Grid g = {.groups = groups, .base = base, .counts = calloc(n, sizeof(atomic_uint))};
+        Grid *push = &g;
+        CpuDispatch x = {.kernel = &kernel, .push = &push, .groups = {groups[0], groups[1], 1},
+                         .max_threads = i % 3};
+        kernel.has_barrier = i % 2;
+        TestDiags diags = TEST_DIAGS(diags);
+        bool ok = cpu_dispatch(c->device, &x, &diags.sink) && !g.wrong;
+        for (uint32_t e = 0; e < n; e++)
+            ok = ok && g.counts[e] == 1;
+        c->failures += !ok || x.stats[CPU_STAT_MULADDS] != n;
+        free(g.counts);
+    }
+    return NULL;
+}
+
+TEST(threads_dispatch_at_once)
+{
+    TestDiags d = TEST_DIAGS(d);
+    CpuDevice *device = cpu_device_new(3, &d.sink);
+    REQUIRE(device);
+    Caller callers[4];
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++) {
+        callers[i] = (Caller){device, 60, 0};
+        CHECK(pthread_create(&threads[i], NULL, call_often, &callers[i]) == 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        pthread_join(threads[i], NULL);
+        CHECK_EQ_U64(callers[i].failures, 0);
+    }
+    cpu_device_free(device);
+}
+
+/* ---- printf ---------------------------------------------------------------------------------------------- */
+
+static void print_odd_lanes(CpuEnv *env)
+{
+    uint64_t mask[2] = {0xaaaaaaaa, 0};
+    env->print(env, 7, &mask, mask);
+}
+
+static void add_invocation(void *user, uint32_t format, const void *args, uint32_t invocation)
+{
+    (void)args;
+    *(uint64_t *)user += format * 100000 + invocation;
+}
+
+TEST(print_is_called_a_lane)
+{
+    CpuKernel kernel = {.code = print_odd_lanes, .subgroup_size = 32, .local_size = {64, 1, 1},
+                        .stack_bytes = 4096};
+    uint64_t sum = 0, expected = 0;
+    CpuDispatch x = {.kernel = &kernel, .groups = {1, 1, 1}, .print = add_invocation, .user = &sum};
+    CHECK(dispatch_on(1, &x));
+    for (uint32_t i = 1; i < 64; i += 2)
+        expected += 700000 + i;
+    CHECK_EQ_U64(sum, expected);
+}
