@@ -21,14 +21,13 @@ build-%: install-deps
 	@cmake --build --preset $*
 
 run: build-release
-	@build/release/bin/bench_demo
+	@build/release/bin/example_gemm
 
 test: build-release
 	@tools/test.sh build/release
 
 bench: build-release
-	@for program in build/release/bin/bench_*; do \
-	    case $$program in *_demo) ;; *) $$program || exit 1 ;; esac; done
+	@for program in build/release/bin/bench_*; do $$program || exit 1; done
 
 asan tsan: %: build-%
 	@tools/test.sh build/$*
