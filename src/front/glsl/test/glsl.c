@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * glslang's messages as diagnostics; the module it makes; what happens without it.
+ */
+#include "base/test.h"
+
+#include <stdlib.h>
+
+#include "front/glsl/glsl.h"
+#include "front/glsl/messages.h"
+
+static void messages(const char *text, TestDiags *d)
+{
+    Arena arena = { 0 };
+    GlslNames names = { "/tmp/x/kernel.comp", "dir/my.comp" };
+    glsl_messages(&arena, arena_strdup(&arena, text), &names, &d->sink);
+    arena_free(&arena);
+}
+
+TEST(messages_have_positions)
+{
+    static const struct {
+        const char *line, *text;
+    } rows[] = {
+        { "ERROR: /tmp/x/kernel.comp:5:25: 'foo' : undeclared identifier ",
+          "dir/my.comp:5:25: error: undeclared identifier: 'foo' [GLSL]\n" },
+        { "ERROR: /tmp/x/kernel.comp:5: 'foo' : undeclared identifier ",
+          "dir/my.comp:5: error: undeclared identifier: 'foo' [GLSL]\n" },
+        { "WARNING: /tmp/x/kernel.comp:3:1: '' : odd", "dir/my.comp:3:1: warning: odd [GLSL]\n" },
+        { "ERROR: inc/a.glsl:2: 'x' : redefinition",
+          "inc/a.glsl:2: error: redefinition: 'x' [GLSL]\n" },
+        { "ERROR: a:b/c.glsl:12:3: 'x' : no", "a:b/c.glsl:12:3: error: no: 'x' [GLSL]\n" },
+        { "ERROR: Linking compute stage: Missing entry point: Each stage requires one entry point",
+          "dir/my.comp: error: Linking compute stage: Missing entry point: Each stage requires one "
+          "entry point [GLSL]\n" },
+        { "ERROR: 2 compilation errors.  No code generated.", "" },
+        { "ERROR: /tmp/x/kernel.comp:5:28: '' : compilation terminated ", "" },
+        { "SPIR-V is not generated for failed compile or link", "" },
+        { "/tmp/x/kernel.comp", "" },
+        { "", "" },
+        { "ERROR: ", "dir/my.comp: error:  [GLSL]\n" },
+        { "ERROR: :::", "dir/my.comp: error: ::: [GLSL]\n" },
+        { "ERROR: /tmp/x/kernel.comp:99999999999999999999: 'y' : far",
+          "dir/my.comp:4294967295: error: far: 'y' [GLSL]\n" },
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        TestDiags d = TEST_DIAGS(d);
+        messages(rows[i].line, &d);
+        CHECK_STR(d.text, rows[i].text);
+    }
+    TestDiags d = TEST_DIAGS(d);
+    messages("ERROR: /tmp/x/kernel.comp:1: 'a' : one\nERROR: /tmp/x/kernel.comp:2: 'b' : two\n", &d);
+    CHECK_EQ_U64(d.sink.errors, 2);
+}
+
+static const char source[] = "#version 450\n"
+                             "layout(local_size_x = 8) in;\n"
+                             "layout(binding = 0) buffer Data { uint data[]; };\n"
+                             "void main() { data[gl_LocalInvocationIndex] = VALUE; }\n";
+
+typedef struct Compiled {
+    Arena arena;
+    TestDiags diags;
+    GlslStatus status;
+    uint32_t *words;
+    size_t size;
+} Compiled;
+
+static Compiled *compile(const char *text, const GlslOptions *o)
+{
+    Compiled *c = calloc(1, sizeof *c);
+    c->diags = (TestDiags)TEST_DIAGS(c->diags);
+    jmp_buf oom;
+    void *spirv = NULL;
+    if (ARENA_GUARD(&c->arena, oom))
+        return c;
+    c->status = glsl_compile(&c->arena, text, strlen(text), "some/where/k.comp", o, &spirv,
+                             &c->size, &c->diags.sink);
+    c->words = spirv;
+    return c;
+}
+
+static void discard(Compiled *c)
+{
+    arena_free(&c->arena);
+    free(c);
+}
+
+TEST(compiles_with_the_name_of_the_source)
+{
+    GlslOptions o = { .defines = &(GlslDefine){ "VALUE", "7u" }, .n_defines = 1,
+                      .compiler = HEDDLE_TOOLCHAIN "/bin/glslang" };
+    Compiled *c = compile(source, &o);
+    CHECK_STR(c->diags.text, "");
+    if (c->status == GLSL_OK && c->words) {
+        CHECK_EQ_U64(c->words[0], 0x07230203);
+        CHECK(memmem(c->words, c->size, "some/where/k.comp", 18) != NULL);
+        CHECK(memmem(c->words, c->size, "/heddle-", 8) == NULL);
+        CHECK(memmem(c->words, c->size, "#version", 8) == NULL);
+    } else {
+        CHECK(c->status == GLSL_OK);
+    }
+    discard(c);
+}
+
+TEST(says_what_is_wrong)
+{
+    GlslOptions o = { .compiler = HEDDLE_TOOLCHAIN "/bin/glslang" };
+    Compiled *c = compile(source, &o);
+    CHECK(c->status == GLSL_WRONG_SOURCE);
+    CHECK_CONTAINS(c->diags.text, "some/where/k.comp:4:");
+    CHECK_CONTAINS(c->diags.text, "undeclared identifier: 'VALUE'");
+    discard(c);
+    c = compile("", &o);
+    CHECK(c->status == GLSL_WRONG_SOURCE);
+    CHECK(c->diags.sink.errors > 0);
+    discard(c);
+    o.target_env = "vulkan9.9";
+    c = compile(source, &o);
+    CHECK(c->status == GLSL_WRONG_SOURCE);
+    CHECK(c->diags.sink.errors > 0);
+    discard(c);
+}
+
+TEST(says_that_there_is_no_compiler)
+{
+    GlslOptions o = { .compiler = "/nonexistent/glslang" };
+    Compiled *c = compile(source, &o);
+    CHECK(c->status == GLSL_NO_COMPILER);
+    CHECK_CONTAINS(c->diags.text, "cannot run /nonexistent/glslang");
+    discard(c);
+    o.compiler = "/bin/false";
+    c = compile(source, &o);
+    CHECK(c->status == GLSL_WRONG_SOURCE);
+    CHECK_CONTAINS(c->diags.text, "/bin/false ended with status 1");
+    discard(c);
+}
+
+static void compile_again(void *user)
+{
+    Compiled *c = user;
+    GlslOptions o = { .compiler = HEDDLE_TOOLCHAIN "/bin/glslang" };
+    void *spirv = NULL;
+    c->status = glsl_compile(&c->arena, source, sizeof source - 1, "k.comp", &o, &spirv, &c->size,
+                             &c->diags.sink);
+}
+
+TEST(runs_out_of_memory_cleanly)
+{
+    for (size_t limit = 1; limit < 1 << 20; limit *= 3) {
+        Compiled *c = calloc(1, sizeof *c);
+        c->diags = (TestDiags)TEST_DIAGS(c->diags);
+        c->arena.limit = limit;
+        arena_try(&c->arena, compile_again, c);
+        discard(c);
+    }
+}
