@@ -16,6 +16,7 @@ typedef struct Picture {
     const Layout *l;
     uint32_t length;            /* elements a lane */
     double cell;                /* side of a cell */
+    double letters;             /* size of the text in it; 0 = none */
     double left, top;           /* of the grid */
     double width, height;
     double swatch;              /* of the legend */
@@ -87,9 +88,9 @@ static void element(const Picture *p, uint32_t row, uint32_t column)
     if (lane == 0)
         snprintf(ring, sizeof ring, " stroke=\"#1b1f27\" stroke-width=\"%.1f\"", p->cell > 16 ? 1.8 : 0.8);
     square(p, x, y, p->cell, fill(p, lane, e), ring);
-    if (p->cell < 14)
+    double size = p->letters;
+    if (size == 0)
         return;
-    double size = p->cell * (p->l->subgroup_size > 99 ? 0.32 : 0.36);
     fprintf(p->f,
             "<text x=\"%.1f\" y=\"%.1f\" font-size=\"%.1f\" text-anchor=\"middle\" fill=\"%s\">"
             "<tspan font-weight=\"600\">%u</tspan><tspan font-size=\"%.1f\" fill-opacity=\"0.72\">.%u"
@@ -155,7 +156,18 @@ static void legend(const Picture *p)
         text(p, x + (i + 0.5) * p->swatch, y + p->swatch / 2 + 3.8, 10.5, s, n);
     }
     text(p, x, y + p->swatch + 24, 12.5, "fill=\"#4d5461\"",
-         "A cell shows lane.element. Outlined: what lane 0 holds.");
+         p->letters > 0 ? "A cell shows lane.element. Outlined: what lane 0 holds."
+                        : "Hue is the lane, lightness the element. Outlined: what lane 0 holds.");
+}
+
+/* The longest text, lane in bold and element smaller, fills at most nine tenths of a cell. */
+static double letters(const Picture *p)
+{
+    int lane = snprintf(NULL, 0, "%u", p->l->subgroup_size - 1);
+    int element = snprintf(NULL, 0, "%u", p->length - 1);
+    double width = 0.70 * lane + 0.82 * (0.32 + 0.64 * element);
+    double size = fmin(p->cell * 0.36, p->cell * 0.9 / width);
+    return size < 6 ? 0 : size;
 }
 
 static void measure(Picture *p)
@@ -163,7 +175,8 @@ static void measure(Picture *p)
     const Layout *l = p->l;
     uint32_t side = l->rows > l->columns ? l->rows : l->columns;
     p->length = heddle_matrix_length(l->rows, l->columns, l->subgroup_size);
-    p->cell = side <= 8 ? 52 : side <= 16 ? 44 : side <= 32 ? 36 : side <= 64 ? 26 : side <= 128 ? 12 : 4;
+    p->cell = side <= 8 ? 52 : side <= 16 ? 44 : side <= 32 ? 36 : side <= 64 ? 30 : side <= 128 ? 12 : 4;
+    p->letters = letters(p);
     p->left = 62;
     p->top = 118;
     p->swatch = 28;
