@@ -41,6 +41,7 @@ typedef struct Cfg {
     CfgBlock *blocks;
     uint32_t n;                 /* with the virtual exit */
     uint32_t *position;         /* by SpvBlock.index: place in blocks, UINT32_MAX when unreachable */
+    uint32_t made_later;        /* an index for blocks made since: position[made_later] is UINT32_MAX */
     CfgLoop **loops;            /* outer before inner */
     uint32_t n_loops;
 } Cfg;

@@ -551,6 +551,7 @@ static Cfg *finish(Builder *b) {
     Cfg *c = NEW(b->a, Cfg);
     c->function = b->f;
     c->n = b->n;
+    c->made_later = b->f->n_blocks;
     c->blocks = NEW_ARRAY(b->a, CfgBlock, c->n);
     c->position = NEW_ARRAY(b->a, uint32_t, b->f->n_blocks + 1);
     memset(c->position, 0xff, sizeof(uint32_t) * (b->f->n_blocks + 1));

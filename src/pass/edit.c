@@ -219,6 +219,25 @@ bool edit_prune(SpvModule *m, SpvFunction *f, Arena *scratch) {
     return changed;
 }
 
+void edit_order_blocks(const Cfg *g) {
+    SpvFunction *f = g->function;
+    VEC(SpvBlock *) rest = { 0 };
+    for (SpvBlock *b = f->first; b; b = b->next)
+        if (g->position[b->index] == NONE)
+            vec_push(f->module->arena, &rest, b);
+    f->first = f->last = NULL;
+    for (uint32_t k = 0; k + 1 < g->n + rest.len; k++) {
+        SpvBlock *b = k + 1 < g->n ? g->blocks[k].block : rest.data[k + 1 - g->n];
+        b->prev = f->last;
+        b->next = NULL;
+        if (f->last)
+            f->last->next = b;
+        else
+            f->first = b;
+        f->last = b;
+    }
+}
+
 /* ---- replacing -------------------------------------------------------------------------------------- */
 
 static SpvId resolve(SpvId *with, uint32_t n, SpvId id) {

@@ -29,6 +29,8 @@ void edit_replace(SpvFunction *f, SpvId *with, uint32_t n);
 /* Drops unreachable blocks and what phis say of them. Merge blocks and continue targets that their
  * headers still name stay as empty blocks (SPIR-V 2.11). True when anything changed. */
 bool edit_prune(SpvModule *m, SpvFunction *f, Arena *scratch);
+/* Puts the function's blocks in the order of its Cfg, in which each comes after what dominates it. */
+void edit_order_blocks(const Cfg *g);
 /* Drops names, decorations, modes and interface entries of ids that are defined no more. */
 void edit_sweep(SpvModule *m, Arena *scratch);
 void edit_insert_global(SpvInst *before, SpvInst *i);
@@ -62,6 +64,43 @@ Variable *variable_of(Variables *v, SpvId pointer); /* NULL: none of them */
 void variables_localise(PassContext *c, const Cfg *g);
 /* One variable a part, where parts are accessed by constant indices. */
 void variables_split(PassContext *c, const Cfg *g);
+
+/* ---- copy.c: copies of a loop's blocks -------------------------------------------------------------------- */
+
+/* Shared by the loops of one Cfg. */
+typedef struct LoopMarks {
+    uint32_t *stamp, stamps;    /* by block index: the loop that a block was last seen in */
+    SpvId *map;                 /* by id, n_map of them: loop_copy's; all zero between two loops */
+    uint32_t n_map;
+} LoopMarks;
+
+typedef struct LoopCopy {
+    PassContext *c;
+    const Cfg *g;
+    const CfgLoop *loop;
+    LoopMarks *marks;
+    uint32_t stamp;
+    VEC(SpvBlock *) blocks;     /* of the loop, in the Cfg's order; then the unreachable ones that they name */
+    SpvBlock *header, *latch;
+    uint32_t size;              /* instructions */
+} LoopCopy;
+
+LoopMarks loop_marks(PassContext *c, const Cfg *g);
+/* What a loop consists of. False: it has several latches, or more blocks than that. */
+bool loop_open(LoopCopy *l, PassContext *c, const Cfg *g, LoopMarks *marks, const CfgLoop *loop,
+               uint32_t max_blocks);
+bool loop_holds(const LoopCopy *l, const SpvBlock *b);
+/* Makes values that are used behind the loop phis of its exit, or else variables. False: a pointer is among
+ * them. Nothing has changed then. */
+bool loop_close_values(LoopCopy *l);
+/* Copies all blocks behind `after`; the map tells the copies. Header phis are not copied: the caller has set
+ * their map entries. OpLoopMerge of the header is left out. Phis of blocks outside get operands for the
+ * copies' edges. Returns the last block. */
+SpvBlock *loop_copy(LoopCopy *l, SpvBlock *after);
+SpvId loop_mapped(const LoopCopy *l, SpvId id);
+void loop_done(LoopCopy *l);                        /* clears the map */
+/* Operand of a header phi for the edge from `pred`. */
+SpvId loop_incoming(const SpvInst *phi, SpvId pred);
 
 /* ---- values.c, dead.c: parts of simplify ----------------------------------------------------------------- */
 

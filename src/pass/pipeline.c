@@ -16,6 +16,9 @@ static const Pass passes[] = {
     { "inline", pass_inline, false },
     { "promote", pass_promote, false },
     { "simplify", pass_simplify, true },
+    { "unroll", pass_unroll, true },
+    { "promote", pass_promote, true },
+    { "simplify", pass_simplify, true },
 };
 
 static bool run_passes(PassContext *c) {

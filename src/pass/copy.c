@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * copy: copies of a loop's blocks, for unroll and strip_mine. In: a function, its Cfg and a loop of it.
+ * A loop is first closed: what it computes and is used behind it leaves through phis of its only exit
+ * block, or through variables (which promote makes values again). Then a copy changes nothing but the
+ * phis of exit blocks.
+ */
+#include "pass/edit.h"
+
+#define NONE UINT32_MAX
+
+SpvId loop_incoming(const SpvInst *phi, SpvId pred) {
+    for (uint32_t k = phi->first_operand; k + 1 < phi->n_words; k += 2)
+        if (phi->words[k + 1] == pred)
+            return phi->words[k];
+    return 0;
+}
+
+bool loop_holds(const LoopCopy *l, const SpvBlock *b) {
+    return l->marks->stamp[b->index] == l->stamp;
+}
+
+LoopMarks loop_marks(PassContext *c, const Cfg *g) {
+    LoopMarks marks = { .n_map = c->module->bound };
+    marks.stamp = NEW_ARRAY(c->scratch, uint32_t, g->made_later + 1);
+    marks.map = NEW_ARRAY(c->scratch, SpvId, marks.n_map);
+    return marks;
+}
+
+static void add_block(LoopCopy *l, SpvBlock *b) {
+    l->marks->stamp[b->index] = l->stamp;
+    vec_push(l->c->scratch, &l->blocks, b);
+    for (SpvInst *i = b->insts.first; i; i = i->next)
+        l->size++;
+}
+
+bool loop_open(LoopCopy *l, PassContext *c, const Cfg *g, LoopMarks *marks, const CfgLoop *loop,
+               uint32_t max_blocks) {
+    *l = (LoopCopy){ .c = c, .g = g, .loop = loop, .marks = marks, .stamp = ++marks->stamps };
+    if (loop->latch == NONE || loop->n_blocks > max_blocks)
+        return false;
+    l->header = g->blocks[loop->header].block;
+    l->latch = g->blocks[loop->latch].block;
+    for (uint32_t k = 0; k < loop->n_blocks; k++)
+        add_block(l, g->blocks[loop->blocks[k]].block);
+    for (uint32_t k = 0; k < loop->n_blocks; k++) {
+        SpvInst *merge = cfg_merge_inst(g->blocks[loop->blocks[k]].block);
+        uint32_t n_named = !merge || merge == loop->merge_inst ? 0 : merge->op == SpvOpLoopMerge ? 2 : 1;
+        for (uint32_t n = 0; n < n_named; n++) {
+            SpvBlock *t = edit_block(c->module, spv_operand(merge, n));
+            if (t && t->index != g->made_later && g->position[t->index] == NONE && !loop_holds(l, t))
+                add_block(l, t);
+        }
+    }
+    return true;
+}
+
+/* ---- values that leave the loop ------------------------------------------------------------------------- */
+
+typedef struct Use { SpvInst *inst; uint32_t word; } Use;
+typedef VEC(Use) Uses;
+
+typedef struct Closer {
+    LoopCopy *l;
+    SpvModule *m;
+    SpvBlock *exit;             /* the only block that follows the loop, and follows nothing else */
+    VEC(SpvBlock *) from;       /* its predecessors */
+    VEC(SpvInst *) values;
+    VEC(Uses) uses;             /* of values, one for one */
+} Closer;
+
+/* A phi uses its operand where that comes from. */
+static SpvBlock *place_of_use(const SpvModule *m, const SpvInst *i, uint32_t word) {
+    return i->op == SpvOpPhi && word + 1u < i->n_words ? edit_block(m, i->words[word + 1]) : i->block;
+}
+
+static void find_uses(Closer *s) {
+    Arena *a = s->l->c->scratch;
+    IdWords *ids = NEW(a, IdWords);
+    uint32_t *number = NEW_ARRAY(a, uint32_t, s->m->bound);
+    for (SpvBlock *b = s->l->g->function->first; b; b = b->next) {
+        for (SpvInst *i = b->insts.first; i; i = i->next) {
+            if (loop_holds(s->l, b))
+                continue;
+            edit_ids(i, ids);
+            for (uint32_t k = 0; k < ids->n; k++) {
+                SpvInst *d = spv_def(s->m, i->words[ids->at[k]]);
+                if (!d || !d->block || d->op == SpvOpLabel || !loop_holds(s->l, d->block))
+                    continue;
+                SpvBlock *at = place_of_use(s->m, i, ids->at[k]);
+                if (!at || loop_holds(s->l, at))
+                    continue;
+                if (!number[d->id]) {
+                    vec_push(a, &s->values, d);
+                    vec_push(a, &s->uses, (Uses){ 0 });
+                    number[d->id] = s->values.len;
+                }
+                vec_push(a, &s->uses.data[number[d->id] - 1], (Use){ i, ids->at[k] });
+            }
+        }
+    }
+}
+
+static void find_exit(Closer *s) {
+    const Cfg *g = s->l->g;
+    uint32_t exit = NONE;
+    for (uint32_t k = 0; k < s->l->loop->n_blocks; k++) {
+        const CfgBlock *b = &g->blocks[s->l->loop->blocks[k]];
+        for (uint32_t n = 0; n < b->n_succs; n++) {
+            if (cfg_in_loop(s->l->loop, g, b->succs[n]))
+                continue;
+            if ((exit != NONE && exit != b->succs[n]) || !g->blocks[b->succs[n]].block)
+                return;
+            exit = b->succs[n];
+        }
+    }
+    if (exit == NONE)
+        return;
+    for (uint32_t k = 0; k < g->blocks[exit].n_preds; k++) {
+        uint32_t p = g->blocks[exit].preds[k];
+        if (!cfg_in_loop(s->l->loop, g, p))
+            return;
+        vec_push(s->l->c->scratch, &s->from, g->blocks[p].block);
+    }
+    s->exit = g->blocks[exit].block;
+}
+
+static bool leaves_by_phi(const Closer *s, const SpvInst *value) {
+    const Cfg *g = s->l->g;
+    if (!s->exit || s->from.len > 1000)
+        return false;
+    for (uint32_t k = 0; k < s->from.len; k++)
+        if (!cfg_dominates(g, g->position[value->block->index], g->position[s->from.data[k]->index]))
+            return false;
+    return true;
+}
+
+static void close_by_phi(Closer *s, SpvInst *value, const Uses *uses) {
+    uint32_t *operands = NEW_ARRAY(s->l->c->scratch, uint32_t, s->from.len * 2);
+    for (uint32_t k = 0; k < s->from.len; k++) {
+        operands[2 * k] = value->id;
+        operands[2 * k + 1] = s->from.data[k]->id;
+    }
+    SpvInst *phi = spv_make(s->m, SpvOpPhi, value->type, spv_new_id(s->m), operands, s->from.len * 2);
+    spv_insert_after(s->exit->insts.first, phi);
+    for (uint32_t k = 0; k < uses->len; k++)
+        uses->data[k].inst->words[uses->data[k].word] = phi->id;
+}
+
+static void close_by_variable(Closer *s, SpvInst *value, const Uses *uses) {
+    SpvId type = spv_pointer_type(s->m, SpvStorageClassFunction, value->type);
+    uint32_t function = SpvStorageClassFunction;
+    SpvInst *var = spv_make(s->m, SpvOpVariable, type, spv_new_id(s->m), &function, 1);
+    spv_insert_after(s->l->g->function->first->insts.first, var);
+    SpvInst *at = value->op == SpvOpPhi ? edit_after_phis(value->block) : value->next;
+    spv_insert_before(at, spv_make(s->m, SpvOpStore, 0, 0, (uint32_t[]){ var->id, value->id }, 2));
+    for (uint32_t k = 0; k < uses->len; k++) {
+        Use u = uses->data[k];
+        SpvInst *before = u.inst;
+        if (u.inst->op == SpvOpPhi) {
+            SpvBlock *from = place_of_use(s->m, u.inst, u.word);
+            before = cfg_merge_inst(from) ? cfg_merge_inst(from) : from->insts.last;
+        } else if (u.inst->prev && cfg_merge_inst(u.inst->block) == u.inst->prev) {
+            before = u.inst->prev; /* nothing comes between a merge and its terminator */
+        }
+        SpvInst *load = spv_make(s->m, SpvOpLoad, value->type, spv_new_id(s->m), &var->id, 1);
+        spv_insert_before(before, load);
+        u.inst->words[u.word] = load->id;
+    }
+}
+
+bool loop_close_values(LoopCopy *l) {
+    Closer s = { .l = l, .m = l->c->module };
+    find_exit(&s);
+    find_uses(&s);
+    for (uint32_t k = 0; k < s.values.len; k++) {
+        const SpvType *t = spv_type(s.m, s.values.data[k]->type);
+        if (!t || t->kind == SPV_POINTER)
+            return false;
+    }
+    for (uint32_t k = 0; k < s.values.len; k++) {
+        if (leaves_by_phi(&s, s.values.data[k]))
+            close_by_phi(&s, s.values.data[k], &s.uses.data[k]);
+        else
+            close_by_variable(&s, s.values.data[k], &s.uses.data[k]);
+    }
+    return true;
+}
+
+/* ---- copying ------------------------------------------------------------------------------------------------ */
+
+SpvId loop_mapped(const LoopCopy *l, SpvId id) {
+    return id < l->marks->n_map && l->marks->map[id] ? l->marks->map[id] : id;
+}
+
+void loop_done(LoopCopy *l) {
+    for (uint32_t k = 0; k < l->blocks.len; k++)
+        for (SpvInst *i = l->blocks.data[k]->insts.first; i; i = i->next)
+            if (i->id < l->marks->n_map)
+                l->marks->map[i->id] = 0;
+}
+
+static void copy_insts(LoopCopy *l, const SpvBlock *b, IdWords *ids) {
+    const SpvId *map = l->marks->map;
+    SpvModule *m = l->c->module;
+    SpvBlock *to = edit_block(m, map[b->id]);
+    for (SpvInst *i = b->insts.first->next; i; i = i->next) {
+        if (b == l->header && (i->op == SpvOpPhi || i->op == SpvOpLoopMerge))
+            continue;
+        SpvInst *c = spv_clone_inst(m, i);
+        if (c->id) {
+            c->id = c->words[c->first_operand - 1] = map[i->id];
+            m->defs[c->id] = c;
+        }
+        edit_ids(c, ids);
+        for (uint32_t k = 0; k < ids->n; k++)
+            c->words[ids->at[k]] = loop_mapped(l, c->words[ids->at[k]]);
+        spv_append(to, c);
+    }
+}
+
+/* The copy of an edge out of the loop: the phis there get the copies of its operands. */
+static void copy_exits(LoopCopy *l, const SpvBlock *b) {
+    SpvModule *m = l->c->module;
+    uint32_t at, before;
+    for (uint32_t k = 0; (at = cfg_target(b->insts.last, k)) != 0; k++) {
+        SpvBlock *t = edit_block(m, b->insts.last->words[at]);
+        bool again = false;
+        for (uint32_t n = 0; n < k && (before = cfg_target(b->insts.last, n)) != 0; n++)
+            again |= b->insts.last->words[before] == b->insts.last->words[at];
+        if (!t || again || loop_holds(l, t))
+            continue;
+        for (SpvInst *i = t->insts.first->next; i && i->op == SpvOpPhi; i = i->next) {
+            SpvId value = loop_incoming(i, b->id);
+            if (value)
+                edit_add_incoming(m, i, loop_mapped(l, value), l->marks->map[b->id]);
+        }
+    }
+}
+
+/* What is said of a value is said of its copies (copies of decorations, of the few that there are). */
+static void copy_decorations(LoopCopy *l) {
+    const SpvId *map = l->marks->map;
+    SpvModule *m = l->c->module;
+    for (SpvInst *i = m->globals.first; i; i = i->next) {
+        if ((i->op != SpvOpDecorate && i->op != SpvOpDecorateId) ||
+            spv_operand(i, 1) == SpvDecorationRelaxedPrecision)
+            continue;
+        SpvId target = spv_operand(i, 0);
+        SpvInst *d = target < l->marks->n_map && map[target] ? spv_def(m, target) : NULL;
+        if (!d || !d->block || !loop_holds(l, d->block))
+            continue;
+        SpvInst *c = spv_clone_inst(m, i);
+        c->words[c->first_operand] = map[target];
+        spv_insert_before(i, c);
+    }
+}
+
+SpvBlock *loop_copy(LoopCopy *l, SpvBlock *after) {
+    SpvId *map = l->marks->map;
+    SpvModule *m = l->c->module;
+    IdWords *ids = NEW(l->c->scratch, IdWords);
+    for (uint32_t k = 0; k < l->blocks.len; k++) {
+        SpvBlock *b = l->blocks.data[k];
+        after = spv_new_block(l->g->function, after);
+        after->index = l->g->made_later;
+        map[b->id] = after->id;
+        for (SpvInst *i = b->insts.first->next; i; i = i->next)
+            if (i->id && !(b == l->header && i->op == SpvOpPhi))
+                map[i->id] = spv_new_id(m);
+    }
+    for (uint32_t k = 0; k < l->blocks.len; k++)
+        copy_insts(l, l->blocks.data[k], ids);
+    for (uint32_t k = 0; k < l->blocks.len; k++)
+        copy_exits(l, l->blocks.data[k]);
+    copy_decorations(l);
+    return after;
+}
