@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Asks every rule about every instruction it is for. Rows hang in a chain by opcode, so that the work
+ * is linear in the module.
+ */
+#include "check/internal.h"
+
+#include <stdio.h>
+
+enum { MAX_OP = 8192, MAX_ROWS = 256 };
+
+static const CheckFamily *const families[] = {
+    &check_core_types, &check_core_flow,  &check_core_values, &check_core_composites, &check_core_memory,
+    &check_core_group, &check_glsl,       &check_khr_cooperative_matrix,
+};
+
+const CheckRule *check_rule(uint32_t n)
+{
+    for (uint32_t f = 0; f < COUNT_OF(families); f++) {
+        if (n < families[f]->n)
+            return &families[f]->rows[n].rule;
+        n -= families[f]->n;
+    }
+    return NULL;
+}
+
+void broken(Checker *c, const SpvInst *i, const char *fmt, ...)
+{
+    char text[400], rule[200];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    snprintf(rule, sizeof(rule), "%s (%s)", c->row->rule.id, c->row->rule.section);
+    spv_error(c->m, i, c->sink, rule, "%s", text);
+    c->failed = true;
+}
+
+/* ---- questions ------------------------------------------------------------------------------------------ */
+
+const SpvType *operand_type(Checker *c, const SpvInst *i, uint32_t n)
+{
+    if (n >= spv_n_operands(i))
+        return NULL;
+    const SpvInst *def = spv_def(c->m, spv_operand(i, n));
+    return def && def->type && def->op != SpvOpFunction ? spv_type(c->m, def->type) : NULL;
+}
+
+const SpvType *result_type(Checker *c, const SpvInst *i) { return i->type ? spv_type(c->m, i->type) : NULL; }
+
+const SpvType *want_value(Checker *c, const SpvInst *i, uint32_t n)
+{
+    const SpvType *t = operand_type(c, i, n);
+    if (!t && n < spv_n_operands(i))
+        broken(c, i, "operand %%%u is not a value", spv_operand(i, n));
+    else if (!t)
+        broken(c, i, "operand %u is missing", n);
+    return t;
+}
+
+const SpvType *component(const SpvType *t)
+{
+    while ((t->kind == SPV_VECTOR || t->kind == SPV_COOPMAT || t->kind == SPV_MATRIX) && t->element)
+        t = t->element;
+    return t;
+}
+
+uint32_t components(const SpvType *t)
+{
+    switch (t->kind) {
+    case SPV_BOOL:
+    case SPV_INT:
+    case SPV_FLOAT:
+    case SPV_POINTER: return 1;
+    case SPV_VECTOR: return t->count;
+    default: return 0;
+    }
+}
+
+bool of_kind(const SpvType *t, SpvKind kind)
+{
+    return t && (t->kind == kind || (t->kind == SPV_VECTOR && component(t)->kind == kind));
+}
+
+bool is_numeric(const SpvType *t) { return of_kind(t, SPV_INT) || of_kind(t, SPV_FLOAT); }
+
+bool is_matrix(const SpvType *t) { return t && t->kind == SPV_COOPMAT; }
+
+bool same_shape(const SpvType *a, const SpvType *b)
+{
+    if (is_matrix(a) != is_matrix(b))
+        return false;
+    if (is_matrix(a))
+        return a->scope == b->scope && a->rows == b->rows && a->cols == b->cols && a->use == b->use;
+    return components(a) == components(b);
+}
+
+bool alike(const SpvType *a, const SpvType *b)
+{
+    const SpvType *x = component(a), *y = component(b);
+    return same_shape(a, b) && x->kind == y->kind && x->bits == y->bits &&
+           (x->kind != SPV_FLOAT || x->format == y->format);
+}
+
+bool same_type(const SpvType *a, const SpvType *b) { return a && b && a->id == b->id; }
+
+const char *type_name(Checker *c, const SpvType *t)
+{
+    if (!t)
+        return "no type";
+    switch (t->kind) {
+    case SPV_VOID: return "void";
+    case SPV_BOOL: return "bool";
+    case SPV_INT: return arena_printf(c->arena, "%c%u", t->is_signed ? 's' : 'u', t->bits);
+    case SPV_FLOAT:
+        return t->format == SPV_BF16   ? "bf16"
+               : t->format == SPV_E4M3 ? "e4m3"
+               : t->format == SPV_E5M2 ? "e5m2"
+                                       : arena_printf(c->arena, "f%u", t->bits);
+    case SPV_VECTOR:
+        return arena_printf(c->arena, "a vector of %u %s", t->count, type_name(c, t->element));
+    case SPV_MATRIX: return arena_printf(c->arena, "a matrix of %u columns", t->count);
+    case SPV_COOPMAT:
+        return arena_printf(c->arena, "a %ux%u cooperative matrix of %s", t->rows, t->cols,
+                            type_name(c, t->element));
+    case SPV_POINTER: return "a pointer";
+    case SPV_STRUCT: return "a structure";
+    case SPV_ARRAY:
+    case SPV_RUNTIME_ARRAY: return "an array";
+    default: return "an opaque type";
+    }
+}
+
+/* ---- the walk ----------------------------------------------------------------------------------------------- */
+
+typedef struct Chains {
+    uint16_t first[MAX_OP];     /* 1 + place in next, by opcode */
+    struct { const CheckRow *row; uint16_t next; } *link;
+    uint32_t n;
+} Chains;
+
+static void hang(Arena *a, Chains *k, uint16_t op, const CheckRow *row)
+{
+    if (op >= MAX_OP || k->n >= UINT16_MAX)
+        return;
+    (void)a;
+    k->link[k->n].row = row;
+    k->link[k->n].next = k->first[op];
+    k->first[op] = (uint16_t)++k->n;
+}
+
+static Chains *build_chains(Arena *a)
+{
+    Chains *k = NEW(a, Chains);
+    uint32_t n_ops;
+    const SpvOpInfo *ops = spv_all_ops(&n_ops);
+    k->link = arena_alloc_array(a, sizeof(*k->link), 16384);
+    for (uint32_t f = 0; f < COUNT_OF(families); f++)
+        for (uint32_t r = 0; r < families[f]->n; r++) {
+            const CheckRow *row = &families[f]->rows[r];
+            for (uint32_t o = 0; o < COUNT_OF(row->ops) && row->ops[o]; o++)
+                hang(a, k, row->ops[o], row);
+            for (uint32_t o = 0; row->group && o < n_ops; o++)
+                if (row->group(ops[o].op) && k->n < 16000)
+                    hang(a, k, ops[o].op, row);
+        }
+    return k;
+}
+
+static void ask(Checker *c, const Chains *k, SpvInst *i)
+{
+    if (i->op >= MAX_OP)
+        return;
+    for (uint32_t l = k->first[i->op]; l; l = k->link[l - 1].next) {
+        c->row = k->link[l - 1].row;
+        c->row->check(c, i);
+    }
+}
+
+static bool walk(Arena *scratch, SpvModule *m, DiagSink *sink)
+{
+    jmp_buf out_of_memory, *outer = m->arena->on_failure;
+    if (setjmp(out_of_memory)) {
+        m->arena->on_failure = outer;
+        diag(sink, DIAG_ERROR, NULL, NULL, "out of memory while checking the module");
+        return false;
+    }
+    scratch->on_failure = &out_of_memory;
+    if (!outer)
+        m->arena->on_failure = &out_of_memory;
+    Checker *c = NEW(scratch, Checker);
+    c->m = m;
+    c->sink = sink;
+    c->arena = scratch;
+    const Chains *k = build_chains(scratch);
+    for (SpvInst *i = m->globals.first; i; i = i->next)
+        ask(c, k, i);
+    for (SpvFunction *f = m->functions; f; f = f->next) {
+        c->function = f;
+        for (SpvInst *i = f->head.first; i; i = i->next)
+            ask(c, k, i);
+        for (SpvBlock *b = f->first; b; b = b->next)
+            for (SpvInst *i = b->insts.first; i; i = i->next)
+                ask(c, k, i);
+    }
+    m->arena->on_failure = outer;
+    return !c->failed;
+}
+
+bool check_module(SpvModule *m, DiagSink *sink)
+{
+    Arena scratch = { 0 };
+    bool good = walk(&scratch, m, sink);
+    arena_free(&scratch);
+    return good;
+}
