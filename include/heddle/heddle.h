@@ -374,6 +374,9 @@ HEDDLE_API void heddle_buffer_free(HeddleBuffer *buffer);
 /* The memory itself: valid to use whenever no dispatch that uses the buffer is running. */
 HEDDLE_API void *heddle_buffer_data(const HeddleBuffer *buffer);
 HEDDLE_API uint64_t heddle_buffer_size(const HeddleBuffer *buffer);
+/* What a kernel's physical pointers (GL_EXT_buffer_reference) to it hold. They may lead to any
+ * buffer of the kernel's device, bound or not. */
+HEDDLE_API uint64_t heddle_buffer_address(const HeddleBuffer *buffer);
 
 /* ==== Dispatch ================================================================================ */
 

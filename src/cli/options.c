@@ -38,7 +38,7 @@ static const Option options[] = {
     { "--groups", "X,Y,Z", "workgroups", DIMENSIONS, AT(groups), AT(has_groups), RUNS },
     { "--global", "X,Y,Z", "invocations: a multiple of the workgroup's size", DIMENSIONS, AT(global), AT(has_global), RUNS },
     { "--local", "X,Y,Z", "workgroup's size, for kernels that leave it open", DIMENSIONS, AT(local), AT(has_local), RUNS },
-    { "--push", "SPEC", "push constants; several are joined", LIST, AT(pushes), 0, RUNS },
+    { "--push", "SPEC", "push constants; several are joined; address:N is where buffer N lies", LIST, AT(pushes), 0, RUNS },
     { "--spec", "ID=VALUE", "specialisation constant, by id or name", LIST, AT(specs), 0, KERNEL },
     { "--entry", "NAME", "entry point", STRING, AT(entry), 0, KERNEL },
     { "--device", "DEVICE", "cpu (default) or reference", STRING, AT(device), 0, RUNS | ON(CMD_CHECK) },

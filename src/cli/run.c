@@ -14,6 +14,7 @@
 typedef struct Slot {
     HeddleArray *array;
     HeddleBuffer *buffer;
+    bool pushed;                /* its address is among the push constants */
 } Slot;
 
 typedef struct Run {
@@ -99,17 +100,17 @@ static const HeddleBindingInfo *info_of(const Run *r, Key key)
 static bool is_float(HeddleType t) { return t >= HEDDLE_F16 && t <= HEDDLE_E5M2; }
 
 /* Integers are often numbers packed; floating point of another format is a mistake. */
-static void warn_of_type(const Run *r, Key key, const HeddleArray *a)
+static void warn_of_type(const Run *r, uint32_t slot)
 {
+    Key key = { r->bindings[slot].set, r->bindings[slot].binding, 0 };
     const HeddleBindingInfo *b = info_of(r, key);
-    if (!b) {
+    HeddleType type = r->slots[slot].array->type;
+    if (!b && !r->slots[slot].pushed)
         fprintf(stderr, "heddle: warning: the kernel does not use set %u, binding %u\n", key.set,
                 key.binding);
-        return;
-    }
-    if (is_float(b->element) && a->type != HEDDLE_NO_TYPE && a->type != b->element)
+    if (b && is_float(b->element) && type != HEDDLE_NO_TYPE && type != b->element)
         fprintf(stderr, "heddle: warning: '%s' (set %u, binding %u) holds %s in the kernel, %s here\n",
-                b->name, b->set, b->binding, heddle_type_name(b->element), heddle_type_name(a->type));
+                b->name, b->set, b->binding, heddle_type_name(b->element), heddle_type_name(type));
 }
 
 static HeddleResult bind_one(Run *r, uint32_t i)
@@ -126,15 +127,13 @@ static HeddleResult bind_one(Run *r, uint32_t i)
         result = heddle_buffer_wrap(r->device, s->array->data, s->array->size, &s->buffer, r->log);
     if (result)
         return result;
-    warn_of_type(r, key, s->array);
     r->bindings[r->n_bindings++] = (HeddleBinding){ .set = key.set, .binding = key.binding,
                                                     .index = key.index, .buffer = s->buffer };
     return HEDDLE_OK;
 }
 
-/* The array bound there; NULL after complaining. *rest is what follows the '='. */
-static HeddleArray *bound_array(const Run *r, const char *option, const char *text,
-                                const char **rest)
+/* What is bound there; NULL after complaining. *rest is what follows the '='. */
+static Slot *bound_slot(const Run *r, const char *option, const char *text, const char **rest)
 {
     Key key;
     *rest = parse_key(r, text, &key);
@@ -145,30 +144,53 @@ static HeddleArray *bound_array(const Run *r, const char *option, const char *te
     for (uint32_t i = 0; i < r->n_bindings; i++) {
         const HeddleBinding *b = &r->bindings[i];
         if (b->set == key.set && b->binding == key.binding && b->index == key.index)
-            return r->slots[i].array;
+            return &r->slots[i];
     }
     complain("%s %s: nothing is bound there", option, text);
     return NULL;
 }
 
+static HeddleResult append_push(Run *r, const void *data, size_t size)
+{
+    char *push = realloc(r->push, r->push_size + size + 1);
+    if (!push)
+        return HEDDLE_ERROR_MEMORY;
+    memcpy(push + r->push_size, data, size);
+    r->push = push;
+    r->push_size += size;
+    return HEDDLE_OK;
+}
+
+/* "address:2": eight bytes, where buffer 2 lies. */
+static HeddleResult push_address(Run *r, const char *key)
+{
+    char text[96];
+    const char *rest;
+    snprintf(text, sizeof text, "%s=", key);
+    Slot *s = bound_slot(r, "--push address", text, &rest);
+    if (!s)
+        return HEDDLE_ERROR_ARGUMENT;
+    uint64_t address = heddle_buffer_address(s->buffer);
+    s->pushed = true;
+    return append_push(r, &address, sizeof address);
+}
+
 static HeddleResult join_push(Run *r)
 {
-    for (uint32_t i = 0; i < r->options->pushes.len; i++) {
-        HeddleArray *a;
-        HeddleResult result = heddle_array_from_spec(r->options->pushes.data[i], &a, r->log);
-        if (result)
-            return result;
-        char *push = realloc(r->push, r->push_size + a->size + 1);
-        if (push) {
-            memcpy(push + r->push_size, a->data, a->size);
-            r->push = push;
-            r->push_size += a->size;
+    HeddleResult result = HEDDLE_OK;
+    for (uint32_t i = 0; i < r->options->pushes.len && !result; i++) {
+        const char *spec = r->options->pushes.data[i];
+        if (!strncmp(spec, "address:", 8)) {
+            result = push_address(r, spec + 8);
+            continue;
         }
+        HeddleArray *a;
+        result = heddle_array_from_spec(spec, &a, r->log);
+        if (!result)
+            result = append_push(r, a->data, a->size);
         heddle_array_free(a);
-        if (!push)
-            return HEDDLE_ERROR_MEMORY;
     }
-    return HEDDLE_OK;
+    return result;
 }
 
 static HeddleResult choose_groups(Run *r)
@@ -210,6 +232,8 @@ static HeddleResult set_up(Run *r)
         result = bind_one(r, i);
     if (!result)
         result = join_push(r);
+    for (uint32_t i = 0; i < r->n_bindings && !result; i++)
+        warn_of_type(r, i);
     return result ? result : choose_groups(r);
 }
 
@@ -295,8 +319,10 @@ static HeddleResult write_outs(Run *r)
     HeddleResult worst = HEDDLE_OK;
     for (uint32_t i = 0; i < r->options->outs.len; i++) {
         const char *path;
-        HeddleArray *a = bound_array(r, "--out", r->options->outs.data[i], &path);
-        HeddleResult result = a ? heddle_array_write(a, path, r->log) : HEDDLE_ERROR_ARGUMENT;
+        Slot *s = bound_slot(r, "--out", r->options->outs.data[i], &path);
+        HeddleResult result = HEDDLE_ERROR_ARGUMENT;
+        if (s)
+            result = heddle_array_write(s->array, path, r->log);
         worst = result ? result : worst;
     }
     return worst;
@@ -305,13 +331,14 @@ static HeddleResult write_outs(Run *r)
 static HeddleResult compare_one(Run *r, const char *text)
 {
     const char *spec;
-    HeddleArray *got = bound_array(r, "--compare", text, &spec), *expected = NULL;
+    HeddleArray *expected = NULL;
+    Slot *got = bound_slot(r, "--compare", text, &spec);
     if (!got)
         return HEDDLE_ERROR_ARGUMENT;
     HeddleComparison c = { 0 };
     HeddleResult result = heddle_array_from_spec(spec, &expected, r->log);
     if (!result)
-        result = heddle_array_compare(got, expected, r->options->tolerance, &c, r->log);
+        result = heddle_array_compare(got->array, expected, r->options->tolerance, &c, r->log);
     if (c.count)
         printf("compared %.*s with %s: %llu of %llu differ, largest error %.3g, relative %.3g\n",
                (int)strcspn(text, "="), text, spec, (unsigned long long)c.different,

@@ -126,6 +126,7 @@ HeddleResult heddle_device_new(const HeddleDeviceOptions *options, HeddleDevice 
     HeddleDevice *d = calloc(1, sizeof *d);
     if (!d)
         return log_fail(log, HEDDLE_ERROR_MEMORY, "out of memory");
+    pthread_mutex_init(&d->lock, NULL);
     d->info.kind = o->kind;
     d->info.name = d->name;
     d->info.default_subgroup_size = 32;
@@ -152,6 +153,7 @@ void heddle_device_free(HeddleDevice *device)
     if (device->cpu)
         cpu_device_free(device->cpu);
     cpu_target_free(&device->target);
+    pthread_mutex_destroy(&device->lock);
     free(device);
 }
 
@@ -168,7 +170,13 @@ static HeddleResult new_buffer(HeddleDevice *device, void *data, uint64_t size, 
     HeddleBuffer *b = calloc(1, sizeof *b);
     if (!b)
         return log_fail(log, HEDDLE_ERROR_MEMORY, "out of memory");
-    *b = (HeddleBuffer){ device, data, size, owned };
+    *b = (HeddleBuffer){ .device = device, .data = data, .size = size, .owned = owned };
+    pthread_mutex_lock(&device->lock);
+    b->next = device->buffers;
+    if (b->next)
+        b->next->prev = b;
+    device->buffers = b;
+    pthread_mutex_unlock(&device->lock);
     *out = b;
     return HEDDLE_OK;
 }
@@ -209,6 +217,15 @@ void heddle_buffer_free(HeddleBuffer *buffer)
 {
     if (!buffer)
         return;
+    HeddleDevice *device = buffer->device;
+    pthread_mutex_lock(&device->lock);
+    if (buffer->next)
+        buffer->next->prev = buffer->prev;
+    if (buffer->prev)
+        buffer->prev->next = buffer->next;
+    else
+        device->buffers = buffer->next;
+    pthread_mutex_unlock(&device->lock);
     if (buffer->owned)
         memory_free(buffer->data, buffer->size);
     free(buffer);
@@ -216,3 +233,8 @@ void heddle_buffer_free(HeddleBuffer *buffer)
 
 void *heddle_buffer_data(const HeddleBuffer *buffer) { return buffer ? buffer->data : NULL; }
 uint64_t heddle_buffer_size(const HeddleBuffer *buffer) { return buffer ? buffer->size : 0; }
+
+uint64_t heddle_buffer_address(const HeddleBuffer *buffer)
+{
+    return buffer ? (uint64_t)(uintptr_t)buffer->data : 0;
+}

@@ -42,25 +42,26 @@ static uint32_t highest_index(const HeddleDispatch *d, const HeddleBindingInfo *
 static bool place(Run *r, const HeddleBindingInfo *b, const HeddleBinding *given, CpuBinding *to)
 {
     uint64_t whole = given->buffer ? given->buffer->size : 0;
-    const char *name = describe(r, b, given->index);
     if (!given->buffer) {
-        diag(r->sink, DIAG_ERROR, NULL, NULL, "%s: its buffer is NULL", name);
+        diag(r->sink, DIAG_ERROR, NULL, NULL, "%s: its buffer is NULL",
+             describe(r, b, given->index));
         return false;
     }
     if (given->offset % 16 || given->offset >= whole || given->size > whole - given->offset) {
         diag(r->sink, DIAG_ERROR, NULL, NULL,
              "%s: offset %llu and size %llu do not fit a buffer of %llu bytes (the offset must be a "
              "multiple of 16)",
-             name, (unsigned long long)given->offset, (unsigned long long)given->size,
-             (unsigned long long)whole);
+             describe(r, b, given->index), (unsigned long long)given->offset,
+             (unsigned long long)given->size, (unsigned long long)whole);
         return false;
     }
     to->base = (char *)given->buffer->data + given->offset;
     to->size = given->size ? given->size : whole - given->offset;
     if (to->size < b->static_size)
         diag(r->sink, DIAG_WARNING, NULL, NULL,
-             "%s: the buffer has %llu bytes, the kernel accesses at least %llu", name,
-             (unsigned long long)to->size, (unsigned long long)b->static_size);
+             "%s: the buffer has %llu bytes, the kernel accesses at least %llu",
+             describe(r, b, given->index), (unsigned long long)to->size,
+             (unsigned long long)b->static_size);
     return true;
 }
 

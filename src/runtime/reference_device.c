@@ -45,6 +45,25 @@ static RefBinding *list_bindings(HeddleKernel *k, const Bound *b, uint32_t *coun
     return list;
 }
 
+/* Every buffer of the device, as it is now: where physical pointers may lead. */
+static RefMemory *list_memory(HeddleDevice *device, uint32_t *count, Arena *scratch)
+{
+    VEC(RefMemory) list = { 0 };
+    uint32_t n = 0;
+    pthread_mutex_lock(&device->lock);
+    for (const HeddleBuffer *b = device->buffers; b; b = b->next)
+        n++;
+    pthread_mutex_unlock(&device->lock);
+    /* Memory is taken outside the lock, as running out of it would leave the lock held. */
+    vec_reserve(scratch, &list, n);
+    pthread_mutex_lock(&device->lock);
+    for (const HeddleBuffer *b = device->buffers; b && list.len < n; b = b->next)
+        list.data[list.len++] = (RefMemory){ b->data, b->size };
+    pthread_mutex_unlock(&device->lock);
+    *count = list.len;
+    return list.data;
+}
+
 static HeddleResult dispatch(HeddleKernel *k, const Bound *b, HeddleReport *report, Arena *scratch,
                              DiagSink *sink)
 {
@@ -57,6 +76,7 @@ static HeddleResult dispatch(HeddleKernel *k, const Bound *b, HeddleReport *repo
                       .check = k->check ? REF_CHECK_ALL : REF_CHECK_NONE,
                       .seed = b->dispatch->seed };
     d.bindings = list_bindings(k, b, &d.n_bindings, scratch);
+    d.memory = list_memory(k->device, &d.n_memory, scratch);
     if (k->check_portability)
         d.check |= REF_CHECK_PORTABILITY;
     memcpy(d.groups, b->groups, sizeof d.groups);

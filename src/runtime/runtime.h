@@ -6,6 +6,8 @@
 #ifndef HEDDLE_RUNTIME_H
 #define HEDDLE_RUNTIME_H
 
+#include <pthread.h>
+
 #include "base/base.h"
 #include "check/check.h"
 #include "cpu/cpu.h"
@@ -107,6 +109,8 @@ struct HeddleDevice {
     const char *features[16];
     CpuTarget target;
     CpuDevice *cpu;                 /* NULL on the reference device */
+    pthread_mutex_t lock;           /* of buffers */
+    HeddleBuffer *buffers;          /* all there are: where a kernel's physical pointers may lead */
 };
 
 struct HeddleModule {               /* immutable once made: shared by threads */
@@ -120,6 +124,7 @@ struct HeddleModule {               /* immutable once made: shared by threads */
 
 struct HeddleBuffer {
     HeddleDevice *device;
+    HeddleBuffer *prev, *next;      /* in its device */
     void *data;
     uint64_t size;
     bool owned;
