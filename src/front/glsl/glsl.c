@@ -259,7 +259,7 @@ static GlslStatus run(Job *j)
     if (r.status == 127) /* what the shell wrapper of an unpacked glslang says */
         return no_compiler(j, ENOENT);
     uint32_t errors = j->sink->errors;
-    GlslNames names = { j->input, j->name };
+    GlslNames names = { j->input, j->name, arena_strndup(j->arena, j->source, j->size) };
     glsl_messages(j->arena, arena_strdup(j->arena, r.output), &names, j->sink);
     if (r.status == 0)
         return read_output(j);

@@ -53,6 +53,20 @@ static bool is_summary(const char *s)
            strstr(s, "SPIR-V is not generated for failed");
 }
 
+/* A comment that ends in a backslash goes on in the next line: worth a warning unless that line is a
+ * comment anyway. */
+static bool harmless_continuation(const char *s, const GlslNames *names, const DiagLoc *loc)
+{
+    const char *at = names->text;
+    if (!strstr(s, "used at end of comment") || strcmp(loc->file, names->source))
+        return false;
+    for (uint32_t i = 0; at && i < loc->line; i++) {
+        at = strchr(at, '\n');
+        at = at ? at + 1 : NULL;
+    }
+    return at && !strncmp(at + strspn(at, " \t"), "//", 2);
+}
+
 /* "'token' : text" reads better the other way round: "text: 'token'". */
 static const char *reword(Arena *arena, const char *s)
 {
@@ -81,7 +95,8 @@ static void line(Arena *arena, char *s, const GlslNames *names, DiagSink *sink)
             continue;
         DiagLoc loc = { .file = names->source };
         const char *text = position(arena, s + n, names, &loc);
-        diag(sink, kinds[i].severity, &loc, "GLSL", "%s", reword(arena, text));
+        if (!harmless_continuation(text, names, &loc))
+            diag(sink, kinds[i].severity, &loc, "GLSL", "%s", reword(arena, text));
         return;
     }
 }

@@ -7,8 +7,11 @@
 
 #include "base/base.h"
 
-/* `temporary` is the path that glslang was given, `source` what the user calls it. */
-typedef struct GlslNames { const char *temporary, *source; } GlslNames;
+typedef struct GlslNames {
+    const char *temporary;      /* the path that glslang was given */
+    const char *source;         /* what the user calls it */
+    const char *text;           /* of it, NUL-terminated */
+} GlslNames;
 
 /* Reports every message in `text`, which it takes apart. */
 void glsl_messages(Arena *arena, char *text, const GlslNames *names, DiagSink *sink);

@@ -12,7 +12,7 @@
 static void messages(const char *text, TestDiags *d)
 {
     Arena arena = { 0 };
-    GlslNames names = { "/tmp/x/kernel.comp", "dir/my.comp" };
+    GlslNames names = { "/tmp/x/kernel.comp", "dir/my.comp", "// a \\\n  // b \\\nint c;\n" };
     glsl_messages(&arena, arena_strdup(&arena, text), &names, &d->sink);
     arena_free(&arena);
 }
@@ -37,6 +37,9 @@ TEST(messages_have_positions)
         { "ERROR: /tmp/x/kernel.comp:5:28: '' : compilation terminated ", "" },
         { "SPIR-V is not generated for failed compile or link", "" },
         { "/tmp/x/kernel.comp", "" },
+        { "WARNING: /tmp/x/kernel.comp:1:9: 'line continuation' : used at end of comment; x", "" },
+        { "WARNING: /tmp/x/kernel.comp:2:9: 'line continuation' : used at end of comment; x",
+          "dir/my.comp:2:9: warning: used at end of comment; x: 'line continuation' [GLSL]\n" },
         { "", "" },
         { "ERROR: ", "dir/my.comp: error:  [GLSL]\n" },
         { "ERROR: :::", "dir/my.comp: error: ::: [GLSL]\n" },
