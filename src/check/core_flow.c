@@ -189,7 +189,7 @@ static void check_dominance(Checker *c, SpvInst *i)
     for (SpvBlock *b = f->first; b; b = b->next)
         for (SpvInst *x = b->insts.first; x && t->rpo[b->index] != UINT32_MAX; x = x->next) {
             const SpvOpInfo *info = spv_op_info(x->op);
-            if (!info || !(info->flags & SPV_OPF_DEBUG))
+            if ((!info || !(info->flags & SPV_OPF_DEBUG)) && !spv_is_nonsemantic(x))
                 check_uses(c, t, c->seen, x);
             if (x->id)
                 c->seen[x->id] = 1;

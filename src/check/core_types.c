@@ -34,14 +34,19 @@ static bool makes_value(uint16_t op)
     return o && o->has_type && o->has_result && op != SpvOpFunction;
 }
 
+static bool is_extended(const SpvInst *i)
+{
+    return i->op == SpvOpExtInst || i->op == SpvOpExtInstWithForwardRefsKHR;
+}
+
 /* A result type is a type, and only calls and extended instructions may give void. */
 static void check_result(Checker *c, SpvInst *i)
 {
     const SpvType *r = result_type(c, i);
     if (!r)
         broken(c, i, "%%%u is not a type", i->type);
-    else if (r->kind == SPV_VOID && i->op != SpvOpFunctionCall && i->op != SpvOpExtInst &&
-             i->op != SpvOpUndef)
+    else if (r->kind == SPV_VOID && i->op != SpvOpFunctionCall && i->op != SpvOpUndef &&
+             !is_extended(i))
         broken(c, i, "%s cannot give void", spv_op_name(i->op));
     else if (r->leaves > (1u << 20) && i->op != SpvOpUndef && i->op != SpvOpConstantNull)
         broken(c, i, "a value of %llu scalars is more than can be handled", (unsigned long long)r->leaves);
@@ -91,6 +96,8 @@ static bool in_function(uint16_t op)
 static void check_defined(Checker *c, SpvInst *i)
 {
     uint16_t at[64], *all = at;
+    if (is_extended(i) && spv_is_nonsemantic(i))
+        return;
     uint32_t n = spv_id_operands(i, at, COUNT_OF(at));
     if (n > COUNT_OF(at)) {
         all = NEW_ARRAY(c->arena, uint16_t, n);

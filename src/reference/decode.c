@@ -270,7 +270,7 @@ static void make_edge(Machine *m, RBlock *from, RBlock *to, Edge *e)
 static bool is_silent(const SpvInst *i)
 {
     const SpvOpInfo *info = spv_op_info(i->op);
-    return i->op == SpvOpPhi || i->op == SpvOpLabel || i->op == SpvOpSelectionMerge ||
+    return spv_is_nonsemantic(i) || i->op == SpvOpPhi || i->op == SpvOpLabel || i->op == SpvOpSelectionMerge ||
            i->op == SpvOpLoopMerge || i->op == SpvOpNop || i->op == SpvOpLine || i->op == SpvOpNoLine ||
            (info && (info->flags & (SPV_OPF_DEBUG | SPV_OPF_ANNOTATION)));
 }
