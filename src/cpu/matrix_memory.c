@@ -166,7 +166,7 @@ Tile mat_memory_tile(Emit *e, const SpvInst *i, const SpvType *t, SpvId pointer,
     if (emit_is_lanes(tile.ptr))
         tile.ptr = emit_uniform(e, tile.ptr);
     tile.stride = stride_bytes(e, stride, pointee, minor, comp);
-    if (p->limit) {             /* whether the last element, and with it every one, is inside */
+    if (e->options->robust && p->limit) { /* whether the last element, and with it every one, is inside */
         LV base = p->base;
         if (emit_is_lanes(base))
             base = emit_uniform(e, base);

@@ -175,6 +175,11 @@ bool mat_elementwise(Emit *e, const SpvInst *i)
     bool col = mat_home(e, i->id).col;
     Tile x = operand(e, spv_operand(i, 0), col), y = o.kind == BINARY ? operand(e, spv_operand(i, 1), col) : x;
     Tile to = mat_result(e, i);
+    if (x.ptr == to.ptr && comp_bytes(from_type) < comp_bytes(to_type)) {   /* would overtake its reading */
+        Tile aside = mat_dense(e, tx, emit_frame(e, mat_bytes(e, tx)), col);
+        mat_copy(e, tx, &aside, &x);
+        x = aside;
+    }
     uint32_t n = 64 / MAX(comp_bytes(from_type), comp_bytes(to_type));
     uint64_t count = mat_bytes(e, t) / comp_bytes(to_type) / n;
     LV factor = scalar ? splat(e, scalar, from_type, n) : NULL;
