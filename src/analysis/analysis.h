@@ -78,8 +78,10 @@ Uniformity *uniformity_build_for(Arena *a, SpvModule *m, const Cfg *c, uint32_t 
 /* ---- webs.c: matrices ------------------------------------------------------------------------------- */
 
 /* Matrix values (after promotion to SSA) that share one home in memory: a phi with its operands, a
- * multiply-add's result with its accumulator, where their live ranges do not interfere. All values of a
- * web have one type. */
+ * multiply-add's result with its accumulator, an elementwise result or insertion with its operand, where
+ * their live ranges do not interfere. All values of a web have one type. A phi and an operand of different
+ * webs need a copy, on that edge only (another successor of the predecessor may need the old contents),
+ * the copies of one edge all at once. The A or B operand of a multiply-add is never in its result's web. */
 typedef struct MatrixWebs {
     uint32_t *web;              /* by id: 1 + web, 0 for ids that are no matrix value of the function */
     uint32_t n_webs;

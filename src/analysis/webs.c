@@ -1,266 +1,330 @@
 /* SPDX-License-Identifier: MIT
  *
- * Matrix webs. In: one function in SSA. Out: for each matrix value the web whose home it shares.
+ * webs: which matrix values share memory. In: a function in SSA and its Cfg. Out: MatrixWebs.
  *
- * Liveness by the usual backward iteration; two values interfere when one is live where the other is
- * defined. Then values that would else be copied (a phi and its operands, a multiply-add's result and its
- * accumulator, an insertion's result and its source) join in one web where no member of the one interferes
- * with a member of the other, inner loops first. Only values of one type join: an operand A never shares
- * memory with the accumulator that is written while it is read.
+ * Liveness is walked from each use up to the definition. Webs start as single values and grow along
+ * multiply-adds, phis and elementwise operations, wherever the two webs do not interfere: their values,
+ * in a preorder of the dominator tree, are checked each against its nearest dominating one, which is
+ * enough in SSA form (Boissinot et al., "Revisiting out-of-SSA translation", 2009). An operand that the
+ * instruction reads while it writes its result (A and B of a multiply-add) counts as live behind it.
  */
 #include "analysis/analysis.h"
 
-enum { MAX_COALESCED = 16384 }; /* values; beyond it, each keeps a home of its own */
+#define NONE UINT32_MAX
+enum { MAX_LIVE_BYTES = 256 << 20 };
 
-typedef uint64_t Word;
+typedef struct Use { uint32_t block, place; } Use; /* the last one in that block */
 
-typedef struct Webs {
-    Arena *arena;
-    SpvModule *module;
-    const Cfg *cfg;
-    MatrixWebs *out;
-    uint32_t n, words;          /* values; words of a set of them */
-    Word **live;                /* by position: live at the block's end */
-    Word *interfere, *members;  /* n rows of `words` */
-    uint32_t *parent;           /* union-find over values */
-} Webs;
+typedef struct Value {
+    const SpvInst *inst;
+    uint32_t block;             /* Cfg position */
+    uint32_t place;             /* 2 * index in its block; phis 0 */
+    VEC(Use) uses;              /* places: 2 * index, and 1 more where the operand outlives the result's birth */
+    uint32_t web;               /* union-find */
+} Value;
 
-static void set(Word *s, uint32_t i) { s[i / 64] |= (Word)1 << (i % 64); }
-static void clear(Word *s, uint32_t i) { s[i / 64] &= ~((Word)1 << (i % 64)); }
+typedef struct Web { VEC(uint32_t) values; } Web; /* in dominator tree preorder */
 
-static bool is_matrix(SpvModule *m, SpvId type)
-{
-    const SpvType *t = type ? spv_type(m, type) : NULL;
-    return t && t->kind == SPV_COOPMAT;
+typedef struct Builder {
+    Arena *a;
+    SpvModule *m;
+    const Cfg *c;
+    MatrixWebs *w;
+    VEC(Value) values;
+    Web *webs;                  /* by value number: of the web that it leads */
+    uint8_t **live_out;         /* by position: bit set of values, with what phis of successors take */
+    uint32_t *stamp;            /* by position: 1 + value that was walked through there */
+    uint32_t *stack;
+    uint16_t operand_at[65536];
+    bool unknown;               /* too large to know: all is live everywhere */
+} Builder;
+
+/* ---- values and uses ------------------------------------------------------------------------------- */
+
+static const SpvType *matrix_type(Builder *b, const SpvInst *i) {
+    const SpvType *t = i && i->type ? spv_type(b->m, i->type) : NULL;
+    return t && t->kind == SPV_COOPMAT ? t : NULL;
 }
 
-/* Dense number of a matrix value that the function defines; UINT32_MAX for all else. */
-static uint32_t number(const Webs *w, SpvId id)
-{
-    return id < w->module->bound && w->out->value[id] ? w->out->value[id] - 1 : UINT32_MAX;
+static uint32_t number_of(const Builder *b, SpvId id) {
+    return id < b->m->bound && b->w->value[id] ? b->w->value[id] - 1 : NONE;
 }
 
-static void collect(Webs *w)
-{
-    VEC(SpvId) ids = {0};
-    for (uint32_t b = 0; b < w->cfg->n; b++) {
-        SpvBlock *block = w->cfg->blocks[b].block;
-        for (SpvInst *i = block ? block->insts.first : NULL; i; i = i->next)
-            if (i->id && is_matrix(w->module, i->type)) {
-                vec_push(w->arena, &ids, i->id);
-                w->out->value[i->id] = ids.len;
-            }
-    }
-    w->n = w->out->n_values = ids.len;
-    w->out->value_id = ids.data;
-    w->words = (w->n + 63) / 64;
-}
-
-static void use_operands(const Webs *w, const SpvInst *i, Word *live)
-{
-    uint16_t small[64], *at = small;
-    uint32_t n = spv_id_operands(i, small, COUNT_OF(small));
-    if (n > COUNT_OF(small)) {
-        at = NEW_ARRAY(w->arena, uint16_t, n);
-        spv_id_operands(i, at, n);
-    }
-    for (uint32_t k = 0; k < n; k++) {
-        uint32_t v = number(w, i->words[at[k]]);
-        if (v != UINT32_MAX)
-            set(live, v);
-    }
-}
-
-/* What `to` wants from its predecessor `from`: its phis' operands, and what is live in it. */
-static void flow_back(const Webs *w, uint32_t from, uint32_t to, const Word *live_in, Word *live)
-{
-    const SpvBlock *block = w->cfg->blocks[to].block;
-    for (uint32_t k = 0; k < w->words; k++)
-        live[k] |= live_in[k];
-    for (const SpvInst *i = block ? block->insts.first : NULL; i; i = i->next)
-        for (uint32_t k = 0; i->op == SpvOpPhi && k + 1 < spv_n_operands(i); k += 2) {
-            uint32_t v = number(w, spv_operand(i, k));
-            if (v != UINT32_MAX && spv_operand(i, k + 1) == w->cfg->blocks[from].block->id)
-                set(live, v);
-        }
-}
-
-/* Backwards through a block: `live` at its end becomes live at its start, its phis not included. With
- * `record`, notes who is live where something is defined. */
-static void through(const Webs *w, const SpvBlock *block, Word *live, bool record)
-{
-    const SpvInst *i;
-    for (i = block->insts.last; i && i->op != SpvOpPhi; i = i->prev) {
-        uint32_t v = i->id ? number(w, i->id) : UINT32_MAX;
-        if (v != UINT32_MAX) {
-            clear(live, v);
-            for (uint32_t k = 0; record && k < w->words; k++)
-                w->interfere[(size_t)v * w->words + k] |= live[k];
-        }
-        use_operands(w, i, live);
-    }
-    const SpvInst *phis = i;
-    for (; record && i; i = i->prev) {  /* all at once: with each other and all that is live behind them */
-        uint32_t v = i->op == SpvOpPhi ? number(w, i->id) : UINT32_MAX;
-        if (v != UINT32_MAX)
-            set(live, v);
-    }
-    for (i = phis; record && i; i = i->prev) {
-        uint32_t v = i->op == SpvOpPhi ? number(w, i->id) : UINT32_MAX;
-        for (uint32_t k = 0; v != UINT32_MAX && k < w->words; k++)
-            w->interfere[(size_t)v * w->words + k] |= live[k];
-    }
-    for (i = phis; i; i = i->prev) {
-        uint32_t v = i->op == SpvOpPhi ? number(w, i->id) : UINT32_MAX;
-        if (v != UINT32_MAX)
-            clear(live, v);
-    }
-}
-
-static void liveness(Webs *w)
-{
-    uint32_t blocks = w->cfg->n;
-    Word **in = NEW_ARRAY(w->arena, Word *, blocks);
-    Word *live = NEW_ARRAY(w->arena, Word, w->words + 1);
-    w->live = NEW_ARRAY(w->arena, Word *, blocks);
-    for (uint32_t b = 0; b < blocks; b++) {
-        in[b] = NEW_ARRAY(w->arena, Word, w->words + 1);
-        w->live[b] = NEW_ARRAY(w->arena, Word, w->words + 1);
-    }
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (uint32_t b = blocks; b-- > 0;) {
-            const CfgBlock *c = &w->cfg->blocks[b];
-            if (!c->block)
+static void find_values(Builder *b) {
+    for (uint32_t p = 0; p + 1 < b->c->n; p++) {
+        uint32_t index = 0;
+        for (SpvInst *i = b->c->blocks[p].block->insts.first; i; i = i->next) {
+            index += i->op != SpvOpPhi;
+            if (!i->id || !matrix_type(b, i))
                 continue;
-            for (uint32_t s = 0; s < c->n_succs; s++)
-                flow_back(w, b, c->succs[s], in[c->succs[s]], w->live[b]);
-            memcpy(live, w->live[b], w->words * sizeof(Word));
-            through(w, c->block, live, false);
-            if (memcmp(live, in[b], w->words * sizeof(Word))) {
-                memcpy(in[b], live, w->words * sizeof(Word));
-                changed = true;
+            uint32_t place = i->op == SpvOpPhi ? 0 : 2 * index;
+            Value v = { .inst = i, .block = p, .place = place, .web = b->values.len };
+            vec_push(b->a, &b->values, v);
+            b->w->value[i->id] = b->values.len;
+        }
+    }
+}
+
+/* Does the instruction finish reading this operand's element before it writes the result's? */
+static bool is_in_place(Builder *b, const SpvInst *i, uint32_t word) {
+    const SpvType *to = matrix_type(b, i), *from = matrix_type(b, spv_def(b->m, i->words[word]));
+    uint32_t operand = word - i->first_operand;
+    if (!to || !from)
+        return true;
+    switch (i->op) {
+    case SpvOpCooperativeMatrixMulAddKHR:
+        return operand == 2 && to == from;
+    case SpvOpCooperativeMatrixTransposeNV: case SpvOpCooperativeMatrixConvertUseEXT:
+    case SpvOpCooperativeMatrixReduceEXT: case SpvOpCooperativeMatrixPerElementOpEXT:
+    case SpvOpCooperativeMatrixLoadTensorNV:
+        return false;
+    default:
+        return to == from;
+    }
+}
+
+static void add_use(Builder *b, uint32_t v, uint32_t block, uint32_t place) {
+    Value *value = &b->values.data[v];
+    if (value->uses.len && vec_last(&value->uses).block == block)
+        vec_last(&value->uses).place = MAX(vec_last(&value->uses).place, place);
+    else
+        vec_push(b->a, &value->uses, (Use){ block, place });
+}
+
+static void find_uses(Builder *b) {
+    for (uint32_t p = 0; p + 1 < b->c->n; p++) {
+        uint32_t index = 0;
+        for (SpvInst *i = b->c->blocks[p].block->insts.first; i; i = i->next) {
+            index += i->op != SpvOpPhi;
+            if (i->op == SpvOpPhi)
+                continue;
+            uint32_t n = spv_id_operands(i, b->operand_at, COUNT_OF(b->operand_at));
+            for (uint32_t k = 0; k < n; k++) {
+                uint32_t v = number_of(b, i->words[b->operand_at[k]]);
+                if (v != NONE)
+                    add_use(b, v, p, 2 * index + !is_in_place(b, i, b->operand_at[k]));
             }
         }
     }
 }
 
-/* Interference made symmetric; a value does not interfere with itself. */
-static void interference(Webs *w)
-{
-    Word *live = NEW_ARRAY(w->arena, Word, w->words + 1);
-    w->interfere = NEW_ARRAY(w->arena, Word, (size_t)w->n * w->words + 1);
-    for (uint32_t b = 0; b < w->cfg->n; b++)
-        if (w->cfg->blocks[b].block) {
-            memcpy(live, w->live[b], w->words * sizeof(Word));
-            through(w, w->cfg->blocks[b].block, live, true);
-        }
-    for (uint32_t x = 0; x < w->n; x++)
-        for (uint32_t y = 0; y < w->n; y++)
-            if (w->interfere[(size_t)x * w->words + y / 64] >> (y % 64) & 1)
-                set(&w->interfere[(size_t)y * w->words], x);
-    for (uint32_t x = 0; x < w->n; x++)
-        clear(&w->interfere[(size_t)x * w->words], x);
+/* ---- liveness ------------------------------------------------------------------------------------------ */
+
+static void set_live(Builder *b, uint32_t p, uint32_t v) {
+    b->live_out[p][v / 8] |= (uint8_t)(1u << v % 8);
 }
 
-static uint32_t find(Webs *w, uint32_t v)
-{
-    while (w->parent[v] != v)
-        v = w->parent[v] = w->parent[w->parent[v]];
+/* v is needed at the start of block p: it is live at the end of what comes before, up to its definition. */
+static void walk_up(Builder *b, uint32_t v, uint32_t p) {
+    uint32_t n = 0;
+    if (p == b->values.data[v].block || b->stamp[p] == v + 1)
+        return;
+    b->stamp[p] = v + 1;
+    b->stack[n++] = p;
+    while (n) {
+        const CfgBlock *block = &b->c->blocks[b->stack[--n]];
+        for (uint32_t k = 0; k < block->n_preds; k++) {
+            uint32_t pred = block->preds[k];
+            set_live(b, pred, v);
+            if (pred == b->values.data[v].block || b->stamp[pred] == v + 1)
+                continue;
+            b->stamp[pred] = v + 1;
+            b->stack[n++] = pred;
+        }
+    }
+}
+
+static void find_live(Builder *b) {
+    VEC(Use) *edges = arena_alloc_array(b->a, sizeof *edges, b->values.len); /* by value: blocks it leaves by phi */
+    for (uint32_t p = 0; p + 1 < b->c->n; p++) {
+        SpvInst *i = b->c->blocks[p].block->insts.first->next;
+        for (; i && i->op == SpvOpPhi; i = i->next) {
+            if (!matrix_type(b, i))
+                continue;
+            for (uint32_t k = 0; k + 1 < spv_n_operands(i); k += 2) {
+                uint32_t v = number_of(b, spv_operand(i, k));
+                SpvInst *pred = spv_def(b->m, spv_operand(i, k + 1));
+                uint32_t at = pred && pred->block ? b->c->position[pred->block->index] : NONE;
+                if (v != NONE && at != NONE)
+                    vec_push(b->a, &edges[v], (Use){ at, 0 });
+            }
+        }
+    }
+    for (uint32_t v = 0; v < b->values.len; v++) {
+        for (uint32_t k = 0; k < b->values.data[v].uses.len; k++)
+            walk_up(b, v, b->values.data[v].uses.data[k].block);
+        for (uint32_t k = 0; k < edges[v].len; k++) {
+            set_live(b, edges[v].data[k].block, v);
+            walk_up(b, v, edges[v].data[k].block);
+        }
+    }
+}
+
+static void make_sets(Builder *b) {
+    uint64_t bytes = (b->values.len + 7) / 8;
+    b->live_out = NEW_ARRAY(b->a, uint8_t *, b->c->n);
+    b->unknown = bytes * b->c->n > MAX_LIVE_BYTES;
+    uint8_t *shared = b->unknown ? NEW_ARRAY(b->a, uint8_t, bytes) : NULL;
+    if (b->unknown)
+        memset(shared, 0xff, bytes);
+    for (uint32_t p = 0; p < b->c->n; p++)
+        b->live_out[p] = b->unknown ? shared : NEW_ARRAY(b->a, uint8_t, bytes);
+}
+
+/* ---- interference ---------------------------------------------------------------------------------------- */
+
+/* Is x, whose definition dominates y's, still needed once y is there? */
+static bool is_live_at(const Builder *b, uint32_t x, uint32_t y) {
+    const Value *vx = &b->values.data[x], *vy = &b->values.data[y];
+    if (vx->block == vy->block && vx->place == 0 && vy->place == 0)
+        return true; /* phis of one block are born at once */
+    if (b->live_out[vy->block][x / 8] >> x % 8 & 1)
+        return true;
+    for (uint32_t k = 0; k < vx->uses.len; k++)
+        if (vx->uses.data[k].block == vy->block)
+            return vx->uses.data[k].place > vy->place;
+    return false;
+}
+
+static bool is_before(const Builder *b, uint32_t x, uint32_t y) {
+    const Value *vx = &b->values.data[x], *vy = &b->values.data[y];
+    uint32_t fx = b->c->blocks[vx->block].dom_first, fy = b->c->blocks[vy->block].dom_first;
+    return fx != fy ? fx < fy : vx->place != vy->place ? vx->place < vy->place : x < y;
+}
+
+static uint32_t find_web(Builder *b, uint32_t v) {
+    Value *values = b->values.data;
+    while (values[v].web != v)
+        v = values[v].web = values[values[v].web].web;
     return v;
 }
 
-static void join(Webs *w, SpvId x, SpvId y)
-{
-    uint32_t a = number(w, x), b = number(w, y);
-    if (a == UINT32_MAX || b == UINT32_MAX)
-        return;
-    const SpvModule *m = w->module;
-    if (spv_def(m, x)->type != spv_def(m, y)->type)
-        return;
-    a = find(w, a);
-    b = find(w, b);
-    Word *ia = &w->interfere[(size_t)a * w->words], *ib = &w->interfere[(size_t)b * w->words];
-    Word *ma = &w->members[(size_t)a * w->words], *mb = &w->members[(size_t)b * w->words];
-    if (a == b)
-        return;
-    for (uint32_t k = 0; k < w->words; k++)
-        if (ia[k] & mb[k])
-            return;
-    for (uint32_t k = 0; k < w->words; k++) {
-        ia[k] |= ib[k];
-        ma[k] |= mb[k];
-    }
-    w->parent[b] = a;
+static bool dominates(const Builder *b, uint32_t x, uint32_t y) {
+    return cfg_dominates(b->c, b->values.data[x].block, b->values.data[y].block);
 }
 
-static void join_inst(Webs *w, const SpvInst *i)
-{
+/* The union of two webs in order, or false where a value of one is live at the birth of one of the other. */
+static bool merge_lists(Builder *b, const Web *x, const Web *y, Web *out) {
+    VEC(uint32_t) above = { 0 };
+    uint32_t i = 0, k = 0;
+    while (i < x->values.len || k < y->values.len) {
+        bool from_x = k == y->values.len ||
+                      (i < x->values.len && is_before(b, x->values.data[i], y->values.data[k]));
+        uint32_t v = from_x ? x->values.data[i++] : y->values.data[k++];
+        while (above.len && !dominates(b, vec_last(&above), v))
+            above.len--;
+        if (above.len && is_live_at(b, vec_last(&above), v))
+            return false;
+        vec_push(b->a, &above, v);
+        vec_push(b->a, &out->values, v);
+    }
+    return true;
+}
+
+/* An accumulator that dies in the result's birth and is the last of its web: then nothing else of the web
+ * is live there, and the result goes to its end. */
+static bool append(Builder *b, uint32_t x, uint32_t y, uint32_t from, uint32_t to) {
+    Web *wx = &b->webs[x], *wy = &b->webs[y];
+    if (wy->values.len != 1 || vec_last(&wx->values) != from || !dominates(b, from, to) ||
+        is_live_at(b, from, to))
+        return false;
+    vec_push(b->a, &wx->values, to);
+    b->values.data[y].web = x;
+    return true;
+}
+
+static void coalesce(Builder *b, uint32_t from, uint32_t to) {
+    uint32_t x = find_web(b, from), y = find_web(b, to);
+    Web all = { 0 };
+    if (x == y || b->unknown || b->values.data[from].inst->type != b->values.data[to].inst->type || append(b, x, y, from, to) ||
+        !merge_lists(b, &b->webs[x], &b->webs[y], &all))
+        return;
+    b->values.data[y].web = x;
+    b->webs[x] = all;
+}
+
+/* ---- what wants to be one ---------------------------------------------------------------------------------- */
+
+static void coalesce_accumulators(Builder *b) {
+    for (uint32_t v = 0; v < b->values.len; v++) {
+        const SpvInst *i = b->values.data[v].inst;
+        uint32_t c = i->op == SpvOpCooperativeMatrixMulAddKHR ? number_of(b, spv_operand(i, 2)) : NONE;
+        if (c != NONE)
+            coalesce(b, c, v);
+    }
+}
+
+static void coalesce_phis(Builder *b) {
+    for (uint32_t v = b->values.len; v-- > 0;) { /* inner loops are further behind */
+        const SpvInst *i = b->values.data[v].inst;
+        for (uint32_t k = 0; i->op == SpvOpPhi && k + 1 < spv_n_operands(i); k += 2) {
+            uint32_t n = spv_n_operands(i) - 2 - k; /* the back edge is mostly the last: it counts most */
+            uint32_t operand = number_of(b, spv_operand(i, n));
+            if (operand != NONE)
+                coalesce(b, operand, v);
+        }
+    }
+}
+
+/* The operand whose place an elementwise result may take: its number, or none. */
+static uint32_t replaced_operand(const Builder *b, const SpvInst *i) {
     switch (i->op) {
-    case SpvOpPhi:
-        for (uint32_t k = 0; k + 1 < spv_n_operands(i); k += 2)
-            join(w, i->id, spv_operand(i, k));
-        break;
-    case SpvOpCooperativeMatrixMulAddKHR:
-        join(w, i->id, spv_operand(i, 2));
-        break;
     case SpvOpCompositeInsert:
-        join(w, i->id, spv_operand(i, 1));
-        break;
-    case SpvOpCopyObject:
-    case SpvOpMatrixTimesScalar:
+        return number_of(b, spv_operand(i, 1));
+    case SpvOpCopyObject: case SpvOpMatrixTimesScalar:
     case SpvOpFAdd: case SpvOpFSub: case SpvOpFMul: case SpvOpFDiv: case SpvOpFNegate:
     case SpvOpIAdd: case SpvOpISub: case SpvOpIMul: case SpvOpSNegate:
-        join(w, i->id, spv_operand(i, 0));
-        break;
+        return number_of(b, spv_operand(i, 0));
     default:
-        break;
+        return NONE;
     }
 }
 
-static void coalesce(Webs *w)
-{
-    uint32_t deepest = 0;
-    w->members = NEW_ARRAY(w->arena, Word, (size_t)w->n * w->words + 1);
-    for (uint32_t v = 0; v < w->n; v++)
-        set(&w->members[(size_t)v * w->words], v);
-    for (uint32_t l = 0; l < w->cfg->n_loops; l++)
-        deepest = MAX(deepest, w->cfg->loops[l]->depth);
-    for (uint32_t depth = deepest + 1; depth-- > 0;)
-        for (uint32_t b = 0; b < w->cfg->n; b++) {
-            const CfgBlock *c = &w->cfg->blocks[b];
-            if (!c->block || (c->loop ? c->loop->depth : 0) != depth)
-                continue;
-            for (const SpvInst *i = c->block->insts.first; i; i = i->next)
-                if (i->id && number(w, i->id) != UINT32_MAX)
-                    join_inst(w, i);
-        }
+static void coalesce_elementwise(Builder *b) {
+    for (uint32_t v = 0; v < b->values.len; v++) {
+        uint32_t operand = replaced_operand(b, b->values.data[v].inst);
+        if (operand != NONE)
+            coalesce(b, operand, v);
+    }
 }
 
-MatrixWebs *matrix_webs(Arena *a, SpvModule *m, const Cfg *c)
-{
-    MatrixWebs *out = NEW(a, MatrixWebs);
-    Webs w = {.arena = a, .module = m, .cfg = c, .out = out};
-    out->web = NEW_ARRAY(a, uint32_t, m->bound);
-    out->value = NEW_ARRAY(a, uint32_t, m->bound);
-    collect(&w);
-    w.parent = NEW_ARRAY(a, uint32_t, w.n + 1);
-    for (uint32_t v = 0; v < w.n; v++)
-        w.parent[v] = v;
-    if (w.n <= MAX_COALESCED) {
-        liveness(&w);
-        interference(&w);
-        coalesce(&w);
-    }
-    out->web_type = NEW_ARRAY(a, SpvId, w.n + 1);
-    uint32_t *web_of = NEW_ARRAY(a, uint32_t, w.n + 1);     /* by root: 1 + web */
-    for (uint32_t v = 0; v < w.n; v++) {
-        uint32_t root = find(&w, v);
-        if (!web_of[root]) {
-            out->web_type[out->n_webs] = spv_def(m, out->value_id[v])->type;
-            web_of[root] = ++out->n_webs;
+static void number_webs(Builder *b) {
+    MatrixWebs *w = b->w;
+    uint32_t *number = NEW_ARRAY(b->a, uint32_t, b->values.len);
+    w->n_values = b->values.len;
+    w->value_id = NEW_ARRAY(b->a, SpvId, w->n_values);
+    w->web_type = NEW_ARRAY(b->a, SpvId, w->n_values);
+    for (uint32_t v = 0; v < w->n_values; v++) {
+        uint32_t leader = find_web(b, v);
+        const SpvInst *i = b->values.data[v].inst;
+        if (!number[leader]) {
+            w->web_type[w->n_webs] = i->type;
+            number[leader] = ++w->n_webs;
         }
-        out->web[out->value_id[v]] = web_of[root];
+        w->value_id[v] = i->id;
+        w->web[i->id] = number[leader];
     }
-    return out;
+}
+
+MatrixWebs *matrix_webs(Arena *a, SpvModule *m, const Cfg *c) {
+    Builder *b = NEW(a, Builder);
+    b->a = a, b->m = m, b->c = c;
+    b->w = NEW(a, MatrixWebs);
+    b->w->web = NEW_ARRAY(a, uint32_t, m->bound);
+    b->w->value = NEW_ARRAY(a, uint32_t, m->bound);
+    b->stamp = NEW_ARRAY(a, uint32_t, c->n);
+    b->stack = NEW_ARRAY(a, uint32_t, c->n);
+    find_values(b);
+    make_sets(b);
+    find_uses(b);
+    if (!b->unknown)
+        find_live(b);
+    b->webs = NEW_ARRAY(a, Web, b->values.len);
+    for (uint32_t v = 0; v < b->values.len; v++)
+        vec_push(a, &b->webs[v].values, v);
+    coalesce_accumulators(b);
+    coalesce_phis(b);
+    coalesce_elementwise(b);
+    number_webs(b);
+    return b->w;
 }
