@@ -4,8 +4,8 @@
 // RUN: status 1 %heddle run - < %s 2>&1 | %filecheck %s --check-prefix=STDIN
 // RUN: status 1 %heddle check nowhere.comp 2>&1 | %filecheck %s --check-prefix=FILE
 // RUN: status 1 %heddle check %s --glslang /nonexistent/glslang 2>&1 | %filecheck %s --check-prefix=TOOL
-// RUN: ! ls -d ${TMPDIR:-/tmp}/heddle-?????? 2> /dev/null
-// CHECK: tests/cli/errors.comp:[[#@LINE + 11]]:{{[0-9]+}}: error: undeclared identifier: 'missing' [GLSL]
+// RUN: mkdir -p %t.tmp && TMPDIR=%t.tmp not %heddle check %s 2> /dev/null && rmdir %t.tmp
+// CHECK: tests/cli/errors.comp:[[#@LINE + 10]]:{{[0-9]+}}: error: undeclared identifier: 'missing' [GLSL]
 // CHECK-NOT: compilation terminated
 // STDIN: standard input:{{[0-9]+}}:{{[0-9]+}}: error: undeclared identifier: 'missing'
 // FILE: nowhere.comp: error: cannot open: No such file or directory
