@@ -251,7 +251,12 @@ static bool run_passes(Compile *c)
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
     LLVMErrorRef error = LLVMRunPasses(c->module, optimising_passes, c->machine, options);
     LLVMDisposePassBuilderOptions(options);
-    return !failed(c, "LLVM's passes: ", error);
+    if (failed(c, "LLVM's passes: ", error))
+        return false;
+    LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(c->machine);
+    cpu_split_blocks(c->module, layout, c->target->vector_bits);
+    LLVMDisposeTargetData(layout);
+    return true;
 }
 
 /* ---- linking -------------------------------------------------------------------------------------- */
@@ -319,7 +324,8 @@ static bool prepare(Compile *c)
     if (broken)
         return false;
     LLVMValueRef kernel = LLVMGetNamedFunction(c->module, CPU_KERNEL_NAME);
-    if (!kernel || LLVMIsDeclaration(kernel))
+    if (!kernel || LLVMIsDeclaration(kernel) || LLVMCountParams(kernel) != 1 ||
+        LLVMGetTypeKind(LLVMGetReturnType(LLVMGlobalGetValueType(kernel))) != LLVMVoidTypeKind)
         return fail(c, "the module does not define ", CPU_KERNEL_NAME);
     set_attributes(c);
     return true;

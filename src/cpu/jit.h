@@ -19,6 +19,7 @@
 #include "cpu/cpu.h"
 
 #include <llvm-c/Core.h>
+#include <llvm-c/Target.h>
 
 #define CPU_KERNEL_NAME "heddle_kernel"
 
@@ -37,6 +38,10 @@ typedef struct CpuJit {
 bool cpu_jit(LLVMModuleRef module, LLVMContextRef context, const CpuTarget *target,
              const CpuOptions *options, CpuJit *out, DiagSink *sink);
 void cpu_code_free(struct CpuCode *code); /* NULL is fine */
+
+/* ---- split.c: for jit.c, once the passes are through ------------------------------------------------ */
+
+void cpu_split_blocks(LLVMModuleRef module, LLVMTargetDataRef layout, uint32_t vector_bits);
 
 /* ---- symbols.c: the C functions that machine code may call by name ------------------------------- */
 

@@ -121,6 +121,62 @@ TEST(texts_are_kept)
     jit_free(&j);
 }
 
+/* A loop whose one block is too long for LLVM: frame[i] += push[i] for 2000 vectors, three times, with
+ * values of an early piece used in the last. */
+TEST(long_blocks_are_split)
+{
+    enum { N = 2000, TIMES = 3 };
+    Arena a = {0};
+    jmp_buf escape;
+    a.on_failure = &escape;
+    if (setjmp(escape)) {
+        CHECK(!"out of memory");
+        return;
+    }
+    Str ir = {0};
+    str_add(&a, &ir, "define void @heddle_kernel(ptr %env) {\nentry:\n"
+                     "  %at.push = getelementptr i8, ptr %env, i64 8\n"
+                     "  %at.frame = getelementptr i8, ptr %env, i64 24\n"
+                     "  %push = load ptr, ptr %at.push\n"
+                     "  %frame = load ptr, ptr %at.frame\n"
+                     "  br label %loop\nloop:\n"
+                     "  %i = phi i32 [ 0, %entry ], [ %next, %loop ]\n"
+                     "  %next = add i32 %i, 1\n");
+    for (int i = 0; i < N; i++)
+        str_printf(&a, &ir,
+                   "  %%p%d = getelementptr i8, ptr %%push, i64 %d\n"
+                   "  %%f%d = getelementptr i8, ptr %%frame, i64 %d\n"
+                   "  %%x%d = load <16 x i32>, ptr %%p%d, align 4\n"
+                   "  %%y%d = load <16 x i32>, ptr %%f%d, align 4\n"
+                   "  %%s%d = add <16 x i32> %%x%d, %%y%d\n"
+                   "  store <16 x i32> %%s%d, ptr %%f%d, align 4\n",
+                   i, i * 64, i, i * 64, i, i, i, i, i, i, i, i, i);
+    str_printf(&a, &ir, "  %%again = icmp ult i32 %%next, %d\n"
+                        "  br i1 %%again, label %%loop, label %%exit\nexit:\n"
+                        "  %%last = phi i32 [ %%i, %%loop ]\n"
+                        "  store i32 %%last, ptr %%push\n  ret void\n}\n", TIMES);
+    TestDiags d = TEST_DIAGS(d);
+    CpuOptions o = {.optimise = true, .emit = CPU_EMIT_LLVM_OPTIMISED};
+    CpuJit j;
+    bool ok = jit(ir.data, &o, &j, &d.sink);
+    arena_free(&a);
+    CHECK_STR(d.text, "");
+    REQUIRE(ok);
+    CHECK_CONTAINS(j.text, "label %never");
+    uint32_t *in = calloc(N, 64), *out = calloc(N, 64), wrong = 0;
+    CpuEnv env = {.push = in, .frame = out, .n_subgroups = 1};
+    for (uint32_t i = 0; i < N * 16; i++)
+        in[i] = i;
+    j.code(&env);
+    for (uint32_t i = 0; i < N * 16; i++)
+        wrong += out[i] != TIMES * i;
+    CHECK_EQ_U64(wrong, 0);
+    CHECK_EQ_U64(in[0], TIMES - 1);
+    jit_free(&j);
+    free(in);
+    free(out);
+}
+
 TEST(c_functions_are_found)
 {
     static const char ir[] =
