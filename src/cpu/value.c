@@ -389,6 +389,63 @@ static bool small_constant(LV v, int64_t *x)
     return fits(*x);
 }
 
+/* How many low bits of an integer are known to be zero. */
+static uint32_t trailing_zeros(LV v, uint32_t depth)
+{
+    if (LLVMIsAConstantInt(v)) {
+        uint64_t x = LLVMConstIntGetZExtValue(v);
+        return x ? (uint32_t)__builtin_ctzll(x) : 64;
+    }
+    if (!depth || !LLVMIsAInstruction(v))
+        return 0;
+    uint32_t a = LLVMGetNumOperands(v) > 0 ? trailing_zeros(LLVMGetOperand(v, 0), depth - 1) : 0;
+    switch (LLVMGetInstructionOpcode(v)) {
+    case LLVMMul: return a + trailing_zeros(LLVMGetOperand(v, 1), depth - 1);
+    case LLVMAdd: return MIN(a, trailing_zeros(LLVMGetOperand(v, 1), depth - 1));
+    case LLVMShl:
+        return LLVMIsAConstantInt(LLVMGetOperand(v, 1))
+            ? a + (uint32_t)LLVMConstIntGetZExtValue(LLVMGetOperand(v, 1)) : a;
+    case LLVMZExt: return a;
+    default: return 0;
+    }
+}
+
+/* first + lane, divided by 2^bits or reduced modulo it: in aligned runs that share a quotient the
+ * remainder goes on counting. */
+static Affine affine_split(Emit *e, Affine a, uint32_t bits, bool quotient)
+{
+    static const Affine none = { .group = 1 };
+    uint64_t run = bits < 32 ? (uint64_t)1 << bits : 0;
+    if (a.stride != 1 || !a.first || !run)
+        return none;
+    LT type = LLVMTypeOf(a.first);
+    if (bits >= LLVMGetIntTypeWidth(type) || MIN(run, a.group) > (uint64_t)1 << MIN(trailing_zeros(a.first, 8), 31))
+        return none;
+    Affine r = { .stride = !quotient, .group = (uint32_t)MIN(run, a.group), .no_wrap = true };
+    if (r.group == e->W)
+        r.first = quotient ? LLVMBuildLShr(e->b, a.first, LLVMConstInt(type, bits, 0), "")
+                           : LLVMBuildAnd(e->b, a.first, LLVMConstInt(type, run - 1, 0), "");
+    return r;
+}
+
+/* Unsigned x / d, x % d, x >> n, x & m by constants, as a shift and a mask; false: something else. */
+static bool splits(uint16_t op, LV operand, uint32_t *bits, bool *quotient)
+{
+    if (!operand || !LLVMIsAConstantInt(operand) || LLVMGetIntTypeWidth(LLVMTypeOf(operand)) > 64)
+        return false;
+    uint64_t x = LLVMConstIntGetZExtValue(operand);
+    *quotient = op == SpvOpUDiv || op == SpvOpShiftRightLogical;
+    if (op == SpvOpShiftRightLogical)
+        *bits = (uint32_t)MIN(x, 64);
+    else if (op == SpvOpBitwiseAnd && is_pow2(x + 1))
+        *bits = (uint32_t)__builtin_ctzll(x + 1);
+    else if ((op == SpvOpUDiv || op == SpvOpUMod) && is_pow2(x))
+        *bits = (uint32_t)__builtin_ctzll(x);
+    else
+        return false;
+    return true;
+}
+
 static Affine affine_binary(Emit *e, uint16_t op, Affine a, Affine b)
 {
     static const Affine none = { .group = 1 };
@@ -424,6 +481,11 @@ static Affine affine_binary(Emit *e, uint16_t op, Affine a, Affine b)
         r.first = first ? LLVMBuildShl(e->b, a.first, b.first, "") : NULL;
         break;
     default: /* any operation on what does not differ within groups gives such */
+        if (a.stride && !b.stride && b.group == e->W) {
+            uint32_t bits;
+            bool quotient;
+            return splits(op, b.first, &bits, &quotient) ? affine_split(e, a, bits, quotient) : none;
+        }
         if (a.stride || b.stride)
             return none;
         return (Affine){ .group = r.group == e->W ? 1 : r.group };
