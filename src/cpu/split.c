@@ -63,13 +63,25 @@ static LLVMBasicBlockRef out_block(Splitter *s)
     return s->out;
 }
 
+/* Leads all branches to `from` to `to`. (Replacing all uses would rename the phis' edges too.) */
+static void redirect(LLVMBasicBlockRef from, LLVMBasicBlockRef to)
+{
+    LLVMUseRef use;
+    while ((use = LLVMGetFirstUse(LLVMBasicBlockAsValue(from))) != NULL) {
+        LLVMValueRef branch = LLVMGetUser(use);
+        for (unsigned i = 0; i < LLVMGetNumSuccessors(branch); i++)
+            if (LLVMGetSuccessor(branch, i) == from)
+                LLVMSetSuccessor(branch, i, to);
+    }
+}
+
 /* Moves what stands before `cut` to a new block in front. The old block keeps the end, so that phis of
  * its successors stay right; whoever branched to it is led to the new one. */
 static void cut_before(Splitter *s, LLVMBasicBlockRef block, LLVMValueRef cut)
 {
     LLVMBasicBlockRef out = out_block(s);
     LLVMBasicBlockRef head = LLVMInsertBasicBlockInContext(s->context, block, "");
-    LLVMReplaceAllUsesWith(LLVMBasicBlockAsValue(block), LLVMBasicBlockAsValue(head));
+    redirect(block, head);
     LLVMPositionBuilderAtEnd(s->builder, head);
     for (LLVMValueRef i = LLVMGetFirstInstruction(block); i != cut;) {
         LLVMValueRef next = LLVMGetNextInstruction(i);
