@@ -17,7 +17,7 @@ typedef struct PassOptions {
     uint32_t n_spec;
     uint32_t subgroup_size;     /* folded into nothing by default; used by length queries and unrolling budgets */
     uint32_t max_unrolled;      /* instructions a fully unrolled loop may grow to; 0 = 16384 */
-    uint32_t fuse_steps;        /* strip-mining of matrix loops (PERFORMANCE, section 3); 0 = 4, 1 = off */
+    uint32_t fuse_steps;        /* strip-mining of matrix loops; 0 = as many as make K about 64, 1 = off */
     bool optimise;              /* false: only what the code generator cannot do without */
     void (*after)(void *user, const char *pass, SpvModule *m);  /* for --emit and tests; may be NULL */
     void *user;

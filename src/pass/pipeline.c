@@ -19,6 +19,7 @@ static const Pass passes[] = {
     { "unroll", pass_unroll, true },
     { "promote", pass_promote, true },
     { "simplify", pass_simplify, true },
+    { "strip_mine", pass_strip_mine, true },
 };
 
 static bool run_passes(PassContext *c) {

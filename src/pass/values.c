@@ -480,11 +480,18 @@ static void settle_index(Values *s, SpvInst *i) {
 
 /* ---- equal instructions -------------------------------------------------------------------------------------- */
 
+/* Memory that never changes while the kernel runs. */
+static bool is_fixed_load(const Values *s, const SpvInst *i) {
+    const SpvType *t = i->op == SpvOpLoad ? spv_type_of(s->m, spv_operand(i, 0)) : NULL;
+    return t && t->kind == SPV_POINTER && spv_n_operands(i) == 1 &&
+           (t->storage == SpvStorageClassPushConstant || t->storage == SpvStorageClassInput);
+}
+
 static bool is_mergeable(const Values *s, const SpvInst *i) {
     if (!i->id || !i->type || i->op == SpvOpVariable || i->op == SpvOpUndef || s->decorated[i->id])
         return false;
     const SpvType *t = spv_type(s->m, i->type);
-    return i->op == SpvOpPhi || (spv_is_pure(i) && !(t && t->kind == SPV_COOPMAT));
+    return i->op == SpvOpPhi || is_fixed_load(s, i) || (spv_is_pure(i) && !(t && t->kind == SPV_COOPMAT));
 }
 
 static bool same_work(const SpvInst *a, const SpvInst *b) {

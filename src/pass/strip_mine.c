@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * strip_mine: several steps of a loop that chains matrix multiply-adds in one block. In: a function after
+ * simplify. Out: such a loop has a loop in front of it that does the work of some iterations in each of
+ * its own, as one straight line, so that the code generator sees chains of multiply-adds it can keep in
+ * registers; the old loop does what is left over. Nothing is reordered here.
+ *
+ * The loop must be one straight line behind a header that alone leaves it, uniformly, without stores,
+ * atomics, barriers or volatile accesses. The new header computes the old one's condition for each step
+ * ahead, on the values that the counters will have then, and goes on only if all hold: so any counting and
+ * any comparison will do, wrapping included, and no step is begun that would not have been. What it
+ * computes ahead must have no effects: pure instructions that cannot fail, and loads that do not depend on
+ * the counters.
+ */
+#include "pass/edit.h"
+
+#define NONE UINT32_MAX
+enum {
+    MAX_SLICE = 64,             /* instructions that the condition may take */
+    MAX_SIZE = 8192,            /* of the new block */
+    MAX_FUSED = 16,
+    GOOD_K = 64,                /* length of a chain, in k, that amortises loading the accumulators */
+    GOOD_K_BYTES = 128,         /* of 8-bit integers, several of which make one step of the machine */
+};
+
+typedef struct Miner {
+    PassContext *c;
+    SpvModule *m;
+    const Cfg *g;
+    LoopMarks marks;
+    IdWords ids;
+    LoopCopy l;
+    uint32_t steps;
+    SpvBlock *head, *body, *out;    /* of the new loop; `out` leads to the old one */
+    SpvId *cloned;              /* by step and place in slice */
+    VEC(SpvInst *) slice;       /* what the condition is made of, in the loop, header phis included */
+    SpvId *new_phi;             /* by place in slice */
+} Miner;
+
+static bool in_loop(const Miner *s, SpvId id) {
+    SpvInst *d = spv_def(s->m, id);
+    return d && d->block && d->op != SpvOpLabel && loop_holds(&s->l, d->block);
+}
+
+static bool is_header_phi(const Miner *s, const SpvInst *i) {
+    return i->op == SpvOpPhi && i->block == s->l.header;
+}
+
+/* ---- may it be done? ---------------------------------------------------------------------------------- */
+
+static bool is_volatile(const SpvInst *i, uint32_t operand) {
+    return spv_n_operands(i) > operand && spv_operand(i, operand) & SpvMemoryAccessVolatileMask;
+}
+
+static bool is_harmless(const SpvInst *i) {
+    const SpvOpInfo *info = spv_op_info(i->op);
+    if (i->op == SpvOpLoad)
+        return !is_volatile(i, 1);
+    if (i->op == SpvOpCooperativeMatrixLoadKHR)
+        return !is_volatile(i, 3);
+    return info && !(info->flags & (SPV_OPF_MEMORY | SPV_OPF_ATOMIC | SPV_OPF_BARRIER)) &&
+           (spv_is_pure(i) || i->op == SpvOpPhi || i->op == SpvOpLabel || i->op == SpvOpLoopMerge ||
+            i->op == SpvOpBranch || i->op == SpvOpBranchConditional ||
+            i->op == SpvOpCooperativeMatrixMulAddKHR);
+}
+
+/* The header branches into the line, each block of it to the next, the last to the header. */
+static bool is_straight(Miner *s) {
+    const CfgBlock *h = &s->g->blocks[s->l.loop->header];
+    uint32_t seen = 1, inside = NONE;
+    if (h->block->insts.last->op != SpvOpBranchConditional || h->n_succs != 2 ||
+        s->l.blocks.len != s->l.loop->n_blocks)
+        return false;
+    for (uint32_t k = 0; k < 2; k++)
+        if (cfg_in_loop(s->l.loop, s->g, h->succs[k]))
+            inside = inside == NONE ? h->succs[k] : s->l.loop->header;
+    for (uint32_t p = inside; p != NONE && p != s->l.loop->header; p = s->g->blocks[p].succs[0], seen++)
+        if (s->g->blocks[p].n_succs != 1 || s->g->blocks[p].n_preds != 1 ||
+            s->g->blocks[p].block->insts.last->op != SpvOpBranch)
+            return false;
+    return inside != NONE && seen == s->l.loop->n_blocks;
+}
+
+/* Length in k of the longest chain of multiply-adds from a header phi to what the latch passes on, if that
+ * accumulator is used for nothing else on the way. */
+static uint32_t chain_length(Miner *s, const SpvInst *phi, const uint32_t *uses, bool *bytes) {
+    uint32_t k = 0;
+    SpvInst *i = spv_def(s->m, loop_incoming(phi, s->l.latch->id));
+    for (uint32_t n = 0; i && i->op == SpvOpCooperativeMatrixMulAddKHR && n < MAX_SIZE; n++) {
+        const SpvType *a = spv_type_of(s->m, spv_operand(i, 0));
+        SpvInst *c = spv_def(s->m, spv_operand(i, 2));
+        if (!a || a->kind != SPV_COOPMAT || !a->element || !c || !in_loop(s, i->id) || uses[c->id] != 1)
+            return 0;
+        *bytes = a->element->kind == SPV_INT && a->element->bits == 8;
+        k += a->cols;
+        if (c == phi)
+            return k;
+        i = c;
+    }
+    return 0;
+}
+
+/* Steps worth doing at once; 1: the loop is not one of ours. */
+static uint32_t choose_steps(Miner *s) {
+    uint32_t *uses = NEW_ARRAY(s->c->scratch, uint32_t, s->m->bound), longest = 0, asked;
+    bool bytes = false;
+    for (uint32_t n = 0; n < s->l.blocks.len; n++) {
+        for (SpvInst *i = s->l.blocks.data[n]->insts.first; i; i = i->next) {
+            if (!is_harmless(i))
+                return 1;
+            edit_ids(i, &s->ids);
+            for (uint32_t k = 0; k < s->ids.n; k++)
+                uses[i->words[s->ids.at[k]]]++;
+        }
+    }
+    for (SpvInst *i = s->l.header->insts.first->next; i && i->op == SpvOpPhi; i = i->next)
+        longest = MAX(longest, chain_length(s, i, uses, &bytes));
+    if (!longest)
+        return 1;
+    asked = s->c->options->fuse_steps;
+    uint32_t steps = asked ? asked : (bytes ? GOOD_K_BYTES : GOOD_K) / longest;
+    return MIN(MIN(steps, MAX_FUSED), MAX(1, MAX_SIZE / MAX(s->l.size, 1)));
+}
+
+/* ---- the condition, ahead of time ------------------------------------------------------------------------ */
+
+static uint32_t slice_place(const Miner *s, const SpvInst *i) {
+    for (uint32_t k = 0; k < s->slice.len; k++)
+        if (s->slice.data[k] == i)
+            return k;
+    return NONE;
+}
+
+static bool cannot_fail(const Miner *s, const SpvInst *i) {
+    uint64_t divisor;
+    switch (i->op) {
+    case SpvOpUDiv: case SpvOpSDiv: case SpvOpUMod: case SpvOpSRem: case SpvOpSMod:
+        return spv_constant(s->m, spv_operand(i, 1), &divisor) && divisor && divisor + 1 > 1;
+    default:
+        return spv_is_pure(i) && spv_n_operands(i) <= MAX_SLICE;
+    }
+}
+
+/* Gathers what `id` is made of. A load's address must not be made of counters. */
+static bool add_to_slice(Miner *s, SpvId id) {
+    VEC(uint32_t) loads = { 0 };
+    SpvInst *root = spv_def(s->m, id);
+    s->slice.len = 0;
+    if (!in_loop(s, id))
+        return false;
+    vec_push(s->c->scratch, &s->slice, root);
+    for (uint32_t k = 0; k < s->slice.len; k++) {
+        SpvInst *i = s->slice.data[k];
+        bool phi = is_header_phi(s, i), load = i->op == SpvOpLoad;
+        if ((!phi && !load && !cannot_fail(s, i)) || (i->op == SpvOpPhi && !phi) || s->slice.len > MAX_SLICE)
+            return false;
+        if (load)
+            vec_push(s->c->scratch, &loads, k);
+        edit_ids(i, &s->ids);
+        for (uint32_t o = 0; o < s->ids.n; o++) {
+            SpvId operand = i->words[s->ids.at[o]];
+            if (phi && operand != loop_incoming(i, s->l.latch->id))
+                continue;
+            if (in_loop(s, operand) && slice_place(s, spv_def(s->m, operand)) == NONE)
+                vec_push(s->c->scratch, &s->slice, spv_def(s->m, operand));
+        }
+    }
+    for (uint32_t k = 0; k < loads.len; k++) {
+        VEC(SpvId) work = { 0 };
+        vec_push(s->c->scratch, &work, s->slice.data[loads.data[k]]->id);
+        for (uint32_t n = 0; n < work.len; n++) {
+            SpvInst *i = spv_def(s->m, work.data[n]);
+            if (i->op == SpvOpPhi || work.len > MAX_SLICE * 4)
+                return false;
+            edit_ids(i, &s->ids);
+            for (uint32_t o = 0; o < s->ids.n; o++)
+                if (in_loop(s, i->words[s->ids.at[o]]))
+                    vec_push(s->c->scratch, &work, i->words[s->ids.at[o]]);
+        }
+    }
+    return true;
+}
+
+static SpvInst *put(Miner *s, SpvBlock *b, SpvInst *i) {
+    if (i->id)
+        s->m->defs[i->id] = i;
+    spv_append(b, i);
+    return i;
+}
+
+/* The value of slice[place] in step n, put into the new header. Recursion is bounded: by the slice times
+ * the steps, each level of which is one or the other less. */
+static SpvId ahead(Miner *s, uint32_t place, uint32_t step) {
+    SpvInst *i = s->slice.data[place];
+    SpvId *known = &s->cloned[step * s->slice.len + place];
+    if (*known)
+        return *known;
+    if (is_header_phi(s, i)) {
+        SpvId next = loop_incoming(i, s->l.latch->id);
+        if (step == 0)
+            return *known = s->new_phi[place];
+        uint32_t at = in_loop(s, next) ? slice_place(s, spv_def(s->m, next)) : NONE;
+        return *known = at == NONE ? next : ahead(s, at, step - 1);
+    }
+    SpvInst *copy = spv_clone_inst(s->m, i);
+    uint16_t at[MAX_SLICE];
+    uint32_t n = MIN(spv_id_operands(copy, at, COUNT_OF(at)), COUNT_OF(at));
+    for (uint32_t k = 0; k < n; k++)
+        if (in_loop(s, copy->words[at[k]]))
+            copy->words[at[k]] = ahead(s, slice_place(s, spv_def(s->m, copy->words[at[k]])), step);
+    copy->id = copy->words[copy->first_operand - 1] = spv_new_id(s->m);
+    put(s, s->head, copy);
+    return *known = copy->id;
+}
+
+/* ---- the new loop ------------------------------------------------------------------------------------------- */
+
+/* All that entered the old loop enters the new one: edges, and constructs that end or go on there. */
+static void redirect_entries(Miner *s) {
+    SpvBlock *header = s->l.header;
+    for (SpvBlock *b = s->g->function->first; b; b = b->next) {
+        uint32_t at;
+        SpvInst *merge = cfg_merge_inst(b);
+        if (loop_holds(&s->l, b))
+            continue;
+        for (uint32_t k = 0; (at = cfg_target(b->insts.last, k)) != 0; k++)
+            if (b->insts.last->words[at] == header->id)
+                b->insts.last->words[at] = s->head->id;
+        for (uint32_t k = 0; merge && k < (merge->op == SpvOpLoopMerge ? 2u : 1u); k++)
+            if (merge->words[merge->first_operand + k] == header->id)
+                merge->words[merge->first_operand + k] = s->head->id;
+    }
+}
+
+/* Each header phi becomes two: the new one starts where the old one did, the old one where the new ends. */
+static void split_phis(Miner *s) {
+    for (SpvInst *i = s->l.header->insts.first->next; i && i->op == SpvOpPhi; i = i->next) {
+        SpvId next = loop_incoming(i, s->l.latch->id);
+        SpvInst *first = spv_clone_inst(s->m, i);
+        first->id = first->words[first->first_operand - 1] = spv_new_id(s->m);
+        put(s, s->head, first);
+        s->marks.map[i->id] = first->id;
+        uint32_t place = slice_place(s, i);
+        if (place != NONE)
+            s->new_phi[place] = first->id;
+        edit_become(s->m, i, SpvOpPhi, (uint32_t[]){ first->id, s->out->id, next, s->l.latch->id }, 4);
+    }
+}
+
+static void copy_line(Miner *s, const SpvBlock *b) {
+    for (SpvInst *i = b->insts.first->next; i != b->insts.last; i = i->next) {
+        if (is_header_phi(s, i) || i->op == SpvOpLoopMerge)
+            continue;
+        SpvInst *copy = spv_clone_inst(s->m, i);
+        edit_ids(copy, &s->ids);
+        for (uint32_t k = 0; k < s->ids.n; k++)
+            copy->words[s->ids.at[k]] = loop_mapped(&s->l, copy->words[s->ids.at[k]]);
+        if (copy->id) {
+            copy->id = copy->words[copy->first_operand - 1] = spv_new_id(s->m);
+            s->marks.map[i->id] = copy->id;
+        }
+        put(s, s->body, copy);
+    }
+}
+
+/* After a step: the header phis are what the latch passes on. */
+static void next_step(Miner *s) {
+    VEC(SpvId) next = { 0 };
+    uint32_t k = 0;
+    for (SpvInst *i = s->l.header->insts.first->next; i && i->op == SpvOpPhi; i = i->next)
+        vec_push(s->c->scratch, &next, loop_mapped(&s->l, loop_incoming(i, s->l.latch->id)));
+    for (SpvInst *i = s->l.header->insts.first->next; i && i->op == SpvOpPhi; i = i->next)
+        s->marks.map[i->id] = next.data[k++];
+}
+
+/* The new phis' operands for the back edge instead of the old latch's. */
+static void close_loop(Miner *s) {
+    SpvInst *old = s->l.header->insts.first->next, *i = s->head->insts.first->next;
+    for (; old && old->op == SpvOpPhi; old = old->next, i = i->next)
+        for (uint32_t k = i->first_operand; k + 1 < i->n_words; k += 2)
+            if (i->words[k + 1] == s->l.latch->id) {
+                i->words[k] = loop_mapped(&s->l, old->id);
+                i->words[k + 1] = s->body->id;
+            }
+}
+
+static void mine(Miner *s, bool on_true) {
+    SpvBlock *header = s->l.header;
+    SpvInst *term = header->insts.last;
+    SpvId condition = spv_operand(term, 0), all = 0, boolean = spv_bool_type(s->m);
+    Arena *a = s->c->scratch;
+    s->out = spv_new_block(s->g->function, header->prev);
+    s->head = spv_new_block(s->g->function, header->prev);
+    s->body = spv_new_block(s->g->function, header->prev);
+    s->out->index = s->head->index = s->body->index = s->g->made_later;
+    s->new_phi = NEW_ARRAY(a, SpvId, s->slice.len);
+    s->cloned = NEW_ARRAY(a, SpvId, s->slice.len * s->steps);
+    redirect_entries(s);
+    split_phis(s);
+    for (uint32_t n = 0; n < s->steps; n++) {
+        SpvId holds = ahead(s, slice_place(s, spv_def(s->m, condition)), n);
+        if (!on_true)
+            holds = put(s, s->head, spv_make(s->m, SpvOpLogicalNot, boolean, spv_new_id(s->m), &holds, 1))->id;
+        all = !all ? holds : put(s, s->head, spv_make(s->m, SpvOpLogicalAnd, boolean, spv_new_id(s->m),
+                                                      (uint32_t[]){ all, holds }, 2))->id;
+    }
+    if (s->l.loop->merge_inst)
+        edit_append(s->m, s->head, SpvOpLoopMerge, (uint32_t[]){ s->out->id, s->body->id, 0 }, 3);
+    edit_append(s->m, s->head, SpvOpBranchConditional, (uint32_t[]){ all, s->body->id, s->out->id }, 3);
+    for (uint32_t n = 0; n < s->steps; n++) {
+        copy_line(s, header);
+        for (SpvBlock *b = edit_block(s->m, spv_operand(term, on_true ? 1 : 2)); b != header;
+             b = edit_block(s->m, spv_operand(b->insts.last, 0)))
+            copy_line(s, b);
+        next_step(s);
+    }
+    edit_append(s->m, s->body, SpvOpBranch, &s->head->id, 1);
+    edit_append(s->m, s->out, SpvOpBranch, &header->id, 1);
+    close_loop(s);
+    loop_done(&s->l);
+}
+
+static bool try_loop(Miner *s, const CfgLoop *loop, const Uniformity *u) {
+    if (!loop_open(&s->l, s->c, s->g, &s->marks, loop, 64) || !is_straight(s) ||
+        u->divergent_branch[loop->header])
+        return false;
+    SpvInst *term = s->l.header->insts.last;
+    SpvBlock *yes = edit_block(s->m, spv_operand(term, 1));
+    s->steps = choose_steps(s);
+    if (s->steps < 2 || !add_to_slice(s, spv_operand(term, 0)))
+        return false;
+    mine(s, yes && loop_holds(&s->l, yes));
+    return true;
+}
+
+bool pass_strip_mine(PassContext *c) {
+    SpvFunction *f = c->entry.function;
+    if (c->options->fuse_steps == 1)
+        return true;
+    edit_prune(c->module, f, c->scratch);
+    Miner *s = NEW(c->scratch, Miner);
+    s->c = c;
+    s->m = c->module;
+    s->g = cfg_build(c->scratch, f, c->sink);
+    if (!s->g)
+        return false;
+    const Uniformity *u = uniformity_build(c->scratch, c->module, s->g);
+    s->marks = loop_marks(c, s->g);
+    bool any = false;
+    for (uint32_t k = 0; k < s->g->n_loops; k++)
+        any |= try_loop(s, s->g->loops[k], u);
+    if (!any)
+        return true;
+    Cfg *g = cfg_build(c->scratch, f, c->sink);
+    if (!g)
+        return false;
+    edit_order_blocks(g);
+    return pass_simplify(c);
+}
