@@ -361,6 +361,7 @@ struct Machine {
     void *scratch;              /* of matrix operations */
     size_t scratch_size;
     uint64_t rng, instructions;
+    bool deadlocked;            /* told for this workgroup: what follows is only its echo */
     bool stop;                  /* budget used up: end the dispatch */
     /* findings */
     VEC(FindingEntry) findings;

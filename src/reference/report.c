@@ -26,6 +26,12 @@ const char *ref_finding_name(RefFindingKind kind)
 const char *name_of(Machine *m, SpvId id)
 {
     const char *n = id ? spv_name(m->module, id) : NULL;
+    const SpvInst *def = id ? spv_def(m->module, id) : NULL;
+    /* A block without an instance name: the block's own. */
+    if ((!n || !*n) && def && def->op == SpvOpVariable && def->type) {
+        const RType *p = m->types[def->type];
+        n = p && p->kind == SPV_POINTER ? spv_name(m->module, p->pointee) : NULL;
+    }
     return n && *n ? n : arena_printf(m->arena, "%%%u", id);
 }
 

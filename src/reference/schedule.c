@@ -261,12 +261,13 @@ static bool resolve_workgroup(Machine *m, Inv **set, bool force)
         uint32_t k = 0;
         while (m->inv[k].state == INV_DONE || !flow_compare(m, &m->inv[k], least))
             k++;
+        m->deadlocked = true;
         found(m, least, i, REF_DEADLOCK,
               "deadlock: %u of %u invocations wait here, others at %s (instruction %u)", n, m->n_inv,
               spv_op_name(m->code.data[m->inv[k].pc].op), m->code.data[m->inv[k].pc].src->index);
     }
     if (i->scope == SpvScopeWorkgroup) {
-        if (!i->whole && n < m->n_inv && n == alive)
+        if (!i->whole && n < m->n_inv && n == alive && !m->deadlocked)
             found(m, least, i, REF_DIVERGENT,
                   "a barrier that only %u of %u invocations reach: the others have ended", n, m->n_inv);
         carry_out(m, set, n, i, m->n_inv);
@@ -291,6 +292,7 @@ static void run_group(Machine *m, RFunc *entry, Inv **set, uint64_t budget)
     mem_new_group(m);
     race_new_group(m);
     m->n_ready = 0;
+    m->deadlocked = false;
     for (uint32_t k = 0; k < m->n_inv; k++) {
         start(m, &m->inv[k], entry);
         m->ready[m->n_ready++] = k;
