@@ -17,7 +17,12 @@ static unsigned width_of(Val x) { return LLVMGetIntTypeWidth(element_of(x)); }
 static bool is_vector(Val x) { return LLVMGetTypeKind(LLVMTypeOf(x)) == LLVMVectorTypeKind; }
 static Val inum(Val like, uint64_t x) { return math_const_int(LLVMTypeOf(like), x); }
 static Val fnum(Val like, double x) { return math_const_real(LLVMTypeOf(like), x); }
-static Val freeze(LLVMBuilderRef b, Val x) { return LLVMBuildFreeze(b, x, ""); }
+
+/* Poison (a lane that is not active may hold it) becomes any value. */
+static Val freeze(LLVMBuilderRef b, Val x)
+{
+    return LLVMIsConstant(x) ? x : LLVMBuildFreeze(b, x, "");
+}
 
 static uint64_t sign_bit(Val x) { return UINT64_C(1) << (width_of(x) - 1); }
 
@@ -45,7 +50,7 @@ static bool good_divisor(Val y, bool is_signed)
     return !is_signed || LLVMConstIntGetSExtValue(c) != -1;
 }
 
-/* 1 where dividing by y would trap. */
+/* 1 where dividing by y would trap. Both are frozen already. */
 static Val safe_divisor(LLVMBuilderRef b, Val x, Val y, bool is_signed)
 {
     if (good_divisor(y, is_signed))
@@ -74,7 +79,8 @@ static Val divide(LLVMBuilderRef b, Val x, Val y, bool is_signed)
 {
     if (is_vector(x) && width_of(x) <= 32 && !good_divisor(y, is_signed))
         return divide_as_float(b, x, y, is_signed);
-    y = safe_divisor(b, x, y, is_signed);
+    x = freeze(b, x);
+    y = safe_divisor(b, x, freeze(b, y), is_signed);
     return is_signed ? LLVMBuildSDiv(b, x, y, "") : LLVMBuildUDiv(b, x, y, "");
 }
 
@@ -84,7 +90,8 @@ Val arith_sdiv(LLVMBuilderRef b, Val x, Val y) { return divide(b, x, y, true); }
 static Val remainder_of(LLVMBuilderRef b, Val x, Val y, bool is_signed)
 {
     if (!is_vector(x) || good_divisor(y, is_signed)) {
-        y = safe_divisor(b, x, y, is_signed);
+        x = freeze(b, x);
+        y = safe_divisor(b, x, freeze(b, y), is_signed);
         return is_signed ? LLVMBuildSRem(b, x, y, "") : LLVMBuildURem(b, x, y, "");
     }
     return LLVMBuildSub(b, x, LLVMBuildMul(b, divide(b, x, y, is_signed), y, ""), "");

@@ -501,6 +501,7 @@ static Val reduction_function(M *m, LLVMTypeRef *type)
 static Val any_lane(M *m, Val mask)
 {
     LLVMTypeRef t = LLVMTypeOf(mask);
+    mask = LLVMBuildFreeze(m->b, mask, ""); /* branching on poison is undefined */
     return LLVMGetTypeKind(t) == LLVMVectorTypeKind
                ? math_intrinsic(m->b, "llvm.vector.reduce.or", &t, 1, &mask, 1) : mask;
 }
