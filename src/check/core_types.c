@@ -86,31 +86,8 @@ static void check_entry_point(Checker *c, SpvInst *i)
                e.local_size[2], (uint32_t)MAX_WORKGROUP);
 }
 
-/* Unused labels and types aside, what an instruction names must exist. */
-static bool in_function(uint16_t op)
-{
-    const SpvOpInfo *o = spv_op_info(op);
-    return o && !(o->flags & (SPV_OPF_DEBUG | SPV_OPF_ANNOTATION));
-}
-
-static void check_defined(Checker *c, SpvInst *i)
-{
-    uint16_t at[64], *all = at;
-    if (is_extended(i) && spv_is_nonsemantic(i))
-        return;
-    uint32_t n = spv_id_operands(i, at, COUNT_OF(at));
-    if (n > COUNT_OF(at)) {
-        all = NEW_ARRAY(c->arena, uint16_t, n);
-        n = spv_id_operands(i, all, n);
-    }
-    for (uint32_t k = 0; k < n; k++)
-        if (!spv_def(c->m, i->words[all[k]]))
-            broken(c, i, "%%%u is not defined anywhere", i->words[all[k]]);
-}
-
 /* clang-format off */
 static const CheckRow rows[] = {
-    { { "defined", "SPIR-V 2.16.1", "Every id that is used is defined." }, { 0 }, in_function, check_defined },
     { { "result-type", "SPIR-V 2.16.1", "A result has a type, void only where nothing is given." },
       { 0 }, makes_value, check_result },
     { { "scalar-constant", "SPIR-V 3.3.7", "Scalar constants are of booleans or numbers and as wide as their type." },
