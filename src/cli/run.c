@@ -220,7 +220,8 @@ static HeddleResult set_up(Run *r)
     if (!result)
         result = open_device(o, &r->device, r->log);
     if (!result)
-        result = open_kernel(o, r->device, r->module, HEDDLE_EMIT_NOTHING, o->stats, &r->kernel, r->log);
+        result = open_kernel(o, r->device, r->module, HEDDLE_EMIT_NOTHING,
+                             o->stats && o->command == CMD_RUN, &r->kernel, r->log);
     if (result)
         return result;
     r->info = heddle_kernel_info(r->kernel);
