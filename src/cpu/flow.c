@@ -7,7 +7,8 @@
  * values from other blocks), body. The mask of a tracked block collects in an alloca as edges lead to it
  * and is emptied when it runs. Phis go through allocas: an edge stores, the block loads. A store
  * chooses lanes by the edge's mask only when another edge of the same kind (from before or from the back
- * of the loop) may have stored already: nobody reads the lanes that did not come.
+ * of the loop), or the same one in an earlier iteration of a divergent loop that it leaves, may have
+ * stored already: nobody reads the lanes that did not come.
  */
 #include "cpu/flow.h"
 
@@ -262,7 +263,7 @@ static void store_phis(Emit *e, uint32_t from, uint32_t to, LV mask)
 {
     const SpvInst *i = e->cfg->blocks[to].block->insts.first;
     SpvId label = e->cfg->blocks[from].block->id;
-    if (!stored_before(e, from, to))
+    if (!stored_before(e, from, to) && !flow_left_apart(e, from, to))
         mask = NULL;
     for (; next_phi(&i); i = i->next) {
         const SpvType *t = spv_type(e->module, i->type);

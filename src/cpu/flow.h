@@ -50,6 +50,7 @@ uint32_t flow_next(const NodeSet *pending, uint32_t to);
 SpvBlock *flow_target(const Emit *e, const SpvInst *terminator, uint32_t k);
 /* The node an edge from block `from` to block `to` (positions) leads to. */
 uint32_t flow_edge_node(const struct Flow *f, uint32_t from, uint32_t to);
-bool flow_branches(const Node *n);  /* its end goes different ways for all lanes together */
+/* A divergent loop has block `from` in it and block `to` not: lanes go there in different iterations. */
+bool flow_left_apart(Emit *e, uint32_t from, uint32_t to);
 
 #endif

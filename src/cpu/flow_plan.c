@@ -59,11 +59,6 @@ uint32_t flow_edge_node(const struct Flow *f, uint32_t from, uint32_t to)
     return to <= from ? f->latch_of[to] : f->node_of[to];
 }
 
-bool flow_branches(const Node *n)
-{
-    return !n->divergent && n->n_targets > 1;
-}
-
 static void find_targets(Emit *e, Node *n)
 {
     const SpvInst *term = e->cfg->blocks[n->block].block->insts.last;
@@ -338,9 +333,9 @@ int flow_needs_slot(const Emit *e, SpvId id)
     return id < e->module->bound ? e->flow->needs_slot[id] : SLOT_NONE;
 }
 
-static bool left_divergently(Emit *e, uint32_t def, uint32_t use)
+bool flow_left_apart(Emit *e, uint32_t from, uint32_t to)
 {
-    for (const CfgLoop *l = e->cfg->blocks[def].loop; l && !cfg_in_loop(l, e->cfg, use); l = l->parent)
+    for (const CfgLoop *l = e->cfg->blocks[from].loop; l && !cfg_in_loop(l, e->cfg, to); l = l->parent)
         if (e->flow->loop_diverges[l->header])
             return true;
     return false;
@@ -358,7 +353,7 @@ static void note_use(Uses *u, SpvId id, uint32_t use, uint32_t depth)
     uint8_t *slot = &e->flow->needs_slot[id];
     if (p == use || !e->flow->nodes[e->flow->node_of[p]].masked || def->op == SpvOpVariable)
         return;
-    *slot = MAX(*slot, left_divergently(e, p, use) ? SLOT_MASKED : SLOT_PLAIN);
+    *slot = MAX(*slot, flow_left_apart(e, p, use) ? SLOT_MASKED : SLOT_PLAIN);
     if (!memory_is_chain(e, def) || depth > 32)
         return;
     for (uint32_t k = 0; k < spv_n_operands(def); k++)

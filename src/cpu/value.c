@@ -360,7 +360,7 @@ void emit_set_pointer(Emit *e, const SpvInst *i, const Pointer *p)
 {
     Value *v = new_value(e, spv_type(e->module, i->type));
     v->pointer = arena_copy(e->arena, p, sizeof *p);
-    if (!memory_is_chain(e, i))
+    if (!memory_is_chain(e, i) && i->op != SpvOpVariable)
         emit_pointer_leaves(e, p, v->leaf);
     define(e, i, v);
 }
