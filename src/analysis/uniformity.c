@@ -270,6 +270,27 @@ static void diverge_loop(State *s, const CfgLoop *l) {
     walk_apart(s, end - 1, exits.data, n, stop);
 }
 
+/* Whether a block of a loop leads back to the loop's header; others are on the way out. */
+static bool comes_back(State *s, const CfgLoop *l, uint32_t p) {
+    uint32_t *stack = NEW_ARRAY(s->a, uint32_t, l->n_blocks), n = 1;
+    uint8_t *seen = NEW_ARRAY(s->a, uint8_t, l->n_blocks);
+    stack[0] = p;
+    seen[p - l->header] = 1;
+    while (n) {
+        const CfgBlock *b = &s->c->blocks[stack[--n]];
+        for (uint32_t k = 0; k < b->n_succs; k++) {
+            uint32_t to = b->succs[k];
+            if (to == l->header)
+                return true;
+            if (!cfg_in_loop(l, s->c, to) || seen[to - l->header])
+                continue;
+            seen[to - l->header] = 1;
+            stack[n++] = to;
+        }
+    }
+    return false;
+}
+
 static void diverge_branch(State *s, const SpvInst *term) {
     uint32_t p = s->c->position[term->block->index];
     const CfgBlock *b = &s->c->blocks[p];
@@ -279,9 +300,12 @@ static void diverge_branch(State *s, const SpvInst *term) {
     if (b->n_succs < 2)
         return;
     walk_apart(s, p, b->succs, b->n_succs, b->ipdom);
-    for (const CfgLoop *l = b->loop; l && !cfg_in_loop(l, s->c, b->ipdom); l = l->parent)
-        if (!(l == b->loop && b->leaving))
+    for (const CfgLoop *l = b->loop; l; l = l->parent) {
+        if (cfg_in_loop(l, s->c, b->ipdom) && comes_back(s, l, b->ipdom))
+            break;
+        if (comes_back(s, l, p))
             diverge_loop(s, l);
+    }
 }
 
 /* ---- instructions -------------------------------------------------------------------------------------- */
