@@ -32,7 +32,7 @@ typedef struct Asm {
     bool failed;
     Map ids;             /* hash of a name -> its id */
     Map types, ext_sets; /* id -> type id of a result; import -> SPV_SET_* */
-    Map numbers;         /* type id -> number type, packed */
+    Map numbers;         /* number type id -> where its words are */
     Map taken;           /* numeric ids of the text */
     Map ops, enumerants; /* hash of a name -> opcode; of kind and name -> value */
     SpvId next_id, max_id;
@@ -259,10 +259,8 @@ static bool number_type(const Asm *a, SpvId type, SpvNumber *n)
     uint64_t packed;
     if (!map_get(&a->numbers, type, &packed))
         return false;
-    *n = (SpvNumber){ .is_float = packed & 1,
-                      .is_signed = packed >> 1 & 1,
-                      .format = (SpvFloatFormat)(packed >> 8 & 255),
-                      .bits = (uint32_t)(packed >> 32) };
+    *n = spv_number((uint16_t)a->words.data[packed], a->words.data + packed + 2,
+                    (a->words.data[packed] >> 16) - 2);
     return true;
 }
 
@@ -406,7 +404,8 @@ static bool parse_operand(Asm *a, Line *l, uint8_t kind)
     case SPV_OPERAND_LiteralInteger:
         return parse_integer(a);
     case SPV_OPERAND_LiteralFloat:
-        return parse_number(a, (SpvNumber){ .bits = 32, .is_float = true });
+        return parse_number(
+            a, (SpvNumber){ .bits = 32, .is_float = true, .encoding = SPV_ENCODING_IEEE });
     case SPV_OPERAND_LiteralContextDependentNumber:
         return parse_constant(a, l);
     case SPV_OPERAND_LiteralSpecConstantOpInteger:
@@ -464,25 +463,14 @@ static bool parse_operands(Asm *a, Line *l, const SpvOperandInfo *list, uint32_t
 static void note_result(Asm *a, const Line *l)
 {
     const uint32_t *w = a->words.data + l->start;
-    uint32_t n = a->words.len - l->start;
     if (!l->result)
         return;
     if (l->type)
         map_put(a->arena, &a->types, l->result, l->type);
     if (l->info->op == SpvOpExtInstImport)
         map_put(a->arena, &a->ext_sets, l->result, spv_set_by_name((const char *)(w + 2)));
-    bool is_float = l->info->op == SpvOpTypeFloat;
-    if (!is_float && l->info->op != SpvOpTypeInt)
-        return;
-    uint64_t is_signed = !is_float && n > 3 && w[3] != 0, format = SPV_IEEE;
-    if (is_float && n > 3 && w[3] == SpvFPEncodingBFloat16KHR)
-        format = SPV_BF16;
-    if (is_float && n > 3 && w[3] == SpvFPEncodingFloat8E4M3EXT)
-        format = SPV_E4M3;
-    if (is_float && n > 3 && w[3] == SpvFPEncodingFloat8E5M2EXT)
-        format = SPV_E5M2;
-    map_put(a->arena, &a->numbers, l->result,
-            (uint64_t)w[2] << 32 | format << 8 | is_signed << 1 | is_float);
+    if (l->info->op == SpvOpTypeInt || l->info->op == SpvOpTypeFloat)
+        map_put(a->arena, &a->numbers, l->result, l->start);
 }
 
 static bool parse_opcode(Asm *a, Line *l, bool has_result)

@@ -97,13 +97,21 @@ static bool check_number(Declare *d, const SpvInst *i)
 {
     uint32_t bits = spv_operand(i, 0);
     bool whole = bits == 8 || bits == 16 || bits == 32 || bits == 64;
-    if (i->op == SpvOpTypeFloat && !whole)
-        return bad_type(d, i, "a floating-point type has 8, 16, 32 or 64 bits");
+    if (i->op == SpvOpTypeFloat && !whole && (spv_n_operands(i) < 2 || !bits || bits > 64))
+        return bad_type(d, i, "a floating-point type has 16, 32 or 64 bits");
     if (i->op == SpvOpTypeInt && (bits == 0 || bits > 4096))
         return bad_type(d, i, "an integer type has 8, 16, 32 or 64 bits");
     if (i->op == SpvOpTypeInt && spv_operand(i, 1) > 1)
         return bad_type(d, i, "the signedness is neither 0 nor 1");
     return true;
+}
+
+static bool has_capability(const SpvModule *m, uint32_t capability)
+{
+    for (const SpvInst *i = m->globals.first; i && i->op == SpvOpCapability; i = i->next)
+        if (spv_operand(i, 0) == capability)
+            return true;
+    return false;
 }
 
 static bool check_elements(Declare *d, const SpvInst *i)
@@ -119,11 +127,13 @@ static bool check_elements(Declare *d, const SpvInst *i)
     } else if (t->kind == SPV_VECTOR) {
         if (!scalar && !(e && (e->kind == SPV_BOOL || e->kind == SPV_POINTER)))
             return bad_type(d, i, "a vector's components are scalars");
-        if (i->op == SpvOpTypeVector && (t->count < 2 || t->count > 16))
+        if (i->op == SpvOpTypeVector && (t->count < 2 || t->count > 16) &&
+            (!t->count || !has_capability(d->m, SpvCapabilityLongVectorEXT)))
             return bad_type(d, i, "a vector has 2, 3, 4, 8 or 16 components");
     } else if (t->kind == SPV_COOPMAT && !scalar) {
         return bad_type(d, i, "a cooperative matrix has components that are numbers");
-    } else if (t->kind == SPV_ARRAY && !t->count) {
+    } else if (t->kind == SPV_ARRAY && !t->count &&
+               !spv_is_spec_constant(d->m, spv_operand(i, 1))) {
         return bad_type(d, i, "the array's length is not an integer constant from 1 to 2^32 - 1");
     } else if ((t->kind == SPV_ARRAY || t->kind == SPV_RUNTIME_ARRAY) &&
                (e->kind == SPV_VOID || e->kind == SPV_FUNCTION)) {
@@ -169,7 +179,6 @@ static Want wanted_of_constant(uint16_t op)
     switch (op) {
     case SpvOpConstantComposite:
     case SpvOpSpecConstantComposite:
-    case SpvOpSpecConstantOp:
     case SpvOpConstantCompositeReplicateEXT:
     case SpvOpSpecConstantCompositeReplicateEXT:
     case SpvOpVariable:

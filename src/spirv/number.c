@@ -7,26 +7,57 @@
  * come back as they were. A word that is not what its type calls for is written as !0x12345678.
  */
 #include <locale.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "spirv/internal.h"
 
 typedef struct Format {
-    uint32_t exponent, fraction;
-} Format; /* bits of each */
+    uint32_t exponent, fraction; /* bits of each; 0 0: not known here */
+} Format;
+
+static const Format double_format = { 11, 52 };
 
 static Format format_of(SpvNumber n)
 {
-    if (n.format == SPV_BF16)
+    switch (n.encoding) {
+    case SPV_ENCODING_IEEE:
+        if (n.bits == 16)
+            return (Format){ 5, 10 };
+        return n.bits == 32 ? (Format){ 8, 23 } : n.bits == 64 ? double_format : (Format){ 0, 0 };
+    case SpvFPEncodingBFloat16KHR:
         return (Format){ 8, 7 };
-    if (n.format == SPV_E4M3)
+    case SpvFPEncodingFloat8E4M3EXT:
         return (Format){ 4, 3 };
-    if (n.format == SPV_E5M2)
+    case SpvFPEncodingFloat8E5M2EXT:
         return (Format){ 5, 2 };
-    if (n.bits == 16)
-        return (Format){ 5, 10 };
-    return n.bits == 64 ? (Format){ 11, 52 } : n.bits == 32 ? (Format){ 8, 23 } : (Format){ 0, 0 };
+    case SpvFPEncodingFloat6E2M3EXT:
+        return (Format){ 2, 3 };
+    case SpvFPEncodingFloat6E3M2EXT:
+        return (Format){ 3, 2 };
+    case SpvFPEncodingFloat4E2M1EXT:
+        return (Format){ 2, 1 };
+    default:
+        return (Format){ 0, 0 };
+    }
+}
+
+SpvNumber spv_number(uint16_t op, const uint32_t *operands, uint32_t n)
+{
+    SpvNumber t = { .is_float = op == SpvOpTypeFloat,
+                    .bits = operands[0],
+                    .encoding = SPV_ENCODING_IEEE };
+    if (t.is_float && n > 1)
+        t.encoding = operands[1];
+    t.is_signed = !t.is_float && n > 1 && operands[1] != 0;
+    /* What the formats here do not describe is bits. */
+    bool odd =
+        t.encoding == SpvFPEncodingFloat8UnsignedE8M0EXT || t.encoding == SpvFPEncodingMXInt8EXT;
+    Format f = format_of(t);
+    if (t.is_float && (odd ? t.bits != 8 : f.exponent + f.fraction + 1 != t.bits))
+        t.bits = 0;
+    return t;
 }
 
 bool spv_number_of(const SpvModule *m, SpvId type, SpvNumber *n)
@@ -34,19 +65,31 @@ bool spv_number_of(const SpvModule *m, SpvId type, SpvNumber *n)
     const SpvInst *t = spv_def(m, type);
     if (!t || (t->op != SpvOpTypeInt && t->op != SpvOpTypeFloat) || !spv_n_operands(t))
         return false;
-    *n = (SpvNumber){ .is_float = t->op == SpvOpTypeFloat, .bits = spv_operand(t, 0) };
-    if (spv_n_operands(t) < 2)
-        return true;
-    uint32_t second = spv_operand(t, 1);
-    if (!n->is_float)
-        n->is_signed = second != 0;
-    else if (second == SpvFPEncodingBFloat16KHR)
-        n->format = SPV_BF16;
-    else if (second == SpvFPEncodingFloat8E4M3EXT)
-        n->format = SPV_E4M3;
-    else if (second == SpvFPEncodingFloat8E5M2EXT)
-        n->format = SPV_E5M2;
+    *n = spv_number(t->op, t->words + t->first_operand, spv_n_operands(t));
     return true;
+}
+
+/* The two formats of the OCP's microscaling numbers that are no floating-point ones of the usual
+ * build: a bare exponent, and an integer of 64ths. */
+static bool odd_to_double(SpvNumber n, uint64_t bits, double *x)
+{
+    if (n.encoding == SpvFPEncodingFloat8UnsignedE8M0EXT)
+        *x = ldexp(1, (int)bits - 127);
+    else if (n.encoding == SpvFPEncodingMXInt8EXT)
+        *x = (int8_t)bits / 64.0;
+    else
+        return false;
+    return true;
+}
+
+static bool odd_from_double(SpvNumber n, double x, uint64_t *bits)
+{
+    for (uint32_t k = 0; k < 256; k++) {
+        double y;
+        if (odd_to_double(n, k, &y) && x == y)
+            return *bits = k, true;
+    }
+    return false;
 }
 
 /* ---- to text --------------------------------------------------------------------------------- */
@@ -89,10 +132,16 @@ static void print_double(char buf[40], int digits, double x)
 
 static void print_float(Arena *arena, Str *out, SpvNumber n, uint64_t bits)
 {
+    double odd;
+    if (odd_to_double(n, bits, &odd)) {
+        memcpy(&bits, &odd, 8);
+        print_hex_float(arena, out, double_format, bits);
+        return;
+    }
     Format f = format_of(n);
     uint64_t biased = bits >> f.fraction & ((1u << f.exponent) - 1);
     uint64_t magnitude = bits & ~(UINT64_C(1) << (n.bits - 1));
-    bool decimal = n.format == SPV_IEEE && n.bits >= 32 &&
+    bool decimal = n.encoding == SPV_ENCODING_IEEE && n.bits >= 32 &&
                    (!magnitude || (biased && biased != (1u << f.exponent) - 1));
     if (!decimal) {
         print_hex_float(arena, out, f, bits);
@@ -125,7 +174,7 @@ void spv_print_number(Arena *arena, Str *out, SpvNumber n, const uint32_t *words
     if (n_words > 1)
         bits |= (uint64_t)words[1] << 32;
     bool plain = n.bits >= 1 && n.bits <= 64 && n_words == (n.bits > 32 ? 2 : 1) &&
-                 is_extended(n, bits, n_words * 32) && (!n.is_float || format_of(n).exponent);
+                 is_extended(n, bits, n_words * 32);
     if (!plain) {
         for (uint32_t k = 0; k < n_words; k++)
             str_printf(arena, out, "%s!0x%08x", k ? " " : "", words[k]);
@@ -221,29 +270,40 @@ static bool parse_decimal(SpvNumber n, const char *s, uint64_t *bits)
     char *end;
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     double wide = strtod_l(s, &end, c);
-    float narrow = strtof_l(s, &end, c);
+    float narrow = n.bits == 32 ? strtof_l(s, &end, c) : 0;
     freelocale(c);
-    if (*end)
+    if (*end || isinf(wide) || isinf(narrow))
         return false;
-    uint64_t infinity = UINT64_C(0x7ff) << 52;
-    memcpy(bits, &wide, 8);
-    if (n.bits == 64)
-        return *bits != infinity;
-    uint32_t single;
-    memcpy(&single, &narrow, 4);
-    *bits = single;
-    if (n.format == SPV_BF16)
-        *bits = bf16_from_double(wide);
-    else if (n.format == SPV_E4M3)
-        *bits = e4m3_from_double(wide);
-    else if (n.format == SPV_E5M2)
-        *bits = e5m2_from_double(wide);
-    else if (n.bits == 16)
-        *bits = f16_from_double(wide);
-    uint32_t fraction = format_of(n).fraction, exponent = format_of(n).exponent;
-    if (n.format == SPV_E4M3)
+    if (n.bits == 64) {
+        memcpy(bits, &wide, 8);
+        return true;
+    }
+    if (n.bits == 32) {
+        uint32_t single;
+        memcpy(&single, &narrow, 4);
+        *bits = single;
+        return true;
+    }
+    Format f = format_of(n);
+    int exponent;
+    uint64_t mantissa = (uint64_t)ldexp(frexp(wide, &exponent), 53);
+    if (!encode(f, mantissa, exponent - 53, bits))
+        return false;
+    /* The small formats without infinities use all their exponents; E4M3 keeps its last code. */
+    if (n.encoding == SpvFPEncodingFloat8E4M3EXT)
         return *bits != 0x7f;
-    return *bits >> fraction != (UINT64_C(1) << exponent) - 1;
+    bool has_infinity = n.bits == 16 || n.encoding == SpvFPEncodingFloat8E5M2EXT;
+    return !has_infinity || *bits >> f.fraction != (UINT64_C(1) << f.exponent) - 1;
+}
+
+static bool parse_odd(SpvNumber n, const char *s, bool negative, uint64_t *bits)
+{
+    uint64_t word;
+    double x;
+    if (strncmp(s, "0x", 2) || !parse_hex_float(double_format, s + 2, &word))
+        return false;
+    memcpy(&x, &word, 8);
+    return odd_from_double(n, negative ? -x : x, bits);
 }
 
 static bool parse_float(SpvNumber n, const char *s, uint64_t *bits)
@@ -251,8 +311,10 @@ static bool parse_float(SpvNumber n, const char *s, uint64_t *bits)
     Format f = format_of(n);
     bool negative = *s == '-';
     s += negative || *s == '+';
+    if (!f.exponent)
+        return parse_odd(n, s, negative, bits);
     bool hex = s[0] == '0' && (s[1] == 'x' || s[1] == 'X');
-    if (!f.exponent || !(hex ? parse_hex_float(f, s + 2, bits) : parse_decimal(n, s, bits)))
+    if (!(hex ? parse_hex_float(f, s + 2, bits) : parse_decimal(n, s, bits)))
         return false;
     if (negative)
         *bits |= UINT64_C(1) << (n.bits - 1);

@@ -7,12 +7,12 @@
 #include "spirv/internal.h"
 
 static const SpvNumber formats[] = {
-    { .is_float = true, .bits = 8, .format = SPV_E4M3 },
-    { .is_float = true, .bits = 8, .format = SPV_E5M2 },
-    { .is_float = true, .bits = 16 },
-    { .is_float = true, .bits = 16, .format = SPV_BF16 },
-    { .is_float = true, .bits = 32 },
-    { .is_float = true, .bits = 64 },
+    { .is_float = true, .bits = 8, .encoding = SpvFPEncodingFloat8E4M3EXT },
+    { .is_float = true, .bits = 8, .encoding = SpvFPEncodingFloat8E5M2EXT },
+    { .is_float = true, .bits = 16, .encoding = SPV_ENCODING_IEEE },
+    { .is_float = true, .bits = 16, .encoding = SpvFPEncodingBFloat16KHR },
+    { .is_float = true, .bits = 32, .encoding = SPV_ENCODING_IEEE },
+    { .is_float = true, .bits = 64, .encoding = SPV_ENCODING_IEEE },
     { .bits = 8 },
     { .bits = 8, .is_signed = true },
     { .bits = 16 },
@@ -21,6 +21,11 @@ static const SpvNumber formats[] = {
     { .bits = 32, .is_signed = true },
     { .bits = 64 },
     { .bits = 64, .is_signed = true },
+    { .is_float = true, .bits = 6, .encoding = SpvFPEncodingFloat6E2M3EXT },
+    { .is_float = true, .bits = 6, .encoding = SpvFPEncodingFloat6E3M2EXT },
+    { .is_float = true, .bits = 4, .encoding = SpvFPEncodingFloat4E2M1EXT },
+    { .is_float = true, .bits = 8, .encoding = SpvFPEncodingFloat8UnsignedE8M0EXT },
+    { .is_float = true, .bits = 8, .encoding = SpvFPEncodingMXInt8EXT },
 };
 
 static bool comes_back(Arena *a, SpvNumber n, uint64_t bits)
@@ -84,6 +89,14 @@ TEST(floats_as_people_write_them)
     CHECK_EQ_U64(parse(f64, "0.1"), UINT64_C(0x3fb999999999999a));
     CHECK_EQ_U64(parse(f64, "0x1.0000000000001p+1024"), UINT64_C(0x7ff0000000000001));
     CHECK_EQ_U64(parse(e4, "448"), 0x7e);
+    CHECK_EQ_U64(parse(formats[16], "0x1.8p+2"), 7);
+    CHECK_EQ_U64(parse(formats[16], "6"), 7);
+    CHECK_EQ_U64(parse(formats[16], "8"), REFUSED);
+    CHECK_EQ_U64(parse(formats[17], "0x1p-127"), 0);
+    CHECK_EQ_U64(parse(formats[18], "-0x1p-6"), 0xff);
+    CHECK_EQ_U64(parse(formats[18], "0x1p-7"), REFUSED);
+    CHECK_EQ_U64(parse(f16, "0"), 0);
+    CHECK_EQ_U64(parse(f16, "-0"), 0x8000);
     CHECK_EQ_U64(parse(f32, "1e39"), REFUSED);
     CHECK_EQ_U64(parse(f16, "65520"), REFUSED);
     CHECK_EQ_U64(parse(e4, "1000"), REFUSED);
