@@ -243,6 +243,42 @@ TEST(kernels_refused)
     heddle_module_free(m);
 }
 
+/* Loads a broken module, with and without the checks, and asks it all there is to ask. */
+static void load_broken(const void *bytes, size_t size)
+{
+    for (int unchecked = 0; unchecked < 2; unchecked++) {
+        HeddleModuleOptions o = { .language = HEDDLE_LANGUAGE_SPIRV, .unchecked = unchecked };
+        HeddleLog *log = heddle_log_new(NULL, NULL);
+        HeddleModule *m;
+        HeddleResult r = heddle_module_new(bytes, size, "broken", &o, &m, log);
+        CHECK((r == HEDDLE_OK) == (m != NULL));
+        CHECK((r == HEDDLE_OK) == (heddle_log_errors(log) == 0));
+        if (m)
+            free(heddle_module_disassemble(m, true));
+        heddle_module_free(m);
+        heddle_log_free(log);
+    }
+}
+
+TEST(broken_modules)
+{
+    HeddleModule *m = module();
+    REQUIRE(m);
+    size_t size;
+    const uint32_t *words = heddle_module_spirv(m, &size);
+    for (size_t n = 0; n < size; n++) {
+        unsigned char *copy = malloc(size); /* of its own, so that the sanitizer sees its end */
+        memcpy(copy, words, size);
+        load_broken(copy, n);
+        copy[n] ^= (unsigned char)(1 << n % 8);
+        load_broken(copy, size);
+        copy[n] = (unsigned char)(n * 37);
+        load_broken(copy, size);
+        free(copy);
+    }
+    heddle_module_free(m);
+}
+
 typedef struct Job {
     HeddleDevice *device;
     HeddleKernel *kernel;
