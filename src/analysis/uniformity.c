@@ -32,6 +32,7 @@ typedef struct State {
     uint32_t *load_head, *load_next; /* by variable id, by instruction number: what reads a variable */
     uint8_t *join;              /* by position: lanes that parted meet here */
     uint32_t *label, *stamp, stamps;
+    uint8_t **back;             /* by loop, when asked: its blocks that lead to its header again */
     uint32_t *walked_to;        /* by position: end of the walk that made it divergent */
     uint16_t operand_at[65536];
     uint16_t local_mask;        /* components of LocalInvocationId that differ */
@@ -272,23 +273,25 @@ static void diverge_loop(State *s, const CfgLoop *l) {
 
 /* Whether a block of a loop leads back to the loop's header; others are on the way out. */
 static bool comes_back(State *s, const CfgLoop *l, uint32_t p) {
-    uint32_t *stack = NEW_ARRAY(s->a, uint32_t, l->n_blocks), n = 1;
-    uint8_t *seen = NEW_ARRAY(s->a, uint8_t, l->n_blocks);
-    stack[0] = p;
-    seen[p - l->header] = 1;
-    while (n) {
-        const CfgBlock *b = &s->c->blocks[stack[--n]];
-        for (uint32_t k = 0; k < b->n_succs; k++) {
-            uint32_t to = b->succs[k];
-            if (to == l->header)
-                return true;
-            if (!cfg_in_loop(l, s->c, to) || seen[to - l->header])
-                continue;
-            seen[to - l->header] = 1;
-            stack[n++] = to;
+    uint32_t number = loop_number(s->c, l), n = 0;
+    if (!s->back[number]) {
+        uint8_t *back = s->back[number] = NEW_ARRAY(s->a, uint8_t, l->n_blocks);
+        uint32_t *stack = NEW_ARRAY(s->a, uint32_t, l->n_blocks + 1);
+        stack[n++] = l->header;
+        while (n) {
+            const CfgBlock *b = &s->c->blocks[stack[--n]];
+            for (uint32_t k = 0; k < b->n_preds; k++) {
+                uint32_t from = b->preds[k];
+                if (!cfg_in_loop(l, s->c, from) || back[from - l->header])
+                    continue;
+                back[from - l->header] = 1;
+                if (from != l->header)
+                    stack[n++] = from;
+            }
         }
+        back[0] = 1;
     }
-    return false;
+    return s->back[number][p - l->header];
 }
 
 static void diverge_branch(State *s, const SpvInst *term) {
@@ -666,6 +669,7 @@ Uniformity *uniformity_build_for(Arena *a, SpvModule *m, const Cfg *c, uint32_t 
     s->label = NEW_ARRAY(a, uint32_t, c->n);
     s->stamp = NEW_ARRAY(a, uint32_t, c->n);
     s->walked_to = NEW_ARRAY(a, uint32_t, c->n);
+    s->back = NEW_ARRAY(a, uint8_t *, c->n_loops);
     number_instructions(s);
     index_uses(s);
     read_workgroup_size(s, subgroup_size);
