@@ -98,7 +98,8 @@ static void start(Machine *m, Inv *v, RFunc *entry)
         for (uint32_t c = 0; c < b->type->leaves && c < 4; c++)
             mem_write(v->memory + b->offset + c * s->size, (uint32_t)MIN(s->size, 8), x[c]);
     }
-    memcpy(v->objects, m->local_objects.data, m->local_objects.len * sizeof(*v->objects));
+    if (m->local_objects.len)
+        memcpy(v->objects, m->local_objects.data, m->local_objects.len * sizeof(*v->objects));
     v->base[0] = v->slots;
     v->ubase[0] = v->undef;
     v->n_frames = 0;
