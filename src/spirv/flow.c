@@ -13,10 +13,9 @@ typedef struct Flow {
     SpvModule *m;
     DiagSink *sink;
     SpvFunction *f;
-    SpvFunction **owner;  /* by id: the function that it belongs to */
-    uint32_t *n_preds;    /* by block, edges counted */
-    uint32_t *first_pred; /* by block, in preds; one more at the end */
-    uint32_t *preds;
+    SpvFunction **owner; /* by id: the function that it belongs to */
+    uint32_t *n_preds;   /* by block, edges counted */
+    SpvEdges edges;
     uint32_t *is_pred, *seen; /* by block: stamps */
     uint32_t stamp;
 } Flow;
@@ -107,7 +106,7 @@ static void count_edges(Flow *w, const SpvInst *end, bool store)
     for (uint32_t k = from; k < stop; k += step) {
         uint32_t to = label_block(w, spv_operand(end, k))->index;
         if (store)
-            w->preds[w->first_pred[to] + --w->n_preds[to]] = end->block->index;
+            w->edges.preds[w->edges.first_pred[to] + --w->n_preds[to]] = end->block->index;
         else
             w->n_preds[to]++;
     }
@@ -117,18 +116,18 @@ static void collect_preds(Flow *w)
 {
     uint32_t n = w->f->n_blocks, edges = 0;
     w->n_preds = NEW_ARRAY(w->m->arena, uint32_t, n);
-    w->first_pred = NEW_ARRAY(w->m->arena, uint32_t, n + 1);
+    w->edges.first_pred = NEW_ARRAY(w->m->arena, uint32_t, n + 1);
     w->is_pred = NEW_ARRAY(w->m->arena, uint32_t, n);
     w->seen = NEW_ARRAY(w->m->arena, uint32_t, n);
     w->stamp = 0;
     for (SpvBlock *b = w->f->first; b; b = b->next)
         count_edges(w, b->insts.last, false);
     for (uint32_t k = 0; k < n; k++) {
-        w->first_pred[k] = edges;
+        w->edges.first_pred[k] = edges;
         edges += w->n_preds[k];
     }
-    w->first_pred[n] = edges;
-    w->preds = NEW_ARRAY(w->m->arena, uint32_t, edges + 1);
+    w->edges.first_pred[n] = edges;
+    w->edges.preds = NEW_ARRAY(w->m->arena, uint32_t, edges + 1);
     for (SpvBlock *b = w->f->first; b; b = b->next)
         count_edges(w, b->insts.last, true);
 }
@@ -139,8 +138,8 @@ static void collect_preds(Flow *w)
 static uint32_t mark_preds(Flow *w, const SpvBlock *b, uint32_t stamp)
 {
     uint32_t n = 0;
-    for (uint32_t k = w->first_pred[b->index]; k < w->first_pred[b->index + 1]; k++) {
-        uint32_t p = w->preds[k];
+    for (uint32_t k = w->edges.first_pred[b->index]; k < w->edges.first_pred[b->index + 1]; k++) {
+        uint32_t p = w->edges.preds[k];
         if (w->is_pred[p] != stamp)
             n++;
         w->is_pred[p] = stamp;
@@ -274,7 +273,7 @@ static bool check_function(Flow *w)
     for (const SpvBlock *b = w->f->first; b; b = b->next)
         if (!check_phis(w, b))
             return false;
-    return true;
+    return spv_check_dominance(w->m, w->f, &w->edges, w->sink);
 }
 
 static void own_list(Flow *w, const SpvInstList *l, SpvFunction *f)

@@ -223,6 +223,44 @@ TEST(says_what_is_wrong_with_functions)
     refuses(PREAMBLE FUNCTION "%20 = OpLoad %3\nOpReturn\nOpFunctionEnd\n", "lacks its operand");
 }
 
+TEST(says_where_values_are_missing)
+{
+    const char *why = "used where it need not be defined";
+    refuses(PREAMBLE FUNCTION "%20 = OpIAdd %3 %21 %4\n%21 = OpIAdd %3 %4 %4\nOpReturn\n"
+                              "OpFunctionEnd\n",
+            why);
+    refuses(PREAMBLE FUNCTION "OpSelectionMerge %13 None\nOpBranchConditional %6 %12 %13\n"
+                              "%12 = OpLabel\n%20 = OpIAdd %3 %4 %4\nOpBranch %13\n"
+                              "%13 = OpLabel\n%21 = OpIAdd %3 %20 %4\nOpReturn\nOpFunctionEnd\n",
+            why);
+    refuses(PREAMBLE FUNCTION "OpSelectionMerge %13 None\nOpBranchConditional %6 %12 %13\n"
+                              "%12 = OpLabel\n%20 = OpIAdd %3 %4 %4\nOpBranch %13\n"
+                              "%13 = OpLabel\n%21 = OpPhi %3 %4 %12 %20 %11\nOpReturn\n"
+                              "OpFunctionEnd\n",
+            why);
+    refuses(PREAMBLE FUNCTION "OpBranch %12\n%13 = OpLabel\n%20 = OpIAdd %3 %4 %4\n"
+                              "OpBranch %12\n%12 = OpLabel\n%22 = OpPhi %3 %4 %11 %20 %13\n"
+                              "%21 = OpIAdd %3 %20 %4\nOpReturn\nOpFunctionEnd\n",
+            why);
+    refuses(PREAMBLE FUNCTION "%20 = OpIAdd %3 %11 %4\nOpReturn\nOpFunctionEnd\n",
+            "is a label, not a value");
+}
+
+TEST(values_over_back_edges_and_in_dead_code)
+{
+    Arena a = { 0 };
+    TestDiags d = TEST_DIAGS(d);
+    const char *text =
+        PREAMBLE FUNCTION "OpBranch %12\n%12 = OpLabel\n%20 = OpPhi %3 %4 %11 %21 %13\n"
+                          "OpLoopMerge %14 %13 None\nOpBranchConditional %6 %13 %14\n"
+                          "%13 = OpLabel\n%21 = OpIAdd %3 %20 %4\nOpBranch %12\n"
+                          "%14 = OpLabel\n%22 = OpIAdd %3 %20 %4\nOpReturn\n"
+                          "%15 = OpLabel\n%23 = OpIAdd %3 %21 %22\nOpReturn\nOpFunctionEnd\n";
+    CHECK(assemble(&a, text, &d.sink) != NULL);
+    CHECK_STR(d.text, "");
+    arena_free(&a);
+}
+
 TEST(says_what_is_wrong_with_text)
 {
     refuses("OpCapability Shaders\n", "test.spvasm:1:14: error: 'Shaders' is no Capability");
