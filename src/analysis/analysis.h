@@ -29,6 +29,7 @@ struct CfgLoop {
     uint32_t header, latch;     /* latch UINT32_MAX when there are several back edges */
     uint32_t merge;             /* the OpLoopMerge's merge block, or UINT32_MAX */
     uint32_t depth;             /* 1 = outermost */
+    uint32_t index;             /* its place in Cfg.loops */
     uint32_t *blocks, n_blocks; /* in order, header first */
     SpvInst *merge_inst;        /* OpLoopMerge, or NULL: its loop controls */
 };

@@ -530,6 +530,7 @@ static void place_loops(Builder *b, Cfg *c) {
         CfgLoop *l = c->loops[i];
         l->parent = info->parent == NONE ? NULL : c->loops[c->n_loops - 1 - info->parent];
         l->depth = l->parent ? l->parent->depth + 1 : 1;
+        l->index = i;
         l->header = b->position[info->header];
         l->latch = info->latch == NONE ? NONE : b->position[info->latch];
         l->merge = info->merge == NONE ? NONE : b->position[info->merge];

@@ -227,20 +227,8 @@ static bool used_outside(State *s, SpvId id, const CfgLoop *l) {
     return false;
 }
 
-static uint32_t loop_number(const Cfg *c, const CfgLoop *l) {
-    uint32_t lo = 0, hi = c->n_loops; /* outer before inner is also by header */
-    while (hi - lo > 1) {
-        uint32_t mid = (lo + hi) / 2;
-        if (c->loops[mid]->header <= l->header)
-            lo = mid;
-        else
-            hi = mid;
-    }
-    return lo;
-}
-
 static void diverge_loop(State *s, const CfgLoop *l) {
-    uint32_t number = loop_number(s->c, l), end = l->header + l->n_blocks;
+    uint32_t number = l->index, end = l->header + l->n_blocks;
     if (s->u->divergent_loop[number])
         return;
     s->u->divergent_loop[number] = 1;
@@ -273,7 +261,7 @@ static void diverge_loop(State *s, const CfgLoop *l) {
 
 /* Whether a block of a loop leads back to the loop's header; others are on the way out. */
 static bool comes_back(State *s, const CfgLoop *l, uint32_t p) {
-    uint32_t number = loop_number(s->c, l), n = 0;
+    uint32_t number = l->index, n = 0;
     if (!s->back[number]) {
         uint8_t *back = s->back[number] = NEW_ARRAY(s->a, uint8_t, l->n_blocks);
         uint32_t *stack = NEW_ARRAY(s->a, uint32_t, l->n_blocks + 1);
