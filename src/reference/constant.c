@@ -117,7 +117,10 @@ static void operation_constant(Machine *m, SpvInst *i, Ref r)
     if (m->failed)
         return;
     inst.dst = r;
-    inst.src = made;
+    if (row->prepare && !row->prepare(m, &inst)) {
+        refuse(m, i, "the operands of %s do not fit", spv_op_name(op));
+        return;
+    }
     row->run(m, &m->const_inv, &inst);
     m->refs[i->id] = r;
 }
