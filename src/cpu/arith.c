@@ -236,9 +236,11 @@ static Val float_remainder(LLVMBuilderRef b, Val x, Val y, const char *rounding,
     Val some = LLVMBuildFCmp(b, LLVMRealONE, r, fnum(r, 0), "");
     Val wrong = LLVMBuildXor(b, negative(b, r), negative(b, reference), "");
     Val low = LLVMBuildAnd(b, some, wrong, "");
-    Val high = LLVMBuildFCmp(b, LLVMRealOGE, fabsv(b, r), fabsv(b, y), "");
+    Val high = LLVMBuildFCmp(b, LLVMRealOGT, fabsv(b, r), fabsv(b, y), "");
     Val up = LLVMBuildFAdd(b, r, bound, ""), down = LLVMBuildFSub(b, r, bound, "");
     r = LLVMBuildSelect(b, low, up, LLVMBuildSelect(b, high, down, r, ""), "");
+    Val zero = LLVMBuildFCmp(b, LLVMRealOEQ, r, fnum(r, 0), "");
+    r = LLVMBuildSelect(b, zero, math_binary(b, "llvm.copysign", fnum(r, 0), x), r, "");
     Val endless = LLVMBuildFCmp(b, LLVMRealOEQ, fabsv(b, y), fnum(y, INFINITY), "");
     Val finite = LLVMBuildFCmp(b, LLVMRealOLT, fabsv(b, x), fnum(x, INFINITY), "");
     Val same = LLVMBuildXor(b, negative(b, x), negative(b, y), "");

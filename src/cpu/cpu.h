@@ -98,6 +98,8 @@ typedef struct CpuKernel {
 CpuKernel *cpu_compile(const SpvModule *m, const CpuTarget *t, const PassOptions *passes,
                        const CpuOptions *o, DiagSink *sink);
 void cpu_kernel_free(CpuKernel *k);
+/* Whether the code generator has a rule for the opcode (matrix instructions aside). */
+bool cpu_handles(uint16_t op);
 
 /* ---- exec.c: running ------------------------------------------------------------------------------------------ */
 

@@ -49,6 +49,15 @@ static LV sabs(Emit *e, LV x)
 static LV fmin_(Emit *e, LV x, LV y) { return pick(e, fcmp(e, LLVMRealOLT, y, x), y, x); }
 static LV fmax_(Emit *e, LV x, LV y) { return pick(e, fcmp(e, LLVMRealOLT, x, y), y, x); }
 
+/* x - floor(x), kept below 1 where that rounds up: programs index with it. */
+static LV fract(Emit *e, const SpvInst *i, LV x)
+{
+    static const double below_one[] = { 0x1.ffcp-1, 0x1.fffffep-1, 0x1.fffffffffffffp-1 };
+    uint32_t bits = emit_leaf_type(e, result_type(e, i), 0)->bits;
+    LV r = sub(e, i, x, math_unary(e->b, "llvm.floor", x));
+    return fmin_(e, r, fnum(r, below_one[bits == 16 ? 0 : bits == 32 ? 1 : 2]));
+}
+
 static LV smooth_step(Emit *e, const SpvInst *i, LV low, LV high, LV x)
 {
     LV t = quot(e, i, sub(e, i, x, low), sub(e, i, high, low));
@@ -69,7 +78,7 @@ static LV leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
     case GLSLstd450SSign: return ssign(e, x);
     case GLSLstd450Floor: return math_unary(e->b, "llvm.floor", x);
     case GLSLstd450Ceil: return math_unary(e->b, "llvm.ceil", x);
-    case GLSLstd450Fract: return sub(e, i, x, math_unary(e->b, "llvm.floor", x));
+    case GLSLstd450Fract: return fract(e, i, x);
     case GLSLstd450Radians: return mul(e, i, x, fnum(x, 0x1.1df46a2529d39p-6));
     case GLSLstd450Degrees: return mul(e, i, x, fnum(x, 0x1.ca5dc1a63c1f8p+5));
     case GLSLstd450FMin: return fmin_(e, x, y);

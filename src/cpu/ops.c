@@ -515,3 +515,14 @@ const EmitRule emit_rules_arith[] = {
     { SpvOpExtInst, 0, ext_inst },
     { 0, 0, NULL },
 };
+
+bool cpu_handles(uint16_t op)
+{
+    const EmitRule *tables[] = { emit_rules_value, emit_rules_memory, emit_rules_flow,
+                                 emit_rules_arith, emit_rules_subgroup, emit_rules_atomic };
+    for (uint32_t t = 0; t < COUNT_OF(tables); t++)
+        for (const EmitRule *r = tables[t]; r->fn; r++)
+            if (r->op == op)
+                return true;
+    return false;
+}
