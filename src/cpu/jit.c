@@ -233,7 +233,7 @@ static bool keep_asm(Compile *c)
 
 /* ---- passes -------------------------------------------------------------------------------------- */
 
-/* What is left out, and why: GVN, jump threading and the vectorisers take longer than all of these
+/* What is left out, and why: GVN, jump threading, DSE and the vectorisers take longer than all of these
  * together and find nothing in code that is made of vectors already. Unrolling is decided before, where
  * it is known which loops gain: LLVM's would unroll the multiply-adds' k, which costs 8 to 19 %
  * (PERFORMANCE, rule 2). */
@@ -244,7 +244,7 @@ static const char optimising_passes[] =
     "simplifycfg,instcombine<no-verify-fixpoint>,"
     "loop(indvars,loop-deletion),"
     "sroa<modify-cfg>,early-cse<memssa>,"
-    "instcombine<no-verify-fixpoint>,loop-mssa(licm<allowspeculation>),dse,adce,simplifycfg)";
+    "instcombine<no-verify-fixpoint>,loop-mssa(licm<allowspeculation>),adce,simplifycfg)";
 
 static bool run_passes(Compile *c)
 {
