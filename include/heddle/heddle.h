@@ -344,8 +344,9 @@ typedef struct HeddleKernelOptions {
 
 typedef struct HeddleKernel HeddleKernel;
 
-/* Compiles; heddle_kernel_seconds tells how long that took. Errors: ARGUMENT,
- * MEMORY, SOURCE, UNSUPPORTED (`check` on the cpu device, a subgroup size the device lacks). */
+/* Compiles; heddle_kernel_seconds tells how long that took. Errors: ARGUMENT, MEMORY, SOURCE (also:
+ * an instruction that the device cannot carry out, which is named), UNSUPPORTED (`check` on the cpu
+ * device, `emit` on the reference device, a subgroup size that the device lacks). */
 HEDDLE_API HeddleResult heddle_kernel_new(HeddleDevice *device, const HeddleModule *module,
                                           const HeddleKernelOptions *options, HeddleKernel **out,
                                           HeddleLog *log);

@@ -99,7 +99,14 @@ static const HeddleBindingInfo *info_of(const Run *r, Key key)
 
 static bool is_float(HeddleType t) { return t >= HEDDLE_F16 && t <= HEDDLE_E5M2; }
 
-/* Integers are often numbers packed; floating point of another format is a mistake. */
+/* Integers are often the bits of something else; numbers of another format or size are a mistake. */
+static bool likely_mistake(HeddleType kernel, HeddleType array)
+{
+    if (!is_float(kernel) || array == HEDDLE_NO_TYPE || array == kernel)
+        return false;
+    return is_float(array) || heddle_type_size(array) != heddle_type_size(kernel);
+}
+
 static void warn_of_type(const Run *r, uint32_t slot)
 {
     Key key = { r->bindings[slot].set, r->bindings[slot].binding, 0 };
@@ -108,7 +115,7 @@ static void warn_of_type(const Run *r, uint32_t slot)
     if (!b && !r->slots[slot].pushed)
         fprintf(stderr, "heddle: warning: the kernel does not use set %u, binding %u\n", key.set,
                 key.binding);
-    if (b && is_float(b->element) && type != HEDDLE_NO_TYPE && type != b->element)
+    if (b && likely_mistake(b->element, type))
         fprintf(stderr, "heddle: warning: '%s' (set %u, binding %u) holds %s in the kernel, %s here\n",
                 b->name, b->set, b->binding, heddle_type_name(b->element), heddle_type_name(type));
 }
@@ -123,6 +130,10 @@ static HeddleResult bind_one(Run *r, uint32_t i)
     }
     Slot *s = &r->slots[i];
     HeddleResult result = heddle_array_from_spec(spec, &s->array, r->log);
+    if (!result && !s->array->size) {
+        complain("--bind %s: an empty array cannot be bound", text);
+        return HEDDLE_ERROR_ARGUMENT;
+    }
     if (!result)
         result = heddle_buffer_wrap(r->device, s->array->data, s->array->size, &s->buffer, r->log);
     if (result)
@@ -363,7 +374,7 @@ static HeddleResult run_once(Run *r)
     HeddleReport report;
     HeddleResult result = dispatch(r, r->kernel, &report);
     /* What a checked run found wrong does not make its output less interesting. */
-    if (result && result != HEDDLE_ERROR_RUN)
+    if (result && !(result == HEDDLE_ERROR_RUN && r->options->check))
         return result;
     print_run(r, &report);
     if (r->options->stats)
