@@ -563,45 +563,49 @@ static LLVMValueRef b_gathered(Gen *g, const Piece *pieces, const TileView *tile
     return out;
 }
 
-/* One vector column of the panel over all steps and units, with the column sums that undo A's bias. */
-static void pack_b_column(Gen *g, uint32_t v)
+enum { PACKED_AT_ONCE = 4 };    /* vectors of a panel row that one loop makes: whole cache lines of B, side by side */
+
+/* Vectors [first, first + n) of the panel over all steps and units, with the column sums that undo A's
+ * bias. */
+static void pack_b_columns(Gen *g, uint32_t first, uint32_t n)
 {
     const Plan *p = g->p;
-    const Piece *pieces = &p->pieces[v * p->max_pieces];
-    bool blocks = p->s.b_col && p->max_pieces == 1 && pieces[0].width == p->lanes && p->units % 4 == 0
-        && p->lanes >= 4;
-    uint32_t at_once = blocks ? 4 : 1;
-    LLVMValueRef ones = splat_int(g->i32, 0x01010101, p->lanes);
-    LLVMValueRef sums = LLVMConstNull(g->vector);
-    Loop steps = loop_begin(g, &sums, p->flip_a);
-    TileView tiles[64];
-    for (uint32_t i = 0; i < p->max_pieces && pieces[i].width; i++)
-        tiles[i] = b_tile(g, steps.i, k64(g, pieces[i].tile));
-    LLVMValueRef carry = p->flip_a ? steps.phi[0] : sums;
-    Loop units = loop_begin(g, &carry, p->flip_a);
-    if (p->flip_a)
-        carry = units.phi[0];
-    LLVMValueRef rows[4];
-    if (blocks)
-        b_transposed4(g, &tiles[0], pieces[0].column, units.i, rows);
-    else if (p->s.b_col)
-        rows[0] = b_gathered(g, pieces, tiles, units.i);
-    else
-        rows[0] = b_vector(g, pieces, tiles, mul(g, units.i, k64(g, p->group)));
+    const Piece *pieces = &p->pieces[first * p->max_pieces];
+    bool blocks = p->s.b_col && p->max_pieces == 1 && p->s.N % p->lanes == 0 && p->units % 4 == 0;
+    uint32_t at_once = blocks ? 4 : 1, vector_bytes = p->lanes * p->unit, sums = p->flip_a ? n : 0;
+    LLVMValueRef ones = splat_int(g->i32, 0x01010101, p->lanes), carry[PACKED_AT_ONCE], rows[4];
+    for (uint32_t v = 0; v < n; v++)
+        carry[v] = LLVMConstNull(g->vector);
+    Loop steps = loop_begin(g, carry, sums);
+    TileView tiles[PACKED_AT_ONCE][64];
+    for (uint32_t v = 0; v < n; v++)
+        for (uint32_t i = 0; i < p->max_pieces && pieces[v * p->max_pieces + i].width; i++)
+            tiles[v][i] = b_tile(g, steps.i, k64(g, pieces[v * p->max_pieces + i].tile));
+    Loop units = loop_begin(g, steps.phi, sums);
+    memcpy(carry, units.phi, sums * sizeof(carry[0]));
     LLVMValueRef unit = add(g, mul(g, steps.i, k64(g, p->units)), units.i);
-    for (uint32_t q = 0; q < at_once; q++) {
-        LLVMValueRef to = at(g, panel(g), mul(g, add(g, unit, k64(g, q)), k64(g, row_bytes(p))));
-        store(g, rows[q], at(g, to, k64(g, (uint64_t)v * p->lanes * p->unit)), p->lanes * p->unit);
-        if (p->flip_a)
-            carry = dot4(g, carry, ones, rows[q]);
+    for (uint32_t v = 0; v < n; v++) {
+        const Piece *own = &pieces[v * p->max_pieces];
+        if (blocks)
+            b_transposed4(g, &tiles[v][0], own->column, units.i, rows);
+        else if (p->s.b_col)
+            rows[0] = b_gathered(g, own, tiles[v], units.i);
+        else
+            rows[0] = b_vector(g, own, tiles[v], mul(g, units.i, k64(g, p->group)));
+        for (uint32_t q = 0; q < at_once; q++) {
+            LLVMValueRef to = at(g, panel(g), mul(g, add(g, unit, k64(g, q)), k64(g, row_bytes(p))));
+            store(g, rows[q], at(g, to, k64(g, (uint64_t)(first + v) * vector_bytes)), vector_bytes);
+            if (sums)
+                carry[v] = dot4(g, carry[v], ones, rows[q]);
+        }
     }
-    loop_end(g, &units, at_once, k64(g, p->units), &carry);
-    loop_end(g, &steps, 1, k64(g, p->s.steps), &carry);
-    if (p->flip_a) {            /* 128 * sum, with the sign that is added to C */
-        LLVMValueRef x = LLVMBuildShl(g->b, carry, splat_int(g->i32, 7, p->lanes), "");
+    loop_end(g, &units, at_once, k64(g, p->units), carry);
+    loop_end(g, &steps, 1, k64(g, p->s.steps), carry);
+    for (uint32_t v = 0; v < sums; v++) {   /* 128 * sum, with the sign that is added to C */
+        LLVMValueRef x = LLVMBuildShl(g->b, carry[v], splat_int(g->i32, 7, p->lanes), "");
         if (comp_is_signed((Comp)p->s.b))
             x = LLVMBuildNeg(g->b, x, "");
-        store(g, x, at(g, column_sums(g), k64(g, (uint64_t)v * p->lanes * p->unit)), p->lanes * p->unit);
+        store(g, x, at(g, column_sums(g), k64(g, (uint64_t)(first + v) * vector_bytes)), vector_bytes);
     }
 }
 
@@ -656,8 +660,8 @@ static void pack_a_tile(Gen *g, const TileView *t, LLVMValueRef tile_row, LLVMVa
 
 static void pack_b(Gen *g)
 {
-    for (uint32_t v = 0; g->p->pack_b && v < g->p->n_vectors; v++)
-        pack_b_column(g, v);
+    for (uint32_t v = 0; g->p->pack_b && v < g->p->n_vectors; v += PACKED_AT_ONCE)
+        pack_b_columns(g, v, MIN((uint32_t)PACKED_AT_ONCE, g->p->n_vectors - v));
 }
 
 static void pack_a(Gen *g)

@@ -181,7 +181,7 @@ static bool run(const GemmShape *s, const char *level, bool apart)
     void *scratch = aligned_alloc(64, align_up(scratch_bytes + 64, 64));
     CpuBinding bind[2] = {{table, 0}, {scratch, 0}};
     const CpuBinding *slots[1] = {bind};
-    CpuEnv env = {.slots = slots};
+    CpuEnv env = {.slots = slots, .n_subgroups = 1};
     code(&env);
     double tol = !comp_is_float(s->c) ? 0 : s->c == COMP_F64 ? 1e-12 : s->c == COMP_F32 ? 2e-5 : s->c == COMP_F16 ? 4e-3 : 2e-2;
     uint32_t wrong = 0;
