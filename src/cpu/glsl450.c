@@ -220,8 +220,8 @@ static void pack_norm(Emit *e, const SpvInst *i)
     emit_unify(e, x, n);
     for (uint32_t k = 0; k < MIN(n, p.count); k++) {
         LV v = fmin_(e, fmax_(e, x[k], fnum(x[k], p.is_signed ? -1 : 0)), fnum(x[k], 1));
-        v = math_unary(e->b, "llvm.roundeven", LLVMBuildFMul(e->b, v, fnum(v, p.scale), ""));
-        LV bits = arith_convert(e->b, v, COMP_F32, COMP_S32, ROUND_NEAREST, false);
+        /* adding 1.5 * 2^23 leaves the product, rounded to an integer, in the low bits */
+        LV bits = ops_bits(e, math_fma(e->b, v, fnum(v, p.scale), fnum(v, 0x1.8p23)));
         bits = LLVMBuildAnd(e->b, bits, inum(bits, (1u << p.bits) - 1), "");
         bits = LLVMBuildShl(e->b, bits, inum(bits, (uint64_t)p.bits * k), "");
         r = r ? LLVMBuildOr(e->b, r, bits, "") : bits;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Subgroup operations: OpGroupNonUniform*, and the older OpGroup* and OpSubgroup* of subgroup scope
- * (SPIR-V 3.3.24, 3.3.21; SPV_KHR_shader_ballot, subgroup_vote, subgroup_rotate, quad control;
- * SPV_NV_shader_subgroup_partitioned).
+ * (SPIR-V 3.3.24, 3.3.21; SPV_KHR_shader_ballot, subgroup_vote, subgroup_rotate, quad_control).
  *
  * A subgroup is one vector, so an operation is a few shuffles under the lane mask. Lanes that are not active
  * take part with the identity of the operation. Reductions halve the vector log2(W) times; scans shift it
@@ -517,30 +516,6 @@ static LV combine_clusters(Emit *e, Combine how, LV v, LV mask, uint64_t size)
     return v;
 }
 
-/* SPV_NV_shader_subgroup_partitioned: each lane over the lanes that its ballot names, one lane at a time. */
-static LV combine_partitions(Emit *e, const SpvInst *i, Combine how, LV v, uint32_t operation)
-{
-    uint32_t n;
-    LV *word = ops_leaves(e, spv_operand(i, 3), &n);
-    LV sum = emit_lanes(e, combine_identity(e, how, element_of(v)));
-    if (how == COMBINE_FADD && operation == SpvGroupOperationPartitionedExclusiveScanEXT)
-        sum = LLVMConstNull(LLVMTypeOf(sum));
-    v = with_identity(e, how, v, e->mask);
-    for (uint32_t l = 0; l < e->W; l++) {
-        LV bits = emit_lanes(e, word[l / 32]);
-        bits = LLVMBuildAnd(e->b, bits, lanes_u32(e, UINT64_C(1) << l % 32), "");
-        LV in = LLVMBuildICmp(e->b, LLVMIntNE, bits, lanes_u32(e, 0), "");
-        if (operation != SpvGroupOperationPartitionedReduceEXT) {
-            bool inclusive = operation == SpvGroupOperationPartitionedInclusiveScanEXT;
-            LV seen = LLVMBuildICmp(e->b, inclusive ? LLVMIntUGE : LLVMIntUGT, e->lane_id, lanes_u32(e, l), "");
-            in = LLVMBuildAnd(e->b, in, seen, "");
-        }
-        LV x = emit_lanes(e, LLVMBuildExtractElement(e->b, v, u32(e, l), ""));
-        sum = LLVMBuildSelect(e->b, in, combine(e, how, sum, x), sum, "");
-    }
-    return sum;
-}
-
 static Combine combine_of(uint16_t op)
 {
     switch (op) {
@@ -580,32 +555,10 @@ static void arithmetic(Emit *e, const SpvInst *i)
         case SpvGroupOperationClusteredReduce:
             v[k] = combine_clusters(e, how, v[k], e->mask, cluster);
             break;
-        default: v[k] = combine_partitions(e, i, how, v[k], operation); break;
+        default: emit_error(e, i, NULL, "group operation %u is not supported", operation); break;
         }
     }
     emit_set(e, i, v, n);
-}
-
-/* Each lane's ballot of the lanes that hold the same. */
-static void partition(Emit *e, const SpvInst *i)
-{
-    uint32_t n;
-    LV *v = ops_leaves(e, spv_operand(i, 0), &n), result[4];
-    for (uint32_t k = 0; k < 4; k++)
-        result[k] = lanes_u32(e, 0);
-    for (uint32_t l = 0; l < e->W; l++) {
-        LV equal = LLVMConstAllOnes(emit_lanes_type(e, e->i1));
-        for (uint32_t k = 0; k < n; k++) {
-            LV lanes = emit_lanes(e, v[k]);
-            LV x = emit_lanes(e, LLVMBuildExtractElement(e->b, lanes, u32(e, l), ""));
-            equal = LLVMBuildAnd(e->b, equal, same(e, lanes, x), "");
-        }
-        LV own = emit_lane(e, emit_mask(e), u32(e, l));
-        LV in = LLVMBuildSelect(e->b, emit_lanes(e, own), equal, LLVMConstNull(LLVMTypeOf(equal)), "");
-        LV bit = LLVMBuildSelect(e->b, in, lanes_u32(e, UINT64_C(1) << l % 32), lanes_u32(e, 0), "");
-        result[l / 32] = LLVMBuildOr(e->b, result[l / 32], bit, "");
-    }
-    emit_set(e, i, result, 4);
 }
 
 #define ROW(name, fn) { SpvOp##name, 0, fn }
@@ -627,7 +580,6 @@ const EmitRule emit_rules_subgroup[] = {
     ROW(GroupNonUniformRotateKHR, rotate),
     ROW(GroupNonUniformQuadBroadcast, quad_broadcast), ROW(GroupNonUniformQuadSwap, quad_swap),
     ROW(GroupNonUniformQuadAllKHR, quad_vote), ROW(GroupNonUniformQuadAnyKHR, quad_vote),
-    ROW(GroupNonUniformPartitionEXT, partition),
     ARITHMETIC(NonUniformIAdd), ARITHMETIC(NonUniformFAdd), ARITHMETIC(NonUniformIMul),
     ARITHMETIC(NonUniformFMul), ARITHMETIC(NonUniformSMin), ARITHMETIC(NonUniformUMin),
     ARITHMETIC(NonUniformFMin), ARITHMETIC(NonUniformSMax), ARITHMETIC(NonUniformUMax),

@@ -20,7 +20,7 @@
 
 #define FOLDER HEDDLE_SOURCE_DIR "/tests/ops"
 
-enum { N = 256, WORDS = 8, RESULTS = 160, MAX_FILES = 64 };
+enum { N = 256, WORDS = 8, RESULTS = 320, MAX_FILES = 64 };
 
 typedef struct Plan {
     char variants[1024], input[16];
