@@ -176,6 +176,7 @@ bool spv_walk_next(SpvWalk *w, SpvOperand *o);
 SpvModule *spv_read(Arena *arena, const void *data, size_t size, const char *name, DiagSink *sink);
 /* The words, in the module's byte order; *size in bytes. In `arena`. */
 void *spv_write(Arena *arena, const SpvModule *m, size_t *size);
+/* Text in the notation of spirv-as. Positions of its instructions are lines of the text. */
 SpvModule *spv_assemble(Arena *arena, const char *text, size_t size, const char *name,
                         DiagSink *sink);
 /* Text that spirv-as and spv_assemble take; friendly names when `names`. */
