@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Asks every rule about every instruction it is for. Rows hang in a chain by opcode, so that the work
- * is linear in the module.
+ * Asks every rule about every instruction it is for. Rows hang in a chain by opcode, so that the
+ * work is linear in the module.
  */
 #include "check/internal.h"
 
@@ -10,8 +10,8 @@
 enum { MAX_OP = 8192, MAX_ROWS = 256 };
 
 static const CheckFamily *const families[] = {
-    &check_core_types, &check_core_flow,  &check_core_values, &check_core_composites, &check_core_memory,
-    &check_core_group, &check_glsl,       &check_khr_cooperative_matrix,
+    &check_core_types,  &check_core_flow,  &check_core_values, &check_core_composites,
+    &check_core_memory, &check_core_group, &check_glsl,        &check_khr_cooperative_matrix,
 };
 
 const CheckRule *check_rule(uint32_t n)
@@ -36,7 +36,7 @@ void broken(Checker *c, const SpvInst *i, const char *fmt, ...)
     c->failed = true;
 }
 
-/* ---- questions ------------------------------------------------------------------------------------------ */
+/* ---- questions ------------------------------------------------------------------------------- */
 
 const SpvType *operand_type(Checker *c, const SpvInst *i, uint32_t n)
 {
@@ -46,7 +46,10 @@ const SpvType *operand_type(Checker *c, const SpvInst *i, uint32_t n)
     return def && def->type && def->op != SpvOpFunction ? spv_type(c->m, def->type) : NULL;
 }
 
-const SpvType *result_type(Checker *c, const SpvInst *i) { return i->type ? spv_type(c->m, i->type) : NULL; }
+const SpvType *result_type(Checker *c, const SpvInst *i)
+{
+    return i->type ? spv_type(c->m, i->type) : NULL;
+}
 
 const SpvType *want_value(Checker *c, const SpvInst *i, uint32_t n)
 {
@@ -71,9 +74,12 @@ uint32_t components(const SpvType *t)
     case SPV_BOOL:
     case SPV_INT:
     case SPV_FLOAT:
-    case SPV_POINTER: return 1;
-    case SPV_VECTOR: return t->count;
-    default: return 0;
+    case SPV_POINTER:
+        return 1;
+    case SPV_VECTOR:
+        return t->count;
+    default:
+        return 0;
     }
 }
 
@@ -109,9 +115,12 @@ const char *type_name(Checker *c, const SpvType *t)
     if (!t)
         return "no type";
     switch (t->kind) {
-    case SPV_VOID: return "void";
-    case SPV_BOOL: return "bool";
-    case SPV_INT: return arena_printf(c->arena, "%c%u", t->is_signed ? 's' : 'u', t->bits);
+    case SPV_VOID:
+        return "void";
+    case SPV_BOOL:
+        return "bool";
+    case SPV_INT:
+        return arena_printf(c->arena, "%c%u", t->is_signed ? 's' : 'u', t->bits);
     case SPV_FLOAT:
         return t->format == SPV_BF16   ? "bf16"
                : t->format == SPV_E4M3 ? "e4m3"
@@ -119,23 +128,31 @@ const char *type_name(Checker *c, const SpvType *t)
                                        : arena_printf(c->arena, "f%u", t->bits);
     case SPV_VECTOR:
         return arena_printf(c->arena, "a vector of %u %s", t->count, type_name(c, t->element));
-    case SPV_MATRIX: return arena_printf(c->arena, "a matrix of %u columns", t->count);
+    case SPV_MATRIX:
+        return arena_printf(c->arena, "a matrix of %u columns", t->count);
     case SPV_COOPMAT:
         return arena_printf(c->arena, "a %ux%u cooperative matrix of %s", t->rows, t->cols,
                             type_name(c, t->element));
-    case SPV_POINTER: return "a pointer";
-    case SPV_STRUCT: return "a structure";
+    case SPV_POINTER:
+        return "a pointer";
+    case SPV_STRUCT:
+        return "a structure";
     case SPV_ARRAY:
-    case SPV_RUNTIME_ARRAY: return "an array";
-    default: return "an opaque type";
+    case SPV_RUNTIME_ARRAY:
+        return "an array";
+    default:
+        return "an opaque type";
     }
 }
 
-/* ---- the walk ----------------------------------------------------------------------------------------------- */
+/* ---- the walk -------------------------------------------------------------------------------- */
 
 typedef struct Chains {
-    uint16_t first[MAX_OP];     /* 1 + place in next, by opcode */
-    struct { const CheckRow *row; uint16_t next; } *link;
+    uint16_t first[MAX_OP]; /* 1 + place in next, by opcode */
+    struct {
+        const CheckRow *row;
+        uint16_t next;
+    } * link;
     uint32_t n;
 } Chains;
 
@@ -177,6 +194,26 @@ static void ask(Checker *c, const Chains *k, SpvInst *i)
     }
 }
 
+/* A specialisation constant's operation obeys the rules of its opcode. */
+static void ask_operation(Checker *c, const Chains *k, const SpvInst *i)
+{
+    if (i->n_words < 4)
+        return;
+    SpvInst *made = NEW(c->arena, SpvInst);
+    *made = *i;
+    made->op = (uint16_t)spv_operand(i, 0);
+    made->n_words = (uint16_t)(i->n_words - 1);
+    made->words = NEW_ARRAY(c->arena, uint32_t, i->n_words);
+    made->words[0] = (uint32_t)made->n_words << 16 | made->op;
+    made->words[1] = i->type;
+    made->words[2] = i->id;
+    memcpy(made->words + 3, i->words + 4, (i->n_words - 4u) * sizeof(uint32_t));
+    made->first_operand = 3;
+    const SpvOpInfo *info = spv_op_info(made->op);
+    if (info && info->has_type && info->has_result)
+        ask(c, k, made);
+}
+
 static bool walk(Arena *scratch, SpvModule *m, DiagSink *sink)
 {
     jmp_buf out_of_memory, *outer = m->arena->on_failure;
@@ -193,8 +230,11 @@ static bool walk(Arena *scratch, SpvModule *m, DiagSink *sink)
     c->sink = sink;
     c->arena = scratch;
     const Chains *k = build_chains(scratch);
-    for (SpvInst *i = m->globals.first; i; i = i->next)
+    for (SpvInst *i = m->globals.first; i; i = i->next) {
         ask(c, k, i);
+        if (i->op == SpvOpSpecConstantOp)
+            ask_operation(c, k, i);
+    }
     for (SpvFunction *f = m->functions; f; f = f->next) {
         c->function = f;
         for (SpvInst *i = f->head.first; i; i = i->next)

@@ -29,7 +29,9 @@ static const SpvType *part(Checker *c, SpvInst *i, const SpvType *t, uint32_t fi
         case SPV_COOPMAT: /* how many an invocation holds, the device says */
             t = t->element;
             break;
-        default: broken(c, i, "an index into %s", type_name(c, t)); return NULL;
+        default:
+            broken(c, i, "an index into %s", type_name(c, t));
+            return NULL;
         }
         if (!t)
             return NULL;
@@ -73,9 +75,10 @@ static void construct_vector(Checker *c, SpvInst *i, const SpvType *r)
         const SpvType *t = want_value(c, i, k);
         if (!t)
             return;
-        if ((is_constant_composite(i->op) && t->kind == SPV_VECTOR) || !same_type(component(t), r->element) ||
-            !components(t)) {
-            broken(c, i, "constituent %%%u is %s in %s", spv_operand(i, k), type_name(c, t), type_name(c, r));
+        if ((is_constant_composite(i->op) && t->kind == SPV_VECTOR) ||
+            !same_type(component(t), r->element) || !components(t)) {
+            broken(c, i, "constituent %%%u is %s in %s", spv_operand(i, k), type_name(c, t),
+                   type_name(c, r));
             return;
         }
         n += components(t);
@@ -105,10 +108,11 @@ static void check_construct(Checker *c, SpvInst *i)
         return;
     }
     for (uint32_t k = 0; k < n; k++) {
-        const SpvType *t = want_value(c, i, k), *want = r->kind == SPV_STRUCT ? r->members[k] : r->element;
+        const SpvType *t = want_value(c, i, k),
+                      *want = r->kind == SPV_STRUCT ? r->members[k] : r->element;
         if (t && !same_type(t, want))
-            broken(c, i, "constituent %%%u is %s where %s belongs", spv_operand(i, k), type_name(c, t),
-                   type_name(c, want));
+            broken(c, i, "constituent %%%u is %s where %s belongs", spv_operand(i, k),
+                   type_name(c, t), type_name(c, want));
     }
 }
 
@@ -120,7 +124,8 @@ static void check_shuffle(Checker *c, SpvInst *i)
     if (a->kind != SPV_VECTOR || b->kind != SPV_VECTOR || r->kind != SPV_VECTOR ||
         !same_type(a->element, r->element) || !same_type(b->element, r->element) ||
         r->count != spv_n_operands(i) - 2) {
-        broken(c, i, "%s and %s are shuffled into %s", type_name(c, a), type_name(c, b), type_name(c, r));
+        broken(c, i, "%s and %s are shuffled into %s", type_name(c, a), type_name(c, b),
+               type_name(c, r));
         return;
     }
     for (uint32_t k = 2; k < spv_n_operands(i); k++)
@@ -131,14 +136,14 @@ static void check_shuffle(Checker *c, SpvInst *i)
 static void check_dynamic(Checker *c, SpvInst *i)
 {
     bool in = i->op == SpvOpVectorInsertDynamic;
-    const SpvType *r = result_type(c, i), *a = want_value(c, i, 0), *o = in ? want_value(c, i, 1) : r,
-                  *x = want_value(c, i, 1 + in);
+    const SpvType *r = result_type(c, i), *a = want_value(c, i, 0),
+                  *o = in ? want_value(c, i, 1) : r, *x = want_value(c, i, 1 + in);
     if (!a || !o || !x)
         return;
     if (a->kind != SPV_VECTOR || x->kind != SPV_INT || !same_type(o, a->element) ||
         (in && !same_type(r, a)))
-        broken(c, i, "%s, part %s, index %s, result %s", type_name(c, a), type_name(c, o), type_name(c, x),
-               type_name(c, r));
+        broken(c, i, "%s, part %s, index %s, result %s", type_name(c, a), type_name(c, o),
+               type_name(c, x), type_name(c, r));
 }
 
 /* The same but for decorations (OpCopyLogical): deep only as types nest. */
@@ -165,19 +170,34 @@ static void check_copy_logical(Checker *c, SpvInst *i)
         broken(c, i, "%s does not match %s", type_name(c, a), type_name(c, r));
 }
 
-/* clang-format off */
 static const CheckRow rows[] = {
-    { { "composite-extract", "SPIR-V 3.3.12", "The indices stay within the composite and lead to the result's type." },
-      { SpvOpCompositeExtract }, NULL, check_extract },
-    { { "composite-insert", "SPIR-V 3.3.12", "The indices stay within the composite and lead to the object's type." },
-      { SpvOpCompositeInsert }, NULL, check_insert },
-    { { "composite-construct", "SPIR-V 3.3.9, 3.3.12", "The constituents are what the type consists of." },
-      { SpvOpCompositeConstruct, SpvOpCompositeConstructReplicateEXT }, is_constant_composite, check_construct },
-    { { "vector-shuffle", "SPIR-V 3.3.12", "Components are named of two vectors of the result's component type." },
-      { SpvOpVectorShuffle }, NULL, check_shuffle },
+    { { "composite-extract", "SPIR-V 3.3.12",
+        "The indices stay within the composite and lead to the result's type." },
+      { SpvOpCompositeExtract },
+      NULL,
+      check_extract },
+    { { "composite-insert", "SPIR-V 3.3.12",
+        "The indices stay within the composite and lead to the object's type." },
+      { SpvOpCompositeInsert },
+      NULL,
+      check_insert },
+    { { "composite-construct", "SPIR-V 3.3.9, 3.3.12",
+        "The constituents are what the type consists of." },
+      { SpvOpCompositeConstruct, SpvOpCompositeConstructReplicateEXT },
+      is_constant_composite,
+      check_construct },
+    { { "vector-shuffle", "SPIR-V 3.3.12",
+        "Components are named of two vectors of the result's component type." },
+      { SpvOpVectorShuffle },
+      NULL,
+      check_shuffle },
     { { "vector-dynamic", "SPIR-V 3.3.12", "A component of a vector is named by an integer." },
-      { SpvOpVectorExtractDynamic, SpvOpVectorInsertDynamic }, NULL, check_dynamic },
-    { { "copy-logical", "SPIR-V 3.3.12", "The types match logically." }, { SpvOpCopyLogical }, NULL, check_copy_logical },
+      { SpvOpVectorExtractDynamic, SpvOpVectorInsertDynamic },
+      NULL,
+      check_dynamic },
+    { { "copy-logical", "SPIR-V 3.3.12", "The types match logically." },
+      { SpvOpCopyLogical },
+      NULL,
+      check_copy_logical },
 };
-/* clang-format on */
 const CheckFamily check_core_composites = { rows, COUNT_OF(rows) };

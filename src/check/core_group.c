@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Barriers and operations of subgroups and workgroups: scopes are constants, values have the result's
- * type (SPIR-V 3.3.20, 3.3.21, 3.3.24).
+ * Barriers and operations of subgroups and workgroups: scopes are constants, values have the
+ * result's type (SPIR-V 3.3.20, 3.3.21, 3.3.24).
  */
 #include "check/internal.h"
 
@@ -23,7 +23,8 @@ static void check_scope(Checker *c, SpvInst *i)
         return;
     }
     bool group = i->op != SpvOpMemoryBarrier && i->op != SpvOpControlBarrier;
-    if (scope > SpvScopeShaderCallKHR || (group && scope != SpvScopeSubgroup && scope != SpvScopeWorkgroup))
+    if (scope > SpvScopeShaderCallKHR ||
+        (group && scope != SpvScopeSubgroup && scope != SpvScopeWorkgroup))
         broken(c, i, "scope %llu", (unsigned long long)scope);
 }
 
@@ -32,7 +33,8 @@ static void check_barrier(Checker *c, SpvInst *i)
     uint64_t x;
     for (uint32_t k = 0; k < spv_n_operands(i); k++) {
         const SpvType *t = want_value(c, i, k);
-        if (t && (t->kind != SPV_INT || t->bits != 32 || !spv_constant(c->m, spv_operand(i, k), &x)))
+        if (t &&
+            (t->kind != SPV_INT || t->bits != 32 || !spv_constant(c->m, spv_operand(i, k), &x)))
             broken(c, i, "operand %%%u is not a 32-bit integer constant", spv_operand(i, k));
     }
 }
@@ -41,12 +43,19 @@ static void check_barrier(Checker *c, SpvInst *i)
 static bool moves(uint16_t op)
 {
     switch (op) {
-    case SpvOpGroupNonUniformBroadcast: case SpvOpGroupNonUniformBroadcastFirst:
-    case SpvOpGroupNonUniformShuffle: case SpvOpGroupNonUniformShuffleXor:
-    case SpvOpGroupNonUniformShuffleUp: case SpvOpGroupNonUniformShuffleDown:
-    case SpvOpGroupNonUniformQuadBroadcast: case SpvOpGroupNonUniformQuadSwap:
-    case SpvOpGroupNonUniformRotateKHR: case SpvOpGroupBroadcast: return true;
-    default: return false;
+    case SpvOpGroupNonUniformBroadcast:
+    case SpvOpGroupNonUniformBroadcastFirst:
+    case SpvOpGroupNonUniformShuffle:
+    case SpvOpGroupNonUniformShuffleXor:
+    case SpvOpGroupNonUniformShuffleUp:
+    case SpvOpGroupNonUniformShuffleDown:
+    case SpvOpGroupNonUniformQuadBroadcast:
+    case SpvOpGroupNonUniformQuadSwap:
+    case SpvOpGroupNonUniformRotateKHR:
+    case SpvOpGroupBroadcast:
+        return true;
+    default:
+        return false;
     }
 }
 
@@ -71,12 +80,20 @@ static void check_moved(Checker *c, SpvInst *i)
 static SpvKind reduced_kind(uint16_t op)
 {
     switch (op) {
-    case SpvOpGroupNonUniformFAdd: case SpvOpGroupNonUniformFMul: case SpvOpGroupNonUniformFMin:
-    case SpvOpGroupNonUniformFMax: case SpvOpGroupFAdd: case SpvOpGroupFMin: case SpvOpGroupFMax:
+    case SpvOpGroupNonUniformFAdd:
+    case SpvOpGroupNonUniformFMul:
+    case SpvOpGroupNonUniformFMin:
+    case SpvOpGroupNonUniformFMax:
+    case SpvOpGroupFAdd:
+    case SpvOpGroupFMin:
+    case SpvOpGroupFMax:
         return SPV_FLOAT;
-    case SpvOpGroupNonUniformLogicalAnd: case SpvOpGroupNonUniformLogicalOr:
-    case SpvOpGroupNonUniformLogicalXor: return SPV_BOOL;
-    default: return SPV_INT;
+    case SpvOpGroupNonUniformLogicalAnd:
+    case SpvOpGroupNonUniformLogicalOr:
+    case SpvOpGroupNonUniformLogicalXor:
+        return SPV_BOOL;
+    default:
+        return SPV_INT;
     }
 }
 
@@ -90,7 +107,8 @@ static void check_reduced(Checker *c, SpvInst *i)
     if (!same_type(t, r) || !of_kind(t, reduced_kind(i->op)))
         broken(c, i, "the value is %s, the result %s", type_name(c, t), type_name(c, r));
     if (how == SpvGroupOperationClusteredReduce) {
-        if (spv_n_operands(i) < 4 || !spv_constant(c->m, spv_operand(i, 3), &size) || !is_pow2(size))
+        if (spv_n_operands(i) < 4 || !spv_constant(c->m, spv_operand(i, 3), &size) ||
+            !is_pow2(size))
             broken(c, i, "the cluster's size is not a constant power of two");
     } else if (how > SpvGroupOperationExclusiveScan) {
         broken(c, i, "group operation %u", how);
@@ -115,7 +133,8 @@ static void check_vote(Checker *c, SpvInst *i)
 
 static bool is_ballot(const SpvType *t)
 {
-    return t && t->kind == SPV_VECTOR && t->count == 4 && of_kind(t, SPV_INT) && t->element->bits == 32;
+    return t && t->kind == SPV_VECTOR && t->count == 4 && of_kind(t, SPV_INT) &&
+           t->element->bits == 32;
 }
 
 static void check_ballot(Checker *c, SpvInst *i)
@@ -128,8 +147,8 @@ static void check_ballot(Checker *c, SpvInst *i)
         return;
     }
     const SpvType *v = want_value(c, i, i->op == SpvOpGroupNonUniformBallotBitCount ? 2 : 1);
-    bool boolean = i->op == SpvOpGroupNonUniformInverseBallot ||
-                   i->op == SpvOpGroupNonUniformBallotBitExtract;
+    bool boolean =
+        i->op == SpvOpGroupNonUniformInverseBallot || i->op == SpvOpGroupNonUniformBallotBitExtract;
     if (v && (!is_ballot(v) || !r || r->kind != (boolean ? SPV_BOOL : SPV_INT)))
         broken(c, i, "%s of %s gives %s", spv_op_name(i->op), type_name(c, v), type_name(c, r));
     if (i->op == SpvOpGroupNonUniformBallotBitExtract) {
@@ -139,23 +158,36 @@ static void check_ballot(Checker *c, SpvInst *i)
     }
 }
 
-/* clang-format off */
 static const CheckRow rows[] = {
-    { { "scope", "SPIR-V 3.2.27, 2.16.2", "Execution scopes are constants; groups are subgroups or workgroups." },
-      { 0 }, has_scope, check_scope },
+    { { "scope", "SPIR-V 3.2.27, 2.16.2",
+        "Execution scopes are constants; groups are subgroups or workgroups." },
+      { 0 },
+      has_scope,
+      check_scope },
     { { "barrier", "SPIR-V 3.3.20", "Scopes and semantics of barriers are constants." },
-      { SpvOpControlBarrier, SpvOpMemoryBarrier }, NULL, check_barrier },
-    { { "group-move", "SPIR-V 3.3.24", "A value that moves between invocations keeps its type." }, { 0 }, moves, check_moved },
-    { { "group-reduce", "SPIR-V 3.3.24", "What is reduced has the kind the name says and the result's type." },
-      { 0 }, reduces, check_reduced },
+      { SpvOpControlBarrier, SpvOpMemoryBarrier },
+      NULL,
+      check_barrier },
+    { { "group-move", "SPIR-V 3.3.24", "A value that moves between invocations keeps its type." },
+      { 0 },
+      moves,
+      check_moved },
+    { { "group-reduce", "SPIR-V 3.3.24",
+        "What is reduced has the kind the name says and the result's type." },
+      { 0 },
+      reduces,
+      check_reduced },
     { { "vote", "SPIR-V 3.3.24", "Votes are on booleans and give one." },
-      { SpvOpGroupNonUniformElect, SpvOpGroupNonUniformAll, SpvOpGroupNonUniformAny, SpvOpGroupNonUniformAllEqual,
-        SpvOpSubgroupAllKHR, SpvOpSubgroupAnyKHR, SpvOpGroupAll, SpvOpGroupAny, SpvOpGroupNonUniformQuadAllKHR,
-        SpvOpGroupNonUniformQuadAnyKHR }, NULL, check_vote },
+      { SpvOpGroupNonUniformElect, SpvOpGroupNonUniformAll, SpvOpGroupNonUniformAny,
+        SpvOpGroupNonUniformAllEqual, SpvOpSubgroupAllKHR, SpvOpSubgroupAnyKHR, SpvOpGroupAll,
+        SpvOpGroupAny, SpvOpGroupNonUniformQuadAllKHR, SpvOpGroupNonUniformQuadAnyKHR },
+      NULL,
+      check_vote },
     { { "ballot", "SPIR-V 3.3.24", "A ballot is a vector of four 32-bit integers." },
       { SpvOpGroupNonUniformBallot, SpvOpSubgroupBallotKHR, SpvOpGroupNonUniformInverseBallot,
         SpvOpGroupNonUniformBallotBitExtract, SpvOpGroupNonUniformBallotBitCount,
-        SpvOpGroupNonUniformBallotFindLSB, SpvOpGroupNonUniformBallotFindMSB }, NULL, check_ballot },
+        SpvOpGroupNonUniformBallotFindLSB, SpvOpGroupNonUniformBallotFindMSB },
+      NULL,
+      check_ballot },
 };
-/* clang-format on */
 const CheckFamily check_core_group = { rows, COUNT_OF(rows) };

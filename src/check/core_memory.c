@@ -20,7 +20,8 @@ static void check_load(Checker *c, SpvInst *i)
 {
     const SpvType *p = want_pointer(c, i, 0), *r = result_type(c, i);
     if (p && !same_type(p->element, r))
-        broken(c, i, "the pointer leads to %s, the result is %s", type_name(c, p->element), type_name(c, r));
+        broken(c, i, "the pointer leads to %s, the result is %s", type_name(c, p->element),
+               type_name(c, r));
     else if (r && (r->kind == SPV_VOID || r->kind == SPV_RUNTIME_ARRAY || r->kind == SPV_FUNCTION))
         broken(c, i, "%s cannot be loaded", type_name(c, r));
 }
@@ -37,7 +38,8 @@ static void check_store(Checker *c, SpvInst *i)
     if (!p || !o)
         return;
     if (!same_type(p->element, o) || o->kind == SPV_VOID)
-        broken(c, i, "the pointer leads to %s, the object is %s", type_name(c, p->element), type_name(c, o));
+        broken(c, i, "the pointer leads to %s, the object is %s", type_name(c, p->element),
+               type_name(c, o));
     if (!may_write(p->storage))
         broken(c, i, "the pointer's storage class is read-only");
 }
@@ -58,7 +60,7 @@ static void check_copy_memory(Checker *c, SpvInst *i)
         broken(c, i, "the target's storage class is read-only");
 }
 
-/* ---- access chains -------------------------------------------------------------------------------------- */
+/* ---- access chains --------------------------------------------------------------------------- */
 
 static const SpvType *step(Checker *c, SpvInst *i, const SpvType *t, uint32_t k)
 {
@@ -86,14 +88,17 @@ static const SpvType *step(Checker *c, SpvInst *i, const SpvType *t, uint32_t k)
     case SPV_ARRAY:
         if (t->count_known && spv_constant(c->m, spv_operand(i, k), &index) &&
             !spv_is_spec_constant(c->m, spv_operand(i, k)) && index >= t->count) {
-            broken(c, i, "index %llu of %s with %u parts", (unsigned long long)index, type_name(c, t),
-                   t->count);
+            broken(c, i, "index %llu of %s with %u parts", (unsigned long long)index,
+                   type_name(c, t), t->count);
             return NULL;
         }
         return t->element;
     case SPV_RUNTIME_ARRAY:
-    case SPV_COOPMAT: return t->element;
-    default: broken(c, i, "an index into %s", type_name(c, t)); return NULL;
+    case SPV_COOPMAT:
+        return t->element;
+    default:
+        broken(c, i, "an index into %s", type_name(c, t));
+        return NULL;
     }
 }
 
@@ -120,7 +125,8 @@ static void check_chain(Checker *c, SpvInst *i)
             return;
     }
     if (!same_type(t, r->element))
-        broken(c, i, "the chain leads to %s, its result to %s", type_name(c, t), type_name(c, r->element));
+        broken(c, i, "the chain leads to %s, its result to %s", type_name(c, t),
+               type_name(c, r->element));
 }
 
 static void check_array_length(Checker *c, SpvInst *i)
@@ -145,7 +151,7 @@ static void check_relation(Checker *c, SpvInst *i)
         broken(c, i, "pointers of different types, or a result that is %s", type_name(c, r));
 }
 
-/* ---- atomics -------------------------------------------------------------------------------------------------- */
+/* ---- atomics --------------------------------------------------------------------------------- */
 
 static bool is_atomic(uint16_t op)
 {
@@ -164,7 +170,8 @@ static void check_atomic(Checker *c, SpvInst *i)
     if (!p)
         return;
     const SpvType *t = p->element;
-    bool any = i->op == SpvOpAtomicLoad || i->op == SpvOpAtomicStore || i->op == SpvOpAtomicExchange;
+    bool any =
+        i->op == SpvOpAtomicLoad || i->op == SpvOpAtomicStore || i->op == SpvOpAtomicExchange;
     bool flag = i->op == SpvOpAtomicFlagTestAndSet || i->op == SpvOpAtomicFlagClear;
     bool fits = any ? t->kind == SPV_INT || t->kind == SPV_FLOAT
                     : t->kind == (wants_float(i->op) ? SPV_FLOAT : SPV_INT);
@@ -183,7 +190,7 @@ static void check_atomic(Checker *c, SpvInst *i)
         broken(c, i, "the pointer's storage class is read-only");
 }
 
-/* ---- variables ------------------------------------------------------------------------------------------------- */
+/* ---- variables ------------------------------------------------------------------------------- */
 
 static void check_variable(Checker *c, SpvInst *i)
 {
@@ -201,7 +208,8 @@ static void check_variable(Checker *c, SpvInst *i)
         bool constant = init && (spv_is_constant(c->m, init->id) ||
                                  (init->op == SpvOpVariable && !init->block));
         if (t && (!constant || !same_type(t, p->element)))
-            broken(c, i, "the initializer is %s, the variable %s", type_name(c, t), type_name(c, p->element));
+            broken(c, i, "the initializer is %s, the variable %s", type_name(c, t),
+                   type_name(c, p->element));
     }
     if (p->element && (p->element->kind == SPV_VOID || p->element->kind == SPV_FUNCTION))
         broken(c, i, "a variable of %s", type_name(c, p->element));
@@ -211,23 +219,43 @@ static void check_variable(Checker *c, SpvInst *i)
         broken(c, i, "a variable of unknown size");
 }
 
-/* clang-format off */
 static const CheckRow rows[] = {
-    { { "load", "SPIR-V 3.3.8", "What is loaded is what the pointer leads to." }, { SpvOpLoad }, NULL, check_load },
-    { { "store", "SPIR-V 3.3.8", "What is stored is what the pointer leads to, and it may be written." },
-      { SpvOpStore }, NULL, check_store },
-    { { "copy-memory", "SPIR-V 3.3.8", "Source and target have one type, and the target may be written." },
-      { SpvOpCopyMemory, SpvOpCopyMemorySized }, NULL, check_copy_memory },
-    { { "access-chain", "SPIR-V 3.3.8", "Indices are integers within known bounds and lead to what the result points to." },
-      { SpvOpAccessChain, SpvOpInBoundsAccessChain, SpvOpPtrAccessChain, SpvOpInBoundsPtrAccessChain }, NULL, check_chain },
+    { { "load", "SPIR-V 3.3.8", "What is loaded is what the pointer leads to." },
+      { SpvOpLoad },
+      NULL,
+      check_load },
+    { { "store", "SPIR-V 3.3.8",
+        "What is stored is what the pointer leads to, and it may be written." },
+      { SpvOpStore },
+      NULL,
+      check_store },
+    { { "copy-memory", "SPIR-V 3.3.8",
+        "Source and target have one type, and the target may be written." },
+      { SpvOpCopyMemory, SpvOpCopyMemorySized },
+      NULL,
+      check_copy_memory },
+    { { "access-chain", "SPIR-V 3.3.8",
+        "Indices are integers within known bounds and lead to what the result points to." },
+      { SpvOpAccessChain, SpvOpInBoundsAccessChain, SpvOpPtrAccessChain,
+        SpvOpInBoundsPtrAccessChain },
+      NULL,
+      check_chain },
     { { "array-length", "SPIR-V 3.3.8", "The length is of a runtime array that ends a structure." },
-      { SpvOpArrayLength }, NULL, check_array_length },
+      { SpvOpArrayLength },
+      NULL,
+      check_array_length },
     { { "pointer-relation", "SPIR-V 3.3.8", "Pointers of one type are compared." },
-      { SpvOpPtrEqual, SpvOpPtrNotEqual, SpvOpPtrDiff }, NULL, check_relation },
-    { { "atomic", "SPIR-V 3.3.18", "Atomics work on scalars of the kind their name says and on values of that type." },
-      { 0 }, is_atomic, check_atomic },
+      { SpvOpPtrEqual, SpvOpPtrNotEqual, SpvOpPtrDiff },
+      NULL,
+      check_relation },
+    { { "atomic", "SPIR-V 3.3.18",
+        "Atomics work on scalars of the kind their name says and on values of that type." },
+      { 0 },
+      is_atomic,
+      check_atomic },
     { { "variable", "SPIR-V 3.3.8", "A variable's pointer, storage class and initializer agree." },
-      { SpvOpVariable }, NULL, check_variable },
+      { SpvOpVariable },
+      NULL,
+      check_variable },
 };
-/* clang-format on */
 const CheckFamily check_core_memory = { rows, COUNT_OF(rows) };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Declarations: constants of their types, limits that keep devices from absurd sizes, entry points and
- * their workgroups (SPIR-V 2.16, 2.17, 3.3.6, 3.3.7).
+ * Declarations: constants of their types, limits that keep devices from absurd sizes, entry points
+ * and their workgroups (SPIR-V 2.16, 2.17, 3.3.6, 3.3.7).
  */
 #include "check/internal.h"
 
@@ -25,7 +25,8 @@ static void check_null(Checker *c, SpvInst *i)
     const SpvType *r = result_type(c, i);
     if (!r || r->kind == SPV_VOID || r->kind == SPV_FUNCTION || r->kind == SPV_RUNTIME_ARRAY ||
         r->kind == SPV_IMAGE || r->kind == SPV_SAMPLER || r->kind == SPV_SAMPLED_IMAGE)
-        broken(c, i, "there is no %s of %s", i->op == SpvOpUndef ? "value" : "null", type_name(c, r));
+        broken(c, i, "there is no %s of %s", i->op == SpvOpUndef ? "value" : "null",
+               type_name(c, r));
 }
 
 static bool makes_value(uint16_t op)
@@ -49,15 +50,19 @@ static void check_result(Checker *c, SpvInst *i)
              !is_extended(i))
         broken(c, i, "%s cannot give void", spv_op_name(i->op));
     else if (r->leaves > (1u << 20) && i->op != SpvOpUndef && i->op != SpvOpConstantNull)
-        broken(c, i, "a value of %llu scalars is more than can be handled", (unsigned long long)r->leaves);
+        broken(c, i, "a value of %llu scalars is more than can be handled",
+               (unsigned long long)r->leaves);
 }
 
 static void check_module_variable(Checker *c, SpvInst *i)
 {
     const SpvType *p = result_type(c, i);
-    if (p && p->kind == SPV_POINTER && p->element && spv_operand(i, 0) != SpvStorageClassStorageBuffer &&
-        spv_operand(i, 0) != SpvStorageClassUniform && spv_type_size(p->element) > MAX_MODULE_VARIABLE)
-        broken(c, i, "the variable takes %llu bytes", (unsigned long long)spv_type_size(p->element));
+    if (p && p->kind == SPV_POINTER && p->element &&
+        spv_operand(i, 0) != SpvStorageClassStorageBuffer &&
+        spv_operand(i, 0) != SpvStorageClassUniform &&
+        spv_type_size(p->element) > MAX_MODULE_VARIABLE)
+        broken(c, i, "the variable takes %llu bytes",
+               (unsigned long long)spv_type_size(p->element));
 }
 
 static void check_entry_point(Checker *c, SpvInst *i)
@@ -82,22 +87,34 @@ static void check_entry_point(Checker *c, SpvInst *i)
     for (uint32_t k = 0; k < 3; k++)
         n = e.local_size[k] > MAX_WORKGROUP ? UINT32_MAX : MIN(n * e.local_size[k], UINT32_MAX);
     if (some && (!n || n > MAX_WORKGROUP))
-        broken(c, i, "workgroups of %u x %u x %u invocations, of 1 to %u", e.local_size[0], e.local_size[1],
-               e.local_size[2], (uint32_t)MAX_WORKGROUP);
+        broken(c, i, "workgroups of %u x %u x %u invocations, of 1 to %u", e.local_size[0],
+               e.local_size[1], e.local_size[2], (uint32_t)MAX_WORKGROUP);
 }
 
-/* clang-format off */
 static const CheckRow rows[] = {
     { { "result-type", "SPIR-V 2.16.1", "A result has a type, void only where nothing is given." },
-      { 0 }, makes_value, check_result },
-    { { "scalar-constant", "SPIR-V 3.3.7", "Scalar constants are of booleans or numbers and as wide as their type." },
-      { SpvOpConstantTrue, SpvOpConstantFalse, SpvOpConstant, SpvOpSpecConstantTrue, SpvOpSpecConstantFalse,
-        SpvOpSpecConstant }, NULL, check_scalar_constant },
-    { { "null-constant", "SPIR-V 3.3.7", "Null and undefined values are of types that have values." },
-      { SpvOpConstantNull, SpvOpUndef }, NULL, check_null },
-    { { "variable-size", "SPIR-V 2.17", "Variables have a size that can be had." }, { SpvOpVariable }, NULL, check_module_variable },
-    { { "entry-point", "SPIR-V 3.3.5", "A compute entry point gives nothing and has a workgroup of a size that can be run." },
-      { SpvOpEntryPoint }, NULL, check_entry_point },
+      { 0 },
+      makes_value,
+      check_result },
+    { { "scalar-constant", "SPIR-V 3.3.7",
+        "Scalar constants are of booleans or numbers and as wide as their type." },
+      { SpvOpConstantTrue, SpvOpConstantFalse, SpvOpConstant, SpvOpSpecConstantTrue,
+        SpvOpSpecConstantFalse, SpvOpSpecConstant },
+      NULL,
+      check_scalar_constant },
+    { { "null-constant", "SPIR-V 3.3.7",
+        "Null and undefined values are of types that have values." },
+      { SpvOpConstantNull, SpvOpUndef },
+      NULL,
+      check_null },
+    { { "variable-size", "SPIR-V 2.17", "Variables have a size that can be had." },
+      { SpvOpVariable },
+      NULL,
+      check_module_variable },
+    { { "entry-point", "SPIR-V 3.3.5",
+        "A compute entry point gives nothing and has a workgroup of a size that can be run." },
+      { SpvOpEntryPoint },
+      NULL,
+      check_entry_point },
 };
-/* clang-format on */
 const CheckFamily check_core_types = { rows, COUNT_OF(rows) };

@@ -24,34 +24,71 @@ static void like_result(Checker *c, SpvInst *i, SpvKind kind, bool matrices)
 static bool takes_matrices(uint16_t op)
 {
     switch (op) {
-    case SpvOpSNegate: case SpvOpFNegate: case SpvOpIAdd: case SpvOpFAdd: case SpvOpISub: case SpvOpFSub:
-    case SpvOpFMul: case SpvOpIMul: case SpvOpFDiv: case SpvOpSDiv: case SpvOpUDiv: return true;
-    default: return false;
+    case SpvOpSNegate:
+    case SpvOpFNegate:
+    case SpvOpIAdd:
+    case SpvOpFAdd:
+    case SpvOpISub:
+    case SpvOpFSub:
+    case SpvOpFMul:
+    case SpvOpIMul:
+    case SpvOpFDiv:
+    case SpvOpSDiv:
+    case SpvOpUDiv:
+        return true;
+    default:
+        return false;
     }
 }
 
 static bool is_integer_op(uint16_t op)
 {
     switch (op) {
-    case SpvOpIAdd: case SpvOpISub: case SpvOpIMul: case SpvOpUDiv: case SpvOpSDiv: case SpvOpUMod:
-    case SpvOpSRem: case SpvOpSMod: case SpvOpSNegate: case SpvOpNot: case SpvOpBitwiseAnd:
-    case SpvOpBitwiseOr: case SpvOpBitwiseXor: case SpvOpBitReverse: return true;
-    default: return false;
+    case SpvOpIAdd:
+    case SpvOpISub:
+    case SpvOpIMul:
+    case SpvOpUDiv:
+    case SpvOpSDiv:
+    case SpvOpUMod:
+    case SpvOpSRem:
+    case SpvOpSMod:
+    case SpvOpSNegate:
+    case SpvOpNot:
+    case SpvOpBitwiseAnd:
+    case SpvOpBitwiseOr:
+    case SpvOpBitwiseXor:
+    case SpvOpBitReverse:
+        return true;
+    default:
+        return false;
     }
 }
 
-static void check_integer(Checker *c, SpvInst *i) { like_result(c, i, SPV_INT, takes_matrices(i->op)); }
+static void check_integer(Checker *c, SpvInst *i)
+{
+    like_result(c, i, SPV_INT, takes_matrices(i->op));
+}
 
 static bool is_float_op(uint16_t op)
 {
     switch (op) {
-    case SpvOpFAdd: case SpvOpFSub: case SpvOpFMul: case SpvOpFDiv: case SpvOpFRem: case SpvOpFMod:
-    case SpvOpFNegate: return true;
-    default: return false;
+    case SpvOpFAdd:
+    case SpvOpFSub:
+    case SpvOpFMul:
+    case SpvOpFDiv:
+    case SpvOpFRem:
+    case SpvOpFMod:
+    case SpvOpFNegate:
+        return true;
+    default:
+        return false;
     }
 }
 
-static void check_float(Checker *c, SpvInst *i) { like_result(c, i, SPV_FLOAT, takes_matrices(i->op)); }
+static void check_float(Checker *c, SpvInst *i)
+{
+    like_result(c, i, SPV_FLOAT, takes_matrices(i->op));
+}
 
 static void check_shift(Checker *c, SpvInst *i)
 {
@@ -84,7 +121,7 @@ static void check_bit_count(Checker *c, SpvInst *i)
         broken(c, i, "bits of %s counted in %s", type_name(c, a), type_name(c, r));
 }
 
-/* ---- relations ---------------------------------------------------------------------------------------- */
+/* ---- relations ------------------------------------------------------------------------------- */
 
 static void relation(Checker *c, SpvInst *i, SpvKind kind)
 {
@@ -102,7 +139,10 @@ static void relation(Checker *c, SpvInst *i, SpvKind kind)
     }
 }
 
-static bool is_integer_relation(uint16_t op) { return op >= SpvOpIEqual && op <= SpvOpSLessThanEqual; }
+static bool is_integer_relation(uint16_t op)
+{
+    return op >= SpvOpIEqual && op <= SpvOpSLessThanEqual;
+}
 static void check_integer_relation(Checker *c, SpvInst *i) { relation(c, i, SPV_INT); }
 
 static bool is_float_relation(uint16_t op)
@@ -131,10 +171,11 @@ static void check_select(Checker *c, SpvInst *i)
     bool condition = s->kind == SPV_BOOL || (s->kind == SPV_VECTOR && of_kind(s, SPV_BOOL) &&
                                              r->kind == SPV_VECTOR && s->count == r->count);
     if (!condition || !same_type(a, r) || !same_type(b, r) || r->kind == SPV_VOID)
-        broken(c, i, "selects between %s and %s by %s", type_name(c, a), type_name(c, b), type_name(c, s));
+        broken(c, i, "selects between %s and %s by %s", type_name(c, a), type_name(c, b),
+               type_name(c, s));
 }
 
-/* ---- results of two parts ----------------------------------------------------------------------------------- */
+/* ---- results of two parts -------------------------------------------------------------------- */
 
 static void check_extended(Checker *c, SpvInst *i)
 {
@@ -146,17 +187,27 @@ static void check_extended(Checker *c, SpvInst *i)
         broken(c, i, "the result must be a structure of two members of the operands' type");
 }
 
-/* ---- conversions ------------------------------------------------------------------------------------------------ */
+/* ---- conversions ----------------------------------------------------------------------------- */
 
 static void check_conversion(Checker *c, SpvInst *i)
 {
     SpvKind from = SPV_INT, to = SPV_INT;
     const SpvType *r = result_type(c, i), *a = want_value(c, i, 0);
     switch (i->op) {
-    case SpvOpConvertFToU: case SpvOpConvertFToS: from = SPV_FLOAT; break;
-    case SpvOpConvertSToF: case SpvOpConvertUToF: to = SPV_FLOAT; break;
-    case SpvOpFConvert: case SpvOpQuantizeToF16: from = to = SPV_FLOAT; break;
-    default: break;
+    case SpvOpConvertFToU:
+    case SpvOpConvertFToS:
+        from = SPV_FLOAT;
+        break;
+    case SpvOpConvertSToF:
+    case SpvOpConvertUToF:
+        to = SPV_FLOAT;
+        break;
+    case SpvOpFConvert:
+    case SpvOpQuantizeToF16:
+        from = to = SPV_FLOAT;
+        break;
+    default:
+        break;
     }
     if (!a)
         return;
@@ -183,7 +234,8 @@ static void check_bitcast(Checker *c, SpvInst *i)
             broken(c, i, "reinterprets %s as %s", type_name(c, a), type_name(c, r));
         return;
     }
-    bool from = is_numeric(a) || a->kind == SPV_POINTER, to = is_numeric(r) || r->kind == SPV_POINTER;
+    bool from = is_numeric(a) || a->kind == SPV_POINTER,
+         to = is_numeric(r) || r->kind == SPV_POINTER;
     if (!from || !to || total_bits(a) != total_bits(r))
         broken(c, i, "reinterprets %s as %s", type_name(c, a), type_name(c, r));
 }
@@ -203,13 +255,16 @@ static void check_copy(Checker *c, SpvInst *i)
         broken(c, i, "copies %s to %s", type_name(c, a), type_name(c, r));
 }
 
-/* ---- vectors and matrices --------------------------------------------------------------------------------------------- */
+/* ---- vectors and matrices -------------------------------------------------------------------- */
 
 static void check_dot(Checker *c, SpvInst *i)
 {
     const SpvType *r = result_type(c, i), *a = want_value(c, i, 0), *b = want_value(c, i, 1);
-    if (a && b && !(r->kind == SPV_FLOAT && a->kind == SPV_VECTOR && same_type(a, b) && same_type(a->element, r)))
-        broken(c, i, "the product of %s and %s is not %s", type_name(c, a), type_name(c, b), type_name(c, r));
+    if (a && b &&
+        !(r->kind == SPV_FLOAT && a->kind == SPV_VECTOR && same_type(a, b) &&
+          same_type(a->element, r)))
+        broken(c, i, "the product of %s and %s is not %s", type_name(c, a), type_name(c, b),
+               type_name(c, r));
 }
 
 static void check_integer_dot(Checker *c, SpvInst *i)
@@ -223,7 +278,8 @@ static void check_integer_dot(Checker *c, SpvInst *i)
     bool vectors = a->kind == SPV_VECTOR && of_kind(a, SPV_INT) && alike(a, b);
     if (!r || r->kind != SPV_INT || !alike(acc, r) || !(packed || vectors) ||
         (vectors && component(a)->bits > r->bits))
-        broken(c, i, "the product of %s and %s is not %s", type_name(c, a), type_name(c, b), type_name(c, r));
+        broken(c, i, "the product of %s and %s is not %s", type_name(c, a), type_name(c, b),
+               type_name(c, r));
 }
 
 static void check_product(Checker *c, SpvInst *i)
@@ -235,7 +291,8 @@ static void check_product(Checker *c, SpvInst *i)
     bool ma = a->kind == SPV_MATRIX, mb = b->kind == SPV_MATRIX, mr = r->kind == SPV_MATRIX;
     switch (i->op) {
     case SpvOpVectorTimesScalar:
-        good = r->kind == SPV_VECTOR && of_kind(r, SPV_FLOAT) && same_type(a, r) && same_type(b, r->element);
+        good = r->kind == SPV_VECTOR && of_kind(r, SPV_FLOAT) && same_type(a, r) &&
+               same_type(b, r->element);
         break;
     case SpvOpMatrixTimesScalar:
         good = (mr || is_matrix(r)) && same_type(a, r) && same_type(b, component(r));
@@ -256,7 +313,8 @@ static void check_product(Checker *c, SpvInst *i)
         good = mr && a->kind == SPV_VECTOR && b->kind == SPV_VECTOR && same_type(r->element, a) &&
                r->count == b->count && same_type(a->element, b->element);
         break;
-    default: break;
+    default:
+        break;
     }
     if (!good)
         broken(c, i, "%s of %s and %s to %s", spv_op_name(i->op), type_name(c, a), type_name(c, b),
@@ -271,48 +329,99 @@ static void check_transpose(Checker *c, SpvInst *i)
         broken(c, i, "transposes %s to %s", type_name(c, a), type_name(c, r));
 }
 
-/* clang-format off */
 static const CheckRow rows[] = {
     { { "integer-arithmetic", "SPIR-V 3.3.13, 3.3.14",
         "Integer instructions have operands of the result's width and number of components." },
-      { 0 }, is_integer_op, check_integer },
-    { { "float-arithmetic", "SPIR-V 3.3.13", "Floating-point instructions have operands of the result's type." },
-      { 0 }, is_float_op, check_float },
+      { 0 },
+      is_integer_op,
+      check_integer },
+    { { "float-arithmetic", "SPIR-V 3.3.13",
+        "Floating-point instructions have operands of the result's type." },
+      { 0 },
+      is_float_op,
+      check_float },
     { { "shift", "SPIR-V 3.3.14",
-        "The base of a shift has the result's type, the shift is of integers, as many as the base." },
-      { SpvOpShiftLeftLogical, SpvOpShiftRightLogical, SpvOpShiftRightArithmetic }, NULL, check_shift },
-    { { "bit-field", "SPIR-V 3.3.14", "Base and insert have the result's type, offset and count are scalar integers." },
-      { SpvOpBitFieldInsert, SpvOpBitFieldSExtract, SpvOpBitFieldUExtract }, NULL, check_bits },
+        "The base of a shift has the result's type, the shift is of integers, as many as the "
+        "base." },
+      { SpvOpShiftLeftLogical, SpvOpShiftRightLogical, SpvOpShiftRightArithmetic },
+      NULL,
+      check_shift },
+    { { "bit-field", "SPIR-V 3.3.14",
+        "Base and insert have the result's type, offset and count are scalar integers." },
+      { SpvOpBitFieldInsert, SpvOpBitFieldSExtract, SpvOpBitFieldUExtract },
+      NULL,
+      check_bits },
     { { "bit-count", "SPIR-V 3.3.14", "Bits of integers are counted in as many integers." },
-      { SpvOpBitCount }, NULL, check_bit_count },
-    { { "integer-relation", "SPIR-V 3.3.15", "Integers of one width are compared, giving as many booleans." },
-      { 0 }, is_integer_relation, check_integer_relation },
-    { { "float-relation", "SPIR-V 3.3.15", "Floats of one type are compared, giving as many booleans." },
-      { 0 }, is_float_relation, check_float_relation },
+      { SpvOpBitCount },
+      NULL,
+      check_bit_count },
+    { { "integer-relation", "SPIR-V 3.3.15",
+        "Integers of one width are compared, giving as many booleans." },
+      { 0 },
+      is_integer_relation,
+      check_integer_relation },
+    { { "float-relation", "SPIR-V 3.3.15",
+        "Floats of one type are compared, giving as many booleans." },
+      { 0 },
+      is_float_relation,
+      check_float_relation },
     { { "logical", "SPIR-V 3.3.15", "Logical instructions take booleans and give as many." },
-      { 0 }, is_logical, check_logical },
+      { 0 },
+      is_logical,
+      check_logical },
     { { "any-all", "SPIR-V 3.3.15", "OpAny and OpAll take a vector of booleans and give one." },
-      { SpvOpAny, SpvOpAll }, NULL, check_any_all },
-    { { "select", "SPIR-V 3.3.15", "Both objects have the result's type; the condition is a boolean or one for each component." },
-      { SpvOpSelect }, NULL, check_select },
-    { { "extended-result", "SPIR-V 3.3.13", "The result is a structure of two members of the operands' type." },
-      { SpvOpIAddCarry, SpvOpISubBorrow, SpvOpUMulExtended, SpvOpSMulExtended }, NULL, check_extended },
-    { { "conversion", "SPIR-V 3.3.11", "Conversions take and give the kinds of number their name says, as many as they take." },
-      { SpvOpConvertFToU, SpvOpConvertFToS, SpvOpConvertSToF, SpvOpConvertUToF, SpvOpUConvert, SpvOpSConvert,
-        SpvOpFConvert, SpvOpQuantizeToF16, SpvOpSatConvertSToU, SpvOpSatConvertUToS }, NULL, check_conversion },
-    { { "bitcast", "SPIR-V 3.3.11", "A bit cast keeps the number of bits." }, { SpvOpBitcast }, NULL, check_bitcast },
+      { SpvOpAny, SpvOpAll },
+      NULL,
+      check_any_all },
+    { { "select", "SPIR-V 3.3.15",
+        "Both objects have the result's type; the condition is a boolean or one for each "
+        "component." },
+      { SpvOpSelect },
+      NULL,
+      check_select },
+    { { "extended-result", "SPIR-V 3.3.13",
+        "The result is a structure of two members of the operands' type." },
+      { SpvOpIAddCarry, SpvOpISubBorrow, SpvOpUMulExtended, SpvOpSMulExtended },
+      NULL,
+      check_extended },
+    { { "conversion", "SPIR-V 3.3.11",
+        "Conversions take and give the kinds of number their name says, as many as they take." },
+      { SpvOpConvertFToU, SpvOpConvertFToS, SpvOpConvertSToF, SpvOpConvertUToF, SpvOpUConvert,
+        SpvOpSConvert, SpvOpFConvert, SpvOpQuantizeToF16, SpvOpSatConvertSToU,
+        SpvOpSatConvertUToS },
+      NULL,
+      check_conversion },
+    { { "bitcast", "SPIR-V 3.3.11", "A bit cast keeps the number of bits." },
+      { SpvOpBitcast },
+      NULL,
+      check_bitcast },
     { { "pointer-conversion", "SPIR-V 3.3.11", "A pointer converts to and from a scalar integer." },
-      { SpvOpConvertPtrToU, SpvOpConvertUToPtr }, NULL, check_pointer_conversion },
-    { { "copy-object", "SPIR-V 3.3.12", "A copy has the type of its operand." }, { SpvOpCopyObject, SpvOpExpectKHR }, NULL, check_copy },
-    { { "dot", "SPIR-V 3.3.13", "The dot product of two vectors of one type is a component of them." },
-      { SpvOpDot }, NULL, check_dot },
-    { { "integer-dot", "SPIR-V 3.3.13", "Integer dot products take two vectors of one type or two packed words." },
-      { SpvOpSDot, SpvOpUDot, SpvOpSUDot, SpvOpSDotAccSat, SpvOpUDotAccSat, SpvOpSUDotAccSat }, NULL, check_integer_dot },
-    { { "matrix-product", "SPIR-V 3.3.13", "The shapes of matrices, vectors and scalars that are multiplied fit." },
-      { SpvOpVectorTimesScalar, SpvOpMatrixTimesScalar, SpvOpVectorTimesMatrix, SpvOpMatrixTimesVector,
-        SpvOpMatrixTimesMatrix, SpvOpOuterProduct }, NULL, check_product },
+      { SpvOpConvertPtrToU, SpvOpConvertUToPtr },
+      NULL,
+      check_pointer_conversion },
+    { { "copy-object", "SPIR-V 3.3.12", "A copy has the type of its operand." },
+      { SpvOpCopyObject, SpvOpExpectKHR },
+      NULL,
+      check_copy },
+    { { "dot", "SPIR-V 3.3.13",
+        "The dot product of two vectors of one type is a component of them." },
+      { SpvOpDot },
+      NULL,
+      check_dot },
+    { { "integer-dot", "SPIR-V 3.3.13",
+        "Integer dot products take two vectors of one type or two packed words." },
+      { SpvOpSDot, SpvOpUDot, SpvOpSUDot, SpvOpSDotAccSat, SpvOpUDotAccSat, SpvOpSUDotAccSat },
+      NULL,
+      check_integer_dot },
+    { { "matrix-product", "SPIR-V 3.3.13",
+        "The shapes of matrices, vectors and scalars that are multiplied fit." },
+      { SpvOpVectorTimesScalar, SpvOpMatrixTimesScalar, SpvOpVectorTimesMatrix,
+        SpvOpMatrixTimesVector, SpvOpMatrixTimesMatrix, SpvOpOuterProduct },
+      NULL,
+      check_product },
     { { "transpose", "SPIR-V 3.3.13", "A transposed matrix has the operand's columns as rows." },
-      { SpvOpTranspose }, NULL, check_transpose },
+      { SpvOpTranspose },
+      NULL,
+      check_transpose },
 };
-/* clang-format on */
 const CheckFamily check_core_values = { rows, COUNT_OF(rows) };

@@ -1,41 +1,72 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operands of GLSL.std.450's instructions. Most take and give one type; the others are rows of a table
- * of shapes.
+ * Operands of GLSL.std.450's instructions. Most take and give one type; the others are rows of a
+ * table of shapes.
  */
 #include "check/internal.h"
 
-/* Of operands and result: F a float scalar or vector, f its scalar; I an integer scalar or vector of
- * any width; v a vector of floats; M a square matrix; P a pointer to the first operand's type (N: to as
- * many 32-bit integers); uppercase kinds are alike throughout. */
-typedef struct Shape { uint16_t number; const char *result, *operands; } Shape;
+/* Of operands and result: F a float scalar or vector, f its scalar; I an integer scalar or vector
+ * of any width; v a vector of floats; M a square matrix; P a pointer to the first operand's type
+ * (N: to as many 32-bit integers); uppercase kinds are alike throughout. */
+typedef struct Shape {
+    uint16_t number;
+    const char *result, *operands;
+} Shape;
 
-/* clang-format off */
 static const Shape shapes[] = {
-    { GLSLstd450Length, "f", "F" }, { GLSLstd450Distance, "f", "FF" }, { GLSLstd450Cross, "3", "33" },
-    { GLSLstd450Determinant, "m", "M" }, { GLSLstd450MatrixInverse, "M", "M" },
-    { GLSLstd450Modf, "F", "FP" }, { GLSLstd450Frexp, "F", "FN" },
-    { GLSLstd450ModfStruct, "S", "F" }, { GLSLstd450FrexpStruct, "T", "F" },
-    { GLSLstd450Ldexp, "F", "FJ" }, { GLSLstd450Refract, "F", "FFs" },
-    { GLSLstd450PackSnorm4x8, "u", "4" }, { GLSLstd450PackUnorm4x8, "u", "4" },
-    { GLSLstd450PackSnorm2x16, "u", "2" }, { GLSLstd450PackUnorm2x16, "u", "2" },
-    { GLSLstd450PackHalf2x16, "u", "2" }, { GLSLstd450PackDouble2x32, "d", "p" },
-    { GLSLstd450UnpackSnorm2x16, "2", "u" }, { GLSLstd450UnpackUnorm2x16, "2", "u" },
-    { GLSLstd450UnpackHalf2x16, "2", "u" }, { GLSLstd450UnpackSnorm4x8, "4", "u" },
-    { GLSLstd450UnpackUnorm4x8, "4", "u" }, { GLSLstd450UnpackDouble2x32, "p", "d" },
-    { GLSLstd450SAbs, "I", "I" }, { GLSLstd450SSign, "I", "I" },
-    { GLSLstd450UMin, "I", "II" }, { GLSLstd450SMin, "I", "II" }, { GLSLstd450UMax, "I", "II" },
-    { GLSLstd450SMax, "I", "II" }, { GLSLstd450UClamp, "I", "III" }, { GLSLstd450SClamp, "I", "III" },
-    { GLSLstd450FindILsb, "J", "I" }, { GLSLstd450FindSMsb, "J", "I" }, { GLSLstd450FindUMsb, "J", "I" },
-    { GLSLstd450InterpolateAtCentroid, "", "" }, { GLSLstd450InterpolateAtSample, "", "" },
-    { GLSLstd450InterpolateAtOffset, "", "" }, { GLSLstd450IMix, "", "" },
-    { GLSLstd450Atan2, "F", "FF" }, { GLSLstd450Pow, "F", "FF" }, { GLSLstd450FMin, "F", "FF" },
-    { GLSLstd450FMax, "F", "FF" }, { GLSLstd450NMin, "F", "FF" }, { GLSLstd450NMax, "F", "FF" },
-    { GLSLstd450Step, "F", "FF" }, { GLSLstd450Reflect, "F", "FF" }, { GLSLstd450FClamp, "F", "FFF" },
-    { GLSLstd450NClamp, "F", "FFF" }, { GLSLstd450FMix, "F", "FFF" }, { GLSLstd450SmoothStep, "F", "FFF" },
-    { GLSLstd450Fma, "F", "FFF" }, { GLSLstd450FaceForward, "F", "FFF" },
+    { GLSLstd450Length, "f", "F" },
+    { GLSLstd450Distance, "f", "FF" },
+    { GLSLstd450Cross, "3", "33" },
+    { GLSLstd450Determinant, "m", "M" },
+    { GLSLstd450MatrixInverse, "M", "M" },
+    { GLSLstd450Modf, "F", "FP" },
+    { GLSLstd450Frexp, "F", "FN" },
+    { GLSLstd450ModfStruct, "S", "F" },
+    { GLSLstd450FrexpStruct, "T", "F" },
+    { GLSLstd450Ldexp, "F", "FJ" },
+    { GLSLstd450Refract, "F", "FFs" },
+    { GLSLstd450PackSnorm4x8, "u", "4" },
+    { GLSLstd450PackUnorm4x8, "u", "4" },
+    { GLSLstd450PackSnorm2x16, "u", "2" },
+    { GLSLstd450PackUnorm2x16, "u", "2" },
+    { GLSLstd450PackHalf2x16, "u", "2" },
+    { GLSLstd450PackDouble2x32, "d", "p" },
+    { GLSLstd450UnpackSnorm2x16, "2", "u" },
+    { GLSLstd450UnpackUnorm2x16, "2", "u" },
+    { GLSLstd450UnpackHalf2x16, "2", "u" },
+    { GLSLstd450UnpackSnorm4x8, "4", "u" },
+    { GLSLstd450UnpackUnorm4x8, "4", "u" },
+    { GLSLstd450UnpackDouble2x32, "p", "d" },
+    { GLSLstd450SAbs, "I", "I" },
+    { GLSLstd450SSign, "I", "I" },
+    { GLSLstd450UMin, "I", "II" },
+    { GLSLstd450SMin, "I", "II" },
+    { GLSLstd450UMax, "I", "II" },
+    { GLSLstd450SMax, "I", "II" },
+    { GLSLstd450UClamp, "I", "III" },
+    { GLSLstd450SClamp, "I", "III" },
+    { GLSLstd450FindILsb, "J", "I" },
+    { GLSLstd450FindSMsb, "J", "I" },
+    { GLSLstd450FindUMsb, "J", "I" },
+    { GLSLstd450InterpolateAtCentroid, "", "" },
+    { GLSLstd450InterpolateAtSample, "", "" },
+    { GLSLstd450InterpolateAtOffset, "", "" },
+    { GLSLstd450IMix, "", "" },
+    { GLSLstd450Atan2, "F", "FF" },
+    { GLSLstd450Pow, "F", "FF" },
+    { GLSLstd450FMin, "F", "FF" },
+    { GLSLstd450FMax, "F", "FF" },
+    { GLSLstd450NMin, "F", "FF" },
+    { GLSLstd450NMax, "F", "FF" },
+    { GLSLstd450Step, "F", "FF" },
+    { GLSLstd450Reflect, "F", "FF" },
+    { GLSLstd450FClamp, "F", "FFF" },
+    { GLSLstd450NClamp, "F", "FFF" },
+    { GLSLstd450FMix, "F", "FFF" },
+    { GLSLstd450SmoothStep, "F", "FFF" },
+    { GLSLstd450Fma, "F", "FFF" },
+    { GLSLstd450FaceForward, "F", "FFF" },
 };
-/* clang-format on */
 
 static bool vector_of(const SpvType *t, uint32_t count, SpvKind kind, uint32_t bits)
 {
@@ -59,26 +90,43 @@ static bool has_shape(const SpvType *t, char s, const SpvType *first)
     if (!t)
         return false;
     switch (s) {
-    case 'F': return of_kind(t, SPV_FLOAT) && same_type(t, first);
-    case 'I': return of_kind(t, SPV_INT) && of_kind(first, SPV_INT) && alike(t, first);
-    case 'J': return of_kind(t, SPV_INT) && components(first) == components(t);
-    case 'f': return t->kind == SPV_FLOAT && same_type(t, component(first));
-    case 's': return t->kind == SPV_FLOAT;
-    case '2': return vector_of(t, 2, SPV_FLOAT, 32);
-    case '4': return vector_of(t, 4, SPV_FLOAT, 32);
-    case '3': return vector_of(t, 3, SPV_FLOAT, 0) && same_type(t, first);
-    case 'u': return t->kind == SPV_INT && t->bits == 32;
-    case 'p': return vector_of(t, 2, SPV_INT, 32);
-    case 'd': return t->kind == SPV_FLOAT && t->bits == 64;
-    case 'M': return t->kind == SPV_MATRIX && t->count == t->element->count && same_type(t, first);
-    case 'm': return first->kind == SPV_MATRIX && same_type(t, component(first));
-    case 'P': return t->kind == SPV_POINTER && same_type(t->element, first);
+    case 'F':
+        return of_kind(t, SPV_FLOAT) && same_type(t, first);
+    case 'I':
+        return of_kind(t, SPV_INT) && of_kind(first, SPV_INT) && alike(t, first);
+    case 'J':
+        return of_kind(t, SPV_INT) && components(first) == components(t);
+    case 'f':
+        return t->kind == SPV_FLOAT && same_type(t, component(first));
+    case 's':
+        return t->kind == SPV_FLOAT;
+    case '2':
+        return vector_of(t, 2, SPV_FLOAT, 32);
+    case '4':
+        return vector_of(t, 4, SPV_FLOAT, 32);
+    case '3':
+        return vector_of(t, 3, SPV_FLOAT, 0) && same_type(t, first);
+    case 'u':
+        return t->kind == SPV_INT && t->bits == 32;
+    case 'p':
+        return vector_of(t, 2, SPV_INT, 32);
+    case 'd':
+        return t->kind == SPV_FLOAT && t->bits == 64;
+    case 'M':
+        return t->kind == SPV_MATRIX && t->count == t->element->count && same_type(t, first);
+    case 'm':
+        return first->kind == SPV_MATRIX && same_type(t, component(first));
+    case 'P':
+        return t->kind == SPV_POINTER && same_type(t->element, first);
     case 'N':
         return t->kind == SPV_POINTER && t->element && of_kind(t->element, SPV_INT) &&
                component(t->element)->bits == 32 && same_shape(t->element, first);
-    case 'S': return pair(t, first, false);
-    case 'T': return pair(t, first, true);
-    default: return false;
+    case 'S':
+        return pair(t, first, false);
+    case 'T':
+        return pair(t, first, true);
+    default:
+        return false;
     }
 }
 
@@ -93,7 +141,8 @@ static void check_glsl_inst(Checker *c, SpvInst *i)
             shape = shapes[k];
     const SpvExtInst *info = spv_ext_inst(i->ext_set, number);
     if (!info || !*shape.result) {
-        broken(c, i, "instruction %u (%s) is not for compute kernels", number, info ? info->name : "unknown");
+        broken(c, i, "instruction %u (%s) is not for compute kernels", number,
+               info ? info->name : "unknown");
         return;
     }
     const SpvType *r = result_type(c, i), *first = n ? want_value(c, i, 2) : NULL;
@@ -113,7 +162,8 @@ static void check_glsl_inst(Checker *c, SpvInst *i)
 }
 
 static const CheckRow rows[] = {
-    { { "glsl-std-450", "GLSL.std.450", "Operands and result of an extended instruction have its shapes." },
+    { { "glsl-std-450", "GLSL.std.450",
+        "Operands and result of an extended instruction have its shapes." },
       { SpvOpExtInst },
       NULL,
       check_glsl_inst },

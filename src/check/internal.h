@@ -9,7 +9,8 @@
 
 typedef struct Checker Checker;
 
-/* A rule is asked about each instruction whose opcode is in `ops` (0 ends the list) or in `group`. */
+/* A rule is asked about each instruction whose opcode is in `ops` (0 ends the list) or in `group`.
+ */
 typedef struct CheckRow {
     CheckRule rule;
     uint16_t ops[10];
@@ -17,17 +18,19 @@ typedef struct CheckRow {
     void (*check)(Checker *c, SpvInst *i);
 } CheckRow;
 
-typedef struct CheckFamily { const CheckRow *rows; uint32_t n; } CheckFamily;
-extern const CheckFamily check_core_types, check_core_values, check_core_composites, check_core_memory,
-    check_core_flow, check_core_group, check_glsl, check_khr_cooperative_matrix;
+typedef struct CheckFamily {
+    const CheckRow *rows;
+    uint32_t n;
+} CheckFamily;
+extern const CheckFamily check_core_types, check_core_values, check_core_composites,
+    check_core_memory, check_core_flow, check_core_group, check_glsl, check_khr_cooperative_matrix;
 
 struct Checker {
     SpvModule *m;
     DiagSink *sink;
     Arena *arena;
-    const CheckRow *row;        /* the rule being asked */
-    SpvFunction *function;      /* that the instruction is in, or NULL */
-    uint8_t *seen;              /* core_flow.c: by id, defined so far */
+    const CheckRow *row;   /* the rule being asked */
+    SpvFunction *function; /* that the instruction is in, or NULL */
     bool failed;
 };
 
@@ -40,18 +43,19 @@ const SpvType *result_type(Checker *c, const SpvInst *i);
 /* Reports and returns NULL when operand `n` is no value. */
 const SpvType *want_value(Checker *c, const SpvInst *i, uint32_t n);
 
-/* Scalar, or what a vector or cooperative matrix consists of; the type itself else. Never NULL for a
- * type that is not. */
+/* Scalar, or what a vector or cooperative matrix consists of; the type itself else. Never NULL for
+ * a type that is not. */
 const SpvType *component(const SpvType *t);
-uint32_t components(const SpvType *t);              /* 1 for scalars, 0 for what is neither */
-bool is_numeric(const SpvType *t);                  /* int or float, scalar or vector */
-bool of_kind(const SpvType *t, SpvKind kind);       /* scalar or vector of that kind */
-bool is_matrix(const SpvType *t);                   /* a cooperative one */
-/* As many components of as many bits and the same kind; signedness aside. For cooperative matrices the
- * same shape, scope and use. */
+uint32_t components(const SpvType *t);        /* 1 for scalars, 0 for what is neither */
+bool is_numeric(const SpvType *t);            /* int or float, scalar or vector */
+bool of_kind(const SpvType *t, SpvKind kind); /* scalar or vector of that kind */
+bool is_matrix(const SpvType *t);             /* a cooperative one */
+/* As many components of as many bits and the same kind; signedness aside. For cooperative matrices
+ * the same shape, scope and use. */
 bool alike(const SpvType *a, const SpvType *b);
-bool same_shape(const SpvType *a, const SpvType *b);/* the same number of components, matrices in all */
-const char *type_name(Checker *c, const SpvType *t);/* "f32", "vec4 of s32", for messages */
+bool same_shape(const SpvType *a,
+                const SpvType *b); /* the same number of components, matrices in all */
+const char *type_name(Checker *c, const SpvType *t); /* "f32", "vec4 of s32", for messages */
 /* Whether values of one may stand for the other without a conversion (types that are equal but for
  * layout decorations count as equal only where `logical`). */
 bool same_type(const SpvType *a, const SpvType *b);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * SPV_KHR_cooperative_matrix: types, loads and stores, multiply-adds, and what else may be done with a
- * matrix. Sizes that specialisation decides count with their current values.
+ * SPV_KHR_cooperative_matrix: types, loads and stores, multiply-adds, and what else may be done
+ * with a matrix. Sizes that specialisation decides count with their current values.
  */
 #include "check/internal.h"
 
@@ -9,7 +9,7 @@ enum { MAX_DIMENSION = 4096 };
 
 static const char section[] = "SPV_KHR_cooperative_matrix";
 
-/* ---- types ------------------------------------------------------------------------------------------------ */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 static void check_type(Checker *c, SpvInst *i)
 {
@@ -24,13 +24,15 @@ static void check_type(Checker *c, SpvInst *i)
         const SpvType *x = want_value(c, i, k + 1);
         if (!x)
             return;
-        if (x->kind != SPV_INT || x->bits != 32 || !spv_constant(c->m, spv_operand(i, k + 1), &value[k])) {
+        if (x->kind != SPV_INT || x->bits != 32 ||
+            !spv_constant(c->m, spv_operand(i, k + 1), &value[k])) {
             broken(c, i, "the %s is not a 32-bit integer constant", what[k]);
             return;
         }
     }
     if (value[0] != SpvScopeSubgroup && value[0] != SpvScopeWorkgroup)
-        broken(c, i, "scope %llu: matrices are of a subgroup or a workgroup", (unsigned long long)value[0]);
+        broken(c, i, "scope %llu: matrices are of a subgroup or a workgroup",
+               (unsigned long long)value[0]);
     for (uint32_t k = 1; k < 3; k++)
         if (!value[k] || value[k] > MAX_DIMENSION)
             broken(c, i, "the %s is %llu, not 1 to %u", what[k], (unsigned long long)value[k],
@@ -72,7 +74,7 @@ static void check_length(Checker *c, SpvInst *i)
         broken(c, i, "the length is %s, not u32", type_name(c, r));
 }
 
-/* ---- load and store ------------------------------------------------------------------------------------------- */
+/* ---- load and store -------------------------------------------------------------------------- */
 
 static void check_transfer_matrix(Checker *c, SpvInst *i)
 {
@@ -98,7 +100,8 @@ static void check_transfer_pointer(Checker *c, SpvInst *i)
     case SpvStorageClassStorageBuffer:
     case SpvStorageClassPhysicalStorageBuffer:
     case SpvStorageClassCrossWorkgroup:
-    case SpvStorageClassGeneric: break;
+    case SpvStorageClassGeneric:
+        break;
     case SpvStorageClassUniform:
     case SpvStorageClassUniformConstant:
     case SpvStorageClassPushConstant:
@@ -108,7 +111,9 @@ static void check_transfer_pointer(Checker *c, SpvInst *i)
             break; /* a buffer in the way of SPIR-V 1.0 */
         broken(c, i, "a matrix is stored to read-only memory");
         break;
-    default: broken(c, i, "matrices move to and from memory that invocations share"); break;
+    default:
+        broken(c, i, "matrices move to and from memory that invocations share");
+        break;
     }
 }
 
@@ -151,19 +156,23 @@ static void check_memory_operand(Checker *c, SpvInst *i)
     uint32_t at = store ? 4 : 3;
     if (spv_n_operands(i) <= at)
         return;
-    uint32_t bad = store ? SpvMemoryAccessMakePointerVisibleMask : SpvMemoryAccessMakePointerAvailableMask;
+    uint32_t bad =
+        store ? SpvMemoryAccessMakePointerVisibleMask : SpvMemoryAccessMakePointerAvailableMask;
     if (spv_operand(i, at) & bad)
         broken(c, i, store ? "MakePointerVisible on a store" : "MakePointerAvailable on a load");
 }
 
-/* ---- multiply-add -------------------------------------------------------------------------------------------------- */
+/* ---- multiply-add ---------------------------------------------------------------------------- */
 
-typedef struct Operands { const SpvType *a, *b, *c, *r; } Operands;
+typedef struct Operands {
+    const SpvType *a, *b, *c, *r;
+} Operands;
 
 /* False after reporting, or where another rule reports. */
 static bool operands(Checker *c, SpvInst *i, Operands *o)
 {
-    *o = (Operands){ operand_type(c, i, 0), operand_type(c, i, 1), operand_type(c, i, 2), result_type(c, i) };
+    *o = (Operands){ operand_type(c, i, 0), operand_type(c, i, 1), operand_type(c, i, 2),
+                     result_type(c, i) };
     return is_matrix(o->a) && is_matrix(o->b) && is_matrix(o->c) && is_matrix(o->r);
 }
 
@@ -189,7 +198,8 @@ static void check_muladd_use(Checker *c, SpvInst *i)
         return;
     const SpvType *t[4] = { o.a, o.b, o.c, o.r };
     static const char *const names[] = { "A", "B", "C", "the result" };
-    static const uint32_t want[] = { SpvCooperativeMatrixUseMatrixAKHR, SpvCooperativeMatrixUseMatrixBKHR,
+    static const uint32_t want[] = { SpvCooperativeMatrixUseMatrixAKHR,
+                                     SpvCooperativeMatrixUseMatrixBKHR,
                                      SpvCooperativeMatrixUseMatrixAccumulatorKHR,
                                      SpvCooperativeMatrixUseMatrixAccumulatorKHR };
     for (uint32_t k = 0; k < 4; k++)
@@ -204,8 +214,8 @@ static void check_muladd_shape(Checker *c, SpvInst *i)
         return;
     if (o.a->rows != o.r->rows || o.c->rows != o.r->rows || o.b->cols != o.r->cols ||
         o.c->cols != o.r->cols || o.a->cols != o.b->rows)
-        broken(c, i, "A is %ux%u, B %ux%u, C %ux%u, the result %ux%u", o.a->rows, o.a->cols, o.b->rows,
-               o.b->cols, o.c->rows, o.c->cols, o.r->rows, o.r->cols);
+        broken(c, i, "A is %ux%u, B %ux%u, C %ux%u, the result %ux%u", o.a->rows, o.a->cols,
+               o.b->rows, o.b->cols, o.c->rows, o.c->cols, o.r->rows, o.r->cols);
 }
 
 static void check_muladd_scope(Checker *c, SpvInst *i)
@@ -223,13 +233,15 @@ static void check_muladd_components(Checker *c, SpvInst *i)
         return;
     SpvKind kind = o.r->element->kind;
     if (o.a->element->kind != kind || o.b->element->kind != kind || o.c->element->kind != kind) {
-        broken(c, i, "%s by %s plus %s to %s: integers and floats do not mix", type_name(c, o.a->element),
-               type_name(c, o.b->element), type_name(c, o.c->element), type_name(c, o.r->element));
+        broken(c, i, "%s by %s plus %s to %s: integers and floats do not mix",
+               type_name(c, o.a->element), type_name(c, o.b->element), type_name(c, o.c->element),
+               type_name(c, o.r->element));
         return;
     }
     uint32_t widest = MAX(o.a->element->bits, o.b->element->bits);
     if (kind == SPV_INT && (o.r->element->bits < widest || o.c->element->bits > o.r->element->bits))
-        broken(c, i, "the result's %s is narrower than what is added up", type_name(c, o.r->element));
+        broken(c, i, "the result's %s is narrower than what is added up",
+               type_name(c, o.r->element));
 }
 
 static void check_muladd_signs(Checker *c, SpvInst *i)
@@ -255,7 +267,7 @@ static void check_muladd_saturation(Checker *c, SpvInst *i)
         broken(c, i, "saturating accumulation of %s", type_name(c, o.r->element));
 }
 
-/* ---- other instructions ------------------------------------------------------------------------------------------------ */
+/* ---- other instructions ---------------------------------------------------------------------- */
 
 static void check_construct(Checker *c, SpvInst *i)
 {
@@ -264,32 +276,70 @@ static void check_construct(Checker *c, SpvInst *i)
         return;
     const SpvType *t = spv_n_operands(i) ? want_value(c, i, 0) : NULL;
     if (spv_n_operands(i) != 1)
-        broken(c, i, "%u constituents for a cooperative matrix, which takes one", spv_n_operands(i));
+        broken(c, i, "%u constituents for a cooperative matrix, which takes one",
+               spv_n_operands(i));
     else if (t && !same_type(t, r->element))
-        broken(c, i, "the constituent is %s, the components are %s", type_name(c, t), type_name(c, r->element));
+        broken(c, i, "the constituent is %s, the components are %s", type_name(c, t),
+               type_name(c, r->element));
 }
 
 /* What may take or give a matrix; anything else that has one among its operands is wrong. */
 static bool may_have_matrix(uint16_t op)
 {
     switch (op) {
-    case SpvOpCooperativeMatrixLoadKHR: case SpvOpCooperativeMatrixStoreKHR:
-    case SpvOpCooperativeMatrixMulAddKHR: case SpvOpCooperativeMatrixLengthKHR: case SpvOpLoad:
-    case SpvOpStore: case SpvOpCopyMemory: case SpvOpVariable: case SpvOpPhi: case SpvOpSelect:
-    case SpvOpFunctionCall: case SpvOpFunctionParameter: case SpvOpReturnValue: case SpvOpCopyObject:
-    case SpvOpUndef: case SpvOpConstantNull: case SpvOpConstantComposite: case SpvOpSpecConstantComposite:
-    case SpvOpConstantCompositeReplicateEXT: case SpvOpSpecConstantCompositeReplicateEXT:
-    case SpvOpCompositeConstruct: case SpvOpCompositeConstructReplicateEXT: case SpvOpCompositeExtract:
-    case SpvOpCompositeInsert: case SpvOpConvertFToU: case SpvOpConvertFToS: case SpvOpConvertSToF:
-    case SpvOpConvertUToF: case SpvOpUConvert: case SpvOpSConvert: case SpvOpFConvert: case SpvOpBitcast:
-    case SpvOpSNegate: case SpvOpFNegate: case SpvOpIAdd: case SpvOpFAdd: case SpvOpISub: case SpvOpFSub:
-    case SpvOpFMul: case SpvOpIMul: case SpvOpFDiv: case SpvOpSDiv: case SpvOpUDiv:
-    case SpvOpMatrixTimesScalar: case SpvOpCopyLogical: case SpvOpExtInst: case SpvOpSpecConstantOp:
-    case SpvOpFunction: return true;
+    case SpvOpCooperativeMatrixLoadKHR:
+    case SpvOpCooperativeMatrixStoreKHR:
+    case SpvOpCooperativeMatrixMulAddKHR:
+    case SpvOpCooperativeMatrixLengthKHR:
+    case SpvOpLoad:
+    case SpvOpStore:
+    case SpvOpCopyMemory:
+    case SpvOpVariable:
+    case SpvOpPhi:
+    case SpvOpSelect:
+    case SpvOpFunctionCall:
+    case SpvOpFunctionParameter:
+    case SpvOpReturnValue:
+    case SpvOpCopyObject:
+    case SpvOpUndef:
+    case SpvOpConstantNull:
+    case SpvOpConstantComposite:
+    case SpvOpSpecConstantComposite:
+    case SpvOpConstantCompositeReplicateEXT:
+    case SpvOpSpecConstantCompositeReplicateEXT:
+    case SpvOpCompositeConstruct:
+    case SpvOpCompositeConstructReplicateEXT:
+    case SpvOpCompositeExtract:
+    case SpvOpCompositeInsert:
+    case SpvOpConvertFToU:
+    case SpvOpConvertFToS:
+    case SpvOpConvertSToF:
+    case SpvOpConvertUToF:
+    case SpvOpUConvert:
+    case SpvOpSConvert:
+    case SpvOpFConvert:
+    case SpvOpBitcast:
+    case SpvOpSNegate:
+    case SpvOpFNegate:
+    case SpvOpIAdd:
+    case SpvOpFAdd:
+    case SpvOpISub:
+    case SpvOpFSub:
+    case SpvOpFMul:
+    case SpvOpIMul:
+    case SpvOpFDiv:
+    case SpvOpSDiv:
+    case SpvOpUDiv:
+    case SpvOpMatrixTimesScalar:
+    case SpvOpCopyLogical:
+    case SpvOpExtInst:
+    case SpvOpSpecConstantOp:
+    case SpvOpFunction:
+        return true;
     default: {
         const char *name = spv_op_name(op); /* other extensions have their own rules */
-        return strstr(name, "CooperativeMatrix") || strstr(name, "CoopMat") || strstr(name, "QCOM") ||
-               strstr(name, "CooperativeVector");
+        return strstr(name, "CooperativeMatrix") || strstr(name, "CoopMat") ||
+               strstr(name, "QCOM") || strstr(name, "CooperativeVector");
     }
     }
 }
@@ -297,7 +347,8 @@ static bool may_have_matrix(uint16_t op)
 static bool any_value(uint16_t op)
 {
     const SpvOpInfo *o = spv_op_info(op);
-    return o && !(o->flags & (SPV_OPF_DEBUG | SPV_OPF_ANNOTATION | SPV_OPF_TYPE)) && !may_have_matrix(op);
+    return o && !(o->flags & (SPV_OPF_DEBUG | SPV_OPF_ANNOTATION | SPV_OPF_TYPE)) &&
+           !may_have_matrix(op);
 }
 
 static void check_allowed(Checker *c, SpvInst *i)
@@ -313,37 +364,92 @@ static void check_allowed(Checker *c, SpvInst *i)
         broken(c, i, "%s does not work on cooperative matrices", spv_op_name(i->op));
 }
 
-/* clang-format off */
-#define TRANSFERS { SpvOpCooperativeMatrixLoadKHR, SpvOpCooperativeMatrixStoreKHR }
-#define MULADD { SpvOpCooperativeMatrixMulAddKHR }
+#define TRANSFERS                                                                                  \
+    {                                                                                              \
+        SpvOpCooperativeMatrixLoadKHR, SpvOpCooperativeMatrixStoreKHR                              \
+    }
+#define MULADD                                                                                     \
+    {                                                                                              \
+        SpvOpCooperativeMatrixMulAddKHR                                                            \
+    }
 static const CheckRow rows[] = {
-    { { "coopmat-type", section, "Components are numbers; scope, rows, columns and use are 32-bit constants that name a group, a size and a use." },
-      { SpvOpTypeCooperativeMatrixKHR }, NULL, check_type },
-    { { "coopmat-storage", section, "Matrices are variables of storage class Function or Private only." },
-      { SpvOpVariable }, NULL, check_storage },
+    { { "coopmat-type", section,
+        "Components are numbers; scope, rows, columns and use are 32-bit constants that name a "
+        "group, a size and a use." },
+      { SpvOpTypeCooperativeMatrixKHR },
+      NULL,
+      check_type },
+    { { "coopmat-storage", section,
+        "Matrices are variables of storage class Function or Private only." },
+      { SpvOpVariable },
+      NULL,
+      check_storage },
     { { "coopmat-length", section, "The length is of a cooperative matrix type and u32." },
-      { SpvOpCooperativeMatrixLengthKHR }, NULL, check_length },
-    { { "coopmat-transfer-matrix", section, "What is loaded or stored is a cooperative matrix." }, TRANSFERS, NULL, check_transfer_matrix },
-    { { "coopmat-transfer-pointer", section, "The pointer leads to scalars or vectors in memory that invocations share." },
-      TRANSFERS, NULL, check_transfer_pointer },
-    { { "coopmat-layout", section, "The memory layout is a constant that names one." }, TRANSFERS, NULL, check_layout },
-    { { "coopmat-stride", section, "Row- and column-major layouts have a stride, a scalar integer, not 0 for stores." },
-      TRANSFERS, NULL, check_stride },
-    { { "coopmat-memory-operand", section, "Loads are not made available, stores not made visible." },
-      TRANSFERS, NULL, check_memory_operand },
-    { { "coopmat-muladd-types", section, "A, B, C and the result are cooperative matrices." }, MULADD, NULL, check_muladd_types },
-    { { "coopmat-muladd-use", section, "A has use A, B use B, C and the result are accumulators." }, MULADD, NULL, check_muladd_use },
-    { { "coopmat-muladd-shape", section, "A is MxK, B KxN, C and the result MxN." }, MULADD, NULL, check_muladd_shape },
-    { { "coopmat-muladd-scope", section, "A, B, C and the result have one scope." }, MULADD, NULL, check_muladd_scope },
-    { { "coopmat-muladd-components", section, "Components are all integers or all floats, the result's wide enough." },
-      MULADD, NULL, check_muladd_components },
-    { { "coopmat-muladd-signs", section, "Only matrices of integers are said to be signed." }, MULADD, NULL, check_muladd_signs },
-    { { "coopmat-muladd-saturation", section, "Only integers saturate." }, MULADD, NULL, check_muladd_saturation },
+      { SpvOpCooperativeMatrixLengthKHR },
+      NULL,
+      check_length },
+    { { "coopmat-transfer-matrix", section, "What is loaded or stored is a cooperative matrix." },
+      TRANSFERS,
+      NULL,
+      check_transfer_matrix },
+    { { "coopmat-transfer-pointer", section,
+        "The pointer leads to scalars or vectors in memory that invocations share." },
+      TRANSFERS,
+      NULL,
+      check_transfer_pointer },
+    { { "coopmat-layout", section, "The memory layout is a constant that names one." },
+      TRANSFERS,
+      NULL,
+      check_layout },
+    { { "coopmat-stride", section,
+        "Row- and column-major layouts have a stride, a scalar integer, not 0 for stores." },
+      TRANSFERS,
+      NULL,
+      check_stride },
+    { { "coopmat-memory-operand", section,
+        "Loads are not made available, stores not made visible." },
+      TRANSFERS,
+      NULL,
+      check_memory_operand },
+    { { "coopmat-muladd-types", section, "A, B, C and the result are cooperative matrices." },
+      MULADD,
+      NULL,
+      check_muladd_types },
+    { { "coopmat-muladd-use", section, "A has use A, B use B, C and the result are accumulators." },
+      MULADD,
+      NULL,
+      check_muladd_use },
+    { { "coopmat-muladd-shape", section, "A is MxK, B KxN, C and the result MxN." },
+      MULADD,
+      NULL,
+      check_muladd_shape },
+    { { "coopmat-muladd-scope", section, "A, B, C and the result have one scope." },
+      MULADD,
+      NULL,
+      check_muladd_scope },
+    { { "coopmat-muladd-components", section,
+        "Components are all integers or all floats, the result's wide enough." },
+      MULADD,
+      NULL,
+      check_muladd_components },
+    { { "coopmat-muladd-signs", section, "Only matrices of integers are said to be signed." },
+      MULADD,
+      NULL,
+      check_muladd_signs },
+    { { "coopmat-muladd-saturation", section, "Only integers saturate." },
+      MULADD,
+      NULL,
+      check_muladd_saturation },
     { { "coopmat-construct", section, "A matrix is made from one scalar of its component type." },
-      { SpvOpCompositeConstruct, SpvOpConstantComposite, SpvOpSpecConstantComposite, SpvOpCompositeConstructReplicateEXT,
-        SpvOpConstantCompositeReplicateEXT, SpvOpSpecConstantCompositeReplicateEXT }, NULL, check_construct },
-    { { "coopmat-allowed", section, "Only the instructions that the extension names work on matrices." },
-      { 0 }, any_value, check_allowed },
+      { SpvOpCompositeConstruct, SpvOpConstantComposite, SpvOpSpecConstantComposite,
+        SpvOpCompositeConstructReplicateEXT, SpvOpConstantCompositeReplicateEXT,
+        SpvOpSpecConstantCompositeReplicateEXT },
+      NULL,
+      check_construct },
+    { { "coopmat-allowed", section,
+        "Only the instructions that the extension names work on matrices." },
+      { 0 },
+      any_value,
+      check_allowed },
 };
-/* clang-format on */
 const CheckFamily check_khr_cooperative_matrix = { rows, COUNT_OF(rows) };

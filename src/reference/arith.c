@@ -50,9 +50,9 @@ static uint64_t put(const RInst *i, double x)
         return STEP_NEXT;                                                                          \
     }
 
-#define INT(expr) ((uint64_t)(expr) & mask_bits(i->bits))
-#define S(x) sext(x, i->sbits)
-#define F(x) fmt_get((Fmt)i->sfmt, x)
+#define INT(expr) ((uint64_t)(expr)&mask_bits(i->bits))
+#define S(x)      sext(x, i->sbits)
+#define F(x)      fmt_get((Fmt)i->sfmt, x)
 
 BINARY(iadd, INT(A + B))
 BINARY(isub, INT(A - B))
@@ -63,21 +63,27 @@ BINARY(bxor, A ^ B)
 UNARY(snegate, INT(0 - A))
 UNARY(bnot, INT(~A))
 
-static uint64_t divide(Machine *m, Inv *v, const RInst *i, uint64_t a, uint64_t b, uint8_t undefined)
+static uint64_t divide(Machine *m, Inv *v, const RInst *i, uint64_t a, uint64_t b,
+                       uint8_t undefined)
 {
     bool is_signed = i->op == SpvOpSDiv || i->op == SpvOpSRem || i->op == SpvOpSMod;
     int64_t x = S(a), y = S(b);
     bool overflow = is_signed && y == -1 && a == 1ull << (i->sbits - 1);
     if (b == 0 || overflow) {
         if (!undefined)
-            found(m, v, i, REF_RANGE, b ? "division of the least integer by -1" : "division by zero");
+            found(m, v, i, REF_RANGE,
+                  b ? "division of the least integer by -1" : "division by zero");
         return 0;
     }
     switch (i->op) {
-    case SpvOpUDiv: return a / b;
-    case SpvOpUMod: return a % b;
-    case SpvOpSDiv: return INT(x / y);
-    case SpvOpSRem: return INT(x % y);
+    case SpvOpUDiv:
+        return a / b;
+    case SpvOpUMod:
+        return a % b;
+    case SpvOpSDiv:
+        return INT(x / y);
+    case SpvOpSRem:
+        return INT(x % y);
     default: {
         int64_t r = x % y;
         return INT(r && (r < 0) != (y < 0) ? r + y : r);
@@ -95,9 +101,12 @@ static uint64_t shift(Machine *m, Inv *v, const RInst *i, uint64_t a, uint64_t b
         return 0;
     }
     switch (i->op) {
-    case SpvOpShiftLeftLogical: return INT(a << b);
-    case SpvOpShiftRightLogical: return a >> b;
-    default: return INT(S(a) >> b);
+    case SpvOpShiftLeftLogical:
+        return INT(a << b);
+    case SpvOpShiftRightLogical:
+        return a >> b;
+    default:
+        return INT(S(a) >> b);
     }
 }
 BINARY(ishift, shift(m, v, i, A, B, s[k] | t[k]))
@@ -153,7 +162,7 @@ static bool is_normal_in(Fmt f, double x)
 UNARY(is_normal, is_normal_in((Fmt)i->sfmt, F(A)))
 UNARY(sign_bit, A >> (i->sbits - 1) & 1)
 
-/* ---- bits ------------------------------------------------------------------------------------------ */
+/* ---- bits ------------------------------------------------------------------------------------ */
 
 static uint64_t reverse(uint64_t x, uint32_t bits)
 {
@@ -210,7 +219,7 @@ static bool prepare_bit_field(Machine *m, RInst *i)
     return true;
 }
 
-/* ---- results of two halves ----------------------------------------------------------------------------- */
+/* ---- results of two halves ------------------------------------------------------------------- */
 
 static Step extended(Machine *m, Inv *v, const RInst *i)
 {
@@ -256,7 +265,7 @@ static bool prepare_extended(Machine *m, RInst *i)
     return false;
 }
 
-/* ---- select, any, all ----------------------------------------------------------------------------------- */
+/* ---- select, any, all ------------------------------------------------------------------------ */
 
 static Step select_(Machine *m, Inv *v, const RInst *i)
 {
@@ -301,7 +310,7 @@ static Step any_all(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-/* ---- vectors and matrices ------------------------------------------------------------------------------------ */
+/* ---- vectors and matrices -------------------------------------------------------------------- */
 
 /* Rounds after each multiplication and each addition. */
 static double dot(const RInst *i, const uint64_t *a, uint32_t sa, const uint64_t *b, uint32_t sb,
@@ -329,8 +338,7 @@ static Step dot_(Machine *m, Inv *v, const RInst *i)
     uint32_t n = i->at->leaves;
     (void)m;
     *leaf(v, i->dst) = put(i, dot(i, leaf(v, i->ops[0]), 1, leaf(v, i->ops[1]), 1, n));
-    *unset(v, i->dst) =
-        any_unset(unset(v, i->ops[0]), 1, n) | any_unset(unset(v, i->ops[1]), 1, n);
+    *unset(v, i->dst) = any_unset(unset(v, i->ops[0]), 1, n) | any_unset(unset(v, i->ops[1]), 1, n);
     return STEP_NEXT;
 }
 
@@ -441,7 +449,7 @@ static bool prepare_transpose(Machine *m, RInst *i)
     return false;
 }
 
-/* ---- integer dot products (SPV_KHR_integer_dot_product) --------------------------------------------------- */
+/* ---- integer dot products (SPV_KHR_integer_dot_product) -------------------------------------- */
 
 static Step integer_dot(Machine *m, Inv *v, const RInst *i)
 {

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * Atomic instructions (SPIR-V 3.3.18). One invocation runs at a time, so that each is atomic already;
- * orders and scopes matter to race.c.
+ * Atomic instructions (SPIR-V 3.3.18). One invocation runs at a time, so that each is atomic
+ * already; orders and scopes matter to race.c.
  */
 #include "reference/machine.h"
 
 #include <math.h>
 
-typedef struct Atomic { uint32_t scope, order, storage; const RType *t; Ref value, comparator; } Atomic;
+typedef struct Atomic {
+    uint32_t scope, order, storage;
+    const RType *t;
+    Ref value, comparator;
+} Atomic;
 
 enum {
     ACQUIRES = SpvMemorySemanticsAcquireMask | SpvMemorySemanticsAcquireReleaseMask |
@@ -22,23 +26,40 @@ static uint64_t combine(const RInst *i, const RType *t, uint64_t old, uint64_t x
     Fmt f = fmt_of(t);
     double a = f != FMT_NONE ? fmt_get(f, old) : 0, b = f != FMT_NONE ? fmt_get(f, x) : 0;
     switch (i->op) {
-    case SpvOpAtomicIIncrement: return (old + 1) & mask;
-    case SpvOpAtomicIDecrement: return (old - 1) & mask;
-    case SpvOpAtomicIAdd: return (old + x) & mask;
-    case SpvOpAtomicISub: return (old - x) & mask;
-    case SpvOpAtomicAnd: return old & x;
-    case SpvOpAtomicOr: return old | x;
-    case SpvOpAtomicXor: return old ^ x;
-    case SpvOpAtomicUMin: return MIN(old, x);
-    case SpvOpAtomicUMax: return MAX(old, x);
-    case SpvOpAtomicSMin: return sext(old, t->bits) < sext(x, t->bits) ? old : x;
-    case SpvOpAtomicSMax: return sext(old, t->bits) > sext(x, t->bits) ? old : x;
-    case SpvOpAtomicFAddEXT: return fmt_put(f, a + b);
-    case SpvOpAtomicFMinEXT: return isnan(a) || b < a ? x : old;
-    case SpvOpAtomicFMaxEXT: return isnan(a) || b > a ? x : old;
-    case SpvOpAtomicFlagTestAndSet: return 1;
-    case SpvOpAtomicFlagClear: return 0;
-    default: return x; /* store, exchange */
+    case SpvOpAtomicIIncrement:
+        return (old + 1) & mask;
+    case SpvOpAtomicIDecrement:
+        return (old - 1) & mask;
+    case SpvOpAtomicIAdd:
+        return (old + x) & mask;
+    case SpvOpAtomicISub:
+        return (old - x) & mask;
+    case SpvOpAtomicAnd:
+        return old & x;
+    case SpvOpAtomicOr:
+        return old | x;
+    case SpvOpAtomicXor:
+        return old ^ x;
+    case SpvOpAtomicUMin:
+        return MIN(old, x);
+    case SpvOpAtomicUMax:
+        return MAX(old, x);
+    case SpvOpAtomicSMin:
+        return sext(old, t->bits) < sext(x, t->bits) ? old : x;
+    case SpvOpAtomicSMax:
+        return sext(old, t->bits) > sext(x, t->bits) ? old : x;
+    case SpvOpAtomicFAddEXT:
+        return fmt_put(f, a + b);
+    case SpvOpAtomicFMinEXT:
+        return isnan(a) || b < a ? x : old;
+    case SpvOpAtomicFMaxEXT:
+        return isnan(a) || b > a ? x : old;
+    case SpvOpAtomicFlagTestAndSet:
+        return 1;
+    case SpvOpAtomicFlagClear:
+        return 0;
+    default:
+        return x; /* store, exchange */
     }
 }
 
@@ -47,14 +68,16 @@ static Step atomic(Machine *m, Inv *v, const RInst *i)
     const Atomic *x = i->aux;
     const uint64_t *p = leaf(v, i->ops[0]);
     uint32_t size = (uint32_t)x->t->size;
-    bool reads = i->op == SpvOpAtomicLoad, writes = i->op == SpvOpAtomicStore || i->op == SpvOpAtomicFlagClear;
+    bool reads = i->op == SpvOpAtomicLoad,
+         writes = i->op == SpvOpAtomicStore || i->op == SpvOpAtomicFlagClear;
     Access a;
     matters(m, v, i, i->ops[0], 1, "is used as an address");
     if (i->dst != REF_NONE) {
         *leaf(v, i->dst) = 0;
         *unset(v, i->dst) = 0;
     }
-    if (!mem_access(m, v, i, p[0], p[1], size, size, reads ? ACCESS_ATOMIC_READ : ACCESS_ATOMIC, &a))
+    if (!mem_access(m, v, i, p[0], p[1], size, size, reads ? ACCESS_ATOMIC_READ : ACCESS_ATOMIC,
+                    &a))
         return STEP_NEXT;
     uint64_t old = mem_read(a.data, size), value = x->value == REF_NONE ? 0 : *leaf(v, x->value);
     uint8_t undef = x->value != REF_NONE && *unset(v, x->value), old_undef = 0;
@@ -95,7 +118,8 @@ static bool prepare_atomic(Machine *m, RInst *i)
         refuse(m, i->src, "atomics work on scalars only");
         return false;
     }
-    if (!constant_uint(m, spv_operand(i->src, 1), &scope) || !constant_uint(m, spv_operand(i->src, 2), &order)) {
+    if (!constant_uint(m, spv_operand(i->src, 1), &scope) ||
+        !constant_uint(m, spv_operand(i->src, 2), &order)) {
         refuse(m, i->src, "scope and semantics must be constants");
         return false;
     }
@@ -111,14 +135,32 @@ static bool prepare_atomic(Machine *m, RInst *i)
     return !m->failed;
 }
 
-/* clang-format off */
 static const OpRow rows[] = {
-#define ATOMIC(name) { SpvOpAtomic##name, atomic, prepare_atomic, NULL, 0 }
-    ATOMIC(Load), ATOMIC(Store), ATOMIC(Exchange), ATOMIC(CompareExchange), ATOMIC(CompareExchangeWeak),
-    ATOMIC(IIncrement), ATOMIC(IDecrement), ATOMIC(IAdd), ATOMIC(ISub), ATOMIC(SMin), ATOMIC(UMin),
-    ATOMIC(SMax), ATOMIC(UMax), ATOMIC(And), ATOMIC(Or), ATOMIC(Xor), ATOMIC(FAddEXT), ATOMIC(FMinEXT),
-    ATOMIC(FMaxEXT), ATOMIC(FlagTestAndSet), ATOMIC(FlagClear),
+#define ATOMIC(name)                                                                               \
+    {                                                                                              \
+        SpvOpAtomic##name, atomic, prepare_atomic, NULL, 0                                         \
+    }
+    ATOMIC(Load),
+    ATOMIC(Store),
+    ATOMIC(Exchange),
+    ATOMIC(CompareExchange),
+    ATOMIC(CompareExchangeWeak),
+    ATOMIC(IIncrement),
+    ATOMIC(IDecrement),
+    ATOMIC(IAdd),
+    ATOMIC(ISub),
+    ATOMIC(SMin),
+    ATOMIC(UMin),
+    ATOMIC(SMax),
+    ATOMIC(UMax),
+    ATOMIC(And),
+    ATOMIC(Or),
+    ATOMIC(Xor),
+    ATOMIC(FAddEXT),
+    ATOMIC(FMinEXT),
+    ATOMIC(FMaxEXT),
+    ATOMIC(FlagTestAndSet),
+    ATOMIC(FlagClear),
 #undef ATOMIC
 };
-/* clang-format on */
 const OpTable ref_atomic_ops = { rows, COUNT_OF(rows) };

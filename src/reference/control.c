@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Control flow (SPIR-V 3.3.17), calls and the variables of functions. A frame is a range of slots, of
- * loop counters, of memory and of objects; there is no recursion, so that each invocation has room for
- * the deepest chain of calls from the start.
+ * Control flow (SPIR-V 3.3.17), calls and the variables of functions. A frame is a range of slots,
+ * of loop counters, of memory and of objects; there is no recursion, so that each invocation has
+ * room for the deepest chain of calls from the start.
  */
 #include "reference/machine.h"
 
@@ -53,7 +53,8 @@ static Step branch_conditional(Machine *m, Inv *v, const RInst *i)
 
 static bool prepare_condition(Machine *m, RInst *i)
 {
-    bool fits = i->at && i->at->leaves == 1 && i->n_ops && ref_of(m, spv_operand(i->src, 0)) != REF_NONE &&
+    bool fits = i->at && i->at->leaves == 1 && i->n_ops &&
+                ref_of(m, spv_operand(i->src, 0)) != REF_NONE &&
                 i->at->kind == (i->op == SpvOpSwitch ? SPV_INT : SPV_BOOL);
     if (!fits)
         refuse(m, i->src, "what decides the branch is not a %s",
@@ -121,7 +122,8 @@ static Step call(Machine *m, Inv *v, const RInst *i)
     for (uint32_t k = 0; k < f->n_params; k++) {
         Ref r = i->ops[k + 1];
         uint32_t at = r & 0x7fffffff, n = f->param_types[k]->leaves;
-        memcpy(leaf(v, f->params[k]), (r & REF_CONST ? constants : from) + at, n * sizeof(uint64_t));
+        memcpy(leaf(v, f->params[k]), (r & REF_CONST ? constants : from) + at,
+               n * sizeof(uint64_t));
         memcpy(unset(v, f->params[k]), (r & REF_CONST ? uconstants : ufrom) + at, n);
     }
     return STEP_JUMP;
@@ -182,8 +184,9 @@ static bool prepare_return(Machine *m, RInst *i)
 {
     const RType *t = type_get(m, i->block->function->src->def->type);
     uint32_t want = t ? t->leaves : 0;
-    bool fits = i->op == SpvOpReturn ? want == 0
-                                     : i->n_ops && prepare_value(m, i) && i->at && i->at->leaves == want;
+    bool fits = i->op == SpvOpReturn
+                    ? want == 0
+                    : i->n_ops && prepare_value(m, i) && i->at && i->at->leaves == want;
     if (!fits)
         refuse(m, i->src, "what is returned does not match the function's type");
     return fits;
@@ -237,9 +240,14 @@ static bool prepare_clock(Machine *m, RInst *i)
     return i->n == 1 || i->n == 2;
 }
 
-/* ---- variables of functions ----------------------------------------------------------------------------- */
+/* ---- variables of functions ------------------------------------------------------------------ */
 
-typedef struct Variable { uint64_t offset; const RType *type; uint32_t index; Ref init; } Variable;
+typedef struct Variable {
+    uint64_t offset;
+    const RType *type;
+    uint32_t index;
+    Ref init;
+} Variable;
 
 static Step variable(Machine *m, Inv *v, const RInst *i)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Conversions (SPIR-V 3.3.11). Float to integer truncates; out of range it saturates (NaN gives 0) and
- * is a finding. Bit casts repack leaves, low-numbered components in the low bits.
+ * Conversions (SPIR-V 3.3.11). Float to integer truncates; out of range it saturates (NaN gives 0)
+ * and is a finding. Bit casts repack leaves, low-numbered components in the low bits.
  */
 #include "reference/machine.h"
 
 #include <math.h>
 
-static uint64_t integer_of(Machine *m, Inv *v, const RInst *i, double x, bool to_signed, uint8_t undefined)
+static uint64_t integer_of(Machine *m, Inv *v, const RInst *i, double x, bool to_signed,
+                           uint8_t undefined)
 {
     double top = ldexp(1, (int)i->bits - to_signed), least = to_signed ? -top : 0;
     uint64_t most = mask_bits(i->bits) >> to_signed;
@@ -60,12 +61,24 @@ static Step convert(Machine *m, Inv *v, const RInst *i)
     for (uint32_t k = 0; k < i->n; k++) {
         double x = i->sfmt != FMT_NONE ? fmt_get((Fmt)i->sfmt, a[k]) : 0;
         switch (i->op) {
-        case SpvOpConvertFToU: d[k] = integer_of(m, v, i, x, false, u[k]); break;
-        case SpvOpConvertFToS: d[k] = integer_of(m, v, i, x, true, u[k]); break;
-        case SpvOpConvertSToF: d[k] = float_of(i, a[k], true); break;
-        case SpvOpConvertUToF: d[k] = float_of(i, a[k], false); break;
-        case SpvOpUConvert: d[k] = a[k] & mask; break;
-        case SpvOpSConvert: d[k] = (uint64_t)sext(a[k], i->sbits) & mask; break;
+        case SpvOpConvertFToU:
+            d[k] = integer_of(m, v, i, x, false, u[k]);
+            break;
+        case SpvOpConvertFToS:
+            d[k] = integer_of(m, v, i, x, true, u[k]);
+            break;
+        case SpvOpConvertSToF:
+            d[k] = float_of(i, a[k], true);
+            break;
+        case SpvOpConvertUToF:
+            d[k] = float_of(i, a[k], false);
+            break;
+        case SpvOpUConvert:
+            d[k] = a[k] & mask;
+            break;
+        case SpvOpSConvert:
+            d[k] = (uint64_t)sext(a[k], i->sbits) & mask;
+            break;
         case SpvOpFConvert:
             x = clamp_fp8(i, x);
             d[k] = i->rtz ? fmt_put_rtz((Fmt)i->fmt, x) : fmt_put((Fmt)i->fmt, x);
@@ -75,7 +88,9 @@ static Step convert(Machine *m, Inv *v, const RInst *i)
             d[k] = fmt_put((Fmt)i->fmt, h != 0 && fabs(h) < 0x1p-14 ? copysign(0, h) : h);
             break;
         }
-        default: d[k] = saturate(i, a[k]); break;
+        default:
+            d[k] = saturate(i, a[k]);
+            break;
         }
     }
     memcpy(unset(v, i->dst), u, i->n);
@@ -90,13 +105,14 @@ static bool prepare_convert(Machine *m, RInst *i)
     bool from_float = i->sfmt != FMT_NONE, to_float = i->fmt != FMT_NONE;
     bool want_from = i->op == SpvOpConvertFToU || i->op == SpvOpConvertFToS ||
                      i->op == SpvOpFConvert || i->op == SpvOpQuantizeToF16;
-    bool want_to = i->op == SpvOpConvertSToF || i->op == SpvOpConvertUToF || i->op == SpvOpFConvert ||
-                   i->op == SpvOpQuantizeToF16;
+    bool want_to = i->op == SpvOpConvertSToF || i->op == SpvOpConvertUToF ||
+                   i->op == SpvOpFConvert || i->op == SpvOpQuantizeToF16;
     if (from_float != want_from || to_float != want_to) {
         refuse(m, i->src, "the operand or the result has the wrong kind of component");
         return false;
     }
-    const uint32_t *mode = spv_decoration(m->module, i->src->id, -1, SpvDecorationFPRoundingMode, &n);
+    const uint32_t *mode =
+        spv_decoration(m->module, i->src->id, -1, SpvDecorationFPRoundingMode, &n);
     if (mode && n)
         i->rtz = *mode == SpvFPRoundingModeRTZ;
     i->part = (i->fmt == FMT_E4M3 || i->fmt == FMT_E5M2) &&
@@ -105,7 +121,7 @@ static bool prepare_convert(Machine *m, RInst *i)
     return true;
 }
 
-/* ---- bit casts -------------------------------------------------------------------------------------- */
+/* ---- bit casts ------------------------------------------------------------------------------- */
 
 static uint32_t leaf_bits(const RType *t)
 {

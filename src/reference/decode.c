@@ -122,7 +122,7 @@ RFunc *decode_find(Machine *m, SpvId id)
     return NULL;
 }
 
-/* ---- places ------------------------------------------------------------------------------------------- */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 static void place(Machine *m, RFunc *f, SpvInst *i)
 {
@@ -158,7 +158,7 @@ static void place_values(Machine *m, RFunc *f)
                 place(m, f, i);
 }
 
-/* ---- blocks and edges ---------------------------------------------------------------------------------- */
+/* ---- blocks and edges ------------------------------------------------------------------------ */
 
 static RBlock *block_at(Machine *m, SpvId label)
 {
@@ -265,13 +265,14 @@ static void make_edge(Machine *m, RBlock *from, RBlock *to, Edge *e)
     }
 }
 
-/* ---- instructions ------------------------------------------------------------------------------------------ */
+/* ---- instructions ---------------------------------------------------------------------------- */
 
 static bool is_silent(const SpvInst *i)
 {
     const SpvOpInfo *info = spv_op_info(i->op);
-    return spv_is_nonsemantic(i) || i->op == SpvOpPhi || i->op == SpvOpLabel || i->op == SpvOpSelectionMerge ||
-           i->op == SpvOpLoopMerge || i->op == SpvOpNop || i->op == SpvOpLine || i->op == SpvOpNoLine ||
+    return spv_is_nonsemantic(i) || i->op == SpvOpPhi || i->op == SpvOpLabel ||
+           i->op == SpvOpSelectionMerge || i->op == SpvOpLoopMerge || i->op == SpvOpNop ||
+           i->op == SpvOpLine || i->op == SpvOpNoLine ||
            (info && (info->flags & (SPV_OPF_DEBUG | SPV_OPF_ANNOTATION)));
 }
 
@@ -299,8 +300,7 @@ static void decode_one(Machine *m, RBlock *b, SpvInst *i)
     bool silent = is_silent(i);
     if (silent)
         return;
-    const OpRow *row =
-        i->op == SpvOpExtInst ? extended_row(m, i, &silent) : op_row(i->op);
+    const OpRow *row = i->op == SpvOpExtInst ? extended_row(m, i, &silent) : op_row(i->op);
     if (silent || m->failed)
         return;
     if (!row) {

@@ -5,7 +5,7 @@
  */
 #include "reference/machine.h"
 
-/* ---- sizes ---------------------------------------------------------------------------------------------- */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 static uint32_t width_index(uint32_t bits) { return bits == 16 ? 1 : bits == 32 ? 2 : 3; }
 
@@ -39,14 +39,15 @@ static void execution_mode(Machine *m, SpvInst *i)
         if (n > 2)
             m->rtz[width_index(spv_operand(i, 2))] = true;
         break;
-    default: break;
+    default:
+        break;
     }
 }
 
 static void builtin_size(Machine *m, SpvInst *i)
 {
-    if (i->op != SpvOpDecorate || spv_n_operands(i) < 3 || spv_operand(i, 1) != SpvDecorationBuiltIn ||
-        spv_operand(i, 2) != SpvBuiltInWorkgroupSize)
+    if (i->op != SpvOpDecorate || spv_n_operands(i) < 3 ||
+        spv_operand(i, 1) != SpvDecorationBuiltIn || spv_operand(i, 2) != SpvBuiltInWorkgroupSize)
         return;
     Ref r = ref_of(m, spv_operand(i, 0));
     const RType *t = type_of(m, spv_operand(i, 0));
@@ -71,12 +72,13 @@ static bool find_sizes(Machine *m)
         n = MIN(n, UINT32_MAX);
     }
     if (n > 16384) {
-        refuse(m, m->entry.inst, "workgroups of %u x %u x %u invocations are too large", m->local_size[0],
-               m->local_size[1], m->local_size[2]);
+        refuse(m, m->entry.inst, "workgroups of %u x %u x %u invocations are too large",
+               m->local_size[0], m->local_size[1], m->local_size[2]);
         return false;
     }
     m->n_inv = (uint32_t)n;
-    uint32_t w = m->entry.required_subgroup_size ? m->entry.required_subgroup_size : m->d->subgroup_size;
+    uint32_t w =
+        m->entry.required_subgroup_size ? m->entry.required_subgroup_size : m->d->subgroup_size;
     m->width = w ? w : 32;
     if (m->width > 128) {
         refuse(m, m->entry.inst, "subgroups of %u invocations are not supported", m->width);
@@ -87,7 +89,7 @@ static bool find_sizes(Machine *m)
     return !m->failed;
 }
 
-/* ---- arguments of OpenCL kernels --------------------------------------------------------------------------- */
+/* ---- arguments of OpenCL kernels ------------------------------------------------------------- */
 
 static Ref buffer_argument(Machine *m, const RefArg *a, bool local)
 {
@@ -128,8 +130,8 @@ static bool bind_arguments(Machine *m)
         if (!t)
             return false;
         bool pointer = t->kind == SPV_POINTER && t->storage != SpvStorageClassFunction;
-        if (pointer != (a->kind != REF_ARG_VALUE) || (!pointer && (t->kind == SPV_POINTER || a->size != t->size ||
-                                                                    type_is_wide(t)))) {
+        if (pointer != (a->kind != REF_ARG_VALUE) ||
+            (!pointer && (t->kind == SPV_POINTER || a->size != t->size || type_is_wide(t)))) {
             refuse(m, i, "argument %u does not match its parameter", n);
             return false;
         }
@@ -145,7 +147,7 @@ static bool bind_arguments(Machine *m)
     return !m->failed;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------------------------ */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static bool prepare(Machine *m)
 {
@@ -178,7 +180,8 @@ static bool guarded(Arena *own, Arena *a, SpvModule *module, const RefDispatch *
     jmp_buf out_of_memory, *outer = module->arena->on_failure;
     if (setjmp(out_of_memory)) {
         module->arena->on_failure = outer;
-        diag(sink, DIAG_ERROR, NULL, NULL, "the kernel needs more memory than the reference device may use");
+        diag(sink, DIAG_ERROR, NULL, NULL,
+             "the kernel needs more memory than the reference device may use");
         return false;
     }
     own->on_failure = &out_of_memory;

@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where an invocation is, as a key that only grows while it runs: for each frame, for each loop around
- * the block the loop's place and its iteration, then the block's place, then the instruction. Places
- * are reverse postorder numbers, so that forward edges go up and a back edge raises an iteration.
+ * Where an invocation is, as a key that only grows while it runs: for each frame, for each loop
+ * around the block the loop's place and its iteration, then the block's place, then the
+ * instruction. Places are reverse postorder numbers, so that forward edges go up and a back edge
+ * raises an iteration.
  *
  * Two invocations with equal keys are in the same dynamic instance, and one with a smaller key may
- * still come to where the larger one waits. Carrying out collective operations in the order of their
- * keys, with all the invocations that are there, is maximal reconvergence
+ * still come to where the larger one waits. Carrying out collective operations in the order of
+ * their keys, with all the invocations that are there, is maximal reconvergence
  * (SPV_KHR_maximal_reconvergence) and holds for modules without merge instructions too.
  *
- * A loop is what its header dominates and its OpLoopMerge's merge block does not; without OpLoopMerge,
- * the natural loop of its back edges. Dominators as Cooper, Harvey and Kennedy compute them.
+ * A loop is what its header dominates and its OpLoopMerge's merge block does not; without
+ * OpLoopMerge, the natural loop of its back edges. Dominators as Cooper, Harvey and Kennedy compute
+ * them.
  */
 #include "reference/machine.h"
 
-static bool dominates(const RBlock *a, const RBlock *b) { return a->pre <= b->pre && b->post <= a->post; }
+static bool dominates(const RBlock *a, const RBlock *b)
+{
+    return a->pre <= b->pre && b->post <= a->post;
+}
 
 /* Reverse postorder of the reachable blocks, without recursion. */
 static uint32_t number_blocks(Machine *m, RFunc *f, RBlock **order)

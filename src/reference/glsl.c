@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * GLSL.std.450: computed in double (long double for f64), rounded once to the result's type, except
- * where the specification asks for an exact result. Undefined arguments give 0 or NaN as C's library
- * does.
+ * where the specification asks for an exact result. Undefined arguments give 0 or NaN as C's
+ * library does.
  */
 #include "reference/machine.h"
 
@@ -36,33 +36,60 @@ static long double float1(uint32_t op, long double x)
     const long double pi = 3.14159265358979323846264338327950288L;
     switch (op) {
     case GLSLstd450Round:
-    case GLSLstd450RoundEven: return rintl(x);
-    case GLSLstd450Trunc: return truncl(x);
-    case GLSLstd450FAbs: return fabsl(x);
-    case GLSLstd450FSign: return x > 0 ? 1 : x < 0 ? -1 : x;
-    case GLSLstd450Floor: return floorl(x);
-    case GLSLstd450Ceil: return ceill(x);
-    case GLSLstd450Fract: return x - floorl(x);
-    case GLSLstd450Radians: return x * pi / 180;
-    case GLSLstd450Degrees: return x * 180 / pi;
-    case GLSLstd450Sin: return sinl(x);
-    case GLSLstd450Cos: return cosl(x);
-    case GLSLstd450Tan: return tanl(x);
-    case GLSLstd450Asin: return asinl(x);
-    case GLSLstd450Acos: return acosl(x);
-    case GLSLstd450Atan: return atanl(x);
-    case GLSLstd450Sinh: return sinhl(x);
-    case GLSLstd450Cosh: return coshl(x);
-    case GLSLstd450Tanh: return tanhl(x);
-    case GLSLstd450Asinh: return asinhl(x);
-    case GLSLstd450Acosh: return acoshl(x);
-    case GLSLstd450Atanh: return atanhl(x);
-    case GLSLstd450Exp: return expl(x);
-    case GLSLstd450Log: return logl(x);
-    case GLSLstd450Exp2: return exp2l(x);
-    case GLSLstd450Log2: return log2l(x);
-    case GLSLstd450Sqrt: return sqrtl(x);
-    default: return 1 / sqrtl(x);
+    case GLSLstd450RoundEven:
+        return rintl(x);
+    case GLSLstd450Trunc:
+        return truncl(x);
+    case GLSLstd450FAbs:
+        return fabsl(x);
+    case GLSLstd450FSign:
+        return x > 0 ? 1 : x < 0 ? -1 : x;
+    case GLSLstd450Floor:
+        return floorl(x);
+    case GLSLstd450Ceil:
+        return ceill(x);
+    case GLSLstd450Fract:
+        return x - floorl(x);
+    case GLSLstd450Radians:
+        return x * pi / 180;
+    case GLSLstd450Degrees:
+        return x * 180 / pi;
+    case GLSLstd450Sin:
+        return sinl(x);
+    case GLSLstd450Cos:
+        return cosl(x);
+    case GLSLstd450Tan:
+        return tanl(x);
+    case GLSLstd450Asin:
+        return asinl(x);
+    case GLSLstd450Acos:
+        return acosl(x);
+    case GLSLstd450Atan:
+        return atanl(x);
+    case GLSLstd450Sinh:
+        return sinhl(x);
+    case GLSLstd450Cosh:
+        return coshl(x);
+    case GLSLstd450Tanh:
+        return tanhl(x);
+    case GLSLstd450Asinh:
+        return asinhl(x);
+    case GLSLstd450Acosh:
+        return acoshl(x);
+    case GLSLstd450Atanh:
+        return atanhl(x);
+    case GLSLstd450Exp:
+        return expl(x);
+    case GLSLstd450Log:
+        return logl(x);
+    case GLSLstd450Exp2:
+        return exp2l(x);
+    case GLSLstd450Log2:
+        return log2l(x);
+    case GLSLstd450Sqrt:
+        return sqrtl(x);
+    default:
+        return 1 / sqrtl(x);
     }
 }
 
@@ -75,7 +102,8 @@ static Step unary(Machine *m, Inv *v, const RInst *i)
         uint64_t r;
         if (op == GLSLstd450FAbs)
             r = a[k] & mask_bits(i->sbits - 1u);
-        else if (i->sfmt == FMT_F64 && (op == GLSLstd450Sqrt || op == GLSLstd450Floor || op == GLSLstd450Ceil))
+        else if (i->sfmt == FMT_F64 &&
+                 (op == GLSLstd450Sqrt || op == GLSLstd450Floor || op == GLSLstd450Ceil))
             r = fmt_put(FMT_F64, (double)float1(op, get(i, a[k])));
         else
             r = put(i, float1(op, get(i, a[k])));
@@ -90,13 +118,20 @@ static Step unary(Machine *m, Inv *v, const RInst *i)
 static long double float2(uint32_t op, long double x, long double y)
 {
     switch (op) {
-    case GLSLstd450Atan2: return atan2l(x, y);
-    case GLSLstd450Pow: return powl(x, y);
-    case GLSLstd450FMin: return y < x ? y : x;
-    case GLSLstd450FMax: return x < y ? y : x;
-    case GLSLstd450NMin: return isnan(x) ? y : isnan(y) ? x : y < x ? y : x;
-    case GLSLstd450NMax: return isnan(x) ? y : isnan(y) ? x : x < y ? y : x;
-    default: return y < x ? 0 : 1; /* Step: edge, x */
+    case GLSLstd450Atan2:
+        return atan2l(x, y);
+    case GLSLstd450Pow:
+        return powl(x, y);
+    case GLSLstd450FMin:
+        return y < x ? y : x;
+    case GLSLstd450FMax:
+        return x < y ? y : x;
+    case GLSLstd450NMin:
+        return isnan(x) ? y : isnan(y) ? x : y < x ? y : x;
+    case GLSLstd450NMax:
+        return isnan(x) ? y : isnan(y) ? x : x < y ? y : x;
+    default:
+        return y < x ? 0 : 1; /* Step: edge, x */
     }
 }
 
@@ -119,11 +154,14 @@ static uint64_t float3(const RInst *i, uint64_t a, uint64_t b, uint64_t c)
         double lo = x < y ? y : x;
         return put(i, z < lo ? z : lo);
     }
-    case GLSLstd450NClamp: return put(i, float2(GLSLstd450NMin, float2(GLSLstd450NMax, x, y), z));
-    case GLSLstd450FMix: return put(i, (long double)x * (1 - (long double)z) + (long double)y * z);
-    case GLSLstd450Fma: return i->sfmt == FMT_F64 ? fmt_put(FMT_F64, fma(x, y, z))
-                     : i->sfmt == FMT_F32 ? put(i, fmaf((float)x, (float)y, (float)z))
-                                          : put(i, (long double)x * y + z);
+    case GLSLstd450NClamp:
+        return put(i, float2(GLSLstd450NMin, float2(GLSLstd450NMax, x, y), z));
+    case GLSLstd450FMix:
+        return put(i, (long double)x * (1 - (long double)z) + (long double)y * z);
+    case GLSLstd450Fma:
+        return i->sfmt == FMT_F64   ? fmt_put(FMT_F64, fma(x, y, z))
+               : i->sfmt == FMT_F32 ? put(i, fmaf((float)x, (float)y, (float)z))
+                                    : put(i, (long double)x * y + z);
     default: { /* SmoothStep: edge0, edge1, x */
         long double t = ((long double)z - x) / ((long double)y - x);
         t = t < 0 ? 0 : t > 1 ? 1 : t;
@@ -143,7 +181,7 @@ static Step ternary(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-/* ---- integers --------------------------------------------------------------------------------------------- */
+/* ---- integers -------------------------------------------------------------------------------- */
 
 static uint64_t find_bit(uint32_t op, uint64_t x, uint32_t bits)
 {
@@ -160,18 +198,37 @@ static Step integer(Machine *m, Inv *v, const RInst *i)
     (void)m;
     for (uint32_t k = 0; k < i->n; k++) {
         uint64_t a = leaf(v, i->ops[2])[k], r = 0;
-        uint64_t b = i->n_ops > 3 ? leaf(v, i->ops[3])[k] : 0, c = i->n_ops > 4 ? leaf(v, i->ops[4])[k] : 0;
+        uint64_t b = i->n_ops > 3 ? leaf(v, i->ops[3])[k] : 0,
+                 c = i->n_ops > 4 ? leaf(v, i->ops[4])[k] : 0;
         int64_t x = sext(a, bits), y = sext(b, bits), z = sext(c, bits);
         switch (op) {
-        case GLSLstd450SAbs: r = (uint64_t)(x < 0 ? 0 - (uint64_t)x : (uint64_t)x); break;
-        case GLSLstd450SSign: r = x > 0 ? 1 : x < 0 ? UINT64_MAX : 0; break;
-        case GLSLstd450UMin: r = MIN(a, b); break;
-        case GLSLstd450UMax: r = MAX(a, b); break;
-        case GLSLstd450SMin: r = x < y ? a : b; break;
-        case GLSLstd450SMax: r = x > y ? a : b; break;
-        case GLSLstd450UClamp: r = MIN(MAX(a, b), c); break;
-        case GLSLstd450SClamp: r = MAX(x, y) < z ? (uint64_t)MAX(x, y) : c; break;
-        default: r = find_bit(op, a, bits); break;
+        case GLSLstd450SAbs:
+            r = (uint64_t)(x < 0 ? 0 - (uint64_t)x : (uint64_t)x);
+            break;
+        case GLSLstd450SSign:
+            r = x > 0 ? 1 : x < 0 ? UINT64_MAX : 0;
+            break;
+        case GLSLstd450UMin:
+            r = MIN(a, b);
+            break;
+        case GLSLstd450UMax:
+            r = MAX(a, b);
+            break;
+        case GLSLstd450SMin:
+            r = x < y ? a : b;
+            break;
+        case GLSLstd450SMax:
+            r = x > y ? a : b;
+            break;
+        case GLSLstd450UClamp:
+            r = MIN(MAX(a, b), c);
+            break;
+        case GLSLstd450SClamp:
+            r = MAX(x, y) < z ? (uint64_t)MAX(x, y) : c;
+            break;
+        default:
+            r = find_bit(op, a, bits);
+            break;
         }
         leaf(v, i->dst)[k] = r & mask_bits(i->bits);
         unset(v, i->dst)[k] = join(v, i, k);
@@ -179,7 +236,7 @@ static Step integer(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-/* ---- geometry ---------------------------------------------------------------------------------------------- */
+/* ---- geometry -------------------------------------------------------------------------------- */
 
 static long double dot(const RInst *i, const uint64_t *a, const uint64_t *b, uint32_t n)
 {
@@ -202,16 +259,20 @@ static Step geometry(Machine *m, Inv *v, const RInst *i)
             u |= unset(v, i->ops[o])[k];
     memset(unset(v, i->dst), u, i->n);
     switch (op) {
-    case GLSLstd450Length: d[0] = put(i, sqrtl(dot(i, a, a, n))); break;
+    case GLSLstd450Length:
+        d[0] = put(i, sqrtl(dot(i, a, a, n)));
+        break;
     case GLSLstd450Distance:
         for (uint32_t k = 0; k < n; k++)
-            s += ((long double)get(i, a[k]) - get(i, b[k])) * ((long double)get(i, a[k]) - get(i, b[k]));
+            s += ((long double)get(i, a[k]) - get(i, b[k])) *
+                 ((long double)get(i, a[k]) - get(i, b[k]));
         d[0] = put(i, sqrtl(s));
         break;
     case GLSLstd450Cross:
         for (uint32_t k = 0; k < 3; k++) {
             uint32_t p = (k + 1) % 3, q = (k + 2) % 3;
-            d[k] = put(i, (long double)get(i, a[p]) * get(i, b[q]) - (long double)get(i, a[q]) * get(i, b[p]));
+            d[k] = put(i, (long double)get(i, a[p]) * get(i, b[q]) -
+                              (long double)get(i, a[q]) * get(i, b[p]));
         }
         break;
     case GLSLstd450Normalize:
@@ -294,7 +355,7 @@ static Step matrix(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-/* ---- parts of a float -------------------------------------------------------------------------------------------- */
+/* ---- parts of a float ------------------------------------------------------------------------ */
 
 static Step split(Machine *m, Inv *v, const RInst *i)
 {
@@ -339,9 +400,12 @@ static Step ldexp_(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-/* ---- packing ---------------------------------------------------------------------------------------------------------- */
+/* ---- packing --------------------------------------------------------------------------------- */
 
-static double clamp(double x, double lo, double hi) { return x < lo || isnan(x) ? lo : x > hi ? hi : x; }
+static double clamp(double x, double lo, double hi)
+{
+    return x < lo || isnan(x) ? lo : x > hi ? hi : x;
+}
 
 static Step pack(Machine *m, Inv *v, const RInst *i)
 {
@@ -356,12 +420,18 @@ static Step pack(Machine *m, Inv *v, const RInst *i)
         switch (which(i)) {
         case GLSLstd450PackSnorm4x8:
         case GLSLstd450PackSnorm2x16:
-            a = (uint64_t)(int64_t)rint(clamp(isnan(x) ? 0 : x, -1, 1) * (double)(mask_bits(bits) >> 1));
+            a = (uint64_t)(int64_t)rint(clamp(isnan(x) ? 0 : x, -1, 1) *
+                                        (double)(mask_bits(bits) >> 1));
             break;
         case GLSLstd450PackUnorm4x8:
-        case GLSLstd450PackUnorm2x16: a = (uint64_t)rint(clamp(x, 0, 1) * (double)mask_bits(bits)); break;
-        case GLSLstd450PackHalf2x16: a = f16_from_double(x); break;
-        default: break;
+        case GLSLstd450PackUnorm2x16:
+            a = (uint64_t)rint(clamp(x, 0, 1) * (double)mask_bits(bits));
+            break;
+        case GLSLstd450PackHalf2x16:
+            a = f16_from_double(x);
+            break;
+        default:
+            break;
         }
         r |= (a & mask_bits(bits)) << k * bits;
     }
@@ -383,9 +453,14 @@ static Step unpack(Machine *m, Inv *v, const RInst *i)
             x = put(i, fmax((double)sext(x, bits) / (double)(mask_bits(bits) >> 1), -1));
             break;
         case GLSLstd450UnpackUnorm2x16:
-        case GLSLstd450UnpackUnorm4x8: x = put(i, (double)x / (double)mask_bits(bits)); break;
-        case GLSLstd450UnpackHalf2x16: x = put(i, f16_to_double((uint16_t)x)); break;
-        default: break;
+        case GLSLstd450UnpackUnorm4x8:
+            x = put(i, (double)x / (double)mask_bits(bits));
+            break;
+        case GLSLstd450UnpackHalf2x16:
+            x = put(i, f16_to_double((uint16_t)x));
+            break;
+        default:
+            break;
         }
         leaf(v, i->dst)[k] = x;
         unset(v, i->dst)[k] = *unset(v, i->ops[2]);
@@ -393,17 +468,41 @@ static Step unpack(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-/* ---- preparation ----------------------------------------------------------------------------------------------------------- */
+/* ---- preparation ----------------------------------------------------------------------------- */
 
 static uint32_t n_operands(uint32_t op)
 {
     switch (op) {
-    case GLSLstd450Atan2: case GLSLstd450Pow: case GLSLstd450FMin: case GLSLstd450UMin: case GLSLstd450SMin: case GLSLstd450FMax: case GLSLstd450UMax: case GLSLstd450SMax:
-    case GLSLstd450Step: case GLSLstd450Ldexp: case GLSLstd450Modf: case GLSLstd450Frexp: case GLSLstd450Distance: case GLSLstd450Cross: case GLSLstd450Reflect:
-    case GLSLstd450NMin: case GLSLstd450NMax: return 2;
-    case GLSLstd450FClamp: case GLSLstd450UClamp: case GLSLstd450SClamp: case GLSLstd450FMix: case GLSLstd450SmoothStep: case GLSLstd450Fma:
-    case GLSLstd450FaceForward: case GLSLstd450Refract: case GLSLstd450NClamp: return 3;
-    default: return 1;
+    case GLSLstd450Atan2:
+    case GLSLstd450Pow:
+    case GLSLstd450FMin:
+    case GLSLstd450UMin:
+    case GLSLstd450SMin:
+    case GLSLstd450FMax:
+    case GLSLstd450UMax:
+    case GLSLstd450SMax:
+    case GLSLstd450Step:
+    case GLSLstd450Ldexp:
+    case GLSLstd450Modf:
+    case GLSLstd450Frexp:
+    case GLSLstd450Distance:
+    case GLSLstd450Cross:
+    case GLSLstd450Reflect:
+    case GLSLstd450NMin:
+    case GLSLstd450NMax:
+        return 2;
+    case GLSLstd450FClamp:
+    case GLSLstd450UClamp:
+    case GLSLstd450SClamp:
+    case GLSLstd450FMix:
+    case GLSLstd450SmoothStep:
+    case GLSLstd450Fma:
+    case GLSLstd450FaceForward:
+    case GLSLstd450Refract:
+    case GLSLstd450NClamp:
+        return 3;
+    default:
+        return 1;
     }
 }
 
@@ -421,31 +520,49 @@ static bool fits(Machine *m, RInst *i, uint32_t op)
 {
     uint32_t n = i->at->leaves, r = i->n;
     switch (op) {
-    case GLSLstd450Length: case GLSLstd450Distance: return r == 1;
-    case GLSLstd450Cross: return r == 3 && n == 3;
-    case GLSLstd450Determinant: case GLSLstd450MatrixInverse:
-        return i->at->kind == SPV_MATRIX && i->at->count <= 4 && i->at->count == i->at->element->count &&
-               r == (op == GLSLstd450Determinant ? 1 : n);
-    case GLSLstd450ModfStruct: case GLSLstd450FrexpStruct: {
+    case GLSLstd450Length:
+    case GLSLstd450Distance:
+        return r == 1;
+    case GLSLstd450Cross:
+        return r == 3 && n == 3;
+    case GLSLstd450Determinant:
+    case GLSLstd450MatrixInverse:
+        return i->at->kind == SPV_MATRIX && i->at->count <= 4 &&
+               i->at->count == i->at->element->count && r == (op == GLSLstd450Determinant ? 1 : n);
+    case GLSLstd450ModfStruct:
+    case GLSLstd450FrexpStruct: {
         if (i->type->kind != SPV_STRUCT || r != 2 * n)
             return false;
         i->aux = (void *)(uintptr_t)type_scalar(i->type->members[1]);
         return true;
     }
-    case GLSLstd450Modf: case GLSLstd450Frexp: {
-        const RType *p = operand_type(m, i, 3), *t = p->kind == SPV_POINTER ? type_get(m, p->pointee) : NULL;
+    case GLSLstd450Modf:
+    case GLSLstd450Frexp: {
+        const RType *p = operand_type(m, i, 3),
+                    *t = p->kind == SPV_POINTER ? type_get(m, p->pointee) : NULL;
         if (!t || t->leaves != n || type_is_wide(t) || t->kind == SPV_POINTER)
             return false;
         i->aux = (void *)(uintptr_t)type_scalar(t);
         return r == n;
     }
-    case GLSLstd450PackSnorm4x8: case GLSLstd450PackUnorm4x8: return n == 4 && r == 1;
-    case GLSLstd450PackSnorm2x16: case GLSLstd450PackUnorm2x16: case GLSLstd450PackHalf2x16: case GLSLstd450PackDouble2x32:
+    case GLSLstd450PackSnorm4x8:
+    case GLSLstd450PackUnorm4x8:
+        return n == 4 && r == 1;
+    case GLSLstd450PackSnorm2x16:
+    case GLSLstd450PackUnorm2x16:
+    case GLSLstd450PackHalf2x16:
+    case GLSLstd450PackDouble2x32:
         return n == 2 && r == 1;
-    case GLSLstd450UnpackSnorm2x16: case GLSLstd450UnpackUnorm2x16: case GLSLstd450UnpackHalf2x16: case GLSLstd450UnpackDouble2x32:
+    case GLSLstd450UnpackSnorm2x16:
+    case GLSLstd450UnpackUnorm2x16:
+    case GLSLstd450UnpackHalf2x16:
+    case GLSLstd450UnpackDouble2x32:
         return n == 1 && r == 2;
-    case GLSLstd450UnpackSnorm4x8: case GLSLstd450UnpackUnorm4x8: return n == 1 && r == 4;
-    default: return r == n;
+    case GLSLstd450UnpackSnorm4x8:
+    case GLSLstd450UnpackUnorm4x8:
+        return n == 1 && r == 4;
+    default:
+        return r == n;
     }
 }
 
@@ -454,7 +571,8 @@ static bool prepare_glsl(Machine *m, RInst *i)
     uint32_t op = i->ops[1], n = n_operands(op);
     bool good = i->n_ops >= 2 + n && i->at;
     for (uint32_t k = 0; good && k < i->n_ops - 2u; k++)
-        good = ref_of(m, spv_operand(i->src, 2 + k)) != REF_NONE && type_of(m, spv_operand(i->src, 2 + k)) &&
+        good = ref_of(m, spv_operand(i->src, 2 + k)) != REF_NONE &&
+               type_of(m, spv_operand(i->src, 2 + k)) &&
                operand_type(m, i, 2 + k)->leaves == wanted(i, op, k);
     if (!good || i->n_ops != 2 + n || !fits(m, i, op)) {
         refuse(m, i->src, "the operands of GLSL.std.450 instruction %u do not fit", op);
@@ -464,31 +582,77 @@ static bool prepare_glsl(Machine *m, RInst *i)
     return true;
 }
 
-/* clang-format off */
 static const OpRow rows[] = {
-    { 0, unary, prepare_glsl, NULL, 0 }, { 0, binary, prepare_glsl, NULL, 0 },
-    { 0, ternary, prepare_glsl, NULL, 0 }, { 0, integer, prepare_glsl, NULL, 0 },
+    { 0, unary, prepare_glsl, NULL, 0 },    { 0, binary, prepare_glsl, NULL, 0 },
+    { 0, ternary, prepare_glsl, NULL, 0 },  { 0, integer, prepare_glsl, NULL, 0 },
     { 0, geometry, prepare_glsl, NULL, 0 }, { 0, matrix, prepare_glsl, NULL, 0 },
-    { 0, split, prepare_glsl, NULL, 0 }, { 0, ldexp_, prepare_glsl, NULL, 0 },
-    { 0, pack, prepare_glsl, NULL, 0 }, { 0, unpack, prepare_glsl, NULL, 0 },
+    { 0, split, prepare_glsl, NULL, 0 },    { 0, ldexp_, prepare_glsl, NULL, 0 },
+    { 0, pack, prepare_glsl, NULL, 0 },     { 0, unpack, prepare_glsl, NULL, 0 },
 };
-enum { R_UNARY, R_BINARY, R_TERNARY, R_INTEGER, R_GEOMETRY, R_MATRIX, R_SPLIT, R_LDEXP, R_PACK, R_UNPACK };
+enum {
+    R_UNARY,
+    R_BINARY,
+    R_TERNARY,
+    R_INTEGER,
+    R_GEOMETRY,
+    R_MATRIX,
+    R_SPLIT,
+    R_LDEXP,
+    R_PACK,
+    R_UNPACK
+};
 
 const OpRow *glsl_row(uint32_t op)
 {
     switch (op) {
-    case GLSLstd450SAbs: case GLSLstd450SSign: case GLSLstd450UMin: case GLSLstd450SMin: case GLSLstd450UMax: case GLSLstd450SMax: case GLSLstd450UClamp:
-    case GLSLstd450SClamp: case GLSLstd450FindILsb: case GLSLstd450FindSMsb: case GLSLstd450FindUMsb: return &rows[R_INTEGER];
-    case GLSLstd450Atan2: case GLSLstd450Pow: case GLSLstd450FMin: case GLSLstd450FMax: case GLSLstd450Step: case GLSLstd450NMin: case GLSLstd450NMax:
+    case GLSLstd450SAbs:
+    case GLSLstd450SSign:
+    case GLSLstd450UMin:
+    case GLSLstd450SMin:
+    case GLSLstd450UMax:
+    case GLSLstd450SMax:
+    case GLSLstd450UClamp:
+    case GLSLstd450SClamp:
+    case GLSLstd450FindILsb:
+    case GLSLstd450FindSMsb:
+    case GLSLstd450FindUMsb:
+        return &rows[R_INTEGER];
+    case GLSLstd450Atan2:
+    case GLSLstd450Pow:
+    case GLSLstd450FMin:
+    case GLSLstd450FMax:
+    case GLSLstd450Step:
+    case GLSLstd450NMin:
+    case GLSLstd450NMax:
         return &rows[R_BINARY];
-    case GLSLstd450FClamp: case GLSLstd450FMix: case GLSLstd450SmoothStep: case GLSLstd450Fma: case GLSLstd450NClamp: return &rows[R_TERNARY];
-    case GLSLstd450Determinant: case GLSLstd450MatrixInverse: return &rows[R_MATRIX];
-    case GLSLstd450Modf: case GLSLstd450ModfStruct: case GLSLstd450Frexp: case GLSLstd450FrexpStruct: return &rows[R_SPLIT];
-    case GLSLstd450Ldexp: return &rows[R_LDEXP];
-    case GLSLstd450Length: case GLSLstd450Distance: case GLSLstd450Cross: case GLSLstd450Normalize: case GLSLstd450FaceForward: case GLSLstd450Reflect:
-    case GLSLstd450Refract: return &rows[R_GEOMETRY];
-    case GLSLstd450IMix: return NULL;
-    default: break;
+    case GLSLstd450FClamp:
+    case GLSLstd450FMix:
+    case GLSLstd450SmoothStep:
+    case GLSLstd450Fma:
+    case GLSLstd450NClamp:
+        return &rows[R_TERNARY];
+    case GLSLstd450Determinant:
+    case GLSLstd450MatrixInverse:
+        return &rows[R_MATRIX];
+    case GLSLstd450Modf:
+    case GLSLstd450ModfStruct:
+    case GLSLstd450Frexp:
+    case GLSLstd450FrexpStruct:
+        return &rows[R_SPLIT];
+    case GLSLstd450Ldexp:
+        return &rows[R_LDEXP];
+    case GLSLstd450Length:
+    case GLSLstd450Distance:
+    case GLSLstd450Cross:
+    case GLSLstd450Normalize:
+    case GLSLstd450FaceForward:
+    case GLSLstd450Reflect:
+    case GLSLstd450Refract:
+        return &rows[R_GEOMETRY];
+    case GLSLstd450IMix:
+        return NULL;
+    default:
+        break;
     }
     if (op >= GLSLstd450PackSnorm4x8 && op <= GLSLstd450PackDouble2x32)
         return &rows[R_PACK];
@@ -496,4 +660,3 @@ const OpRow *glsl_row(uint32_t op)
         return &rows[R_UNPACK];
     return op >= GLSLstd450Round && op <= GLSLstd450InverseSqrt ? &rows[R_UNARY] : NULL;
 }
-/* clang-format on */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Barriers and the operations of subgroups and workgroups (SPIR-V 3.3.20, 3.3.21, 3.3.24). The
- * invocations that take part are those the scheduler found at the same dynamic instance. Reductions and
- * scans go through them in the order of their numbers, rounding at each step. What an inactive
+ * invocations that take part are those the scheduler found at the same dynamic instance. Reductions
+ * and scans go through them in the order of their numbers, rounding at each step. What an inactive
  * invocation would have to supply is undefined.
  */
 #include "reference/machine.h"
@@ -45,7 +45,7 @@ static Inv *member(Inv **set, uint32_t n, const RInst *i, uint64_t x)
     return NULL;
 }
 
-/* ---- preparation ------------------------------------------------------------------------------------------- */
+/* ---- preparation ----------------------------------------------------------------------------- */
 
 /* How many operands precede the value: the scope, and a group operation. */
 static uint32_t value_operand(uint16_t op)
@@ -58,7 +58,8 @@ static uint32_t value_operand(uint16_t op)
     case SpvOpSubgroupAllEqualKHR:
     case SpvOpSubgroupReadInvocationKHR:
     case SpvOpGroupNonUniformQuadAllKHR:
-    case SpvOpGroupNonUniformQuadAnyKHR: return 0;
+    case SpvOpGroupNonUniformQuadAnyKHR:
+        return 0;
     case SpvOpGroupNonUniformElect:
     case SpvOpGroupNonUniformAll:
     case SpvOpGroupNonUniformAny:
@@ -79,15 +80,18 @@ static uint32_t value_operand(uint16_t op)
     case SpvOpGroupNonUniformQuadSwap:
     case SpvOpGroupAll:
     case SpvOpGroupAny:
-    case SpvOpGroupBroadcast: return 1;
-    default: return 2;
+    case SpvOpGroupBroadcast:
+        return 1;
+    default:
+        return 2;
     }
 }
 
 static bool prepare_scope(Machine *m, RInst *i, SpvId id)
 {
     uint64_t scope;
-    if (!constant_uint(m, id, &scope) || (scope != SpvScopeSubgroup && scope != SpvScopeWorkgroup)) {
+    if (!constant_uint(m, id, &scope) ||
+        (scope != SpvScopeSubgroup && scope != SpvScopeWorkgroup)) {
         refuse(m, i->src, "the execution scope is not a constant that names subgroup or workgroup");
         return false;
     }
@@ -133,7 +137,7 @@ static bool prepare_ballot(Machine *m, RInst *i)
     return true;
 }
 
-/* ---- barriers -------------------------------------------------------------------------------------------------- */
+/* ---- barriers -------------------------------------------------------------------------------- */
 
 static void barrier(Machine *m, Inv **set, uint32_t n, const RInst *i)
 {
@@ -160,7 +164,7 @@ static Step memory_barrier(Machine *m, Inv *v, const RInst *i)
     return STEP_SWITCH;
 }
 
-/* ---- votes and ballots ------------------------------------------------------------------------------------------- */
+/* ---- votes and ballots ----------------------------------------------------------------------- */
 
 static void elect(Machine *m, Inv **set, uint32_t n, const RInst *i)
 {
@@ -173,8 +177,8 @@ static bool same_value(const RInst *i, const Inv *a, const Inv *b, Ref r)
 {
     for (uint32_t k = 0; k < i->at->leaves; k++) {
         uint64_t x = leaf(a, r)[k], y = leaf(b, r)[k];
-        bool same = i->sfmt == FMT_NONE ? x == y
-                                        : fmt_get((Fmt)i->sfmt, x) == fmt_get((Fmt)i->sfmt, y);
+        bool same =
+            i->sfmt == FMT_NONE ? x == y : fmt_get((Fmt)i->sfmt, x) == fmt_get((Fmt)i->sfmt, y);
         if (!same)
             return false;
     }
@@ -195,7 +199,8 @@ static void vote(Machine *m, Inv **set, uint32_t n, const RInst *i)
         for (uint32_t c = 0; c < i->at->leaves; c++)
             undef |= unset(set[k], r)[c];
     }
-    bool is_any = i->op == SpvOpGroupNonUniformAny || i->op == SpvOpSubgroupAnyKHR || i->op == SpvOpGroupAny;
+    bool is_any =
+        i->op == SpvOpGroupNonUniformAny || i->op == SpvOpSubgroupAnyKHR || i->op == SpvOpGroupAny;
     bool is_equal = i->op == SpvOpGroupNonUniformAllEqual || i->op == SpvOpSubgroupAllEqualKHR;
     put_all(set, n, i, is_equal ? equal : is_any ? any : all, undef);
 }
@@ -256,11 +261,21 @@ static Step ask_ballot(Machine *m, Inv *v, const RInst *i)
         last = k;
     }
     switch (i->op) {
-    case SpvOpGroupNonUniformInverseBallot: r = ballot_bit(b, v->lane); break;
-    case SpvOpGroupNonUniformBallotBitExtract: r = ballot_bit(b, *leaf(v, i->ops[2])); break;
-    case SpvOpGroupNonUniformBallotBitCount: r = count; break;
-    case SpvOpGroupNonUniformBallotFindLSB: r = first; break;
-    default: r = last; break;
+    case SpvOpGroupNonUniformInverseBallot:
+        r = ballot_bit(b, v->lane);
+        break;
+    case SpvOpGroupNonUniformBallotBitExtract:
+        r = ballot_bit(b, *leaf(v, i->ops[2]));
+        break;
+    case SpvOpGroupNonUniformBallotBitCount:
+        r = count;
+        break;
+    case SpvOpGroupNonUniformBallotFindLSB:
+        r = first;
+        break;
+    default:
+        r = last;
+        break;
     }
     bool none = first == width && (i->op == SpvOpGroupNonUniformBallotFindLSB ||
                                    i->op == SpvOpGroupNonUniformBallotFindMSB);
@@ -270,7 +285,7 @@ static Step ask_ballot(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-/* ---- moving values ---------------------------------------------------------------------------------------------------- */
+/* ---- moving values --------------------------------------------------------------------------- */
 
 static void broadcast_first(Machine *m, Inv **set, uint32_t n, const RInst *i)
 {
@@ -284,17 +299,23 @@ static uint64_t source(const RInst *i, const Inv *v, uint32_t size)
 {
     uint64_t x = number(i, v), by = i->n_ops > i->part + 1u ? *leaf(v, i->ops[i->part + 1]) : 0;
     switch (i->op) {
-    case SpvOpGroupNonUniformShuffleXor: return x ^ by;
-    case SpvOpGroupNonUniformShuffleUp: return x - by;
-    case SpvOpGroupNonUniformShuffleDown: return x + by;
-    case SpvOpGroupNonUniformQuadBroadcast: return (x & ~3ull) + (by & 3);
-    case SpvOpGroupNonUniformQuadSwap: return x ^ (by == 0 ? 1 : by == 1 ? 2 : 3);
+    case SpvOpGroupNonUniformShuffleXor:
+        return x ^ by;
+    case SpvOpGroupNonUniformShuffleUp:
+        return x - by;
+    case SpvOpGroupNonUniformShuffleDown:
+        return x + by;
+    case SpvOpGroupNonUniformQuadBroadcast:
+        return (x & ~3ull) + (by & 3);
+    case SpvOpGroupNonUniformQuadSwap:
+        return x ^ (by == 0 ? 1 : by == 1 ? 2 : 3);
     case SpvOpGroupNonUniformRotateKHR: {
         uint64_t cluster = i->n_ops > i->part + 2u ? *leaf(v, i->ops[i->part + 2]) : size;
         cluster = cluster ? cluster : size;
         return x / cluster * cluster + (x + by) % cluster;
     }
-    default: return by;
+    default:
+        return by;
     }
 }
 
@@ -336,45 +357,70 @@ static void group_broadcast(Machine *m, Inv **set, uint32_t n, const RInst *i)
     }
 }
 
-/* ---- reductions and scans ------------------------------------------------------------------------------------------------- */
+/* ---- reductions and scans -------------------------------------------------------------------- */
 
 typedef enum Fold {
-    FOLD_IADD, FOLD_FADD, FOLD_IMUL, FOLD_FMUL, FOLD_SMIN, FOLD_UMIN, FOLD_FMIN, FOLD_SMAX, FOLD_UMAX,
-    FOLD_FMAX, FOLD_AND, FOLD_OR, FOLD_XOR, FOLD_LXOR
+    FOLD_IADD,
+    FOLD_FADD,
+    FOLD_IMUL,
+    FOLD_FMUL,
+    FOLD_SMIN,
+    FOLD_UMIN,
+    FOLD_FMIN,
+    FOLD_SMAX,
+    FOLD_UMAX,
+    FOLD_FMAX,
+    FOLD_AND,
+    FOLD_OR,
+    FOLD_XOR,
+    FOLD_LXOR
 } Fold;
 
 static Fold fold_of(uint16_t op)
 {
     switch (op) {
     case SpvOpGroupIAdd:
-    case SpvOpGroupNonUniformIAdd: return FOLD_IADD;
+    case SpvOpGroupNonUniformIAdd:
+        return FOLD_IADD;
     case SpvOpGroupFAdd:
-    case SpvOpGroupNonUniformFAdd: return FOLD_FADD;
+    case SpvOpGroupNonUniformFAdd:
+        return FOLD_FADD;
     case SpvOpGroupIMulKHR:
-    case SpvOpGroupNonUniformIMul: return FOLD_IMUL;
+    case SpvOpGroupNonUniformIMul:
+        return FOLD_IMUL;
     case SpvOpGroupFMulKHR:
-    case SpvOpGroupNonUniformFMul: return FOLD_FMUL;
+    case SpvOpGroupNonUniformFMul:
+        return FOLD_FMUL;
     case SpvOpGroupSMin:
-    case SpvOpGroupNonUniformSMin: return FOLD_SMIN;
+    case SpvOpGroupNonUniformSMin:
+        return FOLD_SMIN;
     case SpvOpGroupUMin:
-    case SpvOpGroupNonUniformUMin: return FOLD_UMIN;
+    case SpvOpGroupNonUniformUMin:
+        return FOLD_UMIN;
     case SpvOpGroupFMin:
-    case SpvOpGroupNonUniformFMin: return FOLD_FMIN;
+    case SpvOpGroupNonUniformFMin:
+        return FOLD_FMIN;
     case SpvOpGroupSMax:
-    case SpvOpGroupNonUniformSMax: return FOLD_SMAX;
+    case SpvOpGroupNonUniformSMax:
+        return FOLD_SMAX;
     case SpvOpGroupUMax:
-    case SpvOpGroupNonUniformUMax: return FOLD_UMAX;
+    case SpvOpGroupNonUniformUMax:
+        return FOLD_UMAX;
     case SpvOpGroupFMax:
-    case SpvOpGroupNonUniformFMax: return FOLD_FMAX;
+    case SpvOpGroupNonUniformFMax:
+        return FOLD_FMAX;
     case SpvOpGroupBitwiseAndKHR:
     case SpvOpGroupLogicalAndKHR:
     case SpvOpGroupNonUniformBitwiseAnd:
-    case SpvOpGroupNonUniformLogicalAnd: return FOLD_AND;
+    case SpvOpGroupNonUniformLogicalAnd:
+        return FOLD_AND;
     case SpvOpGroupBitwiseOrKHR:
     case SpvOpGroupLogicalOrKHR:
     case SpvOpGroupNonUniformBitwiseOr:
-    case SpvOpGroupNonUniformLogicalOr: return FOLD_OR;
-    default: return FOLD_XOR;
+    case SpvOpGroupNonUniformLogicalOr:
+        return FOLD_OR;
+    default:
+        return FOLD_XOR;
     }
 }
 
@@ -384,19 +430,32 @@ static uint64_t fold(Fold f, const RInst *i, uint64_t a, uint64_t b)
     int64_t x = sext(a, i->bits), y = sext(b, i->bits);
     double p = t != FMT_NONE ? fmt_get(t, a) : 0, q = t != FMT_NONE ? fmt_get(t, b) : 0;
     switch (f) {
-    case FOLD_IADD: return (a + b) & mask_bits(i->bits);
-    case FOLD_IMUL: return (a * b) & mask_bits(i->bits);
-    case FOLD_FADD: return fmt_put(t, p + q);
-    case FOLD_FMUL: return fmt_put(t, p * q);
-    case FOLD_SMIN: return x < y ? a : b;
-    case FOLD_SMAX: return x > y ? a : b;
-    case FOLD_UMIN: return MIN(a, b);
-    case FOLD_UMAX: return MAX(a, b);
-    case FOLD_FMIN: return isnan(p) || q < p ? b : a;
-    case FOLD_FMAX: return isnan(p) || q > p ? b : a;
-    case FOLD_AND: return a & b;
-    case FOLD_OR: return a | b;
-    default: return a ^ b;
+    case FOLD_IADD:
+        return (a + b) & mask_bits(i->bits);
+    case FOLD_IMUL:
+        return (a * b) & mask_bits(i->bits);
+    case FOLD_FADD:
+        return fmt_put(t, p + q);
+    case FOLD_FMUL:
+        return fmt_put(t, p * q);
+    case FOLD_SMIN:
+        return x < y ? a : b;
+    case FOLD_SMAX:
+        return x > y ? a : b;
+    case FOLD_UMIN:
+        return MIN(a, b);
+    case FOLD_UMAX:
+        return MAX(a, b);
+    case FOLD_FMIN:
+        return isnan(p) || q < p ? b : a;
+    case FOLD_FMAX:
+        return isnan(p) || q > p ? b : a;
+    case FOLD_AND:
+        return a & b;
+    case FOLD_OR:
+        return a | b;
+    default:
+        return a ^ b;
     }
 }
 
@@ -404,16 +463,25 @@ static uint64_t identity(Fold f, const RInst *i)
 {
     uint64_t all = mask_bits(i->bits);
     switch (f) {
-    case FOLD_IMUL: return 1;
-    case FOLD_FMUL: return fmt_put((Fmt)i->fmt, 1);
-    case FOLD_FADD: return fmt_put((Fmt)i->fmt, -0.0);
-    case FOLD_FMIN: return fmt_put((Fmt)i->fmt, INFINITY);
-    case FOLD_FMAX: return fmt_put((Fmt)i->fmt, -INFINITY);
-    case FOLD_SMIN: return all >> 1;
-    case FOLD_SMAX: return (all >> 1) + 1;
+    case FOLD_IMUL:
+        return 1;
+    case FOLD_FMUL:
+        return fmt_put((Fmt)i->fmt, 1);
+    case FOLD_FADD:
+        return fmt_put((Fmt)i->fmt, -0.0);
+    case FOLD_FMIN:
+        return fmt_put((Fmt)i->fmt, INFINITY);
+    case FOLD_FMAX:
+        return fmt_put((Fmt)i->fmt, -INFINITY);
+    case FOLD_SMIN:
+        return all >> 1;
+    case FOLD_SMAX:
+        return (all >> 1) + 1;
     case FOLD_UMIN:
-    case FOLD_AND: return all;
-    default: return 0;
+    case FOLD_AND:
+        return all;
+    default:
+        return 0;
     }
 }
 
@@ -430,7 +498,8 @@ static void reduce(Machine *m, Inv **set, uint32_t n, const RInst *i)
         uint64_t sum = identity(f, i);
         uint8_t undef = 0;
         for (uint32_t k = 0; k <= n; k++) {
-            bool ends = k == n || (k && number(i, set[k]) / cluster != number(i, set[k - 1]) / cluster);
+            bool ends =
+                k == n || (k && number(i, set[k]) / cluster != number(i, set[k - 1]) / cluster);
             if (ends && !scan)
                 for (uint32_t j = first; j < k; j++) {
                     leaf(set[j], i->dst)[c] = sum;
@@ -469,7 +538,6 @@ static bool prepare_reduce(Machine *m, RInst *i)
     return true;
 }
 
-/* clang-format off */
 static const OpRow rows[] = {
     { SpvOpControlBarrier, NULL, prepare_barrier, barrier, 0 },
     { SpvOpMemoryBarrier, memory_barrier, prepare_value, NULL, 0 },
@@ -503,16 +571,47 @@ static const OpRow rows[] = {
     { SpvOpGroupNonUniformRotateKHR, NULL, prepare_like, shuffle, 0 },
     { SpvOpGroupNonUniformQuadBroadcast, NULL, prepare_like, shuffle, 0 },
     { SpvOpGroupNonUniformQuadSwap, NULL, prepare_like, shuffle, 0 },
-#define REDUCE(name) { SpvOpGroupNonUniform##name, NULL, prepare_reduce, reduce, 0 }
-    REDUCE(IAdd), REDUCE(FAdd), REDUCE(IMul), REDUCE(FMul), REDUCE(SMin), REDUCE(UMin), REDUCE(FMin),
-    REDUCE(SMax), REDUCE(UMax), REDUCE(FMax), REDUCE(BitwiseAnd), REDUCE(BitwiseOr), REDUCE(BitwiseXor),
-    REDUCE(LogicalAnd), REDUCE(LogicalOr), REDUCE(LogicalXor),
+#define REDUCE(name)                                                                               \
+    {                                                                                              \
+        SpvOpGroupNonUniform##name, NULL, prepare_reduce, reduce, 0                                \
+    }
+    REDUCE(IAdd),
+    REDUCE(FAdd),
+    REDUCE(IMul),
+    REDUCE(FMul),
+    REDUCE(SMin),
+    REDUCE(UMin),
+    REDUCE(FMin),
+    REDUCE(SMax),
+    REDUCE(UMax),
+    REDUCE(FMax),
+    REDUCE(BitwiseAnd),
+    REDUCE(BitwiseOr),
+    REDUCE(BitwiseXor),
+    REDUCE(LogicalAnd),
+    REDUCE(LogicalOr),
+    REDUCE(LogicalXor),
 #undef REDUCE
-#define REDUCE(name) { SpvOpGroup##name, NULL, prepare_reduce, reduce, OPF_WHOLE }
-    REDUCE(IAdd), REDUCE(FAdd), REDUCE(SMin), REDUCE(UMin), REDUCE(FMin), REDUCE(SMax), REDUCE(UMax),
-    REDUCE(FMax), REDUCE(IMulKHR), REDUCE(FMulKHR), REDUCE(BitwiseAndKHR), REDUCE(BitwiseOrKHR),
-    REDUCE(BitwiseXorKHR), REDUCE(LogicalAndKHR), REDUCE(LogicalOrKHR), REDUCE(LogicalXorKHR),
+#define REDUCE(name)                                                                               \
+    {                                                                                              \
+        SpvOpGroup##name, NULL, prepare_reduce, reduce, OPF_WHOLE                                  \
+    }
+    REDUCE(IAdd),
+    REDUCE(FAdd),
+    REDUCE(SMin),
+    REDUCE(UMin),
+    REDUCE(FMin),
+    REDUCE(SMax),
+    REDUCE(UMax),
+    REDUCE(FMax),
+    REDUCE(IMulKHR),
+    REDUCE(FMulKHR),
+    REDUCE(BitwiseAndKHR),
+    REDUCE(BitwiseOrKHR),
+    REDUCE(BitwiseXorKHR),
+    REDUCE(LogicalAndKHR),
+    REDUCE(LogicalOrKHR),
+    REDUCE(LogicalXorKHR),
 #undef REDUCE
 };
-/* clang-format on */
 const OpTable ref_group_ops = { rows, COUNT_OF(rows) };

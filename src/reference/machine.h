@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the files of reference/ share. decode.c turns a module into a flat array of RInst, each with a
- * handler; schedule.c runs the invocations of one workgroup after another on it.
+ * What the files of reference/ share. decode.c turns a module into a flat array of RInst, each with
+ * a handler; schedule.c runs the invocations of one workgroup after another on it.
  *
  * A value is a row of leaves: its scalars in order, raw bits zero-extended to 64, each with a byte
  * that is 1 while the scalar is undefined. A pointer is two leaves, address and provenance. An
- * invocation's share of a cooperative matrix is its elements. Every id has a fixed place: a frame slot
- * or a constant.
+ * invocation's share of a cooperative matrix is its elements. Every id has a fixed place: a frame
+ * slot or a constant.
  */
 #ifndef HEDDLE_REFERENCE_MACHINE_H
 #define HEDDLE_REFERENCE_MACHINE_H
@@ -20,40 +20,40 @@ typedef struct RFunc RFunc;
 typedef struct Inv Inv;
 typedef struct Machine Machine;
 
-/* ---- types.c -------------------------------------------------------------------------------------- */
+/* ---- types.c --------------------------------------------------------------------------------- */
 
 struct RType {
     SpvKind kind;
     SpvId id;
-    uint32_t bits;              /* BOOL 1, INT, FLOAT */
+    uint32_t bits; /* BOOL 1, INT, FLOAT */
     bool is_signed;
     SpvFloatFormat format;
-    const RType *element;       /* VECTOR, MATRIX, ARRAY, RUNTIME_ARRAY, COOPMAT */
-    uint32_t count;             /* also COOPMAT: elements an invocation holds at most */
-    const RType **members;      /* STRUCT */
-    SpvId pointee;              /* POINTER */
-    uint32_t storage;           /* POINTER */
-    bool physical;              /* POINTER: 8 bytes in memory, address only */
+    const RType *element;  /* VECTOR, MATRIX, ARRAY, RUNTIME_ARRAY, COOPMAT */
+    uint32_t count;        /* also COOPMAT: elements an invocation holds at most */
+    const RType **members; /* STRUCT */
+    SpvId pointee;         /* POINTER */
+    uint32_t storage;      /* POINTER */
+    bool physical;         /* POINTER: 8 bytes in memory, address only */
     uint32_t leaves;
-    uint64_t size;              /* in memory; of a runtime array 0 */
+    uint64_t size; /* in memory; of a runtime array 0 */
     uint32_t align;
-    uint64_t stride;            /* VECTOR, MATRIX, ARRAY, RUNTIME_ARRAY; POINTER: ArrayStride or 0 */
-    const uint64_t *offsets;    /* STRUCT */
-    const uint32_t *first_leaf; /* STRUCT */
-    const uint32_t *matrix_strides; /* STRUCT: 0 = natural */
-    const bool *row_major;      /* STRUCT */
-    uint32_t scope, rows, cols, use;    /* COOPMAT */
+    uint64_t stride;         /* VECTOR, MATRIX, ARRAY, RUNTIME_ARRAY; POINTER: ArrayStride or 0 */
+    const uint64_t *offsets; /* STRUCT */
+    const uint32_t *first_leaf;      /* STRUCT */
+    const uint32_t *matrix_strides;  /* STRUCT: 0 = natural */
+    const bool *row_major;           /* STRUCT */
+    uint32_t scope, rows, cols, use; /* COOPMAT */
     uint32_t depth;
 };
 
-const RType *type_get(Machine *m, SpvId id);        /* NULL when it is none (reported) */
-const RType *type_define(Machine *m, SpvInst *i);   /* the type a declaration makes */
-void type_forward(Machine *m, SpvInst *i);          /* OpTypeForwardPointer */
+const RType *type_get(Machine *m, SpvId id);      /* NULL when it is none (reported) */
+const RType *type_define(Machine *m, SpvInst *i); /* the type a declaration makes */
+void type_forward(Machine *m, SpvInst *i);        /* OpTypeForwardPointer */
 /* The scalar a vector, matrix or cooperative matrix consists of; the type itself otherwise. */
 const RType *type_scalar(const RType *t);
-bool type_is_wide(const RType *t);                  /* a struct or array: not one operand of arithmetic */
+bool type_is_wide(const RType *t); /* a struct or array: not one operand of arithmetic */
 
-/* ---- scalars --------------------------------------------------------------------------------------- */
+/* ---- scalars --------------------------------------------------------------------------------- */
 
 typedef enum Fmt { FMT_F16, FMT_F32, FMT_F64, FMT_BF16, FMT_E4M3, FMT_E5M2, FMT_NONE } Fmt;
 
@@ -69,41 +69,47 @@ static inline int64_t sext(uint64_t v, uint32_t bits)
 
 Fmt fmt_of(const RType *t);
 double fmt_get(Fmt f, uint64_t bits);
-uint64_t fmt_put(Fmt f, double x);                  /* to nearest even */
+uint64_t fmt_put(Fmt f, double x); /* to nearest even */
 uint64_t fmt_put_rtz(Fmt f, double x);
 
-/* ---- memory.c ----------------------------------------------------------------------------------------- */
+/* ---- memory.c -------------------------------------------------------------------------------- */
 
 /* A pointer's second leaf: object in bits 0-31 (bit 31: of the invocation), matrix stride in 32-61,
  * row-major in 62, "left its array on the way" in 63. */
-#define PTR_NOWHERE 0ull            /* object 0 is none: found by address */
-#define PTR_LOCAL 0x80000000ull
-#define PTR_STRIDE(p) ((uint32_t)((p) >> 32 & 0x3fffffff))
-#define PTR_ROW_MAJOR (1ull << 62)
-#define PTR_STRAY (1ull << 63)
+#define PTR_NOWHERE     0ull /* object 0 is none: found by address */
+#define PTR_LOCAL       0x80000000ull
+#define PTR_STRIDE(p)   ((uint32_t)((p) >> 32 & 0x3fffffff))
+#define PTR_ROW_MAJOR   (1ull << 62)
+#define PTR_STRAY       (1ull << 63)
 #define PTR_OBJECT_MASK 0xffffffffull
 
-#define LOCAL_BASE (1ull << 61)     /* addresses of invocations' own memory */
-#define SHARED_BASE (1ull << 62)    /* of workgroup memory */
+#define LOCAL_BASE  (1ull << 61) /* addresses of invocations' own memory */
+#define SHARED_BASE (1ull << 62) /* of workgroup memory */
 
 typedef struct Object {
     uint64_t va, size;
     uint8_t *data;
-    uint8_t *undef;             /* a byte a byte, or NULL: always defined */
-    bool shared;                /* with other invocations: races are possible */
+    uint8_t *undef; /* a byte a byte, or NULL: always defined */
+    bool shared;    /* with other invocations: races are possible */
     uint32_t storage;
     bool writable;
     SpvId variable;
     uint32_t set, binding, element;
-    uint32_t row;               /* of a descriptor array's first: how many follow, itself counted */
+    uint32_t row; /* of a descriptor array's first: how many follow, itself counted */
 } Object;
 
-typedef struct LocalObject { uint64_t offset, size; SpvId variable; } LocalObject;
+typedef struct LocalObject {
+    uint64_t offset, size;
+    SpvId variable;
+} LocalObject;
 
 typedef enum AccessKind { ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC_READ, ACCESS_ATOMIC } AccessKind;
 
 /* Bytes an access may touch. */
-typedef struct Access { uint8_t *data, *undef; const Object *object; } Access;
+typedef struct Access {
+    uint8_t *data, *undef;
+    const Object *object;
+} Access;
 
 /* Checks an access of `size` bytes at `va`; false (after reporting where asked) when it may not be
  * carried out. */
@@ -112,54 +118,61 @@ bool mem_access(Machine *m, Inv *v, const RInst *i, uint64_t va, uint64_t prov, 
 /* One scalar between memory and a leaf. */
 bool mem_load_scalar(Machine *m, Inv *v, const RInst *i, uint64_t va, uint64_t prov, const RType *t,
                      uint64_t *leaf, uint8_t *undef);
-void mem_store_scalar(Machine *m, Inv *v, const RInst *i, uint64_t va, uint64_t prov, const RType *t,
-                      const uint64_t *leaf, const uint8_t *undef);
+void mem_store_scalar(Machine *m, Inv *v, const RInst *i, uint64_t va, uint64_t prov,
+                      const RType *t, const uint64_t *leaf, const uint8_t *undef);
 uint64_t mem_read(const uint8_t *p, uint32_t size);
 void mem_write(uint8_t *p, uint32_t size, uint64_t x);
 /* Finds the object an address lies in: for pointers that come without provenance. */
 uint64_t mem_provenance(Machine *m, Inv *v, uint64_t va);
-bool mem_bind(Machine *m);                          /* variables of module scope to objects */
+bool mem_bind(Machine *m); /* variables of module scope to objects */
 void mem_new_group(Machine *m);
-void mem_copy_initial(Machine *m, const RType *t, uint64_t offset, const uint64_t *v, const uint8_t *u,
-                      uint8_t *data, uint8_t *undef);
+void mem_copy_initial(Machine *m, const RType *t, uint64_t offset, const uint64_t *v,
+                      const uint8_t *u, uint8_t *data, uint8_t *undef);
 uint32_t mem_scalar_size(const RType *t);
 
-/* ---- race.c -------------------------------------------------------------------------------------------- */
+/* ---- race.c ---------------------------------------------------------------------------------- */
 
-/* What an invocation knows of others: key (kind, index) -> time. Sparse; empty in kernels that only use
- * barriers. */
-typedef struct Clock { uint64_t *keys; uint32_t *times; uint32_t len, cap; bool all; } Clock;
+/* What an invocation knows of others: key (kind, index) -> time. Sparse; empty in kernels that only
+ * use barriers. */
+typedef struct Clock {
+    uint64_t *keys;
+    uint32_t *times;
+    uint32_t len, cap;
+    bool all;
+} Clock;
 
 enum { RACE_GLOBAL, RACE_SHARED, RACE_N_CLASSES }; /* what a barrier may order separately */
 
-typedef struct RaceOrder {      /* of one invocation */
-    uint32_t time;              /* advances at each release */
-    uint32_t fence_time;        /* at the last release fence */
-    uint32_t fenced;            /* storage semantics fenced since the last barrier */
-    Clock know, pending;        /* pending: acquired relaxed, until an acquire fence */
+typedef struct RaceOrder { /* of one invocation */
+    uint32_t time;         /* advances at each release */
+    uint32_t fence_time;   /* at the last release fence */
+    uint32_t fenced;       /* storage semantics fenced since the last barrier */
+    Clock know, pending;   /* pending: acquired relaxed, until an acquire fence */
 } RaceOrder;
 
-void race_access(Machine *m, Inv *v, const RInst *i, const Object *o, uint64_t offset, uint32_t size,
-                 AccessKind kind);
+void race_access(Machine *m, Inv *v, const RInst *i, const Object *o, uint64_t offset,
+                 uint32_t size, AccessKind kind);
 void race_new_group(Machine *m);
-void race_release(Machine *m, Inv *v, const Object *o, uint64_t offset, uint32_t scope, bool fenced);
+void race_release(Machine *m, Inv *v, const Object *o, uint64_t offset, uint32_t scope,
+                  bool fenced);
 void race_acquire(Machine *m, Inv *v, const Object *o, uint64_t offset, uint32_t scope, bool now);
 void race_fence(Machine *m, Inv *v, uint32_t scope, uint32_t semantics);
-/* A barrier among `n` invocations; `workgroup` false: of one subgroup. Semantics 0: orders nothing. */
+/* A barrier among `n` invocations; `workgroup` false: of one subgroup. Semantics 0: orders nothing.
+ */
 void race_barrier(Machine *m, Inv **set, uint32_t n, bool workgroup, uint32_t semantics);
 
-/* ---- code ------------------------------------------------------------------------------------------------- */
+/* ---- code ------------------------------------------------------------------------------------ */
 
-typedef uint32_t Ref;           /* where a value is: kind << 31 | first leaf */
+typedef uint32_t Ref; /* where a value is: kind << 31 | first leaf */
 #define REF_CONST 0x80000000u
-#define REF_NONE 0xffffffffu
+#define REF_NONE  0xffffffffu
 
 typedef enum Step {
-    STEP_NEXT,                  /* go on with the next instruction */
-    STEP_JUMP,                  /* the handler has set pc */
-    STEP_SWITCH,                /* next instruction, but a good moment for another invocation */
-    STEP_WAIT,                  /* a collective operation: wait here for the others */
-    STEP_DONE                   /* the invocation has ended */
+    STEP_NEXT,   /* go on with the next instruction */
+    STEP_JUMP,   /* the handler has set pc */
+    STEP_SWITCH, /* next instruction, but a good moment for another invocation */
+    STEP_WAIT,   /* a collective operation: wait here for the others */
+    STEP_DONE    /* the invocation has ended */
 } Step;
 
 typedef Step Handler(Machine *m, Inv *v, const RInst *i);
@@ -168,57 +181,60 @@ typedef void Collective(Machine *m, Inv **set, uint32_t n, const RInst *i);
 
 struct RInst {
     Handler *run;
-    Collective *together;       /* with run == collective_wait */
+    Collective *together; /* with run == collective_wait */
     SpvInst *src;
     RBlock *block;
-    const RType *type;          /* of the result; of OpStore's object etc. the value's */
-    const RType *at;            /* of the first value operand, or NULL */
-    const uint32_t *ops;        /* by operand word: Ref of a value, else the word */
+    const RType *type;   /* of the result; of OpStore's object etc. the value's */
+    const RType *at;     /* of the first value operand, or NULL */
+    const uint32_t *ops; /* by operand word: Ref of a value, else the word */
     void *aux;
     Ref dst;
     uint16_t n_ops;
     uint16_t op;
-    uint32_t n;                 /* leaves of the result (or of `at` where there is none) */
-    uint8_t bits, sbits;        /* of the result's and the first operand's scalar */
-    uint8_t fmt, sfmt;          /* Fmt, the same */
-    uint8_t scope;              /* collectives: SpvScope */
-    bool whole;                 /* collectives: every invocation of the scope must take part */
-    bool rtz, ftz;              /* how results are rounded */
-    uint32_t part;              /* composites: first leaf of the part */
-    uint32_t number;            /* place in the code */
+    uint32_t n;          /* leaves of the result (or of `at` where there is none) */
+    uint8_t bits, sbits; /* of the result's and the first operand's scalar */
+    uint8_t fmt, sfmt;   /* Fmt, the same */
+    uint8_t scope;       /* collectives: SpvScope */
+    bool whole;          /* collectives: every invocation of the scope must take part */
+    bool rtz, ftz;       /* how results are rounded */
+    uint32_t part;       /* composites: first leaf of the part */
+    uint32_t number;     /* place in the code */
 };
 
-typedef struct PhiCopy { Ref dst, src; uint32_t n; } PhiCopy;
+typedef struct PhiCopy {
+    Ref dst, src;
+    uint32_t n;
+} PhiCopy;
 typedef struct Edge {
     RBlock *to;
     uint32_t n_copies, n_leaves;
     PhiCopy *copies;
-    uint32_t level;             /* loop level whose counter changes, 0 = none */
-    bool back;                  /* counts up, else starts at 0 */
+    uint32_t level; /* loop level whose counter changes, 0 = none */
+    bool back;      /* counts up, else starts at 0 */
 } Edge;
 
 struct RBlock {
     uint32_t first, rpo;
-    uint32_t depth;             /* loops around it */
+    uint32_t depth; /* loops around it */
     SpvBlock *src;
     RFunc *function;
     /* flow.c */
     struct RBlock **succs, **preds, *idom;
     uint32_t n_succs, n_preds;
-    uint32_t pre, post;         /* of the dominator tree: a dominates b when its interval holds b's */
+    uint32_t pre, post; /* of the dominator tree: a dominates b when its interval holds b's */
     bool reached, is_header;
-    struct RBlock *merge;       /* OpLoopMerge's merge block, or NULL */
-    struct RBlock **loops;      /* by level: the loop's header */
-    uint8_t *members;           /* of a natural loop without OpLoopMerge: by rpo */
+    struct RBlock *merge;  /* OpLoopMerge's merge block, or NULL */
+    struct RBlock **loops; /* by level: the loop's header */
+    uint8_t *members;      /* of a natural loop without OpLoopMerge: by rpo */
 };
 
 struct RFunc {
     SpvFunction *src;
     RBlock *blocks;
     uint32_t n_blocks;
-    uint32_t first;             /* code index of the entry block */
-    uint32_t slots;             /* leaves of a frame */
-    uint64_t memory;            /* bytes of its variables */
+    uint32_t first;  /* code index of the entry block */
+    uint32_t slots;  /* leaves of a frame */
+    uint64_t memory; /* bytes of its variables */
     uint32_t n_variables;
     uint32_t max_depth;
     Ref *params;
@@ -226,15 +242,15 @@ struct RFunc {
     uint32_t n_params;
     /* with everything it calls */
     uint64_t total_slots, total_memory, total_depth, total_frames, total_variables;
-    int state;                  /* of totalling: 0 unseen, 1 under way, 2 done */
+    int state; /* of totalling: 0 unseen, 1 under way, 2 done */
     VEC(struct RFunc *) callees;
-    RFunc *next;                /* to be decoded after this one */
+    RFunc *next; /* to be decoded after this one */
 };
 
 /* flow.c: orders blocks and finds loops. False after reporting an irreducible graph. */
 bool flow_build(Machine *m, RFunc *f);
-/* Orders two invocations by where they are: <0, 0, >0. Execution only ever moves up in this order, and
- * equal means the same dynamic instance. */
+/* Orders two invocations by where they are: <0, 0, >0. Execution only ever moves up in this order,
+ * and equal means the same dynamic instance. */
 int flow_compare(const Machine *m, const Inv *a, const Inv *b);
 
 /* decode.c */
@@ -243,11 +259,11 @@ RFunc *decode_find(Machine *m, SpvId function);
 Ref ref_of(Machine *m, SpvId id);
 const RType *type_of(Machine *m, SpvId id);
 bool constant_uint(Machine *m, SpvId id, uint64_t *x);
-bool constants_build(Machine *m);                   /* constant.c: the module's declarations, in order */
+bool constants_build(Machine *m); /* constant.c: the module's declarations, in order */
 Ref constant_alloc(Machine *m, uint32_t leaves);
-void decode_inst(Machine *m, RInst *out, SpvInst *i);/* fills what every handler needs */
-/* Checks an instruction's operands as far as its handler relies on them and prepares aux; false after
- * refusing. NULL: nothing to check. */
+void decode_inst(Machine *m, RInst *out, SpvInst *i); /* fills what every handler needs */
+/* Checks an instruction's operands as far as its handler relies on them and prepares aux; false
+ * after refusing. NULL: nothing to check. */
 typedef bool Prepare(Machine *m, RInst *i);
 typedef struct OpRow {
     uint16_t op;
@@ -256,26 +272,29 @@ typedef struct OpRow {
     Collective *together;
     uint8_t flags;
 } OpRow;
-enum { OPF_CONSTANT = 1, OPF_WHOLE = 2 };           /* may be an OpSpecConstantOp; whole scope */
-typedef struct OpTable { const OpRow *rows; uint32_t n; } OpTable;
-extern const OpTable ref_arith_ops, ref_convert_ops, ref_composite_ops, ref_memory_ops, ref_control_ops,
-    ref_group_ops, ref_matrix_ops, ref_atomic_ops;
-Prepare prepare_same;           /* every value operand has as many leaves as the result */
-Prepare prepare_value;          /* every id operand is a value */
+enum { OPF_CONSTANT = 1, OPF_WHOLE = 2 }; /* may be an OpSpecConstantOp; whole scope */
+typedef struct OpTable {
+    const OpRow *rows;
+    uint32_t n;
+} OpTable;
+extern const OpTable ref_arith_ops, ref_convert_ops, ref_composite_ops, ref_memory_ops,
+    ref_control_ops, ref_group_ops, ref_matrix_ops, ref_atomic_ops;
+Prepare prepare_same;  /* every value operand has as many leaves as the result */
+Prepare prepare_value; /* every id operand is a value */
 const OpRow *op_row(uint16_t op);
 Step collective_wait(Machine *m, Inv *v, const RInst *i);
 /* glsl.c: the handler of an instruction of GLSL.std.450, or NULL. */
 const OpRow *glsl_row(uint32_t number);
 
-/* ---- machine ------------------------------------------------------------------------------------------- */
+/* ---- machine --------------------------------------------------------------------------------- */
 
 typedef struct Frame {
     const RFunc *function;
-    uint32_t base;              /* first slot */
+    uint32_t base; /* first slot */
     uint32_t return_pc;
-    Ref result;                 /* in the caller */
+    Ref result; /* in the caller */
     uint32_t n_leaves;
-    uint32_t iters;             /* first loop counter */
+    uint32_t iters; /* first loop counter */
     uint64_t memory;
     uint32_t objects;
 } Frame;
@@ -283,7 +302,7 @@ typedef struct Frame {
 typedef enum InvState { INV_READY, INV_WAITING, INV_DONE } InvState;
 
 struct Inv {
-    uint64_t *base[2];          /* by Ref's kind: frame, constants */
+    uint64_t *base[2]; /* by Ref's kind: frame, constants */
     uint8_t *ubase[2];
     uint32_t pc;
     InvState state;
@@ -298,11 +317,15 @@ struct Inv {
     uint64_t memory_top;
     LocalObject *objects;
     uint32_t n_objects;
-    uint32_t left;              /* memory operations until the next switch */
+    uint32_t left; /* memory operations until the next switch */
     RaceOrder order;
 };
 
-typedef struct Subgroup { Inv *first; uint32_t n, index; uint32_t epoch[RACE_N_CLASSES]; } Subgroup;
+typedef struct Subgroup {
+    Inv *first;
+    uint32_t n, index;
+    uint32_t epoch[RACE_N_CLASSES];
+} Subgroup;
 
 typedef struct FindingEntry {
     RefFindingKind kind;
@@ -320,13 +343,13 @@ struct Machine {
     DiagSink *sink;
     uint32_t check;
     SpvEntryPoint entry;
-    bool physical64, failed, probing;   /* probing: local size not known yet */
+    bool physical64, failed, probing; /* probing: local size not known yet */
     uint32_t model;
     /* by id */
     const RType **types, **value_types;
     Ref *refs;
     RFunc **functions, *first_function, *last_function;
-    RBlock **blocks;            /* of the function being decoded */
+    RBlock **blocks; /* of the function being decoded */
     uint32_t bound;
     /* constants */
     uint64_t *cv;
@@ -334,18 +357,30 @@ struct Machine {
     uint32_t n_const, cap_const;
     /* code */
     VEC(RInst) code;
-    uint32_t max_copy;          /* most leaves one edge copies */
+    uint32_t max_copy; /* most leaves one edge copies */
     uint64_t *copy_v;
     uint8_t *copy_u;
-    bool rtz[4];                /* by log2(bits) - 3: RoundingModeRTZ */
-    bool ftz[4];                /* DenormFlushToZero */
+    bool rtz[4]; /* by log2(bits) - 3: RoundingModeRTZ */
+    bool ftz[4]; /* DenormFlushToZero */
     bool rtz_any;
     /* objects: buffers, workgroup variables, push constants */
     VEC(Object) objects;
-    uint64_t local_bytes;       /* of private and input variables, each invocation */
+    uint64_t local_bytes; /* of private and input variables, each invocation */
     VEC(LocalObject) local_objects;
-    VEC(struct Initial { SpvId variable; uint64_t offset; const RType *type; Ref init; uint32_t object; }) initials;
-    VEC(struct Builtin { uint64_t offset; const RType *type; uint32_t builtin; }) builtins;
+    VEC(struct Initial {
+        SpvId variable;
+        uint64_t offset;
+        const RType *type;
+        Ref init;
+        uint32_t object;
+    })
+    initials;
+    VEC(struct Builtin {
+        uint64_t offset;
+        const RType *type;
+        uint32_t builtin;
+    })
+    builtins;
     uint8_t *local_image, *local_undef; /* initial contents */
     Ref *args;
     /* the workgroup being run */
@@ -357,16 +392,16 @@ struct Machine {
     uint32_t *ready, n_ready;
     uint32_t shared_epoch[RACE_N_CLASSES];
     struct RaceState *race;
-    bool by_matrix;             /* the access is part of a matrix load or store */
-    void *scratch;              /* of matrix operations */
+    bool by_matrix; /* the access is part of a matrix load or store */
+    void *scratch;  /* of matrix operations */
     size_t scratch_size;
     uint64_t rng, instructions;
-    bool deadlocked;            /* told for this workgroup: what follows is only its echo */
-    bool stop;                  /* budget used up: end the dispatch */
+    bool deadlocked; /* told for this workgroup: what follows is only its echo */
+    bool stop;       /* budget used up: end the dispatch */
     /* findings */
     VEC(FindingEntry) findings;
     Map finding_index;
-    Inv const_inv;              /* for evaluating constants */
+    Inv const_inv; /* for evaluating constants */
 };
 
 static inline uint64_t *leaf(const Inv *v, Ref r) { return v->base[r >> 31] + (r & 0x7fffffff); }
@@ -383,10 +418,10 @@ static inline uint32_t random_below(Machine *m, uint32_t n)
     return (uint32_t)((m->rng >> 32) * n >> 32);
 }
 
-/* ---- report.c ---------------------------------------------------------------------------------------------- */
+/* ---- report.c -------------------------------------------------------------------------------- */
 
-/* Counts a finding of this kind at this instruction; the message is kept of the first. Nothing when the
- * kind is not checked for (budget, deadlock and unsupported always are). */
+/* Counts a finding of this kind at this instruction; the message is kept of the first. Nothing when
+ * the kind is not checked for (budget, deadlock and unsupported always are). */
 void found(Machine *m, const Inv *v, const RInst *i, RefFindingKind kind, const char *fmt, ...)
     PRINTF_LIKE(5, 6);
 bool checking(const Machine *m, RefFindingKind kind);
@@ -397,15 +432,12 @@ void matters(Machine *m, Inv *v, const RInst *i, Ref r, uint32_t n, const char *
 void report_all(Machine *m, Arena *a, RefResult *r);
 const char *name_of(Machine *m, SpvId id);
 
-/* ---- schedule.c --------------------------------------------------------------------------------------------- */
+/* ---- schedule.c ------------------------------------------------------------------------------ */
 
 bool run_groups(Machine *m);
 /* dispatch.c: without the comparisons of portability.c. */
 bool dispatch_once(Arena *a, SpvModule *m, const RefDispatch *d, RefResult *r, DiagSink *sink);
 void inv_jump(Machine *m, Inv *v, const Edge *e);
 Step inv_enter(Machine *m, Inv *v, RFunc *f, uint32_t return_pc, Ref result, uint32_t n_leaves);
-
-
-
 
 #endif

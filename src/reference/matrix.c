@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * SPV_KHR_cooperative_matrix. An invocation's value of a matrix is the elements it owns; whole-matrix
- * operations are carried out for the scope's invocations together: loads and stores element by element
- * as their owners, a multiply-add on the gathered matrices. What works on elements one by one (arith.c,
- * convert.c, composite.c) needs nobody else.
+ * SPV_KHR_cooperative_matrix. An invocation's value of a matrix is the elements it owns;
+ * whole-matrix operations are carried out for the scope's invocations together: loads and stores
+ * element by element as their owners, a multiply-add on the gathered matrices. What works on
+ * elements one by one (arith.c, convert.c, composite.c) needs nobody else.
  */
 #include "reference/machine.h"
 
-/* ---- ownership -------------------------------------------------------------------------------------------- */
+/* ---- ownership ------------------------------------------------------------------------------- */
 
 static uint32_t gcd(uint32_t a, uint32_t b)
 {
@@ -19,8 +19,8 @@ static uint32_t gcd(uint32_t a, uint32_t b)
     return a;
 }
 
-uint32_t ref_owned_element(RefOwnership map, uint32_t rows, uint32_t cols, uint32_t use, uint32_t lanes,
-                           uint32_t lane, uint32_t e)
+uint32_t ref_owned_element(RefOwnership map, uint32_t rows, uint32_t cols, uint32_t use,
+                           uint32_t lanes, uint32_t lane, uint32_t e)
 {
     uint32_t total = rows * cols, length = (total + lanes - 1) / lanes;
     uint32_t x = map == REF_OWN_BLOCKED ? lane * length + e : e * lanes + lane;
@@ -55,7 +55,7 @@ static uint32_t owned(const Machine *m, const Inv *v, const RType *t, uint32_t e
                              lane_of(v, t->scope), e);
 }
 
-/* ---- length --------------------------------------------------------------------------------------------------- */
+/* ---- length ---------------------------------------------------------------------------------- */
 
 static Step length(Machine *m, Inv *v, const RInst *i)
 {
@@ -77,7 +77,7 @@ static bool prepare_length(Machine *m, RInst *i)
     return true;
 }
 
-/* ---- load and store ---------------------------------------------------------------------------------------------- */
+/* ---- load and store -------------------------------------------------------------------------- */
 
 /* Reports operands that differ between the invocations of `set`. */
 static void check_uniform(Machine *m, Inv **set, uint32_t n, const RInst *i, Ref r, uint32_t leaves,
@@ -89,19 +89,19 @@ static void check_uniform(Machine *m, Inv **set, uint32_t n, const RInst *i, Ref
         if (*unset(set[k], r))
             matters(m, set[k], i, r, 1, "is an operand of a matrix operation");
         if (memcmp(leaf(set[k], r), leaf(set[0], r), leaves * sizeof(uint64_t))) {
-            found(m, set[k], i, REF_NOT_UNIFORM, "the %s differs between the invocations of the matrix' scope",
-                  what);
+            found(m, set[k], i, REF_NOT_UNIFORM,
+                  "the %s differs between the invocations of the matrix' scope", what);
             return;
         }
     }
 }
 
 typedef struct Transfer {
-    const RType *t;             /* the matrix */
+    const RType *t; /* the matrix */
     const RType *pointee;
     Ref pointer, stride, object;
     bool column_major;
-    uint64_t no_stride;         /* the stride where the operand is left out */
+    uint64_t no_stride; /* the stride where the operand is left out */
     uint32_t stride_bits;
 } Transfer;
 
@@ -130,7 +130,8 @@ static void transfer(Machine *m, Inv **set, uint32_t n, const RInst *i)
                 continue;
             }
             uint64_t row = at / t->cols, col = at % t->cols;
-            uint64_t va = p[0] + (x->column_major ? col * stride + row * size : row * stride + col * size);
+            uint64_t va =
+                p[0] + (x->column_major ? col * stride + row * size : row * stride + col * size);
             if (store)
                 mem_store_scalar(m, v, i, va, p[1], e, value, undef);
             else
@@ -161,7 +162,8 @@ static bool prepare_transfer(Machine *m, RInst *i)
     if (!x->pointee || !x->t || x->t->kind != SPV_COOPMAT || (store && x->object == REF_NONE) ||
         type_scalar(x->pointee)->leaves != 1 || x->pointee->kind == SPV_COOPMAT ||
         type_is_wide(x->pointee)) {
-        refuse(m, i->src, "the object is not a cooperative matrix or the pointer not to scalars or vectors");
+        refuse(m, i->src,
+               "the object is not a cooperative matrix or the pointer not to scalars or vectors");
         return false;
     }
     if (!constant_uint(m, spv_operand(i->src, at), &layout) || layout > 1) {
@@ -184,7 +186,7 @@ static bool prepare_transfer(Machine *m, RInst *i)
     return true;
 }
 
-/* ---- multiply-add ---------------------------------------------------------------------------------------------------- */
+/* ---- multiply-add ---------------------------------------------------------------------------- */
 
 typedef struct MulAdd {
     const RType *a, *b, *c, *d;
@@ -193,7 +195,10 @@ typedef struct MulAdd {
 } MulAdd;
 
 typedef __int128 Wide;
-typedef union Number { double f; Wide w; } Number;
+typedef union Number {
+    double f;
+    Wide w;
+} Number;
 
 static void *scratch(Machine *m, size_t size)
 {
@@ -204,9 +209,10 @@ static void *scratch(Machine *m, size_t size)
     return m->scratch;
 }
 
-/* Collects a matrix, row-major, from what the set's invocations own; what nobody present owns is 0. */
-static void collect(Machine *m, Inv **set, uint32_t n, const RType *t, Ref r, bool is_signed, Number *out,
-                    uint8_t *undef)
+/* Collects a matrix, row-major, from what the set's invocations own; what nobody present owns is 0.
+ */
+static void collect(Machine *m, Inv **set, uint32_t n, const RType *t, Ref r, bool is_signed,
+                    Number *out, uint8_t *undef)
 {
     uint32_t total = t->rows * t->cols;
     Fmt f = fmt_of(t);
@@ -226,8 +232,8 @@ static void collect(Machine *m, Inv **set, uint32_t n, const RType *t, Ref r, bo
         }
 }
 
-static uint64_t integer_element(const MulAdd *x, const Number *a, const Number *b, Wide c, uint32_t depth,
-                                uint32_t cols)
+static uint64_t integer_element(const MulAdd *x, const Number *a, const Number *b, Wide c,
+                                uint32_t depth, uint32_t cols)
 {
     unsigned __int128 sum = 0; /* unsigned: wraps */
     uint32_t bits = x->d->element->bits;
@@ -242,7 +248,8 @@ static uint64_t integer_element(const MulAdd *x, const Number *a, const Number *
     return (uint64_t)r & mask_bits(bits);
 }
 
-static double float_element(const Number *a, const Number *b, double c, uint32_t depth, uint32_t cols)
+static double float_element(const Number *a, const Number *b, double c, uint32_t depth,
+                            uint32_t cols)
 {
     double sum = 0;
     for (uint32_t k = 0; k < depth; k++)
@@ -295,13 +302,23 @@ static bool prepare_muladd(Machine *m, RInst *i)
         const RType *t = type_of(m, spv_operand(i->src, k));
         if (ref_of(m, spv_operand(i->src, k)) == REF_NONE || !t || t->kind != SPV_COOPMAT ||
             i->type->kind != SPV_COOPMAT || t->scope != i->type->scope) {
-            refuse(m, i->src, "operand %c is not a cooperative matrix of the result's scope", 'A' + k);
+            refuse(m, i->src, "operand %c is not a cooperative matrix of the result's scope",
+                   'A' + k);
             return false;
         }
     }
-    *x = (MulAdd){ type_of(m, spv_operand(i->src, 0)), type_of(m, spv_operand(i->src, 1)),
-                   type_of(m, spv_operand(i->src, 2)), i->type, i->ops[0], i->ops[1], i->ops[2],
-                   false, false, false, false, false };
+    *x = (MulAdd){ type_of(m, spv_operand(i->src, 0)),
+                   type_of(m, spv_operand(i->src, 1)),
+                   type_of(m, spv_operand(i->src, 2)),
+                   i->type,
+                   i->ops[0],
+                   i->ops[1],
+                   i->ops[2],
+                   false,
+                   false,
+                   false,
+                   false,
+                   false };
     uint32_t operands = i->n_ops > 3 ? i->ops[3] : 0;
     x->sign_a = operands & SpvCooperativeMatrixOperandsMatrixASignedComponentsKHRMask;
     x->sign_b = operands & SpvCooperativeMatrixOperandsMatrixBSignedComponentsKHRMask;
@@ -314,7 +331,9 @@ static bool prepare_muladd(Machine *m, RInst *i)
                 (fmt_of(x->a) == FMT_NONE) == kind && (fmt_of(x->b) == FMT_NONE) == kind &&
                 (fmt_of(x->c) == FMT_NONE) == kind;
     if (!fits)
-        refuse(m, i->src, "the matrices' shapes or component types do not fit: %ux%u by %ux%u plus %ux%u to %ux%u",
+        refuse(m, i->src,
+               "the matrices' shapes or component types do not fit: %ux%u by %ux%u plus %ux%u to "
+               "%ux%u",
                x->a->rows, x->a->cols, x->b->rows, x->b->cols, x->c->rows, x->c->cols, x->d->rows,
                x->d->cols);
     i->scope = (uint8_t)x->d->scope;

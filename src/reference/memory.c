@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Memory: every access names an object (a buffer, workgroup memory, a variable of an invocation) and
- * is checked against its bounds, whether or not findings are asked for. Objects of invocations and of
- * workgroups have a byte a byte that is 1 until it is written.
+ * Memory: every access names an object (a buffer, workgroup memory, a variable of an invocation)
+ * and is checked against its bounds, whether or not findings are asked for. Objects of invocations
+ * and of workgroups have a byte a byte that is 1 until it is written.
  */
 #include "reference/machine.h"
 
@@ -17,13 +17,14 @@ void mem_write(uint8_t *p, uint32_t size, uint64_t x) { memcpy(p, &x, size); }
 
 uint32_t mem_scalar_size(const RType *t) { return (uint32_t)t->size; }
 
-/* ---- access ------------------------------------------------------------------------------------------ */
+/* ---- access ---------------------------------------------------------------------------------- */
 
 static const char *describe(Machine *m, const Object *o)
 {
-    if (o->variable && o->storage != SpvStorageClassWorkgroup && o->storage != SpvStorageClassPushConstant)
-        return arena_printf(m->arena, "buffer '%s' (set %u, binding %u)", name_of(m, o->variable), o->set,
-                            o->binding);
+    if (o->variable && o->storage != SpvStorageClassWorkgroup &&
+        o->storage != SpvStorageClassPushConstant)
+        return arena_printf(m->arena, "buffer '%s' (set %u, binding %u)", name_of(m, o->variable),
+                            o->set, o->binding);
     return o->variable ? arena_printf(m->arena, "'%s'", name_of(m, o->variable)) : "a buffer";
 }
 
@@ -31,13 +32,13 @@ static bool outside(Machine *m, Inv *v, const RInst *i, AccessKind kind, uint32_
                     const char *what, uint64_t has)
 {
     found(m, v, i, REF_OUT_OF_BOUNDS, "%s of %u bytes at byte %lld of %s, which has %llu",
-          kind == ACCESS_READ || kind == ACCESS_ATOMIC_READ ? "read" : "write", size, (long long)at, what,
-          (unsigned long long)has);
+          kind == ACCESS_READ || kind == ACCESS_ATOMIC_READ ? "read" : "write", size, (long long)at,
+          what, (unsigned long long)has);
     return false;
 }
 
-static bool local_access(Machine *m, Inv *v, const RInst *i, uint64_t va, uint64_t prov, uint32_t size,
-                         AccessKind kind, Access *out)
+static bool local_access(Machine *m, Inv *v, const RInst *i, uint64_t va, uint64_t prov,
+                         uint32_t size, AccessKind kind, Access *out)
 {
     uint32_t index = prov & 0x7fffffff;
     if (index >= v->n_objects) {
@@ -68,14 +69,15 @@ bool mem_access(Machine *m, Inv *v, const RInst *i, uint64_t va, uint64_t prov, 
     if (!(prov & PTR_OBJECT_MASK))
         prov = mem_provenance(m, v, va);
     if (align > 1 && va % align)
-        found(m, v, i, REF_MISALIGNED, "address %#llx is not a multiple of %u", (unsigned long long)va,
-              align);
+        found(m, v, i, REF_MISALIGNED, "address %#llx is not a multiple of %u",
+              (unsigned long long)va, align);
     if (prov & PTR_LOCAL)
         return local_access(m, v, i, va, prov, size, kind, out);
     uint32_t index = prov & 0x7fffffff;
     if (!index || index >= m->objects.len) {
         found(m, v, i, REF_OUT_OF_BOUNDS,
-              va ? "pointer %#llx leads to no buffer that is bound" : "access through a null pointer%.0llx",
+              va ? "pointer %#llx leads to no buffer that is bound"
+                 : "access through a null pointer%.0llx",
               (unsigned long long)va);
         return false;
     }
@@ -112,7 +114,7 @@ uint64_t mem_provenance(Machine *m, Inv *v, uint64_t va)
     return PTR_NOWHERE;
 }
 
-/* ---- values ---------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static uint8_t any_undef(const uint8_t *u, uint32_t n)
 {
@@ -145,8 +147,8 @@ bool mem_load_scalar(Machine *m, Inv *v, const RInst *i, uint64_t va, uint64_t p
     return true;
 }
 
-void mem_store_scalar(Machine *m, Inv *v, const RInst *i, uint64_t va, uint64_t prov, const RType *t,
-                      const uint64_t *from, const uint8_t *undef)
+void mem_store_scalar(Machine *m, Inv *v, const RInst *i, uint64_t va, uint64_t prov,
+                      const RType *t, const uint64_t *from, const uint8_t *undef)
 {
     Access a;
     uint32_t size = (uint32_t)t->size;
@@ -161,8 +163,8 @@ void mem_store_scalar(Machine *m, Inv *v, const RInst *i, uint64_t va, uint64_t 
         mem_write(a.data + 8, 8, from[1]);
 }
 
-/* Moves a value of type `t` between memory and leaves, scalar by scalar. Matrices lie as the pointer's
- * stride and order say, or packed by columns. Recursion is as deep as types nest. */
+/* Moves a value of type `t` between memory and leaves, scalar by scalar. Matrices lie as the
+ * pointer's stride and order say, or packed by columns. Recursion is as deep as types nest. */
 typedef struct Mover {
     Machine *m;
     Inv *v;
@@ -183,7 +185,8 @@ static void move_scalars(const Mover *c, uint64_t va, uint64_t prov, const RType
     }
 }
 
-static void move_value(const Mover *c, uint64_t va, uint64_t prov, const RType *t, uint64_t *x, uint8_t *u)
+static void move_value(const Mover *c, uint64_t va, uint64_t prov, const RType *t, uint64_t *x,
+                       uint8_t *u)
 {
     uint64_t layout = PTR_ROW_MAJOR | 0x3fffffffull << 32, plain = prov & ~layout;
     uint32_t stride = PTR_STRIDE(prov);
@@ -192,7 +195,9 @@ static void move_value(const Mover *c, uint64_t va, uint64_t prov, const RType *
     case SPV_VECTOR:
         move_scalars(c, va, plain, t->element, t->count, rows && stride ? stride : t->stride, x, u);
         break;
-    case SPV_COOPMAT: move_scalars(c, va, plain, t->element, t->count, t->stride, x, u); break;
+    case SPV_COOPMAT:
+        move_scalars(c, va, plain, t->element, t->count, t->stride, x, u);
+        break;
     case SPV_MATRIX: {
         const RType *column = t->element;
         uint64_t step = rows && stride ? column->element->size : stride ? stride : t->stride;
@@ -215,8 +220,11 @@ static void move_value(const Mover *c, uint64_t va, uint64_t prov, const RType *
                        u + t->first_leaf[k]);
         }
         break;
-    case SPV_RUNTIME_ARRAY: break;
-    default: move_scalars(c, va, plain, t, t->leaves ? 1 : 0, 0, x, u); break;
+    case SPV_RUNTIME_ARRAY:
+        break;
+    default:
+        move_scalars(c, va, plain, t, t->leaves ? 1 : 0, 0, x, u);
+        break;
     }
 }
 
@@ -249,7 +257,7 @@ void mem_copy_initial(Machine *m, const RType *t, uint64_t at, const uint64_t *x
     }
 }
 
-/* ---- load and store ------------------------------------------------------------------------------------------ */
+/* ---- load and store -------------------------------------------------------------------------- */
 
 static Step after_access(Machine *m, Inv *v, uint64_t prov)
 {
@@ -276,7 +284,8 @@ static Step load(Machine *m, Inv *v, const RInst *i)
     uint64_t prov = p[1];
     check_pointer(m, v, i, 0);
     if (i->n == 1 && !type_is_wide(i->type)) {
-        mem_load_scalar(m, v, i, p[0], prov, type_scalar(i->type), leaf(v, i->dst), unset(v, i->dst));
+        mem_load_scalar(m, v, i, p[0], prov, type_scalar(i->type), leaf(v, i->dst),
+                        unset(v, i->dst));
     } else {
         Mover c = { m, v, i, false };
         v->steps += i->n / 8;
@@ -342,7 +351,11 @@ static bool prepare_store(Machine *m, RInst *i)
 
 static Step copy_memory(Machine *m, Inv *v, const RInst *i)
 {
-    struct { uint64_t *x; uint8_t *u; const RType *t; } *tmp = i->aux;
+    struct {
+        uint64_t *x;
+        uint8_t *u;
+        const RType *t;
+    } *tmp = i->aux;
     const uint64_t *to = leaf(v, i->ops[0]), *from = leaf(v, i->ops[1]);
     Mover c = { m, v, i, false };
     matters(m, v, i, i->ops[0], 1, "is used as an address");
@@ -356,7 +369,11 @@ static Step copy_memory(Machine *m, Inv *v, const RInst *i)
 
 static bool prepare_copy_memory(Machine *m, RInst *i)
 {
-    struct { uint64_t *x; uint8_t *u; const RType *t; } *tmp;
+    struct {
+        uint64_t *x;
+        uint8_t *u;
+        const RType *t;
+    } * tmp;
     if (i->n_ops < 2 || !prepare_value(m, i))
         return false;
     const RType *to = pointee(m, i, i->at), *from = pointee(m, i, operand_type(m, i, 1));
@@ -395,18 +412,27 @@ static bool prepare_copy_sized(Machine *m, RInst *i)
            operand_type(m, i, 1)->kind == SPV_POINTER && operand_type(m, i, 2)->kind == SPV_INT;
 }
 
-/* ---- access chains ------------------------------------------------------------------------------------------- */
+/* ---- access chains --------------------------------------------------------------------------- */
 
-typedef enum LinkKind { LINK_OFFSET, LINK_ARRAY, LINK_VECTOR, LINK_MATRIX, LINK_DESCRIPTOR } LinkKind;
+typedef enum LinkKind {
+    LINK_OFFSET,
+    LINK_ARRAY,
+    LINK_VECTOR,
+    LINK_MATRIX,
+    LINK_DESCRIPTOR
+} LinkKind;
 typedef struct Link {
     LinkKind kind;
     Ref index;
-    uint32_t bits, count;       /* count 0: no limit known here */
-    uint64_t stride;            /* OFFSET: what to add */
-    uint64_t layout;            /* OFFSET: the member's matrix layout as pointer bits */
-    uint64_t scalar;            /* MATRIX: size of a component */
+    uint32_t bits, count; /* count 0: no limit known here */
+    uint64_t stride;      /* OFFSET: what to add */
+    uint64_t layout;      /* OFFSET: the member's matrix layout as pointer bits */
+    uint64_t scalar;      /* MATRIX: size of a component */
 } Link;
-typedef struct Chain { Link *links; uint32_t n; } Chain;
+typedef struct Chain {
+    Link *links;
+    uint32_t n;
+} Chain;
 
 static void follow(Machine *m, Inv *v, const Link *l, uint64_t *va, uint64_t *prov, uint8_t *undef)
 {
@@ -442,7 +468,9 @@ static void follow(Machine *m, Inv *v, const Link *l, uint64_t *va, uint64_t *pr
         *va += (uint64_t)x * (rows && stride ? stride : l->stride);
         *prov &= ~layout;
         break;
-    default: *va += (uint64_t)x * l->stride; break;
+    default:
+        *va += (uint64_t)x * l->stride;
+        break;
     }
 }
 
@@ -464,8 +492,9 @@ static Step access_chain(Machine *m, Inv *v, const RInst *i)
 
 static bool is_block(Machine *m, const RType *t)
 {
-    return t->kind == SPV_STRUCT && (spv_has_decoration(m->module, t->id, -1, SpvDecorationBlock) ||
-                                     spv_has_decoration(m->module, t->id, -1, SpvDecorationBufferBlock));
+    return t->kind == SPV_STRUCT &&
+           (spv_has_decoration(m->module, t->id, -1, SpvDecorationBlock) ||
+            spv_has_decoration(m->module, t->id, -1, SpvDecorationBufferBlock));
 }
 
 static bool is_descriptor_array(Machine *m, const RType *t, uint32_t storage)
@@ -475,7 +504,8 @@ static bool is_descriptor_array(Machine *m, const RType *t, uint32_t storage)
 }
 
 /* One index: appends its link, returns what it leads to. */
-static const RType *link_index(Machine *m, RInst *i, const RType *t, SpvId id, uint32_t storage, Link *l)
+static const RType *link_index(Machine *m, RInst *i, const RType *t, SpvId id, uint32_t storage,
+                               Link *l)
 {
     const RType *it = type_of(m, id);
     if (ref_of(m, id) == REF_NONE || !it || it->kind != SPV_INT) {
@@ -502,13 +532,19 @@ static const RType *link_index(Machine *m, RInst *i, const RType *t, SpvId id, u
     case SPV_RUNTIME_ARRAY:
         l->kind = is_descriptor_array(m, t, storage) ? LINK_DESCRIPTOR : LINK_ARRAY;
         break;
-    case SPV_VECTOR: l->kind = LINK_VECTOR; break;
-    case SPV_COOPMAT: l->kind = LINK_ARRAY; break;
+    case SPV_VECTOR:
+        l->kind = LINK_VECTOR;
+        break;
+    case SPV_COOPMAT:
+        l->kind = LINK_ARRAY;
+        break;
     case SPV_MATRIX:
         l->kind = LINK_MATRIX;
         l->scalar = t->element->element->size;
         break;
-    default: refuse(m, i->src, "an index into something that has no parts"); return NULL;
+    default:
+        refuse(m, i->src, "an index into something that has no parts");
+        return NULL;
     }
     return t->element;
 }
@@ -532,7 +568,9 @@ static bool prepare_chain(Machine *m, RInst *i)
                 return false;
             }
             uint64_t stride = i->at->stride ? i->at->stride : t->size;
-            *l = (Link){ .kind = LINK_ARRAY, .index = m->refs[id], .bits = type_of(m, id)->bits,
+            *l = (Link){ .kind = LINK_ARRAY,
+                         .index = m->refs[id],
+                         .bits = type_of(m, id)->bits,
                          .stride = stride };
             continue;
         }
@@ -549,7 +587,7 @@ static bool prepare_chain(Machine *m, RInst *i)
     return true;
 }
 
-/* ---- pointers ---------------------------------------------------------------------------------------------------- */
+/* ---- pointers -------------------------------------------------------------------------------- */
 
 static Step array_length(Machine *m, Inv *v, const RInst *i)
 {
@@ -600,7 +638,7 @@ static bool prepare_relation(Machine *m, RInst *i)
     return !m->failed;
 }
 
-/* ---- variables of module scope ----------------------------------------------------------------------------------- */
+/* ---- variables of module scope --------------------------------------------------------------- */
 
 static uint32_t add_object(Machine *m, Object o)
 {
@@ -667,11 +705,14 @@ static void place_local(Machine *m, SpvInst *i, const RType *t, Ref r)
         refuse(m, i, "private variables take too much memory");
 }
 
-static void place_shared(Machine *m, SpvInst *i, const RType *t, Ref r, uint64_t *bytes, uint32_t *block)
+static void place_shared(Machine *m, SpvInst *i, const RType *t, Ref r, uint64_t *bytes,
+                         uint32_t *block)
 {
     bool aliased = is_block(m, t);
     SpvId init = spv_n_operands(i) > 1 ? spv_operand(i, 1) : 0;
-    Object o = { .storage = SpvStorageClassWorkgroup, .variable = i->id, .shared = true, .writable = true };
+    Object o = {
+        .storage = SpvStorageClassWorkgroup, .variable = i->id, .shared = true, .writable = true
+    };
     if (t->size > (1ull << 32) || *bytes > (1ull << 32)) {
         refuse(m, i, "workgroup variables take too much memory");
         return;
@@ -709,7 +750,8 @@ static void bind_variable(Machine *m, SpvInst *i, uint64_t *shared, uint32_t *bl
         return;
     if (spv_n_operands(i) > 1) {
         const RType *x = type_of(m, spv_operand(i, 1));
-        if (ref_of(m, spv_operand(i, 1)) == REF_NONE || !x || x->leaves != t->leaves || x->kind != t->kind) {
+        if (ref_of(m, spv_operand(i, 1)) == REF_NONE || !x || x->leaves != t->leaves ||
+            x->kind != t->kind) {
             refuse(m, i, "the initializer is not a constant of the variable's type");
             return;
         }
@@ -718,7 +760,9 @@ static void bind_variable(Machine *m, SpvInst *i, uint64_t *shared, uint32_t *bl
     m->value_types[i->id] = p;
     switch (spv_operand(i, 0)) {
     case SpvStorageClassStorageBuffer:
-    case SpvStorageClassUniform: bind_buffer(m, i, t, r); break;
+    case SpvStorageClassUniform:
+        bind_buffer(m, i, t, r);
+        break;
     case SpvStorageClassPushConstant: {
         Object o = { .storage = SpvStorageClassPushConstant, .variable = i->id };
         o.data = (uint8_t *)m->d->push;
@@ -728,10 +772,14 @@ static void bind_variable(Machine *m, SpvInst *i, uint64_t *shared, uint32_t *bl
         m->cv[(r & 0x7fffffff) + 1] = add_object(m, o);
         break;
     }
-    case SpvStorageClassWorkgroup: place_shared(m, i, t, r, shared, block); break;
+    case SpvStorageClassWorkgroup:
+        place_shared(m, i, t, r, shared, block);
+        break;
     case SpvStorageClassPrivate:
     case SpvStorageClassInput:
-    case SpvStorageClassOutput: place_local(m, i, t, r); break;
+    case SpvStorageClassOutput:
+        place_local(m, i, t, r);
+        break;
     case SpvStorageClassUniformConstant:
     case SpvStorageClassCrossWorkgroup: {
         if (t->kind == SPV_OTHER)
@@ -744,13 +792,15 @@ static void bind_variable(Machine *m, SpvInst *i, uint64_t *shared, uint32_t *bl
         if (spv_n_operands(i) > 1) {
             Ref init = ref_of(m, spv_operand(i, 1));
             uint8_t *u = arena_alloc(m->arena, t->size + 16);
-            mem_copy_initial(m, t, 0, leaf(&m->const_inv, init), unset(&m->const_inv, init), o.data, u);
+            mem_copy_initial(m, t, 0, leaf(&m->const_inv, init), unset(&m->const_inv, init), o.data,
+                             u);
         }
         m->cv[r & 0x7fffffff] = o.va;
         m->cv[(r & 0x7fffffff) + 1] = add_object(m, o);
         break;
     }
-    default: return;
+    default:
+        return;
     }
     m->refs[i->id] = r;
 }
@@ -780,7 +830,9 @@ bool mem_bind(Machine *m)
             bind_variable(m, i, &shared, &block);
     for (uint32_t k = 0; k < m->d->n_memory; k++) {
         const RefMemory *x = &m->d->memory[k];
-        Object o = { .storage = SpvStorageClassPhysicalStorageBuffer, .shared = true, .writable = true };
+        Object o = { .storage = SpvStorageClassPhysicalStorageBuffer,
+                     .shared = true,
+                     .writable = true };
         o.data = x->base;
         o.va = (uint64_t)(uintptr_t)x->base;
         o.size = x->base ? x->size : 0;
@@ -804,8 +856,8 @@ void mem_new_group(Machine *m)
         const struct Initial *x = &m->initials.data[k];
         if (x->object) {
             Object *o = &m->objects.data[x->object];
-            mem_copy_initial(m, x->type, 0, leaf(&m->const_inv, x->init), unset(&m->const_inv, x->init),
-                             o->data, o->undef);
+            mem_copy_initial(m, x->type, 0, leaf(&m->const_inv, x->init),
+                             unset(&m->const_inv, x->init), o->data, o->undef);
         }
     }
 }

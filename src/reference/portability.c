@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Does a kernel's result depend on who owns which matrix element, or on the size of subgroups? It runs
- * again, on copies of the buffers as they were, under other ownership maps, schedules and sizes; what
- * then differs in a buffer is a finding. Buffers of floats may differ by rounding, since the order of
- * a subgroup's reductions is not fixed.
+ * Does a kernel's result depend on who owns which matrix element, or on the size of subgroups? It
+ * runs again, on copies of the buffers as they were, under other ownership maps, schedules and
+ * sizes; what then differs in a buffer is a finding. Buffers of floats may differ by rounding,
+ * since the order of a subgroup's reductions is not fixed.
  */
 #include "reference/machine.h"
 
@@ -11,8 +11,8 @@
 
 static const uint32_t sizes[] = { 8, 16, 32, 64, 128 };
 
-/* The one scalar type a variable's buffer consists of, as its Fmt; FMT_NONE when there are several or
- * it is of integers. */
+/* The one scalar type a variable's buffer consists of, as its Fmt; FMT_NONE when there are several
+ * or it is of integers. */
 static Fmt buffer_format(SpvModule *m, const RefBinding *b)
 {
     for (SpvInst *i = m->globals.first; i; i = i->next) {
@@ -55,10 +55,13 @@ static uint64_t first_difference(Fmt f, const uint8_t *a, const uint8_t *b, uint
     return UINT64_MAX;
 }
 
-typedef struct Trial { RefDispatch d; RefBinding *bindings; } Trial;
+typedef struct Trial {
+    RefDispatch d;
+    RefBinding *bindings;
+} Trial;
 
-static void compare(Arena *a, SpvModule *m, const RefDispatch *first, const Trial *t, const char *change,
-                    RefResult *r, DiagSink *sink)
+static void compare(Arena *a, SpvModule *m, const RefDispatch *first, const Trial *t,
+                    const char *change, RefResult *r, DiagSink *sink)
 {
     for (uint32_t k = 0; k < first->n_bindings; k++) {
         const RefBinding *x = &first->bindings[k], *y = &t->bindings[k];
@@ -74,7 +77,8 @@ static void compare(Arena *a, SpvModule *m, const RefDispatch *first, const Tria
             RefFinding *more = NEW_ARRAY(a, RefFinding, r->n_findings + 1);
             if (r->n_findings)
                 memcpy(more, r->findings, r->n_findings * sizeof(*more));
-            more[r->n_findings++] = (RefFinding){ .kind = REF_PORTABILITY, .count = 1, .message = text };
+            more[r->n_findings++] =
+                (RefFinding){ .kind = REF_PORTABILITY, .count = 1, .message = text };
             r->findings = more;
         }
         return;
@@ -89,8 +93,8 @@ static void renew(Trial *t, const RefDispatch *d, uint8_t *const *before)
             memcpy(t->bindings[k].base, before[k], d->bindings[k].size);
 }
 
-static void trials(Arena *a, Arena *copies, SpvModule *m, const RefDispatch *d, uint8_t *const *before,
-                   RefResult *r, DiagSink *sink)
+static void trials(Arena *a, Arena *copies, SpvModule *m, const RefDispatch *d,
+                   uint8_t *const *before, RefResult *r, DiagSink *sink)
 {
     Trial t = { .d = *d };
     RefResult one = { 0 };
@@ -125,8 +129,8 @@ static void trials(Arena *a, Arena *copies, SpvModule *m, const RefDispatch *d, 
     }
 }
 
-static bool guarded_trials(Arena *copies, Arena *a, SpvModule *m, const RefDispatch *d, RefResult *r,
-                           DiagSink *sink)
+static bool guarded_trials(Arena *copies, Arena *a, SpvModule *m, const RefDispatch *d,
+                           RefResult *r, DiagSink *sink)
 {
     jmp_buf out_of_memory;
     if (setjmp(out_of_memory)) {

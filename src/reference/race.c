@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Data races: two accesses of different invocations to the same bytes, one of them a write, not both
- * atomic, with no happens-before between them.
+ * Data races: two accesses of different invocations to the same bytes, one of them a write, not
+ * both atomic, with no happens-before between them.
  *
- * Each word of shared memory keeps its last write and two reads (of two invocations where they differ),
- * each with the time of its invocation and the barrier epochs it was made in. Barriers advance the
- * epoch of their workgroup or subgroup for the storage classes they order; releases and acquires
- * through atomics carry sparse clocks of invocations' times and epochs (FastTrack's idea, with epochs
- * for the common case). Clocks that grow too long are taken to know everything: a race may be missed,
- * none is invented.
+ * Each word of shared memory keeps its last write and two reads (of two invocations where they
+ * differ), each with the time of its invocation and the barrier epochs it was made in. Barriers
+ * advance the epoch of their workgroup or subgroup for the storage classes they order; releases and
+ * acquires through atomics carry sparse clocks of invocations' times and epochs (FastTrack's idea,
+ * with epochs for the common case). Clocks that grow too long are taken to know everything: a race
+ * may be missed, none is invented.
  */
 #include "reference/machine.h"
 
@@ -16,13 +16,18 @@ enum { WORDS = 256, MAX_CLOCK = 4096, MATRIX_UNIT = 0x8000 };
 enum { KEY_LANE, KEY_GROUP, KEY_SUBGROUP };
 
 typedef struct Record {
-    uint32_t group;             /* its number + 1; 0: none */
-    uint16_t lane;              /* in the workgroup, or MATRIX_UNIT | subgroup */
+    uint32_t group; /* its number + 1; 0: none */
+    uint16_t lane;  /* in the workgroup, or MATRIX_UNIT | subgroup */
     uint8_t mask, atomic;
     uint32_t time, group_epoch, subgroup_epoch, inst;
 } Record;
-typedef struct Cell { Record write, read[2]; } Cell;
-typedef struct SyncVar { Clock clock; uint32_t scope, group, subgroup; } SyncVar;
+typedef struct Cell {
+    Record write, read[2];
+} Cell;
+typedef struct SyncVar {
+    Clock clock;
+    uint32_t scope, group, subgroup;
+} SyncVar;
 
 typedef struct RaceState {
     Map pages, syncs;
@@ -30,16 +35,16 @@ typedef struct RaceState {
     Cell *last;
     uint64_t bytes;
     uint32_t told;
-    bool unordered_barrier;     /* some barrier did not order buffers */
+    bool unordered_barrier; /* some barrier did not order buffers */
 } RaceState;
 
 #define PAGE_BUDGET (768ull << 20)
 
-/* ---- clocks ---------------------------------------------------------------------------------------------- */
+/* ---- clocks ---------------------------------------------------------------------------------- */
 
 static uint64_t key_of(uint32_t kind, uint32_t class, uint64_t group, uint32_t index)
 {
-    return (uint64_t)kind << 62 | (uint64_t)class << 61 | (group & 0xffffffff) << 16 | index;
+    return (uint64_t)kind << 62 | (uint64_t) class << 61 | (group & 0xffffffff) << 16 | index;
 }
 
 static void clock_put(Machine *m, Clock *c, uint64_t key, uint32_t time)
@@ -86,7 +91,7 @@ static void clock_merge(Machine *m, Clock *to, const Clock *from)
         clock_put(m, to, from->keys[k], from->times[k]);
 }
 
-/* ---- accesses --------------------------------------------------------------------------------------------------- */
+/* ---- accesses -------------------------------------------------------------------------------- */
 
 static Cell *cells_at(Machine *m, uint64_t address)
 {
@@ -157,17 +162,21 @@ static bool conflict(Machine *m, Inv *v, const Record *x, uint8_t mask, bool ato
     return !ordered(m, v, x, class, self);
 }
 
-void race_access(Machine *m, Inv *v, const RInst *i, const Object *o, uint64_t offset, uint32_t size,
-                 AccessKind kind)
+void race_access(Machine *m, Inv *v, const RInst *i, const Object *o, uint64_t offset,
+                 uint32_t size, AccessKind kind)
 {
-    bool shared = o->storage == SpvStorageClassWorkgroup, write = kind == ACCESS_WRITE || kind == ACCESS_ATOMIC;
+    bool shared = o->storage == SpvStorageClassWorkgroup,
+         write = kind == ACCESS_WRITE || kind == ACCESS_ATOMIC;
     uint32_t class = shared ? RACE_SHARED : RACE_GLOBAL;
     uint32_t self = m->by_matrix ? MATRIX_UNIT | v->subgroup : v->index;
     uint64_t from = (uint64_t)(uintptr_t)o->data + offset, to = from + size;
     Record now = {
-        .group = (uint32_t)m->group_number + 1, .lane = (uint16_t)self,
-        .atomic = kind == ACCESS_ATOMIC || kind == ACCESS_ATOMIC_READ, .time = v->order.time,
-        .group_epoch = m->shared_epoch[class], .subgroup_epoch = m->subgroups[v->subgroup].epoch[class],
+        .group = (uint32_t)m->group_number + 1,
+        .lane = (uint16_t)self,
+        .atomic = kind == ACCESS_ATOMIC || kind == ACCESS_ATOMIC_READ,
+        .time = v->order.time,
+        .group_epoch = m->shared_epoch[class],
+        .subgroup_epoch = m->subgroups[v->subgroup].epoch[class],
         .inst = i->number,
     };
     for (uint64_t word = from & ~3ull; word < to; word += 4) {
@@ -195,7 +204,7 @@ void race_access(Machine *m, Inv *v, const RInst *i, const Object *o, uint64_t o
     }
 }
 
-/* ---- synchronisation ---------------------------------------------------------------------------------------------- */
+/* ---- synchronisation ------------------------------------------------------------------------- */
 
 void race_new_group(Machine *m)
 {
@@ -254,10 +263,14 @@ void race_release(Machine *m, Inv *v, const Object *o, uint64_t offset, uint32_t
 static bool in_scope(const Machine *m, const Inv *v, const SyncVar *s, uint32_t scope)
 {
     switch (scope) {
-    case SpvScopeInvocation: return false;
-    case SpvScopeSubgroup: return s->group == (uint32_t)m->group_number && s->subgroup == v->subgroup;
-    case SpvScopeWorkgroup: return s->group == (uint32_t)m->group_number;
-    default: return true;
+    case SpvScopeInvocation:
+        return false;
+    case SpvScopeSubgroup:
+        return s->group == (uint32_t)m->group_number && s->subgroup == v->subgroup;
+    case SpvScopeWorkgroup:
+        return s->group == (uint32_t)m->group_number;
+    default:
+        return true;
     }
 }
 
@@ -273,7 +286,8 @@ void race_acquire(Machine *m, Inv *v, const Object *o, uint64_t offset, uint32_t
 void race_fence(Machine *m, Inv *v, uint32_t scope, uint32_t semantics)
 {
     RaceOrder *r = &v->order;
-    uint32_t both = SpvMemorySemanticsAcquireReleaseMask | SpvMemorySemanticsSequentiallyConsistentMask;
+    uint32_t both =
+        SpvMemorySemanticsAcquireReleaseMask | SpvMemorySemanticsSequentiallyConsistentMask;
     if (!checking(m, REF_RACE) || scope == SpvScopeInvocation)
         return;
     if (semantics & (both | SpvMemorySemanticsReleaseMask)) {
@@ -291,7 +305,8 @@ void race_barrier(Machine *m, Inv **set, uint32_t n, bool workgroup, uint32_t se
     uint32_t order = SpvMemorySemanticsAcquireMask | SpvMemorySemanticsReleaseMask |
                      SpvMemorySemanticsAcquireReleaseMask |
                      SpvMemorySemanticsSequentiallyConsistentMask;
-    uint32_t global = SpvMemorySemanticsUniformMemoryMask | SpvMemorySemanticsCrossWorkgroupMemoryMask;
+    uint32_t global =
+        SpvMemorySemanticsUniformMemoryMask | SpvMemorySemanticsCrossWorkgroupMemoryMask;
     uint32_t fenced = UINT32_MAX, orders = semantics & order ? semantics : 0;
     bool any = false;
     if (!checking(m, REF_RACE))

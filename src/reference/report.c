@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Findings: each kind at each instruction is kept once, with a count and where it was first seen, and
- * told when the dispatch is over.
+ * Findings: each kind at each instruction is kept once, with a count and where it was first seen,
+ * and told when the dispatch is over.
  */
 #include "reference/machine.h"
 
@@ -10,11 +10,16 @@
 enum { MAX_FINDINGS = 1000 };
 
 static const char *const names[REF_N_FINDINGS] = {
-    [REF_OUT_OF_BOUNDS] = "out-of-bounds", [REF_UNDEFINED] = "undefined-value",
-    [REF_RACE] = "data-race",              [REF_DIVERGENT] = "divergent",
-    [REF_NOT_UNIFORM] = "not-uniform",     [REF_MISALIGNED] = "misaligned",
-    [REF_RANGE] = "out-of-range",          [REF_ENDLESS] = "endless-loop",
-    [REF_DEADLOCK] = "deadlock",           [REF_UNSUPPORTED] = "unsupported",
+    [REF_OUT_OF_BOUNDS] = "out-of-bounds",
+    [REF_UNDEFINED] = "undefined-value",
+    [REF_RACE] = "data-race",
+    [REF_DIVERGENT] = "divergent",
+    [REF_NOT_UNIFORM] = "not-uniform",
+    [REF_MISALIGNED] = "misaligned",
+    [REF_RANGE] = "out-of-range",
+    [REF_ENDLESS] = "endless-loop",
+    [REF_DEADLOCK] = "deadlock",
+    [REF_UNSUPPORTED] = "unsupported",
     [REF_PORTABILITY] = "portability",
 };
 

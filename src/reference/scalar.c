@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Floating-point scalars between their bits and double. Every format but f64 is exact in double, and
- * double has more than twice their precision plus two bits, so that rounding a sum, difference,
+ * Floating-point scalars between their bits and double. Every format but f64 is exact in double,
+ * and double has more than twice their precision plus two bits, so that rounding a sum, difference,
  * product, quotient or square root computed in double rounds it correctly.
  */
 #include "reference/machine.h"
@@ -11,10 +11,14 @@
 double fmt_get(Fmt f, uint64_t bits)
 {
     switch (f) {
-    case FMT_F16: return f16_to_double((uint16_t)bits);
-    case FMT_BF16: return bf16_to_double((uint16_t)bits);
-    case FMT_E4M3: return e4m3_to_double((uint8_t)bits);
-    case FMT_E5M2: return e5m2_to_double((uint8_t)bits);
+    case FMT_F16:
+        return f16_to_double((uint16_t)bits);
+    case FMT_BF16:
+        return bf16_to_double((uint16_t)bits);
+    case FMT_E4M3:
+        return e4m3_to_double((uint8_t)bits);
+    case FMT_E5M2:
+        return e5m2_to_double((uint8_t)bits);
     case FMT_F32: {
         uint32_t w = (uint32_t)bits;
         float x;
@@ -32,10 +36,14 @@ double fmt_get(Fmt f, uint64_t bits)
 uint64_t fmt_put(Fmt f, double x)
 {
     switch (f) {
-    case FMT_F16: return f16_from_double(x);
-    case FMT_BF16: return bf16_from_double(x);
-    case FMT_E4M3: return e4m3_from_double(x);
-    case FMT_E5M2: return e5m2_from_double(x);
+    case FMT_F16:
+        return f16_from_double(x);
+    case FMT_BF16:
+        return bf16_from_double(x);
+    case FMT_E4M3:
+        return e4m3_from_double(x);
+    case FMT_E5M2:
+        return e5m2_from_double(x);
     case FMT_F32: {
         float y = (float)x;
         uint32_t w;
@@ -50,8 +58,8 @@ uint64_t fmt_put(Fmt f, double x)
     }
 }
 
-/* Rounds to nearest, then steps back when that went away from zero. Sign and magnitude formats order
- * their magnitudes as integers. */
+/* Rounds to nearest, then steps back when that went away from zero. Sign and magnitude formats
+ * order their magnitudes as integers. */
 uint64_t fmt_put_rtz(Fmt f, double x)
 {
     uint64_t r = fmt_put(f, x);

@@ -7,7 +7,7 @@
  */
 #include "reference/machine.h"
 
-enum { SLICE = 1 << 16 };       /* instructions between two looks at what waits */
+enum { SLICE = 1 << 16 }; /* instructions between two looks at what waits */
 
 Step collective_wait(Machine *m, Inv *v, const RInst *i)
 {
@@ -17,7 +17,7 @@ Step collective_wait(Machine *m, Inv *v, const RInst *i)
     return STEP_WAIT;
 }
 
-/* ---- invocations -------------------------------------------------------------------------------------- */
+/* ---- invocations ----------------------------------------------------------------------------- */
 
 static void builtin_mask(uint32_t lane, uint32_t width, uint32_t builtin, uint64_t out[4])
 {
@@ -38,17 +38,30 @@ static bool builtin_value(const Machine *m, const Inv *v, uint32_t builtin, uint
     for (uint32_t k = 0; k < 3; k++) {
         uint64_t size = m->local_size[k];
         switch (builtin) {
-        case SpvBuiltInNumWorkgroups: out[k] = d->groups[k]; break;
+        case SpvBuiltInNumWorkgroups:
+            out[k] = d->groups[k];
+            break;
         case SpvBuiltInWorkgroupSize:
-        case SpvBuiltInEnqueuedWorkgroupSize: out[k] = size; break;
-        case SpvBuiltInWorkgroupId: out[k] = m->group[k]; break;
-        case SpvBuiltInLocalInvocationId: out[k] = v->local[k]; break;
+        case SpvBuiltInEnqueuedWorkgroupSize:
+            out[k] = size;
+            break;
+        case SpvBuiltInWorkgroupId:
+            out[k] = m->group[k];
+            break;
+        case SpvBuiltInLocalInvocationId:
+            out[k] = v->local[k];
+            break;
         case SpvBuiltInGlobalInvocationId:
             out[k] = m->group[k] * size + v->local[k] + d->global_offset[k];
             break;
-        case SpvBuiltInGlobalSize: out[k] = d->groups[k] * size; break;
-        case SpvBuiltInGlobalOffset: out[k] = d->global_offset[k]; break;
-        default: break;
+        case SpvBuiltInGlobalSize:
+            out[k] = d->groups[k] * size;
+            break;
+        case SpvBuiltInGlobalOffset:
+            out[k] = d->global_offset[k];
+            break;
+        default:
+            break;
         }
     }
     switch (builtin) {
@@ -59,30 +72,48 @@ static bool builtin_value(const Machine *m, const Inv *v, uint32_t builtin, uint
     case SpvBuiltInLocalInvocationId:
     case SpvBuiltInGlobalInvocationId:
     case SpvBuiltInGlobalSize:
-    case SpvBuiltInGlobalOffset: return true;
-    case SpvBuiltInLocalInvocationIndex: out[0] = v->index; return true;
+    case SpvBuiltInGlobalOffset:
+        return true;
+    case SpvBuiltInLocalInvocationIndex:
+        out[0] = v->index;
+        return true;
     case SpvBuiltInSubgroupSize:
-    case SpvBuiltInSubgroupMaxSize: out[0] = m->width; return true;
+    case SpvBuiltInSubgroupMaxSize:
+        out[0] = m->width;
+        return true;
     case SpvBuiltInNumSubgroups:
-    case SpvBuiltInNumEnqueuedSubgroups: out[0] = m->n_subgroups; return true;
-    case SpvBuiltInSubgroupId: out[0] = v->subgroup; return true;
-    case SpvBuiltInSubgroupLocalInvocationId: out[0] = v->lane; return true;
+    case SpvBuiltInNumEnqueuedSubgroups:
+        out[0] = m->n_subgroups;
+        return true;
+    case SpvBuiltInSubgroupId:
+        out[0] = v->subgroup;
+        return true;
+    case SpvBuiltInSubgroupLocalInvocationId:
+        out[0] = v->lane;
+        return true;
     case SpvBuiltInSubgroupEqMask:
     case SpvBuiltInSubgroupGeMask:
     case SpvBuiltInSubgroupGtMask:
     case SpvBuiltInSubgroupLeMask:
-    case SpvBuiltInSubgroupLtMask: builtin_mask(v->lane, m->width, builtin, out); return true;
-    case SpvBuiltInWorkDim: out[0] = 3; return true;
+    case SpvBuiltInSubgroupLtMask:
+        builtin_mask(v->lane, m->width, builtin, out);
+        return true;
+    case SpvBuiltInWorkDim:
+        out[0] = 3;
+        return true;
     case SpvBuiltInGlobalLinearId: {
         uint64_t x = 0;
         for (int k = 2; k >= 0; k--)
-            x = x * d->groups[k] * m->local_size[k] + m->group[k] * (uint64_t)m->local_size[k] + v->local[k];
+            x = x * d->groups[k] * m->local_size[k] + m->group[k] * (uint64_t)m->local_size[k] +
+                v->local[k];
         out[0] = x;
         return true;
     }
     case SpvBuiltInDeviceIndex:
-    case SpvBuiltInViewIndex: return true;
-    default: return false;
+    case SpvBuiltInViewIndex:
+        return true;
+    default:
+        return false;
     }
 }
 
@@ -135,7 +166,8 @@ static void make_invocations(Machine *m, const RFunc *f)
         v->iters = NEW_ARRAY(m->arena, uint32_t, f->total_depth + 1);
         v->memory = NEW_ARRAY(m->arena, uint8_t, memory + 16);
         v->memory_undef = NEW_ARRAY(m->arena, uint8_t, memory + 16);
-        v->objects = NEW_ARRAY(m->arena, LocalObject, m->local_objects.len + f->total_variables + 1);
+        v->objects =
+            NEW_ARRAY(m->arena, LocalObject, m->local_objects.len + f->total_variables + 1);
         v->base[1] = m->cv;
         v->ubase[1] = m->cu;
         if (!s->n++) {
@@ -145,7 +177,7 @@ static void make_invocations(Machine *m, const RFunc *f)
     }
 }
 
-/* ---- running one -------------------------------------------------------------------------------------------- */
+/* ---- running one ----------------------------------------------------------------------------- */
 
 static void run(Machine *m, Inv *v, uint64_t budget)
 {
@@ -155,7 +187,8 @@ static void run(Machine *m, Inv *v, uint64_t budget)
         const RInst *i = &code[v->pc];
         if (++v->steps > until) {
             if (v->steps > budget) {
-                found(m, v, i, REF_ENDLESS, "still running after %llu instructions: an endless loop?",
+                found(m, v, i, REF_ENDLESS,
+                      "still running after %llu instructions: an endless loop?",
                       (unsigned long long)budget);
                 m->stop = true;
             }
@@ -176,13 +209,14 @@ static void run(Machine *m, Inv *v, uint64_t budget)
     }
     m->instructions += v->steps - began;
     if (m->d->total_budget && m->instructions > m->d->total_budget && !m->stop) {
-        found(m, v, &code[v->pc], REF_ENDLESS, "the dispatch is still running after %llu instructions",
+        found(m, v, &code[v->pc], REF_ENDLESS,
+              "the dispatch is still running after %llu instructions",
               (unsigned long long)m->instructions);
         m->stop = true;
     }
 }
 
-/* ---- collective operations ------------------------------------------------------------------------------------ */
+/* ---- collective operations ------------------------------------------------------------------- */
 
 static void wake(Machine *m, Inv **set, uint32_t n)
 {
@@ -264,16 +298,19 @@ static bool resolve_workgroup(Machine *m, Inv **set, bool force)
             k++;
         m->deadlocked = true;
         found(m, least, i, REF_DEADLOCK,
-              "deadlock: %u of %u invocations wait here, others at %s (instruction %u)", n, m->n_inv,
-              spv_op_name(m->code.data[m->inv[k].pc].op), m->code.data[m->inv[k].pc].src->index);
+              "deadlock: %u of %u invocations wait here, others at %s (instruction %u)", n,
+              m->n_inv, spv_op_name(m->code.data[m->inv[k].pc].op),
+              m->code.data[m->inv[k].pc].src->index);
     }
     if (i->scope == SpvScopeWorkgroup) {
         if (!i->whole && n < m->n_inv && n == alive && !m->deadlocked)
             found(m, least, i, REF_DIVERGENT,
-                  "a barrier that only %u of %u invocations reach: the others have ended", n, m->n_inv);
+                  "a barrier that only %u of %u invocations reach: the others have ended", n,
+                  m->n_inv);
         carry_out(m, set, n, i, m->n_inv);
     } else {
-        n = gather(m, m->subgroups[least->subgroup].first, m->subgroups[least->subgroup].n, least, set);
+        n = gather(m, m->subgroups[least->subgroup].first, m->subgroups[least->subgroup].n, least,
+                   set);
         carry_out(m, set, n, i, m->subgroups[least->subgroup].n);
     }
     return true;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Types as the interpreter needs them: specialised sizes, leaves, and one memory layout each. Where a
- * type carries explicit layout decorations they hold in every storage class; elsewhere scalars are
- * packed at their own alignment, a bool takes 4 bytes and a pointer 16 (address and provenance; 8 where
- * pointers are physical).
+ * Types as the interpreter needs them: specialised sizes, leaves, and one memory layout each. Where
+ * a type carries explicit layout decorations they hold in every storage class; elsewhere scalars
+ * are packed at their own alignment, a bool takes 4 bytes and a pointer 16 (address and provenance;
+ * 8 where pointers are physical).
  */
 #include "reference/machine.h"
 
@@ -36,10 +36,14 @@ Fmt fmt_of(const RType *t)
     if (t->kind != SPV_FLOAT)
         return FMT_NONE;
     switch (t->format) {
-    case SPV_BF16: return FMT_BF16;
-    case SPV_E4M3: return FMT_E4M3;
-    case SPV_E5M2: return FMT_E5M2;
-    default: return t->bits == 16 ? FMT_F16 : t->bits == 32 ? FMT_F32 : FMT_F64;
+    case SPV_BF16:
+        return FMT_BF16;
+    case SPV_E4M3:
+        return FMT_E4M3;
+    case SPV_E5M2:
+        return FMT_E5M2;
+    default:
+        return t->bits == 16 ? FMT_F16 : t->bits == 32 ? FMT_F32 : FMT_F64;
     }
 }
 
@@ -58,10 +62,18 @@ static void define_float(Machine *m, RType *t, SpvInst *i)
     scalar(t, SPV_FLOAT, bits, bits / 8);
     if (spv_n_operands(i) > 1) {
         switch (spv_operand(i, 1)) {
-        case SpvFPEncodingBFloat16KHR: t->format = SPV_BF16; break;
-        case SpvFPEncodingFloat8E4M3EXT: t->format = SPV_E4M3; break;
-        case SpvFPEncodingFloat8E5M2EXT: t->format = SPV_E5M2; break;
-        default: refuse(m, i, "unknown floating-point encoding"); return;
+        case SpvFPEncodingBFloat16KHR:
+            t->format = SPV_BF16;
+            break;
+        case SpvFPEncodingFloat8E4M3EXT:
+            t->format = SPV_E4M3;
+            break;
+        case SpvFPEncodingFloat8E5M2EXT:
+            t->format = SPV_E5M2;
+            break;
+        default:
+            refuse(m, i, "unknown floating-point encoding");
+            return;
         }
     }
     uint32_t want = t->format == SPV_IEEE ? bits : t->format == SPV_BF16 ? 16 : 8;
@@ -165,7 +177,8 @@ static void define_struct(Machine *m, RType *t, SpvInst *i)
         }
         t->members[k] = e;
         t->depth = MAX(t->depth, e->depth + 1);
-        const uint32_t *o = spv_decoration(m->module, i->id, (int32_t)k, SpvDecorationOffset, &words);
+        const uint32_t *o =
+            spv_decoration(m->module, i->id, (int32_t)k, SpvDecorationOffset, &words);
         at = o && words ? *o : align_up(at, MAX(e->align, 1));
         offsets[k] = at;
         const uint32_t *ms =
@@ -205,10 +218,12 @@ static void define_coopmat(Machine *m, RType *t, SpvInst *i)
     uint64_t scope = 0, rows = 0, cols = 0, use = 0;
     if (!e)
         return;
-    if ((e->kind != SPV_INT && e->kind != SPV_FLOAT) || !constant_uint(m, spv_operand(i, 1), &scope) ||
-        !constant_uint(m, spv_operand(i, 2), &rows) || !constant_uint(m, spv_operand(i, 3), &cols) ||
-        !constant_uint(m, spv_operand(i, 4), &use)) {
-        refuse(m, i, "the cooperative matrix' component, scope, rows, columns or use is not constant");
+    if ((e->kind != SPV_INT && e->kind != SPV_FLOAT) ||
+        !constant_uint(m, spv_operand(i, 1), &scope) ||
+        !constant_uint(m, spv_operand(i, 2), &rows) ||
+        !constant_uint(m, spv_operand(i, 3), &cols) || !constant_uint(m, spv_operand(i, 4), &use)) {
+        refuse(m, i,
+               "the cooperative matrix' component, scope, rows, columns or use is not constant");
         return;
     }
     if (!rows || !cols || rows > 4096 || cols > 4096 || use > 2 ||
@@ -259,12 +274,17 @@ void type_forward(Machine *m, SpvInst *i)
 const RType *type_define(Machine *m, SpvInst *i)
 {
     /* A pointer declared ahead of its pointee is already there, without the pointee. */
-    RType *t = i->id && m->types[i->id] ? (RType *)(uintptr_t)m->types[i->id] : NEW(m->arena, RType);
+    RType *t =
+        i->id && m->types[i->id] ? (RType *)(uintptr_t)m->types[i->id] : NEW(m->arena, RType);
     t->id = i->id;
     t->kind = SPV_OTHER;
     switch (i->op) {
-    case SpvOpTypeVoid: t->kind = SPV_VOID; break;
-    case SpvOpTypeBool: scalar(t, SPV_BOOL, 1, 4); break;
+    case SpvOpTypeVoid:
+        t->kind = SPV_VOID;
+        break;
+    case SpvOpTypeBool:
+        scalar(t, SPV_BOOL, 1, 4);
+        break;
     case SpvOpTypeInt: {
         uint32_t bits = spv_operand(i, 0);
         if (bits != 8 && bits != 16 && bits != 32 && bits != 64)
@@ -273,17 +293,34 @@ const RType *type_define(Machine *m, SpvInst *i)
         t->is_signed = spv_operand(i, 1);
         break;
     }
-    case SpvOpTypeFloat: define_float(m, t, i); break;
-    case SpvOpTypeVector: define_vector(m, t, i, SPV_VECTOR); break;
-    case SpvOpTypeMatrix: define_vector(m, t, i, SPV_MATRIX); break;
+    case SpvOpTypeFloat:
+        define_float(m, t, i);
+        break;
+    case SpvOpTypeVector:
+        define_vector(m, t, i, SPV_VECTOR);
+        break;
+    case SpvOpTypeMatrix:
+        define_vector(m, t, i, SPV_MATRIX);
+        break;
     case SpvOpTypeArray:
-    case SpvOpTypeRuntimeArray: define_array(m, t, i); break;
-    case SpvOpTypeStruct: define_struct(m, t, i); break;
+    case SpvOpTypeRuntimeArray:
+        define_array(m, t, i);
+        break;
+    case SpvOpTypeStruct:
+        define_struct(m, t, i);
+        break;
     case SpvOpTypePointer:
-    case SpvOpTypeUntypedPointerKHR: define_pointer(m, t, i); break;
-    case SpvOpTypeFunction: t->kind = SPV_FUNCTION; break;
-    case SpvOpTypeCooperativeMatrixKHR: define_coopmat(m, t, i); break;
-    default: break; /* images and the like: an error where one is used */
+    case SpvOpTypeUntypedPointerKHR:
+        define_pointer(m, t, i);
+        break;
+    case SpvOpTypeFunction:
+        t->kind = SPV_FUNCTION;
+        break;
+    case SpvOpTypeCooperativeMatrixKHR:
+        define_coopmat(m, t, i);
+        break;
+    default:
+        break; /* images and the like: an error where one is used */
     }
     return t;
 }

@@ -8,7 +8,8 @@
 
 static const char head[] =
     "OpCapability Shader\nOpCapability VulkanMemoryModel\nOpCapability CooperativeMatrixKHR\n"
-    "OpCapability Int64\nOpCapability Float16\nOpCapability Float64\nOpCapability GroupNonUniformArithmetic\n"
+    "OpCapability Int64\nOpCapability Float16\nOpCapability Float64\nOpCapability "
+    "GroupNonUniformArithmetic\n"
     "OpExtension \"SPV_KHR_cooperative_matrix\"\n"
     "%glsl = OpExtInstImport \"GLSL.std.450\"\n"
     "OpMemoryModel Logical Vulkan\n"
@@ -23,10 +24,13 @@ static const char head[] =
     "%u2 = OpTypeVector %u32 2\n%u4 = OpTypeVector %u32 4\n%b2 = OpTypeVector %bool 2\n"
     "%m2 = OpTypeMatrix %v2 2\n%m23 = OpTypeMatrix %v3 2\n"
     "%pair = OpTypeStruct %u32 %u32\n%mixed = OpTypeStruct %f32 %v2\n"
-    "%c0 = OpConstant %u32 0\n%c1 = OpConstant %u32 1\n%c2 = OpConstant %u32 2\n%c3 = OpConstant %u32 3\n"
-    "%c4 = OpConstant %u32 4\n%c8 = OpConstant %u32 8\n%c16 = OpConstant %u32 16\n%c264 = OpConstant %u32 264\n"
+    "%c0 = OpConstant %u32 0\n%c1 = OpConstant %u32 1\n%c2 = OpConstant %u32 2\n%c3 = OpConstant "
+    "%u32 3\n"
+    "%c4 = OpConstant %u32 4\n%c8 = OpConstant %u32 8\n%c16 = OpConstant %u32 16\n%c264 = "
+    "OpConstant %u32 264\n"
     "%i1 = OpConstant %s32 1\n%l1 = OpConstant %u64 1\n"
-    "%f1 = OpConstant %f32 1\n%h1 = OpConstant %f16 1\n%d1 = OpConstant %f64 1\n%t = OpConstantTrue %bool\n"
+    "%f1 = OpConstant %f32 1\n%h1 = OpConstant %f16 1\n%d1 = OpConstant %f64 1\n%t = "
+    "OpConstantTrue %bool\n"
     "%cv2 = OpConstantComposite %v2 %f1 %f1\n%cv3 = OpConstantComposite %v3 %f1 %f1 %f1\n"
     "%cv4 = OpConstantComposite %v4 %f1 %f1 %f1 %f1\n"
     "%cu2 = OpConstantComposite %u2 %c1 %c1\n%cu4 = OpConstantComposite %u4 %c1 %c1 %c1 %c1\n"
@@ -36,7 +40,8 @@ static const char head[] =
     "%arr = OpTypeArray %f32 %c4\n%rta = OpTypeRuntimeArray %f32\n%block = OpTypeStruct %rta\n"
     "%p_block = OpTypePointer StorageBuffer %block\n%p_sf = OpTypePointer StorageBuffer %f32\n"
     "%p_pu = OpTypePointer PushConstant %u32\n%p_f = OpTypePointer Function %f32\n"
-    "%p_u = OpTypePointer Function %u32\n%p_v = OpTypePointer Function %v2\n%p_arr = OpTypePointer Function %arr\n"
+    "%p_u = OpTypePointer Function %u32\n%p_v = OpTypePointer Function %v2\n%p_arr = OpTypePointer "
+    "Function %arr\n"
     "%p_wu = OpTypePointer Workgroup %u32\n%p_wf = OpTypePointer Workgroup %f32\n"
     "%buffer = OpVariable %p_block StorageBuffer\n%push = OpVariable %p_pu PushConstant\n"
     "%shared = OpVariable %p_wu Workgroup\n"
@@ -47,28 +52,29 @@ static const char head[] =
     "%mi = OpTypeCooperativeMatrixKHR %s32 %c3 %c16 %c4 %c2\n"
     "%ia = OpTypeCooperativeMatrixKHR %s8 %c3 %c16 %c8 %c0\n"
     "%ib = OpTypeCooperativeMatrixKHR %s8 %c3 %c8 %c4 %c1\n"
-    "%na = OpConstantNull %ma\n%nb = OpConstantNull %mb\n%nc = OpConstantNull %mc\n%nw = OpConstantNull %mw\n"
+    "%na = OpConstantNull %ma\n%nb = OpConstantNull %mb\n%nc = OpConstantNull %mc\n%nw = "
+    "OpConstantNull %mw\n"
     "%ni = OpConstantNull %mi\n%nia = OpConstantNull %ia\n%nib = OpConstantNull %ib\n"
     "%fn = OpTypeFunction %void\n%fn_f = OpTypeFunction %f32 %f32\n";
 
-typedef struct Case { const char *rule, *good, *bad; } Case;
+typedef struct Case {
+    const char *rule, *good, *bad;
+} Case;
 
 #define AT "%e = OpAccessChain %p_sf %buffer %c0 %c0\n"
 
-/* clang-format off */
 static const Case cases[] = {
     { "result-type", "%x = OpIAdd %u32 %c1 %c1", "%x = OpFAdd %void %f1 %f1" },
     { "scalar-constant", "%x = OpConstantTrue %bool\n---\n", "%x = OpConstantTrue %u32\n---\n" },
     { "null-constant", "%x = OpConstantNull %v2\n---\n", "%x = OpConstantNull %void\n---\n" },
-    { "variable-size", "%n = OpConstant %u32 1000\n%a = OpTypeArray %u32 %n\n%p = OpTypePointer Private %a\n%x = OpVariable %p Private\n---\n",
-      "%n = OpConstant %u32 1000000000\n%a = OpTypeArray %u32 %n\n%p = OpTypePointer Private %a\n%x = OpVariable %p Private\n---\n" },
+    { "variable-size",
+      "%n = OpConstant %u32 1000\n%a = OpTypeArray %u32 %n\n%p = OpTypePointer Private %a\n%x = "
+      "OpVariable %p Private\n---\n",
+      "%n = OpConstant %u32 1000000000\n%a = OpTypeArray %u32 %n\n%p = OpTypePointer Private "
+      "%a\n%x = OpVariable %p Private\n---\n" },
     { "entry-point", "", "OpExecutionMode %main LocalSize 4096 4096 1\n---\n" },
-    { "dominance", "%x = OpIAdd %u32 %c1 %c1\n%y = OpIAdd %u32 %x %x", "%y = OpIAdd %u32 %x %x\n%x = OpIAdd %u32 %c1 %c1" },
-    { "dominance", "OpSelectionMerge %m None\nOpBranchConditional %t %a %m\n%a = OpLabel\n%x = OpIAdd %u32 %c1 %c1\nOpBranch %m\n"
-                   "%m = OpLabel\n%y = OpPhi %u32 %x %a %c1 %entry",
-      "OpSelectionMerge %m None\nOpBranchConditional %t %a %m\n%a = OpLabel\n%x = OpIAdd %u32 %c1 %c1\nOpBranch %m\n"
-      "%m = OpLabel\n%y = OpIAdd %u32 %x %c1" },
-    { "phi", "OpBranch %m\n%m = OpLabel\n%x = OpPhi %u32 %c1 %entry", "OpBranch %m\n%m = OpLabel\n%x = OpPhi %f32 %c1 %entry" },
+    { "phi", "OpBranch %m\n%m = OpLabel\n%x = OpPhi %u32 %c1 %entry",
+      "OpBranch %m\n%m = OpLabel\n%x = OpPhi %f32 %c1 %entry" },
     { "branch-operand", "OpSelectionMerge %m None\nOpBranchConditional %t %m %m\n%m = OpLabel",
       "OpSelectionMerge %m None\nOpBranchConditional %c1 %m %m\n%m = OpLabel" },
     { "return", "", "OpReturnValue %c1\n%after = OpLabel" },
@@ -77,77 +83,116 @@ static const Case cases[] = {
     { "integer-arithmetic", "%x = OpIMul %s32 %c1 %i1", "%x = OpIMul %u32 %c1 %l1" },
     { "float-arithmetic", "%x = OpFAdd %v2 %cv2 %cv2", "%x = OpFAdd %f32 %f1 %h1" },
     { "shift", "%x = OpShiftLeftLogical %u32 %c1 %l1", "%x = OpShiftLeftLogical %u2 %cu2 %c1" },
-    { "bit-field", "%x = OpBitFieldUExtract %u2 %cu2 %c1 %c2", "%x = OpBitFieldUExtract %u32 %c1 %f1 %c2" },
+    { "bit-field", "%x = OpBitFieldUExtract %u2 %cu2 %c1 %c2",
+      "%x = OpBitFieldUExtract %u32 %c1 %f1 %c2" },
     { "bit-count", "%x = OpBitCount %u32 %c1", "%x = OpBitCount %u32 %f1" },
     { "integer-relation", "%x = OpULessThan %bool %c1 %i1", "%x = OpULessThan %bool %c1 %l1" },
     { "float-relation", "%x = OpFOrdEqual %b2 %cv2 %cv2", "%x = OpFOrdEqual %bool %cv2 %cv2" },
     { "logical", "%x = OpLogicalAnd %bool %t %t", "%x = OpLogicalAnd %bool %t %c1" },
     { "any-all", "%x = OpAny %bool %cb2", "%x = OpAny %bool %cu2" },
     { "select", "%x = OpSelect %v2 %cb2 %cv2 %cv2", "%x = OpSelect %v3 %cb2 %cv3 %cv3" },
-    { "extended-result", "%x = OpUMulExtended %pair %c1 %c2", "%x = OpUMulExtended %mixed %c1 %c2" },
+    { "extended-result", "%x = OpUMulExtended %pair %c1 %c2",
+      "%x = OpUMulExtended %mixed %c1 %c2" },
     { "conversion", "%x = OpConvertUToF %f32 %l1", "%x = OpConvertUToF %v2 %c1" },
     { "bitcast", "%x = OpBitcast %f64 %cu2", "%x = OpBitcast %f64 %c1" },
     { "pointer-conversion", "", AT "%x = OpConvertPtrToU %f32 %e" },
     { "copy-object", "%x = OpCopyObject %f32 %f1", "%x = OpCopyObject %f32 %c1" },
     { "dot", "%x = OpDot %f32 %cv2 %cv2", "%x = OpDot %f32 %cv2 %cv3" },
     { "integer-dot", "%x = OpUDot %u32 %cu2 %cu2", "%x = OpUDot %u32 %cu2 %cu4" },
-    { "matrix-product", "%x = OpMatrixTimesVector %v3 %cm23 %cv2", "%x = OpMatrixTimesVector %v2 %cm23 %cv2" },
+    { "matrix-product", "%x = OpMatrixTimesVector %v3 %cm23 %cv2",
+      "%x = OpMatrixTimesVector %v2 %cm23 %cv2" },
     { "transpose", "%x = OpTranspose %m2 %cm2", "%x = OpTranspose %m2 %cm23" },
-    { "composite-extract", "%x = OpCompositeExtract %f32 %cm2 1 1", "%x = OpCompositeExtract %f32 %cm2 1 2" },
-    { "composite-insert", "%x = OpCompositeInsert %v2 %f1 %cv2 1", "%x = OpCompositeInsert %v2 %c1 %cv2 1" },
-    { "composite-construct", "%x = OpCompositeConstruct %v4 %cv3 %f1", "%x = OpCompositeConstruct %v4 %cv3" },
-    { "composite-construct", "%x = OpConstantComposite %pair %c1 %c2\n---\n", "%x = OpConstantComposite %pair %c1 %f1\n---\n" },
-    { "vector-shuffle", "%x = OpVectorShuffle %v2 %cv2 %cv3 4 0", "%x = OpVectorShuffle %v2 %cv2 %cv3 5 0" },
-    { "vector-dynamic", "%x = OpVectorExtractDynamic %f32 %cv2 %c1", "%x = OpVectorExtractDynamic %f32 %cv2 %f1" },
-    { "copy-logical", "%other = OpTypeStruct %u32 %u32\n---\n%x = OpCopyLogical %other %cpair", "%x = OpCopyLogical %mixed %cpair" },
+    { "composite-extract", "%x = OpCompositeExtract %f32 %cm2 1 1",
+      "%x = OpCompositeExtract %f32 %cm2 1 2" },
+    { "composite-insert", "%x = OpCompositeInsert %v2 %f1 %cv2 1",
+      "%x = OpCompositeInsert %v2 %c1 %cv2 1" },
+    { "composite-construct", "%x = OpCompositeConstruct %v4 %cv3 %f1",
+      "%x = OpCompositeConstruct %v4 %cv3" },
+    { "composite-construct", "%x = OpConstantComposite %pair %c1 %c2\n---\n",
+      "%x = OpConstantComposite %pair %c1 %f1\n---\n" },
+    { "vector-shuffle", "%x = OpVectorShuffle %v2 %cv2 %cv3 4 0",
+      "%x = OpVectorShuffle %v2 %cv2 %cv3 5 0" },
+    { "vector-dynamic", "%x = OpVectorExtractDynamic %f32 %cv2 %c1",
+      "%x = OpVectorExtractDynamic %f32 %cv2 %f1" },
+    { "copy-logical", "%other = OpTypeStruct %u32 %u32\n---\n%x = OpCopyLogical %other %cpair",
+      "%x = OpCopyLogical %mixed %cpair" },
     { "load", AT "%x = OpLoad %f32 %e", AT "%x = OpLoad %u32 %e" },
     { "store", AT "OpStore %e %f1", "OpStore %push %c1" },
-    { "copy-memory", "%v = OpVariable %p_f Function\n" AT "OpCopyMemory %e %v", "%v = OpVariable %p_u Function\n" AT "OpCopyMemory %e %v" },
-    { "access-chain", "%x = OpAccessChain %p_sf %buffer %c0 %c8", "%x = OpAccessChain %p_sf %buffer %c1 %c8" },
-    { "access-chain", "%v = OpVariable %p_arr Function\n%x = OpAccessChain %p_f %v %c3", "%v = OpVariable %p_arr Function\n%x = OpAccessChain %p_f %v %c4" },
-    { "array-length", "%x = OpArrayLength %u32 %buffer 0", "%v = OpVariable %p_u Function\n%x = OpArrayLength %u32 %v 0" },
+    { "copy-memory", "%v = OpVariable %p_f Function\n" AT "OpCopyMemory %e %v",
+      "%v = OpVariable %p_u Function\n" AT "OpCopyMemory %e %v" },
+    { "access-chain", "%x = OpAccessChain %p_sf %buffer %c0 %c8",
+      "%x = OpAccessChain %p_sf %buffer %c1 %c8" },
+    { "access-chain", "%v = OpVariable %p_arr Function\n%x = OpAccessChain %p_f %v %c3",
+      "%v = OpVariable %p_arr Function\n%x = OpAccessChain %p_f %v %c4" },
+    { "array-length", "%x = OpArrayLength %u32 %buffer 0",
+      "%v = OpVariable %p_u Function\n%x = OpArrayLength %u32 %v 0" },
     { "pointer-relation", AT "%x = OpPtrEqual %bool %e %e", AT "%x = OpPtrEqual %u32 %e %e" },
-    { "atomic", "%x = OpAtomicIAdd %u32 %shared %c2 %c264 %c1", "%x = OpAtomicIAdd %u32 %shared %c2 %c264 %f1" },
+    { "atomic", "%x = OpAtomicIAdd %u32 %shared %c2 %c264 %c1",
+      "%x = OpAtomicIAdd %u32 %shared %c2 %c264 %f1" },
     { "variable", "%v = OpVariable %p_u Function %c1", "%v = OpVariable %p_u Function %f1" },
     { "scope", "%x = OpGroupNonUniformElect %bool %c3", "%x = OpGroupNonUniformElect %bool %c1" },
     { "barrier", "OpControlBarrier %c2 %c2 %c264", "OpControlBarrier %c2 %c2 %f1" },
-    { "group-move", "%x = OpGroupNonUniformBroadcastFirst %v2 %c3 %cv2", "%x = OpGroupNonUniformBroadcastFirst %v2 %c3 %cv3" },
-    { "group-reduce", "%x = OpGroupNonUniformFAdd %f32 %c3 Reduce %f1", "%x = OpGroupNonUniformFAdd %u32 %c3 Reduce %c1" },
+    { "group-move", "%x = OpGroupNonUniformBroadcastFirst %v2 %c3 %cv2",
+      "%x = OpGroupNonUniformBroadcastFirst %v2 %c3 %cv3" },
+    { "group-reduce", "%x = OpGroupNonUniformFAdd %f32 %c3 Reduce %f1",
+      "%x = OpGroupNonUniformFAdd %u32 %c3 Reduce %c1" },
     { "vote", "%x = OpGroupNonUniformAny %bool %c3 %t", "%x = OpGroupNonUniformAny %bool %c3 %c1" },
-    { "ballot", "%x = OpGroupNonUniformBallot %u4 %c3 %t", "%x = OpGroupNonUniformBallot %u2 %c3 %t" },
-    { "glsl-std-450", "%x = OpExtInst %v2 %glsl FMax %cv2 %cv2", "%x = OpExtInst %v2 %glsl FMax %cv2 %f1" },
-    { "glsl-std-450", "%x = OpExtInst %f32 %glsl Length %cv2", "%x = OpExtInst %v2 %glsl Length %cv2" },
-    { "coopmat-type", "%x = OpTypeCooperativeMatrixKHR %f16 %c3 %c16 %c16 %c0\n---\n", "%x = OpTypeCooperativeMatrixKHR %f16 %c3 %c0 %c16 %c0\n---\n" },
+    { "ballot", "%x = OpGroupNonUniformBallot %u4 %c3 %t",
+      "%x = OpGroupNonUniformBallot %u2 %c3 %t" },
+    { "glsl-std-450", "%x = OpExtInst %v2 %glsl FMax %cv2 %cv2",
+      "%x = OpExtInst %v2 %glsl FMax %cv2 %f1" },
+    { "glsl-std-450", "%x = OpExtInst %f32 %glsl Length %cv2",
+      "%x = OpExtInst %v2 %glsl Length %cv2" },
+    { "select", "%x = OpSpecConstantOp %u32 Select %t %c1 %c2\n---\n",
+      "%x = OpSpecConstantOp %u32 Select %c1 %c1 %c2\n---\n" },
+    { "coopmat-type", "%x = OpTypeCooperativeMatrixKHR %f16 %c3 %c16 %c16 %c0\n---\n",
+      "%x = OpTypeCooperativeMatrixKHR %f16 %c3 %c0 %c16 %c0\n---\n" },
     { "coopmat-type", "", "%x = OpTypeCooperativeMatrixKHR %f16 %c3 %c16 %c16 %c3\n---\n" },
     { "coopmat-type", "", "%x = OpTypeCooperativeMatrixKHR %f16 %c4 %c16 %c16 %c2\n---\n" },
     { "coopmat-type", "", "%x = OpTypeCooperativeMatrixKHR %f16 %c3 %f1 %c16 %c2\n---\n" },
-    { "coopmat-storage", "%p = OpTypePointer Private %mc\n%x = OpVariable %p Private\n---\n", "%p = OpTypePointer Workgroup %mc\n%x = OpVariable %p Workgroup\n---\n" },
-    { "coopmat-length", "%x = OpCooperativeMatrixLengthKHR %u32 %mc", "%x = OpCooperativeMatrixLengthKHR %u32 %m2" },
-    { "coopmat-transfer-matrix", AT "OpCooperativeMatrixStoreKHR %e %nc %c0 %c4", AT "OpCooperativeMatrixStoreKHR %e %f1 %c0 %c4" },
-    { "coopmat-transfer-pointer", AT "%x = OpCooperativeMatrixLoadKHR %mc %e %c0 %c4", "%v = OpVariable %p_f Function\n%x = OpCooperativeMatrixLoadKHR %mc %v %c0 %c4" },
-    { "coopmat-layout", AT "%x = OpCooperativeMatrixLoadKHR %mc %e %c1 %c4", AT "%x = OpCooperativeMatrixLoadKHR %mc %e %f1 %c4" },
-    { "coopmat-stride", AT "%x = OpCooperativeMatrixLoadKHR %mc %e %c0 %c4", AT "%x = OpCooperativeMatrixLoadKHR %mc %e %c0" },
+    { "coopmat-storage", "%p = OpTypePointer Private %mc\n%x = OpVariable %p Private\n---\n",
+      "%p = OpTypePointer Workgroup %mc\n%x = OpVariable %p Workgroup\n---\n" },
+    { "coopmat-length", "%x = OpCooperativeMatrixLengthKHR %u32 %mc",
+      "%x = OpCooperativeMatrixLengthKHR %u32 %m2" },
+    { "coopmat-transfer-matrix", AT "OpCooperativeMatrixStoreKHR %e %nc %c0 %c4",
+      AT "OpCooperativeMatrixStoreKHR %e %f1 %c0 %c4" },
+    { "coopmat-transfer-pointer", AT "%x = OpCooperativeMatrixLoadKHR %mc %e %c0 %c4",
+      "%v = OpVariable %p_f Function\n%x = OpCooperativeMatrixLoadKHR %mc %v %c0 %c4" },
+    { "coopmat-layout", AT "%x = OpCooperativeMatrixLoadKHR %mc %e %c1 %c4",
+      AT "%x = OpCooperativeMatrixLoadKHR %mc %e %f1 %c4" },
+    { "coopmat-stride", AT "%x = OpCooperativeMatrixLoadKHR %mc %e %c0 %c4",
+      AT "%x = OpCooperativeMatrixLoadKHR %mc %e %c0" },
     { "coopmat-stride", "", AT "%x = OpCooperativeMatrixLoadKHR %mc %e %c0 %f1" },
     { "coopmat-memory-operand", AT "%x = OpCooperativeMatrixLoadKHR %mc %e %c0 %c4 Aligned 4",
-      AT "%x = OpCooperativeMatrixLoadKHR %mc %e %c0 %c4 MakePointerAvailable|NonPrivatePointer %c2" },
-    { "coopmat-muladd-types", "%x = OpCooperativeMatrixMulAddKHR %mc %na %nb %nc", "%x = OpCooperativeMatrixMulAddKHR %mc %na %f1 %nc" },
-    { "coopmat-muladd-use", "%x = OpCooperativeMatrixMulAddKHR %mc %na %nb %nc", "%x = OpCooperativeMatrixMulAddKHR %mc %na %na %nc" },
+      AT
+      "%x = OpCooperativeMatrixLoadKHR %mc %e %c0 %c4 MakePointerAvailable|NonPrivatePointer %c2" },
+    { "coopmat-muladd-types", "%x = OpCooperativeMatrixMulAddKHR %mc %na %nb %nc",
+      "%x = OpCooperativeMatrixMulAddKHR %mc %na %f1 %nc" },
+    { "coopmat-muladd-use", "%x = OpCooperativeMatrixMulAddKHR %mc %na %nb %nc",
+      "%x = OpCooperativeMatrixMulAddKHR %mc %na %na %nc" },
     { "coopmat-muladd-shape", "%x = OpCooperativeMatrixMulAddKHR %mc %na %nb %nc",
-      "%o = OpTypeCooperativeMatrixKHR %f32 %c3 %c16 %c4 %c0\n%no = OpConstantNull %o\n---\n%x = OpCooperativeMatrixMulAddKHR %mc %no %nb %nc" },
-    { "coopmat-muladd-scope", "%x = OpCooperativeMatrixMulAddKHR %mc %na %nb %nc", "%x = OpCooperativeMatrixMulAddKHR %mc %na %nb %nw" },
-    { "coopmat-muladd-components", "%x = OpCooperativeMatrixMulAddKHR %mi %nia %nib %ni", "%x = OpCooperativeMatrixMulAddKHR %mc %na %nib %nc" },
-    { "coopmat-muladd-signs", "%x = OpCooperativeMatrixMulAddKHR %mi %nia %nib %ni MatrixASignedComponentsKHR",
+      "%o = OpTypeCooperativeMatrixKHR %f32 %c3 %c16 %c4 %c0\n%no = OpConstantNull %o\n---\n%x = "
+      "OpCooperativeMatrixMulAddKHR %mc %no %nb %nc" },
+    { "coopmat-muladd-scope", "%x = OpCooperativeMatrixMulAddKHR %mc %na %nb %nc",
+      "%x = OpCooperativeMatrixMulAddKHR %mc %na %nb %nw" },
+    { "coopmat-muladd-components", "%x = OpCooperativeMatrixMulAddKHR %mi %nia %nib %ni",
+      "%x = OpCooperativeMatrixMulAddKHR %mc %na %nib %nc" },
+    { "coopmat-muladd-signs",
+      "%x = OpCooperativeMatrixMulAddKHR %mi %nia %nib %ni MatrixASignedComponentsKHR",
       "%x = OpCooperativeMatrixMulAddKHR %mc %na %nb %nc MatrixASignedComponentsKHR" },
-    { "coopmat-muladd-saturation", "%x = OpCooperativeMatrixMulAddKHR %mi %nia %nib %ni SaturatingAccumulationKHR",
+    { "coopmat-muladd-saturation",
+      "%x = OpCooperativeMatrixMulAddKHR %mi %nia %nib %ni SaturatingAccumulationKHR",
       "%x = OpCooperativeMatrixMulAddKHR %mc %na %nb %nc SaturatingAccumulationKHR" },
-    { "coopmat-construct", "%x = OpCompositeConstruct %mc %f1", "%x = OpCompositeConstruct %mc %h1" },
-    { "coopmat-construct", "%x = OpConstantComposite %mc %f1\n---\n", "%x = OpConstantComposite %mc %f1 %f1\n---\n" },
+    { "coopmat-construct", "%x = OpCompositeConstruct %mc %f1",
+      "%x = OpCompositeConstruct %mc %h1" },
+    { "coopmat-construct", "%x = OpConstantComposite %mc %f1\n---\n",
+      "%x = OpConstantComposite %mc %f1 %f1\n---\n" },
     { "coopmat-allowed", "%x = OpFMul %mc %nc %nc", "%x = OpFRem %mc %nc %nc" },
     { "float-arithmetic", "%x = OpFMul %mc %nc %nc", "%x = OpFMul %mc %nc %na" },
     { "conversion", "%x = OpConvertFToS %mi %nc", "%x = OpConvertFToS %mi %na" },
-    { "matrix-product", "%x = OpMatrixTimesScalar %mc %nc %f1", "%x = OpMatrixTimesScalar %mc %nc %h1" },
+    { "matrix-product", "%x = OpMatrixTimesScalar %mc %nc %f1",
+      "%x = OpMatrixTimesScalar %mc %nc %h1" },
 };
-/* clang-format on */
 
 static char *module_text(Arena *a, const char *insts)
 {
@@ -165,9 +210,11 @@ static char *module_text(Arena *a, const char *insts)
     str_add(a, &s, after);
     if (globals.len && !mode)
         str_add(a, &s, globals.data);
-    str_add(a, &s, "%half = OpFunction %f32 None %fn_f\n%arg = OpFunctionParameter %f32\n%h_entry = OpLabel\n"
-                   "%h_x = OpFMul %f32 %arg %arg\nOpReturnValue %h_x\nOpFunctionEnd\n"
-                   "%main = OpFunction %void None %fn\n%entry = OpLabel\n");
+    str_add(
+        a, &s,
+        "%half = OpFunction %f32 None %fn_f\n%arg = OpFunctionParameter %f32\n%h_entry = OpLabel\n"
+        "%h_x = OpFMul %f32 %arg %arg\nOpReturnValue %h_x\nOpFunctionEnd\n"
+        "%main = OpFunction %void None %fn\n%entry = OpLabel\n");
     str_add(a, &s, body);
     str_add(a, &s, "\nOpReturn\nOpFunctionEnd\n");
     return s.data;
@@ -197,7 +244,8 @@ TEST(accepted)
         TestDiags d = TEST_DIAGS(d);
         Verdict v = judge(cases[k].good, &d);
         if (v != ACCEPTED)
-            test_fail(__FILE__, __LINE__, "%s: not accepted:\n%s\n%.1500s", cases[k].rule, cases[k].good, d.text);
+            test_fail(__FILE__, __LINE__, "%s: not accepted:\n%s\n%.1500s", cases[k].rule,
+                      cases[k].good, d.text);
     }
 }
 
@@ -209,8 +257,8 @@ TEST(rejected)
         char want[80];
         snprintf(want, sizeof(want), "[%s (", cases[k].rule);
         if (v != REJECTED || !strstr(d.text, want))
-            test_fail(__FILE__, __LINE__, "%s: not rejected by it:\n%s\n%.1500s", cases[k].rule, cases[k].bad,
-                      d.text);
+            test_fail(__FILE__, __LINE__, "%s: not rejected by it:\n%s\n%.1500s", cases[k].rule,
+                      cases[k].bad, d.text);
     }
 }
 

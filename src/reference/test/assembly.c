@@ -15,7 +15,8 @@ static const char shader[] =
     "OpDecorate %buffer DescriptorSet 0\nOpDecorate %buffer Binding 0\n"
     "%void = OpTypeVoid\n%bool = OpTypeBool\n%u32 = OpTypeInt 32 0\n%u64 = OpTypeInt 64 0\n"
     "%u8 = OpTypeInt 8 0\n%u8x4 = OpTypeVector %u8 4\n"
-    "%c0 = OpConstant %u32 0\n%c1 = OpConstant %u32 1\n%c2 = OpConstant %u32 2\n%c3 = OpConstant %u32 3\n"
+    "%c0 = OpConstant %u32 0\n%c1 = OpConstant %u32 1\n%c2 = OpConstant %u32 2\n%c3 = OpConstant "
+    "%u32 3\n"
     "%c5 = OpConstant %u32 5\n%big = OpConstant %u64 4294967296\n"
     "%rta = OpTypeRuntimeArray %u32\n%block = OpTypeStruct %rta\n"
     "%p_block = OpTypePointer StorageBuffer %block\n%p_u = OpTypePointer StorageBuffer %u32\n"
@@ -46,13 +47,15 @@ TEST(loop_without_merge)
 {
     uint32_t out[8] = { 0 };
     /* Phis that swap: Fibonacci, lane steps. */
-    run_shader("%lane = OpLoad %u32 %id\n%n = OpCopyObject %u32 %lane\nOpBranch %head\n"
-               "%head = OpLabel\n%i = OpPhi %u32 %c0 %entry %next %body\n%a = OpPhi %u32 %c0 %entry %b %body\n"
-               "%b = OpPhi %u32 %c1 %entry %sum %body\n"
-               "%more = OpULessThan %bool %i %n\nOpBranchConditional %more %body %done\n"
-               "%body = OpLabel\n%next = OpIAdd %u32 %i %c1\n%sum = OpIAdd %u32 %a %b\nOpBranch %head\n"
-               "%done = OpLabel\n%r = OpCopyObject %u32 %a\n",
-               out);
+    run_shader(
+        "%lane = OpLoad %u32 %id\n%n = OpCopyObject %u32 %lane\nOpBranch %head\n"
+        "%head = OpLabel\n%i = OpPhi %u32 %c0 %entry %next %body\n%a = OpPhi %u32 %c0 %entry %b "
+        "%body\n"
+        "%b = OpPhi %u32 %c1 %entry %sum %body\n"
+        "%more = OpULessThan %bool %i %n\nOpBranchConditional %more %body %done\n"
+        "%body = OpLabel\n%next = OpIAdd %u32 %i %c1\n%sum = OpIAdd %u32 %a %b\nOpBranch %head\n"
+        "%done = OpLabel\n%r = OpCopyObject %u32 %a\n",
+        out);
     static const uint32_t want[] = { 0, 1, 1, 2, 3, 5, 8, 13 };
     for (int i = 0; i < 8; i++)
         CHECK_EQ_U64(out[i], want[i]);
@@ -61,11 +64,12 @@ TEST(loop_without_merge)
 TEST(switch_on_64_bits)
 {
     uint32_t out[8] = { 0 };
-    run_shader("%lane = OpLoad %u32 %id\n%wide = OpUConvert %u64 %lane\n%x = OpIMul %u64 %wide %big\n"
-               "OpSelectionMerge %m None\nOpSwitch %x %other 4294967296 %one 8589934592 %two\n"
-               "%one = OpLabel\nOpBranch %m\n%two = OpLabel\nOpBranch %m\n%other = OpLabel\nOpBranch %m\n"
-               "%m = OpLabel\n%r = OpPhi %u32 %c1 %one %c2 %two %c5 %other\n",
-               out);
+    run_shader(
+        "%lane = OpLoad %u32 %id\n%wide = OpUConvert %u64 %lane\n%x = OpIMul %u64 %wide %big\n"
+        "OpSelectionMerge %m None\nOpSwitch %x %other 4294967296 %one 8589934592 %two\n"
+        "%one = OpLabel\nOpBranch %m\n%two = OpLabel\nOpBranch %m\n%other = OpLabel\nOpBranch %m\n"
+        "%m = OpLabel\n%r = OpPhi %u32 %c1 %one %c2 %two %c5 %other\n",
+        out);
     for (uint32_t i = 0; i < 8; i++)
         CHECK_EQ_U64(out[i], i == 1 ? 1 : i == 2 ? 2 : 5);
 }
@@ -98,7 +102,8 @@ TEST(odd_operations)
 TEST(kernel_with_arguments)
 {
     static const char text[] =
-        "OpCapability Kernel\nOpCapability Addresses\nOpCapability Linkage\nOpCapability Int64\nOpCapability Int8\n"
+        "OpCapability Kernel\nOpCapability Addresses\nOpCapability Linkage\nOpCapability "
+        "Int64\nOpCapability Int8\n"
         "OpMemoryModel Physical64 OpenCL\n"
         "OpEntryPoint Kernel %main \"scale\" %gid\n"
         "OpDecorate %gid BuiltIn GlobalInvocationId\nOpDecorate %gid Constant\n"
@@ -106,21 +111,26 @@ TEST(kernel_with_arguments)
         "%f32 = OpTypeFloat 32\n%v3 = OpTypeVector %u64 3\n%p_in = OpTypePointer Input %v3\n"
         "%gp = OpTypePointer CrossWorkgroup %f32\n%lp = OpTypePointer Workgroup %f32\n"
         "%bp = OpTypePointer CrossWorkgroup %u8\n%l4 = OpConstant %u64 4\n"
-        "%fn = OpTypeFunction %void %gp %f32 %lp\n%c2 = OpConstant %u32 2\n%sem = OpConstant %u32 784\n"
+        "%fn = OpTypeFunction %void %gp %f32 %lp\n%c2 = OpConstant %u32 2\n%sem = OpConstant %u32 "
+        "784\n"
         "%gid = OpVariable %p_in Input\n"
-        "%main = OpFunction %void None %fn\n%x = OpFunctionParameter %gp\n%by = OpFunctionParameter %f32\n"
+        "%main = OpFunction %void None %fn\n%x = OpFunctionParameter %gp\n%by = "
+        "OpFunctionParameter %f32\n"
         "%tmp = OpFunctionParameter %lp\n%entry = OpLabel\n"
         "%ids = OpLoad %v3 %gid\n%i = OpCompositeExtract %u64 %ids 0\n"
         "%p = OpInBoundsPtrAccessChain %gp %x %i\n%t = OpInBoundsPtrAccessChain %lp %tmp %i\n"
         "%a = OpLoad %f32 %p Aligned 4\n%b = OpFMul %f32 %a %by\nOpStore %t %b Aligned 4\n"
         "OpControlBarrier %c2 %c2 %sem\n%c = OpLoad %f32 %t\n"
-        "%bytes = OpBitcast %bp %x\n%off = OpIMul %u64 %i %l4\n%q = OpPtrAccessChain %bp %bytes %off\n"
+        "%bytes = OpBitcast %bp %x\n%off = OpIMul %u64 %i %l4\n%q = OpPtrAccessChain %bp %bytes "
+        "%off\n"
         "%back = OpBitcast %gp %q\nOpStore %back %c\nOpReturn\nOpFunctionEnd\n";
     Kernel k;
     float x[16], by = 3;
     for (int i = 0; i < 16; i++)
         x[i] = (float)i;
-    RefArg args[] = { { REF_ARG_BUFFER, x, sizeof(x) }, { REF_ARG_VALUE, &by, 4 }, { REF_ARG_LOCAL, NULL, 64 } };
+    RefArg args[] = { { REF_ARG_BUFFER, x, sizeof(x) },
+                      { REF_ARG_VALUE, &by, 4 },
+                      { REF_ARG_LOCAL, NULL, 64 } };
     if (!kernel_assemble(&k, text))
         return;
     k.d.args = args;
@@ -138,11 +148,12 @@ TEST(irreducible)
     Kernel k;
     uint32_t out[8] = { 0 };
     char text[8192];
-    snprintf(text, sizeof(text), "%s%s%s", shader,
-             "%lane = OpLoad %u32 %id\n%t = OpIEqual %bool %lane %c1\nOpBranchConditional %t %a %b\n"
-             "%a = OpLabel\nOpBranchConditional %t %b %done\n%b = OpLabel\nOpBranch %a\n"
-             "%done = OpLabel\n%r = OpCopyObject %u32 %c1\n",
-             tail);
+    snprintf(
+        text, sizeof(text), "%s%s%s", shader,
+        "%lane = OpLoad %u32 %id\n%t = OpIEqual %bool %lane %c1\nOpBranchConditional %t %a %b\n"
+        "%a = OpLabel\nOpBranchConditional %t %b %done\n%b = OpLabel\nOpBranch %a\n"
+        "%done = OpLabel\n%r = OpCopyObject %u32 %c1\n",
+        tail);
     if (!kernel_assemble(&k, text))
         return;
     kernel_bind(&k, 0, out, sizeof(out));
@@ -156,7 +167,8 @@ TEST(memory_limit)
     Kernel k;
     uint32_t out[8] = { 0 };
     char text[8192];
-    snprintf(text, sizeof(text), "%s%s%s", shader, "%lane = OpLoad %u32 %id\n%r = OpCopyObject %u32 %c1\n", tail);
+    snprintf(text, sizeof(text), "%s%s%s", shader,
+             "%lane = OpLoad %u32 %id\n%r = OpCopyObject %u32 %c1\n", tail);
     if (!kernel_assemble(&k, text))
         return;
     kernel_bind(&k, 0, out, sizeof(out));

@@ -12,8 +12,8 @@
     "#define I gl_LocalInvocationIndex\n#define G gl_GlobalInvocationID.x\n"                       \
     "#define MAT coopmat<float, gl_ScopeSubgroup, 16, 16, gl_MatrixUseAccumulator>\n"
 
-/* Which kinds are found, as a mask; UINT32_MAX where there is no glslang. The text of the diagnostics
- * goes to `text`. */
+/* Which kinds are found, as a mask; UINT32_MAX where there is no glslang. The text of the
+ * diagnostics goes to `text`. */
 static uint32_t find(const char *body, uint32_t groups, uint32_t check, char *text, size_t size)
 {
     Kernel k;
@@ -40,20 +40,23 @@ static uint32_t find(const char *body, uint32_t groups, uint32_t check, char *te
 }
 
 /* Exactly that kind, its message containing `part`; none where `part` is NULL. */
-static void expect(int line, const char *body, uint32_t groups, RefFindingKind kind, const char *part)
+static void expect(int line, const char *body, uint32_t groups, RefFindingKind kind,
+                   const char *part)
 {
     char text[2048];
-    uint32_t check = kind == REF_PORTABILITY ? (uint32_t)REF_CHECK_PORTABILITY : (uint32_t)REF_CHECK_ALL;
+    uint32_t check =
+        kind == REF_PORTABILITY ? (uint32_t)REF_CHECK_PORTABILITY : (uint32_t)REF_CHECK_ALL;
     uint32_t found = find(body, groups, check, text, sizeof(text));
     if (found == UINT32_MAX)
         return;
     if (found != (part ? 1u << kind : 0u))
-        test_fail(__FILE__, line, "findings %#x, not %#x:\n%s", found, part ? 1u << kind : 0u, text);
+        test_fail(__FILE__, line, "findings %#x, not %#x:\n%s", found, part ? 1u << kind : 0u,
+                  text);
     else if (part && !strstr(text, part))
         test_fail(__FILE__, line, "'%s' is not in:\n%s", part, text);
 }
 #define DRAWS(kind, part, groups, body) expect(__LINE__, body, groups, kind, part)
-#define CLEAN(groups, body) expect(__LINE__, body, groups, REF_OUT_OF_BOUNDS, NULL)
+#define CLEAN(groups, body)             expect(__LINE__, body, groups, REF_OUT_OF_BOUNDS, NULL)
 
 TEST(out_of_bounds)
 {
@@ -65,14 +68,17 @@ TEST(out_of_bounds)
     DRAWS(REF_OUT_OF_BOUNDS, "outside its array", 1,
           "shared uint s[63];\nvoid main() { s[I] = I; }");
     DRAWS(REF_OUT_OF_BOUNDS, "of 4 bytes", 1,
-          "void main() { MAT m = MAT(1.0); if (gl_SubgroupID == 0) coopMatStore(m, f, 800, 32, gl_CooperativeMatrixLayoutRowMajor); }");
+          "void main() { MAT m = MAT(1.0); if (gl_SubgroupID == 0) coopMatStore(m, f, 800, 32, "
+          "gl_CooperativeMatrixLayoutRowMajor); }");
 }
 
 TEST(undefined_values)
 {
-    DRAWS(REF_UNDEFINED, "stored to a buffer", 1, "void main() { uint x; if (I < 32) x = 5; o[I] = x + 1; }");
+    DRAWS(REF_UNDEFINED, "stored to a buffer", 1,
+          "void main() { uint x; if (I < 32) x = 5; o[I] = x + 1; }");
     CLEAN(1, "void main() { uint x; if (I < 32) x = 5; o[I] = I < 32 ? x + 1 : 0; }");
-    DRAWS(REF_UNDEFINED, "decides a branch", 1, "void main() { uint x[2]; x[1] = 4; if (x[p & 4] > 5) o[I] = 1; }");
+    DRAWS(REF_UNDEFINED, "decides a branch", 1,
+          "void main() { uint x[2]; x[1] = 4; if (x[p & 4] > 5) o[I] = 1; }");
     CLEAN(1, "void main() { uint x[2]; x[1] = 4; if (x[p & 1] > 5) o[I] = 1; }");
     DRAWS(REF_UNDEFINED, "stored to a buffer", 1,
           "shared uint s[64];\nvoid main() { if (I != 9) s[I] = I; barrier(); o[I] = s[63 - I]; }");
@@ -83,17 +89,21 @@ TEST(undefined_values)
 
 TEST(races)
 {
-    DRAWS(REF_RACE, "races with", 1, "shared uint s[64];\nvoid main() { s[I] = 0; barrier(); s[I] = I; o[I] = s[I ^ 1]; }");
+    DRAWS(REF_RACE, "races with", 1,
+          "shared uint s[64];\nvoid main() { s[I] = 0; barrier(); s[I] = I; o[I] = s[I ^ 1]; }");
     CLEAN(1, "shared uint s[64];\nvoid main() { s[I] = I; barrier(); o[I] = s[I ^ 1]; }");
-    DRAWS(REF_RACE, "did not order buffer memory", 1, "void main() { o[I] = I; barrier(); o[64 + I] = o[I ^ 1]; }");
+    DRAWS(REF_RACE, "did not order buffer memory", 1,
+          "void main() { o[I] = I; barrier(); o[64 + I] = o[I ^ 1]; }");
     CLEAN(1, "void main() { o[I] = I; memoryBarrierBuffer(); barrier(); o[64 + I] = o[I ^ 1]; }");
     DRAWS(REF_RACE, "another workgroup", 2, "void main() { o[I] = gl_WorkGroupID.x; }");
     CLEAN(2, "void main() { atomicAdd(o[I], gl_WorkGroupID.x); }");
     DRAWS(REF_RACE, "", 1, "void main() { if (I == 3) o[0] = 1; else atomicAdd(o[0], 1); }");
-    CLEAN(1, "void main() { o[I] = I; subgroupMemoryBarrier(); subgroupBarrier(); o[64 + I] = o[I ^ 1]; }");
+    CLEAN(1, "void main() { o[I] = I; subgroupMemoryBarrier(); subgroupBarrier(); o[64 + I] = o[I "
+             "^ 1]; }");
     DRAWS(REF_RACE, "subgroup", 1,
           "shared float s[512];\nvoid main() { MAT m = MAT(1.0);\n"
-          "  for (uint j = I; j < 512; j += 64) s[j] = 0; barrier(); coopMatStore(m, s, gl_SubgroupID * 256, 16, 0);\n"
+          "  for (uint j = I; j < 512; j += 64) s[j] = 0; barrier(); coopMatStore(m, s, "
+          "gl_SubgroupID * 256, 16, 0);\n"
           "  f[I] = s[I * 8]; }");
 }
 
@@ -101,10 +111,12 @@ TEST(divergence)
 {
     DRAWS(REF_DIVERGENT, "is reached by 7 of the 32", 1,
           "void main() { MAT m = MAT(1.0); if (I < 39)\n"
-          "  { if (gl_SubgroupID == 1) coopMatStore(m, f, 0, 16, gl_CooperativeMatrixLayoutRowMajor); } }");
+          "  { if (gl_SubgroupID == 1) coopMatStore(m, f, 0, 16, "
+          "gl_CooperativeMatrixLayoutRowMajor); } }");
     CLEAN(1, "void main() { MAT m = MAT(1.0); if (I >= 32)\n"
              "  { coopMatStore(m, f, 0, 16, gl_CooperativeMatrixLayoutRowMajor); } }");
-    DRAWS(REF_DIVERGENT, "the others have ended", 1, "void main() { if (I > 50) return; barrier(); o[I] = 1; }");
+    DRAWS(REF_DIVERGENT, "the others have ended", 1,
+          "void main() { if (I > 50) return; barrier(); o[I] = 1; }");
     DRAWS(REF_DEADLOCK, "deadlock", 1,
           "void main() { if (I > 50) { barrier(); o[I] = 2; } else { barrier(); o[I] = 1; } }");
 }
@@ -112,17 +124,20 @@ TEST(divergence)
 TEST(uniform_operands)
 {
     DRAWS(REF_NOT_UNIFORM, "stride", 1,
-          "void main() { MAT m = MAT(1.0); if (gl_SubgroupID == 0) coopMatStore(m, f, 0, 16 + I / 31, 0); }");
+          "void main() { MAT m = MAT(1.0); if (gl_SubgroupID == 0) coopMatStore(m, f, 0, 16 + I / "
+          "31, 0); }");
     DRAWS(REF_NOT_UNIFORM, "pointer", 1,
-          "void main() { MAT m = MAT(1.0); if (gl_SubgroupID == 0) coopMatStore(m, f, I / 31, 16, 0); }");
+          "void main() { MAT m = MAT(1.0); if (gl_SubgroupID == 0) coopMatStore(m, f, I / 31, 16, "
+          "0); }");
     CLEAN(1, "void main() { MAT m = MAT(1.0); coopMatStore(m, f, 256 * gl_SubgroupID, 16, 0); }");
 }
 
 TEST(misalignment)
 {
-    const char *body = "layout(buffer_reference, buffer_reference_align = 4, std430) buffer R { uint x; };\n"
-                       "layout(set = 0, binding = 2, std430) buffer A { uint64_t a; };\n"
-                       "void main() { if (I == 0) { R r = R(a + OFFSET); o[0] = r.x; } }";
+    const char *body =
+        "layout(buffer_reference, buffer_reference_align = 4, std430) buffer R { uint x; };\n"
+        "layout(set = 0, binding = 2, std430) buffer A { uint64_t a; };\n"
+        "void main() { if (I == 0) { R r = R(a + OFFSET); o[0] = r.x; } }";
     for (int off = 0; off <= 4; off += 2) {
         Kernel k;
         char source[2048];
@@ -156,7 +171,8 @@ TEST(ranges)
 
 TEST(endless)
 {
-    DRAWS(REF_ENDLESS, "endless loop", 1, "void main() { uint x = 1; while (x != p * 0) x |= 1; o[I] = x; }");
+    DRAWS(REF_ENDLESS, "endless loop", 1,
+          "void main() { uint x = 1; while (x != p * 0) x |= 1; o[I] = x; }");
 }
 
 TEST(portability)
@@ -164,8 +180,9 @@ TEST(portability)
     DRAWS(REF_PORTABILITY, "matrix elements", 1,
           "void main() { MAT m = MAT(0.0); for (int e = 0; e < m.length(); e++) m[e] = float(e);\n"
           "  coopMatStore(m, f, gl_SubgroupID * 256, 16, 0); }");
-    expect(__LINE__, "void main() { MAT m = MAT(0.0); for (int e = 0; e < m.length(); e++) m[e] += 3.0;\n"
-                     "  if (gl_SubgroupID == 0) coopMatStore(m, f, 0, 16, 0); }",
+    expect(__LINE__,
+           "void main() { MAT m = MAT(0.0); for (int e = 0; e < m.length(); e++) m[e] += 3.0;\n"
+           "  if (gl_SubgroupID == 0) coopMatStore(m, f, 0, 16, 0); }",
            1, REF_PORTABILITY, NULL);
     DRAWS(REF_PORTABILITY, "subgroups of", 1, "void main() { o[I] = subgroupAdd(1u); }");
 }

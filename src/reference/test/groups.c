@@ -10,7 +10,10 @@
     "layout(set = 0, binding = 0, std430) buffer O { uint o[]; };\n"                               \
     "#define L gl_SubgroupInvocationID\n#define I gl_LocalInvocationIndex\n"
 
-typedef struct Run { uint32_t out[1024]; bool ran; } Run;
+typedef struct Run {
+    uint32_t out[1024];
+    bool ran;
+} Run;
 
 static Run run(const char *body, uint32_t width, uint32_t groups)
 {
@@ -40,7 +43,8 @@ TEST(reductions_and_scans)
                 "  o[192 + I] = subgroupClusteredAdd(x, 4);\n"
                 "  o[256 + I] = uint(subgroupMul(float(1 + (L & 1))));\n"
                 "  o[320 + I] = subgroupAnd(x | 0xf0u);\n"
-                "}\n", 16, 1);
+                "}\n",
+                16, 1);
     for (uint32_t i = 0; i < 64 && r.ran; i++) {
         uint32_t first = i / 16 * 16, sum = 0, before = 0, most = 0, cluster = 0, all = ~0u;
         for (uint32_t j = first; j < first + 16; j++) {
@@ -64,21 +68,24 @@ TEST(reductions_and_scans)
 
 TEST(moving_values)
 {
-    Run r = run("void main() {\n"
-                "  uint x = I * 10;\n"
-                "  o[I] = subgroupBroadcast(x, 3) + subgroupBroadcastFirst(x);\n"
-                "  o[64 + I] = subgroupShuffleXor(x, 5);\n"
-                "  uint up = subgroupShuffleUp(x, 2);\n"
-                "  o[128 + I] = L >= 2 ? up : 7;\n"
-                "  o[192 + I] = subgroupQuadSwapDiagonal(x);\n"
-                "  o[256 + I] = subgroupShuffle(x, 15 - L);\n"
-                "  uvec4 b = subgroupBallot((L % 3) == 0);\n"
-                "  o[320 + I] = b.x;\n"
-                "  o[384 + I] = subgroupBallotBitCount(b) * 100 + subgroupBallotExclusiveBitCount(b);\n"
-                "  o[448 + I] = subgroupBallotFindMSB(b) * 100 + subgroupBallotFindLSB(b);\n"
-                "  o[512 + I] = uint(subgroupAll(x < 10000)) + 2 * uint(subgroupAny(x == 30)) + 4 * uint(subgroupAllEqual(x));\n"
-                "  o[576 + I] = uint(subgroupElect());\n"
-                "}\n", 16, 1);
+    Run r =
+        run("void main() {\n"
+            "  uint x = I * 10;\n"
+            "  o[I] = subgroupBroadcast(x, 3) + subgroupBroadcastFirst(x);\n"
+            "  o[64 + I] = subgroupShuffleXor(x, 5);\n"
+            "  uint up = subgroupShuffleUp(x, 2);\n"
+            "  o[128 + I] = L >= 2 ? up : 7;\n"
+            "  o[192 + I] = subgroupQuadSwapDiagonal(x);\n"
+            "  o[256 + I] = subgroupShuffle(x, 15 - L);\n"
+            "  uvec4 b = subgroupBallot((L % 3) == 0);\n"
+            "  o[320 + I] = b.x;\n"
+            "  o[384 + I] = subgroupBallotBitCount(b) * 100 + subgroupBallotExclusiveBitCount(b);\n"
+            "  o[448 + I] = subgroupBallotFindMSB(b) * 100 + subgroupBallotFindLSB(b);\n"
+            "  o[512 + I] = uint(subgroupAll(x < 10000)) + 2 * uint(subgroupAny(x == 30)) + 4 * "
+            "uint(subgroupAllEqual(x));\n"
+            "  o[576 + I] = uint(subgroupElect());\n"
+            "}\n",
+            16, 1);
     for (uint32_t i = 0; i < 64 && r.ran; i++) {
         uint32_t first = i / 16 * 16, l = i % 16;
         CHECK_EQ_U64(r.out[i], (first + 3) * 10 + first * 10);
@@ -115,7 +122,8 @@ TEST(divergent)
                 "  default: s = 0; break;\n"
                 "  }\n"
                 "  o[128 + I] = s;\n"
-                "}\n", 16, 1);
+                "}\n",
+                16, 1);
     uint32_t s0[16];
     for (uint32_t l = 0; l < 16; l++) {
         s0[l] = l < 5 ? 5 : 110;
@@ -150,7 +158,8 @@ TEST(shared_memory)
                 "  }\n"
                 "  barrier();\n"
                 "  o[gl_GlobalInvocationID.x] = s[63 - I];\n"
-                "}\n", 8, 3);
+                "}\n",
+                8, 3);
     for (uint32_t i = 0; i < 192 && r.ran; i++) {
         uint32_t want = 0;
         for (uint32_t j = 0; j <= 63 - i % 64; j++)
@@ -161,18 +170,20 @@ TEST(shared_memory)
 
 TEST(atomics)
 {
-    Run r = run("shared uint s;\n"
-                "void main() {\n"
-                "  if (I == 0) s = 0;\n"
-                "  barrier();\n"
-                "  uint t = atomicAdd(s, 1);\n"
-                "  o[10 + t] = 1;\n"
-                "  atomicMax(o[0], gl_GlobalInvocationID.x);\n"
-                "  atomicAdd(o[1], 3);\n"
-                "  atomicXor(o[2], I);\n"
-                "  uint old, seen = o[300];\n"
-                "  do { old = seen; seen = atomicCompSwap(o[3], old, old + 2); } while (seen != old);\n"
-                "}\n", 32, 1);
+    Run r =
+        run("shared uint s;\n"
+            "void main() {\n"
+            "  if (I == 0) s = 0;\n"
+            "  barrier();\n"
+            "  uint t = atomicAdd(s, 1);\n"
+            "  o[10 + t] = 1;\n"
+            "  atomicMax(o[0], gl_GlobalInvocationID.x);\n"
+            "  atomicAdd(o[1], 3);\n"
+            "  atomicXor(o[2], I);\n"
+            "  uint old, seen = o[300];\n"
+            "  do { old = seen; seen = atomicCompSwap(o[3], old, old + 2); } while (seen != old);\n"
+            "}\n",
+            32, 1);
     if (!r.ran)
         return;
     CHECK_EQ_U64(r.out[0], 63);
@@ -191,13 +202,16 @@ TEST(release_and_acquire)
                 "  barrier();\n"
                 "  if (I == 5) {\n"
                 "    value = 77;\n"
-                "    atomicStore(flag, 1u, gl_ScopeWorkgroup, gl_StorageSemanticsShared, gl_SemanticsRelease);\n"
+                "    atomicStore(flag, 1u, gl_ScopeWorkgroup, gl_StorageSemanticsShared, "
+                "gl_SemanticsRelease);\n"
                 "  }\n"
                 "  if (I == 40) {\n"
-                "    while (atomicLoad(flag, gl_ScopeWorkgroup, gl_StorageSemanticsShared, gl_SemanticsAcquire) == 0);\n"
+                "    while (atomicLoad(flag, gl_ScopeWorkgroup, gl_StorageSemanticsShared, "
+                "gl_SemanticsAcquire) == 0);\n"
                 "    o[0] = value;\n"
                 "  }\n"
-                "}\n", 32, 1);
+                "}\n",
+                32, 1);
     if (r.ran)
         CHECK_EQ_U64(r.out[0], 77);
 }

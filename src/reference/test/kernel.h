@@ -17,7 +17,7 @@ typedef struct Kernel {
     jmp_buf out_of_memory;
     SpvModule *module;
     DiagSink sink;
-    char text[8192];            /* diagnostics, one a line */
+    char text[8192]; /* diagnostics, one a line */
     RefDispatch d;
     RefBinding bindings[8];
     RefResult result;
@@ -69,34 +69,34 @@ static void *kernel_slurp(const char *path, size_t *size)
     return p;
 }
 
-/* GLSL's body after a common head; false where no glslang is to be had (the test is then skipped). */
+/* GLSL's body after a common head; false where no glslang is to be had (the test is then skipped).
+ */
 static inline bool kernel_glsl(Kernel *k, const char *body)
 {
-    static const char head[] =
-        "#version 460\n"
-        "#pragma use_vulkan_memory_model\n"
-        "#extension GL_KHR_memory_scope_semantics : require\n"
-        "#extension GL_KHR_cooperative_matrix : enable\n"
-        "#extension GL_EXT_shader_explicit_arithmetic_types : enable\n"
-        "#extension GL_EXT_buffer_reference : enable\n"
-        "#extension GL_EXT_buffer_reference_uvec2 : enable\n"
-        "#extension GL_EXT_scalar_block_layout : enable\n"
-        "#extension GL_EXT_shader_16bit_storage : enable\n"
-        "#extension GL_EXT_shader_8bit_storage : enable\n"
-        "#extension GL_EXT_nonuniform_qualifier : enable\n"
-        "#extension GL_EXT_shader_atomic_float : enable\n"
-        "#extension GL_EXT_control_flow_attributes : enable\n"
-        "#extension GL_KHR_shader_subgroup_basic : enable\n"
-        "#extension GL_KHR_shader_subgroup_vote : enable\n"
-        "#extension GL_KHR_shader_subgroup_ballot : enable\n"
-        "#extension GL_KHR_shader_subgroup_arithmetic : enable\n"
-        "#extension GL_KHR_shader_subgroup_shuffle : enable\n"
-        "#extension GL_KHR_shader_subgroup_shuffle_relative : enable\n"
-        "#extension GL_KHR_shader_subgroup_clustered : enable\n"
-        "#extension GL_KHR_shader_subgroup_quad : enable\n"
-        "#extension GL_EXT_bfloat16 : enable\n"
-        "#extension GL_EXT_integer_dot_product : enable\n"
-        "#extension GL_EXT_maximal_reconvergence : enable\n";
+    static const char head[] = "#version 460\n"
+                               "#pragma use_vulkan_memory_model\n"
+                               "#extension GL_KHR_memory_scope_semantics : require\n"
+                               "#extension GL_KHR_cooperative_matrix : enable\n"
+                               "#extension GL_EXT_shader_explicit_arithmetic_types : enable\n"
+                               "#extension GL_EXT_buffer_reference : enable\n"
+                               "#extension GL_EXT_buffer_reference_uvec2 : enable\n"
+                               "#extension GL_EXT_scalar_block_layout : enable\n"
+                               "#extension GL_EXT_shader_16bit_storage : enable\n"
+                               "#extension GL_EXT_shader_8bit_storage : enable\n"
+                               "#extension GL_EXT_nonuniform_qualifier : enable\n"
+                               "#extension GL_EXT_shader_atomic_float : enable\n"
+                               "#extension GL_EXT_control_flow_attributes : enable\n"
+                               "#extension GL_KHR_shader_subgroup_basic : enable\n"
+                               "#extension GL_KHR_shader_subgroup_vote : enable\n"
+                               "#extension GL_KHR_shader_subgroup_ballot : enable\n"
+                               "#extension GL_KHR_shader_subgroup_arithmetic : enable\n"
+                               "#extension GL_KHR_shader_subgroup_shuffle : enable\n"
+                               "#extension GL_KHR_shader_subgroup_shuffle_relative : enable\n"
+                               "#extension GL_KHR_shader_subgroup_clustered : enable\n"
+                               "#extension GL_KHR_shader_subgroup_quad : enable\n"
+                               "#extension GL_EXT_bfloat16 : enable\n"
+                               "#extension GL_EXT_integer_dot_product : enable\n"
+                               "#extension GL_EXT_maximal_reconvergence : enable\n";
     const char *tool = HEDDLE_TOOLCHAIN "/bin/glslang";
     char path[64], command[512];
     volatile size_t size = 0;
@@ -109,8 +109,8 @@ static inline bool kernel_glsl(Kernel *k, const char *body)
         return false;
     fprintf(f, "%s#line 1\n%s", head, body);
     fclose(f);
-    snprintf(command, sizeof(command), "%s --target-env vulkan1.3 -gV -o %s.spv %s > %s.log 2>&1", tool, path,
-             path, path);
+    snprintf(command, sizeof(command), "%s --target-env vulkan1.3 -gV -o %s.spv %s > %s.log 2>&1",
+             tool, path, path, path);
     bool made = system(command) == 0;
     if (!made) {
         snprintf(command, sizeof(command), "cat %s.log", path);

@@ -18,7 +18,10 @@ TEST(saxpy)
                          "  y[i] = a * x[i] + y[i];\n"
                          "}\n"))
         return;
-    struct { float a; uint32_t n; } push = { 2, 100 };
+    struct {
+        float a;
+        uint32_t n;
+    } push = { 2, 100 };
     for (int i = 0; i < 100; i++)
         x[i] = (float)i, y[i] = 1;
     kernel_bind(&k, 0, x, sizeof(x));
@@ -37,32 +40,33 @@ TEST(control_flow)
 {
     Kernel k;
     uint32_t out[64];
-    if (!kernel_glsl(&k, "layout(local_size_x = 64) in;\n"
-                         "layout(set = 0, binding = 0) buffer O { uint o[]; };\n"
-                         "uint collatz(uint n, inout uint steps) {\n"
-                         "  while (n != 1) {\n"
-                         "    if ((n & 1) == 0) n >>= 1; else n = 3 * n + 1;\n"
-                         "    if (++steps > 1000) return 0;\n"
-                         "  }\n"
-                         "  return n;\n"
-                         "}\n"
-                         "void main() {\n"
-                         "  uint i = gl_LocalInvocationIndex, s = 0, a[5] = uint[5](1, 2, 3, 4, 5);\n"
-                         "  collatz(i + 1, s);\n"
-                         "  for (uint j = 0; j < 5; j++) {\n"
-                         "    if (j == 2) continue;\n"
-                         "    if (j > i) break;\n"
-                         "    s += a[j] * 1000;\n"
-                         "  }\n"
-                         "  switch (i % 5) {\n"
-                         "  case 0: s += 100000; break;\n"
-                         "  case 1: s += 200000;\n"
-                         "  case 2: s += 400000; break;\n"
-                         "  default: s += 800000; break;\n"
-                         "  }\n"
-                         "  do { s += 1000000; } while (s < 3000000);\n"
-                         "  o[i] = s;\n"
-                         "}\n"))
+    if (!kernel_glsl(&k,
+                     "layout(local_size_x = 64) in;\n"
+                     "layout(set = 0, binding = 0) buffer O { uint o[]; };\n"
+                     "uint collatz(uint n, inout uint steps) {\n"
+                     "  while (n != 1) {\n"
+                     "    if ((n & 1) == 0) n >>= 1; else n = 3 * n + 1;\n"
+                     "    if (++steps > 1000) return 0;\n"
+                     "  }\n"
+                     "  return n;\n"
+                     "}\n"
+                     "void main() {\n"
+                     "  uint i = gl_LocalInvocationIndex, s = 0, a[5] = uint[5](1, 2, 3, 4, 5);\n"
+                     "  collatz(i + 1, s);\n"
+                     "  for (uint j = 0; j < 5; j++) {\n"
+                     "    if (j == 2) continue;\n"
+                     "    if (j > i) break;\n"
+                     "    s += a[j] * 1000;\n"
+                     "  }\n"
+                     "  switch (i % 5) {\n"
+                     "  case 0: s += 100000; break;\n"
+                     "  case 1: s += 200000;\n"
+                     "  case 2: s += 400000; break;\n"
+                     "  default: s += 800000; break;\n"
+                     "  }\n"
+                     "  do { s += 1000000; } while (s < 3000000);\n"
+                     "  o[i] = s;\n"
+                     "}\n"))
         return;
     kernel_bind(&k, 0, out, sizeof(out));
     k.d.check = REF_CHECK_ALL;
@@ -86,31 +90,38 @@ TEST(layouts)
 {
     Kernel k;
     float out[64] = { 0 };
-    struct { float a; float pad[3]; float rows[2][4]; float v[3]; float b; } in = {
-        1, { 0 }, { { 1, 2, 3, 0 }, { 4, 5, 6, 0 } }, { 7, 8, 9 }, 10 };
-    if (!kernel_glsl(&k, "layout(local_size_x = 1) in;\n"
-                         "struct S { float a; mat3x2 m; vec3 v; float b; };\n"
-                         "layout(set = 0, binding = 0, std140) uniform I { layout(row_major) S s; };\n"
-                         "layout(set = 0, binding = 1, scalar) buffer O { mat3x2 m; vec3 v; float t[]; };\n"
-                         "void main() {\n"
-                         "  S x = s;\n"
-                         "  m = x.m;\n"
-                         "  v = x.m[2].y * x.v + s.m[1].xyx;\n"
-                         "  t[0] = x.b;\n"
-                         "  t[1] = float(t.length());\n"
-                         "  vec2 w = x.m * x.v;\n"
-                         "  t[2] = w.x; t[3] = w.y;\n"
-                         "  t[4] = determinant(mat2(s.m[0], s.m[1]));\n"
-                         "  uint j = uint(x.a);\n"
-                         "  m[j][j] = 50.0;\n"
-                         "  t[5] = s.m[j + 1][0];\n"
-                         "}\n"))
+    struct {
+        float a;
+        float pad[3];
+        float rows[2][4];
+        float v[3];
+        float b;
+    } in = { 1, { 0 }, { { 1, 2, 3, 0 }, { 4, 5, 6, 0 } }, { 7, 8, 9 }, 10 };
+    if (!kernel_glsl(
+            &k, "layout(local_size_x = 1) in;\n"
+                "struct S { float a; mat3x2 m; vec3 v; float b; };\n"
+                "layout(set = 0, binding = 0, std140) uniform I { layout(row_major) S s; };\n"
+                "layout(set = 0, binding = 1, scalar) buffer O { mat3x2 m; vec3 v; float t[]; };\n"
+                "void main() {\n"
+                "  S x = s;\n"
+                "  m = x.m;\n"
+                "  v = x.m[2].y * x.v + s.m[1].xyx;\n"
+                "  t[0] = x.b;\n"
+                "  t[1] = float(t.length());\n"
+                "  vec2 w = x.m * x.v;\n"
+                "  t[2] = w.x; t[3] = w.y;\n"
+                "  t[4] = determinant(mat2(s.m[0], s.m[1]));\n"
+                "  uint j = uint(x.a);\n"
+                "  m[j][j] = 50.0;\n"
+                "  t[5] = s.m[j + 1][0];\n"
+                "}\n"))
         return;
     kernel_bind(&k, 0, &in, sizeof(in));
     kernel_bind(&k, 1, out, sizeof(out));
     k.d.check = REF_CHECK_ALL;
     KERNEL_RUN(&k);
-    static const float want[] = { 1, 4, 2, 50, 3, 6, 6 * 7 + 2, 6 * 8 + 5, 6 * 9 + 2, 10, 55, 50, 122, -3, 3 };
+    static const float want[] = { 1,         4,  2,  50, 3,   6,  6 * 7 + 2, 6 * 8 + 5,
+                                  6 * 9 + 2, 10, 55, 50, 122, -3, 3 };
     for (uint32_t i = 0; i < COUNT_OF(want); i++)
         CHECK_NEAR(out[i], want[i], 0);
     kernel_free(&k);
@@ -120,34 +131,57 @@ TEST(integers_and_floats)
 {
     Kernel k;
     uint32_t out[32] = { 0 };
-    if (!kernel_glsl(&k, "layout(local_size_x = 1) in;\n"
-                         "layout(constant_id = 3) const uint N = 5;\n"
-                         "layout(set = 0, binding = 0, scalar) buffer O { uint o[]; };\n"
-                         "void main() {\n"
-                         "  int a = -7; uint b = N;\n"
-                         "  o[0] = uint(a / 2); o[1] = uint(a % int(b)); o[2] = uint(a >> 1);\n"
-                         "  uint hi, lo; umulExtended(0xffffffffu, b, hi, lo); o[3] = hi; o[4] = lo;\n"
-                         "  o[5] = bitfieldInsert(0xffffu, b, 4, 8);\n"
-                         "  o[6] = uint(bitfieldExtract(0xf0, 4, 4)); o[7] = bitfieldReverse(b);\n"
-                         "  o[8] = uint(findMSB(b)); o[9] = uint(bitCount(0xff0f));\n"
-                         "  o[10] = floatBitsToUint(float(float16_t(3.14159 + float(b - 9))));\n"
-                         "  o[11] = uint(int64_t(-3) * 5l); o[12] = uint(uint8_t(300u)); o[13] = uint(int16_t(40000));\n"
-                         "  o[14] = packHalf2x16(vec2(1.0, -2.0)); o[15] = packUnorm4x8(vec4(0, 0.5, 1, 2));\n"
-                         "  uint c; o[16] = uaddCarry(0xffffffffu, b, c); o[17] = c;\n"
-                         "  o[18] = floatBitsToUint(fma(1.5, 2.0, 0.25)); o[19] = N * 3;\n"
-                         "  int e; o[20] = floatBitsToUint(frexp(12.0, e)); o[21] = uint(e);\n"
-                         "  o[22] = floatBitsToUint(mod(-1.0, 3.0)); o[23] = uint(double(b) * 1.5LF);\n"
-                         "}\n"))
+    if (!kernel_glsl(
+            &k,
+            "layout(local_size_x = 1) in;\n"
+            "layout(constant_id = 3) const uint N = 5;\n"
+            "layout(set = 0, binding = 0, scalar) buffer O { uint o[]; };\n"
+            "void main() {\n"
+            "  int a = -7; uint b = N;\n"
+            "  o[0] = uint(a / 2); o[1] = uint(a % int(b)); o[2] = uint(a >> 1);\n"
+            "  uint hi, lo; umulExtended(0xffffffffu, b, hi, lo); o[3] = hi; o[4] = lo;\n"
+            "  o[5] = bitfieldInsert(0xffffu, b, 4, 8);\n"
+            "  o[6] = uint(bitfieldExtract(0xf0, 4, 4)); o[7] = bitfieldReverse(b);\n"
+            "  o[8] = uint(findMSB(b)); o[9] = uint(bitCount(0xff0f));\n"
+            "  o[10] = floatBitsToUint(float(float16_t(3.14159 + float(b - 9))));\n"
+            "  o[11] = uint(int64_t(-3) * 5l); o[12] = uint(uint8_t(300u)); o[13] = "
+            "uint(int16_t(40000));\n"
+            "  o[14] = packHalf2x16(vec2(1.0, -2.0)); o[15] = packUnorm4x8(vec4(0, 0.5, 1, 2));\n"
+            "  uint c; o[16] = uaddCarry(0xffffffffu, b, c); o[17] = c;\n"
+            "  o[18] = floatBitsToUint(fma(1.5, 2.0, 0.25)); o[19] = N * 3;\n"
+            "  int e; o[20] = floatBitsToUint(frexp(12.0, e)); o[21] = uint(e);\n"
+            "  o[22] = floatBitsToUint(mod(-1.0, 3.0)); o[23] = uint(double(b) * 1.5LF);\n"
+            "}\n"))
         return;
     RefSpec spec = { 3, 9 };
     k.d.spec = &spec;
     k.d.n_spec = 1;
     kernel_bind(&k, 0, out, sizeof(out));
     KERNEL_RUN(&k);
-    static const uint32_t want[] = {
-        (uint32_t)-3, 2, (uint32_t)-4, 8, 0xfffffff7, 0xf09f, 0xffffffff, 0x90000000, 3, 12,
-        0x40490000, (uint32_t)-15, 44, 0xffff9c40, 0xc0003c00, 0xffff8000, 8, 1, 0x40500000, 27, 0x3f400000,
-        4, 0x40000000, 13 };
+    static const uint32_t want[] = { (uint32_t)-3,
+                                     2,
+                                     (uint32_t)-4,
+                                     8,
+                                     0xfffffff7,
+                                     0xf09f,
+                                     0xffffffff,
+                                     0x90000000,
+                                     3,
+                                     12,
+                                     0x40490000,
+                                     (uint32_t)-15,
+                                     44,
+                                     0xffff9c40,
+                                     0xc0003c00,
+                                     0xffff8000,
+                                     8,
+                                     1,
+                                     0x40500000,
+                                     27,
+                                     0x3f400000,
+                                     4,
+                                     0x40000000,
+                                     13 };
     for (uint32_t i = 0; i < COUNT_OF(want); i++)
         CHECK_EQ_U64(out[i], want[i]);
     kernel_free(&k);
@@ -200,4 +234,3 @@ TEST(arrays_of_buffers)
         CHECK_EQ_U64(out[i], (i & 1 ? 6 : 5) + i);
     kernel_free(&k);
 }
-

@@ -25,11 +25,13 @@ static const char gemm[] =
     "  coopMatStore(acc, c, 0, N, gl_CooperativeMatrixLayoutRowMajor);\n"
     "}\n";
 
-static bool make_gemm(Kernel *k, const char *ta, const char *tb, const char *tc, const char *operands)
+static bool make_gemm(Kernel *k, const char *ta, const char *tb, const char *tc,
+                      const char *operands)
 {
     char text[4096];
-    snprintf(text, sizeof(text), "#define TA %s\n#define TB %s\n#define TC %s\n#define OPERANDS %s\n%s", ta,
-             tb, tc, operands, gemm);
+    snprintf(text, sizeof(text),
+             "#define TA %s\n#define TB %s\n#define TC %s\n#define OPERANDS %s\n%s", ta, tb, tc,
+             operands, gemm);
     return kernel_glsl(k, text);
 }
 
@@ -126,22 +128,23 @@ TEST(vector_pointees_and_shared)
 {
     Kernel k;
     float in[16 * 16], out[16 * 16] = { 0 };
-    if (!kernel_glsl(&k, "layout(local_size_x = 64) in;\n"
-                         "layout(set = 0, binding = 0, std430) buffer I { vec4 i[]; };\n"
-                         "layout(set = 0, binding = 1, std430) buffer O { vec2 o[]; };\n"
-                         "shared float s[16 * 16];\n"
-                         "void main() {\n"
-                         "  coopmat<float, gl_ScopeSubgroup, 16, 16, gl_MatrixUseAccumulator> m, n;\n"
-                         "  if (gl_SubgroupID == 0) {\n"
-                         "    coopMatLoad(m, i, 0, 4, gl_CooperativeMatrixLayoutRowMajor);\n"
-                         "    coopMatStore(m, s, 0, 16, gl_CooperativeMatrixLayoutColumnMajor);\n"
-                         "  }\n"
-                         "  barrier();\n"
-                         "  if (gl_SubgroupID == 1) {\n"
-                         "    coopMatLoad(n, s, 0, 16, gl_CooperativeMatrixLayoutRowMajor);\n"
-                         "    coopMatStore(n, o, 0, 8, gl_CooperativeMatrixLayoutRowMajor);\n"
-                         "  }\n"
-                         "}\n"))
+    if (!kernel_glsl(&k,
+                     "layout(local_size_x = 64) in;\n"
+                     "layout(set = 0, binding = 0, std430) buffer I { vec4 i[]; };\n"
+                     "layout(set = 0, binding = 1, std430) buffer O { vec2 o[]; };\n"
+                     "shared float s[16 * 16];\n"
+                     "void main() {\n"
+                     "  coopmat<float, gl_ScopeSubgroup, 16, 16, gl_MatrixUseAccumulator> m, n;\n"
+                     "  if (gl_SubgroupID == 0) {\n"
+                     "    coopMatLoad(m, i, 0, 4, gl_CooperativeMatrixLayoutRowMajor);\n"
+                     "    coopMatStore(m, s, 0, 16, gl_CooperativeMatrixLayoutColumnMajor);\n"
+                     "  }\n"
+                     "  barrier();\n"
+                     "  if (gl_SubgroupID == 1) {\n"
+                     "    coopMatLoad(n, s, 0, 16, gl_CooperativeMatrixLayoutRowMajor);\n"
+                     "    coopMatStore(n, o, 0, 8, gl_CooperativeMatrixLayoutRowMajor);\n"
+                     "  }\n"
+                     "}\n"))
         return;
     for (int i = 0; i < 256; i++)
         in[i] = (float)i;
@@ -158,18 +161,19 @@ TEST(matrices_in_variables_and_functions)
 {
     Kernel k;
     float out[64] = { 0 };
-    if (!kernel_glsl(&k, "layout(local_size_x = 32) in;\n"
-                         "layout(set = 0, binding = 0, std430) buffer O { float o[]; };\n"
-                         "#define MAT coopmat<float, gl_ScopeSubgroup, 8, 8, gl_MatrixUseAccumulator>\n"
-                         "MAT twice(MAT m, inout MAT old) { old = m; return m + m; }\n"
-                         "void main() {\n"
-                         "  MAT a[3], b;\n"
-                         "  for (int i = 0; i < 3; i++) a[i] = MAT(float(i + 1));\n"
-                         "  MAT c = twice(a[1], b);\n"
-                         "  c = c * a[2] - b;\n"
-                         "  c = -c / a[1];\n"
-                         "  coopMatStore(c, o, 0, 8, gl_CooperativeMatrixLayoutRowMajor);\n"
-                         "}\n"))
+    if (!kernel_glsl(&k,
+                     "layout(local_size_x = 32) in;\n"
+                     "layout(set = 0, binding = 0, std430) buffer O { float o[]; };\n"
+                     "#define MAT coopmat<float, gl_ScopeSubgroup, 8, 8, gl_MatrixUseAccumulator>\n"
+                     "MAT twice(MAT m, inout MAT old) { old = m; return m + m; }\n"
+                     "void main() {\n"
+                     "  MAT a[3], b;\n"
+                     "  for (int i = 0; i < 3; i++) a[i] = MAT(float(i + 1));\n"
+                     "  MAT c = twice(a[1], b);\n"
+                     "  c = c * a[2] - b;\n"
+                     "  c = -c / a[1];\n"
+                     "  coopMatStore(c, o, 0, 8, gl_CooperativeMatrixLayoutRowMajor);\n"
+                     "}\n"))
         return;
     kernel_bind(&k, 0, out, sizeof(out));
     k.d.check = REF_CHECK_ALL;
@@ -181,7 +185,9 @@ TEST(matrices_in_variables_and_functions)
 
 TEST(every_element_is_owned_once)
 {
-    static const uint32_t shapes[][3] = { { 16, 16, 32 }, { 8, 8, 8 }, { 7, 5, 32 }, { 1, 200, 16 }, { 64, 3, 128 } };
+    static const uint32_t shapes[][3] = {
+        { 16, 16, 32 }, { 8, 8, 8 }, { 7, 5, 32 }, { 1, 200, 16 }, { 64, 3, 128 }
+    };
     for (uint32_t s = 0; s < COUNT_OF(shapes); s++)
         for (uint32_t map = 0; map < REF_N_OWNERSHIPS; map++) {
             uint32_t rows = shapes[s][0], cols = shapes[s][1], w = shapes[s][2], seen[4096] = { 0 };
