@@ -424,6 +424,8 @@ static inline uint32_t random_below(Machine *m, uint32_t n)
  * the kind is not checked for (budget, deadlock and unsupported always are). */
 void found(Machine *m, const Inv *v, const RInst *i, RefFindingKind kind, const char *fmt, ...)
     PRINTF_LIKE(5, 6);
+/* Counts once more what was found at `i`; false when nothing was. */
+bool found_again(Machine *m, const RInst *i, RefFindingKind kind);
 bool checking(const Machine *m, RefFindingKind kind);
 /* An error that keeps the kernel from running. */
 void refuse(Machine *m, const SpvInst *i, const char *fmt, ...) PRINTF_LIKE(3, 4);

@@ -34,7 +34,6 @@ typedef struct RaceState {
     uint64_t last_key;
     Cell *last;
     uint64_t bytes;
-    uint32_t told;
     bool unordered_barrier; /* some barrier did not order buffers */
 } RaceState;
 
@@ -133,14 +132,15 @@ static void tell(Machine *m, Inv *v, const RInst *i, const Object *o, const Reco
 {
     const char *who = "another workgroup", *line = "";
     const RInst *other = &m->code.data[x->inst];
+    /* A pair of accesses is one race, whichever comes second. */
+    if (found_again(m, i, REF_RACE) || found_again(m, other, REF_RACE))
+        return;
     if (x->group - 1 == m->group_number) {
         uint32_t l = x->lane, w = m->local_size[0], h = m->local_size[1];
         who = l & MATRIX_UNIT
                   ? arena_printf(m->arena, "subgroup %u", l & 0x7fffu)
                   : arena_printf(m->arena, "invocation (%u, %u, %u)", l % w, l / w % h, l / w / h);
     }
-    if (m->race->told++ > 10000)
-        return; /* enough text; the finding has been made */
     bool hint = o->storage != SpvStorageClassWorkgroup && x->group - 1 == m->group_number &&
                 m->race->unordered_barrier;
     DiagLoc at = spv_loc(m->arena, m->module, other->src);

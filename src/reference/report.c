@@ -71,6 +71,15 @@ void found(Machine *m, const Inv *v, const RInst *i, RefFindingKind kind, const 
     vec_push(m->arena, &m->findings, f);
 }
 
+bool found_again(Machine *m, const RInst *i, RefFindingKind kind)
+{
+    uint64_t at;
+    if (!map_get(&m->finding_index, (uint64_t)(i->number + 1) << 8 | kind, &at))
+        return false;
+    m->findings.data[at].count++;
+    return true;
+}
+
 void refuse(Machine *m, const SpvInst *i, const char *fmt, ...)
 {
     char text[600];
