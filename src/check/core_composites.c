@@ -146,27 +146,33 @@ static void check_dynamic(Checker *c, SpvInst *i)
                type_name(c, x), type_name(c, r));
 }
 
-/* The same but for decorations (OpCopyLogical): deep only as types nest. */
-static bool match(const SpvType *a, const SpvType *b)
+/* The same but for decorations (OpCopyLogical): deep only as types nest, each pair gone into once.
+ */
+static bool match(Checker *c, const SpvType *a, const SpvType *b)
 {
+    uint64_t known, key;
     if (!a || !b || a->id == b->id)
         return a && b;
     if (a->kind != b->kind || a->count != b->count)
         return false;
     if (a->kind == SPV_ARRAY)
-        return match(a->element, b->element);
+        return match(c, a->element, b->element);
     if (a->kind != SPV_STRUCT)
         return false;
+    key = (uint64_t)a->id << 32 | b->id;
+    if (map_get(&c->matched, key, &known))
+        return true;
     for (uint32_t k = 0; k < a->count; k++)
-        if (!match(a->members[k], b->members[k]))
+        if (!match(c, a->members[k], b->members[k]))
             return false;
+    map_put(c->arena, &c->matched, key, 1);
     return true;
 }
 
 static void check_copy_logical(Checker *c, SpvInst *i)
 {
     const SpvType *r = result_type(c, i), *a = want_value(c, i, 0);
-    if (a && !match(a, r))
+    if (a && !match(c, a, r))
         broken(c, i, "%s does not match %s", type_name(c, a), type_name(c, r));
 }
 

@@ -31,6 +31,8 @@ struct Checker {
     Arena *arena;
     const CheckRow *row;   /* the rule being asked */
     SpvFunction *function; /* that the instruction is in, or NULL */
+    uint8_t *holds_matrix; /* by type: 0 not asked yet, 1 no, 2 yes */
+    Map matched;           /* pairs of types found to match logically */
     bool failed;
 };
 

@@ -278,7 +278,7 @@ static bool prepare_variable(Machine *m, RInst *i)
     if (!t)
         return false;
     if (!t->size && t->kind != SPV_STRUCT && t->kind != SPV_ARRAY) {
-        refuse(m, i->src, "variables of this type are not supported");
+        refuse(m, i->src, "variables of this type (images, samplers...) are not supported");
         return false;
     }
     Variable *x = NEW(m->arena, Variable);

@@ -6,6 +6,8 @@
  */
 #include "reference/machine.h"
 
+enum { MAX_VALUE = 1 << 20 };
+
 Ref ref_of(Machine *m, SpvId id) { return id < m->bound ? m->refs[id] : REF_NONE; }
 
 const RType *type_of(Machine *m, SpvId id) { return id < m->bound ? m->value_types[id] : NULL; }
@@ -129,6 +131,10 @@ static void place(Machine *m, RFunc *f, SpvInst *i)
     const RType *t = type_get(m, i->type);
     if (!t)
         return;
+    if (t->leaves > MAX_VALUE) {
+        refuse(m, i, "a value of %u scalars is more than the device handles", t->leaves);
+        return;
+    }
     if (f->slots + (uint64_t)t->leaves > 0x7ffffff0u) {
         refuse(m, i, "the function's values take too much room");
         return;

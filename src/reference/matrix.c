@@ -7,6 +7,8 @@
  */
 #include "reference/machine.h"
 
+enum { MAX_PRODUCTS = 1 << 28 }; /* of one multiply-add */
+
 /* ---- ownership ------------------------------------------------------------------------------- */
 
 static uint32_t gcd(uint32_t a, uint32_t b)
@@ -336,6 +338,11 @@ static bool prepare_muladd(Machine *m, RInst *i)
                "%ux%u",
                x->a->rows, x->a->cols, x->b->rows, x->b->cols, x->c->rows, x->c->cols, x->d->rows,
                x->d->cols);
+    if (fits && (uint64_t)x->d->rows * x->d->cols * x->a->cols > MAX_PRODUCTS) {
+        refuse(m, i->src, "a multiply-add of %ux%ux%u is too large", x->d->rows, x->d->cols,
+               x->a->cols);
+        return false;
+    }
     i->scope = (uint8_t)x->d->scope;
     i->aux = x;
     return fits;

@@ -191,6 +191,8 @@ static void move_value(const Mover *c, uint64_t va, uint64_t prov, const RType *
     uint64_t layout = PTR_ROW_MAJOR | 0x3fffffffull << 32, plain = prov & ~layout;
     uint32_t stride = PTR_STRIDE(prov);
     bool rows = prov & PTR_ROW_MAJOR;
+    if (!t->leaves)
+        return; /* however many empty structures there are */
     switch (t->kind) {
     case SPV_VECTOR:
         move_scalars(c, va, plain, t->element, t->count, rows && stride ? stride : t->stride, x, u);
@@ -232,6 +234,8 @@ static void move_value(const Mover *c, uint64_t va, uint64_t prov, const RType *
 void mem_copy_initial(Machine *m, const RType *t, uint64_t at, const uint64_t *x, const uint8_t *u,
                       uint8_t *data, uint8_t *undef)
 {
+    if (!t->leaves)
+        return;
     switch (t->kind) {
     case SPV_VECTOR:
     case SPV_MATRIX:
@@ -247,8 +251,6 @@ void mem_copy_initial(Machine *m, const RType *t, uint64_t at, const uint64_t *x
                              u + t->first_leaf[k], data, undef);
         break;
     default:
-        if (!t->leaves)
-            break;
         mem_write(data + at, (uint32_t)MIN(t->size, 8), x[0]);
         if (t->kind == SPV_POINTER && !t->physical)
             mem_write(data + at + 8, 8, x[1]);
@@ -317,7 +319,11 @@ static uint32_t aligned(const RInst *i, uint32_t operand)
 static const RType *pointee(Machine *m, RInst *i, const RType *p)
 {
     if (!p || p->kind != SPV_POINTER) {
-        refuse(m, i->src, "the operand is not a pointer");
+        const SpvType *t = i->n_ops ? spv_type_of(m->module, spv_operand(i->src, 0)) : NULL;
+        bool opaque = t && t->kind == SPV_POINTER && t->storage == SpvStorageClassUniformConstant;
+        refuse(m, i->src,
+               opaque ? "images and samplers are not supported by the reference device"
+                      : "the operand is not a pointer");
         return NULL;
     }
     return type_get(m, p->pointee);
