@@ -97,6 +97,12 @@ static SpvKind reduced_kind(uint16_t op)
     }
 }
 
+static bool is_ballot(const SpvType *t)
+{
+    return t && t->kind == SPV_VECTOR && t->count == 4 && of_kind(t, SPV_INT) &&
+           t->element->bits == 32;
+}
+
 static void check_reduced(Checker *c, SpvInst *i)
 {
     const SpvType *r = result_type(c, i), *t = want_value(c, i, 2);
@@ -110,6 +116,11 @@ static void check_reduced(Checker *c, SpvInst *i)
         if (spv_n_operands(i) < 4 || !spv_constant(c->m, spv_operand(i, 3), &size) ||
             !is_pow2(size))
             broken(c, i, "the cluster's size is not a constant power of two");
+    } else if (how >= SpvGroupOperationPartitionedReduceEXT &&
+               how <= SpvGroupOperationPartitionedExclusiveScanEXT) {
+        const SpvType *p = want_value(c, i, 3);
+        if (p && !is_ballot(p))
+            broken(c, i, "the partition is %s", type_name(c, p));
     } else if (how > SpvGroupOperationExclusiveScan) {
         broken(c, i, "group operation %u", how);
     }
@@ -129,12 +140,6 @@ static void check_vote(Checker *c, SpvInst *i)
     bool equal = i->op == SpvOpGroupNonUniformAllEqual;
     if (n && t && (equal ? !components(t) : t->kind != SPV_BOOL))
         broken(c, i, "a vote on %s", type_name(c, t));
-}
-
-static bool is_ballot(const SpvType *t)
-{
-    return t && t->kind == SPV_VECTOR && t->count == 4 && of_kind(t, SPV_INT) &&
-           t->element->bits == 32;
 }
 
 static void check_ballot(Checker *c, SpvInst *i)

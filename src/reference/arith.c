@@ -162,6 +162,22 @@ static bool is_normal_in(Fmt f, double x)
 UNARY(is_normal, is_normal_in((Fmt)i->sfmt, F(A)))
 UNARY(sign_bit, A >> (i->sbits - 1) & 1)
 
+/* SPV_KHR_fma: one rounding. For f32 and narrower the product is exact in double; the sum is
+ * rounded to double first, which can only matter to a tie. */
+static Step fused(Machine *m, Inv *v, const RInst *i)
+{
+    (void)m;
+    for (uint32_t k = 0; k < i->n; k++) {
+        double a = F(leaf(v, i->ops[0])[k]), b = F(leaf(v, i->ops[1])[k]);
+        double c = F(leaf(v, i->ops[2])[k]);
+        double r = i->fmt == FMT_F32 ? fmaf((float)a, (float)b, (float)c) : fma(a, b, c);
+        leaf(v, i->dst)[k] = put(i, r);
+        unset(v, i->dst)[k] =
+            unset(v, i->ops[0])[k] | unset(v, i->ops[1])[k] | unset(v, i->ops[2])[k];
+    }
+    return STEP_NEXT;
+}
+
 /* ---- bits ------------------------------------------------------------------------------------ */
 
 static uint64_t reverse(uint64_t x, uint32_t bits)
@@ -516,6 +532,7 @@ static const OpRow rows[] = {
     { SpvOpFDiv, f_div, prepare_same, NULL, OPF_CONSTANT },
     { SpvOpFRem, f_rem, prepare_same, NULL, OPF_CONSTANT },
     { SpvOpFMod, f_mod, prepare_same, NULL, OPF_CONSTANT },
+    { SpvOpFmaKHR, fused, prepare_same, NULL, 0 },
     { SpvOpFNegate, f_negate, prepare_same, NULL, OPF_CONSTANT },
     { SpvOpIEqual, ieq, prepare_same, NULL, OPF_CONSTANT },
     { SpvOpINotEqual, ine, prepare_same, NULL, OPF_CONSTANT },

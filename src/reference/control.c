@@ -316,6 +316,7 @@ static const OpRow rows[] = {
     { SpvOpFunctionCall, call, prepare_call, NULL, 0 },
     { SpvOpVariable, variable, prepare_variable, NULL, 0 },
     { SpvOpUndef, undef, NULL, NULL, 0 },
+    { SpvOpPoisonKHR, undef, NULL, NULL, 0 },
     { SpvOpLifetimeStart, nothing, NULL, NULL, 0 },
     { SpvOpLifetimeStop, nothing, NULL, NULL, 0 },
     { SpvOpAssumeTrueKHR, assume, prepare_value, NULL, 0 },

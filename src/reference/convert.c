@@ -206,6 +206,14 @@ static Step copy(Machine *m, Inv *v, const RInst *i)
 }
 
 /* clang-format off */
+/* Whatever an undefined value was, from here on it is that. */
+static Step freeze(Machine *m, Inv *v, const RInst *i)
+{
+    copy(m, v, i);
+    memset(unset(v, i->dst), 0, i->n);
+    return STEP_NEXT;
+}
+
 static const OpRow rows[] = {
     { SpvOpConvertFToU, convert, prepare_convert, NULL, OPF_CONSTANT },
     { SpvOpConvertFToS, convert, prepare_convert, NULL, OPF_CONSTANT },
@@ -225,6 +233,8 @@ static const OpRow rows[] = {
     { SpvOpCopyObject, copy, prepare_same, NULL, OPF_CONSTANT },
     { SpvOpCopyLogical, copy, prepare_same, NULL, 0 },
     { SpvOpExpectKHR, copy, prepare_same, NULL, 0 },
+    { SpvOpArithmeticFenceEXT, copy, prepare_same, NULL, 0 },
+    { SpvOpFreezeKHR, freeze, prepare_same, NULL, 0 },
 };
 /* clang-format on */
 const OpTable ref_convert_ops = { rows, COUNT_OF(rows) };

@@ -51,6 +51,7 @@ static Inv *member(Inv **set, uint32_t n, const RInst *i, uint64_t x)
 static uint32_t value_operand(uint16_t op)
 {
     switch (op) {
+    case SpvOpGroupNonUniformPartitionEXT:
     case SpvOpSubgroupBallotKHR:
     case SpvOpSubgroupFirstInvocationKHR:
     case SpvOpSubgroupAllKHR:
@@ -129,7 +130,8 @@ static bool prepare_like(Machine *m, RInst *i)
 
 static bool prepare_ballot(Machine *m, RInst *i)
 {
-    bool makes = i->op == SpvOpGroupNonUniformBallot || i->op == SpvOpSubgroupBallotKHR;
+    bool makes = i->op == SpvOpGroupNonUniformBallot || i->op == SpvOpSubgroupBallotKHR ||
+                 i->op == SpvOpGroupNonUniformPartitionEXT;
     if (!prepare_group(m, i) || !i->at || (makes ? i->n : i->at->leaves) != 4) {
         refuse(m, i->src, "a ballot is a vector of four 32-bit integers");
         return false;
@@ -527,11 +529,65 @@ static void reduce(Machine *m, Inv **set, uint32_t n, const RInst *i)
     }
 }
 
+/* SPV_EXT_shader_subgroup_partitioned: ballots of those that hold the same value, and reductions
+ * within the set that each invocation's ballot names. */
+static void partition(Machine *m, Inv **set, uint32_t n, const RInst *i)
+{
+    (void)m;
+    for (uint32_t k = 0; k < n; k++) {
+        uint64_t bits[4] = { 0 };
+        for (uint32_t j = 0; j < n; j++)
+            if (same_value(i, set[j], set[k], i->ops[i->part]))
+                bits[set[j]->lane / 32 & 3] |= 1ull << set[j]->lane % 32;
+        memcpy(leaf(set[k], i->dst), bits, sizeof(bits));
+        memset(unset(set[k], i->dst), 0, 4);
+    }
+}
+
+static void reduce_partition(Inv **set, uint32_t n, const RInst *i, Inv *to)
+{
+    const uint64_t *b = leaf(to, i->ops[3]);
+    uint32_t how = i->ops[1];
+    Fold f = fold_of(i->op);
+    for (uint32_t c = 0; c < i->n; c++) {
+        uint64_t sum = identity(f, i);
+        uint8_t undef = 0;
+        bool any = false;
+        for (uint32_t k = 0; k < n; k++) {
+            uint32_t lane = set[k]->lane;
+            bool before = lane < to->lane || how == SpvGroupOperationPartitionedReduceEXT ||
+                          (lane == to->lane && how == SpvGroupOperationPartitionedInclusiveScanEXT);
+            if (!before || !ballot_bit(b, lane))
+                continue;
+            sum = fold(f, i, sum, leaf(set[k], i->ops[2])[c]);
+            undef |= unset(set[k], i->ops[2])[c];
+            any = true;
+        }
+        leaf(to, i->dst)[c] = f == FOLD_FADD && !any ? 0 : sum;
+        unset(to, i->dst)[c] = undef;
+    }
+}
+
+static void reduce_any(Machine *m, Inv **set, uint32_t n, const RInst *i)
+{
+    if (i->ops[1] <= SpvGroupOperationClusteredReduce)
+        reduce(m, set, n, i);
+    else
+        for (uint32_t k = 0; k < n; k++)
+            reduce_partition(set, n, i, set[k]);
+}
+
 static bool prepare_reduce(Machine *m, RInst *i)
 {
     if (i->n_ops < 3 || !prepare_like(m, i))
         return false;
-    if (i->ops[1] > SpvGroupOperationClusteredReduce) {
+    bool partitioned = i->ops[1] >= SpvGroupOperationPartitionedReduceEXT &&
+                       i->ops[1] <= SpvGroupOperationPartitionedExclusiveScanEXT;
+    if (partitioned && (i->n_ops < 4 || operand_type(m, i, 3)->leaves != 4)) {
+        refuse(m, i->src, "a partition is a vector of four 32-bit integers");
+        return false;
+    }
+    if (i->ops[1] > SpvGroupOperationClusteredReduce && !partitioned) {
         refuse(m, i->src, "this group operation is not supported");
         return false;
     }
@@ -554,6 +610,7 @@ static const OpRow rows[] = {
     { SpvOpGroupNonUniformQuadAnyKHR, NULL, prepare_group, quad_vote, 0 },
     { SpvOpGroupNonUniformBallot, NULL, prepare_ballot, ballot, 0 },
     { SpvOpSubgroupBallotKHR, NULL, prepare_ballot, ballot, 0 },
+    { SpvOpGroupNonUniformPartitionEXT, NULL, prepare_ballot, partition, 0 },
     { SpvOpGroupNonUniformInverseBallot, ask_ballot, prepare_ballot, NULL, 0 },
     { SpvOpGroupNonUniformBallotBitExtract, ask_ballot, prepare_ballot, NULL, 0 },
     { SpvOpGroupNonUniformBallotBitCount, ask_ballot, prepare_ballot, NULL, 0 },
@@ -573,7 +630,7 @@ static const OpRow rows[] = {
     { SpvOpGroupNonUniformQuadSwap, NULL, prepare_like, shuffle, 0 },
 #define REDUCE(name)                                                                               \
     {                                                                                              \
-        SpvOpGroupNonUniform##name, NULL, prepare_reduce, reduce, 0                                \
+        SpvOpGroupNonUniform##name, NULL, prepare_reduce, reduce_any, 0                            \
     }
     REDUCE(IAdd),
     REDUCE(FAdd),
@@ -594,7 +651,7 @@ static const OpRow rows[] = {
 #undef REDUCE
 #define REDUCE(name)                                                                               \
     {                                                                                              \
-        SpvOpGroup##name, NULL, prepare_reduce, reduce, OPF_WHOLE                                  \
+        SpvOpGroup##name, NULL, prepare_reduce, reduce_any, OPF_WHOLE                              \
     }
     REDUCE(IAdd),
     REDUCE(FAdd),

@@ -87,8 +87,11 @@ static const RType *element_of(Machine *m, RType *t, SpvInst *i)
     const RType *e = type_get(m, spv_operand(i, 0));
     if (!e)
         return NULL;
-    if (e->kind == SPV_VOID || e->kind == SPV_FUNCTION || e->kind == SPV_RUNTIME_ARRAY ||
-        e->kind == SPV_OTHER) {
+    if (e->kind == SPV_OTHER) {
+        t->kind = SPV_OTHER; /* an array of images: an error where it is used */
+        return NULL;
+    }
+    if (e->kind == SPV_VOID || e->kind == SPV_FUNCTION || e->kind == SPV_RUNTIME_ARRAY) {
         refuse(m, i, "the element type cannot be stored");
         return NULL;
     }

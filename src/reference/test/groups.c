@@ -215,3 +215,27 @@ TEST(release_and_acquire)
     if (r.ran)
         CHECK_EQ_U64(r.out[0], 77);
 }
+
+TEST(partitions)
+{
+    Run r = run("void main() {\n"
+                "  uint x = I % 3;\n"
+                "  uvec4 p = subgroupPartitionNV(x);\n"
+                "  o[I] = p.x;\n"
+                "  o[64 + I] = subgroupPartitionedAddNV(I, p);\n"
+                "  o[128 + I] = subgroupPartitionedExclusiveAddNV(1u, p);\n"
+                "}\n",
+                16, 1);
+    for (uint32_t i = 0; i < 64 && r.ran; i++) {
+        uint32_t first = i / 16 * 16, bits = 0, sum = 0, before = 0;
+        for (uint32_t j = first; j < first + 16; j++)
+            if (j % 3 == i % 3) {
+                bits |= 1u << (j - first);
+                sum += j;
+                before += j < i;
+            }
+        CHECK_EQ_U64(r.out[i], bits);
+        CHECK_EQ_U64(r.out[64 + i], sum);
+        CHECK_EQ_U64(r.out[128 + i], before);
+    }
+}
