@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// Instructions that GLSL has no word for.
+// INPUT: float
+// SIZES: 32 8
+// ULPS: 1000
+// ABSOLUTE: 1e-3
+#version 460
+#extension GL_GOOGLE_include_directive : require
+#extension GL_KHR_memory_scope_semantics : require
+#include "ops.glsl"
+
+#define KERNEL capabilities = [6]
+spirv_instruction(KERNEL, id = 158) bool is_finite(float x);
+spirv_instruction(KERNEL, id = 159) bool is_normal(float x);
+spirv_instruction(KERNEL, id = 160) bool sign_bit(float x);
+spirv_instruction(KERNEL, id = 161) bool less_or_greater(float x, float y);
+spirv_instruction(KERNEL, id = 162) bool ordered(float x, float y);
+spirv_instruction(KERNEL, id = 163) bool unordered(float x, float y);
+spirv_instruction(KERNEL, id = 118) uint8_t saturate_unsigned(int x);
+spirv_instruction(KERNEL, id = 119) int16_t saturate_signed(uint x);
+spirv_instruction(id = 116) float quantize(float x);
+spirv_instruction(id = 83) float copy(float x);
+spirv_instruction(extensions = ["SPV_KHR_expect_assume"], capabilities = [5629], id = 5631) bool expect(bool x, bool y);
+spirv_instruction(extensions = ["SPV_KHR_expect_assume"], capabilities = [5629], id = 5630) void assume(bool x);
+spirv_instruction(extensions = ["SPV_EXT_replicated_composites"], capabilities = [6024], id = 4463) vec4 replicate(float x);
+spirv_instruction(set = "GLSL.std.450", id = 79) float nmin(float x, float y);
+spirv_instruction(set = "GLSL.std.450", id = 80) float nmax(float x, float y);
+spirv_instruction(set = "GLSL.std.450", id = 81) float nclamp(float x, float y, float z);
+spirv_instruction(set = "GLSL.std.450", id = 35) float modf_to(float x, spirv_by_reference float whole);
+spirv_instruction(set = "GLSL.std.450", id = 51) float frexp_to(float x, spirv_by_reference int power);
+spirv_instruction(id = 232) uint increment(spirv_by_reference uint x, uint scope, uint semantics);
+spirv_instruction(id = 233) uint decrement(spirv_by_reference uint x, uint scope, uint semantics);
+spirv_instruction(id = 235) uint take(spirv_by_reference uint x, uint scope, uint semantics, uint value);
+spirv_instruction(KERNEL, id = 318) bool test_and_set(spirv_by_reference uint x, uint scope, uint semantics);
+spirv_instruction(KERNEL, id = 319) void clear_flag(spirv_by_reference uint x, uint scope, uint semantics);
+spirv_instruction(KERNEL, id = 231) uint swap_weak(spirv_by_reference uint x, uint scope, uint equal, uint unequal, uint value, uint comparator);
+spirv_instruction(id = 63) void copy_memory(spirv_by_reference uint to, spirv_by_reference uint from);
+
+shared uint cell[8];
+struct Pair { uint a; float b[2]; };
+
+void floats(float x, float y)
+{
+    put(is_finite(x)); put(is_normal(x)); put(sign_bit(x)); put(less_or_greater(x, y)); put(ordered(x, y));
+    put(unordered(x, y)); put(saturate_unsigned(int(word(3)) >> 20)); put(saturate_signed(word(3) >> (word(4) & 31u)));
+    put(quantize(x)); put(copy(x)); put(expect(x > 0, true)); assume(cell.length() == 8);
+    vec4 v = replicate(x); put(v.w);
+    bool differ = x != y && !isnan(x) && !isnan(y);
+    put(differ || isnan(x) ? nmin(x, y) : 0); put(differ ? nmax(x, y) : 0); put(nclamp(x, -1.5, 2.5));
+    float whole; int power;
+    put(modf_to(x, whole)); put(whole);
+    put(isnan(x) || isinf(x) ? 0 : frexp_to(x, power)); put(isnan(x) || isinf(x) ? 0 : power);
+}
+
+void atomics()
+{
+    uint l = gl_LocalInvocationIndex;
+    if (l < 8)
+        cell[l] = 1000;
+    barrier();
+    uint x = increment(cell[0], 2, 0), y = decrement(cell[1], 2, 0), z = take(cell[2], 2, 0, l);
+    increment(cell[3 + (l & 1)], 2, 0); take(cell[5], 2, 0, 3);
+    bool first = test_and_set(cell[6], 2, 0);
+    put(first);
+    memoryBarrierShared();
+    barrier();
+    clear_flag(cell[6], 2, 0);
+    swap_weak(cell[7], 2, 0, 0, 5, 1000);
+    barrier();
+    for (int k = 0; k < 8; k++)
+        put(cell[k]);
+}
+
+void composites()
+{
+    Pair p, q = Pair(word(0), float[2](1.0, uintBitsToFloat(word(1))));
+    p = q;
+    p.b[0] = 7;
+    uint k = word(2) & 1;
+    put(p.b[k]); put(q.b[k]); put(p.a);
+    uvec4 v = uvec4(word(0), word(1), 5, 6);
+    put(v[word(3) & 3]); v[word(2) & 3] = 9; put(v.x + v.y + v.z + v.w);
+    uint from = word(5), to = 0;
+    copy_memory(to, from);
+    put(to); put(words.length());
+}
+
+void main()
+{
+    floats(uintBitsToFloat(word(0)), uintBitsToFloat(word(1)));
+    atomics();
+    composites();
+    near(1.0);
+}
