@@ -217,15 +217,15 @@ static Trace traced(int interleave, uint64_t step_bytes)
 
 TEST(interleaved_workgroups_advance_in_turn)
 {
-    Trace t = traced(16, 32768);
+    Trace t = traced(16, 65536);
     for (uint32_t i = 0; i < t.len; i++)
         CHECK_EQ_U64(t.step[i], i / 16);
     for (uint32_t i = 1; i < 16; i++) /* neighbours follow each other */
         CHECK_EQ_U64(abs(t.x[i] - t.x[i - 1]) + abs(t.y[i] - t.y[i - 1]), 1);
-    t = traced(16, 16384); /* two steps between yields */
+    t = traced(16, 32768); /* two steps between yields */
     for (uint32_t i = 0; i < t.len; i++)
         CHECK_EQ_U64(t.step[i] / 2, i / 32);
-    t = traced(1, 32768);
+    t = traced(1, 65536);
     for (uint32_t i = 0; i < t.len; i++)
         CHECK_EQ_U64(t.step[i], i % STEPS);
 }
