@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Loads and stores of the lanes. By what is known of the addresses of a leaf: one scalar access (all lanes
- * the same address), one vector access (lane by lane, or group by group of lanes, side by side), wide
- * accesses with shuffles (a few leaves of each lane side by side), else gather and scatter. Stores of
- * several lanes to one address: one of them wins.
+ * Loads and stores of the lanes. By what is known of the addresses of a leaf: one scalar access
+ * (all lanes the same address), one vector access (lane by lane, or group by group of lanes, side
+ * by side), wide accesses with shuffles (a few leaves of each lane side by side), else gather and
+ * scatter. Stores of several lanes to one address: one of them wins.
  *
- * Robust access (VK_EXT_robustness2): what lies outside of the buffer reads as zero and is not written.
- * A scalar access that is outside goes to other memory instead; lanes outside are masked out.
+ * Robust access (VK_EXT_robustness2): what lies outside of the buffer reads as zero and is not
+ * written. A scalar access that is outside goes to other memory instead; lanes outside are masked
+ * out.
  */
 #include "cpu/emit.h"
 #include "cpu/emit_internal.h"
@@ -20,7 +21,7 @@ static LV i64c(Emit *e, int64_t x)
     return LLVMConstInt(e->i64, (uint64_t)x, 1);
 }
 
-/* ---- addresses ---------------------------------------------------------------------------------------------- */
+/* ---- addresses ------------------------------------------------------------------------------- */
 
 bool emit_same_address(const Pointer *p)
 {
@@ -50,7 +51,8 @@ static LV uniform_address(Emit *e, const Pointer *p, int64_t byte, int64_t scale
     return gep(e, e->i8, p->base, offset);
 }
 
-/* An integer type of up to 8 bytes that divides `scale`, so that it can be an address mode's scale. */
+/* An integer type of up to 8 bytes that divides `scale`, so that it can be an address mode's
+ * scale. */
 static LT scale_unit(Emit *e, int64_t scale, int64_t *factor)
 {
     int64_t unit = 1;
@@ -99,7 +101,8 @@ static LV total_offset(Emit *e, const Pointer *p, int64_t byte)
         return offset;
     LV index = emit_cast_index(e, p->lane_index, e->i64);
     if (p->lane_scale != 1)
-        index = LLVMBuildMul(e->b, index, emit_int(e, LLVMTypeOf(index), (uint64_t)p->lane_scale), "");
+        index = LLVMBuildMul(e->b, index, emit_int(e, LLVMTypeOf(index), (uint64_t)p->lane_scale),
+                             "");
     return LLVMBuildAdd(e->b, index, emit_lanes(e, offset), "");
 }
 
@@ -120,10 +123,11 @@ LV emit_in_bounds(Emit *e, const Pointer *p, int64_t byte, uint32_t size)
     return LLVMBuildICmp(e->b, LLVMIntULT, v[0], v[1], "");
 }
 
-/* ---- intrinsics ----------------------------------------------------------------------------------------------- */
+/* ---- intrinsics ------------------------------------------------------------------------------ */
 
 /* Since LLVM 22 the alignment is an attribute of the address, before it was an argument. */
-static LV masked(Emit *e, const char *name, LT type, LV *args, unsigned n, unsigned address, unsigned align)
+static LV masked(Emit *e, const char *name, LT type, LV *args, unsigned n, unsigned address,
+                 unsigned align)
 {
     LT types[2] = { type, LLVMTypeOf(args[address]) };
     LV all[5];
@@ -152,7 +156,8 @@ static void masked_store(Emit *e, LV v, LV address, unsigned align, LV mask)
 {
     LV args[3] = { v, address, mask };
     bool lanes = emit_is_lanes(address);
-    masked(e, lanes ? "llvm.masked.scatter" : "llvm.masked.store", LLVMTypeOf(v), args, 3, 1, align);
+    masked(e, lanes ? "llvm.masked.scatter" : "llvm.masked.store", LLVMTypeOf(v), args, 3, 1,
+           align);
 }
 
 static LV plain_load(Emit *e, const Pointer *p, LT type, LV address, unsigned align)
@@ -172,7 +177,7 @@ static void plain_store(Emit *e, const Pointer *p, LV v, LV address, unsigned al
         LLVMSetVolatile(store, 1);
 }
 
-/* ---- leaves in memory -------------------------------------------------------------------------------------------- */
+/* ---- leaves in memory ------------------------------------------------------------------------ */
 
 /* A bool is a byte in memory. */
 static LT memory_type(Emit *e, const SpvType *t)
@@ -235,14 +240,15 @@ static void store_same(Emit *e, const Pointer *p, const Part *part, LV v)
     plain_store(e, p, emit_uniform(e, v), address, alignment(e, p, part->type));
 }
 
-/* ---- groups of lanes side by side ----------------------------------------------------------------------------------- */
+/* ---- groups of lanes side by side ------------------------------------------------------------ */
 
 static LV shuffle(Emit *e, LV a, LV b, const int *lane, uint32_t n)
 {
     LV *index = NEW_ARRAY(e->arena, LV, n);
     for (uint32_t k = 0; k < n; k++)
         index[k] = lane[k] < 0 ? LLVMGetPoison(e->i32) : LLVMConstInt(e->i32, (unsigned)lane[k], 0);
-    return LLVMBuildShuffleVector(e->b, a, b ? b : LLVMGetPoison(LLVMTypeOf(a)), LLVMConstVector(index, n), "");
+    return LLVMBuildShuffleVector(e->b, a, b ? b : LLVMGetPoison(LLVMTypeOf(a)),
+                                  LLVMConstVector(index, n), "");
 }
 
 static LV sub_vector(Emit *e, LV v, uint32_t from, uint32_t n)
@@ -297,7 +303,8 @@ static LV load_groups(Emit *e, const Pointer *p, const Part *part)
     LT type = LLVMVectorType(scalar, group);
     for (uint32_t k = 0; k < n; k++) {
         LV address = group_address(e, p, part->byte, k);
-        piece[k] = mask ? masked_load(e, type, address, align, sub_vector(e, mask, k * group, group))
+        piece[k] = mask ? masked_load(e, type, address, align,
+                                      sub_vector(e, mask, k * group, group))
                         : plain_load(e, p, type, address, align);
     }
     return concatenate(e, piece, n);
@@ -330,12 +337,12 @@ static bool side_by_side(Emit *e, const Pointer *p, const Part *part)
            p->affine.group >= 4 && lane_stride(p) == size;
 }
 
-/* ---- a few leaves of each lane side by side ---------------------------------------------------------------------------- */
+/* ---- a few leaves of each lane side by side -------------------------------------------------- */
 
 enum { WIDEST = 512 };
 
-/* The number of scalars from one lane's leaves to the next's, when all leaves of a lane lie side by side
- * and so do the lanes; 0 when not. */
+/* The number of scalars from one lane's leaves to the next's, when all leaves of a lane lie side by
+ * side and so do the lanes; 0 when not. */
 static uint32_t wide_stride(Emit *e, const Pointer *p, const Part *part, uint32_t n)
 {
     if (!p->lane_index || p->at.rule == LAYOUT_LANES || emit_is_lanes(p->base) || n > 4 ||
@@ -364,12 +371,14 @@ static LV wide_mask(Emit *e, uint32_t stride, uint32_t n)
     return shuffle(e, mask, none, lane, e->W * stride);
 }
 
-static void load_wide(Emit *e, const Pointer *p, const Part *part, uint32_t n, uint32_t stride, LV *leaves)
+static void load_wide(Emit *e, const Pointer *p, const Part *part, uint32_t n, uint32_t stride,
+                      LV *leaves)
 {
     LT type = LLVMVectorType(memory_type(e, part[0].type), e->W * stride);
     LV address = group_address(e, p, part[0].byte, 0), mask = wide_mask(e, stride, n);
     unsigned align = alignment(e, p, part[0].type);
-    LV all = mask ? masked_load(e, type, address, align, mask) : plain_load(e, p, type, address, align);
+    LV all = mask ? masked_load(e, type, address, align, mask)
+        : plain_load(e, p, type, address, align);
     int lane[128];
     for (uint32_t k = 0; k < n; k++) {
         for (uint32_t l = 0; l < e->W; l++)
@@ -378,7 +387,8 @@ static void load_wide(Emit *e, const Pointer *p, const Part *part, uint32_t n, u
     }
 }
 
-static void store_wide(Emit *e, const Pointer *p, const Part *part, uint32_t n, uint32_t stride, const LV *leaves)
+static void store_wide(Emit *e, const Pointer *p, const Part *part, uint32_t n, uint32_t stride,
+                       const LV *leaves)
 {
     LV piece[4];
     uint32_t count = stride > 2 ? 4 : 2;
@@ -397,7 +407,7 @@ static void store_wide(Emit *e, const Pointer *p, const Part *part, uint32_t n, 
         plain_store(e, p, v, address, align);
 }
 
-/* ---- one leaf ------------------------------------------------------------------------------------------------------------ */
+/* ---- one leaf -------------------------------------------------------------------------------- */
 
 /* Private memory whose place is the same for all lanes: one vector. */
 static bool lanes_in_order(const Pointer *p)
@@ -415,18 +425,21 @@ static LV load_part(Emit *e, const Pointer *p, const Part *part)
         return plain_load(e, p, lanes, uniform_address(e, p, part->byte, e->W), size);
     if (side_by_side(e, p, part))
         return load_groups(e, p, part);
-    if (p->lane_index && p->affine.group >= 8 && !p->affine.stride && !e->mask && !e->options->robust &&
+    if (p->lane_index && p->affine.group >= 8 && !p->affine.stride && !e->mask &&
+        !e->options->robust &&
         p->at.rule != LAYOUT_LANES && !emit_is_lanes(p->base)) {
         LV piece[128];
         uint32_t n = e->W / p->affine.group;
         for (uint32_t k = 0; k < n; k++) {
-            LV one = plain_load(e, p, memory_type(e, part->type), group_address(e, p, part->byte, k), align);
+            LV one = plain_load(e, p, memory_type(e, part->type),
+                                group_address(e, p, part->byte, k), align);
             piece[k] = sub_vector(e, emit_lanes(e, one), 0, p->affine.group);
         }
         return concatenate(e, piece, n);
     }
     LV mask = access_mask(e, p, part->byte, size);
-    return masked_load(e, lanes, emit_address(e, p, part->byte, size), align, mask ? mask : emit_mask(e));
+    return masked_load(e, lanes, emit_address(e, p, part->byte, size), align,
+                       mask ? mask : emit_mask(e));
 }
 
 static void store_part(Emit *e, const Pointer *p, const Part *part, LV v)
@@ -440,7 +453,8 @@ static void store_part(Emit *e, const Pointer *p, const Part *part, LV v)
     if (lanes_in_order(p)) {
         LV address = uniform_address(e, p, part->byte, e->W);
         if (e->mask)
-            v = LLVMBuildSelect(e->b, e->mask, v, plain_load(e, p, LLVMTypeOf(v), address, size), "");
+            v = LLVMBuildSelect(e->b, e->mask, v, plain_load(e, p, LLVMTypeOf(v), address, size),
+                                "");
         plain_store(e, p, v, address, size);
         return;
     }
@@ -464,12 +478,13 @@ void emit_store_leaf(Emit *e, const Pointer *p, int64_t byte, const SpvType *t, 
     store_part(e, p, &part, to_memory(e, t, v));
 }
 
-/* ---- whole pointees --------------------------------------------------------------------------------------------------------- */
+/* ---- whole pointees -------------------------------------------------------------------------- */
 
 static void collect(Emit *e, const Layout *l, int64_t byte, Part *part, uint32_t *n)
 {
     const SpvType *t = l->type;
-    if (t->kind != SPV_VECTOR && t->kind != SPV_MATRIX && t->kind != SPV_ARRAY && t->kind != SPV_STRUCT) {
+    if (t->kind != SPV_VECTOR && t->kind != SPV_MATRIX && t->kind != SPV_ARRAY &&
+        t->kind != SPV_STRUCT) {
         for (uint32_t k = 0, leaves = emit_n_leaves(e, t); k < leaves; k++)
             part[(*n)++] = (Part){ byte + 8 * k, t };
         return;

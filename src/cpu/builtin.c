@@ -4,8 +4,8 @@
  * LocalInvocationIndex s * W + l.
  *
  * Everything is computed once, in the function's entry block. Where rows of the workgroup and lanes
- * line up, the parts of LocalInvocationId are known to count up by one, or to be the same, within groups
- * of lanes (Affine), and the parts that are the same for all lanes are scalars.
+ * line up, the parts of LocalInvocationId are known to count up by one, or to be the same, within
+ * groups of lanes (Affine), and the parts that are the same for all lanes are scalars.
  */
 #include "cpu/emit.h"
 #include "cpu/emit_internal.h"
@@ -124,9 +124,11 @@ static void global_id(Emit *e, Part *id)
     local_id(e, id);
     bool opencl = e->entry->model == SpvExecutionModelKernel;
     for (uint32_t k = 0; k < 3; k++) {
-        LV start = LLVMBuildMul(e->b, env_u32(e, offsetof(CpuEnv, group) + 4 * k), local_size(e, k), "");
+        LV start = LLVMBuildMul(e->b, env_u32(e, offsetof(CpuEnv, group) + 4 * k), local_size(e, k),
+                                "");
         if (opencl)
-            start = LLVMBuildAdd(e->b, start, env_u32(e, offsetof(CpuEnv, global_offset) + 4 * k), "");
+            start = LLVMBuildAdd(e->b, start, env_u32(e, offsetof(CpuEnv, global_offset) + 4 * k),
+                                 "");
         if (!emit_is_lanes(id[k].v)) {
             id[k] = uniform(e, LLVMBuildAdd(e->b, start, id[k].v, ""));
             continue;
@@ -150,7 +152,8 @@ static void global_size(Emit *e, Part *id)
                                         local_size(e, k), ""));
 }
 
-/* SubgroupEqMask and its kin: four words of bits by lane, for bits with bit < / <= / == ... lane. */
+/* SubgroupEqMask and its kin: four words of bits by lane, for bits with bit < / <= / == ...
+ * lane. */
 static void lane_masks(Emit *e, uint32_t builtin, Part *id)
 {
     LV *lane = NEW_ARRAY(e->arena, LV, e->W);
@@ -195,7 +198,8 @@ static bool parts(Emit *e, uint32_t builtin, Part *id)
     case SpvBuiltInGlobalInvocationId: global_id(e, id); return true;
     case SpvBuiltInLocalInvocationIndex: id[0] = local_index(e); return true;
     case SpvBuiltInSubgroupLocalInvocationId: id[0] = counting(e, u32(e, 0)); return true;
-    case SpvBuiltInSubgroupId: id[0] = uniform(e, env_u32(e, offsetof(CpuEnv, subgroup))); return true;
+    case SpvBuiltInSubgroupId:
+        id[0] = uniform(e, env_u32(e, offsetof(CpuEnv, subgroup))); return true;
     case SpvBuiltInNumSubgroups:
     case SpvBuiltInNumEnqueuedSubgroups:
         id[0] = uniform(e, n_subgroups(e));
@@ -230,7 +234,8 @@ bool builtin_value(Emit *e, const SpvInst *variable, LV *leaves, Affine *affine,
 {
     const SpvType *t = spv_type(e->module, variable->type);
     uint32_t words;
-    const uint32_t *builtin = spv_decoration(e->module, variable->id, -1, SpvDecorationBuiltIn, &words);
+    const uint32_t *builtin = spv_decoration(e->module, variable->id, -1, SpvDecorationBuiltIn,
+                                             &words);
     Part id[4] = { 0 };
     LLVMBuilderRef b = e->b;
     e->b = e->entry_b;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Module to kernel: a private copy, the passes, the analyses, LLVM IR (emit.h), machine code (jit.h).
+ * Module to kernel: a private copy, the passes, the analyses, LLVM IR (emit.h), machine code
+ * (jit.h).
  *
- * All memory of a compilation lies in one arena that is freed at the end; what stays is the CpuKernel and
- * the machine code it owns. Running out of memory is a diagnostic.
+ * All memory of a compilation lies in one arena that is freed at the end; what stays is the
+ * CpuKernel and the machine code it owns. Running out of memory is a diagnostic.
  */
 #include "cpu/emit.h"
 #include "cpu/jit.h"

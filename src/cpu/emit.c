@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Driver of code generation: makes the LLVM function, its entry block and the tables that lead from an
- * opcode to the function that emits it; reports errors.
+ * Driver of code generation: makes the LLVM function, its entry block and the tables that lead from
+ * an opcode to the function that emits it; reports errors.
  */
 #include "cpu/emit.h"
 #include "cpu/emit_internal.h"
@@ -22,7 +22,7 @@ void emit_error(Emit *e, const SpvInst *i, const char *rule, const char *fmt, ..
     e->failed = true;
 }
 
-/* ---- instructions -------------------------------------------------------------------------------------- */
+/* ---- instructions ---------------------------------------------------------------------------- */
 
 static void add_rules(Emit *e, const EmitRule *rules)
 {
@@ -76,7 +76,7 @@ void emit_block_insts(Emit *e, SpvBlock *block)
             emit_inst(e, i);
 }
 
-/* ---- the function ------------------------------------------------------------------------------------------- */
+/* ---- the function ---------------------------------------------------------------------------- */
 
 LV emit_env(Emit *e, LLVMBuilderRef b, LT type, size_t offset)
 {

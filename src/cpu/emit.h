@@ -2,17 +2,18 @@
  *
  * emit: internal header of code generation, SPIR-V (one function, in SSA, specialised) to LLVM IR.
  *
- * The W invocations of a subgroup are W lanes of one function `void heddle_kernel(CpuEnv *)`. A value
- * is flattened to leaves (its scalar components in order); a leaf is an LLVM scalar T where all lanes
- * hold the same, else <W x T>. Leaf by leaf: a vec3 may have one varying and two uniform leaves, and
- * the LLVM type of the leaf alone tells which. Operations take what their operands are: when one is a
- * vector, emit_unify splats the others, and the same LLVMBuild* call does for both.
+ * The W invocations of a subgroup are W lanes of one function `void heddle_kernel(CpuEnv *)`. A
+ * value is flattened to leaves (its scalar components in order); a leaf is an LLVM scalar T where
+ * all lanes hold the same, else <W x T>. Leaf by leaf: a vec3 may have one varying and two uniform
+ * leaves, and the LLVM type of the leaf alone tells which. Operations take what their operands are:
+ * when one is a vector, emit_unify splats the others, and the same LLVMBuild* call does for both.
  *
- * Lanes that are not active hold anything, poison included. So an operation that traps or is undefined
- * for some operands (division) must make these harmless first (LLVMBuildFreeze, then select), in every
- * lane; and lane masks are combined with selects (emit_and), which do not let poison of inactive lanes
- * through. Within a block's body at least one lane is active, unless flow.c found that all its
- * instructions are pure and cheap (rule flag EMIT_CHEAP) and runs it unconditionally.
+ * Lanes that are not active hold anything, poison included. So an operation that traps or is
+ * undefined for some operands (division) must make these harmless first (LLVMBuildFreeze, then
+ * select), in every lane; and lane masks are combined with selects (emit_and), which do not let
+ * poison of inactive lanes through. Within a block's body at least one lane is active, unless
+ * flow.c found that all its instructions are pure and cheap (rule flag EMIT_CHEAP) and runs it
+ * unconditionally.
  *
  * Errors are sticky: after emit_error the rest still runs, on zeros, and the compilation fails.
  */
@@ -27,9 +28,10 @@ typedef LLVMValueRef LV;
 typedef LLVMTypeRef LT;
 typedef struct Emit Emit;
 
-/* What is known of an integer leaf over the lanes: within each aligned group of `group` lanes (a power of
- * two, 1 = nothing known) lane l holds first-of-group + (l % group) * stride, modulo 2^bits. `first` is lane
- * 0's value as a scalar where group == W, else NULL. Makes consecutive addresses one vector access. */
+/* What is known of an integer leaf over the lanes: within each aligned group of `group` lanes (a
+ * power of two, 1 = nothing known) lane l holds first-of-group + (l % group) * stride, modulo
+ * 2^bits. `first` is lane 0's value as a scalar where group == W, else NULL. Makes consecutive
+ * addresses one vector access. */
 typedef struct Affine {
     LV first;
     int64_t stride;
@@ -42,13 +44,15 @@ typedef struct Value {
     uint32_t n;                 /* leaves */
     LV *leaf;
     Affine *affine;             /* parallel to leaf, or NULL: nothing known of any */
-    struct Pointer *pointer;    /* of a pointer's value; such a value's leaves are made by emit_pointer_leaves */
+    /* of a pointer's value; such a value's leaves are made by emit_pointer_leaves */
+    struct Pointer *pointer;
 } Value;
 
-/* Where a type's parts lie. LAYOUT_EXPLICIT: by its decorations. LAYOUT_NATURAL: as in C, bool one byte,
- * vectors tight. LAYOUT_LANES: offsets as NATURAL in the memory of one lane, but all lanes' copies of
- * a leaf lie side by side: byte o of lane l's leaf of s bytes is at o * W + l * s (+ the byte in the leaf).
- * LAYOUT_OPENCL: as in OpenCL C, vectors aligned to their size, of three as of four. */
+/* Where a type's parts lie. LAYOUT_EXPLICIT: by its decorations. LAYOUT_NATURAL: as in C, bool one
+ * byte, vectors tight. LAYOUT_LANES: offsets as NATURAL in the memory of one lane, but all lanes'
+ * copies of a leaf lie side by side: byte o of lane l's leaf of s bytes is at o * W + l * s (+ the
+ * byte in the leaf). LAYOUT_OPENCL: as in OpenCL C, vectors aligned to their size, of three as of
+ * four. */
 typedef enum LayoutRule { LAYOUT_EXPLICIT, LAYOUT_NATURAL, LAYOUT_LANES, LAYOUT_OPENCL } LayoutRule;
 
 /* A type in memory. The matrix fields come from the struct member that it was reached through. */
@@ -67,16 +71,21 @@ typedef struct Pointer {
     LV base;                    /* ptr, or <W x ptr> where lanes point into different objects */
     LV offset;                  /* i64, uniform; NULL = 0 */
     int64_t constant;
-    LV lane_index;              /* <W x i32> or <W x i64>, signed; NULL: all lanes point to the same */
+    /* <W x i32> or <W x i64>, signed; NULL: all lanes point to the same */
+    LV lane_index;
     int64_t lane_scale;
     Affine affine;              /* of lane_index */
-    LV limit;                   /* robust access: i64 (or <W x i64>) bytes behind base that exist; NULL: do not check */
+    /* robust access: i64 (or <W x i64>) bytes behind base that exist; NULL: do not check */
+    LV limit;
     SpvId variable;             /* the variable it points into, or 0 where several are possible */
-    bool builtin;               /* into an input variable: `constant` counts leaves, lane_index / offset are unused */
+    /* into an input variable: `constant` counts leaves, lane_index / offset are unused */
+    bool builtin;
     bool read_only;             /* the memory does not change while the kernel runs */
     bool volatile_;
-    uint32_t align;             /* what the access promises when less than a scalar's own size; 0: that */
-    LV descriptors;             /* an array of buffers, not chosen from yet: its CpuBinding array; base is NULL */
+    /* what the access promises when less than a scalar's own size; 0: that */
+    uint32_t align;
+    /* an array of buffers, not chosen from yet: its CpuBinding array; base is NULL */
+    LV descriptors;
     bool matrix;                /* into an element of a cooperative matrix: matrix.c's */
     LV matrix_element;          /* which; matrix.c's */
 } Pointer;
@@ -104,14 +113,17 @@ struct Emit {
     LLVMContextRef cx;
     LLVMModuleRef ll;
     LV fn, env;                 /* the function; its parameter, a CpuEnv * */
-    LLVMBuilderRef b;           /* where the current instruction goes; may be moved to new LLVM blocks */
-    LLVMBuilderRef entry_b;     /* the function's entry block, before its terminator: dominates everything */
+    /* where the current instruction goes; may be moved to new LLVM blocks */
+    LLVMBuilderRef b;
+    /* the function's entry block, before its terminator: dominates everything */
+    LLVMBuilderRef entry_b;
     LLVMBuilderRef alloca_b;    /* its first part, for allocas only */
     LT i1, i8, i16, i32, i64, f16, bf16, f32, f64, ptr, void_;
 
     uint32_t position;          /* current block, by Cfg position */
     LV mask;                    /* active lanes of the current block, <W x i1>; NULL: all W */
-    LV entry_mask;              /* lanes that exist at all (a workgroup that is no multiple of W); NULL: all W */
+    /* lanes that exist at all (a workgroup that is no multiple of W); NULL: all W */
+    LV entry_mask;
     LV lane_id;                 /* <W x i32> 0, 1, 2, ... */
 
     const EmitRule **rules;     /* by opcode */
@@ -123,67 +135,85 @@ struct Emit {
     struct Ops *ops;            /* free for ops.c and its neighbours; NULL at the start */
 };
 
-/* ---- emit.c: driver, errors ---------------------------------------------------------------------- */
+/* ---- emit.c: driver, errors ------------------------------------------------------------------ */
 
-/* Builds e->ll from e->module. False after reporting. All fields above `W` are set by the caller. */
+/* Builds e->ll from e->module. False after reporting. All fields above `W` are set by the
+ * caller. */
 bool emit_module(Emit *e);
 /* Adds to a counter of CpuEnv.stats when options->stats; amount i64, or NULL for 1. */
 void emit_count(Emit *e, enum CpuStat stat, LV amount);
-void emit_error(Emit *e, const SpvInst *i, const char *rule, const char *fmt, ...) PRINTF_LIKE(4, 5);
-/* The function's own tables; each ends with a row of op 0. An opcode in none is an error that names it. */
+void emit_error(Emit *e, const SpvInst *i, const char *rule, const char *fmt, ...)
+    PRINTF_LIKE(4, 5);
+/* The function's own tables; each ends with a row of op 0. An opcode in none is an error that names
+ * it. */
 extern const EmitRule emit_rules_value[], emit_rules_memory[], emit_rules_flow[];
-extern const EmitRule emit_rules_arith[];       /* ops.c: arithmetic, conversions, logic, bits, extended instructions */
+/* ops.c: arithmetic, conversions, logic, bits, extended instructions */
+extern const EmitRule emit_rules_arith[];
 extern const EmitRule emit_rules_subgroup[];    /* subgroup.c */
 extern const EmitRule emit_rules_atomic[];      /* atomics.c */
 
-/* ---- types.c: types, leaves, layouts --------------------------------------------------------------- */
+/* ---- types.c: types, leaves, layouts --------------------------------------------------------- */
 
-LT emit_scalar_type(Emit *e, const SpvType *t);     /* i1 for bool; i8 for fp8; i64 for a physical pointer */
+/* i1 for bool; i8 for fp8; i64 for a physical pointer */
+LT emit_scalar_type(Emit *e, const SpvType *t);
 LT emit_lanes_type(Emit *e, LT scalar);             /* <W x scalar> */
 uint32_t emit_n_leaves(Emit *e, const SpvType *t);  /* 0 for void, matrices and opaque types */
 bool emit_is_physical(const SpvType *pointer);     /* its value is one i64, an address */
-const SpvType *emit_leaf_type(Emit *e, const SpvType *t, uint32_t k);   /* scalar type of the k-th leaf */
+/* scalar type of the k-th leaf */
+const SpvType *emit_leaf_type(Emit *e, const SpvType *t, uint32_t k);
 /* The first leaf of member/element `index` of a composite. */
 uint32_t emit_leaf_offset(Emit *e, const SpvType *t, uint32_t index);
-const SpvType *emit_part_type(const SpvType *t, uint32_t index);        /* NULL when there is none */
-bool emit_has_matrix(const SpvType *t);             /* is, points to or contains a cooperative matrix */
+/* NULL when there is none */
+const SpvType *emit_part_type(const SpvType *t, uint32_t index);
+/* is, points to or contains a cooperative matrix */
+bool emit_has_matrix(const SpvType *t);
 uint32_t emit_scalar_bytes(Emit *e, const SpvType *t);  /* in memory; bool 1, pointers 8 */
-uint64_t emit_layout_size(Emit *e, const Layout *l);    /* bytes from its start to past its last part; runtime arrays 0 */
+/* bytes from its start to past its last part; runtime arrays 0 */
+uint64_t emit_layout_size(Emit *e, const Layout *l);
 uint64_t emit_layout_align(Emit *e, const Layout *l);   /* 1, 2, 4, 8: of its largest scalar */
 Layout emit_layout_part(Emit *e, const Layout *l, uint32_t index, uint64_t *offset);
-uint64_t emit_layout_stride(Emit *e, const Layout *l);  /* between elements of an array, matrix or vector */
+/* between elements of an array, matrix or vector */
+uint64_t emit_layout_stride(Emit *e, const Layout *l);
 
-/* ---- value.c: values ---------------------------------------------------------------------------------- */
+/* ---- value.c: values ------------------------------------------------------------------------- */
 
 /* The value of an id at the current place (constants included). Never NULL; void after an error. */
 const Value *emit_value(Emit *e, SpvId id);
 LV emit_leaf(Emit *e, SpvId id, uint32_t k);        /* scalar or vector */
-/* Sets the result of `i`: as many leaves as its type has. Also gives them their Affine where known. */
+/* Sets the result of `i`: as many leaves as its type has. Also gives them their Affine where
+ * known. */
 void emit_set(Emit *e, const SpvInst *i, const LV *leaves, uint32_t n);
 void emit_set1(Emit *e, const SpvInst *i, LV leaf);
 void emit_set_pointer(Emit *e, const SpvInst *i, const Pointer *p);
-/* Leaf by leaf from the operands: for each leaf k of the result, fn(e, i, k-th leaves of the operands,
- * unified). Operands with one leaf where the result has more are repeated (vector times scalar). */
+/* Leaf by leaf from the operands: for each leaf k of the result, fn(e, i, k-th leaves of the
+ * operands, unified). Operands with one leaf where the result has more are repeated (vector times
+ * scalar). */
 typedef LV EmitLeafFn(Emit *e, const SpvInst *i, LV *operands, uint32_t n);
-void emit_each_leaf(Emit *e, const SpvInst *i, uint32_t first_operand, uint32_t n_operands, EmitLeafFn *fn);
+void emit_each_leaf(Emit *e, const SpvInst *i, uint32_t first_operand, uint32_t n_operands,
+                    EmitLeafFn *fn);
 
 bool emit_is_lanes(LV v);                           /* <W x T>, not T */
 LV emit_lanes(Emit *e, LV v);                       /* as <W x T>, splatted if need be */
 void emit_unify(Emit *e, LV *v, uint32_t n);        /* all scalars, or all <W x T> */
-LV emit_uniform(Emit *e, LV v);                     /* of a vector known to be the same for all active lanes */
+/* of a vector known to be the same for all active lanes */
+LV emit_uniform(Emit *e, LV v);
 LV emit_lane(Emit *e, LV v, LV index);              /* one lane's value; a scalar gives itself */
 LV emit_int(Emit *e, LT type, uint64_t x);          /* constant; splatted where type is a vector */
 LV emit_zero(LT type);
-LV emit_cast_index(Emit *e, LV v, LT type);         /* sign-extended or truncated to integer `type`, lane-wise */
+/* sign-extended or truncated to integer `type`, lane-wise */
+LV emit_cast_index(Emit *e, LV v, LT type);
 /* Calls the overloaded intrinsic `name` with the types it is overloaded on. */
-LV emit_intrinsic(Emit *e, const char *name, LT *types, unsigned n_types, LV *args, unsigned n_args);
+LV emit_intrinsic(Emit *e, const char *name, LT *types, unsigned n_types, LV *args,
+                  unsigned n_args);
 
-/* ---- flow.c: control flow ---------------------------------------------------------------------------------- */
+/* ---- flow.c: control flow -------------------------------------------------------------------- */
 
 LV emit_mask(Emit *e);                              /* e->mask, or the constant of all lanes */
-LV emit_and(Emit *e, LV mask, LV condition);        /* mask && condition (i1 or <W x i1>); mask NULL = all */
+/* mask && condition (i1 or <W x i1>); mask NULL = all */
+LV emit_and(Emit *e, LV mask, LV condition);
 LV emit_any(Emit *e, LV mask);                      /* i1 */
-LV emit_first_lane(Emit *e);                        /* i32: lowest active lane; W - if none - is taken modulo W */
+/* i32: lowest active lane; W - if none - is taken modulo W */
+LV emit_first_lane(Emit *e);
 LLVMBasicBlockRef emit_new_block(Emit *e, const char *name); /* after the current one */
 LV emit_alloca(Emit *e, LT type, const char *name); /* in the entry block */
 /* Memory of the subgroup that outlives a stack frame: for what is large. 64-byte aligned. */
@@ -203,25 +233,27 @@ typedef struct If { LLVMBasicBlockRef then, done; } If;
 If if_begin(Emit *e, LV condition);                 /* i1 */
 void if_end(Emit *e, If *f);
 
-/* ---- memory.c ---------------------------------------------------------------------------------------------- */
+/* ---- memory.c -------------------------------------------------------------------------------- */
 
 const Pointer *emit_pointer(Emit *e, SpvId id);     /* never NULL */
-/* Address of what lies `byte` bytes into the pointee: ptr, or <W x ptr> where it differs between lanes.
- * LAYOUT_LANES: of the leaf of `size` bytes at that offset, always <W x ptr>. */
+/* Address of what lies `byte` bytes into the pointee: ptr, or <W x ptr> where it differs between
+ * lanes. LAYOUT_LANES: of the leaf of `size` bytes at that offset, always <W x ptr>. */
 LV emit_address(Emit *e, const Pointer *p, int64_t byte, uint32_t size);
 bool emit_same_address(const Pointer *p);           /* emit_address gives a ptr */
 /* Robust access: whether [byte, byte + size) is inside, i1 or <W x i1>; NULL: no need to ask. */
 LV emit_in_bounds(Emit *e, const Pointer *p, int64_t byte, uint32_t size);
-/* Loads or stores all leaves of the pointee for the active lanes. `leaves` has emit_n_leaves of p->at.type. */
+/* Loads or stores all leaves of the pointee for the active lanes. `leaves` has emit_n_leaves of
+ * p->at.type. */
 void emit_load(Emit *e, const Pointer *p, LV *leaves);
 void emit_store(Emit *e, const Pointer *p, const LV *leaves);
-/* The pointer's own leaves (3 of a logical one: base, offset, limit as i64; 1 of a physical one). */
+/* The pointer's own leaves (3 of a logical one: base, offset, limit as i64; 1 of a physical
+ * one). */
 void emit_pointer_leaves(Emit *e, const Pointer *p, LV *leaves);
 /* One leaf in memory at p + byte, of scalar type t. */
 LV emit_load_leaf(Emit *e, const Pointer *p, int64_t byte, const SpvType *t);
 void emit_store_leaf(Emit *e, const Pointer *p, int64_t byte, const SpvType *t, LV v);
 
-/* ---- matrix.c (cooperative matrices) ---------------------------------------------------------------------- */
+/* ---- matrix.c (cooperative matrices) --------------------------------------------------------- */
 
 bool matrix_begin(Emit *e);                         /* before the first block */
 void matrix_end(Emit *e);                           /* after the last */
@@ -232,8 +264,8 @@ void matrix_block_begin(Emit *e);
 void matrix_block_end(Emit *e);
 /* Before anything that may write memory or wait: lazy loads must be done by now. */
 void matrix_memory_barrier(Emit *e);
-/* At the end of block `from`, once for each edge, where its other phi values are stored; positions. On a
- * back edge (to <= from) it may yield. */
+/* At the end of block `from`, once for each edge, where its other phi values are stored; positions.
+ * On a back edge (to <= from) it may yield. */
 void matrix_phi_edges(Emit *e, uint32_t from, uint32_t to);
 
 #endif

@@ -14,7 +14,8 @@ void emit_block_insts(Emit *e, SpvBlock *block);    /* all but the terminator */
 
 /* value.c */
 void value_begin(Emit *e);
-void value_set_affine(Emit *e, const SpvInst *i, const LV *leaves, uint32_t n, const Affine *affine);
+void value_set_affine(Emit *e, const SpvInst *i, const LV *leaves, uint32_t n,
+                      const Affine *affine);
 Affine value_affine(Emit *e, const Value *v, uint32_t k);
 
 /* flow.c */
@@ -28,8 +29,10 @@ LLVMBuilderRef flow_top(Emit *e);                   /* at the top of the current
 /* memory.c */
 bool memory_begin(Emit *e);
 Pointer *memory_variable(Emit *e, const SpvInst *variable);
-Pointer *memory_pointer_from_leaves(Emit *e, const SpvType *type, const LV *leaves, const Affine *affine);
-bool memory_is_chain(Emit *e, const SpvInst *i);         /* cheap address arithmetic: emitted again where used */
+Pointer *memory_pointer_from_leaves(Emit *e, const SpvType *type, const LV *leaves,
+                                    const Affine *affine);
+/* cheap address arithmetic: emitted again where used */
+bool memory_is_chain(Emit *e, const SpvInst *i);
 void memory_chain_again(Emit *e, const SpvInst *i);
 void memory_bitcast(Emit *e, const SpvInst *i);     /* OpBitcast from or to a pointer */
 LV memory_dropped(Emit *e);                         /* 64 bytes that nobody reads */
@@ -37,7 +40,8 @@ void memory_load_builtin(Emit *e, const Pointer *p, LV *leaves);
 
 /* builtin.c */
 bool builtin_begin(Emit *e);                        /* entry mask, lane ids */
-/* Leaves of an input variable, in the entry block; affine has room for as many. False after reporting. */
+/* Leaves of an input variable, in the entry block; affine has room for as many. False after
+ * reporting. */
 bool builtin_value(Emit *e, const SpvInst *variable, LV *leaves, Affine *affine, uint32_t n);
 
 #endif

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * Emission of control flow, by the plan of flow_plan.c; phis; masks; small control structures inside
- * a block.
+ * Emission of control flow, by the plan of flow_plan.c; phis; masks; small control structures
+ * inside a block.
  *
- * A block's LLVM code: arrive (fetch the mask, jump over when it is empty), top (loads of phis and of
- * values from other blocks), body. The mask of a tracked block collects in an alloca as edges lead to it
- * and is emptied when it runs. Phis go through allocas: an edge stores, the block loads. A store
- * chooses lanes by the edge's mask only when another edge of the same kind (from before or from the back
- * of the loop), or the same one in an earlier iteration of a divergent loop that it leaves, may have
- * stored already: nobody reads the lanes that did not come.
+ * A block's LLVM code: arrive (fetch the mask, jump over when it is empty), top (loads of phis and
+ * of values from other blocks), body. The mask of a tracked block collects in an alloca as edges
+ * lead to it and is emptied when it runs. Phis go through allocas: an edge stores, the block loads.
+ * A store chooses lanes by the edge's mask only when another edge of the same kind (from before or
+ * from the back of the loop), or the same one in an earlier iteration of a divergent loop that it
+ * leaves, may have stored already: nobody reads the lanes that did not come.
  */
 #include "cpu/flow.h"
 
 #include <stddef.h>
 #include <stdio.h>
 
-/* ---- masks ------------------------------------------------------------------------------------------------ */
+/* ---- masks ----------------------------------------------------------------------------------- */
 
 static LV all_lanes(Emit *e)
 {
@@ -61,7 +61,7 @@ LV emit_first_lane(Emit *e)
     return LLVMBuildAnd(e->b, lane, LLVMConstInt(e->i32, e->W - 1, 0), "");
 }
 
-/* ---- small structures inside a block ------------------------------------------------------------------------ */
+/* ---- small structures inside a block --------------------------------------------------------- */
 
 LLVMBasicBlockRef emit_new_block(Emit *e, const char *name)
 {
@@ -152,7 +152,7 @@ void if_end(Emit *e, If *f)
     LLVMPositionBuilderAtEnd(e->b, f->done);
 }
 
-/* ---- phis ------------------------------------------------------------------------------------------------------- */
+/* ---- phis ------------------------------------------------------------------------------------ */
 
 static bool next_phi(const SpvInst **i)
 {
@@ -187,15 +187,16 @@ static bool same_step(Emit *e, const SpvInst *phi, SpvId id)
     SpvInst *def = spv_def(e->module, id);
     if (!def || e->uniformity->varying[id])
         return false;
-    if (def->block && (e->cfg->position[def->block->index] == FLOW_NONE || def->block == phi->block ||
+    if (def->block && (e->cfg->position[def->block->index] == FLOW_NONE ||
+                       def->block == phi->block ||
                        !cfg_dominates(e->cfg, e->cfg->position[def->block->index],
                                       e->cfg->position[phi->block->index])))
         return false;
     return !emit_is_lanes(emit_leaf(e, id, 0));
 }
 
-/* A counter that lanes advance alike: the phi of a start value and itself plus something uniform. All
- * lanes take the step, active or not, so that what is known of the start holds for the phi. */
+/* A counter that lanes advance alike: the phi of a start value and itself plus something uniform.
+ * All lanes take the step, active or not, so that what is known of the start holds for the phi. */
 static bool counts_alike(Emit *e, const SpvInst *phi)
 {
     uint32_t at = e->cfg->position[phi->block->index];
@@ -204,7 +205,8 @@ static bool counts_alike(Emit *e, const SpvInst *phi)
     for (uint32_t k = 0; k < 4; k += 2) {
         SpvInst *label = spv_def(e->module, spv_operand(phi, k + 1));
         SpvInst *step = spv_def(e->module, spv_operand(phi, k));
-        if (!label || !label->block || !step || e->cfg->position[label->block->index] == FLOW_NONE ||
+        if (!label || !label->block || !step ||
+            e->cfg->position[label->block->index] == FLOW_NONE ||
             e->cfg->position[label->block->index] < at)
             continue;
         if ((step->op != SpvOpIAdd && step->op != SpvOpISub) || step->type != phi->type ||
@@ -227,7 +229,8 @@ static PhiSlot *phi_slot(Emit *e, const SpvInst *phi, const SpvType *t)
     s->slot = NEW_ARRAY(e->arena, LV, s->n + 1);
     for (uint32_t k = 0; k < s->n; k++) {
         LT type = emit_scalar_type(e, emit_leaf_type(e, t, k));
-        s->slot[k] = emit_alloca(e, leaf_varies(e, phi, t, k) ? emit_lanes_type(e, type) : type, "");
+        s->slot[k] = emit_alloca(e, leaf_varies(e, phi, t, k) ? emit_lanes_type(e, type) : type,
+                                 "");
     }
     if (t->kind == SPV_INT && e->uniformity->varying[phi->id] && counts_alike(e, phi)) {
         s->first = NEW_ARRAY(e->arena, LV, 1);
@@ -309,7 +312,8 @@ static void load_phis(Emit *e, const SpvBlock *block)
         PhiSlot *s = phi_slot(e, i, t);
         LV *leaves = NEW_ARRAY(e->arena, LV, s->n + 1);
         for (uint32_t k = 0; k < s->n; k++)
-            leaves[k] = LLVMBuildLoad2(e->flow->top, LLVMGetAllocatedType(s->slot[k]), s->slot[k], "");
+            leaves[k] = LLVMBuildLoad2(e->flow->top, LLVMGetAllocatedType(s->slot[k]), s->slot[k],
+                                       "");
         if (s->first) {
             Affine a = phi_affine(e, i, s);
             value_set_affine(e, i, leaves, s->n, &a);
@@ -319,7 +323,7 @@ static void load_phis(Emit *e, const SpvBlock *block)
     }
 }
 
-/* ---- blocks --------------------------------------------------------------------------------------------------------- */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 LLVMBuilderRef flow_top(Emit *e)
 {
@@ -370,7 +374,8 @@ static LV block_mask(Emit *e, const Node *n)
     if (n->tracked)
         return take_mask(e, n);
     const Node *v = &e->flow->nodes[n->heir_of];
-    return v->masked ? LLVMBuildLoad2(e->b, emit_lanes_type(e, e->i1), v->own_slot, "mask") : e->entry_mask;
+    return v->masked ? LLVMBuildLoad2(e->b, emit_lanes_type(e, e->i1), v->own_slot, "mask")
+        : e->entry_mask;
 }
 
 static LLVMBasicBlockRef next_bb(Emit *e, const Node *n, uint32_t to)
@@ -548,7 +553,8 @@ void flow_emit(Emit *e)
     make_blocks(e);
     f->top = LLVMCreateBuilderInContext(e->cx);
     LLVMBuildBr(e->entry_b, f->nodes[0].bb);
-    LLVMPositionBuilderBefore(e->entry_b, LLVMGetBasicBlockTerminator(LLVMGetInsertBlock(e->entry_b)));
+    LLVMPositionBuilderBefore(e->entry_b,
+                              LLVMGetBasicBlockTerminator(LLVMGetInsertBlock(e->entry_b)));
     for (uint32_t k = 0; k < f->n_nodes; k++) {
         const Node *n = &f->nodes[k];
         if (!n->reached)
@@ -565,7 +571,7 @@ void flow_emit(Emit *e)
     LLVMDisposeBuilder(f->top);
 }
 
-/* ---- barriers -------------------------------------------------------------------------------------------------------- */
+/* ---- barriers -------------------------------------------------------------------------------- */
 
 static uint32_t constant(Emit *e, SpvId id)
 {
@@ -582,7 +588,8 @@ static bool one_subgroup(const Emit *e)
 
 static void fence(Emit *e, uint32_t scope)
 {
-    bool outside = scope == SpvScopeDevice || scope == SpvScopeCrossDevice || scope == SpvScopeQueueFamily;
+    bool outside = scope == SpvScopeDevice || scope == SpvScopeCrossDevice ||
+        scope == SpvScopeQueueFamily;
     LLVMBuildFence(e->b, LLVMAtomicOrderingSequentiallyConsistent, !outside, "");
 }
 

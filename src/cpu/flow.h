@@ -13,14 +13,16 @@
 
 typedef struct NodeSet { uint32_t *data; uint32_t len, cap; } NodeSet; /* ascending */
 
-/* A block, the place where a loop's back edges meet (behind its last block), or the exit (the last node).
- * Nodes are numbered in the order of execution: a block's Cfg position is not its node number. */
+/* A block, the place where a loop's back edges meet (behind its last block), or the exit (the last
+ * node). Nodes are numbered in the order of execution: a block's Cfg position is not its node
+ * number. */
 typedef struct Node {
     uint32_t block;             /* Cfg position; FLOW_NONE for the others */
     CfgLoop *loop;              /* of a latch: its loop; of a header: the loop it heads */
     bool is_latch, divergent;   /* divergent: lanes part at the end of this block, or of the loop */
     bool reached;
-    NodeSet pending;            /* where lanes may be waiting when control comes here, all behind it */
+    /* where lanes may be waiting when control comes here, all behind it */
+    NodeSet pending;
     uint32_t *targets, n_targets;/* nodes its branches lead to, each once */
     bool masked;                /* some lanes only */
     bool tracked;               /* its mask is collected from its incoming edges, in `mask_slot` */
@@ -45,12 +47,14 @@ struct Flow {
     LLVMBuilderRef top;         /* before the terminator of the current block's top */
 };
 
-/* The node control goes on to when lanes go to `to` (FLOW_NONE: to none) and others wait in `pending`. */
+/* The node control goes on to when lanes go to `to` (FLOW_NONE: to none) and others wait in
+ * `pending`. */
 uint32_t flow_next(const NodeSet *pending, uint32_t to);
 SpvBlock *flow_target(const Emit *e, const SpvInst *terminator, uint32_t k);
 /* The node an edge from block `from` to block `to` (positions) leads to. */
 uint32_t flow_edge_node(const struct Flow *f, uint32_t from, uint32_t to);
-/* A divergent loop has block `from` in it and block `to` not: lanes go there in different iterations. */
+/* A divergent loop has block `from` in it and block `to` not: lanes go there in different
+ * iterations. */
 bool flow_left_apart(Emit *e, uint32_t from, uint32_t to);
 
 #endif

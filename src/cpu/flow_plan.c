@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * Plan of the control flow. In: Cfg (compact order) and Uniformity. Out: Node by Node where control goes,
- * which blocks run under a mask and where the mask comes from, which values need slots.
+ * Plan of the control flow. In: Cfg (compact order) and Uniformity. Out: Node by Node where control
+ * goes, which blocks run under a mask and where the mask comes from, which values need slots.
  *
- * After Moll and Hack, "Partial Control-Flow Linearization" (PLDI 2018): where lanes part, control goes
- * on to the first of the targets in the order, and the others become pending: on every way from there
- * control passes them, in order, before it goes on behind them. A branch that all active lanes take
- * together stays a branch. The back edges of a loop lead to a node of their own behind its blocks, so
- * that a loop repeats when all of its blocks have been passed. Each block therefore runs once an
- * iteration with all the lanes that come to it.
+ * After Moll and Hack, "Partial Control-Flow Linearization" (PLDI 2018): where lanes part, control
+ * goes on to the first of the targets in the order, and the others become pending: on every way
+ * from there control passes them, in order, before it goes on behind them. A branch that all active
+ * lanes take together stays a branch. The back edges of a loop lead to a node of their own behind
+ * its blocks, so that a loop repeats when all of its blocks have been passed. Each block therefore
+ * runs once an iteration with all the lanes that come to it.
  */
 #include "cpu/flow.h"
 
-/* ---- sets of nodes -------------------------------------------------------------------------------------- */
+/* ---- sets of nodes --------------------------------------------------------------------------- */
 
 static bool set_has(const NodeSet *s, uint32_t x)
 {
@@ -45,7 +45,7 @@ uint32_t flow_next(const NodeSet *pending, uint32_t to)
     return pending->len ? MIN(pending->data[0], to) : to;
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------------------ */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 SpvBlock *flow_target(const Emit *e, const SpvInst *terminator, uint32_t k)
 {
@@ -110,7 +110,7 @@ static void make_nodes(Emit *e)
             find_targets(e, &f->nodes[k]);
 }
 
-/* ---- what is pending where ------------------------------------------------------------------------------------- */
+/* ---- what is pending where ------------------------------------------------------------------- */
 
 /* Where the blocks of a loop lead to outside of it. */
 static NodeSet loop_exits(Emit *e, const CfgLoop *l)
@@ -150,7 +150,8 @@ static void leave_block(Emit *e, Node *n)
         arrive(e, n->pending.data[0], &n->pending, FLOW_NONE, FLOW_NONE);
 }
 
-/* True when a back edge carries something that its header does not know of: once more, with that. */
+/* True when a back edge carries something that its header does not know of: once more, with
+ * that. */
 static bool leave_latch(Emit *e, Node *n, NodeSet *more)
 {
     struct Flow *f = e->flow;
@@ -172,7 +173,8 @@ static bool leave_latch(Emit *e, Node *n, NodeSet *more)
 static void find_pending(Emit *e)
 {
     struct Flow *f = e->flow;
-    NodeSet *more = NEW_ARRAY(e->arena, NodeSet, e->cfg->n); /* by header: pending all through the loop */
+    /* by header: pending all through the loop */
+    NodeSet *more = NEW_ARRAY(e->arena, NodeSet, e->cfg->n);
     for (uint32_t k = 0; k < e->cfg->n_loops; k++)
         if (f->loop_diverges[e->cfg->loops[k]->header])
             more[e->cfg->loops[k]->header] = loop_exits(e, e->cfg->loops[k]);
@@ -198,7 +200,7 @@ static void find_pending(Emit *e)
     }
 }
 
-/* ---- masks ---------------------------------------------------------------------------------------------------------- */
+/* ---- masks ----------------------------------------------------------------------------------- */
 
 static bool in_divergent_loop(const struct Flow *f, const CfgLoop *l)
 {
@@ -208,7 +210,8 @@ static bool in_divergent_loop(const struct Flow *f, const CfgLoop *l)
     return false;
 }
 
-/* Whether all lanes of block v come to block p, and no others, before v runs again. v dominates p. */
+/* Whether all lanes of block v come to block p, and no others, before v runs again. v dominates
+ * p. */
 static bool same_lanes(Emit *e, uint32_t v, uint32_t p)
 {
     struct Flow *f = e->flow;
@@ -305,7 +308,8 @@ static void find_masks(Emit *e)
         uint32_t p = n->block;
         if (p == FLOW_NONE)
             continue;
-        n->masked = e->uniformity->divergent_block[p] || in_divergent_loop(f, e->cfg->blocks[p].loop);
+        n->masked = e->uniformity->divergent_block[p] ||
+            in_divergent_loop(f, e->cfg->blocks[p].loop);
         n->nonempty = true;
         if (!n->masked)
             continue;
@@ -326,7 +330,7 @@ static void find_masks(Emit *e)
                                   f->nodes[f->node_of[f->nodes[k].loop->header]].tracked;
 }
 
-/* ---- slots ----------------------------------------------------------------------------------------------------------- */
+/* ---- slots ----------------------------------------------------------------------------------- */
 
 int flow_needs_slot(const Emit *e, SpvId id)
 {
@@ -335,7 +339,8 @@ int flow_needs_slot(const Emit *e, SpvId id)
 
 bool flow_left_apart(Emit *e, uint32_t from, uint32_t to)
 {
-    for (const CfgLoop *l = e->cfg->blocks[from].loop; l && !cfg_in_loop(l, e->cfg, to); l = l->parent)
+    for (const CfgLoop *l = e->cfg->blocks[from].loop; l &&
+         !cfg_in_loop(l, e->cfg, to); l = l->parent)
         if (e->flow->loop_diverges[l->header])
             return true;
     return false;

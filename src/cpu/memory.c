@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Memory: variables and where they live, pointers, access chains, and the instructions that load, store
- * and compare. The accesses themselves are access.c's.
+ * Memory: variables and where they live, pointers, access chains, and the instructions that load,
+ * store and compare. The accesses themselves are access.c's.
  *
- * Buffers come through descriptors (CpuEnv.slots, one slot a variable), push constants and workgroup
- * memory from CpuEnv. Function and Private variables that are the same for all lanes exist once; the
- * others once a lane, lane-interleaved, or lane after lane where their address escapes into values
- * that are not followed (phis, selects, casts). Small ones are on the stack, large ones in the frame.
+ * Buffers come through descriptors (CpuEnv.slots, one slot a variable), push constants and
+ * workgroup memory from CpuEnv. Function and Private variables that are the same for all lanes
+ * exist once; the others once a lane, lane-interleaved, or lane after lane where their address
+ * escapes into values that are not followed (phis, selects, casts). Small ones are on the stack,
+ * large ones in the frame.
  */
 #include "cpu/emit.h"
 #include "cpu/emit_internal.h"
@@ -54,7 +55,7 @@ static LayoutRule rule_of(const Emit *e, uint32_t storage)
     }
 }
 
-/* ---- what exists ------------------------------------------------------------------------------------------- */
+/* ---- what exists ----------------------------------------------------------------------------- */
 
 static uint32_t decoration(Emit *e, SpvId id, uint32_t which)
 {
@@ -89,7 +90,8 @@ static bool add_slot(Emit *e, const SpvInst *variable, const SpvType *pointee)
     CpuSlot slot = {
         .set = decoration(e, variable->id, SpvDecorationDescriptorSet),
         .binding = decoration(e, variable->id, SpvDecorationBinding),
-        .count = pointee->kind == SPV_RUNTIME_ARRAY ? UINT32_MAX : pointee->kind == SPV_ARRAY ? pointee->count : 1,
+        .count = pointee->kind == SPV_RUNTIME_ARRAY ? UINT32_MAX : pointee->kind == SPV_ARRAY
+            ? pointee->count : 1,
         .storage = spv_operand(variable, 0),
         .written = is_written(e, variable, pointee),
     };
@@ -147,7 +149,8 @@ static bool follows_pointers(const SpvInst *i, uint32_t word)
 {
     switch (i->op) {
     case SpvOpLoad: case SpvOpCopyMemory: case SpvOpCopyObject: case SpvOpAccessChain:
-    case SpvOpInBoundsAccessChain: case SpvOpExtInst: case SpvOpLifetimeStart: case SpvOpLifetimeStop:
+    case SpvOpInBoundsAccessChain: case SpvOpExtInst: case SpvOpLifetimeStart:
+        case SpvOpLifetimeStop:
     case SpvOpArrayLength:
         return true;
     case SpvOpStore:
@@ -195,7 +198,7 @@ bool memory_begin(Emit *e)
     return !e->failed;
 }
 
-/* ---- variables -------------------------------------------------------------------------------------------------- */
+/* ---- variables ------------------------------------------------------------------------------- */
 
 static LV invariant_load(Emit *e, LLVMBuilderRef b, LT type, LV address)
 {
@@ -208,7 +211,8 @@ static LV invariant_load(Emit *e, LLVMBuilderRef b, LT type, LV address)
 static void use_descriptor(Emit *e, LLVMBuilderRef b, Pointer *p, LV descriptor)
 {
     p->base = invariant_load(e, b, e->ptr, descriptor);
-    p->limit = invariant_load(e, b, e->i64, byte_gep(e, b, descriptor, i64c(e, offsetof(CpuBinding, size))));
+    p->limit = invariant_load(e, b, e->i64,
+                              byte_gep(e, b, descriptor, i64c(e, offsetof(CpuBinding, size))));
 }
 
 static void buffer_variable(Emit *e, Pointer *p, const SpvInst *variable)
@@ -337,13 +341,14 @@ Pointer *memory_variable(Emit *e, const SpvInst *variable)
         input_variable(e, p, variable);
         break;
     default:
-        emit_error(e, variable, NULL, "variables of this storage class (%u) are not supported on the CPU",
+        emit_error(e, variable, NULL,
+                   "variables of this storage class (%u) are not supported on the CPU",
                    t->storage);
     }
     return p;
 }
 
-/* ---- pointers as values ---------------------------------------------------------------------------------------------- */
+/* ---- pointers as values ---------------------------------------------------------------------- */
 
 const Pointer *emit_pointer(Emit *e, SpvId id)
 {
@@ -376,7 +381,8 @@ void emit_pointer_leaves(Emit *e, const Pointer *p, LV *leaves)
     SpvType t = { .kind = SPV_POINTER, .storage = as.storage };
     if (p->builtin || p->descriptors || p->at.rule == LAYOUT_LANES) {
         emit_error(e, NULL, NULL, "a pointer to %s cannot be a value",
-                   p->builtin ? "an input" : p->descriptors ? "an array of buffers" : "this variable");
+                   p->builtin ? "an input" : p->descriptors ? "an array of buffers"
+                       : "this variable");
         leaves[0] = leaves[1] = leaves[2] = i64c(e, 0);
         return;
     }
@@ -391,7 +397,8 @@ void emit_pointer_leaves(Emit *e, const Pointer *p, LV *leaves)
     leaves[2] = p->limit ? p->limit : LLVMConstInt(e->i64, INT64_MAX, 0);
 }
 
-Pointer *memory_pointer_from_leaves(Emit *e, const SpvType *type, const LV *leaves, const Affine *affine)
+Pointer *memory_pointer_from_leaves(Emit *e, const SpvType *type, const LV *leaves,
+                                    const Affine *affine)
 {
     Pointer *p = NEW(e->arena, Pointer);
     p->storage = type->storage;
@@ -419,12 +426,13 @@ Pointer *memory_pointer_from_leaves(Emit *e, const SpvType *type, const LV *leav
     return p;
 }
 
-/* ---- access chains --------------------------------------------------------------------------------------------------------- */
+/* ---- access chains --------------------------------------------------------------------------- */
 
 bool memory_is_chain(Emit *e, const SpvInst *i)
 {
     const SpvType *t = i->op == SpvOpCopyObject ? spv_type(e->module, i->type) : NULL;
-    return (t && t->kind == SPV_POINTER) || i->op == SpvOpAccessChain || i->op == SpvOpInBoundsAccessChain ||
+    return (t && t->kind == SPV_POINTER) || i->op == SpvOpAccessChain ||
+        i->op == SpvOpInBoundsAccessChain ||
            i->op == SpvOpPtrAccessChain || i->op == SpvOpInBoundsPtrAccessChain;
 }
 
@@ -498,7 +506,8 @@ static LV clamp_index(Emit *e, LV index, uint32_t count)
 {
     LT type = LLVMTypeOf(index);
     if (LLVMIsAConstantInt(index))
-        return LLVMConstIntGetZExtValue(index) < count ? index : LLVMConstInt(type, count ? count - 1 : 0, 0);
+        return LLVMConstIntGetZExtValue(index) < count ? index
+            : LLVMConstInt(type, count ? count - 1 : 0, 0);
     unsigned width = LLVMGetIntTypeWidth(emit_is_lanes(index) ? LLVMGetElementType(type) : type);
     if (!count || (width < 32 && count >> width))
         return index;
@@ -522,7 +531,8 @@ static void choose_buffer(Emit *e, Pointer *p, LV index)
         index = clamp_index(e, index, t->count);
     p->descriptors = NULL;
     p->at.type = t->element;
-    LV wide = LLVMBuildZExt(e->b, index, emit_is_lanes(index) ? emit_lanes_type(e, e->i64) : e->i64, "");
+    LV wide = LLVMBuildZExt(e->b, index, emit_is_lanes(index) ? emit_lanes_type(e, e->i64) : e->i64,
+                            "");
     LT pair = LLVMArrayType2(e->i64, 2);
     LV at = LLVMBuildGEP2(e->b, pair, descriptors, &wide, 1, "");
     if (!emit_is_lanes(at)) {
@@ -566,7 +576,8 @@ static bool step(Emit *e, Pointer *p, const SpvInst *i, SpvId id)
         return true;
     }
     if (t->kind == SPV_STRUCT) {
-        uint64_t offset, k = LLVMIsAConstantInt(index) ? LLVMConstIntGetZExtValue(index) : UINT64_MAX;
+        uint64_t offset, k = LLVMIsAConstantInt(index) ? LLVMConstIntGetZExtValue(index)
+            : UINT64_MAX;
         if (k >= t->count) {
             emit_error(e, i, NULL, "the index of a struct's member is no constant or too large");
             return false;
@@ -596,7 +607,8 @@ static bool step(Emit *e, Pointer *p, const SpvInst *i, SpvId id)
 static void access_chain(Emit *e, const SpvInst *i)
 {
     Pointer p = *emit_pointer(e, spv_operand(i, 0));
-    const SpvType *t = spv_type(e->module, i->type), *base = spv_type_of(e->module, spv_operand(i, 0));
+    const SpvType *t = spv_type(e->module, i->type),
+        *base = spv_type_of(e->module, spv_operand(i, 0));
     uint32_t k = 1;
     if (i->op == SpvOpPtrAccessChain || i->op == SpvOpInBoundsPtrAccessChain) {
         int64_t stride = (int64_t)align_up(emit_layout_size(e, &p.at), emit_layout_align(e, &p.at));
@@ -608,12 +620,13 @@ static void access_chain(Emit *e, const SpvInst *i)
     for (; k < spv_n_operands(i); k++)
         if (!step(e, &p, i, spv_operand(i, k)))
             break;
-    if (t && t->kind == SPV_POINTER && p.at.type && t->element && p.at.type->kind == t->element->kind)
+    if (t && t->kind == SPV_POINTER && p.at.type && t->element &&
+        p.at.type->kind == t->element->kind)
         p.at.type = t->element;
     emit_set_pointer(e, i, &p);
 }
 
-/* ---- loads and stores ------------------------------------------------------------------------------------------------------- */
+/* ---- loads and stores ------------------------------------------------------------------------ */
 
 void memory_load_builtin(Emit *e, const Pointer *p, LV *leaves)
 {
@@ -718,7 +731,8 @@ static void copy_memory(Emit *e, const SpvInst *i)
 
 static void copy_memory_sized(Emit *e, const SpvInst *i)
 {
-    const Pointer *to = emit_pointer(e, spv_operand(i, 0)), *from = emit_pointer(e, spv_operand(i, 1));
+    const Pointer *to = emit_pointer(e, spv_operand(i, 0)),
+        *from = emit_pointer(e, spv_operand(i, 1));
     LV size = emit_leaf(e, spv_operand(i, 2), 0);
     before_write(e, to);
     LV d = emit_address(e, to, 0, 1), s = emit_address(e, from, 0, 1);
@@ -753,11 +767,21 @@ static void array_length(Emit *e, const SpvInst *i)
     emit_set1(e, i, emit_cast_index(e, n, e->i32));
 }
 
-/* ---- pointers as numbers ------------------------------------------------------------------------------------------------------ */
+/* ---- pointers as numbers --------------------------------------------------------------------- */
 
+/* The lanes' part is added as a number: LLVM 22 miscompiles differences of vectors of addresses that have
+ * a scalar base. */
 static LV address_of(Emit *e, SpvId id)
 {
-    return to_address(e, emit_address(e, emit_pointer(e, id), 0, 1));
+    const Pointer *p = emit_pointer(e, id);
+    if (!p->lane_index || p->at.rule == LAYOUT_LANES || emit_is_lanes(p->base))
+        return to_address(e, emit_address(e, p, 0, 1));
+    Pointer start = *p;
+    start.lane_index = NULL;
+    LV at = emit_lanes(e, to_address(e, emit_address(e, &start, 0, 1)));
+    LV index = emit_lanes(e, emit_cast_index(e, p->lane_index, e->i64));
+    LV scale = emit_int(e, LLVMTypeOf(index), (uint64_t)p->lane_scale);
+    return LLVMBuildAdd(e->b, at, LLVMBuildMul(e->b, index, scale, ""), "");
 }
 
 static void compare_pointers(Emit *e, const SpvInst *i)
@@ -817,7 +841,8 @@ static void number_to_pointer(Emit *e, const SpvInst *i)
 
 void memory_bitcast(Emit *e, const SpvInst *i)
 {
-    const SpvType *to = spv_type(e->module, i->type), *from = spv_type_of(e->module, spv_operand(i, 0));
+    const SpvType *to = spv_type(e->module, i->type),
+        *from = spv_type_of(e->module, spv_operand(i, 0));
     if (from->kind == SPV_POINTER && to->kind == SPV_POINTER && from->storage == to->storage) {
         Pointer p = *emit_pointer(e, spv_operand(i, 0));
         if (p.at.rule != LAYOUT_LANES && !p.builtin && !p.descriptors) {
@@ -842,7 +867,8 @@ void memory_bitcast(Emit *e, const SpvInst *i)
         LV v[2] = { emit_leaf(e, spv_operand(i, 0), 0), emit_leaf(e, spv_operand(i, 0), 1) };
         emit_unify(e, v, 2);
         LT type = emit_is_lanes(v[0]) ? emit_lanes_type(e, e->i64) : e->i64;
-        LV high = LLVMBuildShl(e->b, LLVMBuildZExt(e->b, v[1], type, ""), emit_int(e, type, 32), "");
+        LV high = LLVMBuildShl(e->b, LLVMBuildZExt(e->b, v[1], type, ""), emit_int(e, type, 32),
+                               "");
         set_address(e, i, LLVMBuildOr(e->b, LLVMBuildZExt(e->b, v[0], type, ""), high, ""), NULL);
         return;
     }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Types for the code generator: the LLVM type of a leaf, how a composite flattens to leaves, where its
- * parts lie in memory.
+ * Types for the code generator: the LLVM type of a leaf, how a composite flattens to leaves, where
+ * its parts lie in memory.
  *
- * Explicit layouts come from Offset, ArrayStride, MatrixStride and RowMajor (SPIR-V 3.20); where a type
- * has none (a scalar behind a physical pointer, a workgroup variable) it is laid out naturally, every
- * scalar aligned to itself.
+ * Explicit layouts come from Offset, ArrayStride, MatrixStride and RowMajor (SPIR-V 3.20); where a
+ * type has none (a scalar behind a physical pointer, a workgroup variable) it is laid out
+ * naturally, every scalar aligned to itself.
  */
 #include "cpu/emit.h"
 
@@ -164,7 +164,7 @@ uint32_t emit_scalar_bytes(Emit *e, const SpvType *t)
     }
 }
 
-/* ---- layouts ------------------------------------------------------------------------------------------ */
+/* ---- layouts --------------------------------------------------------------------------------- */
 
 static uint64_t vector_bytes(Emit *e, const Layout *l)
 {

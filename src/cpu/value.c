@@ -2,13 +2,14 @@
  *
  * Values of the code generator: constants, results of instructions, their leaves, and composites.
  *
- * A result is kept as its LLVM values, good in the block that defined it. Where flow.c says that another
- * block may be reached around the defining one (code under a mask may be jumped over), each leaf also gets
- * a slot, an alloca that LLVM turns into phis, and other blocks load it at their top. The value of
- * a lane that leaves a divergent loop earlier than others is kept by storing under the mask.
+ * A result is kept as its LLVM values, good in the block that defined it. Where flow.c says that
+ * another block may be reached around the defining one (code under a mask may be jumped over), each
+ * leaf also gets a slot, an alloca that LLVM turns into phis, and other blocks load it at their
+ * top. The value of a lane that leaves a divergent loop earlier than others is kept by storing
+ * under the mask.
  *
- * Of integers, what is known over the lanes (Affine) is carried along through additions, multiplications
- * and the like, with the scalar arithmetic for lane 0 beside the vector's.
+ * Of integers, what is known over the lanes (Affine) is carried along through additions,
+ * multiplications and the like, with the scalar arithmetic for lane 0 beside the vector's.
  */
 #include "cpu/emit.h"
 #include "cpu/emit_internal.h"
@@ -32,7 +33,7 @@ void value_begin(Emit *e)
     e->values->entries = NEW_ARRAY(e->arena, Entry, e->module->bound);
 }
 
-/* ---- small helpers --------------------------------------------------------------------------------------- */
+/* ---- small helpers --------------------------------------------------------------------------- */
 
 bool emit_is_lanes(LV v)
 {
@@ -110,7 +111,7 @@ LV emit_intrinsic(Emit *e, const char *name, LT *types, unsigned n_types, LV *ar
     return call;
 }
 
-/* ---- constants -------------------------------------------------------------------------------------------- */
+/* ---- constants ------------------------------------------------------------------------------- */
 
 static Value *new_value(Emit *e, const SpvType *t)
 {
@@ -181,7 +182,7 @@ static Value *constant(Emit *e, const SpvInst *i, const SpvType *t)
     }
 }
 
-/* ---- results ------------------------------------------------------------------------------------------------ */
+/* ---- results --------------------------------------------------------------------------------- */
 
 static Value *with_pointer(Emit *e, Value *v)
 {
@@ -280,7 +281,8 @@ LV emit_leaf(Emit *e, SpvId id, uint32_t k)
     }
     if (k < v->n)
         return v->leaf[k];
-    emit_error(e, spv_def(e->module, id), NULL, "the value has %u components, number %u is used", v->n, k);
+    emit_error(e, spv_def(e->module, id), NULL, "the value has %u components, number %u is used",
+               v->n, k);
     return LLVMConstInt(e->i32, 0, 0);
 }
 
@@ -335,7 +337,8 @@ void emit_set(Emit *e, const SpvInst *i, const LV *leaves, uint32_t n)
         emit_error(e, i, NULL, "the result has %u components where its type has %u", n, v->n);
     for (uint32_t k = 0; k < v->n; k++)
         v->leaf[k] = k < n && leaves[k] ? leaves[k]
-                                        : LLVMConstNull(emit_scalar_type(e, emit_leaf_type(e, t, k)));
+                                        : LLVMConstNull(emit_scalar_type(e,
+                                                                         emit_leaf_type(e, t, k)));
     affine_result(e, i, v);
     define(e, i, v);
 }
@@ -365,7 +368,7 @@ void emit_set_pointer(Emit *e, const SpvInst *i, const Pointer *p)
     define(e, i, v);
 }
 
-/* ---- what is known over the lanes -------------------------------------------------------------------------------- */
+/* ---- what is known over the lanes ------------------------------------------------------------ */
 
 Affine value_affine(Emit *e, const Value *v, uint32_t k)
 {
@@ -419,7 +422,8 @@ static Affine affine_split(Emit *e, Affine a, uint32_t bits, bool quotient)
     if (a.stride != 1 || !a.first || !run)
         return none;
     LT type = LLVMTypeOf(a.first);
-    if (bits >= LLVMGetIntTypeWidth(type) || MIN(run, a.group) > (uint64_t)1 << MIN(trailing_zeros(a.first, 8), 31))
+    if (bits >= LLVMGetIntTypeWidth(type) ||
+        MIN(run, a.group) > (uint64_t)1 << MIN(trailing_zeros(a.first, 8), 31))
         return none;
     Affine r = { .stride = !quotient, .group = (uint32_t)MIN(run, a.group), .no_wrap = true };
     if (r.group == e->W)
@@ -428,7 +432,8 @@ static Affine affine_split(Emit *e, Affine a, uint32_t bits, bool quotient)
     return r;
 }
 
-/* Unsigned x / d, x % d, x >> n, x & m by constants, as a shift and a mask; false: something else. */
+/* Unsigned x / d, x % d, x >> n, x & m by constants, as a shift and a mask; false: something
+ * else. */
 static bool splits(uint16_t op, LV operand, uint32_t *bits, bool *quotient)
 {
     if (!operand || !LLVMIsAConstantInt(operand) || LLVMGetIntTypeWidth(LLVMTypeOf(operand)) > 64)
@@ -475,7 +480,8 @@ static Affine affine_binary(Emit *e, uint16_t op, Affine a, Affine b)
         r.first = first ? LLVMBuildMul(e->b, a.first, b.first, "") : NULL;
         break;
     case SpvOpShiftLeftLogical:
-        if (b.stride || b.group != e->W || !small_constant(b.first, &factor) || factor < 0 || factor > 16)
+        if (b.stride || b.group != e->W || !small_constant(b.first, &factor) || factor < 0 ||
+            factor > 16)
             return none;
         r.stride = a.stride * ((int64_t)1 << factor);
         r.first = first ? LLVMBuildShl(e->b, a.first, b.first, "") : NULL;
@@ -484,7 +490,8 @@ static Affine affine_binary(Emit *e, uint16_t op, Affine a, Affine b)
         if (a.stride && !b.stride && b.group == e->W) {
             uint32_t bits;
             bool quotient;
-            return splits(op, b.first, &bits, &quotient) ? affine_split(e, a, bits, quotient) : none;
+            return splits(op, b.first, &bits, &quotient) ? affine_split(e, a, bits, quotient)
+                : none;
         }
         if (a.stride || b.stride)
             return none;
@@ -557,9 +564,10 @@ static void affine_result(Emit *e, const SpvInst *i, Value *v)
             v->affine[k] = (Affine){ .first = v->leaf[k], .group = e->W };
 }
 
-/* ---- composites ----------------------------------------------------------------------------------------------------- */
+/* ---- composites ------------------------------------------------------------------------------ */
 
-void emit_each_leaf(Emit *e, const SpvInst *i, uint32_t first_operand, uint32_t n_operands, EmitLeafFn *fn)
+void emit_each_leaf(Emit *e, const SpvInst *i, uint32_t first_operand, uint32_t n_operands,
+                    EmitLeafFn *fn)
 {
     const SpvType *t = spv_type(e->module, i->type);
     uint32_t n = emit_n_leaves(e, t);
@@ -580,7 +588,8 @@ typedef struct Leaves { LV *leaf; Affine *affine; uint32_t n, cap; } Leaves;
 
 static Leaves new_leaves(Emit *e, uint32_t cap)
 {
-    return (Leaves){ NEW_ARRAY(e->arena, LV, cap ? cap : 1), NEW_ARRAY(e->arena, Affine, cap ? cap : 1),
+    return (Leaves){ NEW_ARRAY(e->arena, LV, cap ? cap : 1),
+                     NEW_ARRAY(e->arena, Affine, cap ? cap : 1),
                      0, cap };
 }
 
@@ -640,7 +649,8 @@ static void composite_construct(Emit *e, const SpvInst *i)
 }
 
 /* Follows literal indices from operand `from` on; gives the first leaf and the part's type. */
-static const SpvType *follow(Emit *e, const SpvInst *i, const SpvType *t, uint32_t from, uint32_t *leaf)
+static const SpvType *follow(Emit *e, const SpvInst *i, const SpvType *t, uint32_t from,
+                             uint32_t *leaf)
 {
     *leaf = 0;
     for (uint32_t o = from; o < spv_n_operands(i); o++) {

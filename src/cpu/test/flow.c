@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Control flow of the code generator against C: every kernel exists twice, as GLSL and as a C function
- * of the invocation's index, and must give the same numbers for all subgroup sizes, robust or not,
- * optimised or not.
+ * Control flow of the code generator against C: every kernel exists twice, as GLSL and as a C
+ * function of the invocation's index, and must give the same numbers for all subgroup sizes, robust
+ * or not, optimised or not.
  */
 #pragma GCC diagnostic ignored "-Wimplicit-fallthrough"
 #include "run.h"
@@ -35,7 +35,8 @@ static void compare(const char *body, Model *model, uint32_t lx, uint32_t ly)
     for (uint32_t w = 8; m && w <= 128; w *= 2)
         for (uint32_t mode = 0; mode < 4; mode++) {
             memset(b, 0xee, sizeof b);
-            Run r = { .subgroup_size = w, .groups = { groups, 1, 1 }, .robust = mode & 1, .plain = mode & 2,
+            Run r = { .subgroup_size = w, .groups = { groups, 1, 1 }, .robust = mode & 1,
+                      .plain = mode & 2,
                       .buffers = { { a, sizeof a }, { b, sizeof b } }, .n_buffers = 2 };
             if (mode >= 2 && w != 16)
                 continue;
@@ -43,7 +44,8 @@ static void compare(const char *body, Model *model, uint32_t lx, uint32_t ly)
                 break;
             for (uint32_t i = 0; i < groups * lx * ly; i++)
                 if (b[i] != model(i, a)) {
-                    test_fail(__FILE__, __LINE__, "W=%u mode=%u: b[%u] = %u, should be %u", w, mode, i,
+                    test_fail(__FILE__, __LINE__, "W=%u mode=%u: b[%u] = %u, should be %u", w, mode,
+                              i,
                               b[i], model(i, a));
                     break;
                 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Memory of the code generator: layouts, vectors, pointers, workgroup memory, arrays of buffers, robust
- * access. Each kernel computes b from a; the expected b is computed here in C.
+ * Memory of the code generator: layouts, vectors, pointers, workgroup memory, arrays of buffers,
+ * robust access. Each kernel computes b from a; the expected b is computed here in C.
  */
 #include "run.h"
 
@@ -42,12 +42,14 @@ static void check_case(const Case *c, const uint32_t *a, uint32_t a_words, const
             memset(b, 0, sizeof b);
             Run r = { .subgroup_size = w, .groups = { N / (lx * ly), 1, 1 }, .robust = mode & 1,
                       .plain = mode & 2, .push = c->push,
-                      .buffers = { { copy, c->a_bytes ? c->a_bytes : a_words * 4 }, { b, sizeof b } } };
+                      .buffers = { { copy, c->a_bytes ? c->a_bytes : a_words * 4 },
+                                   { b, sizeof b } } };
             if (!run_module(m, &r))
                 break;
             for (uint32_t i = 0; i < N; i++)
                 if (b[i] != expected[i]) {
-                    test_fail(__FILE__, __LINE__, "W=%u mode=%u: b[%u] = %#x, should be %#x", w, mode, i,
+                    test_fail(__FILE__, __LINE__, "W=%u mode=%u: b[%u] = %#x, should be %#x", w,
+                              mode, i,
                               b[i], expected[i]);
                     break;
                 }
@@ -84,7 +86,8 @@ TEST(vectors_of_three)
     for (uint32_t i = 0; i < N; i++)
         expected[i] = i % 3 ? a[3 * i] + 3 * a[3 * i + 1] + 5 * a[3 * i + 2] : 1;
     Case c = { .head = "layout(scalar, binding = 0) buffer A { uvec3 a[]; };\n" B_WORDS,
-               .body = "uint r = 1; if (i % 3 != 0) { uvec3 v = a[i]; r = v.x + 3 * v.y + 5 * v.z; } b[i] = r;" };
+               .body = "uint r = 1; if (i % 3 != 0) { uvec3 v = a[i]; r = v.x + 3 * v.y + 5 * "
+                   "v.z; } b[i] = r;" };
     check_case(&c, a, 4 * N, expected, 15);
     for (uint32_t i = 0; i < N; i++)
         expected[i] = a[4 * i] + 3 * a[4 * i + 1] + 5 * a[4 * i + 2];
@@ -103,7 +106,8 @@ TEST(stores_of_vectors)
                        "layout(std430, binding = 1) buffer B { uvec2 b[]; };\n", .local_x = 32,
                .body = "i = gl_WorkGroupID.x * 32 + gl_LocalInvocationIndex; if (i < 128) {"
                        "uvec2 v = a[i].yx * 2 + uvec2(2 * i + 1, 2 * i);"
-                       "if ((2 * i + 1) % 5 == 2) v.x = a[i].y; if (2 * i % 5 == 2) v.y = a[i].x; b[i] = v; }" };
+                       "if ((2 * i + 1) % 5 == 2) v.x = a[i].y; if (2 * i % 5 == 2) v.y = a[i].x; "
+                           "b[i] = v; }" };
     for (uint32_t i = 0; i < N; i++)
         expected[i] = (i ^ 1) % 5 == 2 ? a[i ^ 1] : a[i ^ 1] * 2 + (i ^ 1);
     check_case(&c, a, 4 * N, expected, 15);
@@ -167,7 +171,8 @@ TEST(workgroup_memory)
         expected[i] = a[i / 64 * 64 + (63 - i % 64)] + a[i / 64 * 64 + (i * 5 % 64)] * 2;
     Case c = { .head = A_WORDS B_WORDS "shared uint s[64]; shared bool q[64]; shared uvec3 v[64];",
                .body = "uint l = gl_LocalInvocationIndex; s[l] = a[i]; v[l] = uvec3(1, a[i], 2);\n"
-                       "q[l] = true; barrier(); b[i] = s[63 - l] + (q[l] ? v[i * 5 % 64].y * 2 : 0);" };
+                       "q[l] = true; barrier(); b[i] = s[63 - l] + (q[l] ? v[i * 5 % 64].y * 2 : "
+                           "0);" };
     check_case(&c, a, N, expected, 15);
 }
 
@@ -180,7 +185,8 @@ TEST(rows_and_columns)
         expected[g * 64 + x * 8 + y] = a[g * 64 + y * 8 + x] + a[g * 64 + y * 8];
     }
     Case c = { .head = A_WORDS B_WORDS, .local_x = 8, .local_y = 8,
-               .body = "uint x = gl_LocalInvocationID.x, y = gl_LocalInvocationID.y, g = gl_WorkGroupID.x * 64;"
+               .body = "uint x = gl_LocalInvocationID.x, y = gl_LocalInvocationID.y, g = "
+                   "gl_WorkGroupID.x * 64;"
                        "b[g + x * 8 + y] = a[g + y * 8 + x] + a[g + y * 8];" };
     check_case(&c, a, N, expected, 15);
 }
@@ -197,7 +203,8 @@ TEST(private_variables)
         expected[i] = t[a[i] % 4][0] ^ t[1][a[i] % 3] * 3;
     }
     Case c = { .head = A_WORDS B_WORDS,
-               .body = "uvec3 t[4]; for (uint k = 0; k < 12; k++) t[k % 4][k / 4] = a[(i + k) % 256];"
+               .body = "uvec3 t[4]; for (uint k = 0; k < 12; k++) t[k % 4][k / 4] = a[(i + k) % "
+                   "256];"
                        "t[i % 4][i % 3] += 77; b[i] = t[a[i] % 4].x ^ t[1][a[i] % 3] * 3;" };
     check_case(&c, a, N, expected, 15);
 }
@@ -208,7 +215,8 @@ TEST(array_length_and_push)
     static const uint32_t push[4] = { 5, 6, 7, 8 };
     for (uint32_t i = 0; i < N; i++)
         expected[i] = (N - 4) / 2 + push[i % 4] + push[1];
-    Case c = { .head = "layout(std430, binding = 0) buffer A { uint first[4]; uvec2 a[]; };\n" B_WORDS
+    Case c = { .head = "layout(std430, binding = 0) buffer A { uint first[4]; uvec2 a[]; "
+               "};\n" B_WORDS
                        "layout(push_constant) uniform P { uint p[4]; };", .push = push,
                .body = "b[i] = a.length() + p[i % 4] + p[1];" };
     check_case(&c, a, N, expected, 15);
@@ -223,7 +231,8 @@ TEST(addresses)
     a[1] = (uint32_t)(address >> 32);
     for (uint32_t i = 0; i < N; i++)
         expected[i] = data[2 * i] + data[2 * i + 1] * 3 + data[(i * 7 % 64) * 2 + 1] + data[i];
-    Case c = { .head = "layout(buffer_reference, std430, buffer_reference_align = 4) buffer R { uint x; uint y; };\n"
+    Case c = { .head = "layout(buffer_reference, std430, buffer_reference_align = 4) buffer R { "
+               "uint x; uint y; };\n"
                        "layout(std430, binding = 0) buffer A { R r; };\n" B_WORDS,
                .body = "R q = r + i; R s = R(uint64_t(r) + i * 4);"
                        "b[i] = q.x + q.y * 3 + r[i * 7 % 64].y + s.x;" };
@@ -240,7 +249,8 @@ TEST(arrays_of_buffers)
         "layout(std430, binding = 0) buffer A { uint n; uint a[]; } bufs[3];\n"
         "layout(std430, binding = 1) buffer B { uint b[]; };\n"
         "void main() { uint i = gl_GlobalInvocationID.x; uint u = gl_WorkGroupID.x % 3;\n"
-        "b[i] = bufs[nonuniformEXT(i % 3)].a[i] + bufs[u].a[i] * 2 + bufs[nonuniformEXT(i % 3)].a.length(); }\n";
+        "b[i] = bufs[nonuniformEXT(i % 3)].a[i] + bufs[u].a[i] * 2 + bufs[nonuniformEXT(i % "
+            "3)].a.length(); }\n";
     Arena arena = { 0 };
     DiagSink sink = { 0 };
     SpvModule *m = glsl_module(&arena, source, &sink);
@@ -280,9 +290,12 @@ TEST(outside_of_buffers)
     static uint32_t a[N], expected[N];
     fill(a, N);
     for (uint32_t i = 0; i < N; i++)
-        expected[i] = (i < 100 ? a[i] : 0) + (i >= 10 && i < 110 ? a[i - 10] : 0) + (i * 3 < 100 ? a[i * 3] : 0);
+        expected[i] = (i < 100 ? a[i] : 0) + (i >= 10 &&
+                                              i < 110 ? a[i - 10]
+                                                  : 0) + (i * 3 < 100 ? a[i * 3] : 0);
     Case c = { .head = A_WORDS B_WORDS, .a_bytes = 400,
-               .body = "a[i + 100] = 7; b[i] = a[i] + a[i - 10] + a[i * 3] + a[200]; a[300 + i * 17] = 3;"
+               .body = "a[i + 100] = 7; b[i] = a[i] + a[i - 10] + a[i * 3] + a[200]; a[300 + i * "
+                   "17] = 3;"
                        "b[i + 256] = 9; b[1000000 + i * 12345] = 6;" };
     check_case(&c, a, N, expected, 10);
     for (uint32_t i = 0; i < N; i++)

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
  * Random structured kernels: nested divergent and uniform branches, loops with break and continue,
- * switches, early returns, private arrays. Each is a tree that is printed as GLSL and also interpreted
- * here, invocation by invocation. A seed as HEDDLE_SEED runs that one only, and prints it; HEDDLE_COUNT
- * tells how many to run.
+ * switches, early returns, private arrays. Each is a tree that is printed as GLSL and also
+ * interpreted here, invocation by invocation. A seed as HEDDLE_SEED runs that one only, and prints
+ * it; HEDDLE_COUNT tells how many to run.
  */
 #include "run.h"
 
 enum { N = 256, VARS = 4, TABLE = 5, MAX_DEPTH = 5 };
 
 typedef enum Kind {
-    K_CONST, K_INDEX, K_VAR, K_COUNTER, K_UNIFORM, K_GATHER, K_TABLE, K_BINARY,     /* expressions */
+    /* expressions */
+    K_CONST, K_INDEX, K_VAR, K_COUNTER, K_UNIFORM, K_GATHER, K_TABLE, K_BINARY,
     S_LIST, S_ASSIGN, S_SET_TABLE, S_IF, S_LOOP, S_SWITCH, S_BREAK, S_CONTINUE, S_RETURN
 } Kind;
 
@@ -43,7 +44,7 @@ static void add(Tree *t, Tree *kid)
         t->kid[t->n++] = kid;
 }
 
-/* ---- making ------------------------------------------------------------------------------------------ */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 static const char *const operators[] = { "+", "-", "*", "^", "&", "|", "%", "<", "==", ">>" };
 
@@ -55,7 +56,8 @@ static Tree *expression(Gen *g, uint32_t depth)
     case 0: return make(g, K_CONST, pick(g, 20));
     case 1: return make(g, K_INDEX, 0);
     case 2: return make(g, K_VAR, pick(g, VARS));
-    case 3: return g->loops ? make(g, K_COUNTER, pick(g, g->loops)) : make(g, K_UNIFORM, pick(g, N));
+    case 3: return g->loops ? make(g, K_COUNTER, pick(g, g->loops)) :
+        make(g, K_UNIFORM, pick(g, N));
     case 4: return make(g, K_UNIFORM, pick(g, N));
     case 5:
     case 6:
@@ -139,7 +141,7 @@ static Tree *statements(Gen *g)
     return t;
 }
 
-/* ---- printing ----------------------------------------------------------------------------------------- */
+/* ---- printing -------------------------------------------------------------------------------- */
 
 static void print(Print *p, const Tree *t)
 {
@@ -151,8 +153,10 @@ static void print(Print *p, const Tree *t)
     case K_VAR: str_printf(a, s, "v%u", t->x); break;
     case K_COUNTER: str_printf(a, s, "k%u", t->x); break;
     case K_UNIFORM: str_printf(a, s, "a[%u]", t->x); break;
-    case K_GATHER: str_add(a, s, "a[("); print(p, t->kid[0]); str_printf(a, s, ") %% %uu]", N); break;
-    case K_TABLE: str_add(a, s, "t[("); print(p, t->kid[0]); str_printf(a, s, ") %% %uu]", TABLE); break;
+    case K_GATHER: str_add(a, s, "a[("); print(p, t->kid[0]); str_printf(a, s, ") %% %uu]", N);
+    break;
+    case K_TABLE: str_add(a, s, "t[("); print(p, t->kid[0]); str_printf(a, s, ") %% %uu]", TABLE);
+    break;
     case K_BINARY: {
         const char *op = operators[t->x];
         bool compare = *op == '<' || *op == '=', modulo = *op == '%', shift = *op == '>';
@@ -171,7 +175,8 @@ static void print(Print *p, const Tree *t)
             print(p, t->kid[k]);
         str_add(a, s, "}\n");
         break;
-    case S_ASSIGN: str_printf(a, s, "v%u = ", t->x); print(p, t->kid[0]); str_add(a, s, ";\n"); break;
+    case S_ASSIGN: str_printf(a, s, "v%u = ", t->x); print(p, t->kid[0]); str_add(a, s, ";\n");
+    break;
     case S_SET_TABLE:
         str_add(a, s, "t[(");
         print(p, t->kid[0]);
@@ -213,7 +218,7 @@ static void print(Print *p, const Tree *t)
     }
 }
 
-/* ---- interpreting --------------------------------------------------------------------------------------- */
+/* ---- interpreting ---------------------------------------------------------------------------- */
 
 typedef struct State { uint32_t i, v[VARS], t[TABLE], k[8], result; const uint32_t *a; } State;
 typedef enum Flow { GO_ON, BREAK, CONTINUE, RETURN } Flow;
@@ -304,7 +309,7 @@ static uint32_t interpret(const Tree *t, uint32_t i, const uint32_t *a)
     return r;
 }
 
-/* ---- comparing ------------------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 static char *glsl(Arena *a, const Tree *t, uint32_t local)
 {
@@ -319,7 +324,8 @@ static char *glsl(Arena *a, const Tree *t, uint32_t local)
     for (uint32_t k = 0; k < VARS; k++)
         str_printf(a, &p.s, "r = r * 31u + v%u;\n", k);
     str_printf(a, &p.s, "for (uint k = 0u; k < %uu; k++) r = r * 31u + t[k];\nreturn r;\n}\n"
-               "void main() { uint i = gl_GlobalInvocationID.x; if (i < %uu) b[i] = f(i); }\n", TABLE, N);
+               "void main() { uint i = gl_GlobalInvocationID.x; if (i < %uu) b[i] = f(i); }\n",
+                   TABLE, N);
     return p.s.data;
 }
 
@@ -341,13 +347,16 @@ static bool compare_seed(uint64_t seed, bool show)
     bool ok = m != NULL;
     for (uint32_t mode = 0; ok && mode < 2; mode++) {
         memset(b, 0xee, sizeof b);
-        Run r = { .subgroup_size = w, .groups = { (N + local - 1) / local, 1, 1 }, .robust = seed % 2 ^ mode,
-                  .plain = mode == 1, .dump = show && !mode, .buffers = { { a, sizeof a }, { b, sizeof b } } };
+        Run r = { .subgroup_size = w, .groups = { (N + local - 1) / local, 1, 1 },
+                  .robust = seed % 2 ^ mode,
+                  .plain = mode == 1, .dump = show && !mode,
+                      .buffers = { { a, sizeof a }, { b, sizeof b } } };
         ok = run_module(m, &r);
         for (uint32_t i = 0; ok && i < N; i++) {
             uint32_t expected = interpret(t, i, a);
             if (b[i] != expected)
-                ok = test_fail(__FILE__, __LINE__, "HEDDLE_SEED=%llu W=%u mode=%u: b[%u] = %u, not %u",
+                ok = test_fail(__FILE__, __LINE__,
+                               "HEDDLE_SEED=%llu W=%u mode=%u: b[%u] = %u, not %u",
                                (unsigned long long)seed, w, mode, i, b[i], expected);
         }
     }

@@ -52,7 +52,8 @@ static inline SpvModule *glsl_module(Arena *a, const char *source, DiagSink *sin
         return NULL;
     close(fd);
     snprintf(out, sizeof out, "%s.spv", in);
-    snprintf(command, sizeof command, HEDDLE_TOOLCHAIN "/bin/glslang --target-env vulkan1.3 -g0 -o %s %s "
+    snprintf(command, sizeof command,
+             HEDDLE_TOOLCHAIN "/bin/glslang --target-env vulkan1.3 -g0 -o %s %s "
              ">%s.log 2>&1 || { cat %s.log; false; }", out, in, in, in);
     bool ok = system(command) == 0;
     size_t size;
@@ -85,7 +86,8 @@ static inline bool run_module(const SpvModule *m, const Run *r)
     if (!device)
         device = cpu_device_new(1, &sink);
     PassOptions passes = { .optimise = !r->plain };
-    CpuOptions options = { .subgroup_size = r->subgroup_size, .robust = r->robust, .optimise = !r->plain,
+    CpuOptions options = { .subgroup_size = r->subgroup_size, .robust = r->robust,
+                           .optimise = !r->plain,
                            .emit = r->dump ? CPU_EMIT_LLVM : CPU_EMIT_NOTHING };
     CpuKernel *k = cpu_compile(m, &target, &passes, &options, &sink);
     bool ok = k != NULL;
