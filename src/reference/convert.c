@@ -230,6 +230,7 @@ static const OpRow rows[] = {
     { SpvOpConvertUToPtr, integer_to_pointer, prepare_pointer, NULL, 0 },
     { SpvOpPtrCastToGeneric, copy, prepare_same, NULL, 0 },
     { SpvOpGenericCastToPtr, copy, prepare_same, NULL, 0 },
+    { SpvOpGenericCastToPtrExplicit, copy, prepare_same, NULL, 0 },
     { SpvOpCopyObject, copy, prepare_same, NULL, OPF_CONSTANT },
     { SpvOpCopyLogical, copy, prepare_same, NULL, 0 },
     { SpvOpExpectKHR, copy, prepare_same, NULL, 0 },

@@ -19,6 +19,8 @@ spirv_instruction(KERNEL, id = 163) bool unordered(float x, float y);
 spirv_instruction(KERNEL, id = 118) uint8_t saturate_unsigned(int x);
 spirv_instruction(KERNEL, id = 119) int16_t saturate_signed(uint x);
 spirv_instruction(id = 116) float quantize(float x);
+spirv_instruction(id = 77) uint component(uvec4 v, uint k);
+spirv_instruction(id = 78) uvec4 with_component(uvec4 v, uint x, uint k);
 spirv_instruction(id = 83) float copy(float x);
 spirv_instruction(extensions = ["SPV_KHR_expect_assume"], capabilities = [5629], id = 5631) bool expect(bool x, bool y);
 spirv_instruction(extensions = ["SPV_KHR_expect_assume"], capabilities = [5629], id = 5630) void assume(bool x);
@@ -80,6 +82,8 @@ void composites()
     put(p.b[k]); put(q.b[k]); put(p.a);
     uvec4 v = uvec4(word(0), word(1), 5, 6);
     put(v[word(3) & 3]); v[word(2) & 3] = 9; put(v.x + v.y + v.z + v.w);
+    uvec4 w = with_component(v, 11, word(2) & 3);
+    put(component(w, word(3) & 3)); put(w.x ^ w.y ^ w.z ^ w.w); put(component(w, 2));
     uint from = word(5), to = 0;
     copy_memory(to, from);
     put(to); put(words.length());
