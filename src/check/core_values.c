@@ -77,6 +77,7 @@ static bool is_float_op(uint16_t op)
     case SpvOpFMul:
     case SpvOpFDiv:
     case SpvOpFRem:
+    case SpvOpFmaKHR:
     case SpvOpFMod:
     case SpvOpFNegate:
         return true;
