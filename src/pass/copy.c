@@ -74,31 +74,64 @@ static SpvBlock *place_of_use(const SpvModule *m, const SpvInst *i, uint32_t wor
     return i->op == SpvOpPhi && word + 1u < i->n_words ? edit_block(m, i->words[word + 1]) : i->block;
 }
 
-static void find_uses(Closer *s) {
-    Arena *a = s->l->c->scratch;
-    IdWords *ids = NEW(a, IdWords);
-    uint32_t *number = NEW_ARRAY(a, uint32_t, s->m->bound);
-    for (SpvBlock *b = s->l->g->function->first; b; b = b->next) {
-        for (SpvInst *i = b->insts.first; i; i = i->next) {
-            if (loop_holds(s->l, b))
-                continue;
-            edit_ids(i, ids);
-            for (uint32_t k = 0; k < ids->n; k++) {
-                SpvInst *d = spv_def(s->m, i->words[ids->at[k]]);
-                if (!d || !d->block || d->op == SpvOpLabel || !loop_holds(s->l, d->block))
-                    continue;
-                SpvBlock *at = place_of_use(s->m, i, ids->at[k]);
-                if (!at || loop_holds(s->l, at))
-                    continue;
-                if (!number[d->id]) {
-                    vec_push(a, &s->values, d);
-                    vec_push(a, &s->uses, (Uses){ 0 });
-                    number[d->id] = s->values.len;
+static void index_users(PassContext *c, const Cfg *g, LoopMarks *marks) {
+    IdWords *ids = NEW(c->scratch, IdWords);
+    uint32_t *start = marks->use_start = NEW_ARRAY(c->scratch, uint32_t, (size_t)marks->n_map + 2);
+    for (uint32_t pass = 0; pass < 2; pass++) {
+        for (uint32_t p = 0; p + 1 < g->n; p++) {
+            for (SpvInst *i = g->blocks[p].block->insts.first; i; i = i->next) {
+                edit_ids(i, ids);
+                for (uint32_t k = 0; k < ids->n; k++) {
+                    SpvId id = i->words[ids->at[k]];
+                    if (id >= marks->n_map)
+                        continue;
+                    if (pass == 0)
+                        start[id + 2]++;
+                    else
+                        marks->users[start[id + 1]++] = i;
                 }
-                vec_push(a, &s->uses.data[number[d->id] - 1], (Use){ i, ids->at[k] });
             }
         }
+        if (pass)
+            break;
+        for (uint32_t id = 2; id <= marks->n_map + 1; id++)
+            start[id] += start[id - 1];
+        marks->users = NEW_ARRAY(c->scratch, SpvInst *, start[marks->n_map + 1]);
     }
+}
+
+/* Where `d` is used behind the loop. */
+static void find_uses_of(Closer *s, SpvInst *d, IdWords *ids) {
+    Arena *a = s->l->c->scratch;
+    const LoopMarks *marks = s->l->marks;
+    Uses uses = { 0 };
+    for (uint32_t n = marks->use_start[d->id]; n < marks->use_start[d->id + 1]; n++) {
+        SpvInst *i = marks->users[n];
+        if (!i->block || loop_holds(s->l, i->block) ||
+            (n > marks->use_start[d->id] && marks->users[n - 1] == i))
+            continue;
+        edit_ids(i, ids);
+        for (uint32_t k = 0; k < ids->n; k++) {
+            SpvBlock *at = i->words[ids->at[k]] == d->id ? place_of_use(s->m, i, ids->at[k]) : NULL;
+            if (at && !loop_holds(s->l, at))
+                vec_push(a, &uses, (Use){ i, ids->at[k] });
+        }
+    }
+    if (!uses.len)
+        return;
+    vec_push(a, &s->values, d);
+    vec_push(a, &s->uses, uses);
+}
+
+static void find_uses(Closer *s) {
+    LoopMarks *marks = s->l->marks;
+    IdWords *ids = NEW(s->l->c->scratch, IdWords);
+    if (!marks->use_start)
+        index_users(s->l->c, s->l->g, marks);
+    for (uint32_t k = 0; k < s->l->blocks.len; k++)
+        for (SpvInst *i = s->l->blocks.data[k]->insts.first->next; i; i = i->next)
+            if (i->id && i->id < marks->n_map)
+                find_uses_of(s, i, ids);
 }
 
 static void find_exit(Closer *s) {

@@ -72,6 +72,8 @@ typedef struct LoopMarks {
     uint32_t *stamp, stamps;    /* by block index: the loop that a block was last seen in */
     SpvId *map;                 /* by id, n_map of them: loop_copy's; all zero between two loops */
     uint32_t n_map;
+    uint32_t *use_start;        /* by id: its users as they were at first, in `users`; NULL until asked for */
+    SpvInst **users;
 } LoopMarks;
 
 typedef struct LoopCopy {
@@ -91,7 +93,7 @@ bool loop_open(LoopCopy *l, PassContext *c, const Cfg *g, LoopMarks *marks, cons
                uint32_t max_blocks);
 bool loop_holds(const LoopCopy *l, const SpvBlock *b);
 /* Makes values that are used behind the loop phis of its exit, or else variables. False: a pointer is among
- * them. Nothing has changed then. */
+ * them. Nothing has changed then. Of loops that share marks, earlier ones must be closed before later ones. */
 bool loop_close_values(LoopCopy *l);
 /* Copies all blocks behind `after`; the map tells the copies. Header phis are not copied: the caller has set
  * their map entries. OpLoopMerge of the header is left out. Phis of blocks outside get operands for the

@@ -330,6 +330,33 @@ static bool unroll_loop(Unroller *u, LoopCopy *l, const Trip *trip) {
     return true;
 }
 
+/* The loops, inner before outer and each before those behind it. */
+static const CfgLoop **order_loops(Unroller *u) {
+    const CfgLoop **order = NEW_ARRAY(u->c->scratch, const CfgLoop *, u->g->n_loops);
+    uint32_t *first = NEW_ARRAY(u->c->scratch, uint32_t, u->g->n + 1); /* by end: 1 + loop */
+    uint32_t *next = NEW_ARRAY(u->c->scratch, uint32_t, u->g->n_loops), n = 0;
+    for (uint32_t k = 0; k < u->g->n_loops; k++) { /* outer ones first: the last pushed is the innermost */
+        uint32_t end = u->g->loops[k]->header + u->g->loops[k]->n_blocks;
+        next[k] = first[end];
+        first[end] = k + 1;
+    }
+    for (uint32_t end = 0; end <= u->g->n; end++)
+        for (uint32_t k = first[end]; k; k = next[k - 1])
+            order[n++] = u->g->loops[k - 1];
+    return order;
+}
+
+static bool try_loop(Unroller *u, const CfgLoop *loop) {
+    LoopCopy l;
+    Trip trip;
+    uint32_t limit;
+    if (u->budget <= LEAST_COST || !loop_open(&l, u->c, u->g, &u->marks, loop, MAX_BLOCKS))
+        return false;
+    uint64_t room = allowance(u, &l, &limit);
+    limit = (uint32_t)MIN(limit, room / l.size + 1);
+    return room >= l.size && count_trip(u, &l, limit, &trip) && unroll_loop(u, &l, &trip);
+}
+
 /* One round: the innermost loops that are worth it; *any: there were some. */
 static bool unroll_round(Unroller *u, bool *any) {
     SpvFunction *f = u->c->entry.function;
@@ -339,23 +366,16 @@ static bool unroll_round(Unroller *u, bool *any) {
         return false;
     u->fold = fold_open(u->m, u->c->scratch);
     u->marks = loop_marks(u->c, u->g);
-    uint8_t *touched = NEW_ARRAY(u->c->scratch, uint8_t, u->g->n); /* by header: changed, or holds one such */
+    const CfgLoop **order = order_loops(u);
+    uint8_t *touched = NEW_ARRAY(u->c->scratch, uint8_t, u->g->n_loops); /* changed, or holds one such */
     *any = false;
-    for (uint32_t k = u->g->n_loops; k-- > 0;) {
-        const CfgLoop *loop = u->g->loops[k];
-        LoopCopy l;
-        Trip trip;
-        uint32_t limit;
-        if (!touched[loop->header] && u->budget > LEAST_COST &&
-            loop_open(&l, u->c, u->g, &u->marks, loop, MAX_BLOCKS)) {
-            uint64_t room = allowance(u, &l, &limit);
-            limit = (uint32_t)MIN(limit, room / l.size + 1);
-            touched[loop->header] = room >= l.size && count_trip(u, &l, limit, &trip) &&
-                                    unroll_loop(u, &l, &trip);
-        }
-        *any |= touched[loop->header];
+    for (uint32_t k = 0; k < u->g->n_loops; k++) {
+        const CfgLoop *loop = order[k];
+        if (!touched[loop->index])
+            touched[loop->index] = try_loop(u, loop);
+        *any |= touched[loop->index];
         if (loop->parent)
-            touched[loop->parent->header] |= touched[loop->header];
+            touched[loop->parent->index] |= touched[loop->index];
     }
     if (!*any)
         return true;
