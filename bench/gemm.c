@@ -4,7 +4,7 @@
  * dimensions and threads. Ratios are of operations per second to sgemm of the same shape, measured by
  * turns in this process (bench.h). Each kernel's result is checked against sgemm's, or exactly.
  *
- *     bench_gemm [--threads N] [--size N] [--kernel NAME] [--rounds N]
+ *     bench_gemm [--threads N] [--size N] [--kernel NAME] [--rounds N] [--interleave 1|16]
  */
 #include "bench.h"
 
@@ -45,6 +45,7 @@ typedef struct Run {
     HeddleKernel *kernel;
     HeddleBuffer *a, *b, *c;
     uint32_t n, ld, threads;
+    int interleave;
     float *x, *y, *z;           /* OpenBLAS's */
 } Run;
 
@@ -55,7 +56,7 @@ static void run_heddle(void *user)
     HeddleBinding bindings[3] = {{.binding = 0, .buffer = r->a}, {.binding = 1, .buffer = r->b},
                                  {.binding = 2, .buffer = r->c}};
     HeddleDispatch d = {.groups = {r->n / 64, r->n / 64, 1}, .bindings = bindings, .n_bindings = 3,
-                        .push = push, .push_size = sizeof(push), .max_threads = r->threads};
+                        .push = push, .push_size = sizeof(push), .max_threads = r->threads, .interleave = r->interleave};
     if (heddle_dispatch(r->kernel, &d, NULL, NULL) != HEDDLE_OK)
         fprintf(stderr, "dispatch failed\n");
 }
@@ -91,10 +92,11 @@ static double error_of(const Run *r)
 }
 
 static bool measure(HeddleDevice *device, HeddleLog *log, const Kernel *k, HeddleKernel *kernel,
-                    uint32_t n, uint32_t ld, uint32_t threads, int rounds, double peak)
+                    uint32_t n, uint32_t ld, uint32_t threads, int rounds, int interleave, double peak)
 {
     size_t count = (size_t)ld * n, es = heddle_type_size(k->ab), ec = heddle_type_size(k->cd);
-    Run r = {.k = k, .kernel = kernel, .n = n, .ld = ld, .threads = threads};
+    Run r = {.k = k, .kernel = kernel, .n = n, .ld = ld, .threads = threads,
+             .interleave = interleave};
     r.x = bench_alloc(count * 4);
     r.y = bench_alloc(count * 4);
     r.z = bench_alloc(count * 4);
@@ -170,7 +172,8 @@ int main(int argc, char **argv)
                 for (uint32_t pad = 0; pad <= 16; pad += 16)
                     if (!size || size == n)
                         ok &= measure(device, log, &kernels[k], kernel, n, n + pad, t,
-                                      (int)option(argc, argv, "--rounds", 0), peak * t);
+                                      (int)option(argc, argv, "--rounds", 0),
+                                      (int)option(argc, argv, "--interleave", 0), peak * t);
         heddle_kernel_free(kernel);
         heddle_module_free(module);
     }

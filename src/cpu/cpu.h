@@ -36,6 +36,7 @@ struct CpuEnv {
     const void *push;               /* push constants */
     void *shared;                   /* workgroup memory, 64-byte aligned, kernel.shared_bytes */
     void *frame;                    /* this subgroup's memory for matrices and large private arrays, 64-byte aligned, kernel.frame_bytes */
+    void *scratch;                  /* this thread's: what is in it is gone after a barrier or yield. 64-byte aligned, kernel.scratch_bytes */
     uint32_t group[3];              /* WorkgroupId */
     uint32_t n_groups[3];           /* NumWorkgroups */
     uint32_t local_size[3];         /* WorkgroupSize: constant in most kernels, passed for OpenCL */
@@ -84,7 +85,7 @@ typedef struct CpuKernel {
     uint32_t n_slots;
     uint32_t subgroup_size;
     uint32_t local_size[3];         /* 0 where CpuEnv decides */
-    uint64_t shared_bytes, frame_bytes, push_bytes;
+    uint64_t shared_bytes, frame_bytes, scratch_bytes, push_bytes;
     uint32_t stack_bytes;           /* a fiber of it needs */
     bool has_barrier;               /* subgroups of a workgroup must run interleaved */
     bool can_yield;                 /* has a matrix loop with yields */

@@ -3,14 +3,15 @@
  * In: a dispatch. Out: all of its workgroups run. A device is its worker threads and the queue they
  * take dispatches from.
  *
- * A dispatch is planned (what is in flight together on a thread, what a block of workgroups is), then
- * stands in the queue while its caller works on it: threads take block numbers from one counter. The
- * caller always works too, so a dispatch needs no worker to finish, and any number of them proceed at
- * once; a worker joins the one with the fewest helpers. A dispatch of one block wakes nobody.
+ * A dispatch is planned (what is in flight together on a thread, what a block of workgroups is),
+ * then stands in the queue while its caller works on it: threads take block numbers from one
+ * counter. The caller always works too, so a dispatch needs no worker to finish, and any number of
+ * them proceed at once; a worker joins the one with the fewest helpers. A dispatch of one block
+ * wakes nobody.
  *
  * Interleaving (PERFORMANCE, rule 5): workgroups of a 4x4 square whose kernel streams more than the
- * second-level cache holds run together on one thread, advancing in turn every so many bytes, so that
- * they share what they load.
+ * second-level cache holds run together on one thread, advancing in turn every so many bytes, so
+ * that they share what they load.
  */
 #include "cpu/exec.h"
 
@@ -53,10 +54,10 @@ struct CpuDevice {
     uint32_t l2_bytes;
 };
 
-/* ---- the plan: workgroups to blocks ------------------------------------------------------------- */
+/* ---- the plan: workgroups to blocks -------------------------------------------------------- */
 
-/* Panels of `panel` columns of blocks, walked one after the other, each row by row; every other row and
- * every other panel backwards, so that neighbours in time are neighbours in the grid. */
+/* Panels of `panel` columns of blocks, walked one after the other, each row by row; every other row
+ * and every other panel backwards, so that neighbours in time are neighbours in the grid. */
 Block plan_block(const Plan *p, uint64_t number)
 {
     uint64_t plane = (uint64_t)p->blocks[0] * p->blocks[1], in_plane = number % plane;
@@ -99,7 +100,7 @@ static void set_blocks(Plan *p, const uint32_t block[2])
     p->panel = MAX(1, PANEL / block[0]);
 }
 
-/* ---- the plan: interleaving ------------------------------------------------------------------------ */
+/* ---- the plan: interleaving ---------------------------------------------------------------- */
 
 /* What the kernel reads only, or all it is bound to when it writes everything; UINT64_MAX when its
  * memory is not bound by slots. */
@@ -169,7 +170,7 @@ static void plan_blocks(Plan *p, const CpuDevice *device, uint32_t threads)
     p->yield_every = alone ? 0 : step ? (uint32_t)MAX(1, YIELD_BYTES / step) : 1;
 }
 
-/* ---- the plan: sizes --------------------------------------------------------------------------------- */
+/* ---- the plan: sizes ----------------------------------------------------------------------- */
 
 static bool bad(DiagSink *sink, const char *what)
 {
@@ -200,7 +201,7 @@ static bool plan_sizes(Plan *p, DiagSink *sink)
     return true;
 }
 
-/* ---- printf ------------------------------------------------------------------------------------------- */
+/* ---- printf -------------------------------------------------------------------------------- */
 
 /* One call a lane; invocation is its LocalInvocationIndex. */
 static void print_lanes(CpuEnv *env, uint32_t format, const void *args, const uint64_t *lane_mask)
@@ -214,7 +215,7 @@ static void print_lanes(CpuEnv *env, uint32_t format, const void *args, const ui
     pthread_mutex_unlock(p->print_lock);
 }
 
-/* ---- the queue ------------------------------------------------------------------------------------------ */
+/* ---- the queue ----------------------------------------------------------------------------- */
 
 static uint64_t now_ns(void)
 {
@@ -340,7 +341,7 @@ static void retire_job(CpuDevice *d, Job *j)
     pthread_mutex_unlock(&d->lock);
 }
 
-/* ---- dispatches ------------------------------------------------------------------------------------------- */
+/* ---- dispatches ---------------------------------------------------------------------------- */
 
 static Pool *take_pool(CpuDevice *d)
 {
@@ -401,7 +402,7 @@ bool cpu_dispatch(CpuDevice *d, CpuDispatch *dispatch, DiagSink *sink)
     return ok;
 }
 
-/* ---- devices ------------------------------------------------------------------------------------------------ */
+/* ---- devices ------------------------------------------------------------------------------- */
 
 static uint32_t cores(void)
 {

@@ -41,7 +41,7 @@ typedef struct Pool {
     Strand **strands;           /* subgroups in flight */
     uint32_t n_strands;
     size_t stack_bytes;         /* of every strand's fiber; 0 before the first is made */
-    Memory frames, shared;
+    Memory frames, shared, scratch;
     struct Group *groups;       /* workgroups in flight */
     uint32_t n_groups;
     Fiber home;                 /* the thread's own stack */

@@ -3,11 +3,11 @@
  * In: a function to run on a stack of its own. Out: switches between such stacks that cost about as
  * much as a call (PERFORMANCE, section 6: 4 to 10 ns).
  *
- * x86-64 and aarch64 have a hand-written switch: push the callee-saved registers, exchange the stack
- * pointer, pop. It ends in an indirect jump: a return would be mispredicted, since the return stack
- * holds the other fiber's calls (rule 11). Other CPUs, and builds with hardware shadow stacks, use
- * ucontext. A fiber's first activation gets its Fiber as the argument register says, so no separate
- * assembly entry is needed.
+ * x86-64 and aarch64 have a hand-written switch: push the callee-saved registers, exchange the
+ * stack pointer, pop. It ends in an indirect jump: a return would be mispredicted, since the return
+ * stack holds the other fiber's calls (rule 11). Other CPUs, and builds with hardware shadow
+ * stacks, use ucontext. A fiber's first activation gets its Fiber as the argument register says, so
+ * no separate assembly entry is needed.
  */
 #include "cpu/fiber.h"
 
@@ -51,7 +51,8 @@
 
 #if !defined(FIBER_UCONTEXT)
 
-/* Stores the stack pointer in *from, loads `to`, and leaves `fiber` where a first argument belongs. */
+/* Stores the stack pointer in *from, loads `to`, and leaves `fiber` where a first argument belongs.
+ * */
 __attribute__((visibility("hidden"))) void heddle_fiber_swap(void **from, void *to, Fiber *fiber);
 
 #if defined(__x86_64__)
@@ -74,8 +75,8 @@ __asm__(".text\n"
         "    .cfi_endproc\n"
         ".size heddle_fiber_swap, .-heddle_fiber_swap\n");
 
-/* What heddle_fiber_swap pops: six registers and the address to go to. Above it a zero where a caller
- * would be, which also gives the function entered the alignment the ABI wants. */
+/* What heddle_fiber_swap pops: six registers and the address to go to. Above it a zero where a
+ * caller would be, which also gives the function entered the alignment the ABI wants. */
 static void *first_frame(char *top, void (*entry)(Fiber *))
 {
     void **sp = (void **)top;
@@ -129,7 +130,7 @@ static void *first_frame(char *top, void (*entry)(Fiber *))
 #endif
 #endif
 
-/* ---- what the sanitizers must know ------------------------------------------------------------ */
+/* ---- what the sanitizers must know --------------------------------------------------------- */
 
 static void before_switch(Fiber *from, Fiber *to)
 {
@@ -153,7 +154,7 @@ static void after_switch(Fiber *self)
     (void)self;
 }
 
-/* ---- the interface ------------------------------------------------------------------------------ */
+/* ---- the interface ------------------------------------------------------------------------- */
 
 bool fiber_new(Fiber *f, size_t bytes, uint32_t number)
 {
@@ -201,8 +202,8 @@ void fiber_free(Fiber *f)
     memset(f, 0, sizeof *f);
 }
 
-/* The outermost function of every fiber. It stays on the stack between two starts, so that nothing is
- * ever abandoned on one: the sanitizers see all calls return. */
+/* The outermost function of every fiber. It stays on the stack between two starts, so that nothing
+ * is ever abandoned on one: the sanitizers see all calls return. */
 static void enter(Fiber *self)
 {
     self->fake_stack = NULL;

@@ -27,11 +27,13 @@ struct Fiber {
     void *fake_stack, *tsan;    /* the sanitizers' handles */
 };
 
-/* Maps a stack of at least `bytes`. Its top is moved down by a few cache lines depending on `number`, so
- * that the hot ends of neighbouring stacks do not share a cache set. False: out of memory. */
+/* Maps a stack of at least `bytes`. Its top is moved down by a few cache lines depending on
+ * `number`, so that the hot ends of neighbouring stacks do not share a cache set. False: out of
+ * memory. */
 bool fiber_new(Fiber *f, size_t bytes, uint32_t number);
 void fiber_free(Fiber *f);
-/* Makes the next switch to f call main(argument) on its stack. f is new, or its last main has returned. */
+/* Makes the next switch to f call main(argument) on its stack. f is new, or its last main has
+ * returned. */
 void fiber_start(Fiber *f, FiberMain *main, void *argument);
 void fiber_switch(Fiber *from, Fiber *to);
 

@@ -754,29 +754,42 @@ static LLVMValueRef muladd(Gen *g, LLVMValueRef acc, LLVMValueRef a, LLVMValueRe
 
 /* Where a block's row and unit of A and the panel's rows are found. */
 typedef struct Operands {
-    LLVMValueRef a, a_row, a_unit;      /* address of the block's first row, unit 0; bytes from row to row, unit to unit */
-    LLVMValueRef b[8], b_unit;          /* by vector */
+    LLVMValueRef a[64], a_unit;         /* by row: address of unit 0; bytes from unit to unit */
+    LLVMValueRef b[8], b_unit;          /* by vector: the same */
 } Operands;
+
+/* The same address, of which LLVM does not know that it is another's plus a stride: it would compute the
+ * rows' addresses from one another in every iteration. */
+static LLVMValueRef opaque(Gen *g, LLVMValueRef p)
+{
+    LLVMTypeRef type = LLVMFunctionType(g->ptr, &g->ptr, 1, false);
+    LLVMValueRef nothing = LLVMGetInlineAsm(type, "", 0, "=r,0", 4, false, false,
+                                            LLVMInlineAsmDialectATT, false);
+    return LLVMBuildCall2(g->b, type, nothing, &p, 1, "");
+}
 
 static Operands operands(Gen *g, const Block *k, LLVMValueRef step)
 {
     const Plan *p = g->p;
     const GemmShape *s = &p->s;
     Operands o;
-    LLVMValueRef row = k->row;
+    LLVMValueRef row = k->row, base, a_row;
     if (p->pack_a) {
         uint64_t all_rows = (uint64_t)s->rows * s->M, all_units = (uint64_t)s->steps * p->units;
-        o.a_row = k64(g, s->a_col ? p->unit : all_units * p->unit);
+        a_row = k64(g, s->a_col ? p->unit : all_units * p->unit);
         o.a_unit = k64(g, s->a_col ? all_rows * p->unit : p->unit);
-        o.a = at(g, packed_a(g), mul(g, mul(g, step, k64(g, p->units)), o.a_unit));
+        base = at(g, packed_a(g), mul(g, mul(g, step, k64(g, p->units)), o.a_unit));
         row = add(g, row, mul(g, k->tile, k64(g, s->M)));
     } else {
         TileView t = a_tile(g, k->tile, step);
-        o.a = t.ptr;
-        o.a_row = s->a_col ? k64(g, comp_bytes((Comp)s->a)) : t.stride;
+        base = t.ptr;
+        a_row = s->a_col ? k64(g, comp_bytes((Comp)s->a)) : t.stride;
         o.a_unit = s->a_col ? t.stride : k64(g, p->unit);
     }
-    o.a = at(g, o.a, mul(g, row, o.a_row));
+    base = at(g, base, mul(g, row, a_row));
+    for (uint32_t r = 0; r < k->rows; r++)
+        o.a[r] = LLVMIsConstant(a_row) ? at(g, base, mul(g, k64(g, r), a_row))
+            : opaque(g, at(g, base, mul(g, k64(g, r), a_row)));
     for (uint32_t v = 0; v < k->n; v++) {
         uint64_t offset = (uint64_t)(k->first + v) * p->lanes * p->unit;
         if (p->pack_b) {
@@ -796,7 +809,7 @@ static Operands operands(Gen *g, const Block *k, LLVMValueRef step)
 static void block(Gen *g, const Block *k)
 {
     const Plan *p = g->p;
-    uint32_t n = k->rows * k->n, unroll = p->units % 4 == 0 ? 4 : p->units % 2 == 0 ? 2 : 1;
+    uint32_t n = k->rows * k->n;
     LLVMValueRef acc[64];
     for (uint32_t i = 0; i < n; i++)
         acc[i] = first_sum(g, k, i / k->n, i % k->n);
@@ -808,20 +821,18 @@ static void block(Gen *g, const Block *k)
     Operands o = operands(g, k, steps.i);
     Loop units = loop_begin(g, steps.phi, n);
     memcpy(acc, units.phi, n * sizeof(acc[0]));
-    for (uint32_t u = 0; u < unroll; u++) {
-        LLVMValueRef unit = add(g, units.i, k64(g, u)), b[8];
+    /* Not unrolled: with several k in one block LLVM moves their broadcasts together and spills them. */
+    LLVMValueRef b[8], a_offset = mul(g, units.i, o.a_unit), b_offset = mul(g, units.i, o.b_unit);
+    for (uint32_t v = 0; v < k->n; v++)
+        b[v] = load(g, g->vector, at(g, o.b[v], b_offset), p->unit);
+    for (uint32_t r = 0; r < k->rows; r++) {
+        LLVMValueRef x = load(g, g->lane, at(g, o.a[r], a_offset), p->pack_a ? p->unit
+                              : comp_bytes((Comp)p->s.a));
+        x = splat(g, x, p->lanes);
         for (uint32_t v = 0; v < k->n; v++)
-            b[v] = load(g, g->vector, at(g, o.b[v], mul(g, unit, o.b_unit)), p->unit);
-        LLVMValueRef a = at(g, o.a, mul(g, unit, o.a_unit));
-        for (uint32_t r = 0; r < k->rows; r++) {
-            LLVMValueRef x = load(g, g->lane, at(g, a, mul(g, k64(g, r), o.a_row)), p->pack_a ? p->unit
-                                  : comp_bytes((Comp)p->s.a));
-            x = splat(g, x, p->lanes);
-            for (uint32_t v = 0; v < k->n; v++)
-                acc[r * k->n + v] = muladd(g, acc[r * k->n + v], x, b[v]);
-        }
+            acc[r * k->n + v] = muladd(g, acc[r * k->n + v], x, b[v]);
     }
-    loop_end(g, &units, unroll, n_units, acc);
+    loop_end(g, &units, 1, n_units, acc);
     loop_end(g, &steps, 1, n_steps, acc);
     for (uint32_t i = 0; i < n; i++)
         last_sum(g, k, i / k->n, i % k->n, acc[i]);

@@ -2,16 +2,16 @@
  *
  * In: an LLVM module with the kernel's function. Out: machine code in memory (contract in jit.h).
  *
- * verify -> attributes -> passes -> object file -> ORC. The passes are few and chosen by what the code
- * generator leaves to do (allocas to promote, masks to fold, address arithmetic to share and hoist);
- * each is close to linear in the size of the function. The object is linked by an LLJIT instance of
- * its own, which is what frees the code's memory.
+ * verify -> attributes -> passes -> object file -> ORC. The passes are few and chosen by what the
+ * code generator leaves to do (allocas to promote, masks to fold, address arithmetic to share and
+ * hoist); each is close to linear in the size of the function. The object is linked by an LLJIT
+ * instance of its own, which is what frees the code's memory.
  *
- * LLVM reports in two ways. Diagnostics of a context go to a handler and from there to the sink. Fatal
- * errors (an operation that cannot be selected) end the process unless the handler does not return: it
- * unwinds by longjmp to the compilation of its thread, whose LLVM objects are then left alone, since
- * nothing is known of their state. All of it runs on a thread with a large stack: parts of LLVM
- * recurse as deep as expressions are long, and the caller's stack may be small.
+ * LLVM reports in two ways. Diagnostics of a context go to a handler and from there to the sink.
+ * Fatal errors (an operation that cannot be selected) end the process unless the handler does not
+ * return: it unwinds by longjmp to the compilation of its thread, whose LLVM objects are then left
+ * alone, since nothing is known of their state. All of it runs on a thread with a large stack:
+ * parts of LLVM recurse as deep as expressions are long, and the caller's stack may be small.
  */
 #include "cpu/jit.h"
 
@@ -105,8 +105,8 @@ static void on_late_orc_error(void *user, LLVMErrorRef error)
     LLVMConsumeError(error);
 }
 
-/* LLVM's handler of fatal errors is one for the process and knows no context: the thread tells which
- * compilation it belongs to. */
+/* LLVM's handler of fatal errors is one for the process and knows no context: the thread tells
+ * which compilation it belongs to. */
 static _Thread_local Compile *compiling;
 
 static void on_fatal_error(const char *reason)
@@ -133,7 +133,7 @@ static void initialise(void)
     LLVMInstallFatalErrorHandler(on_fatal_error);
 }
 
-/* ---- the module --------------------------------------------------------------------------------- */
+/* ---- the module ---------------------------------------------------------------------------- */
 
 static LLVMTargetMachineRef target_machine(Compile *c)
 {
@@ -144,8 +144,8 @@ static LLVMTargetMachineRef target_machine(Compile *c)
         LLVMDisposeMessage(error);
         return NULL;
     }
-    /* Position-independent code of the small model: constants are reached relative to the code, which
-     * the linker places beside it, and calls go through its stubs. */
+    /* Position-independent code of the small model: constants are reached relative to the code,
+     * which the linker places beside it, and calls go through its stubs. */
     LLVMTargetMachineRef machine = LLVMCreateTargetMachine(
         target, c->target->triple, c->target->cpu, c->target->features,
         c->options->optimise ? LLVMCodeGenLevelDefault : LLVMCodeGenLevelNone, LLVMRelocPIC,
@@ -231,12 +231,12 @@ static bool keep_asm(Compile *c)
     return ok;
 }
 
-/* ---- passes -------------------------------------------------------------------------------------- */
+/* ---- passes -------------------------------------------------------------------------------- */
 
-/* What is left out, and why: GVN, jump threading, DSE and the vectorisers take longer than all of these
- * together and find nothing in code that is made of vectors already. Unrolling is decided before, where
- * it is known which loops gain: LLVM's would unroll the multiply-adds' k, which costs 8 to 19 %
- * (PERFORMANCE, rule 2). */
+/* What is left out, and why: GVN, jump threading, DSE and the vectorisers take longer than all of
+ * these together and find nothing in code that is made of vectors already. Unrolling is decided
+ * before, where it is known which loops gain: LLVM's would unroll the multiply-adds' k, which costs
+ * 8 to 19 % (PERFORMANCE, rule 2). */
 static const char optimising_passes[] =
     "function("
     "sroa<modify-cfg>,early-cse,simplifycfg,instcombine<no-verify-fixpoint>,"
@@ -261,7 +261,7 @@ static bool run_passes(Compile *c)
     return true;
 }
 
-/* ---- linking -------------------------------------------------------------------------------------- */
+/* ---- linking ------------------------------------------------------------------------------- */
 
 static bool define_symbols(Compile *c)
 {
@@ -306,7 +306,7 @@ static bool link_object(Compile *c, LLVMMemoryBufferRef object)
     return true;
 }
 
-/* ---- the compilation -------------------------------------------------------------------------------- */
+/* ---- the compilation ----------------------------------------------------------------------- */
 
 static bool prepare(Compile *c)
 {

@@ -2,16 +2,18 @@
  *
  * jit: LLVM module -> machine code in this process.
  *
- * In: one LLVM module that defines `void heddle_kernel(CpuEnv *)` (external linkage) and whatever it
- * calls. Out: its address, and the text asked for. The passes run here are those of a code generator
- * that emits allocas and straight scalar or <W x T> code; see the table in jit.c.
+ * In: one LLVM module that defines `void heddle_kernel(CpuEnv *)` (external linkage) and whatever
+ * it calls. Out: its address, and the text asked for. The passes run here are those of a code
+ * generator that emits allocas and straight scalar or <W x T> code; see the table in jit.c.
  *
- * Ownership: every compilation has an LLVM context of its own (LLVMContextCreate), used by one thread.
- * cpu_jit takes the module and its context and disposes of both, whether it succeeds or not; the
- * machine code does not refer to them. The code may be run by any thread until cpu_code_free.
+ * Ownership: every compilation has an LLVM context of its own (LLVMContextCreate), used by one
+ * thread. cpu_jit takes the module and its context and disposes of both, whether it succeeds or
+ * not; the machine code does not refer to them. The code may be run by any thread until
+ * cpu_code_free.
  *
  * The attributes every defined function needs (target CPU and features, vector width, stack probes)
- * are set here, so the code generator need not. The verifier runs first: invalid IR is a diagnostic.
+ * are set here, so the code generator need not. The verifier runs first: invalid IR is a
+ * diagnostic.
  */
 #ifndef HEDDLE_CPU_JIT_H
 #define HEDDLE_CPU_JIT_H
@@ -39,11 +41,11 @@ bool cpu_jit(LLVMModuleRef module, LLVMContextRef context, const CpuTarget *targ
              const CpuOptions *options, CpuJit *out, DiagSink *sink);
 void cpu_code_free(struct CpuCode *code); /* NULL is fine */
 
-/* ---- split.c: for jit.c, once the passes are through ------------------------------------------------ */
+/* ---- split.c: for jit.c, once the passes are through --------------------------------------- */
 
 void cpu_split_blocks(LLVMModuleRef module, LLVMTargetDataRef layout, uint32_t vector_bits);
 
-/* ---- symbols.c: the C functions that machine code may call by name ------------------------------- */
+/* ---- symbols.c: the C functions that machine code may call by name ------------------------- */
 
 typedef struct CpuSymbol { const char *name; void (*address)(void); } CpuSymbol;
 extern const CpuSymbol cpu_symbols[];

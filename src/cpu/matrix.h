@@ -66,9 +66,8 @@ struct Matrix {
     VEC(MatValue *) lazy;       /* loads of this block not read yet */
     VEC(MatValue *) borrowed;   /* values of this block that lie in a variable's memory */
     VEC(CopyFn) copies;
-    LV table, scratch;          /* the largest so far */
+    LV table, scratch;          /* what the kernels are called with; the largest table so far */
     uint32_t table_entries;
-    uint64_t scratch_bytes;
     uint64_t *loop_bytes;       /* by Cfg.loops: streamed from buffers an iteration */
 };
 

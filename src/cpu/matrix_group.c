@@ -169,12 +169,10 @@ static bool grid_add(Grid *g, MulAdd *p, uint32_t max_rows)
 static void reserve(Emit *e, const GemmShape *s)
 {
     struct Matrix *m = e->matrix;
-    uint64_t bytes = gemm_scratch_bytes(m->gemm, s);
     uint32_t entries = gemm_table_entries(s);
-    if (!m->scratch || bytes > m->scratch_bytes) {
-        m->scratch_bytes = MAX(bytes, 64);
-        m->scratch = emit_frame(e, m->scratch_bytes);
-    }
+    e->kernel->scratch_bytes = MAX(e->kernel->scratch_bytes, gemm_scratch_bytes(m->gemm, s));
+    if (!m->scratch)
+        m->scratch = emit_env(e, e->entry_b, e->ptr, offsetof(CpuEnv, scratch));
     if (entries > m->table_entries) {
         m->table_entries = entries;
         m->table = emit_alloca(e, LLVMArrayType2(e->i64, entries), "tiles");

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * In: an optimised module. Out: the same with no basic block longer than LLVM's code generator takes in
- * linear time. Its instruction scheduler compares every memory access of a block with every other: an
- * unrolled kernel of 16000 accesses took 6.4 s, and takes 0.5 s in pieces of 256.
+ * In: an optimised module. Out: the same with no basic block longer than LLVM's code generator
+ * takes in linear time. Its instruction scheduler compares every memory access of a block with
+ * every other: an unrolled kernel of 16000 accesses took 6.4 s, and takes 0.5 s in pieces of 256.
  *
- * Blocks joined by a plain branch would be merged again, so the pieces are joined by a branch that could
- * leave the function, on a condition that is never true but that LLVM cannot decide: no workgroup has
- * zero subgroups. It costs one compare with memory a piece.
+ * Blocks joined by a plain branch would be merged again, so the pieces are joined by a branch that
+ * could leave the function, on a condition that is never true but that LLVM cannot decide: no
+ * workgroup has zero subgroups. It costs one compare with memory a piece.
  */
 #include "cpu/jit.h"
 
@@ -75,8 +75,8 @@ static void redirect(LLVMBasicBlockRef from, LLVMBasicBlockRef to)
     }
 }
 
-/* Moves what stands before `cut` to a new block in front. The old block keeps the end, so that phis of
- * its successors stay right; whoever branched to it is led to the new one. */
+/* Moves what stands before `cut` to a new block in front. The old block keeps the end, so that phis
+ * of its successors stay right; whoever branched to it is led to the new one. */
 static void cut_before(Splitter *s, LLVMBasicBlockRef block, LLVMValueRef cut)
 {
     LLVMBasicBlockRef out = out_block(s);

@@ -4,8 +4,8 @@
  * conversions and divisions that the CPU has no instruction for) and the C library's mathematics.
  *
  * They are looked up here before the process is searched: the library may be loaded where its own
- * dependencies' symbols are not visible to such a search, and half conversions of the compiler's own
- * support library never are. A name found nowhere is a diagnostic of the kernel that calls it.
+ * dependencies' symbols are not visible to such a search, and half conversions of the compiler's
+ * own support library never are. A name found nowhere is a diagnostic of the kernel that calls it.
  */
 #include "cpu/jit.h"
 
@@ -55,7 +55,8 @@ static _Float16 truncate_f32_bf16(float x)
 }
 #endif
 
-/* GCC and clang call these for 128-bit integers, which a 64-bit multiplication's high half may need. */
+/* GCC and clang call these for 128-bit integers, which a 64-bit multiplication's high half may
+ * need. */
 #if defined(__SIZEOF_INT128__)
 __extension__ typedef __int128 Int128;
 __extension__ typedef unsigned __int128 UInt128;

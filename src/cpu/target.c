@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * In: a level's name, or nothing. Out: what the code generators and LLVM need to know of the machine.
+ * In: a level's name, or nothing. Out: what the code generators and LLVM need to know of the
+ * machine.
  *
- * The host's CPU and features are what LLVM detects. A named level is a row of the table below: it is
- * refused where the host lacks one of its features, since its code is going to be run here.
+ * The host's CPU and features are what LLVM detects. A named level is a row of the table below: it
+ * is refused where the host lacks one of its features, since its code is going to be run here.
  */
 #include "cpu/cpu.h"
 

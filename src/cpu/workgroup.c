@@ -163,6 +163,7 @@ static void fill_env(Pool *pool, const Plan *p, Strand *s, void *frame, void *sh
         .push = d->push,
         .shared = shared,
         .frame = frame,
+        .scratch = pool->scratch.data,
         .n_subgroups = p->n_subgroups,
         .yield_every = p->yield_every,
         .barrier = p->fibers ? barrier_fiber : barrier_alone,
@@ -182,6 +183,7 @@ bool pool_prepare(Pool *pool, const Plan *p)
     uint32_t subgroups = p->fibers ? p->n_subgroups : 1;
     uint64_t frame = stride_of(p->kernel->frame_bytes), shared = stride_of(p->shared_bytes);
     if (!prepare_strands(pool, p) || !prepare_groups(pool, p) ||
+        !memory_grow(&pool->scratch, stride_of(p->kernel->scratch_bytes), 1) ||
         !memory_grow(&pool->frames, frame, (uint64_t)p->together * subgroups) ||
         !memory_grow(&pool->shared, shared, p->together))
         return false;
@@ -202,6 +204,7 @@ void pool_free(Pool *pool)
     drop_strands(pool);
     free(pool->strands);
     free(pool->groups);
+    memory_free(&pool->scratch);
     memory_free(&pool->frames);
     memory_free(&pool->shared);
     memset(pool, 0, sizeof *pool);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Dispatching kernels written in C: every workgroup runs once, barriers order, interleaving advances
- * workgroups in turn, many threads dispatch at once.
+ * Dispatching kernels written in C: every workgroup runs once, barriers order, interleaving
+ * advances workgroups in turn, many threads dispatch at once.
  */
 #include "base/test.h"
 #include "cpu/cpu.h"
@@ -26,7 +26,7 @@ static bool dispatch_on(uint32_t threads, CpuDispatch *x)
     return ok;
 }
 
-/* ---- every workgroup once ---------------------------------------------------------------------- */
+/* ---- every workgroup once ------------------------------------------------------------------ */
 
 typedef struct Grid { const uint32_t *groups, *base; atomic_uint *counts; atomic_uint wrong; } Grid;
 
@@ -101,7 +101,7 @@ TEST(every_workgroup_runs_once)
     }
 }
 
-/* ---- barriers -------------------------------------------------------------------------------------- */
+/* ---- barriers ------------------------------------------------------------------------------ */
 
 /* Each subgroup adds its neighbour's value of the last phase to its own. */
 static void add_neighbour(CpuEnv *env)
@@ -185,7 +185,7 @@ TEST(a_subgroup_that_returned_is_not_waited_for)
     CHECK_EQ_U64(count, 5 * 6);
 }
 
-/* ---- interleaving ------------------------------------------------------------------------------------- */
+/* ---- interleaving -------------------------------------------------------------------------- */
 
 #define STEPS 6
 typedef struct Trace { uint32_t len; uint8_t step[16 * STEPS], x[16 * STEPS], y[16 * STEPS]; } Trace;
@@ -247,7 +247,7 @@ TEST(small_data_are_not_interleaved)
     }
 }
 
-/* ---- limits ------------------------------------------------------------------------------------------- */
+/* ---- limits -------------------------------------------------------------------------------- */
 
 static void nothing(CpuEnv *env)
 {
@@ -281,7 +281,7 @@ TEST(impossible_dispatches_are_diagnostics)
     cpu_device_free(device);
 }
 
-/* ---- many threads -------------------------------------------------------------------------------------- */
+/* ---- many threads -------------------------------------------------------------------------- */
 
 typedef struct Caller { CpuDevice *device; uint32_t n, failures; } Caller;
 
@@ -326,7 +326,7 @@ TEST(threads_dispatch_at_once)
     cpu_device_free(device);
 }
 
-/* ---- printf ---------------------------------------------------------------------------------------------- */
+/* ---- printf -------------------------------------------------------------------------------- */
 
 static void print_odd_lanes(CpuEnv *env)
 {

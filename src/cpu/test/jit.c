@@ -121,8 +121,8 @@ TEST(texts_are_kept)
     jit_free(&j);
 }
 
-/* A loop whose one block is too long for LLVM: frame[i] += push[i] for 2000 vectors, three times, with
- * values of an early piece used in the last. */
+/* A loop whose one block is too long for LLVM: frame[i] += push[i] for 2000 vectors, three times,
+ * with values of an early piece used in the last. */
 TEST(long_blocks_are_split)
 {
     enum { N = 2000, TIMES = 3 };
