@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What execution costs apart from the kernels: a switch between fibers, a barrier, a yield, a workgroup,
- * a dispatch from call to return, with the workers awake and asleep. Kernels are empty C functions.
- * One line a figure: name, median, quartiles, unit.
+ * What execution costs apart from the kernels: a switch between fibers, a barrier, a yield, a
+ * workgroup, a dispatch from call to return, with the workers awake and asleep. Kernels are empty C
+ * functions. One line a figure: name, median, quartiles, unit.
  */
 #include "bench.h"
 #include "cpu/cpu.h"
@@ -30,7 +30,7 @@ static void report_diagnostic(void *user, const Diag *d)
     fprintf(stderr, "%s\n", text);
 }
 
-/* ---- fibers ---------------------------------------------------------------------------------------- */
+/* ---- fibers -------------------------------------------------------------------------------- */
 
 typedef struct Ring {
     Fiber home, fibers[MAX_FIBERS];
@@ -77,7 +77,7 @@ static bool bench_fibers(int n)
     return true;
 }
 
-/* ---- dispatches -------------------------------------------------------------------------------------- */
+/* ---- dispatches ---------------------------------------------------------------------------- */
 
 enum { STEPS = 1000 };
 

@@ -17,6 +17,11 @@ check_c_compiler_flag(-march=native HEDDLE_MARCH_NATIVE)
 
 add_custom_target(bench)
 file(GLOB programs CONFIGURE_DEPENDS bench/*.c)
+# What bench/compute.c consists of besides itself: the loops that it compares with, and Vulkan for
+# lavapipe, which it opens at run time.
+set(compute_parts bench/compute_loops.c bench/vulkan_host.c)
+list(TRANSFORM compute_parts PREPEND "${PROJECT_SOURCE_DIR}/")
+list(REMOVE_ITEM programs ${compute_parts})
 foreach(program IN LISTS programs)
     cmake_path(GET program STEM stem)
     add_executable(bench_${stem} "${program}")
@@ -26,3 +31,6 @@ foreach(program IN LISTS programs)
     target_compile_options(bench_${stem} PRIVATE -O3 $<$<BOOL:${HEDDLE_MARCH_NATIVE}>:-march=native>)
     target_link_libraries(bench_${stem} PRIVATE heddle_static "${HEDDLE_OPENBLAS}" m)
 endforeach()
+find_package(Threads REQUIRED)
+target_sources(bench_compute PRIVATE ${compute_parts})
+target_link_libraries(bench_compute PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
