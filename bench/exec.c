@@ -112,8 +112,9 @@ typedef struct Shape {
 
 static bool bench_shape(CpuDevice *device, const Shape *s, DiagSink *sink)
 {
-    CpuKernel kernel = {.code = s->code, .subgroup_size = 32, .local_size = {32 * s->subgroups, 1, 1},
-                        .stack_bytes = 4096, .has_barrier = s->code == kernel_barriers,
+    CpuKernel kernel = {.code = s->code, .subgroup_size = 32, .stack_bytes = 4096,
+                        .local_size = {32 * s->subgroups, 1, 1},
+                        .has_barrier = s->code == kernel_barriers,
                         .can_yield = s->interleave > 1};
     double values[ROUNDS];
     for (int r = -2; r < ROUNDS; r++) {
@@ -139,8 +140,10 @@ static bool bench_shape(CpuDevice *device, const Shape *s, DiagSink *sink)
 }
 
 static const Shape on_one_thread[] = {
-    {"barrier, 2 subgroups", kernel_barriers, 2, {1, 1}, 1, 5, 2 * STEPS, false, 1e9, "ns a subgroup"},
-    {"barrier, 8 subgroups", kernel_barriers, 8, {1, 1}, 1, 5, 8 * STEPS, false, 1e9, "ns a subgroup"},
+    {"barrier, 2 subgroups", kernel_barriers, 2, {1, 1}, 1, 5, 2 * STEPS, false, 1e9,
+     "ns a subgroup"},
+    {"barrier, 8 subgroups", kernel_barriers, 8, {1, 1}, 1, 5, 8 * STEPS, false, 1e9,
+     "ns a subgroup"},
     {"barrier, 32 subgroups", kernel_barriers, 32, {1, 1}, 1, 2, 32 * STEPS, false, 1e9,
      "ns a subgroup"},
     {"yield, 16 workgroups", kernel_yields, 1, {4, 4}, 16, 3, 16 * STEPS, false, 1e9, "ns"},

@@ -25,7 +25,7 @@
 #define SPIN_NS 30000           /* before a thread sleeps: about what waking it costs */
 #define STRANDS_TOGETHER 16     /* of all workgroups interleaved (rule 5: 4x4) */
 #define MAX_STRANDS 4096        /* on a thread, when the caller forces interleaving */
-#define YIELD_BYTES 65536       /* streamed by a workgroup between two yields (measured: 32 to 64 KB) */
+#define YIELD_BYTES 65536       /* streamed by a workgroup between two yields; measured */
 #define SAFE_STACK (64u << 10)  /* what any thread that calls us is taken to have left */
 #define BLOCKS_PER_THREAD 16    /* for balance */
 #define MAX_BLOCK 64            /* workgroups; so many make the counter's cost vanish */

@@ -17,9 +17,9 @@ typedef Fiber *FiberMain(void *argument); /* returns the fiber to go on with */
 /* Valid when zero-initialised: that is also how the thread's own stack is represented. */
 struct Fiber {
     void *sp;                   /* where it stopped; with ucontext a ucontext_t */
-    char *map;                  /* the mapping: a guard page, then the stack; NULL for a thread's own */
+    char *map;                  /* a guard page, then the stack; NULL for a thread's own */
     size_t map_size;
-    const void *low;            /* lowest address and size of the stack proper, for the sanitizers */
+    const void *low;            /* lowest address of the stack proper, and its size */
     size_t size;
     FiberMain *main;
     void *argument;

@@ -30,7 +30,7 @@ struct CpuCode;                 /* the memory of one kernel's machine code */
 typedef struct CpuJit {
     struct CpuCode *owner;
     CpuSubgroupFn *code;
-    char *text;                 /* malloc'd: what options->emit asked for, NULL for CPU_EMIT_NOTHING */
+    char *text;                 /* malloc'd: what options->emit asked for, or NULL */
     size_t text_size;           /* without the final NUL that a text has */
     uint32_t stack_bytes;       /* of the kernel function and what it calls, with room for libm */
     double seconds;

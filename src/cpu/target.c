@@ -153,8 +153,8 @@ static bool take_level(CpuTarget *t, const char *name, DiagSink *sink)
         if (!strcmp(levels[i].name, name))
             l = &levels[i];
     if (!l || strncmp(t->triple, l->arch, strlen(l->arch)) != 0) {
-        diag(sink, DIAG_ERROR, NULL, NULL, "there is no CPU level \"%s\" on this machine (%s)", name,
-             t->triple);
+        diag(sink, DIAG_ERROR, NULL, NULL,
+             "there is no CPU level \"%s\" on this machine (%s)", name, t->triple);
         return false;
     }
     char missing[32];

@@ -188,7 +188,10 @@ TEST(a_subgroup_that_returned_is_not_waited_for)
 /* ---- interleaving -------------------------------------------------------------------------- */
 
 #define STEPS 6
-typedef struct Trace { uint32_t len; uint8_t step[16 * STEPS], x[16 * STEPS], y[16 * STEPS]; } Trace;
+typedef struct Trace {
+    uint32_t len;
+    uint8_t step[16 * STEPS], x[16 * STEPS], y[16 * STEPS];
+} Trace;
 
 static void trace_steps(CpuEnv *env)
 {

@@ -248,7 +248,8 @@ TEST(faults_are_diagnostics)
         {"define void @other(ptr %env) {\n ret void\n}\n", "does not define heddle_kernel"},
         {"declare void @heddle_kernel(ptr)\n", "does not define heddle_kernel"},
         {"declare void @nowhere_to_be_found()\n"
-         "define void @heddle_kernel(ptr %env) {\n call void @nowhere_to_be_found()\n ret void\n}\n",
+         "define void @heddle_kernel(ptr %env) {\n"
+         "  call void @nowhere_to_be_found()\n  ret void\n}\n",
          "nowhere_to_be_found"},
         {"define void @heddle_kernel(ptr %env) {\n"
          "  call void asm sideeffect \"no such instruction\", \"\"()\n  ret void\n}\n", "LLVM: "},
