@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * exec: the two halves of running a dispatch. exec.c decides (Plan), keeps the worker threads and hands
- * out blocks of workgroups; workgroup.c runs them on one thread with that thread's memory (Pool).
+ * exec: the two halves of running a dispatch. exec.c decides (Plan), keeps the worker threads and
+ * hands out blocks of workgroups; workgroup.c runs them on one thread with that thread's memory
+ * (Pool).
  */
 #ifndef HEDDLE_CPU_EXEC_H
 #define HEDDLE_CPU_EXEC_H

@@ -3,11 +3,11 @@
  * In: blocks of workgroups. Out: their execution on the calling thread (contract in exec.h).
  *
  * Without fibers a workgroup's subgroups are plain calls, one after the other, that share a frame.
- * With fibers each subgroup in flight is a strand: an environment, a stack, a frame. Strands that can go
- * on stand in a queue. A yield goes to its end; a barrier leaves the queue until the last strand of the
- * workgroup arrives, which puts the others at the queue's front, so that a workgroup's phases follow each
- * other while what it shares is in the nearest cache. No switch goes through a scheduler: a strand that
- * stops continues the next one itself.
+ * With fibers each subgroup in flight is a strand: an environment, a stack, a frame. Strands that
+ * can go on stand in a queue. A yield goes to its end; a barrier leaves the queue until the last
+ * strand of the workgroup arrives, which puts the others at the queue's front, so that a
+ * workgroup's phases follow each other while what it shares is in the nearest cache. No switch goes
+ * through a scheduler: a strand that stops continues the next one itself.
  */
 #include "cpu/exec.h"
 
@@ -17,14 +17,16 @@
 #include <unistd.h>
 
 #define HUGE_PAGE ((size_t)2 << 20)
-/* Above a kernel's own stack: barrier and yield, the C library, a signal handler with its registers. */
+/* Above a kernel's own stack: barrier and yield, the C library, a signal handler with its
+ * registers. */
 #define STACK_MARGIN ((size_t)32 << 10)
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZER_STACK ((size_t)64 << 10)
 #else
 #define SANITIZER_STACK ((size_t)0)
 #endif
-/* Distance added between frames, so that equal offsets in neighbouring ones differ in their low bits. */
+/* Distance added between frames, so that equal offsets in neighbouring ones differ in their low
+ * bits. */
 #define FRAME_SKEW 320
 
 typedef struct Group Group;
@@ -43,7 +45,7 @@ struct Strand {
     Fiber fiber;
 };
 
-/* ---- memory ------------------------------------------------------------------------------------ */
+/* ---- memory -------------------------------------------------------------------------------- */
 
 static void memory_free(Memory *m)
 {
@@ -210,7 +212,7 @@ void pool_free(Pool *pool)
     memset(pool, 0, sizeof *pool);
 }
 
-/* ---- the walk through a block ---------------------------------------------------------------------- */
+/* ---- the walk through a block -------------------------------------------------------------- */
 
 /* WorkgroupId of the i-th workgroup: rows in turn left to right and back. */
 static void group_id(const Plan *p, const Block *b, uint32_t i, uint32_t id[3])
@@ -223,13 +225,18 @@ static void group_id(const Plan *p, const Block *b, uint32_t i, uint32_t id[3])
     id[2] = p->dispatch->base_group[2] + b->first[2];
 }
 
-/* ---- subgroups as calls ------------------------------------------------------------------------------ */
+static inline uint64_t take_block(atomic_uint_fast64_t *next)
+{
+    return atomic_fetch_add_explicit(next, 1, memory_order_relaxed);
+}
+
+/* ---- subgroups as calls -------------------------------------------------------------------- */
 
 static void run_calls(Strand *s, const Plan *p, atomic_uint_fast64_t *next_block)
 {
     CpuSubgroupFn *code = p->kernel->code;
     uint64_t number;
-    while ((number = atomic_fetch_add_explicit(next_block, 1, memory_order_relaxed)) < p->n_blocks) {
+    while ((number = take_block(next_block)) < p->n_blocks) {
         Block b = plan_block(p, number);
         for (uint32_t i = 0; i < b.size[0] * b.size[1]; i++) {
             group_id(p, &b, i, s->env.group);
@@ -249,7 +256,7 @@ static Fiber *run_calls_on_fiber(void *argument)
     return &s->pool->home;
 }
 
-/* ---- subgroups as fibers ------------------------------------------------------------------------------- */
+/* ---- subgroups as fibers ------------------------------------------------------------------- */
 
 static void push_ready(Pool *pool, Strand *s)
 {
@@ -346,7 +353,7 @@ static void run_together(Pool *pool, const Plan *p, const Block *b, uint32_t fir
 static void run_fibers(Pool *pool, const Plan *p, atomic_uint_fast64_t *next_block)
 {
     uint64_t number;
-    while ((number = atomic_fetch_add_explicit(next_block, 1, memory_order_relaxed)) < p->n_blocks) {
+    while ((number = take_block(next_block)) < p->n_blocks) {
         Block b = plan_block(p, number);
         uint32_t n = b.size[0] * b.size[1];
         for (uint32_t i = 0; i < n; i += p->together)
@@ -354,10 +361,10 @@ static void run_fibers(Pool *pool, const Plan *p, atomic_uint_fast64_t *next_blo
     }
 }
 
-/* ---- floating-point control ------------------------------------------------------------------------ */
+/* ---- floating-point control ---------------------------------------------------------------- */
 
-/* Kernels run with the default rounding, denormals kept and exceptions masked, whatever the caller has
- * set for itself: results must not depend on the thread. */
+/* Kernels run with the default rounding, denormals kept and exceptions masked, whatever the caller
+ * has set for itself: results must not depend on the thread. */
 #if defined(__x86_64__)
 typedef uint32_t FloatControl;
 static FloatControl float_control(void) { return __builtin_ia32_stmxcsr(); }
