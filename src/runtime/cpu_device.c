@@ -56,15 +56,17 @@ static void release(HeddleKernel *k)
         cpu_kernel_free(k->cpu);
 }
 
-/* The descriptors of the kernel's slot, among the bindings by set and binding. */
-static const CpuBinding *find(const HeddleKernel *k, const Bound *b, const CpuSlot *slot)
+/* The descriptors of the kernel's slot, among the bindings by set and binding. A slot that the kernel's
+ * reflection does not name is a variable that no code uses: it has empty buffers. */
+static const CpuBinding *find(const HeddleKernel *k, const Bound *b, const CpuSlot *slot,
+                              Arena *scratch)
 {
     for (uint32_t i = 0; i < k->info->n_bindings; i++) {
         const HeddleBindingInfo *info = &k->info->bindings[i];
         if (info->set == slot->set && info->binding == slot->binding)
             return b->bindings[i];
     }
-    return NULL;
+    return NEW_ARRAY(scratch, CpuBinding, slot->count == UINT32_MAX ? 1 : MAX(slot->count, 1));
 }
 
 static void copy_stats(HeddleStats *to, const uint64_t *from)
@@ -83,14 +85,8 @@ static HeddleResult dispatch(HeddleKernel *k, const Bound *b, HeddleReport *repo
 {
     const CpuKernel *code = k->cpu;
     const CpuBinding **slots = NEW_ARRAY(scratch, const CpuBinding *, code->n_slots);
-    for (uint32_t i = 0; i < code->n_slots; i++) {
-        slots[i] = find(k, b, &code->slots[i]);
-        if (slots[i])
-            continue;
-        diag(sink, DIAG_ERROR, NULL, NULL, "no buffer is bound to set %u, binding %u",
-             code->slots[i].set, code->slots[i].binding);
-        return HEDDLE_ERROR_BINDING;
-    }
+    for (uint32_t i = 0; i < code->n_slots; i++)
+        slots[i] = find(k, b, &code->slots[i], scratch);
     const void *push = b->push;
     if (code->push_bytes > b->push_size) {
         char *longer = arena_alloc(scratch, code->push_bytes);
