@@ -284,7 +284,12 @@ static Val error_of(LLVMBuilderRef b, LLVMOpcode op, Val x, Val y, Val r)
 {
     if (op == LLVMFMul)
         return fused(b, x, y, LLVMBuildFNeg(b, r, ""));
-    if (op == LLVMFDiv) {
+    if (op == LLVMFDiv) { /* a tiny x is scaled, and y with it, so that the rest does not underflow */
+        bool wide = LLVMGetTypeKind(element_of(x)) == LLVMDoubleTypeKind;
+        Val tiny = LLVMBuildFCmp(b, LLVMRealOLT, fabsv(b, x), fnum(x, wide ? 0x1p-900 : 0x1p-100), "");
+        Val scale = LLVMBuildSelect(b, tiny, fnum(x, wide ? 0x1p120 : 0x1p60), fnum(x, 1), "");
+        x = LLVMBuildFMul(b, x, scale, "");
+        y = LLVMBuildFMul(b, y, scale, "");
         Val rest = fused(b, LLVMBuildFNeg(b, r, ""), y, x);
         Val flip = LLVMBuildSelect(b, negative(b, y), fnum(y, -1), fnum(y, 1), "");
         return LLVMBuildFMul(b, rest, flip, "");
@@ -296,7 +301,8 @@ static Val error_of(LLVMBuilderRef b, LLVMOpcode op, Val x, Val y, Val r)
     return LLVMBuildFAdd(b, lost_x, LLVMBuildFSub(b, y, part, ""), "");
 }
 
-/* The nearest result, stepped back by one unit where its error says that it lies too far out. */
+/* The nearest result, stepped back by one unit where its error says that it lies too far out. Products
+ * so small that their error underflows stay as they are. */
 Val arith_towards_zero(LLVMBuilderRef b, LLVMOpcode op, Val x, Val y)
 {
     Val r = LLVMBuildBinOp(b, op, x, y, "");
