@@ -324,6 +324,23 @@ static void store_groups(Emit *e, const Pointer *p, const Part *part, LV v)
     }
 }
 
+/* Whether the lanes' indices count as they most likely do (Affine.likely): i1. */
+static LV runs_as_expected(Emit *e, const Pointer *p)
+{
+    uint32_t group = MIN(p->affine.group, e->W);
+    int lane[128];
+    LV *steps = NEW_ARRAY(e->arena, LV, e->W), index = p->lane_index;
+    LT type = LLVMGetElementType(LLVMTypeOf(index));
+    for (uint32_t k = 0; k < e->W; k++) {
+        lane[k] = (int)(k / group * group);
+        steps[k] = LLVMConstInt(type, (uint64_t)(k % group * (uint64_t)p->affine.stride), 1);
+    }
+    LV first = shuffle(e, index, NULL, lane, e->W);
+    LV expected = LLVMBuildAdd(e->b, first, LLVMConstVector(steps, e->W), "");
+    LV other = emit_and(e, e->mask, LLVMBuildICmp(e->b, LLVMIntNE, index, expected, ""));
+    return LLVMBuildNot(e->b, emit_any(e, other), "");
+}
+
 static int64_t lane_stride(const Pointer *p)
 {
     return p->affine.stride * p->lane_scale;
@@ -346,7 +363,7 @@ enum { WIDEST = 512 };
 static uint32_t wide_stride(Emit *e, const Pointer *p, const Part *part, uint32_t n)
 {
     if (!p->lane_index || p->at.rule == LAYOUT_LANES || emit_is_lanes(p->base) || n > 4 ||
-        p->affine.group < e->W || e->options->robust)
+        p->affine.group < e->W || p->affine.likely || e->options->robust)
         return 0;
     uint32_t size = emit_scalar_bytes(e, part[0].type);
     for (uint32_t k = 0; k < n; k++)
@@ -415,55 +432,96 @@ static bool lanes_in_order(const Pointer *p)
     return p->at.rule == LAYOUT_LANES && !p->lane_index;
 }
 
-static LV load_part(Emit *e, const Pointer *p, const Part *part)
+/* The same for all lanes of a group, in groups worth it. */
+static bool same_in_groups(Emit *e, const Pointer *p)
+{
+    return p->lane_index && p->affine.group >= 8 && !p->affine.stride && !p->affine.likely &&
+        !e->mask &&
+           !e->options->robust && p->at.rule != LAYOUT_LANES && !emit_is_lanes(p->base);
+}
+
+static LV load_same_in_groups(Emit *e, const Pointer *p, const Part *part)
+{
+    LV piece[128];
+    uint32_t n = e->W / p->affine.group, align = alignment(e, p, part->type);
+    for (uint32_t k = 0; k < n; k++) {
+        LV address = group_address(e, p, part->byte, k);
+        LV one = plain_load(e, p, memory_type(e, part->type), address, align);
+        piece[k] = sub_vector(e, emit_lanes(e, one), 0, p->affine.group);
+    }
+    return concatenate(e, piece, n);
+}
+
+static LV gather(Emit *e, const Pointer *p, const Part *part)
 {
     LT lanes = emit_lanes_type(e, memory_type(e, part->type));
-    uint32_t size = emit_scalar_bytes(e, part->type), align = alignment(e, p, part->type);
+    uint32_t size = emit_scalar_bytes(e, part->type);
+    LV mask = access_mask(e, p, part->byte, size);
+    return masked_load(e, lanes, emit_address(e, p, part->byte, size), alignment(e, p, part->type),
+                       mask ? mask : emit_mask(e));
+}
+
+static void scatter(Emit *e, const Pointer *p, const Part *part, LV v)
+{
+    uint32_t size = emit_scalar_bytes(e, part->type);
+    LV mask = access_mask(e, p, part->byte, size);
+    masked_store(e, v, emit_address(e, p, part->byte, size), alignment(e, p, part->type),
+                 mask ? mask : emit_mask(e));
+}
+
+static LV load_likely_groups(Emit *e, const Pointer *p, const Part *part)
+{
+    LLVMBasicBlockRef done = emit_new_block(e, ""), apart = emit_new_block(e, "");
+    LLVMBasicBlockRef together = emit_new_block(e, ""), from[2];
+    LV v[2];
+    LLVMBuildCondBr(e->b, runs_as_expected(e, p), together, apart);
+    for (uint32_t k = 0; k < 2; k++) {
+        LLVMPositionBuilderAtEnd(e->b, k ? apart : together);
+        v[k] = k ? gather(e, p, part) : load_groups(e, p, part);
+        from[k] = LLVMGetInsertBlock(e->b);
+        LLVMBuildBr(e->b, done);
+    }
+    LLVMPositionBuilderAtEnd(e->b, done);
+    LV phi = LLVMBuildPhi(e->b, LLVMTypeOf(v[0]), "");
+    LLVMAddIncoming(phi, v, from, 2);
+    return phi;
+}
+
+static LV load_part(Emit *e, const Pointer *p, const Part *part)
+{
     if (emit_same_address(p))
         return load_same(e, p, part);
-    if (lanes_in_order(p))
-        return plain_load(e, p, lanes, uniform_address(e, p, part->byte, e->W), size);
-    if (side_by_side(e, p, part))
-        return load_groups(e, p, part);
-    if (p->lane_index && p->affine.group >= 8 && !p->affine.stride && !e->mask &&
-        !e->options->robust &&
-        p->at.rule != LAYOUT_LANES && !emit_is_lanes(p->base)) {
-        LV piece[128];
-        uint32_t n = e->W / p->affine.group;
-        for (uint32_t k = 0; k < n; k++) {
-            LV one = plain_load(e, p, memory_type(e, part->type),
-                                group_address(e, p, part->byte, k), align);
-            piece[k] = sub_vector(e, emit_lanes(e, one), 0, p->affine.group);
-        }
-        return concatenate(e, piece, n);
+    if (lanes_in_order(p)) {
+        LT lanes = emit_lanes_type(e, memory_type(e, part->type));
+        return plain_load(e, p, lanes, uniform_address(e, p, part->byte, e->W),
+                          emit_scalar_bytes(e, part->type));
     }
-    LV mask = access_mask(e, p, part->byte, size);
-    return masked_load(e, lanes, emit_address(e, p, part->byte, size), align,
-                       mask ? mask : emit_mask(e));
+    if (side_by_side(e, p, part))
+        return p->affine.likely ? load_likely_groups(e, p, part) : load_groups(e, p, part);
+    if (same_in_groups(e, p))
+        return load_same_in_groups(e, p, part);
+    return gather(e, p, part);
 }
 
 static void store_part(Emit *e, const Pointer *p, const Part *part, LV v)
 {
-    uint32_t size = emit_scalar_bytes(e, part->type), align = alignment(e, p, part->type);
     if (emit_same_address(p)) {
         store_same(e, p, part, v);
         return;
     }
     v = emit_lanes(e, v);
     if (lanes_in_order(p)) {
+        uint32_t size = emit_scalar_bytes(e, part->type);
         LV address = uniform_address(e, p, part->byte, e->W);
         if (e->mask)
             v = LLVMBuildSelect(e->b, e->mask, v, plain_load(e, p, LLVMTypeOf(v), address, size),
                                 "");
         plain_store(e, p, v, address, size);
-        return;
-    }
-    if (side_by_side(e, p, part)) {
+    } else if (side_by_side(e, p, part) && !p->affine.likely) {
         store_groups(e, p, part, v);
-        return;
+    } else {
+        scatter(e, p, part, v);
     }
-    LV mask = access_mask(e, p, part->byte, size);
-    masked_store(e, v, emit_address(e, p, part->byte, size), align, mask ? mask : emit_mask(e));
 }
 
 LV emit_load_leaf(Emit *e, const Pointer *p, int64_t byte, const SpvType *t)

@@ -36,6 +36,7 @@ typedef struct Affine {
     LV first;
     int64_t stride;
     uint32_t group;
+    bool likely;                /* only probable: to be asked before it is relied on; no `first` */
     bool no_wrap;               /* as an unsigned number it does not wrap within a group */
 } Affine;
 

@@ -16,7 +16,10 @@ void emit_block_insts(Emit *e, SpvBlock *block);    /* all but the terminator */
 void value_begin(Emit *e);
 void value_set_affine(Emit *e, const SpvInst *i, const LV *leaves, uint32_t n,
                       const Affine *affine);
+
+/* affine.c */
 Affine value_affine(Emit *e, const Value *v, uint32_t k);
+void affine_result(Emit *e, const SpvInst *i, Value *v);    /* fills v->affine */
 
 /* flow.c */
 enum { SLOT_NONE, SLOT_PLAIN, SLOT_MASKED };

@@ -200,24 +200,24 @@ static bool same_step(Emit *e, const SpvInst *phi, SpvId id)
 static bool counts_alike(Emit *e, const SpvInst *phi)
 {
     uint32_t at = e->cfg->position[phi->block->index];
+    SpvInst *step = NULL;
     if (spv_n_operands(phi) != 4 || flow_needs_slot(e, phi->id) == SLOT_MASKED)
         return false;
     for (uint32_t k = 0; k < 4; k += 2) {
         SpvInst *label = spv_def(e->module, spv_operand(phi, k + 1));
-        SpvInst *step = spv_def(e->module, spv_operand(phi, k));
-        if (!label || !label->block || !step ||
-            e->cfg->position[label->block->index] == FLOW_NONE ||
-            e->cfg->position[label->block->index] < at)
-            continue;
-        if ((step->op != SpvOpIAdd && step->op != SpvOpISub) || step->type != phi->type ||
-            flow_needs_slot(e, step->id) == SLOT_MASKED)
+        uint32_t from = label && label->block ? e->cfg->position[label->block->index] : FLOW_NONE;
+        if (from == FLOW_NONE || flow_left_apart(e, from, at))
             return false;
-        if (spv_operand(step, 0) == phi->id)
-            return same_step(e, phi, spv_operand(step, 1));
-        return step->op == SpvOpIAdd && spv_operand(step, 1) == phi->id &&
-               same_step(e, phi, spv_operand(step, 0));
+        if (from >= at)
+            step = spv_def(e->module, spv_operand(phi, k));
     }
-    return false;
+    if (!step || (step->op != SpvOpIAdd && step->op != SpvOpISub) || step->type != phi->type ||
+        flow_needs_slot(e, step->id) == SLOT_MASKED)
+        return false;
+    if (spv_operand(step, 0) == phi->id)
+        return same_step(e, phi, spv_operand(step, 1));
+    return step->op == SpvOpIAdd && spv_operand(step, 1) == phi->id &&
+           same_step(e, phi, spv_operand(step, 0));
 }
 
 static PhiSlot *phi_slot(Emit *e, const SpvInst *phi, const SpvType *t)
@@ -232,10 +232,8 @@ static PhiSlot *phi_slot(Emit *e, const SpvInst *phi, const SpvType *t)
         s->slot[k] = emit_alloca(e, leaf_varies(e, phi, t, k) ? emit_lanes_type(e, type) : type,
                                  "");
     }
-    if (t->kind == SPV_INT && e->uniformity->varying[phi->id] && counts_alike(e, phi)) {
-        s->first = NEW_ARRAY(e->arena, LV, 1);
-        s->first[0] = emit_alloca(e, emit_scalar_type(e, t), "");
-    }
+    s->alike = t->kind == SPV_INT && e->uniformity->varying[phi->id] && counts_alike(e, phi);
+    s->known.group = 1;
     return s;
 }
 
@@ -261,7 +259,20 @@ static void store_phi_leaf(Emit *e, LV slot, LV v, LV mask)
     LLVMBuildStore(e->b, v, slot);
 }
 
-/* All incoming values are fetched before any is stored: a phi may be another's. */
+/* What is known of a counter: of its start, and with each step its first lane's value. */
+static void store_known(Emit *e, PhiSlot *s, Affine a, bool start)
+{
+    if (start) {
+        s->known = a;
+        s->known.no_wrap = false;
+        if (a.first)
+            s->first = emit_alloca(e, LLVMTypeOf(a.first), "");
+    }
+    if (s->first && a.first)
+        LLVMBuildStore(e->b, a.first, s->first);
+}
+
+/* Phis were loaded at the top of their block: storing one here does not change another. */
 static void store_phis(Emit *e, uint32_t from, uint32_t to, LV mask)
 {
     const SpvInst *i = e->cfg->blocks[to].block->insts.first;
@@ -276,28 +287,15 @@ static void store_phis(Emit *e, uint32_t from, uint32_t to, LV mask)
         PhiSlot *s = phi_slot(e, i, t);
         for (uint32_t k = 0; k < s->n; k++)
             store_phi_leaf(e, s->slot[k], emit_leaf(e, id, k), mask);
-        Affine a = s->first ? value_affine(e, emit_value(e, id), 0) : (Affine){ 0 };
-        if (s->first && a.first)
-            LLVMBuildStore(e->b, a.first, s->first[0]);
-        if (from < to)
-            s->first = s->first && a.first ? s->first : NULL;
+        if (s->alike)
+            store_known(e, s, value_affine(e, emit_value(e, id), 0), from < to);
     }
     matrix_phi_edges(e, from, to);
 }
 
-static Affine phi_affine(Emit *e, const SpvInst *phi, const PhiSlot *s)
+static LV load_top(Emit *e, LV slot)
 {
-    Affine a = { .group = 1 };
-    uint32_t at = e->cfg->position[phi->block->index];
-    for (uint32_t k = 0; s->first && k < 4; k += 2) {
-        SpvInst *label = spv_def(e->module, spv_operand(phi, k + 1));
-        if (e->cfg->position[label->block->index] >= at)
-            continue;
-        a = value_affine(e, emit_value(e, spv_operand(phi, k)), 0);
-        a.no_wrap = false;
-        a.first = LLVMBuildLoad2(e->flow->top, LLVMGetAllocatedType(s->first[0]), s->first[0], "");
-    }
-    return a;
+    return LLVMBuildLoad2(e->flow->top, LLVMGetAllocatedType(slot), slot, "");
 }
 
 static void load_phis(Emit *e, const SpvBlock *block)
@@ -312,10 +310,11 @@ static void load_phis(Emit *e, const SpvBlock *block)
         PhiSlot *s = phi_slot(e, i, t);
         LV *leaves = NEW_ARRAY(e->arena, LV, s->n + 1);
         for (uint32_t k = 0; k < s->n; k++)
-            leaves[k] = LLVMBuildLoad2(e->flow->top, LLVMGetAllocatedType(s->slot[k]), s->slot[k],
-                                       "");
-        if (s->first) {
-            Affine a = phi_affine(e, i, s);
+            leaves[k] = load_top(e, s->slot[k]);
+        if (s->alike && s->known.group > 1) {
+            Affine a = s->known;
+            if (s->first)
+                a.first = load_top(e, s->first);
             value_set_affine(e, i, leaves, s->n, &a);
         } else {
             emit_set(e, i, leaves, s->n);

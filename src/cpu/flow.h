@@ -34,7 +34,12 @@ typedef struct Node {
     LV mask_slot, own_slot;     /* allocas: lanes that wait for it; its mask, for its heirs */
 } Node;
 
-typedef struct PhiSlot { LV *slot, *first; uint32_t n; } PhiSlot;
+typedef struct PhiSlot {
+    LV *slot, first;            /* first: of `known` */
+    uint32_t n;
+    bool alike;                 /* a counter that all lanes advance alike */
+    Affine known;               /* of such a counter, from where it starts */
+} PhiSlot;
 
 struct Flow {
     Node *nodes;
