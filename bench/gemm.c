@@ -119,8 +119,11 @@ static bool measure(HeddleDevice *device, HeddleLog *log, const Kernel *k, Heddl
     double goal = n == 256 ? k->goal[0] : n == 512 ? k->goal[1] : n == 1024 ? k->goal[2] : k->goal[3];
     printf("%-26s %5u %5u %7u %9.1f %9.1f %7.3f  [%.3f %.3f]", k->name, n, ld, threads, ours.rate, blas.rate,
            ours.ratio, ours.p25, ours.p75);
-    printf(goal > 0 ? "  %4.2f %s" : "", goal, ours.ratio >= goal ? "reached" : "missed");
-    printf(error ? "  WRONG by %g\n" : "\n", error);
+    if (goal > 0)
+        printf("  %4.2f %s", goal, ours.ratio >= goal ? "reached" : "missed");
+    if (error > 0)
+        printf("  WRONG by %g", error);
+    printf("\n");
     fflush(stdout);
     heddle_buffer_free(r.a);
     heddle_buffer_free(r.b);
