@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * heddle's GEMM against OpenBLAS's sgemm: kernels/gemm.comp (and _shared) over types, sizes, leading
- * dimensions and threads. Ratios are of operations per second to sgemm of the same shape, measured by
- * turns in this process (bench.h). Each kernel's result is checked against sgemm's, or exactly.
+ * heddle's GEMM against OpenBLAS's sgemm: kernels/gemm.comp (and _shared) over types, sizes,
+ * leading dimensions and threads. Ratios are of operations per second to sgemm of the same shape,
+ * measured by turns in this process (bench.h). Each kernel's result is checked against sgemm's, or
+ * exactly.
  *
  *     bench_gemm [--threads N] [--size N] [--kernel NAME] [--rounds N] [--interleave 1|16]
  */
@@ -55,8 +56,13 @@ static void run_heddle(void *user)
     uint32_t push[4] = {r->n, r->ld, r->ld, r->ld};
     HeddleBinding bindings[3] = {{.binding = 0, .buffer = r->a}, {.binding = 1, .buffer = r->b},
                                  {.binding = 2, .buffer = r->c}};
-    HeddleDispatch d = {.groups = {r->n / 64, r->n / 64, 1}, .bindings = bindings, .n_bindings = 3,
-                        .push = push, .push_size = sizeof(push), .max_threads = r->threads, .interleave = r->interleave};
+    HeddleDispatch d = { .groups = { r->n / 64, r->n / 64, 1 },
+                         .bindings = bindings,
+                         .n_bindings = 3,
+                         .push = push,
+                         .push_size = sizeof(push),
+                         .max_threads = r->threads,
+                         .interleave = r->interleave };
     if (heddle_dispatch(r->kernel, &d, NULL, NULL) != HEDDLE_OK)
         fprintf(stderr, "dispatch failed\n");
 }
@@ -71,7 +77,9 @@ static void run_blas(void *user)
 /* Small integers, so that every product and sum is exact in every type here. */
 static void fill(HeddleBuffer *b, HeddleType type, float *copy, size_t n, uint32_t seed)
 {
-    HeddleArray view = {.type = type, .rank = 1, .shape = {n}, .count = n, .data = heddle_buffer_data(b)};
+    HeddleArray view = {
+        .type = type, .rank = 1, .shape = { n }, .count = n, .data = heddle_buffer_data(b)
+    };
     for (size_t i = 0; i < n; i++) {
         seed = seed * 1664525 + 1013904223;
         double v = (int)(seed >> 29) - 3;
@@ -92,7 +100,8 @@ static double error_of(const Run *r)
 }
 
 static bool measure(HeddleDevice *device, HeddleLog *log, const Kernel *k, HeddleKernel *kernel,
-                    uint32_t n, uint32_t ld, uint32_t threads, int rounds, int interleave, double peak)
+                    uint32_t n, uint32_t ld, uint32_t threads, int rounds, int interleave,
+                    double peak)
 {
     size_t count = (size_t)ld * n, es = heddle_type_size(k->ab), ec = heddle_type_size(k->cd);
     Run r = {.k = k, .kernel = kernel, .n = n, .ld = ld, .threads = threads,
@@ -100,8 +109,9 @@ static bool measure(HeddleDevice *device, HeddleLog *log, const Kernel *k, Heddl
     r.x = bench_alloc(count * 4);
     r.y = bench_alloc(count * 4);
     r.z = bench_alloc(count * 4);
-    if (heddle_buffer_new(device, count * es, &r.a, log) || heddle_buffer_new(device, count * es, &r.b, log)
-        || heddle_buffer_new(device, count * ec, &r.c, log))
+    if (heddle_buffer_new(device, count * es, &r.a, log) ||
+        heddle_buffer_new(device, count * es, &r.b, log) ||
+        heddle_buffer_new(device, count * ec, &r.c, log))
         return false;
     fill(r.a, k->ab, r.x, count, n);
     fill(r.b, k->ab, r.y, count, n + 1);
@@ -109,16 +119,23 @@ static bool measure(HeddleDevice *device, HeddleLog *log, const Kernel *k, Heddl
     BenchCase blas = {.name = "OpenBLAS sgemm", .run = run_blas, .user = &r, .work = work};
     BenchCase ours = {.name = k->name, .run = run_heddle, .user = &r, .work = work,
                       .peak = k->ab == HEDDLE_F32 || k->ab == HEDDLE_F16 ? peak : peak * 64};
-    BenchOptions o = {.threads = (int)threads, .rounds = rounds ? rounds : n >= 2048 ? 5 : n >= 1024 ? 9 : 15,
-                      .peak = peak};
+    BenchOptions o = { .threads = (int)threads,
+                       .rounds = rounds      ? rounds
+                                 : n >= 2048 ? 5
+                                 : n >= 1024 ? 9
+                                             : 15,
+                       .peak = peak };
     bench_warm_openblas((int)threads);
     bool ok = bench_paired(&blas, &ours, 1, &o);
     run_blas(&r);
     run_heddle(&r);
     double error = error_of(&r);
-    double goal = n == 256 ? k->goal[0] : n == 512 ? k->goal[1] : n == 1024 ? k->goal[2] : k->goal[3];
-    printf("%-26s %5u %5u %7u %9.1f %9.1f %7.3f  [%.3f %.3f]", k->name, n, ld, threads, ours.rate, blas.rate,
-           ours.ratio, ours.p25, ours.p75);
+    double goal = n == 256    ? k->goal[0]
+                  : n == 512  ? k->goal[1]
+                  : n == 1024 ? k->goal[2]
+                              : k->goal[3];
+    printf("%-26s %5u %5u %7u %9.1f %9.1f %7.3f  [%.3f %.3f]", k->name, n, ld, threads, ours.rate,
+           blas.rate, ours.ratio, ours.p25, ours.p75);
     if (goal > 0)
         printf("  %4.2f %s", goal, ours.ratio >= goal ? "reached" : "missed");
     if (error > 0)
@@ -154,9 +171,10 @@ int main(int argc, char **argv)
         return 1;
     uint32_t all = heddle_device_info(device)->threads;
     double peak = bench_peak();
-    printf("peak %.1f GFLOP/s f32 a core, %u cores; OpenBLAS %s\n", peak, all, openblas_get_corename());
-    printf("%-26s %5s %5s %7s %9s %9s %7s  %-13s  goal\n", "kernel", "n", "ld", "threads", "Gop/s", "OpenBLAS",
-           "ratio", "quartiles");
+    printf("peak %.1f GFLOP/s f32 a core, %u cores; OpenBLAS %s\n", peak, all,
+           openblas_get_corename());
+    printf("%-26s %5s %5s %7s %9s %9s %7s  %-13s  goal\n", "kernel", "n", "ld", "threads", "Gop/s",
+           "OpenBLAS", "ratio", "quartiles");
     bool ok = true;
     for (size_t k = 0; k < sizeof(kernels) / sizeof(kernels[0]); k++) {
         if (only && !strstr(kernels[k].name, only))
@@ -170,7 +188,8 @@ int main(int argc, char **argv)
             || heddle_kernel_new(device, module, NULL, &kernel, log))
             return 1;
         printf("%-26s compiled in %.0f ms\n", kernels[k].name, heddle_kernel_seconds(kernel) * 1e3);
-        for (uint32_t t = threads ? threads : 1; t <= (threads ? threads : all); t += all > 1 ? all - 1 : 1)
+        for (uint32_t t = threads ? threads : 1; t <= (threads ? threads : all);
+             t += all > 1 ? all - 1 : 1)
             for (uint32_t n = 256; n <= 2048; n *= 2)
                 for (uint32_t pad = 0; pad <= 16; pad += 16)
                     if (!size || size == n)

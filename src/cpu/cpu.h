@@ -8,7 +8,7 @@
 
 #include "pass/pass.h"
 
-/* ---- target.c: the machine, as a row of a table --------------------------------------------------- */
+/* ---- target.c: the machine, as a row of a table ---------------------------------------------- */
 
 typedef struct CpuTarget {
     char triple[64], cpu[64];
@@ -18,25 +18,30 @@ typedef struct CpuTarget {
     uint32_t l2_bytes;          /* of one core */
     bool avx512, vnni, bf16_dot, fp16, amx_int8, amx_bf16, f16c;
 } CpuTarget;
-/* This machine's; `level` NULL, or a name ("x86-64-v2", "x86-64-v3", "x86-64-v4", "host") to generate for less than it has. */
+/* This machine's; `level` NULL, or a name ("x86-64-v2", "x86-64-v3", "x86-64-v4", "host") to
+ * generate for less than it has. */
 bool cpu_target(CpuTarget *t, const char *level, DiagSink *sink);
 void cpu_target_free(CpuTarget *t);
 uint32_t cpu_host_l2_bytes(void);   /* of one core of this machine; a guess where it does not say */
 
-/* ---- what machine code and runtime share: the ABI ------------------------------------------------------- */
+/* ---- what machine code and runtime share: the ABI -------------------------------------------- */
 
 /* One buffer descriptor. base is 16-byte aligned or better unless the caller bound it otherwise. */
 typedef struct CpuBinding { void *base; uint64_t size; } CpuBinding;
 
-/* The subgroup's view of its run; the kernel's only argument. Field order is ABI: the code generator
- * uses offsetof. The exec side derives from it (its own fields follow this struct). */
+/* The subgroup's view of its run; the kernel's only argument. Field order is ABI: the code
+ * generator uses offsetof. The exec side derives from it (its own fields follow this struct). */
 typedef struct CpuEnv CpuEnv;
 struct CpuEnv {
     const CpuBinding *const *slots; /* by CpuSlot number: an array of slot.count descriptors */
     const void *push;               /* push constants */
     void *shared;                   /* workgroup memory, 64-byte aligned, kernel.shared_bytes */
-    void *frame;                    /* this subgroup's memory for matrices and large private arrays, 64-byte aligned, kernel.frame_bytes */
-    void *scratch;                  /* this thread's: what is in it is gone after a barrier or yield. 64-byte aligned, kernel.scratch_bytes */
+    /* this subgroup's memory for matrices and large private arrays, 64-byte aligned,
+     * kernel.frame_bytes */
+    void *frame;
+    /* this thread's: what is in it is gone after a barrier or yield. 64-byte aligned,
+     * kernel.scratch_bytes */
+    void *scratch;
     uint32_t group[3];              /* WorkgroupId */
     uint32_t n_groups[3];           /* NumWorkgroups */
     uint32_t local_size[3];         /* WorkgroupSize: constant in most kernels, passed for OpenCL */
@@ -45,37 +50,56 @@ struct CpuEnv {
     uint32_t n_subgroups;
     uint32_t yield_every;           /* back edges of matrix loops between two yields; 0 = never */
     uint32_t yield_count;
-    void (*barrier)(CpuEnv *env);   /* workgroup control barrier: returns when all subgroups arrived */
+    /* workgroup control barrier: returns when all subgroups arrived */
+    void (*barrier)(CpuEnv *env);
     void (*yield)(CpuEnv *env);     /* lets the other workgroups interleaved on this core advance */
     uint64_t *stats;                /* CPU_STAT_* counters, or NULL */
-    void (*print)(CpuEnv *env, uint32_t format, const void *args, const uint64_t *lane_mask); /* printf; may be NULL */
+    /* printf; may be NULL */
+    void (*print)(CpuEnv *env, uint32_t format, const void *args, const uint64_t *lane_mask);
 };
 typedef void CpuSubgroupFn(CpuEnv *env);
 
-/* ---- compile.c: module -> kernel --------------------------------------------------------------------------- */
+/* ---- compile.c: module -> kernel ------------------------------------------------------------- */
 
 typedef struct CpuSlot {
-    uint32_t set, binding, count;   /* count: array size, 1 for a single one; UINT32_MAX for a runtime array */
+    /* count: array size, 1 for a single one; UINT32_MAX for a runtime array */
+    uint32_t set, binding, count;
     uint32_t storage;               /* SpvStorageClassStorageBuffer or Uniform */
     bool written;
 } CpuSlot;
 
-typedef enum CpuEmit { CPU_EMIT_NOTHING, CPU_EMIT_LLVM, CPU_EMIT_LLVM_OPTIMISED, CPU_EMIT_ASM, CPU_EMIT_OBJECT } CpuEmit;
+typedef enum CpuEmit {
+    CPU_EMIT_NOTHING,
+    CPU_EMIT_LLVM,
+    CPU_EMIT_LLVM_OPTIMISED,
+    CPU_EMIT_ASM,
+    CPU_EMIT_OBJECT
+} CpuEmit;
 
 typedef struct CpuOptions {
-    uint32_t subgroup_size;         /* 8, 16, 32, 64, 128; 0 = the kernel's required size, else 32 */
+    /* 8, 16, 32, 64, 128; 0 = the kernel's required size, else 32 */
+    uint32_t subgroup_size;
     uint32_t local_size[3];         /* for kernels that leave it open; 0 = 1 */
-    bool robust;                    /* robustBufferAccess2: out-of-bounds reads give 0, writes are dropped */
+    /* robustBufferAccess2: out-of-bounds reads give 0, writes are dropped */
+    bool robust;
     bool stats;                     /* count into CpuEnv.stats */
     bool optimise;                  /* false: -O0, the passes' minimum; for tests */
     CpuEmit emit;                   /* also keep this text (or object) in the kernel */
 } CpuOptions;
 
-enum CpuStat {                      /* dynamic counts, a subgroup's operation counted once */
-    CPU_STAT_MATRIX_LOADS, CPU_STAT_MATRIX_STORES, CPU_STAT_MULADDS, CPU_STAT_FLOPS, CPU_STAT_CONVERSIONS,
-    CPU_STAT_BARRIERS, CPU_STAT_YIELDS, CPU_STAT_BYTES_LOADED, CPU_STAT_BYTES_STORED,
-    CPU_STAT_BYTES_MOVED,           /* between layouts, in registers or frame: what conversions cost */
-    CPU_N_STATS
+enum CpuStat { /* dynamic counts, a subgroup's operation counted once */
+               CPU_STAT_MATRIX_LOADS,
+               CPU_STAT_MATRIX_STORES,
+               CPU_STAT_MULADDS,
+               CPU_STAT_FLOPS,
+               CPU_STAT_CONVERSIONS,
+               CPU_STAT_BARRIERS,
+               CPU_STAT_YIELDS,
+               CPU_STAT_BYTES_LOADED,
+               CPU_STAT_BYTES_STORED,
+               /* between layouts, in registers or frame: what conversions cost */
+               CPU_STAT_BYTES_MOVED,
+               CPU_N_STATS
 };
 
 /* Immutable once made, usable from many threads at once. */
@@ -89,7 +113,8 @@ typedef struct CpuKernel {
     uint32_t stack_bytes;           /* a fiber of it needs */
     bool has_barrier;               /* subgroups of a workgroup must run interleaved */
     bool can_yield;                 /* has a matrix loop with yields */
-    uint64_t stream_bytes_per_step; /* of that loop, a workgroup: what the interleaving decision is made from; 0 unknown */
+    /* of that loop, a workgroup: what the interleaving decision is made from; 0 unknown */
+    uint64_t stream_bytes_per_step;
     char *text; size_t text_size;   /* what CpuOptions.emit asked for */
     double seconds_passes, seconds_llvm; /* spent compiling */
     struct CpuCode *owner;          /* the JIT's memory */
@@ -102,7 +127,7 @@ void cpu_kernel_free(CpuKernel *k);
 /* Whether the code generator has a rule for the opcode (matrix instructions aside). */
 bool cpu_handles(uint16_t op);
 
-/* ---- exec.c: running ------------------------------------------------------------------------------------------ */
+/* ---- exec.c: running ------------------------------------------------------------------------- */
 
 typedef struct CpuDevice CpuDevice; /* worker threads with their stacks; no other state */
 CpuDevice *cpu_device_new(uint32_t threads /* 0 = one a core */, DiagSink *sink);

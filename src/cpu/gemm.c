@@ -4,12 +4,12 @@
  *
  *     void gemm_<types>_<M>x<N>x<K>_<grid>(ptr table, ptr scratch)
  *
- * whose table holds (address, row stride) of the A tiles, then the B tiles, then the C tiles. It has
- * three parts. Packing copies B into a panel of whole vectors, one row a k (or a group of four 8-bit,
- * two 16-bit k: the form the dot instructions take), converting on the way; A only where its type must
- * change. The micro-kernel holds up to 4 x 4 vectors of C in registers, reads one broadcast of A a row
- * and k, and never leaves a value in memory between k. Column-major C is the transposed product, so one
- * micro-kernel serves both orders.
+ * whose table holds (address, row stride) of the A tiles, then the B tiles, then the C tiles. It
+ * has three parts. Packing copies B into a panel of whole vectors, one row a k (or a group of four
+ * 8-bit, two 16-bit k: the form the dot instructions take), converting on the way; A only where its
+ * type must change. The micro-kernel holds up to 4 x 4 vectors of C in registers, reads one
+ * broadcast of A a row and k, and never leaves a value in memory between k. Column-major C is the
+ * transposed product, so one micro-kernel serves both orders.
  *
  * Why these shapes: docs/PERFORMANCE.md, sections 1, 4 and 5.
  */
@@ -94,7 +94,8 @@ typedef struct Gen {
     LLVMContextRef cx;
     LLVMBuilderRef b;
     LLVMValueRef fn, table, scratch;
-    LLVMValueRef contiguous;    /* i1: the steps' tiles lie one behind the other, so k runs through */
+    /* i1: the steps' tiles lie one behind the other, so k runs through */
+    LLVMValueRef contiguous;
     LLVMTypeRef i1, i8, i16, i32, i64, ptr;
     LLVMTypeRef lane, vector;   /* of the compute type */
 } Gen;
@@ -109,13 +110,7 @@ Gemm *gemm_new(Arena *a, LLVMModuleRef module, const CpuTarget *t)
     return g;
 }
 
-void gemm_each_function(Gemm *g, void (*visit)(void *user, LLVMValueRef fn), void *user)
-{
-    for (uint32_t i = 0; i < g->kernels.len; i++)
-        visit(user, g->kernels.data[i].fn);
-}
-
-/* ---- planning ---------------------------------------------------------------------------------- */
+/* ---- planning -------------------------------------------------------------------------------- */
 
 static uint32_t pow2_at_least(uint32_t n)
 {
@@ -263,7 +258,8 @@ static uint64_t panel_bytes(const Plan *p)
 static uint64_t sums_bytes(const Plan *p) { return p->flip_a ? row_bytes(p) : 0; }
 static uint64_t packed_a_bytes(const Plan *p)
 {
-    return p->pack_a ? align_up((uint64_t)p->s.rows * p->s.M * p->units * p->s.steps * p->unit, 64) : 0;
+    return p->pack_a ? align_up((uint64_t)p->s.rows * p->s.M * p->units * p->s.steps * p->unit, 64)
+                     : 0;
 }
 
 uint64_t gemm_scratch_bytes(Gemm *g, const GemmShape *s)
@@ -278,11 +274,17 @@ static uint32_t n_b(const GemmShape *s) { return (uint32_t)s->steps * s->cols; }
 static uint32_t n_c(const GemmShape *s) { return (uint32_t)s->rows * s->cols; }
 uint32_t gemm_table_entries(const GemmShape *s) { return 2 * (n_a(s) + n_b(s) + n_c(s)); }
 
-/* ---- small pieces of IR -------------------------------------------------------------------------- */
+/* ---- small pieces of IR ---------------------------------------------------------------------- */
 
 static LLVMValueRef k64(const Gen *g, uint64_t v) { return LLVMConstInt(g->i64, v, false); }
-static LLVMValueRef add(Gen *g, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildAdd(g->b, a, b, ""); }
-static LLVMValueRef mul(Gen *g, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildMul(g->b, a, b, ""); }
+static LLVMValueRef add(Gen *g, LLVMValueRef a, LLVMValueRef b)
+{
+    return LLVMBuildAdd(g->b, a, b, "");
+}
+static LLVMValueRef mul(Gen *g, LLVMValueRef a, LLVMValueRef b)
+{
+    return LLVMBuildMul(g->b, a, b, "");
+}
 static LLVMValueRef at(Gen *g, LLVMValueRef base, LLVMValueRef bytes)
 {
     return LLVMBuildInBoundsGEP2(g->b, g->i8, base, &bytes, 1, "");
@@ -304,7 +306,8 @@ static LLVMValueRef shuffle(Gen *g, LLVMValueRef a, LLVMValueRef b, const int *l
 {
     LLVMValueRef mask[256];
     for (uint32_t i = 0; i < n; i++)
-        mask[i] = lanes[i] < 0 ? LLVMGetPoison(g->i32) : LLVMConstInt(g->i32, (uint64_t)lanes[i], false);
+        mask[i] =
+            lanes[i] < 0 ? LLVMGetPoison(g->i32) : LLVMConstInt(g->i32, (uint64_t)lanes[i], false);
     return LLVMBuildShuffleVector(g->b, a, b ? b : LLVMGetPoison(LLVMTypeOf(a)),
                                   LLVMConstVector(mask, n), "");
 }
@@ -333,7 +336,8 @@ static LLVMValueRef call(Gen *g, const char *name, LLVMTypeRef *overload, size_t
     LLVMValueRef fn = LLVMGetIntrinsicDeclaration(g->gemm->module, id, overload, n_overload);
     LLVMTypeRef type = LLVMIntrinsicGetType(g->cx, id, overload, n_overload);
     LLVMTypeRef params[4];
-    LLVMGetParamTypes(type, params);    /* the dot intrinsics changed theirs between LLVM versions */
+    /* the dot intrinsics changed theirs between LLVM versions */
+    LLVMGetParamTypes(type, params);
     for (unsigned i = 0; i < n; i++)
         if (LLVMTypeOf(args[i]) != params[i])
             args[i] = LLVMBuildBitCast(g->b, args[i], params[i], "");
@@ -400,7 +404,7 @@ static TileView c_tile(Gen *g, LLVMValueRef row, LLVMValueRef col)
     return table_at(g, base, add(g, mul(g, row, k64(g, g->p->s.cols)), col));
 }
 
-/* ---- conversion to and from the compute type -------------------------------------------------------- */
+/* ---- conversion to and from the compute type ------------------------------------------------- */
 
 static LLVMValueRef widen(Gen *g, LLVMValueRef x, Comp c)
 {
@@ -420,10 +424,13 @@ static LLVMValueRef load_units(Gen *g, LLVMValueRef p, Comp c, uint32_t n)
     return load(g, LLVMVectorType(g->i32, n), p, comp_bytes(c));
 }
 
-/* ---- packing ------------------------------------------------------------------------------------------ */
+/* ---- packing --------------------------------------------------------------------------------- */
 
 static LLVMValueRef panel(Gen *g) { return g->scratch; }
-static LLVMValueRef column_sums(Gen *g) { return at(g, g->scratch, k64(g, align_up(panel_bytes(g->p), 64))); }
+static LLVMValueRef column_sums(Gen *g)
+{
+    return at(g, g->scratch, k64(g, align_up(panel_bytes(g->p), 64)));
+}
 static LLVMValueRef packed_a(Gen *g)
 {
     return at(g, column_sums(g), k64(g, align_up(sums_bytes(g->p), 64)));
@@ -431,7 +438,8 @@ static LLVMValueRef packed_a(Gen *g)
 
 static LLVMValueRef dot4(Gen *g, LLVMValueRef acc, LLVMValueRef a, LLVMValueRef b)
 {
-    bool b_signed = comp_is_signed((Comp)g->p->s.b);    /* vpdpbusd: unsigned first, signed second */
+    /* vpdpbusd: unsigned first, signed second */
+    bool b_signed = comp_is_signed((Comp)g->p->s.b);
     LLVMValueRef args[] = {acc, b_signed ? a : b, b_signed ? b : a};
     const char *name = g->p->lanes == 16 ? "llvm.x86.avx512.vpdpbusd.512"
         : g->p->lanes == 8 ? "llvm.x86.avx512.vpdpbusd.256" : "llvm.x86.avx512.vpdpbusd.128";
@@ -507,7 +515,8 @@ static LLVMValueRef b_vector(Gen *g, const Piece *pieces, const TileView *tiles,
 
 /* Four panel rows at once from a column-major B: 4 units of each of `lanes` columns, transposed.
  * Each load brings 4 units of one column; rows g, g + 4, g + 8... share a vector (rule 10). */
-static void b_transposed4(Gen *g, const TileView *t, uint32_t column, LLVMValueRef unit, LLVMValueRef out[4])
+static void b_transposed4(Gen *g, const TileView *t, uint32_t column, LLVMValueRef unit,
+                          LLVMValueRef out[4])
 {
     const Plan *p = g->p;
     Comp c = (Comp)p->s.b;
@@ -528,7 +537,8 @@ static void b_transposed4(Gen *g, const TileView *t, uint32_t column, LLVMValueR
             v[q] = widen(g, v[q], c);
     }
     LLVMValueRef w[4];          /* two butterfly stages within each run of 4 lanes */
-    for (uint32_t i = 0; i < 4; i++) {  /* w[0], w[1]: rows 0 and 1 zipped; w[2], w[3]: rows 2 and 3 */
+    /* w[0], w[1]: rows 0 and 1 zipped; w[2], w[3]: rows 2 and 3 */
+    for (uint32_t i = 0; i < 4; i++) {
         uint32_t hi = i & 1;
         for (uint32_t l = 0; l < n; l++)
             lanes[l] = (int)((l & 1 ? n : 0) + (l & ~3u) + hi * 2 + (l & 3) / 2);
@@ -543,7 +553,8 @@ static void b_transposed4(Gen *g, const TileView *t, uint32_t column, LLVMValueR
 }
 
 /* A column-major B that does not come in whole 4 x lanes blocks: element by element. */
-static LLVMValueRef b_gathered(Gen *g, const Piece *pieces, const TileView *tiles, LLVMValueRef unit)
+static LLVMValueRef b_gathered(Gen *g, const Piece *pieces, const TileView *tiles,
+                               LLVMValueRef unit)
 {
     const Plan *p = g->p;
     Comp c = (Comp)p->s.b;
@@ -563,10 +574,11 @@ static LLVMValueRef b_gathered(Gen *g, const Piece *pieces, const TileView *tile
     return out;
 }
 
-enum { PACKED_AT_ONCE = 4 };    /* vectors of a panel row that one loop makes: whole cache lines of B, side by side */
+/* vectors of a panel row that one loop makes: whole cache lines of B, side by side */
+enum { PACKED_AT_ONCE = 4 };
 
-/* Vectors [first, first + n) of the panel over all steps and units, with the column sums that undo A's
- * bias. */
+/* Vectors [first, first + n) of the panel over all steps and units, with the column sums that undo
+ * A's bias. */
 static void pack_b_columns(Gen *g, uint32_t first, uint32_t n)
 {
     const Plan *p = g->p;
@@ -593,8 +605,10 @@ static void pack_b_columns(Gen *g, uint32_t first, uint32_t n)
         else
             rows[0] = b_vector(g, own, tiles[v], mul(g, units.i, k64(g, p->group)));
         for (uint32_t q = 0; q < at_once; q++) {
-            LLVMValueRef to = at(g, panel(g), mul(g, add(g, unit, k64(g, q)), k64(g, row_bytes(p))));
-            store(g, rows[q], at(g, to, k64(g, (uint64_t)(first + v) * vector_bytes)), vector_bytes);
+            LLVMValueRef to =
+                at(g, panel(g), mul(g, add(g, unit, k64(g, q)), k64(g, row_bytes(p))));
+            store(g, rows[q], at(g, to, k64(g, (uint64_t)(first + v) * vector_bytes)),
+                  vector_bytes);
             if (sums)
                 carry[v] = dot4(g, carry[v], ones, rows[q]);
         }
@@ -605,7 +619,8 @@ static void pack_b_columns(Gen *g, uint32_t first, uint32_t n)
         LLVMValueRef x = LLVMBuildShl(g->b, carry[v], splat_int(g->i32, 7, p->lanes), "");
         if (comp_is_signed((Comp)p->s.b))
             x = LLVMBuildNeg(g->b, x, "");
-        store(g, x, at(g, column_sums(g), k64(g, (uint64_t)(first + v) * vector_bytes)), vector_bytes);
+        store(g, x, at(g, column_sums(g), k64(g, (uint64_t)(first + v) * vector_bytes)),
+              vector_bytes);
     }
 }
 
@@ -618,7 +633,8 @@ static void pack_a_tile(Gen *g, const TileView *t, LLVMValueRef tile_row, LLVMVa
     bool col = s->a_col;
     uint32_t run = col ? s->M : p->units;           /* units that lie side by side in scratch */
     uint32_t rows = col ? p->units : s->M;
-    uint64_t pitch = col ? (uint64_t)s->rows * s->M * p->unit : (uint64_t)s->steps * p->units * p->unit;
+    uint64_t pitch =
+        col ? (uint64_t)s->rows * s->M * p->unit : (uint64_t)s->steps * p->units * p->unit;
     LLVMValueRef base = col
         ? add(g, mul(g, mul(g, step, k64(g, p->units)), k64(g, pitch)),
               mul(g, tile_row, k64(g, (uint64_t)s->M * p->unit)))
@@ -677,7 +693,7 @@ static void pack_a(Gen *g)
     loop_end(g, &rows, 1, k64(g, g->p->s.rows), NULL);
 }
 
-/* ---- the micro-kernel ------------------------------------------------------------------------------------ */
+/* ---- the micro-kernel ------------------------------------------------------------------------ */
 
 typedef struct Block {
     LLVMValueRef tile, row;     /* grid row; first row within the tile */
@@ -758,8 +774,8 @@ typedef struct Operands {
     LLVMValueRef b[8], b_unit;          /* by vector: the same */
 } Operands;
 
-/* The same address, of which LLVM does not know that it is another's plus a stride: it would compute the
- * rows' addresses from one another in every iteration. */
+/* The same address, of which LLVM does not know that it is another's plus a stride: it would
+ * compute the rows' addresses from one another in every iteration. */
 static LLVMValueRef opaque(Gen *g, LLVMValueRef p)
 {
     LLVMTypeRef type = LLVMFunctionType(g->ptr, &g->ptr, 1, false);
@@ -813,15 +829,18 @@ static void block(Gen *g, const Block *k)
     LLVMValueRef acc[64];
     for (uint32_t i = 0; i < n; i++)
         acc[i] = first_sum(g, k, i / k->n, i % k->n);
-    /* When the steps lie one behind the other, one pass over all their units saves the outer loop's cost. */
+    /* When the steps lie one behind the other, one pass over all their units saves the outer loop's
+     * cost. */
     LLVMValueRef n_steps = k64(g, p->s.steps), n_units = k64(g, p->units);
     n_steps = LLVMBuildSelect(g->b, g->contiguous, k64(g, 1), n_steps, "");
-    n_units = LLVMBuildSelect(g->b, g->contiguous, k64(g, (uint64_t)p->units * p->s.steps), n_units, "");
+    n_units =
+        LLVMBuildSelect(g->b, g->contiguous, k64(g, (uint64_t)p->units * p->s.steps), n_units, "");
     Loop steps = loop_begin(g, acc, n);
     Operands o = operands(g, k, steps.i);
     Loop units = loop_begin(g, steps.phi, n);
     memcpy(acc, units.phi, n * sizeof(acc[0]));
-    /* Not unrolled: with several k in one block LLVM moves their broadcasts together and spills them. */
+    /* Not unrolled: with several k in one block LLVM moves their broadcasts together and spills
+     * them. */
     LLVMValueRef b[8], a_offset = mul(g, units.i, o.a_unit), b_offset = mul(g, units.i, o.b_unit);
     for (uint32_t v = 0; v < k->n; v++)
         b[v] = load(g, g->vector, at(g, o.b[v], b_offset), p->unit);
@@ -891,7 +910,7 @@ static void blocks(Gen *g)
     }
 }
 
-/* ---- tile registers (AMX) --------------------------------------------------------------------------------- */
+/* ---- tile registers (AMX) -------------------------------------------------------------------- */
 
 enum { TILE_C = 0, TILE_A = 4, TILE_B = 6 };    /* C: 2 x 2, A: 2, B: 2 of the eight */
 
@@ -948,7 +967,8 @@ static TileView tile_a(Gen *g, LLVMValueRef q, LLVMValueRef k)
     } else {
         v = a_tile(g, tile, zero);
         LLVMValueRef packed = at(g, packed_a(g), mul(g, q, k64(g, 16 * all)));
-        v.ptr = LLVMBuildSelect(g->b, g->contiguous, at(g, v.ptr, mul(g, row, v.stride)), packed, "");
+        v.ptr =
+            LLVMBuildSelect(g->b, g->contiguous, at(g, v.ptr, mul(g, row, v.stride)), packed, "");
         v.stride = LLVMBuildSelect(g->b, g->contiguous, v.stride, k64(g, all), "");
     }
     v.ptr = at(g, v.ptr, k);
@@ -1004,7 +1024,8 @@ static void tiles(Gen *g)
     const Plan *p = g->p;
     uint32_t rows = (uint32_t)p->s.rows * p->s.M / 16;
     LLVMValueRef none = NULL;
-    if (p->pack_a) {            /* K of a tile is no whole 64 bytes: steps that lie apart are copied */
+    /* K of a tile is no whole 64 bytes: steps that lie apart are copied */
+    if (p->pack_a) {
         LLVMBasicBlockRef copy = LLVMAppendBasicBlockInContext(g->cx, g->fn, "pack_a");
         LLVMBasicBlockRef go = LLVMAppendBasicBlockInContext(g->cx, g->fn, "tiles");
         LLVMBuildCondBr(g->b, g->contiguous, go, copy);
@@ -1027,7 +1048,7 @@ static void tiles(Gen *g)
     call(g, "llvm.x86.tilerelease", NULL, 0, NULL, 0);
 }
 
-/* ---- the function ------------------------------------------------------------------------------------------ */
+/* ---- the function ---------------------------------------------------------------------------- */
 
 static LLVMTypeRef function_type(LLVMContextRef cx)
 {
@@ -1035,7 +1056,8 @@ static LLVMTypeRef function_type(LLVMContextRef cx)
     return LLVMFunctionType(LLVMVoidTypeInContext(cx), args, 2, false);
 }
 
-static void add_attribute(LLVMContextRef cx, LLVMValueRef fn, LLVMAttributeIndex at_index, const char *name)
+static void add_attribute(LLVMContextRef cx, LLVMValueRef fn, LLVMAttributeIndex at_index,
+                          const char *name)
 {
     unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
     LLVMAddAttributeAtIndex(fn, at_index, LLVMCreateEnumAttribute(cx, kind, 0));
@@ -1091,10 +1113,12 @@ static LLVMValueRef function_for(Gemm *g, const GemmShape *s)
     return k.fn;
 }
 
-static void put(LLVMBuilderRef b, LLVMContextRef cx, LLVMValueRef table, uint32_t *at_pair, const TileView *v)
+static void put(LLVMBuilderRef b, LLVMContextRef cx, LLVMValueRef table, uint32_t *at_pair,
+                const TileView *v)
 {
     LLVMTypeRef i64 = LLVMInt64TypeInContext(cx);
-    LLVMValueRef index = LLVMConstInt(i64, 2 * *at_pair, false), next = LLVMConstInt(i64, 2 * *at_pair + 1, false);
+    LLVMValueRef index = LLVMConstInt(i64, 2 * *at_pair, false),
+                 next = LLVMConstInt(i64, 2 * *at_pair + 1, false);
     LLVMBuildStore(b, v->ptr, LLVMBuildInBoundsGEP2(b, i64, table, &index, 1, ""));
     LLVMBuildStore(b, v->stride, LLVMBuildInBoundsGEP2(b, i64, table, &next, 1, ""));
     ++*at_pair;

@@ -2,10 +2,11 @@
  *
  * gemm: register-blocked multiply-add kernels as LLVM functions, one a shape.
  *
- * A group is a grid of rows x cols accumulator tiles of M x N, each receiving the sum of `steps` products
- * of an M x K and a K x N tile; the tiles of a grid row share their A tiles, those of a column their B
- * tiles. gemm_call writes the tiles' addresses into a table and calls the shape's function, which packs
- * what must be packed and runs the micro-kernel. Design rules 1 to 4, 9 and 10 of docs/PERFORMANCE.md.
+ * A group is a grid of rows x cols accumulator tiles of M x N, each receiving the sum of `steps`
+ * products of an M x K and a K x N tile; the tiles of a grid row share their A tiles, those of a
+ * column their B tiles. gemm_call writes the tiles' addresses into a table and calls the shape's
+ * function, which packs what must be packed and runs the micro-kernel. Design rules 1 to 4, 9 and
+ * 10 of docs/PERFORMANCE.md.
  */
 #ifndef HEDDLE_CPU_GEMM_H
 #define HEDDLE_CPU_GEMM_H
@@ -25,7 +26,8 @@ const char *comp_name(Comp c);                  /* "f16" */
 /* The LLVM type of a component; fp8 is i8. */
 LLVMTypeRef comp_type(LLVMContextRef cx, Comp c);
 
-/* A tile in memory: address of element (0, 0) and the bytes from one row (column-major: column) to the next. */
+/* A tile in memory: address of element (0, 0) and the bytes from one row (column-major: column) to
+ * the next. */
 typedef struct TileView { LLVMValueRef ptr, stride; } TileView;
 
 typedef struct GemmShape {      /* compared as bytes: zero-initialise */
@@ -33,14 +35,14 @@ typedef struct GemmShape {      /* compared as bytes: zero-initialise */
     uint16_t rows, cols, steps; /* the grid */
     uint8_t a, b, c;            /* Comp */
     bool a_col, b_col, c_col;   /* column-major in memory */
-    bool a_near, b_near;        /* lies in workgroup memory or the frame: reading it again is cheap */
-    bool saturate;              /* integer: the sum of products is added to C with saturation; steps == 1 */
+    /* lies in workgroup memory or the frame: reading it again is cheap */
+    bool a_near, b_near;
+    /* integer: the sum of products is added to C with saturation; steps == 1 */
+    bool saturate;
 } GemmShape;
 
 typedef struct Gemm Gemm;       /* the kernels of one LLVM module */
 Gemm *gemm_new(Arena *a, LLVMModuleRef module, const CpuTarget *t);
-/* Functions emitted so far want these attributes too: the caller's hook for target-cpu and vector width. */
-void gemm_each_function(Gemm *g, void (*visit)(void *user, LLVMValueRef fn), void *user);
 
 /* Bytes of scratch memory (64-byte aligned) and of the address table that a call needs. */
 uint64_t gemm_scratch_bytes(Gemm *g, const GemmShape *s);

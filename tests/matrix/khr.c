@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * SPV_KHR_cooperative_matrix on both devices against plain loops in double precision: multiply-adds over
- * types, shapes, orders, strides and subgroup sizes (muladd.comp), and everything else that a matrix can
- * be (values.comp).
+ * SPV_KHR_cooperative_matrix on both devices against plain loops in double precision: multiply-adds
+ * over types, shapes, orders, strides and subgroup sizes (muladd.comp), and everything else that a
+ * matrix can be (values.comp).
  */
 #include "base/test.h"
 
@@ -15,7 +15,8 @@ typedef struct Types {
     HeddleType a, b, c;
     const char *ga, *gb, *gc;   /* in GLSL */
     bool saturate;
-    const char *edits[6];       /* GLSL has no such matrices: pairs to replace in a narrower kernel's SPIR-V */
+    /* GLSL has no such matrices: pairs to replace in a narrower kernel's SPIR-V */
+    const char *edits[6];
 } Types;
 
 static const Types types[] = {
@@ -43,7 +44,8 @@ static const Types types[] = {
 };
 
 static const uint32_t shapes[][3] = {
-    {16, 16, 16}, {8, 8, 8}, {16, 8, 32}, {1, 1, 1}, {3, 5, 7}, {64, 64, 16}, {32, 16, 8}, {13, 40, 4}, {128, 24, 20},
+    { 16, 16, 16 }, { 8, 8, 8 },   { 16, 8, 32 }, { 1, 1, 1 },     { 3, 5, 7 },
+    { 64, 64, 16 }, { 32, 16, 8 }, { 13, 40, 4 }, { 128, 24, 20 },
 };
 
 static const uint32_t sizes[] = {32, 8, 16, 64, 128};
@@ -101,8 +103,10 @@ static HeddleModule *edited(Fixture *f, HeddleModule *m, const Types *t)
 
 static HeddleModule *compile(Fixture *f, const char *file, const Types *t)
 {
-    HeddleDefine defines[4] = {{"TA", t ? t->ga : "float"}, {"TB", t ? t->gb : "float"}, {"TC", t ? t->gc : "float"},
-                               {"SATURATE", "1"}};
+    HeddleDefine defines[4] = { { "TA", t ? t->ga : "float" },
+                                { "TB", t ? t->gb : "float" },
+                                { "TC", t ? t->gc : "float" },
+                                { "SATURATE", "1" } };
     HeddleModuleOptions o = {.defines = defines, .n_defines = t && t->saturate ? 4 : 3};
     HeddleModule *m = NULL;
     char path[1024];
@@ -111,7 +115,7 @@ static HeddleModule *compile(Fixture *f, const char *file, const Types *t)
     return m && t && t->edits[0] ? edited(f, m, t) : m;
 }
 
-/* ---- multiply-adds --------------------------------------------------------------------------------- */
+/* ---- multiply-adds --------------------------------------------------------------------------- */
 
 enum { START = 3 };             /* muladd.comp's matrices begin at this element */
 
@@ -120,8 +124,8 @@ static uint64_t place(bool col, uint32_t stride, uint32_t i, uint32_t j)
     return START + (col ? (uint64_t)j * stride + i : (uint64_t)i * stride + j);
 }
 
-static HeddleArray *random_matrix(HeddleType type, uint32_t rows, uint32_t cols, bool col, uint32_t stride, Rng *r,
-                                  double range)
+static HeddleArray *random_matrix(HeddleType type, uint32_t rows, uint32_t cols, bool col,
+                                  uint32_t stride, Rng *r, double range)
 {
     uint64_t n = START + (uint64_t)stride * (col ? cols : rows);
     HeddleArray *a = NULL;
@@ -130,23 +134,29 @@ static HeddleArray *random_matrix(HeddleType type, uint32_t rows, uint32_t cols,
         for (uint32_t j = 0; j < cols; j++) {
             double x = rng_uniform(r) * 2 - 1;
             bool is_unsigned = type == HEDDLE_U8 || type == HEDDLE_U16 || type == HEDDLE_U32;
-            heddle_array_set(a, place(col, stride, i, j), range ? (is_unsigned ? fabs(x) : x) * range : x);
+            heddle_array_set(a, place(col, stride, i, j),
+                             range ? (is_unsigned ? fabs(x) : x) * range : x);
         }
     return a;
 }
 
 static bool is_float(HeddleType t) { return t <= HEDDLE_E5M2; }
 
-/* Relative to the sum of magnitudes: half an ulp of the narrowest rounding on the way, with room for the
- * f32 accumulation of up to 32 products. */
+/* Relative to the sum of magnitudes: half an ulp of the narrowest rounding on the way, with room
+ * for the f32 accumulation of up to 32 products. */
 static double tolerance(HeddleType c)
 {
-    return c == HEDDLE_F64 ? 1e-14 : c == HEDDLE_F32 ? 4e-6 : c == HEDDLE_F16 ? 6e-4 : c == HEDDLE_BF16 ? 5e-3 : 0;
+    return c == HEDDLE_F64    ? 1e-14
+           : c == HEDDLE_F32  ? 4e-6
+           : c == HEDDLE_F16  ? 6e-4
+           : c == HEDDLE_BF16 ? 5e-3
+                              : 0;
 }
 
 static double wrap(const Types *t, double x)
 {
-    double low = t->c == HEDDLE_S32 ? -2147483648.0 : 0, high = t->c == HEDDLE_S32 ? 2147483647.0 : 4294967295.0;
+    double low = t->c == HEDDLE_S32 ? -2147483648.0 : 0,
+           high = t->c == HEDDLE_S32 ? 2147483647.0 : 4294967295.0;
     if (t->saturate)
         return fmin(fmax(x, low), high);
     if (t->c == HEDDLE_S32)
@@ -156,8 +166,8 @@ static double wrap(const Types *t, double x)
     return x;
 }
 
-static bool muladd(Fixture *f, HeddleModule *m, const Types *t, const uint32_t *shape, uint32_t orders,
-                   uint32_t subgroup, int device)
+static bool muladd(Fixture *f, HeddleModule *m, const Types *t, const uint32_t *shape,
+                   uint32_t orders, uint32_t subgroup, int device)
 {
     uint32_t M = shape[0], N = shape[1], K = shape[2];
     uint32_t rows[4] = {M, K, M, M}, cols[4] = {K, N, N, N}, stride[4];
@@ -175,16 +185,25 @@ static bool muladd(Fixture *f, HeddleModule *m, const Types *t, const uint32_t *
         heddle_buffer_wrap(f->device[device], x[k]->data, x[k]->size, &buffers[k], f->log);
         bindings[k] = (HeddleBinding){.binding = k, .buffer = buffers[k]};
     }
-    HeddleSpecValue specs[] = {{0, M}, {1, N}, {2, K}, {3, orders & 1}, {4, orders >> 1 & 1}, {5, orders >> 2 & 1},
-                               {6, orders >> 3 & 1}, {10, subgroup}};
+    HeddleSpecValue specs[] = { { 0, M },
+                                { 1, N },
+                                { 2, K },
+                                { 3, orders & 1 },
+                                { 4, orders >> 1 & 1 },
+                                { 5, orders >> 2 & 1 },
+                                { 6, orders >> 3 & 1 },
+                                { 10, subgroup } };
     HeddleKernelOptions o = {.specs = specs, .n_specs = COUNT_OF(specs), .subgroup_size = subgroup};
     HeddleKernel *kernel;
     bool good = heddle_kernel_new(f->device[device], m, &o, &kernel, f->log) == HEDDLE_OK;
-    HeddleDispatch d = {.bindings = bindings, .n_bindings = 4, .push = stride, .push_size = sizeof(stride)};
+    HeddleDispatch d = {
+        .bindings = bindings, .n_bindings = 4, .push = stride, .push_size = sizeof(stride)
+    };
     good = good && heddle_dispatch(kernel, &d, NULL, f->log) == HEDDLE_OK;
     for (uint32_t i = 0; good && i < M; i++)
         for (uint32_t j = 0; good && j < N; j++) {
-            double sum = heddle_array_get(x[2], place(orders >> 2 & 1, stride[2], i, j)), size = fabs(sum);
+            double sum = heddle_array_get(x[2], place(orders >> 2 & 1, stride[2], i, j)),
+                   size = fabs(sum);
             for (uint32_t k = 0; k < K; k++) {
                 double p = heddle_array_get(x[0], place(orders & 1, stride[0], i, k))
                     * heddle_array_get(x[1], place(orders >> 1 & 1, stride[1], k, j));
@@ -193,8 +212,10 @@ static bool muladd(Fixture *f, HeddleModule *m, const Types *t, const uint32_t *
             }
             double got = heddle_array_get(x[3], place(orders >> 3 & 1, stride[3], i, j));
             if (!(fabs(got - wrap(t, sum)) <= tolerance(t->c) * size)) {
-                printf("%s*%s+%s %ux%ux%u orders %x subgroup %u device %d: [%u][%u] is %.9g, not %.9g\n", t->ga, t->gb,
-                       t->gc, M, N, K, orders, subgroup, device, i, j, got, wrap(t, sum));
+                printf("%s*%s+%s %ux%ux%u orders %x subgroup %u device %d: [%u][%u] is %.9g, not "
+                       "%.9g\n",
+                       t->ga, t->gb, t->gc, M, N, K, orders, subgroup, device, i, j, got,
+                       wrap(t, sum));
                 good = false;
             }
         }
@@ -212,7 +233,8 @@ static void all_muladds(int device)
     for (uint32_t t = 0; t < COUNT_OF(types); t++) {
         HeddleModule *m = compile(&f, "muladd.comp", &types[t]);
         CHECK(m);
-        for (uint32_t k = 0; m && k < 16; k++) {        /* every order in the first shape, every shape in some */
+        /* every order in the first shape, every shape in some */
+        for (uint32_t k = 0; m && k < 16; k++) {
             uint32_t shape = k % COUNT_OF(shapes), subgroup = sizes[(k + t) % COUNT_OF(sizes)];
             CHECK(muladd(&f, m, &types[t], shapes[0], k, 32, device));
             CHECK(muladd(&f, m, &types[t], shapes[shape], (k * 7 + t) % 16, subgroup, device));
@@ -225,7 +247,7 @@ static void all_muladds(int device)
 TEST(muladd_cpu) { all_muladds(0); }
 TEST(muladd_reference) { all_muladds(1); }
 
-/* ---- values ------------------------------------------------------------------------------------------ */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 enum { N_RESULTS = 25, ROUNDS = 5, WHICH = 2 };
 
@@ -241,7 +263,8 @@ static double fibonacci(uint32_t n)
 }
 
 /* Result r at (i, j) of an M x N matrix whose element there is x. */
-static double expected(uint32_t r, const float *in, uint32_t M, uint32_t N, uint32_t W, uint32_t i, uint32_t j)
+static double expected(uint32_t r, const float *in, uint32_t M, uint32_t N, uint32_t W, uint32_t i,
+                       uint32_t j)
 {
     float x = in[i * N + j];
     uint32_t linear = i * N + j;
@@ -276,7 +299,8 @@ static void all_values(int device)
     HeddleModule *m = compile(&f, "values.comp", NULL);
     CHECK(m);
     for (uint32_t s = 0; m && s < COUNT_OF(shape) * COUNT_OF(sizes); s++) {
-        uint32_t M = shape[s / COUNT_OF(sizes)][0], N = shape[s / COUNT_OF(sizes)][1], W = sizes[s % COUNT_OF(sizes)];
+        uint32_t M = shape[s / COUNT_OF(sizes)][0], N = shape[s / COUNT_OF(sizes)][1],
+                 W = sizes[s % COUNT_OF(sizes)];
         HeddleBuffer *in, *out;
         heddle_buffer_new(f.device[device], M * N * 4, &in, f.log);
         heddle_buffer_new(f.device[device], N_RESULTS * M * N * 4, &out, f.log);
@@ -284,12 +308,19 @@ static void all_values(int device)
         Rng r = {s};
         for (uint32_t i = 0; i < M * N; i++)
             x[i] = (float)(int)(rng_uniform(&r) * 100);
-        struct { uint32_t rounds, which; uint64_t remote; } push = {ROUNDS, WHICH, (uint64_t)(uintptr_t)x};
-        HeddleBinding b[] = {{.binding = 0, .buffer = in}, {.binding = 1, .buffer = out}, {.binding = 2, .buffer = in},
-                             {.binding = 3, .buffer = in}};
+        struct {
+            uint32_t rounds, which;
+            uint64_t remote;
+        } push = { ROUNDS, WHICH, (uint64_t)(uintptr_t)x };
+        HeddleBinding b[] = { { .binding = 0, .buffer = in },
+                              { .binding = 1, .buffer = out },
+                              { .binding = 2, .buffer = in },
+                              { .binding = 3, .buffer = in } };
         HeddleSpecValue specs[] = {{0, M}, {1, N}, {10, W}};
         HeddleKernelOptions o = {.specs = specs, .n_specs = 3, .subgroup_size = W};
-        HeddleDispatch d = {.bindings = b, .n_bindings = 4, .push = &push, .push_size = sizeof(push)};
+        HeddleDispatch d = {
+            .bindings = b, .n_bindings = 4, .push = &push, .push_size = sizeof(push)
+        };
         HeddleKernel *k;
         bool ran = heddle_kernel_new(f.device[device], m, &o, &k, f.log) == HEDDLE_OK
             && heddle_dispatch(k, &d, NULL, f.log) == HEDDLE_OK;
@@ -298,8 +329,8 @@ static void all_values(int device)
             for (uint32_t i = 0; i < M * N; i++) {
                 double want = expected(e, x, M, N, W, i / N, i % N), got = y[(size_t)e * M * N + i];
                 if (!(fabs(got - want) <= 1e-6 * fabs(want))) {
-                    printf("%ux%u subgroup %u device %d: result %u [%u][%u] is %g, not %g\n", M, N, W, device, e, i / N,
-                           i % N, got, want);
+                    printf("%ux%u subgroup %u device %d: result %u [%u][%u] is %g, not %g\n", M, N,
+                           W, device, e, i / N, i % N, got, want);
                     CHECK(false);
                     break;
                 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The multiply-add kernels against plain double-precision loops: types, orders, tile sizes and grids,
- * tiles that lie apart, saturation. The kernel under test is called from a heddle_kernel that takes
- * tile addresses from a buffer.
+ * The multiply-add kernels against plain double-precision loops: types, orders, tile sizes and
+ * grids, tiles that lie apart, saturation. The kernel under test is called from a heddle_kernel
+ * that takes tile addresses from a buffer.
  */
 #include "base/test.h"
 #include "cpu/gemm.h"
@@ -78,12 +78,14 @@ static Mat mat_new(Comp c, uint32_t rows, uint32_t cols, bool col, Rng *r, doubl
 
 static uint8_t *mat_at(const Mat *m, uint32_t i, uint32_t j)
 {
-    return m->data + (m->col ? (size_t)j * m->pitch + i : (size_t)i * m->pitch + j) * comp_bytes(m->c);
+    return m->data +
+           (m->col ? (size_t)j * m->pitch + i : (size_t)i * m->pitch + j) * comp_bytes(m->c);
 }
 
-/* heddle_kernel(env): slots[0][0].base holds pointers and strides in table order, slots[0][1].base scratch. */
-static CpuSubgroupFn *build(Arena *a, const GemmShape *s, const CpuTarget *t, struct CpuCode **owner,
-                            uint64_t *scratch, DiagSink *sink)
+/* heddle_kernel(env): slots[0][0].base holds pointers and strides in table order, slots[0][1].base
+ * scratch. */
+static CpuSubgroupFn *build(Arena *a, const GemmShape *s, const CpuTarget *t,
+                            struct CpuCode **owner, uint64_t *scratch, DiagSink *sink)
 {
     LLVMContextRef cx = LLVMContextCreate();
     LLVMModuleRef m = LLVMModuleCreateWithNameInContext("test", cx);
@@ -97,14 +99,16 @@ static CpuSubgroupFn *build(Arena *a, const GemmShape *s, const CpuTarget *t, st
     LLVMValueRef in = LLVMBuildLoad2(b, ptr, bind, ""), two = LLVMConstInt(i64, 2, false);
     LLVMValueRef scr = LLVMBuildLoad2(b, ptr, LLVMBuildGEP2(b, i64, bind, &two, 1, ""), "");
     Gemm *g = gemm_new(a, m, t);
-    uint32_t na = (uint32_t)s->rows * s->steps, nb = (uint32_t)s->steps * s->cols, n = na + nb + (uint32_t)s->rows * s->cols;
+    uint32_t na = (uint32_t)s->rows * s->steps, nb = (uint32_t)s->steps * s->cols,
+             n = na + nb + (uint32_t)s->rows * s->cols;
     TileView *v = NEW_ARRAY(a, TileView, n);
     for (uint32_t i = 0; i < n; i++) {
         LLVMValueRef p = LLVMConstInt(i64, 2 * i, false), q = LLVMConstInt(i64, 2 * i + 1, false);
         v[i].ptr = LLVMBuildLoad2(b, ptr, LLVMBuildGEP2(b, i64, in, &p, 1, ""), "");
         v[i].stride = LLVMBuildLoad2(b, i64, LLVMBuildGEP2(b, i64, in, &q, 1, ""), "");
     }
-    LLVMValueRef table = LLVMBuildArrayAlloca(b, i64, LLVMConstInt(i64, gemm_table_entries(s), false), "");
+    LLVMValueRef table =
+        LLVMBuildArrayAlloca(b, i64, LLVMConstInt(i64, gemm_table_entries(s), false), "");
     *scratch = gemm_scratch_bytes(g, s);
     gemm_call(g, b, s, v, v + na, v + na + nb, table, scr);
     LLVMBuildRetVoid(b);
@@ -123,14 +127,16 @@ static void fill(uint64_t *table, const Mat *m, uint32_t i, uint32_t j)
     table[1] = (uint64_t)m->pitch * comp_bytes(m->c);
 }
 
-static double expected(const GemmShape *s, const Mat *A, const Mat *B, double c, uint32_t i, uint32_t j)
+static double expected(const GemmShape *s, const Mat *A, const Mat *B, double c, uint32_t i,
+                       uint32_t j)
 {
     double sum = 0;
     for (uint32_t k = 0; k < A->cols; k++)
         sum += get(A->c, mat_at(A, i, k)) * get(B->c, mat_at(B, k, j));
     sum += c;
     if (s->saturate) {
-        double lo = s->c == COMP_S32 ? -2147483648.0 : 0, hi = s->c == COMP_S32 ? 2147483647.0 : 4294967295.0;
+        double lo = s->c == COMP_S32 ? -2147483648.0 : 0,
+               hi = s->c == COMP_S32 ? 2147483647.0 : 4294967295.0;
         return fmin(fmax(sum, lo), hi);
     }
     if (!comp_is_float(s->c) && comp_bytes(s->c) < 8) {     /* low-order bits */
@@ -163,7 +169,8 @@ static bool run(const GemmShape *s, const char *level, bool apart)
     for (uint32_t i = 0; i < M; i++)
         for (uint32_t j = 0; j < N; j++)
             want[i * N + j] = expected(s, &A, &B, get(s->c, mat_at(&C, i, j)), i, j);
-    Mat copy = A;               /* tiles of odd steps from elsewhere: the steps are not contiguous */
+    /* tiles of odd steps from elsewhere: the steps are not contiguous */
+    Mat copy = A;
     if (apart) {
         copy.data = malloc((size_t)A.pitch * (A.col ? K : M) * comp_bytes(s->a) + 64);
         memcpy(copy.data, A.data, (size_t)A.pitch * (A.col ? K : M) * comp_bytes(s->a));
@@ -183,14 +190,19 @@ static bool run(const GemmShape *s, const char *level, bool apart)
     const CpuBinding *slots[1] = {bind};
     CpuEnv env = {.slots = slots, .n_subgroups = 1};
     code(&env);
-    double tol = !comp_is_float(s->c) ? 0 : s->c == COMP_F64 ? 1e-12 : s->c == COMP_F32 ? 2e-5 : s->c == COMP_F16 ? 4e-3 : 2e-2;
+    double tol = !comp_is_float(s->c) ? 0
+                 : s->c == COMP_F64   ? 1e-12
+                 : s->c == COMP_F32   ? 2e-5
+                 : s->c == COMP_F16   ? 4e-3
+                                      : 2e-2;
     uint32_t wrong = 0;
     for (uint32_t i = 0; i < M && wrong < 3; i++)
         for (uint32_t j = 0; j < N && wrong < 3; j++) {
             double got = get(s->c, mat_at(&C, i, j)), w = want[i * N + j];
             if (!(fabs(got - w) <= tol * (fabs(w) + sqrt(K)))) {
-                printf("%s_%s_%s %ux%ux%u grid %ux%ux%u %d%d%d: [%u][%u] = %g, want %g\n", comp_name(s->a), comp_name(s->b),
-                       comp_name(s->c), s->M, s->N, s->K, s->rows, s->cols, s->steps, s->a_col, s->b_col, s->c_col, i, j, got, w);
+                printf("%s_%s_%s %ux%ux%u grid %ux%ux%u %d%d%d: [%u][%u] = %g, want %g\n",
+                       comp_name(s->a), comp_name(s->b), comp_name(s->c), s->M, s->N, s->K, s->rows,
+                       s->cols, s->steps, s->a_col, s->b_col, s->c_col, i, j, got, w);
                 wrong++;
             }
         }
@@ -203,17 +215,22 @@ static bool run(const GemmShape *s, const char *level, bool apart)
     return wrong == 0;
 }
 
-static const struct { uint8_t a, b, c; bool sat; } types[] = {
-    {COMP_F32, COMP_F32, COMP_F32, 0}, {COMP_F16, COMP_F16, COMP_F32, 0}, {COMP_F16, COMP_F16, COMP_F16, 0},
-    {COMP_BF16, COMP_BF16, COMP_F32, 0}, {COMP_BF16, COMP_BF16, COMP_BF16, 0}, {COMP_F64, COMP_F64, COMP_F64, 0},
-    {COMP_E4M3, COMP_E4M3, COMP_F32, 0}, {COMP_E5M2, COMP_E5M2, COMP_F16, 0}, {COMP_S8, COMP_S8, COMP_S32, 0},
-    {COMP_U8, COMP_S8, COMP_S32, 0}, {COMP_S8, COMP_U8, COMP_S32, 0}, {COMP_U8, COMP_U8, COMP_U32, 0},
-    {COMP_S8, COMP_S8, COMP_S32, 1}, {COMP_U8, COMP_U8, COMP_U32, 1}, {COMP_S16, COMP_S16, COMP_S32, 0},
-    {COMP_U16, COMP_U16, COMP_U32, 0}, {COMP_S32, COMP_S32, COMP_S32, 0}, {COMP_S64, COMP_S64, COMP_S64, 0},
-    {COMP_S8, COMP_S8, COMP_S8, 0}, {COMP_S8, COMP_S8, COMP_S16, 0},
+static const struct { uint8_t a, b, c; bool sat;
+} types[] = {
+    { COMP_F32, COMP_F32, COMP_F32, 0 },    { COMP_F16, COMP_F16, COMP_F32, 0 },
+    { COMP_F16, COMP_F16, COMP_F16, 0 },    { COMP_BF16, COMP_BF16, COMP_F32, 0 },
+    { COMP_BF16, COMP_BF16, COMP_BF16, 0 }, { COMP_F64, COMP_F64, COMP_F64, 0 },
+    { COMP_E4M3, COMP_E4M3, COMP_F32, 0 },  { COMP_E5M2, COMP_E5M2, COMP_F16, 0 },
+    { COMP_S8, COMP_S8, COMP_S32, 0 },      { COMP_U8, COMP_S8, COMP_S32, 0 },
+    { COMP_S8, COMP_U8, COMP_S32, 0 },      { COMP_U8, COMP_U8, COMP_U32, 0 },
+    { COMP_S8, COMP_S8, COMP_S32, 1 },      { COMP_U8, COMP_U8, COMP_U32, 1 },
+    { COMP_S16, COMP_S16, COMP_S32, 0 },    { COMP_U16, COMP_U16, COMP_U32, 0 },
+    { COMP_S32, COMP_S32, COMP_S32, 0 },    { COMP_S64, COMP_S64, COMP_S64, 0 },
+    { COMP_S8, COMP_S8, COMP_S8, 0 },       { COMP_S8, COMP_S8, COMP_S16, 0 },
 };
 
-static GemmShape shape(uint32_t ty, uint32_t M, uint32_t N, uint32_t K, uint32_t R, uint32_t S, uint32_t T, uint32_t order)
+static GemmShape shape(uint32_t ty, uint32_t M, uint32_t N, uint32_t K, uint32_t R, uint32_t S,
+                       uint32_t T, uint32_t order)
 {
     GemmShape s;
     memset(&s, 0, sizeof(s));
@@ -237,9 +254,10 @@ TEST(types_and_orders)
 TEST(sizes)
 {
     static const uint8_t sizes[][6] = {
-        {8, 8, 8, 2, 2, 1}, {8, 8, 8, 8, 8, 4}, {1, 1, 1, 1, 1, 1}, {3, 5, 7, 2, 2, 2}, {64, 64, 16, 1, 1, 1},
-        {64, 64, 8, 1, 1, 2}, {16, 8, 32, 1, 3, 1}, {13, 17, 4, 1, 2, 3}, {4, 2, 12, 3, 5, 1}, {16, 16, 16, 4, 4, 4},
-        {33, 40, 20, 1, 1, 1}, {16, 24, 16, 1, 2, 1},
+        { 8, 8, 8, 2, 2, 1 },    { 8, 8, 8, 8, 8, 4 },    { 1, 1, 1, 1, 1, 1 },
+        { 3, 5, 7, 2, 2, 2 },    { 64, 64, 16, 1, 1, 1 }, { 64, 64, 8, 1, 1, 2 },
+        { 16, 8, 32, 1, 3, 1 },  { 13, 17, 4, 1, 2, 3 },  { 4, 2, 12, 3, 5, 1 },
+        { 16, 16, 16, 4, 4, 4 }, { 33, 40, 20, 1, 1, 1 }, { 16, 24, 16, 1, 2, 1 },
     };
     static const uint8_t some[] = {0, 1, 8, 11, 14, 2};
     for (uint32_t i = 0; i < COUNT_OF(sizes); i++)
