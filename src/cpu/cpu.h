@@ -87,19 +87,19 @@ typedef struct CpuOptions {
     CpuEmit emit;                   /* also keep this text (or object) in the kernel */
 } CpuOptions;
 
-enum CpuStat { /* dynamic counts, a subgroup's operation counted once */
-               CPU_STAT_MATRIX_LOADS,
-               CPU_STAT_MATRIX_STORES,
-               CPU_STAT_MULADDS,
-               CPU_STAT_FLOPS,
-               CPU_STAT_CONVERSIONS,
-               CPU_STAT_BARRIERS,
-               CPU_STAT_YIELDS,
-               CPU_STAT_BYTES_LOADED,
-               CPU_STAT_BYTES_STORED,
-               /* between layouts, in registers or frame: what conversions cost */
-               CPU_STAT_BYTES_MOVED,
-               CPU_N_STATS
+/* Dynamic counts, a subgroup's operation counted once. */
+enum CpuStat {
+    CPU_STAT_MATRIX_LOADS,
+    CPU_STAT_MATRIX_STORES,
+    CPU_STAT_MULADDS,
+    CPU_STAT_FLOPS,
+    CPU_STAT_CONVERSIONS,
+    CPU_STAT_BARRIERS,
+    CPU_STAT_YIELDS,
+    CPU_STAT_BYTES_LOADED,
+    CPU_STAT_BYTES_STORED,
+    CPU_STAT_BYTES_MOVED,       /* between layouts, in registers or frame: what conversions cost */
+    CPU_N_STATS
 };
 
 /* Immutable once made, usable from many threads at once. */
