@@ -1,3 +1,14 @@
+// SPDX-License-Identifier: MIT
+// RUN: %heddle compile %s --subgroup-size 32 --emit passes -o %t.spvasm && %filecheck %s < %t.spvasm
+// RUN: %spirv-as --target-env vulkan1.3 %t.spvasm -o %t.spv && %spirv-val --target-env vulkan1.3 %t.spv
+// Matrices in structures and arrays, passed by reference, are values; element loops are unrolled.
+// CHECK-NOT: OpVariable {{.*}} Function
+// CHECK-NOT: OpVariable {{.*}} Private
+// CHECK-NOT: OpLoopMerge
+// CHECK: OpCooperativeMatrixMulAddKHR
+// CHECK-COUNT-8: OpCompositeInsert
+// CHECK-NOT: OpCompositeInsert
+// CHECK: OpFunctionEnd
 #version 460
 #extension GL_KHR_cooperative_matrix : require
 #extension GL_KHR_memory_scope_semantics : require

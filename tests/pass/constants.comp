@@ -1,3 +1,14 @@
+// SPDX-License-Identifier: MIT
+// RUN: %heddle compile %s --spec 0=8 --spec 2=0 --emit passes -o %t.spvasm && %filecheck %s < %t.spvasm
+// RUN: %spirv-as --target-env vulkan1.3 %t.spvasm -o %t.spv && %spirv-val --target-env vulkan1.3 %t.spv
+// Constants take their values, array lengths with them, and branches on them are gone.
+// CHECK-NOT: SpecId
+// CHECK-NOT: OpSpecConstant
+// CHECK: OpExecutionModeId %main LocalSizeId %uint_8 %uint_2 %uint_1
+// CHECK: OpConstant %float 3{{$}}
+// CHECK-NOT: OpConstant %float 2{{$}}
+// CHECK-NOT: OpSelectionMerge
+// CHECK: OpFunctionEnd
 #version 460
 // Specialisation constants through operations, array lengths, workgroup size and dead branches.
 layout(local_size_x_id = 0, local_size_y = 2) in;

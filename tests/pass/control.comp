@@ -1,3 +1,11 @@
+// SPDX-License-Identifier: MIT
+// RUN: %heddle compile %s --emit passes -o %t.spvasm && %filecheck %s < %t.spvasm
+// RUN: %spirv-as --target-env vulkan1.3 %t.spvasm -o %t.spv && %spirv-val --target-env vulkan1.3 %t.spv
+// Loops that depend on data stay, all variables are values.
+// CHECK-NOT: OpVariable {{.*}} Function
+// CHECK-COUNT-4: OpLoopMerge
+// CHECK: OpVectorInsertDynamic
+// CHECK-NOT: OpLoopMerge
 #version 460
 // Nested loops with break and continue, do-while, switch with fall-through, uniform and not.
 layout(local_size_x = 8, local_size_y = 4) in;

@@ -1,3 +1,17 @@
+// SPDX-License-Identifier: MIT
+// RUN: %heddle compile %s --emit passes -o %t.spvasm && %filecheck %s < %t.spvasm
+// RUN: %spirv-as --target-env vulkan1.3 %t.spvasm -o %t.spv && %spirv-val --target-env vulkan1.3 %t.spv
+// Arrays of matrices are values, all loops over tiles are unrolled, and four steps of k are one block.
+// CHECK-NOT: OpVariable {{.*}} Function
+// CHECK-COUNT-16: OpPhi {{.*}} %{{[0-9]+}}
+// CHECK: OpLoopMerge
+// CHECK: OpBranchConditional
+// CHECK-COUNT-64: OpCooperativeMatrixMulAddKHR
+// CHECK: OpLoopMerge
+// CHECK-COUNT-16: OpCooperativeMatrixMulAddKHR
+// CHECK-NOT: OpCooperativeMatrixMulAddKHR
+// CHECK-COUNT-16: OpCooperativeMatrixStoreKHR
+// CHECK-NOT: OpLoopMerge
 #version 460
 #extension GL_KHR_cooperative_matrix : require
 #extension GL_KHR_memory_scope_semantics : require

@@ -1,3 +1,12 @@
+// SPDX-License-Identifier: MIT
+// RUN: %heddle compile %s --emit passes -o %t.spvasm && %filecheck %s < %t.spvasm
+// One function. A return from within a loop leaves it by a plain branch, so that spirv-val is not asked.
+// CHECK-NOT: OpSpecConstant
+// CHECK-COUNT-1: OpFunction %void
+// CHECK-NOT: OpFunctionCall
+// CHECK-NOT: OpVariable {{.*}} Function
+// CHECK: OpReturn
+// CHECK-NOT: OpFunction %
 #version 460
 // Functions that return early: in a selection, in a loop, in a switch, nested, with out parameters.
 layout(local_size_x = 64) in;
