@@ -21,7 +21,7 @@ bool loop_holds(const LoopCopy *l, const SpvBlock *b) {
 }
 
 LoopMarks loop_marks(PassContext *c, const Cfg *g) {
-    LoopMarks marks = { .n_map = c->module->bound };
+    LoopMarks marks = { .n_map = c->module->bound, .n_used = c->module->bound };
     marks.stamp = NEW_ARRAY(c->scratch, uint32_t, g->made_later + 1);
     marks.map = NEW_ARRAY(c->scratch, SpvId, marks.n_map);
     return marks;
@@ -34,9 +34,21 @@ static void add_block(LoopCopy *l, SpvBlock *b) {
         l->size++;
 }
 
+/* A loop closed before may have put loads into this one. */
+static void grow_map(LoopMarks *marks, PassContext *c) {
+    uint32_t need = c->module->bound;
+    if (need <= marks->n_map)
+        return;
+    SpvId *map = NEW_ARRAY(c->scratch, SpvId, (size_t)need * 2);
+    memcpy(map, marks->map, marks->n_map * sizeof *map);
+    marks->map = map;
+    marks->n_map = need * 2;
+}
+
 bool loop_open(LoopCopy *l, PassContext *c, const Cfg *g, LoopMarks *marks, const CfgLoop *loop,
                uint32_t max_blocks) {
     *l = (LoopCopy){ .c = c, .g = g, .loop = loop, .marks = marks, .stamp = ++marks->stamps };
+    grow_map(marks, c);
     if (loop->latch == NONE || loop->n_blocks > max_blocks)
         return false;
     l->header = g->blocks[loop->header].block;
@@ -76,14 +88,14 @@ static SpvBlock *place_of_use(const SpvModule *m, const SpvInst *i, uint32_t wor
 
 static void index_users(PassContext *c, const Cfg *g, LoopMarks *marks) {
     IdWords *ids = NEW(c->scratch, IdWords);
-    uint32_t *start = marks->use_start = NEW_ARRAY(c->scratch, uint32_t, (size_t)marks->n_map + 2);
+    uint32_t *start = marks->use_start = NEW_ARRAY(c->scratch, uint32_t, (size_t)marks->n_used + 2);
     for (uint32_t pass = 0; pass < 2; pass++) {
         for (uint32_t p = 0; p + 1 < g->n; p++) {
             for (SpvInst *i = g->blocks[p].block->insts.first; i; i = i->next) {
                 edit_ids(i, ids);
                 for (uint32_t k = 0; k < ids->n; k++) {
                     SpvId id = i->words[ids->at[k]];
-                    if (id >= marks->n_map)
+                    if (id >= marks->n_used)
                         continue;
                     if (pass == 0)
                         start[id + 2]++;
@@ -94,9 +106,9 @@ static void index_users(PassContext *c, const Cfg *g, LoopMarks *marks) {
         }
         if (pass)
             break;
-        for (uint32_t id = 2; id <= marks->n_map + 1; id++)
+        for (uint32_t id = 2; id <= marks->n_used + 1; id++)
             start[id] += start[id - 1];
-        marks->users = NEW_ARRAY(c->scratch, SpvInst *, start[marks->n_map + 1]);
+        marks->users = NEW_ARRAY(c->scratch, SpvInst *, start[marks->n_used + 1]);
     }
 }
 
@@ -130,7 +142,7 @@ static void find_uses(Closer *s) {
         index_users(s->l->c, s->l->g, marks);
     for (uint32_t k = 0; k < s->l->blocks.len; k++)
         for (SpvInst *i = s->l->blocks.data[k]->insts.first->next; i; i = i->next)
-            if (i->id && i->id < marks->n_map)
+            if (i->id && i->id < marks->n_used)
                 find_uses_of(s, i, ids);
 }
 

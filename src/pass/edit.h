@@ -72,8 +72,9 @@ typedef struct LoopMarks {
     uint32_t *stamp, stamps;    /* by block index: the loop that a block was last seen in */
     SpvId *map;                 /* by id, n_map of them: loop_copy's; all zero between two loops */
     uint32_t n_map;
-    uint32_t *use_start;        /* by id: its users as they were at first, in `users`; NULL until asked for */
-    SpvInst **users;
+    uint32_t *use_start;        /* by id, n_used of them: its users as they were at first, in `users` */
+    SpvInst **users;            /* NULL until asked for */
+    uint32_t n_used;
 } LoopMarks;
 
 typedef struct LoopCopy {
