@@ -107,17 +107,56 @@ static LV total_offset(Emit *e, const Pointer *p, int64_t byte)
 }
 
 /* First offset that is too far for `size` bytes. */
-static LV end_offset(Emit *e, LV limit, uint32_t size)
+static LV end_offset(Emit *e, LV limit, uint64_t size)
 {
     LT type = LLVMTypeOf(limit);
     LV args[2] = { limit, emit_int(e, type, size - 1) };
     return emit_intrinsic(e, "llvm.usub.sat", &type, 1, args, 2);
 }
 
+static bool checked(Emit *e, const Pointer *p)
+{
+    return e->options->robust && p->limit && p->at.rule != LAYOUT_LANES;
+}
+
+static LV clamp_to_i32(Emit *e, LV x)
+{
+    LV low[2] = { x, i64c(e, INT32_MIN) };
+    LV high[2] = { emit_intrinsic(e, "llvm.smax", &e->i64, 1, low, 2), i64c(e, INT32_MAX) };
+    return LLVMBuildTrunc(e->b, emit_intrinsic(e, "llvm.smin", &e->i64, 1, high, 2), e->i32, "");
+}
+
+/* -(x / divisor), rounded up. */
+static LV minus_quotient(Emit *e, LV x, int64_t divisor)
+{
+    LV q = LLVMBuildSDiv(e->b, x, i64c(e, divisor), "");
+    LV rest = LLVMBuildSub(e->b, x, LLVMBuildMul(e->b, q, i64c(e, divisor), ""), "");
+    LV below = LLVMBuildICmp(e->b, LLVMIntSLT, rest, i64c(e, 0), "");
+    return LLVMBuildSub(e->b, LLVMBuildZExt(e->b, below, e->i64, ""), q, "");
+}
+
+/* 0 <= offset + index * scale < end as a test of 32-bit indices: of the range that they may have,
+ * which is computed once, if offset and end stay the same. */
+static LV index_in_bounds(Emit *e, const Pointer *p, int64_t byte, uint32_t size)
+{
+    LV offset = uniform_offset(e, p, byte, 1), end = end_offset(e, p->limit, size);
+    LV low = clamp_to_i32(e, minus_quotient(e, offset, p->lane_scale));
+    LV high = clamp_to_i32(e,
+                           minus_quotient(e, LLVMBuildSub(e->b, offset, end, ""), p->lane_scale));
+    LV some = LLVMBuildICmp(e->b, LLVMIntSLT, low, high, "");
+    LV count = LLVMBuildSelect(e->b, some, LLVMBuildSub(e->b, high, low, ""), emit_zero(e->i32),
+                               "");
+    LV index = LLVMBuildSub(e->b, p->lane_index, emit_lanes(e, low), "");
+    return LLVMBuildICmp(e->b, LLVMIntULT, index, emit_lanes(e, count), "");
+}
+
 LV emit_in_bounds(Emit *e, const Pointer *p, int64_t byte, uint32_t size)
 {
-    if (!e->options->robust || !p->limit || p->at.rule == LAYOUT_LANES)
+    if (!checked(e, p))
         return NULL;
+    if (p->lane_index && p->lane_scale > 0 && !emit_is_lanes(p->limit) &&
+        LLVMGetElementType(LLVMTypeOf(p->lane_index)) == e->i32)
+        return index_in_bounds(e, p, byte, size);
     LV v[2] = { total_offset(e, p, byte), end_offset(e, p->limit, size) };
     emit_unify(e, v, 2);
     return LLVMBuildICmp(e->b, LLVMIntULT, v[0], v[1], "");
@@ -275,16 +314,21 @@ static LV concatenate(Emit *e, LV *v, uint32_t n)
     return v[0];
 }
 
-/* Address of a group's first lane. */
-static LV group_address(Emit *e, const Pointer *p, int64_t byte, uint32_t group)
+/* How far a group's first lane is from the uniform part of the address, in bytes. */
+static LV group_offset(Emit *e, const Pointer *p, uint32_t group)
 {
     LV index = p->affine.first;
     if (!index || p->affine.group < e->W)
         index = LLVMBuildExtractElement(e->b, p->lane_index,
                                         LLVMConstInt(e->i32, group * p->affine.group, 0), "");
     index = emit_cast_index(e, index, e->i64);
-    index = LLVMBuildMul(e->b, index, i64c(e, p->lane_scale), "");
-    return gep(e, e->i8, uniform_address(e, p, byte, 1), index);
+    return LLVMBuildMul(e->b, index, i64c(e, p->lane_scale), "");
+}
+
+/* Address of a group's first lane. */
+static LV group_address(Emit *e, const Pointer *p, int64_t byte, uint32_t group)
+{
+    return gep(e, e->i8, uniform_address(e, p, byte, 1), group_offset(e, p, group));
 }
 
 /* Active lanes inside the buffer; NULL: all. */
@@ -363,7 +407,7 @@ enum { WIDEST = 512 };
 static uint32_t wide_stride(Emit *e, const Pointer *p, const Part *part, uint32_t n)
 {
     if (!p->lane_index || p->at.rule == LAYOUT_LANES || emit_is_lanes(p->base) || n > 4 ||
-        p->affine.group < e->W || p->affine.likely || e->options->robust)
+        p->affine.group < e->W || p->affine.likely || checked(e, p))
         return 0;
     uint32_t size = emit_scalar_bytes(e, part[0].type);
     for (uint32_t k = 0; k < n; k++)
@@ -426,6 +470,32 @@ static void store_wide(Emit *e, const Pointer *p, const Part *part, uint32_t n, 
 
 /* ---- one leaf -------------------------------------------------------------------------------- */
 
+/* Two ways to go about an access: in the first nothing needs checking, and it is the likely one. */
+typedef struct Ways { LLVMBasicBlockRef way[2], end[2], done; } Ways;
+
+static Ways ways_begin(Emit *e, LV inside)
+{
+    Ways w;
+    w.done = emit_new_block(e, "access.done");
+    w.way[1] = emit_new_block(e, "access.checked");
+    w.way[0] = emit_new_block(e, "access.inside");
+    LV branch = LLVMBuildCondBr(e->b, inside, w.way[0], w.way[1]);
+    LLVMMetadataRef weights[3] = {
+        LLVMMDStringInContext2(e->cx, "branch_weights", 14),
+        LLVMValueAsMetadata(LLVMConstInt(e->i32, 1000, 0)),
+        LLVMValueAsMetadata(LLVMConstInt(e->i32, 1, 0)),
+    };
+    LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(e->cx, "prof", 4),
+                    LLVMMetadataAsValue(e->cx, LLVMMDNodeInContext2(e->cx, weights, 3)));
+    return w;
+}
+
+static void way_end(Emit *e, Ways *w, uint32_t k)
+{
+    w->end[k] = LLVMGetInsertBlock(e->b);
+    LLVMBuildBr(e->b, w->done);
+}
+
 /* Private memory whose place is the same for all lanes: one vector. */
 static bool lanes_in_order(const Pointer *p)
 {
@@ -436,8 +506,7 @@ static bool lanes_in_order(const Pointer *p)
 static bool same_in_groups(Emit *e, const Pointer *p)
 {
     return p->lane_index && p->affine.group >= 8 && !p->affine.stride && !p->affine.likely &&
-        !e->mask &&
-           !e->options->robust && p->at.rule != LAYOUT_LANES && !emit_is_lanes(p->base);
+           !e->mask && !checked(e, p) && p->at.rule != LAYOUT_LANES && !emit_is_lanes(p->base);
 }
 
 static LV load_same_in_groups(Emit *e, const Pointer *p, const Part *part)
@@ -471,19 +540,16 @@ static void scatter(Emit *e, const Pointer *p, const Part *part, LV v)
 
 static LV load_likely_groups(Emit *e, const Pointer *p, const Part *part)
 {
-    LLVMBasicBlockRef done = emit_new_block(e, ""), apart = emit_new_block(e, "");
-    LLVMBasicBlockRef together = emit_new_block(e, ""), from[2];
     LV v[2];
-    LLVMBuildCondBr(e->b, runs_as_expected(e, p), together, apart);
+    Ways w = ways_begin(e, runs_as_expected(e, p));
     for (uint32_t k = 0; k < 2; k++) {
-        LLVMPositionBuilderAtEnd(e->b, k ? apart : together);
+        LLVMPositionBuilderAtEnd(e->b, w.way[k]);
         v[k] = k ? gather(e, p, part) : load_groups(e, p, part);
-        from[k] = LLVMGetInsertBlock(e->b);
-        LLVMBuildBr(e->b, done);
+        way_end(e, &w, k);
     }
-    LLVMPositionBuilderAtEnd(e->b, done);
+    LLVMPositionBuilderAtEnd(e->b, w.done);
     LV phi = LLVMBuildPhi(e->b, LLVMTypeOf(v[0]), "");
-    LLVMAddIncoming(phi, v, from, 2);
+    LLVMAddIncoming(phi, v, w.end, 2);
     return phi;
 }
 
@@ -554,37 +620,128 @@ static void collect(Emit *e, const Layout *l, int64_t byte, Part *part, uint32_t
     }
 }
 
+static void load_parts(Emit *e, const Pointer *p, const Part *part, uint32_t n, LV *leaves)
+{
+    uint32_t stride = n ? wide_stride(e, p, part, n) : 0;
+    if (stride)
+        load_wide(e, p, part, n, stride, leaves);
+    for (uint32_t k = 0; k < n && !stride; k++)
+        leaves[k] = load_part(e, p, &part[k]);
+}
+
+static void store_parts(Emit *e, const Pointer *p, const Part *part, uint32_t n, LV *v)
+{
+    uint32_t stride = n ? wide_stride(e, p, part, n) : 0;
+    for (uint32_t k = 0; k < n; k++) {
+        if (stride)
+            v[k] = emit_lanes(e, v[k]);
+        else
+            store_part(e, p, &part[k], v[k]);
+    }
+    if (stride)
+        store_wide(e, p, part, n, stride, v);
+}
+
+/* ---- robust access to all parts at once ------------------------------------------------------ */
+
+/* Whether all parts are inside for all lanes, where a comparison a group of lanes tells: i1. NULL
+ * where each lane must be asked, or one answer for all is as cheap. */
+static LV all_inside(Emit *e, const Pointer *p, const Part *part, uint32_t n)
+{
+    uint32_t group = MIN(p->affine.group, e->W);
+    if (!n || !checked(e, p) || !p->lane_index || emit_is_lanes(p->base) ||
+        emit_is_lanes(p->limit) ||
+        group < 4 || e->W / group > 8 || p->affine.likely)
+        return NULL;
+    int64_t low = part[0].byte, high = low, across = lane_stride(p) * (int64_t)(group - 1);
+    for (uint32_t k = 0; k < n; k++) {
+        low = MIN(low, part[k].byte);
+        high = MAX(high, part[k].byte + (int64_t)emit_scalar_bytes(e, part[k].type));
+    }
+    low += MIN(across, 0);
+    high += MAX(across, 0);
+    LV end = end_offset(e, p->limit, (uint64_t)(high - low)), all = NULL;
+    for (uint32_t k = 0; k < e->W / group; k++) {
+        LV from = LLVMBuildAdd(e->b, uniform_offset(e, p, low, 1), group_offset(e, p, k), "");
+        LV inside = LLVMBuildICmp(e->b, LLVMIntULT, from, end, "");
+        all = all ? LLVMBuildAnd(e->b, all, inside, "") : inside;
+    }
+    return LLVMBuildFreeze(e->b, all, "");
+}
+
+static void load_either_way(Emit *e, const Pointer *p, LV inside, const Part *part, uint32_t n,
+                            LV *leaves)
+{
+    Pointer unchecked = *p;
+    unchecked.limit = NULL;
+    LV *v[2] = { NEW_ARRAY(e->arena, LV, n), NEW_ARRAY(e->arena, LV, n) };
+    Ways w = ways_begin(e, inside);
+    for (uint32_t k = 0; k < 2; k++) {
+        LLVMPositionBuilderAtEnd(e->b, w.way[k]);
+        load_parts(e, k ? p : &unchecked, part, n, v[k]);
+        way_end(e, &w, k);
+    }
+    LLVMPositionBuilderAtEnd(e->b, w.done);
+    for (uint32_t k = 0; k < n; k++) {
+        leaves[k] = LLVMBuildPhi(e->b, LLVMTypeOf(v[0][k]), "");
+        LLVMAddIncoming(leaves[k], (LV[]){ v[0][k], v[1][k] }, w.end, 2);
+    }
+}
+
+static void store_either_way(Emit *e, const Pointer *p, LV inside, const Part *part, uint32_t n,
+                             const LV *values)
+{
+    Pointer unchecked = *p;
+    unchecked.limit = NULL;
+    LV *v = NEW_ARRAY(e->arena, LV, n);
+    Ways w = ways_begin(e, inside);
+    for (uint32_t k = 0; k < 2; k++) {
+        memcpy(v, values, n * sizeof *v);
+        LLVMPositionBuilderAtEnd(e->b, w.way[k]);
+        store_parts(e, k ? p : &unchecked, part, n, v);
+        way_end(e, &w, k);
+    }
+    LLVMPositionBuilderAtEnd(e->b, w.done);
+}
+
+/* ---- the accesses ---------------------------------------------------------------------------- */
+
+static Part *collect_parts(Emit *e, const Pointer *p, uint32_t *n)
+{
+    uint32_t parts = 0;
+    *n = emit_n_leaves(e, p->at.type);
+    Part *part = NEW_ARRAY(e->arena, Part, *n + 1);
+    if (*n)
+        collect(e, &p->at, 0, part, &parts);
+    return part;
+}
+
 void emit_load(Emit *e, const Pointer *p, LV *leaves)
 {
     if (p->builtin) {
         memory_load_builtin(e, p, leaves);
         return;
     }
-    uint32_t n = emit_n_leaves(e, p->at.type), parts = 0;
-    Part *part = NEW_ARRAY(e->arena, Part, n + 1);
-    if (n)
-        collect(e, &p->at, 0, part, &parts);
-    uint32_t stride = n ? wide_stride(e, p, part, n) : 0;
-    if (stride)
-        load_wide(e, p, part, n, stride, leaves);
+    uint32_t n;
+    Part *part = collect_parts(e, p, &n);
+    LV inside = all_inside(e, p, part, n);
+    if (inside)
+        load_either_way(e, p, inside, part, n, leaves);
+    else
+        load_parts(e, p, part, n, leaves);
     for (uint32_t k = 0; k < n; k++)
-        leaves[k] = from_memory(e, part[k].type, stride ? leaves[k] : load_part(e, p, &part[k]));
+        leaves[k] = from_memory(e, part[k].type, leaves[k]);
 }
 
 void emit_store(Emit *e, const Pointer *p, const LV *leaves)
 {
-    uint32_t n = emit_n_leaves(e, p->at.type), parts = 0;
-    Part *part = NEW_ARRAY(e->arena, Part, n + 1);
-    LV *v = NEW_ARRAY(e->arena, LV, n + 1);
-    if (n)
-        collect(e, &p->at, 0, part, &parts);
-    uint32_t stride = n ? wide_stride(e, p, part, n) : 0;
+    uint32_t n;
+    Part *part = collect_parts(e, p, &n);
+    LV *v = NEW_ARRAY(e->arena, LV, n + 1), inside = all_inside(e, p, part, n);
     for (uint32_t k = 0; k < n; k++)
-        v[k] = to_memory(e, part[k].type, stride ? emit_lanes(e, leaves[k]) : leaves[k]);
-    if (stride) {
-        store_wide(e, p, part, n, stride, v);
-        return;
-    }
-    for (uint32_t k = 0; k < n; k++)
-        store_part(e, p, &part[k], v[k]);
+        v[k] = to_memory(e, part[k].type, leaves[k]);
+    if (inside)
+        store_either_way(e, p, inside, part, n, v);
+    else
+        store_parts(e, p, part, n, v);
 }
