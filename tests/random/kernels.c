@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Random kernels (kernel.h) on both devices: what they write must be equal bit by bit, whatever the
+ * subgroup size, with and without robust access and optimisation; the interpreter must find nothing
+ * wrong with them. A failure tells its seed.
+ *
+ *     test_random_kernels [--first SEED] [--count N] [--jobs N]
+ *     test_random_kernels --print SEED         the module
+ *     test_random_kernels --minimise SEED      leaves statements and expressions out while it still
+ *                                              fails, then prints the module and the failure
+ */
+#include "kernel.h"
+
+#include <heddle/heddle.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { N_BUFFERS = 7, MAX_INVOCATIONS = 256, DEFAULT_COUNT = 2000, SECONDS = 120 };
+
+static const uint32_t sizes[] = { 8, 16, 32, 64, 128 };
+
+typedef struct Devices { HeddleDevice *cpu, *reference; } Devices;
+
+typedef struct Memory { void *data[N_BUFFERS]; size_t size[N_BUFFERS]; } Memory;
+
+/* One run: how, and what it said. */
+typedef struct Config { uint32_t subgroup_size; bool cpu, robust, plain, check; uint64_t seed; } Config;
+
+static void describe(const Config *c, char *text, size_t size)
+{
+    snprintf(text, size, "%s, subgroups of %u%s%s%s", c->cpu ? "cpu" : "reference", c->subgroup_size,
+             c->robust ? ", robust" : "", c->plain ? ", not optimised" : "",
+             c->check ? ", checked" : "");
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static void fill_matrices(Memory *m, uint32_t which, Kind kind)
+{
+    Rng r = { which };
+    for (uint32_t i = 0; i < MATRIX_INPUTS; i++) {
+        int v = (int)(rng_u64(&r) >> 33) % 9 - 4;
+        float f = (float)v;
+        uint16_t h = f16_from_double(v);
+        if (kind == F32)
+            memcpy((char *)m->data[which] + i * 4, &f, 4);
+        else if (kind == F16)
+            memcpy((char *)m->data[which] + i * 2, &h, 2);
+        else
+            memcpy((char *)m->data[which] + i * (kind_bits[kind] / 8), &v, kind_bits[kind] / 8);
+    }
+}
+
+static void fill(Memory *m, const Kernel *k, uint64_t seed)
+{
+    static const uint32_t edges[] = { 0, 1, 2, 31, 32, 0x7fffffff, 0x80000000u, 0xffffffffu, 0xff };
+    Rng r = { seed };
+    uint32_t *in = m->data[0], *counters = m->data[2];
+    for (uint32_t i = 0; i < N_BUFFERS; i++)
+        memset(m->data[i], 0, m->size[i]);
+    for (uint32_t i = 0; i < INPUTS; i++) {
+        uint64_t x = rng_u64(&r);
+        in[i] = x >> 62 == 0 ? edges[x % COUNT_OF(edges)] : x >> 62 == 1 ? (uint32_t)x % 16
+                                                                       : (uint32_t)x;
+    }
+    memset(&counters[6], 0xff, 8);      /* UMin, And */
+    fill_matrices(m, 4, k->a);
+    fill_matrices(m, 5, k->c);
+}
+
+static Memory new_memory(const Kernel *k)
+{
+    uint32_t n = k->local[0] * k->local[1] * k->local[2] * k->groups;
+    Memory m = { .size = { INPUTS * 4, n * SLOTS * 4, COUNTERS * 4, n * OWN_BYTES,
+                           MATRIX_INPUTS * 4, MATRIX_INPUTS * 4,
+                           (n + 7) / 8 * MATRIX_OUTPUTS * 4 } };
+    for (uint32_t i = 0; i < N_BUFFERS; i++)
+        m.data[i] = aligned_alloc(64, (m.size[i] + 63) / 64 * 64);
+    return m;
+}
+
+static void free_memory(Memory *m)
+{
+    for (uint32_t i = 0; i < N_BUFFERS; i++)
+        free(m->data[i]);
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+static bool run(const Devices *d, const HeddleModule *module, const Kernel *k, const Config *c,
+                Memory *m, HeddleLog *log)
+{
+    HeddleDevice *device = c->cpu ? d->cpu : d->reference;
+    HeddleKernelOptions o = { .subgroup_size = c->subgroup_size, .robust = c->robust,
+                              .check = c->check, .no_optimisation = c->plain };
+    HeddleKernel *kernel = NULL;
+    HeddleBuffer *b[N_BUFFERS] = { NULL };
+    HeddleBinding bindings[N_BUFFERS];
+    bool good = heddle_kernel_new(device, module, &o, &kernel, log) == HEDDLE_OK;
+    for (uint32_t i = 0; i < N_BUFFERS; i++) {
+        good = good && heddle_buffer_wrap(device, m->data[i], m->size[i], &b[i], log) == HEDDLE_OK;
+        bindings[i] = (HeddleBinding){ .binding = i, .buffer = b[i] };
+    }
+    HeddleDispatch dispatch = { .groups = { k->groups, 1, 1 }, .bindings = bindings,
+                                .n_bindings = N_BUFFERS, .seed = c->seed, .max_threads = 1 };
+    good = good && heddle_dispatch(kernel, &dispatch, NULL, log) == HEDDLE_OK;
+    for (uint32_t i = 0; i < N_BUFFERS; i++)
+        heddle_buffer_free(b[i]);
+    heddle_kernel_free(kernel);
+    return good;
+}
+
+static void tell_log(const HeddleLog *log)
+{
+    for (size_t i = 0; i < heddle_log_count(log) && i < 5; i++)
+        printf("    %s\n", heddle_log_get(log, i)->text);
+}
+
+static bool same(const Kernel *k, const Memory *got, const Memory *want, bool quiet)
+{
+    for (uint32_t b = 1; b < N_BUFFERS; b++) {
+        const uint32_t *g = got->data[b], *w = want->data[b];
+        for (size_t i = 0; i < want->size[b] / 4; i++) {
+            if (g[i] == w[i])
+                continue;
+            if (!quiet) {
+                uint32_t each = b == 1 ? SLOTS : b == 3 ? OWN_BYTES / 4 : MATRIX_OUTPUTS;
+                printf("    buffer %u, word %zu of %s %zu: %08x, not %08x (workgroups of %u)\n", b,
+                       i % each, b == 6 ? "subgroup" : "invocation", i / each, g[i], w[i],
+                       k->local[0] * k->local[1] * k->local[2]);
+            }
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The interpreter first, then the cpu in some configurations, which go round with the seed. */
+static bool compare(const Devices *d, const HeddleModule *module, const Kernel *k, uint64_t seed,
+                    bool quiet, HeddleLog *log)
+{
+    Memory want = new_memory(k), got = new_memory(k);
+    bool outside = k->features & OUTSIDE, good = true;
+    Config c = { .subgroup_size = sizes[seed % 5], .robust = outside };
+    char text[100];
+    for (uint32_t i = 0; i < 5 && good; i++) {
+        uint64_t turn = seed / 5 + i;
+        c.cpu = i % 3 != 0;
+        c.seed = seed * 7 + i;
+        if (i == 3)
+            c.subgroup_size = sizes[(seed + 1 + seed / 5 % 4) % 5];
+        c.robust = c.cpu && (outside || turn & 1);
+        c.plain = c.cpu && (turn >> 1 & 3) == 0;
+        c.check = !c.cpu && !outside && turn & 1;
+        Memory *to = c.cpu ? &got : &want;
+        fill(to, k, seed);
+        heddle_log_clear(log);
+        describe(&c, text, sizeof text);
+        good = run(d, module, k, &c, to, log);
+        if (!good && !quiet) {
+            printf("  %s: fails\n", text);
+            tell_log(log);
+        } else if (good && c.cpu && !same(k, &got, &want, true)) {
+            good = false;
+            if (!quiet) {
+                printf("  %s: differs from the interpreter\n", text);
+                same(k, &got, &want, false);
+            }
+        }
+    }
+    free_memory(&want);
+    free_memory(&got);
+    return good;
+}
+
+static bool validate(const HeddleModule *module, uint64_t seed)
+{
+    char path[64], command[512];
+    size_t size;
+    const uint32_t *words = heddle_module_spirv(module, &size);
+    if (access(HEDDLE_TOOLCHAIN "/bin/spirv-val", X_OK))
+        return true;
+    snprintf(path, sizeof path, "/tmp/heddle_random_%d_%" PRIu64 ".spv", (int)getpid(), seed);
+    FILE *f = fopen(path, "wb");
+    if (!f)
+        return true;
+    fwrite(words, 1, size, f);
+    fclose(f);
+    snprintf(command, sizeof command, "%s/bin/spirv-val --target-env vulkan1.4 %s 1>&2",
+             HEDDLE_TOOLCHAIN, path);
+    bool good = system(command) == 0;
+    unlink(path);
+    return good;
+}
+
+static bool test(const Devices *d, uint64_t seed, const uint8_t *skip, bool quiet, bool valid)
+{
+    Arena arena = { 0 };
+    HeddleLog *log = heddle_log_new(NULL, NULL);
+    HeddleModule *module = NULL;
+    Kernel k = random_kernel(&arena, seed, skip);
+    HeddleModuleOptions o = { .language = HEDDLE_LANGUAGE_SPIRV_ASM };
+    bool good = heddle_module_new(k.text, strlen(k.text), "random", &o, &module, log) == HEDDLE_OK;
+    if (!good && !quiet) {
+        printf("  refused\n");
+        tell_log(log);
+    }
+    if (good && valid && !validate(module, seed)) {
+        printf("  spirv-val refuses it\n");
+        good = false;
+    }
+    good = good && compare(d, module, &k, seed, quiet, log);
+    heddle_module_free(module);
+    heddle_log_free(log);
+    arena_free(&arena);
+    return good;
+}
+
+static bool open_devices(Devices *d)
+{
+    HeddleDeviceOptions cpu = { .threads = 1 };
+    HeddleDeviceOptions reference = { .kind = HEDDLE_DEVICE_REFERENCE, .threads = 1 };
+    HeddleLog *log = heddle_log_new(heddle_print_to_stderr, NULL);
+    bool good = heddle_device_new(&cpu, &d->cpu, log) == HEDDLE_OK &&
+                heddle_device_new(&reference, &d->reference, log) == HEDDLE_OK;
+    heddle_log_free(log);
+    return good;
+}
+
+static void close_devices(Devices *d)
+{
+    heddle_device_free(d->cpu);
+    heddle_device_free(d->reference);
+}
+
+/* ---- many, in processes of their own --------------------------------------------------------- */
+
+/* The seed that a crash tells. */
+static volatile uint64_t current;
+
+static void on_signal(int signal)
+{
+    char text[64];
+    int n = snprintf(text, sizeof text, "seed %" PRIu64 ": signal %d\n", current, signal);
+    if (write(1, text, (size_t)n) < 0)
+        _exit(3);
+    _exit(2);
+}
+
+static int work(uint64_t first, uint64_t count, uint32_t job, uint32_t jobs)
+{
+    Devices d = { NULL, NULL };
+    int failed = 0;
+    static const int signals[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGALRM };
+    for (uint32_t i = 0; i < COUNT_OF(signals); i++)
+        signal(signals[i], on_signal);
+    if (!open_devices(&d))
+        return 1;
+    for (uint64_t i = job; i < count; i += jobs) {
+        current = first + i;
+        alarm(SECONDS);
+        if (!test(&d, current, NULL, false, current % 50 == 0)) {
+            printf("seed %" PRIu64 ": FAILED\n", current);
+            failed++;
+        }
+        if (failed >= 20)
+            break;
+    }
+    close_devices(&d);
+    return MIN(failed, 100);
+}
+
+static int many(uint64_t first, uint64_t count, uint32_t jobs)
+{
+    int failed = 0;
+    fflush(stdout);
+    for (uint32_t job = 0; job < jobs; job++) {
+        pid_t child = fork();
+        if (child < 0)
+            return 1;
+        if (child == 0) {
+            int status = work(first, count, job, jobs);
+            fflush(stdout);
+            _exit(status);
+        }
+    }
+    for (uint32_t job = 0; job < jobs; job++) {
+        int status = 0;
+        wait(&status);
+        failed += WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+    }
+    printf("%" PRIu64 " random kernels from seed %" PRIu64 "\n", count, first);
+    printf("%d passed, %d failed\n", failed == 0, failed != 0);
+    return failed != 0;
+}
+
+/* ---- making one small ------------------------------------------------------------------------ */
+
+/* In a child, so that a crash or an endless loop counts as the failure that it is. */
+static bool fails(uint64_t seed, const uint8_t *skip, bool quiet)
+{
+    int status = 0;
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        Devices d;
+        alarm(20);
+        if (quiet && !freopen("/dev/null", "w", stderr))
+            _exit(0);
+        bool good = open_devices(&d) && test(&d, seed, skip, quiet, false);
+        fflush(stdout);
+        _exit(good ? 0 : 1);
+    }
+    waitpid(child, &status, 0);
+    return !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+}
+
+static int minimise(uint64_t seed)
+{
+    static uint8_t skip[MAX_NODES];
+    Arena arena = { 0 };
+    uint32_t n = random_kernel(&arena, seed, NULL).nodes;
+    if (!fails(seed, skip, true)) {
+        printf("seed %" PRIu64 " passes\n", seed);
+        return 0;
+    }
+    for (uint32_t step = n / 2; step; step = step > 1 ? (step + 1) / 2 : 0) {
+        for (uint32_t at = 0; at < n; at += step) {
+            uint8_t before[MAX_NODES];
+            uint32_t end = MIN(at + step, n), set = 0;
+            memcpy(before, skip, sizeof skip);
+            for (uint32_t i = at; i < end; i++)
+                set += skip[i];
+            memset(skip + at, 1, end - at);
+            if (set < end - at && !fails(seed, skip, true))
+                memcpy(skip, before, sizeof skip);
+        }
+    }
+    printf("%s\n", random_kernel(&arena, seed, skip).text);
+    fails(seed, skip, false);
+    arena_free(&arena);
+    return 1;
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t first = 1, count = DEFAULT_COUNT;
+    uint32_t jobs = 2;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    for (int i = 1; i + 1 < argc; i += 2) {
+        uint64_t x = strtoull(argv[i + 1], NULL, 0);
+        if (!strcmp(argv[i], "--minimise"))
+            return minimise(x);
+        if (!strcmp(argv[i], "--print")) {
+            Arena arena = { 0 };
+            printf("%s", random_kernel(&arena, x, NULL).text);
+            arena_free(&arena);
+            return 0;
+        }
+        if (!strcmp(argv[i], "--first"))
+            first = x;
+        else if (!strcmp(argv[i], "--count"))
+            count = x;
+        else if (!strcmp(argv[i], "--jobs"))
+            jobs = (uint32_t)MIN(MAX(x, 1), 64);
+    }
+    return many(first, count, jobs);
+}
