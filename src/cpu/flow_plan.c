@@ -14,30 +14,59 @@
 
 /* ---- sets of nodes --------------------------------------------------------------------------- */
 
+/* Where x is, or belongs. */
+static uint32_t set_find(const NodeSet *s, uint32_t x)
+{
+    uint32_t low = 0, high = s->len;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (s->data[middle] < x)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 static bool set_has(const NodeSet *s, uint32_t x)
 {
-    for (uint32_t k = 0; k < s->len; k++)
-        if (s->data[k] == x)
-            return true;
-    return false;
+    uint32_t k = set_find(s, x);
+    return k < s->len && s->data[k] == x;
 }
 
 static void set_add(Arena *a, NodeSet *s, uint32_t x)
 {
-    if (set_has(s, x))
+    uint32_t at = set_find(s, x);
+    if (at < s->len && s->data[at] == x)
         return;
     vec_push(a, s, x);
-    for (uint32_t k = s->len - 1; k > 0 && s->data[k - 1] > x; k--) {
-        s->data[k] = s->data[k - 1];
-        s->data[k - 1] = x;
-    }
+    memmove(s->data + at + 1, s->data + at, (s->len - 1 - at) * sizeof *s->data);
+    s->data[at] = x;
 }
 
+/* Adds all of t but `except`: merged from behind, in place. */
 static void set_add_all(Arena *a, NodeSet *s, const NodeSet *t, uint32_t except)
 {
-    for (uint32_t k = 0; k < t->len; k++)
-        if (t->data[k] != except)
-            set_add(a, s, t->data[k]);
+    uint32_t more = 0;
+    for (uint32_t k = 0, j = 0; k < t->len; k++) {
+        while (j < s->len && s->data[j] < t->data[k])
+            j++;
+        more += t->data[k] != except && (j == s->len || s->data[j] != t->data[k]);
+    }
+    if (!more)
+        return;
+    uint32_t i = s->len, k = t->len, to = s->len + more;
+    vec_reserve(a, s, to);
+    s->len = to;
+    while (to > i) {
+        uint32_t x = t->data[k - 1];
+        if (x == except || (i && s->data[i - 1] == x))
+            k--;
+        else if (i && s->data[i - 1] > x)
+            s->data[--to] = s->data[--i];
+        else
+            s->data[--to] = t->data[--k];
+    }
 }
 
 uint32_t flow_next(const NodeSet *pending, uint32_t to)
