@@ -80,7 +80,7 @@ static Step atomic(Machine *m, Inv *v, const RInst *i)
                     &a))
         return STEP_NEXT;
     uint64_t old = mem_read(a.data, size), value = x->value == REF_NONE ? 0 : *leaf(v, x->value);
-    uint8_t undef = x->value != REF_NONE && *unset(v, x->value), old_undef = 0;
+    uint8_t undef = x->value == REF_NONE ? 0 : *unset(v, x->value), old_undef = 0;
     for (uint32_t k = 0; a.undef && k < size; k++)
         old_undef |= a.undef[k];
     uint64_t offset = a.object ? p[0] - a.object->va : 0;
@@ -89,7 +89,7 @@ static Step atomic(Machine *m, Inv *v, const RInst *i)
     bool swaps = x->comparator == REF_NONE || old == *leaf(v, x->comparator);
     if (!reads && swaps) {
         if (undef && !a.undef)
-            found(m, v, i, REF_UNDEFINED, "a value that was never written is stored to a buffer");
+            found(m, v, i, REF_UNDEFINED, "%s is stored to a buffer", undefined_name(undef));
         mem_write(a.data, size, combine(i, x->t, old, value));
         bool keeps = !writes && i->op != SpvOpAtomicExchange && x->comparator == REF_NONE;
         if (a.undef)

@@ -4,7 +4,8 @@
  * a handler; schedule.c runs the invocations of one workgroup after another on it.
  *
  * A value is a row of leaves: its scalars in order, raw bits zero-extended to 64, each with a byte
- * that is 1 while the scalar is undefined. A pointer is two leaves, address and provenance. An
+ * that is not 0 while the scalar is undefined: UNSET, or UNSET_LANE where it was extracted from a
+ * matrix by a lane past it. A pointer is two leaves, address and provenance. An
  * invocation's share of a cooperative matrix is its elements. Every id has a fixed place: a frame
  * slot or a constant.
  */
@@ -12,6 +13,8 @@
 #define HEDDLE_REFERENCE_MACHINE_H
 
 #include "reference/reference.h"
+
+enum { UNSET = 1, UNSET_LANE = 2 };
 
 typedef struct RType RType;
 typedef struct RInst RInst;
@@ -278,7 +281,7 @@ typedef struct OpTable {
     uint32_t n;
 } OpTable;
 extern const OpTable ref_arith_ops, ref_convert_ops, ref_composite_ops, ref_memory_ops,
-    ref_control_ops, ref_group_ops, ref_matrix_ops, ref_atomic_ops;
+    ref_control_ops, ref_group_ops, ref_matrix_ops, ref_qcom_ops, ref_atomic_ops;
 Prepare prepare_same;  /* every value operand has as many leaves as the result */
 Prepare prepare_value; /* every id operand is a value */
 const OpRow *op_row(uint16_t op);
@@ -393,6 +396,7 @@ struct Machine {
     uint32_t shared_epoch[RACE_N_CLASSES];
     struct RaceState *race;
     bool by_matrix; /* the access is part of a matrix load or store */
+    const uint8_t *fed; /* by id: arrays that become matrices; NULL until asked */
     void *scratch;  /* of matrix operations */
     size_t scratch_size;
     uint64_t rng, instructions;
@@ -433,6 +437,14 @@ void refuse(Machine *m, const SpvInst *i, const char *fmt, ...) PRINTF_LIKE(3, 4
 void matters(Machine *m, Inv *v, const RInst *i, Ref r, uint32_t n, const char *what);
 void report_all(Machine *m, Arena *a, RefResult *r);
 const char *name_of(Machine *m, SpvId id);
+
+/* What a message calls a value whose byte is `unset`. */
+const char *undefined_name(uint8_t unset);
+
+/* ---- matrix.c -------------------------------------------------------------------------------- */
+
+/* The row-major element that is an invocation's e-th of a matrix; UINT32_MAX for padding. */
+uint32_t matrix_owned(const Machine *m, const Inv *v, const RType *t, uint32_t e);
 
 /* ---- schedule.c ------------------------------------------------------------------------------ */
 

@@ -51,7 +51,7 @@ static uint32_t lane_of(const Inv *v, uint32_t scope)
     return scope == SpvScopeWorkgroup ? v->index : v->lane;
 }
 
-static uint32_t owned(const Machine *m, const Inv *v, const RType *t, uint32_t e)
+uint32_t matrix_owned(const Machine *m, const Inv *v, const RType *t, uint32_t e)
 {
     return ref_owned_element(m->d->ownership, t->rows, t->cols, t->use, lanes_of(m, v, t->scope),
                              lane_of(v, t->scope), e);
@@ -123,7 +123,7 @@ static void transfer(Machine *m, Inv **set, uint32_t n, const RInst *i)
         Inv *v = set[k];
         v->steps += t->count / 4;
         for (uint32_t j = 0; j < t->count; j++) {
-            uint32_t at = owned(m, v, t, j);
+            uint32_t at = matrix_owned(m, v, t, j);
             uint64_t *value = store ? leaf(v, x->object) + j : leaf(v, i->dst) + j;
             uint8_t *undef = store ? unset(v, x->object) + j : unset(v, i->dst) + j;
             if (at == UINT32_MAX) {
@@ -222,7 +222,7 @@ static void collect(Machine *m, Inv **set, uint32_t n, const RType *t, Ref r, bo
     memset(undef, 0, total);
     for (uint32_t k = 0; k < n; k++)
         for (uint32_t e = 0; e < t->count; e++) {
-            uint32_t at = owned(m, set[k], t, e);
+            uint32_t at = matrix_owned(m, set[k], t, e);
             if (at == UINT32_MAX)
                 continue;
             uint64_t x = leaf(set[k], r)[e];
@@ -280,7 +280,7 @@ static void muladd(Machine *m, Inv **set, uint32_t n, const RInst *i)
         Inv *v = set[k];
         v->steps += (uint64_t)rows * cols * depth / n / 8;
         for (uint32_t e = 0; e < x->d->count; e++) {
-            uint32_t at = owned(m, v, x->d, e);
+            uint32_t at = matrix_owned(m, v, x->d, e);
             uint64_t *out = leaf(v, i->dst) + e;
             *out = 0;
             unset(v, i->dst)[e] = 0;

@@ -155,7 +155,7 @@ void mem_store_scalar(Machine *m, Inv *v, const RInst *i, uint64_t va, uint64_t 
     if (!mem_access(m, v, i, va, prov, size, t->align, ACCESS_WRITE, &a))
         return;
     if (undef[0] && !a.undef)
-        found(m, v, i, REF_UNDEFINED, "a value that was never written is stored to a buffer");
+        found(m, v, i, REF_UNDEFINED, "%s is stored to a buffer", undefined_name(undef[0]));
     if (a.undef)
         memset(a.undef, undef[0], size);
     mem_write(a.data, MIN(size, 8), from[0]);

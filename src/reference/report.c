@@ -92,15 +92,21 @@ void refuse(Machine *m, const SpvInst *i, const char *fmt, ...)
     m->failed = true;
 }
 
+const char *undefined_name(uint8_t unset)
+{
+    return unset & UNSET_LANE ? "what a lane past the matrix extracted from it, an undefined value,"
+                              : "a value that was never written";
+}
+
 void matters(Machine *m, Inv *v, const RInst *i, Ref r, uint32_t n, const char *what)
 {
     uint8_t *u = unset(v, r);
-    bool any = false;
+    uint8_t any = 0;
     for (uint32_t k = 0; k < n; k++)
         any |= u[k];
     if (!any)
         return;
-    found(m, v, i, REF_UNDEFINED, "a value that was never written %s", what);
+    found(m, v, i, REF_UNDEFINED, "%s %s", undefined_name(any), what);
     if (!(r & REF_CONST))
         memset(u, 0, n);
 }
