@@ -216,6 +216,18 @@ static void guarded_copy(Emit *e, const SpvType *t, SpvId pointer, const Tile *m
     loop_end(e, &i);
 }
 
+/* The tile itself where all of it is inside, else a copy that has zeros for what is not. */
+static Tile inside_or_copy(Emit *e, const SpvType *t, SpvId pointer, const Tile *tile, LV inside)
+{
+    Tile copy = mat_dense(e, t, emit_frame(e, mat_bytes(e, t)), tile->col), r = *tile;
+    If out = if_begin(e, LLVMBuildNot(e->b, inside, ""));
+    guarded_copy(e, t, pointer, tile, &copy, false);
+    if_end(e, &out);
+    r.ptr = LLVMBuildSelect(e->b, inside, tile->ptr, copy.ptr, "");
+    r.stride = LLVMBuildSelect(e->b, inside, tile->stride, copy.stride, "");
+    return r;
+}
+
 /* Only multiply-adds of this block read it: it may stay where it is until they do. */
 static bool may_stay(Emit *e, const SpvInst *i)
 {
@@ -256,10 +268,9 @@ void mat_load(Emit *e, const SpvInst *i)
                                 operand_or_0(i, 2), &inside);
     mat_count(e, CPU_STAT_MATRIX_LOADS, 1);
     mat_count(e, CPU_STAT_BYTES_LOADED, (uint64_t)t->rows * t->cols * comp_bytes(mat_comp(e, t)));
-    bool stays = may_stay(e, i) && !is_volatile(i, 3);
-    if (stays && !inside) {
+    if (may_stay(e, i) && !is_volatile(i, 3)) {
         v->state = MAT_LAZY;
-        v->tile = tile;
+        v->tile = inside ? inside_or_copy(e, t, spv_operand(i, 0), &tile, inside) : tile;
         vec_push(e->arena, &m->lazy, v);
         return;
     }
