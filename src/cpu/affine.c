@@ -125,7 +125,9 @@ static Affine affine_binary(Emit *e, uint16_t op, Affine a, Affine b)
             factor > 16)
             return none;
         r.stride = a.stride * ((int64_t)1 << factor);
-        r.first = first ? LLVMBuildShl(e->b, a.first, b.first, "") : NULL;
+        r.first = first ? LLVMBuildShl(e->b, a.first, /* the amount may be of another width */
+                                       LLVMConstInt(LLVMTypeOf(a.first), (uint64_t)factor, false),
+                                       "") : NULL;
         break;
     default:
         if (a.likely || b.likely)

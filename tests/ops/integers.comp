@@ -46,4 +46,7 @@ void main()
     T u = T(words[5]);
     near(1.0);
     put(x + u); put(u * y); put(u - x);
+    // shifts of what counts with the lanes, by amounts of other widths
+    T lane = T(gl_LocalInvocationIndex), group = T(gl_LocalInvocationIndex / 16u);
+    put(lane << uint64_t(3)); put(lane << uint8_t(2)); put(group << uint64_t(3)); put(group << 1u);
 }
