@@ -225,6 +225,9 @@ static uint32_t same_within(Emit *e, const SpvInst *i, uint32_t n, uint32_t k)
     if (!spv_is_pure(i) || operands > COUNT_OF(at))
         return 1;
     for (uint32_t o = i->op == SpvOpExtInst; o < operands; o++) {
+        const SpvType *t = spv_type_of(e->module, i->words[at[o]]);
+        if (!t || emit_has_matrix(t))
+            return 1;
         const Value *v = emit_value(e, i->words[at[o]]);
         if (v->pointer || (v->n != n && v->n != 1))
             return 1;
