@@ -1,26 +1,27 @@
 #version 450
 // SPDX-License-Identifier: MIT
-// Inclusive prefix sum of n numbers in three dispatches: PHASE 0 sums each block, PHASE 1 scans the
-// sums in one workgroup, PHASE 2 scans each block from where the ones before it ended.
+// Inclusive prefix sum of n numbers (a multiple of 4) in three dispatches: PHASE 0 sums each block,
+// PHASE 1 scans the sums in one workgroup, PHASE 2 scans each block from where the ones before it ended.
+// An invocation has four numbers at a time, so that the workgroup meets less often.
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_arithmetic : require
 layout(local_size_x = 256) in;
 
-layout(binding = 0) readonly buffer In { uint a[]; };
-layout(binding = 1) buffer Out { uint b[]; };
+layout(binding = 0) readonly buffer In { uvec4 a[]; };
+layout(binding = 1) buffer Out { uvec4 b[]; };
 layout(binding = 2) buffer Sums { uint sums[]; };
 layout(push_constant) uniform Push { uint n; };
 
-const uint BLOCK = 4096;
+const uint BLOCK = 1024;        // of four numbers
 shared uint part[64];
 
-// The sum of x over the invocations of the workgroup up to this one; their total in `total`.
+// The sum of x over the invocations of the workgroup before this one; of all in `total`.
 uint scan(uint x, out uint total)
 {
-    uint mine = subgroupInclusiveAdd(x);
+    uint mine = subgroupExclusiveAdd(x);
     barrier();
     if (gl_SubgroupInvocationID == gl_SubgroupSize - 1)
-        part[gl_SubgroupID] = mine;
+        part[gl_SubgroupID] = mine + x;
     barrier();
     uint before = 0;
     total = 0;
@@ -34,31 +35,35 @@ uint scan(uint x, out uint total)
 
 void main()
 {
-    uint block = gl_WorkGroupID.x * BLOCK, me = gl_LocalInvocationID.x, total;
+    uint block = gl_WorkGroupID.x * BLOCK, me = gl_LocalInvocationID.x, count = n / 4, total;
 #if PHASE == 0
-    uint sum = 0;
+    uvec4 sum = uvec4(0);
     for (uint k = 0; k < BLOCK; k += 256)
-        if (block + k + me < n)
+        if (block + k + me < count)
             sum += a[block + k + me];
-    scan(sum, total);
+    scan(sum.x + sum.y + sum.z + sum.w, total);
     if (me == 0)
         sums[gl_WorkGroupID.x] = total;
 #elif PHASE == 1
-    uint blocks = (n + BLOCK - 1) / BLOCK, carry = 0;
+    uint blocks = (count + BLOCK - 1) / BLOCK, carry = 0;
     for (uint k = 0; k < blocks; k += 256) {
         uint x = k + me < blocks ? sums[k + me] : 0;
-        uint y = scan(x, total);
+        uint before = scan(x, total);
         if (k + me < blocks)
-            sums[k + me] = carry + y - x;
+            sums[k + me] = carry + before;
         carry += total;
     }
 #else
     uint carry = sums[gl_WorkGroupID.x];
     for (uint k = 0; k < BLOCK; k += 256) {
         uint i = block + k + me;
-        uint y = scan(i < n ? a[i] : 0, total);
-        if (i < n)
-            b[i] = carry + y;
+        uvec4 x = i < count ? a[i] : uvec4(0);
+        x.y += x.x;
+        x.z += x.y;
+        x.w += x.z;
+        uint before = carry + scan(x.w, total);
+        if (i < count)
+            b[i] = x + before;
         carry += total;
     }
 #endif
