@@ -154,6 +154,52 @@ static bool simplify_branches(Simplifier *s) {
     return changed;
 }
 
+/* ---- loops that do not loop ---------------------------------------------------------------------------- */
+
+/* The OpLoopMerge of a block that heads no loop any more, or NULL. */
+static SpvInst *idle_merge(const Cfg *g, uint32_t p) {
+    SpvInst *merge = cfg_merge_inst(g->blocks[p].block);
+    const CfgLoop *l = g->blocks[p].loop;
+    return merge && merge->op == SpvOpLoopMerge && !(l && l->header == p) ? merge : NULL;
+}
+
+static uint32_t place_of(const Simplifier *s, const Cfg *g, SpvId label) {
+    SpvBlock *b = edit_block(s->m, label);
+    return b ? g->position[b->index] : NONE;
+}
+
+/* Where nobody breaks or continues, a loop of one trip is no construct at all. */
+static bool drop_idle_loops(Simplifier *s, const Cfg *g) {
+    bool changed = false;
+    for (uint32_t p = 0; p + 1 < g->n; p++) {
+        SpvInst *merge = idle_merge(g, p);
+        if (!merge || merge->next->op != SpvOpBranch)
+            continue;
+        uint32_t out = place_of(s, g, spv_operand(merge, 0)), next = place_of(s, g, spv_operand(merge, 1));
+        if ((out == NONE || g->blocks[out].n_preds == 1) && (next == NONE || g->blocks[next].n_preds == 1)) {
+            edit_remove(s->m, merge);
+            changed = true;
+        }
+    }
+    return changed;
+}
+
+/* Else it stays one, and gets an unreachable continue target with the back edge that there must be. */
+static void close_idle_loops(Simplifier *s, const Cfg *g) {
+    for (uint32_t p = 0; p + 1 < g->n; p++) {
+        SpvBlock *header = g->blocks[p].block;
+        SpvInst *merge = idle_merge(g, p);
+        if (!merge || place_of(s, g, spv_operand(merge, 1)) == NONE)
+            continue;
+        SpvBlock *stub = spv_new_block(s->f, NULL);
+        stub->index = g->made_later;
+        edit_append(s->m, stub, SpvOpBranch, &header->id, 1);
+        merge->words[merge->first_operand + 1] = stub->id;
+        for (SpvInst *i = header->insts.first->next; i && i->op == SpvOpPhi; i = i->next)
+            edit_add_incoming(s->m, i, spv_undef(s->m, i->type), stub->id);
+    }
+}
+
 bool pass_simplify(PassContext *c) {
     Simplifier s = { .c = c, .m = c->module, .f = c->entry.function };
     bool changed = true;
@@ -163,12 +209,14 @@ bool pass_simplify(PassContext *c) {
         if (!g)
             return false;
         changed = values_simplify(c, g);
+        changed |= drop_idle_loops(&s, g);
         changed |= simplify_branches(&s);
     }
     edit_prune(s.m, s.f, c->scratch);
     Cfg *g = cfg_build(c->scratch, s.f, c->sink);
     if (!g)
         return false;
+    close_idle_loops(&s, g);
     dead_remove(c, g);
     return true;
 }

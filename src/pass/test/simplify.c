@@ -67,6 +67,23 @@ TEST(loop_that_never_runs)
     run_free(&r);
 }
 
+/* do { ... break; ... } while (false): no loop, but still a construct that breaks leave */
+TEST(loop_of_one_trip)
+{
+    Run r;
+    REQUIRE(run_open(&r, "", "", MAIN "%a = OpLabel\n" OUT(one) "%x = OpLoad %uint %outone\n"
+                     "%w = OpIEqual %bool %x %two\nOpBranch %h\n"
+                     "%h = OpLabel\n%i = OpPhi %uint %zero %a %i1 %c\nOpLoopMerge %m %c None\nOpBranch %b\n"
+                     "%b = OpLabel\nOpSelectionMerge %b2 None\nOpBranchConditional %w %t %b2\n"
+                     "%t = OpLabel\nOpBranch %m\n%b2 = OpLabel\nOpStore %outone %i\nOpBranch %c\n"
+                     "%c = OpLabel\n%i1 = OpIAdd %uint %i %one\nOpBranchConditional %no %h %m\n"
+                     "%m = OpLabel\nOpStore %outone %two\n" END));
+    REQUIRE(RUN(&r, simplify));
+    CHECK_HAS(&r, "OpStore %outone %uint_0");
+    CHECK_HAS_NOT(&r, "OpPhi");
+    run_free(&r);
+}
+
 TEST(equal_instructions)
 {
     Run r;
