@@ -113,7 +113,9 @@ static SpvBlock *straight_next(Simplifier *s, const SpvBlock *b) {
     if (!to || to == b || to == s->f->first || s->n_preds[to->index] != 1 || s->is_named[to->index] ||
         (merge && (cfg_merge_inst(to) || !cfg_target(to->insts.last, 0))))
         return NULL;
-    SpvInst *first = to->insts.first->next;
+    SpvInst *first = to->insts.first->next, *loop = cfg_merge_inst(to);
+    if (loop && loop->op == SpvOpLoopMerge) /* of one trip: its header must not become the entry block */
+        return NULL;
     return first && first->op == SpvOpPhi ? NULL : to;
 }
 
