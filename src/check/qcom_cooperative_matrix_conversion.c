@@ -2,8 +2,8 @@
  *
  * SPV_QCOM_cooperative_matrix_conversion: arrays of the invocations of a subgroup to and from the
  * rows (of B: the columns) of a matrix, bit casts and parts of arrays. Sizes that specialisation
- * decides count with their current values. What a lane past the matrix extracts is undefined; the
- * devices give it zero.
+ * decides are looked at by the devices, which know them. What a lane past the matrix extracts is
+ * undefined; the devices give it zero.
  */
 #include "check/internal.h"
 
@@ -185,7 +185,7 @@ static void check_bitcast_size(Checker *c, SpvInst *i)
 {
     const SpvType *r = result_type(c, i), *s = operand_type(c, i, 0);
     const SpvType *er = element_of(r), *es = element_of(s);
-    if (!er || !es)
+    if (!er || !es || !r->count_known || !s->count_known)
         return;
     uint64_t to = (uint64_t)r->count * er->bits / 8, from = (uint64_t)s->count * es->bits / 8;
     if (to != from)
@@ -198,6 +198,7 @@ static void check_bitcast_size(Checker *c, SpvInst *i)
 typedef struct Conversion {
     const SpvType *matrix, *array, *element;
     uint32_t lanes, length; /* of the matrix: how many arrays, how long */
+    bool known;             /* the sizes are no specialisation constants */
 } Conversion;
 
 /* False where another rule reports. */
@@ -209,6 +210,7 @@ static bool conversion(Checker *c, SpvInst *i, Conversion *x)
     x->element = element_of(x->array);
     if (!is_matrix(x->matrix) || !x->element || !x->matrix->element)
         return false;
+    x->known = x->matrix->count_known && x->array->count_known;
     bool columns = x->matrix->use == SpvCooperativeMatrixUseMatrixBKHR;
     x->lanes = columns ? x->matrix->cols : x->matrix->rows;
     x->length = columns ? x->matrix->rows : x->matrix->cols;
@@ -257,7 +259,7 @@ static void check_component(Checker *c, SpvInst *i)
 static void check_depth(Checker *c, SpvInst *i)
 {
     Conversion x;
-    if (!conversion(c, i, &x) || is_accumulator(x.matrix))
+    if (!conversion(c, i, &x) || !x.known || is_accumulator(x.matrix))
         return;
     uint32_t want = 256 / x.matrix->element->bits;
     if (x.length != want && x.matrix->element->bits <= 32)
@@ -277,7 +279,7 @@ static void check_element(Checker *c, SpvInst *i)
 static void check_length(Checker *c, SpvInst *i)
 {
     Conversion x;
-    if (!conversion(c, i, &x))
+    if (!conversion(c, i, &x) || !x.known)
         return;
     uint32_t want = x.length;
     if (is_u32(x.element) && !is_accumulator(x.matrix))
@@ -291,7 +293,7 @@ static void check_length(Checker *c, SpvInst *i)
 static void check_lanes(Checker *c, SpvInst *i)
 {
     Conversion x;
-    if (!conversion(c, i, &x))
+    if (!conversion(c, i, &x) || !x.known)
         return;
     uint32_t most = is_accumulator(x.matrix) ? MAX(x.lanes, x.length) : x.lanes;
     if (most > MAX_SUBGROUP)
@@ -308,18 +310,21 @@ static void check_part_elements(Checker *c, SpvInst *i)
         broken(c, i, "a part of an array of %s is one of %s", type_name(c, s), type_name(c, r));
 }
 
+/* The specification asks for a signed integer; glslang writes an unsigned one, whose bits are as
+ * good. */
 static void check_start(Checker *c, SpvInst *i)
 {
     const SpvType *t = want_value(c, i, 1);
-    if (t && (t->kind != SPV_INT || t->bits != 32 || !t->is_signed))
-        broken(c, i, "the start index is %s, not s32", type_name(c, t));
+    if (t && (t->kind != SPV_INT || t->bits != 32))
+        broken(c, i, "the start index is %s, not a 32-bit integer", type_name(c, t));
 }
 
 static void check_inside(Checker *c, SpvInst *i)
 {
     const SpvType *r = result_type(c, i), *s = operand_type(c, i, 0);
     uint64_t start = 0;
-    if (!element_of(r) || !element_of(s) || spv_n_operands(i) < 2)
+    if (!element_of(r) || !element_of(s) || spv_n_operands(i) < 2 || !r->count_known ||
+        !s->count_known)
         return;
     bool known = spv_constant(c->m, spv_operand(i, 1), &start);
     int64_t first = known ? (int32_t)start : 0;
@@ -422,7 +427,7 @@ static const CheckRow rows[] = {
       { SpvOpExtractSubArrayQCOM },
       NULL,
       check_part_elements },
-    { { "qcom-subarray-start", subarray, "The start index is s32." },
+    { { "qcom-subarray-start", subarray, "The start index is a 32-bit integer, read as signed." },
       { SpvOpExtractSubArrayQCOM },
       NULL,
       check_start },

@@ -20,7 +20,7 @@ static const char declarations[] =
     "%c0 = OpConstant %u32 0\n%c1 = OpConstant %u32 1\n%c2 = OpConstant %u32 2\n"
     "%c3 = OpConstant %u32 3\n%c8 = OpConstant %u32 8\n%c16 = OpConstant %u32 16\n"
     "%c32 = OpConstant %u32 32\n%c256 = OpConstant %u32 256\n"
-    "%i0 = OpConstant %s32 0\n%i3 = OpConstant %s32 3\n%i8 = OpConstant %s32 8\n"
+    "%l8 = OpConstant %s16 8\n%i0 = OpConstant %s32 0\n%i3 = OpConstant %s32 3\n%i8 = OpConstant %s32 8\n"
     "%i24 = OpConstant %s32 24\n%i32 = OpConstant %s32 32\n%in8 = OpConstant %s32 -8\n"
     "%f8a = OpTypeArray %f32 %c8\n%f16a = OpTypeArray %f32 %c16\n%f32a = OpTypeArray %f32 %c32\n"
     "%h8a = OpTypeArray %f16 %c8\n%h16a = OpTypeArray %f16 %c16\n%h32a = OpTypeArray %f16 %c32\n"
@@ -84,7 +84,7 @@ static const Case cases[] = {
     { "qcom-size", MAKE("%af", "%f8"), MAKE("%al", "%f8") },
     { "qcom-subarray-arrays", PART("%f8a", "%f32v", "%i8"), PART("%f8a", "%f88", "%i0") },
     { "qcom-subarray-elements", PART("%h16a", "%h32", "%i8"), PART("%u8a", "%f32v", "%i0") },
-    { "qcom-subarray-start", PART("%f8a", "%f32v", "%i8"), PART("%f8a", "%f32v", "%c8") },
+    { "qcom-subarray-start", PART("%f8a", "%f32v", "%c8"), PART("%f8a", "%f32v", "%l8") },
     { "qcom-subarray-inside", PART("%f8a", "%f32v", "%i24"), PART("%f8a", "%f32v", "%i32") },
     { "qcom-subarray-inside", PART("%f8a", "%f8", "%i0"), PART("%f8a", "%f32v", "%in8") },
     { "qcom-subarray-step", PART("%f8a", "%f32v", "%i3"),
