@@ -14,6 +14,20 @@ foreach(test IN LISTS tests)
     heddle_test(test_${folder}_${stem} "${test}" heddle_static)
 endforeach()
 
+heddle_test(test_fuzz_mutations "${PROJECT_SOURCE_DIR}/tests/fuzz/mutations.c" heddle_static)
+foreach(long IN ITEMS test_random_kernels test_fuzz_mutations)
+    set_tests_properties(${long} PROPERTIES PROCESSORS 2 TIMEOUT 900)
+endforeach()
+option(HEDDLE_FUZZ "Build the libFuzzer targets (clang)" OFF)
+if(HEDDLE_FUZZ)
+    add_executable(fuzz_path tests/fuzz/fuzz_path.c)
+    target_link_libraries(fuzz_path PRIVATE heddle_static Threads::Threads m -fsanitize=fuzzer)
+    target_include_directories(fuzz_path PRIVATE "${PROJECT_SOURCE_DIR}/src"
+                                                 "${PROJECT_SOURCE_DIR}/include")
+    set_target_properties(fuzz_path PROPERTIES
+        RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/test")
+endif()
+
 if(NOT Python3_Interpreter_FOUND)
     message(STATUS "No Python 3: the golden files and the style are not tested")
     return()

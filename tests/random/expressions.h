@@ -286,8 +286,8 @@ static Id int_ext_inst(Gen *g, Type t, uint32_t depth)
     uint32_t k = is_signed(t) ? pick(g, 5) : pick(g, 3);
     Id a = expression(g, t, depth), name = type_name(g, t);
     if (kind_bits[t.kind] == 32 && chance(g, 30))
-        return op(g, "OpExtInst %s %%glsl %s %s", name, w[is_signed(t) ? pick(g, 2) * 2 : pick(g, 2)],
-                  a);
+        return op(g, "OpExtInst %s %%glsl %s %s", name,
+                  w[is_signed(t) ? pick(g, 2) * 2 : pick(g, 2)], a);
     if (k >= 3)
         return op(g, "OpExtInst %s %%glsl %s %s", name, s[k], a);
     if (k == 2) {
@@ -307,7 +307,8 @@ static Id dot_product(Gen *g, Type t, uint32_t depth)
     if (chance(g, 50))
         return op(g, "%s %s %s %s", sign ? "OpSDot" : "OpUDot", type_name(g, t), a, b);
     Id c = expression(g, t, depth);
-    return op(g, "%s %s %s %s %s", sign ? "OpSDotAccSat" : "OpUDotAccSat", type_name(g, t), a, b, c);
+    return op(g, "%s %s %s %s %s", sign ? "OpSDotAccSat" : "OpUDotAccSat", type_name(g, t), a, b,
+              c);
 }
 
 static Id int_operator(Gen *g, Type t, uint32_t depth)
@@ -423,11 +424,16 @@ static Id ballot(Gen *g, Type t, uint32_t depth)
     static const char *const kinds[] = { "Reduce", "InclusiveScan", "ExclusiveScan" };
     Id b = expression(g, scalar(BOOL), depth), x;
     b = op(g, "OpGroupNonUniformBallot %%v4u32 %%u32_3 %s", b);
-    switch (pick(g, 3)) {
+    switch (pick(g, 4)) {
     case 0: x = op(g, "OpCompositeExtract %%u32 %s %u", b, pick(g, 4)); break;
     case 1:
         x = op(g, "OpGroupNonUniformBallotBitCount %%u32 %%u32_3 %s %s",
                g->limit == IN_SUBGROUP ? "Reduce" : kinds[pick(g, 3)], b);
+        break;
+    case 2:
+        b = op(g, "OpGroupNonUniformBallot %%v4u32 %%u32_3 %%true");    /* never empty */
+        x = op(g, "OpGroupNonUniformBallotFind%s %%u32 %%u32_3 %s", chance(g, 50) ? "LSB" : "MSB",
+               b);
         break;
     default:
         x = op(g, "OpGroupNonUniformBroadcastFirst %%u32 %%u32_3 %s", built_in(g));
@@ -442,12 +448,22 @@ static Id reduction(Gen *g, Type t, uint32_t depth)
                                      "BitwiseXor" };
     static const char *const u[] = { "UMin", "UMax", "IAdd", "IMul", "BitwiseAnd", "BitwiseOr",
                                      "BitwiseXor" };
+    static const char *const f[] = { "FAdd", "FMin", "FMax" };
+    static const char *const l[] = { "LogicalAnd", "LogicalOr", "LogicalXor" };
     static const char *const kinds[] = { "Reduce", "InclusiveScan", "ExclusiveScan" };
-    const char *name = (is_signed(t) ? s : u)[pick(g, 7)], *kind = kinds[pick(g, 3)];
+    const char *kind = kinds[pick(g, 3)], *name;
     uint32_t clustered = pick(g, 8);
-    Id x = expression(g, t, depth);
-    if (t.kind == BOOL || is_float(t))
-        return op(g, "OpGroupNonUniformBroadcastFirst %s %%u32_3 %s", type_name(g, t), x);
+    Id x;
+    if (is_float(t)) {      /* small integers: their sums are exact in any order */
+        Type from = of_kind(t, S32);
+        x = expression(g, from, depth);
+        x = op(g, "OpBitwiseAnd %s %s %s", type_name(g, from), x, constant(g, from, 15));
+        x = convert(g, from, t, x);
+        name = f[pick(g, 3)];
+    } else {
+        x = expression(g, t, depth);
+        name = t.kind == BOOL ? l[pick(g, 3)] : (is_signed(t) ? s : u)[pick(g, 7)];
+    }
     if (g->limit == IN_SUBGROUP)
         kind = kinds[0];
     else if (clustered < 2)
@@ -460,24 +476,34 @@ static Id reduction(Gen *g, Type t, uint32_t depth)
  * whether it is with a ballot first, and the own value taken when not. */
 static Id shuffle(Gen *g, Type t, uint32_t depth)
 {
-    static const char *const names[] = { "Shuffle", "ShuffleXor", "ShuffleUp", "ShuffleDown" };
-    uint32_t k = pick(g, 4);
+    static const char *const names[] = { "Shuffle", "ShuffleXor", "ShuffleUp", "ShuffleDown",
+                                         "RotateKHR", "QuadSwap" };
+    uint32_t k = pick(g, COUNT_OF(names)), way = pick(g, 3);
     Id x = expression(g, t, depth), lane = op(g, "OpLoad %%u32 %%sg_lane"), by, from, there;
+    Id size = op(g, "OpLoad %%u32 %%sg_size");
     by = chance(g, 50) ? u32(g, 1u << pick(g, 4)) : built_in(g);
     by = op(g, "OpBitwiseAnd %%u32 %s %s", by, u32(g, 127));
-    if (k >= 2) {       /* the delta must be the same in all */
+    if (k >= 2 && k <= 4)       /* the delta must be the same in all */
         by = op(g, "OpGroupNonUniformBroadcastFirst %%u32 %%u32_3 %s", by);
-        from = op(g, "%s %%u32 %s %s", k == 2 ? "OpISub" : "OpIAdd", lane, by);
-    } else {
-        from = k == 0 ? by : op(g, "OpBitwiseXor %%u32 %s %s", lane, by);
+    switch (k) {
+    case 0: from = by; break;
+    case 1: from = op(g, "OpBitwiseXor %%u32 %s %s", lane, by); break;
+    case 2: from = op(g, "OpISub %%u32 %s %s", lane, by); break;
+    case 3: from = op(g, "OpIAdd %%u32 %s %s", lane, by); break;
+    case 4:
+        from = op(g, "OpIAdd %%u32 %s %s", lane, by);
+        from = op(g, "OpUMod %%u32 %s %s", from, size);
+        break;
+    default:
+        by = u32(g, way);
+        from = op(g, "OpBitwiseXor %%u32 %s %s", lane, u32(g, way + 1));
     }
     there = op(g, "OpGroupNonUniformBallot %%v4u32 %%u32_3 %%true");
-    Id size = op(g, "OpLoad %%u32 %%sg_size");
     Id inside = op(g, "OpULessThan %%bool %s %s", from, size);
     Id safe = op(g, "OpSelect %%u32 %s %s %s", inside, from, lane);
     there = op(g, "OpGroupNonUniformBallotBitExtract %%bool %%u32_3 %s %s", there, safe);
     there = op(g, "OpLogicalAnd %%bool %s %s", there, inside);
-    /* Shuffle from itself where the other one is not there; Up and Down are as they are. */
+    /* Shuffle from itself where the other one is not there; the rest are as they are. */
     if (k < 2)
         by = op(g, "OpSelect %%u32 %s %s %s", there, by, k == 0 ? lane : u32(g, 0));
     Id got = op(g, "OpGroupNonUniform%s %s %%u32_3 %s %s", names[k], type_name(g, t), x, by);

@@ -42,6 +42,7 @@ typedef struct Variable {
     Id base;
     const char *chain;          /* indices as text; "" when base is the pointer */
     uint32_t length;            /* elements of an array, a power of two; 0 = none */
+    Id whole;                   /* the type of base's structure or array, of the function's */
 } Variable;
 
 typedef struct Function { Id id; Type result; Type out[2]; uint32_t n_out; } Function;

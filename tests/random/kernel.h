@@ -29,6 +29,7 @@ static const char header[] =
     "OpCapability GroupNonUniformVote\nOpCapability GroupNonUniformBallot\n"
     "OpCapability GroupNonUniformArithmetic\nOpCapability GroupNonUniformShuffle\n"
     "OpCapability GroupNonUniformShuffleRelative\nOpCapability GroupNonUniformClustered\n"
+    "OpCapability GroupNonUniformRotateKHR\nOpCapability GroupNonUniformQuad\n"
     "OpCapability SignedZeroInfNanPreserve\nOpCapability DenormPreserve\n"
     "OpCapability RoundingModeRTE\nOpCapability DotProduct\nOpCapability DotProductInput4x8Bit\n";
 
@@ -276,7 +277,7 @@ static void make_main(Gen *g)
         declare_variable(g);
     if (g->features & MATRICES)
         matrix_variables(g);
-    g->budget = 8 + pick(g, 28);
+    g->budget = 6 + pick(g, 20);
     block(g, g->budget);
     bool dead = g->dead;
     Mark mark = begin_node(g);
@@ -345,7 +346,8 @@ static Kernel random_kernel(Arena *arena, uint64_t seed, const uint8_t *skip)
     if (g->features & MATRICES)
         str_add(arena, &text, "OpCapability CooperativeMatrixKHR\n"
                               "OpExtension \"SPV_KHR_cooperative_matrix\"\n");
-    str_add(arena, &text, "OpExtension \"SPV_KHR_maximal_reconvergence\"\n");
+    str_add(arena, &text, "OpExtension \"SPV_KHR_maximal_reconvergence\"\n"
+                          "OpExtension \"SPV_KHR_subgroup_rotate\"\n");
     str_printf(arena, &text, "%%glsl = OpExtInstImport \"GLSL.std.450\"\nOpMemoryModel Logical %s\n"
                "OpEntryPoint GLCompute %%main \"main\" %s\n"
                "OpExecutionMode %%main LocalSize %u %u %u\n%s%s%s%s%s%s",

@@ -47,6 +47,7 @@ static void declare_variable(Gen *g)
                                      second, second, first));
         v.base = new_variable(g, type, whole);
         v.length = 4;
+        v.whole = type;
         break;
     case 1:
         type = declare(g, arena_printf(g->arena, "%%st_%s", type + 1),
@@ -56,6 +57,7 @@ static void declare_variable(Gen *g)
                                      first));
         v.base = new_variable(g, type, whole);
         v.chain = u32(g, 1);
+        v.whole = type;
         add_variable(g, (Variable){ .type = scalar(U32), .storage = "Function", .base = v.base,
                                     .chain = u32(g, 0) });
         break;
@@ -99,6 +101,24 @@ static void assign(Gen *g)
     store(g, v, expression(g, v->type, 2 + pick(g, 3)));
 }
 
+/* A structure or an array as one value: read, changed, perhaps chosen, written. */
+static void assign_whole(Gen *g)
+{
+    const Variable *v = &g->variable[pick(g, g->n_variables)];
+    Id old, new, x = expression(g, v->type, 2);
+    if (!v->whole) {
+        store(g, v, x);
+        return;
+    }
+    old = op(g, "OpLoad %s %s", v->whole, v->base);
+    new = op(g, "OpCompositeInsert %s %s %s %u", v->whole, x, old, v->length ? pick(g, 4) : 1);
+    if (chance(g, 50)) {
+        Id c = expression(g, scalar(BOOL), 2);
+        new = op(g, "OpSelect %s %s %s %s", v->whole, c, new, old);
+    }
+    say(g, "OpStore %s %s", v->base, new);
+}
+
 /* The value stays in scope; when left out, a constant does. */
 static void define(Gen *g)
 {
@@ -121,6 +141,8 @@ static void checkpoint(Gen *g)
     if (chance(g, 30))
         slot = op(g, "OpBitwiseOr %%u32 %s %s", index_below(g, 16, 2), u32(g, SLOTS - 16));
     at = op(g, "OpIAdd %%u32 %s %s", at, slot);
+    if (g->features & OUTSIDE && chance(g, 20))     /* reads 0, writes nothing */
+        at = op(g, "OpBitwiseOr %%u32 %s %s", at, u32(g, 1u << (16 + pick(g, 16))));
     Id p = op(g, "OpAccessChain %%ptr_StorageBuffer_u32 %%out %s %s", u32(g, 0), at);
     if (chance(g, 50)) {
         Id old = op(g, "OpLoad %%u32 %s", p);
@@ -185,7 +207,8 @@ static void share(Gen *g)
 {
     Id x = expression(g, scalar(U32), 3), i;
     barrier(g);
-    say(g, "OpStore %s %s%s", shared_pointer(g, g->local), x, g->vulkan ? " NonPrivatePointer" : "");
+    say(g, "OpStore %s %s%s", shared_pointer(g, g->local), x,
+        g->vulkan ? " NonPrivatePointer" : "");
     barrier(g);
     if (chance(g, 40)) {
         static const char *const names[] = { "IAdd", "Xor", "UMax", "Or" };
@@ -302,71 +325,104 @@ static void switch_on(Gen *g)
     start_block(g, merge);
 }
 
-/* while (i < n) with the condition first, or do while with it last; the counter a variable or an
- * OpPhi. */
-static void loop(Gen *g)
+/* What a loop is made of. The counter is a variable or an OpPhi; `sum` is an OpPhi that each
+ * iteration changes and that is looked at after the loop. */
+typedef struct Loop {
+    Id header, test, start, next, back, merge;
+    Id limit, variable, counter, sum, sum_next;
+    Type type;                  /* of sum */
+    Level level;
+    bool last;                  /* do while: the condition at the end */
+} Loop;
+
+static void loop_header(Gen *g, Loop *l)
 {
-    Level level = condition_level(g);
+    Id before, first = expression(g, l->type, 2);
     uint32_t most = 1 + pick(g, g->depth ? 3 : 5);
-    bool last = chance(g, 30), phi = chance(g, 50);
-    Id header = new_id(g, "b"), test = new_id(g, "b"), start = new_id(g, "b"), next = new_id(g, "b");
-    Id merge = new_id(g, "b"), limit, i, variable = NULL, counter = new_id(g, "i");
-    Id outer_merge = g->loop_merge, outer_continue = g->loop_continue, outer_switch = g->switch_merge;
-    Id before, more;
-    Level outer_flow = g->loop_flow, escape = g->escape, flow = g->flow;
-    uint32_t values = g->n_values;
-    if (level == IN_WORKGROUP && chance(g, 70))
-        limit = u32(g, most);
+    if (l->level == IN_WORKGROUP && chance(g, 70))
+        l->limit = u32(g, most);
     else
-        limit = op(g, "OpUMod %%u32 %s %s", expression_at(g, scalar(U32), 2, level),
-                   u32(g, most + 1));
-    if (!phi) {
-        variable = new_variable(g, "%u32", u32(g, 0));
-        say(g, "OpStore %s %s", variable, u32(g, 0));
+        l->limit = op(g, "OpUMod %%u32 %s %s", expression_at(g, scalar(U32), 2, l->level),
+                      u32(g, most + 1));
+    if (chance(g, 50)) {
+        l->variable = new_variable(g, "%u32", u32(g, 0));
+        say(g, "OpStore %s %s", l->variable, u32(g, 0));
     }
     before = g->label;
-    branch(g, header);
-    start_block(g, header);
-    if (phi)
-        say(g, "%s = OpPhi %%u32 %s %s %s_next %s", counter, u32(g, 0), before, counter, next);
-    say(g, "OpLoopMerge %s %s %s", merge, next,
+    branch(g, l->header);
+    start_block(g, l->header);
+    if (!l->variable)
+        say(g, "%s = OpPhi %%u32 %s %s %s_next %s", l->counter, u32(g, 0), before, l->counter,
+            l->back);
+    say(g, "%s = OpPhi %s %s %s %s %s", l->sum, type_name(g, l->type), first, before, l->sum_next,
+        l->back);
+    say(g, "OpLoopMerge %s %s %s", l->merge, l->next,
         chance(g, 80) ? "None" : chance(g, 50) ? "Unroll" : "DontUnroll");
-    branch(g, last ? start : test);
-    if (!last) {
-        start_block(g, test);
-        i = phi ? counter : op(g, "OpLoad %%u32 %s", variable);
-        more = op(g, "OpULessThan %%bool %s %s", i, limit);
-        say(g, "OpBranchConditional %s %s %s", more, start, merge);
+    branch(g, l->last ? l->start : l->test);
+    if (!l->last) {
+        start_block(g, l->test);
+        Id i = l->variable ? op(g, "OpLoad %%u32 %s", l->variable) : l->counter;
+        Id more = op(g, "OpULessThan %%bool %s %s", i, l->limit);
+        say(g, "OpBranchConditional %s %s %s", more, l->start, l->merge);
     }
-    start_block(g, start);
-    g->loop_merge = merge;
-    g->loop_continue = next;
+    start_block(g, l->start);
+}
+
+static void loop_continue(Gen *g, const Loop *l)
+{
+    start_block(g, l->next);
+    Id x = expression(g, l->type, 2);
+    say(g, "%s = %s %s %s %s", l->sum_next,
+        l->type.kind == BOOL ? "OpLogicalNotEqual" : is_float(l->type) ? "OpFAdd" : "OpIAdd",
+        type_name(g, l->type), l->sum, x);
+    branch(g, l->back);
+    start_block(g, l->back);
+    Id i = l->variable ? op(g, "OpLoad %%u32 %s", l->variable) : l->counter;
+    say(g, "%s_next = OpIAdd %%u32 %s %s", l->counter, i, u32(g, 1));
+    if (l->variable)
+        say(g, "OpStore %s %s_next", l->variable, l->counter);
+    if (l->last) {
+        Id more = op(g, "OpULessThan %%bool %s_next %s", l->counter, l->limit);
+        say(g, "OpBranchConditional %s %s %s", more, l->header, l->merge);
+    } else {
+        say(g, "OpBranch %s", l->header);
+    }
+}
+
+static void loop(Gen *g)
+{
+    Loop l = { .header = new_id(g, "b"), .test = new_id(g, "b"), .start = new_id(g, "b"),
+               .next = new_id(g, "b"), .back = new_id(g, "b"), .merge = new_id(g, "b"),
+               .counter = new_id(g, "i"), .sum = new_id(g, "s"), .sum_next = new_id(g, "s") };
+    Id outer_merge = g->loop_merge, outer_continue = g->loop_continue;
+    Id outer_switch = g->switch_merge;
+    Level outer_flow = g->loop_flow, escape = g->escape, flow = g->flow;
+    uint32_t values = g->n_values;
+    l.level = condition_level(g);
+    l.type = any_type(g);
+    l.last = chance(g, 30);
+    loop_header(g, &l);
+    g->loop_merge = l.merge;
+    g->loop_continue = l.next;
     g->switch_merge = NULL;
     /* breaks must not part those that the body counts on being together */
-    g->loop_flow = chance(g, 50) ? IN_INVOCATION : MAX(flow, level);
-    if (phi)
-        add_value(g, counter, scalar(U32), level);
+    g->loop_flow = chance(g, 50) ? IN_INVOCATION : MAX(flow, l.level);
+    if (!l.variable)
+        add_value(g, l.counter, scalar(U32), g->loop_flow);
+    add_value(g, l.sum, l.type, IN_INVOCATION);
     body(g, g->loop_flow, 1 + pick(g, 5));
-    branch(g, next);
-    g->n_values = values;
-    g->flow = flow;
-    g->escape = escape;
-    g->loop_flow = outer_flow;
+    branch(g, l.next);
+    g->flow = IN_INVOCATION;
+    loop_continue(g, &l);
     g->loop_merge = outer_merge;
     g->loop_continue = outer_continue;
     g->switch_merge = outer_switch;
-    start_block(g, next);
-    i = phi ? counter : op(g, "OpLoad %%u32 %s", variable);
-    say(g, "%s_next = OpIAdd %%u32 %s %s", counter, i, u32(g, 1));
-    if (!phi)
-        say(g, "OpStore %s %s_next", variable, counter);
-    if (last) {
-        more = op(g, "OpULessThan %%bool %s_next %s", counter, limit);
-        say(g, "OpBranchConditional %s %s %s", more, header, merge);
-    } else {
-        say(g, "OpBranch %s", header);
-    }
-    start_block(g, merge);
+    g->flow = flow;
+    g->escape = escape;
+    g->loop_flow = outer_flow;
+    start_block(g, l.merge);
+    g->n_values = values;
+    add_value(g, l.sum, l.type, IN_INVOCATION);
 }
 
 /* if (c) break, continue, return: what comes after is run by fewer. */
@@ -384,7 +440,10 @@ static void jump(Gen *g)
         block(g, 1);
     g->depth--;
     g->escape = MAX(g->escape, flow);
+    Mark mark = { g->out.len, 0, g->label, g->dead };
     Id x = g->is_main ? NULL : expression(g, g->result, 2);
+    if (mark.dead)
+        take_back(g, mark);
     if (what < 3 && g->loop_merge && flow <= g->loop_flow)
         branch(g, g->loop_merge);
     else if (what < 6 && g->loop_merge)
@@ -557,6 +616,8 @@ static void one_statement(Gen *g)
         matrix_statement(g);
     } else if (what < 80 && g->n_functions && g->is_main && !g->no_subgroups) {
         call(g);
+    } else if (what < 85) {
+        assign_whole(g);
     } else {
         assign(g);
     }
