@@ -199,7 +199,10 @@ static void grid_emit(Emit *e, Grid *g)
         for (uint32_t k = 0; k < S; k++)
             c[r * S + k] = view(&g->cells[r * MAX_GRID + k]->to);
     reserve(e, &s);
-    gemm_call(e->matrix->gemm, e->b, &s, a, b, c, e->matrix->table, e->matrix->scratch);
+    /* A kernel that the runtime lets yield is one whose data does not fit the cache. */
+    LV every = emit_env(e, e->b, e->i32, offsetof(CpuEnv, yield_every));
+    LV far = LLVMBuildICmp(e->b, LLVMIntNE, every, LLVMConstInt(e->i32, 0, false), "");
+    gemm_call(e->matrix->gemm, e->b, &s, a, b, c, e->matrix->table, e->matrix->scratch, far);
 }
 
 /* What the kernel reads from buffers counts towards the loop's stream. */

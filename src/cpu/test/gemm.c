@@ -110,7 +110,8 @@ static CpuSubgroupFn *build(Arena *a, const GemmShape *s, const CpuTarget *t,
     LLVMValueRef table =
         LLVMBuildArrayAlloca(b, i64, LLVMConstInt(i64, gemm_table_entries(s), false), "");
     *scratch = gemm_scratch_bytes(g, s);
-    gemm_call(g, b, s, v, v + na, v + na + nb, table, scr);
+    gemm_call(g, b, s, v, v + na, v + na + nb, table, scr,
+              LLVMConstInt(LLVMInt1TypeInContext(cx), 1, false));
     LLVMBuildRetVoid(b);
     LLVMDisposeBuilder(b);
     CpuOptions o = {.optimise = true};
