@@ -180,7 +180,7 @@ static void end_function(Gen *g, Id entry)
 
 static void make_function(Gen *g)
 {
-    Function f = { .id = new_id(g, "f"), .n_out = 1 + pick(g, 2) };
+    Function f = { .id = new_id(g, "fn"), .n_out = 1 + pick(g, 2) };
     Str parameters = { 0 }, list = { 0 };
     f.result = any_type(g);
     begin_function(g);

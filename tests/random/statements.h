@@ -393,7 +393,7 @@ static void loop(Gen *g)
 {
     Loop l = { .header = new_id(g, "b"), .test = new_id(g, "b"), .start = new_id(g, "b"),
                .next = new_id(g, "b"), .back = new_id(g, "b"), .merge = new_id(g, "b"),
-               .counter = new_id(g, "i"), .sum = new_id(g, "s"), .sum_next = new_id(g, "s") };
+               .counter = new_id(g, "i"), .sum = new_id(g, "sum"), .sum_next = new_id(g, "sum") };
     Id outer_merge = g->loop_merge, outer_continue = g->loop_continue;
     Id outer_switch = g->switch_merge;
     Level outer_flow = g->loop_flow, escape = g->escape, flow = g->flow;
