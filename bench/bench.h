@@ -130,9 +130,9 @@ static inline double bench_peak(void)
     return best;
 }
 
-/* OpenBLAS knows the CPUs of its time; on a later one it falls back to its slowest kernels (0.3.21 on a
- * Xeon of 2023: 22 GFLOP/s instead of 110). Where that happened on a CPU with AVX-512, starts this program
- * again with its best kernels chosen by hand. Call first thing in main. */
+/* OpenBLAS knows the CPUs of its time; on a later one it falls back to its slowest kernels (0.3.21
+ * on a Xeon of 2023: 22 GFLOP/s instead of 110). Where that happened on a CPU with AVX-512, starts
+ * this program again with its best kernels chosen by hand. Call first thing in main. */
 static inline void bench_openblas_for_this_cpu(char **argv)
 {
 #if defined(__x86_64__)
@@ -165,8 +165,24 @@ static inline void bench_warm_openblas(int threads)
                     m + 2 * N * N, N);
 }
 
+/* Before more than one thread is timed, threads that another library's last call left spinning must be
+ * asleep (OpenBLAS's spin for tenths of a second): waits until the process has used next to no time for
+ * 10 ms, 2 s at most. Then wakes the case's own. */
+static inline void bench_settle(BenchCase *c, int threads)
+{
+    for (int i = 0; threads > 1 && i < 200; i++) {
+        double used = bench_now(1);
+        nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+        if (bench_now(1) - used < 0.001)
+            break;
+    }
+    if (threads > 1)
+        c->run(c->user);
+}
+
 static inline double bench_measure(BenchCase *c, int threads)
 {
+    bench_settle(c, threads);
     double t = bench_now(threads);
     for (int i = 0; i < c->runs; i++)
         c->run(c->user);
