@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The problems of bench/compute.c the way a C programmer writes them first. In a file of their own, so
- * that the compiler sees loops and nothing else.
+ * The problems of bench/compute.c the way a C programmer writes them first. In a file of their own,
+ * so that the compiler sees loops and nothing else.
  */
 #include "compute_loops.h"
 
@@ -15,7 +15,8 @@ void loop_nbody(LoopJob *job, uint32_t part, uint32_t first, uint32_t last)
     for (uint32_t i = first; i < last; i++) {
         float x = 0, y = 0, z = 0;
         for (uint32_t j = 0; j < job->width; j++) {
-            float dx = body[j][0] - body[i][0], dy = body[j][1] - body[i][1], dz = body[j][2] - body[i][2];
+            float dx = body[j][0] - body[i][0], dy = body[j][1] - body[i][1];
+            float dz = body[j][2] - body[i][2];
             float r = 1 / sqrtf(dx * dx + dy * dy + dz * dz + 0.01f);
             float f = body[j][3] * r * r * r;
             x += dx * f;
@@ -94,7 +95,8 @@ void loop_blur(LoopJob *job, uint32_t part, uint32_t first, uint32_t last)
                               + down[x - 1] + down[x] + down[x + 1]) / 9;
         for (uint32_t x = 0; x < w; x += w - 1) {
             uint32_t l = x ? x - 1 : x, r = x + 1 < w ? x + 1 : x;
-            out[y * w + x] = (up[l] + up[x] + up[r] + here[l] + here[x] + here[r] + down[l] + down[x]
+            out[y * w + x] = (up[l] + up[x] + up[r] + here[l] + here[x] + here[r] + down[l]
+                              + down[x]
                               + down[r]) / 9;
         }
     }

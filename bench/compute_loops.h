@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The kernels of bench/compute.c as plain C loops. A loop does the part [first, last) of its problem for
- * one thread of `parts`; a problem takes its phases one after the other, with all threads done between
- * two of them.
+ * The kernels of bench/compute.c as plain C loops. A loop does the part [first, last) of its
+ * problem for one thread of `parts`; a problem takes its phases one after the other, with all
+ * threads done between two of them.
  */
 #ifndef HEDDLE_BENCH_COMPUTE_LOOPS_H
 #define HEDDLE_BENCH_COMPUTE_LOOPS_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * See vulkan_host.h. Functions come from vkGetInstanceProcAddr through one table, so that nothing here
- * links to libvulkan. A program records its command buffer once; a run submits it and waits for a fence.
+ * See vulkan_host.h. Functions come from vkGetInstanceProcAddr through one table, so that nothing
+ * here links to libvulkan. A program records its command buffer once; a run submits it and waits
+ * for a fence.
  */
 #include "vulkan_host.h"
 
@@ -19,17 +20,19 @@
 #define VK_NO_PROTOTYPES
 #include <vulkan/vulkan_core.h>
 
-#define FUNCTIONS(X)                                                                                  \
-    X(EnumeratePhysicalDevices) X(GetPhysicalDeviceProperties2) X(GetPhysicalDeviceMemoryProperties)   \
-    X(CreateDevice) X(GetDeviceQueue) X(CreateCommandPool) X(AllocateCommandBuffers)                   \
-    X(BeginCommandBuffer) X(EndCommandBuffer) X(CmdBindPipeline) X(CmdBindDescriptorSets)              \
-    X(CmdPushConstants) X(CmdDispatch) X(CmdPipelineBarrier) X(CreateBuffer) X(DestroyBuffer)          \
-    X(GetBufferMemoryRequirements) X(AllocateMemory) X(FreeMemory) X(BindBufferMemory) X(MapMemory)    \
-    X(CreateDescriptorSetLayout) X(DestroyDescriptorSetLayout) X(CreateDescriptorPool)                 \
-    X(DestroyDescriptorPool) X(AllocateDescriptorSets) X(UpdateDescriptorSets)                         \
-    X(CreatePipelineLayout) X(DestroyPipelineLayout) X(CreateShaderModule) X(DestroyShaderModule)      \
-    X(CreateComputePipelines) X(DestroyPipeline) X(CreateFence) X(DestroyFence) X(ResetFences)         \
-    X(WaitForFences) X(QueueSubmit) X(DestroyCommandPool) X(DestroyDevice) X(DestroyInstance)
+#define FUNCTIONS(X)                                                                        \
+    X(EnumeratePhysicalDevices) X(GetPhysicalDeviceProperties2)                             \
+    X(GetPhysicalDeviceMemoryProperties) X(CreateDevice) X(GetDeviceQueue)                  \
+    X(CreateCommandPool) X(AllocateCommandBuffers) X(BeginCommandBuffer)                    \
+    X(EndCommandBuffer) X(CmdBindPipeline) X(CmdBindDescriptorSets) X(CmdPushConstants)     \
+    X(CmdDispatch) X(CmdPipelineBarrier) X(CreateBuffer) X(DestroyBuffer)                   \
+    X(GetBufferMemoryRequirements) X(AllocateMemory) X(FreeMemory) X(BindBufferMemory)      \
+    X(MapMemory) X(CreateDescriptorSetLayout) X(DestroyDescriptorSetLayout)                 \
+    X(CreateDescriptorPool) X(DestroyDescriptorPool) X(AllocateDescriptorSets)              \
+    X(UpdateDescriptorSets) X(CreatePipelineLayout) X(DestroyPipelineLayout)                \
+    X(CreateShaderModule) X(DestroyShaderModule) X(CreateComputePipelines)                  \
+    X(DestroyPipeline) X(CreateFence) X(DestroyFence) X(ResetFences) X(WaitForFences)       \
+    X(QueueSubmit) X(DestroyCommandPool) X(DestroyDevice) X(DestroyInstance)
 
 struct VulkanHost {
     void *library;
@@ -61,7 +64,7 @@ struct VulkanProgram {
     VkFence fence;
 };
 
-/* ---- the host -------------------------------------------------------------------------------------- */
+/* ---- the host -------------------------------------------------------------------------------- */
 
 static bool load(VulkanHost *h)
 {
@@ -73,8 +76,10 @@ static bool load(VulkanHost *h)
     if (!get)
         return false;
     PFN_vkCreateInstance create = (PFN_vkCreateInstance)get(NULL, "vkCreateInstance");
-    VkApplicationInfo app = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .apiVersion = VK_API_VERSION_1_2};
-    VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .pApplicationInfo = &app};
+    VkApplicationInfo app = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .apiVersion =
+                             VK_API_VERSION_1_2};
+    VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
+                                 .pApplicationInfo = &app};
     if (!create || create(&info, NULL, &h->instance) != VK_SUCCESS)
         return false;
     bool all = true;
@@ -106,16 +111,19 @@ static bool choose_device(VulkanHost *h)
 static bool open_device(VulkanHost *h)
 {
     float priority = 1;
-    VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueCount = 1,
+    VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+                                     .queueCount = 1,
                                      .pQueuePriorities = &priority};
-    VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .queueCreateInfoCount = 1,
+    VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+                               .queueCreateInfoCount = 1,
                                .pQueueCreateInfos = &queue};
     if (h->CreateDevice(h->physical, &info, NULL, &h->device) != VK_SUCCESS)
         return false;
     h->GetDeviceQueue(h->device, 0, 0, &h->queue);
     VkPhysicalDeviceMemoryProperties memory;
     h->GetPhysicalDeviceMemoryProperties(h->physical, &memory);
-    VkMemoryPropertyFlags want = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+    VkMemoryPropertyFlags want = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT
+        | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
     for (uint32_t i = 0; i < memory.memoryTypeCount; i++)
         if ((memory.memoryTypes[i].propertyFlags & want) == want) {
             h->memory_type = i;
@@ -163,7 +171,7 @@ void vulkan_host_free(VulkanHost *h)
     free(h);
 }
 
-/* ---- programs -------------------------------------------------------------------------------------- */
+/* ---- programs -------------------------------------------------------------------------------- */
 
 static bool make_buffer(VulkanProgram *p, uint32_t i, uint64_t size)
 {
@@ -189,7 +197,8 @@ static bool make_layout(VulkanProgram *p, uint32_t push_size)
         bindings[i] = (VkDescriptorSetLayoutBinding){
             .binding = i, .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .descriptorCount = 1,
             .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT};
-    VkDescriptorSetLayoutCreateInfo set = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
+    VkDescriptorSetLayoutCreateInfo set =
+        {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
                                            .bindingCount = p->n_buffers, .pBindings = bindings};
     VkPushConstantRange range = {.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT, .size = push_size};
     VkPipelineLayoutCreateInfo layout = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
@@ -203,8 +212,10 @@ static bool make_layout(VulkanProgram *p, uint32_t push_size)
 static bool make_set(VulkanProgram *p)
 {
     VulkanHost *h = p->host;
-    VkDescriptorPoolSize size = {.type = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .descriptorCount = p->n_buffers};
-    VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = 1,
+    VkDescriptorPoolSize size = {.type = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .descriptorCount =
+                                 p->n_buffers};
+    VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
+                                       .maxSets = 1,
                                        .poolSizeCount = 1, .pPoolSizes = &size};
     if (h->CreateDescriptorPool(h->device, &pool, NULL, &p->descriptors) != VK_SUCCESS)
         return false;
@@ -215,7 +226,8 @@ static bool make_set(VulkanProgram *p)
         return false;
     for (uint32_t i = 0; i < p->n_buffers; i++) {
         VkDescriptorBufferInfo buffer = {.buffer = p->buffers[i], .range = VK_WHOLE_SIZE};
-        VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, .dstSet = p->set,
+        VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, .dstSet =
+                                      p->set,
                                       .dstBinding = i, .descriptorCount = 1,
                                       .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
                                       .pBufferInfo = &buffer};
@@ -236,7 +248,8 @@ static bool make_pipeline(VulkanProgram *p, uint32_t i, const VulkanStep *step)
         .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO, .layout = p->layout,
         .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
                   .stage = VK_SHADER_STAGE_COMPUTE_BIT, .module = module, .pName = "main"}};
-    VkResult result = h->CreateComputePipelines(h->device, VK_NULL_HANDLE, 1, &info, NULL, &p->pipelines[i]);
+    VkResult result = h->CreateComputePipelines(h->device, VK_NULL_HANDLE, 1, &info, NULL,
+                                                &p->pipelines[i]);
     h->DestroyShaderModule(h->device, module, NULL);
     return result == VK_SUCCESS;
 }
@@ -256,16 +269,20 @@ static bool record(VulkanProgram *p, const VulkanStep *steps, const void *push, 
     if (h->AllocateCommandBuffers(h->device, &commands, &p->commands) != VK_SUCCESS
         || h->BeginCommandBuffer(p->commands, &begin) != VK_SUCCESS)
         return false;
-    h->CmdBindDescriptorSets(p->commands, VK_PIPELINE_BIND_POINT_COMPUTE, p->layout, 0, 1, &p->set, 0, NULL);
+    h->CmdBindDescriptorSets(p->commands, VK_PIPELINE_BIND_POINT_COMPUTE, p->layout, 0, 1, &p->set,
+                             0, NULL);
     if (push_size)
-        h->CmdPushConstants(p->commands, p->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, push_size, push);
+        h->CmdPushConstants(p->commands, p->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, push_size,
+                            push);
     for (uint32_t i = 0; i < p->n_steps; i++) {
         VkMemoryBarrier all = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
                                .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT,
-                               .dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT};
+                               .dstAccessMask = VK_ACCESS_SHADER_READ_BIT
+                               | VK_ACCESS_SHADER_WRITE_BIT};
         if (i)
             h->CmdPipelineBarrier(p->commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
-                                  VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &all, 0, NULL, 0, NULL);
+                                  VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &all, 0, NULL, 0,
+                                      NULL);
         h->CmdBindPipeline(p->commands, VK_PIPELINE_BIND_POINT_COMPUTE, p->pipelines[i]);
         h->CmdDispatch(p->commands, steps[i].groups[0], steps[i].groups[1], steps[i].groups[2]);
     }

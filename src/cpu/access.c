@@ -154,7 +154,7 @@ LV emit_in_bounds(Emit *e, const Pointer *p, int64_t byte, uint32_t size)
 {
     if (!checked(e, p))
         return NULL;
-    if (p->lane_index && p->lane_scale > 0 && !emit_is_lanes(p->limit) &&
+    if (p->lane_index && p->lane_scale > 0 && !emit_is_lanes(p->limit) && !p->seldom &&
         LLVMGetElementType(LLVMTypeOf(p->lane_index)) == e->i32)
         return index_in_bounds(e, p, byte, size);
     LV v[2] = { total_offset(e, p, byte), end_offset(e, p->limit, size) };
@@ -470,6 +470,39 @@ static void store_wide(Emit *e, const Pointer *p, const Part *part, uint32_t n, 
 
 /* ---- one leaf -------------------------------------------------------------------------------- */
 
+/* Robust access: whether all parts are inside for all lanes, by a comparison a group of lanes, if
+ * they count as is known of them: i1. NULL where each lane must be asked, or one answer for all is
+ * as cheap. */
+static LV groups_inside(Emit *e, const Pointer *p, const Part *part, uint32_t n)
+{
+    uint32_t group = MIN(p->affine.group, e->W);
+    if (!n || !checked(e, p) || !p->lane_index || emit_is_lanes(p->base) ||
+        emit_is_lanes(p->limit) || group < 4 || e->W / group > 8)
+        return NULL;
+    int64_t low = part[0].byte, high = low, across = lane_stride(p) * (int64_t)(group - 1);
+    for (uint32_t k = 0; k < n; k++) {
+        low = MIN(low, part[k].byte);
+        high = MAX(high, part[k].byte + (int64_t)emit_scalar_bytes(e, part[k].type));
+    }
+    low += MIN(across, 0);
+    high += MAX(across, 0);
+    LV end = end_offset(e, p->limit, (uint64_t)(high - low)), all = NULL;
+    for (uint32_t k = 0; k < e->W / group; k++) {
+        LV from = LLVMBuildAdd(e->b, uniform_offset(e, p, low, 1), group_offset(e, p, k), "");
+        LV inside = LLVMBuildICmp(e->b, LLVMIntULT, from, end, "");
+        all = all ? LLVMBuildAnd(e->b, all, inside, "") : inside;
+    }
+    return LLVMBuildFreeze(e->b, all, "");
+}
+
+/* The pointer for the likely way, where nothing is to be checked, and the one for the other way. */
+static void split_checks(const Pointer *p, Pointer *way)
+{
+    way[0] = way[1] = *p;
+    way[0].limit = NULL;
+    way[1].seldom = true;
+}
+
 /* Two ways to go about an access: in the first nothing needs checking, and it is the likely one. */
 typedef struct Ways { LLVMBasicBlockRef way[2], end[2], done; } Ways;
 
@@ -540,11 +573,16 @@ static void scatter(Emit *e, const Pointer *p, const Part *part, LV v)
 
 static LV load_likely_groups(Emit *e, const Pointer *p, const Part *part)
 {
-    LV v[2];
-    Ways w = ways_begin(e, runs_as_expected(e, p));
+    LV v[2], expected = runs_as_expected(e, p), inside = groups_inside(e, p, part, 1);
+    Pointer way[2] = { *p, *p };
+    if (inside) {
+        expected = LLVMBuildAnd(e->b, expected, inside, "");
+        split_checks(p, way);
+    }
+    Ways w = ways_begin(e, expected);
     for (uint32_t k = 0; k < 2; k++) {
         LLVMPositionBuilderAtEnd(e->b, w.way[k]);
-        v[k] = k ? gather(e, p, part) : load_groups(e, p, part);
+        v[k] = k ? gather(e, &way[1], part) : load_groups(e, &way[0], part);
         way_end(e, &w, k);
     }
     LLVMPositionBuilderAtEnd(e->b, w.done);
@@ -644,41 +682,16 @@ static void store_parts(Emit *e, const Pointer *p, const Part *part, uint32_t n,
 
 /* ---- robust access to all parts at once ------------------------------------------------------ */
 
-/* Whether all parts are inside for all lanes, where a comparison a group of lanes tells: i1. NULL
- * where each lane must be asked, or one answer for all is as cheap. */
-static LV all_inside(Emit *e, const Pointer *p, const Part *part, uint32_t n)
-{
-    uint32_t group = MIN(p->affine.group, e->W);
-    if (!n || !checked(e, p) || !p->lane_index || emit_is_lanes(p->base) ||
-        emit_is_lanes(p->limit) ||
-        group < 4 || e->W / group > 8 || p->affine.likely)
-        return NULL;
-    int64_t low = part[0].byte, high = low, across = lane_stride(p) * (int64_t)(group - 1);
-    for (uint32_t k = 0; k < n; k++) {
-        low = MIN(low, part[k].byte);
-        high = MAX(high, part[k].byte + (int64_t)emit_scalar_bytes(e, part[k].type));
-    }
-    low += MIN(across, 0);
-    high += MAX(across, 0);
-    LV end = end_offset(e, p->limit, (uint64_t)(high - low)), all = NULL;
-    for (uint32_t k = 0; k < e->W / group; k++) {
-        LV from = LLVMBuildAdd(e->b, uniform_offset(e, p, low, 1), group_offset(e, p, k), "");
-        LV inside = LLVMBuildICmp(e->b, LLVMIntULT, from, end, "");
-        all = all ? LLVMBuildAnd(e->b, all, inside, "") : inside;
-    }
-    return LLVMBuildFreeze(e->b, all, "");
-}
-
 static void load_either_way(Emit *e, const Pointer *p, LV inside, const Part *part, uint32_t n,
                             LV *leaves)
 {
-    Pointer unchecked = *p;
-    unchecked.limit = NULL;
+    Pointer way[2];
+    split_checks(p, way);
     LV *v[2] = { NEW_ARRAY(e->arena, LV, n), NEW_ARRAY(e->arena, LV, n) };
     Ways w = ways_begin(e, inside);
     for (uint32_t k = 0; k < 2; k++) {
         LLVMPositionBuilderAtEnd(e->b, w.way[k]);
-        load_parts(e, k ? p : &unchecked, part, n, v[k]);
+        load_parts(e, &way[k], part, n, v[k]);
         way_end(e, &w, k);
     }
     LLVMPositionBuilderAtEnd(e->b, w.done);
@@ -691,14 +704,14 @@ static void load_either_way(Emit *e, const Pointer *p, LV inside, const Part *pa
 static void store_either_way(Emit *e, const Pointer *p, LV inside, const Part *part, uint32_t n,
                              const LV *values)
 {
-    Pointer unchecked = *p;
-    unchecked.limit = NULL;
+    Pointer way[2];
+    split_checks(p, way);
     LV *v = NEW_ARRAY(e->arena, LV, n);
     Ways w = ways_begin(e, inside);
     for (uint32_t k = 0; k < 2; k++) {
         memcpy(v, values, n * sizeof *v);
         LLVMPositionBuilderAtEnd(e->b, w.way[k]);
-        store_parts(e, k ? p : &unchecked, part, n, v);
+        store_parts(e, &way[k], part, n, v);
         way_end(e, &w, k);
     }
     LLVMPositionBuilderAtEnd(e->b, w.done);
@@ -724,7 +737,7 @@ void emit_load(Emit *e, const Pointer *p, LV *leaves)
     }
     uint32_t n;
     Part *part = collect_parts(e, p, &n);
-    LV inside = all_inside(e, p, part, n);
+    LV inside = p->affine.likely ? NULL : groups_inside(e, p, part, n);
     if (inside)
         load_either_way(e, p, inside, part, n, leaves);
     else
@@ -737,7 +750,8 @@ void emit_store(Emit *e, const Pointer *p, const LV *leaves)
 {
     uint32_t n;
     Part *part = collect_parts(e, p, &n);
-    LV *v = NEW_ARRAY(e->arena, LV, n + 1), inside = all_inside(e, p, part, n);
+    LV *v = NEW_ARRAY(e->arena, LV, n + 1);
+    LV inside = p->affine.likely ? NULL : groups_inside(e, p, part, n);
     for (uint32_t k = 0; k < n; k++)
         v[k] = to_memory(e, part[k].type, leaves[k]);
     if (inside)

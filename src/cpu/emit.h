@@ -78,6 +78,7 @@ typedef struct Pointer {
     Affine affine;              /* of lane_index */
     /* robust access: i64 (or <W x i64>) bytes behind base that exist; NULL: do not check */
     LV limit;
+    bool seldom;                /* the check seldom runs: not worth preparing for */
     SpvId variable;             /* the variable it points into, or 0 where several are possible */
     /* into an input variable: `constant` counts leaves, lane_index / offset are unused */
     bool builtin;
