@@ -165,9 +165,9 @@ static inline void bench_warm_openblas(int threads)
                     m + 2 * N * N, N);
 }
 
-/* Before more than one thread is timed, threads that another library's last call left spinning must be
- * asleep (OpenBLAS's spin for tenths of a second): waits until the process has used next to no time for
- * 10 ms, 2 s at most. Then wakes the case's own. */
+/* Before more than one thread is timed, threads that another library's last call left spinning must
+ * be asleep (OpenBLAS's spin for tenths of a second): waits until the process has used next to no
+ * time for 10 ms, 2 s at most. Then wakes the case's own. */
 static inline void bench_settle(BenchCase *c, int threads)
 {
     for (int i = 0; threads > 1 && i < 200; i++) {

@@ -8,22 +8,24 @@
 
 #include "spirv/spirv.h"
 
-/* ---- cfg.c: control flow ----------------------------------------------------------------------- */
+/* ---- cfg.c: control flow --------------------------------------------------------------------- */
 
 typedef struct CfgLoop CfgLoop;
 typedef struct CfgBlock {
     SpvBlock *block;            /* NULL for the virtual exit */
     uint32_t *succs, *preds;    /* positions in Cfg.blocks; parallel edges (a switch) listed once */
     uint32_t n_succs, n_preds;
-    uint32_t idom, ipdom;       /* positions; the entry's idom and the exit's ipdom are themselves */
+    /* positions; the entry's idom and the exit's ipdom are themselves */
+    uint32_t idom, ipdom;
     CfgLoop *loop;              /* innermost loop that contains it, or NULL */
-    bool leaving;               /* part of `loop` only on the way out: its header cannot be reached again */
+    /* part of `loop` only on the way out: its header cannot be reached again */
+    bool leaving;
     uint32_t dom_first, dom_last; /* interval of the dominator tree: what cfg_dominates compares */
 } CfgBlock;
 
-/* A loop is the construct its OpLoopMerge names (blocks the header dominates and the merge block does
- * not, so that code run on the way out of a break belongs to it), or the natural loop of its back edges
- * where a module has no merge instructions. */
+/* A loop is the construct its OpLoopMerge names (blocks the header dominates and the merge block
+ * does not, so that code run on the way out of a break belongs to it), or the natural loop of its
+ * back edges where a module has no merge instructions. */
 struct CfgLoop {
     CfgLoop *parent;
     uint32_t header, latch;     /* latch UINT32_MAX when there are several back edges */
@@ -34,15 +36,18 @@ struct CfgLoop {
     SpvInst *merge_inst;        /* OpLoopMerge, or NULL: its loop controls */
 };
 
-/* Blocks are in an order in which a block comes after all its predecessors but for back edges, and the
- * blocks of a loop, and those of a selection construct, are contiguous ("compact"): the order in which
- * divergent code is laid out. Unreachable blocks are left out. The virtual exit is last. */
+/* Blocks are in an order in which a block comes after all its predecessors but for back edges,
+ * and the blocks of a loop, and those of a selection construct, are contiguous ("compact"): the
+ * order in which divergent code is laid out. Unreachable blocks are left out. The virtual exit
+ * is last. */
 typedef struct Cfg {
     SpvFunction *function;
     CfgBlock *blocks;
     uint32_t n;                 /* with the virtual exit */
-    uint32_t *position;         /* by SpvBlock.index: place in blocks, UINT32_MAX when unreachable */
-    uint32_t made_later;        /* an index for blocks made since: position[made_later] is UINT32_MAX */
+    /* by SpvBlock.index: place in blocks, UINT32_MAX when unreachable */
+    uint32_t *position;
+    /* an index for blocks made since: position[made_later] is UINT32_MAX */
+    uint32_t made_later;
     CfgLoop **loops;            /* outer before inner */
     uint32_t n_loops;
 } Cfg;
@@ -52,39 +57,44 @@ Cfg *cfg_build(Arena *a, SpvFunction *f, DiagSink *sink);
 bool cfg_dominates(const Cfg *c, uint32_t a, uint32_t b);
 bool cfg_in_loop(const CfgLoop *l, const Cfg *c, uint32_t block);
 bool cfg_postdominates(const Cfg *c, uint32_t a, uint32_t b); /* walks up: for short distances */
-/* Place in term->words of the k-th branch target of a terminator (a switch: the default first), 0 when
- * there is none. Labels that are targets twice come twice. */
+/* Place in term->words of the k-th branch target of a terminator (a switch: the default first), 0
+ * when there is none. Labels that are targets twice come twice. */
 uint32_t cfg_target(const SpvInst *term, uint32_t k);
 /* The OpSelectionMerge or OpLoopMerge before a block's terminator, or NULL. */
 SpvInst *cfg_merge_inst(const SpvBlock *b);
 
-/* ---- uniformity.c --------------------------------------------------------------------------------- */
+/* ---- uniformity.c ---------------------------------------------------------------------------- */
 
-/* For one entry point after inlining. A value is uniform when all active invocations of a subgroup hold
- * the same; a block is divergent when a proper subset of the subgroup may run it. */
+/* For one entry point after inlining. A value is uniform when all active invocations of a subgroup
+ * hold the same; a block is divergent when a proper subset of the subgroup may run it. */
 typedef struct Uniformity {
-    uint8_t *varying;           /* by id: 1 = differs between lanes (also pointers: 1 = the address differs) */
+    /* by id: 1 = differs between lanes (also pointers: 1 = the address differs) */
+    uint8_t *varying;
     uint8_t *divergent_block;   /* by Cfg position */
     uint8_t *divergent_branch;  /* by Cfg position: its terminator's condition is varying */
     uint8_t *divergent_loop;    /* by Cfg.loops index: lanes leave in different iterations */
-    uint8_t *varying_variable;  /* by id of a Function or Private variable: 1 = needs a copy a lane */
-    uint16_t *components;       /* by id of a vector: bit i = component i differs; others 0 or 0xffff */
+    /* by id of a Function or Private variable: 1 = needs a copy a lane */
+    uint8_t *varying_variable;
+    /* by id of a vector: bit i = component i differs; others 0 or 0xffff */
+    uint16_t *components;
 } Uniformity;
-/* Matrices (and variables that hold nothing else) belong to the subgroup and are never varying; their
- * elements are. `subgroup_size` 0: unknown; else LocalInvocationId.y and .z may be told uniform where
- * the rows of the workgroup are whole subgroups. */
+/* Matrices (and variables that hold nothing else) belong to the subgroup and are never varying;
+ * their elements are. `subgroup_size` 0: unknown; else LocalInvocationId.y and .z may be told
+ * uniform where the rows of the workgroup are whole subgroups. */
 Uniformity *uniformity_build(Arena *a, SpvModule *m, const Cfg *c);
 Uniformity *uniformity_build_for(Arena *a, SpvModule *m, const Cfg *c, uint32_t subgroup_size);
 
-/* ---- webs.c: matrices ------------------------------------------------------------------------------- */
+/* ---- webs.c: matrices ------------------------------------------------------------------------ */
 
 /* Matrix values (after promotion to SSA) that share one home in memory: a phi with its operands, a
- * multiply-add's result with its accumulator, an elementwise result or insertion with its operand, where
- * their live ranges do not interfere. All values of a web have one type. A phi and an operand of different
- * webs need a copy, on that edge only (another successor of the predecessor may need the old contents),
- * the copies of one edge all at once. The A or B operand of a multiply-add is never in its result's web. */
+ * multiply-add's result with its accumulator, an elementwise result or insertion with its operand,
+ * where their live ranges do not interfere. All values of a web have one type. A phi and an operand
+ * of different webs need a copy, on that edge only (another successor of the predecessor may need
+ * the old contents), the copies of one edge all at once. The A or B operand of a multiply-add is
+ * never in its result's web. */
 typedef struct MatrixWebs {
-    uint32_t *web;              /* by id: 1 + web, 0 for ids that are no matrix value of the function */
+    /* by id: 1 + web, 0 for ids that are no matrix value of the function */
+    uint32_t *web;
     uint32_t n_webs;
     SpvId *web_type;            /* by web */
     uint32_t *value;            /* by id: 1 + dense number of a matrix value */

@@ -5,17 +5,19 @@
  * Blocks are numbered in reverse postorder first. Dominators and post-dominators are Lengauer and
  * Tarjan's ("A fast algorithm for finding dominators in a flowgraph", 1979, the simple variant).
  * Loops grow backwards from their back edges, inner ones first and then as one node; a loop with an
- * OpLoopMerge also takes in the blocks that lead from it to its merge block (SPIR-V 2.11, structured
- * control flow: a construct is what its header dominates and its merge block does not). The compact
- * order is a preorder walk of the dominator tree, loops walked to their end before what follows them.
- * Nothing recurses, and nothing costs more than blocks times loop depth on reducible graphs.
+ * OpLoopMerge also takes in the blocks that lead from it to its merge block (SPIR-V 2.11,
+ * structured control flow: a construct is what its header dominates and its merge block does not).
+ * The compact order is a preorder walk of the dominator tree, loops walked to their end before what
+ * follows them. Nothing recurses, and nothing costs more than blocks times loop depth on reducible
+ * graphs.
  */
 #include "analysis/analysis.h"
 
 #define NONE UINT32_MAX
 enum { MAX_LOOP_DEPTH = 1023 }; /* SPIR-V 2.17, universal limits: nesting depth of control flow */
 
-typedef struct Edges { uint32_t *start, *to; } Edges; /* of node i: to[start[i]] .. to[start[i + 1] - 1] */
+/* of node i: to[start[i]] .. to[start[i + 1] - 1] */
+typedef struct Edges { uint32_t *start, *to; } Edges;
 typedef VEC(uint32_t) Nodes;
 
 typedef struct LoopInfo {
@@ -64,7 +66,7 @@ uint32_t cfg_target(const SpvInst *term, uint32_t k) {
     }
 }
 
-/* ---- numbering and edges ------------------------------------------------------------------------ */
+/* ---- numbering and edges --------------------------------------------------------------------- */
 
 static SpvBlock *target_block(SpvModule *m, const SpvInst *term, uint32_t k) {
     uint32_t word = cfg_target(term, k);
@@ -74,7 +76,10 @@ static SpvBlock *target_block(SpvModule *m, const SpvInst *term, uint32_t k) {
 
 static void number_blocks(Builder *b) {
     SpvFunction *f = b->f;
-    struct Frame { SpvBlock *block; uint32_t k; } *stack = NEW_ARRAY(b->a, struct Frame, f->n_blocks + 1);
+    struct Frame {
+        SpvBlock *block;
+        uint32_t k;
+    } *stack = NEW_ARRAY(b->a, struct Frame, f->n_blocks + 1);
     SpvBlock **post = NEW_ARRAY(b->a, SpvBlock *, f->n_blocks + 1);
     uint32_t depth = 0, n = 0;
     b->number = NEW_ARRAY(b->a, uint32_t, f->n_blocks + 1);
@@ -137,7 +142,7 @@ static void find_edges(Builder *b) {
             b->pred.to[start[to.data[e] + 1]++] = i;
 }
 
-/* ---- dominators --------------------------------------------------------------------------------- */
+/* ---- dominators ------------------------------------------------------------------------------ */
 
 typedef struct Dom {
     uint32_t n, reached;
@@ -184,12 +189,14 @@ static uint32_t dom_eval(Dom *d, uint32_t v) {
     return d->label[v];
 }
 
-/* Immediate dominators of the graph out/in from root. Nodes that root does not reach: with `connect`
- * they hang below the root (the blocks of endless loops, seen from the exit), else it dominates them. */
-static uint32_t *dominators(Arena *a, uint32_t n, uint32_t root, Edges out, Edges in, bool connect) {
+/* Immediate dominators of the graph out/in from root. Nodes that root does not reach: with
+ * `connect` they hang below the root (the blocks of endless loops, seen from the exit), else it
+ * dominates them. */
+static uint32_t *dominators(Arena *a, uint32_t n, uint32_t root, Edges out, Edges in, bool connect)
+{
     Dom d = { .n = n };
-    uint32_t **arrays[] = { &d.vertex, &d.parent, &d.semi, &d.label, &d.ancestor, &d.bucket, &d.next,
-                            &d.idom, &d.path };
+    uint32_t **arrays[] = { &d.vertex, &d.parent, &d.semi, &d.label, &d.ancestor,
+                            &d.bucket, &d.next,   &d.idom, &d.path };
     for (uint32_t i = 0; i < COUNT_OF(arrays); i++) {
         *arrays[i] = NEW_ARRAY(a, uint32_t, n);
         memset(*arrays[i], 0xff, sizeof(uint32_t) * n);
@@ -268,7 +275,7 @@ static bool dominates(const Builder *b, uint32_t x, uint32_t y) {
     return b->first[x] <= b->first[y] && b->last[y] <= b->last[x];
 }
 
-/* ---- loops -------------------------------------------------------------------------------------- */
+/* ---- loops ----------------------------------------------------------------------------------- */
 
 static uint32_t find_group(Builder *b, uint32_t l) {
     LoopInfo *loops = b->loops.data;
@@ -337,8 +344,8 @@ static void collect_exits(Builder *b, uint32_t l) {
     }
 }
 
-/* Nodes reached from the ones in `found` on, strictly below header h in the dominator tree, not below m
- * (NONE: nothing is) and not in loop l. */
+/* Nodes reached from the ones in `found` on, strictly below header h in the dominator tree, not
+ * below m (NONE: nothing is) and not in loop l. */
 static void spread(Builder *b, uint32_t l, uint32_t m, Nodes *found) {
     uint32_t h = b->loops.data[l].header;
     for (uint32_t i = 0; i < found->len; i++) {
@@ -354,8 +361,8 @@ static void spread(Builder *b, uint32_t l, uint32_t m, Nodes *found) {
     }
 }
 
-/* The blocks on the way out of loop l that its construct includes: those that lead to the merge block,
- * and those that end the function without being reachable from it. Adds them to the loop. */
+/* The blocks on the way out of loop l that its construct includes: those that lead to the merge
+ * block, and those that end the function without being reachable from it. Adds them to the loop. */
 static void adopt_ways_out(Builder *b, uint32_t l) {
     uint32_t m = b->loops.data[l].merge;
     Nodes ways = { 0 }, back = { 0 }, after = { 0 };
@@ -386,7 +393,8 @@ static void adopt_ways_out(Builder *b, uint32_t l) {
     }
     bool all = back.len - 1 == ways.len;
     uint32_t n_taken = 0;
-    for (uint32_t i = 0; i < ways.len; i++) /* `back` again, in a form that survives the next stamp */
+    /* `back` again, in a form that survives the next stamp */
+    for (uint32_t i = 0; i < ways.len; i++)
         if (b->stamp[ways.data[i]] == to_merge) {
             uint32_t x = ways.data[n_taken];
             ways.data[n_taken++] = ways.data[i];
@@ -413,9 +421,11 @@ static void adopt_ways_out(Builder *b, uint32_t l) {
 
 static bool report_irreducible(Builder *b, uint32_t h) {
     const char *name = spv_name(b->f->module, b->block[h]->id);
-    spv_error(b->f->module, b->block[h]->insts.first, b->sink, "SPIR-V 2.11, structured control flow",
-              "a loop is entered at block %%%u%s%s%s and elsewhere too; such irreducible control flow is "
-              "not supported", b->block[h]->id, name ? " (" : "", name ? name : "", name ? ")" : "");
+    spv_error(
+        b->f->module, b->block[h]->insts.first, b->sink, "SPIR-V 2.11, structured control flow",
+        "a loop is entered at block %%%u%s%s%s and elsewhere too; such irreducible control flow is "
+        "not supported",
+        b->block[h]->id, name ? " (" : "", name ? name : "", name ? ")" : "");
     return false;
 }
 
@@ -458,10 +468,11 @@ static bool find_loop(Builder *b, uint32_t h) {
     return true;
 }
 
-/* ---- the compact order --------------------------------------------------------------------------- */
+/* ---- the compact order ----------------------------------------------------------------------- */
 
 /* In the region of the loop that directly holds v, the node below which v is placed: its immediate
- * dominator, or the header of the inner loop that this is in (then *outside: after that whole loop). */
+ * dominator, or the header of the inner loop that this is in (then *outside: after that whole
+ * loop). */
 static uint32_t region_parent(const Builder *b, uint32_t v, bool *outside) {
     const LoopInfo *loops = b->loops.data;
     uint32_t d = b->idom[v], region = b->owner[v], inner = b->owner[d];
@@ -491,7 +502,8 @@ static void compact_order(Builder *b) {
         sibling[v] = *list;
         *list = v;
     }
-    /* The lists run from the last in reverse postorder to the first: pushed so, the first pops first. */
+    /* The lists run from the last in reverse postorder to the first: pushed so, the first pops
+     * first. */
     Nodes stack = { 0 };
     uint32_t place = 0;
     b->position = NEW_ARRAY(b->a, uint32_t, b->n);
@@ -507,7 +519,7 @@ static void compact_order(Builder *b) {
     b->position[n] = n;
 }
 
-/* ---- the result ------------------------------------------------------------------------------------ */
+/* ---- the result ------------------------------------------------------------------------------ */
 
 static uint32_t *placed(const Builder *b, Edges e, uint32_t v, uint32_t *count) {
     *count = e.start[v + 1] - e.start[v];

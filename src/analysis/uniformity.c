@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * uniformity: what is the same for all invocations of a subgroup. In: a function (an entry point after
- * inlining) and its Cfg. Out: Uniformity.
+ * uniformity: what is the same for all invocations of a subgroup. In: a function (an entry point
+ * after inlining) and its Cfg. Out: Uniformity.
  *
- * Optimistic: all starts uniform, and what differs spreads along uses until nothing changes. Vectors are
- * followed component by component. A branch on a varying condition makes the blocks up to its immediate
- * post-dominator divergent, and joins of disjoint paths from it (found by spreading labels over the
- * compact order) make their phis varying; where it lets lanes leave a loop in different iterations, the
- * loop is divergent, and so is what was computed in it and is used after it. A Function or Private
- * variable is varying once something varying, or by some lanes only, is stored to it.
+ * Optimistic: all starts uniform, and what differs spreads along uses until nothing changes.
+ * Vectors are followed component by component. A branch on a varying condition makes the blocks up
+ * to its immediate post-dominator divergent, and joins of disjoint paths from it (found by
+ * spreading labels over the compact order) make their phis varying; where it lets lanes leave a
+ * loop in different iterations, the loop is divergent, and so is what was computed in it and is
+ * used after it. A Function or Private variable is varying once something varying, or by some lanes
+ * only, is stored to it.
  */
 #include "analysis/analysis.h"
 
@@ -29,7 +30,8 @@ typedef struct State {
     uint8_t *queued;
     SpvId *base;                /* by id of a pointer: the variable it points into, or 0 */
     uint8_t *in_matrix;         /* by id of a pointer: to an element of a matrix */
-    uint32_t *load_head, *load_next; /* by variable id, by instruction number: what reads a variable */
+    /* by variable id, by instruction number: what reads a variable */
+    uint32_t *load_head, *load_next;
     uint8_t *join;              /* by position: lanes that parted meet here */
     uint32_t *label, *stamp, stamps;
     uint8_t **back;             /* by loop, when asked: its blocks that lead to its header again */
@@ -78,7 +80,7 @@ static uint16_t spread_scalar(uint16_t mask) {
     return mask ? ALL : 0;
 }
 
-/* ---- variables -------------------------------------------------------------------------------------- */
+/* ---- variables ------------------------------------------------------------------------------- */
 
 static bool is_private(const SpvInst *var) {
     uint32_t storage = var && var->op == SpvOpVariable ? spv_operand(var, 0) : NONE;
@@ -126,8 +128,12 @@ static uint16_t load_mask(State *s, SpvId pointer) {
         return ALL;
     if (!def) { /* which memory is unknown: that of one invocation, perhaps */
         const SpvType *t = spv_type_of(s->m, pointer);
-        return t && t->kind == SPV_POINTER && (t->storage == SpvStorageClassFunction ||
-               t->storage == SpvStorageClassPrivate || t->storage == SpvStorageClassGeneric) ? ALL : 0;
+        return t && t->kind == SPV_POINTER &&
+                       (t->storage == SpvStorageClassFunction ||
+                        t->storage == SpvStorageClassPrivate ||
+                        t->storage == SpvStorageClassGeneric)
+                   ? ALL
+                   : 0;
     }
     if (is_private(def))
         return s->u->varying_variable[var] ? ALL : 0;
@@ -152,7 +158,7 @@ static void store(State *s, const SpvInst *i, SpvId pointer, uint16_t value) {
         vary_variable(s, var);
 }
 
-/* ---- control flow ------------------------------------------------------------------------------------ */
+/* ---- control flow ---------------------------------------------------------------------------- */
 
 static void diverge_block(State *s, uint32_t p, uint32_t towards) {
     s->walked_to[p] = towards;
@@ -161,7 +167,8 @@ static void diverge_block(State *s, uint32_t p, uint32_t towards) {
     s->u->divergent_block[p] = 1;
     for (uint32_t k = s->first[p]; k < s->first[p + 1]; k++) {
         uint16_t op = s->insts[k]->op;
-        if (op == SpvOpStore || op == SpvOpCopyMemory || op == SpvOpCopyMemorySized || op == SpvOpExtInst)
+        if (op == SpvOpStore || op == SpvOpCopyMemory || op == SpvOpCopyMemorySized ||
+            op == SpvOpExtInst)
             push(s, k);
     }
 }
@@ -177,7 +184,8 @@ static void make_join(State *s, uint32_t p) {
 
 typedef struct Walk { uint32_t stop, pending; } Walk;
 
-/* A path labelled `label` reaches `to` from `from`. Two labels meeting are lanes that had parted. */
+/* A path labelled `label` reaches `to` from `from`. Two labels meeting are lanes that had
+ * parted. */
 static void arrive(State *s, Walk *w, uint32_t from, uint32_t to, uint32_t label) {
     bool known = s->stamp[to] == s->stamps;
     if (known && s->label[to] != label)
@@ -195,7 +203,8 @@ static void arrive(State *s, Walk *w, uint32_t from, uint32_t to, uint32_t label
         w->pending++;
 }
 
-/* Makes the blocks from the seeds up to `stop`, which all paths go through, divergent, and finds joins. */
+/* Makes the blocks from the seeds up to `stop`, which all paths go through, divergent, and finds
+ * joins. */
 static void walk_apart(State *s, uint32_t from, const uint32_t *seeds, uint32_t n, uint32_t stop) {
     Walk w = { .stop = stop };
     uint32_t p = NONE;
@@ -299,7 +308,7 @@ static void diverge_branch(State *s, const SpvInst *term) {
     }
 }
 
-/* ---- instructions -------------------------------------------------------------------------------------- */
+/* ---- instructions ---------------------------------------------------------------------------- */
 
 static uint16_t any_operand(State *s, const SpvInst *i) {
     uint32_t n = spv_id_operands(i, s->operand_at, COUNT_OF(s->operand_at));
@@ -374,8 +383,9 @@ static uint16_t extract_mask(State *s, const SpvInst *i) {
     for (uint32_t k = 1; t && k < spv_n_operands(i); k++) {
         if (t->kind == SPV_COOPMAT)
             return ALL;
-        t = t->kind == SPV_STRUCT ? (spv_operand(i, k) < t->count ? t->members[spv_operand(i, k)] : NULL)
-                                  : t->element;
+        t = t->kind == SPV_STRUCT
+                ? (spv_operand(i, k) < t->count ? t->members[spv_operand(i, k)] : NULL)
+                : t->element;
     }
     return spread_scalar(mask);
 }
@@ -399,7 +409,10 @@ static uint16_t group_mask(State *s, const SpvInst *i, bool *known) {
     switch (i->op) {
     case SpvOpGroupNonUniformAll: case SpvOpGroupNonUniformAny: case SpvOpGroupNonUniformAllEqual:
     case SpvOpGroupNonUniformBroadcast: case SpvOpGroupNonUniformBroadcastFirst:
-    case SpvOpGroupNonUniformBallot: case SpvOpGroupAll: case SpvOpGroupAny: case SpvOpGroupBroadcast:
+    case SpvOpGroupNonUniformBallot:
+    case SpvOpGroupAll:
+    case SpvOpGroupAny:
+    case SpvOpGroupBroadcast:
     case SpvOpSubgroupBallotKHR: case SpvOpSubgroupFirstInvocationKHR: case SpvOpSubgroupAllKHR:
     case SpvOpSubgroupAnyKHR: case SpvOpSubgroupAllEqualKHR: case SpvOpReadClockKHR:
     case SpvOpCooperativeMatrixLengthKHR: case SpvOpCooperativeMatrixLengthNV:
@@ -503,7 +516,7 @@ static void visit(State *s, uint32_t k) {
     }
 }
 
-/* ---- set-up -------------------------------------------------------------------------------------------- */
+/* ---- set-up ---------------------------------------------------------------------------------- */
 
 static void number_instructions(State *s) {
     uint32_t n = 0;
@@ -566,16 +579,17 @@ static bool enters_matrix(State *s, const SpvInst *i) {
         if (t->kind == SPV_COOPMAT)
             return true;
         if (t->kind == SPV_STRUCT)
-            t = spv_constant(s->m, spv_operand(i, k), &member) && member < t->count ? t->members[member]
-                                                                                    : NULL;
+            t = spv_constant(s->m, spv_operand(i, k), &member) && member < t->count
+                    ? t->members[member]
+                    : NULL;
         else
             t = t->element;
     }
     return false;
 }
 
-/* Which variable each pointer points into, which instructions read a variable, and which variables are
- * used in ways that are not followed (these vary). */
+/* Which variable each pointer points into, which instructions read a variable, and which variables
+ * are used in ways that are not followed (these vary). */
 static void trace_pointers(State *s) {
     s->base = NEW_ARRAY(s->a, SpvId, s->m->bound);
     s->in_matrix = NEW_ARRAY(s->a, uint8_t, s->m->bound);
@@ -594,10 +608,12 @@ static void trace_pointers(State *s) {
             continue;
         }
         bool follows = i->op == SpvOpLoad || i->op == SpvOpStore || i->op == SpvOpCopyMemory ||
-                       i->op == SpvOpCopyMemorySized || i->op == SpvOpExtInst || i->op == SpvOpAtomicLoad;
+                       i->op == SpvOpCopyMemorySized || i->op == SpvOpExtInst ||
+                       i->op == SpvOpAtomicLoad;
         bool harmless = i->op == SpvOpLifetimeStart || i->op == SpvOpLifetimeStop ||
-                        i->op == SpvOpPtrEqual || i->op == SpvOpPtrNotEqual || i->op == SpvOpPtrDiff ||
-                        i->op == SpvOpCooperativeMatrixLoadKHR || i->op == SpvOpCooperativeMatrixStoreKHR;
+                        i->op == SpvOpPtrEqual || i->op == SpvOpPtrNotEqual ||
+                        i->op == SpvOpPtrDiff || i->op == SpvOpCooperativeMatrixLoadKHR ||
+                        i->op == SpvOpCooperativeMatrixStoreKHR;
         uint32_t n = spv_id_operands(i, s->operand_at, COUNT_OF(s->operand_at));
         for (uint32_t o = 0; o < n; o++) {
             SpvId var = s->base[i->words[s->operand_at[o]]];

@@ -3,10 +3,11 @@
  * webs: which matrix values share memory. In: a function in SSA and its Cfg. Out: MatrixWebs.
  *
  * Liveness is walked from each use up to the definition. Webs start as single values and grow along
- * multiply-adds, phis and elementwise operations, wherever the two webs do not interfere: their values,
- * in a preorder of the dominator tree, are checked each against its nearest dominating one, which is
- * enough in SSA form (Boissinot et al., "Revisiting out-of-SSA translation", 2009). An operand that the
- * instruction reads while it writes its result (A and B of a multiply-add) counts as live behind it.
+ * multiply-adds, phis and elementwise operations, wherever the two webs do not interfere: their
+ * values, in a preorder of the dominator tree, are checked each against its nearest dominating one,
+ * which is enough in SSA form (Boissinot et al., "Revisiting out-of-SSA translation", 2009). An
+ * operand that the instruction reads while it writes its result (A and B of a multiply-add) counts
+ * as live behind it.
  */
 #include "analysis/analysis.h"
 
@@ -19,7 +20,8 @@ typedef struct Value {
     const SpvInst *inst;
     uint32_t block;             /* Cfg position */
     uint32_t place;             /* 2 * index in its block; phis 0 */
-    VEC(Use) uses;              /* places: 2 * index, and 1 more where the operand outlives the result's birth */
+    /* places: 2 * index, and 1 more where the operand outlives the result's birth */
+    VEC(Use) uses;
     uint32_t web;               /* union-find */
 } Value;
 
@@ -32,14 +34,15 @@ typedef struct Builder {
     MatrixWebs *w;
     VEC(Value) values;
     Web *webs;                  /* by value number: of the web that it leads */
-    uint8_t **live_out;         /* by position: bit set of values, with what phis of successors take */
+    /* by position: bit set of values, with what phis of successors take */
+    uint8_t **live_out;
     uint32_t *stamp;            /* by position: 1 + value that was walked through there */
     uint32_t *stack;
     uint16_t operand_at[65536];
     bool unknown;               /* too large to know: all is live everywhere */
 } Builder;
 
-/* ---- values and uses ------------------------------------------------------------------------------- */
+/* ---- values and uses ------------------------------------------------------------------------- */
 
 static const SpvType *matrix_type(Builder *b, const SpvInst *i) {
     const SpvType *t = i && i->type ? spv_type(b->m, i->type) : NULL;
@@ -108,13 +111,14 @@ static void find_uses(Builder *b) {
     }
 }
 
-/* ---- liveness ------------------------------------------------------------------------------------------ */
+/* ---- liveness -------------------------------------------------------------------------------- */
 
 static void set_live(Builder *b, uint32_t p, uint32_t v) {
     b->live_out[p][v / 8] |= (uint8_t)(1u << v % 8);
 }
 
-/* v is needed at the start of block p: it is live at the end of what comes before, up to its definition. */
+/* v is needed at the start of block p: it is live at the end of what comes before, up to its
+ * definition. */
 static void walk_up(Builder *b, uint32_t v, uint32_t p) {
     uint32_t n = 0;
     if (p == b->values.data[v].block || b->stamp[p] == v + 1)
@@ -135,7 +139,8 @@ static void walk_up(Builder *b, uint32_t v, uint32_t p) {
 }
 
 static void find_live(Builder *b) {
-    VEC(Use) *edges = arena_alloc_array(b->a, sizeof *edges, b->values.len); /* by value: blocks it leaves by phi */
+    /* by value: blocks it leaves by phi */
+    VEC(Use) *edges = arena_alloc_array(b->a, sizeof *edges, b->values.len);
     for (uint32_t p = 0; p + 1 < b->c->n; p++) {
         SpvInst *i = b->c->blocks[p].block->insts.first->next;
         for (; i && i->op == SpvOpPhi; i = i->next) {
@@ -171,7 +176,7 @@ static void make_sets(Builder *b) {
         b->live_out[p] = b->unknown ? shared : NEW_ARRAY(b->a, uint8_t, bytes);
 }
 
-/* ---- interference ---------------------------------------------------------------------------------------- */
+/* ---- interference ---------------------------------------------------------------------------- */
 
 /* Is x, whose definition dominates y's, still needed once y is there? */
 static bool is_live_at(const Builder *b, uint32_t x, uint32_t y) {
@@ -203,7 +208,8 @@ static bool dominates(const Builder *b, uint32_t x, uint32_t y) {
     return cfg_dominates(b->c, b->values.data[x].block, b->values.data[y].block);
 }
 
-/* The union of two webs in order, or false where a value of one is live at the birth of one of the other. */
+/* The union of two webs in order, or false where a value of one is live at the birth of one of the
+ * other. */
 static bool merge_lists(Builder *b, const Web *x, const Web *y, Web *out) {
     VEC(uint32_t) above = { 0 };
     uint32_t i = 0, k = 0;
@@ -221,8 +227,8 @@ static bool merge_lists(Builder *b, const Web *x, const Web *y, Web *out) {
     return true;
 }
 
-/* An accumulator that dies in the result's birth and is the last of its web: then nothing else of the web
- * is live there, and the result goes to its end. */
+/* An accumulator that dies in the result's birth and is the last of its web: then nothing else of
+ * the web is live there, and the result goes to its end. */
 static bool append(Builder *b, uint32_t x, uint32_t y, uint32_t from, uint32_t to) {
     Web *wx = &b->webs[x], *wy = &b->webs[y];
     if (wy->values.len != 1 || vec_last(&wx->values) != from || !dominates(b, from, to) ||
@@ -236,19 +242,20 @@ static bool append(Builder *b, uint32_t x, uint32_t y, uint32_t from, uint32_t t
 static void coalesce(Builder *b, uint32_t from, uint32_t to) {
     uint32_t x = find_web(b, from), y = find_web(b, to);
     Web all = { 0 };
-    if (x == y || b->unknown || b->values.data[from].inst->type != b->values.data[to].inst->type || append(b, x, y, from, to) ||
-        !merge_lists(b, &b->webs[x], &b->webs[y], &all))
+    if (x == y || b->unknown || b->values.data[from].inst->type != b->values.data[to].inst->type ||
+        append(b, x, y, from, to) || !merge_lists(b, &b->webs[x], &b->webs[y], &all))
         return;
     b->values.data[y].web = x;
     b->webs[x] = all;
 }
 
-/* ---- what wants to be one ---------------------------------------------------------------------------------- */
+/* ---- what wants to be one -------------------------------------------------------------------- */
 
 static void coalesce_accumulators(Builder *b) {
     for (uint32_t v = 0; v < b->values.len; v++) {
         const SpvInst *i = b->values.data[v].inst;
-        uint32_t c = i->op == SpvOpCooperativeMatrixMulAddKHR ? number_of(b, spv_operand(i, 2)) : NONE;
+        uint32_t c =
+            i->op == SpvOpCooperativeMatrixMulAddKHR ? number_of(b, spv_operand(i, 2)) : NONE;
         if (c != NONE)
             coalesce(b, c, v);
     }
@@ -258,7 +265,8 @@ static void coalesce_phis(Builder *b) {
     for (uint32_t v = b->values.len; v-- > 0;) { /* inner loops are further behind */
         const SpvInst *i = b->values.data[v].inst;
         for (uint32_t k = 0; i->op == SpvOpPhi && k + 1 < spv_n_operands(i); k += 2) {
-            uint32_t n = spv_n_operands(i) - 2 - k; /* the back edge is mostly the last: it counts most */
+            /* the back edge is mostly the last: it counts most */
+            uint32_t n = spv_n_operands(i) - 2 - k;
             uint32_t operand = number_of(b, spv_operand(i, n));
             if (operand != NONE)
                 coalesce(b, operand, v);

@@ -39,8 +39,8 @@ struct Arena {
  *     if (ARENA_GUARD(&arena, oom)) { ...failed: clean up, report... }
  * Locals changed after it and read in the failure branch must be volatile. */
 #define ARENA_GUARD(arena, buf) ((arena)->on_failure = &(buf), setjmp(buf) != 0)
-/* The same for those who do not like setjmp among their locals: runs body(user) under a guard, which
- * it restores; false when it ran out of memory. */
+/* The same for those who do not like setjmp among their locals: runs body(user) under a guard,
+ * which it restores; false when it ran out of memory. */
 bool arena_try(Arena *a, void (*body)(void *user), void *user);
 /* What running out of memory does; returns only where no guard is set. */
 void arena_fail(Arena *a);

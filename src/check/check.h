@@ -23,8 +23,8 @@ typedef struct CheckRule {
 /* The rules, for documentation and tests: the n-th, or NULL past the last. */
 const CheckRule *check_rule(uint32_t n);
 
-/* By id: 1 where the value is an array that OpCompositeConstructCoopMatQCOM makes a matrix of, by way
- * of variables, copies and bit casts too. */
+/* By id: 1 where the value is an array that OpCompositeConstructCoopMatQCOM makes a matrix of, by
+ * way of variables, copies and bit casts too. */
 const uint8_t *check_qcom_fed(Arena *a, SpvModule *m);
 
 #endif

@@ -16,14 +16,23 @@ typedef struct StringList {
     uint32_t len;
 } StringList;
 
-typedef enum Command { CMD_INFO, CMD_COMPILE, CMD_CHECK, CMD_RUN, CMD_BENCH, CMD_LAYOUT, N_COMMANDS } Command;
+typedef enum Command {
+    CMD_INFO,
+    CMD_COMPILE,
+    CMD_CHECK,
+    CMD_RUN,
+    CMD_BENCH,
+    CMD_LAYOUT,
+    N_COMMANDS
+} Command;
 
 /* Every option of every command; those a command does not take stay as they are. */
 typedef struct Options {
     Command command;
     StringList inputs;              /* the arguments that are no options */
     StringList binds, outs, specs, compares, pushes, includes, defines;
-    const char *output, *emit, *device, *entry, *glslang, *target_env, *language, *isa, *svg, *check;
+    const char *output, *emit, *device, *entry, *glslang, *target_env, *language, *isa, *svg,
+        *check;
     uint32_t groups[3], global[3], local[3];
     bool has_groups, has_global, has_local;
     uint32_t subgroup_size, threads, interleave, seed;

@@ -53,7 +53,8 @@ static void print_shapes(void)
         const char *types = types_text(&c, &s[i]);
         bool same = i && s[i].m == s[i - 1].m && s[i].n == s[i - 1].n && s[i].k == s[i - 1].k;
         if (!same)
-            printf("%s  %-16s%s", i ? "\n" : "", cell(&c, "%ux%ux%u", s[i].m, s[i].n, s[i].k), types);
+            printf("%s  %-16s%s", i ? "\n" : "", cell(&c, "%ux%ux%u", s[i].m, s[i].n, s[i].k),
+                   types);
         else if (column + strlen(types) > 96)
             printf("\n%18s%s", "", types);
         else

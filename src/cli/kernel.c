@@ -198,9 +198,14 @@ HeddleResult open_kernel(const Options *o, HeddleDevice *d, const HeddleModule *
     const HeddleKernelInfo *info = find_entry(o, m);
     if (info && !parse_specs(o, info, &specs))
         return HEDDLE_ERROR_ARGUMENT;
-    HeddleKernelOptions k = { .entry = o->entry, .specs = specs, .n_specs = specs ? o->specs.len : 0,
-                              .subgroup_size = o->subgroup_size, .robust = o->robust,
-                              .no_optimisation = o->no_optimisation, .stats = stats, .emit = emit };
+    HeddleKernelOptions k = { .entry = o->entry,
+                              .specs = specs,
+                              .n_specs = specs ? o->specs.len : 0,
+                              .subgroup_size = o->subgroup_size,
+                              .robust = o->robust,
+                              .no_optimisation = o->no_optimisation,
+                              .stats = stats,
+                              .emit = emit };
     memcpy(k.local_size, o->local, sizeof k.local_size);
     k.check = o->check != NULL;
     k.check_portability = o->check && !strcmp(o->check, "portability");

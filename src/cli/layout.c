@@ -100,12 +100,12 @@ static void print_layout(const Layout *l)
 {
     uint32_t length = heddle_matrix_length(l->rows, l->columns, l->subgroup_size);
     uint64_t n = (uint64_t)l->rows * l->columns;
-    printf("%ux%u %s %s, subgroup of %u: %u element%s an invocation. Cells: lane.element\n", l->rows,
-           l->columns, heddle_type_name(l->type), use_name(l->use), l->subgroup_size, length,
-           length == 1 ? "" : "s");
+    printf("%ux%u %s %s, subgroup of %u: %u element%s an invocation. Cells: lane.element\n",
+           l->rows, l->columns, heddle_type_name(l->type), use_name(l->use), l->subgroup_size,
+           length, length == 1 ? "" : "s");
     if (n % l->subgroup_size)
-        printf("(the last element of lanes %u to %u means nothing)\n", (uint32_t)(n % l->subgroup_size),
-               l->subgroup_size - 1);
+        printf("(the last element of lanes %u to %u means nothing)\n",
+               (uint32_t)(n % l->subgroup_size), l->subgroup_size - 1);
     printf("\n");
     print_grid(l);
 }

@@ -14,8 +14,8 @@ static const struct {
     int (*run)(const Options *o);
 } commands[N_COMMANDS] = {
     [CMD_INFO] = { "info", "", "devices, extensions, matrix shapes", 0, 0, command_info },
-    [CMD_COMPILE] = { "compile", " KERNEL [-o OUT] [--emit FORM]", "compile and show a form of it", 1,
-                      1, command_compile },
+    [CMD_COMPILE] = { "compile", " KERNEL [-o OUT] [--emit FORM]", "compile and show a form of it",
+                      1, 1, command_compile },
     [CMD_CHECK] = { "check", " KERNEL", "diagnostics only", 1, 1, command_check },
     [CMD_RUN] = { "run", " KERNEL [options]", "run and report", 1, 1, command_run },
     [CMD_BENCH] = { "bench", " KERNEL [options]", "run for a while: GFLOP/s, GB/s, spread", 1, 1,
@@ -25,7 +25,8 @@ static const struct {
 };
 
 static const char *const spec_help =
-    "\nKERNEL is GLSL (.comp, .glsl), SPIR-V (.spv) or its assembly (.spvasm); - is standard input.\n"
+    "\nKERNEL is GLSL (.comp, .glsl), SPIR-V (.spv) or its assembly (.spvasm); - is standard "
+    "input.\n"
     "SPEC is a NumPy file (x.npy), raw bytes (@x.bin), or one of\n"
     "  zeros:f32[512,512]   randn:f16[64,128]@7   rand:s8[64,64]@1   iota:u32[16]\n"
     "  full:1.5:bf16[4,4]   list:u32:64,64,32\n"
@@ -42,7 +43,8 @@ static int usage(FILE *to)
 
 static int help(Command c)
 {
-    printf("usage: heddle %s%s\n\n%s\n\n", commands[c].name, commands[c].arguments, commands[c].help);
+    printf("usage: heddle %s%s\n\n%s\n\n", commands[c].name, commands[c].arguments,
+           commands[c].help);
     options_help(c);
     if (c == CMD_LAYOUT)
         printf("\nUSE is A, B or C (the accumulator). A cell shows lane.element.\n");

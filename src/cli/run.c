@@ -60,8 +60,9 @@ static const char *parse_key(const Run *r, const char *text, Key *key)
         }
     } else {
         uint32_t i = 0;
-        while (i < r->info->n_bindings && (strlen(r->info->bindings[i].name) != (size_t)(end - s) ||
-                                           strncmp(r->info->bindings[i].name, s, (size_t)(end - s))))
+        while (i < r->info->n_bindings &&
+               (strlen(r->info->bindings[i].name) != (size_t)(end - s) ||
+                strncmp(r->info->bindings[i].name, s, (size_t)(end - s))))
             i++;
         if (i == r->info->n_bindings || end == s)
             return NULL;
@@ -79,8 +80,8 @@ static const char *parse_key(const Run *r, const char *text, Key *key)
 
 static bool bad_key(const Run *r, const char *option, const char *text)
 {
-    complain("%s %s: N=... expected, N being a binding of set 0, S.N one of set S, or a name", option,
-             text);
+    complain("%s %s: N=... expected, N being a binding of set 0, S.N one of set S, or a name",
+             option, text);
     for (uint32_t i = 0; i < r->info->n_bindings; i++) {
         const HeddleBindingInfo *b = &r->info->bindings[i];
         fprintf(stderr, "  the kernel has %u.%u %s\n", b->set, b->binding, b->name);
@@ -99,7 +100,8 @@ static const HeddleBindingInfo *info_of(const Run *r, Key key)
 
 static bool is_float(HeddleType t) { return t >= HEDDLE_F16 && t <= HEDDLE_E5M2; }
 
-/* Integers are often the bits of something else; numbers of another format or size are a mistake. */
+/* Integers are often the bits of something else; numbers of another format or size are a
+ * mistake. */
 static bool likely_mistake(HeddleType kernel, HeddleType array)
 {
     if (!is_float(kernel) || array == HEDDLE_NO_TYPE || array == kernel)
@@ -116,7 +118,8 @@ static void warn_of_type(const Run *r, uint32_t slot)
         fprintf(stderr, "heddle: warning: the kernel does not use set %u, binding %u\n", key.set,
                 key.binding);
     if (b && likely_mistake(b->element, type))
-        fprintf(stderr, "heddle: warning: '%s' (set %u, binding %u) holds %s in the kernel, %s here\n",
+        fprintf(stderr,
+                "heddle: warning: '%s' (set %u, binding %u) holds %s in the kernel, %s here\n",
                 b->name, b->set, b->binding, heddle_type_name(b->element), heddle_type_name(type));
 }
 
@@ -213,8 +216,8 @@ static HeddleResult choose_groups(Run *r)
         if (!o->has_global)
             continue;
         if (o->global[i] % local) {
-            complain("--global: %u is no multiple of %u, the workgroup's size in %c", o->global[i], local,
-                     "xyz"[i]);
+            complain("--global: %u is no multiple of %u, the workgroup's size in %c", o->global[i],
+                     local, "xyz"[i]);
             return HEDDLE_ERROR_ARGUMENT;
         }
         r->groups[i] = o->global[i] / local;
@@ -405,7 +408,8 @@ static HeddleStats count_operations(Run *r)
 {
     HeddleReport report = { 0 };
     HeddleKernel *counting;
-    if (!open_kernel(r->options, r->device, r->module, HEDDLE_EMIT_NOTHING, true, &counting, r->log))
+    if (!open_kernel(r->options, r->device, r->module, HEDDLE_EMIT_NOTHING, true, &counting,
+                     r->log))
         dispatch(r, counting, &report);
     heddle_kernel_free(counting);
     return report.stats;
@@ -429,8 +433,8 @@ static void print_bench(const Run *r, double *t, uint32_t n, const HeddleStats *
     qsort(t, n, sizeof *t, ascending);
     double median = t[n / 2];
     Table table = { .columns = 11, .align = "llrlrrrrrrr" };
-    table_row(&table, "kernel", "device", "subgroup", "groups", "runs", "median", "min", "max", "spread",
-              "GFLOP/s", "GB/s");
+    table_row(&table, "kernel", "device", "subgroup", "groups", "runs", "median", "min", "max",
+              "spread", "GFLOP/s", "GB/s");
     table_row(&table, r->options->inputs.data[0], heddle_device_info(r->device)->kind_name,
               cell(&c, "%u", r->info->subgroup_size), groups_text(r, &c), cell(&c, "%u", n),
               cell_seconds(&c, median), cell_seconds(&c, t[0]), cell_seconds(&c, t[n - 1]),

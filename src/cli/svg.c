@@ -74,9 +74,11 @@ static void text(const Picture *p, double x, double y, double size, const char *
 static void square(const Picture *p, double x, double y, double side, Colour c, const char *extra)
 {
     double gap = side > 16 ? 1 : side > 8 ? 0.5 : 0;
-    fprintf(p->f, "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" rx=\"%.1f\" fill=\"%s\"%s/>\n",
-            x + gap, y + gap, side - 2 * gap, side - 2 * gap, side > 16 ? side * 0.12 : 0, c.text,
-            extra);
+    fprintf(
+        p->f,
+        "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" rx=\"%.1f\" fill=\"%s\"%s/>\n",
+        x + gap, y + gap, side - 2 * gap, side - 2 * gap, side > 16 ? side * 0.12 : 0, c.text,
+        extra);
 }
 
 static void element(const Picture *p, uint32_t row, uint32_t column)
@@ -86,17 +88,19 @@ static void element(const Picture *p, uint32_t row, uint32_t column)
     double x = p->left + column * p->cell, y = p->top + row * p->cell;
     char ring[64] = "";
     if (lane == 0)
-        snprintf(ring, sizeof ring, " stroke=\"#1b1f27\" stroke-width=\"%.1f\"", p->cell > 16 ? 1.8 : 0.8);
+        snprintf(ring, sizeof ring, " stroke=\"#1b1f27\" stroke-width=\"%.1f\"",
+                 p->cell > 16 ? 1.8 : 0.8);
     square(p, x, y, p->cell, fill(p, lane, e), ring);
     double size = p->letters;
     if (size == 0)
         return;
-    fprintf(p->f,
-            "<text x=\"%.1f\" y=\"%.1f\" font-size=\"%.1f\" text-anchor=\"middle\" fill=\"%s\">"
-            "<tspan font-weight=\"600\">%u</tspan><tspan font-size=\"%.1f\" fill-opacity=\"0.72\">.%u"
-            "</tspan></text>\n",
-            x + p->cell / 2, y + p->cell / 2 + size * 0.36, size, ink(p, lane).text, lane, size * 0.82,
-            e);
+    fprintf(
+        p->f,
+        "<text x=\"%.1f\" y=\"%.1f\" font-size=\"%.1f\" text-anchor=\"middle\" fill=\"%s\">"
+        "<tspan font-weight=\"600\">%u</tspan><tspan font-size=\"%.1f\" fill-opacity=\"0.72\">.%u"
+        "</tspan></text>\n",
+        x + p->cell / 2, y + p->cell / 2 + size * 0.36, size, ink(p, lane).text, lane, size * 0.82,
+        e);
 }
 
 /* Numbers along the edges, as many as there is room for. */
@@ -107,8 +111,8 @@ static void axes(const Picture *p)
     char s[16];
     for (uint32_t c = 0; c < p->l->columns; c += every) {
         snprintf(s, sizeof s, "%u", c);
-        text(p, p->left + (c + 0.5) * p->cell, p->top - 8, size, "text-anchor=\"middle\" fill=\"#69707d\"",
-             s);
+        text(p, p->left + (c + 0.5) * p->cell, p->top - 8, size,
+             "text-anchor=\"middle\" fill=\"#69707d\"", s);
     }
     for (uint32_t r = 0; r < p->l->rows; r += every) {
         snprintf(s, sizeof s, "%u", r);
@@ -125,7 +129,8 @@ static void heading(const Picture *p)
              heddle_type_name(l->type),
              l->use == HEDDLE_USE_ACCUMULATOR ? "accumulator" : use_name(l->use), l->subgroup_size);
     text(p, 28, 44, 22, "font-weight=\"650\" fill=\"#1b1f27\"", s);
-    snprintf(s, sizeof s, "%u element%s an invocation · element e of lane l is number e · %u + l, row by row",
+    snprintf(s, sizeof s,
+             "%u element%s an invocation · element e of lane l is number e · %u + l, row by row",
              p->length, p->length == 1 ? "" : "s", l->subgroup_size);
     text(p, 28, 68, 13, "fill=\"#4d5461\"", s);
 }
@@ -139,7 +144,8 @@ static void legend(const Picture *p)
         double sx = x + lane % p->per_row * p->swatch, sy = y + lane / p->per_row * p->swatch;
         square(p, sx, sy, p->swatch, fill(p, lane, p->length / 2),
                lane ? "" : " stroke=\"#1b1f27\" stroke-width=\"1.8\"");
-        snprintf(s, sizeof s, "text-anchor=\"middle\" font-weight=\"600\" fill=\"%s\"", ink(p, lane).text);
+        snprintf(s, sizeof s, "text-anchor=\"middle\" font-weight=\"600\" fill=\"%s\"",
+                 ink(p, lane).text);
         char n[12];
         snprintf(n, sizeof n, "%u", lane);
         text(p, sx + p->swatch / 2, sy + p->swatch / 2 + 3.8, 10.5, s, n);
@@ -175,7 +181,12 @@ static void measure(Picture *p)
     const Layout *l = p->l;
     uint32_t side = l->rows > l->columns ? l->rows : l->columns;
     p->length = heddle_matrix_length(l->rows, l->columns, l->subgroup_size);
-    p->cell = side <= 8 ? 52 : side <= 16 ? 44 : side <= 32 ? 36 : side <= 64 ? 30 : side <= 128 ? 12 : 4;
+    p->cell = side <= 8     ? 52
+              : side <= 16  ? 44
+              : side <= 32  ? 36
+              : side <= 64  ? 30
+              : side <= 128 ? 12
+                            : 4;
     p->letters = letters(p);
     p->left = 62;
     p->top = 118;
@@ -190,7 +201,8 @@ static void measure(Picture *p)
 static void draw(const Picture *p)
 {
     fprintf(p->f,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f "
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 "
+            "0 %.0f "
             "%.0f\" font-family=\"Inter, 'Helvetica Neue', 'DejaVu Sans', Arial, sans-serif\">\n"
             "<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n",
             p->width, p->height, p->width, p->height);

@@ -2,9 +2,10 @@
  *
  * Integer and float arithmetic with SPIR-V's meaning (SPIR-V, 3.3.13 to 3.3.16).
  *
- * In: LLVM scalars or vectors. Out: the same, defined for every input. LLVM scalarises vector division,
- * so elements of up to 32 bits go through floating-point: |q| < 2^n is exact after truncation in a format of
- * more than 2n bits, or of n + 1 where the quotient is at least 1/x away from the next integer.
+ * In: LLVM scalars or vectors. Out: the same, defined for every input. LLVM scalarises vector
+ * division, so elements of up to 32 bits go through floating-point: |q| < 2^n is exact after
+ * truncation in a format of more than 2n bits, or of n + 1 where the quotient is at least 1/x away
+ * from the next integer.
  */
 #include "cpu/arith.h"
 
@@ -26,7 +27,7 @@ static Val freeze(LLVMBuilderRef b, Val x)
 
 static uint64_t sign_bit(Val x) { return UINT64_C(1) << (width_of(x) - 1); }
 
-/* ---- division -------------------------------------------------------------------------------------- */
+/* ---- division -------------------------------------------------------------------------------- */
 
 static bool is_int(Val x, uint64_t value)
 {
@@ -109,7 +110,7 @@ Val arith_smod(LLVMBuilderRef b, Val x, Val y)
     return LLVMBuildAdd(b, r, LLVMBuildSelect(b, fix, y, inum(y, 0), ""), "");
 }
 
-/* ---- bits ------------------------------------------------------------------------------------------ */
+/* ---- bits ------------------------------------------------------------------------------------ */
 
 Val arith_resize(LLVMBuilderRef b, Val x, LLVMTypeRef element, bool is_signed)
 {
@@ -177,7 +178,8 @@ Val arith_multiply_high(LLVMBuilderRef b, Val x, Val y, bool is_signed)
 {
     unsigned n = width_of(x);
     LLVMTypeRef wide = LLVMIntTypeInContext(LLVMGetTypeContext(LLVMTypeOf(x)), 2 * n);
-    Val p = LLVMBuildMul(b, arith_resize(b, x, wide, is_signed), arith_resize(b, y, wide, is_signed), "");
+    Val p = LLVMBuildMul(b, arith_resize(b, x, wide, is_signed),
+                         arith_resize(b, y, wide, is_signed), "");
     return LLVMBuildTrunc(b, LLVMBuildLShr(b, p, inum(p, n), ""), LLVMTypeOf(x), "");
 }
 
@@ -202,7 +204,7 @@ Val arith_find_msb(LLVMBuilderRef b, Val x, bool is_signed)
     return LLVMBuildSub(b, inum(x, width_of(x) - 1), count_zeros(b, "llvm.ctlz", x), "");
 }
 
-/* ---- floats ----------------------------------------------------------------------------------------- */
+/* ---- floats ---------------------------------------------------------------------------------- */
 
 static bool is_half(Val x) { return LLVMGetTypeKind(element_of(x)) == LLVMHalfTypeKind; }
 
@@ -219,8 +221,8 @@ static Val negative(LLVMBuilderRef b, Val x)
     return LLVMBuildFCmp(b, LLVMRealOLT, x, fnum(x, 0), "");
 }
 
-/* x - y * round(x / y). The quotient may round up to the next integer: then the remainder has the wrong
- * sign and one y mends it. An infinite y divides 0 times. */
+/* x - y * round(x / y). The quotient may round up to the next integer: then the remainder has the
+ * wrong sign and one y mends it. An infinite y divides 0 times. */
 static Val float_remainder(LLVMBuilderRef b, Val x, Val y, const char *rounding, bool sign_of_y)
 {
     LLVMTypeRef t = LLVMTypeOf(x);
@@ -251,8 +253,14 @@ static Val float_remainder(LLVMBuilderRef b, Val x, Val y, const char *rounding,
     return narrow ? LLVMBuildFPTrunc(b, r, t, "") : r;
 }
 
-Val arith_frem(LLVMBuilderRef b, Val x, Val y) { return float_remainder(b, x, y, "llvm.trunc", false); }
-Val arith_fmod(LLVMBuilderRef b, Val x, Val y) { return float_remainder(b, x, y, "llvm.floor", true); }
+Val arith_frem(LLVMBuilderRef b, Val x, Val y)
+{
+    return float_remainder(b, x, y, "llvm.trunc", false);
+}
+Val arith_fmod(LLVMBuilderRef b, Val x, Val y)
+{
+    return float_remainder(b, x, y, "llvm.floor", true);
+}
 
 static double least_normal(Val x)
 {
@@ -270,7 +278,7 @@ Val arith_flush(LLVMBuilderRef b, Val x)
     return LLVMBuildSelect(b, small, zero, x, "");
 }
 
-/* ---- rounding towards zero --------------------------------------------------------------------------- */
+/* ---- rounding towards zero ------------------------------------------------------------------- */
 
 static Val fused(LLVMBuilderRef b, Val x, Val y, Val z)
 {
@@ -284,9 +292,11 @@ static Val error_of(LLVMBuilderRef b, LLVMOpcode op, Val x, Val y, Val r)
 {
     if (op == LLVMFMul)
         return fused(b, x, y, LLVMBuildFNeg(b, r, ""));
-    if (op == LLVMFDiv) { /* a tiny x is scaled, and y with it, so that the rest does not underflow */
+    /* a tiny x is scaled, and y with it, so that the rest does not underflow */
+    if (op == LLVMFDiv) {
         bool wide = LLVMGetTypeKind(element_of(x)) == LLVMDoubleTypeKind;
-        Val tiny = LLVMBuildFCmp(b, LLVMRealOLT, fabsv(b, x), fnum(x, wide ? 0x1p-900 : 0x1p-100), "");
+        Val tiny =
+            LLVMBuildFCmp(b, LLVMRealOLT, fabsv(b, x), fnum(x, wide ? 0x1p-900 : 0x1p-100), "");
         Val scale = LLVMBuildSelect(b, tiny, fnum(x, wide ? 0x1p120 : 0x1p60), fnum(x, 1), "");
         x = LLVMBuildFMul(b, x, scale, "");
         y = LLVMBuildFMul(b, y, scale, "");
@@ -301,8 +311,8 @@ static Val error_of(LLVMBuilderRef b, LLVMOpcode op, Val x, Val y, Val r)
     return LLVMBuildFAdd(b, lost_x, LLVMBuildFSub(b, y, part, ""), "");
 }
 
-/* The nearest result, stepped back by one unit where its error says that it lies too far out. Products
- * so small that their error underflows stay as they are. */
+/* The nearest result, stepped back by one unit where its error says that it lies too far out.
+ * Products so small that their error underflows stay as they are. */
 Val arith_towards_zero(LLVMBuilderRef b, LLVMOpcode op, Val x, Val y)
 {
     Val r = LLVMBuildBinOp(b, op, x, y, "");
@@ -310,7 +320,8 @@ Val arith_towards_zero(LLVMBuilderRef b, LLVMOpcode op, Val x, Val y)
     LLVMTypeRef t = LLVMTypeOf(r);
     LLVMContextRef cx = LLVMGetTypeContext(t);
     bool wide = LLVMGetTypeKind(math_element(t)) == LLVMDoubleTypeKind;
-    LLVMTypeRef bits = math_type_like(t, wide ? LLVMInt64TypeInContext(cx) : LLVMInt32TypeInContext(cx));
+    LLVMTypeRef bits =
+        math_type_like(t, wide ? LLVMInt64TypeInContext(cx) : LLVMInt32TypeInContext(cx));
     Val away = LLVMBuildXor(b, negative(b, error), negative(b, r), "");
     Val inexact = LLVMBuildFCmp(b, LLVMRealONE, error, fnum(error, 0), "");
     inexact = LLVMBuildAnd(b, inexact, LLVMBuildFCmp(b, LLVMRealONE, r, fnum(r, 0), ""), "");

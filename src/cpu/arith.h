@@ -12,7 +12,7 @@
 #include "cpu/gemm.h"
 #include "cpu/math.h"
 
-/* ---- arith.c: integers ------------------------------------------------------------------------- */
+/* ---- arith.c: integers ----------------------------------------------------------------------- */
 
 LLVMValueRef arith_udiv(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y);
 LLVMValueRef arith_sdiv(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y);
@@ -33,7 +33,7 @@ LLVMValueRef arith_resize(LLVMBuilderRef b, LLVMValueRef x, LLVMTypeRef element,
 LLVMValueRef arith_find_lsb(LLVMBuilderRef b, LLVMValueRef x);             /* -1 for 0 */
 LLVMValueRef arith_find_msb(LLVMBuilderRef b, LLVMValueRef x, bool is_signed);
 
-/* ---- arith.c: floats ------------------------------------------------------------------------------ */
+/* ---- arith.c: floats ------------------------------------------------------------------------- */
 
 LLVMValueRef arith_frem(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y); /* sign of x */
 LLVMValueRef arith_fmod(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y); /* sign of y */
@@ -42,7 +42,7 @@ LLVMValueRef arith_flush(LLVMBuilderRef b, LLVMValueRef x);
 /* op is LLVMFAdd, LLVMFSub, LLVMFMul or LLVMFDiv, on float or double: rounded towards zero. */
 LLVMValueRef arith_towards_zero(LLVMBuilderRef b, LLVMOpcode op, LLVMValueRef x, LLVMValueRef y);
 
-/* ---- convert.c ---------------------------------------------------------------------------------------- */
+/* ---- convert.c ------------------------------------------------------------------------------- */
 
 typedef enum Rounding { ROUND_NEAREST, ROUND_ZERO, ROUND_UP, ROUND_DOWN } Rounding;
 

@@ -2,10 +2,11 @@
  *
  * Conversions between all component types (SPIR-V, 3.3.11; the OFP8 formats of SPV_EXT_float8).
  *
- * Floats: every small format widens exactly to float; narrowing goes from float, and from double through
- * a float that keeps 11 bits and the "or" of the rest, enough for any small format to be rounded once.
- * bf16 and fp8 are made of integer operations, since the machine's own flush denormals or are missing.
- * Rounding other than to nearest compares the nearest result with the original and steps back.
+ * Floats: every small format widens exactly to float; narrowing goes from float, and from double
+ * through a float that keeps 11 bits and the "or" of the rest, enough for any small format to be
+ * rounded once. bf16 and fp8 are made of integer operations, since the machine's own flush
+ * denormals or are missing. Rounding other than to nearest compares the nearest result with the
+ * original and steps back.
  */
 #include "cpu/arith.h"
 
@@ -15,8 +16,14 @@ typedef LLVMValueRef Val;
 
 static LLVMContextRef context_of(Val x) { return LLVMGetTypeContext(LLVMTypeOf(x)); }
 static LLVMTypeRef element_of(Val x) { return math_element(LLVMTypeOf(x)); }
-static LLVMTypeRef like(Val x, LLVMTypeRef element) { return math_type_like(LLVMTypeOf(x), element); }
-static LLVMTypeRef ints(Val x, unsigned n) { return like(x, LLVMIntTypeInContext(context_of(x), n)); }
+static LLVMTypeRef like(Val x, LLVMTypeRef element)
+{
+    return math_type_like(LLVMTypeOf(x), element);
+}
+static LLVMTypeRef ints(Val x, unsigned n)
+{
+    return like(x, LLVMIntTypeInContext(context_of(x), n));
+}
 static LLVMTypeRef floats(Val x) { return like(x, LLVMFloatTypeInContext(context_of(x))); }
 static Val inum(Val x, uint64_t n) { return math_const_int(LLVMTypeOf(x), n); }
 static Val fnum(Val x, double n) { return math_const_real(LLVMTypeOf(x), n); }
@@ -40,9 +47,10 @@ static Val above(LLVMBuilderRef b, Val x, uint64_t n)
 
 static bool is_double(Val x) { return LLVMGetTypeKind(element_of(x)) == LLVMDoubleTypeKind; }
 
-/* ---- small floats ----------------------------------------------------------------------------------- */
+/* ---- small floats ---------------------------------------------------------------------------- */
 
-/* An 8-bit format: mantissa bits, exponent bias, code of the largest finite, of overflow, of NaN. */
+/* An 8-bit format: mantissa bits, exponent bias, code of the largest finite, of overflow, of
+ * NaN. */
 typedef struct Tiny { unsigned mantissa, bias, max, overflow, nan; } Tiny;
 
 static Tiny tiny(Comp c)
@@ -50,7 +58,8 @@ static Tiny tiny(Comp c)
     return c == COMP_E4M3 ? (Tiny){ 3, 7, 0x7e, 0x7f, 0x7f } : (Tiny){ 2, 15, 0x7b, 0x7c, 0x7e };
 }
 
-/* Finite codes: the bits moved to a float's place, times 2^(127 - bias), which also mends denormals. */
+/* Finite codes: the bits moved to a float's place, times 2^(127 - bias), which also mends
+ * denormals. */
 static Val widen_tiny(LLVMBuilderRef b, Val x, Comp c)
 {
     Tiny f = tiny(c);
@@ -118,7 +127,7 @@ static Val sticky_float(LLVMBuilderRef b, Val x)
     return LLVMBuildFPTrunc(b, cast(b, keep, LLVMTypeOf(x)), floats(x), "");
 }
 
-/* ---- float to float ------------------------------------------------------------------------------------- */
+/* ---- float to float -------------------------------------------------------------------------- */
 
 /* To float, or double where it is one. Exact. */
 static Val widen(LLVMBuilderRef b, Val x, Comp from)
@@ -160,7 +169,8 @@ static Val directed(LLVMBuilderRef b, Val x, Val r, Comp to, Rounding rounding)
     /* the magnitude shrinks or grows by one unit; zeros grow into the sign of x */
     Val signed_ = or_(b, and_(b, i, (UINT64_C(1) << (comp_bytes(to) * 8 - 1)) - 1),
                       pick(b, minus, inum(i, UINT64_C(1) << (comp_bytes(to) * 8 - 1)), inum(i, 0)));
-    Val in = LLVMBuildSub(b, signed_, inum(i, 1), ""), out = LLVMBuildAdd(b, signed_, inum(i, 1), "");
+    Val in = LLVMBuildSub(b, signed_, inum(i, 1), ""),
+        out = LLVMBuildAdd(b, signed_, inum(i, 1), "");
     Val shrink, grow;
     Val far = pick(b, minus, low, high), near = pick(b, minus, high, low);
     Val no = LLVMConstNull(LLVMTypeOf(far));
@@ -175,7 +185,8 @@ static Val directed(LLVMBuilderRef b, Val x, Val r, Comp to, Rounding rounding)
     return cast(b, pick(b, shrink, in, pick(b, grow, out, i)), LLVMTypeOf(r));
 }
 
-static Val float_to_float(LLVMBuilderRef b, Val x, Comp from, Comp to, Rounding rounding, bool saturate)
+static Val float_to_float(LLVMBuilderRef b, Val x, Comp from, Comp to, Rounding rounding,
+                          bool saturate)
 {
     x = widen(b, x, from);
     Val r = narrow(b, x, to, saturate);
@@ -184,9 +195,10 @@ static Val float_to_float(LLVMBuilderRef b, Val x, Comp from, Comp to, Rounding 
     return directs ? directed(b, x, r, to, rounding) : r;
 }
 
-/* ---- float to integer --------------------------------------------------------------------------------------- */
+/* ---- float to integer ------------------------------------------------------------------------ */
 
-static Val float_to_int(LLVMBuilderRef b, Val x, Comp from, Comp to, Rounding rounding, bool saturate)
+static Val float_to_int(LLVMBuilderRef b, Val x, Comp from, Comp to, Rounding rounding,
+                        bool saturate)
 {
     x = widen(b, x, from);
     if (rounding == ROUND_UP || rounding == ROUND_DOWN)
@@ -195,13 +207,14 @@ static Val float_to_int(LLVMBuilderRef b, Val x, Comp from, Comp to, Rounding ro
     bool is_signed = comp_is_signed(to);
     if (saturate) {
         LLVMTypeRef types[2] = { t, LLVMTypeOf(x) };
-        return math_intrinsic(b, is_signed ? "llvm.fptosi.sat" : "llvm.fptoui.sat", types, 2, &x, 1);
+        return math_intrinsic(b, is_signed ? "llvm.fptosi.sat" : "llvm.fptoui.sat", types, 2, &x,
+                              1);
     }
     Val r = is_signed ? LLVMBuildFPToSI(b, x, t, "") : LLVMBuildFPToUI(b, x, t, "");
     return LLVMBuildFreeze(b, r, "");
 }
 
-/* ---- integer to float --------------------------------------------------------------------------------------- */
+/* ---- integer to float ------------------------------------------------------------------------ */
 
 static Val int_as_float(LLVMBuilderRef b, Val x, LLVMTypeRef element, bool is_signed)
 {
@@ -209,12 +222,14 @@ static Val int_as_float(LLVMBuilderRef b, Val x, LLVMTypeRef element, bool is_si
     return is_signed ? LLVMBuildSIToFP(b, x, t, "") : LLVMBuildUIToFP(b, x, t, "");
 }
 
-/* The `keep` leading bits of the magnitude, the last of them set when `sticky` and any bit was dropped. */
+/* The `keep` leading bits of the magnitude, the last of them set when `sticky` and any bit was
+ * dropped. */
 static Val leading_bits(LLVMBuilderRef b, Val magnitude, unsigned keep, bool sticky)
 {
     unsigned w = LLVMGetIntTypeWidth(element_of(magnitude));
     LLVMTypeRef t = LLVMTypeOf(magnitude);
-    Val args[2] = { magnitude, LLVMConstInt(LLVMInt1TypeInContext(context_of(magnitude)), 0, false) };
+    Val args[2] = { magnitude,
+                    LLVMConstInt(LLVMInt1TypeInContext(context_of(magnitude)), 0, false) };
     Val zeros = math_intrinsic(b, "llvm.ctlz", &t, 1, args, 2);
     Val spare = LLVMBuildSub(b, inum(magnitude, w - keep), zeros, "");
     spare = math_binary(b, "llvm.smax", spare, inum(spare, 0));
@@ -228,8 +243,8 @@ static Val leading_bits(LLVMBuilderRef b, Val magnitude, unsigned keep, bool sti
     return LLVMBuildOr(b, r, pick(b, some, unit, inum(unit, 0)), "");
 }
 
-/* Integers wider than the format's precision, rounded otherwise than by the machine: through the exact
- * double of up to 32 bits, or of 50 leading bits with the rest or'ed in. */
+/* Integers wider than the format's precision, rounded otherwise than by the machine: through the
+ * exact double of up to 32 bits, or of 50 leading bits with the rest or'ed in. */
 static Val int_to_float_slow(LLVMBuilderRef b, Val x, Comp from, Comp to, Rounding rounding)
 {
     bool is_signed = comp_is_signed(from);
@@ -245,13 +260,15 @@ static Val int_to_float_slow(LLVMBuilderRef b, Val x, Comp from, Comp to, Roundi
     if (to == COMP_F64) {
         Val r = int_as_float(b, leading_bits(b, magnitude, 53, false), f64, false);
         if (away) {
-            Val exact = LLVMBuildICmp(b, LLVMIntEQ, leading_bits(b, magnitude, 53, false), magnitude, "");
+            Val exact =
+                LLVMBuildICmp(b, LLVMIntEQ, leading_bits(b, magnitude, 53, false), magnitude, "");
             Val outward = minus ? minus : LLVMConstNull(LLVMTypeOf(exact));
             if (rounding == ROUND_UP)
                 outward = LLVMBuildNot(b, outward, "");
             Val step = LLVMBuildAnd(b, outward, LLVMBuildNot(b, exact, ""), "");
             Val i = cast(b, r, LLVMTypeOf(x));
-            r = cast(b, LLVMBuildAdd(b, i, LLVMBuildZExt(b, step, LLVMTypeOf(x), ""), ""), LLVMTypeOf(r));
+            r = cast(b, LLVMBuildAdd(b, i, LLVMBuildZExt(b, step, LLVMTypeOf(x), ""), ""),
+                     LLVMTypeOf(r));
         }
         return minus ? pick(b, minus, LLVMBuildFNeg(b, r, ""), r) : r;
     }
@@ -261,8 +278,10 @@ static Val int_to_float_slow(LLVMBuilderRef b, Val x, Comp from, Comp to, Roundi
     return float_to_float(b, wide, COMP_F64, to, rounding, false);
 }
 
-/* f16 and the 8-bit formats overflow before float loses a bit that matters to them; bf16 does not. */
-static Val int_to_float(LLVMBuilderRef b, Val x, Comp from, Comp to, Rounding rounding, bool saturate)
+/* f16 and the 8-bit formats overflow before float loses a bit that matters to them; bf16 does
+ * not. */
+static Val int_to_float(LLVMBuilderRef b, Val x, Comp from, Comp to, Rounding rounding,
+                        bool saturate)
 {
     LLVMContextRef cx = context_of(x);
     bool is_signed = comp_is_signed(from);
@@ -275,7 +294,7 @@ static Val int_to_float(LLVMBuilderRef b, Val x, Comp from, Comp to, Rounding ro
     return float_to_float(b, f, COMP_F32, to, rounding, saturate);
 }
 
-/* ---- integer to integer ---------------------------------------------------------------------------------------- */
+/* ---- integer to integer ---------------------------------------------------------------------- */
 
 static Val int_to_int(LLVMBuilderRef b, Val x, Comp from, Comp to, bool saturate)
 {

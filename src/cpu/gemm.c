@@ -1052,7 +1052,8 @@ static void tiles(Gen *g)
 
 static LLVMTypeRef function_type(LLVMContextRef cx)
 {
-    LLVMTypeRef ptr = LLVMPointerTypeInContext(cx, 0), args[] = {ptr, ptr, LLVMInt1TypeInContext(cx)};
+    LLVMTypeRef ptr = LLVMPointerTypeInContext(cx, 0),
+                args[] = { ptr, ptr, LLVMInt1TypeInContext(cx) };
     return LLVMFunctionType(LLVMVoidTypeInContext(cx), args, 3, false);
 }
 

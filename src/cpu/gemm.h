@@ -48,8 +48,8 @@ Gemm *gemm_new(Arena *a, LLVMModuleRef module, const CpuTarget *t);
 uint64_t gemm_scratch_bytes(Gemm *g, const GemmShape *s);
 uint32_t gemm_table_entries(const GemmShape *s);    /* of 8 bytes */
 
-/* a: rows x steps, b: steps x cols, c: rows x cols views. `far`: i1, whether A and B are likely in no
- * near cache. Emits at the builder's position. */
+/* a: rows x steps, b: steps x cols, c: rows x cols views. `far`: i1, whether A and B are likely in
+ * no near cache. Emits at the builder's position. */
 void gemm_call(Gemm *g, LLVMBuilderRef b, const GemmShape *s, const TileView *a, const TileView *bt,
                const TileView *c, LLVMValueRef table, LLVMValueRef scratch, LLVMValueRef far);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The extended instruction set GLSL.std.450, within Vulkan's precision ("Precision and Operation of SPIR-V
- * Instructions").
+ * The extended instruction set GLSL.std.450, within Vulkan's precision ("Precision and Operation of
+ * SPIR-V Instructions").
  *
- * Most are rows of a table: a function of one to three operands applied leaf by leaf, from math.h where it
- * is elementary. Those that look at whole vectors or matrices, have two results or write memory have
- * functions of their own. Round takes halves to even, as RoundEven does.
+ * Most are rows of a table: a function of one to three operands applied leaf by leaf, from math.h
+ * where it is elementary. Those that look at whole vectors or matrices, have two results or write
+ * memory have functions of their own. Round takes halves to even, as RoundEven does.
  */
 #include "cpu/ops.h"
 
@@ -17,14 +17,20 @@ static LV add(Emit *e, const SpvInst *i, LV x, LV y) { return ops_float(e, i, LL
 static LV sub(Emit *e, const SpvInst *i, LV x, LV y) { return ops_float(e, i, LLVMFSub, x, y); }
 static LV mul(Emit *e, const SpvInst *i, LV x, LV y) { return ops_float(e, i, LLVMFMul, x, y); }
 static LV quot(Emit *e, const SpvInst *i, LV x, LV y) { return ops_float(e, i, LLVMFDiv, x, y); }
-static LV fcmp(Emit *e, LLVMRealPredicate p, LV x, LV y) { return LLVMBuildFCmp(e->b, p, x, y, ""); }
+static LV fcmp(Emit *e, LLVMRealPredicate p, LV x, LV y)
+{
+    return LLVMBuildFCmp(e->b, p, x, y, "");
+}
 static LV pick(Emit *e, LV c, LV x, LV y) { return LLVMBuildSelect(e->b, c, x, y, ""); }
 
 /* Operands after the set and the number. */
 static SpvId operand(const SpvInst *i, uint32_t n) { return spv_operand(i, 2 + n); }
-static const SpvType *result_type(Emit *e, const SpvInst *i) { return spv_type(e->module, i->type); }
+static const SpvType *result_type(Emit *e, const SpvInst *i)
+{
+    return spv_type(e->module, i->type);
+}
 
-/* ---- leaf by leaf ---------------------------------------------------------------------------------------- */
+/* ---- leaf by leaf ---------------------------------------------------------------------------- */
 
 static LV fsign(Emit *e, LV x)
 {
@@ -45,7 +51,8 @@ static LV sabs(Emit *e, LV x)
     return emit_intrinsic(e, "llvm.abs", &t, 1, args, 2);
 }
 
-/* The second operand only where the comparison holds: what a min instruction of the machine does. */
+/* The second operand only where the comparison holds: what a min instruction of the machine
+ * does. */
 static LV fmin_(Emit *e, LV x, LV y) { return pick(e, fcmp(e, LLVMRealOLT, y, x), y, x); }
 static LV fmax_(Emit *e, LV x, LV y) { return pick(e, fcmp(e, LLVMRealOLT, x, y), y, x); }
 
@@ -90,8 +97,10 @@ static LV leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
     case GLSLstd450NMin: return math_binary(e->b, "llvm.minnum", x, y);
     case GLSLstd450NMax: return math_binary(e->b, "llvm.maxnum", x, y);
     case GLSLstd450FClamp: return fmin_(e, fmax_(e, x, y), z);
-    case GLSLstd450UClamp: return math_binary(e->b, "llvm.umin", math_binary(e->b, "llvm.umax", x, y), z);
-    case GLSLstd450SClamp: return math_binary(e->b, "llvm.smin", math_binary(e->b, "llvm.smax", x, y), z);
+    case GLSLstd450UClamp:
+        return math_binary(e->b, "llvm.umin", math_binary(e->b, "llvm.umax", x, y), z);
+    case GLSLstd450SClamp:
+        return math_binary(e->b, "llvm.smin", math_binary(e->b, "llvm.smax", x, y), z);
     case GLSLstd450NClamp:
         return math_binary(e->b, "llvm.minnum", math_binary(e->b, "llvm.maxnum", x, y), z);
     case GLSLstd450FMix:
@@ -141,10 +150,11 @@ static LV elementary_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
 static LV elementary2_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
 {
     (void)n;
-    return spv_operand(i, 1) == GLSLstd450Pow ? math_pow(e->b, v[0], v[1]) : math_atan2(e->b, v[0], v[1]);
+    return spv_operand(i, 1) == GLSLstd450Pow ? math_pow(e->b, v[0], v[1])
+                                              : math_atan2(e->b, v[0], v[1]);
 }
 
-/* ---- exponents, parts: two results ------------------------------------------------------------------------- */
+/* ---- exponents, parts: two results ----------------------------------------------------------- */
 
 static LV fraction(Emit *e, const SpvInst *i, LV x, LV whole)
 {
@@ -170,7 +180,8 @@ static void two_results(Emit *e, const SpvInst *i)
         if (exponent) {
             LV power;
             r[k] = math_frexp(e->b, x[k], &power);
-            r[n + k] = arith_resize(e->b, power, emit_scalar_type(e, emit_leaf_type(e, second, k)), true);
+            r[n + k] =
+                arith_resize(e->b, power, emit_scalar_type(e, emit_leaf_type(e, second, k)), true);
         } else {
             r[n + k] = math_unary(e->b, "llvm.trunc", x[k]);
             r[k] = fraction(e, i, x[k], r[n + k]);
@@ -195,7 +206,7 @@ static LV ldexp_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
     return math_ldexp(e->b, v[0], power);
 }
 
-/* ---- packing ----------------------------------------------------------------------------------------------------- */
+/* ---- packing --------------------------------------------------------------------------------- */
 
 typedef struct Packing { uint32_t count, bits; double scale; bool is_signed; } Packing;
 
@@ -253,14 +264,16 @@ static void pack_half(Emit *e, const SpvInst *i)
         LV h = ops_bits(e, arith_convert(e->b, x[k], COMP_F32, COMP_F16, ROUND_NEAREST, false));
         half[k] = arith_resize(e->b, h, e->i32, false);
     }
-    emit_set1(e, i, LLVMBuildOr(e->b, half[0], LLVMBuildShl(e->b, half[1], inum(half[1], 16), ""), ""));
+    emit_set1(e, i,
+              LLVMBuildOr(e->b, half[0], LLVMBuildShl(e->b, half[1], inum(half[1], 16), ""), ""));
 }
 
 static void unpack_half(Emit *e, const SpvInst *i)
 {
     LV x = emit_leaf(e, operand(i, 0), 0), r[2];
     for (uint32_t k = 0; k < 2; k++) {
-        LV h = arith_resize(e->b, LLVMBuildLShr(e->b, x, inum(x, 16 * (uint64_t)k), ""), e->i16, false);
+        LV h = arith_resize(e->b, LLVMBuildLShr(e->b, x, inum(x, 16 * (uint64_t)k), ""), e->i16,
+                            false);
         h = LLVMBuildBitCast(e->b, h, math_type_like(LLVMTypeOf(h), e->f16), "");
         r[k] = arith_convert(e->b, h, COMP_F16, COMP_F32, ROUND_NEAREST, false);
     }
@@ -272,7 +285,8 @@ static void pack_double(Emit *e, const SpvInst *i)
     uint32_t n;
     LV *x = ops_leaves(e, operand(i, 0), &n);
     emit_unify(e, x, n);
-    LV low = arith_resize(e->b, x[0], e->i64, false), high = arith_resize(e->b, x[1], e->i64, false);
+    LV low = arith_resize(e->b, x[0], e->i64, false),
+       high = arith_resize(e->b, x[1], e->i64, false);
     LV bits = LLVMBuildOr(e->b, low, LLVMBuildShl(e->b, high, inum(high, 32), ""), "");
     emit_set1(e, i, LLVMBuildBitCast(e->b, bits, math_type_like(LLVMTypeOf(bits), e->f64), ""));
 }
@@ -285,7 +299,7 @@ static void unpack_double(Emit *e, const SpvInst *i)
     emit_set(e, i, r, 2);
 }
 
-/* ---- vectors --------------------------------------------------------------------------------------------------------- */
+/* ---- vectors --------------------------------------------------------------------------------- */
 
 static void length(Emit *e, const SpvInst *i)
 {
@@ -296,7 +310,9 @@ static void length(Emit *e, const SpvInst *i)
         for (uint32_t k = 0; k < MIN(n, m); k++)
             x[k] = sub(e, i, x[k], y[k]);
     }
-    emit_set1(e, i, n == 1 ? math_unary(e->b, "llvm.fabs", x[0]) : math_sqrt(e->b, ops_dot(e, i, x, x, n)));
+    emit_set1(e, i,
+              n == 1 ? math_unary(e->b, "llvm.fabs", x[0])
+                     : math_sqrt(e->b, ops_dot(e, i, x, x, n)));
 }
 
 static void normalize(Emit *e, const SpvInst *i)
@@ -351,8 +367,8 @@ static void refract(Emit *e, const SpvInst *i)
     uint32_t n;
     LV *incident = ops_leaves(e, operand(i, 0), &n), *normal = ops_leaves(e, operand(i, 1), &n);
     LV eta = emit_leaf(e, operand(i, 2), 0);
-    eta = arith_convert(e->b, eta, ops_comp(ops_type(e, operand(i, 2))), ops_comp(ops_type(e, operand(i, 0))),
-                        ROUND_NEAREST, false);
+    eta = arith_convert(e->b, eta, ops_comp(ops_type(e, operand(i, 2))),
+                        ops_comp(ops_type(e, operand(i, 0))), ROUND_NEAREST, false);
     LV d = ops_dot(e, i, normal, incident, n);
     LV side = sub(e, i, fnum(d, 1), mul(e, i, d, d));
     LV k2 = mul(e, i, mul(e, i, eta, eta), side);
@@ -366,7 +382,7 @@ static void refract(Emit *e, const SpvInst *i)
     emit_set(e, i, incident, n);
 }
 
-/* ---- matrices ----------------------------------------------------------------------------------------------------------- */
+/* ---- matrices -------------------------------------------------------------------------------- */
 
 /* By the first column; m has n * n components in columns. */
 static LV determinant_of(Emit *e, const SpvInst *i, const LV *m, uint32_t n)
@@ -393,7 +409,8 @@ static LV *square(Emit *e, const SpvInst *i, uint32_t *n)
 {
     const SpvType *t = emit_value(e, operand(i, 0))->type;
     uint32_t count;
-    *n = t && t->kind == SPV_MATRIX && t->count == t->element->count && t->count <= 4 ? t->count : 0;
+    *n =
+        t && t->kind == SPV_MATRIX && t->count == t->element->count && t->count <= 4 ? t->count : 0;
     if (!*n)
         emit_error(e, i, "GLSL.std.450", "the operand is not a square matrix");
     return ops_leaves(e, operand(i, 0), &count);
@@ -435,7 +452,7 @@ static void inverse(Emit *e, const SpvInst *i)
     emit_set(e, i, r, n * n);
 }
 
-/* ---- the instruction ----------------------------------------------------------------------------------------------------- */
+/* ---- the instruction ------------------------------------------------------------------------- */
 
 void glsl450_inst(Emit *e, const SpvInst *i)
 {
@@ -445,7 +462,10 @@ void glsl450_inst(Emit *e, const SpvInst *i)
     case GLSLstd450Atan2: emit_each_leaf(e, i, 2, 2, elementary2_leaf); break;
     case GLSLstd450Determinant: determinant(e, i); break;
     case GLSLstd450MatrixInverse: inverse(e, i); break;
-    case GLSLstd450Modf: case GLSLstd450ModfStruct: case GLSLstd450Frexp: case GLSLstd450FrexpStruct:
+    case GLSLstd450Modf:
+    case GLSLstd450ModfStruct:
+    case GLSLstd450Frexp:
+    case GLSLstd450FrexpStruct:
         two_results(e, i);
         break;
     case GLSLstd450Ldexp: emit_each_leaf(e, i, 2, 2, ldexp_leaf); break;

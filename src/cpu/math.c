@@ -2,14 +2,14 @@
  *
  * Elementary functions over scalars and vectors of float.
  *
- * Each is a range reduction, a minimax polynomial (coefficients: weighted Lawson iteration, rounded to
- * float one after the other, lowest order first, the rest fitted anew) and a reconstruction, with no
- * call and no table. Multiply-adds are llvm.fmuladd: fused where the machine can, and the reductions
- * use constants short enough to be exact where it cannot. No fast-math flags: the code below means
- * what it says, so that adding and subtracting 1.5 * 2^23 does round to an integer.
+ * Each is a range reduction, a minimax polynomial (coefficients: weighted Lawson iteration, rounded
+ * to float one after the other, lowest order first, the rest fitted anew) and a reconstruction,
+ * with no call and no table. Multiply-adds are llvm.fmuladd: fused where the machine can, and the
+ * reductions use constants short enough to be exact where it cannot. No fast-math flags: the code
+ * below means what it says, so that adding and subtracting 1.5 * 2^23 does round to an integer.
  *
- * Angles beyond 2^13 take the Payne-Hanek way (multiplication by as many bits of 1/pi as matter) in a
- * function of its own, called when any lane needs it.
+ * Angles beyond 2^13 take the Payne-Hanek way (multiplication by as many bits of 1/pi as matter) in
+ * a function of its own, called when any lane needs it.
  */
 #include "cpu/math.h"
 
@@ -25,7 +25,7 @@ typedef struct M {
     LLVMTypeRef t, it;
 } M;
 
-/* ---- helpers ---------------------------------------------------------------------------------- */
+/* ---- helpers --------------------------------------------------------------------------------- */
 
 LLVMTypeRef math_element(LLVMTypeRef t)
 {
@@ -178,7 +178,8 @@ static bool is_kind(Val x, LLVMTypeKind k)
 static Val to_float(LLVMBuilderRef b, Val x)
 {
     LLVMTypeRef t = LLVMTypeOf(x);
-    return LLVMBuildFPExt(b, x, math_type_like(t, LLVMFloatTypeInContext(LLVMGetTypeContext(t))), "");
+    return LLVMBuildFPExt(b, x, math_type_like(t, LLVMFloatTypeInContext(LLVMGetTypeContext(t))),
+                          "");
 }
 
 /* One call of the C library's double function an element. */
@@ -236,7 +237,7 @@ static Val apply2(LLVMBuilderRef b, Val x, Val y, Binary *in_float, const char *
     return narrow ? LLVMBuildFPTrunc(b, r, t, "") : r;
 }
 
-/* ---- exponentials ------------------------------------------------------------------------------ */
+/* ---- exponentials ---------------------------------------------------------------------------- */
 
 static Val exp2_float(M *m, Val x)
 {
@@ -261,7 +262,8 @@ static Val exp_shifted(M *m, Val x, int shift)
 
 static Val exp_float(M *m, Val x) { return exp_shifted(m, x, 0); }
 
-/* e^|x| / 2 = E gives sinh = E - 1/(4E), cosh = E + 1/(4E), without overflow where they have none. */
+/* e^|x| / 2 = E gives sinh = E - 1/(4E), cosh = E + 1/(4E), without overflow where they have
+ * none. */
 static Val sinh_float(M *m, Val x)
 {
     Val a = fabsv(m, x);
@@ -292,7 +294,7 @@ static Val tanh_float(M *m, Val x)
     return copysignv(m, pick(m, cmp(m, LLVMRealOLT, a, 0.6), small, large), x);
 }
 
-/* ---- logarithms --------------------------------------------------------------------------------- */
+/* ---- logarithms ------------------------------------------------------------------------------ */
 
 /* x = (1 + f) * 2^e with 1 + f in [sqrt(1/2), sqrt(2)); finite x > 0. */
 static Val split(M *m, Val x, Val *e)
@@ -380,7 +382,7 @@ static Val atanh_float(M *m, Val x)
     return copysignv(m, mul(m, log1p_float(m, u), num(m, 0.5)), x);
 }
 
-/* ---- pow ------------------------------------------------------------------------------------------ */
+/* ---- pow ------------------------------------------------------------------------------------- */
 
 /* 2^(y log2 x) in double: the product needs 8 bits more than float has, and double is cheaper than
  * pairs of floats. log2(1 + f) is odd in s = f / (2 + f). */
@@ -411,14 +413,15 @@ static Val pow_float(M *m, Val x, Val y)
     return pick(m, one, num(m, 1), narrow);
 }
 
-/* ---- angles --------------------------------------------------------------------------------------- */
+/* ---- angles ---------------------------------------------------------------------------------- */
 
 /* Bits of 1/pi after the point, 32 a word. */
 static const uint32_t inv_pi[6] = {
     0x517cc1b7, 0x27220a94, 0xfe13abe8, 0xfa9a6ee0, 0x6db14acc, 0x9e21c820,
 };
 
-/* The word number `at` + k of inv_pi for lanes' at in 0..3; at + k = 0 is the zero before the point. */
+/* The word number `at` + k of inv_pi for lanes' at in 0..3; at + k = 0 is the zero before the
+ * point. */
 static Val word(M *m, Val at, int k)
 {
     Val r = inum(m, k < 3 ? inv_pi[k + 2] : inv_pi[5]);
@@ -436,9 +439,9 @@ static Val funnel(M *m, Val hi, Val lo, Val s)
     return math_intrinsic(m->b, "llvm.fshl", &m->it, 1, args, 3);
 }
 
-/* Payne-Hanek for finite |x| >= 1: quadrant and remainder in [-pi/4, pi/4]. |x| = mantissa * 2^(e - 31);
- * the product with 96 bits of 1/pi, begun where the integer part's low bits are, halved, leaves a 64-bit
- * fraction of a turn. */
+/* Payne-Hanek for finite |x| >= 1: quadrant and remainder in [-pi/4, pi/4]. |x| = mantissa * 2^(e -
+ * 31); the product with 96 bits of 1/pi, begun where the integer part's low bits are, halved,
+ * leaves a 64-bit fraction of a turn. */
 static void build_reduction(M *m, Val x, Val *quadrant, Val *remainder)
 {
     LLVMBuilderRef b = m->b;
@@ -487,7 +490,8 @@ static Val reduction_function(M *m, LLVMTypeRef *type)
     f = LLVMAddFunction(module, name, *type);
     LLVMSetLinkage(f, LLVMInternalLinkage);
     unsigned noinline_kind = LLVMGetEnumAttributeKindForName("noinline", 8);
-    LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(cx, noinline_kind, 0));
+    LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex,
+                            LLVMCreateEnumAttribute(cx, noinline_kind, 0));
     M in = { LLVMCreateBuilderInContext(cx), m->t, m->it };
     LLVMPositionBuilderAtEnd(in.b, LLVMAppendBasicBlockInContext(cx, f, "entry"));
     Val quadrant, remainder;
@@ -506,7 +510,8 @@ static Val any_lane(M *m, Val mask)
                ? math_intrinsic(m->b, "llvm.vector.reduce.or", &t, 1, &mask, 1) : mask;
 }
 
-static Val phi2(M *m, LLVMTypeRef t, Val x, LLVMBasicBlockRef from_x, Val y, LLVMBasicBlockRef from_y)
+static Val phi2(M *m, LLVMTypeRef t, Val x, LLVMBasicBlockRef from_x, Val y,
+                LLVMBasicBlockRef from_y)
 {
     Val phi = LLVMBuildPhi(m->b, t, ""), values[2] = { x, y };
     LLVMBasicBlockRef blocks[2] = { from_x, from_y };
@@ -514,8 +519,8 @@ static Val phi2(M *m, LLVMTypeRef t, Val x, LLVMBasicBlockRef from_x, Val y, LLV
     return phi;
 }
 
-/* |x| = quadrant * pi/2 + remainder. Up to 2^13 pi/2 is taken off in three parts of 8, 11 and 24 bits, the
- * first two exact without a fused multiply. Infinities leave NaN. */
+/* |x| = quadrant * pi/2 + remainder. Up to 2^13 pi/2 is taken off in three parts of 8, 11 and 24
+ * bits, the first two exact without a fused multiply. Infinities leave NaN. */
 static Val reduce(M *m, Val a, Val *quadrant)
 {
     Val near_q, n = nearest(m, mul(m, clamp(m, a, 0, 0x1p14), num(m, 0x1.45f306p-1)), &near_q);
@@ -603,7 +608,7 @@ static Val tan_float(M *m, Val x)
     return flip_with(m, y, x);
 }
 
-/* ---- inverse angles --------------------------------------------------------------------------------- */
+/* ---- inverse angles -------------------------------------------------------------------------- */
 
 /* asin(x) = x + x z P(z), z = x^2 <= 1/4; beyond, pi/2 - 2 asin(sqrt((1 - x) / 2)). */
 static Val asin_poly(M *m, Val s, Val z)
@@ -681,7 +686,7 @@ static Val atan2_float(M *m, Val y, Val x)
     return pick(m, nan, add(m, x, y), r);
 }
 
-/* ---- roots, exponents ----------------------------------------------------------------------------------- */
+/* ---- roots, exponents ------------------------------------------------------------------------ */
 
 static Val rsqrt_float(M *m, Val x) { return quot(m, num(m, 1), sqroot(m, x)); }
 
@@ -737,7 +742,8 @@ static Val frexp_bits(M *m, Val x, Val *e)
     n = isub(m, n, pick(m, small, inum(m, lift), inum(m, 0)));
     Val keep = LLVMBuildAnd(m->b, i, inum(m, ~((int64_t)f.mask << f.mantissa)), "");
     Val mant = real(m, LLVMBuildOr(m->b, keep, inum(m, (int64_t)(f.bias - 1) << f.mantissa), ""));
-    Val regular = LLVMBuildAnd(m->b, cmp(m, LLVMRealONE, x, 0), cmp(m, LLVMRealOLT, a, INFINITY), "");
+    Val regular =
+        LLVMBuildAnd(m->b, cmp(m, LLVMRealONE, x, 0), cmp(m, LLVMRealOLT, a, INFINITY), "");
     *e = pick(m, regular, n, inum(m, 0));
     return pick(m, regular, mant, x);
 }
@@ -767,7 +773,8 @@ static Val ibound(M *m, Val x, int64_t lo, int64_t hi)
     return math_binary(m->b, "llvm.smin", x, inum(m, hi));
 }
 
-/* The mantissa is scaled to the edge of the normal range first, which is exact, then by the rest. */
+/* The mantissa is scaled to the edge of the normal range first, which is exact, then by the
+ * rest. */
 Val math_ldexp(LLVMBuilderRef b, Val x, Val e)
 {
     LLVMTypeRef t = LLVMTypeOf(x);

@@ -2,13 +2,13 @@
  *
  * math: elementary functions as straight vector code, for LLVM's builder.
  *
- * Every function takes and returns scalars or vectors of one floating-point type. float is computed by
- * polynomials without a call; half goes through float; double calls the C library element by element.
- * Results meet the Vulkan specification's "Precision and Operation of SPIR-V Instructions" with a wide
- * margin (test/math.c measures them against MPFR). No input yields poison or a trap.
+ * Every function takes and returns scalars or vectors of one floating-point type. float is computed
+ * by polynomials without a call; half goes through float; double calls the C library element by
+ * element. Results meet the Vulkan specification's "Precision and Operation of SPIR-V Instructions"
+ * with a wide margin (test/math.c measures them against MPFR). No input yields poison or a trap.
  *
- * The builder may stand in another block of the same function afterwards (sin, cos and tan branch to a
- * rarely needed reduction of large angles).
+ * The builder may stand in another block of the same function afterwards (sin, cos and tan branch
+ * to a rarely needed reduction of large angles).
  */
 #ifndef HEDDLE_CPU_MATH_H
 #define HEDDLE_CPU_MATH_H
@@ -40,10 +40,11 @@ LLVMValueRef math_rsqrt(LLVMBuilderRef b, LLVMValueRef x);
 
 /* x * 2^e; e has x's shape, i32. Rounded once. */
 LLVMValueRef math_ldexp(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef e);
-/* Mantissa in [0.5, 1) and exponent (i32) with x = m * 2^e; zeros, infinities and NaN give x and 0. */
+/* Mantissa in [0.5, 1) and exponent (i32) with x = m * 2^e; zeros, infinities and NaN give x
+ * and 0. */
 LLVMValueRef math_frexp(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef *e);
 
-/* ---- small helpers that the whole code generator of instructions shares ------------------------------ */
+/* ---- small helpers that the whole code generator of instructions shares ---------------------- */
 
 /* `like` with its element type replaced: the same number of lanes. */
 LLVMTypeRef math_type_like(LLVMTypeRef like, LLVMTypeRef element);
@@ -51,10 +52,11 @@ LLVMTypeRef math_element(LLVMTypeRef t);                /* of a vector; of a sca
 LLVMValueRef math_const_real(LLVMTypeRef t, double x);  /* splatted where t is a vector */
 LLVMValueRef math_const_int(LLVMTypeRef t, uint64_t x);
 /* Calls the overloaded intrinsic `name` ("llvm.fma"), overloaded on `types`. */
-LLVMValueRef math_intrinsic(LLVMBuilderRef b, const char *name, LLVMTypeRef *types, unsigned n_types,
-                            LLVMValueRef *args, unsigned n_args);
+LLVMValueRef math_intrinsic(LLVMBuilderRef b, const char *name, LLVMTypeRef *types,
+                            unsigned n_types, LLVMValueRef *args, unsigned n_args);
 LLVMValueRef math_unary(LLVMBuilderRef b, const char *intrinsic, LLVMValueRef x);
 LLVMValueRef math_binary(LLVMBuilderRef b, const char *intrinsic, LLVMValueRef x, LLVMValueRef y);
-LLVMValueRef math_fma(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y, LLVMValueRef z); /* fused where that is cheap */
+/* fused where that is cheap */
+LLVMValueRef math_fma(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y, LLVMValueRef z);
 
 #endif

@@ -769,8 +769,8 @@ static void array_length(Emit *e, const SpvInst *i)
 
 /* ---- pointers as numbers --------------------------------------------------------------------- */
 
-/* The lanes' part is added as a number: LLVM 22 miscompiles differences of vectors of addresses that have
- * a scalar base. */
+/* The lanes' part is added as a number: LLVM 22 miscompiles differences of vectors of addresses
+ * that have a scalar base. */
 static LV address_of(Emit *e, SpvId id)
 {
     const Pointer *p = emit_pointer(e, id);

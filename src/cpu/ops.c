@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * Plain instructions: arithmetic, comparisons, logic, bits, conversions (SPIR-V 3.3.11, 3.3.13 to 3.3.15).
+ * Plain instructions: arithmetic, comparisons, logic, bits, conversions (SPIR-V 3.3.11, 3.3.13 to
+ * 3.3.15).
  *
- * Where an opcode is one LLVM instruction it is a row of `plain`; where it is one function of arith.h, a
- * row of `calls`. All work leaf by leaf. Float controls (SPV_KHR_float_controls, execution modes
- * DenormFlushToZero and RoundingModeRTZ) are kept by explicit code around each operation, since the
- * machine's mode must suit all widths at once; denormals are preserved, rounding is to nearest and signed
- * zeros, infinities and NaN are kept unless a kernel asks otherwise.
+ * Where an opcode is one LLVM instruction it is a row of `plain`; where it is one function of
+ * arith.h, a row of `calls`. All work leaf by leaf. Float controls (SPV_KHR_float_controls,
+ * execution modes DenormFlushToZero and RoundingModeRTZ) are kept by explicit code around each
+ * operation, since the machine's mode must suit all widths at once; denormals are preserved,
+ * rounding is to nearest and signed zeros, infinities and NaN are kept unless a kernel asks
+ * otherwise.
  */
 #include "cpu/ops.h"
 
-/* ---- float controls -------------------------------------------------------------------------------- */
+/* ---- float controls -------------------------------------------------------------------------- */
 
 /* Bits of `flush` and `towards_zero` by width: 16, 32, 64. */
 struct Ops {
@@ -50,7 +52,8 @@ static struct Ops *controls(Emit *e)
     struct Ops *o = e->ops = NEW(e->arena, struct Ops);
     SpvId entry = e->entry->function->def->id;
     for (const SpvInst *i = e->module->globals.first; i; i = i->next)
-        if ((i->op == SpvOpExecutionMode || i->op == SpvOpExecutionModeId) && spv_operand(i, 0) == entry)
+        if ((i->op == SpvOpExecutionMode || i->op == SpvOpExecutionModeId) &&
+            spv_operand(i, 0) == entry)
             read_mode(e, o, i);
     o->fma = e->target->features && strstr(e->target->features, "+fma");
     return o;
@@ -70,12 +73,14 @@ static LV flushed(Emit *e, LV v)
     return controls(e)->flush >> float_index(v) & 1 ? arith_flush(e->b, v) : v;
 }
 
-/* NotNaN and NotInf are left out: LLVM's poison for a broken promise is worse than SPIR-V asks for. */
+/* NotNaN and NotInf are left out: LLVM's poison for a broken promise is worse than SPIR-V asks
+ * for. */
 static LLVMFastMathFlags fast_flags(Emit *e, const SpvInst *i, LV v)
 {
     struct Ops *o = controls(e);
     uint32_t n, modes = 0;
-    const uint32_t *d = i->id ? spv_decoration(e->module, i->id, -1, SpvDecorationFPFastMathMode, &n) : NULL;
+    const uint32_t *d =
+        i->id ? spv_decoration(e->module, i->id, -1, SpvDecorationFPFastMathMode, &n) : NULL;
     bool told = d && n;
     if (told)
         modes = *d;
@@ -119,7 +124,8 @@ static LV towards_zero(Emit *e, LLVMOpcode op, LV x, LV y)
         return arith_towards_zero(e->b, op, x, y);
     x = arith_convert(e->b, x, COMP_F16, COMP_F32, ROUND_NEAREST, false);
     y = arith_convert(e->b, y, COMP_F16, COMP_F32, ROUND_NEAREST, false);
-    return arith_convert(e->b, arith_towards_zero(e->b, op, x, y), COMP_F32, COMP_F16, ROUND_ZERO, false);
+    return arith_convert(e->b, arith_towards_zero(e->b, op, x, y), COMP_F32, COMP_F16, ROUND_ZERO,
+                         false);
 }
 
 LV ops_float(Emit *e, const SpvInst *i, LLVMOpcode op, LV x, LV y)
@@ -150,15 +156,17 @@ LV ops_fma(Emit *e, LV x, LV y, LV z)
         LV r = LLVMBuildFAdd(e->b, LLVMBuildFMul(e->b, v[0], v[1], ""), v[2], "");
         return flushed(e, LLVMBuildFPTrunc(e->b, r, t, ""));
     }
-    return flushed(e, emit_intrinsic(e, controls(e)->fma ? "llvm.fma" : "llvm.fmuladd", &t, 1, v, 3));
+    return flushed(e,
+                   emit_intrinsic(e, controls(e)->fma ? "llvm.fma" : "llvm.fmuladd", &t, 1, v, 3));
 }
 
-/* ---- helpers ------------------------------------------------------------------------------------------ */
+/* ---- helpers --------------------------------------------------------------------------------- */
 
 Comp ops_comp(const SpvType *t)
 {
-    static const Comp ints[4][2] = { { COMP_U8, COMP_S8 }, { COMP_U16, COMP_S16 }, { COMP_U32, COMP_S32 },
-                                     { COMP_U64, COMP_S64 } };
+    static const Comp ints[4][2] = {
+        { COMP_U8, COMP_S8 }, { COMP_U16, COMP_S16 }, { COMP_U32, COMP_S32 }, { COMP_U64, COMP_S64 }
+    };
     uint32_t bits = t->bits;
     if (t->kind != SPV_FLOAT)
         return ints[bits == 8 ? 0 : bits == 16 ? 1 : bits == 64 ? 3 : 2][t->is_signed];
@@ -193,7 +201,8 @@ LV ops_bits(Emit *e, LV v)
     case LLVMDoubleTypeKind: n = 64; break;
     default: return v;
     }
-    return LLVMBuildBitCast(e->b, v, math_type_like(LLVMTypeOf(v), LLVMIntTypeInContext(e->cx, n)), "");
+    return LLVMBuildBitCast(e->b, v, math_type_like(LLVMTypeOf(v), LLVMIntTypeInContext(e->cx, n)),
+                            "");
 }
 
 LV ops_select(Emit *e, LV condition, LV x, LV y)
@@ -208,30 +217,50 @@ LV ops_select(Emit *e, LV condition, LV x, LV y)
 static LV inum(LV like, uint64_t x) { return math_const_int(LLVMTypeOf(like), x); }
 static LV fnum(LV like, double x) { return math_const_real(LLVMTypeOf(like), x); }
 
-/* ---- one LLVM instruction ------------------------------------------------------------------------------ */
+/* ---- one LLVM instruction -------------------------------------------------------------------- */
 
 typedef enum PlainKind { BINARY, FLOAT, ICMP, FCMP } PlainKind;
 
-static const struct Plain { uint16_t op; uint8_t kind; uint16_t code; } plain[] = {
-    { SpvOpIAdd, BINARY, LLVMAdd }, { SpvOpISub, BINARY, LLVMSub }, { SpvOpIMul, BINARY, LLVMMul },
-    { SpvOpBitwiseOr, BINARY, LLVMOr }, { SpvOpBitwiseXor, BINARY, LLVMXor },
-    { SpvOpBitwiseAnd, BINARY, LLVMAnd }, { SpvOpLogicalOr, BINARY, LLVMOr },
-    { SpvOpLogicalAnd, BINARY, LLVMAnd }, { SpvOpLogicalNotEqual, BINARY, LLVMXor },
-    { SpvOpFAdd, FLOAT, LLVMFAdd }, { SpvOpFSub, FLOAT, LLVMFSub }, { SpvOpFMul, FLOAT, LLVMFMul },
+static const struct Plain { uint16_t op; uint8_t kind; uint16_t code;
+} plain[] = {
+    { SpvOpIAdd, BINARY, LLVMAdd },
+    { SpvOpISub, BINARY, LLVMSub },
+    { SpvOpIMul, BINARY, LLVMMul },
+    { SpvOpBitwiseOr, BINARY, LLVMOr },
+    { SpvOpBitwiseXor, BINARY, LLVMXor },
+    { SpvOpBitwiseAnd, BINARY, LLVMAnd },
+    { SpvOpLogicalOr, BINARY, LLVMOr },
+    { SpvOpLogicalAnd, BINARY, LLVMAnd },
+    { SpvOpLogicalNotEqual, BINARY, LLVMXor },
+    { SpvOpFAdd, FLOAT, LLVMFAdd },
+    { SpvOpFSub, FLOAT, LLVMFSub },
+    { SpvOpFMul, FLOAT, LLVMFMul },
     { SpvOpFDiv, FLOAT, LLVMFDiv },
-    { SpvOpLogicalEqual, ICMP, LLVMIntEQ }, { SpvOpIEqual, ICMP, LLVMIntEQ },
-    { SpvOpINotEqual, ICMP, LLVMIntNE }, { SpvOpUGreaterThan, ICMP, LLVMIntUGT },
-    { SpvOpSGreaterThan, ICMP, LLVMIntSGT }, { SpvOpUGreaterThanEqual, ICMP, LLVMIntUGE },
-    { SpvOpSGreaterThanEqual, ICMP, LLVMIntSGE }, { SpvOpULessThan, ICMP, LLVMIntULT },
-    { SpvOpSLessThan, ICMP, LLVMIntSLT }, { SpvOpULessThanEqual, ICMP, LLVMIntULE },
+    { SpvOpLogicalEqual, ICMP, LLVMIntEQ },
+    { SpvOpIEqual, ICMP, LLVMIntEQ },
+    { SpvOpINotEqual, ICMP, LLVMIntNE },
+    { SpvOpUGreaterThan, ICMP, LLVMIntUGT },
+    { SpvOpSGreaterThan, ICMP, LLVMIntSGT },
+    { SpvOpUGreaterThanEqual, ICMP, LLVMIntUGE },
+    { SpvOpSGreaterThanEqual, ICMP, LLVMIntSGE },
+    { SpvOpULessThan, ICMP, LLVMIntULT },
+    { SpvOpSLessThan, ICMP, LLVMIntSLT },
+    { SpvOpULessThanEqual, ICMP, LLVMIntULE },
     { SpvOpSLessThanEqual, ICMP, LLVMIntSLE },
-    { SpvOpFOrdEqual, FCMP, LLVMRealOEQ }, { SpvOpFUnordEqual, FCMP, LLVMRealUEQ },
-    { SpvOpFOrdNotEqual, FCMP, LLVMRealONE }, { SpvOpFUnordNotEqual, FCMP, LLVMRealUNE },
-    { SpvOpFOrdLessThan, FCMP, LLVMRealOLT }, { SpvOpFUnordLessThan, FCMP, LLVMRealULT },
-    { SpvOpFOrdGreaterThan, FCMP, LLVMRealOGT }, { SpvOpFUnordGreaterThan, FCMP, LLVMRealUGT },
-    { SpvOpFOrdLessThanEqual, FCMP, LLVMRealOLE }, { SpvOpFUnordLessThanEqual, FCMP, LLVMRealULE },
-    { SpvOpFOrdGreaterThanEqual, FCMP, LLVMRealOGE }, { SpvOpFUnordGreaterThanEqual, FCMP, LLVMRealUGE },
-    { SpvOpLessOrGreater, FCMP, LLVMRealONE }, { SpvOpOrdered, FCMP, LLVMRealORD },
+    { SpvOpFOrdEqual, FCMP, LLVMRealOEQ },
+    { SpvOpFUnordEqual, FCMP, LLVMRealUEQ },
+    { SpvOpFOrdNotEqual, FCMP, LLVMRealONE },
+    { SpvOpFUnordNotEqual, FCMP, LLVMRealUNE },
+    { SpvOpFOrdLessThan, FCMP, LLVMRealOLT },
+    { SpvOpFUnordLessThan, FCMP, LLVMRealULT },
+    { SpvOpFOrdGreaterThan, FCMP, LLVMRealOGT },
+    { SpvOpFUnordGreaterThan, FCMP, LLVMRealUGT },
+    { SpvOpFOrdLessThanEqual, FCMP, LLVMRealOLE },
+    { SpvOpFUnordLessThanEqual, FCMP, LLVMRealULE },
+    { SpvOpFOrdGreaterThanEqual, FCMP, LLVMRealOGE },
+    { SpvOpFUnordGreaterThanEqual, FCMP, LLVMRealUGE },
+    { SpvOpLessOrGreater, FCMP, LLVMRealONE },
+    { SpvOpOrdered, FCMP, LLVMRealORD },
     { SpvOpUnordered, FCMP, LLVMRealUNO },
 };
 
@@ -246,7 +275,8 @@ static LV plain_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
     case FLOAT: return ops_float(e, i, p->code, v[0], v[1]);
     case ICMP: return LLVMBuildICmp(e->b, p->code, v[0], v[1], "");
     default:
-        return LLVMBuildFCmp(e->b, p->code, flushed(e, ops_fold(e, v[0])), flushed(e, ops_fold(e, v[1])), "");
+        return LLVMBuildFCmp(e->b, p->code, flushed(e, ops_fold(e, v[0])),
+                             flushed(e, ops_fold(e, v[1])), "");
     }
 }
 
@@ -255,7 +285,7 @@ static void plain_inst(Emit *e, const SpvInst *i)
     emit_each_leaf(e, i, 0, 2, plain_leaf);
 }
 
-/* ---- one function of arith.h ------------------------------------------------------------------------------ */
+/* ---- one function of arith.h ----------------------------------------------------------------- */
 
 static const struct Call { uint16_t op; LV (*fn)(LLVMBuilderRef, LV, LV); } calls[] = {
     { SpvOpUDiv, arith_udiv }, { SpvOpSDiv, arith_sdiv }, { SpvOpUMod, arith_umod },
@@ -278,7 +308,7 @@ static void call_inst(Emit *e, const SpvInst *i)
     emit_each_leaf(e, i, 0, 2, call_leaf);
 }
 
-/* ---- one operand ---------------------------------------------------------------------------------------------- */
+/* ---- one operand ----------------------------------------------------------------------------- */
 
 static LV absolute(Emit *e, LV v) { return math_unary(e->b, "llvm.fabs", v); }
 
@@ -342,7 +372,7 @@ static void bit_count(Emit *e, const SpvInst *i)
     emit_each_leaf(e, i, 0, 1, bit_count_leaf);
 }
 
-/* ---- bit fields -------------------------------------------------------------------------------------------------- */
+/* ---- bit fields ------------------------------------------------------------------------------ */
 
 static LV bit_field_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
 {
@@ -357,7 +387,7 @@ static void bit_field(Emit *e, const SpvInst *i)
     emit_each_leaf(e, i, 0, i->op == SpvOpBitFieldInsert ? 4 : 3, bit_field_leaf);
 }
 
-/* ---- conversions --------------------------------------------------------------------------------------------------- */
+/* ---- conversions ----------------------------------------------------------------------------- */
 
 static Comp as_signed(Comp c, bool is_signed)
 {
@@ -374,7 +404,8 @@ static Rounding rounding_of(Emit *e, const SpvInst *i, Comp to)
         return *d == SpvFPRoundingModeRTZ ? ROUND_ZERO : *d == SpvFPRoundingModeRTP ? ROUND_UP
              : *d == SpvFPRoundingModeRTN ? ROUND_DOWN : ROUND_NEAREST;
     uint32_t bits = comp_bytes(to) * 8;
-    bool zero = comp_is_float(to) && bits >= 16 && controls(e)->towards_zero >> width_index(bits) & 1;
+    bool zero =
+        comp_is_float(to) && bits >= 16 && controls(e)->towards_zero >> width_index(bits) & 1;
     return zero ? ROUND_ZERO : ROUND_NEAREST;
 }
 
@@ -417,7 +448,7 @@ static void convert(Emit *e, const SpvInst *i)
     emit_set(e, i, leaves, n);
 }
 
-/* ---- bit casts ------------------------------------------------------------------------------------------------------- */
+/* ---- bit casts ------------------------------------------------------------------------------- */
 
 /* The low component comes first (SPIR-V, OpBitcast). */
 static LV join(Emit *e, LV *v, uint32_t n, unsigned width)
@@ -459,7 +490,7 @@ static void bitcast(Emit *e, const SpvInst *i)
     emit_set(e, i, to, m);
 }
 
-/* ---- extended instructions --------------------------------------------------------------------------------------------- */
+/* ---- extended instructions ------------------------------------------------------------------- */
 
 static void ext_inst(Emit *e, const SpvInst *i)
 {
@@ -470,7 +501,8 @@ static void ext_inst(Emit *e, const SpvInst *i)
     if (name && !strcmp(name, "GLSL.std.450"))
         glsl450_inst(e, i);
     else
-        emit_error(e, i, NULL, "instruction %u of the extended set \"%s\" is not supported on the CPU",
+        emit_error(e, i, NULL,
+                   "instruction %u of the extended set \"%s\" is not supported on the CPU",
                    spv_operand(i, 1), name ? name : "?");
 }
 
@@ -480,38 +512,99 @@ static void ext_inst(Emit *e, const SpvInst *i)
 #define CONVERT(name) { SpvOp##name, EMIT_CHEAP, convert }
 
 const EmitRule emit_rules_arith[] = {
-    PLAIN(IAdd), PLAIN(ISub), PLAIN(IMul), PLAIN(BitwiseOr), PLAIN(BitwiseXor), PLAIN(BitwiseAnd),
-    PLAIN(LogicalOr), PLAIN(LogicalAnd), PLAIN(LogicalNotEqual), PLAIN(LogicalEqual),
-    PLAIN(FAdd), PLAIN(FSub), PLAIN(FMul), PLAIN(FDiv),
-    PLAIN(IEqual), PLAIN(INotEqual), PLAIN(UGreaterThan), PLAIN(SGreaterThan), PLAIN(UGreaterThanEqual),
-    PLAIN(SGreaterThanEqual), PLAIN(ULessThan), PLAIN(SLessThan), PLAIN(ULessThanEqual), PLAIN(SLessThanEqual),
-    PLAIN(FOrdEqual), PLAIN(FUnordEqual), PLAIN(FOrdNotEqual), PLAIN(FUnordNotEqual), PLAIN(FOrdLessThan),
-    PLAIN(FUnordLessThan), PLAIN(FOrdGreaterThan), PLAIN(FUnordGreaterThan), PLAIN(FOrdLessThanEqual),
-    PLAIN(FUnordLessThanEqual), PLAIN(FOrdGreaterThanEqual), PLAIN(FUnordGreaterThanEqual),
-    PLAIN(LessOrGreater), PLAIN(Ordered), PLAIN(Unordered),
-    CALL(UDiv), CALL(SDiv), CALL(UMod), CALL(SRem), CALL(SMod), CALL(FRem), CALL(FMod),
-    { SpvOpShiftLeftLogical, EMIT_CHEAP, call_inst }, { SpvOpShiftRightLogical, EMIT_CHEAP, call_inst },
+    PLAIN(IAdd),
+    PLAIN(ISub),
+    PLAIN(IMul),
+    PLAIN(BitwiseOr),
+    PLAIN(BitwiseXor),
+    PLAIN(BitwiseAnd),
+    PLAIN(LogicalOr),
+    PLAIN(LogicalAnd),
+    PLAIN(LogicalNotEqual),
+    PLAIN(LogicalEqual),
+    PLAIN(FAdd),
+    PLAIN(FSub),
+    PLAIN(FMul),
+    PLAIN(FDiv),
+    PLAIN(IEqual),
+    PLAIN(INotEqual),
+    PLAIN(UGreaterThan),
+    PLAIN(SGreaterThan),
+    PLAIN(UGreaterThanEqual),
+    PLAIN(SGreaterThanEqual),
+    PLAIN(ULessThan),
+    PLAIN(SLessThan),
+    PLAIN(ULessThanEqual),
+    PLAIN(SLessThanEqual),
+    PLAIN(FOrdEqual),
+    PLAIN(FUnordEqual),
+    PLAIN(FOrdNotEqual),
+    PLAIN(FUnordNotEqual),
+    PLAIN(FOrdLessThan),
+    PLAIN(FUnordLessThan),
+    PLAIN(FOrdGreaterThan),
+    PLAIN(FUnordGreaterThan),
+    PLAIN(FOrdLessThanEqual),
+    PLAIN(FUnordLessThanEqual),
+    PLAIN(FOrdGreaterThanEqual),
+    PLAIN(FUnordGreaterThanEqual),
+    PLAIN(LessOrGreater),
+    PLAIN(Ordered),
+    PLAIN(Unordered),
+    CALL(UDiv),
+    CALL(SDiv),
+    CALL(UMod),
+    CALL(SRem),
+    CALL(SMod),
+    CALL(FRem),
+    CALL(FMod),
+    { SpvOpShiftLeftLogical, EMIT_CHEAP, call_inst },
+    { SpvOpShiftRightLogical, EMIT_CHEAP, call_inst },
     { SpvOpShiftRightArithmetic, EMIT_CHEAP, call_inst },
-    UNARY(SNegate), UNARY(FNegate), UNARY(Not), UNARY(LogicalNot), UNARY(BitReverse), UNARY(SignBitSet),
-    UNARY(QuantizeToF16), UNARY(IsNan), UNARY(IsInf), UNARY(IsFinite), UNARY(IsNormal),
+    UNARY(SNegate),
+    UNARY(FNegate),
+    UNARY(Not),
+    UNARY(LogicalNot),
+    UNARY(BitReverse),
+    UNARY(SignBitSet),
+    UNARY(QuantizeToF16),
+    UNARY(IsNan),
+    UNARY(IsInf),
+    UNARY(IsFinite),
+    UNARY(IsNormal),
     { SpvOpBitCount, EMIT_CHEAP, bit_count },
-    { SpvOpBitFieldInsert, EMIT_CHEAP, bit_field }, { SpvOpBitFieldSExtract, EMIT_CHEAP, bit_field },
+    { SpvOpBitFieldInsert, EMIT_CHEAP, bit_field },
+    { SpvOpBitFieldSExtract, EMIT_CHEAP, bit_field },
     { SpvOpBitFieldUExtract, EMIT_CHEAP, bit_field },
-    CONVERT(ConvertFToU), CONVERT(ConvertFToS), CONVERT(ConvertSToF), CONVERT(ConvertUToF),
-    CONVERT(UConvert), CONVERT(SConvert), CONVERT(FConvert), CONVERT(SatConvertSToU), CONVERT(SatConvertUToS),
+    CONVERT(ConvertFToU),
+    CONVERT(ConvertFToS),
+    CONVERT(ConvertSToF),
+    CONVERT(ConvertUToF),
+    CONVERT(UConvert),
+    CONVERT(SConvert),
+    CONVERT(FConvert),
+    CONVERT(SatConvertSToU),
+    CONVERT(SatConvertUToS),
     { SpvOpBitcast, EMIT_CHEAP, bitcast },
-    { SpvOpAny, EMIT_CHEAP, ops_any_all }, { SpvOpAll, EMIT_CHEAP, ops_any_all },
+    { SpvOpAny, EMIT_CHEAP, ops_any_all },
+    { SpvOpAll, EMIT_CHEAP, ops_any_all },
     { SpvOpDot, EMIT_CHEAP, ops_inner_product },
-    { SpvOpSDot, EMIT_CHEAP, ops_integer_dot }, { SpvOpUDot, EMIT_CHEAP, ops_integer_dot },
-    { SpvOpSUDot, EMIT_CHEAP, ops_integer_dot }, { SpvOpSDotAccSat, EMIT_CHEAP, ops_integer_dot },
-    { SpvOpUDotAccSat, EMIT_CHEAP, ops_integer_dot }, { SpvOpSUDotAccSat, EMIT_CHEAP, ops_integer_dot },
+    { SpvOpSDot, EMIT_CHEAP, ops_integer_dot },
+    { SpvOpUDot, EMIT_CHEAP, ops_integer_dot },
+    { SpvOpSUDot, EMIT_CHEAP, ops_integer_dot },
+    { SpvOpSDotAccSat, EMIT_CHEAP, ops_integer_dot },
+    { SpvOpUDotAccSat, EMIT_CHEAP, ops_integer_dot },
+    { SpvOpSUDotAccSat, EMIT_CHEAP, ops_integer_dot },
     { SpvOpVectorTimesScalar, EMIT_CHEAP, ops_times_scalar },
     { SpvOpMatrixTimesScalar, EMIT_CHEAP, ops_times_scalar },
-    { SpvOpVectorTimesMatrix, 0, ops_matrix_product }, { SpvOpMatrixTimesVector, 0, ops_matrix_product },
-    { SpvOpMatrixTimesMatrix, 0, ops_matrix_product }, { SpvOpOuterProduct, 0, ops_outer_product },
+    { SpvOpVectorTimesMatrix, 0, ops_matrix_product },
+    { SpvOpMatrixTimesVector, 0, ops_matrix_product },
+    { SpvOpMatrixTimesMatrix, 0, ops_matrix_product },
+    { SpvOpOuterProduct, 0, ops_outer_product },
     { SpvOpUMulExtended, EMIT_CHEAP, ops_extended_multiply },
     { SpvOpSMulExtended, EMIT_CHEAP, ops_extended_multiply },
-    { SpvOpIAddCarry, EMIT_CHEAP, ops_carry }, { SpvOpISubBorrow, EMIT_CHEAP, ops_carry },
+    { SpvOpIAddCarry, EMIT_CHEAP, ops_carry },
+    { SpvOpISubBorrow, EMIT_CHEAP, ops_carry },
     { SpvOpExtInst, 0, ext_inst },
     { 0, 0, NULL },
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the emitters of plain instructions share: ops.c, ops_vector.c, glsl450.c, subgroup.c, atomics.c.
+ * What the emitters of plain instructions share: ops.c, ops_vector.c, glsl450.c, subgroup.c,
+ * atomics.c.
  */
 #ifndef HEDDLE_CPU_OPS_H
 #define HEDDLE_CPU_OPS_H
@@ -8,37 +9,51 @@
 #include "cpu/arith.h"
 #include "cpu/emit.h"
 
-/* ---- ops.c ---------------------------------------------------------------------------------------- */
+/* ---- ops.c ----------------------------------------------------------------------------------- */
 
 Comp ops_comp(const SpvType *scalar);               /* of an int or float type */
 LV ops_fold(Emit *e, LV v);                         /* bf16 as float, anything else as it is */
 
-/* Float arithmetic under the kernel's float controls and i's decorations. op: LLVMFAdd, FSub, FMul, FDiv. */
+/* Float arithmetic under the kernel's float controls and i's decorations. op: LLVMFAdd, FSub, FMul,
+ * FDiv. */
 LV ops_float(Emit *e, const SpvInst *i, LLVMOpcode op, LV x, LV y);
 LV ops_dot(Emit *e, const SpvInst *i, const LV *x, const LV *y, uint32_t n);
 /* llvm.fma where the machine has it; rounded twice elsewhere. */
 LV ops_fma(Emit *e, LV x, LV y, LV z);
 /* All leaves of an operand, in the compilation's arena. */
 LV *ops_leaves(Emit *e, SpvId id, uint32_t *n);
-const SpvType *ops_type(Emit *e, SpvId id);         /* of a value's leaves: the scalar type of its first */
+/* of a value's leaves: the scalar type of its first */
+const SpvType *ops_type(Emit *e, SpvId id);
 LV ops_bits(Emit *e, LV v);                         /* as integers of its width */
 LV ops_select(Emit *e, LV condition, LV x, LV y);   /* operands unified */
 
-/* ---- ops_vector.c --------------------------------------------------------------------------------- */
+/* ---- ops_vector.c ---------------------------------------------------------------------------- */
 
 EmitFn ops_any_all, ops_inner_product, ops_integer_dot, ops_times_scalar, ops_matrix_product,
        ops_outer_product, ops_extended_multiply, ops_carry;
 
-/* ---- glsl450.c -------------------------------------------------------------------------------------- */
+/* ---- glsl450.c ------------------------------------------------------------------------------- */
 
 void glsl450_inst(Emit *e, const SpvInst *i);       /* OpExtInst of GLSL.std.450 */
 
-/* ---- subgroup.c --------------------------------------------------------------------------------------- */
+/* ---- subgroup.c ------------------------------------------------------------------------------ */
 
 /* What reductions and scans combine with. */
 typedef enum Combine {
-    COMBINE_IADD, COMBINE_FADD, COMBINE_IMUL, COMBINE_FMUL, COMBINE_SMIN, COMBINE_UMIN, COMBINE_FMIN,
-    COMBINE_SMAX, COMBINE_UMAX, COMBINE_FMAX, COMBINE_AND, COMBINE_OR, COMBINE_XOR, COMBINE_N
+    COMBINE_IADD,
+    COMBINE_FADD,
+    COMBINE_IMUL,
+    COMBINE_FMUL,
+    COMBINE_SMIN,
+    COMBINE_UMIN,
+    COMBINE_FMIN,
+    COMBINE_SMAX,
+    COMBINE_UMAX,
+    COMBINE_FMAX,
+    COMBINE_AND,
+    COMBINE_OR,
+    COMBINE_XOR,
+    COMBINE_N
 } Combine;
 LV combine(Emit *e, Combine how, LV x, LV y);       /* same types */
 LV combine_identity(Emit *e, Combine how, LT scalar);

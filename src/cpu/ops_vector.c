@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * Instructions that mix the components of vectors and matrices, or give a pair (SPIR-V 3.3.13, 3.3.14).
+ * Instructions that mix the components of vectors and matrices, or give a pair (SPIR-V 3.3.13,
+ * 3.3.14).
  *
  * Matrices are columns one after the other: component (row, column) of one with R rows is leaf
  * column * R + row. Dot products sum from the first component to the last.
  */
 #include "cpu/ops.h"
 
-static const SpvType *result_type(Emit *e, const SpvInst *i) { return spv_type(e->module, i->type); }
+static const SpvType *result_type(Emit *e, const SpvInst *i)
+{
+    return spv_type(e->module, i->type);
+}
 
-/* ---- any, all ------------------------------------------------------------------------------------------ */
+/* ---- any, all -------------------------------------------------------------------------------- */
 
 void ops_any_all(Emit *e, const SpvInst *i)
 {
@@ -25,7 +29,7 @@ void ops_any_all(Emit *e, const SpvInst *i)
     emit_set1(e, i, r);
 }
 
-/* ---- dot products ----------------------------------------------------------------------------------------- */
+/* ---- dot products ---------------------------------------------------------------------------- */
 
 LV ops_dot(Emit *e, const SpvInst *i, const LV *x, const LV *y, uint32_t n)
 {
@@ -75,7 +79,8 @@ void ops_integer_dot(Emit *e, const SpvInst *i)
 {
     bool sx = i->op != SpvOpUDot && i->op != SpvOpUDotAccSat;
     bool sy = i->op == SpvOpSDot || i->op == SpvOpSDotAccSat;
-    bool accumulate = i->op == SpvOpSDotAccSat || i->op == SpvOpUDotAccSat || i->op == SpvOpSUDotAccSat;
+    bool accumulate =
+        i->op == SpvOpSDotAccSat || i->op == SpvOpUDotAccSat || i->op == SpvOpSUDotAccSat;
     LT to = emit_scalar_type(e, result_type(e, i));
     LV x[16], y[16], sum = NULL;
     uint32_t n = components(e, spv_operand(i, 0), to, sx, x);
@@ -96,7 +101,7 @@ void ops_integer_dot(Emit *e, const SpvInst *i)
     emit_set1(e, i, sum);
 }
 
-/* ---- linear algebra ------------------------------------------------------------------------------------------ */
+/* ---- linear algebra -------------------------------------------------------------------------- */
 
 static LV times_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
 {
@@ -114,7 +119,8 @@ void ops_matrix_product(Emit *e, const SpvInst *i)
 {
     uint32_t nx, ny;
     LV *x = ops_leaves(e, spv_operand(i, 0), &nx), *y = ops_leaves(e, spv_operand(i, 1), &ny);
-    const SpvType *tx = emit_value(e, spv_operand(i, 0))->type, *ty = emit_value(e, spv_operand(i, 1))->type;
+    const SpvType *tx = emit_value(e, spv_operand(i, 0))->type,
+                  *ty = emit_value(e, spv_operand(i, 1))->type;
     uint32_t rows = tx->kind == SPV_MATRIX ? tx->element->count : 1;
     uint32_t inner = rows ? nx / rows : 0;
     uint32_t columns = ty->kind == SPV_MATRIX ? ty->count : 1;
@@ -136,7 +142,8 @@ void ops_matrix_product(Emit *e, const SpvInst *i)
 void ops_outer_product(Emit *e, const SpvInst *i)
 {
     uint32_t rows, columns;
-    LV *x = ops_leaves(e, spv_operand(i, 0), &rows), *y = ops_leaves(e, spv_operand(i, 1), &columns);
+    LV *x = ops_leaves(e, spv_operand(i, 0), &rows),
+       *y = ops_leaves(e, spv_operand(i, 1), &columns);
     LV *result = NEW_ARRAY(e->arena, LV, (size_t)rows * columns + 1);
     for (uint32_t c = 0; c < columns; c++)
         for (uint32_t r = 0; r < rows; r++)
@@ -144,7 +151,7 @@ void ops_outer_product(Emit *e, const SpvInst *i)
     emit_set(e, i, result, rows * columns);
 }
 
-/* ---- pairs: {low, high} ------------------------------------------------------------------------------------------ */
+/* ---- pairs: {low, high} ---------------------------------------------------------------------- */
 
 typedef void PairFn(Emit *e, const SpvInst *i, LV x, LV y, LV *first, LV *second);
 

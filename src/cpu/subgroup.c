@@ -3,10 +3,10 @@
  * Subgroup operations: OpGroupNonUniform*, and the older OpGroup* and OpSubgroup* of subgroup scope
  * (SPIR-V 3.3.24, 3.3.21; SPV_KHR_shader_ballot, subgroup_vote, subgroup_rotate, quad_control).
  *
- * A subgroup is one vector, so an operation is a few shuffles under the lane mask. Lanes that are not active
- * take part with the identity of the operation. Reductions halve the vector log2(W) times; scans shift it
- * by 1, 2, 4...; both in an order that depends on W alone, so that a kernel gives the same on all machines.
- * What all lanes get is kept as a scalar.
+ * A subgroup is one vector, so an operation is a few shuffles under the lane mask. Lanes that are
+ * not active take part with the identity of the operation. Reductions halve the vector log2(W)
+ * times; scans shift it by 1, 2, 4...; both in an order that depends on W alone, so that a kernel
+ * gives the same on all machines. What all lanes get is kept as a scalar.
  */
 #include "cpu/ops.h"
 
@@ -16,9 +16,12 @@
 static LT element_of(LV v) { return math_element(LLVMTypeOf(v)); }
 static LV u32(Emit *e, uint64_t x) { return LLVMConstInt(e->i32, x, 0); }
 static LV lanes_u32(Emit *e, uint64_t x) { return emit_int(e, emit_lanes_type(e, e->i32), x); }
-static const SpvType *result_type(Emit *e, const SpvInst *i) { return spv_type(e->module, i->type); }
+static const SpvType *result_type(Emit *e, const SpvInst *i)
+{
+    return spv_type(e->module, i->type);
+}
 
-/* ---- shuffles ---------------------------------------------------------------------------------------------- */
+/* ---- shuffles -------------------------------------------------------------------------------- */
 
 /* A shuffle whose lane l takes lane from[l] of v, or of `other` when from[l] >= W. */
 static LV shuffle(Emit *e, LV v, LV other, const uint32_t *from, uint32_t n)
@@ -127,7 +130,11 @@ static void mapped_result(Emit *e, const SpvInst *i, SpvId value, uint32_t amoun
 static uint32_t map_xor(uint32_t lane, uint32_t x, uint32_t W) { (void)W; return lane ^ x; }
 static uint32_t map_up(uint32_t lane, uint32_t x, uint32_t W) { (void)W; return lane - x; }
 static uint32_t map_down(uint32_t lane, uint32_t x, uint32_t W) { (void)W; return lane + x; }
-static uint32_t map_quad(uint32_t lane, uint32_t x, uint32_t W) { (void)W; return (lane & ~3u) | (x & 3); }
+static uint32_t map_quad(uint32_t lane, uint32_t x, uint32_t W)
+{
+    (void)W;
+    return (lane & ~3u) | (x & 3);
+}
 
 static void relative(Emit *e, const SpvInst *i, LLVMOpcode op, LaneMap *map)
 {
@@ -174,12 +181,13 @@ static void rotate(Emit *e, const SpvInst *i)
         for (uint32_t l = 0; l < e->W && LLVMIsConstant(index); l++)
             from[l] = (uint32_t)LLVMConstIntGetZExtValue(LLVMGetAggregateElement(index, l));
         if (emit_is_lanes(v[k]))
-            v[k] = LLVMIsConstant(index) ? shuffle(e, v[k], NULL, from, e->W) : subgroup_permute(e, v[k], index);
+            v[k] = LLVMIsConstant(index) ? shuffle(e, v[k], NULL, from, e->W)
+                                         : subgroup_permute(e, v[k], index);
     }
     emit_set(e, i, v, n);
 }
 
-/* ---- quads --------------------------------------------------------------------------------------------------- */
+/* ---- quads ----------------------------------------------------------------------------------- */
 
 static void quad_broadcast(Emit *e, const SpvInst *i)
 {
@@ -214,7 +222,7 @@ static void quad_vote(Emit *e, const SpvInst *i)
     emit_set1(e, i, all ? LLVMBuildNot(e->b, bad, "") : bad);
 }
 
-/* ---- votes ---------------------------------------------------------------------------------------------------- */
+/* ---- votes ----------------------------------------------------------------------------------- */
 
 static bool of_subgroup(Emit *e, const SpvInst *i)
 {
@@ -222,7 +230,8 @@ static bool of_subgroup(Emit *e, const SpvInst *i)
     spv_constant(e->module, spv_operand(i, 0), &scope);
     if (scope == SpvScopeSubgroup)
         return true;
-    emit_error(e, i, NULL, "%s over a scope other than the subgroup is not supported", spv_op_name(i->op));
+    emit_error(e, i, NULL, "%s over a scope other than the subgroup is not supported",
+               spv_op_name(i->op));
     return false;
 }
 
@@ -252,7 +261,8 @@ static LV vote_equal(Emit *e, SpvId id)
     LV *v = ops_leaves(e, id, &n), r = LLVMConstInt(e->i1, 1, 0);
     for (uint32_t k = 0; k < n; k++) {
         LV first = emit_uniform(e, v[k]);
-        LV equal = emit_is_lanes(v[k]) ? same(e, v[k], emit_lanes(e, first)) : same(e, first, first);
+        LV equal =
+            emit_is_lanes(v[k]) ? same(e, v[k], emit_lanes(e, first)) : same(e, first, first);
         r = LLVMBuildAnd(e->b, r, vote_all(e, equal), "");
     }
     return r;
@@ -272,8 +282,12 @@ static void vote(Emit *e, const SpvInst *i)
             emit_set1(e, i, vote_any(e, emit_leaf(e, spv_operand(i, 1), 0)));
         break;
     case SpvOpGroupNonUniformAllEqual: emit_set1(e, i, vote_equal(e, spv_operand(i, 1))); break;
-    case SpvOpSubgroupAllKHR: emit_set1(e, i, vote_all(e, emit_leaf(e, spv_operand(i, 0), 0))); break;
-    case SpvOpSubgroupAnyKHR: emit_set1(e, i, vote_any(e, emit_leaf(e, spv_operand(i, 0), 0))); break;
+    case SpvOpSubgroupAllKHR:
+        emit_set1(e, i, vote_all(e, emit_leaf(e, spv_operand(i, 0), 0)));
+        break;
+    case SpvOpSubgroupAnyKHR:
+        emit_set1(e, i, vote_any(e, emit_leaf(e, spv_operand(i, 0), 0)));
+        break;
     default: emit_set1(e, i, vote_equal(e, spv_operand(i, 0))); break;
     }
 }
@@ -284,7 +298,7 @@ static void elect(Emit *e, const SpvInst *i)
     emit_set1(e, i, LLVMBuildICmp(e->b, LLVMIntEQ, e->lane_id, first, ""));
 }
 
-/* ---- ballots ----------------------------------------------------------------------------------------------------- */
+/* ---- ballots --------------------------------------------------------------------------------- */
 
 /* Bits of a lane mask in four words. */
 static void ballot_words(Emit *e, LV mask, LV *word)
@@ -333,11 +347,13 @@ static void inverse_ballot(Emit *e, const SpvInst *i)
 static void ballot_extract(Emit *e, const SpvInst *i)
 {
     uint32_t n;
-    LV *word = ops_leaves(e, spv_operand(i, 1), &n), index = index_leaf(e, spv_operand(i, 2)), r = word[0];
+    LV *word = ops_leaves(e, spv_operand(i, 1), &n), index = index_leaf(e, spv_operand(i, 2)),
+       r = word[0];
     LV which = LLVMBuildLShr(e->b, index, math_const_int(LLVMTypeOf(index), 5), "");
     for (uint32_t k = 1; k < 4; k++)
-        r = ops_select(e, LLVMBuildICmp(e->b, LLVMIntEQ, which, math_const_int(LLVMTypeOf(which), k), ""),
-                       word[k], r);
+        r = ops_select(
+            e, LLVMBuildICmp(e->b, LLVMIntEQ, which, math_const_int(LLVMTypeOf(which), k), ""),
+            word[k], r);
     LV v[2] = { r, index };
     emit_unify(e, v, 2);
     r = arith_lshr(e->b, v[0], v[1]);
@@ -352,7 +368,9 @@ static LV visible(Emit *e, uint32_t k, uint32_t group_operation)
     for (uint32_t l = 0; l < e->W; l++) {
         uint32_t end = group_operation == SpvGroupOperationInclusiveScan ? l + 1
                      : group_operation == SpvGroupOperationExclusiveScan ? l : e->W;
-        uint32_t bits = end <= k * 32 ? 0 : end - k * 32 >= 32 ? UINT32_MAX : (1u << (end - k * 32)) - 1;
+        uint32_t bits = end <= k * 32        ? 0
+                        : end - k * 32 >= 32 ? UINT32_MAX
+                                             : (1u << (end - k * 32)) - 1;
         lane[l] = u32(e, bits);
     }
     return group_operation == SpvGroupOperationReduce ? lane[0] : LLVMConstVector(lane, e->W);
@@ -391,7 +409,7 @@ static void ballot_find(Emit *e, const SpvInst *i)
     emit_set1(e, i, arith_resize(e->b, r, emit_scalar_type(e, result_type(e, i)), false));
 }
 
-/* ---- broadcasts --------------------------------------------------------------------------------------------------- */
+/* ---- broadcasts ------------------------------------------------------------------------------ */
 
 static void broadcast_first(Emit *e, const SpvInst *i)
 {
@@ -417,7 +435,7 @@ static void broadcast(Emit *e, const SpvInst *i)
     emit_set(e, i, v, n);
 }
 
-/* ---- reductions and scans -------------------------------------------------------------------------------------------- */
+/* ---- reductions and scans -------------------------------------------------------------------- */
 
 LV combine(Emit *e, Combine how, LV x, LV y)
 {
@@ -466,7 +484,10 @@ static LV with_identity(Emit *e, Combine how, LV v, LV mask)
     return LLVMBuildSelect(e->b, mask, v, identity, "");
 }
 
-static bool idempotent(Combine how) { return how >= COMBINE_SMIN && how <= COMBINE_OR && how != COMBINE_XOR; }
+static bool idempotent(Combine how)
+{
+    return how >= COMBINE_SMIN && how <= COMBINE_OR && how != COMBINE_XOR;
+}
 
 /* How many, as an integer of `type`. */
 static LV active_lanes(Emit *e, LV mask, LT type)
@@ -550,8 +571,12 @@ static void arithmetic(Emit *e, const SpvInst *i)
     for (uint32_t k = 0; k < n; k++) {
         switch (operation) {
         case SpvGroupOperationReduce: v[k] = combine_reduce(e, how, v[k], e->mask); break;
-        case SpvGroupOperationInclusiveScan: v[k] = combine_scan(e, how, v[k], e->mask, true); break;
-        case SpvGroupOperationExclusiveScan: v[k] = combine_scan(e, how, v[k], e->mask, false); break;
+        case SpvGroupOperationInclusiveScan:
+            v[k] = combine_scan(e, how, v[k], e->mask, true);
+            break;
+        case SpvGroupOperationExclusiveScan:
+            v[k] = combine_scan(e, how, v[k], e->mask, false);
+            break;
         case SpvGroupOperationClusteredReduce:
             v[k] = combine_clusters(e, how, v[k], e->mask, cluster);
             break;
@@ -565,30 +590,67 @@ static void arithmetic(Emit *e, const SpvInst *i)
 #define ARITHMETIC(name) { SpvOpGroup##name, 0, arithmetic }
 
 const EmitRule emit_rules_subgroup[] = {
-    ROW(GroupNonUniformElect, elect), ROW(GroupNonUniformAll, vote), ROW(GroupNonUniformAny, vote),
-    ROW(GroupNonUniformAllEqual, vote), ROW(GroupAll, vote), ROW(GroupAny, vote),
-    ROW(SubgroupAllKHR, vote), ROW(SubgroupAnyKHR, vote), ROW(SubgroupAllEqualKHR, vote),
-    ROW(GroupNonUniformBroadcast, broadcast), ROW(GroupNonUniformBroadcastFirst, broadcast_first),
-    ROW(GroupBroadcast, broadcast), ROW(SubgroupReadInvocationKHR, broadcast),
+    ROW(GroupNonUniformElect, elect),
+    ROW(GroupNonUniformAll, vote),
+    ROW(GroupNonUniformAny, vote),
+    ROW(GroupNonUniformAllEqual, vote),
+    ROW(GroupAll, vote),
+    ROW(GroupAny, vote),
+    ROW(SubgroupAllKHR, vote),
+    ROW(SubgroupAnyKHR, vote),
+    ROW(SubgroupAllEqualKHR, vote),
+    ROW(GroupNonUniformBroadcast, broadcast),
+    ROW(GroupNonUniformBroadcastFirst, broadcast_first),
+    ROW(GroupBroadcast, broadcast),
+    ROW(SubgroupReadInvocationKHR, broadcast),
     ROW(SubgroupFirstInvocationKHR, broadcast_first),
-    ROW(GroupNonUniformBallot, ballot), ROW(SubgroupBallotKHR, ballot),
-    ROW(GroupNonUniformInverseBallot, inverse_ballot), ROW(GroupNonUniformBallotBitExtract, ballot_extract),
-    ROW(GroupNonUniformBallotBitCount, ballot_count), ROW(GroupNonUniformBallotFindLSB, ballot_find),
+    ROW(GroupNonUniformBallot, ballot),
+    ROW(SubgroupBallotKHR, ballot),
+    ROW(GroupNonUniformInverseBallot, inverse_ballot),
+    ROW(GroupNonUniformBallotBitExtract, ballot_extract),
+    ROW(GroupNonUniformBallotBitCount, ballot_count),
+    ROW(GroupNonUniformBallotFindLSB, ballot_find),
     ROW(GroupNonUniformBallotFindMSB, ballot_find),
-    ROW(GroupNonUniformShuffle, shuffle_any), ROW(GroupNonUniformShuffleXor, shuffle_relative),
-    ROW(GroupNonUniformShuffleUp, shuffle_relative), ROW(GroupNonUniformShuffleDown, shuffle_relative),
+    ROW(GroupNonUniformShuffle, shuffle_any),
+    ROW(GroupNonUniformShuffleXor, shuffle_relative),
+    ROW(GroupNonUniformShuffleUp, shuffle_relative),
+    ROW(GroupNonUniformShuffleDown, shuffle_relative),
     ROW(GroupNonUniformRotateKHR, rotate),
-    ROW(GroupNonUniformQuadBroadcast, quad_broadcast), ROW(GroupNonUniformQuadSwap, quad_swap),
-    ROW(GroupNonUniformQuadAllKHR, quad_vote), ROW(GroupNonUniformQuadAnyKHR, quad_vote),
-    ARITHMETIC(NonUniformIAdd), ARITHMETIC(NonUniformFAdd), ARITHMETIC(NonUniformIMul),
-    ARITHMETIC(NonUniformFMul), ARITHMETIC(NonUniformSMin), ARITHMETIC(NonUniformUMin),
-    ARITHMETIC(NonUniformFMin), ARITHMETIC(NonUniformSMax), ARITHMETIC(NonUniformUMax),
-    ARITHMETIC(NonUniformFMax), ARITHMETIC(NonUniformBitwiseAnd), ARITHMETIC(NonUniformBitwiseOr),
-    ARITHMETIC(NonUniformBitwiseXor), ARITHMETIC(NonUniformLogicalAnd), ARITHMETIC(NonUniformLogicalOr),
+    ROW(GroupNonUniformQuadBroadcast, quad_broadcast),
+    ROW(GroupNonUniformQuadSwap, quad_swap),
+    ROW(GroupNonUniformQuadAllKHR, quad_vote),
+    ROW(GroupNonUniformQuadAnyKHR, quad_vote),
+    ARITHMETIC(NonUniformIAdd),
+    ARITHMETIC(NonUniformFAdd),
+    ARITHMETIC(NonUniformIMul),
+    ARITHMETIC(NonUniformFMul),
+    ARITHMETIC(NonUniformSMin),
+    ARITHMETIC(NonUniformUMin),
+    ARITHMETIC(NonUniformFMin),
+    ARITHMETIC(NonUniformSMax),
+    ARITHMETIC(NonUniformUMax),
+    ARITHMETIC(NonUniformFMax),
+    ARITHMETIC(NonUniformBitwiseAnd),
+    ARITHMETIC(NonUniformBitwiseOr),
+    ARITHMETIC(NonUniformBitwiseXor),
+    ARITHMETIC(NonUniformLogicalAnd),
+    ARITHMETIC(NonUniformLogicalOr),
     ARITHMETIC(NonUniformLogicalXor),
-    ARITHMETIC(IAdd), ARITHMETIC(FAdd), ARITHMETIC(FMin), ARITHMETIC(UMin), ARITHMETIC(SMin), ARITHMETIC(FMax),
-    ARITHMETIC(UMax), ARITHMETIC(SMax), ARITHMETIC(IMulKHR), ARITHMETIC(FMulKHR), ARITHMETIC(BitwiseAndKHR),
-    ARITHMETIC(BitwiseOrKHR), ARITHMETIC(BitwiseXorKHR), ARITHMETIC(LogicalAndKHR), ARITHMETIC(LogicalOrKHR),
+    ARITHMETIC(IAdd),
+    ARITHMETIC(FAdd),
+    ARITHMETIC(FMin),
+    ARITHMETIC(UMin),
+    ARITHMETIC(SMin),
+    ARITHMETIC(FMax),
+    ARITHMETIC(UMax),
+    ARITHMETIC(SMax),
+    ARITHMETIC(IMulKHR),
+    ARITHMETIC(FMulKHR),
+    ARITHMETIC(BitwiseAndKHR),
+    ARITHMETIC(BitwiseOrKHR),
+    ARITHMETIC(BitwiseXorKHR),
+    ARITHMETIC(LogicalAndKHR),
+    ARITHMETIC(LogicalOrKHR),
     ARITHMETIC(LogicalXorKHR),
     { 0, 0, NULL },
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * copy: copies of a loop's blocks, for unroll and strip_mine. In: a function, its Cfg and a loop of it.
- * A loop is first closed: what it computes and is used behind it leaves through phis of its only exit
- * block, or through variables (which promote makes values again). Then a copy changes nothing but the
- * phis of exit blocks.
+ * copy: copies of a loop's blocks, for unroll and strip_mine. In: a function, its Cfg and a loop of
+ * it. A loop is first closed: what it computes and is used behind it leaves through phis of its
+ * only exit block, or through variables (which promote makes values again). Then a copy changes
+ * nothing but the phis of exit blocks.
  */
 #include "pass/edit.h"
 
@@ -57,17 +57,20 @@ bool loop_open(LoopCopy *l, PassContext *c, const Cfg *g, LoopMarks *marks, cons
         add_block(l, g->blocks[loop->blocks[k]].block);
     for (uint32_t k = 0; k < loop->n_blocks; k++) {
         SpvInst *merge = cfg_merge_inst(g->blocks[loop->blocks[k]].block);
-        uint32_t n_named = !merge || merge == loop->merge_inst ? 0 : merge->op == SpvOpLoopMerge ? 2 : 1;
+        uint32_t n_named = !merge || merge == loop->merge_inst ? 0
+                           : merge->op == SpvOpLoopMerge       ? 2
+                                                               : 1;
         for (uint32_t n = 0; n < n_named; n++) {
             SpvBlock *t = edit_block(c->module, spv_operand(merge, n));
-            if (t && t->index != g->made_later && g->position[t->index] == NONE && !loop_holds(l, t))
+            if (t && t->index != g->made_later && g->position[t->index] == NONE &&
+                !loop_holds(l, t))
                 add_block(l, t);
         }
     }
     return true;
 }
 
-/* ---- values that leave the loop ------------------------------------------------------------------------- */
+/* ---- values that leave the loop -------------------------------------------------------------- */
 
 typedef struct Use { SpvInst *inst; uint32_t word; } Use;
 typedef VEC(Use) Uses;
@@ -83,7 +86,8 @@ typedef struct Closer {
 
 /* A phi uses its operand where that comes from. */
 static SpvBlock *place_of_use(const SpvModule *m, const SpvInst *i, uint32_t word) {
-    return i->op == SpvOpPhi && word + 1u < i->n_words ? edit_block(m, i->words[word + 1]) : i->block;
+    return i->op == SpvOpPhi && word + 1u < i->n_words ? edit_block(m, i->words[word + 1])
+                                                       : i->block;
 }
 
 static void index_users(PassContext *c, const Cfg *g, LoopMarks *marks) {
@@ -175,7 +179,8 @@ static bool leaves_by_phi(const Closer *s, const SpvInst *value) {
     if (!s->exit || s->from.len > 1000)
         return false;
     for (uint32_t k = 0; k < s->from.len; k++)
-        if (!cfg_dominates(g, g->position[value->block->index], g->position[s->from.data[k]->index]))
+        if (!cfg_dominates(g, g->position[value->block->index],
+                           g->position[s->from.data[k]->index]))
             return false;
     return true;
 }
@@ -186,7 +191,8 @@ static void close_by_phi(Closer *s, SpvInst *value, const Uses *uses) {
         operands[2 * k] = value->id;
         operands[2 * k + 1] = s->from.data[k]->id;
     }
-    SpvInst *phi = spv_make(s->m, SpvOpPhi, value->type, spv_new_id(s->m), operands, s->from.len * 2);
+    SpvInst *phi =
+        spv_make(s->m, SpvOpPhi, value->type, spv_new_id(s->m), operands, s->from.len * 2);
     spv_insert_after(s->exit->insts.first, phi);
     for (uint32_t k = 0; k < uses->len; k++)
         uses->data[k].inst->words[uses->data[k].word] = phi->id;
@@ -232,7 +238,7 @@ bool loop_close_values(LoopCopy *l) {
     return true;
 }
 
-/* ---- copying ------------------------------------------------------------------------------------------------ */
+/* ---- copying --------------------------------------------------------------------------------- */
 
 SpvId loop_mapped(const LoopCopy *l, SpvId id) {
     return id < l->marks->n_map && l->marks->map[id] ? l->marks->map[id] : id;
@@ -283,7 +289,8 @@ static void copy_exits(LoopCopy *l, const SpvBlock *b) {
     }
 }
 
-/* What is said of a value is said of its copies (copies of decorations, of the few that there are). */
+/* What is said of a value is said of its copies (copies of decorations, of the few that there
+ * are). */
 static void copy_decorations(LoopCopy *l) {
     const SpvId *map = l->marks->map;
     SpvModule *m = l->c->module;

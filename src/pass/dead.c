@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * dead: removes what nothing observable needs. In: a function without unreachable code. Out: the same
- * without unused results, and without stores to variables that are never read; the preamble without
- * constants, types and variables that nothing names. Buffers and push constants stay: they are what the
- * kernel's caller sees.
+ * dead: removes what nothing observable needs. In: a function without unreachable code. Out: the
+ * same without unused results, and without stores to variables that are never read; the preamble
+ * without constants, types and variables that nothing names. Buffers and push constants stay: they
+ * are what the kernel's caller sees.
  */
 #include "pass/edit.h"
 
@@ -42,7 +42,8 @@ static bool is_removable(const SpvInst *i) {
 /* A store that matters only when its variable is read. */
 static Variable *private_store(Dead *d, const SpvInst *i) {
     Variable *var = i->op == SpvOpStore ? variable_of(d->v, spv_operand(i, 0)) : NULL;
-    return var && var->followed && spv_operand(var->inst, 0) == SpvStorageClassFunction ? var : NULL;
+    return var && var->followed && spv_operand(var->inst, 0) == SpvStorageClassFunction ? var
+                                                                                        : NULL;
 }
 
 static void keep_id(Dead *d, SpvId id) {
@@ -101,7 +102,8 @@ static void keep_preamble(Dead *d) {
             keep_operands(d, i);
             break;
         case SpvOpDecorate:
-            if (spv_operand(i, 1) == SpvDecorationBuiltIn && spv_operand(i, 2) == SpvBuiltInWorkgroupSize)
+            if (spv_operand(i, 1) == SpvDecorationBuiltIn &&
+                spv_operand(i, 2) == SpvBuiltInWorkgroupSize)
                 keep_id(d, spv_operand(i, 0));
             break;
         case SpvOpVariable:
@@ -120,7 +122,8 @@ static void keep_preamble(Dead *d) {
 
 static bool is_declaration(const SpvInst *i) {
     const SpvOpInfo *info = spv_op_info(i->op);
-    return info && i->id && (info->flags & (SPV_OPF_TYPE | SPV_OPF_CONSTANT) || i->op == SpvOpVariable);
+    return info && i->id &&
+           (info->flags & (SPV_OPF_TYPE | SPV_OPF_CONSTANT) || i->op == SpvOpVariable);
 }
 
 static void remove_dead(Dead *d, SpvFunction *f) {

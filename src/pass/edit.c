@@ -45,7 +45,7 @@ void edit_append(SpvModule *m, SpvBlock *b, uint16_t op, const uint32_t *operand
     spv_append(b, spv_make(m, op, 0, 0, operands, n));
 }
 
-/* ---- phis --------------------------------------------------------------------------------------- */
+/* ---- phis ------------------------------------------------------------------------------------ */
 
 void edit_rename_pred(SpvModule *m, SpvBlock *b, SpvId from, SpvId to) {
     (void)m;
@@ -89,7 +89,7 @@ void edit_add_incoming(SpvModule *m, SpvInst *phi, SpvId value, SpvId pred) {
     edit_become(m, phi, SpvOpPhi, operands, n + 2);
 }
 
-/* ---- blocks -------------------------------------------------------------------------------------- */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 SpvBlock *edit_split(SpvModule *m, SpvInst *at) {
     SpvBlock *b = at->block, *rest = spv_new_block(b->function, b);
@@ -141,7 +141,8 @@ static bool is_global_value(const SpvModule *m, SpvId id) {
     return i && !i->block;
 }
 
-/* Leaves of b its label and `term`. Nothing reachable uses what it defined, but for phis of `header`. */
+/* Leaves of b its label and `term`. Nothing reachable uses what it defined, but for phis of
+ * `header`. */
 static bool make_stub(SpvModule *m, SpvBlock *b, SpvBlock *header) {
     SpvInst *term = b->insts.last;
     uint16_t op = header ? SpvOpBranch : SpvOpUnreachable;
@@ -151,7 +152,8 @@ static bool make_stub(SpvModule *m, SpvBlock *b, SpvBlock *header) {
         edit_remove(m, b->insts.last);
     if (!same)
         edit_append(m, b, op, header ? &header->id : NULL, header ? 1 : 0);
-    for (SpvInst *i = header ? header->insts.first->next : NULL; i && i->op == SpvOpPhi; i = i->next) {
+    for (SpvInst *i = header ? header->insts.first->next : NULL; i && i->op == SpvOpPhi;
+         i = i->next) {
         if (!has_operand_for(i, b->id)) {
             edit_add_incoming(m, i, spv_undef(m, i->type), b->id);
             same = false;
@@ -238,7 +240,7 @@ void edit_order_blocks(const Cfg *g) {
     }
 }
 
-/* ---- replacing -------------------------------------------------------------------------------------- */
+/* ---- replacing ------------------------------------------------------------------------------- */
 
 static SpvId resolve(SpvId *with, uint32_t n, SpvId id) {
     SpvId to = id;
@@ -263,7 +265,7 @@ void edit_replace(SpvFunction *f, SpvId *with, uint32_t n) {
     }
 }
 
-/* ---- annotations -------------------------------------------------------------------------------------- */
+/* ---- annotations ----------------------------------------------------------------------------- */
 
 static void mark_defined(const SpvInstList *l, uint8_t *defined) {
     for (SpvInst *i = l->first; i; i = i->next)
@@ -272,7 +274,9 @@ static void mark_defined(const SpvInstList *l, uint8_t *defined) {
 }
 
 /* Keeps the ids from operand `from` on, `step` words each, that are defined. */
-static void filter_ids(SpvModule *m, SpvInst *i, uint32_t from, uint32_t step, const uint8_t *defined) {
+static void filter_ids(SpvModule *m, SpvInst *i, uint32_t from, uint32_t step,
+                       const uint8_t *defined)
+{
     uint32_t to = i->first_operand + from;
     (void)m;
     for (uint32_t k = to; k + step <= i->n_words; k += step) {
@@ -330,17 +334,19 @@ void edit_insert_global(SpvInst *before, SpvInst *i) {
     spv_insert_before(before, i);
 }
 
-/* ---- matrices ------------------------------------------------------------------------------------------- */
+/* ---- matrices -------------------------------------------------------------------------------- */
 
 bool edit_matrix_length(const PassContext *c, SpvId type, uint64_t *length) {
     const SpvInst *t = spv_def(c->module, type);
     uint64_t scope, rows, cols, holders = c->options->subgroup_size;
-    if (!t || t->op != SpvOpTypeCooperativeMatrixKHR || !spv_constant(c->module, spv_operand(t, 1), &scope) ||
+    if (!t || t->op != SpvOpTypeCooperativeMatrixKHR ||
+        !spv_constant(c->module, spv_operand(t, 1), &scope) ||
         !spv_constant(c->module, spv_operand(t, 2), &rows) ||
         !spv_constant(c->module, spv_operand(t, 3), &cols))
         return false;
     if (scope == SpvScopeWorkgroup)
-        holders = (uint64_t)c->entry.local_size[0] * c->entry.local_size[1] * c->entry.local_size[2];
+        holders =
+            (uint64_t)c->entry.local_size[0] * c->entry.local_size[1] * c->entry.local_size[2];
     else if (scope != SpvScopeSubgroup)
         return false;
     if (!holders || rows > UINT16_MAX || cols > UINT16_MAX)

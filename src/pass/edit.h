@@ -1,53 +1,58 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the passes share: edits of a module that keep its parts consistent, and the values of constants.
- * Private to pass/.
+ * What the passes share: edits of a module that keep its parts consistent, and the values of
+ * constants. Private to pass/.
  */
 #ifndef HEDDLE_PASS_EDIT_H
 #define HEDDLE_PASS_EDIT_H
 
 #include "pass/pass.h"
 
-/* ---- edit.c ------------------------------------------------------------------------------------- */
+/* ---- edit.c ---------------------------------------------------------------------------------- */
 
 void edit_remove(SpvModule *m, SpvInst *i);         /* unlinks it; its id is defined no more */
 /* Gives it another opcode and other operands; type and id stay. */
 void edit_become(SpvModule *m, SpvInst *i, uint16_t op, const uint32_t *operands, uint32_t n);
-SpvInst *edit_after_phis(const SpvBlock *b);        /* the first instruction that is no label or phi */
+/* the first instruction that is no label or phi */
+SpvInst *edit_after_phis(const SpvBlock *b);
 SpvBlock *edit_block(const SpvModule *m, SpvId label);
 void edit_append(SpvModule *m, SpvBlock *b, uint16_t op, const uint32_t *operands, uint32_t n);
-/* Moves `at` and what follows it to a new block behind; the phis that follow know. The old block is left
- * without a terminator. */
+/* Moves `at` and what follows it to a new block behind; the phis that follow know. The old block is
+ * left without a terminator. */
 SpvBlock *edit_split(SpvModule *m, SpvInst *at);
 void edit_rename_pred(SpvModule *m, SpvBlock *b, SpvId from, SpvId to); /* in b's phis */
 void edit_remove_pred(SpvModule *m, SpvBlock *b, SpvId pred);
 void edit_add_incoming(SpvModule *m, SpvInst *phi, SpvId value, SpvId pred);
 /* As edit_rename_pred, for all the blocks that `term` goes to. */
 void edit_rename_source(SpvModule *m, const SpvInst *term, SpvId from, SpvId to);
-/* with[id] instead of id wherever the function uses it (0, and ids from n on: keep), following chains. */
+/* with[id] instead of id wherever the function uses it (0, and ids from n on: keep), following
+ * chains. */
 void edit_replace(SpvFunction *f, SpvId *with, uint32_t n);
 /* Drops unreachable blocks and what phis say of them. Merge blocks and continue targets that their
  * headers still name stay as empty blocks (SPIR-V 2.11). True when anything changed. */
 bool edit_prune(SpvModule *m, SpvFunction *f, Arena *scratch);
-/* Puts the function's blocks in the order of its Cfg, in which each comes after what dominates it. */
+/* Puts the function's blocks in the order of its Cfg, in which each comes after what dominates
+ * it. */
 void edit_order_blocks(const Cfg *g);
 /* Drops names, decorations, modes and interface entries of ids that are defined no more. */
 void edit_sweep(SpvModule *m, Arena *scratch);
 void edit_insert_global(SpvInst *before, SpvInst *i);
 uint32_t edit_count(const SpvFunction *f);          /* instructions */
-/* Elements of a matrix that one invocation holds: of an OpTypeCooperativeMatrixKHR. False: unknown. */
+/* Elements of a matrix that one invocation holds: of an OpTypeCooperativeMatrixKHR. False:
+ * unknown. */
 bool edit_matrix_length(const PassContext *c, SpvId type, uint64_t *length);
 /* Places in words of all id operands of an instruction. 128 KB: one a function, or in an arena. */
 typedef struct IdWords { uint16_t at[65536]; uint32_t n; } IdWords;
 void edit_ids(const SpvInst *i, IdWords *out);
 
-/* ---- split.c: the variables of the one function ------------------------------------------------------- */
+/* ---- split.c: the variables of the one function ---------------------------------------------- */
 
 /* A Function variable, and what is done with it. */
 typedef struct Variable {
     SpvInst *inst;
     const SpvType *type;        /* of its contents */
-    bool followed;              /* false: its address goes where nobody follows, or it is volatile */
+    /* false: its address goes where nobody follows, or it is volatile */
+    bool followed;
     VEC(SpvInst *) chains;      /* OpAccessChain and kin, each directly on the variable */
     VEC(SpvInst *) accesses;    /* OpLoad and OpStore, through the variable or a chain, in order */
 } Variable;
@@ -57,7 +62,8 @@ typedef struct Variables {
     VEC(uint32_t) of;           /* by id of a variable or chain: 1 + its place in list */
 } Variables;
 
-/* Needs a function without unreachable code. Copies of pointers and chains of chains are gone after. */
+/* Needs a function without unreachable code. Copies of pointers and chains of chains are gone
+ * after. */
 Variables *variables_find(PassContext *c, const Cfg *g);
 Variable *variable_of(Variables *v, SpvId pointer); /* NULL: none of them */
 /* Makes Private variables that can be followed Function variables; one function must be left. */
@@ -65,14 +71,15 @@ void variables_localise(PassContext *c, const Cfg *g);
 /* One variable a part, where parts are accessed by constant indices. */
 void variables_split(PassContext *c, const Cfg *g);
 
-/* ---- copy.c: copies of a loop's blocks -------------------------------------------------------------------- */
+/* ---- copy.c: copies of a loop's blocks ------------------------------------------------------- */
 
 /* Shared by the loops of one Cfg. */
 typedef struct LoopMarks {
     uint32_t *stamp, stamps;    /* by block index: the loop that a block was last seen in */
     SpvId *map;                 /* by id, n_map of them: loop_copy's; all zero between two loops */
     uint32_t n_map;
-    uint32_t *use_start;        /* by id, n_used of them: its users as they were at first, in `users` */
+    /* by id, n_used of them: its users as they were at first, in `users` */
+    uint32_t *use_start;
     SpvInst **users;            /* NULL until asked for */
     uint32_t n_used;
 } LoopMarks;
@@ -83,7 +90,8 @@ typedef struct LoopCopy {
     const CfgLoop *loop;
     LoopMarks *marks;
     uint32_t stamp;
-    VEC(SpvBlock *) blocks;     /* of the loop, in the Cfg's order; then the unreachable ones that they name */
+    /* of the loop, in the Cfg's order; then the unreachable ones that they name */
+    VEC(SpvBlock *) blocks;
     SpvBlock *header, *latch;
     uint32_t size;              /* instructions */
 } LoopCopy;
@@ -93,26 +101,27 @@ LoopMarks loop_marks(PassContext *c, const Cfg *g);
 bool loop_open(LoopCopy *l, PassContext *c, const Cfg *g, LoopMarks *marks, const CfgLoop *loop,
                uint32_t max_blocks);
 bool loop_holds(const LoopCopy *l, const SpvBlock *b);
-/* Makes values that are used behind the loop phis of its exit, or else variables. False: a pointer is among
- * them. Nothing has changed then. Of loops that share marks, earlier ones must be closed before later ones. */
+/* Makes values that are used behind the loop phis of its exit, or else variables. False: a pointer
+ * is among them. Nothing has changed then. Of loops that share marks, earlier ones must be closed
+ * before later ones. */
 bool loop_close_values(LoopCopy *l);
-/* Copies all blocks behind `after`; the map tells the copies. Header phis are not copied: the caller has set
- * their map entries. OpLoopMerge of the header is left out. Phis of blocks outside get operands for the
- * copies' edges. Returns the last block. */
+/* Copies all blocks behind `after`; the map tells the copies. Header phis are not copied: the
+ * caller has set their map entries. OpLoopMerge of the header is left out. Phis of blocks outside
+ * get operands for the copies' edges. Returns the last block. */
 SpvBlock *loop_copy(LoopCopy *l, SpvBlock *after);
 SpvId loop_mapped(const LoopCopy *l, SpvId id);
 void loop_done(LoopCopy *l);                        /* clears the map */
 /* Operand of a header phi for the edge from `pred`. */
 SpvId loop_incoming(const SpvInst *phi, SpvId pred);
 
-/* ---- values.c, dead.c: parts of simplify ----------------------------------------------------------------- */
+/* ---- values.c, dead.c: parts of simplify ----------------------------------------------------- */
 
 /* Folds, forwards and merges equal values. True when anything changed. */
 bool values_simplify(PassContext *c, const Cfg *g);
 /* Removes what nothing observable needs, in the function and in the preamble. */
 void dead_remove(PassContext *c, const Cfg *g);
 
-/* ---- fold.c -------------------------------------------------------------------------------------- */
+/* ---- fold.c ---------------------------------------------------------------------------------- */
 
 enum { FOLD_MAX = 16 };
 
@@ -142,8 +151,8 @@ SpvId fold_composite(Fold *f, SpvId type, const SpvId *parts, uint32_t n);
 SpvId fold_null(Fold *f, SpvId type);
 /* The constituent of a constant composite (or null) at a member index; 0 when it has none. */
 SpvId fold_member(Fold *f, SpvId composite, uint32_t index);
-/* Value of `op` with the operand words given (ids of constants, and literals where the instruction has
- * them); 0 when it has no value that is known here. */
+/* Value of `op` with the operand words given (ids of constants, and literals where the instruction
+ * has them); 0 when it has no value that is known here. */
 SpvId fold_op(Fold *f, uint16_t op, SpvId type, const uint32_t *operands, uint32_t n);
 
 #endif

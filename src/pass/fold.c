@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * fold: values of operations on constants. In: an opcode and constant operands. Out: the id of a constant,
- * found in a pool by type and value or made.
+ * fold: values of operations on constants. In: an opcode and constant operands. Out: the id of a
+ * constant, found in a pool by type and value or made.
  *
- * Integers wrap at their width. f16, bf16, f32 and f64 are computed with one rounding (double holds the
- * exact f16 and bf16 sums and products, and a quotient rounded twice this way is the same). What the
- * specification leaves undefined (division by zero, shifts too far) is not folded.
+ * Integers wrap at their width. f16, bf16, f32 and f64 are computed with one rounding (double holds
+ * the exact f16 and bf16 sums and products, and a quotient rounded twice this way is the same).
+ * What the specification leaves undefined (division by zero, shifts too far) is not folded.
  */
 #include "pass/edit.h"
 
 #include <math.h>
 
-/* ---- the pool -------------------------------------------------------------------------------------- */
+/* ---- the pool -------------------------------------------------------------------------------- */
 
 static uint64_t pool_key(uint16_t op, SpvId type, const uint32_t *words, uint32_t n) {
     return hash_bytes(words, n * sizeof *words, (uint64_t)type << 16 | op);
 }
 
-static bool same_inst(const SpvInst *i, uint16_t op, SpvId type, const uint32_t *words, uint32_t n) {
+static bool same_inst(const SpvInst *i, uint16_t op, SpvId type, const uint32_t *words, uint32_t n)
+{
     return i && i->op == op && i->type == type && spv_n_operands(i) == n &&
            (!n || !memcmp(i->words + i->first_operand, words, n * sizeof *words));
 }
@@ -43,7 +44,8 @@ Fold fold_open(SpvModule *m, Arena *scratch) {
     return f;
 }
 
-/* One key may stand for two constants: then the second is made anew each time, which is harmless. */
+/* One key may stand for two constants: then the second is made anew each time, which is
+ * harmless. */
 static SpvId pool_get(Fold *f, uint16_t op, SpvId type, const uint32_t *words, uint32_t n) {
     uint64_t id, key = pool_key(op, type, words, n);
     if (map_get(&f->pool, key, &id) && same_inst(spv_def(f->m, (SpvId)id), op, type, words, n))
@@ -57,7 +59,7 @@ static SpvId pool_get(Fold *f, uint16_t op, SpvId type, const uint32_t *words, u
     return i->id;
 }
 
-/* ---- reading and writing ---------------------------------------------------------------------------- */
+/* ---- reading and writing --------------------------------------------------------------------- */
 
 static uint64_t width_mask(const SpvType *t) {
     return t->kind == SPV_BOOL ? 1 : t->bits >= 64 ? UINT64_MAX : ((uint64_t)1 << t->bits) - 1;
@@ -101,7 +103,8 @@ bool fold_read(const Fold *f, SpvId id, FoldValue *v) {
     if (i->op != SpvOpConstantComposite && i->op != SpvOpConstantCompositeReplicateEXT)
         return false;
     for (uint32_t k = 0; k < t->count; k++)
-        if (!read_scalar(f, spv_operand(i, i->op == SpvOpConstantComposite ? k : 0), t->element, &v->bits[k]))
+        if (!read_scalar(f, spv_operand(i, i->op == SpvOpConstantComposite ? k : 0), t->element,
+                         &v->bits[k]))
             return false;
     return true;
 }
@@ -154,7 +157,9 @@ SpvId fold_member(Fold *f, SpvId composite, uint32_t index) {
     const SpvType *t = i && i->type ? spv_type(f->m, i->type) : NULL;
     if (!t || t->kind == SPV_COOPMAT)
         return 0;
-    const SpvType *part = t->kind != SPV_STRUCT ? t->element : index < t->count ? t->members[index] : NULL;
+    const SpvType *part = t->kind != SPV_STRUCT ? t->element
+                          : index < t->count    ? t->members[index]
+                                                : NULL;
     if (!part)
         return 0;
     switch (i->op) {
@@ -170,10 +175,11 @@ SpvId fold_member(Fold *f, SpvId composite, uint32_t index) {
     }
 }
 
-/* ---- numbers ---------------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static bool is_plain_float(const SpvType *t) {
-    return t->kind == SPV_FLOAT && (t->format == SPV_IEEE || t->format == SPV_BF16) && t->bits >= 16;
+    return t->kind == SPV_FLOAT && (t->format == SPV_IEEE || t->format == SPV_BF16) &&
+           t->bits >= 16;
 }
 
 static double float_of(const SpvType *t, uint64_t bits) {
@@ -220,8 +226,10 @@ static bool eval_int(uint16_t op, const Operands *o, uint32_t c, uint64_t *out) 
     case SpvOpIMul: *out = a * b; return true;
     case SpvOpUDiv: return b && (*out = a / b, true);
     case SpvOpUMod: return b && (*out = a % b, true);
-    case SpvOpSDiv: return sb && !(sb == -1 && sa == INT64_MIN) && (*out = (uint64_t)(sa / sb), true);
-    case SpvOpSRem: return sb && !(sb == -1 && sa == INT64_MIN) && (*out = (uint64_t)(sa % sb), true);
+    case SpvOpSDiv:
+        return sb && !(sb == -1 && sa == INT64_MIN) && (*out = (uint64_t)(sa / sb), true);
+    case SpvOpSRem:
+        return sb && !(sb == -1 && sa == INT64_MIN) && (*out = (uint64_t)(sa % sb), true);
     case SpvOpSMod: {
         if (!sb || (sb == -1 && sa == INT64_MIN))
             return false;
@@ -250,7 +258,9 @@ static bool eval_int(uint16_t op, const Operands *o, uint32_t c, uint64_t *out) 
     case SpvOpUConvert: *out = a; return true;
     case SpvOpSConvert: *out = (uint64_t)sa; return true;
     case SpvOpConvertUToF: *out = float_bits(o->result, (double)a); return a >> 53 == 0;
-    case SpvOpConvertSToF: *out = float_bits(o->result, (double)sa); return sa >> 53 == 0 || sa >> 53 == -1;
+    case SpvOpConvertSToF:
+        *out = float_bits(o->result, (double)sa);
+        return sa >> 53 == 0 || sa >> 53 == -1;
     default: return false;
     }
 }
@@ -310,7 +320,8 @@ static bool eval_float(uint16_t op, const Operands *o, uint32_t c, uint64_t *out
     /* Denormals are left to the machine, whose mode decides about them. */
     double got = float_of(r, *out), least = r->bits == 16 && r->format == SPV_IEEE ? 0x1p-14
                                             : r->bits == 64 ? 0x1p-1022 : 0x1p-126;
-    return o->denormals || (ordered && (got == 0 || fabs(got) >= least) && (a == 0 || fabs(a) >= 0x1p-1022));
+    return o->denormals ||
+           (ordered && (got == 0 || fabs(got) >= least) && (a == 0 || fabs(a) >= 0x1p-1022));
 }
 
 static bool eval(uint16_t op, const Operands *o, FoldValue *out) {
@@ -327,14 +338,15 @@ static bool eval(uint16_t op, const Operands *o, FoldValue *out) {
     return true;
 }
 
-/* ---- instructions ------------------------------------------------------------------------------------------- */
+/* ---- instructions ---------------------------------------------------------------------------- */
 
 static bool is_scalar(const SpvType *t) {
     return t->kind == SPV_INT || t->kind == SPV_FLOAT || t->kind == SPV_BOOL;
 }
 
 /* Arithmetic, logic and conversions, component by component. */
-static SpvId fold_components(Fold *f, uint16_t op, SpvId type, const uint32_t *operands, uint32_t n) {
+static SpvId fold_components(Fold *f, uint16_t op, SpvId type, const uint32_t *operands, uint32_t n)
+{
     const SpvType *t = spv_type(f->m, type);
     FoldValue a, b = { 0 }, out = { 0 };
     if (!t || n < 1 || n > 2 || !fold_read(f, operands[0], &a))
@@ -349,7 +361,8 @@ static SpvId fold_components(Fold *f, uint16_t op, SpvId type, const uint32_t *o
     out.type = component;
     out.count = count;
     if (op == SpvOpBitcast) {
-        if (component->bits != a.type->bits || component->kind == SPV_BOOL || a.type->kind == SPV_BOOL)
+        if (component->bits != a.type->bits || component->kind == SPV_BOOL ||
+            a.type->kind == SPV_BOOL)
             return 0;
         memcpy(out.bits, a.bits, sizeof out.bits);
         return fold_write(f, type, &out);
@@ -374,7 +387,8 @@ static SpvId fold_select(Fold *f, SpvId type, const uint32_t *operands) {
 
 static SpvId fold_shuffle(Fold *f, SpvId type, const uint32_t *operands, uint32_t n) {
     FoldValue a, b, out = { 0 };
-    if (n < 2 || n - 2 > FOLD_MAX || !fold_read(f, operands[0], &a) || !fold_read(f, operands[1], &b))
+    if (n < 2 || n - 2 > FOLD_MAX || !fold_read(f, operands[0], &a) ||
+        !fold_read(f, operands[1], &b))
         return 0;
     out.count = n - 2;
     for (uint32_t k = 0; k < out.count; k++) {
@@ -397,9 +411,9 @@ static SpvId fold_insert(Fold *f, SpvId type, const uint32_t *operands, uint32_t
 
 static bool is_constant_id(const Fold *f, SpvId id) {
     const SpvInst *i = spv_def(f->m, id);
-    return i && (i->op == SpvOpConstant || i->op == SpvOpConstantTrue || i->op == SpvOpConstantFalse ||
-                 i->op == SpvOpConstantNull || i->op == SpvOpConstantComposite ||
-                 i->op == SpvOpConstantCompositeReplicateEXT);
+    return i && (i->op == SpvOpConstant || i->op == SpvOpConstantTrue ||
+                 i->op == SpvOpConstantFalse || i->op == SpvOpConstantNull ||
+                 i->op == SpvOpConstantComposite || i->op == SpvOpConstantCompositeReplicateEXT);
 }
 
 SpvId fold_op(Fold *f, uint16_t op, SpvId type, const uint32_t *operands, uint32_t n) {

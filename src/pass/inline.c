@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * inline: one function from many. In: a module without recursion. Out: the entry point with every call
- * in its place, no other function (but those that instructions other than calls name, such as the
- * combining function of a matrix reduction), no OpLine and no debug instructions: an instruction knows
- * its source position itself.
+ * inline: one function from many. In: a module without recursion. Out: the entry point with every
+ * call in its place, no other function (but those that instructions other than calls name, such as
+ * the combining function of a matrix reduction), no OpLine and no debug instructions: an
+ * instruction knows its source position itself.
  *
- * Callees come before their callers, so that each call is copied once for each place. A function that
- * returns in several places becomes, in a shader, an OpSwitch of one case: its returns branch to that
- * construct's merge block, which is a structured exit unless a loop lies between (SPIR-V 2.11.2); the
- * graph is reducible either way. A loop header with a call keeps OpLoopMerge and branches to its body.
+ * Callees come before their callers, so that each call is copied once for each place. A function
+ * that returns in several places becomes, in a shader, an OpSwitch of one case: its returns branch
+ * to that construct's merge block, which is a structured exit unless a loop lies between (SPIR-V
+ * 2.11.2); the graph is reducible either way. A loop header with a call keeps OpLoopMerge and
+ * branches to its body.
  */
 #include "pass/edit.h"
 
@@ -30,7 +31,7 @@ typedef struct Inliner {
     bool structured;
 } Inliner;
 
-/* ---- debug information ------------------------------------------------------------------------------ */
+/* ---- debug information ----------------------------------------------------------------------- */
 
 static bool is_debug(const SpvInst *i) {
     if (i->op == SpvOpLine || i->op == SpvOpNoLine)
@@ -39,7 +40,9 @@ static bool is_debug(const SpvInst *i) {
         return false;
     switch (i->ext_set) {
     case SPV_SET_NONSEMANTIC: case SPV_SET_NonSemanticShaderDebugInfo100:
-    case SPV_SET_NonSemanticShaderDebugInfo: case SPV_SET_OpenCLDebugInfo100: case SPV_SET_DebugInfo:
+    case SPV_SET_NonSemanticShaderDebugInfo:
+    case SPV_SET_OpenCLDebugInfo100:
+    case SPV_SET_DebugInfo:
     case SPV_SET_NonSemanticClspvReflection: case SPV_SET_NonSemanticVkspReflection:
     case SPV_SET_NonSemanticGraphDebugInfo:
         return true;
@@ -70,7 +73,7 @@ static void strip_debug(SpvModule *m) {
     }
 }
 
-/* ---- the call graph ------------------------------------------------------------------------------------ */
+/* ---- the call graph -------------------------------------------------------------------------- */
 
 static SpvFunction *named_function(const Inliner *s, SpvId id) {
     return id < s->n_ids ? s->function[id] : NULL;
@@ -119,9 +122,10 @@ static bool order_functions(Inliner *s) {
                       function_name(s->m, f));
             return false;
         } else if (state[f->def->id] == OPEN) {
-            spv_error(s->m, top->at, s->c->sink, "SPIR-V 2.16.1, universal validation rules",
-                      "function %s calls itself, directly or through others; recursion is not allowed",
-                      function_name(s->m, f));
+            spv_error(
+                s->m, top->at, s->c->sink, "SPIR-V 2.16.1, universal validation rules",
+                "function %s calls itself, directly or through others; recursion is not allowed",
+                function_name(s->m, f));
             return false;
         } else if (state[f->def->id] == NEW_ONE) {
             state[f->def->id] = OPEN;
@@ -131,7 +135,7 @@ static bool order_functions(Inliner *s) {
     return true;
 }
 
-/* ---- decorations ------------------------------------------------------------------------------------------ */
+/* ---- decorations ----------------------------------------------------------------------------- */
 
 static void add_note(Inliner *s, SpvId target, SpvInst *decoration) {
     Arena *a = s->c->scratch;
@@ -160,7 +164,7 @@ static void copy_decorations(Inliner *s, SpvId from, SpvId to) {
     }
 }
 
-/* ---- one call ------------------------------------------------------------------------------------------------ */
+/* ---- one call -------------------------------------------------------------------------------- */
 
 typedef struct Site {
     SpvInst *call;
@@ -256,7 +260,8 @@ static void inline_block(Inliner *s, Site *t) {
     finish_call(s, t);
 }
 
-/* A loop header keeps its label, phis and OpLoopMerge; the rest becomes the first block of the body. */
+/* A loop header keeps its label, phis and OpLoopMerge; the rest becomes the first block of the
+ * body. */
 static void split_header(Inliner *s, SpvBlock *b, const SpvInst *merge) {
     SpvInst *loop = spv_clone_inst(s->m, merge);
     SpvInst *old = cfg_merge_inst(b);
@@ -353,7 +358,7 @@ static bool inline_into(Inliner *s, SpvFunction *f) {
     return true;
 }
 
-/* ---- what remains ------------------------------------------------------------------------------------------------ */
+/* ---- what remains ---------------------------------------------------------------------------- */
 
 /* The entry point, and what its instructions still name. */
 static void drop_functions(Inliner *s) {

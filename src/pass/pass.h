@@ -1,27 +1,32 @@
 /* SPDX-License-Identifier: MIT
  *
- * pass: SPIR-V to SPIR-V. A pass is one file with one exported function and a contract: what it needs
- * and what it leaves. The pipeline is a table in pipeline.c. A module between two passes reads again,
- * and spirv-val accepts it, but for one thing: where a function that returns from within a loop was
- * inlined, or a loop with both break and continue left was unrolled, its branches are no structured exits
- * any more (SPIR-V 2.11.2). Graphs stay reducible, and blocks come after what dominates them.
+ * pass: SPIR-V to SPIR-V. A pass is one file with one exported function and a contract: what it
+ * needs and what it leaves. The pipeline is a table in pipeline.c. A module between two passes
+ * reads again, and spirv-val accepts it, but for one thing: where a function that returns from
+ * within a loop was inlined, or a loop with both break and continue left was unrolled, its branches
+ * are no structured exits any more (SPIR-V 2.11.2). Graphs stay reducible, and blocks come after
+ * what dominates them.
  */
 #ifndef HEDDLE_PASS_H
 #define HEDDLE_PASS_H
 
 #include "analysis/analysis.h"
 
-typedef struct SpecValue { uint32_t id; uint64_t bits; } SpecValue; /* SpecId, value in the constant's width */
+/* SpecId, value in the constant's width */
+typedef struct SpecValue { uint32_t id; uint64_t bits; } SpecValue;
 
 typedef struct PassOptions {
     const char *entry;          /* entry point, NULL = the only one */
     const SpecValue *spec;
     uint32_t n_spec;
-    uint32_t subgroup_size;     /* folded into nothing by default; used by length queries and unrolling budgets */
+    /* folded into nothing by default; used by length queries and unrolling budgets */
+    uint32_t subgroup_size;
     uint32_t max_unrolled;      /* instructions a fully unrolled loop may grow to; 0 = 16384 */
-    uint32_t fuse_steps;        /* strip-mining of matrix loops; 0 = as many as make K about 64, 1 = off */
+    /* strip-mining of matrix loops; 0 = as many as make K about 64, 1 = off */
+    uint32_t fuse_steps;
     bool optimise;              /* false: only what the code generator cannot do without */
-    void (*after)(void *user, const char *pass, SpvModule *m);  /* for --emit and tests; may be NULL */
+    /* for --emit and tests; may be NULL */
+    void (*after)(void *user, const char *pass, SpvModule *m);
     void *user;
 } PassOptions;
 
@@ -35,32 +40,34 @@ typedef struct PassContext {
 
 /* Each returns false after reporting an error. */
 
-/* Freezes specialisation constants to their given or default values (also through WorkgroupSize), turns
- * OpSpecConstantOp into constants, array lengths and matrix sizes with it. An id given that no constant
- * has is a warning. Leaves no OpSpecConstant*, but for OpSpecConstantOp on pointers. */
+/* Freezes specialisation constants to their given or default values (also through WorkgroupSize),
+ * turns OpSpecConstantOp into constants, array lengths and matrix sizes with it. An id given that
+ * no constant has is a warning. Leaves no OpSpecConstant*, but for OpSpecConstantOp on pointers. */
 bool pass_specialise(PassContext *c);
-/* Inlines every call reachable from the entry point into it and drops the other functions, but those that
- * other instructions name (a reduction's combining function). Early returns become branches to the call's
- * continuation, the merge block of an OpSwitch with one target around the body (shaders). Recursion, and
- * growth beyond 2^20 instructions, is an error. Drops OpLine and debug instructions: SpvInst has the
- * position. */
+/* Inlines every call reachable from the entry point into it and drops the other functions, but
+ * those that other instructions name (a reduction's combining function). Early returns become
+ * branches to the call's continuation, the merge block of an OpSwitch with one target around the
+ * body (shaders). Recursion, and growth beyond 2^20 instructions, is an error. Drops OpLine and
+ * debug instructions: SpvInst has the position. */
 bool pass_inline(PassContext *c);
-/* Splits Function variables (and Private ones, once only one function is left) of structures and arrays
- * that are accessed by constant indices only, or that hold matrices, into one variable a part, and promotes
- * those whose address does not escape to SSA, with phis where the variable is live. Composites loaded or
- * stored whole are taken apart with composite extract and construct; accesses to components become
- * extracts and inserts. */
+/* Splits Function variables (and Private ones, once only one function is left) of structures and
+ * arrays that are accessed by constant indices only, or that hold matrices, into one variable a
+ * part, and promotes those whose address does not escape to SSA, with phis where the variable is
+ * live. Composites loaded or stored whole are taken apart with composite extract and construct;
+ * accesses to components become extracts and inserts. */
 bool pass_promote(PassContext *c);
-/* Folds constants, copies, composites, trivial phis, branches on constants; merges equal pure instructions
- * and straight lines of blocks; drops unreachable blocks and unused instructions, variables and types.
- * OpCooperativeMatrixLengthKHR is folded when options->subgroup_size is given. */
+/* Folds constants, copies, composites, trivial phis, branches on constants; merges equal pure
+ * instructions and straight lines of blocks; drops unreachable blocks and unused instructions,
+ * variables and types. OpCooperativeMatrixLengthKHR is folded when options->subgroup_size is
+ * given. */
 bool pass_simplify(PassContext *c);
-/* Fully unrolls counted loops whose trip count is constant and which index variables that hold matrices by
- * their counter, ask for it ([[unroll]] with matrices inside), or are short; simplifies. */
+/* Fully unrolls counted loops whose trip count is constant and which index variables that hold
+ * matrices by their counter, ask for it ([[unroll]] with matrices inside), or are short;
+ * simplifies. */
 bool pass_unroll(PassContext *c);
 /* Puts in front of a uniform loop whose body is one straight line without stores and that chains
- * multiply-adds a loop that does several of its steps (options->fuse_steps) in one block; the old one does
- * the rest. Simplifies. */
+ * multiply-adds a loop that does several of its steps (options->fuse_steps) in one block; the old
+ * one does the rest. Simplifies. */
 bool pass_strip_mine(PassContext *c);
 
 /* All of it, as the code generators want it: one function, specialised, in SSA. */

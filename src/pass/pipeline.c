@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * pipeline: the passes in the order that the code generators want. In: a module. Out: one function,
- * specialised, in SSA. The table says what runs; running out of memory anywhere in it is a diagnostic.
+ * specialised, in SSA. The table says what runs; running out of memory anywhere in it is a
+ * diagnostic.
  */
 #include "pass/edit.h"
 
@@ -35,12 +36,14 @@ static bool run_passes(PassContext *c) {
     return spv_entry_point(c->module, c->entry.name, &c->entry, c->sink);
 }
 
-/* The guard is a function of its own, so that nothing it changes is in the frame that setjmp saved. */
+/* The guard is a function of its own, so that nothing it changes is in the frame that setjmp
+ * saved. */
 static bool guarded(PassContext *c, const char *entry) {
     jmp_buf failed, *outer = c->module->arena->on_failure;
     if (setjmp(failed)) {
         c->module->arena->on_failure = outer;
-        diag(c->sink, DIAG_ERROR, NULL, NULL, "out of memory while the kernel was being transformed");
+        diag(c->sink, DIAG_ERROR, NULL, NULL,
+             "out of memory while the kernel was being transformed");
         return false;
     }
     c->scratch->on_failure = c->module->arena->on_failure = &failed;

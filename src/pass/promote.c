@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * promote: variables to SSA values. In: any function. Out: Function variables (and Private ones, when one
- * function is left) whose address is only loaded and stored through, whole or by parts that are known,
- * are values with phis; without unreachable blocks.
+ * promote: variables to SSA values. In: any function. Out: Function variables (and Private ones,
+ * when one function is left) whose address is only loaded and stored through, whole or by parts
+ * that are known, are values with phis; without unreachable blocks.
  *
  * split.c makes variables small first. An access to a component becomes one to the whole vector or
- * matrix. Phis stand on the iterated dominance frontier of the stores, only where the variable is live
- * (Cytron et al., "Efficiently computing static single assignment form", 1991); a walk of the dominator
- * tree then gives each load its value.
+ * matrix. Phis stand on the iterated dominance frontier of the stores, only where the variable is
+ * live (Cytron et al., "Efficiently computing static single assignment form", 1991); a walk of the
+ * dominator tree then gives each load its value.
  */
 #include "pass/edit.h"
 
@@ -32,7 +32,7 @@ typedef struct Promoter {
     uint32_t n_ids;
 } Promoter;
 
-/* ---- accesses to parts ----------------------------------------------------------------------------- */
+/* ---- accesses to parts ----------------------------------------------------------------------- */
 
 static bool constant_index(Promoter *s, SpvId id, const SpvType *t, uint32_t *index) {
     uint64_t k, bound = t->count;
@@ -44,8 +44,8 @@ static bool constant_index(Promoter *s, SpvId id, const SpvType *t, uint32_t *in
     return true;
 }
 
-/* May a chain's access become one to the whole variable? It goes into a vector by any index, or into a
- * matrix by a known one (and a column of that as into a vector). */
+/* May a chain's access become one to the whole variable? It goes into a vector by any index, or
+ * into a matrix by a known one (and a column of that as into a vector). */
 static bool is_partial(Promoter *s, const Variable *var, const SpvInst *chain) {
     const SpvType *t = var->type;
     uint32_t n = spv_n_operands(chain) - 1, index;
@@ -79,14 +79,18 @@ static SpvId put(Promoter *s, SpvInst *before, uint16_t op, SpvId type, const ui
 }
 
 /* Element of `whole` (of type t) that index id names. */
-static SpvId get_element(Promoter *s, SpvInst *at, SpvId whole, const SpvType *t, SpvId id, SpvId type) {
+static SpvId get_element(Promoter *s, SpvInst *at, SpvId whole, const SpvType *t, SpvId id,
+                         SpvId type)
+{
     uint32_t index;
     if (constant_index(s, id, t, &index))
         return put(s, at, SpvOpCompositeExtract, type, (uint32_t[]){ whole, index }, 2);
     return put(s, at, SpvOpVectorExtractDynamic, type, (uint32_t[]){ whole, id }, 2);
 }
 
-static SpvId set_element(Promoter *s, SpvInst *at, SpvId whole, const SpvType *t, SpvId id, SpvId value) {
+static SpvId set_element(Promoter *s, SpvInst *at, SpvId whole, const SpvType *t, SpvId id,
+                         SpvId value)
+{
     uint32_t index;
     if (constant_index(s, id, t, &index))
         return put(s, at, SpvOpCompositeInsert, t->id, (uint32_t[]){ value, whole, index }, 3);
@@ -99,7 +103,8 @@ static void widen_access(Promoter *s, const Variable *var, SpvInst *i) {
         return;
     const SpvType *t = var->type, *column = t->element;
     SpvId whole = put(s, i, SpvOpLoad, t->id, &var->inst->id, 1);
-    SpvId outer = spv_operand(chain, 1), inner = spv_n_operands(chain) > 2 ? spv_operand(chain, 2) : 0;
+    SpvId outer = spv_operand(chain, 1),
+          inner = spv_n_operands(chain) > 2 ? spv_operand(chain, 2) : 0;
     if (i->op == SpvOpLoad) {
         SpvId value = get_element(s, i, whole, t, outer, inner ? column->id : i->type);
         if (inner)
@@ -129,7 +134,7 @@ static void widen_accesses(Promoter *s) {
     }
 }
 
-/* ---- where phis go ------------------------------------------------------------------------------------- */
+/* ---- where phis go --------------------------------------------------------------------------- */
 
 static void find_frontiers(Promoter *s) {
     Arena *a = s->c->scratch;
@@ -170,7 +175,9 @@ static void find_hidden_preds(Promoter *s) {
 typedef VEC(uint32_t) Nodes;
 
 /* Stamps the blocks that store to the variable, and those at whose start its value is needed. */
-static void find_liveness(Promoter *s, const Variable *var, uint32_t stamp, Nodes *defs, Nodes *work) {
+static void find_liveness(Promoter *s, const Variable *var, uint32_t stamp, Nodes *defs,
+                          Nodes *work)
+{
     Arena *a = s->c->scratch;
     uint32_t last = NONE;
     for (uint32_t k = 0; k < var->accesses.len; k++) {
@@ -251,7 +258,7 @@ static bool choose(Promoter *s) {
     return any;
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 typedef struct Undo { uint32_t var; SpvId value; } Undo;
 typedef struct Frame { uint32_t position, undo; } Frame;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * simplify: the function without what can be known now. In: any function. Out: the same, with constants
- * folded, copies forwarded, branches on constants taken, straight lines of blocks made one, and what is
- * unreachable or unused removed.
+ * simplify: the function without what can be known now. In: any function. Out: the same, with
+ * constants folded, copies forwarded, branches on constants taken, straight lines of blocks made
+ * one, and what is unreachable or unused removed.
  *
- * Rounds of values.c and of the branches here run until nothing changes, then dead.c sweeps. A switch
- * whose case is known keeps its construct, as a switch with one target, while other blocks leave through
- * its merge block: that is what makes their branches structured (SPIR-V 2.11.2).
+ * Rounds of values.c and of the branches here run until nothing changes, then dead.c sweeps. A
+ * switch whose case is known keeps its construct, as a switch with one target, while other blocks
+ * leave through its merge block: that is what makes their branches structured (SPIR-V 2.11.2).
  */
 #include "pass/edit.h"
 
@@ -44,7 +44,7 @@ static void count_preds(Simplifier *s) {
     }
 }
 
-/* ---- branches ------------------------------------------------------------------------------------------ */
+/* ---- branches -------------------------------------------------------------------------------- */
 
 /* Where a terminator surely goes, or 0. */
 static SpvId sure_target(Simplifier *s, const SpvInst *term) {
@@ -89,7 +89,8 @@ static bool settle_branch(Simplifier *s, SpvBlock *b) {
     SpvId to = sure_target(s, term);
     if (!to)
         return false;
-    SpvBlock *out = merge && merge->op == SpvOpSelectionMerge ? edit_block(s->m, spv_operand(merge, 0)) : NULL;
+    SpvBlock *out =
+        merge && merge->op == SpvOpSelectionMerge ? edit_block(s->m, spv_operand(merge, 0)) : NULL;
     bool keep = term->op == SpvOpSwitch && out && s->n_preds[out->index] > 1;
     if (keep && spv_n_operands(term) == 2)
         return false;
@@ -110,11 +111,12 @@ static SpvBlock *straight_next(Simplifier *s, const SpvBlock *b) {
     if (term->op != SpvOpBranch || (merge && merge->op != SpvOpLoopMerge))
         return NULL;
     SpvBlock *to = edit_block(s->m, spv_operand(term, 0));
-    if (!to || to == b || to == s->f->first || s->n_preds[to->index] != 1 || s->is_named[to->index] ||
-        (merge && (cfg_merge_inst(to) || !cfg_target(to->insts.last, 0))))
+    if (!to || to == b || to == s->f->first || s->n_preds[to->index] != 1 ||
+        s->is_named[to->index] || (merge && (cfg_merge_inst(to) || !cfg_target(to->insts.last, 0))))
         return NULL;
     SpvInst *first = to->insts.first->next, *loop = cfg_merge_inst(to);
-    if (loop && loop->op == SpvOpLoopMerge) /* of one trip: its header must not become the entry block */
+    /* of one trip: its header must not become the entry block */
+    if (loop && loop->op == SpvOpLoopMerge)
         return NULL;
     return first && first->op == SpvOpPhi ? NULL : to;
 }
@@ -156,7 +158,7 @@ static bool simplify_branches(Simplifier *s) {
     return changed;
 }
 
-/* ---- loops that do not loop ---------------------------------------------------------------------------- */
+/* ---- loops that do not loop ------------------------------------------------------------------ */
 
 /* The OpLoopMerge of a block that heads no loop any more, or NULL. */
 static SpvInst *idle_merge(const Cfg *g, uint32_t p) {
@@ -177,8 +179,10 @@ static bool drop_idle_loops(Simplifier *s, const Cfg *g) {
         SpvInst *merge = idle_merge(g, p);
         if (!merge || merge->next->op != SpvOpBranch)
             continue;
-        uint32_t out = place_of(s, g, spv_operand(merge, 0)), next = place_of(s, g, spv_operand(merge, 1));
-        if ((out == NONE || g->blocks[out].n_preds == 1) && (next == NONE || g->blocks[next].n_preds == 1)) {
+        uint32_t out = place_of(s, g, spv_operand(merge, 0)),
+                 next = place_of(s, g, spv_operand(merge, 1));
+        if ((out == NONE || g->blocks[out].n_preds == 1) &&
+            (next == NONE || g->blocks[next].n_preds == 1)) {
             edit_remove(s->m, merge);
             changed = true;
         }
@@ -186,7 +190,8 @@ static bool drop_idle_loops(Simplifier *s, const Cfg *g) {
     return changed;
 }
 
-/* Else it stays one, and gets an unreachable continue target with the back edge that there must be. */
+/* Else it stays one, and gets an unreachable continue target with the back edge that there must
+ * be. */
 static void close_idle_loops(Simplifier *s, const Cfg *g) {
     for (uint32_t p = 0; p + 1 < g->n; p++) {
         SpvBlock *header = g->blocks[p].block;

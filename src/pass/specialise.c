@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * specialise: freezes specialisation constants. In: any module. Out: one without OpSpecConstant*, but
- * for OpSpecConstantOp on pointers (Kernel modules), which no constant can hold.
+ * specialise: freezes specialisation constants. In: any module. Out: one without OpSpecConstant*,
+ * but for OpSpecConstantOp on pointers (Kernel modules), which no constant can hold.
  *
  * Declarations come in an order in which operands are before their users, so one walk freezes
- * everything: each instruction becomes its constant in place and keeps its id (array lengths and matrix
- * sizes name it). Constants that vectors need are put in front of them.
+ * everything: each instruction becomes its constant in place and keeps its id (array lengths and
+ * matrix sizes name it). Constants that vectors need are put in front of them.
  */
 #include "pass/edit.h"
 
@@ -68,7 +68,8 @@ static bool freeze_op(Spec *s, SpvInst *i) {
     uint64_t length;
     SpvId id = 0;
     s->fold.before = i;
-    if (op == SpvOpCooperativeMatrixLengthKHR && n == 1 && edit_matrix_length(s->c, operands[0], &length))
+    if (op == SpvOpCooperativeMatrixLengthKHR && n == 1 &&
+        edit_matrix_length(s->c, operands[0], &length))
         id = fold_int(&s->fold, i->type, length);
     else
         id = fold_op(&s->fold, op, i->type, operands, n);

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * split: variables into their parts. In: a function without unreachable code. Out: Function variables of
- * structs and arrays that are accessed by constant indices only, or that hold matrices, are one variable
- * a part; accesses to a whole are taken apart with OpCompositeExtract and OpCompositeConstruct.
+ * split: variables into their parts. In: a function without unreachable code. Out: Function
+ * variables of structs and arrays that are accessed by constant indices only, or that hold
+ * matrices, are one variable a part; accesses to a whole are taken apart with OpCompositeExtract
+ * and OpCompositeConstruct.
  *
- * For each variable the paths of its access chains make a tree. A node is split when each path through
- * it goes on with a constant index; below a node that is not split there is one variable.
+ * For each variable the paths of its access chains make a tree. A node is split when each path
+ * through it goes on with a constant index; below a node that is not split there is one variable.
  */
 #include "pass/edit.h"
 
 enum { MAX_ELEMENTS = 4096, MAX_PARTS = 1 << 16 };
 
-/* ---- finding variables and their uses ----------------------------------------------------------------- */
+/* ---- finding variables and their uses -------------------------------------------------------- */
 
 static bool is_chain(uint16_t op) {
     return op == SpvOpAccessChain || op == SpvOpInBoundsAccessChain;
@@ -139,7 +140,7 @@ Variables *variables_find(PassContext *c, const Cfg *g) {
     return v;
 }
 
-/* ---- Private variables ------------------------------------------------------------------------------- */
+/* ---- Private variables ----------------------------------------------------------------------- */
 
 void variables_localise(PassContext *c, const Cfg *g) {
     SpvModule *m = c->module;
@@ -156,13 +157,16 @@ void variables_localise(PassContext *c, const Cfg *g) {
         if (!var->followed || i->block)
             continue;
         SpvId type = spv_pointer_type(m, SpvStorageClassFunction, var->type->id);
-        uint32_t operands[2] = { SpvStorageClassFunction, spv_n_operands(i) > 1 ? spv_operand(i, 1) : 0 };
-        SpvInst *local = spv_make(m, SpvOpVariable, type, spv_new_id(m), operands, spv_n_operands(i));
+        uint32_t operands[2] = { SpvStorageClassFunction,
+                                 spv_n_operands(i) > 1 ? spv_operand(i, 1) : 0 };
+        SpvInst *local =
+            spv_make(m, SpvOpVariable, type, spv_new_id(m), operands, spv_n_operands(i));
         spv_insert_after(label, local);
         for (uint32_t n = 0; n < var->chains.len; n++) {
             SpvInst *chain = var->chains.data[n];
             const SpvType *t = spv_type(m, chain->type);
-            chain->type = chain->words[1] = spv_pointer_type(m, SpvStorageClassFunction, t->element->id);
+            chain->type = chain->words[1] =
+                spv_pointer_type(m, SpvStorageClassFunction, t->element->id);
         }
         with[i->id] = local->id;
         edit_remove(m, i);
@@ -174,7 +178,7 @@ void variables_localise(PassContext *c, const Cfg *g) {
     }
 }
 
-/* ---- the tree of parts -------------------------------------------------------------------------------- */
+/* ---- the tree of parts ----------------------------------------------------------------------- */
 
 typedef struct Part {
     const SpvType *type;
@@ -209,8 +213,8 @@ static bool open_part(Splitter *s, Part *p) {
     if (p->parts)
         return true;
     bool array = p->type->kind == SPV_ARRAY && p->type->count_known;
-    if ((!array && p->type->kind != SPV_STRUCT) || p->type->count > MAX_ELEMENTS || !p->type->count ||
-        s->n_parts + p->type->count > MAX_PARTS)
+    if ((!array && p->type->kind != SPV_STRUCT) || p->type->count > MAX_ELEMENTS ||
+        !p->type->count || s->n_parts + p->type->count > MAX_PARTS)
         return false;
     s->n_parts += p->type->count;
     p->n = p->type->count;
@@ -245,7 +249,7 @@ static void open_matrices(Splitter *s, Part *p, uint32_t depth) {
         open_matrices(s, &p->parts[k], depth + 1);
 }
 
-/* ---- rewriting ------------------------------------------------------------------------------------------- */
+/* ---- rewriting ------------------------------------------------------------------------------- */
 
 static void make_variables(Splitter *s, Part *p, SpvId init, SpvInst *old) {
     if (is_split(p)) {
@@ -332,7 +336,8 @@ void variables_split(PassContext *c, const Cfg *g) {
         open_matrices(&s, &root, 0);
         if (!is_split(&root))
             continue;
-        make_variables(&s, &root, spv_n_operands(var->inst) > 1 ? spv_operand(var->inst, 1) : 0, var->inst);
+        make_variables(&s, &root, spv_n_operands(var->inst) > 1 ? spv_operand(var->inst, 1) : 0,
+                       var->inst);
         for (uint32_t n = 0; n < var->accesses.len; n++)
             rewrite_access(&s, &root, var->accesses.data[n], with);
         for (uint32_t n = 0; n < var->chains.len; n++)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * strip_mine: several steps of a loop that chains matrix multiply-adds in one block. In: a function after
- * simplify. Out: such a loop has a loop in front of it that does the work of some iterations in each of
- * its own, as one straight line, so that the code generator sees chains of multiply-adds it can keep in
- * registers; the old loop does what is left over. Nothing is reordered here.
+ * strip_mine: several steps of a loop that chains matrix multiply-adds in one block. In: a function
+ * after simplify. Out: such a loop has a loop in front of it that does the work of some iterations
+ * in each of its own, as one straight line, so that the code generator sees chains of multiply-adds
+ * it can keep in registers; the old loop does what is left over. Nothing is reordered here.
  *
- * The loop must be one straight line behind a header that alone leaves it, uniformly, without stores,
- * atomics, barriers or volatile accesses. The new header computes the old one's condition for each step
- * ahead, on the values that the counters will have then, and goes on only if all hold: so any counting and
- * any comparison will do, wrapping included, and no step is begun that would not have been. What it
- * computes ahead must have no effects: pure instructions that cannot fail, and loads that do not depend on
- * the counters.
+ * The loop must be one straight line behind a header that alone leaves it, uniformly, without
+ * stores, atomics, barriers or volatile accesses. The new header computes the old one's condition
+ * for each step ahead, on the values that the counters will have then, and goes on only if all
+ * hold: so any counting and any comparison will do, wrapping included, and no step is begun that
+ * would not have been. What it computes ahead must have no effects: pure instructions that cannot
+ * fail, and loads that do not depend on the counters.
  */
 #include "pass/edit.h"
 
@@ -19,8 +19,10 @@ enum {
     MAX_SLICE = 64,             /* instructions that the condition may take */
     MAX_SIZE = 8192,            /* of the new block */
     MAX_FUSED = 16,
-    GOOD_K = 64,                /* length of a chain, in k, that amortises loading the accumulators */
-    GOOD_K_BYTES = 128,         /* of 8-bit integers, several of which make one step of the machine */
+    /* length of a chain, in k, that amortises loading the accumulators */
+    GOOD_K = 64,
+    /* of 8-bit integers, several of which make one step of the machine */
+    GOOD_K_BYTES = 128,
 };
 
 typedef struct Miner {
@@ -33,7 +35,8 @@ typedef struct Miner {
     uint32_t steps;
     SpvBlock *head, *body, *out;    /* of the new loop; `out` leads to the old one */
     SpvId *cloned;              /* by step and place in slice */
-    VEC(SpvInst *) slice;       /* what the condition is made of, in the loop, header phis included */
+    /* what the condition is made of, in the loop, header phis included */
+    VEC(SpvInst *) slice;
     SpvId *new_phi;             /* by place in slice */
 } Miner;
 
@@ -46,7 +49,7 @@ static bool is_header_phi(const Miner *s, const SpvInst *i) {
     return i->op == SpvOpPhi && i->block == s->l.header;
 }
 
-/* ---- may it be done? ---------------------------------------------------------------------------------- */
+/* ---- may it be done? ------------------------------------------------------------------------- */
 
 static bool is_volatile(const SpvInst *i, uint32_t operand) {
     return spv_n_operands(i) > operand && spv_operand(i, operand) & SpvMemoryAccessVolatileMask;
@@ -74,22 +77,24 @@ static bool is_straight(Miner *s) {
     for (uint32_t k = 0; k < 2; k++)
         if (cfg_in_loop(s->l.loop, s->g, h->succs[k]))
             inside = inside == NONE ? h->succs[k] : s->l.loop->header;
-    for (uint32_t p = inside; p != NONE && p != s->l.loop->header; p = s->g->blocks[p].succs[0], seen++)
+    for (uint32_t p = inside; p != NONE && p != s->l.loop->header;
+         p = s->g->blocks[p].succs[0], seen++)
         if (s->g->blocks[p].n_succs != 1 || s->g->blocks[p].n_preds != 1 ||
             s->g->blocks[p].block->insts.last->op != SpvOpBranch)
             return false;
     return inside != NONE && seen == s->l.loop->n_blocks;
 }
 
-/* Length in k of the longest chain of multiply-adds from a header phi to what the latch passes on, if that
- * accumulator is used for nothing else on the way. */
+/* Length in k of the longest chain of multiply-adds from a header phi to what the latch passes on,
+ * if that accumulator is used for nothing else on the way. */
 static uint32_t chain_length(Miner *s, const SpvInst *phi, const uint32_t *uses, bool *bytes) {
     uint32_t k = 0;
     SpvInst *i = spv_def(s->m, loop_incoming(phi, s->l.latch->id));
     for (uint32_t n = 0; i && i->op == SpvOpCooperativeMatrixMulAddKHR && n < MAX_SIZE; n++) {
         const SpvType *a = spv_type_of(s->m, spv_operand(i, 0));
         SpvInst *c = spv_def(s->m, spv_operand(i, 2));
-        if (!a || a->kind != SPV_COOPMAT || !a->element || !c || !in_loop(s, i->id) || uses[c->id] != 1)
+        if (!a || a->kind != SPV_COOPMAT || !a->element || !c || !in_loop(s, i->id) ||
+            uses[c->id] != 1)
             return 0;
         *bytes = a->element->kind == SPV_INT && a->element->bits == 8;
         k += a->cols;
@@ -122,7 +127,7 @@ static uint32_t choose_steps(Miner *s) {
     return MIN(MIN(steps, MAX_FUSED), MAX(1, MAX_SIZE / MAX(s->l.size, 1)));
 }
 
-/* ---- the condition, ahead of time ------------------------------------------------------------------------ */
+/* ---- the condition, ahead of time ------------------------------------------------------------ */
 
 static uint32_t slice_place(const Miner *s, const SpvInst *i) {
     for (uint32_t k = 0; k < s->slice.len; k++)
@@ -152,7 +157,8 @@ static bool add_to_slice(Miner *s, SpvId id) {
     for (uint32_t k = 0; k < s->slice.len; k++) {
         SpvInst *i = s->slice.data[k];
         bool phi = is_header_phi(s, i), load = i->op == SpvOpLoad;
-        if ((!phi && !load && !cannot_fail(s, i)) || (i->op == SpvOpPhi && !phi) || s->slice.len > MAX_SLICE)
+        if ((!phi && !load && !cannot_fail(s, i)) || (i->op == SpvOpPhi && !phi) ||
+            s->slice.len > MAX_SLICE)
             return false;
         if (load)
             vec_push(s->c->scratch, &loads, k);
@@ -188,8 +194,8 @@ static SpvInst *put(Miner *s, SpvBlock *b, SpvInst *i) {
     return i;
 }
 
-/* The value of slice[place] in step n, put into the new header. Recursion is bounded: by the slice times
- * the steps, each level of which is one or the other less. */
+/* The value of slice[place] in step n, put into the new header. Recursion is bounded: by the slice
+ * times the steps, each level of which is one or the other less. */
 static SpvId ahead(Miner *s, uint32_t place, uint32_t step) {
     SpvInst *i = s->slice.data[place];
     SpvId *known = &s->cloned[step * s->slice.len + place];
@@ -213,9 +219,10 @@ static SpvId ahead(Miner *s, uint32_t place, uint32_t step) {
     return *known = copy->id;
 }
 
-/* ---- the new loop ------------------------------------------------------------------------------------------- */
+/* ---- the new loop ---------------------------------------------------------------------------- */
 
-/* All that entered the old loop enters the new one: edges, and constructs that end or go on there. */
+/* All that entered the old loop enters the new one: edges, and constructs that end or go on
+ * there. */
 static void redirect_entries(Miner *s) {
     SpvBlock *header = s->l.header;
     for (SpvBlock *b = s->g->function->first; b; b = b->next) {
@@ -232,7 +239,8 @@ static void redirect_entries(Miner *s) {
     }
 }
 
-/* Each header phi becomes two: the new one starts where the old one did, the old one where the new ends. */
+/* Each header phi becomes two: the new one starts where the old one did, the old one where the new
+ * ends. */
 static void split_phis(Miner *s) {
     for (SpvInst *i = s->l.header->insts.first->next; i && i->op == SpvOpPhi; i = i->next) {
         SpvId next = loop_incoming(i, s->l.latch->id);
@@ -243,7 +251,8 @@ static void split_phis(Miner *s) {
         uint32_t place = slice_place(s, i);
         if (place != NONE)
             s->new_phi[place] = first->id;
-        edit_become(s->m, i, SpvOpPhi, (uint32_t[]){ first->id, s->out->id, next, s->l.latch->id }, 4);
+        edit_become(s->m, i, SpvOpPhi, (uint32_t[]){ first->id, s->out->id, next, s->l.latch->id },
+                    4);
     }
 }
 
@@ -300,13 +309,19 @@ static void mine(Miner *s, bool on_true) {
     for (uint32_t n = 0; n < s->steps; n++) {
         SpvId holds = ahead(s, slice_place(s, spv_def(s->m, condition)), n);
         if (!on_true)
-            holds = put(s, s->head, spv_make(s->m, SpvOpLogicalNot, boolean, spv_new_id(s->m), &holds, 1))->id;
-        all = !all ? holds : put(s, s->head, spv_make(s->m, SpvOpLogicalAnd, boolean, spv_new_id(s->m),
-                                                      (uint32_t[]){ all, holds }, 2))->id;
+            holds = put(s, s->head,
+                        spv_make(s->m, SpvOpLogicalNot, boolean, spv_new_id(s->m), &holds, 1))
+                        ->id;
+        all = !all ? holds
+                   : put(s, s->head,
+                         spv_make(s->m, SpvOpLogicalAnd, boolean, spv_new_id(s->m),
+                                  (uint32_t[]){ all, holds }, 2))
+                         ->id;
     }
     if (s->l.loop->merge_inst)
         edit_append(s->m, s->head, SpvOpLoopMerge, (uint32_t[]){ s->out->id, s->body->id, 0 }, 3);
-    edit_append(s->m, s->head, SpvOpBranchConditional, (uint32_t[]){ all, s->body->id, s->out->id }, 3);
+    edit_append(s->m, s->head, SpvOpBranchConditional, (uint32_t[]){ all, s->body->id, s->out->id },
+                3);
     for (uint32_t n = 0; n < s->steps; n++) {
         copy_line(s, header);
         for (SpvBlock *b = edit_block(s->m, spv_operand(term, on_true ? 1 : 2)); b != header;

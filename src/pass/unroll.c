@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * unroll: counted loops to straight lines. In: a function after simplify. Out: loops whose trip count is
- * constant are gone where they index variables that hold matrices by what they count (so that promote can
- * split those), where they ask for it with matrices inside, or where they are short; simplified.
+ * unroll: counted loops to straight lines. In: a function after simplify. Out: loops whose trip
+ * count is constant are gone where they index variables that hold matrices by what they count (so
+ * that promote can split those), where they ask for it with matrices inside, or where they are
+ * short; simplified.
  *
- * The trip count is found by computing the exit's condition from the header phis' constants, iteration
- * after iteration, so any counting will do. Copies are chained, each with its exit branch decided; other
- * ways out stay. Inner loops go first; after each round of loops the function is simplified, which makes
- * the counts of outer loops and of triangular inner ones known.
+ * The trip count is found by computing the exit's condition from the header phis' constants,
+ * iteration after iteration, so any counting will do. Copies are chained, each with its exit branch
+ * decided; other ways out stay. Inner loops go first; after each round of loops the function is
+ * simplified, which makes the counts of outer loops and of triangular inner ones known.
  *
- * A `break` or `continue` that is left in a copy was structured as the loop's exit. Where one of the two
- * is left, an OpSwitch of one case in its place keeps it so; where both are, the module's control flow is
- * no longer structured in SPIR-V's sense (2.11.2), though still reducible.
+ * A `break` or `continue` that is left in a copy was structured as the loop's exit. Where one of
+ * the two is left, an OpSwitch of one case in its place keeps it so; where both are, the module's
+ * control flow is no longer structured in SPIR-V's sense (2.11.2), though still reducible.
  */
 #include "pass/edit.h"
 
@@ -42,7 +43,7 @@ typedef struct Trip {
     uint32_t copies;            /* times that block is run */
 } Trip;
 
-/* ---- the trip count ------------------------------------------------------------------------------------- */
+/* ---- the trip count -------------------------------------------------------------------------- */
 
 typedef struct Counting {
     Unroller *u;
@@ -153,9 +154,11 @@ static bool count_trip(Unroller *u, const LoopCopy *l, uint32_t limit, Trip *tri
     }
 }
 
-/* ---- what is worth it -------------------------------------------------------------------------------------- */
+/* ---- what is worth it ------------------------------------------------------------------------ */
 
-typedef struct Traits { bool indexes_matrices, indexes_arrays, matrices, asks, refuses, has_loop; } Traits;
+typedef struct Traits {
+    bool indexes_matrices, indexes_arrays, matrices, asks, refuses, has_loop;
+} Traits;
 
 static bool holds_matrix(const SpvType *t) {
     for (uint32_t depth = 0; t && depth < 64; depth++) {
@@ -200,7 +203,8 @@ static Traits judge(Unroller *u, const LoopCopy *l) {
         t.has_loop |= p != NONE && u->g->blocks[p].loop != l->loop;
         for (SpvInst *i = b->insts.first; i; i = i->next) {
             const SpvType *type = i->type ? spv_type(u->m, i->type) : NULL;
-            t.matrices |= (type && type->kind == SPV_COOPMAT) || i->op == SpvOpCooperativeMatrixStoreKHR;
+            t.matrices |=
+                (type && type->kind == SPV_COOPMAT) || i->op == SpvOpCooperativeMatrixStoreKHR;
             if (i->op == SpvOpAccessChain || i->op == SpvOpInBoundsAccessChain)
                 judge_chain(u, i, &t);
         }
@@ -228,7 +232,7 @@ static uint64_t allowance(Unroller *u, const LoopCopy *l, uint32_t *limit) {
     return MIN(MIN(t.asks ? INDEXED : SHORT, whole), u->budget);
 }
 
-/* ---- unrolling ------------------------------------------------------------------------------------------------ */
+/* ---- unrolling ------------------------------------------------------------------------------- */
 
 static void set_target(SpvInst *term, SpvId from, SpvId to) {
     uint32_t at;
@@ -272,7 +276,9 @@ static void wrap(Unroller *u, SpvBlock *b, SpvId merge) {
 typedef struct Copies { SpvBlock **header, **latch, **exit; SpvId *target; } Copies;
 
 /* Chains the copies: latch to next header, exits decided, constructs put where breaks are left. */
-static void link_copies(Unroller *u, const LoopCopy *l, const Trip *trip, const Copies *k, SpvInst *merge_inst) {
+static void link_copies(Unroller *u, const LoopCopy *l, const Trip *trip, const Copies *k,
+                        SpvInst *merge_inst)
+{
     SpvId merge = merge_inst ? spv_operand(merge_inst, 0) : 0;
     SpvBlock *out = merge ? edit_block(u->m, merge) : NULL;
     SpvBlock *target = merge ? edit_block(u->m, k->target[0]) : NULL;
@@ -335,7 +341,8 @@ static const CfgLoop **order_loops(Unroller *u) {
     const CfgLoop **order = NEW_ARRAY(u->c->scratch, const CfgLoop *, u->g->n_loops);
     uint32_t *first = NEW_ARRAY(u->c->scratch, uint32_t, u->g->n + 1); /* by end: 1 + loop */
     uint32_t *next = NEW_ARRAY(u->c->scratch, uint32_t, u->g->n_loops), n = 0;
-    for (uint32_t k = 0; k < u->g->n_loops; k++) { /* outer ones first: the last pushed is the innermost */
+    /* outer ones first: the last pushed is the innermost */
+    for (uint32_t k = 0; k < u->g->n_loops; k++) {
         uint32_t end = u->g->loops[k]->header + u->g->loops[k]->n_blocks;
         next[k] = first[end];
         first[end] = k + 1;
@@ -367,7 +374,8 @@ static bool unroll_round(Unroller *u, bool *any) {
     u->fold = fold_open(u->m, u->c->scratch);
     u->marks = loop_marks(u->c, u->g);
     const CfgLoop **order = order_loops(u);
-    uint8_t *touched = NEW_ARRAY(u->c->scratch, uint8_t, u->g->n_loops); /* changed, or holds one such */
+    /* changed, or holds one such */
+    uint8_t *touched = NEW_ARRAY(u->c->scratch, uint8_t, u->g->n_loops);
     *any = false;
     for (uint32_t k = 0; k < u->g->n_loops; k++) {
         const CfgLoop *loop = order[k];

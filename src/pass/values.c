@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * values: what instructions compute. In: a function without unreachable code and its Cfg. Out: operations
- * on constants are constants, copies and trivial phis are what they copy, extracts look through the
- * constructs and inserts before them, and a pure instruction that a dominating one repeats is that one.
+ * values: what instructions compute. In: a function without unreachable code and its Cfg. Out:
+ * operations on constants are constants, copies and trivial phis are what they copy, extracts look
+ * through the constructs and inserts before them, and a pure instruction that a dominating one
+ * repeats is that one.
  *
- * One walk in compact order, which meets definitions before their uses (but for phis): each instruction
- * gets its operands' replacements first and is then replaced, rewritten or remembered.
+ * One walk in compact order, which meets definitions before their uses (but for phis): each
+ * instruction gets its operands' replacements first and is then replaced, rewritten or remembered.
  */
 #include "pass/edit.h"
 
@@ -47,7 +48,7 @@ static void rewrite(Values *s, SpvInst *i, uint16_t op, const uint32_t *operands
     s->changed = true;
 }
 
-/* ---- phis ------------------------------------------------------------------------------------------- */
+/* ---- phis ------------------------------------------------------------------------------------ */
 
 static bool is_undef(const Values *s, SpvId id) {
     const SpvInst *i = spv_def(s->m, id);
@@ -84,7 +85,7 @@ static SpvId phi_value(const Values *s, const SpvInst *i) {
     return !undef || is_available(s, only, i->block) ? only : 0;
 }
 
-/* ---- composites ---------------------------------------------------------------------------------------- */
+/* ---- composites ------------------------------------------------------------------------------ */
 
 typedef struct Path { SpvId from; uint32_t at[MAX_PATH], n; } Path;
 
@@ -250,7 +251,7 @@ static SpvId whole_of_shuffle(const Values *s, const SpvInst *i) {
     return t && t->id == i->type ? spv_operand(i, 0) : 0;
 }
 
-/* ---- arithmetic -------------------------------------------------------------------------------------------- */
+/* ---- arithmetic ------------------------------------------------------------------------------ */
 
 /* A constant whose components are all the same. */
 static bool splat(const Values *s, SpvId id, uint64_t *bits) {
@@ -339,7 +340,8 @@ static void reassociate(Values *s, SpvInst *i) {
     const SpvInst *a = spv_def(s->m, spv_operand(i, 0));
     if (!a || a->op != i->op || a->type != i->type || s->decorated[i->id] || s->decorated[a->id])
         return;
-    SpvId both = fold_op(&s->fold, i->op, i->type, (uint32_t[]){ spv_operand(a, 1), spv_operand(i, 1) }, 2);
+    SpvId both =
+        fold_op(&s->fold, i->op, i->type, (uint32_t[]){ spv_operand(a, 1), spv_operand(i, 1) }, 2);
     if (both)
         rewrite(s, i, i->op, (uint32_t[]){ spv_operand(a, 0), both }, 2);
 }
@@ -383,8 +385,9 @@ static SpvId simplify_select(Values *s, SpvInst *i) {
 static SpvId bool_of_select(Values *s, const SpvInst *i) {
     const SpvInst *d = spv_def(s->m, spv_operand(i, 0));
     uint64_t zero, a, b;
-    if (i->op != SpvOpINotEqual || !d || d->op != SpvOpSelect || !splat(s, spv_operand(i, 1), &zero) ||
-        zero || !splat(s, spv_operand(d, 1), &a) || !splat(s, spv_operand(d, 2), &b) || !a || b)
+    if (i->op != SpvOpINotEqual || !d || d->op != SpvOpSelect ||
+        !splat(s, spv_operand(i, 1), &zero) || zero || !splat(s, spv_operand(d, 1), &a) ||
+        !splat(s, spv_operand(d, 2), &b) || !a || b)
         return 0;
     SpvId condition = spv_operand(d, 0);
     return type_of(s, condition) == i->type ? condition : 0;
@@ -404,7 +407,8 @@ static SpvId simplify_bitcast(Values *s, SpvInst *i) {
 }
 
 static bool has_two_values(uint16_t op) {
-    return (op >= SpvOpIAdd && op <= SpvOpFMod) || (op >= SpvOpLogicalEqual && op <= SpvOpLogicalAnd) ||
+    return (op >= SpvOpIAdd && op <= SpvOpFMod) ||
+           (op >= SpvOpLogicalEqual && op <= SpvOpLogicalAnd) ||
            (op >= SpvOpIEqual && op <= SpvOpFUnordGreaterThanEqual) ||
            (op >= SpvOpShiftRightLogical && op <= SpvOpBitwiseAnd);
 }
@@ -457,8 +461,10 @@ static SpvId known_value(Values *s, SpvInst *i) {
     default:
         break;
     }
-    SpvId value = spv_is_pure(i) && i->op != SpvOpExtInst
-                      ? fold_op(&s->fold, i->op, i->type, i->words + i->first_operand, spv_n_operands(i)) : 0;
+    SpvId value =
+        spv_is_pure(i) && i->op != SpvOpExtInst
+            ? fold_op(&s->fold, i->op, i->type, i->words + i->first_operand, spv_n_operands(i))
+            : 0;
     if (!value && has_two_values(i->op) && spv_n_operands(i) == 2)
         value = simplify_binary(s, i);
     return value ? value : i->op == SpvOpINotEqual ? bool_of_select(s, i) : 0;
@@ -478,7 +484,7 @@ static void settle_index(Values *s, SpvInst *i) {
         rewrite(s, i, SpvOpCompositeExtract, (uint32_t[]){ spv_operand(i, 0), (uint32_t)k }, 2);
 }
 
-/* ---- equal instructions -------------------------------------------------------------------------------------- */
+/* ---- equal instructions ---------------------------------------------------------------------- */
 
 /* Memory that never changes while the kernel runs. */
 static bool is_fixed_load(const Values *s, const SpvInst *i) {
@@ -491,17 +497,19 @@ static bool is_mergeable(const Values *s, const SpvInst *i) {
     if (!i->id || !i->type || i->op == SpvOpVariable || i->op == SpvOpUndef || s->decorated[i->id])
         return false;
     const SpvType *t = spv_type(s->m, i->type);
-    return i->op == SpvOpPhi || is_fixed_load(s, i) || (spv_is_pure(i) && !(t && t->kind == SPV_COOPMAT));
+    return i->op == SpvOpPhi || is_fixed_load(s, i) ||
+           (spv_is_pure(i) && !(t && t->kind == SPV_COOPMAT));
 }
 
 static bool same_work(const SpvInst *a, const SpvInst *b) {
     uint32_t n = spv_n_operands(a);
     return a->op == b->op && a->type == b->type && n == spv_n_operands(b) &&
-           (!n || !memcmp(a->words + a->first_operand, b->words + b->first_operand, n * sizeof *a->words));
+           (!n || !memcmp(a->words + a->first_operand, b->words + b->first_operand,
+                          n * sizeof *a->words));
 }
 
-/* May what `d` computes be used at `i`? Not from outside of d's loop: lanes that leave a loop in different
- * iterations would make it vary. */
+/* May what `d` computes be used at `i`? Not from outside of d's loop: lanes that leave a loop in
+ * different iterations would make it vary. */
 static bool reaches(const Values *s, const SpvInst *d, const SpvInst *i) {
     uint32_t from = s->g->position[d->block->index], to = s->g->position[i->block->index];
     const CfgLoop *l = s->g->blocks[from].loop;
@@ -514,7 +522,8 @@ static void merge_equal(Values *s, SpvInst *i) {
     if (!is_mergeable(s, i))
         return;
     uint64_t seed = (uint64_t)i->type << 16 | i->op, id;
-    uint64_t key = hash_bytes(i->words + i->first_operand, spv_n_operands(i) * sizeof *i->words, seed);
+    uint64_t key =
+        hash_bytes(i->words + i->first_operand, spv_n_operands(i) * sizeof *i->words, seed);
     const SpvInst *d = map_get(&s->seen, key, &id) ? spv_def(s->m, (SpvId)id) : NULL;
     if (d && d->block && same_work(d, i) && reaches(s, d, i))
         replace(s, i, d->id);

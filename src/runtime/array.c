@@ -202,11 +202,12 @@ static HeddleResult mismatch(const HeddleArray *a, const HeddleComparison *c, do
         n += snprintf(where + n, sizeof where - (size_t)n, "%s%llu", i ? "," : "",
                       (unsigned long long)c->worst_index[i]);
     where[n] = 0;
-    return log_fail(log, HEDDLE_ERROR_MISMATCH,
-                    "%llu of %llu elements differ by more than %g; worst at [%s]: got %.9g, expected "
-                    "%.9g (difference %.3g, relative error of the whole %.3g)",
-                    (unsigned long long)c->different, (unsigned long long)c->count, tolerance, where,
-                    c->got, c->expected, fabs(c->got - c->expected), c->relative_norm);
+    return log_fail(
+        log, HEDDLE_ERROR_MISMATCH,
+        "%llu of %llu elements differ by more than %g; worst at [%s]: got %.9g, expected "
+        "%.9g (difference %.3g, relative error of the whole %.3g)",
+        (unsigned long long)c->different, (unsigned long long)c->count, tolerance, where, c->got,
+        c->expected, fabs(c->got - c->expected), c->relative_norm);
 }
 
 static bool same_shape(const HeddleArray *a, const HeddleArray *b)

@@ -27,7 +27,9 @@ static HeddleResult compile(HeddleKernel *k, const HeddleModule *m, const Heddle
 {
     PassOptions passes = { .entry = k->info->entry, .spec = k->specs, .n_spec = k->n_specs,
                            .subgroup_size = o->subgroup_size, .optimise = !o->no_optimisation };
-    CpuOptions options = { .subgroup_size = o->subgroup_size, .robust = o->robust, .stats = o->stats,
+    CpuOptions options = { .subgroup_size = o->subgroup_size,
+                           .robust = o->robust,
+                           .stats = o->stats,
                            .optimise = !o->no_optimisation };
     memcpy(options.local_size, o->local_size, sizeof options.local_size);
     if ((unsigned)o->emit < COUNT_OF(emits))
@@ -56,8 +58,8 @@ static void release(HeddleKernel *k)
         cpu_kernel_free(k->cpu);
 }
 
-/* The descriptors of the kernel's slot, among the bindings by set and binding. A slot that the kernel's
- * reflection does not name is a variable that no code uses: it has empty buffers. */
+/* The descriptors of the kernel's slot, among the bindings by set and binding. A slot that the
+ * kernel's reflection does not name is a variable that no code uses: it has empty buffers. */
 static const CpuBinding *find(const HeddleKernel *k, const Bound *b, const CpuSlot *slot,
                               Arena *scratch)
 {

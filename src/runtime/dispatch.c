@@ -26,7 +26,8 @@ static double now(void)
 static const char *describe(Run *r, const HeddleBindingInfo *b, uint32_t index)
 {
     const char *array = b->count == 1 ? "" : arena_printf(&r->scratch, "[%u]", index);
-    return arena_printf(&r->scratch, "set %u, binding %u ('%s'%s)", b->set, b->binding, b->name, array);
+    return arena_printf(&r->scratch, "set %u, binding %u ('%s'%s)", b->set, b->binding, b->name,
+                        array);
 }
 
 static uint32_t highest_index(const HeddleDispatch *d, const HeddleBindingInfo *b)
@@ -48,11 +49,12 @@ static bool place(Run *r, const HeddleBindingInfo *b, const HeddleBinding *given
         return false;
     }
     if (given->offset % 16 || given->offset >= whole || given->size > whole - given->offset) {
-        diag(r->sink, DIAG_ERROR, NULL, NULL,
-             "%s: offset %llu and size %llu do not fit a buffer of %llu bytes (the offset must be a "
-             "multiple of 16)",
-             describe(r, b, given->index), (unsigned long long)given->offset,
-             (unsigned long long)given->size, (unsigned long long)whole);
+        diag(
+            r->sink, DIAG_ERROR, NULL, NULL,
+            "%s: offset %llu and size %llu do not fit a buffer of %llu bytes (the offset must be a "
+            "multiple of 16)",
+            describe(r, b, given->index), (unsigned long long)given->offset,
+            (unsigned long long)given->size, (unsigned long long)whole);
         return false;
     }
     to->base = (char *)given->buffer->data + given->offset;

@@ -102,8 +102,9 @@ static bool known_subgroup_size(const HeddleDeviceInfo *info, uint32_t size)
 static HeddleResult refuse(const HeddleDevice *device, const HeddleKernelOptions *o, HeddleLog *log)
 {
     if (!known_subgroup_size(&device->info, o->subgroup_size))
-        return log_fail(log, HEDDLE_ERROR_UNSUPPORTED, "the %s device has no subgroups of %u (see info)",
-                        device->info.kind_name, o->subgroup_size);
+        return log_fail(log, HEDDLE_ERROR_UNSUPPORTED,
+                        "the %s device has no subgroups of %u (see info)", device->info.kind_name,
+                        o->subgroup_size);
     if ((o->check || o->check_portability) && device->info.kind != HEDDLE_DEVICE_REFERENCE)
         return log_fail(log, HEDDLE_ERROR_UNSUPPORTED,
                         "only the reference device can check a kernel while it runs");

@@ -14,7 +14,8 @@ enum { LINE = 64, HUGE = 2 << 20 };
 static bool more_than_there_is(uint64_t size)
 {
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    return size > SIZE_MAX / 2 || (pages > 0 && page > 0 && size / (uint64_t)page > (uint64_t)pages);
+    return size > SIZE_MAX / 2 ||
+           (pages > 0 && page > 0 && size / (uint64_t)page > (uint64_t)pages);
 }
 
 /* Maps up to one huge page more than needed and gives the ends back. */

@@ -173,7 +173,8 @@ static void dictionary(Parser *p, NpyHeader *h)
         }
     }
     skip_space(p);
-    if (!p->failed && seen != (DESCR | ORDER | SHAPE)) fail(p, "a header without descr, order or shape");
+    if (!p->failed && seen != (DESCR | ORDER | SHAPE))
+        fail(p, "a header without descr, order or shape");
     if (!p->failed && p->at != p->end) fail(p, "text after the header's dictionary");
 }
 
@@ -249,7 +250,8 @@ size_t npy_header(const HeddleArray *a, char *out)
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         if (kinds[i].type == a->type) descr = kinds[i].descr;
     }
-    char order = heddle_type_size(a->type) > 1 || descr[0] == 'V' || !strcmp(descr, "f1") ? '<' : '|';
+    char order =
+        heddle_type_size(a->type) > 1 || descr[0] == 'V' || !strcmp(descr, "f1") ? '<' : '|';
     shape_text(a, dims, sizeof dims);
     int n = snprintf(text, sizeof text, "{'descr': '%c%s', 'fortran_order': False, 'shape': %s, }",
                      order, descr, dims);

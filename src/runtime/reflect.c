@@ -200,13 +200,15 @@ static void element_of(const SpvType *block, HeddleBindingInfo *b)
 {
     const SpvType *array = first_array(block, 0), *e = array ? array->element : NULL;
     int depth = 0;
-    while (e && depth++ < 8 && (e->kind == SPV_ARRAY || e->kind == SPV_VECTOR || e->kind == SPV_MATRIX))
+    while (e && depth++ < 8 &&
+           (e->kind == SPV_ARRAY || e->kind == SPV_VECTOR || e->kind == SPV_MATRIX))
         e = e->element;
     b->element = type_of_spv(e);
     b->element_stride = b->element ? array->array_stride : 0;
 }
 
-/* The name of a block's only member, which is what GLSL code calls a block without a name; or NULL. */
+/* The name of a block's only member, which is what GLSL code calls a block without a name; or
+ * NULL. */
 static const char *only_member(const SpvModule *m, const SpvType *block)
 {
     uint32_t n;

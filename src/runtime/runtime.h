@@ -22,7 +22,8 @@ DiagSink log_sink(HeddleLog *log);
 HeddleResult log_fail(HeddleLog *log, HeddleResult result, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* Runs work(user) so that running out of memory in `arena` ends it: reported,
  * HEDDLE_ERROR_MEMORY. */
-HeddleResult log_guarded(HeddleLog *log, Arena *arena, HeddleResult (*work)(void *user), void *user);
+HeddleResult log_guarded(HeddleLog *log, Arena *arena, HeddleResult (*work)(void *user),
+                         void *user);
 /* `result`, after making sure that an error was reported for it. */
 HeddleResult log_failed_stage(const DiagSink *sink, HeddleLog *log, HeddleResult result,
                               const char *what);

@@ -54,7 +54,8 @@ static HeddleResult parse_type(Text *t, Spec *s)
         memcpy(name, t->at, n);
     s->type = heddle_type_from_name(name);
     if (s->type == HEDDLE_NO_TYPE)
-        return wrong(t, "an element type expected (f16, bf16, f32, f64, e4m3, e5m2, s8..s64, u8..u64)");
+        return wrong(
+            t, "an element type expected (f16, bf16, f32, f64, e4m3, e5m2, s8..s64, u8..u64)");
     t->at += n;
     return HEDDLE_OK;
 }

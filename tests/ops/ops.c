@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Every instruction that the code generator's tables name, in the kernels of this folder, on both devices
- * with the same input: bit by bit, or within a few ulps where the specification leaves that much.
+ * Every instruction that the code generator's tables name, in the kernels of this folder, on both
+ * devices with the same input: bit by bit, or within a few ulps where the specification leaves that
+ * much.
  *
  * Lines at the head of a kernel say how it is run:
  *     // VARIANTS: T=int U=uint | T=int8_t U=uint8_t      compiled once for each set of macros
@@ -30,13 +31,20 @@ typedef struct Plan {
 
 static uint8_t seen_op[65536], seen_glsl[128];
 
-/* ---- input -------------------------------------------------------------------------------------------- */
+/* ---- input ----------------------------------------------------------------------------------- */
 
-static const uint32_t edges_int[] = { 0, 1, 2, 3, 7, 8, 15, 16, 31, 32, 63, 64, 127, 128, 255, 256, 0x7fff, 0x8000, 0xffff,
-                                      0x7fffffff, 0x80000000u, 0x80000001u, 0xffffffffu, 0xfffffffeu, 0xff80ff80u };
-static const double edges_float[] = { 0.0, -0.0, 1, -1, 0.5, -0.5, 1.5, 2.5, -2.5, 2, 0.1, 255, 65504, 65536, 2147483520.0,
-                                      INFINITY, -INFINITY, NAN, 1e-5, -3e-8, 6e-8, 448, 464, 57344, 61440, 0x1p-14,
-                                      0x1p-126, 0x1p-140, 3.4e38, 1e-40, 16777217, 0x1.fffffep-1 };
+static const uint32_t edges_int[] = {
+    0,           1,           2,           3,          7,      8,          15,
+    16,          31,          32,          63,         64,     127,        128,
+    255,         256,         0x7fff,      0x8000,     0xffff, 0x7fffffff, 0x80000000u,
+    0x80000001u, 0xffffffffu, 0xfffffffeu, 0xff80ff80u
+};
+static const double edges_float[] = {
+    0.0,       -0.0,    1,        -1,       0.5,    -0.5,  1.5,          2.5,
+    -2.5,      2,       0.1,      255,      65504,  65536, 2147483520.0, INFINITY,
+    -INFINITY, NAN,     1e-5,     -3e-8,    6e-8,   448,   464,          57344,
+    61440,     0x1p-14, 0x1p-126, 0x1p-140, 3.4e38, 1e-40, 16777217,     0x1.fffffep-1
+};
 
 static double random_float(Rng *r, uint32_t k)
 {
@@ -71,12 +79,12 @@ static void fill(const char *kind, uint32_t *words)
     }
 }
 
-/* ---- one run --------------------------------------------------------------------------------------------- */
+/* ---- one run --------------------------------------------------------------------------------- */
 
 typedef struct Run { uint32_t exact[N * RESULTS]; float approximate[N * RESULTS]; } Run;
 
-static bool run(HeddleDevice *device, HeddleModule *m, const HeddleKernelOptions *o, uint32_t *words, Run *r,
-                HeddleLog *log)
+static bool run(HeddleDevice *device, HeddleModule *m, const HeddleKernelOptions *o,
+                uint32_t *words, Run *r, HeddleLog *log)
 {
     HeddleKernel *k = NULL;
     HeddleBuffer *b[3] = { NULL };
@@ -89,7 +97,8 @@ static bool run(HeddleDevice *device, HeddleModule *m, const HeddleKernelOptions
         good = good && heddle_buffer_wrap(device, data[i], size[i], &b[i], log) == HEDDLE_OK;
         bindings[i] = (HeddleBinding){ .binding = i, .buffer = b[i] };
     }
-    uint64_t address = good ? heddle_buffer_address(b[0]) : 0; /* for kernels with a push constant */
+    /* for kernels with a push constant */
+    uint64_t address = good ? heddle_buffer_address(b[0]) : 0;
     HeddleDispatch d = { .groups = { 2, 1, 1 }, .bindings = bindings, .n_bindings = 3,
                          .push = &address, .push_size = sizeof address };
     good = good && heddle_dispatch(k, &d, NULL, log) == HEDDLE_OK;
@@ -110,22 +119,27 @@ static double ulps(float got, float want)
     return fabs((double)got - (double)want) / ldexp(1, MAX(e - 24, -149));
 }
 
-static void compare(const char *what, const Plan *p, const Run *cpu, const Run *reference, const uint32_t *words)
+static void compare(const char *what, const Plan *p, const Run *cpu, const Run *reference,
+                    const uint32_t *words)
 {
     for (uint32_t k = 0; k < N * RESULTS; k++) {
         uint32_t i = k % N;
         float got = cpu->approximate[k], want = reference->approximate[k];
         if (cpu->exact[k] != reference->exact[k])
-            test_fail(__FILE__, __LINE__, "%s: invocation %u of input %08x %08x %08x: put %u is %08x, not %08x", what, i,
-                      words[i], words[N + i], words[2 * N + i], k / N, cpu->exact[k], reference->exact[k]);
+            test_fail(__FILE__, __LINE__,
+                      "%s: invocation %u of input %08x %08x %08x: put %u is %08x, not %08x", what,
+                      i, words[i], words[N + i], words[2 * N + i], k / N, cpu->exact[k],
+                      reference->exact[k]);
         if (ulps(got, want) > p->ulps && !(fabs((double)got - (double)want) <= p->absolute))
-            test_fail(__FILE__, __LINE__, "%s: invocation %u of input %08x %08x %08x: near %u is %.9g, not %.9g: %g ulps",
-                      what, i, words[i], words[N + i], words[2 * N + i], k / N, (double)got, (double)want,
-                      ulps(got, want));
+            test_fail(
+                __FILE__, __LINE__,
+                "%s: invocation %u of input %08x %08x %08x: near %u is %.9g, not %.9g: %g ulps",
+                what, i, words[i], words[N + i], words[2 * N + i], k / N, (double)got, (double)want,
+                ulps(got, want));
     }
 }
 
-/* ---- kernels ------------------------------------------------------------------------------------------------ */
+/* ---- kernels --------------------------------------------------------------------------------- */
 
 static void note_opcodes(const HeddleModule *m)
 {
@@ -134,7 +148,8 @@ static void note_opcodes(const HeddleModule *m)
     SpvId glsl = 0;
     for (size_t k = 5; w && k < size / 4 && w[k] >> 16; k += w[k] >> 16) {
         seen_op[w[k] & 0xffff] = 1;
-        if ((w[k] & 0xffff) == SpvOpExtInstImport && !strcmp((const char *)&w[k + 2], "GLSL.std.450"))
+        if ((w[k] & 0xffff) == SpvOpExtInstImport &&
+            !strcmp((const char *)&w[k + 2], "GLSL.std.450"))
             glsl = w[k + 1];
         if ((w[k] & 0xffff) == SpvOpExtInst && w[k + 3] == glsl && w[k + 4] < COUNT_OF(seen_glsl))
             seen_glsl[w[k + 4]] = 1;
@@ -181,7 +196,8 @@ static HeddleModule *compile(const char *path, char *variant, HeddleLog *log)
     HeddleDefine defines[16];
     HeddleModuleOptions o = { .defines = defines };
     char *rest = NULL;
-    for (char *d = strtok_r(variant, " ", &rest); d && o.n_defines < 16; d = strtok_r(NULL, " ", &rest)) {
+    for (char *d = strtok_r(variant, " ", &rest); d && o.n_defines < 16;
+         d = strtok_r(NULL, " ", &rest)) {
         char *value = strchr(d, '=');
         if (value)
             *value++ = 0;
@@ -241,13 +257,17 @@ static void run_kernel(const Devices *d, const char *path)
     }
 }
 
-static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
 
 static bool is_kernel(const char *name)
 {
     const char *dot = strrchr(name, '.');
     const char *only = getenv("HEDDLE_OPS");
-    return dot && (!strcmp(dot, ".comp") || !strcmp(dot, ".spvasm")) && (!only || strstr(name, only));
+    return dot && (!strcmp(dot, ".comp") || !strcmp(dot, ".spvasm")) &&
+           (!only || strstr(name, only));
 }
 
 TEST(kernels)
@@ -277,7 +297,7 @@ TEST(kernels)
     heddle_log_free(d.log);
 }
 
-/* ---- coverage: after the kernels ----------------------------------------------------------------------------- */
+/* ---- coverage: after the kernels ------------------------------------------------------------- */
 
 static void add_name(char *list, size_t size, const char *name)
 {
@@ -297,7 +317,8 @@ TEST(kernels_cover_the_tables)
             add_name(missing, sizeof missing, ops[k].name);
     const SpvExtInst *all = spv_ext_insts(spv_set_by_name("GLSL.std.450"), &n);
     for (uint32_t k = 0; k < n; k++)
-        if (!seen_glsl[all[k].number] && strncmp(all[k].name, "Interpolate", 11) && strcmp(all[k].name, "IMix"))
+        if (!seen_glsl[all[k].number] && strncmp(all[k].name, "Interpolate", 11) &&
+            strcmp(all[k].name, "IMix"))
             add_name(missing, sizeof missing, all[k].name);
     if (missing[0])
         test_fail(__FILE__, __LINE__, "no kernel has%s", missing);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The kernels of this folder mean the same after each pass: the interpreter runs the module as it was and
- * as each pass left it, on the same buffers, and every byte must agree.
+ * The kernels of this folder mean the same after each pass: the interpreter runs the module as it
+ * was and as each pass left it, on the same buffers, and every byte must agree.
  */
 #include "base/test.h"
 #include "front/glsl/glsl.h"
@@ -64,9 +64,13 @@ static bool interpret(Compare *c, Arena *a, SpvModule *m, bool specialised, uint
         bindings[n] = (RefBinding){ .binding = n, .base = buffers + n * BYTES, .size = BYTES };
     for (uint32_t n = 0; n < c->k->n_spec; n++)
         spec[n] = (RefSpec){ c->k->spec[n].id, c->k->spec[n].bits };
-    RefDispatch d = { .bindings = bindings, .n_bindings = N_BUFFERS, .spec = spec,
-                      .n_spec = specialised ? 0 : c->k->n_spec, .push = c->k->push,
-                      .push_size = sizeof c->k->push, .groups = { c->k->groups[0], c->k->groups[1], 1 },
+    RefDispatch d = { .bindings = bindings,
+                      .n_bindings = N_BUFFERS,
+                      .spec = spec,
+                      .n_spec = specialised ? 0 : c->k->n_spec,
+                      .push = c->k->push,
+                      .push_size = sizeof c->k->push,
+                      .groups = { c->k->groups[0], c->k->groups[1], 1 },
                       .subgroup_size = c->subgroup_size };
     return ref_dispatch(a, m, &d, &result, &c->diags.sink);
 }

@@ -30,9 +30,10 @@ static void check_order(const Kernel *k)
 TEST(diamond)
 {
     Kernel k;
-    REQUIRE(kernel_open(&k, "%a = OpLabel\nOpSelectionMerge %d None\nOpBranchConditional %yes %b %c\n"
-                            "%c = OpLabel\nOpBranch %d\n%b = OpLabel\nOpBranch %d\n"
-                            "%d = OpLabel\nOpReturn\n%dead = OpLabel\nOpBranch %d\n"));
+    REQUIRE(kernel_open(&k,
+                        "%a = OpLabel\nOpSelectionMerge %d None\nOpBranchConditional %yes %b %c\n"
+                        "%c = OpLabel\nOpBranch %d\n%b = OpLabel\nOpBranch %d\n"
+                        "%d = OpLabel\nOpReturn\n%dead = OpLabel\nOpBranch %d\n"));
     check_order(&k);
     uint32_t a = kernel_at(&k, "a"), b = kernel_at(&k, "b"), d = kernel_at(&k, "d");
     CHECK_EQ_U64(k.cfg->n, 5);
@@ -49,8 +50,9 @@ TEST(diamond)
 TEST(switch_edges_once)
 {
     Kernel k;
-    REQUIRE(kernel_open(&k, "%a = OpLabel\nOpSelectionMerge %d None\nOpSwitch %one %d 1 %b 2 %b 3 %d\n"
-                            "%b = OpLabel\nOpBranch %d\n%d = OpLabel\nOpReturn\n"));
+    REQUIRE(kernel_open(&k,
+                        "%a = OpLabel\nOpSelectionMerge %d None\nOpSwitch %one %d 1 %b 2 %b 3 %d\n"
+                        "%b = OpLabel\nOpBranch %d\n%d = OpLabel\nOpReturn\n"));
     CHECK_EQ_U64(k.cfg->blocks[0].n_succs, 2);
     CHECK_EQ_U64(cfg_target(k.cfg->blocks[0].block->insts.last, 3) != 0, 1);
     CHECK_EQ_U64(cfg_target(k.cfg->blocks[0].block->insts.last, 4), 0);
@@ -58,28 +60,32 @@ TEST(switch_edges_once)
     kernel_free(&k);
 }
 
-/* What runs on the way out of a break, or of an early return of an inlined function, belongs to the loop;
- * what the loop's merge block leads to as well does not. */
+/* What runs on the way out of a break, or of an early return of an inlined function, belongs to the
+ * loop; what the loop's merge block leads to as well does not. */
 TEST(ways_out_of_a_loop)
 {
     Kernel k;
-    REQUIRE(kernel_open(&k, "%a = OpLabel\nOpBranch %h\n"
-                            "%h = OpLabel\nOpLoopMerge %m %c None\nOpBranchConditional %yes %b %m\n"
-                            "%b = OpLabel\nOpSelectionMerge %b2 None\nOpBranchConditional %yes %arm %b2\n"
-                            "%arm = OpLabel\nOpBranch %arm2\n%arm2 = OpLabel\nOpBranch %m\n"
-                            "%b2 = OpLabel\nOpSelectionMerge %c None\nOpBranchConditional %yes %early %c\n"
-                            "%early = OpLabel\nOpBranch %r\n"
-                            "%c = OpLabel\nOpBranch %h\n"
-                            "%m = OpLabel\nOpBranch %r\n%r = OpLabel\nOpReturn\n"));
+    REQUIRE(kernel_open(
+        &k, "%a = OpLabel\nOpBranch %h\n"
+            "%h = OpLabel\nOpLoopMerge %m %c None\nOpBranchConditional %yes %b %m\n"
+            "%b = OpLabel\nOpSelectionMerge %b2 None\nOpBranchConditional %yes %arm %b2\n"
+            "%arm = OpLabel\nOpBranch %arm2\n%arm2 = OpLabel\nOpBranch %m\n"
+            "%b2 = OpLabel\nOpSelectionMerge %c None\nOpBranchConditional %yes %early %c\n"
+            "%early = OpLabel\nOpBranch %r\n"
+            "%c = OpLabel\nOpBranch %h\n"
+            "%m = OpLabel\nOpBranch %r\n%r = OpLabel\nOpReturn\n"));
     check_order(&k);
     REQUIRE(k.cfg->n_loops == 1);
     const CfgLoop *l = k.cfg->loops[0];
     CHECK_EQ_U64(l->header, kernel_at(&k, "h"));
     CHECK_EQ_U64(l->latch, kernel_at(&k, "c"));
     CHECK_EQ_U64(l->merge, kernel_at(&k, "m"));
-    CHECK(cfg_in_loop(l, k.cfg, kernel_at(&k, "arm2")) && k.cfg->blocks[kernel_at(&k, "arm2")].leaving);
-    CHECK(cfg_in_loop(l, k.cfg, kernel_at(&k, "b2")) && !k.cfg->blocks[kernel_at(&k, "b2")].leaving);
-    CHECK(cfg_in_loop(l, k.cfg, kernel_at(&k, "early")) && k.cfg->blocks[kernel_at(&k, "early")].leaving);
+    CHECK(cfg_in_loop(l, k.cfg, kernel_at(&k, "arm2")) &&
+          k.cfg->blocks[kernel_at(&k, "arm2")].leaving);
+    CHECK(cfg_in_loop(l, k.cfg, kernel_at(&k, "b2")) &&
+          !k.cfg->blocks[kernel_at(&k, "b2")].leaving);
+    CHECK(cfg_in_loop(l, k.cfg, kernel_at(&k, "early")) &&
+          k.cfg->blocks[kernel_at(&k, "early")].leaving);
     CHECK(!cfg_in_loop(l, k.cfg, kernel_at(&k, "m")) && !cfg_in_loop(l, k.cfg, kernel_at(&k, "r")));
     kernel_free(&k);
 }
@@ -87,10 +93,11 @@ TEST(ways_out_of_a_loop)
 TEST(return_from_a_loop_belongs_to_it)
 {
     Kernel k;
-    REQUIRE(kernel_open(&k, "%a = OpLabel\nOpBranch %h\n"
-                            "%h = OpLabel\nOpLoopMerge %m %c None\nOpBranchConditional %yes %b %m\n"
-                            "%b = OpLabel\nOpSelectionMerge %c None\nOpBranchConditional %yes %out %c\n"
-                            "%out = OpLabel\nOpReturn\n%c = OpLabel\nOpBranch %h\n%m = OpLabel\nOpReturn\n"));
+    REQUIRE(kernel_open(
+        &k, "%a = OpLabel\nOpBranch %h\n"
+            "%h = OpLabel\nOpLoopMerge %m %c None\nOpBranchConditional %yes %b %m\n"
+            "%b = OpLabel\nOpSelectionMerge %c None\nOpBranchConditional %yes %out %c\n"
+            "%out = OpLabel\nOpReturn\n%c = OpLabel\nOpBranch %h\n%m = OpLabel\nOpReturn\n"));
     check_order(&k);
     CHECK(cfg_in_loop(k.cfg->loops[0], k.cfg, kernel_at(&k, "out")));
     kernel_free(&k);
@@ -99,10 +106,11 @@ TEST(return_from_a_loop_belongs_to_it)
 TEST(nested_loops_without_merges)
 {
     Kernel k;
-    REQUIRE(kernel_open(&k, "%a = OpLabel\nOpBranch %h\n%h = OpLabel\nOpBranch %i\n"
-                            "%i = OpLabel\nOpBranchConditional %yes %i2 %x\n"
-                            "%i2 = OpLabel\nOpBranchConditional %yes %i %i3\n%i3 = OpLabel\nOpBranch %i\n"
-                            "%x = OpLabel\nOpBranchConditional %yes %h %end\n%end = OpLabel\nOpReturn\n"));
+    REQUIRE(kernel_open(
+        &k, "%a = OpLabel\nOpBranch %h\n%h = OpLabel\nOpBranch %i\n"
+            "%i = OpLabel\nOpBranchConditional %yes %i2 %x\n"
+            "%i2 = OpLabel\nOpBranchConditional %yes %i %i3\n%i3 = OpLabel\nOpBranch %i\n"
+            "%x = OpLabel\nOpBranchConditional %yes %h %end\n%end = OpLabel\nOpReturn\n"));
     check_order(&k);
     REQUIRE(k.cfg->n_loops == 2);
     CHECK_EQ_U64(k.cfg->loops[0]->n_blocks, 5);
@@ -116,9 +124,10 @@ TEST(nested_loops_without_merges)
 TEST(endless_loop)
 {
     Kernel k;
-    REQUIRE(kernel_open(&k, "%a = OpLabel\nOpSelectionMerge %e None\nOpBranchConditional %yes %h %e\n"
-                            "%h = OpLabel\nOpLoopMerge %m %c None\nOpBranch %c\n%c = OpLabel\nOpBranch %h\n"
-                            "%m = OpLabel\nOpUnreachable\n%e = OpLabel\nOpReturn\n"));
+    REQUIRE(kernel_open(
+        &k, "%a = OpLabel\nOpSelectionMerge %e None\nOpBranchConditional %yes %h %e\n"
+            "%h = OpLabel\nOpLoopMerge %m %c None\nOpBranch %c\n%c = OpLabel\nOpBranch %h\n"
+            "%m = OpLabel\nOpUnreachable\n%e = OpLabel\nOpReturn\n"));
     check_order(&k);
     CHECK_EQ_U64(k.cfg->blocks[0].ipdom, k.cfg->n - 1);
     CHECK_EQ_U64(k.cfg->loops[0]->merge, NONE);
@@ -128,8 +137,9 @@ TEST(endless_loop)
 TEST(irreducible)
 {
     Kernel k;
-    CHECK(!kernel_open(&k, "%a = OpLabel\nOpBranchConditional %yes %b %c\n%b = OpLabel\nOpBranch %c\n"
-                           "%c = OpLabel\nOpBranchConditional %yes %b %d\n%d = OpLabel\nOpReturn\n"));
+    CHECK(!kernel_open(&k,
+                       "%a = OpLabel\nOpBranchConditional %yes %b %c\n%b = OpLabel\nOpBranch %c\n"
+                       "%c = OpLabel\nOpBranchConditional %yes %b %d\n%d = OpLabel\nOpReturn\n"));
     CHECK_CONTAINS(k.diags.text, "irreducible");
     kernel_free(&k);
 }
@@ -143,8 +153,10 @@ TEST(deep_nest)
     Kernel k;
     str_add(&a, &s, "%b0 = OpLabel\n");
     for (int n = 0; n < DEPTH; n++)
-        str_printf(&a, &s, "OpSelectionMerge %%m%d None\nOpBranchConditional %%yes %%b%d %%m%d\n%%b%d = OpLabel\n",
-                   n, n + 1, n, n + 1);
+        str_printf(
+            &a, &s,
+            "OpSelectionMerge %%m%d None\nOpBranchConditional %%yes %%b%d %%m%d\n%%b%d = OpLabel\n",
+            n, n + 1, n, n + 1);
     str_add(&a, &s, "OpReturn\n");
     for (int n = DEPTH; n-- > 0;) {
         str_printf(&a, &s, "%%m%d = OpLabel\n", n);

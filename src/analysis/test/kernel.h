@@ -17,9 +17,11 @@ typedef struct Kernel {
     Cfg *cfg;
 } Kernel;
 
-/* Names that bodies may use: types, constants, builtins, a buffer `data` of uints, a private `state`. */
+/* Names that bodies may use: types, constants, builtins, a buffer `data` of uints, a private
+ * `state`. */
 static const char *const kernel_head =
-    "OpCapability Shader\nOpCapability GroupNonUniformArithmetic\nOpCapability CooperativeMatrixKHR\n"
+    "OpCapability Shader\nOpCapability GroupNonUniformArithmetic\nOpCapability "
+    "CooperativeMatrixKHR\n"
     "OpCapability VulkanMemoryModel\n"
     "OpExtension \"SPV_KHR_cooperative_matrix\"\nOpMemoryModel Logical Vulkan\n"
     "OpEntryPoint GLCompute %main \"main\" %lid %gid %wid %data %state\n"
@@ -38,7 +40,8 @@ static const char *const kernel_types =
     "%block_p = OpTypePointer StorageBuffer %block\n%uint_p = OpTypePointer StorageBuffer %uint\n"
     "%uint3_i = OpTypePointer Input %uint3\n%uint_i = OpTypePointer Input %uint\n"
     "%uint_v = OpTypePointer Private %uint\n%uint_f = OpTypePointer Function %uint\n"
-    "%lid = OpVariable %uint3_i Input\n%gid = OpVariable %uint3_i Input\n%wid = OpVariable %uint3_i Input\n"
+    "%lid = OpVariable %uint3_i Input\n%gid = OpVariable %uint3_i Input\n%wid = OpVariable "
+    "%uint3_i Input\n"
     "%data = OpVariable %block_p StorageBuffer\n%state = OpVariable %uint_v Private\n"
     "%matA = OpTypeCooperativeMatrixKHR %float %three %n16 %n16 %zero\n"
     "%matB = OpTypeCooperativeMatrixKHR %float %three %n16 %n16 %one\n"

@@ -48,10 +48,11 @@ TEST(accumulator_of_a_loop)
 TEST(accumulator_that_lives_on)
 {
     Case c;
-    REQUIRE(open_case(&c, "%s = OpLabel\n" AB "%acc = OpCooperativeMatrixLoadKHR %matC %p %zero %n16\n"
-                          "%r = OpCooperativeMatrixMulAddKHR %matC %a %b %acc\n"
-                          "OpCooperativeMatrixStoreKHR %p %acc %zero %n16\n"
-                          "OpCooperativeMatrixStoreKHR %p %r %zero %n16\nOpReturn\n"));
+    REQUIRE(open_case(&c,
+                      "%s = OpLabel\n" AB "%acc = OpCooperativeMatrixLoadKHR %matC %p %zero %n16\n"
+                      "%r = OpCooperativeMatrixMulAddKHR %matC %a %b %acc\n"
+                      "OpCooperativeMatrixStoreKHR %p %acc %zero %n16\n"
+                      "OpCooperativeMatrixStoreKHR %p %r %zero %n16\nOpReturn\n"));
     CHECK(web(&c, "acc") != web(&c, "r"));
     kernel_free(&c.k);
 }
@@ -60,14 +61,15 @@ TEST(accumulator_that_lives_on)
 TEST(swap)
 {
     Case c;
-    REQUIRE(open_case(&c, "%s = OpLabel\n%p = OpAccessChain %uint_p %data %zero %zero\n"
-                          "%x0 = OpCooperativeMatrixLoadKHR %matC %p %zero %n16\n"
-                          "%y0 = OpCooperativeMatrixLoadKHR %matC %p %one %n16\nOpBranch %h\n"
-                          "%h = OpLabel\n%x = OpPhi %matC %x0 %s %y %c\n%y = OpPhi %matC %y0 %s %x %c\n"
-                          "OpLoopMerge %m %c None\nOpBranchConditional %yes %c %m\n"
-                          "%c = OpLabel\nOpBranch %h\n"
-                          "%m = OpLabel\nOpCooperativeMatrixStoreKHR %p %x %zero %n16\n"
-                          "OpCooperativeMatrixStoreKHR %p %x0 %zero %n16\nOpReturn\n"));
+    REQUIRE(open_case(&c,
+                      "%s = OpLabel\n%p = OpAccessChain %uint_p %data %zero %zero\n"
+                      "%x0 = OpCooperativeMatrixLoadKHR %matC %p %zero %n16\n"
+                      "%y0 = OpCooperativeMatrixLoadKHR %matC %p %one %n16\nOpBranch %h\n"
+                      "%h = OpLabel\n%x = OpPhi %matC %x0 %s %y %c\n%y = OpPhi %matC %y0 %s %x %c\n"
+                      "OpLoopMerge %m %c None\nOpBranchConditional %yes %c %m\n"
+                      "%c = OpLabel\nOpBranch %h\n"
+                      "%m = OpLabel\nOpCooperativeMatrixStoreKHR %p %x %zero %n16\n"
+                      "OpCooperativeMatrixStoreKHR %p %x0 %zero %n16\nOpReturn\n"));
     CHECK(web(&c, "x") != web(&c, "y") && web(&c, "x") != web(&c, "x0"));
     CHECK_EQ_U64(web(&c, "y"), web(&c, "y0"));
     kernel_free(&c.k);
@@ -76,11 +78,12 @@ TEST(swap)
 TEST(insertion_in_place)
 {
     Case c;
-    REQUIRE(open_case(&c, "%s = OpLabel\n%p = OpAccessChain %uint_p %data %zero %zero\n"
-                          "%x = OpCooperativeMatrixLoadKHR %matC %p %zero %n16\n"
-                          "%i = OpCompositeInsert %matC %fzero %x 1\n%j = OpCompositeInsert %matC %fzero %i 2\n"
-                          "%e = OpCompositeExtract %float %i 0\n"
-                          "OpCooperativeMatrixStoreKHR %p %j %zero %n16\nOpReturn\n"));
+    REQUIRE(open_case(
+        &c, "%s = OpLabel\n%p = OpAccessChain %uint_p %data %zero %zero\n"
+            "%x = OpCooperativeMatrixLoadKHR %matC %p %zero %n16\n"
+            "%i = OpCompositeInsert %matC %fzero %x 1\n%j = OpCompositeInsert %matC %fzero %i 2\n"
+            "%e = OpCompositeExtract %float %i 0\n"
+            "OpCooperativeMatrixStoreKHR %p %j %zero %n16\nOpReturn\n"));
     CHECK_EQ_U64(web(&c, "x"), web(&c, "i"));
     CHECK(web(&c, "j") != web(&c, "i"));
     kernel_free(&c.k);
@@ -93,7 +96,8 @@ TEST(long_chain)
     Arena a = { 0 };
     Str s = { 0 };
     Case c;
-    str_add(&a, &s, "%s = OpLabel\n" AB "%c0 = OpCooperativeMatrixMulAddKHR %matC %a %b %nothing\n");
+    str_add(&a, &s,
+            "%s = OpLabel\n" AB "%c0 = OpCooperativeMatrixMulAddKHR %matC %a %b %nothing\n");
     for (int n = 0; n < LENGTH; n++)
         str_printf(&a, &s, "%%c%d = OpCooperativeMatrixMulAddKHR %%matC %%a %%b %%c%d\n", n + 1, n);
     str_printf(&a, &s, "OpCooperativeMatrixStoreKHR %%p %%c%d %%zero %%n16\nOpReturn\n", LENGTH);

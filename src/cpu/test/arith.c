@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * arith.c and convert.c where no kernel of tests/ops reaches: division by zero and poison that must not
- * trap, directed rounding, saturation. The oracle is the machine's own rounding mode and plain C.
+ * arith.c and convert.c where no kernel of tests/ops reaches: division by zero and poison that must
+ * not trap, directed rounding, saturation. The oracle is the machine's own rounding mode and plain
+ * C.
  */
 #include "base/test.h"
 #include "cpu/arith.h"
@@ -15,14 +16,28 @@ static LLVMTypeRef vector(LLVMTypeRef t) { return LLVMVectorType(t, LANES); }
 
 static uint64_t random_bits(Rng *r, unsigned width)
 {
-    static const uint64_t edges[] = { 0, 1, 2, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0x7fffffff, 0x80000000, 0xffffffff,
-                                      INT64_MAX, (uint64_t)INT64_MIN, UINT64_MAX, 0x7f800000, 0x7ff0000000000000 };
+    static const uint64_t edges[] = { 0,
+                                      1,
+                                      2,
+                                      0x7f,
+                                      0x80,
+                                      0xff,
+                                      0x7fff,
+                                      0x8000,
+                                      0x7fffffff,
+                                      0x80000000,
+                                      0xffffffff,
+                                      INT64_MAX,
+                                      (uint64_t)INT64_MIN,
+                                      UINT64_MAX,
+                                      0x7f800000,
+                                      0x7ff0000000000000 };
     uint64_t x = rng_u64(r);
     uint64_t v = x >> 61 == 0 ? edges[x % COUNT_OF(edges)] : rng_u64(r) >> (x % 60);
     return width < 64 ? v & ((UINT64_C(1) << width) - 1) : v;
 }
 
-/* ---- division ------------------------------------------------------------------------------------------ */
+/* ---- division -------------------------------------------------------------------------------- */
 
 typedef LLVMValueRef Binary(LLVMBuilderRef, LLVMValueRef, LLVMValueRef);
 
@@ -87,19 +102,21 @@ TEST(division)
                             continue;
                         uint64_t want = (uint64_t)divided(d, a, b, width);
                         if ((want ^ got) << (64 - width))
-                            test_fail(__FILE__, __LINE__, "%s(%llx, %llx) is %llx", name, (unsigned long long)a,
-                                      (unsigned long long)b, (unsigned long long)got);
+                            test_fail(__FILE__, __LINE__, "%s(%llx, %llx) is %llx", name,
+                                      (unsigned long long)a, (unsigned long long)b,
+                                      (unsigned long long)got);
                     }
                 }
             }
     small_close(&j);
 }
 
-/* ---- rounding towards zero -------------------------------------------------------------------------------- */
+/* ---- rounding towards zero ------------------------------------------------------------------- */
 
 static double random_double(Rng *r)
 {
-    uint64_t bits = rng_u64(r) % 4 ? rng_u64(r) >> 3 | UINT64_C(0x3000000000000000) : random_bits(r, 64);
+    uint64_t bits =
+        rng_u64(r) % 4 ? rng_u64(r) >> 3 | UINT64_C(0x3000000000000000) : random_bits(r, 64);
     double x;
     memcpy(&x, &bits, 8);
     return x;
@@ -108,7 +125,10 @@ static double random_double(Rng *r)
 static double towards_zero(LLVMOpcode op, volatile double x, volatile double y)
 {
     fesetround(FE_TOWARDZERO);
-    volatile double r = op == LLVMFAdd ? x + y : op == LLVMFSub ? x - y : op == LLVMFMul ? x * y : x / y;
+    volatile double r = op == LLVMFAdd   ? x + y
+                        : op == LLVMFSub ? x - y
+                        : op == LLVMFMul ? x * y
+                                         : x / y;
     fesetround(FE_TONEAREST);
     return r;
 }
@@ -140,14 +160,15 @@ TEST(arithmetic_towards_zero)
             for (int l = 0; l < LANES; l++) {
                 double want = towards_zero(ops[k], x[l], y[l]);
                 if (out[l] != want && !(isnan(out[l]) && isnan(want)) && fabs(want) > 0x1p-960)
-                    test_fail(__FILE__, __LINE__, "op %u on %a, %a is %a, not %a", k, x[l], y[l], out[l], want);
+                    test_fail(__FILE__, __LINE__, "op %u on %a, %a is %a, not %a", k, x[l], y[l],
+                              out[l], want);
             }
         }
     }
     small_close(&j);
 }
 
-/* ---- conversions ---------------------------------------------------------------------------------------------- */
+/* ---- conversions ----------------------------------------------------------------------------- */
 
 static const int modes[] = { FE_TONEAREST, FE_TOWARDZERO, FE_UPWARD, FE_DOWNWARD };
 
@@ -180,7 +201,8 @@ static double rounded(double x, Comp to, Rounding mode)
     double aside = near + (down ? -1.01 : 1.01) * unit;
     if (fabs(aside) > largest)
         return aside > 0 ? INFINITY : -INFINITY;
-    return to == COMP_F16 ? f16_to_double(f16_from_double(aside)) : bf16_to_double(bf16_from_double(aside));
+    return to == COMP_F16 ? f16_to_double(f16_from_double(aside))
+                          : bf16_to_double(bf16_from_double(aside));
 }
 
 static double element(const uint8_t *p, Comp c)
@@ -198,10 +220,12 @@ static double element(const uint8_t *p, Comp c)
     }
 }
 
-static const struct { Comp from, to; } narrowings[] = {
-    { COMP_F32, COMP_F16 }, { COMP_F32, COMP_BF16 }, { COMP_F64, COMP_F16 }, { COMP_F64, COMP_BF16 },
-    { COMP_F64, COMP_F32 }, { COMP_S32, COMP_F32 }, { COMP_U32, COMP_F32 }, { COMP_S32, COMP_F16 },
-    { COMP_U32, COMP_BF16 }, { COMP_S16, COMP_F16 },
+static const struct { Comp from, to;
+} narrowings[] = {
+    { COMP_F32, COMP_F16 },  { COMP_F32, COMP_BF16 }, { COMP_F64, COMP_F16 },
+    { COMP_F64, COMP_BF16 }, { COMP_F64, COMP_F32 },  { COMP_S32, COMP_F32 },
+    { COMP_U32, COMP_F32 },  { COMP_S32, COMP_F16 },  { COMP_U32, COMP_BF16 },
+    { COMP_S16, COMP_F16 },
 };
 
 TEST(directed_rounding)
@@ -214,7 +238,8 @@ TEST(directed_rounding)
             snprintf(name, sizeof name, "c%u.%d", c, mode);
             small_begin(&j, name);
             LLVMValueRef x = small_load(&j, 1, vector(comp_type(j.cx, narrowings[c].from)));
-            small_end(&j, arith_convert(j.b, x, narrowings[c].from, narrowings[c].to, (Rounding)mode, false));
+            small_end(&j, arith_convert(j.b, x, narrowings[c].from, narrowings[c].to,
+                                        (Rounding)mode, false));
         }
     REQUIRE(small_compile(&j, NULL));
     Rng r = { 3 };
@@ -232,28 +257,32 @@ TEST(directed_rounding)
                     else if (from == COMP_F32)
                         memcpy(in + l * 4, &(float){ (float)x }, 4);
                     else
-                        memcpy(in + l * comp_bytes(from), &(uint64_t){ random_bits(&r, 32) }, comp_bytes(from));
+                        memcpy(in + l * comp_bytes(from), &(uint64_t){ random_bits(&r, 32) },
+                               comp_bytes(from));
                 }
                 f(out, in, in);
                 for (uint32_t l = 0; l < LANES; l++) {
-                    double x = element(in + l * comp_bytes(from), from), got = element(out + l * comp_bytes(to), to);
+                    double x = element(in + l * comp_bytes(from), from),
+                           got = element(out + l * comp_bytes(to), to);
                     double want = rounded(x, to, (Rounding)mode);
                     if (got != want && !(isnan(got) && isnan(want)))
-                        test_fail(__FILE__, __LINE__, "%s to %s, mode %d: %a is %a, not %a", comp_name(from),
-                                  comp_name(to), mode, x, got, want);
+                        test_fail(__FILE__, __LINE__, "%s to %s, mode %d: %a is %a, not %a",
+                                  comp_name(from), comp_name(to), mode, x, got, want);
                 }
             }
         }
     small_close(&j);
 }
 
-/* 64-bit integers into float formats, against C's conversions; and saturation between integers and fp8. */
+/* 64-bit integers into float formats, against C's conversions; and saturation between integers and
+ * fp8. */
 TEST(wide_integers_and_saturation)
 {
     SmallJit j;
     char name[32];
     small_open(&j);
-    LLVMTypeRef i64 = vector(LLVMInt64TypeInContext(j.cx)), f32 = vector(LLVMFloatTypeInContext(j.cx));
+    LLVMTypeRef i64 = vector(LLVMInt64TypeInContext(j.cx)),
+                f32 = vector(LLVMFloatTypeInContext(j.cx));
     for (int mode = 0; mode < 4; mode++)
         for (int k = 0; k < 4; k++) {
             snprintf(name, sizeof name, "m%d.%d", mode, k);
@@ -262,13 +291,17 @@ TEST(wide_integers_and_saturation)
                                         k & 2 ? COMP_F64 : COMP_F32, (Rounding)mode, false));
         }
     small_begin(&j, "s64_u8");
-    small_end(&j, arith_convert(j.b, small_load(&j, 1, i64), COMP_S64, COMP_U8, ROUND_NEAREST, true));
+    small_end(&j,
+              arith_convert(j.b, small_load(&j, 1, i64), COMP_S64, COMP_U8, ROUND_NEAREST, true));
     small_begin(&j, "u64_s16");
-    small_end(&j, arith_convert(j.b, small_load(&j, 1, i64), COMP_U64, COMP_S16, ROUND_NEAREST, true));
+    small_end(&j,
+              arith_convert(j.b, small_load(&j, 1, i64), COMP_U64, COMP_S16, ROUND_NEAREST, true));
     small_begin(&j, "f32_s8");
-    small_end(&j, arith_convert(j.b, small_load(&j, 1, f32), COMP_F32, COMP_S8, ROUND_NEAREST, true));
+    small_end(&j,
+              arith_convert(j.b, small_load(&j, 1, f32), COMP_F32, COMP_S8, ROUND_NEAREST, true));
     small_begin(&j, "f32_e4m3");
-    small_end(&j, arith_convert(j.b, small_load(&j, 1, f32), COMP_F32, COMP_E4M3, ROUND_NEAREST, true));
+    small_end(&j,
+              arith_convert(j.b, small_load(&j, 1, f32), COMP_F32, COMP_E4M3, ROUND_NEAREST, true));
     REQUIRE(small_compile(&j, NULL));
     Rng r = { 4 };
     for (int round = 0; round < ROUNDS / 10; round++) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * math.c against MPFR: every f16, and for float random bit patterns, random values of the interesting
- * range, and the edges; on this machine and on one without fused multiply-add. The bound of each row is
- * far inside what the Vulkan specification's precision table allows.
+ * math.c against MPFR: every f16, and for float random bit patterns, random values of the
+ * interesting range, and the edges; on this machine and on one without fused multiply-add. The
+ * bound of each row is far inside what the Vulkan specification's precision table allows.
  *
- * HEDDLE_MATH_SAMPLES sets the number of random floats a function (20,000 unless told); HEDDLE_MATH_VERBOSE prints
- * the worst error found.
+ * HEDDLE_MATH_SAMPLES sets the number of random floats a function (20,000 unless told);
+ * HEDDLE_MATH_VERBOSE prints the worst error found.
  */
 #include "base/test.h"
 
@@ -28,7 +28,8 @@ typedef struct Row {
     double lo, hi;              /* where most random samples lie */
     double ulp;                 /* allowed, on a machine with fused multiply-add */
     double ulp_unfused;
-    bool angle;                 /* without fused multiply-add, relative error near multiples of pi/2 is let go */
+    /* without fused multiply-add, relative error near multiples of pi/2 is let go */
+    bool angle;
 } Row;
 
 /* IEEE 754 has 1/sqrt(-0) negative, MPFR positive. */
@@ -71,7 +72,8 @@ static uint32_t sample_count(void)
 }
 
 /* |got - want| in units of the last place that want has in a format of `precision` bits, smallest
- * exponent `emin` (of the least denormal's bit). Infinite when one of them is special and they differ. */
+ * exponent `emin` (of the least denormal's bit). Infinite when one of them is special and they
+ * differ. */
 static double ulps(double got, const mpfr_t want, int precision, int emin, double max)
 {
     if (mpfr_nan_p(want))
@@ -96,13 +98,65 @@ static double ulps(double got, const mpfr_t want, int precision, int emin, doubl
 static float pick(const Row *row, uint32_t i, Rng *rng)
 {
     static const float edges[] = {
-        0.0f, -0.0f, 1.0f, -1.0f, 0.5f, -0.5f, 2.0f, INFINITY, -INFINITY, NAN, 0x1p-149f, -0x1p-149f,
-        0x1p-126f, 0x1.fffffep-127f, 0x1.fffffep127f, -0x1.fffffep127f, 0x1p-24f, 0x1p-12f, 0x1p13f,
-        0x1.000002p13f, 0x1p22f, 0x1p23f, 0x1p24f, 0x1p31f, 0x1p32f, 0x1p33f, 0x1p64f, 0x1p127f,
-        0x1.921fb6p0f, 0x1.921fb6p1f, 0x1.921fb6p-1f, -0x1.921fb6p0f, 0x1.2d97c8p1f, 88.72284f, 88.722839f,
-        -87.33655f, -103.97208f, -104.0f, 128.0f, 127.99999f, -126.0f, -149.0f, -150.0f, -149.5f,
-        0x1.000002p0f, 0x1.fffffep-1f, 0x1.6a09e6p-1f, 0x1.6a09e8p-1f, 0x1.6a09e6p0f, 0x1.6a09e8p0f,
-        9.01f, 9.02f, 10.0f, 0.55f, 0.6f, 16367173.0f, 0x1.47d0fep34f, 0x1.5c2ee2p+62f, 0x1.f1e8p100f,
+        0.0f,
+        -0.0f,
+        1.0f,
+        -1.0f,
+        0.5f,
+        -0.5f,
+        2.0f,
+        INFINITY,
+        -INFINITY,
+        NAN,
+        0x1p-149f,
+        -0x1p-149f,
+        0x1p-126f,
+        0x1.fffffep-127f,
+        0x1.fffffep127f,
+        -0x1.fffffep127f,
+        0x1p-24f,
+        0x1p-12f,
+        0x1p13f,
+        0x1.000002p13f,
+        0x1p22f,
+        0x1p23f,
+        0x1p24f,
+        0x1p31f,
+        0x1p32f,
+        0x1p33f,
+        0x1p64f,
+        0x1p127f,
+        0x1.921fb6p0f,
+        0x1.921fb6p1f,
+        0x1.921fb6p-1f,
+        -0x1.921fb6p0f,
+        0x1.2d97c8p1f,
+        88.72284f,
+        88.722839f,
+        -87.33655f,
+        -103.97208f,
+        -104.0f,
+        128.0f,
+        127.99999f,
+        -126.0f,
+        -149.0f,
+        -150.0f,
+        -149.5f,
+        0x1.000002p0f,
+        0x1.fffffep-1f,
+        0x1.6a09e6p-1f,
+        0x1.6a09e8p-1f,
+        0x1.6a09e6p0f,
+        0x1.6a09e8p0f,
+        9.01f,
+        9.02f,
+        10.0f,
+        0.55f,
+        0.6f,
+        16367173.0f,
+        0x1.47d0fep34f,
+        0x1.5c2ee2p+62f,
+        0x1.f1e8p100f,
     };
     if (i < COUNT_OF(edges))
         return edges[i];
@@ -141,7 +195,8 @@ static void check_float(const Row *row, SmallFn *f, double bound, int least, con
         }
     }
     if (getenv("HEDDLE_MATH_VERBOSE"))
-        printf("%-6s f32 %-10s %.3f ulp at %a (%a)\n", row->name, cpu, worst, (double)at, (double)got_at);
+        printf("%-6s f32 %-10s %.3f ulp at %a (%a)\n", row->name, cpu, worst, (double)at,
+               (double)got_at);
     mpfr_clear(x);
     mpfr_clear(y);
 }
@@ -232,14 +287,16 @@ TEST(unary_functions_without_fma)
     small_close(&j);
 }
 
-/* ---- pow, atan2, ldexp, frexp ---------------------------------------------------------------------- */
+/* ---- pow, atan2, ldexp, frexp ---------------------------------------------------------------- */
 
 typedef int Mp2(mpfr_t, const mpfr_t, const mpfr_t, mpfr_rnd_t);
 
 static void check_binary(SmallFn *f, const char *name, Mp2 *exact, bool positive, double bound)
 {
-    static const float edges[] = { 0.0f, -0.0f, 1.0f, -1.0f, 0.5f, 2.0f, -2.0f, INFINITY, -INFINITY, NAN,
-                                   0x1p-149f, 0x1.fffffep127f, -0x1p-149f, 3.0f, 0x1.000002p0f, -0.5f };
+    static const float edges[] = { 0.0f,       -0.0f, 1.0f,          -1.0f,
+                                   0.5f,       2.0f,  -2.0f,         INFINITY,
+                                   -INFINITY,  NAN,   0x1p-149f,     0x1.fffffep127f,
+                                   -0x1p-149f, 3.0f,  0x1.000002p0f, -0.5f };
     Rng rng = { 11 };
     mpfr_t x, y, r;
     mpfr_inits2(24, x, y, (mpfr_ptr)NULL);
@@ -265,8 +322,8 @@ static void check_binary(SmallFn *f, const char *name, Mp2 *exact, bool positive
             double e = ulps((double)out[k], r, 24, -149, FLT_MAX);
             worst = MAX(worst, e);
             if (e > bound)
-                test_fail(__FILE__, __LINE__, "%s(%a, %a) is %a, not %a: %g ulp", name, (double)a[k],
-                          (double)b[k], (double)out[k], mpfr_get_d(r, MPFR_RNDN), e);
+                test_fail(__FILE__, __LINE__, "%s(%a, %a) is %a, not %a: %g ulp", name,
+                          (double)a[k], (double)b[k], (double)out[k], mpfr_get_d(r, MPFR_RNDN), e);
         }
     }
     if (getenv("HEDDLE_MATH_VERBOSE"))
@@ -308,8 +365,8 @@ static void emit_exponents(SmallJit *j, LLVMTypeRef t, const char *up, const cha
     small_end(j, m);
 }
 
-static const int32_t shifts[LANES] = { 0, 1, -1, 127, 128, 300, -126, -149, -150, -300, 277, -24, 10,
-                                       INT32_MAX, INT32_MIN, 2000 };
+static const int32_t shifts[LANES] = { 0,    1,    -1,  127, 128, 300,       -126,      -149,
+                                       -150, -300, 277, -24, 10,  INT32_MAX, INT32_MIN, 2000 };
 
 TEST(exponents_of_float)
 {
@@ -329,15 +386,16 @@ TEST(exponents_of_float)
         for (int k = 0; k < LANES; k++) {
             float want = ldexpf(in[k], shifts[k]);
             if (!isnan(want) && bits_of(out[k]) != bits_of(want))
-                test_fail(__FILE__, __LINE__, "ldexp(%a, %d) is %a, not %a", (double)in[k], shifts[k],
-                          (double)out[k], (double)want);
+                test_fail(__FILE__, __LINE__, "ldexp(%a, %d) is %a, not %a", (double)in[k],
+                          shifts[k], (double)out[k], (double)want);
         }
         down(out, in, e);
         for (int k = 0; k < LANES; k++) {
             int want_e = 0;
             float want = frexpf(in[k], &want_e);
             if (isfinite(in[k]) && (bits_of(out[k]) != bits_of(want) || e[k] != want_e))
-                test_fail(__FILE__, __LINE__, "frexp(%a) is %a, %d", (double)in[k], (double)out[k], e[k]);
+                test_fail(__FILE__, __LINE__, "frexp(%a) is %a, %d", (double)in[k], (double)out[k],
+                          e[k]);
         }
     }
     small_close(&j);

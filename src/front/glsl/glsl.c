@@ -67,14 +67,15 @@ static void note_old_version(Job *j)
         return;
     if (major > MIN_MAJOR || (major == MIN_MAJOR && minor >= MIN_MINOR))
         return;
-    diag(j->sink, DIAG_NOTE, NULL, NULL, "%s is glslang %u.%u; heddle needs %d.%d or later", j->compiler,
-         major, minor, MIN_MAJOR, MIN_MINOR);
+    diag(j->sink, DIAG_NOTE, NULL, NULL, "%s is glslang %u.%u; heddle needs %d.%d or later",
+         j->compiler, major, minor, MIN_MAJOR, MIN_MINOR);
 }
 
 static GlslStatus no_compiler(Job *j, int error)
 {
     diag(j->sink, DIAG_ERROR, NULL, NULL,
-         "cannot run %s, which GLSL needs: %s (install glslang %d.%d or later, or name its path with "
+         "cannot run %s, which GLSL needs: %s (install glslang %d.%d or later, or name its path "
+         "with "
          "--glslang or HEDDLE_GLSLANG)",
          j->compiler, strerror(error), MIN_MAJOR, MIN_MINOR);
     return GLSL_NO_COMPILER;
@@ -266,14 +267,15 @@ static GlslStatus run(Job *j)
     note_old_version(j);
     if (j->sink->errors == errors) {
         DiagLoc loc = { .file = j->name };
-        diag(j->sink, DIAG_ERROR, &loc, "GLSL", "%s ended with status %d: %.300s", j->compiler, r.status,
-             r.output);
+        diag(j->sink, DIAG_ERROR, &loc, "GLSL", "%s ended with status %d: %.300s", j->compiler,
+             r.status, r.output);
     }
     return GLSL_WRONG_SOURCE;
 }
 
 GlslStatus glsl_compile(Arena *arena, const char *source, size_t size, const char *name,
-                        const GlslOptions *options, void **spirv, size_t *spirv_size, DiagSink *sink)
+                        const GlslOptions *options, void **spirv, size_t *spirv_size,
+                        DiagSink *sink)
 {
     static const GlslOptions defaults;
     Job j = { .arena = arena, .options = options ? options : &defaults, .source = source,

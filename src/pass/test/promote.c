@@ -7,12 +7,14 @@
 TEST(diamond_and_private)
 {
     Run r;
-    REQUIRE(run_open(&r, "", "", MAIN "%a = OpLabel\n%v = OpVariable %uint_f Function %one\n" OUT(one)
-                     "%x = OpLoad %uint %outone\n%q = OpULessThan %bool %x %two\nOpStore %state %two\n"
-                     "OpSelectionMerge %m None\nOpBranchConditional %q %t %m\n"
-                     "%t = OpLabel\nOpStore %v %x\nOpBranch %m\n"
-                     "%m = OpLabel\n%l = OpLoad %uint %v\n%s = OpLoad %uint %state\n"
-                     "%sum = OpIAdd %uint %l %s\nOpStore %outone %sum\n" END));
+    REQUIRE(run_open(
+        &r, "", "",
+        MAIN "%a = OpLabel\n%v = OpVariable %uint_f Function %one\n" OUT(
+            one) "%x = OpLoad %uint %outone\n%q = OpULessThan %bool %x %two\nOpStore %state %two\n"
+                 "OpSelectionMerge %m None\nOpBranchConditional %q %t %m\n"
+                 "%t = OpLabel\nOpStore %v %x\nOpBranch %m\n"
+                 "%m = OpLabel\n%l = OpLoad %uint %v\n%s = OpLoad %uint %state\n"
+                 "%sum = OpIAdd %uint %l %s\nOpStore %outone %sum\n" END));
     REQUIRE(RUN(&r, promote));
     CHECK_EQ_U64(run_count(&r, "OpVariable"), 1);
     CHECK_EQ_U64(run_count(&r, "OpPhi"), 1);
@@ -24,12 +26,14 @@ TEST(diamond_and_private)
 TEST(pruned)
 {
     Run r;
-    REQUIRE(run_open(&r, "", "", MAIN "%a = OpLabel\n%v = OpVariable %uint_f Function\nOpBranch %h\n"
-                     "%h = OpLabel\n%i = OpPhi %uint %zero %a %i1 %c\n%q = OpULessThan %bool %i %n4\n"
-                     "OpLoopMerge %m %c None\nOpBranchConditional %q %b %m\n"
-                     "%b = OpLabel\nOpStore %v %i\n%l = OpLoad %uint %v\n"
-                     "%p = OpAccessChain %uint_p %data %zero %l\nOpStore %p %l\nOpBranch %c\n"
-                     "%c = OpLabel\n%i1 = OpIAdd %uint %i %one\nOpBranch %h\n%m = OpLabel\n" END));
+    REQUIRE(run_open(
+        &r, "", "",
+        MAIN "%a = OpLabel\n%v = OpVariable %uint_f Function\nOpBranch %h\n"
+             "%h = OpLabel\n%i = OpPhi %uint %zero %a %i1 %c\n%q = OpULessThan %bool %i %n4\n"
+             "OpLoopMerge %m %c None\nOpBranchConditional %q %b %m\n"
+             "%b = OpLabel\nOpStore %v %i\n%l = OpLoad %uint %v\n"
+             "%p = OpAccessChain %uint_p %data %zero %l\nOpStore %p %l\nOpBranch %c\n"
+             "%c = OpLabel\n%i1 = OpIAdd %uint %i %one\nOpBranch %h\n%m = OpLabel\n" END));
     REQUIRE(RUN(&r, promote));
     CHECK_EQ_U64(run_count(&r, "OpPhi"), 1);
     run_free(&r);
@@ -38,13 +42,18 @@ TEST(pruned)
 TEST(structures_and_components)
 {
     Run r;
-    REQUIRE(run_open(&r, "", "", MAIN "%a = OpLabel\n%v = OpVariable %pair_f Function\n"
-                     "%w = OpVariable %pair_f Function\n" OUT(one) "%x = OpLoad %uint %outone\n"
-                     "%v0 = OpAccessChain %uint_f %v %zero\n%v11 = OpAccessChain %uint_f %v %one %one\n"
-                     "%v1 = OpAccessChain %uint2_f %v %one\n%v1x = OpAccessChain %uint_f %v1 %x\n"
-                     "OpStore %v0 %x\nOpStore %v11 %two\nOpStore %v1x %three\n"
-                     "%all = OpLoad %pair %v\nOpStore %w %all\n%w11 = OpAccessChain %uint_f %w %one %one\n"
-                     "%l = OpLoad %uint %w11\nOpStore %outone %l\n" END));
+    REQUIRE(run_open(
+        &r, "", "",
+        MAIN
+        "%a = OpLabel\n%v = OpVariable %pair_f Function\n"
+        "%w = OpVariable %pair_f Function\n" OUT(
+            one) "%x = OpLoad %uint %outone\n"
+                 "%v0 = OpAccessChain %uint_f %v %zero\n%v11 = OpAccessChain %uint_f %v %one %one\n"
+                 "%v1 = OpAccessChain %uint2_f %v %one\n%v1x = OpAccessChain %uint_f %v1 %x\n"
+                 "OpStore %v0 %x\nOpStore %v11 %two\nOpStore %v1x %three\n"
+                 "%all = OpLoad %pair %v\nOpStore %w %all\n%w11 = OpAccessChain %uint_f %w %one "
+                 "%one\n"
+                 "%l = OpLoad %uint %w11\nOpStore %outone %l\n" END));
     REQUIRE(RUN(&r, promote));
     CHECK_HAS_NOT(&r, "OpVariable %_ptr_Function");
     CHECK_HAS(&r, "OpVectorInsertDynamic");

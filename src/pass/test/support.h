@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * For the tests of pass/: a kernel from text, passes run on it one by one, and what came out as text with
- * friendly names. After a pass the module must read again; spirv-val accepts it where it is installed.
+ * For the tests of pass/: a kernel from text, passes run on it one by one, and what came out as
+ * text with friendly names. After a pass the module must read again; spirv-val accepts it where it
+ * is installed.
  */
 #ifndef HEDDLE_PASS_TEST_SUPPORT_H
 #define HEDDLE_PASS_TEST_SUPPORT_H
@@ -101,7 +102,8 @@ static inline void run_names(Arena *a, Str *text, const char *body)
 }
 
 /* `globals` (decorations, then constants) may be empty; `functions` has %main. */
-static inline bool run_open(Run *r, const char *decorations, const char *globals, const char *functions)
+static inline bool run_open(Run *r, const char *decorations, const char *globals,
+                            const char *functions)
 {
     memset(r, 0, sizeof *r);
     r->diags = (TestDiags)TEST_DIAGS(r->diags);

@@ -5,7 +5,7 @@
 #include "pass/test/support.h"
 
 #define LOOP(control, body)                                                                        \
-    "OpBranch %h\n%h = OpLabel\n%i = OpPhi %uint %zero %a %i1 %c\n%q = OpULessThan %bool %i %n4\n"   \
+    "OpBranch %h\n%h = OpLabel\n%i = OpPhi %uint %zero %a %i1 %c\n%q = OpULessThan %bool %i %n4\n" \
     "OpLoopMerge %m %c " control "\nOpBranchConditional %q %b %m\n%b = OpLabel\n" body             \
     "OpBranch %c\n%c = OpLabel\n%i1 = OpIAdd %uint %i %one\nOpBranch %h\n%m = OpLabel\n"
 
@@ -73,16 +73,16 @@ TEST(not_worth_it)
 }
 
 #define CHAIN(extra)                                                                               \
-    MAIN "%s = OpLabel\n%p = OpAccessChain %uint_p %data %zero %zero\n%n = OpLoad %uint %p\n"        \
-    "OpBranch %h\n%h = OpLabel\n%i = OpPhi %uint %zero %s %i1 %c\n"                                 \
-    "%acc = OpPhi %matC %nothing %s %r %c\n%q = OpULessThan %bool %i %n\n"                          \
-    "OpLoopMerge %m %c None\nOpBranchConditional %q %b %m\n%b = OpLabel\n"                          \
-    "%pi = OpAccessChain %uint_p %data %zero %i\n"                                                  \
-    "%ma = OpCooperativeMatrixLoadKHR %matA %pi %zero %n16\n"                                       \
-    "%mb = OpCooperativeMatrixLoadKHR %matB %pi %zero %n16\n" extra                                 \
-    "%r = OpCooperativeMatrixMulAddKHR %matC %ma %mb %acc\nOpBranch %c\n"                           \
-    "%c = OpLabel\n%i1 = OpIAdd %uint %i %n16\nOpBranch %h\n"                                       \
-    "%m = OpLabel\nOpCooperativeMatrixStoreKHR %p %acc %zero %n16\n" END
+    MAIN "%s = OpLabel\n%p = OpAccessChain %uint_p %data %zero %zero\n%n = OpLoad %uint %p\n"      \
+         "OpBranch %h\n%h = OpLabel\n%i = OpPhi %uint %zero %s %i1 %c\n"                           \
+         "%acc = OpPhi %matC %nothing %s %r %c\n%q = OpULessThan %bool %i %n\n"                    \
+         "OpLoopMerge %m %c None\nOpBranchConditional %q %b %m\n%b = OpLabel\n"                    \
+         "%pi = OpAccessChain %uint_p %data %zero %i\n"                                            \
+         "%ma = OpCooperativeMatrixLoadKHR %matA %pi %zero %n16\n"                                 \
+         "%mb = OpCooperativeMatrixLoadKHR %matB %pi %zero %n16\n" extra                           \
+         "%r = OpCooperativeMatrixMulAddKHR %matC %ma %mb %acc\nOpBranch %c\n"                     \
+         "%c = OpLabel\n%i1 = OpIAdd %uint %i %n16\nOpBranch %h\n"                                 \
+         "%m = OpLabel\nOpCooperativeMatrixStoreKHR %p %acc %zero %n16\n" END
 
 TEST(strip_mine)
 {

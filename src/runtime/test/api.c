@@ -10,7 +10,8 @@
 
 #include "runtime/runtime.h"
 
-/* data[i] = 2 * data[i] + push.add, by one invocation an element; specialisation constant 3 is 2. */
+/* data[i] = 2 * data[i] + push.add, by one invocation an element; specialisation constant 3 is
+ * 2. */
 static const char kernel_text[] =
     "OpCapability Shader\n"
     "OpMemoryModel Logical GLSL450\n"

@@ -90,11 +90,30 @@ TEST(raw_bytes)
 TEST(wrong_specs)
 {
     static const char *const specs[] = {
-        "", "zeros:", "zeros:f99[4]", "zeros:f32", "zeros:f32[", "zeros:f32[]", "zeros:f32[4",
-        "zeros:f32[4,]", "zeros:f32[-4]", "zeros:f32[4]x", "zeros:f32[4]@", "zeros:f32[4]@x",
-        "zeros:f32[1,1,1,1,1,1,1,1,1]", "full:f32[4]", "full:x:f32[4]", "list:f32", "list:f32:",
-        "list:f32:1,,2", "list:f32:1,2,", "nothere.npy", "@nothere", "zeros:f32[99999999999999999999]",
-        "zeros:f32[9999999999,9999999999]", "zeros:f32[1000000000000]",
+        "",
+        "zeros:",
+        "zeros:f99[4]",
+        "zeros:f32",
+        "zeros:f32[",
+        "zeros:f32[]",
+        "zeros:f32[4",
+        "zeros:f32[4,]",
+        "zeros:f32[-4]",
+        "zeros:f32[4]x",
+        "zeros:f32[4]@",
+        "zeros:f32[4]@x",
+        "zeros:f32[1,1,1,1,1,1,1,1,1]",
+        "full:f32[4]",
+        "full:x:f32[4]",
+        "list:f32",
+        "list:f32:",
+        "list:f32:1,,2",
+        "list:f32:1,2,",
+        "nothere.npy",
+        "@nothere",
+        "zeros:f32[99999999999999999999]",
+        "zeros:f32[9999999999,9999999999]",
+        "zeros:f32[1000000000000]",
     };
     for (size_t i = 0; i < COUNT_OF(specs); i++) {
         HeddleLog *log = heddle_log_new(NULL, NULL);
@@ -136,7 +155,8 @@ TEST(numbers)
 
 TEST(comparison)
 {
-    HeddleArray *a = make("iota:f32[4,8]"), *b = make("iota:f32[4,8]"), *flat = make("iota:f64[32]");
+    HeddleArray *a = make("iota:f32[4,8]"), *b = make("iota:f32[4,8]"),
+                *flat = make("iota:f64[32]");
     REQUIRE(a && b && flat);
     HeddleComparison c;
     CHECK(heddle_array_compare(a, b, 0, &c, NULL) == HEDDLE_OK);

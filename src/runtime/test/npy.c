@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * .npy files: what is written is read back, foreign orders are put right, and no truncation or wrong
- * header gets further than a diagnostic.
+ * .npy files: what is written is read back, foreign orders are put right, and no truncation or
+ * wrong header gets further than a diagnostic.
  */
 #include "base/test.h"
 
@@ -104,7 +104,8 @@ TEST(foreign_orders)
     /* [[1, 2, 3], [4, 5, 6]] of >i2, column by column. */
     static const uint8_t data[] = { 0, 1, 0, 4, 0, 2, 0, 5, 0, 3, 0, 6 };
     for (int version = 1; version <= 3; version++) {
-        File f = file(version, "{\"shape\": (2L, 3), 'fortran_order':True,'descr' : '>i2'}", data, 12);
+        File f =
+            file(version, "{\"shape\": (2L, 3), 'fortran_order':True,'descr' : '>i2'}", data, 12);
         HeddleArray *a = parse(&f, NULL);
         REQUIRE(a);
         for (int i = 0; i < 6; i++)
@@ -170,7 +171,8 @@ TEST(wrong_headers)
         { "{'descr': '<f4', 'fortran_order': False}", "without" },
         { "{'descr': '<f4', 'fortran_order': 0, 'shape': (1,)}", "True or False" },
         { "{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}", "number expected" },
-        { "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 1, 1, 1, 1, 1, 1, 1, 1)}", "8 dim" },
+        { "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 1, 1, 1, 1, 1, 1, 1, 1)}",
+          "8 dim" },
         { "{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (1,)}", "twice" },
         { "{'descr': '<f4', 'colour': 'red', 'fortran_order': False, 'shape': (1,)}", "unknown" },
         { "{'descr': '<f4', 'fortran_order': False, 'shape': (1,)} + 1", "after" },

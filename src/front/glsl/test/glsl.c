@@ -52,7 +52,8 @@ TEST(messages_have_positions)
         CHECK_STR(d.text, rows[i].text);
     }
     TestDiags d = TEST_DIAGS(d);
-    messages("ERROR: /tmp/x/kernel.comp:1: 'a' : one\nERROR: /tmp/x/kernel.comp:2: 'b' : two\n", &d);
+    messages("ERROR: /tmp/x/kernel.comp:1: 'a' : one\nERROR: /tmp/x/kernel.comp:2: 'b' : two\n",
+             &d);
     CHECK_EQ_U64(d.sink.errors, 2);
 }
 
