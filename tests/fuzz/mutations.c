@@ -7,11 +7,13 @@
  *     test_fuzz_mutations [--count N] [--first SEED] [--jobs N] [--compile N]
  *         one in N of those that could be compiled are (LLVM takes most of the time)
  *     test_fuzz_mutations --write SEED         that module to fuzz-SEED.spv
+ *     test_fuzz_mutations --take FILE          that module the whole way, in this process
  *     test_fuzz_mutations --corpus FOLDER      the modules, for libFuzzer
  */
 #include "path.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -151,13 +153,20 @@ static uint8_t *mutate(const Corpus *c, uint64_t seed, size_t *size)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
+/* What is being done: kept when it crashes, for the numbers change with the modules. */
 static volatile uint64_t current;
+static const void *volatile current_data;
+static volatile size_t current_size;
 
 static void on_signal(int signal)
 {
-    char text[64];
-    int n = snprintf(text, sizeof text, "mutation %" PRIu64 ": signal %d\n", current, signal);
-    if (write(1, text, (size_t)n) < 0)
+    char text[160], path[64];
+    snprintf(path, sizeof path, "/tmp/heddle-fuzz-%" PRIu64 ".spv", current);
+    int n = snprintf(text, sizeof text, "mutation %" PRIu64 ": signal %d: %s\n", current, signal,
+                     path);
+    int f = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    if (f < 0 || write(f, (const void *)current_data, current_size) < 0 ||
+        write(1, text, (size_t)n) < 0)
         _exit(3);
     _exit(2);
 }
@@ -179,6 +188,8 @@ static int work(const Corpus *c, const Plan *plan, uint32_t job, uint64_t *stage
         current = plan->first + i;
         alarm(SECONDS);
         uint8_t *data = mutate(c, current, &size);
+        current_data = data;
+        current_size = size;
         path.compile = current % plan->compile == 0;
         path.subgroup_size = sizes[current / plan->compile % COUNT_OF(sizes)];
         Stage stage = path_take(&path, data, size);
@@ -248,6 +259,21 @@ static int write_corpus(const Corpus *c, const char *folder)
     return failed != 0;
 }
 
+static int take(const char *file)
+{
+    static Path path = { .compile = true, .subgroup_size = 8 };
+    static uint8_t data[1 << 20];
+    FILE *f = fopen(file, "rb");
+    if (!f || !path_open(&path))
+        return 1;
+    size_t size = fread(data, 1, sizeof data, f);
+    fclose(f);
+    Stage stage = path_take(&path, data, size);
+    printf("stage %d%s\n", (int)stage, path.silent ? ", failed without saying why" : "");
+    path_close(&path);
+    return path.silent;
+}
+
 static int one(const Corpus *c, uint64_t seed)
 {
     char path[100];
@@ -266,6 +292,8 @@ int main(int argc, char **argv)
     Plan plan = { 1, DEFAULT_COUNT, 2, DEFAULT_COMPILE };
     int status = -1;
     setvbuf(stdout, NULL, _IOLBF, 0);
+    if (argc == 3 && !strcmp(argv[1], "--take"))
+        return take(argv[2]);
     make_corpus(&corpus);
     for (int i = 1; i + 1 < argc && status < 0; i += 2) {
         uint64_t x = strtoull(argv[i + 1], NULL, 0);
