@@ -374,13 +374,11 @@ static const char *option(int argc, char **argv, const char *name, const char *o
 int main(int argc, char **argv)
 {
     Setting s = {.log = heddle_log_new(heddle_print_to_stderr, NULL)};
-    if (heddle_device_new(NULL, &s.device, s.log))
+    HeddleDeviceOptions wish = {.threads = (uint32_t)atoi(option(argc, argv, "--threads", "0"))};
+    if (heddle_device_new(&wish, &s.device, s.log))
         return 1;
     const HeddleDeviceInfo *info = heddle_device_info(s.device);
-    s.threads = (uint32_t)atoi(option(argc, argv, "--threads", "0"));
-    if (!s.threads || s.threads > info->threads)
-        s.threads = info->threads;
-    s.threads = s.threads > LOOP_MAX_THREADS ? LOOP_MAX_THREADS : s.threads;
+    s.threads = info->threads > LOOP_MAX_THREADS ? LOOP_MAX_THREADS : info->threads;
     s.rounds = atoi(option(argc, argv, "--rounds", "0"));
     s.subgroup = (uint32_t)atoi(option(argc, argv, "--subgroup", "0"));
     const char *only = option(argc, argv, "--kernel", ""), *reason;

@@ -13,22 +13,22 @@ layout(binding = 2) buffer Sums { uint sums[]; };
 layout(push_constant) uniform Push { uint n; };
 
 const uint BLOCK = 1024;        // of four numbers
-shared uint part[64];
+shared uint part[2][64];
 
-// The sum of x over the invocations of the workgroup before this one; of all in `total`.
-uint scan(uint x, out uint total)
+// The sum of x over the invocations of the workgroup before this one; of all in `total`. Steps use
+// two places by turns: who is a step ahead writes where nobody reads any more.
+uint scan(uint x, uint place, out uint total)
 {
     uint mine = subgroupExclusiveAdd(x);
-    barrier();
     if (gl_SubgroupInvocationID == gl_SubgroupSize - 1)
-        part[gl_SubgroupID] = mine + x;
+        part[place][gl_SubgroupID] = mine + x;
     barrier();
     uint before = 0;
     total = 0;
     for (uint s = 0; s < gl_NumSubgroups; s++) {
         if (s == gl_SubgroupID)
             before = total;
-        total += part[s];
+        total += part[place][s];
     }
     return before + mine;
 }
@@ -41,14 +41,14 @@ void main()
     for (uint k = 0; k < BLOCK; k += 256)
         if (block + k + me < count)
             sum += a[block + k + me];
-    scan(sum.x + sum.y + sum.z + sum.w, total);
+    scan(sum.x + sum.y + sum.z + sum.w, 0, total);
     if (me == 0)
         sums[gl_WorkGroupID.x] = total;
 #elif PHASE == 1
     uint blocks = (count + BLOCK - 1) / BLOCK, carry = 0;
     for (uint k = 0; k < blocks; k += 256) {
         uint x = k + me < blocks ? sums[k + me] : 0;
-        uint before = scan(x, total);
+        uint before = scan(x, k / 256 % 2, total);
         if (k + me < blocks)
             sums[k + me] = carry + before;
         carry += total;
@@ -61,7 +61,7 @@ void main()
         x.y += x.x;
         x.z += x.y;
         x.w += x.z;
-        uint before = carry + scan(x.w, total);
+        uint before = carry + scan(x.w, k / 256 % 2, total);
         if (i < count)
             b[i] = x + before;
         carry += total;
