@@ -10,8 +10,9 @@
 enum { MAX_SUBGROUP = 128, PACKED_LENGTH = 8, STEP = 8 };
 
 static const char bitcast[] = "SPV_QCOM_cooperative_matrix_conversion, OpBitCastArrayQCOM";
-static const char conversions[] = "SPV_QCOM_cooperative_matrix_conversion, "
-                                  "OpCompositeConstructCoopMatQCOM and OpCompositeExtractCoopMatQCOM";
+static const char conversions[] =
+    "SPV_QCOM_cooperative_matrix_conversion, "
+    "OpCompositeConstructCoopMatQCOM and OpCompositeExtractCoopMatQCOM";
 static const char subarray[] = "SPV_QCOM_cooperative_matrix_conversion, OpExtractSubArrayQCOM";
 
 /* ---- which arrays become matrices ------------------------------------------------------------ */

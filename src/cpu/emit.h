@@ -153,6 +153,7 @@ extern const EmitRule emit_rules_value[], emit_rules_memory[], emit_rules_flow[]
 extern const EmitRule emit_rules_arith[];
 extern const EmitRule emit_rules_subgroup[];    /* subgroup.c */
 extern const EmitRule emit_rules_atomic[];      /* atomics.c */
+extern const EmitRule emit_rules_qcom[];        /* matrix_qcom.c: on arrays */
 
 /* ---- types.c: types, leaves, layouts --------------------------------------------------------- */
 

@@ -384,6 +384,8 @@ static bool dispatch(Emit *e, const SpvInst *i, const SpvType *t)
         emit_set1(e, i, mat_element(e, from, &tile, LLVMConstInt(e->i32, spv_operand(i, 1), false)));
         return true;
     }
+    case SpvOpCompositeConstructCoopMatQCOM: mat_qcom_construct(e, i); return true;
+    case SpvOpCompositeExtractCoopMatQCOM: mat_qcom_extract(e, i); return true;
     default:
         break;
     }
@@ -544,12 +546,53 @@ void matrix_phi_edges(Emit *e, uint32_t from, uint32_t to)
 
 /* ---- set-up ------------------------------------------------------------------------------------------------------- */
 
+typedef struct Votes { uint64_t rows, cols; bool converted; } Votes; /* of a web, for its order */
+
+/* Instructions in loops count more: eight times as much a level. */
+static void vote(Emit *e, Votes *votes, const SpvInst *i, SpvId matrix, uint32_t block, bool col)
+{
+    uint32_t web = e->matrix->webs->web[matrix], depth = 0;
+    for (const CfgLoop *l = e->cfg->blocks[block].loop; l && depth < 8; l = l->parent)
+        depth++;
+    if (!web)
+        return;
+    *(col ? &votes[web - 1].cols : &votes[web - 1].rows) += 1ull << 3 * depth;
+    votes[web - 1].converted |= i->op == SpvOpCompositeConstructCoopMatQCOM
+        || i->op == SpvOpCompositeExtractCoopMatQCOM;
+}
+
+static void vote_order(Emit *e, Votes *votes, const SpvInst *i, uint32_t block)
+{
+    bool load = i->op == SpvOpCooperativeMatrixLoadKHR;
+    uint64_t layout;
+    switch (i->op) {
+    case SpvOpCooperativeMatrixLoadKHR:
+    case SpvOpCooperativeMatrixStoreKHR:
+        if (spv_constant(e->module, spv_operand(i, load ? 1 : 2), &layout))
+            vote(e, votes, i, load ? i->id : spv_operand(i, 1), block, layout == 1);
+        return;
+    case SpvOpCompositeConstructCoopMatQCOM:
+        if (mat_is(spv_type(e->module, i->type)))
+            vote(e, votes, i, i->id, block, mat_qcom_order(spv_type(e->module, i->type)));
+        return;
+    case SpvOpCompositeExtractCoopMatQCOM: {
+        const SpvType *t = spv_type_of(e->module, spv_operand(i, 0));
+        if (mat_is(t))
+            vote(e, votes, i, spv_operand(i, 0), block, mat_qcom_order(t));
+        return;
+    }
+    default:
+        return;
+    }
+}
+
 /* Uses of each matrix, and the order its web is kept in: column-major when every load and store of the
- * web's values is, so that none of them transposes. */
+ * web's values is, so that none of them transposes; where lanes' arrays are converted, the order that
+ * most ask for. */
 static void survey(Emit *e)
 {
     struct Matrix *m = e->matrix;
-    uint8_t *rows = NEW_ARRAY(e->arena, uint8_t, m->webs->n_webs + 1);
+    Votes *votes = NEW_ARRAY(e->arena, Votes, m->webs->n_webs + 1);
     for (uint32_t b = 0; b + 1 < e->cfg->n; b++)
         for (SpvInst *i = e->cfg->blocks[b].block->insts.first; i; i = i->next) {
             uint16_t at[64];
@@ -562,18 +605,10 @@ static void survey(Emit *e)
                 v->uses++;
                 v->other_blocks += i->op == SpvOpPhi || spv_def(e->module, id)->block != i->block;
             }
-            bool load = i->op == SpvOpCooperativeMatrixLoadKHR, store = i->op == SpvOpCooperativeMatrixStoreKHR;
-            uint64_t layout;
-            if ((!load && !store) || !spv_constant(e->module, spv_operand(i, load ? 1 : 2), &layout))
-                continue;
-            uint32_t web = m->webs->web[load ? i->id : spv_operand(i, 1)];
-            if (web && layout == 1)
-                m->web_col[web - 1] = 1;
-            else if (web)
-                rows[web - 1] = 1;
+            vote_order(e, votes, i, b);
         }
     for (uint32_t w = 0; w < m->webs->n_webs; w++)
-        m->web_col[w] &= !rows[w];
+        m->web_col[w] = votes[w].cols && (votes[w].converted ? votes[w].cols > votes[w].rows : !votes[w].rows);
 }
 
 static bool any_matrix(Emit *e)

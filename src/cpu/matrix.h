@@ -104,10 +104,19 @@ void mat_store(Emit *e, const SpvInst *i);
 /* Element `index` (i32, scalar or a lane's own) of each lane: <W x T>. The tile is dense and in the frame. */
 LV mat_element(Emit *e, const SpvType *t, const Tile *tile, LV index);
 void mat_set_element(Emit *e, const SpvType *t, const Tile *tile, LV index, LV value);
+/* <W x T> from a lane's own addresses, of the active lanes. */
+LV mat_gather(Emit *e, LT scalar, LV addresses, uint32_t align);
 /* Variables: where access chain or variable `id` leads. The element index is set when it enters a matrix. */
 MatPlace mat_place(Emit *e, SpvId id, Tile *tile, const SpvType **type, LV *element);
 bool mat_points(Emit *e, SpvId pointer);            /* into a variable that holds matrices */
 uint64_t mat_memory_size(Emit *e, const SpvType *t);/* of a type that holds matrices, in the frame */
+
+/* ---- matrix_qcom.c: Qualcomm's conversions ------------------------------------------------------------ */
+
+void mat_qcom_construct(Emit *e, const SpvInst *i);
+void mat_qcom_extract(Emit *e, const SpvInst *i);
+/* Whether a column-major tile takes lanes' arrays as they are; else a row-major one does. */
+bool mat_qcom_order(const SpvType *t);
 
 /* ---- matrix_ops.c: element by element ---------------------------------------------------------------- */
 

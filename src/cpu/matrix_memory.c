@@ -378,6 +378,12 @@ static LV masked(Emit *e, const char *name, LV p, LV value, uint32_t align, LV m
     return LLVMBuildCall2(e->b, type, fn, args, n, "");
 }
 
+LV mat_gather(Emit *e, LT scalar, LV addresses, uint32_t align)
+{
+    LV zero = LLVMConstNull(LLVMVectorType(scalar, e->W));
+    return masked(e, "llvm.masked.gather", addresses, zero, align, emit_mask(e), false);
+}
+
 LV mat_element(Emit *e, const SpvType *t, const Tile *tile, LV index)
 {
     bool together;

@@ -83,8 +83,9 @@ static Step part(Machine *m, Inv *v, const RInst *i)
     else if (start < 0)
         found(m, v, i, REF_OUT_OF_BOUNDS, "the start index %lld is negative", (long long)start);
     else if (start + i->n > i->at->count)
-        found(m, v, i, REF_OUT_OF_BOUNDS, "elements %lld to %lld are past the end of an array of %u",
-              (long long)start, (long long)(start + i->n - 1), i->at->count);
+        found(m, v, i, REF_OUT_OF_BOUNDS,
+              "elements %lld to %lld are past the end of an array of %u", (long long)start,
+              (long long)(start + i->n - 1), i->at->count);
     if (start % STEP && m->fed[i->src->id])
         found(m, v, i, REF_RANGE,
               "the start index %lld is not a multiple of 8, 16 or 32, the depths (K) of matrices, "
@@ -120,8 +121,7 @@ typedef struct Conversion {
 
 static size_t place(const Conversion *x, uint32_t lane, uint32_t k)
 {
-    return x->by_column ? (size_t)k * x->matrix->cols + lane
-                        : (size_t)lane * x->matrix->cols + k;
+    return x->by_column ? (size_t)k * x->matrix->cols + lane : (size_t)lane * x->matrix->cols + k;
 }
 
 /* Room for a matrix and for one array of its components. */
@@ -231,6 +231,13 @@ static bool prepare_conversion(Machine *m, RInst *i)
     }
     if (!fits) {
         refuse(m, i->src, "the array does not fit a row (of B: a column) of the subgroup's matrix");
+        return false;
+    }
+    if (x->matrix->use != SpvCooperativeMatrixUseMatrixAccumulatorKHR &&
+        x->length * x->matrix->element->bits != 256) {
+        refuse(m, i->src, "the matrix has %u %s of %u-bit components, not %u", x->length,
+               x->by_column ? "rows" : "columns", x->matrix->element->bits,
+               256 / x->matrix->element->bits);
         return false;
     }
     if (x->lanes > m->width) {

@@ -46,6 +46,7 @@ static const char *const extensions[] = {
     "SPV_KHR_storage_buffer_storage_class",
     "SPV_KHR_variable_pointers",
     "SPV_KHR_vulkan_memory_model",
+    "SPV_QCOM_cooperative_matrix_conversion",
 };
 
 /* "model name : X" of /proc/cpuinfo. */

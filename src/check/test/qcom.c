@@ -20,7 +20,8 @@ static const char declarations[] =
     "%c0 = OpConstant %u32 0\n%c1 = OpConstant %u32 1\n%c2 = OpConstant %u32 2\n"
     "%c3 = OpConstant %u32 3\n%c8 = OpConstant %u32 8\n%c16 = OpConstant %u32 16\n"
     "%c32 = OpConstant %u32 32\n%c256 = OpConstant %u32 256\n"
-    "%l8 = OpConstant %s16 8\n%i0 = OpConstant %s32 0\n%i3 = OpConstant %s32 3\n%i8 = OpConstant %s32 8\n"
+    "%l8 = OpConstant %s16 8\n%i0 = OpConstant %s32 0\n%i3 = OpConstant %s32 3\n%i8 = OpConstant "
+    "%s32 8\n"
     "%i24 = OpConstant %s32 24\n%i32 = OpConstant %s32 32\n%in8 = OpConstant %s32 -8\n"
     "%f8a = OpTypeArray %f32 %c8\n%f16a = OpTypeArray %f32 %c16\n%f32a = OpTypeArray %f32 %c32\n"
     "%h8a = OpTypeArray %f16 %c8\n%h16a = OpTypeArray %f16 %c16\n%h32a = OpTypeArray %f16 %c32\n"
@@ -51,10 +52,10 @@ typedef struct Case {
     const char *rule, *good, *bad;
 } Case;
 
-#define MAKE(type, array) "%x = OpCompositeConstructCoopMatQCOM " type " " array
-#define TAKE(array, matrix) "%x = OpCompositeExtractCoopMatQCOM " array " " matrix
+#define MAKE(type, array)     "%x = OpCompositeConstructCoopMatQCOM " type " " array
+#define TAKE(array, matrix)   "%x = OpCompositeExtractCoopMatQCOM " array " " matrix
 #define PART(type, array, at) "%x = OpExtractSubArrayQCOM " type " " array " " at
-#define MODE "OpExecutionMode %main LocalSize 32 1 1\n"
+#define MODE                  "OpExecutionMode %main LocalSize 32 1 1\n"
 
 static const Case cases[] = {
     { "qcom-capability", MAKE("%af", "%f8"), "!" EXTENSION MODE "---\n" MAKE("%af", "%f8") },
@@ -90,10 +91,12 @@ static const Case cases[] = {
     { "qcom-subarray-step", PART("%f8a", "%f32v", "%i3"),
       PART("%f8a", "%f32v", "%i3") "\n%y = OpCompositeConstructCoopMatQCOM %af %x" },
     { "qcom-subarray-step",
-      "%v = OpVariable %p_f8 Function\n" PART("%f8a", "%f32v", "%i24")
-      "\nOpStore %v %x\n%l = OpLoad %f8a %v\n%y = OpCompositeConstructCoopMatQCOM %af %l",
-      "%v = OpVariable %p_f8 Function\n" PART("%f8a", "%f32v", "%i3")
-      "\nOpStore %v %x\n%l = OpLoad %f8a %v\n%y = OpCompositeConstructCoopMatQCOM %af %l" },
+      "%v = OpVariable %p_f8 Function\n" PART("%f8a", "%f32v",
+                                              "%i24") "\nOpStore %v %x\n%l = OpLoad %f8a %v\n%y = "
+                                                      "OpCompositeConstructCoopMatQCOM %af %l",
+      "%v = OpVariable %p_f8 Function\n" PART("%f8a", "%f32v",
+                                              "%i3") "\nOpStore %v %x\n%l = OpLoad %f8a %v\n%y = "
+                                                     "OpCompositeConstructCoopMatQCOM %af %l" },
 };
 
 /* The head's lines in the order that modules have: capabilities, extensions, entry, modes. */

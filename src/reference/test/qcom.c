@@ -135,8 +135,9 @@ TEST(lanes_past_the_matrix)
 TEST(larger_than_the_subgroup)
 {
     Kernel k;
-    if (!run(&k, "void main() { float v[8]; A(64, 8) a = A(64, 8)(1.0); coopmatToVectorQCOM(a, v); "
-                 "o[L] = v[3]; }",
+    if (!run(&k,
+             "void main() { float v[8]; A(64, 8) a = A(64, 8)(1.0); coopmatToVectorQCOM(a, v); "
+             "o[L] = v[3]; }",
              0, REF_OWN_ROW_MAJOR, 0))
         return;
     CHECK(strstr(k.text, "takes 64 invocations, but subgroups have 32"));
