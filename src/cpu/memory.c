@@ -666,9 +666,10 @@ static void before_write(Emit *e, const Pointer *p)
 
 static bool accessible(Emit *e, const SpvInst *i, const Pointer *p)
 {
-    if (!p->descriptors)
+    if (!p->descriptors && p->at.type)
         return true;
-    emit_error(e, i, NULL, "an array of buffers is accessed as a whole");
+    emit_error(e, i, NULL, p->descriptors ? "an array of buffers is accessed as a whole"
+                                          : "access through an untyped pointer");
     return false;
 }
 
@@ -716,10 +717,10 @@ static void store(Emit *e, const SpvInst *i)
 static void copy_memory(Emit *e, const SpvInst *i)
 {
     Pointer to = accessed(e, i, spv_operand(i, 0), 2), from = accessed(e, i, spv_operand(i, 1), 2);
-    uint32_t n = emit_n_leaves(e, from.at.type);
-    LV *leaves = NEW_ARRAY(e->arena, LV, n + 1);
     if (!accessible(e, i, &to) || !accessible(e, i, &from))
         return;
+    uint32_t n = emit_n_leaves(e, from.at.type);
+    LV *leaves = NEW_ARRAY(e->arena, LV, n + 1);
     if (emit_n_leaves(e, to.at.type) != n) {
         emit_error(e, i, NULL, "the two pointers of a copy point to different types");
         return;
