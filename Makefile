@@ -22,6 +22,7 @@ build-%: install-deps
 
 run: build-release
 	@build/release/bin/example_gemm
+	@build/release/bin/example_conversions examples build/release/texture.png
 
 test: build-release
 	@tools/test.sh build/release
