@@ -6,6 +6,7 @@
 #include "compute_loops.h"
 
 #include <math.h>
+#include <stddef.h>
 
 void loop_nbody(LoopJob *job, uint32_t part, uint32_t first, uint32_t last)
 {
@@ -85,19 +86,18 @@ void loop_blur(LoopJob *job, uint32_t part, uint32_t first, uint32_t last)
 {
     (void)part;
     const float *restrict in = job->in;
-    float *restrict out = job->out;
-    uint32_t w = job->width, h = job->height;
-    for (uint32_t y = first; y < last; y++) {
+    size_t w = job->width, h = job->height;
+    for (size_t y = first; y < last; y++) {
+        float *restrict out = (float *)job->out + y * w;
         const float *restrict up = in + (y ? y - 1 : 0) * w, *restrict here = in + y * w;
         const float *restrict down = in + (y + 1 < h ? y + 1 : y) * w;
-        for (uint32_t x = 1; x + 1 < w; x++)
-            out[y * w + x] = (up[x - 1] + up[x] + up[x + 1] + here[x - 1] + here[x] + here[x + 1]
-                              + down[x - 1] + down[x] + down[x + 1]) / 9;
-        for (uint32_t x = 0; x < w; x += w - 1) {
-            uint32_t l = x ? x - 1 : x, r = x + 1 < w ? x + 1 : x;
-            out[y * w + x] = (up[l] + up[x] + up[r] + here[l] + here[x] + here[r] + down[l]
-                              + down[x]
-                              + down[r]) / 9;
+        for (size_t x = 1; x + 1 < w; x++)
+            out[x] = (up[x - 1] + up[x] + up[x + 1] + here[x - 1] + here[x] + here[x + 1]
+                      + down[x - 1] + down[x] + down[x + 1]) / 9;
+        for (size_t x = 0; x < w; x += w - 1) {
+            size_t l = x ? x - 1 : x, r = x + 1 < w ? x + 1 : x;
+            out[x] = (up[l] + up[x] + up[r] + here[l] + here[x] + here[r] + down[l]
+                      + down[x] + down[r]) / 9;
         }
     }
 }
