@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MAX_MODULES = 400, DEFAULT_COUNT = 100000, DEFAULT_COMPILE = 40, SECONDS = 60 };
+enum { MAX_MODULES = 400, DEFAULT_COUNT = 100000, DEFAULT_COMPILE = 20, SECONDS = 60 };
 
 typedef struct Bytes { char *name; uint8_t *data; size_t size; } Bytes;
 typedef struct Corpus { Arena arena; Bytes module[MAX_MODULES]; uint32_t n; } Corpus;
@@ -183,14 +183,19 @@ static int work(const Corpus *c, const Plan *plan, uint32_t job, uint64_t *stage
         signal(signals[i], on_signal);
     if (!path_open(&path))
         return 1;
-    for (uint64_t i = job; i < plan->count; i += plan->jobs) {
-        size_t size;
-        current = plan->first + i;
+    for (uint64_t i = job; i < plan->count + c->n; i += plan->jobs) {
+        bool whole = i < c->n;      /* the modules as they are come first */
+        size_t size = whole ? c->module[i].size : 0;
+        current = whole ? i : plan->first + i - c->n;
         alarm(SECONDS);
-        uint8_t *data = mutate(c, current, &size);
+        uint8_t *data = whole ? malloc(size) : mutate(c, current, &size);
+        if (!data)
+            return 1;
+        if (whole)
+            memcpy(data, c->module[i].data, size);
         current_data = data;
         current_size = size;
-        path.compile = current % plan->compile == 0;
+        path.compile = whole || current % plan->compile == 0;
         path.subgroup_size = sizes[current / plan->compile % COUNT_OF(sizes)];
         Stage stage = path_take(&path, data, size);
         free(data);
