@@ -3,9 +3,9 @@
  * Cooperative matrices: which value lies where, and when it gets there. See matrix.h for the idea.
  *
  * Invariants. A value in state HOME is complete in memory. Homes are shared by the values of a web,
- * whose live ranges do not overlap in program order; since pending multiply-adds run later than they
- * stand, every write of a home first flushes those that still refer to it (mat_before_write). Lazy
- * loads are read, by a flush or a copy, before memory may change (matrix_memory_barrier).
+ * whose live ranges do not overlap in program order; since pending multiply-adds run later than
+ * they stand, every write of a home first flushes those that still refer to it (mat_before_write).
+ * Lazy loads are read, by a flush or a copy, before memory may change (matrix_memory_barrier).
  */
 #include "cpu/matrix.h"
 
@@ -45,7 +45,7 @@ void mat_count(Emit *e, enum CpuStat stat, uint64_t n)
         emit_count(e, stat, LLVMConstInt(e->i64, n, false));
 }
 
-/* ---- values and homes ---------------------------------------------------------------------------- */
+/* ---- values and homes ------------------------------------------------------------------------ */
 
 MatValue *mat_value(Emit *e, SpvId id)
 {
@@ -106,7 +106,8 @@ Tile mat_read(Emit *e, SpvId id)
 
 static bool same_place(const MatPlace *a, const MatPlace *b)
 {
-    return a->variable && a->variable == b->variable && (!a->known || !b->known || a->offset == b->offset);
+    return a->variable && a->variable == b->variable &&
+           (!a->known || !b->known || a->offset == b->offset);
 }
 
 /* Whether a value lies in the memory about to be written. */
@@ -120,7 +121,8 @@ static bool overlaps(const MatValue *v, const Tile *t, const MatPlace *place)
 static bool reads(Emit *e, const MulAdd *p, const Tile *t, const MatPlace *place)
 {
     for (uint32_t i = 0; i < p->a.len; i++)
-        if (overlaps(mat_value(e, p->a.data[i]), t, place) || overlaps(mat_value(e, p->b.data[i]), t, place))
+        if (overlaps(mat_value(e, p->a.data[i]), t, place) ||
+            overlaps(mat_value(e, p->b.data[i]), t, place))
             return true;
     return overlaps(mat_value(e, p->start), t, place)
         || (place && place->variable ? same_place(&p->place, place) : p->to.ptr == t->ptr);
@@ -165,7 +167,7 @@ void mat_flush(Emit *e)
         mat_emit_groups(e);
 }
 
-/* ---- instructions on whole matrices ------------------------------------------------------------------ */
+/* ---- instructions on whole matrices ---------------------------------------------------------- */
 
 static void length(Emit *e, const SpvInst *i)
 {
@@ -240,7 +242,7 @@ static void select_value(Emit *e, const SpvInst *i)
     if_end(e, &f);
 }
 
-/* ---- variables ------------------------------------------------------------------------------------------- */
+/* ---- variables ------------------------------------------------------------------------------- */
 
 static void load_variable(Emit *e, const SpvInst *i)
 {
@@ -324,19 +326,23 @@ static void store_variable(Emit *e, const SpvInst *i)
     mat_copy(e, t, &to, &from);
 }
 
-/* ---- composites that hold matrices: taken apart by pass_promote, else refused ------------------------- */
+/* ---- composites that hold matrices: taken apart by pass_promote, else refused ---------------- */
 
-static bool holds_matrix(const SpvType *t) { return t && !mat_is(t) && t->kind != SPV_POINTER && emit_has_matrix(t); }
+static bool holds_matrix(const SpvType *t)
+{
+    return t && !mat_is(t) && t->kind != SPV_POINTER && emit_has_matrix(t);
+}
 
 static bool refuse(Emit *e, const SpvInst *i, const SpvType *t)
 {
-    emit_error(e, i, NULL, "a value of %s type that holds cooperative matrices is used as a whole here; "
+    emit_error(e, i, NULL,
+               "a value of %s type that holds cooperative matrices is used as a whole here; "
                "index it down to its matrices with constant indices",
                t->kind == SPV_STRUCT ? "structure" : "array");
     return true;
 }
 
-/* ---- the driver's hooks -------------------------------------------------------------------------------------- */
+/* ---- the driver's hooks ---------------------------------------------------------------------- */
 
 static bool workgroup_scope(Emit *e, const SpvInst *i, const SpvType *t)
 {
@@ -344,7 +350,8 @@ static bool workgroup_scope(Emit *e, const SpvInst *i, const SpvType *t)
     if (!mat_is(t) || t->scope == SUBGROUP)
         return false;
     emit_error(e, i, "SPV_KHR_cooperative_matrix, OpTypeCooperativeMatrixKHR",
-               "cooperative matrices of scope %u are not supported: only Subgroup (3) is", t->scope);
+               "cooperative matrices of scope %u are not supported: only Subgroup (3) is",
+               t->scope);
     return true;
 }
 
@@ -381,7 +388,8 @@ static bool dispatch(Emit *e, const SpvInst *i, const SpvType *t)
         if (!mat_is(from))
             return false;
         Tile tile = mat_read(e, spv_operand(i, 0));
-        emit_set1(e, i, mat_element(e, from, &tile, LLVMConstInt(e->i32, spv_operand(i, 1), false)));
+        emit_set1(e, i,
+                  mat_element(e, from, &tile, LLVMConstInt(e->i32, spv_operand(i, 1), false)));
         return true;
     }
     case SpvOpCompositeConstructCoopMatQCOM: mat_qcom_construct(e, i); return true;
@@ -467,7 +475,7 @@ void matrix_memory_barrier(Emit *e)
 
 void matrix_block_end(Emit *e) { matrix_memory_barrier(e); }
 
-/* ---- edges ------------------------------------------------------------------------------------------------------ */
+/* ---- edges ----------------------------------------------------------------------------------- */
 
 /* On the back edge of a loop that streams matrices from buffers: lets the workgroups interleaved on
  * this core have their turn (docs/ARCHITECTURE.md, Dispatch). */
@@ -481,10 +489,12 @@ static void yield(Emit *e, uint32_t to)
         e->kernel->can_yield = true;
         e->kernel->stream_bytes_per_step = MAX(e->kernel->stream_bytes_per_step, bytes);
         LV every = emit_env(e, e->b, e->i32, offsetof(CpuEnv, yield_every));
-        If on = if_begin(e, LLVMBuildICmp(e->b, LLVMIntNE, every, LLVMConstInt(e->i32, 0, false), ""));
+        If on =
+            if_begin(e, LLVMBuildICmp(e->b, LLVMIntNE, every, LLVMConstInt(e->i32, 0, false), ""));
         LV one = LLVMConstInt(e->i64, offsetof(CpuEnv, yield_count), false);
         LV p = LLVMBuildInBoundsGEP2(e->b, e->i8, e->env, &one, 1, "");
-        LV n = LLVMBuildAdd(e->b, LLVMBuildLoad2(e->b, e->i32, p, ""), LLVMConstInt(e->i32, 1, false), "");
+        LV n = LLVMBuildAdd(e->b, LLVMBuildLoad2(e->b, e->i32, p, ""),
+                            LLVMConstInt(e->i32, 1, false), "");
         LLVMBuildStore(e->b, n, p);
         If due = if_begin(e, LLVMBuildICmp(e->b, LLVMIntUGE, n, every, ""));
         LLVMBuildStore(e->b, LLVMConstInt(e->i32, 0, false), p);
@@ -527,9 +537,11 @@ void matrix_phi_edges(Emit *e, uint32_t from, uint32_t to)
     }
     for (uint32_t i = 0; i < copies.len; i++)
         for (uint32_t j = 0; j < copies.len; j++)
-            if (i != j && !copies.data[i].fill && copies.data[i].from.ptr == copies.data[j].to.ptr) {
+            if (i != j && !copies.data[i].fill &&
+                copies.data[i].from.ptr == copies.data[j].to.ptr) {
                 PhiCopy *c = &copies.data[i];
-                Tile aside = mat_dense(e, c->type, emit_frame(e, mat_bytes(e, c->type)), c->from.col);
+                Tile aside =
+                    mat_dense(e, c->type, emit_frame(e, mat_bytes(e, c->type)), c->from.col);
                 mat_copy(e, c->type, &aside, &c->from);
                 c->from = aside;
             }
@@ -544,7 +556,7 @@ void matrix_phi_edges(Emit *e, uint32_t from, uint32_t to)
         yield(e, to);
 }
 
-/* ---- set-up ------------------------------------------------------------------------------------------------------- */
+/* ---- set-up ---------------------------------------------------------------------------------- */
 
 typedef struct Votes { uint64_t rows, cols; bool converted; } Votes; /* of a web, for its order */
 
@@ -586,9 +598,9 @@ static void vote_order(Emit *e, Votes *votes, const SpvInst *i, uint32_t block)
     }
 }
 
-/* Uses of each matrix, and the order its web is kept in: column-major when every load and store of the
- * web's values is, so that none of them transposes; where lanes' arrays are converted, the order that
- * most ask for. */
+/* Uses of each matrix, and the order its web is kept in: column-major when every load and store of
+ * the web's values is, so that none of them transposes; where lanes' arrays are converted, the
+ * order that most ask for. */
 static void survey(Emit *e)
 {
     struct Matrix *m = e->matrix;
@@ -608,7 +620,8 @@ static void survey(Emit *e)
             vote_order(e, votes, i, b);
         }
     for (uint32_t w = 0; w < m->webs->n_webs; w++)
-        m->web_col[w] = votes[w].cols && (votes[w].converted ? votes[w].cols > votes[w].rows : !votes[w].rows);
+        m->web_col[w] =
+            votes[w].cols && (votes[w].converted ? votes[w].cols > votes[w].rows : !votes[w].rows);
 }
 
 static bool any_matrix(Emit *e)

@@ -2,11 +2,11 @@
  *
  * matrix: cooperative matrices in the code generator; shared by matrix*.c only.
  *
- * A matrix value lies in memory: as a tile, the address of its element (0, 0), the bytes from row to row
- * (column-major: column to column), and its order. What is its own lies in its web's home in the
- * subgroup's frame, dense. A load may stay where it was loaded from (LAZY) until a multiply-add reads
- * it, and multiply-adds wait (PENDING) until the block ends or somebody looks, so that those that share
- * operands become one register-blocked kernel (gemm.h).
+ * A matrix value lies in memory: as a tile, the address of its element (0, 0), the bytes from row
+ * to row (column-major: column to column), and its order. What is its own lies in its web's home in
+ * the subgroup's frame, dense. A load may stay where it was loaded from (LAZY) until a multiply-add
+ * reads it, and multiply-adds wait (PENDING) until the block ends or somebody looks, so that those
+ * that share operands become one register-blocked kernel (gemm.h).
  */
 #ifndef HEDDLE_CPU_MATRIX_H
 #define HEDDLE_CPU_MATRIX_H
@@ -34,7 +34,8 @@ typedef struct MatValue {
     const SpvType *type;
     MatState state;
     Tile tile;                  /* HOME, LAZY */
-    MatPlace place;             /* HOME within a variable's memory: must be copied before that is written */
+    /* HOME within a variable's memory: must be copied before that is written */
+    MatPlace place;
     LV splat;                   /* SPLAT: every element, a scalar */
     uint32_t uses;              /* in the function; counted down as they are met */
     uint32_t other_blocks;      /* uses outside the block that defines it */
@@ -71,10 +72,11 @@ struct Matrix {
     uint64_t *loop_bytes;       /* by Cfg.loops: streamed from buffers an iteration */
 };
 
-/* ---- matrix.c ------------------------------------------------------------------------------------ */
+/* ---- matrix.c -------------------------------------------------------------------------------- */
 
 MatValue *mat_value(Emit *e, SpvId id);             /* never NULL for an id of matrix type */
-Tile mat_read(Emit *e, SpvId id);                   /* its elements in memory, now; valid until the next write */
+/* its elements in memory, now; valid until the next write */
+Tile mat_read(Emit *e, SpvId id);
 Tile mat_home(Emit *e, SpvId id);                   /* where its own elements go; not written yet */
 /* Makes it safe to write there: whoever still needs what lies there has read or copied it. */
 void mat_before_write(Emit *e, const Tile *t, const MatPlace *place);
@@ -86,39 +88,44 @@ uint64_t mat_bytes(Emit *e, const SpvType *matrix); /* of a dense home, padding 
 bool mat_is(const SpvType *t);
 void mat_count(Emit *e, enum CpuStat stat, uint64_t n);
 
-/* ---- matrix_group.c: pending multiply-adds --------------------------------------------------------- */
+/* ---- matrix_group.c: pending multiply-adds --------------------------------------------------- */
 
 void mat_muladd(Emit *e, const SpvInst *i);
-void mat_emit_groups(Emit *e);                      /* all of e->matrix->pending, which is emptied */
+/* all of e->matrix->pending, which is emptied */
+void mat_emit_groups(Emit *e);
 
-/* ---- matrix_memory.c: tiles ------------------------------------------------------------------------- */
+/* ---- matrix_memory.c: tiles ------------------------------------------------------------------ */
 
 Tile mat_dense(Emit *e, const SpvType *t, LV ptr, bool col);
 void mat_copy(Emit *e, const SpvType *t, const Tile *to, const Tile *from);
 void mat_fill(Emit *e, const SpvType *t, const Tile *to, LV scalar);
-/* The tile a load or store instruction names; `size` bytes of it must be inside when access is robust. */
-Tile mat_memory_tile(Emit *e, const SpvInst *i, const SpvType *t, SpvId pointer, uint32_t layout, SpvId stride,
-                     LV *inside);
+/* The tile a load or store instruction names; `size` bytes of it must be inside when access is
+ * robust. */
+Tile mat_memory_tile(Emit *e, const SpvInst *i, const SpvType *t, SpvId pointer, uint32_t layout,
+                     SpvId stride, LV *inside);
 void mat_load(Emit *e, const SpvInst *i);
 void mat_store(Emit *e, const SpvInst *i);
-/* Element `index` (i32, scalar or a lane's own) of each lane: <W x T>. The tile is dense and in the frame. */
+/* Element `index` (i32, scalar or a lane's own) of each lane: <W x T>. The tile is dense and in the
+ * frame. */
 LV mat_element(Emit *e, const SpvType *t, const Tile *tile, LV index);
 void mat_set_element(Emit *e, const SpvType *t, const Tile *tile, LV index, LV value);
 /* <W x T> from a lane's own addresses, of the active lanes. */
 LV mat_gather(Emit *e, LT scalar, LV addresses, uint32_t align);
-/* Variables: where access chain or variable `id` leads. The element index is set when it enters a matrix. */
+/* Variables: where access chain or variable `id` leads. The element index is set when it enters a
+ * matrix. */
 MatPlace mat_place(Emit *e, SpvId id, Tile *tile, const SpvType **type, LV *element);
 bool mat_points(Emit *e, SpvId pointer);            /* into a variable that holds matrices */
-uint64_t mat_memory_size(Emit *e, const SpvType *t);/* of a type that holds matrices, in the frame */
+/* of a type that holds matrices, in the frame */
+uint64_t mat_memory_size(Emit *e, const SpvType *t);
 
-/* ---- matrix_qcom.c: Qualcomm's conversions ------------------------------------------------------------ */
+/* ---- matrix_qcom.c: Qualcomm's conversions --------------------------------------------------- */
 
 void mat_qcom_construct(Emit *e, const SpvInst *i);
 void mat_qcom_extract(Emit *e, const SpvInst *i);
 /* Whether a column-major tile takes lanes' arrays as they are; else a row-major one does. */
 bool mat_qcom_order(const SpvType *t);
 
-/* ---- matrix_ops.c: element by element ---------------------------------------------------------------- */
+/* ---- matrix_ops.c: element by element -------------------------------------------------------- */
 
 bool mat_elementwise(Emit *e, const SpvInst *i);    /* false: not such an instruction */
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Pending multiply-adds. One that adds to another's result extends its chain (the steps of K); when the
- * chains are emitted, those with the same A tiles are a row of a grid, those with the same B tiles a
- * column, and a whole grid is one kernel of gemm.h. A grid with holes is emitted row by row.
+ * Pending multiply-adds. One that adds to another's result extends its chain (the steps of K); when
+ * the chains are emitted, those with the same A tiles are a row of a grid, those with the same B
+ * tiles a column, and a whole grid is one kernel of gemm.h. A grid with holes is emitted row by
+ * row.
  *
- * Each element's products are summed in ascending k, as the chain of instructions would have it; with a
- * C narrower than f32 the sum is rounded once, at the chain's end.
+ * Each element's products are summed in ascending k, as the chain of instructions would have it;
+ * with a C narrower than f32 the sum is rounded once, at the chain's end.
  */
 #include "cpu/matrix.h"
 
@@ -14,7 +15,9 @@ enum { MAX_STEPS = 64, MAX_GRID = 64 };
 /* The SPIR-V operand flags say how 8-bit and wider integers are read, not their types. */
 static Comp with_sign(Comp c, bool is_signed)
 {
-    static const Comp pairs[][2] = {{COMP_U8, COMP_S8}, {COMP_U16, COMP_S16}, {COMP_U32, COMP_S32}, {COMP_U64, COMP_S64}};
+    static const Comp pairs[][2] = {
+        { COMP_U8, COMP_S8 }, { COMP_U16, COMP_S16 }, { COMP_U32, COMP_S32 }, { COMP_U64, COMP_S64 }
+    };
     for (uint32_t i = 0; i < COUNT_OF(pairs); i++)
         if (c == pairs[i][0] || c == pairs[i][1])
             return pairs[i][is_signed];
@@ -35,9 +38,12 @@ static GemmShape shape_of(Emit *e, const SpvInst *i)
     s.N = (uint16_t)c->cols;
     s.K = (uint16_t)ta->cols;
     s.rows = s.cols = s.steps = 1;
-    s.a = with_sign(mat_comp(e, ta), flags & SpvCooperativeMatrixOperandsMatrixASignedComponentsKHRMask);
-    s.b = with_sign(mat_comp(e, tb), flags & SpvCooperativeMatrixOperandsMatrixBSignedComponentsKHRMask);
-    s.c = with_sign(mat_comp(e, c), flags & SpvCooperativeMatrixOperandsMatrixResultSignedComponentsKHRMask);
+    s.a = with_sign(mat_comp(e, ta),
+                    flags & SpvCooperativeMatrixOperandsMatrixASignedComponentsKHRMask);
+    s.b = with_sign(mat_comp(e, tb),
+                    flags & SpvCooperativeMatrixOperandsMatrixBSignedComponentsKHRMask);
+    s.c = with_sign(mat_comp(e, c),
+                    flags & SpvCooperativeMatrixOperandsMatrixResultSignedComponentsKHRMask);
     s.saturate = flags & SpvCooperativeMatrixOperandsSaturatingAccumulationKHRMask;
     s.a_col = mat_value(e, a)->tile.col;
     s.b_col = mat_value(e, b)->tile.col;
@@ -71,14 +77,16 @@ static bool extends(const MulAdd *p, const GemmShape *s)
     GemmShape one = p->shape;
     one.steps = 1;
     one.c_col = s->c_col;
-    return !s->saturate && p->a.len < MAX_STEPS && !p->place.variable && !memcmp(&one, s, sizeof(one));
+    return !s->saturate && p->a.len < MAX_STEPS && !p->place.variable &&
+           !memcmp(&one, s, sizeof(one));
 }
 
 void mat_muladd(Emit *e, const SpvInst *i)
 {
     struct Matrix *m = e->matrix;
     SpvId a = spv_operand(i, 0), b = spv_operand(i, 1), c = spv_operand(i, 2);
-    const SpvType *ta = spv_type_of(e->module, a), *tb = spv_type_of(e->module, b), *tc = spv_type_of(e->module, c);
+    const SpvType *ta = spv_type_of(e->module, a), *tb = spv_type_of(e->module, b),
+                  *tc = spv_type_of(e->module, c);
     const SpvType *tr = spv_type(e->module, i->type);
     if (!mat_is(ta) || !mat_is(tb) || !mat_is(tc) || ta->rows != tr->rows || tb->cols != tr->cols
         || ta->cols != tb->rows || tc->rows != tr->rows || tc->cols != tr->cols) {
@@ -114,7 +122,7 @@ void mat_muladd(Emit *e, const SpvInst *i)
     result->state = MAT_PENDING;
 }
 
-/* ---- emission ------------------------------------------------------------------------------------------ */
+/* ---- emission -------------------------------------------------------------------------------- */
 
 /* C must be where the result goes, in the result's type and order, before the kernel adds to it. */
 static void place_start(Emit *e, MulAdd *p)
@@ -125,13 +133,17 @@ static void place_start(Emit *e, MulAdd *p)
         mat_fill(e, t, &p->to, start->splat);
         return;
     }
-    if (start->tile.ptr == p->to.ptr || (start->place.variable && start->place.known && p->place.known
-        && start->place.variable == p->place.variable && start->place.offset == p->place.offset))
+    if (start->tile.ptr == p->to.ptr ||
+        (start->place.variable && start->place.known && p->place.known &&
+         start->place.variable == p->place.variable && start->place.offset == p->place.offset))
         return;
     mat_copy(e, t, &p->to, &start->tile);
 }
 
-static bool same_ids(const SpvId *a, const SpvId *b, uint32_t n) { return !memcmp(a, b, n * sizeof(*a)); }
+static bool same_ids(const SpvId *a, const SpvId *b, uint32_t n)
+{
+    return !memcmp(a, b, n * sizeof(*a));
+}
 
 typedef struct Grid {
     MulAdd *cells[MAX_GRID * MAX_GRID];
@@ -143,7 +155,8 @@ typedef struct Grid {
 static uint32_t line_of(MulAdd **lines, uint32_t n, const MulAdd *p, bool by_a)
 {
     for (uint32_t i = 0; i < n; i++)
-        if (same_ids(by_a ? lines[i]->a.data : lines[i]->b.data, by_a ? p->a.data : p->b.data, p->a.len))
+        if (same_ids(by_a ? lines[i]->a.data : lines[i]->b.data, by_a ? p->a.data : p->b.data,
+                     p->a.len))
             return i;
     return n;
 }

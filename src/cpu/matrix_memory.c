@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tiles in memory: copies (transposing where the orders differ), fills, elements of lanes, the load and
- * store instructions, and variables that hold matrices.
+ * Tiles in memory: copies (transposing where the orders differ), fills, elements of lanes, the load
+ * and store instructions, and variables that hold matrices.
  *
- * Copies of one shape are one internal function, called wherever it is needed. Element e of lane l is
- * linear element e * W + l of the row-major matrix, so in a dense row-major home the elements of all lanes
- * are one vector.
+ * Copies of one shape are one internal function, called wherever it is needed. Element e of lane l
+ * is linear element e * W + l of the row-major matrix, so in a dense row-major home the elements of
+ * all lanes are one vector.
  */
 #include "cpu/matrix.h"
 
 #include <stdio.h>
 
 static LV k64(Emit *e, uint64_t x) { return LLVMConstInt(e->i64, x, false); }
-static LV at(Emit *e, LLVMBuilderRef b, LV p, LV bytes) { return LLVMBuildInBoundsGEP2(b, e->i8, p, &bytes, 1, ""); }
+static LV at(Emit *e, LLVMBuilderRef b, LV p, LV bytes)
+{
+    return LLVMBuildInBoundsGEP2(b, e->i8, p, &bytes, 1, "");
+}
 
 Tile mat_dense(Emit *e, const SpvType *t, LV ptr, bool col)
 {
@@ -20,7 +23,7 @@ Tile mat_dense(Emit *e, const SpvType *t, LV ptr, bool col)
     return (Tile){ptr, k64(e, side * comp_bytes(mat_comp(e, t))), col, true};
 }
 
-/* ---- copies ------------------------------------------------------------------------------------------ */
+/* ---- copies ---------------------------------------------------------------------------------- */
 
 static LT copy_type(Emit *e)
 {
@@ -44,7 +47,8 @@ static Count count_begin(Emit *e, LLVMBuilderRef b, LV fn)
 
 static void count_end(Emit *e, LLVMBuilderRef b, LV fn, Count *c, uint64_t n)
 {
-    LLVMBasicBlockRef from = LLVMGetInsertBlock(b), out = LLVMAppendBasicBlockInContext(e->cx, fn, "");
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(b),
+                      out = LLVMAppendBasicBlockInContext(e->cx, fn, "");
     LV next = LLVMBuildNUWAdd(b, c->i, k64(e, 1), "");
     LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, next, k64(e, n), ""), c->body, out);
     LLVMAddIncoming(c->i, &next, &from, 1);
@@ -74,7 +78,8 @@ static LV make_copy(Emit *e, const CopyFn *f)
         LV size = k64(e, f->bytes);
         LV x = LLVMBuildLoad2(b, type, at(e, b, source, LLVMBuildMul(b, k.i, size, "")), "");
         LLVMSetAlignment(x, f->bytes);
-        LV target = at(e, b, at(e, b, to, LLVMBuildMul(b, k.i, to_stride, "")), LLVMBuildMul(b, l.i, size, ""));
+        LV target = at(e, b, at(e, b, to, LLVMBuildMul(b, k.i, to_stride, "")),
+                       LLVMBuildMul(b, l.i, size, ""));
         LLVMSetAlignment(LLVMBuildStore(b, x, target), f->bytes);
         count_end(e, b, fn, &k, run);
     }
@@ -104,7 +109,8 @@ void mat_copy(Emit *e, const SpvType *t, const Tile *to, const Tile *from)
     LV fn = copy_function(e, (CopyFn){t->rows, t->cols, bytes, from->col, to->col, NULL});
     LV args[] = {to->ptr, to->stride, from->ptr, from->stride};
     LLVMBuildCall2(e->b, copy_type(e), fn, args, 4, "");
-    mat_count(e, CPU_STAT_BYTES_MOVED, to->near && from->near ? (uint64_t)t->rows * t->cols * bytes : 0);
+    mat_count(e, CPU_STAT_BYTES_MOVED,
+              to->near && from->near ? (uint64_t)t->rows * t->cols * bytes : 0);
 }
 
 /* A dense tile, padding included. */
@@ -121,15 +127,17 @@ void mat_fill(Emit *e, const SpvType *t, const Tile *to, LV scalar)
     }
     uint32_t chunk = 64 / bytes;
     LT vector = LLVMVectorType(type, chunk);
-    LV v = LLVMBuildInsertElement(e->b, LLVMGetPoison(vector), scalar, LLVMConstInt(e->i32, 0, false), "");
-    v = LLVMBuildShuffleVector(e->b, v, LLVMGetPoison(vector), LLVMConstNull(LLVMVectorType(e->i32, chunk)), "");
+    LV v = LLVMBuildInsertElement(e->b, LLVMGetPoison(vector), scalar,
+                                  LLVMConstInt(e->i32, 0, false), "");
+    v = LLVMBuildShuffleVector(e->b, v, LLVMGetPoison(vector),
+                               LLVMConstNull(LLVMVectorType(e->i32, chunk)), "");
     Loop l = loop_begin(e, k64(e, n / chunk));
     LV p = at(e, e->b, to->ptr, LLVMBuildMul(e->b, l.index, k64(e, 64), ""));
     LLVMSetAlignment(LLVMBuildStore(e->b, v, p), bytes);
     loop_end(e, &l);
 }
 
-/* ---- load and store ---------------------------------------------------------------------------------------- */
+/* ---- load and store -------------------------------------------------------------------------- */
 
 static LV stride_bytes(Emit *e, SpvId id, const SpvType *pointee, uint32_t minor, uint32_t comp)
 {
@@ -142,8 +150,8 @@ static LV stride_bytes(Emit *e, SpvId id, const SpvType *pointee, uint32_t minor
     return LLVMBuildMul(e->b, s, k64(e, unit), "");
 }
 
-Tile mat_memory_tile(Emit *e, const SpvInst *i, const SpvType *t, SpvId pointer, uint32_t layout, SpvId stride,
-                     LV *inside)
+Tile mat_memory_tile(Emit *e, const SpvInst *i, const SpvType *t, SpvId pointer, uint32_t layout,
+                     SpvId stride, LV *inside)
 {
     enum { ROW_MAJOR = 0, COLUMN_MAJOR = 1 };
     const Pointer *p = emit_pointer(e, pointer);
@@ -153,10 +161,12 @@ Tile mat_memory_tile(Emit *e, const SpvInst *i, const SpvType *t, SpvId pointer,
     *inside = NULL;
     if (layout > COLUMN_MAJOR)
         emit_error(e, i, "SPV_KHR_cooperative_matrix, Cooperative Matrix Layout",
-                   "memory layout %u is not supported: RowMajorKHR (0) and ColumnMajorKHR (1) are", layout);
+                   "memory layout %u is not supported: RowMajorKHR (0) and ColumnMajorKHR (1) are",
+                   layout);
     if (pointee && pointee->kind == SPV_ARRAY)
         pointee = pointee->element;
-    if (!pointee || (pointee->kind != SPV_INT && pointee->kind != SPV_FLOAT && pointee->kind != SPV_VECTOR)) {
+    if (!pointee ||
+        (pointee->kind != SPV_INT && pointee->kind != SPV_FLOAT && pointee->kind != SPV_VECTOR)) {
         emit_error(e, i, "SPV_KHR_cooperative_matrix, OpCooperativeMatrixLoadKHR",
                    "the pointer leads to neither a number nor a vector of numbers");
         pointee = t->element;
@@ -166,7 +176,8 @@ Tile mat_memory_tile(Emit *e, const SpvInst *i, const SpvType *t, SpvId pointer,
     if (emit_is_lanes(tile.ptr))
         tile.ptr = emit_uniform(e, tile.ptr);
     tile.stride = stride_bytes(e, stride, pointee, minor, comp);
-    if (e->options->robust && p->limit) { /* whether the last element, and with it every one, is inside */
+    /* whether the last element, and with it every one, is inside */
+    if (e->options->robust && p->limit) {
         LV base = p->base;
         if (emit_is_lanes(base))
             base = emit_uniform(e, base);
@@ -174,7 +185,8 @@ Tile mat_memory_tile(Emit *e, const SpvInst *i, const SpvType *t, SpvId pointer,
         LV offset = LLVMBuildSub(e->b, LLVMBuildPtrToInt(e->b, tile.ptr, e->i64, ""),
                                  LLVMBuildPtrToInt(e->b, base, e->i64, ""), "");
         LV last = LLVMBuildMul(e->b, tile.stride, k64(e, major - 1), "");
-        LV end = LLVMBuildAdd(e->b, LLVMBuildAdd(e->b, offset, last, ""), k64(e, (uint64_t)minor * comp), "");
+        LV end = LLVMBuildAdd(e->b, LLVMBuildAdd(e->b, offset, last, ""),
+                              k64(e, (uint64_t)minor * comp), "");
         LV low = LLVMBuildICmp(e->b, LLVMIntULE, offset, limit, "");
         LV small = LLVMBuildICmp(e->b, LLVMIntULT, tile.stride, k64(e, 1ull << 40), "");
         LV high = LLVMBuildICmp(e->b, LLVMIntULE, end, limit, "");
@@ -185,7 +197,8 @@ Tile mat_memory_tile(Emit *e, const SpvInst *i, const SpvType *t, SpvId pointer,
 
 /* Element by element, those outside [base, base + limit) left out: zero where loaded, dropped where
  * stored (robust access; rare, so it is a plain loop). */
-static void guarded_copy(Emit *e, const SpvType *t, SpvId pointer, const Tile *memory, const Tile *home, bool store)
+static void guarded_copy(Emit *e, const SpvType *t, SpvId pointer, const Tile *memory,
+                         const Tile *home, bool store)
 {
     const Pointer *p = emit_pointer(e, pointer);
     uint32_t bytes = comp_bytes(mat_comp(e, t));
@@ -196,7 +209,8 @@ static void guarded_copy(Emit *e, const SpvType *t, SpvId pointer, const Tile *m
     Loop i = loop_begin(e, k64(e, memory->col ? t->cols : t->rows));
     Loop j = loop_begin(e, k64(e, memory->col ? t->rows : t->cols));
     LV minor = LLVMBuildMul(e->b, j.index, k64(e, bytes), "");
-    LV far = at(e, e->b, memory->ptr, LLVMBuildAdd(e->b, LLVMBuildMul(e->b, i.index, memory->stride, ""), minor, ""));
+    LV far = at(e, e->b, memory->ptr,
+                LLVMBuildAdd(e->b, LLVMBuildMul(e->b, i.index, memory->stride, ""), minor, ""));
     bool same = memory->col == home->col;
     LV line = LLVMBuildMul(e->b, same ? i.index : j.index, home->stride, "");
     LV place = LLVMBuildMul(e->b, same ? j.index : i.index, k64(e, bytes), "");
@@ -243,13 +257,17 @@ static bool may_stay(Emit *e, const SpvInst *i)
     return found == v->uses;
 }
 
-static SpvId operand_or_0(const SpvInst *i, uint32_t n) { return spv_n_operands(i) > n ? spv_operand(i, n) : 0; }
+static SpvId operand_or_0(const SpvInst *i, uint32_t n)
+{
+    return spv_n_operands(i) > n ? spv_operand(i, n) : 0;
+}
 
 static uint32_t layout_of(Emit *e, const SpvInst *i, SpvId id)
 {
     uint64_t layout = 0;
     if (!spv_constant(e->module, id, &layout))
-        emit_error(e, i, "SPV_KHR_cooperative_matrix, MemoryLayout", "the memory layout is not a constant");
+        emit_error(e, i, "SPV_KHR_cooperative_matrix, MemoryLayout",
+                   "the memory layout is not a constant");
     return (uint32_t)layout;
 }
 
@@ -292,13 +310,15 @@ void mat_store(Emit *e, const SpvInst *i)
     SpvId object = spv_operand(i, 1);
     const SpvType *t = spv_type_of(e->module, object);
     if (!mat_is(t)) {
-        emit_error(e, i, "SPV_KHR_cooperative_matrix, OpCooperativeMatrixStoreKHR", "the object is no cooperative matrix");
+        emit_error(e, i, "SPV_KHR_cooperative_matrix, OpCooperativeMatrixStoreKHR",
+                   "the object is no cooperative matrix");
         return;
     }
     LV inside;
     matrix_memory_barrier(e);
     Tile from = mat_read(e, object);
-    Tile to = mat_memory_tile(e, i, t, spv_operand(i, 0), layout_of(e, i, spv_operand(i, 2)), operand_or_0(i, 3), &inside);
+    Tile to = mat_memory_tile(e, i, t, spv_operand(i, 0), layout_of(e, i, spv_operand(i, 2)),
+                              operand_or_0(i, 3), &inside);
     mat_count(e, CPU_STAT_MATRIX_STORES, 1);
     mat_count(e, CPU_STAT_BYTES_STORED, (uint64_t)t->rows * t->cols * comp_bytes(mat_comp(e, t)));
     if (!inside) {
@@ -313,31 +333,36 @@ void mat_store(Emit *e, const SpvInst *i)
     if_end(e, &out);
 }
 
-/* ---- elements ------------------------------------------------------------------------------------------------- */
+/* ---- elements -------------------------------------------------------------------------------- */
 
-/* Where the lanes' elements lie: one address for all (dense row-major, uniform index) or one a lane. */
+/* Where the lanes' elements lie: one address for all (dense row-major, uniform index) or one a
+ * lane. */
 static LV element_address(Emit *e, const SpvType *t, const Tile *tile, LV index, bool *side_by_side)
 {
     uint64_t total = (uint64_t)t->rows * t->cols, length = (total + e->W - 1) / e->W;
     uint32_t bytes = comp_bytes(mat_comp(e, t));
     LT type = LLVMTypeOf(index);
     LV limit = emit_int(e, type, length - 1);
-    LV in = LLVMBuildICmp(e->b, LLVMIntULE, index, limit, "");  /* an index past the end must stay in the frame */
+    /* an index past the end must stay in the frame */
+    LV in = LLVMBuildICmp(e->b, LLVMIntULE, index, limit, "");
     index = LLVMBuildSelect(e->b, in, index, limit, "");
     *side_by_side = !tile->col && !emit_is_lanes(index);
     if (*side_by_side) {
-        LV offset = LLVMBuildMul(e->b, LLVMBuildZExt(e->b, index, e->i64, ""), k64(e, (uint64_t)e->W * bytes), "");
+        LV offset = LLVMBuildMul(e->b, LLVMBuildZExt(e->b, index, e->i64, ""),
+                                 k64(e, (uint64_t)e->W * bytes), "");
         return at(e, e->b, tile->ptr, offset);
     }
     LV lanes = emit_lanes(e, index), lane_type_w = emit_int(e, LLVMTypeOf(lanes), e->W);
     LV linear = LLVMBuildAdd(e->b, LLVMBuildMul(e->b, lanes, lane_type_w, ""), e->lane_id, "");
     LV last = emit_int(e, LLVMTypeOf(lanes), total - 1);
-    linear = LLVMBuildSelect(e->b, LLVMBuildICmp(e->b, LLVMIntULE, linear, last, ""), linear, last, "");
+    linear =
+        LLVMBuildSelect(e->b, LLVMBuildICmp(e->b, LLVMIntULE, linear, last, ""), linear, last, "");
     LV offset = linear;
     if (tile->col) {
         LV n = emit_int(e, LLVMTypeOf(lanes), t->cols);
         LV row = LLVMBuildUDiv(e->b, linear, n, ""), col = LLVMBuildURem(e->b, linear, n, "");
-        offset = LLVMBuildAdd(e->b, LLVMBuildMul(e->b, col, emit_int(e, LLVMTypeOf(lanes), t->rows), ""), row, "");
+        offset = LLVMBuildAdd(
+            e->b, LLVMBuildMul(e->b, col, emit_int(e, LLVMTypeOf(lanes), t->rows), ""), row, "");
     }
     offset = LLVMBuildMul(e->b, offset, emit_int(e, LLVMTypeOf(lanes), bytes), "");
     LV wide = LLVMBuildZExt(e->b, offset, LLVMVectorType(e->i64, e->W), "");
@@ -354,12 +379,16 @@ static LV owners(Emit *e, const SpvType *t, LV index)
     if (total % e->W == 0)
         return mask;
     LV lanes = emit_lanes(e, index);
-    LV linear = LLVMBuildAdd(e->b, LLVMBuildMul(e->b, lanes, emit_int(e, LLVMTypeOf(lanes), e->W), ""), e->lane_id, "");
-    return emit_and(e, mask, LLVMBuildICmp(e->b, LLVMIntULT, linear, emit_int(e, LLVMTypeOf(lanes), total), ""));
+    LV linear = LLVMBuildAdd(
+        e->b, LLVMBuildMul(e->b, lanes, emit_int(e, LLVMTypeOf(lanes), e->W), ""), e->lane_id, "");
+    return emit_and(
+        e, mask,
+        LLVMBuildICmp(e->b, LLVMIntULT, linear, emit_int(e, LLVMTypeOf(lanes), total), ""));
 }
 
 /* A masked memory intrinsic. `value` is what is stored, or what inactive lanes get. LLVM 22 has the
- * alignment on the pointer, LLVM before it as an operand; natural alignment of elements either way. */
+ * alignment on the pointer, LLVM before it as an operand; natural alignment of elements either
+ * way. */
 static LV masked(Emit *e, const char *name, LV p, LV value, uint32_t align, LV mask, bool store)
 {
     LT types[] = {LLVMTypeOf(value), LLVMTypeOf(p)};
@@ -410,10 +439,11 @@ void mat_set_element(Emit *e, const SpvType *t, const Tile *tile, LV index, LV v
     if (together && !e->mask)   /* the padding takes what nobody owns */
         LLVMSetAlignment(LLVMBuildStore(e->b, value, p), bytes);
     else
-        masked(e, together ? "llvm.masked.store" : "llvm.masked.scatter", p, value, bytes, mask, true);
+        masked(e, together ? "llvm.masked.store" : "llvm.masked.scatter", p, value, bytes, mask,
+               true);
 }
 
-/* ---- variables ---------------------------------------------------------------------------------------------------- */
+/* ---- variables ------------------------------------------------------------------------------- */
 
 uint64_t mat_memory_size(Emit *e, const SpvType *t)
 {
@@ -433,7 +463,8 @@ uint64_t mat_memory_size(Emit *e, const SpvType *t)
 static const SpvInst *root(Emit *e, SpvId id)
 {
     const SpvInst *i = spv_def(e->module, id);
-    while (i && (i->op == SpvOpAccessChain || i->op == SpvOpInBoundsAccessChain || i->op == SpvOpCopyObject))
+    while (i && (i->op == SpvOpAccessChain || i->op == SpvOpInBoundsAccessChain ||
+                 i->op == SpvOpCopyObject))
         i = spv_def(e->module, spv_operand(i, 0));
     return i;
 }
@@ -459,7 +490,8 @@ static MatVariable *variable(Emit *e, const SpvInst *i)
 }
 
 /* One step of a chain: moves `place`, `offset` (may be NULL: 0) and `t` on by index `id`. */
-static const SpvType *step(Emit *e, const SpvInst *chain, const SpvType *t, SpvId id, MatPlace *place, LV *offset)
+static const SpvType *step(Emit *e, const SpvInst *chain, const SpvType *t, SpvId id,
+                           MatPlace *place, LV *offset)
 {
     uint64_t k;
     bool known = spv_constant(e->module, id, &k);
@@ -469,7 +501,8 @@ static const SpvType *step(Emit *e, const SpvInst *chain, const SpvType *t, SpvI
         return t->members[k];
     }
     if (t->kind != SPV_ARRAY || !emit_has_matrix(t)) {
-        emit_error(e, chain, NULL, "this variable mixes cooperative matrices with other members; only its matrices "
+        emit_error(e, chain, NULL,
+                   "this variable mixes cooperative matrices with other members; only its matrices "
                    "can be reached through it here");
         return NULL;
     }
@@ -479,14 +512,17 @@ static const SpvType *step(Emit *e, const SpvInst *chain, const SpvType *t, SpvI
         return t->element;
     }
     place->known = false;
-    LV index = emit_cast_index(e, emit_uniform(e, emit_leaf(e, id, 0)), e->i64), last = k64(e, t->count - 1);
-    index = LLVMBuildSelect(e->b, LLVMBuildICmp(e->b, LLVMIntULE, index, last, ""), index, last, "");
+    LV index = emit_cast_index(e, emit_uniform(e, emit_leaf(e, id, 0)), e->i64),
+       last = k64(e, t->count - 1);
+    index =
+        LLVMBuildSelect(e->b, LLVMBuildICmp(e->b, LLVMIntULE, index, last, ""), index, last, "");
     index = LLVMBuildMul(e->b, index, k64(e, size), "");
     *offset = *offset ? LLVMBuildAdd(e->b, *offset, index, "") : index;
     return t->element;
 }
 
-static const SpvType *walk(Emit *e, const SpvInst *i, MatPlace *place, LV *base, LV *offset, LV *element)
+static const SpvType *walk(Emit *e, const SpvInst *i, MatPlace *place, LV *base, LV *offset,
+                           LV *element)
 {
     const SpvInst *chain[32];
     uint32_t n = 0;
@@ -498,7 +534,8 @@ static const SpvType *walk(Emit *e, const SpvInst *i, MatPlace *place, LV *base,
     *place = (MatPlace){i->id, true, 0};
     *base = variable(e, i)->base;
     while (t && n--)
-        for (uint32_t k = 1; t && chain[n]->op != SpvOpCopyObject && k < spv_n_operands(chain[n]); k++) {
+        for (uint32_t k = 1; t && chain[n]->op != SpvOpCopyObject && k < spv_n_operands(chain[n]);
+             k++) {
             if (!mat_is(t))
                 t = step(e, chain[n], t, spv_operand(chain[n], k), place, offset);
             else if (element)
@@ -514,7 +551,8 @@ MatPlace mat_place(Emit *e, SpvId id, Tile *tile, const SpvType **type, LV *elem
     const SpvInst *i = spv_def(e->module, id);
     *type = walk(e, i, &place, &base, &offset, element);
     if (!mat_is(*type)) {
-        emit_error(e, i, NULL, "a pointer to cooperative matrices is used in a way that is not supported");
+        emit_error(e, i, NULL,
+                   "a pointer to cooperative matrices is used in a way that is not supported");
         *tile = (Tile){LLVMGetUndef(e->ptr), k64(e, 0), false, true};
         for (SpvInst *g = e->module->globals.first; g; g = g->next)
             if (g->op == SpvOpTypeCooperativeMatrixKHR)

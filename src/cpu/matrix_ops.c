@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Component-wise instructions on cooperative matrices: arithmetic, conversions, times a scalar. All
- * operands are dense and brought to the result's order; then one loop over whole vectors does it, the
- * homes' padding included. Types without arithmetic of their own (bf16, fp8) go through f32.
+ * operands are dense and brought to the result's order; then one loop over whole vectors does it,
+ * the homes' padding included. Types without arithmetic of their own (bf16, fp8) go through f32.
  *
  * SPV_KHR_cooperative_matrix lists the instructions ("component-wise operations").
  */
@@ -60,7 +60,9 @@ static bool find(const SpvInst *i, Operation *o)
 
 static Comp signed_as(Comp c, bool is_signed)
 {
-    static const Comp pairs[][2] = {{COMP_U8, COMP_S8}, {COMP_U16, COMP_S16}, {COMP_U32, COMP_S32}, {COMP_U64, COMP_S64}};
+    static const Comp pairs[][2] = {
+        { COMP_U8, COMP_S8 }, { COMP_U16, COMP_S16 }, { COMP_U32, COMP_S32 }, { COMP_U64, COMP_S64 }
+    };
     for (uint32_t i = 0; i < COUNT_OF(pairs); i++)
         if (c == pairs[i][0] || c == pairs[i][1])
             return pairs[i][is_signed];
@@ -68,7 +70,10 @@ static Comp signed_as(Comp c, bool is_signed)
 }
 
 /* The type arithmetic on `c` is done in. */
-static Comp working(Comp c) { return c == COMP_BF16 || c == COMP_E4M3 || c == COMP_E5M2 ? COMP_F32 : c; }
+static Comp working(Comp c)
+{
+    return c == COMP_BF16 || c == COMP_E4M3 || c == COMP_E5M2 ? COMP_F32 : c;
+}
 
 static LV convert(Emit *e, LV x, Comp from, Comp to, bool saturate)
 {
@@ -101,13 +106,15 @@ static LV apply(Emit *e, const SpvInst *i, const Operation *o, LV x, LV y, Comp 
 
 static LV vector_at(Emit *e, const Tile *t, Comp c, uint32_t n, LV index)
 {
-    LV offset = LLVMBuildMul(e->b, index, LLVMConstInt(e->i64, (uint64_t)n * comp_bytes(c), false), "");
+    LV offset =
+        LLVMBuildMul(e->b, index, LLVMConstInt(e->i64, (uint64_t)n * comp_bytes(c), false), "");
     return LLVMBuildInBoundsGEP2(e->b, e->i8, t->ptr, &offset, 1, "");
 }
 
 static LV load_vector(Emit *e, const Tile *t, Comp c, uint32_t n, LV index)
 {
-    LV v = LLVMBuildLoad2(e->b, LLVMVectorType(comp_type(e->cx, c), n), vector_at(e, t, c, n, index), "");
+    LV v = LLVMBuildLoad2(e->b, LLVMVectorType(comp_type(e->cx, c), n),
+                          vector_at(e, t, c, n, index), "");
     LLVMSetAlignment(v, comp_bytes(c));
     return v;
 }
@@ -118,8 +125,10 @@ static LV splat(Emit *e, LV x, Comp c, uint32_t n)
     if (LLVMTypeOf(x) != type)
         x = LLVMBuildBitCast(e->b, x, type, "");
     LT vector = LLVMVectorType(type, n);
-    LV v = LLVMBuildInsertElement(e->b, LLVMGetPoison(vector), x, LLVMConstInt(e->i32, 0, false), "");
-    return LLVMBuildShuffleVector(e->b, v, LLVMGetPoison(vector), LLVMConstNull(LLVMVectorType(e->i32, n)), "");
+    LV v =
+        LLVMBuildInsertElement(e->b, LLVMGetPoison(vector), x, LLVMConstInt(e->i32, 0, false), "");
+    return LLVMBuildShuffleVector(e->b, v, LLVMGetPoison(vector),
+                                  LLVMConstNull(LLVMVectorType(e->i32, n)), "");
 }
 
 /* An operand in the result's order, dense: as it is, or a transposed copy. */
@@ -148,14 +157,18 @@ static void scale_by_lane(Emit *e, const SpvInst *i, const Operation *o, LV scal
     loop_end(e, &l);
 }
 
-static bool same_size(const SpvType *a, const SpvType *b) { return a->rows == b->rows && a->cols == b->cols; }
+static bool same_size(const SpvType *a, const SpvType *b)
+{
+    return a->rows == b->rows && a->cols == b->cols;
+}
 
 bool mat_elementwise(Emit *e, const SpvInst *i)
 {
     Operation o;
     if (!find(i, &o))
         return false;
-    const SpvType *t = spv_type(e->module, i->type), *tx = spv_type_of(e->module, spv_operand(i, 0));
+    const SpvType *t = spv_type(e->module, i->type),
+                  *tx = spv_type_of(e->module, spv_operand(i, 0));
     const SpvType *ty = o.kind == BINARY ? spv_type_of(e->module, spv_operand(i, 1)) : NULL;
     Comp to_type = mat_comp(e, t);
     if (!mat_is(tx) || !same_size(t, tx) || (o.kind == BINARY && (!mat_is(ty) || !same_size(t, ty)))
@@ -170,12 +183,15 @@ bool mat_elementwise(Emit *e, const SpvInst *i)
         scale_by_lane(e, i, &o, scalar);
         return true;
     }
-    o.saturate = spv_has_decoration(e->module, i->id, -1, SpvDecorationSaturatedToLargestFloat8NormalConversionEXT)
-        || spv_has_decoration(e->module, i->id, -1, SpvDecorationSaturatedConversion);
+    o.saturate = spv_has_decoration(e->module, i->id, -1,
+                                    SpvDecorationSaturatedToLargestFloat8NormalConversionEXT) ||
+                 spv_has_decoration(e->module, i->id, -1, SpvDecorationSaturatedConversion);
     bool col = mat_home(e, i->id).col;
-    Tile x = operand(e, spv_operand(i, 0), col), y = o.kind == BINARY ? operand(e, spv_operand(i, 1), col) : x;
+    Tile x = operand(e, spv_operand(i, 0), col),
+         y = o.kind == BINARY ? operand(e, spv_operand(i, 1), col) : x;
     Tile to = mat_result(e, i);
-    if (x.ptr == to.ptr && comp_bytes(from_type) < comp_bytes(to_type)) {   /* would overtake its reading */
+    /* would overtake its reading */
+    if (x.ptr == to.ptr && comp_bytes(from_type) < comp_bytes(to_type)) {
         Tile aside = mat_dense(e, tx, emit_frame(e, mat_bytes(e, tx)), col);
         mat_copy(e, tx, &aside, &x);
         x = aside;
@@ -187,7 +203,8 @@ bool mat_elementwise(Emit *e, const SpvInst *i)
     LV a = load_vector(e, &x, from_type, n, l.index);
     LV b = factor ? factor : o.kind == BINARY ? load_vector(e, &y, from_type, n, l.index) : NULL;
     LV r = apply(e, i, &o, a, b, from_type, to_type);
-    LLVMSetAlignment(LLVMBuildStore(e->b, r, vector_at(e, &to, to_type, n, l.index)), comp_bytes(to_type));
+    LLVMSetAlignment(LLVMBuildStore(e->b, r, vector_at(e, &to, to_type, n, l.index)),
+                     comp_bytes(to_type));
     loop_end(e, &l);
     mat_count(e, CPU_STAT_CONVERSIONS, o.kind == CONVERT);
     return true;
