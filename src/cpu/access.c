@@ -184,17 +184,76 @@ static LV masked(Emit *e, const char *name, LT type, LV *args, unsigned n, unsig
     return call;
 }
 
+/* Machines gather 32 bits or more; narrower elements LLVM would load one by one. Each lies within an
+ * aligned word, which may be read wherever a byte of it may. */
+static LV gather_narrow(Emit *e, LT type, LV address, uint32_t bits, LV mask)
+{
+    LT words = LLVMVectorType(e->i32, e->W), addresses = LLVMVectorType(e->i64, e->W);
+    LT types[2] = { LLVMTypeOf(address), addresses };
+    LV aligned[2] = { address, emit_int(e, addresses, ~3ull) };
+    LV args[3] = { emit_intrinsic(e, "llvm.ptrmask", types, 2, aligned, 2), mask,
+                   LLVMConstNull(words) };
+    LV word = masked(e, "llvm.masked.gather", words, args, 3, 0, 4);
+    LV byte = LLVMBuildTrunc(e->b, LLVMBuildPtrToInt(e->b, address, addresses, ""), words, "");
+    byte = LLVMBuildAnd(e->b, byte, emit_int(e, words, 3), "");
+    word = LLVMBuildLShr(e->b, word, LLVMBuildShl(e->b, byte, emit_int(e, words, 3), ""), "");
+    LT narrow = LLVMVectorType(LLVMIntTypeInContext(e->cx, bits), e->W);
+    return LLVMBuildBitCast(e->b, LLVMBuildTrunc(e->b, word, narrow, ""), type, "");
+}
+
+static uint32_t bits_of(LT scalar)
+{
+    switch (LLVMGetTypeKind(scalar)) {
+    case LLVMIntegerTypeKind: return LLVMGetIntTypeWidth(scalar);
+    case LLVMHalfTypeKind:
+    case LLVMBFloatTypeKind: return 16;
+    default: return 64;
+    }
+}
+
 static LV masked_load(Emit *e, LT type, LV address, unsigned align, LV mask)
 {
     LV args[3] = { address, mask, LLVMConstNull(type) };
     bool lanes = emit_is_lanes(address);
+    uint32_t bits = bits_of(LLVMGetElementType(type));
+    if (lanes && (bits == 8 || bits == 16))
+        return gather_narrow(e, type, address, bits, mask);
     return masked(e, lanes ? "llvm.masked.gather" : "llvm.masked.load", type, args, 3, 0, align);
+}
+
+static LV in_array(Emit *e, LT element, LV array, LV index)
+{
+    return LLVMBuildInBoundsGEP2(e->b, element, array, &index, 1, "");
+}
+
+/* No machine scatters less than 32 bits: a loop over the lanes, as LLVM would write it out in full,
+ * which for many lanes takes it seconds. */
+static void scatter_narrow(Emit *e, LV v, LV address, unsigned align, LV mask)
+{
+    LT element = LLVMGetElementType(LLVMTypeOf(v));
+    if (!e->lane_addresses) {
+        e->lane_addresses = emit_alloca(e, LLVMTypeOf(address), "lane_addresses");
+        e->lane_values = emit_alloca(e, LLVMVectorType(e->i16, e->W), "lane_values");
+    }
+    LLVMBuildStore(e->b, address, e->lane_addresses);
+    LLVMBuildStore(e->b, v, e->lane_values);
+    bool all = mask == LLVMConstAllOnes(LLVMTypeOf(mask));
+    LaneLoop l = lane_loop_begin(e, all ? NULL : mask);
+    LV p = LLVMBuildLoad2(e->b, e->ptr, in_array(e, e->ptr, e->lane_addresses, l.index), "");
+    LV x = LLVMBuildLoad2(e->b, element, in_array(e, element, e->lane_values, l.index), "");
+    LLVMSetAlignment(LLVMBuildStore(e->b, x, p), align);
+    lane_loop_end(e, &l);
 }
 
 static void masked_store(Emit *e, LV v, LV address, unsigned align, LV mask)
 {
     LV args[3] = { v, address, mask };
     bool lanes = emit_is_lanes(address);
+    uint32_t bits = bits_of(LLVMGetElementType(LLVMTypeOf(v)));
+    if (lanes && e->W >= 32 && (bits == 8 || bits == 16)) {
+        scatter_narrow(e, v, address, align, mask);
+        return;
+    }
     masked(e, lanes ? "llvm.masked.scatter" : "llvm.masked.store", LLVMTypeOf(v), args, 3, 1,
            align);
 }

@@ -133,6 +133,7 @@ struct Emit {
     struct Flow *flow;          /* flow.c's */
     struct Values *values;      /* value.c's */
     struct Memory *memory;      /* memory.c's */
+    LV lane_addresses, lane_values; /* access.c's: what a loop over the lanes reads */
     struct Matrix *matrix;      /* matrix.c's, set by matrix_begin */
     struct Ops *ops;            /* free for ops.c and its neighbours; NULL at the start */
 };
