@@ -184,8 +184,8 @@ static LV masked(Emit *e, const char *name, LT type, LV *args, unsigned n, unsig
     return call;
 }
 
-/* Machines gather 32 bits or more; narrower elements LLVM would load one by one. Each lies within an
- * aligned word, which may be read wherever a byte of it may. */
+/* Machines gather 32 bits or more; narrower elements LLVM would load one by one. Each lies within
+ * an aligned word, which may be read wherever a byte of it may. */
 static LV gather_narrow(Emit *e, LT type, LV address, uint32_t bits, LV mask)
 {
     LT words = LLVMVectorType(e->i32, e->W), addresses = LLVMVectorType(e->i64, e->W);
