@@ -400,8 +400,11 @@ static TileView b_tile(Gen *g, LLVMValueRef step, LLVMValueRef col)
 }
 static TileView c_tile(Gen *g, LLVMValueRef row, LLVMValueRef col)
 {
-    uint32_t base = n_a(&g->p->s) + n_b(&g->p->s);
-    return table_at(g, base, add(g, mul(g, row, k64(g, g->p->s.cols)), col));
+    const GemmShape *s = &g->p->s;
+    TileView v = table_at(g, n_a(s) + n_b(s), add(g, mul(g, row, k64(g, s->cols)), col));
+    if (s->c_dense)
+        v.stride = k64(g, (uint64_t)s->N * comp_bytes((Comp)s->c));
+    return v;
 }
 
 /* ---- conversion to and from the compute type ------------------------------------------------- */

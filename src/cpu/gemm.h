@@ -37,6 +37,7 @@ typedef struct GemmShape {      /* compared as bytes: zero-initialise */
     bool a_col, b_col, c_col;   /* column-major in memory */
     /* lies in workgroup memory or the frame: reading it again is cheap */
     bool a_near, b_near;
+    bool c_dense;               /* C's tiles are dense: their stride need not be looked up */
     /* integer: the sum of products is added to C with saturation; steps == 1 */
     bool saturate;
 } GemmShape;

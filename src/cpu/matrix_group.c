@@ -38,6 +38,7 @@ static GemmShape shape_of(Emit *e, const SpvInst *i)
     s.N = (uint16_t)c->cols;
     s.K = (uint16_t)ta->cols;
     s.rows = s.cols = s.steps = 1;
+    s.c_dense = true;           /* homes are */
     s.a = with_sign(mat_comp(e, ta),
                     flags & SpvCooperativeMatrixOperandsMatrixASignedComponentsKHRMask);
     s.b = with_sign(mat_comp(e, tb),
