@@ -46,6 +46,17 @@ bool comp_is_float(Comp c) { return comps[c].is_float; }
 bool comp_is_signed(Comp c) { return comps[c].is_signed; }
 const char *comp_name(Comp c) { return comps[c].name; }
 
+Comp comp_with_sign(Comp c, bool is_signed)
+{
+    static const Comp pairs[][2] = {
+        { COMP_U8, COMP_S8 }, { COMP_U16, COMP_S16 }, { COMP_U32, COMP_S32 }, { COMP_U64, COMP_S64 }
+    };
+    for (uint32_t i = 0; i < COUNT_OF(pairs); i++)
+        if (c == pairs[i][0] || c == pairs[i][1])
+            return pairs[i][is_signed];
+    return c;
+}
+
 LLVMTypeRef comp_type(LLVMContextRef cx, Comp c)
 {
     switch (c) {

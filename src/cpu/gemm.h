@@ -22,6 +22,9 @@ typedef enum Comp {
 uint32_t comp_bytes(Comp c);
 bool comp_is_float(Comp c);
 bool comp_is_signed(Comp c);
+/* An integer type read as signed or unsigned, as instructions and their operand flags say and not
+ * the types; others are themselves. */
+Comp comp_with_sign(Comp c, bool is_signed);
 const char *comp_name(Comp c);                  /* "f16" */
 /* The LLVM type of a component; fp8 is i8. */
 LLVMTypeRef comp_type(LLVMContextRef cx, Comp c);

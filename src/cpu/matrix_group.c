@@ -12,18 +12,6 @@
 
 enum { MAX_STEPS = 64, MAX_GRID = 64 };
 
-/* The SPIR-V operand flags say how 8-bit and wider integers are read, not their types. */
-static Comp with_sign(Comp c, bool is_signed)
-{
-    static const Comp pairs[][2] = {
-        { COMP_U8, COMP_S8 }, { COMP_U16, COMP_S16 }, { COMP_U32, COMP_S32 }, { COMP_U64, COMP_S64 }
-    };
-    for (uint32_t i = 0; i < COUNT_OF(pairs); i++)
-        if (c == pairs[i][0] || c == pairs[i][1])
-            return pairs[i][is_signed];
-    return c;
-}
-
 static bool near_tile(Emit *e, SpvId id) { return mat_value(e, id)->tile.near; }
 
 static GemmShape shape_of(Emit *e, const SpvInst *i)
@@ -39,11 +27,11 @@ static GemmShape shape_of(Emit *e, const SpvInst *i)
     s.K = (uint16_t)ta->cols;
     s.rows = s.cols = s.steps = 1;
     s.c_dense = true;           /* homes are */
-    s.a = with_sign(mat_comp(e, ta),
+    s.a = comp_with_sign(mat_comp(e, ta),
                     flags & SpvCooperativeMatrixOperandsMatrixASignedComponentsKHRMask);
-    s.b = with_sign(mat_comp(e, tb),
+    s.b = comp_with_sign(mat_comp(e, tb),
                     flags & SpvCooperativeMatrixOperandsMatrixBSignedComponentsKHRMask);
-    s.c = with_sign(mat_comp(e, c),
+    s.c = comp_with_sign(mat_comp(e, c),
                     flags & SpvCooperativeMatrixOperandsMatrixResultSignedComponentsKHRMask);
     s.saturate = flags & SpvCooperativeMatrixOperandsSaturatingAccumulationKHRMask;
     s.a_col = mat_value(e, a)->tile.col;

@@ -58,17 +58,6 @@ static bool find(const SpvInst *i, Operation *o)
     }
 }
 
-static Comp signed_as(Comp c, bool is_signed)
-{
-    static const Comp pairs[][2] = {
-        { COMP_U8, COMP_S8 }, { COMP_U16, COMP_S16 }, { COMP_U32, COMP_S32 }, { COMP_U64, COMP_S64 }
-    };
-    for (uint32_t i = 0; i < COUNT_OF(pairs); i++)
-        if (c == pairs[i][0] || c == pairs[i][1])
-            return pairs[i][is_signed];
-    return c;
-}
-
 /* The type arithmetic on `c` is done in. */
 static Comp working(Comp c)
 {
@@ -98,8 +87,8 @@ static LV apply(Emit *e, const SpvInst *i, const Operation *o, LV x, LV y, Comp 
         return x;               /* the store gives the bits their new type */
     case CONVERT:
         if (o->as_signed || o->as_unsigned)
-            from = signed_as(from, o->as_signed);
-        return convert(e, x, from, signed_as(to, o->to_signed), o->saturate);
+            from = comp_with_sign(from, o->as_signed);
+        return convert(e, x, from, comp_with_sign(to, o->to_signed), o->saturate);
     }
     return x;
 }
