@@ -276,6 +276,10 @@ void affine_result(Emit *e, const SpvInst *i, Value *v)
         Affine a = affine_leaf(e, i, v, k);
         if (a.group < 2)
             continue;
+        if (a.group == e->W && a.first && !a.stride && !a.likely) {
+            v->leaf[k] = a.first;   /* the same for all lanes after all */
+            continue;
+        }
         if (!v->affine) {
             v->affine = NEW_ARRAY(e->arena, Affine, v->n);
             for (uint32_t j = 0; j < v->n; j++)
