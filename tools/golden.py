@@ -9,12 +9,13 @@ Each `RUN:` line is run by bash with pipefail from the root of the sources; a `\
 continues it on the next RUN: line. A file without one is an input of another test. Replaced:
 
     %s %S %t        the file, its folder, a path of its own to write to (and %t.anything)
-    %heddle %filecheck %glslang %spirv-val %spirv-as %spirv-dis %spirv-opt
+    %heddle %filecheck %clang %glslang %spirv-val %spirv-as %spirv-dis %spirv-opt
     not CMD...      succeeds when CMD fails with a status below 126 (a crash is no proper failure)
     status N CMD... succeeds when CMD's status is N
 
 `XFAIL: why` marks a known bug: the test must fail. `REQUIRES: flag...` names CPU flags as in
-/proc/cpuinfo; without them the test is skipped.
+/proc/cpuinfo; without them the test is skipped. `REQUIRES: clang_spirv` asks for a clang beside
+FileCheck that compiles OpenCL C to SPIR-V.
 """
 import argparse
 import concurrent.futures
@@ -45,11 +46,23 @@ def commands(text):
     return joined
 
 
+def clang_of(options):
+    return os.path.join(os.path.dirname(options.filecheck), "clang")
+
+
+def clang_flags(options):
+    try:
+        p = subprocess.run([clang_of(options), "--print-targets"], stdout=subprocess.PIPE)
+        return {"clang_spirv"} if b"spirv64" in p.stdout else set()
+    except OSError:
+        return set()
+
+
 def substitute(command, path, options):
     out = os.path.join(options.scratch, path)
     os.makedirs(os.path.dirname(out), exist_ok=True)
     table = {"s": path, "S": os.path.dirname(path), "t": out, "heddle": options.heddle,
-             "filecheck": options.filecheck}
+             "filecheck": options.filecheck, "clang": clang_of(options)}
     for tool in ("glslang", "spirv-val", "spirv-as", "spirv-dis", "spirv-opt"):
         table[tool] = os.path.join(options.toolchain, "bin", tool)
     names = "|".join(sorted(map(re.escape, table), key=len, reverse=True))
@@ -94,7 +107,7 @@ def main():
         parser.add_argument("--" + name, required=True)
     parser.add_argument("files", nargs="*", help="only these")
     options = parser.parse_args()
-    options.flags = cpu_flags()
+    options.flags = cpu_flags() | clang_flags(options)
 
     files = options.files or [f for k in KINDS for folder in ("tests", "src", "examples")
                               for f in glob.glob("%s/**/*.%s" % (folder, k), recursive=True)]

@@ -262,8 +262,11 @@ HEDDLE_API char *heddle_module_disassemble(const HeddleModule *module, bool name
 typedef enum HeddleBindingKind {
     HEDDLE_BINDING_STORAGE,
     HEDDLE_BINDING_UNIFORM,
+    HEDDLE_BINDING_VALUE,           /* an OpenCL kernel's argument that is no pointer */
+    HEDDLE_BINDING_LOCAL,           /* an OpenCL kernel's pointer to workgroup memory */
 } HeddleBindingKind;
 
+/* Arguments of OpenCL kernels are bindings of set 0: number N is the N-th. */
 typedef struct HeddleBindingInfo {
     uint32_t set, binding;
     uint32_t count;                 /* buffers in the array; 1 for a single one, UINT32_MAX when
@@ -272,7 +275,8 @@ typedef struct HeddleBindingInfo {
     const char *name;               /* the variable's name in the source, else its block's only
                                      * member's, else its block's, else "" */
     bool written;                   /* false: the kernel only reads it */
-    uint64_t static_size;           /* bytes every access the kernel's text names lies in */
+    uint64_t static_size;           /* bytes every access the kernel's text names lies in; of a
+                                     * value: its size */
     HeddleType element;             /* of the (first) array in it, or NO_TYPE when it is no array
                                      * of numbers */
     uint32_t element_stride;        /* bytes from one of its elements to the next; 0 */
@@ -295,6 +299,7 @@ typedef struct HeddleMatrixInfo {   /* a matrix type that the kernel declares */
 
 typedef struct HeddleKernelInfo {
     const char *entry;
+    bool opencl;                    /* an OpenCL kernel: its bindings are its arguments */
     uint32_t local_size[3];         /* invocations of a workgroup; 0 where the dispatch decides */
     uint32_t subgroup_size;         /* of a module: what the kernel requires, or 0 */
     uint64_t push_size;             /* bytes of push constants; 0 = none */
@@ -383,14 +388,20 @@ HEDDLE_API uint64_t heddle_buffer_address(const HeddleBuffer *buffer);
 
 typedef struct HeddleBinding {
     uint32_t set, binding, index;   /* index: in an array of buffers */
-    HeddleBuffer *buffer;
+    HeddleBuffer *buffer;           /* NULL for values and workgroup memory */
     uint64_t offset;                /* multiple of 16 */
-    uint64_t size;                  /* 0 = to the buffer's end */
+    uint64_t size;                  /* 0 = to the buffer's end; of a value; of workgroup memory */
+    const void *value;              /* of HEDDLE_BINDING_VALUE */
 } HeddleBinding;
 
 typedef struct HeddleDispatch {
     uint32_t groups[3];             /* workgroups in x, y, z; a 0 means 1 */
     uint32_t base_group[3];         /* added to the workgroup's id */
+    /* OpenCL kernels: invocations, instead of groups; the last workgroups are smaller where the
+     * workgroup's size does not divide it (which a kernel compiled for one size refuses) */
+    uint32_t global_size[3];
+    uint32_t global_offset[3];      /* OpenCL kernels: added to the invocation's id */
+    uint32_t local_size[3];         /* OpenCL kernels that leave it open; 0 = chosen */
     const HeddleBinding *bindings;  /* in any order; ones that the kernel does not use are
                                      * ignored */
     uint32_t n_bindings;
@@ -400,6 +411,9 @@ typedef struct HeddleDispatch {
     int interleave;                 /* workgroups sharing a core by turns: 0 = decide, 1 = off,
                                      * 16 = 4x4 */
     uint64_t seed;                  /* reference: order in which invocations run */
+    /* OpenCL kernels' printf: one call of it, on any thread but one at a time; NULL: not shown */
+    void (*print)(void *user, const char *text, size_t length);
+    void *print_user;
 } HeddleDispatch;
 
 /* Dynamic counts, an operation of a whole subgroup counted once. All 0 unless

@@ -678,10 +678,13 @@ Uniformity *uniformity_build_for(Arena *a, SpvModule *m, const Cfg *c, uint32_t 
     index_uses(s);
     read_workgroup_size(s, subgroup_size);
     trace_pointers(s);
-    if (!is_entry_point(s))
-        for (SpvInst *i = c->function->head.first; i; i = i->next)
-            if (i->op == SpvOpFunctionParameter)
-                set_mask(s, i, ALL);
+    bool entry = is_entry_point(s);
+    for (SpvInst *i = c->function->head.first; i; i = i->next) {
+        const SpvType *t = i->op == SpvOpFunctionParameter ? spv_type(m, i->type) : NULL;
+        /* A kernel's arguments are the same for all; of a structure each has its own copy. */
+        if (t && (!entry || (t->kind == SPV_POINTER && t->storage == SpvStorageClassFunction)))
+            set_mask(s, i, ALL);
+    }
     for (uint32_t k = s->n_insts; k-- > 0;) /* popped from the end: in order */
         push(s, k);
     while (s->n_work) {

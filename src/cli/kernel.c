@@ -206,7 +206,13 @@ HeddleResult open_kernel(const Options *o, HeddleDevice *d, const HeddleModule *
                               .no_optimisation = o->no_optimisation,
                               .stats = stats,
                               .emit = emit };
-    memcpy(k.local_size, o->local, sizeof k.local_size);
+    /* A size that does not divide the dispatch stays open, for the smaller workgroups at its
+     * edge. */
+    bool divides = true;
+    for (int i = 0; i < 3 && o->has_local && o->has_global; i++)
+        divides &= o->global[i] % o->local[i] == 0;
+    if (divides)
+        memcpy(k.local_size, o->local, sizeof k.local_size);
     k.check = o->check != NULL;
     k.check_portability = o->check && !strcmp(o->check, "portability");
     HeddleResult r = heddle_kernel_new(d, m, &k, out, log);

@@ -31,7 +31,8 @@ enum {
 
 /* clang-format off */
 static const Option options[] = {
-    { "--bind", "N=SPEC", "buffer for binding N of set 0; S.N for set S; a variable's name will do",
+    { "--bind", "N=SPEC", "buffer for binding N of set 0; S.N for set S; a variable's name will do;"
+      " OpenCL: argument N, local:BYTES for workgroup memory",
       LIST, AT(binds), 0, RUNS },
     { "--out", "N=FILE.npy", "write buffer N afterwards", LIST, AT(outs), 0, RUNS },
     { "--compare", "N=SPEC", "compare buffer N afterwards; exit 1 if it differs",
@@ -39,8 +40,10 @@ static const Option options[] = {
     { "--tolerance", "X", "of --compare: |got - expected| <= X (1 + |expected|)",
       REAL, AT(tolerance), 0, RUNS },
     { "--groups", "X,Y,Z", "workgroups", DIMENSIONS, AT(groups), AT(has_groups), RUNS },
-    { "--global", "X,Y,Z", "invocations: a multiple of the workgroup's size",
+    { "--global", "X,Y,Z", "invocations: a multiple of the workgroup's size (OpenCL: any number)",
       DIMENSIONS, AT(global), AT(has_global), RUNS },
+    { "--offset", "X,Y,Z", "OpenCL: added to the invocations' ids", DIMENSIONS, AT(offset), 0,
+      RUNS },
     { "--local", "X,Y,Z", "workgroup's size, for kernels that leave it open",
       DIMENSIONS, AT(local), AT(has_local), RUNS },
     { "--push", "SPEC", "push constants; several are joined; address:N is where buffer N lies",

@@ -30,6 +30,7 @@ typedef struct Run {
     char *push;
     size_t push_size;
     uint32_t groups[3];
+    bool opencl;                    /* the dispatch's sizes are its invocations */
 } Run;
 
 /* ---- bindings -------------------------------------------------------------------------------- */
@@ -113,7 +114,8 @@ static void warn_of_type(const Run *r, uint32_t slot)
 {
     Key key = { r->bindings[slot].set, r->bindings[slot].binding, 0 };
     const HeddleBindingInfo *b = info_of(r, key);
-    HeddleType type = r->slots[slot].array->type;
+    const HeddleArray *array = r->slots[slot].array;
+    HeddleType type = array ? array->type : HEDDLE_NO_TYPE;
     if (!b && !r->slots[slot].pushed)
         fprintf(stderr, "heddle: warning: the kernel does not use set %u, binding %u\n", key.set,
                 key.binding);
@@ -132,18 +134,28 @@ static HeddleResult bind_one(Run *r, uint32_t i)
         return HEDDLE_ERROR_ARGUMENT;
     }
     Slot *s = &r->slots[i];
+    HeddleBinding *b = &r->bindings[r->n_bindings];
+    *b = (HeddleBinding){ .set = key.set, .binding = key.binding, .index = key.index };
+    if (!strncmp(spec, "local:", 6)) {
+        b->size = strtoull(spec + 6, NULL, 0);
+        r->n_bindings++;
+        return HEDDLE_OK;
+    }
     HeddleResult result = heddle_array_from_spec(spec, &s->array, r->log);
     if (!result && !s->array->size) {
         complain("--bind %s: an empty array cannot be bound", text);
         return HEDDLE_ERROR_ARGUMENT;
     }
-    if (!result)
+    const HeddleBindingInfo *info = info_of(r, key);
+    if (!result && info && info->kind == HEDDLE_BINDING_VALUE) {
+        b->value = s->array->data;
+        b->size = s->array->size;
+    } else if (!result) {
         result = heddle_buffer_wrap(r->device, s->array->data, s->array->size, &s->buffer, r->log);
-    if (result)
-        return result;
-    r->bindings[r->n_bindings++] = (HeddleBinding){ .set = key.set, .binding = key.binding,
-                                                    .index = key.index, .buffer = s->buffer };
-    return HEDDLE_OK;
+        b->buffer = s->buffer;
+    }
+    r->n_bindings += !result;
+    return result;
 }
 
 /* What is bound there; NULL after complaining. *rest is what follows the '='. */
@@ -157,7 +169,7 @@ static Slot *bound_slot(const Run *r, const char *option, const char *text, cons
     }
     for (uint32_t i = 0; i < r->n_bindings; i++) {
         const HeddleBinding *b = &r->bindings[i];
-        if (b->set == key.set && b->binding == key.binding && b->index == key.index)
+        if (b->set == key.set && b->binding == key.binding && b->index == key.index && b->buffer)
             return &r->slots[i];
     }
     complain("%s %s: nothing is bound there", option, text);
@@ -211,10 +223,16 @@ static HeddleResult choose_groups(Run *r)
 {
     const Options *o = r->options;
     for (int i = 0; i < 3; i++) {
-        uint32_t local = r->info->local_size[i] ? r->info->local_size[i] : 1;
+        uint32_t local = r->info->local_size[i];
+        if (!local)
+            local = o->has_local ? o->local[i] : 1;
         r->groups[i] = o->has_groups ? o->groups[i] : 1;
         if (!o->has_global)
             continue;
+        if (r->opencl) {
+            r->groups[i] = (o->global[i] + local - 1) / local;
+            continue;
+        }
         if (o->global[i] % local) {
             complain("--global: %u is no multiple of %u, the workgroup's size in %c", o->global[i],
                      local, "xyz"[i]);
@@ -239,6 +257,7 @@ static HeddleResult set_up(Run *r)
     if (result)
         return result;
     r->info = heddle_kernel_info(r->kernel);
+    r->opencl = r->info->opencl;
     r->slots = calloc(o->binds.len + 1, sizeof *r->slots);
     r->bindings = calloc(o->binds.len + 1, sizeof *r->bindings);
     if (!r->slots || !r->bindings)
@@ -267,12 +286,23 @@ static void tear_down(Run *r)
     heddle_log_free(r->log);
 }
 
+static void print_text(void *user, const char *text, size_t length)
+{
+    (void)user;
+    fwrite(text, 1, length, stdout);
+}
+
 static HeddleResult dispatch(Run *r, HeddleKernel *kernel, HeddleReport *report)
 {
     HeddleDispatch d = { .bindings = r->bindings, .n_bindings = r->n_bindings, .push = r->push,
                          .push_size = r->push_size, .interleave = (int)r->options->interleave,
                          .seed = r->options->seed };
     memcpy(d.groups, r->groups, sizeof d.groups);
+    if (r->opencl && r->options->has_global)
+        memcpy(d.global_size, r->options->global, sizeof d.global_size);
+    memcpy(d.local_size, r->options->local, sizeof d.local_size);
+    memcpy(d.global_offset, r->options->offset, sizeof d.global_offset);
+    d.print = print_text;
     return heddle_dispatch(kernel, &d, report, r->log);
 }
 
@@ -283,7 +313,7 @@ static double bound_bytes(const Run *r)
     double bytes = 0;
     for (uint32_t i = 0; i < r->n_bindings; i++) {
         Key key = { r->bindings[i].set, r->bindings[i].binding, 0 };
-        bytes += info_of(r, key) ? (double)r->slots[i].array->size : 0;
+        bytes += info_of(r, key) && r->slots[i].buffer ? (double)r->slots[i].array->size : 0;
     }
     return bytes;
 }

@@ -44,6 +44,14 @@ static LV local_size(Emit *e, uint32_t axis)
     return env_u32(e, offsetof(CpuEnv, local_size) + 4 * axis);
 }
 
+/* That of a workgroup which is not cut off at the edge of the dispatch. */
+static LV enqueued_size(Emit *e, uint32_t axis)
+{
+    if (e->local_size[axis])
+        return u32(e, e->local_size[axis]);
+    return env_u32(e, offsetof(CpuEnv, enqueued_size) + 4 * axis);
+}
+
 static uint64_t invocations(const Emit *e)
 {
     return (uint64_t)e->local_size[0] * e->local_size[1] * e->local_size[2];
@@ -124,8 +132,8 @@ static void global_id(Emit *e, Part *id)
     local_id(e, id);
     bool opencl = e->entry->model == SpvExecutionModelKernel;
     for (uint32_t k = 0; k < 3; k++) {
-        LV start = LLVMBuildMul(e->b, env_u32(e, offsetof(CpuEnv, group) + 4 * k), local_size(e, k),
-                                "");
+        LV start = LLVMBuildMul(e->b, env_u32(e, offsetof(CpuEnv, group) + 4 * k),
+                                enqueued_size(e, k), "");
         if (opencl)
             start = LLVMBuildAdd(e->b, start, env_u32(e, offsetof(CpuEnv, global_offset) + 4 * k),
                                  "");
@@ -148,8 +156,7 @@ static void triple(Emit *e, Part *id, size_t offset)
 static void global_size(Emit *e, Part *id)
 {
     for (uint32_t k = 0; k < 3; k++)
-        id[k] = uniform(e, LLVMBuildMul(e->b, env_u32(e, offsetof(CpuEnv, n_groups) + 4 * k),
-                                        local_size(e, k), ""));
+        id[k] = uniform(e, env_u32(e, offsetof(CpuEnv, global_size) + 4 * k));
 }
 
 /* SubgroupEqMask and its kin: four words of bits by lane, for bits with bit < / <= / == ...
@@ -192,7 +199,8 @@ static bool parts(Emit *e, uint32_t builtin, Part *id)
     case SpvBuiltInWorkgroupSize:
     case SpvBuiltInEnqueuedWorkgroupSize:
         for (uint32_t k = 0; k < 3; k++)
-            id[k] = uniform(e, local_size(e, k));
+            id[k] = uniform(e, builtin == SpvBuiltInWorkgroupSize ? local_size(e, k)
+                                                                  : enqueued_size(e, k));
         return true;
     case SpvBuiltInLocalInvocationId: local_id(e, id); return true;
     case SpvBuiltInGlobalInvocationId: global_id(e, id); return true;
@@ -208,7 +216,7 @@ static bool parts(Emit *e, uint32_t builtin, Part *id)
     case SpvBuiltInSubgroupMaxSize:
         id[0] = uniform(e, u32(e, e->W));
         return true;
-    case SpvBuiltInWorkDim: id[0] = uniform(e, u32(e, 3)); return true;
+    case SpvBuiltInWorkDim: id[0] = uniform(e, env_u32(e, offsetof(CpuEnv, work_dim))); return true;
     case SpvBuiltInDeviceIndex: id[0] = uniform(e, u32(e, 0)); return true;
     case SpvBuiltInSubgroupEqMask: case SpvBuiltInSubgroupGeMask: case SpvBuiltInSubgroupGtMask:
     case SpvBuiltInSubgroupLeMask: case SpvBuiltInSubgroupLtMask:

@@ -58,14 +58,23 @@ static bool choose_subgroup_size(Compilation *c, SpvModule *m)
     return true;
 }
 
+/* A size that the kernel leaves open (OpenCL) and the caller gives becomes the module's own. */
+static void give_local_size(Compilation *c, SpvModule *m)
+{
+    const uint32_t *own = c->entry.local_size, *size = c->options.local_size;
+    if (own[0] || own[1] || own[2] || !size[0])
+        return;
+    uint32_t mode[5] = { c->entry.function->def->id, SpvExecutionModeLocalSize, size[0],
+                         MAX(size[1], 1), MAX(size[2], 1) };
+    spv_insert_after(c->entry.inst, spv_make(m, SpvOpExecutionMode, 0, 0, mode, 5));
+}
+
 static void choose_local_size(Compilation *c)
 {
     const uint32_t *given = c->entry.local_size;
     bool open = !given[0] && !given[1] && !given[2];
-    if (open && c->options.local_size[0])
-        given = c->options.local_size;
     for (uint32_t k = 0; k < 3; k++)
-        c->kernel->local_size[k] = open && !c->options.local_size[0] ? 0 : MAX(given[k], 1);
+        c->kernel->local_size[k] = open ? 0 : MAX(given[k], 1);
 }
 
 static bool lower(Compilation *c)
@@ -75,6 +84,7 @@ static bool lower(Compilation *c)
     if (!choose_subgroup_size(c, m))
         return false;
     m->name = c->source->name;
+    give_local_size(c, m);
     if (!pass_pipeline(m, &c->passes, &c->entry, c->sink))
         return false;
     choose_local_size(c);

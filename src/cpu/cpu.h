@@ -46,6 +46,9 @@ struct CpuEnv {
     uint32_t n_groups[3];           /* NumWorkgroups */
     uint32_t local_size[3];         /* WorkgroupSize: constant in most kernels, passed for OpenCL */
     uint32_t global_offset[3];      /* OpenCL's */
+    uint32_t enqueued_size[3];      /* of all workgroups but the last ones, which may be smaller */
+    uint32_t global_size[3];        /* invocations of the dispatch */
+    uint32_t work_dim;
     uint32_t subgroup;              /* SubgroupId */
     uint32_t n_subgroups;
     uint32_t yield_every;           /* back edges of matrix loops between two yields; 0 = never */
@@ -141,6 +144,9 @@ typedef struct CpuDispatch {
     uint32_t groups[3], base_group[3];
     uint32_t local_size[3];         /* for kernels that leave it open */
     uint32_t global_offset[3];
+    /* OpenCL's, where the workgroups run are the smaller ones at an edge; 0 = as those run */
+    uint32_t enqueued_size[3], n_groups[3], global_size[3];
+    uint32_t work_dim;              /* 0 = 3 */
     uint64_t local_bytes;           /* OpenCL's dynamic local memory behind kernel->shared_bytes */
     uint32_t max_threads;           /* 0 = all */
     int interleave;                 /* workgroups sharing a core: 0 = decide, 1 = off, 16 = 4x4 */

@@ -144,7 +144,8 @@ bool emit_module(Emit *e)
     make_rules(e);
     make_function(e);
     value_begin(e);
-    if (builtin_begin(e) && memory_begin(e) && matrix_begin(e) && flow_plan(e) && !e->failed) {
+    if (builtin_begin(e) && kernel_begin(e) && memory_begin(e) && matrix_begin(e) &&
+        flow_plan(e) && !e->failed) {
         flow_emit(e);
         matrix_end(e);
     }

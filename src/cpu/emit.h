@@ -136,6 +136,7 @@ struct Emit {
     LV lane_addresses, lane_values; /* access.c's: what a loop over the lanes reads */
     struct Matrix *matrix;      /* matrix.c's, set by matrix_begin */
     struct Ops *ops;            /* free for ops.c and its neighbours; NULL at the start */
+    SpvArguments arguments;     /* of an OpenCL kernel */
 };
 
 /* ---- emit.c: driver, errors ------------------------------------------------------------------ */
@@ -162,7 +163,8 @@ extern const EmitRule emit_rules_qcom[];        /* matrix_qcom.c: on arrays */
 LT emit_scalar_type(Emit *e, const SpvType *t);
 LT emit_lanes_type(Emit *e, LT scalar);             /* <W x scalar> */
 uint32_t emit_n_leaves(Emit *e, const SpvType *t);  /* 0 for void, matrices and opaque types */
-bool emit_is_physical(const SpvType *pointer);     /* its value is one i64, an address */
+/* Its value is one i64, an address: of kernels (OpenCL) every pointer's. */
+bool emit_is_physical(const Emit *e, const SpvType *pointer);
 /* scalar type of the k-th leaf */
 const SpvType *emit_leaf_type(Emit *e, const SpvType *t, uint32_t k);
 /* The first leaf of member/element `index` of a composite. */

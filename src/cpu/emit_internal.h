@@ -41,6 +41,11 @@ void memory_bitcast(Emit *e, const SpvInst *i);     /* OpBitcast from or to a po
 LV memory_dropped(Emit *e);                         /* 64 bytes that nobody reads */
 void memory_load_builtin(Emit *e, const Pointer *p, LV *leaves);
 
+/* kernel.c */
+bool kernel_begin(Emit *e);
+bool kernel_parameter(Emit *e, const SpvInst *i, Value *v);   /* false: none of the kernel's */
+void kernel_variable(Emit *e, const SpvInst *variable, Pointer *p);
+
 /* builtin.c */
 bool builtin_begin(Emit *e);                        /* entry mask, lane ids */
 /* Leaves of an input variable, in the entry block; affine has room for as many. False after

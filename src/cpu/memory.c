@@ -340,6 +340,9 @@ Pointer *memory_variable(Emit *e, const SpvInst *variable)
     case SpvStorageClassInput:
         input_variable(e, p, variable);
         break;
+    case SpvStorageClassUniformConstant: case SpvStorageClassCrossWorkgroup:
+        kernel_variable(e, variable, p);
+        break;
     default:
         emit_error(e, variable, NULL,
                    "variables of this storage class (%u) are not supported on the CPU",
@@ -386,7 +389,7 @@ void emit_pointer_leaves(Emit *e, const Pointer *p, LV *leaves)
         leaves[0] = leaves[1] = leaves[2] = i64c(e, 0);
         return;
     }
-    if (emit_is_physical(&t)) {
+    if (emit_is_physical(e, &t)) {
         leaves[0] = to_address(e, emit_address(e, p, 0, 1));
         return;
     }
@@ -404,7 +407,7 @@ Pointer *memory_pointer_from_leaves(Emit *e, const SpvType *type, const LV *leav
     p->storage = type->storage;
     p->at = layout_of(e, type->element, type->storage);
     p->affine.group = 1;
-    if (emit_is_physical(type)) {
+    if (emit_is_physical(e, type)) {
         if (affine && emit_is_lanes(leaves[0]) && affine[0].group > 1) {
             p->base = LLVMConstNull(e->ptr);
             p->lane_index = leaves[0];
@@ -816,7 +819,7 @@ static void set_address(Emit *e, const SpvInst *i, LV address, const Affine *aff
     if (t->kind != SPV_POINTER) {
         LT type = emit_scalar_type(e, t);
         emit_set1(e, i, emit_cast_index(e, address, type));
-    } else if (affine && emit_is_physical(t)) {
+    } else if (affine && emit_is_physical(e, t)) {
         value_set_affine(e, i, leaves, 1, affine);
     } else {
         emit_set(e, i, leaves, emit_n_leaves(e, t));

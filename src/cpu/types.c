@@ -34,8 +34,10 @@ LT emit_lanes_type(Emit *e, LT scalar)
     return LLVMVectorType(scalar, e->W);
 }
 
-bool emit_is_physical(const SpvType *pointer)
+bool emit_is_physical(const Emit *e, const SpvType *pointer)
 {
+    if (e->entry->model == SpvExecutionModelKernel)
+        return true;
     switch (pointer->storage) {
     case SpvStorageClassPhysicalStorageBuffer:
     case SpvStorageClassCrossWorkgroup:
@@ -53,7 +55,7 @@ uint32_t emit_n_leaves(Emit *e, const SpvType *t)
     case SPV_BOOL: case SPV_INT: case SPV_FLOAT:
         return 1;
     case SPV_POINTER:
-        return emit_is_physical(t) ? 1 : 3;
+        return emit_is_physical(e, t) ? 1 : 3;
     case SPV_VECTOR: case SPV_MATRIX: case SPV_ARRAY:
         n = (uint64_t)t->count * emit_n_leaves(e, t->element);
         break;
@@ -177,6 +179,13 @@ static uint64_t vector_bytes(Emit *e, const Layout *l)
     return (uint64_t)size * t->count;
 }
 
+/* A structure of OpenCL C whose members have no gaps between them. */
+static bool is_packed(Emit *e, const Layout *l)
+{
+    return l->rule == LAYOUT_OPENCL &&
+           spv_has_decoration(e->module, l->type->id, -1, SpvDecorationCPacked);
+}
+
 uint64_t emit_layout_align(Emit *e, const Layout *l)
 {
     const SpvType *t = l->type;
@@ -191,7 +200,7 @@ uint64_t emit_layout_align(Emit *e, const Layout *l)
         part.type = t->element;
         return emit_layout_align(e, &part);
     case SPV_STRUCT:
-        for (uint32_t k = 0; k < t->count; k++) {
+        for (uint32_t k = 0; k < t->count && !is_packed(e, l); k++) {
             part.type = t->members[k];
             align = MAX(align, emit_layout_align(e, &part));
         }
@@ -243,7 +252,8 @@ static uint64_t member_offset(Emit *e, const Layout *l, uint32_t k)
         if (placed && k < t->count)
             continue;
         Layout part = member_layout(l, m);
-        at = placed ? t->offsets[m] : align_up(at, emit_layout_align(e, &part));
+        uint64_t own = is_packed(e, l) ? 1 : emit_layout_align(e, &part);
+        at = placed ? t->offsets[m] : align_up(at, own);
         if (m == k)
             return at;
         at += emit_layout_size(e, &part);

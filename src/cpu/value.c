@@ -152,9 +152,10 @@ static Value *composite_constant(Emit *e, const SpvInst *i, const SpvType *t)
                      i->op == SpvOpSpecConstantCompositeReplicateEXT;
     uint32_t parts = replicate ? t->count : n;
     for (uint32_t k = 0; k < parts && n; k++) {
-        const Value *part = emit_value(e, spv_operand(i, replicate ? 0 : k));
+        SpvId part_id = spv_operand(i, replicate ? 0 : k);
+        const Value *part = emit_value(e, part_id);
         for (uint32_t j = 0; j < part->n && at < v->n; j++)
-            v->leaf[at++] = part->leaf[j];
+            v->leaf[at++] = emit_leaf(e, part_id, j);
     }
     return v;
 }
@@ -252,6 +253,13 @@ const Value *emit_value(Emit *e, SpvId id)
         return n->slot ? from_slots(e, n) : n->value;
     }
     const SpvType *t = i->type ? spv_type(e->module, i->type) : NULL;
+    if (i->op == SpvOpFunctionParameter) {
+        n->value = new_value(e, t);
+        n->block = UINT32_MAX;
+        if (kernel_parameter(e, i, n->value))
+            return with_pointer(e, n->value);
+        n->value = NULL;
+    }
     if (!i->block && vs->depth < 200) {
         vs->depth++;
         n->value = t ? constant(e, i, t) : NULL;

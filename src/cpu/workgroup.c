@@ -172,10 +172,14 @@ static void fill_env(Pool *pool, const Plan *p, Strand *s, void *frame, void *sh
         .yield = p->fibers ? yield_fiber : barrier_alone,
         .stats = pool->stats,
         .print = p->print,
+        .work_dim = d->work_dim ? d->work_dim : 3,
     };
     for (int i = 0; i < 3; i++) {
-        s->env.n_groups[i] = d->groups[i];
+        s->env.n_groups[i] = d->n_groups[i] ? d->n_groups[i] : d->groups[i];
         s->env.local_size[i] = p->local_size[i];
+        s->env.enqueued_size[i] = d->enqueued_size[i] ? d->enqueued_size[i] : p->local_size[i];
+        s->env.global_size[i] = d->global_size[i] ? d->global_size[i]
+                                                  : d->groups[i] * p->local_size[i];
         s->env.global_offset[i] = d->global_offset[i];
     }
 }

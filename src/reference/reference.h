@@ -98,6 +98,9 @@ typedef struct RefDispatch {
     uint32_t groups[3], base_group[3];
     uint32_t local_size[3];    /* for kernels that leave it open; 0 = 1 */
     uint32_t global_offset[3]; /* OpenCL's */
+    /* OpenCL's, where the workgroups run are the smaller ones at an edge; 0 = as those run */
+    uint32_t enqueued_size[3], n_groups[3], global_size[3];
+    uint32_t work_dim;         /* 0 = 3 */
     uint32_t subgroup_size;    /* 0 = the kernel's required size, else 32; 1 to 128 */
     uint32_t check;            /* REF_CHECK_* */
     uint64_t seed;             /* of the schedule */

@@ -37,13 +37,16 @@ static bool builtin_value(const Machine *m, const Inv *v, uint32_t builtin, uint
     const RefDispatch *d = m->d;
     for (uint32_t k = 0; k < 3; k++) {
         uint64_t size = m->local_size[k];
+        uint64_t enqueued = d->enqueued_size[k] ? d->enqueued_size[k] : size;
         switch (builtin) {
         case SpvBuiltInNumWorkgroups:
-            out[k] = d->groups[k];
+            out[k] = d->n_groups[k] ? d->n_groups[k] : d->groups[k];
             break;
         case SpvBuiltInWorkgroupSize:
-        case SpvBuiltInEnqueuedWorkgroupSize:
             out[k] = size;
+            break;
+        case SpvBuiltInEnqueuedWorkgroupSize:
+            out[k] = enqueued;
             break;
         case SpvBuiltInWorkgroupId:
             out[k] = m->group[k];
@@ -52,10 +55,10 @@ static bool builtin_value(const Machine *m, const Inv *v, uint32_t builtin, uint
             out[k] = v->local[k];
             break;
         case SpvBuiltInGlobalInvocationId:
-            out[k] = m->group[k] * size + v->local[k] + d->global_offset[k];
+            out[k] = m->group[k] * enqueued + v->local[k] + d->global_offset[k];
             break;
         case SpvBuiltInGlobalSize:
-            out[k] = d->groups[k] * size;
+            out[k] = d->global_size[k] ? d->global_size[k] : d->groups[k] * size;
             break;
         case SpvBuiltInGlobalOffset:
             out[k] = d->global_offset[k];
@@ -99,7 +102,7 @@ static bool builtin_value(const Machine *m, const Inv *v, uint32_t builtin, uint
         builtin_mask(v->lane, m->width, builtin, out);
         return true;
     case SpvBuiltInWorkDim:
-        out[0] = 3;
+        out[0] = d->work_dim ? d->work_dim : 3;
         return true;
     case SpvBuiltInGlobalLinearId: {
         uint64_t x = 0;

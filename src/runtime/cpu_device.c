@@ -82,6 +82,31 @@ static void copy_stats(HeddleStats *to, const uint64_t *from)
     };
 }
 
+/* The block that an OpenCL kernel finds its arguments in. Workgroup memory that the caller gives
+ * the size of lies behind the kernel's own. */
+static const void *argument_block(const HeddleKernel *k, const Bound *b, Arena *scratch,
+                                  uint64_t *local_bytes)
+{
+    enum { LOCAL_ALIGN = 128 };
+    char *block = arena_alloc(scratch, k->argument_bytes + 64);
+    uint64_t local = k->cpu->shared_bytes;
+    for (uint32_t i = 0; i < k->info->n_bindings; i++) {
+        const SpvArgument *a = &k->arguments[i];
+        const CpuBinding *given = b->bindings[i];
+        uint64_t word = (uint64_t)(uintptr_t)given->base;
+        if (a->kind == SPV_ARGUMENT_LOCAL) {
+            word = local = align_up(local, LOCAL_ALIGN);
+            local += given->size;
+        }
+        if (a->kind == SPV_ARGUMENT_VALUE)
+            memcpy(block + a->offset, given->base, MIN(given->size, a->size));
+        else
+            memcpy(block + a->offset, &word, sizeof word);
+    }
+    *local_bytes = local - k->cpu->shared_bytes;
+    return block;
+}
+
 static HeddleResult dispatch(HeddleKernel *k, const Bound *b, HeddleReport *report, Arena *scratch,
                              DiagSink *sink)
 {
@@ -98,10 +123,21 @@ static HeddleResult dispatch(HeddleKernel *k, const Bound *b, HeddleReport *repo
     CpuDispatch d = { .kernel = code, .slots = slots, .push = push,
                       .max_threads = b->dispatch->max_threads,
                       .interleave = b->dispatch->interleave };
-    memcpy(d.groups, b->groups, sizeof d.groups);
-    memcpy(d.base_group, b->dispatch->base_group, sizeof d.base_group);
-    if (!cpu_dispatch(k->device->cpu, &d, sink))
-        return HEDDLE_ERROR_RUN;
+    if (k->opencl)
+        d.push = argument_block(k, b, scratch, &d.local_bytes);
+    memcpy(d.n_groups, b->groups, sizeof d.n_groups);
+    memcpy(d.enqueued_size, b->local_size, sizeof d.enqueued_size);
+    memcpy(d.global_size, b->global_size, sizeof d.global_size);
+    memcpy(d.global_offset, b->dispatch->global_offset, sizeof d.global_offset);
+    d.work_dim = b->global_size[2] > 1 ? 3 : b->global_size[1] > 1 ? 2 : b->global_size[0] != 0;
+    Region part;
+    for (uint32_t n = 0; dispatch_region(b, &n, &part);) {
+        memcpy(d.groups, part.groups, sizeof d.groups);
+        memcpy(d.base_group, part.first, sizeof d.base_group);
+        memcpy(d.local_size, part.local_size, sizeof d.local_size);
+        if (!cpu_dispatch(k->device->cpu, &d, sink))
+            return HEDDLE_ERROR_RUN;
+    }
     copy_stats(&report->stats, d.stats);
     return HEDDLE_OK;
 }

@@ -67,10 +67,41 @@ static bool place(Run *r, const HeddleBindingInfo *b, const HeddleBinding *given
     return true;
 }
 
+/* An argument that is no buffer: its bytes, or how many of workgroup memory. */
+static bool give(Run *r, const HeddleBindingInfo *b, CpuBinding **out, uint32_t *count)
+{
+    const HeddleBinding *given = NULL;
+    bool local = b->kind == HEDDLE_BINDING_LOCAL;
+    *count = 1;
+    *out = NEW_ARRAY(&r->scratch, CpuBinding, 1);
+    for (uint32_t i = 0; i < r->dispatch->n_bindings; i++) {
+        const HeddleBinding *x = &r->dispatch->bindings[i];
+        if (x->set == b->set && x->binding == b->binding)
+            given = x;
+    }
+    if (!given || (local ? !given->size || given->value || given->buffer : !given->value)) {
+        diag(r->sink, DIAG_ERROR, NULL, NULL, local
+             ? "argument %u of the kernel is workgroup memory: it needs a size"
+             : "argument %u of the kernel is a value: it needs one", b->binding);
+        return false;
+    }
+    /* of three components, that many are enough */
+    if (!local && given->size != b->static_size && given->size * 4 != b->static_size * 3) {
+        diag(r->sink, DIAG_ERROR, NULL, NULL,
+             "argument %u of the kernel has %llu bytes, %llu are given", b->binding,
+             (unsigned long long)b->static_size, (unsigned long long)given->size);
+        return false;
+    }
+    **out = (CpuBinding){ (void *)given->value, given->size };
+    return true;
+}
+
 static bool bind(Run *r, const HeddleBindingInfo *b, CpuBinding **out, uint32_t *count)
 {
     const HeddleDispatch *d = r->dispatch;
     bool good = true;
+    if (b->kind == HEDDLE_BINDING_VALUE || b->kind == HEDDLE_BINDING_LOCAL)
+        return give(r, b, out, count);
     *count = b->count == UINT32_MAX ? highest_index(d, b) : b->count;
     *out = NEW_ARRAY(&r->scratch, CpuBinding, *count);
     for (uint32_t i = 0; i < d->n_bindings; i++) {
@@ -108,6 +139,67 @@ static bool bind_push(Run *r, Bound *b)
     return true;
 }
 
+/* ---- sizes of OpenCL dispatches -------------------------------------------------------------- */
+
+/* The workgroup's size in x when nobody says: the largest up to 128 that divides the dispatch, if
+ * it is worth having; else the last workgroups are smaller. */
+static uint32_t chosen_size(uint32_t global)
+{
+    for (uint32_t n = MIN(global, 128); n >= 32; n--)
+        if (global % n == 0)
+            return n;
+    return MIN(global, 64);
+}
+
+static bool size_opencl(Run *r, Bound *b)
+{
+    const HeddleDispatch *d = r->dispatch;
+    const uint32_t *own = r->kernel->info->local_size;
+    bool open = !own[0] && !own[1] && !own[2], chosen = open && !d->local_size[0];
+    for (int k = 0; k < 3; k++) {
+        uint32_t global = MAX(d->global_size[k], 1);
+        b->local_size[k] = MAX(open ? d->local_size[k] : own[k], 1);
+        if (chosen && k == 0)
+            b->local_size[k] = chosen_size(d->global_size[0] ? global : 64);
+        if (!d->global_size[0]) {
+            b->global_size[k] = b->groups[k] * b->local_size[k];
+            continue;
+        }
+        b->global_size[k] = global;
+        b->groups[k] = (uint32_t)(((uint64_t)global + b->local_size[k] - 1) / b->local_size[k]);
+        if (!open && global % b->local_size[k]) {
+            diag(r->sink, DIAG_ERROR, NULL, NULL,
+                 "%u invocations in %c are no multiple of the workgroup's size %u, which the "
+                 "kernel was compiled for", global, "xyz"[k], b->local_size[k]);
+            return false;
+        }
+    }
+    return true;
+}
+
+bool dispatch_region(const Bound *b, uint32_t *number, Region *out)
+{
+    while (*number < 8) {
+        uint32_t corner = (*number)++;
+        bool some = true;
+        for (uint32_t k = 0; k < 3; k++) {
+            bool edge = corner >> k & 1;
+            uint32_t size = MAX(b->local_size[k], 1);
+            uint32_t rest = b->local_size[k] ? b->global_size[k] % size : 0;
+            uint32_t whole = b->groups[k] - (rest != 0);
+            out->first[k] = b->dispatch->base_group[k] + (edge ? whole : 0);
+            out->groups[k] = edge ? rest != 0 : whole;
+            out->local_size[k] = edge ? rest : b->local_size[k];
+            some &= out->groups[k] != 0;
+        }
+        if (some)
+            return true;
+    }
+    return false;
+}
+
+/* ---- a dispatch ------------------------------------------------------------------------------ */
+
 static HeddleResult run(void *user)
 {
     Run *r = user;
@@ -122,6 +214,8 @@ static HeddleResult run(void *user)
         good &= bind(r, &info->bindings[i], &b.bindings[i], &b.counts[i]);
     if (!bind_push(r, &b) || !good)
         return HEDDLE_ERROR_BINDING;
+    if (r->kernel->opencl && !size_opencl(r, &b))
+        return HEDDLE_ERROR_ARGUMENT;
     double start = now();
     HeddleResult result = r->kernel->device->ops->dispatch(r->kernel, &b, r->report, &r->scratch,
                                                            r->sink);

@@ -68,6 +68,12 @@ static HeddleResult reflect_specialised(Build *b, const SpvModule *module)
     if (!pass_specialise(&c) || !spv_entry_point(m, passes.entry, &c.entry, b->sink))
         return HEDDLE_ERROR_SOURCE;
     k->info = reflect(&k->arena, m, &c.entry);
+    k->opencl = c.entry.model == SpvExecutionModelKernel;
+    SpvArguments arguments = { 0 };
+    if (k->opencl && !spv_kernel_arguments(&k->arena, m, c.entry.function, &arguments, b->sink))
+        return HEDDLE_ERROR_SOURCE;
+    k->arguments = arguments.list;
+    k->argument_bytes = arguments.size;
     return HEDDLE_OK;
 }
 

@@ -20,13 +20,32 @@ static HeddleResult compile(HeddleKernel *k, const HeddleModule *m, const Heddle
     else if (!k->info->subgroup_size)
         k->info->subgroup_size = k->device->info.default_subgroup_size;
     for (int i = 0; i < 3; i++) {
-        if (!k->info->local_size[i])
+        if (!k->info->local_size[i] && !(k->opencl && !o->local_size[0]))
             k->info->local_size[i] = MAX(o->local_size[i], 1);
     }
     return HEDDLE_OK;
 }
 
 static void release(HeddleKernel *k) { (void)k; }
+
+static RefArg *list_arguments(const HeddleKernel *k, const Bound *b, Arena *scratch)
+{
+    static const RefArgKind kinds[] = { [SPV_ARGUMENT_BUFFER] = REF_ARG_BUFFER,
+                                        [SPV_ARGUMENT_LOCAL] = REF_ARG_LOCAL,
+                                        [SPV_ARGUMENT_VALUE] = REF_ARG_VALUE };
+    RefArg *list = NEW_ARRAY(scratch, RefArg, k->info->n_bindings + 1);
+    for (uint32_t i = 0; i < k->info->n_bindings; i++) {
+        const SpvArgument *a = &k->arguments[i];
+        const CpuBinding *given = b->bindings[i];
+        list[i] = (RefArg){ kinds[a->kind], given->base, given->size };
+        if (a->kind != SPV_ARGUMENT_VALUE || given->size >= a->size)
+            continue;
+        list[i].base = arena_alloc(scratch, a->size);
+        memcpy(list[i].base, given->base, given->size);
+        list[i].size = a->size;
+    }
+    return list;
+}
 
 static RefBinding *list_bindings(HeddleKernel *k, const Bound *b, uint32_t *count, Arena *scratch)
 {
@@ -75,18 +94,32 @@ static HeddleResult dispatch(HeddleKernel *k, const Bound *b, HeddleReport *repo
                       .push_size = (uint32_t)b->push_size, .subgroup_size = k->subgroup_size,
                       .check = k->check ? REF_CHECK_ALL : REF_CHECK_NONE,
                       .seed = b->dispatch->seed };
-    d.bindings = list_bindings(k, b, &d.n_bindings, scratch);
+    if (k->opencl) {
+        d.args = list_arguments(k, b, scratch);
+        d.n_args = k->info->n_bindings;
+    } else {
+        d.bindings = list_bindings(k, b, &d.n_bindings, scratch);
+    }
     d.memory = list_memory(k->device, &d.n_memory, scratch);
     if (k->check_portability)
         d.check |= REF_CHECK_PORTABILITY;
-    memcpy(d.groups, b->groups, sizeof d.groups);
-    memcpy(d.base_group, b->dispatch->base_group, sizeof d.base_group);
-    memcpy(d.local_size, k->info->local_size, sizeof d.local_size);
+    memcpy(d.n_groups, b->groups, sizeof d.n_groups);
+    memcpy(d.enqueued_size, b->local_size, sizeof d.enqueued_size);
+    memcpy(d.global_size, b->global_size, sizeof d.global_size);
+    memcpy(d.global_offset, b->dispatch->global_offset, sizeof d.global_offset);
+    d.work_dim = b->global_size[2] > 1 ? 3 : b->global_size[1] > 1 ? 2 : b->global_size[0] != 0;
     RefResult result = { 0 };
     uint32_t errors = sink->errors;
-    /* The interpreter fills the module's side tables, so each run has a module of its own. */
-    if (!ref_dispatch(scratch, spv_clone(scratch, k->module), &d, &result, sink))
-        return HEDDLE_ERROR_RUN;
+    Region part;
+    for (uint32_t n = 0; dispatch_region(b, &n, &part);) {
+        memcpy(d.groups, part.groups, sizeof d.groups);
+        memcpy(d.base_group, part.first, sizeof d.base_group);
+        memcpy(d.local_size, k->opencl ? part.local_size : k->info->local_size,
+               sizeof d.local_size);
+        /* The interpreter fills the module's side tables, so each run has a module of its own. */
+        if (!ref_dispatch(scratch, spv_clone(scratch, k->module), &d, &result, sink))
+            return HEDDLE_ERROR_RUN;
+    }
     return sink->errors > errors ? HEDDLE_ERROR_RUN : HEDDLE_OK;
 }
 

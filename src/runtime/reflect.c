@@ -300,6 +300,47 @@ static void variables(Reflection *r, HeddleKernelInfo *info)
     info->bindings = bindings.data;
 }
 
+/* ---- arguments of OpenCL kernels ------------------------------------------------------------- */
+
+static bool is_written(SpvModule *m, const SpvArgument *a)
+{
+    if (a->kind != SPV_ARGUMENT_BUFFER || a->type->storage == SpvStorageClassUniformConstant)
+        return false;
+    for (const SpvInst *i = m->globals.first; i; i = i->next)
+        if (i->op == SpvOpDecorate && spv_n_operands(i) > 2 && spv_operand(i, 0) == a->id &&
+            spv_operand(i, 1) == SpvDecorationFuncParamAttr &&
+            spv_operand(i, 2) == SpvFunctionParameterAttributeNoWrite)
+            return false;
+    return true;
+}
+
+static void arguments(Reflection *r, const SpvFunction *f, HeddleKernelInfo *info)
+{
+    static const HeddleBindingKind kinds[] = { [SPV_ARGUMENT_BUFFER] = HEDDLE_BINDING_STORAGE,
+                                               [SPV_ARGUMENT_LOCAL] = HEDDLE_BINDING_LOCAL,
+                                               [SPV_ARGUMENT_VALUE] = HEDDLE_BINDING_VALUE };
+    DiagSink unheard = { 0 };
+    SpvArguments list;
+    if (!spv_kernel_arguments(r->arena, r->m, f, &list, &unheard))
+        return; /* the device says so when it compiles the kernel */
+    HeddleBindingInfo *b = NEW_ARRAY(r->arena, HeddleBindingInfo, list.n + 1);
+    for (uint32_t k = 0; k < list.n; k++) {
+        const SpvArgument *a = &list.list[k];
+        const char *name = spv_name(r->m, a->id);
+        const SpvType *e = a->kind == SPV_ARGUMENT_VALUE ? a->type : a->type->element;
+        while (e && (e->kind == SPV_VECTOR || e->kind == SPV_ARRAY))
+            e = e->element;
+        b[k] = (HeddleBindingInfo){
+            .binding = k, .count = 1, .kind = kinds[a->kind], .written = is_written(r->m, a),
+            .name = arena_strdup(r->arena, name ? name : ""),
+            .static_size = a->kind == SPV_ARGUMENT_VALUE ? a->size : 0, .element = type_of_spv(e),
+        };
+        b[k].element_stride = (uint32_t)heddle_type_size(b[k].element);
+    }
+    info->bindings = b;
+    info->n_bindings = list.n;
+}
+
 /* ---- specialisation constants and matrices --------------------------------------------------- */
 
 static int by_id(const void *a, const void *b)
@@ -369,10 +410,13 @@ HeddleKernelInfo *reflect(Arena *arena, SpvModule *m, const SpvEntryPoint *e)
     info->entry = arena_strdup(arena, e->name);
     for (int i = 0; i < 3; i++)
         info->local_size[i] = e->local_size[i];
+    info->opencl = e->model == SpvExecutionModelKernel;
     info->subgroup_size = e->required_subgroup_size;
     if (e->function && e->function->def)
         visit(&r, e->function->def->id);
     variables(&r, info);
+    if (e->model == SpvExecutionModelKernel && e->function)
+        arguments(&r, e->function, info);
     spec_constants(&r, info);
     matrices(&r, info);
     return info;

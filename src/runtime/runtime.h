@@ -83,12 +83,19 @@ uint32_t reflect_entry_points(Arena *arena, SpvModule *m, SpvEntryPoint **out);
 typedef struct Bound {
     const HeddleDispatch *dispatch;
     uint32_t groups[3];             /* none 0 */
+    /* of an OpenCL kernel's dispatch; 0 else */
+    uint32_t local_size[3], global_size[3];
     CpuBinding **bindings;          /* by index in kernel->info->bindings: the descriptors of
                                      * each */
     uint32_t *counts;               /* how many each has */
     const void *push;               /* zero-padded to the kernel's size, 16-byte aligned */
     uint64_t push_size;
 } Bound;
+
+/* A box of workgroups of one size. Where an OpenCL dispatch is no multiple of the workgroup's size
+ * it consists of up to eight: for (n = 0; dispatch_region(b, &n, &region);). */
+typedef struct Region { uint32_t first[3], groups[3], local_size[3]; } Region;
+bool dispatch_region(const Bound *b, uint32_t *number, Region *out);
 
 typedef struct DeviceOps {
     /* Fills kernel->info's subgroup size and local size. kernel->arena is guarded. */
@@ -138,6 +145,9 @@ struct HeddleKernel {
     SpecValue *specs;               /* those given that the module has */
     uint32_t n_specs;
     CpuKernel *cpu;                 /* on the cpu device */
+    const SpvArgument *arguments;   /* of an OpenCL kernel: by index in info->bindings */
+    bool opencl;
+    uint64_t argument_bytes;
     const SpvModule *module;        /* on the reference device: its own copy, not specialised */
     uint32_t subgroup_size;         /* asked for */
     bool check, check_portability;

@@ -300,4 +300,29 @@ typedef struct SpvEntryPoint {
 bool spv_entry_point(SpvModule *m, const char *name, SpvEntryPoint *out, DiagSink *sink);
 const uint32_t *spv_execution_mode(SpvModule *m, SpvId function, uint32_t mode, uint32_t *n);
 
+/* ---- kernel.c: arguments of OpenCL kernels --------------------------------------------------- */
+
+typedef enum SpvArgumentKind {
+    SPV_ARGUMENT_BUFFER,        /* an address */
+    SPV_ARGUMENT_LOCAL,         /* an offset into workgroup memory, as large as the caller wants */
+    SPV_ARGUMENT_VALUE
+} SpvArgumentKind;
+
+typedef struct SpvArgument {
+    SpvArgumentKind kind;
+    SpvId id;                   /* OpFunctionParameter */
+    const SpvType *type;        /* of the value; of a buffer the pointer's */
+    bool by_reference;          /* the parameter is a pointer to a copy of the value */
+    uint64_t offset, size;      /* in the block of arguments */
+    uint32_t align;
+} SpvArgument;
+
+typedef struct SpvArguments { SpvArgument *list; uint32_t n; uint64_t size; } SpvArguments;
+
+/* The arguments of a kernel, in `arena`. False after reporting one that cannot be given. */
+bool spv_kernel_arguments(Arena *arena, SpvModule *m, const SpvFunction *f, SpvArguments *out,
+                          DiagSink *sink);
+/* Size and alignment of a type in memory as OpenCL C has it; 0: it has none. */
+uint64_t spv_opencl_size(SpvModule *m, const SpvType *t, uint32_t *align);
+
 #endif
