@@ -28,6 +28,12 @@ heddle_llvm_ask(HEDDLE_LLVM_BINDIR --bindir)
 heddle_llvm_ask(HEDDLE_LLVM_LIBRARY --link-shared --libfiles)
 message(STATUS "LLVM ${HEDDLE_LLVM_VERSION}: ${HEDDLE_LLVM_CONFIG}")
 
+heddle_llvm_ask(llvm_targets --targets-built)
+
 add_library(heddle_llvm INTERFACE)
 target_include_directories(heddle_llvm SYSTEM INTERFACE "${llvm_include}")
 target_link_libraries(heddle_llvm INTERFACE "${HEDDLE_LLVM_LIBRARY}")
+# OpenCL C becomes SPIR-V by LLVM's own target.
+if(llvm_targets MATCHES "SPIRV")
+    target_compile_definitions(heddle_llvm INTERFACE HEDDLE_LLVM_SPIRV=1)
+endif()

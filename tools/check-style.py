@@ -20,9 +20,10 @@ USES = {
     "check": ("base", "spirv"),
     "analysis": ("base", "spirv"),
     "pass": ("base", "spirv", "analysis"),
-    "cpu": ("base", "spirv", "analysis", "pass"),
+    "llvm": ("base",),
+    "cpu": ("base", "spirv", "analysis", "pass", "llvm"),
     "reference": ("base", "spirv", "check"),
-    "front": ("base", "spirv"),
+    "front": ("base", "spirv", "llvm"),
     "runtime": ("base", "spirv", "check", "analysis", "pass", "cpu", "reference", "front"),
     "vulkan": ("runtime",),
     "cli": (),
@@ -85,8 +86,9 @@ def arrows(path, code):
         elif there in USES and there != here and there not in USES[here]:
             if not (is_test(path) and there == "base"):
                 yield "%s:%d: %s may not use %s" % (path, n, here, there)
-        elif there.startswith("llvm-c") and here != "cpu":
-            yield "%s:%d: only cpu knows LLVM" % (path, n)
+        elif there.startswith("llvm-c") and here != "llvm" and \
+                "llvm" not in USES[here]:
+            yield "%s:%d: %s does not know LLVM" % (path, n, here)
 
 
 def compiles_alone(header, options):

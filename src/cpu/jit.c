@@ -8,16 +8,14 @@
  * instance of its own, which is what frees the code's memory.
  *
  * LLVM reports in two ways. Diagnostics of a context go to a handler and from there to the sink.
- * Fatal errors (an operation that cannot be selected) end the process unless the handler does not
- * return: it unwinds by longjmp to the compilation of its thread, whose LLVM objects are then left
- * alone, since nothing is known of their state. All of it runs on a thread with a large stack:
- * parts of LLVM recurse as deep as expressions are long, and the caller's stack may be small.
+ * Fatal errors (an operation that cannot be selected) end the compilation, whose LLVM objects are
+ * then left alone (llvm/guard.h).
  */
 #include "cpu/jit.h"
+#include "llvm/guard.h"
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Error.h>
-#include <llvm-c/ErrorHandling.h>
 #include <llvm-c/LLJIT.h>
 #include <llvm-c/Orc.h>
 #include <llvm-c/Target.h>
@@ -27,9 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
-#define THREAD_STACK ((size_t)64 << 20)
 #define CALLEE_STACK 4096u /* for the C functions that a kernel calls */
 
 struct CpuCode { LLVMOrcLLJITRef jit; };
@@ -48,7 +44,6 @@ typedef struct Compile {
     Message messages[16];
     uint32_t n_messages;
     bool ok;
-    jmp_buf escape;
 } Compile;
 
 /* ---- messages -------------------------------------------------------------------------------- */
@@ -105,24 +100,9 @@ static void on_late_orc_error(void *user, LLVMErrorRef error)
     LLVMConsumeError(error);
 }
 
-/* LLVM's handler of fatal errors is one for the process and knows no context: the thread tells
- * which compilation it belongs to. */
-static _Thread_local Compile *compiling;
-
-static void on_fatal_error(const char *reason)
+static void on_fatal_error(void *user, const char *reason)
 {
-    Compile *c = compiling;
-    if (c) {
-        compiling = NULL;
-        message(c, DIAG_ERROR, "LLVM: ", reason);
-        longjmp(c->escape, 1);
-    }
-    /* Not ours: another user of the same LLVM in this process. What LLVM does without a handler. */
-    static const char prefix[] = "LLVM ERROR: ";
-    ssize_t ignored = write(STDERR_FILENO, prefix, sizeof prefix - 1);
-    ignored = write(STDERR_FILENO, reason, strlen(reason));
-    ignored = write(STDERR_FILENO, "\n", 1);
-    (void)ignored;
+    message(user, DIAG_ERROR, "LLVM: ", reason);
 }
 
 static void initialise(void)
@@ -130,7 +110,6 @@ static void initialise(void)
     LLVMInitializeNativeTarget();
     LLVMInitializeNativeAsmPrinter();
     LLVMInitializeNativeAsmParser();
-    LLVMInstallFatalErrorHandler(on_fatal_error);
 }
 
 /* ---- the module ---------------------------------------------------------------------------- */
@@ -363,35 +342,15 @@ static bool compile(Compile *c)
     return true;
 }
 
-static void *compile_thread(void *argument)
+static bool compile_all(void *user)
 {
-    Compile *c = argument;
-    compiling = c;
-    if (setjmp(c->escape) == 0) {
-        c->ok = compile(c);
-        if (c->machine)
-            LLVMDisposeTargetMachine(c->machine);
-        LLVMDisposeModule(c->module);
-        LLVMContextDispose(c->context);
-    } else {
-        c->ok = false;
-    }
-    compiling = NULL;
-    return NULL;
-}
-
-static void run_on_large_stack(Compile *c)
-{
-    pthread_attr_t attributes;
-    pthread_t thread;
-    pthread_attr_init(&attributes);
-    bool started = pthread_attr_setstacksize(&attributes, THREAD_STACK) == 0 &&
-                   pthread_create(&thread, &attributes, compile_thread, c) == 0;
-    pthread_attr_destroy(&attributes);
-    if (started)
-        pthread_join(thread, NULL);
-    else
-        compile_thread(c);
+    Compile *c = user;
+    bool ok = compile(c);
+    if (c->machine)
+        LLVMDisposeTargetMachine(c->machine);
+    LLVMDisposeModule(c->module);
+    LLVMContextDispose(c->context);
+    return ok;
 }
 
 static void dispose_jit(LLVMOrcLLJITRef jit)
@@ -417,7 +376,7 @@ bool cpu_jit(LLVMModuleRef module, LLVMContextRef context, const CpuTarget *targ
     memset(out, 0, sizeof *out);
     Compile c = {.module = module, .context = context, .target = target, .options = options,
                  .out = out};
-    run_on_large_stack(&c);
+    c.ok = llvm_guarded(compile_all, on_fatal_error, &c);
     for (uint32_t i = 0; i < c.n_messages; i++) {
         diag(sink, c.messages[i].severity, NULL, NULL, "%s",
              c.messages[i].text ? c.messages[i].text : "out of memory");

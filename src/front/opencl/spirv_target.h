@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * LLVM IR to SPIR-V: LLVM's own SPIR-V target makes the instructions, matrix_ops.c turns the calls
+ * that it leaves into instructions on cooperative matrices, vulkan.c makes a shader of the kernel
+ * where that is wanted.
+ */
+#ifndef HEDDLE_OPENCL_SPIRV_TARGET_H
+#define HEDDLE_OPENCL_SPIRV_TARGET_H
+
+#include "spirv/spirv.h"
+
+struct LLVMOpaqueContext;
+struct LLVMOpaqueModule;
+
+/* The module in SPIR-V for OpenCL: Kernel, Physical64. Takes `ir` and its context, whatever comes
+ * of it. `name` is what diagnostics call the module. NULL after reporting. */
+SpvModule *ocl_spirv(Arena *arena, struct LLVMOpaqueModule *ir, const char *name, DiagSink *sink);
+
+/* Calls of functions without a body that are named after an instruction become it. Names are plain
+ * or Itanium-mangled, and may end in anything that begins with '.' or '_':
+ *
+ *     __spirv_FAdd, __spirv_MatrixTimesScalar, ...    any instruction of ids alone
+ *     __spirv_CooperativeMatrixBinaryAdd Sub Mul Div, __spirv_CooperativeMatrixScalarMul Neg
+ *
+ * which of the latter's instructions it is, the matrix's component says; of a division a name that
+ * contains "CoopMat_u" that it is unsigned. False after reporting a call that does not fit. */
+bool ocl_matrix_ops(SpvModule *m, DiagSink *sink);
+
+#endif
