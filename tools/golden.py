@@ -9,13 +9,14 @@ Each `RUN:` line is run by bash with pipefail from the root of the sources; a `\
 continues it on the next RUN: line. A file without one is an input of another test. Replaced:
 
     %s %S %t        the file, its folder, a path of its own to write to (and %t.anything)
-    %heddle %filecheck %clang %glslang %spirv-val %spirv-as %spirv-dis %spirv-opt
+    %heddle %filecheck %clang %mlir-opt %glslang %spirv-val %spirv-as %spirv-dis %spirv-opt
     not CMD...      succeeds when CMD fails with a status below 126 (a crash is no proper failure)
     status N CMD... succeeds when CMD's status is N
 
 `XFAIL: why` marks a known bug: the test must fail. `REQUIRES: flag...` names CPU flags as in
 /proc/cpuinfo; without them the test is skipped. `REQUIRES: clang_spirv` asks for a clang beside
-FileCheck that compiles OpenCL C to SPIR-V.
+FileCheck that compiles OpenCL C to SPIR-V, `REQUIRES: mlir` for heddle-mlir beside heddle and
+mlir-opt beside FileCheck.
 """
 import argparse
 import concurrent.futures
@@ -58,11 +59,21 @@ def clang_flags(options):
         return set()
 
 
+def mlir_opt_of(options):
+    return os.path.join(os.path.dirname(options.filecheck), "mlir-opt")
+
+
+def mlir_flags(options):
+    tools = mlir_opt_of(options), os.path.join(os.path.dirname(options.heddle), "heddle-mlir")
+    return {"mlir"} if all(map(os.path.exists, tools)) else set()
+
+
 def substitute(command, path, options):
     out = os.path.join(options.scratch, path)
     os.makedirs(os.path.dirname(out), exist_ok=True)
     table = {"s": path, "S": os.path.dirname(path), "t": out, "heddle": options.heddle,
-             "filecheck": options.filecheck, "clang": clang_of(options)}
+             "filecheck": options.filecheck, "clang": clang_of(options),
+             "mlir-opt": mlir_opt_of(options)}
     for tool in ("glslang", "spirv-val", "spirv-as", "spirv-dis", "spirv-opt"):
         table[tool] = os.path.join(options.toolchain, "bin", tool)
     names = "|".join(sorted(map(re.escape, table), key=len, reverse=True))
@@ -107,7 +118,7 @@ def main():
         parser.add_argument("--" + name, required=True)
     parser.add_argument("files", nargs="*", help="only these")
     options = parser.parse_args()
-    options.flags = cpu_flags() | clang_flags(options)
+    options.flags = cpu_flags() | clang_flags(options) | mlir_flags(options)
 
     files = options.files or [f for k in KINDS for folder in ("tests", "src", "examples")
                               for f in glob.glob("%s/**/*.%s" % (folder, k), recursive=True)]
@@ -130,7 +141,7 @@ def main():
                 failed += 1
                 print("FAILED: %s\n%s" % (path, result[1]))
     if skipped:
-        print("%d skipped: this CPU lacks what they require" % skipped)
+        print("%d skipped: what they require is not here" % skipped)
     print("%d passed, %d failed" % (passed, failed))
     return failed != 0
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * libheddle: compiles compute kernels with cooperative matrices (SPIR-V, its assembly, GLSL) and
+ * libheddle: compiles compute kernels with cooperative matrices (SPIR-V, its assembly, GLSL,
+ * MLIR) and
  * runs them on this machine.
  *
  *     HeddleLog *log = heddle_log_new(heddle_print_to_stderr, NULL);
@@ -63,8 +64,8 @@ typedef enum HeddleResult {
                                      * bad size */
     HEDDLE_ERROR_MEMORY = -2,       /* out of memory */
     HEDDLE_ERROR_IO = -3,           /* a file cannot be read or written */
-    HEDDLE_ERROR_TOOL = -4,         /* a compiler that heddle runs (glslang) is missing or cannot
-                                     * start */
+    HEDDLE_ERROR_TOOL = -4,         /* a compiler that heddle runs (glslang,
+                                     * heddle-mlir) is missing or cannot start */
     HEDDLE_ERROR_SOURCE = -5,       /* the kernel's source or module is wrong */
     HEDDLE_ERROR_UNSUPPORTED = -6,  /* the kernel is right, but asks for what the device does not
                                      * have */
@@ -213,6 +214,8 @@ typedef enum HeddleLanguage {
     HEDDLE_LANGUAGE_SPIRV,          /* binary, either byte order */
     HEDDLE_LANGUAGE_SPIRV_ASM,
     HEDDLE_LANGUAGE_GLSL,           /* a compute shader; needs glslang 16.1 or later */
+    HEDDLE_LANGUAGE_MLIR,           /* gpu.module or spirv.module, text or bytecode; needs MLIR 22
+                                     * when heddle is built */
     HEDDLE_N_LANGUAGES
 } HeddleLanguage;
 
@@ -228,7 +231,7 @@ typedef struct HeddleModuleOptions {
     HeddleLanguage language;
     bool unchecked;                 /* leave out the checks that need types: for broken modules'
                                      * sake */
-    /* The rest is for GLSL. */
+    /* For GLSL. */
     const char *compiler;           /* path of glslang; NULL = the one found when heddle was
                                      * built, else in PATH */
     const char *const *include_dirs;
@@ -236,6 +239,12 @@ typedef struct HeddleModuleOptions {
     const HeddleDefine *defines;
     uint32_t n_defines;
     const char *target_env;         /* "vulkan1.0" .. "vulkan1.4"; NULL = vulkan1.4 */
+    /* For MLIR. */
+    uint32_t subgroup_size;         /* of kernels that name none; 0 = 32 */
+    bool rotate_loads;              /* overlapping loads of matrices become disjoint ones and
+                                     * rotations */
+    bool rotate_by_gpu;             /* rotations become the gpu dialect's extract, insert and
+                                     * rotate; else SPIR-V's */
 } HeddleModuleOptions;
 
 typedef struct HeddleModule HeddleModule;
@@ -257,6 +266,21 @@ HEDDLE_API const uint32_t *heddle_module_spirv(const HeddleModule *module, size_
 /* Its assembly, as a new string for free(), with names from the source where `names`. NULL when
  * out of memory. */
 HEDDLE_API char *heddle_module_disassemble(const HeddleModule *module, bool names);
+/* Loads of matrices in the text of an MLIR module, before and after options.rotate_loads; 0 of
+ * others. */
+HEDDLE_API void heddle_module_matrix_loads(const HeddleModule *module, uint32_t *before,
+                                           uint32_t *after);
+
+typedef enum HeddleMlirForm {
+    HEDDLE_MLIR_REWRITTEN,          /* heddle's rewrites done, MLIR's conversions not yet */
+    HEDDLE_MLIR_LOWERED,            /* the spirv.module */
+    HEDDLE_N_MLIR_FORMS
+} HeddleMlirForm;
+
+/* An MLIR file ("-": standard input) in another form, as a new string for free(). Errors:
+ * ARGUMENT, MEMORY, TOOL, SOURCE, IO. */
+HEDDLE_API HeddleResult heddle_mlir_from_file(const char *path, const HeddleModuleOptions *options,
+                                              HeddleMlirForm form, char **text, HeddleLog *log);
 /* ---- reflection: what a kernel needs ---- */
 
 typedef enum HeddleBindingKind {

@@ -32,12 +32,12 @@ typedef struct Options {
     StringList inputs;              /* the arguments that are no options */
     StringList binds, outs, specs, compares, pushes, includes, defines;
     const char *output, *emit, *device, *entry, *glslang, *target_env, *language, *isa, *svg,
-        *check;
+        *check, *rotate_as;
     uint32_t groups[3], global[3], local[3], offset[3];
     bool has_groups, has_global, has_local;
     uint32_t subgroup_size, threads, interleave, seed;
     double tolerance, seconds;
-    bool stats, robust, no_optimisation, help;
+    bool stats, robust, no_optimisation, help, rotate_loads;
 } Options;
 
 /* Reads argv[0..n-1] for out->command. False after saying what is wrong on standard error. */
@@ -85,6 +85,8 @@ HeddleLog *open_log(void);
 /* Exit status of a failed call. */
 int exit_status(HeddleResult r);
 HeddleResult open_module(const Options *o, HeddleModule **out, HeddleLog *log);
+/* The options that say what an MLIR module becomes. False after complaining. */
+bool mlir_options(const Options *o, HeddleModuleOptions *out);
 HeddleResult open_device(const Options *o, HeddleDevice **out, HeddleLog *log);
 /* The entry point that o->entry names (or the only one); NULL when there is none. */
 const HeddleKernelInfo *find_entry(const Options *o, const HeddleModule *m);

@@ -10,7 +10,7 @@
 
 #include "cli/cli.h"
 
-typedef enum Form { SPIRV, ASM, PASSES, COMPILED } Form;
+typedef enum Form { SPIRV, ASM, PASSES, COMPILED, MLIR } Form;
 
 static const struct {
     const char *name;
@@ -25,6 +25,8 @@ static const struct {
     { "llvm-plain", COMPILED, HEDDLE_EMIT_LLVM_PLAIN, false },
     { "native", COMPILED, HEDDLE_EMIT_NATIVE, false },
     { "object", COMPILED, HEDDLE_EMIT_OBJECT, true },
+    { "mlir", MLIR, HEDDLE_EMIT_NOTHING, false },
+    { "mlir-spirv", MLIR, HEDDLE_EMIT_NOTHING, false },
 };
 enum { N_FORMS = sizeof forms / sizeof *forms };
 
@@ -41,7 +43,8 @@ static int choose_form(const Options *o)
         if (!strcmp(name ? name : "asm", forms[i].name))
             return i;
     }
-    complain("--emit takes spirv, asm, passes, llvm, llvm-plain, native or object, not '%s'", name);
+    complain("--emit takes spirv, asm, passes, llvm, llvm-plain, native, object, mlir or "
+             "mlir-spirv, not '%s'", name);
     return -1;
 }
 
@@ -112,12 +115,31 @@ static int write_compiled(const Options *o, const HeddleModule *m, int form, Hed
     return status;
 }
 
+static int write_mlir(const Options *o, int form, HeddleLog *log)
+{
+    HeddleModuleOptions options = { 0 };
+    char *text = NULL;
+    HeddleResult r = HEDDLE_ERROR_ARGUMENT;
+    HeddleMlirForm wanted = strcmp(forms[form].name, "mlir") ? HEDDLE_MLIR_LOWERED
+                                                             : HEDDLE_MLIR_REWRITTEN;
+    if (mlir_options(o, &options))
+        r = heddle_mlir_from_file(o->inputs.data[0], &options, wanted, &text, log);
+    int status = r ? exit_status(r) : write_out(o, text, strlen(text), false);
+    free(text);
+    return status;
+}
+
 int command_compile(const Options *o)
 {
     int form = choose_form(o);
     HeddleLog *log = form < 0 ? NULL : open_log();
     if (!log)
         return EXIT_USAGE;
+    if (forms[form].form == MLIR) {
+        int status = write_mlir(o, form, log);
+        heddle_log_free(log);
+        return status;
+    }
     HeddleModule *m;
     HeddleResult r = open_module(o, &m, log);
     int status = exit_status(r);

@@ -26,16 +26,16 @@ int exit_status(HeddleResult r)
 
 static bool parse_language(const char *name, HeddleLanguage *out)
 {
-    static const char *const names[] = { "glsl", "spirv", "asm" };
+    static const char *const names[] = { "glsl", "spirv", "asm", "mlir" };
     static const HeddleLanguage languages[] = { HEDDLE_LANGUAGE_GLSL, HEDDLE_LANGUAGE_SPIRV,
-                                                HEDDLE_LANGUAGE_SPIRV_ASM };
+                                                HEDDLE_LANGUAGE_SPIRV_ASM, HEDDLE_LANGUAGE_MLIR };
     *out = HEDDLE_LANGUAGE_AUTO;
-    for (int i = 0; name && i < 3; i++) {
+    for (int i = 0; name && i < 4; i++) {
         if (!strcmp(name, names[i]))
             *out = languages[i];
     }
     if (name && *out == HEDDLE_LANGUAGE_AUTO)
-        complain("--language takes glsl, spirv or asm, not '%s'", name);
+        complain("--language takes glsl, spirv, asm or mlir, not '%s'", name);
     return !name || *out != HEDDLE_LANGUAGE_AUTO;
 }
 
@@ -46,6 +46,18 @@ static bool split_define(const char *s, HeddleDefine *out)
     out->name = strndup(s, n);
     out->value = s[n] ? s + n + 1 : NULL;
     return n && out->name;
+}
+
+bool mlir_options(const Options *o, HeddleModuleOptions *out)
+{
+    const char *as = o->rotate_as ? o->rotate_as : "spirv";
+    out->subgroup_size = o->subgroup_size;
+    out->rotate_loads = o->rotate_loads;
+    out->rotate_by_gpu = !strcmp(as, "gpu");
+    if (out->rotate_by_gpu || !strcmp(as, "spirv"))
+        return true;
+    complain("--rotate-as takes spirv or gpu, not '%s'", as);
+    return false;
 }
 
 HeddleResult open_module(const Options *o, HeddleModule **out, HeddleLog *log)
@@ -63,7 +75,7 @@ HeddleResult open_module(const Options *o, HeddleModule **out, HeddleLog *log)
     HeddleResult r = HEDDLE_ERROR_ARGUMENT;
     if (!good)
         complain("-D takes NAME or NAME=VALUE");
-    else if (parse_language(o->language, &m.language))
+    else if (mlir_options(o, &m) && parse_language(o->language, &m.language))
         r = heddle_module_from_file(o->inputs.data[0], &m, out, log);
     for (uint32_t i = 0; defines && i < o->defines.len; i++)
         free((char *)defines[i].name);

@@ -71,9 +71,10 @@ static const Option options[] = {
     { "--seconds", "S", "how long to measure; default 0.5", REAL, AT(seconds), 0, ON(CMD_BENCH) },
     { "-o", "FILE", "write there (default: standard output)",
       STRING, AT(output), 0, ON(CMD_COMPILE) },
-    { "--emit", "FORM", "spirv, asm (default), passes, llvm, llvm-plain, native or object",
+    { "--emit", "FORM", "spirv, asm (default), passes, llvm, llvm-plain, native, object; of MLIR:"
+      " mlir (with heddle's rewrites), mlir-spirv",
       STRING, AT(emit), 0, ON(CMD_COMPILE) },
-    { "--language", "LANG", "glsl, spirv or asm, where the kernel's content and name do not tell",
+    { "--language", "LANG", "glsl, spirv, asm or mlir, where the kernel's content and name do not tell",
       STRING, AT(language), 0, KERNEL },
     { "-I", "FOLDER", "GLSL: look for includes there", LIST, AT(includes), 0, KERNEL },
     { "-D", "NAME[=VALUE]", "GLSL: define a macro", LIST, AT(defines), 0, KERNEL },
@@ -81,6 +82,10 @@ static const Option options[] = {
       STRING, AT(target_env), 0, KERNEL },
     { "--glslang", "PATH", "GLSL: the compiler; else $HEDDLE_GLSLANG, else the one found",
       STRING, AT(glslang), 0, KERNEL },
+    { "--rotate-loads", NULL, "MLIR: overlapping loads of matrices become rotations of disjoint ones",
+      FLAG, AT(rotate_loads), 0, KERNEL },
+    { "--rotate-as", "DIALECT", "MLIR: what rotations of matrices become: spirv (default) or gpu",
+      STRING, AT(rotate_as), 0, KERNEL },
     { "--svg", "FILE", "draw there", STRING, AT(svg), 0, ON(CMD_LAYOUT) },
     { "--help", NULL, "this", FLAG, AT(help), 0, ~0u },
 };

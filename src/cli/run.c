@@ -341,7 +341,7 @@ static void print_run(const Run *r, const HeddleReport *report)
     table_print(&t);
 }
 
-static void print_stats(const HeddleStats *s)
+static void print_stats(const Run *r, const HeddleStats *s)
 {
     const struct {
         const char *name;
@@ -357,6 +357,11 @@ static void print_stats(const HeddleStats *s)
         table_row(&t, rows[i].name, cell(&c, "%llu", (unsigned long long)rows[i].value));
     printf("\n");
     table_print(&t);
+    uint32_t before, after;
+    heddle_module_matrix_loads(r->module, &before, &after);
+    if (before)
+        printf("matrix loads in the text: %u, %u after rotation of overlapping ones\n", before,
+               after);
 }
 
 static HeddleResult write_outs(Run *r)
@@ -411,7 +416,7 @@ static HeddleResult run_once(Run *r)
         return result;
     print_run(r, &report);
     if (r->options->stats)
-        print_stats(&report.stats);
+        print_stats(r, &report.stats);
     HeddleResult rest = finish(r);
     return result ? result : rest;
 }
@@ -472,7 +477,7 @@ static void print_bench(const Run *r, double *t, uint32_t n, const HeddleStats *
               gflops(&c, stats, median), cell(&c, "%.2f", bound_bytes(r) / median * 1e-9));
     table_print(&table);
     if (r->options->stats)
-        print_stats(stats);
+        print_stats(r, stats);
 }
 
 static HeddleResult bench(Run *r)

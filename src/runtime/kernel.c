@@ -128,6 +128,15 @@ HeddleResult heddle_kernel_new(HeddleDevice *device, const HeddleModule *module,
     if (!device || !module || !out || (o->n_specs && !o->specs))
         return log_fail(log, HEDDLE_ERROR_ARGUMENT,
                         "heddle_kernel_new: device, module, out or specs is NULL");
+    HeddleKernelOptions sized = *o;
+    uint32_t made_for = module_subgroup_size(module, o->entry);
+    if (made_for && o->subgroup_size && o->subgroup_size != made_for)
+        return log_fail(log, HEDDLE_ERROR_ARGUMENT,
+                        "the kernel was compiled for subgroups of %u, not %u", made_for,
+                        o->subgroup_size);
+    if (made_for)
+        sized.subgroup_size = made_for;
+    o = &sized;
     HeddleResult r = refuse(device, o, log);
     if (r)
         return r;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "front/glsl/glsl.h"
+#include "front/mlir/mlir.h"
 #include "runtime/runtime.h"
 
 /* ---- which language -------------------------------------------------------------------------- */
@@ -23,7 +24,8 @@ static HeddleLanguage by_name(const char *name)
         HeddleLanguage language;
     } names[] = { { ".spv", HEDDLE_LANGUAGE_SPIRV },     { ".spvasm", HEDDLE_LANGUAGE_SPIRV_ASM },
                   { ".comp", HEDDLE_LANGUAGE_GLSL },     { ".glsl", HEDDLE_LANGUAGE_GLSL },
-                  { ".spirv", HEDDLE_LANGUAGE_SPIRV_ASM } };
+                  { ".spirv", HEDDLE_LANGUAGE_SPIRV_ASM },
+                  { ".mlir", HEDDLE_LANGUAGE_MLIR } };
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         if (has_suffix(name, names[i].suffix))
             return names[i].language;
@@ -47,6 +49,18 @@ static const char *skip_blank(const char *s, const char *end)
     }
 }
 
+/* An operation that files of MLIR start with, as a word. */
+static bool starts_mlir(const char *s, size_t size)
+{
+    static const char *const words[] = { "module", "builtin.module", "gpu.module", "spirv.module" };
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
+        size_t n = strlen(words[i]);
+        if (size > n && !memcmp(s, words[i], n) && strchr(" \t\n{@", s[n]))
+            return true;
+    }
+    return size >= 4 && !memcmp(s, "ML\xefR", 4);
+}
+
 HeddleLanguage heddle_language_of(const void *data, size_t size, const char *name)
 {
     static const uint8_t magic[2][4] = { { 3, 2, 0x23, 7 }, { 7, 0x23, 2, 3 } };
@@ -62,7 +76,7 @@ HeddleLanguage heddle_language_of(const void *data, size_t size, const char *nam
     bool op = left > 2 && s[0] == 'O' && s[1] == 'p' && s[2] >= 'A' && s[2] <= 'Z';
     if (op || (left > 1 && (s[0] == ';' || s[0] == '%')))
         return HEDDLE_LANGUAGE_SPIRV_ASM;
-    return by_name(name);
+    return starts_mlir(s, left) ? HEDDLE_LANGUAGE_MLIR : by_name(name);
 }
 
 /* ---- making one ------------------------------------------------------------------------------ */
@@ -99,6 +113,32 @@ static HeddleResult compile_glsl(Load *l)
     return l->module->spv ? HEDDLE_OK : HEDDLE_ERROR_SOURCE;
 }
 
+static MlirOptions mlir_options(const HeddleModuleOptions *o, MlirForm form)
+{
+    return (MlirOptions){ .form = form, .rotate_loads = o->rotate_loads,
+                          .rotate_by_gpu = o->rotate_by_gpu, .subgroup_size = o->subgroup_size };
+}
+
+static HeddleResult mlir_result(MlirStatus status)
+{
+    static const HeddleResult results[] = { [MLIR_OK] = HEDDLE_OK,
+                                            [MLIR_WRONG_SOURCE] = HEDDLE_ERROR_SOURCE,
+                                            [MLIR_NO_COMPILER] = HEDDLE_ERROR_TOOL,
+                                            [MLIR_IO] = HEDDLE_ERROR_IO };
+    return results[status];
+}
+
+static HeddleResult compile_mlir(Load *l)
+{
+    HeddleModule *m = l->module;
+    MlirOptions o = mlir_options(l->options, MLIR_SPIRV);
+    MlirStatus status = mlir_compile(&m->arena, l->data, l->size, l->name, &o, &m->mlir, l->sink);
+    if (status)
+        return mlir_result(status);
+    m->spv = spv_read(&m->arena, m->mlir.bytes, m->mlir.size, l->name, l->sink);
+    return m->spv ? HEDDLE_OK : HEDDLE_ERROR_SOURCE;
+}
+
 static HeddleResult read_source(Load *l)
 {
     Arena *arena = &l->module->arena;
@@ -109,6 +149,7 @@ static HeddleResult read_source(Load *l)
     case HEDDLE_LANGUAGE_SPIRV_ASM:
         l->module->spv = spv_assemble(arena, l->data, l->size, l->name, l->sink);
         break;
+    case HEDDLE_LANGUAGE_MLIR: return compile_mlir(l);
     default: return compile_glsl(l);
     }
     return l->module->spv ? HEDDLE_OK : HEDDLE_ERROR_SOURCE;
@@ -124,8 +165,11 @@ static HeddleResult examine(Load *l)
     SpvEntryPoint *entries;
     m->n_entries = reflect_entry_points(&m->arena, clone, &entries);
     m->entries = NEW_ARRAY(&m->arena, HeddleKernelInfo *, m->n_entries);
-    for (uint32_t i = 0; i < m->n_entries; i++)
+    for (uint32_t i = 0; i < m->n_entries; i++) {
         m->entries[i] = reflect(&m->arena, clone, &entries[i]);
+        if (!m->entries[i]->subgroup_size)
+            m->entries[i]->subgroup_size = module_subgroup_size(m, entries[i].name);
+    }
     m->words = spv_write(&m->arena, m->spv, &m->size);
     return HEDDLE_OK;
 }
@@ -156,7 +200,7 @@ HeddleResult heddle_module_new(const void *data, size_t size, const char *name,
         l.language = heddle_language_of(data, size, name);
     if (!l.language) {
         DiagLoc loc = { .file = l.name };
-        diag(&sink, DIAG_ERROR, &loc, NULL, "neither SPIR-V, nor its assembly, nor GLSL");
+        diag(&sink, DIAG_ERROR, &loc, NULL, "neither SPIR-V, nor its assembly, nor GLSL, nor MLIR");
         return HEDDLE_ERROR_SOURCE;
     }
     l.module = calloc(1, sizeof *l.module);
@@ -228,9 +272,72 @@ char *heddle_module_disassemble(const HeddleModule *module, bool names)
     return d.text;
 }
 
+void heddle_module_matrix_loads(const HeddleModule *module, uint32_t *before, uint32_t *after)
+{
+    *before = module->mlir.loads_before;
+    *after = module->mlir.loads_after;
+}
+
+uint32_t module_subgroup_size(const HeddleModule *m, const char *entry)
+{
+    for (uint32_t i = 0; i < m->mlir.kernels.len; i++) {
+        if (!entry || !strcmp(entry, m->mlir.kernels.data[i].name))
+            return m->mlir.kernels.data[i].subgroup_size;
+    }
+    return 0;
+}
+
 uint32_t heddle_module_n_entry_points(const HeddleModule *module) { return module->n_entries; }
 
 const HeddleKernelInfo *heddle_module_entry_point(const HeddleModule *module, uint32_t i)
 {
     return i < module->n_entries ? module->entries[i] : NULL;
+}
+
+/* ---- other forms of MLIR --------------------------------------------------------------------- */
+
+typedef struct Rewrite {
+    Arena arena;
+    const char *path;
+    const char *data;
+    size_t size;
+    const HeddleModuleOptions *options;
+    HeddleMlirForm form;
+    DiagSink *sink;
+    char *text;
+} Rewrite;
+
+static HeddleResult rewrite(void *user)
+{
+    Rewrite *r = user;
+    MlirOptions o = mlir_options(r->options, r->form == HEDDLE_MLIR_LOWERED ? MLIR_LOWERED
+                                                                            : MLIR_REWRITTEN);
+    MlirResult result;
+    MlirStatus status = mlir_compile(&r->arena, r->data, r->size, r->path, &o, &result, r->sink);
+    if (!status)
+        r->text = strndup(result.bytes, result.size);
+    return status ? mlir_result(status) : r->text ? HEDDLE_OK : HEDDLE_ERROR_MEMORY;
+}
+
+HeddleResult heddle_mlir_from_file(const char *path, const HeddleModuleOptions *options,
+                                   HeddleMlirForm form, char **text, HeddleLog *log)
+{
+    static const HeddleModuleOptions defaults;
+    if (text)
+        *text = NULL;
+    if (!path || !text || (unsigned)form >= HEDDLE_N_MLIR_FORMS)
+        return log_fail(log, HEDDLE_ERROR_ARGUMENT,
+                        "heddle_mlir_from_file: path or text is NULL, or the form is unknown");
+    DiagSink sink = log_sink(log);
+    Rewrite r = { .path = strcmp(path, "-") ? path : "standard input", .form = form,
+                  .options = options ? options : &defaults, .sink = &sink };
+    char *data = file_read(path, &r.size, &sink);
+    if (!data)
+        return HEDDLE_ERROR_IO;
+    r.data = data;
+    HeddleResult result = log_guarded(log, &r.arena, rewrite, &r);
+    arena_free(&r.arena);
+    free(data);
+    *text = r.text;
+    return result ? log_failed_stage(&sink, log, result, "rewriting the module") : HEDDLE_OK;
 }

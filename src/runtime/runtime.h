@@ -11,6 +11,7 @@
 #include "base/base.h"
 #include "check/check.h"
 #include "cpu/cpu.h"
+#include "front/mlir/mlir.h"
 #include "heddle/heddle.h"
 #include "spirv/spirv.h"
 
@@ -77,6 +78,11 @@ HeddleKernelInfo *reflect(Arena *arena, SpvModule *m, const SpvEntryPoint *e);
 /* Compute entry points of the module, in order. */
 uint32_t reflect_entry_points(Arena *arena, SpvModule *m, SpvEntryPoint **out);
 
+/* ---- module.c -------------------------------------------------------------------------------- */
+
+/* The subgroup size that a kernel of an MLIR module was compiled for; 0 where any will do. */
+uint32_t module_subgroup_size(const HeddleModule *m, const char *entry);
+
 /* ---- what a device does: cpu_device.c, reference_device.c ------------------------------------ */
 
 /* A dispatch whose bindings were looked up and checked. */
@@ -128,6 +134,7 @@ struct HeddleModule {               /* immutable once made: shared by threads */
     size_t size;
     uint32_t n_entries;
     HeddleKernelInfo **entries;
+    MlirResult mlir;                /* what the front end said, of an MLIR module */
 };
 
 struct HeddleBuffer {

@@ -10,14 +10,11 @@
 #include "front/glsl/glsl.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "front/glsl/messages.h"
-#include "front/glsl/process.h"
+#include "front/tool.h"
 
 #ifndef HEDDLE_GLSLANG
 #define HEDDLE_GLSLANG "" /* paths, separated by colons */
@@ -33,8 +30,7 @@ typedef struct Job {
     const char *name;
     DiagSink *sink;
     const char *compiler;
-    char *folder, *input, *output;      /* paths; the folder exists once made is set */
-    bool made;
+    ToolFiles files;
     void *spirv;
     size_t spirv_size;
 } Job;
@@ -100,7 +96,7 @@ static Arguments arguments(Job *j)
     Arguments v = { 0 };
     const char *fixed[] = { j->compiler, "--quiet", "-V", "-g", "--error-column", "-S", "comp",
                             "--target-env", o->target_env ? o->target_env : "vulkan1.4", "-o",
-                            j->output };
+                            j->files.output };
     for (size_t i = 0; i < COUNT_OF(fixed); i++)
         vec_push(j->arena, &v, fixed[i]);
     vec_push(j->arena, &v, arena_printf(j->arena, "-I%s", folder_of(j->arena, j->name)));
@@ -111,7 +107,7 @@ static Arguments arguments(Job *j)
         vec_push(j->arena, &v,
                  arena_printf(j->arena, "-D%s=%s", d->name, d->value ? d->value : "1"));
     }
-    vec_push(j->arena, &v, j->input);
+    vec_push(j->arena, &v, j->files.input);
     vec_push(j->arena, &v, NULL);
     return v;
 }
@@ -125,73 +121,19 @@ static GlslStatus io_error(Job *j, const char *path, int error)
     return GLSL_IO;
 }
 
-/* Takes the memory for all paths before anything exists that must be removed again. */
-static void name_files(Job *j)
-{
-    const char *base = getenv("TMPDIR");
-    j->folder = arena_printf(j->arena, "%s/heddle-XXXXXX", base && *base ? base : "/tmp");
-    size_t n = strlen(j->folder) + sizeof "/kernel.comp";
-    j->input = arena_alloc(j->arena, n);
-    j->output = arena_alloc(j->arena, n);
-}
-
 static GlslStatus make_files(Job *j)
 {
-    if (!mkdtemp(j->folder))
-        return io_error(j, j->folder, errno);
-    j->made = true;
-    sprintf(j->input, "%s/kernel.comp", j->folder);
-    sprintf(j->output, "%s/kernel.spv", j->folder);
-    FILE *f = fopen(j->input, "we");
-    if (!f)
-        return io_error(j, j->input, errno);
-    bool ok = fwrite(j->source, 1, j->size, f) == j->size;
-    int error = errno;
-    if (fclose(f) && ok) {
-        ok = false;
-        error = errno;
-    }
-    return ok ? GLSL_OK : io_error(j, j->input, error);
-}
-
-static void remove_files(const Job *j)
-{
-    if (!j->made)
-        return;
-    unlink(j->input);
-    unlink(j->output);
-    rmdir(j->folder);
+    const char *about;
+    if (tool_make_files(&j->files, j->source, j->size, &about))
+        return GLSL_OK;
+    return io_error(j, about, errno);
 }
 
 static GlslStatus read_output(Job *j)
 {
-    struct stat st;
-    FILE *f = fopen(j->output, "re");
-    if (!f)
-        return io_error(j, j->output, errno);
-    if (fstat(fileno(f), &st)) {
-        fclose(f);
-        return io_error(j, j->output, errno);
-    }
-    /* Not from the arena while the file is open: running out of memory would leave it so. */
-    void *bytes = malloc((size_t)st.st_size + 1);
-    size_t n = bytes ? fread(bytes, 1, (size_t)st.st_size, f) : 0;
-    fclose(f);
-    if (!bytes || n != (size_t)st.st_size) {
-        free(bytes);
-        return io_error(j, j->output, bytes ? EIO : ENOMEM);
-    }
-    jmp_buf here, *outer = j->arena->on_failure;
-    if (ARENA_GUARD(j->arena, here)) {
-        free(bytes);
-        j->arena->on_failure = outer;
-        return io_error(j, j->output, ENOMEM);
-    }
-    j->spirv = arena_copy(j->arena, bytes, n);
-    j->arena->on_failure = outer;
-    j->spirv_size = n;
-    free(bytes);
-    return GLSL_OK;
+    if (tool_read_output(j->arena, &j->files, &j->spirv, &j->spirv_size))
+        return GLSL_OK;
+    return io_error(j, j->files.output, errno);
 }
 
 /* ---- names in the module --------------------------------------------------------------------- */
@@ -229,7 +171,7 @@ static void rename_source(Job *j)
     enum { HEADER = 5, LONGEST_NAME = 0xfff0 };
     const uint32_t *in = j->spirv;
     uint32_t n = (uint32_t)(j->spirv_size / 4);
-    Rewrite r = { .from = j->input, .to = j->name, .from_words = string_words(j->input),
+    Rewrite r = { .from = j->files.input, .to = j->name, .from_words = string_words(j->files.input),
                   .to_words = string_words(j->name), .n = HEADER };
     if (n < HEADER || in[0] != 0x07230203 || r.to_words > LONGEST_NAME)
         return;
@@ -260,7 +202,7 @@ static GlslStatus run(Job *j)
     if (r.status == 127) /* what the shell wrapper of an unpacked glslang says */
         return no_compiler(j, ENOENT);
     uint32_t errors = j->sink->errors;
-    GlslNames names = { j->input, j->name, arena_strndup(j->arena, j->source, j->size) };
+    GlslNames names = { j->files.input, j->name, arena_strndup(j->arena, j->source, j->size) };
     glsl_messages(j->arena, arena_strdup(j->arena, r.output), &names, j->sink);
     if (r.status == 0)
         return read_output(j);
@@ -281,10 +223,10 @@ GlslStatus glsl_compile(Arena *arena, const char *source, size_t size, const cha
     Job j = { .arena = arena, .options = options ? options : &defaults, .source = source,
               .size = size, .name = name, .sink = sink };
     j.compiler = find_compiler(&j);
-    name_files(&j);
+    tool_name_files(arena, &j.files, "kernel.comp", "kernel.spv");
     jmp_buf here, *outer = arena->on_failure;
     if (ARENA_GUARD(arena, here)) {
-        remove_files(&j);
+        tool_remove_files(&j.files);
         arena->on_failure = outer;
         if (outer)
             longjmp(*outer, 1);
@@ -292,7 +234,7 @@ GlslStatus glsl_compile(Arena *arena, const char *source, size_t size, const cha
     }
     GlslStatus status = run(&j);
     arena->on_failure = outer;
-    remove_files(&j);
+    tool_remove_files(&j.files);
     if (status == GLSL_OK) {
         rename_source(&j);
         *spirv = j.spirv;

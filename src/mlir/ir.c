@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * MLIR's C API in the words of the rest of the program: types and attributes as text, lists of
+ * operations, building before an operation.
+ */
+#include <mlir-c/BuiltinAttributes.h>
+#include <mlir-c/BuiltinTypes.h>
+#include <mlir-c/Pass.h>
+#include <stdio.h>
+
+#include "mlir/mlir.h"
+
+void text_add(MlirStringRef s, void *text)
+{
+    Text *t = text;
+    str_addn(t->arena, &t->str, s.data, s.length);
+}
+
+const char *type_text(Job *j, MlirType type)
+{
+    Text t = { .arena = j->arena };
+    mlirTypePrint(type, text_add, &t);
+    return t.str.data ? t.str.data : "";
+}
+
+const char *attr_text(Job *j, MlirAttribute a)
+{
+    Text t = { .arena = j->arena };
+    if (!mlirAttributeIsNull(a))
+        mlirAttributePrint(a, text_add, &t);
+    return t.str.data ? t.str.data : "";
+}
+
+MlirAttribute attr_parse(Job *j, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    char text[4096];
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    return mlirAttributeParseGet(j->context, ref(text));
+}
+
+MlirType type_parse(Job *j, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    char text[256];
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    return mlirTypeParseGet(j->context, ref(text));
+}
+
+MlirAttribute attr_of(MlirOperation op, const char *name)
+{
+    return mlirOperationGetAttributeByName(op, ref(name));
+}
+
+bool is_op(MlirOperation op, const char *name)
+{
+    return mlirStringRefEqual(mlirIdentifierStr(mlirOperationGetName(op)), ref(name));
+}
+
+const char *op_name(Job *j, MlirOperation op)
+{
+    MlirStringRef s = mlirIdentifierStr(mlirOperationGetName(op));
+    return arena_strndup(j->arena, s.data, s.length);
+}
+
+typedef struct Search {
+    Job *job;
+    const char *name;
+    OpList found;
+} Search;
+
+static MlirWalkResult visit(MlirOperation op, void *user)
+{
+    Search *s = user;
+    if (!s->name || is_op(op, s->name))
+        vec_push(s->job->arena, &s->found, op);
+    return MlirWalkResultAdvance;
+}
+
+OpList ops_named(Job *j, MlirOperation root, const char *name)
+{
+    Search s = { .job = j, .name = name };
+    mlirOperationWalk(root, visit, &s, MlirWalkPreOrder);
+    return s.found;
+}
+
+MlirOperation definition(MlirValue v)
+{
+    return mlirValueIsAOpResult(v) ? mlirOpResultGetOwner(v) : (MlirOperation){ NULL };
+}
+
+bool constant_int(MlirValue v, int64_t *out)
+{
+    MlirOperation op = definition(v);
+    if (mlirOperationIsNull(op) || !(is_op(op, "arith.constant") || is_op(op, "spirv.Constant")))
+        return false;
+    MlirAttribute value = attr_of(op, "value");
+    if (mlirAttributeIsNull(value) || !mlirAttributeIsAInteger(value))
+        return false;
+    *out = mlirIntegerAttrGetValueInt(value);
+    return true;
+}
+
+MlirAttribute attr_around(MlirOperation op, const char *name)
+{
+    MlirAttribute a = { NULL };
+    for (; !mlirOperationIsNull(op) && mlirAttributeIsNull(a);
+         op = mlirOperationGetParentOperation(op))
+        a = attr_of(op, name);
+    return a;
+}
+
+uint32_t subgroup_around(Job *j, MlirOperation op)
+{
+    const char *abi = attr_text(j, attr_around(op, "spirv.entry_point_abi"));
+    const char *at = strstr(abi, "subgroup_size = ");
+    uint32_t size;
+    return at && sscanf(at, "subgroup_size = %u", &size) == 1 && size ? size : j->subgroup_size;
+}
+
+MlirValue build_results(Build *b, const char *name, uint32_t n_results, const MlirType *results,
+                        const char *attributes, uint32_t n, const MlirValue *operands)
+{
+    MlirOperationState s = mlirOperationStateGet(ref(name), b->loc);
+    mlirOperationStateAddOperands(&s, n, operands);
+    mlirOperationStateAddResults(&s, n_results, results);
+    MlirAttribute all = attributes ? attr_parse(b->job, "%s", attributes) : (MlirAttribute){ NULL };
+    for (intptr_t i = 0; attributes && i < mlirDictionaryAttrGetNumElements(all); i++) {
+        MlirNamedAttribute a = mlirDictionaryAttrGetElement(all, i);
+        mlirOperationStateAddAttributes(&s, 1, &a);
+    }
+    MlirOperation op = mlirOperationCreate(&s);
+    mlirBlockInsertOwnedOperationBefore(mlirOperationGetBlock(b->before), b->before, op);
+    return n_results ? mlirOperationGetResult(op, 0) : (MlirValue){ NULL };
+}
+
+MlirValue build_n(Build *b, const char *name, MlirType result, const char *attributes, uint32_t n,
+                  const MlirValue *operands)
+{
+    return build_results(b, name, !mlirTypeIsNull(result), &result, attributes, n, operands);
+}
+
+void erase(MlirOperation op)
+{
+    mlirOperationRemoveFromParent(op);
+    mlirOperationDestroy(op);
+}
+
+bool run_passes(Job *j, MlirOperation module, const char *pipeline)
+{
+    MlirPassManager m = mlirPassManagerCreate(j->context);
+    Text said = { .arena = j->arena };
+    MlirLogicalResult r = mlirParsePassPipeline(mlirPassManagerGetAsOpPassManager(m), ref(pipeline),
+                                                text_add, &said);
+    if (mlirLogicalResultIsFailure(r))
+        complain_at(j, mlirOperationGetLocation(module), "%s: %s", pipeline, said.str.data);
+    else
+        r = mlirPassManagerRunOnOp(m, module);
+    mlirPassManagerDestroy(m);
+    return mlirLogicalResultIsSuccess(r);
+}
+
+bool matrix_of(Job *j, MlirType t, Matrix *out)
+{
+    const char *text = type_text(j, t);
+    if (sscanf(text, "!gpu.mma_matrix<%ux%ux%7[a-z0-9], \"%15[A-Z]p\">", &out->rows,
+               &out->columns, out->element, out->use) == 4) {
+        strcat(out->use, "p");
+        return true;
+    }
+    return sscanf(text, "!spirv.coopmatrix<%ux%ux%7[a-z0-9], %*[A-Za-z], %15[A-Za-z]>", &out->rows,
+                  &out->columns, out->element, out->use) == 4;
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * From the gpu dialect to a SPIR-V binary by MLIR's passes, with what they want to know filled in:
+ * a target that has what heddle runs, and an interface for each kernel. What MLIR does not convert
+ * is found operation by operation: after each failure the operation is taken out, and the
+ * conversion tried again.
+ */
+#include <mlir-c/BuiltinAttributes.h>
+#include <mlir-c/BuiltinTypes.h>
+#include <mlir-c/Dialect/GPU.h>
+#include <stdio.h>
+
+#include "mlir/mlir.h"
+
+/* What heddle's devices run of what MLIR's SPIR-V dialect knows. */
+static const char target[] =
+    "#spirv.target_env<#spirv.vce<v1.6, [Shader, Int8, Int16, Int64, Float16, Float64, "
+    "StorageBuffer8BitAccess, UniformAndStorageBuffer8BitAccess, StorageBuffer16BitAccess, "
+    "StorageUniform16, GroupNonUniform, GroupNonUniformVote, GroupNonUniformArithmetic, "
+    "GroupNonUniformBallot, GroupNonUniformShuffle, GroupNonUniformShuffleRelative, "
+    "GroupNonUniformClustered, GroupNonUniformQuad, GroupNonUniformRotateKHR, "
+    "CooperativeMatrixKHR, VulkanMemoryModel, VulkanMemoryModelDeviceScope, Int64Atomics, "
+    "AtomicFloat32AddEXT, AtomicFloat64AddEXT, AtomicFloat16AddEXT, VariablePointers, "
+    "VariablePointersStorageBuffer, DotProduct, DotProductInputAll, DotProductInput4x8Bit, "
+    "DotProductInput4x8BitPacked], [SPV_KHR_cooperative_matrix, "
+    "SPV_KHR_storage_buffer_storage_class, SPV_KHR_8bit_storage, SPV_KHR_16bit_storage, "
+    "SPV_KHR_subgroup_rotate, SPV_KHR_vulkan_memory_model, SPV_KHR_variable_pointers, "
+    "SPV_EXT_shader_atomic_float_add, SPV_EXT_shader_atomic_float16_add, "
+    "SPV_KHR_integer_dot_product, SPV_KHR_non_semantic_info]>, api=Vulkan, "
+    "#spirv.resource_limits<max_compute_workgroup_size = [1024, 1024, 1024], "
+    "max_compute_workgroup_invocations = 1024, subgroup_size = %u>>";
+
+static MlirBlock body(MlirOperation module)
+{
+    return mlirRegionGetFirstBlock(mlirOperationGetRegion(module, 0));
+}
+
+static void set_attr(MlirOperation op, const char *name, MlirAttribute a)
+{
+    mlirOperationSetAttributeByName(op, ref(name), a);
+}
+
+/* ---- before: kernels alone, with all that MLIR asks of them ---------------------------------- */
+
+/* Code of the host refers to kernels, so the later goes first. */
+static void erase_host(Job *j)
+{
+    OpList ops = { 0 };
+    for (MlirOperation o = mlirBlockGetFirstOperation(body(j->module)); !mlirOperationIsNull(o);
+         o = mlirOperationGetNextInBlock(o)) {
+        if (!is_op(o, "gpu.module") && !is_op(o, "spirv.module"))
+            vec_push(j->arena, &ops, o);
+    }
+    while (ops.len)
+        erase(ops.data[--ops.len]);
+}
+
+/* All kernels of a file are one SPIR-V module. */
+static bool merge(Job *j, MlirOperation into, MlirOperation from)
+{
+    MlirBlock block = body(into);
+    for (MlirOperation o = mlirBlockGetFirstOperation(body(from)), next; !mlirOperationIsNull(o);
+         o = next) {
+        next = mlirOperationGetNextInBlock(o);
+        const char *name = attr_text(j, attr_of(o, "sym_name"));
+        for (MlirOperation p = mlirBlockGetFirstOperation(block); !mlirOperationIsNull(p);
+             p = mlirOperationGetNextInBlock(p)) {
+            if (!strcmp(name, attr_text(j, attr_of(p, "sym_name")))) {
+                complain_at(j, mlirOperationGetLocation(o), "two gpu.modules define %s", name);
+                return false;
+            }
+        }
+        mlirOperationRemoveFromParent(o);
+        mlirBlockAppendOwnedOperation(block, o);
+    }
+    erase(from);
+    return true;
+}
+
+static void complete_kernel(Job *j, MlirOperation kernel)
+{
+    uint32_t size[3] = { j->subgroup_size, 1, 1 };
+    const char *known = attr_text(j, attr_of(kernel, "known_block_size"));
+    sscanf(known, "array<i32: %u, %u, %u>", &size[0], &size[1], &size[2]);
+    if (mlirAttributeIsNull(attr_of(kernel, "spirv.entry_point_abi")))
+        set_attr(kernel, "spirv.entry_point_abi",
+                 attr_parse(j, "#spirv.entry_point_abi<workgroup_size = [%u, %u, %u], "
+                               "subgroup_size = %u>", size[0], size[1], size[2], j->subgroup_size));
+    const char *name = attr_text(j, attr_of(kernel, "sym_name"));
+    message_figure("subgroup", arena_strndup(j->arena, name + 1, strlen(name) - 2),
+                   subgroup_around(j, kernel), 0);
+}
+
+static uint32_t complete_kernels(Job *j, MlirOperation module)
+{
+    OpList ops = ops_named(j, module, NULL);
+    uint32_t kernels = 0, width = j->subgroup_size;
+    for (uint32_t i = 0; i < ops.len; i++) {
+        bool open = is_op(ops.data[i], "gpu.func") &&
+                    !mlirAttributeIsNull(attr_of(ops.data[i], "gpu.kernel"));
+        if (open)
+            complete_kernel(j, ops.data[i]);
+        else if (is_op(ops.data[i], "spirv.EntryPoint"))
+            kernels++;
+        if (open && !kernels++)
+            width = subgroup_around(j, ops.data[i]);
+    }
+    if (mlirAttributeIsNull(attr_around(module, "spirv.target_env")))
+        set_attr(module, "spirv.target_env", attr_parse(j, target, width));
+    return kernels;
+}
+
+bool lower_prepare(Job *j)
+{
+    if (ops_named(j, j->module, "gpu.launch").len &&
+        !run_passes(j, j->module, "builtin.module(gpu-kernel-outlining)"))
+        return false;
+    erase_host(j);
+    OpList gpu = ops_named(j, j->module, "gpu.module");
+    OpList spirv = ops_named(j, j->module, "spirv.module");
+    MlirLocation loc = mlirOperationGetLocation(j->module);
+    for (uint32_t i = 1; i < gpu.len; i++) {
+        if (!merge(j, gpu.data[0], gpu.data[i]))
+            return false;
+    }
+    if (spirv.len > 1 || (spirv.len && gpu.len)) {
+        complain_at(j, mlirOperationGetLocation(spirv.data[spirv.len - 1]),
+                    "a spirv.module beside other modules of kernels: a file makes one SPIR-V "
+                    "module");
+        return false;
+    }
+    if (!gpu.len && !spirv.len) {
+        complain_at(j, loc, "there is neither a gpu.module nor a spirv.module, so no kernel");
+        return false;
+    }
+    MlirOperation module = gpu.len ? gpu.data[0] : spirv.data[0];
+    if (complete_kernels(j, module))
+        return true;
+    complain_at(j, mlirOperationGetLocation(module), "no function of the module is a kernel");
+    return false;
+}
+
+/* ---- what MLIR does not convert -------------------------------------------------------------- */
+
+/* Some value of that type, to go on without the operation that made one; null: none. */
+static MlirValue stand_in(Build *b, MlirType type)
+{
+    const char *t = type_text(b->job, type);
+    Matrix m;
+    if (matrix_of(b->job, type, &m))
+        return rotate_zero(b, type, &m);
+    bool vector = mlirTypeIsAVector(type);
+    MlirType element = vector ? mlirShapedTypeGetElementType(type) : type;
+    const char *zero = mlirTypeIsAFloat(element) ? "0.0" : "0";
+    if (!mlirTypeIsAFloat(element) && !mlirTypeIsAInteger(element) && !mlirTypeIsAIndex(element))
+        return (MlirValue){ NULL };
+    const char *attributes = arena_printf(b->job->arena, vector ? "{value = dense<%s> : %s}"
+                                                                : "{value = %s : %s}", zero, t);
+    return build_n(b, "arith.constant", type, attributes, 0, NULL);
+}
+
+/* Takes the operation that the held message names out of the module. */
+static bool take_out(Job *j, const char *name)
+{
+    OpList ops = ops_named(j, j->module, name);
+    uint32_t i = 0;
+    while (i < ops.len && !mlirLocationEqual(mlirOperationGetLocation(ops.data[i]), j->held_at))
+        i++;
+    if (i == ops.len || is_op(ops.data[i], "gpu.func") ||
+        mlirOperationIsNull(mlirOperationGetNextInBlock(ops.data[i])))
+        return false;
+    Build b = { j, ops.data[i], j->held_at };
+    for (intptr_t k = 0; k < mlirOperationGetNumResults(b.before); k++) {
+        MlirValue old = mlirOperationGetResult(b.before, k);
+        MlirValue v = stand_in(&b, mlirValueGetType(old));
+        if (!v.ptr)
+            return false;
+        mlirValueReplaceAllUsesOfWith(old, v);
+    }
+    erase(b.before);
+    return true;
+}
+
+/* Reports the held message; whether it makes sense to look for more. */
+static bool explain(Job *j)
+{
+    static const char start[] = "failed to legalize operation '";
+    const char *name = j->held && !strncmp(j->held, start, sizeof start - 1)
+                           ? j->held + sizeof start - 1 : NULL;
+    if (!name) {
+        complain_at(j, j->held ? j->held_at : mlirOperationGetLocation(j->module), "%s",
+                    j->held ? j->held : "MLIR's conversion to SPIR-V failed");
+        return false;
+    }
+    name = arena_strndup(j->arena, name, strcspn(name, "'"));
+    complain_at(j, j->held_at, "MLIR has no conversion of this %s to SPIR-V", name);
+    return take_out(j, name);
+}
+
+/* Like run_passes, on a copy that takes the module's place when all of it was converted. */
+static bool convert(Job *j, const char *pipeline)
+{
+    enum { MAX_TRIES = 20 };
+    for (int i = 0; i < MAX_TRIES; i++) {
+        MlirOperation copy = mlirOperationClone(j->module);
+        j->hold = true;
+        j->held = NULL;
+        bool good = run_passes(j, copy, pipeline);
+        j->hold = false;
+        mlirOperationDestroy(good ? j->module : copy);
+        if (good) {
+            j->module = copy;
+            return i == 0;
+        }
+        if (!explain(j))
+            return false;
+    }
+    return false;
+}
+
+/* ---- lowering -------------------------------------------------------------------------------- */
+
+/* Cooperative matrices want Vulkan's memory model (SPV_KHR_cooperative_matrix), and MLIR forgets
+ * the extension of rotations: both are added to what it found that the module needs. */
+static void complete_requirements(Job *j, MlirOperation module)
+{
+    const char *vce = attr_text(j, attr_of(module, "vce_triple"));
+    const char *middle = strstr(vce, "], ["), *end = strrchr(vce, ']');
+    bool rotates = strstr(vce, "GroupNonUniformRotateKHR") && !strstr(vce, "subgroup_rotate");
+    bool vulkan = strstr(vce, "CooperativeMatrixKHR") && !strstr(vce, "VulkanMemoryModel");
+    if (!middle || (!rotates && !vulkan))
+        return;
+    bool none = end == middle + 4;
+    set_attr(module, "vce_triple",
+             attr_parse(j, "%.*s%s%.*s%s%s]>", (int)(middle - vce), vce,
+                        vulkan ? ", VulkanMemoryModel" : "", (int)(end - middle), middle,
+                        rotates ? none ? "" : ", " : "",
+                        rotates ? "SPV_KHR_subgroup_rotate" : ""));
+    if (vulkan)
+        set_attr(module, "memory_model", attr_parse(j, "#spirv.memory_model<Vulkan>"));
+}
+
+bool lower_to_spirv(Job *j)
+{
+    if (!convert(j, "builtin.module(gpu.module(lower-affine),convert-gpu-to-spirv)"))
+        return false;
+    OpList kernels = ops_named(j, j->module, "gpu.module");
+    for (uint32_t i = 0; i < kernels.len; i++)
+        erase(kernels.data[i]);
+    if (!run_passes(j, j->module, "builtin.module(spirv.module(spirv-lower-abi-attrs,"
+                                  "spirv-update-vce))"))
+        return false;
+    OpList modules = ops_named(j, j->module, "spirv.module");
+    for (uint32_t i = 0; i < modules.len; i++)
+        complete_requirements(j, modules.data[i]);
+    return mlirOperationVerify(j->module);
+}
+
+/* MLIR serialises as the last step of compiling a gpu.module that holds a spirv.module. */
+bool lower_serialise(Job *j)
+{
+    MlirOperation module = ops_named(j, j->module, "spirv.module").data[0];
+    const char *text = arena_printf(j->arena, "builtin.module { gpu.module @binary [%s] {} }",
+                                    attr_text(j, attr_around(module, "spirv.target_env")));
+    MlirOperation outer = mlirOperationCreateParse(j->context, ref(text), ref(j->name));
+    MlirOperation holder = mlirBlockGetFirstOperation(body(outer));
+    mlirOperationRemoveFromParent(module);
+    mlirBlockAppendOwnedOperation(body(holder), module);
+    bool good = run_passes(j, outer, "builtin.module(gpu-module-to-binary)");
+    if (good) {
+        MlirOperation binary = ops_named(j, outer, "gpu.binary").data[0];
+        MlirAttribute object = mlirArrayAttrGetElement(attr_of(binary, "objects"), 0);
+        MlirStringRef bytes = mlirGPUObjectAttrGetObject(object);
+        str_addn(j->arena, &j->output, bytes.data, bytes.length);
+    }
+    mlirOperationDestroy(outer);
+    return good;
+}

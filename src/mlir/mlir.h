@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * mlir: the program heddle-mlir, which makes SPIR-V of MLIR modules with MLIR's own passes. It is a
+ * program and not a part of libheddle, so that who has no MLIR kernels needs no MLIR, and what goes
+ * wrong inside MLIR ends a process of its own. src/front/mlir runs it and reads what it writes on
+ * standard output (messages.c).
+ */
+#ifndef HEDDLE_MLIR_TOOL_H
+#define HEDDLE_MLIR_TOOL_H
+
+#include <mlir-c/IR.h>
+
+#include "base/base.h"
+
+/* What gpu.subgroup_mma_rotate becomes. */
+typedef enum Rotation {
+    ROTATION_GPU,               /* the gpu dialect's operations on what an invocation holds */
+    ROTATION_SPIRV,             /* SPIR-V's own */
+} Rotation;
+
+typedef enum Form {
+    FORM_SPIRV,                 /* binary */
+    FORM_MLIR,                  /* the module after heddle's rewrites, before MLIR's conversions */
+    FORM_LOWERED,               /* the spirv.module */
+} Form;
+
+/* An insertion into the source's text, or the removal of part of it, as positions see it. */
+typedef struct Shift {
+    uint32_t line, column;      /* in the text that MLIR reads, from 1 */
+    int32_t by;                 /* what to add to columns from there on for the source's */
+} Shift;
+
+typedef VEC(MlirOperation) OpList;
+
+typedef struct Job {
+    Arena *arena;
+    DiagSink *sink;
+    const char *name;           /* the source's */
+    Form form;
+    Rotation rotation;
+    bool rotate_loads;
+    uint32_t subgroup_size;     /* where the module names none */
+    VEC(Shift) shifts;          /* in order */
+    MlirContext context;
+    MlirOperation module;
+    /* While passes run whose errors are not reported as they come: the first one. */
+    bool hold;
+    MlirLocation held_at;
+    const char *held;
+    Str output;
+} Job;
+
+/* ---- messages.c ------------------------------------------------------------------------------ */
+
+/* A DiagSink's report: one line on standard output, its fields separated by \037:
+ * severity, line, column, file, message. */
+void message_write(void *user, const Diag *d);
+/* A line of figures, of the same form: the name, then the values. */
+void message_figure(const char *name, const char *key, uint32_t a, uint32_t b);
+/* MLIR's diagnostics to j->sink from here on. */
+void messages_attach(Job *j);
+/* The source's position of a location. */
+DiagLoc location_of(Job *j, MlirLocation loc);
+void complain_at(Job *j, MlirLocation loc, const char *fmt, ...) PRINTF_LIKE(3, 4);
+
+/* ---- syntax.c -------------------------------------------------------------------------------- */
+
+/* What the rotation is called inside: a dialect that MLIR does not know may have any operation. */
+#define ROTATE "heddle.subgroup_mma_rotate"
+/* The text with rotations in MLIR's generic form; the shifts go to the job. NULL after
+ * reporting. */
+const char *syntax_generic(Job *j, const char *text, size_t size, size_t *out_size);
+
+/* ---- ir.c: MLIR's C API made short ----------------------------------------------------------- */
+
+static inline MlirStringRef ref(const char *s) { return mlirStringRefCreateFromCString(s); }
+/* A MlirStringCallback that appends to the job's Str `user`. */
+typedef struct Text { Arena *arena; Str str; } Text;
+void text_add(MlirStringRef s, void *text);
+const char *type_text(Job *j, MlirType t);
+const char *attr_text(Job *j, MlirAttribute a);     /* "" of none */
+MlirAttribute attr_parse(Job *j, const char *fmt, ...) PRINTF_LIKE(2, 3);
+MlirType type_parse(Job *j, const char *fmt, ...) PRINTF_LIKE(2, 3);
+MlirAttribute attr_of(MlirOperation op, const char *name);
+bool is_op(MlirOperation op, const char *name);
+const char *op_name(Job *j, MlirOperation op);
+/* All operations of that name (NULL: all) in `root`, outer before inner. */
+OpList ops_named(Job *j, MlirOperation root, const char *name);
+/* The operation that makes `v`; a null one where `v` is an argument. */
+MlirOperation definition(MlirValue v);
+/* The value of an integer constant of the arith or spirv dialect. */
+bool constant_int(MlirValue v, int64_t *out);
+/* The closest operation around `op` with that attribute, and the attribute; null if none. */
+MlirAttribute attr_around(MlirOperation op, const char *name);
+/* The subgroup's size where `op` stands: its entry point's, else the job's. */
+uint32_t subgroup_around(Job *j, MlirOperation op);
+
+typedef struct Build {
+    Job *job;
+    MlirOperation before;       /* what is built goes there */
+    MlirLocation loc;
+} Build;
+/* Its first result, or a null value. `attributes`: a dictionary's text, or NULL. */
+MlirValue build_results(Build *b, const char *name, uint32_t n_results, const MlirType *results,
+                        const char *attributes, uint32_t n, const MlirValue *operands);
+MlirValue build_n(Build *b, const char *name, MlirType result, const char *attributes, uint32_t n,
+                  const MlirValue *operands);
+#define build(b, name, result, attributes, ...)                                                    \
+    build_n(b, name, result, attributes, COUNT_OF(((MlirValue[]){ __VA_ARGS__ })),                \
+            (MlirValue[]){ __VA_ARGS__ })
+void erase(MlirOperation op);
+/* Runs a pipeline; false when it fails, which was reported (or held). */
+bool run_passes(Job *j, MlirOperation module, const char *pipeline);
+
+/* A matrix type of the gpu or the spirv dialect. */
+typedef struct Matrix {
+    uint32_t rows, columns;
+    char element[8];            /* "f16", "si8" */
+    char use[16];               /* "AOp", "BOp", "COp"; of SPIR-V "MatrixA" and so on */
+} Matrix;
+bool matrix_of(Job *j, MlirType t, Matrix *out);
+
+/* ---- rotate.c, rotate_ops.c ------------------------------------------------------------------ */
+
+/* How a dialect says what the scalar part of a rotation consists of. */
+typedef struct RotateOps {
+    const char *constant, *select, *bit_and, *shift_right, *greater_equal, *not_equal;
+    const char *greater_equal_attr, *not_equal_attr;
+    MlirValue (*rotate)(Build *b, MlirValue v, MlirValue delta, int64_t known, uint32_t width);
+} RotateOps;
+extern const RotateOps rotate_ops[]; /* by Rotation */
+
+/* The rest has one form, which MLIR converts. */
+MlirValue rotate_zero(Build *b, MlirType matrix, const Matrix *m);  /* null: it has none */
+MlirValue rotate_extract(Build *b, MlirValue matrix, MlirType element, uint32_t at);
+MlirValue rotate_insert(Build *b, MlirValue matrix, MlirValue element, uint32_t at);
+MlirValue rotate_lane(Build *b);                                    /* i32 */
+MlirValue rotate_constant(const RotateOps *ops, Build *b, int64_t value);   /* i32 */
+
+/* Checks all rotations of the module: types, offset, whole elements. */
+bool rotate_verify(Job *j);
+/* Replaces all of them by what j->rotation says. */
+void rotate_lower(Job *j);
+
+/* ---- loads.c --------------------------------------------------------------------------------- */
+
+/* Overlapping loads of matrices become disjoint ones and rotations. */
+void loads_rotate(Job *j);
+uint32_t loads_count(Job *j);
+
+/* ---- lower.c --------------------------------------------------------------------------------- */
+
+/* Only what is a kernel's stays, in one gpu.module, with a target and an interface. */
+bool lower_prepare(Job *j);
+/* To a spirv.module. */
+bool lower_to_spirv(Job *j);
+/* The binary, into j->output. */
+bool lower_serialise(Job *j);
+
+#endif

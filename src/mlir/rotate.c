@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * gpu.subgroup_mma_rotate %a, %b, %offset: of the elements of %a and then %b, row by row, those
+ * from number %offset on, as many as a matrix has. An invocation of a subgroup of W holds the
+ * elements number e * W + its own for e = 0, 1, ...: the RFC's picture for one element, heddle's
+ * ownership for any number. With offset = k * W + r the invocation l needs what invocation
+ * (l + r) mod W holds as its element e + k, or e + k + 1 where l + r went past W. Seen from the
+ * giving side: who is at least r gives the former, the others the latter. That is
+ *
+ *     created[e] = rotate(lane >= r ? held[e + k] : held[e + k + 1], r)
+ *
+ * with held = those of %a, then those of %b. For offsets known only as the kernel runs held is
+ * shifted by the bits of k first, one select for each.
+ */
+#include <mlir-c/BuiltinTypes.h>
+
+#include "mlir/mlir.h"
+
+/* ---- checks ---------------------------------------------------------------------------------- */
+
+static bool check_types(Job *j, MlirOperation op, Matrix *m)
+{
+    MlirLocation loc = mlirOperationGetLocation(op);
+    if (mlirOperationGetNumOperands(op) != 3 || mlirOperationGetNumResults(op) != 1) {
+        complain_at(j, loc, "gpu.subgroup_mma_rotate takes two matrices and an offset and has one "
+                            "result");
+        return false;
+    }
+    MlirType a = mlirValueGetType(mlirOperationGetOperand(op, 0));
+    MlirType b = mlirValueGetType(mlirOperationGetOperand(op, 1));
+    MlirType offset = mlirValueGetType(mlirOperationGetOperand(op, 2));
+    MlirType result = mlirValueGetType(mlirOperationGetResult(op, 0));
+    if (!matrix_of(j, a, m) || strncmp(type_text(j, a), "!gpu.", 5))
+        complain_at(j, loc, "gpu.subgroup_mma_rotate takes matrices (!gpu.mma_matrix), not %s",
+                    type_text(j, a));
+    else if (!mlirTypeEqual(a, b) || !mlirTypeEqual(a, result))
+        complain_at(j, loc, "gpu.subgroup_mma_rotate takes and makes matrices of one type, not %s, "
+                            "%s and %s", type_text(j, a), type_text(j, b), type_text(j, result));
+    else if (!mlirTypeIsAInteger(offset) || mlirIntegerTypeGetWidth(offset) != 32 ||
+             !mlirIntegerTypeIsSignless(offset))
+        complain_at(j, loc, "gpu.subgroup_mma_rotate's offset is an i32, not %s",
+                    type_text(j, offset));
+    else
+        return true;
+    return false;
+}
+
+static bool verify(Job *j, MlirOperation op)
+{
+    Matrix m;
+    if (!check_types(j, op, &m))
+        return false;
+    MlirLocation loc = mlirOperationGetLocation(op);
+    uint32_t n = m.rows * m.columns, width = subgroup_around(j, op);
+    int64_t offset;
+    if (constant_int(mlirOperationGetOperand(op, 2), &offset) && (offset < 0 || offset > n))
+        complain_at(j, loc, "gpu.subgroup_mma_rotate's offset is %lld; %ux%u matrices have "
+                            "elements 0 to %u", (long long)offset, m.rows, m.columns, n);
+    else if (!is_pow2(width) || n % width)
+        complain_at(j, loc, "gpu.subgroup_mma_rotate: the %u elements of %ux%u matrices are not a "
+                            "whole number for each of a subgroup's %u invocations", n, m.rows,
+                    m.columns, width);
+    else
+        return true;
+    return false;
+}
+
+bool rotate_verify(Job *j)
+{
+    OpList ops = ops_named(j, j->module, ROTATE);
+    bool good = true;
+    for (uint32_t i = 0; i < ops.len; i++)
+        good = verify(j, ops.data[i]) && good;
+    return good;
+}
+
+/* ---- the lowering of one --------------------------------------------------------------------- */
+
+typedef struct Lowering {
+    Build build;
+    const RotateOps *ops;
+    MlirOperation op;
+    MlirType matrix, element, i1, i32;
+    Matrix shape;
+    uint32_t width, length;         /* of the subgroup; elements an invocation holds */
+    MlirValue *held;                /* 2 * length, those of both operands; null: not extracted */
+    MlirValue delta;                /* lanes to rotate by */
+    int64_t known_delta;            /* or -1 */
+    MlirValue direct;               /* i1: this lane gives element e + k */
+} Lowering;
+
+static MlirValue held(Lowering *l, uint32_t i)
+{
+    MlirValue *v = &l->held[MIN(i, 2 * l->length - 1)];
+    if (!v->ptr) {
+        uint32_t at = (uint32_t)(v - l->held);
+        MlirValue from = mlirOperationGetOperand(l->op, at >= l->length);
+        *v = rotate_extract(&l->build, from, l->element, at % l->length);
+    }
+    return *v;
+}
+
+static MlirValue select(Lowering *l, MlirValue condition, MlirValue yes, MlirValue no)
+{
+    return build(&l->build, l->ops->select, l->element, NULL, condition, yes, no);
+}
+
+/* Shifts what is held by as many elements as bits of `whole` say. */
+static void shift(Lowering *l, MlirValue whole)
+{
+    for (uint32_t step = 1; step <= l->length; step *= 2) {
+        MlirValue bit = build(&l->build, l->ops->bit_and, l->i32, NULL, whole,
+                              rotate_constant(l->ops, &l->build, step));
+        MlirValue set = build(&l->build, l->ops->not_equal, l->i1, l->ops->not_equal_attr, bit,
+                              rotate_constant(l->ops, &l->build, 0));
+        for (uint32_t i = 0; i + step < 2 * l->length; i++)
+            l->held[i] = select(l, set, held(l, i + step), held(l, i));
+    }
+}
+
+/* Takes the offset apart; returns how many elements later than its own a lane gives. */
+static uint32_t split_offset(Lowering *l)
+{
+    Build *b = &l->build;
+    MlirValue offset = mlirOperationGetOperand(l->op, 2);
+    int64_t known;
+    if (constant_int(offset, &known)) {
+        l->known_delta = known % l->width;
+        l->delta = known == l->known_delta ? offset : rotate_constant(l->ops, b, l->known_delta);
+        return (uint32_t)(known / l->width);
+    }
+    MlirValue mask = rotate_constant(l->ops, b, l->width - 1);
+    MlirValue log2 = rotate_constant(l->ops, b, __builtin_ctz(l->width));
+    l->known_delta = -1;
+    l->delta = build(b, l->ops->bit_and, l->i32, NULL, offset, mask);
+    shift(l, build(b, l->ops->shift_right, l->i32, NULL, offset, log2));
+    return 0;
+}
+
+static MlirValue element(Lowering *l, uint32_t i)
+{
+    if (l->known_delta == 0)
+        return held(l, i);
+    MlirValue here = held(l, i), next = held(l, i + 1);
+    if (!l->direct.ptr)
+        l->direct = build(&l->build, l->ops->greater_equal, l->i1, l->ops->greater_equal_attr,
+                          rotate_lane(&l->build), l->delta);
+    MlirValue given = select(l, l->direct, here, next);
+    return l->ops->rotate(&l->build, given, l->delta, l->known_delta, l->width);
+}
+
+static void lower(Job *j, MlirOperation op)
+{
+    const RotateOps *ops = &rotate_ops[j->rotation];
+    Lowering l = { .build = { j, op, mlirOperationGetLocation(op) }, .ops = ops, .op = op,
+                   .matrix = mlirValueGetType(mlirOperationGetResult(op, 0)),
+                   .i1 = type_parse(j, "i1"), .i32 = type_parse(j, "i32"),
+                   .width = subgroup_around(j, op) };
+    matrix_of(j, l.matrix, &l.shape);
+    l.element = type_parse(j, "%s", l.shape.element);
+    l.length = l.shape.rows * l.shape.columns / l.width;
+    l.held = NEW_ARRAY(j->arena, MlirValue, 2 * l.length);
+    MlirValue created = rotate_zero(&l.build, l.matrix, &l.shape);
+    if (!created.ptr)
+        created = mlirOperationGetOperand(op, 0);
+    uint32_t later = split_offset(&l);
+    for (uint32_t e = 0; e < l.length; e++)
+        created = rotate_insert(&l.build, created, element(&l, e + later), e);
+    mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), created);
+    erase(op);
+}
+
+void rotate_lower(Job *j)
+{
+    OpList ops = ops_named(j, j->module, ROTATE);
+    for (uint32_t i = 0; i < ops.len; i++)
+        lower(j, ops.data[i]);
+}

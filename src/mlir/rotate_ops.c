@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a rotation consists of. Elements are taken out of matrices and put into them by the
+ * operations of the gpu dialect that the RFC's proposal 2 became. For what happens to the scalars
+ * in between there are two tables: proposal 2, where gpu.rotate's offset is an attribute and
+ * gpu.shuffle stands in for it when the offset is no constant; and the SPIR-V that the RFC prints.
+ */
+#include <stdio.h>
+
+#include "mlir/mlir.h"
+
+static MlirValue index_constant(Build *b, uint32_t value)
+{
+    char text[48];
+    snprintf(text, sizeof text, "{value = %u : index}", value);
+    return build_n(b, "arith.constant", type_parse(b->job, "index"), text, 0, NULL);
+}
+
+/* arith has constants of signless types only. */
+MlirValue rotate_zero(Build *b, MlirType matrix, const Matrix *m)
+{
+    if (m->element[0] == 's' || m->element[0] == 'u')
+        return (MlirValue){ NULL };
+    char text[48];
+    snprintf(text, sizeof text, "{value = %s : %s}", m->element[0] == 'f' ? "0.0" : "0",
+             m->element);
+    MlirValue v = build_n(b, "arith.constant", type_parse(b->job, "%s", m->element), text, 0, NULL);
+    return build(b, "gpu.subgroup_mma_constant_matrix", matrix, NULL, v);
+}
+
+MlirValue rotate_extract(Build *b, MlirValue matrix, MlirType element, uint32_t at)
+{
+    return build(b, "gpu.subgroup_mma_extract_thread_local", element, NULL, matrix,
+                 index_constant(b, at));
+}
+
+MlirValue rotate_insert(Build *b, MlirValue matrix, MlirValue element, uint32_t at)
+{
+    return build(b, "gpu.subgroup_mma_insert_thread_local", mlirValueGetType(matrix), NULL, element,
+                 matrix, index_constant(b, at));
+}
+
+MlirValue rotate_lane(Build *b)
+{
+    MlirValue id = build_n(b, "gpu.lane_id", type_parse(b->job, "index"), NULL, 0, NULL);
+    return build(b, "arith.index_cast", type_parse(b->job, "i32"), NULL, id);
+}
+
+MlirValue rotate_constant(const RotateOps *ops, Build *b, int64_t value)
+{
+    char text[48];
+    snprintf(text, sizeof text, "{value = %lld : i32}", (long long)value);
+    return build_n(b, ops->constant, type_parse(b->job, "i32"), text, 0, NULL);
+}
+
+/* The value alone of an operation that has a second result, whether it is valid. */
+static MlirValue first_of_two(Build *b, const char *name, MlirType type, const char *attributes,
+                              uint32_t n, const MlirValue *operands)
+{
+    MlirType types[] = { type, type_parse(b->job, "i1") };
+    return build_results(b, name, 2, types, attributes, n, operands);
+}
+
+static MlirValue gpu_rotate(Build *b, MlirValue v, MlirValue delta, int64_t known, uint32_t width)
+{
+    const RotateOps *arith = &rotate_ops[ROTATION_GPU];
+    MlirType i32 = type_parse(b->job, "i32"), type = mlirValueGetType(v);
+    char text[64];
+    if (known >= 0) {
+        snprintf(text, sizeof text, "{offset = %lld : i32, width = %u : i32}", (long long)known,
+                 width);
+        return first_of_two(b, "gpu.rotate", type, text, 1, &v);
+    }
+    MlirValue from = build(b, "arith.addi", i32, NULL, rotate_lane(b), delta);
+    from = build(b, "arith.andi", i32, NULL, from, rotate_constant(arith, b, width - 1));
+    MlirValue operands[] = { v, from, rotate_constant(arith, b, width) };
+    return first_of_two(b, "gpu.shuffle", type, "{mode = #gpu<shuffle_mode idx>}", 3, operands);
+}
+
+static MlirValue spirv_rotate(Build *b, MlirValue v, MlirValue delta, int64_t known,
+                              uint32_t width)
+{
+    (void)known, (void)width;
+    return build(b, "spirv.GroupNonUniformRotateKHR", mlirValueGetType(v),
+                 "{execution_scope = #spirv.scope<Subgroup>}", v, delta);
+}
+
+const RotateOps rotate_ops[] = {
+    [ROTATION_GPU] = {
+        .constant = "arith.constant", .select = "arith.select", .bit_and = "arith.andi",
+        .shift_right = "arith.shrui",
+        .greater_equal = "arith.cmpi", .greater_equal_attr = "{predicate = 5 : i64}",
+        .not_equal = "arith.cmpi", .not_equal_attr = "{predicate = 1 : i64}",
+        .rotate = gpu_rotate },
+    [ROTATION_SPIRV] = {
+        .constant = "spirv.Constant", .select = "spirv.Select", .bit_and = "spirv.BitwiseAnd",
+        .shift_right = "spirv.ShiftRightLogical", .greater_equal = "spirv.SGreaterThanEqual",
+        .not_equal = "spirv.INotEqual", .rotate = spirv_rotate },
+};
