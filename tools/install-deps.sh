@@ -22,6 +22,10 @@ choose_llvm() {
         for v in $llvm_versions; do
             if $test llvm-$v-dev; then
                 llvm="llvm-$v-dev llvm-$v-tools clang-$v"
+                # kernels in MLIR need 22 or later
+                if [ $v -ge 22 ] && available libmlir-$v-dev; then
+                    llvm="$llvm libmlir-$v-dev mlir-$v-tools"
+                fi
                 return
             fi
         done

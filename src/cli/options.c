@@ -74,7 +74,7 @@ static const Option options[] = {
     { "--emit", "FORM", "spirv, asm (default), passes, llvm, llvm-plain, native, object; of MLIR:"
       " mlir (with heddle's rewrites), mlir-spirv",
       STRING, AT(emit), 0, ON(CMD_COMPILE) },
-    { "--language", "LANG", "glsl, spirv, asm or mlir, where the kernel's content and name do not tell",
+    { "--language", "LANG", "glsl, spirv, asm or mlir, where content and name do not tell",
       STRING, AT(language), 0, KERNEL },
     { "-I", "FOLDER", "GLSL: look for includes there", LIST, AT(includes), 0, KERNEL },
     { "-D", "NAME[=VALUE]", "GLSL: define a macro", LIST, AT(defines), 0, KERNEL },
@@ -82,7 +82,7 @@ static const Option options[] = {
       STRING, AT(target_env), 0, KERNEL },
     { "--glslang", "PATH", "GLSL: the compiler; else $HEDDLE_GLSLANG, else the one found",
       STRING, AT(glslang), 0, KERNEL },
-    { "--rotate-loads", NULL, "MLIR: overlapping loads of matrices become rotations of disjoint ones",
+    { "--rotate-loads", NULL, "MLIR: overlapping loads become rotations of disjoint ones",
       FLAG, AT(rotate_loads), 0, KERNEL },
     { "--rotate-as", "DIALECT", "MLIR: what rotations of matrices become: spirv (default) or gpu",
       STRING, AT(rotate_as), 0, KERNEL },

@@ -4,8 +4,8 @@
  *
  * Loads of one memref in one block, of one type and leading dimension, between which nothing may
  * write, are compared by their addresses as linear forms of what their indices are made of. Those
- * that differ by whole rows only are sorted; a run of them in which each overlaps its predecessor is
- * covered by tiles, each as many rows after the one before as a matrix has:
+ * that differ by whole rows only are sorted; a run of them in which each overlaps its predecessor
+ * is covered by tiles, each as many rows after the one before as a matrix has:
  *
  *     loads at rows     0  1  2  3         of 4 x 4 matrices
  *     tiles at rows     0           4      2 loads; the others are rotate(tile 0, tile 4, 4 n)
