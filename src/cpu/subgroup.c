@@ -474,6 +474,24 @@ LV combine_identity(Emit *e, Combine how, LT t)
     }
 }
 
+/* The mask as a value that LLVM cannot tell to be the same. Its x86 peephole optimiser (21, 22) folds
+ * a load under a mask into its user under the same mask, shuffles included: those then read lanes
+ * that the first mask had replaced. */
+static LV another_mask(Emit *e, LV mask)
+{
+    LT word = LLVMIntTypeInContext(e->cx, MIN(e->W, 32));
+    LT type = LLVMFunctionType(word, &word, 1, 0);
+    LV copy = LLVMGetInlineAsm(type, "", 0, "=r,0", 4, 0, 0, LLVMInlineAsmDialectATT, 0);
+    LT words = LLVMVectorType(word, MAX(e->W / 32, 1));
+    LV v = LLVMBuildBitCast(e->b, mask, words, "");
+    for (uint32_t k = 0; k < LLVMGetVectorSize(words); k++) {
+        LV bits = LLVMBuildExtractElement(e->b, v, u32(e, k), "");
+        bits = LLVMBuildCall2(e->b, type, copy, &bits, 1, "");
+        v = LLVMBuildInsertElement(e->b, v, bits, u32(e, k), "");
+    }
+    return LLVMBuildBitCast(e->b, v, LLVMTypeOf(mask), "");
+}
+
 /* All lanes of v, the identity where they are not active. */
 static LV with_identity(Emit *e, Combine how, LV v, LV mask)
 {
@@ -481,7 +499,7 @@ static LV with_identity(Emit *e, Combine how, LV v, LV mask)
     if (!mask)
         return v;
     LV identity = emit_lanes(e, combine_identity(e, how, element_of(v)));
-    return LLVMBuildSelect(e->b, mask, v, identity, "");
+    return LLVMBuildSelect(e->b, another_mask(e, mask), v, identity, "");
 }
 
 static bool idempotent(Combine how)
