@@ -474,7 +474,7 @@ LV combine_identity(Emit *e, Combine how, LT t)
     }
 }
 
-/* The mask as a value that LLVM cannot tell to be the same. Its x86 peephole optimiser (21, 22) folds
+/* The mask as a value that LLVM cannot tell to be the same. LLVM 22's x86 peephole optimiser folds
  * a load under a mask into its user under the same mask, shuffles included: those then read lanes
  * that the first mask had replaced. */
 static LV another_mask(Emit *e, LV mask)
