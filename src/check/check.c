@@ -13,6 +13,9 @@ static const CheckFamily *const families[] = {
     &check_core_types,  &check_core_flow,  &check_core_values, &check_core_composites,
     &check_core_memory, &check_core_group, &check_glsl,        &check_khr_cooperative_matrix,
     &check_qcom_conversion,
+    &check_nv_cooperative_matrix2,
+    &check_nv_tensor_addressing,
+    &check_nv_decode_vector,
 };
 
 const CheckRule *check_rule(uint32_t n)
@@ -100,6 +103,14 @@ bool same_shape(const SpvType *a, const SpvType *b)
     if (is_matrix(a))
         return a->scope == b->scope && a->rows == b->rows && a->cols == b->cols && a->use == b->use;
     return components(a) == components(b);
+}
+
+bool changes_use(const SpvType *from, const SpvType *to)
+{
+    return is_matrix(from) && is_matrix(to) && from->scope == to->scope &&
+           from->rows == to->rows && from->cols == to->cols &&
+           from->use == SpvCooperativeMatrixUseMatrixAccumulatorKHR &&
+           to->use != SpvCooperativeMatrixUseMatrixAccumulatorKHR;
 }
 
 bool alike(const SpvType *a, const SpvType *b)

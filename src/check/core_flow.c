@@ -69,20 +69,32 @@ typedef struct Callers {
     uint8_t *state;
 } Callers;
 
-/* The callee of the first call at or after `i` (an instruction of `b`), moving both on. */
-static SpvFunction *next_call(Checker *c, const Callers *k, SpvBlock **b, SpvInst **i)
+typedef struct Open {
+    uint32_t f;
+    SpvBlock *b;
+    SpvInst *i;
+    uint32_t callee; /* of i: the next */
+} Open;
+
+static Open open_function(const Callers *k, uint32_t f)
 {
+    SpvBlock *b = k->functions[f]->first;
+    return (Open){ f, b, b ? b->insts.first : NULL, 0 };
+}
+
+/* The next function that an open one calls, moving it on. */
+static SpvFunction *next_call(Checker *c, const Callers *k, Open *o)
+{
+    SpvId callees[SPV_MAX_CALLEES];
     uint64_t n;
-    while (*b) {
-        for (; *i; *i = (*i)->next)
-            if ((*i)->op == SpvOpFunctionCall && map_get(&k->number, spv_operand(*i, 0), &n)) {
-                *i = (*i)->next;
+    while (o->b) {
+        for (; o->i; o->i = o->i->next, o->callee = 0)
+            if (o->callee < spv_callees(c->m, o->i, callees) &&
+                map_get(&k->number, callees[o->callee++], &n))
                 return k->functions[n];
-            }
-        *b = (*b)->next;
-        *i = *b ? (*b)->insts.first : NULL;
+        o->b = o->b->next;
+        o->i = o->b ? o->b->insts.first : NULL;
     }
-    (void)c;
     return NULL;
 }
 
@@ -101,20 +113,15 @@ static void check_recursion(Checker *c, SpvInst *inst)
         k.functions[n] = f;
         map_put(c->arena, &k.number, f->def->id, n++);
     }
-    struct Open {
-        uint32_t f;
-        SpvBlock *b;
-        SpvInst *i;
-    } *stack = NEW_ARRAY(c->arena, struct Open, k.n + 1);
+    Open *stack = NEW_ARRAY(c->arena, Open, k.n + 1);
     for (uint32_t root = 0; root < k.n; root++) {
-        SpvBlock *first = k.functions[root]->first;
         if (k.state[root])
             continue;
-        stack[depth++] = (struct Open){ root, first, first ? first->insts.first : NULL };
+        stack[depth++] = open_function(&k, root);
         k.state[root] = 1;
         while (depth) {
-            struct Open *o = &stack[depth - 1];
-            SpvFunction *f = next_call(c, &k, &o->b, &o->i);
+            Open *o = &stack[depth - 1];
+            SpvFunction *f = next_call(c, &k, o);
             uint64_t to = 0;
             if (!f) {
                 k.state[o->f] = 2;
@@ -128,8 +135,7 @@ static void check_recursion(Checker *c, SpvInst *inst)
             }
             if (!k.state[to]) {
                 k.state[to] = 1;
-                stack[depth++] = (struct Open){ (uint32_t)to, f->first,
-                                                f->first ? f->first->insts.first : NULL };
+                stack[depth++] = open_function(&k, (uint32_t)to);
             }
         }
     }

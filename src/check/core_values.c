@@ -212,8 +212,8 @@ static void check_conversion(Checker *c, SpvInst *i)
     }
     if (!a)
         return;
-    if (component(a)->kind != from || component(r)->kind != to || !same_shape(a, r) ||
-        a->kind == SPV_MATRIX || r->kind == SPV_MATRIX)
+    if (component(a)->kind != from || component(r)->kind != to ||
+        !(same_shape(a, r) || changes_use(a, r)) || a->kind == SPV_MATRIX || r->kind == SPV_MATRIX)
         broken(c, i, "%s from %s to %s", spv_op_name(i->op), type_name(c, a), type_name(c, r));
     else if (i->op == SpvOpQuantizeToF16 && (component(a)->bits != 32 || component(r)->bits != 32))
         broken(c, i, "only f32 is quantized, not %s", type_name(c, a));

@@ -24,7 +24,8 @@ typedef struct CheckFamily {
 } CheckFamily;
 extern const CheckFamily check_core_types, check_core_values, check_core_composites,
     check_core_memory, check_core_flow, check_core_group, check_glsl, check_khr_cooperative_matrix,
-    check_qcom_conversion;
+    check_qcom_conversion, check_nv_cooperative_matrix2, check_nv_tensor_addressing,
+    check_nv_decode_vector;
 
 struct Checker {
     SpvModule *m;
@@ -35,6 +36,10 @@ struct Checker {
     uint8_t *holds_matrix; /* by type: 0 not asked yet, 1 no, 2 yes */
     const uint8_t *fed;    /* check_qcom_fed's, when asked */
     uint8_t qcom;          /* what of that extension is declared; 0 not asked yet */
+    Map capabilities;      /* declared, and EXTENSION_* of those known here; once asked */
+    uint32_t extensions;
+    Map bodies;            /* functions by id, when asked */
+    Map for_elements;      /* functions called for the elements of a matrix, looked into */
     Map matched;           /* pairs of types found to match logically */
     bool failed;
 };
@@ -48,6 +53,33 @@ const SpvType *result_type(Checker *c, const SpvInst *i);
 /* Reports and returns NULL when operand `n` is no value. */
 const SpvType *want_value(Checker *c, const SpvInst *i, uint32_t n);
 
+/* ---- nv_cooperative_matrix2.c, nv_tensor_addressing.c ---------------------------------------- */
+
+/* A capability with the instructions that need it and the extensions it comes with. */
+enum {
+    EXTENSION_ASKED = 1,
+    EXTENSION_COOPMAT = 2,
+    EXTENSION_COOPMAT2 = 4,
+    EXTENSION_TENSOR = 8,
+    EXTENSION_DECODE_VECTOR = 16,
+    EXTENSION_MAINTENANCE1 = 32 /* SPV_EXT_cooperative_matrix_maintenance1, which took some over */
+};
+bool has_capability(Checker *c, uint32_t capability);
+/* Reports unless the capability is declared. */
+void want_capability(Checker *c, const SpvInst *i, uint32_t capability);
+/* Reports where OpCapability `i` is this one and comes without one of these extensions. */
+void want_extension(Checker *c, const SpvInst *i, uint32_t capability, uint32_t any);
+/* The operand that TensorAddressingOperands brings for a bit of its mask; 0 without. */
+SpvId addressing_operand(const SpvInst *i, uint32_t bit);
+/* Word `dim` of a layout's field where constants decide it; as far as a chain of instructions says
+ * so. */
+typedef enum LayoutField { LAYOUT_BLOCK_SIZE, LAYOUT_DIMENSION } LayoutField;
+bool layout_field(Checker *c, SpvId layout, LayoutField field, uint32_t dim, uint64_t *value);
+uint32_t tensor_dims(Checker *c, const SpvType *t); /* of a layout or view; 0: not known */
+/* Whether a function decodes elements of `matrix` by a layout of these dimensions; reports if not.
+ * Of vectors where `vector`. */
+void want_decode(Checker *c, const SpvInst *i, SpvId function, const SpvType *matrix, bool vector);
+
 /* Scalar, or what a vector or cooperative matrix consists of; the type itself else. Never NULL for
  * a type that is not. */
 const SpvType *component(const SpvType *t);
@@ -60,6 +92,8 @@ bool is_matrix(const SpvType *t);             /* a cooperative one */
 bool alike(const SpvType *a, const SpvType *b);
 bool same_shape(const SpvType *a,
                 const SpvType *b); /* the same number of components, matrices in all */
+/* An accumulator and an A or B of its shape (SPV_NV_cooperative_matrix2). */
+bool changes_use(const SpvType *from, const SpvType *to);
 const char *type_name(Checker *c, const SpvType *t); /* "f32", "vec4 of s32", for messages */
 /* Whether values of one may stand for the other without a conversion (types that are equal but for
  * layout decorations count as equal only where `logical`). */

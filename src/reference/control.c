@@ -180,6 +180,62 @@ static Step return_(Machine *m, Inv *v, const RInst *i)
     return STEP_JUMP;
 }
 
+void inv_call(Machine *m, Inv *v, RFunc *f, const CallArg *args, Ref result, uint32_t n_leaves)
+{
+    const uint32_t frames = v->n_frames, pc = v->pc;
+    const uint64_t budget = m->d->budget ? m->d->budget : 1ull << 28;
+    inv_enter(m, v, f, pc, result, n_leaves);
+    set_frame(v);
+    for (uint32_t k = 0; k < f->n_params; k++) {
+        memcpy(leaf(v, f->params[k]), args[k].x, f->param_types[k]->leaves * sizeof(uint64_t));
+        memcpy(unset(v, f->params[k]), args[k].undef, f->param_types[k]->leaves);
+    }
+    while (v->n_frames > frames && !m->stop) {
+        const RInst *i = &m->code.data[v->pc];
+        bool endless = ++v->steps > budget;
+        Step s = endless ? STEP_DONE : i->run(m, v, i);
+        if (s == STEP_NEXT || s == STEP_SWITCH)
+            v->pc++;
+        if (endless)
+            found(m, v, i, REF_ENDLESS, "still running after %llu instructions: an endless loop?",
+                  (unsigned long long)budget);
+        else if (s == STEP_WAIT)
+            found(m, v, i, REF_UNSUPPORTED,
+                  "%s is a tangled instruction, which a function called for an element of a matrix "
+                  "must not have",
+                  spv_op_name(i->op));
+        m->stop |= s == STEP_WAIT || s == STEP_DONE;
+    }
+}
+
+RFunc *inv_callee(Machine *m, RInst *i, SpvId function, const RType *result,
+                  const RType *const *params, uint32_t n)
+{
+    RFunc *f = decode_find(m, function);
+    uint32_t k = 0;
+    if (!f) {
+        refuse(m, i->src, "%%%u is not a function", function);
+        return NULL;
+    }
+    const RType *got = type_get(m, f->src->def->type);
+    bool fits = got && got->leaves == result->leaves && got->kind == result->kind;
+    for (SpvInst *p = f->src->head.first; p; p = p->next) {
+        if (p->op != SpvOpFunctionParameter)
+            continue;
+        got = type_get(m, p->type);
+        fits = fits && got && k < n && got->leaves == params[k]->leaves &&
+               got->kind == params[k]->kind;
+        k++;
+    }
+    if (!fits || k != n) {
+        refuse(m, i->src, "the function '%s' does not have the parameters and the result asked for",
+               name_of(m, function));
+        return NULL;
+    }
+    vec_push(m->arena, &i->block->function->callees, f);
+    return f;
+}
+
 static bool prepare_return(Machine *m, RInst *i)
 {
     const RType *t = type_get(m, i->block->function->src->def->type);

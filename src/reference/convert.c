@@ -97,10 +97,46 @@ static Step convert(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
+static Step copy(Machine *m, Inv *v, const RInst *i)
+{
+    (void)m;
+    memmove(leaf(v, i->dst), leaf(v, i->ops[0]), i->n * 8);
+    memmove(unset(v, i->dst), unset(v, i->ops[0]), i->n);
+    return STEP_NEXT;
+}
+
+/* SPV_NV_cooperative_matrix2: a matrix of another use, whose elements others may own. Converted in
+ * place, then moved. */
+static void change_use(Machine *m, Inv **set, uint32_t n, const RInst *i)
+{
+    for (uint32_t k = 0; k < n; k++)
+        i->op == SpvOpCooperativeMatrixConvertNV ? copy(m, set[k], i) : convert(m, set[k], i);
+    matrix_scatter(m, set, n, i->type, i->dst, matrix_gather(m, set, n, i->at, i->dst));
+}
+
+static bool prepare_use(Machine *m, RInst *i)
+{
+    if (!prepare_same(m, i))
+        return false;
+    bool to = i->type->kind == SPV_COOPMAT, from = i->at->kind == SPV_COOPMAT;
+    if (to != from || (to && (i->type->rows != i->at->rows || i->type->cols != i->at->cols ||
+                              i->type->scope != i->at->scope))) {
+        refuse(m, i->src, "the operand and the result are not of one shape and scope");
+        return false;
+    }
+    if (to && i->type->use != i->at->use) {
+        i->run = collective_wait;
+        i->together = change_use;
+        i->scope = (uint8_t)i->type->scope;
+        i->whole = true;
+    }
+    return true;
+}
+
 static bool prepare_convert(Machine *m, RInst *i)
 {
     uint32_t n;
-    if (!prepare_same(m, i))
+    if (!prepare_use(m, i))
         return false;
     bool from_float = i->sfmt != FMT_NONE, to_float = i->fmt != FMT_NONE;
     bool want_from = i->op == SpvOpConvertFToU || i->op == SpvOpConvertFToS ||
@@ -197,14 +233,6 @@ static bool prepare_pointer(Machine *m, RInst *i)
     return false;
 }
 
-static Step copy(Machine *m, Inv *v, const RInst *i)
-{
-    (void)m;
-    memmove(leaf(v, i->dst), leaf(v, i->ops[0]), i->n * 8);
-    memmove(unset(v, i->dst), unset(v, i->ops[0]), i->n);
-    return STEP_NEXT;
-}
-
 /* clang-format off */
 /* Whatever an undefined value was, from here on it is that. */
 static Step freeze(Machine *m, Inv *v, const RInst *i)
@@ -231,6 +259,7 @@ static const OpRow rows[] = {
     { SpvOpPtrCastToGeneric, copy, prepare_same, NULL, 0 },
     { SpvOpGenericCastToPtr, copy, prepare_same, NULL, 0 },
     { SpvOpGenericCastToPtrExplicit, copy, prepare_same, NULL, 0 },
+    { SpvOpCooperativeMatrixConvertNV, copy, prepare_use, NULL, 0 },
     { SpvOpCopyObject, copy, prepare_same, NULL, OPF_CONSTANT },
     { SpvOpCopyLogical, copy, prepare_same, NULL, 0 },
     { SpvOpExpectKHR, copy, prepare_same, NULL, 0 },

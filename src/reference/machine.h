@@ -31,7 +31,7 @@ struct RType {
     uint32_t bits; /* BOOL 1, INT, FLOAT */
     bool is_signed;
     SpvFloatFormat format;
-    const RType *element;  /* VECTOR, MATRIX, ARRAY, RUNTIME_ARRAY, COOPMAT */
+    const RType *element;  /* VECTOR, MATRIX, ARRAY, RUNTIME_ARRAY, COOPMAT, TENSOR_* */
     uint32_t count;        /* also COOPMAT: elements an invocation holds at most */
     const RType **members; /* STRUCT */
     SpvId pointee;         /* POINTER */
@@ -46,6 +46,10 @@ struct RType {
     const uint32_t *matrix_strides;  /* STRUCT: 0 = natural */
     const bool *row_major;           /* STRUCT */
     uint32_t scope, rows, cols, use; /* COOPMAT */
+    uint32_t dims;                   /* TENSOR_LAYOUT, TENSOR_VIEW */
+    uint32_t clamp;                  /* TENSOR_LAYOUT: SpvTensorClampMode */
+    bool has_dims;                   /* TENSOR_VIEW: dimensions of its own */
+    uint8_t permutation[5];          /* TENSOR_VIEW */
     uint32_t depth;
 };
 
@@ -281,7 +285,8 @@ typedef struct OpTable {
     uint32_t n;
 } OpTable;
 extern const OpTable ref_arith_ops, ref_convert_ops, ref_composite_ops, ref_memory_ops,
-    ref_control_ops, ref_group_ops, ref_matrix_ops, ref_qcom_ops, ref_atomic_ops;
+    ref_control_ops, ref_group_ops, ref_matrix_ops, ref_nv_ops, ref_tensor_ops, ref_qcom_ops,
+    ref_atomic_ops;
 Prepare prepare_same;  /* every value operand has as many leaves as the result */
 Prepare prepare_value; /* every id operand is a value */
 const OpRow *op_row(uint16_t op);
@@ -445,6 +450,17 @@ const char *undefined_name(uint8_t unset);
 
 /* The row-major element that is an invocation's e-th of a matrix; UINT32_MAX for padding. */
 uint32_t matrix_owned(const Machine *m, const Inv *v, const RType *t, uint32_t e);
+/* A whole matrix, row-major, in memory that the next of these calls may use again. What nobody of
+ * the set owns is 0. */
+typedef struct Whole {
+    uint64_t *x;
+    uint8_t *undef;
+} Whole;
+Whole matrix_gather(Machine *m, Inv **set, uint32_t n, const RType *t, Ref r);
+void matrix_scatter(Machine *m, Inv **set, uint32_t n, const RType *t, Ref r, Whole w);
+/* Reports operands that differ between the invocations of `set`. */
+void matrix_uniform(Machine *m, Inv **set, uint32_t n, const RInst *i, Ref r, uint32_t leaves,
+                    const char *what);
 
 /* ---- schedule.c ------------------------------------------------------------------------------ */
 
@@ -453,5 +469,16 @@ bool run_groups(Machine *m);
 bool dispatch_once(Arena *a, SpvModule *m, const RefDispatch *d, RefResult *r, DiagSink *sink);
 void inv_jump(Machine *m, Inv *v, const Edge *e);
 Step inv_enter(Machine *m, Inv *v, RFunc *f, uint32_t return_pc, Ref result, uint32_t n_leaves);
+/* Calls a function to its end from within an instruction of the invocation. args[k]: where the
+ * k-th parameter's leaves are; `result` has n_leaves, in the invocation's frame. */
+typedef struct CallArg {
+    const uint64_t *x;
+    const uint8_t *undef;
+} CallArg;
+void inv_call(Machine *m, Inv *v, RFunc *f, const CallArg *args, Ref result, uint32_t n_leaves);
+/* The function that an operand names, which `i` may call: with `n` parameters of these types. NULL
+ * after refusing. */
+RFunc *inv_callee(Machine *m, RInst *i, SpvId function, const RType *result,
+                  const RType *const *params, uint32_t n);
 
 #endif

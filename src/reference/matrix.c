@@ -57,6 +57,42 @@ uint32_t matrix_owned(const Machine *m, const Inv *v, const RType *t, uint32_t e
                              lane_of(v, t->scope), e);
 }
 
+static void *scratch(Machine *m, size_t size)
+{
+    if (size > m->scratch_size) {
+        m->scratch = arena_alloc(m->arena, size * 2);
+        m->scratch_size = size * 2;
+    }
+    return m->scratch;
+}
+
+Whole matrix_gather(Machine *m, Inv **set, uint32_t n, const RType *t, Ref r)
+{
+    size_t total = (size_t)t->rows * t->cols;
+    Whole w = { scratch(m, total * 9), NULL };
+    w.undef = memset(w.x + total, 0, total);
+    memset(w.x, 0, total * sizeof(*w.x));
+    for (uint32_t k = 0; k < n; k++)
+        for (uint32_t e = 0; e < t->count; e++) {
+            uint32_t at = matrix_owned(m, set[k], t, e);
+            if (at == UINT32_MAX)
+                continue;
+            w.x[at] = leaf(set[k], r)[e];
+            w.undef[at] = unset(set[k], r)[e];
+        }
+    return w;
+}
+
+void matrix_scatter(Machine *m, Inv **set, uint32_t n, const RType *t, Ref r, Whole w)
+{
+    for (uint32_t k = 0; k < n; k++)
+        for (uint32_t e = 0; e < t->count; e++) {
+            uint32_t at = matrix_owned(m, set[k], t, e);
+            leaf(set[k], r)[e] = at == UINT32_MAX ? 0 : w.x[at];
+            unset(set[k], r)[e] = at == UINT32_MAX ? 0 : w.undef[at];
+        }
+}
+
 /* ---- length ---------------------------------------------------------------------------------- */
 
 static Step length(Machine *m, Inv *v, const RInst *i)
@@ -81,9 +117,8 @@ static bool prepare_length(Machine *m, RInst *i)
 
 /* ---- load and store -------------------------------------------------------------------------- */
 
-/* Reports operands that differ between the invocations of `set`. */
-static void check_uniform(Machine *m, Inv **set, uint32_t n, const RInst *i, Ref r, uint32_t leaves,
-                          const char *what)
+void matrix_uniform(Machine *m, Inv **set, uint32_t n, const RInst *i, Ref r, uint32_t leaves,
+                    const char *what)
 {
     if (r == REF_NONE || (r & REF_CONST))
         return;
@@ -116,8 +151,8 @@ static void transfer(Machine *m, Inv **set, uint32_t n, const RInst *i)
     bool store = x->object != REF_NONE;
     if (x->stride != REF_NONE)
         stride = (uint64_t)sext(*leaf(set[0], x->stride), x->stride_bits) * x->pointee->size;
-    check_uniform(m, set, n, i, x->pointer, 2, "pointer");
-    check_uniform(m, set, n, i, x->stride, 1, "stride");
+    matrix_uniform(m, set, n, i, x->pointer, 2, "pointer");
+    matrix_uniform(m, set, n, i, x->stride, 1, "stride");
     m->by_matrix = true;
     for (uint32_t k = 0; k < n; k++) {
         Inv *v = set[k];
@@ -201,15 +236,6 @@ typedef union Number {
     double f;
     Wide w;
 } Number;
-
-static void *scratch(Machine *m, size_t size)
-{
-    if (size > m->scratch_size) {
-        m->scratch = arena_alloc(m->arena, size * 2);
-        m->scratch_size = size * 2;
-    }
-    return m->scratch;
-}
 
 /* Collects a matrix, row-major, from what the set's invocations own; what nobody present owns is 0.
  */

@@ -198,6 +198,8 @@ static void move_value(const Mover *c, uint64_t va, uint64_t prov, const RType *
         move_scalars(c, va, plain, t->element, t->count, rows && stride ? stride : t->stride, x, u);
         break;
     case SPV_COOPMAT:
+    case SPV_TENSOR_LAYOUT:
+    case SPV_TENSOR_VIEW:
         move_scalars(c, va, plain, t->element, t->count, t->stride, x, u);
         break;
     case SPV_MATRIX: {
@@ -240,6 +242,8 @@ void mem_copy_initial(Machine *m, const RType *t, uint64_t at, const uint64_t *x
     case SPV_VECTOR:
     case SPV_MATRIX:
     case SPV_COOPMAT:
+    case SPV_TENSOR_LAYOUT:
+    case SPV_TENSOR_VIEW:
     case SPV_ARRAY:
         for (uint32_t k = 0; k < t->count; k++)
             mem_copy_initial(m, t->element, at + k * t->stride, x + (size_t)k * t->element->leaves,

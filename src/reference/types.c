@@ -126,6 +126,10 @@ static void define_vector(Machine *m, RType *t, SpvInst *i, SpvKind kind)
     uint64_t count = spv_n_operands(i) > 1 ? spv_operand(i, 1) : 0;
     if (!e)
         return;
+    if (i->op == SpvOpTypeVectorIdEXT && !constant_uint(m, spv_operand(i, 1), &count)) {
+        refuse(m, i, "the vector's length is not a constant");
+        return;
+    }
     if (kind == SPV_VECTOR && e->leaves != 1) {
         refuse(m, i, "a vector's components must be scalars");
         return;
@@ -244,6 +248,35 @@ static void define_coopmat(Machine *m, RType *t, SpvInst *i)
     repeat(m, t, i, m->probing ? 1 : (rows * cols + lanes - 1) / lanes, e->size);
 }
 
+/* A layout's fields, each by dimension, and a clamp value; a view's, and its clip (tensor.c). */
+static void define_tensor(Machine *m, RType *t, SpvInst *i)
+{
+    static const RType word = {
+        .kind = SPV_INT, .bits = 32, .leaves = 1, .size = 4, .align = 4
+    };
+    uint64_t dims = 0, x = 0, seen = 0;
+    bool layout = i->op == SpvOpTypeTensorLayoutNV, sound;
+    t->kind = layout ? SPV_TENSOR_LAYOUT : SPV_TENSOR_VIEW;
+    sound = constant_uint(m, spv_operand(i, 0), &dims) && dims >= 1 && dims <= 5 &&
+            constant_uint(m, spv_operand(i, 1), &x) &&
+            (layout ? x <= SpvTensorClampModeRepeatMirrored : spv_n_operands(i) == dims + 2);
+    t->dims = (uint32_t)dims;
+    t->clamp = (uint32_t)x;
+    t->has_dims = x;
+    for (uint32_t k = 0; !layout && sound && k < dims; k++) {
+        sound = constant_uint(m, spv_operand(i, k + 2), &x) && x < dims && !(seen >> x & 1);
+        seen |= 1ull << (x & 63);
+        t->permutation[k] = (uint8_t)x;
+    }
+    if (!sound) {
+        refuse(m, i, "the tensor's dimensions, clamp mode or permutation are not constants that "
+                     "make sense");
+        return;
+    }
+    t->element = &word;
+    repeat(m, t, i, layout ? 5 * dims + 1 : 2 * dims + 4, word.size);
+}
+
 static void define_pointer(Machine *m, RType *t, SpvInst *i)
 {
     uint32_t n;
@@ -300,6 +333,7 @@ const RType *type_define(Machine *m, SpvInst *i)
         define_float(m, t, i);
         break;
     case SpvOpTypeVector:
+    case SpvOpTypeVectorIdEXT:
         define_vector(m, t, i, SPV_VECTOR);
         break;
     case SpvOpTypeMatrix:
@@ -321,6 +355,10 @@ const RType *type_define(Machine *m, SpvInst *i)
         break;
     case SpvOpTypeCooperativeMatrixKHR:
         define_coopmat(m, t, i);
+        break;
+    case SpvOpTypeTensorLayoutNV:
+    case SpvOpTypeTensorViewNV:
+        define_tensor(m, t, i);
         break;
     default:
         break; /* images and the like: an error where one is used */

@@ -150,8 +150,9 @@ static void visit_inst(Reflection *r, const SpvInst *i)
         if (!handled)
             r->written[r->root[id]] = 1;
     }
-    if (i->op == SpvOpFunctionCall && spv_n_operands(i))
-        reach(r, spv_operand(i, 0));
+    SpvId callees[SPV_MAX_CALLEES];
+    for (uint32_t k = spv_callees(r->m, i, callees); k-- > 0;)
+        reach(r, callees[k]);
     follow(r, i);
 }
 

@@ -21,6 +21,22 @@ SpvModule *spv_module(Arena *arena, uint32_t bound)
 
 SpvInst *spv_def(const SpvModule *m, SpvId id) { return id < m->defs_cap ? m->defs[id] : NULL; }
 
+uint32_t spv_callees(const SpvModule *m, const SpvInst *i, SpvId out[SPV_MAX_CALLEES])
+{
+    uint32_t n = 0;
+    SpvOperand o;
+    if (i->op != SpvOpFunctionCall && i->op != SpvOpCooperativeMatrixReduceNV &&
+        i->op != SpvOpCooperativeMatrixPerElementOpNV &&
+        i->op != SpvOpCooperativeMatrixLoadTensorNV)
+        return 0;
+    for (SpvWalk w = spv_walk(i); n < SPV_MAX_CALLEES && spv_walk_next(&w, &o);) {
+        const SpvInst *def = o.is_id ? spv_def(m, i->words[o.word]) : NULL;
+        if (def && def->op == SpvOpFunction)
+            out[n++] = def->id;
+    }
+    return n;
+}
+
 /* ---- strings, names, positions --------------------------------------------------------------- */
 
 const char *spv_string(const SpvInst *i, uint32_t operand, uint32_t *n_words)

@@ -208,6 +208,10 @@ void spv_each_id(SpvInst *i, void (*visit)(void *user, uint32_t *id), void *user
  * and returns how many there are. */
 uint32_t spv_id_operands(const SpvInst *i, uint16_t *at, uint32_t cap);
 
+/* The functions that an instruction calls, itself or for the elements of a matrix: their ids. */
+enum { SPV_MAX_CALLEES = 2 };
+uint32_t spv_callees(const SpvModule *m, const SpvInst *i, SpvId out[SPV_MAX_CALLEES]);
+
 /* Decorations, group decorations resolved. `member` -1: of the id itself. Returns the decorate
  * instruction's literal words after the decoration, or NULL when absent. */
 const uint32_t *spv_decoration(SpvModule *m, SpvId id, int32_t member, uint32_t decoration,
