@@ -11,8 +11,8 @@ static const char validation[] = "SPV_NV_cooperative_matrix2, Validation Rules";
 static const char reductions[] = "SPV_NV_cooperative_matrix2, OpCooperativeMatrixReduceNV";
 static const char conversions[] = "SPV_NV_cooperative_matrix2, Conversion Instructions";
 static const char per_element[] = "SPV_NV_cooperative_matrix2, OpCooperativeMatrixPerElementOpNV";
-static const char transfers[] =
-    "SPV_NV_cooperative_matrix2, OpCooperativeMatrixLoadTensorNV and OpCooperativeMatrixStoreTensorNV";
+static const char transfers[] = "SPV_NV_cooperative_matrix2, OpCooperativeMatrixLoadTensorNV and "
+                                "OpCooperativeMatrixStoreTensorNV";
 static const char decoding[] = "SPV_NV_cooperative_matrix2, Tensor Layout and View";
 static const char vectors[] =
     "SPV_NV_cooperative_matrix_decode_vector, OpCooperativeMatrixLoadTensorNV";
@@ -173,7 +173,8 @@ static const SpvType *want_function(Checker *c, const SpvInst *i, SpvId id)
 
 /* ---- reductions ------------------------------------------------------------------------------ */
 
-/* Both sides of an instruction that makes a matrix of a matrix; false where another rule reports. */
+/* Both sides of an instruction that makes a matrix of a matrix; false where another rule
+ * reports. */
 static bool matrices(Checker *c, const SpvInst *i, const SpvType **from, const SpvType **to)
 {
     *from = operand_type(c, i, 0);
@@ -395,7 +396,8 @@ static void check_memory_operand(Checker *c, SpvInst *i)
     uint32_t bad = is_store(i) ? SpvMemoryAccessMakePointerVisibleMask
                                : SpvMemoryAccessMakePointerAvailableMask;
     if (spv_operand(i, 3) & bad)
-        broken(c, i, is_store(i) ? "MakePointerVisible on a store" : "MakePointerAvailable on a load");
+        broken(c, i,
+               is_store(i) ? "MakePointerVisible on a store" : "MakePointerAvailable on a load");
 }
 
 static void check_store_decode(Checker *c, SpvInst *i)

@@ -8,9 +8,9 @@
  *
  * The pseudo-code's lines for mirrored repetition say `dim` where they mean the layout's dimension
  * (`dim` counts dimensions there); in one of a single element, where the period 2 * 1 - 2 would be
- * zero, every coordinate is mirrored to 0. Decode functions get what their owner's element asks for;
- * of two that may be called the vector's is taken under every ownership map but heddle's own, so
- * that two that disagree are found as results that are not portable.
+ * zero, every coordinate is mirrored to 0. Decode functions get what their owner's element asks
+ * for; of two that may be called the vector's is taken under every ownership map but heddle's own,
+ * so that two that disagree are found as results that are not portable.
  */
 #include "reference/machine.h"
 
@@ -474,8 +474,8 @@ static void transfer(Machine *m, Inv **set, uint32_t n, const RInst *i)
 }
 
 /* The function an operand names, called with a pointer to a block and two arrays of coordinates. */
-static RFunc *decode_function(Machine *m, RInst *i, const Transfer *x, SpvId id, const RType **block,
-                              uint32_t *components)
+static RFunc *decode_function(Machine *m, RInst *i, const Transfer *x, SpvId id,
+                              const RType **block, uint32_t *components)
 {
     const RFunc *f = decode_find(m, id);
     const RType *params[3] = { NULL }, *result = f ? type_get(m, f->src->def->type) : NULL;

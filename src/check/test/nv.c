@@ -146,8 +146,7 @@ static const Case cases[] = {
     { "nv-reduce-types", REDUCE "%wide %nacc Row %combine", REDUCE "%group %nacc Row %combine" },
     { "nv-reduce-types", "", REDUCE "%facc %nacc Row %combine" },
     { "nv-reduce-types", "", REDUCE "%a %na Row %combine" },
-    { "nv-reduce-mode", REDUCE "%half %nacc 2x2 %combine",
-      REDUCE "%half %nacc 2x2|Row %combine" },
+    { "nv-reduce-mode", REDUCE "%half %nacc 2x2 %combine", REDUCE "%half %nacc 2x2|Row %combine" },
     { "nv-reduce-shape", REDUCE "%low %nacc Column %combine", REDUCE "%low %nacc Row %combine" },
     { "nv-reduce-shape", REDUCE "%half %nacc Row|Column %combine",
       REDUCE "%acc %nacc 2x2 %combine" },
@@ -172,22 +171,21 @@ static const Case cases[] = {
     { "nv-layout", LOAD "%acc %e %nacc %l None None", LOAD "%acc %e %nacc %w None None" },
     { "nv-view", LOAD "%acc %e %nacc %l None TensorView %w",
       LOAD "%acc %e %nacc %l None TensorView %l" },
-    { "nv-pointer", "%e = OpAccessChain %p_wh %shared %c0\n" LAYOUT
+    { "nv-pointer",
+      "%e = OpAccessChain %p_wh %shared %c0\n" LAYOUT
       "%x = OpCooperativeMatrixLoadTensorNV %acc %e %nacc %l None None",
       "%e = OpAccessChain %p_h %buffer %c0\n" LAYOUT
       "%x = OpCooperativeMatrixLoadTensorNV %acc %e %nacc %l None None" },
     { "nv-pointer", "",
       "%o = OpVariable %p_fline Function\n%e = OpAccessChain %p_fh %o %c0\n" LAYOUT
       "%x = OpCooperativeMatrixLoadTensorNV %acc %e %nacc %l None None" },
-    { "nv-memory-operand",
-      LOAD "%acc %e %nacc %l MakePointerVisible|NonPrivatePointer %c2 None",
+    { "nv-memory-operand", LOAD "%acc %e %nacc %l MakePointerVisible|NonPrivatePointer %c2 None",
       LOAD "%acc %e %nacc %l MakePointerAvailable|NonPrivatePointer %c2 None" },
     { "nv-memory-operand", STORE "%e %nacc %l MakePointerAvailable|NonPrivatePointer %c2 None",
       STORE "%e %nacc %l MakePointerVisible|NonPrivatePointer %c2 None" },
     { "nv-store-decode", STORE "%e %nacc %l None TensorView %w",
       STORE "%e %nacc %l None DecodeFunc %decode" },
-    { "nv-store-blocks",
-      BLOCKS("c1") "OpCooperativeMatrixStoreTensorNV %e %nacc %l None None",
+    { "nv-store-blocks", BLOCKS("c1") "OpCooperativeMatrixStoreTensorNV %e %nacc %l None None",
       BLOCKS("c4") "OpCooperativeMatrixStoreTensorNV %e %nacc %l None None" },
     { "nv-decode-pointer", LOAD "%acc %e %nacc %l None DecodeFunc %decode",
       "%e = OpAccessChain %p_wh %shared %c0\n" LAYOUT
@@ -201,14 +199,14 @@ static const Case cases[] = {
       BLOCKS("c8") DECODE "DecodeFunc|DecodeVectorFunc %decode %vector",
       "-OpCapability CooperativeMatrixDecodeVectorNV\n" BLOCKS("c8") DECODE
       "DecodeFunc|DecodeVectorFunc %decode %vector" },
-    { "nv-decode-vector-extension", "", "-OpExtension \"SPV_NV_cooperative_matrix_decode_vector\"\n" },
+    { "nv-decode-vector-extension", "",
+      "-OpExtension \"SPV_NV_cooperative_matrix_decode_vector\"\n" },
     { "nv-decode-vector-scalar", LOAD "%acc %e %nacc %l None DecodeFunc %decode",
       LOAD "%acc %e %nacc %l None DecodeVectorFunc %vector" },
     { "nv-decode-vector-function",
       BLOCKS("c8") VIEW DECODE "TensorView|DecodeFunc|DecodeVectorFunc %w %decode %vector",
       LOAD "%acc %e %nacc %l None DecodeFunc|DecodeVectorFunc %decode %vector3" },
-    { "nv-decode-vector-blocks",
-      BLOCKS("c4") DECODE "DecodeFunc|DecodeVectorFunc %decode %vector",
+    { "nv-decode-vector-blocks", BLOCKS("c4") DECODE "DecodeFunc|DecodeVectorFunc %decode %vector",
       BLOCKS("c5") DECODE "DecodeFunc|DecodeVectorFunc %decode %vector" },
 };
 
