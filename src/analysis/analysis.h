@@ -83,6 +83,14 @@ typedef struct Uniformity {
  * uniform where the rows of the workgroup are whole subgroups. */
 Uniformity *uniformity_build(Arena *a, SpvModule *m, const Cfg *c);
 Uniformity *uniformity_build_for(Arena *a, SpvModule *m, const Cfg *c, uint32_t subgroup_size);
+/* The same of a function that an instruction calls for its elements, or of an entry point beside
+ * which such functions are left. */
+typedef struct UniformityKnown {
+    const uint8_t *same;        /* by parameter: one value for all lanes; NULL: none is known to be */
+    const uint8_t *varying_variable; /* by id: Private ones that vary elsewhere; may be NULL */
+} UniformityKnown;
+Uniformity *uniformity_build_known(Arena *a, SpvModule *m, const Cfg *c, uint32_t subgroup_size,
+                                   const UniformityKnown *known);
 
 /* ---- webs.c: matrices ------------------------------------------------------------------------ */
 

@@ -659,7 +659,8 @@ static bool is_entry_point(const State *s) {
     return false;
 }
 
-Uniformity *uniformity_build_for(Arena *a, SpvModule *m, const Cfg *c, uint32_t subgroup_size) {
+Uniformity *uniformity_build_known(Arena *a, SpvModule *m, const Cfg *c, uint32_t subgroup_size,
+                                   const UniformityKnown *known) {
     State *s = NEW(a, State);
     Uniformity *u = NEW(a, Uniformity);
     s->a = a, s->m = m, s->c = c, s->u = u;
@@ -679,10 +680,15 @@ Uniformity *uniformity_build_for(Arena *a, SpvModule *m, const Cfg *c, uint32_t 
     read_workgroup_size(s, subgroup_size);
     trace_pointers(s);
     bool entry = is_entry_point(s);
+    for (SpvId id = 0; known->varying_variable && id < m->bound; id++)
+        if (known->varying_variable[id])
+            vary_variable(s, id);
+    uint32_t parameter = 0;
     for (SpvInst *i = c->function->head.first; i; i = i->next) {
         const SpvType *t = i->op == SpvOpFunctionParameter ? spv_type(m, i->type) : NULL;
+        bool same = entry || (t && known->same && known->same[parameter++]);
         /* A kernel's arguments are the same for all; of a structure each has its own copy. */
-        if (t && (!entry || (t->kind == SPV_POINTER && t->storage == SpvStorageClassFunction)))
+        if (t && (!same || (t->kind == SPV_POINTER && t->storage == SpvStorageClassFunction)))
             set_mask(s, i, ALL);
     }
     for (uint32_t k = s->n_insts; k-- > 0;) /* popped from the end: in order */
@@ -693,6 +699,10 @@ Uniformity *uniformity_build_for(Arena *a, SpvModule *m, const Cfg *c, uint32_t 
         visit(s, k);
     }
     return u;
+}
+
+Uniformity *uniformity_build_for(Arena *a, SpvModule *m, const Cfg *c, uint32_t subgroup_size) {
+    return uniformity_build_known(a, m, c, subgroup_size, &(UniformityKnown){ 0 });
 }
 
 Uniformity *uniformity_build(Arena *a, SpvModule *m, const Cfg *c) {

@@ -78,9 +78,10 @@ static bool is_in_place(Builder *b, const SpvInst *i, uint32_t word) {
     case SpvOpCooperativeMatrixMulAddKHR:
         return operand == 2 && to == from;
     case SpvOpCooperativeMatrixTransposeNV: case SpvOpCooperativeMatrixConvertUseEXT:
-    case SpvOpCooperativeMatrixReduceEXT: case SpvOpCooperativeMatrixPerElementOpEXT:
-    case SpvOpCooperativeMatrixLoadTensorNV:
+    case SpvOpCooperativeMatrixReduceEXT:
         return false;
+    case SpvOpCooperativeMatrixLoadTensorNV:
+        return operand == 1;
     default:
         return to == from;
     }
@@ -279,7 +280,9 @@ static uint32_t replaced_operand(const Builder *b, const SpvInst *i) {
     switch (i->op) {
     case SpvOpCompositeInsert:
         return number_of(b, spv_operand(i, 1));
-    case SpvOpCopyObject: case SpvOpMatrixTimesScalar:
+    case SpvOpCooperativeMatrixLoadTensorNV: /* what is clipped stays as it was */
+        return number_of(b, spv_operand(i, 1));
+    case SpvOpCopyObject: case SpvOpMatrixTimesScalar: case SpvOpCooperativeMatrixPerElementOpEXT:
     case SpvOpFAdd: case SpvOpFSub: case SpvOpFMul: case SpvOpFDiv: case SpvOpFNegate:
     case SpvOpIAdd: case SpvOpISub: case SpvOpIMul: case SpvOpSNegate:
         return number_of(b, spv_operand(i, 0));

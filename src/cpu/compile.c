@@ -7,6 +7,7 @@
  * CpuKernel and the machine code it owns. Running out of memory is a diagnostic.
  */
 #include "cpu/emit.h"
+#include "cpu/emit_internal.h"
 #include "cpu/jit.h"
 
 #include <stdlib.h>
@@ -101,7 +102,7 @@ static bool lower(Compilation *c)
     e->cfg = cfg_build(&c->arena, c->entry.function, c->sink);
     if (!e->cfg)
         return false;
-    e->uniformity = uniformity_build_for(&c->arena, m, e->cfg, e->W);
+    e->uniformity = called_uniformity(&c->arena, m, e->cfg, e->W, c->sink);
     c->kernel->seconds_passes = seconds() - start;
     return true;
 }

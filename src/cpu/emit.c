@@ -123,10 +123,9 @@ static void make_types(Emit *e)
     e->void_ = LLVMVoidTypeInContext(e->cx);
 }
 
-static void make_function(Emit *e)
+/* Builders for the body of e->fn. */
+void emit_open_function(Emit *e)
 {
-    e->fn = LLVMAddFunction(e->ll, CPU_KERNEL_NAME, LLVMFunctionType(e->void_, &e->ptr, 1, 0));
-    e->env = LLVMGetParam(e->fn, 0);
     LLVMBasicBlockRef allocas = LLVMAppendBasicBlockInContext(e->cx, e->fn, "allocas");
     LLVMBasicBlockRef entry = LLVMAppendBasicBlockInContext(e->cx, e->fn, "entry");
     e->b = LLVMCreateBuilderInContext(e->cx);
@@ -138,19 +137,37 @@ static void make_function(Emit *e)
     LLVMPositionBuilderAtEnd(e->b, entry);
 }
 
+void emit_close_function(Emit *e)
+{
+    LLVMDisposeBuilder(e->b);
+    LLVMDisposeBuilder(e->entry_b);
+    LLVMDisposeBuilder(e->alloca_b);
+}
+
+/* Variables that other functions may be the first to touch. */
+static void initialise_shared(Emit *e)
+{
+    for (SpvInst *i = e->module->functions->next ? e->module->globals.first : NULL; i; i = i->next)
+        if (i->op == SpvOpVariable && spv_n_operands(i) > 1 &&
+            (spv_operand(i, 0) == SpvStorageClassPrivate ||
+             spv_operand(i, 0) == SpvStorageClassWorkgroup))
+            emit_value(e, i->id);
+}
+
 bool emit_module(Emit *e)
 {
     make_types(e);
     make_rules(e);
-    make_function(e);
+    e->fn = LLVMAddFunction(e->ll, CPU_KERNEL_NAME, LLVMFunctionType(e->void_, &e->ptr, 1, 0));
+    e->env = LLVMGetParam(e->fn, 0);
+    emit_open_function(e);
     value_begin(e);
     if (builtin_begin(e) && kernel_begin(e) && memory_begin(e) && matrix_begin(e) &&
         flow_plan(e) && !e->failed) {
+        initialise_shared(e);
         flow_emit(e);
         matrix_end(e);
     }
-    LLVMDisposeBuilder(e->b);
-    LLVMDisposeBuilder(e->entry_b);
-    LLVMDisposeBuilder(e->alloca_b);
+    emit_close_function(e);
     return !e->failed;
 }

@@ -136,6 +136,11 @@ struct Emit {
     LV lane_addresses, lane_values; /* access.c's: what a loop over the lanes reads */
     struct Matrix *matrix;      /* matrix.c's, set by matrix_begin */
     struct Ops *ops;            /* free for ops.c and its neighbours; NULL at the start */
+    /* of a function that instructions call for elements (called.c); the entry point's is NULL */
+    const Emit *caller;
+    LV *returned;               /* allocas for what it returns, leaf by leaf */
+    uint32_t n_returned;
+    struct Called *called;      /* called.c's: the functions that were made */
     SpvArguments arguments;     /* of an OpenCL kernel */
 };
 
@@ -238,6 +243,21 @@ void lane_loop_end(Emit *e, LaneLoop *l);
 typedef struct If { LLVMBasicBlockRef then, done; } If;
 If if_begin(Emit *e, LV condition);                 /* i1 */
 void if_end(Emit *e, If *f);
+
+/* ---- called.c: functions that instructions call for the elements of matrices ------------------ */
+
+/* Calls `function` once for W lanes: arguments leaf by leaf, scalars or <W x T>; `mask` NULL: all
+ * lanes; results are always <W x T>. False after reporting. */
+typedef struct ElementCall {
+    const SpvInst *inst;
+    SpvId function;
+    const LV *arguments;
+    uint32_t n_arguments;
+    LV mask;
+    LV *results;
+    uint32_t n_results;
+} ElementCall;
+bool emit_call(Emit *e, const ElementCall *call);
 
 /* ---- memory.c -------------------------------------------------------------------------------- */
 

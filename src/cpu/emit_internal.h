@@ -10,10 +10,20 @@
 /* emit.c */
 const EmitRule *emit_rule(const Emit *e, uint16_t op);
 void emit_inst(Emit *e, const SpvInst *i);
+void emit_open_function(Emit *e);                   /* builders for the body of e->fn */
+void emit_close_function(Emit *e);
 void emit_block_insts(Emit *e, SpvBlock *block);    /* all but the terminator */
+
+/* called.c */
+void called_return(Emit *e, const SpvInst *i);      /* OpReturnValue, for the active lanes */
+void called_exit(Emit *e);                          /* ends the function */
+/* What is uniform in the entry point, beside which such functions may be left. */
+Uniformity *called_uniformity(Arena *a, SpvModule *m, const Cfg *c, uint32_t W, DiagSink *sink);
 
 /* value.c */
 void value_begin(Emit *e);
+/* Of a parameter: good everywhere. */
+void value_set_parameter(Emit *e, const SpvInst *i, const LV *leaves);
 void value_set_affine(Emit *e, const SpvInst *i, const LV *leaves, uint32_t n,
                       const Affine *affine);
 
@@ -31,6 +41,8 @@ LLVMBuilderRef flow_top(Emit *e);                   /* at the top of the current
 
 /* memory.c */
 bool memory_begin(Emit *e);
+/* For a function that `caller` calls. */
+void memory_begin_called(Emit *e, const Emit *caller);
 Pointer *memory_variable(Emit *e, const SpvInst *variable);
 Pointer *memory_pointer_from_leaves(Emit *e, const SpvType *type, const LV *leaves,
                                     const Affine *affine);

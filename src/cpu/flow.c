@@ -508,6 +508,8 @@ static void branch_apart(Emit *e, const Node *n, const SpvInst *term)
 static void leave_block(Emit *e, const Node *n)
 {
     const SpvInst *term = e->cfg->blocks[n->block].block->insts.last;
+    if (term->op == SpvOpReturnValue)
+        called_return(e, term);
     if (n->divergent) {
         branch_apart(e, n, term);
     } else if (n->n_targets > 1) {
@@ -564,7 +566,7 @@ void flow_emit(Emit *e)
             emit_latch(e, n);
         } else {
             LLVMPositionBuilderAtEnd(e->b, n->bb);
-            LLVMBuildRetVoid(e->b);
+            called_exit(e);
         }
     }
     LLVMDisposeBuilder(f->top);

@@ -217,7 +217,7 @@ static bool keep_asm(Compile *c)
  * before, where it is known which loops gain: LLVM's would unroll the multiply-adds' k, which costs
  * 8 to 19 % (PERFORMANCE, rule 2). */
 static const char optimising_passes[] =
-    "function("
+    "always-inline,function("
     "sroa<modify-cfg>,early-cse,simplifycfg,instcombine<no-verify-fixpoint>,"
     "loop-mssa(loop-instsimplify,loop-rotate<header-duplication>,licm<allowspeculation>),"
     "simplifycfg,instcombine<no-verify-fixpoint>,"

@@ -413,6 +413,10 @@ static bool dispatch(Emit *e, const SpvInst *i, const SpvType *t)
     case SpvOpCompositeInsert: insert(e, i); return true;
     case SpvOpCopyObject:
     case SpvOpCopyLogical: copy_value(e, i, spv_operand(i, 0)); return true;
+    case SpvOpCooperativeMatrixConvertNV: mat_convert_use(e, i); return true;
+    case SpvOpCooperativeMatrixTransposeNV: mat_transpose(e, i); return true;
+    case SpvOpCooperativeMatrixPerElementOpNV: mat_per_element(e, i); return true;
+    case SpvOpCooperativeMatrixReduceNV: mat_reduce(e, i); return true;
     case SpvOpSelect: select_value(e, i); return true;
     default: return mat_elementwise(e, i);
     }

@@ -109,6 +109,9 @@ void mat_store(Emit *e, const SpvInst *i);
  * frame. */
 LV mat_element(Emit *e, const SpvType *t, const Tile *tile, LV index);
 void mat_set_element(Emit *e, const SpvType *t, const Tile *tile, LV index, LV value);
+/* The same of the lanes in `mask`; and what is stored there. */
+LV mat_gather_of(Emit *e, LT scalar, LV addresses, uint32_t align, LV mask);
+void mat_scatter_of(Emit *e, LV addresses, LV value, uint32_t align, LV mask);
 /* <W x T> from a lane's own addresses, of the active lanes. */
 LV mat_gather(Emit *e, LT scalar, LV addresses, uint32_t align);
 /* Variables: where access chain or variable `id` leads. The element index is set when it enters a
@@ -128,5 +131,14 @@ bool mat_qcom_order(const SpvType *t);
 /* ---- matrix_ops.c: element by element -------------------------------------------------------- */
 
 bool mat_elementwise(Emit *e, const SpvInst *i);    /* false: not such an instruction */
+/* An operand's elements in a dense tile of that order. */
+Tile mat_operand(Emit *e, SpvId id, bool col);
+
+/* ---- matrix_nv.c: conversions, per-element functions, reductions ----------------------------- */
+
+void mat_convert_use(Emit *e, const SpvInst *i);
+void mat_transpose(Emit *e, const SpvInst *i);
+void mat_per_element(Emit *e, const SpvInst *i);
+void mat_reduce(Emit *e, const SpvInst *i);
 
 #endif

@@ -407,10 +407,20 @@ static LV masked(Emit *e, const char *name, LV p, LV value, uint32_t align, LV m
     return LLVMBuildCall2(e->b, type, fn, args, n, "");
 }
 
-LV mat_gather(Emit *e, LT scalar, LV addresses, uint32_t align)
+LV mat_gather_of(Emit *e, LT scalar, LV addresses, uint32_t align, LV mask)
 {
     LV zero = LLVMConstNull(LLVMVectorType(scalar, e->W));
-    return masked(e, "llvm.masked.gather", addresses, zero, align, emit_mask(e), false);
+    return masked(e, "llvm.masked.gather", addresses, zero, align, mask, false);
+}
+
+void mat_scatter_of(Emit *e, LV addresses, LV value, uint32_t align, LV mask)
+{
+    masked(e, "llvm.masked.scatter", addresses, value, align, mask, true);
+}
+
+LV mat_gather(Emit *e, LT scalar, LV addresses, uint32_t align)
+{
+    return mat_gather_of(e, scalar, addresses, align, emit_mask(e));
 }
 
 LV mat_element(Emit *e, const SpvType *t, const Tile *tile, LV index)

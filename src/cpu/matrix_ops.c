@@ -121,7 +121,7 @@ static LV splat(Emit *e, LV x, Comp c, uint32_t n)
 }
 
 /* An operand in the result's order, dense: as it is, or a transposed copy. */
-static Tile operand(Emit *e, SpvId id, bool col)
+Tile mat_operand(Emit *e, SpvId id, bool col)
 {
     Tile t = mat_read(e, id);
     if (t.col == col)
@@ -176,8 +176,8 @@ bool mat_elementwise(Emit *e, const SpvInst *i)
                                     SpvDecorationSaturatedToLargestFloat8NormalConversionEXT) ||
                  spv_has_decoration(e->module, i->id, -1, SpvDecorationSaturatedConversion);
     bool col = mat_home(e, i->id).col;
-    Tile x = operand(e, spv_operand(i, 0), col),
-         y = o.kind == BINARY ? operand(e, spv_operand(i, 1), col) : x;
+    Tile x = mat_operand(e, spv_operand(i, 0), col),
+         y = o.kind == BINARY ? mat_operand(e, spv_operand(i, 1), col) : x;
     Tile to = mat_result(e, i);
     /* would overtake its reading */
     if (x.ptr == to.ptr && comp_bytes(from_type) < comp_bytes(to_type)) {

@@ -23,6 +23,7 @@ struct Memory {
     uint32_t *slot;             /* by variable: 1 + number in kernel->slots */
     uint64_t *shared;           /* by workgroup variable: 1 + offset */
     uint8_t *escapes;           /* by variable */
+    uint64_t *frame;            /* by variable that several functions share: 1 + offset */
     Builtin *builtin;           /* by variable */
     LV dropped;
 };
@@ -160,11 +161,11 @@ static bool follows_pointers(const SpvInst *i, uint32_t word)
     }
 }
 
-static void find_escapes(Emit *e)
+static void find_escapes(Emit *e, const SpvFunction *f)
 {
     uint16_t at[64];
-    for (uint32_t p = 0; p + 1 < e->cfg->n; p++)
-        for (SpvInst *i = e->cfg->blocks[p].block->insts.first; i; i = i->next) {
+    for (SpvBlock *b = f->first; b; b = b->next)
+        for (SpvInst *i = b->insts.first; i; i = i->next) {
             uint32_t n = MIN(spv_id_operands(i, at, COUNT_OF(at)), COUNT_OF(at));
             for (uint32_t k = 0; k < n; k++) {
                 const SpvType *t = spv_type_of(e->module, i->words[at[k]]);
@@ -181,6 +182,7 @@ bool memory_begin(Emit *e)
     m->slot = NEW_ARRAY(e->arena, uint32_t, e->module->bound);
     m->shared = NEW_ARRAY(e->arena, uint64_t, e->module->bound);
     m->escapes = NEW_ARRAY(e->arena, uint8_t, e->module->bound);
+    m->frame = NEW_ARRAY(e->arena, uint64_t, e->module->bound);
     m->builtin = NEW_ARRAY(e->arena, Builtin, e->module->bound);
     for (SpvInst *i = e->module->globals.first; i && !e->failed; i = i->next) {
         const SpvType *t = i->op == SpvOpVariable ? spv_type(e->module, i->type) : NULL;
@@ -194,8 +196,16 @@ bool memory_begin(Emit *e)
         else if (t->storage == SpvStorageClassWorkgroup)
             add_shared(e, i, t->element);
     }
-    find_escapes(e);
+    for (const SpvFunction *f = e->module->functions; f; f = f->next)
+        find_escapes(e, f);
     return !e->failed;
+}
+
+void memory_begin_called(Emit *e, const Emit *caller)
+{
+    e->memory = arena_copy(e->arena, caller->memory, sizeof *e->memory);
+    e->memory->builtin = NEW_ARRAY(e->arena, Builtin, e->module->bound);
+    e->memory->dropped = NULL;
 }
 
 /* ---- variables ------------------------------------------------------------------------------- */
@@ -247,12 +257,26 @@ static void shared_variable(Emit *e, Pointer *p, const SpvInst *variable)
     LV shared = emit_env(e, e->entry_b, e->ptr, offsetof(CpuEnv, shared));
     p->base = byte_gep(e, e->entry_b, shared, i64c(e, e->memory->shared[variable->id] - 1));
     p->limit = i64c(e, emit_layout_size(e, &p->at));
-    if (spv_n_operands(variable) > 1) /* an initialiser, which can only be null */
+    if (spv_n_operands(variable) > 1 && !e->caller) /* an initialiser, which can only be null */
         zeroed_once(e, p->base, emit_layout_size(e, &p->at));
 }
 
-static LV private_memory(Emit *e, uint64_t bytes)
+/* A Private variable is one for all functions. */
+static LV shared_frame(Emit *e, SpvId variable, uint64_t bytes)
 {
+    uint64_t *at = &e->memory->frame[variable];
+    if (!*at) {
+        *at = 1 + e->kernel->frame_bytes;
+        return emit_frame(e, bytes);
+    }
+    LV frame = emit_env(e, e->entry_b, e->ptr, offsetof(CpuEnv, frame));
+    return byte_gep(e, e->entry_b, frame, i64c(e, *at - 1));
+}
+
+static LV private_memory(Emit *e, const SpvInst *variable, uint64_t bytes)
+{
+    if (e->module->functions->next && spv_operand(variable, 0) == SpvStorageClassPrivate)
+        return shared_frame(e, variable->id, bytes);
     if (bytes > STACK_VARIABLE)
         return emit_frame(e, bytes);
     LV slot = emit_alloca(e, LLVMArrayType2(e->i8, MAX(bytes, 1)), "");
@@ -269,16 +293,16 @@ static void private_variable(Emit *e, Pointer *p, const SpvInst *variable)
         size = 0;
     }
     if (!e->uniformity->varying_variable[variable->id]) {
-        p->base = private_memory(e, size);
+        p->base = private_memory(e, variable, size);
     } else if (e->memory->escapes[variable->id]) {
         size = align_up(size, 8);
-        p->base = private_memory(e, size * e->W);
+        p->base = private_memory(e, variable, size * e->W);
         p->lane_index = e->lane_id;
         p->lane_scale = (int64_t)size;
         p->affine = (Affine){ .first = LLVMConstInt(e->i32, 0, 0), .stride = 1, .group = e->W };
     } else {
         p->at.rule = LAYOUT_LANES;
-        p->base = private_memory(e, size * e->W);
+        p->base = private_memory(e, variable, size * e->W);
     }
 }
 
@@ -328,7 +352,8 @@ Pointer *memory_variable(Emit *e, const SpvInst *variable)
         break;
     case SpvStorageClassFunction: case SpvStorageClassPrivate: {
         private_variable(e, p, variable);
-        if (spv_n_operands(variable) > 1) {
+        if (spv_n_operands(variable) > 1 &&
+            !(e->caller && t->storage == SpvStorageClassPrivate)) {
             LLVMBuilderRef b = e->b;
             if (t->storage == SpvStorageClassPrivate)
                 e->b = e->entry_b;

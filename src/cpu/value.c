@@ -365,6 +365,15 @@ void value_set_affine(Emit *e, const SpvInst *i, const LV *leaves, uint32_t n, c
     define(e, i, v);
 }
 
+void value_set_parameter(Emit *e, const SpvInst *i, const LV *leaves)
+{
+    Entry *n = &e->values->entries[i->id];
+    n->value = new_value(e, spv_type(e->module, i->type));
+    n->block = UINT32_MAX;
+    memcpy(n->value->leaf, leaves, n->value->n * sizeof *leaves);
+    with_pointer(e, n->value);
+}
+
 void emit_set_pointer(Emit *e, const SpvInst *i, const Pointer *p)
 {
     Value *v = new_value(e, spv_type(e->module, i->type));

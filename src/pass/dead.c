@@ -31,7 +31,7 @@ static bool is_removable(const SpvInst *i) {
     switch (i->op) {
     case SpvOpPhi: case SpvOpVariable: case SpvOpUndef: return true;
     case SpvOpLoad: case SpvOpCooperativeMatrixLoadKHR: return !is_volatile_load(i);
-    case SpvOpFunctionCall: return false;
+    case SpvOpFunctionCall: case SpvOpCooperativeMatrixPerElementOpEXT: return false;
     default: break;
     }
     if (info->flags & (SPV_OPF_ATOMIC | SPV_OPF_BARRIER | SPV_OPF_MEMORY))

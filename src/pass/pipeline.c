@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * pipeline: the passes in the order that the code generators want. In: a module. Out: one function,
- * specialised, in SSA. The table says what runs; running out of memory anywhere in it is a
+ * pipeline: the passes in the order that the code generators want. In: a module. Out: one function
+ * and those that instructions call for the elements of matrices, specialised, in SSA. The table says what runs; running out of memory anywhere in it is a
  * diagnostic.
  */
 #include "pass/edit.h"
@@ -10,26 +10,41 @@ typedef struct Pass {
     const char *name;
     bool (*run)(PassContext *c);
     bool optional;              /* only with options->optimise */
+    bool each;                  /* also for the functions that instructions call for elements */
 } Pass;
 
 static const Pass passes[] = {
-    { "specialise", pass_specialise, false },
-    { "inline", pass_inline, false },
-    { "promote", pass_promote, false },
-    { "simplify", pass_simplify, true },
-    { "unroll", pass_unroll, true },
-    { "promote", pass_promote, true },
-    { "simplify", pass_simplify, true },
-    { "strip_mine", pass_strip_mine, true },
+    { "specialise", pass_specialise, false, false },
+    { "inline", pass_inline, false, false },
+    { "promote", pass_promote, false, true },
+    { "simplify", pass_simplify, true, true },
+    { "unroll", pass_unroll, true, true },
+    { "promote", pass_promote, true, true },
+    { "simplify", pass_simplify, true, true },
+    { "strip_mine", pass_strip_mine, true, false },
 };
+
+static bool run_pass(PassContext *c, const Pass *p) {
+    SpvFunction *entry = c->entry.function;
+    bool ok = p->run(c);
+    arena_free(c->scratch);
+    for (SpvFunction *f = p->each ? c->module->functions : NULL; ok && f; f = f->next) {
+        if (f == entry)
+            continue;
+        c->entry.function = f;
+        ok = p->run(c);
+        arena_free(c->scratch);
+    }
+    c->entry.function = entry;
+    return ok;
+}
 
 static bool run_passes(PassContext *c) {
     for (uint32_t k = 0; k < COUNT_OF(passes); k++) {
         if (passes[k].optional && !c->options->optimise)
             continue;
-        if (!passes[k].run(c))
+        if (!run_pass(c, &passes[k]))
             return false;
-        arena_free(c->scratch);
         if (c->options->after)
             c->options->after(c->options->user, passes[k].name, c->module);
     }
