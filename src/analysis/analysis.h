@@ -86,7 +86,7 @@ Uniformity *uniformity_build_for(Arena *a, SpvModule *m, const Cfg *c, uint32_t 
 /* The same of a function that an instruction calls for its elements, or of an entry point beside
  * which such functions are left. */
 typedef struct UniformityKnown {
-    const uint8_t *same;        /* by parameter: one value for all lanes; NULL: none is known to be */
+    const uint8_t *same;        /* by parameter: one value for all lanes; NULL: none known */
     const uint8_t *varying_variable; /* by id: Private ones that vary elsewhere; may be NULL */
 } UniformityKnown;
 Uniformity *uniformity_build_known(Arena *a, SpvModule *m, const Cfg *c, uint32_t subgroup_size,

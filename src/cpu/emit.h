@@ -244,7 +244,7 @@ typedef struct If { LLVMBasicBlockRef then, done; } If;
 If if_begin(Emit *e, LV condition);                 /* i1 */
 void if_end(Emit *e, If *f);
 
-/* ---- called.c: functions that instructions call for the elements of matrices ------------------ */
+/* ---- called.c: functions that instructions call for the elements of matrices ----------------- */
 
 /* Calls `function` once for W lanes: arguments leaf by leaf, scalars or <W x T>; `mask` NULL: all
  * lanes; results are always <W x T>. False after reporting. */

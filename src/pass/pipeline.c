@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * pipeline: the passes in the order that the code generators want. In: a module. Out: one function
- * and those that instructions call for the elements of matrices, specialised, in SSA. The table says what runs; running out of memory anywhere in it is a
- * diagnostic.
+ * and those that instructions call for the elements of matrices, specialised, in SSA. The table
+ * says what runs; running out of memory anywhere in it is a diagnostic.
  */
 #include "pass/edit.h"
 
