@@ -6,7 +6,7 @@ find_package(Python3 COMPONENTS Interpreter)
 find_program(HEDDLE_FILECHECK NAMES FileCheck FileCheck-22 HINTS "${HEDDLE_LLVM_BINDIR}")
 
 file(GLOB tests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/*/*.c")
-list(FILTER tests EXCLUDE REGEX "/tests/(fuzz|install)/")
+list(FILTER tests EXCLUDE REGEX "/tests/(fuzz|install|vulkan)/")
 foreach(test IN LISTS tests)
     cmake_path(GET test STEM stem)
     cmake_path(GET test PARENT_PATH folder)
@@ -34,6 +34,7 @@ if(NOT Python3_Interpreter_FOUND)
 endif()
 add_test(NAME style COMMAND Python3::Interpreter tools/check-style.py
     --compiler "${CMAKE_C_COMPILER}" --llvm "${HEDDLE_LLVM_CONFIG}"
+    --headers "${HEDDLE_TOOLCHAIN}/usr/include"
     WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
 if(TARGET heddle_cli)
     add_test(NAME golden COMMAND Python3::Interpreter tools/golden.py

@@ -94,7 +94,7 @@ def arrows(path, code):
 
 def compiles_alone(header, options):
     flags = ["-std=c17", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE", "-Isrc",
-             "-Iinclude", "-I" + options.llvm_include, "-x", "c", "-"]
+             "-Iinclude", "-I" + options.llvm_include, "-isystem", options.headers, "-x", "c", "-"]
     p = subprocess.run([options.compiler] + flags, input=b'#include "%s"\n' % header.encode(),
                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     return None if p.returncode == 0 else p.stdout.decode(errors="replace")
@@ -149,6 +149,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--compiler", default="cc")
     parser.add_argument("--llvm", default="llvm-config-22", help="llvm-config")
+    parser.add_argument("--headers", default="build/toolchain/usr/include", help="Vulkan's")
     options = parser.parse_args()
     options.llvm_include = subprocess.run([options.llvm, "--includedir"], stdout=subprocess.PIPE,
                                           check=True).stdout.decode().strip()

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Command buffers: lists of Cmd in blocks of memory that stay with the buffer until it is freed.
+ * What dispatches see (pipeline, sets, push constants) is copied when it has changed.
+ */
+#include "vulkan/vk.h"
+
+enum { BLOCK = 16384 };
+
+typedef struct Block {
+    struct Block *next;
+    size_t used, size;
+    _Alignas(16) char data[];
+} Block;
+
+/* A set that vkCmdPushDescriptorSet made. */
+typedef struct PushedSet {
+    struct PushedSet *next;
+    DescriptorSet *set;
+} PushedSet;
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static Block *next_block(CommandBuffer *c, size_t size)
+{
+    Block *b = c->current ? c->current->next : c->blocks;
+    if (b && b->size >= size) {
+        b->used = 0;
+        return b;
+    }
+    size_t room = MAX(BLOCK, size);
+    Block *fresh = host_alloc(NULL, &c->pool->alloc, sizeof *fresh + room,
+                              VK_SYSTEM_ALLOCATION_SCOPE_OBJECT);
+    if (!fresh)
+        return NULL;
+    fresh->size = room;
+    fresh->next = b;
+    if (c->current)
+        c->current->next = fresh;
+    else
+        c->blocks = fresh;
+    return fresh;
+}
+
+void *command_alloc(CommandBuffer *c, size_t size)
+{
+    size = align_up(size, 16);
+    if (!c->current || c->current->size - c->current->used < size) {
+        Block *b = next_block(c, size);
+        if (!b) {
+            c->result = VK_ERROR_OUT_OF_HOST_MEMORY;
+            return NULL;
+        }
+        c->current = b;
+    }
+    void *p = c->current->data + c->current->used;
+    c->current->used += size;
+    return memset(p, 0, size);
+}
+
+void *command_new(CommandBuffer *c, size_t size, void (*run)(Exec *, const Cmd *))
+{
+    Cmd *cmd = command_alloc(c, size);
+    if (!cmd)
+        return NULL;
+    cmd->run = run;
+    *c->last = cmd;
+    c->last = &cmd->next;
+    return cmd;
+}
+
+const BoundState *command_state(CommandBuffer *c)
+{
+    if (!c->shared) {
+        c->shared = command_alloc(c, sizeof c->now);
+        if (c->shared)
+            *c->shared = c->now;
+    }
+    return c->shared;
+}
+
+static void reset(CommandBuffer *c)
+{
+    for (PushedSet *p = c->pushed; p; p = p->next)
+        layout_release(p->set->layout);
+    c->pushed = NULL;
+    c->result = VK_SUCCESS;
+    c->first = NULL;
+    c->last = &c->first;
+    c->current = NULL;
+    c->shared = NULL;
+    memset(&c->now, 0, sizeof c->now);
+}
+
+static void free_blocks(CommandBuffer *c)
+{
+    while (c->blocks) {
+        Block *b = c->blocks;
+        c->blocks = b->next;
+        host_free(NULL, &c->pool->alloc, b);
+    }
+}
+
+/* ---- pools and buffers ----------------------------------------------------------------------- */
+
+VKAPI_ATTR VkResult VKAPI_CALL hv_CreateCommandPool(VkDevice device,
+                                                    const VkCommandPoolCreateInfo *info,
+                                                    const VkAllocationCallbacks *alloc,
+                                                    VkCommandPool *out)
+{
+    (void)info;
+    Device *d = Device_of(device);
+    CommandPool *p = object_new(alloc, &d->alloc, sizeof *p, VK_OBJECT_TYPE_COMMAND_POOL);
+    *out = TO_HANDLE(VkCommandPool, p);
+    if (!p)
+        return VK_ERROR_OUT_OF_HOST_MEMORY;
+    p->device = d;
+    p->alloc = alloc ? *alloc : d->alloc;
+    return VK_SUCCESS;
+}
+
+static void buffer_free(CommandBuffer *c)
+{
+    if (!c)
+        return;
+    CommandPool *p = c->pool;
+    reset(c);
+    free_blocks(c);
+    if (c->next)
+        c->next->prev = c->prev;
+    if (c->prev)
+        c->prev->next = c->next;
+    else
+        p->buffers = c->next;
+    object_free(NULL, &p->alloc, c);
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_DestroyCommandPool(VkDevice device, VkCommandPool pool,
+                                                 const VkAllocationCallbacks *alloc)
+{
+    CommandPool *p = CommandPool_of(pool);
+    while (p && p->buffers)
+        buffer_free(p->buffers);
+    object_free(alloc, &Device_of(device)->alloc, p);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hv_ResetCommandPool(VkDevice device, VkCommandPool pool,
+                                                   VkCommandPoolResetFlags flags)
+{
+    (void)device;
+    for (CommandBuffer *c = CommandPool_of(pool)->buffers; c; c = c->next) {
+        reset(c);
+        if (flags & VK_COMMAND_POOL_RESET_RELEASE_RESOURCES_BIT)
+            free_blocks(c);
+    }
+    return VK_SUCCESS;
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_TrimCommandPool(VkDevice device, VkCommandPool pool,
+                                              VkCommandPoolTrimFlags flags)
+{
+    (void)device, (void)flags;
+    for (CommandBuffer *c = CommandPool_of(pool)->buffers; c; c = c->next) {
+        if (!c->first)
+            free_blocks(c);
+    }
+}
+
+static CommandBuffer *buffer_new(CommandPool *p)
+{
+    CommandBuffer *c = object_new(NULL, &p->alloc, sizeof *c, VK_OBJECT_TYPE_COMMAND_BUFFER);
+    if (!c)
+        return NULL;
+    c->device = p->device;
+    c->pool = p;
+    reset(c);
+    c->next = p->buffers;
+    if (c->next)
+        c->next->prev = c;
+    p->buffers = c;
+    return c;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hv_AllocateCommandBuffers(VkDevice device,
+                                                         const VkCommandBufferAllocateInfo *info,
+                                                         VkCommandBuffer *out)
+{
+    CommandPool *p = CommandPool_of(info->commandPool);
+    memset(out, 0, info->commandBufferCount * sizeof *out);
+    for (uint32_t i = 0; i < info->commandBufferCount; i++) {
+        CommandBuffer *c = buffer_new(p);
+        if (!c) {
+            hv_FreeCommandBuffers(device, info->commandPool, i, out);
+            memset(out, 0, i * sizeof *out);
+            return VK_ERROR_OUT_OF_HOST_MEMORY;
+        }
+        out[i] = (VkCommandBuffer)c;
+    }
+    return VK_SUCCESS;
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_FreeCommandBuffers(VkDevice device, VkCommandPool pool, uint32_t n,
+                                                 const VkCommandBuffer *buffers)
+{
+    (void)device, (void)pool;
+    for (uint32_t i = 0; i < n; i++)
+        buffer_free(CommandBuffer_of(buffers[i]));
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hv_ResetCommandBuffer(VkCommandBuffer buffer,
+                                                     VkCommandBufferResetFlags flags)
+{
+    CommandBuffer *c = CommandBuffer_of(buffer);
+    reset(c);
+    if (flags & VK_COMMAND_BUFFER_RESET_RELEASE_RESOURCES_BIT)
+        free_blocks(c);
+    return VK_SUCCESS;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hv_BeginCommandBuffer(VkCommandBuffer buffer,
+                                                     const VkCommandBufferBeginInfo *info)
+{
+    (void)info;
+    reset(CommandBuffer_of(buffer));
+    return VK_SUCCESS;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hv_EndCommandBuffer(VkCommandBuffer buffer)
+{
+    return CommandBuffer_of(buffer)->result;
+}
+
+/* ---- what dispatches see --------------------------------------------------------------------- */
+
+VKAPI_ATTR void VKAPI_CALL hv_CmdBindPipeline(VkCommandBuffer buffer, VkPipelineBindPoint point,
+                                              VkPipeline pipeline)
+{
+    CommandBuffer *c = CommandBuffer_of(buffer);
+    if (point != VK_PIPELINE_BIND_POINT_COMPUTE || c->now.pipeline == Pipeline_of(pipeline))
+        return;
+    c->now.pipeline = Pipeline_of(pipeline);
+    c->shared = NULL;
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_CmdBindDescriptorSets(VkCommandBuffer buffer,
+                                                    VkPipelineBindPoint point,
+                                                    VkPipelineLayout layout, uint32_t first,
+                                                    uint32_t n, const VkDescriptorSet *sets,
+                                                    uint32_t n_dynamic, const uint32_t *dynamic)
+{
+    (void)layout;
+    CommandBuffer *c = CommandBuffer_of(buffer);
+    uint32_t *offsets = NULL, used = 0;
+    if (point != VK_PIPELINE_BIND_POINT_COMPUTE)
+        return;
+    if (n_dynamic) {
+        offsets = command_alloc(c, n_dynamic * sizeof *offsets);
+        if (!offsets)
+            return;
+        memcpy(offsets, dynamic, n_dynamic * sizeof *offsets);
+    }
+    for (uint32_t i = 0; i < n && first + i < MAX_SETS; i++) {
+        DescriptorSet *s = DescriptorSet_of(sets[i]);
+        uint32_t need = s ? s->layout->n_dynamic : 0;
+        bool given = need && need <= n_dynamic - used;
+        c->now.sets[first + i] = s;
+        c->now.dynamic[first + i] = given ? offsets + used : NULL;
+        used += given ? need : 0;
+    }
+    c->shared = NULL;
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_CmdPushConstants(VkCommandBuffer buffer, VkPipelineLayout layout,
+                                               VkShaderStageFlags stages, uint32_t offset,
+                                               uint32_t size, const void *values)
+{
+    (void)layout, (void)stages;
+    CommandBuffer *c = CommandBuffer_of(buffer);
+    if (offset > MAX_PUSH || size > MAX_PUSH - offset)
+        return;
+    memcpy(c->now.push + offset, values, size);
+    c->shared = NULL;
+}
+
+/* A set of the layout's that begins as a copy of the one pushed before, if that has the layout. */
+static DescriptorSet *push_set(CommandBuffer *c, VkPipelineLayout layout, uint32_t number)
+{
+    const PipelineLayout *p = PipelineLayout_of(layout);
+    SetLayout *l = number < MIN(p->n_sets, MAX_SETS) ? p->sets[number] : NULL;
+    if (!l)
+        return NULL;
+    DescriptorSet *s = command_alloc(c, layout_set_size(l));
+    PushedSet *pushed = s ? command_alloc(c, sizeof *pushed) : NULL;
+    if (!pushed)
+        return NULL;
+    set_init(s, l);
+    pushed->set = s;
+    pushed->next = c->pushed;
+    c->pushed = pushed;
+    const DescriptorSet *before = c->now.sets[number];
+    if (before && before->layout == l)
+        memcpy(s->descriptors, before->descriptors, l->n_descriptors * sizeof *s->descriptors);
+    c->now.sets[number] = s;
+    c->now.dynamic[number] = NULL;
+    c->shared = NULL;
+    return s;
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_CmdPushDescriptorSet(VkCommandBuffer buffer,
+                                                   VkPipelineBindPoint point,
+                                                   VkPipelineLayout layout, uint32_t number,
+                                                   uint32_t n, const VkWriteDescriptorSet *writes)
+{
+    DescriptorSet *s = point == VK_PIPELINE_BIND_POINT_COMPUTE
+        ? push_set(CommandBuffer_of(buffer), layout, number) : NULL;
+    for (uint32_t i = 0; s && i < n; i++)
+        set_write(s, &writes[i]);
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_CmdPushDescriptorSetWithTemplate(VkCommandBuffer buffer,
+                                                               VkDescriptorUpdateTemplate t,
+                                                               VkPipelineLayout layout,
+                                                               uint32_t number, const void *data)
+{
+    DescriptorSet *s = push_set(CommandBuffer_of(buffer), layout, number);
+    if (s)
+        template_write(s, UpdateTemplate_of(t), data);
+}
+
+/* ---- dispatches ------------------------------------------------------------------------------ */
+
+typedef struct CmdDispatch {
+    Cmd cmd;
+    const BoundState *state;
+    uint32_t base[3], groups[3];
+    const char *indirect;       /* where the numbers of groups are read; or NULL */
+} CmdDispatch;
+
+static void run_dispatch(Exec *x, const Cmd *cmd)
+{
+    const CmdDispatch *c = (const CmdDispatch *)cmd;
+    uint32_t groups[3];
+    memcpy(groups, c->indirect ? c->indirect : (const char *)c->groups, sizeof groups);
+    exec_dispatch(x, c->state, groups, c->base);
+}
+
+static CmdDispatch *record_dispatch(VkCommandBuffer buffer)
+{
+    CommandBuffer *c = CommandBuffer_of(buffer);
+    const BoundState *state = c->now.pipeline ? command_state(c) : NULL;
+    CmdDispatch *d = state ? RECORD(c, CmdDispatch, run_dispatch) : NULL;
+    if (d)
+        d->state = state;
+    return d;
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_CmdDispatchBase(VkCommandBuffer buffer, uint32_t bx, uint32_t by,
+                                              uint32_t bz, uint32_t x, uint32_t y, uint32_t z)
+{
+    CmdDispatch *d = record_dispatch(buffer);
+    if (!d)
+        return;
+    memcpy(d->base, (uint32_t[]){ bx, by, bz }, sizeof d->base);
+    memcpy(d->groups, (uint32_t[]){ x, y, z }, sizeof d->groups);
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_CmdDispatch(VkCommandBuffer buffer, uint32_t x, uint32_t y,
+                                          uint32_t z)
+{
+    hv_CmdDispatchBase(buffer, 0, 0, 0, x, y, z);
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_CmdDispatchIndirect(VkCommandBuffer buffer, VkBuffer from,
+                                                  VkDeviceSize offset)
+{
+    CmdDispatch *d = Buffer_of(from)->data ? record_dispatch(buffer) : NULL;
+    if (d)
+        d->indirect = Buffer_of(from)->data + offset;
+}
+
+/* ---- secondary command buffers --------------------------------------------------------------- */
+
+typedef struct CmdExecute {
+    Cmd cmd;
+    uint32_t n;
+    const CommandBuffer *buffers[];
+} CmdExecute;
+
+static void run_execute(Exec *x, const Cmd *cmd)
+{
+    const CmdExecute *c = (const CmdExecute *)cmd;
+    for (uint32_t i = 0; i < c->n; i++)
+        exec_run(x, c->buffers[i]);
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_CmdExecuteCommands(VkCommandBuffer buffer, uint32_t n,
+                                                 const VkCommandBuffer *buffers)
+{
+    CommandBuffer *to = CommandBuffer_of(buffer);
+    CmdExecute *c = command_new(to, sizeof *c + n * sizeof *c->buffers, run_execute);
+    if (!c)
+        return;
+    c->n = n;
+    for (uint32_t i = 0; i < n; i++)
+        c->buffers[i] = CommandBuffer_of(buffers[i]);
+    /* What the primary's dispatches see is undefined afterwards: nothing need be done. */
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_CmdSetDeviceMask(VkCommandBuffer buffer, uint32_t mask)
+{
+    (void)buffer, (void)mask;
+}
+
+/* ---- labels of debug utils: nothing shows them ----------------------------------------------- */
+
+VKAPI_ATTR void VKAPI_CALL hv_CmdBeginDebugUtilsLabelEXT(VkCommandBuffer buffer,
+                                                         const VkDebugUtilsLabelEXT *label)
+{
+    (void)buffer, (void)label;
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_CmdEndDebugUtilsLabelEXT(VkCommandBuffer buffer) { (void)buffer; }
+
+VKAPI_ATTR void VKAPI_CALL hv_CmdInsertDebugUtilsLabelEXT(VkCommandBuffer buffer,
+                                                          const VkDebugUtilsLabelEXT *label)
+{
+    (void)buffer, (void)label;
+}

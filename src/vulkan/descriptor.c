@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Descriptor sets and the layouts of sets and pipelines. A set is the array of CpuBinding that
+ * kernels read: binding b of it begins at descriptors[layout->bindings[b].first], so a dispatch
+ * passes a pointer into it and copies nothing. Inline uniform blocks lie behind the array, each
+ * with one descriptor that points to it.
+ */
+#include <stdlib.h>
+
+#include "vulkan/vk.h"
+
+static bool is_dynamic(VkDescriptorType t)
+{
+    return t == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC ||
+           t == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC;
+}
+
+/* ---- layouts of sets ------------------------------------------------------------------------- */
+
+static int by_binding(const void *a, const void *b)
+{
+    const LayoutBinding *x = a, *y = b;
+    return x->binding < y->binding ? -1 : x->binding > y->binding;
+}
+
+static void place_bindings(SetLayout *l)
+{
+    for (uint32_t i = 0; i < l->n_bindings; i++) {
+        LayoutBinding *b = &l->bindings[i];
+        b->first = l->n_descriptors;
+        b->first_dynamic = l->n_dynamic;
+        if (b->type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK) {
+            b->data = l->data_size;
+            l->data_size += (uint32_t)align_up(b->count, 64);
+            l->n_descriptors++;
+        } else {
+            l->n_descriptors += b->count;
+            l->n_dynamic += is_dynamic(b->type) ? b->count : 0;
+        }
+    }
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hv_CreateDescriptorSetLayout(
+    VkDevice device, const VkDescriptorSetLayoutCreateInfo *info,
+    const VkAllocationCallbacks *alloc, VkDescriptorSetLayout *out)
+{
+    Device *d = Device_of(device);
+    const VkDescriptorSetLayoutBindingFlagsCreateInfo *flags = chain_find(
+        info->pNext, VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_BINDING_FLAGS_CREATE_INFO);
+    *out = VK_NULL_HANDLE;
+    SetLayout *l = object_new(alloc, &d->alloc,
+                              sizeof *l + info->bindingCount * sizeof *l->bindings,
+                              VK_OBJECT_TYPE_DESCRIPTOR_SET_LAYOUT);
+    if (!l)
+        return VK_ERROR_OUT_OF_HOST_MEMORY;
+    l->alloc = alloc ? *alloc : d->alloc;
+    l->references = 1;
+    l->n_bindings = info->bindingCount;
+    l->flags = info->flags;
+    l->nothing = d->nothing;
+    for (uint32_t i = 0; i < info->bindingCount; i++) {
+        const VkDescriptorSetLayoutBinding *b = &info->pBindings[i];
+        l->bindings[i] = (LayoutBinding){
+            .binding = b->binding, .count = b->descriptorCount, .type = b->descriptorType,
+            .flags = flags && i < flags->bindingCount ? flags->pBindingFlags[i] : 0 };
+    }
+    qsort(l->bindings, l->n_bindings, sizeof *l->bindings, by_binding);
+    place_bindings(l);
+    *out = TO_HANDLE(VkDescriptorSetLayout, l);
+    return VK_SUCCESS;
+}
+
+void layout_release(SetLayout *l)
+{
+    if (l && atomic_fetch_sub(&l->references, 1) == 1) {
+        Alloc alloc = l->alloc;
+        object_free(NULL, &alloc, l);
+    }
+}
+
+static SetLayout *layout_retain(SetLayout *l)
+{
+    if (l)
+        atomic_fetch_add(&l->references, 1);
+    return l;
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_DestroyDescriptorSetLayout(VkDevice device,
+                                                         VkDescriptorSetLayout layout,
+                                                         const VkAllocationCallbacks *alloc)
+{
+    (void)device, (void)alloc;
+    layout_release(SetLayout_of(layout));
+}
+
+const LayoutBinding *layout_binding(const SetLayout *l, uint32_t binding)
+{
+    LayoutBinding key = { .binding = binding };
+    return bsearch(&key, l->bindings, l->n_bindings, sizeof key, by_binding);
+}
+
+size_t layout_set_size(const SetLayout *l)
+{
+    return align_up(sizeof(DescriptorSet) + l->n_descriptors * sizeof(CpuBinding), 64) +
+           l->data_size;
+}
+
+static char *inline_data(const DescriptorSet *s)
+{
+    return (char *)s + layout_set_size(s->layout) - s->layout->data_size;
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_GetDescriptorSetLayoutSupport(
+    VkDevice device, const VkDescriptorSetLayoutCreateInfo *info,
+    VkDescriptorSetLayoutSupport *out)
+{
+    (void)device;
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < info->bindingCount; i++)
+        n += info->pBindings[i].descriptorCount;
+    out->supported = n <= 1 << 20;
+    for (VkBaseOutStructure *s = out->pNext; s; s = s->pNext) {
+        if (s->sType == VK_STRUCTURE_TYPE_DESCRIPTOR_SET_VARIABLE_DESCRIPTOR_COUNT_LAYOUT_SUPPORT)
+            ((VkDescriptorSetVariableDescriptorCountLayoutSupport *)s)->maxVariableDescriptorCount =
+                1 << 20;
+    }
+}
+
+/* ---- pools and sets -------------------------------------------------------------------------- */
+
+void set_init(DescriptorSet *s, SetLayout *l)
+{
+    s->layout = layout_retain(l);
+    for (uint32_t i = 0; i < l->n_descriptors; i++)
+        s->descriptors[i] = (CpuBinding){ l->nothing, 0 };
+    for (uint32_t i = 0; i < l->n_bindings; i++) {
+        const LayoutBinding *b = &l->bindings[i];
+        if (b->type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK)
+            s->descriptors[b->first] = (CpuBinding){ inline_data(s) + b->data, b->count };
+    }
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hv_CreateDescriptorPool(VkDevice device,
+                                                       const VkDescriptorPoolCreateInfo *info,
+                                                       const VkAllocationCallbacks *alloc,
+                                                       VkDescriptorPool *out)
+{
+    Device *d = Device_of(device);
+    SetPool *p = object_new(alloc, &d->alloc, sizeof *p, VK_OBJECT_TYPE_DESCRIPTOR_POOL);
+    *out = TO_HANDLE(VkDescriptorPool, p);
+    if (!p)
+        return VK_ERROR_OUT_OF_HOST_MEMORY;
+    p->max_sets = info->maxSets;
+    p->alloc = alloc ? *alloc : d->alloc;
+    return VK_SUCCESS;
+}
+
+static void set_free(DescriptorSet *s)
+{
+    if (!s)
+        return;
+    SetPool *p = s->pool;
+    if (s->next)
+        s->next->prev = s->prev;
+    if (s->prev)
+        s->prev->next = s->next;
+    else
+        p->sets = s->next;
+    p->n_sets--;
+    layout_release(s->layout);
+    object_free(NULL, &p->alloc, s);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hv_ResetDescriptorPool(VkDevice device, VkDescriptorPool pool,
+                                                      VkDescriptorPoolResetFlags flags)
+{
+    (void)device, (void)flags;
+    while (SetPool_of(pool)->sets)
+        set_free(SetPool_of(pool)->sets);
+    return VK_SUCCESS;
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_DestroyDescriptorPool(VkDevice device, VkDescriptorPool pool,
+                                                    const VkAllocationCallbacks *alloc)
+{
+    if (!pool)
+        return;
+    hv_ResetDescriptorPool(device, pool, 0);
+    object_free(alloc, &Device_of(device)->alloc, SetPool_of(pool));
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hv_FreeDescriptorSets(VkDevice device, VkDescriptorPool pool,
+                                                     uint32_t n, const VkDescriptorSet *sets)
+{
+    (void)device, (void)pool;
+    for (uint32_t i = 0; i < n; i++)
+        set_free(DescriptorSet_of(sets[i]));
+    return VK_SUCCESS;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hv_AllocateDescriptorSets(VkDevice device,
+                                                         const VkDescriptorSetAllocateInfo *info,
+                                                         VkDescriptorSet *out)
+{
+    (void)device;
+    SetPool *p = SetPool_of(info->descriptorPool);
+    VkResult result = VK_SUCCESS;
+    memset(out, 0, info->descriptorSetCount * sizeof *out);
+    if (info->descriptorSetCount > p->max_sets - p->n_sets)
+        return VK_ERROR_OUT_OF_POOL_MEMORY;
+    for (uint32_t i = 0; i < info->descriptorSetCount && !result; i++) {
+        SetLayout *l = SetLayout_of(info->pSetLayouts[i]);
+        DescriptorSet *s = object_new(NULL, &p->alloc, layout_set_size(l),
+                                      VK_OBJECT_TYPE_DESCRIPTOR_SET);
+        if (!s) {
+            result = VK_ERROR_OUT_OF_HOST_MEMORY;
+            break;
+        }
+        set_init(s, l);
+        s->pool = p;
+        s->next = p->sets;
+        if (s->next)
+            s->next->prev = s;
+        p->sets = s;
+        p->n_sets++;
+        out[i] = TO_HANDLE(VkDescriptorSet, s);
+    }
+    for (uint32_t i = 0; result && i < info->descriptorSetCount; i++) {
+        set_free(DescriptorSet_of(out[i]));
+        out[i] = VK_NULL_HANDLE;
+    }
+    return result;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+/* Where writing goes on: past a binding's end it is the next binding. */
+typedef struct Place { const LayoutBinding *binding, *end; uint32_t element; } Place;
+
+static Place place_at(const SetLayout *l, uint32_t binding, uint32_t element)
+{
+    Place p = { layout_binding(l, binding), l->bindings + l->n_bindings, element };
+    return p;
+}
+
+static bool place_valid(Place *p)
+{
+    if (!p->binding)
+        return false;
+    while (p->binding < p->end && p->element >= p->binding->count) {
+        p->element -= p->binding->count;
+        p->binding++;
+    }
+    return p->binding < p->end;
+}
+
+static CpuBinding of_buffer(const SetLayout *l, const VkDescriptorBufferInfo *info)
+{
+    const Buffer *b = Buffer_of(info->buffer);
+    if (!b || !b->data || info->offset > b->size)
+        return (CpuBinding){ l->nothing, 0 };
+    uint64_t rest = b->size - info->offset;
+    return (CpuBinding){ b->data + info->offset, MIN(info->range, rest) };
+}
+
+static bool is_buffer(VkDescriptorType t)
+{
+    return t == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER || t == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER ||
+           is_dynamic(t);
+}
+
+static void write_elements(DescriptorSet *s, uint32_t binding, uint32_t element, uint32_t n,
+                           VkDescriptorType type, const void *data, size_t stride)
+{
+    Place at = place_at(s->layout, binding, element);
+    for (uint32_t i = 0; i < n && is_buffer(type) && place_valid(&at); i++, at.element++) {
+        VkDescriptorBufferInfo info;
+        memcpy(&info, (const char *)data + i * stride, sizeof info);
+        s->descriptors[at.binding->first + at.element] = of_buffer(s->layout, &info);
+    }
+}
+
+static void write_inline(DescriptorSet *s, uint32_t binding, uint32_t offset, uint32_t size,
+                         const void *data)
+{
+    const LayoutBinding *b = layout_binding(s->layout, binding);
+    if (b && b->type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK && offset <= b->count)
+        memcpy(inline_data(s) + b->data + offset, data, MIN(size, b->count - offset));
+}
+
+void set_write(DescriptorSet *s, const VkWriteDescriptorSet *w)
+{
+    const VkWriteDescriptorSetInlineUniformBlock *block =
+        chain_find(w->pNext, VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET_INLINE_UNIFORM_BLOCK);
+    if (w->descriptorType == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK) {
+        if (block)
+            write_inline(s, w->dstBinding, w->dstArrayElement, block->dataSize, block->pData);
+        return;
+    }
+    write_elements(s, w->dstBinding, w->dstArrayElement, w->descriptorCount, w->descriptorType,
+                   w->pBufferInfo, sizeof *w->pBufferInfo);
+}
+
+static void set_copy(const VkCopyDescriptorSet *c)
+{
+    const DescriptorSet *from = DescriptorSet_of(c->srcSet);
+    DescriptorSet *to = DescriptorSet_of(c->dstSet);
+    Place a = place_at(from->layout, c->srcBinding, c->srcArrayElement);
+    Place b = place_at(to->layout, c->dstBinding, c->dstArrayElement);
+    if (a.binding && a.binding->type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK) {
+        write_inline(to, c->dstBinding, c->dstArrayElement, c->descriptorCount,
+                     inline_data(from) + a.binding->data + c->srcArrayElement);
+        return;
+    }
+    for (uint32_t i = 0; i < c->descriptorCount && place_valid(&a) && place_valid(&b); i++) {
+        to->descriptors[b.binding->first + b.element++] =
+            from->descriptors[a.binding->first + a.element++];
+    }
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_UpdateDescriptorSets(VkDevice device, uint32_t n_writes,
+                                                   const VkWriteDescriptorSet *writes,
+                                                   uint32_t n_copies,
+                                                   const VkCopyDescriptorSet *copies)
+{
+    (void)device;
+    for (uint32_t i = 0; i < n_writes; i++)
+        set_write(DescriptorSet_of(writes[i].dstSet), &writes[i]);
+    for (uint32_t i = 0; i < n_copies; i++)
+        set_copy(&copies[i]);
+}
+
+/* ---- update templates ------------------------------------------------------------------------ */
+
+VKAPI_ATTR VkResult VKAPI_CALL hv_CreateDescriptorUpdateTemplate(
+    VkDevice device, const VkDescriptorUpdateTemplateCreateInfo *info,
+    const VkAllocationCallbacks *alloc, VkDescriptorUpdateTemplate *out)
+{
+    size_t size = info->descriptorUpdateEntryCount * sizeof *info->pDescriptorUpdateEntries;
+    UpdateTemplate *t = object_new(alloc, &Device_of(device)->alloc, sizeof *t + size,
+                                   VK_OBJECT_TYPE_DESCRIPTOR_UPDATE_TEMPLATE);
+    *out = TO_HANDLE(VkDescriptorUpdateTemplate, t);
+    if (!t)
+        return VK_ERROR_OUT_OF_HOST_MEMORY;
+    t->n_entries = info->descriptorUpdateEntryCount;
+    if (size)
+        memcpy(t->entries, info->pDescriptorUpdateEntries, size);
+    return VK_SUCCESS;
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_DestroyDescriptorUpdateTemplate(VkDevice device,
+                                                              VkDescriptorUpdateTemplate t,
+                                                              const VkAllocationCallbacks *alloc)
+{
+    object_free(alloc, &Device_of(device)->alloc, UpdateTemplate_of(t));
+}
+
+void template_write(DescriptorSet *s, const UpdateTemplate *t, const void *data)
+{
+    for (uint32_t i = 0; i < t->n_entries; i++) {
+        const VkDescriptorUpdateTemplateEntry *e = &t->entries[i];
+        const char *at = (const char *)data + e->offset;
+        if (e->descriptorType == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK)
+            write_inline(s, e->dstBinding, e->dstArrayElement, e->descriptorCount, at);
+        else
+            write_elements(s, e->dstBinding, e->dstArrayElement, e->descriptorCount,
+                           e->descriptorType, at, e->stride);
+    }
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_UpdateDescriptorSetWithTemplate(VkDevice device, VkDescriptorSet set,
+                                                              VkDescriptorUpdateTemplate t,
+                                                              const void *data)
+{
+    (void)device;
+    template_write(DescriptorSet_of(set), UpdateTemplate_of(t), data);
+}
+
+/* ---- layouts of pipelines -------------------------------------------------------------------- */
+
+VKAPI_ATTR VkResult VKAPI_CALL hv_CreatePipelineLayout(VkDevice device,
+                                                       const VkPipelineLayoutCreateInfo *info,
+                                                       const VkAllocationCallbacks *alloc,
+                                                       VkPipelineLayout *out)
+{
+    PipelineLayout *l = object_new(alloc, &Device_of(device)->alloc,
+                                   sizeof *l + info->setLayoutCount * sizeof *l->sets,
+                                   VK_OBJECT_TYPE_PIPELINE_LAYOUT);
+    *out = TO_HANDLE(VkPipelineLayout, l);
+    if (!l)
+        return VK_ERROR_OUT_OF_HOST_MEMORY;
+    l->n_sets = info->setLayoutCount;
+    for (uint32_t i = 0; i < l->n_sets; i++)
+        l->sets[i] = layout_retain(SetLayout_of(info->pSetLayouts[i]));
+    return VK_SUCCESS;
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_DestroyPipelineLayout(VkDevice device, VkPipelineLayout layout,
+                                                    const VkAllocationCallbacks *alloc)
+{
+    PipelineLayout *l = PipelineLayout_of(layout);
+    for (uint32_t i = 0; l && i < l->n_sets; i++)
+        layout_release(l->sets[i]);
+    object_free(alloc, &Device_of(device)->alloc, l);
+}

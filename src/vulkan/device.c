@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Logical devices, and what becomes of one that is lost.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "vulkan/vk.h"
+
+/* What a kernel reads through a descriptor that nothing was written to. */
+enum { NOTHING_SIZE = 65536, KERNELS_KEPT = 1024 };
+
+VkResult device_lose(Device *d, const Base *object, const char *why)
+{
+    bool was = atomic_exchange(&d->lost, true);
+    if (!was)
+        snprintf(d->fault, sizeof d->fault, "%s", why);
+    say(d->instance, VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT, object, "device-lost", why);
+    return VK_ERROR_DEVICE_LOST;
+}
+
+static bool known_extension(VkPhysicalDevice p, const char *name)
+{
+    uint32_t n = 0;
+    bool known = false;
+    hv_EnumerateDeviceExtensionProperties(p, NULL, &n, NULL);
+    VkExtensionProperties *all = calloc(n, sizeof *all);
+    if (!all)
+        return true;
+    hv_EnumerateDeviceExtensionProperties(p, NULL, &n, all);
+    for (uint32_t i = 0; i < n && !known; i++)
+        known = !strcmp(name, all[i].extensionName);
+    free(all);
+    return known;
+}
+
+static bool wants_robust(const VkDeviceCreateInfo *info)
+{
+    const VkPhysicalDeviceFeatures2 *two =
+        chain_find(info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2);
+    const VkPhysicalDeviceRobustness2FeaturesKHR *r =
+        chain_find(info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ROBUSTNESS_2_FEATURES_KHR);
+    const VkPhysicalDeviceFeatures *core = two ? &two->features : info->pEnabledFeatures;
+    return (core && core->robustBufferAccess) || (r && (r->robustBufferAccess2 ||
+                                                        r->nullDescriptor));
+}
+
+static void device_free(Device *d, const Alloc *alloc)
+{
+    for (int i = 0; i < N_QUEUES; i++)
+        queue_free(d->queues[i]);
+    if (d->cache) {
+        cache_finish(d->cache);
+        host_free(NULL, &d->alloc, d->cache);
+    }
+    free(d->nothing);
+    pthread_cond_destroy(&d->changed);
+    pthread_mutex_destroy(&d->lock);
+    Alloc kept = d->alloc;
+    object_free(alloc, &kept, d);
+}
+
+static bool device_init(Device *d)
+{
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_mutex_init(&d->lock, NULL);
+    pthread_cond_init(&d->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    d->nothing = aligned_alloc(64, NOTHING_SIZE);
+    d->cache = host_alloc(NULL, &d->alloc, sizeof *d->cache, VK_SYSTEM_ALLOCATION_SCOPE_DEVICE);
+    if (!d->nothing || !d->cache || !cache_init(d->cache, KERNELS_KEPT))
+        return false;
+    memset(d->nothing, 0, NOTHING_SIZE);
+    for (int i = 0; i < N_QUEUES; i++) {
+        d->queues[i] = queue_new(d);
+        if (!d->queues[i])
+            return false;
+    }
+    return true;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hv_CreateDevice(VkPhysicalDevice physical,
+                                               const VkDeviceCreateInfo *info,
+                                               const VkAllocationCallbacks *alloc, VkDevice *out)
+{
+    Physical *p = Physical_of(physical);
+    *out = VK_NULL_HANDLE;
+    for (uint32_t i = 0; i < info->enabledExtensionCount; i++) {
+        if (!known_extension(physical, info->ppEnabledExtensionNames[i]))
+            return VK_ERROR_EXTENSION_NOT_PRESENT;
+    }
+    Device *d = object_new(alloc, &p->instance->alloc, sizeof *d, VK_OBJECT_TYPE_DEVICE);
+    if (!d)
+        return VK_ERROR_OUT_OF_HOST_MEMORY;
+    d->instance = p->instance;
+    d->physical = p;
+    d->alloc = alloc ? *alloc : p->instance->alloc;
+    d->robust = wants_robust(info);
+    if (!device_init(d)) {
+        device_free(d, alloc);
+        return VK_ERROR_OUT_OF_HOST_MEMORY;
+    }
+    *out = (VkDevice)d;
+    return VK_SUCCESS;
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_DestroyDevice(VkDevice device, const VkAllocationCallbacks *alloc)
+{
+    if (device)
+        device_free(Device_of(device), alloc);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hv_DeviceWaitIdle(VkDevice device)
+{
+    Device *d = Device_of(device);
+    for (int i = 0; i < N_QUEUES; i++) {
+        VkResult r = queue_wait(d->queues[i]);
+        if (r)
+            return r;
+    }
+    return VK_SUCCESS;
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_GetDeviceQueue(VkDevice device, uint32_t family_index, uint32_t index,
+                                             VkQueue *out)
+{
+    bool known = family_index == 0 && index < N_QUEUES;
+    *out = known ? (VkQueue)Device_of(device)->queues[index] : VK_NULL_HANDLE;
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_GetDeviceQueue2(VkDevice device, const VkDeviceQueueInfo2 *info,
+                                              VkQueue *out)
+{
+    *out = VK_NULL_HANDLE;
+    if (!info->flags)
+        hv_GetDeviceQueue(device, info->queueFamilyIndex, info->queueIndex, out);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hv_GetDeviceFaultInfoEXT(VkDevice device,
+                                                        VkDeviceFaultCountsEXT *counts,
+                                                        VkDeviceFaultInfoEXT *info)
+{
+    counts->addressInfoCount = counts->vendorInfoCount = 0;
+    counts->vendorBinarySize = 0;
+    if (info)
+        snprintf(info->description, sizeof info->description, "%s", Device_of(device)->fault);
+    return VK_SUCCESS;
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_GetDeviceGroupPeerMemoryFeatures(VkDevice device, uint32_t heap,
+                                                               uint32_t local, uint32_t remote,
+                                                               VkPeerMemoryFeatureFlags *out)
+{
+    (void)device, (void)heap, (void)local, (void)remote;
+    *out = VK_PEER_MEMORY_FEATURE_COPY_SRC_BIT | VK_PEER_MEMORY_FEATURE_COPY_DST_BIT |
+           VK_PEER_MEMORY_FEATURE_GENERIC_SRC_BIT | VK_PEER_MEMORY_FEATURE_GENERIC_DST_BIT;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Running command buffers: commands one after the other on the calling thread, dispatches on the
+ * device's worker threads too.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "vulkan/vk.h"
+
+void exec_run(Exec *x, const CommandBuffer *c)
+{
+    for (const Cmd *cmd = c->first; cmd && !x->device->lost; cmd = cmd->next)
+        cmd->run(x, cmd);
+}
+
+void exec_finish(Exec *x)
+{
+    free(x->slots);
+    x->slots = NULL;
+    x->n_slots = 0;
+}
+
+/* ---- descriptors ----------------------------------------------------------------------------- */
+
+static bool lose_slot(Exec *x, const Pipeline *p, uint32_t slot)
+{
+    char text[128];
+    snprintf(text, sizeof text, "dispatch: nothing is bound to set %u, binding %u",
+             p->slots[slot].set, p->slots[slot].binding);
+    device_lose(x->device, &p->base, text);
+    return false;
+}
+
+/* Fills x->slots; *counts with how many descriptors each has, when asked for. */
+static bool find_slots(Exec *x, const BoundState *s, uint32_t *counts)
+{
+    const Pipeline *p = s->pipeline;
+    uint32_t moved = 0;
+    if (p->n_slots > x->n_slots) {
+        const CpuBinding **more = realloc(x->slots, p->n_slots * sizeof *more);
+        if (!more) {
+            device_lose(x->device, &p->base, "dispatch: out of memory");
+            return false;
+        }
+        x->slots = more;
+        x->n_slots = p->n_slots;
+    }
+    for (uint32_t i = 0; i < p->n_slots; i++) {
+        uint32_t number = p->slots[i].set;
+        const DescriptorSet *set = number < MAX_SETS ? s->sets[number] : NULL;
+        const LayoutBinding *b = set ? layout_binding(set->layout, p->slots[i].binding) : NULL;
+        if (!b || !b->count)
+            return lose_slot(x, p, i);
+        x->slots[i] = &set->descriptors[b->first];
+        if (counts)
+            counts[i] = b->count;
+        bool dynamic = b->type == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC ||
+                       b->type == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC;
+        if (!dynamic || !s->dynamic[number] || b->count > MAX_DYNAMIC - moved)
+            continue;
+        for (uint32_t e = 0; e < b->count; e++) {
+            CpuBinding to = set->descriptors[b->first + e];
+            if (to.size)
+                to.base = (char *)to.base + s->dynamic[number][b->first_dynamic + e];
+            x->moved[moved + e] = to;
+        }
+        x->slots[i] = &x->moved[moved];
+        moved += b->count;
+    }
+    return true;
+}
+
+/* ---- dispatch -------------------------------------------------------------------------------- */
+
+typedef struct Complaint { Exec *exec; const Base *object; bool fatal; } Complaint;
+
+static void complain(void *user, const Diag *d)
+{
+    const Complaint *c = user;
+    char text[VK_MAX_DESCRIPTION_SIZE];
+    diag_format(d, text, sizeof text);
+    if (c->fatal && d->severity == DIAG_ERROR)
+        device_lose(c->exec->device, c->object, text);
+    else
+        say(c->exec->device->instance, VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT, c->object,
+            d->rule ? d->rule : "heddle", text);
+}
+
+typedef struct Interpreted {
+    Exec *exec;
+    const BoundState *state;
+    uint32_t groups[3], base[3];
+    Arena scratch;
+    DiagSink *sink;
+} Interpreted;
+
+/* On the reference device. */
+static HeddleResult interpret(void *user)
+{
+    Interpreted *r = user;
+    const Pipeline *p = r->state->pipeline;
+    HeddleKernel *k = p->kernel->heddle;
+    HeddleReport report = { 0 };
+    HeddleDispatch d = { .push = r->state->push, .push_size = k->info->push_size };
+    Bound b = { .dispatch = &d, .push = r->state->push, .push_size = k->info->push_size };
+    memcpy(b.groups, r->groups, sizeof b.groups);
+    memcpy(d.groups, r->groups, sizeof d.groups);
+    memcpy(d.base_group, r->base, sizeof d.base_group);
+    b.counts = NEW_ARRAY(&r->scratch, uint32_t, p->n_slots);
+    if (!find_slots(r->exec, r->state, b.counts))
+        return HEDDLE_ERROR_BINDING;
+    b.bindings = NEW_ARRAY(&r->scratch, CpuBinding *, p->n_slots);
+    for (uint32_t i = 0; i < p->n_slots; i++)
+        b.bindings[i] = (CpuBinding *)(uintptr_t)r->exec->slots[i];
+    return k->device->ops->dispatch(k, &b, &report, &r->scratch, r->sink);
+}
+
+void exec_dispatch(Exec *x, const BoundState *s, const uint32_t groups[3], const uint32_t base[3])
+{
+    const Pipeline *p = s->pipeline;
+    HeddleKernel *k = p->kernel->heddle;
+    if (!groups[0] || !groups[1] || !groups[2])
+        return;
+    Complaint c = { x, &p->base, k->cpu != NULL };
+    DiagSink sink = { .report = complain, .user = &c };
+    if (!k->cpu) {
+        Interpreted r = { .exec = x, .state = s, .sink = &sink };
+        memcpy(r.groups, groups, sizeof r.groups);
+        memcpy(r.base, base, sizeof r.base);
+        log_guarded(NULL, &r.scratch, interpret, &r);
+        arena_free(&r.scratch);
+        return;
+    }
+    if (!find_slots(x, s, NULL))
+        return;
+    CpuDispatch d = { .kernel = k->cpu, .slots = x->slots, .push = s->push };
+    memcpy(d.groups, groups, sizeof d.groups);
+    memcpy(d.base_group, base, sizeof d.base_group);
+    cpu_dispatch(k->device->cpu, &d, &sink);
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Device memory, which is host memory, and buffers, which are pieces of it. A buffer's device
+ * address is its address.
+ */
+#include "vulkan/vk.h"
+
+static VkResult of_heddle(HeddleResult r, bool imported)
+{
+    if (r == HEDDLE_OK)
+        return VK_SUCCESS;
+    return imported ? VK_ERROR_INVALID_EXTERNAL_HANDLE : VK_ERROR_OUT_OF_DEVICE_MEMORY;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hv_AllocateMemory(VkDevice device, const VkMemoryAllocateInfo *info,
+                                                 const VkAllocationCallbacks *alloc,
+                                                 VkDeviceMemory *out)
+{
+    Device *d = Device_of(device);
+    *out = VK_NULL_HANDLE;
+    const VkImportMemoryHostPointerInfoEXT *import =
+        chain_find(info->pNext, VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT);
+    bool imported = import && import->handleType;
+    if (info->allocationSize > d->physical->memory && !imported)
+        return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    Memory *m = object_new(alloc, &d->alloc, sizeof *m, VK_OBJECT_TYPE_DEVICE_MEMORY);
+    if (!m)
+        return VK_ERROR_OUT_OF_HOST_MEMORY;
+    m->size = info->allocationSize;
+    HeddleDevice *h = d->physical->heddle;
+    HeddleResult r = imported
+        ? heddle_buffer_wrap(h, import->pHostPointer, m->size, &m->buffer, NULL)
+        : heddle_buffer_new(h, MAX(m->size, 1), &m->buffer, NULL);
+    if (r) {
+        object_free(alloc, &d->alloc, m);
+        return of_heddle(r, imported);
+    }
+    m->data = heddle_buffer_data(m->buffer);
+    *out = TO_HANDLE(VkDeviceMemory, m);
+    return VK_SUCCESS;
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_FreeMemory(VkDevice device, VkDeviceMemory memory,
+                                         const VkAllocationCallbacks *alloc)
+{
+    Memory *m = Memory_of(memory);
+    if (!m)
+        return;
+    heddle_buffer_free(m->buffer);
+    object_free(alloc, &Device_of(device)->alloc, m);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hv_MapMemory(VkDevice device, VkDeviceMemory memory,
+                                            VkDeviceSize offset, VkDeviceSize size,
+                                            VkMemoryMapFlags flags, void **out)
+{
+    (void)device, (void)size, (void)flags;
+    *out = Memory_of(memory)->data + offset;
+    return VK_SUCCESS;
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_UnmapMemory(VkDevice device, VkDeviceMemory memory)
+{
+    (void)device, (void)memory;
+}
+
+/* All memory is coherent. */
+VKAPI_ATTR VkResult VKAPI_CALL hv_FlushMappedMemoryRanges(VkDevice device, uint32_t n,
+                                                          const VkMappedMemoryRange *ranges)
+{
+    (void)device, (void)n, (void)ranges;
+    atomic_thread_fence(memory_order_seq_cst);
+    return VK_SUCCESS;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hv_InvalidateMappedMemoryRanges(VkDevice device, uint32_t n,
+                                                               const VkMappedMemoryRange *ranges)
+{
+    return hv_FlushMappedMemoryRanges(device, n, ranges);
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_GetDeviceMemoryCommitment(VkDevice device, VkDeviceMemory memory,
+                                                        VkDeviceSize *out)
+{
+    (void)device;
+    *out = Memory_of(memory)->size;
+}
+
+VKAPI_ATTR uint64_t VKAPI_CALL hv_GetDeviceMemoryOpaqueCaptureAddress(
+    VkDevice device, const VkDeviceMemoryOpaqueCaptureAddressInfo *info)
+{
+    (void)device;
+    return (uint64_t)(uintptr_t)Memory_of(info->memory)->data;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hv_GetMemoryHostPointerPropertiesEXT(
+    VkDevice device, VkExternalMemoryHandleTypeFlagBits type, const void *pointer,
+    VkMemoryHostPointerPropertiesEXT *out)
+{
+    (void)device;
+    bool host = type == VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT ||
+                type == VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_MAPPED_FOREIGN_MEMORY_BIT_EXT;
+    out->memoryTypeBits = host && (uintptr_t)pointer % 64 == 0;
+    return host ? VK_SUCCESS : VK_ERROR_INVALID_EXTERNAL_HANDLE;
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_SetDeviceMemoryPriorityEXT(VkDevice device, VkDeviceMemory memory,
+                                                         float priority)
+{
+    (void)device, (void)memory, (void)priority;
+}
+
+/* ---- buffers --------------------------------------------------------------------------------- */
+
+VKAPI_ATTR VkResult VKAPI_CALL hv_CreateBuffer(VkDevice device, const VkBufferCreateInfo *info,
+                                               const VkAllocationCallbacks *alloc, VkBuffer *out)
+{
+    Device *d = Device_of(device);
+    *out = VK_NULL_HANDLE;
+    if (info->size > MAX_MEMORY)
+        return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    Buffer *b = object_new(alloc, &d->alloc, sizeof *b, VK_OBJECT_TYPE_BUFFER);
+    if (!b)
+        return VK_ERROR_OUT_OF_HOST_MEMORY;
+    b->size = info->size;
+    b->usage = info->usage;
+    *out = TO_HANDLE(VkBuffer, b);
+    return VK_SUCCESS;
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_DestroyBuffer(VkDevice device, VkBuffer buffer,
+                                            const VkAllocationCallbacks *alloc)
+{
+    object_free(alloc, &Device_of(device)->alloc, Buffer_of(buffer));
+}
+
+static VkMemoryRequirements requirements(uint64_t size)
+{
+    return (VkMemoryRequirements){ align_up(size, BUFFER_ALIGNMENT), BUFFER_ALIGNMENT, 1 };
+}
+
+static void dedicated(VkBaseOutStructure *s)
+{
+    for (; s; s = s->pNext) {
+        if (s->sType == VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS) {
+            VkMemoryDedicatedRequirements *r = (void *)s;
+            r->prefersDedicatedAllocation = r->requiresDedicatedAllocation = VK_FALSE;
+        }
+    }
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_GetBufferMemoryRequirements(VkDevice device, VkBuffer buffer,
+                                                          VkMemoryRequirements *out)
+{
+    (void)device;
+    *out = requirements(Buffer_of(buffer)->size);
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_GetBufferMemoryRequirements2(
+    VkDevice device, const VkBufferMemoryRequirementsInfo2 *info, VkMemoryRequirements2 *out)
+{
+    hv_GetBufferMemoryRequirements(device, info->buffer, &out->memoryRequirements);
+    dedicated(out->pNext);
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_GetDeviceBufferMemoryRequirements(
+    VkDevice device, const VkDeviceBufferMemoryRequirements *info, VkMemoryRequirements2 *out)
+{
+    (void)device;
+    out->memoryRequirements = requirements(info->pCreateInfo->size);
+    dedicated(out->pNext);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hv_BindBufferMemory(VkDevice device, VkBuffer buffer,
+                                                   VkDeviceMemory memory, VkDeviceSize offset)
+{
+    (void)device;
+    Buffer_of(buffer)->data = Memory_of(memory)->data + offset;
+    return VK_SUCCESS;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hv_BindBufferMemory2(VkDevice device, uint32_t n,
+                                                    const VkBindBufferMemoryInfo *infos)
+{
+    for (uint32_t i = 0; i < n; i++)
+        hv_BindBufferMemory(device, infos[i].buffer, infos[i].memory, infos[i].memoryOffset);
+    return VK_SUCCESS;
+}
+
+VKAPI_ATTR VkDeviceAddress VKAPI_CALL hv_GetBufferDeviceAddress(
+    VkDevice device, const VkBufferDeviceAddressInfo *info)
+{
+    (void)device;
+    return (VkDeviceAddress)(uintptr_t)Buffer_of(info->buffer)->data;
+}
+
+VKAPI_ATTR uint64_t VKAPI_CALL hv_GetBufferOpaqueCaptureAddress(
+    VkDevice device, const VkBufferDeviceAddressInfo *info)
+{
+    return hv_GetBufferDeviceAddress(device, info);
+}

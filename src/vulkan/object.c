@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What all objects share: host memory through VkAllocationCallbacks, names, private data, chains.
+ */
+#include <stdlib.h>
+
+#include "vulkan/vk.h"
+
+/* ---- host memory ----------------------------------------------------------------------------- */
+
+static VKAPI_ATTR void *VKAPI_CALL default_alloc(void *user, size_t size, size_t alignment,
+                                                 VkSystemAllocationScope scope)
+{
+    (void)user, (void)scope;
+    return aligned_alloc(alignment, align_up(size, alignment));
+}
+
+static VKAPI_ATTR void VKAPI_CALL default_free(void *user, void *p)
+{
+    (void)user;
+    free(p);
+}
+
+const Alloc *host_default(void)
+{
+    static const Alloc defaults = { .pfnAllocation = default_alloc, .pfnFree = default_free };
+    return &defaults;
+}
+
+void *host_alloc(const Alloc *own, const Alloc *parent, size_t size, VkSystemAllocationScope scope)
+{
+    const Alloc *a = own ? own : parent;
+    void *p = a->pfnAllocation(a->pUserData, MAX(size, 1), 64, scope);
+    return p ? memset(p, 0, size) : NULL;
+}
+
+void host_free(const Alloc *own, const Alloc *parent, void *p)
+{
+    const Alloc *a = own ? own : parent;
+    if (p)
+        a->pfnFree(a->pUserData, p);
+}
+
+void *object_new(const Alloc *own, const Alloc *parent, size_t size, VkObjectType type)
+{
+    Base *b = host_alloc(own, parent, size, VK_SYSTEM_ALLOCATION_SCOPE_OBJECT);
+    if (b) {
+        set_loader_magic_value(b);
+        b->type = type;
+    }
+    return b;
+}
+
+void object_free(const Alloc *own, const Alloc *parent, void *object)
+{
+    Base *b = object;
+    if (!b)
+        return;
+    free(b->name);
+    free(b->data);
+    host_free(own, parent, b);
+}
+
+/* ---- chains and lists ------------------------------------------------------------------------ */
+
+const void *chain_find(const void *chain, VkStructureType type)
+{
+    const VkBaseInStructure *s = chain;
+    while (s && s->sType != type)
+        s = s->pNext;
+    return s;
+}
+
+VkResult enumerate(uint32_t *count, void *out, const void *all, uint32_t n, size_t size,
+                   bool chained)
+{
+    if (!out) {
+        *count = n;
+        return VK_SUCCESS;
+    }
+    size_t head = chained ? sizeof(VkBaseOutStructure) : 0;
+    *count = MIN(*count, n);
+    for (uint32_t i = 0; i < *count; i++)
+        memcpy((char *)out + i * size + head, (const char *)all + i * size + head, size - head);
+    return *count < n ? VK_INCOMPLETE : VK_SUCCESS;
+}
+
+/* ---- private data ---------------------------------------------------------------------------- */
+
+VKAPI_ATTR VkResult VKAPI_CALL hv_CreatePrivateDataSlot(VkDevice device,
+                                                        const VkPrivateDataSlotCreateInfo *info,
+                                                        const VkAllocationCallbacks *alloc,
+                                                        VkPrivateDataSlot *out)
+{
+    (void)info;
+    Device *d = Device_of(device);
+    PrivateSlot *s = object_new(alloc, &d->alloc, sizeof *s, VK_OBJECT_TYPE_PRIVATE_DATA_SLOT);
+    if (!s)
+        return VK_ERROR_OUT_OF_HOST_MEMORY;
+    s->id = atomic_fetch_add(&d->next_slot, 1);
+    *out = TO_HANDLE(VkPrivateDataSlot, s);
+    return VK_SUCCESS;
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_DestroyPrivateDataSlot(VkDevice device, VkPrivateDataSlot slot,
+                                                     const VkAllocationCallbacks *alloc)
+{
+    object_free(alloc, &Device_of(device)->alloc, PrivateSlot_of(slot));
+}
+
+/* Slots are numbered once and for all, so what an object still holds of a destroyed one is never
+ * found. */
+static Datum *find_datum(Base *b, uint64_t slot)
+{
+    for (uint32_t i = 0; i < b->n_data; i++) {
+        if (b->data[i].slot == slot)
+            return &b->data[i];
+    }
+    return NULL;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hv_SetPrivateData(VkDevice device, VkObjectType type,
+                                                 uint64_t handle, VkPrivateDataSlot slot,
+                                                 uint64_t value)
+{
+    (void)type;
+    Device *d = Device_of(device);
+    Base *b = (Base *)(uintptr_t)handle;
+    uint64_t id = PrivateSlot_of(slot)->id;
+    VkResult result = VK_SUCCESS;
+    pthread_mutex_lock(&d->lock);
+    Datum *at = find_datum(b, id);
+    if (!at) {
+        Datum *more = realloc(b->data, (b->n_data + 1) * sizeof *more);
+        if (more) {
+            b->data = more;
+            at = &more[b->n_data++];
+        }
+    }
+    if (at)
+        *at = (Datum){ id, value };
+    else
+        result = VK_ERROR_OUT_OF_HOST_MEMORY;
+    pthread_mutex_unlock(&d->lock);
+    return result;
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_GetPrivateData(VkDevice device, VkObjectType type, uint64_t handle,
+                                             VkPrivateDataSlot slot, uint64_t *value)
+{
+    (void)type;
+    Device *d = Device_of(device);
+    pthread_mutex_lock(&d->lock);
+    const Datum *at = find_datum((Base *)(uintptr_t)handle, PrivateSlot_of(slot)->id);
+    *value = at ? at->value : 0;
+    pthread_mutex_unlock(&d->lock);
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+VKAPI_ATTR VkResult VKAPI_CALL hv_SetDebugUtilsObjectNameEXT(
+    VkDevice device, const VkDebugUtilsObjectNameInfoEXT *info)
+{
+    (void)device;
+    Base *b = (Base *)(uintptr_t)info->objectHandle;
+    if (!b)
+        return VK_SUCCESS;
+    char *name = NULL;
+    if (info->pObjectName && *info->pObjectName && !(name = strdup(info->pObjectName)))
+        return VK_ERROR_OUT_OF_HOST_MEMORY;
+    free(b->name);
+    b->name = name;
+    return VK_SUCCESS;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hv_SetDebugUtilsObjectTagEXT(
+    VkDevice device, const VkDebugUtilsObjectTagInfoEXT *info)
+{
+    (void)device, (void)info;
+    return VK_SUCCESS;
+}

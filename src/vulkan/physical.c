@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the physical device says of itself. Features and properties are images of the structures,
+ * made from tables.def; a query copies the image of each structure in its chain, so that every
+ * member is written, and what only this machine knows is filled in afterwards.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "vulkan/vk.h"
+
+#define SUBGROUP_OPERATIONS                                                                        \
+    (VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_VOTE_BIT |                                \
+     VK_SUBGROUP_FEATURE_ARITHMETIC_BIT | VK_SUBGROUP_FEATURE_BALLOT_BIT |                         \
+     VK_SUBGROUP_FEATURE_SHUFFLE_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT |                  \
+     VK_SUBGROUP_FEATURE_CLUSTERED_BIT | VK_SUBGROUP_FEATURE_QUAD_BIT |                            \
+     VK_SUBGROUP_FEATURE_ROTATE_BIT | VK_SUBGROUP_FEATURE_ROTATE_CLUSTERED_BIT)
+
+/* Mesa's and others' ids are taken; this is none of theirs ('hd'). */
+enum { VENDOR = 0x10000 + 0x6864, DRIVER_VERSION = HEDDLE_VERSION_MAJOR << 22 |
+       HEDDLE_VERSION_MINOR << 12 | HEDDLE_VERSION_PATCH };
+
+typedef struct Image { size_t size; const VkBaseInStructure *data; } Image;
+
+static const Image features[] = {
+#define TABLE_FEATURES
+#define FEATURES(T, ...) { sizeof(T), (const void *)&(const T){ __VA_ARGS__ } },
+#define CORE_FEATURES(...)
+#include "vulkan/tables.def"
+#undef FEATURES
+#undef CORE_FEATURES
+};
+static const VkPhysicalDeviceFeatures core_features =
+#define FEATURES(T, ...)
+#define CORE_FEATURES(...) { __VA_ARGS__ };
+#include "vulkan/tables.def"
+#undef FEATURES
+#undef CORE_FEATURES
+#undef TABLE_FEATURES
+
+static const Image properties[] = {
+#define TABLE_PROPERTIES
+#define PROPERTIES(T, ...) { sizeof(T), (const void *)&(const T){ __VA_ARGS__ } },
+#include "vulkan/tables.def"
+#undef PROPERTIES
+#undef TABLE_PROPERTIES
+};
+
+static const VkExtensionProperties extensions[] = {
+#define TABLE_EXTENSION
+#define INSTANCE_EXTENSION(name, version)
+#define DEVICE_EXTENSION(name, version) { #name, version },
+#include "vulkan/tables.def"
+#undef INSTANCE_EXTENSION
+#undef DEVICE_EXTENSION
+#undef TABLE_EXTENSION
+};
+
+VKAPI_ATTR VkResult VKAPI_CALL hv_EnumerateDeviceExtensionProperties(VkPhysicalDevice device,
+                                                                     const char *layer,
+                                                                     uint32_t *count,
+                                                                     VkExtensionProperties *out)
+{
+    (void)device;
+    if (layer)
+        return VK_ERROR_LAYER_NOT_PRESENT;
+    return enumerate(count, out, extensions, COUNT_OF(extensions), sizeof *out, false);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hv_EnumerateDeviceLayerProperties(VkPhysicalDevice device,
+                                                                 uint32_t *count,
+                                                                 VkLayerProperties *out)
+{
+    (void)device;
+    return enumerate(count, out, NULL, 0, sizeof *out, false);
+}
+
+/* Copies the structure's image behind its sType and pNext. False when there is none. */
+static bool fill(VkBaseOutStructure *s, const Image *images, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (images[i].data->sType == s->sType) {
+            memcpy(s + 1, (const char *)images[i].data + sizeof *s, images[i].size - sizeof *s);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- features -------------------------------------------------------------------------------- */
+
+VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceFeatures(VkPhysicalDevice device,
+                                                        VkPhysicalDeviceFeatures *out)
+{
+    (void)device;
+    *out = core_features;
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceFeatures2(VkPhysicalDevice device,
+                                                         VkPhysicalDeviceFeatures2 *out)
+{
+    hv_GetPhysicalDeviceFeatures(device, &out->features);
+    for (VkBaseOutStructure *s = out->pNext; s; s = s->pNext)
+        fill(s, features, COUNT_OF(features));
+}
+
+/* ---- properties ------------------------------------------------------------------------------ */
+
+static const VkPhysicalDeviceLimits limits = {
+    .maxImageDimension1D = 16384, .maxImageDimension2D = 16384, .maxImageDimension3D = 2048,
+    .maxImageDimensionCube = 16384, .maxImageArrayLayers = 2048,
+    .maxTexelBufferElements = 1 << 27, .maxUniformBufferRange = 1 << 30,
+    .maxStorageBufferRange = UINT32_MAX, .maxPushConstantsSize = MAX_PUSH,
+    .maxMemoryAllocationCount = UINT32_MAX, .maxSamplerAllocationCount = 1 << 16,
+    .bufferImageGranularity = 1, .maxBoundDescriptorSets = MAX_SETS,
+    .maxPerStageDescriptorSamplers = 1 << 20, .maxPerStageDescriptorUniformBuffers = 1 << 20,
+    .maxPerStageDescriptorStorageBuffers = 1 << 20, .maxPerStageDescriptorSampledImages = 1 << 20,
+    .maxPerStageDescriptorStorageImages = 1 << 20, .maxPerStageResources = 1 << 20,
+    .maxDescriptorSetSamplers = 1 << 20, .maxDescriptorSetUniformBuffers = 1 << 20,
+    .maxDescriptorSetUniformBuffersDynamic = MAX_DYNAMIC / 2,
+    .maxDescriptorSetStorageBuffers = 1 << 20,
+    .maxDescriptorSetStorageBuffersDynamic = MAX_DYNAMIC / 2,
+    .maxDescriptorSetSampledImages = 1 << 20, .maxDescriptorSetStorageImages = 1 << 20,
+    .maxComputeSharedMemorySize = MAX_SHARED,
+    .maxComputeWorkGroupCount = { UINT32_MAX, UINT32_MAX, UINT32_MAX },
+    .maxComputeWorkGroupInvocations = MAX_INVOCATIONS,
+    .maxComputeWorkGroupSize = { MAX_INVOCATIONS, MAX_INVOCATIONS, MAX_INVOCATIONS },
+    .subPixelPrecisionBits = 4, .subTexelPrecisionBits = 8, .mipmapPrecisionBits = 6,
+    .maxSamplerLodBias = 16, .maxSamplerAnisotropy = 1,
+    .minMemoryMapAlignment = 64, .minTexelBufferOffsetAlignment = 16,
+    .minUniformBufferOffsetAlignment = 16, .minStorageBufferOffsetAlignment = 16,
+    .minTexelOffset = -8, .maxTexelOffset = 7, .minTexelGatherOffset = -8,
+    .maxTexelGatherOffset = 7, .sampledImageColorSampleCounts = VK_SAMPLE_COUNT_1_BIT,
+    .sampledImageIntegerSampleCounts = VK_SAMPLE_COUNT_1_BIT,
+    .sampledImageDepthSampleCounts = VK_SAMPLE_COUNT_1_BIT,
+    .sampledImageStencilSampleCounts = VK_SAMPLE_COUNT_1_BIT,
+    .storageImageSampleCounts = VK_SAMPLE_COUNT_1_BIT, .maxSampleMaskWords = 1,
+    .timestampComputeAndGraphics = VK_TRUE, .timestampPeriod = 1, .discreteQueuePriorities = 2,
+    .optimalBufferCopyOffsetAlignment = 64, .optimalBufferCopyRowPitchAlignment = 64,
+    .nonCoherentAtomSize = 64,
+};
+
+static void uuids(const Physical *p, uint8_t device[VK_UUID_SIZE], uint8_t driver[VK_UUID_SIZE])
+{
+    uint64_t of_device = hash_bytes(p->name, strlen(p->name), VENDOR);
+    const char *version = heddle_version();
+    uint64_t of_driver = hash_bytes(version, strlen(version), VENDOR);
+    memset(device, 'h', VK_UUID_SIZE);
+    memset(driver, 'd', VK_UUID_SIZE);
+    memcpy(device, &of_device, sizeof of_device);
+    memcpy(driver, &of_driver, sizeof of_driver);
+}
+
+/* Kernels are compiled for this very CPU by this very version. */
+static void cache_uuid(const Physical *p, uint8_t out[VK_UUID_SIZE])
+{
+    uint8_t device[VK_UUID_SIZE], driver[VK_UUID_SIZE];
+    uuids(p, device, driver);
+    memcpy(out, device, VK_UUID_SIZE / 2);
+    memcpy(out + VK_UUID_SIZE / 2, driver, VK_UUID_SIZE / 2);
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceProperties(VkPhysicalDevice device,
+                                                          VkPhysicalDeviceProperties *out)
+{
+    const Physical *p = Physical_of(device);
+    *out = (VkPhysicalDeviceProperties){
+        .apiVersion = VK_MAKE_API_VERSION(0, 1, 3, VK_HEADER_VERSION),
+        .driverVersion = DRIVER_VERSION, .vendorID = VENDOR, .deviceID = 1,
+        .deviceType = p->instance->config.device_type, .limits = limits,
+    };
+    memcpy(out->deviceName, p->name, sizeof p->name);
+    cache_uuid(p, out->pipelineCacheUUID);
+}
+
+static const VkConformanceVersion no_conformance = { 0, 0, 0, 0 };
+
+static void driver_names(char *name, char *info)
+{
+    snprintf(name, VK_MAX_DRIVER_NAME_SIZE, "heddle");
+    snprintf(info, VK_MAX_DRIVER_INFO_SIZE, "heddle %s", heddle_version());
+}
+
+static void subgroup_sizes(const Physical *p, uint32_t *least, uint32_t *most)
+{
+    const HeddleDeviceInfo *info = heddle_device_info(p->heddle);
+    *least = MAX(8, info->subgroup_sizes[0]);
+    *most = info->subgroup_sizes[info->n_subgroup_sizes - 1];
+}
+
+/* What the machine and the environment decide. */
+static void complete(const Physical *p, VkBaseOutStructure *s)
+{
+    const uint32_t size = p->instance->config.subgroup_size;
+    switch ((int)s->sType) {
+    case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES: {
+        VkPhysicalDeviceVulkan11Properties *v = (void *)s;
+        uuids(p, v->deviceUUID, v->driverUUID);
+        v->subgroupSize = size;
+        break;
+    }
+    case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES: {
+        VkPhysicalDeviceIDProperties *v = (void *)s;
+        uuids(p, v->deviceUUID, v->driverUUID);
+        break;
+    }
+    case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES:
+        ((VkPhysicalDeviceSubgroupProperties *)s)->subgroupSize = size;
+        break;
+    case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES: {
+        VkPhysicalDeviceVulkan12Properties *v = (void *)s;
+        driver_names(v->driverName, v->driverInfo);
+        v->conformanceVersion = no_conformance;
+        break;
+    }
+    case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES: {
+        VkPhysicalDeviceDriverProperties *v = (void *)s;
+        driver_names(v->driverName, v->driverInfo);
+        v->conformanceVersion = no_conformance;
+        break;
+    }
+    case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_PROPERTIES: {
+        VkPhysicalDeviceVulkan13Properties *v = (void *)s;
+        subgroup_sizes(p, &v->minSubgroupSize, &v->maxSubgroupSize);
+        break;
+    }
+    case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES: {
+        VkPhysicalDeviceSubgroupSizeControlProperties *v = (void *)s;
+        subgroup_sizes(p, &v->minSubgroupSize, &v->maxSubgroupSize);
+        break;
+    }
+    default: break;
+    }
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceProperties2(VkPhysicalDevice device,
+                                                           VkPhysicalDeviceProperties2 *out)
+{
+    hv_GetPhysicalDeviceProperties(device, &out->properties);
+    for (VkBaseOutStructure *s = out->pNext; s; s = s->pNext) {
+        if (fill(s, properties, COUNT_OF(properties)))
+            complete(Physical_of(device), s);
+    }
+}
+
+/* ---- queues and memory ----------------------------------------------------------------------- */
+
+static const VkQueueFamilyProperties family = {
+    .queueFlags = VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT, .queueCount = N_QUEUES,
+    .timestampValidBits = 64, .minImageTransferGranularity = { 1, 1, 1 },
+};
+
+VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceQueueFamilyProperties(VkPhysicalDevice device,
+                                                                     uint32_t *count,
+                                                                     VkQueueFamilyProperties *out)
+{
+    (void)device;
+    enumerate(count, out, &family, 1, sizeof *out, false);
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceQueueFamilyProperties2(
+    VkPhysicalDevice device, uint32_t *count, VkQueueFamilyProperties2 *out)
+{
+    (void)device;
+    const VkQueueFamilyProperties2 all = { .queueFamilyProperties = family };
+    enumerate(count, out, &all, 1, sizeof *out, true);
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceMemoryProperties(
+    VkPhysicalDevice device, VkPhysicalDeviceMemoryProperties *out)
+{
+    *out = (VkPhysicalDeviceMemoryProperties){ .memoryTypeCount = 1, .memoryHeapCount = 1 };
+    out->memoryTypes[0].propertyFlags =
+        VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
+        VK_MEMORY_PROPERTY_HOST_COHERENT_BIT | VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+    out->memoryHeaps[0] = (VkMemoryHeap){ Physical_of(device)->memory,
+                                          VK_MEMORY_HEAP_DEVICE_LOCAL_BIT };
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceMemoryProperties2(
+    VkPhysicalDevice device, VkPhysicalDeviceMemoryProperties2 *out)
+{
+    hv_GetPhysicalDeviceMemoryProperties(device, &out->memoryProperties);
+    for (VkBaseOutStructure *s = out->pNext; s; s = s->pNext) {
+        if (s->sType != VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT)
+            continue;
+        VkPhysicalDeviceMemoryBudgetPropertiesEXT *b = (void *)s;
+        memset(b->heapBudget, 0, sizeof b->heapBudget);
+        memset(b->heapUsage, 0, sizeof b->heapUsage);
+        long free_pages = sysconf(_SC_AVPHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+        uint64_t there = Physical_of(device)->memory;
+        uint64_t left = free_pages > 0 ? (uint64_t)free_pages * (uint64_t)page : there;
+        b->heapBudget[0] = there;
+        b->heapUsage[0] = there - MIN(left, there);
+    }
+}
+
+/* ---- cooperative matrices -------------------------------------------------------------------- */
+
+static VkComponentTypeKHR component(HeddleType t)
+{
+    static const VkComponentTypeKHR types[HEDDLE_N_TYPES] = {
+        [HEDDLE_F16] = VK_COMPONENT_TYPE_FLOAT16_KHR, [HEDDLE_F32] = VK_COMPONENT_TYPE_FLOAT32_KHR,
+        [HEDDLE_F64] = VK_COMPONENT_TYPE_FLOAT64_KHR,
+        [HEDDLE_BF16] = VK_COMPONENT_TYPE_BFLOAT16_KHR,
+        [HEDDLE_E4M3] = VK_COMPONENT_TYPE_FLOAT8_E4M3_EXT,
+        [HEDDLE_E5M2] = VK_COMPONENT_TYPE_FLOAT8_E5M2_EXT,
+        [HEDDLE_S8] = VK_COMPONENT_TYPE_SINT8_KHR, [HEDDLE_S16] = VK_COMPONENT_TYPE_SINT16_KHR,
+        [HEDDLE_S32] = VK_COMPONENT_TYPE_SINT32_KHR, [HEDDLE_S64] = VK_COMPONENT_TYPE_SINT64_KHR,
+        [HEDDLE_U8] = VK_COMPONENT_TYPE_UINT8_KHR, [HEDDLE_U16] = VK_COMPONENT_TYPE_UINT16_KHR,
+        [HEDDLE_U32] = VK_COMPONENT_TYPE_UINT32_KHR, [HEDDLE_U64] = VK_COMPONENT_TYPE_UINT64_KHR,
+    };
+    return types[t];
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hv_GetPhysicalDeviceCooperativeMatrixPropertiesKHR(
+    VkPhysicalDevice device, uint32_t *count, VkCooperativeMatrixPropertiesKHR *out)
+{
+    (void)device;
+    size_t all;
+    const HeddleMatrixShape *shapes = heddle_matrix_shapes(&all);
+    uint32_t n = 0;
+    for (size_t i = 0; i < all; i++) {
+        const HeddleMatrixShape *s = &shapes[i];
+        if (s->scope != HEDDLE_SCOPE_SUBGROUP)
+            continue;
+        VkCooperativeMatrixPropertiesKHR p = {
+            .MSize = s->m, .NSize = s->n, .KSize = s->k, .AType = component(s->a),
+            .BType = component(s->b), .CType = component(s->c), .ResultType = component(s->result),
+            .saturatingAccumulation = s->saturating, .scope = VK_SCOPE_SUBGROUP_KHR,
+        };
+        if (out && n < *count)
+            memcpy((char *)&out[n] + sizeof(VkBaseOutStructure),
+                   (char *)&p + sizeof(VkBaseOutStructure), sizeof p - sizeof(VkBaseOutStructure));
+        n++;
+    }
+    bool whole = !out || *count >= n;
+    *count = out ? MIN(*count, n) : n;
+    return whole ? VK_SUCCESS : VK_INCOMPLETE;
+}
+
+/* ---- the rest -------------------------------------------------------------------------------- */
+
+uint64_t clock_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static const VkTimeDomainKHR domains[] = { VK_TIME_DOMAIN_DEVICE_KHR,
+                                           VK_TIME_DOMAIN_CLOCK_MONOTONIC_KHR };
+
+VKAPI_ATTR VkResult VKAPI_CALL hv_GetPhysicalDeviceCalibrateableTimeDomainsKHR(
+    VkPhysicalDevice device, uint32_t *count, VkTimeDomainKHR *out)
+{
+    (void)device;
+    return enumerate(count, out, domains, COUNT_OF(domains), sizeof *out, false);
+}
+
+/* Both domains are the same clock. */
+VKAPI_ATTR VkResult VKAPI_CALL hv_GetCalibratedTimestampsKHR(
+    VkDevice device, uint32_t n, const VkCalibratedTimestampInfoKHR *infos, uint64_t *timestamps,
+    uint64_t *deviation)
+{
+    (void)device, (void)infos;
+    uint64_t now = clock_ns();
+    for (uint32_t i = 0; i < n; i++)
+        timestamps[i] = now;
+    *deviation = 1;
+    return VK_SUCCESS;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hv_GetPhysicalDeviceToolProperties(
+    VkPhysicalDevice device, uint32_t *count, VkPhysicalDeviceToolProperties *out)
+{
+    VkPhysicalDeviceToolProperties tool = { .purposes = VK_TOOL_PURPOSE_VALIDATION_BIT };
+    snprintf(tool.name, sizeof tool.name, "heddle --check");
+    snprintf(tool.version, sizeof tool.version, "%s", heddle_version());
+    snprintf(tool.description, sizeof tool.description,
+             "Kernels run in an interpreter that checks what they do");
+    bool check = Physical_of(device)->instance->config.check;
+    return enumerate(count, out, &tool, check, sizeof tool, true);
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceExternalBufferProperties(
+    VkPhysicalDevice device, const VkPhysicalDeviceExternalBufferInfo *info,
+    VkExternalBufferProperties *out)
+{
+    (void)device;
+    bool host = info->handleType == VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
+    VkExternalMemoryHandleTypeFlags types = host ? (VkFlags)info->handleType : 0;
+    out->externalMemoryProperties = (VkExternalMemoryProperties){
+        host ? VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT : 0, 0, types };
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceExternalFenceProperties(
+    VkPhysicalDevice device, const VkPhysicalDeviceExternalFenceInfo *info,
+    VkExternalFenceProperties *out)
+{
+    (void)device, (void)info;
+    out->exportFromImportedHandleTypes = out->compatibleHandleTypes = 0;
+    out->externalFenceFeatures = 0;
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceExternalSemaphoreProperties(
+    VkPhysicalDevice device, const VkPhysicalDeviceExternalSemaphoreInfo *info,
+    VkExternalSemaphoreProperties *out)
+{
+    (void)device, (void)info;
+    out->exportFromImportedHandleTypes = out->compatibleHandleTypes = 0;
+    out->externalSemaphoreFeatures = 0;
+}

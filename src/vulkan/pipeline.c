@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Shader modules and compute pipelines. A module keeps its words; a pipeline reads, checks and
+ * compiles them, unless a cache has the kernel.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "vulkan/vk.h"
+
+/* ---- shader modules -------------------------------------------------------------------------- */
+
+VKAPI_ATTR VkResult VKAPI_CALL hv_CreateShaderModule(VkDevice device,
+                                                     const VkShaderModuleCreateInfo *info,
+                                                     const VkAllocationCallbacks *alloc,
+                                                     VkShaderModule *out)
+{
+    ShaderModule *m = object_new(alloc, &Device_of(device)->alloc, sizeof *m + info->codeSize,
+                                 VK_OBJECT_TYPE_SHADER_MODULE);
+    *out = TO_HANDLE(VkShaderModule, m);
+    if (!m)
+        return VK_ERROR_OUT_OF_HOST_MEMORY;
+    m->size = info->codeSize;
+    memcpy(m->words, info->pCode, info->codeSize);
+    return VK_SUCCESS;
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_DestroyShaderModule(VkDevice device, VkShaderModule module,
+                                                  const VkAllocationCallbacks *alloc)
+{
+    object_free(alloc, &Device_of(device)->alloc, ShaderModule_of(module));
+}
+
+/* ---- from a stage to a kernel ---------------------------------------------------------------- */
+
+typedef struct Build {
+    Device *device;
+    const VkComputePipelineCreateInfo *info;
+    const void *words;
+    size_t size;
+    char name[64];              /* of the module, in diagnostics */
+    HeddleKernelOptions options;
+    HeddleSpecValue *specs;
+    KernelKey key;
+    HeddleLog *log;
+} Build;
+
+static bool find_words(Build *b)
+{
+    const VkPipelineShaderStageCreateInfo *stage = &b->info->stage;
+    const VkShaderModuleCreateInfo *inline_info =
+        chain_find(stage->pNext, VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
+    const ShaderModule *m = ShaderModule_of(stage->module);
+    if (m) {
+        b->words = m->words;
+        b->size = m->size;
+    } else if (inline_info) {
+        b->words = inline_info->pCode;
+        b->size = inline_info->codeSize;
+    }
+    const char *given = m ? m->base.name : NULL;
+    uint64_t hash = hash_bytes(b->words, b->size, 0);
+    if (given)
+        snprintf(b->name, sizeof b->name, "%s", given);
+    else
+        snprintf(b->name, sizeof b->name, "shader %016llx", (unsigned long long)hash);
+    return b->words != NULL;
+}
+
+static bool find_specs(Build *b)
+{
+    const VkSpecializationInfo *s = b->info->stage.pSpecializationInfo;
+    if (!s || !s->mapEntryCount)
+        return true;
+    b->specs = calloc(s->mapEntryCount, sizeof *b->specs);
+    if (!b->specs)
+        return false;
+    b->options.specs = b->specs;
+    for (uint32_t i = 0; i < s->mapEntryCount; i++) {
+        const VkSpecializationMapEntry *e = &s->pMapEntries[i];
+        HeddleSpecValue *v = &b->specs[b->options.n_specs];
+        if (e->size > sizeof v->bits || e->offset > s->dataSize ||
+            e->size > s->dataSize - e->offset)
+            continue;
+        v->id = e->constantID;
+        memcpy(&v->bits, (const char *)s->pData + e->offset, e->size);
+        b->options.n_specs++;
+    }
+    return true;
+}
+
+static bool is_robust(const Build *b)
+{
+    VkStructureType type = VK_STRUCTURE_TYPE_PIPELINE_ROBUSTNESS_CREATE_INFO;
+    const VkPipelineRobustnessCreateInfo *r = chain_find(b->info->stage.pNext, type);
+    if (!r)
+        r = chain_find(b->info->pNext, type);
+    if (!r)
+        return b->device->robust;
+    VkPipelineRobustnessBufferBehavior both[] = { r->storageBuffers, r->uniformBuffers };
+    for (int i = 0; i < 2; i++) {
+        if (both[i] == VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DEVICE_DEFAULT ? b->device->robust
+            : both[i] != VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DISABLED)
+            return true;
+    }
+    return false;
+}
+
+static void choose_options(Build *b)
+{
+    const VkPipelineShaderStageCreateInfo *stage = &b->info->stage;
+    const Config *config = &b->device->instance->config;
+    const VkPipelineShaderStageRequiredSubgroupSizeCreateInfo *required = chain_find(
+        stage->pNext, VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO);
+    b->options.entry = stage->pName;
+    b->options.subgroup_size = required ? required->requiredSubgroupSize : config->subgroup_size;
+    b->options.robust = is_robust(b);
+    b->options.check = config->check;
+    b->options.stats = config->stats;
+}
+
+static void make_key(Build *b)
+{
+    const HeddleKernelOptions *o = &b->options;
+    uint32_t rest[] = { o->subgroup_size, o->robust, o->check, o->stats };
+    for (int i = 0; i < 2; i++) {
+        uint64_t h = hash_bytes(b->words, b->size, (uint64_t)i + 1);
+        for (uint32_t k = 0; k < o->n_specs; k++) {
+            uint64_t pair[] = { o->specs[k].id, o->specs[k].bits };
+            h = hash_bytes(pair, sizeof pair, h);
+        }
+        h = hash_bytes(o->entry, strlen(o->entry), h);
+        b->key.hash[i] = hash_bytes(rest, sizeof rest, h);
+    }
+}
+
+static VkResult of_heddle(HeddleResult r)
+{
+    switch (r) {
+    case HEDDLE_OK: return VK_SUCCESS;
+    case HEDDLE_ERROR_MEMORY: return VK_ERROR_OUT_OF_HOST_MEMORY;
+    default: return VK_ERROR_UNKNOWN;
+    }
+}
+
+static VkResult compile(Build *b, Kernel **out)
+{
+    HeddleModule *module = NULL;
+    HeddleKernel *kernel = NULL;
+    HeddleModuleOptions o = { .language = HEDDLE_LANGUAGE_SPIRV };
+    HeddleResult r = heddle_module_new(b->words, b->size, b->name, &o, &module, b->log);
+    if (!r)
+        r = heddle_kernel_new(b->device->physical->heddle, module, &b->options, &kernel, b->log);
+    heddle_module_free(module);
+    if (r)
+        return of_heddle(r);
+    Kernel *k = calloc(1, sizeof *k);
+    if (!k) {
+        heddle_kernel_free(kernel);
+        return VK_ERROR_OUT_OF_HOST_MEMORY;
+    }
+    *k = (Kernel){ .references = 1, .key = b->key, .heddle = kernel };
+    *out = k;
+    return VK_SUCCESS;
+}
+
+/* From one of the caches or compiled, and then in both. */
+static VkResult find_kernel(Build *b, Cache *cache, bool *hit, Kernel **out)
+{
+    Cache *caches[] = { b->device->cache, cache };
+    *out = NULL;
+    for (int i = 0; i < 2 && !*out; i++)
+        *out = caches[i] ? cache_find(caches[i], &b->key) : NULL;
+    *hit = *out != NULL;
+    if (!*hit) {
+        if (b->info->flags & VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT)
+            return VK_PIPELINE_COMPILE_REQUIRED;
+        VkResult r = compile(b, out);
+        if (r)
+            return r;
+    }
+    for (int i = 0; i < 2; i++) {
+        if (caches[i])
+            cache_add(caches[i], *out);
+    }
+    return VK_SUCCESS;
+}
+
+/* ---- pipelines ------------------------------------------------------------------------------- */
+
+static uint32_t count_slots(const HeddleKernel *k)
+{
+    return k->cpu ? k->cpu->n_slots : k->info->n_bindings;
+}
+
+static Pipeline *pipeline_new(const Device *d, Kernel *kernel, const Alloc *alloc)
+{
+    const HeddleKernel *k = kernel->heddle;
+    uint32_t n = count_slots(k);
+    Pipeline *p = object_new(alloc, &d->alloc, sizeof *p + n * sizeof *p->slots,
+                             VK_OBJECT_TYPE_PIPELINE);
+    if (!p)
+        return NULL;
+    p->kernel = kernel;
+    p->n_slots = n;
+    for (uint32_t i = 0; i < n; i++) {
+        const CpuSlot *s = k->cpu ? &k->cpu->slots[i] : NULL;
+        const HeddleBindingInfo *b = s ? NULL : &k->info->bindings[i];
+        p->slots[i].set = s ? s->set : b->set;
+        p->slots[i].binding = s ? s->binding : b->binding;
+        p->slots[i].count = s ? s->count : b->count;
+    }
+    return p;
+}
+
+static void feed_back(const VkComputePipelineCreateInfo *info, uint64_t start, bool hit)
+{
+    const VkPipelineCreationFeedbackCreateInfo *f =
+        chain_find(info->pNext, VK_STRUCTURE_TYPE_PIPELINE_CREATION_FEEDBACK_CREATE_INFO);
+    if (!f)
+        return;
+    VkPipelineCreationFeedback all = { VK_PIPELINE_CREATION_FEEDBACK_VALID_BIT,
+                                       clock_ns() - start };
+    if (hit)
+        all.flags |= VK_PIPELINE_CREATION_FEEDBACK_APPLICATION_PIPELINE_CACHE_HIT_BIT;
+    *f->pPipelineCreationFeedback = all;
+    for (uint32_t i = 0; i < f->pipelineStageCreationFeedbackCount; i++)
+        f->pPipelineStageCreationFeedbacks[i] = all;
+}
+
+static VkResult create(Device *d, Cache *cache, const VkComputePipelineCreateInfo *info,
+                       const Alloc *alloc, VkPipeline *out)
+{
+    uint64_t start = clock_ns();
+    const ShaderModule *m = ShaderModule_of(info->stage.module);
+    Speaker speaker = { d->instance, m ? &m->base : NULL, "" };
+    Build b = { .device = d, .info = info };
+    Kernel *kernel = NULL;
+    bool hit = false;
+    if (!find_words(&b))
+        return VK_ERROR_UNKNOWN;
+    if (!find_specs(&b))
+        return VK_ERROR_OUT_OF_HOST_MEMORY;
+    b.log = speaker_log(&speaker);
+    choose_options(&b);
+    make_key(&b);
+    VkResult r = find_kernel(&b, cache, &hit, &kernel);
+    heddle_log_free(b.log);
+    free(b.specs);
+    if (r)
+        return r;
+    Pipeline *p = pipeline_new(d, kernel, alloc);
+    if (!p) {
+        kernel_release(kernel);
+        return VK_ERROR_OUT_OF_HOST_MEMORY;
+    }
+    feed_back(info, start, hit);
+    *out = TO_HANDLE(VkPipeline, p);
+    return VK_SUCCESS;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hv_CreateComputePipelines(VkDevice device, VkPipelineCache cache,
+                                                         uint32_t n,
+                                                         const VkComputePipelineCreateInfo *infos,
+                                                         const VkAllocationCallbacks *alloc,
+                                                         VkPipeline *out)
+{
+    VkResult result = VK_SUCCESS;
+    bool stop = false;
+    for (uint32_t i = 0; i < n; i++) {
+        out[i] = VK_NULL_HANDLE;
+        if (stop)
+            continue;
+        VkResult r = create(Device_of(device), Cache_of(cache), &infos[i], alloc, &out[i]);
+        if (r && (!result || r < 0))
+            result = r;
+        stop = r && (infos[i].flags & VK_PIPELINE_CREATE_EARLY_RETURN_ON_FAILURE_BIT);
+    }
+    return result;
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_DestroyPipeline(VkDevice device, VkPipeline pipeline,
+                                              const VkAllocationCallbacks *alloc)
+{
+    Pipeline *p = Pipeline_of(pipeline);
+    if (!p)
+        return;
+    kernel_release(p->kernel);
+    object_free(alloc, &Device_of(device)->alloc, p);
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Query pools. Timestamps are what can be asked: nanoseconds of CLOCK_MONOTONIC.
+ */
+#include "vulkan/vk.h"
+
+VKAPI_ATTR VkResult VKAPI_CALL hv_CreateQueryPool(VkDevice device,
+                                                  const VkQueryPoolCreateInfo *info,
+                                                  const VkAllocationCallbacks *alloc,
+                                                  VkQueryPool *out)
+{
+    QueryPool *p = object_new(alloc, &Device_of(device)->alloc,
+                              sizeof *p + info->queryCount * sizeof *p->queries,
+                              VK_OBJECT_TYPE_QUERY_POOL);
+    *out = TO_HANDLE(VkQueryPool, p);
+    if (!p)
+        return VK_ERROR_OUT_OF_HOST_MEMORY;
+    p->n = info->queryCount;
+    return VK_SUCCESS;
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_DestroyQueryPool(VkDevice device, VkQueryPool pool,
+                                               const VkAllocationCallbacks *alloc)
+{
+    object_free(alloc, &Device_of(device)->alloc, QueryPool_of(pool));
+}
+
+static void reset(QueryPool *p, uint32_t first, uint32_t n)
+{
+    for (uint32_t i = first; i < p->n && i - first < n; i++)
+        atomic_store(&p->queries[i].available, false);
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_ResetQueryPool(VkDevice device, VkQueryPool pool, uint32_t first,
+                                             uint32_t n)
+{
+    (void)device;
+    reset(QueryPool_of(pool), first, n);
+}
+
+static void put(char *at, VkQueryResultFlags flags, uint64_t value)
+{
+    uint32_t narrow = (uint32_t)value;
+    if (flags & VK_QUERY_RESULT_64_BIT)
+        memcpy(at, &value, sizeof value);
+    else
+        memcpy(at, &narrow, sizeof narrow);
+}
+
+/* VK_NOT_READY when one is missing. */
+static VkResult results(const QueryPool *p, uint32_t first, uint32_t n, char *out, uint64_t stride,
+                        VkQueryResultFlags flags)
+{
+    size_t size = flags & VK_QUERY_RESULT_64_BIT ? 8 : 4;
+    VkResult r = VK_SUCCESS;
+    for (uint32_t i = first; i < p->n && i - first < n; i++, out += stride) {
+        bool available = atomic_load(&p->queries[i].available);
+        if (available)
+            put(out, flags, p->queries[i].value);
+        else if (flags & VK_QUERY_RESULT_PARTIAL_BIT)
+            put(out, flags, 0);
+        if (flags & VK_QUERY_RESULT_WITH_AVAILABILITY_BIT)
+            put(out + size, flags, available);
+        if (!available && !(flags & VK_QUERY_RESULT_PARTIAL_BIT))
+            r = VK_NOT_READY;
+    }
+    return r;
+}
+
+static bool all_available(const QueryPool *p, uint32_t first, uint32_t n)
+{
+    for (uint32_t i = first; i < p->n && i - first < n; i++) {
+        if (!atomic_load(&p->queries[i].available))
+            return false;
+    }
+    return true;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hv_GetQueryPoolResults(VkDevice device, VkQueryPool pool,
+                                                      uint32_t first, uint32_t n, size_t size,
+                                                      void *out, VkDeviceSize stride,
+                                                      VkQueryResultFlags flags)
+{
+    (void)size;
+    Device *d = Device_of(device);
+    const QueryPool *p = QueryPool_of(pool);
+    if (flags & VK_QUERY_RESULT_WAIT_BIT) {
+        pthread_mutex_lock(&d->lock);
+        while (!all_available(p, first, n) && !d->lost)
+            sync_wait(d, UINT64_MAX);
+        pthread_mutex_unlock(&d->lock);
+    }
+    if (d->lost)
+        return VK_ERROR_DEVICE_LOST;
+    return results(p, first, n, out, stride, flags);
+}
+
+/* ---- commands -------------------------------------------------------------------------------- */
+
+typedef struct CmdQuery {
+    Cmd cmd;
+    QueryPool *pool;
+    uint32_t first, n;
+    char *out;                  /* of copies */
+    uint64_t stride;
+    VkQueryResultFlags flags;
+} CmdQuery;
+
+static void run_timestamp(Exec *x, const Cmd *cmd)
+{
+    (void)x;
+    const CmdQuery *c = (const CmdQuery *)cmd;
+    Query *q = &c->pool->queries[c->first];
+    q->value = clock_ns();
+    atomic_store(&q->available, true);
+}
+
+static void run_reset(Exec *x, const Cmd *cmd)
+{
+    (void)x;
+    const CmdQuery *c = (const CmdQuery *)cmd;
+    reset(c->pool, c->first, c->n);
+}
+
+static void run_copy(Exec *x, const Cmd *cmd)
+{
+    (void)x;
+    const CmdQuery *c = (const CmdQuery *)cmd;
+    results(c->pool, c->first, c->n, c->out, c->stride, c->flags);
+}
+
+static CmdQuery *record(VkCommandBuffer buffer, VkQueryPool pool, uint32_t first, uint32_t n,
+                        void (*run)(Exec *, const Cmd *))
+{
+    CmdQuery *c = RECORD(CommandBuffer_of(buffer), CmdQuery, run);
+    if (c) {
+        c->pool = QueryPool_of(pool);
+        c->first = first;
+        c->n = n;
+    }
+    return c;
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_CmdWriteTimestamp(VkCommandBuffer buffer,
+                                                VkPipelineStageFlagBits stage, VkQueryPool pool,
+                                                uint32_t query)
+{
+    (void)stage;
+    record(buffer, pool, query, 1, run_timestamp);
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_CmdWriteTimestamp2(VkCommandBuffer buffer,
+                                                 VkPipelineStageFlags2 stage, VkQueryPool pool,
+                                                 uint32_t query)
+{
+    (void)stage;
+    record(buffer, pool, query, 1, run_timestamp);
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_CmdResetQueryPool(VkCommandBuffer buffer, VkQueryPool pool,
+                                                uint32_t first, uint32_t n)
+{
+    record(buffer, pool, first, n, run_reset);
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_CmdCopyQueryPoolResults(VkCommandBuffer buffer, VkQueryPool pool,
+                                                      uint32_t first, uint32_t n, VkBuffer to,
+                                                      VkDeviceSize offset, VkDeviceSize stride,
+                                                      VkQueryResultFlags flags)
+{
+    CmdQuery *c = record(buffer, pool, first, n, run_copy);
+    if (c) {
+        c->out = Buffer_of(to)->data + offset;
+        c->stride = stride;
+        c->flags = flags;
+    }
+}
+
+/* Only occlusion and statistics queries begin and end, and a compute device has none. */
+VKAPI_ATTR void VKAPI_CALL hv_CmdBeginQuery(VkCommandBuffer buffer, VkQueryPool pool,
+                                            uint32_t query, VkQueryControlFlags flags)
+{
+    (void)flags;
+    record(buffer, pool, query, 1, run_reset);
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_CmdEndQuery(VkCommandBuffer buffer, VkQueryPool pool, uint32_t query)
+{
+    record(buffer, pool, query, 1, run_timestamp);
+}

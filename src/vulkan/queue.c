@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Queues. A submission stands in its queue's list until its semaphores are ready; then the queue's
+ * thread runs it, or a thread that waits without a timeout, whichever comes first. One submission
+ * of a queue runs at a time, in order. All of it is under the device's lock, but for the running.
+ */
+#include "vulkan/vk.h"
+
+static bool is_ready(const Submission *s)
+{
+    for (uint32_t i = 0; i < s->n_waits; i++) {
+        if (s->waits[i].semaphore->value < s->waits[i].value)
+            return false;
+    }
+    return true;
+}
+
+static void finish(const Submission *s)
+{
+    for (uint32_t i = 0; i < s->n_signals; i++)
+        s->signals[i].semaphore->value = s->signals[i].value;
+    if (s->fence)
+        s->fence->signaled = true;
+}
+
+bool queue_step(Queue *q)
+{
+    Device *d = q->device;
+    Submission *s = q->head;
+    if (!s || q->running || !is_ready(s))
+        return false;
+    for (uint32_t i = 0; i < s->n_waits; i++) {
+        if (!s->waits[i].semaphore->timeline)
+            s->waits[i].semaphore->value = 0;
+    }
+    q->head = s->next;
+    if (!q->head)
+        q->tail = &q->head;
+    q->running = true;
+    if (s->n_buffers) {
+        pthread_mutex_unlock(&d->lock);
+        for (uint32_t i = 0; i < s->n_buffers && !d->lost; i++)
+            exec_run(&q->exec, s->buffers[i]);
+        pthread_mutex_lock(&d->lock);
+    }
+    finish(s);
+    q->running = false;
+    sync_changed(d);
+    host_free(NULL, &d->alloc, s);
+    return true;
+}
+
+static void *queue_main(void *user)
+{
+    Queue *q = user;
+    pthread_mutex_lock(&q->device->lock);
+    while (!q->stop) {
+        if (queue_step(q))
+            continue;
+        q->asleep = true;
+        pthread_cond_wait(&q->work, &q->device->lock);
+        q->asleep = false;
+    }
+    pthread_mutex_unlock(&q->device->lock);
+    return NULL;
+}
+
+Queue *queue_new(Device *d)
+{
+    Queue *q = object_new(NULL, &d->alloc, sizeof *q, VK_OBJECT_TYPE_QUEUE);
+    if (!q)
+        return NULL;
+    q->device = d;
+    q->tail = &q->head;
+    q->exec.device = d;
+    pthread_cond_init(&q->work, NULL);
+    return q;
+}
+
+void queue_free(Queue *q)
+{
+    if (!q)
+        return;
+    Device *d = q->device;
+    if (q->started) {
+        pthread_mutex_lock(&d->lock);
+        q->stop = true;
+        pthread_cond_signal(&q->work);
+        pthread_mutex_unlock(&d->lock);
+        pthread_join(q->thread, NULL);
+    }
+    while (q->head) {
+        Submission *s = q->head;
+        q->head = s->next;
+        host_free(NULL, &d->alloc, s);
+    }
+    exec_finish(&q->exec);
+    pthread_cond_destroy(&q->work);
+    object_free(NULL, &d->alloc, q);
+}
+
+VkResult queue_wait(Queue *q)
+{
+    Device *d = q->device;
+    pthread_mutex_lock(&d->lock);
+    while ((q->head || q->running) && !d->lost)
+        sync_wait(d, UINT64_MAX);
+    pthread_mutex_unlock(&d->lock);
+    return d->lost ? VK_ERROR_DEVICE_LOST : VK_SUCCESS;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hv_QueueWaitIdle(VkQueue queue)
+{
+    return queue_wait(Queue_of(queue));
+}
+
+/* ---- submitting ------------------------------------------------------------------------------ */
+
+static Submission *submission_new(const Device *d, uint32_t n_waits, uint32_t n_signals,
+                                  uint32_t n_buffers)
+{
+    size_t uses = ((size_t)n_waits + n_signals) * sizeof(SemaphoreUse);
+    Submission *s = host_alloc(NULL, &d->alloc, sizeof *s + uses + n_buffers * sizeof *s->buffers,
+                               VK_SYSTEM_ALLOCATION_SCOPE_DEVICE);
+    if (!s)
+        return NULL;
+    s->waits = (SemaphoreUse *)(s + 1);
+    s->signals = s->waits + n_waits;
+    s->buffers = (CommandBuffer **)(s->signals + n_signals);
+    s->n_waits = n_waits;
+    s->n_signals = n_signals;
+    s->n_buffers = n_buffers;
+    return s;
+}
+
+/* A binary semaphore counts to 1. */
+static SemaphoreUse use_of(VkSemaphore handle, uint64_t value)
+{
+    Semaphore *s = Semaphore_of(handle);
+    return (SemaphoreUse){ s, s->timeline ? value : 1 };
+}
+
+static Submission *of_submit(const Device *d, const VkSubmitInfo *info)
+{
+    const VkTimelineSemaphoreSubmitInfo *t =
+        chain_find(info->pNext, VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO);
+    uint32_t n_waits = t ? t->waitSemaphoreValueCount : 0;
+    uint32_t n_signals = t ? t->signalSemaphoreValueCount : 0;
+    Submission *s = submission_new(d, info->waitSemaphoreCount, info->signalSemaphoreCount,
+                                   info->commandBufferCount);
+    if (!s)
+        return NULL;
+    for (uint32_t i = 0; i < s->n_waits; i++)
+        s->waits[i] = use_of(info->pWaitSemaphores[i],
+                             i < n_waits ? t->pWaitSemaphoreValues[i] : 0);
+    for (uint32_t i = 0; i < s->n_signals; i++)
+        s->signals[i] = use_of(info->pSignalSemaphores[i],
+                               i < n_signals ? t->pSignalSemaphoreValues[i] : 0);
+    for (uint32_t i = 0; i < s->n_buffers; i++)
+        s->buffers[i] = CommandBuffer_of(info->pCommandBuffers[i]);
+    return s;
+}
+
+static Submission *of_submit2(const Device *d, const VkSubmitInfo2 *info)
+{
+    Submission *s = submission_new(d, info->waitSemaphoreInfoCount, info->signalSemaphoreInfoCount,
+                                   info->commandBufferInfoCount);
+    if (!s)
+        return NULL;
+    for (uint32_t i = 0; i < s->n_waits; i++)
+        s->waits[i] = use_of(info->pWaitSemaphoreInfos[i].semaphore,
+                             info->pWaitSemaphoreInfos[i].value);
+    for (uint32_t i = 0; i < s->n_signals; i++)
+        s->signals[i] = use_of(info->pSignalSemaphoreInfos[i].semaphore,
+                               info->pSignalSemaphoreInfos[i].value);
+    for (uint32_t i = 0; i < s->n_buffers; i++)
+        s->buffers[i] = CommandBuffer_of(info->pCommandBufferInfos[i].commandBuffer);
+    return s;
+}
+
+static bool start(Queue *q)
+{
+    if (!q->started)
+        q->started = pthread_create(&q->thread, NULL, queue_main, q) == 0;
+    return q->started;
+}
+
+/* Appends the chain, or frees it where `whole` says that not all of it could be made. */
+static VkResult append(Queue *q, Submission *first, Submission **last, bool whole)
+{
+    Device *d = q->device;
+    VkResult r = d->lost ? VK_ERROR_DEVICE_LOST : VK_SUCCESS;
+    pthread_mutex_lock(&d->lock);
+    if (!r && (!whole || !start(q)))
+        r = VK_ERROR_OUT_OF_HOST_MEMORY;
+    if (!r && first) {
+        *q->tail = first;
+        q->tail = last;
+        if (q->asleep)
+            pthread_cond_signal(&q->work);
+    }
+    pthread_mutex_unlock(&d->lock);
+    while (r && first) {
+        Submission *s = first;
+        first = s->next;
+        host_free(NULL, &d->alloc, s);
+    }
+    return r;
+}
+
+static VkResult submit(Queue *q, uint32_t n, const VkSubmitInfo *one, const VkSubmitInfo2 *two,
+                       VkFence fence)
+{
+    Submission *first = NULL, **last = &first, *s = NULL;
+    for (uint32_t i = 0; i < n; i++) {
+        s = one ? of_submit(q->device, &one[i]) : of_submit2(q->device, &two[i]);
+        if (!s)
+            return append(q, first, last, false);
+        *last = s;
+        last = &s->next;
+    }
+    if (!s && fence) {
+        *last = s = submission_new(q->device, 0, 0, 0);
+        if (!s)
+            return append(q, first, last, false);
+        last = &s->next;
+    }
+    if (s)
+        s->fence = Fence_of(fence);
+    return append(q, first, last, true);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hv_QueueSubmit(VkQueue queue, uint32_t n, const VkSubmitInfo *infos,
+                                              VkFence fence)
+{
+    return submit(Queue_of(queue), n, infos, NULL, fence);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hv_QueueSubmit2(VkQueue queue, uint32_t n,
+                                               const VkSubmitInfo2 *infos, VkFence fence)
+{
+    return submit(Queue_of(queue), n, NULL, infos, fence);
+}
+
+/* No memory is sparse; what is left of the command are its semaphores and fence. */
+VKAPI_ATTR VkResult VKAPI_CALL hv_QueueBindSparse(VkQueue queue, uint32_t n,
+                                                  const VkBindSparseInfo *infos, VkFence fence)
+{
+    (void)n, (void)infos;
+    return submit(Queue_of(queue), 0, NULL, NULL, fence);
+}
+
+/* ---- labels of debug utils: nothing shows them ----------------------------------------------- */
+
+VKAPI_ATTR void VKAPI_CALL hv_QueueBeginDebugUtilsLabelEXT(VkQueue queue,
+                                                           const VkDebugUtilsLabelEXT *label)
+{
+    (void)queue, (void)label;
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_QueueEndDebugUtilsLabelEXT(VkQueue queue) { (void)queue; }
+
+VKAPI_ATTR void VKAPI_CALL hv_QueueInsertDebugUtilsLabelEXT(VkQueue queue,
+                                                            const VkDebugUtilsLabelEXT *label)
+{
+    (void)queue, (void)label;
+}

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * vulkan: the Vulkan driver, libvulkan_heddle.so. A compute-only device over runtime: handles are
+ * pointers to the structs below, an entry point vkX is the function hv_X, and tables.def (written
+ * by tools/vulkan_tables.py) says which there are and what the device reports.
+ *
+ * Threads: one lock a device (Device.lock) guards queues, fences, semaphores and events; what the
+ * specification calls externally synchronized has no lock. Work runs on a thread a queue, or on the
+ * thread that waits for it.
+ */
+#ifndef HEDDLE_VULKAN_VK_H
+#define HEDDLE_VULKAN_VK_H
+
+#include <stdatomic.h>
+
+#include <vulkan/vk_icd.h>
+
+#include "runtime/runtime.h"
+
+enum {
+    N_QUEUES = 2,
+    MAX_SETS = 32,              /* maxBoundDescriptorSets */
+    MAX_PUSH = 256,             /* maxPushConstantsSize */
+    MAX_DYNAMIC = 128,          /* dynamic buffers of a pipeline layout */
+    MAX_INVOCATIONS = 1024,
+    MAX_SHARED = 65536,
+    BUFFER_ALIGNMENT = 64,
+};
+#define MAX_MEMORY ((VkDeviceSize)1 << 40)
+
+/* Declares hv_X of the type of vkX. */
+#define TABLE_ENTRY
+#define ENTRY(name, function, level) extern __typeof__(name) hv_##function;
+#include "vulkan/tables.def"
+#undef ENTRY
+#undef TABLE_ENTRY
+
+/* ---- object.c: what all handles have in common ----------------------------------------------- */
+
+/* Host memory of the application's. */
+typedef VkAllocationCallbacks Alloc;
+
+typedef struct Datum { uint64_t slot, value; } Datum;
+/* Every object begins with one, so that names and private data find their place. */
+typedef struct Base {
+    VK_LOADER_DATA loader;      /* of dispatchable handles; the loader writes to it */
+    VkObjectType type;
+    char *name;                 /* vkSetDebugUtilsObjectNameEXT's; malloc'd */
+    Datum *data;                /* vkSetPrivateData's; malloc'd */
+    uint32_t n_data;
+} Base;
+
+/* Zeroed. NULL when the callback has none. `own` is the call's pAllocator or NULL. */
+void *host_alloc(const Alloc *own, const Alloc *parent, size_t size, VkSystemAllocationScope scope);
+void host_free(const Alloc *own, const Alloc *parent, void *p);
+const Alloc *host_default(void);
+void *object_new(const Alloc *own, const Alloc *parent, size_t size, VkObjectType type);
+void object_free(const Alloc *own, const Alloc *parent, void *object);
+
+/* X_of(handle): the struct behind a handle. */
+#define DISPATCHABLE(T, Handle)                                                                    \
+    static inline T *T##_of(Handle h) { return (T *)(void *)h; }
+#define HANDLE(T, Handle)                                                                          \
+    static inline T *T##_of(Handle h) { return (T *)(uintptr_t)h; }
+#define TO_HANDLE(Handle, object) ((Handle)(uintptr_t)(object))
+
+/* The struct of the type in a chain, or NULL. */
+const void *chain_find(const void *chain, VkStructureType type);
+/* Two-call enumeration: copies what fits, says VK_INCOMPLETE when not all did. `size` bytes each;
+ * a structure with sType and pNext keeps them when `chained`. */
+VkResult enumerate(uint32_t *count, void *out, const void *all, uint32_t n, size_t size,
+                   bool chained);
+
+/* ---- config.c: HEDDLE_* in the environment --------------------------------------------------- */
+
+typedef struct Config {
+    VkPhysicalDeviceType device_type;
+    uint32_t subgroup_size, threads;
+    bool check;                 /* run on the reference device and check */
+    bool stats;                 /* counts of every pipeline, to the log when it is destroyed */
+    const char *log;            /* "stderr", or a file that messages are appended to; or NULL */
+    const char *dump, *replace; /* folders of shaders; or NULL */
+    const char *cache;          /* folder of compiled kernels; or NULL */
+} Config;
+void config_read(Config *c);
+
+/* ---- instance.c ------------------------------------------------------------------------------ */
+
+typedef struct Instance Instance;
+typedef struct Device Device;
+
+typedef struct Messenger {
+    Base base;
+    struct Messenger *prev, *next;
+    VkDebugUtilsMessengerCreateInfoEXT info;
+} Messenger;
+
+typedef struct Physical {
+    Base base;
+    Instance *instance;
+    HeddleDevice *heddle;
+    uint64_t memory;            /* bytes there are */
+    char name[VK_MAX_PHYSICAL_DEVICE_NAME_SIZE];
+} Physical;
+
+struct Instance {
+    Base base;
+    Alloc alloc;
+    Config config;
+    Physical physical;
+    pthread_mutex_t lock;       /* of messengers */
+    Messenger *messengers;
+};
+DISPATCHABLE(Instance, VkInstance)
+DISPATCHABLE(Physical, VkPhysicalDevice)
+HANDLE(Messenger, VkDebugUtilsMessengerEXT)
+
+/* To the messengers and the log. `object` may be NULL. */
+void say(Instance *instance, VkDebugUtilsMessageSeverityFlagBitsEXT severity, const Base *object,
+         const char *id, const char *message);
+/* A log whose diagnostics are said about `object`. NULL when out of memory, which is fine. */
+typedef struct Speaker { Instance *instance; const Base *object; char first[256]; } Speaker;
+HeddleLog *speaker_log(Speaker *s);
+
+/* ---- physical.c ------------------------------------------------------------------------------ */
+
+uint64_t clock_ns(void);
+
+/* ---- device.c -------------------------------------------------------------------------------- */
+
+typedef struct Queue Queue;
+typedef struct Cache Cache;
+
+struct Device {
+    Base base;
+    Instance *instance;
+    Physical *physical;
+    Alloc alloc;
+    Queue *queues[N_QUEUES];
+    pthread_mutex_t lock;
+    pthread_cond_t changed;     /* a fence, semaphore or event; a queue has nothing more to do */
+    uint32_t waiting;           /* for `changed` */
+    bool robust;                /* robustBufferAccess(2) is on */
+    atomic_bool lost;
+    char fault[VK_MAX_DESCRIPTION_SIZE];
+    atomic_uint_fast64_t next_slot; /* of private data */
+    atomic_uint_fast64_t allocated; /* bytes of device memory */
+    Cache *cache;               /* kernels of all its pipelines */
+    void *nothing;              /* what empty descriptors point to */
+};
+DISPATCHABLE(Device, VkDevice)
+
+/* Marks it lost and tells why. Returns VK_ERROR_DEVICE_LOST. */
+VkResult device_lose(Device *d, const Base *object, const char *why);
+
+typedef struct PrivateSlot { Base base; uint64_t id; } PrivateSlot;
+HANDLE(PrivateSlot, VkPrivateDataSlot)
+
+/* ---- memory.c -------------------------------------------------------------------------------- */
+
+typedef struct Memory {
+    Base base;
+    HeddleBuffer *buffer;
+    char *data;
+    uint64_t size;
+} Memory;
+HANDLE(Memory, VkDeviceMemory)
+
+typedef struct Buffer {
+    Base base;
+    uint64_t size;
+    VkBufferUsageFlags usage;
+    char *data;                 /* NULL until bound */
+} Buffer;
+HANDLE(Buffer, VkBuffer)
+
+/* ---- descriptor.c ---------------------------------------------------------------------------- */
+
+typedef struct LayoutBinding {
+    uint32_t binding, count;
+    VkDescriptorType type;
+    VkDescriptorBindingFlags flags;
+    uint32_t first;             /* CpuBinding of the set; with inline data: the one that it is */
+    uint32_t first_dynamic;     /* of dynamic types: number in the set */
+    uint32_t data;              /* of inline uniform blocks: offset of the data in the set */
+} LayoutBinding;
+
+typedef struct SetLayout {
+    Base base;
+    Alloc alloc;
+    atomic_uint references;
+    uint32_t n_bindings;        /* sorted by binding */
+    uint32_t n_descriptors, n_dynamic, data_size;
+    VkDescriptorSetLayoutCreateFlags flags;
+    void *nothing;              /* what empty descriptors point to: the device's */
+    LayoutBinding bindings[];
+} SetLayout;
+HANDLE(SetLayout, VkDescriptorSetLayout)
+const LayoutBinding *layout_binding(const SetLayout *l, uint32_t binding);
+size_t layout_set_size(const SetLayout *l);     /* of a DescriptorSet with its descriptors */
+void layout_release(SetLayout *l);
+
+typedef struct SetPool SetPool;
+typedef struct DescriptorSet {
+    Base base;
+    SetLayout *layout;
+    SetPool *pool;
+    struct DescriptorSet *prev, *next;
+    uint32_t variable_count;
+    CpuBinding descriptors[];   /* layout->n_descriptors, then the data of inline blocks */
+} DescriptorSet;
+HANDLE(DescriptorSet, VkDescriptorSet)
+/* Makes the zeroed memory at `s` an empty set of the layout, which it retains. */
+void set_init(DescriptorSet *s, SetLayout *l);
+void set_write(DescriptorSet *s, const VkWriteDescriptorSet *w);
+
+struct SetPool {
+    Base base;
+    uint32_t max_sets, n_sets;
+    Alloc alloc;
+    DescriptorSet *sets;
+};
+HANDLE(SetPool, VkDescriptorPool)
+
+typedef struct UpdateTemplate {
+    Base base;
+    uint32_t n_entries;
+    VkDescriptorUpdateTemplateEntry entries[];
+} UpdateTemplate;
+HANDLE(UpdateTemplate, VkDescriptorUpdateTemplate)
+void template_write(DescriptorSet *s, const UpdateTemplate *t, const void *data);
+
+typedef struct PipelineLayout {
+    Base base;
+    uint32_t n_sets;
+    SetLayout *sets[];          /* each may be NULL */
+} PipelineLayout;
+HANDLE(PipelineLayout, VkPipelineLayout)
+
+/* ---- cache.c: kernels that were compiled, and where they are kept ---------------------------- */
+
+typedef struct KernelKey { uint64_t hash[2]; } KernelKey;
+
+/* A kernel that pipelines and caches share. */
+typedef struct Kernel {
+    atomic_uint references;
+    KernelKey key;
+    HeddleKernel *heddle;
+} Kernel;
+Kernel *kernel_retain(Kernel *k);
+void kernel_release(Kernel *k);
+
+struct Cache {
+    Base base;
+    pthread_mutex_t lock;
+    Kernel **kernels;           /* open addressing; malloc'd */
+    uint32_t n_kernels, capacity, limit;
+};
+HANDLE(Cache, VkPipelineCache)
+/* With a limit, kernels that nobody uses go when there are more. 0: none. */
+bool cache_init(Cache *c, uint32_t limit);
+void cache_finish(Cache *c);
+Kernel *cache_find(Cache *c, const KernelKey *key);     /* retained, or NULL */
+void cache_add(Cache *c, Kernel *k);
+
+/* ---- pipeline.c ------------------------------------------------------------------------------ */
+
+typedef struct ShaderModule {
+    Base base;
+    size_t size;
+    uint32_t words[];
+} ShaderModule;
+HANDLE(ShaderModule, VkShaderModule)
+
+typedef struct Pipeline {
+    Base base;
+    Kernel *kernel;
+    uint32_t n_slots;           /* what a dispatch passes, in order */
+    struct { uint32_t set, binding, count; } slots[];
+} Pipeline;
+HANDLE(Pipeline, VkPipeline)
+
+/* ---- command.c: recording -------------------------------------------------------------------- */
+
+typedef struct Exec Exec;
+typedef struct Cmd Cmd;
+struct Cmd {
+    Cmd *next;
+    void (*run)(Exec *x, const Cmd *c);
+};
+
+/* What a dispatch sees, shared by those that see the same. */
+typedef struct BoundState {
+    _Alignas(16) char push[MAX_PUSH];
+    Pipeline *pipeline;
+    DescriptorSet *sets[MAX_SETS];
+    const uint32_t *dynamic[MAX_SETS];  /* offsets of the set's dynamic buffers */
+} BoundState;
+
+typedef struct CommandPool {
+    Base base;
+    Device *device;
+    Alloc alloc;
+    struct CommandBuffer *buffers;
+} CommandPool;
+HANDLE(CommandPool, VkCommandPool)
+
+typedef struct CommandBuffer {
+    Base base;
+    Device *device;
+    CommandPool *pool;
+    struct CommandBuffer *prev, *next;
+    VkResult result;            /* of recording */
+    Cmd *first, **last;
+    struct PushedSet *pushed;
+    struct Block *blocks, *current; /* memory of commands; kept when reset */
+    BoundState now;
+    BoundState *shared;         /* the copy in `blocks` that equals `now`, or NULL */
+} CommandBuffer;
+DISPATCHABLE(CommandBuffer, VkCommandBuffer)
+
+/* Memory that lives as long as the recording: zeroed, 16-byte aligned. NULL makes
+ * vkEndCommandBuffer fail. */
+void *command_alloc(CommandBuffer *c, size_t size);
+/* A command of `size` bytes, beginning with a Cmd, at the end of the list; NULL as above. */
+void *command_new(CommandBuffer *c, size_t size, void (*run)(Exec *, const Cmd *));
+#define RECORD(c, T, run) ((T *)command_new((c), sizeof(T), (run)))
+const BoundState *command_state(CommandBuffer *c);
+
+/* ---- execute.c ------------------------------------------------------------------------------- */
+
+/* What runs command buffers: one a queue. */
+struct Exec {
+    Device *device;
+    const CpuBinding **slots;
+    uint32_t n_slots;           /* room */
+    CpuBinding moved[MAX_DYNAMIC]; /* descriptors with dynamic offsets added */
+};
+void exec_run(Exec *x, const CommandBuffer *c);
+void exec_finish(Exec *x);
+void exec_dispatch(Exec *x, const BoundState *s, const uint32_t groups[3], const uint32_t base[3]);
+
+/* ---- sync.c: fences, semaphores, events ------------------------------------------------------ */
+
+typedef struct Fence { Base base; bool signaled; } Fence;
+HANDLE(Fence, VkFence)
+
+typedef struct Semaphore {
+    Base base;
+    bool timeline;
+    uint64_t value;             /* of binary ones 0 or 1 */
+} Semaphore;
+HANDLE(Semaphore, VkSemaphore)
+
+typedef struct Event { Base base; atomic_bool set; } Event;
+HANDLE(Event, VkEvent)
+
+/* Under the lock: tells everyone who waits. */
+void sync_changed(Device *d);
+/* Waits under the lock for a change, until `deadline` (clock_ns) at the latest; runs work that is
+ * ready meanwhile when there is no deadline. False when it has passed. */
+bool sync_wait(Device *d, uint64_t deadline);
+uint64_t sync_deadline(uint64_t timeout);
+
+/* ---- queue.c --------------------------------------------------------------------------------- */
+
+typedef struct SemaphoreUse { Semaphore *semaphore; uint64_t value; } SemaphoreUse;
+typedef struct Submission {
+    struct Submission *next;
+    Fence *fence;
+    SemaphoreUse *waits, *signals;
+    CommandBuffer **buffers;
+    uint32_t n_waits, n_signals, n_buffers;
+} Submission;
+
+struct Queue {
+    Base base;
+    Device *device;
+    pthread_t thread;
+    pthread_cond_t work;
+    Submission *head, **tail;
+    bool running, started, stop, asleep;
+    Exec exec;
+};
+DISPATCHABLE(Queue, VkQueue)
+
+Queue *queue_new(Device *d);
+void queue_free(Queue *q);      /* what was submitted has run */
+/* Under the lock: runs the next submission if it can start. False when there is none. */
+bool queue_step(Queue *q);
+VkResult queue_wait(Queue *q);
+
+/* ---- query.c --------------------------------------------------------------------------------- */
+
+typedef struct Query { atomic_bool available; uint64_t value; } Query;
+typedef struct QueryPool { Base base; uint32_t n; Query queries[]; } QueryPool;
+HANDLE(QueryPool, VkQueryPool)
+
+#endif

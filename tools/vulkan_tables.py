@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Writes src/vulkan/tables.def from the Vulkan registry and tools/vulkan_profile.py.
+
+    tools/vulkan_tables.py [VK.XML] > src/vulkan/tables.def
+
+The registry (default: the toolchain's, then the system's) says which commands and which query
+structures there are and what members they have; the profile says what the driver supports. Rows:
+
+    ENTRY(name, function, level)                  level: GLOBAL, INSTANCE, PHYSICAL, DEVICE
+    INSTANCE_EXTENSION(name, version)             DEVICE_EXTENSION(name, version)
+    FEATURES(struct, designated initialisers...)  of sType and the members that are VK_TRUE
+    PROPERTIES(struct, designated initialisers...)
+
+A member name means the same in a core structure and in the extension's that it was promoted from,
+so the profile names each once. Names of members it lists that no structure has are an error.
+"""
+import os
+import sys
+import xml.etree.ElementTree as ElementTree
+
+import vulkan_profile as profile
+
+CORE = ("VK_VERSION_1_0", "VK_VERSION_1_1", "VK_VERSION_1_2", "VK_VERSION_1_3")
+REGISTRIES = ("build/toolchain/usr/share/vulkan/registry/vk.xml",
+              "/usr/share/vulkan/registry/vk.xml")
+
+
+def vulkan_only(element):
+    return "vulkan" in element.get("api", "vulkan").split(",")
+
+
+def find_registry():
+    for path in sys.argv[1:] or REGISTRIES:
+        if os.path.exists(path):
+            return ElementTree.parse(path).getroot()
+    sys.exit("no vk.xml (Debian: libvulkan-dev)")
+
+
+def commands(root):
+    """Name: (name of what it is an alias of, level)."""
+    aliases, first, result = {}, {}, {}
+    for c in root.findall("commands/command"):
+        if not vulkan_only(c):
+            continue
+        if c.get("alias"):
+            aliases[c.get("name")] = c.get("alias")
+        else:
+            kind = c.find("param/type")
+            first[c.find("proto/name").text] = kind.text if kind is not None else None
+    for name in list(first) + list(aliases):
+        real = name
+        while real in aliases:
+            real = aliases[real]
+        kind = first[real]
+        level = {"VkInstance": "INSTANCE", "VkPhysicalDevice": "PHYSICAL", "VkDevice": "DEVICE",
+                 "VkQueue": "DEVICE", "VkCommandBuffer": "DEVICE"}.get(kind, "GLOBAL")
+        result[name] = (real, level)
+    return result
+
+
+def wanted_commands(root):
+    names = []
+    for f in root.findall("feature"):
+        # Since 1.4.3xx the core versions are split in parts: VK_BASE_VERSION_1_0 and the like.
+        name = f.get("name").replace("BASE_", "").replace("COMPUTE_", "")
+        if name in CORE and vulkan_only(f):
+            names += [c.get("name") for c in f.findall("require/command")]
+    for e in root.findall("extensions/extension"):
+        if e.get("name") in profile.INSTANCE_EXTENSIONS + profile.DEVICE_EXTENSIONS:
+            names += [c.get("name") for r in e.findall("require") for c in r.findall("command")
+                      if "KHR_sur" not in r.get("depends", "") and
+                      "KHR_swap" not in r.get("depends", "")]
+    return sorted(set(names))
+
+
+def extension_versions(root):
+    versions = {}
+    for e in root.findall("extensions/extension"):
+        for enum in e.findall("require/enum"):
+            if enum.get("name", "").endswith("_SPEC_VERSION") and enum.get("value"):
+                versions.setdefault(e.get("name"), int(enum.get("value")))
+    return versions
+
+
+def in_core_header(root):
+    """Structures that vulkan_core.h declares: of no platform, not provisional."""
+    outside = set()
+    inside = set()
+    for e in root.findall("extensions/extension"):
+        other = e.get("platform") or "vulkan" not in e.get("supported", "").split(",")
+        for t in e.findall("require/type"):
+            (outside if other else inside).add(t.get("name"))
+    for f in root.findall("feature"):
+        if not vulkan_only(f):
+            outside.update(t.get("name") for t in f.findall("require/type"))
+    return lambda name: name not in outside - inside
+
+
+def query_structs(root, base):
+    """(name, sType, members) of the structures that extend `base`."""
+    known = in_core_header(root)
+    for t in root.findall("types/type"):
+        if t.get("category") != "struct" or t.get("alias") or not vulkan_only(t):
+            continue
+        if base not in (t.get("structextends") or "").split(",") or not known(t.get("name")):
+            continue
+        members = [m for m in t.findall("member") if vulkan_only(m)]
+        s_type = [m.get("values") for m in members if m.find("name").text == "sType"]
+        names = [m.find("name").text for m in members]
+        yield t.get("name"), s_type[0], [n for n in names if n not in ("sType", "pNext")]
+
+
+def print_entries(root):
+    all_commands = commands(root)
+    for name in wanted_commands(root):
+        real, level = all_commands[name]
+        print("ENTRY(%s, %s, %s)" % (name, real[2:], level))
+
+
+def print_extensions(root):
+    versions = extension_versions(root)
+    for kind, names in (("INSTANCE", profile.INSTANCE_EXTENSIONS),
+                        ("DEVICE", profile.DEVICE_EXTENSIONS)):
+        for name in sorted(names):
+            print("%s_EXTENSION(%s, %d)" % (kind, name, versions[name]))
+
+
+def print_features(root):
+    unused = set(profile.FEATURES)
+    for name, s_type, members in query_structs(root, "VkPhysicalDeviceFeatures2"):
+        on = [m for m in members
+              if m in profile.FEATURES and "%s.%s" % (name, m) not in profile.NOT]
+        unused -= set(on)
+        print("FEATURES(%s, .sType = %s%s)" % (name, s_type, "".join(", .%s = 1" % m for m in on)))
+    core = [m.find("name").text for m in
+            root.find("types/type[@name='VkPhysicalDeviceFeatures']").findall("member")]
+    on = [m for m in core if m in profile.FEATURES]
+    print("CORE_FEATURES(%s)" % ", ".join(".%s = 1" % m for m in on))
+    if unused - set(on):
+        sys.exit("no such features: %s" % sorted(unused - set(on)))
+
+
+def print_properties(root):
+    unused = set(profile.PROPERTIES)
+    for name, s_type, members in query_structs(root, "VkPhysicalDeviceProperties2"):
+        known = [m for m in members if m in profile.PROPERTIES]
+        unused -= set(known)
+        print("PROPERTIES(%s, .sType = %s%s)" % (name, s_type, "".join(
+            ", .%s = %s" % (m, profile.PROPERTIES[m]) for m in known)))
+    if unused:
+        sys.exit("no such properties: %s" % sorted(unused))
+
+
+def main():
+    root = find_registry()
+    version = next(t for t in root.findall("types/type")
+                   if t.get("category") == "define" and vulkan_only(t)
+                   and t.findtext("name") == "VK_HEADER_VERSION")
+    print("/* SPDX-License-Identifier: MIT\n *\n * Written by tools/vulkan_tables.py from header "
+          "version %s; do not edit. */" % "".join(version.itertext()).split()[-1])
+    for kind, write in (("ENTRY", print_entries), ("EXTENSION", print_extensions),
+                        ("FEATURES", print_features), ("PROPERTIES", print_properties)):
+        print("\n#ifdef TABLE_%s" % kind)
+        write(root)
+        print("#endif")
+
+
+if __name__ == "__main__":
+    main()
