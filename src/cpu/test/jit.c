@@ -254,12 +254,11 @@ TEST(faults_are_diagnostics)
         {"define void @heddle_kernel(ptr %env) {\n"
          "  call void asm sideeffect \"no such instruction\", \"\"()\n  ret void\n}\n", "LLVM: "},
 #if defined(__x86_64__)
-        {"declare <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32>, <64 x i8>, <64 x i8>)\n"
+        {"declare <32 x i16> @llvm.x86.avx512.pmul.hr.sw.512(<32 x i16>, <32 x i16>)\n"
          "define void @heddle_kernel(ptr %env) {\n"
-         "  %v = load <64 x i8>, ptr %env, align 1\n"
-         "  %r = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> zeroinitializer, "
-         "<64 x i8> %v, <64 x i8> %v)\n"
-         "  store <16 x i32> %r, ptr %env, align 1\n  ret void\n}\n", "LLVM: "},
+         "  %v = load <32 x i16>, ptr %env, align 1\n"
+         "  %r = call <32 x i16> @llvm.x86.avx512.pmul.hr.sw.512(<32 x i16> %v, <32 x i16> %v)\n"
+         "  store <32 x i16> %r, ptr %env, align 1\n  ret void\n}\n", "LLVM: "},
 #endif
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {

@@ -13,6 +13,7 @@
 #include <llvm-c/LLJIT.h>
 #include <llvm-c/Orc.h>
 #include <llvm-c/Target.h>
+#include <llvm/Config/llvm-config.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@ typedef void SmallFn(void *out, const void *a, const void *b);
 
 typedef struct SmallJit {
     LLVMContextRef cx;
+    LLVMOrcThreadSafeContextRef shared;
     LLVMModuleRef module;
     LLVMBuilderRef b;
     LLVMValueRef fn;            /* being built */
@@ -31,7 +33,13 @@ static inline void small_open(SmallJit *j)
 {
     LLVMInitializeNativeTarget();
     LLVMInitializeNativeAsmPrinter();
+#if LLVM_VERSION_MAJOR < 21
+    j->shared = LLVMOrcCreateNewThreadSafeContext();
+    j->cx = LLVMOrcThreadSafeContextGetContext(j->shared);
+#else
     j->cx = LLVMContextCreate();
+    j->shared = LLVMOrcCreateNewThreadSafeContextFromLLVMContext(j->cx);
+#endif
     j->module = LLVMModuleCreateWithNameInContext("test", j->cx);
     j->b = LLVMCreateBuilderInContext(j->cx);
     j->jit = NULL;
@@ -85,9 +93,8 @@ static inline int small_compile(SmallJit *j, const char *cpu)
     if (bad || small_fault(LLVMOrcCreateLLJIT(&j->jit, NULL)))
         return 0;
     LLVMSetDataLayout(j->module, LLVMOrcLLJITGetDataLayoutStr(j->jit));
-    LLVMOrcThreadSafeContextRef shared = LLVMOrcCreateNewThreadSafeContextFromLLVMContext(j->cx);
-    LLVMOrcThreadSafeModuleRef m = LLVMOrcCreateNewThreadSafeModule(j->module, shared);
-    LLVMOrcDisposeThreadSafeContext(shared);
+    LLVMOrcThreadSafeModuleRef m = LLVMOrcCreateNewThreadSafeModule(j->module, j->shared);
+    LLVMOrcDisposeThreadSafeContext(j->shared);
     return !small_fault(
         LLVMOrcLLJITAddLLVMIRModule(j->jit, LLVMOrcLLJITGetMainJITDylib(j->jit), m));
 }

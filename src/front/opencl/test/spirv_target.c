@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#ifdef HEDDLE_LLVM_SPIRV
+
 #define MAT "target(\"spirv.CooperativeMatrixKHR\", float, 3, 16, 16, 2)"
 #define INT "target(\"spirv.CooperativeMatrixKHR\", i32, 3, 16, 16, 2)"
 
@@ -63,8 +65,6 @@ static LLVMModuleRef parse(const char *text)
     }
     return m;
 }
-
-#ifdef HEDDLE_LLVM_SPIRV
 
 static void keep_message(void *user, const Diag *d)
 {
