@@ -144,6 +144,22 @@ MlirValue build_n(Build *b, const char *name, MlirType result, const char *attri
     return build_results(b, name, !mlirTypeIsNull(result), &result, attributes, n, operands);
 }
 
+MlirValue any_value(Build *b, MlirType type)
+{
+    const char *t = type_text(b->job, type);
+    Matrix m;
+    if (matrix_of(b->job, type, &m))
+        return rotate_zero(b, type, &m);
+    bool vector = mlirTypeIsAVector(type);
+    MlirType element = vector ? mlirShapedTypeGetElementType(type) : type;
+    const char *zero = mlirTypeIsAFloat(element) ? "0.0" : "0";
+    if (!mlirTypeIsAFloat(element) && !mlirTypeIsAInteger(element) && !mlirTypeIsAIndex(element))
+        return (MlirValue){ NULL };
+    const char *attributes = arena_printf(b->job->arena, vector ? "{value = dense<%s> : %s}"
+                                                                : "{value = %s : %s}", zero, t);
+    return build_n(b, "arith.constant", type, attributes, 0, NULL);
+}
+
 void erase(MlirOperation op)
 {
     mlirOperationRemoveFromParent(op);

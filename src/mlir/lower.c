@@ -86,6 +86,11 @@ static void complete_kernel(Job *j, MlirOperation kernel)
         set_attr(kernel, "spirv.entry_point_abi",
                  attr_parse(j, "#spirv.entry_point_abi<workgroup_size = [%u, %u, %u], "
                                "subgroup_size = %u>", size[0], size[1], size[2], j->subgroup_size));
+}
+
+/* Tells what subgroups the function was made for. */
+static void tell_subgroup(Job *j, MlirOperation kernel)
+{
     const char *name = attr_text(j, attr_of(kernel, "sym_name"));
     message_figure("subgroup", arena_strndup(j->arena, name + 1, strlen(name) - 2),
                    subgroup_around(j, kernel), 0);
@@ -96,14 +101,14 @@ static uint32_t complete_kernels(Job *j, MlirOperation module)
     OpList ops = ops_named(j, module, NULL);
     uint32_t kernels = 0, width = j->subgroup_size;
     for (uint32_t i = 0; i < ops.len; i++) {
-        bool open = is_op(ops.data[i], "gpu.func") &&
-                    !mlirAttributeIsNull(attr_of(ops.data[i], "gpu.kernel"));
+        MlirOperation op = ops.data[i];
+        bool open = is_op(op, "gpu.func") && !mlirAttributeIsNull(attr_of(op, "gpu.kernel"));
         if (open)
-            complete_kernel(j, ops.data[i]);
-        else if (is_op(ops.data[i], "spirv.EntryPoint"))
-            kernels++;
-        if (open && !kernels++)
-            width = subgroup_around(j, ops.data[i]);
+            complete_kernel(j, op);
+        if (!mlirAttributeIsNull(attr_of(op, "spirv.entry_point_abi")))
+            tell_subgroup(j, op);
+        if ((open || is_op(op, "spirv.EntryPoint")) && !kernels++)
+            width = subgroup_around(j, op);
     }
     if (mlirAttributeIsNull(attr_around(module, "spirv.target_env")))
         set_attr(module, "spirv.target_env", attr_parse(j, target, width));
@@ -142,23 +147,6 @@ bool lower_prepare(Job *j)
 
 /* ---- what MLIR does not convert -------------------------------------------------------------- */
 
-/* Some value of that type, to go on without the operation that made one; null: none. */
-static MlirValue stand_in(Build *b, MlirType type)
-{
-    const char *t = type_text(b->job, type);
-    Matrix m;
-    if (matrix_of(b->job, type, &m))
-        return rotate_zero(b, type, &m);
-    bool vector = mlirTypeIsAVector(type);
-    MlirType element = vector ? mlirShapedTypeGetElementType(type) : type;
-    const char *zero = mlirTypeIsAFloat(element) ? "0.0" : "0";
-    if (!mlirTypeIsAFloat(element) && !mlirTypeIsAInteger(element) && !mlirTypeIsAIndex(element))
-        return (MlirValue){ NULL };
-    const char *attributes = arena_printf(b->job->arena, vector ? "{value = dense<%s> : %s}"
-                                                                : "{value = %s : %s}", zero, t);
-    return build_n(b, "arith.constant", type, attributes, 0, NULL);
-}
-
 /* Takes the operation that the held message names out of the module. */
 static bool take_out(Job *j, const char *name)
 {
@@ -172,7 +160,7 @@ static bool take_out(Job *j, const char *name)
     Build b = { j, ops.data[i], j->held_at };
     for (intptr_t k = 0; k < mlirOperationGetNumResults(b.before); k++) {
         MlirValue old = mlirOperationGetResult(b.before, k);
-        MlirValue v = stand_in(&b, mlirValueGetType(old));
+        MlirValue v = any_value(&b, mlirValueGetType(old));
         if (!v.ptr)
             return false;
         mlirValueReplaceAllUsesOfWith(old, v);
@@ -220,15 +208,19 @@ static bool convert(Job *j, const char *pipeline)
 
 /* ---- lowering -------------------------------------------------------------------------------- */
 
-/* Cooperative matrices want Vulkan's memory model (SPV_KHR_cooperative_matrix), and MLIR forgets
- * the extension of rotations: both are added to what it found that the module needs. */
+/* Cooperative matrices want Vulkan's memory model (SPV_KHR_cooperative_matrix), MLIR forgets the
+ * extension of rotations, and from SPIR-V 1.4 on it lists all variables in an entry point's
+ * interface while it gives the module the lowest version that its instructions have. */
 static void complete_requirements(Job *j, MlirOperation module)
 {
     const char *vce = attr_text(j, attr_of(module, "vce_triple"));
+    const char *has = strstr(attr_text(j, attr_around(module, "spirv.target_env")), "vce<v1.");
+    if (has && has[7] >= '4' && !strncmp(vce, "#spirv.vce<v1.", 14))
+        vce = arena_printf(j->arena, "#spirv.vce<v1.%c%s", has[7], vce + 15);
     const char *middle = strstr(vce, "], ["), *end = strrchr(vce, ']');
     bool rotates = strstr(vce, "GroupNonUniformRotateKHR") && !strstr(vce, "subgroup_rotate");
     bool vulkan = strstr(vce, "CooperativeMatrixKHR") && !strstr(vce, "VulkanMemoryModel");
-    if (!middle || (!rotates && !vulkan))
+    if (!middle)
         return;
     bool none = end == middle + 4;
     set_attr(module, "vce_triple",
@@ -240,19 +232,46 @@ static void complete_requirements(Job *j, MlirOperation module)
         set_attr(module, "memory_model", attr_parse(j, "#spirv.memory_model<Vulkan>"));
 }
 
+/* MLIR has the signs of integers in the types; SPIR-V's multiply-add has them as operands, which
+ * MLIR's conversion leaves out. Accumulators count as signed (gpu.subgroup_mma_compute). */
+static void complete_signs(Job *j)
+{
+    OpList ops = ops_named(j, j->module, "spirv.KHR.CooperativeMatrixMulAdd");
+    for (uint32_t i = 0; i < ops.len; i++) {
+        Matrix m[3];
+        for (int k = 0; k < 3; k++)
+            matrix_of(j, mlirValueGetType(mlirOperationGetOperand(ops.data[i], k)), &m[k]);
+        if (m[2].element[0] == 'f' || !mlirAttributeIsNull(attr_of(ops.data[i], "matrix_operands")))
+            continue;
+        set_attr(ops.data[i], "matrix_operands",
+                 attr_parse(j, "#spirv.cooperative_matrix_operands_khr<%s%sCSigned|ResultSigned>",
+                            m[0].element[0] == 's' ? "ASigned|" : "",
+                            m[1].element[0] == 's' ? "BSigned|" : ""));
+    }
+}
+
 bool lower_to_spirv(Job *j)
 {
-    if (!convert(j, "builtin.module(gpu.module(lower-affine),convert-gpu-to-spirv)"))
+    if (!prepare(j))
+        return false;
+    rotate_wait(j);
+    if (!convert(j, "builtin.module(convert-gpu-to-spirv)"))
         return false;
     OpList kernels = ops_named(j, j->module, "gpu.module");
     for (uint32_t i = 0; i < kernels.len; i++)
         erase(kernels.data[i]);
-    if (!run_passes(j, j->module, "builtin.module(spirv.module(spirv-lower-abi-attrs,"
-                                  "spirv-update-vce))"))
+    rotate_finish(j);
+    if (kernels.len)
+        complete_signs(j);
+    MlirOperation module = ops_named(j, j->module, "spirv.module").data[0];
+    if (!ops_named(j, module, "spirv.EntryPoint").len &&
+        !run_passes(j, j->module, "builtin.module(spirv.module(spirv-lower-abi-attrs))"))
         return false;
-    OpList modules = ops_named(j, j->module, "spirv.module");
-    for (uint32_t i = 0; i < modules.len; i++)
-        complete_requirements(j, modules.data[i]);
+    if (!mlirAttributeIsNull(attr_of(module, "vce_triple")))
+        return true;
+    if (!run_passes(j, j->module, "builtin.module(spirv.module(spirv-update-vce))"))
+        return false;
+    complete_requirements(j, module);
     return mlirOperationVerify(j->module);
 }
 

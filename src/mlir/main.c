@@ -44,13 +44,8 @@ static bool parse(Job *j, const Str *source)
     }
     if (!text.data)
         return false;
-    j->module = mlirOperationCreateParse(j->context, text, ref(j->name));
-    if (mlirOperationIsNull(j->module) || is_op(j->module, "builtin.module"))
-        return !mlirOperationIsNull(j->module);
-    MlirOperation inner = j->module;
-    j->module = mlirModuleGetOperation(mlirModuleCreateEmpty(mlirOperationGetLocation(inner)));
-    mlirBlockAppendOwnedOperation(mlirModuleGetBody(mlirModuleFromOperation(j->module)), inner);
-    return true;
+    j->module = mlirModuleGetOperation(mlirModuleCreateParse(j->context, text));
+    return !mlirOperationIsNull(j->module);
 }
 
 static void print(Job *j)
@@ -69,7 +64,8 @@ static bool compile(Job *j)
     if (j->rotate_loads)
         loads_rotate(j);
     message_figure("loads", "", loads, loads_count(j));
-    rotate_lower(j);
+    if (!rotate_lower(j))
+        return false;
     if (j->form == FORM_MLIR) {
         print(j);
         return true;

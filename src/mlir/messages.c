@@ -76,8 +76,10 @@ DiagLoc location_of(Job *j, MlirLocation loc)
     DiagLoc d = { .file = arena_strndup(j->arena, file.data, file.length),
                   .line = (uint32_t)mlirLocationFileLineColRangeGetStartLine(loc),
                   .column = (uint32_t)mlirLocationFileLineColRangeGetStartColumn(loc) };
-    if (!strcmp(d.file, j->name))
+    if (!strcmp(d.file, "-")) { /* what MLIR calls a text that it gets from memory */
+        d.file = j->name;
         d.column = source_column(j, d.line, d.column);
+    }
     return d;
 }
 

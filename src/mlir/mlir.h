@@ -108,6 +108,8 @@ MlirValue build_n(Build *b, const char *name, MlirType result, const char *attri
 #define build(b, name, result, attributes, ...)                                                    \
     build_n(b, name, result, attributes, COUNT_OF(((MlirValue[]){ __VA_ARGS__ })),                \
             (MlirValue[]){ __VA_ARGS__ })
+/* Some value of that type, for who has none: zeros. Null: the type has none. */
+MlirValue any_value(Build *b, MlirType type);
 void erase(MlirOperation op);
 /* Runs a pipeline; false when it fails, which was reported (or held). */
 bool run_passes(Job *j, MlirOperation module, const char *pipeline);
@@ -139,14 +141,22 @@ MlirValue rotate_constant(const RotateOps *ops, Build *b, int64_t value);   /* i
 
 /* Checks all rotations of the module: types, offset, whole elements. */
 bool rotate_verify(Job *j);
-/* Replaces all of them by what j->rotation says. */
-void rotate_lower(Job *j);
+/* Replaces all of them by what j->rotation says, but for those that must wait for a spirv.module:
+ * marked before MLIR's conversion and replaced after it. */
+bool rotate_lower(Job *j);
+void rotate_wait(Job *j);
+void rotate_finish(Job *j);
 
 /* ---- loads.c --------------------------------------------------------------------------------- */
 
 /* Overlapping loads of matrices become disjoint ones and rotations. */
 void loads_rotate(Job *j);
 uint32_t loads_count(Job *j);
+
+/* ---- prepare.c ------------------------------------------------------------------------------- */
+
+/* Brings the kernels into a form that MLIR's conversion takes. */
+bool prepare(Job *j);
 
 /* ---- lower.c --------------------------------------------------------------------------------- */
 

@@ -79,8 +79,9 @@ bool rotate_verify(Job *j)
 typedef struct Lowering {
     Build build;
     const RotateOps *ops;
-    MlirOperation op;
-    MlirType matrix, element, i1, i32;
+    MlirValue matrices[2], offset;
+    MlirValue lane;                 /* null: to be asked for */
+    MlirType element, i1, i32;
     Matrix shape;
     uint32_t width, length;         /* of the subgroup; elements an invocation holds */
     MlirValue *held;                /* 2 * length, those of both operands; null: not extracted */
@@ -94,8 +95,7 @@ static MlirValue held(Lowering *l, uint32_t i)
     MlirValue *v = &l->held[MIN(i, 2 * l->length - 1)];
     if (!v->ptr) {
         uint32_t at = (uint32_t)(v - l->held);
-        MlirValue from = mlirOperationGetOperand(l->op, at >= l->length);
-        *v = rotate_extract(&l->build, from, l->element, at % l->length);
+        *v = rotate_extract(&l->build, l->matrices[at >= l->length], l->element, at % l->length);
     }
     return *v;
 }
@@ -122,7 +122,7 @@ static void shift(Lowering *l, MlirValue whole)
 static uint32_t split_offset(Lowering *l)
 {
     Build *b = &l->build;
-    MlirValue offset = mlirOperationGetOperand(l->op, 2);
+    MlirValue offset = l->offset;
     int64_t known;
     if (constant_int(offset, &known)) {
         l->known_delta = known % l->width;
@@ -142,37 +142,111 @@ static MlirValue element(Lowering *l, uint32_t i)
     if (l->known_delta == 0)
         return held(l, i);
     MlirValue here = held(l, i), next = held(l, i + 1);
+    if (!l->lane.ptr)
+        l->lane = rotate_lane(&l->build);
     if (!l->direct.ptr)
         l->direct = build(&l->build, l->ops->greater_equal, l->i1, l->ops->greater_equal_attr,
-                          rotate_lane(&l->build), l->delta);
+                          l->lane, l->delta);
     MlirValue given = select(l, l->direct, here, next);
     return l->ops->rotate(&l->build, given, l->delta, l->known_delta, l->width);
 }
 
-static void lower(Job *j, MlirOperation op)
+/* Builds before `op` what takes the place of its result, and erases it. */
+static void lower(Lowering *l, MlirOperation op)
 {
-    const RotateOps *ops = &rotate_ops[j->rotation];
-    Lowering l = { .build = { j, op, mlirOperationGetLocation(op) }, .ops = ops, .op = op,
-                   .matrix = mlirValueGetType(mlirOperationGetResult(op, 0)),
-                   .i1 = type_parse(j, "i1"), .i32 = type_parse(j, "i32"),
-                   .width = subgroup_around(j, op) };
-    matrix_of(j, l.matrix, &l.shape);
-    l.element = type_parse(j, "%s", l.shape.element);
-    l.length = l.shape.rows * l.shape.columns / l.width;
-    l.held = NEW_ARRAY(j->arena, MlirValue, 2 * l.length);
-    MlirValue created = rotate_zero(&l.build, l.matrix, &l.shape);
+    Job *j = l->build.job;
+    l->build.before = op;
+    l->build.loc = mlirOperationGetLocation(op);
+    MlirType matrix = mlirValueGetType(l->matrices[0]);
+    l->i1 = type_parse(j, "i1");
+    l->i32 = type_parse(j, "i32");
+    l->width = subgroup_around(j, op);
+    matrix_of(j, matrix, &l->shape);
+    l->element = type_parse(j, "%s", l->shape.element);
+    l->length = l->shape.rows * l->shape.columns / l->width;
+    l->held = NEW_ARRAY(j->arena, MlirValue, 2 * l->length);
+    MlirValue created = rotate_zero(&l->build, matrix, &l->shape);
     if (!created.ptr)
-        created = mlirOperationGetOperand(op, 0);
-    uint32_t later = split_offset(&l);
-    for (uint32_t e = 0; e < l.length; e++)
-        created = rotate_insert(&l.build, created, element(&l, e + later), e);
+        created = l->matrices[0];
+    uint32_t later = split_offset(l);
+    for (uint32_t e = 0; e < l->length; e++)
+        created = rotate_insert(&l->build, created, element(l, e + later), e);
     mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), created);
     erase(op);
 }
 
-void rotate_lower(Job *j)
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+/* The gpu dialect takes no elements of signed and unsigned types out of matrices. These rotations
+ * wait until matrices have SPIR-V's types. While MLIR converts the module two operations stand for
+ * one, a difference of the matrices and a rotation of the lane by the offset; their location has a
+ * name that says so. */
+#define WAITING "heddle.rotate"
+
+static void wait_for_spirv(Job *j, MlirOperation op, uint32_t number)
+{
+    const char *name = arena_printf(j->arena, WAITING ".%u", number);
+    MlirLocation loc = mlirOperationGetLocation(op);
+    Build b = { j, op, mlirLocationNameGet(j->context, ref(name), loc) };
+    MlirValue v[3];
+    for (int i = 0; i < 3; i++)
+        v[i] = mlirOperationGetOperand(op, i);
+    rotate_ops[ROTATION_SPIRV].rotate(&b, rotate_lane(&b), v[2], 0, 0);
+    MlirValue stands = build_n(&b, "gpu.subgroup_mma_elementwise", mlirValueGetType(v[0]),
+                               "{opType = #gpu<mma_element_wise subi>}", 2, v);
+    mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), stands);
+    erase(op);
+}
+
+bool rotate_lower(Job *j)
+{
+    OpList ops = ops_named(j, j->module, ROTATE);
+    for (uint32_t i = 0; i < ops.len; i++) {
+        MlirOperation op = ops.data[i];
+        Lowering l = { .build = { .job = j }, .ops = &rotate_ops[j->rotation],
+                       .matrices = { mlirOperationGetOperand(op, 0),
+                                     mlirOperationGetOperand(op, 1) },
+                       .offset = mlirOperationGetOperand(op, 2) };
+        const char *type = type_text(j, mlirValueGetType(l.matrices[0]));
+        if (!strstr(type, "xsi8") && !strstr(type, "xui8")) {
+            lower(&l, op);
+        } else if (j->rotation == ROTATION_GPU || j->form == FORM_MLIR) {
+            complain_at(j, mlirOperationGetLocation(op), "the gpu dialect cannot take elements out "
+                        "of %s; only SPIR-V can (--rotate-as spirv)", type);
+            return false;
+        }
+    }
+    return true;
+}
+
+void rotate_wait(Job *j)
 {
     OpList ops = ops_named(j, j->module, ROTATE);
     for (uint32_t i = 0; i < ops.len; i++)
-        lower(j, ops.data[i]);
+        wait_for_spirv(j, ops.data[i], i);
+}
+
+void rotate_finish(Job *j)
+{
+    OpList matrices = ops_named(j, j->module, "spirv.ISub");
+    OpList scalars = ops_named(j, j->module, "spirv.GroupNonUniformRotateKHR");
+    for (uint32_t i = 0; i < matrices.len; i++) {
+        MlirLocation loc = mlirOperationGetLocation(matrices.data[i]);
+        MlirStringRef name = { "", 0 };
+        if (mlirLocationIsAName(loc))
+            name = mlirIdentifierStr(mlirLocationNameGetName(loc));
+        if (name.length < sizeof WAITING || memcmp(name.data, WAITING ".", sizeof WAITING))
+            continue;
+        uint32_t k = 0;
+        while (!mlirLocationEqual(loc, mlirOperationGetLocation(scalars.data[k])))
+            k++;
+        MlirOperation m = matrices.data[i], s = scalars.data[k];
+        Lowering l = { .build = { .job = j }, .ops = &rotate_ops[ROTATION_SPIRV],
+                       .matrices = { mlirOperationGetOperand(m, 0), mlirOperationGetOperand(m, 1) },
+                       .lane = mlirOperationGetOperand(s, 0),
+                       .offset = mlirOperationGetOperand(s, 1) };
+        lower(&l, m);
+        erase(s);
+        scalars.data[k] = scalars.data[--scalars.len];
+    }
 }

@@ -16,10 +16,10 @@ static MlirValue index_constant(Build *b, uint32_t value)
     return build_n(b, "arith.constant", type_parse(b->job, "index"), text, 0, NULL);
 }
 
-/* arith has constants of signless types only. */
+/* Constants of the arith dialect are signless, and constant matrices of no more than 32 bits. */
 MlirValue rotate_zero(Build *b, MlirType matrix, const Matrix *m)
 {
-    if (m->element[0] == 's' || m->element[0] == 'u')
+    if (m->element[0] == 's' || m->element[0] == 'u' || !strcmp(m->element, "f64"))
         return (MlirValue){ NULL };
     char text[48];
     snprintf(text, sizeof text, "{value = %s : %s}", m->element[0] == 'f' ? "0.0" : "0",
@@ -28,16 +28,30 @@ MlirValue rotate_zero(Build *b, MlirType matrix, const Matrix *m)
     return build(b, "gpu.subgroup_mma_constant_matrix", matrix, NULL, v);
 }
 
+static bool is_spirv(Build *b, MlirValue matrix)
+{
+    return !strncmp(type_text(b->job, mlirValueGetType(matrix)), "!spirv.", 7);
+}
+
 MlirValue rotate_extract(Build *b, MlirValue matrix, MlirType element, uint32_t at)
 {
+    char text[48];
+    snprintf(text, sizeof text, "{indices = [%u : i32]}", at);
+    if (is_spirv(b, matrix))
+        return build(b, "spirv.CompositeExtract", element, text, matrix);
     return build(b, "gpu.subgroup_mma_extract_thread_local", element, NULL, matrix,
                  index_constant(b, at));
 }
 
 MlirValue rotate_insert(Build *b, MlirValue matrix, MlirValue element, uint32_t at)
 {
-    return build(b, "gpu.subgroup_mma_insert_thread_local", mlirValueGetType(matrix), NULL, element,
-                 matrix, index_constant(b, at));
+    MlirType type = mlirValueGetType(matrix);
+    char text[48];
+    snprintf(text, sizeof text, "{indices = [%u : i32]}", at);
+    if (is_spirv(b, matrix))
+        return build(b, "spirv.CompositeInsert", type, text, element, matrix);
+    return build(b, "gpu.subgroup_mma_insert_thread_local", type, NULL, element, matrix,
+                 index_constant(b, at));
 }
 
 MlirValue rotate_lane(Build *b)

@@ -5,6 +5,8 @@
 // RUN: %heddle compile %s --emit mlir-spirv | %mlir-opt | %filecheck %s --check-prefix=SPIRV
 // RUN: %heddle compile %s -o %t.spv && %spirv-val --target-env vulkan1.4 %t.spv
 // RUN: %heddle compile %s --rotate-as gpu -o %t.spv && %spirv-val --target-env vulkan1.4 %t.spv
+// RUN: status 2 %heddle check %s --subgroup-size 32 2>&1 | %filecheck %s --check-prefix=SIZE
+// SIZE: the kernel was compiled for subgroups of 16, not 32
 // GPU: %[[A:.*]] = gpu.subgroup_mma_load_matrix
 // GPU: %[[B:.*]] = gpu.subgroup_mma_load_matrix
 // GPU: %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// What is wrong is said where it is wrong: all operations that MLIR does not convert, mistakes in
+// rotations (whose text MLIR sees in another form), of syntax too.
+// REQUIRES: mlir
+// RUN: split-file() { awk -v d="$2" '/^\/\/ ---- /{f=d"."$3; next} {print > (f ? f : "/dev/null")}' \
+// RUN:   "$1"; }; split-file %s %t
+// RUN: not %heddle check %t.convert 2>&1 | %filecheck %s --check-prefix=CONVERT
+// RUN: not %heddle check %t.rotate 2>&1 | %filecheck %s --check-prefix=ROTATE
+// RUN: not %heddle check %t.parse --language mlir 2>&1 | %filecheck %s --check-prefix=PARSE
+// RUN: not %heddle check %t.syntax 2>&1 | %filecheck %s --check-prefix=SYNTAX
+// RUN: not %heddle check %t.columns 2>&1 | %filecheck %s --check-prefix=COLUMNS
+// RUN: not %heddle check %t.bytes --rotate-as gpu 2>&1 | %filecheck %s --check-prefix=BYTES
+// RUN: not %heddle check %t.none 2>&1 | %filecheck %s --check-prefix=NONE
+// RUN: not %heddle check %t.twice 2>&1 | %filecheck %s --check-prefix=TWICE
+// CONVERT: convert:5:5: error: MLIR has no conversion of this gpu.printf to SPIR-V
+// CONVERT: convert:6:10: error: MLIR has no conversion of this vector.transfer_read to SPIR-V
+// CONVERT: convert:8:10: error: MLIR has no conversion of this scf.index_switch to SPIR-V
+// ROTATE: rotate:6:10: error: {{.*}}offset is 257; 16x16 matrices have elements 0 to 256
+// ROTATE: rotate:7:10: error: {{.*}}of one type, not !gpu.mma_matrix<16x16xf32, "COp">, !gpu.mma_m
+// ROTATE: rotate:8:10: error: {{.*}}takes matrices (!gpu.mma_matrix), not f32
+// ROTATE: rotate:9:10: error: {{.*}}offset is an i32, not index
+// ROTATE: rotate:10:10: error: {{.*}}9 elements of 3x3 matrices are not a whole number
+// PARSE: parse:2:5: error: custom op 'gpu.nothing' is unknown
+// SYNTAX: syntax:3:41: error: gpu.subgroup_mma_rotate: expected ',' and another operand
+// COLUMNS: columns:3:163: error: expected '=' after SSA name
+// BYTES: bytes:5:38: error: the gpu dialect cannot take elements out of
+// NONE: none:1:1: error: no function of the module is a kernel
+// TWICE: twice:5:3: error: two gpu.modules define "k"
+// ---- convert
+gpu.module @m {
+  gpu.func @k(%a: memref<64xf32>, %b: memref<64xf32>) kernel {
+    %i = gpu.thread_id x
+    %x = memref.load %a[%i] : memref<64xf32>
+    gpu.printf "hello %f\n", %x : f32
+    %v = vector.transfer_read %a[%i], %x : memref<64xf32>, vector<4xf32>
+    %e = vector.extract %v[0] : f32 from vector<4xf32>
+    %s = scf.index_switch %i -> f32
+    case 2 { scf.yield %e : f32 }
+    default { scf.yield %x : f32 }
+    memref.store %s, %b[%i] : memref<64xf32>
+    gpu.return
+  }
+}
+// ---- rotate
+gpu.module @m {
+  gpu.func @k(%a: !gpu.mma_matrix<16x16xf32, "COp">, %b: !gpu.mma_matrix<16x16xf16, "COp">, %c: !gpu.mma_matrix<3x3xf32, "COp">) kernel {
+    %n = arith.constant 257 : i32
+    %f = arith.constant 1.0 : f32
+    %i = arith.constant 1 : index %m = arith.constant 1 : i32
+    %1 = gpu.subgroup_mma_rotate %a, %a, %n : !gpu.mma_matrix<16x16xf32, "COp">, !gpu.mma_matrix<16x16xf32, "COp">, i32 -> !gpu.mma_matrix<16x16xf32, "COp">
+    %2 = gpu.subgroup_mma_rotate %a, %b, %n : !gpu.mma_matrix<16x16xf32, "COp">, !gpu.mma_matrix<16x16xf16, "COp">, i32 -> !gpu.mma_matrix<16x16xf32, "COp">
+    %3 = gpu.subgroup_mma_rotate %f, %f, %n : f32, f32, i32 -> f32
+    %4 = gpu.subgroup_mma_rotate %a, %a, %i : !gpu.mma_matrix<16x16xf32, "COp">, !gpu.mma_matrix<16x16xf32, "COp">, index -> !gpu.mma_matrix<16x16xf32, "COp">
+    %5 = gpu.subgroup_mma_rotate %c, %c, %m : !gpu.mma_matrix<3x3xf32, "COp">, !gpu.mma_matrix<3x3xf32, "COp">, i32 -> !gpu.mma_matrix<3x3xf32, "COp">
+    gpu.return
+  }
+}
+// ---- parse
+gpu.module @m {
+    gpu.nothing %a
+}
+// ---- syntax
+gpu.module @m {
+  gpu.func @k(%a: !gpu.mma_matrix<16x16xf32, "COp">, %n: i32) kernel {
+    %r = gpu.subgroup_mma_rotate %a, %n : !gpu.mma_matrix<16x16xf32, "COp">, i32 -> f32
+  }
+}
+// ---- columns
+gpu.module @m {
+  gpu.func @k(%a: !gpu.mma_matrix<16x16xf32, "COp">, %n: i32) kernel {
+    %r = gpu.subgroup_mma_rotate %a, %a, %n : !gpu.mma_matrix<16x16xf32, "COp">, !gpu.mma_matrix<16x16xf32, "COp">, i32 -> !gpu.mma_matrix<16x16xf32, "COp"> %none
+    gpu.return
+  }
+}
+// ---- bytes
+gpu.module @m {
+  gpu.func @k(%a: memref<16x16xi8>, %n: i32, %c: memref<16x16xi32>) kernel {
+    %0 = arith.constant 0 : index
+    %m = gpu.subgroup_mma_load_matrix %a[%0, %0] {leadDimension = 16 : index} : memref<16x16xi8> -> !gpu.mma_matrix<16x16xsi8, "AOp">
+    %x = arith.constant 0 : i32 %r = gpu.subgroup_mma_rotate %m, %m, %n : !gpu.mma_matrix<16x16xsi8, "AOp">, !gpu.mma_matrix<16x16xsi8, "AOp">, i32 -> !gpu.mma_matrix<16x16xsi8, "AOp">
+    gpu.return
+  }
+}
+// ---- none
+gpu.module @m {
+  func.func @k() { return }
+}
+// ---- twice
+gpu.module @m {
+  gpu.func @k() kernel { gpu.return }
+}
+gpu.module @n {
+  gpu.func @k() kernel { gpu.return }
+}
