@@ -101,13 +101,12 @@ static void write_rotation(Run *r, uint32_t k)
                "%%r%u = gpu.subgroup_mma_rotate %%a, %%b, %%n%u : !m, !m, i32 -> !m\n", k, k);
     const char *value = "r", *type = "!m";
     if (c->use != 'C') {
-        const char *form = c->use == 'B'
-                               ? "%%p%u = gpu.subgroup_mma_compute %%one, %%r%u, %%none : !i, !m -> "
-                                 "!sum\n"
-                               : "%%p%u = gpu.subgroup_mma_compute %%r%u, %%one, %%none : !m, !i -> "
-                                 "!sum\n";
+        static const char *const forms[] = {
+            "%%p%u = gpu.subgroup_mma_compute %%r%u, %%one, %%none : !m, !i -> !sum\n",
+            "%%p%u = gpu.subgroup_mma_compute %%one, %%r%u, %%none : !i, !m -> !sum\n"
+        };
         char line[160];
-        snprintf(line, sizeof line, form, k, k);
+        snprintf(line, sizeof line, forms[c->use == 'B'], k, k);
         str_add(&r->arena, &r->text, line);
         value = "p";
         type = "!sum";
