@@ -11,72 +11,7 @@
  * ratio.
  */
 #include "texture.h"
-
-#include <heddle/heddle.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#ifndef EXAMPLES
-#define EXAMPLES "examples"
-#endif
-
-enum { ROUNDS = 7, SAMPLES = 1024, MAX_INPUTS = 3 };
-
-typedef struct Workload {
-    const char *name, *file;
-    char shape[48];
-    HeddleDefine defines[4]; /* the last is SHARED's place */
-    uint32_t n_defines;
-    HeddleSpecValue specs[8];
-    uint32_t n_specs, groups[2];
-    HeddleArray *in[MAX_INPUTS], *out;
-    double *x[MAX_INPUTS]; /* the same numbers */
-    uint32_t n_in;
-    Network *network; /* the texture's */
-    double work;      /* multiplications and additions */
-    double tolerance;
-    double (*expected)(const struct Workload *w, uint64_t element);
-} Workload;
-
-static uint64_t spec(const Workload *w, uint32_t n) { return w->specs[n].bits; }
-
-static double *as_double(const HeddleArray *a)
-{
-    double *x = malloc(a->count * sizeof *x);
-    for (uint64_t i = 0; x && i < a->count; i++)
-        x[i] = heddle_array_get(a, i);
-    return x;
-}
-
-/* Random numbers of a normal distribution; false where there is no memory. */
-static bool add_input(Workload *w, HeddleType type, uint64_t n, HeddleLog *log)
-{
-    char text[64];
-    uint32_t k = w->n_in++;
-    snprintf(text, sizeof text, "randn:%s[%llu]@%u", heddle_type_name(type), (unsigned long long)n,
-             k + 1);
-    if (heddle_array_from_spec(text, &w->in[k], log))
-        return false;
-    w->x[k] = as_double(w->in[k]);
-    return w->x[k];
-}
-
-static bool set_output(Workload *w, uint64_t n, HeddleLog *log)
-{
-    return !heddle_array_new(HEDDLE_F32, 1, &n, &w->out, log);
-}
-
-static void workload_close(Workload *w)
-{
-    for (uint32_t k = 0; k < w->n_in; k++) {
-        heddle_array_free(w->in[k]);
-        free(w->x[k]);
-    }
-    heddle_array_free(w->out);
-    free(w->network);
-}
+#include "workload.h"
 
 /* ---- convolution ----------------------------------------------------------------------------- */
 
@@ -332,81 +267,21 @@ static double show(const Workload *w, const char *path)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-static int ascending(const void *a, const void *b)
+/* In one form: SHARED stages the conversions through shared memory. */
+static HeddleKernel *compile_form(const Session *s, Workload *w, bool shared)
 {
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-static double median(double *x, int n)
-{
-    qsort(x, (size_t)n, sizeof *x, ascending);
-    return x[n / 2];
-}
-
-typedef struct Session {
-    const char *folder, *picture;
-    double decibels;
-    HeddleDevice *device;
-    HeddleLog *log;
-} Session;
-
-static HeddleKernel *compile(const Session *s, Workload *w, bool shared)
-{
-    char path[4096];
-    HeddleModule *module;
-    HeddleKernel *kernel = NULL;
-    HeddleModuleOptions m = { .defines = w->defines,
-                              .n_defines = w->n_defines + shared,
-                              .compiler = getenv("HEDDLE_GLSLANG") };
-    HeddleKernelOptions k = { .specs = w->specs, .n_specs = w->n_specs, .subgroup_size = 64 };
+    w->subgroup_size = 64;
     w->defines[w->n_defines] = (HeddleDefine){ "SHARED", "1" };
-    snprintf(path, sizeof path, "%s/%s", s->folder, w->file);
-    if (!heddle_module_from_file(path, &m, &module, s->log))
-        heddle_kernel_new(s->device, module, &k, &kernel, s->log);
-    heddle_module_free(module);
+    w->n_defines += shared;
+    HeddleKernel *kernel = compile(s, w);
+    w->n_defines -= shared;
     return kernel;
-}
-
-static double run(const Session *s, const Workload *w, HeddleKernel *kernel)
-{
-    HeddleBinding bindings[MAX_INPUTS + 1];
-    HeddleBuffer *buffers[MAX_INPUTS + 1] = { NULL };
-    HeddleReport report = { .seconds = -1 };
-    bool good = true;
-    for (uint32_t k = 0; k <= w->n_in; k++) {
-        const HeddleArray *a = k < w->n_in ? w->in[k] : w->out;
-        good &= !heddle_buffer_wrap(s->device, a->data, a->size, &buffers[k], s->log);
-        bindings[k] = (HeddleBinding){ .binding = k, .buffer = buffers[k] };
-    }
-    HeddleDispatch d = { .groups = { w->groups[0], w->groups[1] },
-                         .bindings = bindings,
-                         .n_bindings = w->n_in + 1 };
-    if (good && heddle_dispatch(kernel, &d, &report, s->log))
-        report.seconds = -1;
-    for (uint32_t k = 0; k <= w->n_in; k++)
-        heddle_buffer_free(buffers[k]);
-    return report.seconds;
-}
-
-/* |result - expected| / |expected|, over elements spread evenly. */
-static double relative_error(const Workload *w)
-{
-    double squares = 0, norm = 0;
-    uint64_t samples = w->out->count < SAMPLES ? w->out->count : SAMPLES;
-    for (uint64_t k = 0; k < samples; k++) {
-        uint64_t element = k * (w->out->count - 1) / (samples - 1);
-        double want = w->expected(w, element), got = heddle_array_get(w->out, element);
-        squares += (got - want) * (got - want);
-        norm += want * want;
-    }
-    return norm > 0 ? sqrt(squares / norm) : NAN;
 }
 
 /* One line of the table. False when a result is wrong. */
 static bool demonstrate(const Session *s, Workload *w)
 {
-    HeddleKernel *kernel[2] = { compile(s, w, false), compile(s, w, true) };
+    HeddleKernel *kernel[2] = { compile_form(s, w, false), compile_form(s, w, true) };
     double times[2][ROUNDS], ratio[ROUNDS], error = 0;
     bool good = kernel[0] && kernel[1];
     for (int form = 0; good && form < 2; form++) {
@@ -430,7 +305,7 @@ static bool demonstrate(const Session *s, Workload *w)
     return good;
 }
 
-static bool all_workloads(Session *s)
+static bool all_workloads(const Session *s, const char *picture, double *decibels)
 {
     Workload w;
     bool good = true;
@@ -441,7 +316,7 @@ static bool all_workloads(Session *s)
     for (int layers = 2; layers <= 4; layers += 2) {
         good &= texture(&w, layers, s->log) && demonstrate(s, &w);
         if (w.out)
-            s->decibels = show(&w, s->picture);
+            *decibels = show(&w, picture);
         workload_close(&w);
     }
     for (size_t k = 0; k < sizeof attentions / sizeof *attentions; k++) {
@@ -455,17 +330,18 @@ static bool all_workloads(Session *s)
 
 int main(int argc, char **argv)
 {
+    const char *picture = argc > 2 ? argv[2] : "texture.png";
+    double decibels = 0;
     Session s = { .folder = argc > 1 ? argv[1] : EXAMPLES,
-                  .picture = argc > 2 ? argv[2] : "texture.png",
                   .log = heddle_log_new(heddle_print_to_stderr, NULL) };
     if (heddle_device_new(NULL, &s.device, s.log))
         return 1;
     printf("%-16s %-28s %8s  %8s  %8s  %6s\n", "workload", "shape", "error", "GFLOP/s", "staged",
            "ratio");
-    bool good = all_workloads(&s);
+    bool good = all_workloads(&s, picture, &decibels);
     printf("\nerror: relative, against double precision; staged: the same through shared memory\n"
            "%s: the texture as four layers decode it, %.1f dB from the original\n",
-           s.picture, s.decibels);
+           picture, decibels);
     heddle_device_free(s.device);
     heddle_log_free(s.log);
     return good ? 0 : 1;
