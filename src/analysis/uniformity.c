@@ -452,7 +452,7 @@ static uint16_t impure_ext_mask(State *s, const SpvInst *i) {
     uint32_t n = spv_id_operands(i, s->operand_at, COUNT_OF(s->operand_at));
     for (uint32_t k = 0; k < n; k++) {
         const SpvType *t = spv_type_of(s->m, i->words[s->operand_at[k]]);
-        if (t && t->kind == SPV_POINTER && s->base[i->words[s->operand_at[k]]])
+        if (t && t->kind == SPV_POINTER)
             mask |= load_mask(s, i->words[s->operand_at[k]]);
     }
     for (uint32_t k = 0; k < n; k++)

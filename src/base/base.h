@@ -139,6 +139,12 @@ void diag_v(DiagSink *s, DiagSeverity severity, const DiagLoc *loc, const char *
 /* "kernel.comp:12:3: error: message [rule]" into out; returns the length needed, as snprintf. */
 size_t diag_format(const Diag *d, char *out, size_t size);
 
+/* ---- print.c: OpenCL C's printf -------------------------------------------------------------- */
+
+/* Formats n 64-bit words: integers, the bits of doubles, addresses of strings. Cut off at `size`,
+ * always terminated; returns the length written. */
+size_t print_words(char *out, size_t size, const char *format, const uint64_t *words, uint32_t n);
+
 /* ---- floats.c: small floating-point formats -------------------------------------------------- */
 
 /* To narrow: round to nearest even, overflow to infinity (e4m3 has none: NaN), NaN kept quiet. */

@@ -57,8 +57,9 @@ struct CpuEnv {
     void (*barrier)(CpuEnv *env);
     void (*yield)(CpuEnv *env);     /* lets the other workgroups interleaved on this core advance */
     uint64_t *stats;                /* CPU_STAT_* counters, or NULL */
-    /* printf; may be NULL */
-    void (*print)(CpuEnv *env, uint32_t format, const void *args, const uint64_t *lane_mask);
+    /* printf; may be NULL. format: the address of its text; args: n words, each for all lanes */
+    void (*print)(CpuEnv *env, uint64_t format, const uint64_t *args, uint32_t n,
+                  const uint64_t *lane_mask);
 };
 typedef void CpuSubgroupFn(CpuEnv *env);
 
@@ -151,7 +152,7 @@ typedef struct CpuDispatch {
     uint32_t max_threads;           /* 0 = all */
     int interleave;                 /* workgroups sharing a core: 0 = decide, 1 = off, 16 = 4x4 */
     uint64_t stats[CPU_N_STATS];    /* out, added to */
-    void (*print)(void *user, uint32_t format, const void *args, uint32_t invocation); void *user;
+    void (*print)(void *user, const char *format, const uint64_t *words, uint32_t n); void *user;
 } CpuDispatch;
 /* Runs to completion; several threads may dispatch on one device at once. False after reporting. */
 bool cpu_dispatch(CpuDevice *d, CpuDispatch *dispatch, DiagSink *sink);

@@ -50,6 +50,8 @@ Pointer *memory_pointer_from_leaves(Emit *e, const SpvType *type, const LV *leav
 bool memory_is_chain(Emit *e, const SpvInst *i);
 void memory_chain_again(Emit *e, const SpvInst *i);
 void memory_bitcast(Emit *e, const SpvInst *i);     /* OpBitcast from or to a pointer */
+/* Moves a pointer by `index` times `stride` bytes. */
+void memory_add_index(Emit *e, Pointer *p, SpvId index, int64_t stride);
 LV memory_dropped(Emit *e);                         /* 64 bytes that nobody reads */
 void memory_load_builtin(Emit *e, const Pointer *p, LV *leaves);
 

@@ -203,15 +203,23 @@ static bool plan_sizes(Plan *p, DiagSink *sink)
 
 /* ---- printf -------------------------------------------------------------------------------- */
 
-/* One call a lane; invocation is its LocalInvocationIndex. */
-static void print_lanes(CpuEnv *env, uint32_t format, const void *args, const uint64_t *lane_mask)
+/* One call a lane. */
+static void print_lanes(CpuEnv *env, uint64_t format, const uint64_t *args, uint32_t n,
+                        const uint64_t *lane_mask)
 {
+    enum { MAX_WORDS = 256 };
     const Plan *p = pool_plan(env);
     uint32_t width = p->kernel->subgroup_size;
+    uint64_t words[MAX_WORDS];
+    n = MIN(n, MAX_WORDS);
     pthread_mutex_lock(p->print_lock);
-    for (uint32_t lane = 0; lane < width; lane++)
-        if (lane_mask[lane / 64] >> lane % 64 & 1)
-            p->dispatch->print(p->dispatch->user, format, args, env->subgroup * width + lane);
+    for (uint32_t lane = 0; lane < width; lane++) {
+        if (!(lane_mask[lane / 64] >> lane % 64 & 1))
+            continue;
+        for (uint32_t k = 0; k < n; k++)
+            words[k] = args[(uint64_t)k * width + lane];
+        p->dispatch->print(p->dispatch->user, (const char *)(uintptr_t)format, words, n);
+    }
     pthread_mutex_unlock(p->print_lock);
 }
 

@@ -26,7 +26,8 @@ typedef struct Plan {
     uint32_t blocks[2];         /* blocks of the grid in x and y */
     uint32_t panel;             /* blocks a panel is wide: panels are walked one after the other */
     uint64_t n_blocks;          /* with z */
-    void (*print)(CpuEnv *env, uint32_t format, const void *args, const uint64_t *lane_mask);
+    void (*print)(CpuEnv *env, uint64_t format, const uint64_t *args, uint32_t n,
+                  const uint64_t *lane_mask);
     void *print_lock;           /* pthread_mutex_t */
 } Plan;
 

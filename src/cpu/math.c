@@ -207,6 +207,20 @@ static Val call_libm(LLVMBuilderRef b, const char *name, Val x, Val y)
     return r;
 }
 
+Val math_libm(LLVMBuilderRef b, const char *name, Val x, Val y)
+{
+    char narrow_name[32];
+    LLVMTypeRef t = LLVMTypeOf(x);
+    if (is_kind(x, LLVMDoubleTypeKind))
+        return call_libm(b, name, x, y);
+    bool narrow = !is_kind(x, LLVMFloatTypeKind);
+    snprintf(narrow_name, sizeof narrow_name, "%sf", name);
+    if (narrow && y)
+        y = to_float(b, y);
+    Val r = call_libm(b, narrow_name, narrow ? to_float(b, x) : x, y);
+    return narrow ? LLVMBuildFPTrunc(b, r, t, "") : r;
+}
+
 static Val apply(LLVMBuilderRef b, Val x, Unary *in_float, const char *libm)
 {
     if (is_kind(x, LLVMDoubleTypeKind))

@@ -44,6 +44,10 @@ LLVMValueRef math_ldexp(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef e);
  * and 0. */
 LLVMValueRef math_frexp(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef *e);
 
+/* The C library's function of that name (of double; float and half call float's), lane by lane. y
+ * may be NULL. */
+LLVMValueRef math_libm(LLVMBuilderRef b, const char *name, LLVMValueRef x, LLVMValueRef y);
+
 /* ---- small helpers that the whole code generator of instructions shares ---------------------- */
 
 /* `like` with its element type replaced: the same number of lanes. */

@@ -529,6 +529,11 @@ static void add_index(Emit *e, Pointer *p, LV index, Affine affine, int64_t stri
     p->affine = affine;
 }
 
+void memory_add_index(Emit *e, Pointer *p, SpvId index, int64_t stride)
+{
+    add_index(e, p, emit_leaf(e, index, 0), value_affine(e, emit_value(e, index), 0), stride);
+}
+
 /* An index into memory that has no descriptor to check against stays inside the array. */
 static LV clamp_index(Emit *e, LV index, uint32_t count)
 {
@@ -642,8 +647,7 @@ static void access_chain(Emit *e, const SpvInst *i)
         int64_t stride = (int64_t)align_up(emit_layout_size(e, &p.at), emit_layout_align(e, &p.at));
         if (base && base->array_stride && p.at.rule == LAYOUT_EXPLICIT)
             stride = base->array_stride;
-        SpvId id = spv_operand(i, k++);
-        add_index(e, &p, emit_leaf(e, id, 0), value_affine(e, emit_value(e, id), 0), stride);
+        memory_add_index(e, &p, spv_operand(i, k++), stride);
     }
     for (; k < spv_n_operands(i); k++)
         if (!step(e, &p, i, spv_operand(i, k)))

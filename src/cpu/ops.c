@@ -10,7 +10,7 @@
  * rounding is to nearest and signed zeros, infinities and NaN are kept unless a kernel asks
  * otherwise.
  */
-#include "cpu/ops.h"
+#include "cpu/opencl_std.h"
 
 /* ---- float controls -------------------------------------------------------------------------- */
 
@@ -500,6 +500,8 @@ static void ext_inst(Emit *e, const SpvInst *i)
     const char *name = set ? spv_string(set, 0, NULL) : NULL;
     if (name && !strcmp(name, "GLSL.std.450"))
         glsl450_inst(e, i);
+    else if (i->ext_set == SPV_SET_OpenCLstd_)
+        opencl_inst(e, i);
     else
         emit_error(e, i, NULL,
                    "instruction %u of the extended set \"%s\" is not supported on the CPU",

@@ -296,6 +296,8 @@ static const OpRow *extended_row(Machine *m, SpvInst *i, bool *silent)
     const OpRow *row = NULL;
     if (name && !strcmp(name, "GLSL.std.450"))
         row = glsl_row(spv_operand(i, 1));
+    if (name && !strcmp(name, "OpenCL.std"))
+        row = opencl_row(spv_operand(i, 1));
     if (!row)
         refuse(m, i, "instruction %u of %s is not supported", spv_operand(i, 1),
                name ? name : "an unknown set");

@@ -110,6 +110,30 @@ static Ref buffer_argument(Machine *m, const RefArg *a, bool local)
     return r;
 }
 
+/* A structure by value: each invocation has its own copy of it. */
+static bool copy_argument(Machine *m, SpvInst *i, const RefArg *a, const RType *t, Ref *r)
+{
+    const RType *s = type_get(m, t->pointee);
+    if (!s || a->kind != REF_ARG_VALUE || a->size != s->size) {
+        refuse(m, i, "the argument has another size than the structure");
+        return false;
+    }
+    uint64_t at = align_up(m->local_bytes, 128), end = align_up(at + s->size, 16);
+    uint8_t *image = arena_alloc(m->arena, end + 16), *undef = arena_alloc(m->arena, end + 16);
+    memcpy(image, m->local_image, m->local_bytes);
+    memcpy(undef, m->local_undef, m->local_bytes);
+    memcpy(image + at, a->base, a->size);
+    memset(undef + at, 0, a->size);
+    m->local_image = image;
+    m->local_undef = undef;
+    m->local_bytes = end;
+    *r = constant_alloc(m, 2);
+    m->cv[*r & 0x7fffffff] = LOCAL_BASE + at;
+    m->cv[(*r & 0x7fffffff) + 1] = PTR_LOCAL | m->local_objects.len;
+    vec_push(m->arena, &m->local_objects, (LocalObject){ at, s->size, i->id });
+    return true;
+}
+
 static bool bind_arguments(Machine *m)
 {
     const RFunc *f = decode_find(m, m->entry.function->def->id);
@@ -129,7 +153,12 @@ static bool bind_arguments(Machine *m)
         const RType *t = type_get(m, i->type);
         if (!t)
             return false;
-        bool pointer = t->kind == SPV_POINTER && t->storage != SpvStorageClassFunction;
+        if (t->kind == SPV_POINTER && t->storage == SpvStorageClassFunction) {
+            if (!copy_argument(m, i, a, t, &m->args[n++]))
+                return false;
+            continue;
+        }
+        bool pointer = t->kind == SPV_POINTER;
         if (pointer != (a->kind != REF_ARG_VALUE) ||
             (!pointer && (t->kind == SPV_POINTER || a->size != t->size || type_is_wide(t)))) {
             refuse(m, i, "argument %u does not match its parameter", n);

@@ -293,6 +293,7 @@ const OpRow *op_row(uint16_t op);
 Step collective_wait(Machine *m, Inv *v, const RInst *i);
 /* glsl.c: the handler of an instruction of GLSL.std.450, or NULL. */
 const OpRow *glsl_row(uint32_t number);
+const OpRow *opencl_row(uint32_t number); /* opencl.c: of OpenCL.std */
 
 /* ---- machine --------------------------------------------------------------------------------- */
 

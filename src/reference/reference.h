@@ -95,6 +95,9 @@ typedef struct RefDispatch {
     uint32_t n_args;
     const void *push;
     uint32_t push_size;
+    /* printf: its text and arguments as print_words wants them; may be NULL */
+    void (*print)(void *user, const char *format, const uint64_t *words, uint32_t n);
+    void *user;
     uint32_t groups[3], base_group[3];
     uint32_t local_size[3];    /* for kernels that leave it open; 0 = 1 */
     uint32_t global_offset[3]; /* OpenCL's */

@@ -333,14 +333,18 @@ TEST(threads_dispatch_at_once)
 
 static void print_odd_lanes(CpuEnv *env)
 {
-    uint64_t mask[2] = {0xaaaaaaaa, 0};
-    env->print(env, 7, &mask, mask);
+    static const char format[] = "%d";
+    uint64_t mask[2] = {0xaaaaaaaa, 0}, words[2 * 32];
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        words[lane] = env->subgroup * 32 + lane;
+        words[32 + lane] = 100000;
+    }
+    env->print(env, (uint64_t)(uintptr_t)format, words, 2, mask);
 }
 
-static void add_invocation(void *user, uint32_t format, const void *args, uint32_t invocation)
+static void add_words(void *user, const char *format, const uint64_t *words, uint32_t n)
 {
-    (void)args;
-    *(uint64_t *)user += format * 100000 + invocation;
+    *(uint64_t *)user += n == 2 && !strcmp(format, "%d") ? words[0] + words[1] : 0;
 }
 
 TEST(print_is_called_a_lane)
@@ -348,9 +352,9 @@ TEST(print_is_called_a_lane)
     CpuKernel kernel = {.code = print_odd_lanes, .subgroup_size = 32, .local_size = {64, 1, 1},
                         .stack_bytes = 4096};
     uint64_t sum = 0, expected = 0;
-    CpuDispatch x = {.kernel = &kernel, .groups = {1, 1, 1}, .print = add_invocation, .user = &sum};
+    CpuDispatch x = {.kernel = &kernel, .groups = {1, 1, 1}, .print = add_words, .user = &sum};
     CHECK(dispatch_on(1, &x));
     for (uint32_t i = 1; i < 64; i += 2)
-        expected += 700000 + i;
+        expected += 100000 + i;
     CHECK_EQ_U64(sum, expected);
 }
