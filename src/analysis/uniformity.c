@@ -613,7 +613,9 @@ static void trace_pointers(State *s) {
         bool harmless = i->op == SpvOpLifetimeStart || i->op == SpvOpLifetimeStop ||
                         i->op == SpvOpPtrEqual || i->op == SpvOpPtrNotEqual ||
                         i->op == SpvOpPtrDiff || i->op == SpvOpCooperativeMatrixLoadKHR ||
-                        i->op == SpvOpCooperativeMatrixStoreKHR;
+                        i->op == SpvOpCooperativeMatrixStoreKHR ||
+                        i->op == SpvOpCooperativeMatrixLoadTensorNV ||
+                        i->op == SpvOpCooperativeMatrixStoreTensorNV;
         uint32_t n = spv_id_operands(i, s->operand_at, COUNT_OF(s->operand_at));
         for (uint32_t o = 0; o < n; o++) {
             SpvId var = s->base[i->words[s->operand_at[o]]];

@@ -160,6 +160,7 @@ extern const EmitRule emit_rules_value[], emit_rules_memory[], emit_rules_flow[]
 extern const EmitRule emit_rules_arith[];
 extern const EmitRule emit_rules_subgroup[];    /* subgroup.c */
 extern const EmitRule emit_rules_atomic[];      /* atomics.c */
+extern const EmitRule emit_rules_tensor[];      /* tensor.c: layouts and views */
 extern const EmitRule emit_rules_qcom[];        /* matrix_qcom.c: on arrays */
 
 /* ---- types.c: types, leaves, layouts --------------------------------------------------------- */
@@ -172,6 +173,7 @@ uint32_t emit_n_leaves(Emit *e, const SpvType *t);  /* 0 for void, matrices and 
 bool emit_is_physical(const Emit *e, const SpvType *pointer);
 /* scalar type of the k-th leaf */
 const SpvType *emit_leaf_type(Emit *e, const SpvType *t, uint32_t k);
+uint32_t tensor_leaves(Emit *e, const SpvType *t);  /* tensor.c: of a tensor layout or view */
 /* The first leaf of member/element `index` of a composite. */
 uint32_t emit_leaf_offset(Emit *e, const SpvType *t, uint32_t index);
 /* NULL when there is none */

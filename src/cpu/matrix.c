@@ -379,6 +379,8 @@ static bool dispatch(Emit *e, const SpvInst *i, const SpvType *t)
         return true;
     case SpvOpCooperativeMatrixLoadKHR: mat_load(e, i); return true;
     case SpvOpCooperativeMatrixStoreKHR: mat_store(e, i); return true;
+    case SpvOpCooperativeMatrixLoadTensorNV: mat_load_tensor(e, i); return true;
+    case SpvOpCooperativeMatrixStoreTensorNV: mat_store_tensor(e, i); return true;
     case SpvOpCooperativeMatrixMulAddKHR: mat_muladd(e, i); return true;
     case SpvOpCooperativeMatrixLengthKHR: length(e, i); return true;
     case SpvOpCompositeExtract: {
@@ -586,6 +588,10 @@ static void vote_order(Emit *e, Votes *votes, const SpvInst *i, uint32_t block)
     case SpvOpCooperativeMatrixStoreKHR:
         if (spv_constant(e->module, spv_operand(i, load ? 1 : 2), &layout))
             vote(e, votes, i, load ? i->id : spv_operand(i, 1), block, layout == 1);
+        return;
+    case SpvOpCooperativeMatrixLoadTensorNV:
+    case SpvOpCooperativeMatrixStoreTensorNV:
+        vote(e, votes, i, i->id ? i->id : spv_operand(i, 1), block, mat_tensor_order(e, i));
         return;
     case SpvOpCompositeConstructCoopMatQCOM:
         if (mat_is(spv_type(e->module, i->type)))

@@ -109,7 +109,11 @@ void mat_store(Emit *e, const SpvInst *i);
  * frame. */
 LV mat_element(Emit *e, const SpvType *t, const Tile *tile, LV index);
 void mat_set_element(Emit *e, const SpvType *t, const Tile *tile, LV index, LV value);
-/* The same of the lanes in `mask`; and what is stored there. */
+/* A masked memory intrinsic: `value` is what is stored, or what lanes not in `mask` get. */
+LV mat_masked(Emit *e, const char *name, LV p, LV value, uint32_t align, LV mask, bool store);
+/* Only multiply-adds of this block read the load's result: it may stay where it is until then. */
+bool mat_may_stay(Emit *e, const SpvInst *i);
+/* Gathered from there in the lanes in `mask`; and what is stored there. */
 LV mat_gather_of(Emit *e, LT scalar, LV addresses, uint32_t align, LV mask);
 void mat_scatter_of(Emit *e, LV addresses, LV value, uint32_t align, LV mask);
 /* <W x T> from a lane's own addresses, of the active lanes. */
@@ -140,5 +144,11 @@ void mat_convert_use(Emit *e, const SpvInst *i);
 void mat_transpose(Emit *e, const SpvInst *i);
 void mat_per_element(Emit *e, const SpvInst *i);
 void mat_reduce(Emit *e, const SpvInst *i);
+
+/* ---- tensor.c: through tensor layouts and views ---------------------------------------------- */
+
+void mat_load_tensor(Emit *e, const SpvInst *i);
+void mat_store_tensor(Emit *e, const SpvInst *i);
+bool mat_tensor_order(Emit *e, const SpvInst *i);   /* the tile in memory is column-major */
 
 #endif

@@ -243,7 +243,7 @@ static Tile inside_or_copy(Emit *e, const SpvType *t, SpvId pointer, const Tile 
 }
 
 /* Only multiply-adds of this block read it: it may stay where it is until they do. */
-static bool may_stay(Emit *e, const SpvInst *i)
+bool mat_may_stay(Emit *e, const SpvInst *i)
 {
     const SpvType *t = spv_type(e->module, i->type);
     const MatValue *v = mat_value(e, i->id);
@@ -286,7 +286,7 @@ void mat_load(Emit *e, const SpvInst *i)
                                 operand_or_0(i, 2), &inside);
     mat_count(e, CPU_STAT_MATRIX_LOADS, 1);
     mat_count(e, CPU_STAT_BYTES_LOADED, (uint64_t)t->rows * t->cols * comp_bytes(mat_comp(e, t)));
-    if (may_stay(e, i) && !is_volatile(i, 3)) {
+    if (mat_may_stay(e, i) && !is_volatile(i, 3)) {
         v->state = MAT_LAZY;
         v->tile = inside ? inside_or_copy(e, t, spv_operand(i, 0), &tile, inside) : tile;
         vec_push(e->arena, &m->lazy, v);
@@ -389,7 +389,7 @@ static LV owners(Emit *e, const SpvType *t, LV index)
 /* A masked memory intrinsic. `value` is what is stored, or what inactive lanes get. LLVM 22 has the
  * alignment on the pointer, LLVM before it as an operand; natural alignment of elements either
  * way. */
-static LV masked(Emit *e, const char *name, LV p, LV value, uint32_t align, LV mask, bool store)
+LV mat_masked(Emit *e, const char *name, LV p, LV value, uint32_t align, LV mask, bool store)
 {
     LT types[] = {LLVMTypeOf(value), LLVMTypeOf(p)};
     unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
@@ -410,12 +410,12 @@ static LV masked(Emit *e, const char *name, LV p, LV value, uint32_t align, LV m
 LV mat_gather_of(Emit *e, LT scalar, LV addresses, uint32_t align, LV mask)
 {
     LV zero = LLVMConstNull(LLVMVectorType(scalar, e->W));
-    return masked(e, "llvm.masked.gather", addresses, zero, align, mask, false);
+    return mat_masked(e, "llvm.masked.gather", addresses, zero, align, mask, false);
 }
 
 void mat_scatter_of(Emit *e, LV addresses, LV value, uint32_t align, LV mask)
 {
-    masked(e, "llvm.masked.scatter", addresses, value, align, mask, true);
+    mat_masked(e, "llvm.masked.scatter", addresses, value, align, mask, true);
 }
 
 LV mat_gather(Emit *e, LT scalar, LV addresses, uint32_t align)
@@ -430,7 +430,8 @@ LV mat_element(Emit *e, const SpvType *t, const Tile *tile, LV index)
     uint32_t bytes = comp_bytes(mat_comp(e, t));
     LT type = LLVMVectorType(comp_type(e->cx, mat_comp(e, t)), e->W);
     if (!together)
-        return masked(e, "llvm.masked.gather", p, LLVMConstNull(type), bytes, emit_mask(e), false);
+        return mat_masked(e, "llvm.masked.gather", p, LLVMConstNull(type), bytes, emit_mask(e),
+                          false);
     LV v = LLVMBuildLoad2(e->b, type, p, "");
     LLVMSetAlignment(v, bytes);
     return v;
@@ -449,7 +450,7 @@ void mat_set_element(Emit *e, const SpvType *t, const Tile *tile, LV index, LV v
     if (together && !e->mask)   /* the padding takes what nobody owns */
         LLVMSetAlignment(LLVMBuildStore(e->b, value, p), bytes);
     else
-        masked(e, together ? "llvm.masked.store" : "llvm.masked.scatter", p, value, bytes, mask,
+        mat_masked(e, together ? "llvm.masked.store" : "llvm.masked.scatter", p, value, bytes, mask,
                true);
 }
 

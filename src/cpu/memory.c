@@ -157,7 +157,9 @@ static bool follows_pointers(const SpvInst *i, uint32_t word)
     case SpvOpStore:
         return word == i->first_operand;
     default:
-        return i->op == SpvOpCooperativeMatrixLoadKHR || i->op == SpvOpCooperativeMatrixStoreKHR;
+        return i->op == SpvOpCooperativeMatrixLoadKHR || i->op == SpvOpCooperativeMatrixStoreKHR ||
+               i->op == SpvOpCooperativeMatrixLoadTensorNV ||
+               i->op == SpvOpCooperativeMatrixStoreTensorNV;
     }
 }
 

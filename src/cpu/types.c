@@ -63,6 +63,8 @@ uint32_t emit_n_leaves(Emit *e, const SpvType *t)
         for (uint32_t k = 0; k < t->count; k++)
             n += emit_n_leaves(e, t->members[k]);
         break;
+    case SPV_TENSOR_LAYOUT: case SPV_TENSOR_VIEW:
+        return tensor_leaves(e, t);
     default:
         return 0;
     }
@@ -101,6 +103,7 @@ uint32_t emit_leaf_offset(Emit *e, const SpvType *t, uint32_t index)
 
 const SpvType *emit_leaf_type(Emit *e, const SpvType *t, uint32_t k)
 {
+    static const SpvType word = { .kind = SPV_INT, .bits = 32 };
     for (;;) {
         switch (t->kind) {
         case SPV_VECTOR: case SPV_MATRIX: case SPV_ARRAY: {
@@ -124,6 +127,8 @@ const SpvType *emit_leaf_type(Emit *e, const SpvType *t, uint32_t k)
             t = t->members[m];
             break;
         }
+        case SPV_TENSOR_LAYOUT: case SPV_TENSOR_VIEW:
+            return &word;
         default:
             return t;
         }

@@ -207,9 +207,45 @@ static void close_idle_loops(Simplifier *s, const Cfg *g) {
     }
 }
 
+/* Whether a load through the view may leave elements as they were. */
+static bool may_clip(const SpvModule *m, SpvId view) {
+    for (SpvInst *i = spv_def(m, view); i; i = spv_def(m, spv_operand(i, 0))) {
+        if (i->op == SpvOpCreateTensorViewNV)
+            return false;
+        if (i->op != SpvOpTensorViewSetDimensionNV && i->op != SpvOpTensorViewSetStrideNV)
+            return true;
+    }
+    return true;
+}
+
+/* A tensor load without a clip does not need the matrix it would leave as it was, which a source
+ * language hands on from one round of a loop to the next. */
+static void forget_objects(Simplifier *s) {
+    for (SpvBlock *b = s->f->first; b; b = b->next)
+        for (SpvInst *i = b->insts.first; i; i = i->next) {
+            SpvInst *object = i->op == SpvOpCooperativeMatrixLoadTensorNV
+                                  ? spv_def(s->m, spv_operand(i, 1))
+                                  : NULL;
+            if (!object || object->op == SpvOpUndef)
+                continue;
+            SpvOperand o;
+            uint32_t mask = 0;
+            SpvId view = 0;
+            for (SpvWalk w = spv_walk(i); spv_walk_next(&w, &o);) {
+                if (o.kind == SPV_OPERAND_TensorAddressingOperands)
+                    mask = i->words[o.word];
+                else if (mask & SpvTensorAddressingOperandsTensorViewMask && !view)
+                    view = i->words[o.word];
+            }
+            if (!view || !may_clip(s->m, view))
+                i->words[i->first_operand + 1] = spv_undef(s->m, object->type);
+        }
+}
+
 bool pass_simplify(PassContext *c) {
     Simplifier s = { .c = c, .m = c->module, .f = c->entry.function };
     bool changed = true;
+    forget_objects(&s);
     for (uint32_t round = 0; changed && round < MAX_ROUNDS; round++) {
         edit_prune(s.m, s.f, c->scratch);
         Cfg *g = cfg_build(c->scratch, s.f, c->sink);

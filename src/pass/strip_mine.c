@@ -55,12 +55,15 @@ static bool is_volatile(const SpvInst *i, uint32_t operand) {
     return spv_n_operands(i) > operand && spv_operand(i, operand) & SpvMemoryAccessVolatileMask;
 }
 
-static bool is_harmless(const SpvInst *i) {
+static bool is_harmless(const SpvModule *m, const SpvInst *i) {
     const SpvOpInfo *info = spv_op_info(i->op);
+    SpvId callees[SPV_MAX_CALLEES];
     if (i->op == SpvOpLoad)
         return !is_volatile(i, 1);
     if (i->op == SpvOpCooperativeMatrixLoadKHR)
         return !is_volatile(i, 3);
+    if (i->op == SpvOpCooperativeMatrixLoadTensorNV) /* what it calls may store */
+        return !is_volatile(i, 3) && !spv_callees(m, i, callees);
     return info && !(info->flags & (SPV_OPF_MEMORY | SPV_OPF_ATOMIC | SPV_OPF_BARRIER)) &&
            (spv_is_pure(i) || i->op == SpvOpPhi || i->op == SpvOpLabel || i->op == SpvOpLoopMerge ||
             i->op == SpvOpBranch || i->op == SpvOpBranchConditional ||
@@ -111,7 +114,7 @@ static uint32_t choose_steps(Miner *s) {
     bool bytes = false;
     for (uint32_t n = 0; n < s->l.blocks.len; n++) {
         for (SpvInst *i = s->l.blocks.data[n]->insts.first; i; i = i->next) {
-            if (!is_harmless(i))
+            if (!is_harmless(s->c->module, i))
                 return 1;
             edit_ids(i, &s->ids);
             for (uint32_t k = 0; k < s->ids.n; k++)
