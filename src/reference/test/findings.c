@@ -203,3 +203,83 @@ TEST(findings_are_few)
     CHECK(strstr(k.text, ".comp:") != NULL);
     kernel_free(&k);
 }
+
+#define ONE_SUBGROUP                                                                               \
+    "void main() { if (gl_SubgroupID != 0) return; MAT m = MAT(1.0);\n"                            \
+    "  tensorLayoutNV<2> t = setTensorLayoutDimensionNV(createTensorLayoutNV(2), 32, 32);\n"
+#define CLAMPED                                                                                    \
+    "void main() { if (gl_SubgroupID != 0) return; MAT m = MAT(1.0);\n"                            \
+    "  tensorLayoutNV<2, 1> t = setTensorLayoutDimensionNV(createTensorLayoutNV(2, 1), 32, 32);\n"
+#define VIEW(dims)                                                                                 \
+    "  tensorViewNV<2, true> v = setTensorViewDimensionsNV(createTensorViewNV(2, true), " dims ");\n"
+#define SLICE "sliceTensorLayoutNV(t, 0, 16, 8, 16)"
+
+TEST(tensors)
+{
+    CLEAN(1, ONE_SUBGROUP "coopMatLoadTensorNV(m, f, 4, " SLICE "); "
+                          "coopMatStoreTensorNV(m, f, 0, " SLICE "); }");
+    DRAWS(REF_MISALIGNED, "not a multiple of 16", 1,
+          ONE_SUBGROUP "coopMatLoadTensorNV(m, f, 3, " SLICE "); }");
+    DRAWS(REF_OUT_OF_BOUNDS, "outside dimension 1, which has 32, and the clamp mode is Undefined", 1,
+          ONE_SUBGROUP "coopMatLoadTensorNV(m, f, 0, sliceTensorLayoutNV(t, 0, 16, 17, 16)); }");
+    CLEAN(1, CLAMPED "coopMatLoadTensorNV(m, f, 0, sliceTensorLayoutNV(t, 0, 16, 17, 16)); }");
+    DRAWS(REF_RACE, "blocks of 4 in dimension 1", 1,
+          ONE_SUBGROUP "t = setTensorLayoutBlockSizeNV(t, 1, 4);\n"
+                       "coopMatStoreTensorNV(m, f, 0, " SLICE "); }");
+    DRAWS(REF_RANGE, "the view has 512 elements, the slice 256", 1,
+          ONE_SUBGROUP VIEW("16, 32") "coopMatLoadTensorNV(m, f, 0, " SLICE ", v); }");
+    DRAWS(REF_RANGE, "the matrix has more elements than the view, 128", 1,
+          ONE_SUBGROUP VIEW("8, 16")
+              "coopMatLoadTensorNV(m, f, 0, sliceTensorLayoutNV(t, 0, 8, 0, 16), v); }");
+    DRAWS(REF_RANGE, "the view leads to element", 1,
+          ONE_SUBGROUP VIEW("16, 16")
+              "coopMatLoadTensorNV(m, f, 0, " SLICE ", setTensorViewStrideNV(v, 17, 1)); }");
+    CLEAN(1, ONE_SUBGROUP VIEW("16, 16") "coopMatLoadTensorNV(m, f, 0, " SLICE ", v); }");
+    DRAWS(REF_RANGE, "the span of dimension 1 is 0", 1,
+          ONE_SUBGROUP "coopMatLoadTensorNV(m, f, 0, sliceTensorLayoutNV(t, 0, 16, 0, 0)); }");
+    DRAWS(REF_RANGE, "stride 0 is 31", 1,
+          ONE_SUBGROUP "t = setTensorLayoutStrideNV(t, 31, 1); }");
+    DRAWS(REF_NOT_UNIFORM, "the tensor layout differs", 1,
+          ONE_SUBGROUP "coopMatLoadTensorNV(m, f, 0, sliceTensorLayoutNV(t, 0, 16, I / 16, 16)); }");
+    DRAWS(REF_DIVERGENT, "reached by 16 of the 32", 1,
+          ONE_SUBGROUP "if (I < 16) coopMatLoadTensorNV(m, f, 0, " SLICE "); }");
+}
+
+TEST(functions_of_elements)
+{
+    CLEAN(1, "float each(const in uint r, const in uint c, const in float x) { return x + 1; }\n"
+             "void main() { MAT m = MAT(1.0); coopMatPerElementNV(m, m, each); }");
+    DRAWS(REF_UNSUPPORTED, "a tangled instruction", 1,
+          "float each(const in uint r, const in uint c, const in float x)\n"
+          "{ return subgroupAdd(x); }\n"
+          "void main() { MAT m = MAT(1.0); coopMatPerElementNV(m, m, each); }");
+    DRAWS(REF_ENDLESS, "an endless loop?", 1,
+          "float each(const in uint r, const in uint c, const in float x)\n"
+          "{ while (p == 3) { if (f[r] == 5) break; } return x; }\n"
+          "void main() { MAT m = MAT(1.0); coopMatPerElementNV(m, m, each); }");
+    DRAWS(REF_OUT_OF_BOUNDS, "which has 1024", 1,
+          "float each(const in uint r, const in uint c, const in float x)\n"
+          "{ o[r * 16 + c + 1] = 3; return x; }\n"
+          "void main() { if (gl_SubgroupID != 0) return;\n"
+          "  MAT m = MAT(1.0); coopMatPerElementNV(m, m, each); }");
+}
+
+TEST(decode_functions)
+{
+    static const char two[] =
+        "#extension GL_NV_cooperative_matrix_decode_vector : enable\n"
+        "layout(buffer_reference, std430, buffer_reference_align = 4) buffer R { float x[2]; };\n"
+        "float one(const in R r, const in uint b[2], const in uint i[2]) { return r.x[i[1]]; }\n"
+        "vec2 both(const in R r, const in uint b[2], const in uint i[2])\n"
+        "{ return vec2(r.x[0], r.x[1]) + OFF; }\n"
+        "void main() { MAT m; tensorLayoutNV<2> t = createTensorLayoutNV(2);\n"
+        "  t = setTensorLayoutBlockSizeNV(t, 1, SIZE);\n"
+        "  t = setTensorLayoutDimensionNV(t, 16, 16);\n"
+        "  coopMatLoadTensorNV(m, f, 0, t, one, both);\n"
+        "  coopMatStore(m, f, 512, 16, gl_CooperativeMatrixLayoutRowMajor); }";
+    char body[2048];
+    snprintf(body, sizeof(body), "#define OFF 1\n#define SIZE 2\n%s", two);
+    DRAWS(REF_PORTABILITY, "another assignment", 1, body);
+    snprintf(body, sizeof(body), "#define OFF 0\n#define SIZE 2\n%s", two);
+    expect(__LINE__, body, 1, REF_PORTABILITY, NULL);
+}
