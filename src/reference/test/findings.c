@@ -211,7 +211,8 @@ TEST(findings_are_few)
     "void main() { if (gl_SubgroupID != 0) return; MAT m = MAT(1.0);\n"                            \
     "  tensorLayoutNV<2, 1> t = setTensorLayoutDimensionNV(createTensorLayoutNV(2, 1), 32, 32);\n"
 #define VIEW(dims)                                                                                 \
-    "  tensorViewNV<2, true> v = setTensorViewDimensionsNV(createTensorViewNV(2, true), " dims ");\n"
+    "  tensorViewNV<2, true> v = setTensorViewDimensionsNV(createTensorViewNV(2, true), " dims     \
+    ");\n"
 #define SLICE "sliceTensorLayoutNV(t, 0, 16, 8, 16)"
 
 TEST(tensors)
@@ -220,8 +221,8 @@ TEST(tensors)
                           "coopMatStoreTensorNV(m, f, 0, " SLICE "); }");
     DRAWS(REF_MISALIGNED, "not a multiple of 16", 1,
           ONE_SUBGROUP "coopMatLoadTensorNV(m, f, 3, " SLICE "); }");
-    DRAWS(REF_OUT_OF_BOUNDS, "outside dimension 1, which has 32, and the clamp mode is Undefined", 1,
-          ONE_SUBGROUP "coopMatLoadTensorNV(m, f, 0, sliceTensorLayoutNV(t, 0, 16, 17, 16)); }");
+    DRAWS(REF_OUT_OF_BOUNDS, "outside dimension 1, which has 32, and the clamp mode is Undefined",
+          1, ONE_SUBGROUP "coopMatLoadTensorNV(m, f, 0, sliceTensorLayoutNV(t, 0, 16, 17, 16)); }");
     CLEAN(1, CLAMPED "coopMatLoadTensorNV(m, f, 0, sliceTensorLayoutNV(t, 0, 16, 17, 16)); }");
     DRAWS(REF_RACE, "blocks of 4 in dimension 1", 1,
           ONE_SUBGROUP "t = setTensorLayoutBlockSizeNV(t, 1, 4);\n"
@@ -240,7 +241,8 @@ TEST(tensors)
     DRAWS(REF_RANGE, "stride 0 is 31", 1,
           ONE_SUBGROUP "t = setTensorLayoutStrideNV(t, 31, 1); }");
     DRAWS(REF_NOT_UNIFORM, "the tensor layout differs", 1,
-          ONE_SUBGROUP "coopMatLoadTensorNV(m, f, 0, sliceTensorLayoutNV(t, 0, 16, I / 16, 16)); }");
+          ONE_SUBGROUP
+          "coopMatLoadTensorNV(m, f, 0, sliceTensorLayoutNV(t, 0, 16, I / 16, 16)); }");
     DRAWS(REF_DIVERGENT, "reached by 16 of the 32", 1,
           ONE_SUBGROUP "if (I < 16) coopMatLoadTensorNV(m, f, 0, " SLICE "); }");
 }
