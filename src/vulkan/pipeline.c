@@ -143,14 +143,31 @@ static VkResult of_heddle(HeddleResult r)
     }
 }
 
+/* Values for constants that the module does not have are allowed here. */
+static void drop_unknown_specs(Build *b, const HeddleKernelInfo *info)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; info && i < b->options.n_specs; i++) {
+        for (uint32_t k = 0; k < info->n_specs; k++) {
+            if (info->specs[k].id == b->specs[i].id) {
+                b->specs[n++] = b->specs[i];
+                break;
+            }
+        }
+    }
+    b->options.n_specs = n;
+}
+
 static VkResult compile(Build *b, Kernel **out)
 {
     HeddleModule *module = NULL;
     HeddleKernel *kernel = NULL;
     HeddleModuleOptions o = { .language = HEDDLE_LANGUAGE_SPIRV };
     HeddleResult r = heddle_module_new(b->words, b->size, b->name, &o, &module, b->log);
-    if (!r)
+    if (!r) {
+        drop_unknown_specs(b, heddle_module_entry_point(module, 0));
         r = heddle_kernel_new(b->device->physical->heddle, module, &b->options, &kernel, b->log);
+    }
     heddle_module_free(module);
     if (r)
         return of_heddle(r);

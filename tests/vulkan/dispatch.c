@@ -104,3 +104,207 @@ TEST(base_and_indirect)
     gpu_buffer_free(&s.gpu, &groups);
     scale_free(&s);
 }
+
+TEST(dynamic_offsets)
+{
+    static const VkDescriptorType types[] = { VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC,
+                                              VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC };
+    Scale s = { .program.types = types };
+    REQUIRE(scale_new(&s));
+    gpu_write(&s.gpu, s.program.set, 0, types[0], s.in.buffer, 0, 256);
+    gpu_write(&s.gpu, s.program.set, 1, types[1], s.out.buffer, 0, 256);
+    VkCommandBuffer c = scale_begin(&s, 0);
+    for (uint32_t i = 0; i < 4; i += 2) {
+        uint32_t offsets[] = { 256 * i, 256 * i };
+        VK(CmdBindDescriptorSets)(c, VK_PIPELINE_BIND_POINT_COMPUTE, s.program.layout, 0, 1,
+                                  &s.program.set, 2, offsets);
+        VK(CmdDispatch)(c, 1, 1, 1);
+    }
+    CHECK(gpu_finish(&s.gpu, c) == VK_SUCCESS);
+    for (int i = 0; i < N; i++)
+        CHECK_EQ_U64(s.y[i], (uint64_t)(i / 64 % 2 ? 0 : i * 3));
+    scale_free(&s);
+}
+
+TEST(push_descriptors_and_templates)
+{
+    Scale s = { .program.flags = VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT };
+    REQUIRE(scale_new(&s));
+    VkDescriptorBufferInfo infos[] = { { s.in.buffer, 0, VK_WHOLE_SIZE },
+                                       { s.out.buffer, 0, VK_WHOLE_SIZE } };
+    VkWriteDescriptorSet writes = {
+        .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, .descriptorCount = 2,
+        .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .pBufferInfo = infos };
+    VkCommandBuffer c = scale_begin(&s, 9);
+    VK(CmdPushDescriptorSetKHR)(c, VK_PIPELINE_BIND_POINT_COMPUTE, s.program.layout, 0, 1, &writes);
+    VK(CmdDispatch)(c, 2, 1, 1);
+    CHECK(gpu_finish(&s.gpu, c) == VK_SUCCESS);
+    check_scaled(&s, 0, 128, 3, 9);
+    VkDescriptorUpdateTemplateEntry entry = { 0, 0, 2, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 0,
+                                              sizeof infos[0] };
+    VkDescriptorUpdateTemplateCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_UPDATE_TEMPLATE_CREATE_INFO,
+        .descriptorUpdateEntryCount = 1, .pDescriptorUpdateEntries = &entry,
+        .templateType = VK_DESCRIPTOR_UPDATE_TEMPLATE_TYPE_PUSH_DESCRIPTORS_KHR,
+        .pipelineBindPoint = VK_PIPELINE_BIND_POINT_COMPUTE, .pipelineLayout = s.program.layout };
+    VkDescriptorUpdateTemplate t;
+    REQUIRE(VK(CreateDescriptorUpdateTemplate)(s.gpu.device, &info, NULL, &t) == VK_SUCCESS);
+    c = scale_begin(&s, 7);
+    VK(CmdPushDescriptorSetWithTemplateKHR)(c, t, s.program.layout, 0, infos);
+    VK(CmdDispatch)(c, 4, 1, 1);
+    CHECK(gpu_finish(&s.gpu, c) == VK_SUCCESS);
+    check_scaled(&s, 0, N, 3, 7);
+    VK(DestroyDescriptorUpdateTemplate)(s.gpu.device, t, NULL);
+    scale_free(&s);
+}
+
+TEST(secondary_command_buffers)
+{
+    Scale s = { 0 };
+    REQUIRE(scale_new(&s));
+    VkCommandBuffer second;
+    VkCommandBufferAllocateInfo info = { .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                         .commandPool = s.gpu.pool, .commandBufferCount = 1,
+                                         .level = VK_COMMAND_BUFFER_LEVEL_SECONDARY };
+    VkCommandBufferBeginInfo begin = { .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO };
+    int add = 4;
+    REQUIRE(VK(AllocateCommandBuffers)(s.gpu.device, &info, &second) == VK_SUCCESS);
+    VK(BeginCommandBuffer)(second, &begin);
+    gpu_bind(second, &s.program);
+    VK(CmdPushConstants)(second, s.program.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, 4, &add);
+    VK(CmdDispatch)(second, 4, 1, 1);
+    CHECK(VK(EndCommandBuffer)(second) == VK_SUCCESS);
+    VkCommandBuffer c = gpu_begin(&s.gpu);
+    VK(CmdExecuteCommands)(c, 1, &second);
+    VK(CmdFillBuffer)(c, s.out.buffer, 512, VK_WHOLE_SIZE, 0);
+    CHECK(gpu_finish(&s.gpu, c) == VK_SUCCESS);
+    check_scaled(&s, 0, 128, 3, 4);
+    VK(FreeCommandBuffers)(s.gpu.device, s.gpu.pool, 1, &second);
+    scale_free(&s);
+}
+
+/* k and the local size from the pipeline, by an inline module. */
+TEST(specialisation_and_inline_module)
+{
+    static const VkSpecializationMapEntry entries[] = { { 0, 0, 4 }, { 1, 4, 4 }, { 77, 0, 4 } };
+    static const int32_t values[] = { 32, -2 };
+    VkSpecializationInfo spec = { 3, entries, sizeof values, values };
+    Scale s = { .program.spec = &spec };
+    REQUIRE(scale_new(&s));
+    size_t size = 0;
+    uint32_t *words = gpu_spirv(scale, &size);
+    VkShaderModuleCreateInfo module = { .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
+                                        .codeSize = size, .pCode = words };
+    VK(DestroyShaderModule)(s.gpu.device, s.program.module, NULL);
+    VK(DestroyPipeline)(s.gpu.device, s.program.pipeline, NULL);
+    s.program.module = VK_NULL_HANDLE;
+    s.program.stage_next = &module;
+    REQUIRE(gpu_program_pipeline(&s.gpu, &s.program) == VK_SUCCESS);
+    free(words);
+    VkCommandBuffer c = scale_begin(&s, 0);
+    VK(CmdDispatch)(c, 2, 1, 1);
+    CHECK(gpu_finish(&s.gpu, c) == VK_SUCCESS);
+    for (int i = 0; i < N; i++)
+        CHECK(s.y[i] == (i < 64 ? -2 * i : 0));
+    scale_free(&s);
+}
+
+TEST(inline_uniform_blocks)
+{
+    static const VkDescriptorType types[] = { VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK,
+                                              VK_DESCRIPTOR_TYPE_STORAGE_BUFFER };
+    Gpu g = { 0 };
+    GpuProgram p = { .n_types = 2, .types = types };
+    GpuBuffer out;
+    static const char block_kernel[] =
+        "#version 450\n"
+        "layout(local_size_x = 4) in;\n"
+        "layout(binding = 0) uniform Block { ivec4 v; int s; };\n"
+        "layout(binding = 1) buffer Out { int y[]; };\n"
+        "void main() { uint i = gl_LocalInvocationIndex; y[i] = v[i] + s; }\n";
+    REQUIRE(gpu_new(&g) == VK_SUCCESS && gpu_program_glsl(&g, block_kernel, &p) == VK_SUCCESS);
+    REQUIRE(gpu_buffer(&g, 64, &out) == VK_SUCCESS);
+    gpu_write(&g, p.set, 1, types[1], out.buffer, 0, 64);
+    static const int data[] = { 1, 2, 3, 4, 10 };
+    VkWriteDescriptorSetInlineUniformBlock block = {
+        .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET_INLINE_UNIFORM_BLOCK,
+        .dataSize = sizeof data, .pData = data };
+    VkWriteDescriptorSet w = { .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, .pNext = &block,
+                               .dstSet = p.set, .descriptorCount = sizeof data,
+                               .descriptorType = types[0] };
+    VK(UpdateDescriptorSets)(g.device, 1, &w, 0, NULL);
+    VkCommandBuffer c = gpu_begin(&g);
+    gpu_bind(c, &p);
+    VK(CmdDispatch)(c, 1, 1, 1);
+    CHECK(gpu_finish(&g, c) == VK_SUCCESS);
+    for (int i = 0; i < 4; i++)
+        CHECK_EQ_U64(((int *)out.data)[i], (uint64_t)(i + 11));
+    gpu_buffer_free(&g, &out);
+    gpu_program_free(&g, &p);
+    gpu_free(&g);
+}
+
+static const char by_address[] =
+    "#version 450\n"
+    "#extension GL_EXT_buffer_reference : require\n"
+    "layout(local_size_x = 64) in;\n"
+    "layout(buffer_reference, std430) buffer Ints { int v[]; };\n"
+    "layout(push_constant) uniform Push { Ints a; Ints b; };\n"
+    "void main() { uint i = gl_GlobalInvocationID.x; b.v[i] = a.v[i] + 1; }\n";
+
+TEST(device_addresses)
+{
+    Gpu g = { 0 };
+    GpuProgram p = { 0 };
+    GpuBuffer in, out;
+    REQUIRE(gpu_new(&g) == VK_SUCCESS && gpu_program_glsl(&g, by_address, &p) == VK_SUCCESS);
+    REQUIRE(!gpu_buffer(&g, N * 4, &in) && !gpu_buffer(&g, N * 4, &out));
+    VkBufferDeviceAddressInfo a = { .sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
+                                    .buffer = in.buffer }, b = a;
+    b.buffer = out.buffer;
+    uint64_t push[] = { VK(GetBufferDeviceAddress)(g.device, &a),
+                        VK(GetBufferDeviceAddressKHR)(g.device, &b) };
+    for (int i = 0; i < N; i++)
+        ((int *)in.data)[i] = i;
+    VkCommandBuffer c = gpu_begin(&g);
+    gpu_bind(c, &p);
+    VK(CmdPushConstants)(c, p.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof push, push);
+    VK(CmdDispatch)(c, N / 64, 1, 1);
+    CHECK(gpu_finish(&g, c) == VK_SUCCESS);
+    for (int i = 0; i < N; i++)
+        CHECK_EQ_U64(((int *)out.data)[i], (uint64_t)i + 1);
+    gpu_buffer_free(&g, &in);
+    gpu_buffer_free(&g, &out);
+    gpu_program_free(&g, &p);
+    gpu_free(&g);
+}
+
+/* A subgroup's size is what the pipeline asks for. */
+TEST(required_subgroup_size)
+{
+    static const char size[] =
+        "#version 450\n"
+        "#extension GL_KHR_shader_subgroup_basic : require\n"
+        "layout(local_size_x = 128) in;\n"
+        "layout(binding = 0) buffer Out { uint y[]; };\n"
+        "void main() { y[gl_LocalInvocationIndex] = gl_SubgroupSize; }\n";
+    Gpu g = { 0 };
+    GpuBuffer out;
+    REQUIRE(gpu_new(&g) == VK_SUCCESS && gpu_buffer(&g, 512, &out) == VK_SUCCESS);
+    for (uint32_t want = 8; want <= 128; want *= 2) {
+        VkPipelineShaderStageRequiredSubgroupSizeCreateInfo required = {
+            .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO,
+            .requiredSubgroupSize = want };
+        GpuProgram p = { .n_types = 1, .stage_next = &required };
+        CHECK(gpu_program_glsl(&g, size, &p) == VK_SUCCESS);
+        gpu_write(&g, p.set, 0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, out.buffer, 0, VK_WHOLE_SIZE);
+        VkCommandBuffer c = gpu_begin(&g);
+        gpu_bind(c, &p);
+        VK(CmdDispatch)(c, 1, 1, 1);
+        CHECK(gpu_finish(&g, c) == VK_SUCCESS);
+        CHECK_EQ_U64(((uint32_t *)out.data)[127], want);
+        gpu_program_free(&g, &p);
+    }
+    gpu_buffer_free(&g, &out);
+    gpu_free(&g);
+}

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a driver must survive: failing allocation callbacks, null handles, counts that are short,
+ * structures full of rubbish, shaders that are wrong; and the doors a loader knocks at.
+ */
+#include "gpu.h"
+
+/* ---- the doors ------------------------------------------------------------------------------- */
+
+TEST(without_a_loader)
+{
+    REQUIRE(gpu_open());
+    uint32_t version = 1;
+    CHECK(vk.negotiate(&version) == VK_ERROR_INCOMPATIBLE_DRIVER);
+    version = 99;
+    CHECK(vk.negotiate(&version) == VK_SUCCESS);
+    CHECK_EQ_U64(version, 7);
+    CHECK(vk.get(NULL, "vkCreateInstance") && vk.get(NULL, "vkEnumerateInstanceVersion"));
+    CHECK(vk.get(NULL, "vkEnumerateInstanceExtensionProperties"));
+    CHECK(vk.get(NULL, "vkEnumerateInstanceLayerProperties"));
+    CHECK(!vk.get(NULL, "vkCreateDevice") && !vk.get(NULL, "vkNoSuchThing"));
+    Gpu g = { 0 };
+    REQUIRE(gpu_new(&g) == VK_SUCCESS);
+    CHECK(vk.get(g.instance, "vkCmdDispatch") && !vk.get(g.instance, "vkCmdDraw"));
+    CHECK(!VK(GetDeviceProcAddr)(g.device, "vkCreateInstance"));
+    CHECK(VK(GetDeviceProcAddr)(g.device, "vkGetBufferDeviceAddressKHR") != NULL);
+    gpu_free(&g);
+}
+
+TEST(extensions_that_do_not_exist)
+{
+    Gpu g = { 0 };
+    REQUIRE(gpu_new(&g) == VK_SUCCESS);
+    const char *names[] = { "VK_KHR_shader_bfloat16", "VK_KHR_shader_bfloat16", "VK_KHR_nothing" };
+    VkPhysicalDeviceCooperativeMatrixFeaturesKHR unasked = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR,
+        .cooperativeMatrix = VK_TRUE };
+    VkDeviceCreateInfo info = { .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .pNext = &unasked,
+                                .enabledExtensionCount = 3, .ppEnabledExtensionNames = names };
+    VkDevice d;
+    CHECK(VK(CreateDevice)(g.physical, &info, NULL, &d) == VK_ERROR_EXTENSION_NOT_PRESENT);
+    CHECK(d == VK_NULL_HANDLE);
+    info.enabledExtensionCount = 2;
+    CHECK(VK(CreateDevice)(g.physical, &info, NULL, &d) == VK_SUCCESS);
+    VK(DestroyDevice)(d, NULL);
+    VkInstanceCreateInfo instance = { .sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
+                                      .enabledExtensionCount = 1,
+                                      .ppEnabledExtensionNames = &names[2] };
+    VkInstance i;
+    CHECK(VK(CreateInstance)(&instance, NULL, &i) == VK_ERROR_EXTENSION_NOT_PRESENT);
+    gpu_free(&g);
+}
+
+/* ---- queries --------------------------------------------------------------------------------- */
+
+/* All features at once, each struct full of rubbish before: every member is 0 or 1 afterwards. */
+TEST(every_member_of_every_features_struct_is_written)
+{
+    Gpu g = { 0 };
+    REQUIRE(gpu_new(&g) == VK_SUCCESS);
+    static union {
+        VkBaseOutStructure head;
+        VkBool32 words[256];
+    } structs[512];
+    size_t sizes[512];
+    uint32_t n = 0;
+    VkPhysicalDeviceFeatures2 all = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2 };
+#define TABLE_FEATURES
+#define CORE_FEATURES(...)
+#define FEATURES(T, ...)                                                                           \
+    do {                                                                                           \
+        const T image = { __VA_ARGS__ };                                                           \
+        memset(&structs[n], 0xa5, sizeof structs[n]);                                              \
+        structs[n].head.sType = image.sType;                                                       \
+        structs[n].head.pNext = all.pNext;                                                         \
+        sizes[n] = sizeof(T);                                                                      \
+        all.pNext = &structs[n++];                                                                 \
+    } while (0);
+#include "vulkan/tables.def"
+#undef FEATURES
+#undef CORE_FEATURES
+#undef TABLE_FEATURES
+    VK(GetPhysicalDeviceFeatures2)(g.physical, &all);
+    CHECK(n > 200 && all.features.robustBufferAccess);
+    for (uint32_t i = 0; i < n; i++) {
+        for (size_t k = sizeof(VkBaseOutStructure) / 4; k < sizes[i] / 4; k++) {
+            bool padding = k == sizes[i] / 4 - 1 && structs[i].words[k] == 0xa5a5a5a5;
+            CHECK(structs[i].words[k] <= 1 || padding);
+        }
+        CHECK_EQ_U64(structs[i].words[sizes[i] / 4], 0xa5a5a5a5);
+    }
+    gpu_free(&g);
+}
+
+TEST(short_counts)
+{
+    Gpu g = { 0 };
+    REQUIRE(gpu_new(&g) == VK_SUCCESS);
+    uint32_t n = 12345;
+    CHECK(VK(EnumerateDeviceExtensionProperties)(g.physical, NULL, &n, NULL) == VK_SUCCESS);
+    CHECK(n > 50 && n < 500);
+    VkExtensionProperties e[3] = { 0 };
+    n = 2;
+    CHECK(VK(EnumerateDeviceExtensionProperties)(g.physical, NULL, &n, e) == VK_INCOMPLETE);
+    CHECK(n == 2 && e[1].extensionName[0] && !e[2].extensionName[0]);
+    n = 0;
+    VkPhysicalDevice p = VK_NULL_HANDLE;
+    CHECK(VK(EnumeratePhysicalDevices)(g.instance, &n, &p) == VK_INCOMPLETE && !p);
+    VkCooperativeMatrixPropertiesKHR m[2] = {
+        { .sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR },
+        { .sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR } };
+    n = 1;
+    CHECK(VK(GetPhysicalDeviceCooperativeMatrixPropertiesKHR)(g.physical, &n, m) == VK_INCOMPLETE);
+    CHECK(n == 1 && m[0].MSize == 16 && m[0].AType == VK_COMPONENT_TYPE_FLOAT16_KHR &&
+          m[0].CType == VK_COMPONENT_TYPE_FLOAT32_KHR && !m[1].MSize);
+    CHECK(m[0].sType == VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR);
+    gpu_free(&g);
+}
+
+/* ---- null handles and empty arrays ----------------------------------------------------------- */
+
+TEST(destroying_nothing)
+{
+    Gpu g = { 0 };
+    REQUIRE(gpu_new(&g) == VK_SUCCESS);
+    VkDevice d = g.device;
+    VK(DestroyBuffer)(d, VK_NULL_HANDLE, NULL);
+    VK(FreeMemory)(d, VK_NULL_HANDLE, NULL);
+    VK(DestroyFence)(d, VK_NULL_HANDLE, NULL);
+    VK(DestroySemaphore)(d, VK_NULL_HANDLE, NULL);
+    VK(DestroyEvent)(d, VK_NULL_HANDLE, NULL);
+    VK(DestroyQueryPool)(d, VK_NULL_HANDLE, NULL);
+    VK(DestroyShaderModule)(d, VK_NULL_HANDLE, NULL);
+    VK(DestroyPipeline)(d, VK_NULL_HANDLE, NULL);
+    VK(DestroyPipelineCache)(d, VK_NULL_HANDLE, NULL);
+    VK(DestroyPipelineLayout)(d, VK_NULL_HANDLE, NULL);
+    VK(DestroyDescriptorSetLayout)(d, VK_NULL_HANDLE, NULL);
+    VK(DestroyDescriptorPool)(d, VK_NULL_HANDLE, NULL);
+    VK(DestroyDescriptorUpdateTemplate)(d, VK_NULL_HANDLE, NULL);
+    VK(DestroyCommandPool)(d, VK_NULL_HANDLE, NULL);
+    VK(DestroyPrivateDataSlot)(d, VK_NULL_HANDLE, NULL);
+    VK(DestroyDebugUtilsMessengerEXT)(g.instance, VK_NULL_HANDLE, NULL);
+    VkCommandBuffer none[2] = { VK_NULL_HANDLE, VK_NULL_HANDLE };
+    VK(FreeCommandBuffers)(d, g.pool, 2, none);
+    VK(UpdateDescriptorSets)(d, 0, NULL, 0, NULL);
+    CHECK(VK(WaitForFences)(d, 0, NULL, VK_TRUE, 0) == VK_SUCCESS);
+    CHECK(VK(QueueSubmit)(g.queues[0], 0, NULL, VK_NULL_HANDLE) == VK_SUCCESS);
+    VkSubmitInfo empty = { .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO };
+    CHECK(VK(QueueSubmit)(g.queues[0], 1, &empty, VK_NULL_HANDLE) == VK_SUCCESS);
+    CHECK(VK(CreateComputePipelines)(d, VK_NULL_HANDLE, 0, NULL, NULL, NULL) == VK_SUCCESS);
+    CHECK(VK(DeviceWaitIdle)(d) == VK_SUCCESS);
+    gpu_free(&g);
+    VK(DestroyDevice)(VK_NULL_HANDLE, NULL);
+    VK(DestroyInstance)(VK_NULL_HANDLE, NULL);
+}
+
+/* ---- host memory ----------------------------------------------------------------------------- */
+
+typedef struct Counter { int64_t left, live; } Counter;
+
+static void *VKAPI_CALL count_alloc(void *user, size_t size, size_t alignment,
+                                    VkSystemAllocationScope scope)
+{
+    (void)scope;
+    Counter *c = user;
+    if (c->left-- <= 0)
+        return NULL;
+    c->live++;
+    return aligned_alloc(alignment, align_up(size, alignment));
+}
+
+static void *VKAPI_CALL count_realloc(void *user, void *p, size_t size, size_t alignment,
+                                      VkSystemAllocationScope scope)
+{
+    (void)user, (void)p, (void)size, (void)alignment, (void)scope;
+    return NULL;
+}
+
+static void VKAPI_CALL count_free(void *user, void *p)
+{
+    if (p)
+        ((Counter *)user)->live--;
+    free(p);
+}
+
+static const char add_one[] =
+    "#version 450\n"
+    "layout(local_size_x = 16) in;\n"
+    "layout(binding = 0) buffer B { int y[]; };\n"
+    "void main() { y[gl_GlobalInvocationID.x] += 1; }\n";
+
+/* The whole life of a program; VK_ERROR_OUT_OF_HOST_MEMORY wherever memory ends. */
+static VkResult life(VkAllocationCallbacks *alloc, const uint32_t *words, size_t size, int *result)
+{
+    Gpu g = { .alloc = alloc };
+    GpuProgram p = { .n_types = 1 };
+    GpuBuffer b = { 0 };
+    VkResult r = gpu_new(&g);
+    if (!r)
+        r = gpu_program(&g, words, size, &p);
+    if (!r)
+        r = gpu_buffer(&g, 64, &b);
+    if (!r) {
+        gpu_write(&g, p.set, 0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, b.buffer, 0, VK_WHOLE_SIZE);
+        VkCommandBuffer c = gpu_begin(&g);
+        r = VK_ERROR_OUT_OF_HOST_MEMORY;
+        if (c) {
+            gpu_bind(c, &p);
+            VK(CmdDispatch)(c, 1, 1, 1);
+            r = gpu_finish(&g, c);
+        }
+        *result = ((int *)b.data)[15];
+    }
+    if (g.device) {
+        gpu_buffer_free(&g, &b);
+        gpu_program_free(&g, &p);
+    }
+    gpu_free(&g);
+    return r;
+}
+
+TEST(every_allocation_may_fail)
+{
+    Counter c = { 0 };
+    VkAllocationCallbacks alloc = { .pUserData = &c, .pfnAllocation = count_alloc,
+                                    .pfnReallocation = count_realloc, .pfnFree = count_free };
+    size_t size = 0;
+    uint32_t *words = gpu_spirv(add_one, &size);
+    REQUIRE(words);
+    VkResult r = VK_ERROR_OUT_OF_HOST_MEMORY;
+    int n = 0, result = 0;
+    for (; r && n < 200; n++) {
+        c = (Counter){ .left = n };
+        r = life(&alloc, words, size, &result);
+        CHECK(r == VK_SUCCESS || r == VK_ERROR_OUT_OF_HOST_MEMORY);
+        CHECK(c.live == 0);
+    }
+    CHECK(r == VK_SUCCESS && result == 1 && n > 10);
+    free(words);
+}
+
+TEST(more_device_memory_than_there_is)
+{
+    Gpu g = { 0 };
+    REQUIRE(gpu_new(&g) == VK_SUCCESS);
+    VkMemoryAllocateInfo info = { .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+                                  .allocationSize = UINT64_MAX };
+    VkDeviceMemory m;
+    CHECK(VK(AllocateMemory)(g.device, &info, NULL, &m) == VK_ERROR_OUT_OF_DEVICE_MEMORY);
+    CHECK(m == VK_NULL_HANDLE);
+    gpu_free(&g);
+}
+
+/* ---- wrong shaders and faults ---------------------------------------------------------------- */
+
+typedef struct Heard { char text[2048], object[64]; int n; } Heard;
+
+static VkBool32 VKAPI_CALL hear(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
+                                VkDebugUtilsMessageTypeFlagsEXT types,
+                                const VkDebugUtilsMessengerCallbackDataEXT *data, void *user)
+{
+    (void)severity, (void)types;
+    Heard *h = user;
+    h->n++;
+    snprintf(h->text, sizeof h->text, "%s", data->pMessage);
+    if (data->objectCount && data->pObjects[0].pObjectName)
+        snprintf(h->object, sizeof h->object, "%s", data->pObjects[0].pObjectName);
+    return VK_FALSE;
+}
+
+static VkDebugUtilsMessengerEXT listen(Gpu *g, Heard *h)
+{
+    VkDebugUtilsMessengerCreateInfoEXT info = {
+        .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,
+        .messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
+        .messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT, .pfnUserCallback = hear,
+        .pUserData = h };
+    VkDebugUtilsMessengerEXT m = VK_NULL_HANDLE;
+    CHECK(VK(CreateDebugUtilsMessengerEXT)(g->instance, &info, NULL, &m) == VK_SUCCESS);
+    return m;
+}
+
+TEST(wrong_shaders_are_explained)
+{
+    Gpu g = { 0 };
+    Heard h = { 0 };
+    REQUIRE(gpu_new(&g) == VK_SUCCESS);
+    VkDebugUtilsMessengerEXT m = listen(&g, &h);
+    uint32_t rubbish[] = { 0x07230203, 0x10000, 0, 100, 0, 0xffff0011, 1, 2, 3 };
+    VkShaderModuleCreateInfo info = { .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
+                                      .codeSize = sizeof rubbish, .pCode = rubbish };
+    GpuProgram p = { 0 };
+    CHECK(VK(CreateShaderModule)(g.device, &info, NULL, &p.module) == VK_SUCCESS);
+    VkDebugUtilsObjectNameInfoEXT name = {
+        .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT,
+        .objectType = VK_OBJECT_TYPE_SHADER_MODULE, .objectHandle = (uint64_t)p.module,
+        .pObjectName = "the rubbish" };
+    CHECK(VK(SetDebugUtilsObjectNameEXT)(g.device, &name) == VK_SUCCESS);
+    CHECK(gpu_program_pipeline(&g, &p) < 0 && !p.pipeline);
+    CHECK(h.n > 0);
+    CHECK_STR(h.object, "the rubbish");
+    CHECK_CONTAINS(h.text, "the rubbish");
+    VK(DestroyShaderModule)(g.device, p.module, NULL);
+    VK(DestroyDebugUtilsMessengerEXT)(g.instance, m, NULL);
+    gpu_free(&g);
+}
+
+/* A dispatch without its set is a lost device with a reason, not a crash. */
+TEST(a_lost_device_says_why)
+{
+    Gpu g = { 0 };
+    Heard h = { 0 };
+    GpuProgram p = { .n_types = 1 };
+    REQUIRE(gpu_new(&g) == VK_SUCCESS && gpu_program_glsl(&g, add_one, &p) == VK_SUCCESS);
+    VkDebugUtilsMessengerEXT m = listen(&g, &h);
+    VkCommandBuffer c = gpu_begin(&g);
+    VK(CmdBindPipeline)(c, VK_PIPELINE_BIND_POINT_COMPUTE, p.pipeline);
+    VK(CmdDispatch)(c, 1, 1, 1);
+    CHECK(gpu_finish(&g, c) == VK_ERROR_DEVICE_LOST);
+    CHECK_CONTAINS(h.text, "set 0, binding 0");
+    VkDeviceFaultCountsEXT counts = { .sType = VK_STRUCTURE_TYPE_DEVICE_FAULT_COUNTS_EXT };
+    VkDeviceFaultInfoEXT fault = { .sType = VK_STRUCTURE_TYPE_DEVICE_FAULT_INFO_EXT };
+    CHECK(VK(GetDeviceFaultInfoEXT)(g.device, &counts, &fault) == VK_SUCCESS);
+    CHECK_CONTAINS(fault.description, "set 0, binding 0");
+    CHECK(VK(QueueSubmit)(g.queues[0], 0, NULL, VK_NULL_HANDLE) == VK_ERROR_DEVICE_LOST);
+    CHECK(VK(DeviceWaitIdle)(g.device) == VK_ERROR_DEVICE_LOST);
+    VK(DestroyDebugUtilsMessengerEXT)(g.instance, m, NULL);
+    gpu_program_free(&g, &p);
+    gpu_free(&g);
+}
+
+/* A set that nothing was written to reads as zeros. */
+TEST(empty_descriptors)
+{
+    Gpu g = { 0 };
+    GpuProgram p = { .n_types = 1 };
+    REQUIRE(gpu_new(&g) == VK_SUCCESS && gpu_program_glsl(&g, add_one, &p) == VK_SUCCESS);
+    VkCommandBuffer c = gpu_begin(&g);
+    gpu_bind(c, &p);
+    VK(CmdDispatch)(c, 1, 1, 1);
+    CHECK(gpu_finish(&g, c) == VK_SUCCESS);
+    gpu_program_free(&g, &p);
+    gpu_free(&g);
+}
+
+TEST(private_data)
+{
+    Gpu g = { 0 };
+    REQUIRE(gpu_new(&g) == VK_SUCCESS);
+    VkPrivateDataSlotCreateInfo info = { .sType = VK_STRUCTURE_TYPE_PRIVATE_DATA_SLOT_CREATE_INFO };
+    VkPrivateDataSlot a, b;
+    REQUIRE(!VK(CreatePrivateDataSlot)(g.device, &info, NULL, &a) &&
+            !VK(CreatePrivateDataSlotEXT)(g.device, &info, NULL, &b));
+    uint64_t object = (uint64_t)(uintptr_t)g.pool, value = 1;
+    VK(GetPrivateData)(g.device, VK_OBJECT_TYPE_COMMAND_POOL, object, a, &value);
+    CHECK_EQ_U64(value, 0);
+    CHECK(!VK(SetPrivateData)(g.device, VK_OBJECT_TYPE_COMMAND_POOL, object, a, 7));
+    CHECK(!VK(SetPrivateData)(g.device, VK_OBJECT_TYPE_COMMAND_POOL, object, b, 8));
+    VK(GetPrivateData)(g.device, VK_OBJECT_TYPE_COMMAND_POOL, object, a, &value);
+    CHECK_EQ_U64(value, 7);
+    VK(DestroyPrivateDataSlot)(g.device, a, NULL);
+    VK(GetPrivateData)(g.device, VK_OBJECT_TYPE_COMMAND_POOL, object, b, &value);
+    CHECK_EQ_U64(value, 8);
+    VK(DestroyPrivateDataSlot)(g.device, b, NULL);
+    gpu_free(&g);
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Fences, semaphores, events, queries: what finishes when, and what waits for what.
+ */
+#include <pthread.h>
+
+#include "gpu.h"
+
+static VkSemaphore semaphore(Gpu *g, VkSemaphoreType type, uint64_t value)
+{
+    VkSemaphoreTypeCreateInfo t = { .sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
+                                    .semaphoreType = type, .initialValue = value };
+    VkSemaphoreCreateInfo info = { .sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &t };
+    VkSemaphore s = VK_NULL_HANDLE;
+    CHECK(VK(CreateSemaphore)(g->device, &info, NULL, &s) == VK_SUCCESS);
+    return s;
+}
+
+static VkFence fence(Gpu *g, VkFenceCreateFlags flags)
+{
+    VkFenceCreateInfo info = { .sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO, .flags = flags };
+    VkFence f = VK_NULL_HANDLE;
+    CHECK(VK(CreateFence)(g->device, &info, NULL, &f) == VK_SUCCESS);
+    return f;
+}
+
+static VkCommandBuffer fill(Gpu *g, const GpuBuffer *b, uint64_t at, uint32_t value)
+{
+    VkCommandBuffer c = gpu_begin(g);
+    VK(CmdFillBuffer)(c, b->buffer, at, 4, value);
+    CHECK(VK(EndCommandBuffer)(c) == VK_SUCCESS);
+    return c;
+}
+
+TEST(fences)
+{
+    Gpu g = { 0 };
+    REQUIRE(gpu_new(&g) == VK_SUCCESS);
+    VkFence set = fence(&g, VK_FENCE_CREATE_SIGNALED_BIT), f = fence(&g, 0), both[] = { set, f };
+    CHECK(VK(GetFenceStatus)(g.device, set) == VK_SUCCESS);
+    CHECK(VK(GetFenceStatus)(g.device, f) == VK_NOT_READY);
+    CHECK(VK(WaitForFences)(g.device, 2, both, VK_TRUE, 1000000) == VK_TIMEOUT);
+    CHECK(VK(WaitForFences)(g.device, 2, both, VK_FALSE, UINT64_MAX) == VK_SUCCESS);
+    CHECK(VK(WaitForFences)(g.device, 1, &f, VK_TRUE, 0) == VK_TIMEOUT);
+    CHECK(VK(QueueSubmit)(g.queues[0], 0, NULL, f) == VK_SUCCESS);
+    CHECK(VK(WaitForFences)(g.device, 2, both, VK_TRUE, UINT64_MAX) == VK_SUCCESS);
+    CHECK(VK(ResetFences)(g.device, 2, both) == VK_SUCCESS);
+    CHECK(VK(GetFenceStatus)(g.device, set) == VK_NOT_READY);
+    /* Nobody waits: the queue's own thread does it. */
+    CHECK(VK(QueueSubmit)(g.queues[1], 0, NULL, f) == VK_SUCCESS);
+    while (VK(GetFenceStatus)(g.device, f) == VK_NOT_READY)
+        ;
+    VK(DestroyFence)(g.device, set, NULL);
+    VK(DestroyFence)(g.device, f, NULL);
+    gpu_free(&g);
+}
+
+/* Queue 1 waits for queue 0, which waits for the host. */
+TEST(timeline_semaphores)
+{
+    Gpu g = { 0 };
+    GpuBuffer b;
+    REQUIRE(gpu_new(&g) == VK_SUCCESS && gpu_buffer(&g, 64, &b) == VK_SUCCESS);
+    VkSemaphore s = semaphore(&g, VK_SEMAPHORE_TYPE_TIMELINE, 5);
+    VkCommandBuffer buffers[] = { fill(&g, &b, 0, 1), fill(&g, &b, 0, 2) };
+    for (int i = 1; i >= 0; i--) {
+        uint64_t wait = i ? 7 : 6, signal = i ? 8 : 7;
+        VkTimelineSemaphoreSubmitInfo t = {
+            .sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
+            .waitSemaphoreValueCount = 1, .pWaitSemaphoreValues = &wait,
+            .signalSemaphoreValueCount = 1, .pSignalSemaphoreValues = &signal };
+        VkPipelineStageFlags stage = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
+        VkSubmitInfo submit = { .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .pNext = &t,
+                                .waitSemaphoreCount = 1, .pWaitSemaphores = &s,
+                                .pWaitDstStageMask = &stage, .commandBufferCount = 1,
+                                .pCommandBuffers = &buffers[i], .signalSemaphoreCount = 1,
+                                .pSignalSemaphores = &s };
+        CHECK(VK(QueueSubmit)(g.queues[i], 1, &submit, VK_NULL_HANDLE) == VK_SUCCESS);
+    }
+    uint64_t value = 8;
+    VkSemaphoreWaitInfo wait = { .sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
+                                 .semaphoreCount = 1, .pSemaphores = &s, .pValues = &value };
+    CHECK(VK(WaitSemaphores)(g.device, &wait, 1000000) == VK_TIMEOUT);
+    VkSemaphoreSignalInfo signal = { .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO,
+                                     .semaphore = s, .value = 6 };
+    CHECK(VK(SignalSemaphore)(g.device, &signal) == VK_SUCCESS);
+    CHECK(VK(WaitSemaphores)(g.device, &wait, UINT64_MAX) == VK_SUCCESS);
+    CHECK(VK(GetSemaphoreCounterValue)(g.device, s, &value) == VK_SUCCESS);
+    CHECK_EQ_U64(value, 8);
+    CHECK_EQ_U64(*(uint32_t *)b.data, 2);
+    CHECK(VK(DeviceWaitIdle)(g.device) == VK_SUCCESS);
+    VK(DestroySemaphore)(g.device, s, NULL);
+    gpu_buffer_free(&g, &b);
+    gpu_free(&g);
+}
+
+/* A chain of submissions that alternate between the queues. */
+TEST(binary_semaphores_with_submit2)
+{
+    enum { STEPS = 20 };
+    Gpu g = { 0 };
+    GpuBuffer b;
+    REQUIRE(gpu_new(&g) == VK_SUCCESS && gpu_buffer(&g, 64, &b) == VK_SUCCESS);
+    VkSemaphore s[STEPS];
+    for (uint32_t i = 0; i < STEPS; i++) {
+        s[i] = semaphore(&g, VK_SEMAPHORE_TYPE_BINARY, 0);
+        VkCommandBufferSubmitInfo c = { .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
+                                        .commandBuffer = fill(&g, &b, 0, i) };
+        VkSemaphoreSubmitInfo wait = { .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
+                                       .semaphore = i ? s[i - 1] : VK_NULL_HANDLE }, signal = wait;
+        signal.semaphore = s[i];
+        VkSubmitInfo2 submit = { .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
+                                 .waitSemaphoreInfoCount = i > 0, .pWaitSemaphoreInfos = &wait,
+                                 .commandBufferInfoCount = 1, .pCommandBufferInfos = &c,
+                                 .signalSemaphoreInfoCount = 1, .pSignalSemaphoreInfos = &signal };
+        CHECK(VK(QueueSubmit2)(g.queues[i % 2], 1, &submit, VK_NULL_HANDLE) == VK_SUCCESS);
+    }
+    CHECK(VK(DeviceWaitIdle)(g.device) == VK_SUCCESS);
+    CHECK_EQ_U64(*(uint32_t *)b.data, STEPS - 1);
+    for (uint32_t i = 0; i < STEPS; i++)
+        VK(DestroySemaphore)(g.device, s[i], NULL);
+    gpu_buffer_free(&g, &b);
+    gpu_free(&g);
+}
+
+TEST(events)
+{
+    Gpu g = { 0 };
+    GpuBuffer b;
+    REQUIRE(gpu_new(&g) == VK_SUCCESS && gpu_buffer(&g, 64, &b) == VK_SUCCESS);
+    VkEventCreateInfo info = { .sType = VK_STRUCTURE_TYPE_EVENT_CREATE_INFO };
+    VkEvent e, done;
+    REQUIRE(!VK(CreateEvent)(g.device, &info, NULL, &e));
+    REQUIRE(!VK(CreateEvent)(g.device, &info, NULL, &done));
+    CHECK(VK(GetEventStatus)(g.device, e) == VK_EVENT_RESET);
+    VkCommandBuffer c = gpu_begin(&g);
+    VK(CmdWaitEvents)(c, 1, &e, VK_PIPELINE_STAGE_HOST_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, 0, NULL,
+                      0, NULL, 0, NULL);
+    VK(CmdFillBuffer)(c, b.buffer, 0, 4, 42);
+    VK(CmdSetEvent)(c, done, VK_PIPELINE_STAGE_TRANSFER_BIT);
+    VK(CmdResetEvent)(c, e, VK_PIPELINE_STAGE_TRANSFER_BIT);
+    CHECK(VK(EndCommandBuffer)(c) == VK_SUCCESS);
+    VkSubmitInfo submit = { .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1,
+                            .pCommandBuffers = &c };
+    CHECK(VK(QueueSubmit)(g.queues[0], 1, &submit, VK_NULL_HANDLE) == VK_SUCCESS);
+    CHECK(VK(GetEventStatus)(g.device, done) == VK_EVENT_RESET);
+    CHECK(VK(SetEvent)(g.device, e) == VK_SUCCESS);
+    while (VK(GetEventStatus)(g.device, done) == VK_EVENT_RESET)
+        ;
+    CHECK(VK(QueueWaitIdle)(g.queues[0]) == VK_SUCCESS);
+    CHECK(VK(GetEventStatus)(g.device, e) == VK_EVENT_RESET);
+    CHECK_EQ_U64(*(uint32_t *)b.data, 42);
+    VK(DestroyEvent)(g.device, e, NULL);
+    VK(DestroyEvent)(g.device, done, NULL);
+    gpu_buffer_free(&g, &b);
+    gpu_free(&g);
+}
+
+TEST(timestamps)
+{
+    Gpu g = { 0 };
+    GpuBuffer b;
+    REQUIRE(gpu_new(&g) == VK_SUCCESS && gpu_buffer(&g, 64, &b) == VK_SUCCESS);
+    VkQueryPoolCreateInfo info = { .sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
+                                   .queryType = VK_QUERY_TYPE_TIMESTAMP, .queryCount = 3 };
+    VkQueryPool pool;
+    REQUIRE(VK(CreateQueryPool)(g.device, &info, NULL, &pool) == VK_SUCCESS);
+    VkCommandBuffer c = gpu_begin(&g);
+    VK(CmdResetQueryPool)(c, pool, 0, 3);
+    VK(CmdWriteTimestamp)(c, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, pool, 0);
+    VK(CmdWriteTimestamp2)(c, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, pool, 1);
+    VK(CmdCopyQueryPoolResults)(c, pool, 0, 2, b.buffer, 0, 8, VK_QUERY_RESULT_64_BIT);
+    CHECK(gpu_finish(&g, c) == VK_SUCCESS);
+    uint64_t t[6] = { 0 };
+    CHECK(VK(GetQueryPoolResults)(g.device, pool, 0, 3, sizeof t, t, 16,
+                                  VK_QUERY_RESULT_64_BIT |
+                                  VK_QUERY_RESULT_WITH_AVAILABILITY_BIT) == VK_NOT_READY);
+    CHECK(t[1] == 1 && t[3] == 1 && t[5] == 0 && t[0] && t[0] <= t[2]);
+    CHECK(!memcmp(b.data, (uint64_t[]){ t[0], t[2] }, 16));
+    VK(ResetQueryPool)(g.device, pool, 0, 1);
+    CHECK(VK(GetQueryPoolResults)(g.device, pool, 0, 1, 8, t, 8, VK_QUERY_RESULT_64_BIT) ==
+          VK_NOT_READY);
+    VK(DestroyQueryPool)(g.device, pool, NULL);
+    gpu_buffer_free(&g, &b);
+    gpu_free(&g);
+}
+
+/* Two threads a queue, each with its own pool and fence. */
+typedef struct Submitter {
+    Gpu *g;
+    VkQueue queue;
+    pthread_mutex_t *lock;
+    GpuBuffer *buffer;
+    uint32_t number;
+} Submitter;
+
+static void *submit_many(void *user)
+{
+    Submitter *s = user;
+    Gpu own = *s->g;
+    VkCommandPoolCreateInfo pool = { .sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO };
+    VK(CreateCommandPool)(own.device, &pool, NULL, &own.pool);
+    VkFence f = fence(&own, 0);
+    for (uint32_t i = 1; i <= 100; i++) {
+        VkCommandBuffer c = fill(&own, s->buffer, 4 * s->number, i);
+        VkSubmitInfo submit = { .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1,
+                                .pCommandBuffers = &c };
+        pthread_mutex_lock(s->lock);
+        VK(QueueSubmit)(s->queue, 1, &submit, f);
+        pthread_mutex_unlock(s->lock);
+        CHECK(VK(WaitForFences)(own.device, 1, &f, VK_TRUE, UINT64_MAX) == VK_SUCCESS);
+        VK(ResetFences)(own.device, 1, &f);
+        CHECK_EQ_U64(((uint32_t *)s->buffer->data)[s->number], i);
+        VK(FreeCommandBuffers)(own.device, own.pool, 1, &c);
+    }
+    VK(DestroyFence)(own.device, f, NULL);
+    VK(DestroyCommandPool)(own.device, own.pool, NULL);
+    return NULL;
+}
+
+TEST(submissions_from_many_threads)
+{
+    Gpu g = { 0 };
+    GpuBuffer b;
+    REQUIRE(gpu_new(&g) == VK_SUCCESS && gpu_buffer(&g, 64, &b) == VK_SUCCESS);
+    pthread_mutex_t locks[2] = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER };
+    pthread_t threads[4];
+    Submitter s[4];
+    for (uint32_t i = 0; i < 4; i++) {
+        s[i] = (Submitter){ &g, g.queues[i % 2], &locks[i % 2], &b, i };
+        pthread_create(&threads[i], NULL, submit_many, &s[i]);
+    }
+    for (uint32_t i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    gpu_buffer_free(&g, &b);
+    gpu_free(&g);
+}
