@@ -44,3 +44,8 @@ foreach(test IN LISTS tests)
     target_compile_definitions(test_vulkan_${stem} PRIVATE
         "HEDDLE_VULKAN_DRIVER=\"$<TARGET_FILE:heddle_vulkan>\"")
 endforeach()
+if(TARGET test_vulkan_dispatch AND NOT HEDDLE_SANITIZE)
+    add_test(NAME vulkan_loader COMMAND sh "${PROJECT_SOURCE_DIR}/tests/vulkan/run.sh"
+        "${PROJECT_BINARY_DIR}/share/vulkan/icd.d/heddle_icd.json"
+        $<TARGET_FILE:test_vulkan_dispatch> $<TARGET_FILE:test_vulkan_sync>)
+endif()

@@ -5,7 +5,8 @@
 # or later, as root, by apt. Elsewhere it says what is missing. Quick when nothing is.
 set -eu
 
-packages="build-essential cmake ninja-build pkg-config python3 libopenblas-dev libmpfr-dev"
+packages="build-essential cmake ninja-build pkg-config python3 libopenblas-dev libmpfr-dev
+    vulkan-tools vulkan-validationlayers"
 llvm_versions="22 21 20 19"
 
 installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2> /dev/null)" = installed ]; }

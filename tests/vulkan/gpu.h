@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the tests of the Vulkan driver stand on: the driver opened without a loader, a device, and
- * short forms of the longest calls. Functions are members of `vk`, by their names without `vk`.
+ * What the tests of the Vulkan driver stand on: the driver opened without a loader (or, where
+ * HEDDLE_TEST_LOADER names one, with it and the layers it loads), a device, and short forms of the
+ * longest calls. A function vkX is VK(X).
  */
 #ifndef HEDDLE_TESTS_VULKAN_GPU_H
 #define HEDDLE_TESTS_VULKAN_GPU_H
@@ -29,9 +30,13 @@ static inline bool gpu_open(void)
 {
     if (vk.library)
         return true;
-    vk.library = dlopen(HEDDLE_VULKAN_DRIVER, RTLD_NOW | RTLD_LOCAL);
+    const char *loader = getenv("HEDDLE_TEST_LOADER");
+    vk.library = dlopen(loader ? loader : HEDDLE_VULKAN_DRIVER, RTLD_NOW | RTLD_LOCAL);
     if (!vk.library)
         return test_fail(__FILE__, __LINE__, "%s", dlerror());
+    *(void **)&vk.get = dlsym(vk.library, "vkGetInstanceProcAddr");
+    if (loader)
+        return vk.get != NULL;
     *(void **)&vk.negotiate = dlsym(vk.library, "vk_icdNegotiateLoaderICDInterfaceVersion");
     *(void **)&vk.get = dlsym(vk.library, "vk_icdGetInstanceProcAddr");
     uint32_t version = 5;
@@ -61,7 +66,12 @@ static inline VkResult gpu_new(Gpu *g)
     if (!gpu_open())
         return VK_ERROR_INITIALIZATION_FAILED;
     gpu_load(VK_NULL_HANDLE);
-    VkInstanceCreateInfo info = { .sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO };
+    VkApplicationInfo application = { .sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
+                                      .apiVersion = VK_API_VERSION_1_3 };
+    const char *utils = "VK_EXT_debug_utils";
+    VkInstanceCreateInfo info = { .sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
+                                  .pApplicationInfo = &application, .enabledExtensionCount = 1,
+                                  .ppEnabledExtensionNames = &utils };
     VkResult r = VK(CreateInstance)(&info, g->alloc, &g->instance);
     if (r)
         return r;
@@ -73,8 +83,19 @@ static inline VkResult gpu_new(Gpu *g)
     VkDeviceQueueCreateInfo queue = { .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
                                       .queueCount = 2,
                                       .pQueuePriorities = (float[]){ 1, 1 } };
-    VkDeviceCreateInfo device = { .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
-                                  .queueCreateInfoCount = 1, .pQueueCreateInfos = &queue };
+    const char *names[] = { "VK_KHR_push_descriptor", "VK_EXT_device_fault" };
+    VkPhysicalDeviceVulkan13Features v13 = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES };
+    VkPhysicalDeviceVulkan12Features v12 = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, .pNext = &v13 };
+    VkPhysicalDeviceFeatures2 all = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+                                      .pNext = &v12 };
+    VK(GetPhysicalDeviceFeatures2)(g->physical, &all);
+    all.features.robustBufferAccess = VK_FALSE;
+    VkDeviceCreateInfo device = { .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .pNext = &all,
+                                  .queueCreateInfoCount = 1, .pQueueCreateInfos = &queue,
+                                  .enabledExtensionCount = COUNT_OF(names),
+                                  .ppEnabledExtensionNames = names };
     r = VK(CreateDevice)(g->physical, &device, g->alloc, &g->device);
     if (r)
         return r;
@@ -116,7 +137,10 @@ static inline VkResult gpu_buffer(Gpu *g, uint64_t size, GpuBuffer *b)
         return r;
     VkMemoryRequirements need;
     VK(GetBufferMemoryRequirements)(g->device, b->buffer, &need);
+    VkMemoryAllocateFlagsInfo flags = { .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
+                                        .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT };
     VkMemoryAllocateInfo memory = { .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+                                    .pNext = &flags,
                                     .allocationSize = need.size };
     r = VK(AllocateMemory)(g->device, &memory, g->alloc, &b->memory);
     if (r)
@@ -187,6 +211,7 @@ static inline VkResult gpu_program_pipeline(Gpu *g, GpuProgram *p)
 {
     VkComputePipelineCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO, .layout = p->layout,
+        .flags = VK_PIPELINE_CREATE_DISPATCH_BASE_BIT,
         .stage = { .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
                    .stage = VK_SHADER_STAGE_COMPUTE_BIT, .module = p->module, .pName = "main",
                    .pSpecializationInfo = p->spec, .pNext = p->stage_next } };
