@@ -23,6 +23,7 @@ build-%: install-deps
 run: build-release
 	@build/release/bin/example_gemm
 	@build/release/bin/example_conversions examples build/release/texture.png
+	@build/release/bin/example_mlir examples/mlir
 
 test: build-release
 	@tools/test.sh build/release
