@@ -283,6 +283,7 @@ bool lower_serialise(Job *j)
                                     attr_text(j, attr_around(module, "spirv.target_env")));
     MlirOperation outer = mlirOperationCreateParse(j->context, ref(text), ref(j->name));
     MlirOperation holder = mlirBlockGetFirstOperation(body(outer));
+    lines_mark(j, module);
     mlirOperationRemoveFromParent(module);
     mlirBlockAppendOwnedOperation(body(holder), module);
     bool good = run_passes(j, outer, "builtin.module(gpu-module-to-binary)");
@@ -291,6 +292,7 @@ bool lower_serialise(Job *j)
         MlirAttribute object = mlirArrayAttrGetElement(attr_of(binary, "objects"), 0);
         MlirStringRef bytes = mlirGPUObjectAttrGetObject(object);
         str_addn(j->arena, &j->output, bytes.data, bytes.length);
+        lines_write(j);
     }
     mlirOperationDestroy(outer);
     return good;

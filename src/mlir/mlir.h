@@ -30,6 +30,12 @@ typedef struct Shift {
     int32_t by;                 /* what to add to columns from there on for the source's */
 } Shift;
 
+/* What an instruction's position is. */
+typedef struct Line {
+    DiagLoc at;
+    bool alone;                 /* the instruction stands for one without a result: drop it */
+} Line;
+
 typedef VEC(MlirOperation) OpList;
 
 typedef struct Job {
@@ -41,6 +47,7 @@ typedef struct Job {
     bool rotate_loads;
     uint32_t subgroup_size;     /* where the module names none */
     VEC(Shift) shifts;          /* in order */
+    VEC(Line) lines;            /* by the number that an operation was given */
     MlirContext context;
     MlirOperation module;
     /* While passes run whose errors are not reported as they come: the first one. */
@@ -166,5 +173,11 @@ bool lower_prepare(Job *j);
 bool lower_to_spirv(Job *j);
 /* The binary, into j->output. */
 bool lower_serialise(Job *j);
+
+/* ---- lines.c --------------------------------------------------------------------------------- */
+
+/* Numbers the operations of a spirv.module; and makes lines of what MLIR wrote of that. */
+void lines_mark(Job *j, MlirOperation module);
+void lines_write(Job *j);
 
 #endif
