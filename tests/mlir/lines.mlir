@@ -7,9 +7,9 @@
 // RUN: %heddle compile %t.spv | %filecheck %s --check-prefix=ASM
 // CHECK: lines.mlir:[[#@LINE+13]]:5: error: write of 4 bytes at byte 64
 // ASM: OpString "{{.*}}lines.mlir"
-// ASM: OpLine %{{[^ ]*}} [[#@LINE+9]] 10
+// ASM: OpLine %{{[^ ]*}} [[#@LINE+8]] 10
 // ASM: OpCooperativeMatrixLoadKHR
-// ASM: OpLine %{{[^ ]*}} [[#@LINE+9]] 5
+// ASM: OpLine %{{[^ ]*}} [[#@LINE+8]] 5
 // ASM: OpControlBarrier
 // ASM-NOT: Location
 !m = !gpu.mma_matrix<4x8xf32, "COp">
