@@ -106,7 +106,7 @@ enum CpuStat {
     CPU_N_STATS
 };
 
-/* Immutable once made, usable from many threads at once. */
+/* Immutable once made, usable from many threads at once. store.c knows the pointers in it. */
 typedef struct CpuKernel {
     CpuSubgroupFn *code;
     CpuSlot *slots;
@@ -128,6 +128,15 @@ typedef struct CpuKernel {
 CpuKernel *cpu_compile(const SpvModule *m, const CpuTarget *t, const PassOptions *passes,
                        const CpuOptions *o, DiagSink *sink);
 void cpu_kernel_free(CpuKernel *k);
+
+/* ---- store.c: kernels that outlive the process ------------------------------------------------ */
+
+/* A kernel that was compiled with CPU_EMIT_OBJECT, as bytes into `out` unless that is NULL; returns
+ * how many. They mean something to the same build of the library on the same kind of CPU only,
+ * which the caller sees to. 0: it has no object. */
+size_t cpu_kernel_save(const CpuKernel *k, void *out);
+/* NULL after reporting, also when the bytes are no kernel's. */
+CpuKernel *cpu_kernel_load(const void *data, size_t size, DiagSink *sink);
 /* Whether the code generator has a rule for the opcode (matrix instructions aside). */
 bool cpu_handles(uint16_t op);
 

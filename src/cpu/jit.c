@@ -367,36 +367,55 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* Says what there is to say, and makes what was compiled the caller's. */
+static bool finish(Compile *c, double start, DiagSink *sink)
+{
+    for (uint32_t i = 0; i < c->n_messages; i++) {
+        diag(sink, c->messages[i].severity, NULL, NULL, "%s",
+             c->messages[i].text ? c->messages[i].text : "out of memory");
+        free(c->messages[i].text);
+    }
+    struct CpuCode *code = c->ok ? malloc(sizeof *code) : NULL;
+    if (!code) {
+        if (c->ok)
+            diag(sink, DIAG_ERROR, NULL, NULL, "out of memory");
+        else if (!c->n_messages)
+            diag(sink, DIAG_ERROR, NULL, NULL, "LLVM failed without saying why");
+        dispose_jit(c->jit);
+        free(c->out->text);
+        memset(c->out, 0, sizeof *c->out);
+        return false;
+    }
+    code->jit = c->jit;
+    c->out->owner = code;
+    c->out->seconds = now() - start;
+    return true;
+}
+
+static pthread_once_t initialised = PTHREAD_ONCE_INIT;
+
 bool cpu_jit(LLVMModuleRef module, LLVMContextRef context, const CpuTarget *target,
              const CpuOptions *options, CpuJit *out, DiagSink *sink)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, initialise);
+    pthread_once(&initialised, initialise);
     double start = now();
     memset(out, 0, sizeof *out);
     Compile c = {.module = module, .context = context, .target = target, .options = options,
                  .out = out};
     c.ok = llvm_guarded(compile_all, on_fatal_error, &c);
-    for (uint32_t i = 0; i < c.n_messages; i++) {
-        diag(sink, c.messages[i].severity, NULL, NULL, "%s",
-             c.messages[i].text ? c.messages[i].text : "out of memory");
-        free(c.messages[i].text);
-    }
-    struct CpuCode *code = c.ok ? malloc(sizeof *code) : NULL;
-    if (!code) {
-        if (c.ok)
-            diag(sink, DIAG_ERROR, NULL, NULL, "out of memory");
-        else if (!c.n_messages)
-            diag(sink, DIAG_ERROR, NULL, NULL, "LLVM failed without saying why");
-        dispose_jit(c.jit);
-        free(out->text);
-        memset(out, 0, sizeof *out);
-        return false;
-    }
-    code->jit = c.jit;
-    out->owner = code;
-    out->seconds = now() - start;
-    return true;
+    return finish(&c, start, sink);
+}
+
+bool cpu_jit_load(const void *object, size_t size, CpuJit *out, DiagSink *sink)
+{
+    pthread_once(&initialised, initialise);
+    double start = now();
+    memset(out, 0, sizeof *out);
+    Compile c = {.out = out};
+    LLVMMemoryBufferRef copy =
+        LLVMCreateMemoryBufferWithMemoryRangeCopy(object, size, CPU_KERNEL_NAME);
+    c.ok = link_object(&c, copy);
+    return finish(&c, start, sink);
 }
 
 void cpu_code_free(struct CpuCode *code)

@@ -39,6 +39,8 @@ typedef struct CpuJit {
 /* Thread-safe. False after reporting, with *out zeroed. */
 bool cpu_jit(LLVMModuleRef module, LLVMContextRef context, const CpuTarget *target,
              const CpuOptions *options, CpuJit *out, DiagSink *sink);
+/* The same from what CPU_EMIT_OBJECT gave; stack_bytes is not set. */
+bool cpu_jit_load(const void *object, size_t size, CpuJit *out, DiagSink *sink);
 void cpu_code_free(struct CpuCode *code); /* NULL is fine */
 
 /* ---- split.c: for jit.c, once the passes are through --------------------------------------- */

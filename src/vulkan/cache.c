@@ -3,9 +3,25 @@
  * Compiled kernels by key, and VkPipelineCache around them. The key is a hash of all that decides
  * the machine code: module, entry point, specialisation, subgroup size, robustness.
  */
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "vulkan/vk.h"
+
+Kernel *kernel_new(const KernelKey *key, HeddleKernel *heddle, CpuKernel *cpu)
+{
+    Kernel *k = calloc(1, sizeof *k);
+    if (!k) {
+        heddle_kernel_free(heddle);
+        cpu_kernel_free(cpu);
+        return NULL;
+    }
+    *k = (Kernel){ .references = 1, .key = *key, .heddle = heddle, .cpu = cpu };
+    if (heddle)
+        k->cpu = heddle->cpu;
+    return k;
+}
 
 Kernel *kernel_retain(Kernel *k)
 {
@@ -16,7 +32,10 @@ Kernel *kernel_retain(Kernel *k)
 void kernel_release(Kernel *k)
 {
     if (k && atomic_fetch_sub(&k->references, 1) == 1) {
-        heddle_kernel_free(k->heddle);
+        if (k->heddle)
+            heddle_kernel_free(k->heddle);
+        else
+            cpu_kernel_free(k->cpu);
         free(k);
     }
 }
@@ -32,6 +51,7 @@ void cache_finish(Cache *c)
     for (uint32_t i = 0; i < c->capacity; i++)
         kernel_release(c->kernels[i]);
     free(c->kernels);
+    free(c->stored);
     pthread_mutex_destroy(&c->lock);
 }
 
@@ -67,12 +87,85 @@ static bool rehash(Cache *c, uint32_t capacity)
     return true;
 }
 
+/* ---- kernels as bytes ------------------------------------------------------------------------ */
+
+/* Before each kernel in stored data; the kernel's bytes follow, padded to 8. */
+typedef struct Entry { KernelKey key; uint64_t size; } Entry;
+
+static size_t entry_size(uint64_t kernel) { return sizeof(Entry) + align_up(kernel, 8); }
+
+/* The entry at *at, which moves behind it; NULL at the end, or where there is no whole one. */
+static const char *next_entry(const char *data, size_t size, size_t *at, Entry *e)
+{
+    if (size - *at < sizeof *e)
+        return NULL;
+    memcpy(e, data + *at, sizeof *e);
+    if (e->size > size || entry_size(e->size) > size - *at)
+        return NULL;
+    const char *kernel = data + *at + sizeof *e;
+    *at += entry_size(e->size);
+    return kernel;
+}
+
+static Kernel *load(const KernelKey *key, const void *data, size_t size)
+{
+    CpuKernel *cpu = cpu_kernel_load(data, size, NULL);
+    return cpu ? kernel_new(key, NULL, cpu) : NULL;
+}
+
+static Kernel *find_stored(const Cache *c, const KernelKey *key)
+{
+    Entry e;
+    size_t at = 0;
+    for (const char *k; (k = next_entry(c->stored, c->stored_size, &at, &e));) {
+        if (!memcmp(&e.key, key, sizeof *key))
+            return load(key, k, e.size);
+    }
+    return NULL;
+}
+
+/* "FOLDER/0123456789abcdef0123456789abcdef" */
+static void file_name(char *out, size_t size, const char *folder, const KernelKey *key)
+{
+    snprintf(out, size, "%s/%016llx%016llx", folder, (unsigned long long)key->hash[0],
+             (unsigned long long)key->hash[1]);
+}
+
+Kernel *folder_find(const char *folder, const KernelKey *key)
+{
+    char path[4096];
+    size_t size;
+    file_name(path, sizeof path, folder, key);
+    char *data = file_read(path, &size, NULL);
+    Kernel *k = data ? load(key, data, size) : NULL;
+    free(data);
+    return k;
+}
+
+void folder_add(const char *folder, const Kernel *k)
+{
+    char path[4096];
+    size_t size = k->cpu ? cpu_kernel_save(k->cpu, NULL) : 0;
+    void *data = size ? malloc(size) : NULL;
+    if (!data)
+        return;
+    cpu_kernel_save(k->cpu, data);
+    mkdir(folder, 0777);
+    file_name(path, sizeof path, folder, &k->key);
+    file_write(path, data, size, NULL, 0, NULL);
+    free(data);
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
 Kernel *cache_find(Cache *c, const KernelKey *key)
 {
     pthread_mutex_lock(&c->lock);
     Kernel *k = c->capacity ? *place(c->kernels, c->capacity, key) : NULL;
     if (k)
         kernel_retain(k);
+    else if (c->stored)
+        k = find_stored(c, key);
     pthread_mutex_unlock(&c->lock);
     return k;
 }
@@ -93,17 +186,44 @@ void cache_add(Cache *c, Kernel *k)
 
 /* ---- VkPipelineCache ------------------------------------------------------------------------- */
 
+typedef VkPipelineCacheHeaderVersionOne CacheHeader;
+
+static CacheHeader header_of(const Device *d)
+{
+    VkPhysicalDeviceProperties p;
+    hv_GetPhysicalDeviceProperties((VkPhysicalDevice)d->physical, &p);
+    CacheHeader h = { .headerSize = sizeof h,
+                      .headerVersion = VK_PIPELINE_CACHE_HEADER_VERSION_ONE,
+                      .vendorID = p.vendorID, .deviceID = p.deviceID };
+    memcpy(h.pipelineCacheUUID, p.pipelineCacheUUID, VK_UUID_SIZE);
+    return h;
+}
+
+/* Keeps what follows this driver's header; anybody else's data is as good as none. */
+static void keep_stored(Cache *c, const Device *d, const void *data, size_t size)
+{
+    CacheHeader ours = header_of(d);
+    if (size <= sizeof ours || memcmp(data, &ours, sizeof ours))
+        return;
+    c->stored = malloc(size - sizeof ours);
+    if (c->stored) {
+        c->stored_size = size - sizeof ours;
+        memcpy(c->stored, (const char *)data + sizeof ours, c->stored_size);
+    }
+}
+
 VKAPI_ATTR VkResult VKAPI_CALL hv_CreatePipelineCache(VkDevice device,
                                                       const VkPipelineCacheCreateInfo *info,
                                                       const VkAllocationCallbacks *alloc,
                                                       VkPipelineCache *out)
 {
-    (void)info;
     Device *d = Device_of(device);
     Cache *c = object_new(alloc, &d->alloc, sizeof *c, VK_OBJECT_TYPE_PIPELINE_CACHE);
     *out = TO_HANDLE(VkPipelineCache, c);
-    if (c && cache_init(c, 0))
+    if (c && cache_init(c, 0)) {
+        keep_stored(c, d, info->pInitialData, info->initialDataSize);
         return VK_SUCCESS;
+    }
     *out = VK_NULL_HANDLE;
     object_free(alloc, &d->alloc, c);
     return VK_ERROR_OUT_OF_HOST_MEMORY;
@@ -129,30 +249,74 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_MergePipelineCaches(VkDevice device, VkPipelin
             if (c->kernels[k])
                 cache_add(Cache_of(to), c->kernels[k]);
         }
+        Entry e;
+        size_t at = 0;
+        for (const char *k; (k = next_entry(c->stored, c->stored_size, &at, &e));) {
+            Kernel *loaded = load(&e.key, k, e.size);
+            if (loaded)
+                cache_add(Cache_of(to), loaded);
+            kernel_release(loaded);
+        }
     }
     return VK_SUCCESS;
 }
 
-/* VkPipelineCacheHeaderVersionOne. */
+/* Appends an entry to what *used bytes of `out` hold, if all of it fits; *at: where the kernel's
+ * bytes go, or NULL when only the size is wanted. */
+static bool put_entry(char *out, size_t room, size_t *used, const KernelKey *key, size_t size,
+                      char **at)
+{
+    Entry e = { *key, size };
+    size_t whole = entry_size(size);
+    *at = out ? out + *used + sizeof e : NULL;
+    if (out && whole > room - *used)
+        return false;
+    if (out) {
+        memset(out + *used, 0, whole);
+        memcpy(out + *used, &e, sizeof e);
+    }
+    *used += whole;
+    return true;
+}
+
+/* Whole entries only, also of what came with the cache and was not asked for. */
+static bool put_entries(const Cache *c, char *out, size_t room, size_t *used)
+{
+    char *to;
+    for (uint32_t i = 0; i < c->capacity; i++) {
+        const Kernel *k = c->kernels[i];
+        size_t size = k && k->cpu ? cpu_kernel_save(k->cpu, NULL) : 0;
+        if (size && !put_entry(out, room, used, &k->key, size, &to))
+            return false;
+        if (size && to)
+            cpu_kernel_save(k->cpu, to);
+    }
+    Entry e;
+    size_t at = 0;
+    for (const char *k; (k = next_entry(c->stored, c->stored_size, &at, &e));) {
+        bool loaded = c->capacity && *place(c->kernels, c->capacity, &e.key);
+        if (!loaded && !put_entry(out, room, used, &e.key, e.size, &to))
+            return false;
+        if (!loaded && to)
+            memcpy(to, k, e.size);
+    }
+    return true;
+}
+
 VKAPI_ATTR VkResult VKAPI_CALL hv_GetPipelineCacheData(VkDevice device, VkPipelineCache cache,
                                                        size_t *size, void *out)
 {
-    (void)cache;
-    VkPhysicalDeviceProperties p;
-    hv_GetPhysicalDeviceProperties((VkPhysicalDevice)Device_of(device)->physical, &p);
-    VkPipelineCacheHeaderVersionOne header = {
-        .headerSize = sizeof header, .headerVersion = VK_PIPELINE_CACHE_HEADER_VERSION_ONE,
-        .vendorID = p.vendorID, .deviceID = p.deviceID };
-    memcpy(header.pipelineCacheUUID, p.pipelineCacheUUID, VK_UUID_SIZE);
-    if (!out) {
-        *size = sizeof header;
-        return VK_SUCCESS;
-    }
-    if (*size < sizeof header) {
-        *size = 0;
+    Cache *c = Cache_of(cache);
+    CacheHeader header = header_of(Device_of(device));
+    size_t room = *size, used = sizeof header;
+    *size = 0;
+    if (out && room < sizeof header)
         return VK_INCOMPLETE;
-    }
-    *size = sizeof header;
-    memcpy(out, &header, sizeof header);
-    return VK_SUCCESS;
+    if (out)
+        memcpy(out, &header, sizeof header);
+    pthread_mutex_lock(&c->lock);
+    bool whole = put_entries(c, out, room, &used);
+    pthread_mutex_unlock(&c->lock);
+    *size = used;
+    return whole ? VK_SUCCESS : VK_INCOMPLETE;
 }

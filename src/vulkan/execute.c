@@ -119,12 +119,12 @@ static HeddleResult interpret(void *user)
 void exec_dispatch(Exec *x, const BoundState *s, const uint32_t groups[3], const uint32_t base[3])
 {
     const Pipeline *p = s->pipeline;
-    HeddleKernel *k = p->kernel->heddle;
+    const CpuKernel *k = p->kernel->cpu;
     if (!groups[0] || !groups[1] || !groups[2])
         return;
-    Complaint c = { x, &p->base, k->cpu != NULL };
+    Complaint c = { x, &p->base, k != NULL };
     DiagSink sink = { .report = complain, .user = &c };
-    if (!k->cpu) {
+    if (!k) {
         Interpreted r = { .exec = x, .state = s, .sink = &sink };
         memcpy(r.groups, groups, sizeof r.groups);
         memcpy(r.base, base, sizeof r.base);
@@ -134,8 +134,8 @@ void exec_dispatch(Exec *x, const BoundState *s, const uint32_t groups[3], const
     }
     if (!find_slots(x, s, NULL))
         return;
-    CpuDispatch d = { .kernel = k->cpu, .slots = x->slots, .push = s->push };
+    CpuDispatch d = { .kernel = k, .slots = x->slots, .push = s->push };
     memcpy(d.groups, groups, sizeof d.groups);
     memcpy(d.base_group, base, sizeof d.base_group);
-    cpu_dispatch(k->device->cpu, &d, &sink);
+    cpu_dispatch(x->device->physical->heddle->cpu, &d, &sink);
 }

@@ -153,15 +153,6 @@ static void uuids(const Physical *p, uint8_t device[VK_UUID_SIZE], uint8_t drive
     memcpy(driver, &of_driver, sizeof of_driver);
 }
 
-/* Kernels are compiled for this very CPU by this very version. */
-static void cache_uuid(const Physical *p, uint8_t out[VK_UUID_SIZE])
-{
-    uint8_t device[VK_UUID_SIZE], driver[VK_UUID_SIZE];
-    uuids(p, device, driver);
-    memcpy(out, device, VK_UUID_SIZE / 2);
-    memcpy(out + VK_UUID_SIZE / 2, driver, VK_UUID_SIZE / 2);
-}
-
 VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceProperties(VkPhysicalDevice device,
                                                           VkPhysicalDeviceProperties *out)
 {
@@ -172,7 +163,7 @@ VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceProperties(VkPhysicalDevice devic
         .deviceType = p->instance->config.device_type, .limits = limits,
     };
     memcpy(out->deviceName, p->name, sizeof p->name);
-    cache_uuid(p, out->pipelineCacheUUID);
+    memcpy(out->pipelineCacheUUID, &p->identity, sizeof p->identity);
 }
 
 static const VkConformanceVersion no_conformance = { 0, 0, 0, 0 };

@@ -117,6 +117,7 @@ static void choose_options(Build *b)
     b->options.robust = is_robust(b);
     b->options.check = config->check;
     b->options.stats = config->stats;
+    b->options.emit = config->check ? HEDDLE_EMIT_NOTHING : HEDDLE_EMIT_OBJECT;
 }
 
 static void make_key(Build *b)
@@ -124,7 +125,7 @@ static void make_key(Build *b)
     const HeddleKernelOptions *o = &b->options;
     uint32_t rest[] = { o->subgroup_size, o->robust, o->check, o->stats };
     for (int i = 0; i < 2; i++) {
-        uint64_t h = hash_bytes(b->words, b->size, (uint64_t)i + 1);
+        uint64_t h = hash_bytes(b->words, b->size, b->device->physical->identity + (uint64_t)i);
         for (uint32_t k = 0; k < o->n_specs; k++) {
             uint64_t pair[] = { o->specs[k].id, o->specs[k].bits };
             h = hash_bytes(pair, sizeof pair, h);
@@ -171,23 +172,20 @@ static VkResult compile(Build *b, Kernel **out)
     heddle_module_free(module);
     if (r)
         return of_heddle(r);
-    Kernel *k = calloc(1, sizeof *k);
-    if (!k) {
-        heddle_kernel_free(kernel);
-        return VK_ERROR_OUT_OF_HOST_MEMORY;
-    }
-    *k = (Kernel){ .references = 1, .key = b->key, .heddle = kernel };
-    *out = k;
-    return VK_SUCCESS;
+    *out = kernel_new(&b->key, kernel, NULL);
+    return *out ? VK_SUCCESS : VK_ERROR_OUT_OF_HOST_MEMORY;
 }
 
 /* From one of the caches or compiled, and then in both. */
 static VkResult find_kernel(Build *b, Cache *cache, bool *hit, Kernel **out)
 {
     Cache *caches[] = { b->device->cache, cache };
+    const char *folder = b->device->instance->config.cache;
     *out = NULL;
     for (int i = 0; i < 2 && !*out; i++)
         *out = caches[i] ? cache_find(caches[i], &b->key) : NULL;
+    if (!*out && folder)
+        *out = folder_find(folder, &b->key);
     *hit = *out != NULL;
     if (!*hit) {
         if (b->info->flags & VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT)
@@ -195,6 +193,8 @@ static VkResult find_kernel(Build *b, Cache *cache, bool *hit, Kernel **out)
         VkResult r = compile(b, out);
         if (r)
             return r;
+        if (folder)
+            folder_add(folder, *out);
     }
     for (int i = 0; i < 2; i++) {
         if (caches[i])
@@ -205,15 +205,14 @@ static VkResult find_kernel(Build *b, Cache *cache, bool *hit, Kernel **out)
 
 /* ---- pipelines ------------------------------------------------------------------------------- */
 
-static uint32_t count_slots(const HeddleKernel *k)
+static uint32_t count_slots(const Kernel *k)
 {
-    return k->cpu ? k->cpu->n_slots : k->info->n_bindings;
+    return k->cpu ? k->cpu->n_slots : k->heddle->info->n_bindings;
 }
 
 static Pipeline *pipeline_new(const Device *d, Kernel *kernel, const Alloc *alloc)
 {
-    const HeddleKernel *k = kernel->heddle;
-    uint32_t n = count_slots(k);
+    uint32_t n = count_slots(kernel);
     Pipeline *p = object_new(alloc, &d->alloc, sizeof *p + n * sizeof *p->slots,
                              VK_OBJECT_TYPE_PIPELINE);
     if (!p)
@@ -221,8 +220,8 @@ static Pipeline *pipeline_new(const Device *d, Kernel *kernel, const Alloc *allo
     p->kernel = kernel;
     p->n_slots = n;
     for (uint32_t i = 0; i < n; i++) {
-        const CpuSlot *s = k->cpu ? &k->cpu->slots[i] : NULL;
-        const HeddleBindingInfo *b = s ? NULL : &k->info->bindings[i];
+        const CpuSlot *s = kernel->cpu ? &kernel->cpu->slots[i] : NULL;
+        const HeddleBindingInfo *b = s ? NULL : &kernel->heddle->info->bindings[i];
         p->slots[i].set = s ? s->set : b->set;
         p->slots[i].binding = s ? s->binding : b->binding;
         p->slots[i].count = s ? s->count : b->count;

@@ -100,6 +100,8 @@ typedef struct Physical {
     Instance *instance;
     HeddleDevice *heddle;
     uint64_t memory;            /* bytes there are */
+    uint64_t identity;          /* of this build of the driver and this CPU: what compiled kernels
+                                 * depend on */
     char name[VK_MAX_PHYSICAL_DEVICE_NAME_SIZE];
 } Physical;
 
@@ -245,8 +247,11 @@ typedef struct KernelKey { uint64_t hash[2]; } KernelKey;
 typedef struct Kernel {
     atomic_uint references;
     KernelKey key;
-    HeddleKernel *heddle;
+    HeddleKernel *heddle;       /* NULL when it comes from where kernels are kept */
+    CpuKernel *cpu;             /* NULL on the reference device; else heddle's or its own */
 } Kernel;
+/* Takes one of the two. NULL, with that freed, when out of memory. */
+Kernel *kernel_new(const KernelKey *key, HeddleKernel *heddle, CpuKernel *cpu);
 Kernel *kernel_retain(Kernel *k);
 void kernel_release(Kernel *k);
 
@@ -255,6 +260,8 @@ struct Cache {
     pthread_mutex_t lock;
     Kernel **kernels;           /* open addressing; malloc'd */
     uint32_t n_kernels, capacity, limit;
+    char *stored;               /* kernels as bytes, not all of them loaded; malloc'd */
+    size_t stored_size;
 };
 HANDLE(Cache, VkPipelineCache)
 /* With a limit, kernels that nobody uses go when there are more. 0: none. */
@@ -262,6 +269,9 @@ bool cache_init(Cache *c, uint32_t limit);
 void cache_finish(Cache *c);
 Kernel *cache_find(Cache *c, const KernelKey *key);     /* retained, or NULL */
 void cache_add(Cache *c, Kernel *k);
+/* The same in a folder of files, which several processes may use at once. */
+Kernel *folder_find(const char *folder, const KernelKey *key);
+void folder_add(const char *folder, const Kernel *k);
 
 /* ---- pipeline.c ------------------------------------------------------------------------------ */
 

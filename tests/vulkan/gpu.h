@@ -185,6 +185,7 @@ typedef struct GpuProgram {
     VkDescriptorPool pool;
     VkDescriptorSet set;
     VkDescriptorSetLayoutCreateFlags flags;
+    VkPipelineCreateFlags pipeline_flags;
     const VkDescriptorType *types;
     uint32_t n_types;
     const VkSpecializationInfo *spec;
@@ -211,7 +212,7 @@ static inline VkResult gpu_program_pipeline(Gpu *g, GpuProgram *p)
 {
     VkComputePipelineCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO, .layout = p->layout,
-        .flags = VK_PIPELINE_CREATE_DISPATCH_BASE_BIT,
+        .flags = VK_PIPELINE_CREATE_DISPATCH_BASE_BIT | p->pipeline_flags,
         .stage = { .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
                    .stage = VK_SHADER_STAGE_COMPUTE_BIT, .module = p->module, .pName = "main",
                    .pSpecializationInfo = p->spec, .pNext = p->stage_next } };

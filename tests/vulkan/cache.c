@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Pipeline caches: what one process compiled the next one need not, and what is not this driver's
+ * is not looked at.
+ */
+#include "gpu.h"
+
+static const char kernel[] =
+    "#version 450\n"
+    "layout(local_size_x = 16) in;\n"
+    "layout(binding = 0) buffer B { float y[]; };\n"
+    "void main() { uint i = gl_GlobalInvocationID.x; y[i] = sqrt(float(i)) + 1; }\n";
+
+/* With a device of its own: a cache from `data`, the pipeline if that need not be compiled, and its
+ * result checked. *out: the cache's data, for free(). */
+static VkResult round_trip(const void *data, size_t size, bool compile, void **out,
+                           size_t *out_size)
+{
+    Gpu g = { 0 };
+    GpuBuffer b = { 0 };
+    GpuProgram p = { .n_types = 1 };
+    VkResult r = gpu_new(&g);
+    if (r)
+        return r;
+    VkPipelineCacheCreateInfo info = { .sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO,
+                                       .initialDataSize = size, .pInitialData = data };
+    CHECK(VK(CreatePipelineCache)(g.device, &info, NULL, &p.cache) == VK_SUCCESS);
+    p.pipeline_flags = compile ? 0 : VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT;
+    r = gpu_program_glsl(&g, kernel, &p);
+    if (!r && !gpu_buffer(&g, 256, &b)) {
+        gpu_write(&g, p.set, 0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, b.buffer, 0, VK_WHOLE_SIZE);
+        VkCommandBuffer c = gpu_begin(&g);
+        gpu_bind(c, &p);
+        VK(CmdDispatch)(c, 4, 1, 1);
+        CHECK(gpu_finish(&g, c) == VK_SUCCESS);
+        CHECK_NEAR(((float *)b.data)[49], 8, 0);
+    }
+    if (out) {
+        CHECK(VK(GetPipelineCacheData)(g.device, p.cache, out_size, NULL) == VK_SUCCESS);
+        *out = malloc(*out_size);
+        CHECK(VK(GetPipelineCacheData)(g.device, p.cache, out_size, *out) == VK_SUCCESS);
+        size_t less = *out_size - 1;
+        char *some = malloc(less);
+        CHECK(VK(GetPipelineCacheData)(g.device, p.cache, &less, some) == VK_INCOMPLETE);
+        CHECK(less >= 32 && less < *out_size);
+        free(some);
+    }
+    gpu_buffer_free(&g, &b);
+    gpu_program_free(&g, &p);
+    VK(DestroyPipelineCache)(g.device, p.cache, NULL);
+    gpu_free(&g);
+    return r;
+}
+
+TEST(data_spares_compiling)
+{
+    void *data = NULL, *again = NULL;
+    size_t size = 0, again_size = 0;
+    CHECK(round_trip(NULL, 0, false, NULL, NULL) == VK_PIPELINE_COMPILE_REQUIRED);
+    REQUIRE(round_trip(NULL, 0, true, &data, &size) == VK_SUCCESS);
+    CHECK(size > 1000);
+    CHECK(round_trip(data, size, false, &again, &again_size) == VK_SUCCESS);
+    CHECK_EQ_U64(again_size, size);
+    /* Every byte matters: what was changed is compiled again, and the result is right. */
+    for (size_t i = 0; i < size; i += size / 23 + 1) {
+        ((char *)data)[i] ^= 0x40;
+        VkResult r = round_trip(data, size, false, NULL, NULL);
+        CHECK(r == VK_PIPELINE_COMPILE_REQUIRED);
+        ((char *)data)[i] ^= 0x40;
+    }
+    for (size_t n = 0; n < size; n += size / 11 + 1)
+        CHECK(round_trip(data, n, false, NULL, NULL) == VK_PIPELINE_COMPILE_REQUIRED);
+    free(data);
+    free(again);
+}
+
+TEST(folder)
+{
+    char folder[] = "/tmp/heddle-cache-XXXXXX", command[64];
+    REQUIRE(mkdtemp(folder));
+    setenv("HEDDLE_CACHE", folder, 1);
+    CHECK(round_trip(NULL, 0, false, NULL, NULL) == VK_PIPELINE_COMPILE_REQUIRED);
+    CHECK(round_trip(NULL, 0, true, NULL, NULL) == VK_SUCCESS);
+    CHECK(round_trip(NULL, 0, false, NULL, NULL) == VK_SUCCESS);
+    unsetenv("HEDDLE_CACHE");
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    CHECK(system(command) == 0);
+}
