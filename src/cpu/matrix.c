@@ -7,7 +7,10 @@
  * they stand, every write of a home first flushes those that still refer to it (mat_before_write).
  * Lazy loads are read, by a flush or a copy, before memory may change (matrix_memory_barrier).
  */
+#include "cpu/emit_internal.h"
 #include "cpu/matrix.h"
+
+#include <stddef.h>
 
 bool mat_is(const SpvType *t) { return t && t->kind == SPV_COOPMAT; }
 
@@ -32,17 +35,101 @@ Comp mat_comp(Emit *e, const SpvType *matrix)
     }
 }
 
+static uint64_t workgroup_size(const Emit *e)
+{
+    return (uint64_t)e->local_size[0] * e->local_size[1] * e->local_size[2];
+}
+
 /* Padded so that whole vectors, and whole rows of lanes, may be read and written anywhere in it. */
 uint64_t mat_bytes(Emit *e, const SpvType *t)
 {
     uint64_t elements = align_up((uint64_t)t->rows * t->cols, MAX(64u, e->W));
+    if (t->scope == SpvScopeWorkgroup) {
+        uint64_t n = workgroup_size(e);
+        elements = align_up((elements + n - 1) / n * n, 64);
+    }
     return elements * comp_bytes(mat_comp(e, t));
+}
+
+/* ---- the workgroup's matrices ---------------------------------------------------------------- */
+
+Holders mat_holders(Emit *e, const SpvType *t)
+{
+    if (t->scope != SpvScopeWorkgroup || workgroup_size(e) <= e->W)
+        return (Holders){e->W, LLVMConstInt(e->i32, 0, false)};
+    LV subgroup = emit_env(e, e->entry_b, e->i32, offsetof(CpuEnv, subgroup));
+    LV first = LLVMBuildMul(e->entry_b, subgroup, LLVMConstInt(e->i32, e->W, false), "");
+    return (Holders){(uint32_t)workgroup_size(e), first};
+}
+
+LV mat_frame(Emit *e, const SpvType *t, uint64_t bytes)
+{
+    if (t->scope != SpvScopeWorkgroup)
+        return emit_frame(e, bytes);
+    LV base = emit_env(e, e->entry_b, e->ptr, offsetof(CpuEnv, shared));
+    uint64_t at = align_up(e->kernel->shared_bytes, 64);
+    e->kernel->shared_bytes = at + bytes;
+    LV offset = LLVMConstInt(e->i64, at, false);
+    return LLVMBuildGEP2(e->entry_b, e->i8, base, &offset, 1, "");
+}
+
+Leader mat_leader_begin(Emit *e, const SpvType *t)
+{
+    Leader l = {0};
+    if (t->scope != SpvScopeWorkgroup || workgroup_size(e) <= e->W || e->matrix->leading)
+        return l;
+    if (e->matrix->shared_elements)
+        flow_barrier(e);
+    LV subgroup = emit_env(e, e->entry_b, e->i32, offsetof(CpuEnv, subgroup));
+    LV zero = LLVMConstInt(e->i32, 0, false);
+    l.on = e->matrix->leading = true;
+    l.f = if_begin(e, LLVMBuildICmp(e->b, LLVMIntEQ, subgroup, zero, ""));
+    return l;
+}
+
+void mat_leader_end(Emit *e, Leader *l)
+{
+    if (!l->on)
+        return;
+    if_end(e, &l->f);
+    e->matrix->leading = false;
+    if (e->matrix->shared_elements)
+        flow_barrier(e);
 }
 
 void mat_count(Emit *e, enum CpuStat stat, uint64_t n)
 {
     if (n)
         emit_count(e, stat, LLVMConstInt(e->i64, n, false));
+}
+
+/* Whether a value is the same for all invocations of the workgroup, as far as its operands tell. */
+bool mat_same_in_workgroup(Emit *e, SpvId id, uint32_t depth)
+{
+    const SpvInst *i = spv_def(e->module, id);
+    uint16_t at[16];
+    if (!i || depth > 12 || e->uniformity->varying[id])
+        return false;
+    if (!i->block && i->op != SpvOpVariable)
+        return true;
+    if (i->op == SpvOpVariable) {
+        uint32_t n;
+        const uint32_t *builtin = spv_decoration(e->module, id, -1, SpvDecorationBuiltIn, &n);
+        uint32_t storage = spv_operand(i, 0);
+        return builtin ? *builtin == SpvBuiltInWorkgroupId || *builtin == SpvBuiltInNumWorkgroups
+                             || *builtin == SpvBuiltInWorkgroupSize
+                       : storage == SpvStorageClassPushConstant || storage == SpvStorageClassUniform
+                             || storage == SpvStorageClassStorageBuffer
+                             || storage == SpvStorageClassWorkgroup;
+    }
+    if (i->op == SpvOpPhi || (i->op != SpvOpLoad && i->op != SpvOpAccessChain
+                              && i->op != SpvOpInBoundsAccessChain && !spv_is_pure(i)))
+        return false;
+    uint32_t n = spv_id_operands(i, at, 16);
+    for (uint32_t k = 0; k < n; k++)
+        if (k >= 16 || !mat_same_in_workgroup(e, i->words[at[k]], depth + 1))
+            return false;
+    return true;
 }
 
 /* ---- values and homes ------------------------------------------------------------------------ */
@@ -75,11 +162,11 @@ Tile mat_home(Emit *e, SpvId id)
     MatValue *v = mat_value(e, id);
     uint32_t web = m->webs->web[id];
     if (!web)                   /* constants have no web: a home of their own */
-        return mat_dense(e, v->type, emit_frame(e, mat_bytes(e, v->type)), false);
+        return mat_dense(e, v->type, mat_frame(e, v->type, mat_bytes(e, v->type)), false);
     Home *h = &m->homes[web - 1];
     if (!h->tile.ptr) {
         const SpvType *largest = spv_type(e->module, m->webs->web_type[web - 1]);
-        h->tile.ptr = emit_frame(e, mat_bytes(e, largest));
+        h->tile.ptr = mat_frame(e, largest, mat_bytes(e, largest));
     }
     return mat_dense(e, v->type, h->tile.ptr, m->web_col[web - 1]);
 }
@@ -177,7 +264,8 @@ static void length(Emit *e, const SpvInst *i)
                    "the type whose length is asked for is no cooperative matrix");
         return;
     }
-    uint64_t n = ((uint64_t)t->rows * t->cols + e->W - 1) / e->W;
+    uint64_t holders = mat_holders(e, t).n, total = (uint64_t)t->rows * t->cols;
+    uint64_t n = (total + holders - 1) / holders;
     emit_set1(e, i, LLVMConstInt(e->i32, n, false));
 }
 
@@ -186,17 +274,20 @@ static void construct(Emit *e, const SpvInst *i)
 {
     MatValue *v = mat_value(e, i->id);
     LV x = emit_leaf(e, spv_operand(i, 0), 0);
-    if (!emit_is_lanes(x) && (LLVMIsConstant(x) || !v->other_blocks)) {
+    bool same = !emit_is_lanes(x) && (v->type->scope != SpvScopeWorkgroup ||
+                                      mat_same_in_workgroup(e, spv_operand(i, 0), 0));
+    if (same && (LLVMIsConstant(x) || !v->other_blocks)) {
         v->state = MAT_SPLAT;
         v->splat = x;
         return;
     }
     Tile home = mat_result(e, i);
-    if (!emit_is_lanes(x)) {
+    if (same) {
         mat_fill(e, v->type, &home, x);
         return;
     }
-    uint32_t n = (v->type->rows * v->type->cols + e->W - 1) / e->W;
+    uint32_t holders = mat_holders(e, v->type).n;
+    uint32_t n = (v->type->rows * v->type->cols + holders - 1) / holders;
     Loop l = loop_begin(e, LLVMConstInt(e->i32, n, false));
     mat_set_element(e, v->type, &home, l.index, x);
     loop_end(e, &l);
@@ -344,14 +435,19 @@ static bool refuse(Emit *e, const SpvInst *i, const SpvType *t)
 
 /* ---- the driver's hooks ---------------------------------------------------------------------- */
 
-static bool workgroup_scope(Emit *e, const SpvInst *i, const SpvType *t)
+static bool unknown_scope(Emit *e, const SpvInst *i, const SpvType *t)
 {
-    enum { SUBGROUP = 3 };
-    if (!mat_is(t) || t->scope == SUBGROUP)
+    bool workgroup = mat_is(t) && t->scope == SpvScopeWorkgroup;
+    if (!mat_is(t) || t->scope == SpvScopeSubgroup || (workgroup && workgroup_size(e)))
         return false;
-    emit_error(e, i, "SPV_KHR_cooperative_matrix, OpTypeCooperativeMatrixKHR",
-               "cooperative matrices of scope %u are not supported: only Subgroup (3) is",
-               t->scope);
+    if (workgroup)
+        emit_error(e, i, "SPV_NV_cooperative_matrix2, 2.16.1",
+                   "cooperative matrices of scope Workgroup need a workgroup size that is known");
+    else
+        emit_error(e, i, "SPV_KHR_cooperative_matrix, OpTypeCooperativeMatrixKHR",
+                   "cooperative matrices of scope %u are not supported: Workgroup (2) and Subgroup "
+                   "(3) are",
+                   t->scope);
     return true;
 }
 
@@ -441,7 +537,7 @@ bool matrix_inst(Emit *e, const SpvInst *i)
     if (!e->matrix)
         return false;
     const SpvType *t = i->type ? spv_type(e->module, i->type) : NULL;
-    if (workgroup_scope(e, i, t))
+    if (unknown_scope(e, i, t))
         return true;
     bool mine = dispatch(e, i, t);
     if (mine && i->op != SpvOpPhi)
@@ -546,8 +642,8 @@ void matrix_phi_edges(Emit *e, uint32_t from, uint32_t to)
             if (i != j && !copies.data[i].fill &&
                 copies.data[i].from.ptr == copies.data[j].to.ptr) {
                 PhiCopy *c = &copies.data[i];
-                Tile aside =
-                    mat_dense(e, c->type, emit_frame(e, mat_bytes(e, c->type)), c->from.col);
+                LV room = mat_frame(e, c->type, mat_bytes(e, c->type));
+                Tile aside = mat_dense(e, c->type, room, c->from.col);
                 mat_copy(e, c->type, &aside, &c->from);
                 c->from = aside;
             }
@@ -608,6 +704,43 @@ static void vote_order(Emit *e, Votes *votes, const SpvInst *i, uint32_t block)
     }
 }
 
+static const SpvType *chain_matrix(Emit *e, const SpvInst *i)
+{
+    const SpvInst *v = spv_def(e->module, spv_operand(i, 0));
+    while (v && (v->op == SpvOpAccessChain || v->op == SpvOpInBoundsAccessChain))
+        v = spv_def(e->module, spv_operand(v, 0));
+    const SpvType *t = v ? spv_type(e->module, v->type) : NULL;
+    t = t && t->kind == SPV_POINTER ? t->element : NULL;
+    while (t && (t->kind == SPV_ARRAY || (t->kind == SPV_STRUCT && t->count)))
+        t = t->kind == SPV_ARRAY ? t->element : t->members[0];
+    return t;
+}
+
+/* Whether invocations reach for elements of their own of a workgroup's matrix. */
+static bool touches_elements(Emit *e, const SpvInst *i)
+{
+    const SpvType *t = NULL;
+    switch (i->op) {
+    case SpvOpCompositeExtract: t = spv_type_of(e->module, spv_operand(i, 0)); break;
+    case SpvOpCompositeInsert: t = spv_type(e->module, i->type); break;
+    case SpvOpCompositeConstruct:
+    case SpvOpMatrixTimesScalar:
+        t = spv_type(e->module, i->type);
+        if (!mat_is(t) ||
+            mat_same_in_workgroup(e, spv_operand(i, i->op == SpvOpMatrixTimesScalar), 0))
+            return false;
+        break;
+    case SpvOpAccessChain:
+    case SpvOpInBoundsAccessChain:
+        t = mat_points(e, spv_operand(i, 0)) ? chain_matrix(e, i) : NULL;
+        if (t && spv_type(e->module, i->type)->element->kind == SPV_COOPMAT)
+            return false;
+        break;
+    default: break;
+    }
+    return mat_is(t) && t->scope == SpvScopeWorkgroup;
+}
+
 /* Uses of each matrix, and the order its web is kept in: column-major when every load and store of
  * the web's values is, so that none of them transposes; where lanes' arrays are converted, the
  * order that most ask for. */
@@ -628,6 +761,7 @@ static void survey(Emit *e)
                 v->other_blocks += i->op == SpvOpPhi || spv_def(e->module, id)->block != i->block;
             }
             vote_order(e, votes, i, b);
+            m->shared_elements |= touches_elements(e, i);
         }
     for (uint32_t w = 0; w < m->webs->n_webs; w++)
         m->web_col[w] =

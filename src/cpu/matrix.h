@@ -41,10 +41,15 @@ typedef struct MatValue {
     uint32_t other_blocks;      /* uses outside the block that defines it */
 } MatValue;
 
+/* Who holds the elements of a matrix: the subgroup's W lanes, or all invocations of the workgroup.
+ * Element e of holder h is linear element e * n + h of the row-major matrix. */
+typedef struct Holders { uint32_t n; LV first; /* i32: of this subgroup's lane 0 */ } Holders;
+
 typedef struct MulAdd {         /* a pending multiply-add chain: start + sum over a[i] * b[i] */
     const SpvInst *inst;        /* the first, for diagnostics and operand flags */
     SpvId start, result;
     VEC(SpvId) a, b;
+    uint32_t scope;
     GemmShape shape;            /* rows = cols = 1, steps as long as the chain */
     Tile to;                    /* where the result goes */
     MatPlace place;             /* of `to`, when it is a variable's memory */
@@ -70,6 +75,8 @@ struct Matrix {
     LV table, scratch;          /* what the kernels are called with; the largest table so far */
     uint32_t table_entries;
     uint64_t *loop_bytes;       /* by Cfg.loops: streamed from buffers an iteration */
+    bool shared_elements;       /* invocations look at their elements of a workgroup's matrix */
+    bool leading;               /* in code that only the first subgroup runs */
 };
 
 /* ---- matrix.c -------------------------------------------------------------------------------- */
@@ -87,6 +94,15 @@ Comp mat_comp(Emit *e, const SpvType *matrix);
 uint64_t mat_bytes(Emit *e, const SpvType *matrix); /* of a dense home, padding included */
 bool mat_is(const SpvType *t);
 void mat_count(Emit *e, enum CpuStat stat, uint64_t n);
+bool mat_same_in_workgroup(Emit *e, SpvId id, uint32_t depth);
+Holders mat_holders(Emit *e, const SpvType *matrix);
+/* Memory for a matrix: the subgroup's frame, or the workgroup's memory. */
+LV mat_frame(Emit *e, const SpvType *matrix, uint64_t bytes);
+/* Around code that reads or writes matrices of that type's scope whole: a workgroup's are the
+ * first subgroup's work. Nothing computed inside may be used behind. */
+typedef struct Leader { bool on; If f; } Leader;
+Leader mat_leader_begin(Emit *e, const SpvType *matrix);
+void mat_leader_end(Emit *e, Leader *l);
 
 /* ---- matrix_group.c: pending multiply-adds --------------------------------------------------- */
 

@@ -103,7 +103,8 @@ void mat_muladd(Emit *e, const SpvInst *i)
         if (start->state == MAT_PENDING)
             mat_flush(e);
         mat_before_write(e, &home, NULL);
-        MulAdd p = {.inst = i, .start = c, .result = i->id, .shape = shape, .to = home};
+        MulAdd p = {.inst = i, .start = c, .result = i->id, .shape = shape, .to = home,
+                    .scope = tr->scope};
         vec_push(e->arena, &p.a, a);
         vec_push(e->arena, &p.b, b);
         vec_push(e->arena, &m->pending, p);
@@ -137,7 +138,7 @@ static bool same_ids(const SpvId *a, const SpvId *b, uint32_t n)
 typedef struct Grid {
     MulAdd *cells[MAX_GRID * MAX_GRID];
     MulAdd *row[MAX_GRID], *col[MAX_GRID];  /* a chain that has the row's A, the column's B */
-    uint32_t rows, cols, n;
+    uint32_t rows, cols, n, scope;
     GemmShape shape;
 } Grid;
 
@@ -153,7 +154,7 @@ static uint32_t line_of(MulAdd **lines, uint32_t n, const MulAdd *p, bool by_a)
 /* Adds the chain to the grid; false when it does not belong there. */
 static bool grid_add(Grid *g, MulAdd *p, uint32_t max_rows)
 {
-    if (g->n && memcmp(&g->shape, &p->shape, sizeof(g->shape)))
+    if (g->n && (g->scope != p->scope || memcmp(&g->shape, &p->shape, sizeof(g->shape))))
         return false;
     uint32_t r = line_of(g->row, g->rows, p, true), c = line_of(g->col, g->cols, p, false);
     if (r >= max_rows || c >= MAX_GRID || g->cells[r * MAX_GRID + c])
@@ -164,6 +165,7 @@ static bool grid_add(Grid *g, MulAdd *p, uint32_t max_rows)
         g->col[g->cols++] = p;
     g->cells[r * MAX_GRID + c] = p;
     g->shape = p->shape;
+    g->scope = p->scope;
     g->n++;
     return true;
 }
@@ -204,14 +206,16 @@ static void grid_emit(Emit *e, Grid *g)
     /* A kernel that the runtime lets yield is one whose data does not fit the cache. */
     LV every = emit_env(e, e->b, e->i32, offsetof(CpuEnv, yield_every));
     LV far = LLVMBuildICmp(e->b, LLVMIntNE, every, LLVMConstInt(e->i32, 0, false), "");
+    Leader l = mat_leader_begin(e, spv_type_of(e->module, g->row[0]->result));
     gemm_call(e->matrix->gemm, e->b, &s, a, b, c, e->matrix->table, e->matrix->scratch, far);
+    mat_leader_end(e, &l);
 }
 
 /* What the kernel reads from buffers counts towards the loop's stream. */
 static void count_stream(Emit *e, SpvId id)
 {
     MatValue *v = mat_value(e, id);
-    if (v->state != MAT_LAZY || v->tile.near)
+    if (v->state != MAT_LAZY || v->tile.near || v->type->scope == SpvScopeWorkgroup)
         return;
     for (const CfgLoop *l = e->cfg->blocks[e->position].loop; l; l = NULL)
         for (uint32_t k = 0; k < e->cfg->n_loops; k++)

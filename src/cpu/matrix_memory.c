@@ -108,13 +108,14 @@ void mat_copy(Emit *e, const SpvType *t, const Tile *to, const Tile *from)
     uint32_t bytes = comp_bytes(mat_comp(e, t));
     LV fn = copy_function(e, (CopyFn){t->rows, t->cols, bytes, from->col, to->col, NULL});
     LV args[] = {to->ptr, to->stride, from->ptr, from->stride};
+    Leader l = mat_leader_begin(e, t);
     LLVMBuildCall2(e->b, copy_type(e), fn, args, 4, "");
+    mat_leader_end(e, &l);
     mat_count(e, CPU_STAT_BYTES_MOVED,
               to->near && from->near ? (uint64_t)t->rows * t->cols * bytes : 0);
 }
 
-/* A dense tile, padding included. */
-void mat_fill(Emit *e, const SpvType *t, const Tile *to, LV scalar)
+static void fill(Emit *e, const SpvType *t, const Tile *to, LV scalar)
 {
     LT type = comp_type(e->cx, mat_comp(e, t));
     uint32_t bytes = comp_bytes(mat_comp(e, t));
@@ -135,6 +136,14 @@ void mat_fill(Emit *e, const SpvType *t, const Tile *to, LV scalar)
     LV p = at(e, e->b, to->ptr, LLVMBuildMul(e->b, l.index, k64(e, 64), ""));
     LLVMSetAlignment(LLVMBuildStore(e->b, v, p), bytes);
     loop_end(e, &l);
+}
+
+/* A dense tile, padding included. */
+void mat_fill(Emit *e, const SpvType *t, const Tile *to, LV scalar)
+{
+    Leader l = mat_leader_begin(e, t);
+    fill(e, t, to, scalar);
+    mat_leader_end(e, &l);
 }
 
 /* ---- load and store -------------------------------------------------------------------------- */
@@ -206,6 +215,7 @@ static void guarded_copy(Emit *e, const SpvType *t, SpvId pointer, const Tile *m
     LV base = emit_is_lanes(p->base) ? emit_uniform(e, p->base) : p->base;
     LV limit = emit_is_lanes(p->limit) ? emit_uniform(e, p->limit) : p->limit;
     LV start = LLVMBuildPtrToInt(e->b, base, e->i64, "");
+    Leader leader = mat_leader_begin(e, t);
     Loop i = loop_begin(e, k64(e, memory->col ? t->cols : t->rows));
     Loop j = loop_begin(e, k64(e, memory->col ? t->rows : t->cols));
     LV minor = LLVMBuildMul(e->b, j.index, k64(e, bytes), "");
@@ -228,12 +238,13 @@ static void guarded_copy(Emit *e, const SpvType *t, SpvId pointer, const Tile *m
     if_end(e, &f);
     loop_end(e, &j);
     loop_end(e, &i);
+    mat_leader_end(e, &leader);
 }
 
 /* The tile itself where all of it is inside, else a copy that has zeros for what is not. */
 static Tile inside_or_copy(Emit *e, const SpvType *t, SpvId pointer, const Tile *tile, LV inside)
 {
-    Tile copy = mat_dense(e, t, emit_frame(e, mat_bytes(e, t)), tile->col), r = *tile;
+    Tile copy = mat_dense(e, t, mat_frame(e, t, mat_bytes(e, t)), tile->col), r = *tile;
     If out = if_begin(e, LLVMBuildNot(e->b, inside, ""));
     guarded_copy(e, t, pointer, tile, &copy, false);
     if_end(e, &out);
@@ -335,11 +346,20 @@ void mat_store(Emit *e, const SpvInst *i)
 
 /* ---- elements -------------------------------------------------------------------------------- */
 
+static LV own_linear(Emit *e, const Holders *h, LV index)
+{
+    LV lanes = emit_lanes(e, index);
+    LV row = LLVMBuildMul(e->b, lanes, emit_int(e, LLVMTypeOf(lanes), h->n), "");
+    LV own = LLVMBuildAdd(e->b, emit_lanes(e, h->first), e->lane_id, "");
+    return LLVMBuildAdd(e->b, row, own, "");
+}
+
 /* Where the lanes' elements lie: one address for all (dense row-major, uniform index) or one a
  * lane. */
 static LV element_address(Emit *e, const SpvType *t, const Tile *tile, LV index, bool *side_by_side)
 {
-    uint64_t total = (uint64_t)t->rows * t->cols, length = (total + e->W - 1) / e->W;
+    Holders h = mat_holders(e, t);
+    uint64_t total = (uint64_t)t->rows * t->cols, length = (total + h.n - 1) / h.n;
     uint32_t bytes = comp_bytes(mat_comp(e, t));
     LT type = LLVMTypeOf(index);
     LV limit = emit_int(e, type, length - 1);
@@ -348,12 +368,12 @@ static LV element_address(Emit *e, const SpvType *t, const Tile *tile, LV index,
     index = LLVMBuildSelect(e->b, in, index, limit, "");
     *side_by_side = !tile->col && !emit_is_lanes(index);
     if (*side_by_side) {
-        LV offset = LLVMBuildMul(e->b, LLVMBuildZExt(e->b, index, e->i64, ""),
-                                 k64(e, (uint64_t)e->W * bytes), "");
+        LV linear = LLVMBuildMul(e->b, index, emit_int(e, type, h.n), "");
+        linear = LLVMBuildAdd(e->b, linear, h.first, "");
+        LV offset = LLVMBuildMul(e->b, LLVMBuildZExt(e->b, linear, e->i64, ""), k64(e, bytes), "");
         return at(e, e->b, tile->ptr, offset);
     }
-    LV lanes = emit_lanes(e, index), lane_type_w = emit_int(e, LLVMTypeOf(lanes), e->W);
-    LV linear = LLVMBuildAdd(e->b, LLVMBuildMul(e->b, lanes, lane_type_w, ""), e->lane_id, "");
+    LV lanes = emit_lanes(e, index), linear = own_linear(e, &h, lanes);
     LV last = emit_int(e, LLVMTypeOf(lanes), total - 1);
     linear =
         LLVMBuildSelect(e->b, LLVMBuildICmp(e->b, LLVMIntULE, linear, last, ""), linear, last, "");
@@ -374,16 +394,15 @@ static LV index32(Emit *e, LV index) { return emit_cast_index(e, index, e->i32);
 /* Lanes beyond the matrix's last element own nothing: those of a row of lanes that is not full. */
 static LV owners(Emit *e, const SpvType *t, LV index)
 {
+    Holders h = mat_holders(e, t);
     uint64_t total = (uint64_t)t->rows * t->cols;
     LV mask = emit_mask(e);
-    if (total % e->W == 0)
+    if (total % h.n == 0)
         return mask;
-    LV lanes = emit_lanes(e, index);
-    LV linear = LLVMBuildAdd(
-        e->b, LLVMBuildMul(e->b, lanes, emit_int(e, LLVMTypeOf(lanes), e->W), ""), e->lane_id, "");
+    LV linear = own_linear(e, &h, index);
     return emit_and(
         e, mask,
-        LLVMBuildICmp(e->b, LLVMIntULT, linear, emit_int(e, LLVMTypeOf(lanes), total), ""));
+        LLVMBuildICmp(e->b, LLVMIntULT, linear, emit_int(e, LLVMTypeOf(linear), total), ""));
 }
 
 /* A masked memory intrinsic. `value` is what is stored, or what inactive lanes get. LLVM 22 has the
@@ -489,13 +508,25 @@ bool mat_points(Emit *e, SpvId pointer)
     return t && t->kind == SPV_POINTER && t->element && emit_has_matrix(t->element);
 }
 
+static const SpvType *first_matrix(const SpvType *t)
+{
+    while (!mat_is(t)) {
+        uint32_t k = 0;
+        while (t->kind == SPV_STRUCT && k + 1 < t->count && !emit_has_matrix(t->members[k]))
+            k++;
+        t = t->kind == SPV_STRUCT ? t->members[k] : t->element;
+    }
+    return t;
+}
+
 static MatVariable *variable(Emit *e, const SpvInst *i)
 {
     MatVariable **v = &e->matrix->variables[i->id];
     if (!*v) {
         *v = NEW(e->arena, MatVariable);
         (*v)->bytes = mat_memory_size(e, spv_type(e->module, i->type)->element);
-        (*v)->base = emit_frame(e, MAX((*v)->bytes, 64));
+        (*v)->base = mat_frame(e, first_matrix(spv_type(e->module, i->type)->element),
+                               MAX((*v)->bytes, 64));
     }
     return *v;
 }

@@ -213,10 +213,12 @@ void mat_per_element(Emit *e, const SpvInst *i)
     x.to = mat_result(e, i);
     uint32_t lines = x.to.col ? x.type->cols : x.type->rows;
     uint32_t length = x.to.col ? x.type->rows : x.type->cols;
+    Leader l = mat_leader_begin(e, x.type);
     if (length % e->W == 0)
         element_lines(e, &x, lines, length);
     else
         element_linear(e, &x, lines, length);
+    mat_leader_end(e, &l);
 }
 
 /* ---- reductions ------------------------------------------------------------------------------ */
@@ -449,10 +451,34 @@ static void reduce_2x2(Emit *e, const SpvInst *i, const Reduction *r, const Tile
     const SpvType *t = spv_type(e->module, i->type);
     Tile home = mat_result(e, i), to = home;
     if (to.col != x->col)
-        to = mat_dense(e, t, emit_frame(e, mat_bytes(e, t)), x->col);
+        to = mat_dense(e, t, mat_frame(e, t, mat_bytes(e, t)), x->col);
+    Leader l = mat_leader_begin(e, t);
     two_by_two(e, r, x->ptr, lines, length, to.ptr);
+    mat_leader_end(e, &l);
     if (to.ptr != home.ptr)
         mat_copy(e, t, &home, &to);
+}
+
+static void reduce_lines(Emit *e, const SpvType *t, const Reduction *r, uint32_t mode,
+                         const Tile *x, uint32_t lines, uint32_t length, const Tile *to)
+{
+    bool rows = mode == SpvCooperativeMatrixReduceRowMask;
+    bool columns = mode == SpvCooperativeMatrixReduceColumnMask;
+    LV row = room(e, r, rows ? t->rows : columns ? t->cols : 1);
+    if (!rows && !columns)
+        all_of(e, r, x->ptr, lines, length, row);
+    else if (rows != x->col)
+        along(e, r, x->ptr, lines, length, row);
+    else
+        across(e, r, x->ptr, lines, length, row);
+    if (rows || columns) {
+        spread(e, r, row, rows == to->col, to->ptr, to->col ? t->cols : t->rows,
+               to->col ? t->rows : t->cols);
+        return;
+    }
+    LV one = LLVMBuildLoad2(e->b, r->type, row, "");
+    LLVMSetAlignment(one, r->bytes);
+    mat_fill(e, t, to, one);
 }
 
 void mat_reduce(Emit *e, const SpvInst *i)
@@ -471,22 +497,8 @@ void mat_reduce(Emit *e, const SpvInst *i)
         reduce_2x2(e, i, &r, &x, lines, length);
         return;
     }
-    bool rows = mode == SpvCooperativeMatrixReduceRowMask;
-    bool columns = mode == SpvCooperativeMatrixReduceColumnMask;
-    LV row = room(e, &r, rows ? t->rows : columns ? t->cols : 1);
-    if (!rows && !columns)
-        all_of(e, &r, x.ptr, lines, length, row);
-    else if (rows != x.col)
-        along(e, &r, x.ptr, lines, length, row);
-    else
-        across(e, &r, x.ptr, lines, length, row);
     Tile to = mat_result(e, i);
-    if (!rows && !columns) {
-        LV one = LLVMBuildLoad2(e->b, r.type, row, "");
-        LLVMSetAlignment(one, r.bytes);
-        mat_fill(e, t, &to, one);
-        return;
-    }
-    spread(e, &r, row, rows == to.col, to.ptr, to.col ? t->cols : t->rows,
-           to.col ? t->rows : t->cols);
+    Leader l = mat_leader_begin(e, t);
+    reduce_lines(e, t, &r, mode, &x, lines, length, &to);
+    mat_leader_end(e, &l);
 }

@@ -127,7 +127,7 @@ Tile mat_operand(Emit *e, SpvId id, bool col)
     if (t.col == col)
         return t;
     const SpvType *type = spv_type_of(e->module, id);
-    Tile aside = mat_dense(e, type, emit_frame(e, mat_bytes(e, type)), col);
+    Tile aside = mat_dense(e, type, mat_frame(e, type, mat_bytes(e, type)), col);
     mat_copy(e, type, &aside, &t);
     return aside;
 }
@@ -139,9 +139,10 @@ static void scale_by_lane(Emit *e, const SpvInst *i, const Operation *o, LV scal
     Tile from = mat_read(e, spv_operand(i, 0));
     Tile to = mat_result(e, i);
     Comp c = mat_comp(e, t);
-    uint32_t n = (t->rows * t->cols + e->W - 1) / e->W;
+    uint32_t holders = mat_holders(e, t).n, n = (t->rows * t->cols + holders - 1) / holders;
     Loop l = loop_begin(e, LLVMConstInt(e->i32, n, false));
     LV x = mat_element(e, t, &from, l.index);
+    scalar = emit_lanes(e, scalar);
     mat_set_element(e, t, &to, l.index, apply(e, i, o, x, scalar, c, c));
     loop_end(e, &l);
 }
@@ -168,7 +169,9 @@ bool mat_elementwise(Emit *e, const SpvInst *i)
     }
     Comp from_type = mat_comp(e, tx);
     LV scalar = o.kind == SCALE ? emit_leaf(e, spv_operand(i, 1), 0) : NULL;
-    if (scalar && emit_is_lanes(scalar)) {
+    if (scalar && (emit_is_lanes(scalar) ||
+                   (t->scope == SpvScopeWorkgroup &&
+                    !mat_same_in_workgroup(e, spv_operand(i, 1), 0)))) {
         scale_by_lane(e, i, &o, scalar);
         return true;
     }
@@ -181,12 +184,13 @@ bool mat_elementwise(Emit *e, const SpvInst *i)
     Tile to = mat_result(e, i);
     /* would overtake its reading */
     if (x.ptr == to.ptr && comp_bytes(from_type) < comp_bytes(to_type)) {
-        Tile aside = mat_dense(e, tx, emit_frame(e, mat_bytes(e, tx)), col);
+        Tile aside = mat_dense(e, tx, mat_frame(e, tx, mat_bytes(e, tx)), col);
         mat_copy(e, tx, &aside, &x);
         x = aside;
     }
     uint32_t n = 64 / MAX(comp_bytes(from_type), comp_bytes(to_type));
     uint64_t count = mat_bytes(e, t) / comp_bytes(to_type) / n;
+    Leader leader = mat_leader_begin(e, t);
     LV factor = scalar ? splat(e, scalar, from_type, n) : NULL;
     Loop l = loop_begin(e, LLVMConstInt(e->i64, count, false));
     LV a = load_vector(e, &x, from_type, n, l.index);
@@ -195,6 +199,7 @@ bool mat_elementwise(Emit *e, const SpvInst *i)
     LLVMSetAlignment(LLVMBuildStore(e->b, r, vector_at(e, &to, to_type, n, l.index)),
                      comp_bytes(to_type));
     loop_end(e, &l);
+    mat_leader_end(e, &leader);
     mat_count(e, CPU_STAT_CONVERSIONS, o.kind == CONVERT);
     return true;
 }

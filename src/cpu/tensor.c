@@ -9,7 +9,7 @@
  * - alignment: a line is what one step of the innermost dimension but one is (no view, or one
  *   that swaps two dimensions, and lines are columns): no index is taken apart lane by lane;
  * - a tile: where the slice is inside besides, and elements are next to each other, it is a tile in
- *   memory as OpCooperativeMatrixLoadKHR's, which multiply-adds read where it lies (matrix.h, LAZY);
+ *   memory as OpCooperativeMatrixLoadKHR's, which multiply-adds read where it lies (LAZY);
  * - runs: a line that hangs over an edge with a constant is one masked vector access.
  *
  * The pseudo-code's lines for mirrored repetition say `dim` where they mean the layout's dimension;
@@ -638,10 +638,11 @@ static LV is_aligned(Emit *e, const Transfer *x)
 /* From and to a dense tile, element by element. */
 static void by_lines(Emit *e, const Transfer *x, const Tile *home, LV aligned)
 {
+    Leader leader = mat_leader_begin(e, x->matrix);
     Tile tile = *home;
     bool col = x->swapped;
     if (tile.col != col) {
-        tile = mat_dense(e, x->matrix, emit_frame(e, mat_bytes(e, x->matrix)), col);
+        tile = mat_dense(e, x->matrix, mat_frame(e, x->matrix, mat_bytes(e, x->matrix)), col);
         if (x->store || x->clips)
             mat_copy(e, x->matrix, &tile, home);
     }
@@ -658,6 +659,7 @@ static void by_lines(Emit *e, const Transfer *x, const Tile *home, LV aligned)
     }
     if (!x->store && tile.ptr != home->ptr)
         mat_copy(e, x->matrix, home, &tile);
+    mat_leader_end(e, &leader);
 }
 
 /* offset and offset + n are in dimension k; n = 1: its one coordinate is. */
@@ -768,7 +770,7 @@ void mat_load_tensor(Emit *e, const SpvInst *i)
         vec_push(e->arena, &e->matrix->lazy, v);
         if (is_const(is, 1))
             return;
-        home = mat_dense(e, x.matrix, emit_frame(e, mat_bytes(e, x.matrix)), tile.col);
+        home = mat_dense(e, x.matrix, mat_frame(e, x.matrix, mat_bytes(e, x.matrix)), tile.col);
         If f = if_begin(e, invert(e, is));
         by_lines(e, &x, &home, aligned);
         if_end(e, &f);

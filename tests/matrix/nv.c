@@ -13,7 +13,7 @@
 
 enum { MAX_BUFFERS = 6, SUBGROUP = 32, LOCAL = 64 };
 
-static const HeddleDeviceKind kinds[] = { HEDDLE_DEVICE_REFERENCE };
+static const HeddleDeviceKind kinds[] = { HEDDLE_DEVICE_REFERENCE, HEDDLE_DEVICE_CPU };
 
 typedef struct Run {
     const char *file;

@@ -7,6 +7,7 @@
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_EXT_shader_explicit_arithmetic_types : require
 #extension GL_NV_cooperative_matrix2 : require
+#extension GL_EXT_bfloat16 : enable
 
 #ifndef T
 #define T float
