@@ -35,7 +35,7 @@ typedef struct CpuEnv CpuEnv;
 struct CpuEnv {
     const CpuBinding *const *slots; /* by CpuSlot number: an array of slot.count descriptors */
     const void *push;               /* push constants */
-    void *shared;                   /* workgroup memory, 64-byte aligned, kernel.shared_bytes */
+    void *shared;                   /* workgroup memory, 64-byte aligned */
     /* this subgroup's memory for matrices and large private arrays, 64-byte aligned,
      * kernel.frame_bytes */
     void *frame;
@@ -57,6 +57,7 @@ struct CpuEnv {
     void (*barrier)(CpuEnv *env);
     void (*yield)(CpuEnv *env);     /* lets the other workgroups interleaved on this core advance */
     uint64_t *stats;                /* CPU_STAT_* counters, or NULL */
+    uint64_t shared_bytes;          /* at `shared`: kernel.shared_bytes and the dispatch's own */
     /* printf; may be NULL. format: the address of its text; args: n words, each for all lanes */
     void (*print)(CpuEnv *env, uint64_t format, const uint64_t *args, uint32_t n,
                   const uint64_t *lane_mask);
@@ -115,6 +116,7 @@ typedef struct CpuKernel {
     uint32_t local_size[3];         /* 0 where CpuEnv decides */
     uint64_t shared_bytes, frame_bytes, scratch_bytes, push_bytes;
     uint32_t stack_bytes;           /* a fiber of it needs */
+    uint32_t max_invocations;       /* of a workgroup; 0 = any number */
     bool has_barrier;               /* subgroups of a workgroup must run interleaved */
     bool can_yield;                 /* has a matrix loop with yields */
     /* of that loop, a workgroup: what the interleaving decision is made from; 0 unknown */

@@ -57,7 +57,8 @@ void memory_load_builtin(Emit *e, const Pointer *p, LV *leaves);
 
 /* kernel.c */
 bool kernel_begin(Emit *e);
-bool kernel_parameter(Emit *e, const SpvInst *i, Value *v);   /* false: none of the kernel's */
+/* In the entry block; false: none of the kernel's. */
+bool kernel_parameter(Emit *e, const SpvInst *i, Value *v);
 void kernel_variable(Emit *e, const SpvInst *variable, Pointer *p);
 
 /* builtin.c */

@@ -193,6 +193,8 @@ static bool plan_sizes(Plan *p, DiagSink *sink)
         if (d->base_group[i] > UINT32_MAX - d->groups[i])
             return bad(sink, "base workgroup and number of workgroups exceed 2^32 - 1");
     }
+    if (k->max_invocations && invocations > k->max_invocations)
+        return bad(sink, "the workgroup is too large for the kernel's operations over it");
     if (k->subgroup_size == 0)
         return bad(sink, "the kernel has no subgroup size");
     p->n_subgroups = (uint32_t)((invocations + k->subgroup_size - 1) / k->subgroup_size);

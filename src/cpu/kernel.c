@@ -86,16 +86,13 @@ static void parameter_value(Emit *e, const SpvArgument *a, const SpvInst *i, Val
 
 bool kernel_parameter(Emit *e, const SpvInst *i, Value *v)
 {
-    LLVMBuilderRef b = e->b;
     for (uint32_t k = 0; k < e->arguments.n; k++) {
         if (e->arguments.list[k].id != i->id)
             continue;
         LV mask = e->mask;
-        e->b = e->entry_b;
         e->mask = NULL;
         parameter_value(e, &e->arguments.list[k], i, v);
         e->mask = mask;
-        e->b = b;
         return true;
     }
     return false;

@@ -23,6 +23,8 @@ struct Memory {
     uint32_t *slot;             /* by variable: 1 + number in kernel->slots */
     uint64_t *shared;           /* by workgroup variable: 1 + offset */
     uint8_t *escapes;           /* by variable */
+    VEC(Pointer) privates;      /* variables that generic pointers may lead to, by base */
+    VEC(uint64_t) private_bytes;
     uint64_t *frame;            /* by variable that several functions share: 1 + offset */
     Builtin *builtin;           /* by variable */
     LV dropped;
@@ -308,6 +310,17 @@ static void private_variable(Emit *e, Pointer *p, const SpvInst *variable)
     }
 }
 
+/* What a generic pointer may lead into. */
+static void keep_private(Emit *e, const Pointer *p)
+{
+    uint64_t size = align_up(emit_layout_size(e, &p->at), emit_layout_align(e, &p->at));
+    if (p->at.rule == LAYOUT_LANES || e->entry->model != SpvExecutionModelKernel)
+        return;
+    vec_push(e->arena, &e->memory->privates, *p);
+    vec_push(e->arena, &e->memory->private_bytes,
+             p->lane_scale ? (uint64_t)p->lane_scale * e->W : size);
+}
+
 static void input_variable(Emit *e, Pointer *p, const SpvInst *variable)
 {
     Builtin *b = &e->memory->builtin[variable->id];
@@ -354,6 +367,7 @@ Pointer *memory_variable(Emit *e, const SpvInst *variable)
         break;
     case SpvStorageClassFunction: case SpvStorageClassPrivate: {
         private_variable(e, p, variable);
+        keep_private(e, p);
         if (spv_n_operands(variable) > 1 &&
             !(e->caller && t->storage == SpvStorageClassPrivate)) {
             LLVMBuilderRef b = e->b;
@@ -874,6 +888,53 @@ static void number_to_pointer(Emit *e, const SpvInst *i)
     set_address(e, i, v, &a);
 }
 
+static LV within(Emit *e, LV address, LV base, LV bytes)
+{
+    LV v[2] = { LLVMBuildSub(e->b, address,
+                             emit_is_lanes(address) ? emit_lanes(e, base) : base, ""), bytes };
+    emit_unify(e, v, 2);
+    return LLVMBuildICmp(e->b, LLVMIntULT, v[0], v[1], "");
+}
+
+/* Which memory a generic address lies in: workgroup memory, one of the private variables, else the
+ * buffers. */
+static void memory_of(Emit *e, LV address, LV *shared, LV *own)
+{
+    LV base = emit_env(e, e->b, e->ptr, offsetof(CpuEnv, shared));
+    *shared = within(e, address, LLVMBuildPtrToInt(e->b, base, e->i64, ""),
+                     emit_env(e, e->b, e->i64, offsetof(CpuEnv, shared_bytes)));
+    *own = LLVMConstNull(LLVMTypeOf(*shared));
+    for (uint32_t k = 0; k < e->memory->privates.len; k++) {
+        LV start = LLVMBuildPtrToInt(e->b, e->memory->privates.data[k].base, e->i64, "");
+        LV in = within(e, address, start, i64c(e, e->memory->private_bytes.data[k]));
+        *own = LLVMBuildOr(e->b, *own, in, "");
+    }
+}
+
+/* Null where the memory is of another kind than asked for. */
+static void generic_to_pointer(Emit *e, const SpvInst *i)
+{
+    LV address = address_of(e, spv_operand(i, 0)), shared, own;
+    uint32_t storage = spv_operand(i, 1);
+    memory_of(e, address, &shared, &own);
+    LV is = storage == SpvStorageClassWorkgroup ? shared : storage == SpvStorageClassFunction
+        ? own : LLVMBuildNot(e->b, LLVMBuildOr(e->b, shared, own, ""), "");
+    address = LLVMBuildSelect(e->b, is, address, LLVMConstNull(LLVMTypeOf(address)), "");
+    set_address(e, i, address, NULL);
+}
+
+static void generic_semantics(Emit *e, const SpvInst *i)
+{
+    LV address = address_of(e, spv_operand(i, 0)), shared, own;
+    memory_of(e, address, &shared, &own);
+    LT type = emit_is_lanes(shared) ? emit_lanes_type(e, e->i32) : e->i32;
+    LV other = LLVMBuildSelect(e->b, own, LLVMConstNull(type),
+                               emit_int(e, type, SpvMemorySemanticsCrossWorkgroupMemoryMask), "");
+    emit_set1(e, i, LLVMBuildSelect(e->b, shared,
+                                    emit_int(e, type, SpvMemorySemanticsWorkgroupMemoryMask),
+                                    other, ""));
+}
+
 void memory_bitcast(Emit *e, const SpvInst *i)
 {
     const SpvType *to = spv_type(e->module, i->type),
@@ -933,6 +994,7 @@ const EmitRule emit_rules_memory[] = {
     { SpvOpConvertUToPtr, 0, number_to_pointer },
     { SpvOpPtrCastToGeneric, 0, pointer_to_number },
     { SpvOpGenericCastToPtr, 0, pointer_to_number },
-    { SpvOpGenericCastToPtrExplicit, 0, pointer_to_number },
+    { SpvOpGenericCastToPtrExplicit, 0, generic_to_pointer },
+    { SpvOpGenericPtrMemSemantics, 0, generic_semantics },
     { 0, 0, NULL },
 };

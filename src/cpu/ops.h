@@ -61,7 +61,14 @@ LV combine_identity(Emit *e, Combine how, LT scalar);
 LV combine_reduce(Emit *e, Combine how, LV v, LV mask);
 /* For each lane over the lanes below it (and itself when `inclusive`). */
 LV combine_scan(Emit *e, Combine how, LV v, LV mask, bool inclusive);
+Combine combine_of(uint16_t op);                    /* of an OpGroup* or OpGroupNonUniform* */
 /* v's lanes picked by index, which may be anything: only its low bits count. */
 LV subgroup_permute(Emit *e, LV v, LV index);
+
+/* ---- group.c: operations of a whole workgroup ------------------------------------------------ */
+
+bool group_is_subgroup(Emit *e);                    /* a workgroup has one subgroup */
+void group_inst(Emit *e, const SpvInst *i);
+EmitFn group_async_copy, group_wait_events;
 
 #endif

@@ -228,8 +228,12 @@ static bool of_subgroup(Emit *e, const SpvInst *i)
 {
     uint64_t scope = SpvScopeSubgroup;
     spv_constant(e->module, spv_operand(i, 0), &scope);
-    if (scope == SpvScopeSubgroup)
+    if (scope == SpvScopeSubgroup || (scope == SpvScopeWorkgroup && group_is_subgroup(e)))
         return true;
+    if (scope == SpvScopeWorkgroup) {
+        group_inst(e, i);
+        return false;
+    }
     emit_error(e, i, NULL, "%s over a scope other than the subgroup is not supported",
                spv_op_name(i->op));
     return false;
@@ -555,7 +559,7 @@ static LV combine_clusters(Emit *e, Combine how, LV v, LV mask, uint64_t size)
     return v;
 }
 
-static Combine combine_of(uint16_t op)
+Combine combine_of(uint16_t op)
 {
     switch (op) {
     case SpvOpGroupNonUniformIAdd: case SpvOpGroupIAdd: return COMBINE_IADD;
@@ -620,6 +624,8 @@ const EmitRule emit_rules_subgroup[] = {
     ROW(GroupNonUniformBroadcast, broadcast),
     ROW(GroupNonUniformBroadcastFirst, broadcast_first),
     ROW(GroupBroadcast, broadcast),
+    ROW(GroupAsyncCopy, group_async_copy),
+    ROW(GroupWaitEvents, group_wait_events),
     ROW(SubgroupReadInvocationKHR, broadcast),
     ROW(SubgroupFirstInvocationKHR, broadcast_first),
     ROW(GroupNonUniformBallot, ballot),

@@ -52,7 +52,7 @@ uint32_t emit_n_leaves(Emit *e, const SpvType *t)
 {
     uint64_t n = 0;
     switch (t->kind) {
-    case SPV_BOOL: case SPV_INT: case SPV_FLOAT:
+    case SPV_BOOL: case SPV_INT: case SPV_FLOAT: case SPV_EVENT:
         return 1;
     case SPV_POINTER:
         return emit_is_physical(e, t) ? 1 : 3;
@@ -283,7 +283,7 @@ uint64_t emit_layout_size(Emit *e, const Layout *l)
     case SPV_STRUCT:
         offset = member_offset(e, l, t->count);
         return l->rule == LAYOUT_EXPLICIT ? offset : align_up(offset, emit_layout_align(e, l));
-    case SPV_BOOL: case SPV_INT: case SPV_FLOAT: case SPV_POINTER:
+    case SPV_BOOL: case SPV_INT: case SPV_FLOAT: case SPV_POINTER: case SPV_EVENT:
         return (uint64_t)emit_n_leaves(e, t) * emit_scalar_bytes(e, t);
     default:
         return 0;

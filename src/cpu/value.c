@@ -256,9 +256,13 @@ const Value *emit_value(Emit *e, SpvId id)
     if (i->op == SpvOpFunctionParameter) {
         n->value = new_value(e, t);
         n->block = UINT32_MAX;
-        if (kernel_parameter(e, i, n->value))
-            return with_pointer(e, n->value);
-        n->value = NULL;
+        LLVMBuilderRef b = e->b;
+        e->b = e->entry_b;
+        bool known = kernel_parameter(e, i, n->value);
+        n->value = known ? with_pointer(e, n->value) : NULL;
+        e->b = b;
+        if (known)
+            return n->value;
     }
     if (!i->block && vs->depth < 200) {
         vs->depth++;

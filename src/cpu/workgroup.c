@@ -164,6 +164,7 @@ static void fill_env(Pool *pool, const Plan *p, Strand *s, void *frame, void *sh
         .slots = d->slots,
         .push = d->push,
         .shared = shared,
+        .shared_bytes = p->shared_bytes,
         .frame = frame,
         .scratch = pool->scratch.data,
         .n_subgroups = p->n_subgroups,

@@ -233,6 +233,47 @@ static bool prepare_pointer(Machine *m, RInst *i)
     return false;
 }
 
+/* ---- generic pointers ------------------------------------------------------------------------ */
+
+/* The storage class of what a generic pointer leads to. */
+static uint32_t storage_of(Machine *m, Inv *v, const uint64_t *p)
+{
+    uint64_t prov = p[1] & PTR_OBJECT_MASK ? p[1] : mem_provenance(m, v, p[0]);
+    uint32_t index = prov & 0x7fffffff;
+    if (prov & PTR_LOCAL)
+        return SpvStorageClassFunction;
+    bool shared = index && index < m->objects.len &&
+                  m->objects.data[index].storage == SpvStorageClassWorkgroup;
+    return shared ? SpvStorageClassWorkgroup : SpvStorageClassCrossWorkgroup;
+}
+
+static Step generic_cast(Machine *m, Inv *v, const RInst *i)
+{
+    const uint64_t *p = leaf(v, i->ops[0]);
+    uint64_t *d = leaf(v, i->dst);
+    bool is = storage_of(m, v, p) == i->type->storage;
+    d[0] = is ? p[0] : 0;
+    d[1] = is ? p[1] : PTR_NOWHERE;
+    unset(v, i->dst)[0] = unset(v, i->dst)[1] = *unset(v, i->ops[0]);
+    return STEP_NEXT;
+}
+
+static Step generic_semantics(Machine *m, Inv *v, const RInst *i)
+{
+    uint32_t storage = storage_of(m, v, leaf(v, i->ops[0]));
+    *leaf(v, i->dst) = storage == SpvStorageClassWorkgroup ? SpvMemorySemanticsWorkgroupMemoryMask
+                       : storage == SpvStorageClassFunction
+                           ? 0
+                           : SpvMemorySemanticsCrossWorkgroupMemoryMask;
+    *unset(v, i->dst) = *unset(v, i->ops[0]);
+    return STEP_NEXT;
+}
+
+static bool prepare_generic(Machine *m, RInst *i)
+{
+    return i->n_ops >= 1 && prepare_value(m, i) && i->at && i->at->kind == SPV_POINTER;
+}
+
 /* clang-format off */
 /* Whatever an undefined value was, from here on it is that. */
 static Step freeze(Machine *m, Inv *v, const RInst *i)
@@ -258,7 +299,8 @@ static const OpRow rows[] = {
     { SpvOpConvertUToPtr, integer_to_pointer, prepare_pointer, NULL, 0 },
     { SpvOpPtrCastToGeneric, copy, prepare_same, NULL, 0 },
     { SpvOpGenericCastToPtr, copy, prepare_same, NULL, 0 },
-    { SpvOpGenericCastToPtrExplicit, copy, prepare_same, NULL, 0 },
+    { SpvOpGenericCastToPtrExplicit, generic_cast, prepare_generic, NULL, 0 },
+    { SpvOpGenericPtrMemSemantics, generic_semantics, prepare_generic, NULL, 0 },
     { SpvOpCooperativeMatrixConvertNV, copy, prepare_use, NULL, 0 },
     { SpvOpCopyObject, copy, prepare_same, NULL, OPF_CONSTANT },
     { SpvOpCopyLogical, copy, prepare_same, NULL, 0 },

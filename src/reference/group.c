@@ -166,6 +166,59 @@ static Step memory_barrier(Machine *m, Inv *v, const RInst *i)
     return STEP_SWITCH;
 }
 
+/* ---- asynchronous copies, done at once ------------------------------------------------------- */
+
+static void copy_byte(Machine *m, Inv *v, const RInst *i, const uint64_t *to, uint64_t at,
+                      const uint64_t *from, uint64_t from_at)
+{
+    Access a, b;
+    if (!mem_access(m, v, i, from[0] + from_at, from[1], 1, 1, ACCESS_READ, &a) ||
+        !mem_access(m, v, i, to[0] + at, to[1], 1, 1, ACCESS_WRITE, &b))
+        return;
+    *b.data = *a.data;
+    if (b.undef)
+        *b.undef = a.undef ? *a.undef : 0;
+}
+
+/* The stride is that of the memory which is not the workgroup's. */
+static void async_copy(Machine *m, Inv **set, uint32_t n, const RInst *i)
+{
+    const uint64_t *to = leaf(set[0], i->ops[1]), *from = leaf(set[0], i->ops[2]);
+    uint64_t count = *leaf(set[0], i->ops[3]), stride = *leaf(set[0], i->ops[4]), size = i->part;
+    bool gathers = operand_type(m, i, 1)->storage == SpvStorageClassWorkgroup;
+    for (uint64_t k = 0; k < count; k++) {
+        for (uint64_t b = 0; b < size; b++)
+            copy_byte(m, set[0], i, to, k * (gathers ? 1 : stride) * size + b, from,
+                      k * (gathers ? stride : 1) * size + b);
+        set[0]->steps += size;
+    }
+    put_all(set, n, i, 0, 0);
+}
+
+static bool prepare_copy(Machine *m, RInst *i)
+{
+    if (i->n_ops < 6 || !prepare_scope(m, i, spv_operand(i->src, 0)) || !prepare_value(m, i))
+        return false;
+    const RType *to = operand_type(m, i, 1), *from = operand_type(m, i, 2), *t = NULL;
+    if (to->kind == SPV_POINTER && from->kind == SPV_POINTER)
+        t = type_get(m, to->pointee);
+    i->part = t ? (uint32_t)align_up(t->size, t->align) : 0;
+    return i->part && operand_type(m, i, 3)->kind == SPV_INT &&
+           operand_type(m, i, 4)->kind == SPV_INT;
+}
+
+static void wait_events(Machine *m, Inv **set, uint32_t n, const RInst *i)
+{
+    race_barrier(m, set, n, i->scope == SpvScopeWorkgroup,
+                 SpvMemorySemanticsAcquireReleaseMask | SpvMemorySemanticsWorkgroupMemoryMask |
+                     SpvMemorySemanticsCrossWorkgroupMemoryMask);
+}
+
+static bool prepare_wait(Machine *m, RInst *i)
+{
+    return i->n_ops >= 1 && prepare_scope(m, i, spv_operand(i->src, 0));
+}
+
 /* ---- votes and ballots ----------------------------------------------------------------------- */
 
 static void elect(Machine *m, Inv **set, uint32_t n, const RInst *i)
@@ -604,6 +657,8 @@ static const OpRow rows[] = {
     { SpvOpSubgroupAllKHR, NULL, prepare_group, vote, 0 },
     { SpvOpSubgroupAnyKHR, NULL, prepare_group, vote, 0 },
     { SpvOpSubgroupAllEqualKHR, NULL, prepare_group, vote, 0 },
+    { SpvOpGroupAsyncCopy, NULL, prepare_copy, async_copy, OPF_WHOLE },
+    { SpvOpGroupWaitEvents, NULL, prepare_wait, wait_events, OPF_WHOLE },
     { SpvOpGroupAll, NULL, prepare_group, vote, OPF_WHOLE },
     { SpvOpGroupAny, NULL, prepare_group, vote, OPF_WHOLE },
     { SpvOpGroupNonUniformQuadAllKHR, NULL, prepare_group, quad_vote, 0 },

@@ -360,6 +360,12 @@ const RType *type_define(Machine *m, SpvInst *i)
     case SpvOpTypeTensorViewNV:
         define_tensor(m, t, i);
         break;
+    case SpvOpTypeEvent: /* of a copy that is done at once */
+        t->kind = SPV_INT;
+        t->bits = 64;
+        t->leaves = 1;
+        t->size = t->align = 8;
+        break;
     default:
         break; /* images and the like: an error where one is used */
     }

@@ -106,6 +106,16 @@ static void read_results(Reader *r, SpvInst *i)
     }
 }
 
+/* LLVM 22's SPIR-V target writes words behind OpConstantNull of an event, which mean nothing. */
+static void trim(const Reader *r, SpvInst *i)
+{
+    enum { LLVM_TARGET = 43, WANTED = 3 };
+    if (i->op != SpvOpConstantNull || i->n_words <= WANTED || r->m->generator >> 16 != LLVM_TARGET)
+        return;
+    i->n_words = WANTED;
+    i->words[0] = (uint32_t)WANTED << 16 | i->op;
+}
+
 static bool split(Reader *r)
 {
     if (!count_instructions(r))
@@ -121,6 +131,7 @@ static bool split(Reader *r)
         i->index = k;
         i->line = r->lines ? r->lines[k] : 0;
         at += i->n_words;
+        trim(r, i);
         read_results(r, i);
     }
     return r->sink->errors == r->errors;
