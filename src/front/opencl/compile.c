@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One compilation from its text to the tree, and what stages ask for: the tree or the LLVM module.
+ */
+#include "front/opencl/internal.h"
+
+#include <llvm-c/Core.h>
+#include <stdlib.h>
+
+/* ---- the parser's view of the tokens --------------------------------------------------------- */
+
+void ocl_advance(Ocl *o)
+{
+    o->last_end = o->tok.loc + o->tok.len;
+    if (o->has_ahead) {
+        o->tok = o->ahead;
+        o->has_ahead = false;
+    } else {
+        ocl_next_token(o, &o->tok);
+    }
+    if (o->tok.kind == T_EOF && !o->tok.loc)
+        o->tok.loc = o->last_end;
+}
+
+const Token *ocl_peek(Ocl *o)
+{
+    if (!o->has_ahead)
+        ocl_next_token(o, &o->ahead);
+    o->has_ahead = true;
+    return &o->ahead;
+}
+
+bool ocl_accept(Ocl *o, Tok kind)
+{
+    bool is = o->tok.kind == kind;
+    if (is)
+        ocl_advance(o);
+    return is;
+}
+
+/* What is missing belongs where the last token ends. */
+bool ocl_expect(Ocl *o, Tok kind, const char *where)
+{
+    if (ocl_accept(o, kind))
+        return true;
+    if (!o->stop)
+        ocl_error(o, o->last_end ? o->last_end : o->tok.loc, "expected %s %s", ocl_token_name(kind),
+                  where);
+    return false;
+}
+
+/* ---- the beginning --------------------------------------------------------------------------- */
+
+static void keyword(Ocl *o, const char *name, Tok kind)
+{
+    ocl_intern(o, name, strlen(name))->keyword = kind;
+}
+
+static void keywords(Ocl *o)
+{
+    static const struct { const char *name; Tok kind; } table[] = {
+#define KEYWORD(name, text) { text, K_##name },
+#include "front/opencl/tokens.def"
+        { "_Bool", K_BOOL }, { "__const", K_CONST }, { "__volatile__", K_VOLATILE },
+        { "__volatile", K_VOLATILE }, { "__restrict", K_RESTRICT }, { "__inline", K_INLINE },
+        { "__restrict__", K_RESTRICT }, { "__inline__", K_INLINE }, { "__kernel", K_KERNEL },
+        { "__attribute", K_ATTRIBUTE }, { "__global", K_GLOBAL }, { "__local", K_LOCAL },
+        { "__constant", K_CONSTANT }, { "__private", K_PRIVATE }, { "__generic", K_GENERIC },
+        { "__signed", K_SIGNED }, { "_Alignof", K_ALIGNOF }, { "__alignof", K_ALIGNOF },
+    };
+    for (size_t i = 0; i < COUNT_OF(table); i++)
+        keyword(o, table[i].name, table[i].kind);
+}
+
+static void vector_types(Ocl *o)
+{
+    static const uint32_t lanes[] = { 2, 3, 4, 8, 16 };
+    for (int k = TY_CHAR; k <= TY_DOUBLE; k++) {
+        for (size_t i = 0; i < COUNT_OF(lanes); i++) {
+            Type *t = ocl_vector(o, o->basic[k], lanes[i]);
+            const char *name = ocl_type_name(o, t);
+            ocl_declare(o, S_TYPEDEF, ocl_intern(o, name, strlen(name)), t, 0);
+        }
+    }
+}
+
+static Ident *word(Ocl *o, const char *name)
+{
+    return ocl_intern(o, name, strlen(name));
+}
+
+typedef struct Job {
+    Arena *arena;
+    const OclSource *source;
+    const OclOptions *options;
+    DiagSink *sink;
+    struct LLVMOpaqueContext *context;
+    struct LLVMOpaqueModule *module;
+    char *text;
+} Job;
+
+static bool parse(const Job *j, Ocl *o)
+{
+    static const OclOptions none;
+    uint32_t errors = j->sink ? j->sink->errors : 0;
+    *o = (Ocl){ .arena = j->arena, .sink = j->sink, .options = j->options ? j->options : &none,
+                .name = j->source->name ? j->source->name : "kernel.cl", .next_loc = 1 };
+    OclSource source = { j->source->text, j->source->size, o->name };
+    keywords(o);
+    o->words = (Words){ word(o, "__VA_ARGS__"), word(o, "defined"), word(o, "coop_mat_load"),
+                        word(o, "coop_mat_store"), word(o, "coop_matmul_add"), word(o, "printf") };
+    ocl_types_start(o);
+    vec_push(o->arena, &o->scopes, NULL);
+    vector_types(o);
+    ocl_preprocess_start(o, &source);
+    ocl_parse(o);
+    return !o->n_errors && (j->sink ? j->sink->errors : 0) == errors;
+}
+
+/* ---- what others ask for --------------------------------------------------------------------- */
+
+char *ocl_to_ast(Arena *arena, const OclSource *source, const OclOptions *options, DiagSink *sink)
+{
+    Ocl o;
+    Job j = { .arena = arena, .source = source, .options = options, .sink = sink };
+    return parse(&j, &o) ? ocl_dump(&o) : NULL;
+}
+
+struct LLVMOpaqueModule *ocl_to_module(Arena *arena, struct LLVMOpaqueContext *context,
+                                       const OclSource *source, const OclOptions *options,
+                                       DiagSink *sink)
+{
+    Ocl o;
+    Job j = { .arena = arena, .source = source, .options = options, .sink = sink };
+    return parse(&j, &o) ? ocl_emit(&o, context) : NULL;
+}
+
+static void print_module(void *user)
+{
+    Job *j = user;
+    j->module = ocl_to_module(j->arena, j->context, j->source, j->options, j->sink);
+    char *text = j->module ? LLVMPrintModuleToString(j->module) : NULL;
+    j->text = text ? strdup(text) : NULL;
+    LLVMDisposeMessage(text);
+}
+
+/* Memory of LLVM's is given back also when the arena runs out. */
+char *ocl_to_llvm(Arena *arena, const OclSource *source, const OclOptions *options,
+                  DiagSink *sink)
+{
+    Job j = { .arena = arena, .source = source, .options = options, .sink = sink,
+              .context = LLVMContextCreate() };
+    bool done = arena_try(arena, print_module, &j);
+    if (j.module)
+        LLVMDisposeModule(j.module);
+    LLVMContextDispose(j.context);
+    char *text = j.text ? arena_strdup(arena, j.text) : NULL;
+    free(j.text);
+    if (!done)
+        arena_fail(arena);
+    return text;
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Calls: of the program's functions, of built-in ones by their mangled names, of what matrices are
+ * done with (the cooperative matrix RFC, 4.5 and 4.6; opencl.h lists the names).
+ */
+#include "front/opencl/emit.h"
+
+static LLVMValueRef call(Emit *e, LLVMValueRef f, LLVMTypeRef type, LLVMValueRef *args, uint32_t n)
+{
+    LLVMValueRef c = LLVMBuildCall2(e->builder, type, f, args, n, "");
+    LLVMSetInstructionCallConv(c, LLVMGetFunctionCallConv(f));
+    return c;
+}
+
+static LLVMValueRef call_named(Emit *e, const char *name, Type *result, LLVMValueRef *args,
+                               uint32_t n, bool pure)
+{
+    LLVMTypeRef *types = NEW_ARRAY(e->o->arena, LLVMTypeRef, n);
+    for (uint32_t i = 0; i < n; i++)
+        types[i] = LLVMTypeOf(args[i]);
+    LLVMTypeRef type = LLVMFunctionType(ocl_value_type(e, result), types, n, false);
+    return call(e, ocl_external(e, name, type, pure), type, args, n);
+}
+
+/* ---- the program's functions ----------------------------------------------------------------- */
+
+/* A structure goes by the address of a copy of its own. */
+static LLVMValueRef argument(Emit *e, Node *n)
+{
+    LLVMValueRef v = ocl_emit_value(e, n);
+    if (!is_record(n->type))
+        return v;
+    LLVMValueRef copy = ocl_variable(e, n->type, "");
+    ocl_copy(e, n->type, copy, v);
+    return copy;
+}
+
+static LLVMValueRef print(Emit *e, Node *n, LLVMValueRef *args)
+{
+    LLVMTypeRef format = LLVMPointerTypeInContext(e->context, AS_CONSTANT);
+    LLVMTypeRef type = LLVMFunctionType(e->i32, &format, 1, true);
+    for (uint32_t i = 0; i < n->n; i++)
+        args[i] = ocl_emit_value(e, n->list[i]);
+    return call(e, ocl_external(e, "printf", type, false), type, args, n->n);
+}
+
+LLVMValueRef ocl_emit_call(Emit *e, Node *n)
+{
+    LLVMValueRef *args = NEW_ARRAY(e->o->arena, LLVMValueRef, n->n + 1), result = NULL;
+    uint32_t count = 0;
+    if (!n->a)
+        return print(e, n, args);
+    LLVMValueRef f = ocl_emit_function(e, n->a->symbol);
+    if (is_record(n->type))
+        args[count++] = result = ocl_variable(e, n->type, "");
+    for (uint32_t i = 0; i < n->n; i++)
+        args[count++] = argument(e, n->list[i]);
+    LLVMValueRef v = call(e, f, LLVMGlobalGetValueType(f), args, count);
+    return result ? result : v;
+}
+
+/* ---- atomics --------------------------------------------------------------------------------- */
+
+static LLVMAtomicOrdering ordering(Emit *e, const Node *n)
+{
+    static const LLVMAtomicOrdering orders[] = {
+        LLVMAtomicOrderingMonotonic, LLVMAtomicOrderingAcquire, LLVMAtomicOrderingAcquire,
+        LLVMAtomicOrderingRelease, LLVMAtomicOrderingAcquireRelease,
+        LLVMAtomicOrderingSequentiallyConsistent,
+    };
+    Value v; /* an order that is not known is the strongest */
+    return ocl_fold(e->o, n, &v) && v.lane[0].u < COUNT_OF(orders)
+               ? orders[v.lane[0].u] : LLVMAtomicOrderingSequentiallyConsistent;
+}
+
+static const char *scope_name(Emit *e, const Node *n)
+{
+    static const char *const names[] = { "singlethread", "workgroup", "device", "", "subgroup" };
+    Value v;
+    return ocl_fold(e->o, n, &v) && v.lane[0].u < COUNT_OF(names) ? names[v.lane[0].u] : "";
+}
+
+static LLVMAtomicRMWBinOp operation(const Builtin *b, const Type *t)
+{
+    static const struct { const char *name; LLVMAtomicRMWBinOp s, u, f; } table[] = {
+        { "add", LLVMAtomicRMWBinOpAdd, LLVMAtomicRMWBinOpAdd, LLVMAtomicRMWBinOpFAdd },
+        { "sub", LLVMAtomicRMWBinOpSub, LLVMAtomicRMWBinOpSub, LLVMAtomicRMWBinOpFSub },
+        { "min", LLVMAtomicRMWBinOpMin, LLVMAtomicRMWBinOpUMin, LLVMAtomicRMWBinOpFMin },
+        { "max", LLVMAtomicRMWBinOpMax, LLVMAtomicRMWBinOpUMax, LLVMAtomicRMWBinOpFMax },
+        { "and", LLVMAtomicRMWBinOpAnd, LLVMAtomicRMWBinOpAnd, LLVMAtomicRMWBinOpAnd },
+        { "or", LLVMAtomicRMWBinOpOr, LLVMAtomicRMWBinOpOr, LLVMAtomicRMWBinOpOr },
+        { "xor", LLVMAtomicRMWBinOpXor, LLVMAtomicRMWBinOpXor, LLVMAtomicRMWBinOpXor },
+    };
+    for (size_t i = 0; i < COUNT_OF(table); i++) {
+        if (!strcmp(table[i].name, b->operation))
+            return is_float(t) ? table[i].f : is_signed(t) ? table[i].s : table[i].u;
+    }
+    return LLVMAtomicRMWBinOpXchg;
+}
+
+/* Functions of 1.x are relaxed (OpenCL C 3.0, 6.15.12.7), those of C11 without an order
+ * sequentially consistent; the scope is the device. */
+static LLVMValueRef atomic(Emit *e, Node *n)
+{
+    const Builtin *b = n->builtin;
+    Type *t = n->type;
+    bool old = strchr(b->signature, 'a') != NULL;
+    uint32_t given = b->what == B_STEP ? 1 : 2;
+    LLVMValueRef p = ocl_emit_value(e, n->list[0]);
+    LLVMValueRef v = b->what == B_STEP ? LLVMConstInt(ocl_value_type(e, t), 1, false)
+                                       : ocl_emit_value(e, n->list[1]);
+    LLVMAtomicOrdering order = n->n > given ? ordering(e, n->list[given])
+                               : old ? LLVMAtomicOrderingMonotonic
+                                     : LLVMAtomicOrderingSequentiallyConsistent;
+    const char *scope = n->n > given + 1 ? scope_name(e, n->list[given + 1]) : "device";
+    return LLVMBuildAtomicRMWSyncScope(e->builder, operation(b, t), p, v, order,
+                                       LLVMGetSyncScopeID(e->context, scope, strlen(scope)));
+}
+
+/* ---- built-in functions ---------------------------------------------------------------------- */
+
+/* mem_fence and its kin of 1.x are fences of the work-group. */
+static LLVMValueRef fence(Emit *e, Node *n)
+{
+    Ocl *o = e->o;
+    Type *u = o->basic[TY_UINT];
+    Type *types[] = { u, ocl_qualified(o, u, Q_ORDER, AS_PRIVATE),
+                      ocl_qualified(o, u, Q_SCOPE, AS_PRIVATE) };
+    LLVMValueRef args[] = { ocl_emit_value(e, n->list[0]),
+                            LLVMConstInt(e->i32, (uint64_t)(n->builtin->operation[0] - '0'), false),
+                            LLVMConstInt(e->i32, 1, false) };
+    return call_named(e, ocl_mangle(o, "atomic_work_item_fence", types, 3), o->basic[TY_VOID], args,
+                      3, false);
+}
+
+/* The storage class is SPIR-V's: Workgroup, CrossWorkgroup, Function. */
+static LLVMValueRef to_space(Emit *e, Node *n)
+{
+    static const char *const names[] = { "Private", "Global", "", "Local" };
+    static const uint32_t classes[] = { 7, 5, 0, 4 };
+    Space space = (Space)n->type->base->space;
+    Ocl *o = e->o;
+    Type *types[] = { ocl_pointer(o, ocl_in_space(o, o->basic[TY_VOID], AS_GENERIC)),
+                      o->basic[TY_INT] };
+    LLVMValueRef args[] = { ocl_emit_value(e, n->list[0]),
+                            LLVMConstInt(e->i32, classes[space], false) };
+    const char *name = arena_printf(o->arena, "__spirv_GenericCastToPtrExplicit_To%s",
+                                    names[space]);
+    return call_named(e, ocl_mangle(o, name, types, 2), n->type, args, 2, true);
+}
+
+LLVMValueRef ocl_emit_builtin(Emit *e, Node *n)
+{
+    switch ((BuiltinKind)n->builtin->what) {
+    case B_ATOMIC: case B_STEP: return atomic(e, n);
+    case B_FENCE: return fence(e, n);
+    case B_TO_SPACE: return to_space(e, n);
+    case B_INIT: {
+        LLVMValueRef p = ocl_emit_value(e, n->list[0]);
+        LLVMBuildStore(e->builder, ocl_emit_value(e, n->list[1]), p);
+        return NULL;
+    }
+    default: break;
+    }
+    LLVMValueRef *args = NEW_ARRAY(e->o->arena, LLVMValueRef, n->n);
+    for (uint32_t i = 0; i < n->n; i++)
+        args[i] = ocl_emit_value(e, n->list[i]);
+    return call_named(e, n->name, n->type, args, n->n, n->builtin->what == B_PURE);
+}
+
+/* ---- matrices -------------------------------------------------------------------------------- */
+
+static LLVMValueRef load(Emit *e, Node *n)
+{
+    Ocl *o = e->o;
+    Type *types[] = { ocl_pointer(o, ocl_qualified(o, n->a->type->base, 0,
+                                                   (Space)n->a->type->base->space)),
+                      o->basic[TY_INT], o->size_type };
+    LLVMValueRef p = ocl_emit_value(e, n->a);
+    LLVMValueRef args[] = { p, LLVMConstInt(e->i32, n->u, false), ocl_emit_value(e, n->b) };
+    const char *name = ocl_mangle_template(o, "__spirv_CooperativeMatrixLoadKHR", n->type, types,
+                                           3);
+    return call_named(e, name, n->type, args, 3, false);
+}
+
+static LLVMValueRef store(Emit *e, Node *n)
+{
+    Ocl *o = e->o;
+    Type *types[] = { ocl_pointer(o, ocl_qualified(o, n->a->type->base, 0,
+                                                   (Space)n->a->type->base->space)),
+                      n->b->type->plain, o->basic[TY_INT], o->size_type };
+    LLVMValueRef p = ocl_emit_value(e, n->a), m = ocl_emit_value(e, n->b);
+    LLVMValueRef args[] = { p, m, LLVMConstInt(e->i32, n->u, false), ocl_emit_value(e, n->c) };
+    return call_named(e, ocl_mangle(o, "__spirv_CooperativeMatrixStoreKHR", types, 4), n->type,
+                      args, 4, false);
+}
+
+static LLVMValueRef multiply_add(Emit *e, Node *n)
+{
+    Ocl *o = e->o;
+    Type *types[] = { n->a->type->plain, n->b->type->plain, n->c->type->plain, o->basic[TY_INT] };
+    LLVMValueRef a = ocl_emit_value(e, n->a), b = ocl_emit_value(e, n->b);
+    LLVMValueRef args[] = { a, b, ocl_emit_value(e, n->c), LLVMConstInt(e->i32, n->u, false) };
+    return call_named(e, ocl_mangle(o, "__spirv_CooperativeMatrixMulAddKHR", types, 4), n->type,
+                      args, 4, false);
+}
+
+static LLVMValueRef operators(Emit *e, Node *n)
+{
+    Ocl *o = e->o;
+    bool scalar = n->b && !is_matrix(n->b->type), negate = !n->b;
+    const char *name = negate ? "__spirv_CooperativeMatrixScalarNeg"
+                       : scalar ? "__spirv_CooperativeMatrixScalarMul"
+                       : n->op == P_PLUS ? "__spirv_CooperativeMatrixBinaryAdd"
+                       : n->op == P_MINUS ? "__spirv_CooperativeMatrixBinarySub"
+                       : n->op == P_STAR ? "__spirv_CooperativeMatrixBinaryMul"
+                                         : "__spirv_CooperativeMatrixBinaryDiv";
+    LLVMValueRef args[2] = { ocl_emit_value(e, n->a) };
+    Type *types[2] = { n->a->type->plain };
+    if (!negate) {
+        args[1] = ocl_emit_value(e, n->b);
+        types[1] = n->b->type->plain;
+    }
+    uint32_t count = negate ? 1 : 2;
+    return call_named(e, ocl_mangle(o, name, types, count), n->type, args, count, true);
+}
+
+LLVMValueRef ocl_emit_matrix(Emit *e, Node *n)
+{
+    switch (n->kind) {
+    case N_LOAD_MATRIX: return load(e, n);
+    case N_STORE_MATRIX: return store(e, n);
+    case N_MULTIPLY_ADD: return multiply_add(e, n);
+    default: return operators(e, n);
+    }
+}

@@ -1,0 +1,683 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Expressions to LLVM IR: places, values, operators, conversions, initialisation.
+ */
+#include "front/opencl/emit.h"
+
+/* ---- blocks and variables -------------------------------------------------------------------- */
+
+LLVMBasicBlockRef ocl_block(Emit *e, const char *name)
+{
+    return LLVMAppendBasicBlockInContext(e->context, e->function, name);
+}
+
+void ocl_go(Emit *e, LLVMBasicBlockRef to)
+{
+    if (!LLVMGetBasicBlockTerminator(LLVMGetInsertBlock(e->builder)))
+        LLVMBuildBr(e->builder, to);
+}
+
+/* Blocks stand in the order in which they are filled. */
+void ocl_start(Emit *e, LLVMBasicBlockRef b)
+{
+    LLVMMoveBasicBlockAfter(b, LLVMGetLastBasicBlock(e->function));
+    LLVMPositionBuilderAtEnd(e->builder, b);
+}
+
+LLVMValueRef ocl_variable(Emit *e, Type *t, const char *name)
+{
+    LLVMValueRef v = LLVMBuildAlloca(e->entry, ocl_memory_type(e, t), name);
+    if (!is_matrix(t) && !ocl_has_matrix(t))
+        LLVMSetAlignment(v, MAX(t->align, 1));
+    return v;
+}
+
+static LLVMValueRef index32(Emit *e, uint64_t i)
+{
+    return LLVMConstInt(e->i32, i, false);
+}
+
+/* ---- reading and writing places -------------------------------------------------------------- */
+
+static void aligned(LLVMValueRef access, const Place *p)
+{
+    if (!ocl_has_matrix(p->type))
+        LLVMSetAlignment(access, MAX(p->type->align, 1));
+    LLVMSetVolatile(access, p->is_volatile);
+}
+
+static LLVMValueRef load_whole(Emit *e, const Place *p)
+{
+    LLVMValueRef v = LLVMBuildLoad2(e->builder, ocl_memory_type(e, p->type), p->pointer, "");
+    aligned(v, p);
+    return p->type->kind == TY_BOOL ? LLVMBuildTrunc(e->builder, v, e->i1, "") : v;
+}
+
+static void store_whole(Emit *e, const Place *p, LLVMValueRef v)
+{
+    if (p->type->kind == TY_BOOL)
+        v = LLVMBuildZExt(e->builder, v, e->i8, "");
+    aligned(LLVMBuildStore(e->builder, v, p->pointer), p);
+}
+
+/* A bit-field may reach past the unit it begins in when it is packed: at most 9 bytes hold it. */
+static LLVMTypeRef unit_of(Emit *e, const Member *m)
+{
+    uint32_t bits = m->bit + m->width, size = (uint32_t)m->type->size * 8;
+    return LLVMIntTypeInContext(e->context, bits <= size ? size : (bits + 7) / 8 * 8);
+}
+
+static LLVMValueRef load_bits(Emit *e, const Place *p)
+{
+    const Member *m = p->bits;
+    LLVMTypeRef t = unit_of(e, m);
+    uint32_t width = LLVMGetIntTypeWidth(t);
+    LLVMValueRef v = LLVMBuildLoad2(e->builder, t, p->pointer, "");
+    LLVMSetAlignment(v, 1);
+    LLVMSetVolatile(v, p->is_volatile);
+    v = LLVMBuildShl(e->builder, v, LLVMConstInt(t, width - m->bit - m->width, false), "");
+    LLVMValueRef down = LLVMConstInt(t, width - m->width, false);
+    v = is_signed(m->type) ? LLVMBuildAShr(e->builder, v, down, "")
+                           : LLVMBuildLShr(e->builder, v, down, "");
+    return LLVMBuildTruncOrBitCast(e->builder, v, ocl_value_type(e, m->type), "");
+}
+
+static void store_bits(Emit *e, const Place *p, LLVMValueRef v)
+{
+    const Member *m = p->bits;
+    LLVMTypeRef t = unit_of(e, m);
+    LLVMValueRef shift = LLVMConstInt(t, m->bit, false);
+    LLVMValueRef ones = LLVMConstInt(t, UINT64_MAX >> (64 - m->width), false);
+    LLVMValueRef old = LLVMBuildLoad2(e->builder, t, p->pointer, "");
+    LLVMSetAlignment(old, 1);
+    LLVMSetVolatile(old, p->is_volatile);
+    v = LLVMBuildZExtOrBitCast(e->builder, v, t, "");
+    v = LLVMBuildShl(e->builder, LLVMBuildAnd(e->builder, v, ones, ""), shift, "");
+    LLVMValueRef hole = LLVMBuildNot(e->builder, LLVMBuildShl(e->builder, ones, shift, ""), "");
+    v = LLVMBuildOr(e->builder, LLVMBuildAnd(e->builder, old, hole, ""), v, "");
+    LLVMValueRef s = LLVMBuildStore(e->builder, v, p->pointer);
+    LLVMSetAlignment(s, 1);
+    LLVMSetVolatile(s, p->is_volatile);
+}
+
+static LLVMValueRef pick(Emit *e, LLVMValueRef v, const uint8_t *lanes, uint32_t n)
+{
+    if (n == 1)
+        return LLVMBuildExtractElement(e->builder, v, index32(e, lanes[0]), "");
+    LLVMValueRef mask[16];
+    for (uint32_t i = 0; i < n; i++)
+        mask[i] = index32(e, lanes[i]);
+    return LLVMBuildShuffleVector(e->builder, v, LLVMGetPoison(LLVMTypeOf(v)),
+                                  LLVMConstVector(mask, n), "");
+}
+
+LLVMValueRef ocl_load(Emit *e, const Place *p)
+{
+    if (p->bits)
+        return load_bits(e, p);
+    if (is_record(p->type) && !p->lanes)
+        return p->pointer;
+    LLVMValueRef v = load_whole(e, p);
+    if (p->lanes)
+        return pick(e, v, p->lanes, p->n);
+    return p->index ? LLVMBuildExtractElement(e->builder, v, p->index, "") : v;
+}
+
+/* Lanes are written by writing the whole vector. */
+static LLVMValueRef merged(Emit *e, const Place *p, LLVMValueRef v)
+{
+    LLVMValueRef whole = load_whole(e, p);
+    if (p->index)
+        return LLVMBuildInsertElement(e->builder, whole, v, p->index, "");
+    if (p->n == 1)
+        return LLVMBuildInsertElement(e->builder, whole, v, index32(e, p->lanes[0]), "");
+    for (uint32_t i = 0; i < p->n; i++) {
+        LLVMValueRef lane = LLVMBuildExtractElement(e->builder, v, index32(e, i), "");
+        whole = LLVMBuildInsertElement(e->builder, whole, lane, index32(e, p->lanes[i]), "");
+    }
+    return whole;
+}
+
+void ocl_store(Emit *e, const Place *p, LLVMValueRef v)
+{
+    if (p->bits)
+        store_bits(e, p, v);
+    else if (is_record(p->type))
+        ocl_copy(e, p->type, p->pointer, v);
+    else
+        store_whole(e, p, p->lanes || p->index ? merged(e, p, v) : v);
+}
+
+/* ---- places ---------------------------------------------------------------------------------- */
+
+static LLVMValueRef step(Emit *e, Type *element, LLVMValueRef p, LLVMValueRef i)
+{
+    return LLVMBuildInBoundsGEP2(e->builder, ocl_memory_type(e, element), p, &i, 1, "");
+}
+
+static LLVMValueRef member_pointer(Emit *e, Type *t, LLVMValueRef p, const Member *m)
+{
+    Record *r = t->record;
+    LLVMTypeRef llvm = ocl_record_llvm(e, r);
+    if (!r->flat)
+        return LLVMBuildStructGEP2(e->builder, llvm, p, m->index, "");
+    LLVMValueRef offset = LLVMConstInt(e->i64, m->offset, false);
+    return m->offset ? LLVMBuildInBoundsGEP2(e->builder, e->i8, p, &offset, 1, "") : p;
+}
+
+static Place member(Emit *e, Node *n)
+{
+    Place p = { .type = n->type };
+    const Member *m = &n->a->type->record->members.data[n->member];
+    LLVMValueRef whole = n->a->lvalue ? ocl_emit_place(e, n->a).pointer : ocl_emit_value(e, n->a);
+    p.pointer = member_pointer(e, n->a->type, whole, m);
+    p.bits = m->bit_field ? m : NULL;
+    return p;
+}
+
+static Place temporary(Emit *e, Node *n)
+{
+    Place p = { .type = n->type };
+    if (is_record(n->type)) {
+        p.pointer = ocl_emit_value(e, n);
+        return p;
+    }
+    p.pointer = ocl_variable(e, n->type, "");
+    LLVMValueRef v = ocl_emit_value(e, n);
+    ocl_store(e, &p, v);
+    return p;
+}
+
+/* The place's type is without qualifiers where it matters: is_volatile says the one that does. */
+Place ocl_emit_place(Emit *e, Node *n)
+{
+    Place p = { .type = n->type };
+    switch (n->kind) {
+    case N_SYMBOL:
+        p.pointer = n->symbol->global ? ocl_emit_global(e, n->symbol) : n->symbol->llvm;
+        if (!p.pointer) /* a goto passes by the declaration */
+            p.pointer = n->symbol->llvm = ocl_variable(e, n->type, "");
+        break;
+    case N_STRING: p.pointer = ocl_emit_string(e, n); break;
+    case N_DEREF: p.pointer = ocl_emit_value(e, n->a); break;
+    case N_MEMBER: p = member(e, n); break;
+    case N_SWIZZLE:
+        p = ocl_emit_place(e, n->a);
+        p.lanes = n->lanes;
+        p.n = (uint32_t)lanes_of(n->type);
+        break;
+    case N_INDEX:
+        if (is_vector(n->a->type)) {
+            p = ocl_emit_place(e, n->a);
+            p.index = ocl_emit_value(e, n->b);
+        } else {
+            LLVMValueRef base = ocl_emit_value(e, n->a);
+            p.pointer = step(e, n->type, base, ocl_emit_value(e, n->b));
+        }
+        break;
+    case N_COMPOUND:
+        p.pointer = ocl_variable(e, n->type, ".literal");
+        ocl_emit_into(e, p.pointer, n->type, n->a);
+        break;
+    default: return temporary(e, n);
+    }
+    p.is_volatile |= (n->type->quals & Q_VOLATILE) != 0;
+    return p;
+}
+
+/* ---- copying and initialising ---------------------------------------------------------------- */
+
+static uint64_t size_of(const Type *t)
+{
+    return is_record(t) ? t->record->size : t->size;
+}
+
+/* Matrices have no bytes: what holds them is copied part by part. */
+static void copy_parts(Emit *e, Type *t, LLVMValueRef to, LLVMValueRef from)
+{
+    if (is_array(t)) {
+        for (uint64_t i = 0; i < t->n; i++) {
+            LLVMValueRef at = LLVMConstInt(e->i64, i, false);
+            ocl_copy(e, t->base, step(e, t->base, to, at), step(e, t->base, from, at));
+        }
+        return;
+    }
+    for (uint32_t i = 0; i < t->record->members.len; i++) {
+        const Member *m = &t->record->members.data[i];
+        ocl_copy(e, m->type, member_pointer(e, t, to, m), member_pointer(e, t, from, m));
+    }
+}
+
+void ocl_copy(Emit *e, Type *t, LLVMValueRef to, LLVMValueRef from)
+{
+    if (!is_aggregate(t)) {
+        LLVMTypeRef type = ocl_memory_type(e, t);
+        LLVMBuildStore(e->builder, LLVMBuildLoad2(e->builder, type, from, ""), to);
+    } else if (ocl_has_matrix(t)) {
+        copy_parts(e, t, to, from);
+    } else if (size_of(t)) {
+        LLVMBuildMemCpy(e->builder, to, MAX(t->align, 1), from, MAX(t->align, 1),
+                        LLVMConstInt(e->i64, size_of(t), false));
+    }
+}
+
+/* Zeros for what is an aggregate; its matrices one by one. */
+static void clear(Emit *e, LLVMValueRef p, Type *t)
+{
+    if (is_array(t) && ocl_has_matrix(t)) {
+        for (uint64_t i = 0; i < t->n; i++)
+            clear(e, step(e, t->base, p, LLVMConstInt(e->i64, i, false)), t->base);
+    } else if (is_record(t) && t->record->has_matrix) {
+        for (uint32_t i = 0; i < t->record->members.len; i++) {
+            const Member *m = &t->record->members.data[i];
+            clear(e, member_pointer(e, t, p, m), m->type);
+        }
+    } else if (size_of(t)) {
+        LLVMValueRef s = LLVMBuildStore(e->builder, LLVMConstNull(ocl_memory_type(e, t)), p);
+        if (!is_matrix(t))
+            LLVMSetAlignment(s, MAX(t->align, 1));
+    }
+}
+
+static bool complete(const Type *t, const Node *n)
+{
+    uint64_t want = is_array(t) ? t->n : t->record->is_union ? UINT64_MAX : t->record->members.len;
+    bool all = n->n >= want && !(is_record(t) && t->record->flat);
+    for (uint32_t i = 0; all && i < n->n; i++)
+        all = n->list[i] && (n->list[i]->kind != N_INIT ||
+                             (!is_matrix(n->list[i]->type) &&
+                              complete(n->list[i]->type, n->list[i])));
+    return all;
+}
+
+static void fill(Emit *e, LLVMValueRef p, Type *t, Node *n, bool cleared)
+{
+    if (n->kind != N_INIT) {
+        Place place = { .pointer = p, .type = t };
+        LLVMValueRef v = ocl_emit_value(e, n);
+        ocl_store(e, &place, v);
+        return;
+    }
+    if (!cleared && (is_matrix(t) || !complete(t, n)))
+        clear(e, p, t);
+    for (uint32_t i = 0; i < n->n; i++) {
+        if (!n->list[i])
+            continue;
+        if (is_array(t)) {
+            LLVMValueRef at = step(e, t->base, p, LLVMConstInt(e->i64, i, false));
+            fill(e, at, t->base, n->list[i], true);
+            continue;
+        }
+        const Member *m = &t->record->members.data[i];
+        LLVMValueRef at = member_pointer(e, t, p, m);
+        if (m->bit_field) {
+            Place place = { .pointer = at, .type = m->type, .bits = m };
+            ocl_store(e, &place, ocl_emit_value(e, n->list[i]));
+        } else {
+            fill(e, at, m->type, n->list[i], true);
+        }
+    }
+}
+
+void ocl_emit_into(Emit *e, LLVMValueRef p, Type *t, Node *n)
+{
+    if (n->kind == N_INIT && is_array(t) && n->n > 16 && !ocl_has_matrix(t) &&
+        ocl_is_constant(e->o, n)) { /* a table: copied as a whole */
+        LLVMValueRef table = ocl_constant(e, t, n);
+        LLVMValueRef g = LLVMAddGlobalInAddressSpace(e->module, LLVMTypeOf(table), ".table",
+                                                     AS_CONSTANT);
+        LLVMSetInitializer(g, table);
+        LLVMSetLinkage(g, LLVMPrivateLinkage);
+        LLVMSetGlobalConstant(g, true);
+        LLVMSetAlignment(g, MAX(t->align, 1));
+        ocl_copy(e, t, p, g);
+        return;
+    }
+    fill(e, p, t, n, false);
+}
+
+/* ---- conversions ----------------------------------------------------------------------------- */
+
+static LLVMValueRef is_nonzero(Emit *e, Type *t, LLVMValueRef v)
+{
+    LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(v));
+    if (is_float(element_of(t)))
+        return LLVMBuildFCmp(e->builder, LLVMRealUNE, v, zero, "");
+    return t->kind == TY_BOOL ? v : LLVMBuildICmp(e->builder, LLVMIntNE, v, zero, "");
+}
+
+static LLVMValueRef convert(Emit *e, LLVMValueRef v, Type *from, Type *to)
+{
+    LLVMTypeRef llvm = ocl_value_type(e, to);
+    Type *fe = element_of(from), *te = element_of(to);
+    bool ff = is_float(fe), tf = is_float(te);
+    if (te->kind == TY_BOOL)
+        return is_nonzero(e, from, v);
+    if (ff && tf)
+        return fe->size < te->size ? LLVMBuildFPExt(e->builder, v, llvm, "")
+               : fe->size > te->size ? LLVMBuildFPTrunc(e->builder, v, llvm, "") : v;
+    if (ff)
+        return is_signed(te) ? LLVMBuildFPToSI(e->builder, v, llvm, "")
+                             : LLVMBuildFPToUI(e->builder, v, llvm, "");
+    if (tf)
+        return is_signed(fe) ? LLVMBuildSIToFP(e->builder, v, llvm, "")
+                             : LLVMBuildUIToFP(e->builder, v, llvm, "");
+    return LLVMBuildIntCast2(e->builder, v, llvm, is_signed(fe), "");
+}
+
+static LLVMValueRef splat(Emit *e, LLVMValueRef v, Type *to)
+{
+    LLVMTypeRef llvm = ocl_value_type(e, to);
+    LLVMValueRef zeros = LLVMConstNull(LLVMVectorType(e->i32, (unsigned)to->n));
+    v = LLVMBuildInsertElement(e->builder, LLVMGetPoison(llvm), v, index32(e, 0), "");
+    return LLVMBuildShuffleVector(e->builder, v, LLVMGetPoison(llvm), zeros, "");
+}
+
+/* as_float3(float4) drops a lane; all else keeps the bits. */
+static LLVMValueRef reinterpret(Emit *e, LLVMValueRef v, Type *from, Type *to)
+{
+    if (is_pointer(from))
+        return v;
+    static const uint8_t four[] = { 0, 1, 2, 3 };
+    if (lanes_of(from) == 4 && lanes_of(to) == 3 && from->base->size == to->base->size)
+        v = pick(e, v, four, 3);
+    else if (lanes_of(from) == 3 && lanes_of(to) != 3) {
+        LLVMValueRef mask[] = { index32(e, 0), index32(e, 1), index32(e, 2), index32(e, 2) };
+        v = LLVMBuildShuffleVector(e->builder, v, v, LLVMConstVector(mask, 4), "");
+    } else if (lanes_of(to) == 3 && lanes_of(from) != 3) {
+        Type *wide = ocl_vector(e->o, to->base, 4);
+        return pick(e, LLVMBuildBitCast(e->builder, v, ocl_value_type(e, wide), ""), four, 3);
+    }
+    return LLVMBuildBitCast(e->builder, v, ocl_value_type(e, to), "");
+}
+
+static LLVMValueRef cast(Emit *e, Node *n)
+{
+    Type *to = n->type;
+    if (n->op == CAST_DECAY)
+        return ocl_emit_place(e, n->a).pointer;
+    if (n->op == CAST_NULL)
+        return LLVMConstNull(ocl_value_type(e, to));
+    LLVMValueRef v = n->a->type ? ocl_emit_value(e, n->a) : NULL;
+    switch (n->op) {
+    case CAST_NUMBER: return convert(e, v, n->a->type->plain, to);
+    case CAST_SPLAT: return splat(e, v, to);
+    case CAST_BITS: return reinterpret(e, v, n->a->type, to);
+    case CAST_SPACE: return LLVMBuildAddrSpaceCast(e->builder, v, ocl_value_type(e, to), "");
+    case CAST_FROM_POINTER: return LLVMBuildPtrToInt(e->builder, v, ocl_value_type(e, to), "");
+    case CAST_TO_POINTER: return LLVMBuildIntToPtr(e->builder, v, ocl_value_type(e, to), "");
+    case CAST_TO_BOOL: return is_nonzero(e, n->a->type->plain, v);
+    default: return NULL;
+    }
+}
+
+/* ---- operators ------------------------------------------------------------------------------- */
+
+/* i1, or a vector of it, to what OpenCL makes of truth: 1, in vectors -1. */
+static LLVMValueRef truth(Emit *e, LLVMValueRef v, Type *t)
+{
+    return is_vector(t) ? LLVMBuildSExt(e->builder, v, ocl_value_type(e, t), "")
+                        : LLVMBuildZExt(e->builder, v, ocl_value_type(e, t), "");
+}
+
+static LLVMValueRef compare(Emit *e, Tok op, Type *t, LLVMValueRef a, LLVMValueRef b)
+{
+    static const struct { Tok op; LLVMRealPredicate f; LLVMIntPredicate s, u; } table[] = {
+        { P_LT, LLVMRealOLT, LLVMIntSLT, LLVMIntULT }, { P_GT, LLVMRealOGT, LLVMIntSGT, LLVMIntUGT },
+        { P_LE, LLVMRealOLE, LLVMIntSLE, LLVMIntULE }, { P_GE, LLVMRealOGE, LLVMIntSGE, LLVMIntUGE },
+        { P_EQ, LLVMRealOEQ, LLVMIntEQ, LLVMIntEQ },   { P_NE, LLVMRealUNE, LLVMIntNE, LLVMIntNE },
+    };
+    for (size_t i = 0; i < COUNT_OF(table); i++) {
+        if (table[i].op != op)
+            continue;
+        Type *c = element_of(t);
+        if (is_float(c))
+            return LLVMBuildFCmp(e->builder, table[i].f, a, b, "");
+        return LLVMBuildICmp(e->builder, is_signed(c) ? table[i].s : table[i].u, a, b, "");
+    }
+    return NULL;
+}
+
+static LLVMValueRef arithmetic(Emit *e, Tok op, Type *t, LLVMValueRef a, LLVMValueRef b)
+{
+    LLVMBuilderRef B = e->builder;
+    Type *c = element_of(t);
+    bool s = is_signed(c);
+    if (is_float(c)) {
+        return op == P_PLUS ? LLVMBuildFAdd(B, a, b, "") : op == P_MINUS ? LLVMBuildFSub(B, a, b, "")
+               : op == P_STAR ? LLVMBuildFMul(B, a, b, "") : LLVMBuildFDiv(B, a, b, "");
+    }
+    switch (op) {
+    case P_PLUS: return LLVMBuildAdd(B, a, b, "");
+    case P_MINUS: return LLVMBuildSub(B, a, b, "");
+    case P_STAR: return LLVMBuildMul(B, a, b, "");
+    case P_SLASH: return s ? LLVMBuildSDiv(B, a, b, "") : LLVMBuildUDiv(B, a, b, "");
+    case P_PERCENT: return s ? LLVMBuildSRem(B, a, b, "") : LLVMBuildURem(B, a, b, "");
+    case P_BITAND: return LLVMBuildAnd(B, a, b, "");
+    case P_BITOR: return LLVMBuildOr(B, a, b, "");
+    case P_XOR: return LLVMBuildXor(B, a, b, "");
+    default: break;
+    }
+    /* OpenCL shifts by as many of the low bits as select a bit of the left operand. */
+    Value mask = { .n = (uint32_t)lanes_of(t) };
+    for (uint32_t i = 0; i < mask.n; i++)
+        mask.lane[i].u = c->size * 8 - 1;
+    b = LLVMBuildAnd(B, b, ocl_constant_value(e, t, &mask), "");
+    return op == P_SHL ? LLVMBuildShl(B, a, b, "")
+           : s ? LLVMBuildAShr(B, a, b, "") : LLVMBuildLShr(B, a, b, "");
+}
+
+static LLVMValueRef short_circuit(Emit *e, Node *n)
+{
+    bool is_and = n->op == P_AND;
+    LLVMValueRef a = ocl_emit_condition(e, n->a);
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(e->builder);
+    LLVMBasicBlockRef right = ocl_block(e, is_and ? "and" : "or"), end = ocl_block(e, "end");
+    if (is_and)
+        LLVMBuildCondBr(e->builder, a, right, end);
+    else
+        LLVMBuildCondBr(e->builder, a, end, right);
+    ocl_start(e, right);
+    LLVMValueRef b = ocl_emit_condition(e, n->b);
+    LLVMBasicBlockRef last = LLVMGetInsertBlock(e->builder);
+    ocl_go(e, end);
+    ocl_start(e, end);
+    LLVMValueRef phi = LLVMBuildPhi(e->builder, e->i1, ""), early = LLVMConstInt(e->i1, !is_and, 0);
+    LLVMAddIncoming(phi, &early, &from, 1);
+    LLVMAddIncoming(phi, &b, &last, 1);
+    return phi;
+}
+
+static LLVMValueRef pointer_arithmetic(Emit *e, Node *n)
+{
+    LLVMValueRef a = ocl_emit_value(e, n->a), b = ocl_emit_value(e, n->b);
+    Type *element = n->a->type->base;
+    if (!is_pointer(n->type)) { /* a difference */
+        a = LLVMBuildPtrToInt(e->builder, a, e->i64, "");
+        b = LLVMBuildPtrToInt(e->builder, b, e->i64, "");
+        uint64_t size = MAX(size_of(element), 1);
+        return LLVMBuildSDiv(e->builder, LLVMBuildSub(e->builder, a, b, ""),
+                             LLVMConstInt(e->i64, size, false), "");
+    }
+    if (n->op == P_MINUS)
+        b = LLVMBuildNeg(e->builder, b, "");
+    return step(e, element, a, b);
+}
+
+/* A comparison or logic: i1 or a vector of it; NULL when it is neither. */
+static LLVMValueRef relation(Emit *e, Node *n)
+{
+    bool logic = n->op == P_AND || n->op == P_OR;
+    if (logic && !is_vector(n->type))
+        return short_circuit(e, n);
+    if (logic) {
+        LLVMValueRef a = is_nonzero(e, n->a->type, ocl_emit_value(e, n->a));
+        LLVMValueRef b = is_nonzero(e, n->b->type, ocl_emit_value(e, n->b));
+        return n->op == P_AND ? LLVMBuildAnd(e->builder, a, b, "")
+                              : LLVMBuildOr(e->builder, a, b, "");
+    }
+    if (n->op != P_LT && n->op != P_GT && n->op != P_LE && n->op != P_GE && n->op != P_EQ &&
+        n->op != P_NE)
+        return NULL;
+    LLVMValueRef a = ocl_emit_value(e, n->a), b = ocl_emit_value(e, n->b);
+    return compare(e, (Tok)n->op, n->a->type, a, b);
+}
+
+static LLVMValueRef binary(Emit *e, Node *n)
+{
+    if (is_matrix(n->type))
+        return ocl_emit_matrix(e, n);
+    LLVMValueRef r = relation(e, n);
+    if (r)
+        return truth(e, r, n->type);
+    if (is_pointer(n->a->type))
+        return pointer_arithmetic(e, n);
+    LLVMValueRef a = ocl_emit_value(e, n->a), b = ocl_emit_value(e, n->b);
+    return arithmetic(e, (Tok)n->op, n->type, a, b);
+}
+
+static LLVMValueRef unary(Emit *e, Node *n)
+{
+    if (is_matrix(n->type))
+        return ocl_emit_matrix(e, n);
+    LLVMValueRef v = ocl_emit_value(e, n->a);
+    switch (n->op) {
+    case P_MINUS:
+        return is_float(element_of(n->type)) ? LLVMBuildFNeg(e->builder, v, "")
+                                             : LLVMBuildNeg(e->builder, v, "");
+    case P_TILDE: return LLVMBuildNot(e->builder, v, "");
+    case P_NOT:
+        v = LLVMBuildNot(e->builder, is_nonzero(e, n->a->type->plain, v), "");
+        return truth(e, v, n->type);
+    default: return v;
+    }
+}
+
+LLVMValueRef ocl_emit_condition(Emit *e, Node *n)
+{
+    if (n->kind == N_BINARY && !is_vector(n->type) && !is_matrix(n->a->type)) {
+        LLVMValueRef r = relation(e, n);
+        if (r)
+            return r;
+    }
+    if (n->kind == N_UNARY && n->op == P_NOT)
+        return LLVMBuildNot(e->builder, ocl_emit_condition(e, n->a), "");
+    return is_nonzero(e, n->type->plain, ocl_emit_value(e, n));
+}
+
+static LLVMValueRef assign(Emit *e, Node *n)
+{
+    if (n->c) { /* the old value is part of the new one */
+        Place p = ocl_emit_place(e, n->a);
+        LLVMValueRef old = ocl_load(e, &p);
+        n->c->llvm = old;
+        LLVMValueRef v = ocl_emit_value(e, n->b);
+        ocl_store(e, &p, v);
+        return n->postfix ? old : v;
+    }
+    if (is_record(n->type)) {
+        LLVMValueRef from = ocl_emit_value(e, n->b);
+        Place p = ocl_emit_place(e, n->a);
+        ocl_store(e, &p, from);
+        return p.pointer;
+    }
+    LLVMValueRef v = ocl_emit_value(e, n->b);
+    Place p = ocl_emit_place(e, n->a);
+    ocl_store(e, &p, v);
+    return v;
+}
+
+static LLVMValueRef conditional(Emit *e, Node *n)
+{
+    if (is_vector(n->a->type)) {
+        LLVMValueRef c = ocl_emit_value(e, n->a), a = ocl_emit_value(e, n->b);
+        LLVMValueRef b = ocl_emit_value(e, n->c);
+        c = LLVMBuildICmp(e->builder, LLVMIntSLT, c, LLVMConstNull(LLVMTypeOf(c)), "");
+        return LLVMBuildSelect(e->builder, c, a, b, "");
+    }
+    LLVMValueRef c = ocl_emit_condition(e, n->a);
+    LLVMBasicBlockRef yes = ocl_block(e, "yes"), no = ocl_block(e, "no"), end = ocl_block(e, "end");
+    bool has_value = !is_void(n->type), by_memory = is_matrix(n->type);
+    LLVMValueRef slot = by_memory ? ocl_variable(e, n->type, "") : NULL;
+    LLVMBuildCondBr(e->builder, c, yes, no);
+    ocl_start(e, yes);
+    LLVMValueRef a = ocl_emit_value(e, n->b);
+    if (by_memory)
+        LLVMBuildStore(e->builder, a, slot);
+    LLVMBasicBlockRef from_a = LLVMGetInsertBlock(e->builder);
+    ocl_go(e, end);
+    ocl_start(e, no);
+    LLVMValueRef b = ocl_emit_value(e, n->c);
+    if (by_memory)
+        LLVMBuildStore(e->builder, b, slot);
+    LLVMBasicBlockRef from_b = LLVMGetInsertBlock(e->builder);
+    ocl_go(e, end);
+    ocl_start(e, end);
+    if (!has_value)
+        return NULL;
+    if (by_memory)
+        return LLVMBuildLoad2(e->builder, ocl_value_type(e, n->type), slot, "");
+    LLVMValueRef phi = LLVMBuildPhi(e->builder, LLVMTypeOf(a), "");
+    LLVMAddIncoming(phi, &a, &from_a, 1);
+    LLVMAddIncoming(phi, &b, &from_b, 1);
+    return phi;
+}
+
+static LLVMValueRef vector(Emit *e, Node *n)
+{
+    Value v;
+    if (ocl_fold(e->o, n, &v))
+        return ocl_constant_value(e, n->type, &v);
+    LLVMValueRef whole = LLVMGetPoison(ocl_value_type(e, n->type));
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < n->n; i++) {
+        LLVMValueRef part = ocl_emit_value(e, n->list[i]);
+        uint32_t lanes = (uint32_t)lanes_of(n->list[i]->type);
+        for (uint32_t k = 0; k < lanes; k++) {
+            LLVMValueRef lane = !is_vector(n->list[i]->type) ? part
+                                : LLVMBuildExtractElement(e->builder, part, index32(e, k), "");
+            whole = LLVMBuildInsertElement(e->builder, whole, lane, index32(e, at++), "");
+        }
+    }
+    return whole;
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+LLVMValueRef ocl_emit_value(Emit *e, Node *n)
+{
+    if (n->lvalue) {
+        Place p = ocl_emit_place(e, n);
+        return ocl_load(e, &p);
+    }
+    switch (n->kind) {
+    case N_INT: return LLVMConstInt(ocl_value_type(e, n->type), n->u, is_signed(n->type));
+    case N_FLOAT: return LLVMConstReal(ocl_value_type(e, n->type), n->f);
+    case N_HELD: return n->llvm;
+    case N_ADDRESS: return ocl_emit_place(e, n->a).pointer;
+    case N_UNARY: return unary(e, n);
+    case N_BINARY: return binary(e, n);
+    case N_ASSIGN: case N_STEP: return assign(e, n);
+    case N_CONDITIONAL: return conditional(e, n);
+    case N_COMMA:
+        ocl_emit_value(e, n->a);
+        return ocl_emit_value(e, n->b);
+    case N_CALL: return ocl_emit_call(e, n);
+    case N_BUILTIN: return ocl_emit_builtin(e, n);
+    case N_CAST: return cast(e, n);
+    case N_VECTOR: return vector(e, n);
+    case N_INIT: return LLVMConstNull(ocl_value_type(e, n->type)); /* a matrix of zeros */
+    case N_LOAD_MATRIX: case N_STORE_MATRIX: case N_MULTIPLY_ADD: return ocl_emit_matrix(e, n);
+    case N_MEMBER: { /* of a structure that is no variable */
+        Place p = member(e, n);
+        return ocl_load(e, &p);
+    }
+    case N_SWIZZLE: return pick(e, ocl_emit_value(e, n->a), n->lanes,
+                                (uint32_t)lanes_of(n->type));
+    case N_INDEX: {
+        LLVMValueRef v = ocl_emit_value(e, n->a);
+        return LLVMBuildExtractElement(e->builder, v, ocl_emit_value(e, n->b), "");
+    }
+    default: return LLVMGetUndef(ocl_value_type(e, n->type));
+    }
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Statements to LLVM IR. What follows a jump is put in a block of its own, which nothing reaches.
+ */
+#include "front/opencl/emit.h"
+
+static void branch(Emit *e, Node *condition, LLVMBasicBlockRef yes, LLVMBasicBlockRef no)
+{
+    LLVMBuildCondBr(e->builder, ocl_emit_condition(e, condition), yes, no);
+}
+
+static void declaration(Emit *e, Node *n)
+{
+    Symbol *s = n->symbol;
+    if (s->global)
+        return;
+    if (!s->llvm) {
+        s->llvm = ocl_variable(e, s->type, s->ident->name);
+        if (s->attributes.aligned > s->type->align)
+            LLVMSetAlignment(s->llvm, s->attributes.aligned);
+    }
+    if (n->a)
+        ocl_emit_into(e, s->llvm, s->type, n->a);
+}
+
+static void if_statement(Emit *e, Node *n)
+{
+    LLVMBasicBlockRef then = ocl_block(e, "if.then"), end = ocl_block(e, "if.end");
+    LLVMBasicBlockRef otherwise = n->c ? ocl_block(e, "if.else") : end;
+    branch(e, n->a, then, otherwise);
+    ocl_start(e, then);
+    ocl_emit_statement(e, n->b);
+    ocl_go(e, end);
+    if (n->c) {
+        ocl_start(e, otherwise);
+        ocl_emit_statement(e, n->c);
+        ocl_go(e, end);
+    }
+    ocl_start(e, end);
+}
+
+/* The body of a loop, or of a switch, which has no continue of its own. */
+static void body(Emit *e, Node *n, LLVMBasicBlockRef break_to, LLVMBasicBlockRef continue_to)
+{
+    LLVMBasicBlockRef outer_break = e->break_to, outer_continue = e->continue_to;
+    e->break_to = break_to;
+    if (continue_to)
+        e->continue_to = continue_to;
+    ocl_emit_statement(e, n);
+    e->break_to = outer_break;
+    e->continue_to = outer_continue;
+}
+
+static void while_statement(Emit *e, Node *n)
+{
+    LLVMBasicBlockRef test = ocl_block(e, "while.cond"), loop = ocl_block(e, "while.body");
+    LLVMBasicBlockRef end = ocl_block(e, "while.end");
+    ocl_go(e, test);
+    ocl_start(e, test);
+    branch(e, n->a, loop, end);
+    ocl_start(e, loop);
+    body(e, n->b, end, test);
+    ocl_go(e, test);
+    ocl_start(e, end);
+}
+
+static void do_statement(Emit *e, Node *n)
+{
+    LLVMBasicBlockRef loop = ocl_block(e, "do.body"), test = ocl_block(e, "do.cond");
+    LLVMBasicBlockRef end = ocl_block(e, "do.end");
+    ocl_go(e, loop);
+    ocl_start(e, loop);
+    body(e, n->b, end, test);
+    ocl_go(e, test);
+    ocl_start(e, test);
+    branch(e, n->a, loop, end);
+    ocl_start(e, end);
+}
+
+static void for_statement(Emit *e, Node *n)
+{
+    LLVMBasicBlockRef test = ocl_block(e, "for.cond"), loop = ocl_block(e, "for.body");
+    LLVMBasicBlockRef next = ocl_block(e, "for.inc"), end = ocl_block(e, "for.end");
+    if (n->a && n->a->kind == N_BLOCK)
+        ocl_emit_statement(e, n->a);
+    else if (n->a)
+        ocl_emit_value(e, n->a);
+    ocl_go(e, test);
+    ocl_start(e, test);
+    if (n->c)
+        branch(e, n->c, loop, end);
+    else
+        LLVMBuildBr(e->builder, loop);
+    ocl_start(e, loop);
+    body(e, n->b, end, next);
+    ocl_go(e, next);
+    ocl_start(e, next);
+    if (n->d)
+        ocl_emit_value(e, n->d);
+    ocl_go(e, test);
+    ocl_start(e, end);
+}
+
+static void switch_statement(Emit *e, Node *n)
+{
+    LLVMValueRef v = ocl_emit_value(e, n->a);
+    LLVMBasicBlockRef end = ocl_block(e, "switch.end");
+    LLVMBasicBlockRef otherwise = end;
+    uint32_t count = 0;
+    for (Node *c = n->d; c; c = c->d) {
+        c->llvm = ocl_block(e, c->kind == N_CASE ? "case" : "default");
+        if (c->kind == N_DEFAULT)
+            otherwise = c->llvm;
+        count++;
+    }
+    LLVMValueRef s = LLVMBuildSwitch(e->builder, v, otherwise, count);
+    LLVMTypeRef t = LLVMTypeOf(v);
+    for (Node *c = n->d; c; c = c->d) {
+        if (c->kind == N_CASE)
+            LLVMAddCase(s, LLVMConstInt(t, c->u, false), c->llvm);
+    }
+    ocl_start(e, ocl_block(e, "switch.body"));
+    body(e, n->b, end, NULL);
+    ocl_go(e, end);
+    ocl_start(e, end);
+}
+
+static void return_statement(Emit *e, Node *n)
+{
+    LLVMValueRef v = n->a ? ocl_emit_value(e, n->a) : NULL;
+    if (e->result && n->a) {
+        ocl_copy(e, n->a->type, e->result, v);
+        LLVMBuildRetVoid(e->builder);
+    } else if (v && !is_void(e->symbol->type->base)) {
+        LLVMBuildRet(e->builder, v);
+    } else {
+        LLVMBuildRetVoid(e->builder);
+    }
+}
+
+static LLVMBasicBlockRef label_block(Emit *e, Node *n)
+{
+    if (!n->llvm)
+        n->llvm = ocl_block(e, n->ident->name);
+    return n->llvm;
+}
+
+void ocl_emit_statement(Emit *e, Node *n)
+{
+    if (LLVMGetBasicBlockTerminator(LLVMGetInsertBlock(e->builder)))
+        ocl_start(e, ocl_block(e, "dead"));
+    switch (n->kind) {
+    case N_BLOCK:
+        for (uint32_t i = 0; i < n->n; i++)
+            ocl_emit_statement(e, n->list[i]);
+        break;
+    case N_EXPRESSION: ocl_emit_value(e, n->a); break;
+    case N_DECLARATION: declaration(e, n); break;
+    case N_IF: if_statement(e, n); break;
+    case N_WHILE: while_statement(e, n); break;
+    case N_DO: do_statement(e, n); break;
+    case N_FOR: for_statement(e, n); break;
+    case N_SWITCH: switch_statement(e, n); break;
+    case N_CASE: case N_DEFAULT:
+        ocl_go(e, n->llvm);
+        ocl_start(e, n->llvm);
+        ocl_emit_statement(e, n->a);
+        break;
+    case N_LABEL:
+        ocl_go(e, label_block(e, n));
+        ocl_start(e, label_block(e, n));
+        ocl_emit_statement(e, n->a);
+        break;
+    case N_GOTO: ocl_go(e, label_block(e, n->b)); break;
+    case N_BREAK: ocl_go(e, e->break_to); break;
+    case N_CONTINUE: ocl_go(e, e->continue_to); break;
+    case N_RETURN: return_statement(e, n); break;
+    default: break;
+    }
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Initialisers (C99, 6.7.8): braces, designators, what is left out, arrays that take their length
+ * from them.
+ *
+ * An N_INIT node is what initialises an aggregate: `list` has what each member or element gets, NULL
+ * for zeros; it is no longer than it must be. Elements that a list without braces of its own
+ * initialises are read as deep as the type goes.
+ */
+#include "front/opencl/internal.h"
+
+enum { MAX_ELEMENTS = 1 << 20 };
+
+typedef struct Reader {
+    Ocl *o;
+    bool constant;
+} Reader;
+
+typedef VEC(Node *) Nodes;
+
+static Node *initialise(Reader *r, Type *t, Node *first);
+
+static Node *make(Reader *r, Type *t, Loc loc)
+{
+    return ocl_node(r->o, N_INIT, loc, t, NULL, NULL);
+}
+
+/* Whether the next token goes on with the list. */
+static bool more(Ocl *o)
+{
+    return o->tok.kind == P_COMMA && ocl_peek(o)->kind != P_RBRACE &&
+           ocl_peek(o)->kind != P_DOT && ocl_peek(o)->kind != P_LBRACKET;
+}
+
+static Node *set(Reader *r, Node *init, uint64_t i, Node *value)
+{
+    Nodes v = { init->list, init->n, init->first };
+    if (i >= MAX_ELEMENTS) {
+        ocl_error(r->o, init->loc, "an initialiser of more than %d elements", MAX_ELEMENTS);
+        r->o->stop = true;
+        return value;
+    }
+    while (v.len <= i)
+        vec_push(r->o->arena, &v, NULL);
+    v.data[i] = value;
+    init->list = v.data;
+    init->n = v.len;
+    init->first = v.cap;
+    if (value)
+        ocl_depth(r->o, init, value);
+    return value;
+}
+
+static uint64_t length(const Type *t)
+{
+    return is_array(t) ? t->n : is_vector(t) || is_matrix(t) ? 0
+           : t->record->is_union ? MIN(t->record->members.len, 1) : t->record->members.len;
+}
+
+static Type *type_of(const Type *t, uint64_t i)
+{
+    return is_array(t) ? t->base : t->record->members.data[i].type;
+}
+
+/* Members without a name and bits are not initialised. */
+static uint64_t skip_unnamed(const Type *t, uint64_t i)
+{
+    while (is_record(t) && i < t->record->members.len && !t->record->members.data[i].name &&
+           t->record->members.data[i].bit_field)
+        i++;
+    return i;
+}
+
+/* ---- scalars, strings ------------------------------------------------------------------------ */
+
+/* A vector in braces: what is left out is 0. */
+static Node *vector(Ocl *o, Type *t)
+{
+    Nodes list = { 0 };
+    Loc loc = o->tok.loc;
+    uint64_t lanes = 0;
+    ocl_advance(o);
+    while (o->tok.kind != P_RBRACE && o->tok.kind != T_EOF) {
+        Node *n = ocl_parse_assignment(o);
+        lanes += n->type ? lanes_of(n->type) : 1;
+        vec_push(o->arena, &list, n);
+        if (!ocl_accept(o, P_COMMA))
+            break;
+    }
+    ocl_expect(o, P_RBRACE, "after the components");
+    for (; lanes < t->n; lanes++)
+        vec_push(o->arena, &list, ocl_int(o, loc, o->basic[TY_INT], 0));
+    return ocl_vector_literal(o, loc, t, list.data, list.len);
+}
+
+static Node *scalar(Reader *r, Type *t, Node *first)
+{
+    Ocl *o = r->o;
+    Node *n = first;
+    if (!n && o->tok.kind == P_LBRACE && is_vector(t))
+        return vector(o, t);
+    if (!n && o->tok.kind == P_LBRACE) {
+        Loc loc = o->tok.loc;
+        ocl_advance(o);
+        if (is_matrix(t) && o->tok.kind == P_RBRACE) {
+            ocl_advance(o);
+            return make(r, t, loc);
+        }
+        n = ocl_parse_assignment(o);
+        ocl_accept(o, P_COMMA);
+        ocl_expect(o, P_RBRACE, "after a value in braces");
+        if (is_matrix(t) && !n->bad) { /* {0}: a matrix of zeros, as for any object in C */
+            Value v;
+            if (n->type && is_scalar(n->type) && ocl_fold(o, n, &v) &&
+                (is_float(n->type) ? v.lane[0].f == 0 : v.lane[0].u == 0))
+                return make(r, t, loc);
+            if (n->type && is_scalar(n->type)) {
+                ocl_error(o, n->loc, "only {0} initialises a matrix; coop_mat_load fills it from "
+                          "memory");
+                return ocl_bad(o, loc);
+            }
+        }
+    }
+    if (!n)
+        n = ocl_parse_assignment(o);
+    return ocl_convert(o, n, t, "initialiser");
+}
+
+static Node *string(Reader *r, Type **t)
+{
+    Ocl *o = r->o;
+    Node *s = ocl_string(o), *init = make(r, *t, s->loc);
+    uint64_t n = s->string.size;
+    if ((*t)->n == UNKNOWN_LENGTH)
+        *t = init->type = ocl_array(o, (*t)->base, n);
+    if (n > (*t)->n + 1)
+        ocl_error(o, s->loc, "the string is longer than the array");
+    for (uint64_t i = 0; i < MIN(n, (*t)->n); i++)
+        set(r, init, i, ocl_int(o, s->loc, (*t)->base->plain, (uint8_t)s->string.text[i]));
+    return init;
+}
+
+static bool is_string_for(const Ocl *o, const Type *t)
+{
+    return o->tok.kind == T_STRING && is_array(t) &&
+           (t->base->kind == TY_CHAR || t->base->kind == TY_UCHAR);
+}
+
+/* ---- lists in braces ------------------------------------------------------------------------- */
+
+/* .name or [index], several of them; the init that the last one is in, and where. The list goes on
+ * after the outermost one. */
+static bool designate(Reader *r, Node **init, Type **t, uint64_t *i, uint64_t *outermost)
+{
+    Ocl *o = r->o;
+    for (uint32_t level = 0;; level++) {
+        if (level) { /* into the element named so far */
+            Type *inner = type_of(*t, *i);
+            Node *at = *i < (*init)->n ? (*init)->list[*i] : NULL;
+            if (!is_aggregate(inner)) {
+                ocl_error(o, o->tok.loc, "'%s' has nothing to designate", ocl_type_name(o, inner));
+                return false;
+            }
+            if (!at || at->kind != N_INIT)
+                at = set(r, *init, *i, make(r, inner, o->tok.loc));
+            *init = at;
+            *t = inner;
+        }
+        Loc loc = o->tok.loc;
+        if (o->tok.kind == P_LBRACKET) {
+            ocl_advance(o);
+            if (!is_array(*t)) {
+                ocl_error(o, loc, "'%s' is no array", ocl_type_name(o, *t));
+                return false;
+            }
+            if (!ocl_parse_constant(o, "a designator", i, NULL))
+                return false;
+            if (*i >= (*t)->n) {
+                ocl_error(o, loc, "index %lld is outside of '%s'", (long long)*i,
+                          ocl_type_name(o, *t));
+                return false;
+            }
+            ocl_expect(o, P_RBRACKET, "after a designator");
+        } else {
+            ocl_advance(o);
+            Ident *name = o->tok.ident;
+            uint32_t k = 0, n = is_record(*t) ? (*t)->record->members.len : 0;
+            while (k < n && (!name || (*t)->record->members.data[k].name != name))
+                k++;
+            if (k == n) {
+                ocl_error(o, o->tok.loc, "'%s' has no member of this name", ocl_type_name(o, *t));
+                return false;
+            }
+            *i = k;
+            ocl_advance(o);
+        }
+        if (!level)
+            *outermost = *i;
+        if (o->tok.kind != P_LBRACKET && o->tok.kind != P_DOT)
+            return ocl_expect(o, P_ASSIGN, "after a designator");
+    }
+}
+
+static void skip_list(Ocl *o)
+{
+    for (uint32_t depth = 1; depth && o->tok.kind != T_EOF; ocl_advance(o)) {
+        depth += o->tok.kind == P_LBRACE;
+        depth -= o->tok.kind == P_RBRACE;
+    }
+}
+
+/* One entry of the list; *i is the next one's place then. False when the list cannot go on. */
+static bool entry(Reader *r, Node *init, Type *t, uint64_t *i, uint64_t *longest)
+{
+    Ocl *o = r->o;
+    Node *into = init;
+    Type *at = t;
+    uint64_t where = *i;
+    if (o->tok.kind == P_DOT || o->tok.kind == P_LBRACKET) {
+        if (!designate(r, &into, &at, &where, i))
+            return false;
+        if (is_record(at) && at->record->is_union) { /* the last member that is named counts */
+            into->list = NULL;
+            into->n = into->first = 0;
+        }
+    } else if (where >= length(t)) {
+        ocl_error(o, o->tok.loc, "more values than '%s' has room for", ocl_type_name(o, t));
+        return false;
+    }
+    Node *value = initialise(r, type_of(at, where), NULL);
+    set(r, into, where, value);
+    *i = skip_unnamed(t, *i + 1);
+    *longest = MAX(*longest, *i);
+    return true;
+}
+
+static Node *braces(Reader *r, Type **type)
+{
+    Ocl *o = r->o;
+    Type *t = *type;
+    Node *init = make(r, t, o->tok.loc);
+    uint64_t i = skip_unnamed(t, 0), longest = 0;
+    ocl_advance(o);
+    if (is_string_for(o, t) && (ocl_peek(o)->kind == P_RBRACE || ocl_peek(o)->kind == P_COMMA)) {
+        init = string(r, type);
+        ocl_accept(o, P_COMMA);
+        ocl_expect(o, P_RBRACE, "after the string");
+        return init;
+    }
+    while (o->tok.kind != P_RBRACE && o->tok.kind != T_EOF) {
+        if (!entry(r, init, t, &i, &longest)) {
+            skip_list(o);
+            return ocl_bad(o, init->loc);
+        }
+        if (!ocl_accept(o, P_COMMA))
+            break;
+    }
+    if (!ocl_expect(o, P_RBRACE, "after the initialisers"))
+        skip_list(o);
+    if (is_array(t) && t->n == UNKNOWN_LENGTH)
+        *type = init->type = ocl_array(o, t->base, MAX(longest, init->n));
+    return init;
+}
+
+/* ---- lists without braces of their own ------------------------------------------------------- */
+
+/* Fills the aggregate from the list around it, starting with `first`. */
+static Node *elided(Reader *r, Type *t, Node *first)
+{
+    Ocl *o = r->o;
+    Node *init = make(r, t, first->loc);
+    uint64_t n = length(t);
+    for (uint64_t i = skip_unnamed(t, 0); i < n; i = skip_unnamed(t, i + 1)) {
+        if (i && !first) {
+            if (!more(o))
+                break;
+            ocl_advance(o);
+        }
+        set(r, init, i, initialise(r, type_of(t, i), first));
+        first = NULL;
+        if (o->stop)
+            break;
+    }
+    return init;
+}
+
+static Node *aggregate(Reader *r, Type *t, Node *first)
+{
+    Ocl *o = r->o;
+    if (!first && o->tok.kind == P_LBRACE)
+        return braces(r, &t);
+    if (!first && is_string_for(o, t))
+        return string(r, &t);
+    if (!first)
+        first = ocl_parse_assignment(o);
+    if (first->bad)
+        return first;
+    if (is_record(t) && first->type && first->type->plain == t->plain)
+        return first;
+    if (!length(t))
+        return ocl_convert(o, first, t, "initialiser");
+    return elided(r, t, first);
+}
+
+static Node *initialise(Reader *r, Type *t, Node *first)
+{
+    Ocl *o = r->o;
+    Node *n = ocl_enter(o, o->tok.loc) ? (is_aggregate(t) ? aggregate(r, t, first)
+                                                          : scalar(r, t, first))
+                                       : ocl_bad(o, o->tok.loc);
+    ocl_leave(o);
+    return n;
+}
+
+Node *ocl_parse_initialiser(Ocl *o, Type **type, bool constant)
+{
+    Reader r = { .o = o, .constant = constant };
+    Node *n;
+    Loc loc = o->tok.loc;
+    if (is_aggregate(*type) && !is_array(*type) && !ocl_is_complete(*type)) {
+        ocl_error(o, loc, "'%s' has no known size", ocl_type_name(o, *type));
+        *type = o->basic[TY_INT];
+    }
+    if (is_array(*type) && o->tok.kind == P_LBRACE)
+        n = braces(&r, type);
+    else if (is_string_for(o, *type))
+        n = string(&r, type);
+    else if (is_array(*type)) {
+        Node *e = ocl_parse_assignment(o);
+        if (!e->bad)
+            ocl_error(o, loc, "an array is initialised by a list in braces");
+        n = ocl_bad(o, loc);
+        if ((*type)->n == UNKNOWN_LENGTH)
+            *type = ocl_array(o, (*type)->base, 1);
+    } else
+        n = initialise(&r, *type, NULL);
+    if (is_array(*type) && (*type)->n == UNKNOWN_LENGTH)
+        *type = ocl_array(o, (*type)->base, 1);
+    if (constant && !n->bad && !ocl_is_constant(o, n)) {
+        ocl_error(o, loc, "the initialiser of a variable that lasts must be constant");
+        return ocl_bad(o, loc);
+    }
+    return n;
+}

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Statements (C99, 6.8) and what they must be in: break in a loop, case in a switch, labels that
+ * goto finds.
+ */
+#include "front/opencl/internal.h"
+
+static Node *statement(Ocl *o);
+
+static Node *node(Ocl *o, NodeKind kind, Loc loc)
+{
+    return ocl_node(o, kind, loc, NULL, NULL, NULL);
+}
+
+static Node *nested(Ocl *o)
+{
+    ocl_push_scope(o);
+    Node *n = statement(o);
+    ocl_pop_scope(o);
+    return n;
+}
+
+/* An expression whose value nobody wants. */
+static Node *full(Ocl *o)
+{
+    Node *n = ocl_parse_expression(o);
+    return ocl_pending(n) ? ocl_settle(o, n, NULL) : n;
+}
+
+static Node *in_parentheses(Ocl *o, const char *where)
+{
+    ocl_expect(o, P_LPAREN, where);
+    Node *n = ocl_parse_expression(o);
+    ocl_expect(o, P_RPAREN, "after the expression");
+    return n;
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+/* The '{' is the current token. */
+static Node *block(Ocl *o)
+{
+    Node *b = node(o, N_BLOCK, o->tok.loc);
+    VEC(Node *) list = { 0 };
+    ocl_advance(o);
+    while (o->tok.kind != P_RBRACE && o->tok.kind != T_EOF) {
+        bool type = ocl_starts_type(o, &o->tok) &&
+                    !(o->tok.kind == T_IDENT && ocl_peek(o)->kind == P_COLON);
+        Node *n = type ? ocl_parse_declaration(o) : statement(o);
+        for (Node *next; n; n = next) {
+            next = n->kind == N_DECLARATION ? n->d : NULL;
+            vec_push(o->arena, &list, n);
+            ocl_depth(o, b, n);
+        }
+    }
+    ocl_expect(o, P_RBRACE, "at the end of a block");
+    b->list = list.data;
+    b->n = list.len;
+    return b;
+}
+
+/* ---- selection ------------------------------------------------------------------------------- */
+
+static Node *if_statement(Ocl *o)
+{
+    Node *n = node(o, N_IF, o->tok.loc);
+    ocl_advance(o);
+    n->a = ocl_condition(o, in_parentheses(o, "after 'if'"));
+    n->b = nested(o);
+    if (ocl_accept(o, K_ELSE))
+        n->c = nested(o);
+    ocl_depth(o, n, n->a);
+    ocl_depth(o, n, n->b);
+    ocl_depth(o, n, n->c);
+    return n;
+}
+
+static Node *switch_statement(Ocl *o)
+{
+    Node *n = node(o, N_SWITCH, o->tok.loc), *outer = o->switch_node;
+    ocl_advance(o);
+    Node *e = ocl_rvalue(o, in_parentheses(o, "after 'switch'"));
+    if (!e->bad && (!e->type || !is_integer(e->type))) {
+        ocl_error(o, e->loc, "switch needs an integer, not '%s'", ocl_type_name(o, e->type));
+        e = ocl_bad(o, e->loc);
+    }
+    n->a = ocl_to_number(o, e, ocl_promoted(o, e->type));
+    o->switch_node = n;
+    o->switches++;
+    n->b = nested(o);
+    o->switches--;
+    o->switch_node = outer;
+    ocl_depth(o, n, n->a);
+    ocl_depth(o, n, n->b);
+    return n;
+}
+
+/* The switch's cases are linked by d, the newest first. */
+static Node *case_label(Ocl *o)
+{
+    bool is_default = o->tok.kind == K_DEFAULT;
+    Node *n = node(o, is_default ? N_DEFAULT : N_CASE, o->tok.loc), *s = o->switch_node;
+    uint64_t v = 0;
+    ocl_advance(o);
+    if (!is_default)
+        ocl_parse_constant(o, "a case", &v, NULL);
+    ocl_expect(o, P_COLON, is_default ? "after 'default'" : "after a case");
+    if (!s) {
+        ocl_error(o, n->loc, "'%s' outside of a switch", is_default ? "default" : "case");
+    } else {
+        n->u = ocl_wrap(s->a->type, v);
+        if (!s->cases)
+            s->cases = NEW(o->arena, Map);
+        if (is_default ? s->c != NULL : map_get(s->cases, n->u, NULL))
+            ocl_error(o, n->loc, is_default ? "two defaults in one switch"
+                                            : "the switch has this case already");
+        if (is_default)
+            s->c = n;
+        else
+            map_put(o->arena, s->cases, n->u, 1);
+        n->d = s->d;
+        s->d = n;
+    }
+    if (o->tok.kind == P_RBRACE)
+        n->a = node(o, N_EMPTY, o->tok.loc);
+    else
+        n->a = statement(o);
+    ocl_depth(o, n, n->a);
+    return n;
+}
+
+/* ---- iteration ------------------------------------------------------------------------------- */
+
+static Node *body(Ocl *o)
+{
+    o->loops++;
+    Node *n = nested(o);
+    o->loops--;
+    return n;
+}
+
+static Node *while_statement(Ocl *o)
+{
+    Node *n = node(o, N_WHILE, o->tok.loc);
+    ocl_advance(o);
+    n->a = ocl_condition(o, in_parentheses(o, "after 'while'"));
+    n->b = body(o);
+    ocl_depth(o, n, n->a);
+    ocl_depth(o, n, n->b);
+    return n;
+}
+
+static Node *do_statement(Ocl *o)
+{
+    Node *n = node(o, N_DO, o->tok.loc);
+    ocl_advance(o);
+    n->b = body(o);
+    ocl_expect(o, K_WHILE, "after the body of 'do'");
+    n->a = ocl_condition(o, in_parentheses(o, "after 'while'"));
+    ocl_expect(o, P_SEMICOLON, "after 'do'");
+    ocl_depth(o, n, n->a);
+    ocl_depth(o, n, n->b);
+    return n;
+}
+
+/* a: what it starts with (a block of declarations, or an expression), b: body, c: condition,
+ * d: step. */
+static Node *for_statement(Ocl *o)
+{
+    Node *n = node(o, N_FOR, o->tok.loc);
+    ocl_advance(o);
+    ocl_expect(o, P_LPAREN, "after 'for'");
+    ocl_push_scope(o);
+    if (ocl_starts_type(o, &o->tok)) {
+        Node *b = node(o, N_BLOCK, o->tok.loc);
+        VEC(Node *) list = { 0 };
+        for (Node *d = ocl_parse_declaration(o); d; d = d->d)
+            vec_push(o->arena, &list, d);
+        b->list = list.data;
+        b->n = list.len;
+        n->a = b;
+    } else {
+        if (o->tok.kind != P_SEMICOLON)
+            n->a = full(o);
+        ocl_expect(o, P_SEMICOLON, "after the start of 'for'");
+    }
+    if (o->tok.kind != P_SEMICOLON)
+        n->c = ocl_condition(o, ocl_parse_expression(o));
+    ocl_expect(o, P_SEMICOLON, "after the condition of 'for'");
+    if (o->tok.kind != P_RPAREN)
+        n->d = full(o);
+    ocl_expect(o, P_RPAREN, "after 'for'");
+    n->b = body(o);
+    ocl_pop_scope(o);
+    ocl_depth(o, n, n->a);
+    ocl_depth(o, n, n->b);
+    ocl_depth(o, n, n->c);
+    ocl_depth(o, n, n->d);
+    return n;
+}
+
+/* ---- jumps ----------------------------------------------------------------------------------- */
+
+static Node *return_statement(Ocl *o)
+{
+    Node *n = node(o, N_RETURN, o->tok.loc);
+    Type *t = o->function->type->base;
+    ocl_advance(o);
+    if (o->tok.kind != P_SEMICOLON) {
+        Node *e = ocl_parse_expression(o);
+        if (is_void(t)) {
+            if (!e->bad && !(e->type && is_void(e->type)))
+                ocl_error(o, e->loc, "'%s' yields nothing", o->function->ident->name);
+            n->a = ocl_pending(e) ? NULL : e;
+        } else {
+            n->a = ocl_convert(o, e, t, "return");
+        }
+        ocl_depth(o, n, n->a);
+    } else if (!is_void(t)) {
+        ocl_error(o, n->loc, "'%s' must yield '%s'", o->function->ident->name,
+                  ocl_type_name(o, t));
+    }
+    ocl_expect(o, P_SEMICOLON, "after 'return'");
+    return n;
+}
+
+static Node *jump(Ocl *o, NodeKind kind, bool inside, const char *what)
+{
+    Node *n = node(o, kind, o->tok.loc);
+    ocl_advance(o);
+    if (!inside)
+        ocl_error(o, n->loc, "%s", what);
+    ocl_expect(o, P_SEMICOLON, "after a jump");
+    return inside ? n : node(o, N_EMPTY, n->loc);
+}
+
+static Node *goto_statement(Ocl *o)
+{
+    Node *n = node(o, N_GOTO, o->tok.loc);
+    ocl_advance(o);
+    if (o->tok.kind != T_IDENT) {
+        ocl_error(o, o->tok.loc, "expected a label after 'goto'");
+        return n;
+    }
+    n->ident = o->tok.ident;
+    vec_push(o->arena, &o->gotos, n);
+    ocl_advance(o);
+    ocl_expect(o, P_SEMICOLON, "after a jump");
+    return n;
+}
+
+static Node *label(Ocl *o)
+{
+    Node *n = node(o, N_LABEL, o->tok.loc);
+    Ident *name = o->tok.ident;
+    n->ident = name;
+    ocl_advance(o);
+    ocl_advance(o);
+    if (name->label && name->label->owner == o->function) {
+        ocl_error(o, n->loc, "two labels named '%s'", name->name);
+    } else {
+        Symbol *s = NEW(o->arena, Symbol);
+        *s = (Symbol){ .kind = S_LABEL, .ident = name, .loc = n->loc, .owner = o->function };
+        s->body = n;
+        name->label = s;
+    }
+    n->a = o->tok.kind == P_RBRACE ? node(o, N_EMPTY, o->tok.loc) : statement(o);
+    ocl_depth(o, n, n->a);
+    return n;
+}
+
+/* ---- statements ------------------------------------------------------------------------------ */
+
+static Node *expression_statement(Ocl *o)
+{
+    Node *n = node(o, N_EXPRESSION, o->tok.loc);
+    n->a = full(o);
+    ocl_depth(o, n, n->a);
+    if (!ocl_expect(o, P_SEMICOLON, "after the expression")) {
+        while (o->tok.kind != P_SEMICOLON && o->tok.kind != P_RBRACE && o->tok.kind != P_LBRACE &&
+               o->tok.kind != T_EOF)
+            ocl_advance(o);
+        ocl_accept(o, P_SEMICOLON);
+    }
+    return n;
+}
+
+static Node *any_statement(Ocl *o)
+{
+    Loc loc = o->tok.loc;
+    switch ((Tok)o->tok.kind) {
+    case P_LBRACE: {
+        ocl_push_scope(o);
+        Node *b = block(o);
+        ocl_pop_scope(o);
+        return b;
+    }
+    case P_SEMICOLON:
+        ocl_advance(o);
+        return node(o, N_EMPTY, loc);
+    case K_IF: return if_statement(o);
+    case K_SWITCH: return switch_statement(o);
+    case K_CASE: case K_DEFAULT: return case_label(o);
+    case K_WHILE: return while_statement(o);
+    case K_DO: return do_statement(o);
+    case K_FOR: return for_statement(o);
+    case K_RETURN: return return_statement(o);
+    case K_BREAK:
+        return jump(o, N_BREAK, o->loops || o->switches, "'break' outside of a loop and a switch");
+    case K_CONTINUE: return jump(o, N_CONTINUE, o->loops, "'continue' outside of a loop");
+    case K_GOTO: return goto_statement(o);
+    case K_ATTRIBUTE: { /* of the loop that follows: how to unroll it */
+        Attributes ignored = { 0 };
+        ocl_parse_attributes(o, &ignored);
+        return statement(o);
+    }
+    case T_IDENT:
+        if (ocl_peek(o)->kind == P_COLON)
+            return label(o);
+        break;
+    default:
+        if (ocl_starts_type(o, &o->tok)) {
+            ocl_error(o, loc, "a declaration needs a block around it here");
+            ocl_parse_declaration(o);
+            return node(o, N_EMPTY, loc);
+        }
+    }
+    return expression_statement(o);
+}
+
+static Node *statement(Ocl *o)
+{
+    Node *n = ocl_enter(o, o->tok.loc) ? any_statement(o) : node(o, N_EMPTY, o->tok.loc);
+    ocl_leave(o);
+    return n;
+}
+
+Node *ocl_parse_body(Ocl *o, Symbol *function)
+{
+    o->gotos.len = 0;
+    o->loops = o->switches = 0;
+    o->switch_node = NULL;
+    Node *b = block(o);
+    for (uint32_t i = 0; i < o->gotos.len; i++) {
+        Node *g = o->gotos.data[i];
+        Symbol *s = g->ident->label;
+        if (s && s->owner == function)
+            g->b = s->body;
+        else
+            ocl_error(o, g->loc, "there is no label '%s'", g->ident->name);
+    }
+    return b;
+}

@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * In: the tokens of files. Out: the tokens of the translation unit (C99, 6.10; OpenCL C, 6.10).
+ *
+ * Inputs are a stack: files, and lists of tokens that macros stand for (macro.c pushes them). A
+ * directive is a # that begins a line of a file; its tokens are read up to the next line's first,
+ * which is given back.
+ */
+#include "front/opencl/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+enum { MAX_INCLUDES = 64, MAX_FILE = 64 << 20 };
+
+/* ---- the stack of inputs --------------------------------------------------------------------- */
+
+static Input *push(Ocl *o)
+{
+    Input *in = o->free_inputs;
+    if (in)
+        o->free_inputs = in->up;
+    else
+        in = NEW(o->arena, Input);
+    *in = (Input){ .up = o->input };
+    return o->input = in;
+}
+
+static void pop(Ocl *o)
+{
+    Input *in = o->input;
+    if (in->macro)
+        in->macro->disabled = false;
+    if (in->lexer) {
+        while (o->conditions.len > in->conditions) {
+            ocl_error(o, vec_last(&o->conditions).loc, "#if without its #endif");
+            o->conditions.len--;
+        }
+        o->include_depth--;
+    }
+    o->input = in->up;
+    in->up = o->free_inputs;
+    o->free_inputs = in;
+}
+
+static void push_file(Ocl *o, SourceFile *f)
+{
+    Lexer *l = NEW(o->arena, Lexer);
+    *l = (Lexer){ .file = f, .at = f->text, .at_line = true };
+    Input *in = push(o);
+    in->lexer = l;
+    in->conditions = o->conditions.len;
+    o->include_depth++;
+}
+
+void ocl_push_tokens(Ocl *o, const Token *tokens, uint32_t n, Macro *macro, Loc loc)
+{
+    Input *in = push(o);
+    in->tokens = tokens;
+    in->n = n;
+    in->macro = macro;
+    in->loc = loc;
+    if (macro)
+        macro->disabled = true;
+}
+
+void ocl_unread(Ocl *o, const Token *t, bool from_file)
+{
+    o->unread = *t;
+    o->has_unread = true;
+    o->unread_from_file = from_file;
+}
+
+bool ocl_raw_token(Ocl *o, Token *out)
+{
+    if (o->has_unread) {
+        *out = o->unread;
+        o->has_unread = false;
+        return o->unread_from_file;
+    }
+    for (;;) {
+        Input *in = o->input;
+        *out = (Token){ .kind = T_EOF, .text = "", .flags = TF_LINE };
+        if (!in || o->stop)
+            return false;
+        if (in->lexer) {
+            ocl_lex(o, in->lexer, out);
+            if (out->kind != T_EOF || !in->up)
+                return true;
+            if (in->barrier)
+                return false;
+            pop(o);
+            continue;
+        }
+        if (in->pos < in->n) {
+            *out = in->tokens[in->pos++];
+            out->loc = in->loc ? in->loc : out->loc;
+            return false;
+        }
+        if (in->barrier)
+            return false;
+        pop(o);
+    }
+}
+
+void ocl_expand_list(Ocl *o, const Token *tokens, uint32_t n, Token **out, uint32_t *n_out)
+{
+    VEC(Token) list = { 0 };
+    Token saved = o->unread, t;
+    bool had = o->has_unread, from_file = o->unread_from_file;
+    o->has_unread = false;
+    ocl_push_tokens(o, tokens, n, NULL, 0);
+    Input *mine = o->input;
+    mine->barrier = true;
+    for (;;) {
+        ocl_raw_token(o, &t);
+        if (t.kind == T_EOF)
+            break;
+        if (!ocl_expand_macro(o, &t))
+            vec_push(o->arena, &list, t);
+    }
+    while (o->input != mine)
+        pop(o);
+    pop(o);
+    o->unread = saved;
+    o->has_unread = had;
+    o->unread_from_file = from_file;
+    *out = list.data;
+    *n_out = list.len;
+}
+
+/* ---- including ------------------------------------------------------------------------------- */
+
+static char *read_file(Ocl *o, const char *path, size_t *size)
+{
+    struct stat s;
+    FILE *f = stat(path, &s) || !S_ISREG(s.st_mode) || s.st_size > MAX_FILE ? NULL
+                                                                           : fopen(path, "rbe");
+    if (!f)
+        return NULL;
+    char *text = arena_alloc(o->arena, (size_t)s.st_size + 1);
+    *size = fread(text, 1, (size_t)s.st_size, f);
+    bool good = !ferror(f);
+    fclose(f);
+    return good ? text : NULL;
+}
+
+/* Beside the file that asks, when quoted; then in the folders of -I. */
+static bool include_file(Ocl *o, const char *name, bool quoted, Loc loc)
+{
+    const char *from = ocl_file_of(o, loc) ? ocl_file_of(o, loc)->name : "", *path;
+    const char *slash = strrchr(from, '/');
+    size_t size;
+    for (uint32_t i = quoted ? 0 : 1; i <= o->options->n_include_dirs; i++) {
+        if (name[0] == '/')
+            path = name;
+        else if (!i)
+            path = arena_printf(o->arena, "%.*s%s", slash ? (int)(slash + 1 - from) : 0, from,
+                                name);
+        else
+            path = arena_printf(o->arena, "%s/%s", o->options->include_dirs[i - 1], name);
+        char *text = read_file(o, path, &size);
+        if (text) {
+            push_file(o, ocl_add_file(o, path, text, size));
+            return true;
+        }
+    }
+    return false;
+}
+
+static void include_directive(Ocl *o, Token *line, uint32_t n, Loc loc)
+{
+    if (n && line[0].kind == T_IDENT)
+        ocl_expand_list(o, line, n, &line, &n);
+    Str name = { 0 };
+    bool quoted = n == 1 && line[0].kind == T_STRING && line[0].len > 2;
+    if (quoted) {
+        str_addn(o->arena, &name, line[0].text + 1, line[0].len - 2);
+    } else if (n > 2 && line[0].kind == P_LT && line[n - 1].kind == P_GT) {
+        for (uint32_t i = 1; i + 1 < n; i++) {
+            if (i > 1 && line[i].flags & TF_SPACE)
+                str_add(o->arena, &name, " ");
+            str_addn(o->arena, &name, line[i].text, line[i].len);
+        }
+    } else {
+        ocl_error(o, loc, "#include needs \"file\" or <file>");
+        return;
+    }
+    if (o->include_depth > MAX_INCLUDES)
+        ocl_error(o, loc, "#include nested more than %d deep", MAX_INCLUDES);
+    else if (!include_file(o, name.data, quoted, loc))
+        ocl_error(o, loc, "cannot find the file '%s'; -I names a folder to look in", name.data);
+}
+
+/* ---- conditions ------------------------------------------------------------------------------ */
+
+static bool is_word(const Token *t, const char *word)
+{
+    return t->kind == T_IDENT && t->len == strlen(word) && !memcmp(t->text, word, t->len);
+}
+
+/* The rest of the line; the arena keeps it. */
+static uint32_t rest_of_line(Ocl *o, Token **out)
+{
+    VEC(Token) list = { 0 };
+    Token t;
+    for (;;) {
+        bool own = ocl_raw_token(o, &t);
+        if (t.kind == T_EOF || t.flags & TF_LINE) {
+            ocl_unread(o, &t, own);
+            break;
+        }
+        vec_push(o->arena, &list, t);
+    }
+    *out = list.data;
+    return list.len;
+}
+
+static bool skipping(const Ocl *o)
+{
+    return o->conditions.len && !vec_last(&o->conditions).active;
+}
+
+static void open_condition(Ocl *o, const Token *word, Token *line, uint32_t n)
+{
+    Condition c = { .loc = word->loc, .taken = true };
+    if (!skipping(o)) {
+        bool value = false;
+        if (is_word(word, "if"))
+            ocl_if_expression(o, line, n, word->loc, &value);
+        else if (!n || line[0].kind != T_IDENT)
+            ocl_error(o, word->loc, "#%.*s needs a macro's name", (int)word->len, word->text);
+        else
+            value = (line[0].ident->macro != NULL) == is_word(word, "ifdef");
+        c.taken = c.active = value;
+    }
+    vec_push(o->arena, &o->conditions, c);
+}
+
+static void next_condition(Ocl *o, const Token *word, Token *line, uint32_t n)
+{
+    bool is_else = is_word(word, "else");
+    if (!o->conditions.len || (o->input && o->input->lexer &&
+                               o->conditions.len <= o->input->conditions)) {
+        ocl_error(o, word->loc, "#%.*s without #if", (int)word->len, word->text);
+        return;
+    }
+    Condition *c = &vec_last(&o->conditions);
+    if (is_word(word, "endif")) {
+        o->conditions.len--;
+        return;
+    }
+    if (c->seen_else)
+        ocl_error(o, word->loc, "#%.*s after #else", (int)word->len, word->text);
+    bool value = is_else;
+    uint32_t at = o->conditions.len - 1;
+    if (!is_else && !c->taken)
+        ocl_if_expression(o, line, n, word->loc, &value);
+    c = &o->conditions.data[at];
+    c->active = value && !c->taken;
+    c->taken |= value;
+    c->seen_else |= is_else;
+}
+
+/* ---- directives ------------------------------------------------------------------------------ */
+
+static void line_directive(Ocl *o, Token *line, uint32_t n, Loc loc)
+{
+    ocl_expand_list(o, line, n, &line, &n);
+    uint32_t number = 0;
+    bool good = n >= 1 && n <= 2 && line[0].kind == T_NUMBER && line[0].len < 10;
+    for (uint32_t i = 0; good && i < line[0].len; i++) {
+        good = line[0].text[i] >= '0' && line[0].text[i] <= '9';
+        number = number * 10 + (uint32_t)(line[0].text[i] - '0');
+    }
+    good = good && (n < 2 || (line[1].kind == T_STRING && line[1].len >= 2));
+    SourceFile *f = ocl_file_of(o, loc);
+    if (!good || !f) {
+        ocl_error(o, loc, "#line needs a line's number, and \"file\" or nothing");
+        return;
+    }
+    SourceFile *real = f;
+    uint32_t offset = loc - f->start, low = 0, high = f->lines.len;
+    while (high - low > 1) {
+        uint32_t mid = low + (high - low) / 2;
+        *(f->lines.data[mid] <= offset ? &low : &high) = mid;
+    }
+    LineMark mark = { .line = low + 2, .presumed = number };
+    if (n == 2)
+        mark.name = arena_strndup(o->arena, line[1].text + 1, line[1].len - 2);
+    else if (real->marks.len)
+        mark.name = vec_last(&real->marks).name;
+    vec_push(o->arena, &real->marks, mark);
+}
+
+static void undef_directive(Ocl *o, const Token *line, uint32_t n, Loc loc)
+{
+    if (n != 1 || line[0].kind != T_IDENT)
+        ocl_error(o, loc, "#undef needs a macro's name");
+    else
+        line[0].ident->macro = NULL;
+}
+
+static void say_directive(Ocl *o, const Token *word, const Token *line, uint32_t n)
+{
+    const char *text = n ? line[0].text : "";
+    int len = n ? (int)(line[n - 1].text + line[n - 1].len - text) : 0;
+    if (is_word(word, "error"))
+        ocl_error(o, word->loc, "#error %.*s", len, text);
+    else
+        ocl_warning(o, word->loc, "#warning %.*s", len, text);
+}
+
+/* OpenCL's own pragmas change nothing here: every extension there is is on, and products and sums
+ * are never contracted. */
+static void pragma_directive(Ocl *o, const Token *line, uint32_t n, Loc loc)
+{
+    static const char *const known[] = { "OPENCL", "STDC", "unroll", "once", "nounroll" };
+    for (size_t i = 0; n && i < COUNT_OF(known); i++) {
+        if (is_word(&line[0], known[i]))
+            goto found;
+    }
+    ocl_warning(o, loc, "unknown pragma is ignored");
+    return;
+found:
+    if (n > 2 && is_word(&line[0], "OPENCL") && is_word(&line[1], "EXTENSION") &&
+        !(n == 5 && line[3].kind == P_COLON &&
+          (is_word(&line[4], "enable") || is_word(&line[4], "disable"))))
+        ocl_warning(o, loc, "expected '#pragma OPENCL EXTENSION name : enable' or 'disable'");
+}
+
+static void directive(Ocl *o)
+{
+    Token word, *line;
+    bool own = ocl_raw_token(o, &word);
+    if (word.kind == T_EOF || word.flags & TF_LINE) { /* a # alone */
+        ocl_unread(o, &word, own);
+        return;
+    }
+    uint32_t n = rest_of_line(o, &line);
+    if (is_word(&word, "if") || is_word(&word, "ifdef") || is_word(&word, "ifndef"))
+        open_condition(o, &word, line, n);
+    else if (is_word(&word, "elif") || is_word(&word, "else") || is_word(&word, "endif"))
+        next_condition(o, &word, line, n);
+    else if (skipping(o))
+        ;
+    else if (is_word(&word, "define"))
+        ocl_define_directive(o, line, n, word.loc);
+    else if (is_word(&word, "undef"))
+        undef_directive(o, line, n, word.loc);
+    else if (is_word(&word, "include")) {
+        /* The token read too far belongs to the file that includes. */
+        Token next = o->unread;
+        Lexer *l = o->input && o->input->lexer ? o->input->lexer : NULL;
+        if (o->has_unread && l && next.loc >= l->file->start) {
+            l->at = next.text;
+            l->at_line = true;
+            o->has_unread = false;
+        }
+        include_directive(o, line, n, word.loc);
+    } else if (is_word(&word, "line"))
+        line_directive(o, line, n, word.loc);
+    else if (is_word(&word, "error") || is_word(&word, "warning"))
+        say_directive(o, &word, line, n);
+    else if (is_word(&word, "pragma"))
+        pragma_directive(o, line, n, word.loc);
+    else
+        ocl_error(o, word.loc, "unknown directive #%.*s", (int)word.len, word.text);
+}
+
+/* _Pragma("...") means nothing here that #pragma does not. */
+static void pragma_operator(Ocl *o, Loc loc)
+{
+    Token t[3];
+    for (int i = 0; i < 3; i++)
+        ocl_raw_token(o, &t[i]);
+    if (t[0].kind != P_LPAREN || t[1].kind != T_STRING || t[2].kind != P_RPAREN)
+        ocl_error(o, loc, "_Pragma needs a string in parentheses");
+}
+
+void ocl_next_token(Ocl *o, Token *out)
+{
+    for (;;) {
+        bool own = ocl_raw_token(o, out);
+        if (out->kind == T_EOF) {
+            if (o->input && o->input->lexer && !o->input->up && o->conditions.len) {
+                ocl_error(o, vec_last(&o->conditions).loc, "#if without its #endif");
+                o->conditions.len = 0;
+            }
+            return;
+        }
+        if (out->kind == P_HASH && own && out->flags & TF_LINE) {
+            directive(o);
+            continue;
+        }
+        if (skipping(o) && own)
+            continue;
+        if (out->kind != T_IDENT)
+            return;
+        if (ocl_expand_macro(o, out))
+            continue;
+        if (out->kind == T_IDENT && is_word(out, "_Pragma")) {
+            pragma_operator(o, out->loc);
+            continue;
+        }
+        if (out->kind == T_IDENT)
+            out->kind = (uint8_t)out->ident->keyword;
+        return;
+    }
+}
+
+/* ---- the beginning --------------------------------------------------------------------------- */
+
+/* What every program finds defined (OpenCL C 3.0, 6.10 and 6.15.4; the cooperative matrix RFC). */
+static const char prelude[] =
+#include "front/opencl/prelude.def"
+    ;
+
+void ocl_preprocess_start(Ocl *o, const OclSource *source)
+{
+    static const char *const special[] = { "__FILE__", "__LINE__", "__DATE__", "__TIME__",
+                                           "__COUNTER__" };
+    for (uint32_t i = 0; i < COUNT_OF(special); i++) {
+        Macro *m = NEW(o->arena, Macro);
+        m->name = ocl_intern(o, special[i], strlen(special[i]));
+        m->special = (uint8_t)(i + 1);
+        m->name->macro = m;
+    }
+    Str text = { 0 };
+    str_add(o->arena, &text, prelude);
+    SourceFile *ours = ocl_add_file(o, "prelude", text.data, text.len);
+    ours->ours = true;
+    Str defines = { 0 };
+    str_add(o->arena, &defines, "");
+    for (uint32_t i = 0; i < o->options->n_defines; i++) {
+        const OclDefine *d = &o->options->defines[i];
+        str_printf(o->arena, &defines, "#define %s %s\n", d->name, d->value ? d->value : "1");
+    }
+    push_file(o, ocl_add_file(o, source->name, source->text, source->size));
+    push_file(o, ocl_add_file(o, "command line", defines.data, defines.len));
+    push_file(o, ours);
+}

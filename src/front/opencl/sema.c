@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Nodes, scopes and names; conversions that assignments, arguments and operators make (C99, 6.3;
+ * OpenCL C 3.0, 6.4).
+ */
+#include "front/opencl/internal.h"
+
+enum { MAX_TREE = 1200 };
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+void ocl_depth(Ocl *o, Node *n, const Node *below)
+{
+    if (below && below->depth >= n->depth)
+        n->depth = (uint16_t)(below->depth + 1);
+    if (n->depth > MAX_TREE && !o->stop) {
+        ocl_error(o, n->loc, "nested too deeply: an expression of more than %d levels", MAX_TREE);
+        o->stop = true;
+    }
+}
+
+Node *ocl_node(Ocl *o, NodeKind kind, Loc loc, Type *type, Node *a, Node *b)
+{
+    Node *n = NEW(o->arena, Node);
+    n->kind = (uint8_t)kind;
+    n->loc = loc;
+    n->type = type;
+    n->a = a;
+    n->b = b;
+    ocl_depth(o, n, a);
+    ocl_depth(o, n, b);
+    return n;
+}
+
+Node *ocl_int(Ocl *o, Loc loc, Type *type, uint64_t value)
+{
+    Node *n = ocl_node(o, N_INT, loc, type, NULL, NULL);
+    n->u = ocl_wrap(type, value);
+    return n;
+}
+
+Node *ocl_bad(Ocl *o, Loc loc)
+{
+    Node *n = ocl_int(o, loc, o->basic[TY_INT], 0);
+    n->bad = true;
+    return n;
+}
+
+/* ---- scopes ---------------------------------------------------------------------------------- */
+
+void ocl_push_scope(Ocl *o)
+{
+    vec_push(o->arena, &o->scopes, NULL);
+    o->scope++;
+}
+
+static Symbol **meaning(Symbol *s)
+{
+    return s->kind == S_TAG ? &s->ident->tag : s->kind == S_LABEL ? &s->ident->label
+                                                                   : &s->ident->symbol;
+}
+
+void ocl_pop_scope(Ocl *o)
+{
+    for (Symbol *s = vec_last(&o->scopes); s; s = s->in_scope)
+        *meaning(s) = s->shadowed;
+    o->scopes.len--;
+    o->scope--;
+}
+
+Symbol *ocl_declare(Ocl *o, SymbolKind kind, Ident *name, Type *type, Loc loc)
+{
+    Symbol *s = NEW(o->arena, Symbol);
+    *s = (Symbol){ .kind = kind, .ident = name, .type = type, .loc = loc, .scope = o->scope,
+                   .owner = o->function };
+    if (name) {
+        Symbol **at = meaning(s);
+        s->shadowed = *at;
+        *at = s;
+        s->in_scope = vec_last(&o->scopes);
+        vec_last(&o->scopes) = s;
+    }
+    return s;
+}
+
+Symbol *ocl_declare_tag(Ocl *o, Ident *name, Loc loc)
+{
+    return ocl_declare(o, S_TAG, name, NULL, loc);
+}
+
+static const char *const unsupported[] = { "image", "sampler_t", "pipe", "queue_t", "ndrange_t",
+                                           "reserve_id_t", "clk_event_t", "read_only",
+                                           "write_only", "read_write", "__read_only",
+                                           "__write_only", "__read_write" };
+
+/* Images, pipes and blocks are told apart from what is merely misspelt. */
+static const char *unsupported_name(const Ident *name)
+{
+    for (size_t i = 0; i < COUNT_OF(unsupported); i++) {
+        if (!strncmp(name->name, unsupported[i], strlen(unsupported[i])))
+            return i == 2 ? "pipes" : i >= 3 && i <= 6 ? "device-side queues"
+                   : i == 1 ? "samplers" : "images";
+    }
+    return NULL;
+}
+
+const char *ocl_unsupported(const Ident *name)
+{
+    return unsupported_name(name);
+}
+
+Node *ocl_symbol(Ocl *o, Ident *name, Loc loc)
+{
+    Symbol *s = name->symbol;
+    if (!s) {
+        const char *what = unsupported_name(name);
+        if (what)
+            ocl_error(o, loc, "'%s': %s are not supported", name->name, what);
+        else
+            ocl_error(o, loc, "'%s' is not declared", name->name);
+        return ocl_bad(o, loc);
+    }
+    s->used = true;
+    if (s->kind == S_ENUMERATOR)
+        return ocl_int(o, loc, s->type, s->value);
+    if (s->kind == S_TYPEDEF) {
+        ocl_error(o, loc, "'%s' is a type; an expression is expected", name->name);
+        return ocl_bad(o, loc);
+    }
+    Node *n = ocl_node(o, N_SYMBOL, loc, s->type, NULL, NULL);
+    n->symbol = s;
+    n->lvalue = s->kind != S_FUNCTION;
+    return n;
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+Node *ocl_implicit(Ocl *o, CastKind kind, Node *n, Type *to)
+{
+    Node *c = ocl_node(o, N_CAST, n->loc, to, n, NULL);
+    c->op = (uint8_t)kind;
+    c->implicit = true;
+    c->bad = n->bad;
+    return c;
+}
+
+Node *ocl_rvalue(Ocl *o, Node *n)
+{
+    if (!n->type || n->bad)
+        return n;
+    if (is_array(n->type))
+        return ocl_implicit(o, CAST_DECAY, n, ocl_pointer(o, n->type->base));
+    if (is_void(n->type)) {
+        ocl_error(o, n->loc, "a value is needed, and this has none");
+        return ocl_bad(o, n->loc);
+    }
+    if (n->type->kind == TY_FUNCTION) {
+        ocl_error(o, n->loc, "a function can only be called: there are no pointers to functions");
+        return ocl_bad(o, n->loc);
+    }
+    return n;
+}
+
+Node *ocl_condition(Ocl *o, Node *n)
+{
+    n = ocl_rvalue(o, n);
+    if (n->bad)
+        return n;
+    if (n->type && (is_scalar(n->type) || is_pointer(n->type)))
+        return n;
+    ocl_error(o, n->loc, "a condition is a scalar or a pointer, not '%s'%s",
+              ocl_type_name(o, n->type),
+              n->type && is_vector(n->type) ? "; any() or all() makes one of a vector" : "");
+    return ocl_bad(o, n->loc);
+}
+
+Type *ocl_promoted(Ocl *o, Type *t)
+{
+    t = t->plain;
+    return is_integer(t) && t->size < 4 ? o->basic[TY_INT] : t;
+}
+
+Type *ocl_common(Ocl *o, Type *a, Type *b)
+{
+    a = a->plain;
+    b = b->plain;
+    if (is_float(a) || is_float(b)) {
+        TypeKind ka = is_float(a) ? a->kind : TY_HALF, kb = is_float(b) ? b->kind : TY_HALF;
+        return o->basic[MAX(ka, kb)];
+    }
+    a = ocl_promoted(o, a);
+    b = ocl_promoted(o, b);
+    return o->basic[MAX(a->kind, b->kind)];
+}
+
+/* ---- conversions ----------------------------------------------------------------------------- */
+
+Node *ocl_to_number(Ocl *o, Node *n, Type *to)
+{
+    to = to->plain;
+    if (n->type->plain == to)
+        return n;
+    if (is_vector(to) && is_scalar(n->type))
+        return ocl_implicit(o, CAST_SPLAT, ocl_to_number(o, n, to->base), to);
+    if (n->kind == N_INT && is_integer(to) && !n->parens) { /* a constant needs no cast */
+        Node *c = ocl_int(o, n->loc, to, n->u);
+        c->bad = n->bad;
+        return c;
+    }
+    return ocl_implicit(o, to->kind == TY_BOOL ? CAST_TO_BOOL : CAST_NUMBER, n, to);
+}
+
+static bool is_null(const Node *n)
+{
+    return n->kind == N_INT && !n->u && !n->bad;
+}
+
+static bool is_null_pointer(const Node *n)
+{
+    return n->kind == N_CAST && n->op == CAST_NULL && is_void(n->type->base);
+}
+
+static const char *space_problem(const Type *from, const Type *to)
+{
+    if (from->space == to->space)
+        return NULL;
+    if (to->space == AS_GENERIC && from->space != AS_CONSTANT)
+        return NULL;
+    return ocl_space_name(to->space);
+}
+
+static Node *convert_pointer(Ocl *o, Node *n, Type *to, const char *what)
+{
+    Type *from = n->type->base, *target = to->base;
+    if (is_null_pointer(n))
+        return ocl_implicit(o, CAST_NULL, n, to->plain);
+    if (space_problem(from, target)) {
+        ocl_error(o, n->loc, "%s: '%s' would become '%s', which points into another address space",
+                  what, ocl_type_name(o, n->type), ocl_type_name(o, to));
+        return ocl_bad(o, n->loc);
+    }
+    if (from->plain != target->plain && !is_void(from) && !is_void(target)) {
+        ocl_warning(o, n->loc, "%s: '%s' becomes '%s', which points to another type; a cast says "
+                    "that it is meant", what, ocl_type_name(o, n->type), ocl_type_name(o, to));
+    } else if (from->quals & ~target->quals & (Q_CONST | Q_VOLATILE)) {
+        ocl_warning(o, n->loc, "%s: '%s' becomes '%s' and loses qualifiers", what,
+                    ocl_type_name(o, n->type), ocl_type_name(o, to));
+    }
+    if (from->space != target->space)
+        n = ocl_implicit(o, CAST_SPACE, n, ocl_pointer(o, ocl_in_space(o, from, target->space)));
+    return n->type->plain == to->plain ? n : ocl_implicit(o, CAST_BITS, n, to->plain);
+}
+
+static Node *mismatch(Ocl *o, Node *n, Type *to, const char *what)
+{
+    const Type *from = n->type;
+    const char *fix = "";
+    if (is_vector(from) && is_vector(to) && from->n == to->n)
+        fix = arena_printf(o->arena, "; convert_%s() converts", ocl_type_name(o, to->plain));
+    else if (is_vector(from) && is_scalar(to))
+        fix = "; .x takes the first component";
+    else if (is_pointer(to) && is_integer(from))
+        fix = "; a cast makes a pointer of an integer";
+    else if (is_integer(to) && is_pointer(from))
+        fix = "; a cast makes an integer of a pointer";
+    ocl_error(o, n->loc, "%s: '%s' does not convert to '%s'%s", what, ocl_type_name(o, from),
+              ocl_type_name(o, to), fix);
+    return ocl_bad(o, n->loc);
+}
+
+Node *ocl_convert(Ocl *o, Node *n, Type *to, const char *what)
+{
+    if (ocl_pending(n))
+        return ocl_settle(o, n, to);
+    n = ocl_rvalue(o, n);
+    if (n->bad) {
+        if (is_integer(to) || !is_scalar(to))
+            n->type = is_scalar(to) ? to->plain : n->type;
+        return n;
+    }
+    Type *from = n->type->plain;
+    to = to->plain;
+    if (from == to)
+        return n;
+    if (is_scalar(to) && is_scalar(from))
+        return ocl_to_number(o, n, to);
+    if (is_vector(to) && is_scalar(from))
+        return ocl_to_number(o, n, to);
+    if (is_pointer(to) && is_pointer(from))
+        return convert_pointer(o, n, to, what);
+    if (is_pointer(to) && is_null(n))
+        return ocl_implicit(o, CAST_NULL, n, to);
+    if (is_pointer(from) && to->kind == TY_BOOL)
+        return ocl_implicit(o, CAST_TO_BOOL, n, to);
+    if (to->kind == TY_EVENT && is_null(n))
+        return ocl_implicit(o, CAST_NULL, n, to);
+    if (is_matrix(to) || is_matrix(from))
+        return ocl_matrix_mismatch(o, n, to, what);
+    return mismatch(o, n, to, what);
+}
+
+/* ---- casts that are written ------------------------------------------------------------------ */
+
+static Node *explicit(Ocl *o, CastKind kind, Loc loc, Type *to, Node *a)
+{
+    Node *c = ocl_implicit(o, kind, a, to);
+    c->implicit = false;
+    c->loc = loc;
+    return c;
+}
+
+Node *ocl_cast_lanes(Ocl *o, Loc loc, Type *to, Node *a)
+{
+    return explicit(o, CAST_NUMBER, loc, to, a);
+}
+
+static Node *cast_pointer(Ocl *o, Loc loc, Type *to, Node *a)
+{
+    Type *from = a->type->base, *target = to->base;
+    if (from->space != target->space) {
+        if (from->space == AS_CONSTANT || target->space == AS_CONSTANT ||
+            (from->space != AS_GENERIC && target->space != AS_GENERIC)) {
+            ocl_error(o, loc, "'%s' cannot be cast to '%s', which points into another address space",
+                      ocl_type_name(o, a->type), ocl_type_name(o, to));
+            return ocl_bad(o, loc);
+        }
+        Type *there = ocl_in_space(o, from, target->space);
+        a = explicit(o, CAST_SPACE, loc, ocl_pointer(o, there), a);
+    }
+    return explicit(o, CAST_BITS, loc, to, a);
+}
+
+static Node *cast_to_vector(Ocl *o, Loc loc, Type *to, Node *a)
+{
+    if (is_scalar(a->type)) {
+        Node *e = ocl_to_number(o, a, to->base);
+        return explicit(o, CAST_SPLAT, loc, to, e);
+    }
+    if (is_vector(a->type)) {
+        if (a->type->plain == to)
+            return a;
+        ocl_error(o, loc, "'%s' cannot be cast to '%s'; %s_%s() does it",
+                  ocl_type_name(o, a->type), ocl_type_name(o, to),
+                  a->type->n == to->n ? "convert" : "as", ocl_type_name(o, to));
+        return ocl_bad(o, loc);
+    }
+    return mismatch(o, a, to, "cast");
+}
+
+Node *ocl_cast(Ocl *o, Loc loc, Type *to, Node *a)
+{
+    to = to->plain;
+    if (ocl_pending(a))
+        return ocl_settle(o, a, to);
+    if (is_void(to))
+        return explicit(o, CAST_VOID, loc, to, a);
+    a = ocl_rvalue(o, a);
+    if (a->bad)
+        return a;
+    Type *from = a->type->plain;
+    if (is_vector(to))
+        return cast_to_vector(o, loc, to, a);
+    if (is_scalar(to) && is_scalar(from))
+        return explicit(o, to->kind == TY_BOOL ? CAST_TO_BOOL : CAST_NUMBER, loc, to, a);
+    if (is_pointer(to) && is_pointer(from))
+        return is_null_pointer(a) ? explicit(o, CAST_NULL, loc, to, a) : cast_pointer(o, loc, to, a);
+    if (is_pointer(to) && is_integer(from)) {
+        if (is_null(a))
+            return explicit(o, CAST_NULL, loc, to, a);
+        return explicit(o, CAST_TO_POINTER, loc, to, ocl_to_number(o, a, o->size_type));
+    }
+    if (is_pointer(from) && is_integer(to))
+        return explicit(o, to->kind == TY_BOOL ? CAST_TO_BOOL : CAST_FROM_POINTER, loc, to, a);
+    return ocl_convert(o, a, to, "cast");
+}
+
+Node *ocl_vector_literal(Ocl *o, Loc loc, Type *to, Node **list, uint32_t n)
+{
+    to = to->plain;
+    uint64_t lanes = 0;
+    if (n == 1 && (!list[0]->type || !is_vector(list[0]->type)))
+        return ocl_cast(o, loc, to, list[0]);
+    Node *v = ocl_node(o, N_VECTOR, loc, to, NULL, NULL);
+    for (uint32_t i = 0; i < n; i++) {
+        Node *e = ocl_rvalue(o, list[i]);
+        if (e->bad)
+            return e;
+        if (!e->type || !is_arithmetic(e->type)) {
+            ocl_error(o, e->loc, "a vector's components are numbers or vectors, not '%s'",
+                      ocl_type_name(o, e->type));
+            return ocl_bad(o, loc);
+        }
+        if (is_vector(e->type) && e->type->base != to->base) {
+            ocl_error(o, e->loc, "'%s' does not go into a '%s'; convert_%s() converts",
+                      ocl_type_name(o, e->type), ocl_type_name(o, to),
+                      ocl_type_name(o, ocl_lanes(o, to->base, e->type->n)));
+            return ocl_bad(o, loc);
+        }
+        lanes += lanes_of(e->type);
+        list[i] = is_scalar(e->type) ? ocl_to_number(o, e, to->base) : e;
+        ocl_depth(o, v, list[i]);
+    }
+    v->list = list;
+    v->n = n;
+    if (lanes == to->n)
+        return v;
+    ocl_error(o, loc, "a '%s' has %u components, and these are %llu", ocl_type_name(o, to),
+              (unsigned)to->n, (unsigned long long)lanes);
+    return ocl_bad(o, loc);
+}

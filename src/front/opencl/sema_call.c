@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Calls of the program's own functions, and of printf.
+ */
+#include "front/opencl/internal.h"
+
+static const char *plural(uint32_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+/* The one of the built-in functions that a name is likely a misspelling of: one letter off. */
+static const char *near_name(const char *name)
+{
+    uint32_t n;
+    const Builtin *table = ocl_builtin_table(&n);
+    size_t len = strlen(name);
+    for (uint32_t i = 0; i < n && len > 3; i++) {
+        const char *other = table[i].name;
+        size_t other_len = strlen(other), head = 0, tail = 0;
+        if (other_len + 1 < len || other_len > len + 1)
+            continue;
+        while (head < MIN(len, other_len) && name[head] == other[head])
+            head++;
+        while (tail < MIN(len, other_len) - head &&
+               name[len - 1 - tail] == other[other_len - 1 - tail])
+            tail++;
+        if (head + tail + 1 >= MAX(len, other_len))
+            return other;
+    }
+    return NULL;
+}
+
+static Node *unknown(Ocl *o, Loc loc, const Ident *name)
+{
+    const char *what = ocl_unsupported(name), *near = near_name(name->name);
+    if (what)
+        ocl_error(o, loc, "'%s': %s are not supported", name->name, what);
+    else if (near)
+        ocl_error(o, loc, "function '%s' is not declared; is '%s' meant?", name->name, near);
+    else
+        ocl_error(o, loc, "function '%s' is not declared", name->name);
+    return ocl_bad(o, loc);
+}
+
+/* What the default argument promotions make of it (C99, 6.5.2.2; OpenCL C 3.0, 6.15.14). */
+static Node *promoted(Ocl *o, Node *n)
+{
+    Type *t = n->type->plain;
+    if (is_float(t))
+        return ocl_to_number(o, n, o->basic[TY_DOUBLE]);
+    if (is_vector(t) && t->base->kind == TY_HALF)
+        return ocl_cast_lanes(o, n->loc, ocl_vector(o, o->basic[TY_FLOAT], (uint32_t)t->n), n);
+    return is_integer(t) ? ocl_to_number(o, n, ocl_promoted(o, t)) : n;
+}
+
+static Node *print(Ocl *o, Loc loc, Node **args, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        args[i] = ocl_pending(args[i]) ? ocl_settle(o, args[i], NULL) : ocl_rvalue(o, args[i]);
+        if (args[i]->bad)
+            return ocl_bad(o, loc);
+        if (!is_arithmetic(args[i]->type) && !is_pointer(args[i]->type)) {
+            ocl_error(o, args[i]->loc, "printf does not print '%s'",
+                      ocl_type_name(o, args[i]->type));
+            return ocl_bad(o, loc);
+        }
+    }
+    if (!n || args[0]->kind != N_CAST || args[0]->op != CAST_DECAY ||
+        args[0]->a->kind != N_STRING) {
+        ocl_error(o, n ? args[0]->loc : loc, "printf needs a format: a string literal");
+        return ocl_bad(o, loc);
+    }
+    Node *c = ocl_node(o, N_CALL, loc, o->basic[TY_INT], NULL, NULL);
+    for (uint32_t i = 0; i < n; i++) {
+        args[i] = i ? promoted(o, args[i]) : args[0];
+        ocl_depth(o, c, args[i]);
+    }
+    c->list = args;
+    c->n = n;
+    c->name = "printf";
+    return c;
+}
+
+Node *ocl_call(Ocl *o, Loc loc, Node *callee, Ident *name, Node **args, uint32_t n)
+{
+    if (!callee && name == o->words.printf_)
+        return print(o, loc, args, n);
+    if (!callee)
+        return unknown(o, loc, name);
+    if (callee->bad)
+        return callee;
+    if (callee->kind != N_SYMBOL || callee->symbol->kind != S_FUNCTION) {
+        ocl_error(o, loc, "'%s' is no function", ocl_type_name(o, callee->type));
+        return ocl_bad(o, loc);
+    }
+    Symbol *f = callee->symbol;
+    Type *t = f->type;
+    if (n != t->n_params) {
+        ocl_error(o, loc, "'%s' takes %u argument%s, not %u", f->ident->name, t->n_params,
+                  plural(t->n_params), n);
+        ocl_note(o, f->loc, "it is declared here");
+        return ocl_bad(o, loc);
+    }
+    Node *c = ocl_node(o, N_CALL, loc, t->base, NULL, NULL);
+    for (uint32_t i = 0; i < n; i++) {
+        args[i] = ocl_convert(o, args[i], t->params[i],
+                              arena_printf(o->arena, "argument %u", i + 1));
+        if (args[i]->bad)
+            return ocl_bad(o, loc);
+        ocl_depth(o, c, args[i]);
+    }
+    f->called = true;
+    c->a = callee;
+    c->list = args;
+    c->n = n;
+    return c;
+}

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Cooperative matrices: the type's attribute, loads that take their type from where they go,
+ * stores, multiply-adds, operators (the cooperative matrix RFC for OpenCL C, sections 4.1, 4.4, 4.6;
+ * SPV_KHR_cooperative_matrix for what the shapes must be).
+ */
+#include "front/opencl/internal.h"
+
+enum { OPERAND_A = 1, OPERAND_B = 2, OPERAND_C = 4, OPERAND_RESULT = 8, OPERAND_SATURATING = 16 };
+
+static const char *const uses[] = { "A", "B", "ACCUMULATOR" };
+
+/* ---- the type -------------------------------------------------------------------------------- */
+
+Type *ocl_matrix_attribute(Ocl *o, Type *t, const Attributes *a)
+{
+    if (is_array(t)) {
+        Type *element = ocl_matrix_attribute(o, t->base, a);
+        return ocl_array(o, element, t->n);
+    }
+    if (is_matrix(t)) {
+        ocl_error(o, a->matrix_loc, "this is a matrix already");
+        return t;
+    }
+    if (!is_scalar(t) || t->kind == TY_BOOL) {
+        ocl_error(o, a->matrix_loc, "the components of a matrix are integers or floating-point "
+                  "numbers, not '%s'", ocl_type_name(o, t));
+        return t;
+    }
+    return ocl_qualified(o, ocl_matrix(o, t, a->rows, a->columns, a->use), t->quals, t->space);
+}
+
+/* ---- loads without a type -------------------------------------------------------------------- */
+
+bool ocl_pending(const Node *n)
+{
+    return n->kind == N_LOAD_MATRIX && !n->type && !n->bad;
+}
+
+static void check_memory_type(Ocl *o, const Node *pointer, const Type *matrix)
+{
+    const Type *e = pointer->type->base;
+    e = is_vector(e) ? e->base : e;
+    if (e->kind != matrix->base->kind)
+        ocl_warning(o, pointer->loc, "'%s' lies in memory as '%s': the bytes are taken as they are, "
+                    "nothing is converted", ocl_type_name(o, matrix),
+                    ocl_type_name(o, pointer->type->base->plain));
+}
+
+Node *ocl_settle(Ocl *o, Node *n, Type *type)
+{
+    if (type && is_matrix(type)) {
+        n->type = type->plain;
+        check_memory_type(o, n->a, n->type);
+        return n;
+    }
+    if (type)
+        ocl_error(o, n->loc, "coop_mat_load makes a matrix, not '%s'", ocl_type_name(o, type));
+    else
+        ocl_error(o, n->loc, "nothing says which matrix coop_mat_load is to make; assign it to a "
+                             "variable, or cast it: (type)coop_mat_load(...)");
+    return ocl_bad(o, n->loc);
+}
+
+/* ---- what differs ---------------------------------------------------------------------------- */
+
+static const char *difference(Ocl *o, const Type *a, const Type *b)
+{
+    if (a->base != b->base)
+        return arena_printf(o->arena, "the components differ (%s and %s)",
+                            ocl_type_name(o, a->base), ocl_type_name(o, b->base));
+    if (a->rows != b->rows)
+        return arena_printf(o->arena, "the rows differ (%u and %u)", a->rows, b->rows);
+    if (a->columns != b->columns)
+        return arena_printf(o->arena, "the columns differ (%u and %u)", a->columns, b->columns);
+    return arena_printf(o->arena, "the uses differ (%s and %s)", uses[a->use], uses[b->use]);
+}
+
+Node *ocl_matrix_mismatch(Ocl *o, Node *n, Type *to, const char *what)
+{
+    if (is_matrix(n->type) && is_matrix(to))
+        ocl_error(o, n->loc, "%s: '%s' does not become '%s': %s", what, ocl_type_name(o, n->type),
+                  ocl_type_name(o, to), difference(o, n->type, to));
+    else if (is_matrix(to))
+        ocl_error(o, n->loc, "%s: '%s' does not become '%s'; coop_mat_load makes a matrix of what "
+                  "lies in memory, = {0} one of zeros", what, ocl_type_name(o, n->type),
+                  ocl_type_name(o, to));
+    else
+        ocl_error(o, n->loc, "%s: '%s' does not become '%s'; coop_mat_store brings its elements to "
+                  "memory", what, ocl_type_name(o, n->type), ocl_type_name(o, to));
+    return ocl_bad(o, n->loc);
+}
+
+/* ---- operators ------------------------------------------------------------------------------- */
+
+static Node *operation(Ocl *o, Tok op, Loc loc, Type *t, Node *a, Node *b)
+{
+    Node *n = ocl_node(o, b ? N_BINARY : N_UNARY, loc, t->plain, a, b);
+    n->op = (uint8_t)op;
+    return n;
+}
+
+Node *ocl_matrix_unary(Ocl *o, Tok op, Loc loc, Node *a)
+{
+    if (op == P_MINUS)
+        return operation(o, op, loc, a->type, a, NULL);
+    ocl_error(o, loc, "%s does not go with a matrix; only unary '-' does", ocl_token_name(op));
+    return ocl_bad(o, loc);
+}
+
+/* The scalar is of the component's type (4.6), or a constant that the component holds exactly: the
+ * RFC's own example multiplies a matrix of float by 4. */
+static Node *scaled(Ocl *o, Loc loc, Node *matrix, Node *scalar)
+{
+    Type *component = matrix->type->base;
+    Value v;
+    bool same = scalar->type->plain == component, exact = false;
+    if (!same && is_scalar(scalar->type) && ocl_fold(o, scalar, &v)) {
+        Node *cast = ocl_to_number(o, scalar, component);
+        Value w;
+        exact = ocl_fold(o, cast, &w) &&
+                (is_float(component)
+                     ? (is_float(scalar->type) ? w.lane[0].f == v.lane[0].f
+                                               : w.lane[0].f == (double)(int64_t)v.lane[0].u)
+                     : is_integer(scalar->type) && w.lane[0].u == v.lane[0].u);
+    }
+    if (!same && !exact) {
+        ocl_error(o, scalar->loc, "the scalar beside '%s' must be '%s', not '%s'; a cast to '%s' "
+                  "converts", ocl_type_name(o, matrix->type), ocl_type_name(o, component),
+                  ocl_type_name(o, scalar->type), ocl_type_name(o, component));
+        return ocl_bad(o, loc);
+    }
+    return operation(o, P_STAR, loc, matrix->type, matrix, ocl_to_number(o, scalar, component));
+}
+
+Node *ocl_matrix_binary(Ocl *o, Tok op, Loc loc, Node *a, Node *b)
+{
+    bool ma = is_matrix(a->type), mb = is_matrix(b->type);
+    if (op == P_LT || op == P_GT || op == P_LE || op == P_GE || op == P_EQ || op == P_NE) {
+        ocl_error(o, loc, "matrices cannot be compared");
+        return ocl_bad(o, loc);
+    }
+    if (op != P_PLUS && op != P_MINUS && op != P_STAR && op != P_SLASH) {
+        ocl_error(o, loc, "%s does not go with a matrix; '+', '-', '*' and '/' do, component by "
+                  "component", ocl_token_name(op));
+        return ocl_bad(o, loc);
+    }
+    if (ma != mb) {
+        Node *matrix = ma ? a : b, *scalar = ma ? b : a;
+        if (op == P_STAR && is_arithmetic(scalar->type))
+            return scaled(o, loc, matrix, scalar);
+        ocl_error(o, loc, "%s does not go with '%s' and '%s'; only '*' takes a matrix and a scalar",
+                  ocl_token_name(op), ocl_type_name(o, a->type), ocl_type_name(o, b->type));
+        return ocl_bad(o, loc);
+    }
+    if (a->type->plain == b->type->plain)
+        return operation(o, op, loc, a->type, a, b);
+    ocl_error(o, loc, "%s needs matrices of one type: %s%s", ocl_token_name(op),
+              difference(o, a->type, b->type),
+              op == P_STAR ? "; coop_matmul_add multiplies A by B" : "");
+    return ocl_bad(o, loc);
+}
+
+/* ---- built-in functions ---------------------------------------------------------------------- */
+
+static bool arguments(Ocl *o, const Ident *name, Loc loc, uint32_t got, uint32_t want)
+{
+    if (got != want)
+        ocl_error(o, loc, "%s takes %u arguments, not %u", name->name, want, got);
+    return got == want;
+}
+
+static bool constant(Ocl *o, Node *n, const char *what, uint64_t limit, uint64_t *out)
+{
+    Value v;
+    if (n->bad)
+        return false;
+    if (!n->type || !is_integer(n->type) || !ocl_fold(o, n, &v)) {
+        ocl_error(o, n->loc, "%s must be a constant", what);
+        return false;
+    }
+    *out = v.lane[0].u;
+    if (v.lane[0].u <= limit)
+        return true;
+    ocl_error(o, n->loc, "%s: %lld is no value of its enumeration", what,
+              (long long)v.lane[0].u);
+    return false;
+}
+
+/* A pointer to numbers in memory that the sub-group shares. */
+static Node *memory(Ocl *o, const Ident *name, Node *p, bool writes)
+{
+    p = ocl_rvalue(o, p);
+    if (p->bad)
+        return p;
+    Type *e = p->type && is_pointer(p->type) ? p->type->base : NULL;
+    if (!e || !is_arithmetic(e) || element_of(e)->kind == TY_BOOL)
+        ocl_error(o, p->loc, "%s needs a pointer to numbers, not '%s'", name->name,
+                  ocl_type_name(o, p->type));
+    else if (e->space != AS_GLOBAL && e->space != AS_LOCAL && (writes || e->space != AS_CONSTANT))
+        ocl_error(o, p->loc, "%s needs __global or __local memory, which the sub-group shares, not "
+                  "%s", name->name, ocl_space_name(e->space));
+    else if (writes && e->quals & Q_CONST)
+        ocl_error(o, p->loc, "%s writes through '%s', which is const", name->name,
+                  ocl_type_name(o, p->type));
+    else
+        return p;
+    return ocl_bad(o, p->loc);
+}
+
+static Node *load(Ocl *o, const Ident *name, Loc loc, Node **args, uint32_t n)
+{
+    uint64_t layout = 0;
+    if (!arguments(o, name, loc, n, 3))
+        return ocl_bad(o, loc);
+    Node *p = memory(o, name, args[0], false);
+    bool good = constant(o, args[1], "the layout", 1, &layout);
+    Node *stride = ocl_convert(o, args[2], o->size_type, "stride");
+    if (p->bad || !good || stride->bad)
+        return ocl_bad(o, loc);
+    Node *l = ocl_node(o, N_LOAD_MATRIX, loc, NULL, p, stride);
+    l->u = layout;
+    return l;
+}
+
+static Node *store(Ocl *o, const Ident *name, Loc loc, Node **args, uint32_t n)
+{
+    uint64_t layout = 0;
+    if (!arguments(o, name, loc, n, 4))
+        return ocl_bad(o, loc);
+    Node *p = memory(o, name, args[0], true), *m = args[1];
+    m = ocl_pending(m) ? ocl_settle(o, m, NULL) : ocl_rvalue(o, m);
+    if (!m->bad && !is_matrix(m->type)) {
+        ocl_error(o, m->loc, "coop_mat_store stores a matrix, not '%s'",
+                  ocl_type_name(o, m->type));
+        m = ocl_bad(o, m->loc);
+    }
+    bool good = constant(o, args[2], "the layout", 1, &layout);
+    Node *stride = ocl_convert(o, args[3], o->size_type, "stride");
+    if (p->bad || m->bad || !good || stride->bad)
+        return ocl_bad(o, loc);
+    check_memory_type(o, p, m->type);
+    Node *s = ocl_node(o, N_STORE_MATRIX, loc, o->basic[TY_VOID], p, m);
+    s->c = stride;
+    s->u = layout;
+    return s;
+}
+
+static bool factors_match(Ocl *o, Loc loc, Node *const m[3])
+{
+    static const char *const names[] = { "A", "B", "C" };
+    bool good = true;
+    for (uint32_t i = 0; i < 3; i++) {
+        if (m[i]->type->use != i) {
+            ocl_error(o, m[i]->loc, "operand %s is declared for use %s; it must be "
+                      "CLK_COOPERATIVE_MATRIX_%s", names[i], uses[m[i]->type->use], uses[i]);
+            good = false;
+        }
+    }
+    const Type *a = m[0]->type, *b = m[1]->type, *c = m[2]->type;
+    if (a->columns != b->rows) {
+        ocl_error(o, m[1]->loc, "operand B has %u rows, but A has %u columns (K)", b->rows,
+                  a->columns);
+        good = false;
+    }
+    if (a->rows != c->rows) {
+        ocl_error(o, m[2]->loc, "operand C has %u rows, but A has %u (M)", c->rows, a->rows);
+        good = false;
+    }
+    if (b->columns != c->columns) {
+        ocl_error(o, m[2]->loc, "operand C has %u columns, but B has %u (N)", c->columns,
+                  b->columns);
+        good = false;
+    }
+    if (is_float(a->base) != is_float(c->base) || is_float(b->base) != is_float(c->base)) {
+        ocl_error(o, loc, "integer and floating-point matrices do not multiply: A is '%s', B '%s', "
+                  "C '%s'", ocl_type_name(o, a->base), ocl_type_name(o, b->base),
+                  ocl_type_name(o, c->base));
+        good = false;
+    }
+    return good;
+}
+
+/* The bits alone say whether integers are signed: say it when they do not say what the types do. */
+static void check_signs(Ocl *o, Node *const m[3], uint64_t operands)
+{
+    static const char *const bits[] = { "MATRIX_A_SIGNED", "MATRIX_B_SIGNED",
+                                        "MATRIX_C_SIGNED" };
+    for (uint32_t i = 0; i < 3; i++) {
+        const Type *t = m[i]->type->base;
+        if (is_integer(t) && is_signed(t) != (operands >> i & 1))
+            ocl_warning(o, m[i]->loc, "the components are '%s', but CLK_COOPERATIVE_MATRIX_OPERAND_"
+                        "%s is %sgiven: they are taken as %s", ocl_type_name(o, t), bits[i],
+                        operands >> i & 1 ? "" : "not ",
+                        operands >> i & 1 ? "signed" : "unsigned");
+    }
+}
+
+static Node *multiply_add(Ocl *o, const Ident *name, Loc loc, Node **args, uint32_t n)
+{
+    Node *m[3];
+    uint64_t operands = 0;
+    if (!arguments(o, name, loc, n, 4))
+        return ocl_bad(o, loc);
+    bool good = constant(o, args[3], "coop_mat_operand", 31, &operands);
+    for (int i = 0; i < 3; i++) {
+        m[i] = ocl_pending(args[i]) ? ocl_settle(o, args[i], NULL) : ocl_rvalue(o, args[i]);
+        if (!m[i]->bad && !is_matrix(m[i]->type)) {
+            ocl_error(o, m[i]->loc, "operand %c of coop_matmul_add is a matrix, not '%s'", "ABC"[i],
+                      ocl_type_name(o, m[i]->type));
+            good = false;
+        }
+        good = good && !m[i]->bad;
+    }
+    if (!good || !factors_match(o, loc, m))
+        return ocl_bad(o, loc);
+    if (operands & OPERAND_SATURATING && !is_integer(m[2]->type->base)) {
+        ocl_error(o, args[3]->loc, "only integers saturate: C is '%s'",
+                  ocl_type_name(o, m[2]->type->base));
+        return ocl_bad(o, loc);
+    }
+    check_signs(o, m, operands);
+    Node *r = ocl_node(o, N_MULTIPLY_ADD, loc, m[2]->type->plain, m[0], m[1]);
+    r->c = m[2];
+    ocl_depth(o, r, m[2]);
+    r->u = operands;
+    return r;
+}
+
+Node *ocl_matrix_call(Ocl *o, Ident *name, Loc loc, Node **args, uint32_t n, bool *known)
+{
+    *known = true;
+    if (name == o->words.coop_mat_load)
+        return load(o, name, loc, args, n);
+    if (name == o->words.coop_mat_store)
+        return store(o, name, loc, args, n);
+    if (name == o->words.coop_matmul_add)
+        return multiply_add(o, name, loc, args, n);
+    *known = false;
+    return NULL;
+}
