@@ -214,6 +214,7 @@ typedef enum HeddleLanguage {
     HEDDLE_LANGUAGE_SPIRV,          /* binary, either byte order */
     HEDDLE_LANGUAGE_SPIRV_ASM,
     HEDDLE_LANGUAGE_GLSL,           /* a compute shader; needs glslang 16.1 or later */
+    HEDDLE_LANGUAGE_OPENCL,         /* OpenCL C; needs LLVM's SPIR-V target when heddle is built */
     HEDDLE_LANGUAGE_MLIR,           /* gpu.module or spirv.module, text or bytecode; needs MLIR 22
                                      * when heddle is built */
     HEDDLE_N_LANGUAGES
@@ -234,7 +235,7 @@ typedef struct HeddleModuleOptions {
     /* For GLSL. */
     const char *compiler;           /* path of glslang; NULL = the one found when heddle was
                                      * built, else in PATH */
-    const char *const *include_dirs;
+    const char *const *include_dirs;    /* these four for OpenCL C too */
     uint32_t n_include_dirs;
     const HeddleDefine *defines;
     uint32_t n_defines;
@@ -281,6 +282,18 @@ typedef enum HeddleMlirForm {
  * ARGUMENT, MEMORY, TOOL, SOURCE, IO. */
 HEDDLE_API HeddleResult heddle_mlir_from_file(const char *path, const HeddleModuleOptions *options,
                                               HeddleMlirForm form, char **text, HeddleLog *log);
+
+typedef enum HeddleOpenclForm {
+    HEDDLE_OPENCL_AST,              /* the typed tree, a line a node */
+    HEDDLE_OPENCL_LLVM,             /* the LLVM IR that becomes SPIR-V */
+    HEDDLE_N_OPENCL_FORMS
+} HeddleOpenclForm;
+
+/* A file of OpenCL C ("-": standard input) in another form, as a new string for free(). Errors:
+ * ARGUMENT, MEMORY, SOURCE, IO. */
+HEDDLE_API HeddleResult heddle_opencl_from_file(const char *path,
+                                                const HeddleModuleOptions *options,
+                                                HeddleOpenclForm form, char **text, HeddleLog *log);
 /* ---- reflection: what a kernel needs ---- */
 
 typedef enum HeddleBindingKind {

@@ -87,6 +87,8 @@ int exit_status(HeddleResult r);
 HeddleResult open_module(const Options *o, HeddleModule **out, HeddleLog *log);
 /* The options that say what an MLIR module becomes. False after complaining. */
 bool mlir_options(const Options *o, HeddleModuleOptions *out);
+/* A file of OpenCL C in another form; for free(). */
+HeddleResult open_opencl(const Options *o, HeddleOpenclForm form, char **text, HeddleLog *log);
 HeddleResult open_device(const Options *o, HeddleDevice **out, HeddleLog *log);
 /* The entry point that o->entry names (or the only one); NULL when there is none. */
 const HeddleKernelInfo *find_entry(const Options *o, const HeddleModule *m);

@@ -10,7 +10,7 @@
 
 #include "cli/cli.h"
 
-typedef enum Form { SPIRV, ASM, PASSES, COMPILED, MLIR } Form;
+typedef enum Form { SPIRV, ASM, PASSES, COMPILED, MLIR, AST } Form;
 
 static const struct {
     const char *name;
@@ -27,6 +27,7 @@ static const struct {
     { "object", COMPILED, HEDDLE_EMIT_OBJECT, true },
     { "mlir", MLIR, HEDDLE_EMIT_NOTHING, false },
     { "mlir-spirv", MLIR, HEDDLE_EMIT_NOTHING, false },
+    { "ast", AST, HEDDLE_EMIT_NOTHING, false },
 };
 enum { N_FORMS = sizeof forms / sizeof *forms };
 
@@ -43,8 +44,8 @@ static int choose_form(const Options *o)
         if (!strcmp(name ? name : "asm", forms[i].name))
             return i;
     }
-    complain("--emit takes spirv, asm, passes, llvm, llvm-plain, native, object, mlir or "
-             "mlir-spirv, not '%s'", name);
+    complain("--emit takes spirv, asm, passes, llvm, llvm-plain, native, object, mlir, "
+             "mlir-spirv or ast, not '%s'", name);
     return -1;
 }
 
@@ -129,14 +130,32 @@ static int write_mlir(const Options *o, int form, HeddleLog *log)
     return status;
 }
 
+/* The front end's own LLVM IR, which becomes SPIR-V, is what --emit llvm means for OpenCL C. */
+static bool is_opencl(const Options *o)
+{
+    return o->language ? !strcmp(o->language, "opencl")
+                       : heddle_language_of(NULL, 0, o->inputs.data[0]) == HEDDLE_LANGUAGE_OPENCL;
+}
+
+static int write_opencl(const Options *o, int form, HeddleLog *log)
+{
+    char *text;
+    HeddleResult r = open_opencl(o, forms[form].form == AST ? HEDDLE_OPENCL_AST
+                                                            : HEDDLE_OPENCL_LLVM, &text, log);
+    int status = r ? exit_status(r) : write_out(o, text, strlen(text), false);
+    free(text);
+    return status;
+}
+
 int command_compile(const Options *o)
 {
     int form = choose_form(o);
     HeddleLog *log = form < 0 ? NULL : open_log();
     if (!log)
         return EXIT_USAGE;
-    if (forms[form].form == MLIR) {
-        int status = write_mlir(o, form, log);
+    bool opencl = forms[form].form == AST || (forms[form].emit == HEDDLE_EMIT_LLVM && is_opencl(o));
+    if (forms[form].form == MLIR || opencl) {
+        int status = opencl ? write_opencl(o, form, log) : write_mlir(o, form, log);
         heddle_log_free(log);
         return status;
     }

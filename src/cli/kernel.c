@@ -26,16 +26,17 @@ int exit_status(HeddleResult r)
 
 static bool parse_language(const char *name, HeddleLanguage *out)
 {
-    static const char *const names[] = { "glsl", "spirv", "asm", "mlir" };
+    static const char *const names[] = { "glsl", "spirv", "asm", "opencl", "mlir" };
     static const HeddleLanguage languages[] = { HEDDLE_LANGUAGE_GLSL, HEDDLE_LANGUAGE_SPIRV,
-                                                HEDDLE_LANGUAGE_SPIRV_ASM, HEDDLE_LANGUAGE_MLIR };
+                                                HEDDLE_LANGUAGE_SPIRV_ASM, HEDDLE_LANGUAGE_OPENCL,
+                                                HEDDLE_LANGUAGE_MLIR };
     *out = HEDDLE_LANGUAGE_AUTO;
-    for (int i = 0; name && i < 4; i++) {
+    for (int i = 0; name && i < 5; i++) {
         if (!strcmp(name, names[i]))
             *out = languages[i];
     }
     if (name && *out == HEDDLE_LANGUAGE_AUTO)
-        complain("--language takes glsl, spirv, asm or mlir, not '%s'", name);
+        complain("--language takes glsl, spirv, asm, opencl or mlir, not '%s'", name);
     return !name || *out != HEDDLE_LANGUAGE_AUTO;
 }
 
@@ -60,9 +61,11 @@ bool mlir_options(const Options *o, HeddleModuleOptions *out)
     return false;
 }
 
-HeddleResult open_module(const Options *o, HeddleModule **out, HeddleLog *log)
+typedef HeddleResult (*OpenFn)(void *user, const HeddleModuleOptions *options, HeddleLog *log);
+
+/* Calls `open` with what the command line says of modules. */
+static HeddleResult with_options(const Options *o, OpenFn open, void *user, HeddleLog *log)
 {
-    *out = NULL;
     HeddleDefine *defines = calloc(o->defines.len + 1, sizeof *defines);
     bool good = defines != NULL;
     for (uint32_t i = 0; good && i < o->defines.len; i++)
@@ -76,11 +79,44 @@ HeddleResult open_module(const Options *o, HeddleModule **out, HeddleLog *log)
     if (!good)
         complain("-D takes NAME or NAME=VALUE");
     else if (mlir_options(o, &m) && parse_language(o->language, &m.language))
-        r = heddle_module_from_file(o->inputs.data[0], &m, out, log);
+        r = open(user, &m, log);
     for (uint32_t i = 0; defines && i < o->defines.len; i++)
         free((char *)defines[i].name);
     free(defines);
     return r;
+}
+
+typedef struct Opening {
+    const char *path;
+    HeddleOpenclForm form;
+    HeddleModule **module;
+    char **text;
+} Opening;
+
+static HeddleResult read_module(void *user, const HeddleModuleOptions *options, HeddleLog *log)
+{
+    Opening *p = user;
+    return heddle_module_from_file(p->path, options, p->module, log);
+}
+
+static HeddleResult read_opencl(void *user, const HeddleModuleOptions *options, HeddleLog *log)
+{
+    Opening *p = user;
+    return heddle_opencl_from_file(p->path, options, p->form, p->text, log);
+}
+
+HeddleResult open_module(const Options *o, HeddleModule **out, HeddleLog *log)
+{
+    Opening p = { .path = o->inputs.data[0], .module = out };
+    *out = NULL;
+    return with_options(o, read_module, &p, log);
+}
+
+HeddleResult open_opencl(const Options *o, HeddleOpenclForm form, char **text, HeddleLog *log)
+{
+    Opening p = { .path = o->inputs.data[0], .form = form, .text = text };
+    *text = NULL;
+    return with_options(o, read_opencl, &p, log);
 }
 
 HeddleResult open_device(const Options *o, HeddleDevice **out, HeddleLog *log)

@@ -7,6 +7,7 @@
 
 #include "front/glsl/glsl.h"
 #include "front/mlir/mlir.h"
+#include "front/opencl/opencl.h"
 #include "runtime/runtime.h"
 
 /* ---- which language -------------------------------------------------------------------------- */
@@ -25,6 +26,7 @@ static HeddleLanguage by_name(const char *name)
     } names[] = { { ".spv", HEDDLE_LANGUAGE_SPIRV },     { ".spvasm", HEDDLE_LANGUAGE_SPIRV_ASM },
                   { ".comp", HEDDLE_LANGUAGE_GLSL },     { ".glsl", HEDDLE_LANGUAGE_GLSL },
                   { ".spirv", HEDDLE_LANGUAGE_SPIRV_ASM },
+                  { ".cl", HEDDLE_LANGUAGE_OPENCL },
                   { ".mlir", HEDDLE_LANGUAGE_MLIR } };
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         if (has_suffix(name, names[i].suffix))
@@ -113,6 +115,24 @@ static HeddleResult compile_glsl(Load *l)
     return l->module->spv ? HEDDLE_OK : HEDDLE_ERROR_SOURCE;
 }
 
+static OclOptions opencl_options(Arena *arena, const HeddleModuleOptions *o)
+{
+    OclDefine *defines = NEW_ARRAY(arena, OclDefine, o->n_defines);
+    for (uint32_t i = 0; i < o->n_defines; i++)
+        defines[i] = (OclDefine){ o->defines[i].name, o->defines[i].value };
+    return (OclOptions){ .include_dirs = o->include_dirs, .n_include_dirs = o->n_include_dirs,
+                         .defines = defines, .n_defines = o->n_defines };
+}
+
+static HeddleResult compile_opencl(Load *l)
+{
+    HeddleModule *m = l->module;
+    OclSource source = { l->data, l->size, l->name };
+    OclOptions o = opencl_options(&m->arena, l->options);
+    m->spv = ocl_compile(&m->arena, &source, &o, l->sink);
+    return m->spv ? HEDDLE_OK : HEDDLE_ERROR_SOURCE;
+}
+
 static MlirOptions mlir_options(const HeddleModuleOptions *o, MlirForm form)
 {
     return (MlirOptions){ .form = form, .rotate_loads = o->rotate_loads,
@@ -149,6 +169,7 @@ static HeddleResult read_source(Load *l)
     case HEDDLE_LANGUAGE_SPIRV_ASM:
         l->module->spv = spv_assemble(arena, l->data, l->size, l->name, l->sink);
         break;
+    case HEDDLE_LANGUAGE_OPENCL: return compile_opencl(l);
     case HEDDLE_LANGUAGE_MLIR: return compile_mlir(l);
     default: return compile_glsl(l);
     }
@@ -200,7 +221,8 @@ HeddleResult heddle_module_new(const void *data, size_t size, const char *name,
         l.language = heddle_language_of(data, size, name);
     if (!l.language) {
         DiagLoc loc = { .file = l.name };
-        diag(&sink, DIAG_ERROR, &loc, NULL, "neither SPIR-V, nor its assembly, nor GLSL, nor MLIR");
+        diag(&sink, DIAG_ERROR, &loc, NULL, "neither SPIR-V, nor its assembly, nor GLSL, "
+             "OpenCL C or MLIR");
         return HEDDLE_ERROR_SOURCE;
     }
     l.module = calloc(1, sizeof *l.module);
@@ -292,6 +314,51 @@ uint32_t heddle_module_n_entry_points(const HeddleModule *module) { return modul
 const HeddleKernelInfo *heddle_module_entry_point(const HeddleModule *module, uint32_t i)
 {
     return i < module->n_entries ? module->entries[i] : NULL;
+}
+
+/* ---- other forms of OpenCL C ----------------------------------------------------------------- */
+
+typedef struct Translation {
+    Arena arena;
+    OclSource source;
+    const HeddleModuleOptions *options;
+    HeddleOpenclForm form;
+    DiagSink *sink;
+    char *text;
+} Translation;
+
+static HeddleResult translate(void *user)
+{
+    Translation *t = user;
+    OclOptions o = opencl_options(&t->arena, t->options);
+    char *text = t->form == HEDDLE_OPENCL_AST
+                     ? ocl_to_ast(&t->arena, &t->source, &o, t->sink)
+                     : ocl_to_llvm(&t->arena, &t->source, &o, t->sink);
+    t->text = text ? strdup(text) : NULL;
+    return !text ? HEDDLE_ERROR_SOURCE : t->text ? HEDDLE_OK : HEDDLE_ERROR_MEMORY;
+}
+
+HeddleResult heddle_opencl_from_file(const char *path, const HeddleModuleOptions *options,
+                                     HeddleOpenclForm form, char **text, HeddleLog *log)
+{
+    static const HeddleModuleOptions defaults;
+    if (text)
+        *text = NULL;
+    if (!path || !text || (unsigned)form >= HEDDLE_N_OPENCL_FORMS)
+        return log_fail(log, HEDDLE_ERROR_ARGUMENT,
+                        "heddle_opencl_from_file: path or text is NULL, or the form is unknown");
+    DiagSink sink = log_sink(log);
+    Translation t = { .options = options ? options : &defaults, .form = form, .sink = &sink };
+    size_t size;
+    char *data = file_read(path, &size, &sink);
+    if (!data)
+        return HEDDLE_ERROR_IO;
+    t.source = (OclSource){ data, size, strcmp(path, "-") ? path : "standard input" };
+    HeddleResult r = log_guarded(log, &t.arena, translate, &t);
+    arena_free(&t.arena);
+    free(data);
+    *text = t.text;
+    return r ? log_failed_stage(&sink, log, r, "translating the source") : HEDDLE_OK;
 }
 
 /* ---- other forms of MLIR --------------------------------------------------------------------- */

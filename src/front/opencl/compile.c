@@ -3,9 +3,9 @@
  * One compilation from its text to the tree, and what stages ask for: the tree or the LLVM module.
  */
 #include "front/opencl/internal.h"
+#include "front/opencl/spirv_target.h"
 
 #include <llvm-c/Core.h>
-#include <stdlib.h>
 
 /* ---- the parser's view of the tokens --------------------------------------------------------- */
 
@@ -96,6 +96,8 @@ typedef struct Job {
     DiagSink *sink;
     struct LLVMOpaqueContext *context;
     struct LLVMOpaqueModule *module;
+    OclSource printed;
+    bool to_spirv;
     char *text;
 } Job;
 
@@ -126,37 +128,56 @@ char *ocl_to_ast(Arena *arena, const OclSource *source, const OclOptions *option
     return parse(&j, &o) ? ocl_dump(&o) : NULL;
 }
 
-struct LLVMOpaqueModule *ocl_to_module(Arena *arena, struct LLVMOpaqueContext *context,
-                                       const OclSource *source, const OclOptions *options,
-                                       DiagSink *sink)
-{
-    Ocl o;
-    Job j = { .arena = arena, .source = source, .options = options, .sink = sink };
-    return parse(&j, &o) ? ocl_emit(&o, context) : NULL;
-}
-
-static void print_module(void *user)
+static void make_module(void *user)
 {
     Job *j = user;
-    j->module = ocl_to_module(j->arena, j->context, j->source, j->options, j->sink);
-    char *text = j->module ? LLVMPrintModuleToString(j->module) : NULL;
-    j->text = text ? strdup(text) : NULL;
-    LLVMDisposeMessage(text);
+    Ocl o;
+    if (!parse(j, &o))
+        return;
+    o.to_spirv = j->to_spirv;
+    j->module = ocl_emit(&o, j->context);
 }
 
-/* Memory of LLVM's is given back also when the arena runs out. */
+/* In a context of its own. What LLVM holds is given back also when the arena runs out. */
+static bool build(Job *j)
+{
+    j->context = LLVMContextCreate();
+    bool done = arena_try(j->arena, make_module, j);
+    if (!j->module)
+        LLVMContextDispose(j->context);
+    if (!done)
+        arena_fail(j->arena);
+    return j->module != NULL;
+}
+
+static void keep_text(void *user)
+{
+    Job *j = user;
+    j->text = arena_copy(j->arena, j->printed.text, j->printed.size);
+}
+
 char *ocl_to_llvm(Arena *arena, const OclSource *source, const OclOptions *options,
                   DiagSink *sink)
 {
-    Job j = { .arena = arena, .source = source, .options = options, .sink = sink,
-              .context = LLVMContextCreate() };
-    bool done = arena_try(arena, print_module, &j);
-    if (j.module)
-        LLVMDisposeModule(j.module);
+    Job j = { .arena = arena, .source = source, .options = options, .sink = sink };
+    if (!build(&j))
+        return NULL;
+    char *text = LLVMPrintModuleToString(j.module);
+    size_t size = strlen(text) + 1;
+    LLVMDisposeModule(j.module);
     LLVMContextDispose(j.context);
-    char *text = j.text ? arena_strdup(arena, j.text) : NULL;
-    free(j.text);
-    if (!done)
+    j.printed = (OclSource){ text, size, NULL };
+    bool kept = arena_try(arena, keep_text, &j);
+    LLVMDisposeMessage(text);
+    if (!kept)
         arena_fail(arena);
-    return text;
+    return j.text;
+}
+
+struct SpvModule *ocl_compile(Arena *arena, const OclSource *source, const OclOptions *options,
+                              DiagSink *sink)
+{
+    Job j = { .arena = arena, .source = source, .options = options, .sink = sink,
+              .to_spirv = true };
+    return build(&j) ? ocl_spirv(arena, j.module, j.source->name, sink) : NULL;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The typed tree as text, a line a node: its kind, what it says, its type in brackets, its position.
+ * The typed tree as text, a line a node: its kind, what it says, its type in brackets, its
+ * position.
  * What the program does not say itself (implicit conversions) is marked as such.
  */
 #include "front/opencl/internal.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * In: the tree. Out: an LLVM module for spirv64, as clang makes one: kernels with the metadata that
- * the SPIR-V target reads, other functions internal, variables of kernels in local memory as globals.
+ * the SPIR-V target reads, other functions internal, variables of kernels in local memory as
+ * globals.
  */
 #include "front/opencl/emit.h"
 

@@ -200,7 +200,10 @@ static LLVMValueRef multiply_add(Emit *e, Node *n)
     Ocl *o = e->o;
     Type *types[] = { n->a->type->plain, n->b->type->plain, n->c->type->plain, o->basic[TY_INT] };
     LLVMValueRef a = ocl_emit_value(e, n->a), b = ocl_emit_value(e, n->b);
-    LLVMValueRef args[] = { a, b, ocl_emit_value(e, n->c), LLVMConstInt(e->i32, n->u, false) };
+    /* The RFC marks the result of a product of floats as signed; SPIR-V allows that of integers
+     * only. */
+    uint64_t operands = o->to_spirv && is_float(n->type->base) ? 0 : n->u;
+    LLVMValueRef args[] = { a, b, ocl_emit_value(e, n->c), LLVMConstInt(e->i32, operands, false) };
     return call_named(e, ocl_mangle(o, "__spirv_CooperativeMatrixMulAddKHR", types, 4), n->type,
                       args, 4, false);
 }

@@ -423,9 +423,12 @@ static LLVMValueRef truth(Emit *e, LLVMValueRef v, Type *t)
 static LLVMValueRef compare(Emit *e, Tok op, Type *t, LLVMValueRef a, LLVMValueRef b)
 {
     static const struct { Tok op; LLVMRealPredicate f; LLVMIntPredicate s, u; } table[] = {
-        { P_LT, LLVMRealOLT, LLVMIntSLT, LLVMIntULT }, { P_GT, LLVMRealOGT, LLVMIntSGT, LLVMIntUGT },
-        { P_LE, LLVMRealOLE, LLVMIntSLE, LLVMIntULE }, { P_GE, LLVMRealOGE, LLVMIntSGE, LLVMIntUGE },
-        { P_EQ, LLVMRealOEQ, LLVMIntEQ, LLVMIntEQ },   { P_NE, LLVMRealUNE, LLVMIntNE, LLVMIntNE },
+        { P_LT, LLVMRealOLT, LLVMIntSLT, LLVMIntULT },
+        { P_GT, LLVMRealOGT, LLVMIntSGT, LLVMIntUGT },
+        { P_LE, LLVMRealOLE, LLVMIntSLE, LLVMIntULE },
+        { P_GE, LLVMRealOGE, LLVMIntSGE, LLVMIntUGE },
+        { P_EQ, LLVMRealOEQ, LLVMIntEQ, LLVMIntEQ },
+        { P_NE, LLVMRealUNE, LLVMIntNE, LLVMIntNE },
     };
     for (size_t i = 0; i < COUNT_OF(table); i++) {
         if (table[i].op != op)
@@ -443,10 +446,10 @@ static LLVMValueRef arithmetic(Emit *e, Tok op, Type *t, LLVMValueRef a, LLVMVal
     LLVMBuilderRef B = e->builder;
     Type *c = element_of(t);
     bool s = is_signed(c);
-    if (is_float(c)) {
-        return op == P_PLUS ? LLVMBuildFAdd(B, a, b, "") : op == P_MINUS ? LLVMBuildFSub(B, a, b, "")
+    if (is_float(c))
+        return op == P_PLUS ? LLVMBuildFAdd(B, a, b, "")
+               : op == P_MINUS ? LLVMBuildFSub(B, a, b, "")
                : op == P_STAR ? LLVMBuildFMul(B, a, b, "") : LLVMBuildFDiv(B, a, b, "");
-    }
     switch (op) {
     case P_PLUS: return LLVMBuildAdd(B, a, b, "");
     case P_MINUS: return LLVMBuildSub(B, a, b, "");

@@ -2,7 +2,8 @@
  *
  * LLVM's types for ours, and constants as they lie in memory.
  *
- * A structure is an LLVM structure with the padding written out. Unions, packed structures and those
+ * A structure is an LLVM structure with the padding written out. Unions, packed structures and
+ * those
  * with bit-fields are flat: arrays of integers as wide as they are aligned, and their members are
  * addressed by bytes.
  */
@@ -187,7 +188,8 @@ static bool bytes_of(Emit *e, Type *t, const Node *n, uint8_t *out)
             }
             const Member *m = &t->record->members.data[i];
             if (m->bit_field && ocl_fold(e->o, n->list[i], &v)) {
-                uint64_t old = 0, mask = m->width == 64 ? UINT64_MAX : (UINT64_C(1) << m->width) - 1;
+                uint64_t old = 0, mask = m->width == 64 ? UINT64_MAX
+                    : (UINT64_C(1) << m->width) - 1;
                 memcpy(&old, out + m->offset, m->type->size);
                 old |= (v.lane[0].u & mask) << m->bit;
                 memcpy(out + m->offset, &old, m->type->size);
@@ -213,8 +215,8 @@ static LLVMValueRef flat_constant(Emit *e, Type *t, const Node *n)
     LLVMTypeRef llvm = ocl_record_llvm(e, r);
     uint8_t *bytes = arena_alloc(e->o->arena, r->size + 8);
     if (!bytes_of(e, t, n, bytes)) {
-        ocl_error(e->o, n->loc, "a constant address cannot be in a union, a packed structure or one "
-                                "with bit-fields");
+        ocl_error(e->o, n->loc, "a constant address cannot be in a union, a packed structure or "
+                                "one with bit-fields");
         return LLVMConstNull(llvm);
     }
     uint64_t count = r->size / r->llvm_align;

@@ -8,12 +8,16 @@
  * emit_*.c makes LLVM IR of the tree, dump.c text.
  *
  * All memory is in one arena. Whatever recurses with the input's nesting counts its depth
- * (ocl_enter), and a node knows how deep the tree below it is, so that no input overflows the stack.
+ * (ocl_enter), and a node knows how deep the tree below it is, so that no input overflows the
+ * stack.
  */
 #ifndef HEDDLE_OPENCL_INTERNAL_H
 #define HEDDLE_OPENCL_INTERNAL_H
 
 #include "front/opencl/opencl.h"
+
+struct LLVMOpaqueContext;
+struct LLVMOpaqueModule;
 
 typedef uint32_t Loc;           /* 0: nowhere; else 1 + an offset into all texts, end to end */
 
@@ -250,7 +254,8 @@ typedef enum CastKind {
 } CastKind;
 
 /* a op= b is N_ASSIGN of a and of an expression in which N_HELD stands for the value a had;
- * N_STEP (++ and --) likewise. Operators are their tokens' kinds: P_PLUS. Comparisons and logic yield int, or a vector. */
+ * N_STEP (++ and --) likewise. Operators are their tokens' kinds: P_PLUS. Comparisons and logic
+ * yield int, or a vector. */
 struct Node {
     uint8_t kind, op;
     uint16_t depth;
@@ -432,7 +437,8 @@ bool ocl_fold(Ocl *o, const Node *n, Value *out);
 bool ocl_is_constant(Ocl *o, const Node *n);          /* addresses and lists too */
 uint64_t ocl_wrap(const Type *t, uint64_t v);       /* to the type's width, extended as it says */
 double ocl_round(const Type *t, double v);
-uint64_t ocl_lane_bits(const Type *element, const Value *v, uint32_t i);  /* as they lie in memory */
+/* as they lie in memory */
+uint64_t ocl_lane_bits(const Type *element, const Value *v, uint32_t i);
 
 /* ---- dump.c, emit.c -------------------------------------------------------------------------- */
 
@@ -468,7 +474,7 @@ struct Ocl {
     Type *size_type, *string_type;
 
     Token tok, ahead;
-    bool has_ahead, stop;
+    bool has_ahead, stop, to_spirv;     /* to_spirv: the IR is for that, not to be shown */
     uint32_t n_errors;
     Loc last_end;               /* just past the token before tok */
     uint32_t depth, scope;

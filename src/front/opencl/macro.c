@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Macros: their definition, what they stand for, and the expressions of #if (C99, 6.10.1 and 6.10.3).
+ * Macros: their definition, what they stand for, and the expressions of #if (C99, 6.10.1 and
+ * 6.10.3).
  *
  * While the tokens that a macro stands for are read, the macro is disabled; a use of it that is met
  * then is frozen and never expanded. Tokens of a macro's body are said to be where the macro was

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * opencl: OpenCL C (1.2 whole, the commonly used part of 3.0, cooperative matrices) to LLVM IR, by a
+ * opencl: OpenCL C (1.2 whole, the commonly used part of 3.0, cooperative matrices) to LLVM IR, by
+ * a
  * front end of our own, and on to SPIR-V by LLVM's SPIR-V target.
  *
  * The IR is what LLVM's SPIR-V target reads: builtin functions are calls of their Itanium-mangled
@@ -9,10 +10,12 @@
  *
  *     _Z32__spirv_CooperativeMatrixLoadKHR    _Z33__spirv_CooperativeMatrixStoreKHR
  *     _Z34__spirv_CooperativeMatrixMulAddKHR  which the target knows, and
- *     _Z34__spirv_CooperativeMatrixBinaryAdd  ..Sub ..Mul ..Div, _Z34__spirv_CooperativeMatrixScalarMul,
+ *     _Z34__spirv_CooperativeMatrixBinaryAdd  ..Sub ..Mul ..Div,
+ * _Z34__spirv_CooperativeMatrixScalarMul,
  *     _Z34__spirv_CooperativeMatrixScalarNeg  which it does not.
  *
- * A matrix in the parameters of such a name is the vendor type CoopMat_T_SCOPE_ROWS_COLUMNS_USE, where
+ * A matrix in the parameters of such a name is the vendor type CoopMat_T_SCOPE_ROWS_COLUMNS_USE,
+ * where
  * T tells the component with its sign: f16 f32 f64 s8 u8 s16 u16 s32 u32 s64 u64.
  */
 #ifndef HEDDLE_OPENCL_H
@@ -20,8 +23,7 @@
 
 #include "base/base.h"
 
-struct LLVMOpaqueContext;
-struct LLVMOpaqueModule;
+struct SpvModule;
 
 typedef struct OclDefine { const char *name, *value; /* NULL = 1 */ } OclDefine;
 
@@ -40,9 +42,8 @@ typedef struct OclSource { const char *text; size_t size; const char *name; } Oc
 char *ocl_to_ast(Arena *arena, const OclSource *source, const OclOptions *options, DiagSink *sink);
 char *ocl_to_llvm(Arena *arena, const OclSource *source, const OclOptions *options,
                   DiagSink *sink);
-/* The module is in `context` and the caller's to dispose of. */
-struct LLVMOpaqueModule *ocl_to_module(Arena *arena, struct LLVMOpaqueContext *context,
-                                       const OclSource *source, const OclOptions *options,
-                                       DiagSink *sink);
+/* All the way to SPIR-V. */
+struct SpvModule *ocl_compile(Arena *arena, const OclSource *source, const OclOptions *options,
+                              DiagSink *sink);
 
 #endif

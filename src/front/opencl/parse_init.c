@@ -3,7 +3,8 @@
  * Initialisers (C99, 6.7.8): braces, designators, what is left out, arrays that take their length
  * from them.
  *
- * An N_INIT node is what initialises an aggregate: `list` has what each member or element gets, NULL
+ * An N_INIT node is what initialises an aggregate: `list` has what each member or element gets,
+ * NULL
  * for zeros; it is no longer than it must be. Elements that a list without braces of its own
  * initialises are read as deep as the type goes.
  */

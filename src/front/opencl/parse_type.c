@@ -28,7 +28,7 @@ static void skip_arguments(Ocl *o)
     }
 }
 
-static bool sizes(Ocl *o, uint32_t out[3], bool several)
+static bool sizes(Ocl *o, uint32_t *out, bool several)
 {
     for (int i = 0; i < (several ? 3 : 1); i++) {
         uint64_t v;

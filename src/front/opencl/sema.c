@@ -320,8 +320,8 @@ static Node *cast_pointer(Ocl *o, Loc loc, Type *to, Node *a)
     if (from->space != target->space) {
         if (from->space == AS_CONSTANT || target->space == AS_CONSTANT ||
             (from->space != AS_GENERIC && target->space != AS_GENERIC)) {
-            ocl_error(o, loc, "'%s' cannot be cast to '%s', which points into another address space",
-                      ocl_type_name(o, a->type), ocl_type_name(o, to));
+            ocl_error(o, loc, "'%s' cannot be cast to '%s', which points into another address "
+                      "space", ocl_type_name(o, a->type), ocl_type_name(o, to));
             return ocl_bad(o, loc);
         }
         Type *there = ocl_in_space(o, from, target->space);
@@ -363,7 +363,8 @@ Node *ocl_cast(Ocl *o, Loc loc, Type *to, Node *a)
     if (is_scalar(to) && is_scalar(from))
         return explicit(o, to->kind == TY_BOOL ? CAST_TO_BOOL : CAST_NUMBER, loc, to, a);
     if (is_pointer(to) && is_pointer(from))
-        return is_null_pointer(a) ? explicit(o, CAST_NULL, loc, to, a) : cast_pointer(o, loc, to, a);
+        return is_null_pointer(a) ? explicit(o, CAST_NULL, loc, to, a)
+                                  : cast_pointer(o, loc, to, a);
     if (is_pointer(to) && is_integer(from)) {
         if (is_null(a))
             return explicit(o, CAST_NULL, loc, to, a);

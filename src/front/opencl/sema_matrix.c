@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Cooperative matrices: the type's attribute, loads that take their type from where they go,
- * stores, multiply-adds, operators (the cooperative matrix RFC for OpenCL C, sections 4.1, 4.4, 4.6;
+ * stores, multiply-adds, operators (the cooperative matrix RFC for OpenCL C, sections 4.1, 4.4,
+ * 4.6;
  * SPV_KHR_cooperative_matrix for what the shapes must be).
  */
 #include "front/opencl/internal.h"
@@ -42,7 +43,8 @@ static void check_memory_type(Ocl *o, const Node *pointer, const Type *matrix)
     const Type *e = pointer->type->base;
     e = is_vector(e) ? e->base : e;
     if (e->kind != matrix->base->kind)
-        ocl_warning(o, pointer->loc, "'%s' lies in memory as '%s': the bytes are taken as they are, "
+        ocl_warning(o, pointer->loc,
+            "'%s' lies in memory as '%s': the bytes are taken as they are, "
                     "nothing is converted", ocl_type_name(o, matrix),
                     ocl_type_name(o, pointer->type->base->plain));
 }
