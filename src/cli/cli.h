@@ -23,6 +23,7 @@ typedef enum Command {
     CMD_RUN,
     CMD_BENCH,
     CMD_LAYOUT,
+    CMD_VULKAN,
     N_COMMANDS
 } Command;
 
@@ -77,6 +78,9 @@ int command_compile(const Options *o);
 int command_check(const Options *o);
 int command_run(const Options *o);      /* run and bench */
 int command_layout(const Options *o);
+/* `heddle vulkan` with the arguments behind it; returns only when it fails. */
+int command_vulkan(int n, char **argv);
+void vulkan_help(void);
 
 /* ---- kernel.c: what compile, check, run and bench share -------------------------------------- */
 

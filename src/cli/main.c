@@ -22,6 +22,8 @@ static const struct {
                     command_run },
     [CMD_LAYOUT] = { "layout", " ROWSxCOLUMNS TYPE USE [--subgroup-size W] [--svg FILE]",
                      "who holds which element of a matrix", 3, 3, command_layout },
+    [CMD_VULKAN] = { "vulkan", " [NAME=VALUE...] -- PROGRAM ARGUMENTS...",
+                     "run a program that uses Vulkan on heddle's driver", 0, 0, NULL },
 };
 
 static const char *const spec_help =
@@ -48,6 +50,8 @@ static int help(Command c)
     options_help(c);
     if (c == CMD_LAYOUT)
         printf("\nUSE is A, B or C (the accumulator). A cell shows lane.element.\n");
+    else if (c == CMD_VULKAN)
+        vulkan_help();
     else if (c != CMD_INFO)
         fputs(spec_help, stdout);
     return EXIT_DONE;
@@ -108,5 +112,7 @@ int main(int argc, char **argv)
     Command c = find(asks ? argv[2] : first);
     if (c == N_COMMANDS)
         return unknown(asks ? argv[2] : first);
+    if (!asks && c == CMD_VULKAN)
+        return command_vulkan(argc - 2, argv + 2);
     return asks ? help(c) : run(c, argc - 2, argv + 2);
 }

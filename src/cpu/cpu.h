@@ -131,7 +131,7 @@ CpuKernel *cpu_compile(const SpvModule *m, const CpuTarget *t, const PassOptions
                        const CpuOptions *o, DiagSink *sink);
 void cpu_kernel_free(CpuKernel *k);
 
-/* ---- store.c: kernels that outlive the process ------------------------------------------------ */
+/* ---- store.c: kernels that outlive the process ----------------------------------------------- */
 
 /* A kernel that was compiled with CPU_EMIT_OBJECT, as bytes into `out` unless that is NULL; returns
  * how many. They mean something to the same build of the library on the same kind of CPU only,

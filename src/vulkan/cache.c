@@ -184,6 +184,27 @@ void cache_add(Cache *c, Kernel *k)
     pthread_mutex_unlock(&c->lock);
 }
 
+void cache_report(const Cache *c, Instance *instance)
+{
+    for (uint32_t i = 0; i < c->capacity; i++) {
+        const Kernel *k = c->kernels[i];
+        char line[512];
+        if (!k || !k->runs)
+            continue;
+        snprintf(line, sizeof line,
+                 "%s: %llu dispatches, %.3f ms, %.1f GFLOP in %llu multiply-adds, %llu loads and "
+                 "%llu stores of matrices, %llu conversions, %llu barriers", k->name,
+                 (unsigned long long)k->runs, (double)k->ns * 1e-6,
+                 (double)k->stats[CPU_STAT_FLOPS] * 1e-9,
+                 (unsigned long long)k->stats[CPU_STAT_MULADDS],
+                 (unsigned long long)k->stats[CPU_STAT_MATRIX_LOADS],
+                 (unsigned long long)k->stats[CPU_STAT_MATRIX_STORES],
+                 (unsigned long long)k->stats[CPU_STAT_CONVERSIONS],
+                 (unsigned long long)k->stats[CPU_STAT_BARRIERS]);
+        say(instance, VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT, NULL, "statistics", line);
+    }
+}
+
 /* ---- VkPipelineCache ------------------------------------------------------------------------- */
 
 typedef VkPipelineCacheHeaderVersionOne CacheHeader;

@@ -49,6 +49,8 @@ static void device_free(Device *d, const Alloc *alloc)
 {
     for (int i = 0; i < N_QUEUES; i++)
         queue_free(d->queues[i]);
+    if (d->cache && d->instance->config.stats)
+        cache_report(d->cache, d->instance);
     if (d->cache) {
         cache_finish(d->cache);
         host_free(NULL, &d->alloc, d->cache);

@@ -116,6 +116,14 @@ static HeddleResult interpret(void *user)
     return k->device->ops->dispatch(k, &b, &report, &r->scratch, r->sink);
 }
 
+static void count(Kernel *k, const CpuDispatch *d, uint64_t ns)
+{
+    atomic_fetch_add(&k->runs, 1);
+    atomic_fetch_add(&k->ns, ns);
+    for (int i = 0; i < CPU_N_STATS; i++)
+        atomic_fetch_add(&k->stats[i], d->stats[i]);
+}
+
 void exec_dispatch(Exec *x, const BoundState *s, const uint32_t groups[3], const uint32_t base[3])
 {
     const Pipeline *p = s->pipeline;
@@ -137,5 +145,9 @@ void exec_dispatch(Exec *x, const BoundState *s, const uint32_t groups[3], const
     CpuDispatch d = { .kernel = k, .slots = x->slots, .push = s->push };
     memcpy(d.groups, groups, sizeof d.groups);
     memcpy(d.base_group, base, sizeof d.base_group);
+    bool counted = x->device->instance->config.stats;
+    uint64_t start = counted ? clock_ns() : 0;
     cpu_dispatch(x->device->physical->heddle->cpu, &d, &sink);
+    if (counted)
+        count(p->kernel, &d, clock_ns() - start);
 }

@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "vulkan/vk.h"
 
@@ -43,6 +44,8 @@ typedef struct Build {
     HeddleSpecValue *specs;
     KernelKey key;
     HeddleLog *log;
+    char *replacement;          /* the words, when HEDDLE_REPLACE has them */
+    char hash[20];              /* of the program's words: what files are called */
 } Build;
 
 static bool find_words(Build *b)
@@ -58,13 +61,46 @@ static bool find_words(Build *b)
         b->words = inline_info->pCode;
         b->size = inline_info->codeSize;
     }
-    const char *given = m ? m->base.name : NULL;
-    uint64_t hash = hash_bytes(b->words, b->size, 0);
-    if (given)
-        snprintf(b->name, sizeof b->name, "%s", given);
+    if (!b->words)
+        return false;
+    snprintf(b->hash, sizeof b->hash, "%016llx",
+             (unsigned long long)hash_bytes(b->words, b->size, 0));
+    if (m && m->base.name)
+        snprintf(b->name, sizeof b->name, "%s", m->base.name);
     else
-        snprintf(b->name, sizeof b->name, "shader %016llx", (unsigned long long)hash);
-    return b->words != NULL;
+        snprintf(b->name, sizeof b->name, "shader %s", b->hash);
+    return true;
+}
+
+/* ---- files of shaders, by hash ---- */
+
+static void file_name(char *out, size_t size, const char *folder, const Build *b,
+                      const char *suffix)
+{
+    snprintf(out, size, "%s/%s%s", folder, b->hash, suffix);
+}
+
+static void replace(Build *b)
+{
+    char path[4096];
+    const char *folder = b->device->instance->config.replace;
+    if (!folder)
+        return;
+    file_name(path, sizeof path, folder, b, ".spv");
+    b->replacement = file_read(path, &b->size, NULL);
+    if (b->replacement)
+        b->words = b->replacement;
+}
+
+static void dump(const Build *b, const char *suffix, const void *data, size_t size)
+{
+    char path[4096];
+    const char *folder = b->device->instance->config.dump;
+    if (!folder || !data)
+        return;
+    mkdir(folder, 0777);
+    file_name(path, sizeof path, folder, b, suffix);
+    file_write(path, data, size, NULL, 0, NULL);
 }
 
 static bool find_specs(Build *b)
@@ -117,13 +153,15 @@ static void choose_options(Build *b)
     b->options.robust = is_robust(b);
     b->options.check = config->check;
     b->options.stats = config->stats;
-    b->options.emit = config->check ? HEDDLE_EMIT_NOTHING : HEDDLE_EMIT_OBJECT;
+    b->options.emit = config->check  ? HEDDLE_EMIT_NOTHING
+                      : config->dump ? HEDDLE_EMIT_LLVM
+                                     : HEDDLE_EMIT_OBJECT;
 }
 
 static void make_key(Build *b)
 {
     const HeddleKernelOptions *o = &b->options;
-    uint32_t rest[] = { o->subgroup_size, o->robust, o->check, o->stats };
+    uint32_t rest[] = { o->subgroup_size, o->robust, o->check, o->stats, o->emit };
     for (int i = 0; i < 2; i++) {
         uint64_t h = hash_bytes(b->words, b->size, b->device->physical->identity + (uint64_t)i);
         for (uint32_t k = 0; k < o->n_specs; k++) {
@@ -172,6 +210,7 @@ static VkResult compile(Build *b, Kernel **out)
     heddle_module_free(module);
     if (r)
         return of_heddle(r);
+    dump(b, ".ll", kernel->text, kernel->text_size);
     *out = kernel_new(&b->key, kernel, NULL);
     return *out ? VK_SUCCESS : VK_ERROR_OUT_OF_HOST_MEMORY;
 }
@@ -193,8 +232,9 @@ static VkResult find_kernel(Build *b, Cache *cache, bool *hit, Kernel **out)
         VkResult r = compile(b, out);
         if (r)
             return r;
-        if (folder)
+        if (folder && b->options.emit == HEDDLE_EMIT_OBJECT)
             folder_add(folder, *out);
+        memcpy((*out)->name, b->name, sizeof b->name);
     }
     for (int i = 0; i < 2; i++) {
         if (caches[i])
@@ -257,12 +297,15 @@ static VkResult create(Device *d, Cache *cache, const VkComputePipelineCreateInf
         return VK_ERROR_UNKNOWN;
     if (!find_specs(&b))
         return VK_ERROR_OUT_OF_HOST_MEMORY;
+    dump(&b, ".spv", b.words, b.size);
+    replace(&b);
     b.log = speaker_log(&speaker);
     choose_options(&b);
     make_key(&b);
     VkResult r = find_kernel(&b, cache, &hit, &kernel);
     heddle_log_free(b.log);
     free(b.specs);
+    free(b.replacement);
     if (r)
         return r;
     Pipeline *p = pipeline_new(d, kernel, alloc);

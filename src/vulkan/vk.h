@@ -249,6 +249,8 @@ typedef struct Kernel {
     KernelKey key;
     HeddleKernel *heddle;       /* NULL when it comes from where kernels are kept */
     CpuKernel *cpu;             /* NULL on the reference device; else heddle's or its own */
+    char name[64];              /* of its module, for people */
+    atomic_uint_fast64_t runs, ns, stats[CPU_N_STATS]; /* with HEDDLE_STATS */
 } Kernel;
 /* Takes one of the two. NULL, with that freed, when out of memory. */
 Kernel *kernel_new(const KernelKey *key, HeddleKernel *heddle, CpuKernel *cpu);
@@ -269,6 +271,7 @@ bool cache_init(Cache *c, uint32_t limit);
 void cache_finish(Cache *c);
 Kernel *cache_find(Cache *c, const KernelKey *key);     /* retained, or NULL */
 void cache_add(Cache *c, Kernel *k);
+void cache_report(const Cache *c, Instance *instance);  /* HEDDLE_STATS, to the log */
 /* The same in a folder of files, which several processes may use at once. */
 Kernel *folder_find(const char *folder, const KernelKey *key);
 void folder_add(const char *folder, const Kernel *k);

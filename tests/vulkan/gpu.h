@@ -9,6 +9,7 @@
 
 #include <dlfcn.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include <vulkan/vk_icd.h>
 
 #include "base/test.h"

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * heddle vulkan: the environment in which a program finds heddle's Vulkan driver and no other.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+/* Of the driver; docs/VULKAN.md says more. */
+static const struct {
+    const char *name, *help;
+} variables[] = {
+    { "HEDDLE_DEVICE_TYPE=T", "what the device says it is: cpu (default), integrated, discrete, "
+                              "virtual, other" },
+    { "HEDDLE_SUBGROUP_SIZE=W", "8, 16, 32 (default), 64 or 128" },
+    { "HEDDLE_THREADS=N", "worker threads; default: one a core" },
+    { "HEDDLE_CHECK=1", "run kernels slowly, looking for mistakes: races, bounds, unset values" },
+    { "HEDDLE_LOG=FILE", "where messages go; default here: stderr" },
+    { "HEDDLE_STATS=1", "what each kernel did, to the log when its device is destroyed" },
+    { "HEDDLE_CACHE=FOLDER", "keep compiled kernels there" },
+    { "HEDDLE_DUMP=FOLDER", "write all shaders there, as HASH.spv and HASH.ll" },
+    { "HEDDLE_REPLACE=FOLDER", "use HASH.spv from there instead of the program's shader" },
+};
+
+void vulkan_help(void)
+{
+    printf("The program's environment gets VK_DRIVER_FILES, what is given as NAME=VALUE, and unless "
+           "they\nare set HEDDLE_LOG=stderr and GGML_VK_VISIBLE_DEVICES=0 (llama.cpp ignores CPU "
+           "devices).\nVariables of the driver:\n");
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+        printf("  %-24s %s\n", variables[i].name, variables[i].help);
+}
+
+/* The manifest beside this program: in a build tree as where it is installed. */
+static bool find_manifest(char *out, size_t size)
+{
+    char self[4096];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n < 0)
+        return false;
+    self[n] = 0;
+    for (int up = 0; up < 2; up++) {
+        char *slash = strrchr(self, '/');
+        if (!slash)
+            return false;
+        *slash = 0;
+    }
+    snprintf(out, size, "%s/share/vulkan/icd.d/heddle_icd.json", self);
+    return access(out, R_OK) == 0;
+}
+
+int command_vulkan(int n, char **argv)
+{
+    char manifest[5000];
+    int i = 0;
+    for (; i < n && strcmp(argv[i], "--"); i++) {
+        if (!strchr(argv[i], '=')) {
+            complain("%s: NAME=VALUE expected, or -- before the program", argv[i]);
+            return EXIT_USAGE;
+        }
+        if (putenv(argv[i])) {
+            complain("out of memory");
+            return EXIT_WRONG;
+        }
+    }
+    if (i + 1 >= n) {
+        complain("usage: heddle vulkan [NAME=VALUE...] -- PROGRAM ARGUMENTS...");
+        return EXIT_USAGE;
+    }
+    if (!find_manifest(manifest, sizeof manifest)) {
+        complain("the driver's manifest is not at %s", manifest);
+        return EXIT_WRONG;
+    }
+    setenv("VK_DRIVER_FILES", manifest, 1);
+    setenv("VK_ICD_FILENAMES", manifest, 1); /* what loaders before 1.3.207 look at */
+    setenv("HEDDLE_LOG", "stderr", 0);
+    setenv("GGML_VK_VISIBLE_DEVICES", "0", 0);
+    execvp(argv[i + 1], &argv[i + 1]);
+    complain("%s: %s", argv[i + 1], strerror(errno));
+    return EXIT_WRONG;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What HEDDLE_* in the environment does to the driver.
+ */
+#include "gpu.h"
+
+static const char doubles[] =
+    "#version 450\n"
+    "layout(local_size_x = 32) in;\n"
+    "layout(binding = 0) buffer B { int y[]; };\n"
+    "void main() { uint i = gl_GlobalInvocationID.x; y[i] *= 2; }\n";
+static const char triples[] =
+    "#version 450\n"
+    "layout(local_size_x = 32) in;\n"
+    "layout(binding = 0) buffer B { int y[]; };\n"
+    "void main() { uint i = gl_GlobalInvocationID.x; y[i] *= 3; }\n";
+static const char races[] =
+    "#version 450\n"
+    "layout(local_size_x = 32) in;\n"
+    "layout(binding = 0) buffer B { int y[]; };\n"
+    "void main() { y[0] = int(gl_GlobalInvocationID.x); }\n";
+
+/* y[31] that began as 7. */
+static int run(const char *kernel)
+{
+    Gpu g = { 0 };
+    GpuProgram p = { .n_types = 1 };
+    GpuBuffer b = { 0 };
+    int result = 0;
+    if (!gpu_new(&g) && !gpu_program_glsl(&g, kernel, &p) && !gpu_buffer(&g, 128, &b)) {
+        ((int *)b.data)[31] = 7;
+        gpu_write(&g, p.set, 0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, b.buffer, 0, VK_WHOLE_SIZE);
+        VkCommandBuffer c = gpu_begin(&g);
+        gpu_bind(c, &p);
+        VK(CmdDispatch)(c, 1, 1, 1);
+        CHECK(gpu_finish(&g, c) == VK_SUCCESS);
+        result = ((int *)b.data)[31];
+    }
+    gpu_buffer_free(&g, &b);
+    gpu_program_free(&g, &p);
+    gpu_free(&g);
+    return result;
+}
+
+static char *read_text(const char *path)
+{
+    static char text[65536];
+    FILE *f = fopen(path, "r");
+    size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
+    text[n] = 0;
+    if (f)
+        fclose(f);
+    return text;
+}
+
+static void shell(const char *format, const char *folder)
+{
+    char command[512];
+    snprintf(command, sizeof command, format, folder, folder, folder);
+    CHECK(system(command) == 0);
+}
+
+TEST(what_the_device_reports)
+{
+    Gpu g = { 0 };
+    setenv("HEDDLE_DEVICE_TYPE", "integrated", 1);
+    setenv("HEDDLE_SUBGROUP_SIZE", "16", 1);
+    setenv("HEDDLE_THREADS", "1", 1);
+    REQUIRE(gpu_new(&g) == VK_SUCCESS);
+    VkPhysicalDeviceVulkan11Properties v11 = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES };
+    VkPhysicalDeviceProperties2 p = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+                                      .pNext = &v11 };
+    VK(GetPhysicalDeviceProperties2)(g.physical, &p);
+    CHECK(p.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU);
+    CHECK_EQ_U64(v11.subgroupSize, 16);
+    gpu_free(&g);
+    CHECK(run(doubles) == 14);
+    unsetenv("HEDDLE_DEVICE_TYPE");
+    unsetenv("HEDDLE_SUBGROUP_SIZE");
+    unsetenv("HEDDLE_THREADS");
+}
+
+/* The shader that was written is replaced by another, which the second run uses. */
+TEST(dump_and_replace)
+{
+    char folder[] = "/tmp/heddle-dump-XXXXXX", file[64];
+    REQUIRE(mkdtemp(folder));
+    setenv("HEDDLE_DUMP", folder, 1);
+    CHECK(run(doubles) == 14);
+    unsetenv("HEDDLE_DUMP");
+    shell("cd %s && test $(ls *.spv | wc -l) = 1 && grep -q heddle_kernel *.ll", folder);
+    size_t size = 0;
+    uint32_t *words = gpu_spirv(triples, &size);
+    REQUIRE(words);
+    snprintf(file, sizeof file, "%s/new", folder);
+    FILE *f = fopen(file, "w");
+    REQUIRE(f && fwrite(words, 1, size, f) == size && !fclose(f));
+    free(words);
+    shell("cd %s && mv new *.spv", folder);
+    setenv("HEDDLE_REPLACE", folder, 1);
+    CHECK(run(doubles) == 21);
+    unsetenv("HEDDLE_REPLACE");
+    shell("rm -r %s", folder);
+}
+
+TEST(statistics_and_checks)
+{
+    char log[] = "/tmp/heddle-log-XXXXXX";
+    int fd = mkstemp(log);
+    REQUIRE(fd >= 0);
+    setenv("HEDDLE_LOG", log, 1);
+    setenv("HEDDLE_STATS", "1", 1);
+    CHECK(run(doubles) == 14);
+    unsetenv("HEDDLE_STATS");
+    CHECK_CONTAINS(read_text(log), "1 dispatches");
+    setenv("HEDDLE_CHECK", "1", 1);
+    CHECK(run(doubles) == 14);
+    run(races);
+    unsetenv("HEDDLE_CHECK");
+    unsetenv("HEDDLE_LOG");
+    CHECK_CONTAINS(read_text(log), "race");
+    remove(log);
+}
