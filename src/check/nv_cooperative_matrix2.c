@@ -102,9 +102,13 @@ static void check_workgroup(Checker *c, SpvInst *i)
     uint64_t scope;
     if (!spv_constant(c->m, spv_operand(i, 1), &scope) || scope != SpvScopeWorkgroup)
         return;
-    for (const SpvInst *g = c->m->globals.first; g; g = g->next)
-        if (says_size(c, g, i) || g->op == SpvOpFunction)
+    for (const SpvInst *g = c->m->globals.first; g; g = g->next) {
+        const SpvOpInfo *info = spv_op_info(g->op);
+        if (says_size(c, g, i))
             return;
+        if (info && (info->flags & SPV_OPF_TYPE))
+            break; /* modes and decorations come before */
+    }
     broken(c, i, "a workgroup's matrix before the workgroup's size is known");
 }
 

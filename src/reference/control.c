@@ -182,8 +182,10 @@ static Step return_(Machine *m, Inv *v, const RInst *i)
 
 void inv_call(Machine *m, Inv *v, RFunc *f, const CallArg *args, Ref result, uint32_t n_leaves)
 {
-    const uint32_t frames = v->n_frames, pc = v->pc;
-    const uint64_t budget = m->d->budget ? m->d->budget : 1ull << 28;
+    const uint32_t frames = v->n_frames, objects = v->n_objects, pc = v->pc;
+    const uint64_t budget = m->d->budget ? m->d->budget : 1ull << 28, began = v->steps;
+    if (m->stop)
+        return;
     inv_enter(m, v, f, pc, result, n_leaves);
     set_frame(v);
     for (uint32_t k = 0; k < f->n_params; k++) {
@@ -192,20 +194,25 @@ void inv_call(Machine *m, Inv *v, RFunc *f, const CallArg *args, Ref result, uin
     }
     while (v->n_frames > frames && !m->stop) {
         const RInst *i = &m->code.data[v->pc];
-        bool endless = ++v->steps > budget;
-        Step s = endless ? STEP_DONE : i->run(m, v, i);
+        if (!inv_may_step(m, v, i, budget))
+            break;
+        Step s = i->run(m, v, i);
         if (s == STEP_NEXT || s == STEP_SWITCH)
             v->pc++;
-        if (endless)
-            found(m, v, i, REF_ENDLESS, "still running after %llu instructions: an endless loop?",
-                  (unsigned long long)budget);
-        else if (s == STEP_WAIT)
+        if (s == STEP_WAIT)
             found(m, v, i, REF_UNSUPPORTED,
                   "%s is a tangled instruction, which a function called for an element of a matrix "
                   "must not have",
                   spv_op_name(i->op));
-        m->stop |= s == STEP_WAIT || s == STEP_DONE;
+        m->stop |= s == STEP_WAIT;
+        if (s == STEP_DONE)
+            break;
     }
+    v->n_frames = frames; /* wherever it was left */
+    v->n_objects = objects;
+    v->pc = pc;
+    set_frame(v);
+    inv_account(m, v, began);
 }
 
 RFunc *inv_callee(Machine *m, RInst *i, SpvId function, const RType *result,

@@ -466,6 +466,10 @@ void matrix_uniform(Machine *m, Inv **set, uint32_t n, const RInst *i, Ref r, ui
 /* ---- schedule.c ------------------------------------------------------------------------------ */
 
 bool run_groups(Machine *m);
+/* Counts a step; false after reporting that the invocation has had its budget. */
+bool inv_may_step(Machine *m, Inv *v, const RInst *i, uint64_t budget);
+/* Adds the steps since `began` to the dispatch's, which has a budget too. */
+void inv_account(Machine *m, const Inv *v, uint64_t began);
 /* dispatch.c: without the comparisons of portability.c. */
 bool dispatch_once(Arena *a, SpvModule *m, const RefDispatch *d, RefResult *r, DiagSink *sink);
 void inv_jump(Machine *m, Inv *v, const Edge *e);

@@ -182,21 +182,35 @@ static void make_invocations(Machine *m, const RFunc *f)
 
 /* ---- running one ----------------------------------------------------------------------------- */
 
+bool inv_may_step(Machine *m, Inv *v, const RInst *i, uint64_t budget)
+{
+    if (++v->steps <= budget)
+        return true;
+    found(m, v, i, REF_ENDLESS, "still running after %llu instructions: an endless loop?",
+          (unsigned long long)budget);
+    m->stop = true;
+    return false;
+}
+
+void inv_account(Machine *m, const Inv *v, uint64_t began)
+{
+    m->instructions += v->steps - began;
+    if (m->d->total_budget && m->instructions > m->d->total_budget && !m->stop) {
+        found(m, v, &m->code.data[v->pc], REF_ENDLESS,
+              "the dispatch is still running after %llu instructions",
+              (unsigned long long)m->instructions);
+        m->stop = true;
+    }
+}
+
 static void run(Machine *m, Inv *v, uint64_t budget)
 {
     uint64_t began = v->steps, until = MIN(budget, began + SLICE);
     const RInst *code = m->code.data;
     for (;;) {
         const RInst *i = &code[v->pc];
-        if (++v->steps > until) {
-            if (v->steps > budget) {
-                found(m, v, i, REF_ENDLESS,
-                      "still running after %llu instructions: an endless loop?",
-                      (unsigned long long)budget);
-                m->stop = true;
-            }
+        if (!inv_may_step(m, v, i, budget) || v->steps > until)
             break;
-        }
         Step s = i->run(m, v, i);
         if (s == STEP_NEXT) {
             v->pc++;
@@ -210,13 +224,7 @@ static void run(Machine *m, Inv *v, uint64_t budget)
             v->state = s == STEP_WAIT ? INV_WAITING : INV_DONE;
         break;
     }
-    m->instructions += v->steps - began;
-    if (m->d->total_budget && m->instructions > m->d->total_budget && !m->stop) {
-        found(m, v, &code[v->pc], REF_ENDLESS,
-              "the dispatch is still running after %llu instructions",
-              (unsigned long long)m->instructions);
-        m->stop = true;
-    }
+    inv_account(m, v, began);
 }
 
 /* ---- collective operations ------------------------------------------------------------------- */

@@ -226,7 +226,7 @@ static int clamped(const Tensor *t, int c, int size, bool store)
 /* The tensor's element for (row, col): -1 the clamp value, -2 left alone. */
 static int64_t element(const Tensor *t, uint32_t row, uint32_t col, bool store)
 {
-    int at[5] = { 0 }, place[5], turned[5], base[5];
+    int at[5] = { 0 }, place[5] = { 0 }, turned[5] = { 0 }, base[5] = { 1, 1, 1, 1, 1 };
     uint32_t x = row * t->cols + col;
     int64_t sum = 0, step = 1;
     if (t->view) {
