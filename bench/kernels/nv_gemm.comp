@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// C = A * B, row-major, of any size, at workgroup scope: a workgroup holds a TM x TN accumulator.
+// LOADS 0: plain loads; 1: through tensor layouts of undefined clamp mode (whole tiles only); 2:
+// through layouts that clamp. BLOCKS: B is N x K in blocks of q4_0 (a scale and 32 values of four
+// bits) along k, else B16 asks for N x K in f16, both loaded through a view that swaps.
+#version 460
+#pragma use_vulkan_memory_model
+#extension GL_KHR_cooperative_matrix : require
+#extension GL_KHR_memory_scope_semantics : require
+#extension GL_EXT_shader_explicit_arithmetic_types : require
+#extension GL_EXT_buffer_reference : require
+#extension GL_NV_cooperative_matrix2 : require
+
+#ifndef AB
+#define AB float
+#endif
+#ifndef TM
+#define TM 256
+#define TN 256
+#define TK 64
+#endif
+#ifndef LOADS
+#define LOADS 2
+#endif
+#ifndef CLAMP
+#define CLAMP (LOADS == 1 ? 0 : 1)
+#endif
+
+layout(local_size_x = 256) in;
+layout(set = 0, binding = 0) readonly buffer InputA { AB a[]; };
+layout(set = 0, binding = 1) readonly buffer InputB { AB b[]; };
+layout(set = 0, binding = 2) writeonly buffer Output { float c[]; };
+layout(push_constant) uniform Sizes { uint m, n, k; };
+
+#ifdef BLOCKS
+layout(buffer_reference, std430, buffer_reference_align = 2) readonly buffer Block {
+    float16_t scale;
+    uint8_t q[16];
+};
+AB decode(const in Block x, const in uint block[2], const in uint in_block[2])
+{
+    uint i = in_block[1], q = x.q[i & 15];
+    return AB(float(int(i < 16 ? q & 15 : q >> 4) - 8) * float(x.scale));
+}
+#endif
+
+void main()
+{
+    uint row = gl_WorkGroupID.y * TM, col = gl_WorkGroupID.x * TN;
+    coopmat<float, gl_ScopeWorkgroup, TM, TN, gl_MatrixUseAccumulator> sum;
+    sum = coopmat<float, gl_ScopeWorkgroup, TM, TN, gl_MatrixUseAccumulator>(0.0);
+    tensorLayoutNV<2, CLAMP> ta = createTensorLayoutNV(2, CLAMP), tb = createTensorLayoutNV(2, CLAMP);
+    tensorLayoutNV<2, CLAMP> tc = createTensorLayoutNV(2, CLAMP);
+    ta = setTensorLayoutDimensionNV(ta, m, k);
+    tc = setTensorLayoutDimensionNV(tc, m, n);
+#ifdef BLOCKS
+    tb = setTensorLayoutBlockSizeNV(tb, 1, 32);
+#endif
+#if defined BLOCKS || defined B16
+    tb = setTensorLayoutDimensionNV(tb, n, k);
+    tensorViewNV<2, false, 1, 0> swapped = createTensorViewNV(2, false, 1, 0);
+#else
+    tb = setTensorLayoutDimensionNV(tb, k, n);
+#endif
+    for (uint i = 0; i < k; i += TK) {
+        coopmat<AB, gl_ScopeWorkgroup, TM, TK, gl_MatrixUseA> x;
+        coopmat<AB, gl_ScopeWorkgroup, TK, TN, gl_MatrixUseB> y;
+#if LOADS == 0
+        coopMatLoad(x, a, row * k + i, k, gl_CooperativeMatrixLayoutRowMajor);
+        coopMatLoad(y, b, i * n + col, n, gl_CooperativeMatrixLayoutRowMajor);
+#else
+        coopMatLoadTensorNV(x, a, 0, sliceTensorLayoutNV(ta, row, TM, i, TK));
+#ifdef BLOCKS
+        coopMatLoadTensorNV(y, b, 0, sliceTensorLayoutNV(tb, col, TN, i, TK), swapped, decode);
+#elif defined B16
+        coopMatLoadTensorNV(y, b, 0, sliceTensorLayoutNV(tb, col, TN, i, TK), swapped);
+#else
+        coopMatLoadTensorNV(y, b, 0, sliceTensorLayoutNV(tb, i, TK, col, TN));
+#endif
+#endif
+        sum = coopMatMulAdd(x, y, sum);
+    }
+#if LOADS == 0
+    coopMatStore(sum, c, row * n + col, n, gl_CooperativeMatrixLayoutRowMajor);
+#else
+    coopMatStoreTensorNV(sum, c, 0, sliceTensorLayoutNV(tc, row, TM, col, TN));
+#endif
+}
