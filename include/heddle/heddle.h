@@ -149,6 +149,19 @@ typedef struct HeddleMatrixShape {
  * Writes their count to *count. Static. */
 HEDDLE_API const HeddleMatrixShape *heddle_matrix_shapes(size_t *count);
 
+/* Multiply-adds whose m, n and k are any multiples of these, up to 1024 each
+ * (VK_NV_cooperative_matrix2's flexible dimensions). */
+typedef struct HeddleFlexibleShape {
+    uint32_t m, n, k;
+    HeddleType a, b, c, result;
+    bool saturating;
+    HeddleScope scope;
+    uint32_t workgroup;             /* invocations of the workgroup whose matrices they are, or 0 */
+} HeddleFlexibleShape;
+
+/* Static; their count to *count. */
+HEDDLE_API const HeddleFlexibleShape *heddle_flexible_shapes(size_t *count);
+
 /* Elements of a rows x columns matrix that one invocation of a subgroup holds (the last
  * invocations may hold fewer that mean something): what OpCooperativeMatrixLengthKHR gives. 0 if
  * an argument is 0. */

@@ -97,10 +97,23 @@ void mat_leader_end(Emit *e, Leader *l)
         flow_barrier(e);
 }
 
-void mat_count(Emit *e, enum CpuStat stat, uint64_t n)
+static LV is_leader(Emit *e)
 {
-    if (n)
-        emit_count(e, stat, LLVMConstInt(e->i64, n, false));
+    LV subgroup = emit_env(e, e->b, e->i32, offsetof(CpuEnv, subgroup));
+    return LLVMBuildICmp(e->b, LLVMIntEQ, subgroup, LLVMConstInt(e->i32, 0, false), "");
+}
+
+void mat_count(Emit *e, const SpvType *t, enum CpuStat stat, uint64_t n)
+{
+    if (!n || !e->options->stats)
+        return;
+    If f = {0};
+    bool some = t && t->scope == SpvScopeWorkgroup && workgroup_size(e) > e->W;
+    if (some)
+        f = if_begin(e, is_leader(e));
+    emit_count(e, stat, LLVMConstInt(e->i64, n, false));
+    if (some)
+        if_end(e, &f);
 }
 
 /* Whether a value is the same for all invocations of the workgroup, as far as its operands tell. */
@@ -603,7 +616,7 @@ static void yield(Emit *e, uint32_t to)
         LV fn = emit_env(e, e->b, e->ptr, offsetof(CpuEnv, yield));
         LT type = LLVMFunctionType(e->void_, &e->ptr, 1, false);
         LLVMBuildCall2(e->b, type, fn, &e->env, 1, "");
-        mat_count(e, CPU_STAT_YIELDS, 1);
+        mat_count(e, NULL, CPU_STAT_YIELDS, 1);
         if_end(e, &due);
         if_end(e, &on);
     }

@@ -89,8 +89,8 @@ void mat_muladd(Emit *e, const SpvInst *i)
     MatValue *start = mat_value(e, c), *result = mat_value(e, i->id);
     Tile home = mat_home(e, i->id);
     shape.c_col = home.col;
-    mat_count(e, CPU_STAT_MULADDS, 1);
-    mat_count(e, CPU_STAT_FLOPS, 2ull * shape.M * shape.N * shape.K);
+    mat_count(e, tr, CPU_STAT_MULADDS, 1);
+    mat_count(e, tr, CPU_STAT_FLOPS, 2ull * shape.M * shape.N * shape.K);
     MulAdd *chain = start->state == MAT_PENDING ? chain_ending_in(e, c) : NULL;
     if (chain && start->uses == 1 && tc->element == tr->element && extends(chain, &shape)) {
         vec_push(e->arena, &chain->a, a);

@@ -111,7 +111,7 @@ void mat_copy(Emit *e, const SpvType *t, const Tile *to, const Tile *from)
     Leader l = mat_leader_begin(e, t);
     LLVMBuildCall2(e->b, copy_type(e), fn, args, 4, "");
     mat_leader_end(e, &l);
-    mat_count(e, CPU_STAT_BYTES_MOVED,
+    mat_count(e, t, CPU_STAT_BYTES_MOVED,
               to->near && from->near ? (uint64_t)t->rows * t->cols * bytes : 0);
 }
 
@@ -295,8 +295,9 @@ void mat_load(Emit *e, const SpvInst *i)
     LV inside;
     Tile tile = mat_memory_tile(e, i, t, spv_operand(i, 0), layout_of(e, i, spv_operand(i, 1)),
                                 operand_or_0(i, 2), &inside);
-    mat_count(e, CPU_STAT_MATRIX_LOADS, 1);
-    mat_count(e, CPU_STAT_BYTES_LOADED, (uint64_t)t->rows * t->cols * comp_bytes(mat_comp(e, t)));
+    mat_count(e, t, CPU_STAT_MATRIX_LOADS, 1);
+    mat_count(e, t, CPU_STAT_BYTES_LOADED,
+              (uint64_t)t->rows * t->cols * comp_bytes(mat_comp(e, t)));
     if (mat_may_stay(e, i) && !is_volatile(i, 3)) {
         v->state = MAT_LAZY;
         v->tile = inside ? inside_or_copy(e, t, spv_operand(i, 0), &tile, inside) : tile;
@@ -330,8 +331,9 @@ void mat_store(Emit *e, const SpvInst *i)
     Tile from = mat_read(e, object);
     Tile to = mat_memory_tile(e, i, t, spv_operand(i, 0), layout_of(e, i, spv_operand(i, 2)),
                               operand_or_0(i, 3), &inside);
-    mat_count(e, CPU_STAT_MATRIX_STORES, 1);
-    mat_count(e, CPU_STAT_BYTES_STORED, (uint64_t)t->rows * t->cols * comp_bytes(mat_comp(e, t)));
+    mat_count(e, t, CPU_STAT_MATRIX_STORES, 1);
+    mat_count(e, t, CPU_STAT_BYTES_STORED,
+              (uint64_t)t->rows * t->cols * comp_bytes(mat_comp(e, t)));
     if (!inside) {
         mat_copy(e, t, &to, &from);
         return;

@@ -200,6 +200,6 @@ bool mat_elementwise(Emit *e, const SpvInst *i)
                      comp_bytes(to_type));
     loop_end(e, &l);
     mat_leader_end(e, &leader);
-    mat_count(e, CPU_STAT_CONVERSIONS, o.kind == CONVERT);
+    mat_count(e, t, CPU_STAT_CONVERSIONS, o.kind == CONVERT);
     return true;
 }

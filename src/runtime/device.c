@@ -46,6 +46,9 @@ static const char *const extensions[] = {
     "SPV_KHR_storage_buffer_storage_class",
     "SPV_KHR_variable_pointers",
     "SPV_KHR_vulkan_memory_model",
+    "SPV_NV_cooperative_matrix2",
+    "SPV_NV_cooperative_matrix_decode_vector",
+    "SPV_NV_tensor_addressing",
     "SPV_QCOM_cooperative_matrix_conversion",
 };
 

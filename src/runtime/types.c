@@ -119,7 +119,45 @@ static const HeddleMatrixShape shapes[] = {
     SHAPE(64, 64, 32, S8,   S8,   S32, S32, false),
 };
 
+#define GRAIN(a, b, c, r, saturating, scope, workgroup) \
+    { 8, 8, 8, HEDDLE_##a, HEDDLE_##b, HEDDLE_##c, HEDDLE_##r, saturating, HEDDLE_SCOPE_##scope, \
+      workgroup }
+#define FLEXIBLE(...) \
+    GRAIN(__VA_ARGS__, SUBGROUP, 0), GRAIN(__VA_ARGS__, WORKGROUP, 64), \
+    GRAIN(__VA_ARGS__, WORKGROUP, 128), GRAIN(__VA_ARGS__, WORKGROUP, 256), \
+    GRAIN(__VA_ARGS__, WORKGROUP, 512), GRAIN(__VA_ARGS__, WORKGROUP, 1024)
+
+static const HeddleFlexibleShape flexible[] = {
+    FLEXIBLE(F16, F16, F32, F32, false),
+    FLEXIBLE(F16, F16, F16, F16, false),
+    FLEXIBLE(BF16, BF16, F32, F32, false),
+    FLEXIBLE(S8, S8, S32, S32, false),
+    FLEXIBLE(U8, U8, U32, U32, false),
+    FLEXIBLE(E4M3, E4M3, F16, F16, false),
+    FLEXIBLE(E4M3, E4M3, F32, F32, false),
+    FLEXIBLE(E5M2, E5M2, F16, F16, false),
+    FLEXIBLE(E5M2, E5M2, F32, F32, false),
+    FLEXIBLE(BF16, BF16, BF16, BF16, false),
+    FLEXIBLE(F32, F32, F32, F32, false),
+    FLEXIBLE(F64, F64, F64, F64, false),
+    FLEXIBLE(S8, U8, S32, S32, false),
+    FLEXIBLE(U8, S8, S32, S32, false),
+    FLEXIBLE(U8, U8, S32, S32, false),
+    FLEXIBLE(S16, S16, S32, S32, false),
+    FLEXIBLE(S8, S8, S32, S32, true),
+    FLEXIBLE(S8, U8, S32, S32, true),
+    FLEXIBLE(U8, S8, S32, S32, true),
+    FLEXIBLE(U8, U8, S32, S32, true),
+    FLEXIBLE(U8, U8, U32, U32, true),
+};
+
 /* clang-format on */
+
+const HeddleFlexibleShape *heddle_flexible_shapes(size_t *count)
+{
+    *count = COUNT_OF(flexible);
+    return flexible;
+}
 
 const HeddleMatrixShape *heddle_matrix_shapes(size_t *count)
 {
