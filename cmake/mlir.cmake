@@ -4,7 +4,7 @@
 # installed: its C API in archives, all else in the shared library. libheddle runs it from where it
 # is built or installed.
 file(GLOB sources CONFIGURE_DEPENDS src/mlir/*.c)
-get_filename_component(llvm_lib "${HEDDLE_LLVM_LIBRARY}" DIRECTORY)
+heddle_llvm_ask(llvm_lib --libdir)
 find_library(HEDDLE_MLIR_LIBRARY MLIR PATHS "${llvm_lib}" NO_DEFAULT_PATH)
 set(archives "")
 foreach(part IN ITEMS IR RegisterEverything GPU)

@@ -208,6 +208,62 @@ static bool convert(Job *j, const char *pipeline)
 
 /* ---- lowering -------------------------------------------------------------------------------- */
 
+/* Adds to the bits that an enumeration's attribute names. */
+static void add_bits(Job *j, MlirOperation op, const char *attribute, const char *bits)
+{
+    const char *text = attr_text(j, attr_of(op, attribute));
+    if (strchr(text, '>'))
+        set_attr(op, attribute, attr_parse(j, "%.*s|%s>", (int)strcspn(text, ">"), text, bits));
+}
+
+/* Atomics that order memory say which (VUID-StandaloneSpirv-MemorySemantics-10870). */
+static void complete_atomic(Job *j, MlirOperation op)
+{
+    const char *semantics = attr_text(j, attr_of(op, "semantics"));
+    if (!strstr(op_name(j, op), ".Atomic") || strstr(semantics, "None") ||
+        strstr(semantics, "Memory|") || strstr(semantics, "Memory>"))
+        return;
+    const char *pointer = type_text(j, mlirValueGetType(mlirOperationGetOperand(op, 0)));
+    add_bits(j, op, "semantics", strstr(pointer, ", Workgroup>") ? "WorkgroupMemory"
+                                                                 : "UniformMemory");
+}
+
+/* By Vulkan's memory model (SPIR-V 1.6, 3.25 and 3.26) accesses are the invocation's own business,
+ * and barriers order without passing on, unless they say otherwise. */
+static void complete_accesses(Job *j, MlirOperation op)
+{
+    static const struct { const char *op, *attribute; } accesses[] = {
+        { "spirv.Load", "memory_access" },
+        { "spirv.Store", "memory_access" },
+        { "spirv.KHR.CooperativeMatrixLoad", "memory_operand" },
+        { "spirv.KHR.CooperativeMatrixStore", "memory_operand" },
+    };
+    if (strstr(op_name(j, op), "Barrier"))
+        add_bits(j, op, "memory_semantics", "MakeAvailable|MakeVisible");
+    for (size_t k = 0; k < COUNT_OF(accesses); k++) {
+        if (!is_op(op, accesses[k].op) || !mlirAttributeIsNull(attr_of(op, accesses[k].attribute)))
+            continue;
+        const char *type = type_text(j, mlirValueGetType(mlirOperationGetOperand(op, 0)));
+        if (strstr(type, ", StorageBuffer>") || strstr(type, ", Workgroup>"))
+            set_attr(op, accesses[k].attribute,
+                     attr_parse(j, "#spirv.memory_access<NonPrivatePointer>"));
+    }
+}
+
+/* Returns whether something has the device's scope: that needs a capability in Vulkan's model. */
+static bool complete_memory(Job *j, MlirOperation module, bool vulkan)
+{
+    OpList ops = ops_named(j, module, NULL);
+    bool device = false;
+    for (uint32_t i = 0; i < ops.len; i++) {
+        device |= strstr(attr_text(j, attr_of(ops.data[i], "memory_scope")), "<Device>") != NULL;
+        complete_atomic(j, ops.data[i]);
+        if (vulkan)
+            complete_accesses(j, ops.data[i]);
+    }
+    return device;
+}
+
 /* Cooperative matrices want Vulkan's memory model (SPV_KHR_cooperative_matrix), MLIR forgets the
  * extension of rotations, and from SPIR-V 1.4 on it lists all variables in an entry point's
  * interface while it gives the module the lowest version that its instructions have. */
@@ -222,11 +278,12 @@ static void complete_requirements(Job *j, MlirOperation module)
     bool vulkan = strstr(vce, "CooperativeMatrixKHR") && !strstr(vce, "VulkanMemoryModel");
     if (!middle)
         return;
-    bool none = end == middle + 4;
+    bool none = end == middle + 4, device = complete_memory(j, module, vulkan);
+    const char *model = vulkan && device ? ", VulkanMemoryModel, VulkanMemoryModelDeviceScope"
+                        : vulkan ? ", VulkanMemoryModel" : "";
     set_attr(module, "vce_triple",
-             attr_parse(j, "%.*s%s%.*s%s%s]>", (int)(middle - vce), vce,
-                        vulkan ? ", VulkanMemoryModel" : "", (int)(end - middle), middle,
-                        rotates ? none ? "" : ", " : "",
+             attr_parse(j, "%.*s%s%.*s%s%s]>", (int)(middle - vce), vce, model,
+                        (int)(end - middle), middle, rotates ? none ? "" : ", " : "",
                         rotates ? "SPV_KHR_subgroup_rotate" : ""));
     if (vulkan)
         set_attr(module, "memory_model", attr_parse(j, "#spirv.memory_model<Vulkan>"));
@@ -257,13 +314,16 @@ bool lower_to_spirv(Job *j)
     rotate_wait(j);
     if (!convert(j, "builtin.module(convert-gpu-to-spirv)"))
         return false;
+    /* For targets of OpenCL's kind MLIR leaves the result inside. */
     OpList kernels = ops_named(j, j->module, "gpu.module");
+    MlirOperation module = ops_named(j, j->module, "spirv.module").data[0];
+    mlirOperationRemoveFromParent(module);
+    mlirBlockAppendOwnedOperation(body(j->module), module);
     for (uint32_t i = 0; i < kernels.len; i++)
         erase(kernels.data[i]);
     rotate_finish(j);
     if (kernels.len)
         complete_signs(j);
-    MlirOperation module = ops_named(j, j->module, "spirv.module").data[0];
     if (!ops_named(j, module, "spirv.EntryPoint").len &&
         !run_passes(j, j->module, "builtin.module(spirv.module(spirv-lower-abi-attrs))"))
         return false;
