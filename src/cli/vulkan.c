@@ -28,9 +28,9 @@ static const struct {
 
 void vulkan_help(void)
 {
-    printf("The program's environment gets VK_DRIVER_FILES, what is given as NAME=VALUE, and unless "
-           "they\nare set HEDDLE_LOG=stderr and GGML_VK_VISIBLE_DEVICES=0 (llama.cpp ignores CPU "
-           "devices).\nVariables of the driver:\n");
+    printf("The program's environment gets VK_DRIVER_FILES, what is given as NAME=VALUE, and\n"
+           "unless they are set HEDDLE_LOG=stderr and GGML_VK_VISIBLE_DEVICES=0 (llama.cpp\n"
+           "ignores CPU devices). Variables of the driver:\n");
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
         printf("  %-24s %s\n", variables[i].name, variables[i].help);
 }
