@@ -16,7 +16,7 @@
 #include <heddle/heddle.h>
 #include <pthread.h>
 
-enum { MAX_STEPS = VULKAN_MAX_STEPS, MAX_BUFFERS = VULKAN_MAX_BUFFERS, MAX_PHASES = 2 };
+enum { MAX_STEPS = 4, MAX_BUFFERS = VULKAN_MAX_BUFFERS, MAX_PHASES = 2 };
 enum { N_BODIES = 4096, N_SCAN = 1 << 20, N_WORDS = 1 << 20, N_PIXELS = 1024, N_POINTS = 512,
        N_SUM = 1 << 20, N_PARTS = 64, N_MATRIX = 1024, N_ROWS = 1024 };
 

@@ -22,6 +22,7 @@
 
 #define FUNCTIONS(X)                                                                        \
     X(EnumeratePhysicalDevices) X(GetPhysicalDeviceProperties2)                             \
+    X(EnumerateDeviceExtensionProperties) X(GetPhysicalDeviceFeatures2)                     \
     X(GetPhysicalDeviceMemoryProperties) X(CreateDevice) X(GetDeviceQueue)                  \
     X(CreateCommandPool) X(AllocateCommandBuffers) X(BeginCommandBuffer)                    \
     X(EndCommandBuffer) X(CmdBindPipeline) X(CmdBindDescriptorSets) X(CmdPushConstants)     \
@@ -108,13 +109,41 @@ static bool choose_device(VulkanHost *h)
     return false;
 }
 
+bool vulkan_host_has_matrices(const VulkanHost *h)
+{
+    VkExtensionProperties all[512];
+    uint32_t n = 512;
+    if (h->EnumerateDeviceExtensionProperties(h->physical, NULL, &n, all) < 0)
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        if (!strcmp(all[i].extensionName, "VK_KHR_cooperative_matrix"))
+            return true;
+    return false;
+}
+
+/* With what kernels of matrices need where it is to be had, and nothing else of what is optional. */
 static bool open_device(VulkanHost *h)
 {
+    const char *name = "VK_KHR_cooperative_matrix";
+    bool matrices = vulkan_host_has_matrices(h);
+    VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR};
+    VkPhysicalDeviceVulkan11Features v11 = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES, .pNext = &matrix};
+    VkPhysicalDeviceVulkan12Features v12 = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, .pNext = &v11};
+    VkPhysicalDeviceFeatures2 features = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, .pNext = &v12};
+    h->GetPhysicalDeviceFeatures2(h->physical, &features);
+    features.features = (VkPhysicalDeviceFeatures){.shaderInt16 = features.features.shaderInt16};
     float priority = 1;
     VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
                                      .queueCount = 1,
                                      .pQueuePriorities = &priority};
     VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+                               .pNext = matrices ? &features : NULL,
+                               .enabledExtensionCount = matrices,
+                               .ppEnabledExtensionNames = &name,
                                .queueCreateInfoCount = 1,
                                .pQueueCreateInfos = &queue};
     if (h->CreateDevice(h->physical, &info, NULL, &h->device) != VK_SUCCESS)
@@ -372,6 +401,12 @@ uint32_t vulkan_host_subgroup_size(const VulkanHost *h)
 }
 
 bool vulkan_host_has_arithmetic(const VulkanHost *h)
+{
+    (void)h;
+    return false;
+}
+
+bool vulkan_host_has_matrices(const VulkanHost *h)
 {
     (void)h;
     return false;

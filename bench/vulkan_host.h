@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The least Vulkan that runs compute shaders on Mesa's lavapipe: storage buffers in set 0, push
+ * The least Vulkan that runs compute shaders on a CPU, Mesa's lavapipe or heddle: storage buffers in set 0, push
  * constants, dispatches with barriers between them. libvulkan is opened at run time; without it, or
  * without Vulkan's headers when this was compiled, vulkan_host_new says so.
  */
@@ -14,7 +14,7 @@
 typedef struct VulkanHost VulkanHost;
 typedef struct VulkanProgram VulkanProgram;
 
-enum { VULKAN_MAX_STEPS = 4, VULKAN_MAX_BUFFERS = 4 };
+enum { VULKAN_MAX_STEPS = 1000, VULKAN_MAX_BUFFERS = 4 };
 
 typedef struct VulkanStep {
     const uint32_t *spirv;
@@ -27,6 +27,7 @@ VulkanHost *vulkan_host_new(const char **reason);
 const char *vulkan_host_name(const VulkanHost *host);
 uint32_t vulkan_host_subgroup_size(const VulkanHost *host);
 bool vulkan_host_has_arithmetic(const VulkanHost *host);    /* subgroup operations that add */
+bool vulkan_host_has_matrices(const VulkanHost *host);      /* cooperative ones */
 void vulkan_host_free(VulkanHost *host);
 
 /* All steps see the same buffers (bindings 0..n_buffers-1) and push constants. NULL on failure. */
