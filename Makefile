@@ -24,9 +24,9 @@ run: build-release
 	@build/release/bin/example_gemm
 	@build/release/bin/example_conversions examples build/release/texture.png
 	@build/release/bin/example_tensors examples
+	@build/release/bin/example_mlir examples/mlir
 	@echo 'Programs that use Vulkan: build/release/bin/heddle vulkan -- PROGRAM, or by hand'
 	@echo 'VK_DRIVER_FILES=$(CURDIR)/build/release/share/vulkan/icd.d/heddle_icd.json PROGRAM'
-	@build/release/bin/example_mlir examples/mlir
 
 test: build-release
 	@tools/test.sh build/release

@@ -121,7 +121,7 @@ bool vulkan_host_has_matrices(const VulkanHost *h)
     return false;
 }
 
-/* With what kernels of matrices need where it is to be had, and nothing else of what is optional. */
+/* With what kernels of matrices need where it is to be had, and nothing else that is optional. */
 static bool open_device(VulkanHost *h)
 {
     const char *name = "VK_KHR_cooperative_matrix";

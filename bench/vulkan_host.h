@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The least Vulkan that runs compute shaders on a CPU, Mesa's lavapipe or heddle: storage buffers in set 0, push
- * constants, dispatches with barriers between them. libvulkan is opened at run time; without it, or
- * without Vulkan's headers when this was compiled, vulkan_host_new says so.
+ * The least Vulkan that runs compute shaders on a CPU, Mesa's lavapipe or heddle: storage buffers
+ * in set 0, push constants, dispatches with barriers between them. libvulkan is opened at run time;
+ * without it, or without Vulkan's headers when this was compiled, vulkan_host_new says so.
  */
 #ifndef HEDDLE_BENCH_VULKAN_HOST_H
 #define HEDDLE_BENCH_VULKAN_HOST_H

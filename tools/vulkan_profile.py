@@ -31,6 +31,7 @@ DEVICE_EXTENSIONS = """
     VK_KHR_spirv_1_4 VK_KHR_storage_buffer_storage_class
     VK_KHR_synchronization2 VK_KHR_timeline_semaphore VK_KHR_uniform_buffer_standard_layout
     VK_KHR_variable_pointers VK_KHR_vulkan_memory_model VK_KHR_zero_initialize_workgroup_memory
+    VK_NV_cooperative_matrix2 VK_NV_cooperative_matrix_decode_vector
     VK_QCOM_cooperative_matrix_conversion
 """.split()
 
@@ -53,6 +54,10 @@ FEATURES = set("""
     pipelineCreationCacheControl privateData subgroupSizeControl computeFullSubgroups
     synchronization2 shaderZeroInitializeWorkgroupMemory shaderIntegerDotProduct maintenance4
     cooperativeMatrix cooperativeMatrixRobustBufferAccess cooperativeMatrixConversion
+    cooperativeMatrixWorkgroupScope cooperativeMatrixFlexibleDimensions
+    cooperativeMatrixReductions cooperativeMatrixConversions
+    cooperativeMatrixPerElementOperations cooperativeMatrixTensorAddressing
+    cooperativeMatrixBlockLoads cooperativeMatrixDecodeVector
     shaderBFloat16Type shaderBFloat16CooperativeMatrix shaderFloat8
     shaderFloat8CooperativeMatrix
     shaderBufferFloat32Atomics shaderBufferFloat32AtomicAdd shaderSharedFloat32Atomics
@@ -108,6 +113,8 @@ PROPERTIES = {
     "defaultRobustnessVertexInputs": "VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DISABLED",
     "defaultRobustnessImages": "VK_PIPELINE_ROBUSTNESS_IMAGE_BEHAVIOR_DISABLED",
     "cooperativeMatrixSupportedStages": _STAGES,
+    "cooperativeMatrixWorkgroupScopeMaxWorkgroupSize": "MAX_INVOCATIONS",
+    "cooperativeMatrixFlexibleDimensionsMaxDimension": "1024",
     "minImportedHostPointerAlignment": "4096",
 }
 for _i in ("Float16", "Float32", "Float64"):

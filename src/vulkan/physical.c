@@ -332,6 +332,33 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_GetPhysicalDeviceCooperativeMatrixPropertiesKH
     return whole ? VK_SUCCESS : VK_INCOMPLETE;
 }
 
+VKAPI_ATTR VkResult VKAPI_CALL
+hv_GetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV(
+    VkPhysicalDevice device, uint32_t *count,
+    VkCooperativeMatrixFlexibleDimensionsPropertiesNV *out)
+{
+    (void)device;
+    size_t all;
+    const HeddleFlexibleShape *shapes = heddle_flexible_shapes(&all);
+    uint32_t n = out ? MIN(*count, (uint32_t)all) : (uint32_t)all;
+    for (uint32_t i = 0; out && i < n; i++) {
+        const HeddleFlexibleShape *s = &shapes[i];
+        VkBaseOutStructure head;
+        memcpy(&head, &out[i], sizeof head);
+        out[i] = (VkCooperativeMatrixFlexibleDimensionsPropertiesNV){
+            .MGranularity = s->m, .NGranularity = s->n, .KGranularity = s->k,
+            .AType = component(s->a), .BType = component(s->b), .CType = component(s->c),
+            .ResultType = component(s->result), .saturatingAccumulation = s->saturating,
+            .scope = s->scope == HEDDLE_SCOPE_WORKGROUP ? VK_SCOPE_WORKGROUP_KHR
+                                                        : VK_SCOPE_SUBGROUP_KHR,
+            .workgroupInvocations = s->workgroup,
+        };
+        memcpy(&out[i], &head, sizeof head);
+    }
+    *count = n;
+    return n < all ? VK_INCOMPLETE : VK_SUCCESS;
+}
+
 /* ---- the rest -------------------------------------------------------------------------------- */
 
 uint64_t clock_ns(void)
