@@ -135,28 +135,52 @@ static LV minus_quotient(Emit *e, LV x, int64_t divisor)
     return LLVMBuildSub(e->b, LLVMBuildZExt(e->b, below, e->i64, ""), q, "");
 }
 
-/* 0 <= offset + index * scale < end as a test of 32-bit indices: of the range that they may have,
- * which is computed once, if offset and end stay the same. */
-static LV index_in_bounds(Emit *e, const Pointer *p, int64_t byte, uint32_t size)
+/* The 32-bit indices for which 0 <= offset + index * scale < end: low and count. Computed once, if
+ * offset and end stay the same. */
+typedef struct IndexRange { LV low, count; } IndexRange;
+
+static bool index_range_known(Emit *e, const Pointer *p, LV index)
+{
+    LT type = LLVMTypeOf(index);
+    type = emit_is_lanes(index) ? LLVMGetElementType(type) : type;
+    return p->lane_scale > 0 && !emit_is_lanes(p->limit) && type == e->i32;
+}
+
+static IndexRange index_range(Emit *e, const Pointer *p, int64_t byte, uint64_t size)
 {
     LV offset = uniform_offset(e, p, byte, 1), end = end_offset(e, p->limit, size);
+    int64_t at = p->constant + byte, scale = p->lane_scale, pad = (scale - at % scale) % scale;
+    if (!p->offset && at >= 0 && at / scale < INT32_MAX) { /* both are sums with constants */
+        LV n = LLVMBuildAdd(e->b, end, i64c(e, pad + scale - 1), "");
+        n = LLVMBuildSub(e->b, LLVMBuildUDiv(e->b, n, i64c(e, scale), ""), i64c(e, pad > 0), "");
+        LV most[2] = { n, i64c(e, UINT32_MAX) };
+        n = emit_intrinsic(e, "llvm.umin", &e->i64, 1, most, 2);
+        return (IndexRange){ LLVMConstInt(e->i32, (uint64_t)-(at / scale), 1),
+                             LLVMBuildTrunc(e->b, n, e->i32, "") };
+    }
     LV low = clamp_to_i32(e, minus_quotient(e, offset, p->lane_scale));
     LV high = clamp_to_i32(e,
                            minus_quotient(e, LLVMBuildSub(e->b, offset, end, ""), p->lane_scale));
     LV some = LLVMBuildICmp(e->b, LLVMIntSLT, low, high, "");
-    LV count = LLVMBuildSelect(e->b, some, LLVMBuildSub(e->b, high, low, ""), emit_zero(e->i32),
-                               "");
-    LV index = LLVMBuildSub(e->b, p->lane_index, emit_lanes(e, low), "");
-    return LLVMBuildICmp(e->b, LLVMIntULT, index, emit_lanes(e, count), "");
+    LV count = LLVMBuildSub(e->b, high, low, "");
+    return (IndexRange){ low, LLVMBuildSelect(e->b, some, count, emit_zero(e->i32), "") };
+}
+
+static LV index_in_range(Emit *e, const IndexRange *r, LV index)
+{
+    LV v[3] = { index, r->low, r->count };
+    emit_unify(e, v, 3);
+    return LLVMBuildICmp(e->b, LLVMIntULT, LLVMBuildSub(e->b, v[0], v[1], ""), v[2], "");
 }
 
 LV emit_in_bounds(Emit *e, const Pointer *p, int64_t byte, uint32_t size)
 {
     if (!checked(e, p))
         return NULL;
-    if (p->lane_index && p->lane_scale > 0 && !emit_is_lanes(p->limit) && !p->seldom &&
-        LLVMGetElementType(LLVMTypeOf(p->lane_index)) == e->i32)
-        return index_in_bounds(e, p, byte, size);
+    if (p->lane_index && !p->seldom && index_range_known(e, p, p->lane_index)) {
+        IndexRange r = index_range(e, p, byte, size);
+        return index_in_range(e, &r, p->lane_index);
+    }
     LV v[2] = { total_offset(e, p, byte), end_offset(e, p->limit, size) };
     emit_unify(e, v, 2);
     return LLVMBuildICmp(e->b, LLVMIntULT, v[0], v[1], "");
@@ -373,14 +397,19 @@ static LV concatenate(Emit *e, LV *v, uint32_t n)
     return v[0];
 }
 
+/* Of a group's first lane. */
+static LV group_index(Emit *e, const Pointer *p, uint32_t group)
+{
+    LV index = group < AFFINE_GROUPS ? p->affine.first[group] : NULL;
+    return index ? index
+        : LLVMBuildExtractElement(e->b, p->lane_index,
+                                  LLVMConstInt(e->i32, group * p->affine.group, 0), "");
+}
+
 /* How far a group's first lane is from the uniform part of the address, in bytes. */
 static LV group_offset(Emit *e, const Pointer *p, uint32_t group)
 {
-    LV index = p->affine.first;
-    if (!index || p->affine.group < e->W)
-        index = LLVMBuildExtractElement(e->b, p->lane_index,
-                                        LLVMConstInt(e->i32, group * p->affine.group, 0), "");
-    index = emit_cast_index(e, index, e->i64);
+    LV index = emit_cast_index(e, group_index(e, p, group), e->i64);
     return LLVMBuildMul(e->b, index, i64c(e, p->lane_scale), "");
 }
 
@@ -427,23 +456,6 @@ static void store_groups(Emit *e, const Pointer *p, const Part *part, LV v)
     }
 }
 
-/* Whether the lanes' indices count as they most likely do (Affine.likely): i1. */
-static LV runs_as_expected(Emit *e, const Pointer *p)
-{
-    uint32_t group = MIN(p->affine.group, e->W);
-    int lane[128];
-    LV *steps = NEW_ARRAY(e->arena, LV, e->W), index = p->lane_index;
-    LT type = LLVMGetElementType(LLVMTypeOf(index));
-    for (uint32_t k = 0; k < e->W; k++) {
-        lane[k] = (int)(k / group * group);
-        steps[k] = LLVMConstInt(type, (uint64_t)(k % group * (uint64_t)p->affine.stride), 1);
-    }
-    LV first = shuffle(e, index, NULL, lane, e->W);
-    LV expected = LLVMBuildAdd(e->b, first, LLVMConstVector(steps, e->W), "");
-    LV other = emit_and(e, e->mask, LLVMBuildICmp(e->b, LLVMIntNE, index, expected, ""));
-    return LLVMBuildNot(e->b, emit_any(e, other), "");
-}
-
 static int64_t lane_stride(const Pointer *p)
 {
     return p->affine.stride * p->lane_scale;
@@ -466,7 +478,7 @@ enum { WIDEST = 512 };
 static uint32_t wide_stride(Emit *e, const Pointer *p, const Part *part, uint32_t n)
 {
     if (!p->lane_index || p->at.rule == LAYOUT_LANES || emit_is_lanes(p->base) || n > 4 ||
-        p->affine.group < e->W || p->affine.likely || checked(e, p))
+        p->affine.group < e->W || p->affine.expected || checked(e, p))
         return 0;
     uint32_t size = emit_scalar_bytes(e, part[0].type);
     for (uint32_t k = 0; k < n; k++)
@@ -529,65 +541,6 @@ static void store_wide(Emit *e, const Pointer *p, const Part *part, uint32_t n, 
 
 /* ---- one leaf -------------------------------------------------------------------------------- */
 
-/* Robust access: whether all parts are inside for all lanes, by a comparison a group of lanes, if
- * they count as is known of them: i1. NULL where each lane must be asked, or one answer for all is
- * as cheap. */
-static LV groups_inside(Emit *e, const Pointer *p, const Part *part, uint32_t n)
-{
-    uint32_t group = MIN(p->affine.group, e->W);
-    if (!n || !checked(e, p) || !p->lane_index || emit_is_lanes(p->base) ||
-        emit_is_lanes(p->limit) || group < 4 || e->W / group > 8)
-        return NULL;
-    int64_t low = part[0].byte, high = low, across = lane_stride(p) * (int64_t)(group - 1);
-    for (uint32_t k = 0; k < n; k++) {
-        low = MIN(low, part[k].byte);
-        high = MAX(high, part[k].byte + (int64_t)emit_scalar_bytes(e, part[k].type));
-    }
-    low += MIN(across, 0);
-    high += MAX(across, 0);
-    LV end = end_offset(e, p->limit, (uint64_t)(high - low)), all = NULL;
-    for (uint32_t k = 0; k < e->W / group; k++) {
-        LV from = LLVMBuildAdd(e->b, uniform_offset(e, p, low, 1), group_offset(e, p, k), "");
-        LV inside = LLVMBuildICmp(e->b, LLVMIntULT, from, end, "");
-        all = all ? LLVMBuildAnd(e->b, all, inside, "") : inside;
-    }
-    return LLVMBuildFreeze(e->b, all, "");
-}
-
-/* The pointer for the likely way, where nothing is to be checked, and the one for the other way. */
-static void split_checks(const Pointer *p, Pointer *way)
-{
-    way[0] = way[1] = *p;
-    way[0].limit = NULL;
-    way[1].seldom = true;
-}
-
-/* Two ways to go about an access: in the first nothing needs checking, and it is the likely one. */
-typedef struct Ways { LLVMBasicBlockRef way[2], end[2], done; } Ways;
-
-static Ways ways_begin(Emit *e, LV inside)
-{
-    Ways w;
-    w.done = emit_new_block(e, "access.done");
-    w.way[1] = emit_new_block(e, "access.checked");
-    w.way[0] = emit_new_block(e, "access.inside");
-    LV branch = LLVMBuildCondBr(e->b, inside, w.way[0], w.way[1]);
-    LLVMMetadataRef weights[3] = {
-        LLVMMDStringInContext2(e->cx, "branch_weights", 14),
-        LLVMValueAsMetadata(LLVMConstInt(e->i32, 1000, 0)),
-        LLVMValueAsMetadata(LLVMConstInt(e->i32, 1, 0)),
-    };
-    LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(e->cx, "prof", 4),
-                    LLVMMetadataAsValue(e->cx, LLVMMDNodeInContext2(e->cx, weights, 3)));
-    return w;
-}
-
-static void way_end(Emit *e, Ways *w, uint32_t k)
-{
-    w->end[k] = LLVMGetInsertBlock(e->b);
-    LLVMBuildBr(e->b, w->done);
-}
-
 /* Private memory whose place is the same for all lanes: one vector. */
 static bool lanes_in_order(const Pointer *p)
 {
@@ -597,7 +550,7 @@ static bool lanes_in_order(const Pointer *p)
 /* The same for all lanes of a group, in groups worth it. */
 static bool same_in_groups(Emit *e, const Pointer *p)
 {
-    return p->lane_index && p->affine.group >= 8 && !p->affine.stride && !p->affine.likely &&
+    return p->lane_index && p->affine.group >= 8 && !p->affine.stride && !p->affine.expected &&
            !e->mask && !checked(e, p) && p->at.rule != LAYOUT_LANES && !emit_is_lanes(p->base);
 }
 
@@ -630,26 +583,6 @@ static void scatter(Emit *e, const Pointer *p, const Part *part, LV v)
                  mask ? mask : emit_mask(e));
 }
 
-static LV load_likely_groups(Emit *e, const Pointer *p, const Part *part)
-{
-    LV v[2], expected = runs_as_expected(e, p), inside = groups_inside(e, p, part, 1);
-    Pointer way[2] = { *p, *p };
-    if (inside) {
-        expected = LLVMBuildAnd(e->b, expected, inside, "");
-        split_checks(p, way);
-    }
-    Ways w = ways_begin(e, expected);
-    for (uint32_t k = 0; k < 2; k++) {
-        LLVMPositionBuilderAtEnd(e->b, w.way[k]);
-        v[k] = k ? gather(e, &way[1], part) : load_groups(e, &way[0], part);
-        way_end(e, &w, k);
-    }
-    LLVMPositionBuilderAtEnd(e->b, w.done);
-    LV phi = LLVMBuildPhi(e->b, LLVMTypeOf(v[0]), "");
-    LLVMAddIncoming(phi, v, w.end, 2);
-    return phi;
-}
-
 static LV load_part(Emit *e, const Pointer *p, const Part *part)
 {
     if (emit_same_address(p))
@@ -659,8 +592,8 @@ static LV load_part(Emit *e, const Pointer *p, const Part *part)
         return plain_load(e, p, lanes, uniform_address(e, p, part->byte, e->W),
                           emit_scalar_bytes(e, part->type));
     }
-    if (side_by_side(e, p, part))
-        return p->affine.likely ? load_likely_groups(e, p, part) : load_groups(e, p, part);
+    if (side_by_side(e, p, part) && !p->affine.expected)
+        return load_groups(e, p, part);
     if (same_in_groups(e, p))
         return load_same_in_groups(e, p, part);
     return gather(e, p, part);
@@ -680,7 +613,7 @@ static void store_part(Emit *e, const Pointer *p, const Part *part, LV v)
             v = LLVMBuildSelect(e->b, e->mask, v, plain_load(e, p, LLVMTypeOf(v), address, size),
                                 "");
         plain_store(e, p, v, address, size);
-    } else if (side_by_side(e, p, part) && !p->affine.likely) {
+    } else if (side_by_side(e, p, part) && !p->affine.expected) {
         store_groups(e, p, part, v);
     } else {
         scatter(e, p, part, v);
@@ -739,41 +672,95 @@ static void store_parts(Emit *e, const Pointer *p, const Part *part, uint32_t n,
         store_wide(e, p, part, n, stride, v);
 }
 
-/* ---- robust access to all parts at once ------------------------------------------------------ */
+/* ---- two ways -------------------------------------------------------------------------------- */
 
-static void load_either_way(Emit *e, const Pointer *p, LV inside, const Part *part, uint32_t n,
-                            LV *leaves)
-{
+/* An access whose lanes most likely go on as is known of them (Affine.expected), or most likely are
+ * all inside: the first way relies on it, the second asks each lane. */
+typedef struct Ways {
+    LV test[2];
+    uint32_t n;                 /* tests; 0: one way only, the plain one */
     Pointer way[2];
-    split_checks(p, way);
-    LV *v[2] = { NEW_ARRAY(e->arena, LV, n), NEW_ARRAY(e->arena, LV, n) };
-    Ways w = ways_begin(e, inside);
-    for (uint32_t k = 0; k < 2; k++) {
-        LLVMPositionBuilderAtEnd(e->b, w.way[k]);
-        load_parts(e, &way[k], part, n, v[k]);
-        way_end(e, &w, k);
-    }
-    LLVMPositionBuilderAtEnd(e->b, w.done);
+    LLVMBasicBlockRef begin[2], end[2], done;
+} Ways;
+
+/* Robust access: whether all parts are inside for all lanes, by a comparison a group of lanes.
+ * Nothing where each lane must be asked, or one answer for all is as cheap. */
+static void groups_inside(Emit *e, Ways *w, const Pointer *p, const Part *part, uint32_t n)
+{
+    uint32_t group = MIN(p->affine.group, e->W);
+    if (!checked(e, p) || !p->lane_index || emit_is_lanes(p->base) || emit_is_lanes(p->limit) ||
+        group < 4 || e->W / group > AFFINE_GROUPS)
+        return;
+    int64_t low = part[0].byte, high = low, across = lane_stride(p) * (int64_t)(group - 1);
     for (uint32_t k = 0; k < n; k++) {
-        leaves[k] = LLVMBuildPhi(e->b, LLVMTypeOf(v[0][k]), "");
-        LLVMAddIncoming(leaves[k], (LV[]){ v[0][k], v[1][k] }, w.end, 2);
+        low = MIN(low, part[k].byte);
+        high = MAX(high, part[k].byte + (int64_t)emit_scalar_bytes(e, part[k].type));
     }
+    low += MIN(across, 0);
+    high += MAX(across, 0);
+    bool by_index = index_range_known(e, p, p->lane_index);
+    IndexRange r;
+    if (by_index)
+        r = index_range(e, p, low, (uint64_t)(high - low));
+    else
+        r = (IndexRange){ LLVMBuildNeg(e->b, uniform_offset(e, p, low, 1), ""),
+                          end_offset(e, p->limit, (uint64_t)(high - low)) };
+    LV last = NULL;
+    for (uint32_t k = 0; k < e->W / group; k++) {
+        LV at = by_index ? group_index(e, p, k) : group_offset(e, p, k);
+        LV pair[2] = { LLVMBuildSub(e->b, at, r.low, ""), last };
+        LT type = LLVMTypeOf(at);
+        last = last ? emit_intrinsic(e, "llvm.umax", &type, 1, pair, 2) : pair[0];
+    }
+    w->test[w->n++] = LLVMBuildICmp(e->b, LLVMIntULT, LLVMBuildFreeze(e->b, last, ""), r.count, "");
+    w->way[0].limit = NULL;
+    w->way[1].seldom = true;
 }
 
-static void store_either_way(Emit *e, const Pointer *p, LV inside, const Part *part, uint32_t n,
-                             const LV *values)
+/* Branches on test k; the first way goes on. */
+static void narrow(Emit *e, Ways *w, uint32_t k)
 {
-    Pointer way[2];
-    split_checks(p, way);
-    LV *v = NEW_ARRAY(e->arena, LV, n);
-    Ways w = ways_begin(e, inside);
-    for (uint32_t k = 0; k < 2; k++) {
-        memcpy(v, values, n * sizeof *v);
-        LLVMPositionBuilderAtEnd(e->b, w.way[k]);
-        store_parts(e, &way[k], part, n, v);
-        way_end(e, &w, k);
+    w->begin[0] = emit_new_block(e, "access.together");
+    LV branch = LLVMBuildCondBr(e->b, w->test[k], w->begin[0], w->begin[1]);
+    LLVMMetadataRef weights[3] = {
+        LLVMMDStringInContext2(e->cx, "branch_weights", 14),
+        LLVMValueAsMetadata(LLVMConstInt(e->i32, 1000, 0)),
+        LLVMValueAsMetadata(LLVMConstInt(e->i32, 1, 0)),
+    };
+    LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(e->cx, "prof", 4),
+                    LLVMMetadataAsValue(e->cx, LLVMMDNodeInContext2(e->cx, weights, 3)));
+    LLVMPositionBuilderAtEnd(e->b, w->begin[0]);
+}
+
+static Ways ways_begin(Emit *e, const Pointer *p, const Part *part, uint32_t n)
+{
+    Ways w = { .way = { *p, *p } };
+    if (!n)
+        return w;
+    if (p->affine.expected && (n > 1 || !side_by_side(e, p, part)))
+        return w;
+    groups_inside(e, &w, p, part, n);
+    if (p->affine.expected)
+        w.test[w.n++] = p->affine.expected;
+    w.way[0].affine.expected = NULL;
+    if (w.n) {
+        w.done = emit_new_block(e, "access.done");
+        w.begin[1] = emit_new_block(e, "access.apart");
     }
-    LLVMPositionBuilderAtEnd(e->b, w.done);
+    for (uint32_t k = 0; k < w.n; k++)
+        narrow(e, &w, k);
+    return w;
+}
+
+/* The first way ends, the second begins or all is done. True: there is a second. */
+static bool ways_next(Emit *e, Ways *w, uint32_t k)
+{
+    if (!w->n)
+        return false;
+    w->end[k] = LLVMGetInsertBlock(e->b);
+    LLVMBuildBr(e->b, w->done);
+    LLVMPositionBuilderAtEnd(e->b, k ? w->done : w->begin[1]);
+    return !k;
 }
 
 /* ---- the accesses ---------------------------------------------------------------------------- */
@@ -794,27 +781,33 @@ void emit_load(Emit *e, const Pointer *p, LV *leaves)
         memory_load_builtin(e, p, leaves);
         return;
     }
-    uint32_t n;
+    uint32_t n, k = 0;
     Part *part = collect_parts(e, p, &n);
-    LV inside = p->affine.likely ? NULL : groups_inside(e, p, part, n);
-    if (inside)
-        load_either_way(e, p, inside, part, n, leaves);
-    else
-        load_parts(e, p, part, n, leaves);
-    for (uint32_t k = 0; k < n; k++)
+    LV *v[2] = { leaves, NEW_ARRAY(e->arena, LV, n + 1) };
+    Ways w = ways_begin(e, p, part, n);
+    do
+        load_parts(e, &w.way[k], part, n, v[k]);
+    while (ways_next(e, &w, k++));
+    for (k = 0; k < n; k++) {
+        if (w.n) {
+            LV from[2] = { v[0][k], v[1][k] };
+            leaves[k] = LLVMBuildPhi(e->b, LLVMTypeOf(from[0]), "");
+            LLVMAddIncoming(leaves[k], from, w.end, 2);
+        }
         leaves[k] = from_memory(e, part[k].type, leaves[k]);
+    }
 }
 
 void emit_store(Emit *e, const Pointer *p, const LV *leaves)
 {
-    uint32_t n;
+    uint32_t n, k = 0;
     Part *part = collect_parts(e, p, &n);
-    LV *v = NEW_ARRAY(e->arena, LV, n + 1);
-    LV inside = p->affine.likely ? NULL : groups_inside(e, p, part, n);
-    for (uint32_t k = 0; k < n; k++)
-        v[k] = to_memory(e, part[k].type, leaves[k]);
-    if (inside)
-        store_either_way(e, p, inside, part, n, v);
-    else
-        store_parts(e, p, part, n, v);
+    LV *v = NEW_ARRAY(e->arena, LV, n + 1), *copy = NEW_ARRAY(e->arena, LV, n + 1);
+    for (uint32_t l = 0; l < n; l++)
+        v[l] = to_memory(e, part[l].type, leaves[l]);
+    Ways w = ways_begin(e, p, part, n);
+    do {
+        memcpy(copy, v, n * sizeof *v);
+        store_parts(e, &w.way[k], part, n, copy);
+    } while (ways_next(e, &w, k++));
 }

@@ -3,10 +3,11 @@
  * What is known of integers over the lanes (Affine), carried along through arithmetic: that they
  * count up by a constant, or are the same, within aligned groups of lanes. In: an instruction and
  * what is known of its operands. Out: what is known of its result, with the scalar arithmetic for
- * lane 0.
+ * the groups' first lanes.
  *
- * What comes out of a minimum, maximum, clamp or select of such numbers most often still is one, at
- * a border it is not: that is `likely`, and the access that relies on it asks first.
+ * What comes out of a minimum, maximum, clamp or select of such numbers most often is the one that
+ * counts, at a border it is not: whether it is (`expected`) is asked there, once, and the accesses
+ * that rely on it branch.
  */
 #include "cpu/emit.h"
 #include "cpu/emit_internal.h"
@@ -16,9 +17,68 @@ Affine value_affine(Emit *e, const Value *v, uint32_t k)
     if (v->affine && k < v->n)
         return v->affine[k];
     if (k < v->n && v->leaf[k] && !emit_is_lanes(v->leaf[k]))
-        return (Affine){ .first = v->leaf[k], .group = e->W };
+        return (Affine){ .first = { v->leaf[k] }, .group = e->W };
     return (Affine){ .group = 1 };
 }
+
+/* ---- firsts ---------------------------------------------------------------------------------- */
+
+/* The scalars of an Affine, by number. */
+enum { SCALARS = AFFINE_GROUPS + 1 };
+static LV *scalar(Affine *a, uint32_t k)
+{
+    return k < AFFINE_GROUPS ? &a->first[k] : &a->expected;
+}
+
+void affine_store(Emit *e, Affine *slots, const Affine *a)
+{
+    Affine from = *a;
+    for (uint32_t k = 0; k < SCALARS; k++) {
+        LV v = *scalar(&from, k), *slot = scalar(slots, k);
+        if (v && !*slot)
+            *slot = emit_alloca(e, LLVMTypeOf(v), "");
+        if (v)
+            LLVMBuildStore(e->b, v, *slot);
+    }
+}
+
+Affine affine_load(Emit *e, const Affine *slots, Affine a)
+{
+    Affine from = *slots;
+    for (uint32_t k = 0; k < SCALARS; k++)
+        if (*scalar(&from, k))
+            *scalar(&a, k) = value_load_slot(e, *scalar(&from, k));
+    return a;
+}
+
+/* Smaller groups: their firsts lie within the larger ones. */
+static void regroup(Emit *e, Affine *a, uint32_t group)
+{
+    LV first[AFFINE_GROUPS] = { 0 };
+    if (group >= a->group)
+        return;
+    for (uint32_t k = 0; k < e->W / group && e->W / group <= AFFINE_GROUPS && a->first[0]; k++) {
+        LV from = a->first[k * group / a->group];
+        int64_t steps = k * group % a->group;
+        first[k] = LLVMBuildAdd(e->b, from, emit_int(e, LLVMTypeOf(from),
+                                                     (uint64_t)(steps * a->stride)), "");
+    }
+    memcpy(a->first, first, sizeof first);
+    a->group = group;
+}
+
+Affine affine_join(Emit *e, Affine *a, Affine *b)
+{
+    uint32_t group = MIN(a->group, b->group);
+    regroup(e, a, group);
+    regroup(e, b, group);
+    LV expected = a->expected ? a->expected : b->expected;
+    if (a->expected && b->expected && a->expected != b->expected)
+        expected = LLVMBuildAnd(e->b, a->expected, b->expected, "");
+    return (Affine){ .group = group, .expected = expected };
+}
+
+/* ---- arithmetic ------------------------------------------------------------------------------ */
 
 static bool fits(int64_t x)
 {
@@ -60,16 +120,19 @@ static Affine affine_split(Emit *e, Affine a, uint32_t bits, bool quotient)
 {
     static const Affine none = { .group = 1 };
     uint64_t run = bits < 32 ? (uint64_t)1 << bits : 0;
-    if (a.stride != 1 || !a.first || !run)
+    if (a.stride != 1 || !a.first[0] || !run)
         return none;
-    LT type = LLVMTypeOf(a.first);
-    if (bits >= LLVMGetIntTypeWidth(type) ||
-        MIN(run, a.group) > (uint64_t)1 << MIN(trailing_zeros(a.first, 8), 31))
+    LT type = LLVMTypeOf(a.first[0]);
+    if (bits >= LLVMGetIntTypeWidth(type))
         return none;
+    for (uint32_t k = 0; k < AFFINE_GROUPS && a.first[k]; k++)
+        if (MIN(run, a.group) > (uint64_t)1 << MIN(trailing_zeros(a.first[k], 8), 31))
+            return none;
     Affine r = { .stride = !quotient, .group = (uint32_t)MIN(run, a.group), .no_wrap = true };
-    if (r.group == e->W)
-        r.first = quotient ? LLVMBuildLShr(e->b, a.first, LLVMConstInt(type, bits, 0), "")
-                           : LLVMBuildAnd(e->b, a.first, LLVMConstInt(type, run - 1, 0), "");
+    regroup(e, &a, r.group);
+    for (uint32_t k = 0; k < AFFINE_GROUPS && a.first[k]; k++)
+        r.first[k] = quotient ? LLVMBuildLShr(e->b, a.first[k], LLVMConstInt(type, bits, 0), "")
+                              : LLVMBuildAnd(e->b, a.first[k], LLVMConstInt(type, run - 1, 0), "");
     return r;
 }
 
@@ -95,52 +158,43 @@ static bool splits(uint16_t op, LV operand, uint32_t *bits, bool *quotient)
 static Affine affine_binary(Emit *e, uint16_t op, Affine a, Affine b)
 {
     static const Affine none = { .group = 1 };
-    Affine r = { .group = MIN(a.group, b.group), .likely = a.likely || b.likely };
-    bool first = a.first && b.first;
-    int64_t factor;
+    LV amount = b.group == e->W && !b.stride ? b.first[0] : NULL;
+    LLVMOpcode scalar_op = LLVMAdd;
+    int64_t stride = a.stride + b.stride, factor = 0;
+    uint32_t bits;
+    bool quotient;
     switch (op) {
     case SpvOpIAdd:
-        r.stride = a.stride + b.stride;
-        r.first = first ? LLVMBuildAdd(e->b, a.first, b.first, "") : NULL;
         break;
     case SpvOpISub:
-        r.stride = a.stride - b.stride;
-        r.first = first ? LLVMBuildSub(e->b, a.first, b.first, "") : NULL;
+        scalar_op = LLVMSub;
+        stride = a.stride - b.stride;
         break;
     case SpvOpIMul:
-        if (a.stride == 0 && a.group == e->W && b.stride) {
-            Affine t = a;
-            a = b;
-            b = t;
-        }
-        if (a.stride == 0 && b.stride == 0)
-            factor = 0;
-        else if (b.stride || b.group != e->W || !small_constant(b.first, &factor))
+        scalar_op = LLVMMul;
+        if ((a.stride || b.stride) &&
+            !(a.stride ? small_constant(amount, &factor)
+                       : a.group == e->W && small_constant(a.first[0], &factor)))
             return none;
-        r.stride = a.stride * factor;
-        r.first = first ? LLVMBuildMul(e->b, a.first, b.first, "") : NULL;
+        stride *= factor;
         break;
     case SpvOpShiftLeftLogical:
-        if (b.stride || b.group != e->W || !small_constant(b.first, &factor) || factor < 0 ||
-            factor > 16)
+        scalar_op = LLVMShl;
+        if (!small_constant(amount, &factor) || factor < 0 || factor > 16)
             return none;
-        r.stride = a.stride * ((int64_t)1 << factor);
-        r.first = first ? LLVMBuildShl(e->b, a.first, /* the amount may be of another width */
-                                       LLVMConstInt(LLVMTypeOf(a.first), (uint64_t)factor, false),
-                                       "") : NULL;
+        stride = a.stride * ((int64_t)1 << factor);
+        if (a.first[0])         /* the amount may be of another width */
+            b.first[0] = LLVMConstInt(LLVMTypeOf(a.first[0]), (uint64_t)factor, false);
         break;
     default:
-        if (a.likely || b.likely)
-            return none;
-        if (a.stride && !b.stride && b.group == e->W) {
-            uint32_t bits;
-            bool quotient;
-            return splits(op, b.first, &bits, &quotient) ? affine_split(e, a, bits, quotient)
-                : none;
-        }
-        return none;
+        return !a.expected && !b.expected && splits(op, amount, &bits, &quotient)
+            ? affine_split(e, a, bits, quotient) : none;
     }
-    return fits(r.stride) ? r : none;
+    Affine r = affine_join(e, &a, &b);
+    r.stride = stride;
+    for (uint32_t k = 0; k < AFFINE_GROUPS && a.first[k] && b.first[k]; k++)
+        r.first[k] = LLVMBuildBinOp(e->b, scalar_op, a.first[k], b.first[k], "");
+    return fits(stride) ? r : none;
 }
 
 static Affine affine_unary(Emit *e, const SpvInst *i, Affine a, LT from, LT type)
@@ -156,9 +210,9 @@ static Affine affine_unary(Emit *e, const SpvInst *i, Affine a, LT from, LT type
     case SpvOpSConvert:
         if (!a.no_wrap && to > bits)
             return none;
-        if (a.first && to != bits)
-            a.first = to < bits ? LLVMBuildTrunc(e->b, a.first, type, "")
-                                : LLVMBuildZExt(e->b, a.first, type, "");
+        for (uint32_t k = 0; k < AFFINE_GROUPS && a.first[k] && to != bits; k++)
+            a.first[k] = to < bits ? LLVMBuildTrunc(e->b, a.first[k], type, "")
+                                   : LLVMBuildZExt(e->b, a.first[k], type, "");
         a.no_wrap &= to >= bits;
         return a;
     default:
@@ -183,36 +237,62 @@ static bool is_binary(uint16_t op)
     }
 }
 
-/* Minimum, maximum, clamp, select: gives one of its operands. First operand of those. */
-static bool is_choice(const SpvInst *i, uint32_t *first)
+/* Minimum, maximum, clamp: the intrinsics that make it, applied in turn to the operands so far and
+ * the next. */
+static const struct { uint32_t op; const char *fn[2]; } bounds[] = {
+    { GLSLstd450UMin, { "llvm.umin" } }, { GLSLstd450SMin, { "llvm.smin" } },
+    { GLSLstd450UMax, { "llvm.umax" } }, { GLSLstd450SMax, { "llvm.smax" } },
+    { GLSLstd450UClamp, { "llvm.umax", "llvm.umin" } },
+    { GLSLstd450SClamp, { "llvm.smax", "llvm.smin" } },
+};
+
+/* The row of `bounds`; COUNT_OF(bounds) when it is none. */
+static uint32_t bound_of(const SpvInst *i)
 {
-    *first = i->op == SpvOpSelect ? 1 : 2;
-    if (i->op == SpvOpSelect)
-        return true;
+    uint32_t row = 0;
     if (i->op != SpvOpExtInst || i->ext_set != SPV_SET_GLSLstd450)
-        return false;
-    switch (spv_operand(i, 1)) {
-    case GLSLstd450UMin: case GLSLstd450SMin: case GLSLstd450UMax: case GLSLstd450SMax:
-    case GLSLstd450UClamp: case GLSLstd450SClamp:
-        return true;
-    default:
-        return false;
+        return COUNT_OF(bounds);
+    while (row < COUNT_OF(bounds) && bounds[row].op != spv_operand(i, 1))
+        row++;
+    return row;
+}
+
+/* The same bound on the groups' first lanes. */
+static Affine affine_bound(Emit *e, const SpvInst *i, uint32_t row, uint32_t k)
+{
+    Affine r = value_affine(e, emit_value(e, spv_operand(i, 2)), k);
+    for (uint32_t o = 3; o < spv_n_operands(i); o++) {
+        Affine a = r, b = value_affine(e, emit_value(e, spv_operand(i, o)), k);
+        r = affine_join(e, &a, &b);
+        for (uint32_t g = 0; g < AFFINE_GROUPS && a.first[g] && b.first[g]; g++) {
+            LV args[2] = { a.first[g], b.first[g] };
+            LT type = LLVMTypeOf(args[0]);
+            r.first[g] = emit_intrinsic(e, bounds[row].fn[o - 3], &type, 1, args, 2);
+        }
     }
+    return r;
 }
 
 /* Most likely the operand that counts, when the others are the same for the lanes of a group. */
-static Affine affine_choice(Emit *e, const SpvInst *i, uint32_t first, uint32_t k)
+static Affine affine_choice(Emit *e, const SpvInst *i, uint32_t k, LV result)
 {
     Affine r = { .group = 1 };
-    for (uint32_t o = first; o < spv_n_operands(i); o++) {
-        Affine a = value_affine(e, emit_value(e, spv_operand(i, o)), k);
-        if (a.group == 1 || (a.stride && r.stride))
+    LV counting = NULL;
+    for (uint32_t o = i->op == SpvOpSelect ? 1 : 2; o < spv_n_operands(i); o++) {
+        const Value *v = emit_value(e, spv_operand(i, o));
+        Affine a = value_affine(e, v, k);
+        if (a.group == 1 || (a.stride && counting))
             return (Affine){ .group = 1 };
-        r.group = o == first ? a.group : MIN(r.group, a.group);
-        if (a.stride)
-            r.stride = a.stride;
+        if (!a.stride)
+            continue;
+        r = a;
+        counting = v->leaf[k];
     }
-    r.likely = true;
+    if (!counting || !r.first[0])
+        return (Affine){ .group = 1 };
+    LV other = emit_and(e, e->mask, LLVMBuildICmp(e->b, LLVMIntNE, result, counting, ""));
+    LV is = LLVMBuildNot(e->b, emit_any(e, other), "");
+    r.expected = r.expected ? LLVMBuildAnd(e->b, r.expected, is, "") : is;
     return r;
 }
 
@@ -232,24 +312,16 @@ static uint32_t same_within(Emit *e, const SpvInst *i, uint32_t n, uint32_t k)
         if (v->pointer || (v->n != n && v->n != 1))
             return 1;
         Affine a = value_affine(e, v, v->n == 1 ? 0 : k);
-        if (a.stride || a.likely)
+        if (a.stride || a.expected)
             return 1;
         group = MIN(group, a.group);
     }
     return operands ? group : 1;
 }
 
-static Affine affine_leaf(Emit *e, const SpvInst *i, const Value *v, uint32_t k)
+static Affine affine_integer(Emit *e, const SpvInst *i, const Value *v, uint32_t k)
 {
     static const Affine none = { .group = 1 };
-    const SpvType *scalar = emit_leaf_type(e, v->type, k);
-    uint32_t group = same_within(e, i, v->n, k), first;
-    if (group > 1)
-        return (Affine){ .group = group };
-    if (scalar->kind != SPV_INT)
-        return none;
-    if (is_choice(i, &first))
-        return affine_choice(e, i, first, k);
     if (!is_unary(i->op) && !is_binary(i->op))
         return none;
     const Value *a = emit_value(e, spv_operand(i, 0));
@@ -262,7 +334,53 @@ static Affine affine_leaf(Emit *e, const SpvInst *i, const Value *v, uint32_t k)
     from = emit_is_lanes(a->leaf[k]) ? LLVMGetElementType(from) : from;
     if (LLVMGetTypeKind(from) != LLVMIntegerTypeKind)
         return none;
-    return affine_unary(e, i, value_affine(e, a, k), from, emit_scalar_type(e, scalar));
+    LT type = emit_scalar_type(e, emit_leaf_type(e, v->type, k));
+    return affine_unary(e, i, value_affine(e, a, k), from, type);
+}
+
+/* The lanes of what is the same in groups. */
+static LV spread(Emit *e, const Affine *a)
+{
+    uint32_t n = e->W / a->group;
+    LV v = LLVMGetPoison(LLVMVectorType(LLVMTypeOf(a->first[0]), n));
+    LV *from = NEW_ARRAY(e->arena, LV, e->W);
+    for (uint32_t k = 0; k < n; k++)
+        v = LLVMBuildInsertElement(e->b, v, a->first[k], LLVMConstInt(e->i32, k, 0), "");
+    for (uint32_t k = 0; k < e->W; k++)
+        from[k] = LLVMConstInt(e->i32, k / a->group, 0);
+    return n == 1 ? a->first[0]
+        : LLVMBuildShuffleVector(e->b, v, LLVMGetPoison(LLVMTypeOf(v)),
+                                 LLVMConstVector(from, e->W), "");
+}
+
+/* What is the same in few groups is computed by scalars: it most likely ends in addresses. */
+static Affine same_in_groups(Emit *e, const SpvInst *i, Value *v, uint32_t k, uint32_t group)
+{
+    uint32_t n = e->W / group, row = bound_of(i);
+    Affine r = { .group = 1 };
+    if (emit_leaf_type(e, v->type, k)->kind == SPV_INT && n <= 4)
+        r = row < COUNT_OF(bounds) ? affine_bound(e, i, row, k) : affine_integer(e, i, v, k);
+    if (r.group == group && r.first[0] && !r.stride) {
+        v->leaf[k] = spread(e, &r);
+        return r;
+    }
+    r = (Affine){ .group = group };
+    for (uint32_t g = 0; g < n && n <= AFFINE_GROUPS; g++)
+        r.first[g] = LLVMBuildExtractElement(e->b, v->leaf[k], LLVMConstInt(e->i32, g * group, 0),
+                                             "");
+    return r;
+}
+
+static Affine affine_leaf(Emit *e, const SpvInst *i, Value *v, uint32_t k)
+{
+    uint32_t group = same_within(e, i, v->n, k);
+    if (group > 1)
+        return same_in_groups(e, i, v, k, group);
+    if (emit_leaf_type(e, v->type, k)->kind != SPV_INT)
+        return (Affine){ .group = 1 };
+    if (i->op == SpvOpSelect || bound_of(i) < COUNT_OF(bounds))
+        return affine_choice(e, i, k, v->leaf[k]);
+    return affine_integer(e, i, v, k);
 }
 
 /* Arithmetic: from the operands. Composites set theirs themselves (value_set_affine). */
@@ -276,8 +394,8 @@ void affine_result(Emit *e, const SpvInst *i, Value *v)
         Affine a = affine_leaf(e, i, v, k);
         if (a.group < 2)
             continue;
-        if (a.group == e->W && a.first && !a.stride && !a.likely) {
-            v->leaf[k] = a.first;   /* the same for all lanes after all */
+        if (a.group == e->W && a.first[0] && !a.stride && !a.expected) {
+            v->leaf[k] = a.first[0];   /* the same for all lanes after all */
             continue;
         }
         if (!v->affine) {
@@ -289,5 +407,5 @@ void affine_result(Emit *e, const SpvInst *i, Value *v)
     }
     for (uint32_t k = 0; v->affine && k < v->n; k++)
         if (!emit_is_lanes(v->leaf[k]))
-            v->affine[k] = (Affine){ .first = v->leaf[k], .group = e->W };
+            v->affine[k] = (Affine){ .first = { v->leaf[k] }, .group = e->W };
 }

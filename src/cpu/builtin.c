@@ -26,7 +26,7 @@ static LV env_u32(Emit *e, size_t offset)
 
 static Part uniform(Emit *e, LV v)
 {
-    return (Part){ v, { .first = v, .group = e->W } };
+    return (Part){ v, { .first = { v }, .group = e->W } };
 }
 
 static LV lane_vector(Emit *e)
@@ -61,7 +61,7 @@ static uint64_t invocations(const Emit *e)
 static Part counting(Emit *e, LV first)
 {
     LV v = LLVMBuildAdd(e->b, emit_lanes(e, first), e->lane_id, "");
-    return (Part){ v, { .first = first, .stride = 1, .group = e->W, .no_wrap = true } };
+    return (Part){ v, { .first = { first }, .stride = 1, .group = e->W, .no_wrap = true } };
 }
 
 static LV subgroup_start(Emit *e)
@@ -87,6 +87,17 @@ static void local_id_open(Emit *e, Part *id)
     id[2] = (Part){ LLVMBuildUDiv(e->b, index, emit_lanes(e, plane), ""), { .group = 1 } };
 }
 
+/* LocalInvocationId of the invocation(s) `index`, a scalar or a vector. */
+static void local_id_at(Emit *e, LV index, LV *id)
+{
+    LT type = LLVMTypeOf(index);
+    LV x = emit_int(e, type, e->local_size[0]), y = emit_int(e, type, e->local_size[1]);
+    LV row = LLVMBuildUDiv(e->b, index, x, "");
+    id[0] = LLVMBuildURem(e->b, index, x, "");
+    id[1] = LLVMBuildURem(e->b, row, y, "");
+    id[2] = LLVMBuildUDiv(e->b, row, y, "");
+}
+
 static void local_id(Emit *e, Part *id)
 {
     uint32_t x = e->local_size[0], y = e->local_size[1];
@@ -107,23 +118,25 @@ static void local_id(Emit *e, Part *id)
         id[2] = uniform(e, LLVMBuildUDiv(e->b, row, u32(e, y), ""));
         return;
     }
-    LV index = local_index(e).v;
-    LV row = LLVMBuildUDiv(e->b, index, emit_int(e, LLVMTypeOf(index), x), "");
     uint32_t group = 1;
     while (group < e->W && x % (group * 2) == 0)
         group *= 2;
-    if (x > 1)
-        id[0] = (Part){ LLVMBuildURem(e->b, index, emit_int(e, LLVMTypeOf(index), x), ""),
-                        { .stride = 1, .group = group, .no_wrap = true } };
-    Affine same = { .group = group };
-    if (x * y % e->W == 0) { /* planes are whole subgroups */
-        LV start = subgroup_start(e);
-        id[1] = (Part){ LLVMBuildURem(e->b, row, emit_int(e, LLVMTypeOf(row), y), ""), same };
-        id[2] = uniform(e, LLVMBuildUDiv(e->b, start, u32(e, x * y), ""));
-        return;
+    for (uint32_t k = 0; k < 3; k++)
+        id[k].affine = (Affine){ .stride = k == 0 && x > 1, .group = group, .no_wrap = true };
+    LV lanes[3];
+    local_id_at(e, local_index(e).v, lanes);
+    for (uint32_t g = 0; g < e->W / group && e->W / group <= AFFINE_GROUPS; g++) {
+        LV first[3];
+        local_id_at(e, LLVMBuildAdd(e->b, subgroup_start(e), u32(e, g * group), ""), first);
+        for (uint32_t k = 0; k < 3; k++)
+            id[k].affine.first[g] = first[k];
     }
-    id[1] = (Part){ LLVMBuildURem(e->b, row, emit_int(e, LLVMTypeOf(row), y), ""), same };
-    id[2] = (Part){ LLVMBuildUDiv(e->b, row, emit_int(e, LLVMTypeOf(row), y), ""), same };
+    for (uint32_t k = 0; k < 3; k++)
+        id[k].v = lanes[k];
+    if (x * y % e->W == 0) /* planes are whole subgroups */
+        id[2] = uniform(e, LLVMBuildUDiv(e->b, subgroup_start(e), u32(e, x * y), ""));
+    if (x == 1)
+        id[0] = uniform(e, u32(e, 0));
 }
 
 /* group * local_size + offset + local id */
@@ -141,8 +154,8 @@ static void global_id(Emit *e, Part *id)
             id[k] = uniform(e, LLVMBuildAdd(e->b, start, id[k].v, ""));
             continue;
         }
-        if (id[k].affine.first)
-            id[k].affine.first = LLVMBuildAdd(e->b, id[k].affine.first, start, "");
+        for (LV *first = id[k].affine.first, *end = first + AFFINE_GROUPS; first < end; first++)
+            *first = *first ? LLVMBuildAdd(e->b, *first, start, "") : NULL;
         id[k].v = LLVMBuildAdd(e->b, id[k].v, emit_lanes(e, start), "");
     }
 }
@@ -233,8 +246,9 @@ static Part widen(Emit *e, Part p, LT type)
     if (type == e->i32 || LLVMGetIntTypeWidth(type) <= 32)
         return p;
     p.v = LLVMBuildZExt(e->b, p.v, emit_is_lanes(p.v) ? emit_lanes_type(e, type) : type, "");
-    if (p.affine.first)
-        p.affine.first = LLVMBuildZExt(e->b, p.affine.first, type, "");
+    for (uint32_t k = 0; k < AFFINE_GROUPS; k++)
+        if (p.affine.first[k])
+            p.affine.first[k] = LLVMBuildZExt(e->b, p.affine.first[k], type, "");
     return p;
 }
 

@@ -28,15 +28,16 @@ typedef LLVMValueRef LV;
 typedef LLVMTypeRef LT;
 typedef struct Emit Emit;
 
+enum { AFFINE_GROUPS = 8 };
+
 /* What is known of an integer leaf over the lanes: within each aligned group of `group` lanes (a
  * power of two, 1 = nothing known) lane l holds first-of-group + (l % group) * stride, modulo
- * 2^bits. `first` is lane 0's value as a scalar where group == W, else NULL. Makes consecutive
- * addresses one vector access. */
+ * 2^bits. Makes consecutive addresses one vector access. */
 typedef struct Affine {
-    LV first;
+    LV first[AFFINE_GROUPS];    /* of each group, scalars; NULL: not known, or too many groups */
+    LV expected;                /* i1: whether all this is true of the active lanes; NULL: it is */
     int64_t stride;
     uint32_t group;
-    bool likely;                /* only probable: to be asked before it is relied on; no `first` */
     bool no_wrap;               /* as an unsigned number it does not wrap within a group */
 } Affine;
 

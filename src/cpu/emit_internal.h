@@ -27,8 +27,15 @@ void value_set_parameter(Emit *e, const SpvInst *i, const LV *leaves);
 void value_set_affine(Emit *e, const SpvInst *i, const LV *leaves, uint32_t n,
                       const Affine *affine);
 
+LV value_load_slot(Emit *e, LV slot);               /* at the current block's top */
+
 /* affine.c */
 Affine value_affine(Emit *e, const Value *v, uint32_t k);
+/* The scalars in an Affine, kept in allocas for other blocks (whose top loads them). */
+void affine_store(Emit *e, Affine *slots, const Affine *a);
+Affine affine_load(Emit *e, const Affine *slots, Affine a);
+/* What two numbers have in common: both are brought to the smaller group, and their condition. */
+Affine affine_join(Emit *e, Affine *a, Affine *b);
 void affine_result(Emit *e, const SpvInst *i, Value *v);    /* fills v->affine */
 
 /* flow.c */

@@ -154,13 +154,20 @@ static void plan_blocks(Plan *p, const CpuDevice *device, uint32_t threads)
     bool alone = together == 1 && (p->n_subgroups == 1 || !p->kernel->can_yield ||
                                    p->dispatch->interleave == 1 ||
                                    footprint(p->dispatch) <= device->l2_bytes);
+    /* What works on tiles of its data shares them with its neighbours, in a square; what reads it
+     * where it lies goes along its rows, as the caches' prefetchers do. */
     if (together == 1) {
         uint64_t total = (uint64_t)groups[0] * groups[1] * groups[2];
         uint64_t most = total / ((uint64_t)threads * BLOCKS_PER_THREAD);
         uint32_t n = 1;
         while (n < MAX_BLOCK && n * 2 <= most)
             n *= 2;
-        shape(groups, n, block);
+        if (p->kernel->can_yield || p->kernel->has_barrier) {
+            shape(groups, n, block);
+        } else {
+            block[0] = MIN(groups[0], n);
+            block[1] = MIN(groups[1], MAX(1, n / block[0]));
+        }
     }
     set_blocks(p, block);
     p->together = together;

@@ -259,17 +259,14 @@ static void store_phi_leaf(Emit *e, LV slot, LV v, LV mask)
     LLVMBuildStore(e->b, v, slot);
 }
 
-/* What is known of a counter: of its start, and with each step its first lane's value. */
+/* What is known of a counter: of its start, and with each step its first lanes' values. */
 static void store_known(Emit *e, PhiSlot *s, Affine a, bool start)
 {
     if (start) {
         s->known = a;
         s->known.no_wrap = false;
-        if (a.first)
-            s->first = emit_alloca(e, LLVMTypeOf(a.first), "");
     }
-    if (s->first && a.first)
-        LLVMBuildStore(e->b, a.first, s->first);
+    affine_store(e, &s->known_slot, &a);
 }
 
 /* Phis were loaded at the top of their block: storing one here does not change another. */
@@ -293,11 +290,6 @@ static void store_phis(Emit *e, uint32_t from, uint32_t to, LV mask)
     matrix_phi_edges(e, from, to);
 }
 
-static LV load_top(Emit *e, LV slot)
-{
-    return LLVMBuildLoad2(e->flow->top, LLVMGetAllocatedType(slot), slot, "");
-}
-
 static void load_phis(Emit *e, const SpvBlock *block)
 {
     const SpvInst *i = block->insts.first;
@@ -310,11 +302,9 @@ static void load_phis(Emit *e, const SpvBlock *block)
         PhiSlot *s = phi_slot(e, i, t);
         LV *leaves = NEW_ARRAY(e->arena, LV, s->n + 1);
         for (uint32_t k = 0; k < s->n; k++)
-            leaves[k] = load_top(e, s->slot[k]);
+            leaves[k] = value_load_slot(e, s->slot[k]);
         if (s->alike && s->known.group > 1) {
-            Affine a = s->known;
-            if (s->first)
-                a.first = load_top(e, s->first);
+            Affine a = affine_load(e, &s->known_slot, s->known);
             value_set_affine(e, i, leaves, s->n, &a);
         } else {
             emit_set(e, i, leaves, s->n);

@@ -35,10 +35,10 @@ typedef struct Node {
 } Node;
 
 typedef struct PhiSlot {
-    LV *slot, first;            /* first: of `known` */
+    LV *slot;
     uint32_t n;
     bool alike;                 /* a counter that all lanes advance alike */
-    Affine known;               /* of such a counter, from where it starts */
+    Affine known, known_slot;   /* of such a counter, from where it starts */
 } PhiSlot;
 
 struct Flow {

@@ -55,7 +55,7 @@ static Pointer copies(Emit *e, const SpvArgument *a, LV from)
         LLVMBuildMemCpy(e->b, to, 1, from, 1, i64c(e, a->size));
     }
     return (Pointer){ .base = base, .lane_index = e->lane_id, .lane_scale = (int64_t)stride,
-                      .affine = { .first = LLVMConstInt(e->i32, 0, 0), .stride = 1,
+                      .affine = { .first = { LLVMConstInt(e->i32, 0, 0) }, .stride = 1,
                                   .group = e->W } };
 }
 

@@ -303,7 +303,7 @@ static void private_variable(Emit *e, Pointer *p, const SpvInst *variable)
         p->base = private_memory(e, variable, size * e->W);
         p->lane_index = e->lane_id;
         p->lane_scale = (int64_t)size;
-        p->affine = (Affine){ .first = LLVMConstInt(e->i32, 0, 0), .stride = 1, .group = e->W };
+        p->affine = (Affine){ .first = { LLVMConstInt(e->i32, 0, 0) }, .stride = 1, .group = e->W };
     } else {
         p->at.rule = LAYOUT_LANES;
         p->base = private_memory(e, variable, size * e->W);
@@ -509,11 +509,12 @@ static void join_index(Emit *e, Pointer *p, LV index, int64_t scale, Affine affi
     int64_t a = p->lane_scale / unit, b = scale / unit;
     LV x = scaled(e, emit_cast_index(e, p->lane_index, e->i64), a);
     LV y = scaled(e, emit_cast_index(e, index, e->i64), b);
-    Affine sum = { .group = MIN(p->affine.group, affine.group),
-                   .stride = p->affine.stride * a + affine.stride * b };
-    if (p->affine.first && affine.first)
-        sum.first = LLVMBuildAdd(e->b, scaled(e, emit_cast_index(e, p->affine.first, e->i64), a),
-                                 scaled(e, emit_cast_index(e, affine.first, e->i64), b), "");
+    Affine sum = affine_join(e, &p->affine, &affine);
+    sum.stride = p->affine.stride * a + affine.stride * b;
+    for (uint32_t k = 0; k < AFFINE_GROUPS && p->affine.first[k] && affine.first[k]; k++)
+        sum.first[k] = LLVMBuildAdd(e->b,
+                                    scaled(e, emit_cast_index(e, p->affine.first[k], e->i64), a),
+                                    scaled(e, emit_cast_index(e, affine.first[k], e->i64), b), "");
     p->lane_index = LLVMBuildAdd(e->b, x, y, "");
     p->lane_scale = unit;
     p->affine = sum;

@@ -21,7 +21,8 @@ typedef struct Entry {
     uint32_t block;             /* Cfg position that defined it; UINT32_MAX: good everywhere */
     Value *here;                /* loaded from its slots, in block `here_block` */
     uint32_t here_block;
-    LV *slot, *first_slot;      /* by leaf; NULL: the value itself is good everywhere */
+    LV *slot;                   /* by leaf; NULL: the value itself is good everywhere */
+    Affine *affine_slot;        /* by leaf: of the scalars in its Affine; NULL: forget that */
 } Entry;
 
 struct Values { Entry *entries; uint32_t n; uint32_t depth; };
@@ -192,7 +193,7 @@ static Value *with_pointer(Emit *e, Value *v)
     return v;
 }
 
-static LV load_slot(Emit *e, LV slot)
+LV value_load_slot(Emit *e, LV slot)
 {
     return LLVMBuildLoad2(flow_top(e), LLVMGetAllocatedType(slot), slot, "");
 }
@@ -200,16 +201,13 @@ static LV load_slot(Emit *e, LV slot)
 static const Value *from_slots(Emit *e, Entry *n)
 {
     Value *v = new_value(e, n->value->type);
-    bool affine = n->value->affine && n->first_slot;
+    bool affine = n->value->affine && n->affine_slot;
     if (affine)
         v->affine = NEW_ARRAY(e->arena, Affine, v->n);
     for (uint32_t k = 0; k < v->n; k++) {
-        v->leaf[k] = n->slot[k] ? load_slot(e, n->slot[k]) : n->value->leaf[k];
-        if (!affine)
-            continue;
-        v->affine[k] = n->value->affine[k];
-        if (n->first_slot[k])
-            v->affine[k].first = load_slot(e, n->first_slot[k]);
+        v->leaf[k] = n->slot[k] ? value_load_slot(e, n->slot[k]) : n->value->leaf[k];
+        if (affine)
+            v->affine[k] = affine_load(e, &n->affine_slot[k], n->value->affine[k]);
     }
     LLVMBuilderRef b = e->b;
     e->b = flow_top(e);
@@ -305,7 +303,7 @@ static void store_slots(Emit *e, Entry *n, const SpvInst *i)
     bool masked = flow_needs_slot(e, i->id) == SLOT_MASKED;
     if (!n->slot) {
         n->slot = NEW_ARRAY(e->arena, LV, v->n);
-        n->first_slot = masked ? NULL : NEW_ARRAY(e->arena, LV, v->n);
+        n->affine_slot = masked ? NULL : NEW_ARRAY(e->arena, Affine, v->n);
     }
     for (uint32_t k = 0; k < v->n; k++) {
         LV leaf = v->leaf[k];
@@ -320,11 +318,8 @@ static void store_slots(Emit *e, Entry *n, const SpvInst *i)
             leaf = LLVMBuildSelect(e->b, e->mask, leaf, old, "");
         }
         LLVMBuildStore(e->b, leaf, n->slot[k]);
-        if (masked || !v->affine || !v->affine[k].first || LLVMIsConstant(v->affine[k].first))
-            continue;
-        if (!n->first_slot[k])
-            n->first_slot[k] = emit_alloca(e, LLVMTypeOf(v->affine[k].first), "");
-        LLVMBuildStore(e->b, v->affine[k].first, n->first_slot[k]);
+        if (n->affine_slot && v->affine)
+            affine_store(e, &n->affine_slot[k], &v->affine[k]);
     }
 }
 

@@ -284,6 +284,57 @@ TEST(arrays_of_buffers)
     arena_free(&arena);
 }
 
+static int32_t bounded(int32_t x, int32_t low, int32_t high)
+{
+    return x < low ? low : x > high ? high : x;
+}
+
+/* Indices that count but at the borders of a grid (Affine.expected), in rows of 4, 8, 16 and 64
+ * invocations: by bounds of either sign, by select, in two indices at once, in other blocks than
+ * where they are used, without lane 0. */
+TEST(bounded_indices)
+{
+    static uint32_t a[N + 64], expected[N];
+    fill(a, N + 64);
+    for (uint32_t lx = 4; lx <= 64; lx *= lx == 16 ? 4 : 2) {
+        int32_t ly = (int32_t)(64 / lx), w = (int32_t)lx;
+        for (int32_t i = 0; i < N; i++) {
+            int32_t x = i % 64 % w, y = i % 64 / w + i / 64 * ly, rows = 4 * ly;
+            int32_t left = bounded(x - 1, 0, w - 1), down = bounded(y + 1, 0, rows - 1);
+            expected[i] = a[y * w + left] + 3 * a[down * w + bounded(x + 2, 0, w - 1)] +
+                          5 * a[x + 1 < w ? x + 1 : x] + 7 * a[bounded(x, 1, 7)];
+            if (x > 0 && y % 2)
+                expected[i] += a[down * w + left];
+            for (int32_t k = 0; k < 3; k++)
+                expected[i] += a[bounded(x + k, 0, w - 1)] * 9;
+        }
+        Case c = { .local_x = lx, .local_y = (uint32_t)ly, .head = A_WORDS B_WORDS,
+                   .body =
+            "int x = int(gl_LocalInvocationID.x), y = int(gl_LocalInvocationID.y + "
+            "gl_WorkGroupID.x * gl_WorkGroupSize.y);\n"
+            "int w = int(gl_WorkGroupSize.x), rows = int(4 * gl_WorkGroupSize.y);\n"
+            "int left = clamp(x - 1, 0, w - 1), down = min(y + 1, rows - 1);\n"
+            "uint r = a[y * w + left] + 3 * a[down * w + min(x + 2, w - 1)] +\n"
+            "    5 * a[x + 1 < w ? x + 1 : x] + 7 * a[min(max(uint(x), 1u), 7u)];\n"
+            "if (x > 0 && y % 2 == 1) r += a[down * w + left];\n"
+            "for (int k = 0; k < 3; k++) r += a[min(x + k, w - 1)] * 9;\n"
+            "b[i] = r;" };
+        check_case(&c, a, N + 64, expected, 15);
+        c.head = lx == 4 ? "layout(std430, binding = 0) buffer A { uint a[16][4]; };\n" B_WORDS
+               : lx == 8 ? "layout(std430, binding = 0) buffer A { uint a[8][8]; };\n" B_WORDS
+                         : "layout(std430, binding = 0) buffer A { uint a[4][16]; };\n" B_WORDS;
+        c.body = "uint x = gl_LocalInvocationID.x, y = gl_LocalInvocationID.y;\n"
+                 "b[i] = a[min(y + 1, gl_WorkGroupSize.y - 1)][min(x + 1, gl_WorkGroupSize.x - 1)]"
+                 " + a[x % gl_WorkGroupSize.y][min(x + 1, gl_WorkGroupSize.x - 1)];";
+        for (int32_t i = 0; i < N && lx < 64; i++) {
+            int32_t x = i % 64 % w, y = i % 64 / w, across = bounded(x + 1, 0, w - 1);
+            expected[i] = a[bounded(y + 1, 0, ly - 1) * w + across] + a[x % ly * w + across];
+        }
+        if (lx < 64)
+            check_case(&c, a, N + 64, expected, 15);
+    }
+}
+
 /* Robust access: reads outside give zero, writes outside do nothing. */
 TEST(outside_of_buffers)
 {
