@@ -172,6 +172,9 @@ static void plan_blocks(Plan *p, const CpuDevice *device, uint32_t threads)
     set_blocks(p, block);
     p->together = together;
     p->fibers = !alone || (p->kernel->has_barrier && p->n_subgroups > 1);
+    /* Where a row of invocations goes on in the next workgroup, not in the next subgroup. */
+    p->along_rows = !p->fibers && !p->shared_bytes && p->n_subgroups > 1 &&
+                    p->local_size[0] <= p->kernel->subgroup_size;
     p->own_stack = !p->fibers && p->kernel->stack_bytes > SAFE_STACK;
     uint64_t step = p->kernel->stream_bytes_per_step;
     p->yield_every = alone ? 0 : step ? (uint32_t)MAX(1, YIELD_BYTES / step) : 1;

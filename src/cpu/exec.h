@@ -22,6 +22,8 @@ typedef struct Plan {
     bool own_stack;             /* without fibers, but more stack than a thread is sure to have */
     uint32_t together;          /* workgroups in flight on a thread; 1 without fibers */
     uint32_t yield_every;       /* CpuEnv's */
+    /* without fibers: a subgroup is run for all workgroups of a row before the next one is */
+    bool along_rows;
     uint32_t block[2];          /* workgroups a block */
     uint32_t blocks[2];         /* blocks of the grid in x and y */
     uint32_t panel;             /* blocks a panel is wide: panels are walked one after the other */

@@ -243,14 +243,17 @@ static void run_calls(Strand *s, const Plan *p, atomic_uint_fast64_t *next_block
     uint64_t number;
     while ((number = take_block(next_block)) < p->n_blocks) {
         Block b = plan_block(p, number);
-        for (uint32_t i = 0; i < b.size[0] * b.size[1]; i++) {
-            group_id(p, &b, i, s->env.group);
+        uint32_t across = p->along_rows ? b.size[0] : 1;
+        for (uint32_t i = 0; i < b.size[0] * b.size[1]; i += across)
             for (uint32_t j = 0; j < p->n_subgroups; j++) {
-                s->env.subgroup = j;
-                s->env.yield_count = 0;
-                code(&s->env);
+                group_id(p, &b, i, s->env.group);
+                uint32_t step = i / b.size[0] & 1 ? UINT32_MAX : 1;
+                for (uint32_t k = 0; k < across; k++, s->env.group[0] += step) {
+                    s->env.subgroup = j;
+                    s->env.yield_count = 0;
+                    code(&s->env);
+                }
             }
-        }
     }
 }
 

@@ -40,7 +40,9 @@ static void count_group(CpuEnv *env)
         at = at * g->groups[i] + (env->group[i] - g->base[i]);
     }
     atomic_fetch_add(&g->counts[at * env->n_subgroups + env->subgroup], 1);
-    if ((uintptr_t)env->frame % 64 || (uintptr_t)env->shared % 64 || !env->frame || !env->shared)
+    bool shared = env->local_size[1] == 1;
+    if ((uintptr_t)env->frame % 64 || (uintptr_t)env->shared % 64 || !env->frame ||
+        !env->shared == shared)
         atomic_fetch_add(&g->wrong, 1);
     memset(env->frame, (int)env->subgroup, 1000);
     env->stats[CPU_STAT_MULADDS]++;
@@ -54,7 +56,8 @@ static void count_group(CpuEnv *env)
 static void check_grid(CpuDevice *d, const uint32_t groups[3], const CpuKernel *k, int interleave)
 {
     static const uint32_t base[3] = {5, 6, 7};
-    uint32_t subgroups = (k->local_size[0] + k->subgroup_size - 1) / k->subgroup_size;
+    uint32_t invocations = k->local_size[0] * k->local_size[1];
+    uint32_t subgroups = (invocations + k->subgroup_size - 1) / k->subgroup_size;
     uint64_t n = (uint64_t)groups[0] * groups[1] * groups[2] * subgroups, wrong = 0;
     Grid g = {.groups = groups, .base = base, .counts = calloc(n + 1, sizeof(atomic_uint))};
     Grid *push = &g;
@@ -90,6 +93,8 @@ TEST(every_workgroup_runs_once)
         CHECK_EQ_U64(cpu_device_threads(d), threads);
         for (uint32_t i = 0; i < COUNT_OF(grids) * COUNT_OF(interleaves); i++) {
             kernel.local_size[0] = i & 1 ? 70 : 32;
+            kernel.local_size[1] = i & 16 ? 3 : 1;
+            kernel.shared_bytes = i & 16 ? 0 : 100; /* rows may be run in one go */
             kernel.has_barrier = i & 2;
             kernel.can_yield = i % 3;
             kernel.stream_bytes_per_step = i & 4 ? 8192 : 0;
