@@ -285,9 +285,12 @@ int main(int argc, char **argv)
     HeddleModule *module;
     static const char nothing[] = "gpu.module @m { gpu.func @f() kernel { gpu.return } }";
     HeddleModuleOptions mlir = { .language = HEDDLE_LANGUAGE_MLIR };
-    int status = 0;
-    if (heddle_module_new(nothing, sizeof nothing - 1, "nothing", &mlir, &module, NULL)) {
-        printf("MLIR: passed over, heddle is built without it\n");
+    HeddleResult have = heddle_module_new(nothing, sizeof nothing - 1, "nothing", &mlir, &module,
+                                          NULL);
+    int status = have && have != HEDDLE_ERROR_TOOL;
+    if (have) {
+        printf("MLIR: %s\n", status ? heddle_result_name(have)
+                                    : "passed over, heddle is built without it");
     } else {
         printf("\n%-9s %-18s %8s %9s %8s %9s %9s\n", "MLIR", "f16 > f32", "GFLOP/s", "rotating",
                "speed-up", "loads", "error");

@@ -55,10 +55,27 @@ static void erase_host(Job *j)
         erase(ops.data[--ops.len]);
 }
 
+/* The target may be an attribute of its own, or the first that is one for SPIR-V of a list. */
+static MlirAttribute target_of(Job *j, MlirOperation module)
+{
+    MlirAttribute a = attr_around(module, "spirv.target_env"), list = attr_of(module, "targets");
+    intptr_t n = mlirAttributeIsNull(list) ? 0 : mlirArrayAttrGetNumElements(list);
+    for (intptr_t i = 0; i < n && mlirAttributeIsNull(a); i++) {
+        MlirAttribute t = mlirArrayAttrGetElement(list, i);
+        if (!strncmp(attr_text(j, t), "#spirv.target_env", 17))
+            a = t;
+    }
+    return a;
+}
+
 /* All kernels of a file are one SPIR-V module. */
 static bool merge(Job *j, MlirOperation into, MlirOperation from)
 {
     MlirBlock block = body(into);
+    if (!mlirAttributeEqual(target_of(j, into), target_of(j, from))) {
+        complain_at(j, mlirOperationGetLocation(from), "two gpu.modules have different targets");
+        return false;
+    }
     for (MlirOperation o = mlirBlockGetFirstOperation(body(from)), next; !mlirOperationIsNull(o);
          o = next) {
         next = mlirOperationGetNextInBlock(o);
@@ -110,15 +127,17 @@ static uint32_t complete_kernels(Job *j, MlirOperation module)
         if ((open || is_op(op, "spirv.EntryPoint")) && !kernels++)
             width = subgroup_around(j, op);
     }
-    if (mlirAttributeIsNull(attr_around(module, "spirv.target_env")))
-        set_attr(module, "spirv.target_env", attr_parse(j, target, width));
+    MlirAttribute given = target_of(j, module);
+    set_attr(module, "spirv.target_env",
+             mlirAttributeIsNull(given) ? attr_parse(j, target, width) : given);
     return kernels;
 }
 
 bool lower_prepare(Job *j)
 {
     if (ops_named(j, j->module, "gpu.launch").len &&
-        !run_passes(j, j->module, "builtin.module(gpu-kernel-outlining)"))
+        !run_passes(j, j->module,
+                    "builtin.module(gpu-launch-sink-index-computations,gpu-kernel-outlining)"))
         return false;
     erase_host(j);
     OpList gpu = ops_named(j, j->module, "gpu.module");

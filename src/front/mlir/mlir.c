@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * Runs heddle-mlir on a copy of the source. It is the first that exists of those known when heddle
- * was built, else the one in PATH. What it says is lines of fields separated by \037: diagnostics
+ * was built, else the one installed beside the library, else the one in PATH. What it says is lines of fields separated by \037: diagnostics
  * (severity, line, column, file, message) and figures (name, two numbers, what they are of).
  */
 #include "front/mlir/mlir.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,8 @@
 #ifndef HEDDLE_MLIR
 #define HEDDLE_MLIR "" /* paths, separated by colons */
 #endif
+
+static const char own_address; /* something that lies in this library */
 
 typedef struct Job {
     Arena *arena;
@@ -28,6 +31,21 @@ typedef struct Job {
     ToolFiles files;
 } Job;
 
+/* Beside the library, for an installation that was moved. */
+static const char *find_beside(Arena *arena)
+{
+    static const char *const places[] = { "../libexec", "../../libexec" };
+    Dl_info self;
+    const char *slash = dladdr(&own_address, &self) ? strrchr(self.dli_fname, '/') : NULL;
+    for (size_t i = 0; slash && i < COUNT_OF(places); i++) {
+        char *path = arena_printf(arena, "%.*s/%s/heddle/heddle-mlir",
+                                  (int)(slash - self.dli_fname), self.dli_fname, places[i]);
+        if (access(path, X_OK) == 0)
+            return path;
+    }
+    return NULL;
+}
+
 static const char *find_compiler(Arena *arena)
 {
     for (const char *s = HEDDLE_MLIR; *s;) {
@@ -37,7 +55,8 @@ static const char *find_compiler(Arena *arena)
             return path;
         s += n + (s[n] == ':');
     }
-    return "heddle-mlir";
+    const char *beside = find_beside(arena);
+    return beside ? beside : "heddle-mlir";
 }
 
 static MlirStatus io_error(Job *j, const char *path)
