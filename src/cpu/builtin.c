@@ -172,6 +172,21 @@ static void global_size(Emit *e, Part *id)
         id[k] = uniform(e, env_u32(e, offsetof(CpuEnv, global_size) + 4 * k));
 }
 
+/* Without the offset. */
+static Part global_linear(Emit *e)
+{
+    Part id[3];
+    global_id(e, id);
+    LV r = NULL;
+    for (uint32_t k = 3; k-- > 0;) {
+        LV offset = env_u32(e, offsetof(CpuEnv, global_offset) + 4 * k);
+        LV size = env_u32(e, offsetof(CpuEnv, global_size) + 4 * k);
+        LV x = LLVMBuildSub(e->b, emit_lanes(e, id[k].v), emit_lanes(e, offset), "");
+        r = r ? LLVMBuildAdd(e->b, LLVMBuildMul(e->b, r, emit_lanes(e, size), ""), x, "") : x;
+    }
+    return (Part){ r, { .group = 1 } };
+}
+
 /* SubgroupEqMask and its kin: four words of bits by lane, for bits with bit < / <= / == ...
  * lane. */
 static void lane_masks(Emit *e, uint32_t builtin, Part *id)
@@ -229,6 +244,7 @@ static bool parts(Emit *e, uint32_t builtin, Part *id)
     case SpvBuiltInSubgroupMaxSize:
         id[0] = uniform(e, u32(e, e->W));
         return true;
+    case SpvBuiltInGlobalLinearId: id[0] = global_linear(e); return true;
     case SpvBuiltInWorkDim: id[0] = uniform(e, env_u32(e, offsetof(CpuEnv, work_dim))); return true;
     case SpvBuiltInDeviceIndex: id[0] = uniform(e, u32(e, 0)); return true;
     case SpvBuiltInSubgroupEqMask: case SpvBuiltInSubgroupGeMask: case SpvBuiltInSubgroupGtMask:

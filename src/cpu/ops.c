@@ -409,7 +409,11 @@ static Rounding rounding_of(Emit *e, const SpvInst *i, Comp to)
     return zero ? ROUND_ZERO : ROUND_NEAREST;
 }
 
-typedef struct Conversion { Comp from, to; Rounding rounding; bool saturate; } Conversion;
+typedef struct Conversion {
+    Comp from, to;
+    Rounding rounding;
+    bool saturate, nearest;     /* nearest: a float to an integer rounded to even (OpenCL) */
+} Conversion;
 
 static Conversion conversion(Emit *e, const SpvInst *i)
 {
@@ -430,7 +434,11 @@ static Conversion conversion(Emit *e, const SpvInst *i)
     case SpvOpSatConvertUToS: from = as_signed(from, false); to = as_signed(to, true); break;
     default: break;
     }
-    return (Conversion){ from, to, rounding_of(e, i, to), saturate };
+    uint32_t n;
+    const uint32_t *mode = spv_decoration(e->module, i->id, -1, SpvDecorationFPRoundingMode, &n);
+    bool nearest = mode && n && *mode == SpvFPRoundingModeRTE && !comp_is_float(to) &&
+                   comp_is_float(from);
+    return (Conversion){ from, to, rounding_of(e, i, to), saturate, nearest };
 }
 
 static void convert(Emit *e, const SpvInst *i)
@@ -441,6 +449,8 @@ static void convert(Emit *e, const SpvInst *i)
     for (uint32_t k = 0; k < n; k++) {
         bool controlled = comp_is_float(c.from) && comp_bytes(c.from) > 1 && c.from != COMP_BF16;
         LV x = controlled ? flushed(e, leaves[k]) : leaves[k];
+        if (c.nearest)
+            x = math_unary(e->b, "llvm.roundeven", x);
         x = arith_convert(e->b, x, c.from, c.to, c.rounding, c.saturate);
         bool small = comp_is_float(c.to) && comp_bytes(c.to) > 1 && c.to != COMP_BF16;
         leaves[k] = small ? flushed(e, x) : x;

@@ -13,7 +13,8 @@ static uint64_t integer_of(Machine *m, Inv *v, const RInst *i, double x, bool to
     double top = ldexp(1, (int)i->bits - to_signed), least = to_signed ? -top : 0;
     uint64_t most = mask_bits(i->bits) >> to_signed;
     if (isnan(x) || trunc(x) >= top || trunc(x) < least) {
-        if (!undefined)
+        if (!undefined && !spv_has_decoration(m->module, i->src->id, -1,
+                                              SpvDecorationSaturatedConversion))
             found(m, v, i, REF_RANGE, "%g does not fit the %u-bit %s integer it is converted to", x,
                   i->bits, to_signed ? "signed" : "unsigned");
         if (isnan(x))
@@ -23,9 +24,26 @@ static uint64_t integer_of(Machine *m, Inv *v, const RInst *i, double x, bool to
     return to_signed ? (uint64_t)(int64_t)x & mask_bits(i->bits) : (uint64_t)x;
 }
 
+/* 1 + the FPRoundingMode of an instruction that is decorated with one; else 0. */
+static uint32_t decorated(const RInst *i) { return (uint32_t)(uintptr_t)i->aux; }
+
+/* A float that becomes an integer, as decorated (OpenCL's convert_int_rte and its kin). */
+static double rounded(const RInst *i, double x)
+{
+    switch (decorated(i)) {
+    case 1 + SpvFPRoundingModeRTE: return rint(x);
+    case 1 + SpvFPRoundingModeRTP: return ceil(x);
+    case 1 + SpvFPRoundingModeRTN: return floor(x);
+    default: return x;
+    }
+}
+
 static uint64_t float_of(const RInst *i, uint64_t bits, bool is_signed)
 {
     int64_t s = sext(bits, i->sbits);
+    if (decorated(i))
+        return fmt_put_mode((Fmt)i->fmt, is_signed ? (long double)s : (long double)bits,
+                            decorated(i) - 1);
     if (i->fmt == FMT_F32 && !i->rtz) {
         float f = is_signed ? (float)s : (float)bits;
         uint32_t w;
@@ -62,10 +80,10 @@ static Step convert(Machine *m, Inv *v, const RInst *i)
         double x = i->sfmt != FMT_NONE ? fmt_get((Fmt)i->sfmt, a[k]) : 0;
         switch (i->op) {
         case SpvOpConvertFToU:
-            d[k] = integer_of(m, v, i, x, false, u[k]);
+            d[k] = integer_of(m, v, i, rounded(i, x), false, u[k]);
             break;
         case SpvOpConvertFToS:
-            d[k] = integer_of(m, v, i, x, true, u[k]);
+            d[k] = integer_of(m, v, i, rounded(i, x), true, u[k]);
             break;
         case SpvOpConvertSToF:
             d[k] = float_of(i, a[k], true);
@@ -81,7 +99,8 @@ static Step convert(Machine *m, Inv *v, const RInst *i)
             break;
         case SpvOpFConvert:
             x = clamp_fp8(i, x);
-            d[k] = i->rtz ? fmt_put_rtz((Fmt)i->fmt, x) : fmt_put((Fmt)i->fmt, x);
+            d[k] = decorated(i) ? fmt_put_mode((Fmt)i->fmt, x, decorated(i) - 1)
+                   : i->rtz ? fmt_put_rtz((Fmt)i->fmt, x) : fmt_put((Fmt)i->fmt, x);
             break;
         case SpvOpQuantizeToF16: {
             double h = f16_to_double(f16_from_double(x));
@@ -150,7 +169,7 @@ static bool prepare_convert(Machine *m, RInst *i)
     const uint32_t *mode =
         spv_decoration(m->module, i->src->id, -1, SpvDecorationFPRoundingMode, &n);
     if (mode && n)
-        i->rtz = *mode == SpvFPRoundingModeRTZ;
+        i->aux = (void *)(uintptr_t)(1 + *mode);
     i->part = (i->fmt == FMT_E4M3 || i->fmt == FMT_E5M2) &&
               spv_has_decoration(m->module, i->src->id, -1,
                                  SpvDecorationSaturatedToLargestFloat8NormalConversionEXT);

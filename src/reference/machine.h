@@ -78,6 +78,7 @@ Fmt fmt_of(const RType *t);
 double fmt_get(Fmt f, uint64_t bits);
 uint64_t fmt_put(Fmt f, double x); /* to nearest even */
 uint64_t fmt_put_rtz(Fmt f, double x);
+uint64_t fmt_put_mode(Fmt f, long double x, uint32_t mode); /* SpvFPRoundingMode* */
 
 /* ---- memory.c -------------------------------------------------------------------------------- */
 

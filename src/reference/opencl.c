@@ -395,22 +395,6 @@ typedef struct Lane {
     uint32_t mode;              /* FPRoundingMode of a store */
 } Lane;
 
-static uint64_t round_half(double x, uint32_t mode)
-{
-    uint16_t h = f16_from_double(x);
-    double y = f16_to_double(h);
-    bool away = fabs(y) > fabs(x), towards = fabs(y) < fabs(x), minus = signbit(x);
-    uint16_t in = (uint16_t)(h - 1), out = (uint16_t)(h + 1);
-    if (isnan(x) || y == x || isinf(x))
-        return h;
-    switch (mode) {
-    case SpvFPRoundingModeRTZ: return away ? in : h;
-    case SpvFPRoundingModeRTP: return y < x ? (minus ? in : out) : h;
-    case SpvFPRoundingModeRTN: return y > x ? (minus ? out : in) : h;
-    default: return (void)towards, h;
-    }
-}
-
 static Step vectors(Machine *m, Inv *v, const RInst *i)
 {
     const Lane *l = i->aux;
@@ -423,7 +407,7 @@ static Step vectors(Machine *m, Inv *v, const RInst *i)
         if (store) {
             uint64_t x = leaf(v, i->ops[2])[k];
             if (l->mode != UINT32_MAX)
-                x = round_half(fmt_get((Fmt)i->sfmt, x), l->mode);
+                x = fmt_put_mode(FMT_F16, fmt_get((Fmt)i->sfmt, x), l->mode);
             mem_store_scalar(m, v, i, va, p[1], &l->scalar, &x, &unset(v, i->ops[2])[k]);
             continue;
         }

@@ -70,3 +70,28 @@ uint64_t fmt_put_rtz(Fmt f, double x)
         r--;
     return r;
 }
+
+/* Rounds to nearest, then to the neighbour where that lies on the wrong side. */
+uint64_t fmt_put_mode(Fmt f, long double x, uint32_t mode)
+{
+    static const uint32_t widths[] = { [FMT_F16] = 16, [FMT_F32] = 32, [FMT_F64] = 64,
+                                       [FMT_BF16] = 16, [FMT_E4M3] = 8, [FMT_E5M2] = 8 };
+    uint64_t r = fmt_put(f, (double)x), sign = UINT64_C(1) << (widths[f] - 1);
+    if (f == FMT_F32) { /* at once: a double between would round twice */
+        float single = (float)x;
+        memcpy(&r, &single, sizeof single);
+        r &= UINT32_MAX;
+    }
+    double y = fmt_get(f, r);
+    bool minus = signbit(x);
+    if (isnan(x) || isinf(x) || y == x)
+        return r;
+    bool up = mode == SpvFPRoundingModeRTP || (mode == SpvFPRoundingModeRTZ && minus);
+    bool down = mode == SpvFPRoundingModeRTN || (mode == SpvFPRoundingModeRTZ && !minus);
+    if ((up && y < x) || (down && y > x)) {
+        bool away = up != minus;
+        r = (r & ~sign) + (away ? 1 : UINT64_MAX);
+        r = (r & (sign - 1)) | (minus ? sign : 0);
+    }
+    return r;
+}

@@ -106,9 +106,11 @@ static bool builtin_value(const Machine *m, const Inv *v, uint32_t builtin, uint
         return true;
     case SpvBuiltInGlobalLinearId: {
         uint64_t x = 0;
-        for (int k = 2; k >= 0; k--)
-            x = x * d->groups[k] * m->local_size[k] + m->group[k] * (uint64_t)m->local_size[k] +
-                v->local[k];
+        for (int k = 2; k >= 0; k--) {
+            uint64_t size = d->enqueued_size[k] ? d->enqueued_size[k] : m->local_size[k];
+            uint64_t all = d->global_size[k] ? d->global_size[k] : d->groups[k] * size;
+            x = x * all + m->group[k] * size + v->local[k];
+        }
         out[0] = x;
         return true;
     }

@@ -8,6 +8,7 @@
 #include "front/glsl/glsl.h"
 #include "front/mlir/mlir.h"
 #include "front/opencl/opencl.h"
+#include "front/opencl/spirv_target.h"
 #include "runtime/runtime.h"
 
 /* ---- which language -------------------------------------------------------------------------- */
@@ -159,13 +160,19 @@ static HeddleResult compile_mlir(Load *l)
     return m->spv ? HEDDLE_OK : HEDDLE_ERROR_SOURCE;
 }
 
+/* Functions of OpenCL C that whoever made the module left to be linked. */
+static HeddleResult read_spirv(Load *l)
+{
+    SpvModule *m = spv_read(&l->module->arena, l->data, l->size, l->name, l->sink);
+    l->module->spv = m;
+    return m && ocl_link(m, l->sink) ? HEDDLE_OK : HEDDLE_ERROR_SOURCE;
+}
+
 static HeddleResult read_source(Load *l)
 {
     Arena *arena = &l->module->arena;
     switch (l->language) {
-    case HEDDLE_LANGUAGE_SPIRV:
-        l->module->spv = spv_read(arena, l->data, l->size, l->name, l->sink);
-        break;
+    case HEDDLE_LANGUAGE_SPIRV: return read_spirv(l);
     case HEDDLE_LANGUAGE_SPIRV_ASM:
         l->module->spv = spv_assemble(arena, l->data, l->size, l->name, l->sink);
         break;

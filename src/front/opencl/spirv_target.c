@@ -136,5 +136,5 @@ SpvModule *ocl_spirv(Arena *arena, LLVMModuleRef ir, const char *name, DiagSink 
     if (e.out)
         LLVMDisposeMemoryBuffer(e.out);
     free(e.error);
-    return m && ocl_matrix_ops(m, sink) ? m : NULL;
+    return m && ocl_link(m, sink) ? m : NULL;
 }

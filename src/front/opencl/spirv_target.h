@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * LLVM IR to SPIR-V: LLVM's own SPIR-V target makes the instructions, matrix_ops.c turns the calls
- * that it leaves into instructions on cooperative matrices, vulkan.c makes a shader of the kernel
+ * LLVM IR to SPIR-V: LLVM's own SPIR-V target makes the instructions, link.c turns the calls
+ * that it leaves into instructions, vulkan.c makes a shader of the kernel
  * where that is wanted.
  */
 #ifndef HEDDLE_OPENCL_SPIRV_TARGET_H
@@ -23,7 +23,8 @@ SpvModule *ocl_spirv(Arena *arena, struct LLVMOpaqueModule *ir, const char *name
  *     __spirv_CooperativeMatrixBinaryAdd Sub Mul Div, __spirv_CooperativeMatrixScalarMul Neg
  *
  * which of the latter's instructions it is, the matrix's component says; of a division a name that
- * contains "CoopMat_u" that it is unsigned. False after reporting a call that does not fit. */
-bool ocl_matrix_ops(SpvModule *m, DiagSink *sink);
+ * contains "CoopMat_u" that it is unsigned. So do calls of OpenCL C's functions that LLVM's target
+ * does not know. False after reporting a call that does not fit. */
+bool ocl_link(SpvModule *m, DiagSink *sink);
 
 #endif

@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Calls to instructions. LLVM's SPIR-V target leaves the calls of functions that it does not know
+ * as they are: all arithmetic on cooperative matrices, and a few of OpenCL C's own functions
+ * (atomics of 1.2 among them). The function is declared and has a linkage name. Where that names an
+ * instruction (spirv_target.h) or one of those functions the call becomes instructions, and the
+ * declaration goes. Other calls stay: they would have to be linked with another module.
+ */
+#include "front/opencl/spirv_target.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+
+typedef struct Row {
+    const char *name;           /* after "__spirv_" */
+    uint16_t of_float, of_signed, of_unsigned;
+} Row;
+
+static const Row rows[] = {
+    { "CooperativeMatrixBinaryAdd", SpvOpFAdd, SpvOpIAdd, SpvOpIAdd },
+    { "CooperativeMatrixBinarySub", SpvOpFSub, SpvOpISub, SpvOpISub },
+    { "CooperativeMatrixBinaryMul", SpvOpFMul, SpvOpIMul, SpvOpIMul },
+    { "CooperativeMatrixBinaryDiv", SpvOpFDiv, SpvOpSDiv, SpvOpUDiv },
+    { "CooperativeMatrixScalarMul", SpvOpMatrixTimesScalar, SpvOpMatrixTimesScalar,
+      SpvOpMatrixTimesScalar },
+    { "CooperativeMatrixScalarNeg", SpvOpFNegate, SpvOpSNegate, SpvOpSNegate },
+};
+
+/* The part of a linkage name that names the instruction, or NULL: what follows "__spirv_" up to
+ * '.', '_', or the end of the mangled identifier. */
+static const char *instruction_name(const char *name, size_t *n)
+{
+    static const char prefix[] = "__spirv_";
+    size_t limit = SIZE_MAX;
+    if (!strncmp(name, "_Z", 2) && isdigit((unsigned char)name[2])) {
+        char *end;
+        limit = strtoul(name + 2, &end, 10);
+        name = end;
+    }
+    if (strncmp(name, prefix, sizeof prefix - 1) || limit < sizeof prefix)
+        return NULL;
+    name += sizeof prefix - 1;
+    *n = strcspn(name, "._");
+    if (limit != SIZE_MAX)
+        *n = MIN(*n, limit - (sizeof prefix - 1));
+    return name;
+}
+
+static const SpvType *component(const SpvType *t)
+{
+    while (t && (t->kind == SPV_COOPMAT || t->kind == SPV_VECTOR || t->kind == SPV_MATRIX))
+        t = t->element;
+    return t;
+}
+
+/* An instruction of ids alone that gives a result; 0: none is called that. */
+static uint16_t plain_instruction(const char *name, size_t n)
+{
+    uint32_t count;
+    const SpvOpInfo *all = spv_all_ops(&count);
+    for (uint32_t k = 0; k < count; k++) {
+        const SpvOpInfo *o = &all[k];
+        bool named = strlen(o->name) == n + 2 && !strncmp(o->name + 2, name, n);
+        if (!named || !o->has_type || !o->has_result || !(o->flags & SPV_OPF_PURE))
+            continue;
+        for (uint32_t j = 0; j < o->n_operands; j++)
+            named &= o->operands[j].kind == SPV_OPERAND_IdRef && o->operands[j].times == SPV_ONE;
+        return named ? o->op : 0;
+    }
+    return 0;
+}
+
+/* What calls of a function become; 0: they stay calls. */
+static uint16_t instruction_of(SpvModule *m, const SpvFunction *f, const char *linkage)
+{
+    size_t n;
+    const char *name = instruction_name(linkage, &n);
+    const SpvType *t = component(spv_type(m, f->def->type));
+    if (!name || !t)
+        return 0;
+    for (uint32_t k = 0; k < COUNT_OF(rows); k++)
+        if (strlen(rows[k].name) == n && !strncmp(rows[k].name, name, n))
+            return t->kind == SPV_FLOAT ? rows[k].of_float
+                 : strstr(name, "CoopMat_u") ? rows[k].of_unsigned : rows[k].of_signed;
+    return plain_instruction(name, n);
+}
+
+/* Of a function that is imported. */
+static const char *linkage_of(const SpvModule *m, SpvId id)
+{
+    for (const SpvInst *i = m->globals.first; i; i = i->next)
+        if (i->op == SpvOpDecorate && spv_operand(i, 0) == id &&
+            spv_operand(i, 1) == SpvDecorationLinkageAttributes)
+            return spv_string(i, 2, NULL);
+    return NULL;
+}
+
+/* The declaration and all that is said of it. */
+static void drop(SpvModule *m, SpvFunction *f)
+{
+    for (SpvInst *i = m->globals.first, *next; i; i = next) {
+        next = i->next;
+        bool names = i->op == SpvOpName || i->op == SpvOpDecorate;
+        if (names && spv_operand(i, 0) == f->def->id)
+            spv_unlink(i);
+        for (SpvInst *p = f->head.first; p && names; p = p->next)
+            if (p->op == SpvOpFunctionParameter && spv_operand(i, 0) == p->id && i->list)
+                spv_unlink(i);
+    }
+    SpvFunction **link = &m->functions;
+    m->last_function = NULL;
+    for (SpvFunction *g = m->functions; g; g = g->next) {
+        if (g == f)
+            continue;
+        *link = g;
+        link = &g->next;
+        m->last_function = g;
+    }
+    *link = NULL;
+    for (SpvInst *i = f->head.first; i; i = i->next)
+        if (i->id)
+            m->defs[i->id] = NULL;
+}
+
+/* ---- one call -------------------------------------------------------------------------------- */
+
+typedef struct Site {
+    SpvModule *m;
+    SpvInst *call;
+    const char *name;           /* of the function, without "_Z" and length */
+    size_t length;              /* of the identifier */
+    const char *params;         /* the mangled parameters, or "" */
+    DiagSink *sink;
+} Site;
+
+static SpvId argument(const Site *s, uint32_t n)
+{
+    return n + 1 < spv_n_operands(s->call) ? spv_operand(s->call, n + 1) : 0;
+}
+
+/* An instruction before the call, with a result of its own. */
+static SpvId before(const Site *s, uint16_t op, SpvId type, const uint32_t *operands, uint32_t n)
+{
+    SpvInst *i = spv_make(s->m, op, type, spv_new_id(s->m), operands, n);
+    i->index = s->call->index;
+    spv_insert_before(s->call, i);
+    return i->id;
+}
+
+/* The call becomes that instruction. */
+static void become(const Site *s, uint16_t op, const uint32_t *operands, uint32_t n)
+{
+    const SpvOpInfo *info = spv_op_info(op);
+    SpvInst *call = s->call;
+    SpvInst *i = spv_make(s->m, op, info->has_type ? call->type : 0,
+                          info->has_result ? call->id : 0, operands, n);
+    i->index = call->index;
+    i->file = call->file;
+    i->line = call->line;
+    i->column = call->column;
+    spv_insert_before(call, i);
+    spv_unlink(call);
+}
+
+static bool wrong(const Site *s)
+{
+    spv_error(s->m, s->call, s->sink, NULL, "a call of %.*s does not fit the function",
+              (int)s->length, s->name);
+    return false;
+}
+
+static SpvId u32(const Site *s, uint32_t x)
+{
+    return spv_int_constant(s->m, spv_int_type(s->m, 32, false), x);
+}
+
+static bool replace(const Site *s, uint16_t op)
+{
+    uint32_t n = spv_n_operands(s->call) - 1;
+    const SpvOpInfo *info = spv_op_info(op);
+    if (n != info->n_operands) {
+        spv_error(s->m, s->call, s->sink, NULL,
+                  "%s takes %u operands, the call that names it has %u", info->name,
+                  info->n_operands, n);
+        return false;
+    }
+    become(s, op, s->call->words + s->call->first_operand + 1, n);
+    return true;
+}
+
+/* ---- OpenCL C's functions -------------------------------------------------------------------- */
+
+typedef struct Atomic { const char *name; uint16_t op, of_unsigned; } Atomic;
+
+static const Atomic atomics[] = {
+    { "inc", SpvOpAtomicIIncrement, SpvOpAtomicIIncrement },
+    { "dec", SpvOpAtomicIDecrement, SpvOpAtomicIDecrement },
+    { "add", SpvOpAtomicIAdd, SpvOpAtomicIAdd },
+    { "sub", SpvOpAtomicISub, SpvOpAtomicISub },
+    { "xchg", SpvOpAtomicExchange, SpvOpAtomicExchange },
+    { "min", SpvOpAtomicSMin, SpvOpAtomicUMin },
+    { "max", SpvOpAtomicSMax, SpvOpAtomicUMax },
+    { "and", SpvOpAtomicAnd, SpvOpAtomicAnd },
+    { "or", SpvOpAtomicOr, SpvOpAtomicOr },
+    { "xor", SpvOpAtomicXor, SpvOpAtomicXor },
+    { "cmpxchg", SpvOpAtomicCompareExchange, SpvOpAtomicCompareExchange },
+};
+
+static bool is_unsigned_code(char c) { return c == 'h' || c == 't' || c == 'j' || c == 'm'; }
+
+static bool starts(const Site *s, const char *prefix)
+{
+    return s->length > strlen(prefix) && !strncmp(s->name, prefix, strlen(prefix));
+}
+
+/* A pointer to the type that is accessed: LLVM's are often to bytes. */
+static SpvId typed_pointer(const Site *s, SpvId pointer, SpvId type)
+{
+    const SpvType *t = spv_type_of(s->m, pointer);
+    if (!t || t->kind != SPV_POINTER)
+        return 0;
+    if (t->element && t->element->id == type)
+        return pointer;
+    return before(s, SpvOpBitcast, spv_pointer_type(s->m, t->storage, type), &pointer, 1);
+}
+
+/* A memory order or scope that is a constant; else the strongest. */
+static uint32_t semantics_of(const Site *s, SpvId order)
+{
+    static const uint32_t by_order[] = { 0, SpvMemorySemanticsAcquireMask,
+                                         SpvMemorySemanticsAcquireMask,
+                                         SpvMemorySemanticsReleaseMask,
+                                         SpvMemorySemanticsAcquireReleaseMask };
+    uint64_t x;
+    return order && spv_constant(s->m, order, &x) && x < COUNT_OF(by_order)
+               ? by_order[x] : SpvMemorySemanticsSequentiallyConsistentMask;
+}
+
+static uint32_t scope_of(const Site *s, SpvId scope)
+{
+    static const uint32_t scopes[] = { SpvScopeInvocation, SpvScopeWorkgroup, SpvScopeDevice,
+                                       SpvScopeCrossDevice, SpvScopeSubgroup };
+    uint64_t x;
+    return scope && spv_constant(s->m, scope, &x) && x < COUNT_OF(scopes) ? scopes[x]
+                                                                          : SpvScopeDevice;
+}
+
+/* atomic_add, atom_add: relaxed; atomic_fetch_add and its _explicit: by the arguments behind. */
+static bool atomic(const Site *s, const char *what, size_t n, bool c11)
+{
+    /* the operand's code; those of memory_order and memory_scope stand behind it */
+    const char *end = strstr(s->params, "12memory_");
+    end = end ? end : s->params + strlen(s->params);
+    char last = end > s->params ? end[-1] : 0;
+    for (uint32_t k = 0; k < COUNT_OF(atomics); k++) {
+        const Atomic *a = &atomics[k];
+        if (strlen(a->name) != n || strncmp(a->name, what, n))
+            continue;
+        uint32_t operands[6] = { typed_pointer(s, argument(s, 0), s->call->type) }, count = 3;
+        bool swap = a->op == SpvOpAtomicCompareExchange, unary = k < 2;
+        if (!operands[0] || (!unary && !argument(s, swap ? 2 : 1)))
+            return wrong(s);
+        operands[1] = u32(s, c11 ? scope_of(s, argument(s, 3)) : SpvScopeDevice);
+        operands[2] = u32(s, c11 ? semantics_of(s, argument(s, 2)) : 0);
+        if (swap)
+            operands[count++] = operands[2];
+        if (!unary)
+            operands[count++] = argument(s, swap ? 2 : 1);
+        if (swap)
+            operands[count++] = argument(s, 1);
+        become(s, is_unsigned_code(last) ? a->of_unsigned : a->op, operands, count);
+        return true;
+    }
+    return true; /* another function of that name: it stays a call */
+}
+
+/* mem_fence and its kin, sub_group_barrier: by cl_mem_fence_flags. */
+static bool fence(const Site *s, bool barrier)
+{
+    uint64_t flags = 3;
+    if (argument(s, 0))
+        spv_constant(s->m, argument(s, 0), &flags);
+    uint32_t semantics = SpvMemorySemanticsAcquireReleaseMask |
+                         (flags & 1 ? SpvMemorySemanticsWorkgroupMemoryMask : 0) |
+                         (flags & 2 ? SpvMemorySemanticsCrossWorkgroupMemoryMask : 0);
+    SpvId scope = u32(s, barrier ? SpvScopeSubgroup : SpvScopeWorkgroup), sem = u32(s, semantics);
+    if (barrier)
+        become(s, SpvOpControlBarrier, (uint32_t[]){ scope, scope, sem }, 3);
+    else
+        become(s, SpvOpMemoryBarrier, (uint32_t[]){ scope, sem }, 2);
+    return true;
+}
+
+static bool cast_generic(const Site *s, uint32_t storage)
+{
+    if (!argument(s, 0))
+        return wrong(s);
+    become(s, SpvOpGenericCastToPtrExplicit, (uint32_t[]){ argument(s, 0), storage }, 2);
+    return true;
+}
+
+static bool get_fence(const Site *s)
+{
+    uint32_t pointer = argument(s, 0);
+    if (!pointer)
+        return wrong(s);
+    SpvId semantics = before(s, SpvOpGenericPtrMemSemantics, s->call->type, &pointer, 1);
+    become(s, SpvOpShiftRightLogical, (uint32_t[]){ semantics, u32(s, 8) }, 2);
+    return true;
+}
+
+static void decorate(const Site *s, uint32_t decoration, uint32_t value, uint32_t n)
+{
+    uint32_t operands[3] = { s->call->id, decoration, value };
+    spv_append_global(s->m, spv_make(s->m, SpvOpDecorate, 0, 0, operands, 2 + n));
+}
+
+/* convert_uchar4_sat_rte and its kin. */
+static bool convert(const Site *s)
+{
+    static const char *const modes[] = {
+        [SpvFPRoundingModeRTE] = "_rte", [SpvFPRoundingModeRTZ] = "_rtz",
+        [SpvFPRoundingModeRTP] = "_rtp", [SpvFPRoundingModeRTN] = "_rtn"
+    };
+    const SpvType *to = component(spv_type(s->m, s->call->type));
+    const SpvType *from = argument(s, 0) ? component(spv_type_of(s->m, argument(s, 0))) : NULL;
+    if (!to || !from)
+        return wrong(s);
+    const char *code = s->params + (s->params[0] == 'D' ? strcspn(s->params, "_") + 1 : 0);
+    bool in = !is_unsigned_code(*code), out = s->name[strlen("convert_")] != 'u';
+    bool saturates = memmem(s->name, s->length, "_sat", 4) != NULL;
+    uint16_t op;
+    if (to->kind == SPV_FLOAT)
+        op = from->kind == SPV_FLOAT ? SpvOpFConvert : in ? SpvOpConvertSToF : SpvOpConvertUToF;
+    else if (from->kind == SPV_FLOAT)
+        op = out ? SpvOpConvertFToS : SpvOpConvertFToU;
+    else if (saturates && in != out)
+        op = in ? SpvOpSatConvertSToU : SpvOpSatConvertUToS;
+    else
+        op = in ? SpvOpSConvert : SpvOpUConvert;
+    if (to->kind == from->kind && to->bits == from->bits && op != SpvOpSatConvertSToU &&
+        op != SpvOpSatConvertUToS)
+        op = SpvOpCopyObject;
+    for (uint32_t k = 0; k < COUNT_OF(modes) && op != SpvOpCopyObject; k++)
+        if (memmem(s->name, s->length, modes[k], 4))
+            decorate(s, SpvDecorationFPRoundingMode, k, 1);
+    if (saturates && to->kind == SPV_INT && from->kind == SPV_FLOAT)
+        decorate(s, SpvDecorationSaturatedConversion, 0, 0);
+    become(s, op, (uint32_t[]){ argument(s, 0) }, 1);
+    return true;
+}
+
+static bool opencl_function(const Site *s)
+{
+    static const struct { const char *name; int what; } plain[] = {
+        { "mem_fence", -1 }, { "read_mem_fence", -1 }, { "write_mem_fence", -1 },
+        { "sub_group_barrier", -2 }, { "get_fence", -3 },
+        { "__to_global", SpvStorageClassCrossWorkgroup },
+        { "__to_local", SpvStorageClassWorkgroup }, { "__to_private", SpvStorageClassFunction },
+    };
+    for (uint32_t k = 0; k < COUNT_OF(plain); k++) {
+        if (strlen(plain[k].name) != s->length || strncmp(plain[k].name, s->name, s->length))
+            continue;
+        int what = plain[k].what;
+        return what == -3 ? get_fence(s) : what < 0 ? fence(s, what == -2)
+                                         : cast_generic(s, (uint32_t)what);
+    }
+    if (starts(s, "convert_"))
+        return convert(s);
+    if (starts(s, "atomic_fetch_")) {
+        size_t n = s->length - strlen("atomic_fetch_"), tail = strlen("_explicit");
+        bool is_explicit = n > tail && !memcmp(s->name + s->length - tail, "_explicit", tail);
+        return atomic(s, s->name + strlen("atomic_fetch_"), n - (is_explicit ? tail : 0), true);
+    }
+    if (starts(s, "atomic_"))
+        return atomic(s, s->name + strlen("atomic_"), s->length - strlen("atomic_"), false);
+    if (starts(s, "atom_"))
+        return atomic(s, s->name + strlen("atom_"), s->length - strlen("atom_"), false);
+    return true;
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+/* Calls of f: each becomes an instruction, or (op 0) what the function of OpenCL C is. */
+static bool replace_calls(SpvModule *m, const SpvFunction *function, const char *linkage,
+                          uint16_t op, DiagSink *sink)
+{
+    Site s = { .m = m, .name = linkage, .length = strlen(linkage), .params = "", .sink = sink };
+    if (!strncmp(linkage, "_Z", 2) && isdigit((unsigned char)linkage[2])) {
+        char *end;
+        s.length = strtoul(linkage + 2, &end, 10);
+        s.name = end;
+        s.length = MIN(s.length, strlen(end));
+        s.params = end + s.length;
+    }
+    for (SpvFunction *f = m->functions; f; f = f->next)
+        for (SpvBlock *b = f->first; b; b = b->next)
+            for (SpvInst *i = b->insts.first, *next; i; i = next) {
+                next = i->next;
+                s.call = i;
+                if (i->op == SpvOpFunctionCall && spv_operand(i, 0) == function->def->id &&
+                    !(op ? replace(&s, op) : opencl_function(&s)))
+                    return false;
+            }
+    return true;
+}
+
+static bool is_called(const SpvModule *m, SpvId function)
+{
+    for (SpvFunction *f = m->functions; f; f = f->next)
+        for (SpvBlock *b = f->first; b; b = b->next)
+            for (SpvInst *i = b->insts.first; i; i = i->next)
+                if (i->op == SpvOpFunctionCall && spv_operand(i, 0) == function)
+                    return true;
+    return false;
+}
+
+/* OpMatrixTimesScalar wants it, of cooperative matrices too. */
+static void add_capability(SpvModule *m, uint32_t capability)
+{
+    SpvInst *last = NULL;
+    for (SpvInst *i = m->globals.first; i && i->op == SpvOpCapability; i = i->next) {
+        if (spv_operand(i, 0) == capability)
+            return;
+        last = i;
+    }
+    if (last)
+        spv_insert_after(last, spv_make(m, SpvOpCapability, 0, 0, &capability, 1));
+}
+
+static SpvId bool_vector(SpvModule *m, uint32_t n)
+{
+    SpvId element = spv_bool_type(m);
+    for (SpvInst *i = m->globals.first; i; i = i->next)
+        if (i->op == SpvOpTypeVector && spv_operand(i, 0) == element && spv_operand(i, 1) == n)
+            return i->id;
+    SpvInst *t = spv_make(m, SpvOpTypeVector, 0, spv_new_id(m), (uint32_t[]){ element, n }, 2);
+    spv_append_global(m, t);
+    return t->id;
+}
+
+/* any() and all() look at the highest bits; LLVM's target gives OpAny and OpAll the numbers. */
+static bool compare_bits(SpvModule *m)
+{
+    bool changed = false;
+    for (SpvFunction *f = m->functions; f; f = f->next)
+        for (SpvBlock *b = f->first; b; b = b->next)
+            for (SpvInst *i = b->insts.first; i; i = i->next) {
+                if (i->op != SpvOpAny && i->op != SpvOpAll)
+                    continue;
+                const SpvType *t = spv_type_of(m, spv_operand(i, 0));
+                if (!t || t->kind != SPV_VECTOR || t->element->kind != SPV_INT)
+                    continue;
+                Site s = { .m = m, .call = i };
+                uint32_t operands[2] = { spv_operand(i, 0), spv_null_constant(m, t->id) };
+                i->words[i->first_operand] =
+                    before(&s, SpvOpSLessThan, bool_vector(m, t->count), operands, 2);
+                changed = true;
+            }
+    return changed;
+}
+
+bool ocl_link(SpvModule *m, DiagSink *sink)
+{
+    bool changed = compare_bits(m);
+    for (SpvFunction *f = m->functions, *next; f; f = next) {
+        next = f->next;
+        const char *name = f->first ? NULL : linkage_of(m, f->def->id);
+        if (!name)
+            continue;
+        uint16_t op = instruction_of(m, f, name);
+        if (!replace_calls(m, f, name, op, sink))
+            return false;
+        if (op == SpvOpMatrixTimesScalar)
+            add_capability(m, SpvCapabilityMatrix);
+        changed = true;
+        if (!is_called(m, f->def->id))
+            drop(m, f);
+    }
+    if (changed)
+        spv_forget_types(m);
+    return true;
+}
