@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// ROUNDS times over one M x N tile of a subgroup: WHAT 0 copies it to another matrix (through two
-// that are loaded and stored in memory that stays in the cache), 1 to 3 reduce it by rows, columns
-// or to one number, 4 puts every element through a function.
+// Twice a round over one M x N tile of a subgroup: WHAT 0 copies it to memory that stays in the cache,
+// 1 to 3 reduce it by rows, columns or to one number (in all elements), 4 puts every element through
+// a function.
 #version 460
 #pragma use_vulkan_memory_model
 #extension GL_KHR_cooperative_matrix : require
@@ -11,6 +11,8 @@
 #ifndef WHAT
 #define WHAT 0
 #endif
+#define MODE (WHAT == 1 ? gl_CooperativeMatrixReduceRowNV : WHAT == 2 ? \
+              gl_CooperativeMatrixReduceColumnNV : gl_CooperativeMatrixReduceRowAndColumnNV)
 #ifndef M
 #define M 64
 #define N 64
@@ -30,19 +32,18 @@ float scaled(const in uint row, const in uint col, const in float x, const in fl
 void main()
 {
     coopmat<float, gl_ScopeSubgroup, M, N, gl_MatrixUseAccumulator> x, y;
+    coopMatLoad(x, from, 0, N, gl_CooperativeMatrixLayoutRowMajor);
     for (uint r = 0; r < rounds; r++) {
-        coopMatLoad(x, from, (r & 3) * M * N, N, gl_CooperativeMatrixLayoutRowMajor);
 #if WHAT == 0
-        y = x;
-#elif WHAT == 1
-        coopMatReduceNV(y, x, gl_CooperativeMatrixReduceRowNV, larger);
-#elif WHAT == 2
-        coopMatReduceNV(y, x, gl_CooperativeMatrixReduceColumnNV, larger);
-#elif WHAT == 3
-        coopMatReduceNV(y, x, gl_CooperativeMatrixReduceRowAndColumnNV, larger);
+        coopMatStore(x, to, 0, N, gl_CooperativeMatrixLayoutRowMajor);
+        coopMatStore(x, to, M * N, N, gl_CooperativeMatrixLayoutRowMajor);
+#elif WHAT < 4
+        coopMatReduceNV(y, x, MODE, larger);
+        coopMatReduceNV(x, y, MODE, larger);
 #else
-        coopMatPerElementNV(y, x, scaled, scale);
+        coopMatPerElementNV(x, x, scaled, scale);
+        coopMatPerElementNV(x, x, scaled, scale);
 #endif
-        coopMatStore(y, to, (r & 3) * M * N, N, gl_CooperativeMatrixLayoutRowMajor);
     }
+    coopMatStore(x, to, 0, N, gl_CooperativeMatrixLayoutRowMajor);
 }

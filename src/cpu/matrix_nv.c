@@ -4,9 +4,9 @@
  * element, reductions. The functions are called.c's, one call for W elements.
  *
  * A reduction sees its operand as lines of contiguous elements (rows of a row-major tile). Across
- * lines it adds whole vectors, with several sums at once. Along lines it folds neighbours: the even
- * and the odd elements of two vectors are combined into one, so that W elements of as many lines
- * cost about one call, and the results come out in order. The order of combination hangs on the
+ * lines it adds whole vectors, with several sums at once. Along lines it folds them: the first and
+ * the second halves of the lines in two vectors are combined into one, so that W elements of as many
+ * lines cost about W calls, and the results come out in order. The order of combination hangs on the
  * sizes alone.
  */
 #include "cpu/matrix.h"
@@ -136,11 +136,15 @@ static LV plus(Emit *e, LV scalar, LV lanes)
 /* Lines of whole vectors: the line's number is one for all lanes. */
 static void element_lines(Emit *e, const Element *x, uint32_t lines, uint32_t length)
 {
-    Loop l = loop_begin(e, k64(e, lines)), k = loop_begin(e, k64(e, length / e->W));
-    LV first = LLVMBuildMul(e->b, k.index, k64(e, e->W), "");
-    LV linear = LLVMBuildAdd(e->b, LLVMBuildMul(e->b, l.index, k64(e, length), ""), first, "");
-    LV minor = plus(e, LLVMBuildTrunc(e->b, first, e->i32, ""), e->lane_id);
-    element_chunk(e, x, linear, LLVMBuildTrunc(e->b, l.index, e->i32, ""), minor, NULL);
+    uint32_t each = length / e->W % 2 ? 1 : 2;  /* two at once: less of it is the loop */
+    Loop l = loop_begin(e, k64(e, lines)), k = loop_begin(e, k64(e, length / e->W / each));
+    for (uint32_t j = 0; j < each; j++) {
+        LV first = LLVMBuildAdd(e->b, LLVMBuildMul(e->b, k.index, k64(e, each * e->W), ""),
+                                k64(e, j * e->W), "");
+        LV linear = LLVMBuildAdd(e->b, LLVMBuildMul(e->b, l.index, k64(e, length), ""), first, "");
+        LV minor = plus(e, LLVMBuildTrunc(e->b, first, e->i32, ""), e->lane_id);
+        element_chunk(e, x, linear, LLVMBuildTrunc(e->b, l.index, e->i32, ""), minor, NULL);
+    }
     loop_end(e, &k);
     loop_end(e, &l);
 }
@@ -273,6 +277,29 @@ static LV combine_lines(Emit *e, const Reduction *r, LV p, uint32_t lines, uint6
     return x[0];
 }
 
+enum { MOST_STREAMS = 8 };
+
+/* The whole vectors of long lines, a few lines at a time and in the order they lie in memory: the
+ * sums are in `to`. */
+static void across_long(Emit *e, const Reduction *r, LV from, uint32_t lines, uint32_t length,
+                        LV to)
+{
+    uint32_t group = lines % 4 == 0 ? 4 : lines % 2 == 0 ? 2 : 1;
+    for (uint32_t rest = 0; rest < 2; rest++) {     /* the first lines, then the rest */
+        Loop l = loop_begin(e, k64(e, rest ? lines / group - 1 : 1));
+        LV line = LLVMBuildAdd(e->b, l.index, k64(e, rest), "");
+        LV p = at(e, from, line, (uint64_t)group * length * r->bytes);
+        Loop k = loop_begin(e, k64(e, length / e->W));
+        LV x = combine_lines(e, r, at(e, p, k.index, e->W * r->bytes), group, length, e->W);
+        LV sum = at(e, to, k.index, e->W * r->bytes);
+        if (rest)
+            x = combine(e, r, load_run(e, r->type, sum, e->W, r->bytes), x);
+        store_run(e, x, sum, e->W, r->bytes);
+        loop_end(e, &k);
+        loop_end(e, &l);
+    }
+}
+
 /* to[j] = the combination of from[i][j] over all i. */
 static void across(Emit *e, const Reduction *r, LV from, uint32_t lines, uint32_t length, LV to)
 {
@@ -284,7 +311,9 @@ static void across(Emit *e, const Reduction *r, LV from, uint32_t lines, uint32_
         store_run(e, x, to, length, r->bytes);
         return;
     }
-    if (whole) {
+    if (whole > MOST_STREAMS) {
+        across_long(e, r, from, lines, length, to);
+    } else if (whole) {
         Loop l = loop_begin(e, k64(e, whole));
         LV x = combine_lines(e, r, at(e, from, l.index, e->W * r->bytes), lines, length, e->W);
         store_run(e, x, at(e, to, l.index, e->W * r->bytes), e->W, r->bytes);
@@ -297,25 +326,39 @@ static void across(Emit *e, const Reduction *r, LV from, uint32_t lines, uint32_
     }
 }
 
-/* Lines of n elements, a power of two up to W: to[i] = the combination of line i. Reads and writes
- * up to a vector more. */
-static void fold_lines(Emit *e, const Reduction *r, LV from, uint32_t lines, uint32_t n, LV to)
+/* The first or the second halves of the lines of n elements that lie in two vectors (or in one). */
+static LV halves(Emit *e, LV x, LV y, uint32_t n, bool second)
+{
+    LV *which = NEW_ARRAY(e->arena, LV, e->W);
+    uint32_t half = n / 2, last = e->W * (x == y ? 1 : 2) - 1;
+    for (uint32_t k = 0; k < e->W; k++)
+        which[k] = k32(e, MIN(k / half * n + k % half + (second ? half : 0), last));
+    return LLVMBuildShuffleVector(e->b, x, y, LLVMConstVector(which, e->W), "");
+}
+
+/* to[i] = the combination of line i, of `length` elements, which are n, a power of two up to W, or
+ * several times W = n. Reads and writes up to a vector more. */
+static void fold_lines(Emit *e, const Reduction *r, LV from, uint32_t lines, uint32_t length,
+                       uint32_t n, LV to)
 {
     enum { AT_ONCE = 8 };
     uint64_t vectors = ((uint64_t)lines * n + e->W - 1) / e->W;
-    uint32_t group = 1;
+    uint32_t group = 1, each = e->W * (length / n);     /* elements that become a vector */
     while (group < MIN(n, (uint32_t)AT_ONCE) && vectors % (group * 2) == 0)
         group *= 2;
     Loop l = loop_begin(e, k64(e, vectors / group));
-    LV x[AT_ONCE], first = at(e, from, l.index, (uint64_t)group * e->W * r->bytes);
+    LV x[AT_ONCE], first = at(e, from, l.index, (uint64_t)group * each * r->bytes);
     for (uint32_t k = 0; k < group; k++)
-        x[k] = load_at(e, r, first, k64(e, k * e->W), e->W);
-    for (uint32_t left = group; left > 1; left /= 2)
-        for (uint32_t k = 0; k < left / 2; k++)
-            x[k] = combine(e, r, pick(e, x[2 * k], x[2 * k + 1], 0, 2, e->W),
-                           pick(e, x[2 * k], x[2 * k + 1], 1, 2, e->W));
-    for (uint32_t left = n / group; left > 1; left /= 2)
-        x[0] = combine(e, r, pick(e, x[0], x[0], 0, 2, e->W), pick(e, x[0], x[0], 1, 2, e->W));
+        x[k] = combine_lines(e, r, at(e, first, k64(e, k), (uint64_t)each * r->bytes), length / n,
+                             e->W, e->W);
+    uint32_t left = n;
+    for (uint32_t m = group; m > 1; m /= 2, left /= 2)
+        for (uint32_t k = 0; k < m / 2; k++)
+            x[k] = combine(e, r, halves(e, x[2 * k], x[2 * k + 1], left, false),
+                           halves(e, x[2 * k], x[2 * k + 1], left, true));
+    for (; left > 1; left /= 2)
+        x[0] = combine(e, r, halves(e, x[0], x[0], left, false),
+                       halves(e, x[0], x[0], left, true));
     uint32_t results = e->W * group / n;
     store_run(e, x[0], at(e, to, l.index, results * r->bytes), results, r->bytes);
     loop_end(e, &l);
@@ -356,7 +399,7 @@ static void along(Emit *e, const Reduction *r, LV from, uint32_t lines, uint32_t
         gather_lines(e, r, from, lines, length, to);
         return;
     }
-    if (n < length) {           /* each line to one of n elements */
+    if (n < length && n < e->W) {   /* each line to one of n elements */
         LV shorter = room(e, r, (uint64_t)lines * n);
         Loop l = loop_begin(e, k64(e, lines));
         LV x = combine_lines(e, r, at(e, from, l.index, (uint64_t)length * r->bytes), length / n,
@@ -364,8 +407,9 @@ static void along(Emit *e, const Reduction *r, LV from, uint32_t lines, uint32_t
         store_run(e, x, at(e, shorter, l.index, (uint64_t)n * r->bytes), n, r->bytes);
         loop_end(e, &l);
         from = shorter;
+        length = n;
     }
-    fold_lines(e, r, from, lines, n, to);
+    fold_lines(e, r, from, lines, length, n, to);
 }
 
 /* to[0] = the combination of all. */
