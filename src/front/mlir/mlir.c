@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Runs heddle-mlir on a copy of the source. It is the first that exists of those known when heddle
- * was built, else the one installed beside the library, else the one in PATH. What it says is lines of fields separated by \037: diagnostics
- * (severity, line, column, file, message) and figures (name, two numbers, what they are of).
+ * was built, else the one installed beside the library, else the one in PATH. What it says is lines
+ * of fields separated by \037: diagnostics (severity, line, column, file, message) and figures
+ * (name, two numbers, what they are of).
  */
 #include "front/mlir/mlir.h"
 
