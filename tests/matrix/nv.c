@@ -579,5 +579,7 @@ TEST(workgroups)
         CHECK(workgroup(32, 16, 16, 64, kinds[d]));
         CHECK(workgroup(64, 40, 8, 96, kinds[d]));
         CHECK(workgroup(128, 64, 16, 256, kinds[d]));
+        CHECK(workgroup(1024, 8, 16, 1024, kinds[d]));
+        CHECK(workgroup(8, 1024, 8, 512, kinds[d]));
     }
 }
