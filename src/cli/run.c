@@ -359,9 +359,9 @@ static void print_stats(const Run *r, const HeddleStats *s)
     table_print(&t);
     uint32_t before, after;
     heddle_module_matrix_loads(r->module, &before, &after);
-    if (before)
-        printf("matrix loads in the text: %u, %u after rotation of overlapping ones\n", before,
-               after);
+    if (before && r->options->rotate_loads)
+        printf("matrix loads in the text: %u before rotation of overlapping ones, %u after\n",
+               before, after);
 }
 
 static HeddleResult write_outs(Run *r)

@@ -3,6 +3,7 @@
  * Modules: from whatever the bytes are to SPIR-V in memory, read, checked and reflected once. A
  * module never changes afterwards; who needs the lazily filled side tables works on a clone.
  */
+#include <ctype.h>
 #include <stdlib.h>
 
 #include "front/glsl/glsl.h"
@@ -52,9 +53,14 @@ static const char *skip_blank(const char *s, const char *end)
     }
 }
 
-/* An operation that files of MLIR start with, as a word. */
+/* An operation that files of MLIR start with, as a word, or a name for a type or an attribute. */
 static bool starts_mlir(const char *s, size_t size)
 {
+    size_t name = 1;
+    while (name < size && (isalnum((unsigned char)s[name]) || s[name] == '_'))
+        name++;
+    if (size > name + 3 && (*s == '!' || *s == '#') && !memcmp(s + name, " = ", 3))
+        return true;
     static const char *const words[] = { "module", "builtin.module", "gpu.module", "spirv.module" };
     for (size_t i = 0; i < COUNT_OF(words); i++) {
         size_t n = strlen(words[i]);
