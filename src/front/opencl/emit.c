@@ -111,8 +111,10 @@ static LLVMValueRef add_function(Emit *e, const Symbol *s, const char *name, boo
 {
     LLVMValueRef f = LLVMAddFunction(e->module, name, function_type(e, s->type));
     LLVMSetFunctionCallConv(f, kernel ? SPIR_KERNEL : SPIR_FUNC);
-    if (!kernel)
+    if (!kernel) {
         LLVMSetLinkage(f, LLVMInternalLinkage);
+        LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, attribute(e, "alwaysinline", 0));
+    }
     LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, attribute(e, "convergent", 0));
     LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, attribute(e, "nounwind", 0));
     uint32_t at = 1;

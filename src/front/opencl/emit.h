@@ -65,6 +65,7 @@ void ocl_start(Emit *e, LLVMBasicBlockRef b);
 LLVMValueRef ocl_emit_call(Emit *e, Node *n);
 LLVMValueRef ocl_emit_builtin(Emit *e, Node *n);
 LLVMValueRef ocl_emit_matrix(Emit *e, Node *n);
+LLVMValueRef ocl_emit_zeros(Emit *e, Type *t);          /* a matrix */
 
 /* emit_stmt.c */
 void ocl_emit_statement(Emit *e, Node *n);

@@ -61,60 +61,69 @@ LLVMValueRef ocl_emit_call(Emit *e, Node *n)
 
 /* ---- atomics --------------------------------------------------------------------------------- */
 
-static LLVMAtomicOrdering ordering(Emit *e, const Node *n)
+/* SPIR-V's memory semantics. An order that is not known is the strongest. */
+static uint64_t semantics(Emit *e, const Node *order, Space space)
 {
-    static const LLVMAtomicOrdering orders[] = {
-        LLVMAtomicOrderingMonotonic, LLVMAtomicOrderingAcquire, LLVMAtomicOrderingAcquire,
-        LLVMAtomicOrderingRelease, LLVMAtomicOrderingAcquireRelease,
-        LLVMAtomicOrderingSequentiallyConsistent,
-    };
-    Value v; /* an order that is not known is the strongest */
-    return ocl_fold(e->o, n, &v) && v.lane[0].u < COUNT_OF(orders)
-               ? orders[v.lane[0].u] : LLVMAtomicOrderingSequentiallyConsistent;
-}
-
-static const char *scope_name(Emit *e, const Node *n)
-{
-    static const char *const names[] = { "singlethread", "workgroup", "device", "", "subgroup" };
+    enum { SEQUENTIAL = 16, WORKGROUP = 256, CROSS_WORKGROUP = 512 };
+    static const uint8_t orders[] = { 0, 2, 2, 4, 8, SEQUENTIAL };
+    static const uint16_t memories[] = { 0, CROSS_WORKGROUP, 0, WORKGROUP,
+                                         CROSS_WORKGROUP | WORKGROUP };
     Value v;
-    return ocl_fold(e->o, n, &v) && v.lane[0].u < COUNT_OF(names) ? names[v.lane[0].u] : "";
+    uint64_t s = order && ocl_fold(e->o, order, &v) && v.lane[0].u < COUNT_OF(orders)
+                     ? orders[v.lane[0].u] : SEQUENTIAL;
+    return s ? s | memories[space] : 0;
 }
 
-static LLVMAtomicRMWBinOp operation(const Builtin *b, const Type *t)
+static uint64_t scope(Emit *e, const Node *n)
 {
-    static const struct { const char *name; LLVMAtomicRMWBinOp s, u, f; } table[] = {
-        { "add", LLVMAtomicRMWBinOpAdd, LLVMAtomicRMWBinOpAdd, LLVMAtomicRMWBinOpFAdd },
-        { "sub", LLVMAtomicRMWBinOpSub, LLVMAtomicRMWBinOpSub, LLVMAtomicRMWBinOpFSub },
-        { "min", LLVMAtomicRMWBinOpMin, LLVMAtomicRMWBinOpUMin, LLVMAtomicRMWBinOpFMin },
-        { "max", LLVMAtomicRMWBinOpMax, LLVMAtomicRMWBinOpUMax, LLVMAtomicRMWBinOpFMax },
-        { "and", LLVMAtomicRMWBinOpAnd, LLVMAtomicRMWBinOpAnd, LLVMAtomicRMWBinOpAnd },
-        { "or", LLVMAtomicRMWBinOpOr, LLVMAtomicRMWBinOpOr, LLVMAtomicRMWBinOpOr },
-        { "xor", LLVMAtomicRMWBinOpXor, LLVMAtomicRMWBinOpXor, LLVMAtomicRMWBinOpXor },
+    static const uint8_t scopes[] = { 4, 2, 1, 0, 3 };
+    Value v;
+    if (!n)
+        return 1;
+    return ocl_fold(e->o, n, &v) && v.lane[0].u < COUNT_OF(scopes) ? scopes[v.lane[0].u] : 0;
+}
+
+/* The instruction that the target's name for it begins with "__spirv_Atomic". */
+static const char *operation(const Builtin *b, const Type *t)
+{
+    static const struct { const char *name, *s, *u, *f; } table[] = {
+        { "add", "IAdd", "IAdd", "FAddEXT" },  { "sub", "ISub", "ISub", "FAddEXT" },
+        { "min", "SMin", "UMin", "FMinEXT" },  { "max", "SMax", "UMax", "FMaxEXT" },
+        { "and", "And", "And", "" },           { "or", "Or", "Or", "" },
+        { "xor", "Xor", "Xor", "" },
     };
     for (size_t i = 0; i < COUNT_OF(table); i++) {
         if (!strcmp(table[i].name, b->operation))
             return is_float(t) ? table[i].f : is_signed(t) ? table[i].s : table[i].u;
     }
-    return LLVMAtomicRMWBinOpXchg;
+    return "Exchange";
 }
 
 /* Functions of 1.x are relaxed (OpenCL C 3.0, 6.15.12.7), those of C11 without an order
- * sequentially consistent; the scope is the device. */
+ * sequentially consistent; the scope is the device. Instructions by their names, not LLVM's
+ * atomicrmw: the target takes its pointers for others where they are constant. */
 static LLVMValueRef atomic(Emit *e, Node *n)
 {
     const Builtin *b = n->builtin;
+    Ocl *o = e->o;
     Type *t = n->type;
     bool old = strchr(b->signature, 'a') != NULL;
     uint32_t given = b->what == B_STEP ? 1 : 2;
+    Space space = (Space)n->list[0]->type->base->space;
     LLVMValueRef p = ocl_emit_value(e, n->list[0]);
     LLVMValueRef v = b->what == B_STEP ? LLVMConstInt(ocl_value_type(e, t), 1, false)
                                        : ocl_emit_value(e, n->list[1]);
-    LLVMAtomicOrdering order = n->n > given ? ordering(e, n->list[given])
-                               : old ? LLVMAtomicOrderingMonotonic
-                                     : LLVMAtomicOrderingSequentiallyConsistent;
-    const char *scope = n->n > given + 1 ? scope_name(e, n->list[given + 1]) : "device";
-    return LLVMBuildAtomicRMWSyncScope(e->builder, operation(b, t), p, v, order,
-                                       LLVMGetSyncScopeID(e->context, scope, strlen(scope)));
+    if (is_float(t) && !strcmp(b->operation, "sub"))
+        v = LLVMBuildFNeg(e->builder, v, "");
+    uint64_t order = old ? 0 : semantics(e, n->n > given ? n->list[given] : NULL, space);
+    LLVMValueRef args[] = {
+        p, LLVMConstInt(e->i32, scope(e, n->n > given + 1 ? n->list[given + 1] : NULL), false),
+        LLVMConstInt(e->i32, order, false), v,
+    };
+    Type *types[] = { ocl_pointer(o, ocl_qualified(o, t, Q_VOLATILE, space)), o->basic[TY_INT],
+                      o->basic[TY_INT], t };
+    const char *name = arena_printf(o->arena, "__spirv_Atomic%s", operation(b, t));
+    return call_named(e, ocl_mangle(o, name, types, 4), t, args, 4, false);
 }
 
 /* ---- built-in functions ---------------------------------------------------------------------- */
@@ -149,12 +158,28 @@ static LLVMValueRef to_space(Emit *e, Node *n)
     return call_named(e, ocl_mangle(o, name, types, 2), n->type, args, 2, true);
 }
 
+/* any and all: the target would make instructions on booleans of them, and lanes are none. */
+static LLVMValueRef sign_bits(Emit *e, Node *n)
+{
+    LLVMValueRef v = ocl_emit_value(e, n->list[0]), r = v;
+    Type *t = n->list[0]->type;
+    for (uint32_t i = 0; is_vector(t) && i < t->n; i++) {
+        LLVMValueRef at = LLVMConstInt(e->i32, i, false);
+        LLVMValueRef lane = LLVMBuildExtractElement(e->builder, v, at, "");
+        r = !i ? lane : n->builtin->what == B_ANY ? LLVMBuildOr(e->builder, r, lane, "")
+                                                  : LLVMBuildAnd(e->builder, r, lane, "");
+    }
+    r = LLVMBuildICmp(e->builder, LLVMIntSLT, r, LLVMConstNull(LLVMTypeOf(r)), "");
+    return LLVMBuildZExt(e->builder, r, e->i32, "");
+}
+
 LLVMValueRef ocl_emit_builtin(Emit *e, Node *n)
 {
     switch ((BuiltinKind)n->builtin->what) {
     case B_ATOMIC: case B_STEP: return atomic(e, n);
     case B_FENCE: return fence(e, n);
     case B_TO_SPACE: return to_space(e, n);
+    case B_ANY: case B_ALL: return sign_bits(e, n);
     case B_INIT: {
         LLVMValueRef p = ocl_emit_value(e, n->list[0]);
         LLVMBuildStore(e->builder, ocl_emit_value(e, n->list[1]), p);
@@ -226,6 +251,15 @@ static LLVMValueRef operators(Emit *e, Node *n)
     }
     uint32_t count = negate ? 1 : 2;
     return call_named(e, ocl_mangle(o, name, types, count), n->type, args, count, true);
+}
+
+/* A matrix of zeros is made of a scalar: the target cannot translate constants that are matrices. */
+LLVMValueRef ocl_emit_zeros(Emit *e, Type *t)
+{
+    Type *c = t->base;
+    LLVMValueRef zero = LLVMConstNull(ocl_value_type(e, c));
+    return call_named(e, ocl_mangle_template(e->o, "__spirv_CompositeConstruct", t->plain, &c, 1),
+                      t, &zero, 1, true);
 }
 
 LLVMValueRef ocl_emit_matrix(Emit *e, Node *n)

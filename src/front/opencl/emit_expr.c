@@ -273,7 +273,9 @@ static void clear(Emit *e, LLVMValueRef p, Type *t)
             clear(e, member_pointer(e, t, p, m), m->type);
         }
     } else if (size_of(t)) {
-        LLVMValueRef s = LLVMBuildStore(e->builder, LLVMConstNull(ocl_memory_type(e, t)), p);
+        LLVMValueRef zeros = is_matrix(t) ? ocl_emit_zeros(e, t)
+                                          : LLVMConstNull(ocl_memory_type(e, t));
+        LLVMValueRef s = LLVMBuildStore(e->builder, zeros, p);
         if (!is_matrix(t))
             LLVMSetAlignment(s, MAX(t->align, 1));
     }
@@ -669,7 +671,7 @@ LLVMValueRef ocl_emit_value(Emit *e, Node *n)
     case N_BUILTIN: return ocl_emit_builtin(e, n);
     case N_CAST: return cast(e, n);
     case N_VECTOR: return vector(e, n);
-    case N_INIT: return LLVMConstNull(ocl_value_type(e, n->type)); /* a matrix of zeros */
+    case N_INIT: return ocl_emit_zeros(e, n->type);
     case N_LOAD_MATRIX: case N_STORE_MATRIX: case N_MULTIPLY_ADD: return ocl_emit_matrix(e, n);
     case N_MEMBER: { /* of a structure that is no variable */
         Place p = member(e, n);

@@ -11,9 +11,11 @@
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Core.h>
+#include <llvm-c/Error.h>
 #include <llvm-c/Support.h>
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
+#include <llvm-c/Transforms/PassBuilder.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,6 +68,21 @@ static void on_diagnostic(LLVMDiagnosticInfoRef info, void *user)
     LLVMDisposeMessage(text);
 }
 
+/* One function a kernel, its variables values, its pointers of known address spaces: the target
+ * guesses what pointers lead to, and guesses best when there is little of it. */
+static void tidy(Emission *e, LLVMTargetMachineRef machine)
+{
+    LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+    LLVMErrorRef error = LLVMRunPasses(e->module, "always-inline,globaldce,function(sroa,early-cse,"
+                                       "infer-address-spaces,early-cse)", machine, options);
+    LLVMDisposePassBuilderOptions(options);
+    if (error) {
+        char *text = LLVMGetErrorMessage(error);
+        say(e, "LLVM: ", text);
+        LLVMDisposeErrorMessage(text);
+    }
+}
+
 static bool emit(Emission *e)
 {
     static const char triple[] = "spirv64-unknown-unknown";
@@ -85,6 +102,7 @@ static bool emit(Emission *e)
         LLVMCreateTargetMachine(target, triple, "", "", LLVMCodeGenLevelDefault, LLVMRelocDefault,
                                 LLVMCodeModelDefault);
     LLVMSetTarget(e->module, triple);
+    tidy(e, machine);
     if (LLVMTargetMachineEmitToMemoryBuffer(machine, e->module, LLVMObjectFile, &error, &e->out)) {
         say(e, "LLVM's SPIR-V target: ", error);
         LLVMDisposeMessage(error);
