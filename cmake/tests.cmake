@@ -15,6 +15,7 @@ foreach(test IN LISTS tests)
 endforeach()
 
 heddle_test(test_fuzz_mutations "${PROJECT_SOURCE_DIR}/tests/fuzz/mutations.c" heddle_static)
+heddle_test(test_fuzz_opencl "${PROJECT_SOURCE_DIR}/tests/fuzz/opencl.c" heddle_static)
 foreach(long IN ITEMS test_random_kernels test_fuzz_mutations)
     set_tests_properties(${long} PROPERTIES PROCESSORS 2 TIMEOUT 900)
 endforeach()

@@ -353,7 +353,7 @@ static Node *build(Ocl *o, const Binding *b, Loc loc, Type **params)
     n->builtin = b->row;
     n->types = params;
     if (b->row->what == B_CALL || b->row->what == B_PURE)
-        n->name = ocl_mangle(o, b->row->name, params, b->n);
+        n->name = ocl_mangle(o, b->row->operation ? b->row->operation : b->row->name, params, b->n);
     return n;
 }
 
