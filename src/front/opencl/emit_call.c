@@ -158,6 +158,26 @@ static LLVMValueRef to_space(Emit *e, Node *n)
     return call_named(e, ocl_mangle(o, name, types, 2), n->type, args, 2, true);
 }
 
+/* By the instruction's name, as the target gives OpenCL's a stride of 32 bits, which SPIR-V with
+ * addresses of 64 does not allow. */
+static LLVMValueRef copy(Emit *e, Node *n)
+{
+    Ocl *o = e->o;
+    bool strided = n->n == 5;
+    LLVMValueRef args[6] = { LLVMConstInt(e->i32, 2, false) };
+    Type *types[6] = { o->basic[TY_INT] };
+    for (uint32_t i = 0, at = 1; i < n->n; i++) {
+        if (i == 3 && !strided) {
+            args[at] = LLVMConstInt(e->i64, 1, false);
+            types[at++] = o->size_type;
+        }
+        args[at] = ocl_emit_value(e, n->list[i]);
+        types[at++] = n->types[i];
+    }
+    return call_named(e, ocl_mangle(o, "__spirv_GroupAsyncCopy", types, 6), n->type, args, 6,
+                      false);
+}
+
 /* any and all: the target would make instructions on booleans of them, and lanes are none. */
 static LLVMValueRef sign_bits(Emit *e, Node *n)
 {
@@ -179,6 +199,7 @@ LLVMValueRef ocl_emit_builtin(Emit *e, Node *n)
     case B_ATOMIC: case B_STEP: return atomic(e, n);
     case B_FENCE: return fence(e, n);
     case B_TO_SPACE: return to_space(e, n);
+    case B_COPY: return copy(e, n);
     case B_ANY: case B_ALL: return sign_bits(e, n);
     case B_INIT: {
         LLVMValueRef p = ocl_emit_value(e, n->list[0]);
@@ -253,7 +274,7 @@ static LLVMValueRef operators(Emit *e, Node *n)
     return call_named(e, ocl_mangle(o, name, types, count), n->type, args, count, true);
 }
 
-/* A matrix of zeros is made of a scalar: the target cannot translate constants that are matrices. */
+/* A matrix of zeros is made of a scalar: the target cannot translate constant matrices. */
 LLVMValueRef ocl_emit_zeros(Emit *e, Type *t)
 {
     Type *c = t->base;

@@ -326,6 +326,7 @@ typedef enum BuiltinKind {
     B_ATOMIC, B_STEP,           /* an atomicrmw instruction; by one */
     B_INIT,                     /* a plain store */
     B_TO_SPACE,
+    B_COPY,                     /* async_work_group_copy */
     B_ANY, B_ALL,               /* of the lanes' sign bits */
     B_REFUSED,                  /* operation says what is not supported */
 } BuiltinKind;
