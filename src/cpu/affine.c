@@ -206,8 +206,15 @@ static Affine affine_unary(Emit *e, const SpvInst *i, Affine a, LT from, LT type
         return a;
     case SpvOpBitcast:
         return bits == to ? a : none;
-    case SpvOpUConvert:
     case SpvOpSConvert:
+        /* A signed number of OpenCL C's does not wrap: programs that have it do so are wrong. */
+        if (to > bits && !a.no_wrap && e->entry->model == SpvExecutionModelKernel) {
+            for (uint32_t k = 0; k < AFFINE_GROUPS && a.first[k]; k++)
+                a.first[k] = LLVMBuildSExt(e->b, a.first[k], type, "");
+            return a;
+        }
+        /* fall through */
+    case SpvOpUConvert:
         if (!a.no_wrap && to > bits)
             return none;
         for (uint32_t k = 0; k < AFFINE_GROUPS && a.first[k] && to != bits; k++)
@@ -218,6 +225,36 @@ static Affine affine_unary(Emit *e, const SpvInst *i, Affine a, LT from, LT type
     default:
         return none;
     }
+}
+
+/* x << k >> l with l <= k, in which compilers write an int that becomes a long: as SConvert of x's
+ * low bits, times 2^(k - l). */
+static bool sign_extends(Emit *e, const SpvInst *i, SpvId *x, int64_t *by, int64_t *factor)
+{
+    const SpvInst *left = spv_def(e->module, spv_operand(i, 0));
+    uint64_t k, l;
+    if (i->op != SpvOpShiftRightArithmetic || !left || left->op != SpvOpShiftLeftLogical ||
+        !spv_constant(e->module, spv_operand(left, 1), &k) ||
+        !spv_constant(e->module, spv_operand(i, 1), &l) || k != 32 || l > k || k - l > 12)
+        return false;
+    *x = spv_operand(left, 0);
+    *by = (int64_t)l;
+    *factor = (int64_t)1 << (k - l);
+    return true;
+}
+
+static Affine affine_extended(Emit *e, Affine a, int64_t by, int64_t factor, LT type)
+{
+    if (LLVMGetIntTypeWidth(type) != 64 || !fits(a.stride * factor) || a.group < 2 ||
+        e->entry->model != SpvExecutionModelKernel)
+        return (Affine){ .group = 1 };
+    a.stride *= factor;
+    for (uint32_t k = 0; k < AFFINE_GROUPS && a.first[k]; k++) {
+        LV high = LLVMBuildShl(e->b, a.first[k], LLVMConstInt(type, 32, 0), "");
+        a.first[k] = LLVMBuildAShr(e->b, high, LLVMConstInt(type, (uint64_t)by, 0), "");
+    }
+    a.no_wrap = false;
+    return a;
 }
 
 static bool is_unary(uint16_t op)
@@ -322,6 +359,11 @@ static uint32_t same_within(Emit *e, const SpvInst *i, uint32_t n, uint32_t k)
 static Affine affine_integer(Emit *e, const SpvInst *i, const Value *v, uint32_t k)
 {
     static const Affine none = { .group = 1 };
+    SpvId x;
+    int64_t by, factor;
+    if (v->n == 1 && sign_extends(e, i, &x, &by, &factor))
+        return affine_extended(e, value_affine(e, emit_value(e, x), 0), by, factor,
+                               emit_scalar_type(e, emit_leaf_type(e, v->type, k)));
     if (!is_unary(i->op) && !is_binary(i->op))
         return none;
     const Value *a = emit_value(e, spv_operand(i, 0));

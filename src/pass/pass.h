@@ -50,6 +50,9 @@ bool pass_specialise(PassContext *c);
  * body (shaders). Recursion, and growth beyond 2^20 instructions, is an error. Drops OpLine and
  * debug instructions: SpvInst has the position. */
 bool pass_inline(PassContext *c);
+/* In an OpenCL kernel, accesses a variable of the function as a whole by its own type where its
+ * address is cast to that of another type of the same size, and casts the value instead. */
+bool pass_retype(PassContext *c);
 /* Splits Function variables (and Private ones, once only one function is left) of structures and
  * arrays that are accessed by constant indices only, or that hold matrices, into one variable a
  * part, and promotes those whose address does not escape to SSA, with phis where the variable is

@@ -16,6 +16,7 @@ typedef struct Pass {
 static const Pass passes[] = {
     { "specialise", pass_specialise, false, false },
     { "inline", pass_inline, false, false },
+    { "retype", pass_retype, true, false },
     { "promote", pass_promote, false, true },
     { "simplify", pass_simplify, true, true },
     { "unroll", pass_unroll, true, true },
