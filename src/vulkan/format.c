@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What can be done with each format. Kernels access buffers only, so no format has a feature.
+ * What can be done with each format: copying, since kernels access buffers only.
  */
 #include "vulkan/vk.h"
 
@@ -8,8 +8,11 @@ VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceFormatProperties(VkPhysicalDevice
                                                                 VkFormat format,
                                                                 VkFormatProperties *out)
 {
-    (void)device, (void)format;
-    *out = (VkFormatProperties){ 0 };
+    (void)device;
+    VkFormatFeatureFlags copies = VK_FORMAT_FEATURE_TRANSFER_SRC_BIT |
+                                  VK_FORMAT_FEATURE_TRANSFER_DST_BIT;
+    VkFormatFeatureFlags all = format_size(format) ? copies : 0;
+    *out = (VkFormatProperties){ .linearTilingFeatures = all, .optimalTilingFeatures = all };
 }
 
 VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceFormatProperties2(VkPhysicalDevice device,
@@ -20,7 +23,9 @@ VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceFormatProperties2(VkPhysicalDevic
     for (VkBaseOutStructure *s = out->pNext; s; s = s->pNext) {
         if (s->sType == VK_STRUCTURE_TYPE_FORMAT_PROPERTIES_3) {
             VkFormatProperties3 *p = (void *)s;
-            p->linearTilingFeatures = p->optimalTilingFeatures = p->bufferFeatures = 0;
+            p->linearTilingFeatures = out->formatProperties.linearTilingFeatures;
+            p->optimalTilingFeatures = out->formatProperties.optimalTilingFeatures;
+            p->bufferFeatures = 0;
         }
     }
 }
@@ -29,9 +34,19 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_GetPhysicalDeviceImageFormatProperties(
     VkPhysicalDevice device, VkFormat format, VkImageType type, VkImageTiling tiling,
     VkImageUsageFlags usage, VkImageCreateFlags flags, VkImageFormatProperties *out)
 {
-    (void)device, (void)format, (void)type, (void)tiling, (void)usage, (void)flags;
+    static const VkExtent3D sizes[] = { { 16384, 1, 1 }, { 16384, 16384, 1 },
+                                        { 2048, 2048, 2048 } };
+    const VkImageUsageFlags copies = VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
+                                     VK_IMAGE_USAGE_TRANSFER_DST_BIT;
+    (void)device, (void)tiling;
     *out = (VkImageFormatProperties){ 0 };
-    return VK_ERROR_FORMAT_NOT_SUPPORTED;
+    if (!format_size(format) || (usage & ~copies) || flags || (uint32_t)type >= COUNT_OF(sizes))
+        return VK_ERROR_FORMAT_NOT_SUPPORTED;
+    *out = (VkImageFormatProperties){
+        .maxExtent = sizes[type], .maxMipLevels = 15,
+        .maxArrayLayers = type == VK_IMAGE_TYPE_3D ? 1 : 2048,
+        .sampleCounts = VK_SAMPLE_COUNT_1_BIT, .maxResourceSize = MAX_MEMORY };
+    return VK_SUCCESS;
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL hv_GetPhysicalDeviceImageFormatProperties2(

@@ -139,7 +139,7 @@ static VkMemoryRequirements requirements(uint64_t size)
     return (VkMemoryRequirements){ align_up(size, BUFFER_ALIGNMENT), BUFFER_ALIGNMENT, 1 };
 }
 
-static void dedicated(VkBaseOutStructure *s)
+void memory_not_dedicated(VkBaseOutStructure *s)
 {
     for (; s; s = s->pNext) {
         if (s->sType == VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS) {
@@ -160,7 +160,7 @@ VKAPI_ATTR void VKAPI_CALL hv_GetBufferMemoryRequirements2(
     VkDevice device, const VkBufferMemoryRequirementsInfo2 *info, VkMemoryRequirements2 *out)
 {
     hv_GetBufferMemoryRequirements(device, info->buffer, &out->memoryRequirements);
-    dedicated(out->pNext);
+    memory_not_dedicated(out->pNext);
 }
 
 VKAPI_ATTR void VKAPI_CALL hv_GetDeviceBufferMemoryRequirements(
@@ -168,7 +168,7 @@ VKAPI_ATTR void VKAPI_CALL hv_GetDeviceBufferMemoryRequirements(
 {
     (void)device;
     out->memoryRequirements = requirements(info->pCreateInfo->size);
-    dedicated(out->pNext);
+    memory_not_dedicated(out->pNext);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL hv_BindBufferMemory(VkDevice device, VkBuffer buffer,

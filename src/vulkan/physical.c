@@ -22,9 +22,9 @@
 enum { VENDOR = 0x10000 + 0x6864, DRIVER_VERSION = HEDDLE_VERSION_MAJOR << 22 |
        HEDDLE_VERSION_MINOR << 12 | HEDDLE_VERSION_PATCH };
 
-typedef struct Image { size_t size; const VkBaseInStructure *data; } Image;
+typedef struct Template { size_t size; const VkBaseInStructure *data; } Template;
 
-static const Image features[] = {
+static const Template features[] = {
 #define TABLE_FEATURES
 #define FEATURES(T, ...) { sizeof(T), (const void *)&(const T){ __VA_ARGS__ } },
 #define CORE_FEATURES(...)
@@ -40,7 +40,7 @@ static const VkPhysicalDeviceFeatures core_features =
 #undef CORE_FEATURES
 #undef TABLE_FEATURES
 
-static const Image properties[] = {
+static const Template properties[] = {
 #define TABLE_PROPERTIES
 #define PROPERTIES(T, ...) { sizeof(T), (const void *)&(const T){ __VA_ARGS__ } },
 #include "vulkan/tables.def"
@@ -78,7 +78,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_EnumerateDeviceLayerProperties(VkPhysicalDevic
 }
 
 /* Copies the structure's image behind its sType and pNext. False when there is none. */
-static bool fill(VkBaseOutStructure *s, const Image *images, size_t n)
+static bool fill(VkBaseOutStructure *s, const Template *images, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         if (images[i].data->sType == s->sType) {
@@ -306,6 +306,13 @@ static VkComponentTypeKHR component(HeddleType t)
     return types[t];
 }
 
+/* Programs divide a workgroup's tile among its subgroups without asking whether a matrix still fits
+ * their share, so what is listed is no larger than 32 x 32; kernels may use more. */
+static bool is_listed(const HeddleMatrixShape *s)
+{
+    return s->scope == HEDDLE_SCOPE_SUBGROUP && s->m <= 32 && s->n <= 32;
+}
+
 VKAPI_ATTR VkResult VKAPI_CALL hv_GetPhysicalDeviceCooperativeMatrixPropertiesKHR(
     VkPhysicalDevice device, uint32_t *count, VkCooperativeMatrixPropertiesKHR *out)
 {
@@ -315,7 +322,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_GetPhysicalDeviceCooperativeMatrixPropertiesKH
     uint32_t n = 0;
     for (size_t i = 0; i < all; i++) {
         const HeddleMatrixShape *s = &shapes[i];
-        if (s->scope != HEDDLE_SCOPE_SUBGROUP)
+        if (!is_listed(s))
             continue;
         VkCooperativeMatrixPropertiesKHR p = {
             .MSize = s->m, .NSize = s->n, .KSize = s->k, .AType = component(s->a),

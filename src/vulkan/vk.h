@@ -176,6 +176,20 @@ typedef struct Buffer {
 } Buffer;
 HANDLE(Buffer, VkBuffer)
 
+/* What no resource asks for: a VkMemoryDedicatedRequirements in the chain. */
+void memory_not_dedicated(VkBaseOutStructure *chain);
+
+/* ---- image.c --------------------------------------------------------------------------------- */
+
+typedef struct Image {
+    Base base;
+    VkExtent3D extent;
+    uint32_t texel, levels, layers; /* texel: its bytes */
+    char *data;                 /* NULL until bound */
+} Image;
+HANDLE(Image, VkImage)
+uint32_t format_size(VkFormat format);  /* bytes of a texel; 0: not known */
+
 /* ---- descriptor.c ---------------------------------------------------------------------------- */
 
 typedef struct LayoutBinding {

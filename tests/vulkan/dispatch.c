@@ -316,3 +316,55 @@ TEST(required_subgroup_size)
     gpu_buffer_free(&g, &out);
     gpu_free(&g);
 }
+
+/* To an image and back, with a part of another slice in between. */
+TEST(images_are_copied)
+{
+    Gpu g = { 0 };
+    GpuBuffer in, out;
+    REQUIRE(gpu_new(&g) == VK_SUCCESS);
+    REQUIRE(!gpu_buffer(&g, 4 * 4 * 2 * 4, &in) && !gpu_buffer(&g, 4 * 4 * 2 * 4, &out));
+    VkImageCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO, .imageType = VK_IMAGE_TYPE_3D,
+        .format = VK_FORMAT_R32_SFLOAT, .extent = { 4, 4, 2 }, .mipLevels = 2, .arrayLayers = 1,
+        .samples = VK_SAMPLE_COUNT_1_BIT, .tiling = VK_IMAGE_TILING_OPTIMAL,
+        .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT };
+    VkImage image;
+    REQUIRE(VK(CreateImage)(g.device, &info, NULL, &image) == VK_SUCCESS);
+    VkMemoryRequirements need;
+    VK(GetImageMemoryRequirements)(g.device, image, &need);
+    CHECK(need.size >= 4 * 4 * 2 * 4 + 2 * 2 * 4);
+    VkMemoryAllocateInfo memory = { .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+                                    .allocationSize = need.size };
+    VkDeviceMemory m;
+    REQUIRE(VK(AllocateMemory)(g.device, &memory, NULL, &m) == VK_SUCCESS);
+    VK(BindImageMemory)(g.device, image, m, 0);
+    for (int i = 0; i < 32; i++)
+        ((float *)in.data)[i] = (float)i;
+    VkBufferImageCopy whole = { .imageSubresource = { VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1 },
+                                .imageExtent = { 4, 4, 2 } };
+    VkImageCopy part = { .srcSubresource = whole.imageSubresource, .srcOffset = { 1, 1, 0 },
+                         .dstSubresource = whole.imageSubresource, .dstOffset = { 2, 2, 1 },
+                         .extent = { 2, 2, 1 } };
+    VkImageMemoryBarrier ready = {
+        .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER, .newLayout = VK_IMAGE_LAYOUT_GENERAL,
+        .dstAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT, .image = image,
+        .subresourceRange = { VK_IMAGE_ASPECT_COLOR_BIT, 0, 2, 0, 1 } };
+    VkCommandBuffer c = gpu_begin(&g);
+    VK(CmdPipelineBarrier)(c, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, 0,
+                           0, NULL, 0, NULL, 1, &ready);
+    VK(CmdCopyBufferToImage)(c, in.buffer, image, VK_IMAGE_LAYOUT_GENERAL, 1, &whole);
+    VK(CmdCopyImage)(c, image, VK_IMAGE_LAYOUT_GENERAL, image, VK_IMAGE_LAYOUT_GENERAL, 1, &part);
+    VK(CmdCopyImageToBuffer)(c, image, VK_IMAGE_LAYOUT_GENERAL, out.buffer, 1, &whole);
+    CHECK(gpu_finish(&g, c) == VK_SUCCESS);
+    for (int i = 0; i < 32; i++) {
+        int x = i % 4, y = i / 4 % 4, z = i / 16;
+        bool moved = z == 1 && x >= 2 && y >= 2;
+        CHECK_NEAR(((float *)out.data)[i], moved ? (x - 1) + 4 * (y - 1) : i, 0);
+    }
+    VK(DestroyImage)(g.device, image, NULL);
+    VK(FreeMemory)(g.device, m, NULL);
+    gpu_buffer_free(&g, &in);
+    gpu_buffer_free(&g, &out);
+    gpu_free(&g);
+}
