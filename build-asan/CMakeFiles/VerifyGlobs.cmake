@@ -10,6 +10,7 @@ set(OLD_GLOB
   "/work/w-nvcpu/bench/exec.c"
   "/work/w-nvcpu/bench/gemm.c"
   "/work/w-nvcpu/bench/nv2.c"
+  "/work/w-nvcpu/bench/vulkan.c"
   "/work/w-nvcpu/bench/vulkan_host.c"
   )
 if(NOT "${NEW_GLOB}" STREQUAL "${OLD_GLOB}")
@@ -266,9 +267,9 @@ set(OLD_GLOB
   "/work/w-nvcpu/src/front/opencl/emit_stmt.c"
   "/work/w-nvcpu/src/front/opencl/emit_type.c"
   "/work/w-nvcpu/src/front/opencl/lex.c"
+  "/work/w-nvcpu/src/front/opencl/link.c"
   "/work/w-nvcpu/src/front/opencl/literal.c"
   "/work/w-nvcpu/src/front/opencl/macro.c"
-  "/work/w-nvcpu/src/front/opencl/matrix_ops.c"
   "/work/w-nvcpu/src/front/opencl/parse_decl.c"
   "/work/w-nvcpu/src/front/opencl/parse_expr.c"
   "/work/w-nvcpu/src/front/opencl/parse_init.c"

@@ -5,9 +5,9 @@
  *
  * A reduction sees its operand as lines of contiguous elements (rows of a row-major tile). Across
  * lines it adds whole vectors, with several sums at once. Along lines it folds them: the first and
- * the second halves of the lines in two vectors are combined into one, so that W elements of as many
- * lines cost about W calls, and the results come out in order. The order of combination hangs on the
- * sizes alone.
+ * the second halves of the lines in two vectors are combined into one, so that W elements of as
+ * many lines cost about W calls, and the results come out in order. The order of combination hangs
+ * on the sizes alone.
  */
 #include "cpu/matrix.h"
 

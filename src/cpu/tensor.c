@@ -174,6 +174,7 @@ typedef struct Transfer {
     LV *v;                      /* the view's leaves */
     bool clips;                 /* some elements may be left out */
     bool simple, swapped;       /* no view that matters; or one that swaps two dimensions */
+    uint32_t outer;             /* the last dimension but the innermost whose span may exceed 1 */
     LV base, room;              /* the pointer; robust access: bytes behind it that exist */
     bool near;
     uint64_t unit;              /* bytes an index counts */
@@ -203,8 +204,20 @@ static void read_addressing(const SpvInst *i, SpvId ids[3])
     }
 }
 
+/* Spans of more than one, if any, are the innermost's and one other's. */
+static bool is_plane(const Transfer *x)
+{
+    for (uint32_t k = 0; k + 1 < x->d; k++)
+        if (k != x->outer && !is_const(field(x, SPAN, k), 1))
+            return false;
+    return x->d > 1;
+}
+
 static void open_view(Emit *e, Transfer *x)
 {
+    x->outer = x->d > 1 ? x->d - 2 : 0;
+    while (x->outer && is_const(field(x, SPAN, x->outer), 1))
+        x->outer--;
     x->simple = !x->view;
     if (!x->view)
         return;
@@ -216,15 +229,18 @@ static void open_view(Emit *e, Transfer *x)
     spv_constant(e->module, spv_operand(def, 1), &has);
     x->view_sizes = has;
     bool same = x->vd == x->d && !has;
+    uint32_t place[MAX_DIMS] = {0};
     for (uint32_t k = 0; k < x->vd; k++) {
         x->permutation[k] = MIN(constant_of(e, spv_operand(def, 2 + k)), x->vd - 1);
         same &= x->permutation[k] == k;
+        place[x->permutation[k]] = k;
     }
     const LV *clip = x->v + VIEW_CLIP * x->vd;
     for (uint32_t k = 0; k < 4; k++)
         x->clips |= !is_const(clip[k], k % 2 ? UINT32_MAX : 0);
     x->simple = same && !x->clips;
-    x->swapped = !x->clips && !has && x->vd == 2 && x->d == 2 && x->permutation[0] == 1;
+    x->swapped = !x->clips && !has && x->vd == x->d && is_plane(x)
+        && place[x->outer] > place[x->d - 1];
 }
 
 static void open_pointer(Emit *e, Transfer *x)
@@ -251,8 +267,9 @@ static bool open_transfer(Emit *e, const SpvInst *i, Transfer *x)
                     .decode = ids[1]};
     x->matrix = spv_type_of(e->module, spv_operand(i, 1));
     const SpvType *t = spv_type_of(e->module, x->layout);
-    if (!mat_is(x->matrix) || !t || t->kind != SPV_TENSOR_LAYOUT ||
-        (x->view && spv_type_of(e->module, x->view)->kind != SPV_TENSOR_VIEW)) {
+    const SpvType *v = x->view ? spv_type_of(e->module, x->view) : NULL;
+    if (!mat_is(x->matrix) || !t || t->kind != SPV_TENSOR_LAYOUT || !dims_of(e, t) ||
+        (x->view && (!v || v->kind != SPV_TENSOR_VIEW || !dims_of(e, v)))) {
         emit_error(e, i, section, "the object is no cooperative matrix, or the layout no tensor's");
         return false;
     }
@@ -415,8 +432,10 @@ static Place find_place(Emit *e, const Transfer *x, LV row, LV col, bool aligned
     Place p = {0};
     LV coord[MAX_DIMS] = {0};
     if (aligned && x->swapped) {
-        coord[0] = col;
-        coord[1] = row;
+        for (uint32_t k = 0; k < x->d; k++)
+            coord[k] = k32(e, 0);
+        coord[x->outer] = col;
+        coord[x->d - 1] = row;
     } else {
         LV index = row;
         uint32_t k = x->d;
@@ -629,8 +648,9 @@ static LV is_aligned(Emit *e, const Transfer *x)
     LV n = k32(e, x->matrix->cols);
     if (x->swapped) {
         LV rows = k32(e, x->matrix->rows);
-        return LLVMBuildAnd(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, field(x, SPAN, 0), n, ""),
-                            LLVMBuildICmp(e->b, LLVMIntUGE, field(x, SPAN, 1), rows, ""), "");
+        return LLVMBuildAnd(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, field(x, SPAN, x->outer), n, ""),
+                            LLVMBuildICmp(e->b, LLVMIntUGE, field(x, SPAN, x->d - 1), rows, ""),
+                            "");
     }
     return x->simple ? LLVMBuildICmp(e->b, LLVMIntEQ, field(x, SPAN, x->d - 1), n, "") : NULL;
 }
@@ -674,7 +694,7 @@ static LV in_dimension(Emit *e, const Transfer *x, uint32_t k, uint32_t n)
 /* The slice as a tile of memory. NULL: it never is one; else when it is, i1. */
 static LV as_tile(Emit *e, const Transfer *x, LV aligned, Tile *tile)
 {
-    uint32_t d = x->d, inner = d - 1;
+    uint32_t d = x->d, inner = d - 1, outer = x->outer;
     uint32_t n = x->swapped ? x->matrix->cols : x->matrix->rows;
     uint32_t length = x->swapped ? x->matrix->rows : x->matrix->cols;
     if (x->decode || d < 2 || !aligned || is_const(aligned, 0))
@@ -683,7 +703,7 @@ static LV as_tile(Emit *e, const Transfer *x, LV aligned, Tile *tile)
         if (!is_const(field(x, BLOCK, k), 1))
             return NULL;
     LV is = LLVMBuildAnd(e->b, aligned,
-                         LLVMBuildICmp(e->b, LLVMIntUGE, field(x, SPAN, inner - 1), k32(e, n), ""),
+                         LLVMBuildICmp(e->b, LLVMIntUGE, field(x, SPAN, outer), k32(e, n), ""),
                          "");
     is = LLVMBuildAnd(e->b, is,
                       LLVMBuildICmp(e->b, LLVMIntEQ, field(x, STRIDE, inner), k32(e, 1), ""), "");
@@ -693,13 +713,12 @@ static LV as_tile(Emit *e, const Transfer *x, LV aligned, Tile *tile)
         index = LLVMBuildAdd(e->b, index, widen(e, term), "");
         if (x->clamp != UNDEFINED)
             is = LLVMBuildAnd(e->b, is,
-                              in_dimension(e, x, k, k == inner       ? length
-                                                    : k + 1 == inner ? n
-                                                                     : 1), "");
+                              in_dimension(e, x, k,
+                                           k == inner ? length : k == outer ? n : 1), "");
     }
     LV offset = LLVMBuildMul(e->b, index, k64(e, x->bytes), "");
     tile->ptr = bytes_from(e, x->base, offset);
-    tile->stride = LLVMBuildMul(e->b, widen(e, field(x, STRIDE, inner - 1)), k64(e, x->bytes), "");
+    tile->stride = LLVMBuildMul(e->b, widen(e, field(x, STRIDE, outer)), k64(e, x->bytes), "");
     tile->col = x->swapped;
     tile->near = x->near;
     if (x->room) {
@@ -809,14 +828,16 @@ void mat_store_tensor(Emit *e, const SpvInst *i)
     if_end(e, &f);
 }
 
-/* Whether the instruction's view swaps rows and columns: its tiles are column-major. */
+/* Whether the instruction's view begins with what is outermost in memory: its tiles, where it has
+ * any, are column-major. */
 bool mat_tensor_order(Emit *e, const SpvInst *i)
 {
     SpvId ids[3] = {0};
     read_addressing(i, ids);
     const SpvType *t = ids[0] ? spv_type_of(e->module, ids[0]) : NULL;
     const SpvInst *def = t && t->kind == SPV_TENSOR_VIEW ? spv_def(e->module, t->id) : NULL;
+    uint32_t d = def ? dims_of(e, t) : 0;
     uint64_t sizes = 0;
-    return def && dims_of(e, t) == 2 && spv_constant(e->module, spv_operand(def, 1), &sizes)
-        && !sizes && constant_of(e, spv_operand(def, 2)) == 1;
+    return d > 1 && spv_constant(e->module, spv_operand(def, 1), &sizes) && !sizes
+        && !constant_of(e, spv_operand(def, 1 + d));
 }
