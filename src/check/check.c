@@ -120,6 +120,24 @@ bool alike(const SpvType *a, const SpvType *b)
            (x->kind != SPV_FLOAT || x->format == y->format);
 }
 
+bool holds(Checker *c, const SpvType *t, uint8_t **asked, bool (*is)(const SpvType *t))
+{
+    bool found = false;
+    if (!t || t->kind == SPV_POINTER || t->id >= c->m->bound)
+        return false;
+    if (!*asked)
+        *asked = NEW_ARRAY(c->arena, uint8_t, c->m->bound);
+    if ((*asked)[t->id])
+        return (*asked)[t->id] == 2;
+    if (t->kind == SPV_ARRAY || t->kind == SPV_RUNTIME_ARRAY)
+        found = holds(c, t->element, asked, is);
+    for (uint32_t k = 0; t->kind == SPV_STRUCT && k < t->count && !found; k++)
+        found = holds(c, t->members[k], asked, is);
+    found |= is(t);
+    (*asked)[t->id] = found ? 2 : 1;
+    return found;
+}
+
 bool same_type(const SpvType *a, const SpvType *b) { return a && b && a->id == b->id; }
 
 const char *type_name(Checker *c, const SpvType *t)

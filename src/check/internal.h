@@ -33,7 +33,7 @@ struct Checker {
     Arena *arena;
     const CheckRow *row;   /* the rule being asked */
     SpvFunction *function; /* that the instruction is in, or NULL */
-    uint8_t *holds_matrix; /* by type: 0 not asked yet, 1 no, 2 yes */
+    uint8_t *holds_matrix, *holds_tensor; /* by type: 0 not asked yet, 1 no, 2 yes */
     const uint8_t *fed;    /* check_qcom_fed's, when asked */
     uint8_t qcom;          /* what of that extension is declared; 0 not asked yet */
     Map capabilities;      /* declared, and EXTENSION_* of those known here; once asked */
@@ -94,6 +94,9 @@ bool same_shape(const SpvType *a,
                 const SpvType *b); /* the same number of components, matrices in all */
 /* An accumulator and an A or B of its shape (SPV_NV_cooperative_matrix2). */
 bool changes_use(const SpvType *from, const SpvType *to);
+/* Whether the type, or a part of it as deep as types nest, `is` so; each is asked once (types may
+ * share parts over and over). */
+bool holds(Checker *c, const SpvType *t, uint8_t **asked, bool (*is)(const SpvType *t));
 const char *type_name(Checker *c, const SpvType *t); /* "f32", "vec4 of s32", for messages */
 /* Whether values of one may stand for the other without a conversion (types that are equal but for
  * layout decorations count as equal only where `logical`). */

@@ -41,31 +41,12 @@ static void check_type(Checker *c, SpvInst *i)
         broken(c, i, "use %llu is none of A, B and accumulator", (unsigned long long)value[3]);
 }
 
-/* As deep as types nest; each type is asked once (they may share parts over and over). */
-static bool holds_matrix(Checker *c, const SpvType *t)
-{
-    bool holds = false;
-    if (!t || t->kind == SPV_POINTER || t->id >= c->m->bound)
-        return false;
-    if (!c->holds_matrix)
-        c->holds_matrix = NEW_ARRAY(c->arena, uint8_t, c->m->bound);
-    if (c->holds_matrix[t->id])
-        return c->holds_matrix[t->id] == 2;
-    if (t->kind == SPV_ARRAY || t->kind == SPV_RUNTIME_ARRAY)
-        holds = holds_matrix(c, t->element);
-    for (uint32_t k = 0; t->kind == SPV_STRUCT && k < t->count && !holds; k++)
-        holds = holds_matrix(c, t->members[k]);
-    holds |= t->kind == SPV_COOPMAT;
-    c->holds_matrix[t->id] = holds ? 2 : 1;
-    return holds;
-}
-
 static void check_storage(Checker *c, SpvInst *i)
 {
     const SpvType *p = result_type(c, i);
     uint32_t storage = spv_operand(i, 0);
     if (storage != SpvStorageClassFunction && storage != SpvStorageClassPrivate && p &&
-        p->kind == SPV_POINTER && holds_matrix(c, p->element))
+        p->kind == SPV_POINTER && holds(c, p->element, &c->holds_matrix, is_matrix))
         broken(c, i, "a cooperative matrix in memory other than Function or Private");
 }
 

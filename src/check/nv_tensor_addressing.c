@@ -131,21 +131,19 @@ static void check_permutation(Checker *c, SpvInst *i)
         broken(c, i, "the permutation does not name every dimension once");
 }
 
+static bool is_tensor(const SpvType *t)
+{
+    return t->kind == SPV_TENSOR_LAYOUT || t->kind == SPV_TENSOR_VIEW;
+}
+
 uint32_t tensor_dims(Checker *c, const SpvType *t)
 {
     const SpvInst *def = t ? spv_def(c->m, t->id) : NULL;
     uint64_t dims = 0;
-    if (!def || (t->kind != SPV_TENSOR_LAYOUT && t->kind != SPV_TENSOR_VIEW) ||
+    if (!def || !is_tensor(t) ||
         !spv_constant(c->m, spv_operand(def, 0), &dims) || dims > MAX_DIMS)
         return 0;
     return (uint32_t)dims;
-}
-
-static bool holds_tensor(const SpvType *t)
-{
-    for (uint32_t k = 0; k < MAX_CHAIN && t && (t->kind == SPV_ARRAY || t->kind == SPV_STRUCT); k++)
-        t = t->kind == SPV_ARRAY ? t->element : t->count ? t->members[0] : NULL;
-    return t && (t->kind == SPV_TENSOR_LAYOUT || t->kind == SPV_TENSOR_VIEW);
 }
 
 static void check_storage(Checker *c, SpvInst *i)
@@ -153,7 +151,7 @@ static void check_storage(Checker *c, SpvInst *i)
     const SpvType *p = result_type(c, i);
     uint32_t storage = spv_operand(i, 0);
     if (storage != SpvStorageClassFunction && storage != SpvStorageClassPrivate && p &&
-        p->kind == SPV_POINTER && holds_tensor(p->element))
+        p->kind == SPV_POINTER && holds(c, p->element, &c->holds_tensor, is_tensor))
         broken(c, i, "a tensor layout or view in memory other than Function or Private");
 }
 

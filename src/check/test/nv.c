@@ -118,6 +118,9 @@ static const Case cases[] = {
     { "nv-tensor-permutation", "", "%x = OpTypeTensorViewNV %c3 %t %c1 %c0\n---\n" },
     { "nv-tensor-storage", "%p = OpTypePointer Private %layout\n%x = OpVariable %p Private\n---\n",
       "%p = OpTypePointer Workgroup %layout\n%x = OpVariable %p Workgroup\n---\n" },
+    { "nv-tensor-storage", "%s = OpTypeStruct %u32 %layout\n---\n",
+      "%s = OpTypeStruct %u32 %layout\n%p = OpTypePointer Workgroup %s\n%x = OpVariable %p "
+      "Workgroup\n---\n" },
     { "nv-tensor-result", VIEW, "%x = OpCreateTensorViewNV %layout" },
     { "nv-tensor-source", LAYOUT "%x = OpTensorLayoutSetClampValueNV %layout %l %c1",
       VIEW "%x = OpTensorLayoutSetClampValueNV %layout %w %c1" },
