@@ -81,7 +81,7 @@ const char *syntax_generic(Job *j, const char *text, size_t size, size_t *out_si
 /* ---- ir.c: MLIR's C API made short ----------------------------------------------------------- */
 
 static inline MlirStringRef ref(const char *s) { return mlirStringRefCreateFromCString(s); }
-/* A MlirStringCallback that appends to the job's Str `user`. */
+/* Text that MLIR prints: text_add is its callback. */
 typedef struct Text { Arena *arena; Str str; } Text;
 void text_add(MlirStringRef s, void *text);
 const char *type_text(Job *j, MlirType t);

@@ -7,7 +7,7 @@
  *   - calls are inlined, unstructured control flow becomes structured: passes that know func.func
  *     only, so that kernels are such while these run;
  *   - poison, of which it leaves some, becomes zeros;
- *   - vectors are loaded and stored element by element, since a pointer to a scalar cannot become
+ *   - vectors are loaded and stored element by element, by transfers too where these are no more, since a pointer to a scalar cannot become
  *     one to a vector with logical addressing.
  */
 #include <mlir-c/BuiltinAttributes.h>
@@ -240,6 +240,36 @@ static void split_access(Job *j, MlirOperation op)
     erase(op);
 }
 
+/* A transfer that is a load or a store: one dimension, the memref's last, in bounds, no mask. */
+static void simplify_transfer(Job *j, MlirOperation op)
+{
+    bool read = is_op(op, "vector.transfer_read");
+    MlirValue memory = mlirOperationGetOperand(op, !read);
+    MlirType vector = mlirValueGetType(read ? mlirOperationGetResult(op, 0)
+                                            : mlirOperationGetOperand(op, 0));
+    if (!mlirTypeIsAMemRef(mlirValueGetType(memory)))
+        return;
+    uint32_t rank = (uint32_t)mlirShapedTypeGetRank(mlirValueGetType(memory));
+    Str map = { 0 };
+    for (uint32_t i = 0; i < rank; i++)
+        str_printf(j->arena, &map, "%sd%u", i ? ", " : "affine_map<(", i);
+    str_printf(j->arena, &map, ") -> (d%u)>", rank - 1);
+    if (!rank || mlirOperationGetNumOperands(op) != rank + 2 ||
+        strcmp(attr_text(j, attr_of(op, "in_bounds")), "[true]") ||
+        strcmp(attr_text(j, attr_of(op, "permutation_map")), map.data))
+        return;
+    MlirValue *operands = NEW_ARRAY(j->arena, MlirValue, rank + 2);
+    for (uint32_t i = 0; i < rank + 2; i++)
+        operands[i] = mlirOperationGetOperand(op, i);
+    Build b = { j, op, mlirOperationGetLocation(op) };
+    MlirValue v = build_n(&b, read ? "vector.load" : "vector.store",
+                          read ? vector : (MlirType){ NULL }, NULL, rank + (read ? 1 : 2),
+                          operands);
+    if (read)
+        mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), v);
+    erase(op);
+}
+
 /* Passes, and what they are for: a module that has none of it stays as it is. */
 static const struct {
     const char *start;          /* of operations' names */
@@ -281,6 +311,12 @@ bool prepare(Job *j)
     }
     erase_functions(j);
     define_poison(j);
+    ops = ops_named(j, j->module, NULL);
+    for (uint32_t i = 0; i < ops.len; i++) {
+        if (is_op(ops.data[i], "vector.transfer_read") ||
+            is_op(ops.data[i], "vector.transfer_write"))
+            simplify_transfer(j, ops.data[i]);
+    }
     ops = ops_named(j, j->module, NULL);
     for (uint32_t i = 0; i < ops.len; i++) {
         if (is_op(ops.data[i], "vector.load") || is_op(ops.data[i], "vector.store"))

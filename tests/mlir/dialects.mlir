@@ -2,6 +2,7 @@
 // Kernels in all dialects that make one: each entry point in one module, calls, unstructured control
 // flow, memory of the workgroup, views, vectors, loops, scalars as arguments.
 // REQUIRES: mlir
+// RUN: %mlir-opt %s --emit-bytecode -o %t.bc && %heddle check %t.bc
 // RUN: %heddle compile %s -o %t.spv && %spirv-val --target-env vulkan1.4 %t.spv
 // RUN: %heddle compile %s --emit mlir-spirv | %mlir-opt > %t.mlir && %heddle check %t.mlir
 // RUN: %heddle run %s --entry calls --bind 0=iota:f32[32] --bind 1=zeros:f32[32] --out 1=%t.npy
@@ -73,13 +74,16 @@ gpu.module @m {
         : memref<8x128xf32> to memref<8x4xf32, strided<[128, 1], offset: ?>>
     %sum = affine.for %r = 0 to 8 iter_args(%v = %zero) -> (vector<4xf32>) {
       %c0 = arith.constant 0 : index
-      %x = vector.load %s[%r, %c0] : memref<8x4xf32, strided<[128, 1], offset: ?>>, vector<4xf32>
+      %x = vector.transfer_read %s[%r, %c0], %factor {in_bounds = [true]}
+          : memref<8x4xf32, strided<[128, 1], offset: ?>>, vector<4xf32>
       %y = arith.addf %v, %x : vector<4xf32>
       affine.yield %y : vector<4xf32>
     }
     %f = vector.broadcast %factor : f32 to vector<4xf32>
     %t = arith.mulf %sum, %f : vector<4xf32>
-    vector.store %t, %b[%p] : memref<128xf32>, vector<4xf32>
+    vector.transfer_write %t, %b[%p] {in_bounds = [true]} : vector<4xf32>, memref<128xf32>
+    %u = vector.load %b[%p] : memref<128xf32>, vector<4xf32>
+    vector.store %u, %b[%p] : memref<128xf32>, vector<4xf32>
     gpu.return
   }
 }

@@ -3,6 +3,7 @@
 // REQUIRES: mlir
 // RUN: %heddle compile %s --emit mlir --rotate-loads --rotate-as gpu -o %t.mlir
 // RUN: %mlir-opt %t.mlir -o %t.again && %filecheck %s < %t.again
+// RUN: %heddle check - < %s
 // RUN: %heddle compile %s --rotate-loads -o %t.spv && %spirv-val --target-env vulkan1.4 %t.spv
 // RUN: %heddle run %s --bind 0=randn:f32[8,4]@1 --bind 1=zeros:f32[16,4] --out 1=%t.npy --stats \
 // RUN:   | %filecheck %s --check-prefix=BEFORE
