@@ -7,8 +7,8 @@
  *   - calls are inlined, unstructured control flow becomes structured: passes that know func.func
  *     only, so that kernels are such while these run;
  *   - poison, of which it leaves some, becomes zeros;
- *   - vectors are loaded and stored element by element, by transfers too where these are no more, since a pointer to a scalar cannot become
- *     one to a vector with logical addressing.
+ *   - vectors are loaded and stored element by element, by transfers too where these are no more,
+ *     since a pointer to a scalar cannot become one to a vector with logical addressing.
  */
 #include <mlir-c/BuiltinAttributes.h>
 #include <mlir-c/BuiltinTypes.h>
