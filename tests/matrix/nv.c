@@ -115,6 +115,7 @@ typedef struct Tensor {
     int view_dims, permutation[5], view_size[5], view_stride[5];
     uint32_t clip[4];
     bool overlaps; /* elements share an address: nothing to say of what is stored */
+    bool quick;    /* only once on the reference device */
 } Tensor;
 
 #define SUB "gl_ScopeSubgroup"
@@ -297,7 +298,7 @@ static bool tensor(const Tensor *t, HeddleDeviceKind kind)
     Run r = { .file = "nv_tensor.comp",
               .specs = { { 0, t->rows }, { 1, t->cols } },
               .n_specs = 2,
-              .unchecked = t->overlaps };
+              .unchecked = t->overlaps || t->quick };
     HeddleType type = type_of(t->type);
     static const char *const clamps[] = { "0", "1", "2", "3", "4" };
     define(&r, "T", t->type);
@@ -352,6 +353,86 @@ TEST(tensors)
     for (uint32_t d = 0; d < COUNT_OF(kinds); d++)
         for (uint32_t k = 0; k < COUNT_OF(tensors); k++)
             CHECK(tensor(&tensors[k], kinds[d]));
+}
+
+/* A random divisor of n. */
+static int divisor(Rng *r, int n)
+{
+    int d = 1 + (int)(rng_uniform(r) * n);
+    while (n % d)
+        d--;
+    return d;
+}
+
+static int below(Rng *r, int n) { return (int)(rng_uniform(r) * n); }
+
+/* A permutation of n, and its type's text. */
+static void shuffle(Rng *r, int *order, int n, bool has_dims, char *text, size_t size)
+{
+    size_t at = (size_t)snprintf(text, size, "%d, %s", n, has_dims ? "true" : "false");
+    for (int k = 0; k < n; k++)
+        order[k] = k;
+    for (int k = 0; k < n; k++) {
+        int with = k + below(r, n - k), x = order[k];
+        order[k] = order[with];
+        order[with] = x;
+        at += (size_t)snprintf(text + at, size - at, ", %d", order[k]);
+    }
+}
+
+static bool random_tensor(uint64_t seed, HeddleDeviceKind kind)
+{
+    static const char *const types[] = { "float", "float16_t", "int8_t", "uint" };
+    static const char *const uses[] = { A, B, C };
+    Rng r = { seed };
+    char name[32], view[64];
+    Tensor t = { .name = name, .quick = true };
+    int total = 1, rest;
+    snprintf(name, sizeof(name), "random %u", (unsigned)seed);
+    t.type = types[below(&r, 4)];
+    t.scope = below(&r, 2) ? SUB : WG;
+    t.use = uses[below(&r, 3)];
+    t.clamp = (uint32_t)below(&r, 5);
+    t.dims = 1 + (uint32_t)below(&r, 5);
+    for (uint32_t k = 0; k < t.dims; k++) {
+        t.span[k] = 1 + below(&r, t.dims < 3 ? 20 : 5);
+        t.size[k] = t.clamp == UNDEFINED ? t.span[k] + below(&r, 5) : 1 + below(&r, 9);
+        t.offset[k] =
+            t.clamp == UNDEFINED ? below(&r, t.size[k] - t.span[k] + 1) : below(&r, 15) - 8;
+        total *= t.span[k];
+    }
+    for (uint32_t k = t.dims, step = 1 + (uint32_t)below(&r, 2); k-- > 0 && seed % 2;) {
+        t.stride[k] = (int)step;
+        step = step * (uint32_t)t.size[k] + (uint32_t)below(&r, 4);
+    }
+    t.rows = (uint32_t)divisor(&r, total);
+    t.cols = (uint32_t)total / t.rows;
+    int how = below(&r, 3); /* no view, the slice's dimensions, its own */
+    if (how == 2) {
+        t.view_dims = 1 + below(&r, 5);
+        rest = total;
+        for (int k = 0; k < t.view_dims; rest /= t.view_size[k++])
+            t.view_size[k] = k + 1 < t.view_dims ? divisor(&r, rest) : rest;
+    }
+    if (how) {
+        shuffle(&r, t.permutation, how == 2 ? t.view_dims : (int)t.dims, how == 2, view,
+                sizeof(view));
+        t.view = view;
+    }
+    if (how && below(&r, 2)) {
+        t.clip[0] = (uint32_t)below(&r, (int)t.rows);
+        t.clip[1] = 1 + (uint32_t)below(&r, (int)t.rows);
+        t.clip[2] = (uint32_t)below(&r, (int)t.cols);
+        t.clip[3] = 1 + (uint32_t)below(&r, (int)t.cols);
+    }
+    return tensor(&t, kind);
+}
+
+TEST(random_tensors)
+{
+    for (uint32_t d = 0; d < COUNT_OF(kinds); d++)
+        for (uint64_t seed = 1; seed <= 16; seed++)
+            CHECK(random_tensor(seed, kinds[d]));
 }
 
 /* ---- reductions ------------------------------------------------------------------------------ */
