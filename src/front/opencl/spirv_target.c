@@ -98,8 +98,10 @@ static bool emit(Emission *e)
         LLVMDisposeMessage(error);
         return false;
     }
+    /* Without the code generator's own optimisations: loops that count by pointers are no good to
+     * whoever gets the module. */
     LLVMTargetMachineRef machine =
-        LLVMCreateTargetMachine(target, triple, "", "", LLVMCodeGenLevelDefault, LLVMRelocDefault,
+        LLVMCreateTargetMachine(target, triple, "", "", LLVMCodeGenLevelNone, LLVMRelocDefault,
                                 LLVMCodeModelDefault);
     LLVMSetTarget(e->module, triple);
     tidy(e, machine);
