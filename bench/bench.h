@@ -227,6 +227,9 @@ static inline bool bench_paired(BenchCase *reference, BenchCase *cases, int n,
         c->p25 = bench_quantile(c->ratios, rounds, 0.25);
         c->ratio = bench_quantile(c->ratios, rounds, 0.5);
         c->p75 = bench_quantile(c->ratios, rounds, 0.75);
+        /* the clock may have been lower when the peak was taken */
+        if (peak > 0 && c->rate > peak * 1.02)
+            peak *= fmax(1, bench_peak() * o->threads / o->peak);
         if (peak > 0 && c->rate > peak * 1.02) {
             fprintf(stderr, "%s: %.1f Gop/s is above the peak of %.1f: not a measurement\n",
                     c->name, c->rate, peak);
