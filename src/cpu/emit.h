@@ -282,6 +282,12 @@ void emit_pointer_leaves(Emit *e, const Pointer *p, LV *leaves);
 LV emit_load_leaf(Emit *e, const Pointer *p, int64_t byte, const SpvType *t);
 void emit_store_leaf(Emit *e, const Pointer *p, int64_t byte, const SpvType *t, LV v);
 
+/* ---- wait_queues.c: SPV_QCOM_multiple_wait_queues -------------------------------------------- */
+
+/* In a loop that asks for wait queues, for a load of `lines` runs of `bytes` each, `stride` (i64)
+ * apart from `p` on, where `pointer` leads: prefetches what the load of a later iteration reads. */
+void emit_ahead(Emit *e, SpvId pointer, LV p, LV stride, uint32_t lines, uint32_t bytes);
+
 /* ---- matrix.c (cooperative matrices) --------------------------------------------------------- */
 
 bool matrix_begin(Emit *e);                         /* before the first block */

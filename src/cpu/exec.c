@@ -29,6 +29,7 @@
 #define SAFE_STACK (64u << 10)  /* what any thread that calls us is taken to have left */
 #define BLOCKS_PER_THREAD 16    /* for balance */
 #define MAX_BLOCK 64            /* workgroups; so many make the counter's cost vanish */
+#define FAR 4                   /* second-level caches of data that prefetching pays for (rule 6) */
 #define PANEL 8                 /* workgroups a panel of blocks is wide (rule 7) */
 
 typedef struct Job Job;
@@ -178,6 +179,7 @@ static void plan_blocks(Plan *p, const CpuDevice *device, uint32_t threads)
     p->own_stack = !p->fibers && p->kernel->stack_bytes > SAFE_STACK;
     uint64_t step = p->kernel->stream_bytes_per_step;
     p->yield_every = alone ? 0 : step ? (uint32_t)MAX(1, YIELD_BYTES / step) : 1;
+    p->prefetch = alone && footprint(p->dispatch) / FAR > device->l2_bytes;
 }
 
 /* ---- the plan: sizes ----------------------------------------------------------------------- */

@@ -169,6 +169,7 @@ static void fill_env(Pool *pool, const Plan *p, Strand *s, void *frame, void *sh
         .scratch = pool->scratch.data,
         .n_subgroups = p->n_subgroups,
         .yield_every = p->yield_every,
+        .prefetch = p->prefetch,
         .barrier = p->fibers ? barrier_fiber : barrier_alone,
         .yield = p->fibers ? yield_fiber : barrier_alone,
         .stats = pool->stats,

@@ -296,6 +296,15 @@ static void close_loop(Miner *s) {
             }
 }
 
+/* Of the loop controls, a request for wait queues is the new loop's too. */
+static void append_merge(Miner *s) {
+    const SpvInst *old = s->l.loop->merge_inst;
+    uint32_t hint = spv_operand(old, 2) & SpvLoopControlMultipleWaitQueuesQCOMMask;
+    uint32_t count = old->words[old->n_words - 1]; /* the literal of the highest bit is the last */
+    edit_append(s->m, s->head, SpvOpLoopMerge,
+                (uint32_t[]){ s->out->id, s->body->id, hint, count }, hint ? 4 : 3);
+}
+
 static void mine(Miner *s, bool on_true) {
     SpvBlock *header = s->l.header;
     SpvInst *term = header->insts.last;
@@ -322,7 +331,7 @@ static void mine(Miner *s, bool on_true) {
                          ->id;
     }
     if (s->l.loop->merge_inst)
-        edit_append(s->m, s->head, SpvOpLoopMerge, (uint32_t[]){ s->out->id, s->body->id, 0 }, 3);
+        append_merge(s);
     edit_append(s->m, s->head, SpvOpBranchConditional, (uint32_t[]){ all, s->body->id, s->out->id },
                 3);
     for (uint32_t n = 0; n < s->steps; n++) {

@@ -50,6 +50,7 @@ static const char *const extensions[] = {
     "SPV_NV_cooperative_matrix_decode_vector",
     "SPV_NV_tensor_addressing",
     "SPV_QCOM_cooperative_matrix_conversion",
+    "SPV_QCOM_multiple_wait_queues",
 };
 
 /* "model name : X" of /proc/cpuinfo. */

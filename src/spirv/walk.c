@@ -82,6 +82,9 @@ static bool next_kind(SpvWalk *w, uint8_t *kind, const char **name)
         uint32_t bit = w->mask & -w->mask;
         const SpvEnumerant *e = spv_enumerant(w->mask_kind, bit);
         w->mask &= ~bit;
+        if (!e && w->mask_kind == SPV_OPERAND_LoopControl && bit == 0x4000000)
+            return fail(w, "loop control 0x4000000 is that of a draft: MultipleWaitQueuesQCOM is "
+                           "0x%x", SpvLoopControlMultipleWaitQueuesQCOMMask);
         if (!e)
             return fail(w, "unknown bit 0x%x in the %s", bit, spv_kind_name(w->mask_kind));
         w->params = e->params;

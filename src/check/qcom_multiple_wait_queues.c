@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * SPV_QCOM_multiple_wait_queues: the loop control that asks for deeper data pipelines. The
+ * registry's final text gives it the bit 0x10000000; modules with the draft's are refused by the
+ * reader, which names the final one. That its literal is there, and in the order of the bits among
+ * those of other loop controls, the reader has seen to.
+ */
+#include "check/internal.h"
+
+enum { MAX_WAIT_QUEUES = 8 }; /* maxShaderWaitQueues */
+
+static bool declares(const Checker *c)
+{
+    for (const SpvInst *i = c->m->globals.first; i && i->op == SpvOpCapability; i = i->next)
+        if (spv_operand(i, 0) == SpvCapabilityMultipleWaitQueuesQCOM)
+            return true;
+    return false;
+}
+
+static void check_extension(Checker *c, SpvInst *i)
+{
+    if (spv_operand(i, 0) != SpvCapabilityMultipleWaitQueuesQCOM)
+        return;
+    for (const SpvInst *x = i; x; x = x->next)
+        if (x->op == SpvOpExtension &&
+            !strcmp(spv_string(x, 0, &(uint32_t){ 0 }), "SPV_QCOM_multiple_wait_queues"))
+            return;
+    broken(c, i, "MultipleWaitQueuesQCOM is declared without its extension");
+}
+
+static void check_hint(Checker *c, SpvInst *i)
+{
+    SpvOperand o;
+    uint32_t last = 0;
+    if (!(spv_operand(i, 2) & SpvLoopControlMultipleWaitQueuesQCOMMask))
+        return;
+    if (!declares(c))
+        broken(c, i, "the loop asks for wait queues, but MultipleWaitQueuesQCOM is not declared");
+    for (SpvWalk w = spv_walk(i); spv_walk_next(&w, &o);)
+        last = i->words[o.word]; /* no loop control has a higher bit */
+    if (last > MAX_WAIT_QUEUES) {
+        DiagLoc loc = spv_loc(c->arena, c->m, i);
+        diag(c->sink, DIAG_NOTE, &loc, NULL, "the loop asks for %u wait queues; %d are used", last,
+             MAX_WAIT_QUEUES);
+    }
+}
+
+static const CheckRow rows[] = {
+    { { "qcom-wait-queues-extension", "SPV_QCOM_multiple_wait_queues",
+        "The capability MultipleWaitQueuesQCOM comes with its extension." },
+      { SpvOpCapability },
+      NULL,
+      check_extension },
+    { { "qcom-wait-queues-capability", "SPV_QCOM_multiple_wait_queues, Loop Control",
+        "A loop that asks for wait queues needs the capability MultipleWaitQueuesQCOM." },
+      { SpvOpLoopMerge },
+      NULL,
+      check_hint },
+};
+const CheckFamily check_qcom_wait_queues = { rows, COUNT_OF(rows) };
