@@ -8,6 +8,9 @@
 #extension GL_EXT_shader_explicit_arithmetic_types : require
 #extension GL_EXT_bfloat16 : require
 #extension GL_EXT_control_flow_attributes : require
+#ifdef WQ
+#extension GL_QCOM_multiple_wait_queues : require
+#endif
 
 #ifndef AB
 #define AB float
@@ -34,6 +37,9 @@ void main()
     [[unroll]] for (uint i = 0; i < GM; i++)
         [[unroll]] for (uint j = 0; j < GN; j++)
             acc[i][j] = coopmat<CD, gl_ScopeSubgroup, TM, TN, gl_MatrixUseAccumulator>(CD(0));
+#ifdef WQ
+    [[multiple_wait_queuesQCOM(WQ)]]
+#endif
     for (uint k = 0; k < k_total; k += TK) {
         coopmat<AB, gl_ScopeSubgroup, TM, TK, gl_MatrixUseA> ma[GM];
         coopmat<AB, gl_ScopeSubgroup, TK, TN, gl_MatrixUseB> mb[GN];

@@ -7,7 +7,13 @@
  */
 #include "check/internal.h"
 
-enum { MAX_WAIT_QUEUES = 8 }; /* maxShaderWaitQueues */
+enum {
+    MAX_WAIT_QUEUES = 8, /* maxShaderWaitQueues */
+    GLSLANG = 8,         /* the generator's number: version 16.6 forgets the declarations */
+};
+
+static const char undeclared[] =
+    "the loop asks for wait queues, but MultipleWaitQueuesQCOM is not declared";
 
 static bool declares(const Checker *c)
 {
@@ -34,15 +40,16 @@ static void check_hint(Checker *c, SpvInst *i)
     uint32_t last = 0;
     if (!(spv_operand(i, 2) & SpvLoopControlMultipleWaitQueuesQCOMMask))
         return;
-    if (!declares(c))
-        broken(c, i, "the loop asks for wait queues, but MultipleWaitQueuesQCOM is not declared");
+    DiagLoc loc = spv_loc(c->arena, c->m, i);
+    if (!declares(c) && c->m->generator >> 16 == GLSLANG)
+        diag(c->sink, DIAG_WARNING, &loc, c->row->rule.id, "%s", undeclared);
+    else if (!declares(c))
+        broken(c, i, "%s", undeclared);
     for (SpvWalk w = spv_walk(i); spv_walk_next(&w, &o);)
         last = i->words[o.word]; /* no loop control has a higher bit */
-    if (last > MAX_WAIT_QUEUES) {
-        DiagLoc loc = spv_loc(c->arena, c->m, i);
+    if (last > MAX_WAIT_QUEUES)
         diag(c->sink, DIAG_NOTE, &loc, NULL, "the loop asks for %u wait queues; %d are used", last,
              MAX_WAIT_QUEUES);
-    }
 }
 
 static const CheckRow rows[] = {

@@ -100,6 +100,28 @@ typedef struct Load {
     DiagSink *sink;
 } Load;
 
+/* glslang 16.6 writes the loop control, but neither its capability nor its extension. */
+static void declare_wait_queues(SpvModule *m)
+{
+    static const char name[] = "SPV_QCOM_multiple_wait_queues";
+    uint32_t words[(sizeof name + 3) / 4] = { 0 }, hints = 0;
+    uint32_t capability = SpvCapabilityMultipleWaitQueuesQCOM;
+    SpvInst *first = m->globals.first, *last = first;
+    for (SpvFunction *f = m->functions; f; f = f->next)
+        for (SpvBlock *b = f->first; b; b = b->next)
+            for (SpvInst *i = b->insts.first; i; i = i->next)
+                if (i->op == SpvOpLoopMerge)
+                    hints |= spv_operand(i, 2) & SpvLoopControlMultipleWaitQueuesQCOMMask;
+    for (; last && last->op == SpvOpCapability; last = last->next)
+        if (spv_operand(last, 0) == capability)
+            return;
+    if (!hints || !last || first == last)
+        return;
+    memcpy(words, name, sizeof name);
+    spv_insert_before(last, spv_make(m, SpvOpCapability, 0, 0, &capability, 1));
+    spv_insert_before(last, spv_make(m, SpvOpExtension, 0, 0, words, COUNT_OF(words)));
+}
+
 static HeddleResult compile_glsl(Load *l)
 {
     const HeddleModuleOptions *o = l->options;
@@ -118,8 +140,11 @@ static HeddleResult compile_glsl(Load *l)
     case GLSL_IO: return HEDDLE_ERROR_IO;
     default: return HEDDLE_ERROR_SOURCE;
     }
-    l->module->spv = spv_read(arena, spirv, size, l->name, l->sink);
-    return l->module->spv ? HEDDLE_OK : HEDDLE_ERROR_SOURCE;
+    SpvModule *m = spv_read(arena, spirv, size, l->name, l->sink);
+    l->module->spv = m;
+    if (m)
+        declare_wait_queues(m);
+    return m ? HEDDLE_OK : HEDDLE_ERROR_SOURCE;
 }
 
 static OclOptions opencl_options(Arena *arena, const HeddleModuleOptions *o)
