@@ -53,12 +53,12 @@ static void check_hint(Checker *c, SpvInst *i)
 }
 
 static const CheckRow rows[] = {
-    { { "qcom-wait-queues-extension", "SPV_QCOM_multiple_wait_queues",
+    { { "wait-queues-extension", "SPV_QCOM_multiple_wait_queues",
         "The capability MultipleWaitQueuesQCOM comes with its extension." },
       { SpvOpCapability },
       NULL,
       check_extension },
-    { { "qcom-wait-queues-capability", "SPV_QCOM_multiple_wait_queues, Loop Control",
+    { { "wait-queues-capability", "SPV_QCOM_multiple_wait_queues, Loop Control",
         "A loop that asks for wait queues needs the capability MultipleWaitQueuesQCOM." },
       { SpvOpLoopMerge },
       NULL,

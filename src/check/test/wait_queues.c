@@ -54,8 +54,8 @@ TEST(hints)
         { BOTH, "MultipleWaitQueuesQCOM 0", NULL, true, 0, 0 },
         { BOTH, "Unroll|PeelCount|MultipleWaitQueuesQCOM 9 3", NULL, true, 0, 0 },
         { BOTH, "MultipleWaitQueuesQCOM 9", "9 wait queues; 8 are used", true, 0, 0 },
-        { "", "MultipleWaitQueuesQCOM 2", "[qcom-wait-queues-capability (", false, 0, 0 },
-        { CAPABILITY, "MultipleWaitQueuesQCOM 2", "[qcom-wait-queues-extension (", false, 0, 0 },
+        { "", "MultipleWaitQueuesQCOM 2", "[wait-queues-capability (", false, 0, 0 },
+        { CAPABILITY, "MultipleWaitQueuesQCOM 2", "[wait-queues-extension (", false, 0, 0 },
         { BOTH, "MultipleWaitQueuesQCOM 2", "MultipleWaitQueuesQCOM is 0x10000000", false,
           0x10000000, 0x4000000 },
         { BOTH, "PeelCount 3", "LoopMerge", false, 0x80, 0x10000080 }, /* no literal of its own */
