@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Seeded mutations of OpenCL C: the kernels of tests/ and examples/, their tokens left out,
- * repeated, exchanged, replaced by others', nested many times over, their bytes changed. Each must come to
- * its end: a tree and LLVM IR, one in a few on to SPIR-V, or a diagnostic.
+ * repeated, exchanged, replaced by others', nested many times over, their bytes changed. Each must
+ * come to its end: a tree and LLVM IR, one in a few on to SPIR-V, or a diagnostic.
  *
  *     test_fuzz_opencl [--count N] [--first SEED] [--write SEED] [FILE...]
  *

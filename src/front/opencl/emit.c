@@ -156,6 +156,7 @@ static void body(Emit *e, Symbol *s, LLVMValueRef f)
     e->function = f;
     e->result = at ? LLVMGetParam(f, 0) : NULL;
     e->break_to = e->continue_to = NULL;
+    e->has_matrix_arrays = false;
     LLVMPositionBuilderAtEnd(e->entry, entry);
     LLVMPositionBuilderAtEnd(e->builder, start);
     for (uint32_t i = 0; i < s->type->n_params; i++, at++) {

@@ -22,6 +22,7 @@ typedef struct Emit {
     LLVMValueRef function, result;      /* result: where a structure goes */
     LLVMBasicBlockRef break_to, continue_to;
     uint32_t strings;
+    bool has_matrix_arrays;             /* in this function, so far */
 } Emit;
 
 /* A place that can be read and written: memory, lanes of a vector in it, or bits in it. */

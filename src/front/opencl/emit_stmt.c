@@ -4,6 +4,8 @@
  */
 #include "front/opencl/emit.h"
 
+#include <llvm-c/DebugInfo.h>
+
 static void branch(Emit *e, Node *condition, LLVMBasicBlockRef yes, LLVMBasicBlockRef no)
 {
     LLVMBuildCondBr(e->builder, ocl_emit_condition(e, condition), yes, no);
@@ -14,6 +16,7 @@ static void declaration(Emit *e, Node *n)
     Symbol *s = n->symbol;
     if (s->global)
         return;
+    e->has_matrix_arrays |= is_aggregate(s->type) && ocl_has_matrix(s->type);
     if (!s->llvm) {
         s->llvm = ocl_variable(e, s->type, s->ident->name);
         if (s->attributes.aligned > s->type->align)
@@ -77,6 +80,28 @@ static void do_statement(Emit *e, Node *n)
     ocl_start(e, end);
 }
 
+/* Arrays of matrices must come apart, as matrices have no memory that could be indexed: loops of a
+ * known length are unrolled where there are such arrays. */
+static void unroll(Emit *e, LLVMValueRef back_edge)
+{
+    static const char name[] = "llvm.loop.unroll.full";
+    LLVMContextRef c = e->context;
+    LLVMMetadataRef text = LLVMMDStringInContext2(c, name, sizeof name - 1);
+    LLVMMetadataRef self = LLVMTemporaryMDNode(c, NULL, 0);
+    LLVMMetadataRef list[] = { self, LLVMMDNodeInContext2(c, &text, 1) };
+    LLVMMetadataRef node = LLVMMDNodeInContext2(c, list, 2);
+    LLVMMetadataReplaceAllUsesWith(self, node);
+    LLVMSetMetadata(back_edge, LLVMGetMDKindIDInContext(c, "llvm.loop", 9),
+                    LLVMMetadataAsValue(c, node));
+}
+
+static bool counts(Emit *e, const Node *condition)
+{
+    Value v;
+    return e->has_matrix_arrays && condition && condition->kind == N_BINARY &&
+           ocl_fold(e->o, condition->b, &v);
+}
+
 static void for_statement(Emit *e, Node *n)
 {
     LLVMBasicBlockRef test = ocl_block(e, "for.cond"), loop = ocl_block(e, "for.body");
@@ -97,7 +122,9 @@ static void for_statement(Emit *e, Node *n)
     ocl_start(e, next);
     if (n->d)
         ocl_emit_value(e, n->d);
-    ocl_go(e, test);
+    LLVMValueRef back = LLVMBuildBr(e->builder, test);
+    if (counts(e, n->c))
+        unroll(e, back);
     ocl_start(e, end);
 }
 

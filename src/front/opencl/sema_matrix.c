@@ -259,6 +259,8 @@ static bool factors_match(Ocl *o, Loc loc, Node *const m[3])
             good = false;
         }
     }
+    if (!good)
+        return false;
     const Type *a = m[0]->type, *b = m[1]->type, *c = m[2]->type;
     if (a->columns != b->rows) {
         ocl_error(o, m[1]->loc, "operand B has %u rows, but A has %u columns (K)", b->rows,

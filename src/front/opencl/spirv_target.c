@@ -74,6 +74,7 @@ static void tidy(Emission *e, LLVMTargetMachineRef machine)
 {
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
     LLVMErrorRef error = LLVMRunPasses(e->module, "always-inline,globaldce,function(sroa,early-cse,"
+                                       "loop(loop-rotate,loop-unroll-full),sroa,early-cse,"
                                        "infer-address-spaces,early-cse)", machine, options);
     LLVMDisposePassBuilderOptions(options);
     if (error) {
