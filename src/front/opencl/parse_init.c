@@ -14,7 +14,7 @@ enum { MAX_ELEMENTS = 1 << 20 };
 
 typedef struct Reader {
     Ocl *o;
-    bool constant;
+    uint32_t braces;            /* how deep in them */
 } Reader;
 
 typedef VEC(Node *) Nodes;
@@ -94,6 +94,18 @@ static Node *vector(Ocl *o, Type *t)
     return ocl_vector_literal(o, loc, t, list.data, list.len);
 }
 
+/* {0}: a matrix of zeros, as for any object in C. */
+static Node *matrix(Reader *r, Type *t, Node *n)
+{
+    Value v;
+    if (n->bad || !n->type || !is_scalar(n->type))
+        return ocl_convert(r->o, n, t, "initialiser");
+    if (ocl_fold(r->o, n, &v) && (is_float(n->type) ? v.lane[0].f == 0 : v.lane[0].u == 0))
+        return make(r, t, n->loc);
+    ocl_error(r->o, n->loc, "only {0} initialises a matrix; coop_mat_load fills it from memory");
+    return ocl_bad(r->o, n->loc);
+}
+
 static Node *scalar(Reader *r, Type *t, Node *first)
 {
     Ocl *o = r->o;
@@ -110,20 +122,13 @@ static Node *scalar(Reader *r, Type *t, Node *first)
         n = ocl_parse_assignment(o);
         ocl_accept(o, P_COMMA);
         ocl_expect(o, P_RBRACE, "after a value in braces");
-        if (is_matrix(t) && !n->bad) { /* {0}: a matrix of zeros, as for any object in C */
-            Value v;
-            if (n->type && is_scalar(n->type) && ocl_fold(o, n, &v) &&
-                (is_float(n->type) ? v.lane[0].f == 0 : v.lane[0].u == 0))
-                return make(r, t, loc);
-            if (n->type && is_scalar(n->type)) {
-                ocl_error(o, n->loc, "only {0} initialises a matrix; coop_mat_load fills it from "
-                          "memory");
-                return ocl_bad(o, loc);
-            }
-        }
+        if (is_matrix(t))
+            return matrix(r, t, n);
     }
     if (!n)
         n = ocl_parse_assignment(o);
+    if (is_matrix(t) && r->braces && n->type && is_scalar(n->type))
+        return matrix(r, t, n);
     return ocl_convert(o, n, t, "initialiser");
 }
 
@@ -248,13 +253,17 @@ static Node *braces(Reader *r, Type **type)
         ocl_expect(o, P_RBRACE, "after the string");
         return init;
     }
-    while (o->tok.kind != P_RBRACE && o->tok.kind != T_EOF) {
-        if (!entry(r, init, t, &i, &longest)) {
-            skip_list(o);
-            return ocl_bad(o, init->loc);
-        }
-        if (!ocl_accept(o, P_COMMA))
+    bool good = true;
+    r->braces++;
+    while (good && o->tok.kind != P_RBRACE && o->tok.kind != T_EOF) {
+        good = entry(r, init, t, &i, &longest);
+        if (good && !ocl_accept(o, P_COMMA))
             break;
+    }
+    r->braces--;
+    if (!good) {
+        skip_list(o);
+        return ocl_bad(o, init->loc);
     }
     if (!ocl_expect(o, P_RBRACE, "after the initialisers"))
         skip_list(o);
@@ -315,7 +324,7 @@ static Node *initialise(Reader *r, Type *t, Node *first)
 
 Node *ocl_parse_initialiser(Ocl *o, Type **type, bool constant)
 {
-    Reader r = { .o = o, .constant = constant };
+    Reader r = { .o = o };
     Node *n;
     Loc loc = o->tok.loc;
     if (is_aggregate(*type) && !is_array(*type) && !ocl_is_complete(*type)) {
