@@ -460,9 +460,33 @@ static bool compare_bits(SpvModule *m)
     return changed;
 }
 
+/* LLVM's target leaves a matrix in an array the array's own pointer; it is to point to elements. */
+static bool point_at_elements(SpvModule *m)
+{
+    bool changed = false;
+    for (SpvFunction *f = m->functions; f; f = f->next)
+        for (SpvBlock *b = f->first; b; b = b->next)
+            for (SpvInst *i = b->insts.first; i; i = i->next) {
+                if (i->op != SpvOpCooperativeMatrixLoadKHR &&
+                    i->op != SpvOpCooperativeMatrixStoreKHR)
+                    continue;
+                const SpvType *p = spv_type_of(m, spv_operand(i, 0));
+                const SpvType *t = p && p->kind == SPV_POINTER ? p->element : NULL;
+                if (!t || t->kind != SPV_ARRAY)
+                    continue;
+                while (t->kind == SPV_ARRAY)
+                    t = t->element;
+                Site s = { .m = m, .call = i };
+                i->words[i->first_operand] = typed_pointer(&s, spv_operand(i, 0), t->id);
+                changed = true;
+            }
+    return changed;
+}
+
 bool ocl_link(SpvModule *m, DiagSink *sink)
 {
     bool changed = compare_bits(m);
+    changed |= point_at_elements(m);
     for (SpvFunction *f = m->functions, *next; f; f = next) {
         next = f->next;
         const char *name = f->first ? NULL : linkage_of(m, f->def->id);
