@@ -11,6 +11,7 @@
 #include "base/base.h"
 #include "front/opencl/opencl.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -88,8 +89,7 @@ static void add_folder(Corpus *c, const char *path)
 static size_t token_end(const Text *t, size_t at)
 {
     size_t i = at;
-    while (i < t->size && (t->data[i] == '_' || (unsigned char)(t->data[i] | 32) - 'a' < 26u ||
-                           (unsigned char)t->data[i] - '0' < 10u))
+    while (i < t->size && (t->data[i] == '_' || isalnum((unsigned char)t->data[i])))
         i++;
     return i > at ? i : MIN(at + 1, t->size);
 }
