@@ -14,9 +14,14 @@
 
 #include <stddef.h>
 
-enum { MOST = 2, MAX_DEPTH = 24, LINE = 64 };
+enum { MOST = 2, MAX_DEPTH = 24, MAX_ASKED = 256, LINE = 64 };
 
-typedef struct Steps { Emit *e; const CfgLoop *loop; SpvBlock *latch; } Steps;
+typedef struct Steps {
+    Emit *e;
+    const CfgLoop *loop;
+    SpvBlock *latch;
+    uint32_t *left;             /* values that may still be asked about */
+} Steps;
 
 static LV k64(const Steps *s, uint64_t x) { return LLVMConstInt(s->e->i64, x, false); }
 static LV step_of(const Steps *s, SpvId id, uint32_t depth);
@@ -111,8 +116,9 @@ static LV step_of(const Steps *s, SpvId id, uint32_t depth)
     uint16_t at[16];
     if (!inside(s, i))
         return k64(s, 0);
-    if (!depth--)
+    if (!depth-- || !*s->left)
         return NULL;
+    --*s->left;
     LV x = NULL, y = NULL;
     uint64_t bits;
     switch (i->op) {
@@ -151,7 +157,8 @@ void emit_ahead(Emit *e, SpvId pointer, LV p, LV stride, uint32_t lines, uint32_
     const SpvInst *merge = loop ? loop->merge_inst : NULL;
     if (!merge || !(spv_operand(merge, 2) & SpvLoopControlMultipleWaitQueuesQCOMMask))
         return;
-    Steps s = { e, loop, loop->latch == UINT32_MAX ? NULL : c->blocks[loop->latch].block };
+    uint32_t left = MAX_ASKED;
+    Steps s = { e, loop, loop->latch == UINT32_MAX ? NULL : c->blocks[loop->latch].block, &left };
     uint32_t asked = merge->words[merge->n_words - 1];
     LV step = step_of(&s, pointer, MAX_DEPTH);
     if (!step || is_zero(step))
