@@ -53,9 +53,9 @@ const SpvType *result_type(Checker *c, const SpvInst *i);
 /* Reports and returns NULL when operand `n` is no value. */
 const SpvType *want_value(Checker *c, const SpvInst *i, uint32_t n);
 
-/* ---- nv_cooperative_matrix2.c, nv_tensor_addressing.c ---------------------------------------- */
+/* ---- nv_tensor_addressing.c ------------------------------------------------------------------ */
 
-/* A capability with the instructions that need it and the extensions it comes with. */
+/* Extensions that a capability may come with. */
 enum {
     EXTENSION_ASKED = 1,
     EXTENSION_COOPMAT = 2,
@@ -69,16 +69,11 @@ bool has_capability(Checker *c, uint32_t capability);
 void want_capability(Checker *c, const SpvInst *i, uint32_t capability);
 /* Reports where OpCapability `i` is this one and comes without one of these extensions. */
 void want_extension(Checker *c, const SpvInst *i, uint32_t capability, uint32_t any);
-/* The operand that TensorAddressingOperands brings for a bit of its mask; 0 without. */
-SpvId addressing_operand(const SpvInst *i, uint32_t bit);
 /* Word `dim` of a layout's field where constants decide it; as far as a chain of instructions says
  * so. */
 typedef enum LayoutField { LAYOUT_BLOCK_SIZE, LAYOUT_DIMENSION } LayoutField;
 bool layout_field(Checker *c, SpvId layout, LayoutField field, uint32_t dim, uint64_t *value);
 uint32_t tensor_dims(Checker *c, const SpvType *t); /* of a layout or view; 0: not known */
-/* Whether a function decodes elements of `matrix` by a layout of these dimensions; reports if not.
- * Of vectors where `vector`. */
-void want_decode(Checker *c, const SpvInst *i, SpvId function, const SpvType *matrix, bool vector);
 
 /* Scalar, or what a vector or cooperative matrix consists of; the type itself else. Never NULL for
  * a type that is not. */

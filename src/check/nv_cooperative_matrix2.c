@@ -38,6 +38,23 @@ static uint32_t capability_of(uint16_t op)
     }
 }
 
+/* The operand that TensorAddressingOperands brings for a bit of its mask; 0 without. */
+static SpvId addressing_operand(const SpvInst *i, uint32_t bit)
+{
+    SpvOperand o;
+    uint32_t mask = 0, skip = 0;
+    for (SpvWalk w = spv_walk(i); spv_walk_next(&w, &o);) {
+        if (o.kind == SPV_OPERAND_TensorAddressingOperands) {
+            mask = i->words[o.word];
+            for (uint32_t b = 1; b < bit; b <<= 1)
+                skip += !!(mask & b);
+        } else if ((mask & bit) && !skip--) {
+            return i->words[o.word];
+        }
+    }
+    return 0;
+}
+
 static bool instruction(uint16_t op) { return capability_of(op); }
 
 static void check_capability(Checker *c, SpvInst *i)
@@ -326,22 +343,6 @@ static void check_element_operands(Checker *c, SpvInst *i)
 
 static bool is_store(const SpvInst *i) { return i->op == SpvOpCooperativeMatrixStoreTensorNV; }
 
-SpvId addressing_operand(const SpvInst *i, uint32_t bit)
-{
-    SpvOperand o;
-    uint32_t mask = 0, skip = 0;
-    for (SpvWalk w = spv_walk(i); spv_walk_next(&w, &o);) {
-        if (o.kind == SPV_OPERAND_TensorAddressingOperands) {
-            mask = i->words[o.word];
-            for (uint32_t b = 1; b < bit; b <<= 1)
-                skip += !!(mask & b);
-        } else if ((mask & bit) && !skip--) {
-            return i->words[o.word];
-        }
-    }
-    return 0;
-}
-
 static void check_object(Checker *c, SpvInst *i)
 {
     const SpvType *t = want_value(c, i, 1);
@@ -438,7 +439,9 @@ static bool is_coordinate(const SpvType *t, uint32_t dims)
            t->element->bits == 32 && (!dims || !t->count_known || t->count == dims);
 }
 
-void want_decode(Checker *c, const SpvInst *i, SpvId function, const SpvType *matrix, bool vector)
+/* A function that decodes the elements of `matrix`, or vectors of them. */
+static void want_decode(Checker *c, const SpvInst *i, SpvId function, const SpvType *matrix,
+                        bool vector)
 {
     const SpvType *f = want_function(c, i, function);
     uint32_t dims = tensor_dims(c, operand_type(c, i, 2));
