@@ -26,6 +26,7 @@ run: build-release
 	@build/release/bin/example_tensors examples
 	@build/release/bin/example_mlir examples/mlir
 	@build/release/bin/example_opencl examples/opencl
+	@build/release/bin/example_opencl_matrices examples
 	@echo 'Programs that use Vulkan: build/release/bin/heddle vulkan -- PROGRAM, or by hand'
 	@echo 'VK_DRIVER_FILES=$(CURDIR)/build/release/share/vulkan/icd.d/heddle_icd.json PROGRAM'
 

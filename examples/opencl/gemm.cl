@@ -5,16 +5,13 @@
 // A work-group is one sub-group. It computes 64 x 64 elements of C as a 4 x 4 grid of 16 x 16
 // accumulators, and walks along k in steps of 16. m and n are multiples of 64, k of 16. A half that
 // is multiplied becomes a float; with -D INPUT=char -D OUTPUT=int the elements are 8-bit integers.
+// Integers are said to be signed by -D OPERANDS=15 (all four of the enumeration's SIGNED bits).
 #ifndef INPUT
 #define INPUT half
 #define OUTPUT float
+#endif
+#ifndef OPERANDS
 #define OPERANDS CLK_COOPERATIVE_MATRIX_OPERAND_NONE
-#else
-#define OPERANDS                                                                                   \
-    (CLK_COOPERATIVE_MATRIX_OPERAND_MATRIX_A_SIGNED |                                              \
-     CLK_COOPERATIVE_MATRIX_OPERAND_MATRIX_B_SIGNED |                                              \
-     CLK_COOPERATIVE_MATRIX_OPERAND_MATRIX_C_SIGNED |                                              \
-     CLK_COOPERATIVE_MATRIX_OPERAND_MATRIX_RESULT_SIGNED)
 #endif
 
 #define TILE 16
