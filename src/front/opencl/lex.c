@@ -117,6 +117,8 @@ DiagLoc ocl_position(Ocl *o, Loc loc)
 /* After twenty errors the rest of the source is not worth reading: the tokens end. */
 void ocl_error(Ocl *o, Loc loc, const char *fmt, ...)
 {
+    if (o->stop) /* what follows is of that */
+        return;
     REPORT(DIAG_ERROR);
     o->n_errors++;
     o->stop |= o->n_errors >= 20;

@@ -37,10 +37,8 @@ static bool sizes(Ocl *o, uint32_t *out, bool several)
             return false;
         if (!ocl_parse_constant(o, "a size", &v, NULL))
             return false;
-        if (!v || v > UINT32_MAX) {
+        if (!v || v > UINT32_MAX)
             ocl_error(o, loc, "a size is at least 1");
-            return false;
-        }
         out[i] = (uint32_t)v;
     }
     return true;
@@ -146,8 +144,10 @@ static void attribute(Ocl *o, Attributes *out)
         if (args)
             skip_arguments(o);
     }
-    if (args && !ocl_expect(o, P_RPAREN, "after the attribute's arguments"))
+    if (args && !ocl_expect(o, P_RPAREN, "after the attribute's arguments")) {
         skip_arguments(o);
+        ocl_accept(o, P_RPAREN);
+    }
 }
 
 void ocl_parse_attributes(Ocl *o, Attributes *out)
@@ -398,11 +398,10 @@ static void suffixes(Ocl *o, Chunks *out)
         } else {
             while (o->tok.kind == K_STATIC || o->tok.kind == K_CONST || o->tok.kind == K_RESTRICT)
                 ocl_advance(o);
-            Type *t;
-            if (o->tok.kind != P_RBRACKET &&
-                !ocl_parse_constant(o, "the length of an array", &c.n, &t))
+            bool given = o->tok.kind != P_RBRACKET;
+            if (given && !ocl_parse_constant(o, "the length of an array", &c.n, NULL)) {
                 c.n = 1;
-            else if (c.n != UNKNOWN_LENGTH && (c.n > UINT32_MAX)) {
+            } else if (given && c.n > UINT32_MAX) {
                 ocl_error(o, c.loc, "an array cannot have this length");
                 c.n = 1;
             }
