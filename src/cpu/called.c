@@ -55,7 +55,7 @@ static void find_stores(SpvModule *m, const SpvFunction *f, uint8_t *varying)
             const SpvInst *p = i->op == SpvOpStore ? spv_def(m, spv_operand(i, 0)) : NULL;
             while (p && (p->op == SpvOpAccessChain || p->op == SpvOpInBoundsAccessChain))
                 p = spv_def(m, spv_operand(p, 0));
-            if (p && p->op == SpvOpVariable)
+            if (p && p->op == SpvOpVariable && spv_operand(p, 0) == SpvStorageClassPrivate)
                 varying[p->id] = 1;
         }
 }

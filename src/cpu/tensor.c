@@ -537,8 +537,8 @@ static LV clamp_value(Emit *e, const Transfer *x)
 }
 
 /* Elements by the decode function. Where all lanes are in one block the pointer is one for all. */
-static LV decode_call(Emit *e, const Transfer *x, const Place *p, LV index, LV mask,
-                      const LV *block, const LV *in_block)
+static LV decode_call(Emit *e, const Transfer *x, LV index, LV mask, const LV *block,
+                      const LV *in_block)
 {
     LV args[1 + 2 * MAX_DIMS], result = LLVMGetPoison(emit_lanes_type(e, x->type));
     LV base = LLVMBuildPtrToInt(e->b, x->base, e->i64, "");
@@ -547,7 +547,6 @@ static LV decode_call(Emit *e, const Transfer *x, const Place *p, LV index, LV m
         args[1 + k] = block[k];
         args[1 + x->d + k] = in_block[k];
     }
-    (void)p;
     ElementCall c = {x->inst, x->decode, args, 1 + 2 * x->d, mask, &result, 1};
     emit_call(e, &c);
     return result;
@@ -560,7 +559,7 @@ static LV decode(Emit *e, const Transfer *x, const Chunk *c, const Place *p, LV 
     bool possible = c->aligned && emit_is_lanes(p->index)
         && (!LLVMIsAConstantInt(size) || LLVMConstIntGetZExtValue(size) >= e->W);
     if (!possible)
-        return decode_call(e, x, p, p->index, mask, p->block, p->in_block);
+        return decode_call(e, x, p->index, mask, p->block, p->in_block);
     LV zero = k32(e, 0), last = k32(e, e->W - 1), block[MAX_DIMS], in_block[MAX_DIMS];
     for (uint32_t k = 0; k < x->d; k++) {
         block[k] = emit_lane(e, p->block[k], zero);
@@ -574,11 +573,11 @@ static LV decode(Emit *e, const Transfer *x, const Chunk *c, const Place *p, LV 
     in_block[inner] = op(e, LLVMBuildAdd, start, e->lane_id);
     LV slot = emit_alloca(e, emit_lanes_type(e, x->type), "decoded");
     If f = if_begin(e, one);
-    LLVMBuildStore(e->b, decode_call(e, x, p, emit_lane(e, p->index, zero), mask, block, in_block),
-                   slot);
+    LV index = emit_lane(e, p->index, zero);
+    LLVMBuildStore(e->b, decode_call(e, x, index, mask, block, in_block), slot);
     if_end(e, &f);
     f = if_begin(e, invert(e, one));
-    LLVMBuildStore(e->b, decode_call(e, x, p, p->index, mask, p->block, p->in_block), slot);
+    LLVMBuildStore(e->b, decode_call(e, x, p->index, mask, p->block, p->in_block), slot);
     if_end(e, &f);
     return LLVMBuildLoad2(e->b, LLVMGetAllocatedType(slot), slot, "");
 }
