@@ -17,7 +17,8 @@ function(heddle_test name source)
     target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/src"
                                                "${PROJECT_SOURCE_DIR}/include")
     target_compile_definitions(${name} PRIVATE
-        "HEDDLE_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\"" "HEDDLE_TOOLCHAIN=\"${HEDDLE_TOOLCHAIN}\"")
+        "HEDDLE_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\"" "HEDDLE_TOOLCHAIN=\"${HEDDLE_TOOLCHAIN}\""
+        "HEDDLE_CLANG=\"${HEDDLE_LLVM_BINDIR}/clang\"")
     if(HEDDLE_MPFR AND HEDDLE_GMP AND HEDDLE_MPFR_INCLUDE)
         target_compile_definitions(${name} PRIVATE HEDDLE_HAVE_MPFR=1)
         target_link_libraries(${name} PRIVATE ${HEDDLE_MPFR} ${HEDDLE_GMP})

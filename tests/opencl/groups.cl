@@ -8,7 +8,10 @@
 // RUN:     --bind 2=local:4096 --global 200 --local $L --subgroup-size $W --out 1=%t.npy && \
 // RUN:   %heddle run %t.spv --entry $K --bind 0=rand:s32[400]@3 --bind 1=zeros:s32[1600] \
 // RUN:     --bind 2=local:4096 --global 200 --local $L --subgroup-size $W --device reference \
-// RUN:     --check --compare 1=%t.npy --tolerance 0 || exit 1; done; done; done
+// RUN:     --check --compare 1=%t.npy --tolerance 0 && \
+// RUN:   %heddle run %s --entry $K --bind 0=rand:s32[400]@3 --bind 1=zeros:s32[1600] \
+// RUN:     --bind 2=local:4096 --global 200 --local $L --subgroup-size $W \
+// RUN:     --compare 1=%t.npy --tolerance 0 || exit 1; done; done; done
 kernel void groups(global const int *a, global int *r, local int *l)
 {
     int i = get_global_id(0), x = a[i];

@@ -483,9 +483,33 @@ static bool point_at_elements(SpvModule *m)
     return changed;
 }
 
+/* LLVM's target makes of a truncation and a widening an OpBitwiseAnd with an operand of the type
+ * that was truncated: it is converted to the result's. */
+static bool fit_widths(SpvModule *m)
+{
+    bool changed = false;
+    for (SpvFunction *f = m->functions; f; f = f->next)
+        for (SpvBlock *b = f->first; b; b = b->next)
+            for (SpvInst *i = b->insts.first; i; i = i->next) {
+                Site s = { .m = m, .call = i };
+                const SpvType *t =
+                    i->op == SpvOpBitwiseAnd ? component(spv_type(m, i->type)) : NULL;
+                for (uint32_t k = 0; t && k < 2; k++) {
+                    uint32_t *operand = &i->words[i->first_operand + k];
+                    const SpvType *own = component(spv_type_of(m, *operand));
+                    if (!own || own->kind != SPV_INT || own->bits == t->bits)
+                        continue;
+                    *operand = before(&s, SpvOpUConvert, i->type, operand, 1);
+                    changed = true;
+                }
+            }
+    return changed;
+}
+
 bool ocl_link(SpvModule *m, DiagSink *sink)
 {
     bool changed = compare_bits(m);
+    changed |= fit_widths(m);
     changed |= point_at_elements(m);
     for (SpvFunction *f = m->functions, *next; f; f = next) {
         next = f->next;
