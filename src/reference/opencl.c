@@ -344,7 +344,7 @@ static uint64_t split(const RInst *i, double x, double y, const RType *second, l
         n = isfinite(x) ? n : 0;
         break;
     case OpenCLstd_remquo: {
-        long double some = isfinite(x) && y != 0, b = fabsl(y);
+        long double some = isfinite(x) && y != 0 && !isnan(y), b = fabsl(y);
         long double q = some ? rintl(fmodl(fabsl(x), 128 * b) / b) : 0;
         *first = remainderl(x, y);
         n = (int)q & 127;
