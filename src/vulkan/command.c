@@ -84,6 +84,7 @@ static void reset(CommandBuffer *c)
     for (PushedSet *p = c->pushed; p; p = p->next)
         layout_release(p->set->layout);
     c->pushed = NULL;
+    c->waits = false;
     c->result = VK_SUCCESS;
     c->first = NULL;
     c->last = &c->first;
@@ -401,8 +402,10 @@ VKAPI_ATTR void VKAPI_CALL hv_CmdExecuteCommands(VkCommandBuffer buffer, uint32_
     if (!c)
         return;
     c->n = n;
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         c->buffers[i] = CommandBuffer_of(buffers[i]);
+        to->waits |= c->buffers[i]->waits;
+    }
     /* What the primary's dispatches see is undefined afterwards: nothing need be done. */
 }
 

@@ -20,11 +20,21 @@ void sync_changed(Device *d)
     }
 }
 
+/* Whether the queue's next submission could hold up the thread that runs it. */
+static bool may_block(const Queue *q)
+{
+    for (uint32_t i = 0; q->head && i < q->head->n_buffers; i++) {
+        if (q->head->buffers[i]->waits)
+            return true;
+    }
+    return false;
+}
+
 bool sync_wait(Device *d, uint64_t deadline)
 {
     if (deadline == UINT64_MAX) {
         for (int i = 0; i < N_QUEUES; i++) {
-            if (queue_step(d->queues[i]))
+            if (!may_block(d->queues[i]) && queue_step(d->queues[i]))
                 return true;
         }
     } else if (clock_ns() >= deadline) {
@@ -243,6 +253,7 @@ static void record(VkCommandBuffer buffer, uint32_t n, const VkEvent *events, bo
     CmdEvents *c = command_new(CommandBuffer_of(buffer), sizeof *c + n * sizeof *c->events, run);
     if (!c)
         return;
+    CommandBuffer_of(buffer)->waits |= run == run_wait;
     c->set = set;
     c->n = n;
     for (uint32_t i = 0; i < n; i++)

@@ -340,6 +340,7 @@ typedef struct CommandBuffer {
     VkResult result;            /* of recording */
     Cmd *first, **last;
     struct PushedSet *pushed;
+    bool waits;                 /* for events, which its submitter may set later */
     struct Block *blocks, *current; /* memory of commands; kept when reset */
     BoundState now;
     BoundState *shared;         /* the copy in `blocks` that equals `now`, or NULL */

@@ -130,6 +130,7 @@ TEST(events)
     REQUIRE(gpu_new(&g) == VK_SUCCESS && gpu_buffer(&g, 64, &b) == VK_SUCCESS);
     VkEventCreateInfo info = { .sType = VK_STRUCTURE_TYPE_EVENT_CREATE_INFO };
     VkEvent e, done;
+    VkFence f = fence(&g, 0);
     REQUIRE(!VK(CreateEvent)(g.device, &info, NULL, &e));
     REQUIRE(!VK(CreateEvent)(g.device, &info, NULL, &done));
     CHECK(VK(GetEventStatus)(g.device, e) == VK_EVENT_RESET);
@@ -144,6 +145,10 @@ TEST(events)
                             .pCommandBuffers = &c };
     CHECK(VK(QueueSubmit)(g.queues[0], 1, &submit, VK_NULL_HANDLE) == VK_SUCCESS);
     CHECK(VK(GetEventStatus)(g.device, done) == VK_EVENT_RESET);
+    /* Waiting for the other queue does not wait for this one's event. */
+    CHECK(VK(QueueSubmit)(g.queues[1], 0, NULL, f) == VK_SUCCESS);
+    CHECK(VK(WaitForFences)(g.device, 1, &f, VK_TRUE, UINT64_MAX) == VK_SUCCESS);
+    VK(DestroyFence)(g.device, f, NULL);
     CHECK(VK(SetEvent)(g.device, e) == VK_SUCCESS);
     while (VK(GetEventStatus)(g.device, done) == VK_EVENT_RESET)
         ;
