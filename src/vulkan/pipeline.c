@@ -208,6 +208,12 @@ static VkResult compile(Build *b, Kernel **out)
         r = heddle_kernel_new(b->device->physical->heddle, module, &b->options, &kernel, b->log);
     }
     heddle_module_free(module);
+    if (!r && kernel->info->push_size > MAX_PUSH) {
+        r = log_fail(b->log, HEDDLE_ERROR_UNSUPPORTED,
+                     "%s: %llu bytes of push constants; maxPushConstantsSize is %d", b->name,
+                     (unsigned long long)kernel->info->push_size, MAX_PUSH);
+        heddle_kernel_free(kernel);
+    }
     if (r)
         return of_heddle(r);
     dump(b, ".ll", kernel->text, kernel->text_size);

@@ -305,6 +305,26 @@ TEST(wrong_shaders_are_explained)
     gpu_free(&g);
 }
 
+TEST(too_many_push_constants)
+{
+    static const char greedy[] =
+        "#version 450\n"
+        "layout(local_size_x = 16) in;\n"
+        "layout(binding = 0) buffer B { int y[]; };\n"
+        "layout(push_constant) uniform Push { int v[100]; };\n"
+        "void main() { y[gl_GlobalInvocationID.x] = v[gl_GlobalInvocationID.x]; }\n";
+    Gpu g = { 0 };
+    Heard h = { 0 };
+    GpuProgram p = { .n_types = 1 };
+    REQUIRE(gpu_new(&g) == VK_SUCCESS);
+    VkDebugUtilsMessengerEXT m = listen(&g, &h);
+    CHECK(gpu_program_glsl(&g, greedy, &p) < 0 && !p.pipeline);
+    CHECK_CONTAINS(h.text, "400 bytes of push constants");
+    VK(DestroyDebugUtilsMessengerEXT)(g.instance, m, NULL);
+    gpu_program_free(&g, &p);
+    gpu_free(&g);
+}
+
 /* A dispatch without its set is a lost device with a reason, not a crash. */
 TEST(a_lost_device_says_why)
 {
