@@ -90,6 +90,7 @@ DiagLoc ocl_position(Ocl *o, Loc loc);
 void ocl_error(Ocl *o, Loc loc, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void ocl_warning(Ocl *o, Loc loc, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void ocl_note(Ocl *o, Loc loc, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void ocl_stop(Ocl *o);         /* no more tokens */
 /* One level deeper; false after saying that it is too deep. ocl_leave undoes it either way. */
 bool ocl_enter(Ocl *o, Loc loc);
 void ocl_leave(Ocl *o);

@@ -114,6 +114,14 @@ DiagLoc ocl_position(Ocl *o, Loc loc)
     diag_v(o->sink, severity, &at, NULL, fmt, args);                                               \
     va_end(args)
 
+/* The tokens end here, the current one too: whatever reads until the end comes to it. */
+void ocl_stop(Ocl *o)
+{
+    o->stop = true;
+    o->tok.kind = T_EOF;
+    o->has_ahead = false;
+}
+
 /* After twenty errors the rest of the source is not worth reading: the tokens end. */
 void ocl_error(Ocl *o, Loc loc, const char *fmt, ...)
 {
@@ -121,7 +129,8 @@ void ocl_error(Ocl *o, Loc loc, const char *fmt, ...)
         return;
     REPORT(DIAG_ERROR);
     o->n_errors++;
-    o->stop |= o->n_errors >= 20;
+    if (o->n_errors >= 20)
+        ocl_stop(o);
 }
 
 void ocl_warning(Ocl *o, Loc loc, const char *fmt, ...)
@@ -140,7 +149,7 @@ bool ocl_enter(Ocl *o, Loc loc)
         return true;
     if (!o->stop)
         ocl_error(o, loc, "nested too deeply: more than %d levels", MAX_DEPTH);
-    o->stop = true;
+    ocl_stop(o);
     return false;
 }
 

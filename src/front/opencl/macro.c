@@ -312,7 +312,7 @@ bool ocl_expand_macro(Ocl *o, Token *t)
     bool deep = !ocl_enter(o, use.loc);
     if (!deep && ++o->n_expanded > MAX_EXPANSIONS) {
         ocl_error(o, use.loc, "macros stand for too much: more than %d uses", MAX_EXPANSIONS);
-        o->stop = true;
+        ocl_stop(o);
         deep = true;
     }
     if (!deep && (!m->function || read_arguments(o, m, use.loc, &args, &n_args))) {
@@ -321,7 +321,7 @@ bool ocl_expand_macro(Ocl *o, Token *t)
         o->n_tokens += out.len;
         if (o->n_tokens > MAX_TOKENS && !o->stop) {
             ocl_error(o, use.loc, "macros stand for too much: more than %d tokens", MAX_TOKENS);
-            o->stop = true;
+            ocl_stop(o);
         }
         if (out.len)
             out.data[0].flags = use.flags & (TF_LINE | TF_SPACE);

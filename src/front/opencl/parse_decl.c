@@ -50,7 +50,7 @@ static void add_member(Ocl *o, Record *r, Member *m, uint32_t align, Map *names)
     }
     if (r->members.len >= 65535) {
         ocl_error(o, m->loc, "too many members");
-        o->stop = true;
+        ocl_stop(o);
         return;
     }
     vec_push(o->arena, &r->members, *m);

@@ -110,7 +110,7 @@ static Node *primary(Ocl *o)
     case P_XOR:
         if (ocl_peek(o)->kind == P_LBRACE || ocl_peek(o)->kind == P_LPAREN) {
             ocl_error(o, t.loc, "blocks are not supported; a function does what they do");
-            o->stop = true;
+            ocl_stop(o);
             return ocl_bad(o, t.loc);
         } /* fallthrough */
     default:

@@ -38,7 +38,7 @@ static Node *set(Reader *r, Node *init, uint64_t i, Node *value)
     Nodes v = { init->list, init->n, init->first };
     if (i >= MAX_ELEMENTS) {
         ocl_error(r->o, init->loc, "an initialiser of more than %d elements", MAX_ELEMENTS);
-        r->o->stop = true;
+        ocl_stop(r->o);
         return value;
     }
     while (v.len <= i)

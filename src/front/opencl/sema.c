@@ -15,7 +15,7 @@ void ocl_depth(Ocl *o, Node *n, const Node *below)
         n->depth = (uint16_t)(below->depth + 1);
     if (n->depth > MAX_TREE && !o->stop) {
         ocl_error(o, n->loc, "nested too deeply: an expression of more than %d levels", MAX_TREE);
-        o->stop = true;
+        ocl_stop(o);
     }
 }
 
