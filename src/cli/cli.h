@@ -7,6 +7,8 @@
 
 #include "heddle/heddle.h"
 
+#include <stdio.h>
+
 enum { EXIT_DONE = 0, EXIT_WRONG = 1, EXIT_USAGE = 2 };
 
 /* ---- options.c ------------------------------------------------------------------------------- */
@@ -33,7 +35,7 @@ typedef struct Options {
     StringList inputs;              /* the arguments that are no options */
     StringList binds, outs, specs, compares, pushes, includes, defines;
     const char *output, *emit, *device, *entry, *glslang, *target_env, *language, *isa, *svg,
-        *check, *rotate_as;
+        *check, *rotate_as, *sweep;
     uint32_t groups[3], global[3], local[3], offset[3];
     bool has_groups, has_global, has_local;
     uint32_t subgroup_size, threads, interleave, seed;
@@ -111,5 +113,25 @@ typedef struct Layout {
 } Layout;
 const char *use_name(HeddleUse use);    /* "A", "B", "C" */
 bool layout_svg(const Layout *l, const char *path);
+/* An empty picture, "-" on standard output. NULL after complaining. */
+FILE *svg_open(const char *path, double width, double height);
+void svg_text(FILE *f, double x, double y, double size, const char *attributes, const char *s);
+bool svg_close(FILE *f, const char *path);  /* false after complaining */
+
+/* ---- sweep.c: bench --sweep ------------------------------------------------------------------ */
+
+enum { SWEEP_UNHINTED, SWEEP_ROWS = 10 /* and row n asks for n - 1 wait queues */ };
+
+typedef struct Sweep {
+    const char *kernel, *device;
+    uint32_t runs;
+    double flops;               /* of a run; 0: not known */
+    double median[SWEEP_ROWS];  /* seconds */
+} Sweep;
+/* The module as row `row` has it. SOURCE after complaining: no loop asks for wait queues. */
+HeddleResult sweep_module(const HeddleModule *m, const char *name, uint32_t row,
+                          HeddleModule **out, HeddleLog *log);
+void sweep_print(const Sweep *s);
+bool sweep_svg(const Sweep *s, const char *path);
 
 #endif

@@ -86,7 +86,10 @@ static const Option options[] = {
       FLAG, AT(rotate_loads), 0, KERNEL },
     { "--rotate-as", "DIALECT", "MLIR: what rotations of matrices become: spirv (default) or gpu",
       STRING, AT(rotate_as), 0, KERNEL },
-    { "--svg", "FILE", "draw there", STRING, AT(svg), 0, ON(CMD_LAYOUT) },
+    { "--sweep", "wait-queues", "with 0 to 8 wait queues in the loops that ask for them, by turns:"
+      " table and bars", STRING, AT(sweep), 0, ON(CMD_BENCH) },
+    { "--svg", "FILE", "draw there (bench: what --sweep measured)",
+      STRING, AT(svg), 0, ON(CMD_LAYOUT) | ON(CMD_BENCH) },
     { "--help", NULL, "this", FLAG, AT(help), 0, ~0u },
 };
 /* clang-format on */

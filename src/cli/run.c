@@ -450,22 +450,31 @@ static HeddleStats count_operations(Run *r)
     return report.stats;
 }
 
-static HeddleResult measure(Run *r, double *times, uint32_t *n)
+/* Runs n_kernels by turns, each round beginning with another one; kernel k's *n times from
+ * times[k * MAX_RUNS] on, sorted. */
+static HeddleResult measure(Run *r, HeddleKernel **kernels, uint32_t n_kernels, double *times,
+                            uint32_t *n)
 {
     HeddleReport report;
-    HeddleResult result = dispatch(r, r->kernel, &report);
-    double end = now() + r->options->seconds;
+    HeddleResult result = HEDDLE_OK;
+    for (uint32_t k = 0; k < n_kernels && !result; k++)
+        result = dispatch(r, kernels[k], &report);
+    double end = now() + r->options->seconds * n_kernels;
     for (*n = 0; !result && *n < MAX_RUNS && (*n < MIN_RUNS || now() < end); ++*n) {
-        result = dispatch(r, r->kernel, &report);
-        times[*n] = report.seconds;
+        for (uint32_t i = 0; i < n_kernels && !result; i++) {
+            uint32_t k = (*n + i) % n_kernels;
+            result = dispatch(r, kernels[k], &report);
+            times[(size_t)k * MAX_RUNS + *n] = report.seconds;
+        }
     }
+    for (uint32_t k = 0; k < n_kernels; k++)
+        qsort(times + (size_t)k * MAX_RUNS, *n, sizeof *times, ascending);
     return result;
 }
 
-static void print_bench(const Run *r, double *t, uint32_t n, const HeddleStats *stats)
+static void print_bench(const Run *r, const double *t, uint32_t n, const HeddleStats *stats)
 {
     CellText c = { 0 };
-    qsort(t, n, sizeof *t, ascending);
     double median = t[n / 2];
     Table table = { .columns = 11, .align = "llrlrrrrrrr" };
     table_row(&table, "kernel", "device", "subgroup", "groups", "runs", "median", "min", "max",
@@ -487,19 +496,74 @@ static HeddleResult bench(Run *r)
         return HEDDLE_ERROR_MEMORY;
     HeddleStats stats = count_operations(r);
     uint32_t n;
-    HeddleResult result = measure(r, times, &n);
+    HeddleResult result = measure(r, &r->kernel, 1, times, &n);
     if (!result)
         print_bench(r, times, n, &stats);
     free(times);
     return result ? result : finish(r);
 }
 
+static HeddleResult print_sweep(const Run *r, const double *times, uint32_t n,
+                                const HeddleStats *stats)
+{
+    Sweep s = { r->options->inputs.data[0], heddle_device_info(r->device)->kind_name, n,
+                (double)stats->flops, { 0 } };
+    for (uint32_t row = 0; row < SWEEP_ROWS; row++)
+        s.median[row] = times[(size_t)row * MAX_RUNS + n / 2];
+    sweep_print(&s);
+    if (r->options->stats)
+        print_stats(r, stats);
+    return !r->options->svg || sweep_svg(&s, r->options->svg) ? HEDDLE_OK : HEDDLE_ERROR_IO;
+}
+
+static HeddleResult sweep(Run *r)
+{
+    HeddleModule *modules[SWEEP_ROWS] = { NULL };
+    HeddleKernel *kernels[SWEEP_ROWS] = { NULL };
+    double *times = malloc(SWEEP_ROWS * MAX_RUNS * sizeof *times);
+    HeddleResult result = times ? HEDDLE_OK : HEDDLE_ERROR_MEMORY;
+    for (uint32_t row = 0; row < SWEEP_ROWS && !result; row++) {
+        result = sweep_module(r->module, r->options->inputs.data[0], row, &modules[row], r->log);
+        if (!result)
+            result = open_kernel(r->options, r->device, modules[row], HEDDLE_EMIT_NOTHING, false,
+                                 &kernels[row], r->log);
+    }
+    uint32_t n = 0;
+    HeddleStats stats = { 0 };
+    if (!result) {
+        stats = count_operations(r);
+        result = measure(r, kernels, SWEEP_ROWS, times, &n);
+    }
+    if (!result)
+        result = print_sweep(r, times, n, &stats);
+    for (uint32_t row = 0; row < SWEEP_ROWS; row++) {
+        heddle_kernel_free(kernels[row]);
+        heddle_module_free(modules[row]);
+    }
+    free(times);
+    return result ? result : finish(r);
+}
+
+/* What the table of options cannot say of them. */
+static bool sweeps_well(const Options *o)
+{
+    if (o->sweep && strcmp(o->sweep, "wait-queues"))
+        complain("--sweep takes wait-queues, not '%s'", o->sweep);
+    else if (o->svg && !o->sweep)
+        complain("--svg draws what --sweep measures: --sweep wait-queues");
+    else
+        return true;
+    return false;
+}
+
 int command_run(const Options *o)
 {
+    if (!sweeps_well(o))
+        return EXIT_USAGE;
     Run r = { .options = o, .log = open_log() };
     HeddleResult result = r.log ? set_up(&r) : HEDDLE_ERROR_MEMORY;
     if (!result)
-        result = o->command == CMD_BENCH ? bench(&r) : run_once(&r);
+        result = o->command == CMD_RUN ? run_once(&r) : o->sweep ? sweep(&r) : bench(&r);
     tear_down(&r);
     return exit_status(result);
 }

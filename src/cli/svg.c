@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The picture of a matrix's layout: a cell an element, its hue the lane that holds it, its
- * lightness which of that lane's elements it is. Colours are made in OKLCH (B. Ottosson, A
+ * Pictures, and the one of a matrix's layout: a cell an element, its hue the lane that holds it,
+ * its lightness which of that lane's elements it is. Colours are made in OKLCH (B. Ottosson, A
  * perceptual color space for image processing, 2020), where equal steps look equal.
  */
 #include <errno.h>
@@ -22,6 +22,50 @@ typedef struct Picture {
     double swatch;              /* of the legend */
     uint32_t per_row;           /* swatches */
 } Picture;
+
+/* ---- any picture ----------------------------------------------------------------------------- */
+
+FILE *svg_open(const char *path, double width, double height)
+{
+    FILE *f = strcmp(path, "-") ? fopen(path, "we") : stdout;
+    if (!f) {
+        complain("%s: cannot write: %s", path, strerror(errno));
+        return NULL;
+    }
+    fprintf(f,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 "
+            "0 %.0f "
+            "%.0f\" font-family=\"Inter, 'Helvetica Neue', 'DejaVu Sans', Arial, sans-serif\">\n"
+            "<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n",
+            width, height, width, height);
+    return f;
+}
+
+void svg_text(FILE *f, double x, double y, double size, const char *attributes, const char *s)
+{
+    fprintf(f, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"%.1f\" %s>", x, y, size, attributes);
+    for (; *s; s++) {
+        if (*s == '&' || *s == '<')
+            fputs(*s == '&' ? "&amp;" : "&lt;", f);
+        else
+            fputc(*s, f);
+    }
+    fprintf(f, "</text>\n");
+}
+
+bool svg_close(FILE *f, const char *path)
+{
+    fprintf(f, "</svg>\n");
+    bool good = !ferror(f);
+    int error = errno;
+    if (f != stdout && fclose(f) && good) {
+        good = false;
+        error = errno;
+    }
+    if (!good)
+        complain("%s: cannot write: %s", path, strerror(error));
+    return good;
+}
 
 /* ---- colours --------------------------------------------------------------------------------- */
 
@@ -64,13 +108,6 @@ static Colour ink(const Picture *p, uint32_t lane) { return oklch(0.30, 0.06, hu
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
-static void text(const Picture *p, double x, double y, double size, const char *attributes,
-                 const char *s)
-{
-    fprintf(p->f, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"%.1f\" %s>%s</text>\n", x, y, size,
-            attributes, s);
-}
-
 static void square(const Picture *p, double x, double y, double side, Colour c, const char *extra)
 {
     double gap = side > 16 ? 1 : side > 8 ? 0.5 : 0;
@@ -111,12 +148,12 @@ static void axes(const Picture *p)
     char s[16];
     for (uint32_t c = 0; c < p->l->columns; c += every) {
         snprintf(s, sizeof s, "%u", c);
-        text(p, p->left + (c + 0.5) * p->cell, p->top - 8, size,
+        svg_text(p->f, p->left + (c + 0.5) * p->cell, p->top - 8, size,
              "text-anchor=\"middle\" fill=\"#69707d\"", s);
     }
     for (uint32_t r = 0; r < p->l->rows; r += every) {
         snprintf(s, sizeof s, "%u", r);
-        text(p, p->left - 10, p->top + (r + 0.5) * p->cell + size * 0.36, size,
+        svg_text(p->f, p->left - 10, p->top + (r + 0.5) * p->cell + size * 0.36, size,
              "text-anchor=\"end\" fill=\"#69707d\"", s);
     }
 }
@@ -128,18 +165,18 @@ static void heading(const Picture *p)
     snprintf(s, sizeof s, "%u × %u %s, %s, in a subgroup of %u", l->rows, l->columns,
              heddle_type_name(l->type),
              l->use == HEDDLE_USE_ACCUMULATOR ? "accumulator" : use_name(l->use), l->subgroup_size);
-    text(p, 28, 44, 22, "font-weight=\"650\" fill=\"#1b1f27\"", s);
+    svg_text(p->f, 28, 44, 22, "font-weight=\"650\" fill=\"#1b1f27\"", s);
     snprintf(s, sizeof s,
              "%u element%s an invocation · element e of lane l is number e · %u + l, row by row",
              p->length, p->length == 1 ? "" : "s", l->subgroup_size);
-    text(p, 28, 68, 13, "fill=\"#4d5461\"", s);
+    svg_text(p->f, 28, 68, 13, "fill=\"#4d5461\"", s);
 }
 
 static void legend(const Picture *p)
 {
     double x = p->left, y = p->top + p->l->rows * p->cell + 44;
     char s[120];
-    text(p, x, y - 12, 12.5, "font-weight=\"600\" fill=\"#1b1f27\"", "lane");
+    svg_text(p->f, x, y - 12, 12.5, "font-weight=\"600\" fill=\"#1b1f27\"", "lane");
     for (uint32_t lane = 0; lane < p->l->subgroup_size; lane++) {
         double sx = x + lane % p->per_row * p->swatch, sy = y + lane / p->per_row * p->swatch;
         square(p, sx, sy, p->swatch, fill(p, lane, p->length / 2),
@@ -148,10 +185,10 @@ static void legend(const Picture *p)
                  ink(p, lane).text);
         char n[12];
         snprintf(n, sizeof n, "%u", lane);
-        text(p, sx + p->swatch / 2, sy + p->swatch / 2 + 3.8, 10.5, s, n);
+        svg_text(p->f, sx + p->swatch / 2, sy + p->swatch / 2 + 3.8, 10.5, s, n);
     }
     y += (p->l->subgroup_size + p->per_row - 1) / p->per_row * p->swatch + 34;
-    text(p, x, y - 12, 12.5, "font-weight=\"600\" fill=\"#1b1f27\"", "element");
+    svg_text(p->f, x, y - 12, 12.5, "font-weight=\"600\" fill=\"#1b1f27\"", "element");
     uint32_t shown = p->length < p->per_row ? p->length : p->per_row;
     for (uint32_t i = 0; i < shown; i++) {
         uint32_t e = shown > 1 ? (uint32_t)((uint64_t)i * (p->length - 1) / (shown - 1)) : 0;
@@ -159,9 +196,9 @@ static void legend(const Picture *p)
         char n[16];
         snprintf(n, sizeof n, ".%u", e);
         snprintf(s, sizeof s, "text-anchor=\"middle\" fill=\"%s\"", ink(p, 0).text);
-        text(p, x + (i + 0.5) * p->swatch, y + p->swatch / 2 + 3.8, 10.5, s, n);
+        svg_text(p->f, x + (i + 0.5) * p->swatch, y + p->swatch / 2 + 3.8, 10.5, s, n);
     }
-    text(p, x, y + p->swatch + 24, 12.5, "fill=\"#4d5461\"",
+    svg_text(p->f, x, y + p->swatch + 24, 12.5, "fill=\"#4d5461\"",
          p->letters > 0 ? "A cell shows lane.element. Outlined: what lane 0 holds."
                         : "Hue is the lane, lightness the element. Outlined: what lane 0 holds.");
 }
@@ -200,12 +237,6 @@ static void measure(Picture *p)
 
 static void draw(const Picture *p)
 {
-    fprintf(p->f,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 "
-            "0 %.0f "
-            "%.0f\" font-family=\"Inter, 'Helvetica Neue', 'DejaVu Sans', Arial, sans-serif\">\n"
-            "<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n",
-            p->width, p->height, p->width, p->height);
     heading(p);
     axes(p);
     for (uint32_t r = 0; r < p->l->rows; r++) {
@@ -213,25 +244,15 @@ static void draw(const Picture *p)
             element(p, r, c);
     }
     legend(p);
-    fprintf(p->f, "</svg>\n");
 }
 
 bool layout_svg(const Layout *l, const char *path)
 {
-    Picture p = { .f = strcmp(path, "-") ? fopen(path, "we") : stdout, .l = l };
-    if (!p.f) {
-        complain("%s: cannot write: %s", path, strerror(errno));
-        return false;
-    }
+    Picture p = { .l = l };
     measure(&p);
+    p.f = svg_open(path, p.width, p.height);
+    if (!p.f)
+        return false;
     draw(&p);
-    bool good = !ferror(p.f);
-    int error = errno;
-    if (p.f != stdout && fclose(p.f) && good) {
-        good = false;
-        error = errno;
-    }
-    if (!good)
-        complain("%s: cannot write: %s", path, strerror(error));
-    return good;
+    return svg_close(p.f, path);
 }
