@@ -163,6 +163,7 @@ typedef struct CpuDispatch {
     uint64_t local_bytes;           /* OpenCL's dynamic local memory behind kernel->shared_bytes */
     uint32_t max_threads;           /* 0 = all */
     int interleave;                 /* workgroups sharing a core: 0 = decide, 1 = off, 16 = 4x4 */
+    bool prefetch;                  /* loops that ask for wait queues look ahead: false = decide */
     uint64_t stats[CPU_N_STATS];    /* out, added to */
     void (*print)(void *user, const char *format, const uint64_t *words, uint32_t n); void *user;
 } CpuDispatch;
