@@ -95,7 +95,8 @@ static bool open_kernel(HeddleDevice *device, HeddleLog *log, const Kernel *k, R
     return ok;
 }
 
-/* Whole tiles, so that plain loads find memory; small values. */
+/* Whole tiles, so that plain loads find memory. The bytes are numbers of middling size in f32, f16
+ * and q4_0: products that are denormal would make all of it slow. */
 static bool open_run(HeddleDevice *device, HeddleLog *log, uint32_t which, uint32_t n, Run *r)
 {
     *r = (Run){.n_buffers = n ? 3 : 2};
@@ -111,7 +112,7 @@ static bool open_run(HeddleDevice *device, HeddleLog *log, uint32_t which, uint3
     for (uint32_t k = 0; k < r->n_buffers; k++) {
         if (heddle_buffer_new(device, bytes[k], &r->buffer[k], log))
             return false;
-        memset(heddle_buffer_data(r->buffer[k]), k ? 0x11 : 0x2e, bytes[k]);
+        memset(heddle_buffer_data(r->buffer[k]), k ? 0x3a : 0x3c, bytes[k]);
     }
     r->groups = n ? (n + 255) / 256 : 1;
     r->push[0] = n ? n : 256;
