@@ -69,7 +69,8 @@ static void regroup(Emit *e, Affine *a, uint32_t group)
 
 Affine affine_join(Emit *e, Affine *a, Affine *b)
 {
-    uint32_t group = MIN(a->group, b->group);
+    /* 0 where a value has no affine form at all, after an error */
+    uint32_t group = MAX(MIN(a->group, b->group), 1);
     regroup(e, a, group);
     regroup(e, b, group);
     LV expected = a->expected ? a->expected : b->expected;
