@@ -144,4 +144,21 @@ static inline double relative_error(const Workload *w)
     return norm > 0 ? sqrt(squares / norm) : NAN;
 }
 
+/* An element of a convolution of NHWC x[0] with x[1], by the sizes that the kernels share. */
+static inline double convolved(const Workload *w, uint64_t element)
+{
+    int height = (int)spec(w, 0), width = (int)spec(w, 1), in = (int)spec(w, 2);
+    int out = (int)spec(w, 3), filter = (int)spec(w, 4), stride = (int)spec(w, 5);
+    int dilation = (int)spec(w, 6), across = (width - 1) / stride + 1;
+    int pixel = (int)(element / (uint64_t)out), channel = (int)(element % (uint64_t)out);
+    double sum = 0;
+    for (int f = 0; f < filter * filter; f++) {
+        int y = pixel / across * stride + (f / filter - filter / 2) * dilation;
+        int x = pixel % across * stride + (f % filter - filter / 2) * dilation;
+        for (int c = 0; y >= 0 && y < height && x >= 0 && x < width && c < in; c++)
+            sum += w->x[0][(y * width + x) * in + c] * w->x[1][(f * in + c) * out + channel];
+    }
+    return sum;
+}
+
 #endif

@@ -379,6 +379,8 @@ Node *ocl_parse_expression(Ocl *o);                 /* never NULL */
 Node *ocl_parse_assignment(Ocl *o);
 Node *ocl_parse_conditional(Ocl *o);
 Node *ocl_parse_unary(Ocl *o);
+/* Of a binary operator, as C and its preprocessor bind it: 10 (*) to 1 (||); 0 of anything else. */
+int ocl_precedence(Tok op);
 bool ocl_parse_constant(Ocl *o, const char *what, uint64_t *value, Type **type);
 Node *ocl_parse_initialiser(Ocl *o, Type **type, bool constant);
 Node *ocl_parse_body(Ocl *o, Symbol *function);

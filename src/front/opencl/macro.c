@@ -407,23 +407,6 @@ static Number unary(Expression *e, bool live)
     return v;
 }
 
-static int precedence(Tok op)
-{
-    switch (op) {
-    case P_STAR: case P_SLASH: case P_PERCENT: return 10;
-    case P_PLUS: case P_MINUS: return 9;
-    case P_SHL: case P_SHR: return 8;
-    case P_LT: case P_GT: case P_LE: case P_GE: return 7;
-    case P_EQ: case P_NE: return 6;
-    case P_BITAND: return 5;
-    case P_XOR: return 4;
-    case P_BITOR: return 3;
-    case P_AND: return 2;
-    case P_OR: return 1;
-    default: return 0;
-    }
-}
-
 static Number divide(Expression *e, Tok op, Number a, Number b, bool live)
 {
     bool u = a.is_unsigned || b.is_unsigned;
@@ -472,7 +455,7 @@ static Number binary(Expression *e, int least, bool live)
     Number a = unary(e, live);
     for (;;) {
         Tok op = peek(e);
-        int p = precedence(op);
+        int p = ocl_precedence(op);
         if (!p || p < least || e->failed)
             return a;
         e->at++;

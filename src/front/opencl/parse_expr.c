@@ -226,7 +226,7 @@ Node *ocl_parse_unary(Ocl *o)
 
 /* ---- binary ---------------------------------------------------------------------------------- */
 
-static int precedence(Tok op)
+int ocl_precedence(Tok op)
 {
     switch (op) {
     case P_STAR: case P_SLASH: case P_PERCENT: return 10;
@@ -248,12 +248,12 @@ static Node *binary(Ocl *o, Node *a, int least)
     for (;;) {
         Tok op = (Tok)o->tok.kind;
         Loc loc = o->tok.loc;
-        int p = precedence(op);
+        int p = ocl_precedence(op);
         if (!p || p < least)
             return a;
         ocl_advance(o);
         Node *b = ocl_parse_unary(o);
-        if (precedence((Tok)o->tok.kind) > p)
+        if (ocl_precedence((Tok)o->tok.kind) > p)
             b = binary(o, b, p + 1);
         a = ocl_binary(o, op, loc, a, b);
     }
