@@ -49,7 +49,7 @@ static bool convolution(Workload *w, const Convolution *c, HeddleLog *log)
                                 { 6, c->dilation } },
                      /* products of exact inputs, summed in f32 */
                      .tolerance = 1e-5,
-                     .expected = convolved,
+                     .expected = nhwc_convolved,
                      .work = 2.0 * pixels * c->out * taps * c->in };
     snprintf(w->shape, sizeof w->shape, "%ux%u %ux%u s%u d%u %u>%u", c->size, c->size, c->filter,
              c->filter, c->stride, c->dilation, c->in, c->out);

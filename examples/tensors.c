@@ -268,7 +268,7 @@ static bool convolution(Workload *w, const uint32_t *c, HeddleLog *log)
     uint32_t down = (c[0] - 1) / c[5] + 1, across = (c[1] - 1) / c[5] + 1, taps = c[4] * c[4];
     uint64_t results = (uint64_t)down * across * c[3];
     *w = workload("convolution f16", "tensor_convolution.comp", 7, 1e-5);
-    w->expected = convolved;
+    w->expected = nhwc_convolved;
     w->work = 2.0 * (double)results * taps * c[2];
     w->groups[0] = tiles(down, 8) * tiles(across, 8);
     w->groups[1] = tiles(c[3], 64);

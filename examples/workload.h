@@ -145,7 +145,7 @@ static inline double relative_error(const Workload *w)
 }
 
 /* An element of a convolution of NHWC x[0] with x[1], by the sizes that the kernels share. */
-static inline double convolved(const Workload *w, uint64_t element)
+static inline double nhwc_convolved(const Workload *w, uint64_t element)
 {
     int height = (int)spec(w, 0), width = (int)spec(w, 1), in = (int)spec(w, 2);
     int out = (int)spec(w, 3), filter = (int)spec(w, 4), stride = (int)spec(w, 5);
