@@ -156,6 +156,9 @@ uint8_t e4m3_from_double(double x);      /* OFP8 E4M3: max 448, no infinity */
 double e4m3_to_double(uint8_t h);
 uint8_t e5m2_from_double(double x);
 double e5m2_to_double(uint8_t h);
+/* 5 bits of exponent, no sign (Vulkan 3.9.3, 3.9.4): negative numbers are 0, what is too large is
+ * the largest number. */
+uint32_t ufloat_from_double(double x, int mantissa_bits);
 
 /* ---- rng.c: the generator behind randn: and rand:, the same on every machine ----------------- */
 

@@ -78,3 +78,14 @@ uint8_t e4m3_from_double(double x) { return (uint8_t)narrow(x, e4m3); }
 double e4m3_to_double(uint8_t h) { return widen(h, e4m3); }
 uint8_t e5m2_from_double(double x) { return (uint8_t)narrow(x, e5m2); }
 double e5m2_to_double(uint8_t h) { return widen(h, e5m2); }
+
+uint32_t ufloat_from_double(double x, int mantissa_bits)
+{
+    const Format f = { 5, mantissa_bits, false };
+    const uint32_t infinity = 31u << mantissa_bits;
+    if (isnan(x))
+        return infinity | 1;
+    if (isinf(x))
+        return x > 0 ? infinity : 0;
+    return x > 0 ? MIN(narrow(x, f), infinity - 1) : 0;
+}

@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include "base/base.h"
+#include "base/image.h"
 #include "check/check.h"
 #include "cpu/cpu.h"
 #include "front/mlir/mlir.h"

@@ -11,7 +11,7 @@ VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceFormatProperties(VkPhysicalDevice
     (void)device;
     VkFormatFeatureFlags copies = VK_FORMAT_FEATURE_TRANSFER_SRC_BIT |
                                   VK_FORMAT_FEATURE_TRANSFER_DST_BIT;
-    VkFormatFeatureFlags all = format_size(format) ? copies : 0;
+    VkFormatFeatureFlags all = texel_format(format) ? copies : 0;
     *out = (VkFormatProperties){ .linearTilingFeatures = all, .optimalTilingFeatures = all };
 }
 
@@ -40,7 +40,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_GetPhysicalDeviceImageFormatProperties(
                                      VK_IMAGE_USAGE_TRANSFER_DST_BIT;
     (void)device, (void)tiling;
     *out = (VkImageFormatProperties){ 0 };
-    if (!format_size(format) || (usage & ~copies) || flags || (uint32_t)type >= COUNT_OF(sizes))
+    if (!texel_format(format) || (usage & ~copies) || flags || (uint32_t)type >= COUNT_OF(sizes))
         return VK_ERROR_FORMAT_NOT_SUPPORTED;
     *out = (VkImageFormatProperties){
         .maxExtent = sizes[type], .maxMipLevels = 15,

@@ -6,28 +6,6 @@
  */
 #include "vulkan/vk.h"
 
-/* Bytes of a texel of formats up to `last`; 0: not known. */
-uint32_t format_size(VkFormat format)
-{
-    static const struct { VkFormat last; uint32_t size; } sizes[] = {
-        { VK_FORMAT_UNDEFINED, 0 },              { VK_FORMAT_R4G4_UNORM_PACK8, 1 },
-        { VK_FORMAT_A1R5G5B5_UNORM_PACK16, 2 },  { VK_FORMAT_R8_SRGB, 1 },
-        { VK_FORMAT_R8G8_SRGB, 2 },              { VK_FORMAT_B8G8R8_SRGB, 3 },
-        { VK_FORMAT_A2B10G10R10_SINT_PACK32, 4 }, { VK_FORMAT_R16_SFLOAT, 2 },
-        { VK_FORMAT_R16G16_SFLOAT, 4 },          { VK_FORMAT_R16G16B16_SFLOAT, 6 },
-        { VK_FORMAT_R16G16B16A16_SFLOAT, 8 },    { VK_FORMAT_R32_SFLOAT, 4 },
-        { VK_FORMAT_R32G32_SFLOAT, 8 },          { VK_FORMAT_R32G32B32_SFLOAT, 12 },
-        { VK_FORMAT_R32G32B32A32_SFLOAT, 16 },   { VK_FORMAT_R64_SFLOAT, 8 },
-        { VK_FORMAT_R64G64_SFLOAT, 16 },         { VK_FORMAT_R64G64B64_SFLOAT, 24 },
-        { VK_FORMAT_R64G64B64A64_SFLOAT, 32 },   { VK_FORMAT_E5B9G9R9_UFLOAT_PACK32, 4 },
-    };
-    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
-        if (format <= sizes[i].last)
-            return sizes[i].size;
-    }
-    return 0;
-}
-
 static uint32_t shrink(uint32_t n, uint32_t level) { return MAX(n >> level, 1); }
 
 static uint64_t layer_size(const Image *m, uint32_t level)
@@ -46,7 +24,8 @@ static uint64_t level_offset(const Image *m, uint32_t level)
 
 static Image describe(const VkImageCreateInfo *info)
 {
-    return (Image){ .extent = info->extent, .texel = format_size(info->format),
+    const TexelFormat *f = texel_format(info->format);
+    return (Image){ .extent = info->extent, .texel = f ? f->bytes : 0,
                     .levels = info->mipLevels, .layers = info->arrayLayers };
 }
 

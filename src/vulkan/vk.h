@@ -188,7 +188,6 @@ typedef struct Image {
     char *data;                 /* NULL until bound */
 } Image;
 HANDLE(Image, VkImage)
-uint32_t format_size(VkFormat format);  /* bytes of a texel; 0: not known */
 
 /* ---- descriptor.c ---------------------------------------------------------------------------- */
 
