@@ -430,7 +430,7 @@ static void store_variable(Emit *e, const SpvInst *i)
     mat_copy(e, t, &to, &from);
 }
 
-/* ---- composites that hold matrices: taken apart by pass_promote, else refused ---------------- */
+/* ---- composites that hold matrices: taken apart by pass_apart, else refused ------------------ */
 
 static bool holds_matrix(const SpvType *t)
 {
@@ -440,8 +440,8 @@ static bool holds_matrix(const SpvType *t)
 static bool refuse(Emit *e, const SpvInst *i, const SpvType *t)
 {
     emit_error(e, i, NULL,
-               "a value of %s type that holds cooperative matrices is used as a whole here; "
-               "index it down to its matrices with constant indices",
+               "a value of %s type that holds cooperative matrices is volatile, too large, or used "
+               "by an instruction that takes none",
                t->kind == SPV_STRUCT ? "structure" : "array");
     return true;
 }
@@ -724,8 +724,8 @@ static const SpvType *chain_matrix(Emit *e, const SpvInst *i)
         v = spv_def(e->module, spv_operand(v, 0));
     const SpvType *t = v ? spv_type(e->module, v->type) : NULL;
     t = t && t->kind == SPV_POINTER ? t->element : NULL;
-    while (t && (t->kind == SPV_ARRAY || (t->kind == SPV_STRUCT && t->count)))
-        t = t->kind == SPV_ARRAY ? t->element : t->members[0];
+    while (t && t->kind == SPV_ARRAY)
+        t = t->element;
     return t;
 }
 

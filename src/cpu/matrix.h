@@ -139,8 +139,6 @@ LV mat_gather(Emit *e, LT scalar, LV addresses, uint32_t align);
  * matrix. */
 MatPlace mat_place(Emit *e, SpvId id, Tile *tile, const SpvType **type, LV *element);
 bool mat_points(Emit *e, SpvId pointer);            /* into a variable that holds matrices */
-/* of a type that holds matrices, in the frame */
-uint64_t mat_memory_size(Emit *e, const SpvType *t);
 
 /* ---- matrix_qcom.c: Qualcomm's conversions --------------------------------------------------- */
 

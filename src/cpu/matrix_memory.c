@@ -480,19 +480,11 @@ void mat_set_element(Emit *e, const SpvType *t, const Tile *tile, LV index, LV v
 
 /* ---- variables ------------------------------------------------------------------------------- */
 
-uint64_t mat_memory_size(Emit *e, const SpvType *t)
+/* of (an array of) matrices, in the frame */
+static uint64_t memory_size(Emit *e, const SpvType *t)
 {
-    switch (t->kind) {
-    case SPV_COOPMAT: return mat_bytes(e, t);
-    case SPV_ARRAY: return t->count * mat_memory_size(e, t->element);
-    case SPV_STRUCT: {
-        uint64_t sum = 0;
-        for (uint32_t k = 0; k < t->count; k++)
-            sum += mat_memory_size(e, t->members[k]);
-        return sum;
-    }
-    default: return 0;
-    }
+    return mat_is(t) ? mat_bytes(e, t) :
+           t->kind == SPV_ARRAY ? t->count * memory_size(e, t->element) : 0;
 }
 
 static const SpvInst *root(Emit *e, SpvId id)
@@ -513,25 +505,16 @@ bool mat_points(Emit *e, SpvId pointer)
     return t && t->kind == SPV_POINTER && t->element && emit_has_matrix(t->element);
 }
 
-static const SpvType *first_matrix(const SpvType *t)
-{
-    while (!mat_is(t)) {
-        uint32_t k = 0;
-        while (t->kind == SPV_STRUCT && k + 1 < t->count && !emit_has_matrix(t->members[k]))
-            k++;
-        t = t->kind == SPV_STRUCT ? t->members[k] : t->element;
-    }
-    return t;
-}
-
 static MatVariable *variable(Emit *e, const SpvInst *i)
 {
     MatVariable **v = &e->matrix->variables[i->id];
     if (!*v) {
+        const SpvType *t = spv_type(e->module, i->type)->element;
         *v = NEW(e->arena, MatVariable);
-        (*v)->bytes = mat_memory_size(e, spv_type(e->module, i->type)->element);
-        (*v)->base = mat_frame(e, first_matrix(spv_type(e->module, i->type)->element),
-                               MAX((*v)->bytes, 64));
+        (*v)->bytes = memory_size(e, t);
+        while (t->kind == SPV_ARRAY)
+            t = t->element;
+        (*v)->base = mat_frame(e, t, MAX((*v)->bytes, 64));
     }
     return *v;
 }
@@ -542,18 +525,12 @@ static const SpvType *step(Emit *e, const SpvInst *chain, const SpvType *t, SpvI
 {
     uint64_t k;
     bool known = spv_constant(e->module, id, &k);
-    if (t->kind == SPV_STRUCT && known && k < t->count) {
-        for (uint32_t j = 0; j < k; j++)
-            place->offset += mat_memory_size(e, t->members[j]);
-        return t->members[k];
-    }
-    if (t->kind != SPV_ARRAY || !emit_has_matrix(t)) {
+    if (t->kind != SPV_ARRAY) { /* pass_apart leaves these alone */
         emit_error(e, chain, NULL,
-                   "this variable mixes cooperative matrices with other members; only its matrices "
-                   "can be reached through it here");
+                   "a variable of structures of cooperative matrices is volatile or too large");
         return NULL;
     }
-    uint64_t size = mat_memory_size(e, t->element);
+    uint64_t size = memory_size(e, t->element);
     if (known && k < t->count) {
         place->offset += k * size;
         return t->element;

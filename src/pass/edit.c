@@ -336,6 +336,15 @@ void edit_insert_global(SpvInst *before, SpvInst *i) {
 
 /* ---- matrices -------------------------------------------------------------------------------- */
 
+bool edit_has_matrix(const SpvType *t) {
+    while (t->kind == SPV_ARRAY)
+        t = t->element;
+    for (uint32_t k = 0; t->kind == SPV_STRUCT && k < t->count; k++)
+        if (edit_has_matrix(t->members[k]))
+            return true;
+    return t->kind == SPV_COOPMAT;
+}
+
 bool edit_matrix_length(const PassContext *c, SpvId type, uint64_t *length) {
     const SpvInst *t = spv_def(c->module, type);
     uint64_t scope, rows, cols, holders = c->options->subgroup_size;

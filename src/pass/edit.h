@@ -38,6 +38,7 @@ void edit_order_blocks(const Cfg *g);
 void edit_sweep(SpvModule *m, Arena *scratch);
 void edit_insert_global(SpvInst *before, SpvInst *i);
 uint32_t edit_count(const SpvFunction *f);          /* instructions */
+bool edit_has_matrix(const SpvType *t);             /* is one, or holds one */
 /* Elements of a matrix that one invocation holds: of an OpTypeCooperativeMatrixKHR. False:
  * unknown. */
 bool edit_matrix_length(const PassContext *c, SpvId type, uint64_t *length);

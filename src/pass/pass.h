@@ -2,9 +2,10 @@
  *
  * pass: SPIR-V to SPIR-V. A pass is one file with one exported function and a contract: what it
  * needs and what it leaves. The pipeline is a table in pipeline.c. A module between two passes
- * reads again, and spirv-val accepts it, but for one thing: where a function that returns from
+ * reads again, and spirv-val accepts it, but for two things: where a function that returns from
  * within a loop was inlined, or a loop with both break and continue left was unrolled, its branches
- * are no structured exits any more (SPIR-V 2.11.2). Graphs stay reducible, and blocks come after
+ * are no structured exits any more (SPIR-V 2.11.2); and the OpSelect of a structure with matrices
+ * becomes those of matrices, which it does not know. Graphs stay reducible, and blocks come after
  * what dominates them.
  */
 #ifndef HEDDLE_PASS_H
@@ -53,6 +54,9 @@ bool pass_inline(PassContext *c);
 /* In an OpenCL kernel, accesses a variable of the function as a whole by its own type where its
  * address is cast to that of another type of the same size, and casts the value instead. */
 bool pass_retype(PassContext *c);
+/* Takes structures and arrays that hold matrices apart: as values into their matrices and members
+ * without matrices; as variables into one for each member, an array where arrays are on the way. */
+bool pass_apart(PassContext *c);
 /* Splits Function variables (and Private ones, once only one function is left) of structures and
  * arrays that are accessed by constant indices only, or that hold matrices, into one variable a
  * part, and promotes those whose address does not escape to SSA, with phis where the variable is

@@ -17,6 +17,7 @@ static const Pass passes[] = {
     { "specialise", pass_specialise, false, false },
     { "inline", pass_inline, false, false },
     { "retype", pass_retype, true, false },
+    { "apart", pass_apart, false, false },
     { "promote", pass_promote, false, true },
     { "simplify", pass_simplify, true, true },
     { "unroll", pass_unroll, true, true },

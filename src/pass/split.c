@@ -195,19 +195,6 @@ typedef struct Splitter {
     uint32_t n_parts;
 } Splitter;
 
-static bool has_matrix(const SpvType *t, uint32_t depth) {
-    if (t->kind == SPV_COOPMAT)
-        return true;
-    if (depth > 64)
-        return false;
-    if (t->kind == SPV_ARRAY)
-        return has_matrix(t->element, depth + 1);
-    for (uint32_t k = 0; t->kind == SPV_STRUCT && k < t->count; k++)
-        if (has_matrix(t->members[k], depth + 1))
-            return true;
-    return false;
-}
-
 /* Makes the node's children; false where it has none or is too large. */
 static bool open_part(Splitter *s, Part *p) {
     if (p->parts)
@@ -242,7 +229,7 @@ static void add_path(Splitter *s, Part *p, const SpvInst *chain) {
 }
 
 static void open_matrices(Splitter *s, Part *p, uint32_t depth) {
-    if (depth > 64 || p->whole || p->type->kind == SPV_COOPMAT || !has_matrix(p->type, depth) ||
+    if (depth > 64 || p->whole || p->type->kind == SPV_COOPMAT || !edit_has_matrix(p->type) ||
         !open_part(s, p))
         return;
     for (uint32_t k = 0; k < p->n; k++)

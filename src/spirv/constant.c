@@ -353,6 +353,11 @@ SpvId spv_pointer_type(SpvModule *m, uint32_t storage, SpvId pointee)
     return intern(m, SpvOpTypePointer, 0, (uint32_t[]){ storage, pointee }, 2);
 }
 
+SpvId spv_array_type(SpvModule *m, SpvId element, SpvId length)
+{
+    return intern(m, SpvOpTypeArray, 0, (uint32_t[]){ element, length }, 2);
+}
+
 SpvId spv_null_constant(SpvModule *m, SpvId type)
 {
     return intern(m, SpvOpConstantNull, type, NULL, 0);

@@ -283,6 +283,7 @@ SpvId spv_int_constant(SpvModule *m, SpvId type, uint64_t value);
 SpvId spv_int_type(SpvModule *m, uint32_t bits, bool is_signed);
 SpvId spv_bool_type(SpvModule *m);
 SpvId spv_pointer_type(SpvModule *m, uint32_t storage, SpvId pointee);
+SpvId spv_array_type(SpvModule *m, SpvId element, SpvId length);
 SpvId spv_null_constant(SpvModule *m, SpvId type);
 SpvId spv_undef(SpvModule *m, SpvId type);                  /* at module scope */
 /* Size in bytes of a type with explicit layout or scalar packing (each scalar aligned to its own

@@ -249,7 +249,7 @@ TEST(muladd_reference) { all_muladds(1); }
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-enum { N_RESULTS = 25, ROUNDS = 5, WHICH = 2 };
+enum { N_RESULTS = 34, ROUNDS = 5, WHICH = 2, K = WHICH % 3 };
 
 static double fibonacci(uint32_t n)
 {
@@ -260,6 +260,20 @@ static double fibonacci(uint32_t n)
         b = t;
     }
     return a;
+}
+
+/* values.comp, mixed(): what its loop carries, the matrix's element or the number. */
+static double carried(double x, bool number)
+{
+    double a[3] = { x, x, x }, f[3] = { 2, 3, 4 };
+    a[(K + 1) % 3] = (K + 2) * x;
+    f[(K + 1) % 3] = K + 2;
+    double walk_a = a[K], walk_f = f[K];
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        walk_a += a[(K + i) % 3];
+        walk_f = i % 2 ? f[(K + i) % 3] : walk_f + 1;
+    }
+    return number ? walk_f : walk_a;
 }
 
 /* Result r at (i, j) of an M x N matrix whose element there is x. */
@@ -288,6 +302,14 @@ static double expected(uint32_t r, const float *in, uint32_t M, uint32_t N, uint
     case 22: return whole / (whole + 1000);
     case 23: return (x * x - x) / (x + 1000.0f);
     case 24: return linear % W;
+    case 25: case 28: return (K + 2) * x;
+    case 26: return K % 2 ? 2 * x : K - x;
+    case 27: return 2 * x + K + 5 + K % 2;
+    case 29: return carried(x, false);
+    case 30: return carried(x, true);
+    case 31: return 28 * x;
+    case 32: return x + linear / W;
+    case 33: return K % 2 ? K : 3 * x;
     default: return x;
     }
 }

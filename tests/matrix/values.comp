@@ -26,8 +26,11 @@ layout(push_constant) uniform Args { uint rounds; uint which; Remote remote; };
 #define MatInt coopmat<int, gl_ScopeSubgroup, M, N, gl_MatrixUseAccumulator>
 
 struct Pair { Mat first, second; };
+struct Mixed { Mat a; float f; Pair pair; Mat b[2]; uvec2 n; };
+struct Outer { Mixed inner[2]; vec2 scale; };
 shared float staged[64 * 64];
 uint slot = 0;
+Mixed kept;
 
 void put(Mat m)
 {
@@ -43,6 +46,60 @@ Mat pick(Mat a, Mat b, bool first)
     if (first)
         return a;
     return b;
+}
+
+/* Structures of matrices and other members, by value and whole. */
+Mixed turn(Mixed s, uint k)
+{
+    s.a = s.a * s.f;
+    s.b[k] = s.b[1 - k] + s.pair.second;
+    s.n[k] += 5;
+    kept = s;
+    return s;
+}
+
+void mixed(Mat m)
+{
+    Mixed list[3];
+    for (uint i = 0; i < 3; i++) {
+        list[i].a = m;
+        list[i].f = float(i + 2);
+        list[i].pair = Pair(m * 2.0, -m);
+        list[i].b[0] = m * 3.0;
+        list[i].b[1] = Mat(float(i));
+        list[i].n = uvec2(i, i + 1);
+    }
+    uint k = which % 3, other = (which + 1) % 3;
+    list[other] = turn(list[k], k % 2);
+    put(list[other].a);                                     // 25: (k + 2) m
+    put(list[other].b[k % 2]);                              // 26: k - m, or 3 m - m where k is odd
+    put(kept.pair.first + Mat(float(kept.n[k % 2])));       // 27: 2 m + k + 5 + k % 2
+    Mixed one = rounds > 3 ? list[k] : list[other];         // a choice between structures
+    put(one.a * one.f);                                     // 28: (k + 2) m
+    Mixed walk = one;
+    for (uint i = 0; i < rounds; i++) {                     // and one that a loop carries
+        Mixed next = list[(k + i) % 3];
+        next.a = walk.a + next.a;
+        if ((i & 1) == 0)
+            next.f = walk.f + 1.0;
+        walk = next;
+    }
+    put(walk.a);
+    put(Mat(walk.f));
+    Outer o[2];
+    o[0].inner[0] = one;
+    o[0].inner[1] = list[other];
+    o[0].scale = vec2(2.0, 3.0);
+    o[1] = o[0];
+    o[which & 1].inner[k & 1].pair = Pair(m, m * 4.0);
+    o[which & 1].scale[k & 1] = 7.0;
+    Outer p = o[which & 1];
+    put(p.inner[k & 1].pair.second * p.scale[k & 1]);       // 31: 28 m
+    for (uint i = 0; i < m.length(); i++)                   // elements in such an array
+        o[k & 1].inner[which & 1].b[1][i] = m[i] + float(i);
+    put(o[which & 1].inner[k & 1].b[1]);                    // 32: m + element
+    Mat c[2] = p.inner[k & 1].b;
+    put(c[k & 1]);                                          // 33: 3 m, or k where k is odd
 }
 
 void main()
@@ -111,4 +168,5 @@ void main()
     put(Mat(n / (n + MatInt(1000))));                               // 22: integer arithmetic
     put((m * m - m) / (m + Mat(1000.0)));                   // 23
     put(Mat(float(gl_SubgroupInvocationID)));               // 24: who holds what
+    mixed(m);
 }
