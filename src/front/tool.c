@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * posix_spawn with a pipe. The pipe's ends close on exec, so that programs started by other
- * threads at the same time do not hold them open.
+ * threads at the same time do not hold them open. Around it the files: they go also where memory
+ * runs out, so whoever is called back may take it from the arena.
  */
 #include "front/tool.h"
 
@@ -82,48 +83,46 @@ void process_run(Arena *arena, const char *const *argv, ProcessResult *out)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-void tool_name_files(Arena *arena, ToolFiles *f, const char *input, const char *output)
+/* Takes the memory for all paths before anything exists that must be removed again. */
+static void name_files(Tool *t, const char *input, const char *output)
 {
     const char *base = getenv("TMPDIR");
-    f->folder = arena_printf(arena, "%s/heddle-XXXXXX", base && *base ? base : "/tmp");
-    size_t n = strlen(f->folder) + MAX(strlen(input), strlen(output)) + 2;
-    f->input = strcpy(arena_alloc(arena, n), input);
-    f->output = strcpy(arena_alloc(arena, n), output);
+    t->folder = arena_printf(t->arena, "%s/heddle-XXXXXX", base && *base ? base : "/tmp");
+    t->input = arena_printf(t->arena, "%s/%s", t->folder, input);
+    t->output = arena_printf(t->arena, "%s/%s", t->folder, output);
 }
 
-/* Puts the folder before a name: both are known only now. */
-static void in_folder(const ToolFiles *f, char *name)
+static ToolStatus io_error(Tool *t, const char *path)
 {
-    size_t n = strlen(f->folder);
-    memmove(name + n + 1, name, strlen(name) + 1);
-    memcpy(name, f->folder, n);
-    name[n] = '/';
+    DiagLoc loc = { .file = path };
+    diag(t->sink, DIAG_ERROR, &loc, NULL, "temporary file for %s: %s", t->program,
+         strerror(errno));
+    return TOOL_IO;
 }
 
-bool tool_make_files(ToolFiles *f, const void *bytes, size_t size, const char **about)
+static ToolStatus make_files(Tool *t)
 {
-    *about = f->folder;
-    if (!mkdtemp(f->folder))
-        return false;
-    f->made = true;
-    in_folder(f, f->input);
-    in_folder(f, f->output);
-    *about = f->input;
-    FILE *file = fopen(f->input, "we");
+    if (!mkdtemp(t->folder))
+        return io_error(t, t->folder);
+    t->made = true;
+    memcpy(t->input, t->folder, strlen(t->folder));
+    memcpy(t->output, t->folder, strlen(t->folder));
+    FILE *file = fopen(t->input, "we");
     if (!file)
-        return false;
-    bool ok = fwrite(bytes, 1, size, file) == size;
+        return io_error(t, t->input);
+    bool ok = fwrite(t->source, 1, t->size, file) == t->size;
     int error = errno;
     if (fclose(file) && ok)
-        return false;
+        return io_error(t, t->input);
     errno = error;
-    return ok;
+    return ok ? TOOL_OK : io_error(t, t->input);
 }
 
-bool tool_read_output(Arena *arena, const ToolFiles *f, void **bytes, size_t *size)
+/* With errno. */
+static bool read_file(Tool *t)
 {
     struct stat st;
-    FILE *file = fopen(f->output, "re");
+    FILE *file = fopen(t->output, "re");
     if (!file)
         return false;
     if (fstat(fileno(file), &st)) {
@@ -135,25 +134,82 @@ bool tool_read_output(Arena *arena, const ToolFiles *f, void **bytes, size_t *si
     size_t n = read ? fread(read, 1, (size_t)st.st_size, file) : 0;
     fclose(file);
     errno = !read ? ENOMEM : n != (size_t)st.st_size ? EIO : 0;
-    jmp_buf here, *outer = arena->on_failure;
-    if (errno || ARENA_GUARD(arena, here)) {
+    jmp_buf here, *outer = t->arena->on_failure;
+    if (errno || ARENA_GUARD(t->arena, here)) {
         errno = errno ? errno : ENOMEM;
         free(read);
-        arena->on_failure = outer;
+        t->arena->on_failure = outer;
         return false;
     }
-    *bytes = arena_copy(arena, read, n);
-    arena->on_failure = outer;
-    *size = n;
+    t->bytes = arena_copy(t->arena, read, n);
+    t->arena->on_failure = outer;
+    t->n_bytes = n;
     free(read);
     return true;
 }
 
-void tool_remove_files(const ToolFiles *f)
+static void remove_files(const Tool *t)
 {
-    if (!f->made)
+    if (!t->made)
         return;
-    unlink(f->input);
-    unlink(f->output);
-    rmdir(f->folder);
+    unlink(t->input);
+    unlink(t->output);
+    rmdir(t->folder);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+const char *tool_find(Arena *arena, const char *paths)
+{
+    for (const char *s = paths; *s;) {
+        size_t n = strcspn(s, ":");
+        char *path = arena_strndup(arena, s, n);
+        if (n && access(path, X_OK) == 0)
+            return path;
+        s += n + (s[n] == ':');
+    }
+    return NULL;
+}
+
+static ToolStatus run(Tool *t)
+{
+    enum { NOT_FOUND = 127, SIGNAL = 128 }; /* as shells say it, so scripts around programs too */
+    ToolStatus status = make_files(t);
+    if (status)
+        return status;
+    ProcessResult r;
+    process_run(t->arena, t->arguments(t), &r);
+    if (r.error || r.status == NOT_FOUND) {
+        diag(t->sink, DIAG_ERROR, NULL, NULL, "cannot run %s, which %s needs: %s (%s)", t->program,
+             t->language, strerror(r.error ? r.error : ENOENT), t->advice);
+        return TOOL_MISSING;
+    }
+    uint32_t errors = t->sink->errors;
+    const char *rest = t->messages(t, r.output);
+    if (r.status == 0)
+        return read_file(t) ? TOOL_OK : io_error(t, t->output);
+    DiagLoc loc = { .file = t->source_name };
+    bool killed = r.status > SIGNAL;
+    if (t->sink->errors == errors)
+        diag(t->sink, DIAG_ERROR, &loc, t->language, "%s %s %d%s%.300s", t->program,
+             killed ? "was ended by signal" : "ended with status",
+             killed ? r.status - SIGNAL : r.status, *rest ? ": " : "", rest);
+    return TOOL_WRONG_SOURCE;
+}
+
+ToolStatus tool_run(Tool *t, const char *input, const char *output)
+{
+    name_files(t, input, output);
+    jmp_buf here, *outer = t->arena->on_failure;
+    if (ARENA_GUARD(t->arena, here)) {
+        remove_files(t);
+        t->arena->on_failure = outer;
+        if (outer)
+            longjmp(*outer, 1);
+        return TOOL_IO;
+    }
+    ToolStatus status = run(t);
+    t->arena->on_failure = outer;
+    remove_files(t);
+    return status;
 }

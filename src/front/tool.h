@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tool: what the front ends that run another program have in common: running it and taking what it
- * writes, and a private folder with the file it reads and the one it makes.
+ * tool: what the front ends that run another program have in common: finding it, running it on a
+ * private copy of the source, and taking what it writes.
  */
 #ifndef HEDDLE_FRONT_TOOL_H
 #define HEDDLE_FRONT_TOOL_H
@@ -19,17 +19,33 @@ typedef struct ProcessResult {
  * only. */
 void process_run(Arena *arena, const char *const *argv, ProcessResult *out);
 
-typedef struct ToolFiles {
-    char *folder, *input, *output;  /* paths */
-    bool made;                      /* the folder exists */
-} ToolFiles;
+typedef enum ToolStatus { TOOL_OK, TOOL_WRONG_SOURCE, TOOL_MISSING, TOOL_IO } ToolStatus;
 
-/* Takes the memory for all paths before anything exists that must be removed again. */
-void tool_name_files(Arena *arena, ToolFiles *f, const char *input, const char *output);
-/* The folder, and the input with those bytes. False with errno and the path that it is about. */
-bool tool_make_files(ToolFiles *f, const void *bytes, size_t size, const char **about);
-/* The output's bytes. False with errno. */
-bool tool_read_output(Arena *arena, const ToolFiles *f, void **bytes, size_t *size);
-void tool_remove_files(const ToolFiles *f);
+/* A program that makes a file of a file. */
+typedef struct Tool Tool;
+struct Tool {
+    Arena *arena;
+    DiagSink *sink;
+    const char *program;        /* a path, or a name to look for in PATH */
+    const char *language, *source_name; /* what it reads, for messages */
+    const char *advice;         /* for who has not got it */
+    const void *source;
+    size_t size;
+    const char *const *(*arguments)(Tool *t);
+    /* Makes diagnostics of what it said; returns what was none. */
+    const char *(*messages)(Tool *t, char *text);
+    void *user;
+    /* From here on tool_run's own. */
+    char *folder, *input, *output;
+    bool made;                  /* the folder exists */
+    void *bytes;                /* the output's */
+    size_t n_bytes;
+};
+
+/* The first of `paths` (separated by colons) that can be run, or NULL. */
+const char *tool_find(Arena *arena, const char *paths);
+/* Runs the program on a copy of the source, a file of that name in a private folder that is gone
+ * afterwards, however it ends. */
+ToolStatus tool_run(Tool *t, const char *input, const char *output);
 
 #endif

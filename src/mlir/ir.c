@@ -114,12 +114,28 @@ MlirAttribute attr_around(MlirOperation op, const char *name)
     return a;
 }
 
-uint32_t subgroup_around(Job *j, MlirOperation op)
+static uint32_t subgroup_of(Job *j, MlirAttribute abi)
 {
-    const char *abi = attr_text(j, attr_around(op, "spirv.entry_point_abi"));
-    const char *at = strstr(abi, "subgroup_size = ");
+    const char *at = strstr(attr_text(j, abi), "subgroup_size = ");
     uint32_t size;
     return at && sscanf(at, "subgroup_size = %u", &size) == 1 && size ? size : j->subgroup_size;
+}
+
+uint32_t subgroup_around(Job *j, MlirOperation op)
+{
+    MlirAttribute around = attr_around(op, "spirv.entry_point_abi");
+    if (!mlirAttributeIsNull(around))
+        return subgroup_of(j, around);
+    OpList ops = ops_named(j, j->module, NULL);
+    uint32_t all = 0;
+    for (uint32_t i = 0; i < ops.len; i++) {
+        MlirAttribute abi = attr_of(ops.data[i], "spirv.entry_point_abi");
+        uint32_t size = mlirAttributeIsNull(abi) ? 0 : subgroup_of(j, abi);
+        if (size && all && size != all)
+            return 0;
+        all = size ? size : all;
+    }
+    return all ? all : j->subgroup_size;
 }
 
 MlirValue build_results(Build *b, const char *name, uint32_t n_results, const MlirType *results,

@@ -79,15 +79,18 @@ static void add_value(Linear *f, MlirValue v, int64_t scale, int depth)
     int64_t c;
     MlirOperation op = definition(v);
     bool adds = op.ptr && (is_op(op, "arith.addi") || is_op(op, "arith.subi"));
+    bool known = op.ptr && (adds || is_op(op, "arith.muli")) && depth < MAX_DEPTH;
+    MlirValue a = known ? mlirOperationGetOperand(op, 0) : v;
+    MlirValue b = known ? mlirOperationGetOperand(op, 1) : v;
     if (constant_int(v, &c)) {
         f->constant = sum(f->constant, product(scale, c));
-    } else if (adds && depth < MAX_DEPTH) {
-        add_value(f, mlirOperationGetOperand(op, 0), scale, depth + 1);
-        add_value(f, mlirOperationGetOperand(op, 1),
-                  product(scale, is_op(op, "arith.addi") ? 1 : -1), depth + 1);
-    } else if (op.ptr && depth < MAX_DEPTH && is_op(op, "arith.muli") &&
-               constant_int(mlirOperationGetOperand(op, 1), &c)) {
-        add_value(f, mlirOperationGetOperand(op, 0), product(scale, c), depth + 1);
+    } else if (known && adds) {
+        add_value(f, a, scale, depth + 1);
+        add_value(f, b, product(scale, is_op(op, "arith.addi") ? 1 : -1), depth + 1);
+    } else if (known && constant_int(b, &c)) {
+        add_value(f, a, product(scale, c), depth + 1);
+    } else if (known && constant_int(a, &c)) {
+        add_value(f, b, product(scale, c), depth + 1);
     } else {
         add_term(f, v, scale);
     }
@@ -161,6 +164,13 @@ static bool only_reads(Job *j, MlirOperation op)
     return true;
 }
 
+/* Rows of the matrices are rows of the memref: SPIR-V would take other elements apart. */
+static bool same_element(Job *j, MlirType memref, const Matrix *m)
+{
+    bool sign = m->element[0] == 's' || m->element[0] == 'u';
+    return !strcmp(type_text(j, mlirShapedTypeGetElementType(memref)), m->element + sign);
+}
+
 static int64_t lead_of(MlirOperation load)
 {
     return mlirIntegerAttrGetValueInt(attr_of(load, "leadDimension"));
@@ -174,7 +184,8 @@ static bool describe(Group *g, MlirOperation first)
     g->lead = lead_of(first);
     MlirType m = mlirValueGetType(g->memref);
     if (!mlirAttributeIsNull(attr_of(first, "transpose")) || g->lead <= 0 ||
-        !matrix_of(g->job, g->type, &g->shape) || !mlirTypeIsAMemRef(m))
+        !matrix_of(g->job, g->type, &g->shape) || !mlirTypeIsAMemRef(m) ||
+        !same_element(g->job, m, &g->shape))
         return false;
     g->rank = mlirShapedTypeGetRank(m);
     uint32_t width = subgroup_around(g->job, first);
@@ -343,7 +354,8 @@ static bool from_load(Job *j, MlirOperation op)
     bool changed = false;
     for (uint32_t i = 0, n; i < g.loads.len; i += n) {
         for (n = 1; i + n < g.loads.len; n++) {
-            if (g.loads.data[i + n].row - g.loads.data[i + n - 1].row >= g.shape.rows)
+            if ((uint64_t)g.loads.data[i + n].row - (uint64_t)g.loads.data[i + n - 1].row >=
+                g.shape.rows)
                 break;
         }
         Run r = { .group = &g, .loads = &g.loads.data[i], .n = n };
@@ -352,8 +364,12 @@ static bool from_load(Job *j, MlirOperation op)
     return changed;
 }
 
-void loads_rotate(Job *j)
+/* Indices of views and affine maps become sums, and equal values one. */
+bool loads_rotate(Job *j)
 {
+    if (!run_passes(j, j->module,
+                    "builtin.module(gpu.module(fold-memref-alias-ops,lower-affine,cse))"))
+        return false;
     OpList ops = ops_named(j, j->module, LOAD);
     for (uint32_t i = 0; i < ops.len; i++) {
         if (from_load(j, ops.data[i])) { /* what was found is gone */
@@ -361,6 +377,7 @@ void loads_rotate(Job *j)
             i = UINT32_MAX;
         }
     }
+    return true;
 }
 
 uint32_t loads_count(Job *j) { return ops_named(j, j->module, LOAD).len; }

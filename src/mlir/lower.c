@@ -12,6 +12,9 @@
 
 #include "mlir/mlir.h"
 
+/* Of zeros in the place of an operation that MLIR does not convert. */
+#define STANDS "heddle.stands"
+
 /* What heddle's devices run of what MLIR's SPIR-V dialect knows. */
 static const char target[] =
     "#spirv.target_env<#spirv.vce<v1.6, [Shader, Int8, Int16, Int64, Float16, Float64, "
@@ -94,15 +97,22 @@ static bool merge(Job *j, MlirOperation into, MlirOperation from)
     return true;
 }
 
+/* Both sizes, where the interface does not name them. */
 static void complete_kernel(Job *j, MlirOperation kernel)
 {
-    uint32_t size[3] = { j->subgroup_size, 1, 1 };
-    const char *known = attr_text(j, attr_of(kernel, "known_block_size"));
+    const char *given = attr_text(j, attr_of(kernel, "spirv.entry_point_abi"));
+    const char *parts = strchr(given, '<'), *known;
+    uint32_t width = parts ? subgroup_around(j, kernel) : j->subgroup_size;
+    uint32_t size[3] = { width, 1, 1 };
+    known = attr_text(j, attr_of(kernel, "known_block_size"));
     sscanf(known, "array<i32: %u, %u, %u>", &size[0], &size[1], &size[2]);
-    if (mlirAttributeIsNull(attr_of(kernel, "spirv.entry_point_abi")))
-        set_attr(kernel, "spirv.entry_point_abi",
-                 attr_parse(j, "#spirv.entry_point_abi<workgroup_size = [%u, %u, %u], "
-                               "subgroup_size = %u>", size[0], size[1], size[2], j->subgroup_size));
+    if (strstr(given, "workgroup_size"))
+        return;
+    if (!strstr(given, "subgroup_size"))
+        parts = arena_printf(j->arena, "<subgroup_size = %u>", width);
+    set_attr(kernel, "spirv.entry_point_abi",
+             attr_parse(j, "#spirv.entry_point_abi<workgroup_size = [%u, %u, %u], %s", size[0],
+                        size[1], size[2], parts + 1));
 }
 
 /* Tells what subgroups the function was made for. */
@@ -166,25 +176,50 @@ bool lower_prepare(Job *j)
 
 /* ---- what MLIR does not convert -------------------------------------------------------------- */
 
-/* Takes the operation that the held message names out of the module. */
-static bool take_out(Job *j, const char *name)
+/* The operation that the held message names, if one: of several with that position one that stands
+ * for another, or the first. */
+static MlirOperation held_operation(Job *j, const char *name)
 {
     OpList ops = ops_named(j, j->module, name);
-    uint32_t i = 0;
-    while (i < ops.len && !mlirLocationEqual(mlirOperationGetLocation(ops.data[i]), j->held_at))
-        i++;
-    if (i == ops.len || is_op(ops.data[i], "gpu.func") ||
-        mlirOperationIsNull(mlirOperationGetNextInBlock(ops.data[i])))
+    MlirOperation found = { NULL };
+    for (uint32_t i = 0; i < ops.len; i++) {
+        bool stands = !mlirAttributeIsNull(attr_of(ops.data[i], STANDS));
+        if (mlirLocationEqual(mlirOperationGetLocation(ops.data[i]), j->held_at) &&
+            (stands || !found.ptr))
+            found = ops.data[i];
+    }
+    return found;
+}
+
+/* Out of the module; zeros with the mark stand for its results. */
+static bool take_out(Job *j, MlirOperation op)
+{
+    if (mlirOperationIsNull(op) || is_op(op, "gpu.func") ||
+        mlirOperationIsNull(mlirOperationGetNextInBlock(op)))
         return false;
-    Build b = { j, ops.data[i], j->held_at };
-    for (intptr_t k = 0; k < mlirOperationGetNumResults(b.before); k++) {
-        MlirValue old = mlirOperationGetResult(b.before, k);
+    Build b = { j, op, mlirOperationGetLocation(op) };
+    for (intptr_t k = 0; k < mlirOperationGetNumResults(op); k++) {
+        MlirValue old = mlirOperationGetResult(op, k);
         MlirValue v = any_value(&b, mlirValueGetType(old));
         if (!v.ptr)
             return false;
+        set_attr(definition(v), STANDS, mlirUnitAttrGet(j->context));
         mlirValueReplaceAllUsesOfWith(old, v);
     }
-    erase(b.before);
+    erase(op);
+    return true;
+}
+
+/* Zeros of a type that SPIR-V does not have go with all that works on them. */
+static bool take_out_users(Job *j, MlirOperation zeros)
+{
+    MlirValue v = mlirOperationGetResult(zeros, 0);
+    for (MlirOpOperand use = mlirValueGetFirstUse(v); !mlirOpOperandIsNull(use);
+         use = mlirValueGetFirstUse(v)) {
+        if (!take_out(j, mlirOpOperandGetOwner(use)))
+            return false;
+    }
+    erase(zeros);
     return true;
 }
 
@@ -200,14 +235,17 @@ static bool explain(Job *j)
         return false;
     }
     name = arena_strndup(j->arena, name, strcspn(name, "'"));
+    MlirOperation op = held_operation(j, name);
+    if (op.ptr && !mlirAttributeIsNull(attr_of(op, STANDS)))
+        return take_out_users(j, op);
     complain_at(j, j->held_at, "MLIR has no conversion of this %s to SPIR-V", name);
-    return take_out(j, name);
+    return take_out(j, op);
 }
 
 /* Like run_passes, on a copy that takes the module's place when all of it was converted. */
 static bool convert(Job *j, const char *pipeline)
 {
-    enum { MAX_TRIES = 20 };
+    enum { MAX_TRIES = 100 };
     for (int i = 0; i < MAX_TRIES; i++) {
         MlirOperation copy = mlirOperationClone(j->module);
         j->hold = true;

@@ -61,8 +61,8 @@ static bool compile(Job *j)
     if (!lower_prepare(j) || !rotate_verify(j))
         return false;
     uint32_t loads = loads_count(j);
-    if (j->rotate_loads)
-        loads_rotate(j);
+    if (j->rotate_loads && !loads_rotate(j))
+        return false;
     message_figure("loads", "", loads, loads_count(j));
     if (!rotate_lower(j))
         return false;
@@ -80,6 +80,8 @@ static bool compile(Job *j)
 
 static int run(Job *j, const char *input, const char *output)
 {
+    /* Dialects that operations are made of, whether or not the module has any. */
+    static const char *const built[] = { "gpu", "spirv", "arith", "func", "memref", "vector" };
     Str source = { 0 };
     if (!read_file(j, input, &source)) {
         diag(j->sink, DIAG_ERROR, &(DiagLoc){ .file = input }, NULL, "%s", strerror(errno));
@@ -90,10 +92,8 @@ static int run(Job *j, const char *input, const char *output)
     mlirRegisterAllPasses();
     j->context = mlirContextCreateWithRegistry(registry, false);
     mlirContextSetAllowUnregisteredDialects(j->context, true);
-    mlirContextGetOrLoadDialect(j->context, ref("gpu"));
-    mlirContextGetOrLoadDialect(j->context, ref("spirv"));
-    mlirContextGetOrLoadDialect(j->context, ref("arith"));
-    mlirContextGetOrLoadDialect(j->context, ref("func"));
+    for (size_t i = 0; i < COUNT_OF(built); i++)
+        mlirContextGetOrLoadDialect(j->context, ref(built[i]));
     messages_attach(j);
     bool good = parse(j, &source) && compile(j);
     if (!mlirOperationIsNull(j->module))

@@ -99,7 +99,8 @@ MlirOperation definition(MlirValue v);
 bool constant_int(MlirValue v, int64_t *out);
 /* The closest operation around `op` with that attribute, and the attribute; null if none. */
 MlirAttribute attr_around(MlirOperation op, const char *name);
-/* The subgroup's size where `op` stands: its entry point's, else the job's. */
+/* The subgroup's size where `op` stands: its entry point's; in a function that these call the one
+ * that all of them have, or 0; else the job's. */
 uint32_t subgroup_around(Job *j, MlirOperation op);
 
 typedef struct Build {
@@ -156,8 +157,8 @@ void rotate_finish(Job *j);
 
 /* ---- loads.c --------------------------------------------------------------------------------- */
 
-/* Overlapping loads of matrices become disjoint ones and rotations. */
-void loads_rotate(Job *j);
+/* Overlapping loads of matrices become disjoint ones and rotations. False after reporting. */
+bool loads_rotate(Job *j);
 uint32_t loads_count(Job *j);
 
 /* ---- prepare.c ------------------------------------------------------------------------------- */

@@ -56,6 +56,9 @@ static bool verify(Job *j, MlirOperation op)
     if (constant_int(mlirOperationGetOperand(op, 2), &offset) && (offset < 0 || offset > n))
         complain_at(j, loc, "gpu.subgroup_mma_rotate's offset is %lld; %ux%u matrices have "
                             "elements 0 to %u", (long long)offset, m.rows, m.columns, n);
+    else if (!width)
+        complain_at(j, loc, "gpu.subgroup_mma_rotate is in a function of a module whose kernels "
+                            "have subgroups of different sizes");
     else if (!is_pow2(width) || n % width)
         complain_at(j, loc, "gpu.subgroup_mma_rotate: the %u elements of %ux%u matrices are not a "
                             "whole number for each of a subgroup's %u invocations", n, m.rows,

@@ -122,6 +122,15 @@ static void declare_wait_queues(SpvModule *m)
     spv_insert_before(last, spv_make(m, SpvOpExtension, 0, 0, words, COUNT_OF(words)));
 }
 
+static HeddleResult tool_result(ToolStatus status)
+{
+    static const HeddleResult results[] = { [TOOL_OK] = HEDDLE_OK,
+                                            [TOOL_WRONG_SOURCE] = HEDDLE_ERROR_SOURCE,
+                                            [TOOL_MISSING] = HEDDLE_ERROR_TOOL,
+                                            [TOOL_IO] = HEDDLE_ERROR_IO };
+    return results[status];
+}
+
 static HeddleResult compile_glsl(Load *l)
 {
     const HeddleModuleOptions *o = l->options;
@@ -134,12 +143,9 @@ static HeddleResult compile_glsl(Load *l)
                       .n_defines = o->n_defines, .target_env = o->target_env };
     void *spirv;
     size_t size;
-    switch (glsl_compile(arena, l->data, l->size, l->name, &g, &spirv, &size, l->sink)) {
-    case GLSL_OK: break;
-    case GLSL_NO_COMPILER: return HEDDLE_ERROR_TOOL;
-    case GLSL_IO: return HEDDLE_ERROR_IO;
-    default: return HEDDLE_ERROR_SOURCE;
-    }
+    ToolStatus status = glsl_compile(arena, l->data, l->size, l->name, &g, &spirv, &size, l->sink);
+    if (status)
+        return tool_result(status);
     SpvModule *m = spv_read(arena, spirv, size, l->name, l->sink);
     l->module->spv = m;
     if (m)
@@ -171,22 +177,13 @@ static MlirOptions mlir_options(const HeddleModuleOptions *o, MlirForm form)
                           .rotate_by_gpu = o->rotate_by_gpu, .subgroup_size = o->subgroup_size };
 }
 
-static HeddleResult mlir_result(MlirStatus status)
-{
-    static const HeddleResult results[] = { [MLIR_OK] = HEDDLE_OK,
-                                            [MLIR_WRONG_SOURCE] = HEDDLE_ERROR_SOURCE,
-                                            [MLIR_NO_COMPILER] = HEDDLE_ERROR_TOOL,
-                                            [MLIR_IO] = HEDDLE_ERROR_IO };
-    return results[status];
-}
-
 static HeddleResult compile_mlir(Load *l)
 {
     HeddleModule *m = l->module;
     MlirOptions o = mlir_options(l->options, MLIR_SPIRV);
-    MlirStatus status = mlir_compile(&m->arena, l->data, l->size, l->name, &o, &m->mlir, l->sink);
+    ToolStatus status = mlir_compile(&m->arena, l->data, l->size, l->name, &o, &m->mlir, l->sink);
     if (status)
-        return mlir_result(status);
+        return tool_result(status);
     m->spv = spv_read(&m->arena, m->mlir.bytes, m->mlir.size, l->name, l->sink);
     return m->spv ? HEDDLE_OK : HEDDLE_ERROR_SOURCE;
 }
@@ -418,10 +415,10 @@ static HeddleResult rewrite(void *user)
     MlirOptions o = mlir_options(r->options, r->form == HEDDLE_MLIR_LOWERED ? MLIR_LOWERED
                                                                             : MLIR_REWRITTEN);
     MlirResult result;
-    MlirStatus status = mlir_compile(&r->arena, r->data, r->size, r->path, &o, &result, r->sink);
+    ToolStatus status = mlir_compile(&r->arena, r->data, r->size, r->path, &o, &result, r->sink);
     if (!status)
         r->text = strndup(result.bytes, result.size);
-    return status ? mlir_result(status) : r->text ? HEDDLE_OK : HEDDLE_ERROR_MEMORY;
+    return status ? tool_result(status) : r->text ? HEDDLE_OK : HEDDLE_ERROR_MEMORY;
 }
 
 HeddleResult heddle_mlir_from_file(const char *path, const HeddleModuleOptions *options,

@@ -170,7 +170,7 @@ static const char *source(Loop *l)
                         l->updates ? update : "");
 }
 
-static GlslStatus compile(Loop *l)
+static ToolStatus compile(Loop *l)
 {
     char m[12], n[12], k[12];
     GlslDefine defines[] = { { "IN", l->kind->in }, { "SUM", l->kind->out }, { "TM", m },
@@ -314,10 +314,10 @@ static bool random_loop(Loop *l, uint64_t seed)
 {
     choose(l, seed);
     make_buffers(l);
-    GlslStatus status = compile(l);
-    if (status == GLSL_NO_COMPILER)
+    ToolStatus status = compile(l);
+    if (status == TOOL_MISSING)
         printf("no glslang: wait queues are not tested\n");
-    else if (status != GLSL_OK)
+    else if (status != TOOL_OK)
         test_fail(__FILE__, __LINE__, "%s", l->diags.text);
     else if (!every_number(l))
         test_fail(__FILE__, __LINE__, "seed %llu:\n%s", (unsigned long long)seed, source(l));

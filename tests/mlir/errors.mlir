@@ -12,6 +12,8 @@
 // RUN: not %heddle check %t.bytes --rotate-as gpu 2>&1 | %filecheck %s --check-prefix=BYTES
 // RUN: not %heddle check %t.none 2>&1 | %filecheck %s --check-prefix=NONE
 // RUN: not %heddle check %t.twice 2>&1 | %filecheck %s --check-prefix=TWICE
+// RUN: not %heddle check %t.wide 2>&1 | %filecheck %s --check-prefix=WIDE
+// RUN: not %heddle check %t.sizes 2>&1 | %filecheck %s --check-prefix=SIZES
 // CONVERT: convert:5:5: error: MLIR has no conversion of this gpu.printf to SPIR-V
 // CONVERT: convert:6:10: error: MLIR has no conversion of this vector.transfer_read to SPIR-V
 // CONVERT: convert:8:10: error: MLIR has no conversion of this scf.index_switch to SPIR-V
@@ -26,6 +28,10 @@
 // BYTES: bytes:5:38: error: the gpu dialect cannot take elements out of
 // NONE: none:1:1: error: no function of the module is a kernel
 // TWICE: twice:5:3: error: two gpu.modules define "k"
+// WIDE: wide:4:10: error: MLIR has no conversion of this vector.from_elements to SPIR-V
+// WIDE-NEXT: wide:7:5: error: MLIR has no conversion of this gpu.printf to SPIR-V
+// WIDE-NOT: error
+// SIZES: sizes:6:10: error: {{.*}}kernels have subgroups of different sizes
 // ---- convert
 gpu.module @m {
   gpu.func @k(%a: memref<64xf32>, %b: memref<64xf32>) kernel {
@@ -91,4 +97,27 @@ gpu.module @m {
 }
 gpu.module @n {
   gpu.func @k() kernel { gpu.return }
+}
+// ---- wide
+gpu.module @m {
+  gpu.func @k(%a: memref<64xf32>) kernel {
+    %i = gpu.thread_id x
+    %v = vector.load %a[%i] : memref<64xf32>, vector<8xf32>
+    %w = arith.addf %v, %v : vector<8xf32>
+    %s = vector.reduction <add>, %w : vector<8xf32> into f32
+    gpu.printf "hello %f\n", %s : f32
+    gpu.return
+  }
+}
+// ---- sizes
+!m = !gpu.mma_matrix<4x8xf32, "COp">
+gpu.module @m {
+  func.func @f(%m: !m) -> !m {
+    %n = arith.constant 3 : i32
+    // Which lane holds what?
+    %r = gpu.subgroup_mma_rotate %m, %m, %n : !m, !m, i32 -> !m
+    return %r : !m
+  }
+  gpu.func @a() kernel attributes {spirv.entry_point_abi = #spirv.entry_point_abi<subgroup_size = 16>} { gpu.return }
+  gpu.func @b() kernel { gpu.return }
 }

@@ -3,7 +3,7 @@
 // REQUIRES: mlir
 // RUN: %heddle compile %s --rotate-loads --emit mlir | %mlir-opt | %filecheck %s
 // RUN: %heddle compile %s --rotate-loads -o %t.spv && %spirv-val --target-env vulkan1.4 %t.spv
-// RUN: for k in near,1 far,2 chain,1 flat,2 loop,1 fence,1 columns,1 wide,1; do \
+// RUN: for k in near,1 far,2 chain,1 flat,2 loop,1 fence,1 columns,1 wide,1 views,2; do \
 // RUN:   b="--bind 0=randn:f32[24,8] --bind 1=zeros:f32[24,8]"; \
 // RUN:   b="$b --entry ${k%,*} --groups ${k#*,}"; \
 // RUN:   %heddle run %s $b --out 1=%t.npy || exit 1; \
@@ -11,6 +11,7 @@
 // RUN: done
 !m = !gpu.mma_matrix<4x8xf32, "COp">
 !mem = memref<24x8xf32>
+!view = memref<4x8xf32, strided<[8, 1], offset: ?>>
 gpu.module @m {
   // Constant rows, and the memref has all of the second tile.
   // CHECK-LABEL: gpu.func @near
@@ -116,6 +117,7 @@ gpu.module @m {
     %m2 = gpu.subgroup_mma_load_matrix %a[%s2] {leadDimension = 8 : index} : memref<192xf32> -> !m
     %z = arith.muli %x, %c64 : index
     %z1 = arith.addi %z, %c32 : index
+    gpu.subgroup_mma_store_matrix %m0, %b[%z] {leadDimension = 8 : index} : !m, memref<192xf32>
     gpu.subgroup_mma_store_matrix %m1, %b[%z] {leadDimension = 8 : index} : !m, memref<192xf32>
     gpu.subgroup_mma_store_matrix %m2, %b[%z1] {leadDimension = 8 : index} : !m, memref<192xf32>
     gpu.return
@@ -141,6 +143,7 @@ gpu.module @m {
     %m1 = gpu.subgroup_mma_load_matrix %a[%y1, %c0] {leadDimension = 8 : index} : !mem -> !m
     %m2 = gpu.subgroup_mma_load_matrix %a[%y2, %c0] {leadDimension = 8 : index} : !mem -> !m
     %o = arith.addi %y, %c4 : index
+    gpu.subgroup_mma_store_matrix %m0, %b[%y, %c0] {leadDimension = 8 : index} : !m, !mem
     gpu.subgroup_mma_store_matrix %m1, %b[%y, %c0] {leadDimension = 8 : index} : !m, !mem
     gpu.subgroup_mma_store_matrix %m2, %b[%o, %c0] {leadDimension = 8 : index} : !m, !mem
     }
@@ -182,6 +185,33 @@ gpu.module @m {
     gpu.subgroup_mma_store_matrix %m0, %b[%c0, %c0] {leadDimension = 16 : index} : !m, memref<12x16xf32>
     gpu.subgroup_mma_store_matrix %m1, %b[%c4, %c0] {leadDimension = 16 : index} : !m, memref<12x16xf32>
     gpu.subgroup_mma_store_matrix %m2, %b[%c8, %c0] {leadDimension = 16 : index} : !m, memref<12x16xf32>
+    gpu.return
+  }
+  // Windows by views and by affine maps of what is one value are sums like others.
+  // CHECK-LABEL: gpu.func @views
+  // CHECK-COUNT-2: gpu.subgroup_mma_load_matrix
+  // CHECK-NOT: gpu.subgroup_mma_load_matrix
+  // CHECK: gpu.return
+  gpu.func @views(%a: !mem, %b: !mem) kernel {
+    %c0 = arith.constant 0 : index
+    %c4 = arith.constant 4 : index
+    %c8 = arith.constant 8 : index
+    %c12 = arith.constant 12 : index
+    %x = gpu.block_id x
+    %again = gpu.block_id x
+    %y = arith.muli %c12, %x : index
+    %y1 = affine.apply affine_map<(d0) -> (d0 * 12 + 1)>(%again)
+    %y2 = affine.apply affine_map<(d0) -> (d0 + 1)>(%y1)
+    %v = memref.subview %a[%y, 0] [4, 8] [1, 1] : !mem to !view
+    %v1 = memref.subview %a[%y1, 0] [4, 8] [1, 1] : !mem to !view
+    %m0 = gpu.subgroup_mma_load_matrix %v[%c0, %c0] {leadDimension = 8 : index} : !view -> !m
+    %m1 = gpu.subgroup_mma_load_matrix %v1[%c0, %c0] {leadDimension = 8 : index} : !view -> !m
+    %m2 = gpu.subgroup_mma_load_matrix %a[%y2, %c0] {leadDimension = 8 : index} : !mem -> !m
+    %o1 = arith.addi %y, %c4 : index
+    %o2 = arith.addi %y, %c8 : index
+    gpu.subgroup_mma_store_matrix %m0, %b[%y, %c0] {leadDimension = 8 : index} : !m, !mem
+    gpu.subgroup_mma_store_matrix %m1, %b[%o1, %c0] {leadDimension = 8 : index} : !m, !mem
+    gpu.subgroup_mma_store_matrix %m2, %b[%o2, %c0] {leadDimension = 8 : index} : !m, !mem
     gpu.return
   }
   // Disjoint loads stay as they are.

@@ -40,7 +40,7 @@ typedef struct Compare {
     const Case *k;
     TestDiags diags;
     uint32_t subgroup_size;
-    GlslStatus status;
+    ToolStatus status;
     uint8_t *start, *want, *got; /* N_BUFFERS * BYTES each */
 } Compare;
 
@@ -109,13 +109,13 @@ static SpvModule *compile(Compare *c, Arena *a)
     fclose(f);
     GlslOptions options = { .target_env = "vulkan1.3" };
     c->status = glsl_compile(a, source, n, path, &options, &spirv, &size, &c->diags.sink);
-    return c->status == GLSL_OK ? spv_read(a, spirv, size, path, &c->diags.sink) : NULL;
+    return c->status == TOOL_OK ? spv_read(a, spirv, size, path, &c->diags.sink) : NULL;
 }
 
 static void run_case(const Case *k, uint32_t subgroup_size, bool optimise)
 {
     static const uint32_t all = N_BUFFERS * BYTES;
-    Compare c = { .k = k, .subgroup_size = subgroup_size, .status = GLSL_IO };
+    Compare c = { .k = k, .subgroup_size = subgroup_size, .status = TOOL_IO };
     Arena a = { 0 };
     jmp_buf failed;
     c.diags = (TestDiags)TEST_DIAGS(c.diags);
@@ -133,7 +133,7 @@ static void run_case(const Case *k, uint32_t subgroup_size, bool optimise)
     PassOptions o = { .spec = k->spec, .n_spec = k->n_spec, .subgroup_size = subgroup_size,
                       .optimise = optimise, .after = after, .user = &c };
     SpvEntryPoint entry;
-    if (c.status == GLSL_NO_COMPILER)
+    if (c.status == TOOL_MISSING)
         printf("no glslang: %s is not tested\n", k->file);
     else if (!m || !interpret(&c, &a, spv_clone(&a, m), false, c.want))
         test_fail(__FILE__, __LINE__, "%s: %s", k->file, c.diags.text);

@@ -9,12 +9,9 @@
  */
 #include "front/glsl/glsl.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "front/glsl/messages.h"
-#include "front/tool.h"
 
 #ifndef HEDDLE_GLSLANG
 #define HEDDLE_GLSLANG "" /* paths, separated by colons */
@@ -22,59 +19,30 @@
 
 enum { MIN_MAJOR = 16, MIN_MINOR = 1 };
 
-typedef struct Job {
-    Arena *arena;
-    const GlslOptions *options;
-    const char *source;
-    size_t size;
-    const char *name;
-    DiagSink *sink;
-    const char *compiler;
-    ToolFiles files;
-    void *spirv;
-    size_t spirv_size;
-} Job;
-
 /* ---- the compiler ---------------------------------------------------------------------------- */
 
-static const char *find_compiler(Job *j)
+static const char *find_compiler(Arena *arena, const GlslOptions *o)
 {
-    if (j->options->compiler && *j->options->compiler)
-        return j->options->compiler;
-    for (const char *s = HEDDLE_GLSLANG; *s;) {
-        size_t n = strcspn(s, ":");
-        char *path = arena_strndup(j->arena, s, n);
-        if (n && access(path, X_OK) == 0)
-            return path;
-        s += n + (s[n] == ':');
-    }
-    return "glslang";
+    if (o->compiler && *o->compiler)
+        return o->compiler;
+    const char *known = tool_find(arena, HEDDLE_GLSLANG);
+    return known ? known : "glslang";
 }
 
 /* A note when an older compiler than heddle needs may be the reason of a failure. */
-static void note_old_version(Job *j)
+static void note_old_version(Tool *t)
 {
-    const char *const argv[] = { j->compiler, "--version", NULL };
+    const char *const argv[] = { t->program, "--version", NULL };
     ProcessResult r;
-    process_run(j->arena, argv, &r);
+    process_run(t->arena, argv, &r);
     const char *at = r.error ? NULL : strstr(r.output, "Glslang Version: ");
     unsigned generator, major, minor;
     if (!at || sscanf(at, "Glslang Version: %u:%u.%u", &generator, &major, &minor) != 3)
         return;
     if (major > MIN_MAJOR || (major == MIN_MAJOR && minor >= MIN_MINOR))
         return;
-    diag(j->sink, DIAG_NOTE, NULL, NULL, "%s is glslang %u.%u; heddle needs %d.%d or later",
-         j->compiler, major, minor, MIN_MAJOR, MIN_MINOR);
-}
-
-static GlslStatus no_compiler(Job *j, int error)
-{
-    diag(j->sink, DIAG_ERROR, NULL, NULL,
-         "cannot run %s, which GLSL needs: %s (install glslang %d.%d or later, or name its path "
-         "with "
-         "--glslang or HEDDLE_GLSLANG)",
-         j->compiler, strerror(error), MIN_MAJOR, MIN_MINOR);
-    return GLSL_NO_COMPILER;
+    diag(t->sink, DIAG_NOTE, NULL, NULL, "%s is glslang %u.%u; heddle needs %d.%d or later",
+         t->program, major, minor, MIN_MAJOR, MIN_MINOR);
 }
 
 /* ---- its arguments --------------------------------------------------------------------------- */
@@ -90,50 +58,26 @@ static const char *folder_of(Arena *arena, const char *name)
     return slash == name ? "/" : arena_strndup(arena, name, (size_t)(slash - name));
 }
 
-static Arguments arguments(Job *j)
+static const char *const *arguments(Tool *t)
 {
-    const GlslOptions *o = j->options;
+    const GlslOptions *o = t->user;
     Arguments v = { 0 };
-    const char *fixed[] = { j->compiler, "--quiet", "-V", "-g", "--error-column", "-S", "comp",
+    const char *fixed[] = { t->program, "--quiet", "-V", "-g", "--error-column", "-S", "comp",
                             "--target-env", o->target_env ? o->target_env : "vulkan1.4", "-o",
-                            j->files.output };
+                            t->output };
     for (size_t i = 0; i < COUNT_OF(fixed); i++)
-        vec_push(j->arena, &v, fixed[i]);
-    vec_push(j->arena, &v, arena_printf(j->arena, "-I%s", folder_of(j->arena, j->name)));
+        vec_push(t->arena, &v, fixed[i]);
+    vec_push(t->arena, &v, arena_printf(t->arena, "-I%s", folder_of(t->arena, t->source_name)));
     for (uint32_t i = 0; i < o->n_include_dirs; i++)
-        vec_push(j->arena, &v, arena_printf(j->arena, "-I%s", o->include_dirs[i]));
+        vec_push(t->arena, &v, arena_printf(t->arena, "-I%s", o->include_dirs[i]));
     for (uint32_t i = 0; i < o->n_defines; i++) {
         const GlslDefine *d = &o->defines[i];
-        vec_push(j->arena, &v,
-                 arena_printf(j->arena, "-D%s=%s", d->name, d->value ? d->value : "1"));
+        vec_push(t->arena, &v,
+                 arena_printf(t->arena, "-D%s=%s", d->name, d->value ? d->value : "1"));
     }
-    vec_push(j->arena, &v, j->files.input);
-    vec_push(j->arena, &v, NULL);
-    return v;
-}
-
-/* ---- the temporary folder -------------------------------------------------------------------- */
-
-static GlslStatus io_error(Job *j, const char *path, int error)
-{
-    DiagLoc loc = { .file = path };
-    diag(j->sink, DIAG_ERROR, &loc, NULL, "temporary file for glslang: %s", strerror(error));
-    return GLSL_IO;
-}
-
-static GlslStatus make_files(Job *j)
-{
-    const char *about;
-    if (tool_make_files(&j->files, j->source, j->size, &about))
-        return GLSL_OK;
-    return io_error(j, about, errno);
-}
-
-static GlslStatus read_output(Job *j)
-{
-    if (tool_read_output(j->arena, &j->files, &j->spirv, &j->spirv_size))
-        return GLSL_OK;
-    return io_error(j, j->files.output, errno);
+    vec_push(t->arena, &v, t->input);
+    vec_push(t->arena, &v, NULL);
+    return v.data;
 }
 
 /* ---- names in the module --------------------------------------------------------------------- */
@@ -166,16 +110,16 @@ static void rewrite_inst(Rewrite *r, const uint32_t *inst, uint32_t length)
     r->n += kept;
 }
 
-static void rename_source(Job *j)
+static void rename_source(Tool *t)
 {
     enum { HEADER = 5, LONGEST_NAME = 0xfff0 };
-    const uint32_t *in = j->spirv;
-    uint32_t n = (uint32_t)(j->spirv_size / 4);
-    Rewrite r = { .from = j->files.input, .to = j->name, .from_words = string_words(j->files.input),
-                  .to_words = string_words(j->name), .n = HEADER };
+    const uint32_t *in = t->bytes;
+    uint32_t n = (uint32_t)(t->n_bytes / 4);
+    Rewrite r = { .from = t->input, .to = t->source_name, .from_words = string_words(t->input),
+                  .to_words = string_words(t->source_name), .n = HEADER };
     if (n < HEADER || in[0] != 0x07230203 || r.to_words > LONGEST_NAME)
         return;
-    r.out = NEW_ARRAY(j->arena, uint32_t, (size_t)n + (size_t)n / (2 + r.from_words) * r.to_words);
+    r.out = NEW_ARRAY(t->arena, uint32_t, (size_t)n + (size_t)n / (2 + r.from_words) * r.to_words);
     memcpy(r.out, in, HEADER * sizeof *in);
     for (uint32_t i = HEADER, length; i < n; i += length) {
         length = in[i] >> 16;
@@ -183,62 +127,36 @@ static void rename_source(Job *j)
             return;
         rewrite_inst(&r, &in[i], length);
     }
-    j->spirv = r.out;
-    j->spirv_size = (size_t)r.n * 4;
+    t->bytes = r.out;
+    t->n_bytes = (size_t)r.n * 4;
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static GlslStatus run(Job *j)
+static const char *messages(Tool *t, char *text)
 {
-    GlslStatus status = make_files(j);
-    if (status)
-        return status;
-    Arguments argv = arguments(j);
-    ProcessResult r;
-    process_run(j->arena, argv.data, &r);
-    if (r.error)
-        return no_compiler(j, r.error);
-    if (r.status == 127) /* what the shell wrapper of an unpacked glslang says */
-        return no_compiler(j, ENOENT);
-    uint32_t errors = j->sink->errors;
-    GlslNames names = { j->files.input, j->name, arena_strndup(j->arena, j->source, j->size) };
-    glsl_messages(j->arena, arena_strdup(j->arena, r.output), &names, j->sink);
-    if (r.status == 0)
-        return read_output(j);
-    note_old_version(j);
-    if (j->sink->errors == errors) {
-        DiagLoc loc = { .file = j->name };
-        diag(j->sink, DIAG_ERROR, &loc, "GLSL", "%s ended with status %d: %.300s", j->compiler,
-             r.status, r.output);
-    }
-    return GLSL_WRONG_SOURCE;
+    GlslNames names = { t->input, t->source_name, arena_strndup(t->arena, t->source, t->size) };
+    glsl_messages(t->arena, arena_strdup(t->arena, text), &names, t->sink);
+    return text;
 }
 
-GlslStatus glsl_compile(Arena *arena, const char *source, size_t size, const char *name,
+ToolStatus glsl_compile(Arena *arena, const char *source, size_t size, const char *name,
                         const GlslOptions *options, void **spirv, size_t *spirv_size,
                         DiagSink *sink)
 {
-    static const GlslOptions defaults;
-    Job j = { .arena = arena, .options = options ? options : &defaults, .source = source,
-              .size = size, .name = name, .sink = sink };
-    j.compiler = find_compiler(&j);
-    tool_name_files(arena, &j.files, "kernel.comp", "kernel.spv");
-    jmp_buf here, *outer = arena->on_failure;
-    if (ARENA_GUARD(arena, here)) {
-        tool_remove_files(&j.files);
-        arena->on_failure = outer;
-        if (outer)
-            longjmp(*outer, 1);
-        return GLSL_IO;
-    }
-    GlslStatus status = run(&j);
-    arena->on_failure = outer;
-    tool_remove_files(&j.files);
-    if (status == GLSL_OK) {
-        rename_source(&j);
-        *spirv = j.spirv;
-        *spirv_size = j.spirv_size;
+    GlslOptions o = options ? *options : (GlslOptions){ 0 };
+    Tool t = { .arena = arena, .sink = sink, .program = find_compiler(arena, &o),
+               .language = "GLSL", .source_name = name, .source = source, .size = size,
+               .arguments = arguments, .messages = messages, .user = &o,
+               .advice = arena_printf(arena, "install glslang %d.%d or later, or name its path "
+                                      "with --glslang or HEDDLE_GLSLANG", MIN_MAJOR, MIN_MINOR) };
+    ToolStatus status = tool_run(&t, "kernel.comp", "kernel.spv");
+    if (status == TOOL_WRONG_SOURCE)
+        note_old_version(&t);
+    if (status == TOOL_OK) {
+        rename_source(&t);
+        *spirv = t.bytes;
+        *spirv_size = t.n_bytes;
     }
     return status;
 }

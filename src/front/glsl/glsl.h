@@ -5,7 +5,7 @@
 #ifndef HEDDLE_GLSL_H
 #define HEDDLE_GLSL_H
 
-#include "base/base.h"
+#include "front/tool.h"
 
 typedef struct GlslDefine { const char *name, *value; /* NULL = 1 */ } GlslDefine;
 
@@ -19,12 +19,10 @@ typedef struct GlslOptions {
     const char *target_env;     /* "vulkan1.3"; NULL = vulkan1.4 */
 } GlslOptions;
 
-typedef enum GlslStatus { GLSL_OK, GLSL_WRONG_SOURCE, GLSL_NO_COMPILER, GLSL_IO } GlslStatus;
-
 /* The module's bytes, in `arena`, with the names and lines of the source. `name` is the
  * source's, for messages and line information; quoted includes are looked for in its folder
  * first. */
-GlslStatus glsl_compile(Arena *arena, const char *source, size_t size, const char *name,
+ToolStatus glsl_compile(Arena *arena, const char *source, size_t size, const char *name,
                         const GlslOptions *options, void **spirv, size_t *spirv_size,
                         DiagSink *sink);
 

@@ -5,7 +5,7 @@
 #ifndef HEDDLE_FRONT_MLIR_H
 #define HEDDLE_FRONT_MLIR_H
 
-#include "base/base.h"
+#include "front/tool.h"
 
 typedef enum MlirForm {
     MLIR_SPIRV,                 /* binary */
@@ -32,10 +32,8 @@ typedef struct MlirResult {
     uint32_t loads_before, loads_after; /* of matrices, in the text */
 } MlirResult;
 
-typedef enum MlirStatus { MLIR_OK, MLIR_WRONG_SOURCE, MLIR_NO_COMPILER, MLIR_IO } MlirStatus;
-
 /* `name` is the source's, for messages. What it returns is in `arena`. */
-MlirStatus mlir_compile(Arena *arena, const void *source, size_t size, const char *name,
+ToolStatus mlir_compile(Arena *arena, const void *source, size_t size, const char *name,
                         const MlirOptions *options, MlirResult *out, DiagSink *sink);
 
 #endif

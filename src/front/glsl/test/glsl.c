@@ -65,7 +65,7 @@ static const char source[] = "#version 450\n"
 typedef struct Compiled {
     Arena arena;
     TestDiags diags;
-    GlslStatus status;
+    ToolStatus status;
     uint32_t *words;
     size_t size;
 } Compiled;
@@ -96,13 +96,13 @@ TEST(compiles_with_the_name_of_the_source)
                       .compiler = HEDDLE_TOOLCHAIN "/bin/glslang" };
     Compiled *c = compile(source, &o);
     CHECK_STR(c->diags.text, "");
-    if (c->status == GLSL_OK && c->words) {
+    if (c->status == TOOL_OK && c->words) {
         CHECK_EQ_U64(c->words[0], 0x07230203);
         CHECK(memmem(c->words, c->size, "some/where/k.comp", 18) != NULL);
         CHECK(memmem(c->words, c->size, "/heddle-", 8) == NULL);
         CHECK(memmem(c->words, c->size, "#version", 8) == NULL);
     } else {
-        CHECK(c->status == GLSL_OK);
+        CHECK(c->status == TOOL_OK);
     }
     discard(c);
 }
@@ -111,17 +111,17 @@ TEST(says_what_is_wrong)
 {
     GlslOptions o = { .compiler = HEDDLE_TOOLCHAIN "/bin/glslang" };
     Compiled *c = compile(source, &o);
-    CHECK(c->status == GLSL_WRONG_SOURCE);
+    CHECK(c->status == TOOL_WRONG_SOURCE);
     CHECK_CONTAINS(c->diags.text, "some/where/k.comp:4:");
     CHECK_CONTAINS(c->diags.text, "undeclared identifier: 'VALUE'");
     discard(c);
     c = compile("", &o);
-    CHECK(c->status == GLSL_WRONG_SOURCE);
+    CHECK(c->status == TOOL_WRONG_SOURCE);
     CHECK(c->diags.sink.errors > 0);
     discard(c);
     o.target_env = "vulkan9.9";
     c = compile(source, &o);
-    CHECK(c->status == GLSL_WRONG_SOURCE);
+    CHECK(c->status == TOOL_WRONG_SOURCE);
     CHECK(c->diags.sink.errors > 0);
     discard(c);
 }
@@ -130,12 +130,12 @@ TEST(says_that_there_is_no_compiler)
 {
     GlslOptions o = { .compiler = "/nonexistent/glslang" };
     Compiled *c = compile(source, &o);
-    CHECK(c->status == GLSL_NO_COMPILER);
+    CHECK(c->status == TOOL_MISSING);
     CHECK_CONTAINS(c->diags.text, "cannot run /nonexistent/glslang");
     discard(c);
     o.compiler = "/bin/false";
     c = compile(source, &o);
-    CHECK(c->status == GLSL_WRONG_SOURCE);
+    CHECK(c->status == TOOL_WRONG_SOURCE);
     CHECK_CONTAINS(c->diags.text, "/bin/false ended with status 1");
     discard(c);
 }
