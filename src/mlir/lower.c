@@ -321,8 +321,19 @@ static bool complete_memory(Job *j, MlirOperation module, bool vulkan)
     return device;
 }
 
+/* Whether the module asks who is where among subgroups: built-ins that MLIR asks no capability for. */
+static bool asks_subgroups(Job *j, MlirOperation module)
+{
+    OpList variables = ops_named(j, module, "spirv.GlobalVariable");
+    for (uint32_t i = 0; i < variables.len; i++) {
+        if (strstr(attr_text(j, attr_of(variables.data[i], "built_in")), "Subgroup"))
+            return true;
+    }
+    return false;
+}
+
 /* Cooperative matrices want Vulkan's memory model (SPV_KHR_cooperative_matrix), MLIR forgets the
- * extension of rotations, and from SPIR-V 1.4 on it lists all variables in an entry point's
+ * extension of rotations and the capability of built-ins, and from SPIR-V 1.4 on it lists all variables in an entry point's
  * interface while it gives the module the lowest version that its instructions have. */
 static void complete_requirements(Job *j, MlirOperation module)
 {
@@ -338,8 +349,10 @@ static void complete_requirements(Job *j, MlirOperation module)
     bool none = end == middle + 4, device = complete_memory(j, module, vulkan);
     const char *model = vulkan && device ? ", VulkanMemoryModel, VulkanMemoryModelDeviceScope"
                         : vulkan ? ", VulkanMemoryModel" : "";
+    const char *group = asks_subgroups(j, module) && !strstr(vce, "GroupNonUniform") &&
+                        !strstr(vce, "Kernel") ? ", GroupNonUniform" : "";
     set_attr(module, "vce_triple",
-             attr_parse(j, "%.*s%s%.*s%s%s]>", (int)(middle - vce), vce, model,
+             attr_parse(j, "%.*s%s%s%.*s%s%s]>", (int)(middle - vce), vce, model, group,
                         (int)(end - middle), middle, rotates ? none ? "" : ", " : "",
                         rotates ? "SPV_KHR_subgroup_rotate" : ""));
     if (vulkan)
