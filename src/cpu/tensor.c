@@ -17,7 +17,7 @@
  */
 #include "cpu/matrix.h"
 
-enum { MAX_DIMS = 5 };
+enum { MAX_DIMS = 5, MAX_VECTOR = 8 };
 enum { BLOCK, SIZE, STRIDE, OFFSET, SPAN, CLAMP_VALUE };    /* of a layout, by dimension */
 enum { VIEW_SIZE, VIEW_STRIDE, VIEW_CLIP };
 enum { CLIP_ROW, CLIP_ROWS, CLIP_COL, CLIP_COLS };
@@ -166,7 +166,8 @@ typedef struct Transfer {
     const SpvInst *inst;
     const SpvType *matrix;
     bool store;
-    SpvId pointer, layout, view, decode;
+    SpvId pointer, layout, view, decode, decode_vector;
+    uint32_t vector;            /* elements that the latter decodes */
     uint32_t d, clamp;          /* of the layout */
     LV *f;                      /* its leaves */
     uint32_t vd, permutation[MAX_DIMS];
@@ -177,7 +178,7 @@ typedef struct Transfer {
     uint32_t outer;             /* the last dimension but the innermost whose span may exceed 1 */
     LV base, room;              /* the pointer; robust access: bytes behind it that exist */
     bool near;
-    uint64_t unit;              /* bytes an index counts */
+    uint64_t unit, vector_unit; /* bytes an index counts; for the function of vectors */
     uint32_t bytes;
     LT type;
 } Transfer;
@@ -264,7 +265,7 @@ static bool open_transfer(Emit *e, const SpvInst *i, Transfer *x)
     read_addressing(i, ids);
     *x = (Transfer){.inst = i, .store = i->op == SpvOpCooperativeMatrixStoreTensorNV,
                     .pointer = spv_operand(i, 0), .layout = spv_operand(i, 2), .view = ids[0],
-                    .decode = ids[1]};
+                    .decode = ids[1], .decode_vector = ids[2]};
     x->matrix = spv_type_of(e->module, spv_operand(i, 1));
     const SpvType *t = spv_type_of(e->module, x->layout);
     const SpvType *v = x->view ? spv_type_of(e->module, x->view) : NULL;
@@ -536,22 +537,32 @@ static LV clamp_value(Emit *e, const Transfer *x)
     return emit_lanes(e, bits == x->type ? v : LLVMBuildBitCast(e->b, v, x->type, ""));
 }
 
-/* Elements by the decode function. Where all lanes are in one block the pointer is one for all. */
-static LV decode_call(Emit *e, const Transfer *x, LV index, LV mask, const LV *block,
-                      const LV *in_block)
+/* Calls a decode function that gives n numbers a lane. */
+static void decode_numbers(Emit *e, const Transfer *x, const Place *p, LV mask, LV *results,
+                           uint32_t n)
 {
-    LV args[1 + 2 * MAX_DIMS], result = LLVMGetPoison(emit_lanes_type(e, x->type));
-    LV base = LLVMBuildPtrToInt(e->b, x->base, e->i64, "");
-    args[0] = op(e, LLVMBuildAdd, base, op(e, LLVMBuildMul, widen(e, index), k64(e, x->unit)));
+    LV args[1 + 2 * MAX_DIMS], base = LLVMBuildPtrToInt(e->b, x->base, e->i64, "");
+    LV unit = k64(e, n > 1 ? x->vector_unit : x->unit);
+    args[0] = op(e, LLVMBuildAdd, base, op(e, LLVMBuildMul, widen(e, p->index), unit));
     for (uint32_t k = 0; k < x->d; k++) {
-        args[1 + k] = block[k];
-        args[1 + x->d + k] = in_block[k];
+        args[1 + k] = p->block[k];
+        args[1 + x->d + k] = p->in_block[k];
     }
-    ElementCall c = {x->inst, x->decode, args, 1 + 2 * x->d, mask, &result, 1};
+    for (uint32_t k = 0; k < n; k++)
+        results[k] = LLVMGetPoison(emit_lanes_type(e, x->type));
+    ElementCall c = {x->inst, n > 1 ? x->decode_vector : x->decode, args, 1 + 2 * x->d, mask,
+                     results, n};
     emit_call(e, &c);
+}
+
+static LV decode_call(Emit *e, const Transfer *x, const Place *p, LV mask)
+{
+    LV result;
+    decode_numbers(e, x, p, mask, &result, 1);
     return result;
 }
 
+/* Elements by the decode function. Where all lanes are in one block the pointer is one for all. */
 static LV decode(Emit *e, const Transfer *x, const Chunk *c, const Place *p, LV mask)
 {
     uint32_t inner = x->d - 1;
@@ -559,25 +570,25 @@ static LV decode(Emit *e, const Transfer *x, const Chunk *c, const Place *p, LV 
     bool possible = c->aligned && emit_is_lanes(p->index)
         && (!LLVMIsAConstantInt(size) || LLVMConstIntGetZExtValue(size) >= e->W);
     if (!possible)
-        return decode_call(e, x, p->index, mask, p->block, p->in_block);
-    LV zero = k32(e, 0), last = k32(e, e->W - 1), block[MAX_DIMS], in_block[MAX_DIMS];
-    for (uint32_t k = 0; k < x->d; k++) {
-        block[k] = emit_lane(e, p->block[k], zero);
-        in_block[k] = p->in_block[k];
-    }
+        return decode_call(e, x, p, mask);
+    LV zero = k32(e, 0), last = k32(e, e->W - 1);
+    Place of_one = *p;
+    for (uint32_t k = 0; k < x->d; k++)
+        of_one.block[k] = emit_lane(e, p->block[k], zero);
     /* coordinates that step by one, from the first lane's to the last's */
     LV start = emit_lane(e, p->in_block[inner], zero), end = emit_lane(e, p->in_block[inner], last);
     LV steps = LLVMBuildICmp(e->b, LLVMIntEQ, LLVMBuildSub(e->b, end, start, ""), last, "");
-    LV same = LLVMBuildICmp(e->b, LLVMIntEQ, block[inner], emit_lane(e, p->block[inner], last), "");
+    LV same = LLVMBuildICmp(e->b, LLVMIntEQ, of_one.block[inner],
+                            emit_lane(e, p->block[inner], last), "");
     LV one = LLVMBuildAnd(e->b, steps, same, "");
-    in_block[inner] = op(e, LLVMBuildAdd, start, e->lane_id);
+    of_one.in_block[inner] = op(e, LLVMBuildAdd, start, e->lane_id);
     LV slot = emit_alloca(e, emit_lanes_type(e, x->type), "decoded");
     If f = if_begin(e, one);
-    LV index = emit_lane(e, p->index, zero);
-    LLVMBuildStore(e->b, decode_call(e, x, index, mask, block, in_block), slot);
+    of_one.index = emit_lane(e, p->index, zero);
+    LLVMBuildStore(e->b, decode_call(e, x, &of_one, mask), slot);
     if_end(e, &f);
     f = if_begin(e, invert(e, one));
-    LLVMBuildStore(e->b, decode_call(e, x, p->index, mask, p->block, p->in_block), slot);
+    LLVMBuildStore(e->b, decode_call(e, x, p, mask), slot);
     if_end(e, &f);
     return LLVMBuildLoad2(e->b, LLVMGetAllocatedType(slot), slot, "");
 }
@@ -619,6 +630,113 @@ static void chunk(Emit *e, const Transfer *x, const Chunk *c)
     masked_run(e, near, value, x->bytes, mask, true);
 }
 
+/* ---- by the decode function of vectors ------------------------------------------------------- */
+
+/* W vectors that follow one another in lines of whole vectors. */
+typedef struct Vectors {
+    LV linear, mask;            /* each lane's first element in the dense tile; those that exist */
+    LV minor, line;             /* ... in its line; its line */
+    bool col;
+} Vectors;
+
+/* What element k of each lane's vector is, by the function of elements; of the lanes in `mask`. */
+static void stray_elements(Emit *e, const Transfer *x, const Vectors *v, LV p, LV mask)
+{
+    If f = if_begin(e, emit_any(e, mask));
+    Loop l = loop_begin(e, k32(e, x->vector));
+    LV minor = op(e, LLVMBuildAdd, v->minor, l.index), inside = mask;
+    Place at = find_place(e, x, v->col ? minor : v->line, v->col ? v->line : minor, true);
+    if (at.constant)
+        inside = op(e, LLVMBuildAnd, inside, invert(e, at.constant));
+    LV offset = op(e, LLVMBuildMul, widen(e, at.index), k64(e, x->unit));
+    inside = emit_lanes(e, both(e, inside, exists(e, x, offset, x->unit)));
+    LV value = choose(e, inside, decode_call(e, x, &at, inside),
+                      LLVMConstNull(emit_lanes_type(e, x->type)));
+    if (at.constant)
+        value = choose(e, at.constant, clamp_value(e, x), value);
+    LV linear = widen(e, op(e, LLVMBuildAdd, v->linear, l.index));
+    LV to = bytes_from(e, p, op(e, LLVMBuildMul, linear, k64(e, x->bytes)));
+    mat_scatter_of(e, to, value, x->bytes, mask);
+    loop_end(e, &l);
+    if_end(e, &f);
+}
+
+/* Vectors one behind the other: element k of lane l is number l * n + k. */
+static LV interleave(Emit *e, const LV *x, uint32_t n)
+{
+    LV y[MAX_VECTOR], order[128 * MAX_VECTOR];
+    memcpy(y, x, n * sizeof *y);
+    for (uint32_t width = e->W; n > 1; n /= 2, width *= 2)
+        for (uint32_t k = 0; k < n / 2; k++) {
+            for (uint32_t j = 0; j < 2 * width; j++)
+                order[j] = k32(e, j / 2 + j % 2 * width);
+            y[k] = LLVMBuildShuffleVector(e->b, y[k], y[k + n / 2],
+                                          LLVMConstVector(order, 2 * width), "");
+        }
+    return y[0];
+}
+
+static void vectors(Emit *e, const Transfer *x, const Vectors *v, LV p)
+{
+    uint32_t n = x->vector, inner = x->d - 1;
+    Place at = find_place(e, x, v->col ? v->minor : v->line, v->col ? v->line : v->minor, true);
+    LV mask = v->mask, stray = NULL, results[MAX_VECTOR];
+    if (x->clamp != UNDEFINED) { /* one that leaves the tensor is no vector */
+        LV first = op(e, LLVMBuildAdd, v->minor, field(x, OFFSET, inner));
+        LV size = field(x, SIZE, inner), left = op(e, LLVMBuildSub, size, first);
+        LV whole = op(e, LLVMBuildAnd, compare(e, LLVMIntULT, first, size),
+                      compare(e, LLVMIntUGE, left, k32(e, n)));
+        stray = both(e, mask, invert(e, whole));
+        mask = both(e, mask, whole);
+    }
+    if (at.constant)
+        mask = both(e, mask, invert(e, at.constant));
+    LV offset = op(e, LLVMBuildMul, widen(e, at.index), k64(e, x->vector_unit));
+    mask = both(e, mask, exists(e, x, offset, x->vector_unit));
+    mask = mask ? emit_lanes(e, mask) : NULL;
+    decode_numbers(e, x, &at, mask, results, n);
+    LV fill = LLVMConstNull(emit_lanes_type(e, x->type));
+    if (at.constant)
+        fill = choose(e, at.constant, clamp_value(e, x), fill);
+    for (uint32_t k = 0; mask && k < n; k++)
+        results[k] = choose(e, mask, results[k], fill);
+    LV to = bytes_from(e, p, LLVMBuildMul(e->b, widen(e, emit_lane(e, v->linear, k32(e, 0))),
+                                          k64(e, x->bytes), ""));
+    LV all[MAX_VECTOR];
+    for (uint32_t k = 0; k < n; k++)
+        all[k] = v->mask;
+    masked_run(e, to, interleave(e, results, n), x->bytes,
+               v->mask ? interleave(e, all, n) : NULL, true);
+    if (stray)
+        stray_elements(e, x, v, p, emit_lanes(e, stray));
+}
+
+/* Lines of whole vectors. */
+static void by_vectors(Emit *e, const Transfer *x, const Tile *tile)
+{
+    uint32_t length = tile->col ? x->matrix->rows : x->matrix->cols;
+    uint32_t n = x->matrix->rows * x->matrix->cols / x->vector;
+    Loop l = loop_begin(e, k32(e, (n + e->W - 1) / e->W));
+    LV number = op(e, LLVMBuildAdd, LLVMBuildMul(e->b, l.index, k32(e, e->W), ""), e->lane_id);
+    Vectors v = {.linear = op(e, LLVMBuildMul, number, k32(e, x->vector)), .col = tile->col};
+    v.line = op(e, LLVMBuildUDiv, v.linear, k32(e, length));
+    v.minor = op(e, LLVMBuildURem, v.linear, k32(e, length));
+    if (n % e->W)
+        v.mask = compare(e, LLVMIntULT, number, k32(e, n));
+    vectors(e, x, &v, tile->ptr);
+    loop_end(e, &l);
+}
+
+/* Whether aligned lines consist of whole vectors; NULL: they do not. */
+static LV in_vectors(Emit *e, const Transfer *x, bool col)
+{
+    LV rest = k32(e, x->vector - 1), zero = k32(e, 0);
+    if (!x->vector || (col ? x->matrix->rows : x->matrix->cols) % x->vector)
+        return NULL;
+    LV low = LLVMBuildOr(e->b, field(x, OFFSET, x->d - 1), field(x, BLOCK, x->d - 1), "");
+    return LLVMBuildICmp(e->b, LLVMIntEQ, LLVMBuildAnd(e->b, low, rest, ""), zero, "");
+}
+
 /* ---- all elements ---------------------------------------------------------------------------- */
 
 static void lines(Emit *e, const Transfer *x, const Tile *tile, bool aligned)
@@ -639,6 +757,23 @@ static void lines(Emit *e, const Transfer *x, const Tile *tile, bool aligned)
     if (c.n)
         chunk(e, x, &c);
     loop_end(e, &l);
+}
+
+static void aligned_lines(Emit *e, const Transfer *x, const Tile *tile)
+{
+    LV whole = in_vectors(e, x, tile->col);
+    if (!whole || is_const(whole, 0)) {
+        lines(e, x, tile, true);
+        return;
+    }
+    If f = if_begin(e, whole);
+    by_vectors(e, x, tile);
+    if_end(e, &f);
+    if (is_const(whole, 1))
+        return;
+    f = if_begin(e, invert(e, whole));
+    lines(e, x, tile, true);
+    if_end(e, &f);
 }
 
 /* NULL: never; else i1, perhaps a constant. */
@@ -666,11 +801,13 @@ static void by_lines(Emit *e, const Transfer *x, const Tile *home, LV aligned)
             mat_copy(e, x->matrix, &tile, home);
     }
     bool maybe = aligned && !is_const(aligned, 0), surely = aligned && is_const(aligned, 1);
-    if (surely || !maybe) {
-        lines(e, x, &tile, surely);
+    if (surely) {
+        aligned_lines(e, x, &tile);
+    } else if (!maybe) {
+        lines(e, x, &tile, false);
     } else {
         If f = if_begin(e, aligned);
-        lines(e, x, &tile, true);
+        aligned_lines(e, x, &tile);
         if_end(e, &f);
         f = if_begin(e, invert(e, aligned));
         lines(e, x, &tile, false);
@@ -728,12 +865,18 @@ static LV as_tile(Emit *e, const Transfer *x, LV aligned, Tile *tile)
     return is;
 }
 
-static uint64_t block_bytes(Emit *e, const Transfer *x)
+static const SpvFunction *function_of(Emit *e, SpvId id)
 {
-    const SpvInst *type = spv_def(e->module, x->decode), *i = NULL;
-    for (const SpvFunction *f = e->module->functions; f; f = f->next)
-        if (f->def == type)
-            i = f->head.first;
+    const SpvFunction *f = e->module->functions;
+    while (f && f->def->id != id)
+        f = f->next;
+    return f;
+}
+
+static uint64_t block_bytes(Emit *e, const Transfer *x, SpvId decode)
+{
+    const SpvFunction *f = function_of(e, decode);
+    const SpvInst *i = f ? f->head.first : NULL;
     while (i && i->op != SpvOpFunctionParameter)
         i = i->next;
     const SpvType *p = i ? spv_type(e->module, i->type) : NULL;
@@ -744,6 +887,17 @@ static uint64_t block_bytes(Emit *e, const Transfer *x)
     }
     Layout l = {.type = p->element, .rule = LAYOUT_EXPLICIT};
     return align_up(emit_layout_size(e, &l), emit_layout_align(e, &l));
+}
+
+static void open_decode(Emit *e, Transfer *x)
+{
+    x->unit = block_bytes(e, x, x->decode);
+    const SpvFunction *f = x->decode_vector ? function_of(e, x->decode_vector) : NULL;
+    const SpvType *t = f ? spv_type(e->module, f->def->type) : NULL;
+    if (!t || t->kind != SPV_VECTOR || (t->count != 2 && t->count != 4 && t->count != 8))
+        return;
+    x->vector = t->count;
+    x->vector_unit = block_bytes(e, x, x->decode_vector);
 }
 
 /* Elements to `home` and the tile where they lie in memory, when that is one; each only when
@@ -777,7 +931,7 @@ void mat_load_tensor(Emit *e, const SpvInst *i)
     if (!open_transfer(e, i, &x))
         return;
     if (x.decode)
-        x.unit = block_bytes(e, &x);
+        open_decode(e, &x);
     count(e, &x);
     MatValue *v = mat_value(e, i->id);
     LV aligned = is_aligned(e, &x), is = as_tile(e, &x, aligned, &tile);

@@ -9,8 +9,9 @@
  * The pseudo-code's lines for mirrored repetition say `dim` where they mean the layout's dimension
  * (`dim` counts dimensions there); in one of a single element, where the period 2 * 1 - 2 would be
  * zero, every coordinate is mirrored to 0. Decode functions get what their owner's element asks
- * for; of two that may be called the vector's is taken under every ownership map but heddle's own,
- * so that two that disagree are found as results that are not portable.
+ * for. Of two that may be called the vector's is taken where the CPU device takes it, but under
+ * other ownership maps than heddle's own never, so that two that disagree are found as results that
+ * are not portable.
  */
 #include "reference/machine.h"
 
@@ -398,12 +399,66 @@ static void check_transfer(const Transfer *x, const Place *p)
 
 /* ---- loads and stores ------------------------------------------------------------------------ */
 
-static void decode(const Transfer *x, const Place *p, uint64_t *value, uint8_t *undef)
+/* Whether the view, which takes the dimensions in another order, makes the tensor's innermost one
+ * the matrix's columns: two dimensions change places, of which alone the span is more than 1. */
+static bool is_turned(const Transfer *x, const Place *p, uint32_t *outer)
+{
+    uint32_t dims = x->layout->dims, place[MAX_DIMS] = { 0 };
+    *outer = dims > 1 ? dims - 2 : 0;
+    while (*outer && field(x, p, SPAN, *outer) == 1)
+        --*outer;
+    for (uint32_t k = 0; k + 1 < dims; k++)
+        if (k != *outer && field(x, p, SPAN, k) != 1)
+            return false;
+    for (uint32_t k = 0; k < dims; k++)
+        place[x->view->permutation[k]] = k;
+    return dims > 1 && place[*outer] > place[dims - 1];
+}
+
+/* Whether the matrix's rows (or columns, by such a view) run along the tensor's innermost
+ * dimension, and which element of its line the matrix's element `at` is, of how many. */
+static bool find_line(const Transfer *x, const Place *p, uint32_t at, uint32_t *minor,
+                      uint32_t *length)
+{
+    uint32_t dims = x->layout->dims, rows = x->matrix->rows, cols = x->matrix->cols, outer;
+    bool same = true, clips = false;
+    *minor = at % cols;
+    *length = cols;
+    if (x->view) {
+        for (uint32_t k = 0; k < 4; k++)
+            clips |= p->view[VIEW_CLIP * x->view->dims + k] != (k % 2 ? UINT32_MAX : 0);
+        if (clips || x->view->has_dims || x->view->dims != dims)
+            return false;
+        for (uint32_t k = 0; k < dims; k++)
+            same &= x->view->permutation[k] == k;
+    }
+    if (same)
+        return field(x, p, SPAN, dims - 1) == cols;
+    *minor = at / cols;
+    *length = rows;
+    return is_turned(x, p, &outer) && field(x, p, SPAN, outer) == cols &&
+           field(x, p, SPAN, dims - 1) >= rows;
+}
+
+/* Whether the vector function gives the matrix's element `at`: its lines consist of whole vectors,
+ * and this one is inside the tensor. */
+static bool in_vector(const Transfer *x, const Place *p, uint32_t at)
+{
+    uint32_t last = x->layout->dims - 1, n = x->vector, minor, length;
+    if (!x->decode_vector || p->m->d->ownership != REF_OWN_ROW_MAJOR ||
+        !find_line(x, p, at, &minor, &length) || length % n ||
+        field(x, p, OFFSET, last) % n || field(x, p, BLOCK_SIZE, last) % n)
+        return false;
+    uint32_t first = field(x, p, OFFSET, last) + minor - minor % n;
+    uint32_t size = field(x, p, DIMENSION, last);
+    return x->layout->clamp == SpvTensorClampModeUndefined || (first < size && size - first >= n);
+}
+
+static void decode(const Transfer *x, const Place *p, uint32_t at, uint64_t *value, uint8_t *undef)
 {
     static const uint8_t defined[MAX_DIMS];
-    uint32_t dims = x->layout->dims, last = field(x, p, BLOCK_SIZE, dims - 1), part = 0;
-    bool vector = x->decode_vector && p->m->d->ownership != REF_OWN_ROW_MAJOR &&
-                  last % x->vector == 0;
+    uint32_t dims = x->layout->dims, part = 0;
+    bool vector = in_vector(x, p, at);
     const RType *block = vector ? x->vector_block : x->block;
     const uint64_t *base = leaf(p->v, x->pointer);
     uint64_t pointer[2] = { base[0] + p->index * align_up(block->size, block->align),
@@ -446,7 +501,7 @@ static void transfer_element(const Transfer *x, Place *p, uint32_t at, uint32_t 
     if (x->store)
         mem_store_scalar(p->m, p->v, p->i, va, prov, t, object, undef);
     else if (x->decode)
-        decode(x, p, to, to_undef);
+        decode(x, p, at, to, to_undef);
     else
         mem_load_scalar(p->m, p->v, p->i, va, prov, t, to, to_undef);
     p->m->by_matrix = false;

@@ -2,6 +2,7 @@
 // RUN: %glslang --target-env vulkan1.3 -V %s -o %t.spv && %spirv-val --target-env vulkan1.3 %t.spv
 // Blocks of a scale and 32 signed bytes, decoded one element at a time or V at once; the slice may
 // begin and end anywhere. The coordinates that a decode function gets come out in a second matrix.
+// TOLD is added to what comes from a vector: so it shows which function was called.
 #version 460
 #pragma use_vulkan_memory_model
 #extension GL_KHR_cooperative_matrix : require
@@ -17,6 +18,7 @@
 #define SCOPE gl_ScopeWorkgroup
 #define USE gl_MatrixUseA
 #define TURNED 0
+#define TOLD 0
 #endif
 
 layout(local_size_x_id = 10) in;
@@ -47,8 +49,8 @@ vector<float16_t, V> several(const in Pairs b, const in uint block[2], const in 
     vector<float16_t, V> r;
     for (uint k = 0; k < V; k += 2) {
         int16_t pair = b.q[in_block[1] / 2 + k / 2];
-        r[k] = float16_t(int8_t(pair)) * b.scale;
-        r[k + 1] = float16_t(int8_t(pair >> 8)) * b.scale;
+        r[k] = float16_t(int8_t(pair)) * b.scale + float16_t(TOLD);
+        r[k + 1] = float16_t(int8_t(pair >> 8)) * b.scale + float16_t(TOLD);
     }
     return r;
 }
