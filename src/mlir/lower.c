@@ -321,7 +321,7 @@ static bool complete_memory(Job *j, MlirOperation module, bool vulkan)
     return device;
 }
 
-/* Whether the module asks who is where among subgroups: built-ins that MLIR asks no capability for. */
+/* Whether the module has built-ins about subgroups, which MLIR asks no capability for. */
 static bool asks_subgroups(Job *j, MlirOperation module)
 {
     OpList variables = ops_named(j, module, "spirv.GlobalVariable");
