@@ -333,8 +333,9 @@ static bool asks_subgroups(Job *j, MlirOperation module)
 }
 
 /* Cooperative matrices want Vulkan's memory model (SPV_KHR_cooperative_matrix), MLIR forgets the
- * extension of rotations and the capability of built-ins, and from SPIR-V 1.4 on it lists all variables in an entry point's
- * interface while it gives the module the lowest version that its instructions have. */
+ * extension of rotations and the capability of built-ins, and from SPIR-V 1.4 on it lists all
+ * variables in an entry point's interface while it gives the module the lowest version that its
+ * instructions have. */
 static void complete_requirements(Job *j, MlirOperation module)
 {
     const char *vce = attr_text(j, attr_of(module, "vce_triple"));
