@@ -257,10 +257,12 @@ static bool eval_int(uint16_t op, const Operands *o, uint32_t c, uint64_t *out) 
     case SpvOpSGreaterThanEqual: *out = sa >= sb; return true;
     case SpvOpUConvert: *out = a; return true;
     case SpvOpSConvert: *out = (uint64_t)sa; return true;
-    case SpvOpConvertUToF: *out = float_bits(o->result, (double)a); return a >> 53 == 0;
+    case SpvOpConvertUToF:
+        return is_plain_float(o->result) && a >> 53 == 0 &&
+               (*out = float_bits(o->result, (double)a), true);
     case SpvOpConvertSToF:
-        *out = float_bits(o->result, (double)sa);
-        return sa >> 53 == 0 || sa >> 53 == -1;
+        return is_plain_float(o->result) && (sa >> 53 == 0 || sa >> 53 == -1) &&
+               (*out = float_bits(o->result, (double)sa), true);
     default: return false;
     }
 }

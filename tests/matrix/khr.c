@@ -38,6 +38,13 @@ static const Types types[] = {
     {HEDDLE_U8, HEDDLE_U8, HEDDLE_U32, "uint8_t", "uint8_t", "uint", true, {0}},
     {HEDDLE_S16, HEDDLE_S16, HEDDLE_S32, "int16_t", "int16_t", "int", false, {0}},
     {HEDDLE_U16, HEDDLE_U16, HEDDLE_U32, "uint16_t", "uint16_t", "uint", false, {0}},
+    {HEDDLE_S16, HEDDLE_S16, HEDDLE_S16, "int16_t", "int16_t", "int16_t", false, {0}},
+    {HEDDLE_U8, HEDDLE_U8, HEDDLE_U8, "uint8_t", "uint8_t", "uint8_t", false, {0}},
+    {HEDDLE_S8, HEDDLE_S8, HEDDLE_S8, "int8_t", "int8_t", "int8_t", true, {0}},
+    {HEDDLE_U32, HEDDLE_U32, HEDDLE_U32, "uint", "uint", "uint", false, {0}},
+    {HEDDLE_S32, HEDDLE_S32, HEDDLE_S32, "int", "int", "int", true, {0}},
+    {HEDDLE_E4M3, HEDDLE_E4M3, HEDDLE_E4M3, "floate4m3_t", "floate4m3_t", "floate4m3_t", false,
+     {0}},
     {HEDDLE_S64, HEDDLE_S64, HEDDLE_S64, "int16_t", "int16_t", "int16_t", false,
      {"OpTypeInt 16 1", "OpTypeInt 64 1", "ArrayStride 2", "ArrayStride 8", "OpCapability Int16",
       "OpCapability Int64"}},
@@ -124,6 +131,17 @@ static uint64_t place(bool col, uint32_t stride, uint32_t i, uint32_t j)
     return START + (col ? (uint64_t)j * stride + i : (uint64_t)i * stride + j);
 }
 
+/* The integers that a type has. */
+static double lowest(HeddleType t)
+{
+    return t < HEDDLE_U8 ? -ldexp(1, 8 * (int)heddle_type_size(t) - 1) : 0;
+}
+
+static double highest(HeddleType t)
+{
+    return ldexp(1, 8 * (int)heddle_type_size(t) - (t < HEDDLE_U8)) - 1;
+}
+
 static HeddleArray *random_matrix(HeddleType type, uint32_t rows, uint32_t cols, bool col,
                                   uint32_t stride, Rng *r, double range)
 {
@@ -133,9 +151,8 @@ static HeddleArray *random_matrix(HeddleType type, uint32_t rows, uint32_t cols,
     for (uint32_t i = 0; a && i < rows; i++)
         for (uint32_t j = 0; j < cols; j++) {
             double x = rng_uniform(r) * 2 - 1;
-            bool is_unsigned = type == HEDDLE_U8 || type == HEDDLE_U16 || type == HEDDLE_U32;
             heddle_array_set(a, place(col, stride, i, j),
-                             range ? (is_unsigned ? fabs(x) : x) * range : x);
+                             range ? (lowest(type) < 0 ? x : fabs(x)) * range : x);
         }
     return a;
 }
@@ -150,20 +167,26 @@ static double tolerance(HeddleType c)
            : c == HEDDLE_F32  ? 4e-6
            : c == HEDDLE_F16  ? 6e-4
            : c == HEDDLE_BF16 ? 5e-3
+           : c == HEDDLE_E4M3 ? 0.07
                               : 0;
 }
 
 static double wrap(const Types *t, double x)
 {
-    double low = t->c == HEDDLE_S32 ? -2147483648.0 : 0,
-           high = t->c == HEDDLE_S32 ? 2147483647.0 : 4294967295.0;
-    if (t->saturate)
-        return fmin(fmax(x, low), high);
-    if (t->c == HEDDLE_S32)
-        return (double)(int32_t)(uint32_t)(int64_t)x;
-    if (t->c == HEDDLE_U32)
-        return (double)(uint32_t)(int64_t)x;
-    return x;
+    if (is_float(t->c) || t->c == HEDDLE_S64)
+        return x;
+    double low = lowest(t->c), high = highest(t->c), n = high - low + 1;
+    return t->saturate ? fmin(fmax(x, low), high) : x - floor((x - low) / n) * n;
+}
+
+/* Of random numbers; 0: of [-1, 1]. What is saturated must be C's sum, not the products'. */
+static double range(const Types *t, HeddleType type, bool is_c)
+{
+    if (is_float(type))
+        return 0;
+    if (is_c)
+        return t->saturate ? highest(type) : MIN(1000, highest(type));
+    return heddle_type_size(t->c) == 1 && t->saturate ? 2 : MIN(127, highest(type));
 }
 
 static bool muladd(Fixture *f, HeddleModule *m, const Types *t, const uint32_t *shape,
@@ -179,9 +202,8 @@ static bool muladd(Fixture *f, HeddleModule *m, const Types *t, const uint32_t *
     for (uint32_t k = 0; k < 4; k++) {
         bool col = orders >> k & 1;
         stride[k] = (col ? rows[k] : cols[k]) + k * 5;
-        double range = is_float(type[k]) ? 0 : k < 2 ? (heddle_type_size(type[k]) == 1 ? 127 : 100)
-            : t->saturate ? (t->c == HEDDLE_S32 ? 2147483647.0 : 4294967295.0) : 1000;
-        x[k] = random_matrix(type[k], rows[k], cols[k], col, stride[k], &r, range);
+        x[k] = random_matrix(type[k], rows[k], cols[k], col, stride[k], &r,
+                             range(t, type[k], k >= 2));
         heddle_buffer_wrap(f->device[device], x[k]->data, x[k]->size, &buffers[k], f->log);
         bindings[k] = (HeddleBinding){.binding = k, .buffer = buffers[k]};
     }

@@ -25,5 +25,8 @@ void main()
     float f = float(s);
     S safe = S(f > -100 && f < 100 ? f : 1.0);
     put(int(safe)); put(int8_t(safe)); put(uint(S(abs(float(safe)))));
+    int k = -12;
+    uint m = 20;
+    put(float(S(k))); put(float(S(m)));    // constants, once variables are values
     near(1.0);
 }
