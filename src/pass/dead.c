@@ -16,11 +16,17 @@ typedef struct Dead {
     IdWords ids;
 } Dead;
 
-static bool is_volatile_load(const SpvInst *i) {
-    uint32_t mask_at = i->op == SpvOpLoad ? 1 : 3;
-    if (i->op == SpvOpCooperativeMatrixLoadKHR && spv_n_operands(i) <= 2)
-        return false;
-    return spv_n_operands(i) > mask_at && spv_operand(i, mask_at) & SpvMemoryAccessVolatileMask;
+/* Neither volatile nor by a function that may store. */
+static bool is_plain_load(const SpvInst *i) {
+    SpvOperand o;
+    for (SpvWalk w = spv_walk(i); spv_walk_next(&w, &o);) {
+        uint32_t wrong = o.kind == SPV_OPERAND_MemoryAccess ? SpvMemoryAccessVolatileMask
+                         : o.kind == SPV_OPERAND_TensorAddressingOperands
+                             ? SpvTensorAddressingOperandsDecodeFuncMask : 0;
+        if (i->words[o.word] & wrong)
+            return false;
+    }
+    return true;
 }
 
 /* Can it go when its result is not used? */
@@ -30,7 +36,8 @@ static bool is_removable(const SpvInst *i) {
         return false;
     switch (i->op) {
     case SpvOpPhi: case SpvOpVariable: case SpvOpUndef: return true;
-    case SpvOpLoad: case SpvOpCooperativeMatrixLoadKHR: return !is_volatile_load(i);
+    case SpvOpLoad: case SpvOpCooperativeMatrixLoadKHR: case SpvOpCooperativeMatrixLoadTensorNV:
+        return is_plain_load(i);
     case SpvOpFunctionCall: case SpvOpCooperativeMatrixPerElementOpEXT: return false;
     default: break;
     }
