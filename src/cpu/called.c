@@ -162,6 +162,7 @@ static bool emit_body(Emit *caller, SpvFunction *f, const Instance *x)
     e->cfg = cfg_build(e->arena, f, e->sink);
     if (!e->cfg)
         return false;
+    e->ahead = wait_queues_find(e->arena, e->module, e->cfg);
     e->uniformity = uniformity_build_known(e->arena, e->module, e->cfg, e->W, &known);
     emit_open_function(e);
     value_begin(e);

@@ -102,6 +102,7 @@ static bool lower(Compilation *c)
     e->cfg = cfg_build(&c->arena, c->entry.function, c->sink);
     if (!e->cfg)
         return false;
+    e->ahead = wait_queues_find(&c->arena, m, e->cfg);
     e->uniformity = called_uniformity(&c->arena, m, e->cfg, e->W, c->sink);
     c->kernel->seconds_passes = seconds() - start;
     return true;

@@ -104,6 +104,7 @@ struct Emit {
     const SpvEntryPoint *entry;
     Cfg *cfg;
     Uniformity *uniformity;
+    const WaitQueues *ahead;    /* loads that look ahead */
     const CpuOptions *options;
     const CpuTarget *target;
     DiagSink *sink;
@@ -284,9 +285,19 @@ void emit_store_leaf(Emit *e, const Pointer *p, int64_t byte, const SpvType *t, 
 
 /* ---- wait_queues.c: SPV_QCOM_multiple_wait_queues -------------------------------------------- */
 
-/* In a loop that asks for wait queues, for a load of `lines` runs of `bytes` each, `stride` (i64)
- * apart from `p` on, where `pointer` leads: prefetches what the load of a later iteration reads. */
-void emit_ahead(Emit *e, SpvId pointer, LV p, LV stride, uint32_t lines, uint32_t bytes);
+/* What a load of a matrix reads: `lines` runs of `bytes` each, `stride` (i64) apart from `p` on. */
+typedef struct AheadLines {
+    LV p, stride;
+    uint32_t lines, bytes;
+    /* by dimension of a tensor layout: bytes (i64) to the next block of so many elements */
+    const LV *strides;
+    const uint64_t *block;
+    uint32_t n_dims;
+} AheadLines;
+
+/* In a loop that asks for wait queues: prefetch what the load of a later iteration reads. */
+void emit_ahead(Emit *e, const SpvInst *i, const AheadLines *a);
+void emit_ahead_lanes(Emit *e, const SpvInst *i, const Pointer *p); /* of an OpLoad through p */
 
 /* ---- matrix.c (cooperative matrices) --------------------------------------------------------- */
 

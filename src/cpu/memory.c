@@ -733,6 +733,8 @@ static void load(Emit *e, const SpvInst *i)
         emit_set(e, i, leaves, n);
         return;
     }
+    if (wait_queues_load(e->ahead, i))
+        emit_ahead_lanes(e, i, &p);
     emit_load(e, &p, leaves);
     if (p.builtin && !p.lane_index)
         value_set_affine(e, i, leaves, n, e->memory->builtin[p.variable].affine + p.constant);

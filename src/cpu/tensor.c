@@ -924,6 +924,29 @@ static void count(Emit *e, const Transfer *x)
     mat_count(e, x->matrix, x->store ? CPU_STAT_BYTES_STORED : CPU_STAT_BYTES_LOADED, bytes);
 }
 
+/* The slice's lines, those of blocks where the layout has them. */
+static void look_ahead(Emit *e, const Transfer *x)
+{
+    LV strides[MAX_DIMS], start = k64(e, 0);
+    uint32_t rows = x->swapped ? x->matrix->cols : x->matrix->rows;
+    uint32_t cols = x->swapped ? x->matrix->rows : x->matrix->cols;
+    uint64_t block[MAX_DIMS];
+    for (uint32_t k = 0; k < x->d; k++) {
+        LV size = field(x, BLOCK, k);
+        block[k] = LLVMIsAConstantInt(size) ? LLVMConstIntGetZExtValue(size) : 0;
+        if (!block[k])
+            return;
+        strides[k] = LLVMBuildMul(e->b, widen(e, field(x, STRIDE, k)), k64(e, x->unit), "");
+        LV at = LLVMBuildUDiv(e->b, widen(e, field(x, OFFSET, k)), k64(e, block[k]), "");
+        start = LLVMBuildAdd(e->b, start, LLVMBuildMul(e->b, at, strides[k], ""), "");
+    }
+    uint64_t bytes = (cols + block[x->d - 1] - 1) / block[x->d - 1] * x->unit;
+    AheadLines lines = { bytes_from(e, x->base, start), strides[x->outer],
+                         (uint32_t)((rows + block[x->outer] - 1) / block[x->outer]),
+                         (uint32_t)MIN(bytes, 4096), strides, block, x->d };
+    emit_ahead(e, x->inst, &lines);
+}
+
 void mat_load_tensor(Emit *e, const SpvInst *i)
 {
     Transfer x;
@@ -933,6 +956,8 @@ void mat_load_tensor(Emit *e, const SpvInst *i)
     if (x.decode)
         open_decode(e, &x);
     count(e, &x);
+    if (!x.near && wait_queues_load(e->ahead, i))
+        look_ahead(e, &x);
     MatValue *v = mat_value(e, i->id);
     LV aligned = is_aligned(e, &x), is = as_tile(e, &x, aligned, &tile);
     bool lazy = is && mat_may_stay(e, i) && !(spv_operand(i, 3) & SpvMemoryAccessVolatileMask);

@@ -77,6 +77,46 @@ bool pass_unroll(PassContext *c);
  * one does the rest. Simplifies. */
 bool pass_strip_mine(PassContext *c);
 
+/* ---- wait_queues.c: an analysis, of SPV_QCOM_multiple_wait_queues ---------------------------- */
+
+enum {
+    WAIT_QUEUES_MOST = 8,       /* maxShaderWaitQueues */
+    WAIT_QUEUES_GOOD = 2,       /* what a hint of 0, as many as there are, means */
+    TENSOR_MAX_DIMENSIONS = 5,
+};
+
+/* What a value grows by from one iteration of a loop to the next. */
+typedef enum StepKind { STEP_CONSTANT, STEP_VALUE, STEP_ADD, STEP_SUB, STEP_MUL } StepKind;
+typedef struct Step Step;
+struct Step {
+    StepKind kind;
+    uint64_t bits;              /* CONSTANT */
+    SpvId value;                /* VALUE: the same in all iterations, but perhaps made in each */
+    const Step *x, *y;          /* ADD, SUB, MUL */
+};
+
+typedef enum AheadMoves { AHEAD_STEPS, AHEAD_STAYS, AHEAD_UNKNOWN } AheadMoves;
+
+/* A load in a loop with the hint, not in one within that. */
+typedef struct AheadLoad {
+    SpvInst *inst;              /* OpCooperativeMatrixLoad{KHR,TensorNV}, OpLoad from a buffer */
+    const CfgLoop *loop;
+    uint32_t queues;            /* 1 to WAIT_QUEUES_MOST */
+    AheadMoves moves;           /* STEPS: by a loop-invariant step */
+    const Step *bytes;          /* STEPS: what the pointer moves on */
+    const Step *slice[TENSOR_MAX_DIMENSIONS]; /* elements that a tensor layout's slice does */
+} AheadLoad;
+
+typedef struct WaitQueues {
+    VEC(AheadLoad) loads;
+    Map places;                 /* by id of a load */
+} WaitQueues;
+
+WaitQueues *wait_queues_find(Arena *a, SpvModule *m, const Cfg *g);
+const AheadLoad *wait_queues_load(const WaitQueues *w, const SpvInst *i); /* or NULL */
+uint32_t wait_queues_asked(const CfgLoop *loop);    /* AheadLoad.queues; 0: no hint */
+bool wait_queues_may_load(SpvModule *m, const SpvInst *i);
+
 /* All of it, as the code generators want it: one function, specialised, in SSA. */
 bool pass_pipeline(SpvModule *m, const PassOptions *o, SpvEntryPoint *entry, DiagSink *sink);
 
