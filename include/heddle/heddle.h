@@ -372,6 +372,35 @@ typedef struct HeddleSpecValue {
     uint64_t bits;                  /* in the constant's width */
 } HeddleSpecValue;
 
+typedef struct HeddlePipelineOptions {
+    const char *entry;              /* NULL = the only entry point */
+    const HeddleSpecValue *specs;
+    uint32_t n_specs;
+    uint32_t subgroup_size;         /* when it is known; else 0 */
+} HeddlePipelineOptions;
+
+/* The module with software pipelines in its loops that ask for wait queues
+ * (SPV_QCOM_multiple_wait_queues), for drivers that do not know these: what such a loop loads is
+ * loaded as many iterations ahead into registers, 2 for "as many as there are". It computes the
+ * same, bit for bit, and neither asks for wait queues nor declares the extension any more. Only the
+ * one entry point is left, inlined and specialised, without debug information. Errors: ARGUMENT,
+ * MEMORY, SOURCE. */
+HEDDLE_API HeddleResult heddle_module_pipeline(const HeddleModule *module,
+                                               const HeddlePipelineOptions *options,
+                                               HeddleModule **out, HeddleLog *log);
+
+typedef struct HeddleLoopInfo {     /* a loop that asked for wait queues */
+    const char *file;               /* NULL when unknown */
+    uint32_t line;                  /* from 1; 0 when unknown */
+    uint32_t wait_queues;           /* iterations ahead */
+    uint32_t loads;                 /* of matrices, and from buffers, that it carries out */
+    uint32_t ahead;                 /* those that are carried out ahead; 0: the loop is as it was */
+    const char *reason;             /* why not all; "" when all are. Static */
+} HeddleLoopInfo;
+
+/* What heddle_module_pipeline did to make the module; none for others. Belongs to it. */
+HEDDLE_API const HeddleLoopInfo *heddle_module_loops(const HeddleModule *module, uint32_t *n);
+
 typedef enum HeddleEmit {
     HEDDLE_EMIT_NOTHING,
     HEDDLE_EMIT_SPIRV,              /* binary, after heddle's passes */

@@ -40,7 +40,7 @@ typedef struct Options {
     bool has_groups, has_global, has_local;
     uint32_t subgroup_size, threads, interleave, seed;
     double tolerance, seconds;
-    bool stats, robust, no_optimisation, help, rotate_loads;
+    bool stats, robust, no_optimisation, help, rotate_loads, pipeline;
 } Options;
 
 /* Reads argv[0..n-1] for out->command. False after saying what is wrong on standard error. */
@@ -65,6 +65,7 @@ typedef struct Table {
     uint32_t columns, rows, cap;
     const char *align;              /* a letter a column: l or r */
     char **cells;                   /* row by row, the heading first */
+    bool aside;                     /* on standard error */
 } Table;
 void table_row(Table *t, ...);      /* one string a column */
 void table_print(Table *t);         /* and frees it */

@@ -147,6 +147,21 @@ static int write_opencl(const Options *o, int form, HeddleLog *log)
     return status;
 }
 
+/* What became of the loops that ask for wait queues; aside where the module itself is printed. */
+static void print_loops(const Options *o, const HeddleModule *m)
+{
+    uint32_t n;
+    const HeddleLoopInfo *loops = heddle_module_loops(m, &n);
+    Table t = { .columns = 5, .align = "lrrrl", .aside = !o->output || !strcmp(o->output, "-") };
+    CellText c = { 0 };
+    table_row(&t, "loop", "iterations", "loads", "ahead", "");
+    for (uint32_t i = 0; i < n; i++)
+        table_row(&t, cell(&c, "%s:%u", loops[i].file ? loops[i].file : "?", loops[i].line),
+                  cell(&c, "%u", loops[i].wait_queues), cell(&c, "%u", loops[i].loads),
+                  cell(&c, "%u", loops[i].ahead), loops[i].reason);
+    table_print(&t);
+}
+
 int command_compile(const Options *o)
 {
     int form = choose_form(o);
@@ -162,6 +177,8 @@ int command_compile(const Options *o)
     HeddleModule *m;
     HeddleResult r = open_module(o, &m, log);
     int status = exit_status(r);
+    if (!r && o->stats)
+        print_loops(o, m);
     if (r)
         ;
     else if (forms[form].form == SPIRV)

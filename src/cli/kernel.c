@@ -105,11 +105,31 @@ static HeddleResult read_opencl(void *user, const HeddleModuleOptions *options, 
     return heddle_opencl_from_file(p->path, options, p->form, p->text, log);
 }
 
+/* Puts the module with software pipelines in the place of *m. */
+static HeddleResult pipeline(const Options *o, HeddleModule **m, HeddleLog *log)
+{
+    HeddleModule *from = *m;
+    HeddleSpecValue *specs = NULL;
+    const HeddleKernelInfo *info = find_entry(o, from);
+    HeddleResult r = HEDDLE_ERROR_ARGUMENT;
+    HeddlePipelineOptions p = { .entry = o->entry, .subgroup_size = o->subgroup_size };
+    *m = NULL;
+    if (!info || parse_specs(o, info, &specs)) {
+        p.specs = specs;
+        p.n_specs = specs ? o->specs.len : 0;
+        r = heddle_module_pipeline(from, &p, m, log);
+    }
+    free(specs);
+    heddle_module_free(from);
+    return r;
+}
+
 HeddleResult open_module(const Options *o, HeddleModule **out, HeddleLog *log)
 {
     Opening p = { .path = o->inputs.data[0], .module = out };
     *out = NULL;
-    return with_options(o, read_module, &p, log);
+    HeddleResult r = with_options(o, read_module, &p, log);
+    return r || !o->pipeline ? r : pipeline(o, out, log);
 }
 
 HeddleResult open_opencl(const Options *o, HeddleOpenclForm form, char **text, HeddleLog *log)
@@ -244,7 +264,7 @@ HeddleResult open_kernel(const Options *o, HeddleDevice *d, const HeddleModule *
     *out = NULL;
     HeddleSpecValue *specs = NULL;
     const HeddleKernelInfo *info = find_entry(o, m);
-    if (info && !parse_specs(o, info, &specs))
+    if (info && !o->pipeline && !parse_specs(o, info, &specs))
         return HEDDLE_ERROR_ARGUMENT;
     HeddleKernelOptions k = { .entry = o->entry,
                               .specs = specs,

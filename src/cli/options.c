@@ -66,8 +66,10 @@ static const Option options[] = {
     { "--no-optimisation", NULL, "only the passes the code generator needs",
       FLAG, AT(no_optimisation), 0, KERNEL },
     { "--seed", "N", "reference: order in which invocations run", NUMBER, AT(seed), 0, RUNS },
-    { "--stats", NULL, "counts of loads, multiply-adds, conversions, barriers, bytes",
-      FLAG, AT(stats), 0, RUNS },
+    { "--pipeline", NULL, "loops that ask for wait queues load ahead into registers, as portable"
+      " SPIR-V", FLAG, AT(pipeline), 0, KERNEL },
+    { "--stats", NULL, "counts of loads, multiply-adds, conversions, barriers, bytes; compile: what"
+      " --pipeline did", FLAG, AT(stats), 0, RUNS | ON(CMD_COMPILE) },
     { "--seconds", "S", "how long to measure; default 0.5", REAL, AT(seconds), 0, ON(CMD_BENCH) },
     { "-o", "FILE", "write there (default: standard output)",
       STRING, AT(output), 0, ON(CMD_COMPILE) },

@@ -116,18 +116,19 @@ static int width(const Table *t, uint32_t column)
 static void print_row(const Table *t, uint32_t row)
 {
     int owed = 0;
+    FILE *to = t->aside ? stderr : stdout;
     for (uint32_t c = 0; c < t->columns; c++) {
         const char *s = at(t, row, c);
         int n = (int)strlen(s), pad = width(t, c) - n;
         if (t->align[c] == 'r')
             owed += pad;
         if (n) {
-            printf("%*s%s", owed, "", s);
+            fprintf(to, "%*s%s", owed, "", s);
             owed = 0;
         }
         owed += 2 + (t->align[c] == 'r' ? 0 : pad);
     }
-    printf("\n");
+    fprintf(to, "\n");
 }
 
 void table_print(Table *t)

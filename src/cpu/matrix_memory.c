@@ -296,7 +296,8 @@ void mat_load(Emit *e, const SpvInst *i)
     Tile tile = mat_memory_tile(e, i, t, spv_operand(i, 0), layout_of(e, i, spv_operand(i, 1)),
                                 operand_or_0(i, 2), &inside);
     AheadLines lines = { tile.ptr, tile.stride, tile.col ? t->cols : t->rows,
-                         (tile.col ? t->rows : t->cols) * comp_bytes(mat_comp(e, t)), NULL, NULL, 0 };
+                         (tile.col ? t->rows : t->cols) * comp_bytes(mat_comp(e, t)), NULL,
+                         NULL, 0 };
     if (!tile.near)
         emit_ahead(e, i, &lines);
     mat_count(e, t, CPU_STAT_MATRIX_LOADS, 1);

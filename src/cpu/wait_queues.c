@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * SPV_QCOM_multiple_wait_queues on a CPU: a loop's hint of N becomes prefetches, at each load that
- * moves on by a loop-invariant step (pass/wait_queues.c finds them), of the lines that the same load
- * reads some iterations later. In: a load and where it reads. Out: prefetches.
+ * moves on by a loop-invariant step (pass/wait_queues.c finds them), of the lines that the same
+ * load reads some iterations later. In: a load and where it reads. Out: prefetches.
  *
  * A step need only be right to be of use: a prefetch of any address changes no result and cannot
  * fault. More than MOST iterations never paid (PERFORMANCE, rule 6). Whether it pays at all, which

@@ -70,6 +70,41 @@ bool loop_open(LoopCopy *l, PassContext *c, const Cfg *g, LoopMarks *marks, cons
     return true;
 }
 
+bool loop_stays(const LoopCopy *l, SpvId label) {
+    const Cfg *g = l->g;
+    SpvBlock *b = edit_block(l->c->module, label);
+    uint32_t p = b ? g->position[b->index] : NONE;
+    return p != NONE && cfg_in_loop(l->loop, g, p) &&
+           !(g->blocks[p].leaving && g->blocks[p].loop == l->loop);
+}
+
+/* ---- edges ----------------------------------------------------------------------------------- */
+
+void loop_decide_exit(SpvModule *m, SpvBlock *b, bool exit_when, bool leave) {
+    SpvInst *term = b->insts.last, *merge = cfg_merge_inst(b);
+    SpvId taken = spv_operand(term, exit_when == leave ? 1 : 2);
+    SpvId other = spv_operand(term, exit_when == leave ? 2 : 1);
+    SpvBlock *t = edit_block(m, other);
+    if (t && other != taken)
+        edit_remove_pred(m, t, b->id);
+    if (merge)
+        edit_remove(m, merge);
+    edit_become(m, term, SpvOpBranch, &taken, 1);
+}
+
+void loop_redirect_entries(LoopCopy *l, const SpvBlock *to) {
+    SpvId header = l->header->id;
+    for (SpvBlock *b = l->g->function->first; b; b = b->next) {
+        SpvInst *merge = cfg_merge_inst(b);
+        if (loop_holds(l, b))
+            continue;
+        edit_retarget(b->insts.last, header, to->id);
+        for (uint32_t k = 0; merge && k < (merge->op == SpvOpLoopMerge ? 2u : 1u); k++)
+            if (merge->words[merge->first_operand + k] == header)
+                merge->words[merge->first_operand + k] = to->id;
+    }
+}
+
 /* ---- values that leave the loop -------------------------------------------------------------- */
 
 typedef struct Use { SpvInst *inst; uint32_t word; } Use;

@@ -89,6 +89,23 @@ void edit_add_incoming(SpvModule *m, SpvInst *phi, SpvId value, SpvId pred) {
     edit_become(m, phi, SpvOpPhi, operands, n + 2);
 }
 
+void edit_retarget(SpvInst *term, SpvId from, SpvId to) {
+    uint32_t at;
+    for (uint32_t k = 0; (at = cfg_target(term, k)) != 0; k++)
+        if (term->words[at] == from)
+            term->words[at] = to;
+}
+
+bool edit_cannot_fail(const SpvModule *m, const SpvInst *i) {
+    uint64_t divisor;
+    switch (i->op) {
+    case SpvOpUDiv: case SpvOpSDiv: case SpvOpUMod: case SpvOpSRem: case SpvOpSMod:
+        return spv_constant(m, spv_operand(i, 1), &divisor) && divisor && divisor + 1 > 1;
+    default:
+        return spv_is_pure(i);
+    }
+}
+
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
 SpvBlock *edit_split(SpvModule *m, SpvInst *at) {

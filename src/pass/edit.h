@@ -25,6 +25,9 @@ void edit_remove_pred(SpvModule *m, SpvBlock *b, SpvId pred);
 void edit_add_incoming(SpvModule *m, SpvInst *phi, SpvId value, SpvId pred);
 /* As edit_rename_pred, for all the blocks that `term` goes to. */
 void edit_rename_source(SpvModule *m, const SpvInst *term, SpvId from, SpvId to);
+void edit_retarget(SpvInst *term, SpvId from, SpvId to); /* a terminator's targets */
+/* Pure, and has a value whatever its operands are: it may be carried out where it was not. */
+bool edit_cannot_fail(const SpvModule *m, const SpvInst *i);
 /* with[id] instead of id wherever the function uses it (0, and ids from n on: keep), following
  * chains. */
 void edit_replace(SpvFunction *f, SpvId *with, uint32_t n);
@@ -112,6 +115,13 @@ bool loop_close_values(LoopCopy *l);
 SpvBlock *loop_copy(LoopCopy *l, SpvBlock *after);
 SpvId loop_mapped(const LoopCopy *l, SpvId id);
 void loop_done(LoopCopy *l);                        /* clears the map */
+/* Whether a branch to that block stays in the loop and is not on the way out. */
+bool loop_stays(const LoopCopy *l, SpvId label);
+/* Decides the conditional branch that ends block b, of a loop or a copy of it: to leave or not.
+ * exit_when: the value of its condition that leaves. */
+void loop_decide_exit(SpvModule *m, SpvBlock *b, bool exit_when, bool leave);
+/* All that entered the loop enters `to`: edges, and constructs that end or go on there. */
+void loop_redirect_entries(LoopCopy *l, const SpvBlock *to);
 /* Operand of a header phi for the edge from `pred`. */
 SpvId loop_incoming(const SpvInst *phi, SpvId pred);
 

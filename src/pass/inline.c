@@ -281,6 +281,18 @@ static bool returns_early(const SpvFunction *f) {
     return ends > 1;
 }
 
+/* Its returns leave loops, which is no structured exit where it is inlined. */
+static bool returns_from_loop(Inliner *s, SpvFunction *f) {
+    spv_number_blocks(f);
+    const Cfg *g = cfg_build(s->c->scratch, f, s->c->sink);
+    for (uint32_t k = 0; g && k + 1 < g->n; k++) {
+        uint16_t op = g->blocks[k].block->insts.last->op;
+        if (g->blocks[k].loop && (op == SpvOpReturn || op == SpvOpReturnValue))
+            return true;
+    }
+    return !g;
+}
+
 static void enter_callee(Inliner *s, const Site *t, SpvBlock *from, SpvId first) {
     if (!s->structured || !returns_early(t->callee)) {
         edit_append(s->m, from, SpvOpBranch, &first, 1);
@@ -329,7 +341,10 @@ static void inline_blocks(Inliner *s, Site *t) {
 static void inline_call(Inliner *s, SpvInst *call, SpvFunction *caller, SpvFunction *callee) {
     Site t = { .call = call, .caller = caller, .callee = callee };
     uint16_t end = callee->first->insts.last->op;
+    AheadReport *ahead = s->c->options->ahead;
     map_parameters(s, &t);
+    if (ahead && s->structured && returns_early(callee))
+        ahead->unstructured |= returns_from_loop(s, callee);
     if (callee->first == callee->last && (end == SpvOpReturn || end == SpvOpReturnValue))
         inline_block(s, &t);
     else

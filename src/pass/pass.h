@@ -26,6 +26,8 @@ typedef struct PassOptions {
     /* strip-mining of matrix loops; 0 = as many as make K about 64, 1 = off */
     uint32_t fuse_steps;
     bool optimise;              /* false: only what the code generator cannot do without */
+    /* not NULL: hinted loops load ahead into registers, and what came of it is put here */
+    struct AheadReport *ahead;
     /* for --emit and tests; may be NULL */
     void (*after)(void *user, const char *pass, SpvModule *m);
     void *user;
@@ -77,6 +79,14 @@ bool pass_unroll(PassContext *c);
  * one does the rest. Simplifies. */
 bool pass_strip_mine(PassContext *c);
 
+/* Software pipelines for the loops with a hint for wait queues (SPV_QCOM_multiple_wait_queues) when
+ * options->ahead: N iterations ahead of its use, what a load brings goes to a register, N of which
+ * rotate as phis of the loop. Results stay the same bit for bit. Afterwards no loop has the hint,
+ * and the module neither capability nor extension. Simplifies. */
+bool pass_load_ahead(PassContext *c);
+/* Takes the hints out, and the capability and the extension. */
+void pass_drop_wait_queues(SpvModule *m);
+
 /* ---- wait_queues.c: an analysis, of SPV_QCOM_multiple_wait_queues ---------------------------- */
 
 enum {
@@ -116,6 +126,33 @@ WaitQueues *wait_queues_find(Arena *a, SpvModule *m, const Cfg *g);
 const AheadLoad *wait_queues_load(const WaitQueues *w, const SpvInst *i); /* or NULL */
 uint32_t wait_queues_asked(const CfgLoop *loop);    /* AheadLoad.queues; 0: no hint */
 bool wait_queues_may_load(SpvModule *m, const SpvInst *i);
+/* Whether a value is the same in all iterations, as long as memory does not change. */
+bool wait_queues_same(Arena *a, SpvModule *m, const Cfg *g, const CfgLoop *loop, SpvId id);
+
+/* ---- load_ahead.c: what came of a loop ------------------------------------------------------- */
+
+/* Why a loop, or one of its loads, is left as it is. */
+typedef enum AheadReason {
+    AHEAD_DONE, AHEAD_UNROLLED, AHEAD_LATCHES, AHEAD_EXITS, AHEAD_CONDITION, AHEAD_SIZE,
+    AHEAD_NO_LOAD, AHEAD_VOLATILE, AHEAD_STORE, AHEAD_BARRIER, AHEAD_SAME, AHEAD_STEP,
+    AHEAD_SELDOM, AHEAD_EXIT_BETWEEN, AHEAD_CALLS, AHEAD_STRUCTURE, AHEAD_N_REASONS
+} AheadReason;
+
+typedef struct AheadLoop {
+    DiagLoc loc;                /* of its OpLoopMerge */
+    uint32_t queues, loads, ahead; /* loads in it; those that are pipelined */
+    AheadReason why;            /* of the loop, or of the first load that is left; or DONE */
+} AheadLoop;
+
+typedef struct AheadReport {
+    Arena *arena;
+    /* inlining or unrolling left control flow that is not structured, which drivers refuse */
+    bool unstructured;
+    VEC(AheadLoop) loops;
+} AheadReport;
+
+const char *ahead_reason(AheadReason why);          /* for people; "" for DONE */
+void ahead_report(AheadReport *r, const SpvModule *m, const SpvInst *merge, AheadLoop l);
 
 /* All of it, as the code generators want it: one function, specialised, in SSA. */
 bool pass_pipeline(SpvModule *m, const PassOptions *o, SpvEntryPoint *entry, DiagSink *sink);

@@ -23,6 +23,7 @@ static const Pass passes[] = {
     { "unroll", pass_unroll, true, true },
     { "promote", pass_promote, true, true },
     { "simplify", pass_simplify, true, true },
+    { "load_ahead", pass_load_ahead, true, false },
     { "strip_mine", pass_strip_mine, true, false },
 };
 

@@ -139,16 +139,6 @@ static uint32_t slice_place(const Miner *s, const SpvInst *i) {
     return NONE;
 }
 
-static bool cannot_fail(const Miner *s, const SpvInst *i) {
-    uint64_t divisor;
-    switch (i->op) {
-    case SpvOpUDiv: case SpvOpSDiv: case SpvOpUMod: case SpvOpSRem: case SpvOpSMod:
-        return spv_constant(s->m, spv_operand(i, 1), &divisor) && divisor && divisor + 1 > 1;
-    default:
-        return spv_is_pure(i) && spv_n_operands(i) <= MAX_SLICE;
-    }
-}
-
 /* Gathers what `id` is made of. A load's address must not be made of counters. */
 static bool add_to_slice(Miner *s, SpvId id) {
     VEC(uint32_t) loads = { 0 };
@@ -160,8 +150,8 @@ static bool add_to_slice(Miner *s, SpvId id) {
     for (uint32_t k = 0; k < s->slice.len; k++) {
         SpvInst *i = s->slice.data[k];
         bool phi = is_header_phi(s, i), load = i->op == SpvOpLoad;
-        if ((!phi && !load && !cannot_fail(s, i)) || (i->op == SpvOpPhi && !phi) ||
-            s->slice.len > MAX_SLICE)
+        if ((!phi && !load && !edit_cannot_fail(s->m, i)) || (i->op == SpvOpPhi && !phi) ||
+            s->slice.len > MAX_SLICE || (!phi && spv_n_operands(i) > MAX_SLICE))
             return false;
         if (load)
             vec_push(s->c->scratch, &loads, k);
@@ -223,24 +213,6 @@ static SpvId ahead(Miner *s, uint32_t place, uint32_t step) {
 }
 
 /* ---- the new loop ---------------------------------------------------------------------------- */
-
-/* All that entered the old loop enters the new one: edges, and constructs that end or go on
- * there. */
-static void redirect_entries(Miner *s) {
-    SpvBlock *header = s->l.header;
-    for (SpvBlock *b = s->g->function->first; b; b = b->next) {
-        uint32_t at;
-        SpvInst *merge = cfg_merge_inst(b);
-        if (loop_holds(&s->l, b))
-            continue;
-        for (uint32_t k = 0; (at = cfg_target(b->insts.last, k)) != 0; k++)
-            if (b->insts.last->words[at] == header->id)
-                b->insts.last->words[at] = s->head->id;
-        for (uint32_t k = 0; merge && k < (merge->op == SpvOpLoopMerge ? 2u : 1u); k++)
-            if (merge->words[merge->first_operand + k] == header->id)
-                merge->words[merge->first_operand + k] = s->head->id;
-    }
-}
 
 /* Each header phi becomes two: the new one starts where the old one did, the old one where the new
  * ends. */
@@ -316,7 +288,7 @@ static void mine(Miner *s, bool on_true) {
     s->out->index = s->head->index = s->body->index = s->g->made_later;
     s->new_phi = NEW_ARRAY(a, SpvId, s->slice.len);
     s->cloned = NEW_ARRAY(a, SpvId, s->slice.len * s->steps);
-    redirect_entries(s);
+    loop_redirect_entries(&s->l, s->head);
     split_phis(s);
     for (uint32_t n = 0; n < s->steps; n++) {
         SpvId holds = ahead(s, slice_place(s, spv_def(s->m, condition)), n);

@@ -110,19 +110,13 @@ static void next_iteration(Counting *s, const LoopCopy *l) {
     memcpy(s->now.data, next, s->phis.len * sizeof *next);
 }
 
-static bool stays(const Cfg *g, const CfgLoop *l, const SpvModule *m, SpvId label) {
-    SpvBlock *b = edit_block(m, label);
-    uint32_t p = b ? g->position[b->index] : NONE;
-    return p != NONE && cfg_in_loop(l, g, p) && !(g->blocks[p].leaving && g->blocks[p].loop == l);
-}
-
 /* Runs the loop on its constants until block p's branch leaves it. */
 static bool count_at(Unroller *u, const LoopCopy *l, uint32_t p, uint32_t limit, Trip *trip) {
     SpvInst *term = u->g->blocks[p].block->insts.last;
     if (u->g->blocks[p].loop != l->loop || term->op != SpvOpBranchConditional)
         return false;
-    bool stays_true = stays(u->g, l->loop, u->m, spv_operand(term, 1));
-    bool stays_false = stays(u->g, l->loop, u->m, spv_operand(term, 2));
+    bool stays_true = loop_stays(l, spv_operand(term, 1));
+    bool stays_false = loop_stays(l, spv_operand(term, 2));
     if (stays_true == stays_false)
         return false;
     Counting s = { .u = u, .loop = l->loop };
@@ -196,7 +190,8 @@ static Traits judge(Unroller *u, const LoopCopy *l) {
     Traits t = { 0 };
     uint32_t control = l->loop->merge_inst ? spv_operand(l->loop->merge_inst, 2) : 0;
     t.asks = control & SpvLoopControlUnrollMask;
-    t.refuses = control & SpvLoopControlDontUnrollMask;
+    t.refuses = control & SpvLoopControlDontUnrollMask ||
+                (u->c->options->ahead && wait_queues_asked(l->loop));
     for (uint32_t k = 0; k < l->blocks.len; k++) {
         SpvBlock *b = l->blocks.data[k];
         uint32_t p = u->g->position[b->index];
@@ -234,26 +229,6 @@ static uint64_t allowance(Unroller *u, const LoopCopy *l, uint32_t *limit) {
 
 /* ---- unrolling ------------------------------------------------------------------------------- */
 
-static void set_target(SpvInst *term, SpvId from, SpvId to) {
-    uint32_t at;
-    for (uint32_t k = 0; (at = cfg_target(term, k)) != 0; k++)
-        if (term->words[at] == from)
-            term->words[at] = to;
-}
-
-/* The exit branch of one copy, which is known to leave or to stay. */
-static void decide_exit(Unroller *u, SpvBlock *b, bool exit_when, bool leave) {
-    SpvInst *term = b->insts.last, *merge = cfg_merge_inst(b);
-    SpvId taken = spv_operand(term, exit_when == leave ? 1 : 2);
-    SpvId other = spv_operand(term, exit_when == leave ? 2 : 1);
-    SpvBlock *t = edit_block(u->m, other);
-    if (t && other != taken)
-        edit_remove_pred(u->m, t, b->id);
-    if (merge)
-        edit_remove(u->m, merge);
-    edit_become(u->m, term, SpvOpBranch, &taken, 1);
-}
-
 static uint32_t count_branches_to(const LoopCopy *l, const SpvBlock *to, const SpvBlock *but) {
     uint32_t at, n = 0;
     for (uint32_t k = 0; k < l->blocks.len; k++) {
@@ -287,9 +262,11 @@ static void link_copies(Unroller *u, const LoopCopy *l, const Trip *trip, const 
     for (uint32_t n = 0; n < trip->copies; n++) {
         bool last = n + 1 == trip->copies;
         if (!last)
-            set_target(k->latch[n]->insts.last, l->header->id, k->header[n + 1]->id);
-        decide_exit(u, k->exit[n], trip->exit_when, last);
+            edit_retarget(k->latch[n]->insts.last, l->header->id, k->header[n + 1]->id);
+        loop_decide_exit(u->m, k->exit[n], trip->exit_when, last);
     }
+    if (u->c->options->ahead && u->structured && breaks && continues)
+        u->c->options->ahead->unstructured = true;
     for (uint32_t n = 0; u->structured && continues && n < trip->copies; n++)
         wrap(u, k->header[n], k->target[n]);
     if (u->structured && breaks)
@@ -311,6 +288,9 @@ static bool unroll_loop(Unroller *u, LoopCopy *l, const Trip *trip) {
     SpvBlock *after = l->blocks.data[l->blocks.len - 1];
     if (!loop_close_values(l))
         return false;
+    if (u->c->options->ahead && wait_queues_asked(l->loop))
+        ahead_report(u->c->options->ahead, u->m, l->loop->merge_inst,
+                     (AheadLoop){ .queues = wait_queues_asked(l->loop), .why = AHEAD_UNROLLED });
     Copies k = { NEW_ARRAY(a, SpvBlock *, trip->copies), NEW_ARRAY(a, SpvBlock *, trip->copies),
                  NEW_ARRAY(a, SpvBlock *, trip->copies), NEW_ARRAY(a, SpvId, trip->copies) };
     SpvInst *merge = l->loop->merge_inst;
@@ -324,7 +304,7 @@ static bool unroll_loop(Unroller *u, LoopCopy *l, const Trip *trip) {
         k.exit[n] = edit_block(u->m, loop_mapped(l, trip->exit->id));
         k.target[n] = merge ? loop_mapped(l, spv_operand(merge, 1)) : 0;
         /* A copy's back edge goes to the first header until the copies are linked. */
-        set_target(k.latch[n]->insts.last, k.header[n]->id, l->header->id);
+        edit_retarget(k.latch[n]->insts.last, k.header[n]->id, l->header->id);
     }
     loop_done(l);
     link_copies(u, l, trip, &k, merge);

@@ -265,10 +265,22 @@ static void find_step(Search *s, AheadLoad *l)
     l->bytes = l->moves == AHEAD_STEPS ? bytes : NULL;
 }
 
+static Search open_search(Arena *a, SpvModule *m, const Cfg *g, const CfgLoop *loop)
+{
+    Search s = { .arena = a, .m = m, .cfg = g, .loop = loop, .left = MAX_ASKED };
+    s.latch = loop->latch == UINT32_MAX ? NULL : g->blocks[loop->latch].block;
+    return s;
+}
+
+bool wait_queues_same(Arena *a, SpvModule *m, const Cfg *g, const CfgLoop *loop, SpvId id)
+{
+    Search s = open_search(a, m, g, loop);
+    return is_same(&s, id, MAX_DEPTH);
+}
+
 static void find_loads(WaitQueues *w, Arena *a, SpvModule *m, const Cfg *g, const CfgLoop *loop)
 {
-    Search s = { .arena = a, .m = m, .cfg = g, .loop = loop };
-    s.latch = loop->latch == UINT32_MAX ? NULL : g->blocks[loop->latch].block;
+    Search s = open_search(a, m, g, loop);
     for (uint32_t k = 0; k < loop->n_blocks; k++) {
         const CfgBlock *b = &g->blocks[loop->blocks[k]];
         for (SpvInst *i = b->block->insts.first; i && b->loop == loop && !b->leaving; i = i->next) {

@@ -14,6 +14,7 @@
 #include "cpu/cpu.h"
 #include "front/mlir/mlir.h"
 #include "heddle/heddle.h"
+#include "pass/pass.h"
 #include "spirv/spirv.h"
 
 /* ---- log.c ----------------------------------------------------------------------------------- */
@@ -135,6 +136,8 @@ struct HeddleModule {               /* immutable once made: shared by threads */
     size_t size;
     uint32_t n_entries;
     HeddleKernelInfo **entries;
+    uint32_t n_loops;
+    HeddleLoopInfo *loops;          /* what heddle_module_pipeline did */
     MlirResult mlir;                /* what the front end said, of an MLIR module */
 };
 
