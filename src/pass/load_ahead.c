@@ -114,12 +114,15 @@ static const SpvInst *root_of(const Pipeliner *s, SpvId pointer) {
     return i;
 }
 
-enum { IN_BUFFERS = 1, IN_WORKGROUP = 2, IN_PRIVATE = 4, ANYWHERE = 7 };
+enum { READ_ONLY = 0, IN_BUFFERS = 1, IN_WORKGROUP = 2, IN_PRIVATE = 4, ANYWHERE = 7 };
 
 static uint32_t place_of_storage(uint32_t storage) {
     switch (storage) {
     case SpvStorageClassFunction: case SpvStorageClassPrivate: return IN_PRIVATE;
     case SpvStorageClassWorkgroup: return IN_WORKGROUP;
+    case SpvStorageClassPushConstant: case SpvStorageClassUniformConstant:
+    case SpvStorageClassInput:
+        return READ_ONLY;
     case SpvStorageClassGeneric: return ANYWHERE;
     default: return IN_BUFFERS;
     }
@@ -426,7 +429,7 @@ static AheadReason examine(Pipeliner *s, const CfgLoop *loop, AheadLoop *r) {
     if (!add_always(s, spv_operand(s->exit, 0)))
         return AHEAD_CONDITION;
     take_loads(s, r);
-    return r->why;
+    return r->ahead ? AHEAD_DONE : r->why;
 }
 
 /* ---- iterations ahead ------------------------------------------------------------------------ */
@@ -732,7 +735,8 @@ static void drop_hint(SpvModule *m, SpvInst *merge) {
 static bool try_loop(Pipeliner *s, const CfgLoop *loop) {
     SpvInst *merge = loop->merge_inst;
     AheadLoop r = { .queues = s->queues = wait_queues_asked(loop) };
-    r.why = examine(s, loop, &r);
+    AheadReason why = examine(s, loop, &r);
+    r.why = why ? why : r.why;
     ahead_report(s->c->options->ahead, s->m, merge, r);
     if (r.ahead)
         pipeline(s);

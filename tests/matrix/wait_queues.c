@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * A hint for wait queues (SPV_QCOM_multiple_wait_queues) changes no bit: random loops over matrices
- * without it and with every number, on both devices, the cpu looking ahead in each dispatch. What a
- * loop loads ends where it may not be touched any more (begins there, where the loop goes down), so
+ * without it and with every number, on both devices, the cpu looking ahead in each dispatch, and
+ * with software pipelines instead, which spirv-val accepts. What a loop loads ends where it may not be touched any more (begins there, where the loop goes down), so
  * that prefetches go past the end. All numbers are small integers: whatever the order of the sums,
  * they are exact.
  */
@@ -33,18 +33,19 @@ static const Kind kinds[] = {
 typedef struct Form {
     const char *head, *first, *x, *y;
     bool down;
+    uint32_t ahead; /* loads whose addresses go by one step, or by such a load's data */
 } Form;
 
 static const Form forms[] = {
-    { "for (uint i = 0; i < steps; i++)", "", "i", "i", false },
-    { "for (uint k = 0, i = 0; k < steps * TK; k += TK, i++)", "", "k / TK", "i", false },
-    { "for (uint i = steps; i-- > 0;)", "", "i", "i", true },
+    { "for (uint i = 0; i < steps; i++)", "", "i", "i", false, 2 },
+    { "for (uint k = 0, i = 0; k < steps * TK; k += TK, i++)", "", "k / TK", "i", false, 1 },
+    { "for (uint i = steps; i-- > 0;)", "", "i", "i", true, 2 },
     { "for (uint i = 0; ; i++)", "if (i >= steps) break;", "i", "steps - 1 - (steps - 1 - i)",
-      false },
-    { "for (uint i = 0; i < steps; i++)", "", "order[i]", "i", false },
-    { "for (uint i = 0; i < steps; i++)", "if (order[i] == 1) continue;", "i", "i", false },
+      false, 2 },
+    { "for (uint i = 0; i < steps; i++)", "", "order[i]", "i", false, 3 },
+    { "for (uint i = 0; i < steps; i++)", "if (order[i] == 1) continue;", "i", "i", false, 1 },
     { "for (uint i = 0, j = steps; i < steps; i++, j--)", "", "(i << 1) - i", "i * 3 - 2 * i",
-      false },
+      false, 2 },
 };
 
 typedef struct Buffer {
@@ -60,7 +61,8 @@ typedef struct Loop {
     const Kind *kind;
     const Form *form;
     uint32_t steps, columns_of[2], stride[2], subgroup_size, interleave;
-    bool constant, updates; /* steps is; the loop loads and stores tiles of sums */
+    bool constant, updates, restricts; /* steps is; the loop loads and stores tiles of sums */
+    uint32_t ahead;                    /* loads that were pipelined */
     void *spirv;
     size_t spirv_size;
     Buffer buffers[N_BUFFERS];
@@ -135,10 +137,10 @@ static const char *source(Loop *l)
         "#extension GL_EXT_control_flow_attributes : require\n"
         "#extension GL_QCOM_multiple_wait_queues : require\n"
         "layout(local_size_x = %u) in;\n"
-        "layout(binding = 0) readonly buffer A_ { IN a[]; };\n"
-        "layout(binding = 1) readonly buffer B_ { IN b[]; };\n"
+        "layout(binding = 0) readonly RESTRICT buffer A_ { IN a[]; };\n"
+        "layout(binding = 1) readonly RESTRICT buffer B_ { IN b[]; };\n"
         "layout(binding = 2) buffer S_ { SUM sums[]; };\n"
-        "layout(binding = 3) readonly buffer O_ { uint order[]; };\n"
+        "layout(binding = 3) readonly RESTRICT buffer O_ { uint order[]; };\n"
         "layout(binding = 4) writeonly buffer C_ { SUM c[]; };\n"
         "layout(push_constant) uniform P_ { uint pushed, lda, ldb; };\n"
         "void main()\n{\n"
@@ -174,7 +176,8 @@ static ToolStatus compile(Loop *l)
 {
     char m[12], n[12], k[12];
     GlslDefine defines[] = { { "IN", l->kind->in }, { "SUM", l->kind->out }, { "TM", m },
-                             { "TN", n },           { "TK", k } };
+                             { "TN", n },           { "TK", k },
+                             { "RESTRICT", l->restricts ? "restrict" : "" } };
     GlslOptions o = { .target_env = "vulkan1.3", .defines = defines,
                       .n_defines = COUNT_OF(defines) };
     const char *text = source(l);
@@ -208,6 +211,36 @@ static SpvModule *hinted(Loop *l, int32_t queues)
     if (hints != 1)
         test_fail(__FILE__, __LINE__, "%u hints: %s", hints, l->diags.text);
     return hints == 1 ? m : NULL;
+}
+
+/* The same with software pipelines, which spirv-val accepts and which asks for nothing. */
+static SpvModule *pipelined(Loop *l, int32_t queues, uint32_t *ahead)
+{
+    static const char tool[] = HEDDLE_TOOLCHAIN "/bin/spirv-val";
+    char path[] = "/tmp/heddle-wait-queues-XXXXXX", command[600];
+    AheadReport report = { .arena = &l->arena };
+    PassOptions o = { .fuse_steps = 1, .optimise = true, .ahead = &report };
+    SpvEntryPoint entry;
+    size_t size;
+    SpvModule *m = hinted(l, queues);
+    if (!m || !pass_pipeline(m, &o, &entry, &l->diags.sink))
+        return NULL;
+    for (uint32_t k = 0; k < report.loops.len; k++)
+        *ahead += report.loops.data[k].ahead;
+    const void *words = spv_write(&l->arena, m, &size);
+    char *text = spv_disassemble(&l->arena, m, false);
+    if (strstr(text, "MultipleWaitQueues") || strstr(text, "SPV_QCOM"))
+        test_fail(__FILE__, __LINE__, "the hint is left:\n%s", text);
+    int file = access(tool, X_OK) ? -1 : mkstemp(path);
+    if (file >= 0) {
+        bool written = write(file, words, size) == (ssize_t)size;
+        close(file);
+        snprintf(command, sizeof command, "%s --target-env vulkan1.3 %s", tool, path);
+        if (!written || system(command))
+            test_fail(__FILE__, __LINE__, "spirv-val rejects it, %d queues:\n%s", queues, text);
+        unlink(path);
+    }
+    return spv_read(&l->arena, words, size, "pipelined", &l->diags.sink);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -262,10 +295,9 @@ static bool run_reference(Loop *l, SpvModule *m, const uint32_t *push)
 }
 
 /* What is in the buffers afterwards is in l->want, which the first run fills. */
-static bool run(Loop *l, int32_t queues, bool reference, uint32_t *prefetches)
+static bool run(Loop *l, SpvModule *m, int32_t queues, bool reference, uint32_t *prefetches)
 {
     const uint32_t push[] = { l->steps, l->stride[A], l->stride[B] };
-    SpvModule *m = hinted(l, queues);
     size_t sums = l->buffers[SUMS].size, out = l->buffers[OUT].size;
     for (uint32_t b = 0; b < N_BUFFERS; b++)
         memcpy(l->buffers[b].data, l->buffers[b].start, l->buffers[b].size);
@@ -284,14 +316,26 @@ static bool run(Loop *l, int32_t queues, bool reference, uint32_t *prefetches)
 
 static bool every_number(Loop *l)
 {
-    uint32_t plain = 0, ahead = 0;
-    bool good = run(l, UNHINTED, true, NULL) && run(l, UNHINTED, false, &plain);
+    uint32_t plain = 0, prefetches = 0, none, ahead;
+    bool good = run(l, hinted(l, UNHINTED), UNHINTED, true, NULL) &&
+                run(l, hinted(l, UNHINTED), UNHINTED, false, &plain);
     for (int32_t queues = 0; queues <= MOST && good; queues++) {
-        good = run(l, queues, true, NULL) && run(l, queues, false, &ahead);
+        bool slowly = queues % 4 == 3 || queues == MOST; /* the interpreter too */
+        good = (!slowly || run(l, hinted(l, queues), queues, true, NULL)) &&
+               run(l, hinted(l, queues), queues, false, &prefetches);
         /* a loop of a constant number of steps may be gone */
-        if (good && !l->constant && ahead <= plain)
+        if (good && !l->constant && prefetches <= plain)
             good = test_fail(__FILE__, __LINE__, "%d queues: nothing is prefetched", queues);
+        ahead = 0;
+        SpvModule *m = pipelined(l, queues, &ahead);
+        good = good && run(l, m, queues, false, &none) &&
+               (!slowly || run(l, m, queues, true, NULL));
+        l->ahead += ahead;
     }
+    /* stores elsewhere may be stores to what is loaded, unless it says that they are not */
+    uint32_t want = l->updates && !l->restricts ? 0 : l->form->ahead * (MOST + 1);
+    if (good && l->ahead != want)
+        good = test_fail(__FILE__, __LINE__, "%u loads are pipelined, not %u", l->ahead, want);
     return good;
 }
 
@@ -307,6 +351,7 @@ static void choose(Loop *l, uint64_t seed)
     l->interleave = pick(l, 2) ? 1 : 16;
     l->constant = !pick(l, 4);
     l->updates = pick(l, 2);
+    l->restricts = pick(l, 2);
 }
 
 /* False: no use in going on. */
