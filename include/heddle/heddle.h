@@ -325,8 +325,7 @@ typedef struct HeddleBindingInfo {
     const char *name;               /* the variable's name in the source, else its block's only
                                      * member's, else its block's, else "" */
     bool written;                   /* false: the kernel only reads it */
-    uint64_t static_size;           /* bytes that the accesses which every run comes to lie in, as
-                                     * far as the kernel's text names their places; of a
+    uint64_t static_size;           /* bytes every access the kernel's text names lies in; of a
                                      * value: its size */
     HeddleType element;             /* of the (first) array in it, or NO_TYPE when it is no array
                                      * of numbers */

@@ -59,7 +59,7 @@ typedef struct Slice {
 
 typedef struct Register {
     SpvInst *load;
-    SpvId next[WAIT_QUEUES_MOST]; /* what the registers start with, then the phis of the main loop */
+    SpvId next[WAIT_QUEUES_MOST]; /* what they start with, then the phis of the main loop */
     SpvId fresh;                /* the load of the main loop */
 } Register;
 

@@ -14,8 +14,6 @@ typedef struct Reflection {
     uint8_t *reached;           /* by id of a function */
     uint8_t *used, *written;    /* by id of a variable */
     uint64_t *extent;           /* by id of a variable: bytes that accesses lie in */
-    uint8_t *sure;              /* by id of a label: whoever enters the function comes there */
-    bool counts;                /* the block at hand is such a one */
     SpvId *root;                /* by id of a pointer: the variable it leads into */
     VEC(SpvFunction *) todo;
 } Reflection;
@@ -118,7 +116,7 @@ static void follow(Reflection *r, const SpvInst *i)
     if (is_chain(i->op) && i->id < r->bound) {
         r->root[i->id] = r->root[base];
         const SpvInst *d = spv_def(r->m, base);
-        if (d && d->op == SpvOpVariable && r->counts && i->op != SpvOpCopyObject)
+        if (d && d->op == SpvOpVariable && i->op != SpvOpCopyObject)
             r->extent[base] = MAX(r->extent[base], chain_extent(r, i, base));
     }
     if (writes_operand_0(i->op))
@@ -158,22 +156,6 @@ static void visit_inst(Reflection *r, const SpvInst *i)
     follow(r, i);
 }
 
-/* Along branches, and from where control flow parts to where it meets again. */
-static void mark_sure(Reflection *r, const SpvFunction *f)
-{
-    SpvId id = f->first ? f->first->id : 0;
-    while (id && id < r->bound && !r->sure[id]) {
-        const SpvInst *label = spv_def(r->m, id), *merge = NULL;
-        r->sure[id] = 1;
-        id = 0;
-        const SpvInst *last = label && label->block ? label->block->insts.last : NULL;
-        if (last && (last->prev->op == SpvOpSelectionMerge || last->prev->op == SpvOpLoopMerge))
-            merge = last->prev;
-        if (merge || (last && last->op == SpvOpBranch))
-            id = spv_operand(merge ? merge : last, 0);
-    }
-}
-
 static void visit(Reflection *r, SpvId entry)
 {
     for (const SpvInst *i = r->m->globals.first; i; i = i->next) {
@@ -183,9 +165,7 @@ static void visit(Reflection *r, SpvId entry)
     reach(r, entry);
     while (r->todo.len) {
         SpvFunction *f = r->todo.data[--r->todo.len];
-        mark_sure(r, f);
         for (SpvBlock *b = f->first; b; b = b->next) {
-            r->counts = b->id < r->bound && r->sure[b->id];
             for (const SpvInst *i = b->insts.first; i; i = i->next)
                 visit_inst(r, i);
         }
@@ -426,7 +406,6 @@ HeddleKernelInfo *reflect(Arena *arena, SpvModule *m, const SpvEntryPoint *e)
     r.used = NEW_ARRAY(arena, uint8_t, m->bound);
     r.written = NEW_ARRAY(arena, uint8_t, m->bound);
     r.extent = NEW_ARRAY(arena, uint64_t, m->bound);
-    r.sure = NEW_ARRAY(arena, uint8_t, m->bound);
     r.root = NEW_ARRAY(arena, SpvId, m->bound);
     HeddleKernelInfo *info = NEW(arena, HeddleKernelInfo);
     info->entry = arena_strdup(arena, e->name);

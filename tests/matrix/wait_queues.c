@@ -2,9 +2,10 @@
  *
  * A hint for wait queues (SPV_QCOM_multiple_wait_queues) changes no bit: random loops over matrices
  * without it and with every number, on both devices, the cpu looking ahead in each dispatch, and
- * with software pipelines instead, which spirv-val accepts. What a loop loads ends where it may not be touched any more (begins there, where the loop goes down), so
- * that prefetches go past the end. All numbers are small integers: whatever the order of the sums,
- * they are exact.
+ * with software pipelines instead, which spirv-val accepts. What a loop loads ends where it may not
+ * be touched any more (begins there, where the loop goes down), so that prefetches go past the end
+ * and loads would fault. All numbers are small integers: whatever the order of the sums, they are
+ * exact.
  */
 #include "base/test.h"
 #include "cpu/cpu.h"
