@@ -32,7 +32,7 @@ DEVICE_EXTENSIONS = """
     VK_KHR_synchronization2 VK_KHR_timeline_semaphore VK_KHR_uniform_buffer_standard_layout
     VK_KHR_variable_pointers VK_KHR_vulkan_memory_model VK_KHR_zero_initialize_workgroup_memory
     VK_NV_cooperative_matrix2 VK_NV_cooperative_matrix_decode_vector
-    VK_QCOM_cooperative_matrix_conversion
+    VK_QCOM_cooperative_matrix_conversion VK_QCOM_shader_multiple_wait_queues
 """.split()
 
 FEATURES = set("""
@@ -65,7 +65,7 @@ FEATURES = set("""
     pipelineRobustness robustBufferAccess2 nullDescriptor
     shaderReplicatedComposites shaderExpectAssume shaderRelaxedExtendedInstruction
     shaderSubgroupRotate shaderSubgroupRotateClustered
-    memoryPriority deviceFault
+    memoryPriority deviceFault shaderMultipleWaitQueues
 """.split())
 
 # Structures with a member of that name that means another extension's feature.
@@ -116,6 +116,7 @@ PROPERTIES = {
     "cooperativeMatrixWorkgroupScopeMaxWorkgroupSize": "MAX_INVOCATIONS",
     "cooperativeMatrixFlexibleDimensionsMaxDimension": "1024",
     "minImportedHostPointerAlignment": "4096",
+    "maxShaderWaitQueues": "8",
 }
 for _i in ("Float16", "Float32", "Float64"):
     PROPERTIES["shaderSignedZeroInfNanPreserve" + _i] = "VK_TRUE"

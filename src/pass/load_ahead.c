@@ -29,10 +29,10 @@ static const char *const reasons[AHEAD_N_REASONS] = {
     [AHEAD_DONE] = "",
     [AHEAD_UNROLLED] = "it is unrolled: it indexes matrices by what it counts",
     [AHEAD_LATCHES] = "it has no single back edge",
-    [AHEAD_EXITS] = "it is not left by one conditional branch that each iteration comes to",
+    [AHEAD_EXITS] = "it is left elsewhere than at one branch that each iteration comes to",
     [AHEAD_CONDITION] = "whether a later iteration comes is not known ahead of it",
     [AHEAD_SIZE] = "the kernel would grow too large",
-    [AHEAD_NO_LOAD] = "it loads nothing from buffers or matrices from memory",
+    [AHEAD_NO_LOAD] = "it loads neither matrices nor from buffers",
     [AHEAD_VOLATILE] = "a load is volatile or coherent",
     [AHEAD_STORE] = "a store may change what a later iteration loads",
     [AHEAD_BARRIER] = "a barrier or an atomic orders its loads",
@@ -380,15 +380,20 @@ static bool goes_by_data(Pipeliner *s, SpvInst *load) {
     return false;
 }
 
-static AheadReason take_load(Pipeliner *s, const AheadLoad *l, bool behind) {
+static bool is_behind_exit(const Pipeliner *s, const AheadLoad *l) {
     uint32_t p = s->g->position[l->inst->block->index];
     uint32_t exit = s->g->position[s->exit->block->index];
+    return p != exit && cfg_dominates(s->g, exit, p);
+}
+
+static AheadReason take_load(Pipeliner *s, const AheadLoad *l) {
+    uint32_t p = s->g->position[l->inst->block->index];
     if (!cfg_dominates(s->g, p, s->l.loop->latch))
         return AHEAD_SELDOM;
-    if ((p != exit && cfg_dominates(s->g, exit, p)) != behind)
-        return AHEAD_EXIT_BETWEEN;
     if (l->moves == AHEAD_STAYS)
         return AHEAD_SAME;
+    if (is_behind_exit(s, l) != s->behind)
+        return AHEAD_EXIT_BETWEEN;
     if (l->moves == AHEAD_UNKNOWN && !goes_by_data(s, l->inst))
         return AHEAD_STEP;
     AheadReason why = add_guarded(s, l->inst);
@@ -399,22 +404,20 @@ static AheadReason take_load(Pipeliner *s, const AheadLoad *l, bool behind) {
 
 /* Takes the loads behind the exit; where there are none, those in front of it. */
 static void take_loads(Pipeliner *s, AheadLoop *r) {
-    for (s->behind = true;; s->behind = false) {
-        r->why = AHEAD_DONE;
-        r->loads = 0;
-        for (uint32_t k = 0; k < s->found->loads.len; k++) {
-            const AheadLoad *l = &s->found->loads.data[k];
-            if (l->loop != s->l.loop)
-                continue;
-            AheadReason why = take_load(s, l, s->behind);
-            r->why = r->why ? r->why : why;
-            r->loads++;
-        }
-        r->ahead = s->registers.len;
-        r->why = r->loads ? r->why : AHEAD_NO_LOAD;
-        if (r->ahead || !s->behind)
-            return;
+    const AheadLoad *all = s->found->loads.data;
+    s->behind = false;
+    for (uint32_t k = 0; k < s->found->loads.len; k++)
+        s->behind |= all[k].loop == s->l.loop && all[k].moves != AHEAD_STAYS &&
+                     is_behind_exit(s, &all[k]);
+    for (uint32_t k = 0; k < s->found->loads.len; k++) {
+        if (all[k].loop != s->l.loop)
+            continue;
+        AheadReason why = take_load(s, &all[k]);
+        r->why = r->why ? r->why : why;
+        r->loads++;
     }
+    r->ahead = s->registers.len;
+    r->why = r->loads ? r->why : AHEAD_NO_LOAD;
 }
 
 static AheadReason examine(Pipeliner *s, const CfgLoop *loop, AheadLoop *r) {
@@ -429,7 +432,7 @@ static AheadReason examine(Pipeliner *s, const CfgLoop *loop, AheadLoop *r) {
     if (!add_always(s, spv_operand(s->exit, 0)))
         return AHEAD_CONDITION;
     take_loads(s, r);
-    return r->ahead ? AHEAD_DONE : r->why;
+    return r->why;
 }
 
 /* ---- iterations ahead ------------------------------------------------------------------------ */
@@ -735,8 +738,7 @@ static void drop_hint(SpvModule *m, SpvInst *merge) {
 static bool try_loop(Pipeliner *s, const CfgLoop *loop) {
     SpvInst *merge = loop->merge_inst;
     AheadLoop r = { .queues = s->queues = wait_queues_asked(loop) };
-    AheadReason why = examine(s, loop, &r);
-    r.why = why ? why : r.why;
+    r.why = examine(s, loop, &r);
     ahead_report(s->c->options->ahead, s->m, merge, r);
     if (r.ahead)
         pipeline(s);

@@ -17,8 +17,16 @@ typedef struct Pipelining {
     DiagSink *sink;
 } Pipelining;
 
+static int by_place(const void *a, const void *b)
+{
+    const AheadLoop *x = a, *y = b;
+    return (x->loc.inst > y->loc.inst) - (x->loc.inst < y->loc.inst);
+}
+
 static void copy_loops(HeddleModule *m, const AheadReport *r)
 {
+    if (r->loops.len)
+        qsort(r->loops.data, r->loops.len, sizeof *r->loops.data, by_place);
     m->n_loops = r->loops.len;
     m->loops = NEW_ARRAY(&m->arena, HeddleLoopInfo, m->n_loops + 1);
     for (uint32_t i = 0; i < m->n_loops; i++) {

@@ -14,6 +14,16 @@ static const char triples[] =
     "layout(local_size_x = 32) in;\n"
     "layout(binding = 0) buffer B { int y[]; };\n"
     "void main() { uint i = gl_GlobalInvocationID.x; y[i] *= 3; }\n";
+static const char waits_in_queues[] =
+    "#version 450\n"
+    "#extension GL_EXT_control_flow_attributes : require\n"
+    "#extension GL_QCOM_multiple_wait_queues : require\n"
+    "layout(local_size_x = 32) in;\n"
+    "layout(binding = 0) buffer B { int y[]; };\n"
+    "void main() {\n"
+    "    uint i = gl_GlobalInvocationID.x;\n"
+    "    [[multiple_wait_queuesQCOM(3)]] for (uint k = 0; k < i; k++) y[i] += 1;\n"
+    "}\n";
 static const char races[] =
     "#version 450\n"
     "layout(local_size_x = 32) in;\n"
@@ -69,13 +79,24 @@ TEST(what_the_device_reports)
     REQUIRE(gpu_new(&g) == VK_SUCCESS);
     VkPhysicalDeviceVulkan11Properties v11 = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES };
+    VkPhysicalDeviceShaderMultipleWaitQueuesPropertiesQCOM wait = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_MULTIPLE_WAIT_QUEUES_PROPERTIES_QCOM,
+        .pNext = &v11 };
     VkPhysicalDeviceProperties2 p = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
-                                      .pNext = &v11 };
+                                      .pNext = &wait };
+    VkPhysicalDeviceShaderMultipleWaitQueuesFeaturesQCOM waits = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_MULTIPLE_WAIT_QUEUES_FEATURES_QCOM };
+    VkPhysicalDeviceFeatures2 f = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+                                    .pNext = &waits };
     VK(GetPhysicalDeviceProperties2)(g.physical, &p);
+    VK(GetPhysicalDeviceFeatures2)(g.physical, &f);
+    CHECK(waits.shaderMultipleWaitQueues);
+    CHECK_EQ_U64(wait.maxShaderWaitQueues, 8);
     CHECK(p.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU);
     CHECK_EQ_U64(v11.subgroupSize, 16);
     gpu_free(&g);
     CHECK(run(doubles) == 14);
+    CHECK(run(waits_in_queues) == 38);
     unsetenv("HEDDLE_DEVICE_TYPE");
     unsetenv("HEDDLE_SUBGROUP_SIZE");
     unsetenv("HEDDLE_THREADS");
