@@ -34,7 +34,7 @@ struct Checker {
     const CheckRow *row;   /* the rule being asked */
     SpvFunction *function; /* that the instruction is in, or NULL */
     uint8_t *holds_matrix, *holds_tensor; /* by type: 0 not asked yet, 1 no, 2 yes */
-    const uint8_t *fed;    /* check_qcom_fed's, when asked */
+    const QcomArrays *arrays; /* when asked */
     uint8_t qcom;          /* what of that extension is declared; 0 not asked yet */
     Map capabilities;      /* declared, and EXTENSION_* of those known here; once asked */
     uint32_t extensions;

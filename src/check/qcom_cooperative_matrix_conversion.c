@@ -15,93 +15,6 @@ static const char conversions[] =
     "OpCompositeConstructCoopMatQCOM and OpCompositeExtractCoopMatQCOM";
 static const char subarray[] = "SPV_QCOM_cooperative_matrix_conversion, OpExtractSubArrayQCOM";
 
-/* ---- which arrays become matrices ------------------------------------------------------------ */
-
-typedef struct Feeding {
-    SpvModule *m;
-    Arena *a;
-    uint8_t *fed;
-    VEC(SpvId) work;
-    SpvInst **stores; /* by variable: those to it, linked by `next` */
-    Map next;
-} Feeding;
-
-static SpvId root_of(const SpvModule *m, SpvId pointer)
-{
-    const SpvInst *i = spv_def(m, pointer);
-    for (uint32_t k = 0; i && k < 64; k++) {
-        if (i->op != SpvOpAccessChain && i->op != SpvOpInBoundsAccessChain)
-            return i->op == SpvOpVariable ? i->id : 0;
-        i = spv_def(m, spv_operand(i, 0));
-    }
-    return 0;
-}
-
-static void feed(Feeding *f, SpvId id)
-{
-    if (id && id < f->m->bound && !f->fed[id]) {
-        f->fed[id] = 1;
-        vec_push(f->a, &f->work, id);
-    }
-}
-
-static bool gather_stores(void *user, SpvInst *i)
-{
-    Feeding *f = user;
-    if (i->op == SpvOpCompositeConstructCoopMatQCOM)
-        feed(f, spv_operand(i, 0));
-    SpvId to = i->op == SpvOpStore ? root_of(f->m, spv_operand(i, 0)) : 0;
-    if (to) {
-        map_put(f->a, &f->next, (uint64_t)(uintptr_t)i, (uint64_t)(uintptr_t)f->stores[to]);
-        f->stores[to] = i;
-    }
-    return true;
-}
-
-static void follow(Feeding *f, const SpvInst *i)
-{
-    uint64_t next;
-    switch (i->op) {
-    case SpvOpVariable:
-        for (SpvInst *s = f->stores[i->id]; s; s = (SpvInst *)(uintptr_t)next) {
-            feed(f, spv_operand(s, 1));
-            if (!map_get(&f->next, (uint64_t)(uintptr_t)s, &next))
-                break;
-        }
-        return;
-    case SpvOpLoad:
-        feed(f, root_of(f->m, spv_operand(i, 0)));
-        return;
-    case SpvOpCopyObject:
-    case SpvOpBitCastArrayQCOM:
-        feed(f, spv_operand(i, 0));
-        return;
-    case SpvOpPhi:
-        for (uint32_t k = 0; k + 1 < spv_n_operands(i); k += 2)
-            feed(f, spv_operand(i, k));
-        return;
-    case SpvOpSelect:
-        feed(f, spv_operand(i, 1));
-        feed(f, spv_operand(i, 2));
-        return;
-    default:
-        return;
-    }
-}
-
-const uint8_t *check_qcom_fed(Arena *a, SpvModule *m)
-{
-    Feeding f = { .m = m, .a = a, .fed = NEW_ARRAY(a, uint8_t, m->bound) };
-    f.stores = NEW_ARRAY(a, SpvInst *, m->bound);
-    spv_each_inst(m, gather_stores, &f);
-    while (f.work.len) {
-        const SpvInst *i = spv_def(m, f.work.data[--f.work.len]);
-        if (i)
-            follow(&f, i);
-    }
-    return f.fed;
-}
-
 /* ---- declarations ---------------------------------------------------------------------------- */
 
 enum { ASKED = 1, CAPABILITY = 2, EXTENSION = 4 };
@@ -320,35 +233,45 @@ static void check_start(Checker *c, SpvInst *i)
         broken(c, i, "the start index is %s, not a 32-bit integer", type_name(c, t));
 }
 
+enum { MAX_STARTS = 64 };
+
+static uint32_t starts(Checker *c, const SpvInst *i, QcomStart out[MAX_STARTS])
+{
+    if (!c->arrays)
+        c->arrays = qcom_arrays(c->arena, c->m);
+    return spv_n_operands(i) < 2 ? 0 : qcom_starts(c->arrays, i, out, MAX_STARTS);
+}
+
 static void check_inside(Checker *c, SpvInst *i)
 {
+    QcomStart known[MAX_STARTS];
     const SpvType *r = result_type(c, i), *s = operand_type(c, i, 0);
-    uint64_t start = 0;
-    if (!element_of(r) || !element_of(s) || spv_n_operands(i) < 2 || !r->count_known ||
-        !s->count_known)
+    if (!element_of(r) || !element_of(s) || !r->count_known || !s->count_known)
         return;
-    bool known = spv_constant(c->m, spv_operand(i, 1), &start);
-    int64_t first = known ? (int32_t)start : 0;
-    if (first < 0)
-        broken(c, i, "the start index %lld is negative", (long long)first);
-    else if (first + r->count > s->count)
-        broken(c, i, "elements %lld to %lld of an array of %u", (long long)first,
-               (long long)(first + r->count - 1), s->count);
+    uint32_t n = starts(c, i, known);
+    if (r->count > s->count)
+        broken(c, i, "a part of %u elements of an array of %u", r->count, s->count);
+    for (uint32_t k = 0; k < n && r->count <= s->count; k++) {
+        int64_t first = known[k].start;
+        if (first < 0)
+            broken(c, i, "the start index %lld is negative", (long long)first);
+        else if (first + r->count > s->count)
+            broken(c, i, "elements %lld to %lld of an array of %u", (long long)first,
+                   (long long)(first + r->count - 1), s->count);
+    }
 }
 
 static void check_step(Checker *c, SpvInst *i)
 {
-    uint64_t start;
-    if (spv_n_operands(i) < 2 || !spv_constant(c->m, spv_operand(i, 1), &start) ||
-        (int32_t)start % STEP == 0)
-        return;
-    if (!c->fed)
-        c->fed = check_qcom_fed(c->arena, c->m);
-    if (c->fed[i->id])
-        broken(c, i,
-               "the start index %d is not a multiple of 8, 16 or 32, the depths (K) of matrices "
-               "that arrays become",
-               (int32_t)start);
+    QcomStart known[MAX_STARTS];
+    uint32_t n = starts(c, i, known);
+    for (uint32_t k = 0; k < n; k++) {
+        if (known[k].start % STEP && qcom_becomes_matrix(c->arrays, i, known[k].call))
+            broken(c, i,
+                   "the start index %d is not a multiple of 8, 16 or 32, the depths (K) of "
+                   "matrices that arrays become",
+                   known[k].start);
+    }
 }
 
 #define CONVERSIONS                                                                                \

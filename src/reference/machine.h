@@ -403,7 +403,7 @@ struct Machine {
     uint32_t shared_epoch[RACE_N_CLASSES];
     struct RaceState *race;
     bool by_matrix; /* the access is part of a matrix load or store */
-    const uint8_t *fed; /* by id: arrays that become matrices; NULL until asked */
+    const struct QcomArrays *arrays; /* NULL until asked */
     void *scratch;  /* of matrix operations */
     size_t scratch_size;
     uint64_t rng, instructions;

@@ -72,6 +72,13 @@ static bool prepare_bitcast(Machine *m, RInst *i)
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
+/* The call that the invocation's function runs for, or NULL. */
+static const SpvInst *call_of(const Machine *m, const Inv *v)
+{
+    uint32_t back = v->frames[v->n_frames - 1].return_pc;
+    return v->n_frames > 1 && back ? m->code.data[back - 1].src : NULL;
+}
+
 static Step part(Machine *m, Inv *v, const RInst *i)
 {
     uint64_t *to = leaf(v, i->dst);
@@ -86,7 +93,7 @@ static Step part(Machine *m, Inv *v, const RInst *i)
         found(m, v, i, REF_OUT_OF_BOUNDS,
               "elements %lld to %lld are past the end of an array of %u", (long long)start,
               (long long)(start + i->n - 1), i->at->count);
-    if (start % STEP && m->fed[i->src->id])
+    if (start % STEP && qcom_becomes_matrix(m->arrays, i->src, call_of(m, v)))
         found(m, v, i, REF_RANGE,
               "the start index %lld is not a multiple of 8, 16 or 32, the depths (K) of matrices, "
               "but the part becomes a matrix",
@@ -106,8 +113,8 @@ static bool prepare_part(Machine *m, RInst *i)
                 operand_type(m, i, 1)->kind == SPV_INT && operand_type(m, i, 1)->bits == 32;
     if (!fits && !m->failed)
         refuse(m, i->src, "the operands are not an array of the result's elements and an index");
-    if (!m->fed)
-        m->fed = check_qcom_fed(m->arena, m->module);
+    if (!m->arrays)
+        m->arrays = qcom_arrays(m->arena, m->module);
     return fits;
 }
 
