@@ -67,9 +67,11 @@ typedef struct Attention {
 } Attention;
 
 static const Attention attentions[] = {
+    { HEDDLE_F32, 8, 128, 64, false },
     { HEDDLE_F32, 8, 512, 64, false },
     { HEDDLE_F32, 2, 1024, 128, true },
     { HEDDLE_F16, 8, 512, 64, true },
+    { HEDDLE_F16, 2, 1024, 128, false },
     { HEDDLE_F16, 1, 4096, 64, false },
 };
 
