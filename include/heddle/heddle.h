@@ -314,6 +314,8 @@ typedef enum HeddleBindingKind {
     HEDDLE_BINDING_UNIFORM,
     HEDDLE_BINDING_VALUE,           /* an OpenCL kernel's argument that is no pointer */
     HEDDLE_BINDING_LOCAL,           /* an OpenCL kernel's pointer to workgroup memory */
+    HEDDLE_BINDING_IMAGE,           /* an image, a sampler, both or a texel buffer: heddle's Vulkan
+                                     * driver binds them, heddle_dispatch cannot */
 } HeddleBindingKind;
 
 /* Arguments of OpenCL kernels are bindings of set 0: number N is the N-th. */

@@ -116,7 +116,8 @@ static LV end_offset(Emit *e, LV limit, uint64_t size)
 
 static bool checked(Emit *e, const Pointer *p)
 {
-    return e->options->robust && p->limit && p->at.rule != LAYOUT_LANES;
+    bool asked = e->options->robust || p->storage == SpvStorageClassImage;
+    return asked && p->limit && p->at.rule != LAYOUT_LANES;
 }
 
 static LV clamp_to_i32(Emit *e, LV x)

@@ -26,7 +26,8 @@ uint32_t cpu_host_l2_bytes(void);   /* of one core of this machine; a guess wher
 
 /* ---- what machine code and runtime share: the ABI -------------------------------------------- */
 
-/* One buffer descriptor. base is 16-byte aligned or better unless the caller bound it otherwise. */
+/* One buffer descriptor. base is 16-byte aligned or better unless the caller bound it otherwise. In
+ * the slots of images and samplers there are ImageBindings (base/image.h) instead. */
 typedef struct CpuBinding { void *base; uint64_t size; } CpuBinding;
 
 /* The subgroup's view of its run; the kernel's only argument. Field order is ABI: the code
@@ -70,7 +71,8 @@ typedef void CpuSubgroupFn(CpuEnv *env);
 typedef struct CpuSlot {
     /* count: array size, 1 for a single one; UINT32_MAX for a runtime array */
     uint32_t set, binding, count;
-    uint32_t storage;               /* SpvStorageClassStorageBuffer or Uniform */
+    /* SpvStorageClassStorageBuffer, Uniform; UniformConstant: images, samplers */
+    uint32_t storage;
     bool written;
 } CpuSlot;
 

@@ -34,7 +34,7 @@ static void make_rules(Emit *e)
 {
     const EmitRule *tables[] = { emit_rules_value, emit_rules_memory, emit_rules_flow,
                                  emit_rules_arith, emit_rules_subgroup, emit_rules_atomic,
-                                 emit_rules_qcom, emit_rules_tensor };
+                                 emit_rules_qcom, emit_rules_tensor, emit_rules_image };
     for (uint32_t t = 0; t < COUNT_OF(tables); t++)
         for (const EmitRule *r = tables[t]; r->fn; r++)
             e->n_rules = MAX(e->n_rules, r->op + 1u);

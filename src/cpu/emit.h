@@ -144,6 +144,7 @@ struct Emit {
     uint32_t n_returned;
     struct Called *called;      /* called.c's: the functions that were made */
     SpvArguments arguments;     /* of an OpenCL kernel */
+    struct Image *image;        /* image.c's: memory that its calls share; NULL: not needed yet */
 };
 
 /* ---- emit.c: driver, errors ------------------------------------------------------------------ */
@@ -162,6 +163,7 @@ extern const EmitRule emit_rules_value[], emit_rules_memory[], emit_rules_flow[]
 extern const EmitRule emit_rules_arith[];
 extern const EmitRule emit_rules_subgroup[];    /* subgroup.c */
 extern const EmitRule emit_rules_atomic[];      /* atomics.c */
+extern const EmitRule emit_rules_image[];       /* image.c */
 extern const EmitRule emit_rules_tensor[];      /* tensor.c: layouts and views */
 extern const EmitRule emit_rules_qcom[];        /* matrix_qcom.c: on arrays */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What emit.c, flow.c, value.c, memory.c and builtin.c tell each other and nobody else.
+ * What emit.c, flow.c, value.c, memory.c, image.c and builtin.c tell each other and nobody else.
  */
 #ifndef HEDDLE_CPU_EMIT_INTERNAL_H
 #define HEDDLE_CPU_EMIT_INTERNAL_H
@@ -61,6 +61,10 @@ void memory_bitcast(Emit *e, const SpvInst *i);     /* OpBitcast from or to a po
 void memory_add_index(Emit *e, Pointer *p, SpvId index, int64_t stride);
 LV memory_dropped(Emit *e);                         /* 64 bytes that nobody reads */
 void memory_load_builtin(Emit *e, const Pointer *p, LV *leaves);
+
+/* image.c */
+bool emit_is_opaque(const SpvType *t);              /* (an array of) images, samplers or both */
+void image_load(Emit *e, const Pointer *p, LV *leaves);
 
 /* kernel.c */
 bool kernel_begin(Emit *e);

@@ -150,8 +150,8 @@ void kernel_variable(Emit *e, const SpvInst *variable, Pointer *p)
     LV value = LLVMConstNull(LLVMArrayType2(e->i8, size));
     const SpvInst *init =
         spv_n_operands(variable) > 1 ? spv_def(e->module, spv_operand(variable, 1)) : NULL;
-    if (!size || t->kind == SPV_OTHER || t->kind == SPV_IMAGE || t->kind == SPV_SAMPLER) {
-        emit_error(e, variable, NULL, "images and samplers are not supported on the CPU");
+    if (!size || t->kind == SPV_OTHER || emit_is_opaque(t)) {
+        emit_error(e, variable, NULL, "a variable of this type is not supported on the CPU");
         return;
     }
     if (init && init->op != SpvOpConstantNull && init->op != SpvOpUndef) {

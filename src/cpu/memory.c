@@ -117,6 +117,12 @@ static bool add_slot(Emit *e, const SpvInst *variable, const SpvType *pointee)
     return true;
 }
 
+/* Of OpenCL there are none. */
+static bool is_image(Emit *e, const SpvType *t)
+{
+    return emit_is_opaque(t) && e->entry->model != SpvExecutionModelKernel;
+}
+
 static Layout layout_of(Emit *e, const SpvType *pointee, uint32_t storage)
 {
     return (Layout){ .type = pointee, .rule = rule_of(e, storage) };
@@ -193,7 +199,8 @@ bool memory_begin(Emit *e)
         if (!t || t->kind != SPV_POINTER || !t->element)
             continue;
         Layout l = layout_of(e, t->element, t->storage);
-        if (t->storage == SpvStorageClassStorageBuffer || t->storage == SpvStorageClassUniform)
+        if (t->storage == SpvStorageClassStorageBuffer || t->storage == SpvStorageClassUniform ||
+            is_image(e, t->element))
             add_slot(e, i, t->element);
         else if (t->storage == SpvStorageClassPushConstant)
             e->kernel->push_bytes = MAX(e->kernel->push_bytes, emit_layout_size(e, &l));
@@ -237,7 +244,9 @@ static void buffer_variable(Emit *e, Pointer *p, const SpvInst *variable)
     LV slot = LLVMBuildGEP2(b, e->ptr, slots, &number, 1, "");
     LV descriptors = invariant_load(e, b, e->ptr, slot);
     p->read_only = !e->kernel->slots[e->memory->slot[variable->id] - 1].written;
-    if (is_array(p->at.type))
+    if (emit_is_opaque(p->at.type))
+        p->base = descriptors, p->read_only = true;
+    else if (is_array(p->at.type))
         p->descriptors = descriptors;
     else
         use_descriptor(e, b, p, descriptors);
@@ -382,7 +391,10 @@ Pointer *memory_variable(Emit *e, const SpvInst *variable)
         input_variable(e, p, variable);
         break;
     case SpvStorageClassUniformConstant: case SpvStorageClassCrossWorkgroup:
-        kernel_variable(e, variable, p);
+        if (is_image(e, t->element))
+            buffer_variable(e, p, variable);
+        else
+            kernel_variable(e, variable, p);
         break;
     default:
         emit_error(e, variable, NULL,
@@ -569,7 +581,8 @@ static bool needs_clamp(const Pointer *p, const SpvType *t)
 {
     if (t->kind == SPV_RUNTIME_ARRAY || p->builtin)
         return false;
-    return p->storage == SpvStorageClassFunction || p->storage == SpvStorageClassPrivate;
+    return p->storage == SpvStorageClassFunction || p->storage == SpvStorageClassPrivate ||
+           p->storage == SpvStorageClassUniformConstant;
 }
 
 /* Chooses one buffer of an array of them. */
@@ -735,7 +748,10 @@ static void load(Emit *e, const SpvInst *i)
     }
     if (wait_queues_load(e->ahead, i))
         emit_ahead_lanes(e, i, &p);
-    emit_load(e, &p, leaves);
+    if (emit_is_opaque(t))
+        image_load(e, &p, leaves);
+    else
+        emit_load(e, &p, leaves);
     if (p.builtin && !p.lane_index)
         value_set_affine(e, i, leaves, n, e->memory->builtin[p.variable].affine + p.constant);
     else

@@ -624,7 +624,8 @@ const EmitRule emit_rules_arith[] = {
 bool cpu_handles(uint16_t op)
 {
     const EmitRule *tables[] = { emit_rules_value, emit_rules_memory, emit_rules_flow,
-                                 emit_rules_arith, emit_rules_subgroup, emit_rules_atomic };
+                                 emit_rules_arith, emit_rules_subgroup, emit_rules_atomic,
+                                 emit_rules_image };
     for (uint32_t t = 0; t < COUNT_OF(tables); t++)
         for (const EmitRule *r = tables[t]; r->fn; r++)
             if (r->op == op)

@@ -7,6 +7,7 @@
  * dependencies' symbols are not visible to such a search, and half conversions of the compiler's
  * own support library never are. A name found nowhere is a diagnostic of the kernel that calls it.
  */
+#include "cpu/image.h"
 #include "cpu/jit.h"
 
 #include <math.h>
@@ -71,6 +72,7 @@ static UInt128 remainder_u128(UInt128 a, UInt128 b) { return a % b; }
 #define BOTH(x) ROW(#x, x) ROW(#x "f", x##f)
 
 const CpuSymbol cpu_symbols[] = {
+    ROW(CPU_IMAGE_NAME, cpu_image)
     ROW("memcpy", memcpy) ROW("memmove", memmove) ROW("memset", memset) ROW("memcmp", memcmp)
     BOTH(acos) BOTH(acosh) BOTH(asin) BOTH(asinh) BOTH(atan) BOTH(atan2) BOTH(atanh) BOTH(cbrt)
     BOTH(ceil) BOTH(copysign) BOTH(cos) BOTH(cosh) BOTH(erf) BOTH(erfc) BOTH(exp) BOTH(exp2)

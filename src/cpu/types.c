@@ -22,7 +22,7 @@ LT emit_scalar_type(Emit *e, const SpvType *t)
         if (t->bits == 16)
             return t->format == SPV_BF16 ? e->bf16 : e->f16;
         return t->bits == 64 ? e->f64 : e->f32;
-    case SPV_POINTER:
+    case SPV_POINTER: case SPV_IMAGE: case SPV_SAMPLER: case SPV_SAMPLED_IMAGE:
         return e->i64;
     default:
         return e->i32;
@@ -52,8 +52,10 @@ uint32_t emit_n_leaves(Emit *e, const SpvType *t)
 {
     uint64_t n = 0;
     switch (t->kind) {
-    case SPV_BOOL: case SPV_INT: case SPV_FLOAT: case SPV_EVENT:
+    case SPV_BOOL: case SPV_INT: case SPV_FLOAT: case SPV_EVENT: case SPV_IMAGE: case SPV_SAMPLER:
         return 1;
+    case SPV_SAMPLED_IMAGE:
+        return 2;
     case SPV_POINTER:
         return emit_is_physical(e, t) ? 1 : 3;
     case SPV_VECTOR: case SPV_MATRIX: case SPV_ARRAY:
@@ -164,7 +166,7 @@ uint32_t emit_scalar_bytes(Emit *e, const SpvType *t)
         return 1;
     case SPV_INT: case SPV_FLOAT:
         return t->bits / 8;
-    case SPV_POINTER:
+    case SPV_POINTER: case SPV_IMAGE: case SPV_SAMPLER: case SPV_SAMPLED_IMAGE:
         return 8;
     default:
         return 4;
@@ -285,6 +287,8 @@ uint64_t emit_layout_size(Emit *e, const Layout *l)
         return l->rule == LAYOUT_EXPLICIT ? offset : align_up(offset, emit_layout_align(e, l));
     case SPV_BOOL: case SPV_INT: case SPV_FLOAT: case SPV_POINTER: case SPV_EVENT:
         return (uint64_t)emit_n_leaves(e, t) * emit_scalar_bytes(e, t);
+    case SPV_IMAGE: case SPV_SAMPLER: case SPV_SAMPLED_IMAGE:
+        return sizeof(CpuBinding);
     default:
         return 0;
     }

@@ -18,6 +18,7 @@ const OpRow *op_row(uint16_t op)
         &ref_arith_ops,   &ref_convert_ops, &ref_composite_ops, &ref_memory_ops,
         &ref_control_ops, &ref_group_ops,   &ref_matrix_ops,    &ref_nv_ops,
         &ref_tensor_ops,  &ref_qcom_ops,    &ref_atomic_ops,
+        &ref_image_ops,
     };
     for (uint32_t t = 0; t < COUNT_OF(tables); t++)
         for (uint32_t k = 0; k < tables[t]->n; k++)

@@ -58,7 +58,8 @@ const RType *type_define(Machine *m, SpvInst *i); /* the type a declaration make
 void type_forward(Machine *m, SpvInst *i);        /* OpTypeForwardPointer */
 /* The scalar a vector, matrix or cooperative matrix consists of; the type itself otherwise. */
 const RType *type_scalar(const RType *t);
-bool type_is_wide(const RType *t); /* a struct or array: not one operand of arithmetic */
+bool type_is_opaque(const RType *t); /* an image, a sampler or both */
+bool type_is_wide(const RType *t); /* a struct, array or opaque: not one operand of arithmetic */
 
 /* ---- scalars --------------------------------------------------------------------------------- */
 
@@ -287,7 +288,7 @@ typedef struct OpTable {
 } OpTable;
 extern const OpTable ref_arith_ops, ref_convert_ops, ref_composite_ops, ref_memory_ops,
     ref_control_ops, ref_group_ops, ref_matrix_ops, ref_nv_ops, ref_tensor_ops, ref_qcom_ops,
-    ref_atomic_ops;
+    ref_atomic_ops, ref_image_ops;
 Prepare prepare_same;  /* every value operand has as many leaves as the result */
 Prepare prepare_value; /* every id operand is a value */
 const OpRow *op_row(uint16_t op);

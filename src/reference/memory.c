@@ -23,8 +23,9 @@ static const char *describe(Machine *m, const Object *o)
 {
     if (o->variable && o->storage != SpvStorageClassWorkgroup &&
         o->storage != SpvStorageClassPushConstant)
-        return arena_printf(m->arena, "buffer '%s' (set %u, binding %u)", name_of(m, o->variable),
-                            o->set, o->binding);
+        return arena_printf(m->arena, "%s '%s' (set %u, binding %u)",
+                            o->storage == SpvStorageClassImage ? "image" : "buffer",
+                            name_of(m, o->variable), o->set, o->binding);
     return o->variable ? arena_printf(m->arena, "'%s'", name_of(m, o->variable)) : "a buffer";
 }
 
@@ -188,6 +189,9 @@ static void move_scalars(const Mover *c, uint64_t va, uint64_t prov, const RType
 static void move_value(const Mover *c, uint64_t va, uint64_t prov, const RType *t, uint64_t *x,
                        uint8_t *u)
 {
+    static const RType handle = {
+        .kind = SPV_INT, .bits = 64, .leaves = 1, .size = 8, .align = 8
+    };
     uint64_t layout = PTR_ROW_MAJOR | 0x3fffffffull << 32, plain = prov & ~layout;
     uint32_t stride = PTR_STRIDE(prov);
     bool rows = prov & PTR_ROW_MAJOR;
@@ -225,6 +229,13 @@ static void move_value(const Mover *c, uint64_t va, uint64_t prov, const RType *
         }
         break;
     case SPV_RUNTIME_ARRAY:
+        break;
+    case SPV_IMAGE:
+    case SPV_SAMPLED_IMAGE:
+        move_scalars(c, va, plain, &handle, t->leaves, handle.size, x, u);
+        break;
+    case SPV_SAMPLER:
+        move_scalars(c, va + offsetof(ImageBinding, sampler), plain, &handle, 1, 0, x, u);
         break;
     default:
         move_scalars(c, va, plain, t, t->leaves ? 1 : 0, 0, x, u);
@@ -323,11 +334,7 @@ static uint32_t aligned(const RInst *i, uint32_t operand)
 static const RType *pointee(Machine *m, RInst *i, const RType *p)
 {
     if (!p || p->kind != SPV_POINTER) {
-        const SpvType *t = i->n_ops ? spv_type_of(m->module, spv_operand(i->src, 0)) : NULL;
-        bool opaque = t && t->kind == SPV_POINTER && t->storage == SpvStorageClassUniformConstant;
-        refuse(m, i->src,
-               opaque ? "images and samplers are not supported by the reference device"
-                      : "the operand is not a pointer");
+        refuse(m, i->src, "the operand is not a pointer");
         return NULL;
     }
     return type_get(m, p->pointee);
@@ -697,6 +704,49 @@ static void bind_buffer(Machine *m, SpvInst *i, const RType *t, Ref r)
     m->cv[(r & 0x7fffffff) + 1] = first;
 }
 
+static bool is_opaque(const RType *t)
+{
+    while (t->kind == SPV_ARRAY || t->kind == SPV_RUNTIME_ARRAY)
+        t = t->element;
+    return type_is_opaque(t);
+}
+
+/* The variable is an array of ImageBindings, and each image's memory an object of its own, which
+ * texels' addresses lead to. */
+static void bind_images(Machine *m, SpvInst *i, const RType *t, Ref r)
+{
+    bool open = t->kind == SPV_RUNTIME_ARRAY;
+    uint32_t n, count = open ? 1 : (uint32_t)(t->size / sizeof(ImageBinding));
+    const uint32_t *set = spv_decoration(m->module, i->id, -1, SpvDecorationDescriptorSet, &n);
+    const uint32_t *binding = spv_decoration(m->module, i->id, -1, SpvDecorationBinding, &n);
+    Object o = { .storage = SpvStorageClassImage, .variable = i->id, .shared = true,
+                 .writable = true, .set = set ? *set : 0, .binding = binding ? *binding : 0 };
+    const RefBinding *all = m->d->bindings;
+    for (uint32_t b = 0; open && b < m->d->n_bindings; b++)
+        if (all[b].set == o.set && all[b].binding == o.binding)
+            count = MAX(count, all[b].element + 1);
+    count = MIN(count, 1u << 20);
+    ImageBinding *table = NEW_ARRAY(m->arena, ImageBinding, count + 1);
+    for (uint32_t b = 0; b < m->d->n_bindings; b++) {
+        const RefBinding *x = &all[b];
+        if (x->set != o.set || x->binding != o.binding || x->element >= count)
+            continue;
+        table[x->element] = x->image;
+        o.element = x->element;
+        if (!x->image.image)
+            continue;
+        o.data = x->image.image->data;
+        o.size = x->image.image->size;
+        o.va = (uint64_t)(uintptr_t)o.data;
+        add_object(m, o);
+    }
+    Object variable = { .storage = SpvStorageClassUniformConstant, .variable = i->id,
+                        .data = (uint8_t *)table, .size = count * sizeof *table };
+    variable.va = (uint64_t)(uintptr_t)table;
+    m->cv[r & 0x7fffffff] = variable.va;
+    m->cv[(r & 0x7fffffff) + 1] = add_object(m, variable);
+}
+
 static void place_local(Machine *m, SpvInst *i, const RType *t, Ref r)
 {
     uint32_t n;
@@ -793,7 +843,11 @@ static void bind_variable(Machine *m, SpvInst *i, uint64_t *shared, uint32_t *bl
     case SpvStorageClassUniformConstant:
     case SpvStorageClassCrossWorkgroup: {
         if (t->kind == SPV_OTHER)
-            return; /* images, samplers: an error where one is used */
+            return; /* an error where one is used */
+        if (is_opaque(t)) {
+            bind_images(m, i, t, r);
+            break;
+        }
         Object o = { .storage = spv_operand(i, 0), .variable = i->id, .shared = true };
         o.writable = o.storage == SpvStorageClassCrossWorkgroup;
         o.size = t->size;

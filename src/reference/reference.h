@@ -16,6 +16,7 @@
 #ifndef HEDDLE_REFERENCE_H
 #define HEDDLE_REFERENCE_H
 
+#include "base/image.h"
 #include "spirv/spirv.h"
 
 typedef struct RefSpec {
@@ -23,11 +24,13 @@ typedef struct RefSpec {
     uint64_t bits;
 } RefSpec; /* SpecId, value in the constant's width */
 
-/* Element `element` of the descriptor array at (set, binding); 0 where it is no array. */
+/* Element `element` of the descriptor array at (set, binding); 0 where it is no array. A buffer, or
+ * an image, a sampler or both. */
 typedef struct RefBinding {
     uint32_t set, binding, element;
     void *base;
     uint64_t size;
+    ImageBinding image;
 } RefBinding;
 
 /* Memory that physical pointers may lead to besides the bound buffers. */

@@ -27,7 +27,13 @@ const RType *type_scalar(const RType *t)
 
 bool type_is_wide(const RType *t)
 {
-    return t->kind == SPV_STRUCT || t->kind == SPV_ARRAY || t->kind == SPV_RUNTIME_ARRAY;
+    return t->kind == SPV_STRUCT || t->kind == SPV_ARRAY || t->kind == SPV_RUNTIME_ARRAY ||
+           type_is_opaque(t);
+}
+
+bool type_is_opaque(const RType *t)
+{
+    return t->kind == SPV_IMAGE || t->kind == SPV_SAMPLER || t->kind == SPV_SAMPLED_IMAGE;
 }
 
 Fmt fmt_of(const RType *t)
@@ -88,7 +94,7 @@ static const RType *element_of(Machine *m, RType *t, SpvInst *i)
     if (!e)
         return NULL;
     if (e->kind == SPV_OTHER) {
-        t->kind = SPV_OTHER; /* an array of images: an error where it is used */
+        t->kind = SPV_OTHER; /* an error where it is used */
         return NULL;
     }
     if (e->kind == SPV_VOID || e->kind == SPV_FUNCTION || e->kind == SPV_RUNTIME_ARRAY) {
@@ -366,8 +372,18 @@ const RType *type_define(Machine *m, SpvInst *i)
         t->leaves = 1;
         t->size = t->align = 8;
         break;
+    case SpvOpTypeImage:
+    case SpvOpTypeSampler:
+    case SpvOpTypeSampledImage: /* in memory an ImageBinding */
+        t->kind = i->op == SpvOpTypeImage     ? SPV_IMAGE
+                  : i->op == SpvOpTypeSampler ? SPV_SAMPLER
+                                              : SPV_SAMPLED_IMAGE;
+        t->leaves = t->kind == SPV_SAMPLED_IMAGE ? 2 : 1;
+        t->size = sizeof(ImageBinding);
+        t->align = 8;
+        break;
     default:
-        break; /* images and the like: an error where one is used */
+        break; /* an error where one is used */
     }
     return t;
 }

@@ -102,6 +102,11 @@ static bool bind(Run *r, const HeddleBindingInfo *b, CpuBinding **out, uint32_t 
     bool good = true;
     if (b->kind == HEDDLE_BINDING_VALUE || b->kind == HEDDLE_BINDING_LOCAL)
         return give(r, b, out, count);
+    if (b->kind == HEDDLE_BINDING_IMAGE) {
+        diag(r->sink, DIAG_ERROR, NULL, NULL, "%s is an image or a sampler, which only the Vulkan "
+             "driver can bind", describe(r, b, 0));
+        return false;
+    }
     *count = b->count == UINT32_MAX ? highest_index(d, b) : b->count;
     *out = NEW_ARRAY(&r->scratch, CpuBinding, *count);
     for (uint32_t i = 0; i < d->n_bindings; i++) {

@@ -47,6 +47,18 @@ static RefArg *list_arguments(const HeddleKernel *k, const Bound *b, Arena *scra
     return list;
 }
 
+static RefBinding binding_of(const HeddleBindingInfo *info, uint32_t element, const CpuBinding *b)
+{
+    RefBinding r = { .set = info->set, .binding = info->binding, .element = element };
+    if (info->kind == HEDDLE_BINDING_IMAGE) {
+        memcpy(&r.image, b, sizeof r.image);
+    } else {
+        r.base = b->base;
+        r.size = b->size;
+    }
+    return r;
+}
+
 static RefBinding *list_bindings(HeddleKernel *k, const Bound *b, uint32_t *count, Arena *scratch)
 {
     uint32_t n = 0;
@@ -58,8 +70,7 @@ static RefBinding *list_bindings(HeddleKernel *k, const Bound *b, uint32_t *coun
     for (uint32_t i = 0; i < k->info->n_bindings; i++) {
         const HeddleBindingInfo *info = &k->info->bindings[i];
         for (uint32_t j = 0; j < b->counts[i]; j++)
-            list[n++] = (RefBinding){ info->set, info->binding, j, b->bindings[i][j].base,
-                                      b->bindings[i][j].size };
+            list[n++] = binding_of(info, j, &b->bindings[i][j]);
     }
     return list;
 }

@@ -232,10 +232,17 @@ static const char *name_of(const Reflection *r, SpvId variable, const SpvType *b
     return arena_strdup(r->arena, name ? name : "");
 }
 
+static bool is_opaque(const SpvType *t)
+{
+    return t && (t->kind == SPV_IMAGE || t->kind == SPV_SAMPLER || t->kind == SPV_SAMPLED_IMAGE);
+}
+
 static bool binding_of(Reflection *r, const SpvInst *v, HeddleBindingInfo *out)
 {
     uint32_t storage = spv_operand(v, 0), n;
-    if (storage != SpvStorageClassStorageBuffer && storage != SpvStorageClassUniform)
+    SpvImageType image = { .sampled = 1 };
+    bool opaque = is_opaque(block_of(r->m, v->id, &n));
+    if (storage != SpvStorageClassStorageBuffer && storage != SpvStorageClassUniform && !opaque)
         return false;
     const uint32_t *set = spv_decoration(r->m, v->id, -1, SpvDecorationDescriptorSet, &n);
     const uint32_t *binding = spv_decoration(r->m, v->id, -1, SpvDecorationBinding, &n);
@@ -245,9 +252,14 @@ static bool binding_of(Reflection *r, const SpvInst *v, HeddleBindingInfo *out)
     bool storage_buffer = storage == SpvStorageClassStorageBuffer || buffer_block;
     out->set = set ? *set : 0;
     out->binding = binding ? *binding : 0;
-    out->kind = storage_buffer ? HEDDLE_BINDING_STORAGE : HEDDLE_BINDING_UNIFORM;
+    spv_image_type(r->m, block, &image);
+    out->kind = opaque           ? HEDDLE_BINDING_IMAGE
+                : storage_buffer ? HEDDLE_BINDING_STORAGE
+                                 : HEDDLE_BINDING_UNIFORM;
     out->name = name_of(r, v->id, block);
     out->written = storage_buffer && r->written[v->id] && !non_writable(r->m, v->id, block);
+    if (opaque)
+        out->written = image.sampled == 2 && !non_writable(r->m, v->id, block);
     out->static_size = MAX(r->extent[v->id], storage_buffer ? 0 : fixed_size(block));
     element_of(block, out);
     return true;

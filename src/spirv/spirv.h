@@ -290,6 +290,45 @@ SpvId spv_undef(SpvModule *m, SpvId type);                  /* at module scope *
  * size; a bool is 1 byte, a pointer 8); for COOPMAT and runtime arrays 0. */
 uint64_t spv_type_size(const SpvType *t);
 
+/* ---- image.c: image instructions ------------------------------------------------------------- */
+
+typedef struct SpvImageType {
+    const SpvType *sampled_type;
+    uint32_t dim;               /* SpvDim* */
+    uint32_t n_space;           /* coordinates but for the layer; 0: a Dim that kernels have not */
+    bool arrayed, multisampled;
+    uint32_t sampled;           /* 1 with a sampler or fetched, 2 storage */
+    uint32_t format;            /* SpvImageFormat* */
+} SpvImageType;
+
+typedef enum SpvImageAct {
+    SPV_IMAGE_SAMPLE,
+    SPV_IMAGE_FETCH,            /* OpImageRead too */
+    SPV_IMAGE_GATHER,
+    SPV_IMAGE_WRITE,
+    SPV_IMAGE_POINT,            /* OpImageTexelPointer */
+    SPV_IMAGE_QUERY_SIZE,
+    SPV_IMAGE_QUERY_LOD,
+    SPV_IMAGE_QUERY_LEVELS,
+    SPV_IMAGE_QUERY_SAMPLES
+} SpvImageAct;
+
+/* Ids are 0 where the instruction has no such operand. */
+typedef struct SpvImageInst {
+    SpvImageAct act;
+    SpvImageType type;
+    bool has_sampler, projective, sign_extend, zero_extend;
+    SpvId image;                /* an image or a sampled image; POINT: a pointer to an image */
+    SpvId coordinate, dref, component, texel;
+    SpvId bias, lod, grad_x, grad_y, offset, offsets, sample, min_lod, scope;
+} SpvImageInst;
+
+bool spv_is_image_op(uint16_t op);
+/* Of an image or sampled image type: the image's type, or NULL. */
+const SpvType *spv_image_type(SpvModule *m, const SpvType *t, SpvImageType *out);
+/* False: no such instruction, or its operands are not what it needs. */
+bool spv_image_inst(SpvModule *m, const SpvInst *i, SpvImageInst *out);
+
 /* ---- entry points ---------------------------------------------------------------------------- */
 
 typedef struct SpvEntryPoint {

@@ -311,6 +311,20 @@ static void note_golden(const char *name)
     heddle_module_free(m);
 }
 
+/* The kernels with images, which have a test of their own. */
+static void note_images(void)
+{
+    DIR *dir = opendir(HEDDLE_SOURCE_DIR "/tests/images");
+    REQUIRE(dir);
+    for (struct dirent *f; (f = readdir(dir));) {
+        char name[512];
+        snprintf(name, sizeof name, "images/%s", f->d_name);
+        if (is_kernel(f->d_name))
+            note_golden(name);
+    }
+    closedir(dir);
+}
+
 static void add_name(char *list, size_t size, const char *name)
 {
     size_t n = strlen(list);
@@ -324,6 +338,7 @@ TEST(kernels_cover_the_tables)
     char missing[4096] = "";
     uint32_t n;
     note_golden("opencl/generic.spvasm");
+    note_images();
     const SpvOpInfo *ops = spv_all_ops(&n);
     for (uint32_t k = 0; k < n; k++)
         if (cpu_handles(ops[k].op) && !seen_op[ops[k].op])

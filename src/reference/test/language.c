@@ -225,8 +225,8 @@ TEST(arrays_of_buffers)
                          "void main() { uint i = gl_LocalInvocationIndex;\n"
                          "  o[i] = in_[nonuniformEXT(i & 1)].x + i; }\n"))
         return;
-    k.bindings[k.d.n_bindings++] = (RefBinding){ 0, 0, 0, &a, 4 };
-    k.bindings[k.d.n_bindings++] = (RefBinding){ 0, 0, 1, &b, 4 };
+    k.bindings[k.d.n_bindings++] = (RefBinding){ .base = &a, .size = 4 };
+    k.bindings[k.d.n_bindings++] = (RefBinding){ .element = 1, .base = &b, .size = 4 };
     kernel_bind(&k, 1, out, sizeof(out));
     k.d.check = REF_CHECK_ALL;
     KERNEL_RUN(&k);
