@@ -25,7 +25,7 @@ USES = {
     "reference": ("base", "spirv", "check"),
     "front": ("base", "spirv", "llvm"),
     "runtime": ("base", "spirv", "check", "analysis", "pass", "cpu", "reference", "front"),
-    "vulkan": ("runtime",),
+    "vulkan": ("base", "runtime"),
     "mlir": ("base",),
     "cli": (),
 }

@@ -9,21 +9,21 @@ INSTANCE_EXTENSIONS = """
 """.split()
 
 DEVICE_EXTENSIONS = """
-    VK_EXT_calibrated_timestamps VK_EXT_descriptor_indexing VK_EXT_device_fault
-    VK_EXT_external_memory_host VK_EXT_host_query_reset VK_EXT_inline_uniform_block
+    VK_EXT_4444_formats VK_EXT_calibrated_timestamps VK_EXT_descriptor_indexing VK_EXT_device_fault
+    VK_EXT_external_memory_host VK_EXT_host_query_reset VK_EXT_image_robustness VK_EXT_inline_uniform_block
     VK_EXT_memory_budget VK_EXT_memory_priority VK_EXT_pipeline_creation_cache_control
     VK_EXT_pipeline_creation_feedback VK_EXT_pipeline_robustness VK_EXT_private_data
     VK_EXT_robustness2 VK_EXT_scalar_block_layout VK_EXT_separate_stencil_usage
     VK_EXT_shader_atomic_float VK_EXT_shader_float8 VK_EXT_shader_replicated_composites
     VK_EXT_shader_subgroup_ballot VK_EXT_shader_subgroup_vote
-    VK_EXT_subgroup_size_control VK_EXT_tooling_info
+    VK_EXT_subgroup_size_control VK_EXT_texel_buffer_alignment VK_EXT_tooling_info
     VK_KHR_16bit_storage VK_KHR_8bit_storage VK_KHR_bind_memory2 VK_KHR_buffer_device_address
     VK_KHR_calibrated_timestamps VK_KHR_cooperative_matrix VK_KHR_copy_commands2
     VK_KHR_dedicated_allocation VK_KHR_descriptor_update_template VK_KHR_device_group
     VK_KHR_driver_properties VK_KHR_external_fence VK_KHR_external_memory
-    VK_KHR_external_semaphore VK_KHR_format_feature_flags2 VK_KHR_get_memory_requirements2
+    VK_KHR_external_semaphore VK_KHR_image_format_list VK_KHR_format_feature_flags2 VK_KHR_get_memory_requirements2
     VK_KHR_maintenance1 VK_KHR_maintenance2 VK_KHR_maintenance3 VK_KHR_maintenance4
-    VK_KHR_push_descriptor VK_KHR_relaxed_block_layout VK_KHR_robustness2
+    VK_KHR_push_descriptor VK_KHR_sampler_mirror_clamp_to_edge VK_KHR_relaxed_block_layout VK_KHR_robustness2
     VK_KHR_shader_bfloat16 VK_KHR_shader_expect_assume VK_KHR_shader_float16_int8
     VK_KHR_shader_float_controls VK_KHR_shader_integer_dot_product
     VK_KHR_shader_non_semantic_info VK_KHR_shader_relaxed_extended_instruction
@@ -37,6 +37,19 @@ DEVICE_EXTENSIONS = """
 
 FEATURES = set("""
     robustBufferAccess shaderInt64 shaderInt16 shaderFloat64
+    imageCubeArray shaderImageGatherExtended shaderStorageImageExtendedFormats
+    shaderStorageImageReadWithoutFormat shaderStorageImageWriteWithoutFormat
+    shaderResourceMinLod shaderSampledImageArrayDynamicIndexing
+    shaderStorageImageArrayDynamicIndexing shaderUniformTexelBufferArrayDynamicIndexing
+    shaderStorageTexelBufferArrayDynamicIndexing
+    shaderSampledImageArrayNonUniformIndexing shaderStorageImageArrayNonUniformIndexing
+    shaderUniformTexelBufferArrayNonUniformIndexing
+    shaderStorageTexelBufferArrayNonUniformIndexing
+    descriptorBindingSampledImageUpdateAfterBind descriptorBindingStorageImageUpdateAfterBind
+    descriptorBindingUniformTexelBufferUpdateAfterBind
+    descriptorBindingStorageTexelBufferUpdateAfterBind
+    samplerMirrorClampToEdge robustImageAccess robustImageAccess2 texelBufferAlignment
+    formatA4R4G4B4 formatA4B4G4R4
     shaderStorageBufferArrayDynamicIndexing shaderUniformBufferArrayDynamicIndexing
     storageBuffer16BitAccess uniformAndStorageBuffer16BitAccess storagePushConstant16
     variablePointersStorageBuffer variablePointers
@@ -61,7 +74,7 @@ FEATURES = set("""
     shaderBFloat16Type shaderBFloat16CooperativeMatrix shaderFloat8
     shaderFloat8CooperativeMatrix
     shaderBufferFloat32Atomics shaderBufferFloat32AtomicAdd shaderSharedFloat32Atomics
-    shaderSharedFloat32AtomicAdd
+    shaderSharedFloat32AtomicAdd shaderImageFloat32Atomics shaderImageFloat32AtomicAdd
     pipelineRobustness robustBufferAccess2 nullDescriptor
     shaderReplicatedComposites shaderExpectAssume shaderRelaxedExtendedInstruction
     shaderSubgroupRotate shaderSubgroupRotateClustered
@@ -90,6 +103,8 @@ PROPERTIES = {
     "roundingModeIndependence": "VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL",
     "shaderUniformBufferArrayNonUniformIndexingNative": "VK_TRUE",
     "shaderStorageBufferArrayNonUniformIndexingNative": "VK_TRUE",
+    "shaderSampledImageArrayNonUniformIndexingNative": "VK_TRUE",
+    "shaderStorageImageArrayNonUniformIndexingNative": "VK_TRUE",
     "robustBufferAccessUpdateAfterBind": "VK_TRUE",
     "maxTimelineSemaphoreValueDifference": "UINT64_MAX",
     # Vulkan 1.3
@@ -111,7 +126,7 @@ PROPERTIES = {
     "defaultRobustnessStorageBuffers": "VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DISABLED",
     "defaultRobustnessUniformBuffers": "VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DISABLED",
     "defaultRobustnessVertexInputs": "VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DISABLED",
-    "defaultRobustnessImages": "VK_PIPELINE_ROBUSTNESS_IMAGE_BEHAVIOR_DISABLED",
+    "defaultRobustnessImages": "VK_PIPELINE_ROBUSTNESS_IMAGE_BEHAVIOR_ROBUST_IMAGE_ACCESS_2",
     "cooperativeMatrixSupportedStages": _STAGES,
     "cooperativeMatrixWorkgroupScopeMaxWorkgroupSize": "MAX_INVOCATIONS",
     "cooperativeMatrixFlexibleDimensionsMaxDimension": "1024",

@@ -3,7 +3,8 @@
  * Descriptor sets and the layouts of sets and pipelines. A set is the array of CpuBinding that
  * kernels read: binding b of it begins at descriptors[layout->bindings[b].first], so a dispatch
  * passes a pointer into it and copies nothing. Inline uniform blocks lie behind the array, each
- * with one descriptor that points to it.
+ * with one descriptor that points to it. Descriptors of images, texel buffers and samplers are
+ * ImageBindings, of the same size.
  */
 #include <stdlib.h>
 
@@ -13,6 +14,23 @@ static bool is_dynamic(VkDescriptorType t)
 {
     return t == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC ||
            t == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC;
+}
+
+static bool is_buffer(VkDescriptorType t)
+{
+    return t == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER || t == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER ||
+           is_dynamic(t);
+}
+
+static bool is_texel_buffer(VkDescriptorType t)
+{
+    return t == VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER ||
+           t == VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER;
+}
+
+static bool has_sampler(VkDescriptorType t)
+{
+    return t == VK_DESCRIPTOR_TYPE_SAMPLER || t == VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER;
 }
 
 /* ---- layouts of sets ------------------------------------------------------------------------- */
@@ -40,6 +58,11 @@ static void place_bindings(SetLayout *l)
     }
 }
 
+static bool is_immutable(const VkDescriptorSetLayoutBinding *b)
+{
+    return has_sampler(b->descriptorType) && b->pImmutableSamplers;
+}
+
 VKAPI_ATTR VkResult VKAPI_CALL hv_CreateDescriptorSetLayout(
     VkDevice device, const VkDescriptorSetLayoutCreateInfo *info,
     const VkAllocationCallbacks *alloc, VkDescriptorSetLayout *out)
@@ -48,8 +71,12 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateDescriptorSetLayout(
     const VkDescriptorSetLayoutBindingFlagsCreateInfo *flags = chain_find(
         info->pNext, VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_BINDING_FLAGS_CREATE_INFO);
     *out = VK_NULL_HANDLE;
+    size_t n_samplers = 0;
+    for (uint32_t i = 0; i < info->bindingCount; i++)
+        n_samplers += is_immutable(&info->pBindings[i]) ? info->pBindings[i].descriptorCount : 0;
     SetLayout *l = object_new(alloc, &d->alloc,
-                              sizeof *l + info->bindingCount * sizeof *l->bindings,
+                              sizeof *l + info->bindingCount * sizeof *l->bindings +
+                                  n_samplers * sizeof(Sampler *),
                               VK_OBJECT_TYPE_DESCRIPTOR_SET_LAYOUT);
     if (!l)
         return VK_ERROR_OUT_OF_HOST_MEMORY;
@@ -58,11 +85,17 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateDescriptorSetLayout(
     l->n_bindings = info->bindingCount;
     l->flags = info->flags;
     l->nothing = d->nothing;
+    const Sampler **samplers = (const Sampler **)(void *)&l->bindings[info->bindingCount];
     for (uint32_t i = 0; i < info->bindingCount; i++) {
         const VkDescriptorSetLayoutBinding *b = &info->pBindings[i];
         l->bindings[i] = (LayoutBinding){
             .binding = b->binding, .count = b->descriptorCount, .type = b->descriptorType,
             .flags = flags && i < flags->bindingCount ? flags->pBindingFlags[i] : 0 };
+        if (!is_immutable(b))
+            continue;
+        l->bindings[i].samplers = samplers;
+        for (uint32_t k = 0; k < b->descriptorCount; k++)
+            *samplers++ = Sampler_of(b->pImmutableSamplers[k]);
     }
     qsort(l->bindings, l->n_bindings, sizeof *l->bindings, by_binding);
     place_bindings(l);
@@ -131,12 +164,15 @@ VKAPI_ATTR void VKAPI_CALL hv_GetDescriptorSetLayoutSupport(
 void set_init(DescriptorSet *s, SetLayout *l)
 {
     s->layout = layout_retain(l);
-    for (uint32_t i = 0; i < l->n_descriptors; i++)
-        s->descriptors[i] = (CpuBinding){ l->nothing, 0 };
     for (uint32_t i = 0; i < l->n_bindings; i++) {
         const LayoutBinding *b = &l->bindings[i];
+        CpuBinding *to = &s->descriptors[b->first];
         if (b->type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK)
-            s->descriptors[b->first] = (CpuBinding){ inline_data(s) + b->data, b->count };
+            *to = (CpuBinding){ inline_data(s) + b->data, b->count };
+        for (uint32_t k = 0; k < b->count && is_buffer(b->type); k++)
+            to[k] = (CpuBinding){ l->nothing, 0 };
+        for (uint32_t k = 0; k < b->count && b->samplers; k++)
+            ((ImageBinding *)(void *)to)[k].sampler = &b->samplers[k]->desc;
     }
 }
 
@@ -263,19 +299,40 @@ static CpuBinding of_buffer(const SetLayout *l, const VkDescriptorBufferInfo *in
     return (CpuBinding){ b->data + info->offset, MIN(info->range, rest) };
 }
 
-static bool is_buffer(VkDescriptorType t)
+static ImageBinding *image_binding(DescriptorSet *s, const Place *at)
 {
-    return t == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER || t == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER ||
-           is_dynamic(t);
+    return (ImageBinding *)(void *)&s->descriptors[at->binding->first + at->element];
+}
+
+/* Immutable samplers stay. */
+static void write_image(ImageBinding *to, VkDescriptorType type, const void *data, bool immutable)
+{
+    VkDescriptorImageInfo info;
+    VkBufferView buffer;
+    if (is_texel_buffer(type)) {
+        memcpy(&buffer, data, sizeof buffer);
+        to->image = buffer ? &BufferView_of(buffer)->desc : NULL;
+        return;
+    }
+    memcpy(&info, data, sizeof info);
+    if (type != VK_DESCRIPTOR_TYPE_SAMPLER)
+        to->image = info.imageView ? &ImageView_of(info.imageView)->desc : NULL;
+    if (has_sampler(type) && !immutable)
+        to->sampler = info.sampler ? &Sampler_of(info.sampler)->desc : NULL;
 }
 
 static void write_elements(DescriptorSet *s, uint32_t binding, uint32_t element, uint32_t n,
                            VkDescriptorType type, const void *data, size_t stride)
 {
     Place at = place_at(s->layout, binding, element);
-    for (uint32_t i = 0; i < n && is_buffer(type) && place_valid(&at); i++, at.element++) {
+    for (uint32_t i = 0; i < n && place_valid(&at); i++, at.element++) {
+        const char *from = (const char *)data + i * stride;
         VkDescriptorBufferInfo info;
-        memcpy(&info, (const char *)data + i * stride, sizeof info);
+        if (!is_buffer(type)) {
+            write_image(image_binding(s, &at), type, from, at.binding->samplers);
+            continue;
+        }
+        memcpy(&info, from, sizeof info);
         s->descriptors[at.binding->first + at.element] = of_buffer(s->layout, &info);
     }
 }
@@ -297,8 +354,14 @@ void set_write(DescriptorSet *s, const VkWriteDescriptorSet *w)
             write_inline(s, w->dstBinding, w->dstArrayElement, block->dataSize, block->pData);
         return;
     }
+    const void *data = w->pImageInfo;
+    size_t size = sizeof *w->pImageInfo;
+    if (is_buffer(w->descriptorType))
+        data = w->pBufferInfo, size = sizeof *w->pBufferInfo;
+    else if (is_texel_buffer(w->descriptorType))
+        data = w->pTexelBufferView, size = sizeof *w->pTexelBufferView;
     write_elements(s, w->dstBinding, w->dstArrayElement, w->descriptorCount, w->descriptorType,
-                   w->pBufferInfo, sizeof *w->pBufferInfo);
+                   data, size);
 }
 
 static void set_copy(const VkCopyDescriptorSet *c)
@@ -313,8 +376,11 @@ static void set_copy(const VkCopyDescriptorSet *c)
         return;
     }
     for (uint32_t i = 0; i < c->descriptorCount && place_valid(&a) && place_valid(&b); i++) {
-        to->descriptors[b.binding->first + b.element++] =
-            from->descriptors[a.binding->first + a.element++];
+        CpuBinding *at = &to->descriptors[b.binding->first + b.element];
+        *at = from->descriptors[a.binding->first + a.element++];
+        if (b.binding->samplers)
+            image_binding(to, &b)->sampler = &b.binding->samplers[b.element]->desc;
+        b.element++;
     }
 }
 

@@ -1,18 +1,56 @@
 /* SPDX-License-Identifier: MIT
  *
- * What can be done with each format: copying, since kernels access buffers only.
+ * What can be done with each format, from what its texels are (base/texel.def): kernels read all of
+ * up to 32 bits a component, and write those that nothing is lost in but rounding.
  */
 #include "vulkan/vk.h"
+
+#define TEXEL(name, number, ...)                                                                   \
+    _Static_assert(VK_FORMAT_##name == (number), "texel.def has Vulkan's numbers");
+#include "base/texel.def"
+
+/* The features of images and of buffers. */
+static VkFormatFeatureFlags2 features(const TexelFormat *f, bool buffer)
+{
+    VkFormatFeatureFlags2 copies = VK_FORMAT_FEATURE_2_TRANSFER_SRC_BIT |
+                                   VK_FORMAT_FEATURE_2_TRANSFER_DST_BIT;
+    VkFormatFeatureFlags2 all = f && !buffer ? copies : 0;
+    bool vertices_only = f && (f->kind == TEXEL_USCALED || f->kind == TEXEL_SSCALED);
+    if (!f || f->bits[0] > 32 || vertices_only)
+        return all;
+    bool color = f->aspect == TEXEL_COLOR, depth = f->aspect == TEXEL_DEPTH;
+    bool stored = color && f->kind != TEXEL_SRGB && f->kind != TEXEL_SHARED;
+    bool atomic = stored && f->bits[0] == 32 && !f->bits[1];
+    if (buffer) {
+        all |= stored ? VK_FORMAT_FEATURE_2_UNIFORM_TEXEL_BUFFER_BIT |
+                            VK_FORMAT_FEATURE_2_STORAGE_TEXEL_BUFFER_BIT
+                      : 0;
+        all |= atomic ? VK_FORMAT_FEATURE_2_STORAGE_TEXEL_BUFFER_ATOMIC_BIT : 0;
+    } else {
+        all |= VK_FORMAT_FEATURE_2_SAMPLED_IMAGE_BIT;
+        all |= texel_is_integer(f) ? 0 : VK_FORMAT_FEATURE_2_SAMPLED_IMAGE_FILTER_LINEAR_BIT;
+        all |= depth ? VK_FORMAT_FEATURE_2_SAMPLED_IMAGE_DEPTH_COMPARISON_BIT : 0;
+        all |= stored ? VK_FORMAT_FEATURE_2_STORAGE_IMAGE_BIT : 0;
+        all |= atomic ? VK_FORMAT_FEATURE_2_STORAGE_IMAGE_ATOMIC_BIT : 0;
+    }
+    if (stored)
+        all |= VK_FORMAT_FEATURE_2_STORAGE_READ_WITHOUT_FORMAT_BIT |
+               VK_FORMAT_FEATURE_2_STORAGE_WRITE_WITHOUT_FORMAT_BIT;
+    return all;
+}
 
 VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceFormatProperties(VkPhysicalDevice device,
                                                                 VkFormat format,
                                                                 VkFormatProperties *out)
 {
+    /* What these flags have the same numbers for. */
+    const VkFormatFeatureFlags2 first = VK_FORMAT_FEATURE_2_STORAGE_READ_WITHOUT_FORMAT_BIT - 1;
+    const TexelFormat *f = texel_format(format);
+    VkFormatFeatureFlags image = (VkFormatFeatureFlags)(features(f, false) & first);
     (void)device;
-    VkFormatFeatureFlags copies = VK_FORMAT_FEATURE_TRANSFER_SRC_BIT |
-                                  VK_FORMAT_FEATURE_TRANSFER_DST_BIT;
-    VkFormatFeatureFlags all = texel_format(format) ? copies : 0;
-    *out = (VkFormatProperties){ .linearTilingFeatures = all, .optimalTilingFeatures = all };
+    *out = (VkFormatProperties){ .linearTilingFeatures = image, .optimalTilingFeatures = image,
+                                 .bufferFeatures = (VkFormatFeatureFlags)(features(f, true) &
+                                                                          first) };
 }
 
 VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceFormatProperties2(VkPhysicalDevice device,
@@ -23,29 +61,53 @@ VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceFormatProperties2(VkPhysicalDevic
     for (VkBaseOutStructure *s = out->pNext; s; s = s->pNext) {
         if (s->sType == VK_STRUCTURE_TYPE_FORMAT_PROPERTIES_3) {
             VkFormatProperties3 *p = (void *)s;
-            p->linearTilingFeatures = out->formatProperties.linearTilingFeatures;
-            p->optimalTilingFeatures = out->formatProperties.optimalTilingFeatures;
-            p->bufferFeatures = 0;
+            const TexelFormat *f = texel_format(format);
+            p->linearTilingFeatures = p->optimalTilingFeatures = features(f, false);
+            p->bufferFeatures = features(f, true);
         }
     }
+}
+
+static bool usage_fits(const TexelFormat *f, VkImageUsageFlags usage)
+{
+    static const struct { VkImageUsageFlags usage; VkFormatFeatureFlags2 feature; } needs[] = {
+        { VK_IMAGE_USAGE_TRANSFER_SRC_BIT, VK_FORMAT_FEATURE_2_TRANSFER_SRC_BIT },
+        { VK_IMAGE_USAGE_TRANSFER_DST_BIT, VK_FORMAT_FEATURE_2_TRANSFER_DST_BIT },
+        { VK_IMAGE_USAGE_SAMPLED_BIT, VK_FORMAT_FEATURE_2_SAMPLED_IMAGE_BIT },
+        { VK_IMAGE_USAGE_STORAGE_BIT, VK_FORMAT_FEATURE_2_STORAGE_IMAGE_BIT },
+    };
+    for (size_t k = 0; k < COUNT_OF(needs); k++) {
+        if (usage & needs[k].usage && !(features(f, false) & needs[k].feature))
+            return false;
+        usage &= ~needs[k].usage;
+    }
+    return !usage;
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL hv_GetPhysicalDeviceImageFormatProperties(
     VkPhysicalDevice device, VkFormat format, VkImageType type, VkImageTiling tiling,
     VkImageUsageFlags usage, VkImageCreateFlags flags, VkImageFormatProperties *out)
 {
-    static const VkExtent3D sizes[] = { { 16384, 1, 1 }, { 16384, 16384, 1 },
-                                        { 2048, 2048, 2048 } };
-    const VkImageUsageFlags copies = VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
-                                     VK_IMAGE_USAGE_TRANSFER_DST_BIT;
-    (void)device, (void)tiling;
+    static const struct { VkExtent3D size; uint32_t levels, layers; } most[] = {
+        { { 16384, 1, 1 }, 15, 2048 }, { { 16384, 16384, 1 }, 15, 2048 },
+        { { 2048, 2048, 2048 }, 12, 1 } };
+    const TexelFormat *f = texel_format(format);
+    const VkImageCreateFlags allowed = VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT |
+                                       VK_IMAGE_CREATE_EXTENDED_USAGE_BIT |
+                                       VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT |
+                                       VK_IMAGE_CREATE_ALIAS_BIT;
+    bool cube = flags & VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT;
+    bool extended = flags & VK_IMAGE_CREATE_EXTENDED_USAGE_BIT;
+    (void)device;
     *out = (VkImageFormatProperties){ 0 };
-    if (!texel_format(format) || (usage & ~copies) || flags || (uint32_t)type >= COUNT_OF(sizes))
+    if (!f || flags & ~allowed || (uint32_t)type >= COUNT_OF(most) ||
+        (uint32_t)tiling > VK_IMAGE_TILING_LINEAR || (cube && type != VK_IMAGE_TYPE_2D) ||
+        !(extended || usage_fits(f, usage)))
         return VK_ERROR_FORMAT_NOT_SUPPORTED;
     *out = (VkImageFormatProperties){
-        .maxExtent = sizes[type], .maxMipLevels = 15,
-        .maxArrayLayers = type == VK_IMAGE_TYPE_3D ? 1 : 2048,
-        .sampleCounts = VK_SAMPLE_COUNT_1_BIT, .maxResourceSize = MAX_MEMORY };
+        .maxExtent = most[type].size, .maxMipLevels = most[type].levels,
+        .maxArrayLayers = most[type].layers, .sampleCounts = VK_SAMPLE_COUNT_1_BIT,
+        .maxResourceSize = MAX_MEMORY };
     return VK_SUCCESS;
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Images, their views and samplers, as far as commands copy them: texels lie densely, row by row,
- * slice by slice, layers behind one another, mip levels of all layers behind one another. Kernels
- * do not access them: no format has a feature but transfer.
+ * Images: texels lie densely, row by row, slice by slice, layers behind one another, mip levels of
+ * all layers behind one another. Commands that copy and clear them; kernels see views (view.c).
  */
 #include "vulkan/vk.h"
 
@@ -25,7 +24,7 @@ static uint64_t level_offset(const Image *m, uint32_t level)
 static Image describe(const VkImageCreateInfo *info)
 {
     const TexelFormat *f = texel_format(info->format);
-    return (Image){ .extent = info->extent, .texel = f ? f->bytes : 0,
+    return (Image){ .extent = info->extent, .format = f, .texel = f ? f->bytes : 0,
                     .levels = info->mipLevels, .layers = info->arrayLayers };
 }
 
@@ -52,11 +51,24 @@ VKAPI_ATTR void VKAPI_CALL hv_DestroyImage(VkDevice device, VkImage image,
     object_free(alloc, &Device_of(device)->alloc, Image_of(image));
 }
 
+uint64_t image_size(const Image *m) { return level_offset(m, m->levels); }
+
+ImageLevel image_level(const Image *m, uint32_t level, uint32_t layer)
+{
+    ImageLevel v = { .size = { shrink(m->extent.width, level), shrink(m->extent.height, level),
+                               shrink(m->extent.depth, level) } };
+    v.row = (uint64_t)v.size[0] * m->texel;
+    v.slice = v.row * v.size[1];
+    v.layer = layer_size(m, level);
+    v.base = (uint8_t *)m->data + level_offset(m, level) + layer * v.layer;
+    return v;
+}
+
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 static VkMemoryRequirements requirements(const Image *m)
 {
-    uint64_t size = align_up(level_offset(m, m->levels), BUFFER_ALIGNMENT);
+    uint64_t size = align_up(image_size(m), BUFFER_ALIGNMENT);
     return (VkMemoryRequirements){ size, BUFFER_ALIGNMENT, 1 };
 }
 
@@ -138,29 +150,6 @@ VKAPI_ATTR void VKAPI_CALL hv_GetImageSubresourceLayout(VkDevice device, VkImage
         .depthPitch = row * shrink(m->extent.height, s->mipLevel) };
 }
 
-/* ---- views and samplers: objects that nothing reads ------------------------------------------ */
-
-#define PLAIN_OBJECT(Name, TYPE)                                                                   \
-    VKAPI_ATTR VkResult VKAPI_CALL hv_Create##Name(VkDevice device,                                \
-                                                   const Vk##Name##CreateInfo *info,               \
-                                                   const VkAllocationCallbacks *alloc,             \
-                                                   Vk##Name *out)                                  \
-    {                                                                                              \
-        (void)info;                                                                                \
-        Base *b = object_new(alloc, &Device_of(device)->alloc, sizeof *b, TYPE);                   \
-        *out = TO_HANDLE(Vk##Name, b);                                                             \
-        return b ? VK_SUCCESS : VK_ERROR_OUT_OF_HOST_MEMORY;                                       \
-    }                                                                                              \
-    VKAPI_ATTR void VKAPI_CALL hv_Destroy##Name(VkDevice device, Vk##Name object,                  \
-                                                const VkAllocationCallbacks *alloc)                \
-    {                                                                                              \
-        object_free(alloc, &Device_of(device)->alloc, (void *)(uintptr_t)object);                  \
-    }
-
-PLAIN_OBJECT(ImageView, VK_OBJECT_TYPE_IMAGE_VIEW)
-PLAIN_OBJECT(BufferView, VK_OBJECT_TYPE_BUFFER_VIEW)
-PLAIN_OBJECT(Sampler, VK_OBJECT_TYPE_SAMPLER)
-
 /* ---- copies ---------------------------------------------------------------------------------- */
 
 /* One side of a copy: where its first row is, and from there to the next row, slice, layer. */
@@ -189,11 +178,9 @@ static void run_copy(Exec *x, const Cmd *cmd)
 
 static Side image_side(const Image *m, const VkImageSubresourceLayers *s, VkOffset3D at)
 {
-    uint64_t row = (uint64_t)shrink(m->extent.width, s->mipLevel) * m->texel;
-    Side side = { .row = row, .slice = row * shrink(m->extent.height, s->mipLevel),
-                  .layer = layer_size(m, s->mipLevel) };
-    side.at = m->data + level_offset(m, s->mipLevel) + s->baseArrayLayer * side.layer +
-              (uint64_t)at.z * side.slice + (uint64_t)at.y * row + (uint64_t)at.x * m->texel;
+    ImageLevel v = image_level(m, s->mipLevel, s->baseArrayLayer);
+    Side side = { (char *)v.base, v.row, v.slice, v.layer };
+    side.at += (uint64_t)at.z * v.slice + (uint64_t)at.y * v.row + (uint64_t)at.x * m->texel;
     return side;
 }
 
@@ -312,5 +299,46 @@ VKAPI_ATTR void VKAPI_CALL hv_CmdCopyImage2(VkCommandBuffer buffer, const VkCopy
         const VkImageCopy2 *r = &info->pRegions[i];
         copy_image(buffer, Image_of(info->srcImage), Image_of(info->dstImage), &r->srcSubresource,
                    r->srcOffset, &r->dstSubresource, r->dstOffset, r->extent);
+    }
+}
+
+/* ---- clearing -------------------------------------------------------------------------------- */
+
+typedef struct CmdClear {
+    Cmd cmd;
+    ImageLevel level;
+    uint32_t layers, bytes;
+    uint8_t texel[32];
+} CmdClear;
+
+static void run_clear(Exec *x, const Cmd *cmd)
+{
+    (void)x;
+    const CmdClear *c = (const CmdClear *)cmd;
+    const ImageLevel *v = &c->level;
+    uint64_t n = (uint64_t)v->size[0] * v->size[1] * v->size[2] * c->layers; /* side by side */
+    for (uint64_t k = 0; k < n; k++)
+        memcpy(v->base + k * c->bytes, c->texel, c->bytes);
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_CmdClearColorImage(VkCommandBuffer buffer, VkImage image,
+                                                 VkImageLayout layout,
+                                                 const VkClearColorValue *color, uint32_t n,
+                                                 const VkImageSubresourceRange *ranges)
+{
+    const Image *m = Image_of(image);
+    (void)layout;
+    for (uint32_t i = 0; i < n && m->data; i++) {
+        const VkImageSubresourceRange *r = &ranges[i];
+        uint32_t levels = MIN(r->levelCount, m->levels - r->baseMipLevel);
+        for (uint32_t k = 0; k < levels; k++) {
+            CmdClear *c = RECORD(CommandBuffer_of(buffer), CmdClear, run_clear);
+            if (!c)
+                return;
+            c->level = image_level(m, r->baseMipLevel + k, r->baseArrayLayer);
+            c->layers = MIN(r->layerCount, m->layers - r->baseArrayLayer);
+            c->bytes = m->texel;
+            texel_store(m->format, c->texel, color->uint32);
+        }
     }
 }

@@ -184,10 +184,22 @@ void memory_not_dedicated(VkBaseOutStructure *chain);
 typedef struct Image {
     Base base;
     VkExtent3D extent;
+    const TexelFormat *format;
     uint32_t texel, levels, layers; /* texel: its bytes */
     char *data;                 /* NULL until bound */
 } Image;
 HANDLE(Image, VkImage)
+uint64_t image_size(const Image *m);
+/* Where a level lies, from a layer on. */
+ImageLevel image_level(const Image *m, uint32_t level, uint32_t layer);
+
+/* ---- view.c ---------------------------------------------------------------------------------- */
+
+typedef struct ImageView { Base base; ImageDesc desc; } ImageView, BufferView;
+HANDLE(ImageView, VkImageView)
+HANDLE(BufferView, VkBufferView)
+typedef struct Sampler { Base base; SamplerDesc desc; } Sampler;
+HANDLE(Sampler, VkSampler)
 
 /* ---- descriptor.c ---------------------------------------------------------------------------- */
 
@@ -198,6 +210,7 @@ typedef struct LayoutBinding {
     uint32_t first;             /* CpuBinding of the set; with inline data: the one that it is */
     uint32_t first_dynamic;     /* of dynamic types: number in the set */
     uint32_t data;              /* of inline uniform blocks: offset of the data in the set */
+    const Sampler **samplers;   /* immutable ones, or NULL; behind the layout */
 } LayoutBinding;
 
 typedef struct SetLayout {
@@ -222,7 +235,8 @@ typedef struct DescriptorSet {
     SetPool *pool;
     struct DescriptorSet *prev, *next;
     uint32_t variable_count;
-    CpuBinding descriptors[];   /* layout->n_descriptors, then the data of inline blocks */
+    /* layout->n_descriptors, of images and samplers ImageBindings; the data of inline blocks */
+    CpuBinding descriptors[];
 } DescriptorSet;
 HANDLE(DescriptorSet, VkDescriptorSet)
 /* Makes the zeroed memory at `s` an empty set of the layout, which it retains. */
