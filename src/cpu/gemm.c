@@ -109,6 +109,8 @@ typedef struct Gen {
     LLVMValueRef contiguous;
     LLVMTypeRef i1, i8, i16, i32, i64, ptr;
     LLVMTypeRef lane, vector;   /* of the compute type */
+    /* i64: in a run of like vectors, how far on tiles, columns and vectors are; NULL: not at all */
+    LLVMValueRef more_tiles, more_columns, more_vectors;
 } Gen;
 
 Gemm *gemm_new(Arena *a, LLVMModuleRef module, const CpuTarget *t)
@@ -392,6 +394,84 @@ static void loop_end(Gen *g, Loop *l, uint64_t step, LLVMValueRef to, LLVMValueR
     LLVMPositionBuilderAtEnd(g->b, out);
 }
 
+/* ---- runs of vectors ------------------------------------------------------------------------- */
+
+/* Blocks of vectors that differ only in where they lie: the code for one is a loop's body. */
+typedef struct Run {
+    uint32_t first, n, blocks;          /* vectors; a block's; how many blocks */
+    int32_t tiles, columns;             /* from a block to the next */
+    bool looped;
+    Loop loop;
+} Run;
+
+static bool is_like(const Plan *p, uint32_t x, uint32_t y, uint32_t n, int32_t *tiles,
+                    int32_t *columns)
+{
+    const Piece *a = &p->pieces[x * p->max_pieces], *b = &p->pieces[y * p->max_pieces];
+    *tiles = b->tile - a->tile;
+    *columns = b->column - a->column;
+    for (uint32_t k = 0; k < n * p->max_pieces; k++)
+        if (a[k].width != b[k].width || a[k].lane != b[k].lane ||
+            (a[k].width && (b[k].tile - a[k].tile != *tiles ||
+                            b[k].column - a[k].column != *columns)))
+            return false;
+    return true;
+}
+
+static Run run_begin(Gen *g, uint32_t first, uint32_t most)
+{
+    const Plan *p = g->p;
+    Run r = {.first = first, .n = MIN(most, p->n_vectors - first), .blocks = 1};
+    int32_t tiles, columns;
+    uint32_t at = first + r.n;
+    for (; r.n == most && at + most <= p->n_vectors; at += most, r.blocks++) {
+        if (!is_like(p, at - most, at, most, &tiles, &columns) ||
+            (r.blocks > 1 && (tiles != r.tiles || columns != r.columns)))
+            break;
+        r.tiles = tiles;
+        r.columns = columns;
+    }
+    r.looped = r.blocks > 1;
+    if (!r.looped)
+        return r;
+    LLVMValueRef none = NULL;
+    r.loop = loop_begin(g, &none, 0);
+    g->more_tiles = mul(g, r.loop.i, LLVMConstInt(g->i64, (uint64_t)(int64_t)r.tiles, true));
+    g->more_columns = mul(g, r.loop.i, LLVMConstInt(g->i64, (uint64_t)(int64_t)r.columns, true));
+    g->more_vectors = mul(g, r.loop.i, k64(g, most));
+    return r;
+}
+
+/* Returns the first vector behind. */
+static uint32_t run_end(Gen *g, Run *r)
+{
+    if (r->looped)
+        loop_end(g, &r->loop, 1, k64(g, r->blocks), NULL);
+    g->more_tiles = g->more_columns = g->more_vectors = NULL;
+    return r->first + r->n * r->blocks;
+}
+
+static LLVMValueRef moved(Gen *g, uint64_t n, LLVMValueRef more, uint64_t unit)
+{
+    LLVMValueRef at_first = k64(g, n * unit);
+    return more ? add(g, mul(g, more, k64(g, unit)), at_first) : at_first;
+}
+
+static LLVMValueRef piece_tile(Gen *g, const Piece *pc)
+{
+    return moved(g, pc->tile, g->more_tiles, 1);
+}
+/* in units of so many bytes */
+static LLVMValueRef piece_column(Gen *g, const Piece *pc, uint64_t unit)
+{
+    return moved(g, pc->column, g->more_columns, unit);
+}
+/* bytes from the start of a panel row */
+static LLVMValueRef vector_offset(Gen *g, uint32_t v)
+{
+    return moved(g, v, g->more_vectors, (uint64_t)g->p->lanes * g->p->unit);
+}
+
 /* Entry `index` (a pair) of the table's section that begins at pair `base`. */
 static TileView table_at(Gen *g, uint32_t base, LLVMValueRef index)
 {
@@ -503,7 +583,7 @@ static LLVMValueRef b_vector(Gen *g, const Piece *pieces, const TileView *tiles,
         const Piece *pc = &pieces[i];
         uint32_t w = pc->width;
         LLVMValueRef row = at(g, tiles[i].ptr, mul(g, k, tiles[i].stride)), part;
-        row = at(g, row, k64(g, (uint64_t)pc->column * comp_bytes(c)));
+        row = at(g, row, piece_column(g, pc, comp_bytes(c)));
         if (p->group == 1) {
             part = load_units(g, row, c, w);
         } else {
@@ -529,7 +609,7 @@ static LLVMValueRef b_vector(Gen *g, const Piece *pieces, const TileView *tiles,
 
 /* Four panel rows at once from a column-major B: 4 units of each of `lanes` columns, transposed.
  * Each load brings 4 units of one column; rows g, g + 4, g + 8... share a vector (rule 10). */
-static void b_transposed4(Gen *g, const TileView *t, uint32_t column, LLVMValueRef unit,
+static void b_transposed4(Gen *g, const TileView *t, const Piece *own, LLVMValueRef unit,
                           LLVMValueRef out[4])
 {
     const Plan *p = g->p;
@@ -537,13 +617,13 @@ static void b_transposed4(Gen *g, const TileView *t, uint32_t column, LLVMValueR
     uint32_t n = p->lanes, segments = n / 4;
     LLVMTypeRef raw = p->engine == ENGINE_MULADD ? comp_type(g->cx, c) : g->i32;
     LLVMValueRef offset = mul(g, unit, k64(g, (uint64_t)p->group * comp_bytes(c))), v[4];
+    LLVMValueRef first = at(g, at(g, t->ptr, mul(g, piece_column(g, own, 1), t->stride)), offset);
     int lanes[256];
     for (uint32_t q = 0; q < 4; q++) {
         v[q] = LLVMGetPoison(LLVMVectorType(raw, n));
         for (uint32_t s = 0; s < segments; s++) {
-            LLVMValueRef col = mul(g, k64(g, column + s * 4 + q), t->stride);
-            LLVMValueRef part = load(g, LLVMVectorType(raw, 4), at(g, at(g, t->ptr, col), offset),
-                                     comp_bytes(c));
+            LLVMValueRef col = mul(g, k64(g, s * 4 + q), t->stride);
+            LLVMValueRef part = load(g, LLVMVectorType(raw, 4), at(g, first, col), comp_bytes(c));
             Piece pc = {0, 0, 4, (uint16_t)(s * 4)};
             v[q] = place(g, v[q], part, &pc);
         }
@@ -574,10 +654,11 @@ static LLVMValueRef b_gathered(Gen *g, const Piece *pieces, const TileView *tile
     Comp c = (Comp)p->s.b;
     LLVMValueRef out = LLVMConstNull(g->vector);
     LLVMValueRef offset = mul(g, unit, k64(g, (uint64_t)p->group * comp_bytes(c)));
-    for (uint32_t i = 0; i < p->max_pieces && pieces[i].width; i++)
+    for (uint32_t i = 0; i < p->max_pieces && pieces[i].width; i++) {
+        LLVMValueRef col = mul(g, piece_column(g, &pieces[i], 1), tiles[i].stride);
+        LLVMValueRef first = at(g, at(g, tiles[i].ptr, col), offset);
         for (uint32_t j = 0; j < pieces[i].width; j++) {
-            LLVMValueRef col = mul(g, k64(g, pieces[i].column + j), tiles[i].stride);
-            LLVMValueRef q = at(g, at(g, tiles[i].ptr, col), offset), x;
+            LLVMValueRef q = at(g, first, mul(g, k64(g, j), tiles[i].stride)), x;
             if (p->engine == ENGINE_MULADD)
                 x = widen(g, load(g, comp_type(g->cx, c), q, comp_bytes(c)), c);
             else
@@ -585,6 +666,7 @@ static LLVMValueRef b_gathered(Gen *g, const Piece *pieces, const TileView *tile
             out = LLVMBuildInsertElement(g->b, out, x,
                                          LLVMConstInt(g->i32, pieces[i].lane + j, false), "");
         }
+    }
     return out;
 }
 
@@ -606,14 +688,14 @@ static void pack_b_columns(Gen *g, uint32_t first, uint32_t n)
     TileView tiles[PACKED_AT_ONCE][64];
     for (uint32_t v = 0; v < n; v++)
         for (uint32_t i = 0; i < p->max_pieces && pieces[v * p->max_pieces + i].width; i++)
-            tiles[v][i] = b_tile(g, steps.i, k64(g, pieces[v * p->max_pieces + i].tile));
+            tiles[v][i] = b_tile(g, steps.i, piece_tile(g, &pieces[v * p->max_pieces + i]));
     Loop units = loop_begin(g, steps.phi, sums);
     memcpy(carry, units.phi, sums * sizeof(carry[0]));
     LLVMValueRef unit = add(g, mul(g, steps.i, k64(g, p->units)), units.i);
     for (uint32_t v = 0; v < n; v++) {
         const Piece *own = &pieces[v * p->max_pieces];
         if (blocks)
-            b_transposed4(g, &tiles[v][0], own->column, units.i, rows);
+            b_transposed4(g, &tiles[v][0], own, units.i, rows);
         else if (p->s.b_col)
             rows[0] = b_gathered(g, own, tiles[v], units.i);
         else
@@ -621,8 +703,7 @@ static void pack_b_columns(Gen *g, uint32_t first, uint32_t n)
         for (uint32_t q = 0; q < at_once; q++) {
             LLVMValueRef to =
                 at(g, panel(g), mul(g, add(g, unit, k64(g, q)), k64(g, row_bytes(p))));
-            store(g, rows[q], at(g, to, k64(g, (uint64_t)(first + v) * vector_bytes)),
-                  vector_bytes);
+            store(g, rows[q], at(g, to, vector_offset(g, first + v)), vector_bytes);
             if (sums)
                 carry[v] = dot4(g, carry[v], ones, rows[q]);
         }
@@ -633,8 +714,7 @@ static void pack_b_columns(Gen *g, uint32_t first, uint32_t n)
         LLVMValueRef x = LLVMBuildShl(g->b, carry[v], splat_int(g->i32, 7, p->lanes), "");
         if (comp_is_signed((Comp)p->s.b))
             x = LLVMBuildNeg(g->b, x, "");
-        store(g, x, at(g, column_sums(g), k64(g, (uint64_t)(first + v) * vector_bytes)),
-              vector_bytes);
+        store(g, x, at(g, column_sums(g), vector_offset(g, first + v)), vector_bytes);
     }
 }
 
@@ -671,6 +751,7 @@ static void pack_a_tile(Gen *g, const TileView *t, LLVMValueRef tile_row, LLVMVa
             q.s.b = s->a;
             Gen h = *g;
             h.p = &q;
+            h.more_columns = NULL;
             h.vector = LLVMVectorType(g->i32, n);
             TileView row = {from, t->stride};
             x = b_vector(&h, &pc, &row, k64(g, 0));
@@ -690,8 +771,11 @@ static void pack_a_tile(Gen *g, const TileView *t, LLVMValueRef tile_row, LLVMVa
 
 static void pack_b(Gen *g)
 {
-    for (uint32_t v = 0; g->p->pack_b && v < g->p->n_vectors; v += PACKED_AT_ONCE)
-        pack_b_columns(g, v, MIN((uint32_t)PACKED_AT_ONCE, g->p->n_vectors - v));
+    for (uint32_t v = 0; g->p->pack_b && v < g->p->n_vectors;) {
+        Run r = run_begin(g, v, PACKED_AT_ONCE);
+        pack_b_columns(g, v, r.n);
+        v = run_end(g, &r);
+    }
 }
 
 static void pack_a(Gen *g)
@@ -716,9 +800,9 @@ typedef struct Block {
 
 static LLVMValueRef c_address(Gen *g, const Block *k, uint32_t r, const Piece *pc)
 {
-    TileView t = c_tile(g, k->tile, k64(g, pc->tile));
+    TileView t = c_tile(g, k->tile, piece_tile(g, pc));
     LLVMValueRef row = mul(g, add(g, k->row, k64(g, r)), t.stride);
-    return at(g, at(g, t.ptr, row), k64(g, (uint64_t)pc->column * comp_bytes((Comp)g->p->s.c)));
+    return at(g, at(g, t.ptr, row), piece_column(g, pc, comp_bytes((Comp)g->p->s.c)));
 }
 
 static LLVMValueRef load_c(Gen *g, const Block *k, uint32_t r, uint32_t v)
@@ -752,8 +836,8 @@ static LLVMValueRef first_sum(Gen *g, const Block *k, uint32_t r, uint32_t v)
     const Plan *p = g->p;
     LLVMValueRef x = p->s.saturate ? LLVMConstNull(g->vector) : load_c(g, k, r, v);
     if (p->flip_a) {
-        uint64_t offset = (uint64_t)(k->first + v) * p->lanes * p->unit;
-        x = LLVMBuildAdd(g->b, x, load(g, g->vector, at(g, column_sums(g), k64(g, offset)), 4), "");
+        LLVMValueRef sums = at(g, column_sums(g), vector_offset(g, k->first + v));
+        x = LLVMBuildAdd(g->b, x, load(g, g->vector, sums, 4), "");
     }
     return x;
 }
@@ -821,15 +905,14 @@ static Operands operands(Gen *g, const Block *k, LLVMValueRef step)
         o.a[r] = LLVMIsConstant(a_row) ? at(g, base, mul(g, k64(g, r), a_row))
             : opaque(g, at(g, base, mul(g, k64(g, r), a_row)));
     for (uint32_t v = 0; v < k->n; v++) {
-        uint64_t offset = (uint64_t)(k->first + v) * p->lanes * p->unit;
         if (p->pack_b) {
             LLVMValueRef to = mul(g, step, k64(g, p->units * row_bytes(p)));
-            o.b[v] = at(g, at(g, panel(g), to), k64(g, offset));
+            o.b[v] = at(g, at(g, panel(g), to), vector_offset(g, k->first + v));
             o.b_unit = k64(g, row_bytes(p));
         } else {
             const Piece *pc = &p->pieces[(k->first + v) * p->max_pieces];
-            TileView t = b_tile(g, step, k64(g, pc->tile));
-            o.b[v] = at(g, t.ptr, k64(g, (uint64_t)pc->column * p->unit));
+            TileView t = b_tile(g, step, piece_tile(g, pc));
+            o.b[v] = at(g, t.ptr, piece_column(g, pc, p->unit));
             o.b_unit = t.stride;
         }
     }
@@ -906,9 +989,10 @@ static void blocks(Gen *g)
 {
     const Plan *p = g->p;
     LLVMValueRef none = NULL;
-    for (uint32_t v = 0; v < p->n_vectors; v += p->block_vectors) {
+    for (uint32_t v = 0; v < p->n_vectors;) {
+        Run run = run_begin(g, v, p->block_vectors);
         Loop tiles = loop_begin(g, &none, 0);
-        Block k = {.tile = tiles.i, .first = v, .n = MIN(p->block_vectors, p->n_vectors - v)};
+        Block k = {.tile = tiles.i, .first = v, .n = run.n};
         uint32_t whole = p->s.M / p->block_rows * p->block_rows;
         Loop rows = loop_begin(g, &none, 0);
         k.row = rows.i;
@@ -921,6 +1005,7 @@ static void blocks(Gen *g)
             block(g, &k);
         }
         loop_end(g, &tiles, 1, k64(g, p->s.rows), NULL);
+        v = run_end(g, &run);
     }
 }
 
@@ -993,9 +1078,9 @@ static TileView tile_c(Gen *g, LLVMValueRef q, uint32_t vector)
 {
     const Piece *pc = &g->p->pieces[vector * g->p->max_pieces];
     LLVMValueRef each = k64(g, g->p->s.M / 16);
-    TileView v = c_tile(g, LLVMBuildUDiv(g->b, q, each, ""), k64(g, pc->tile));
+    TileView v = c_tile(g, LLVMBuildUDiv(g->b, q, each, ""), piece_tile(g, pc));
     LLVMValueRef row = mul(g, LLVMBuildURem(g->b, q, each, ""), k64(g, 16));
-    v.ptr = at(g, at(g, v.ptr, mul(g, row, v.stride)), k64(g, 4ull * pc->column));
+    v.ptr = at(g, at(g, v.ptr, mul(g, row, v.stride)), piece_column(g, pc, 4));
     return v;
 }
 
@@ -1021,7 +1106,7 @@ static void tile_block(Gen *g, LLVMValueRef q, uint32_t nr, uint32_t v, uint32_t
     /* 64 bytes of k are 16 units, that is 16 rows of the panel. */
     LLVMValueRef row = mul(g, LLVMBuildUDiv(g->b, k.i, k64(g, p->unit), ""), k64(g, row_bytes(p)));
     for (uint32_t c = 0; c < nc; c++) {
-        LLVMValueRef b = at(g, at(g, panel(g), row), k64(g, 64ull * (v + c)));
+        LLVMValueRef b = at(g, at(g, panel(g), row), vector_offset(g, v + c));
         tile_move(g, "llvm.x86.tileloadd64", TILE_B + c, b, k64(g, row_bytes(p)));
     }
     for (uint32_t i = 0; i < nr * nc; i++)
@@ -1049,8 +1134,9 @@ static void tiles(Gen *g)
         LLVMPositionBuilderAtEnd(g->b, go);
     }
     tile_configure(g);
-    for (uint32_t v = 0; v < p->n_vectors; v += 2) {
-        uint32_t nc = MIN(2u, p->n_vectors - v);
+    for (uint32_t v = 0; v < p->n_vectors;) {
+        Run run = run_begin(g, v, 2);
+        uint32_t nc = run.n;
         if (rows > 1) {
             Loop l = loop_begin(g, &none, 0);
             tile_block(g, l.i, 2, v, nc);
@@ -1058,6 +1144,7 @@ static void tiles(Gen *g)
         }
         if (rows % 2)
             tile_block(g, k64(g, rows - 1), 1, v, nc);
+        v = run_end(g, &run);
     }
     call(g, "llvm.x86.tilerelease", NULL, 0, NULL, 0);
 }
