@@ -236,7 +236,7 @@ static uint32_t bits_of(LT scalar)
     }
 }
 
-static LV masked_load(Emit *e, LT type, LV address, unsigned align, LV mask)
+LV emit_masked_load(Emit *e, LT type, LV address, unsigned align, LV mask)
 {
     LV args[3] = { address, mask, LLVMConstNull(type) };
     bool lanes = emit_is_lanes(address);
@@ -270,7 +270,7 @@ static void scatter_narrow(Emit *e, LV v, LV address, unsigned align, LV mask)
     lane_loop_end(e, &l);
 }
 
-static void masked_store(Emit *e, LV v, LV address, unsigned align, LV mask)
+void emit_masked_store(Emit *e, LV v, LV address, unsigned align, LV mask)
 {
     LV args[3] = { v, address, mask };
     bool lanes = emit_is_lanes(address);
@@ -436,7 +436,7 @@ static LV load_groups(Emit *e, const Pointer *p, const Part *part)
     LT type = LLVMVectorType(scalar, group);
     for (uint32_t k = 0; k < n; k++) {
         LV address = group_address(e, p, part->byte, k);
-        piece[k] = mask ? masked_load(e, type, address, align,
+        piece[k] = mask ? emit_masked_load(e, type, address, align,
                                       sub_vector(e, mask, k * group, group))
                         : plain_load(e, p, type, address, align);
     }
@@ -451,7 +451,7 @@ static void store_groups(Emit *e, const Pointer *p, const Part *part, LV v)
     for (uint32_t k = 0; k < n; k++) {
         LV address = group_address(e, p, part->byte, k), piece = sub_vector(e, v, k * group, group);
         if (mask)
-            masked_store(e, piece, address, align, sub_vector(e, mask, k * group, group));
+            emit_masked_store(e, piece, address, align, sub_vector(e, mask, k * group, group));
         else
             plain_store(e, p, piece, address, align);
     }
@@ -510,7 +510,7 @@ static void load_wide(Emit *e, const Pointer *p, const Part *part, uint32_t n, u
     LT type = LLVMVectorType(memory_type(e, part[0].type), e->W * stride);
     LV address = group_address(e, p, part[0].byte, 0), mask = wide_mask(e, stride, n);
     unsigned align = alignment(e, p, part[0].type);
-    LV all = mask ? masked_load(e, type, address, align, mask)
+    LV all = mask ? emit_masked_load(e, type, address, align, mask)
         : plain_load(e, p, type, address, align);
     int lane[128];
     for (uint32_t k = 0; k < n; k++) {
@@ -535,7 +535,7 @@ static void store_wide(Emit *e, const Pointer *p, const Part *part, uint32_t n, 
     LV address = group_address(e, p, part[0].byte, 0), mask = wide_mask(e, stride, n);
     unsigned align = alignment(e, p, part[0].type);
     if (mask)
-        masked_store(e, v, address, align, mask);
+        emit_masked_store(e, v, address, align, mask);
     else
         plain_store(e, p, v, address, align);
 }
@@ -572,7 +572,7 @@ static LV gather(Emit *e, const Pointer *p, const Part *part)
     LT lanes = emit_lanes_type(e, memory_type(e, part->type));
     uint32_t size = emit_scalar_bytes(e, part->type);
     LV mask = access_mask(e, p, part->byte, size);
-    return masked_load(e, lanes, emit_address(e, p, part->byte, size), alignment(e, p, part->type),
+    return emit_masked_load(e, lanes, emit_address(e, p, part->byte, size), alignment(e, p, part->type),
                        mask ? mask : emit_mask(e));
 }
 
@@ -580,7 +580,7 @@ static void scatter(Emit *e, const Pointer *p, const Part *part, LV v)
 {
     uint32_t size = emit_scalar_bytes(e, part->type);
     LV mask = access_mask(e, p, part->byte, size);
-    masked_store(e, v, emit_address(e, p, part->byte, size), alignment(e, p, part->type),
+    emit_masked_store(e, v, emit_address(e, p, part->byte, size), alignment(e, p, part->type),
                  mask ? mask : emit_mask(e));
 }
 

@@ -27,6 +27,15 @@ static Val freeze(LLVMBuilderRef b, Val x)
 
 static uint64_t sign_bit(Val x) { return UINT64_C(1) << (width_of(x) - 1); }
 
+Val arith_splat(LLVMBuilderRef b, Val x, uint32_t n)
+{
+    LLVMTypeRef type = LLVMVectorType(LLVMTypeOf(x), n), i32;
+    i32 = LLVMInt32TypeInContext(LLVMGetTypeContext(type));
+    Val one = LLVMBuildInsertElement(b, LLVMGetPoison(type), x, LLVMConstNull(i32), "");
+    return LLVMBuildShuffleVector(b, one, LLVMGetPoison(type),
+                                  LLVMConstNull(LLVMVectorType(i32, n)), "");
+}
+
 /* ---- division -------------------------------------------------------------------------------- */
 
 static bool is_int(Val x, uint64_t value)

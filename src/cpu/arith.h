@@ -12,6 +12,9 @@
 #include "cpu/gemm.h"
 #include "cpu/math.h"
 
+/* <n x T> of which each element is x. */
+LLVMValueRef arith_splat(LLVMBuilderRef b, LLVMValueRef x, uint32_t n);
+
 /* ---- arith.c: integers ----------------------------------------------------------------------- */
 
 LLVMValueRef arith_udiv(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y);

@@ -325,15 +325,6 @@ static LLVMValueRef shuffle(Gen *g, LLVMValueRef a, LLVMValueRef b, const int *l
                                   LLVMConstVector(mask, n), "");
 }
 
-static LLVMValueRef splat(Gen *g, LLVMValueRef x, uint32_t n)
-{
-    LLVMTypeRef type = LLVMVectorType(LLVMTypeOf(x), n);
-    LLVMValueRef v = LLVMBuildInsertElement(g->b, LLVMGetPoison(type), x,
-                                            LLVMConstInt(g->i32, 0, false), "");
-    return LLVMBuildShuffleVector(g->b, v, LLVMGetPoison(type),
-                                  LLVMConstNull(LLVMVectorType(g->i32, n)), "");
-}
-
 static LLVMValueRef splat_int(LLVMTypeRef lane, uint64_t x, uint32_t n)
 {
     LLVMValueRef v[256];
@@ -944,7 +935,7 @@ static void block(Gen *g, const Block *k)
     for (uint32_t r = 0; r < k->rows; r++) {
         LLVMValueRef x = load(g, g->lane, at(g, o.a[r], a_offset), p->pack_a ? p->unit
                               : comp_bytes((Comp)p->s.a));
-        x = splat(g, x, p->lanes);
+        x = arith_splat(g->b, x, p->lanes);
         for (uint32_t v = 0; v < k->n; v++)
             acc[r * k->n + v] = muladd(g, acc[r * k->n + v], x, b[v]);
     }

@@ -14,10 +14,9 @@
 
 bool mat_is(const SpvType *t) { return t && t->kind == SPV_COOPMAT; }
 
-Comp mat_comp(Emit *e, const SpvType *matrix)
+Comp mat_comp(const SpvType *matrix)
 {
     const SpvType *t = matrix->element;
-    (void)e;
     if (t->kind == SPV_FLOAT) {
         switch (t->format) {
         case SPV_BF16: return COMP_BF16;
@@ -48,7 +47,7 @@ uint64_t mat_bytes(Emit *e, const SpvType *t)
         uint64_t n = workgroup_size(e);
         elements = align_up((elements + n - 1) / n * n, 64);
     }
-    return elements * comp_bytes(mat_comp(e, t));
+    return elements * comp_bytes(mat_comp(t));
 }
 
 /* ---- the workgroup's matrices ---------------------------------------------------------------- */
@@ -159,12 +158,12 @@ MatValue *mat_value(Emit *e, SpvId id)
     const SpvInst *def = spv_def(e->module, id);
     if (def && !def->block) {   /* a constant */
         v->state = MAT_SPLAT;
-        v->splat = LLVMConstNull(comp_type(e->cx, mat_comp(e, v->type)));
+        v->splat = LLVMConstNull(comp_type(e->cx, mat_comp(v->type)));
         if (def->op == SpvOpConstantComposite)
             v->splat = emit_uniform(e, emit_leaf(e, spv_operand(def, 0), 0));
     } else if (def && def->op == SpvOpUndef) {
         v->state = MAT_SPLAT;
-        v->splat = LLVMConstNull(comp_type(e->cx, mat_comp(e, v->type)));
+        v->splat = LLVMConstNull(comp_type(e->cx, mat_comp(v->type)));
     }
     return v;
 }

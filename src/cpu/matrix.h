@@ -90,7 +90,7 @@ void mat_before_write(Emit *e, const Tile *t, const MatPlace *place);
 /* The result of `i`, about to be written in full; then mat_wrote. */
 Tile mat_result(Emit *e, const SpvInst *i);
 void mat_flush(Emit *e);                            /* emits the pending multiply-adds */
-Comp mat_comp(Emit *e, const SpvType *matrix);
+Comp mat_comp(const SpvType *matrix);
 uint64_t mat_bytes(Emit *e, const SpvType *matrix); /* of a dense home, padding included */
 bool mat_is(const SpvType *t);
 /* A workgroup's operation counts once. */
@@ -126,15 +126,8 @@ void mat_store(Emit *e, const SpvInst *i);
  * frame. */
 LV mat_element(Emit *e, const SpvType *t, const Tile *tile, LV index);
 void mat_set_element(Emit *e, const SpvType *t, const Tile *tile, LV index, LV value);
-/* A masked memory intrinsic: `value` is what is stored, or what lanes not in `mask` get. */
-LV mat_masked(Emit *e, const char *name, LV p, LV value, uint32_t align, LV mask, bool store);
 /* Only multiply-adds of this block read the load's result: it may stay where it is until then. */
 bool mat_may_stay(Emit *e, const SpvInst *i);
-/* Gathered from there in the lanes in `mask`; and what is stored there. */
-LV mat_gather_of(Emit *e, LT scalar, LV addresses, uint32_t align, LV mask);
-void mat_scatter_of(Emit *e, LV addresses, LV value, uint32_t align, LV mask);
-/* <W x T> from a lane's own addresses, of the active lanes. */
-LV mat_gather(Emit *e, LT scalar, LV addresses, uint32_t align);
 /* Variables: where access chain or variable `id` leads. The element index is set when it enters a
  * matrix. */
 MatPlace mat_place(Emit *e, SpvId id, Tile *tile, const SpvType **type, LV *element);

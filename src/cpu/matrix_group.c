@@ -27,11 +27,11 @@ static GemmShape shape_of(Emit *e, const SpvInst *i)
     s.K = (uint16_t)ta->cols;
     s.rows = s.cols = s.steps = 1;
     s.c_dense = true;           /* homes are */
-    s.a = comp_with_sign(mat_comp(e, ta),
+    s.a = comp_with_sign(mat_comp(ta),
                     flags & SpvCooperativeMatrixOperandsMatrixASignedComponentsKHRMask);
-    s.b = comp_with_sign(mat_comp(e, tb),
+    s.b = comp_with_sign(mat_comp(tb),
                     flags & SpvCooperativeMatrixOperandsMatrixBSignedComponentsKHRMask);
-    s.c = comp_with_sign(mat_comp(e, c),
+    s.c = comp_with_sign(mat_comp(c),
                     flags & SpvCooperativeMatrixOperandsMatrixResultSignedComponentsKHRMask);
     s.saturate = flags & SpvCooperativeMatrixOperandsSaturatingAccumulationKHRMask;
     s.a_col = mat_value(e, a)->tile.col;
@@ -221,7 +221,7 @@ static void count_stream(Emit *e, SpvId id)
         for (uint32_t k = 0; k < e->cfg->n_loops; k++)
             if (e->cfg->loops[k] == l)
                 e->matrix->loop_bytes[k] += (uint64_t)v->type->rows * v->type->cols
-                    * comp_bytes(mat_comp(e, v->type));
+                    * comp_bytes(mat_comp(v->type));
 }
 
 static void finish(Emit *e, MulAdd *p)

@@ -20,7 +20,7 @@ static LV at(Emit *e, LLVMBuilderRef b, LV p, LV bytes)
 Tile mat_dense(Emit *e, const SpvType *t, LV ptr, bool col)
 {
     uint64_t side = col ? t->rows : t->cols;
-    return (Tile){ptr, k64(e, side * comp_bytes(mat_comp(e, t))), col, true};
+    return (Tile){ptr, k64(e, side * comp_bytes(mat_comp(t))), col, true};
 }
 
 /* ---- copies ---------------------------------------------------------------------------------- */
@@ -105,7 +105,7 @@ static LV copy_function(Emit *e, CopyFn key)
 
 void mat_copy(Emit *e, const SpvType *t, const Tile *to, const Tile *from)
 {
-    uint32_t bytes = comp_bytes(mat_comp(e, t));
+    uint32_t bytes = comp_bytes(mat_comp(t));
     LV fn = copy_function(e, (CopyFn){t->rows, t->cols, bytes, from->col, to->col, NULL});
     LV args[] = {to->ptr, to->stride, from->ptr, from->stride};
     Leader l = mat_leader_begin(e, t);
@@ -117,8 +117,8 @@ void mat_copy(Emit *e, const SpvType *t, const Tile *to, const Tile *from)
 
 static void fill(Emit *e, const SpvType *t, const Tile *to, LV scalar)
 {
-    LT type = comp_type(e->cx, mat_comp(e, t));
-    uint32_t bytes = comp_bytes(mat_comp(e, t));
+    LT type = comp_type(e->cx, mat_comp(t));
+    uint32_t bytes = comp_bytes(mat_comp(t));
     uint64_t n = mat_bytes(e, t) / bytes;
     if (LLVMTypeOf(scalar) != type)
         scalar = LLVMBuildBitCast(e->b, scalar, type, "");
@@ -127,11 +127,7 @@ static void fill(Emit *e, const SpvType *t, const Tile *to, LV scalar)
         return;
     }
     uint32_t chunk = 64 / bytes;
-    LT vector = LLVMVectorType(type, chunk);
-    LV v = LLVMBuildInsertElement(e->b, LLVMGetPoison(vector), scalar,
-                                  LLVMConstInt(e->i32, 0, false), "");
-    v = LLVMBuildShuffleVector(e->b, v, LLVMGetPoison(vector),
-                               LLVMConstNull(LLVMVectorType(e->i32, chunk)), "");
+    LV v = arith_splat(e->b, scalar, chunk);
     Loop l = loop_begin(e, k64(e, n / chunk));
     LV p = at(e, e->b, to->ptr, LLVMBuildMul(e->b, l.index, k64(e, 64), ""));
     LLVMSetAlignment(LLVMBuildStore(e->b, v, p), bytes);
@@ -165,7 +161,7 @@ Tile mat_memory_tile(Emit *e, const SpvInst *i, const SpvType *t, SpvId pointer,
     enum { ROW_MAJOR = 0, COLUMN_MAJOR = 1 };
     const Pointer *p = emit_pointer(e, pointer);
     const SpvType *pointee = p->at.type;
-    uint32_t comp = comp_bytes(mat_comp(e, t));
+    uint32_t comp = comp_bytes(mat_comp(t));
     Tile tile = {.near = p->storage == SpvStorageClassWorkgroup, .col = layout == COLUMN_MAJOR};
     *inside = NULL;
     if (layout > COLUMN_MAJOR)
@@ -210,7 +206,7 @@ static void guarded_copy(Emit *e, const SpvType *t, SpvId pointer, const Tile *m
                          const Tile *home, bool store)
 {
     const Pointer *p = emit_pointer(e, pointer);
-    uint32_t bytes = comp_bytes(mat_comp(e, t));
+    uint32_t bytes = comp_bytes(mat_comp(t));
     LT type = LLVMIntTypeInContext(e->cx, bytes * 8);
     LV base = emit_is_lanes(p->base) ? emit_uniform(e, p->base) : p->base;
     LV limit = emit_is_lanes(p->limit) ? emit_uniform(e, p->limit) : p->limit;
@@ -296,13 +292,13 @@ void mat_load(Emit *e, const SpvInst *i)
     Tile tile = mat_memory_tile(e, i, t, spv_operand(i, 0), layout_of(e, i, spv_operand(i, 1)),
                                 operand_or_0(i, 2), &inside);
     AheadLines lines = { tile.ptr, tile.stride, tile.col ? t->cols : t->rows,
-                         (tile.col ? t->rows : t->cols) * comp_bytes(mat_comp(e, t)), NULL,
+                         (tile.col ? t->rows : t->cols) * comp_bytes(mat_comp(t)), NULL,
                          NULL, 0 };
     if (!tile.near)
         emit_ahead(e, i, &lines);
     mat_count(e, t, CPU_STAT_MATRIX_LOADS, 1);
     mat_count(e, t, CPU_STAT_BYTES_LOADED,
-              (uint64_t)t->rows * t->cols * comp_bytes(mat_comp(e, t)));
+              (uint64_t)t->rows * t->cols * comp_bytes(mat_comp(t)));
     if (mat_may_stay(e, i) && !is_volatile(i, 3)) {
         v->state = MAT_LAZY;
         v->tile = inside ? inside_or_copy(e, t, spv_operand(i, 0), &tile, inside) : tile;
@@ -338,7 +334,7 @@ void mat_store(Emit *e, const SpvInst *i)
                               operand_or_0(i, 3), &inside);
     mat_count(e, t, CPU_STAT_MATRIX_STORES, 1);
     mat_count(e, t, CPU_STAT_BYTES_STORED,
-              (uint64_t)t->rows * t->cols * comp_bytes(mat_comp(e, t)));
+              (uint64_t)t->rows * t->cols * comp_bytes(mat_comp(t)));
     if (!inside) {
         mat_copy(e, t, &to, &from);
         return;
@@ -367,7 +363,7 @@ static LV element_address(Emit *e, const SpvType *t, const Tile *tile, LV index,
 {
     Holders h = mat_holders(e, t);
     uint64_t total = (uint64_t)t->rows * t->cols, length = (total + h.n - 1) / h.n;
-    uint32_t bytes = comp_bytes(mat_comp(e, t));
+    uint32_t bytes = comp_bytes(mat_comp(t));
     LT type = LLVMTypeOf(index);
     LV limit = emit_int(e, type, length - 1);
     /* an index past the end must stay in the frame */
@@ -412,52 +408,14 @@ static LV owners(Emit *e, const SpvType *t, LV index)
         LLVMBuildICmp(e->b, LLVMIntULT, linear, emit_int(e, LLVMTypeOf(linear), total), ""));
 }
 
-/* A masked memory intrinsic. `value` is what is stored, or what inactive lanes get. LLVM 22 has the
- * alignment on the pointer, LLVM before it as an operand; natural alignment of elements either
- * way. */
-LV mat_masked(Emit *e, const char *name, LV p, LV value, uint32_t align, LV mask, bool store)
-{
-    LT types[] = {LLVMTypeOf(value), LLVMTypeOf(p)};
-    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
-    LV fn = LLVMGetIntrinsicDeclaration(e->ll, id, types, 2), args[4];
-    LT type = LLVMIntrinsicGetType(e->cx, id, types, 2);
-    unsigned n = 0;
-    if (store)
-        args[n++] = value;
-    args[n++] = p;
-    if (LLVMCountParamTypes(type) == 4)
-        args[n++] = LLVMConstInt(e->i32, align, false);
-    args[n++] = mask;
-    if (!store)
-        args[n++] = value;
-    return LLVMBuildCall2(e->b, type, fn, args, n, "");
-}
-
-LV mat_gather_of(Emit *e, LT scalar, LV addresses, uint32_t align, LV mask)
-{
-    LV zero = LLVMConstNull(LLVMVectorType(scalar, e->W));
-    return mat_masked(e, "llvm.masked.gather", addresses, zero, align, mask, false);
-}
-
-void mat_scatter_of(Emit *e, LV addresses, LV value, uint32_t align, LV mask)
-{
-    mat_masked(e, "llvm.masked.scatter", addresses, value, align, mask, true);
-}
-
-LV mat_gather(Emit *e, LT scalar, LV addresses, uint32_t align)
-{
-    return mat_gather_of(e, scalar, addresses, align, emit_mask(e));
-}
-
 LV mat_element(Emit *e, const SpvType *t, const Tile *tile, LV index)
 {
     bool together;
     LV p = element_address(e, t, tile, index32(e, index), &together);
-    uint32_t bytes = comp_bytes(mat_comp(e, t));
-    LT type = LLVMVectorType(comp_type(e->cx, mat_comp(e, t)), e->W);
+    uint32_t bytes = comp_bytes(mat_comp(t));
+    LT type = LLVMVectorType(comp_type(e->cx, mat_comp(t)), e->W);
     if (!together)
-        return mat_masked(e, "llvm.masked.gather", p, LLVMConstNull(type), bytes, emit_mask(e),
-                          false);
+        return emit_masked_load(e, type, p, bytes, emit_mask(e));
     LV v = LLVMBuildLoad2(e->b, type, p, "");
     LLVMSetAlignment(v, bytes);
     return v;
@@ -468,16 +426,15 @@ void mat_set_element(Emit *e, const SpvType *t, const Tile *tile, LV index, LV v
     bool together;
     index = index32(e, index);
     LV p = element_address(e, t, tile, index, &together), mask = owners(e, t, index);
-    uint32_t bytes = comp_bytes(mat_comp(e, t));
-    LT type = LLVMVectorType(comp_type(e->cx, mat_comp(e, t)), e->W);
+    uint32_t bytes = comp_bytes(mat_comp(t));
+    LT type = LLVMVectorType(comp_type(e->cx, mat_comp(t)), e->W);
     value = emit_lanes(e, value);
     if (LLVMTypeOf(value) != type)
         value = LLVMBuildBitCast(e->b, value, type, "");
     if (together && !e->mask)   /* the padding takes what nobody owns */
         LLVMSetAlignment(LLVMBuildStore(e->b, value, p), bytes);
     else
-        mat_masked(e, together ? "llvm.masked.store" : "llvm.masked.scatter", p, value, bytes, mask,
-               true);
+        emit_masked_store(e, value, p, bytes, mask);
 }
 
 /* ---- variables ------------------------------------------------------------------------------- */

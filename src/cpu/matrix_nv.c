@@ -106,8 +106,8 @@ typedef struct Element {
 /* W elements from `linear` on, which is i64. */
 static void element_chunk(Emit *e, const Element *x, LV linear, LV major, LV minor, LV mask)
 {
-    uint32_t bytes = comp_bytes(mat_comp(e, x->type));
-    LT type = comp_type(e->cx, mat_comp(e, x->type));
+    uint32_t bytes = comp_bytes(mat_comp(x->type));
+    LT type = comp_type(e->cx, mat_comp(x->type));
     LV *args = NEW_ARRAY(e->arena, LV, x->n + 1), result;
     args[x->to.col] = major;
     args[!x->to.col] = minor;
@@ -376,12 +376,13 @@ static void gather_lines(Emit *e, const Reduction *r, LV from, uint32_t lines, u
     offset = LLVMBuildZExt(e->b, offset, LLVMVectorType(e->i64, e->W), "");
     LV p = LLVMBuildGEP2(e->b, e->i8, from, &offset, 1, "");
     LV all = LLVMConstAllOnes(LLVMVectorType(e->i1, e->W));
-    LV x = mat_gather_of(e, r->type, p, r->bytes, all);
+    LT type = LLVMVectorType(r->type, e->W);
+    LV x = emit_masked_load(e, type, p, r->bytes, all);
     LV sum = emit_alloca(e, LLVMTypeOf(x), "sum");
     LLVMBuildStore(e->b, x, sum);
     Loop k = loop_begin(e, k64(e, n - 1));
     LV step = LLVMBuildMul(e->b, LLVMBuildAdd(e->b, k.index, k64(e, 1), ""), k64(e, r->bytes), "");
-    LV y = mat_gather_of(e, r->type, LLVMBuildGEP2(e->b, e->i8, p, &step, 1, ""), r->bytes, all);
+    LV y = emit_masked_load(e, type, LLVMBuildGEP2(e->b, e->i8, p, &step, 1, ""), r->bytes, all);
     LV old = LLVMBuildLoad2(e->b, LLVMTypeOf(y), sum, "");
     LLVMBuildStore(e->b, combine(e, r, old, y), sum);
     loop_end(e, &k);
@@ -529,7 +530,7 @@ void mat_reduce(Emit *e, const SpvInst *i)
 {
     const SpvType *t = spv_type(e->module, i->type), *from = source_type(e, i);
     uint32_t mode = spv_operand(i, 1);
-    Comp c = mat_comp(e, t);
+    Comp c = mat_comp(t);
     Reduction r = {i, comp_type(e->cx, c), comp_bytes(c)};
     if (!from || from->element != t->element || !sizes_fit(mode, from, t)) {
         emit_error(e, i, section, "the result's type does not fit the reduction");

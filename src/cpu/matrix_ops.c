@@ -111,13 +111,7 @@ static LV load_vector(Emit *e, const Tile *t, Comp c, uint32_t n, LV index)
 static LV splat(Emit *e, LV x, Comp c, uint32_t n)
 {
     LT type = comp_type(e->cx, c);
-    if (LLVMTypeOf(x) != type)
-        x = LLVMBuildBitCast(e->b, x, type, "");
-    LT vector = LLVMVectorType(type, n);
-    LV v =
-        LLVMBuildInsertElement(e->b, LLVMGetPoison(vector), x, LLVMConstInt(e->i32, 0, false), "");
-    return LLVMBuildShuffleVector(e->b, v, LLVMGetPoison(vector),
-                                  LLVMConstNull(LLVMVectorType(e->i32, n)), "");
+    return arith_splat(e->b, LLVMTypeOf(x) == type ? x : LLVMBuildBitCast(e->b, x, type, ""), n);
 }
 
 /* An operand in the result's order, dense: as it is, or a transposed copy. */
@@ -138,7 +132,7 @@ static void scale_by_lane(Emit *e, const SpvInst *i, const Operation *o, LV scal
     const SpvType *t = spv_type(e->module, i->type);
     Tile from = mat_read(e, spv_operand(i, 0));
     Tile to = mat_result(e, i);
-    Comp c = mat_comp(e, t);
+    Comp c = mat_comp(t);
     uint32_t holders = mat_holders(e, t).n, n = (t->rows * t->cols + holders - 1) / holders;
     Loop l = loop_begin(e, LLVMConstInt(e->i32, n, false));
     LV x = mat_element(e, t, &from, l.index);
@@ -160,14 +154,14 @@ bool mat_elementwise(Emit *e, const SpvInst *i)
     const SpvType *t = spv_type(e->module, i->type),
                   *tx = spv_type_of(e->module, spv_operand(i, 0));
     const SpvType *ty = o.kind == BINARY ? spv_type_of(e->module, spv_operand(i, 1)) : NULL;
-    Comp to_type = mat_comp(e, t);
+    Comp to_type = mat_comp(t);
     if (!mat_is(tx) || !same_size(t, tx) || (o.kind == BINARY && (!mat_is(ty) || !same_size(t, ty)))
-        || (o.kind == BITS && comp_bytes(mat_comp(e, tx)) != comp_bytes(to_type))) {
+        || (o.kind == BITS && comp_bytes(mat_comp(tx)) != comp_bytes(to_type))) {
         emit_error(e, i, "SPV_KHR_cooperative_matrix, component-wise operations",
                    "the operand is not a cooperative matrix of the result's size");
         return true;
     }
-    Comp from_type = mat_comp(e, tx);
+    Comp from_type = mat_comp(tx);
     LV scalar = o.kind == SCALE ? emit_leaf(e, spv_operand(i, 1), 0) : NULL;
     if (scalar && (emit_is_lanes(scalar) ||
                    (t->scope == SpvScopeWorkgroup &&

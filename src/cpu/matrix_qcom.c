@@ -136,7 +136,7 @@ static void take_part(Emit *e, const SpvInst *i, LV *from, uint32_t n_from, LV s
         LV at = emit_int(e, LLVMTypeOf(offset), k * line);
         LV p = bytes_from(e, home, LLVMBuildAdd(e->b, offset, at, ""));
         if (emit_is_lanes(start)) {
-            r[k] = mat_gather(e, scalar, p, bytes);
+            r[k] = emit_masked_load(e, type, p, bytes, emit_mask(e));
         } else {
             r[k] = LLVMBuildLoad2(e->b, type, p, "");
             LLVMSetAlignment(r[k], bytes);
@@ -197,8 +197,8 @@ static bool conversion(Emit *e, const SpvInst *i, const SpvType *matrix, const S
     x->col = mat_qcom_order(matrix);
     x->lanes = x->col ? matrix->rows : matrix->cols;
     x->length = x->col ? matrix->cols : matrix->rows;
-    x->bytes = comp_bytes(mat_comp(e, matrix));
-    x->type = comp_type(e->cx, mat_comp(e, matrix));
+    x->bytes = comp_bytes(mat_comp(matrix));
+    x->type = comp_type(e->cx, mat_comp(matrix));
     if (x->word < x->bits || (uint64_t)x->word * array->count != (uint64_t)x->bits * x->length) {
         emit_error(e, i, section, "the array does not fit a %s of the matrix",
                    x->col ? "row" : "column");

@@ -78,14 +78,8 @@ LV subgroup_permute(Emit *e, LV v, LV index)
     LV memory = emit_alloca(e, LLVMTypeOf(plain), "permute");
     LLVMBuildStore(e->b, plain, memory);
     LV at = LLVMBuildGEP2(e->b, element_of(plain), memory, &index, 1, "");
-    LT types[2] = { LLVMTypeOf(plain), LLVMTypeOf(at) };
-    LV args[4] = { at }; /* before LLVM 22, the alignment is the second */
-    unsigned n = 1;
-    if (LLVM_VERSION_MAJOR < 22)
-        args[n++] = u32(e, 4);
-    args[n++] = LLVMConstAllOnes(emit_lanes_type(e, e->i1));
-    args[n++] = LLVMGetPoison(LLVMTypeOf(plain));
-    LV r = emit_intrinsic(e, "llvm.masked.gather", types, 2, args, n);
+    LV all = LLVMConstAllOnes(emit_lanes_type(e, e->i1));
+    LV r = emit_masked_load(e, LLVMTypeOf(plain), at, 4, all);
     return gathered(e, r, LLVMTypeOf(v));
 }
 

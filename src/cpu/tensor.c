@@ -277,7 +277,7 @@ static bool open_transfer(Emit *e, const SpvInst *i, Transfer *x)
     x->d = dims_of(e, t);
     x->clamp = constant_of(e, spv_operand(spv_def(e->module, t->id), 1));
     x->f = state_of(e, x->layout, tensor_leaves(e, t));
-    Comp c = mat_comp(e, x->matrix);
+    Comp c = mat_comp(x->matrix);
     x->type = comp_type(e->cx, c);
     x->unit = x->bytes = comp_bytes(c);
     open_view(e, x);
@@ -498,9 +498,12 @@ static LV home_address(Emit *e, const Transfer *x, const Chunk *c)
 
 static LV masked_run(Emit *e, LV p, LV value, uint32_t align, LV mask, bool store)
 {
-    if (mask)
-        return mat_masked(e, store ? "llvm.masked.store" : "llvm.masked.load", p, value, align,
-                          emit_lanes(e, mask), store);
+    if (mask && !store)
+        return emit_masked_load(e, LLVMTypeOf(value), p, align, emit_lanes(e, mask));
+    if (mask) {
+        emit_masked_store(e, value, p, align, emit_lanes(e, mask));
+        return NULL;
+    }
     LV v = store ? LLVMBuildStore(e->b, value, p)
                  : LLVMBuildLoad2(e->b, LLVMTypeOf(value), p, "");
     LLVMSetAlignment(v, align);
@@ -615,12 +618,12 @@ static void chunk(Emit *e, const Transfer *x, const Chunk *c)
         if (runs)
             masked_run(e, far, value, x->bytes, inside, true);
         else
-            mat_scatter_of(e, far, value, x->bytes, inside ? inside : all);
+            emit_masked_store(e, value, far, x->bytes, inside ? inside : all);
         return;
     }
     value = x->decode ? decode(e, x, c, &p, inside)
         : runs        ? masked_run(e, far, zero, x->bytes, inside, false)
-                      : mat_gather_of(e, x->type, far, x->bytes, inside ? inside : all);
+                      : emit_masked_load(e, LLVMTypeOf(zero), far, x->bytes, inside ? inside : all);
     if (x->decode && inside)
         value = choose(e, inside, value, zero);
     if (p.constant)
@@ -656,7 +659,7 @@ static void stray_elements(Emit *e, const Transfer *x, const Vectors *v, LV p, L
         value = choose(e, at.constant, clamp_value(e, x), value);
     LV linear = widen(e, op(e, LLVMBuildAdd, v->linear, l.index));
     LV to = bytes_from(e, p, op(e, LLVMBuildMul, linear, k64(e, x->bytes)));
-    mat_scatter_of(e, to, value, x->bytes, mask);
+    emit_masked_store(e, value, to, x->bytes, mask);
     loop_end(e, &l);
     if_end(e, &f);
 }

@@ -11,6 +11,7 @@
  * Of integers, what is known over the lanes (Affine) is carried along through additions,
  * multiplications and the like, with the scalar arithmetic for lane 0 beside the vector's.
  */
+#include "cpu/arith.h"
 #include "cpu/emit.h"
 #include "cpu/emit_internal.h"
 
@@ -53,12 +54,7 @@ LV emit_lanes(Emit *e, LV v)
 {
     if (emit_is_lanes(v))
         return v;
-    LT type = emit_lanes_type(e, LLVMTypeOf(v));
-    if (LLVMIsConstant(v))
-        return splat_constant(e, v);
-    LV one = LLVMBuildInsertElement(e->b, LLVMGetPoison(type), v, LLVMConstInt(e->i32, 0, 0), "");
-    LV zeros = LLVMConstNull(emit_lanes_type(e, e->i32));
-    return LLVMBuildShuffleVector(e->b, one, LLVMGetPoison(type), zeros, "");
+    return LLVMIsConstant(v) ? splat_constant(e, v) : arith_splat(e->b, v, e->W);
 }
 
 void emit_unify(Emit *e, LV *v, uint32_t n)
