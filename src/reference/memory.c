@@ -756,7 +756,9 @@ static void place_local(Machine *m, SpvInst *i, const RType *t, Ref r)
     m->cv[(r & 0x7fffffff) + 1] = PTR_LOCAL | m->local_objects.len;
     vec_push(m->arena, &m->local_objects, (LocalObject){ at, t->size, i->id });
     const uint32_t *b = spv_decoration(m->module, i->id, -1, SpvDecorationBuiltIn, &n);
-    if (b && n)
+    if (b && n && type_is_wide(t))
+        refuse(m, i, "a built-in variable must be a scalar or a vector");
+    else if (b && n)
         vec_push(m->arena, &m->builtins, (struct Builtin){ at, t, *b });
     SpvId init = spv_n_operands(i) > 1 ? spv_operand(i, 1) : 0;
     if (init)

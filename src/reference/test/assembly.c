@@ -177,3 +177,21 @@ TEST(memory_limit)
     CHECK(strstr(k.text, "memory") != NULL);
     kernel_free(&k);
 }
+
+TEST(built_in_structure)
+{
+    Kernel k;
+    uint32_t out[8] = { 0 };
+    char text[8192];
+    snprintf(text, sizeof(text), "%s%s%s", shader,
+             "%l = OpLoad %rec %id\n%lane = OpCopyObject %u32 %c1\n%r = OpCopyObject %u32 %c1\n",
+             tail);
+    memcpy(strstr(text, "%u8x4 = OpTypeVector %u8 4"), "%rec = OpTypeStruct %u8   ", 26);
+    memcpy(strstr(text, "Input %u32"), "Input %rec", 10);
+    if (!kernel_assemble(&k, text))
+        return;
+    kernel_bind(&k, 0, out, sizeof(out));
+    CHECK(!kernel_run(&k));
+    CHECK(strstr(k.text, "built-in") != NULL);
+    kernel_free(&k);
+}
