@@ -30,24 +30,23 @@ static LV *scalar(Affine *a, uint32_t k)
     return k < AFFINE_GROUPS ? &a->first[k] : &a->expected;
 }
 
-void affine_store(Emit *e, Affine *slots, const Affine *a)
+void affine_store(Emit *e, AffineSlots *slots, uint32_t home, const Affine *a)
 {
     Affine from = *a;
     for (uint32_t k = 0; k < SCALARS; k++) {
-        LV v = *scalar(&from, k), *slot = scalar(slots, k);
-        if (v && !*slot)
-            *slot = emit_alloca(e, LLVMTypeOf(v), "");
+        LV v = *scalar(&from, k);
+        if (v && !slots->of[k])
+            slots->of[k] = slot_new(e, LLVMTypeOf(v), home, false);
         if (v)
-            LLVMBuildStore(e->b, v, *slot);
+            slot_store(e, slots->of[k], v);
     }
 }
 
-Affine affine_load(Emit *e, const Affine *slots, Affine a)
+Affine affine_load(Emit *e, const AffineSlots *slots, Affine a)
 {
-    Affine from = *slots;
     for (uint32_t k = 0; k < SCALARS; k++)
-        if (*scalar(&from, k))
-            *scalar(&a, k) = value_load_slot(e, *scalar(&from, k));
+        if (slots->of[k])
+            *scalar(&a, k) = slot_load(e, slots->of[k]);
     return a;
 }
 

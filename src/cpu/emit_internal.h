@@ -27,13 +27,18 @@ void value_set_parameter(Emit *e, const SpvInst *i, const LV *leaves);
 void value_set_affine(Emit *e, const SpvInst *i, const LV *leaves, uint32_t n,
                       const Affine *affine);
 
-LV value_load_slot(Emit *e, LV slot);               /* at the current block's top */
+/* slot.c: variables of the linearised function, which become SSA values. */
+typedef struct Slot Slot;
+Slot *slot_new(Emit *e, LT type, uint32_t home, bool zero);
+void slot_store(Emit *e, const Slot *s, LV v);      /* at the current place */
+LV slot_load(Emit *e, const Slot *s);
 
 /* affine.c */
 Affine value_affine(Emit *e, const Value *v, uint32_t k);
-/* The scalars in an Affine, kept in allocas for other blocks (whose top loads them). */
-void affine_store(Emit *e, Affine *slots, const Affine *a);
-Affine affine_load(Emit *e, const Affine *slots, Affine a);
+/* The scalars in an Affine, kept for other blocks. */
+typedef struct AffineSlots { Slot *of[AFFINE_GROUPS + 1]; } AffineSlots;
+void affine_store(Emit *e, AffineSlots *slots, uint32_t home, const Affine *a);
+Affine affine_load(Emit *e, const AffineSlots *slots, Affine a);
 /* What two numbers have in common: both are brought to the smaller group, and their condition. */
 Affine affine_join(Emit *e, Affine *a, Affine *b);
 void affine_result(Emit *e, const SpvInst *i, Value *v);    /* fills v->affine */
@@ -43,6 +48,7 @@ enum { SLOT_NONE, SLOT_PLAIN, SLOT_MASKED };
 bool flow_plan(Emit *e);                            /* after value_begin, memory_begin */
 void flow_emit(Emit *e);
 int flow_needs_slot(const Emit *e, SpvId id);
+uint32_t flow_slot_home(const Emit *e, SpvId id);
 void flow_barrier(Emit *e);                         /* waits for the workgroup's other subgroups */
 LLVMBuilderRef flow_top(Emit *e);                   /* at the top of the current block */
 

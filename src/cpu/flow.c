@@ -5,7 +5,7 @@
  *
  * A block's LLVM code: arrive (fetch the mask, jump over when it is empty), top (loads of phis and
  * of values from other blocks), body. The mask of a tracked block collects in an alloca as edges
- * lead to it and is emptied when it runs. Phis go through allocas: an edge stores, the block loads.
+ * lead to it. Phis go through slots: an edge stores, the block loads.
  * A store chooses lanes by the edge's mask only when another edge of the same kind (from before or
  * from the back of the loop), or the same one in an earlier iteration of a divergent loop that it
  * leaves, may have stored already: nobody reads the lanes that did not come.
@@ -14,6 +14,7 @@
 
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* ---- masks ----------------------------------------------------------------------------------- */
 
@@ -225,12 +226,13 @@ static PhiSlot *phi_slot(Emit *e, const SpvInst *phi, const SpvType *t)
     PhiSlot *s = &e->flow->phis[phi->id];
     if (s->slot)
         return s;
+    s->home = flow_edges_home(e, e->cfg->position[phi->block->index], FLOW_NONE);
     s->n = emit_n_leaves(e, t);
-    s->slot = NEW_ARRAY(e->arena, LV, s->n + 1);
+    s->slot = NEW_ARRAY(e->arena, Slot *, s->n + 1);
     for (uint32_t k = 0; k < s->n; k++) {
         LT type = emit_scalar_type(e, emit_leaf_type(e, t, k));
-        s->slot[k] = emit_alloca(e, leaf_varies(e, phi, t, k) ? emit_lanes_type(e, type) : type,
-                                 "");
+        type = leaf_varies(e, phi, t, k) ? emit_lanes_type(e, type) : type;
+        s->slot[k] = slot_new(e, type, s->home, false);
     }
     s->alike = t->kind == SPV_INT && e->uniformity->varying[phi->id] && counts_alike(e, phi);
     s->known.group = 1;
@@ -247,16 +249,13 @@ static bool stored_before(Emit *e, uint32_t from, uint32_t to)
     return false;
 }
 
-static void store_phi_leaf(Emit *e, LV slot, LV v, LV mask)
+static void store_phi_leaf(Emit *e, const Slot *slot, LV v, LV mask)
 {
-    LT type = LLVMGetAllocatedType(slot);
-    bool lanes = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
+    bool lanes = LLVMGetTypeKind(slot->type) == LLVMVectorTypeKind;
     v = lanes ? emit_lanes(e, v) : emit_uniform(e, v);
-    if (mask) {
-        LV old = LLVMBuildLoad2(e->b, type, slot, "");
-        v = LLVMBuildSelect(e->b, lanes ? mask : emit_any(e, mask), v, old, "");
-    }
-    LLVMBuildStore(e->b, v, slot);
+    if (mask)
+        v = LLVMBuildSelect(e->b, lanes ? mask : emit_any(e, mask), v, slot_load(e, slot), "");
+    slot_store(e, slot, v);
 }
 
 /* What is known of a counter: of its start, and with each step its first lanes' values. */
@@ -266,7 +265,7 @@ static void store_known(Emit *e, PhiSlot *s, Affine a, bool start)
         s->known = a;
         s->known.no_wrap = false;
     }
-    affine_store(e, &s->known_slot, &a);
+    affine_store(e, &s->known_slot, s->home, &a);
 }
 
 /* Phis were loaded at the top of their block: storing one here does not change another. */
@@ -302,7 +301,7 @@ static void load_phis(Emit *e, const SpvBlock *block)
         PhiSlot *s = phi_slot(e, i, t);
         LV *leaves = NEW_ARRAY(e->arena, LV, s->n + 1);
         for (uint32_t k = 0; k < s->n; k++)
-            leaves[k] = value_load_slot(e, s->slot[k]);
+            leaves[k] = slot_load(e, s->slot[k]);
         if (s->alike && s->known.group > 1) {
             Affine a = affine_load(e, &s->known_slot, s->known);
             value_set_affine(e, i, leaves, s->n, &a);
@@ -319,13 +318,16 @@ LLVMBuilderRef flow_top(Emit *e)
     return e->flow->top;
 }
 
-/* In the entry block: no lane waits anywhere yet. */
-static LV mask_alloca(Emit *e)
+static Slot *mask_slot(Emit *e, uint32_t home)
 {
-    LT type = emit_lanes_type(e, e->i1);
-    LV slot = emit_alloca(e, type, "mask");
-    LLVMBuildStore(e->entry_b, LLVMConstNull(type), slot);
-    return slot;
+    return slot_new(e, emit_lanes_type(e, e->i1), home, true);
+}
+
+/* Of the lanes that wait for a node. */
+static uint32_t mask_home(Emit *e, const Node *n)
+{
+    return n->is_latch ? e->flow->node_of[n->loop->header]
+                       : flow_edges_home(e, n->block, n->chosen_by);
 }
 
 static void make_blocks(Emit *e)
@@ -342,42 +344,90 @@ static void make_blocks(Emit *e)
             snprintf(name, sizeof name, n->is_latch ? "latch" : "exit");
         n->bb = LLVMAppendBasicBlockInContext(e->cx, e->fn, name);
         if (n->tracked)
-            n->mask_slot = mask_alloca(e);
+            n->mask_slot = mask_slot(e, mask_home(e, n));
         if (n->masked && n->has_heirs)
-            n->own_slot = mask_alloca(e);
+            n->own_slot = mask_slot(e, k);
+        if (n->divergent && n->cases)
+            n->parting = mask_slot(e, k);
     }
 }
 
-static LV take_mask(Emit *e, const Node *n)
+static uint32_t target_node(Emit *e, const Node *n, const SpvInst *term, uint32_t k)
 {
-    LT type = emit_lanes_type(e, e->i1);
-    LV mask = LLVMBuildLoad2(e->b, type, n->mask_slot, "mask");
-    LLVMBuildStore(e->b, LLVMConstNull(type), n->mask_slot);
-    return mask;
+    return flow_edge_node(e->flow, n->block, e->cfg->position[flow_target(e, term, k)->index]);
 }
 
-static LV block_mask(Emit *e, const Node *n)
+static int by_literal(const void *a, const void *b)
 {
+    uint64_t x = ((const SwitchCase *)a)->literal, y = ((const SwitchCase *)b)->literal;
+    return (x > y) - (x < y);
+}
+
+/* The lanes whose selector is one of n ascending literals: a comparison for each run of them. */
+static LV in_cases(Emit *e, LV selector, const SwitchCase *c, uint32_t n)
+{
+    LT type = LLVMTypeOf(selector);
+    LV any = LLVMConstNull(emit_lanes_type(e, e->i1));
+    for (uint32_t k = 0, end; k < n; k = end) {
+        for (end = k + 1; end < n && c[end].literal == c[end - 1].literal + 1;)
+            end++;
+        LV at = LLVMBuildSub(e->b, selector, emit_int(e, type, c[k].literal), "");
+        LV in = LLVMBuildICmp(e->b, LLVMIntULT, at, emit_int(e, type, end - k), "");
+        any = LLVMBuildOr(e->b, in, any, "");
+    }
+    return any;
+}
+
+/* The lanes that a switch sends to one of its targets. */
+static LV switch_leads(Emit *e, const Node *n, LV selector, uint32_t to)
+{
+    const SpvInst *term = e->cfg->blocks[n->block].block->insts.last;
+    uint32_t count = 0;
+    if (to != target_node(e, n, term, 0)) {
+        const SwitchCase *cases = flow_cases(n, to, &count);
+        return in_cases(e, selector, cases, count);
+    }
+    SwitchCase *others = NEW_ARRAY(e->arena, SwitchCase, n->n_cases + 1);
+    for (uint32_t k = 0; k < n->n_cases; k++)
+        if (n->cases[k].node != to)
+            others[count++] = n->cases[k];
+    qsort(others, count, sizeof *others, by_literal);
+    return LLVMBuildNot(e->b, in_cases(e, selector, others, count), "");
+}
+
+static LV block_mask(Emit *e, uint32_t node)
+{
+    const Node *n = &e->flow->nodes[node], *v;
     if (!n->masked)
         return e->entry_mask;
-    if (n->tracked)
-        return take_mask(e, n);
-    const Node *v = &e->flow->nodes[n->heir_of];
-    return v->masked ? LLVMBuildLoad2(e->b, emit_lanes_type(e, e->i1), v->own_slot, "mask")
-        : e->entry_mask;
+    if (!n->tracked) {
+        v = &e->flow->nodes[n->heir_of];
+        return v->masked ? slot_load(e, v->own_slot) : e->entry_mask;
+    }
+    LV waiting = slot_load(e, n->mask_slot);
+    if (n->chosen_by == FLOW_NONE)
+        return waiting;
+    v = &e->flow->nodes[n->chosen_by];
+    LV chosen = switch_leads(e, v, slot_load(e, v->selector), node);
+    return LLVMBuildOr(e->b, emit_and(e, slot_load(e, v->parting), chosen), waiting, "");
 }
 
+/* Where control goes from the current LLVM block, which is about to branch there. */
 static LLVMBasicBlockRef next_bb(Emit *e, const Node *n, uint32_t to)
 {
-    return e->flow->nodes[flow_next(&n->pending, to)].bb;
+    Node *next = &e->flow->nodes[flow_next(&n->pending, to)];
+    slot_edge(e, next);
+    return next->bb;
 }
 
-static void enter_block(Emit *e, const Node *n)
+static void enter_block(Emit *e, uint32_t node)
 {
+    Node *n = &e->flow->nodes[node];
     LLVMPositionBuilderAtEnd(e->b, n->bb);
-    e->mask = block_mask(e, n);
+    slot_segment(e, node, &n->from);
+    e->mask = block_mask(e, node);
     if (n->masked && n->has_heirs)
-        LLVMBuildStore(e->b, emit_mask(e), n->own_slot);
+        slot_store(e, n->own_slot, emit_mask(e));
     if (n->test && e->mask) {
         LLVMBasicBlockRef top = emit_new_block(e, "");
         LLVMBuildCondBr(e->b, emit_any(e, e->mask), top, next_bb(e, n, FLOW_NONE));
@@ -385,6 +435,7 @@ static void enter_block(Emit *e, const Node *n)
     }
     LLVMBasicBlockRef body = emit_new_block(e, "");
     LV jump = LLVMBuildBr(e->b, body);
+    slot_segment_behind(e);
     LLVMPositionBuilderBefore(e->flow->top, jump);
     LLVMPositionBuilderAtEnd(e->b, body);
 }
@@ -397,39 +448,24 @@ static void emit_edge(Emit *e, const Node *from, uint32_t to, LV mask)
         store_phis(e, from->block, n->loop->header, mask);
     else if (n->block != FLOW_NONE)
         store_phis(e, from->block, n->block, mask);
-    if (!n->tracked)
+    if (!n->tracked || (n->chosen_by != FLOW_NONE && &e->flow->nodes[n->chosen_by] == from))
         return;
     LV lanes = mask ? mask : e->entry_mask ? e->entry_mask : all_lanes(e);
-    LV old = LLVMBuildLoad2(e->b, LLVMTypeOf(lanes), n->mask_slot, "");
-    LLVMBuildStore(e->b, LLVMBuildOr(e->b, old, lanes, ""), n->mask_slot);
-}
-
-static uint32_t target_node(Emit *e, const Node *n, const SpvInst *term, uint32_t k)
-{
-    return flow_edge_node(e->flow, n->block, e->cfg->position[flow_target(e, term, k)->index]);
+    slot_store(e, n->mask_slot, LLVMBuildOr(e->b, lanes, slot_load(e, n->mask_slot), ""));
 }
 
 /* A block of its own for an edge that all active lanes take, or do not. */
 static LLVMBasicBlockRef edge_block(Emit *e, const Node *n, uint32_t to)
 {
     LLVMBasicBlockRef here = LLVMGetInsertBlock(e->b), bb = emit_new_block(e, "");
+    uint32_t body = e->flow->segment;
+    slot_segment_behind(e);
     LLVMPositionBuilderAtEnd(e->b, bb);
     emit_edge(e, n, to, n->masked ? e->mask : NULL);
     LLVMBuildBr(e->b, next_bb(e, n, to));
     LLVMPositionBuilderAtEnd(e->b, here);
+    e->flow->segment = body;
     return bb;
-}
-
-static LV switch_literal(const SpvInst *term, uint32_t k, LT type)
-{
-    uint32_t word = cfg_target(term, k);
-    uint64_t x = term->words[word - 1];
-    if (term->literal_words == 2)
-        x = term->words[word - 2] | x << 32;
-    unsigned bits = LLVMGetIntTypeWidth(type);
-    if (bits < 64)
-        x &= ((uint64_t)1 << bits) - 1;
-    return LLVMConstInt(type, x, 0);
 }
 
 static void branch_together(Emit *e, const Node *n, const SpvInst *term)
@@ -445,57 +481,35 @@ static void branch_together(Emit *e, const Node *n, const SpvInst *term)
     LLVMBasicBlockRef *to = NEW_ARRAY(e->arena, LLVMBasicBlockRef, n->n_targets);
     for (uint32_t t = 0; t < n->n_targets; t++)
         to[t] = edge_block(e, n, n->targets[t]);
-    LV s = NULL;
-    for (uint32_t k = 0; cfg_target(term, k); k++) {
-        uint32_t t = 0, node = target_node(e, n, term, k);
-        while (t + 1 < n->n_targets && n->targets[t] != node)
+    uint32_t other = 0, t = 0;
+    while (n->targets[other] != target_node(e, n, term, 0))
+        other++;
+    LV s = LLVMBuildSwitch(e->b, c, to[other], n->n_cases);
+    for (uint32_t k = 0; k < n->n_cases; k++) {
+        while (n->targets[t] != n->cases[k].node)
             t++;
-        if (k == 0)
-            s = LLVMBuildSwitch(e->b, c, to[t], 8);
-        else
-            LLVMAddCase(s, switch_literal(term, k, LLVMTypeOf(c)), to[t]);
+        LLVMAddCase(s, LLVMConstInt(LLVMTypeOf(c), n->cases[k].literal, 0), to[t]);
     }
 }
 
-/* The lanes that a switch sends to each target; `rest` goes to the default. */
-static void switch_masks(Emit *e, const Node *n, const SpvInst *term, LV *mask)
+static void branch_apart(Emit *e, Node *n, const SpvInst *term)
 {
-    LV selector = emit_lanes(e, emit_leaf(e, spv_operand(term, 0), 0));
-    LT type = LLVMGetElementType(LLVMTypeOf(selector));
-    LV rest = emit_mask(e);
-    for (uint32_t k = 1; cfg_target(term, k); k++) {
-        LV literal = emit_lanes(e, switch_literal(term, k, type));
-        LV here = emit_and(e, rest, LLVMBuildICmp(e->b, LLVMIntEQ, selector, literal, ""));
-        rest = LLVMBuildAnd(e->b, rest, LLVMBuildNot(e->b, here, ""), "");
-        for (uint32_t t = 0, node = target_node(e, n, term, k); t < n->n_targets; t++)
-            if (n->targets[t] == node)
-                mask[t] = mask[t] ? LLVMBuildOr(e->b, mask[t], here, "") : here;
+    LV c = emit_lanes(e, emit_leaf(e, spv_operand(term, 0), 0));
+    uint32_t yes = target_node(e, n, term, 0);
+    if (n->cases) {
+        n->selector = slot_new(e, LLVMTypeOf(c), n->parting->home, false);
+        slot_store(e, n->selector, c);
+        slot_store(e, n->parting, emit_mask(e));
     }
-    for (uint32_t t = 0, node = target_node(e, n, term, 0); t < n->n_targets; t++)
-        if (n->targets[t] == node)
-            mask[t] = mask[t] ? LLVMBuildOr(e->b, mask[t], rest, "") : rest;
-}
-
-static void branch_apart(Emit *e, const Node *n, const SpvInst *term)
-{
-    LV *mask = NEW_ARRAY(e->arena, LV, n->n_targets);
-    if (term->op == SpvOpSwitch) {
-        switch_masks(e, n, term, mask);
-    } else {
-        LV c = emit_lanes(e, emit_leaf(e, spv_operand(term, 0), 0));
-        uint32_t yes = target_node(e, n, term, 0);
-        for (uint32_t t = 0; t < n->n_targets; t++)
-            mask[t] = emit_and(e, e->mask, n->targets[t] == yes ? c : LLVMBuildNot(e->b, c, ""));
-    }
-    uint32_t first = FLOW_NONE;
     for (uint32_t t = 0; t < n->n_targets; t++) {
-        emit_edge(e, n, n->targets[t], mask[t]);
-        first = MIN(first, n->targets[t]);
+        LV here = n->cases ? switch_leads(e, n, c, n->targets[t])
+                : n->targets[t] == yes ? c : LLVMBuildNot(e->b, c, "");
+        emit_edge(e, n, n->targets[t], emit_and(e, e->mask, here));
     }
-    LLVMBuildBr(e->b, next_bb(e, n, first));
+    LLVMBuildBr(e->b, next_bb(e, n, n->targets[0]));
 }
 
-static void leave_block(Emit *e, const Node *n)
+static void leave_block(Emit *e, Node *n)
 {
     const SpvInst *term = e->cfg->blocks[n->block].block->insts.last;
     if (term->op == SpvOpReturnValue)
@@ -510,11 +524,11 @@ static void leave_block(Emit *e, const Node *n)
     }
 }
 
-static void emit_block(Emit *e, const Node *n)
+static void emit_block(Emit *e, Node *n)
 {
     SpvBlock *block = e->cfg->blocks[n->block].block;
     e->position = n->block;
-    enter_block(e, n);
+    enter_block(e, e->flow->node_of[n->block]);
     matrix_block_begin(e);
     load_phis(e, block);
     emit_block_insts(e, block);
@@ -523,19 +537,19 @@ static void emit_block(Emit *e, const Node *n)
 }
 
 /* Where the back edges of a loop meet. */
-static void emit_latch(Emit *e, const Node *n)
+static void emit_latch(Emit *e, Node *n)
 {
-    const Node *header = &e->flow->nodes[e->flow->node_of[n->loop->header]];
+    Node *header = &e->flow->nodes[e->flow->node_of[n->loop->header]];
     LLVMPositionBuilderAtEnd(e->b, n->bb);
-    if (n->tracked) {
-        LV mask = take_mask(e, n);
-        LLVMBuildStore(e->b, mask, header->mask_slot);
-        if (n->divergent && n->pending.len) {
-            LLVMBuildCondBr(e->b, emit_any(e, mask), header->bb, next_bb(e, n, FLOW_NONE));
-            return;
-        }
-    }
-    LLVMBuildBr(e->b, header->bb);
+    slot_segment(e, (uint32_t)(n - e->flow->nodes), &n->from);
+    LV mask = n->tracked ? slot_load(e, n->mask_slot) : NULL;
+    if (mask && header->mask_slot)
+        slot_store(e, header->mask_slot, mask);
+    slot_edge(e, header);
+    if (mask && n->divergent && n->pending.len)
+        LLVMBuildCondBr(e->b, emit_any(e, mask), header->bb, next_bb(e, n, FLOW_NONE));
+    else
+        LLVMBuildBr(e->b, header->bb);
 }
 
 void flow_emit(Emit *e)
@@ -543,11 +557,12 @@ void flow_emit(Emit *e)
     struct Flow *f = e->flow;
     make_blocks(e);
     f->top = LLVMCreateBuilderInContext(e->cx);
+    f->phi_b = LLVMCreateBuilderInContext(e->cx);
     LLVMBuildBr(e->entry_b, f->nodes[0].bb);
     LLVMPositionBuilderBefore(e->entry_b,
                               LLVMGetBasicBlockTerminator(LLVMGetInsertBlock(e->entry_b)));
     for (uint32_t k = 0; k < f->n_nodes; k++) {
-        const Node *n = &f->nodes[k];
+        Node *n = &f->nodes[k];
         if (!n->reached)
             continue;
         if (n->block != FLOW_NONE) {
@@ -560,6 +575,7 @@ void flow_emit(Emit *e)
         }
     }
     LLVMDisposeBuilder(f->top);
+    LLVMDisposeBuilder(f->phi_b);
 }
 
 /* ---- barriers -------------------------------------------------------------------------------- */

@@ -12,6 +12,8 @@
  */
 #include "cpu/flow.h"
 
+#include <stdlib.h>
+
 /* ---- sets of nodes --------------------------------------------------------------------------- */
 
 /* Where x is, or belongs. */
@@ -88,6 +90,39 @@ uint32_t flow_edge_node(const struct Flow *f, uint32_t from, uint32_t to)
     return to <= from ? f->latch_of[to] : f->node_of[to];
 }
 
+static int by_node(const void *a, const void *b)
+{
+    const SwitchCase *x = a, *y = b;
+    if (x->node != y->node)
+        return x->node < y->node ? -1 : 1;
+    return (x->literal > y->literal) - (x->literal < y->literal);
+}
+
+static uint64_t switch_literal(Emit *e, const SpvInst *term, uint32_t k)
+{
+    uint32_t word = cfg_target(term, k), bits = spv_type_of(e->module, spv_operand(term, 0))->bits;
+    uint64_t x = term->words[word - 1];
+    if (term->literal_words == 2)
+        x = term->words[word - 2] | x << 32;
+    return bits < 64 ? x & (((uint64_t)1 << bits) - 1) : x;
+}
+
+const SwitchCase *flow_cases(const Node *n, uint32_t to, uint32_t *count)
+{
+    uint32_t low = 0, high = n->n_cases;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (n->cases[middle].node < to)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    while (high < n->n_cases && n->cases[high].node == to)
+        high++;
+    *count = high - low;
+    return n->cases + low;
+}
+
 static void find_targets(Emit *e, Node *n)
 {
     const SpvInst *term = e->cfg->blocks[n->block].block->insts.last;
@@ -95,17 +130,23 @@ static void find_targets(Emit *e, Node *n)
     uint32_t count = 0;
     while (flow_target(e, term, count))
         count++;
-    n->targets = NEW_ARRAY(e->arena, uint32_t, count + 1);
+    SwitchCase *edges = NEW_ARRAY(e->arena, SwitchCase, count + 1);
     for (uint32_t k = 0; (to = flow_target(e, term, k)); k++) {
-        uint32_t node = flow_edge_node(e->flow, n->block, e->cfg->position[to->index]);
-        bool known = false;
-        for (uint32_t j = 0; j < n->n_targets; j++)
-            known |= n->targets[j] == node;
-        if (!known)
-            n->targets[n->n_targets++] = node;
+        edges[k].node = flow_edge_node(e->flow, n->block, e->cfg->position[to->index]);
+        edges[k].literal = term->op == SpvOpSwitch && k ? switch_literal(e, term, k) : 0;
     }
     if (!count)
-        n->targets[n->n_targets++] = e->flow->n_nodes - 1;
+        edges[count++].node = e->flow->n_nodes - 1;
+    if (term->op == SpvOpSwitch) {
+        n->n_cases = count - 1;
+        n->cases = arena_copy(e->arena, edges + 1, n->n_cases * sizeof *edges);
+        qsort(n->cases, n->n_cases, sizeof *n->cases, by_node);
+    }
+    qsort(edges, count, sizeof *edges, by_node);
+    n->targets = NEW_ARRAY(e->arena, uint32_t, count);
+    for (uint32_t k = 0; k < count; k++)
+        if (!k || edges[k].node != edges[k - 1].node)
+            n->targets[n->n_targets++] = edges[k].node;
     n->divergent = e->uniformity->divergent_branch[n->block] && n->n_targets > 1;
 }
 
@@ -124,16 +165,18 @@ static void make_nodes(Emit *e)
     }
     for (uint32_t p = 0; p + 1 < c->n; p++) {
         f->node_of[p] = f->n_nodes;
-        f->nodes[f->n_nodes++] = (Node){ .block = p, .loop = headed[p], .heir_of = FLOW_NONE };
+        f->nodes[f->n_nodes++] = (Node){ .block = p, .loop = headed[p], .heir_of = FLOW_NONE,
+                                         .chosen_by = FLOW_NONE };
         for (CfgLoop *l = c->blocks[p].loop; l && l->header + l->n_blocks - 1 == p; l = l->parent) {
             f->latch_of[l->header] = f->n_nodes;
             f->nodes[f->n_nodes++] = (Node){ .block = FLOW_NONE, .loop = l, .is_latch = true,
                                              .divergent = f->loop_diverges[l->header],
-                                             .heir_of = FLOW_NONE };
+                                             .heir_of = FLOW_NONE, .chosen_by = FLOW_NONE };
         }
     }
     f->node_of[c->n - 1] = f->n_nodes;
-    f->nodes[f->n_nodes++] = (Node){ .block = FLOW_NONE, .heir_of = FLOW_NONE };
+    f->nodes[f->n_nodes++] = (Node){ .block = FLOW_NONE, .heir_of = FLOW_NONE,
+                                     .chosen_by = FLOW_NONE };
     for (uint32_t k = 0; k < f->n_nodes; k++)
         if (f->nodes[k].block != FLOW_NONE)
             find_targets(e, &f->nodes[k]);
@@ -168,8 +211,7 @@ static void leave_block(Emit *e, Node *n)
     if (n->divergent) {
         NodeSet all = { 0 };
         set_add_all(e->arena, &all, &n->pending, FLOW_NONE);
-        for (uint32_t t = 0; t < n->n_targets; t++)
-            set_add(e->arena, &all, n->targets[t]);
+        set_add_all(e->arena, &all, &(NodeSet){ n->targets, n->n_targets, 0 }, FLOW_NONE);
         arrive(e, all.data[0], &all, FLOW_NONE, FLOW_NONE);
     } else {
         for (uint32_t t = 0; t < n->n_targets; t++)
@@ -359,6 +401,41 @@ static void find_masks(Emit *e)
                                   f->nodes[f->node_of[f->nodes[k].loop->header]].tracked;
 }
 
+/* Out of loops that are left on the way. */
+uint32_t flow_home(Emit *e, uint32_t from, uint32_t to)
+{
+    for (const CfgLoop *l = e->cfg->blocks[from].loop; l && !cfg_in_loop(l, e->cfg, to);
+         l = l->parent)
+        from = e->cfg->blocks[l->header].idom;
+    return e->flow->node_of[from];
+}
+
+uint32_t flow_edges_home(Emit *e, uint32_t to, uint32_t except)
+{
+    const CfgBlock *b = &e->cfg->blocks[to];
+    uint32_t home = e->flow->node_of[to];
+    for (uint32_t k = 0; k < b->n_preds; k++)
+        if (b->preds[k] < to && e->flow->node_of[b->preds[k]] != except)
+            home = MIN(home, flow_home(e, b->preds[k], to));
+    return home;
+}
+
+/* The masks of a switch's targets would all live at once: each is found where it is needed, but for
+ * those of targets that lanes come to in other iterations too. */
+static void find_chosen(Emit *e)
+{
+    struct Flow *f = e->flow;
+    for (uint32_t k = 0; k < f->n_nodes; k++) {
+        Node *n = &f->nodes[k];
+        for (uint32_t t = 0; n->divergent && n->cases && t < n->n_targets; t++) {
+            Node *to = &f->nodes[n->targets[t]];
+            if (to->tracked && !to->is_latch && e->cfg->blocks[to->block].idom == n->block &&
+                flow_home(e, n->block, to->block) == k)
+                to->chosen_by = k;
+        }
+    }
+}
+
 /* ---- slots ----------------------------------------------------------------------------------- */
 
 int flow_needs_slot(const Emit *e, SpvId id)
@@ -375,6 +452,11 @@ bool flow_left_apart(Emit *e, uint32_t from, uint32_t to)
     return false;
 }
 
+uint32_t flow_slot_home(const Emit *e, SpvId id)
+{
+    return e->flow->home[id];
+}
+
 typedef struct Uses { Emit *e; uint16_t at[65536]; } Uses;
 
 static void note_use(Uses *u, SpvId id, uint32_t use, uint32_t depth)
@@ -387,6 +469,8 @@ static void note_use(Uses *u, SpvId id, uint32_t use, uint32_t depth)
     uint8_t *slot = &e->flow->needs_slot[id];
     if (p == use || !e->flow->nodes[e->flow->node_of[p]].masked || def->op == SpvOpVariable)
         return;
+    uint32_t home = flow_home(e, p, use);
+    e->flow->home[id] = *slot ? MIN(e->flow->home[id], home) : home;
     *slot = MAX(*slot, flow_left_apart(e, p, use) ? SLOT_MASKED : SLOT_PLAIN);
     if (!memory_is_chain(e, def) || depth > 32)
         return;
@@ -420,10 +504,12 @@ bool flow_plan(Emit *e)
 {
     struct Flow *f = e->flow = NEW(e->arena, struct Flow);
     f->needs_slot = NEW_ARRAY(e->arena, uint8_t, e->module->bound);
+    f->home = NEW_ARRAY(e->arena, uint32_t, e->module->bound);
     f->phis = NEW_ARRAY(e->arena, PhiSlot, e->module->bound);
     make_nodes(e);
     find_pending(e);
     find_masks(e);
+    find_chosen(e);
     find_slots(e);
     return true;
 }

@@ -4,9 +4,8 @@
  *
  * A result is kept as its LLVM values, good in the block that defined it. Where flow.c says that
  * another block may be reached around the defining one (code under a mask may be jumped over), each
- * leaf also gets a slot, an alloca that LLVM turns into phis, and other blocks load it at their
- * top. The value of a lane that leaves a divergent loop earlier than others is kept by storing
- * under the mask.
+ * leaf also gets a slot (slot.c), which other blocks read at their top. The value of a lane that
+ * leaves a divergent loop earlier than others is kept by storing under the mask.
  *
  * Of integers, what is known over the lanes (Affine) is carried along through additions,
  * multiplications and the like, with the scalar arithmetic for lane 0 beside the vector's.
@@ -22,8 +21,8 @@ typedef struct Entry {
     uint32_t block;             /* Cfg position that defined it; UINT32_MAX: good everywhere */
     Value *here;                /* loaded from its slots, in block `here_block` */
     uint32_t here_block;
-    LV *slot;                   /* by leaf; NULL: the value itself is good everywhere */
-    Affine *affine_slot;        /* by leaf: of the scalars in its Affine; NULL: forget that */
+    Slot **slot;                /* by leaf; NULL: the value itself is good everywhere */
+    AffineSlots *affine_slot;   /* by leaf: of the scalars in its Affine; NULL: forget that */
 } Entry;
 
 struct Values { Entry *entries; uint32_t n; uint32_t depth; };
@@ -189,11 +188,6 @@ static Value *with_pointer(Emit *e, Value *v)
     return v;
 }
 
-LV value_load_slot(Emit *e, LV slot)
-{
-    return LLVMBuildLoad2(flow_top(e), LLVMGetAllocatedType(slot), slot, "");
-}
-
 static const Value *from_slots(Emit *e, Entry *n)
 {
     Value *v = new_value(e, n->value->type);
@@ -201,7 +195,7 @@ static const Value *from_slots(Emit *e, Entry *n)
     if (affine)
         v->affine = NEW_ARRAY(e->arena, Affine, v->n);
     for (uint32_t k = 0; k < v->n; k++) {
-        v->leaf[k] = n->slot[k] ? value_load_slot(e, n->slot[k]) : n->value->leaf[k];
+        v->leaf[k] = n->slot[k] ? slot_load(e, n->slot[k]) : n->value->leaf[k];
         if (affine)
             v->affine[k] = affine_load(e, &n->affine_slot[k], n->value->affine[k]);
     }
@@ -297,9 +291,10 @@ static void store_slots(Emit *e, Entry *n, const SpvInst *i)
 {
     Value *v = n->value;
     bool masked = flow_needs_slot(e, i->id) == SLOT_MASKED;
+    uint32_t home = flow_slot_home(e, i->id);
     if (!n->slot) {
-        n->slot = NEW_ARRAY(e->arena, LV, v->n);
-        n->affine_slot = masked ? NULL : NEW_ARRAY(e->arena, Affine, v->n);
+        n->slot = NEW_ARRAY(e->arena, Slot *, v->n);
+        n->affine_slot = masked ? NULL : NEW_ARRAY(e->arena, AffineSlots, v->n);
     }
     for (uint32_t k = 0; k < v->n; k++) {
         LV leaf = v->leaf[k];
@@ -308,14 +303,12 @@ static void store_slots(Emit *e, Entry *n, const SpvInst *i)
         if (masked)
             leaf = emit_lanes(e, leaf);
         if (!n->slot[k])
-            n->slot[k] = emit_alloca(e, LLVMTypeOf(leaf), "");
-        if (masked && e->mask) {
-            LV old = LLVMBuildLoad2(e->b, LLVMTypeOf(leaf), n->slot[k], "");
-            leaf = LLVMBuildSelect(e->b, e->mask, leaf, old, "");
-        }
-        LLVMBuildStore(e->b, leaf, n->slot[k]);
+            n->slot[k] = slot_new(e, LLVMTypeOf(leaf), home, false);
+        if (masked && e->mask)
+            leaf = LLVMBuildSelect(e->b, e->mask, leaf, slot_load(e, n->slot[k]), "");
+        slot_store(e, n->slot[k], leaf);
         if (n->affine_slot && v->affine)
-            affine_store(e, &n->affine_slot[k], &v->affine[k]);
+            affine_store(e, &n->affine_slot[k], home, &v->affine[k]);
     }
 }
 

@@ -310,3 +310,111 @@ BOTH(private_arrays, 64, 1,
     for (uint k = 0u; k < 9u; k++)
         r = r * 7u + t[k];
     return r;)
+
+BOTH(switch_runs, 64, 1,
+    uint r = i;
+    switch (a[i] & 31u) {
+    case 3u: case 4u: case 5u: case 6u: case 9u:
+        r += 11u;
+    case 7u:
+        r = r * 5u + a[r & 1023u];
+        break;
+    case 0u: case 1u: case 31u:
+        for (uint k = 0u; k < (r & 7u); k++)
+            r = r * 3u + k;
+        break;
+    case 30u:
+        return r;
+    case 12u:
+        break;
+    case 13u: default:
+        r ^= 0x5555u;
+    case 14u:
+        r += a[(r + 1u) & 1023u];
+    }
+    return r * 7u;)
+
+BOTH(switch_leaves_loops, 64, 1,
+    uint r = 0u;
+    for (uint k = 0u; k < 9u; k++) {
+        uint x = a[(i + k * 17u) & 1023u];
+        for (uint j = 0u; j < 5u; j++) {
+            r = r * 3u + j;
+            switch ((x + j) & 15u) {
+            case 0u: case 8u:
+                r += a[(i + j) & 1023u];
+                continue;
+            case 1u: case 2u: case 3u:
+                r ^= x;
+                break;
+            case 11u:
+                return r + 1u;
+            case 5u:
+                if ((r & 1u) == 0u)
+                    return r;
+            case 6u:
+                r += k;
+                break;
+            default:
+                continue;
+            }
+            if ((r & 64u) == 0u)
+                break;
+            r -= 5u;
+        }
+    }
+    return r;)
+
+/* Code grows with the kernel, no faster: instructions of LLVM IR before its passes, and after. */
+enum { SHAPES = 3 };
+
+static char *long_kernel(Arena *a, uint32_t shape, uint32_t n)
+{
+    static const char *const statement[SHAPES] = {
+        "case %u: x = x * %uu + y; y = a[x & 63u] + z; z += y | 1u; break;\n",
+        "case %u: x = x * %uu + y; y ^= z;\n",
+        "if ((x & %uu) == 1u) { x = x * %uu + y; if (y > x) a[i] = z; else y += a[z & 63u]; }\n",
+    };
+    Str s = { 0 };
+    str_add(a, &s, "#version 460\nlayout(local_size_x = 64) in;\n"
+                   "layout(std430, binding = 0) buffer A { uint a[]; };\n"
+                   "void main() {\nuint i = gl_GlobalInvocationID.x, x = a[i], y = i, z = 3u;\n");
+    str_add(a, &s, shape < 2 ? "switch (x) {\n" : "{\n");
+    for (uint32_t k = 0; k < n; k++)
+        str_printf(a, &s, statement[shape], 3 * k, 2 * k + 3);
+    str_add(a, &s, "}\na[i] = x + y * z;\n}\n");
+    return s.data;
+}
+
+/* Lines with a result or an effect; 0 after a failed check. */
+static uint32_t instructions(uint32_t shape, uint32_t n, CpuEmit form)
+{
+    Arena arena = { 0 };
+    DiagSink sink = { 0 };
+    CpuTarget target = { 0 };
+    SpvModule *m = glsl_module(&arena, long_kernel(&arena, shape, n), &sink);
+    PassOptions passes = { .optimise = true };
+    CpuOptions options = { .subgroup_size = 16, .optimise = true, .emit = form };
+    bool ok = m && cpu_target(&target, NULL, &sink);
+    CpuKernel *k = ok ? cpu_compile(m, &target, &passes, &options, &sink) : NULL;
+    uint32_t lines = 0;
+    CHECK(k != NULL);
+    for (uint32_t c = 0; k && c < k->text_size; c++)
+        lines += k->text[c] == '\n';
+    cpu_kernel_free(k);
+    cpu_target_free(&target);
+    arena_free(&arena);
+    return lines;
+}
+
+TEST(grows_evenly)
+{
+    static const CpuEmit forms[] = { CPU_EMIT_LLVM, CPU_EMIT_LLVM_OPTIMISED };
+    for (uint32_t k = 0; have_glslang() && k < SHAPES * COUNT_OF(forms); k++) {
+        CpuEmit form = forms[k % COUNT_OF(forms)];
+        uint32_t few = instructions(k / 2, 40, form), many = instructions(k / 2, 160, form);
+        if (many >= 5 * few)
+            test_fail(__FILE__, __LINE__, "kernel %u: %u lines, of four times its length %u", k / 2,
+                      few, many);
+    }
+}
