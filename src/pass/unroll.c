@@ -22,6 +22,7 @@ enum {
     DEFAULT_BUDGET = 16384,
     SHORT = 256,                /* instructions that any loop may become */
     INDEXED = 2048,             /* that a loop over a private array or a matrix's elements may */
+    MATRICES = 1024,            /* that one with matrices may: more leaves the instruction cache */
     MATRIX_TRIP = 8, ASKED_TRIP = 32,
     MAX_BLOCKS = 4096,
     LEAST_COST = 64,            /* of unrolling a loop at all: bounds their number */
@@ -222,7 +223,7 @@ static uint64_t allowance(Unroller *u, const LoopCopy *l, uint32_t *limit) {
         return 0;
     if (t.matrices) {
         *limit = (t.asks ? ASKED_TRIP : MATRIX_TRIP) + 1;
-        return MIN(whole, u->budget);
+        return MIN(t.asks ? whole : MIN(MATRICES, whole), u->budget);
     }
     return MIN(MIN(t.asks ? INDEXED : SHORT, whole), u->budget);
 }
