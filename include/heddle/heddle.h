@@ -253,6 +253,7 @@ typedef struct HeddleModuleOptions {
     const HeddleDefine *defines;
     uint32_t n_defines;
     const char *target_env;         /* "vulkan1.0" .. "vulkan1.4"; NULL = vulkan1.4 */
+    bool opencl_to_vulkan;          /* OpenCL C: a compute shader for Vulkan, not a kernel */
     /* For MLIR. */
     uint32_t subgroup_size;         /* of kernels that name none; 0 = 32 */
     bool rotate_loads;              /* overlapping loads of matrices become disjoint ones and

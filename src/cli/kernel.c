@@ -74,10 +74,13 @@ static HeddleResult with_options(const Options *o, OpenFn open, void *user, Hedd
     HeddleModuleOptions m = { .compiler = glslang && *glslang ? glslang : NULL,
                               .include_dirs = o->includes.data, .n_include_dirs = o->includes.len,
                               .defines = defines, .n_defines = o->defines.len,
-                              .target_env = o->target_env };
+                              .target_env = o->target_env,
+                              .opencl_to_vulkan = o->target && !strcmp(o->target, "vulkan") };
     HeddleResult r = HEDDLE_ERROR_ARGUMENT;
     if (!good)
         complain("-D takes NAME or NAME=VALUE");
+    else if (o->target && !m.opencl_to_vulkan && strcmp(o->target, "opencl"))
+        complain("--target takes opencl or vulkan, not '%s'", o->target);
     else if (mlir_options(o, &m) && parse_language(o->language, &m.language))
         r = open(user, &m, log);
     for (uint32_t i = 0; defines && i < o->defines.len; i++)

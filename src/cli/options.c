@@ -82,6 +82,8 @@ static const Option options[] = {
     { "-D", "NAME[=VALUE]", "GLSL, OpenCL C: define a macro", LIST, AT(defines), 0, KERNEL },
     { "--target-env", "ENV", "GLSL: vulkan1.0 .. vulkan1.4 (default)",
       STRING, AT(target_env), 0, KERNEL },
+    { "--target", "ENV", "OpenCL C: opencl (default), or vulkan for a shader",
+      STRING, AT(target), 0, KERNEL },
     { "--glslang", "PATH", "GLSL: the compiler; else $HEDDLE_GLSLANG, else the one found",
       STRING, AT(glslang), 0, KERNEL },
     { "--rotate-loads", NULL, "MLIR: overlapping loads become rotations of disjoint ones",

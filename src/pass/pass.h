@@ -154,6 +154,19 @@ typedef struct AheadReport {
 const char *ahead_reason(AheadReason why);          /* for people; "" for DONE */
 void ahead_report(AheadReport *r, const SpvModule *m, const SpvInst *merge, AheadLoop l);
 
+/* Makes a compute shader for Vulkan of an OpenCL module, whose kernels call nothing and have loops
+ * with one exit and selections with one end, without merge instructions:
+ *
+ *     pointers to global, constant memory  storage buffers: set 0, binding = the argument's number
+ *     pointers to workgroup memory         arrays of as many bytes as the specialisation constant
+ *                                          4 + the argument's number says
+ *     other arguments                      push constants, in order, each at its own alignment
+ *     the workgroup's size                 LocalSize, or specialisation constants 0, 1, 2
+ *     get_work_dim()                       specialisation constant 3
+ *
+ * What Vulkan has no way to do is an error that names it. */
+bool pass_shader(SpvModule *m, DiagSink *sink);
+
 /* All of it, as the code generators want it: one function, specialised, in SSA. */
 bool pass_pipeline(SpvModule *m, const PassOptions *o, SpvEntryPoint *entry, DiagSink *sink);
 

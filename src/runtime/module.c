@@ -10,6 +10,7 @@
 #include "front/mlir/mlir.h"
 #include "front/opencl/opencl.h"
 #include "front/opencl/spirv_target.h"
+#include "pass/pass.h"
 #include "runtime/runtime.h"
 
 /* ---- which language -------------------------------------------------------------------------- */
@@ -159,7 +160,8 @@ static OclOptions opencl_options(Arena *arena, const HeddleModuleOptions *o)
     for (uint32_t i = 0; i < o->n_defines; i++)
         defines[i] = (OclDefine){ o->defines[i].name, o->defines[i].value };
     return (OclOptions){ .include_dirs = o->include_dirs, .n_include_dirs = o->n_include_dirs,
-                         .defines = defines, .n_defines = o->n_defines };
+                         .defines = defines, .n_defines = o->n_defines,
+                         .vulkan = o->opencl_to_vulkan };
 }
 
 static HeddleResult compile_opencl(Load *l)
@@ -167,7 +169,8 @@ static HeddleResult compile_opencl(Load *l)
     HeddleModule *m = l->module;
     OclSource source = { l->data, l->size, l->name };
     OclOptions o = opencl_options(&m->arena, l->options);
-    m->spv = ocl_compile(&m->arena, &source, &o, l->sink);
+    SpvModule *spv = ocl_compile(&m->arena, &source, &o, l->sink);
+    m->spv = spv && (!o.vulkan || pass_shader(spv, l->sink)) ? spv : NULL;
     return m->spv ? HEDDLE_OK : HEDDLE_ERROR_SOURCE;
 }
 

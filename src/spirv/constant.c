@@ -296,7 +296,10 @@ static bool may_share(SpvModule *m, const SpvInst *i)
     switch (i->op) {
     case SpvOpTypeInt:
     case SpvOpTypeBool:
+    case SpvOpTypeFloat:
+    case SpvOpTypeVector:
     case SpvOpConstant:
+    case SpvOpConstantComposite:
     case SpvOpConstantNull:
     case SpvOpUndef:
     case SpvOpConstantTrue:
@@ -346,6 +349,21 @@ SpvId spv_int_type(SpvModule *m, uint32_t bits, bool is_signed)
     return intern(m, SpvOpTypeInt, 0, (uint32_t[]){ bits, is_signed }, 2);
 }
 
+SpvId spv_float_type(SpvModule *m, uint32_t bits)
+{
+    return intern(m, SpvOpTypeFloat, 0, &bits, 1);
+}
+
+SpvId spv_vector_type(SpvModule *m, SpvId element, uint32_t n)
+{
+    return intern(m, SpvOpTypeVector, 0, (uint32_t[]){ element, n }, 2);
+}
+
+SpvId spv_composite_constant(SpvModule *m, SpvId type, const SpvId *parts, uint32_t n)
+{
+    return intern(m, SpvOpConstantComposite, type, parts, n);
+}
+
 SpvId spv_bool_type(SpvModule *m) { return intern(m, SpvOpTypeBool, 0, NULL, 0); }
 
 SpvId spv_pointer_type(SpvModule *m, uint32_t storage, SpvId pointee)
@@ -375,4 +393,13 @@ SpvId spv_int_constant(SpvModule *m, SpvId type, uint64_t value)
     value = extend(value, w);
     uint32_t words[2] = { (uint32_t)value, (uint32_t)(value >> 32) };
     return intern(m, SpvOpConstant, type, words, w.bits > 32 ? 2 : 1);
+}
+
+SpvId spv_number_constant(SpvModule *m, SpvId type, uint64_t bits)
+{
+    const SpvInst *t = spv_def(m, type);
+    if (t->op != SpvOpTypeFloat)
+        return spv_int_constant(m, type, bits);
+    uint32_t words[2] = { (uint32_t)bits, (uint32_t)(bits >> 32) };
+    return intern(m, SpvOpConstant, type, words, spv_operand(t, 0) > 32 ? 2 : 1);
 }

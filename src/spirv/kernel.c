@@ -11,18 +11,29 @@
  */
 #include "spirv/internal.h"
 
-static uint64_t member_layout(SpvModule *m, const SpvType *t, uint32_t *align)
+uint64_t spv_opencl_offset(SpvModule *m, const SpvType *t, uint32_t k)
 {
     bool packed = spv_has_decoration(m, t->id, -1, SpvDecorationCPacked);
     uint64_t at = 0;
+    for (uint32_t j = 0; j <= k && j < t->count; j++) {
+        uint32_t own;
+        uint64_t size = spv_opencl_size(m, t->members[j], &own);
+        at = packed ? at : align_up(at, own);
+        at += j < k ? size : 0;
+    }
+    return at;
+}
+
+static uint64_t struct_size(SpvModule *m, const SpvType *t, uint32_t *align)
+{
     for (uint32_t k = 0; k < t->count; k++) {
         uint32_t own;
-        uint64_t size = spv_opencl_size(m, t->members[k], &own);
-        own = packed ? 1 : own;
-        at = align_up(at, own) + size;
+        spv_opencl_size(m, t->members[k], &own);
         *align = MAX(*align, own);
     }
-    return align_up(at, *align);
+    if (spv_has_decoration(m, t->id, -1, SpvDecorationCPacked))
+        *align = 1;
+    return align_up(spv_opencl_offset(m, t, t->count), *align);
 }
 
 uint64_t spv_opencl_size(SpvModule *m, const SpvType *t, uint32_t *align)
@@ -46,7 +57,7 @@ uint64_t spv_opencl_size(SpvModule *m, const SpvType *t, uint32_t *align)
         size = spv_opencl_size(m, t->element, align);
         return t->count * align_up(size, *align);
     case SPV_STRUCT:
-        return member_layout(m, t, align);
+        return struct_size(m, t, align);
     default:
         return 0;
     }

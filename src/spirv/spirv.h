@@ -281,7 +281,12 @@ bool spv_is_spec_constant(const SpvModule *m, SpvId id);    /* OpSpecConstant* *
 /* Find or make; values in the type's own width. */
 SpvId spv_int_constant(SpvModule *m, SpvId type, uint64_t value);
 SpvId spv_int_type(SpvModule *m, uint32_t bits, bool is_signed);
+SpvId spv_float_type(SpvModule *m, uint32_t bits);          /* IEEE's */
 SpvId spv_bool_type(SpvModule *m);
+SpvId spv_vector_type(SpvModule *m, SpvId element, uint32_t n);
+SpvId spv_composite_constant(SpvModule *m, SpvId type, const SpvId *parts, uint32_t n);
+/* A number of an integer or floating-point type by its bits. */
+SpvId spv_number_constant(SpvModule *m, SpvId type, uint64_t bits);
 SpvId spv_pointer_type(SpvModule *m, uint32_t storage, SpvId pointee);
 SpvId spv_array_type(SpvModule *m, SpvId element, SpvId length);
 SpvId spv_null_constant(SpvModule *m, SpvId type);
@@ -368,5 +373,7 @@ bool spv_kernel_arguments(Arena *arena, SpvModule *m, const SpvFunction *f, SpvA
                           DiagSink *sink);
 /* Size and alignment of a type in memory as OpenCL C has it; 0: it has none. */
 uint64_t spv_opencl_size(SpvModule *m, const SpvType *t, uint32_t *align);
+/* Where member k of a structure starts in it; of k == count where the last one ends. */
+uint64_t spv_opencl_offset(SpvModule *m, const SpvType *t, uint32_t k);
 
 #endif

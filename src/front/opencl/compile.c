@@ -179,5 +179,6 @@ struct SpvModule *ocl_compile(Arena *arena, const OclSource *source, const OclOp
 {
     Job j = { .arena = arena, .source = source, .options = options, .sink = sink,
               .to_spirv = true };
-    return build(&j) ? ocl_spirv(arena, j.module, j.source->name, sink) : NULL;
+    return build(&j) ? ocl_spirv(arena, j.module, options && options->vulkan,
+                                         j.source->name, sink) : NULL;
 }

@@ -32,7 +32,7 @@ typedef struct OclOptions {
     uint32_t n_include_dirs;
     const OclDefine *defines;
     uint32_t n_defines;
-    bool vulkan;                /* SPIR-V for Vulkan: GLCompute, storage buffers */
+    bool vulkan;                /* for pass_shader: one function a kernel, structured */
 } OclOptions;
 
 /* A translation unit: its bytes, and its name for messages and for finding quoted includes. */

@@ -23,6 +23,7 @@
 typedef struct Emission {
     LLVMModuleRef module;
     LLVMMemoryBufferRef out;
+    bool structured;
     char *error;                /* for free() */
 } Emission;
 
@@ -70,12 +71,35 @@ static void on_diagnostic(LLVMDiagnosticInfoRef info, void *user)
 
 /* One function a kernel, its variables values, its pointers of known address spaces: the target
  * guesses what pointers lead to, and guesses best when there is little of it. */
+#define TIDY                                                                                      \
+    "always-inline,globaldce,function(sroa,early-cse,loop(loop-rotate,loop-unroll-full),sroa,"     \
+    "early-cse,infer-address-spaces,early-cse)"
+/* Every loop has one exit, at its end, and every selection one end: as AMD's targets want it. */
+#define STRUCTURE                                                                                 \
+    ",function(simplifycfg,lower-switch,mergereturn,unify-loop-exits,structurizecfg,early-cse)"
+
+static void inline_all(LLVMModuleRef module)
+{
+    static const char name[] = "alwaysinline";
+    enum { KERNEL_CONVENTION = 76 };
+    LLVMContextRef context = LLVMGetModuleContext(module);
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, sizeof name - 1);
+    LLVMAttributeRef attribute = LLVMCreateEnumAttribute(context, kind, 0);
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+        if (LLVMIsDeclaration(f) || LLVMGetFunctionCallConv(f) == KERNEL_CONVENTION)
+            continue;
+        LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, attribute);
+        LLVMSetLinkage(f, LLVMInternalLinkage);
+    }
+}
+
 static void tidy(Emission *e, LLVMTargetMachineRef machine)
 {
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    LLVMErrorRef error = LLVMRunPasses(e->module, "always-inline,globaldce,function(sroa,early-cse,"
-                                       "loop(loop-rotate,loop-unroll-full),sroa,early-cse,"
-                                       "infer-address-spaces,early-cse)", machine, options);
+    if (e->structured)
+        inline_all(e->module);
+    LLVMErrorRef error = LLVMRunPasses(e->module, e->structured ? TIDY STRUCTURE : TIDY, machine,
+                                       options);
     LLVMDisposePassBuilderOptions(options);
     if (error) {
         char *text = LLVMGetErrorMessage(error);
@@ -145,9 +169,10 @@ static bool run(Emission *e)
 
 #endif
 
-SpvModule *ocl_spirv(Arena *arena, LLVMModuleRef ir, const char *name, DiagSink *sink)
+SpvModule *ocl_spirv(Arena *arena, LLVMModuleRef ir, bool structured, const char *name,
+                     DiagSink *sink)
 {
-    Emission e = { .module = ir };
+    Emission e = { .module = ir, .structured = structured };
     SpvModule *m = NULL;
     DiagLoc loc = { .file = name };
     if (run(&e))

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * LLVM IR to SPIR-V: LLVM's own SPIR-V target makes the instructions, link.c turns the calls
- * that it leaves into instructions, vulkan.c makes a shader of the kernel
- * where that is wanted.
+ * that it leaves into instructions.
  */
 #ifndef HEDDLE_OPENCL_SPIRV_TARGET_H
 #define HEDDLE_OPENCL_SPIRV_TARGET_H
@@ -13,8 +12,10 @@ struct LLVMOpaqueContext;
 struct LLVMOpaqueModule;
 
 /* The module in SPIR-V for OpenCL: Kernel, Physical64. Takes `ir` and its context, whatever comes
- * of it. `name` is what diagnostics call the module. NULL after reporting. */
-SpvModule *ocl_spirv(Arena *arena, struct LLVMOpaqueModule *ir, const char *name, DiagSink *sink);
+ * of it. `structured`: every call inlined, and selections and loops nested, each with one way out, as
+ * pass_shader wants them. `name` is what diagnostics call the module. NULL after reporting. */
+SpvModule *ocl_spirv(Arena *arena, struct LLVMOpaqueModule *ir, bool structured, const char *name,
+                     DiagSink *sink);
 
 /* Calls of functions without a body that are named after an instruction become it. Names are plain
  * or Itanium-mangled, and may end in anything that begins with '.' or '_':
