@@ -329,6 +329,13 @@ static bool is_componentwise(State *s, const SpvInst *i) {
            (i->op >= SpvOpShiftRightLogical && i->op <= SpvOpBitCount);
 }
 
+/* Where a pointer is a value (of a phi, in memory), one into memory that each lane has of its own
+ * differs. */
+static uint16_t as_value(State *s, SpvId id) {
+    SpvId var = id < s->m->bound ? s->base[id] : 0;
+    return is_private(spv_def(s->m, var)) ? ALL : of(s, id);
+}
+
 static uint16_t phi_mask(State *s, const SpvInst *i) {
     uint16_t mask = 0;
     bool same = true;
@@ -338,7 +345,7 @@ static uint16_t phi_mask(State *s, const SpvInst *i) {
         SpvInst *label = spv_def(s->m, pred);
         if (!label || !label->block || s->c->position[label->block->index] == NONE)
             continue;
-        mask |= of(s, value);
+        mask |= as_value(s, value);
         if (value == i->id || value == only)
             continue;
         same = same && !only;
@@ -478,8 +485,10 @@ static uint16_t result_mask(State *s, const SpvInst *i) {
     case SpvOpCompositeInsert: return insert_mask(s, i);
     case SpvOpSelect:
         if (spv_operand(i, 1) == spv_operand(i, 2))
-            return of(s, spv_operand(i, 1));
-        return of(s, spv_operand(i, 0)) | of(s, spv_operand(i, 1)) | of(s, spv_operand(i, 2));
+            return as_value(s, spv_operand(i, 1));
+        return of(s, spv_operand(i, 0)) | as_value(s, spv_operand(i, 1)) |
+               as_value(s, spv_operand(i, 2));
+    case SpvOpConvertPtrToU: return as_value(s, spv_operand(i, 0));
     case SpvOpAtomicLoad: return load_mask(s, spv_operand(i, 0));
     case SpvOpExtInst:
         return spv_is_pure(i) ? spread_scalar(any_operand(s, i)) : impure_ext_mask(s, i);
@@ -503,7 +512,7 @@ static void visit(State *s, uint32_t k) {
             diverge_branch(s, i);
         return;
     case SpvOpStore: case SpvOpAtomicStore:
-        store(s, i, spv_operand(i, 0), i->op == SpvOpStore ? of(s, spv_operand(i, 1)) : ALL);
+        store(s, i, spv_operand(i, 0), i->op == SpvOpStore ? as_value(s, spv_operand(i, 1)) : ALL);
         return;
     case SpvOpCopyMemory: case SpvOpCopyMemorySized:
         store(s, i, spv_operand(i, 0), load_mask(s, spv_operand(i, 1)));

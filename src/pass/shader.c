@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * shader: an OpenCL module for Vulkan. In: kernels that call nothing, with structured graphs that no
- * merge instruction describes (pass.h). Out: compute shaders, as pass.h says what becomes of their
- * arguments; SPIR-V 1.6 with logical addressing, and with Vulkan's memory model where there are
- * cooperative matrices, which ask for it.
+ * shader: an OpenCL module for Vulkan. In: kernels that call nothing, with structured graphs that
+ * no merge instruction describes (pass.h). Out: compute shaders, as pass.h says what becomes of
+ * their arguments; SPIR-V 1.6 with logical addressing, and with Vulkan's memory model where there
+ * are cooperative matrices, which ask for it.
  *
  * Each kernel: merge instructions (shader_flow.c), then where pointers lead (shader_memory.c), then
  * every instruction in the order of the graph (shader_memory.c, shader_ops.c, shader_math.c).

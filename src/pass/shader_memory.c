@@ -418,7 +418,8 @@ static SpvId new_block(Shader *s, const SpvId *members, const uint32_t *offsets,
 
 static SpvId new_buffer(Shader *s, const Root *r, SpvId element, uint32_t bytes)
 {
-    SpvId array = new_array(s, element, 0, bytes), block = new_block(s, &array, (uint32_t[1]){ 0 }, 1);
+    SpvId array = new_array(s, element, 0, bytes);
+    SpvId block = new_block(s, &array, (uint32_t[1]){ 0 }, 1);
     SpvId v = new_variable(s, SpvStorageClassStorageBuffer, block, 0);
     shader_decorate(s, v, SpvDecorationDescriptorSet, 0, 1);
     shader_decorate(s, v, SpvDecorationBinding, r->number, 1);

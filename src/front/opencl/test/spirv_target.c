@@ -100,7 +100,7 @@ static bool valid(Arena *a, const SpvModule *m)
 TEST(operators_become_instructions)
 {
     Arena a = { 0 };
-    SpvModule *m = ocl_spirv(&a, parse(matrices), "test", &(DiagSink){ 0 });
+    SpvModule *m = ocl_spirv(&a, parse(matrices), false, "test", &(DiagSink){ 0 });
     REQUIRE(m);
     CHECK_EQ_U64(count(m, SpvOpFunctionCall), 0);
     CHECK_EQ_U64(count(m, SpvOpFAdd), 1);
@@ -125,7 +125,7 @@ TEST(other_calls_stay)
                                "  ret void\n"
                                "}\n";
     Arena a = { 0 };
-    SpvModule *m = ocl_spirv(&a, parse(text), "test", &(DiagSink){ 0 });
+    SpvModule *m = ocl_spirv(&a, parse(text), false, "test", &(DiagSink){ 0 });
     REQUIRE(m);
     CHECK_EQ_U64(count(m, SpvOpFunctionCall), 2);
     CHECK(valid(&a, m));
@@ -144,7 +144,7 @@ TEST(what_goes_wrong_is_told)
     Arena a = { 0 };
     char said[256] = "";
     DiagSink sink = { .report = keep_message, .user = said };
-    CHECK(!ocl_spirv(&a, parse(arity), "test", &sink));
+    CHECK(!ocl_spirv(&a, parse(arity), false, "test", &sink));
     CHECK_CONTAINS(said, "OpFAdd takes 2 operands, the call that names it has 1");
     arena_free(&a);
 }
