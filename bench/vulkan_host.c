@@ -78,7 +78,7 @@ static bool load(VulkanHost *h)
         return false;
     PFN_vkCreateInstance create = (PFN_vkCreateInstance)get(NULL, "vkCreateInstance");
     VkApplicationInfo app = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .apiVersion =
-                             VK_API_VERSION_1_2};
+                             VK_API_VERSION_1_3};
     VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
                                  .pApplicationInfo = &app};
     if (!create || create(&info, NULL, &h->instance) != VK_SUCCESS)
@@ -121,27 +121,34 @@ bool vulkan_host_has_matrices(const VulkanHost *h)
     return false;
 }
 
-/* With what kernels of matrices need where it is to be had, and nothing else that is optional. */
+/* With the types and the features of Vulkan 1.1 to 1.3 that there are, and matrices; without checks
+ * of bounds. */
 static bool open_device(VulkanHost *h)
 {
     const char *name = "VK_KHR_cooperative_matrix";
     bool matrices = vulkan_host_has_matrices(h);
     VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR};
+    VkPhysicalDeviceVulkan13Features v13 = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
+        .pNext = matrices ? &matrix : NULL};
     VkPhysicalDeviceVulkan11Features v11 = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES, .pNext = &matrix};
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES, .pNext = &v13};
     VkPhysicalDeviceVulkan12Features v12 = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, .pNext = &v11};
     VkPhysicalDeviceFeatures2 features = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, .pNext = &v12};
     h->GetPhysicalDeviceFeatures2(h->physical, &features);
-    features.features = (VkPhysicalDeviceFeatures){.shaderInt16 = features.features.shaderInt16};
+    features.features = (VkPhysicalDeviceFeatures){
+        .shaderInt16 = features.features.shaderInt16, .shaderInt64 = features.features.shaderInt64,
+        .shaderFloat64 = features.features.shaderFloat64};
+    v13.robustImageAccess = VK_FALSE;
     float priority = 1;
     VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
                                      .queueCount = 1,
                                      .pQueuePriorities = &priority};
     VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
-                               .pNext = matrices ? &features : NULL,
+                               .pNext = &features,
                                .enabledExtensionCount = matrices,
                                .ppEnabledExtensionNames = &name,
                                .queueCreateInfoCount = 1,
@@ -276,7 +283,8 @@ static bool make_pipeline(VulkanProgram *p, uint32_t i, const VulkanStep *step)
     VkComputePipelineCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO, .layout = p->layout,
         .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
-                  .stage = VK_SHADER_STAGE_COMPUTE_BIT, .module = module, .pName = "main"}};
+                  .stage = VK_SHADER_STAGE_COMPUTE_BIT, .module = module,
+                  .pName = step->entry ? step->entry : "main"}};
     VkResult result = h->CreateComputePipelines(h->device, VK_NULL_HANDLE, 1, &info, NULL,
                                                 &p->pipelines[i]);
     h->DestroyShaderModule(h->device, module, NULL);

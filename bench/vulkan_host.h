@@ -20,6 +20,7 @@ typedef struct VulkanStep {
     const uint32_t *spirv;
     size_t size;                    /* bytes */
     uint32_t groups[3];
+    const char *entry;              /* NULL: main */
 } VulkanStep;
 
 /* The first device that is a CPU. NULL, and why in *reason (static), when there is none. */

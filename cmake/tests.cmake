@@ -14,6 +14,15 @@ foreach(test IN LISTS tests)
     heddle_test(test_${folder}_${stem} "${test}" heddle_static)
 endforeach()
 
+target_sources(test_opencl_kernels PRIVATE bench/vulkan_host.c)
+if(TARGET heddle_vulkan)
+    target_include_directories(test_opencl_kernels SYSTEM PRIVATE "${HEDDLE_VULKAN_INCLUDE}")
+    target_link_libraries(test_opencl_kernels PRIVATE ${CMAKE_DL_LIBS})
+    target_compile_definitions(test_opencl_kernels PRIVATE
+        "HEDDLE_MANIFEST=\"${PROJECT_BINARY_DIR}/share/vulkan/icd.d/heddle_icd.json\"")
+    add_dependencies(test_opencl_kernels heddle_vulkan)
+endif()
+
 heddle_test(test_fuzz_mutations "${PROJECT_SOURCE_DIR}/tests/fuzz/mutations.c" heddle_static)
 heddle_test(test_fuzz_opencl "${PROJECT_SOURCE_DIR}/tests/fuzz/opencl.c" heddle_static)
 foreach(long IN ITEMS test_random_kernels test_fuzz_mutations)

@@ -317,5 +317,7 @@ Fate shader_function(Shader *s, SpvInst *i, SpvId *to)
     if (!expression)
         return refuse(s, i, other_width, component(x)->bits);
     *to = shader_evaluate(s, expression, i->type, operands);
+    if (function == OpenCLstd_fma) /* one operation, rounded once */
+        vec_push(s->a, &s->exact_ids, *to);
     return FATE_GONE;
 }

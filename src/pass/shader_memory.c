@@ -51,6 +51,8 @@ struct Memory {
     bool failed;
 };
 
+static const Address null_address;
+
 static Address *address_of(const Shader *s, SpvId id)
 {
     return id < s->memory->n ? s->memory->address[id] : NULL;
@@ -592,24 +594,24 @@ static void add_index(Shader *s, Address *a, SpvId index, uint32_t scale, uint32
     }
 }
 
-/* The distance in units of so many bytes. */
+/* The distance in units of so many bytes. Constants and scales may be negative. */
 static SpvId distance(Shader *s, const Address *a, uint32_t extra, uint32_t unit)
 {
-    uint32_t constant = a->constant + extra, by = unit;
+    int32_t constant = (int32_t)(a->constant + extra), by = (int32_t)unit;
     SpvId sum = 0;
     for (uint32_t k = 0; k < a->n; k++)
-        by = a->terms[k].scale % unit ? 1 : by;
-    by = constant % unit ? 1 : by;
+        by = (int32_t)a->terms[k].scale % (int32_t)unit ? 1 : by;
+    by = constant % (int32_t)unit ? 1 : by;
     for (uint32_t k = 0; k < a->n; k++) {
-        uint32_t scale = a->terms[k].scale / by;
+        int32_t scale = (int32_t)a->terms[k].scale / by;
         SpvId term = a->terms[k].index;
         if (scale != 1)
-            term = EMIT(s, SpvOpIMul, s->u32, term, shader_u32(s, scale));
+            term = EMIT(s, SpvOpIMul, s->u32, term, shader_u32(s, (uint32_t)scale));
         sum = sum ? EMIT(s, SpvOpIAdd, s->u32, sum, term) : term;
     }
-    SpvId rest = shader_u32(s, constant / by);
+    SpvId rest = shader_u32(s, (uint32_t)(constant / by));
     sum = !sum ? rest : constant ? EMIT(s, SpvOpIAdd, s->u32, sum, rest) : sum;
-    if (by == unit)
+    if (by == (int32_t)unit)
         return sum;
     return EMIT(s, SpvOpUDiv, s->u32, sum, shader_u32(s, unit));
 }
@@ -816,9 +818,7 @@ static Fate lower_chain(Shader *s, SpvInst *i)
 {
     Address *a = address_of(s, i->id), *base = address_of(s, spv_operand(i, 0));
     uint32_t grain = a->grain;
-    if (!base || !base->root)
-        return FATE_GONE;
-    *a = *base;
+    *a = base ? *base : null_address;
     a->grain = grain;
     Chain c = open_chain(s, i);
     SpvId index;
@@ -892,15 +892,45 @@ static Fate lower_compare(Shader *s, SpvInst *i, SpvId *to)
 static Fate lower_cast(Shader *s, SpvInst *i)
 {
     Address *a = address_of(s, i->id), *from = address_of(s, spv_operand(i, 0));
-    if (!from)
-        return FATE_STAYS;
-    *a = *from;
+    *a = from ? *from : null_address;
     if (i->op != SpvOpGenericCastToPtrExplicit || !a->root)
         return FATE_GONE;
     uint32_t is = a->root->storage, want = spv_operand(i, 1);
     bool global = is == SpvStorageClassStorageBuffer && want == SpvStorageClassCrossWorkgroup;
     if (!global && is != want)
         a->root = NULL;
+    return FATE_GONE;
+}
+
+/* An address as an integer is the distance from where the buffer or variable begins: good for
+ * nothing but to be compared with, or subtracted from, another of the same. */
+static Fate lower_address(Shader *s, SpvInst *i, SpvId *to)
+{
+    const Address *a = address_of(s, spv_operand(i, 0));
+    IdWords *ids = NEW(s->a, IdWords);
+    bool good = a && a->root;
+    if (!good && a && !a->n) { /* what offsetof comes to */
+        *to = spv_int_constant(s->m, i->type, a->constant);
+        return FATE_GONE;
+    }
+    for (SpvBlock *b = s->f->first; b && good; b = b->next)
+        for (SpvInst *use = b->insts.first; use && good; use = use->next) {
+            bool uses = false;
+            edit_ids(use, ids);
+            for (uint32_t k = 0; k < ids->n; k++)
+                uses |= use->words[ids->at[k]] == i->id;
+            good = !uses || use->op == SpvOpISub || (use->op >= SpvOpIEqual &&
+                                                     use->op <= SpvOpSLessThanEqual);
+            for (uint32_t k = 0; uses && good && k < ids->n; k++) {
+                const SpvInst *other = spv_def(s->m, use->words[ids->at[k]]);
+                const Address *b2 = other->op == SpvOpConvertPtrToU
+                                        ? address_of(s, spv_operand(other, 0)) : NULL;
+                good = b2 && b2->root == a->root;
+            }
+        }
+    if (!good)
+        return shader_refuse(s, i, "an address as an integer"), FATE_ERROR;
+    *to = EMIT(s, SpvOpUConvert, i->type, distance(s, a, 0, 1));
     return FATE_GONE;
 }
 
@@ -962,7 +992,8 @@ Fate shader_memory(Shader *s, SpvInst *i, SpvId *to)
         return pointer ? FATE_GONE : FATE_STAYS;
     case SpvOpLifetimeStart: case SpvOpLifetimeStop:
         return FATE_GONE;
-    case SpvOpConvertPtrToU: case SpvOpConvertUToPtr:
+    case SpvOpConvertPtrToU: return lower_address(s, i, to);
+    case SpvOpConvertUToPtr:
         return shader_refuse(s, i, "an address as an integer"), FATE_ERROR;
     default:
         return is_vector_access(i) ? vector_access(s, i, to) : FATE_STAYS;

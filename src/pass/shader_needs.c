@@ -84,6 +84,17 @@ static void need_for_block(Needs *n, const SpvType *t, bool push)
         need(n, push ? SpvCapabilityStoragePushConstant16 : SpvCapabilityStorageBuffer16BitAccess);
 }
 
+/* Told by what is multiplied: packed in a word, vectors of four bytes, others. */
+static void need_for_dot(Needs *n, const SpvInst *i)
+{
+    if (i->op < SpvOpSDot || i->op > SpvOpSUDotAccSat)
+        return;
+    const SpvType *t = spv_type_of(n->s->m, spv_operand(i, 0));
+    bool bytes = t->kind == SPV_VECTOR && t->element->bits == 8 && t->count == 4;
+    need(n, t->kind != SPV_VECTOR ? SpvCapabilityDotProductInput4x8BitPacked
+            : bytes ? SpvCapabilityDotProductInput4x8Bit : SpvCapabilityDotProductInputAll);
+}
+
 static void need_for_variable(Needs *n, const SpvInst *i)
 {
     uint32_t storage = spv_operand(i, 0);
@@ -118,6 +129,7 @@ static bool visit(void *user, SpvInst *i)
     need_for_type(n, i);
     if (info->flags & SPV_OPF_ATOMIC)
         need_for_atomic(n, i);
+    need_for_dot(n, i);
     if (i->op == SpvOpVariable)
         need_for_variable(n, i);
     snprintf(text, sizeof text, "%s", info->name);

@@ -258,8 +258,15 @@ kernel void boolean(bool b) {}
 kernel int variable;
 // KERNELS-DAG: :[[@LINE+1]]:37: error: a size is at least 1
 __attribute__((reqd_work_group_size(0, 1, 1))) kernel void sizes(void) {}
-// KERNELS-DAG: :[[@LINE+1]]:16: error: functions cannot be overloaded
-__attribute__((overloadable)) void twice(void) {}
+__attribute__((overloadable)) int either(int a, float b) { return 1; }
+__attribute__((overloadable)) int either(float a, int b) { return 2; }
+// KERNELS-DAG: :[[@LINE+1]]:30: error: two functions 'either' suit these arguments equally well
+int ambiguous(void) { return either(1, 2); }
+// KERNELS-DAG: :[[@LINE+1]]:25: error: no function 'either' takes these arguments
+int none(void) { return either(1); }
+int alone(int a);
+// KERNELS-DAG: :[[@LINE+1]]:35: error: 'alone' is declared twice, and not alike
+__attribute__((overloadable)) int alone(float a) { return 2; }
 // KERNELS-DAG: :[[@LINE+1]]:5: error: 'undefined' is called but not defined
 int undefined(int);
 kernel void calls(void) { undefined(1); }

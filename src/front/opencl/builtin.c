@@ -375,7 +375,7 @@ static Node *refuse(Ocl *o, const Ident *name, Loc loc, Node **args, uint32_t n)
     return ocl_bad(o, loc);
 }
 
-/* to_global(p): a generic pointer's, or null when it leads elsewhere. */
+/* to_global(p): a generic pointer's, or null when it leads elsewhere; get_fence(p). */
 static Node *to_space(Ocl *o, const Builtin *row, Loc loc, Node **args, uint32_t n)
 {
     if (n != 1 || !is_pointer(args[0]->type) || args[0]->type->base->space == AS_CONSTANT)
@@ -384,7 +384,9 @@ static Node *to_space(Ocl *o, const Builtin *row, Loc loc, Node **args, uint32_t
     if (from->space != AS_GENERIC)
         args[0] = ocl_implicit(o, CAST_SPACE, args[0],
                                ocl_pointer(o, ocl_in_space(o, from, AS_GENERIC)));
-    Type *to = ocl_pointer(o, ocl_in_space(o, from, (Space)(row->operation[0] - '0')));
+    Type *to = o->basic[TY_UINT];
+    if (row->operation)
+        to = ocl_pointer(o, ocl_in_space(o, from, (Space)(row->operation[0] - '0')));
     Node *c = ocl_node(o, N_BUILTIN, loc, to, NULL, NULL);
     ocl_depth(o, c, args[0]);
     c->list = args;

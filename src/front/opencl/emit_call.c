@@ -147,10 +147,14 @@ static LLVMValueRef to_space(Emit *e, Node *n)
 {
     static const char *const names[] = { "Private", "Global", "", "Local" };
     static const uint32_t classes[] = { 7, 5, 0, 4 };
-    Space space = (Space)n->type->base->space;
     Ocl *o = e->o;
     Type *types[] = { ocl_pointer(o, ocl_in_space(o, o->basic[TY_VOID], AS_GENERIC)),
                       o->basic[TY_INT] };
+    if (!n->builtin->operation) {
+        LLVMValueRef p = ocl_emit_value(e, n->list[0]);
+        return call_named(e, ocl_mangle(o, "get_fence", types, 1), n->type, &p, 1, true);
+    }
+    Space space = (Space)n->type->base->space;
     LLVMValueRef args[] = { ocl_emit_value(e, n->list[0]),
                             LLVMConstInt(e->i32, classes[space], false) };
     const char *name = arena_printf(o->arena, "__spirv_GenericCastToPtrExplicit_To%s",

@@ -286,7 +286,7 @@ typedef enum SymbolKind { S_VARIABLE, S_PARAMETER, S_FUNCTION, S_TYPEDEF, S_ENUM
 
 typedef struct Attributes {
     uint32_t aligned, local_size[3], size_hint[3], subgroup_size;
-    bool packed, has_local_size, has_size_hint, has_matrix, kernel;
+    bool packed, has_local_size, has_size_hint, has_matrix, kernel, overloadable;
     Type *vec_type_hint;
     uint8_t use;
     uint32_t rows, columns;
@@ -350,6 +350,7 @@ typedef struct Specifiers {
     bool is_typedef, is_static, is_extern, is_inline, kernel, has_space;
     Space space;
     Attributes attributes;
+    uint32_t type_align;        /* of an aligned typedef; 0 */
     Loc loc;
 } Specifiers;
 
@@ -397,6 +398,8 @@ void ocl_depth(Ocl *o, Node *n, const Node *below);
 void ocl_push_scope(Ocl *o);
 void ocl_pop_scope(Ocl *o);
 Symbol *ocl_declare(Ocl *o, SymbolKind kind, Ident *name, Type *type, Loc loc);
+/* The next function of the same name; NULL at the end. */
+Symbol *ocl_overload(const Symbol *s);
 Symbol *ocl_declare_tag(Ocl *o, Ident *name, Loc loc);
 
 const char *ocl_unsupported(const Ident *name);      /* "images"; NULL */
@@ -488,6 +491,7 @@ struct Ocl {
     Symbol *function;
     uint32_t loops, switches;
     Node *switch_node;
+    Attributes leading;         /* read before it was known what they are of */
     VEC(Node *) gotos;
 };
 

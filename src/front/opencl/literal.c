@@ -158,7 +158,7 @@ Node *ocl_string(Ocl *o)
         }
         ocl_advance(o);
     }
-    Type *c = ocl_qualified(o, o->basic[TY_CHAR], Q_CONST, AS_CONSTANT);
+    Type *c = ocl_qualified(o, o->basic[TY_CHAR], 0, AS_CONSTANT);
     Node *n = ocl_node(o, N_STRING, loc, ocl_array(o, c, s.len + 1), NULL, NULL);
     n->string.text = s.data;
     n->string.size = s.len + 1;

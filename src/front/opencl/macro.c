@@ -212,7 +212,7 @@ static void append(Ocl *o, Tokens *out, const Token *list, uint32_t n, uint8_t f
     for (uint32_t i = 0; i < n; i++) {
         vec_push(o->arena, out, list[i]);
         if (!i)
-            vec_last(out).flags = (uint8_t)((vec_last(out).flags & ~TF_LINE) | flags);
+            vec_last(out).flags = (uint8_t)((vec_last(out).flags & ~(TF_LINE | TF_SPACE)) | flags);
     }
 }
 
@@ -253,7 +253,8 @@ static void substitute(Ocl *o, const Macro *m, Argument *args, Loc loc, Tokens *
         } else if (pastes && out->len && !placemarker) {
             if (a->n) {
                 paste(o, out, &a->tokens[0], loc);
-                append(o, out, a->tokens + 1, a->n - 1, 0);
+                append(o, out, a->tokens + 1, a->n - 1,
+                       a->n > 1 ? a->tokens[1].flags & TF_SPACE : 0);
             }
         } else if (pastes || before_paste) {
             append(o, out, a->tokens, a->n, space);

@@ -46,7 +46,6 @@ static void add_member(Ocl *o, Record *r, Member *m, uint32_t align, Map *names)
         *t = *m->type;
         t->align = align;
         m->type = t;
-        t->plain = m->type->plain;
     }
     if (r->members.len >= 65535) {
         ocl_error(o, m->loc, "too many members");
@@ -54,6 +53,12 @@ static void add_member(Ocl *o, Record *r, Member *m, uint32_t align, Map *names)
         return;
     }
     vec_push(o->arena, &r->members, *m);
+}
+
+/* What an aligned typedef asks of what is declared with it, but for pointers to it. */
+static uint32_t typedef_align(const Specifiers *s, const Declarator *d)
+{
+    return is_pointer(d->type) ? 0 : s->type_align;
 }
 
 static void member_declaration(Ocl *o, Record *r, Map *names)
@@ -84,7 +89,7 @@ static void member_declaration(Ocl *o, Record *r, Map *names)
         if (a.has_matrix)
             m.type = ocl_matrix_attribute(o, m.type, &a);
         if (m.name || m.bit_field)
-            add_member(o, r, &m, a.aligned, names);
+            add_member(o, r, &m, MAX(a.aligned, typedef_align(&s, &d)), names);
         if (!ocl_accept(o, P_COMMA))
             break;
     }
@@ -299,7 +304,7 @@ static Symbol *variable(Ocl *o, const Specifiers *s, Declarator *d, const Attrib
     return v;
 }
 
-static void typedef_declaration(Ocl *o, const Declarator *d)
+static void typedef_declaration(Ocl *o, const Declarator *d, uint32_t align)
 {
     Symbol *old = d->name->symbol;
     if (old && old->scope == o->scope && (old->kind != S_TYPEDEF || old->type != d->type)) {
@@ -309,7 +314,7 @@ static void typedef_declaration(Ocl *o, const Declarator *d)
     }
     if (o->tok.kind == P_ASSIGN)
         ocl_error(o, o->tok.loc, "a type has no initialiser");
-    ocl_declare(o, S_TYPEDEF, d->name, d->type, d->loc);
+    ocl_declare(o, S_TYPEDEF, d->name, d->type, d->loc)->attributes.aligned = align;
 }
 
 /* ---- functions ------------------------------------------------------------------------------- */
@@ -331,9 +336,22 @@ static void check_kernel(Ocl *o, const Declarator *d)
     }
 }
 
-static Symbol *function(Ocl *o, const Specifiers *s, const Declarator *d, const Attributes *a)
+/* What the declaration may be one of: of overloaded functions the one of this type. */
+static Symbol *earlier(Ocl *o, const Declarator *d, const Attributes *a)
 {
     Symbol *old = d->name->symbol;
+    bool overloads = old && old->kind == S_FUNCTION && old->scope == o->scope &&
+                     old->attributes.overloadable && a->overloadable;
+    for (Symbol *s = old; overloads && s; s = ocl_overload(s))
+        if (s->type->n_params == d->type->n_params &&
+            !memcmp(s->type->params, d->type->params, s->type->n_params * sizeof *s->type->params))
+            return s;
+    return overloads ? NULL : old;
+}
+
+static Symbol *function(Ocl *o, const Specifiers *s, const Declarator *d, const Attributes *a)
+{
+    Symbol *old = earlier(o, d, a);
     for (uint32_t i = 0; i < d->n_params; i++) {
         if (d->params[i]->type->space)
             ocl_error(o, d->params[i]->loc, "a parameter is __private itself; what it points to "
@@ -434,10 +452,11 @@ static bool declare_one(Ocl *o, Specifiers *s, Node ***tail)
         if (s->kernel)
             ocl_error(o, s->loc, "only a function is a kernel");
         if (s->is_typedef) {
-            typedef_declaration(o, &d);
+            typedef_declaration(o, &d, MAX(a.aligned, typedef_align(s, &d)));
         } else if (is_void(d.type) || d.type->kind == TY_FUNCTION) {
             ocl_error(o, d.loc, "a variable cannot have type '%s'", ocl_type_name(o, d.type));
         } else {
+            a.aligned = MAX(a.aligned, typedef_align(s, &d));
             Symbol *v = variable(o, s, &d, &a);
             if (tail) {
                 Node *n = ocl_node(o, N_DECLARATION, d.loc, NULL, v->global ? NULL : v->init, NULL);

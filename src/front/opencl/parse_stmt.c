@@ -44,8 +44,11 @@ static Node *block(Ocl *o)
     VEC(Node *) list = { 0 };
     ocl_advance(o);
     while (o->tok.kind != P_RBRACE && o->tok.kind != T_EOF) {
+        ocl_parse_attributes(o, &o->leading);
         bool type = ocl_starts_type(o, &o->tok) &&
                     !(o->tok.kind == T_IDENT && ocl_peek(o)->kind == P_COLON);
+        if (!type) /* of a loop: how to unroll it */
+            o->leading = (Attributes){ 0 };
         Node *n = type ? ocl_parse_declaration(o) : statement(o);
         for (Node *next; n; n = next) {
             next = n->kind == N_DECLARATION ? n->d : NULL;

@@ -130,7 +130,7 @@ static void attribute(Ocl *o, Attributes *out)
     } else if (is_word(&name, "vec_type_hint") && args) {
         out->vec_type_hint = ocl_parse_type_name(o);
     } else if (is_word(&name, "overloadable")) {
-        ocl_error(o, name.loc, "functions cannot be overloaded");
+        out->overloadable = true;
     } else {
         static const char *const harmless[] = { "always_inline", "noinline", "unused", "const",
                                                 "pure", "endian", "nosvm", "opencl_unroll_hint",
@@ -260,15 +260,17 @@ static bool simple_specifier(Ocl *o, Specifiers *s, TypeWords *w, uint8_t *quals
     return true;
 }
 
-static Type *typedef_name(Ocl *o)
+static Type *typedef_name(Ocl *o, Specifiers *s)
 {
     Ident *id = o->tok.ident;
     const char *what = ocl_unsupported(id);
     Type *t = o->basic[TY_INT];
-    if (id->symbol)
+    if (id->symbol) {
         t = id->symbol->type;
-    else
+        s->type_align = id->symbol->attributes.aligned;
+    } else {
         ocl_error(o, o->tok.loc, "'%s': %s are not supported", id->name, what);
+    }
     ocl_advance(o);
     return t;
 }
@@ -278,7 +280,8 @@ bool ocl_parse_specifiers(Ocl *o, Specifiers *s)
     TypeWords w = { 0 };
     uint8_t quals = 0;
     Type *named = NULL;
-    *s = (Specifiers){ .loc = o->tok.loc };
+    *s = (Specifiers){ .loc = o->tok.loc, .attributes = o->leading };
+    o->leading = (Attributes){ 0 };
     for (;;) {
         if (o->tok.kind == K_ATTRIBUTE)
             ocl_parse_attributes(o, &s->attributes);
@@ -291,7 +294,7 @@ bool ocl_parse_specifiers(Ocl *o, Specifiers *s)
         else if (o->tok.kind == K_ENUM)
             named = ocl_parse_enum(o);
         else if (o->tok.kind == T_IDENT && ocl_starts_type(o, &o->tok))
-            named = typedef_name(o);
+            named = typedef_name(o, s);
         else
             break;
     }

@@ -83,6 +83,13 @@ Symbol *ocl_declare(Ocl *o, SymbolKind kind, Ident *name, Type *type, Loc loc)
     return s;
 }
 
+Symbol *ocl_overload(const Symbol *s)
+{
+    Symbol *t = s->shadowed;
+    return s->attributes.overloadable && t && t->kind == S_FUNCTION && t->scope == s->scope ? t
+                                                                                             : NULL;
+}
+
 Symbol *ocl_declare_tag(Ocl *o, Ident *name, Loc loc)
 {
     return ocl_declare(o, S_TAG, name, NULL, loc);

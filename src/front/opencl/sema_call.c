@@ -82,6 +82,45 @@ static Node *print(Ocl *o, Loc loc, Node **args, uint32_t n)
     return c;
 }
 
+/* How well an argument suits a parameter: 2 exactly, 1 by a conversion, 0 not at all. */
+static uint32_t suits(const Node *arg, const Type *want)
+{
+    const Type *t = arg->type->plain, *w = want->plain;
+    if (t == w)
+        return 2;
+    if (is_pointer(t) && is_pointer(w)) {
+        bool there = w->base->space == t->base->space ||
+                     (w->base->space == AS_GENERIC && t->base->space != AS_CONSTANT);
+        return there && t->base->plain == w->base->plain;
+    }
+    return is_scalar(t) && is_arithmetic(w);
+}
+
+/* The overloaded function that the arguments suit best; NULL: none, or *two do equally. */
+static Symbol *choose(Ocl *o, Symbol *f, Node **args, uint32_t n, bool *two)
+{
+    Symbol *best = NULL;
+    uint32_t most = 0;
+    *two = false;
+    for (uint32_t i = 0; i < n; i++)
+        args[i] = ocl_pending(args[i]) ? ocl_settle(o, args[i], NULL) : ocl_rvalue(o, args[i]);
+    for (; f; f = ocl_overload(f)) {
+        uint32_t score = 1;
+        bool fits = f->type->n_params == n;
+        for (uint32_t i = 0; fits && i < n; i++) {
+            uint32_t how = suits(args[i], f->type->params[i]);
+            fits = how != 0;
+            score += how;
+        }
+        if (!fits || score < most)
+            continue;
+        *two = score == most;
+        best = f;
+        most = score;
+    }
+    return *two ? NULL : best;
+}
+
 Node *ocl_call(Ocl *o, Loc loc, Node *callee, Ident *name, Node **args, uint32_t n)
 {
     if (!callee && name == o->words.printf_)
@@ -95,6 +134,18 @@ Node *ocl_call(Ocl *o, Loc loc, Node *callee, Ident *name, Node **args, uint32_t
         return ocl_bad(o, loc);
     }
     Symbol *f = callee->symbol;
+    if (ocl_overload(f)) {
+        bool two;
+        f = choose(o, f, args, n, &two);
+        if (!f) {
+            ocl_error(o, loc, two ? "two functions '%s' suit these arguments equally well"
+                                  : "no function '%s' takes these arguments",
+                      callee->symbol->ident->name);
+            return ocl_bad(o, loc);
+        }
+        callee->symbol = f;
+        callee->type = f->type;
+    }
     Type *t = f->type;
     if (n != t->n_params) {
         ocl_error(o, loc, "'%s' takes %u argument%s, not %u", f->ident->name, t->n_params,

@@ -29,6 +29,8 @@ typedef struct Emission {
 
 #ifdef HEDDLE_LLVM_SPIRV
 
+static const char triple[] = "spirv64-unknown-unknown";
+
 static void initialise(void)
 {
     /* Those that heddle runs and that LLVM would use for what OpenCL C can say. */
@@ -78,26 +80,9 @@ static void on_diagnostic(LLVMDiagnosticInfoRef info, void *user)
 #define STRUCTURE                                                                                 \
     ",function(simplifycfg,lower-switch,mergereturn,unify-loop-exits,structurizecfg,early-cse)"
 
-static void inline_all(LLVMModuleRef module)
-{
-    static const char name[] = "alwaysinline";
-    enum { KERNEL_CONVENTION = 76 };
-    LLVMContextRef context = LLVMGetModuleContext(module);
-    unsigned kind = LLVMGetEnumAttributeKindForName(name, sizeof name - 1);
-    LLVMAttributeRef attribute = LLVMCreateEnumAttribute(context, kind, 0);
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
-        if (LLVMIsDeclaration(f) || LLVMGetFunctionCallConv(f) == KERNEL_CONVENTION)
-            continue;
-        LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, attribute);
-        LLVMSetLinkage(f, LLVMInternalLinkage);
-    }
-}
-
 static void tidy(Emission *e, LLVMTargetMachineRef machine)
 {
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    if (e->structured)
-        inline_all(e->module);
     LLVMErrorRef error = LLVMRunPasses(e->module, e->structured ? TIDY STRUCTURE : TIDY, machine,
                                        options);
     LLVMDisposePassBuilderOptions(options);
@@ -108,9 +93,68 @@ static void tidy(Emission *e, LLVMTargetMachineRef machine)
     }
 }
 
+/* The target remembers the labels of all blocks that it ever wrote, by their function's address,
+ * and a function that comes to lie where an earlier one was gets that one's labels: ids that others
+ * have too, or that are out of bound. */
+static bool ids_are_sound(const uint32_t *words, size_t n)
+{
+    enum { HEADER = 5, MAX_BOUND = 1 << 22 };
+    uint32_t bound = n > HEADER ? words[3] : 0;
+    uint8_t *defined = bound && bound <= MAX_BOUND ? calloc(bound, 1) : NULL;
+    bool sound = defined != NULL;
+    for (size_t k = HEADER; sound && k < n && words[k] >> 16; k += words[k] >> 16) {
+        const SpvOpInfo *info = spv_op_info((uint16_t)words[k]);
+        if (!info || !info->has_result || k + info->has_type + 1u >= n)
+            continue;
+        uint32_t id = words[k + info->has_type + 1u];
+        sound = id < bound && !defined[id];
+        if (sound)
+            defined[id] = 1;
+    }
+    free(defined);
+    return sound;
+}
+
+/* Memory that is free, so that functions will lie elsewhere: pieces smaller than any of them. */
+static void **occupy(size_t n)
+{
+    enum { PIECE = 256 };
+    void **all = calloc(n + 1, sizeof *all);
+    for (size_t k = 0; all && k < n; k++)
+        all[k] = malloc(PIECE);
+    return all;
+}
+
+static void give_back(void **pieces)
+{
+    for (void **p = pieces; p && *p; p++)
+        free(*p);
+    free(pieces);
+}
+
+static bool emit_once(Emission *e, LLVMTargetMachineRef machine)
+{
+    char *error = NULL;
+    LLVMModuleRef copy = LLVMCloneModule(e->module);
+    if (LLVMTargetMachineEmitToMemoryBuffer(machine, copy, LLVMObjectFile, &error, &e->out)) {
+        say(e, "LLVM's SPIR-V target: ", error);
+        LLVMDisposeMessage(error);
+    }
+    LLVMDisposeModule(copy);
+    return e->out && ids_are_sound((const uint32_t *)(const void *)LLVMGetBufferStart(e->out),
+                                   LLVMGetBufferSize(e->out) / sizeof(uint32_t));
+}
+
+/* Without the code generator's own optimisations: loops that count by pointers are no good to
+ * whoever gets the module. */
+static LLVMTargetMachineRef new_machine(LLVMTargetRef target)
+{
+    return LLVMCreateTargetMachine(target, triple, "", "", LLVMCodeGenLevelNone, LLVMRelocDefault,
+                                   LLVMCodeModelDefault);
+}
+
 static bool emit(Emission *e)
 {
-    static const char triple[] = "spirv64-unknown-unknown";
     LLVMTargetRef target;
     char *error = NULL;
     bool failed = LLVMVerifyModule(e->module, LLVMReturnStatusAction, &error);
@@ -123,18 +167,21 @@ static bool emit(Emission *e)
         LLVMDisposeMessage(error);
         return false;
     }
-    /* Without the code generator's own optimisations: loops that count by pointers are no good to
-     * whoever gets the module. */
-    LLVMTargetMachineRef machine =
-        LLVMCreateTargetMachine(target, triple, "", "", LLVMCodeGenLevelNone, LLVMRelocDefault,
-                                LLVMCodeModelDefault);
     LLVMSetTarget(e->module, triple);
-    tidy(e, machine);
-    if (LLVMTargetMachineEmitToMemoryBuffer(machine, e->module, LLVMObjectFile, &error, &e->out)) {
-        say(e, "LLVM's SPIR-V target: ", error);
-        LLVMDisposeMessage(error);
+    bool sound = false;
+    for (size_t pieces = 0; !sound && !e->error && pieces < (size_t)1 << 22;
+         pieces = pieces ? pieces * 8 : 1 << 10) {
+        LLVMTargetMachineRef machine = new_machine(target);
+        void **occupied = occupy(pieces);
+        if (!pieces)
+            tidy(e, machine);
+        else if (e->out)
+            LLVMDisposeMemoryBuffer(e->out);
+        e->out = NULL;
+        sound = emit_once(e, machine);
+        give_back(occupied);
+        LLVMDisposeTargetMachine(machine);
     }
-    LLVMDisposeTargetMachine(machine);
     return e->out && !e->error;
 }
 
@@ -151,9 +198,14 @@ static bool work(void *user)
     return ok;
 }
 
+/* One at a time: the target's tables are the process's. */
 static bool run(Emission *e)
 {
-    return llvm_guarded(work, on_fatal_error, e);
+    static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&one);
+    bool ok = llvm_guarded(work, on_fatal_error, e);
+    pthread_mutex_unlock(&one);
+    return ok;
 }
 
 #else

@@ -12,8 +12,8 @@ struct LLVMOpaqueContext;
 struct LLVMOpaqueModule;
 
 /* The module in SPIR-V for OpenCL: Kernel, Physical64. Takes `ir` and its context, whatever comes
- * of it. `structured`: every call inlined, and selections and loops nested, each with one way out,
- * as pass_shader wants them. `name` is what diagnostics call the module. NULL after reporting. */
+ * of it. `structured`: selections and loops nest, each with one way out, as pass_shader wants them.
+ * `name` is what diagnostics call the module. NULL after reporting. */
 SpvModule *ocl_spirv(Arena *arena, struct LLVMOpaqueModule *ir, bool structured, const char *name,
                      DiagSink *sink);
 
