@@ -84,15 +84,18 @@ static inline VkResult gpu_new(Gpu *g)
     VkDeviceQueueCreateInfo queue = { .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
                                       .queueCount = 2,
                                       .pQueuePriorities = (float[]){ 1, 1 } };
-    const char *names[] = { "VK_KHR_push_descriptor", "VK_EXT_device_fault" };
+    const char *names[] = { "VK_KHR_push_descriptor", "VK_EXT_device_fault",
+                            "VK_EXT_robustness2" };
+    VkPhysicalDeviceRobustness2FeaturesEXT none = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ROBUSTNESS_2_FEATURES_EXT };
     VkPhysicalDeviceVulkan13Features v13 = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES };
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES, .pNext = &none };
     VkPhysicalDeviceVulkan12Features v12 = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, .pNext = &v13 };
     VkPhysicalDeviceFeatures2 all = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
                                       .pNext = &v12 };
     VK(GetPhysicalDeviceFeatures2)(g->physical, &all);
-    all.features.robustBufferAccess = VK_FALSE;
+    all.features.robustBufferAccess = none.robustBufferAccess2 = VK_FALSE;
     VkDeviceCreateInfo device = { .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .pNext = &all,
                                   .queueCreateInfoCount = 1, .pQueueCreateInfos = &queue,
                                   .enabledExtensionCount = COUNT_OF(names),
