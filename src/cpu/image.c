@@ -30,6 +30,14 @@ bool emit_is_opaque(const SpvType *t)
 void image_load(Emit *e, const Pointer *p, LV *leaves)
 {
     uint32_t n = 0;
+    Pointer part = *p;
+    part.at.type = p->at.type->element;
+    for (uint32_t k = 0; p->at.type->kind == SPV_ARRAY && k < p->at.type->count; k++) {
+        part.constant = p->constant + (int64_t)(k * sizeof(ImageBinding));
+        image_load(e, &part, leaves + k * emit_n_leaves(e, part.at.type));
+    }
+    if (p->at.type->kind == SPV_ARRAY)
+        return;
     if (p->at.type->kind != SPV_SAMPLER)
         leaves[n++] = emit_load_leaf(e, p, offsetof(ImageBinding, image), &address_type);
     if (p->at.type->kind != SPV_IMAGE)

@@ -63,6 +63,16 @@ typedef struct Case {
 
 #define AT "%e = OpAccessChain %p_sf %buffer %c0 %c0\n"
 
+#define IMAGES                                                                                     \
+    "%img = OpTypeImage %f32 2D 0 0 0 1 Unknown\n%sto = OpTypeImage %f32 2D 0 0 0 2 R32f\n"        \
+    "%smp = OpTypeSampler\n%si = OpTypeSampledImage %img\n"                                        \
+    "%p_img = OpTypePointer UniformConstant %img\n%p_sto = OpTypePointer UniformConstant %sto\n"   \
+    "%p_smp = OpTypePointer UniformConstant %smp\n"                                                \
+    "%read = OpVariable %p_img UniformConstant\n%write = OpVariable %p_sto UniformConstant\n"      \
+    "%smps = OpVariable %p_smp UniformConstant\n"
+#define LOADED                                                                                     \
+    "%a = OpLoad %img %read\n%w = OpLoad %sto %write\n%s = OpLoad %smp %smps\n"
+
 static const Case cases[] = {
     { "result-type", "%x = OpIAdd %u32 %c1 %c1", "%x = OpFAdd %void %f1 %f1" },
     { "scalar-constant", "%x = OpConstantTrue %bool\n---\n", "%x = OpConstantTrue %u32\n---\n" },
@@ -126,6 +136,26 @@ static const Case cases[] = {
       "%v = OpVariable %p_arr Function\n%x = OpAccessChain %p_f %v %c4" },
     { "array-length", "%x = OpArrayLength %u32 %buffer 0",
       "%v = OpVariable %p_u Function\n%x = OpArrayLength %u32 %v 0" },
+    { "image-variable", IMAGES "---\n", "%smp = OpTypeSampler\n%p = OpTypePointer Private %smp\n"
+                                         "%x = OpVariable %p Private\n---\n" },
+    { "sampled-image", IMAGES "---\n" LOADED "%x = OpSampledImage %si %a %s",
+      IMAGES "---\n" LOADED "%x = OpSampledImage %si %a %a" },
+    { "image", IMAGES "---\n" LOADED "%both = OpSampledImage %si %a %s\n%x = OpImage %img %both",
+      IMAGES "---\n" LOADED "%x = OpImage %img %a" },
+    { "image-operands", IMAGES "---\n" LOADED "%x = OpImageFetch %v4 %a %cu2 Lod %c0",
+      IMAGES "---\n" LOADED "%x = OpImageFetch %v4 %a %cv2 Lod %c0" },
+    { "image-operands", IMAGES "---\n" LOADED "OpImageWrite %w %cu2 %cv4",
+      IMAGES "---\n" LOADED "OpImageWrite %w %cu2 %cu4" },
+    { "image-operands",
+      IMAGES "---\n" LOADED "%both = OpSampledImage %si %a %s\n"
+             "%x = OpImageSampleExplicitLod %v4 %both %cv2 Lod|ConstOffset %f1 %cu2",
+      IMAGES "---\n" LOADED "%x = OpImageSampleExplicitLod %v4 %a %cv2 Lod %f1" },
+    { "image-result", IMAGES "---\n" LOADED "%x = OpImageQuerySizeLod %u2 %a %c0",
+      IMAGES "---\n" LOADED "%x = OpImageQuerySizeLod %u32 %a %c0" },
+    { "texel-pointer", IMAGES "%p_if = OpTypePointer Image %f32\n---\n"
+                       "%x = OpImageTexelPointer %p_if %write %cu2 %c0",
+      IMAGES "%p_iu = OpTypePointer Image %u32\n---\n"
+             "%x = OpImageTexelPointer %p_iu %write %cu2 %c0" },
     { "pointer-relation", AT "%x = OpPtrEqual %bool %e %e", AT "%x = OpPtrEqual %u32 %e %e" },
     { "atomic", "%x = OpAtomicIAdd %u32 %shared %c2 %c264 %c1",
       "%x = OpAtomicIAdd %u32 %shared %c2 %c264 %f1" },
