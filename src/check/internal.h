@@ -22,7 +22,8 @@ typedef struct CheckFamily {
     const CheckRow *rows;
     uint32_t n;
 } CheckFamily;
-extern const CheckFamily check_core_image, check_core_types, check_core_values, check_core_composites,
+extern const CheckFamily check_core_image;
+extern const CheckFamily check_core_types, check_core_values, check_core_composites,
     check_core_memory, check_core_flow, check_core_group, check_glsl, check_khr_cooperative_matrix,
     check_qcom_conversion, check_qcom_wait_queues, check_nv_cooperative_matrix2,
     check_nv_tensor_addressing, check_nv_decode_vector;
