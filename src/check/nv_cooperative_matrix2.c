@@ -283,7 +283,7 @@ static void check_transpose(Checker *c, SpvInst *i)
     if (!matrices(c, i, &from, &to))
         return;
     if (from->rows != to->cols || from->cols != to->rows || from->scope != to->scope ||
-        !same_type(from->element, to->element))
+        from->element->kind != to->element->kind)
         broken(c, i, "%s is transposed to %s", type_name(c, from), type_name(c, to));
     if (!is_accumulator(from) || to->use != SpvCooperativeMatrixUseMatrixBKHR)
         broken(c, i, "use %u becomes use %u; an accumulator becomes a B", from->use, to->use);
@@ -583,7 +583,8 @@ static const CheckRow rows[] = {
       NULL,
       check_convert },
     { { "nv-transpose", conversions,
-        "An accumulator becomes a B of its components and scope, rows and columns swapped." },
+        "An accumulator becomes a B of its scope, rows and columns swapped; integers stay "
+        "integers, and floats floats." },
       { SpvOpCooperativeMatrixTransposeNV },
       NULL,
       check_transpose },

@@ -145,6 +145,8 @@ bool mat_qcom_order(const SpvType *t);
 bool mat_elementwise(Emit *e, const SpvInst *i);    /* false: not such an instruction */
 /* An operand's elements in a dense tile of that order. */
 Tile mat_operand(Emit *e, SpvId id, bool col);
+/* The same converted to another component type, row by row, in memory of their own. */
+Tile mat_converted(Emit *e, SpvId id, const SpvType *element);
 
 /* ---- matrix_nv.c: conversions, per-element functions, reductions ----------------------------- */
 

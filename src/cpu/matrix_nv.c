@@ -79,14 +79,15 @@ void mat_convert_use(Emit *e, const SpvInst *i)
 void mat_transpose(Emit *e, const SpvInst *i)
 {
     const SpvType *t = spv_type(e->module, i->type), *from = source_type(e, i);
-    if (from && (from->rows != t->cols || from->cols != t->rows || from->element != t->element)) {
-        emit_error(e, i, section,
-                   "a transpose keeps the component type and swaps rows and columns");
+    if (from && (from->rows != t->cols || from->cols != t->rows)) {
+        emit_error(e, i, section, "a transpose swaps rows and columns");
         return;
     }
     if (!from)
         return;
-    Tile x = mat_read(e, spv_operand(i, 0)), to = mat_result(e, i);
+    Tile x = from->element == t->element ? mat_read(e, spv_operand(i, 0))
+                                         : mat_converted(e, spv_operand(i, 0), t->element);
+    Tile to = mat_result(e, i);
     x.col = !x.col;
     mat_copy(e, t, &to, &x);
     mat_count(e, t, CPU_STAT_CONVERSIONS, 1);

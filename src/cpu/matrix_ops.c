@@ -141,6 +141,25 @@ static void scale_by_lane(Emit *e, const SpvInst *i, const Operation *o, LV scal
     loop_end(e, &l);
 }
 
+Tile mat_converted(Emit *e, SpvId id, const SpvType *element)
+{
+    const SpvType *from = spv_type_of(e->module, id);
+    SpvType t = *from;
+    t.element = element;
+    Tile x = mat_operand(e, id, false);
+    Tile to = mat_dense(e, &t, mat_frame(e, &t, mat_bytes(e, &t)), false);
+    Comp before = mat_comp(e, from), after = mat_comp(e, &t);
+    uint32_t n = 64 / MAX(comp_bytes(before), comp_bytes(after));
+    Leader leader = mat_leader_begin(e, &t);
+    Loop l = loop_begin(e, LLVMConstInt(e->i64, mat_bytes(e, &t) / comp_bytes(after) / n, false));
+    LV r = convert(e, load_vector(e, &x, before, n, l.index), before, after, false);
+    LLVMSetAlignment(LLVMBuildStore(e->b, r, vector_at(e, &to, after, n, l.index)),
+                     comp_bytes(after));
+    loop_end(e, &l);
+    mat_leader_end(e, &leader);
+    return to;
+}
+
 static bool same_size(const SpvType *a, const SpvType *b)
 {
     return a->rows == b->rows && a->cols == b->cols;

@@ -7,6 +7,15 @@
  */
 #include "reference/machine.h"
 
+/* Between floats or between integers, by the signedness of what it comes from. */
+static uint64_t component(const RInst *i, uint64_t x)
+{
+    const RType *from = i->at->element, *to = i->type->element;
+    if (i->sfmt != FMT_NONE)
+        return i->sfmt == i->fmt ? x : fmt_put((Fmt)i->fmt, fmt_get((Fmt)i->sfmt, x));
+    return (from->is_signed ? (uint64_t)sext(x, from->bits) : x) & mask_bits(to->bits);
+}
+
 static void transpose(Machine *m, Inv **set, uint32_t n, const RInst *i)
 {
     const RType *t = i->type;
@@ -15,7 +24,7 @@ static void transpose(Machine *m, Inv **set, uint32_t n, const RInst *i)
         for (uint32_t e = 0; e < t->count; e++) {
             uint32_t at = matrix_owned(m, set[k], t, e);
             uint32_t source = at % t->cols * t->rows + at / t->cols;
-            leaf(set[k], i->dst)[e] = at == UINT32_MAX ? 0 : from.x[source];
+            leaf(set[k], i->dst)[e] = at == UINT32_MAX ? 0 : component(i, from.x[source]);
             unset(set[k], i->dst)[e] = at == UINT32_MAX ? 0 : from.undef[source];
         }
 }
@@ -26,9 +35,9 @@ static bool prepare_transpose(Machine *m, RInst *i)
         return false;
     bool fits = i->type->kind == SPV_COOPMAT && i->at->kind == SPV_COOPMAT &&
                 i->type->rows == i->at->cols && i->type->cols == i->at->rows &&
-                i->type->scope == i->at->scope && i->type->element->id == i->at->element->id;
+                i->type->scope == i->at->scope && (i->fmt != FMT_NONE) == (i->sfmt != FMT_NONE);
     if (!fits)
-        refuse(m, i->src, "the result is not a transposed matrix of the operand's type");
+        refuse(m, i->src, "the result is not a transposed matrix of the operand's kind");
     i->scope = (uint8_t)i->type->scope;
     return fits;
 }

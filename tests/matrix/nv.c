@@ -11,7 +11,7 @@
 
 #define FOLDER HEDDLE_SOURCE_DIR "/tests/matrix/"
 
-enum { MAX_BUFFERS = 6, SUBGROUP = 32, LOCAL = 64 };
+enum { MAX_BUFFERS = 7, SUBGROUP = 32, LOCAL = 64 };
 
 static const HeddleDeviceKind kinds[] = { HEDDLE_DEVICE_REFERENCE, HEDDLE_DEVICE_CPU };
 
@@ -512,15 +512,19 @@ static bool conversion(const char *from, const char *to, const char *scope, uint
     Run r = { .file = "nv_convert.comp", .specs = { { 0, M }, { 1, N } }, .n_specs = 2 };
     define(&r, "T", from);
     define(&r, "U", to);
+    /* transposes keep to integers or floats */
+    const char *other = !strstr(from, "float") == !strstr(to, "float") ? to : from;
+    define(&r, "V", other);
     set_scope(&r, scope);
-    HeddleArray *in = array(&r, type_of(from), M * N), *out[5];
-    for (uint32_t k = 0; k < 5; k++)
-        out[k] = array(&r, type_of(k < 3 ? to : from), M * N);
+    const char *const types[] = { to, to, to, from, from, other };
+    HeddleArray *in = array(&r, type_of(from), M * N), *out[COUNT_OF(types)];
+    for (uint32_t k = 0; k < COUNT_OF(types); k++)
+        out[k] = array(&r, type_of(types[k]), M * N);
     for (uint32_t k = 0; k < M * N; k++)
         heddle_array_set(in, k, k * 5 % 119);
     bool good = run(&r, kind);
-    for (uint32_t k = 0; good && k < 5 * M * N; k++) {
-        uint32_t at = k % (M * N), source = k / (M * N) == 4 ? at % M * N + at / M : at;
+    for (uint32_t k = 0; good && k < COUNT_OF(types) * M * N; k++) {
+        uint32_t at = k % (M * N), source = k / (M * N) >= 4 ? at % M * N + at / M : at;
         good = near(&r, to, out[k / (M * N)], at, heddle_array_get(in, source), 0);
     }
     close_run(&r);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // RUN: %glslang --target-env vulkan1.3 -V %s -o %t.spv && %spirv-val --target-env vulkan1.3 %t.spv
-// An accumulator of T to A, B and an accumulator of U, to A of T, and transposed to B of T.
+// An accumulator of T to A, B and an accumulator of U, to A of T, and transposed to B of T and of V.
 #version 460
 #pragma use_vulkan_memory_model
 #extension GL_KHR_cooperative_matrix : require
@@ -25,6 +25,9 @@ layout(set = 0, binding = 2) writeonly buffer OutB { U to_b[]; };
 layout(set = 0, binding = 3) writeonly buffer OutC { U to_c[]; };
 layout(set = 0, binding = 4) writeonly buffer Same { T same[]; };
 layout(set = 0, binding = 5) writeonly buffer Transposed { T transposed[]; };
+#ifdef V
+layout(set = 0, binding = 6) writeonly buffer Other { V other[]; };
+#endif
 
 void main()
 {
@@ -41,4 +44,9 @@ void main()
     coopmat<T, SCOPE, N, M, gl_MatrixUseB> turned;
     coopMatTransposeNV(turned, source);
     coopMatStore(turned, transposed, 0, M, gl_CooperativeMatrixLayoutRowMajor);
+#ifdef V
+    coopmat<V, SCOPE, N, M, gl_MatrixUseB> converted;
+    coopMatTransposeNV(converted, source);
+    coopMatStore(converted, other, 0, M, gl_CooperativeMatrixLayoutRowMajor);
+#endif
 }
