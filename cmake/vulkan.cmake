@@ -17,7 +17,8 @@ target_include_directories(heddle_vulkan PRIVATE src include)
 target_include_directories(heddle_vulkan SYSTEM PRIVATE "${HEDDLE_VULKAN_INCLUDE}")
 target_link_libraries(heddle_vulkan PRIVATE "${HEDDLE_LLVM_LIBRARY}" Threads::Threads m)
 set_target_properties(heddle_vulkan PROPERTIES OUTPUT_NAME vulkan_heddle LINKER_LANGUAGE C)
-target_link_options(heddle_vulkan PRIVATE -Wl,-Bsymbolic
+# Never unloaded: a handler of signals may still lead to it.
+target_link_options(heddle_vulkan PRIVATE -Wl,-Bsymbolic -Wl,-z,nodelete
     "-Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/vulkan.map")
 set_target_properties(heddle_vulkan PROPERTIES
     LINK_DEPENDS "${PROJECT_SOURCE_DIR}/cmake/vulkan.map")

@@ -152,6 +152,17 @@ CpuDevice *cpu_device_new(uint32_t threads /* 0 = one a core */, DiagSink *sink)
 void cpu_device_free(CpuDevice *d);
 uint32_t cpu_device_threads(const CpuDevice *d);
 
+typedef enum CpuFaultKind {
+    CPU_FAULT_NONE,
+    CPU_FAULT_READ,             /* of memory that the program does not have */
+    CPU_FAULT_WRITE,
+    CPU_FAULT_ACCESS,           /* one of the two */
+    CPU_FAULT_NO_ADDRESS,       /* one of the two, of what can be no address */
+    CPU_FAULT_ARITHMETIC,
+    CPU_FAULT_INSTRUCTION
+} CpuFaultKind;
+typedef struct CpuFault { CpuFaultKind kind; uint64_t address; } CpuFault;
+
 typedef struct CpuDispatch {
     const CpuKernel *kernel;
     const CpuBinding *const *slots; /* by the kernel's slot numbers */
@@ -167,6 +178,7 @@ typedef struct CpuDispatch {
     int interleave;                 /* workgroups sharing a core: 0 = decide, 1 = off, 16 = 4x4 */
     bool prefetch;                  /* loops that ask for wait queues look ahead: false = decide */
     uint64_t stats[CPU_N_STATS];    /* out, added to */
+    CpuFault fault;                 /* out: what ended it before its time */
     void (*print)(void *user, const char *format, const uint64_t *words, uint32_t n); void *user;
 } CpuDispatch;
 /* Runs to completion; several threads may dispatch on one device at once. False after reporting. */

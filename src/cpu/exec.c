@@ -14,6 +14,7 @@
  * that they share what they load.
  */
 #include "cpu/exec.h"
+#include "cpu/fault.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -39,6 +40,7 @@ struct Job {
     atomic_uint helpers;        /* workers running it; changed under the device's lock */
     uint32_t max_helpers;
     uint64_t stats[CPU_N_STATS]; /* of the helpers */
+    CpuFault fault;             /* of one that had one */
     Job *next;
 };
 
@@ -227,6 +229,7 @@ static void print_lanes(CpuEnv *env, uint64_t format, const uint64_t *args, uint
     uint32_t width = p->kernel->subgroup_size;
     uint64_t words[MAX_WORDS];
     n = MIN(n, MAX_WORDS);
+    void *guard = fault_unguard();  /* what prints is the caller's, its faults too */
     pthread_mutex_lock(p->print_lock);
     for (uint32_t lane = 0; lane < width; lane++) {
         if (!(lane_mask[lane / 64] >> lane % 64 & 1))
@@ -236,6 +239,7 @@ static void print_lanes(CpuEnv *env, uint64_t format, const uint64_t *args, uint
         p->dispatch->print(p->dispatch->user, (const char *)(uintptr_t)format, words, n);
     }
     pthread_mutex_unlock(p->print_lock);
+    fault_reguard(guard);
 }
 
 /* ---- the queue ----------------------------------------------------------------------------- */
@@ -286,9 +290,12 @@ static void help(CpuDevice *d, Job *j, Pool *pool)
     j->helpers++;
     pthread_mutex_unlock(&d->lock);
     bool able = pool_prepare(pool, j->plan);
+    CpuFault fault = { CPU_FAULT_NONE, 0 };
     if (able)
-        pool_run(pool, j->plan, &j->next_block);
+        pool_run(pool, j->plan, &j->next_block, &fault);
     pthread_mutex_lock(&d->lock);
+    if (fault.kind)
+        j->fault = fault;
     for (int i = 0; able && i < CPU_N_STATS; i++)
         j->stats[i] += pool->stats[i];
     if (!able)
@@ -384,17 +391,38 @@ static void return_pool(CpuDevice *d, Pool *pool)
     pthread_mutex_unlock(&d->lock);
 }
 
-static void run_job(CpuDevice *d, const Plan *p, Pool *pool, uint32_t threads, uint64_t *stats)
+static void run_job(CpuDevice *d, const Plan *p, Pool *pool, uint32_t threads, CpuDispatch *out)
 {
     Job job = {.plan = p, .max_helpers = threads - 1};
     bool shared = job.max_helpers && p->n_blocks > 1;
     if (shared)
         queue_job(d, &job);
-    pool_run(pool, p, &job.next_block);
+    CpuFault own = { CPU_FAULT_NONE, 0 };
+    pool_run(pool, p, &job.next_block, &own);
     if (shared)
         retire_job(d, &job);
     for (int i = 0; i < CPU_N_STATS; i++)
-        stats[i] += pool->stats[i] + job.stats[i];
+        out->stats[i] += pool->stats[i] + job.stats[i];
+    out->fault = own.kind ? own : job.fault;
+}
+
+static bool no_fault(const CpuFault *f, DiagSink *sink)
+{
+    static const char *const does[] = {
+        [CPU_FAULT_READ] = "reads", [CPU_FAULT_WRITE] = "writes",
+        [CPU_FAULT_ACCESS] = "reads or writes",
+    };
+    switch (f->kind) {
+    case CPU_FAULT_NONE: return true;
+    case CPU_FAULT_NO_ADDRESS: return bad(sink, "the kernel uses a pointer that is no address");
+    case CPU_FAULT_ARITHMETIC: return bad(sink, "the kernel divides an integer by zero");
+    case CPU_FAULT_INSTRUCTION:
+        return bad(sink, "the kernel comes to where no instruction is: its behaviour is undefined");
+    case CPU_FAULT_READ: case CPU_FAULT_WRITE: case CPU_FAULT_ACCESS: break;
+    }
+    diag(sink, DIAG_ERROR, NULL, NULL, "the kernel %s memory that the program does not have: 0x%llx",
+         does[f->kind], (unsigned long long)f->address);
+    return false;
 }
 
 bool cpu_dispatch(CpuDevice *d, CpuDispatch *dispatch, DiagSink *sink)
@@ -414,7 +442,7 @@ bool cpu_dispatch(CpuDevice *d, CpuDispatch *dispatch, DiagSink *sink)
         return bad(sink, "out of memory");
     bool ok = pool_prepare(pool, &plan);
     if (ok)
-        run_job(d, &plan, pool, threads, dispatch->stats);
+        run_job(d, &plan, pool, threads, dispatch);
     else
         diag(sink, DIAG_ERROR, NULL, NULL,
              "out of memory for a workgroup of %u subgroups: %llu bytes of frame and %u of stack "
@@ -422,7 +450,7 @@ bool cpu_dispatch(CpuDevice *d, CpuDispatch *dispatch, DiagSink *sink)
              (unsigned long long)plan.kernel->frame_bytes, plan.kernel->stack_bytes,
              (unsigned long long)plan.shared_bytes);
     return_pool(d, pool);
-    return ok;
+    return ok && no_fault(&dispatch->fault, sink);
 }
 
 /* ---- devices ------------------------------------------------------------------------------- */
@@ -452,6 +480,7 @@ CpuDevice *cpu_device_new(uint32_t threads, DiagSink *sink)
     pthread_cond_init(&d->work, NULL);
     pthread_cond_init(&d->done, NULL);
     d->l2_bytes = cpu_host_l2_bytes();
+    fault_catch();
     for (; d->n_workers < n; d->n_workers++) {
         int error = pthread_create(&d->workers[d->n_workers], NULL, worker_main, d);
         if (error) {
@@ -485,6 +514,7 @@ void cpu_device_free(CpuDevice *d)
     pthread_mutex_destroy(&d->print_lock);
     pthread_cond_destroy(&d->work);
     pthread_cond_destroy(&d->done);
+    fault_catch_no_more();
     free(d->workers);
     free(d);
 }

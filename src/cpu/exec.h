@@ -56,8 +56,9 @@ typedef struct Pool {
 
 /* Makes the pool large enough. False: out of memory (what there was is kept). */
 bool pool_prepare(Pool *pool, const Plan *p);
-/* Takes blocks from the counter and runs them until there are no more. */
-void pool_run(Pool *pool, const Plan *p, atomic_uint_fast64_t *next_block);
+/* Takes blocks from the counter and runs them until there are no more. False, with *fault filled
+ * in, when the kernel did what the machine refuses: nobody takes more blocks then. */
+bool pool_run(Pool *pool, const Plan *p, atomic_uint_fast64_t *next_block, CpuFault *fault);
 void pool_free(Pool *pool);
 const Plan *pool_plan(const CpuEnv *env); /* the plan a kernel's environment belongs to */
 

@@ -270,3 +270,20 @@ void fiber_switch(Fiber *from, Fiber *to)
     swap(from, to);
     after_switch(from);
 }
+
+void fiber_escape(Fiber *home)
+{
+#if defined(FIBER_TSAN)
+    __tsan_switch_to_fiber(home->tsan, 0);
+#endif
+    (void)home;
+}
+
+void fiber_escaped(Fiber *home)
+{
+#if defined(FIBER_ASAN)
+    __sanitizer_start_switch_fiber(NULL, home->low, home->size);
+    __sanitizer_finish_switch_fiber(home->fake_stack, NULL, NULL);
+#endif
+    (void)home;
+}

@@ -10,6 +10,7 @@
  * through a scheduler: a strand that stops continues the next one itself.
  */
 #include "cpu/exec.h"
+#include "cpu/fault.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -405,19 +406,33 @@ static void set_float_control(FloatControl c) { fesetenv(&c); }
 #define FLOAT_DEFAULT (*FE_DFL_ENV)
 #endif
 
-void pool_run(Pool *pool, const Plan *p, atomic_uint_fast64_t *next_block)
+typedef struct Run { Pool *pool; const Plan *plan; atomic_uint_fast64_t *next_block; } Run;
+
+static void run(void *user)
 {
+    const Run *r = user;
+    if (r->plan->fibers) {
+        run_fibers(r->pool, r->plan, r->next_block);
+    } else if (r->plan->own_stack) {
+        Strand *s = r->pool->strands[0];
+        s->next_block = r->next_block;
+        fiber_start(&s->fiber, run_calls_on_fiber, s);
+        fiber_switch(&r->pool->home, &s->fiber);
+    } else {
+        run_calls(r->pool->strands[0], r->plan, r->next_block);
+    }
+}
+
+bool pool_run(Pool *pool, const Plan *p, atomic_uint_fast64_t *next_block, CpuFault *fault)
+{
+    Run r = { pool, p, next_block };
     FloatControl kept = float_control();
     set_float_control(FLOAT_DEFAULT);
-    if (p->fibers) {
-        run_fibers(pool, p, next_block);
-    } else if (p->own_stack) {
-        Strand *s = pool->strands[0];
-        s->next_block = next_block;
-        fiber_start(&s->fiber, run_calls_on_fiber, s);
-        fiber_switch(&pool->home, &s->fiber);
-    } else {
-        run_calls(pool->strands[0], p, next_block);
-    }
+    bool fine = fault_guarded(run, &r, p->fibers || p->own_stack ? &pool->home : NULL, fault);
     set_float_control(kept);
+    if (!fine) {
+        atomic_store(next_block, p->n_blocks);
+        drop_strands(pool);     /* some stopped within the kernel */
+    }
+    return fine;
 }

@@ -10,13 +10,17 @@
 /* What a kernel reads through a descriptor that nothing was written to. */
 enum { NOTHING_SIZE = 65536, KERNELS_KEPT = 1024 };
 
-VkResult device_lose(Device *d, const Base *object, const char *why)
+void device_lose(Device *d, const Base *object, const char *why, const CpuFault *fault)
 {
-    bool was = atomic_exchange(&d->lost, true);
-    if (!was)
+    pthread_mutex_lock(&d->lock);
+    if (!d->lost) {
         snprintf(d->fault, sizeof d->fault, "%s", why);
+        if (fault)
+            d->access = *fault;
+    }
+    d->lost = true;
+    pthread_mutex_unlock(&d->lock);
     say(d->instance, VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT, object, "device-lost", why);
-    return VK_ERROR_DEVICE_LOST;
 }
 
 static bool known_extension(VkPhysicalDevice p, const char *name)
@@ -144,11 +148,25 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_GetDeviceFaultInfoEXT(VkDevice device,
                                                         VkDeviceFaultCountsEXT *counts,
                                                         VkDeviceFaultInfoEXT *info)
 {
-    counts->addressInfoCount = counts->vendorInfoCount = 0;
-    counts->vendorBinarySize = 0;
+    static const VkDeviceFaultAddressTypeEXT types[] = {
+        [CPU_FAULT_READ] = VK_DEVICE_FAULT_ADDRESS_TYPE_READ_INVALID_EXT,
+        [CPU_FAULT_WRITE] = VK_DEVICE_FAULT_ADDRESS_TYPE_WRITE_INVALID_EXT,
+        [CPU_FAULT_ACCESS] = VK_DEVICE_FAULT_ADDRESS_TYPE_READ_INVALID_EXT,
+    };
+    Device *d = Device_of(device);
+    pthread_mutex_lock(&d->lock);
+    CpuFaultKind kind = d->access.kind;
+    uint32_t n = kind >= CPU_FAULT_READ && kind <= CPU_FAULT_ACCESS;
+    bool whole = !info || !info->pAddressInfos || counts->addressInfoCount >= n;
     if (info)
-        snprintf(info->description, sizeof info->description, "%s", Device_of(device)->fault);
-    return VK_SUCCESS;
+        snprintf(info->description, sizeof info->description, "%s", d->fault);
+    if (info && info->pAddressInfos && n && whole)
+        info->pAddressInfos[0] = (VkDeviceFaultAddressInfoEXT){ types[kind], d->access.address, 1 };
+    pthread_mutex_unlock(&d->lock);
+    counts->addressInfoCount = whole ? n : 0;
+    counts->vendorInfoCount = 0;
+    counts->vendorBinarySize = 0;
+    return whole ? VK_SUCCESS : VK_INCOMPLETE;
 }
 
 VKAPI_ATTR void VKAPI_CALL hv_GetDeviceGroupPeerMemoryFeatures(VkDevice device, uint32_t heap,

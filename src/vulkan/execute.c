@@ -28,7 +28,7 @@ static bool lose_slot(Exec *x, const Pipeline *p, uint32_t slot)
     char text[128];
     snprintf(text, sizeof text, "dispatch: nothing is bound to set %u, binding %u",
              p->slots[slot].set, p->slots[slot].binding);
-    device_lose(x->device, &p->base, text);
+    device_lose(x->device, &p->base, text, NULL);
     return false;
 }
 
@@ -40,7 +40,7 @@ static bool find_slots(Exec *x, const BoundState *s, uint32_t *counts)
     if (p->n_slots > x->n_slots) {
         const CpuBinding **more = realloc(x->slots, p->n_slots * sizeof *more);
         if (!more) {
-            device_lose(x->device, &p->base, "dispatch: out of memory");
+            device_lose(x->device, &p->base, "dispatch: out of memory", NULL);
             return false;
         }
         x->slots = more;
@@ -73,15 +73,19 @@ static bool find_slots(Exec *x, const BoundState *s, uint32_t *counts)
 
 /* ---- dispatch -------------------------------------------------------------------------------- */
 
-typedef struct Complaint { Exec *exec; const Base *object; bool fatal; } Complaint;
+typedef struct Complaint {
+    Exec *exec;
+    const Base *object;
+    const CpuDispatch *dispatch;    /* one whose errors are fatal; or NULL */
+} Complaint;
 
 static void complain(void *user, const Diag *d)
 {
     const Complaint *c = user;
     char text[VK_MAX_DESCRIPTION_SIZE];
     diag_format(d, text, sizeof text);
-    if (c->fatal && d->severity == DIAG_ERROR)
-        device_lose(c->exec->device, c->object, text);
+    if (c->dispatch && d->severity == DIAG_ERROR)
+        device_lose(c->exec->device, c->object, text, &c->dispatch->fault);
     else
         say(c->exec->device->instance, VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT, c->object,
             d->rule ? d->rule : "heddle", text);
@@ -130,7 +134,8 @@ void exec_dispatch(Exec *x, const BoundState *s, const uint32_t groups[3], const
     const CpuKernel *k = p->kernel->cpu;
     if (!groups[0] || !groups[1] || !groups[2])
         return;
-    Complaint c = { x, &p->base, k != NULL };
+    CpuDispatch d = { .kernel = k, .push = s->push };
+    Complaint c = { x, &p->base, k ? &d : NULL };
     DiagSink sink = { .report = complain, .user = &c };
     if (!k) {
         Interpreted r = { .exec = x, .state = s, .sink = &sink };
@@ -142,7 +147,7 @@ void exec_dispatch(Exec *x, const BoundState *s, const uint32_t groups[3], const
     }
     if (!find_slots(x, s, NULL))
         return;
-    CpuDispatch d = { .kernel = k, .slots = x->slots, .push = s->push };
+    d.slots = x->slots;
     memcpy(d.groups, groups, sizeof d.groups);
     memcpy(d.base_group, base, sizeof d.base_group);
     bool counted = x->device->instance->config.stats;

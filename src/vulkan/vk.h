@@ -145,6 +145,7 @@ struct Device {
     bool robust;                /* robustBufferAccess(2) is on */
     atomic_bool lost;
     char fault[VK_MAX_DESCRIPTION_SIZE];
+    CpuFault access;            /* what a kernel did that lost it */
     atomic_uint_fast64_t next_slot; /* of private data */
     atomic_uint_fast64_t allocated; /* bytes of device memory */
     Cache *cache;               /* kernels of all its pipelines */
@@ -152,8 +153,8 @@ struct Device {
 };
 DISPATCHABLE(Device, VkDevice)
 
-/* Marks it lost and tells why. Returns VK_ERROR_DEVICE_LOST. */
-VkResult device_lose(Device *d, const Base *object, const char *why);
+/* Marks it lost and tells why; `fault` may be NULL. Not under the lock. */
+void device_lose(Device *d, const Base *object, const char *why, const CpuFault *fault);
 
 typedef struct PrivateSlot { Base base; uint64_t id; } PrivateSlot;
 HANDLE(PrivateSlot, VkPrivateDataSlot)

@@ -349,6 +349,40 @@ TEST(a_lost_device_says_why)
     gpu_free(&g);
 }
 
+/* A pointer to nowhere in a kernel: the device is lost and says where; the program goes on. */
+TEST(a_stray_pointer_loses_the_device)
+{
+    static const char source[] =
+        "#version 460\n#extension GL_EXT_buffer_reference : require\n"
+        "layout(buffer_reference, std430) buffer Ref { uint x; };\n"
+        "layout(local_size_x = 64) in; layout(push_constant) uniform P { Ref at; };\n"
+        "void main() { at.x = 1; barrier(); }\n";
+    Gpu g = { 0 };
+    GpuProgram p = { 0 };
+    REQUIRE(gpu_new(&g) == VK_SUCCESS && gpu_program_glsl(&g, source, &p) == VK_SUCCESS);
+    VkDeviceAddress at = 4096;
+    VkCommandBuffer c = gpu_begin(&g);
+    VK(CmdBindPipeline)(c, VK_PIPELINE_BIND_POINT_COMPUTE, p.pipeline);
+    VK(CmdPushConstants)(c, p.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof at, &at);
+    VK(CmdDispatch)(c, 100, 1, 1);
+    CHECK(gpu_finish(&g, c) == VK_ERROR_DEVICE_LOST);
+    VkDeviceFaultAddressInfoEXT address[2];
+    VkDeviceFaultCountsEXT counts = { .sType = VK_STRUCTURE_TYPE_DEVICE_FAULT_COUNTS_EXT };
+    VkDeviceFaultInfoEXT fault = { .sType = VK_STRUCTURE_TYPE_DEVICE_FAULT_INFO_EXT };
+    CHECK(VK(GetDeviceFaultInfoEXT)(g.device, &counts, NULL) == VK_SUCCESS);
+    CHECK_EQ_U64(counts.addressInfoCount, 1);
+    fault.pAddressInfos = address;
+    counts.addressInfoCount = 0;
+    CHECK(VK(GetDeviceFaultInfoEXT)(g.device, &counts, &fault) == VK_INCOMPLETE);
+    counts.addressInfoCount = COUNT_OF(address);
+    CHECK(VK(GetDeviceFaultInfoEXT)(g.device, &counts, &fault) == VK_SUCCESS);
+    CHECK_EQ_U64(counts.addressInfoCount, 1);
+    CHECK_EQ_U64(address[0].reportedAddress, at);
+    CHECK_CONTAINS(fault.description, "0x1000");
+    gpu_program_free(&g, &p);
+    gpu_free(&g);
+}
+
 /* A set that nothing was written to reads as zeros. */
 TEST(empty_descriptors)
 {

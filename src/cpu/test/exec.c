@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
  * Dispatching kernels written in C: every workgroup runs once, barriers order, interleaving
- * advances workgroups in turn, many threads dispatch at once.
+ * advances workgroups in turn, many threads dispatch at once, what strays ends its dispatch only.
  */
 #include "base/test.h"
 #include "cpu/cpu.h"
 
 #include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 static bool dispatch_with(CpuDevice *d, CpuDispatch *x, DiagSink *sink)
 {
@@ -362,4 +365,86 @@ TEST(print_is_called_a_lane)
     for (uint32_t i = 1; i < 64; i += 2)
         expected += 100000 + i;
     CHECK_EQ_U64(sum, expected);
+}
+
+/* ---- faults -------------------------------------------------------------------------------- */
+
+typedef struct Stray { uint32_t group, subgroup; volatile uint32_t *at; bool writes; } Stray;
+
+static void stray(CpuEnv *env)
+{
+    const Stray *s = *(const Stray *const *)env->push;
+    env->barrier(env);
+    if (env->group[0] == s->group && env->subgroup == s->subgroup) {
+        if (s->writes)
+            *s->at = 1;
+        else
+            env->group[1] = *s->at;
+    }
+    env->barrier(env);
+}
+
+static void check_stray(CpuDevice *d, const CpuKernel *k, const Stray *s, CpuFaultKind kind)
+{
+    CpuDispatch x = { .kernel = k, .push = &s, .groups = { 200, 2, 1 } };
+    TestDiags diags = TEST_DIAGS(diags);
+    bool fine = cpu_dispatch(d, &x, &diags.sink);
+    CHECK(fine == (kind == CPU_FAULT_NONE));
+    CHECK((diags.len != 0) == !fine);
+    CHECK(x.fault.kind == kind || (x.fault.kind == CPU_FAULT_ACCESS && kind));
+    CHECK_EQ_U64(x.fault.address, fine ? 0 : (uintptr_t)s->at);
+}
+
+/* On the thread's own stack, on a stack of its own, and among subgroups at a barrier; the device is
+ * as good as new afterwards. */
+TEST(a_stray_access_ends_the_dispatch)
+{
+    char *pages = mmap(NULL, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(pages != MAP_FAILED && munmap(pages + 4096, 4096) == 0);
+    uint32_t good = 0;
+    const Stray none = { 3, 1, &good, true }, reads = { 77, 1, (uint32_t *)(pages + 4096), false },
+                writes = { 199, 0, (uint32_t *)pages, true };
+    for (uint32_t threads = 1; threads <= 3; threads++) {
+        TestDiags diags = TEST_DIAGS(diags);
+        CpuDevice *d = cpu_device_new(threads, &diags.sink);
+        REQUIRE(d);
+        for (uint32_t i = 0; i < 3; i++) {
+            CpuKernel k = { .code = stray, .subgroup_size = 32, .local_size = { 64, 1, 1 },
+                            .stack_bytes = i == 1 ? 100000 : 5000, .has_barrier = i == 2 };
+            check_stray(d, &k, &reads, CPU_FAULT_READ);
+            check_stray(d, &k, &none, CPU_FAULT_NONE);
+            check_stray(d, &k, &writes, CPU_FAULT_WRITE);
+            check_stray(d, &k, &none, CPU_FAULT_NONE);
+        }
+        cpu_device_free(d);
+    }
+    munmap(pages, 4096);
+}
+
+static sigjmp_buf out;
+static volatile sig_atomic_t seen;
+
+static void note(int signal)
+{
+    seen = signal;
+    siglongjmp(out, 1);
+}
+
+/* The program's own faults go to the program's own handler, which stands again when no device is
+ * left. */
+TEST(other_faults_are_the_programs)
+{
+    struct sigaction own = { .sa_handler = note }, before, after;
+    TestDiags diags = TEST_DIAGS(diags);
+    sigaction(SIGSEGV, &own, &before);
+    CpuDevice *d = cpu_device_new(2, &diags.sink);
+    REQUIRE(d);
+    char *page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (sigsetjmp(out, 1) == 0)
+        *(volatile char *)page = 1;
+    CHECK(seen == SIGSEGV);
+    cpu_device_free(d);
+    munmap(page, 4096);
+    sigaction(SIGSEGV, &before, &after);
+    CHECK(after.sa_handler == note);
 }
