@@ -9,7 +9,8 @@ INSTANCE_EXTENSIONS = """
 """.split()
 
 DEVICE_EXTENSIONS = """
-    VK_EXT_4444_formats VK_EXT_calibrated_timestamps VK_EXT_descriptor_indexing VK_EXT_device_fault
+    VK_EXT_4444_formats VK_EXT_calibrated_timestamps VK_EXT_cooperative_matrix_maintenance1
+    VK_EXT_descriptor_indexing VK_EXT_device_fault
     VK_EXT_external_memory_host VK_EXT_host_query_reset VK_EXT_image_robustness VK_EXT_inline_uniform_block
     VK_EXT_memory_budget VK_EXT_memory_priority VK_EXT_pipeline_creation_cache_control
     VK_EXT_pipeline_creation_feedback VK_EXT_pipeline_robustness VK_EXT_private_data
@@ -70,7 +71,7 @@ FEATURES = set("""
     cooperativeMatrixWorkgroupScope cooperativeMatrixFlexibleDimensions
     cooperativeMatrixReductions cooperativeMatrixConversions
     cooperativeMatrixPerElementOperations cooperativeMatrixTensorAddressing
-    cooperativeMatrixBlockLoads cooperativeMatrixDecodeVector
+    cooperativeMatrixBlockLoads cooperativeMatrixDecodeVector cooperativeMatrixProperties2
     shaderBFloat16Type shaderBFloat16CooperativeMatrix shaderFloat8
     shaderFloat8CooperativeMatrix
     shaderBufferFloat32Atomics shaderBufferFloat32AtomicAdd shaderSharedFloat32Atomics
@@ -82,8 +83,10 @@ FEATURES = set("""
 """.split())
 
 # Structures with a member of that name that means another extension's feature.
-NOT = {"VkPhysicalDeviceCooperativeMatrixFeaturesNV.cooperativeMatrix",
-       "VkPhysicalDeviceCooperativeMatrixFeaturesNV.cooperativeMatrixRobustBufferAccess"}
+NOT = {"VkPhysicalDeviceCooperativeMatrixFeaturesNV." + _i
+       for _i in ("cooperativeMatrix", "cooperativeMatrixRobustBufferAccess")}
+NOT |= {"VkPhysicalDeviceCooperativeMatrixMaintenance1FeaturesEXT.cooperativeMatrix" + _i
+        for _i in ("Reductions", "Conversions", "PerElementOperations")}
 
 _STAGES = "VK_SHADER_STAGE_COMPUTE_BIT"
 _INDEXED = str(1 << 20)

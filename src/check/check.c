@@ -41,6 +41,17 @@ void broken(Checker *c, const SpvInst *i, const char *fmt, ...)
     c->failed = true;
 }
 
+void doubtful(Checker *c, const SpvInst *i, const char *fmt, ...)
+{
+    char rule[200];
+    DiagLoc loc = spv_loc(c->arena, c->m, i);
+    va_list args;
+    snprintf(rule, sizeof(rule), "%s (%s)", c->row->rule.id, c->row->rule.section);
+    va_start(args, fmt);
+    diag_v(c->sink, DIAG_WARNING, &loc, rule, fmt, args);
+    va_end(args);
+}
+
 /* ---- questions ------------------------------------------------------------------------------- */
 
 const SpvType *operand_type(Checker *c, const SpvInst *i, uint32_t n)

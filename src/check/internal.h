@@ -45,8 +45,9 @@ struct Checker {
     bool failed;
 };
 
-/* Reports against the rule being asked. */
+/* Reports against the rule being asked: an error, or a warning about what does no harm. */
 void broken(Checker *c, const SpvInst *i, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void doubtful(Checker *c, const SpvInst *i, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 /* The type of operand `n` (a value), or NULL: not there, or no value. */
 const SpvType *operand_type(Checker *c, const SpvInst *i, uint32_t n);

@@ -229,6 +229,7 @@ static void check_muladd_components(Checker *c, SpvInst *i)
                type_name(c, o.r->element));
 }
 
+/* Said of floats it means nothing, so that drivers take it: no reason to refuse a module. */
 static void check_muladd_signs(Checker *c, SpvInst *i)
 {
     Operands o;
@@ -239,8 +240,8 @@ static void check_muladd_signs(Checker *c, SpvInst *i)
     static const char *const names[] = { "A", "B", "C", "the result" };
     for (uint32_t k = 0; k < 4; k++)
         if ((given >> k & 1) && t[k]->element->kind != SPV_INT)
-            broken(c, i, "%s is said to be signed and has components of %s", names[k],
-                   type_name(c, t[k]->element));
+            doubtful(c, i, "%s is said to be signed and has components of %s", names[k],
+                     type_name(c, t[k]->element));
 }
 
 static void check_muladd_saturation(Checker *c, SpvInst *i)

@@ -366,6 +366,36 @@ hv_GetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV(
     return n < all ? VK_INCOMPLETE : VK_SUCCESS;
 }
 
+/* One a combination of types: what is flexible is so at every scope and size. */
+VKAPI_ATTR VkResult VKAPI_CALL hv_GetPhysicalDeviceCooperativeMatrixProperties2EXT(
+    VkPhysicalDevice device, const VkPhysicalDeviceCooperativeMatrixInfo2EXT *info, uint32_t *count,
+    VkCooperativeMatrixProperties2EXT *out)
+{
+    (void)device;
+    size_t all;
+    const HeddleFlexibleShape *s = heddle_flexible_shapes(&all);
+    bool saturating = info->flags & VK_COOPERATIVE_MATRIX_SATURATING_ACCUMULATION_BIT_EXT;
+    bool fits = info->scope == VK_SCOPE_SUBGROUP_KHR || (info->scope == VK_SCOPE_WORKGROUP_KHR &&
+                                                         info->invocations <= MAX_INVOCATIONS);
+    uint32_t n = 0;
+    for (const HeddleFlexibleShape *end = s + (fits ? all : 0); s < end; s++) {
+        if (s->scope != HEDDLE_SCOPE_SUBGROUP || s->saturating != saturating)
+            continue;
+        VkCooperativeMatrixProperties2EXT p = {
+            .MGranularity = s->m, .NGranularity = s->n, .KGranularity = s->k,
+            .AType = component(s->a), .BType = component(s->b), .CType = component(s->c),
+            .ResultType = component(s->result),
+        };
+        if (out && n < *count)
+            memcpy((char *)&out[n] + sizeof(VkBaseOutStructure),
+                   (char *)&p + sizeof(VkBaseOutStructure), sizeof p - sizeof(VkBaseOutStructure));
+        n++;
+    }
+    bool whole = !out || *count >= n;
+    *count = out ? MIN(*count, n) : n;
+    return whole ? VK_SUCCESS : VK_INCOMPLETE;
+}
+
 /* ---- the rest -------------------------------------------------------------------------------- */
 
 uint64_t clock_ns(void)

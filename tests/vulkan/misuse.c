@@ -117,6 +117,39 @@ TEST(short_counts)
     gpu_free(&g);
 }
 
+/* As its specification requires: combinations that every answer must hold. */
+TEST(matrix_properties_by_scope_and_flags)
+{
+    Gpu g = { 0 };
+    REQUIRE(gpu_new(&g) == VK_SUCCESS);
+    for (uint32_t scope = VK_SCOPE_WORKGROUP_KHR; scope <= VK_SCOPE_SUBGROUP_KHR; scope++) {
+        VkPhysicalDeviceCooperativeMatrixInfo2EXT info = {
+            .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_INFO_2_EXT,
+            .scope = (VkScopeKHR)scope, .invocations = 32 };
+        VkCooperativeMatrixProperties2EXT p[100] = { 0 };
+        uint32_t n = 0, half = 0, plain = 0;
+        CHECK(VK(GetPhysicalDeviceCooperativeMatrixProperties2EXT)(g.physical, &info, &n, NULL) ==
+              VK_SUCCESS);
+        plain = n;
+        CHECK(n > 10 && n < COUNT_OF(p));
+        CHECK(VK(GetPhysicalDeviceCooperativeMatrixProperties2EXT)(g.physical, &info, &n, p) ==
+              VK_SUCCESS);
+        for (uint32_t i = 0; i < n; i++) {
+            half += p[i].AType == VK_COMPONENT_TYPE_FLOAT16_KHR;
+            CHECK(p[i].MGranularity && p[i].NGranularity && p[i].KGranularity);
+        }
+        CHECK_EQ_U64(half, 2);
+        n--;
+        CHECK(VK(GetPhysicalDeviceCooperativeMatrixProperties2EXT)(g.physical, &info, &n, p) ==
+              VK_INCOMPLETE);
+        info.flags = VK_COOPERATIVE_MATRIX_SATURATING_ACCUMULATION_BIT_EXT;
+        CHECK(VK(GetPhysicalDeviceCooperativeMatrixProperties2EXT)(g.physical, &info, &n, NULL) ==
+              VK_SUCCESS);
+        CHECK(n && n < plain);
+    }
+    gpu_free(&g);
+}
+
 /* ---- null handles and empty arrays ----------------------------------------------------------- */
 
 TEST(destroying_nothing)
