@@ -148,7 +148,7 @@ Tile mat_converted(Emit *e, SpvId id, const SpvType *element)
     t.element = element;
     Tile x = mat_operand(e, id, false);
     Tile to = mat_dense(e, &t, mat_frame(e, &t, mat_bytes(e, &t)), false);
-    Comp before = mat_comp(e, from), after = mat_comp(e, &t);
+    Comp before = mat_comp(from), after = mat_comp(&t);
     uint32_t n = 64 / MAX(comp_bytes(before), comp_bytes(after));
     Leader leader = mat_leader_begin(e, &t);
     Loop l = loop_begin(e, LLVMConstInt(e->i64, mat_bytes(e, &t) / comp_bytes(after) / n, false));
