@@ -225,10 +225,8 @@ static const char optimising_passes[] =
     "sroa<modify-cfg>,early-cse<memssa>,"
     "instcombine<no-verify-fixpoint>,loop-mssa(licm<allowspeculation>),adce,simplifycfg)";
 
-static bool run_passes(Compile *c)
+static bool optimise(Compile *c)
 {
-    if (!c->options->optimise)
-        return true;
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
     LLVMErrorRef error = LLVMRunPasses(c->module, optimising_passes, c->machine, options);
     LLVMDisposePassBuilderOptions(options);
@@ -237,6 +235,14 @@ static bool run_passes(Compile *c)
     LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(c->machine);
     cpu_split_blocks(c->module, layout, c->target->vector_bits);
     LLVMDisposeTargetData(layout);
+    return true;
+}
+
+static bool run_passes(Compile *c)
+{
+    if (c->options->optimise && !optimise(c))
+        return false;
+    cpu_work_around(c->module, c->options->optimise ? c->target->vector_bits : 0);
     return true;
 }
 

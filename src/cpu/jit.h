@@ -47,6 +47,11 @@ void cpu_code_free(struct CpuCode *code); /* NULL is fine */
 
 void cpu_split_blocks(LLVMModuleRef module, LLVMTargetDataRef layout, uint32_t vector_bits);
 
+/* ---- workarounds.c: the last, optimised or not ----------------------------------------------- */
+
+/* Vectors of up to known_bits may be taken to hold no lanes whose values LLVM could have found. */
+void cpu_work_around(LLVMModuleRef module, uint32_t known_bits);
+
 /* ---- symbols.c: the C functions that machine code may call by name ------------------------- */
 
 typedef struct CpuSymbol { const char *name; void (*address)(void); } CpuSymbol;

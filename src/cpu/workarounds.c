@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * In: a module ready for LLVM's code generator. Out: the same in other words where LLVM 19 to 22
+ * are known to turn the usual ones into wrong code for x86, or into none. Each was found by a
+ * random kernel, which tests/random tries first in every run. (One more, in subgroup.c, has to be
+ * known where the code is made: another_mask.)
+ */
+#include "cpu/jit.h"
+
+typedef struct Rewriter {
+    LLVMContextRef context;
+    LLVMBuilderRef builder;
+    uint32_t known_bits;
+} Rewriter;
+
+static bool is_vector(LLVMValueRef v)
+{
+    return LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMVectorTypeKind;
+}
+
+static unsigned element_bits(LLVMValueRef vector)
+{
+    LLVMTypeRef type = LLVMGetElementType(LLVMTypeOf(vector));
+    return LLVMGetTypeKind(type) == LLVMIntegerTypeKind ? LLVMGetIntTypeWidth(type) : 0;
+}
+
+/* ---- masks --------------------------------------------------------------------------------- */
+
+/* Whether lane `lane` of a shuffle's result is that of its first operand, or else false or free. */
+static bool kept(LLVMValueRef shuffle, unsigned lane)
+{
+    return LLVMGetMaskValue(shuffle, lane) == (int)lane;
+}
+
+static bool cleared(LLVMValueRef shuffle, unsigned n, unsigned lane)
+{
+    int from = LLVMGetMaskValue(shuffle, lane);
+    if (from < (int)n)
+        return from == LLVMGetUndefMaskElem();
+    LLVMValueRef element = LLVMGetAggregateElement(LLVMGetOperand(shuffle, 1), (unsigned)from - n);
+    return element && (LLVMIsNull(element) || LLVMIsUndef(element));
+}
+
+/* A shuffle of a mask with zeros is an `and`. For the shuffle LLVM takes a KMOV that clears the
+ * upper lanes; where the result is spilled, it spills what the KMOV read instead, as if that were a
+ * plain copy, and lanes outside the workgroup come to life. The kept lanes may be poison where the
+ * shuffle cleared them: `and` would keep that. */
+static LLVMValueRef mask_without_shuffle(Rewriter *r, LLVMValueRef i)
+{
+    if (LLVMGetInstructionOpcode(i) != LLVMShuffleVector || element_bits(i) != 1)
+        return NULL;
+    LLVMValueRef mask = LLVMGetOperand(i, 0), lanes[128];
+    unsigned n = LLVMGetVectorSize(LLVMTypeOf(i));
+    if (LLVMTypeOf(mask) != LLVMTypeOf(i) || n > 128 || !LLVMIsConstant(LLVMGetOperand(i, 1)))
+        return NULL;
+    for (unsigned k = 0; k < n; k++) {
+        if (!kept(i, k) && !cleared(i, n, k))
+            return NULL;
+        lanes[k] = LLVMConstInt(LLVMInt1TypeInContext(r->context), kept(i, k), false);
+    }
+    return LLVMBuildAnd(r->builder, LLVMBuildFreeze(r->builder, mask, ""),
+                        LLVMConstVector(lanes, n), "");
+}
+
+/* A mask as numbers 0 and 1, or 0 and -1, by a select. Where such numbers are added, as
+ * `x + zext(mask)` or `x - sext(mask)`, and fill several registers, LLVM may turn one into the
+ * other without end. */
+static LLVMValueRef numbers_by_select(Rewriter *r, LLVMValueRef i)
+{
+    if (!(LLVMIsAZExtInst(i) || LLVMIsASExtInst(i)) || !is_vector(i) ||
+        element_bits(LLVMGetOperand(i, 0)) != 1)
+        return NULL;
+    LLVMTypeRef type = LLVMTypeOf(i);
+    uint64_t value = LLVMIsAZExtInst(i) ? 1 : UINT64_MAX;
+    LLVMValueRef ones[128], one = LLVMConstInt(LLVMGetElementType(type), value, true);
+    unsigned n = LLVMGetVectorSize(type);
+    if (n > COUNT_OF(ones))
+        return NULL;
+    for (unsigned k = 0; k < n; k++)
+        ones[k] = one;
+    return LLVMBuildSelect(r->builder, LLVMGetOperand(i, 0), LLVMConstVector(ones, n),
+                           LLVMConstNull(type), "");
+}
+
+/* ---- high halves of products --------------------------------------------------------------- */
+
+static bool is_widened(LLVMValueRef v)
+{
+    return LLVMIsConstant(v) || LLVMIsAZExtInst(v);
+}
+
+/* The high half of a product, `(a * b) >> n` of numbers extended by n bits, becomes MULHU, and
+ * where b is then found to be one in a whole register, `a >> n`, which is undefined: LLVM knows
+ * that the high half is 0 there for scalars only. A shuffle of halves it does not take for MULHU.
+ * Where a vector fills no more than a register, the passes have found before what is constant. */
+static LLVMValueRef high_by_shuffle(Rewriter *r, LLVMValueRef i)
+{
+    if (LLVMGetInstructionOpcode(i) != LLVMLShr || !is_vector(i))
+        return NULL;
+    LLVMValueRef product = LLVMGetOperand(i, 0), amount = LLVMGetOperand(i, 1), odd[128];
+    unsigned bits = element_bits(i), n = LLVMGetVectorSize(LLVMTypeOf(i));
+    LLVMValueRef first = LLVMIsConstant(amount) ? LLVMGetAggregateElement(amount, 0) : NULL;
+    if (!LLVMIsAInstruction(product) || LLVMGetInstructionOpcode(product) != LLVMMul ||
+        !is_widened(LLVMGetOperand(product, 0)) || !is_widened(LLVMGetOperand(product, 1)) ||
+        !first || !LLVMIsAConstantInt(first) || LLVMConstIntGetZExtValue(first) != bits / 2 ||
+        n > 128 || n * bits / 2 <= r->known_bits)
+        return NULL;
+    LLVMTypeRef half = LLVMIntTypeInContext(r->context, bits / 2);
+    for (unsigned k = 0; k < n; k++)
+        odd[k] = LLVMConstInt(LLVMInt32TypeInContext(r->context), 2 * k + 1, false);
+    LLVMValueRef halves =
+        LLVMBuildBitCast(r->builder, product, LLVMVectorType(half, 2 * n), "");
+    LLVMValueRef none = LLVMGetPoison(LLVMTypeOf(halves));
+    LLVMValueRef high =
+        LLVMBuildShuffleVector(r->builder, halves, none, LLVMConstVector(odd, n), "");
+    return LLVMBuildZExt(r->builder, high, LLVMTypeOf(i), "");
+}
+
+static LLVMValueRef (*const rewrites[])(Rewriter *, LLVMValueRef) = {
+    mask_without_shuffle, numbers_by_select, high_by_shuffle,
+};
+
+void cpu_work_around(LLVMModuleRef module, uint32_t known_bits)
+{
+    LLVMContextRef context = LLVMGetModuleContext(module);
+    Rewriter r = { context, LLVMCreateBuilderInContext(context), known_bits };
+    LLVMValueRef f = LLVMGetNamedFunction(module, CPU_KERNEL_NAME);
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b)) {
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b), next; i; i = next) {
+            next = LLVMGetNextInstruction(i);
+            LLVMPositionBuilderBefore(r.builder, i);
+            LLVMValueRef other = NULL;
+            for (unsigned k = 0; k < COUNT_OF(rewrites) && !other; k++)
+                other = rewrites[k](&r, i);
+            if (!other)
+                continue;
+            LLVMReplaceAllUsesWith(i, other);
+            LLVMInstructionEraseFromParent(i);
+        }
+    }
+    LLVMDisposeBuilder(r.builder);
+}
