@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // C = A * B, row-major, written plainly: a workgroup is one subgroup and holds a grid of GM x GN
-// accumulators of TM x TN; every step of TK loads its tiles straight from global memory.
+// accumulators of TM x TN; every step of TK loads its tiles straight from global memory. COLUMN_B: B
+// is column-major. WQ: so many wait queues.
 #version 460
 #pragma use_vulkan_memory_model
 #extension GL_KHR_cooperative_matrix : require
@@ -46,7 +47,12 @@ void main()
         [[unroll]] for (uint i = 0; i < GM; i++)
             coopMatLoad(ma[i], a, (row + i * TM) * lda + k, lda, gl_CooperativeMatrixLayoutRowMajor);
         [[unroll]] for (uint j = 0; j < GN; j++)
+#ifdef COLUMN_B
+            coopMatLoad(mb[j], b, (col + j * TN) * ldb + k, ldb,
+                        gl_CooperativeMatrixLayoutColumnMajor);
+#else
             coopMatLoad(mb[j], b, k * ldb + col + j * TN, ldb, gl_CooperativeMatrixLayoutRowMajor);
+#endif
         [[unroll]] for (uint i = 0; i < GM; i++)
             [[unroll]] for (uint j = 0; j < GN; j++)
                 acc[i][j] = coopMatMulAdd(ma[i], mb[j], acc[i][j]);
