@@ -2,7 +2,7 @@
  *
  * Multiply-add kernels. In: a shape. Out: an LLVM function
  *
- *     void gemm_<types>_<M>x<N>x<K>_<grid>(ptr table, ptr scratch, i1 far)
+ *     void gemm_<types>_<M>x<N>x<K>_<grid>(ptr table, ptr scratch, i1 far, i64 ahead_a, ahead_b)
  *
  * whose table holds (address, row stride) of the A tiles, then the B tiles, then the C tiles. It
  * has three parts. Packing copies B into a panel of whole vectors, one row a k (or a group of four
@@ -976,9 +976,56 @@ static LLVMValueRef steps_contiguous(Gen *g)
     return ok;
 }
 
+static void prefetch(Gen *g, LLVMValueRef p, uint32_t bytes)
+{
+    LLVMValueRef zero = LLVMConstInt(g->i32, 0, false), near = LLVMConstInt(g->i32, 3, false);
+    for (uint32_t k = 0; k < bytes; k += 64) {
+        LLVMValueRef args[] = {at(g, p, k64(g, k)), zero, near, LLVMConstInt(g->i32, 1, false)};
+        call(g, "llvm.prefetch", &g->ptr, 1, args, 4);
+    }
+}
+
+/* Asks for the `part`-th of so many parts of a later call's A or B. */
+static void look_ahead_in(Gen *g, bool of_b, LLVMValueRef far, LLVMValueRef part, uint32_t parts)
+{
+    const GemmShape *s = &g->p->s;
+    bool col = of_b ? s->b_col : s->a_col;
+    uint32_t rows = of_b ? s->K : s->M, cols = of_b ? s->N : s->K;
+    uint32_t lines = col ? cols : rows, bytes = comp_bytes((Comp)(of_b ? s->b : s->a));
+    uint32_t all = lines * s->steps * (of_b ? s->cols : s->rows), each = (all + parts - 1) / parts;
+    LLVMValueRef none = NULL, last = k64(g, all - 1);
+    if (of_b ? s->b_near : s->a_near)
+        return;
+    Loop l = loop_begin(g, &none, 0);
+    LLVMValueRef j = add(g, mul(g, part, k64(g, each)), l.i);
+    j = LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, LLVMIntULT, j, last, ""), j, last, "");
+    TileView t = table_at(g, of_b ? n_a(s) : 0, LLVMBuildUDiv(g->b, j, k64(g, lines), ""));
+    LLVMValueRef line = mul(g, LLVMBuildURem(g->b, j, k64(g, lines), ""), t.stride);
+    prefetch(g, at(g, t.ptr, add(g, line, far)), (col ? rows : cols) * bytes);
+    loop_end(g, &l, 1, k64(g, each), NULL);
+}
+
+/* A burst of all of it would wait for itself: each block of the kernel asks for a part. */
+static void look_ahead(Gen *g, LLVMValueRef part, uint32_t parts)
+{
+    LLVMValueRef a = LLVMGetParam(g->fn, 3), b = LLVMGetParam(g->fn, 4);
+    if (!g->p->s.ahead)
+        return;
+    LLVMBasicBlockRef ask = LLVMAppendBasicBlockInContext(g->cx, g->fn, "ahead");
+    LLVMBasicBlockRef go = LLVMAppendBasicBlockInContext(g->cx, g->fn, "block");
+    LLVMValueRef any = LLVMBuildICmp(g->b, LLVMIntNE, LLVMBuildOr(g->b, a, b, ""), k64(g, 0), "");
+    LLVMBuildCondBr(g->b, any, ask, go);
+    LLVMPositionBuilderAtEnd(g->b, ask);
+    look_ahead_in(g, false, g->p->transposed ? b : a, part, parts);
+    look_ahead_in(g, true, g->p->transposed ? a : b, part, parts);
+    LLVMBuildBr(g->b, go);
+    LLVMPositionBuilderAtEnd(g->b, go);
+}
+
 static void blocks(Gen *g)
 {
     const Plan *p = g->p;
+    uint32_t each = (p->s.M + p->block_rows - 1) / p->block_rows;
     LLVMValueRef none = NULL;
     for (uint32_t v = 0; v < p->n_vectors;) {
         Run run = run_begin(g, v, p->block_vectors);
@@ -988,6 +1035,10 @@ static void blocks(Gen *g)
         Loop rows = loop_begin(g, &none, 0);
         k.row = rows.i;
         k.rows = p->block_rows;
+        if (!v)
+            look_ahead(g, add(g, mul(g, k.tile, k64(g, each)),
+                              LLVMBuildUDiv(g->b, k.row, k64(g, p->block_rows), "")),
+                       each * p->s.rows);
         block(g, &k);
         loop_end(g, &rows, p->block_rows, k64(g, whole), NULL);
         if (whole < p->s.M) {
@@ -1130,6 +1181,8 @@ static void tiles(Gen *g)
         uint32_t nc = run.n;
         if (rows > 1) {
             Loop l = loop_begin(g, &none, 0);
+            if (!v)
+                look_ahead(g, LLVMBuildUDiv(g->b, l.i, k64(g, 2), ""), rows / 2);
             tile_block(g, l.i, 2, v, nc);
             loop_end(g, &l, 2, k64(g, rows / 2 * 2), NULL);
         }
@@ -1144,9 +1197,9 @@ static void tiles(Gen *g)
 
 static LLVMTypeRef function_type(LLVMContextRef cx)
 {
-    LLVMTypeRef ptr = LLVMPointerTypeInContext(cx, 0),
-                args[] = { ptr, ptr, LLVMInt1TypeInContext(cx) };
-    return LLVMFunctionType(LLVMVoidTypeInContext(cx), args, 3, false);
+    LLVMTypeRef ptr = LLVMPointerTypeInContext(cx, 0), i64 = LLVMInt64TypeInContext(cx),
+                args[] = { ptr, ptr, LLVMInt1TypeInContext(cx), i64, i64 };
+    return LLVMFunctionType(LLVMVoidTypeInContext(cx), args, 5, false);
 }
 
 static void add_attribute(LLVMContextRef cx, LLVMValueRef fn, LLVMAttributeIndex at_index,
@@ -1164,8 +1217,7 @@ static void prefetch_a(Gen *g)
     const GemmShape *s = &g->p->s;
     uint32_t bytes = comp_bytes((Comp)s->a), lines = s->a_col ? s->K : s->M;
     uint32_t run = (s->a_col ? s->M : s->K) * bytes;
-    LLVMValueRef none = NULL, zero = LLVMConstInt(g->i32, 0, false);
-    LLVMValueRef near = LLVMConstInt(g->i32, 3, false), data = LLVMConstInt(g->i32, 1, false);
+    LLVMValueRef none = NULL;
     if (g->p->pack_a || s->a_near)
         return;
     LLVMBasicBlockRef cold = LLVMAppendBasicBlockInContext(g->cx, g->fn, "cold");
@@ -1176,11 +1228,7 @@ static void prefetch_a(Gen *g)
     Loop steps = loop_begin(g, &none, 0);
     TileView t = a_tile(g, rows.i, steps.i);
     Loop l = loop_begin(g, &none, 0);
-    LLVMValueRef line = at(g, t.ptr, mul(g, l.i, t.stride));
-    for (uint32_t k = 0; k < run; k += 64) {
-        LLVMValueRef args[] = {at(g, line, k64(g, k)), zero, near, data};
-        call(g, "llvm.prefetch", &g->ptr, 1, args, 4);
-    }
+    prefetch(g, at(g, t.ptr, mul(g, l.i, t.stride)), run);
     loop_end(g, &l, 1, k64(g, lines), NULL);
     loop_end(g, &steps, 1, k64(g, s->steps), NULL);
     loop_end(g, &rows, 1, k64(g, s->rows), NULL);
@@ -1193,10 +1241,10 @@ static LLVMValueRef emit_function(Gemm *gm, const GemmShape *key)
     Plan plan;
     make_plan(gm->arena, &plan, key, gm->target);
     char name[128];
-    snprintf(name, sizeof(name), "gemm_%s_%s_%s_%ux%ux%u_%ux%ux%u%s%s%s%s", comp_name((Comp)key->a),
+    snprintf(name, sizeof(name), "gemm_%s_%s_%s_%ux%ux%u_%ux%ux%u%s%s%s%s%s", comp_name((Comp)key->a),
              comp_name((Comp)key->b), comp_name((Comp)key->c), key->M, key->N, key->K, key->rows,
              key->cols, key->steps, key->a_col ? "_at" : "", key->b_col ? "_bt" : "",
-             key->c_col ? "_ct" : "", key->saturate ? "_sat" : "");
+             key->c_col ? "_ct" : "", key->saturate ? "_sat" : "", key->ahead ? "_ahead" : "");
     LLVMContextRef cx = gm->cx;
     LLVMValueRef fn = LLVMAddFunction(gm->module, name, function_type(cx));
     LLVMSetLinkage(fn, LLVMInternalLinkage);
@@ -1251,9 +1299,12 @@ static void put(LLVMBuilderRef b, LLVMContextRef cx, LLVMValueRef table, uint32_
 }
 
 void gemm_call(Gemm *g, LLVMBuilderRef b, const GemmShape *s, const TileView *a, const TileView *bt,
-               const TileView *c, LLVMValueRef table, LLVMValueRef scratch, LLVMValueRef far)
+               const TileView *c, LLVMValueRef table, LLVMValueRef scratch, const GemmWhere *where)
 {
-    LLVMValueRef fn = function_for(g, s), args[] = {table, scratch, far};
+    LLVMValueRef none = LLVMConstInt(LLVMInt64TypeInContext(g->cx), 0, false);
+    LLVMValueRef fn = function_for(g, s);
+    LLVMValueRef args[] = {table, scratch, where->far, where->ahead_a ? where->ahead_a : none,
+                           where->ahead_b ? where->ahead_b : none};
     uint32_t pair = 0, R = s->rows, S = s->cols, T = s->steps;
     if (!s->c_col) {
         for (uint32_t i = 0; i < R * T; i++)
@@ -1273,5 +1324,5 @@ void gemm_call(Gemm *g, LLVMBuilderRef b, const GemmShape *s, const TileView *a,
             for (uint32_t i = 0; i < R; i++)
                 put(b, g->cx, table, &pair, &c[i * S + j]);
     }
-    LLVMBuildCall2(b, function_type(g->cx), fn, args, 3, "");
+    LLVMBuildCall2(b, function_type(g->cx), fn, args, 5, "");
 }

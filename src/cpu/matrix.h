@@ -34,6 +34,7 @@ typedef struct MatValue {
     const SpvType *type;
     MatState state;
     Tile tile;                  /* HOME, LAZY */
+    LV ahead;                   /* LAZY: bytes to a later iteration's tile, or NULL */
     /* HOME within a variable's memory: must be copied before that is written */
     MatPlace place;
     LV splat;                   /* SPLAT: every element, a scalar */

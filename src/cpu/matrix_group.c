@@ -185,6 +185,14 @@ static void reserve(Emit *e, const GemmShape *s)
 
 static TileView view(const Tile *t) { return (TileView){t->ptr, t->stride}; }
 
+/* Bytes to what the operand's load reads some iterations later, 0: the dispatch does not ask. NULL:
+ * it is no tile that looks ahead. */
+static LV ahead_of(Emit *e, SpvId id)
+{
+    const MatValue *v = mat_value(e, id);
+    return v->state == MAT_LAZY && v->ahead ? emit_if_ahead(e, v->ahead) : NULL;
+}
+
 static void grid_emit(Emit *e, Grid *g)
 {
     GemmShape s = g->shape;
@@ -202,12 +210,15 @@ static void grid_emit(Emit *e, Grid *g)
     for (uint32_t r = 0; r < R; r++)
         for (uint32_t k = 0; k < S; k++)
             c[r * S + k] = view(&g->cells[r * MAX_GRID + k]->to);
-    reserve(e, &s);
     /* A kernel that the runtime lets yield is one whose data does not fit the cache. */
     LV every = emit_env(e, e->b, e->i32, offsetof(CpuEnv, yield_every));
     LV far = LLVMBuildICmp(e->b, LLVMIntNE, every, LLVMConstInt(e->i32, 0, false), "");
+    GemmWhere where = { far, ahead_of(e, g->row[0]->a.data[0]), ahead_of(e, g->col[0]->b.data[0]) };
+    s.ahead = where.ahead_a || where.ahead_b;
+    reserve(e, &s);
     Leader l = mat_leader_begin(e, spv_type_of(e->module, g->row[0]->result));
-    gemm_call(e->matrix->gemm, e->b, &s, a, b, c, e->matrix->table, e->matrix->scratch, far);
+    gemm_call(e->matrix->gemm, e->b, &s, a, b, c, e->matrix->table, e->matrix->scratch,
+              &where);
     mat_leader_end(e, &l);
 }
 

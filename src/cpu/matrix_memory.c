@@ -294,12 +294,14 @@ void mat_load(Emit *e, const SpvInst *i)
     AheadLines lines = { tile.ptr, tile.stride, tile.col ? t->cols : t->rows,
                          (tile.col ? t->rows : t->cols) * comp_bytes(mat_comp(t)), NULL,
                          NULL, 0 };
-    if (!tile.near)
+    bool stays = mat_may_stay(e, i) && !is_volatile(i, 3);
+    v->ahead = tile.near || !stays ? NULL : emit_ahead_distance(e, i, &lines);
+    if (!tile.near && !stays)
         emit_ahead(e, i, &lines);
     mat_count(e, t, CPU_STAT_MATRIX_LOADS, 1);
     mat_count(e, t, CPU_STAT_BYTES_LOADED,
               (uint64_t)t->rows * t->cols * comp_bytes(mat_comp(t)));
-    if (mat_may_stay(e, i) && !is_volatile(i, 3)) {
+    if (stays) {
         v->state = MAT_LAZY;
         v->tile = inside ? inside_or_copy(e, t, spv_operand(i, 0), &tile, inside) : tile;
         vec_push(e->arena, &m->lazy, v);

@@ -53,8 +53,8 @@ static LV distance(const Look *s, const Step *x)
                                  : LLVMBuildMul(e->b, a, b, "");
 }
 
-/* Bytes from what the load reads now to what it reads later; NULL: not ahead, or within a line. */
-static LV how_far(Emit *e, const SpvInst *i, const AheadLines *a)
+/* What a line holds already needs no prefetch. */
+LV emit_ahead_distance(Emit *e, const SpvInst *i, const AheadLines *a)
 {
     const AheadLoad *l = wait_queues_load(e->ahead, i);
     Look s = { e, i };
@@ -85,18 +85,23 @@ static void prefetch(Emit *e, LV p, LV offset, uint32_t bytes)
     }
 }
 
-static If if_asked(Emit *e)
+static LV asked(Emit *e)
 {
     LV on = emit_env(e, e->b, e->i32, offsetof(CpuEnv, prefetch));
-    return if_begin(e, LLVMBuildICmp(e->b, LLVMIntNE, on, LLVMConstInt(e->i32, 0, false), ""));
+    return LLVMBuildICmp(e->b, LLVMIntNE, on, LLVMConstInt(e->i32, 0, false), "");
+}
+
+LV emit_if_ahead(Emit *e, LV distance)
+{
+    return LLVMBuildSelect(e->b, asked(e), distance, k64(e, 0), "");
 }
 
 void emit_ahead(Emit *e, const SpvInst *i, const AheadLines *a)
 {
-    LV far = how_far(e, i, a);
+    LV far = emit_ahead_distance(e, i, a);
     if (!far)
         return;
-    If f = if_asked(e);
+    If f = if_begin(e, asked(e));
     Loop l = loop_begin(e, k64(e, a->lines));
     LV offset = LLVMBuildAdd(e->b, far, LLVMBuildMul(e->b, l.index, a->stride, ""), "");
     prefetch(e, a->p, offset, a->bytes);
@@ -107,10 +112,10 @@ void emit_ahead(Emit *e, const SpvInst *i, const AheadLines *a)
 void emit_ahead_lanes(Emit *e, const SpvInst *i, const Pointer *p)
 {
     uint32_t bytes = (uint32_t)spv_type_size(spv_type(e->module, i->type));
-    LV far = how_far(e, i, NULL);
+    LV far = emit_ahead_distance(e, i, NULL);
     if (!far)
         return;
-    If f = if_asked(e);
+    If f = if_begin(e, asked(e));
     LV address = emit_address(e, p, 0, 1);
     bool lanes = emit_is_lanes(address);
     bool side_by_side = lanes && !emit_is_lanes(p->base) && p->affine.group >= e->W &&
