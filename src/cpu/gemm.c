@@ -976,9 +976,10 @@ static LLVMValueRef steps_contiguous(Gen *g)
     return ok;
 }
 
-static void prefetch(Gen *g, LLVMValueRef p, uint32_t bytes)
+/* Levels as in LLVM: 3 is the nearest cache, 2 the second. */
+static void prefetch(Gen *g, LLVMValueRef p, uint32_t bytes, uint32_t level)
 {
-    LLVMValueRef zero = LLVMConstInt(g->i32, 0, false), near = LLVMConstInt(g->i32, 3, false);
+    LLVMValueRef zero = LLVMConstInt(g->i32, 0, false), near = LLVMConstInt(g->i32, level, false);
     for (uint32_t k = 0; k < bytes; k += 64) {
         LLVMValueRef args[] = {at(g, p, k64(g, k)), zero, near, LLVMConstInt(g->i32, 1, false)};
         call(g, "llvm.prefetch", &g->ptr, 1, args, 4);
@@ -1001,11 +1002,13 @@ static void look_ahead_in(Gen *g, bool of_b, LLVMValueRef far, LLVMValueRef part
     j = LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, LLVMIntULT, j, last, ""), j, last, "");
     TileView t = table_at(g, of_b ? n_a(s) : 0, LLVMBuildUDiv(g->b, j, k64(g, lines), ""));
     LLVMValueRef line = mul(g, LLVMBuildURem(g->b, j, k64(g, lines), ""), t.stride);
-    prefetch(g, at(g, t.ptr, add(g, line, far)), (col ? rows : cols) * bytes);
+    prefetch(g, at(g, t.ptr, add(g, line, far)), (col ? rows : cols) * bytes, 2);
     loop_end(g, &l, 1, k64(g, each), NULL);
 }
 
-/* A burst of all of it would wait for itself: each block of the kernel asks for a part. */
+/* A burst of all of it would wait for itself: each block of the kernel asks for a part. To the
+ * second cache, since there is more room for requests on the way there (measured: 1.04 times the
+ * speed to the nearest, 1.15 to the second). */
 static void look_ahead(Gen *g, LLVMValueRef part, uint32_t parts)
 {
     LLVMValueRef a = LLVMGetParam(g->fn, 3), b = LLVMGetParam(g->fn, 4);
@@ -1228,7 +1231,7 @@ static void prefetch_a(Gen *g)
     Loop steps = loop_begin(g, &none, 0);
     TileView t = a_tile(g, rows.i, steps.i);
     Loop l = loop_begin(g, &none, 0);
-    prefetch(g, at(g, t.ptr, mul(g, l.i, t.stride)), run);
+    prefetch(g, at(g, t.ptr, mul(g, l.i, t.stride)), run, 3);
     loop_end(g, &l, 1, k64(g, lines), NULL);
     loop_end(g, &steps, 1, k64(g, s->steps), NULL);
     loop_end(g, &rows, 1, k64(g, s->rows), NULL);

@@ -53,12 +53,18 @@ static LV distance(const Look *s, const Step *x)
                                  : LLVMBuildMul(e->b, a, b, "");
 }
 
+/* Runs side by side are what the caches' own prefetchers see coming. */
+static bool is_dense(const AheadLines *a)
+{
+    return LLVMIsAConstantInt(a->stride) && LLVMConstIntGetZExtValue(a->stride) == a->bytes;
+}
+
 /* What a line holds already needs no prefetch. */
 LV emit_ahead_distance(Emit *e, const SpvInst *i, const AheadLines *a)
 {
     const AheadLoad *l = wait_queues_load(e->ahead, i);
     Look s = { e, i };
-    if (!l || l->moves != AHEAD_STEPS)
+    if (!l || l->moves != AHEAD_STEPS || (a && is_dense(a)))
         return NULL;
     LV far = distance(&s, l->bytes);
     for (uint32_t k = 0; a && far && k < a->n_dims; k++) {
