@@ -1244,10 +1244,11 @@ static LLVMValueRef emit_function(Gemm *gm, const GemmShape *key)
     Plan plan;
     make_plan(gm->arena, &plan, key, gm->target);
     char name[128];
-    snprintf(name, sizeof(name), "gemm_%s_%s_%s_%ux%ux%u_%ux%ux%u%s%s%s%s%s", comp_name((Comp)key->a),
-             comp_name((Comp)key->b), comp_name((Comp)key->c), key->M, key->N, key->K, key->rows,
-             key->cols, key->steps, key->a_col ? "_at" : "", key->b_col ? "_bt" : "",
-             key->c_col ? "_ct" : "", key->saturate ? "_sat" : "", key->ahead ? "_ahead" : "");
+    snprintf(name, sizeof(name), "gemm_%s_%s_%s_%ux%ux%u_%ux%ux%u%s%s%s%s%s",
+             comp_name((Comp)key->a), comp_name((Comp)key->b), comp_name((Comp)key->c), key->M,
+             key->N, key->K, key->rows, key->cols, key->steps, key->a_col ? "_at" : "",
+             key->b_col ? "_bt" : "", key->c_col ? "_ct" : "", key->saturate ? "_sat" : "",
+             key->ahead ? "_ahead" : "");
     LLVMContextRef cx = gm->cx;
     LLVMValueRef fn = LLVMAddFunction(gm->module, name, function_type(cx));
     LLVMSetLinkage(fn, LLVMInternalLinkage);
