@@ -78,6 +78,7 @@ struct Matrix {
     uint64_t *loop_bytes;       /* by Cfg.loops: streamed from buffers an iteration */
     bool shared_elements;       /* invocations look at their elements of a workgroup's matrix */
     bool leading;               /* in code that only the first subgroup runs */
+    bool noted_lanes;           /* that some extract zeros was said */
 };
 
 /* ---- matrix.c -------------------------------------------------------------------------------- */

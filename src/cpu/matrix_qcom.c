@@ -279,12 +279,24 @@ void mat_qcom_construct(Emit *e, const SpvInst *i)
         mat_copy(e, x.matrix, &home, &to);
 }
 
+/* Once a kernel: an unrolled loop has the instruction many times. */
+static void note_lanes(Emit *e, const SpvInst *i, const Conversion *x)
+{
+    if (x->lanes == e->W || e->matrix->noted_lanes)
+        return;
+    DiagLoc loc = spv_loc(e->arena, e->module, i);
+    e->matrix->noted_lanes = true;
+    diag(e->sink, DIAG_NOTE, &loc, NULL, "the matrix has no %s for lanes %u to %u: they get zeros, "
+         "but elsewhere undefined values", x->col ? "rows" : "columns", x->lanes, e->W - 1);
+}
+
 void mat_qcom_extract(Emit *e, const SpvInst *i)
 {
     Conversion x;
     SpvId source = spv_operand(i, 0);
     if (!conversion(e, i, spv_type_of(e->module, source), spv_type(e->module, i->type), &x))
         return;
+    note_lanes(e, i, &x);
     Tile home = mat_read(e, source), from = home;
     if (home.col != x.col) {
         from = beside(e, &x);

@@ -131,22 +131,6 @@ static size_t place(const Conversion *x, uint32_t lane, uint32_t k)
     return x->by_column ? (size_t)k * x->matrix->cols + lane : (size_t)lane * x->matrix->cols + k;
 }
 
-/* Room for a matrix and for one array of its components. */
-static uint64_t *room(Machine *m, const Conversion *x, uint8_t **undef, uint64_t **line,
-                      uint8_t **line_undef)
-{
-    size_t total = (size_t)x->matrix->rows * x->matrix->cols, n = total + x->length;
-    if (n * 9 > m->scratch_size) {
-        m->scratch_size = n * 18;
-        m->scratch = arena_alloc(m->arena, m->scratch_size);
-    }
-    uint64_t *whole = m->scratch;
-    *line = whole + total;
-    *undef = (uint8_t *)(whole + n);
-    *line_undef = *undef + total;
-    return whole;
-}
-
 static void check_columns(Machine *m, Inv *v, const RInst *i)
 {
     const Conversion *x = i->aux;
@@ -157,33 +141,52 @@ static void check_columns(Machine *m, Inv *v, const RInst *i)
               x->length, m->width);
 }
 
+/* A matrix of which nothing is set yet, and one array of its components. */
+typedef struct Lines {
+    uint64_t *x, *line;
+    uint8_t *undef, *line_undef;
+} Lines;
+
+static Lines open_lines(Machine *m, Inv *v, const RInst *i)
+{
+    const Conversion *x = i->aux;
+    size_t total = (size_t)x->matrix->rows * x->matrix->cols, n = total + x->length;
+    check_columns(m, v, i);
+    if (n * 9 > m->scratch_size) {
+        m->scratch_size = n * 18;
+        m->scratch = arena_alloc(m->arena, m->scratch_size);
+    }
+    Lines w = { .x = m->scratch };
+    w.line = w.x + total;
+    w.undef = (uint8_t *)(w.x + n);
+    w.line_undef = w.undef + total;
+    memset(w.x, 0, sizeof *w.x * total);
+    memset(w.undef, UNSET, total);
+    return w;
+}
+
 static void construct(Machine *m, Inv **set, uint32_t n, const RInst *i)
 {
     const Conversion *x = i->aux;
     const RType *t = x->matrix;
-    uint64_t *line, *whole;
-    uint8_t *undef, *line_undef;
-    check_columns(m, set[0], i);
-    whole = room(m, x, &undef, &line, &line_undef);
-    memset(whole, 0, sizeof(*whole) * t->rows * t->cols);
-    memset(undef, UNSET, (size_t)t->rows * t->cols);
+    Lines w = open_lines(m, set[0], i);
     for (uint32_t j = 0; j < n; j++) {
         Inv *v = set[j];
         v->steps += x->length / 4;
         if (v->lane >= x->lanes)
             continue;
-        recast(leaf(v, i->ops[0]), unset(v, i->ops[0]), x->array->element->bits, line, line_undef,
-               t->element->bits, x->length);
+        recast(leaf(v, i->ops[0]), unset(v, i->ops[0]), x->array->element->bits, w.line,
+               w.line_undef, t->element->bits, x->length);
         for (uint32_t k = 0; k < x->length; k++) {
-            whole[place(x, v->lane, k)] = line[k];
-            undef[place(x, v->lane, k)] = line_undef[k];
+            w.x[place(x, v->lane, k)] = w.line[k];
+            w.undef[place(x, v->lane, k)] = w.line_undef[k];
         }
     }
     for (uint32_t j = 0; j < n; j++)
         for (uint32_t e = 0; e < t->count; e++) {
             uint32_t at = matrix_owned(m, set[j], t, e);
-            leaf(set[j], i->dst)[e] = at == UINT32_MAX ? 0 : whole[at];
-            unset(set[j], i->dst)[e] = at == UINT32_MAX ? 0 : undef[at];
+            leaf(set[j], i->dst)[e] = at == UINT32_MAX ? 0 : w.x[at];
+            unset(set[j], i->dst)[e] = at == UINT32_MAX ? 0 : w.undef[at];
         }
 }
 
@@ -191,29 +194,24 @@ static void extract(Machine *m, Inv **set, uint32_t n, const RInst *i)
 {
     const Conversion *x = i->aux;
     const RType *t = x->matrix;
-    uint64_t *line, *whole;
-    uint8_t *undef, *line_undef;
-    check_columns(m, set[0], i);
-    whole = room(m, x, &undef, &line, &line_undef);
-    memset(whole, 0, sizeof(*whole) * t->rows * t->cols);
-    memset(undef, UNSET, (size_t)t->rows * t->cols);
+    Lines w = open_lines(m, set[0], i);
     for (uint32_t j = 0; j < n; j++)
         for (uint32_t e = 0; e < t->count; e++) {
             uint32_t at = matrix_owned(m, set[j], t, e);
             if (at == UINT32_MAX)
                 continue;
-            whole[at] = leaf(set[j], i->ops[0])[e];
-            undef[at] = unset(set[j], i->ops[0])[e];
+            w.x[at] = leaf(set[j], i->ops[0])[e];
+            w.undef[at] = unset(set[j], i->ops[0])[e];
         }
     for (uint32_t j = 0; j < n; j++) {
         Inv *v = set[j];
         bool in = v->lane < x->lanes;
         v->steps += x->length / 4;
         for (uint32_t k = 0; k < x->length; k++) {
-            line[k] = in ? whole[place(x, v->lane, k)] : 0;
-            line_undef[k] = in ? undef[place(x, v->lane, k)] : UNSET_LANE;
+            w.line[k] = in ? w.x[place(x, v->lane, k)] : 0;
+            w.line_undef[k] = in ? w.undef[place(x, v->lane, k)] : UNSET_LANE;
         }
-        recast(line, line_undef, t->element->bits, leaf(v, i->dst), unset(v, i->dst),
+        recast(w.line, w.line_undef, t->element->bits, leaf(v, i->dst), unset(v, i->dst),
                x->array->element->bits, i->n);
     }
 }

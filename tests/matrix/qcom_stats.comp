@@ -8,6 +8,11 @@
 // RUN: $run -D ROWS=32 -D PACKED=1 --stats | %filecheck %s --check-prefix=PACKED && \
 // RUN: $run -D ROWS=32 -D STORED=1 --bind z=zeros:f32[32,32] --stats \
 // RUN:   | %filecheck %s --check-prefix=STORED
+// RUN: %heddle check %s -D ROWS=16 2>&1 | %filecheck %s --check-prefix=LANES
+// RUN: %heddle check %s -D ROWS=32 2>&1 | %filecheck %s --check-prefix=ALL --allow-empty
+// LANES: qcom_stats.comp:[[#@LINE+51]]:{{.*}}note: the matrix has no rows for lanes 16 to 31: they get zeros
+// LANES-NOT: note
+// ALL-NOT: note
 // CHECK: multiply-adds {{ *}}4
 // CHECK: conversions {{ *}}9
 // CHECK: bytes moved {{ *}}0
