@@ -28,14 +28,19 @@ heddle_test(test_fuzz_opencl "${PROJECT_SOURCE_DIR}/tests/fuzz/opencl.c" heddle_
 foreach(long IN ITEMS test_random_kernels test_fuzz_mutations)
     set_tests_properties(${long} PROPERTIES PROCESSORS 2 TIMEOUT 900)
 endforeach()
-option(HEDDLE_FUZZ "Build the libFuzzer targets (clang)" OFF)
+# libFuzzer's targets: SPIR-V read, SPIR-V the whole way, OpenCL C to LLVM IR.
 if(HEDDLE_FUZZ)
-    add_executable(fuzz_path tests/fuzz/fuzz_path.c)
-    target_link_libraries(fuzz_path PRIVATE heddle_static Threads::Threads m -fsanitize=fuzzer)
-    target_include_directories(fuzz_path PRIVATE "${PROJECT_SOURCE_DIR}/src"
-                                                 "${PROJECT_SOURCE_DIR}/include")
-    set_target_properties(fuzz_path PROPERTIES
-        RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/test")
+    foreach(fuzz IN ITEMS spirv path opencl)
+        add_executable(fuzz_${fuzz} tests/fuzz/${fuzz}.c)
+        target_compile_definitions(fuzz_${fuzz} PRIVATE HEDDLE_FUZZER
+            "HEDDLE_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\"")
+        target_link_libraries(fuzz_${fuzz} PRIVATE heddle_static Threads::Threads m
+            -fsanitize=fuzzer)
+        target_include_directories(fuzz_${fuzz} PRIVATE "${PROJECT_SOURCE_DIR}/src"
+                                                        "${PROJECT_SOURCE_DIR}/include")
+        set_target_properties(fuzz_${fuzz} PROPERTIES
+            RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/test")
+    endforeach()
 endif()
 
 if(NOT Python3_Interpreter_FOUND)

@@ -2,14 +2,19 @@
  *
  * Seeded mutations of OpenCL C: the kernels of tests/ and examples/, their tokens left out,
  * repeated, exchanged, replaced by others', nested many times over, their bytes changed. Each must
- * come to its end: a tree and LLVM IR, one in a few on to SPIR-V, or a diagnostic.
+ * come to its end: a tree and LLVM IR, one in a few on to SPIR-V for OpenCL and for Vulkan, or a
+ * diagnostic.
  *
  *     test_fuzz_opencl [--count N] [--first SEED] [--write SEED] [FILE...]
  *
- * Built with HEDDLE_FUZZER it is libFuzzer's entry.
+ * Built with HEDDLE_FUZZER it is libFuzzer's target:
+ *
+ *     cmake --preset fuzz && ninja -C build/fuzz fuzz_opencl
+ *     mkdir corpus && build/fuzz/test/fuzz_opencl -max_len=4000 corpus tests/opencl
  */
 #include "base/base.h"
 #include "front/opencl/opencl.h"
+#include "pass/pass.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -21,10 +26,24 @@
 
 enum { MAX_FILES = 200, DEFAULT_COUNT = 1500, SPIRV_ONE_IN = 10, SECONDS = 20 };
 
+static const char *const folders[] = { HEDDLE_SOURCE_DIR "/tests/opencl/kernels" };
+
+/* As a kernel and as a shader. */
+static bool take_to_spirv(Arena *arena, const OclSource *source, DiagSink *sink)
+{
+    static const OclOptions kernel = { .include_dirs = folders, .n_include_dirs = 1 };
+    static const OclOptions shader = { .include_dirs = folders, .n_include_dirs = 1,
+                                       .vulkan = true };
+    if (!ocl_compile(arena, source, &kernel, sink))
+        return sink->errors != 0;
+    struct SpvModule *m = ocl_compile(arena, source, &shader, sink);
+    return (m && pass_shader(m, sink)) || sink->errors;
+}
+
 /* False when it failed and nothing was said. */
 static bool take(const char *text, size_t size, bool to_spirv)
 {
-    static const OclOptions options;
+    static const OclOptions options = { .include_dirs = folders, .n_include_dirs = 1 };
     OclSource source = { text, size, "fuzz.cl" };
     DiagSink sink = { 0 };
     Arena arena = { .limit = (size_t)1 << 30 };
@@ -34,7 +53,7 @@ static bool take(const char *text, size_t size, bool to_spirv)
         bool tree = ocl_to_ast(&arena, &source, &options, &sink) != NULL;
         good = tree || sink.errors;
         if (tree && to_spirv)
-            good = ocl_compile(&arena, &source, &options, &sink) || sink.errors;
+            good = take_to_spirv(&arena, &source, &sink);
         else if (tree)
             good = ocl_to_llvm(&arena, &source, &options, &sink) || sink.errors;
     }
@@ -193,6 +212,7 @@ int main(int n, char **args)
     for (uint32_t i = 0; i < COUNT_OF(signals); i++)
         signal(signals[i], on_signal);
     add_folder(&corpus, HEDDLE_SOURCE_DIR "/tests/opencl");
+    add_folder(&corpus, HEDDLE_SOURCE_DIR "/tests/opencl/kernels");
     add_folder(&corpus, HEDDLE_SOURCE_DIR "/examples/opencl");
     for (int i = 1; i < n; i++) {
         if (args[i][0] != '-') {

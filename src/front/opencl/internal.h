@@ -388,6 +388,7 @@ Node *ocl_parse_body(Ocl *o, Symbol *function);
 Node *ocl_number(Ocl *o, const Token *t);
 Node *ocl_character(Ocl *o, const Token *t);
 Node *ocl_string(Ocl *o);
+Node *ocl_text(Ocl *o, Loc loc, const char *text, uint32_t size);  /* with its NUL */
 
 /* ---- sema_*.c -------------------------------------------------------------------------------- */
 

@@ -144,6 +144,16 @@ Node *ocl_character(Ocl *o, const Token *t)
     return ocl_int(o, t->loc, o->basic[TY_INT], (uint64_t)(int64_t)(int8_t)v);
 }
 
+Node *ocl_text(Ocl *o, Loc loc, const char *text, uint32_t size)
+{
+    Type *c = ocl_qualified(o, o->basic[TY_CHAR], 0, AS_CONSTANT);
+    Node *n = ocl_node(o, N_STRING, loc, ocl_array(o, c, size), NULL, NULL);
+    n->string.text = text;
+    n->string.size = size;
+    n->lvalue = true;
+    return n;
+}
+
 /* Strings side by side are one. */
 Node *ocl_string(Ocl *o)
 {
@@ -158,10 +168,5 @@ Node *ocl_string(Ocl *o)
         }
         ocl_advance(o);
     }
-    Type *c = ocl_qualified(o, o->basic[TY_CHAR], 0, AS_CONSTANT);
-    Node *n = ocl_node(o, N_STRING, loc, ocl_array(o, c, s.len + 1), NULL, NULL);
-    n->string.text = s.data;
-    n->string.size = s.len + 1;
-    n->lvalue = true;
-    return n;
+    return ocl_text(o, loc, s.data, s.len + 1);
 }

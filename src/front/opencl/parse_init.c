@@ -154,24 +154,48 @@ static bool is_string_for(const Ocl *o, const Type *t)
 
 /* ---- lists in braces ------------------------------------------------------------------------- */
 
+/* Into the element that *i names: its init, made where there is none. */
+static bool enter(Reader *r, Node **init, Type **t, uint64_t i)
+{
+    Type *inner = type_of(*t, i);
+    Node *at = i < (*init)->n ? (*init)->list[i] : NULL;
+    if (!is_aggregate(inner)) {
+        ocl_error(r->o, r->o->tok.loc, "'%s' has nothing to designate",
+                  ocl_type_name(r->o, inner));
+        return false;
+    }
+    if (!at || at->kind != N_INIT)
+        at = set(r, *init, i, make(r, inner, r->o->tok.loc));
+    *init = at;
+    *t = inner;
+    return true;
+}
+
+/* The member of that name, or the one without a name that has it; the number of members: none. */
+static uint32_t find(const Type *t, const Ident *name)
+{
+    const Record *rec = is_record(t) ? t->record : NULL;
+    uint32_t n = rec ? rec->members.len : 0, inside = n;
+    for (uint32_t k = 0; k < n && name; k++) {
+        const Member *m = &rec->members.data[k];
+        if (m->name == name)
+            return k;
+        if (!m->name && is_record(m->type) && inside == n &&
+            find(m->type, name) < m->type->record->members.len)
+            inside = k;
+    }
+    return inside;
+}
+
 /* .name or [index], several of them; the init that the last one is in, and where. The list goes on
  * after the outermost one. */
 static bool designate(Reader *r, Node **init, Type **t, uint64_t *i, uint64_t *outermost)
 {
     Ocl *o = r->o;
     for (uint32_t level = 0;; level++) {
-        if (level) { /* into the element named so far */
-            Type *inner = type_of(*t, *i);
-            Node *at = *i < (*init)->n ? (*init)->list[*i] : NULL;
-            if (!is_aggregate(inner)) {
-                ocl_error(o, o->tok.loc, "'%s' has nothing to designate", ocl_type_name(o, inner));
-                return false;
-            }
-            if (!at || at->kind != N_INIT)
-                at = set(r, *init, *i, make(r, inner, o->tok.loc));
-            *init = at;
-            *t = inner;
-        }
+        if (level && !enter(r, init, t, *i))
+            return false;
+        const Type *outer = *t;
         Loc loc = o->tok.loc;
         if (o->tok.kind == P_LBRACKET) {
             ocl_advance(o);
@@ -190,17 +214,20 @@ static bool designate(Reader *r, Node **init, Type **t, uint64_t *i, uint64_t *o
         } else {
             ocl_advance(o);
             Ident *name = o->tok.ident;
-            uint32_t k = 0, n = is_record(*t) ? (*t)->record->members.len : 0;
-            while (k < n && (!name || (*t)->record->members.data[k].name != name))
-                k++;
-            if (k == n) {
+            *i = find(*t, name);
+            if (!is_record(*t) || *i == (*t)->record->members.len) {
                 ocl_error(o, o->tok.loc, "'%s' has no member of this name", ocl_type_name(o, *t));
                 return false;
             }
-            *i = k;
+            if (!level)
+                *outermost = *i;
+            while ((*t)->record->members.data[*i].name != name) {
+                enter(r, init, t, *i);
+                *i = find(*t, name);
+            }
             ocl_advance(o);
         }
-        if (!level)
+        if (!level && is_array(outer))
             *outermost = *i;
         if (o->tok.kind != P_LBRACKET && o->tok.kind != P_DOT)
             return ocl_expect(o, P_ASSIGN, "after a designator");

@@ -119,6 +119,8 @@ const char *ocl_unsupported(const Ident *name)
 Node *ocl_symbol(Ocl *o, Ident *name, Loc loc)
 {
     Symbol *s = name->symbol;
+    if (!s && o->function && !strcmp(name->name, "__func__")) /* C99, 6.4.2.2 */
+        return ocl_text(o, loc, o->function->ident->name, o->function->ident->len + 1);
     if (!s) {
         const char *what = unsupported_name(name);
         if (what)
@@ -236,6 +238,16 @@ static const char *space_problem(const Type *from, const Type *to)
     return ocl_space_name(to->space);
 }
 
+/* The same but for qualifiers, those of arrays' elements too. */
+static bool alike(const Type *a, const Type *b)
+{
+    while (is_array(a) && is_array(b) && a->n == b->n) {
+        a = a->base;
+        b = b->base;
+    }
+    return a->plain == b->plain;
+}
+
 static Node *convert_pointer(Ocl *o, Node *n, Type *to, const char *what)
 {
     Type *from = n->type->base, *target = to->base;
@@ -246,7 +258,7 @@ static Node *convert_pointer(Ocl *o, Node *n, Type *to, const char *what)
                   what, ocl_type_name(o, n->type), ocl_type_name(o, to));
         return ocl_bad(o, n->loc);
     }
-    if (from->plain != target->plain && !is_void(from) && !is_void(target)) {
+    if (!alike(from, target) && !is_void(from) && !is_void(target)) {
         ocl_warning(o, n->loc, "%s: '%s' becomes '%s', which points to another type; a cast says "
                     "that it is meant", what, ocl_type_name(o, n->type), ocl_type_name(o, to));
     } else if (from->quals & ~target->quals & (Q_CONST | Q_VOLATILE)) {

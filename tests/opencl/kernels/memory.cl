@@ -55,6 +55,21 @@ KERNEL(structures_in_structures)
     o[2] = sizeof(Deep) + e.last;
     o[3] = (uint)((uchar *)&d.v - (uchar *)&d);
 }
+typedef struct Nested {
+    union { uint u; float f; };
+    struct { short p, q; };
+    int n;
+} Nested;
+KERNEL(members_without_names)
+{
+    BEGIN;
+    Nested s = { .f = 2.5f, .q = x, .n = y };
+    o[0] = s.u ^ s.q;
+    s.u = z;
+    s.p--;
+    o[1] = as_uint(s.f) + s.p;
+    o[2] = (Nested){ .n = 9, .p = x }.p + sizeof(Nested);
+}
 KERNEL(packed)
 {
     BEGIN;

@@ -10,7 +10,7 @@
 #define PASTE(a, b) a##b
 #define NAME(n) PASTE(value_, n)
 #define TEXT(a) #a
-#define WIDE(a) TEXT(a)
+#define EXPANDED(a) TEXT(a)
 #define LAST(first, ...) ADD(first, __VA_ARGS__)
 #define EMPTY
 #define NOTHING()
@@ -30,7 +30,7 @@ KERNEL(macros)
     BEGIN;
     uint value_7 = x;
     o[0] = ADD(NAME(7), y) + LAST(1, z) EMPTY NOTHING();
-    o[1] = sizeof(WIDE(ADD(1, 2))) + sizeof TEXT("a\n");
+    o[1] = sizeof(EXPANDED(ADD(1, 2))) + sizeof TEXT("a\n");
     o[2] = LONG_ONE(ADD(1, ADD(2, 3)));
     o[3] = __LINE__;
 }
@@ -82,7 +82,8 @@ KERNEL(strings_and_comments)
     o[0] = s[x % 7]; // a comment \
     o[0] = 99;
     o[1] = 10 /* inner */ / 2;
-    o[2] = sizeof("") + sizeof "\0\0";
+    o[2] = sizeof("") + sizeof "\0\0" + sizeof(__func__);
+    o[3] = __func__[x % 8];
 }
 __attribute__((work_group_size_hint(16, 1, 1))) __attribute__((vec_type_hint(uint4)))
 KERNEL(attributes)

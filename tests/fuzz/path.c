@@ -3,9 +3,7 @@
  * libFuzzer target of the whole way (path.h): read, check, interpret, compile, run. The corpus is
  * made of the repository's kernels; the library is built with clang and the sanitizers.
  *
- *     cmake --preset asan -B build/fuzz -DCMAKE_C_COMPILER=clang-22 -DHEDDLE_FUZZ=ON \
- *         -DCMAKE_C_FLAGS=-fsanitize=fuzzer-no-link
- *     ninja -C build/fuzz fuzz_path test_fuzz_mutations
+ *     cmake --preset fuzz && ninja -C build/fuzz fuzz_path test_fuzz_mutations
  *     mkdir corpus && build/fuzz/test/test_fuzz_mutations --corpus corpus
  *     build/fuzz/test/fuzz_path -max_len=20000 -timeout=20 corpus
  */

@@ -5,10 +5,8 @@
  * could be read must write back to the same bytes, and its text must assemble. (clang's runtime
  * library is Debian's libclang-rt-22-dev.)
  *
- *     clang-22 -std=c17 -g -O1 -D_GNU_SOURCE -Isrc -fsanitize=fuzzer,address,undefined \
- *         -o fuzz_spirv tests/fuzz/fuzz_spirv.c \
- *         $(find src/spirv src/base -maxdepth 1 -name '[a-z]*.c') -lm -lpthread
- *     ./fuzz_spirv -max_len=20000 corpus tests/spirv
+ *     cmake --preset fuzz && ninja -C build/fuzz fuzz_spirv
+ *     build/fuzz/test/fuzz_spirv -max_len=20000 corpus tests/spirv
  */
 #include "spirv/spirv.h"
 
