@@ -16,6 +16,8 @@
 // RUN: %heddle run %t.spv --bind 0=randn:f32[480]@1 --bind 3=randn:f32[384]@2 \
 // RUN:   --bind 1=list:u32:9,3,0,11,7,7,1,2,5,4,3,14 --bind 2=zeros:f32[1056] \
 // RUN:   --push list:u32:12 --compare 2=%t.npy --tolerance 1e-5 --device reference --check
+// RUN: %heddle compile %s --emit llvm-plain | %filecheck %s --check-prefix=LLVM
+// LLVM: call void @llvm.prefetch
 // STATS: loop {{ *}}iterations loads ahead
 // STATS-NEXT: {{.*}}load_ahead.comp:{{[0-9]+ *}}3 {{ *}}2 {{ *}}2{{$}}
 // STATS-NEXT: {{.*}}load_ahead.comp:{{[0-9]+ *}}2 {{ *}}2 {{ *}}2{{$}}
