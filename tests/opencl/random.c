@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Random kernels of OpenCL C, without matrices: heddle's front end and clang compile the same file,
- * both run, on the cpu and the reference device, and all results are the same. Arithmetic that
+ * the former for Vulkan too, all run, on the cpu and the reference device, with the same results. Arithmetic that
  * could overflow is of unsigned numbers, so that every kernel has one meaning.
  *
  * HEDDLE_RANDOM_KERNELS sets how many (48 unless told), HEDDLE_RANDOM_SEED the first one's seed.
@@ -129,6 +129,7 @@ static void statement(Program *p)
 
 static void write_kernel(Program *p, uint32_t number)
 {
+    put(p, "__attribute__((reqd_work_group_size(32, 1, 1)))\n");
     put(p, "kernel void k%u(global const int *a, global long *r)\n{\n", number);
     put(p, "    int i = get_global_id(0);\n");
     for (uint32_t k = 0; k < VARIABLES; k++) {
@@ -156,14 +157,14 @@ static bool run(Fixture *f, HeddleModule *m, uint32_t device, const char *entry)
 {
     HeddleKernel *k = NULL;
     HeddleBuffer *a = NULL, *r = NULL;
-    HeddleKernelOptions o = { .entry = entry, .local_size = { 32, 1, 1 } };
+    HeddleKernelOptions o = { .entry = entry };
     HeddleDevice *d = f->devices[device];
     memset(f->out->data, 0, f->out->size);
     bool good = !heddle_kernel_new(d, m, &o, &k, f->log) &&
                 !heddle_buffer_wrap(d, f->in->data, f->in->size, &a, f->log) &&
                 !heddle_buffer_wrap(d, f->out->data, f->out->size, &r, f->log);
     HeddleBinding b[2] = { { .binding = 0, .buffer = a }, { .binding = 1, .buffer = r } };
-    HeddleDispatch x = { .global_size = { N, 1, 1 }, .bindings = b, .n_bindings = 2 };
+    HeddleDispatch x = { .groups = { N / 32, 1, 1 }, .bindings = b, .n_bindings = 2 };
     good = good && !heddle_dispatch(k, &x, NULL, f->log);
     heddle_buffer_free(a);
     heddle_buffer_free(r);
@@ -213,9 +214,11 @@ TEST(both_compilers_and_both_devices_agree)
            "    return p.x + p.y + p.z + p.w;\n}\n\n");
     for (uint32_t k = 0; k < n; k++)
         write_kernel(p, k);
-    HeddleModule *own = NULL, *other = by_clang(p, f.log);
+    HeddleModule *own = NULL, *shader = NULL, *other = by_clang(p, f.log);
     HeddleModuleOptions o = { .language = HEDDLE_LANGUAGE_OPENCL };
     CHECK(!heddle_module_new(p->text, p->size, "random.cl", &o, &own, f.log));
+    o.opencl_to_vulkan = true;
+    CHECK(!heddle_module_new(p->text, p->size, "random.cl", &o, &shader, f.log));
     for (uint32_t k = 0; own && k < n; k++) {
         char entry[16];
         int64_t first[N];
@@ -225,12 +228,15 @@ TEST(both_compilers_and_both_devices_agree)
         CHECK(run(&f, own, 1, entry));
         if (memcmp(first, f.out->data, sizeof first))
             test_fail(__FILE__, __LINE__, "%s: the devices differ", entry);
+        if (shader && (!run(&f, shader, 0, entry) || memcmp(first, f.out->data, sizeof first)))
+            test_fail(__FILE__, __LINE__, "%s: the shader differs", entry);
         if (other && (!run(&f, other, 0, entry) || memcmp(first, f.out->data, sizeof first)))
             test_fail(__FILE__, __LINE__, "%s: the compilers differ", entry);
     }
     if (!own || test_state.failures)
         printf("%s", p->text);
     heddle_module_free(own);
+    heddle_module_free(shader);
     heddle_module_free(other);
     heddle_array_free(f.in);
     heddle_array_free(f.out);

@@ -76,9 +76,12 @@ static void on_diagnostic(LLVMDiagnosticInfoRef info, void *user)
 #define TIDY                                                                                      \
     "always-inline,globaldce,function(sroa,early-cse,loop(loop-rotate,loop-unroll-full),sroa,"     \
     "early-cse,infer-address-spaces,early-cse)"
-/* Every loop has one exit, at its end, and every selection one end: as AMD's targets want it. */
+/* Every loop has one exit, at its end, and every selection one end: as AMD's targets want it.
+ * Values that cross blocks are in variables meanwhile, as structurizecfg takes phis with poison for
+ * others (LLVM 22). */
 #define STRUCTURE                                                                                 \
-    ",function(simplifycfg,lower-switch,mergereturn,unify-loop-exits,structurizecfg,early-cse)"
+    ",function(simplifycfg,lower-switch,mergereturn,unify-loop-exits,reg2mem,structurizecfg,"      \
+    "mem2reg,early-cse)"
 
 static void tidy(Emission *e, LLVMTargetMachineRef machine)
 {
