@@ -20,6 +20,11 @@ enum {
                SpvMemorySemanticsSequentiallyConsistentMask,
 };
 
+uint32_t atomic_scope(const RInst *i)
+{
+    return ((const Atomic *)i->aux)->scope;
+}
+
 static uint64_t combine(const RInst *i, const RType *t, uint64_t old, uint64_t x)
 {
     uint64_t mask = mask_bits(t->bits);

@@ -159,6 +159,7 @@ typedef struct RaceOrder { /* of one invocation */
     Clock know, pending;   /* pending: acquired relaxed, until an acquire fence */
 } RaceOrder;
 
+uint32_t atomic_scope(const RInst *i); /* of an atomic instruction (atomic.c) */
 void race_access(Machine *m, Inv *v, const RInst *i, const Object *o, uint64_t offset,
                  uint32_t size, AccessKind kind);
 void race_new_group(Machine *m);

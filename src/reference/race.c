@@ -18,7 +18,7 @@ enum { KEY_LANE, KEY_GROUP, KEY_SUBGROUP };
 typedef struct Record {
     uint32_t group; /* its number + 1; 0: none */
     uint16_t lane;  /* in the workgroup, or MATRIX_UNIT | subgroup */
-    uint8_t mask, atomic;
+    uint8_t mask, atomic; /* 1 + its scope */
     uint32_t time, group_epoch, subgroup_epoch, inst;
 } Record;
 typedef struct Cell {
@@ -127,10 +127,26 @@ static bool ordered(const Machine *m, const Inv *v, const Record *x, uint32_t cl
             clock_knows(know, key_of(KEY_SUBGROUP, class, group, subgroup), x->subgroup_epoch + 1));
 }
 
-static void tell(Machine *m, Inv *v, const RInst *i, const Object *o, const Record *x, bool write,
-                 bool other_write)
+/* Whether an invocation is in another one's instance of a scope. */
+static bool in_scope(const Machine *m, const Inv *v, uint64_t group, uint32_t subgroup,
+                     uint32_t scope)
 {
-    const char *who = "another workgroup", *line = "";
+    switch (scope) {
+    case SpvScopeInvocation:
+        return false;
+    case SpvScopeSubgroup:
+        return group == m->group_number && subgroup == v->subgroup;
+    case SpvScopeWorkgroup:
+        return group == m->group_number;
+    default:
+        return true;
+    }
+}
+
+static void tell(Machine *m, Inv *v, const RInst *i, const Object *o, const Record *x, bool write,
+                 bool other_write, bool atomic)
+{
+    const char *who = "another workgroup", *line = "", *hint = "";
     const RInst *other = &m->code.data[x->inst];
     /* A pair of accesses is one race, whichever comes second. */
     if (found_again(m, i, REF_RACE) || found_again(m, other, REF_RACE))
@@ -141,25 +157,32 @@ static void tell(Machine *m, Inv *v, const RInst *i, const Object *o, const Reco
                   ? arena_printf(m->arena, "subgroup %u", l & 0x7fffu)
                   : arena_printf(m->arena, "invocation (%u, %u, %u)", l % w, l / w % h, l / w / h);
     }
-    bool hint = o->storage != SpvStorageClassWorkgroup && x->group - 1 == m->group_number &&
-                m->race->unordered_barrier;
+    if (atomic && x->atomic)
+        hint = "; both are atomic, in scopes that do not hold the other invocation";
+    else if (o->storage != SpvStorageClassWorkgroup && x->group - 1 == m->group_number &&
+             m->race->unordered_barrier)
+        hint = "; a barrier between them did not order buffer memory";
     DiagLoc at = spv_loc(m->arena, m->module, other->src);
     if (at.line)
         line = arena_printf(m->arena, " (line %u)", at.line);
     found(m, v, i, REF_RACE, "%s of '%s' races with the %s by %s at instruction %u%s%s",
           write ? "write" : "read", name_of(m, o->variable), other_write ? "write" : "read", who,
-          other->src->index, line,
-          hint ? "; a barrier between them did not order buffer memory" : "");
+          other->src->index, line, hint);
 }
 
-static bool conflict(Machine *m, Inv *v, const Record *x, uint8_t mask, bool atomic, uint32_t class,
-                     uint32_t self, bool shared)
+static bool conflict(Machine *m, Inv *v, const Record *x, const Record *now, uint32_t class,
+                     bool shared)
 {
-    if (!x->group || !(x->mask & mask) || (x->atomic && atomic))
+    if (!x->group || !(x->mask & now->mask))
+        return false;
+    uint64_t group = x->group - 1;
+    if (x->atomic && now->atomic &&
+        in_scope(m, v, group, x->lane / m->width, x->atomic - 1) &&
+        in_scope(m, v, group, x->lane / m->width, now->atomic - 1))
         return false;
     if (shared && x->group - 1 != m->group_number)
         return false; /* workgroup memory of a workgroup that is over */
-    return !ordered(m, v, x, class, self);
+    return !ordered(m, v, x, class, now->lane);
 }
 
 void race_access(Machine *m, Inv *v, const RInst *i, const Object *o, uint64_t offset,
@@ -173,7 +196,8 @@ void race_access(Machine *m, Inv *v, const RInst *i, const Object *o, uint64_t o
     Record now = {
         .group = (uint32_t)m->group_number + 1,
         .lane = (uint16_t)self,
-        .atomic = kind == ACCESS_ATOMIC || kind == ACCESS_ATOMIC_READ,
+        .atomic = (uint8_t)(kind == ACCESS_ATOMIC || kind == ACCESS_ATOMIC_READ
+                                ? 1 + atomic_scope(i) : 0),
         .time = v->order.time,
         .group_epoch = m->shared_epoch[class],
         .subgroup_epoch = m->subgroups[v->subgroup].epoch[class],
@@ -187,11 +211,11 @@ void race_access(Machine *m, Inv *v, const RInst *i, const Object *o, uint64_t o
         uint32_t first = word < from ? (uint32_t)(from - word) : 0;
         uint32_t last = to - word < 4 ? (uint32_t)(to - word) : 4;
         now.mask = (uint8_t)((0xf << first) & (0xf >> (4 - last)));
-        if (conflict(m, v, &c->write, now.mask, now.atomic, class, self, shared))
-            tell(m, v, i, o, &c->write, write, true);
+        if (conflict(m, v, &c->write, &now, class, shared))
+            tell(m, v, i, o, &c->write, write, true, now.atomic);
         for (int k = 0; k < 2 && write; k++)
-            if (conflict(m, v, &c->read[k], now.mask, now.atomic, class, self, shared))
-                tell(m, v, i, o, &c->read[k], true, false);
+            if (conflict(m, v, &c->read[k], &now, class, shared))
+                tell(m, v, i, o, &c->read[k], true, false, now.atomic);
         if (write) {
             c->write = now;
             memset(c->read, 0, sizeof(c->read));
@@ -259,27 +283,13 @@ void race_release(Machine *m, Inv *v, const Object *o, uint64_t offset, uint32_t
         r->time++;
 }
 
-/* Whether two invocations are in the same instance of a scope. */
-static bool in_scope(const Machine *m, const Inv *v, const SyncVar *s, uint32_t scope)
-{
-    switch (scope) {
-    case SpvScopeInvocation:
-        return false;
-    case SpvScopeSubgroup:
-        return s->group == (uint32_t)m->group_number && s->subgroup == v->subgroup;
-    case SpvScopeWorkgroup:
-        return s->group == (uint32_t)m->group_number;
-    default:
-        return true;
-    }
-}
-
 void race_acquire(Machine *m, Inv *v, const Object *o, uint64_t offset, uint32_t scope, bool now)
 {
     if (!checking(m, REF_RACE) || !o)
         return;
     const SyncVar *s = sync_at(m, o, offset, false);
-    if (s && in_scope(m, v, s, scope) && in_scope(m, v, s, s->scope))
+    if (s && in_scope(m, v, s->group, s->subgroup, scope) &&
+        in_scope(m, v, s->group, s->subgroup, s->scope))
         clock_merge(m, now ? &v->order.know : &v->order.pending, &s->clock);
 }
 

@@ -98,6 +98,15 @@ TEST(races)
     DRAWS(REF_RACE, "another workgroup", 2, "void main() { o[I] = gl_WorkGroupID.x; }");
     CLEAN(2, "void main() { atomicAdd(o[I], gl_WorkGroupID.x); }");
     DRAWS(REF_RACE, "", 1, "void main() { if (I == 3) o[0] = 1; else atomicAdd(o[0], 1); }");
+    DRAWS(REF_RACE, "both are atomic", 2,
+          "void main() { atomicAdd(o[0], 1, gl_ScopeWorkgroup, 0, 0); }");
+    DRAWS(REF_RACE, "both are atomic", 1,
+          "void main() { atomicAdd(o[0], 1, gl_ScopeSubgroup, 0, 0); }");
+    CLEAN(2, "void main() { atomicAdd(o[gl_WorkGroupID.x], 1, gl_ScopeWorkgroup, 0, 0); }");
+    CLEAN(1, "void main() { atomicAdd(o[gl_SubgroupID], 1, gl_ScopeSubgroup, 0, 0); }");
+    CLEAN(1, "void main() { atomicAdd(o[I], 1, gl_ScopeSubgroup, 0, 0);\n"
+             "memoryBarrierBuffer(); barrier();\n"
+             "atomicAdd(o[I ^ 40], 1, gl_ScopeSubgroup, 0, 0); }");
     CLEAN(1, "void main() { o[I] = I; subgroupMemoryBarrier(); subgroupBarrier(); o[64 + I] = o[I "
              "^ 1]; }");
     DRAWS(REF_RACE, "subgroup", 1,
