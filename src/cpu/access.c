@@ -572,8 +572,8 @@ static LV gather(Emit *e, const Pointer *p, const Part *part)
     LT lanes = emit_lanes_type(e, memory_type(e, part->type));
     uint32_t size = emit_scalar_bytes(e, part->type);
     LV mask = access_mask(e, p, part->byte, size);
-    return emit_masked_load(e, lanes, emit_address(e, p, part->byte, size), alignment(e, p, part->type),
-                       mask ? mask : emit_mask(e));
+    return emit_masked_load(e, lanes, emit_address(e, p, part->byte, size),
+                            alignment(e, p, part->type), mask ? mask : emit_mask(e));
 }
 
 static void scatter(Emit *e, const Pointer *p, const Part *part, LV v)

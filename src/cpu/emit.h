@@ -284,8 +284,8 @@ void emit_pointer_leaves(Emit *e, const Pointer *p, LV *leaves);
 /* One leaf in memory at p + byte, of scalar type t. */
 LV emit_load_leaf(Emit *e, const Pointer *p, int64_t byte, const SpvType *t);
 void emit_store_leaf(Emit *e, const Pointer *p, int64_t byte, const SpvType *t, LV v);
-/* A vector of `type` from one address, or an element from each of a vector of addresses; zeros where
- * the mask is false. And such a store. */
+/* A vector of `type` from one address, or an element from each of a vector of addresses; zeros
+ * where the mask is false. And such a store. */
 LV emit_masked_load(Emit *e, LT type, LV address, unsigned align, LV mask);
 void emit_masked_store(Emit *e, LV v, LV address, unsigned align, LV mask);
 

@@ -420,8 +420,9 @@ static bool no_fault(const CpuFault *f, DiagSink *sink)
         return bad(sink, "the kernel comes to where no instruction is: its behaviour is undefined");
     case CPU_FAULT_READ: case CPU_FAULT_WRITE: case CPU_FAULT_ACCESS: break;
     }
-    diag(sink, DIAG_ERROR, NULL, NULL, "the kernel %s memory that the program does not have: 0x%llx",
-         does[f->kind], (unsigned long long)f->address);
+    diag(sink, DIAG_ERROR, NULL, NULL,
+         "the kernel %s memory that the program does not have: 0x%llx", does[f->kind],
+         (unsigned long long)f->address);
     return false;
 }
 

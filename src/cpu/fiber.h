@@ -36,8 +36,8 @@ void fiber_free(Fiber *f);
  * returned. */
 void fiber_start(Fiber *f, FiberMain *main, void *argument);
 void fiber_switch(Fiber *from, Fiber *to);
-/* Around a longjmp from a fiber to the thread's own stack, which is `home`: before and after it. The
- * fibers left behind can only be freed. */
+/* Around a longjmp from a fiber to the thread's own stack, which is `home`: before and after it.
+ * The fibers left behind can only be freed. */
 void fiber_escape(Fiber *home);
 void fiber_escaped(Fiber *home);
 
