@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // C = A * B, row-major, of any size, at workgroup scope: a workgroup holds a TM x TN accumulator.
 // LOADS 0: plain loads; 1: through tensor layouts of undefined clamp mode (whole tiles only); 2:
-// through layouts that clamp. BLOCKS: B is N x K in blocks of q4_0 (a scale and 32 values of four
-// bits) along k, else B16 asks for N x K in f16, both loaded through a view that swaps.
+// through layouts that clamp, and tiles of EDGE where no more is left. BLOCKS: B is N x K in blocks
+// of q4_0 (a scale and 32 values of four bits) along k, else B16 asks for N x K in f16, both loaded
+// through a view that swaps.
 #version 460
 #pragma use_vulkan_memory_model
 #extension GL_KHR_cooperative_matrix : require
@@ -19,6 +20,7 @@
 #define TN 256
 #define TK 64
 #endif
+#define EDGE (TM / 8)
 #ifndef LOADS
 #define LOADS 2
 #endif
@@ -44,45 +46,63 @@ AB decode(const in Block x, const in uint block[2], const in uint in_block[2])
 }
 #endif
 
+#ifdef BLOCKS
+#define LAYOUT_B tb = setTensorLayoutDimensionNV(setTensorLayoutBlockSizeNV(tb, 1, 32), n, k)
+#elif defined B16
+#define LAYOUT_B tb = setTensorLayoutDimensionNV(tb, n, k)
+#else
+#define LAYOUT_B tb = setTensorLayoutDimensionNV(tb, k, n)
+#endif
+#if LOADS == 0
+#define LOAD_A(H) coopMatLoad(x, a, row * k + i, k, gl_CooperativeMatrixLayoutRowMajor)
+#define LOAD_B(W) coopMatLoad(y, b, i * n + col, n, gl_CooperativeMatrixLayoutRowMajor)
+#define STORE(H, W) coopMatStore(sum, c, row * n + col, n, gl_CooperativeMatrixLayoutRowMajor)
+#else
+#define LOAD_A(H) coopMatLoadTensorNV(x, a, 0, sliceTensorLayoutNV(ta, row, H, i, TK))
+#define STORE(H, W) coopMatStoreTensorNV(sum, c, 0, sliceTensorLayoutNV(tc, row, H, col, W))
+#ifdef BLOCKS
+#define LOAD_B(W) coopMatLoadTensorNV(y, b, 0, sliceTensorLayoutNV(tb, col, W, i, TK), \
+                                      createTensorViewNV(2, false, 1, 0), decode)
+#elif defined B16
+#define LOAD_B(W) coopMatLoadTensorNV(y, b, 0, sliceTensorLayoutNV(tb, col, W, i, TK), \
+                                      createTensorViewNV(2, false, 1, 0))
+#else
+#define LOAD_B(W) coopMatLoadTensorNV(y, b, 0, sliceTensorLayoutNV(tb, i, TK, col, W))
+#endif
+#endif
+
+/* A tile of H x W. */
+#define MULTIPLY(H, W)                                                                      \
+    {                                                                                       \
+        coopmat<float, gl_ScopeWorkgroup, H, W, gl_MatrixUseAccumulator> sum =              \
+            coopmat<float, gl_ScopeWorkgroup, H, W, gl_MatrixUseAccumulator>(0.0);          \
+        for (uint i = 0; i < k; i += TK) {                                                  \
+            coopmat<AB, gl_ScopeWorkgroup, H, TK, gl_MatrixUseA> x;                         \
+            coopmat<AB, gl_ScopeWorkgroup, TK, W, gl_MatrixUseB> y;                         \
+            LOAD_A(H);                                                                      \
+            LOAD_B(W);                                                                      \
+            sum = coopMatMulAdd(x, y, sum);                                                 \
+        }                                                                                   \
+        STORE(H, W);                                                                        \
+    }
+
 void main()
 {
     uint row = gl_WorkGroupID.y * TM, col = gl_WorkGroupID.x * TN;
-    coopmat<float, gl_ScopeWorkgroup, TM, TN, gl_MatrixUseAccumulator> sum;
-    sum = coopmat<float, gl_ScopeWorkgroup, TM, TN, gl_MatrixUseAccumulator>(0.0);
     tensorLayoutNV<2, CLAMP> ta = createTensorLayoutNV(2, CLAMP), tb = createTensorLayoutNV(2, CLAMP);
     tensorLayoutNV<2, CLAMP> tc = createTensorLayoutNV(2, CLAMP);
     ta = setTensorLayoutDimensionNV(ta, m, k);
     tc = setTensorLayoutDimensionNV(tc, m, n);
-#ifdef BLOCKS
-    tb = setTensorLayoutBlockSizeNV(tb, 1, 32);
+    LAYOUT_B;
+#if LOADS == 2
+    bool low = m - row <= EDGE, narrow = n - col <= EDGE;
+    if (low && narrow)
+        MULTIPLY(EDGE, EDGE)
+    else if (low)
+        MULTIPLY(EDGE, TN)
+    else if (narrow)
+        MULTIPLY(TM, EDGE)
+    else
 #endif
-#if defined BLOCKS || defined B16
-    tb = setTensorLayoutDimensionNV(tb, n, k);
-    tensorViewNV<2, false, 1, 0> swapped = createTensorViewNV(2, false, 1, 0);
-#else
-    tb = setTensorLayoutDimensionNV(tb, k, n);
-#endif
-    for (uint i = 0; i < k; i += TK) {
-        coopmat<AB, gl_ScopeWorkgroup, TM, TK, gl_MatrixUseA> x;
-        coopmat<AB, gl_ScopeWorkgroup, TK, TN, gl_MatrixUseB> y;
-#if LOADS == 0
-        coopMatLoad(x, a, row * k + i, k, gl_CooperativeMatrixLayoutRowMajor);
-        coopMatLoad(y, b, i * n + col, n, gl_CooperativeMatrixLayoutRowMajor);
-#else
-        coopMatLoadTensorNV(x, a, 0, sliceTensorLayoutNV(ta, row, TM, i, TK));
-#ifdef BLOCKS
-        coopMatLoadTensorNV(y, b, 0, sliceTensorLayoutNV(tb, col, TN, i, TK), swapped, decode);
-#elif defined B16
-        coopMatLoadTensorNV(y, b, 0, sliceTensorLayoutNV(tb, col, TN, i, TK), swapped);
-#else
-        coopMatLoadTensorNV(y, b, 0, sliceTensorLayoutNV(tb, i, TK, col, TN));
-#endif
-#endif
-        sum = coopMatMulAdd(x, y, sum);
-    }
-#if LOADS == 0
-    coopMatStore(sum, c, row * n + col, n, gl_CooperativeMatrixLayoutRowMajor);
-#else
-    coopMatStoreTensorNV(sum, c, 0, sliceTensorLayoutNV(tc, row, TM, col, TN));
-#endif
+        MULTIPLY(TM, TN)
 }

@@ -181,6 +181,7 @@ static void plan_blocks(Plan *p, const CpuDevice *device, uint32_t threads)
     p->own_stack = !p->fibers && p->kernel->stack_bytes > SAFE_STACK;
     uint64_t step = p->kernel->stream_bytes_per_step;
     p->yield_every = alone ? 0 : step ? (uint32_t)MAX(1, YIELD_BYTES / step) : 1;
+    p->far = footprint(p->dispatch) > device->l2_bytes;
     p->prefetch = p->dispatch->prefetch ||
                   (alone && footprint(p->dispatch) / FAR > device->l2_bytes);
 }

@@ -1025,33 +1025,33 @@ static void look_ahead(Gen *g, LLVMValueRef part, uint32_t parts)
     LLVMPositionBuilderAtEnd(g->b, go);
 }
 
+/* All vectors of a block's rows: what the rows have of A is read once, however wide C is. Where its
+ * stride is a power of two it does not stay in any cache. */
+static void block_rows(Gen *g, Block k)
+{
+    for (k.first = 0; k.first < g->p->n_vectors;) {
+        Run run = run_begin(g, k.first, g->p->block_vectors);
+        k.n = run.n;
+        block(g, &k);
+        k.first = run_end(g, &run);
+    }
+}
+
 static void blocks(Gen *g)
 {
     const Plan *p = g->p;
+    uint32_t whole = p->s.M / p->block_rows * p->block_rows;
     uint32_t each = (p->s.M + p->block_rows - 1) / p->block_rows;
     LLVMValueRef none = NULL;
-    for (uint32_t v = 0; v < p->n_vectors;) {
-        Run run = run_begin(g, v, p->block_vectors);
-        Loop tiles = loop_begin(g, &none, 0);
-        Block k = {.tile = tiles.i, .first = v, .n = run.n};
-        uint32_t whole = p->s.M / p->block_rows * p->block_rows;
-        Loop rows = loop_begin(g, &none, 0);
-        k.row = rows.i;
-        k.rows = p->block_rows;
-        if (!v)
-            look_ahead(g, add(g, mul(g, k.tile, k64(g, each)),
-                              LLVMBuildUDiv(g->b, k.row, k64(g, p->block_rows), "")),
-                       each * p->s.rows);
-        block(g, &k);
-        loop_end(g, &rows, p->block_rows, k64(g, whole), NULL);
-        if (whole < p->s.M) {
-            k.row = k64(g, whole);
-            k.rows = p->s.M - whole;
-            block(g, &k);
-        }
-        loop_end(g, &tiles, 1, k64(g, p->s.rows), NULL);
-        v = run_end(g, &run);
-    }
+    Loop tiles = loop_begin(g, &none, 0);
+    Loop rows = loop_begin(g, &none, 0);
+    LLVMValueRef part = LLVMBuildUDiv(g->b, rows.i, k64(g, p->block_rows), "");
+    look_ahead(g, add(g, mul(g, tiles.i, k64(g, each)), part), each * p->s.rows);
+    block_rows(g, (Block){.tile = tiles.i, .row = rows.i, .rows = p->block_rows});
+    loop_end(g, &rows, p->block_rows, k64(g, whole), NULL);
+    if (whole < p->s.M)
+        block_rows(g, (Block){.tile = tiles.i, .row = k64(g, whole), .rows = p->s.M - whole});
+    loop_end(g, &tiles, 1, k64(g, p->s.rows), NULL);
 }
 
 /* ---- tile registers (AMX) -------------------------------------------------------------------- */

@@ -210,9 +210,8 @@ static void grid_emit(Emit *e, Grid *g)
     for (uint32_t r = 0; r < R; r++)
         for (uint32_t k = 0; k < S; k++)
             c[r * S + k] = view(&g->cells[r * MAX_GRID + k]->to);
-    /* A kernel that the runtime lets yield is one whose data does not fit the cache. */
-    LV every = emit_env(e, e->b, e->i32, offsetof(CpuEnv, yield_every));
-    LV far = LLVMBuildICmp(e->b, LLVMIntNE, every, LLVMConstInt(e->i32, 0, false), "");
+    LV far = emit_env(e, e->b, e->i32, offsetof(CpuEnv, far));
+    far = LLVMBuildICmp(e->b, LLVMIntNE, far, LLVMConstInt(e->i32, 0, false), "");
     GemmWhere where = { far, ahead_of(e, g->row[0]->a.data[0]), ahead_of(e, g->col[0]->b.data[0]) };
     s.ahead = where.ahead_a || where.ahead_b;
     reserve(e, &s);
