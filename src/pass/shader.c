@@ -83,11 +83,23 @@ static void replace_operands(Shader *s, SpvInst *i, IdWords *ids)
     }
 }
 
+/* LLVM's target gives values of matrix type that are not defined another type (LLVM 22). */
+static void retype_undefined(Shader *s, SpvInst *phi)
+{
+    for (uint32_t k = phi->first_operand; k < phi->n_words; k += 2) {
+        const SpvInst *value = spv_def(s->m, phi->words[k]);
+        if (value && value->op == SpvOpUndef && value->type != phi->type)
+            phi->words[k] = spv_undef(s->m, phi->type);
+    }
+}
+
 static bool rewrite(Shader *s, SpvInst *i, IdWords *ids)
 {
     SpvId to = 0;
     if (i->op != SpvOpPhi)
         replace_operands(s, i, ids);
+    else
+        retype_undefined(s, i);
     s->at = i;
     Fate fate = shader_memory(s, i, &to);
     if (fate == FATE_STAYS)

@@ -7,6 +7,11 @@
 // RUN: %heddle run %s --bind 0=randn:f16[64,64]@1 --bind 1=randn:f16[64,64]@2 \
 // RUN:   --bind 2=zeros:f32[64,64] --bind 3=full:64:u32[1] --global 128,4,1 --device reference \
 // RUN:   --compare 2=%t.npy --tolerance 1e-4
+// RUN: %heddle compile %s --target vulkan --emit spirv -o %t.spv
+// RUN: %spirv-val --target-env vulkan1.3 %t.spv
+// RUN: for D in cpu reference; do %heddle run %t.spv --bind 0=randn:f16[64,64]@1 \
+// RUN:   --bind 1=randn:f16[64,64]@2 --bind 2=zeros:f32[64,64] --push full:64:u32[1] \
+// RUN:   --global 128,4,1 --device $D --compare 2=%t.npy --tolerance 1e-4 || exit 1; done
 // RUN: %heddle compile %s --emit asm -o - | %filecheck %s
 // CHECK-DAG: OpCooperativeMatrixMulAddKHR
 // CHECK-DAG: OpFNegate

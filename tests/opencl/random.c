@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Random kernels of OpenCL C, without matrices: heddle's front end and clang compile the same file,
- * the former for Vulkan too, all run, on the cpu and the reference device, with the same results. Arithmetic that
- * could overflow is of unsigned numbers, so that every kernel has one meaning.
+ * the former for Vulkan too, all run, on the cpu and the reference device, with the same results.
+ * Arithmetic that could overflow is of unsigned numbers, so that every kernel has one meaning.
  *
  * HEDDLE_RANDOM_KERNELS sets how many (48 unless told), HEDDLE_RANDOM_SEED the first one's seed.
  * Without a clang that makes SPIR-V, the two devices are compared.

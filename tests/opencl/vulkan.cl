@@ -13,6 +13,8 @@
 // RUN:   --bind 1=rand:u32[1024]@3 --push list:s32:5,0 --push list:u8:1,2,3,4,5,6,7,8 \
 // RUN:   --global 64 --spec 0=32 --spec 6=128 --device $D --compare 0=%t.npy --tolerance 0 \
 // RUN:   || exit 1; done
+// RUN: for F in examples/opencl/*.cl; do %heddle compile $F --target vulkan --emit spirv \
+// RUN:   -o %t.example.spv && %spirv-val --target-env vulkan1.3 %t.example.spv || exit 1; done
 // RUN: %heddle compile %t.spv | %filecheck %s --check-prefix=SHADER
 //
 // SHADER: OpMemoryModel Logical GLSL450
