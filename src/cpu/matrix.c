@@ -782,16 +782,22 @@ static void survey(Emit *e)
 
 static bool any_matrix(Emit *e)
 {
-    for (SpvInst *i = e->module->globals.first; i; i = i->next)
-        if (i->op == SpvOpTypeCooperativeMatrixKHR)
-            return true;
-    return false;
+    bool any = false;
+    for (SpvInst *i = e->module->globals.first; i; i = i->next) {
+        if (i->op != SpvOpTypeCooperativeMatrixKHR)
+            continue;
+        any = true;
+        if (spv_type(e->module, i->id)->scope == SpvScopeWorkgroup && !workgroup_size(e))
+            emit_error(e, i, NULL, "a workgroup's matrix in a kernel that leaves the workgroup's "
+                       "size open");
+    }
+    return any;
 }
 
 bool matrix_begin(Emit *e)
 {
-    if (!any_matrix(e))
-        return true;
+    if (!any_matrix(e) || e->failed)
+        return !e->failed;
     struct Matrix *m = e->matrix = NEW(e->arena, struct Matrix);
     m->webs = matrix_webs(e->arena, e->module, e->cfg);
     m->gemm = gemm_new(e->arena, e->ll, e->target);

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
 // RUN: %glslang --target-env vulkan1.3 -V %s -o %t.spv && %spirv-val --target-env vulkan1.3 %t.spv
+// RUN: %heddle compile %s --emit asm -o %t.spvasm
+// RUN: sed 's/OpExecutionModeId .*/OpExecutionMode %main LocalSize 0 0 0/' %t.spvasm > %t.0.spvasm
+// RUN: status 1 %heddle compile %t.0.spvasm --emit native 2>&1 | %filecheck %s --check-prefix=OPEN
+// OPEN: a workgroup's matrix in a kernel that leaves the workgroup's size open
 // Matrices of a workgroup beside those of its subgroups: D = 2 * (A B + C) with the product of the
 // workgroup's matrices, doubled by the subgroups' through shared memory between barriers.
 #version 460
