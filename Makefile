@@ -4,6 +4,7 @@
 #     make run        ... and run the demonstration
 #     make test       ... and all tests; ends with `N passed, N failed`
 #     make bench      ... and the benchmarks
+#     make fuzz       mutations of modules and of OpenCL C under AddressSanitizer and UBSan
 #     make asan       the tests under AddressSanitizer and UBSan, in build/asan
 #     make tsan       the same under ThreadSanitizer
 #     make install    to PREFIX (/usr/local)
@@ -36,6 +37,11 @@ test: build-release
 bench: build-release
 	@for program in build/release/bin/bench_*; do $$program || exit 1; done
 
+fuzz: install-deps
+	@cmake --preset asan -DHEDDLE_WERROR=$(WERROR) > build/asan.log || { cat build/asan.log; exit 1; }
+	@cmake --build --preset asan --target test_fuzz_mutations test_fuzz_opencl
+	@ctest --preset asan -R fuzz
+
 asan tsan: %: build-%
 	@tools/test.sh build/$*
 
@@ -45,4 +51,4 @@ install: build-release
 clean:
 	rm -rf build/release build/ci build/debug build/asan build/tsan
 
-.PHONY: all install-deps run test bench asan tsan install clean
+.PHONY: all install-deps run test bench fuzz asan tsan install clean
