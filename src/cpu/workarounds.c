@@ -11,6 +11,7 @@ typedef struct Rewriter {
     LLVMContextRef context;
     LLVMBuilderRef builder;
     uint32_t known_bits;
+    unsigned bitreverse, masked_store;  /* intrinsics */
 } Rewriter;
 
 static bool is_vector(LLVMValueRef v)
@@ -18,6 +19,7 @@ static bool is_vector(LLVMValueRef v)
     return LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMVectorTypeKind;
 }
 
+/* 0 for vectors of other than integers. */
 static unsigned element_bits(LLVMValueRef vector)
 {
     LLVMTypeRef type = LLVMGetElementType(LLVMTypeOf(vector));
@@ -82,6 +84,87 @@ static LLVMValueRef numbers_by_select(Rewriter *r, LLVMValueRef i)
                            LLVMConstNull(type), "");
 }
 
+static LLVMValueRef lane_number(Rewriter *r, unsigned lane)
+{
+    return LLVMConstInt(LLVMInt32TypeInContext(r->context), lane, false);
+}
+
+static LLVMValueRef lane_of(Rewriter *r, LLVMValueRef v, unsigned lane)
+{
+    return LLVMBuildExtractElement(r->builder, v, lane_number(r, lane), "");
+}
+
+/* A mask's bits as several numbers, each with its bits reversed, one by one: together LLVM takes
+ * them for one long number. */
+static LLVMValueRef reversed_one_by_one(Rewriter *r, LLVMValueRef i)
+{
+    LLVMValueRef f = LLVMIsACallInst(i) ? LLVMGetCalledValue(i) : NULL;
+    if (!f || !is_vector(i) || LLVMGetIntrinsicID(f) != r->bitreverse)
+        return NULL;
+    LLVMValueRef bits = LLVMGetOperand(i, 0), out = LLVMGetPoison(LLVMTypeOf(i));
+    if (!LLVMIsABitCastInst(bits))
+        return NULL;
+    LLVMTypeRef element = LLVMGetElementType(LLVMTypeOf(i));
+    LLVMValueRef one =
+        LLVMGetIntrinsicDeclaration(LLVMGetGlobalParent(f), r->bitreverse, &element, 1);
+    for (unsigned k = 0; k < LLVMGetVectorSize(LLVMTypeOf(i)); k++) {
+        LLVMValueRef v = lane_of(r, bits, k);
+        v = LLVMBuildCall2(r->builder, LLVMGlobalGetValueType(one), one, &v, 1, "");
+        out = LLVMBuildInsertElement(r->builder, out, v, lane_number(r, k), "");
+    }
+    return out;
+}
+
+/* ---- stores of one lane -------------------------------------------------------------------- */
+
+/* The only true lane of a constant mask, or -1. */
+static int only_lane(LLVMValueRef mask)
+{
+    int lane = -1;
+    if (!is_vector(mask) || !LLVMIsConstant(mask))
+        return -1;
+    for (unsigned k = 0; k < LLVMGetVectorSize(LLVMTypeOf(mask)); k++) {
+        LLVMValueRef bit = LLVMGetAggregateElement(mask, k);
+        if (!bit || !LLVMIsAConstantInt(bit))
+            return -1;
+        if (!LLVMConstIntGetZExtValue(bit))
+            continue;
+        if (lane >= 0)
+            return -1;
+        lane = (int)k;
+    }
+    return lane;
+}
+
+/* A store under a constant mask of one lane, or of what was there but for one lane: LLVM 22 stores
+ * that lane alone, with the width it had before it was narrowed. */
+static LLVMValueRef lane_inserted(Rewriter *r, LLVMValueRef i)
+{
+    int lane = LLVMIsASelectInst(i) && is_vector(i) && element_bits(i) > 1
+                   ? only_lane(LLVMGetOperand(i, 0)) : -1;
+    if (lane < 0)
+        return NULL;
+    return LLVMBuildInsertElement(r->builder, LLVMGetOperand(i, 2),
+                                  lane_of(r, LLVMGetOperand(i, 1), (unsigned)lane),
+                                  lane_number(r, (unsigned)lane), "");
+}
+
+static LLVMValueRef lane_stored(Rewriter *r, LLVMValueRef i)
+{
+    LLVMValueRef f = LLVMIsACallInst(i) ? LLVMGetCalledValue(i) : NULL;
+    if (!f || LLVMGetIntrinsicID(f) != r->masked_store)
+        return NULL;
+    int lane = only_lane(LLVMGetArgOperand(i, LLVMGetNumArgOperands(i) - 1));
+    if (lane < 0)
+        return NULL;
+    LLVMValueRef v = lane_of(r, LLVMGetArgOperand(i, 0), (unsigned)lane);
+    LLVMValueRef at = lane_number(r, (unsigned)lane);
+    at = LLVMBuildGEP2(r->builder, LLVMTypeOf(v), LLVMGetArgOperand(i, 1), &at, 1, "");
+    LLVMValueRef store = LLVMBuildStore(r->builder, v, at);
+    LLVMSetAlignment(store, 1);
+    return store;
+}
+
 /* ---- high halves of products --------------------------------------------------------------- */
 
 static bool is_widened(LLVMValueRef v)
@@ -107,7 +190,7 @@ static LLVMValueRef high_by_shuffle(Rewriter *r, LLVMValueRef i)
         return NULL;
     LLVMTypeRef half = LLVMIntTypeInContext(r->context, bits / 2);
     for (unsigned k = 0; k < n; k++)
-        odd[k] = LLVMConstInt(LLVMInt32TypeInContext(r->context), 2 * k + 1, false);
+        odd[k] = lane_number(r, 2 * k + 1);
     LLVMValueRef halves =
         LLVMBuildBitCast(r->builder, product, LLVMVectorType(half, 2 * n), "");
     LLVMValueRef none = LLVMGetPoison(LLVMTypeOf(halves));
@@ -117,13 +200,18 @@ static LLVMValueRef high_by_shuffle(Rewriter *r, LLVMValueRef i)
 }
 
 static LLVMValueRef (*const rewrites[])(Rewriter *, LLVMValueRef) = {
-    mask_without_shuffle, numbers_by_select, high_by_shuffle,
+    mask_without_shuffle, numbers_by_select, reversed_one_by_one,
+    lane_inserted,        lane_stored,       high_by_shuffle,
 };
 
 void cpu_work_around(LLVMModuleRef module, uint32_t known_bits)
 {
     LLVMContextRef context = LLVMGetModuleContext(module);
-    Rewriter r = { context, LLVMCreateBuilderInContext(context), known_bits };
+    Rewriter r = {.context = context,
+                  .builder = LLVMCreateBuilderInContext(context),
+                  .known_bits = known_bits,
+                  .bitreverse = LLVMLookupIntrinsicID("llvm.bitreverse", 15),
+                  .masked_store = LLVMLookupIntrinsicID("llvm.masked.store", 17)};
     LLVMValueRef f = LLVMGetNamedFunction(module, CPU_KERNEL_NAME);
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b)) {
         for (LLVMValueRef i = LLVMGetFirstInstruction(b), next; i; i = next) {
@@ -134,7 +222,8 @@ void cpu_work_around(LLVMModuleRef module, uint32_t known_bits)
                 other = rewrites[k](&r, i);
             if (!other)
                 continue;
-            LLVMReplaceAllUsesWith(i, other);
+            if (LLVMGetFirstUse(i))
+                LLVMReplaceAllUsesWith(i, other);
             LLVMInstructionEraseFromParent(i);
         }
     }
