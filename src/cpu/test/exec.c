@@ -395,6 +395,13 @@ static void check_stray(CpuDevice *d, const CpuKernel *k, const Stray *s, CpuFau
     CHECK_EQ_U64(x.fault.address, fine ? 0 : (uintptr_t)s->at);
 }
 
+/* Not under ThreadSanitizer, which dies of such signals itself. */
+#if defined(__SANITIZE_THREAD__)
+enum { STACKS = 0 };
+#else
+enum { STACKS = 3 };
+#endif
+
 /* On the thread's own stack, on a stack of its own, and among subgroups at a barrier; the device is
  * as good as new afterwards. */
 TEST(a_stray_access_ends_the_dispatch)
@@ -408,7 +415,7 @@ TEST(a_stray_access_ends_the_dispatch)
         TestDiags diags = TEST_DIAGS(diags);
         CpuDevice *d = cpu_device_new(threads, &diags.sink);
         REQUIRE(d);
-        for (uint32_t i = 0; i < 3; i++) {
+        for (uint32_t i = 0; i < STACKS; i++) {
             CpuKernel k = { .code = stray, .subgroup_size = 32, .local_size = { 64, 1, 1 },
                             .stack_bytes = i == 1 ? 100000 : 5000, .has_barrier = i == 2 };
             check_stray(d, &k, &reads, CPU_FAULT_READ);
