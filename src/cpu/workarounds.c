@@ -165,6 +165,34 @@ static LLVMValueRef lane_stored(Rewriter *r, LLVMValueRef i)
     return store;
 }
 
+/* ---- bytes shifted right ------------------------------------------------------------------- */
+
+static bool has_zero_lane(LLVMValueRef constant)
+{
+    for (unsigned k = 0; k < LLVMGetVectorSize(LLVMTypeOf(constant)); k++) {
+        LLVMValueRef element = LLVMGetAggregateElement(constant, k);
+        if (element && LLVMIsNull(element))
+            return true;
+    }
+    return false;
+}
+
+/* Signed bytes shifted right by constants that include 0, as 16 bits each. Where the other lanes
+ * turn out not to matter, LLVM makes a matrix for GF2P8AFFINEQB, and the one for 0 is wrong. */
+static LLVMValueRef shifted_wider(Rewriter *r, LLVMValueRef i)
+{
+    if (LLVMGetInstructionOpcode(i) != LLVMAShr || !is_vector(i) || element_bits(i) != 8)
+        return NULL;
+    LLVMValueRef x = LLVMGetOperand(i, 0), amount = LLVMGetOperand(i, 1);
+    if (!LLVMIsConstant(amount) || !has_zero_lane(amount))
+        return NULL;
+    LLVMTypeRef wide = LLVMVectorType(LLVMInt16TypeInContext(r->context),
+                                      LLVMGetVectorSize(LLVMTypeOf(i)));
+    LLVMValueRef shifted = LLVMBuildAShr(r->builder, LLVMBuildSExt(r->builder, x, wide, ""),
+                                         LLVMBuildZExt(r->builder, amount, wide, ""), "");
+    return LLVMBuildTrunc(r->builder, shifted, LLVMTypeOf(i), "");
+}
+
 /* ---- high halves of products --------------------------------------------------------------- */
 
 static bool is_widened(LLVMValueRef v)
@@ -201,7 +229,8 @@ static LLVMValueRef high_by_shuffle(Rewriter *r, LLVMValueRef i)
 
 static LLVMValueRef (*const rewrites[])(Rewriter *, LLVMValueRef) = {
     mask_without_shuffle, numbers_by_select, reversed_one_by_one,
-    lane_inserted,        lane_stored,       high_by_shuffle,
+    lane_inserted,        lane_stored,       shifted_wider,
+    high_by_shuffle,
 };
 
 void cpu_work_around(LLVMModuleRef module, uint32_t known_bits)

@@ -28,6 +28,7 @@ static const uint64_t failed_once[] = {
     10087377, 10093113, 10135183, /* clusters of masked lanes: LLVM's peephole optimiser */
     10212009, /* lanes outside the workgroup: a mask's spilled KMOV taken for a copy */
     10515591, /* a store of one lane, as wide as before it was narrowed */
+    10590436, /* bytes shifted right by 0 where that matters */
     10560528, /* a ballot's words, reversed together */
     10222767, /* UMulExtended by 1 in a whole register */
     10197843, 10240238, /* never compiled: masks added as numbers */
