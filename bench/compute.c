@@ -281,7 +281,7 @@ typedef struct Setting {
 
 static VulkanProgram *open_vulkan(const Setting *s, const Problem *p, HeddleModule *const *modules)
 {
-    VulkanStep steps[MAX_STEPS];
+    VulkanStep steps[MAX_STEPS] = { 0 };
     uint64_t sizes[MAX_BUFFERS];
     if (!s->vulkan || (p->arithmetic && !vulkan_host_has_arithmetic(s->vulkan)))
         return NULL;
