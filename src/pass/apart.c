@@ -58,18 +58,6 @@ static uint32_t place(const SpvType *t, uint32_t k, bool arrays) {
     return (uint32_t)n;
 }
 
-static SpvInst *put(Apart *s, SpvInst *before, uint16_t op, SpvId type, const uint32_t *operands,
-                    uint32_t n)
-{
-    SpvInst *i = spv_make(s->m, op, type, type ? spv_new_id(s->m) : 0, operands, n);
-    i->line = before->line;
-    i->file = before->file;
-    i->column = before->column;
-    i->index = before->index;
-    spv_insert_before(before, i);
-    return i;
-}
-
 /* ---- variables ------------------------------------------------------------------------------- */
 
 /* The type of a variable's member number `at`: as it is, in the arrays on the way. */
@@ -137,7 +125,8 @@ static SpvId pointer_to(Apart *s, const Spot *at, SpvInst *before) {
     operands[0] = variable->id;
     memcpy(operands + 1, at->indices, at->n * sizeof *operands);
     SpvId type = spv_pointer_type(s->m, spv_operand(variable, 0), at->type->id);
-    return at->n ? put(s, before, SpvOpAccessChain, type, operands, at->n + 1)->id : variable->id;
+    return at->n ? spv_put(s->m, before, SpvOpAccessChain, type, operands, at->n + 1)->id
+        : variable->id;
 }
 
 static Spot inside(Apart *s, const Spot *at, uint32_t k) {
@@ -152,25 +141,25 @@ static Spot inside(Apart *s, const Spot *at, uint32_t k) {
 static SpvId load_whole(Apart *s, const Spot *at, SpvInst *before) {
     if (!is_open(at->type)) {
         SpvId pointer = pointer_to(s, at, before);
-        return put(s, before, SpvOpLoad, at->type->id, &pointer, 1)->id;
+        return spv_put(s->m, before, SpvOpLoad, at->type->id, &pointer, 1)->id;
     }
     SpvId *parts = NEW_ARRAY(s->c->scratch, SpvId, at->type->count + 1);
     for (uint32_t k = 0; k < at->type->count; k++) {
         Spot part = inside(s, at, k);
         parts[k] = load_whole(s, &part, before);
     }
-    return put(s, before, SpvOpCompositeConstruct, at->type->id, parts, at->type->count)->id;
+    return spv_put(s->m, before, SpvOpCompositeConstruct, at->type->id, parts, at->type->count)->id;
 }
 
 static void store_whole(Apart *s, const Spot *at, SpvId value, SpvInst *before) {
     if (!is_open(at->type)) {
         SpvId pointer = pointer_to(s, at, before);
-        put(s, before, SpvOpStore, 0, (uint32_t[]){ pointer, value }, 2);
+        spv_put(s->m, before, SpvOpStore, 0, (uint32_t[]){ pointer, value }, 2);
         return;
     }
     for (uint32_t k = 0; k < at->type->count; k++) {
         Spot part = inside(s, at, k);
-        SpvInst *x = put(s, before, SpvOpCompositeExtract, part.type->id,
+        SpvInst *x = spv_put(s->m, before, SpvOpCompositeExtract, part.type->id,
                          (uint32_t[]){ value, k }, 2);
         store_whole(s, &part, x->id, before);
     }
@@ -351,7 +340,7 @@ static bool open_insert(Apart *s, SpvInst *i, const SpvType *t, SpvId *out) {
         operands[0] = object;
         operands[1] = out[part];
         memcpy(operands + 2, i->words + i->first_operand + k, (n - k) * sizeof *operands);
-        object = put(s, i, SpvOpCompositeInsert, t->id, operands, n - k + 2)->id;
+        object = spv_put(s->m, i, SpvOpCompositeInsert, t->id, operands, n - k + 2)->id;
     }
     out[part] = object;
     return true;
@@ -395,7 +384,8 @@ static bool open_each(Apart *s, SpvInst *i, const SpvType *t, SpvId *out, uint32
         }
         const SpvInst *x = spv_def(s->m, operands[first]);
         bool same = i->op == SpvOpCopyObject || (i->op == SpvOpCopyLogical && x->type == types[p]);
-        out[p] = same ? operands[first] : put(s, i, i->op, types[p], operands, n_operands)->id;
+        out[p] = same ? operands[first]
+            : spv_put(s->m, i, i->op, types[p], operands, n_operands)->id;
     }
     if (i->op == SpvOpPhi)
         vec_push(s->c->scratch, &s->phis, (OpenPhi){ i, out });

@@ -67,25 +67,14 @@ static bool is_promotable(Promoter *s, const Variable *var) {
     return true;
 }
 
-static SpvId put(Promoter *s, SpvInst *before, uint16_t op, SpvId type, const uint32_t *operands,
-                 uint32_t n) {
-    SpvInst *i = spv_make(s->m, op, type, spv_new_id(s->m), operands, n);
-    i->line = before->line;
-    i->file = before->file;
-    i->column = before->column;
-    i->index = before->index;
-    spv_insert_before(before, i);
-    return i->id;
-}
-
 /* Element of `whole` (of type t) that index id names. */
 static SpvId get_element(Promoter *s, SpvInst *at, SpvId whole, const SpvType *t, SpvId id,
                          SpvId type)
 {
     uint32_t index;
     if (constant_index(s, id, t, &index))
-        return put(s, at, SpvOpCompositeExtract, type, (uint32_t[]){ whole, index }, 2);
-    return put(s, at, SpvOpVectorExtractDynamic, type, (uint32_t[]){ whole, id }, 2);
+        return spv_put(s->m, at, SpvOpCompositeExtract, type, (uint32_t[]){ whole, index }, 2)->id;
+    return spv_put(s->m, at, SpvOpVectorExtractDynamic, type, (uint32_t[]){ whole, id }, 2)->id;
 }
 
 static SpvId set_element(Promoter *s, SpvInst *at, SpvId whole, const SpvType *t, SpvId id,
@@ -93,8 +82,10 @@ static SpvId set_element(Promoter *s, SpvInst *at, SpvId whole, const SpvType *t
 {
     uint32_t index;
     if (constant_index(s, id, t, &index))
-        return put(s, at, SpvOpCompositeInsert, t->id, (uint32_t[]){ value, whole, index }, 3);
-    return put(s, at, SpvOpVectorInsertDynamic, t->id, (uint32_t[]){ whole, value, id }, 3);
+        return spv_put(s->m, at, SpvOpCompositeInsert, t->id,
+                       (uint32_t[]){ value, whole, index }, 3)->id;
+    return spv_put(s->m, at, SpvOpVectorInsertDynamic, t->id,
+                   (uint32_t[]){ whole, value, id }, 3)->id;
 }
 
 static void widen_access(Promoter *s, const Variable *var, SpvInst *i) {
@@ -102,7 +93,7 @@ static void widen_access(Promoter *s, const Variable *var, SpvInst *i) {
     if (chain == var->inst)
         return;
     const SpvType *t = var->type, *column = t->element;
-    SpvId whole = put(s, i, SpvOpLoad, t->id, &var->inst->id, 1);
+    SpvId whole = spv_put(s->m, i, SpvOpLoad, t->id, &var->inst->id, 1)->id;
     SpvId outer = spv_operand(chain, 1),
           inner = spv_n_operands(chain) > 2 ? spv_operand(chain, 2) : 0;
     if (i->op == SpvOpLoad) {

@@ -252,33 +252,22 @@ static void make_variables(Splitter *s, Part *p, SpvId init, SpvInst *old) {
     spv_insert_before(old, p->var);
 }
 
-static SpvInst *put(Splitter *s, SpvInst *before, uint16_t op, SpvId type, const uint32_t *operands,
-                    uint32_t n) {
-    SpvInst *i = spv_make(s->m, op, type, type ? spv_new_id(s->m) : 0, operands, n);
-    i->line = before->line;
-    i->file = before->file;
-    i->column = before->column;
-    i->index = before->index;
-    spv_insert_before(before, i);
-    return i;
-}
-
 static SpvId load_parts(Splitter *s, const Part *p, SpvInst *before) {
     if (!is_split(p))
-        return put(s, before, SpvOpLoad, p->type->id, &p->var->id, 1)->id;
+        return spv_put(s->m, before, SpvOpLoad, p->type->id, &p->var->id, 1)->id;
     SpvId *parts = NEW_ARRAY(s->c->scratch, SpvId, p->n);
     for (uint32_t k = 0; k < p->n; k++)
         parts[k] = load_parts(s, &p->parts[k], before);
-    return put(s, before, SpvOpCompositeConstruct, p->type->id, parts, p->n)->id;
+    return spv_put(s->m, before, SpvOpCompositeConstruct, p->type->id, parts, p->n)->id;
 }
 
 static void store_parts(Splitter *s, const Part *p, SpvId value, SpvInst *before) {
     if (!is_split(p)) {
-        put(s, before, SpvOpStore, 0, (uint32_t[]){ p->var->id, value }, 2);
+        spv_put(s->m, before, SpvOpStore, 0, (uint32_t[]){ p->var->id, value }, 2);
         return;
     }
     for (uint32_t k = 0; k < p->n; k++) {
-        SpvInst *part = put(s, before, SpvOpCompositeExtract, p->parts[k].type->id,
+        SpvInst *part = spv_put(s->m, before, SpvOpCompositeExtract, p->parts[k].type->id,
                             (uint32_t[]){ value, k }, 2);
         store_parts(s, &p->parts[k], part->id, before);
     }
@@ -301,7 +290,7 @@ static void rewrite_access(Splitter *s, const Part *p, SpvInst *i, SpvId *with) 
         uint32_t *operands = NEW_ARRAY(s->c->scratch, uint32_t, n - k + 1);
         operands[0] = p->var->id;
         memcpy(operands + 1, at->words + at->first_operand + k, (n - k) * sizeof *operands);
-        i->words[i->first_operand] = put(s, i, at->op, at->type, operands, n - k + 1)->id;
+        i->words[i->first_operand] = spv_put(s->m, i, at->op, at->type, operands, n - k + 1)->id;
     } else {
         i->words[i->first_operand] = p->var->id;
     }

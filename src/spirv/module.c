@@ -289,6 +289,18 @@ SpvInst *spv_make(SpvModule *m, uint16_t op, SpvId type, SpvId id, const uint32_
     return i;
 }
 
+SpvInst *spv_put(SpvModule *m, SpvInst *at, uint16_t op, SpvId type, const uint32_t *operands,
+                 uint32_t n)
+{
+    SpvInst *i = spv_make(m, op, type, type ? spv_new_id(m) : 0, operands, n);
+    i->line = at->line;
+    i->file = at->file;
+    i->column = at->column;
+    i->index = at->index;
+    spv_insert_before(at, i);
+    return i;
+}
+
 static SpvInst *copy_inst(Arena *arena, const SpvInst *i)
 {
     SpvInst *c = arena_copy(arena, i, sizeof *i);

@@ -225,6 +225,9 @@ SpvInst *spv_make(SpvModule *m, uint16_t op, SpvId type, SpvId id, const uint32_
 SpvInst *spv_clone_inst(SpvModule *m, const SpvInst *i);    /* same ids, unlinked, not in defs */
 void spv_insert_before(SpvInst *at, SpvInst *i);            /* at is in a block (or another list) */
 void spv_insert_after(SpvInst *at, SpvInst *i);
+/* A new one before `at`, with its position in the source; with an id where type is not 0. */
+SpvInst *spv_put(SpvModule *m, SpvInst *at, uint16_t op, SpvId type, const uint32_t *operands,
+                 uint32_t n);
 void spv_append(SpvBlock *b, SpvInst *i);
 /* Types and constants: end of the preamble; annotations, names...: end of their section. */
 void spv_append_global(SpvModule *m, SpvInst *i);
