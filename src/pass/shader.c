@@ -251,9 +251,11 @@ static bool shader_module(Shader *s)
 {
     SpvModule *m = s->m;
     SpvId nothing = 0;
-    s->bound = m->bound;
     s->u32 = spv_int_type(m, 32, false);
     s->bool_ = spv_bool_type(m);
+    if (!shader_narrow(s))
+        return false;
+    s->bound = m->bound;
     for (SpvInst *i = m->globals.first; i; i = i->next) {
         s->matrices |= i->op == SpvOpTypeCooperativeMatrixKHR;
         if (i->op == SpvOpTypeVoid)

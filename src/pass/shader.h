@@ -57,6 +57,10 @@ typedef enum Fate {
     FATE_ERROR                  /* which was reported */
 } Fate;
 
+/* ---- shader_wide.c --------------------------------------------------------------------------- */
+
+bool shader_narrow(Shader *s);
+
 /* ---- shader_flow.c --------------------------------------------------------------------------- */
 
 bool shader_structure(Shader *s);

@@ -2,7 +2,7 @@
 //
 // What Vulkan has no counterpart of is an error that names it.
 //
-// RUN: for K in POINTER GROUP PRINTF DOUBLE ROUND ADDRESS LOAD GLOBAL WIDE NONE EVENT EXPONENT; do \
+// RUN: for K in POINTER GROUP PRINTF DOUBLE ROUND ADDRESS LOAD GLOBAL NONE EVENT EXPONENT; do \
 // RUN:   not %heddle compile %s --target vulkan -D$K --emit spirv -o %t 2>&1 || exit 1; done \
 // RUN:   | %filecheck %s
 // RUN: not %heddle compile %s --target metal 2>&1 | %filecheck %s --check-prefix=TARGET
@@ -15,7 +15,6 @@
 // CHECK: no counterpart of an address as an integer
 // CHECK: no counterpart of a pointer that is no argument's, variable's or part of one
 // CHECK: no counterpart of a variable of the program in global memory
-// CHECK: no counterpart of vectors of 8 and 16 components
 // CHECK: no counterpart of an access through a null pointer
 // CHECK: no counterpart of a variable of this type
 // CHECK: no counterpart of the function frexp
@@ -46,11 +45,6 @@ kernel void k(global float *out, global float *in, int n)
     *q[n & 1] = 1;
 #elif defined GLOBAL
     counter++;
-#elif defined WIDE
-    float8 v = vload8(i, in);
-    for (int j = 0; j < n; j++)
-        v = v * v;
-    vstore8(v, i, out);
 #elif defined NONE
     global float *none = 0;
     out[i] = none[n];
