@@ -118,10 +118,11 @@ static bool measure(HeddleDevice *device, HeddleLog *log, const Kernel *k, Heddl
     double work = 2.0 * n * n * n;
     Run single = r;
     single.threads = 1;
-    BenchCase alone = {.name = "one thread", .run = run_heddle, .user = &single, .work = work};
+    double bound = k->ab == HEDDLE_F32 || k->ab == HEDDLE_F16 ? peak : peak * 64;
+    BenchCase alone = {.name = "one thread", .run = run_heddle, .user = &single, .work = work,
+                       .peak = bound};
     BenchCase blas = {.name = "OpenBLAS sgemm", .run = run_blas, .user = &r, .work = work};
-    BenchCase ours = {.name = k->name, .run = run_heddle, .user = &r, .work = work,
-                      .peak = k->ab == HEDDLE_F32 || k->ab == HEDDLE_F16 ? peak : peak * 64};
+    BenchCase ours = {.name = k->name, .run = run_heddle, .user = &r, .work = work, .peak = bound};
     BenchOptions o = { .threads = (int)threads,
                        .rounds = rounds      ? rounds
                                  : n >= 2048 ? 5
