@@ -22,6 +22,7 @@ static const struct {
     { "HEDDLE_LOG=FILE", "where messages go; default here: stderr" },
     { "HEDDLE_STATS=1", "what each kernel did, to the log when its device is destroyed" },
     { "HEDDLE_CACHE=FOLDER", "keep compiled kernels there" },
+    { "HEDDLE_KEEP=MIB", "compiled kernels kept in memory without pipelines; default: 256" },
     { "HEDDLE_DUMP=FOLDER", "write all shaders there, as HASH.spv and HASH.ll" },
     { "HEDDLE_REPLACE=FOLDER", "use HASH.spv from there instead of the program's shader" },
 };

@@ -31,16 +31,19 @@ Kernel *kernel_retain(Kernel *k)
 
 void kernel_release(Kernel *k)
 {
-    if (k && atomic_fetch_sub(&k->references, 1) == 1) {
-        if (k->heddle)
-            heddle_kernel_free(k->heddle);
-        else
-            cpu_kernel_free(k->cpu);
-        free(k);
-    }
+    if (!k)
+        return;
+    atomic_store(&k->left, clock_ns());
+    if (atomic_fetch_sub(&k->references, 1) != 1)
+        return;
+    if (k->heddle)
+        heddle_kernel_free(k->heddle);
+    else
+        cpu_kernel_free(k->cpu);
+    free(k);
 }
 
-bool cache_init(Cache *c, uint32_t limit)
+bool cache_init(Cache *c, uint64_t limit)
 {
     c->limit = limit;
     return pthread_mutex_init(&c->lock, NULL) == 0;
@@ -55,6 +58,13 @@ void cache_finish(Cache *c)
     pthread_mutex_destroy(&c->lock);
 }
 
+/* Bytes that the kernel costs, about: its object and the code made of it, and what LLVM's linker
+ * keeps for each (measured). */
+static uint64_t cost(const Kernel *k)
+{
+    return 160 * 1024 + (k->cpu ? 2 * k->cpu->text_size : 0);
+}
+
 /* The kernel's place, or the free one where it would be. There is always one. */
 static Kernel **place(Kernel **kernels, uint32_t capacity, const KernelKey *key)
 {
@@ -64,27 +74,51 @@ static Kernel **place(Kernel **kernels, uint32_t capacity, const KernelKey *key)
     return &kernels[i];
 }
 
-/* Moves all, or with a limit reached those in use, to a table of `capacity`. */
-static bool rehash(Cache *c, uint32_t capacity)
+static bool grow(Cache *c)
 {
+    uint32_t capacity = MAX(64, c->capacity * 2);
     Kernel **fresh = calloc(capacity, sizeof *fresh);
     if (!fresh)
         return false;
-    bool drop = c->limit && c->n_kernels >= c->limit;
-    c->n_kernels = 0;
     for (uint32_t i = 0; i < c->capacity; i++) {
-        Kernel *k = c->kernels[i];
-        if (k && drop && atomic_load(&k->references) == 1) {
-            kernel_release(k);
-        } else if (k) {
-            *place(fresh, capacity, &k->key) = k;
-            c->n_kernels++;
-        }
+        if (c->kernels[i])
+            *place(fresh, capacity, &c->kernels[i]->key) = c->kernels[i];
     }
     free(c->kernels);
     c->kernels = fresh;
     c->capacity = capacity;
     return true;
+}
+
+/* Takes the kernel at the place out; those behind it that it kept from theirs move up. */
+static void drop(Cache *c, Kernel **at)
+{
+    uint32_t i = (uint32_t)(at - c->kernels);
+    c->bytes -= cost(*at);
+    c->n_kernels--;
+    kernel_release(*at);
+    *at = NULL;
+    for (Kernel *k; (k = c->kernels[i = (i + 1) & (c->capacity - 1)]);) {
+        c->kernels[i] = NULL;
+        *place(c->kernels, c->capacity, &k->key) = k;
+    }
+}
+
+/* Under the lock. A kernel that nobody else holds stays so: only cache_find gives it away. */
+static void trim(Cache *c)
+{
+    while (c->bytes > c->limit) {
+        Kernel **oldest = NULL;
+        for (uint32_t i = 0; i < c->capacity; i++) {
+            Kernel **k = &c->kernels[i];
+            if (*k && atomic_load(&(*k)->references) == 1 &&
+                (!oldest || atomic_load(&(*k)->left) < atomic_load(&(*oldest)->left)))
+                oldest = k;
+        }
+        if (!oldest)
+            return;
+        drop(c, oldest);
+    }
 }
 
 /* ---- kernels as bytes ------------------------------------------------------------------------ */
@@ -173,14 +207,24 @@ Kernel *cache_find(Cache *c, const KernelKey *key)
 void cache_add(Cache *c, Kernel *k)
 {
     pthread_mutex_lock(&c->lock);
-    bool room = c->n_kernels < c->capacity / 2 || rehash(c, MAX(64, c->capacity * 2));
+    bool room = c->n_kernels < c->capacity / 2 || grow(c);
     if (room) {
         Kernel **at = place(c->kernels, c->capacity, &k->key);
         if (!*at) {
             *at = kernel_retain(k);
             c->n_kernels++;
+            c->bytes += cost(k);
         }
     }
+    trim(c);
+    pthread_mutex_unlock(&c->lock);
+}
+
+void cache_release(Cache *c, Kernel *k)
+{
+    pthread_mutex_lock(&c->lock);
+    kernel_release(k);
+    trim(c);
     pthread_mutex_unlock(&c->lock);
 }
 
@@ -241,7 +285,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreatePipelineCache(VkDevice device,
     Device *d = Device_of(device);
     Cache *c = object_new(alloc, &d->alloc, sizeof *c, VK_OBJECT_TYPE_PIPELINE_CACHE);
     *out = TO_HANDLE(VkPipelineCache, c);
-    if (c && cache_init(c, 0)) {
+    if (c && cache_init(c, UINT64_MAX)) {
         keep_stored(c, d, info->pInitialData, info->initialDataSize);
         return VK_SUCCESS;
     }

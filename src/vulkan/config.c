@@ -22,10 +22,10 @@ static VkPhysicalDeviceType device_type(const char *name)
     return VK_PHYSICAL_DEVICE_TYPE_CPU;
 }
 
-static uint32_t number(const char *name)
+static uint32_t number(const char *name, uint32_t otherwise)
 {
     const char *s = getenv(name);
-    return s ? (uint32_t)strtoul(s, NULL, 10) : 0;
+    return s && *s ? (uint32_t)strtoul(s, NULL, 10) : otherwise;
 }
 
 static bool on(const char *name)
@@ -42,12 +42,13 @@ static const char *text(const char *name)
 
 void config_read(Config *c)
 {
-    uint32_t size = number("HEDDLE_SUBGROUP_SIZE");
+    uint32_t size = number("HEDDLE_SUBGROUP_SIZE", 0);
     *c = (Config){
         .device_type = device_type(getenv("HEDDLE_DEVICE_TYPE")),
         .subgroup_size = size >= 8 && size <= 128 && is_pow2(size) ? size : 32,
-        .threads = number("HEDDLE_THREADS"), .check = on("HEDDLE_CHECK"),
-        .stats = on("HEDDLE_STATS"), .log = text("HEDDLE_LOG"), .dump = text("HEDDLE_DUMP"),
-        .replace = text("HEDDLE_REPLACE"), .cache = text("HEDDLE_CACHE"),
+        .threads = number("HEDDLE_THREADS", 0), .keep = number("HEDDLE_KEEP", 256),
+        .check = on("HEDDLE_CHECK"), .stats = on("HEDDLE_STATS"), .log = text("HEDDLE_LOG"),
+        .dump = text("HEDDLE_DUMP"), .replace = text("HEDDLE_REPLACE"),
+        .cache = text("HEDDLE_CACHE"),
     };
 }

@@ -8,7 +8,7 @@
 #include "vulkan/vk.h"
 
 /* What a kernel reads through a descriptor that nothing was written to. */
-enum { NOTHING_SIZE = 65536, KERNELS_KEPT = 1024 };
+enum { NOTHING_SIZE = 65536 };
 
 void device_lose(Device *d, const Base *object, const char *why, const CpuFault *fault)
 {
@@ -76,7 +76,9 @@ static bool device_init(Device *d)
     pthread_condattr_destroy(&monotonic);
     d->nothing = aligned_alloc(64, NOTHING_SIZE);
     d->cache = host_alloc(NULL, &d->alloc, sizeof *d->cache, VK_SYSTEM_ALLOCATION_SCOPE_DEVICE);
-    if (!d->nothing || !d->cache || !cache_init(d->cache, KERNELS_KEPT))
+    const Config *config = &d->instance->config;
+    uint64_t keep = config->stats ? UINT64_MAX : (uint64_t)config->keep << 20;
+    if (!d->nothing || !d->cache || !cache_init(d->cache, keep))
         return false;
     memset(d->nothing, 0, NOTHING_SIZE);
     for (int i = 0; i < N_QUEUES; i++) {

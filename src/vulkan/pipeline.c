@@ -348,8 +348,9 @@ VKAPI_ATTR void VKAPI_CALL hv_DestroyPipeline(VkDevice device, VkPipeline pipeli
                                               const VkAllocationCallbacks *alloc)
 {
     Pipeline *p = Pipeline_of(pipeline);
+    Device *d = Device_of(device);
     if (!p)
         return;
-    kernel_release(p->kernel);
-    object_free(alloc, &Device_of(device)->alloc, p);
+    cache_release(d->cache, p->kernel);
+    object_free(alloc, &d->alloc, p);
 }

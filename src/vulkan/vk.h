@@ -76,6 +76,7 @@ VkResult enumerate(uint32_t *count, void *out, const void *all, uint32_t n, size
 typedef struct Config {
     VkPhysicalDeviceType device_type;
     uint32_t subgroup_size, threads;
+    uint32_t keep;              /* MiB of compiled kernels, those in use included */
     bool check;                 /* run on the reference device and check */
     bool stats;                 /* counts of every pipeline, to the log when it is destroyed */
     const char *log;            /* "stderr", or a file that messages are appended to; or NULL */
@@ -278,6 +279,7 @@ typedef struct Kernel {
     HeddleKernel *heddle;       /* NULL when it comes from where kernels are kept */
     CpuKernel *cpu;             /* NULL on the reference device; else heddle's or its own */
     char name[64];              /* of its module, for people */
+    atomic_uint_fast64_t left;  /* clock_ns when somebody last let go of it */
     atomic_uint_fast64_t runs, ns, stats[CPU_N_STATS]; /* with HEDDLE_STATS */
 } Kernel;
 /* Takes one of the two. NULL, with that freed, when out of memory. */
@@ -289,16 +291,19 @@ struct Cache {
     Base base;
     pthread_mutex_t lock;
     Kernel **kernels;           /* open addressing; malloc'd */
-    uint32_t n_kernels, capacity, limit;
+    uint32_t n_kernels, capacity;
+    uint64_t bytes, limit;      /* about what the kernels take, and may */
     char *stored;               /* kernels as bytes, not all of them loaded; malloc'd */
     size_t stored_size;
 };
 HANDLE(Cache, VkPipelineCache)
-/* With a limit, kernels that nobody uses go when there are more. 0: none. */
-bool cache_init(Cache *c, uint32_t limit);
+/* Kernels that nobody else holds go when all take more bytes than the limit, the one first that has
+ * been idle longest. */
+bool cache_init(Cache *c, uint64_t limit);
 void cache_finish(Cache *c);
 Kernel *cache_find(Cache *c, const KernelKey *key);     /* retained, or NULL */
 void cache_add(Cache *c, Kernel *k);
+void cache_release(Cache *c, Kernel *k);                /* kernel_release, and keeps the limit */
 void cache_report(const Cache *c, Instance *instance);  /* HEDDLE_STATS, to the log */
 /* The same in a folder of files, which several processes may use at once. */
 Kernel *folder_find(const char *folder, const KernelKey *key);

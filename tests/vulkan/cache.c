@@ -11,6 +11,12 @@ static const char kernel[] =
     "layout(binding = 0) buffer B { float y[]; };\n"
     "void main() { uint i = gl_GlobalInvocationID.x; y[i] = sqrt(float(i)) + 1; }\n";
 
+static const char special[] =
+    "#version 450\n"
+    "layout(constant_id = 0) const uint add = 0;\n"
+    "layout(binding = 0) buffer B { uint y[]; };\n"
+    "void main() { y[0] += add; }\n";
+
 /* With a device of its own: a cache from `data`, the pipeline if that need not be compiled, and its
  * result checked. *out: the cache's data, for free(). */
 static VkResult round_trip(const void *data, size_t size, bool compile, void **out,
@@ -85,4 +91,50 @@ TEST(folder)
     unsetenv("HEDDLE_CACHE");
     snprintf(command, sizeof command, "rm -r %s", folder);
     CHECK(system(command) == 0);
+}
+
+/* Whether there is a pipeline that adds `add`; unless `compile` it must not need compiling. */
+static bool special_pipeline(Gpu *g, GpuProgram *p, uint32_t add, bool compile)
+{
+    VkSpecializationMapEntry entry = { 0, 0, 4 };
+    VkSpecializationInfo spec = { 1, &entry, 4, &add };
+    p->spec = &spec;
+    p->pipeline_flags = compile ? 0 : VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT;
+    return gpu_program_pipeline(g, p) == VK_SUCCESS;
+}
+
+/* Of kernels that no pipeline uses, those that were used last are kept, up to a bound. */
+TEST(kernels_do_not_pile_up)
+{
+    enum { N = 24 };
+    Gpu g = { 0 };
+    GpuProgram p = { .n_types = 1 };
+    setenv("HEDDLE_KEEP", "2", 1);
+    REQUIRE(gpu_new(&g) == VK_SUCCESS);
+    unsetenv("HEDDLE_KEEP");
+    REQUIRE(gpu_program_glsl(&g, special, &p) == VK_SUCCESS);
+    VK(DestroyPipeline)(g.device, p.pipeline, NULL);
+    REQUIRE(special_pipeline(&g, &p, 0, true));
+    VkPipeline used = p.pipeline;
+    for (uint32_t i = 1; i < N; i++) {
+        CHECK(special_pipeline(&g, &p, i, true));
+        VK(DestroyPipeline)(g.device, p.pipeline, NULL);
+        CHECK(special_pipeline(&g, &p, 1, false)); /* always the youngest but one */
+        VK(DestroyPipeline)(g.device, p.pipeline, NULL);
+    }
+    uint32_t kept = 0;
+    bool last = true;
+    for (uint32_t i = N - 1; i > 1; i--) {
+        bool found = special_pipeline(&g, &p, i, false);
+        CHECK(last || !found);
+        last = found;
+        kept += found;
+        VK(DestroyPipeline)(g.device, p.pipeline, NULL);
+    }
+    CHECK(kept > 4 && kept < 16);
+    CHECK(special_pipeline(&g, &p, 0, false)); /* the oldest, which is in use */
+    VK(DestroyPipeline)(g.device, p.pipeline, NULL);
+    p.pipeline = used;
+    gpu_program_free(&g, &p);
+    gpu_free(&g);
 }
