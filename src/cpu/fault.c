@@ -3,8 +3,9 @@
  * In: work of a kernel's. Out: the same, or the fault that ended it (contract in fault.h).
  *
  * The handler finds the guard of its thread, notes what happened and jumps out of the kernel, from
- * whatever stack that runs on: a kernel holds nothing that would have to be given back. The jump
- * leaves the signal mask alone, because the handler blocks nothing.
+ * whatever stack that runs on: a kernel holds nothing that would have to be given back. Before it
+ * the signal mask becomes what it was: the handler blocks nothing, but whoever stands before it and
+ * calls it may (a program's own handler, ThreadSanitizer's), and a fault that is blocked kills.
  */
 #undef _FORTIFY_SOURCE          /* its longjmp takes a jump from a fiber for a mistake */
 #include "cpu/fault.h"
@@ -76,8 +77,10 @@ static void on_signal(int signal, siginfo_t *info, void *context)
         pass_on(signal, info, context);
         return;
     }
+    const ucontext_t *u = context;
     current = NULL;
     *g->fault = fault_of(signal, info, context);
+    pthread_sigmask(SIG_SETMASK, &u->uc_sigmask, NULL);
     if (g->home)
         fiber_escape(g->home);
     longjmp(g->escape, 1);

@@ -73,7 +73,7 @@ static uint16_t plain_instruction(const char *name, size_t n)
 /* What calls of a function become; 0: they stay calls. */
 static uint16_t instruction_of(SpvModule *m, const SpvFunction *f, const char *linkage)
 {
-    size_t n;
+    size_t n = 0;
     const char *name = instruction_name(linkage, &n);
     const SpvType *t = component(spv_type(m, f->def->type));
     if (!name || !t)
