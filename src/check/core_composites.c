@@ -20,7 +20,7 @@ static const SpvType *part(Checker *c, SpvInst *i, const SpvType *t, uint32_t fi
         case SPV_ARRAY:
         case SPV_VECTOR:
         case SPV_MATRIX:
-            if (index >= t->count && (t->kind != SPV_ARRAY || t->count_known)) {
+            if (index >= t->count && t->count_known) {
                 broken(c, i, "index %u of %s with %u parts", index, type_name(c, t), t->count);
                 return NULL;
             }

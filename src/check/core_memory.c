@@ -87,11 +87,9 @@ static const SpvType *step(Checker *c, SpvInst *i, const SpvType *t, uint32_t k)
     case SPV_MATRIX:
     case SPV_ARRAY:
         if (t->count_known && spv_constant(c->m, spv_operand(i, k), &index) &&
-            !spv_is_spec_constant(c->m, spv_operand(i, k)) && index >= t->count) {
-            broken(c, i, "index %llu of %s with %u parts", (unsigned long long)index,
-                   type_name(c, t), t->count);
-            return NULL;
-        }
+            !spv_is_spec_constant(c->m, spv_operand(i, k)) && index >= t->count)
+            doubtful(c, i, "index %llu of %s with %u parts", (unsigned long long)index,
+                     type_name(c, t), t->count); /* undefined only where it is executed */
         return t->element;
     case SPV_RUNTIME_ARRAY:
     case SPV_COOPMAT:

@@ -80,7 +80,7 @@ static bool pair(const SpvType *t, const SpvType *first, bool integer)
         return false;
     const SpvType *x = t->members[1];
     return same_type(t->members[0], first) &&
-           (integer ? of_kind(x, SPV_INT) && component(x)->bits == 32 && same_shape(x, first)
+           (integer ? of_kind(x, SPV_INT) && component(x)->bits >= 16 && same_shape(x, first)
                     : same_type(x, first));
 }
 
@@ -120,7 +120,7 @@ static bool has_shape(const SpvType *t, char s, const SpvType *first)
         return t->kind == SPV_POINTER && same_type(t->element, first);
     case 'N':
         return t->kind == SPV_POINTER && t->element && of_kind(t->element, SPV_INT) &&
-               component(t->element)->bits == 32 && same_shape(t->element, first);
+               component(t->element)->bits >= 16 && same_shape(t->element, first);
     case 'S':
         return pair(t, first, false);
     case 'T':

@@ -272,7 +272,8 @@ static void check_convert(Checker *c, SpvInst *i)
     const SpvType *from, *to;
     if (!matrices(c, i, &from, &to))
         return;
-    if (!same_type(from->element, to->element) || !changes_use(from, to))
+    /* glslang changes the signedness of integers too */
+    if (!alike(from->element, to->element) || !changes_use(from, to))
         broken(c, i, "%s of use %u becomes %s of use %u", type_name(c, from), from->use,
                type_name(c, to), to->use);
 }

@@ -64,7 +64,9 @@ static const SpvType *source_type(Emit *e, const SpvInst *i)
 void mat_convert_use(Emit *e, const SpvInst *i)
 {
     const SpvType *t = spv_type(e->module, i->type), *from = source_type(e, i);
-    if (from && (from->rows != t->rows || from->cols != t->cols || from->element != t->element)) {
+    if (from && (from->rows != t->rows || from->cols != t->cols ||
+                 from->element->kind != t->element->kind ||
+                 from->element->bits != t->element->bits)) {
         emit_error(e, i, section, "a change of use keeps the component type and the size");
         return;
     }

@@ -87,6 +87,15 @@ static bool freeze_op(Spec *s, SpvInst *i) {
     return true;
 }
 
+/* A length that is specialised counts from here on. */
+static bool has_length(Spec *s, const SpvInst *i) {
+    uint64_t length;
+    if (!spv_constant(s->m, spv_operand(i, 1), &length) || length)
+        return true;
+    spv_error(s->m, i, s->c->sink, NULL, "the length is specialised to 0");
+    return false;
+}
+
 static bool freeze(Spec *s, SpvInst *i) {
     switch (i->op) {
     case SpvOpSpecConstantTrue: case SpvOpSpecConstantFalse:
@@ -105,6 +114,8 @@ static bool freeze(Spec *s, SpvInst *i) {
         return true;
     case SpvOpSpecConstantOp:
         return freeze_op(s, i);
+    case SpvOpTypeArray: case SpvOpTypeVectorIdEXT:
+        return has_length(s, i);
     default:
         return true;
     }

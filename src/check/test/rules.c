@@ -133,7 +133,9 @@ static const Case cases[] = {
     { "access-chain", "%x = OpAccessChain %p_sf %buffer %c0 %c8",
       "%x = OpAccessChain %p_sf %buffer %c1 %c8" },
     { "access-chain", "%v = OpVariable %p_arr Function\n%x = OpAccessChain %p_f %v %c3",
-      "%v = OpVariable %p_arr Function\n%x = OpAccessChain %p_f %v %c4" },
+      "%v = OpVariable %p_arr Function\n%x = OpAccessChain %p_f %v %f1" },
+    { "access-chain", "%v = OpVariable %p_arr Function\n%x = OpAccessChain %p_f %v %c4",
+      "%v = OpVariable %p_arr Function\n%x = OpAccessChain %p_u %v %c4" },
     { "array-length", "%x = OpArrayLength %u32 %buffer 0",
       "%v = OpVariable %p_u Function\n%x = OpArrayLength %u32 %v 0" },
     { "image-variable", IMAGES "---\n", "%smp = OpTypeSampler\n%p = OpTypePointer Private %smp\n"
