@@ -32,7 +32,7 @@ DEVICE_EXTENSIONS = """
     VK_KHR_spirv_1_4 VK_KHR_storage_buffer_storage_class
     VK_KHR_synchronization2 VK_KHR_timeline_semaphore VK_KHR_uniform_buffer_standard_layout
     VK_KHR_variable_pointers VK_KHR_vulkan_memory_model VK_KHR_zero_initialize_workgroup_memory
-    VK_NV_cooperative_matrix2 VK_NV_cooperative_matrix_decode_vector
+    VK_NV_cooperative_matrix VK_NV_cooperative_matrix2 VK_NV_cooperative_matrix_decode_vector
     VK_QCOM_cooperative_matrix_conversion VK_QCOM_shader_multiple_wait_queues
 """.split()
 
@@ -83,9 +83,7 @@ FEATURES = set("""
 """.split())
 
 # Structures with a member of that name that means another extension's feature.
-NOT = {"VkPhysicalDeviceCooperativeMatrixFeaturesNV." + _i
-       for _i in ("cooperativeMatrix", "cooperativeMatrixRobustBufferAccess")}
-NOT |= {"VkPhysicalDeviceCooperativeMatrixMaintenance1FeaturesEXT.cooperativeMatrix" + _i
+NOT = {"VkPhysicalDeviceCooperativeMatrixMaintenance1FeaturesEXT.cooperativeMatrix" + _i
         for _i in ("Reductions", "Conversions", "PerElementOperations")}
 
 _STAGES = "VK_SHADER_STAGE_COMPUTE_BIT"

@@ -65,6 +65,9 @@ static HeddleResult reflect_specialised(Build *b, const SpvModule *module)
     b->scratch.on_failure = k->arena.on_failure;
     if (!spv_entry_point(m, passes.entry, &c.entry, b->sink))
         return HEDDLE_ERROR_SOURCE;
+    passes.subgroup_size = b->options->subgroup_size ? b->options->subgroup_size
+                           : c.entry.required_subgroup_size ? c.entry.required_subgroup_size
+                           : k->device->info.default_subgroup_size;
     if (!pass_specialise(&c) || !spv_entry_point(m, passes.entry, &c.entry, b->sink))
         return HEDDLE_ERROR_SOURCE;
     k->info = reflect(&k->arena, m, &c.entry);

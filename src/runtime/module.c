@@ -132,6 +132,15 @@ static HeddleResult tool_result(ToolStatus status)
     return results[status];
 }
 
+/* What others wrote may be older than what the stages after this know. */
+static SpvModule *take(Load *l, SpvModule *m)
+{
+    l->module->spv = m;
+    if (m)
+        pass_nv_matrix(m);
+    return m;
+}
+
 static HeddleResult compile_glsl(Load *l)
 {
     const HeddleModuleOptions *o = l->options;
@@ -147,8 +156,7 @@ static HeddleResult compile_glsl(Load *l)
     ToolStatus status = glsl_compile(arena, l->data, l->size, l->name, &g, &spirv, &size, l->sink);
     if (status)
         return tool_result(status);
-    SpvModule *m = spv_read(arena, spirv, size, l->name, l->sink);
-    l->module->spv = m;
+    SpvModule *m = take(l, spv_read(arena, spirv, size, l->name, l->sink));
     if (m)
         declare_wait_queues(m);
     return m ? HEDDLE_OK : HEDDLE_ERROR_SOURCE;
@@ -194,8 +202,7 @@ static HeddleResult compile_mlir(Load *l)
 /* Functions of OpenCL C that whoever made the module left to be linked. */
 static HeddleResult read_spirv(Load *l)
 {
-    SpvModule *m = spv_read(&l->module->arena, l->data, l->size, l->name, l->sink);
-    l->module->spv = m;
+    SpvModule *m = take(l, spv_read(&l->module->arena, l->data, l->size, l->name, l->sink));
     return m && ocl_link(m, l->sink) ? HEDDLE_OK : HEDDLE_ERROR_SOURCE;
 }
 
@@ -205,7 +212,7 @@ static HeddleResult read_source(Load *l)
     switch (l->language) {
     case HEDDLE_LANGUAGE_SPIRV: return read_spirv(l);
     case HEDDLE_LANGUAGE_SPIRV_ASM:
-        l->module->spv = spv_assemble(arena, l->data, l->size, l->name, l->sink);
+        take(l, spv_assemble(arena, l->data, l->size, l->name, l->sink));
         break;
     case HEDDLE_LANGUAGE_OPENCL: return compile_opencl(l);
     case HEDDLE_LANGUAGE_MLIR: return compile_mlir(l);

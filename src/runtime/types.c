@@ -80,6 +80,7 @@ HeddleType type_of_spv(const SpvType *t)
 #define SHAPE(m, n, k, a, b, c, r, saturating) \
     { m, n, k, HEDDLE_##a, HEDDLE_##b, HEDDLE_##c, HEDDLE_##r, saturating, HEDDLE_SCOPE_SUBGROUP }
 
+/* Sums of few bits are listed short: E5M2's exact where its numbers are, BF16's not finer than 16. */
 static const HeddleMatrixShape shapes[] = {
     SHAPE(16, 16, 16, F16,  F16,  F32, F32, false),
     SHAPE(16, 16, 16, F16,  F16,  F16, F16, false),
@@ -104,7 +105,7 @@ static const HeddleMatrixShape shapes[] = {
     SHAPE(16, 16, 16, U32,  U32,  U32, U32, false),
     SHAPE(16, 16, 16, U8,   U8,   U8,  U8, false),
     SHAPE(16, 16, 16, E4M3, E4M3, E4M3,E4M3, false),
-    SHAPE(16, 16, 16, E5M2, E5M2, E5M2,E5M2, false),
+    SHAPE(16, 16,  8, E5M2, E5M2, E5M2,E5M2, false),
     SHAPE(16, 16, 16, S8,   S8,   S32, S32, true),
     SHAPE(16, 16, 16, S8,   U8,   S32, S32, true),
     SHAPE(16, 16, 16, U8,   S8,   S32, S32, true),
@@ -131,13 +132,14 @@ static const HeddleMatrixShape shapes[] = {
     SHAPE(64, 64, 32, S8,   S8,   S32, S32, false),
 };
 
-#define GRAIN(a, b, c, r, saturating, scope, workgroup) \
-    { 8, 8, 8, HEDDLE_##a, HEDDLE_##b, HEDDLE_##c, HEDDLE_##r, saturating, HEDDLE_SCOPE_##scope, \
+#define GRAIN(n, a, b, c, r, saturating, scope, workgroup) \
+    { n, n, n, HEDDLE_##a, HEDDLE_##b, HEDDLE_##c, HEDDLE_##r, saturating, HEDDLE_SCOPE_##scope, \
       workgroup }
-#define FLEXIBLE(...) \
+#define GRAINS(...) \
     GRAIN(__VA_ARGS__, SUBGROUP, 0), GRAIN(__VA_ARGS__, WORKGROUP, 64), \
     GRAIN(__VA_ARGS__, WORKGROUP, 128), GRAIN(__VA_ARGS__, WORKGROUP, 256), \
     GRAIN(__VA_ARGS__, WORKGROUP, 512), GRAIN(__VA_ARGS__, WORKGROUP, 1024)
+#define FLEXIBLE(...) GRAINS(8, __VA_ARGS__)
 
 static const HeddleFlexibleShape flexible[] = {
     FLEXIBLE(F16, F16, F32, F32, false),
@@ -149,7 +151,7 @@ static const HeddleFlexibleShape flexible[] = {
     FLEXIBLE(E4M3, E4M3, F32, F32, false),
     FLEXIBLE(E5M2, E5M2, F16, F16, false),
     FLEXIBLE(E5M2, E5M2, F32, F32, false),
-    FLEXIBLE(BF16, BF16, BF16, BF16, false),
+    GRAINS(16, BF16, BF16, BF16, BF16, false),
     FLEXIBLE(F32, F32, F32, F32, false),
     FLEXIBLE(F64, F64, F64, F64, false),
     FLEXIBLE(S8, U8, S32, S32, false),

@@ -339,6 +339,39 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_GetPhysicalDeviceCooperativeMatrixPropertiesKH
     return whole ? VK_SUCCESS : VK_INCOMPLETE;
 }
 
+/* The older extension has neither saturation nor the types that came later. */
+static bool is_older(const HeddleMatrixShape *s)
+{
+    return is_listed(s) && !s->saturating && component(s->a) <= VK_COMPONENT_TYPE_UINT64_KHR &&
+           component(s->result) <= VK_COMPONENT_TYPE_UINT64_KHR;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hv_GetPhysicalDeviceCooperativeMatrixPropertiesNV(
+    VkPhysicalDevice device, uint32_t *count, VkCooperativeMatrixPropertiesNV *out)
+{
+    (void)device;
+    size_t all;
+    const HeddleMatrixShape *shapes = heddle_matrix_shapes(&all);
+    uint32_t n = 0;
+    for (size_t i = 0; i < all; i++) {
+        const HeddleMatrixShape *s = &shapes[i];
+        if (!is_older(s))
+            continue;
+        VkCooperativeMatrixPropertiesNV p = {
+            .MSize = s->m, .NSize = s->n, .KSize = s->k, .AType = component(s->a),
+            .BType = component(s->b), .CType = component(s->c), .DType = component(s->result),
+            .scope = VK_SCOPE_SUBGROUP_KHR,
+        };
+        if (out && n < *count)
+            memcpy((char *)&out[n] + sizeof(VkBaseOutStructure),
+                   (char *)&p + sizeof(VkBaseOutStructure), sizeof p - sizeof(VkBaseOutStructure));
+        n++;
+    }
+    bool whole = !out || *count >= n;
+    *count = out ? MIN(*count, n) : n;
+    return whole ? VK_SUCCESS : VK_INCOMPLETE;
+}
+
 VKAPI_ATTR VkResult VKAPI_CALL
 hv_GetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV(
     VkPhysicalDevice device, uint32_t *count,

@@ -269,6 +269,43 @@ static void all_muladds(int device)
 TEST(muladd_cpu) { all_muladds(0); }
 TEST(muladd_reference) { all_muladds(1); }
 
+/* SPV_NV_cooperative_matrix has one type for all uses. */
+static HeddleModule *compile_nv(Fixture *f, const Types *t)
+{
+    static const char *const names[] = { "MA", "MB", "MC" }, *const widths[] = { "NA", "NB", "NC" };
+    static const char *const kinds[] = { "fcoopmatNV", "icoopmatNV", "ucoopmatNV" };
+    HeddleType type[] = { t->a, t->b, t->c };
+    char bits[3][8];
+    HeddleDefine defines[9] = { { "TA", t->ga }, { "TB", t->gb }, { "TC", t->gc } };
+    for (uint32_t k = 0; k < 3; k++) {
+        snprintf(bits[k], sizeof bits[k], "%u", (unsigned)heddle_type_size(type[k]) * 8);
+        defines[3 + k] = (HeddleDefine){
+            names[k], kinds[is_float(type[k]) ? 0 : type[k] < HEDDLE_U8 ? 1 : 2] };
+        defines[6 + k] = (HeddleDefine){ widths[k], bits[k] };
+    }
+    HeddleModuleOptions o = { .defines = defines, .n_defines = COUNT_OF(defines) };
+    HeddleModule *m = NULL;
+    heddle_module_from_file(FOLDER "muladd_nv.comp", &o, &m, f->log);
+    return m;
+}
+
+static void nv_muladds(int device)
+{
+    static const uint32_t of[] = { 0, 1, 2, 8, 11 };
+    Fixture f = setup();
+    for (uint32_t t = 0; t < COUNT_OF(of); t++) {
+        HeddleModule *m = compile_nv(&f, &types[of[t]]);
+        CHECK(m);
+        for (uint32_t k = 0; m && k < 5; k++)
+            CHECK(muladd(&f, m, &types[of[t]], shapes[k], k * 3 + t, sizes[k], device));
+        heddle_module_free(m);
+    }
+    tear_down(&f);
+}
+
+TEST(muladd_nv_cpu) { nv_muladds(0); }
+TEST(muladd_nv_reference) { nv_muladds(1); }
+
 /* ---- values ---------------------------------------------------------------------------------- */
 
 enum { N_RESULTS = 34, ROUNDS = 5, WHICH = 2, K = WHICH % 3 };
