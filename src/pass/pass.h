@@ -154,8 +154,8 @@ typedef struct AheadReport {
 const char *ahead_reason(AheadReason why);          /* for people; "" for DONE */
 void ahead_report(AheadReport *r, const SpvModule *m, const SpvInst *merge, AheadLoop l);
 
-/* Replaces SPV_NV_cooperative_matrix by SPV_KHR_cooperative_matrix, which came of it, in a module that
- * was just read. */
+/* Replaces SPV_NV_cooperative_matrix by SPV_KHR_cooperative_matrix, which came of it, in a module
+ * that was just read. */
 void pass_nv_matrix(SpvModule *m);
 
 /* Makes a compute shader for Vulkan of an OpenCL module, whose kernels call nothing and have loops

@@ -23,7 +23,7 @@ enum {
     MAX_PUSH = 256,             /* maxPushConstantsSize */
     MAX_DYNAMIC = 128,          /* dynamic buffers of a pipeline layout */
     MAX_INVOCATIONS = 1024,
-    MAX_SHARED = 65536,
+    MAX_SHARED = 262144,
     BUFFER_ALIGNMENT = 64,
 };
 #define MAX_MEMORY ((VkDeviceSize)1 << 40)
