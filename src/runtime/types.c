@@ -80,7 +80,7 @@ HeddleType type_of_spv(const SpvType *t)
 #define SHAPE(m, n, k, a, b, c, r, saturating) \
     { m, n, k, HEDDLE_##a, HEDDLE_##b, HEDDLE_##c, HEDDLE_##r, saturating, HEDDLE_SCOPE_SUBGROUP }
 
-/* Sums in few bits are listed short (E5M2), or in steps that tests of them know (BF16, below). */
+/* E5M2's own sums are listed with K = 8, where few round; BF16's flexible ones in steps of 16. */
 static const HeddleMatrixShape shapes[] = {
     SHAPE(16, 16, 16, F16,  F16,  F32, F32, false),
     SHAPE(16, 16, 16, F16,  F16,  F16, F16, false),
