@@ -163,7 +163,8 @@ static LLVMValueRef to_space(Emit *e, Node *n)
 }
 
 /* By the instruction's name, as the target gives OpenCL's a stride of 32 bits, which SPIR-V with
- * addresses of 64 does not allow. */
+ * addresses of 64 does not allow; for the target by a name that tells the elements' size, as it
+ * takes what a variable holds for what a pointer to it leads to (LLVM 22). */
 static LLVMValueRef copy(Emit *e, Node *n)
 {
     Ocl *o = e->o;
@@ -178,8 +179,10 @@ static LLVMValueRef copy(Emit *e, Node *n)
         args[at] = ocl_emit_value(e, n->list[i]);
         types[at++] = n->types[i];
     }
-    return call_named(e, ocl_mangle(o, "__spirv_GroupAsyncCopy", types, 6), n->type, args, 6,
-                      false);
+    const char *name = !o->to_spirv ? "__spirv_GroupAsyncCopy"
+                       : arena_printf(o->arena, "heddle_async_copy%u",
+                                      (unsigned)n->types[0]->base->size);
+    return call_named(e, ocl_mangle(o, name, types, 6), n->type, args, 6, false);
 }
 
 /* any and all: the target would make instructions on booleans of them, and lanes are none. */

@@ -309,6 +309,22 @@ static bool get_fence(const Site *s)
     return true;
 }
 
+/* heddle_async_copy16: OpGroupAsyncCopy of elements of 16 bytes, as pointers do not tell. */
+static bool async_copy(const Site *s, uint32_t bytes)
+{
+    uint32_t operands[6], words = MAX(bytes / 4, 1);
+    SpvId type = spv_int_type(s->m, MIN(bytes, 4) * 8, false);
+    type = words > 1 ? spv_vector_type(s->m, type, words) : type;
+    for (uint32_t k = 0; k < 6; k++)
+        operands[k] = argument(s, k);
+    operands[1] = operands[1] ? typed_pointer(s, operands[1], type) : 0;
+    operands[2] = operands[2] ? typed_pointer(s, operands[2], type) : 0;
+    if (!operands[1] || !operands[2] || !operands[5])
+        return wrong(s);
+    become(s, SpvOpGroupAsyncCopy, operands, 6);
+    return true;
+}
+
 static void decorate(const Site *s, uint32_t decoration, uint32_t value, uint32_t n)
 {
     uint32_t operands[3] = { s->call->id, decoration, value };
@@ -365,6 +381,8 @@ static bool opencl_function(const Site *s)
         return what == -3 ? get_fence(s) : what < 0 ? fence(s, what == -2)
                                          : cast_generic(s, (uint32_t)what);
     }
+    if (starts(s, "heddle_async_copy"))
+        return async_copy(s, (uint32_t)strtoul(s->name + strlen("heddle_async_copy"), NULL, 10));
     if (starts(s, "convert_"))
         return convert(s);
     if (starts(s, "atomic_fetch_")) {
@@ -460,26 +478,106 @@ static bool compare_bits(SpvModule *m)
     return changed;
 }
 
-/* LLVM's target leaves a matrix in an array the array's own pointer; it is to point to elements. */
+/* LLVM's target compares pointers of two types. */
+static bool compare_pointers(SpvModule *m)
+{
+    bool changed = false;
+    for (SpvFunction *f = m->functions; f; f = f->next)
+        for (SpvBlock *b = f->first; b; b = b->next)
+            for (SpvInst *i = b->insts.first; i; i = i->next) {
+                bool compares = i->op == SpvOpPtrEqual || i->op == SpvOpPtrNotEqual;
+                const SpvType *x = compares ? spv_type_of(m, spv_operand(i, 0)) : NULL;
+                const SpvType *y = compares ? spv_type_of(m, spv_operand(i, 1)) : NULL;
+                if (!x || !y || x == y || x->storage != y->storage)
+                    continue;
+                Site s = { .m = m, .call = i };
+                uint32_t *second = &i->words[i->first_operand + 1];
+                *second = before(&s, SpvOpBitcast, x->id, second, 1);
+                changed = true;
+            }
+    return changed;
+}
+
+static bool point_at_element(SpvModule *m, SpvInst *i, uint32_t operand)
+{
+    const SpvType *p = spv_type_of(m, spv_operand(i, operand));
+    const SpvType *t = p && p->kind == SPV_POINTER ? p->element : NULL;
+    if (!t || t->kind != SPV_ARRAY)
+        return false;
+    while (t->kind == SPV_ARRAY)
+        t = t->element;
+    Site s = { .m = m, .call = i };
+    i->words[i->first_operand + operand] = typed_pointer(&s, spv_operand(i, operand), t->id);
+    return true;
+}
+
+/* LLVM's target leaves a matrix in an array, or a copied array, the array's own pointer; it is to
+ * point to elements. */
 static bool point_at_elements(SpvModule *m)
 {
     bool changed = false;
     for (SpvFunction *f = m->functions; f; f = f->next)
         for (SpvBlock *b = f->first; b; b = b->next)
             for (SpvInst *i = b->insts.first; i; i = i->next) {
-                if (i->op != SpvOpCooperativeMatrixLoadKHR &&
-                    i->op != SpvOpCooperativeMatrixStoreKHR)
-                    continue;
-                const SpvType *p = spv_type_of(m, spv_operand(i, 0));
-                const SpvType *t = p && p->kind == SPV_POINTER ? p->element : NULL;
-                if (!t || t->kind != SPV_ARRAY)
-                    continue;
-                while (t->kind == SPV_ARRAY)
-                    t = t->element;
-                Site s = { .m = m, .call = i };
-                i->words[i->first_operand] = typed_pointer(&s, spv_operand(i, 0), t->id);
-                changed = true;
+                bool copies = i->op == SpvOpGroupAsyncCopy;
+                if (copies || i->op == SpvOpCooperativeMatrixLoadKHR ||
+                    i->op == SpvOpCooperativeMatrixStoreKHR)
+                    changed |= point_at_element(m, i, copies ? 1 : 0);
+                if (copies)
+                    changed |= point_at_element(m, i, 2);
             }
+    return changed;
+}
+
+/* LLVM's target may give an array of pointers the type of one of them (LLVM 22). What it was, casts
+ * of the variable's address and the beginning of its life tell: its size in bytes. */
+static uint64_t true_size(SpvModule *m, const SpvFunction *f, const SpvInst *variable)
+{
+    uint32_t align;
+    uint64_t most = spv_opencl_size(m, spv_type(m, variable->type)->element, &align);
+    for (SpvBlock *b = f->first; b; b = b->next)
+        for (SpvInst *i = b->insts.first; i; i = i->next) {
+            bool casts = i->op == SpvOpBitcast, starts = i->op == SpvOpLifetimeStart;
+            const SpvInst *of = casts || starts ? spv_def(m, spv_operand(i, 0)) : NULL;
+            if (starts && of && of->op == SpvOpBitcast)
+                of = spv_def(m, spv_operand(of, 0));
+            if (of != variable)
+                continue;
+            const SpvType *t = casts ? spv_type(m, i->type) : NULL;
+            if (starts)
+                most = MAX(most, spv_operand(i, 1));
+            else if (t && t->kind == SPV_POINTER && t->element && t->element->kind == SPV_ARRAY)
+                most = MAX(most, spv_opencl_size(m, t->element, &align));
+        }
+    return most;
+}
+
+/* The variable is an array, and what was it is a cast of its address. */
+static bool enlarge_variables(SpvModule *m)
+{
+    enum { MAX_BYTES = 1 << 24, POINTER_BYTES = 8 };
+    SpvId u32_type = spv_int_type(m, 32, false);
+    bool changed = false;
+    for (SpvFunction *f = m->functions; f; f = f->next)
+        for (SpvInst *i = f->first ? f->first->insts.first->next : NULL, *next;
+             i && i->op == SpvOpVariable; i = next) {
+            next = i->next;
+            const SpvType *t = spv_type(m, i->type)->element;
+            uint64_t size = t && t->kind == SPV_POINTER ? true_size(m, f, i) : 0;
+            if (size <= POINTER_BYTES || size > MAX_BYTES)
+                continue;
+            SpvInst *end = next;
+            while (end->op == SpvOpVariable)
+                end = end->next;
+            uint32_t storage = SpvStorageClassFunction;
+            SpvId n = spv_int_constant(m, u32_type, (size + POINTER_BYTES - 1) / POINTER_BYTES);
+            SpvId type = spv_pointer_type(m, storage, spv_array_type(m, t->id, n));
+            SpvInst *own = spv_put(m, i, SpvOpVariable, type, &storage, 1);
+            SpvInst *cast = spv_make(m, SpvOpBitcast, i->type, i->id, &own->id, 1);
+            spv_unlink(i);
+            spv_insert_before(end, cast);
+            changed = true;
+        }
     return changed;
 }
 
@@ -511,6 +609,8 @@ bool ocl_link(SpvModule *m, DiagSink *sink)
     bool changed = compare_bits(m);
     changed |= fit_widths(m);
     changed |= point_at_elements(m);
+    changed |= compare_pointers(m);
+    changed |= enlarge_variables(m);
     for (SpvFunction *f = m->functions, *next; f; f = next) {
         next = f->next;
         const char *name = f->first ? NULL : linkage_of(m, f->def->id);
