@@ -73,8 +73,9 @@ bool shader_refuse(Shader *s, const SpvInst *i, const char *what)
 
 /* ---- one kernel ------------------------------------------------------------------------------ */
 
-static void replace_operands(Shader *s, SpvInst *i, IdWords *ids)
+static void replace_operands(Shader *s, SpvInst *i)
 {
+    IdWords *ids = s->ids;
     edit_ids(i, ids);
     for (uint32_t k = 0; k < ids->n; k++) {
         SpvId *id = &i->words[ids->at[k]];
@@ -93,17 +94,28 @@ static void retype_undefined(Shader *s, SpvInst *phi)
     }
 }
 
-static bool rewrite(Shader *s, SpvInst *i, IdWords *ids)
+Fate shader_lower(Shader *s, SpvInst *i, SpvId *to)
 {
-    SpvId to = 0;
     if (i->op != SpvOpPhi)
-        replace_operands(s, i, ids);
+        replace_operands(s, i);
     else
         retype_undefined(s, i);
     s->at = i;
-    Fate fate = shader_memory(s, i, &to);
+    SpvId pointer = shader_ambiguous(s, i);
+    if (pointer)
+        return shader_by_cases(s, i, pointer, to);
+    Fate fate = shader_pointer(s, i, to);
     if (fate == FATE_STAYS)
-        fate = shader_operation(s, i, &to);
+        fate = shader_memory(s, i, to);
+    if (fate == FATE_STAYS)
+        fate = shader_group(s, i, to);
+    return fate == FATE_STAYS ? shader_operation(s, i, to) : fate;
+}
+
+static bool rewrite(Shader *s, SpvInst *i)
+{
+    SpvId to = 0;
+    Fate fate = shader_lower(s, i, &to);
     if (fate == FATE_GONE) {
         if (i->id && to)
             s->with[i->id] = to;
@@ -114,20 +126,24 @@ static bool rewrite(Shader *s, SpvInst *i, IdWords *ids)
 
 static bool rewrite_all(Shader *s)
 {
-    IdWords *ids = NEW(s->a, IdWords);
     s->n_with = s->m->bound;
     s->with = NEW_ARRAY(s->a, SpvId, s->n_with);
     s->at = s->f->first->insts.first->next;
     while (s->at->op == SpvOpVariable)
         s->at = s->at->next;
     shader_open_memory(s);
+    /* What is put between comes to stand in blocks of its own, and the rest of a block behind. */
+    VEC(SpvBlock *) blocks = { 0 };
     for (SpvBlock *b = s->f->first; b; b = b->next)
-        for (SpvInst *i = b->insts.first, *next; i; i = next) {
+        vec_push(s->a, &blocks, b);
+    for (uint32_t k = 0; k < blocks.len; k++)
+        for (SpvInst *i = blocks.data[k]->insts.first, *next; i; i = next) {
             next = i->next;
             bool own = i->id >= s->n_with; /* the arguments' loads */
-            if (i->op != SpvOpLabel && !own && !rewrite(s, i, ids))
+            if (i->op != SpvOpLabel && !own && !rewrite(s, i))
                 return false;
         }
+    shader_close_pointers(s);
     shader_close_memory(s);
     edit_replace(s->f, s->with, s->n_with);
     return true;
@@ -176,8 +192,8 @@ static bool convert(Shader *s, SpvInst *entry)
         if (f->def->id == spv_operand(entry, 1))
             s->f = f;
     s->interface.len = 0;
-    s->inputs = (Map){ 0 };
-    s->push = 0;
+    s->inputs = s->group_arrays = (Map){ 0 };
+    s->push = s->group_size = 0;
     s->exact = spv_execution_mode(s->m, s->f->def->id, SpvExecutionModeContractionOff, &n) != NULL;
     if (!shader_structure(s))
         return false;
@@ -251,6 +267,7 @@ static bool shader_module(Shader *s)
 {
     SpvModule *m = s->m;
     SpvId nothing = 0;
+    s->ids = NEW(s->a, IdWords);
     s->u32 = spv_int_type(m, 32, false);
     s->bool_ = spv_bool_type(m);
     if (!shader_narrow(s))

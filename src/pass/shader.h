@@ -9,8 +9,53 @@
 
 #include "pass/edit.h"
 
-typedef struct Root Root;
-typedef struct Address Address;
+/* ---- where pointers lead --------------------------------------------------------------------- */
+
+/* What a buffer, or a variable, is accessed through. */
+typedef struct View { SpvId variable, type; uint32_t bits, count; } View;
+
+/* What pointers lead into; the first of a kernel's is null. */
+typedef struct Root {
+    const SpvInst *def;         /* the parameter or variable */
+    uint32_t index;             /* among the kernel's */
+    uint32_t storage;           /* of what it becomes */
+    uint32_t number, member;    /* of the argument: binding; place among push constants */
+    uint64_t size;              /* bytes; 0: the caller's choice */
+    uint32_t unit;              /* bits of the smallest piece accessed */
+    SpvId unit_type;
+    bool written, by_atomics;
+    VEC(View) views;
+} Root;
+
+typedef struct Term { SpvId index; uint32_t scale; } Term;
+
+enum { MAX_TERMS = 8 };
+
+typedef struct Address {
+    uint64_t *set;              /* bits: roots that it may lead into */
+    uint32_t grain;             /* a power of two that divides the distance */
+    Root *root;                 /* the only one but for null, else NULL */
+    uint32_t n_roots;           /* but for null */
+    bool varies;                /* one or another, or null */
+    /* known when it is rewritten: */
+    SpvId which;                /* where it varies, the root's index */
+    uint32_t constant, n;       /* the distance: constant + sum of index * scale */
+    Term terms[MAX_TERMS];
+} Address;
+
+/* A phi of pointers, and what it becomes. */
+typedef struct PointerPhi { SpvInst *old, *distance, *which; uint32_t scale; } PointerPhi;
+
+struct Memory {
+    Address **address;          /* by id, n of them */
+    uint32_t n, n_words;        /* words: of sets */
+    SpvArguments arguments;
+    VEC(Root *) roots;
+    Address *null, *escaped;    /* escaped: all that pointers in memory may lead into */
+    VEC(PointerPhi) phis;
+};
+
+/* ---- the pass -------------------------------------------------------------------------------- */
 
 typedef struct Shader {
     PassContext *c;
@@ -24,12 +69,15 @@ typedef struct Shader {
     uint32_t n_with, bound;     /* bound: of the module that was given */
     SpvId u32, bool_, function_type, glsl;
     SpvId local_size[3];        /* constants */
+    SpvId group_size;           /* their product, once it was asked for */
     SpvId push, work_dim;
     Map specs, inputs;          /* constants by SpecId; variables by built-in */
     VEC(SpvId) interface;
     bool exact;                 /* the kernel's ContractionOff */
     bool matrices;              /* Vulkan's memory model, which they require */
     VEC(SpvId) exact_ids;       /* results to be decorated NoContraction */
+    Map group_arrays;           /* by type: variables of one element an invocation */
+    IdWords *ids;
     struct Memory *memory;
 } Shader;
 
@@ -61,32 +109,87 @@ typedef enum Fate {
 
 bool shader_narrow(Shader *s);
 
+Fate shader_lower(Shader *s, SpvInst *i, SpvId *to);
+
 /* ---- shader_flow.c --------------------------------------------------------------------------- */
 
 bool shader_structure(Shader *s);
 
-/* ---- shader_memory.c ------------------------------------------------------------------------- */
+/* ---- shader_roots.c -------------------------------------------------------------------------- */
 
 /* Where each pointer leads, and what accesses there are. */
 bool shader_find_memory(Shader *s);
+Address *shader_address(const Shader *s, SpvId id);         /* of a pointer, else NULL */
+const Address *shader_pointed(const Shader *s, SpvId id);   /* of null, too */
+bool shader_may_be(const Address *a, const Root *r);
+bool shader_in_class(const Root *r, uint32_t storage);      /* one of OpenCL's */
+bool shader_accesses(const SpvInst *i, uint32_t operand);   /* memory through that pointer */
+const SpvType *shader_scalar(const SpvType *t);
+uint32_t shader_grain(uint64_t x);                  /* the largest power of two up to 16 in it */
+/* Bytes that both sides of OpCopyMemorySized can be copied by. */
+uint32_t shader_copy_piece(const Shader *s, const SpvInst *i, uint64_t size);
+
+/* What the indices of a chain count, one after the other. */
+typedef struct Chain {
+    Shader *s;
+    const SpvInst *inst;
+    const SpvType *type;        /* that the address so far leads to */
+    uint32_t next;              /* operand */
+} Chain;
+
+Chain shader_chain(Shader *s, const SpvInst *i);
+/* The next index and its scale, or a constant number of bytes and index 0. False at the end. */
+bool shader_chain_step(Chain *c, SpvId *index, uint64_t *scale);
+
+/* ---- shader_pointers.c ----------------------------------------------------------------------- */
+
+Fate shader_pointer(Shader *s, SpvInst *i, SpvId *to);
+/* The pointer of one or another root that an instruction accesses memory through; or 0. */
+SpvId shader_ambiguous(const Shader *s, const SpvInst *i);
+/* The instruction once for each of these roots. */
+Fate shader_by_cases(Shader *s, SpvInst *i, SpvId pointer, SpvId *to);
+void shader_close_pointers(Shader *s);              /* phis of pointers */
+/* The distance in units of so many bytes. */
+SpvId shader_distance(Shader *s, const Address *a, uint32_t extra, uint32_t unit);
+void shader_add_index(Shader *s, Address *a, SpvId index, uint32_t scale);
+SpvId shader_narrow_integer(Shader *s, SpvId id);   /* modulo 2^32 */
+/* A pointer as two words, and the other way round. */
+SpvId shader_pack(Shader *s, SpvId pointer);
+void shader_unpack(Shader *s, Address *a, SpvId words);
+
+/* ---- shader_memory.c ------------------------------------------------------------------------- */
+
 Fate shader_memory(Shader *s, SpvInst *i, SpvId *to);
 void shader_open_memory(Shader *s);                 /* the arguments' values */
-void shader_close_memory(Shader *s);                /* phis of pointers */
+void shader_close_memory(Shader *s);                /* buffers of several views */
 bool shader_store(Shader *s, const SpvInst *i, SpvId pointer, SpvId value);
+/* OpGroupAsyncCopy's element `index`, both in elements. */
+bool shader_copy_element(Shader *s, const SpvInst *i, SpvId to, SpvId from);
 /* A pointer for atomics and matrices to a scalar type; *pieces: how many of what it leads to make
  * one, which is 1 and the type itself where it must be exact. 0 after reporting. */
-SpvId shader_pointer(Shader *s, const SpvInst *i, SpvId pointer, const SpvType *t, bool exact,
-                     uint32_t *pieces);
+SpvId shader_access_chain(Shader *s, const SpvInst *i, SpvId pointer, const SpvType *t, bool exact,
+                          uint32_t *pieces);
+/* An array of one element an invocation in workgroup memory. */
+SpvId shader_workgroup_array(Shader *s, SpvId element, SpvId length);
+
+/* ---- shader_group.c -------------------------------------------------------------------------- */
+
+/* Functions of whole work-groups, and their copies. */
+Fate shader_group(Shader *s, SpvInst *i, SpvId *to);
 
 /* ---- shader_ops.c ---------------------------------------------------------------------------- */
 
 Fate shader_operation(Shader *s, SpvInst *i, SpvId *to);
+/* A barrier of the work-group, with that memory (SpvMemorySemantics*). */
+void shader_barrier(Shader *s, uint32_t memory);
 
 /* ---- shader_math.c --------------------------------------------------------------------------- */
 
 /* An instruction of OpenCL.std. */
 Fate shader_function(Shader *s, SpvInst *i, SpvId *to);
 /* The value of an expression (shader_math.c) of the operands x, y, z. */
+/* Of a floating-point number of 16, 32 or 64 bits. */
+uint64_t shader_float_bits(double value, uint32_t bits);
 SpvId shader_evaluate(Shader *s, const char *expression, SpvId type, const SpvId *operands);
 
 /* ---- shader_needs.c -------------------------------------------------------------------------- */

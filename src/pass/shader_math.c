@@ -66,7 +66,7 @@ static SpvId constant(Evaluation *e, SpvId scalar, uint64_t bits)
     return spv_composite_constant(m, shaped(e, scalar), parts, e->x->count);
 }
 
-static uint64_t float_bits(double value, uint32_t bits)
+uint64_t shader_float_bits(double value, uint32_t bits)
 {
     uint64_t u;
     float f = (float)value;
@@ -83,7 +83,7 @@ static SpvId number(Evaluation *e, const char *word, size_t n)
     double value = strtod(word, NULL);
     if (c->kind == SPV_INT || word[n - 1] == 'i')
         return constant(e, integer, (uint64_t)(int64_t)value);
-    return constant(e, c->id, float_bits(value, c->bits));
+    return constant(e, c->id, shader_float_bits(value, c->bits));
 }
 
 static SpvId pop(Evaluation *e) { return e->n ? e->stack[--e->n] : 0; }

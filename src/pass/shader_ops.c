@@ -157,13 +157,20 @@ static Fate barrier(Shader *s, SpvInst *i)
     return !control && *last == shader_u32(s, 0) ? FATE_GONE : FATE_STAYS;
 }
 
+void shader_barrier(Shader *s, uint32_t memory)
+{
+    SpvId where = shader_u32(s, SpvScopeWorkgroup);
+    SpvId order = semantics(s, shader_u32(s, SpvMemorySemanticsAcquireReleaseMask | memory), 0);
+    EMIT(s, SpvOpControlBarrier, 0, where, where, order);
+}
+
 /* ---- atomics --------------------------------------------------------------------------------- */
 
 static Fate flag(Shader *s, SpvInst *i, SpvId *to)
 {
     const SpvType *word = spv_type(s->m, s->u32);
     uint32_t pieces;
-    SpvId p = shader_pointer(s, i, spv_operand(i, 0), word, true, &pieces);
+    SpvId p = shader_access_chain(s, i, spv_operand(i, 0), word, true, &pieces);
     bool clear = i->op == SpvOpAtomicFlagClear;
     if (!p)
         return FATE_ERROR;
@@ -202,7 +209,7 @@ static Fate atomic(Shader *s, SpvInst *i, SpvId *to)
                                           i->op == SpvOpAtomicExchange);
     const SpvType *as = moved ? spv_type(s->m, spv_int_type(s->m, t->bits, false)) : t;
     uint32_t words[6], n = spv_n_operands(i), pieces, at = 3;
-    words[0] = shader_pointer(s, i, spv_operand(i, 0), as, true, &pieces);
+    words[0] = shader_access_chain(s, i, spv_operand(i, 0), as, true, &pieces);
     if (!words[0])
         return FATE_ERROR;
     words[1] = scope(s, spv_operand(i, 1));
@@ -235,7 +242,7 @@ static Fate group(Shader *s, SpvInst *i, SpvId *to)
         if (table[k].op != i->op)
             continue;
         if (!shader_constant(s, spv_operand(i, 0), &where) || where != SpvScopeSubgroup)
-            return shader_refuse(s, i, "a function of the whole work-group"), FATE_ERROR;
+            return shader_refuse(s, i, "a scope that is no constant"), FATE_ERROR;
         uint32_t n = spv_n_operands(i);
         uint32_t words[3] = { spv_operand(i, 0), spv_operand(i, 1), n > 2 ? spv_operand(i, 2) : 0 };
         const SpvType *lane = n > 2 ? spv_type_of(s->m, words[2]) : NULL;
@@ -254,7 +261,7 @@ static Fate matrix_access(Shader *s, SpvInst *i, SpvId *to)
     bool is_load = i->op == SpvOpCooperativeMatrixLoadKHR;
     uint32_t at = is_load ? 1 : 2, pieces, words[5], n = 0;
     const SpvType *t = is_load ? spv_type(s->m, i->type) : spv_type_of(s->m, spv_operand(i, 1));
-    words[n++] = shader_pointer(s, i, spv_operand(i, 0), t->element, false, &pieces);
+    words[n++] = shader_access_chain(s, i, spv_operand(i, 0), t->element, false, &pieces);
     if (!words[0])
         return FATE_ERROR;
     if (!is_load)
@@ -298,13 +305,8 @@ static SpvId splat(Shader *s, const SpvType *shape, SpvId scalar)
 static SpvId float_constant(Shader *s, const SpvType *shape, double value)
 {
     const SpvType *c = component(shape);
-    uint64_t bits;
-    float f = (float)value;
-    uint32_t word;
-    memcpy(&bits, &value, sizeof bits);
-    memcpy(&word, &f, sizeof word);
-    bits = c->bits == 64 ? bits : c->bits == 32 ? word : f16_from_double(value);
-    return splat(s, shape, spv_number_constant(s->m, c->id, bits));
+    return splat(s, shape, spv_number_constant(s->m, c->id,
+                                               shader_float_bits(value, c->bits)));
 }
 
 static SpvId int_constant(Shader *s, const SpvType *shape, uint64_t value)

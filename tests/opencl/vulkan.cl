@@ -81,6 +81,12 @@ kernel void k(global uint *out, global const uint *in, local int *shared, int n,
     o[9] = bytes.s3 + bytes.s7;
     atomic_add(&out[2000], x & 15);
     atomic_max((volatile global int *)&out[2001], (int)g);
+    local uint copied[16];
+    event_t e = async_work_group_copy((local uchar *)copied, (global const uchar *)in + 3, 63, 0);
+    wait_group_events(1, &e);
+    o[12] = ((local uchar *)copied)[l];
+    async_work_group_copy((global uchar *)out + 8192 + 64 * get_group_id(0), (local uchar *)copied,
+                          63, 0);
     o[10] = get_global_size(0) + get_local_size(0) * 2 + get_num_groups(0) * 3 + get_group_id(0);
     o[11] = (uint)get_local_linear_id() + ((local int *)shared == 0 ? 5 : 6);
 }
