@@ -136,8 +136,8 @@ static LV minus_quotient(Emit *e, LV x, int64_t divisor)
     return LLVMBuildSub(e->b, LLVMBuildZExt(e->b, below, e->i64, ""), q, "");
 }
 
-/* The 32-bit indices for which 0 <= offset + index * scale < end: low and count. Computed once, if
- * offset and end stay the same. */
+/* The 32-bit indices, signed, for which 0 <= offset + index * scale < end: low and count. Computed
+ * once, if offset and end stay the same. */
 typedef struct IndexRange { LV low, count; } IndexRange;
 
 static bool index_range_known(Emit *e, const Pointer *p, LV index)
@@ -154,7 +154,7 @@ static IndexRange index_range(Emit *e, const Pointer *p, int64_t byte, uint64_t 
     if (!p->offset && at >= 0 && at / scale < INT32_MAX) { /* both are sums with constants */
         LV n = LLVMBuildAdd(e->b, end, i64c(e, pad + scale - 1), "");
         n = LLVMBuildSub(e->b, LLVMBuildUDiv(e->b, n, i64c(e, scale), ""), i64c(e, pad > 0), "");
-        LV most[2] = { n, i64c(e, UINT32_MAX) };
+        LV most[2] = { n, i64c(e, (int64_t)INT32_MAX + 1 + at / scale) };
         n = emit_intrinsic(e, "llvm.umin", &e->i64, 1, most, 2);
         return (IndexRange){ LLVMConstInt(e->i32, (uint64_t)-(at / scale), 1),
                              LLVMBuildTrunc(e->b, n, e->i32, "") };
@@ -651,6 +651,16 @@ static void collect(Emit *e, const Layout *l, int64_t byte, Part *part, uint32_t
     }
 }
 
+static Part *collect_parts(Emit *e, const Pointer *p, uint32_t *n)
+{
+    uint32_t parts = 0;
+    *n = emit_n_leaves(e, p->at.type);
+    Part *part = NEW_ARRAY(e->arena, Part, *n + 1);
+    if (*n)
+        collect(e, &p->at, 0, part, &parts);
+    return part;
+}
+
 static void load_parts(Emit *e, const Pointer *p, const Part *part, uint32_t n, LV *leaves)
 {
     uint32_t stride = n ? wide_stride(e, p, part, n) : 0;
@@ -673,6 +683,142 @@ static void store_parts(Emit *e, const Pointer *p, const Part *part, uint32_t n,
         store_wide(e, p, part, n, stride, v);
 }
 
+/* ---- all lanes inside ------------------------------------------------------------------------ */
+
+/* What an access with checks reaches: of each group of lanes [low, high), in bytes from the group's
+ * first index on. */
+typedef struct Span { const Pointer *p; int64_t low, high; } Span;
+
+/* False where each lane must be asked, or one answer for all is as cheap. */
+static bool span_of(Emit *e, const Pointer *p, const Part *part, uint32_t n, Span *s)
+{
+    uint32_t group = MIN(p->affine.group, e->W);
+    if (!n || !checked(e, p) || !p->lane_index || emit_is_lanes(p->base) ||
+        emit_is_lanes(p->limit) || group < 4 || e->W / group > AFFINE_GROUPS)
+        return false;
+    int64_t across = lane_stride(p) * (int64_t)(group - 1);
+    *s = (Span){ p, part[0].byte, part[0].byte };
+    for (uint32_t k = 0; k < n; k++) {
+        s->low = MIN(s->low, part[k].byte);
+        s->high = MAX(s->high, part[k].byte + (int64_t)emit_scalar_bytes(e, part[k].type));
+    }
+    s->low += p->constant + MIN(across, 0);
+    s->high += p->constant + MAX(across, 0);
+    return true;
+}
+
+/* An index is a sum of terms and a constant, modulo 2^bits. Of those with the same terms the least
+ * is asked, for one with room behind it. */
+enum { TERMS = 6, ROOM = 65536 };
+typedef struct Sum { LV least, term[TERMS]; uint32_t n; int64_t from, to; } Sum;
+
+static void take_apart(Sum *s, LV v)
+{
+    if (LLVMIsAConstantInt(v)) {
+        s->from = s->to += LLVMConstIntGetSExtValue(v);
+    } else if (s->n + 2 < TERMS && LLVMIsAInstruction(v) &&
+               LLVMGetInstructionOpcode(v) == LLVMAdd) {
+        take_apart(s, LLVMGetOperand(v, 0));
+        take_apart(s, LLVMGetOperand(v, 1));
+    } else {
+        s->term[s->n++] = v;
+    }
+}
+
+/* Adds an index to the sums; how much room those need now. */
+static int64_t add_sum(Sum *sums, uint32_t *n, LV index)
+{
+    Sum s = { .least = index };
+    take_apart(&s, index);
+    for (Sum *t = sums; t < sums + *n; t++) {
+        int64_t from = MIN(s.from, t->from), to = MAX(s.to, t->to);
+        if (memcmp(s.term, t->term, sizeof s.term) || to - from > ROOM)
+            continue;
+        t->least = from < t->from ? index : t->least;
+        t->from = from, t->to = to;
+        return to - from;
+    }
+    sums[(*n)++] = s;
+    return 0;
+}
+
+static LV largest(Emit *e, const Sum *sums, uint32_t n, LV low)
+{
+    LV last = LLVMBuildSub(e->b, sums[0].least, low, "");
+    LT type = LLVMTypeOf(last);
+    for (uint32_t k = 1; k < n; k++) {
+        LV pair[2] = { LLVMBuildSub(e->b, sums[k].least, low, ""), last };
+        last = emit_intrinsic(e, "llvm.umax", &type, 1, pair, 2);
+    }
+    return LLVMBuildFreeze(e->b, last, "");
+}
+
+/* Whether the largest index is inside and so are all between 0 and it. A buffer ends where indices
+ * turn negative, and what is added to one cannot. */
+static LV index_inside(Emit *e, Pointer *p, const Sum *sums, uint32_t n, int64_t low, int64_t high)
+{
+    LV ends[2] = { p->limit, i64c(e, p->lane_scale << 31) };
+    p->limit = emit_intrinsic(e, "llvm.umin", &e->i64, 1, ends, 2);
+    if (p->offset || low < 0) {
+        IndexRange r = index_range(e, p, low, (uint64_t)(high - low));
+        return LLVMBuildICmp(e->b, LLVMIntULT, largest(e, sums, n, r.low), r.count, "");
+    }
+    LV last = LLVMBuildZExt(e->b, largest(e, sums, n, emit_zero(e->i32)), e->i64, "");
+    LV end = LLVMBuildMul(e->b, last, i64c(e, p->lane_scale), "");
+    end = LLVMBuildAdd(e->b, end, i64c(e, high), "");
+    return LLVMBuildICmp(e->b, LLVMIntULE, end, p->limit, "");
+}
+
+/* Whether all of them are inside, by a comparison for the largest of the groups' indices. Their
+ * pointers have buffer, offset and scale in common. */
+static LV spans_inside(Emit *e, const Span *s, uint32_t n)
+{
+    Pointer p = *s->p;
+    int64_t low = s->low, high = s->high, room = 0;
+    bool by_index = index_range_known(e, &p, p.lane_index);
+    Sum *sums = NEW_ARRAY(e->arena, Sum, n * AFFINE_GROUPS);
+    uint32_t n_sums = 0;
+    for (uint32_t k = 0; k < n; k++) {
+        low = MIN(low, s[k].low);
+        high = MAX(high, s[k].high);
+        for (uint32_t g = 0; g < e->W / MIN(s[k].p->affine.group, e->W); g++) {
+            LV at = by_index ? group_index(e, s[k].p, g) : group_offset(e, s[k].p, g);
+            room = MAX(room, add_sum(sums, &n_sums, at));
+        }
+    }
+    p.constant = 0;
+    if (by_index)
+        return index_inside(e, &p, sums, n_sums, low, high + room * p.lane_scale);
+    LV start = LLVMBuildNeg(e->b, uniform_offset(e, &p, low, 1), "");
+    LV end = end_offset(e, p.limit, (uint64_t)(high - low + room));
+    return LLVMBuildICmp(e->b, LLVMIntULT, largest(e, sums, n_sums, start), end, "");
+}
+
+void access_inside(Emit *e, const Pointer *p, uint32_t n, LV *test)
+{
+    Span *spans = NEW_ARRAY(e->arena, Span, n + 1), *like = NEW_ARRAY(e->arena, Span, n + 1);
+    uint32_t n_spans = 0, parts;
+    for (uint32_t k = 0; k < n; k++) {
+        if (!p[k].limit || !p[k].at.type)
+            continue;
+        const Part *part = collect_parts(e, &p[k], &parts);
+        n_spans += span_of(e, &p[k], part, parts, &spans[n_spans]) &&
+                   index_range_known(e, &p[k], p[k].lane_index);
+    }
+    for (uint32_t k = 0; k < n_spans; k++) {
+        const Pointer *a = spans[k].p;
+        uint32_t m = 0;
+        for (uint32_t j = k; j < n_spans && !test[a - p]; j++) {
+            const Pointer *b = spans[j].p;
+            if (b->limit == a->limit && b->offset == a->offset && b->lane_scale == a->lane_scale)
+                like[m++] = spans[j];
+        }
+        LV inside = m > 1 ? spans_inside(e, like, m) : NULL;
+        for (uint32_t j = 0; j < m; j++)
+            test[like[j].p - p] = inside;
+    }
+}
+
 /* ---- two ways -------------------------------------------------------------------------------- */
 
 /* An access whose lanes most likely go on as is known of them (Affine.expected), or most likely are
@@ -684,36 +830,12 @@ typedef struct Ways {
     LLVMBasicBlockRef begin[2], end[2], done;
 } Ways;
 
-/* Robust access: whether all parts are inside for all lanes, by a comparison a group of lanes.
- * Nothing where each lane must be asked, or one answer for all is as cheap. */
-static void groups_inside(Emit *e, Ways *w, const Pointer *p, const Part *part, uint32_t n)
+static void expect_inside(Emit *e, Ways *w, const Pointer *p, const Part *part, uint32_t n)
 {
-    uint32_t group = MIN(p->affine.group, e->W);
-    if (!checked(e, p) || !p->lane_index || emit_is_lanes(p->base) || emit_is_lanes(p->limit) ||
-        group < 4 || e->W / group > AFFINE_GROUPS)
+    Span s;
+    if (!span_of(e, p, part, n, &s))
         return;
-    int64_t low = part[0].byte, high = low, across = lane_stride(p) * (int64_t)(group - 1);
-    for (uint32_t k = 0; k < n; k++) {
-        low = MIN(low, part[k].byte);
-        high = MAX(high, part[k].byte + (int64_t)emit_scalar_bytes(e, part[k].type));
-    }
-    low += MIN(across, 0);
-    high += MAX(across, 0);
-    bool by_index = index_range_known(e, p, p->lane_index);
-    IndexRange r;
-    if (by_index)
-        r = index_range(e, p, low, (uint64_t)(high - low));
-    else
-        r = (IndexRange){ LLVMBuildNeg(e->b, uniform_offset(e, p, low, 1), ""),
-                          end_offset(e, p->limit, (uint64_t)(high - low)) };
-    LV last = NULL;
-    for (uint32_t k = 0; k < e->W / group; k++) {
-        LV at = by_index ? group_index(e, p, k) : group_offset(e, p, k);
-        LV pair[2] = { LLVMBuildSub(e->b, at, r.low, ""), last };
-        LT type = LLVMTypeOf(at);
-        last = last ? emit_intrinsic(e, "llvm.umax", &type, 1, pair, 2) : pair[0];
-    }
-    w->test[w->n++] = LLVMBuildICmp(e->b, LLVMIntULT, LLVMBuildFreeze(e->b, last, ""), r.count, "");
+    w->test[w->n++] = p->inside ? p->inside : spans_inside(e, &s, 1);
     w->way[0].limit = NULL;
     w->way[1].seldom = true;
 }
@@ -740,7 +862,7 @@ static Ways ways_begin(Emit *e, const Pointer *p, const Part *part, uint32_t n)
         return w;
     if (p->affine.expected && (n > 1 || !side_by_side(e, p, part)))
         return w;
-    groups_inside(e, &w, p, part, n);
+    expect_inside(e, &w, p, part, n);
     if (p->affine.expected)
         w.test[w.n++] = p->affine.expected;
     w.way[0].affine.expected = NULL;
@@ -765,16 +887,6 @@ static bool ways_next(Emit *e, Ways *w, uint32_t k)
 }
 
 /* ---- the accesses ---------------------------------------------------------------------------- */
-
-static Part *collect_parts(Emit *e, const Pointer *p, uint32_t *n)
-{
-    uint32_t parts = 0;
-    *n = emit_n_leaves(e, p->at.type);
-    Part *part = NEW_ARRAY(e->arena, Part, *n + 1);
-    if (*n)
-        collect(e, &p->at, 0, part, &parts);
-    return part;
-}
 
 void emit_load(Emit *e, const Pointer *p, LV *leaves)
 {

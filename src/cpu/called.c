@@ -154,6 +154,7 @@ static bool emit_body(Emit *caller, SpvFunction *f, const Instance *x)
     e->fn = x->fn;
     e->env = LLVMGetParam(e->fn, 0);
     e->matrix = NULL;
+    e->together = NULL;
     e->mask = e->entry_mask = NULL;
     e->lane_addresses = e->lane_values = NULL;
     e->position = 0;

@@ -72,6 +72,7 @@ void emit_inst(Emit *e, const SpvInst *i)
 
 void emit_block_insts(Emit *e, SpvBlock *block)
 {
+    together_block(e, block);
     for (const SpvInst *i = block->insts.first; i != block->insts.last && !e->failed; i = i->next)
         if (i->op != SpvOpPhi && i->op != SpvOpLabel)
             emit_inst(e, i);

@@ -80,6 +80,7 @@ typedef struct Pointer {
     /* robust access: i64 (or <W x i64>) bytes behind base that exist; NULL: do not check */
     LV limit;
     bool seldom;                /* the check seldom runs: not worth preparing for */
+    LV inside;                  /* i1: all lanes are, as asked for several accesses; NULL: ask */
     SpvId variable;             /* the variable it points into, or 0 where several are possible */
     /* into an input variable: `constant` counts leaves, lane_index / offset are unused */
     bool builtin;
@@ -135,6 +136,7 @@ struct Emit {
     struct Flow *flow;          /* flow.c's */
     struct Values *values;      /* value.c's */
     struct Memory *memory;      /* memory.c's */
+    struct Together *together;  /* together.c's: of the current block */
     LV lane_addresses, lane_values; /* access.c's: what a loop over the lanes reads */
     struct Matrix *matrix;      /* matrix.c's, set by matrix_begin */
     struct Ops *ops;            /* free for ops.c and its neighbours; NULL at the start */

@@ -68,6 +68,15 @@ void memory_add_index(Emit *e, Pointer *p, SpvId index, int64_t stride);
 LV memory_dropped(Emit *e);                         /* 64 bytes that nobody reads */
 void memory_load_builtin(Emit *e, const Pointer *p, LV *leaves);
 
+/* access.c: whether all lanes of accesses through these pointers are inside, by one test for as
+ * many as possible; test[k] stays NULL where the access must ask itself. */
+void access_inside(Emit *e, const Pointer *p, uint32_t n, LV *test);
+
+/* together.c: accesses of a block that share a test */
+void together_block(Emit *e, SpvBlock *block);      /* before its first instruction */
+/* What that test says of a load or store, i1; NULL: it has none. */
+LV together_inside(Emit *e, const SpvInst *i);
+
 /* image.c */
 bool emit_is_opaque(const SpvType *t);              /* (an array of) images, samplers or both */
 void image_load(Emit *e, const Pointer *p, LV *leaves);

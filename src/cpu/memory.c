@@ -711,6 +711,7 @@ void memory_load_builtin(Emit *e, const Pointer *p, LV *leaves)
 static Pointer accessed(Emit *e, const SpvInst *i, SpvId id, uint32_t operands)
 {
     Pointer p = *emit_pointer(e, id);
+    p.inside = together_inside(e, i);
     if (spv_n_operands(i) <= operands)
         return p;
     uint32_t mask = spv_operand(i, operands);

@@ -284,6 +284,47 @@ TEST(arrays_of_buffers)
     arena_free(&arena);
 }
 
+/* Word `word` of a buffer of `bytes`, where it is inside. */
+static uint32_t robust_word(const uint32_t *a, int64_t word, uint64_t bytes)
+{
+    return word >= 0 && 4 * (uint64_t)word + 4 <= bytes ? a[word] : 0;
+}
+
+/* Robust access to neighbours, which share a test: at either end some or all lanes are outside; in
+ * rows of lanes, of structures behind a head, at an offset that lanes share, beside a store. */
+TEST(robust_neighbours)
+{
+    static uint32_t a[4 * N], expected[N];
+    static const int32_t push[2] = { 24, -9 };
+    fill(a, 4 * N);
+    for (uint32_t bytes = 4; bytes < 4 * sizeof *a * N; bytes = bytes * 9 + 8)
+        for (uint32_t lx = 8; lx <= 64; lx *= lx == 16 ? 4 : 2) {
+            uint32_t ly = 64 / lx;
+            for (int64_t i = 0; i < N; i++) {
+                int64_t x = i % 64 % lx - 2, y = i % 64 / lx + i / 64 * ly - 1, at = y * 24 + x;
+                int64_t words[] = { at - 27, at - 1, at, at + 1, at + 23, at + 25, at + 90000,
+                                    2 + 2 * at, 3 + 2 * at, 5 + 2 * at, 2 + 2 * (at - 9) };
+                expected[i] = 0;
+                for (uint32_t k = 0; k < COUNT_OF(words); k++)
+                    expected[i] += robust_word(a, words[k], bytes) * (2 * k + 1);
+            }
+            Case c = { .local_x = lx, .local_y = ly, .push = push, .a_bytes = bytes,
+                       .head = A_WORDS B_WORDS
+                "layout(std430, binding = 0) buffer S { uint first[2]; uvec2 s[]; };\n"
+                "layout(push_constant) uniform P { int width, back; };",
+                       .body =
+                "int x = int(gl_LocalInvocationID.x) - 2, y = int(gl_LocalInvocationID.y +\n"
+                "    gl_WorkGroupID.x * gl_WorkGroupSize.y) - 1, at = y * width + x;\n"
+                "uint r = a[at - 27];\n"
+                "b[i + 256] = r; b[i - 256] = 3;\n"
+                "r += 3 * a[at - 1] + 5 * a[at] + 7 * a[at + 1] + 9 * a[at + width - 1] +\n"
+                "    11 * a[at + width + 1] + 13 * a[at + 90000];\n"
+                "b[i] = r + 15 * s[at].x + 17 * s[at].y + 19 * s[at + 1].y + 21 * s[at + back].x;"
+            };
+            check_case(&c, a, 4 * N, expected, 2);
+        }
+}
+
 static int32_t bounded(int32_t x, int32_t low, int32_t high)
 {
     return x < low ? low : x > high ? high : x;
