@@ -11,7 +11,7 @@ INSTANCE_EXTENSIONS = """
 DEVICE_EXTENSIONS = """
     VK_EXT_4444_formats VK_EXT_calibrated_timestamps VK_EXT_cooperative_matrix_maintenance1
     VK_EXT_descriptor_indexing VK_EXT_device_fault
-    VK_EXT_external_memory_host VK_EXT_host_query_reset VK_EXT_image_robustness VK_EXT_inline_uniform_block
+    VK_EXT_external_memory_host VK_EXT_host_image_copy VK_EXT_host_query_reset VK_EXT_image_robustness VK_EXT_inline_uniform_block
     VK_EXT_memory_budget VK_EXT_memory_priority VK_EXT_pipeline_creation_cache_control
     VK_EXT_pipeline_creation_feedback VK_EXT_pipeline_robustness VK_EXT_private_data
     VK_EXT_robustness2 VK_EXT_scalar_block_layout VK_EXT_separate_stencil_usage
@@ -22,11 +22,12 @@ DEVICE_EXTENSIONS = """
     VK_KHR_calibrated_timestamps VK_KHR_cooperative_matrix VK_KHR_copy_commands2
     VK_KHR_dedicated_allocation VK_KHR_descriptor_update_template VK_KHR_device_group
     VK_KHR_driver_properties VK_KHR_external_fence VK_KHR_external_memory
-    VK_KHR_external_semaphore VK_KHR_image_format_list VK_KHR_format_feature_flags2 VK_KHR_get_memory_requirements2
+    VK_KHR_external_semaphore VK_KHR_global_priority VK_KHR_image_format_list VK_KHR_format_feature_flags2 VK_KHR_get_memory_requirements2
     VK_KHR_maintenance1 VK_KHR_maintenance2 VK_KHR_maintenance3 VK_KHR_maintenance4
+    VK_KHR_maintenance5 VK_KHR_maintenance6 VK_KHR_map_memory2
     VK_KHR_push_descriptor VK_KHR_sampler_mirror_clamp_to_edge VK_KHR_relaxed_block_layout VK_KHR_robustness2
     VK_KHR_shader_bfloat16 VK_KHR_shader_expect_assume VK_KHR_shader_float16_int8
-    VK_KHR_shader_float_controls VK_KHR_shader_integer_dot_product
+    VK_KHR_shader_float_controls VK_KHR_shader_float_controls2 VK_KHR_shader_integer_dot_product
     VK_KHR_shader_non_semantic_info VK_KHR_shader_relaxed_extended_instruction
     VK_KHR_shader_subgroup_extended_types VK_KHR_shader_subgroup_rotate
     VK_KHR_spirv_1_4 VK_KHR_storage_buffer_storage_class
@@ -67,6 +68,7 @@ FEATURES = set("""
     inlineUniformBlock descriptorBindingInlineUniformBlockUpdateAfterBind
     pipelineCreationCacheControl privateData subgroupSizeControl computeFullSubgroups
     synchronization2 shaderZeroInitializeWorkgroupMemory shaderIntegerDotProduct maintenance4
+    globalPriorityQuery hostImageCopy maintenance5 maintenance6 pushDescriptor shaderFloatControls2
     cooperativeMatrix cooperativeMatrixRobustBufferAccess cooperativeMatrixConversion
     cooperativeMatrixWorkgroupScope cooperativeMatrixFlexibleDimensions
     cooperativeMatrixReductions cooperativeMatrixConversions
@@ -120,6 +122,9 @@ PROPERTIES = {
     "storageTexelBufferOffsetAlignmentBytes": "16",
     "uniformTexelBufferOffsetAlignmentBytes": "16",
     "maxBufferSize": "MAX_MEMORY",
+    # Vulkan 1.4
+    "maxCombinedImageSamplerDescriptorCount": "1",
+    "identicalMemoryTypeRequirements": "VK_TRUE",
     # extensions
     "maxPushDescriptors": "64",
     "robustStorageBufferAccessSizeAlignment": "1",

@@ -7,7 +7,8 @@
 The registry (default: the toolchain's, then the system's) says which commands and which query
 structures there are and what members they have; the profile says what the driver supports. Rows:
 
-    ENTRY(name, function, level)                  level: GLOBAL, INSTANCE, PHYSICAL, DEVICE
+    ENTRY(name, function, level, version)         level: GLOBAL, INSTANCE, PHYSICAL, DEVICE;
+                                                  version: minor one of the core that has it, or 0
     INSTANCE_EXTENSION(name, version)             DEVICE_EXTENSION(name, version)
     FEATURES(struct, designated initialisers...)  of sType and the members that are VK_TRUE
     PROPERTIES(struct, designated initialisers...)
@@ -16,12 +17,15 @@ A member name means the same in a core structure and in the extension's that it 
 so the profile names each once. Names of members it lists that no structure has are an error.
 """
 import os
+import re
 import sys
 import xml.etree.ElementTree as ElementTree
 
 import vulkan_profile as profile
 
-CORE = ("VK_VERSION_1_0", "VK_VERSION_1_1", "VK_VERSION_1_2", "VK_VERSION_1_3")
+CORE = ["VK_VERSION_1_%d" % i for i in range(5)]
+# What no command of ours is for.
+NOT_HERE = ("VK_KHR_surface", "VK_KHR_swapchain", "VK_EXT_descriptor_buffer")
 REGISTRIES = ("build/toolchain/usr/share/vulkan/registry/vk.xml",
               "/usr/share/vulkan/registry/vk.xml")
 
@@ -60,18 +64,20 @@ def commands(root):
 
 
 def wanted_commands(root):
-    names = []
+    """Name: minor version of the core that has the command, 0 for an extension's."""
+    names = {}
     for f in root.findall("feature"):
         # Since 1.4.3xx the core versions are split in parts: VK_BASE_VERSION_1_0 and the like.
         name = f.get("name").replace("BASE_", "").replace("COMPUTE_", "")
         if name in CORE and vulkan_only(f):
-            names += [c.get("name") for c in f.findall("require/command")]
+            names.update((c.get("name"), CORE.index(name)) for c in f.findall("require/command"))
     for e in root.findall("extensions/extension"):
         if e.get("name") in profile.INSTANCE_EXTENSIONS + profile.DEVICE_EXTENSIONS:
-            names += [c.get("name") for r in e.findall("require") for c in r.findall("command")
-                      if "KHR_sur" not in r.get("depends", "") and
-                      "KHR_swap" not in r.get("depends", "")]
-    return sorted(set(names))
+            for r in e.findall("require"):
+                if not set(NOT_HERE) & set(re.split(r"[(),+]", r.get("depends", ""))):
+                    for c in r.findall("command"):
+                        names.setdefault(c.get("name"), 0)
+    return names
 
 
 def extension_versions(root):
@@ -113,9 +119,9 @@ def query_structs(root, base):
 
 def print_entries(root):
     all_commands = commands(root)
-    for name in wanted_commands(root):
+    for name, version in sorted(wanted_commands(root).items()):
         real, level = all_commands[name]
-        print("ENTRY(%s, %s, %s)" % (name, real[2:], level))
+        print("ENTRY(%s, %s, %s, %d)" % (name, real[2:], level, version))
 
 
 def print_extensions(root):
@@ -152,13 +158,22 @@ def print_properties(root):
         sys.exit("no such properties: %s" % sorted(unused))
 
 
+def header_version(root):
+    define = next(t for t in root.findall("types/type")
+                  if t.get("category") == "define" and vulkan_only(t)
+                  and t.findtext("name") == "VK_HEADER_VERSION")
+    return "".join(define.itertext()).split()[-1]
+
+
 def main():
     root = find_registry()
-    version = next(t for t in root.findall("types/type")
-                   if t.get("category") == "define" and vulkan_only(t)
-                   and t.findtext("name") == "VK_HEADER_VERSION")
+    lacks = set(profile.INSTANCE_EXTENSIONS + profile.DEVICE_EXTENSIONS)
+    lacks -= set(extension_versions(root))
+    if lacks:
+        sys.exit("the registry is of header version %s and lacks %s: take a newer one, as "
+                 "tools/toolchain.sh does" % (header_version(root), ", ".join(sorted(lacks))))
     print("/* SPDX-License-Identifier: MIT\n *\n * Written by tools/vulkan_tables.py from header "
-          "version %s; do not edit. */" % "".join(version.itertext()).split()[-1])
+          "version %s; do not edit. */" % header_version(root))
     for kind, write in (("ENTRY", print_entries), ("EXTENSION", print_extensions),
                         ("FEATURES", print_features), ("PROPERTIES", print_properties)):
         print("\n#ifdef TABLE_%s" % kind)

@@ -271,6 +271,15 @@ VKAPI_ATTR void VKAPI_CALL hv_CmdBindDescriptorSets(VkCommandBuffer buffer,
     c->shared = NULL;
 }
 
+VKAPI_ATTR void VKAPI_CALL hv_CmdBindDescriptorSets2(VkCommandBuffer buffer,
+                                                     const VkBindDescriptorSetsInfo *info)
+{
+    if (info->stageFlags & VK_SHADER_STAGE_COMPUTE_BIT)
+        hv_CmdBindDescriptorSets(buffer, VK_PIPELINE_BIND_POINT_COMPUTE, info->layout,
+                                 info->firstSet, info->descriptorSetCount, info->pDescriptorSets,
+                                 info->dynamicOffsetCount, info->pDynamicOffsets);
+}
+
 VKAPI_ATTR void VKAPI_CALL hv_CmdPushConstants(VkCommandBuffer buffer, VkPipelineLayout layout,
                                                VkShaderStageFlags stages, uint32_t offset,
                                                uint32_t size, const void *values)
@@ -281,6 +290,13 @@ VKAPI_ATTR void VKAPI_CALL hv_CmdPushConstants(VkCommandBuffer buffer, VkPipelin
         return;
     memcpy(c->now.push + offset, values, size);
     c->shared = NULL;
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_CmdPushConstants2(VkCommandBuffer buffer,
+                                                const VkPushConstantsInfo *info)
+{
+    hv_CmdPushConstants(buffer, info->layout, info->stageFlags, info->offset, info->size,
+                        info->pValues);
 }
 
 /* A set of the layout's that begins as a copy of the one pushed before, if that has the layout. */
@@ -326,6 +342,21 @@ VKAPI_ATTR void VKAPI_CALL hv_CmdPushDescriptorSetWithTemplate(VkCommandBuffer b
     DescriptorSet *s = push_set(CommandBuffer_of(buffer), layout, number);
     if (s)
         template_write(s, UpdateTemplate_of(t), data);
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_CmdPushDescriptorSet2(VkCommandBuffer buffer,
+                                                    const VkPushDescriptorSetInfo *info)
+{
+    if (info->stageFlags & VK_SHADER_STAGE_COMPUTE_BIT)
+        hv_CmdPushDescriptorSet(buffer, VK_PIPELINE_BIND_POINT_COMPUTE, info->layout, info->set,
+                                info->descriptorWriteCount, info->pDescriptorWrites);
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_CmdPushDescriptorSetWithTemplate2(
+    VkCommandBuffer buffer, const VkPushDescriptorSetWithTemplateInfo *info)
+{
+    hv_CmdPushDescriptorSetWithTemplate(buffer, info->descriptorUpdateTemplate, info->layout,
+                                        info->set, info->pData);
 }
 
 /* ---- dispatches ------------------------------------------------------------------------------ */

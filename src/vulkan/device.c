@@ -13,12 +13,13 @@ enum { NOTHING_SIZE = 65536 };
 void device_lose(Device *d, const Base *object, const char *why, const CpuFault *fault)
 {
     pthread_mutex_lock(&d->lock);
-    if (!d->lost) {
+    if (!d->failing) {
         snprintf(d->fault, sizeof d->fault, "%s", why);
         if (fault)
             d->access = *fault;
     }
-    d->lost = true;
+    d->failing = true;
+    sync_changed(d);
     pthread_mutex_unlock(&d->lock);
     say(d->instance, VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT, object, "device-lost", why);
 }
@@ -47,6 +48,16 @@ static bool wants_robust(const VkDeviceCreateInfo *info)
     const VkPhysicalDeviceFeatures *core = two ? &two->features : info->pEnabledFeatures;
     return (core && core->robustBufferAccess) || (r && (r->robustBufferAccess2 ||
                                                         r->nullDescriptor));
+}
+
+/* What maintenance5 asks of vkGetDeviceProcAddr would break programs that do not expect it. */
+static bool wants_maintenance5(const VkDeviceCreateInfo *info)
+{
+    const VkPhysicalDeviceMaintenance5Features *alone =
+        chain_find(info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_5_FEATURES);
+    const VkPhysicalDeviceVulkan14Features *core =
+        chain_find(info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_4_FEATURES);
+    return (alone && alone->maintenance5) || (core && core->maintenance5);
 }
 
 static void device_free(Device *d, const Alloc *alloc)
@@ -106,6 +117,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateDevice(VkPhysicalDevice physical,
     d->physical = p;
     d->alloc = alloc ? *alloc : p->instance->alloc;
     d->robust = wants_robust(info);
+    d->core = wants_maintenance5(info) ? p->instance->core : UINT32_MAX;
     if (!device_init(d)) {
         device_free(d, alloc);
         return VK_ERROR_OUT_OF_HOST_MEMORY;

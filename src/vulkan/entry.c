@@ -10,7 +10,7 @@
 /* A function that no file defines is a null pointer here and in the table: the device has no such
  * command. */
 #define TABLE_ENTRY
-#define ENTRY(name, function, level)                                                               \
+#define ENTRY(name, function, level, version)                                                      \
     extern __typeof__(name) hv_##function __attribute__((weak));
 #include "vulkan/tables.def"
 #undef ENTRY
@@ -20,11 +20,13 @@ typedef struct EntryPoint {
     const char *name;
     PFN_vkVoidFunction function;
     Level level;
+    uint32_t version;           /* minor one of the core that has it, or 0 */
 } EntryPoint;
 
 /* Sorted by name. */
 static const EntryPoint entry_points[] = {
-#define ENTRY(name, function, level) { #name, (PFN_vkVoidFunction)hv_##function, level },
+#define ENTRY(name, function, level, version)                                                      \
+    { #name, (PFN_vkVoidFunction)hv_##function, level, version },
 #include "vulkan/tables.def"
 #undef ENTRY
 };
@@ -50,9 +52,9 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL hv_GetInstanceProcAddr(VkInstance insta
 
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL hv_GetDeviceProcAddr(VkDevice device, const char *name)
 {
-    (void)device;
     const EntryPoint *e = find(name);
-    return e && e->level == DEVICE ? e->function : NULL;
+    bool found = e && e->level == DEVICE && e->version <= Device_of(device)->core;
+    return found ? e->function : NULL;
 }
 
 /* ---- what the library exports ---------------------------------------------------------------- */

@@ -10,7 +10,7 @@
 
 void exec_run(Exec *x, const CommandBuffer *c)
 {
-    for (const Cmd *cmd = c->first; cmd && !x->device->lost; cmd = cmd->next)
+    for (const Cmd *cmd = c->first; cmd && !x->device->failing; cmd = cmd->next)
         cmd->run(x, cmd);
 }
 

@@ -13,7 +13,8 @@
 static VkFormatFeatureFlags2 features(const TexelFormat *f, bool buffer)
 {
     VkFormatFeatureFlags2 copies = VK_FORMAT_FEATURE_2_TRANSFER_SRC_BIT |
-                                   VK_FORMAT_FEATURE_2_TRANSFER_DST_BIT;
+                                   VK_FORMAT_FEATURE_2_TRANSFER_DST_BIT |
+                                   VK_FORMAT_FEATURE_2_HOST_IMAGE_TRANSFER_BIT;
     VkFormatFeatureFlags2 all = f && !buffer ? copies : 0;
     bool vertices_only = f && (f->kind == TEXEL_USCALED || f->kind == TEXEL_SSCALED);
     if (!f || f->bits[0] > 32 || vertices_only)
@@ -73,6 +74,7 @@ static bool usage_fits(const TexelFormat *f, VkImageUsageFlags usage)
     static const struct { VkImageUsageFlags usage; VkFormatFeatureFlags2 feature; } needs[] = {
         { VK_IMAGE_USAGE_TRANSFER_SRC_BIT, VK_FORMAT_FEATURE_2_TRANSFER_SRC_BIT },
         { VK_IMAGE_USAGE_TRANSFER_DST_BIT, VK_FORMAT_FEATURE_2_TRANSFER_DST_BIT },
+        { VK_IMAGE_USAGE_HOST_TRANSFER_BIT, VK_FORMAT_FEATURE_2_HOST_IMAGE_TRANSFER_BIT },
         { VK_IMAGE_USAGE_SAMPLED_BIT, VK_FORMAT_FEATURE_2_SAMPLED_IMAGE_BIT },
         { VK_IMAGE_USAGE_STORAGE_BIT, VK_FORMAT_FEATURE_2_STORAGE_IMAGE_BIT },
     };
@@ -115,6 +117,11 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_GetPhysicalDeviceImageFormatProperties2(
     VkPhysicalDevice device, const VkPhysicalDeviceImageFormatInfo2 *info,
     VkImageFormatProperties2 *out)
 {
+    for (VkBaseOutStructure *s = out->pNext; s; s = s->pNext) {
+        VkHostImageCopyDevicePerformanceQuery *q = (void *)s;
+        if (s->sType == VK_STRUCTURE_TYPE_HOST_IMAGE_COPY_DEVICE_PERFORMANCE_QUERY)
+            q->optimalDeviceAccess = q->identicalMemoryLayout = VK_TRUE;
+    }
     return hv_GetPhysicalDeviceImageFormatProperties(device, info->format, info->type, info->tiling,
                                                      info->usage, info->flags,
                                                      &out->imageFormatProperties);

@@ -24,7 +24,7 @@ static const VkExtensionProperties extensions[] = {
 
 VKAPI_ATTR VkResult VKAPI_CALL hv_EnumerateInstanceVersion(uint32_t *version)
 {
-    *version = VK_API_VERSION_1_3;
+    *version = VK_API_VERSION_1_4;
     return VK_SUCCESS;
 }
 
@@ -234,6 +234,8 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateInstance(const VkInstanceCreateInfo *inf
     i->alloc = alloc ? *alloc : *host_default();
     pthread_mutex_init(&i->lock, NULL);
     config_read(&i->config);
+    uint32_t version = info->pApplicationInfo ? info->pApplicationInfo->apiVersion : 0;
+    i->core = VK_API_VERSION_MINOR(version);
     Messenger early = { 0 };
     const VkDebugUtilsMessengerCreateInfoEXT *messenger =
         chain_find(info->pNext, VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT);

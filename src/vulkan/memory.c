@@ -64,6 +64,18 @@ VKAPI_ATTR void VKAPI_CALL hv_UnmapMemory(VkDevice device, VkDeviceMemory memory
     (void)device, (void)memory;
 }
 
+VKAPI_ATTR VkResult VKAPI_CALL hv_MapMemory2(VkDevice device, const VkMemoryMapInfo *info,
+                                             void **out)
+{
+    return hv_MapMemory(device, info->memory, info->offset, info->size, info->flags, out);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hv_UnmapMemory2(VkDevice device, const VkMemoryUnmapInfo *info)
+{
+    hv_UnmapMemory(device, info->memory);
+    return VK_SUCCESS;
+}
+
 /* All memory is coherent. */
 VKAPI_ATTR VkResult VKAPI_CALL hv_FlushMappedMemoryRanges(VkDevice device, uint32_t n,
                                                           const VkMappedMemoryRange *ranges)
@@ -123,7 +135,6 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateBuffer(VkDevice device, const VkBufferCr
     if (!b)
         return VK_ERROR_OUT_OF_HOST_MEMORY;
     b->size = info->size;
-    b->usage = info->usage;
     *out = TO_HANDLE(VkBuffer, b);
     return VK_SUCCESS;
 }
@@ -134,14 +145,15 @@ VKAPI_ATTR void VKAPI_CALL hv_DestroyBuffer(VkDevice device, VkBuffer buffer,
     object_free(alloc, &Device_of(device)->alloc, Buffer_of(buffer));
 }
 
-static VkMemoryRequirements requirements(uint64_t size)
+VkMemoryRequirements memory_requirements(uint64_t size)
 {
     return (VkMemoryRequirements){ align_up(size, BUFFER_ALIGNMENT), BUFFER_ALIGNMENT, 1 };
 }
 
-void memory_not_dedicated(VkBaseOutStructure *s)
+void memory_requirements2(uint64_t size, VkMemoryRequirements2 *out)
 {
-    for (; s; s = s->pNext) {
+    out->memoryRequirements = memory_requirements(size);
+    for (VkBaseOutStructure *s = out->pNext; s; s = s->pNext) {
         if (s->sType == VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS) {
             VkMemoryDedicatedRequirements *r = (void *)s;
             r->prefersDedicatedAllocation = r->requiresDedicatedAllocation = VK_FALSE;
@@ -153,37 +165,46 @@ VKAPI_ATTR void VKAPI_CALL hv_GetBufferMemoryRequirements(VkDevice device, VkBuf
                                                           VkMemoryRequirements *out)
 {
     (void)device;
-    *out = requirements(Buffer_of(buffer)->size);
+    *out = memory_requirements(Buffer_of(buffer)->size);
 }
 
 VKAPI_ATTR void VKAPI_CALL hv_GetBufferMemoryRequirements2(
     VkDevice device, const VkBufferMemoryRequirementsInfo2 *info, VkMemoryRequirements2 *out)
 {
-    hv_GetBufferMemoryRequirements(device, info->buffer, &out->memoryRequirements);
-    memory_not_dedicated(out->pNext);
+    (void)device;
+    memory_requirements2(Buffer_of(info->buffer)->size, out);
 }
 
 VKAPI_ATTR void VKAPI_CALL hv_GetDeviceBufferMemoryRequirements(
     VkDevice device, const VkDeviceBufferMemoryRequirements *info, VkMemoryRequirements2 *out)
 {
     (void)device;
-    out->memoryRequirements = requirements(info->pCreateInfo->size);
-    memory_not_dedicated(out->pNext);
+    memory_requirements2(info->pCreateInfo->size, out);
+}
+
+void memory_bind(char **data, VkDeviceMemory memory, VkDeviceSize offset, const void *chain)
+{
+    const VkBindMemoryStatus *status = chain_find(chain, VK_STRUCTURE_TYPE_BIND_MEMORY_STATUS);
+    *data = Memory_of(memory)->data + offset;
+    if (status)
+        *status->pResult = VK_SUCCESS;
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL hv_BindBufferMemory(VkDevice device, VkBuffer buffer,
                                                    VkDeviceMemory memory, VkDeviceSize offset)
 {
     (void)device;
-    Buffer_of(buffer)->data = Memory_of(memory)->data + offset;
+    memory_bind(&Buffer_of(buffer)->data, memory, offset, NULL);
     return VK_SUCCESS;
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL hv_BindBufferMemory2(VkDevice device, uint32_t n,
                                                     const VkBindBufferMemoryInfo *infos)
 {
+    (void)device;
     for (uint32_t i = 0; i < n; i++)
-        hv_BindBufferMemory(device, infos[i].buffer, infos[i].memory, infos[i].memoryOffset);
+        memory_bind(&Buffer_of(infos[i].buffer)->data, infos[i].memory, infos[i].memoryOffset,
+                    infos[i].pNext);
     return VK_SUCCESS;
 }
 

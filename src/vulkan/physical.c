@@ -158,7 +158,7 @@ VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceProperties(VkPhysicalDevice devic
 {
     const Physical *p = Physical_of(device);
     *out = (VkPhysicalDeviceProperties){
-        .apiVersion = VK_MAKE_API_VERSION(0, 1, 3, VK_HEADER_VERSION),
+        .apiVersion = VK_MAKE_API_VERSION(0, 1, 4, VK_HEADER_VERSION),
         .driverVersion = DRIVER_VERSION, .vendorID = VENDOR, .deviceID = 1,
         .deviceType = p->instance->config.device_type, .limits = limits,
     };
@@ -226,12 +226,39 @@ static void complete(const Physical *p, VkBaseOutStructure *s)
     }
 }
 
+/* In the two structures that have them, lists of layouts are the caller's memory. */
+#define LAYOUTS(T, s)                                                                              \
+    do {                                                                                           \
+        T *v = (void *)(s), given = *v;                                                            \
+        fill(s, properties, COUNT_OF(properties));                                                 \
+        layouts(&given.copySrcLayoutCount, given.pCopySrcLayouts);                                 \
+        layouts(&given.copyDstLayoutCount, given.pCopyDstLayouts);                                 \
+        v->copySrcLayoutCount = given.copySrcLayoutCount;                                          \
+        v->copyDstLayoutCount = given.copyDstLayoutCount;                                          \
+        v->pCopySrcLayouts = given.pCopySrcLayouts;                                                \
+        v->pCopyDstLayouts = given.pCopyDstLayouts;                                                \
+        memset(v->optimalTilingLayoutUUID, 'h', VK_UUID_SIZE);                                     \
+    } while (0)
+
+static void layouts(uint32_t *count, VkImageLayout *out)
+{
+    static const VkImageLayout all[] = {
+        VK_IMAGE_LAYOUT_GENERAL, VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL,
+        VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL,
+    };
+    enumerate(count, out, all, COUNT_OF(all), sizeof *out, false);
+}
+
 VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceProperties2(VkPhysicalDevice device,
                                                            VkPhysicalDeviceProperties2 *out)
 {
     hv_GetPhysicalDeviceProperties(device, &out->properties);
     for (VkBaseOutStructure *s = out->pNext; s; s = s->pNext) {
-        if (fill(s, properties, COUNT_OF(properties)))
+        if (s->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_4_PROPERTIES)
+            LAYOUTS(VkPhysicalDeviceVulkan14Properties, s);
+        else if (s->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_HOST_IMAGE_COPY_PROPERTIES)
+            LAYOUTS(VkPhysicalDeviceHostImageCopyProperties, s);
+        else if (fill(s, properties, COUNT_OF(properties)))
             complete(Physical_of(device), s);
     }
 }
@@ -257,6 +284,14 @@ VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceQueueFamilyProperties2(
     (void)device;
     const VkQueueFamilyProperties2 all = { .queueFamilyProperties = family };
     enumerate(count, out, &all, 1, sizeof *out, true);
+    for (VkBaseOutStructure *s = out && *count ? out->pNext : NULL; s; s = s->pNext) {
+        VkQueueFamilyGlobalPriorityProperties *p = (void *)s;
+        if (s->sType != VK_STRUCTURE_TYPE_QUEUE_FAMILY_GLOBAL_PRIORITY_PROPERTIES)
+            continue;
+        memset(p->priorities, 0, sizeof p->priorities);
+        p->priorityCount = 1;
+        p->priorities[0] = VK_QUEUE_GLOBAL_PRIORITY_MEDIUM;
+    }
 }
 
 VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceMemoryProperties(

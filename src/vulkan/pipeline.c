@@ -221,6 +221,13 @@ static VkResult compile(Build *b, Kernel **out)
     return *out ? VK_SUCCESS : VK_ERROR_OUT_OF_HOST_MEMORY;
 }
 
+static VkPipelineCreateFlags2 flags_of(const VkComputePipelineCreateInfo *info)
+{
+    const VkPipelineCreateFlags2CreateInfo *wide =
+        chain_find(info->pNext, VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO);
+    return wide ? wide->flags : info->flags;
+}
+
 /* From one of the caches or compiled, and then in both. */
 static VkResult find_kernel(Build *b, Cache *cache, bool *hit, Kernel **out)
 {
@@ -233,7 +240,7 @@ static VkResult find_kernel(Build *b, Cache *cache, bool *hit, Kernel **out)
         *out = folder_find(folder, &b->key);
     *hit = *out != NULL;
     if (!*hit) {
-        if (b->info->flags & VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT)
+        if (flags_of(b->info) & VK_PIPELINE_CREATE_2_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT)
             return VK_PIPELINE_COMPILE_REQUIRED;
         VkResult r = compile(b, out);
         if (r)
@@ -339,7 +346,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateComputePipelines(VkDevice device, VkPipe
         VkResult r = create(Device_of(device), Cache_of(cache), &infos[i], alloc, &out[i]);
         if (r && (!result || r < 0))
             result = r;
-        stop = r && (infos[i].flags & VK_PIPELINE_CREATE_EARLY_RETURN_ON_FAILURE_BIT);
+        stop = r && (flags_of(&infos[i]) & VK_PIPELINE_CREATE_2_EARLY_RETURN_ON_FAILURE_BIT);
     }
     return result;
 }

@@ -23,11 +23,20 @@ static void finish(const Submission *s)
         s->fence->signaled = true;
 }
 
+static bool nothing_runs(const Device *d)
+{
+    for (int i = 0; i < N_QUEUES; i++) {
+        if (d->queues[i]->running)
+            return false;
+    }
+    return true;
+}
+
 bool queue_step(Queue *q)
 {
     Device *d = q->device;
     Submission *s = q->head;
-    if (!s || q->running || !is_ready(s))
+    if (!s || q->running || d->failing || !is_ready(s))
         return false;
     for (uint32_t i = 0; i < s->n_waits; i++) {
         if (!s->waits[i].semaphore->timeline)
@@ -39,12 +48,13 @@ bool queue_step(Queue *q)
     q->running = true;
     if (s->n_buffers) {
         pthread_mutex_unlock(&d->lock);
-        for (uint32_t i = 0; i < s->n_buffers && !d->lost; i++)
+        for (uint32_t i = 0; i < s->n_buffers && !d->failing; i++)
             exec_run(&q->exec, s->buffers[i]);
         pthread_mutex_lock(&d->lock);
     }
     finish(s);
     q->running = false;
+    d->lost = d->failing && nothing_runs(d);
     sync_changed(d);
     host_free(NULL, &d->alloc, s);
     return true;

@@ -196,7 +196,8 @@ VKAPI_ATTR void VKAPI_CALL hv_DestroyEvent(VkDevice device, VkEvent event,
 
 VKAPI_ATTR VkResult VKAPI_CALL hv_GetEventStatus(VkDevice device, VkEvent event)
 {
-    (void)device;
+    if (Device_of(device)->lost)
+        return VK_ERROR_DEVICE_LOST;
     return atomic_load(&Event_of(event)->set) ? VK_EVENT_SET : VK_EVENT_RESET;
 }
 
@@ -240,7 +241,7 @@ static void run_wait(Exec *x, const Cmd *cmd)
     for (uint32_t i = 0; i < c->n; i++) {
         pthread_mutex_lock(&d->lock);
         d->waiting++;
-        while (!atomic_load(&c->events[i]->set) && !d->lost)
+        while (!atomic_load(&c->events[i]->set) && !d->failing)
             pthread_cond_wait(&d->changed, &d->lock);
         d->waiting--;
         pthread_mutex_unlock(&d->lock);

@@ -30,7 +30,7 @@ enum {
 
 /* Declares hv_X of the type of vkX. */
 #define TABLE_ENTRY
-#define ENTRY(name, function, level) extern __typeof__(name) hv_##function;
+#define ENTRY(name, function, level, version) extern __typeof__(name) hv_##function;
 #include "vulkan/tables.def"
 #undef ENTRY
 #undef TABLE_ENTRY
@@ -110,6 +110,7 @@ struct Instance {
     Base base;
     Alloc alloc;
     Config config;
+    uint32_t core;              /* the minor version that the application asks for */
     Physical physical;
     pthread_mutex_t lock;       /* of messengers */
     Messenger *messengers;
@@ -144,7 +145,9 @@ struct Device {
     pthread_cond_t changed;     /* a fence, semaphore or event; a queue has nothing more to do */
     uint32_t waiting;           /* for `changed` */
     bool robust;                /* robustBufferAccess(2) is on */
-    atomic_bool lost;
+    uint32_t core;              /* the last minor version whose commands it gives away */
+    atomic_bool failing;        /* lost: the queues stop */
+    atomic_bool lost;           /* ... have stopped, and calls say so: nothing is in use any more */
     char fault[VK_MAX_DESCRIPTION_SIZE];
     CpuFault access;            /* what a kernel did that lost it */
     atomic_uint_fast64_t next_slot; /* of private data */
@@ -154,7 +157,8 @@ struct Device {
 };
 DISPATCHABLE(Device, VkDevice)
 
-/* Marks it lost and tells why; `fault` may be NULL. Not under the lock. */
+/* By what runs on a queue, not under the lock: the device is lost, for this reason. `fault` may be
+ * NULL. */
 void device_lose(Device *d, const Base *object, const char *why, const CpuFault *fault);
 
 typedef struct PrivateSlot { Base base; uint64_t id; } PrivateSlot;
@@ -173,13 +177,15 @@ HANDLE(Memory, VkDeviceMemory)
 typedef struct Buffer {
     Base base;
     uint64_t size;
-    VkBufferUsageFlags usage;
     char *data;                 /* NULL until bound */
 } Buffer;
 HANDLE(Buffer, VkBuffer)
 
-/* What no resource asks for: a VkMemoryDedicatedRequirements in the chain. */
-void memory_not_dedicated(VkBaseOutStructure *chain);
+/* What every resource asks for; in the chain, no memory of its own. */
+VkMemoryRequirements memory_requirements(uint64_t size);
+void memory_requirements2(uint64_t size, VkMemoryRequirements2 *out);
+/* `chain`: of the VkBind*MemoryInfo, or NULL. */
+void memory_bind(char **data, VkDeviceMemory memory, VkDeviceSize offset, const void *chain);
 
 /* ---- image.c --------------------------------------------------------------------------------- */
 

@@ -18,7 +18,7 @@
 /* Every command the driver may have; those it lacks are NULL. */
 static struct {
 #define TABLE_ENTRY
-#define ENTRY(name, function, level) PFN_##name name##_;
+#define ENTRY(name, function, level, version) PFN_##name name##_;
 #include "vulkan/tables.def"
 #undef ENTRY
     void *library;
@@ -46,7 +46,7 @@ static inline bool gpu_open(void)
 
 static inline void gpu_load(VkInstance instance)
 {
-#define ENTRY(name, function, level) vk.name##_ = (PFN_##name)vk.get(instance, #name);
+#define ENTRY(name, function, level, version) vk.name##_ = (PFN_##name)vk.get(instance, #name);
 #include "vulkan/tables.def"
 #undef ENTRY
 #undef TABLE_ENTRY
@@ -59,6 +59,7 @@ typedef struct Gpu {
     VkQueue queues[2];
     VkCommandPool pool;
     VkAllocationCallbacks *alloc;
+    uint32_t version;           /* that the application asks for; 0: Vulkan 1.3 */
 } Gpu;
 
 /* False when something fails: the destroying functions take what there is. */
@@ -68,7 +69,7 @@ static inline VkResult gpu_new(Gpu *g)
         return VK_ERROR_INITIALIZATION_FAILED;
     gpu_load(VK_NULL_HANDLE);
     VkApplicationInfo application = { .sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
-                                      .apiVersion = VK_API_VERSION_1_3 };
+                                      .apiVersion = g->version ? g->version : VK_API_VERSION_1_3 };
     const char *utils = "VK_EXT_debug_utils";
     VkInstanceCreateInfo info = { .sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
                                   .pApplicationInfo = &application, .enabledExtensionCount = 1,

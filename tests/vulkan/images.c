@@ -288,6 +288,9 @@ TEST(formats)
         return;
     for (size_t k = 0; k < COUNT_OF(formats); k++) {
         VkFormatProperties offered;
+        /* A validation layer may be older than the youngest formats. */
+        if (formats[k] >= VK_FORMAT_A1B5G5R5_UNORM_PACK16 && getenv("HEDDLE_TEST_LOADER"))
+            continue;
         VK(GetPhysicalDeviceFormatProperties)(t.gpu.physical, formats[k], &offered);
         if (!(offered.optimalTilingFeatures & VK_FORMAT_FEATURE_SAMPLED_IMAGE_BIT))
             continue;
