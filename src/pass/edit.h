@@ -165,5 +165,7 @@ SpvId fold_member(Fold *f, SpvId composite, uint32_t index);
 /* Value of `op` with the operand words given (ids of constants, and literals where the instruction
  * has them); 0 when it has no value that is known here. */
 SpvId fold_op(Fold *f, uint16_t op, SpvId type, const uint32_t *operands, uint32_t n);
+/* The same of a pure instruction; those that round their own way are left to the machine. */
+SpvId fold_inst(Fold *f, const SpvInst *i, const uint32_t *operands, uint32_t n);
 
 #endif

@@ -454,3 +454,11 @@ SpvId fold_op(Fold *f, uint16_t op, SpvId type, const uint32_t *operands, uint32
         return fold_components(f, op, type, operands, n);
     }
 }
+
+SpvId fold_inst(Fold *f, const SpvInst *i, const uint32_t *operands, uint32_t n) {
+    bool converts = i->op >= SpvOpConvertFToU && i->op <= SpvOpFConvert;
+    if (!spv_is_pure(i) || i->op == SpvOpExtInst ||
+        (converts && spv_has_decoration(f->m, i->id, -1, SpvDecorationFPRoundingMode)))
+        return 0;
+    return fold_op(f, i->op, i->type, operands, n);
+}

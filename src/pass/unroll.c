@@ -80,7 +80,7 @@ static SpvId evaluate(Counting *s, SpvId id, uint32_t depth) {
         if ((*o = evaluate(s, *o, depth + 1)) == 0)
             return 0;
     }
-    return fold_op(&s->u->fold, i->op, i->type, operands, n);
+    return fold_inst(&s->u->fold, i, operands, n);
 }
 
 static bool start_counting(Counting *s, const LoopCopy *l) {

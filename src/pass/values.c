@@ -461,10 +461,7 @@ static SpvId known_value(Values *s, SpvInst *i) {
     default:
         break;
     }
-    SpvId value =
-        spv_is_pure(i) && i->op != SpvOpExtInst
-            ? fold_op(&s->fold, i->op, i->type, i->words + i->first_operand, spv_n_operands(i))
-            : 0;
+    SpvId value = fold_inst(&s->fold, i, i->words + i->first_operand, spv_n_operands(i));
     if (!value && has_two_values(i->op) && spv_n_operands(i) == 2)
         value = simplify_binary(s, i);
     return value ? value : i->op == SpvOpINotEqual ? bool_of_select(s, i) : 0;

@@ -352,7 +352,7 @@ static Node *build(Ocl *o, const Binding *b, Loc loc, Type **params)
     n->n = b->n;
     n->builtin = b->row;
     n->types = params;
-    if (b->row->what == B_CALL || b->row->what == B_PURE)
+    if (b->row->what == B_CALL || b->row->what == B_PURE || b->row->what == B_LOAD_PADDED)
         n->name = ocl_mangle(o, b->row->operation ? b->row->operation : b->row->name, params, b->n);
     return n;
 }

@@ -49,6 +49,15 @@ bool ocl_expect(Ocl *o, Tok kind, const char *where)
     return false;
 }
 
+void ocl_skip_to(Ocl *o, Tok open, Tok close)
+{
+    for (uint32_t depth = 1; o->tok.kind != T_EOF; ocl_advance(o)) {
+        depth += (o->tok.kind == open) - (o->tok.kind == close);
+        if (!depth || (open == P_LPAREN && o->tok.kind == P_SEMICOLON))
+            return;
+    }
+}
+
 /* ---- the beginning --------------------------------------------------------------------------- */
 
 static void keyword(Ocl *o, const char *name, Tok kind)

@@ -372,7 +372,7 @@ bool ocl_is_constant(Ocl *o, const Node *n)
             if (n->list[i] && !ocl_is_constant(o, n->list[i]))
                 return false;
         }
-        return true;
+        return !n->a;
     case N_COMPOUND: return ocl_is_constant(o, n->a);
     case N_ADDRESS: return lasting(o, n->a);
     case N_BINARY:

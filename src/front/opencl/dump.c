@@ -130,6 +130,8 @@ static void dump(Dump *d, const Node *n, uint32_t level)
         matrix_type(d, t, level + 1);
     for (uint32_t i = 0; has_list(n) && i < n->n; i++)
         dump(d, n->list[i], level + 1);
+    if (n->kind == N_INIT && n->a)
+        dump(d, n->a, level + 1);
     if (has_list(n))
         return;
     bool loop = n->kind == N_FOR;

@@ -49,6 +49,8 @@ static const char *global_name(Emit *e, const Symbol *s)
 
 LLVMValueRef ocl_emit_global(Emit *e, Symbol *s)
 {
+    if (s->same)
+        return ocl_emit_global(e, s->same);
     if (s->llvm)
         return s->llvm;
     Type *t = s->type;
@@ -136,6 +138,8 @@ static LLVMValueRef add_function(Emit *e, const Symbol *s, const char *name, boo
 /* What is called: for a kernel, which SPIR-V lets nobody call, a function with its body. */
 LLVMValueRef ocl_emit_function(Emit *e, Symbol *s)
 {
+    if (s->same)
+        return ocl_emit_function(e, s->same);
     if (s->kernel && s->called) {
         if (!s->kernel_body)
             s->kernel_body = add_function(e, s, arena_printf(e->o->arena, "%s.body",

@@ -218,6 +218,13 @@ LLVMValueRef ocl_emit_builtin(Emit *e, Node *n)
     LLVMValueRef *args = NEW_ARRAY(e->o->arena, LLVMValueRef, n->n);
     for (uint32_t i = 0; i < n->n; i++)
         args[i] = ocl_emit_value(e, n->list[i]);
+    if (n->builtin->what == B_LOAD_PADDED) { /* the target takes it for the one that is not */
+        LLVMValueRef four = LLVMConstInt(e->i64, 4, false);
+        LLVMValueRef at = LLVMBuildMul(e->builder, args[0], four, "");
+        args[0] = LLVMConstNull(e->i64);
+        args[1] = LLVMBuildInBoundsGEP2(e->builder, ocl_memory_type(e, n->types[1]->base), args[1],
+                                        &at, 1, "");
+    }
     return call_named(e, n->name, n->type, args, n->n, n->builtin->what == B_PURE);
 }
 

@@ -60,44 +60,92 @@ static void store_whole(Emit *e, const Place *p, LLVMValueRef v)
     aligned(LLVMBuildStore(e->builder, v, p->pointer), p);
 }
 
-/* A bit-field may reach past the unit it begins in when it is packed: at most 9 bytes hold it. */
-static LLVMTypeRef unit_of(Emit *e, const Member *m)
+/* The low bits of an integer, as a value of the bit-field's type. */
+static LLVMValueRef cut(Emit *e, const Member *m, LLVMValueRef v)
 {
-    uint32_t bits = m->bit + m->width, size = (uint32_t)m->type->size * 8;
-    return LLVMIntTypeInContext(e->context, bits <= size ? size : (bits + 7) / 8 * 8);
+    LLVMTypeRef t = LLVMTypeOf(v);
+    LLVMValueRef up = LLVMConstInt(t, LLVMGetIntTypeWidth(t) - m->width, false);
+    v = LLVMBuildShl(e->builder, v, up, "");
+    return is_signed(m->type) ? LLVMBuildAShr(e->builder, v, up, "")
+                              : LLVMBuildLShr(e->builder, v, up, "");
+}
+
+static LLVMTypeRef bits_type(Emit *e, const Member *m)
+{
+    return LLVMIntTypeInContext(e->context, (unsigned)m->type->size * 8);
+}
+
+/* A part of a bit-field: one access. A packed one has a part for each byte that it is in, since it
+ * may reach past a unit of its type, which may reach past the structure. */
+typedef struct Part {
+    LLVMTypeRef type;
+    LLVMValueRef pointer;
+    int32_t shift;              /* of the bit-field's bit 0 in the part */
+} Part;
+
+static bool part_of(Emit *e, const Place *p, uint32_t i, Part *out)
+{
+    const Member *m = p->bits;
+    LLVMValueRef at = LLVMConstInt(e->i64, i, false);
+    if (!m->packed) {
+        *out = (Part){ bits_type(e, m), p->pointer, m->bit };
+        return !i;
+    }
+    *out = (Part){ e->i8, p->pointer, (int32_t)m->bit - 8 * (int32_t)i };
+    if (i * 8 >= (uint32_t)m->bit + m->width)
+        return false;
+    if (i)
+        out->pointer = LLVMBuildInBoundsGEP2(e->builder, e->i8, p->pointer, &at, 1, "");
+    return true;
+}
+
+static LLVMValueRef shifted(Emit *e, LLVMValueRef v, int32_t left)
+{
+    LLVMValueRef by = LLVMConstInt(LLVMTypeOf(v), (uint64_t)(left < 0 ? -left : left), false);
+    return left > 0 ? LLVMBuildShl(e->builder, v, by, "")
+           : left < 0 ? LLVMBuildLShr(e->builder, v, by, "") : v;
+}
+
+static LLVMValueRef load_part(Emit *e, const Place *p, const Part *part)
+{
+    LLVMValueRef v = LLVMBuildLoad2(e->builder, part->type, part->pointer, "");
+    LLVMSetAlignment(v, 1);
+    LLVMSetVolatile(v, p->is_volatile);
+    return v;
 }
 
 static LLVMValueRef load_bits(Emit *e, const Place *p)
 {
     const Member *m = p->bits;
-    LLVMTypeRef t = unit_of(e, m);
-    uint32_t width = LLVMGetIntTypeWidth(t);
-    LLVMValueRef v = LLVMBuildLoad2(e->builder, t, p->pointer, "");
-    LLVMSetAlignment(v, 1);
-    LLVMSetVolatile(v, p->is_volatile);
-    v = LLVMBuildShl(e->builder, v, LLVMConstInt(t, width - m->bit - m->width, false), "");
-    LLVMValueRef down = LLVMConstInt(t, width - m->width, false);
-    v = is_signed(m->type) ? LLVMBuildAShr(e->builder, v, down, "")
-                           : LLVMBuildLShr(e->builder, v, down, "");
-    return LLVMBuildTruncOrBitCast(e->builder, v, ocl_value_type(e, m->type), "");
+    LLVMTypeRef t = bits_type(e, m);
+    LLVMValueRef v = NULL;
+    Part part;
+    for (uint32_t i = 0; part_of(e, p, i, &part); i++) {
+        LLVMValueRef some = LLVMBuildZExtOrBitCast(e->builder, load_part(e, p, &part), t, "");
+        some = shifted(e, some, -part.shift);
+        v = v ? LLVMBuildOr(e->builder, v, some, "") : some;
+    }
+    return LLVMBuildTruncOrBitCast(e->builder, cut(e, m, v), ocl_value_type(e, m->type), "");
 }
 
 static void store_bits(Emit *e, const Place *p, LLVMValueRef v)
 {
     const Member *m = p->bits;
-    LLVMTypeRef t = unit_of(e, m);
-    LLVMValueRef shift = LLVMConstInt(t, m->bit, false);
-    LLVMValueRef ones = LLVMConstInt(t, UINT64_MAX >> (64 - m->width), false);
-    LLVMValueRef old = LLVMBuildLoad2(e->builder, t, p->pointer, "");
-    LLVMSetAlignment(old, 1);
-    LLVMSetVolatile(old, p->is_volatile);
-    v = LLVMBuildZExtOrBitCast(e->builder, v, t, "");
-    v = LLVMBuildShl(e->builder, LLVMBuildAnd(e->builder, v, ones, ""), shift, "");
-    LLVMValueRef hole = LLVMBuildNot(e->builder, LLVMBuildShl(e->builder, ones, shift, ""), "");
-    v = LLVMBuildOr(e->builder, LLVMBuildAnd(e->builder, old, hole, ""), v, "");
-    LLVMValueRef s = LLVMBuildStore(e->builder, v, p->pointer);
-    LLVMSetAlignment(s, 1);
-    LLVMSetVolatile(s, p->is_volatile);
+    LLVMValueRef mask = LLVMConstInt(bits_type(e, m), UINT64_MAX >> (64 - m->width), false);
+    Part part;
+    v = LLVMBuildZExtOrBitCast(e->builder, v, LLVMTypeOf(mask), "");
+    v = LLVMBuildAnd(e->builder, v, mask, "");
+    for (uint32_t i = 0; part_of(e, p, i, &part); i++) {
+        LLVMValueRef ones = shifted(e, mask, part.shift), some = shifted(e, v, part.shift);
+        ones = LLVMBuildTruncOrBitCast(e->builder, ones, part.type, "");
+        some = LLVMBuildTruncOrBitCast(e->builder, some, part.type, "");
+        LLVMValueRef old = load_part(e, p, &part);
+        old = LLVMBuildAnd(e->builder, old, LLVMBuildNot(e->builder, ones, ""), "");
+        LLVMValueRef s = LLVMBuildStore(e->builder, LLVMBuildOr(e->builder, old, some, ""),
+                                        part.pointer);
+        LLVMSetAlignment(s, 1);
+        LLVMSetVolatile(s, p->is_volatile);
+    }
 }
 
 static LLVMValueRef pick(Emit *e, LLVMValueRef v, const uint8_t *lanes, uint32_t n)
@@ -227,11 +275,6 @@ Place ocl_emit_place(Emit *e, Node *n)
 
 /* ---- copying and initialising ---------------------------------------------------------------- */
 
-static uint64_t size_of(const Type *t)
-{
-    return is_record(t) ? t->record->size : t->size;
-}
-
 /* Matrices have no bytes: what holds them is copied part by part. */
 static void copy_parts(Emit *e, Type *t, LLVMValueRef to, LLVMValueRef from)
 {
@@ -255,9 +298,9 @@ void ocl_copy(Emit *e, Type *t, LLVMValueRef to, LLVMValueRef from)
         LLVMBuildStore(e->builder, LLVMBuildLoad2(e->builder, type, from, ""), to);
     } else if (ocl_has_matrix(t)) {
         copy_parts(e, t, to, from);
-    } else if (size_of(t)) {
+    } else if (ocl_size_of(t)) {
         LLVMBuildMemCpy(e->builder, to, MAX(t->align, 1), from, MAX(t->align, 1),
-                        LLVMConstInt(e->i64, size_of(t), false));
+                        LLVMConstInt(e->i64, ocl_size_of(t), false));
     }
 }
 
@@ -272,7 +315,7 @@ static void clear(Emit *e, LLVMValueRef p, Type *t)
             const Member *m = &t->record->members.data[i];
             clear(e, member_pointer(e, t, p, m), m->type);
         }
-    } else if (size_of(t)) {
+    } else if (ocl_size_of(t)) {
         LLVMValueRef zeros = is_matrix(t) ? ocl_emit_zeros(e, t)
                                           : LLVMConstNull(ocl_memory_type(e, t));
         LLVMValueRef s = LLVMBuildStore(e->builder, zeros, p);
@@ -284,7 +327,7 @@ static void clear(Emit *e, LLVMValueRef p, Type *t)
 static bool complete(const Type *t, const Node *n)
 {
     uint64_t want = is_array(t) ? t->n : t->record->is_union ? UINT64_MAX : t->record->members.len;
-    bool all = n->n >= want && !(is_record(t) && t->record->flat);
+    bool all = !n->a && n->n >= want && !(is_record(t) && t->record->flat);
     for (uint32_t i = 0; all && i < n->n; i++)
         all = n->list[i] && (n->list[i]->kind != N_INIT ||
                              (!is_matrix(n->list[i]->type) &&
@@ -300,7 +343,9 @@ static void fill(Emit *e, LLVMValueRef p, Type *t, Node *n, bool cleared)
         ocl_store(e, &place, v);
         return;
     }
-    if (!cleared && (is_matrix(t) || !complete(t, n)))
+    if (n->a)
+        fill(e, p, t, n->a, true);
+    else if (!cleared && (is_matrix(t) || !complete(t, n)))
         clear(e, p, t);
     for (uint32_t i = 0; i < n->n; i++) {
         if (!n->list[i])
@@ -500,7 +545,7 @@ static LLVMValueRef pointer_arithmetic(Emit *e, Node *n)
     if (!is_pointer(n->type)) { /* a difference */
         a = LLVMBuildPtrToInt(e->builder, a, e->i64, "");
         b = LLVMBuildPtrToInt(e->builder, b, e->i64, "");
-        uint64_t size = MAX(size_of(element), 1);
+        uint64_t size = MAX(ocl_size_of(element), 1);
         return LLVMBuildSDiv(e->builder, LLVMBuildSub(e->builder, a, b, ""),
                              LLVMConstInt(e->i64, size, false), "");
     }
@@ -570,6 +615,12 @@ LLVMValueRef ocl_emit_condition(Emit *e, Node *n)
     return is_nonzero(e, n->type->plain, ocl_emit_value(e, n));
 }
 
+/* What an assignment yields is what the place holds then. */
+static LLVMValueRef stored(Emit *e, const Place *p, LLVMValueRef v)
+{
+    return p->bits && p->bits->type->kind != TY_BOOL ? cut(e, p->bits, v) : v;
+}
+
 static LLVMValueRef assign(Emit *e, Node *n)
 {
     if (n->c) { /* the old value is part of the new one */
@@ -578,7 +629,7 @@ static LLVMValueRef assign(Emit *e, Node *n)
         n->c->llvm = old;
         LLVMValueRef v = ocl_emit_value(e, n->b);
         ocl_store(e, &p, v);
-        return n->postfix ? old : v;
+        return n->postfix ? old : stored(e, &p, v);
     }
     if (is_record(n->type)) {
         LLVMValueRef from = ocl_emit_value(e, n->b);
@@ -589,7 +640,7 @@ static LLVMValueRef assign(Emit *e, Node *n)
     LLVMValueRef v = ocl_emit_value(e, n->b);
     Place p = ocl_emit_place(e, n->a);
     ocl_store(e, &p, v);
-    return v;
+    return stored(e, &p, v);
 }
 
 static LLVMValueRef conditional(Emit *e, Node *n)

@@ -54,8 +54,7 @@ LLVMTypeRef ocl_record_llvm(Emit *e, Record *r)
             pad(e, list, &n, m->offset - at);
         m->index = n;
         list[n++] = t;
-        at = m->offset + (is_array(m->type) ? m->type->size
-                          : is_record(m->type) ? m->type->record->size : m->type->size);
+        at = m->offset + ocl_size_of(m->type);
         r->llvm_align = MAX(r->llvm_align, align);
     }
     if (align_up(at, r->llvm_align) < r->size)
@@ -124,49 +123,37 @@ LLVMValueRef ocl_constant_value(Emit *e, const Type *t, const Value *v)
     return LLVMConstVector(list, v->n);
 }
 
-static LLVMValueRef constant_place(Emit *e, const Node *n);
-
-/* A constant address; the caller's tree is one that ocl_is_constant likes. */
-static LLVMValueRef constant_pointer(Emit *e, const Node *n)
-{
-    LLVMTypeRef type = ocl_value_type(e, n->type);
-    Value v;
-    switch (n->kind) {
-    case N_ADDRESS: return constant_place(e, n->a);
-    case N_BINARY: {
-        LLVMValueRef p = constant_pointer(e, n->a), i;
-        ocl_fold(e->o, n->b, &v);
-        i = LLVMConstInt(e->i64, n->op == P_MINUS ? 0 - v.lane[0].u : v.lane[0].u, true);
-        return LLVMConstGEP2(ocl_memory_type(e, n->type->base), p, &i, 1);
-    }
-    case N_CAST:
-        if (n->op == CAST_DECAY)
-            return constant_place(e, n->a);
-        if (n->op == CAST_NULL)
-            return LLVMConstNull(type);
-        if (n->op == CAST_SPACE)
-            return LLVMConstAddrSpaceCast(constant_pointer(e, n->a), type);
-        return constant_pointer(e, n->a);
-    default: return LLVMConstNull(type);
-    }
-}
-
-static LLVMValueRef constant_place(Emit *e, const Node *n)
+/* What a constant address is an offset from, NULL: nothing; adds the offset in bytes. The caller's
+ * tree is one that ocl_is_constant likes. */
+static LLVMValueRef base_of(Emit *e, const Node *n, uint64_t *offset)
 {
     Value v;
-    LLVMValueRef i;
     switch (n->kind) {
     case N_SYMBOL: return ocl_emit_global(e, n->symbol);
     case N_STRING: return ocl_emit_string(e, n);
     case N_MEMBER:
-        i = LLVMConstInt(e->i64, n->a->type->record->members.data[n->member].offset, false);
-        return LLVMConstGEP2(e->i8, constant_place(e, n->a), &i, 1);
-    case N_INDEX:
+        *offset += n->a->type->record->members.data[n->member].offset;
+        return base_of(e, n->a, offset);
+    case N_INDEX: case N_BINARY:
         ocl_fold(e->o, n->b, &v);
-        i = LLVMConstInt(e->i64, v.lane[0].u, true);
-        return LLVMConstGEP2(ocl_memory_type(e, n->type), constant_pointer(e, n->a), &i, 1);
-    default: return constant_pointer(e, n->a);
+        v.lane[0].u *= ocl_size_of(n->a->type->base);
+        *offset += n->kind == N_BINARY && n->op == P_MINUS ? 0 - v.lane[0].u : v.lane[0].u;
+        return base_of(e, n->a, offset);
+    case N_CAST: return n->op == CAST_NULL ? NULL : base_of(e, n->a, offset);
+    default: return base_of(e, n->a, offset); /* N_ADDRESS, N_DEREF */
     }
+}
+
+static LLVMValueRef constant_pointer(Emit *e, const Node *n)
+{
+    uint64_t offset = 0;
+    LLVMTypeRef type = ocl_value_type(e, n->type);
+    LLVMValueRef p = base_of(e, n, &offset), bytes = LLVMConstInt(e->i64, offset, true);
+    if (!p)
+        return LLVMConstNull(type);
+    if (offset)
+        p = LLVMConstGEP2(e->i8, p, &bytes, 1);
+    return LLVMTypeOf(p) == type ? p : LLVMConstAddrSpaceCast(p, type);
 }
 
 /* The bytes of a constant in a flat structure. False where an address is among them. */
@@ -188,11 +175,9 @@ static bool bytes_of(Emit *e, Type *t, const Node *n, uint8_t *out)
             }
             const Member *m = &t->record->members.data[i];
             if (m->bit_field && ocl_fold(e->o, n->list[i], &v)) {
-                uint64_t old = 0, mask = m->width == 64 ? UINT64_MAX
-                    : (UINT64_C(1) << m->width) - 1;
-                memcpy(&old, out + m->offset, m->type->size);
-                old |= (v.lane[0].u & mask) << m->bit;
-                memcpy(out + m->offset, &old, m->type->size);
+                for (uint32_t k = 0; k < m->width; k++)
+                    out[m->offset + (m->bit + k) / 8] |=
+                        (uint8_t)((v.lane[0].u >> k & 1) << (m->bit + k) % 8);
             } else if (m->bit_field || !bytes_of(e, m->type, n->list[i], out + m->offset)) {
                 return false;
             }

@@ -82,6 +82,7 @@ typedef struct Lexer {
 
 SourceFile *ocl_add_file(Ocl *o, const char *name, const char *text, size_t size);
 SourceFile *ocl_file_of(Ocl *o, Loc loc);
+uint32_t ocl_line_of(const SourceFile *f, Loc loc);     /* from 0 */
 void ocl_lex(Ocl *o, Lexer *lexer, Token *out);
 Ident *ocl_intern(Ocl *o, const char *name, size_t len);
 const char *ocl_token_name(Tok kind);
@@ -121,6 +122,7 @@ typedef struct Input {
     uint32_t conditions;        /* open when the file began */
 } Input;
 
+bool ocl_skipping(const Ocl *o);                    /* in a group that #if leaves out */
 void ocl_preprocess_start(Ocl *o, const OclSource *source);
 void ocl_next_token(Ocl *o, Token *out);            /* preprocessed, keywords told apart */
 /* The same without directives and macros, for preprocess.c and macro.c. */
@@ -177,8 +179,8 @@ typedef struct Member {
     Type *type;
     Loc loc;
     uint64_t offset;
-    bool bit_field;
-    uint16_t bit, width;        /* in the unit of the type's size at offset */
+    bool bit_field, packed;
+    uint16_t bit, width;        /* in the unit of the type's size at offset; packed: in bytes */
     uint32_t index;             /* in the LLVM struct */
 } Member;
 
@@ -207,6 +209,7 @@ Type *ocl_sized_int(Ocl *o, uint64_t size, bool is_signed);
 Type *ocl_lanes(Ocl *o, Type *element, uint64_t n);
 const char *ocl_type_name(Ocl *o, const Type *t);
 const char *ocl_space_name(Space space);
+uint64_t ocl_size_of(const Type *t);                /* structures may be completed since */
 bool ocl_lay_out(Ocl *o, Record *r, uint32_t align);
 bool ocl_has_matrix(const Type *t);
 bool ocl_is_complete(const Type *t);
@@ -255,8 +258,8 @@ typedef enum CastKind {
 } CastKind;
 
 /* a op= b is N_ASSIGN of a and of an expression in which N_HELD stands for the value a had;
- * N_STEP (++ and --) likewise. Operators are their tokens' kinds: P_PLUS. Comparisons and logic
- * yield int, or a vector. */
+ * N_STEP (++ and --) likewise; its d is a. Operators are their tokens' kinds: P_PLUS. Comparisons
+ * and logic yield int, or a vector. */
 struct Node {
     uint8_t kind, op;
     uint16_t depth;
@@ -299,6 +302,7 @@ struct Symbol {
     Type *type;
     Loc loc;
     bool global, is_static, kernel, used, defined, called, is_extern;
+    bool calls;                 /* while recursion is looked for */
     uint64_t value;             /* enumerators */
     Attributes attributes;
     Node *init;                 /* variables */
@@ -309,6 +313,7 @@ struct Symbol {
     uint32_t scope;             /* depth of its scope */
     Symbol *shadowed;           /* what the name meant outside */
     Symbol *in_scope;           /* the one declared before it in the same scope */
+    Symbol *same;               /* declared in a function: the program's; NULL */
     void *llvm, *kernel_body;
 };
 
@@ -328,6 +333,7 @@ typedef enum BuiltinKind {
     B_INIT,                     /* a plain store */
     B_TO_SPACE,
     B_COPY,                     /* async_work_group_copy */
+    B_LOAD_PADDED,              /* a call; three lanes lie four apart */
     B_ANY, B_ALL,               /* of the lanes' sign bits */
     B_REFUSED,                  /* operation says what is not supported */
 } BuiltinKind;
@@ -367,6 +373,7 @@ void ocl_parse(Ocl *o);
 void ocl_advance(Ocl *o);
 bool ocl_accept(Ocl *o, Tok kind);
 bool ocl_expect(Ocl *o, Tok kind, const char *where);
+void ocl_skip_to(Ocl *o, Tok open, Tok close);      /* which closes what is open; or ; */
 const Token *ocl_peek(Ocl *o);                      /* the one after the current one */
 bool ocl_starts_type(Ocl *o, const Token *t);
 void ocl_parse_attributes(Ocl *o, Attributes *out);
@@ -414,11 +421,13 @@ Node *ocl_conditional(Ocl *o, Loc loc, Node *c, Node *a, Node *b);
 Node *ocl_member(Ocl *o, Loc loc, Node *a, Ident *name, Loc name_loc);
 Node *ocl_index(Ocl *o, Loc loc, Node *a, Node *b);
 Node *ocl_call(Ocl *o, Loc loc, Node *callee, Ident *name, Node **args, uint32_t n);
+void ocl_check_recursion(Ocl *o);
 Node *ocl_cast(Ocl *o, Loc loc, Type *to, Node *a);
 Node *ocl_cast_lanes(Ocl *o, Loc loc, Type *to, Node *a);  /* written, as many lanes */
 Node *ocl_vector_literal(Ocl *o, Loc loc, Type *to, Node **list, uint32_t n);
 Node *ocl_condition(Ocl *o, Node *n);               /* a scalar to branch on */
-Type *ocl_promoted(Ocl *o, Type *t);
+const Member *ocl_bit_field(const Node *n);         /* that n is, or was assigned to; NULL */
+Type *ocl_promoted(Ocl *o, const Node *n);          /* what a scalar is as an operand */
 Type *ocl_common(Ocl *o, Type *a, Type *b);         /* of two scalars */
 /* To `to`, as an assignment does; says what is wrong in the words of `what`. */
 Node *ocl_convert(Ocl *o, Node *n, Type *to, const char *what);
@@ -456,6 +465,8 @@ struct LLVMOpaqueModule *ocl_emit(Ocl *o, struct LLVMOpaqueContext *context);
 
 /* ---- one compilation ------------------------------------------------------------------------- */
 
+typedef struct Call { Symbol *from, *to; Loc loc; } Call;
+
 typedef struct Words {          /* identifiers that the front end asks for */
     Ident *va_args, *defined, *coop_mat_load, *coop_mat_store, *coop_matmul_add, *printf_;
 } Words;
@@ -475,6 +486,8 @@ struct Ocl {
     VEC(Condition) conditions;
     Token unread;
     bool has_unread, unread_from_file;
+    bool in_line;               /* a directive is read, which ends with its file at the latest */
+    bool any_text;              /* what is read need not be tokens: #error's line */
     uint32_t include_depth, n_expanded, n_tokens, counter;
 
     Type *basic[N_BASIC_TYPES];
@@ -489,6 +502,7 @@ struct Ocl {
     uint32_t depth, scope;
     VEC(Symbol *) scopes;       /* the newest symbol of each */
     VEC(Symbol *) globals;      /* functions and variables, in order */
+    VEC(Call) calls;            /* of the program's functions */
     Symbol *function;
     uint32_t loops, switches;
     Node *switch_node;

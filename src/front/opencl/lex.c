@@ -83,17 +83,24 @@ SourceFile *ocl_file_of(Ocl *o, Loc loc)
     return o->files.data[low];
 }
 
-DiagLoc ocl_position(Ocl *o, Loc loc)
+uint32_t ocl_line_of(const SourceFile *f, Loc loc)
 {
-    SourceFile *f = ocl_file_of(o, loc);
-    if (!f)
-        return (DiagLoc){ .file = o->name };
     uint32_t offset = loc - f->start, low = 0, high = f->lines.len;
     while (high - low > 1) {
         uint32_t mid = low + (high - low) / 2;
         *(f->lines.data[mid] <= offset ? &low : &high) = mid;
     }
-    DiagLoc d = { .file = f->name, .line = low + 1, .column = offset - f->lines.data[low] + 1 };
+    return low;
+}
+
+DiagLoc ocl_position(Ocl *o, Loc loc)
+{
+    SourceFile *f = ocl_file_of(o, loc);
+    if (!f)
+        return (DiagLoc){ .file = o->name };
+    uint32_t low = ocl_line_of(f, loc);
+    DiagLoc d = { .file = f->name, .line = low + 1,
+                  .column = loc - f->start - f->lines.data[low] + 1 };
     for (uint32_t i = f->marks.len; i-- > 0;) {
         const LineMark *m = &f->marks.data[i];
         if (m->line <= low + 1) {
@@ -253,8 +260,9 @@ static const char *quoted(Ocl *o, Lexer *l, const char *p)
         p += *p == '\\' && p + 1 < end && p[1] != '\n' ? 2 : 1;
     if (p < end && *p == quote)
         return p + 1;
-    ocl_error(o, l->file->start + (Loc)(start - l->file->text), "missing %c at the end of the line",
-              quote);
+    if (!o->any_text && !ocl_skipping(o))
+        ocl_error(o, l->file->start + (Loc)(start - l->file->text),
+                  "missing %c at the end of the line", quote);
     return p;
 }
 
@@ -271,6 +279,7 @@ static Tok punctuator(const char *p, uint32_t *len)
 {
     static const struct { const char text[4]; uint8_t kind, len; } table[] = {
 #define PUNCTUATOR(name, text) { text, P_##name, sizeof(text) - 1 },
+#define DIGRAPH PUNCTUATOR
 #include "front/opencl/tokens.def"
     };
     for (size_t i = 0; i < COUNT_OF(table); i++) {
@@ -279,7 +288,8 @@ static Tok punctuator(const char *p, uint32_t *len)
             return table[i].kind;
         }
     }
-    *len = 1;
+    for (*len = 1; (p[*len] & 0xc0) == 0x80; ++*len) /* UTF-8 stays whole */
+        ;
     return T_OTHER;
 }
 

@@ -14,9 +14,14 @@ static int hex_digit(char c)
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
+static bool is_hex(const Token *t)
+{
+    return t->len > 1 && t->text[0] == '0' && (t->text[1] | 32) == 'x';
+}
+
 static bool is_floating(const Token *t)
 {
-    bool hex = t->len > 1 && t->text[0] == '0' && (t->text[1] | 32) == 'x';
+    bool hex = is_hex(t);
     for (uint32_t i = 0; i < t->len; i++) {
         char c = t->text[i];
         if (c == '.' || (c | 32) == 'p' || (!hex && (c | 32) == 'e'))
@@ -35,7 +40,8 @@ static Node *floating(Ocl *o, const Token *t)
         type = o->basic[TY_FLOAT];
     if (suffix == 'h')
         type = o->basic[TY_HALF];
-    if (*end && (end[1] || (suffix != 'f' && suffix != 'h' && suffix != 'l'))) {
+    if ((*end && (end[1] || (suffix != 'f' && suffix != 'h' && suffix != 'l'))) ||
+        (is_hex(t) && !strpbrk(text, "pP"))) {
         ocl_error(o, t->loc, "'%s' is no number", text);
         return ocl_bad(o, t->loc);
     }
@@ -138,10 +144,13 @@ Node *ocl_character(Ocl *o, const Token *t)
             ocl_error(o, t->loc, "empty character");
         return ocl_bad(o, t->loc);
     }
-    unsigned v = character(o, t->loc, &p, end);
-    if (p < end)
-        ocl_error(o, t->loc, "more than one character between quotes");
-    return ocl_int(o, t->loc, o->basic[TY_INT], (uint64_t)(int64_t)(int8_t)v);
+    uint32_t v = character(o, t->loc, &p, end);
+    if (p >= end) /* a char's value */
+        return ocl_int(o, t->loc, o->basic[TY_INT], (uint64_t)(int64_t)(int8_t)v);
+    ocl_warning(o, t->loc, "more than one character between quotes: the last is the lowest byte");
+    while (p < end)
+        v = v << 8 | character(o, t->loc, &p, end);
+    return ocl_int(o, t->loc, o->basic[TY_INT], v);
 }
 
 Node *ocl_text(Ocl *o, Loc loc, const char *text, uint32_t size)

@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-enum { MAX_EXPANSIONS = 1 << 20, MAX_TOKENS = 1 << 23 };
+enum { MAX_EXPANSIONS = 1 << 20, MAX_TOKENS = 1 << 21 };
 enum { SPECIAL_FILE = 1, SPECIAL_LINE, SPECIAL_DATE, SPECIAL_TIME, SPECIAL_COUNTER };
 
 typedef struct Argument {
@@ -325,7 +325,8 @@ bool ocl_expand_macro(Ocl *o, Token *t)
             ocl_stop(o);
         }
         if (out.len)
-            out.data[0].flags = use.flags & (TF_LINE | TF_SPACE);
+            out.data[0].flags = (out.data[0].flags & TF_FROZEN) |
+                                (use.flags & (TF_LINE | TF_SPACE));
         ocl_push_tokens(o, out.data, out.len, m, 0);
     }
     ocl_leave(o);

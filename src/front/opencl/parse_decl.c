@@ -182,8 +182,10 @@ Type *ocl_parse_enum(Ocl *o)
     if (!ocl_accept(o, P_LBRACE)) {
         if (name && name->tag && !name->tag->record)
             return name->tag->type;
-        ocl_error(o, loc, name ? "enumeration '%s' is not defined" : "expected a tag or '{'%s",
-                  name ? name->name : "");
+        if (name)
+            ocl_error(o, loc, "enumeration '%s' is not defined", name->name);
+        else
+            ocl_error(o, loc, "expected a tag or '{'");
         return o->basic[TY_INT];
     }
     uint64_t next = 0;
@@ -437,11 +439,11 @@ static bool declare_one(Ocl *o, Specifiers *s, Node ***tail)
         recover(o);
         return false;
     }
-    if (d.type->kind == TY_FUNCTION && d.is_function && !s->is_typedef) {
+    if (d.type->kind == TY_FUNCTION && !s->is_typedef) {
         if (a.has_matrix)
             d.type = ocl_function(o, ocl_matrix_attribute(o, d.type->base, &a), d.type->params,
                                   d.type->n_params, false);
-        if (o->tok.kind == P_LBRACE && !o->function) {
+        if (o->tok.kind == P_LBRACE && !o->function && d.is_function) {
             define(o, s, &d, &a);
             return false;
         }
@@ -453,7 +455,7 @@ static bool declare_one(Ocl *o, Specifiers *s, Node ***tail)
             ocl_error(o, s->loc, "only a function is a kernel");
         if (s->is_typedef) {
             typedef_declaration(o, &d, MAX(a.aligned, typedef_align(s, &d)));
-        } else if (is_void(d.type) || d.type->kind == TY_FUNCTION) {
+        } else if (is_void(d.type)) {
             ocl_error(o, d.loc, "a variable cannot have type '%s'", ocl_type_name(o, d.type));
         } else {
             a.aligned = MAX(a.aligned, typedef_align(s, &d));
@@ -489,6 +491,23 @@ Node *ocl_parse_declaration(Ocl *o)
     return first;
 }
 
+/* Whether a function or an extern variable, declared in a function, is one of the program's: all of
+ * it is known by now (C99, 6.2.2). */
+static bool outer(Ocl *o, Symbol *s)
+{
+    Symbol *t = s->ident->symbol;
+    if (!s->scope || (s->kind != S_FUNCTION && !s->is_extern) || !t || t->kind != s->kind)
+        return false;
+    while (t->type != s->type && ocl_overload(t))
+        t = ocl_overload(t);
+    if (t->type != s->type)
+        ocl_error(o, s->loc, "'%s' is declared twice, and not alike", s->ident->name);
+    s->same = t;
+    t->used |= s->used;
+    t->called |= s->called;
+    return true;
+}
+
 void ocl_parse(Ocl *o)
 {
     ocl_advance(o);
@@ -503,10 +522,13 @@ void ocl_parse(Ocl *o)
         ocl_parse_declaration(o);
     }
     for (uint32_t i = 0; i < o->globals.len; i++) {
-        const Symbol *s = o->globals.data[i];
+        Symbol *s = o->globals.data[i];
+        if (outer(o, s))
+            continue;
         if (s->called && !s->defined && s->kind == S_FUNCTION)
             ocl_error(o, s->loc, "'%s' is called but not defined", s->ident->name);
         if (s->used && s->is_extern && !s->init)
             ocl_error(o, s->loc, "'%s' is used but not defined", s->ident->name);
     }
+    ocl_check_recursion(o);
 }

@@ -61,13 +61,17 @@ static Node *size_of(Ocl *o, Tok what)
         if (n->bad)
             return n;
         t = n->type;
-        if (n->kind == N_MEMBER && n->a->type->record->members.data[n->member].bit_field) {
+        if (n->lvalue && ocl_bit_field(n)) {
             ocl_error(o, loc, "a bit-field has no size");
             return ocl_bad(o, loc);
         }
     }
     if (!t || ocl_has_matrix(t)) {
         ocl_error(o, loc, "a matrix has no size: it is spread over the sub-group");
+        return ocl_bad(o, loc);
+    }
+    if (what == K_VEC_STEP && !is_arithmetic(t) && !is_void(t)) {
+        ocl_error(o, loc, "vec_step needs a scalar or a vector, not '%s'", ocl_type_name(o, t));
         return ocl_bad(o, loc);
     }
     if (what == K_VEC_STEP)
@@ -114,12 +118,16 @@ static Node *primary(Ocl *o)
             return ocl_bad(o, t.loc);
         } /* fallthrough */
     default:
-        if (t.kind == P_LBRACE)
+        if (t.kind == P_LBRACE) {
             ocl_error(o, t.loc, "expected an expression; a list in braces only initialises");
-        else
-            ocl_error(o, t.loc, "expected an expression, not %s", t.kind == T_OTHER
-                      ? arena_printf(o->arena, "'%.*s'", (int)t.len, t.text)
-                      : ocl_token_name((Tok)t.kind));
+            ocl_advance(o);
+            ocl_skip_to(o, P_LBRACE, P_RBRACE);
+            ocl_accept(o, P_RBRACE);
+            return ocl_bad(o, t.loc);
+        }
+        ocl_error(o, t.loc, "expected an expression, not %s", t.kind == T_OTHER
+                  ? arena_printf(o->arena, "'%.*s'", (int)t.len, t.text)
+                  : ocl_token_name((Tok)t.kind));
         if (t.kind != P_SEMICOLON && t.kind != P_RPAREN && t.kind != P_RBRACE &&
             t.kind != P_RBRACKET && t.kind != P_COMMA)
             ocl_advance(o);
@@ -267,7 +275,8 @@ Node *ocl_parse_conditional(Ocl *o)
     Loc loc = o->tok.loc;
     ocl_advance(o);
     Node *a = ocl_parse_expression(o);
-    ocl_expect(o, P_COLON, "between the values of '?:'");
+    if (!ocl_expect(o, P_COLON, "between the values of '?:'"))
+        return ocl_bad(o, loc);
     Node *b = ocl_enter(o, loc) ? ocl_parse_conditional(o) : ocl_bad(o, loc);
     ocl_leave(o);
     return ocl_conditional(o, loc, c, a, b);

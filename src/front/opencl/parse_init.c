@@ -4,8 +4,7 @@
  * from them.
  *
  * An N_INIT node is what initialises an aggregate: `list` has what each member or element gets,
- * NULL
- * for zeros; it is no longer than it must be. Elements that a list without braces of its own
+ * NULL for zeros; it is no longer than it must be. Elements that a list without braces of its own
  * initialises are read as deep as the type goes.
  */
 #include "front/opencl/internal.h"
@@ -154,7 +153,8 @@ static bool is_string_for(const Ocl *o, const Type *t)
 
 /* ---- lists in braces ------------------------------------------------------------------------- */
 
-/* Into the element that *i names: its init, made where there is none. */
+/* Into the element that *i names: its init, made where there is none. Of what an expression
+ * initialised already (N_INIT's a) the rest stays (C99, 6.7.8, 19). */
 static bool enter(Reader *r, Node **init, Type **t, uint64_t i)
 {
     Type *inner = type_of(*t, i);
@@ -164,8 +164,12 @@ static bool enter(Reader *r, Node **init, Type **t, uint64_t i)
                   ocl_type_name(r->o, inner));
         return false;
     }
-    if (!at || at->kind != N_INIT)
-        at = set(r, *init, i, make(r, inner, r->o->tok.loc));
+    if (at && at->kind == N_COMPOUND)
+        at = (*init)->list[i] = at->a;
+    if (!at || at->kind != N_INIT) {
+        Node *whole = at && !at->bad ? at : NULL;
+        at = set(r, *init, i, ocl_node(r->o, N_INIT, r->o->tok.loc, inner, whole, NULL));
+    }
     *init = at;
     *t = inner;
     return true;
@@ -234,14 +238,6 @@ static bool designate(Reader *r, Node **init, Type **t, uint64_t *i, uint64_t *o
     }
 }
 
-static void skip_list(Ocl *o)
-{
-    for (uint32_t depth = 1; depth && o->tok.kind != T_EOF; ocl_advance(o)) {
-        depth += o->tok.kind == P_LBRACE;
-        depth -= o->tok.kind == P_RBRACE;
-    }
-}
-
 /* One entry of the list; *i is the next one's place then. False when the list cannot go on. */
 static bool entry(Reader *r, Node *init, Type *t, uint64_t *i, uint64_t *longest)
 {
@@ -288,12 +284,11 @@ static Node *braces(Reader *r, Type **type)
             break;
     }
     r->braces--;
-    if (!good) {
-        skip_list(o);
+    if (!good || !ocl_expect(o, P_RBRACE, "after the initialisers")) {
+        ocl_skip_to(o, P_LBRACE, P_RBRACE);
+        ocl_accept(o, P_RBRACE);
         return ocl_bad(o, init->loc);
     }
-    if (!ocl_expect(o, P_RBRACE, "after the initialisers"))
-        skip_list(o);
     if (is_array(t) && t->n == UNKNOWN_LENGTH)
         *type = init->type = ocl_array(o, t->base, MAX(longest, init->n));
     return init;
@@ -334,7 +329,7 @@ static Node *aggregate(Reader *r, Type *t, Node *first)
         return first;
     if (is_record(t) && first->type && first->type->plain == t->plain)
         return first;
-    if (!length(t))
+    if (!length(t) || !r->braces)
         return ocl_convert(o, first, t, "initialiser");
     return elided(r, t, first);
 }

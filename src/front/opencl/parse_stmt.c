@@ -87,7 +87,7 @@ static Node *switch_statement(Ocl *o)
         ocl_error(o, e->loc, "switch needs an integer, not '%s'", ocl_type_name(o, e->type));
         e = ocl_bad(o, e->loc);
     }
-    n->a = ocl_to_number(o, e, ocl_promoted(o, e->type));
+    n->a = ocl_to_number(o, e, ocl_promoted(o, e));
     o->switch_node = n;
     o->switches++;
     n->b = nested(o);

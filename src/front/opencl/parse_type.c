@@ -18,16 +18,6 @@ static bool is_word(const Token *t, const char *word)
                          !strncmp(t->text + 2, word, n)));
 }
 
-/* Past balanced parentheses, from the token after the '('. */
-static void skip_arguments(Ocl *o)
-{
-    for (uint32_t depth = 1; o->tok.kind != T_EOF; ocl_advance(o)) {
-        depth += (o->tok.kind == P_LPAREN) - (o->tok.kind == P_RPAREN);
-        if (!depth)
-            return;
-    }
-}
-
 static bool sizes(Ocl *o, uint32_t *out, bool several)
 {
     for (int i = 0; i < (several ? 3 : 1); i++) {
@@ -79,7 +69,7 @@ static void matrix_attribute(Ocl *o, Attributes *out, Loc loc)
         if (i && o->tok.kind != P_COMMA) {
             ocl_error(o, o->tok.loc, "coop_mat takes (scope, rows, columns, use); %s is missing",
                       what[i]);
-            skip_arguments(o);
+            ocl_skip_to(o, P_LPAREN, P_RPAREN);
             return;
         }
         if (i)
@@ -88,7 +78,7 @@ static void matrix_attribute(Ocl *o, Attributes *out, Loc loc)
     }
     if (o->tok.kind == P_COMMA) {
         ocl_error(o, o->tok.loc, "coop_mat takes (scope, rows, columns, use) and no more");
-        skip_arguments(o);
+        ocl_skip_to(o, P_LPAREN, P_RPAREN);
         return;
     }
     if (!good)
@@ -142,10 +132,10 @@ static void attribute(Ocl *o, Attributes *out)
             ocl_warning(o, name.loc, "unknown attribute '%.*s' is ignored", (int)name.len,
                         name.text);
         if (args)
-            skip_arguments(o);
+            ocl_skip_to(o, P_LPAREN, P_RPAREN);
     }
     if (args && !ocl_expect(o, P_RPAREN, "after the attribute's arguments")) {
-        skip_arguments(o);
+        ocl_skip_to(o, P_LPAREN, P_RPAREN);
         ocl_accept(o, P_RPAREN);
     }
 }
@@ -163,7 +153,7 @@ void ocl_parse_attributes(Ocl *o, Attributes *out)
             else if (o->tok.kind != P_COMMA)
                 ocl_error(o, o->tok.loc, "expected an attribute's name");
             if (o->tok.kind != P_RPAREN && !ocl_expect(o, P_COMMA, "between attributes"))
-                break;
+                ocl_skip_to(o, P_LPAREN, P_RPAREN);
         }
         ocl_expect(o, P_RPAREN, "after the attributes");
         ocl_expect(o, P_RPAREN, "after the attributes");
@@ -260,16 +250,17 @@ static bool simple_specifier(Ocl *o, Specifiers *s, TypeWords *w, uint8_t *quals
     return true;
 }
 
-static Type *typedef_name(Ocl *o, Specifiers *s)
+/* NULL for what is not supported; another of its words may follow. */
+static Type *typedef_name(Ocl *o, Specifiers *s, bool *refused)
 {
     Ident *id = o->tok.ident;
-    const char *what = ocl_unsupported(id);
-    Type *t = o->basic[TY_INT];
+    Type *t = NULL;
     if (id->symbol) {
         t = id->symbol->type;
         s->type_align = id->symbol->attributes.aligned;
-    } else {
-        ocl_error(o, o->tok.loc, "'%s': %s are not supported", id->name, what);
+    } else if (!*refused) {
+        ocl_error(o, o->tok.loc, "'%s': %s are not supported", id->name, ocl_unsupported(id));
+        *refused = true;
     }
     ocl_advance(o);
     return t;
@@ -280,6 +271,7 @@ bool ocl_parse_specifiers(Ocl *o, Specifiers *s)
     TypeWords w = { 0 };
     uint8_t quals = 0;
     Type *named = NULL;
+    bool refused = false;
     *s = (Specifiers){ .loc = o->tok.loc, .attributes = o->leading };
     o->leading = (Attributes){ 0 };
     for (;;) {
@@ -294,14 +286,17 @@ bool ocl_parse_specifiers(Ocl *o, Specifiers *s)
         else if (o->tok.kind == K_ENUM)
             named = ocl_parse_enum(o);
         else if (o->tok.kind == T_IDENT && ocl_starts_type(o, &o->tok))
-            named = typedef_name(o, s);
+            named = typedef_name(o, s, &refused);
         else
             break;
     }
     bool found = named || w.total;
     if (named && w.total)
         ocl_error(o, s->loc, "two types in one declaration");
-    if (!found) {
+    if (!found && refused) {
+        named = o->basic[TY_INT];
+        found = true;
+    } else if (!found) {
         if (o->tok.kind == T_IDENT && ocl_peek(o)->kind != P_LPAREN && !o->tok.ident->symbol)
             ocl_error(o, o->tok.loc, "'%s' is no type", o->tok.ident->name);
         else
@@ -382,7 +377,7 @@ static void parameters(Ocl *o, Chunk *c)
                                          : ocl_in_space(o, d.type->base, AS_GENERIC));
         vec_push(o->arena, &params, p);
         if (o->tok.kind != P_RPAREN && !ocl_expect(o, P_COMMA, "between parameters"))
-            break;
+            ocl_skip_to(o, P_LPAREN, P_RPAREN);
     }
     ocl_expect(o, P_RPAREN, "after the parameters");
     c->params = params.data;

@@ -88,7 +88,7 @@ bool ocl_raw_token(Ocl *o, Token *out)
             ocl_lex(o, in->lexer, out);
             if (out->kind != T_EOF || !in->up)
                 return true;
-            if (in->barrier)
+            if (in->barrier || o->in_line)
                 return false;
             pop(o);
             continue;
@@ -205,19 +205,23 @@ static uint32_t rest_of_line(Ocl *o, Token **out)
 {
     VEC(Token) list = { 0 };
     Token t;
+    o->in_line = true;
     for (;;) {
         bool own = ocl_raw_token(o, &t);
-        if (t.kind == T_EOF || t.flags & TF_LINE) {
+        if (t.kind == T_EOF) /* met again, by whoever goes on to the file around this one */
+            break;
+        if (t.flags & TF_LINE) {
             ocl_unread(o, &t, own);
             break;
         }
         vec_push(o->arena, &list, t);
     }
+    o->in_line = false;
     *out = list.data;
     return list.len;
 }
 
-static bool skipping(const Ocl *o)
+bool ocl_skipping(const Ocl *o)
 {
     return o->conditions.len && !vec_last(&o->conditions).active;
 }
@@ -225,7 +229,7 @@ static bool skipping(const Ocl *o)
 static void open_condition(Ocl *o, const Token *word, Token *line, uint32_t n)
 {
     Condition c = { .loc = word->loc, .taken = true };
-    if (!skipping(o)) {
+    if (!ocl_skipping(o)) {
         bool value = false;
         if (is_word(word, "if"))
             ocl_if_expression(o, line, n, word->loc, &value);
@@ -265,38 +269,39 @@ static void next_condition(Ocl *o, const Token *word, Token *line, uint32_t n)
 
 /* ---- directives ------------------------------------------------------------------------------ */
 
-static void line_directive(Ocl *o, Token *line, uint32_t n, Loc loc)
+/* The next line is this one of that file; NULL: of the same. */
+static void line_mark(Ocl *o, const Token *line, const Token *file, Loc loc)
 {
-    ocl_expand_list(o, line, n, &line, &n);
     uint32_t number = 0;
-    bool good = n >= 1 && n <= 2 && line[0].kind == T_NUMBER && line[0].len < 10;
-    for (uint32_t i = 0; good && i < line[0].len; i++) {
-        good = line[0].text[i] >= '0' && line[0].text[i] <= '9';
-        number = number * 10 + (uint32_t)(line[0].text[i] - '0');
+    bool good = line->kind == T_NUMBER && line->len < 10;
+    for (uint32_t i = 0; good && i < line->len; i++) {
+        good = line->text[i] >= '0' && line->text[i] <= '9';
+        number = number * 10 + (uint32_t)(line->text[i] - '0');
     }
-    good = good && (n < 2 || (line[1].kind == T_STRING && line[1].len >= 2));
+    good = good && (!file || (file->kind == T_STRING && file->len >= 2));
     SourceFile *f = ocl_file_of(o, loc);
     if (!good || !f) {
         ocl_error(o, loc, "#line needs a line's number, and \"file\" or nothing");
         return;
     }
-    SourceFile *real = f;
-    uint32_t offset = loc - f->start, low = 0, high = f->lines.len;
-    while (high - low > 1) {
-        uint32_t mid = low + (high - low) / 2;
-        *(f->lines.data[mid] <= offset ? &low : &high) = mid;
-    }
-    LineMark mark = { .line = low + 2, .presumed = number };
-    if (n == 2)
-        mark.name = arena_strndup(o->arena, line[1].text + 1, line[1].len - 2);
-    else if (real->marks.len)
-        mark.name = vec_last(&real->marks).name;
-    vec_push(o->arena, &real->marks, mark);
+    LineMark mark = { .line = ocl_line_of(f, loc) + 2, .presumed = number };
+    if (file)
+        mark.name = arena_strndup(o->arena, file->text + 1, file->len - 2);
+    else if (f->marks.len)
+        mark.name = vec_last(&f->marks).name;
+    vec_push(o->arena, &f->marks, mark);
+}
+
+static void line_directive(Ocl *o, Token *line, uint32_t n, Loc loc)
+{
+    static const Token nothing;
+    ocl_expand_list(o, line, n, &line, &n);
+    line_mark(o, n && n <= 2 ? &line[0] : &nothing, n == 2 ? &line[1] : NULL, loc);
 }
 
 static void undef_directive(Ocl *o, const Token *line, uint32_t n, Loc loc)
 {
-    if (n != 1 || line[0].kind != T_IDENT)
+    if (n != 1 || line[0].kind != T_IDENT || line[0].ident == o->words.defined)
         ocl_error(o, loc, "#undef needs a macro's name");
     else
         line[0].ident->macro = NULL;
@@ -338,12 +343,16 @@ static void directive(Ocl *o)
         ocl_unread(o, &word, own);
         return;
     }
+    o->any_text = is_word(&word, "error") || is_word(&word, "warning");
     uint32_t n = rest_of_line(o, &line);
-    if (is_word(&word, "if") || is_word(&word, "ifdef") || is_word(&word, "ifndef"))
+    o->any_text = false;
+    if (word.kind == T_NUMBER && !ocl_skipping(o)) /* # 1 "file" 2: as preprocessors leave #line */
+        line_mark(o, &word, n ? &line[0] : NULL, word.loc);
+    else if (is_word(&word, "if") || is_word(&word, "ifdef") || is_word(&word, "ifndef"))
         open_condition(o, &word, line, n);
     else if (is_word(&word, "elif") || is_word(&word, "else") || is_word(&word, "endif"))
         next_condition(o, &word, line, n);
-    else if (skipping(o))
+    else if (ocl_skipping(o))
         ;
     else if (is_word(&word, "define"))
         ocl_define_directive(o, line, n, word.loc);
@@ -394,7 +403,7 @@ void ocl_next_token(Ocl *o, Token *out)
             directive(o);
             continue;
         }
-        if (skipping(o) && own)
+        if (ocl_skipping(o) && own)
             continue;
         if (out->kind != T_IDENT)
             return;

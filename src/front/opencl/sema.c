@@ -95,25 +95,23 @@ Symbol *ocl_declare_tag(Ocl *o, Ident *name, Loc loc)
     return ocl_declare(o, S_TAG, name, NULL, loc);
 }
 
-static const char *const unsupported[] = { "image", "sampler_t", "pipe", "queue_t", "ndrange_t",
-                                           "reserve_id_t", "clk_event_t", "read_only",
-                                           "write_only", "read_write", "__read_only",
-                                           "__write_only", "__read_write" };
-
-/* Images, pipes and blocks are told apart from what is merely misspelt. */
-static const char *unsupported_name(const Ident *name)
-{
-    for (size_t i = 0; i < COUNT_OF(unsupported); i++) {
-        if (!strncmp(name->name, unsupported[i], strlen(unsupported[i])))
-            return i == 2 ? "pipes" : i >= 3 && i <= 6 ? "device-side queues"
-                   : i == 1 ? "samplers" : "images";
-    }
-    return NULL;
-}
-
+/* Images, pipes and queues are told apart from what is merely misspelt. */
 const char *ocl_unsupported(const Ident *name)
 {
-    return unsupported_name(name);
+    static const struct { const char *name, *what; } table[] = {
+        { "sampler_t", "samplers" }, { "pipe", "pipes" }, { "reserve_id_t", "pipes" },
+        { "queue_t", "device-side queues" }, { "ndrange_t", "device-side queues" },
+        { "clk_event_t", "device-side queues" }, { "read_only", "images" },
+        { "write_only", "images" }, { "read_write", "images" }, { "__read_only", "images" },
+        { "__write_only", "images" }, { "__read_write", "images" },
+    };
+    for (size_t i = 0; i < COUNT_OF(table); i++) {
+        if (!strcmp(name->name, table[i].name))
+            return table[i].what;
+    }
+    size_t n = name->len;
+    return n >= 9 && !strncmp(name->name, "image", 5) && !strcmp(name->name + n - 2, "_t") &&
+           name->name[6] == 'd' ? "images" : NULL; /* image2d_array_depth_t */
 }
 
 Node *ocl_symbol(Ocl *o, Ident *name, Loc loc)
@@ -122,7 +120,7 @@ Node *ocl_symbol(Ocl *o, Ident *name, Loc loc)
     if (!s && o->function && !strcmp(name->name, "__func__")) /* C99, 6.4.2.2 */
         return ocl_text(o, loc, o->function->ident->name, o->function->ident->len + 1);
     if (!s) {
-        const char *what = unsupported_name(name);
+        const char *what = ocl_unsupported(name);
         if (what)
             ocl_error(o, loc, "'%s': %s are not supported", name->name, what);
         else
@@ -183,10 +181,27 @@ Node *ocl_condition(Ocl *o, Node *n)
     return ocl_bad(o, n->loc);
 }
 
-Type *ocl_promoted(Ocl *o, Type *t)
+const Member *ocl_bit_field(const Node *n)
 {
-    t = t->plain;
+    while (n->kind == N_HELD || n->kind == N_ASSIGN || (n->kind == N_STEP && !n->postfix) ||
+           n->kind == N_COMMA)
+        n = n->kind == N_HELD ? n->d : n->kind == N_COMMA ? n->b : n->a;
+    const Member *m = n->kind == N_MEMBER ? &n->a->type->record->members.data[n->member] : NULL;
+    return m && m->bit_field ? m : NULL;
+}
+
+static Type *promoted(Ocl *o, Type *t)
+{
     return is_integer(t) && t->size < 4 ? o->basic[TY_INT] : t;
+}
+
+/* A bit-field narrower than int is an int, whatever its type says (C99, 6.3.1.1). */
+Type *ocl_promoted(Ocl *o, const Node *n)
+{
+    const Member *m = ocl_bit_field(n);
+    if (m && m->width <= 32)
+        return o->basic[m->width < 32 || is_signed(m->type) ? TY_INT : TY_UINT];
+    return promoted(o, n->type->plain);
 }
 
 Type *ocl_common(Ocl *o, Type *a, Type *b)
@@ -197,8 +212,8 @@ Type *ocl_common(Ocl *o, Type *a, Type *b)
         TypeKind ka = is_float(a) ? a->kind : TY_HALF, kb = is_float(b) ? b->kind : TY_HALF;
         return o->basic[MAX(ka, kb)];
     }
-    a = ocl_promoted(o, a);
-    b = ocl_promoted(o, b);
+    a = promoted(o, a);
+    b = promoted(o, b);
     return o->basic[MAX(a->kind, b->kind)];
 }
 

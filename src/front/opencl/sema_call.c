@@ -51,7 +51,7 @@ static Node *promoted(Ocl *o, Node *n)
         return ocl_to_number(o, n, o->basic[TY_DOUBLE]);
     if (is_vector(t) && t->base->kind == TY_HALF)
         return ocl_cast_lanes(o, n->loc, ocl_vector(o, o->basic[TY_FLOAT], (uint32_t)t->n), n);
-    return is_integer(t) ? ocl_to_number(o, n, ocl_promoted(o, t)) : n;
+    return is_integer(t) ? ocl_to_number(o, n, ocl_promoted(o, n)) : n;
 }
 
 static Node *print(Ocl *o, Loc loc, Node **args, uint32_t n)
@@ -162,8 +162,52 @@ Node *ocl_call(Ocl *o, Loc loc, Node *callee, Ident *name, Node **args, uint32_t
         ocl_depth(o, c, args[i]);
     }
     f->called = true;
+    if (o->function)
+        vec_push(o->arena, &o->calls, (Call){ o->function, f, loc });
     c->a = callee;
     c->list = args;
     c->n = n;
     return c;
+}
+
+/* ---- recursion (OpenCL C 3.0, 6.11: there is none) ------------------------------------------- */
+
+static const Call *call_from(const Ocl *o, const Symbol *f)
+{
+    uint32_t i = 0;
+    while (o->calls.data[i].from != f)
+        i++;
+    return &o->calls.data[i];
+}
+
+/* Calls of functions that call nobody are dropped until there are no more of them. Whoever follows
+ * those that are left comes to a circle. */
+void ocl_check_recursion(Ocl *o)
+{
+    uint32_t n = o->calls.len, left = n;
+    for (uint32_t i = 0; i < n; i++)
+        if (o->calls.data[i].to->same)
+            o->calls.data[i].to = o->calls.data[i].to->same;
+    do {
+        n = left;
+        left = 0;
+        for (uint32_t i = 0; i < n; i++)
+            o->calls.data[i].to->calls = false;
+        for (uint32_t i = 0; i < n; i++)
+            o->calls.data[i].from->calls = true;
+        for (uint32_t i = 0; i < n; i++)
+            if (o->calls.data[i].to->calls)
+                o->calls.data[left++] = o->calls.data[i];
+    } while (left && left < n);
+    if (!left)
+        return;
+    const Call *c = &o->calls.data[0];
+    for (uint32_t i = 0; i < n; i++)
+        c = call_from(o, c->to);
+    const char *name = c->from->ident->name;
+    if (c->from == c->to)
+        ocl_error(o, c->loc, "'%s' calls itself: recursion is not supported", name);
+    else
+        ocl_error(o, c->loc, "'%s' calls itself through '%s': recursion is not supported", name,
+                  c->to->ident->name);
 }

@@ -89,7 +89,7 @@ static Type *usual(Ocl *o, Tok op, Loc loc, Node **a, Node **b)
 {
     if (is_vector((*a)->type) || is_vector((*b)->type))
         return with_vector(o, op, loc, a, b);
-    Type *t = ocl_common(o, (*a)->type, (*b)->type);
+    Type *t = ocl_common(o, ocl_promoted(o, *a), ocl_promoted(o, *b));
     *a = ocl_to_number(o, *a, t);
     *b = ocl_to_number(o, *b, t);
     return t;
@@ -103,7 +103,7 @@ static Node *address(Ocl *o, Loc loc, Node *a)
         return a;
     if (a->kind == N_SWIZZLE)
         ocl_error(o, loc, "a component of a vector has no address");
-    else if (a->kind == N_MEMBER && a->a->type->record->members.data[a->member].bit_field)
+    else if (a->lvalue && ocl_bit_field(a))
         ocl_error(o, loc, "a bit-field has no address");
     else if (a->type && a->type->kind == TY_FUNCTION)
         ocl_error(o, loc, "a function has no address: there are no pointers to functions");
@@ -152,7 +152,7 @@ Node *ocl_unary(Ocl *o, Tok op, Loc loc, Node *a)
     }
     if (!is_arithmetic(a->type) || (op == P_TILDE && !is_integer(element_of(a->type))))
         return refuse(o, op, loc, a, NULL);
-    Type *t = is_vector(a->type) ? a->type->plain : ocl_promoted(o, a->type);
+    Type *t = is_vector(a->type) ? a->type->plain : ocl_promoted(o, a);
     Node *n = ocl_node(o, N_UNARY, loc, t, ocl_to_number(o, a, t), NULL);
     n->op = (uint8_t)op;
     return n;
@@ -229,10 +229,8 @@ static Node *logic(Ocl *o, Tok op, Loc loc, Node *a, Node *b)
  * of its bits matter as select one of the left's (6.5.6). */
 static Node *shift(Ocl *o, Tok op, Loc loc, Node *a, Node *b)
 {
-    Type *t = is_vector(a->type) ? a->type->plain : ocl_promoted(o, a->type);
+    Type *t = is_vector(a->type) ? a->type->plain : ocl_promoted(o, a);
     if (is_vector(b->type) && (!is_vector(a->type) || b->type->n != t->n))
-        return refuse(o, op, loc, a, b);
-    if (is_vector(b->type) && b->type->base->size != t->base->size)
         return refuse(o, op, loc, a, b);
     return make(o, op, loc, t, ocl_to_number(o, a, t), ocl_to_number(o, b, t));
 }
@@ -327,6 +325,7 @@ static Node *held(Ocl *o, Node *a)
 {
     Node *h = ocl_node(o, N_HELD, a->loc, a->type->plain, NULL, NULL);
     h->depth = 0;
+    h->d = a;
     return h;
 }
 

@@ -194,10 +194,10 @@ bool ocl_is_complete(const Type *t)
 
 /* ---- layout ---------------------------------------------------------------------------------- */
 
-static uint64_t size_of(const Type *t)
+uint64_t ocl_size_of(const Type *t)
 {
     if (is_array(t))
-        return t->n == UNKNOWN_LENGTH ? 0 : size_of(t->base) * t->n;
+        return t->n == UNKNOWN_LENGTH ? 0 : ocl_size_of(t->base) * t->n;
     return is_record(t) ? t->record->size : t->size;
 }
 
@@ -212,6 +212,7 @@ static void place_bits(Record *r, Member *m, uint64_t *bit)
     uint64_t start = *bit / align * align;
     m->offset = start / 8;
     m->bit = (uint16_t)(*bit - start);
+    m->packed = r->packed;
     *bit += m->width;
 }
 
@@ -233,7 +234,7 @@ bool ocl_lay_out(Ocl *o, Record *r, uint32_t align)
         } else {
             bit = align_up(align_up(bit, 8), (uint64_t)a * 8);
             m->offset = bit / 8;
-            bit += size_of(m->type) * 8;
+            bit += ocl_size_of(m->type) * 8;
             r->align = MAX(r->align, a);
         }
         end = MAX(end, bit);
