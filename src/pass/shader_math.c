@@ -5,8 +5,12 @@
  *
  *     x y z        the function's operands          =a a   names a value, and is it then
  *     1 0.5        a number of x's type             1i     an integer of x's width
+ *     1l           an integer of 32 bits            Int    an integer of x's width as such a one
  *     normal       the smallest number that is normal
+ *     inf below    infinity; the largest number below 1
  *     lowest w     x's sign bit; its width in bits, as integers
+ *     mant bias    the mantissa's bits; the exponent's bias, all its bits, as integers
+ *     ones
  *     bits float   the same bits as an integer; as x's type again
  *     ?            condition, value if so, value if not
  *     FMul Exp2    an instruction, core or of GLSL.std.450; but for these:
@@ -28,7 +32,8 @@ typedef struct Row {
     const char *expression;
 } Row;
 
-enum { ANY = 15, SHORT = 6 /* 16 and 32 bits */, UP_TO_4 = 7 };
+/* SHORT: 16 and 32 bits; FLOAT: 32, and 16 by way of that */
+enum { ANY = 15, SHORT = 6, UP_TO_4 = 7, BY_FLOAT = 16, FLOAT = BY_FLOAT | SHORT };
 
 static const Row rows[] = {
 #define ROW(name, widths, expression) { OpenCLstd_##name, widths, expression },
@@ -81,6 +86,8 @@ static SpvId number(Evaluation *e, const char *word, size_t n)
     const SpvType *c = component(e->x);
     SpvId integer = spv_int_type(e->s->m, c->bits, false);
     double value = strtod(word, NULL);
+    if (word[n - 1] == 'l')
+        return constant(e, e->s->u32, (uint32_t)(int64_t)value);
     if (c->kind == SPV_INT || word[n - 1] == 'i')
         return constant(e, integer, (uint64_t)(int64_t)value);
     return constant(e, c->id, shader_float_bits(value, c->bits));
@@ -189,6 +196,32 @@ static SpvId instruction(Evaluation *e, const char *word, size_t n)
     return shader_emit(s, op, type, words, at + count);
 }
 
+/* What a floating-point type consists of. */
+static SpvId trait(Evaluation *e, const char *word, size_t n)
+{
+    const SpvType *c = component(e->x);
+    uint64_t mant = c->bits == 64 ? 52 : c->bits == 32 ? 23 : 10;
+    uint64_t ones = (UINT64_C(1) << (c->bits - 1 - mant)) - 1;
+    const struct { const char *name; bool is_float; uint64_t bits; } traits[] = {
+        { "w", false, c->bits }, { "lowest", false, UINT64_C(1) << (c->bits - 1) },
+        { "mant", false, mant }, { "bias", false, ones >> 1 }, { "ones", false, ones },
+        { "normal", true, UINT64_C(1) << mant }, { "inf", true, ones << mant },
+        { "below", true, ((ones >> 1) << mant) - 1 },
+    };
+    for (uint32_t k = 0; k < COUNT_OF(traits); k++)
+        if (is(word, n, traits[k].name))
+            return constant(e, traits[k].is_float ? c->id : spv_int_type(e->s->m, c->bits, false),
+                            traits[k].bits);
+    return 0;
+}
+
+static SpvId short_integer(Evaluation *e, SpvId value)
+{
+    uint32_t bits = component(spv_type_of(e->s->m, value))->bits;
+    SpvId type = shaped(e, e->s->u32);
+    return bits == 32 ? value : EMIT(e->s, bits < 32 ? SpvOpSConvert : SpvOpUConvert, type, value);
+}
+
 static SpvId word_value(Evaluation *e, const char *word, size_t n)
 {
     const SpvType *c = component(e->x);
@@ -201,13 +234,8 @@ static SpvId word_value(Evaluation *e, const char *word, size_t n)
         return number(e, word, n);
     if (*word == '?')
         return choose(e);
-    if (is(word, n, "w"))
-        return constant(e, integer, c->bits);
-    if (is(word, n, "lowest"))
-        return constant(e, integer, UINT64_C(1) << (c->bits - 1));
-    if (is(word, n, "normal")) /* the smallest number that is */
-        return constant(e, c->id, c->bits == 64 ? UINT64_C(1) << 52
-                                  : c->bits == 32 ? UINT64_C(1) << 23 : UINT64_C(1) << 10);
+    if (is(word, n, "Int"))
+        return short_integer(e, pop(e));
     if (is(word, n, "bits"))
         return bitcast(e, pop(e), shaped(e, integer));
     if (is(word, n, "float"))
@@ -218,7 +246,8 @@ static SpvId word_value(Evaluation *e, const char *word, size_t n)
         return count_bits(e, pop(e));
     if (is(word, n, "UMulHigh") || is(word, n, "SMulHigh"))
         return multiply_high(e, *word == 'U' ? SpvOpUMulExtended : SpvOpSMulExtended);
-    return instruction(e, word, n);
+    SpvId value = trait(e, word, n);
+    return value ? value : instruction(e, word, n);
 }
 
 SpvId shader_evaluate(Shader *s, const char *expression, SpvId type, const SpvId *operands)
@@ -239,24 +268,50 @@ SpvId shader_evaluate(Shader *s, const char *expression, SpvId type, const SpvId
 
 /* ---- functions with a pointer or a length ---------------------------------------------------- */
 
-typedef struct Storing { uint16_t function; const char *stored, *result; } Storing;
+/* Of integers: of 32 bits. */
+typedef struct Storing {
+    uint16_t function;
+    uint8_t widths;
+    bool integers;
+    const char *stored, *result;
+} Storing;
 
 static const Storing storing[] = {
-    { OpenCLstd_sincos, "x Cos", "x Sin" },
-    { OpenCLstd_fract, "x Floor", "x Fract 0x1.fffffep-1 FMin" },
-    { OpenCLstd_modf, "x Trunc", "x x Trunc FSub" },
+#define STORING(name, widths, integers, stored, result)                                            \
+    { OpenCLstd_##name, widths, integers, stored, result },
+#include "pass/shader_math.def"
 };
 
-static const char *expression_of(uint16_t function, uint32_t bits, bool *other_width)
+/* An expression of floats, for halves too where that is asked for. */
+static SpvId evaluate(Shader *s, uint8_t widths, const char *expression, SpvId type,
+                      const SpvId *operands, uint32_t n)
 {
-    const char *found = NULL;
-    for (uint32_t k = 0; k < COUNT_OF(rows) && !found; k++) {
-        if (rows[k].function != function)
-            continue;
-        *other_width = true;
-        found = rows[k].widths & bits / 8 ? rows[k].expression : NULL;
-    }
-    return found;
+    const SpvType *x = spv_type_of(s->m, operands[0]), *t = spv_type(s->m, type);
+    SpvId wide[3];
+    if (!(widths & BY_FLOAT) || component(x)->kind != SPV_FLOAT || component(x)->bits != 16)
+        return shader_evaluate(s, expression, type, operands);
+    SpvId to = spv_float_type(s->m, 32);
+    to = x->kind == SPV_VECTOR ? spv_vector_type(s->m, to, x->count) : to;
+    for (uint32_t k = 0; k < MIN(n, 3); k++)
+        wide[k] = spv_type_of(s->m, operands[k]) == x ? EMIT(s, SpvOpFConvert, to, operands[k])
+                                                      : operands[k];
+    bool back = component(t)->kind == SPV_FLOAT;
+    SpvId value = shader_evaluate(s, expression, back ? to : type, wide);
+    return back ? EMIT(s, SpvOpFConvert, type, value) : value;
+}
+
+/* With a second result, which is stored. */
+static Fate two_results(Shader *s, const SpvInst *i, const Storing *r, SpvId *to)
+{
+    const SpvId *operands = i->words + i->first_operand + 2;
+    const SpvType *x = spv_type(s->m, i->type);
+    uint32_t n = spv_n_operands(i) - 3;
+    SpvId type = x->id;
+    if (r->integers)
+        type = x->kind == SPV_VECTOR ? spv_vector_type(s->m, s->u32, x->count) : s->u32;
+    SpvId stored = evaluate(s, r->widths, r->stored, type, operands, n);
+    *to = evaluate(s, r->widths, r->result, i->type, operands, n);
+    return shader_store(s, i, operands[n], stored) ? FATE_GONE : FATE_ERROR;
 }
 
 static Fate refuse(Shader *s, const SpvInst *i, bool other_width, uint32_t bits)
@@ -299,24 +354,29 @@ Fate shader_function(Shader *s, SpvInst *i, SpvId *to)
     if (!x || (x->kind != SPV_INT && x->kind != SPV_FLOAT && x->kind != SPV_VECTOR))
         return refuse(s, i, false, 0);
     const SpvId *operands = i->words + i->first_operand + 2;
-    for (uint32_t k = 0; k < COUNT_OF(storing); k++) {
-        if (storing[k].function != function || component(x)->bits == 64)
-            continue;
-        SpvId stored = shader_evaluate(s, storing[k].stored, i->type, operands);
-        *to = shader_evaluate(s, storing[k].result, i->type, operands);
-        return shader_store(s, i, spv_operand(i, 3), stored) ? FATE_GONE : FATE_ERROR;
-    }
     bool other_width = false;
+    uint32_t bits = component(x)->bits;
+    for (uint32_t k = 0; k < COUNT_OF(storing); k++) {
+        if (storing[k].function != function)
+            continue;
+        other_width = true;
+        if (storing[k].widths & bits / 8)
+            return two_results(s, i, &storing[k], to);
+    }
     if (function == OpenCLstd_select) {
         *to = shader_evaluate(s, x->kind == SPV_VECTOR ? "z 0i SLessThan y x ?"
                                                        : "z 0i INotEqual y x ?",
                               i->type, operands);
         return FATE_GONE;
     }
-    const char *expression = expression_of(function, component(x)->bits, &other_width);
-    if (!expression)
-        return refuse(s, i, other_width, component(x)->bits);
-    *to = shader_evaluate(s, expression, i->type, operands);
+    const Row *row = NULL;
+    for (uint32_t k = 0; k < COUNT_OF(rows) && !row; k++) {
+        other_width |= rows[k].function == function;
+        row = rows[k].function == function && rows[k].widths & bits / 8 ? &rows[k] : NULL;
+    }
+    if (!row)
+        return refuse(s, i, other_width, bits);
+    *to = evaluate(s, row->widths, row->expression, i->type, operands, spv_n_operands(i) - 2);
     if (function == OpenCLstd_fma) /* one operation, rounded once */
         vec_push(s->a, &s->exact_ids, *to);
     return FATE_GONE;

@@ -5,6 +5,7 @@
 // RUN: %heddle compile %s --target vulkan --emit spirv -o %t.spv
 // RUN: %spirv-val --target-env vulkan1.3 %t.spv
 #include "kernel.h"
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
 
 KERNEL(wide_loop)
 {
@@ -23,7 +24,7 @@ KERNEL(wide_16)
     uint16 a = vload16(g & 7, in);
     ushort16 h = convert_ushort16_sat(a);
     uchar16 c = as_uchar16(a.s0369);
-    a = a.sfedcba9876543210 ^ convert_uint16(h) + convert_uint16(c);
+    a = a.sfedcba9876543210 ^ (convert_uint16(h) & 0xffff) + (convert_uint16(c) & 0xff);
     a = select(a, a + 1u, a > 0x80000000u ? (uint16)(-1) : (uint16)0);
     int16 m = convert_int16(c) < 100;
     o[0] = any(m) + all(m) * 2;
