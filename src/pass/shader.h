@@ -180,6 +180,8 @@ Fate shader_group(Shader *s, SpvInst *i, SpvId *to);
 /* ---- shader_ops.c ---------------------------------------------------------------------------- */
 
 Fate shader_operation(Shader *s, SpvInst *i, SpvId *to);
+/* A conversion to floating point, rounded in one of OpenCL's modes (SpvFPRoundingMode*). */
+SpvId shader_round(Shader *s, uint16_t op, SpvId type, SpvId x, uint32_t mode);
 /* A barrier of the work-group, with that memory (SpvMemorySemantics*). */
 void shader_barrier(Shader *s, uint32_t memory);
 

@@ -463,9 +463,8 @@ static Fate vector_access(Shader *s, SpvInst *i, SpvId *to)
     const SpvType *in = spv_type(s->m, count > 1 ? spv_vector_type(s->m, kind, count) : kind);
     uint32_t bytes = shader_scalar(in)->bits / 8 * (padded && count == 3 ? 4 : count);
     Access x = { 0 };
-    if ((number == OpenCLstd_vstore_half_r || number == OpenCLstd_vstore_halfn_r ||
-         number == OpenCLstd_vstorea_halfn_r) && spv_operand(i, 5) != SpvFPRoundingModeRTE)
-        return shader_refuse(s, i, "a rounding mode other than to nearest even"), FATE_ERROR;
+    bool rounded = number == OpenCLstd_vstore_half_r || number == OpenCLstd_vstore_halfn_r ||
+                   number == OpenCLstd_vstorea_halfn_r;
     if (!open_access(s, i, spv_operand(i, first + 1), 0, &x))
         return FATE_ERROR;
     shader_add_index(s, &x.place, spv_operand(i, first), bytes);
@@ -475,7 +474,8 @@ static Fate vector_access(Shader *s, SpvInst *i, SpvId *to)
         return FATE_GONE;
     }
     SpvId value = spv_operand(i, 2);
-    value = half ? EMIT(s, SpvOpFConvert, in->id, value) : value;
+    uint32_t mode = rounded ? spv_operand(i, 5) : SpvFPRoundingModeRTE;
+    value = half ? shader_round(s, SpvOpFConvert, in->id, value, mode) : value;
     return store(&x, in, value, 0) ? FATE_GONE : FATE_ERROR;
 }
 

@@ -352,16 +352,64 @@ static Fate float_to_int(Shader *s, SpvInst *i, SpvId *to)
     return FATE_GONE;
 }
 
-/* To a floating-point type: to nearest even, or exactly. */
-static Fate to_float(Shader *s, SpvInst *i)
+/* Whether the float r, what the integer x became, is above x, and whether below: by r as an integer
+ * again, which it may be too large for. */
+static void compare_integer(Shader *s, const SpvType *t, SpvId x, SpvId r, bool is_signed,
+                            SpvId out[2])
+{
+    const SpvType *rt = spv_type_of(s->m, r);
+    uint32_t bits = component(t)->bits;
+    SpvId bools = vector_like(s, t, s->bool_);
+    SpvId limit = float_constant(s, rt, power_of_two(is_signed ? bits - 1 : bits));
+    SpvId over = EMIT(s, SpvOpFOrdGreaterThanEqual, bools, r, limit);
+    SpvId infinite = EMIT(s, SpvOpIsInf, bools, r);
+    SpvId none = EMIT(s, SpvOpLogicalOr, bools, over, infinite);
+    SpvId good = EMIT(s, SpvOpLogicalNot, bools, none);
+    SpvId under = EMIT(s, SpvOpLogicalAnd, bools, infinite, EMIT(s, SpvOpLogicalNot, bools, over));
+    r = EMIT(s, SpvOpSelect, rt->id, none, float_constant(s, rt, 0), r);
+    SpvId back = EMIT(s, is_signed ? SpvOpConvertFToS : SpvOpConvertFToU, t->id, r);
+    for (uint32_t k = 0; k < 2; k++) {
+        uint16_t op = is_signed ? (k ? SpvOpSLessThan : SpvOpSGreaterThan)
+                                : (k ? SpvOpULessThan : SpvOpUGreaterThan);
+        SpvId own = EMIT(s, SpvOpLogicalAnd, bools, good, EMIT(s, op, bools, back, x));
+        out[k] = EMIT(s, SpvOpLogicalOr, bools, own, k ? under : over);
+    }
+}
+
+/* Shaders round to one of the two neighbours; where that is the wrong one, the other is taken. */
+SpvId shader_round(Shader *s, uint16_t op, SpvId type, SpvId x, uint32_t mode)
+{
+    /* of the result, whether it is above, whether below */
+    static const char *const steps[] = {
+        [SpvFPRoundingModeRTZ] = "x bits =b  x 0 FOrdLessThan z y ? b 1i ISub b ? float",
+        [SpvFPRoundingModeRTP] =
+            "x bits =b  z b 0i SLessThan b 1i ISub b 1i IAdd ?  b ? float",
+        [SpvFPRoundingModeRTN] =
+            "x bits =b  y b 0i SLessThan b 1i IAdd b 1i ISub ?  b ? float",
+    };
+    const SpvType *from = spv_type_of(s->m, x), *t = spv_type(s->m, type);
+    bool wider = op == SpvOpFConvert && component(from)->bits < component(t)->bits;
+    SpvId set[3] = { EMIT(s, op, type, x) };
+    if (wider || mode >= COUNT_OF(steps) || !steps[mode])
+        return set[0];
+    if (op == SpvOpFConvert) {
+        SpvId bools = vector_like(s, t, s->bool_), back = EMIT(s, op, from->id, set[0]);
+        set[1] = EMIT(s, SpvOpFOrdGreaterThan, bools, back, x);
+        set[2] = EMIT(s, SpvOpFOrdLessThan, bools, back, x);
+    } else {
+        compare_integer(s, from, x, set[0], op == SpvOpConvertSToF, set + 1);
+    }
+    return shader_evaluate(s, steps[mode], type, set);
+}
+
+static Fate to_float(Shader *s, SpvInst *i, SpvId *to)
 {
     uint32_t n;
     const uint32_t *mode = spv_decoration(s->m, i->id, -1, SpvDecorationFPRoundingMode, &n);
-    const SpvType *from = spv_type_of(s->m, spv_operand(i, 0)), *t = spv_type(s->m, i->type);
-    bool wider = i->op == SpvOpFConvert && component(from)->bits < component(t)->bits;
-    if (mode && *mode != SpvFPRoundingModeRTE && !wider)
-        return shader_refuse(s, i, "a rounding mode other than to nearest even"), FATE_ERROR;
-    return FATE_STAYS;
+    if (!mode || *mode == SpvFPRoundingModeRTE)
+        return FATE_STAYS;
+    *to = shader_round(s, i->op, i->type, spv_operand(i, 0), *mode);
+    return FATE_GONE;
 }
 
 static Fate saturate(Shader *s, SpvInst *i, SpvId *to)
@@ -427,7 +475,7 @@ Fate shader_operation(Shader *s, SpvInst *i, SpvId *to)
     case SpvOpCooperativeMatrixLoadKHR: case SpvOpCooperativeMatrixStoreKHR:
         return matrix_access(s, i, to);
     case SpvOpConvertFToS: case SpvOpConvertFToU: return float_to_int(s, i, to);
-    case SpvOpConvertSToF: case SpvOpConvertUToF: case SpvOpFConvert: return to_float(s, i);
+    case SpvOpConvertSToF: case SpvOpConvertUToF: case SpvOpFConvert: return to_float(s, i, to);
     case SpvOpSatConvertSToU: case SpvOpSatConvertUToS: return saturate(s, i, to);
     case SpvOpBitCount: return by_expression(s, i, "x BitCount", to);
     case SpvOpIsFinite: return by_expression(s, i, "x IsNan x IsInf LogicalOr LogicalNot", to);

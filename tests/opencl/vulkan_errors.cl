@@ -2,14 +2,13 @@
 //
 // What Vulkan has no counterpart of is an error that names it.
 //
-// RUN: for K in PRINTF DOUBLE ROUND GLOBAL NONE; do \
+// RUN: for K in PRINTF DOUBLE GLOBAL NONE; do \
 // RUN:   not %heddle compile %s --target vulkan -D$K --emit spirv -o %t 2>&1 || exit 1; done \
 // RUN:   | %filecheck %s
 // RUN: not %heddle compile %s --target metal 2>&1 | %filecheck %s --check-prefix=TARGET
 //
 // CHECK: no counterpart of the function printf
 // CHECK: no counterpart of the function sin of 64 bits
-// CHECK: no counterpart of a rounding mode other than to nearest even
 // CHECK: no counterpart of a variable of the program in global memory
 // CHECK: no counterpart of an access through a null pointer
 // TARGET: --target takes opencl or vulkan, not 'metal'
@@ -25,8 +24,6 @@ kernel void k(global float *out, global float *in, int n)
     printf("%d\n", n);
 #elif defined DOUBLE
     out[i] = sin((double)n);
-#elif defined ROUND
-    out[i] = convert_float_rtz(n);
 #elif defined GLOBAL
     counter++;
 #elif defined NONE

@@ -107,3 +107,28 @@ KERNEL(to_bool)
     o[1] = a == c;
     o[2] = sizeof(bool);
 }
+KERNEL(directed_roundings)
+{
+    BEGIN;
+    float a = (float)(int)x / 65536 / 7, tiny = as_float((x & 0x83ffffff) | 0x32000000);
+    o[0] = as_uint(convert_float_rtz(x)) ^ as_uint(convert_float_rtp(x | 0xffffff00));
+    o[1] = as_uint(convert_float_rtp((int)y)) ^ as_uint(convert_float_rtn((int)y));
+    o[2] = as_uint(convert_float_rtn((double)(int)z / 3));
+    o[3] = as_uint(convert_float_rtz((long)x << 32 | y)) +
+           as_uint(convert_float_rtn((ulong)y << 32 | x));
+    o[4] = as_ushort(convert_half_rtz(a)) + as_ushort(convert_half_rtp(tiny)) * 3;
+    o[5] = as_ushort(convert_half_rtn(tiny)) + as_ushort(convert_half_rtz(x)) * 3 +
+           as_ushort(convert_half_rtp((int)y)) * 5 + as_ushort(convert_half_rtn((int)z)) * 7;
+    vstore_half4_rtn((float4)(a, 1, 2, 0.1f), 0, (global half *)(o + 6));
+}
+KERNEL(roundings_of_halves_in_memory)
+{
+    BEGIN;
+    global half *h = (global half *)o;
+    float a = (float)(int)x / 65536 / 7;
+    vstore_half_rtz(a, 0, h);
+    vstore_half_rtp(a, 1, h);
+    vstore_half_rtn(-a, 2, h);
+    vstore_half_rte(a * 3, 3, h);
+    vstore_half8_rtz(convert_float8((uint8)(x, y, z, 1, 2, 3, 4, 5)) / 7.0f, 1, h);
+}
