@@ -493,6 +493,8 @@ typedef struct HeddleDispatch {
     int interleave;                 /* workgroups sharing a core by turns: 0 = decide, 1 = off,
                                      * 16 = 4x4 */
     uint64_t seed;                  /* reference: order in which invocations run */
+    uint64_t budget;                /* reference: instructions an invocation may run before it is
+                                     * called endless; 0 = 2^26 */
     /* OpenCL kernels' printf: one call of it, on any thread but one at a time; NULL: not shown */
     void (*print)(void *user, const char *text, size_t length);
     void *print_user;

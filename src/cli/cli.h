@@ -38,7 +38,7 @@ typedef struct Options {
         *check, *rotate_as, *sweep, *target;
     uint32_t groups[3], global[3], local[3], offset[3];
     bool has_groups, has_global, has_local;
-    uint32_t subgroup_size, threads, interleave, seed;
+    uint32_t subgroup_size, threads, interleave, seed, budget;
     double tolerance, seconds;
     bool stats, robust, no_optimisation, help, rotate_loads, pipeline;
 } Options;

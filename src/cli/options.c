@@ -66,6 +66,8 @@ static const Option options[] = {
     { "--no-optimisation", NULL, "only the passes the code generator needs",
       FLAG, AT(no_optimisation), 0, KERNEL },
     { "--seed", "N", "reference: order in which invocations run", NUMBER, AT(seed), 0, RUNS },
+    { "--budget", "N", "reference: instructions an invocation may run; default 67108864",
+      NUMBER, AT(budget), 0, RUNS },
     { "--pipeline", NULL, "loops that ask for wait queues load ahead into registers, as portable"
       " SPIR-V", FLAG, AT(pipeline), 0, KERNEL },
     { "--stats", NULL, "counts of loads, multiply-adds, conversions, barriers, bytes; compile: what"

@@ -296,7 +296,7 @@ static HeddleResult dispatch(Run *r, HeddleKernel *kernel, HeddleReport *report)
 {
     HeddleDispatch d = { .bindings = r->bindings, .n_bindings = r->n_bindings, .push = r->push,
                          .push_size = r->push_size, .interleave = (int)r->options->interleave,
-                         .seed = r->options->seed };
+                         .seed = r->options->seed, .budget = r->options->budget };
     memcpy(d.groups, r->groups, sizeof d.groups);
     if (r->opencl && r->options->has_global)
         memcpy(d.global_size, r->options->global, sizeof d.global_size);

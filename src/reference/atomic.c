@@ -95,7 +95,9 @@ static Step atomic(Machine *m, Inv *v, const RInst *i)
     if (!reads && swaps) {
         if (undef && !a.undef)
             found(m, v, i, REF_UNDEFINED, "%s is stored to a buffer", undefined_name(undef));
-        mem_write(a.data, size, combine(i, x->t, old, value));
+        uint64_t next = combine(i, x->t, old, value);
+        mem_write(a.data, size, next);
+        m->changes += a.object && next != old;
         bool keeps = !writes && i->op != SpvOpAtomicExchange && x->comparator == REF_NONE;
         if (a.undef)
             memset(a.undef, undef | (keeps && old_undef), size);

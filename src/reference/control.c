@@ -34,6 +34,8 @@ void inv_jump(Machine *m, Inv *v, const Edge *e)
         *iters = e->back ? *iters + 1 : 0;
     }
     v->pc = e->to->first;
+    if (e->back)
+        endless_turn(m, v, e);
 }
 
 static Step branch(Machine *m, Inv *v, const RInst *i)
@@ -183,9 +185,10 @@ static Step return_(Machine *m, Inv *v, const RInst *i)
 void inv_call(Machine *m, Inv *v, RFunc *f, const CallArg *args, Ref result, uint32_t n_leaves)
 {
     const uint32_t frames = v->n_frames, objects = v->n_objects, pc = v->pc;
-    const uint64_t budget = m->d->budget ? m->d->budget : 1ull << 28, began = v->steps;
+    const uint64_t budget = m->d->budget ? m->d->budget : REF_BUDGET, began = v->steps;
     if (m->stop)
         return;
+    endless_forget(v);
     inv_enter(m, v, f, pc, result, n_leaves);
     set_frame(v);
     for (uint32_t k = 0; k < f->n_params; k++) {
@@ -207,6 +210,8 @@ void inv_call(Machine *m, Inv *v, RFunc *f, const CallArg *args, Ref result, uin
         m->stop |= s == STEP_WAIT;
         if (s == STEP_DONE)
             break;
+        if (endless_circles(m, v) && !m->stop)
+            endless_found(m, v, "nobody changes what it waits for");
     }
     v->n_frames = frames; /* wherever it was left */
     v->n_objects = objects;
@@ -288,6 +293,7 @@ static Step assume(Machine *m, Inv *v, const RInst *i)
 static Step clock_(Machine *m, Inv *v, const RInst *i)
 {
     uint64_t now = m->instructions + v->steps;
+    m->changes++;
     leaf(v, i->dst)[0] = i->n == 2 ? now & 0xffffffff : now;
     unset(v, i->dst)[0] = 0;
     if (i->n == 2) {

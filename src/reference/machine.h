@@ -330,6 +330,10 @@ struct Inv {
     LocalObject *objects;
     uint32_t n_objects;
     uint32_t left; /* memory operations until the next switch */
+    uint64_t turns; /* back edges taken */
+    struct Earlier *earlier; /* endless.c: the state after some of them, or NULL */
+    bool looked;      /* since then, at memory that others may change */
+    uint64_t circles; /* 1 + Machine.changes when it was found to go round in circles */
     RaceOrder order;
 };
 
@@ -402,6 +406,7 @@ struct Machine {
     Inv *inv;
     Subgroup *subgroups;
     uint32_t *ready, n_ready;
+    Inv *ahead; /* has run long on what it knows by itself, or NULL */
     uint32_t shared_epoch[RACE_N_CLASSES];
     struct RaceState *race;
     bool by_matrix; /* the access is part of a matrix load or store */
@@ -409,6 +414,7 @@ struct Machine {
     void *scratch;  /* of matrix operations */
     size_t scratch_size;
     uint64_t rng, instructions;
+    uint64_t changes; /* of memory that invocations share; what they do together; the clock */
     bool deadlocked; /* told for this workgroup: what follows is only its echo */
     bool stop;       /* budget used up: end the dispatch */
     /* findings */
@@ -465,6 +471,15 @@ void matrix_scatter(Machine *m, Inv **set, uint32_t n, const RType *t, Ref r, Wh
 /* Reports operands that differ between the invocations of `set`. */
 void matrix_uniform(Machine *m, Inv **set, uint32_t n, const RInst *i, Ref r, uint32_t leaves,
                     const char *what);
+
+/* ---- endless.c ------------------------------------------------------------------------------- */
+
+/* The invocation takes a back edge, whose phis are set; reports it when it will do so for ever. */
+void endless_turn(Machine *m, Inv *v, const Edge *e);
+void endless_forget(Inv *v); /* what it did so far */
+/* It does so unless somebody changes what it looks at. */
+bool endless_circles(const Machine *m, const Inv *v);
+void endless_found(Machine *m, const Inv *v, const char *why);
 
 /* ---- schedule.c ------------------------------------------------------------------------------ */
 

@@ -94,6 +94,8 @@ bool mem_access(Machine *m, Inv *v, const RInst *i, uint64_t va, uint64_t prov, 
     out->data = o->data + at;
     out->undef = o->undef ? o->undef + at : NULL;
     out->object = o;
+    v->looked |= o->writable && kind != ACCESS_WRITE;
+    m->changes += kind == ACCESS_WRITE;
     if (o->shared && checking(m, REF_RACE))
         race_access(m, v, i, o, at, size, kind);
     return true;
@@ -157,6 +159,9 @@ void mem_store_scalar(Machine *m, Inv *v, const RInst *i, uint64_t va, uint64_t 
         return;
     if (undef[0] && !a.undef)
         found(m, v, i, REF_UNDEFINED, "%s is stored to a buffer", undefined_name(undef[0]));
+    if (a.object && size <= 8 && mem_read(a.data, size) == from[0] && !undef[0] &&
+        !any_undef(a.undef, size))
+        m->changes--; /* it is what was there */
     if (a.undef)
         memset(a.undef, undef[0], size);
     mem_write(a.data, MIN(size, 8), from[0]);

@@ -86,6 +86,8 @@ typedef enum RefOwnership {
     REF_N_OWNERSHIPS
 } RefOwnership;
 
+#define REF_BUDGET (1ull << 26)
+
 typedef struct RefDispatch {
     const char *entry; /* NULL = the only one */
     const RefSpec *spec;
@@ -111,7 +113,7 @@ typedef struct RefDispatch {
     uint32_t check;            /* REF_CHECK_* */
     uint64_t seed;             /* of the schedule */
     RefOwnership ownership;
-    uint64_t budget;       /* instructions an invocation may run; 0 = 2^28 */
+    uint64_t budget;       /* instructions an invocation may run; 0 = REF_BUDGET */
     uint64_t total_budget; /* instructions of all; 0 = unlimited */
     uint64_t memory_limit; /* bytes the interpreter may use for itself; 0 = 2 GiB */
 } RefDispatch;

@@ -7,7 +7,10 @@
  */
 #include "reference/machine.h"
 
-enum { SLICE = 1 << 16 }; /* instructions between two looks at what waits */
+enum {
+    SLICE = 1 << 16, /* instructions between two looks at what waits */
+    LONG = 1 << 20   /* that are many for an invocation */
+};
 
 Step collective_wait(Machine *m, Inv *v, const RInst *i)
 {
@@ -139,7 +142,7 @@ static void start(Machine *m, Inv *v, RFunc *entry)
     v->base[0] = v->slots;
     v->ubase[0] = v->undef;
     v->n_frames = 0;
-    v->steps = 0;
+    v->steps = v->turns = v->circles = 0;
     v->left = random_below(m, 24);
     v->state = INV_READY;
     inv_enter(m, v, entry, 0, REF_NONE, 0);
@@ -246,6 +249,7 @@ static void carry_out(Machine *m, Inv **set, uint32_t n, const RInst *i, uint32_
     if (i->whole && n < all)
         found(m, set[0], i, REF_DIVERGENT, "%s is reached by %u of the %u invocations of its %s",
               spv_op_name(i->op), n, all, i->scope == SpvScopeWorkgroup ? "workgroup" : "subgroup");
+    m->changes++;
     i->together(m, set, n, i);
     wake(m, set, n);
 }
@@ -337,6 +341,28 @@ static bool any_alive(const Machine *m)
     return false;
 }
 
+/* No invocation goes on, but in circles. */
+static bool all_circle(const Machine *m)
+{
+    for (uint32_t k = 0; k < m->n_ready; k++)
+        if (!endless_circles(m, &m->inv[m->ready[k]]))
+            return false;
+    return m->n_ready > 0;
+}
+
+/* Which of `ready` runs next: any; by turns one that has run long without looking at what others
+ * do, so that an endless loop of many invocations uses up the budget of one, not of all. */
+static uint32_t choose(Machine *m)
+{
+    uint32_t at = random_below(m, m->n_ready), k = 0;
+    const Inv *v = m->ahead;
+    if (!v || v->looked || !(m->rng & 1))
+        return at;
+    while (k < m->n_ready && &m->inv[m->ready[k]] != v)
+        k++;
+    return k < m->n_ready ? k : at;
+}
+
 static void run_group(Machine *m, RFunc *entry, Inv **set, uint64_t budget)
 {
     uint64_t looked = m->instructions;
@@ -344,6 +370,7 @@ static void run_group(Machine *m, RFunc *entry, Inv **set, uint64_t budget)
     race_new_group(m);
     m->n_ready = 0;
     m->deadlocked = false;
+    m->ahead = NULL;
     for (uint32_t k = 0; k < m->n_inv; k++) {
         start(m, &m->inv[k], entry);
         m->ready[m->n_ready++] = k;
@@ -356,11 +383,15 @@ static void run_group(Machine *m, RFunc *entry, Inv **set, uint64_t budget)
                 resolve_workgroup(m, set, true);
             continue;
         }
-        uint32_t at = random_below(m, m->n_ready);
+        uint32_t at = choose(m);
         Inv *v = &m->inv[m->ready[at]];
         run(m, v, budget);
+        if (v->steps > LONG && !v->looked && (!m->ahead || m->ahead->steps < v->steps))
+            m->ahead = v;
         if (v->state != INV_READY)
             m->ready[at] = m->ready[--m->n_ready];
+        if (endless_circles(m, v) && all_circle(m) && !resolve_subgroups(m, set) && !m->stop)
+            endless_found(m, v, "nobody of its workgroup will change what it waits for");
         /* One that spins on memory may be waiting for what a collective operation leads to. */
         if (m->instructions - looked > 16 * SLICE && m->n_ready) {
             looked = m->instructions;
@@ -373,7 +404,7 @@ bool run_groups(Machine *m)
 {
     RFunc *entry = decode_find(m, m->entry.function->def->id);
     Inv **set = NEW_ARRAY(m->arena, Inv *, m->n_inv);
-    uint64_t budget = m->d->budget ? m->d->budget : 1ull << 28;
+    uint64_t budget = m->d->budget ? m->d->budget : REF_BUDGET;
     make_invocations(m, entry);
     for (uint32_t z = 0; z < m->d->groups[2] && !m->stop; z++)
         for (uint32_t y = 0; y < m->d->groups[1] && !m->stop; y++)

@@ -112,7 +112,7 @@ static HeddleResult dispatch(HeddleKernel *k, const Bound *b, HeddleReport *repo
     RefDispatch d = { .entry = k->info->entry, .spec = specs, .n_spec = k->n_specs, .push = b->push,
                       .push_size = (uint32_t)b->push_size, .subgroup_size = k->subgroup_size,
                       .check = k->check ? REF_CHECK_ALL : REF_CHECK_NONE,
-                      .seed = b->dispatch->seed };
+                      .seed = b->dispatch->seed, .budget = b->dispatch->budget };
     if (k->opencl) {
         d.args = list_arguments(k, b, scratch);
         d.n_args = k->info->n_bindings;

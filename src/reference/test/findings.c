@@ -182,6 +182,45 @@ TEST(endless)
 {
     DRAWS(REF_ENDLESS, "endless loop", 1,
           "void main() { uint x = 1; while (x != p * 0) x |= 1; o[I] = x; }");
+    /* told by their state, which comes again: of several values, of an array, in a function, after
+     * a while, with stores of what is there already */
+    DRAWS(REF_ENDLESS, "nothing that it hangs on changes", 1,
+          "void main() { uint x = p; while (x != 7) x = x * 3 % 1009; o[I] = x; }");
+    DRAWS(REF_ENDLESS, "nothing that it hangs on changes", 1,
+          "uint g(uint x) { uint a[5] = uint[5](0, 1, 2, 3, 4), n = 0;\n"
+          "  for (uint i = 0; a[i % 5] < 5; i = (i + x) % 10) n ^= a[i % 5]; return n; }\n"
+          "void main() { o[I] = g(p); }");
+    DRAWS(REF_ENDLESS, "nothing that it hangs on changes", 1,
+          "void main() { uint x = 0; for (uint i = 0; i < 2999 || p == 3; i = min(i + 1, 2999u))\n"
+          "    o[I] = p; }");
+    DRAWS(REF_ENDLESS, "nothing that it hangs on changes", 1,
+          "void main() { for (uint i = 0; i < 5;) { o[I] = 5; o[I] = p; } }");
+    DRAWS(REF_ENDLESS, "nobody of its workgroup", 1,
+          "void main() { while (atomicOr(o[64], 0u) == 0u); }");
+    DRAWS(REF_ENDLESS, "nobody of its workgroup", 1,
+          "void main() { while (atomicCompSwap(o[64], 0u, 1u) != 0u); }");
+    DRAWS(REF_ENDLESS, "nobody of its workgroup", 1,
+          "void main() { if (I == 0) barrier(); while (I > 0 && atomicOr(o[64], 0u) == 0u);\n"
+          "  atomicOr(o[64], 1u); }");
+    DRAWS(REF_ENDLESS, "still running after", 1,
+          "void main() { uint x = 1; while (x != 0) { x += 2; o[I] = x; } }");
+}
+
+/* Loops that end, though for long it does not look like it. */
+TEST(not_endless)
+{
+    CLEAN(1, "void main() { uint a[4] = uint[4](0, 0, 0, 0);\n"
+             "  while (a[p & 3] < 5000) a[p & 3]++; o[I] = a[p & 3]; }");
+    CLEAN(1, "void main() { uint n = 0; for (uint i = 0; i < 80; i++) for (uint j = 0; j < 80; j++)\n"
+             "    n = 5; o[I] = n; }");
+    CLEAN(1, "void main() { if (I == 5) { uint n = 0; for (uint i = 0; i < 3000; i++) n += i * n;\n"
+             "    atomicOr(o[64], 1 + n * 0); }\n"
+             "  else while (atomicOr(o[64], 0u) == 0u); }");
+    CLEAN(1, "shared uint turn; void main() { if (I == 0) turn = 0; barrier();\n"
+             "  while (atomicOr(turn, 0u) != I); atomicAdd(turn, 1u); }");
+    CLEAN(1, "void main() { if (I < 5) { uint n = subgroupAdd(I); for (uint i = 0; i < 3000; i++)\n"
+             "      n = n * 3 + i; n = subgroupMax(n) | 1; if (I == 0) atomicOr(o[64], n); }\n"
+             "  else while (atomicOr(o[64], 0u) == 0u); }");
 }
 
 TEST(portability)
@@ -264,7 +303,7 @@ TEST(functions_of_elements)
           "float each(const in uint r, const in uint c, const in float x)\n"
           "{ return subgroupAdd(x); }\n"
           "void main() { MAT m = MAT(1.0); coopMatPerElementNV(m, m, each); }");
-    DRAWS(REF_ENDLESS, "an endless loop?", 1,
+    DRAWS(REF_ENDLESS, "an endless loop: nobody", 1,
           "float each(const in uint r, const in uint c, const in float x)\n"
           "{ while (p == 3) { if (f[r] == 5) break; } return x; }\n"
           "void main() { MAT m = MAT(1.0); coopMatPerElementNV(m, m, each); }");

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Loops that will not end, for certain: an invocation takes a loop's back edge in the state in which
+ * it took it before. In: the back edges an invocation takes. Out: a finding.
+ *
+ * A state is what the invocation goes on with: calls, values, its own memory. States are kept at
+ * turns 2^k and compared with those that follow (Brent, An improved Monte Carlo factorization
+ * algorithm, 1980), so any period is found after about as many turns as it takes to get there. One
+ * that looks at memory which others may change is endless when these too go round in circles or
+ * wait for it: Machine.changes counts whatever an invocation may notice of others.
+ */
+#include "reference/machine.h"
+
+enum { FIRST_TURN = 1024 };
+
+struct Earlier {
+    const Edge *edge;
+    uint64_t changes;
+    uint32_t n_frames;
+    Frame *frames;
+    uint64_t *slots;
+    uint8_t *undef, *memory, *memory_undef;
+};
+
+/* How much of an invocation's slots and memory is in use. */
+static void extent(const Inv *v, uint64_t *slots, uint64_t *memory)
+{
+    const Frame *top = &v->frames[v->n_frames - 1];
+    *slots = top->base + top->function->slots;
+    *memory = top->memory + top->function->memory;
+}
+
+static void keep(Machine *m, Inv *v, const Edge *e)
+{
+    uint64_t slots, memory;
+    extent(v, &slots, &memory);
+    struct Earlier *s = v->earlier;
+    if (!s) {
+        const RFunc *f = v->frames[0].function;
+        s = v->earlier = NEW(m->arena, struct Earlier);
+        s->frames = NEW_ARRAY(m->arena, Frame, f->total_frames + 1);
+        s->slots = NEW_ARRAY(m->arena, uint64_t, f->total_slots + 1);
+        s->undef = NEW_ARRAY(m->arena, uint8_t, f->total_slots + 1);
+        s->memory = NEW_ARRAY(m->arena, uint8_t, m->local_bytes + f->total_memory + 16);
+        s->memory_undef = NEW_ARRAY(m->arena, uint8_t, m->local_bytes + f->total_memory + 16);
+    }
+    s->edge = e;
+    s->changes = m->changes;
+    s->n_frames = v->n_frames;
+    memcpy(s->frames, v->frames, v->n_frames * sizeof(Frame));
+    memcpy(s->slots, v->slots, slots * sizeof(uint64_t));
+    memcpy(s->undef, v->undef, slots);
+    memcpy(s->memory, v->memory, memory);
+    memcpy(s->memory_undef, v->memory_undef, memory);
+    v->looked = false;
+}
+
+static bool as_earlier(const Inv *v, const Edge *e)
+{
+    const struct Earlier *s = v->earlier;
+    uint64_t slots, memory;
+    if (!s || s->edge != e || s->n_frames != v->n_frames)
+        return false;
+    for (uint32_t k = 0; k < v->n_frames; k++)
+        if (s->frames[k].function != v->frames[k].function ||
+            s->frames[k].return_pc != v->frames[k].return_pc)
+            return false;
+    extent(v, &slots, &memory);
+    return !memcmp(s->slots, v->slots, slots * sizeof(uint64_t)) &&
+           !memcmp(s->undef, v->undef, slots) && !memcmp(s->memory, v->memory, memory) &&
+           !memcmp(s->memory_undef, v->memory_undef, memory);
+}
+
+void endless_turn(Machine *m, Inv *v, const Edge *e)
+{
+    if (++v->turns < FIRST_TURN || m->stop)
+        return;
+    if (is_pow2(v->turns)) {
+        keep(m, v, e);
+    } else if (as_earlier(v, e) && (!v->looked || v->earlier->changes == m->changes)) {
+        v->circles = m->changes + 1;
+        if (!v->looked)
+            endless_found(m, v, "nothing that it hangs on changes");
+    }
+}
+
+void endless_forget(Inv *v)
+{
+    v->circles = 0;
+    if (v->earlier)
+        v->earlier->edge = NULL;
+}
+
+bool endless_circles(const Machine *m, const Inv *v)
+{
+    return v->circles == m->changes + 1;
+}
+
+void endless_found(Machine *m, const Inv *v, const char *why)
+{
+    found(m, v, &m->code.data[v->pc], REF_ENDLESS, "an endless loop: %s", why);
+    m->stop = true;
+}
