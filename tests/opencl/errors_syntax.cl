@@ -15,6 +15,7 @@
 // RUN: not %heddle compile %s -DUSES --emit ast 2>&1 | %filecheck --check-prefix=USES %s
 // RUN: not %heddle compile %s -DRECURSION --emit ast 2>&1 | %filecheck --check-prefix=RECURSION %s
 // RUN: not %heddle compile %s -DCIRCLE --emit ast 2>&1 | %filecheck --check-prefix=CIRCLE %s
+// RUN: not %heddle compile %s -DPARTS --emit spirv 2>&1 | %filecheck --check-prefix=PARTS %s
 // RUN: not %heddle compile %s -DADDRESSES --emit llvm 2>&1 | %filecheck --check-prefix=ADDRESSES %s
 
 #ifdef STATEMENTS
@@ -354,4 +355,18 @@ int outside(int a) { return second(a) + third(a); }
 constant int here = 1;
 // ADDRESSES: :[[@LINE+1]]:53: error: a constant address cannot be in a union, a packed structure or one with bit-fields
 constant union { constant int *p; long i; } there = { &here };
+#endif
+
+#ifdef PARTS
+constant int list[3] = { 1, 2, 3 };
+constant int *constant whole = list, *constant none = 0;
+// PARTS: :[[@LINE+1]]:31: error: an address in the initialiser of 'part' can only be a whole variable's, and alone; assign it in a function
+constant int *constant part = &list[1];
+// PARTS: :[[@LINE+1]]:36: error: an address in the initialiser of 'several' can only be a whole variable's, and alone; assign it in a function
+constant int *constant several[] = { list, 0 };
+kernel void parts(global int *o)
+{
+    const constant char *names[20] = { "many", "names", [19] = "last" };
+    o[0] = whole[2] + *part + names[o[1]][0] + (none != 0);
+}
 #endif

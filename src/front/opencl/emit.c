@@ -60,6 +60,9 @@ LLVMValueRef ocl_emit_global(Emit *e, Symbol *s)
     LLVMSetLinkage(g, LLVMInternalLinkage);
     LLVMSetAlignment(g, MAX(t->align, s->attributes.aligned));
     LLVMSetGlobalConstant(g, t->space == AS_CONSTANT);
+    if (e->o->to_spirv && ocl_has_address(s->init) && !ocl_is_whole_address(e, s->init))
+        ocl_error(e->o, s->init->loc, "an address in the initialiser of '%s' can only be a whole "
+                  "variable's, and alone; assign it in a function", s->ident->name);
     if (t->space == AS_LOCAL)
         LLVMSetInitializer(g, LLVMGetUndef(llvm));
     else

@@ -47,6 +47,8 @@ LLVMTypeRef ocl_value_type(Emit *e, Type *t);
 LLVMTypeRef ocl_memory_type(Emit *e, Type *t);
 LLVMTypeRef ocl_record_llvm(Emit *e, Record *r);
 LLVMValueRef ocl_constant(Emit *e, Type *t, const Node *n);     /* as it lies in memory */
+bool ocl_has_address(const Node *n);                    /* a constant initialiser */
+bool ocl_is_whole_address(Emit *e, const Node *n);      /* of a variable or a string */
 LLVMValueRef ocl_constant_value(Emit *e, const Type *t, const Value *v);
 
 /* emit_expr.c */

@@ -369,7 +369,7 @@ static void fill(Emit *e, LLVMValueRef p, Type *t, Node *n, bool cleared)
 void ocl_emit_into(Emit *e, LLVMValueRef p, Type *t, Node *n)
 {
     if (n->kind == N_INIT && is_array(t) && n->n > 16 && !ocl_has_matrix(t) &&
-        ocl_is_constant(e->o, n)) { /* a table: copied as a whole */
+        ocl_is_constant(e->o, n) && !ocl_has_address(n)) { /* a table: copied as a whole */
         LLVMValueRef table = ocl_constant(e, t, n);
         LLVMValueRef g = LLVMAddGlobalInAddressSpace(e->module, LLVMTypeOf(table), ".table",
                                                      AS_CONSTANT);

@@ -144,6 +144,25 @@ static LLVMValueRef base_of(Emit *e, const Node *n, uint64_t *offset)
     }
 }
 
+bool ocl_has_address(const Node *n)
+{
+    for (uint32_t i = 0; n && n->kind == N_INIT && i < n->n; i++)
+        if (ocl_has_address(n->list[i]))
+            return true;
+    if (n && n->kind == N_COMPOUND)
+        return ocl_has_address(n->a);
+    while (n && n->kind == N_CAST && n->op != CAST_NULL && n->op != CAST_DECAY)
+        n = n->a;
+    return n && n->type && is_pointer(n->type) && !(n->kind == N_CAST && n->op == CAST_NULL);
+}
+
+/* LLVM's SPIR-V target makes no valid constant of others. */
+bool ocl_is_whole_address(Emit *e, const Node *n)
+{
+    uint64_t offset = 0;
+    return is_pointer(n->type) && base_of(e, n, &offset) && !offset;
+}
+
 static LLVMValueRef constant_pointer(Emit *e, const Node *n)
 {
     uint64_t offset = 0;

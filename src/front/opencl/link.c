@@ -608,37 +608,9 @@ static bool fit_widths(SpvModule *m)
     return changed;
 }
 
-/* LLVM's target makes of a constant address, a variable's and an offset in bytes, an access chain
- * of the variable, whose type is another: (variable, 0, bytes) becomes (cast variable, bytes). */
-static bool address_bytes(SpvModule *m)
-{
-    bool changed = false;
-    for (SpvInst *i = m->globals.first; i; i = i->next) {
-        if (i->op != SpvOpSpecConstantOp || spv_n_operands(i) != 4 ||
-            (spv_operand(i, 0) != SpvOpInBoundsPtrAccessChain &&
-             spv_operand(i, 0) != SpvOpPtrAccessChain))
-            continue;
-        const SpvType *to = spv_type(m, i->type), *from = spv_type_of(m, spv_operand(i, 1));
-        if (!to || !to->element || to->element->kind != SPV_INT || to->element->bits != 8 ||
-            !from || !from->element || from->element->id == to->element->id)
-            continue;
-        uint32_t cast[] = { SpvOpBitcast, spv_operand(i, 1) };
-        SpvInst *base = spv_make(m, SpvOpSpecConstantOp, i->type, spv_new_id(m), cast, 2);
-        uint32_t chain[] = { spv_operand(i, 0), base->id, spv_operand(i, 3) };
-        SpvInst *address = spv_make(m, SpvOpSpecConstantOp, i->type, i->id, chain, 3);
-        spv_insert_before(i, base);
-        spv_insert_before(i, address);
-        spv_unlink(i);
-        i = address;
-        changed = true;
-    }
-    return changed;
-}
-
 bool ocl_link(SpvModule *m, DiagSink *sink)
 {
     bool changed = compare_bits(m);
-    changed |= address_bytes(m);
     changed |= fit_widths(m);
     changed |= point_at_elements(m);
     changed |= compare_pointers(m);
