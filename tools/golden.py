@@ -12,6 +12,8 @@ continues it on the next RUN: line. A file without one is an input of another te
     %heddle %filecheck %clang %mlir-opt %glslang %spirv-val %spirv-as %spirv-dis %spirv-opt
     not CMD...      succeeds when CMD fails with a status below 126 (a crash is no proper failure)
     status N CMD... succeeds when CMD's status is N
+    alike FILE N ARGS... runs an OpenCL C program on both devices, and, where there is a clang that
+                    makes SPIR-V, what that makes of it (at -O$O); buffer N is the same bit for bit
 
 `XFAIL: why` marks a known bug: the test must fail. `REQUIRES: flag...` names CPU flags as in
 /proc/cpuinfo; without them the test is skipped. `REQUIRES: clang_spirv` asks for a clang beside
@@ -30,6 +32,16 @@ KINDS = ("comp", "glsl", "spvasm", "cl", "mlir")
 PRELUDE = """set -o pipefail
 not() { "$@"; local s=$?; [ $s -ne 0 ] && [ $s -lt 126 ]; }
 status() { local want=$1; shift; "$@"; local s=$?; [ $s -eq "$want" ]; }
+alike() {
+    local file=$1 n=$2; shift 2
+    %heddle run $file "$@" --out $n=%t.alike.npy &&
+    %heddle run $file "$@" --device reference --check --compare $n=%t.alike.npy --tolerance 0 || return 1
+    ! %clang --print-targets 2>/dev/null | grep -q spirv64 || {
+        %clang -cl-std=CL3.0 -Xclang -cl-ext=+all -target spirv64 -O${O:-1} -w -c $file \
+            -o %t.alike.spv &&
+        %heddle run %t.alike.spv "$@" --compare $n=%t.alike.npy --tolerance 0
+    }
+}
 """
 
 
@@ -95,7 +107,7 @@ def run(path, text, options):
         return None
     told, failed = "", False
     for command in commands(text):
-        script = PRELUDE + substitute(command, path, options)
+        script = substitute(PRELUDE + command, path, options)
         try:
             p = subprocess.run(["bash", "-c", script], stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)

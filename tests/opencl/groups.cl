@@ -1,17 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Operations of the whole workgroup, asynchronous copies, generic pointers and what they lead to;
 // several subgroups a workgroup, the last one not full; both devices give the same.
-// REQUIRES: clang_spirv
-// RUN: %clang -cl-std=CL3.0 -Xclang -cl-ext=+all -target spirv64 -O1 -c %s -o %t.spv
 // RUN: for L in 8 50 100; do for W in 8 32; do for K in groups copies pointers; do \
-// RUN:   %heddle run %t.spv --entry $K --bind 0=rand:s32[400]@3 --bind 1=zeros:s32[1600] \
-// RUN:     --bind 2=local:4096 --global 200 --local $L --subgroup-size $W --out 1=%t.npy && \
-// RUN:   %heddle run %t.spv --entry $K --bind 0=rand:s32[400]@3 --bind 1=zeros:s32[1600] \
-// RUN:     --bind 2=local:4096 --global 200 --local $L --subgroup-size $W --device reference \
-// RUN:     --check --compare 1=%t.npy --tolerance 0 && \
-// RUN:   %heddle run %s --entry $K --bind 0=rand:s32[400]@3 --bind 1=zeros:s32[1600] \
-// RUN:     --bind 2=local:4096 --global 200 --local $L --subgroup-size $W \
-// RUN:     --compare 1=%t.npy --tolerance 0 || exit 1; done; done; done
+// RUN:   alike %s 1 --entry $K --bind 0=rand:s32[400]@3 --bind 1=zeros:s32[1600] \
+// RUN:     --bind 2=local:4096 --global 200 --local $L --subgroup-size $W || exit 1; done; done; done
 kernel void groups(global const int *a, global int *r, local int *l)
 {
     int i = get_global_id(0), x = a[i];

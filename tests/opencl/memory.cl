@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Local memory, atomics, barriers, copies, collective functions.
-// Both devices must agree, and where clang is there, with what it makes of the same kernel.
 //
 // RUN: %heddle compile %s --emit spirv -o %t.spv && %spirv-val %t.spv
-// RUN: %heddle run %s -DNOBF --entry k --bind 0=zeros:s32[4096] --bind 1=randn:f32[64]@3 \
-// RUN:   --global 32,1,1 --local 16,1,1 --out 0=%t.npy
-// RUN: %heddle run %s -DNOBF --entry k --bind 0=zeros:s32[4096] --bind 1=randn:f32[64]@3 \
-// RUN:   --global 32,1,1 --local 16,1,1 --device reference --compare 0=%t.npy --tolerance 0
+// RUN: alike %s 0 --entry k --bind 0=zeros:s32[4096] --bind 1=randn:f32[64]@3 --global 32 --local 16
 
 __attribute__((reqd_work_group_size(16, 1, 1)))
 kernel void k(global int *out, global float *in)

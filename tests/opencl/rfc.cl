@@ -12,6 +12,8 @@
 //
 // RUN: %heddle compile %s --emit llvm -o - | %filecheck %s
 // RUN: %heddle compile %s --emit spirv -o %t.spv && %spirv-val %t.spv
+// RUN: llc=$(dirname %filecheck)/llc; [ ! -x $llc ] || { %heddle compile %s --emit llvm -o %t.ll && $llc -mtriple=spirv64 \
+// RUN:   --spirv-ext=+SPV_KHR_cooperative_matrix -filetype=obj %t.ll -o %t.llc.spv && %spirv-val %t.llc.spv; }
 // RUN: %heddle compile %s --emit ast -o - | %filecheck --check-prefix=AST %s
 
 #define SUBGROUP CLK_COOPERATIVE_MATRIX_SCOPE_SUBGROUP
