@@ -20,11 +20,14 @@ static void check_scalar_constant(Checker *c, SpvInst *i)
         broken(c, i, "the literal has %u words for %s", spv_n_operands(i), type_name(c, r));
 }
 
+/* Anything but void may be undefined. */
 static void check_null(Checker *c, SpvInst *i)
 {
     const SpvType *r = result_type(c, i);
-    if (!r || r->kind == SPV_VOID || r->kind == SPV_FUNCTION || r->kind == SPV_RUNTIME_ARRAY ||
-        r->kind == SPV_IMAGE || r->kind == SPV_SAMPLER || r->kind == SPV_SAMPLED_IMAGE)
+    bool opaque = r && (r->kind == SPV_RUNTIME_ARRAY || r->kind == SPV_IMAGE ||
+                        r->kind == SPV_SAMPLER || r->kind == SPV_SAMPLED_IMAGE);
+    if (!r || r->kind == SPV_VOID || r->kind == SPV_FUNCTION ||
+        (opaque && i->op == SpvOpConstantNull))
         broken(c, i, "there is no %s of %s", i->op == SpvOpUndef ? "value" : "null",
                type_name(c, r));
 }

@@ -159,7 +159,7 @@ MatValue *mat_value(Emit *e, SpvId id)
     if (def && !def->block) {   /* a constant */
         v->state = MAT_SPLAT;
         v->splat = LLVMConstNull(comp_type(e->cx, mat_comp(v->type)));
-        if (def->op == SpvOpConstantComposite)
+        if (def->op == SpvOpConstantComposite || def->op == SpvOpConstantCompositeReplicateEXT)
             v->splat = emit_uniform(e, emit_leaf(e, spv_operand(def, 0), 0));
     } else if (def && def->op == SpvOpUndef) {
         v->state = MAT_SPLAT;
@@ -519,7 +519,8 @@ static bool dispatch(Emit *e, const SpvInst *i, const SpvType *t)
         return true;
     }
     case SpvOpUndef: return true;
-    case SpvOpCompositeConstruct: construct(e, i); return true;
+    case SpvOpCompositeConstruct:
+    case SpvOpCompositeConstructReplicateEXT: construct(e, i); return true;
     case SpvOpCompositeInsert: insert(e, i); return true;
     case SpvOpCopyObject:
     case SpvOpCopyLogical: copy_value(e, i, spv_operand(i, 0)); return true;
@@ -736,6 +737,7 @@ static bool touches_elements(Emit *e, const SpvInst *i)
     case SpvOpCompositeExtract: t = spv_type_of(e->module, spv_operand(i, 0)); break;
     case SpvOpCompositeInsert: t = spv_type(e->module, i->type); break;
     case SpvOpCompositeConstruct:
+    case SpvOpCompositeConstructReplicateEXT:
     case SpvOpMatrixTimesScalar:
         t = spv_type(e->module, i->type);
         if (!mat_is(t) ||

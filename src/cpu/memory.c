@@ -22,7 +22,7 @@ typedef struct Builtin { LV *leaves; Affine *affine; uint32_t n; } Builtin;
 struct Memory {
     uint32_t *slot;             /* by variable: 1 + number in kernel->slots */
     uint64_t *shared;           /* by workgroup variable: 1 + offset */
-    uint8_t *escapes;           /* by variable */
+    uint8_t *escapes, *used;    /* by variable */
     VEC(Pointer) privates;      /* variables that generic pointers may lead to, by base */
     VEC(uint64_t) private_bytes;
     uint64_t *frame;            /* by variable that several functions share: 1 + offset */
@@ -171,19 +171,19 @@ static bool follows_pointers(const SpvInst *i, uint32_t word)
     }
 }
 
-static void find_escapes(Emit *e, const SpvFunction *f)
+/* What variables are used, and which where they are not followed. */
+static void find_uses(Emit *e, const SpvFunction *f)
 {
-    uint16_t at[64];
+    SpvOperand o;
     for (SpvBlock *b = f->first; b; b = b->next)
-        for (SpvInst *i = b->insts.first; i; i = i->next) {
-            uint32_t n = MIN(spv_id_operands(i, at, COUNT_OF(at)), COUNT_OF(at));
-            for (uint32_t k = 0; k < n; k++) {
-                const SpvType *t = spv_type_of(e->module, i->words[at[k]]);
-                if (!t || t->kind != SPV_POINTER || follows_pointers(i, at[k]))
-                    continue;
-                e->memory->escapes[root_of(e, i->words[at[k]])] = 1;
+        for (SpvInst *i = b->insts.first; i; i = i->next)
+            for (SpvWalk w = spv_walk(i); spv_walk_next(&w, &o);) {
+                SpvId id = o.is_id && i->words[o.word] < e->module->bound ? i->words[o.word] : 0;
+                const SpvType *t = spv_type_of(e->module, id);
+                e->memory->used[id] = 1;
+                if (t && t->kind == SPV_POINTER && !follows_pointers(i, o.word))
+                    e->memory->escapes[root_of(e, id)] = 1;
             }
-        }
 }
 
 bool memory_begin(Emit *e)
@@ -192,11 +192,14 @@ bool memory_begin(Emit *e)
     m->slot = NEW_ARRAY(e->arena, uint32_t, e->module->bound);
     m->shared = NEW_ARRAY(e->arena, uint64_t, e->module->bound);
     m->escapes = NEW_ARRAY(e->arena, uint8_t, e->module->bound);
+    m->used = NEW_ARRAY(e->arena, uint8_t, e->module->bound);
     m->frame = NEW_ARRAY(e->arena, uint64_t, e->module->bound);
     m->builtin = NEW_ARRAY(e->arena, Builtin, e->module->bound);
+    for (const SpvFunction *f = e->module->functions; f; f = f->next)
+        find_uses(e, f);
     for (SpvInst *i = e->module->globals.first; i && !e->failed; i = i->next) {
         const SpvType *t = i->op == SpvOpVariable ? spv_type(e->module, i->type) : NULL;
-        if (!t || t->kind != SPV_POINTER || !t->element)
+        if (!t || t->kind != SPV_POINTER || !t->element || !m->used[i->id])
             continue;
         Layout l = layout_of(e, t->element, t->storage);
         if (t->storage == SpvStorageClassStorageBuffer || t->storage == SpvStorageClassUniform ||
@@ -207,8 +210,6 @@ bool memory_begin(Emit *e)
         else if (t->storage == SpvStorageClassWorkgroup)
             add_shared(e, i, t->element);
     }
-    for (const SpvFunction *f = e->module->functions; f; f = f->next)
-        find_escapes(e, f);
     return !e->failed;
 }
 

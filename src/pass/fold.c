@@ -155,7 +155,7 @@ SpvId fold_null(Fold *f, SpvId type) {
 SpvId fold_member(Fold *f, SpvId composite, uint32_t index) {
     const SpvInst *i = spv_def(f->m, composite);
     const SpvType *t = i && i->type ? spv_type(f->m, i->type) : NULL;
-    if (!t || t->kind == SPV_COOPMAT)
+    if (!t)
         return 0;
     const SpvType *part = t->kind != SPV_STRUCT ? t->element
                           : index < t->count    ? t->members[index]
@@ -164,6 +164,8 @@ SpvId fold_member(Fold *f, SpvId composite, uint32_t index) {
         return 0;
     switch (i->op) {
     case SpvOpConstantComposite:
+        if (t->kind == SPV_COOPMAT)
+            index = 0; /* all elements are the same */
         return index < spv_n_operands(i) ? spv_operand(i, index) : 0;
     case SpvOpConstantCompositeReplicateEXT:
         return spv_operand(i, 0);

@@ -16,6 +16,8 @@ static const RType *walk(Machine *m, RInst *i, const RType *t, uint32_t first, u
     *at = 0;
     for (uint32_t k = first; k < i->n_ops; k++) {
         uint32_t index = spv_operand(i->src, k);
+        if (t->kind == SPV_COOPMAT && m->probing)
+            index = 0; /* nobody knows yet how many there are */
         bool aggregate = t->kind == SPV_STRUCT || t->kind == SPV_ARRAY || t->kind == SPV_VECTOR ||
                          t->kind == SPV_MATRIX || t->kind == SPV_COOPMAT;
         if (t->kind == SPV_COOPMAT && index >= t->count) {

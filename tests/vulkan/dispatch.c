@@ -88,6 +88,36 @@ TEST(dispatch)
     scale_free(&s);
 }
 
+/* One that is declared needs nothing bound to it, nor a set in the layout. */
+TEST(unused_variables)
+{
+    static const char text[] =
+        "OpCapability Shader\nOpMemoryModel Logical GLSL450\n"
+        "OpEntryPoint GLCompute %main \"main\"\nOpExecutionMode %main LocalSize 1 1 1\n"
+        "OpDecorate %used DescriptorSet 0\nOpDecorate %used Binding 0\n"
+        "OpDecorate %unused DescriptorSet 5\nOpDecorate %unused Binding 5\n"
+        "OpDecorate %block BufferBlock\nOpMemberDecorate %block 0 Offset 0\n"
+        "%void = OpTypeVoid\n%fn = OpTypeFunction %void\n%u32 = OpTypeInt 32 0\n"
+        "%block = OpTypeStruct %u32\n%buffer = OpTypePointer Uniform %block\n"
+        "%word = OpTypePointer Uniform %u32\n%zero = OpConstant %u32 0\n%seven = OpConstant %u32 7\n"
+        "%used = OpVariable %buffer Uniform\n%unused = OpVariable %buffer Uniform\n"
+        "%main = OpFunction %void None %fn\n%l = OpLabel\n"
+        "%at = OpAccessChain %word %used %zero\nOpStore %at %seven\nOpReturn\nOpFunctionEnd\n";
+    Gpu g = { 0 };
+    GpuBuffer b = { 0 };
+    GpuProgram p = { .n_types = 1 };
+    REQUIRE(!gpu_new(&g) && !gpu_buffer(&g, 4, &b) && !gpu_program_glsl(&g, text, &p));
+    gpu_write(&g, p.set, 0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, b.buffer, 0, VK_WHOLE_SIZE);
+    VkCommandBuffer c = gpu_begin(&g);
+    gpu_bind(c, &p);
+    VK(CmdDispatch)(c, 1, 1, 1);
+    CHECK(gpu_finish(&g, c) == VK_SUCCESS);
+    CHECK_EQ_U64(*(uint32_t *)b.data, 7);
+    gpu_program_free(&g, &p);
+    gpu_buffer_free(&g, &b);
+    gpu_free(&g);
+}
+
 TEST(base_and_indirect)
 {
     Scale s = { 0 };
