@@ -77,7 +77,7 @@ static bool read_scalar(const Fold *f, SpvId id, const SpvType *t, uint64_t *bit
         *bits &= width_mask(t);
         return true;
     case SpvOpConstantTrue: *bits = 1; return true;
-    case SpvOpConstantFalse: case SpvOpConstantNull: *bits = 0; return true;
+    case SpvOpConstantFalse: case SpvOpConstantNull: case SpvOpUndef: *bits = 0; return true;
     default: return false;
     }
 }
@@ -96,7 +96,7 @@ bool fold_read(const Fold *f, SpvId id, FoldValue *v) {
     v->count = t->count;
     if (t->count > FOLD_MAX)
         return false;
-    if (i->op == SpvOpConstantNull) {
+    if (i->op == SpvOpConstantNull || i->op == SpvOpUndef) {
         memset(v->bits, 0, sizeof v->bits);
         return true;
     }
@@ -169,7 +169,7 @@ SpvId fold_member(Fold *f, SpvId composite, uint32_t index) {
         return index < spv_n_operands(i) ? spv_operand(i, index) : 0;
     case SpvOpConstantCompositeReplicateEXT:
         return spv_operand(i, 0);
-    case SpvOpConstantNull:
+    case SpvOpConstantNull: case SpvOpUndef:
         return part->kind == SPV_INT || part->kind == SPV_FLOAT || part->kind == SPV_BOOL
                    ? write_scalar(f, part->id, part, 0) : fold_null(f, part->id);
     default:
@@ -397,20 +397,33 @@ static SpvId fold_shuffle(Fold *f, SpvId type, const uint32_t *operands, uint32_
     out.count = n - 2;
     for (uint32_t k = 0; k < out.count; k++) {
         uint32_t c = operands[k + 2];
-        if (c >= a.count + b.count)
+        if (c >= a.count + b.count && c != UINT32_MAX) /* that one is undefined */
             return 0;
-        out.bits[k] = c < a.count ? a.bits[c] : b.bits[c - a.count];
+        out.bits[k] = c == UINT32_MAX ? 0 : c < a.count ? a.bits[c] : b.bits[c - a.count];
     }
     return fold_write(f, type, &out);
 }
 
-static SpvId fold_insert(Fold *f, SpvId type, const uint32_t *operands, uint32_t n) {
-    FoldValue v, object;
-    if (n != 3 || !fold_read(f, operands[0], &object) || !fold_read(f, operands[1], &v) ||
-        object.count != 1 || operands[2] >= v.count)
+/* The composite with `object` where the indices lead. */
+static SpvId fold_insert(Fold *f, SpvId type, SpvId object, SpvId composite, const uint32_t *at,
+                         uint32_t n) {
+    const SpvType *t = spv_type(f->m, type);
+    if (!n)
+        return object;
+    bool known = t && (t->kind == SPV_VECTOR || t->kind == SPV_MATRIX || t->kind == SPV_ARRAY ||
+                       t->kind == SPV_STRUCT);
+    if (!known || at[0] >= t->count || t->count > UINT16_MAX)
         return 0;
-    v.bits[operands[2]] = object.bits[0];
-    return fold_write(f, type, &v);
+    SpvId *parts = NEW_ARRAY(f->scratch, SpvId, t->count);
+    for (uint32_t k = 0; k < t->count; k++) {
+        const SpvType *part = t->kind == SPV_STRUCT ? t->members[k] : t->element;
+        parts[k] = fold_member(f, composite, k);
+        if (k == at[0] && parts[k])
+            parts[k] = fold_insert(f, part->id, object, parts[k], at + 1, n - 1);
+        if (!parts[k])
+            return 0;
+    }
+    return fold_composite(f, type, parts, t->count);
 }
 
 static bool is_constant_id(const Fold *f, SpvId id) {
@@ -426,7 +439,9 @@ SpvId fold_op(Fold *f, uint16_t op, SpvId type, const uint32_t *operands, uint32
         return n == 3 && is_constant_id(f, operands[1]) && is_constant_id(f, operands[2])
                    ? fold_select(f, type, operands) : 0;
     case SpvOpVectorShuffle: return fold_shuffle(f, type, operands, n);
-    case SpvOpCompositeInsert: return fold_insert(f, type, operands, n);
+    case SpvOpCompositeInsert:
+        return n > 2 && is_constant_id(f, operands[0])
+                   ? fold_insert(f, type, operands[0], operands[1], operands + 2, n - 2) : 0;
     case SpvOpCopyObject: return n == 1 && is_constant_id(f, operands[0]) ? operands[0] : 0;
     case SpvOpCompositeExtract: {
         SpvId at = n > 1 ? operands[0] : 0;

@@ -99,7 +99,8 @@ TEST(unused_variables)
         "OpDecorate %block BufferBlock\nOpMemberDecorate %block 0 Offset 0\n"
         "%void = OpTypeVoid\n%fn = OpTypeFunction %void\n%u32 = OpTypeInt 32 0\n"
         "%block = OpTypeStruct %u32\n%buffer = OpTypePointer Uniform %block\n"
-        "%word = OpTypePointer Uniform %u32\n%zero = OpConstant %u32 0\n%seven = OpConstant %u32 7\n"
+        "%word = OpTypePointer Uniform %u32\n%zero = OpConstant %u32 0\n"
+        "%seven = OpConstant %u32 7\n"
         "%used = OpVariable %buffer Uniform\n%unused = OpVariable %buffer Uniform\n"
         "%main = OpFunction %void None %fn\n%l = OpLabel\n"
         "%at = OpAccessChain %word %used %zero\nOpStore %at %seven\nOpReturn\nOpFunctionEnd\n";
