@@ -41,8 +41,10 @@ uint32_t ref_owned_element(RefOwnership map, uint32_t rows, uint32_t cols, uint3
 
 static uint32_t lanes_of(const Machine *m, const Inv *v, uint32_t scope)
 {
-    if (!m->inv)
-        return m->smallest; /* a constant is being evaluated */
+    if (m->probing)
+        return 1; /* for the workgroup's size, which is not known yet */
+    if (!m->inv)  /* a constant is being evaluated */
+        return scope == SpvScopeWorkgroup ? m->n_inv : m->smallest;
     return scope == SpvScopeWorkgroup ? m->n_inv : m->subgroups[v->subgroup].n;
 }
 
