@@ -5,7 +5,9 @@
  * the same with B column-major; and with A block-sparse, where the indices of the blocks are data.
  * On one thread, each number of wait queues as a ratio to the loop without the hint, run by turns
  * (bench.h), with and without the interleaving of workgroups. Of the largest sizes a strip of C is
- * computed. Numbers are small integers, so that the hint may not change a bit of C.
+ * computed. Numbers are small integers, so that the hint may not change a bit of C. The last ratio
+ * is that of the unhinted loop where A's and B's rows overlap so that the caches hold all of them:
+ * the most that looking ahead can gain.
  *
  *     bench_wait_queues [--size N] [--kernel NAME] [--rounds N] [--interleave 0|1]
  */
@@ -13,7 +15,12 @@
 
 #include <heddle/heddle.h>
 
-enum { N_HINTS = 4, STRIP = 256, SHARE = 8 /* of A's blocks, one in so many is there */ };
+enum {
+    N_HINTS = 4,
+    STRIP = 256,
+    NEAR = 64,                  /* elements from row to row where all is near */
+    SHARE = 8,                  /* of A's blocks, one in so many is there */
+};
 static const char *const hints[N_HINTS] = {"1", "2", "4", "8"};
 
 typedef struct Kernel {
@@ -36,13 +43,14 @@ typedef struct Data {
 typedef struct Run {
     HeddleKernel *kernel;
     const Data *data;
+    bool near;                  /* the same loop on a few rows' memory, which the caches hold */
 } Run;
 
 static void run(void *user)
 {
     const Run *r = user;
     const Data *d = r->data;
-    uint32_t push[4] = {d->steps, d->n, d->n, d->n};
+    uint32_t stride = r->near ? NEAR : d->n, push[4] = {d->steps, stride, stride, d->n};
     HeddleBinding bindings[] = {{.binding = 0, .buffer = d->a}, {.binding = 1, .buffer = d->b},
                                 {.binding = 2, .buffer = d->c},
                                 {.binding = 3, .buffer = d->columns}};
@@ -108,13 +116,13 @@ static HeddleKernel *compile(HeddleDevice *device, HeddleLog *log, const Kernel 
 static bool measure(const Kernel *k, HeddleKernel **compiled, Data *d, int rounds, double peak)
 {
     double work = 2.0 * 64 * 16 * d->n * (d->rows / 64) * (k->sparse ? d->steps : d->n / 16);
-    Run runs[N_HINTS + 1];
-    BenchCase cases[N_HINTS + 1];
+    Run runs[N_HINTS + 2];
+    BenchCase cases[N_HINTS + 2];
     uint64_t size = heddle_buffer_size(d->c);
     void *want = bench_alloc(size);
     bool good = want;
     for (int i = 0; i <= N_HINTS; i++) {
-        runs[i] = (Run){compiled[i], d};
+        runs[i] = (Run){compiled[i], d, false};
         cases[i] = (BenchCase){.name = i ? hints[i - 1] : "unhinted", .run = run,
                                .user = &runs[i], .work = work};
         run(&runs[i]);
@@ -122,10 +130,13 @@ static bool measure(const Kernel *k, HeddleKernel **compiled, Data *d, int round
             memcpy(want, heddle_buffer_data(d->c), size);
         good &= good && !memcmp(want, heddle_buffer_data(d->c), size);
     }
+    runs[N_HINTS + 1] = (Run){compiled[0], d, true};
+    cases[N_HINTS + 1] = (BenchCase){.name = "near", .run = run, .user = &runs[N_HINTS + 1],
+                                     .work = work};
     BenchOptions o = {.threads = 1, .rounds = rounds, .peak = peak};
-    good &= bench_paired(&cases[0], cases + 1, N_HINTS, &o);
+    good &= bench_paired(&cases[0], cases + 1, N_HINTS + 1, &o);
     printf("%-16s %5u %-4s %8.1f", k->name, d->n, d->interleave ? "off" : "on", cases[0].rate);
-    for (int i = 1; i <= N_HINTS; i++)
+    for (int i = 1; i <= N_HINTS + 1; i++)
         printf("  %5.3f [%.2f %.2f]", cases[i].ratio, cases[i].p25, cases[i].p75);
     printf("%s\n", good ? "" : "  WRONG");
     fflush(stdout);
@@ -155,8 +166,8 @@ int main(int argc, char **argv)
         return 1;
     double peak = bench_peak();
     bool ok = true;
-    printf("%-16s %5s %-4s %8s  with 1, 2, 4, 8 wait queues: ratio [quartiles]\n", "kernel", "n",
-           "turns", "GFLOP/s");
+    printf("%-16s %5s %-4s %8s  with 1, 2, 4, 8 wait queues, all data near: ratio [quartiles]\n",
+           "kernel", "n", "turns", "GFLOP/s");
     for (size_t k = 0; k < sizeof(kernels) / sizeof(kernels[0]); k++) {
         HeddleKernel *compiled[N_HINTS + 1];
         if (only && !strstr(kernels[k].name, only))

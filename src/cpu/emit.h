@@ -306,7 +306,7 @@ typedef struct AheadLines {
 /* In a loop that asks for wait queues: bytes (i64) from what a load reads to what it reads some
  * iterations later. NULL: it does not look ahead. `a` NULL: of an OpLoad. */
 LV emit_ahead_distance(Emit *e, const SpvInst *i, const AheadLines *a);
-LV emit_if_ahead(Emit *e, LV distance);             /* 0 where the dispatch does not ask for it */
+LV emit_asked_ahead(Emit *e);                       /* i1: the dispatch asks for it */
 /* Prefetch what that is. */
 void emit_ahead(Emit *e, const SpvInst *i, const AheadLines *a);
 void emit_ahead_lanes(Emit *e, const SpvInst *i, const Pointer *p); /* of an OpLoad through p */

@@ -88,6 +88,8 @@ typedef struct Plan {
     uint32_t units;             /* of one tile's K */
 } Plan;
 
+enum { LINE = 64 };             /* bytes of a cache line */
+
 typedef struct Kernel { GemmShape key; LLVMValueRef fn; } Kernel;
 
 struct Gemm {
@@ -142,7 +144,7 @@ static void normalise(Plan *p)
     GemmShape *s = &p->s;
     if (!s->c_col)
         return;
-    bool a_col = !s->b_col, b_col = !s->a_col, a_near = s->b_near;
+    bool a_col = !s->b_col, b_col = !s->a_col, a_near = s->b_near, ahead_a = s->ahead_b;
     p->transposed = true;
     swap_u16(&s->M, &s->N);
     swap_u16(&s->rows, &s->cols);
@@ -151,6 +153,8 @@ static void normalise(Plan *p)
     s->b_col = b_col;
     s->b_near = s->a_near;
     s->a_near = a_near;
+    s->ahead_b = s->ahead_a;
+    s->ahead_a = ahead_a;
     s->c_col = false;
 }
 
@@ -263,6 +267,39 @@ static void make_plan(Arena *a, Plan *p, const GemmShape *s, const CpuTarget *t)
         || !(p->s.b_near || (uint32_t)p->s.rows * p->s.M <= 2 * p->block_rows);
 }
 
+/* What a later call reads of one operand, as cache lines: of `apart` times `beside` tiles, those
+ * beside one another share lines or continue them, as far as one can know. */
+typedef struct Lines {
+    uint32_t beside, beside_by, apart, apart_by;    /* tiles; from one to the next in the table */
+    uint32_t lines, each;       /* of a tile; cache lines of one */
+} Lines;
+
+static Lines lines_ahead(const GemmShape *s, bool of_b)
+{
+    bool col = of_b ? s->b_col : s->a_col;
+    bool asks = of_b ? s->ahead_b && !s->b_near : s->ahead_a && !s->a_near;
+    uint32_t outer = of_b ? s->steps : s->rows, inner = of_b ? s->cols : s->steps;
+    uint32_t rows = of_b ? s->K : s->M, cols = of_b ? s->N : s->K;
+    uint32_t run = (col ? rows : cols) * comp_bytes((Comp)(of_b ? s->b : s->a));
+    Lines l = {.beside = inner, .beside_by = 1, .apart = outer, .apart_by = inner,
+               .lines = asks ? rows : 0, .each = (run + LINE - 1) / LINE};
+    if (col)
+        l = (Lines){outer, inner, inner, 1, asks ? cols : 0, l.each};
+    for (; run * 2 <= LINE && l.beside % 2 == 0; run *= 2) {
+        l.beside /= 2;
+        l.beside_by *= 2;
+    }
+    return l;
+}
+
+static uint32_t n_lines(const Lines *l) { return l->beside * l->apart * l->lines * l->each; }
+
+static uint32_t n_ahead(const GemmShape *s)
+{
+    Lines a = lines_ahead(s, false), b = lines_ahead(s, true);
+    return n_lines(&a) + n_lines(&b);
+}
+
 static uint64_t row_bytes(const Plan *p) { return (uint64_t)p->n_vectors * p->lanes * p->unit; }
 static uint64_t panel_bytes(const Plan *p)
 {
@@ -275,11 +312,16 @@ static uint64_t packed_a_bytes(const Plan *p)
                      : 0;
 }
 
+static uint64_t list_offset(const Plan *p)
+{
+    return align_up(panel_bytes(p), 64) + align_up(sums_bytes(p), 64) + packed_a_bytes(p);
+}
+
 uint64_t gemm_scratch_bytes(Gemm *g, const GemmShape *s)
 {
     Plan p;
     make_plan(g->arena, &p, s, g->target);
-    return align_up(panel_bytes(&p), 64) + align_up(sums_bytes(&p), 64) + packed_a_bytes(&p);
+    return list_offset(&p) + 8ull * n_ahead(&p.s);
 }
 
 static uint32_t n_a(const GemmShape *s) { return (uint32_t)s->rows * s->steps; }
@@ -782,10 +824,83 @@ static void pack_a(Gen *g)
     loop_end(g, &rows, 1, k64(g, g->p->s.rows), NULL);
 }
 
+/* ---- looking ahead --------------------------------------------------------------------------- */
+
+static LLVMValueRef ahead_list(Gen *g) { return at(g, g->scratch, k64(g, list_offset(g->p))); }
+
+/* Levels as in LLVM: 3 is the nearest cache, 2 the second. */
+static void prefetch(Gen *g, LLVMValueRef p, uint32_t bytes, uint32_t level)
+{
+    LLVMValueRef zero = LLVMConstInt(g->i32, 0, false), near = LLVMConstInt(g->i32, level, false);
+    for (uint32_t k = 0; k < bytes; k += LINE) {
+        LLVMValueRef args[] = {at(g, p, k64(g, k)), zero, near, LLVMConstInt(g->i32, 1, false)};
+        call(g, "llvm.prefetch", &g->ptr, 1, args, 4);
+    }
+}
+
+/* The lines' addresses, `far` bytes on from the tiles of this call, from entry `first` of the list
+ * on, in the order of memory. */
+static void list_lines(Gen *g, bool of_b, LLVMValueRef far, uint32_t first)
+{
+    const GemmShape *s = &g->p->s;
+    Lines x = lines_ahead(s, of_b);
+    uint32_t n = x.beside * x.each;
+    if (!x.lines)
+        return;
+    LLVMValueRef none = NULL;
+    LLVMValueRef p = LLVMGetPoison(LLVMVectorType(g->i64, n)), stride = p;
+    Loop tiles = loop_begin(g, &none, 0);
+    for (uint32_t i = 0; i < x.beside; i++) {
+        LLVMValueRef entry = add(g, mul(g, tiles.i, k64(g, x.apart_by)), k64(g, i * x.beside_by));
+        TileView t = table_at(g, of_b ? n_a(s) : 0, entry);
+        LLVMValueRef start = add(g, LLVMBuildPtrToInt(g->b, t.ptr, g->i64, ""), far);
+        for (uint32_t k = 0; k < x.each; k++) {
+            LLVMValueRef lane = LLVMConstInt(g->i32, i * x.each + k, false);
+            p = LLVMBuildInsertElement(g->b, p, add(g, start, k64(g, k * LINE)), lane, "");
+            stride = LLVMBuildInsertElement(g->b, stride, t.stride, lane, "");
+        }
+    }
+    LLVMValueRef to = at(g, ahead_list(g), add(g, k64(g, 8ull * first),
+                                               mul(g, tiles.i, k64(g, 8ull * n * x.lines))));
+    Loop lines = loop_begin(g, &p, 1);
+    store(g, lines.phi[0], at(g, to, mul(g, lines.i, k64(g, 8ull * n))), 8);
+    p = add(g, lines.phi[0], stride);
+    loop_end(g, &lines, 1, k64(g, x.lines), &p);
+    loop_end(g, &tiles, 1, k64(g, x.apart), NULL);
+}
+
+/* B first: a call packs all of it before it looks at A. */
+static void list_ahead(Gen *g)
+{
+    LLVMValueRef a = LLVMGetParam(g->fn, 3), b = LLVMGetParam(g->fn, 4);
+    Lines of_b = lines_ahead(&g->p->s, true);
+    list_lines(g, true, g->p->transposed ? a : b, 0);
+    list_lines(g, false, g->p->transposed ? b : a, n_lines(&of_b));
+}
+
+/* Asks for the list's lines, some in each of `of` places that a call comes to in turn, as bursts
+ * would wait for themselves. To the second cache: there is more room for requests on the way. */
+static void ask(Gen *g, LLVMValueRef place, uint32_t of)
+{
+    uint32_t n = n_ahead(&g->p->s), each = (n + of - 1) / of;
+    LLVMValueRef none = NULL;
+    if (!n)
+        return;
+    Loop l = loop_begin(g, &none, 0);
+    LLVMValueRef j = add(g, mul(g, place, k64(g, each)), l.i);
+    if (n != of * each) {
+        j = mul(g, j, k64(g, ((uint64_t)n << 16) / (of * each)));
+        j = LLVMBuildLShr(g->b, j, k64(g, 16), "");
+    }
+    prefetch(g, load(g, g->ptr, at(g, ahead_list(g), mul(g, j, k64(g, 8))), 8), LINE, 2);
+    loop_end(g, &l, 1, k64(g, each), NULL);
+}
+
 /* ---- the micro-kernel ------------------------------------------------------------------------ */
 
 typedef struct Block {
     LLVMValueRef tile, row;     /* grid row; first row within the tile */
+    LLVMValueRef number;        /* of this block in the call */
     uint32_t rows, first, n;    /* rows; vectors [first, first + n) */
 } Block;
 
@@ -910,6 +1025,49 @@ static Operands operands(Gen *g, const Block *k, LLVMValueRef step)
     return o;
 }
 
+static uint32_t blocks_down(const Plan *p)
+{
+    return (p->s.M + p->block_rows - 1) / p->block_rows * p->s.rows;
+}
+static uint32_t blocks_across(const Plan *p)
+{
+    return (p->n_vectors + p->block_vectors - 1) / p->block_vectors;
+}
+static uint32_t n_blocks(const Plan *p) { return blocks_down(p) * blocks_across(p); }
+
+/* Units of a block from one place where it asks for lines to the next; they divide a tile's. */
+static uint32_t units_between(const Plan *p)
+{
+    uint32_t n = n_ahead(&p->s), all = n_blocks(p) * p->units * p->s.steps, between = 1;
+    while (p->units % (between * 2) == 0 && all / (between * 2) >= n)
+        between *= 2;
+    return between;
+}
+
+static void ask_in_block(Gen *g, const Block *k, LLVMValueRef step, LLVMValueRef place)
+{
+    uint32_t in_tile = g->p->units / units_between(g->p), in_block = in_tile * g->p->s.steps;
+    LLVMValueRef here = add(g, mul(g, step, k64(g, in_tile)), place);
+    ask(g, add(g, mul(g, k->number, k64(g, in_block)), here), n_blocks(g->p) * in_block);
+}
+
+/* One unit of k: acc += a column of A times a row of B. */
+static void block_unit(Gen *g, const Block *k, const Operands *o, LLVMValueRef unit,
+                       LLVMValueRef *acc)
+{
+    const Plan *p = g->p;
+    LLVMValueRef b[8], a_offset = mul(g, unit, o->a_unit), b_offset = mul(g, unit, o->b_unit);
+    for (uint32_t v = 0; v < k->n; v++)
+        b[v] = load(g, g->vector, at(g, o->b[v], b_offset), p->unit);
+    for (uint32_t r = 0; r < k->rows; r++) {
+        LLVMValueRef x = load(g, g->lane, at(g, o->a[r], a_offset), p->pack_a ? p->unit
+                              : comp_bytes((Comp)p->s.a));
+        x = arith_splat(g->b, x, p->lanes);
+        for (uint32_t v = 0; v < k->n; v++)
+            acc[r * k->n + v] = muladd(g, acc[r * k->n + v], x, b[v]);
+    }
+}
+
 static void block(Gen *g, const Block *k)
 {
     const Plan *p = g->p;
@@ -919,27 +1077,26 @@ static void block(Gen *g, const Block *k)
         acc[i] = first_sum(g, k, i / k->n, i % k->n);
     /* When the steps lie one behind the other, one pass over all their units saves the outer loop's
      * cost. */
-    LLVMValueRef n_steps = k64(g, p->s.steps), n_units = k64(g, p->units);
+    LLVMValueRef n_steps = k64(g, p->s.steps), n_units = k64(g, p->units), n_places = k64(g, 1);
     n_steps = LLVMBuildSelect(g->b, g->contiguous, k64(g, 1), n_steps, "");
     n_units =
         LLVMBuildSelect(g->b, g->contiguous, k64(g, (uint64_t)p->units * p->s.steps), n_units, "");
+    if (n_ahead(&p->s)) {
+        LLVMValueRef between = k64(g, units_between(p));
+        n_places = LLVMBuildUDiv(g->b, n_units, between, "");
+        n_units = between;
+    }
     Loop steps = loop_begin(g, acc, n);
     Operands o = operands(g, k, steps.i);
-    Loop units = loop_begin(g, steps.phi, n);
-    memcpy(acc, units.phi, n * sizeof(acc[0]));
+    Loop places = loop_begin(g, steps.phi, n);
+    ask_in_block(g, k, steps.i, places.i);
     /* Not unrolled: with several k in one block LLVM moves their broadcasts together and spills
      * them. */
-    LLVMValueRef b[8], a_offset = mul(g, units.i, o.a_unit), b_offset = mul(g, units.i, o.b_unit);
-    for (uint32_t v = 0; v < k->n; v++)
-        b[v] = load(g, g->vector, at(g, o.b[v], b_offset), p->unit);
-    for (uint32_t r = 0; r < k->rows; r++) {
-        LLVMValueRef x = load(g, g->lane, at(g, o.a[r], a_offset), p->pack_a ? p->unit
-                              : comp_bytes((Comp)p->s.a));
-        x = arith_splat(g->b, x, p->lanes);
-        for (uint32_t v = 0; v < k->n; v++)
-            acc[r * k->n + v] = muladd(g, acc[r * k->n + v], x, b[v]);
-    }
+    Loop units = loop_begin(g, places.phi, n);
+    memcpy(acc, units.phi, n * sizeof(acc[0]));
+    block_unit(g, k, &o, add(g, mul(g, places.i, n_units), units.i), acc);
     loop_end(g, &units, 1, n_units, acc);
+    loop_end(g, &places, 1, n_places, acc);
     loop_end(g, &steps, 1, n_steps, acc);
     for (uint32_t i = 0; i < n; i++)
         last_sum(g, k, i / k->n, i % k->n, acc[i]);
@@ -976,55 +1133,6 @@ static LLVMValueRef steps_contiguous(Gen *g)
     return ok;
 }
 
-/* Levels as in LLVM: 3 is the nearest cache, 2 the second. */
-static void prefetch(Gen *g, LLVMValueRef p, uint32_t bytes, uint32_t level)
-{
-    LLVMValueRef zero = LLVMConstInt(g->i32, 0, false), near = LLVMConstInt(g->i32, level, false);
-    for (uint32_t k = 0; k < bytes; k += 64) {
-        LLVMValueRef args[] = {at(g, p, k64(g, k)), zero, near, LLVMConstInt(g->i32, 1, false)};
-        call(g, "llvm.prefetch", &g->ptr, 1, args, 4);
-    }
-}
-
-/* Asks for the `part`-th of so many parts of a later call's A or B. */
-static void look_ahead_in(Gen *g, bool of_b, LLVMValueRef far, LLVMValueRef part, uint32_t parts)
-{
-    const GemmShape *s = &g->p->s;
-    bool col = of_b ? s->b_col : s->a_col;
-    uint32_t rows = of_b ? s->K : s->M, cols = of_b ? s->N : s->K;
-    uint32_t lines = col ? cols : rows, bytes = comp_bytes((Comp)(of_b ? s->b : s->a));
-    uint32_t all = lines * s->steps * (of_b ? s->cols : s->rows), each = (all + parts - 1) / parts;
-    LLVMValueRef none = NULL, last = k64(g, all - 1);
-    if (of_b ? s->b_near : s->a_near)
-        return;
-    Loop l = loop_begin(g, &none, 0);
-    LLVMValueRef j = add(g, mul(g, part, k64(g, each)), l.i);
-    j = LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, LLVMIntULT, j, last, ""), j, last, "");
-    TileView t = table_at(g, of_b ? n_a(s) : 0, LLVMBuildUDiv(g->b, j, k64(g, lines), ""));
-    LLVMValueRef line = mul(g, LLVMBuildURem(g->b, j, k64(g, lines), ""), t.stride);
-    prefetch(g, at(g, t.ptr, add(g, line, far)), (col ? rows : cols) * bytes, 2);
-    loop_end(g, &l, 1, k64(g, each), NULL);
-}
-
-/* A burst of all of it would wait for itself: each block of the kernel asks for a part. To the
- * second cache, since there is more room for requests on the way there (measured: 1.04 times the
- * speed to the nearest, 1.15 to the second). */
-static void look_ahead(Gen *g, LLVMValueRef part, uint32_t parts)
-{
-    LLVMValueRef a = LLVMGetParam(g->fn, 3), b = LLVMGetParam(g->fn, 4);
-    if (!g->p->s.ahead)
-        return;
-    LLVMBasicBlockRef ask = LLVMAppendBasicBlockInContext(g->cx, g->fn, "ahead");
-    LLVMBasicBlockRef go = LLVMAppendBasicBlockInContext(g->cx, g->fn, "block");
-    LLVMValueRef any = LLVMBuildICmp(g->b, LLVMIntNE, LLVMBuildOr(g->b, a, b, ""), k64(g, 0), "");
-    LLVMBuildCondBr(g->b, any, ask, go);
-    LLVMPositionBuilderAtEnd(g->b, ask);
-    look_ahead_in(g, false, g->p->transposed ? b : a, part, parts);
-    look_ahead_in(g, true, g->p->transposed ? a : b, part, parts);
-    LLVMBuildBr(g->b, go);
-    LLVMPositionBuilderAtEnd(g->b, go);
-}
-
 /* All vectors of a block's rows: what the rows have of A is read once, however wide C is. Where its
  * stride is a power of two it does not stay in any cache. */
 static void block_rows(Gen *g, Block k)
@@ -1032,7 +1140,12 @@ static void block_rows(Gen *g, Block k)
     for (k.first = 0; k.first < g->p->n_vectors;) {
         Run run = run_begin(g, k.first, g->p->block_vectors);
         k.n = run.n;
+        LLVMValueRef down = k.number, across = k64(g, k.first / g->p->block_vectors);
+        if (g->more_vectors)
+            across = add(g, across, run.loop.i);
+        k.number = add(g, mul(g, down, k64(g, blocks_across(g->p))), across);
         block(g, &k);
+        k.number = down;
         k.first = run_end(g, &run);
     }
 }
@@ -1046,11 +1159,14 @@ static void blocks(Gen *g)
     Loop tiles = loop_begin(g, &none, 0);
     Loop rows = loop_begin(g, &none, 0);
     LLVMValueRef part = LLVMBuildUDiv(g->b, rows.i, k64(g, p->block_rows), "");
-    look_ahead(g, add(g, mul(g, tiles.i, k64(g, each)), part), each * p->s.rows);
-    block_rows(g, (Block){.tile = tiles.i, .row = rows.i, .rows = p->block_rows});
+    LLVMValueRef first = mul(g, tiles.i, k64(g, each));
+    block_rows(g, (Block){.tile = tiles.i, .row = rows.i, .number = add(g, first, part),
+                          .rows = p->block_rows});
     loop_end(g, &rows, p->block_rows, k64(g, whole), NULL);
     if (whole < p->s.M)
-        block_rows(g, (Block){.tile = tiles.i, .row = k64(g, whole), .rows = p->s.M - whole});
+        block_rows(g, (Block){.tile = tiles.i, .row = k64(g, whole),
+                              .number = add(g, first, k64(g, each - 1)),
+                              .rows = p->s.M - whole});
     loop_end(g, &tiles, 1, k64(g, p->s.rows), NULL);
 }
 
@@ -1129,6 +1245,19 @@ static TileView tile_c(Gen *g, LLVMValueRef q, uint32_t vector)
     return v;
 }
 
+static void ask_in_tiles(Gen *g, LLVMValueRef q, uint32_t v, LLVMValueRef k, uint64_t bytes)
+{
+    const Plan *p = g->p;
+    uint32_t across = (p->n_vectors + 1) / 2, down = ((uint32_t)p->s.rows * p->s.M / 16 + 1) / 2;
+    uint32_t in_block = (uint32_t)(bytes / 64);
+    LLVMValueRef column = k64(g, v / 2), row = LLVMBuildUDiv(g->b, q, k64(g, 2), "");
+    if (g->more_vectors)
+        column = add(g, column, LLVMBuildUDiv(g->b, g->more_vectors, k64(g, 2), ""));
+    LLVMValueRef number = add(g, mul(g, column, k64(g, down)), row);
+    ask(g, add(g, mul(g, number, k64(g, in_block)), LLVMBuildUDiv(g->b, k, k64(g, 64), "")),
+        across * down * in_block);
+}
+
 /* nr x nc tiles of C from the q-th row of tiles and vector v on. */
 static void tile_block(Gen *g, LLVMValueRef q, uint32_t nr, uint32_t v, uint32_t nc)
 {
@@ -1144,6 +1273,7 @@ static void tile_block(Gen *g, LLVMValueRef q, uint32_t nr, uint32_t v, uint32_t
         tile_move(g, "llvm.x86.tileloadd64", TILE_C + i, c.ptr, c.stride);
     }
     Loop k = loop_begin(g, &none, 0);
+    ask_in_tiles(g, q, v, k.i, bytes);
     for (uint32_t r = 0; r < nr; r++) {
         TileView a = tile_a(g, add(g, q, k64(g, r)), k.i);
         tile_move(g, "llvm.x86.tileloadd64", TILE_A + r, a.ptr, a.stride);
@@ -1184,8 +1314,6 @@ static void tiles(Gen *g)
         uint32_t nc = run.n;
         if (rows > 1) {
             Loop l = loop_begin(g, &none, 0);
-            if (!v)
-                look_ahead(g, LLVMBuildUDiv(g->b, l.i, k64(g, 2), ""), rows / 2);
             tile_block(g, l.i, 2, v, nc);
             loop_end(g, &l, 2, k64(g, rows / 2 * 2), NULL);
         }
@@ -1221,7 +1349,7 @@ static void prefetch_a(Gen *g)
     uint32_t bytes = comp_bytes((Comp)s->a), lines = s->a_col ? s->K : s->M;
     uint32_t run = (s->a_col ? s->M : s->K) * bytes;
     LLVMValueRef none = NULL;
-    if (g->p->pack_a || s->a_near)
+    if (g->p->pack_a || s->a_near || s->ahead_a)
         return;
     LLVMBasicBlockRef cold = LLVMAppendBasicBlockInContext(g->cx, g->fn, "cold");
     LLVMBasicBlockRef go = LLVMAppendBasicBlockInContext(g->cx, g->fn, "warm");
@@ -1248,7 +1376,7 @@ static LLVMValueRef emit_function(Gemm *gm, const GemmShape *key)
              comp_name((Comp)key->a), comp_name((Comp)key->b), comp_name((Comp)key->c), key->M,
              key->N, key->K, key->rows, key->cols, key->steps, key->a_col ? "_at" : "",
              key->b_col ? "_bt" : "", key->c_col ? "_ct" : "", key->saturate ? "_sat" : "",
-             key->ahead ? "_ahead" : "");
+             key->ahead_a || key->ahead_b ? "_ahead" : "");
     LLVMContextRef cx = gm->cx;
     LLVMValueRef fn = LLVMAddFunction(gm->module, name, function_type(cx));
     LLVMSetLinkage(fn, LLVMInternalLinkage);
@@ -1268,6 +1396,7 @@ static LLVMValueRef emit_function(Gemm *gm, const GemmShape *key)
     g.vector = LLVMVectorType(g.lane, plan.lanes);
     LLVMPositionBuilderAtEnd(g.b, LLVMAppendBasicBlockInContext(cx, fn, "entry"));
     g.contiguous = steps_contiguous(&g);
+    list_ahead(&g);
     prefetch_a(&g);
     pack_b(&g);
     if (plan.engine == ENGINE_TILES) {
@@ -1306,7 +1435,11 @@ void gemm_call(Gemm *g, LLVMBuilderRef b, const GemmShape *s, const TileView *a,
                const TileView *c, LLVMValueRef table, LLVMValueRef scratch, const GemmWhere *where)
 {
     LLVMValueRef none = LLVMConstInt(LLVMInt64TypeInContext(g->cx), 0, false);
-    LLVMValueRef fn = function_for(g, s);
+    GemmShape here = *s;
+    here.ahead_a = here.ahead_b = false;
+    LLVMValueRef fn = function_for(g, &here);
+    if (s->ahead_a || s->ahead_b)
+        fn = LLVMBuildSelect(b, where->asked, function_for(g, s), fn, "");
     LLVMValueRef args[] = {table, scratch, where->far, where->ahead_a ? where->ahead_a : none,
                            where->ahead_b ? where->ahead_b : none};
     uint32_t pair = 0, R = s->rows, S = s->cols, T = s->steps;

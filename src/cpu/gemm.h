@@ -41,7 +41,7 @@ typedef struct GemmShape {      /* compared as bytes: zero-initialise */
     /* lies in workgroup memory or the frame: reading it again is cheap */
     bool a_near, b_near;
     bool c_dense;               /* C's tiles are dense: their stride need not be looked up */
-    bool ahead;                 /* the call may say where the next ones' A and B are */
+    bool ahead_a, ahead_b;      /* the call may say where the next ones' A and B are */
     /* integer: the sum of products is added to C with saturation; steps == 1 */
     bool saturate;
 } GemmShape;
@@ -57,7 +57,7 @@ uint32_t gemm_table_entries(const GemmShape *s);    /* of 8 bytes */
 typedef struct GemmWhere {
     LLVMValueRef far;           /* i1: A and B are likely in no near cache */
     /* with shape.ahead: i64, bytes from A's and B's tiles to those of a later call, 0: not known */
-    LLVMValueRef ahead_a, ahead_b;
+    LLVMValueRef ahead_a, ahead_b, asked;
 } GemmWhere;
 
 /* a: rows x steps, b: steps x cols, c: rows x cols views. Emits at the builder's position. */

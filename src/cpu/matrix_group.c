@@ -190,7 +190,7 @@ static TileView view(const Tile *t) { return (TileView){t->ptr, t->stride}; }
 static LV ahead_of(Emit *e, SpvId id)
 {
     const MatValue *v = mat_value(e, id);
-    return v->state == MAT_LAZY && v->ahead ? emit_if_ahead(e, v->ahead) : NULL;
+    return v->state == MAT_LAZY ? v->ahead : NULL;
 }
 
 static void grid_emit(Emit *e, Grid *g)
@@ -212,8 +212,12 @@ static void grid_emit(Emit *e, Grid *g)
             c[r * S + k] = view(&g->cells[r * MAX_GRID + k]->to);
     LV far = emit_env(e, e->b, e->i32, offsetof(CpuEnv, far));
     far = LLVMBuildICmp(e->b, LLVMIntNE, far, LLVMConstInt(e->i32, 0, false), "");
-    GemmWhere where = { far, ahead_of(e, g->row[0]->a.data[0]), ahead_of(e, g->col[0]->b.data[0]) };
-    s.ahead = where.ahead_a || where.ahead_b;
+    GemmWhere where = { .far = far, .ahead_a = ahead_of(e, g->row[0]->a.data[0]),
+                        .ahead_b = ahead_of(e, g->col[0]->b.data[0]) };
+    s.ahead_a = where.ahead_a;
+    s.ahead_b = where.ahead_b;
+    if (s.ahead_a || s.ahead_b)
+        where.asked = emit_asked_ahead(e);
     reserve(e, &s);
     Leader l = mat_leader_begin(e, spv_type_of(e->module, g->row[0]->result));
     gemm_call(e->matrix->gemm, e->b, &s, a, b, c, e->matrix->table, e->matrix->scratch,

@@ -91,15 +91,10 @@ static void prefetch(Emit *e, LV p, LV offset, uint32_t bytes)
     }
 }
 
-static LV asked(Emit *e)
+LV emit_asked_ahead(Emit *e)
 {
     LV on = emit_env(e, e->b, e->i32, offsetof(CpuEnv, prefetch));
     return LLVMBuildICmp(e->b, LLVMIntNE, on, LLVMConstInt(e->i32, 0, false), "");
-}
-
-LV emit_if_ahead(Emit *e, LV distance)
-{
-    return LLVMBuildSelect(e->b, asked(e), distance, k64(e, 0), "");
 }
 
 void emit_ahead(Emit *e, const SpvInst *i, const AheadLines *a)
@@ -107,7 +102,7 @@ void emit_ahead(Emit *e, const SpvInst *i, const AheadLines *a)
     LV far = emit_ahead_distance(e, i, a);
     if (!far)
         return;
-    If f = if_begin(e, asked(e));
+    If f = if_begin(e, emit_asked_ahead(e));
     Loop l = loop_begin(e, k64(e, a->lines));
     LV offset = LLVMBuildAdd(e->b, far, LLVMBuildMul(e->b, l.index, a->stride, ""), "");
     prefetch(e, a->p, offset, a->bytes);
@@ -121,7 +116,7 @@ void emit_ahead_lanes(Emit *e, const SpvInst *i, const Pointer *p)
     LV far = emit_ahead_distance(e, i, NULL);
     if (!far)
         return;
-    If f = if_begin(e, asked(e));
+    If f = if_begin(e, emit_asked_ahead(e));
     LV address = emit_address(e, p, 0, 1);
     bool lanes = emit_is_lanes(address);
     bool side_by_side = lanes && !emit_is_lanes(p->base) && p->affine.group >= e->W &&

@@ -18,7 +18,7 @@
 // CHECK: OpExtension "SPV_QCOM_multiple_wait_queues"
 // CHECK: OpLoopMerge {{.*}} MultipleWaitQueuesQCOM 2
 // PASSES-COUNT-2: OpLoopMerge {{.*}} MultipleWaitQueuesQCOM 2
-// LLVM: call {{.*}}void @gemm_f32_f32_f32_16x16x16_1x1x4_ahead
+// LLVM: select i1 {{.*}}@gemm_f32_f32_f32_16x16x16_1x1x4{{[, ].*}}@gemm_f32_f32_f32_16x16x16_1x1x4_ahead
 // LLVM: define {{.*}} @gemm_f32_f32_f32_16x16x16_1x1x4_ahead
 // LLVM: call void @llvm.prefetch{{.*}}, i32 2, i32 1)
 // MANY: wait_queues.comp:{{[0-9]+}}: note: the loop asks for 9 wait queues; 8 are used

@@ -21,7 +21,7 @@
 // CHECK: OpCapability MultipleWaitQueuesQCOM
 // CHECK: OpExtension "SPV_QCOM_multiple_wait_queues"
 // CHECK: OpLoopMerge {{.*}} MultipleWaitQueuesQCOM 0
-// LLVM: call {{.*}}void @gemm_f32_f32_f32_16x16x16_1x1x4_ahead
+// LLVM: select i1 {{.*}}@gemm_f32_f32_f32_16x16x16_1x1x4{{[, ].*}}@gemm_f32_f32_f32_16x16x16_1x1x4_ahead
 // PIPELINE: {{.*wait_queues_bare.comp:[0-9]+ *2 *2 *2$}}
 // RAW: warning: the loop asks for wait queues, but MultipleWaitQueuesQCOM is not declared
 // RAW-NOT: error

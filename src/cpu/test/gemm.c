@@ -111,7 +111,8 @@ static CpuSubgroupFn *build(Arena *a, const GemmShape *s, const CpuTarget *t,
         LLVMBuildArrayAlloca(b, i64, LLVMConstInt(i64, gemm_table_entries(s), false), "");
     *scratch = gemm_scratch_bytes(g, s);
     GemmWhere where = { LLVMConstInt(LLVMInt1TypeInContext(cx), 1, false),
-                        LLVMConstInt(i64, 1 << 20, false), NULL };
+                        LLVMConstInt(i64, 1 << 20, false), NULL,
+                        LLVMConstInt(LLVMInt1TypeInContext(cx), 1, false) };
     gemm_call(g, b, s, v, v + na, v + na + nb, table, scr, &where);
     LLVMBuildRetVoid(b);
     LLVMDisposeBuilder(b);
@@ -241,7 +242,8 @@ static GemmShape shape(uint32_t ty, uint32_t M, uint32_t N, uint32_t K, uint32_t
     s.a = types[ty].a; s.b = types[ty].b; s.c = types[ty].c;
     s.saturate = types[ty].sat;
     s.a_col = order & 1; s.b_col = order & 2; s.c_col = order & 4;
-    s.ahead = R > 1;
+    s.ahead_a = R > 1;
+    s.ahead_b = S > 1 || R == 3;
     return s;
 }
 
