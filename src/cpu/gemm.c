@@ -882,9 +882,9 @@ static void list_ahead(Gen *g)
  * would wait for themselves. To the second cache: there is more room for requests on the way. */
 static void ask(Gen *g, LLVMValueRef place, uint32_t of)
 {
-    uint32_t n = n_ahead(&g->p->s), each = (n + of - 1) / of;
+    uint32_t n = n_ahead(&g->p->s), each = n ? (n + of - 1) / of : 0;
     LLVMValueRef none = NULL;
-    if (!n)
+    if (!each)
         return;
     Loop l = loop_begin(g, &none, 0);
     LLVMValueRef j = add(g, mul(g, place, k64(g, each)), l.i);
@@ -1039,7 +1039,7 @@ static uint32_t n_blocks(const Plan *p) { return blocks_down(p) * blocks_across(
 static uint32_t units_between(const Plan *p)
 {
     uint32_t n = n_ahead(&p->s), all = n_blocks(p) * p->units * p->s.steps, between = 1;
-    while (p->units % (between * 2) == 0 && all / (between * 2) >= n)
+    while (n && p->units % (between * 2) == 0 && all / (between * 2) >= n)
         between *= 2;
     return between;
 }
