@@ -15,8 +15,9 @@ DEVICE_EXTENSIONS = """
     VK_EXT_memory_budget VK_EXT_memory_priority VK_EXT_pipeline_creation_cache_control
     VK_EXT_pipeline_creation_feedback VK_EXT_pipeline_robustness VK_EXT_private_data
     VK_EXT_robustness2 VK_EXT_scalar_block_layout VK_EXT_separate_stencil_usage
-    VK_EXT_shader_atomic_float VK_EXT_shader_float8 VK_EXT_shader_replicated_composites
-    VK_EXT_shader_subgroup_ballot VK_EXT_shader_subgroup_vote
+    VK_EXT_shader_atomic_float VK_EXT_shader_atomic_float2 VK_EXT_shader_float8
+    VK_EXT_shader_long_vector VK_EXT_shader_replicated_composites VK_EXT_shader_subgroup_ballot
+    VK_EXT_shader_subgroup_partitioned VK_EXT_shader_subgroup_vote
     VK_EXT_subgroup_size_control VK_EXT_texel_buffer_alignment VK_EXT_tooling_info
     VK_KHR_16bit_storage VK_KHR_8bit_storage VK_KHR_bind_memory2 VK_KHR_buffer_device_address
     VK_KHR_calibrated_timestamps VK_KHR_cooperative_matrix VK_KHR_copy_commands2
@@ -26,14 +27,19 @@ DEVICE_EXTENSIONS = """
     VK_KHR_maintenance1 VK_KHR_maintenance2 VK_KHR_maintenance3 VK_KHR_maintenance4
     VK_KHR_maintenance5 VK_KHR_maintenance6 VK_KHR_map_memory2
     VK_KHR_push_descriptor VK_KHR_sampler_mirror_clamp_to_edge VK_KHR_relaxed_block_layout VK_KHR_robustness2
-    VK_KHR_shader_bfloat16 VK_KHR_shader_expect_assume VK_KHR_shader_float16_int8
-    VK_KHR_shader_float_controls VK_KHR_shader_float_controls2 VK_KHR_shader_integer_dot_product
-    VK_KHR_shader_non_semantic_info VK_KHR_shader_relaxed_extended_instruction
-    VK_KHR_shader_subgroup_extended_types VK_KHR_shader_subgroup_rotate
+    VK_KHR_shader_atomic_int64 VK_KHR_shader_bfloat16 VK_KHR_shader_clock
+    VK_KHR_shader_expect_assume VK_KHR_shader_float16_int8
+    VK_KHR_shader_float_controls VK_KHR_shader_float_controls2 VK_KHR_shader_fma
+    VK_KHR_shader_integer_dot_product VK_KHR_shader_maximal_reconvergence
+    VK_KHR_shader_non_semantic_info VK_KHR_shader_quad_control
+    VK_KHR_shader_relaxed_extended_instruction VK_KHR_shader_subgroup_extended_types
+    VK_KHR_shader_subgroup_rotate VK_KHR_shader_subgroup_uniform_control_flow
     VK_KHR_spirv_1_4 VK_KHR_storage_buffer_storage_class
     VK_KHR_synchronization2 VK_KHR_timeline_semaphore VK_KHR_uniform_buffer_standard_layout
-    VK_KHR_variable_pointers VK_KHR_vulkan_memory_model VK_KHR_zero_initialize_workgroup_memory
+    VK_KHR_variable_pointers VK_KHR_vulkan_memory_model
+    VK_KHR_workgroup_memory_explicit_layout VK_KHR_zero_initialize_workgroup_memory
     VK_NV_cooperative_matrix VK_NV_cooperative_matrix2 VK_NV_cooperative_matrix_decode_vector
+    VK_NV_shader_subgroup_partitioned
     VK_QCOM_cooperative_matrix_conversion VK_QCOM_shader_multiple_wait_queues
 """.split()
 
@@ -78,6 +84,17 @@ FEATURES = set("""
     shaderFloat8CooperativeMatrix
     shaderBufferFloat32Atomics shaderBufferFloat32AtomicAdd shaderSharedFloat32Atomics
     shaderSharedFloat32AtomicAdd shaderImageFloat32Atomics shaderImageFloat32AtomicAdd
+    shaderBufferFloat64Atomics shaderBufferFloat64AtomicAdd shaderSharedFloat64Atomics
+    shaderSharedFloat64AtomicAdd shaderBufferFloat16Atomics shaderBufferFloat16AtomicAdd
+    shaderBufferFloat16AtomicMinMax shaderBufferFloat32AtomicMinMax
+    shaderBufferFloat64AtomicMinMax shaderSharedFloat16Atomics shaderSharedFloat16AtomicAdd
+    shaderSharedFloat16AtomicMinMax shaderSharedFloat32AtomicMinMax
+    shaderSharedFloat64AtomicMinMax shaderBufferInt64Atomics shaderSharedInt64Atomics
+    workgroupMemoryExplicitLayout workgroupMemoryExplicitLayoutScalarBlockLayout
+    workgroupMemoryExplicitLayout8BitAccess workgroupMemoryExplicitLayout16BitAccess
+    subgroupBroadcastDynamicId shaderSubgroupUniformControlFlow shaderMaximalReconvergence
+    shaderQuadControl shaderSubgroupPartitioned shaderSubgroupClock shaderDeviceClock
+    shaderFmaFloat16 shaderFmaFloat32 shaderFmaFloat64 longVector
     pipelineRobustness robustBufferAccess2 nullDescriptor
     shaderReplicatedComposites shaderExpectAssume shaderRelaxedExtendedInstruction
     shaderSubgroupRotate shaderSubgroupRotateClustered
@@ -138,6 +155,7 @@ PROPERTIES = {
     "cooperativeMatrixFlexibleDimensionsMaxDimension": "1024",
     "minImportedHostPointerAlignment": "4096",
     "maxShaderWaitQueues": "8",
+    "maxVectorComponents": "1024",
 }
 for _i in ("Float16", "Float32", "Float64"):
     PROPERTIES["shaderSignedZeroInfNanPreserve" + _i] = "VK_TRUE"

@@ -10,7 +10,9 @@
  * from the back of the loop), or the same one in an earlier iteration of a divergent loop that it
  * leaves, may have stored already: nobody reads the lanes that did not come.
  */
+#include "cpu/arith.h"
 #include "cpu/flow.h"
+#include "cpu/jit.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -628,6 +630,23 @@ static void memory_barrier(Emit *e, const SpvInst *i)
     fence(e, constant(e, spv_operand(i, 0)));
 }
 
+/* OpReadClockKHR: one for all lanes, of whatever scope; as 64 bits or their halves. */
+static void read_clock(Emit *e, const SpvInst *i)
+{
+    LT type = LLVMFunctionType(e->i64, NULL, 0, 0);
+    LV fn = LLVMGetNamedFunction(e->ll, CPU_CLOCK_NAME);
+    if (!fn)
+        fn = LLVMAddFunction(e->ll, CPU_CLOCK_NAME, type);
+    LV now = LLVMBuildCall2(e->b, type, fn, NULL, 0, "");
+    LV half[2] = { arith_resize(e->b, now, e->i32, false),
+                   arith_resize(e->b, LLVMBuildLShr(e->b, now, LLVMConstInt(e->i64, 32, 0), ""),
+                                e->i32, false) };
+    if (emit_n_leaves(e, spv_type(e->module, i->type)) == 2)
+        emit_set(e, i, half, 2);
+    else
+        emit_set1(e, i, now);
+}
+
 static void nothing(Emit *e, const SpvInst *i)
 {
     (void)e;
@@ -637,6 +656,7 @@ static void nothing(Emit *e, const SpvInst *i)
 const EmitRule emit_rules_flow[] = {
     { SpvOpControlBarrier, 0, control_barrier },
     { SpvOpMemoryBarrier, 0, memory_barrier },
+    { SpvOpReadClockKHR, 0, read_clock },
     { SpvOpSelectionMerge, EMIT_CHEAP, nothing },
     { SpvOpLoopMerge, EMIT_CHEAP, nothing },
     { SpvOpNop, EMIT_CHEAP, nothing },

@@ -55,6 +55,8 @@ void cpu_work_around(LLVMModuleRef module, uint32_t known_bits);
 /* ---- symbols.c: the C functions that machine code may call by name ------------------------- */
 
 typedef struct CpuSymbol { const char *name; void (*address)(void); } CpuSymbol;
+#define CPU_CLOCK_NAME "heddle_clock"
+
 extern const CpuSymbol cpu_symbols[];
 extern const uint32_t cpu_n_symbols;
 

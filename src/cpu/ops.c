@@ -285,6 +285,18 @@ static void plain_inst(Emit *e, const SpvInst *i)
     emit_each_leaf(e, i, 0, 2, plain_leaf);
 }
 
+static LV fused_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
+{
+    (void)i;
+    (void)n;
+    return ops_fma(e, v[0], v[1], v[2]);
+}
+
+static void fused(Emit *e, const SpvInst *i)
+{
+    emit_each_leaf(e, i, 0, 3, fused_leaf);
+}
+
 /* ---- one function of arith.h ----------------------------------------------------------------- */
 
 static const struct Call { uint16_t op; LV (*fn)(LLVMBuilderRef, LV, LV); } calls[] = {
@@ -584,6 +596,7 @@ const EmitRule emit_rules_arith[] = {
     UNARY(IsInf),
     UNARY(IsFinite),
     UNARY(IsNormal),
+    { SpvOpFmaKHR, EMIT_CHEAP, fused },
     { SpvOpBitCount, EMIT_CHEAP, bit_count },
     { SpvOpBitFieldInsert, EMIT_CHEAP, bit_field },
     { SpvOpBitFieldSExtract, EMIT_CHEAP, bit_field },

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Subgroup operations: OpGroupNonUniform*, and the older OpGroup* and OpSubgroup* of subgroup scope
- * (SPIR-V 3.3.24, 3.3.21; SPV_KHR_shader_ballot, subgroup_vote, subgroup_rotate, quad_control).
+ * (SPIR-V 3.3.24, 3.3.21; SPV_KHR_shader_ballot, subgroup_vote, subgroup_rotate, quad_control;
+ * SPV_EXT_shader_subgroup_partitioned).
  *
  * A subgroup is one vector, so an operation is a few shuffles under the lane mask. Lanes that are
  * not active take part with the identity of the operation. Reductions halve the vector log2(W)
@@ -38,6 +39,15 @@ static LV shuffle_xor(Emit *e, LV v, uint32_t mask)
     uint32_t from[128];
     for (uint32_t l = 0; l < e->W; l++)
         from[l] = (l ^ mask) & (e->W - 1);
+    return shuffle(e, v, NULL, from, e->W);
+}
+
+/* Lane k, for all. */
+static LV from_lane(Emit *e, LV v, uint32_t k)
+{
+    uint32_t from[128];
+    for (uint32_t l = 0; l < e->W; l++)
+        from[l] = k;
     return shuffle(e, v, NULL, from, e->W);
 }
 
@@ -336,6 +346,27 @@ static LV own_bit(Emit *e, LV *word)
     return LLVMBuildICmp(e->b, LLVMIntNE, r, lanes_u32(e, 0), "");
 }
 
+/* Each lane's ballot of the active lanes that hold the same value; of itself, when that is NaN. */
+static void partition(Emit *e, const SpvInst *i)
+{
+    uint32_t n;
+    LV *v = ops_leaves(e, spv_operand(i, 0), &n), active = emit_lanes(e, emit_mask(e));
+    LV none = lanes_u32(e, 0), word[4] = { none, none, none, none };
+    for (uint32_t k = 0; k < e->W; k++) {
+        LV equal = LLVMConstAllOnes(LLVMTypeOf(active));
+        for (uint32_t c = 0; c < n; c++) {
+            LV x = emit_lanes(e, v[c]);
+            equal = LLVMBuildAnd(e->b, equal, same(e, x, from_lane(e, x, k)), "");
+        }
+        LV self = LLVMBuildICmp(e->b, LLVMIntEQ, e->lane_id, lanes_u32(e, k), "");
+        LV in = LLVMBuildOr(e->b, equal, self, "");
+        in = LLVMBuildAnd(e->b, in, from_lane(e, active, k), "");
+        LV bit = LLVMBuildSelect(e->b, in, lanes_u32(e, 1u << k % 32), none, "");
+        word[k / 32] = LLVMBuildOr(e->b, word[k / 32], bit, "");
+    }
+    emit_set(e, i, word, 4);
+}
+
 static void inverse_ballot(Emit *e, const SpvInst *i)
 {
     uint32_t n;
@@ -553,6 +584,36 @@ static LV combine_clusters(Emit *e, Combine how, LV v, LV mask, uint64_t size)
     return v;
 }
 
+/* The lanes that lane l adds where lane k is one of its set: those k that are in its scan. */
+static LV scans_lane(Emit *e, uint32_t k, uint32_t operation)
+{
+    LV in[128];
+    for (uint32_t l = 0; l < e->W; l++)
+        in[l] = LLVMConstInt(e->i1, l > k || operation == SpvGroupOperationPartitionedReduceEXT ||
+                             (l == k && operation == SpvGroupOperationPartitionedInclusiveScanEXT),
+                             0);
+    return LLVMConstVector(in, e->W);
+}
+
+/* Of each lane, over the active lanes of its ballot, one after the other. */
+static LV combine_partition(Emit *e, Combine how, LV v, LV *ballot, uint32_t operation)
+{
+    LV active = emit_lanes(e, emit_mask(e)), some = LLVMConstNull(LLVMTypeOf(active));
+    LV sum = emit_lanes(e, combine_identity(e, how, element_of(v)));
+    v = emit_lanes(e, v);
+    for (uint32_t k = 0; k < e->W; k++) {
+        LV bits = emit_lanes(e, ballot[k / 32]), bit = lanes_u32(e, 1u << k % 32);
+        LV in = LLVMBuildAnd(e->b, from_lane(e, active, k), scans_lane(e, k, operation), "");
+        bits = LLVMBuildICmp(e->b, LLVMIntNE, LLVMBuildAnd(e->b, bits, bit, ""), lanes_u32(e, 0), "");
+        in = LLVMBuildAnd(e->b, in, bits, "");
+        sum = LLVMBuildSelect(e->b, in, combine(e, how, sum, from_lane(e, v, k)), sum, "");
+        some = LLVMBuildOr(e->b, some, in, "");
+    }
+    if (how == COMBINE_FADD) /* the specification's identity is +0 */
+        sum = LLVMBuildSelect(e->b, some, sum, LLVMConstNull(LLVMTypeOf(sum)), "");
+    return sum;
+}
+
 Combine combine_of(uint16_t op)
 {
     switch (op) {
@@ -583,6 +644,8 @@ static void arithmetic(Emit *e, const SpvInst *i)
     uint64_t cluster = e->W;
     if (operation == SpvGroupOperationClusteredReduce && spv_n_operands(i) > 3)
         spv_constant(e->module, spv_operand(i, 3), &cluster);
+    LV *ballot = operation > SpvGroupOperationClusteredReduce
+                     ? ops_leaves(e, spv_operand(i, 3), &n) : NULL;
     LV *v = ops_leaves(e, spv_operand(i, 2), &n);
     for (uint32_t k = 0; k < n; k++) {
         switch (operation) {
@@ -596,7 +659,7 @@ static void arithmetic(Emit *e, const SpvInst *i)
         case SpvGroupOperationClusteredReduce:
             v[k] = combine_clusters(e, how, v[k], e->mask, cluster);
             break;
-        default: emit_error(e, i, NULL, "group operation %u is not supported", operation); break;
+        default: v[k] = combine_partition(e, how, v[k], ballot, operation); break;
         }
     }
     emit_set(e, i, v, n);
@@ -624,6 +687,7 @@ const EmitRule emit_rules_subgroup[] = {
     ROW(SubgroupFirstInvocationKHR, broadcast_first),
     ROW(GroupNonUniformBallot, ballot),
     ROW(SubgroupBallotKHR, ballot),
+    ROW(GroupNonUniformPartitionEXT, partition),
     ROW(GroupNonUniformInverseBallot, inverse_ballot),
     ROW(GroupNonUniformBallotBitExtract, ballot_extract),
     ROW(GroupNonUniformBallotBitCount, ballot_count),

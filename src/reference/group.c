@@ -590,7 +590,7 @@ static void partition(Machine *m, Inv **set, uint32_t n, const RInst *i)
     for (uint32_t k = 0; k < n; k++) {
         uint64_t bits[4] = { 0 };
         for (uint32_t j = 0; j < n; j++)
-            if (same_value(i, set[j], set[k], i->ops[i->part]))
+            if (j == k || same_value(i, set[j], set[k], i->ops[i->part]))
                 bits[set[j]->lane / 32 & 3] |= 1ull << set[j]->lane % 32;
         memcpy(leaf(set[k], i->dst), bits, sizeof(bits));
         memset(unset(set[k], i->dst), 0, 4);

@@ -30,6 +30,8 @@ spirv_instruction(set = "GLSL.std.450", id = 80) float nmax(float x, float y);
 spirv_instruction(set = "GLSL.std.450", id = 81) float nclamp(float x, float y, float z);
 spirv_instruction(set = "GLSL.std.450", id = 35) float modf_to(float x, spirv_by_reference float whole);
 spirv_instruction(set = "GLSL.std.450", id = 51) float frexp_to(float x, spirv_by_reference int power);
+spirv_instruction(extensions = ["SPV_KHR_fma"], capabilities = [6030], id = 4427) float fused(float x, float y, float z);
+spirv_instruction(extensions = ["SPV_KHR_shader_clock"], capabilities = [5055], id = 5056) uvec2 clock(uint scope);
 spirv_instruction(id = 232) uint increment(spirv_by_reference uint x, uint scope, uint semantics);
 spirv_instruction(id = 233) uint decrement(spirv_by_reference uint x, uint scope, uint semantics);
 spirv_instruction(id = 235) uint take(spirv_by_reference uint x, uint scope, uint semantics, uint value);
@@ -45,7 +47,7 @@ void floats(float x, float y)
 {
     put(is_finite(x)); put(is_normal(x)); put(sign_bit(x)); put(less_or_greater(x, y)); put(ordered(x, y));
     put(unordered(x, y)); put(saturate_unsigned(int(word(3)) >> 20)); put(saturate_signed(word(3) >> (word(4) & 31u)));
-    put(quantize(x)); put(copy(x)); put(expect(x > 0, true)); assume(cell.length() == 8);
+    put(fused(x, y, 0.1)); put(quantize(x)); put(copy(x)); put(expect(x > 0, true)); assume(cell.length() == 8);
     vec4 v = replicate(x); put(v.w);
     bool differ = x != y && !isnan(x) && !isnan(y);
     put(differ || isnan(x) ? nmin(x, y) : 0); put(differ ? nmax(x, y) : 0); put(nclamp(x, -1.5, 2.5));
@@ -73,6 +75,12 @@ void atomics()
         put(cell[k]);
 }
 
+void clocks()
+{
+    uvec2 before = clock(1), after = clock(3);
+    put(after.y > before.y || (after.y == before.y && after.x >= before.x));
+}
+
 void composites()
 {
     Pair p, q = Pair(word(0), float[2](1.0, uintBitsToFloat(word(1))));
@@ -94,5 +102,6 @@ void main()
     floats(uintBitsToFloat(word(0)), uintBitsToFloat(word(1)));
     atomics();
     composites();
+    clocks();
     near(1.0);
 }
