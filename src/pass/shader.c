@@ -266,7 +266,6 @@ static bool simplify(Shader *s)
 static bool shader_module(Shader *s)
 {
     SpvModule *m = s->m;
-    SpvId nothing = 0;
     s->ids = NEW(s->a, IdWords);
     s->u32 = spv_int_type(m, 32, false);
     s->bool_ = spv_bool_type(m);
@@ -276,12 +275,12 @@ static bool shader_module(Shader *s)
     for (SpvInst *i = m->globals.first; i; i = i->next) {
         s->matrices |= i->op == SpvOpTypeCooperativeMatrixKHR;
         if (i->op == SpvOpTypeVoid)
-            nothing = i->id;
-        if (i->op == SpvOpTypeFunction && spv_n_operands(i) == 1 && spv_operand(i, 0) == nothing)
+            s->void_ = i->id;
+        if (i->op == SpvOpTypeFunction && spv_n_operands(i) == 1 && spv_operand(i, 0) == s->void_)
             s->function_type = i->id;
     }
     if (!s->function_type)
-        s->function_type = shader_global(s, SpvOpTypeFunction, 0, &nothing, 1);
+        s->function_type = shader_global(s, SpvOpTypeFunction, 0, &s->void_, 1);
     static const char set[] = "GLSL.std.450";
     uint32_t words[sizeof set / 4 + 1] = { 0 };
     memcpy(words, set, sizeof set);

@@ -67,7 +67,7 @@ typedef struct Shader {
     SpvInst *at;                /* what is emitted stands before it */
     SpvId *with;                /* by id, n_with of them */
     uint32_t n_with, bound;     /* bound: of the module that was given */
-    SpvId u32, bool_, function_type, glsl;
+    SpvId u32, bool_, void_, function_type, glsl, debug_printf;
     SpvId local_size[3];        /* constants */
     SpvId group_size;           /* their product, once it was asked for */
     SpvId push, work_dim;
@@ -171,6 +171,13 @@ SpvId shader_access_chain(Shader *s, const SpvInst *i, SpvId pointer, const SpvT
                           uint32_t *pieces);
 /* An array of one element an invocation in workgroup memory. */
 SpvId shader_workgroup_array(Shader *s, SpvId element, SpvId length);
+
+/* What a pointer to a constant string leads to; NULL: that is not known. */
+const char *shader_text(Shader *s, SpvId pointer);
+
+/* ---- shader_print.c -------------------------------------------------------------------------- */
+
+Fate shader_print(Shader *s, SpvInst *i, SpvId *to);
 
 /* ---- shader_group.c -------------------------------------------------------------------------- */
 

@@ -348,6 +348,8 @@ Fate shader_function(Shader *s, SpvInst *i, SpvId *to)
     uint16_t function = (uint16_t)spv_operand(i, 1);
     if (function == OpenCLstd_prefetch)
         return FATE_GONE;
+    if (function == OpenCLstd_printf)
+        return shader_print(s, i, to);
     if (function == OpenCLstd_shuffle || function == OpenCLstd_shuffle2)
         return shuffle(s, i, to);
     const SpvType *x = spv_n_operands(i) > 2 ? spv_type_of(s->m, spv_operand(i, 2)) : NULL;

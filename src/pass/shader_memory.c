@@ -50,6 +50,17 @@ static SpvId initialiser(Shader *s, const Root *r, SpvId array, const SpvType *u
     return spv_composite_constant(s->m, array, parts, n);
 }
 
+const char *shader_text(Shader *s, SpvId pointer)
+{
+    const Address *a = shader_address(s, pointer);
+    const Root *r = a ? a->root : NULL;
+    if (!r || a->n || r->storage != SpvStorageClassPrivate || a->constant >= r->size)
+        return NULL;
+    uint8_t *bytes = arena_alloc(s->a, r->size + 1);
+    constant_bytes(s, spv_operand(r->def, 1), bytes);
+    return (const char *)bytes + a->constant;
+}
+
 static SpvId new_variable(Shader *s, uint32_t storage, SpvId type, SpvId init)
 {
     SpvId pointer = spv_pointer_type(s->m, storage, type);
