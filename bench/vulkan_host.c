@@ -90,20 +90,25 @@ static bool load(VulkanHost *h)
     return all;
 }
 
-static bool choose_device(VulkanHost *h)
+static bool choose_device(VulkanHost *h, bool lavapipe)
 {
     VkPhysicalDevice found[16];
     uint32_t n = 16;
     if (h->EnumeratePhysicalDevices(h->instance, &n, found) < 0)
         return false;
     for (uint32_t i = 0; i < n; i++) {
+        VkPhysicalDeviceDriverProperties driver = {
+            .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
         h->subgroup.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES;
+        h->subgroup.pNext = &driver;
         VkPhysicalDeviceProperties2 p = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
                                          .pNext = &h->subgroup};
         h->GetPhysicalDeviceProperties2(found[i], &p);
+        h->subgroup.pNext = NULL;
         h->properties = p.properties;
         h->physical = found[i];
-        if (p.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU)
+        if (lavapipe ? driver.driverID == VK_DRIVER_ID_MESA_LLVMPIPE
+                     : p.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU)
             return true;
     }
     return false;
@@ -168,11 +173,12 @@ static bool open_device(VulkanHost *h)
     return false;
 }
 
-VulkanHost *vulkan_host_new(const char **reason)
+VulkanHost *vulkan_host_new(bool lavapipe, const char **reason)
 {
     VulkanHost *h = calloc(1, sizeof(*h));
     *reason = !h ? "out of memory" : !load(h) ? "no Vulkan loader (Debian: libvulkan1)"
-              : !choose_device(h) ? "no CPU among Vulkan's devices (Debian: mesa-vulkan-drivers)"
+              : !choose_device(h, lavapipe)
+                  ? "not among Vulkan's devices (Debian: mesa-vulkan-drivers)"
               : !open_device(h) ? "Vulkan's CPU device does not open" : NULL;
     if (!*reason)
         return h;
@@ -390,8 +396,9 @@ void vulkan_program_free(VulkanProgram *p)
 
 #else
 
-VulkanHost *vulkan_host_new(const char **reason)
+VulkanHost *vulkan_host_new(bool lavapipe, const char **reason)
 {
+    (void)lavapipe;
     *reason = "compiled without Vulkan's headers (Debian: libvulkan-dev)";
     return NULL;
 }

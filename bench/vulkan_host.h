@@ -23,8 +23,9 @@ typedef struct VulkanStep {
     const char *entry;              /* NULL: main */
 } VulkanStep;
 
-/* The first device that is a CPU. NULL, and why in *reason (static), when there is none. */
-VulkanHost *vulkan_host_new(const char **reason);
+/* Mesa's lavapipe, or the first device that is a CPU, whosoever. NULL, and why in *reason (static),
+ * when there is none. */
+VulkanHost *vulkan_host_new(bool lavapipe, const char **reason);
 const char *vulkan_host_name(const VulkanHost *host);
 uint32_t vulkan_host_subgroup_size(const VulkanHost *host);
 bool vulkan_host_has_arithmetic(const VulkanHost *host);    /* subgroup operations that add */

@@ -52,7 +52,8 @@ bool queue_step(Queue *q)
             exec_run(&q->exec, s->buffers[i]);
         pthread_mutex_lock(&d->lock);
     }
-    finish(s);
+    if (!d->failing)            /* what was cut short is never over; its waiters hear of the loss */
+        finish(s);
     q->running = false;
     d->lost = d->failing && nothing_runs(d);
     sync_changed(d);
@@ -113,7 +114,7 @@ VkResult queue_wait(Queue *q)
 {
     Device *d = q->device;
     pthread_mutex_lock(&d->lock);
-    while ((q->head || q->running) && !d->lost)
+    while ((q->head || q->running || d->failing) && !d->lost)
         sync_wait(d, UINT64_MAX);
     pthread_mutex_unlock(&d->lock);
     return d->lost ? VK_ERROR_DEVICE_LOST : VK_SUCCESS;

@@ -145,7 +145,7 @@ static VulkanHost *host(const char *manifest, const char *what)
     if (manifest && !access(manifest, R_OK)) {
         setenv("VK_DRIVER_FILES", manifest, 1);
         setenv("VK_ICD_FILENAMES", manifest, 1);
-        h = vulkan_host_new(&reason);
+        h = vulkan_host_new(false, &reason);
     }
     if (!h)
         printf("skipped: %s by Vulkan: %s\n", what, reason);

@@ -416,6 +416,45 @@ TEST(a_stray_pointer_loses_the_device)
     gpu_free(&g);
 }
 
+/* Whoever is told that the device is lost may destroy what its queues worked on. */
+TEST(a_lost_device_is_at_rest)
+{
+    static const char counts[] =
+        "#version 450\nlayout(binding = 0) buffer B { uint y[]; };\n"
+        "void main() { for (uint i = 0; i < 1000; i++) y[i & 7] += 1; }\n";
+    static const char strays[] =
+        "#version 460\n#extension GL_EXT_buffer_reference : require\n"
+        "layout(buffer_reference, std430) buffer Ref { uint x; };\n"
+        "layout(push_constant) uniform P { Ref at; };\nvoid main() { at.x = 1; }\n";
+    Gpu g = { 0 };
+    GpuProgram work = { .n_types = 1 }, stray = { 0 };
+    GpuBuffer b;
+    REQUIRE(gpu_new(&g) == VK_SUCCESS && gpu_program_glsl(&g, counts, &work) == VK_SUCCESS &&
+            gpu_program_glsl(&g, strays, &stray) == VK_SUCCESS && !gpu_buffer(&g, 64, &b));
+    gpu_write(&g, work.set, 0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, b.buffer, 0, VK_WHOLE_SIZE);
+    VkCommandBuffer buffers[2] = { gpu_begin(&g), gpu_begin(&g) };
+    gpu_bind(buffers[0], &work);
+    for (int i = 0; i < 10000; i++)
+        VK(CmdDispatch)(buffers[0], 1, 1, 1);
+    gpu_bind(buffers[1], &stray);
+    VK(CmdPushConstants)(buffers[1], stray.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, 8,
+                         (uint64_t[]){ 4096 });
+    VK(CmdDispatch)(buffers[1], 1, 1, 1);
+    for (int q = 0; q < 2; q++) {
+        VkSubmitInfo submit = { .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1,
+                                .pCommandBuffers = &buffers[q] };
+        VK(EndCommandBuffer)(buffers[q]);
+        VK(QueueSubmit)(g.queues[q], 1, &submit, VK_NULL_HANDLE);
+        for (int i = 0; !q && i < 1000 && !*(volatile uint32_t *)b.data; i++)
+            usleep(1000);
+    }
+    CHECK(VK(QueueWaitIdle)(g.queues[1]) == VK_ERROR_DEVICE_LOST);
+    gpu_buffer_free(&g, &b);
+    gpu_program_free(&g, &work);
+    gpu_program_free(&g, &stray);
+    gpu_free(&g);
+}
+
 /* A set that nothing was written to reads as zeros. */
 TEST(empty_descriptors)
 {

@@ -240,3 +240,95 @@ TEST(submissions_from_many_threads)
     gpu_buffer_free(&g, &b);
     gpu_free(&g);
 }
+
+/* ---- threads that hand a counter to one another ---------------------------------------------- */
+
+enum { RUNNERS = 4, LAPS = 50 };
+
+typedef struct Relay {
+    Gpu *g;
+    VkQueue queue;
+    pthread_mutex_t *lock;      /* the queue's */
+    VkSemaphore baton;
+    GpuBuffer *track;
+    GpuProgram *step;
+    uint32_t number;
+} Relay;
+
+/* Runner n takes over at n, n + RUNNERS, ... In every second lap it submits as soon as its queue's
+ * last submission has run (one queue's begin in order), before what it waits for has. */
+static void *run_laps(void *user)
+{
+    Relay *r = user;
+    Gpu own = *r->g;
+    VkCommandPoolCreateInfo pool = { .sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO };
+    CHECK(VK(CreateCommandPool)(own.device, &pool, NULL, &own.pool) == VK_SUCCESS);
+    VkCommandBuffer c = gpu_begin(&own);
+    gpu_bind(c, r->step);
+    VK(CmdDispatch)(c, 1, 1, 1);
+    VK(EndCommandBuffer)(c);
+    for (uint64_t lap = 0; lap < LAPS; lap++) {
+        uint64_t from = lap * RUNNERS + r->number, to = from + 1;
+        uint64_t ready = from - (from && lap % 2);
+        VkSemaphoreWaitInfo wait = { .sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
+                                     .semaphoreCount = 1, .pSemaphores = &r->baton,
+                                     .pValues = &ready };
+        CHECK(VK(WaitSemaphores)(own.device, &wait, UINT64_MAX) == VK_SUCCESS);
+        VkPipelineStageFlags stage = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT;
+        VkTimelineSemaphoreSubmitInfo values = {
+            .sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
+            .waitSemaphoreValueCount = 1, .pWaitSemaphoreValues = &from,
+            .signalSemaphoreValueCount = 1, .pSignalSemaphoreValues = &to };
+        VkSubmitInfo submit = { .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .pNext = &values,
+                                .waitSemaphoreCount = 1, .pWaitSemaphores = &r->baton,
+                                .pWaitDstStageMask = &stage, .commandBufferCount = 1,
+                                .pCommandBuffers = &c, .signalSemaphoreCount = 1,
+                                .pSignalSemaphores = &r->baton };
+        pthread_mutex_lock(r->lock);
+        CHECK(VK(QueueSubmit)(r->queue, 1, &submit, VK_NULL_HANDLE) == VK_SUCCESS);
+        pthread_mutex_unlock(r->lock);
+        wait.pValues = &to;
+        CHECK(VK(WaitSemaphores)(own.device, &wait, UINT64_MAX) == VK_SUCCESS);
+    }
+    VK(DestroyCommandPool)(own.device, own.pool, NULL);
+    return NULL;
+}
+
+/* Each step adds what only the one before it has written. */
+TEST(a_relay_over_both_queues)
+{
+    static const char source[] =
+        "#version 450\n"
+        "layout(binding = 0) buffer B { uint laps, odd; };\n"
+        "void main() { laps += 1; odd = laps & 1; }\n";
+    Gpu g = { 0 };
+    GpuBuffer track;
+    GpuProgram step = { .n_types = 1 };
+    REQUIRE(gpu_new(&g) == VK_SUCCESS && gpu_buffer(&g, 64, &track) == VK_SUCCESS);
+    REQUIRE(gpu_program_glsl(&g, source, &step) == VK_SUCCESS);
+    gpu_write(&g, step.set, 0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, track.buffer, 0, VK_WHOLE_SIZE);
+    memset(track.data, 0, 8);
+    VkSemaphoreTypeCreateInfo type = { .sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
+                                       .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE };
+    VkSemaphoreCreateInfo info = { .sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO,
+                                   .pNext = &type };
+    VkSemaphore baton;
+    REQUIRE(VK(CreateSemaphore)(g.device, &info, NULL, &baton) == VK_SUCCESS);
+    pthread_mutex_t locks[2] = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER };
+    pthread_t threads[RUNNERS];
+    Relay r[RUNNERS];
+    for (uint32_t i = 0; i < RUNNERS; i++) {
+        r[i] = (Relay){ &g, g.queues[i % 2], &locks[i % 2], baton, &track, &step, i };
+        pthread_create(&threads[i], NULL, run_laps, &r[i]);
+    }
+    for (uint32_t i = 0; i < RUNNERS; i++)
+        pthread_join(threads[i], NULL);
+    uint64_t value = 0;
+    CHECK(VK(GetSemaphoreCounterValue)(g.device, baton, &value) == VK_SUCCESS);
+    CHECK_EQ_U64(value, RUNNERS * LAPS);
+    CHECK_EQ_U64(((uint32_t *)track.data)[0], RUNNERS * LAPS);
+    VK(DestroySemaphore)(g.device, baton, NULL);
+    gpu_program_free(&g, &step);
+    gpu_buffer_free(&g, &track);
+    gpu_free(&g);
+}
