@@ -98,8 +98,8 @@ static bool next_kind(SpvWalk *w, uint8_t *kind, const char **name)
     const SpvOperandInfo *info = *list;
     if (!words_left(w)) {
         if (info->times == SPV_ONE)
-            return fail(w, "operand %s%s%sis missing", info->name, info->name[0] ? " " : "",
-                        info->name[0] ? "" : spv_kind_name(info->kind));
+            return fail(w, "operand %s is missing",
+                        info->name[0] ? info->name : spv_kind_name(info->kind));
         ++*list;
         --*left;
         return next_kind(w, kind, name);

@@ -58,7 +58,8 @@ TEST(hints)
         { CAPABILITY, "MultipleWaitQueuesQCOM 2", "[wait-queues-extension (", false, 0, 0 },
         { BOTH, "MultipleWaitQueuesQCOM 2", "MultipleWaitQueuesQCOM is 0x10000000", false,
           0x10000000, 0x4000000 },
-        { BOTH, "PeelCount 3", "LoopMerge", false, 0x80, 0x10000080 }, /* no literal of its own */
+        /* no literal of its own */
+        { BOTH, "PeelCount 3", "operand LiteralInteger is missing", false, 0x80, 0x10000080 },
     };
     for (uint32_t k = 0; k < COUNT_OF(cases); k++) {
         TestDiags d = TEST_DIAGS(d);
