@@ -72,6 +72,16 @@ LV mat_frame(Emit *e, const SpvType *t, uint64_t bytes)
     return LLVMBuildGEP2(e->entry_b, e->i8, base, &offset, 1, "");
 }
 
+LV mat_table(Emit *e, uint32_t entries)
+{
+    struct Matrix *m = e->matrix;
+    if (entries > m->table_entries) {
+        m->table_entries = entries;
+        m->table = emit_alloca(e, LLVMArrayType2(e->i64, entries), "tiles");
+    }
+    return m->table;
+}
+
 Leader mat_leader_begin(Emit *e, const SpvType *t)
 {
     Leader l = {0};

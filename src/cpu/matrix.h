@@ -62,6 +62,8 @@ typedef struct MatVariable { LV base; uint64_t bytes; } MatVariable;
 
 typedef struct CopyFn { uint32_t rows, cols, bytes; bool from_col, to_col; LV fn; } CopyFn;
 
+typedef struct Stored { const SpvType *type; Tile to, from; } Stored; /* both of one order */
+
 struct Matrix {
     Gemm *gemm;
     MatrixWebs *webs;
@@ -73,6 +75,7 @@ struct Matrix {
     VEC(MatValue *) lazy;       /* loads of this block not read yet */
     VEC(MatValue *) borrowed;   /* values of this block that lie in a variable's memory */
     VEC(CopyFn) copies;
+    VEC(Stored) stores;         /* not carried out yet: of one type and order */
     LV table, scratch;          /* what the kernels are called with; the largest table so far */
     uint32_t table_entries;
     uint64_t *loop_bytes;       /* by Cfg.loops: streamed from buffers an iteration */
@@ -101,6 +104,8 @@ bool mat_same_in_workgroup(Emit *e, SpvId id, uint32_t depth);
 Holders mat_holders(Emit *e, const SpvType *matrix);
 /* Memory for a matrix: the subgroup's frame, or the workgroup's memory. */
 LV mat_frame(Emit *e, const SpvType *matrix, uint64_t bytes);
+/* So many 8-byte entries of a table on the stack, for a call that is made at once. */
+LV mat_table(Emit *e, uint32_t entries);
 /* Around code that reads or writes matrices of that type's scope whole: a workgroup's are the
  * first subgroup's work. Nothing computed inside may be used behind. */
 typedef struct Leader { bool on; If f; } Leader;
@@ -134,6 +139,13 @@ bool mat_may_stay(Emit *e, const SpvInst *i);
  * matrix. */
 MatPlace mat_place(Emit *e, SpvId id, Tile *tile, const SpvType **type, LV *element);
 bool mat_points(Emit *e, SpvId pointer);            /* into a variable that holds matrices */
+
+/* ---- matrix_store.c: stores of neighbouring tiles -------------------------------------------- */
+
+/* The next instruction that reads or writes memory is such a store too, or mat_stores_done comes
+ * before it. */
+void mat_store_later(Emit *e, const SpvType *t, const Tile *to, const Tile *from);
+void mat_stores_done(Emit *e);
 
 /* ---- matrix_qcom.c: Qualcomm's conversions --------------------------------------------------- */
 

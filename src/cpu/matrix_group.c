@@ -173,14 +173,9 @@ static bool grid_add(Grid *g, MulAdd *p, uint32_t max_rows)
 static void reserve(Emit *e, const GemmShape *s)
 {
     struct Matrix *m = e->matrix;
-    uint32_t entries = gemm_table_entries(s);
     e->kernel->scratch_bytes = MAX(e->kernel->scratch_bytes, gemm_scratch_bytes(m->gemm, s));
     if (!m->scratch)
         m->scratch = emit_env(e, e->entry_b, e->ptr, offsetof(CpuEnv, scratch));
-    if (entries > m->table_entries) {
-        m->table_entries = entries;
-        m->table = emit_alloca(e, LLVMArrayType2(e->i64, entries), "tiles");
-    }
 }
 
 static TileView view(const Tile *t) { return (TileView){t->ptr, t->stride}; }
@@ -220,8 +215,8 @@ static void grid_emit(Emit *e, Grid *g)
         where.asked = emit_asked_ahead(e);
     reserve(e, &s);
     Leader l = mat_leader_begin(e, spv_type_of(e->module, g->row[0]->result));
-    gemm_call(e->matrix->gemm, e->b, &s, a, b, c, e->matrix->table, e->matrix->scratch,
-              &where);
+    gemm_call(e->matrix->gemm, e->b, &s, a, b, c, mat_table(e, gemm_table_entries(&s)),
+              e->matrix->scratch, &where);
     mat_leader_end(e, &l);
 }
 

@@ -320,6 +320,18 @@ void mat_load(Emit *e, const SpvInst *i)
     if_end(e, &out);
 }
 
+/* The next instruction that is more than arithmetic of numbers stores such a matrix too. */
+static bool another_follows(Emit *e, const SpvInst *i, const SpvType *t)
+{
+    for (i = i->next; i; i = i->next) {
+        if (i->op == SpvOpCooperativeMatrixStoreKHR)
+            return spv_type_of(e->module, spv_operand(i, 1)) == t && !is_volatile(i, 4);
+        if (!spv_is_pure(i) || !i->type || mat_is(spv_type(e->module, i->type)))
+            return false;
+    }
+    return false;
+}
+
 void mat_store(Emit *e, const SpvInst *i)
 {
     SpvId object = spv_operand(i, 1);
@@ -337,6 +349,15 @@ void mat_store(Emit *e, const SpvInst *i)
     mat_count(e, t, CPU_STAT_MATRIX_STORES, 1);
     mat_count(e, t, CPU_STAT_BYTES_STORED,
               (uint64_t)t->rows * t->cols * comp_bytes(mat_comp(t)));
+    bool waits = !inside && !is_volatile(i, 4) && from.col == to.col;
+    if (!waits)
+        mat_stores_done(e);
+    else
+        mat_store_later(e, t, &to, &from);
+    if (!waits || !another_follows(e, i, t))
+        mat_stores_done(e);
+    if (waits)
+        return;
     if (!inside) {
         mat_copy(e, t, &to, &from);
         return;
