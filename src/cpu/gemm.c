@@ -1068,10 +1068,28 @@ static void block_unit(Gen *g, const Block *k, const Operands *o, LLVMValueRef u
     }
 }
 
+/* Nothing that reads memory moves across: LLVM would move the broadcasts of several k together and
+ * spill them. */
+static void keep_apart(Gen *g)
+{
+    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(g->cx), NULL, 0, false);
+    LLVMValueRef nothing = LLVMGetInlineAsm(type, "", 0, "~{memory}", 10, true, false,
+                                            LLVMInlineAsmDialectATT, false);
+    LLVMBuildCall2(g->b, type, nothing, NULL, 0, "");
+}
+
+/* Units of k an iteration; one of short kernels, whose compile time more are not worth. */
+static uint32_t units_at_once(const Plan *p)
+{
+    enum { UNROLL = 4, SHORT = 16 };
+    uint32_t run = n_ahead(&p->s) ? units_between(p) : p->units;
+    return p->units * p->s.steps <= SHORT || run % UNROLL ? 1 : UNROLL;
+}
+
 static void block(Gen *g, const Block *k)
 {
     const Plan *p = g->p;
-    uint32_t n = k->rows * k->n;
+    uint32_t n = k->rows * k->n, at_once = units_at_once(p);
     LLVMValueRef acc[64];
     for (uint32_t i = 0; i < n; i++)
         acc[i] = first_sum(g, k, i / k->n, i % k->n);
@@ -1090,12 +1108,15 @@ static void block(Gen *g, const Block *k)
     Operands o = operands(g, k, steps.i);
     Loop places = loop_begin(g, steps.phi, n);
     ask_in_block(g, k, steps.i, places.i);
-    /* Not unrolled: with several k in one block LLVM moves their broadcasts together and spills
-     * them. */
     Loop units = loop_begin(g, places.phi, n);
     memcpy(acc, units.phi, n * sizeof(acc[0]));
-    block_unit(g, k, &o, add(g, mul(g, places.i, n_units), units.i), acc);
-    loop_end(g, &units, 1, n_units, acc);
+    LLVMValueRef unit = add(g, mul(g, places.i, n_units), units.i);
+    for (uint32_t u = 0; u < at_once; u++) {
+        if (u)
+            keep_apart(g);
+        block_unit(g, k, &o, add(g, unit, k64(g, u)), acc);
+    }
+    loop_end(g, &units, at_once, n_units, acc);
     loop_end(g, &places, 1, n_places, acc);
     loop_end(g, &steps, 1, n_steps, acc);
     for (uint32_t i = 0; i < n; i++)
@@ -1133,6 +1154,47 @@ static LLVMValueRef steps_contiguous(Gen *g)
     return ok;
 }
 
+/* A that is read in place by broadcasts comes a line at a time, and a miss stops the micro-kernel.
+ * So each block asks for the lines of the next one; the first block's are asked for before B is
+ * packed. A burst of all of them would wait for itself. Only where the caller says that they are
+ * far away. */
+static bool asks_by_block(const Plan *p)
+{
+    const GemmShape *s = &p->s;
+    return p->engine != ENGINE_TILES && !p->pack_a && !s->a_near && !s->a_col && !s->ahead_a;
+}
+
+static void ask_rows(Gen *g, LLVMValueRef tile, LLVMValueRef row)
+{
+    const GemmShape *s = &g->p->s;
+    LLVMValueRef none = NULL;
+    if (!asks_by_block(g->p))
+        return;
+    LLVMBasicBlockRef far = LLVMAppendBasicBlockInContext(g->cx, g->fn, "far");
+    LLVMBasicBlockRef go = LLVMAppendBasicBlockInContext(g->cx, g->fn, "asked");
+    LLVMBuildCondBr(g->b, LLVMGetParam(g->fn, 2), far, go);
+    LLVMPositionBuilderAtEnd(g->b, far);
+    Loop steps = loop_begin(g, &none, 0);
+    TileView t = a_tile(g, tile, steps.i);
+    for (uint32_t r = 0; r < g->p->block_rows; r++)
+        prefetch(g, at(g, t.ptr, mul(g, add(g, row, k64(g, r)), t.stride)),
+                 s->K * comp_bytes((Comp)s->a), 3);
+    loop_end(g, &steps, 1, k64(g, s->steps), NULL);
+    LLVMBuildBr(g->b, go);
+    LLVMPositionBuilderAtEnd(g->b, go);
+}
+
+static void ask_next(Gen *g, LLVMValueRef tile, LLVMValueRef row)
+{
+    const Plan *p = g->p;
+    LLVMValueRef next = add(g, row, k64(g, p->block_rows)), last = k64(g, p->s.rows - 1u);
+    LLVMValueRef inside = LLVMBuildICmp(g->b, LLVMIntULE, next, k64(g, p->s.M - p->block_rows), "");
+    LLVMValueRef end = LLVMBuildICmp(g->b, LLVMIntEQ, tile, last, "");
+    LLVMValueRef below = LLVMBuildSelect(g->b, end, tile, add(g, tile, k64(g, 1)), "");
+    ask_rows(g, LLVMBuildSelect(g->b, inside, tile, below, ""),
+             LLVMBuildSelect(g->b, inside, next, k64(g, 0), ""));
+}
+
 /* All vectors of a block's rows: what the rows have of A is read once, however wide C is. Where its
  * stride is a power of two it does not stay in any cache. */
 static void block_rows(Gen *g, Block k)
@@ -1160,6 +1222,7 @@ static void blocks(Gen *g)
     Loop rows = loop_begin(g, &none, 0);
     LLVMValueRef part = LLVMBuildUDiv(g->b, rows.i, k64(g, p->block_rows), "");
     LLVMValueRef first = mul(g, tiles.i, k64(g, each));
+    ask_next(g, tiles.i, rows.i);
     block_rows(g, (Block){.tile = tiles.i, .row = rows.i, .number = add(g, first, part),
                           .rows = p->block_rows});
     loop_end(g, &rows, p->block_rows, k64(g, whole), NULL);
@@ -1340,16 +1403,15 @@ static void add_attribute(LLVMContextRef cx, LLVMValueRef fn, LLVMAttributeIndex
     LLVMAddAttributeAtIndex(fn, at_index, LLVMCreateEnumAttribute(cx, kind, 0));
 }
 
-/* A that is read in place by broadcasts comes a line at a time, and a miss stops the micro-kernel:
- * all its lines are asked for while B is packed. Only where the caller says that they are far away:
- * it costs 5 % of a kernel whose data is near, and gains 5 to 10 % of one that streams. */
+/* Where blocks do not ask for A by themselves, all its lines are asked for while B is packed: it
+ * costs 5 % of a kernel whose data is near, and gains 5 to 10 % of one that streams. */
 static void prefetch_a(Gen *g)
 {
     const GemmShape *s = &g->p->s;
     uint32_t bytes = comp_bytes((Comp)s->a), lines = s->a_col ? s->K : s->M;
     uint32_t run = (s->a_col ? s->M : s->K) * bytes;
     LLVMValueRef none = NULL;
-    if (g->p->pack_a || s->a_near || s->ahead_a)
+    if (g->p->pack_a || s->a_near || s->ahead_a || asks_by_block(g->p))
         return;
     LLVMBasicBlockRef cold = LLVMAppendBasicBlockInContext(g->cx, g->fn, "cold");
     LLVMBasicBlockRef go = LLVMAppendBasicBlockInContext(g->cx, g->fn, "warm");
@@ -1398,6 +1460,7 @@ static LLVMValueRef emit_function(Gemm *gm, const GemmShape *key)
     g.contiguous = steps_contiguous(&g);
     list_ahead(&g);
     prefetch_a(&g);
+    ask_rows(&g, k64(&g, 0), k64(&g, 0));
     pack_b(&g);
     if (plan.engine == ENGINE_TILES) {
         tiles(&g);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Stores of tiles that lie side by side in memory, as a whole. In: stores one behind the other, with
- * nothing in between that looks at memory. Out: one call that writes row by row through all
+ * Stores of tiles that lie side by side in memory, as a whole. In: stores one behind the other,
+ * with nothing in between that looks at memory. Out: one call that writes row by row through all
  * neighbours at once.
  *
  * Tile by tile, rows a page apart get 64 bytes each, which no cache's prefetcher makes anything of:
