@@ -55,6 +55,42 @@ static void count_end(Emit *e, LLVMBuilderRef b, LV fn, Count *c, uint64_t n)
     LLVMPositionBuilderAtEnd(b, out);
 }
 
+/* The largest power of two, up to 16, that divides a tile's sides and whose vectors are vectors. */
+static uint32_t square(const CopyFn *f)
+{
+    uint32_t n = MIN(16u, 64 / f->bytes);
+    while (f->rows % n || f->cols % n)
+        n /= 2;
+    return n;
+}
+
+/* The n x n elements at `from`, transposed, to `to`: lines of vectors zipped with those half a
+ * square further on; each time rotates the bits of (line, element) by one, log2(n) times swap
+ * them. */
+static void transpose_square(Emit *e, LLVMBuilderRef b, uint32_t n, uint32_t bytes, const LV to[2],
+                             const LV from[2])
+{
+    LT type = LLVMVectorType(LLVMIntTypeInContext(e->cx, bytes * 8), n);
+    LV v[16], zipped[16], order[2][16];
+    for (uint32_t k = 0; k < n; k++) {
+        v[k] = LLVMBuildLoad2(b, type, at(e, b, from[0], LLVMBuildMul(b, from[1], k64(e, k), "")),
+                              "");
+        LLVMSetAlignment(v[k], bytes);
+        for (uint32_t half = 0; half < 2; half++)
+            order[half][k] = LLVMConstInt(e->i32, (k + half * n) / 2 + k % 2 * n, false);
+    }
+    for (uint32_t times = n; times > 1; times /= 2) {
+        for (uint32_t k = 0; k < n; k++)
+            zipped[k] = LLVMBuildShuffleVector(b, v[k / 2], v[k / 2 + n / 2],
+                                               LLVMConstVector(order[k % 2], n), "");
+        memcpy(v, zipped, n * sizeof *v);
+    }
+    for (uint32_t k = 0; k < n; k++)
+        LLVMSetAlignment(LLVMBuildStore(b, v[k], at(e, b, to[0],
+                                                    LLVMBuildMul(b, to[1], k64(e, k), ""))),
+                         bytes);
+}
+
 static LV make_copy(Emit *e, const CopyFn *f)
 {
     char name[64];
@@ -67,23 +103,24 @@ static LV make_copy(Emit *e, const CopyFn *f)
     LV to = LLVMGetParam(fn, 0), to_stride = LLVMGetParam(fn, 1);
     LV from = LLVMGetParam(fn, 2), from_stride = LLVMGetParam(fn, 3);
     uint32_t lines = f->from_col ? f->cols : f->rows, run = f->from_col ? f->rows : f->cols;
+    bool same = f->from_col == f->to_col;
+    uint32_t n = same ? 1 : square(f);
     Count l = count_begin(e, b, fn);
-    LV source = at(e, b, from, LLVMBuildMul(b, l.i, from_stride, ""));
-    if (f->from_col == f->to_col) {
-        LV target = at(e, b, to, LLVMBuildMul(b, l.i, to_stride, ""));
+    LV line = LLVMBuildMul(b, l.i, k64(e, n), "");
+    LV source = at(e, b, from, LLVMBuildMul(b, line, from_stride, ""));
+    if (same) {
+        LV target = at(e, b, to, LLVMBuildMul(b, line, to_stride, ""));
         LLVMBuildMemCpy(b, target, f->bytes, source, f->bytes, k64(e, (uint64_t)run * f->bytes));
     } else {
         Count k = count_begin(e, b, fn);
-        LT type = LLVMIntTypeInContext(e->cx, f->bytes * 8);
-        LV size = k64(e, f->bytes);
-        LV x = LLVMBuildLoad2(b, type, at(e, b, source, LLVMBuildMul(b, k.i, size, "")), "");
-        LLVMSetAlignment(x, f->bytes);
-        LV target = at(e, b, at(e, b, to, LLVMBuildMul(b, k.i, to_stride, "")),
-                       LLVMBuildMul(b, l.i, size, ""));
-        LLVMSetAlignment(LLVMBuildStore(b, x, target), f->bytes);
-        count_end(e, b, fn, &k, run);
+        LV unit = LLVMBuildMul(b, k.i, k64(e, n), ""), size = k64(e, f->bytes);
+        LV target = at(e, b, to, LLVMBuildMul(b, unit, to_stride, ""));
+        transpose_square(e, b, n, f->bytes,
+                         (LV[]){ at(e, b, target, LLVMBuildMul(b, line, size, "")), to_stride },
+                         (LV[]){ at(e, b, source, LLVMBuildMul(b, unit, size, "")), from_stride });
+        count_end(e, b, fn, &k, run / n);
     }
-    count_end(e, b, fn, &l, lines);
+    count_end(e, b, fn, &l, lines / n);
     LLVMBuildRetVoid(b);
     LLVMDisposeBuilder(b);
     return fn;

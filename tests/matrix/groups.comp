@@ -7,7 +7,7 @@
 // CHECK: call void @gemm_f16_f16_f32_16x16x16_2x2x4
 // CHECK-NOT: call void @tile_copy
 // CHECK: call void @gemm_f16_f16_f32_16x16x16_2x2x1
-// CHECK: call void @tile_copy_16x16_4
+// CHECK: call void @tile_copies_16x64
 // CHECK-LABEL: define internal void @gemm_f16_f16_f32_16x16x16_2x2x4
 // CHECK: fpext <16 x half>
 #version 460
