@@ -772,34 +772,49 @@ static void place_local(Machine *m, SpvInst *i, const RType *t, Ref r)
         refuse(m, i, "private variables take too much memory");
 }
 
+/* Blocks in workgroup memory share it (SPV_KHR_workgroup_memory_explicit_layout): what the largest
+ * of them takes. */
+static uint64_t room_of_blocks(Machine *m)
+{
+    uint64_t room = 0;
+    for (const SpvInst *i = m->module->globals.first; i; i = i->next) {
+        if (i->op != SpvOpVariable || spv_operand(i, 0) != SpvStorageClassWorkgroup)
+            continue;
+        const RType *p = type_get(m, i->type);
+        const RType *t = p && p->kind == SPV_POINTER ? type_get(m, p->pointee) : NULL;
+        if (t && is_block(m, t))
+            room = MAX(room, t->size);
+    }
+    return room;
+}
+
 static void place_shared(Machine *m, SpvInst *i, const RType *t, Ref r, uint64_t *bytes,
                          uint32_t *block)
 {
     bool aliased = is_block(m, t);
+    uint64_t room = aliased ? room_of_blocks(m) : t->size;
     SpvId init = spv_n_operands(i) > 1 ? spv_operand(i, 1) : 0;
     Object o = {
         .storage = SpvStorageClassWorkgroup, .variable = i->id, .shared = true, .writable = true
     };
-    if (t->size > (1ull << 32) || *bytes > (1ull << 32)) {
+    if (room > (1ull << 32) || *bytes > (1ull << 32)) {
         refuse(m, i, "workgroup variables take too much memory");
         return;
     }
     o.size = t->size;
-    /* Blocks in workgroup memory share it (SPV_KHR_workgroup_memory_explicit_layout). */
-    if (aliased && *block && m->objects.data[*block].size >= o.size) {
+    if (aliased && *block) {
         const Object *b = &m->objects.data[*block];
         o.va = b->va;
         o.data = b->data;
         o.undef = b->undef;
     } else {
-        uint64_t room = aliased ? MAX(t->size, 65536) : t->size;
         o.va = SHARED_BASE + *bytes;
         o.data = arena_alloc(m->arena, room + 8);
         o.undef = arena_alloc(m->arena, room + 8);
         *bytes = align_up(*bytes + room + 64, 64);
     }
     uint32_t index = add_object(m, o);
-    if (aliased && !*block)
+    if (aliased)
         *block = index;
     m->cv[r & 0x7fffffff] = o.va;
     m->cv[(r & 0x7fffffff) + 1] = index;
