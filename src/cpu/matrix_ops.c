@@ -7,28 +7,27 @@
  * SPV_KHR_cooperative_matrix lists the instructions ("component-wise operations").
  */
 #include "cpu/matrix.h"
+#include "cpu/ops.h"
 
 typedef LV BinaryFn(LLVMBuilderRef b, LV x, LV y);
 
-static LV fadd(LLVMBuilderRef b, LV x, LV y) { return LLVMBuildFAdd(b, x, y, ""); }
-static LV fsub(LLVMBuilderRef b, LV x, LV y) { return LLVMBuildFSub(b, x, y, ""); }
-static LV fmul(LLVMBuilderRef b, LV x, LV y) { return LLVMBuildFMul(b, x, y, ""); }
-static LV fdiv(LLVMBuilderRef b, LV x, LV y) { return LLVMBuildFDiv(b, x, y, ""); }
 static LV iadd(LLVMBuilderRef b, LV x, LV y) { return LLVMBuildAdd(b, x, y, ""); }
 static LV isub(LLVMBuilderRef b, LV x, LV y) { return LLVMBuildSub(b, x, y, ""); }
 static LV imul(LLVMBuilderRef b, LV x, LV y) { return LLVMBuildMul(b, x, y, ""); }
 
-static const struct { uint16_t op; BinaryFn *fn; } binary[] = {
-    {SpvOpFAdd, fadd}, {SpvOpFSub, fsub}, {SpvOpFMul, fmul}, {SpvOpFDiv, fdiv},
-    {SpvOpIAdd, iadd}, {SpvOpISub, isub}, {SpvOpIMul, imul},
-    {SpvOpSDiv, arith_sdiv}, {SpvOpUDiv, arith_udiv},
+static const struct { uint16_t op; BinaryFn *fn; LLVMOpcode of_floats; } binary[] = {
+    {SpvOpIAdd, iadd, 0}, {SpvOpISub, isub, 0}, {SpvOpIMul, imul, 0},
+    {SpvOpSDiv, arith_sdiv, 0}, {SpvOpUDiv, arith_udiv, 0},
+    {SpvOpFAdd, NULL, LLVMFAdd}, {SpvOpFSub, NULL, LLVMFSub},
+    {SpvOpFMul, NULL, LLVMFMul}, {SpvOpFDiv, NULL, LLVMFDiv},
 };
 
 typedef enum Kind { BINARY, NEGATE, SCALE, CONVERT, BITS } Kind;
 
 typedef struct Operation {
     Kind kind;
-    BinaryFn *fn;               /* BINARY */
+    BinaryFn *fn;               /* BINARY, SCALE: of integers */
+    LLVMOpcode of_floats;
     bool saturate;              /* CONVERT */
     bool as_signed, as_unsigned;/* CONVERT: how the operand's integers are read */
     bool to_signed;
@@ -36,10 +35,11 @@ typedef struct Operation {
 
 static bool find(const SpvInst *i, Operation *o)
 {
-    *o = (Operation){0};
+    *o = (Operation){.fn = imul, .of_floats = LLVMFMul};
     for (uint32_t k = 0; k < COUNT_OF(binary); k++)
         if (binary[k].op == i->op) {
             o->fn = binary[k].fn;
+            o->of_floats = binary[k].of_floats;
             return true;
         }
     switch (i->op) {
@@ -64,9 +64,9 @@ static Comp working(Comp c)
     return c == COMP_BF16 || c == COMP_E4M3 || c == COMP_E5M2 ? COMP_F32 : c;
 }
 
-static LV convert(Emit *e, LV x, Comp from, Comp to, bool saturate)
+static LV convert(Emit *e, LV x, Comp from, Comp to)
 {
-    return from == to ? x : arith_convert(e->b, x, from, to, ROUND_NEAREST, saturate);
+    return from == to ? x : arith_convert(e->b, x, from, to, ROUND_NEAREST, false);
 }
 
 static LV apply(Emit *e, const SpvInst *i, const Operation *o, LV x, LV y, Comp from, Comp to)
@@ -74,21 +74,23 @@ static LV apply(Emit *e, const SpvInst *i, const Operation *o, LV x, LV y, Comp 
     Comp w = working(from);
     switch (o->kind) {
     case BINARY:
-    case SCALE: {
-        BinaryFn *fn = o->kind == BINARY ? o->fn : comp_is_float(from) ? fmul : imul;
-        LV r = fn(e->b, convert(e, x, from, w, false), convert(e, y, from, w, false));
-        return convert(e, r, w, to, false);
-    }
+    case SCALE:
+        if (!comp_is_float(from))
+            return o->fn(e->b, x, y);
+        x = ops_float(e, NULL, o->of_floats, convert(e, x, from, w), convert(e, y, from, w));
+        return convert(e, x, w, to);
     case NEGATE:
         if (i->op == SpvOpSNegate)
             return LLVMBuildNeg(e->b, x, "");
-        return convert(e, LLVMBuildFNeg(e->b, convert(e, x, from, w, false), ""), w, to, false);
+        return convert(e, LLVMBuildFNeg(e->b, convert(e, x, from, w), ""), w, to);
     case BITS:
         return x;               /* the store gives the bits their new type */
     case CONVERT:
         if (o->as_signed || o->as_unsigned)
             from = comp_with_sign(from, o->as_signed);
-        return convert(e, x, from, comp_with_sign(to, o->to_signed), o->saturate);
+        to = comp_with_sign(to, o->to_signed);
+        return from == to ? x
+               : arith_convert(e->b, x, from, to, ops_rounding(e, i, to), o->saturate);
     }
     return x;
 }
@@ -152,7 +154,7 @@ Tile mat_converted(Emit *e, SpvId id, const SpvType *element)
     uint32_t n = 64 / MAX(comp_bytes(before), comp_bytes(after));
     Leader leader = mat_leader_begin(e, &t);
     Loop l = loop_begin(e, LLVMConstInt(e->i64, mat_bytes(e, &t) / comp_bytes(after) / n, false));
-    LV r = convert(e, load_vector(e, &x, before, n, l.index), before, after, false);
+    LV r = convert(e, load_vector(e, &x, before, n, l.index), before, after);
     LLVMSetAlignment(LLVMBuildStore(e->b, r, vector_at(e, &to, after, n, l.index)),
                      comp_bytes(after));
     loop_end(e, &l);

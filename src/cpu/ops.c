@@ -107,7 +107,7 @@ static LLVMFastMathFlags fast_flags(Emit *e, const SpvInst *i, LV v)
 
 static LV with_flags(Emit *e, const SpvInst *i, LV v)
 {
-    if (LLVMCanValueUseFastMathFlags(v))
+    if (i && LLVMCanValueUseFastMathFlags(v))
         LLVMSetFastMathFlags(v, fast_flags(e, i, v));
     return v;
 }
@@ -408,7 +408,7 @@ static Comp as_signed(Comp c, bool is_signed)
     return (Comp)(COMP_S8 + ((c - COMP_S8) & ~1) + (is_signed ? 0 : 1));
 }
 
-static Rounding rounding_of(Emit *e, const SpvInst *i, Comp to)
+Rounding ops_rounding(Emit *e, const SpvInst *i, Comp to)
 {
     uint32_t n;
     const uint32_t *d = spv_decoration(e->module, i->id, -1, SpvDecorationFPRoundingMode, &n);
@@ -450,7 +450,7 @@ static Conversion conversion(Emit *e, const SpvInst *i)
     const uint32_t *mode = spv_decoration(e->module, i->id, -1, SpvDecorationFPRoundingMode, &n);
     bool nearest = mode && n && *mode == SpvFPRoundingModeRTE && !comp_is_float(to) &&
                    comp_is_float(from);
-    return (Conversion){ from, to, rounding_of(e, i, to), saturate, nearest };
+    return (Conversion){ from, to, ops_rounding(e, i, to), saturate, nearest };
 }
 
 static void convert(Emit *e, const SpvInst *i)

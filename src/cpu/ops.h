@@ -14,8 +14,10 @@
 Comp ops_comp(const SpvType *scalar);               /* of an int or float type */
 LV ops_fold(Emit *e, LV v);                         /* bf16 as float, anything else as it is */
 
-/* Float arithmetic under the kernel's float controls and i's decorations. op: LLVMFAdd, FSub, FMul,
- * FDiv. */
+/* How a conversion to `to` rounds: as decorated, or as the kernel's float controls have it. */
+Rounding ops_rounding(Emit *e, const SpvInst *i, Comp to);
+/* Float arithmetic under the kernel's float controls and i's decorations (NULL: nothing is
+ * contracted). op: LLVMFAdd, FSub, FMul, FDiv. */
 LV ops_float(Emit *e, const SpvInst *i, LLVMOpcode op, LV x, LV y);
 LV ops_dot(Emit *e, const SpvInst *i, const LV *x, const LV *y, uint32_t n);
 /* llvm.fma where the machine has it; rounded twice elsewhere. */

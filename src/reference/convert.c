@@ -54,13 +54,21 @@ static uint64_t float_of(const RInst *i, uint64_t bits, bool is_signed)
     return i->rtz ? fmt_put_rtz((Fmt)i->fmt, x) : fmt_put((Fmt)i->fmt, x);
 }
 
+/* Instructions that saturate, and those that are decorated so. */
 static uint64_t saturate(const RInst *i, uint64_t a)
 {
-    if (i->op == SpvOpSatConvertSToU) {
-        int64_t s = sext(a, i->sbits);
-        return s < 0 ? 0 : MIN((uint64_t)s, mask_bits(i->bits));
+    const uint64_t mask = mask_bits(i->bits);
+    const int64_t s = sext(a, i->sbits), most = (int64_t)(mask >> 1);
+    switch (i->op) {
+    case SpvOpSConvert:
+        return (uint64_t)(s < -most - 1 ? -most - 1 : MIN(s, most)) & mask;
+    case SpvOpUConvert:
+        return MIN(a, mask);
+    case SpvOpSatConvertSToU:
+        return s < 0 ? 0 : MIN((uint64_t)s, mask);
+    default:
+        return MIN(a, mask >> 1);
     }
-    return MIN(a, mask_bits(i->bits) >> 1);
 }
 
 /* To e4m3 and e5m2 with SaturatedToLargestFloat8NormalConversionEXT. */
@@ -92,10 +100,10 @@ static Step convert(Machine *m, Inv *v, const RInst *i)
             d[k] = float_of(i, a[k], false);
             break;
         case SpvOpUConvert:
-            d[k] = a[k] & mask;
+            d[k] = i->part ? saturate(i, a[k]) : a[k] & mask;
             break;
         case SpvOpSConvert:
-            d[k] = (uint64_t)sext(a[k], i->sbits) & mask;
+            d[k] = i->part ? saturate(i, a[k]) : (uint64_t)sext(a[k], i->sbits) & mask;
             break;
         case SpvOpFConvert:
             x = clamp_fp8(i, x);
@@ -170,9 +178,11 @@ static bool prepare_convert(Machine *m, RInst *i)
         spv_decoration(m->module, i->src->id, -1, SpvDecorationFPRoundingMode, &n);
     if (mode && n)
         i->aux = (void *)(uintptr_t)(1 + *mode);
-    i->part = (i->fmt == FMT_E4M3 || i->fmt == FMT_E5M2) &&
+    bool tiny = i->fmt == FMT_E4M3 || i->fmt == FMT_E5M2;
+    i->part = (tiny || i->fmt == FMT_NONE) &&
               spv_has_decoration(m->module, i->src->id, -1,
-                                 SpvDecorationSaturatedToLargestFloat8NormalConversionEXT);
+                                 tiny ? SpvDecorationSaturatedToLargestFloat8NormalConversionEXT
+                                      : SpvDecorationSaturatedConversion);
     return true;
 }
 
