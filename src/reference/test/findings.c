@@ -211,8 +211,8 @@ TEST(not_endless)
 {
     CLEAN(1, "void main() { uint a[4] = uint[4](0, 0, 0, 0);\n"
              "  while (a[p & 3] < 5000) a[p & 3]++; o[I] = a[p & 3]; }");
-    CLEAN(1, "void main() { uint n = 0; for (uint i = 0; i < 80; i++) for (uint j = 0; j < 80; j++)\n"
-             "    n = 5; o[I] = n; }");
+    CLEAN(1, "void main() { uint n = 0; for (uint i = 0; i < 80; i++)\n"
+             "    for (uint j = 0; j < 80; j++) n = 5; o[I] = n; }");
     CLEAN(1, "void main() { if (I == 5) { uint n = 0; for (uint i = 0; i < 3000; i++) n += i * n;\n"
              "    atomicOr(o[64], 1 + n * 0); }\n"
              "  else while (atomicOr(o[64], 0u) == 0u); }");
