@@ -604,7 +604,8 @@ static LV combine_partition(Emit *e, Combine how, LV v, LV *ballot, uint32_t ope
     for (uint32_t k = 0; k < e->W; k++) {
         LV bits = emit_lanes(e, ballot[k / 32]), bit = lanes_u32(e, 1u << k % 32);
         LV in = LLVMBuildAnd(e->b, from_lane(e, active, k), scans_lane(e, k, operation), "");
-        bits = LLVMBuildICmp(e->b, LLVMIntNE, LLVMBuildAnd(e->b, bits, bit, ""), lanes_u32(e, 0), "");
+        bits = LLVMBuildAnd(e->b, bits, bit, "");
+        bits = LLVMBuildICmp(e->b, LLVMIntNE, bits, lanes_u32(e, 0), "");
         in = LLVMBuildAnd(e->b, in, bits, "");
         sum = LLVMBuildSelect(e->b, in, combine(e, how, sum, from_lane(e, v, k)), sum, "");
         some = LLVMBuildOr(e->b, some, in, "");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Loops that will not end, for certain: an invocation takes a loop's back edge in the state in which
- * it took it before. In: the back edges an invocation takes. Out: a finding.
+ * Loops that will not end, for certain: an invocation takes a loop's back edge in the state in
+ * which it took it before. In: the back edges an invocation takes. Out: a finding.
  *
  * A state is what the invocation goes on with: calls, values, its own memory. States are kept at
  * turns 2^k and compared with those that follow (Brent, An improved Monte Carlo factorization
