@@ -75,7 +75,7 @@ kernel void conversions(global int *r, global const float *f, global const int *
     o[3] = convert_uchar_sat(x), o[4] = convert_char_sat_rte(x), o[5] = convert_uint_sat(x);
     o[6] = as_int(convert_float_rtz(a[i] * 1234567)), o[7] = as_int(convert_float_rtp(a[i] * 1234567));
     o[8] = as_short(convert_half_rtz(x)), o[9] = as_short(convert_half(x));
-    o[10] = convert_short_sat(a[i] * 1000), o[11] = convert_ushort_sat(a[i] * 1000);
+    o[10] = convert_short_sat((uint)a[i] * 1000), o[11] = convert_ushort_sat(a[i] * 1000);
     double d = convert_double(a[i]) / 3;
     o[12] = convert_int_rtn(d), o[13] = as_int(convert_float_rtn(d)), o[14] = convert_long(x) >> 1;
     o[15] = convert_uchar_sat((char)a[i]) + convert_char_sat((uchar)a[i]);

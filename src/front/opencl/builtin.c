@@ -490,9 +490,9 @@ static Node *convert(Ocl *o, const Ident *name, Loc loc, Type *to, const char *s
     bool exact = !is_float(fe) && !is_float(e); /* between integers nothing rounds */
     if ((exact || !*rounding || (is_float(fe) && is_integer(e) && !strcmp(rounding, "_rtz"))) &&
         !sat)
-        return ocl_cast_lanes(o, loc, to, a);
-    if (sat && fe == e)
-        return a;
+        return ocl_cast_lanes(o, CAST_NUMBER, loc, to, a);
+    if (exact) /* the target's own takes signs for others (LLVM 22) */
+        return ocl_cast_lanes(o, CAST_SATURATE, loc, to, a);
     Node *n = ocl_node(o, N_BUILTIN, loc, to, NULL, NULL);
     n->list = NEW(o->arena, Node *);
     n->types = NEW(o->arena, Type *);

@@ -28,7 +28,8 @@ static const char *const kinds[] = {
 };
 
 static const char *const casts[] = {
-    [CAST_NUMBER] = "number", [CAST_SPLAT] = "splat", [CAST_BITS] = "bits",
+    [CAST_NUMBER] = "number", [CAST_SATURATE] = "saturated", [CAST_SPLAT] = "splat",
+    [CAST_BITS] = "bits",
     [CAST_SPACE] = "address space", [CAST_DECAY] = "array to pointer", [CAST_NULL] = "null",
     [CAST_FROM_POINTER] = "pointer to integer", [CAST_TO_POINTER] = "integer to pointer",
     [CAST_TO_BOOL] = "to bool", [CAST_VOID] = "to void",

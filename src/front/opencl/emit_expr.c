@@ -412,6 +412,29 @@ static LLVMValueRef convert(Emit *e, LLVMValueRef v, Type *from, Type *to)
     return LLVMBuildIntCast2(e->builder, v, llvm, is_signed(fe), "");
 }
 
+static LLVMValueRef limited(Emit *e, LLVMValueRef v, LLVMIntPredicate beyond, Type *t,
+                            uint64_t limit)
+{
+    Value all = { .n = (uint32_t)lanes_of(t) };
+    for (uint32_t i = 0; i < all.n; i++)
+        all.lane[i].u = limit;
+    LLVMValueRef most = ocl_constant_value(e, t, &all);
+    return LLVMBuildSelect(e->builder, LLVMBuildICmp(e->builder, beyond, v, most, ""), most, v, "");
+}
+
+/* Integers to the nearest of the other type. */
+static LLVMValueRef saturate(Emit *e, LLVMValueRef v, Type *from, Type *to)
+{
+    Type *fe = element_of(from), *te = element_of(to);
+    uint64_t bits = te->size * 8, ones = UINT64_MAX >> (64 - bits);
+    uint64_t most = is_signed(te) ? ones >> 1 : ones, least = is_signed(te) ? ~most : 0;
+    if (is_signed(fe) && (!is_signed(te) || te->size < fe->size))
+        v = limited(e, v, LLVMIntSLT, from, least);
+    if (te->size < fe->size || (te->size == fe->size && !is_signed(fe) && is_signed(te)))
+        v = limited(e, v, is_signed(fe) ? LLVMIntSGT : LLVMIntUGT, from, most);
+    return convert(e, v, from, to);
+}
+
 static LLVMValueRef splat(Emit *e, LLVMValueRef v, Type *to)
 {
     LLVMTypeRef llvm = ocl_value_type(e, to);
@@ -448,6 +471,7 @@ static LLVMValueRef cast(Emit *e, Node *n)
     LLVMValueRef v = n->a->type ? ocl_emit_value(e, n->a) : NULL;
     switch (n->op) {
     case CAST_NUMBER: return convert(e, v, n->a->type->plain, to);
+    case CAST_SATURATE: return saturate(e, v, n->a->type->plain, to);
     case CAST_SPLAT: return splat(e, v, to);
     case CAST_BITS: return reinterpret(e, v, n->a->type, to);
     case CAST_SPACE: return LLVMBuildAddrSpaceCast(e->builder, v, ocl_value_type(e, to), "");

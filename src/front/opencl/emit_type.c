@@ -3,9 +3,8 @@
  * LLVM's types for ours, and constants as they lie in memory.
  *
  * A structure is an LLVM structure with the padding written out. Unions, packed structures and
- * those
- * with bit-fields are flat: arrays of integers as wide as they are aligned, and their members are
- * addressed by bytes.
+ * those with bit-fields are flat: arrays of integers as wide as they are aligned, and their
+ * members are addressed by bytes.
  */
 #include "front/opencl/emit.h"
 

@@ -251,6 +251,7 @@ typedef enum NodeKind {
 typedef enum CastKind {
     CAST_NUMBER,                /* between numbers, or vectors of as many lanes */
     CAST_SPLAT,                 /* a scalar to each lane */
+    CAST_SATURATE,              /* between integers, to the nearest that there is */
     CAST_BITS,                  /* as_type, and pointers to other types */
     CAST_SPACE,                 /* between address spaces */
     CAST_DECAY,                 /* an array to a pointer to its first element */
@@ -423,7 +424,7 @@ Node *ocl_index(Ocl *o, Loc loc, Node *a, Node *b);
 Node *ocl_call(Ocl *o, Loc loc, Node *callee, Ident *name, Node **args, uint32_t n);
 void ocl_check_recursion(Ocl *o);
 Node *ocl_cast(Ocl *o, Loc loc, Type *to, Node *a);
-Node *ocl_cast_lanes(Ocl *o, Loc loc, Type *to, Node *a);  /* written, as many lanes */
+Node *ocl_cast_lanes(Ocl *o, CastKind kind, Loc loc, Type *to, Node *a);  /* as many lanes */
 Node *ocl_vector_literal(Ocl *o, Loc loc, Type *to, Node **list, uint32_t n);
 Node *ocl_condition(Ocl *o, Node *n);               /* a scalar to branch on */
 const Member *ocl_bit_field(const Node *n);         /* that n is, or was assigned to; NULL */

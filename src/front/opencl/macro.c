@@ -144,7 +144,7 @@ static Token stringised(Ocl *o, const Argument *a, Loc loc, uint8_t flags)
 
 static void paste(Ocl *o, Tokens *out, const Token *right, Loc loc)
 {
-    Token *left = &vec_last(out), t, rest;
+    Token *left = &vec_last(out), t;
     char *text = arena_printf(o->arena, "%.*s%.*s", (int)left->len, left->text, (int)right->len,
                               right->text);
     SourceFile f = { .text = text, .size = (uint32_t)strlen(text), .start = loc };
@@ -161,7 +161,6 @@ static void paste(Ocl *o, Tokens *out, const Token *right, Loc loc)
         *left = t;
         return;
     }
-    (void)rest;
     if (o->n_errors == errors)
         ocl_error(o, loc, "'##' makes '%s', which is no token", text);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * opencl: OpenCL C (1.2 whole, the commonly used part of 3.0, cooperative matrices) to LLVM IR, by
- * a
- * front end of our own, and on to SPIR-V by LLVM's SPIR-V target.
+ * a front end of our own, and on to SPIR-V by LLVM's SPIR-V target.
  *
  * The IR is what LLVM's SPIR-V target reads: builtin functions are calls of their Itanium-mangled
  * OpenCL names, a matrix is target("spirv.CooperativeMatrixKHR", T, scope, rows, columns, use), and
@@ -11,12 +10,10 @@
  *     _Z32__spirv_CooperativeMatrixLoadKHR    _Z33__spirv_CooperativeMatrixStoreKHR
  *     _Z34__spirv_CooperativeMatrixMulAddKHR  which the target knows, and
  *     _Z34__spirv_CooperativeMatrixBinaryAdd  ..Sub ..Mul ..Div,
- * _Z34__spirv_CooperativeMatrixScalarMul,
- *     _Z34__spirv_CooperativeMatrixScalarNeg  which it does not.
+ *     _Z34__spirv_CooperativeMatrixScalarMul  ..Neg, which it does not.
  *
  * A matrix in the parameters of such a name is the vendor type CoopMat_T_SCOPE_ROWS_COLUMNS_USE,
- * where
- * T tells the component with its sign: f16 f32 f64 s8 u8 s16 u16 s32 u32 s64 u64.
+ * where T tells the component with its sign: f16 f32 f64 s8 u8 s16 u16 s32 u32 s64 u64.
  */
 #ifndef HEDDLE_OPENCL_H
 #define HEDDLE_OPENCL_H

@@ -343,9 +343,9 @@ static Node *explicit(Ocl *o, CastKind kind, Loc loc, Type *to, Node *a)
     return c;
 }
 
-Node *ocl_cast_lanes(Ocl *o, Loc loc, Type *to, Node *a)
+Node *ocl_cast_lanes(Ocl *o, CastKind kind, Loc loc, Type *to, Node *a)
 {
-    return explicit(o, CAST_NUMBER, loc, to, a);
+    return explicit(o, kind, loc, to, a);
 }
 
 static Node *cast_pointer(Ocl *o, Loc loc, Type *to, Node *a)

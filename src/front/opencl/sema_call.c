@@ -50,7 +50,8 @@ static Node *promoted(Ocl *o, Node *n)
     if (is_float(t))
         return ocl_to_number(o, n, o->basic[TY_DOUBLE]);
     if (is_vector(t) && t->base->kind == TY_HALF)
-        return ocl_cast_lanes(o, n->loc, ocl_vector(o, o->basic[TY_FLOAT], (uint32_t)t->n), n);
+        return ocl_cast_lanes(o, CAST_NUMBER, n->loc,
+                              ocl_vector(o, o->basic[TY_FLOAT], (uint32_t)t->n), n);
     return is_integer(t) ? ocl_to_number(o, n, ocl_promoted(o, n)) : n;
 }
 

@@ -2,8 +2,7 @@
  *
  * Cooperative matrices: the type's attribute, loads that take their type from where they go,
  * stores, multiply-adds, operators (the cooperative matrix RFC for OpenCL C, sections 4.1, 4.4,
- * 4.6;
- * SPV_KHR_cooperative_matrix for what the shapes must be).
+ * 4.6; SPV_KHR_cooperative_matrix for what the shapes must be).
  */
 #include "front/opencl/internal.h"
 

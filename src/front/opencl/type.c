@@ -282,7 +282,6 @@ static void add_name(Ocl *o, Str *s, const Type *t, int depth)
     case TY_VECTOR: str_printf(o->arena, s, "%s%u", basics[t->base->kind].name, (unsigned)t->n);
         break;
     case TY_POINTER:
-        s->len -= 0;
         add_name(o, s, t->base, depth + 1);
         str_add(o->arena, s, is_pointer(t->base) ? "*" : " *");
         if (t->quals & Q_RESTRICT)

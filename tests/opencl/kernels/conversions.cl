@@ -19,7 +19,7 @@ KERNEL(narrow_and_saturate)
 {
     BEGIN;
     o[0] = convert_uchar_sat((int)x >> 22);
-    o[1] = convert_char_sat((int)y >> 22);
+    o[1] = convert_char_sat(y >> 22);
     o[2] = convert_ushort_sat((int)x);
     o[3] = convert_short_sat(x);
     o[4] = convert_int_sat(x);

@@ -35,7 +35,7 @@ KERNEL(wide_vectors)
     o[1] = w.s0 ^ w.s4 ^ w.se;
     float8 f = convert_float8(v) * 0.5f;
     o[2] = as_uint(f.s1);
-    o[3] = convert_uchar8_sat(v >> (uint8)20).s2;
+    o[3] = convert_uchar8_sat(as_int8(v >> (uint8)20)).s2;
     vstore8(v + 1u, 0, o);
 }
 KERNEL(one_or_another)

@@ -22,7 +22,7 @@ KERNEL(wide_16)
 {
     BEGIN;
     uint16 a = vload16(g & 7, in);
-    ushort16 h = convert_ushort16_sat(a);
+    ushort16 h = convert_ushort16_sat(as_int16(a));
     uchar16 c = as_uchar16(a.s0369);
     a = a.sfedcba9876543210 ^ (convert_uint16(h) & 0xffff) + (convert_uint16(c) & 0xff);
     a = select(a, a + 1u, a > 0x80000000u ? (uint16)(-1) : (uint16)0);
