@@ -16,7 +16,7 @@ typedef struct Copies {         /* state of the function being emitted */
     Emit *e;
     LLVMBuilderRef b;
     LV fn, table;
-    uint64_t run, lines;        /* bytes of a tile's line; lines */
+    uint64_t run;               /* bytes of a tile's line */
 } Copies;
 
 static LV k64(const Copies *c, uint64_t x) { return LLVMConstInt(c->e->i64, x, false); }
@@ -97,7 +97,7 @@ static LV make_copies(Emit *e, uint64_t run, uint64_t lines)
         return fn;
     fn = LLVMAddFunction(e->ll, name, copies_type(e));
     LLVMSetLinkage(fn, LLVMInternalLinkage);
-    Copies c = { e, LLVMCreateBuilderInContext(e->cx), fn, LLVMGetParam(fn, 0), run, lines };
+    Copies c = { e, LLVMCreateBuilderInContext(e->cx), fn, LLVMGetParam(fn, 0), run };
     LLVMPositionBuilderAtEnd(c.b, block(&c, ""));
     LV n = LLVMGetParam(fn, 1);
     LV first = counter(&c, block(&c, "tiles"), k64(&c, 0));
