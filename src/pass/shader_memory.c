@@ -25,6 +25,8 @@ static void constant_bytes(Shader *s, SpvId id, uint8_t *out)
         memcpy(out, i->words + i->first_operand, t->bits / 8);
     else if (i->op == SpvOpConstantTrue)
         *out = 1;
+    else if (i->op == SpvOpVariable && shader_address(s, id)) /* as a pointer in memory is */
+        memcpy(out + 4, &shader_address(s, id)->root->index, 4);
     if (i->op != SpvOpConstantComposite)
         return;
     for (uint32_t k = 0; k < spv_n_operands(i); k++)

@@ -269,6 +269,16 @@ static void escape(Shader *s, const SpvInst *i, bool *changed)
     y->escaped = now;
 }
 
+/* The variables whose addresses a constant holds. */
+static void escape_constant(Shader *s, SpvId id)
+{
+    const SpvInst *def = spv_def(s->m, id);
+    if (def->op == SpvOpVariable)
+        unite(s, s->memory->escaped, shader_address(s, id), SpvStorageClassGeneric);
+    for (uint32_t k = 0; def->op == SpvOpConstantComposite && k < spv_n_operands(def); k++)
+        escape_constant(s, spv_operand(def, k));
+}
+
 static bool step(Shader *s, const SpvInst *i, bool *changed)
 {
     Address **slot = &s->memory->address[i->id];
@@ -306,6 +316,9 @@ static bool follow_all(Shader *s)
     struct Memory *y = s->memory;
     bool changed = true;
     y->escaped = new_address(s);
+    for (uint32_t k = 1; k < y->roots.len; k++)
+        if (y->roots.data[k]->storage == SpvStorageClassPrivate)
+            escape_constant(s, spv_operand(y->roots.data[k]->def, 1));
     while (changed) {
         changed = false;
         for (uint32_t p = 0; p + 1 < s->g->n; p++)

@@ -66,6 +66,8 @@ static void expression(Program *p, uint32_t depth)
         "add_sat((short)(@), (short)(@))", "((uint4)((uint)(@), (uint)(@), 7, 9).yx).x",
         "dot4((uint4)((uint)(@), 3, (uint)(@), 1), (uint4)((uint)(@)))",
         "(int)convert_float((short)(@))", "clamp((T)(@), (T)3, (T)100)",
+        "sum8((uint8)((uint)(@)) * (uint8)((uint)(@), 2, 3, 4, (uint)(@), 6, 7, 8))",
+        "sum8((convert_uint8((uchar8)((uchar)(@), 9, (uchar)(@), 1, 2, 3, 4, 5)) & 255).s73625140)",
     };
     if (!depth || !below(p, 6)) {
         if (below(p, 3))
@@ -95,8 +97,18 @@ static void assignment(Program *p)
 
 static void statement(Program *p)
 {
-    uint32_t what = below(p, 5);
-    if (what == 0) {
+    uint32_t what = below(p, 6);
+    if (what == 5) { /* a pointer into one array or the other, which walks */
+        put(p, "    const int *p = (");
+        expression(p, 1);
+        put(p, ") & 1 ? own : (const int *)(a + %u);\n    own[(", below(p, 40));
+        expression(p, 1);
+        put(p, ") & 3] = ");
+        expression(p, 1);
+        put(p, ";\n    x%u ^= *p + p[(", below(p, VARIABLES));
+        expression(p, 1);
+        put(p, ") & 3];\n");
+    } else if (what == 0) {
         put(p, "    for (int k = 0; k < %u; k++) {\n", 2 + below(p, 6));
         assignment(p);
         put(p, "        if ((");
@@ -137,8 +149,12 @@ static void write_kernel(Program *p, uint32_t number)
         put(p, "    %s x%u = (%s)a[i * %u + %u];\n", types[p->type[k]], k, types[p->type[k]],
             VARIABLES, k);
     }
-    for (uint32_t k = 0; k < 5; k++)
+    put(p, "    int own[4] = { i, 2, -3, 4 };\n");
+    for (uint32_t k = 0; k < 5; k++) {
+        put(p, "    {\n");
         statement(p);
+        put(p, "    }\n");
+    }
     put(p, "    r[i] = x0");
     for (uint32_t k = 1; k < VARIABLES; k++)
         put(p, " ^ (long)((ulong)x%u << %u)", k, k * 3);
@@ -211,7 +227,9 @@ TEST(both_compilers_and_both_devices_agree)
     heddle_array_from_spec("rand:s32[480]@9", &f.in, f.log);
     heddle_array_new(HEDDLE_S64, 1, (uint64_t[]){ N }, &f.out, f.log);
     put(p, "uint dot4(uint4 a, uint4 b)\n{\n    uint4 p = a * b;\n"
-           "    return p.x + p.y + p.z + p.w;\n}\n\n");
+           "    return p.x + p.y + p.z + p.w;\n}\n\n"
+           "uint sum8(uint8 v)\n{\n    uint4 s = v.even + v.odd * 3;\n"
+           "    return s.x - s.y + s.z * s.w;\n}\n\n");
     for (uint32_t k = 0; k < n; k++)
         write_kernel(p, k);
     HeddleModule *own = NULL, *shader = NULL, *other = by_clang(p, f.log);

@@ -248,3 +248,26 @@ KERNEL(offsets)
     o[3] = (uint)(&in[y & 7] - in) + (begin < end) + (begin == in);
     o[4] = __alignof__(uint4) + __alignof__(Deep);
 }
+typedef struct Padded {
+    char c;
+    double d;
+    short s[3];
+    uchar3 v;
+} Padded;
+KERNEL(padding)
+{
+    BEGIN;
+    local Padded shared[16];
+    Padded p[2];
+    p[x & 1].c = x;
+    p[0].d = y;
+    p[1].d = z;
+    p[0].s[z % 3] = x;
+    p[1].v = (uchar3)(x, y, z);
+    shared[l] = p[y & 1];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    Padded other = shared[(l + 1) & 15];
+    o[0] = (uint)other.d;
+    o[1] = sizeof(Padded);
+    ((global Padded *)(out + 512))[g].d = 3;
+}

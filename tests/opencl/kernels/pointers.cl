@@ -118,3 +118,15 @@ KERNEL(structures)
     o[3] = as_uint(f);
     o[4] = out2[~y & 1];
 }
+
+constant uint table0[3] = { 1, 2, 3 }, table1[2] = { 7, 9 };
+constant uint *constant first = table0, *constant second = table1;
+
+KERNEL(constants_that_point)
+{
+    BEGIN;
+    constant uint *p = x & 1 ? first : second;
+    o[0] = p[1];
+    o[1] = first[y % 3];
+    o[2] = p == table1;
+}
