@@ -177,6 +177,7 @@ static void two_results(Emit *e, const SpvInst *i)
         return;
     }
     for (uint32_t k = 0; k < n; k++) {
+        x[k] = ops_flush(e, x[k]);
         if (exponent) {
             LV power;
             r[k] = math_frexp(e->b, x[k], &power);
@@ -261,7 +262,8 @@ static void pack_half(Emit *e, const SpvInst *i)
     LV *x = ops_leaves(e, operand(i, 0), &n), half[2];
     emit_unify(e, x, n);
     for (uint32_t k = 0; k < 2 && k < n; k++) {
-        LV h = ops_bits(e, arith_convert(e->b, x[k], COMP_F32, COMP_F16, ROUND_NEAREST, false));
+        LV h = ops_bits(e, ops_flush(e, arith_convert(e->b, ops_flush(e, x[k]), COMP_F32, COMP_F16,
+                                                ROUND_NEAREST, false)));
         half[k] = arith_resize(e->b, h, e->i32, false);
     }
     emit_set1(e, i,
@@ -275,6 +277,7 @@ static void unpack_half(Emit *e, const SpvInst *i)
         LV h = arith_resize(e->b, LLVMBuildLShr(e->b, x, inum(x, 16 * (uint64_t)k), ""), e->i16,
                             false);
         h = LLVMBuildBitCast(e->b, h, math_type_like(LLVMTypeOf(h), e->f16), "");
+        h = ops_flush(e, h);
         r[k] = arith_convert(e->b, h, COMP_F16, COMP_F32, ROUND_NEAREST, false);
     }
     emit_set(e, i, r, 2);
@@ -452,14 +455,26 @@ static void inverse(Emit *e, const SpvInst *i)
     emit_set(e, i, r, n * n);
 }
 
+/* ---- component by component ------------------------------------------------------------------ */
+
+static LV each_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
+{
+    uint32_t number = spv_operand(i, 1);
+    EmitLeafFn *fn = number == GLSLstd450Ldexp ? ldexp_leaf
+                   : number == GLSLstd450Pow || number == GLSLstd450Atan2 ? elementary2_leaf
+                   : elementary(number) ? elementary_leaf : leaf;
+    for (uint32_t k = 0; k < n; k++)
+        v[k] = ops_flush(e, v[k]);
+    LV r = fn(e, i, v, n);
+    return r ? ops_flush(e, r) : NULL;
+}
+
 /* ---- the instruction ------------------------------------------------------------------------- */
 
 void glsl450_inst(Emit *e, const SpvInst *i)
 {
     uint32_t number = spv_operand(i, 1), n = spv_n_operands(i) - 2;
     switch (number) {
-    case GLSLstd450Pow:
-    case GLSLstd450Atan2: emit_each_leaf(e, i, 2, 2, elementary2_leaf); break;
     case GLSLstd450Determinant: determinant(e, i); break;
     case GLSLstd450MatrixInverse: inverse(e, i); break;
     case GLSLstd450Modf:
@@ -468,7 +483,6 @@ void glsl450_inst(Emit *e, const SpvInst *i)
     case GLSLstd450FrexpStruct:
         two_results(e, i);
         break;
-    case GLSLstd450Ldexp: emit_each_leaf(e, i, 2, 2, ldexp_leaf); break;
     case GLSLstd450PackSnorm4x8: case GLSLstd450PackUnorm4x8: case GLSLstd450PackSnorm2x16:
     case GLSLstd450PackUnorm2x16:
         pack_norm(e, i);
@@ -495,7 +509,7 @@ void glsl450_inst(Emit *e, const SpvInst *i)
         if (number > GLSLstd450NClamp)
             emit_error(e, i, "GLSL.std.450", "there is no instruction %u", number);
         else
-            emit_each_leaf(e, i, 2, MIN(n, 3), elementary(number) ? elementary_leaf : leaf);
+            emit_each_leaf(e, i, 2, MIN(n, 3), each_leaf);
         break;
     }
 }

@@ -68,9 +68,11 @@ static unsigned float_index(LV v)
     return k == LLVMHalfTypeKind || k == LLVMBFloatTypeKind ? 0 : k == LLVMFloatTypeKind ? 1 : 2;
 }
 
-static LV flushed(Emit *e, LV v)
+LV ops_flush(Emit *e, LV v)
 {
-    return controls(e)->flush >> float_index(v) & 1 ? arith_flush(e->b, v) : v;
+    LLVMTypeKind k = kind_of(v);
+    bool is = k == LLVMHalfTypeKind || k == LLVMFloatTypeKind || k == LLVMDoubleTypeKind;
+    return is && controls(e)->flush >> float_index(v) & 1 ? arith_flush(e->b, v) : v;
 }
 
 /* NotNaN and NotInf are left out: LLVM's poison for a broken promise is worse than SPIR-V asks
@@ -136,11 +138,11 @@ LV ops_float(Emit *e, const SpvInst *i, LLVMOpcode op, LV x, LV y)
         LV r = ops_float(e, i, op, ops_fold(e, v[0]), ops_fold(e, v[1]));
         return arith_convert(e->b, r, COMP_F32, COMP_BF16, ROUND_NEAREST, false);
     }
-    v[0] = flushed(e, v[0]);
-    v[1] = flushed(e, v[1]);
+    v[0] = ops_flush(e, v[0]);
+    v[1] = ops_flush(e, v[1]);
     if (controls(e)->towards_zero >> float_index(x) & 1)
-        return flushed(e, towards_zero(e, op, v[0], v[1]));
-    return flushed(e, with_flags(e, i, LLVMBuildBinOp(e->b, op, v[0], v[1], "")));
+        return ops_flush(e, towards_zero(e, op, v[0], v[1]));
+    return ops_flush(e, with_flags(e, i, LLVMBuildBinOp(e->b, op, v[0], v[1], "")));
 }
 
 LV ops_fma(Emit *e, LV x, LV y, LV z)
@@ -148,16 +150,16 @@ LV ops_fma(Emit *e, LV x, LV y, LV z)
     LV v[3] = { x, y, z };
     emit_unify(e, v, 3);
     for (int k = 0; k < 3; k++)
-        v[k] = flushed(e, v[k]);
+        v[k] = ops_flush(e, v[k]);
     LT t = LLVMTypeOf(v[0]);
     if (kind_of(x) == LLVMHalfTypeKind) { /* the product is exact in float */
         for (int k = 0; k < 3; k++)
             v[k] = arith_convert(e->b, v[k], COMP_F16, COMP_F32, ROUND_NEAREST, false);
         LV r = LLVMBuildFAdd(e->b, LLVMBuildFMul(e->b, v[0], v[1], ""), v[2], "");
-        return flushed(e, LLVMBuildFPTrunc(e->b, r, t, ""));
+        return ops_flush(e, LLVMBuildFPTrunc(e->b, r, t, ""));
     }
-    return flushed(e,
-                   emit_intrinsic(e, controls(e)->fma ? "llvm.fma" : "llvm.fmuladd", &t, 1, v, 3));
+    const char *fma = controls(e)->fma ? "llvm.fma" : "llvm.fmuladd";
+    return ops_flush(e, emit_intrinsic(e, fma, &t, 1, v, 3));
 }
 
 /* ---- helpers --------------------------------------------------------------------------------- */
@@ -275,8 +277,8 @@ static LV plain_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
     case FLOAT: return ops_float(e, i, p->code, v[0], v[1]);
     case ICMP: return LLVMBuildICmp(e->b, p->code, v[0], v[1], "");
     default:
-        return LLVMBuildFCmp(e->b, p->code, flushed(e, ops_fold(e, v[0])),
-                             flushed(e, ops_fold(e, v[1])), "");
+        return LLVMBuildFCmp(e->b, p->code, ops_flush(e, ops_fold(e, v[0])),
+                             ops_flush(e, ops_fold(e, v[1])), "");
     }
 }
 
@@ -350,7 +352,7 @@ static LV unary_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
     case SpvOpFNegate: {
         LV bits = ops_bits(e, x);
         if (kind_of(x) != LLVMBFloatTypeKind && bits != x)
-            return flushed(e, LLVMBuildFNeg(e->b, x, ""));
+            return ops_flush(e, LLVMBuildFNeg(e->b, x, ""));
         unsigned w = LLVMGetIntTypeWidth(element_of(bits));
         bits = LLVMBuildXor(e->b, bits, inum(bits, UINT64_C(1) << (w - 1)), "");
         return LLVMBuildBitCast(e->b, bits, LLVMTypeOf(x), "");
@@ -459,13 +461,10 @@ static void convert(Emit *e, const SpvInst *i)
     uint32_t n;
     LV *leaves = ops_leaves(e, spv_operand(i, 0), &n);
     for (uint32_t k = 0; k < n; k++) {
-        bool controlled = comp_is_float(c.from) && comp_bytes(c.from) > 1 && c.from != COMP_BF16;
-        LV x = controlled ? flushed(e, leaves[k]) : leaves[k];
+        LV x = ops_flush(e, leaves[k]);
         if (c.nearest)
             x = math_unary(e->b, "llvm.roundeven", x);
-        x = arith_convert(e->b, x, c.from, c.to, c.rounding, c.saturate);
-        bool small = comp_is_float(c.to) && comp_bytes(c.to) > 1 && c.to != COMP_BF16;
-        leaves[k] = small ? flushed(e, x) : x;
+        leaves[k] = ops_flush(e, arith_convert(e->b, x, c.from, c.to, c.rounding, c.saturate));
     }
     emit_set(e, i, leaves, n);
 }

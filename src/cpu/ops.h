@@ -12,6 +12,7 @@
 /* ---- ops.c ----------------------------------------------------------------------------------- */
 
 Comp ops_comp(const SpvType *scalar);               /* of an int or float type */
+LV ops_flush(Emit *e, LV v);                        /* denormals, where the kernel asks for it */
 LV ops_fold(Emit *e, LV v);                         /* bf16 as float, anything else as it is */
 
 /* How a conversion to `to` rounds: as decorated, or as the kernel's float controls have it. */

@@ -10,14 +10,7 @@
 
 static uint64_t put(const RInst *i, double x)
 {
-    Fmt f = (Fmt)i->fmt;
-    uint64_t r = i->rtz ? fmt_put_rtz(f, x) : fmt_put(f, x);
-    if (i->ftz && x != 0) {
-        double least = f == FMT_F16 ? 0x1p-14 : f == FMT_F64 ? 0x1p-1022 : 0x1p-126;
-        if (fabs(fmt_get(f, r)) < least)
-            r = fmt_put(f, copysign(0, x));
-    }
-    return r;
+    return i->rtz ? fmt_put_rtz((Fmt)i->fmt, x) : fmt_put((Fmt)i->fmt, x);
 }
 
 #define UNARY(name, expr)                                                                          \

@@ -124,7 +124,9 @@ static void operation_constant(Machine *m, SpvInst *i, Ref r)
         refuse(m, i, "the operands of %s do not fit", spv_op_name(op));
         return;
     }
-    row->run(m, &m->const_inv, &inst);
+    inst.run = row->run;
+    controls_prepare(m, &inst);
+    inst.run(m, &m->const_inv, &inst);
     m->refs[i->id] = r;
 }
 

@@ -101,7 +101,6 @@ void decode_inst(Machine *m, RInst *out, SpvInst *src)
     out->sfmt = (uint8_t)fmt_of(a);
     uint32_t size = s->bits == 16 ? 1 : s->bits == 32 ? 2 : 3;
     out->rtz = s->kind == SPV_FLOAT && s->format == SPV_IEEE && m->rtz[size];
-    out->ftz = s->kind == SPV_FLOAT && s->format == SPV_IEEE && m->ftz[size];
 }
 
 RFunc *decode_find(Machine *m, SpvId id)
@@ -331,6 +330,7 @@ static void decode_one(Machine *m, RBlock *b, SpvInst *i)
             refuse(m, i, "the operands of %s do not fit", spv_op_name(i->op));
         return;
     }
+    controls_prepare(m, &out);
     vec_push(m->arena, &m->code, out);
     const SpvOpInfo *info = spv_op_info(i->op);
     if (info && (info->flags & SPV_OPF_TERMINATOR) && b->n_succs) {

@@ -412,7 +412,6 @@ static Step pack(Machine *m, Inv *v, const RInst *i)
     uint64_t r = 0;
     uint32_t n = i->at->leaves, bits = 64 / n / (which(i) == GLSLstd450PackDouble2x32 ? 1 : 2);
     uint8_t u = 0;
-    (void)m;
     for (uint32_t k = 0; k < n; k++) {
         uint64_t a = leaf(v, i->ops[2])[k];
         double x = i->sfmt != FMT_NONE ? get(i, a) : 0;
@@ -428,7 +427,7 @@ static Step pack(Machine *m, Inv *v, const RInst *i)
             a = (uint64_t)rint(clamp(x, 0, 1) * (double)mask_bits(bits));
             break;
         case GLSLstd450PackHalf2x16:
-            a = f16_from_double(x);
+            a = controls_flush_half(m, f16_from_double(x));
             break;
         default:
             break;
@@ -444,7 +443,6 @@ static Step unpack(Machine *m, Inv *v, const RInst *i)
 {
     uint64_t a = *leaf(v, i->ops[2]);
     uint32_t bits = (which(i) == GLSLstd450UnpackDouble2x32 ? 64 : 32) / i->n;
-    (void)m;
     for (uint32_t k = 0; k < i->n; k++) {
         uint64_t x = a >> k * bits & mask_bits(bits);
         switch (which(i)) {
@@ -457,7 +455,7 @@ static Step unpack(Machine *m, Inv *v, const RInst *i)
             x = put(i, (double)x / (double)mask_bits(bits));
             break;
         case GLSLstd450UnpackHalf2x16:
-            x = put(i, f16_to_double((uint16_t)x));
+            x = put(i, f16_to_double((uint16_t)controls_flush_half(m, x)));
             break;
         default:
             break;

@@ -206,7 +206,8 @@ struct RInst {
     uint8_t fmt, sfmt;   /* Fmt, the same */
     uint8_t scope;       /* collectives: SpvScope */
     bool whole;          /* collectives: every invocation of the scope must take part */
-    bool rtz, ftz;       /* how results are rounded */
+    bool rtz;            /* results are rounded towards zero */
+    const struct Controls *controls; /* controls.c's, where it stands around the handler */
     uint32_t part;       /* composites: first leaf of the part */
     uint32_t number;     /* place in the code */
 };
@@ -480,6 +481,11 @@ void endless_forget(Inv *v); /* what it did so far */
 /* It does so unless somebody changes what it looks at. */
 bool endless_circles(const Machine *m, const Inv *v);
 void endless_found(Machine *m, const Inv *v, const char *why);
+
+/* ---- controls.c ------------------------------------------------------------------------------ */
+
+void controls_prepare(Machine *m, RInst *i); /* once the handler is known */
+uint64_t controls_flush_half(const Machine *m, uint64_t half); /* an f16 within an integer */
 
 /* ---- schedule.c ------------------------------------------------------------------------------ */
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Float controls: denormals flushed and results rounded towards zero, by width.
-// VARIANTS: FLUSH=1 | ZERO=1 | KEEP=1
+// Float controls: denormals flushed and results rounded towards zero, by width (of which glslang
+// keeps one a mode).
+// VARIANTS: FLUSH=16 | FLUSH=32 | FLUSH=64 | ZERO=16 | ZERO=32 | ZERO=64 | KEEP=1
 // INPUT: float
 // SIZES: 32 8
 #version 460
@@ -9,11 +10,9 @@
 
 #define CONTROLS extensions = ["SPV_KHR_float_controls"]
 #if defined(FLUSH)
-spirv_execution_mode(CONTROLS, capabilities = [4465], 4460, 32);
-spirv_execution_mode(CONTROLS, capabilities = [4465], 4460, 16);
+spirv_execution_mode(CONTROLS, capabilities = [4465], 4460, FLUSH);
 #elif defined(ZERO)
-spirv_execution_mode(CONTROLS, capabilities = [4468], 4463, 32);
-spirv_execution_mode(CONTROLS, capabilities = [4468], 4463, 16);
+spirv_execution_mode(CONTROLS, capabilities = [4468], 4463, ZERO);
 #else
 spirv_execution_mode(CONTROLS, capabilities = [4464], 4459, 32);
 spirv_execution_mode(CONTROLS, capabilities = [4466], 4461, 32);
@@ -27,11 +26,20 @@ void main()
     put(sum); put(x - y); put(quotient);
 #ifdef FLUSH
     put(small); put(smaller); put(-z); put(float16_t(z)); put(product);
+    /* denormals that come in, are compared, converted, packed or given to a function are zeros */
+    precise float large = z * 1e38, sum16 = float(float16_t(x * 1e-38 + 1e-5));
+    float16_t q = uint16BitsToFloat16(uint16_t(word(0) & 0x83ffu)), one = 1.0hf;
+    precise float16_t scaled = q * 1024.0hf, added = q + q;
+    put(large); put(z > 0); put(z == 0); put(z < -z); put(sum16);
+    put(scaled); put(added); put(float(q)); put(double(z)); put(q == 0.0hf); put(-q); put(q < one);
+    put(abs(z)); put(max(z, -z)); put(sign(z)); put(floor(z)); put(ldexp(z, 30)); put(abs(q));
+    put(ldexp(1.0, -130)); put(packHalf2x16(vec2(1e-6, x))); put(unpackHalf2x16(word(0) & 0x83ff83ffu).y);
+    put(fma(z, 1e30, z)); put(clamp(z, -1.0, 1.0)); put(step(0.0, z));
+    put(fract(abs(z)));
 #else
     put(abs(product) > 1e-30 ? product : 0);
 #endif
-    // whether a conversion's result is flushed is left open
-    float16_t h = float16_t(abs(x) < 0.01 ? 0.5 : x), k = float16_t(abs(y) < 0.01 ? 0.75 : y);
+    float16_t h = float16_t(x), k = float16_t(y);
     precise float16_t hsum = h + k, hproduct = h * k;
     put(h); put(hsum); put(abs(hproduct) > 0.001hf ? hproduct : 0.0hf);
     precise double d = double(x) + double(y) * 1e-9lf, e = double(x) / 3.0lf;
