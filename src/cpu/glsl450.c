@@ -32,10 +32,12 @@ static const SpvType *result_type(Emit *e, const SpvInst *i)
 
 /* ---- leaf by leaf ---------------------------------------------------------------------------- */
 
+/* -1, 0 or 1, also of what is no number. */
 static LV fsign(Emit *e, LV x)
 {
     LV one = math_binary(e->b, "llvm.copysign", fnum(x, 1), x);
-    return pick(e, fcmp(e, LLVMRealONE, x, fnum(x, 0)), one, x);
+    LV number = pick(e, fcmp(e, LLVMRealONE, x, fnum(x, 0)), one, x);
+    return pick(e, fcmp(e, LLVMRealUNO, x, x), fnum(x, 0), number);
 }
 
 static LV ssign(Emit *e, LV x)
@@ -51,10 +53,41 @@ static LV sabs(Emit *e, LV x)
     return emit_intrinsic(e, "llvm.abs", &t, 1, args, 2);
 }
 
+/* Of two zeros a minimum has the bits of both, a maximum what they share, where that is asked
+ * for. */
+static LV of_zeros(Emit *e, const SpvInst *i, LV x, LV y, LV r, bool least)
+{
+    if (!ops_signed_zeros(e, i, x))
+        return r;
+    LV v[2] = { x, y };
+    emit_unify(e, v, 2);
+    LV p = ops_bits(e, v[0]), q = ops_bits(e, v[1]);
+    LV z = least ? LLVMBuildOr(e->b, p, q, "") : LLVMBuildAnd(e->b, p, q, "");
+    z = LLVMBuildBitCast(e->b, z, LLVMTypeOf(v[0]), "");
+    return pick(e, fcmp(e, LLVMRealOEQ, v[0], v[1]), z, r);
+}
+
 /* The second operand only where the comparison holds: what a min instruction of the machine
  * does. */
-static LV fmin_(Emit *e, LV x, LV y) { return pick(e, fcmp(e, LLVMRealOLT, y, x), y, x); }
-static LV fmax_(Emit *e, LV x, LV y) { return pick(e, fcmp(e, LLVMRealOLT, x, y), y, x); }
+static LV fmin_(Emit *e, const SpvInst *i, LV x, LV y)
+{
+    return of_zeros(e, i, x, y, pick(e, fcmp(e, LLVMRealOLT, y, x), y, x), true);
+}
+
+static LV fmax_(Emit *e, const SpvInst *i, LV x, LV y)
+{
+    return of_zeros(e, i, x, y, pick(e, fcmp(e, LLVMRealOLT, x, y), y, x), false);
+}
+
+static LV nmin(Emit *e, const SpvInst *i, LV x, LV y)
+{
+    return of_zeros(e, i, x, y, math_binary(e->b, "llvm.minnum", x, y), true);
+}
+
+static LV nmax(Emit *e, const SpvInst *i, LV x, LV y)
+{
+    return of_zeros(e, i, x, y, math_binary(e->b, "llvm.maxnum", x, y), false);
+}
 
 /* x - floor(x), kept below 1 where that rounds up: programs index with it. */
 static LV fract(Emit *e, const SpvInst *i, LV x)
@@ -62,13 +95,13 @@ static LV fract(Emit *e, const SpvInst *i, LV x)
     static const double below_one[] = { 0x1.ffcp-1, 0x1.fffffep-1, 0x1.fffffffffffffp-1 };
     uint32_t bits = emit_leaf_type(e, result_type(e, i), 0)->bits;
     LV r = sub(e, i, x, math_unary(e->b, "llvm.floor", x));
-    return fmin_(e, r, fnum(r, below_one[bits == 16 ? 0 : bits == 32 ? 1 : 2]));
+    return fmin_(e, i, r, fnum(r, below_one[bits == 16 ? 0 : bits == 32 ? 1 : 2]));
 }
 
 static LV smooth_step(Emit *e, const SpvInst *i, LV low, LV high, LV x)
 {
     LV t = quot(e, i, sub(e, i, x, low), sub(e, i, high, low));
-    t = fmin_(e, fmax_(e, t, fnum(t, 0)), fnum(t, 1));
+    t = fmin_(e, i, fmax_(e, i, t, fnum(t, 0)), fnum(t, 1));
     return mul(e, i, mul(e, i, t, t), sub(e, i, fnum(t, 3), mul(e, i, t, fnum(t, 2))));
 }
 
@@ -88,21 +121,20 @@ static LV leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
     case GLSLstd450Fract: return fract(e, i, x);
     case GLSLstd450Radians: return mul(e, i, x, fnum(x, 0x1.1df46a2529d39p-6));
     case GLSLstd450Degrees: return mul(e, i, x, fnum(x, 0x1.ca5dc1a63c1f8p+5));
-    case GLSLstd450FMin: return fmin_(e, x, y);
-    case GLSLstd450FMax: return fmax_(e, x, y);
+    case GLSLstd450FMin: return fmin_(e, i, x, y);
+    case GLSLstd450FMax: return fmax_(e, i, x, y);
     case GLSLstd450UMin: return math_binary(e->b, "llvm.umin", x, y);
     case GLSLstd450UMax: return math_binary(e->b, "llvm.umax", x, y);
     case GLSLstd450SMin: return math_binary(e->b, "llvm.smin", x, y);
     case GLSLstd450SMax: return math_binary(e->b, "llvm.smax", x, y);
-    case GLSLstd450NMin: return math_binary(e->b, "llvm.minnum", x, y);
-    case GLSLstd450NMax: return math_binary(e->b, "llvm.maxnum", x, y);
-    case GLSLstd450FClamp: return fmin_(e, fmax_(e, x, y), z);
+    case GLSLstd450NMin: return nmin(e, i, x, y);
+    case GLSLstd450NMax: return nmax(e, i, x, y);
+    case GLSLstd450FClamp: return fmin_(e, i, fmax_(e, i, x, y), z);
     case GLSLstd450UClamp:
         return math_binary(e->b, "llvm.umin", math_binary(e->b, "llvm.umax", x, y), z);
     case GLSLstd450SClamp:
         return math_binary(e->b, "llvm.smin", math_binary(e->b, "llvm.smax", x, y), z);
-    case GLSLstd450NClamp:
-        return math_binary(e->b, "llvm.minnum", math_binary(e->b, "llvm.maxnum", x, y), z);
+    case GLSLstd450NClamp: return nmin(e, i, nmax(e, i, x, y), z);
     case GLSLstd450FMix:
         return add(e, i, mul(e, i, x, sub(e, i, fnum(z, 1), z)), mul(e, i, y, z));
     case GLSLstd450Step: return pick(e, fcmp(e, LLVMRealOLT, y, x), fnum(x, 0), fnum(x, 1));
@@ -231,7 +263,7 @@ static void pack_norm(Emit *e, const SpvInst *i)
     LV *x = ops_leaves(e, operand(i, 0), &n), r = NULL;
     emit_unify(e, x, n);
     for (uint32_t k = 0; k < MIN(n, p.count); k++) {
-        LV v = fmin_(e, fmax_(e, x[k], fnum(x[k], p.is_signed ? -1 : 0)), fnum(x[k], 1));
+        LV v = fmin_(e, i, fmax_(e, i, x[k], fnum(x[k], p.is_signed ? -1 : 0)), fnum(x[k], 1));
         /* adding 1.5 * 2^23 leaves the product, rounded to an integer, in the low bits */
         LV bits = ops_bits(e, math_fma(e->b, v, fnum(v, p.scale), fnum(v, 0x1.8p23)));
         bits = LLVMBuildAnd(e->b, bits, inum(bits, (1u << p.bits) - 1), "");
@@ -251,7 +283,7 @@ static void unpack_norm(Emit *e, const SpvInst *i)
                         : LLVMBuildLShr(e->b, v, inum(v, 32 - p.bits), "");
         v = arith_convert(e->b, v, COMP_S32, COMP_F32, ROUND_NEAREST, false);
         v = LLVMBuildFDiv(e->b, v, fnum(v, p.scale), "");
-        r[k] = p.is_signed ? fmax_(e, v, fnum(v, -1)) : v;
+        r[k] = p.is_signed ? fmax_(e, i, v, fnum(v, -1)) : v;
     }
     emit_set(e, i, r, p.count);
 }

@@ -75,21 +75,31 @@ LV ops_flush(Emit *e, LV v)
     return is && controls(e)->flush >> float_index(v) & 1 ? arith_flush(e->b, v) : v;
 }
 
+/* What the module says of how exact an instruction on values like v is. False: nothing. */
+static bool fast_modes(Emit *e, const SpvInst *i, LV v, uint32_t *modes)
+{
+    struct Ops *o = controls(e);
+    uint32_t n;
+    const uint32_t *d =
+        i->id ? spv_decoration(e->module, i->id, -1, SpvDecorationFPFastMathMode, &n) : NULL;
+    *modes = d && n ? *d : o->fast[float_index(v)];
+    return (d && n) || o->has_fast[float_index(v)];
+}
+
+bool ops_signed_zeros(Emit *e, const SpvInst *i, LV v)
+{
+    uint32_t modes;
+    return fast_modes(e, i, v, &modes) &&
+           !(modes & (SpvFPFastMathModeFastMask | SpvFPFastMathModeNSZMask));
+}
+
 /* NotNaN and NotInf are left out: LLVM's poison for a broken promise is worse than SPIR-V asks
  * for. */
 static LLVMFastMathFlags fast_flags(Emit *e, const SpvInst *i, LV v)
 {
     struct Ops *o = controls(e);
-    uint32_t n, modes = 0;
-    const uint32_t *d =
-        i->id ? spv_decoration(e->module, i->id, -1, SpvDecorationFPFastMathMode, &n) : NULL;
-    bool told = d && n;
-    if (told)
-        modes = *d;
-    else if (o->has_fast[float_index(v)]) {
-        modes = o->fast[float_index(v)];
-        told = true;
-    }
+    uint32_t modes;
+    bool told = fast_modes(e, i, v, &modes);
     if (i->id && spv_has_decoration(e->module, i->id, -1, SpvDecorationNoContraction))
         return LLVMFastMathNone;
     if (!told)
@@ -287,11 +297,17 @@ static void plain_inst(Emit *e, const SpvInst *i)
     emit_each_leaf(e, i, 0, 2, plain_leaf);
 }
 
+/* One rounding: in double, products of f16 and what sums to a tie of theirs are exact. */
 static LV fused_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
 {
     (void)i;
-    (void)n;
-    return ops_fma(e, v[0], v[1], v[2]);
+    if (kind_of(v[0]) != LLVMHalfTypeKind)
+        return ops_fma(e, v[0], v[1], v[2]);
+    emit_unify(e, v, n);
+    for (uint32_t k = 0; k < n; k++)
+        v[k] = arith_convert(e->b, flushed(e, v[k]), COMP_F16, COMP_F64, ROUND_NEAREST, false);
+    LV r = LLVMBuildFAdd(e->b, LLVMBuildFMul(e->b, v[0], v[1], ""), v[2], "");
+    return flushed(e, arith_convert(e->b, r, COMP_F64, COMP_F16, ROUND_NEAREST, false));
 }
 
 static void fused(Emit *e, const SpvInst *i)

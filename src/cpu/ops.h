@@ -21,6 +21,8 @@ Rounding ops_rounding(Emit *e, const SpvInst *i, Comp to);
  * contracted). op: LLVMFAdd, FSub, FMul, FDiv. */
 LV ops_float(Emit *e, const SpvInst *i, LLVMOpcode op, LV x, LV y);
 LV ops_dot(Emit *e, const SpvInst *i, const LV *x, const LV *y, uint32_t n);
+/* The module says so, and that they matter to this instruction. */
+bool ops_signed_zeros(Emit *e, const SpvInst *i, LV v);
 /* llvm.fma where the machine has it; rounded twice elsewhere. */
 LV ops_fma(Emit *e, LV x, LV y, LV z);
 /* All leaves of an operand, in the compilation's arena. */

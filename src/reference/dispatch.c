@@ -183,7 +183,9 @@ static bool prepare(Machine *m)
     SpvModule *s = m->module;
     m->bound = MIN(s->bound, s->defs_cap);
     for (SpvInst *i = s->globals.first; i; i = i->next)
-        if (i->op == SpvOpMemoryModel && spv_n_operands(i) > 0)
+        if (i->op == SpvOpCapability && spv_operand(i, 0) == SpvCapabilityFloatControls2)
+            m->signed_zeros = true;
+        else if (i->op == SpvOpMemoryModel && spv_n_operands(i) > 0)
             m->physical64 = spv_operand(i, 0) == SpvAddressingModelPhysical64 ||
                             spv_operand(i, 0) == SpvAddressingModelPhysical32;
     if (!spv_entry_point(s, m->d->entry, &m->entry, m->sink))

@@ -43,7 +43,7 @@ static long double float1(uint32_t op, long double x)
     case GLSLstd450FAbs:
         return fabsl(x);
     case GLSLstd450FSign:
-        return x > 0 ? 1 : x < 0 ? -1 : x;
+        return isnan(x) ? 0 : x > 0 ? 1 : x < 0 ? -1 : x;
     case GLSLstd450Floor:
         return floorl(x);
     case GLSLstd450Ceil:
@@ -115,7 +115,18 @@ static Step unary(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static long double float2(uint32_t op, long double x, long double y)
+/* Of zeros, the one with the sign that orders them where the module may care. */
+static long double least(const Machine *m, long double x, long double y)
+{
+    return y < x || (m->signed_zeros && x == y && signbit(y)) ? y : x;
+}
+
+static long double most(const Machine *m, long double x, long double y)
+{
+    return x < y || (m->signed_zeros && x == y && signbit(x)) ? y : x;
+}
+
+static long double float2(const Machine *m, uint32_t op, long double x, long double y)
 {
     switch (op) {
     case GLSLstd450Atan2:
@@ -123,13 +134,13 @@ static long double float2(uint32_t op, long double x, long double y)
     case GLSLstd450Pow:
         return powl(x, y);
     case GLSLstd450FMin:
-        return y < x ? y : x;
+        return least(m, x, y);
     case GLSLstd450FMax:
-        return x < y ? y : x;
+        return most(m, x, y);
     case GLSLstd450NMin:
-        return isnan(x) ? y : isnan(y) ? x : y < x ? y : x;
+        return isnan(x) ? y : isnan(y) ? x : least(m, x, y);
     case GLSLstd450NMax:
-        return isnan(x) ? y : isnan(y) ? x : x < y ? y : x;
+        return isnan(x) ? y : isnan(y) ? x : most(m, x, y);
     default:
         return y < x ? 0 : 1; /* Step: edge, x */
     }
@@ -140,22 +151,20 @@ static Step binary(Machine *m, Inv *v, const RInst *i)
     const uint64_t *a = leaf(v, i->ops[2]), *b = leaf(v, i->ops[3]);
     (void)m;
     for (uint32_t k = 0; k < i->n; k++) {
-        leaf(v, i->dst)[k] = put(i, float2(which(i), get(i, a[k]), get(i, b[k])));
+        leaf(v, i->dst)[k] = put(i, float2(m, which(i), get(i, a[k]), get(i, b[k])));
         unset(v, i->dst)[k] = join(v, i, k);
     }
     return STEP_NEXT;
 }
 
-static uint64_t float3(const RInst *i, uint64_t a, uint64_t b, uint64_t c)
+static uint64_t float3(const Machine *m, const RInst *i, uint64_t a, uint64_t b, uint64_t c)
 {
     double x = get(i, a), y = get(i, b), z = get(i, c);
     switch (which(i)) {
-    case GLSLstd450FClamp: {
-        double lo = x < y ? y : x;
-        return put(i, z < lo ? z : lo);
-    }
+    case GLSLstd450FClamp:
+        return put(i, least(m, most(m, x, y), z));
     case GLSLstd450NClamp:
-        return put(i, float2(GLSLstd450NMin, float2(GLSLstd450NMax, x, y), z));
+        return put(i, float2(m, GLSLstd450NMin, float2(m, GLSLstd450NMax, x, y), z));
     case GLSLstd450FMix:
         return put(i, (long double)x * (1 - (long double)z) + (long double)y * z);
     case GLSLstd450Fma:
@@ -175,7 +184,7 @@ static Step ternary(Machine *m, Inv *v, const RInst *i)
     const uint64_t *a = leaf(v, i->ops[2]), *b = leaf(v, i->ops[3]), *c = leaf(v, i->ops[4]);
     (void)m;
     for (uint32_t k = 0; k < i->n; k++) {
-        leaf(v, i->dst)[k] = float3(i, a[k], b[k], c[k]);
+        leaf(v, i->dst)[k] = float3(m, i, a[k], b[k], c[k]);
         unset(v, i->dst)[k] = join(v, i, k);
     }
     return STEP_NEXT;

@@ -379,7 +379,7 @@ struct Machine {
     uint8_t *copy_u;
     bool rtz[4]; /* by log2(bits) - 3: RoundingModeRTZ */
     bool ftz[4]; /* DenormFlushToZero */
-    bool rtz_any;
+    bool rtz_any, signed_zeros; /* the order of zeros counts */
     /* objects: buffers, workgroup variables, push constants */
     VEC(Object) objects;
     uint64_t local_bytes; /* of private and input variables, each invocation */
