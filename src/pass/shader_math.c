@@ -200,7 +200,7 @@ static SpvId instruction(Evaluation *e, const char *word, size_t n)
 static SpvId trait(Evaluation *e, const char *word, size_t n)
 {
     const SpvType *c = component(e->x);
-    uint64_t mant = c->bits == 64 ? 52 : c->bits == 32 ? 23 : 10;
+    uint64_t mant = c->bits == 64 ? 52 : c->bits == 32 ? 23 : c->bits == 16 ? 10 : 0;
     uint64_t ones = (UINT64_C(1) << (c->bits - 1 - mant)) - 1;
     const struct { const char *name; bool is_float; uint64_t bits; } traits[] = {
         { "w", false, c->bits }, { "lowest", false, UINT64_C(1) << (c->bits - 1) },
