@@ -133,6 +133,8 @@ void lane_loop_end(Emit *e, LaneLoop *l)
 {
     LV one = LLVMConstInt(LLVMTypeOf(l->rest), 1, 0);
     LV rest = LLVMBuildAnd(e->b, l->rest, LLVMBuildSub(e->b, l->rest, one, ""), "");
+    if (l->also)
+        rest = LLVMBuildAnd(e->b, rest, LLVMBuildNot(e->b, l->also, ""), "");
     LLVMBasicBlockRef from = LLVMGetInsertBlock(e->b);
     LLVMAddIncoming(l->rest, &rest, &from, 1);
     LLVMBuildBr(e->b, l->head);

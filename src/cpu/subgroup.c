@@ -42,15 +42,6 @@ static LV shuffle_xor(Emit *e, LV v, uint32_t mask)
     return shuffle(e, v, NULL, from, e->W);
 }
 
-/* Lane k, for all. */
-static LV from_lane(Emit *e, LV v, uint32_t k)
-{
-    uint32_t from[128];
-    for (uint32_t l = 0; l < e->W; l++)
-        from[l] = k;
-    return shuffle(e, v, NULL, from, e->W);
-}
-
 /* Lane l takes lane l - by of v; the lowest take `fill`. */
 static LV shift_up(Emit *e, LV v, uint32_t by, LV fill)
 {
@@ -346,24 +337,46 @@ static LV own_bit(Emit *e, LV *word)
     return LLVMBuildICmp(e->b, LLVMIntNE, r, lanes_u32(e, 0), "");
 }
 
+/* A loop over the parts of a partition: of each, its lowest lane. `part` is the whole of it. */
+static void part_done(Emit *e, LaneLoop *l, LV part)
+{
+    l->also = LLVMBuildBitCast(e->b, part, LLVMIntTypeInContext(e->cx, e->W), "");
+    lane_loop_end(e, l);
+}
+
+static LV with_first(Emit *e, const LaneLoop *l, LV part)
+{
+    LV first = LLVMBuildICmp(e->b, LLVMIntEQ, e->lane_id, emit_lanes(e, l->index), "");
+    return emit_lanes(e, emit_and(e, e->mask, LLVMBuildOr(e->b, part, first, "")));
+}
+
+static void set_where(Emit *e, LV where, LV v, LV memory)
+{
+    LV old = LLVMBuildLoad2(e->b, LLVMTypeOf(v), memory, "");
+    LLVMBuildStore(e->b, LLVMBuildSelect(e->b, where, v, old, ""), memory);
+}
+
 /* Each lane's ballot of the active lanes that hold the same value; of itself, when that is NaN. */
 static void partition(Emit *e, const SpvInst *i)
 {
     uint32_t n;
-    LV *v = ops_leaves(e, spv_operand(i, 0), &n), active = emit_lanes(e, emit_mask(e));
-    LV none = lanes_u32(e, 0), word[4] = { none, none, none, none };
-    for (uint32_t k = 0; k < e->W; k++) {
-        LV equal = LLVMConstAllOnes(LLVMTypeOf(active));
-        for (uint32_t c = 0; c < n; c++) {
-            LV x = emit_lanes(e, v[c]);
-            equal = LLVMBuildAnd(e->b, equal, same(e, x, from_lane(e, x, k)), "");
-        }
-        LV self = LLVMBuildICmp(e->b, LLVMIntEQ, e->lane_id, lanes_u32(e, k), "");
-        LV in = LLVMBuildOr(e->b, equal, self, "");
-        in = LLVMBuildAnd(e->b, in, from_lane(e, active, k), "");
-        LV bit = LLVMBuildSelect(e->b, in, lanes_u32(e, 1u << k % 32), none, "");
-        word[k / 32] = LLVMBuildOr(e->b, word[k / 32], bit, "");
+    LT lanes = emit_lanes_type(e, e->i32);
+    LV *v = ops_leaves(e, spv_operand(i, 0), &n), memory[4], word[4];
+    for (uint32_t k = 0; k < 4; k++)
+        memory[k] = emit_alloca(e, lanes, "partition");
+    LaneLoop l = lane_loop_begin(e, e->mask);
+    LV part = LLVMConstAllOnes(emit_lanes_type(e, e->i1));
+    for (uint32_t c = 0; c < n; c++) {
+        LV x = emit_lanes(e, v[c]);
+        part = LLVMBuildAnd(e->b, part, same(e, x, emit_lanes(e, emit_lane(e, x, l.index))), "");
     }
+    part = with_first(e, &l, part);
+    ballot_words(e, part, word);
+    for (uint32_t k = 0; k < 4; k++)
+        set_where(e, part, emit_lanes(e, word[k]), memory[k]);
+    part_done(e, &l, part);
+    for (uint32_t k = 0; k < 4; k++)
+        word[k] = LLVMBuildLoad2(e->b, lanes, memory[k], "");
     emit_set(e, i, word, 4);
 }
 
@@ -563,6 +576,16 @@ LV combine_reduce(Emit *e, Combine how, LV v, LV mask)
     return LLVMBuildExtractElement(e->b, v, u32(e, 0), "");
 }
 
+/* The lanes below the first of mask, and that. */
+static LV up_to_first(Emit *e, LV mask)
+{
+    LT whole = LLVMIntTypeInContext(e->cx, e->W);
+    LV bits = mask ? LLVMBuildBitCast(e->b, mask, whole, "") : LLVMConstAllOnes(whole);
+    LV below = LLVMBuildSub(e->b, bits, LLVMConstInt(whole, 1, 0), "");
+    return LLVMBuildBitCast(e->b, LLVMBuildXor(e->b, bits, below, ""),
+                            emit_lanes_type(e, e->i1), "");
+}
+
 LV combine_scan(Emit *e, Combine how, LV v, LV mask, bool inclusive)
 {
     LV identity = emit_lanes(e, combine_identity(e, how, element_of(v)));
@@ -571,9 +594,10 @@ LV combine_scan(Emit *e, Combine how, LV v, LV mask, bool inclusive)
         v = combine(e, how, shift_up(e, v, by, identity), v);
     if (inclusive)
         return v;
-    if (how == COMBINE_FADD) /* the specification's identity is +0 */
-        identity = LLVMConstNull(LLVMTypeOf(identity));
-    return shift_up(e, v, 1, identity);
+    v = shift_up(e, v, 1, identity);
+    if (how == COMBINE_FADD) /* of no lane: the specification's identity is +0 */
+        v = LLVMBuildSelect(e->b, up_to_first(e, mask), LLVMConstNull(LLVMTypeOf(v)), v, "");
+    return v;
 }
 
 static LV combine_clusters(Emit *e, Combine how, LV v, LV mask, uint64_t size)
@@ -584,35 +608,34 @@ static LV combine_clusters(Emit *e, Combine how, LV v, LV mask, uint64_t size)
     return v;
 }
 
-/* The lanes that lane l adds where lane k is one of its set: those k that are in its scan. */
-static LV scans_lane(Emit *e, uint32_t k, uint32_t operation)
+/* The lanes of a ballot's words. */
+static LV ballot_lanes(Emit *e, LV *word)
 {
-    LV in[128];
-    for (uint32_t l = 0; l < e->W; l++)
-        in[l] = LLVMConstInt(e->i1, l > k || operation == SpvGroupOperationPartitionedReduceEXT ||
-                             (l == k && operation == SpvGroupOperationPartitionedInclusiveScanEXT),
-                             0);
-    return LLVMConstVector(in, e->W);
+    LT whole = LLVMIntTypeInContext(e->cx, e->W);
+    LV bits = LLVMConstNull(whole);
+    for (uint32_t k = 0; k * 32 < e->W; k++) {
+        LV part = arith_resize(e->b, word[k], whole, false);
+        part = LLVMBuildShl(e->b, part, LLVMConstInt(whole, k * 32, 0), "");
+        bits = LLVMBuildOr(e->b, bits, part, "");
+    }
+    return LLVMBuildBitCast(e->b, bits, emit_lanes_type(e, e->i1), "");
 }
 
-/* Of each lane, over the active lanes of its ballot, one after the other. */
-static LV combine_partition(Emit *e, Combine how, LV v, LV *ballot, uint32_t operation)
+/* Over the active lanes of each part, which the ballot of its lowest lane names. */
+static LV combine_parts(Emit *e, Combine how, LV v, LV *ballot, uint32_t operation)
 {
-    LV active = emit_lanes(e, emit_mask(e)), some = LLVMConstNull(LLVMTypeOf(active));
-    LV sum = emit_lanes(e, combine_identity(e, how, element_of(v)));
     v = emit_lanes(e, v);
-    for (uint32_t k = 0; k < e->W; k++) {
-        LV bits = emit_lanes(e, ballot[k / 32]), bit = lanes_u32(e, 1u << k % 32);
-        LV in = LLVMBuildAnd(e->b, from_lane(e, active, k), scans_lane(e, k, operation), "");
-        bits = LLVMBuildAnd(e->b, bits, bit, "");
-        bits = LLVMBuildICmp(e->b, LLVMIntNE, bits, lanes_u32(e, 0), "");
-        in = LLVMBuildAnd(e->b, in, bits, "");
-        sum = LLVMBuildSelect(e->b, in, combine(e, how, sum, from_lane(e, v, k)), sum, "");
-        some = LLVMBuildOr(e->b, some, in, "");
-    }
-    if (how == COMBINE_FADD) /* the specification's identity is +0 */
-        sum = LLVMBuildSelect(e->b, some, sum, LLVMConstNull(LLVMTypeOf(sum)), "");
-    return sum;
+    LV memory = emit_alloca(e, LLVMTypeOf(v), "parts"), word[4];
+    LaneLoop l = lane_loop_begin(e, e->mask);
+    for (uint32_t k = 0; k < 4; k++)
+        word[k] = emit_is_lanes(ballot[k]) ? emit_lane(e, ballot[k], l.index) : ballot[k];
+    LV part = with_first(e, &l, ballot_lanes(e, word));
+    bool inclusive = operation == SpvGroupOperationPartitionedInclusiveScanEXT;
+    LV r = operation == SpvGroupOperationPartitionedReduceEXT
+               ? combine_reduce(e, how, v, part) : combine_scan(e, how, v, part, inclusive);
+    set_where(e, part, emit_lanes(e, r), memory);
+    part_done(e, &l, part);
+    return LLVMBuildLoad2(e->b, LLVMTypeOf(v), memory, "");
 }
 
 Combine combine_of(uint16_t op)
@@ -660,7 +683,7 @@ static void arithmetic(Emit *e, const SpvInst *i)
         case SpvGroupOperationClusteredReduce:
             v[k] = combine_clusters(e, how, v[k], e->mask, cluster);
             break;
-        default: v[k] = combine_partition(e, how, v[k], ballot, operation); break;
+        default: v[k] = combine_parts(e, how, v[k], ballot, operation); break;
         }
     }
     emit_set(e, i, v, n);
