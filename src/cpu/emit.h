@@ -244,8 +244,8 @@ LV emit_env(Emit *e, LLVMBuilderRef b, LT type, size_t offset);   /* a field of 
 typedef struct Loop { LV index, count; LLVMBasicBlockRef head, body, done; } Loop;
 Loop loop_begin(Emit *e, LV count);
 void loop_end(Emit *e, Loop *l);
-/* The body once for each lane of mask (NULL: all), in ascending order; l.index is the lane, i32. Lanes
- * that it sets in l.also, an integer of W bits, are left out after that. */
+/* The body once for each lane of mask (NULL: all), in ascending order; l.index is the lane, i32.
+ * Lanes that it sets in l.also, an integer of W bits, are left out after that. */
 typedef struct LaneLoop { LV index, rest, also; LLVMBasicBlockRef head, body, done; } LaneLoop;
 LaneLoop lane_loop_begin(Emit *e, LV mask);
 void lane_loop_end(Emit *e, LaneLoop *l);

@@ -305,9 +305,9 @@ static LV fused_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
         return ops_fma(e, v[0], v[1], v[2]);
     emit_unify(e, v, n);
     for (uint32_t k = 0; k < n; k++)
-        v[k] = arith_convert(e->b, flushed(e, v[k]), COMP_F16, COMP_F64, ROUND_NEAREST, false);
+        v[k] = arith_convert(e->b, ops_flush(e, v[k]), COMP_F16, COMP_F64, ROUND_NEAREST, false);
     LV r = LLVMBuildFAdd(e->b, LLVMBuildFMul(e->b, v[0], v[1], ""), v[2], "");
-    return flushed(e, arith_convert(e->b, r, COMP_F64, COMP_F16, ROUND_NEAREST, false));
+    return ops_flush(e, arith_convert(e->b, r, COMP_F64, COMP_F16, ROUND_NEAREST, false));
 }
 
 static void fused(Emit *e, const SpvInst *i)
