@@ -112,7 +112,10 @@ static LLVMFastMathFlags fast_flags(Emit *e, const SpvInst *i, LV v)
         f |= LLVMFastMathAllowReciprocal;
     if (all || modes & SpvFPFastMathModeAllowContractMask)
         f |= LLVMFastMathAllowContract;
-    if (all || modes & SpvFPFastMathModeAllowReassocMask)
+    /* LLVM cancels what is added and taken away again, which may be infinite */
+    uint32_t finite = SpvFPFastMathModeNotNaNMask | SpvFPFastMathModeNotInfMask |
+                      SpvFPFastMathModeAllowReassocMask;
+    if (all || (modes & finite) == finite)
         f |= LLVMFastMathAllowReassoc;
     return f;
 }
