@@ -31,7 +31,7 @@ DEVICE_EXTENSIONS = """
     VK_KHR_shader_expect_assume VK_KHR_shader_float16_int8
     VK_KHR_shader_float_controls VK_KHR_shader_float_controls2 VK_KHR_shader_fma
     VK_KHR_shader_integer_dot_product VK_KHR_shader_maximal_reconvergence
-    VK_KHR_shader_non_semantic_info VK_KHR_shader_quad_control
+    VK_KHR_shader_non_semantic_info
     VK_KHR_shader_relaxed_extended_instruction VK_KHR_shader_subgroup_extended_types
     VK_KHR_shader_subgroup_rotate VK_KHR_shader_subgroup_uniform_control_flow
     VK_KHR_spirv_1_4 VK_KHR_storage_buffer_storage_class
@@ -93,7 +93,7 @@ FEATURES = set("""
     workgroupMemoryExplicitLayout workgroupMemoryExplicitLayoutScalarBlockLayout
     workgroupMemoryExplicitLayout8BitAccess workgroupMemoryExplicitLayout16BitAccess
     subgroupBroadcastDynamicId shaderSubgroupUniformControlFlow shaderMaximalReconvergence
-    shaderQuadControl shaderSubgroupPartitioned shaderSubgroupClock shaderDeviceClock
+    shaderSubgroupPartitioned shaderSubgroupClock shaderDeviceClock
     shaderFmaFloat16 shaderFmaFloat32 shaderFmaFloat64 longVector
     pipelineRobustness robustBufferAccess2 nullDescriptor
     shaderReplicatedComposites shaderExpectAssume shaderRelaxedExtendedInstruction

@@ -70,7 +70,8 @@ typedef struct Variables {
  * after. */
 Variables *variables_find(PassContext *c, const Cfg *g);
 Variable *variable_of(Variables *v, SpvId pointer); /* NULL: none of them */
-/* Makes Private variables that can be followed Function variables; one function must be left. */
+/* In the entry point, makes Private variables that can be followed, and that no other function
+ * names, Function variables. */
 void variables_localise(PassContext *c, const Cfg *g);
 /* One variable a part, where parts are accessed by constant indices. */
 void variables_split(PassContext *c, const Cfg *g);

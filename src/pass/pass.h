@@ -59,7 +59,7 @@ bool pass_retype(PassContext *c);
 /* Takes structures and arrays that hold matrices apart: as values into their matrices and members
  * without matrices; as variables into one for each member, an array where arrays are on the way. */
 bool pass_apart(PassContext *c);
-/* Splits Function variables (and Private ones, once only one function is left) of structures and
+/* Splits Function variables (and Private ones of the entry point alone) of structures and
  * arrays that are accessed by constant indices only, or that hold matrices, into one variable a
  * part, and promotes those whose address does not escape to SSA, with phis where the variable is
  * live. Composites loaded or stored whole are taken apart with composite extract and construct;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * promote: variables to SSA values. In: any function. Out: Function variables (and Private ones,
- * when one function is left) whose address is only loaded and stored through, whole or by parts
+ * promote: variables to SSA values. In: any function. Out: Function variables (and Private ones
+ * of the entry point alone) whose address is only loaded and stored through, whole or by parts
  * that are known, are values with phis; without unreachable blocks.
  *
  * split.c makes variables small first. An access to a component becomes one to the whole vector or

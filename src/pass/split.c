@@ -142,10 +142,25 @@ Variables *variables_find(PassContext *c, const Cfg *g) {
 
 /* ---- Private variables ----------------------------------------------------------------------- */
 
+/* Which ids the module's other functions name. */
+static bool *named_elsewhere(const PassContext *c, const SpvFunction *here) {
+    bool *named = NEW_ARRAY(c->scratch, bool, c->module->bound);
+    IdWords *ids = NEW(c->scratch, IdWords);
+    for (const SpvFunction *f = c->module->functions; f; f = f->next)
+        for (const SpvBlock *b = f == here ? NULL : f->first; b; b = b->next)
+            for (const SpvInst *i = b->insts.first; i; i = i->next) {
+                edit_ids(i, ids);
+                for (uint32_t k = 0; k < ids->n; k++)
+                    named[i->words[ids->at[k]]] = true;
+            }
+    return named;
+}
+
 void variables_localise(PassContext *c, const Cfg *g) {
     SpvModule *m = c->module;
-    if (m->functions->next)
+    if (g->function->def->id != spv_operand(c->entry.inst, 1))
         return;
+    const bool *elsewhere = named_elsewhere(c, g->function);
     Variables *v = variables_find(c, g);
     uint32_t n_ids = m->bound;
     SpvId *with = NEW_ARRAY(c->scratch, SpvId, n_ids);
@@ -154,7 +169,7 @@ void variables_localise(PassContext *c, const Cfg *g) {
     for (uint32_t k = 0; k < v->list.len; k++) {
         Variable *var = &v->list.data[k];
         SpvInst *i = var->inst;
-        if (!var->followed || i->block)
+        if (!var->followed || i->block || elsewhere[i->id])
             continue;
         SpvId type = spv_pointer_type(m, SpvStorageClassFunction, var->type->id);
         uint32_t operands[2] = { SpvStorageClassFunction,

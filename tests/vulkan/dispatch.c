@@ -93,15 +93,16 @@ TEST(unused_variables)
 {
     static const char text[] =
         "OpCapability Shader\nOpMemoryModel Logical GLSL450\n"
-        "OpEntryPoint GLCompute %main \"main\"\nOpExecutionMode %main LocalSize 1 1 1\n"
+        "OpEntryPoint GLCompute %main \"main\" %used %unused\n"
+        "OpExecutionMode %main LocalSize 1 1 1\n"
         "OpDecorate %used DescriptorSet 0\nOpDecorate %used Binding 0\n"
         "OpDecorate %unused DescriptorSet 5\nOpDecorate %unused Binding 5\n"
-        "OpDecorate %block BufferBlock\nOpMemberDecorate %block 0 Offset 0\n"
+        "OpDecorate %block Block\nOpMemberDecorate %block 0 Offset 0\n"
         "%void = OpTypeVoid\n%fn = OpTypeFunction %void\n%u32 = OpTypeInt 32 0\n"
-        "%block = OpTypeStruct %u32\n%buffer = OpTypePointer Uniform %block\n"
-        "%word = OpTypePointer Uniform %u32\n%zero = OpConstant %u32 0\n"
+        "%block = OpTypeStruct %u32\n%buffer = OpTypePointer StorageBuffer %block\n"
+        "%word = OpTypePointer StorageBuffer %u32\n%zero = OpConstant %u32 0\n"
         "%seven = OpConstant %u32 7\n"
-        "%used = OpVariable %buffer Uniform\n%unused = OpVariable %buffer Uniform\n"
+        "%used = OpVariable %buffer StorageBuffer\n%unused = OpVariable %buffer StorageBuffer\n"
         "%main = OpFunction %void None %fn\n%l = OpLabel\n"
         "%at = OpAccessChain %word %used %zero\nOpStore %at %seven\nOpReturn\nOpFunctionEnd\n";
     Gpu g = { 0 };
