@@ -30,7 +30,7 @@
 #define SAFE_STACK (64u << 10)  /* what any thread that calls us is taken to have left */
 #define BLOCKS_PER_THREAD 16    /* for balance */
 #define MAX_BLOCK 64            /* workgroups; so many make the counter's cost vanish */
-#define FAR 4                   /* second-level caches of data that prefetching pays for (rule 6) */
+#define FAR 16                  /* second-level caches of data that prefetching pays for (rule 6) */
 #define PANEL 8                 /* workgroups a panel of blocks is wide (rule 7) */
 
 typedef struct Job Job;
