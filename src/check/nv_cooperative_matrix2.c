@@ -87,11 +87,16 @@ static void check_extension(Checker *c, SpvInst *i)
     }
 }
 
+/* Each of the three says so of itself. */
 static void check_version(Checker *c, SpvInst *i)
 {
-    if (!strcmp(spv_string(i, 0, NULL), section) && c->m->version < 0x00010600)
-        broken(c, i, "SPIR-V %u.%u, not 1.6", c->m->version >> 16 & 0xff,
-               c->m->version >> 8 & 0xff);
+    static const char *const names[] = { section, "SPV_NV_tensor_addressing",
+                                         "SPV_NV_cooperative_matrix_decode_vector" };
+    const char *name = spv_string(i, 0, NULL);
+    for (uint32_t k = 0; k < COUNT_OF(names); k++)
+        if (!strcmp(name, names[k]) && c->m->version < 0x00010600)
+            broken(c, i, "%s with SPIR-V %u.%u, not 1.6", name, c->m->version >> 16 & 0xff,
+                   c->m->version >> 8 & 0xff);
 }
 
 /* Whether something that says a workgroup's size is declared ahead of instruction `at`. */
@@ -540,7 +545,7 @@ static const CheckRow rows[] = {
       { SpvOpCapability },
       NULL,
       check_extension },
-    { { "nv-version", section, "The extension is for SPIR-V 1.6." },
+    { { "nv-version", section, "The extension, tensor addressing and decoding vectors are for SPIR-V 1.6." },
       { SpvOpExtension },
       NULL,
       check_version },

@@ -219,6 +219,7 @@ int main(int n, char **args)
             Text t = { 0 };
             if (read_text(args[i], &t))
                 printf("%s: %s\n", args[i], take(t.data, t.size, true) ? "good" : "silent");
+            free(t.data);
             count = 0;
         } else if (i + 1 == n) {
             return usage();
