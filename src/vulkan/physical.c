@@ -349,6 +349,21 @@ static bool is_listed(const HeddleMatrixShape *s)
     return s->scope == HEDDLE_SCOPE_SUBGROUP && s->m <= 32 && s->n <= 32;
 }
 
+/* All of a query's structure but its sType and pNext, which the caller set. */
+static void fill_in(void *out, const void *from, size_t size)
+{
+    size_t head = sizeof(VkBaseOutStructure);
+    memcpy((char *)out + head, (const char *)from + head, size - head);
+}
+
+/* What a query of a list says at its end: n there are, *count had room. */
+static VkResult listed(uint32_t *count, bool wanted, uint32_t n)
+{
+    bool whole = !wanted || *count >= n;
+    *count = wanted ? MIN(*count, n) : n;
+    return whole ? VK_SUCCESS : VK_INCOMPLETE;
+}
+
 VKAPI_ATTR VkResult VKAPI_CALL hv_GetPhysicalDeviceCooperativeMatrixPropertiesKHR(
     VkPhysicalDevice device, uint32_t *count, VkCooperativeMatrixPropertiesKHR *out)
 {
@@ -366,13 +381,10 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_GetPhysicalDeviceCooperativeMatrixPropertiesKH
             .saturatingAccumulation = s->saturating, .scope = VK_SCOPE_SUBGROUP_KHR,
         };
         if (out && n < *count)
-            memcpy((char *)&out[n] + sizeof(VkBaseOutStructure),
-                   (char *)&p + sizeof(VkBaseOutStructure), sizeof p - sizeof(VkBaseOutStructure));
+            fill_in(&out[n], &p, sizeof p);
         n++;
     }
-    bool whole = !out || *count >= n;
-    *count = out ? MIN(*count, n) : n;
-    return whole ? VK_SUCCESS : VK_INCOMPLETE;
+    return listed(count, out != NULL, n);
 }
 
 /* The older extension has neither saturation nor the types that came later. */
@@ -399,13 +411,10 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_GetPhysicalDeviceCooperativeMatrixPropertiesNV
             .scope = VK_SCOPE_SUBGROUP_KHR,
         };
         if (out && n < *count)
-            memcpy((char *)&out[n] + sizeof(VkBaseOutStructure),
-                   (char *)&p + sizeof(VkBaseOutStructure), sizeof p - sizeof(VkBaseOutStructure));
+            fill_in(&out[n], &p, sizeof p);
         n++;
     }
-    bool whole = !out || *count >= n;
-    *count = out ? MIN(*count, n) : n;
-    return whole ? VK_SUCCESS : VK_INCOMPLETE;
+    return listed(count, out != NULL, n);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL
@@ -456,13 +465,10 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_GetPhysicalDeviceCooperativeMatrixProperties2E
             .ResultType = component(s->result),
         };
         if (out && n < *count)
-            memcpy((char *)&out[n] + sizeof(VkBaseOutStructure),
-                   (char *)&p + sizeof(VkBaseOutStructure), sizeof p - sizeof(VkBaseOutStructure));
+            fill_in(&out[n], &p, sizeof p);
         n++;
     }
-    bool whole = !out || *count >= n;
-    *count = out ? MIN(*count, n) : n;
-    return whole ? VK_SUCCESS : VK_INCOMPLETE;
+    return listed(count, out != NULL, n);
 }
 
 /* ---- the rest -------------------------------------------------------------------------------- */
