@@ -134,6 +134,8 @@ typedef struct CpuKernel {
 CpuKernel *cpu_compile(const SpvModule *m, const CpuTarget *t, const PassOptions *passes,
                        const CpuOptions *o, DiagSink *sink);
 void cpu_kernel_free(CpuKernel *k);
+/* Whether the code generator has a rule for the opcode (what only matrices have aside). */
+bool cpu_handles(uint16_t op);
 
 /* ---- store.c: kernels that outlive the process ----------------------------------------------- */
 
@@ -143,9 +145,6 @@ void cpu_kernel_free(CpuKernel *k);
 size_t cpu_kernel_save(const CpuKernel *k, void *out);
 /* NULL after reporting, also when the bytes are no kernel's. */
 CpuKernel *cpu_kernel_load(const void *data, size_t size, DiagSink *sink);
-/* Whether the code generator has a rule for the opcode (matrix instructions aside). */
-bool cpu_handles(uint16_t op);
-
 /* ---- exec.c: running ------------------------------------------------------------------------- */
 
 typedef struct CpuDevice CpuDevice; /* worker threads with their stacks; no other state */

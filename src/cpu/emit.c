@@ -24,23 +24,29 @@ void emit_error(Emit *e, const SpvInst *i, const char *rule, const char *fmt, ..
 
 /* ---- instructions ---------------------------------------------------------------------------- */
 
-static void add_rules(Emit *e, const EmitRule *rules)
-{
-    for (; rules->fn; rules++)
-        e->rules[rules->op] = rules;
-}
+static const EmitRule *const rule_tables[] = {
+    emit_rules_value, emit_rules_memory, emit_rules_flow, emit_rules_arith, emit_rules_subgroup,
+    emit_rules_atomic, emit_rules_qcom, emit_rules_tensor, emit_rules_image
+};
 
 static void make_rules(Emit *e)
 {
-    const EmitRule *tables[] = { emit_rules_value, emit_rules_memory, emit_rules_flow,
-                                 emit_rules_arith, emit_rules_subgroup, emit_rules_atomic,
-                                 emit_rules_qcom, emit_rules_tensor, emit_rules_image };
-    for (uint32_t t = 0; t < COUNT_OF(tables); t++)
-        for (const EmitRule *r = tables[t]; r->fn; r++)
+    for (uint32_t t = 0; t < COUNT_OF(rule_tables); t++)
+        for (const EmitRule *r = rule_tables[t]; r->fn; r++)
             e->n_rules = MAX(e->n_rules, r->op + 1u);
     e->rules = NEW_ARRAY(e->arena, const EmitRule *, e->n_rules);
-    for (uint32_t t = 0; t < COUNT_OF(tables); t++)
-        add_rules(e, tables[t]);
+    for (uint32_t t = 0; t < COUNT_OF(rule_tables); t++)
+        for (const EmitRule *r = rule_tables[t]; r->fn; r++)
+            e->rules[r->op] = r;
+}
+
+bool cpu_handles(uint16_t op)
+{
+    for (uint32_t t = 0; t < COUNT_OF(rule_tables); t++)
+        for (const EmitRule *r = rule_tables[t]; r->fn; r++)
+            if (r->op == op)
+                return true;
+    return false;
 }
 
 const EmitRule *emit_rule(const Emit *e, uint16_t op)

@@ -384,6 +384,8 @@ static LV unary_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
         return LLVMBuildICmp(e->b, LLVMIntSLT, bits, inum(bits, 0), "");
     }
     case SpvOpQuantizeToF16: return arith_quantize_f16(e->b, x);
+    case SpvOpArithmeticFenceEXT:
+        return kind_of(x) == LLVMBFloatTypeKind ? x : math_unary(e->b, "llvm.arithmetic.fence", x);
     default: return classify(e, i->op, ops_fold(e, x));
     }
 }
@@ -610,6 +612,7 @@ const EmitRule emit_rules_arith[] = {
     UNARY(BitReverse),
     UNARY(SignBitSet),
     UNARY(QuantizeToF16),
+    UNARY(ArithmeticFenceEXT),
     UNARY(IsNan),
     UNARY(IsInf),
     UNARY(IsFinite),
@@ -651,15 +654,3 @@ const EmitRule emit_rules_arith[] = {
     { SpvOpExtInst, 0, ext_inst },
     { 0, 0, NULL },
 };
-
-bool cpu_handles(uint16_t op)
-{
-    const EmitRule *tables[] = { emit_rules_value, emit_rules_memory, emit_rules_flow,
-                                 emit_rules_arith, emit_rules_subgroup, emit_rules_atomic,
-                                 emit_rules_image };
-    for (uint32_t t = 0; t < COUNT_OF(tables); t++)
-        for (const EmitRule *r = tables[t]; r->fn; r++)
-            if (r->op == op)
-                return true;
-    return false;
-}

@@ -173,6 +173,7 @@ static Value *constant(Emit *e, const SpvInst *i, const SpvType *t)
     case SpvOpConstantCompositeReplicateEXT: case SpvOpSpecConstantCompositeReplicateEXT:
         return composite_constant(e, i, t);
     case SpvOpConstantFalse: case SpvOpSpecConstantFalse: case SpvOpConstantNull: case SpvOpUndef:
+    case SpvOpPoisonKHR:
         return zero_value(e, t);
     default:
         return NULL;
@@ -576,6 +577,8 @@ static void transpose(Emit *e, const SpvInst *i)
 
 const EmitRule emit_rules_value[] = {
     { SpvOpUndef, EMIT_CHEAP, undef },
+    { SpvOpPoisonKHR, EMIT_CHEAP, undef },
+    { SpvOpFreezeKHR, EMIT_CHEAP, copy_object },
     { SpvOpCopyObject, EMIT_CHEAP, copy_object },
     { SpvOpCopyLogical, EMIT_CHEAP, copy_object },
     { SpvOpExpectKHR, EMIT_CHEAP, copy_object },

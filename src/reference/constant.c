@@ -134,6 +134,7 @@ static bool is_constant(uint16_t op)
 {
     switch (op) {
     case SpvOpUndef:
+    case SpvOpPoisonKHR:
     case SpvOpConstantTrue:
     case SpvOpConstantFalse:
     case SpvOpConstant:
@@ -166,6 +167,7 @@ static void define_constant(Machine *m, SpvInst *i)
     Ref r = constant_alloc(m, t->leaves);
     switch (i->op) {
     case SpvOpUndef:
+    case SpvOpPoisonKHR:
         memset(m->cu + (r & 0x7fffffff), 1, t->leaves);
         break;
     case SpvOpConstantNull:

@@ -27,6 +27,8 @@ const OpRow *op_row(uint16_t op)
     return NULL;
 }
 
+bool ref_handles(uint16_t op) { return op_row(op); }
+
 /* Word indices of id operands, ascending; at most one a word. */
 static uint32_t id_words(Machine *m, const SpvInst *src, uint16_t **at)
 {

@@ -144,6 +144,9 @@ typedef struct RefResult {
  * that then differ from the first run's are findings. Float buffers may differ by rounding. */
 bool ref_dispatch(Arena *a, SpvModule *m, const RefDispatch *d, RefResult *r, DiagSink *sink);
 
+/* Whether the device knows the opcode. */
+bool ref_handles(uint16_t op);
+
 /* The row-major linear element that lane `lane` of `lanes` holds as its element `e` of a rows x
  * cols matrix; UINT32_MAX for padding. */
 uint32_t ref_owned_element(RefOwnership map, uint32_t rows, uint32_t cols, uint32_t use,

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Every instruction that the code generator's tables name, in the kernels of this folder, on both
- * devices with the same input: bit by bit, or within a few ulps where the specification leaves that
- * much.
+ * Every instruction that the devices' tables name, in the kernels of this folder, on both devices
+ * with the same input: bit by bit, or within a few ulps where the specification leaves that much.
  *
  * Lines at the head of a kernel say how it is run:
  *     // VARIANTS: T=int U=uint | T=int8_t U=uint8_t      compiled once for each set of macros
@@ -10,10 +9,13 @@
  *     // SIZES: 8 32                                      subgroup sizes; 32 unless told
  *     // ULPS: 4                                          allowed for near(); of float
  *     // ABSOLUTE: 1e-6                                   or this much
- * A new kernel is a new file. An opcode in the tables and in no kernel is a failure.
+ * A new kernel is a new file. An opcode in the tables and in no kernel of tests/ is a failure.
+ * HEDDLE_OPS_LIST=1 prints which kernels cover which; HEDDLE_OPS=part runs those with it in their
+ * names.
  */
 #include "base/test.h"
 #include "cpu/cpu.h"
+#include "reference/reference.h"
 
 #include <dirent.h>
 #include <heddle/heddle.h>
@@ -141,18 +143,29 @@ static void compare(const char *what, const Plan *p, const Run *cpu, const Run *
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
-static void note_opcodes(const HeddleModule *m)
+static void note(uint8_t *seen, const char *name, const char *kernel)
+{
+    *seen = 1;
+    if (getenv("HEDDLE_OPS_LIST"))
+        printf("%s %s\n", name, kernel);
+}
+
+static void note_opcodes(const HeddleModule *m, const char *kernel)
 {
     size_t size;
     const uint32_t *w = heddle_module_spirv(m, &size);
     SpvId glsl = 0;
+    uint8_t here[65536] = { 0 }, here_glsl[COUNT_OF(seen_glsl)] = { 0 };
+    uint8_t set = spv_set_by_name("GLSL.std.450");
     for (size_t k = 5; w && k < size / 4 && w[k] >> 16; k += w[k] >> 16) {
-        seen_op[w[k] & 0xffff] = 1;
-        if ((w[k] & 0xffff) == SpvOpExtInstImport &&
-            !strcmp((const char *)&w[k + 2], "GLSL.std.450"))
+        uint16_t op = w[k] & 0xffff;
+        if (!here[op]++)
+            note(&seen_op[op], spv_op_name(op), kernel);
+        if (op == SpvOpExtInstImport && !strcmp((const char *)&w[k + 2], "GLSL.std.450"))
             glsl = w[k + 1];
-        if ((w[k] & 0xffff) == SpvOpExtInst && w[k + 3] == glsl && w[k + 4] < COUNT_OF(seen_glsl))
-            seen_glsl[w[k + 4]] = 1;
+        if (op == SpvOpExtInst && w[k + 3] == glsl && w[k + 4] < COUNT_OF(seen_glsl) &&
+            !here_glsl[w[k + 4]]++)
+            note(&seen_glsl[w[k + 4]], spv_ext_inst(set, w[k + 4])->name, kernel);
     }
 }
 
@@ -222,7 +235,7 @@ static void run_variant(const Devices *d, const char *path, const Plan *p, char 
         test_fail(__FILE__, __LINE__, "%s does not compile", what);
         return;
     }
-    note_opcodes(m);
+    note_opcodes(m, name);
     fill(p->input, words);
     for (uint32_t s = 0; s < p->n_sizes; s++) {
         HeddleKernelOptions o = { .subgroup_size = p->sizes[s] };
@@ -299,28 +312,22 @@ TEST(kernels)
 
 /* ---- coverage: after the kernels ------------------------------------------------------------- */
 
-/* A kernel with arguments of OpenCL's kind, which the golden tests run on both devices. */
-static void note_golden(const char *name)
+/* The kernels of another folder that need no macros: a test of its own runs them on both
+ * devices. */
+static void note_folder(const char *folder)
 {
     char path[1024];
-    HeddleModule *m = NULL;
-    snprintf(path, sizeof path, HEDDLE_SOURCE_DIR "/tests/%s", name);
-    CHECK(heddle_module_from_file(path, NULL, &m, NULL) == HEDDLE_OK);
-    if (m)
-        note_opcodes(m);
-    heddle_module_free(m);
-}
-
-/* The kernels with images, which have a test of their own. */
-static void note_images(void)
-{
-    DIR *dir = opendir(HEDDLE_SOURCE_DIR "/tests/images");
+    snprintf(path, sizeof path, HEDDLE_SOURCE_DIR "/tests/%s", folder);
+    DIR *dir = opendir(path);
     REQUIRE(dir);
     for (struct dirent *f; (f = readdir(dir));) {
-        char name[512];
-        snprintf(name, sizeof name, "images/%s", f->d_name);
-        if (is_kernel(f->d_name))
-            note_golden(name);
+        if (!is_kernel(f->d_name))
+            continue;
+        HeddleModule *m = NULL;
+        snprintf(path, sizeof path, HEDDLE_SOURCE_DIR "/tests/%s/%s", folder, f->d_name);
+        if (heddle_module_from_file(path, NULL, &m, NULL) == HEDDLE_OK)
+            note_opcodes(m, f->d_name);
+        heddle_module_free(m);
     }
     closedir(dir);
 }
@@ -337,11 +344,12 @@ TEST(kernels_cover_the_tables)
         return;
     char missing[4096] = "";
     uint32_t n;
-    note_golden("opencl/generic.spvasm");
-    note_images();
+    note_folder("images");
+    note_folder("matrix");
+    note_folder("opencl");
     const SpvOpInfo *ops = spv_all_ops(&n);
     for (uint32_t k = 0; k < n; k++)
-        if (cpu_handles(ops[k].op) && !seen_op[ops[k].op])
+        if ((cpu_handles(ops[k].op) || ref_handles(ops[k].op)) && !seen_op[ops[k].op])
             add_name(missing, sizeof missing, ops[k].name);
     const SpvExtInst *all = spv_ext_insts(spv_set_by_name("GLSL.std.450"), &n);
     for (uint32_t k = 0; k < n; k++)
