@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <time.h>
 
 #define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
@@ -23,6 +24,15 @@
 
 static inline uint64_t align_up(uint64_t x, uint64_t a) { return (x + a - 1) / a * a; }
 static inline bool is_pow2(uint64_t x) { return x && !(x & (x - 1)); }
+
+/* The monotonic clock, one for all cores. */
+static inline uint64_t clock_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+static inline double clock_seconds(void) { return 1e-9 * (double)clock_ns(); }
 
 /* ---- arena.c ------------------------------------------------------------------------------- */
 

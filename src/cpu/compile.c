@@ -11,7 +11,6 @@
 #include "cpu/jit.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 typedef struct Compilation {
     Arena arena;
@@ -26,13 +25,6 @@ typedef struct Compilation {
     CpuKernel *kernel;
     bool llvm_owned;            /* the LLVM module is ours to dispose of */
 } Compilation;
-
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static bool fail(Compilation *c, const char *what)
 {
@@ -80,7 +72,7 @@ static void choose_local_size(Compilation *c)
 
 static bool lower(Compilation *c)
 {
-    double start = seconds();
+    double start = clock_seconds();
     SpvModule *m = spv_clone(&c->arena, c->source);
     if (!choose_subgroup_size(c, m))
         return false;
@@ -104,14 +96,14 @@ static bool lower(Compilation *c)
         return false;
     e->ahead = wait_queues_find(&c->arena, m, e->cfg);
     e->uniformity = called_uniformity(&c->arena, m, e->cfg, e->W, c->sink);
-    c->kernel->seconds_passes = seconds() - start;
+    c->kernel->seconds_passes = clock_seconds() - start;
     return true;
 }
 
 static bool generate(Compilation *c)
 {
     Emit *e = c->emit;
-    double start = seconds();
+    double start = clock_seconds();
     e->cx = LLVMContextCreate();
     e->ll = LLVMModuleCreateWithNameInContext("heddle", e->cx);
     LLVMSetTarget(e->ll, c->target->triple);
@@ -127,7 +119,7 @@ static bool generate(Compilation *c)
     c->kernel->text = jit.text;
     c->kernel->text_size = jit.text_size;
     c->kernel->stack_bytes = jit.stack_bytes;
-    c->kernel->seconds_llvm = seconds() - start;
+    c->kernel->seconds_llvm = clock_seconds() - start;
     return true;
 }
 

@@ -20,7 +20,6 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #define SPIN_NS 30000           /* before a thread sleeps: about what waking it costs */
@@ -245,13 +244,6 @@ static void print_lanes(CpuEnv *env, uint64_t format, const uint64_t *args, uint
 
 /* ---- the queue ----------------------------------------------------------------------------- */
 
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static inline void relax(void)
 {
 #if defined(__x86_64__)
@@ -264,14 +256,14 @@ static inline void relax(void)
 /* Waits a little for *value to change from `seen`. */
 static void spin_while(atomic_uint *value, unsigned seen)
 {
-    uint64_t end = now_ns() + SPIN_NS;
+    uint64_t end = clock_ns() + SPIN_NS;
     do {
         for (int i = 0; i < 32; i++) {
             if (atomic_load_explicit(value, memory_order_acquire) != seen)
                 return;
             relax();
         }
-    } while (now_ns() < end);
+    } while (clock_ns() < end);
 }
 
 /* A job that can use another helper: the one with the fewest. Under the lock. */
@@ -363,8 +355,8 @@ static void retire_job(CpuDevice *d, Job *j)
     pthread_mutex_unlock(&d->lock);
     if (!helpers)
         return;
-    uint64_t end = now_ns() + SPIN_NS;
-    while (atomic_load_explicit(&j->helpers, memory_order_acquire) && now_ns() < end)
+    uint64_t end = clock_ns() + SPIN_NS;
+    while (atomic_load_explicit(&j->helpers, memory_order_acquire) && clock_ns() < end)
         relax();
     pthread_mutex_lock(&d->lock);
     while (j->helpers)

@@ -24,7 +24,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #define CALLEE_STACK 4096u /* for the C functions that a kernel calls */
 
@@ -366,13 +365,6 @@ static void dispose_jit(LLVMOrcLLJITRef jit)
         LLVMConsumeError(error);
 }
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Says what there is to say, and makes what was compiled the caller's. */
 static bool finish(Compile *c, double start, DiagSink *sink)
 {
@@ -394,7 +386,7 @@ static bool finish(Compile *c, double start, DiagSink *sink)
     }
     code->jit = c->jit;
     c->out->owner = code;
-    c->out->seconds = now() - start;
+    c->out->seconds = clock_seconds() - start;
     return true;
 }
 
@@ -404,7 +396,7 @@ bool cpu_jit(LLVMModuleRef module, LLVMContextRef context, const CpuTarget *targ
              const CpuOptions *options, CpuJit *out, DiagSink *sink)
 {
     pthread_once(&initialised, initialise);
-    double start = now();
+    double start = clock_seconds();
     memset(out, 0, sizeof *out);
     Compile c = {.module = module, .context = context, .target = target, .options = options,
                  .out = out};
@@ -415,7 +407,7 @@ bool cpu_jit(LLVMModuleRef module, LLVMContextRef context, const CpuTarget *targ
 bool cpu_jit_load(const void *object, size_t size, CpuJit *out, DiagSink *sink)
 {
     pthread_once(&initialised, initialise);
-    double start = now();
+    double start = clock_seconds();
     memset(out, 0, sizeof *out);
     Compile c = {.out = out};
     LLVMMemoryBufferRef copy =

@@ -11,7 +11,6 @@
 #include "cpu/jit.h"
 
 #include <math.h>
-#include <time.h>
 
 #if defined(__FLT16_MANT_DIG__)
 /* LLVM's calls for half on CPUs without conversions; the ABI passes half as _Float16. */
@@ -69,19 +68,11 @@ static UInt128 divide_u128(UInt128 a, UInt128 b) { return a / b; }
 static UInt128 remainder_u128(UInt128 a, UInt128 b) { return a % b; }
 #endif
 
-/* Nanoseconds, the same for all cores. */
-static uint64_t read_clock(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 #define ROW(name, function) {name, (void (*)(void))(function)},
 #define BOTH(x) ROW(#x, x) ROW(#x "f", x##f)
 
 const CpuSymbol cpu_symbols[] = {
-    ROW(CPU_IMAGE_NAME, cpu_image) ROW(CPU_CLOCK_NAME, read_clock)
+    ROW(CPU_IMAGE_NAME, cpu_image) ROW(CPU_CLOCK_NAME, clock_ns)
     ROW("memcpy", memcpy) ROW("memmove", memmove) ROW("memset", memset) ROW("memcmp", memcmp)
     BOTH(acos) BOTH(acosh) BOTH(asin) BOTH(asinh) BOTH(atan) BOTH(atan2) BOTH(atanh) BOTH(cbrt)
     BOTH(ceil) BOTH(copysign) BOTH(cos) BOTH(cosh) BOTH(erf) BOTH(erfc) BOTH(exp) BOTH(exp2)

@@ -3,7 +3,6 @@
  * Dispatch: looks up what the kernel needs among what the caller gives, says by name what is
  * missing, and hands the rest to the device.
  */
-#include <time.h>
 
 #include "runtime/runtime.h"
 
@@ -14,13 +13,6 @@ typedef struct Run {
     HeddleReport *report;
     DiagSink *sink;
 } Run;
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* "set 0, binding 1 ('weights')"; with the element of an array of buffers. */
 static const char *describe(Run *r, const HeddleBindingInfo *b, uint32_t index)
@@ -221,10 +213,10 @@ static HeddleResult run(void *user)
         return HEDDLE_ERROR_BINDING;
     if (r->kernel->opencl && !size_opencl(r, &b))
         return HEDDLE_ERROR_ARGUMENT;
-    double start = now();
+    double start = clock_seconds();
     HeddleResult result = r->kernel->device->ops->dispatch(r->kernel, &b, r->report, &r->scratch,
                                                            r->sink);
-    r->report->seconds = now() - start;
+    r->report->seconds = clock_seconds() - start;
     return result;
 }
 

@@ -3,7 +3,6 @@
  * Kernels: a module, specialised and compiled for a device.
  */
 #include <stdlib.h>
-#include <time.h>
 
 #include "runtime/runtime.h"
 
@@ -14,13 +13,6 @@ typedef struct Build {
     const HeddleKernelOptions *options;
     DiagSink *sink;
 } Build;
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* Keeps the values for constants that exist and warns of the others. */
 static void choose_specs(Build *b, const HeddleKernelInfo *info)
@@ -152,10 +144,10 @@ HeddleResult heddle_kernel_new(HeddleDevice *device, const HeddleModule *module,
     k->check_portability = o->check_portability;
     DiagSink sink = log_sink(log);
     Build b = { .kernel = k, .module = module, .options = o, .sink = &sink };
-    double start = now();
+    double start = clock_seconds();
     r = log_guarded(log, &k->arena, build, &b);
     arena_free(&b.scratch);
-    k->seconds = now() - start;
+    k->seconds = clock_seconds() - start;
     if (r) {
         heddle_kernel_free(k);
         return log_failed_stage(&sink, log, r, "compiling the kernel");

@@ -6,7 +6,6 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "vulkan/vk.h"
@@ -472,13 +471,6 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_GetPhysicalDeviceCooperativeMatrixProperties2E
 }
 
 /* ---- the rest -------------------------------------------------------------------------------- */
-
-uint64_t clock_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static const VkTimeDomainKHR domains[] = { VK_TIME_DOMAIN_DEVICE_KHR,
                                            VK_TIME_DOMAIN_CLOCK_MONOTONIC_KHR };

@@ -126,10 +126,6 @@ void say(Instance *instance, VkDebugUtilsMessageSeverityFlagBitsEXT severity, co
 typedef struct Speaker { Instance *instance; const Base *object; char first[256]; } Speaker;
 HeddleLog *speaker_log(Speaker *s);
 
-/* ---- physical.c ------------------------------------------------------------------------------ */
-
-uint64_t clock_ns(void);
-
 /* ---- device.c -------------------------------------------------------------------------------- */
 
 typedef struct Queue Queue;
