@@ -160,7 +160,9 @@ PROPERTIES = {
 for _i in ("Float16", "Float32", "Float64"):
     PROPERTIES["shaderSignedZeroInfNanPreserve" + _i] = "VK_TRUE"
     PROPERTIES["shaderDenormPreserve" + _i] = "VK_TRUE"
+    PROPERTIES["shaderDenormFlushToZero" + _i] = "VK_TRUE"
     PROPERTIES["shaderRoundingModeRTE" + _i] = "VK_TRUE"
+    PROPERTIES["shaderRoundingModeRTZ" + _i] = "VK_TRUE"
 for _i in ("Samplers", "UniformBuffers", "StorageBuffers", "SampledImages", "StorageImages"):
     PROPERTIES["maxPerStageDescriptorUpdateAfterBind" + _i] = _INDEXED
     PROPERTIES["maxDescriptorSetUpdateAfterBind" + _i] = _INDEXED

@@ -346,7 +346,7 @@ static void length(Emit *e, const SpvInst *i)
             x[k] = sub(e, i, x[k], y[k]);
     }
     emit_set1(e, i,
-              n == 1 ? math_unary(e->b, "llvm.fabs", x[0])
+              n == 1 ? math_unary(e->b, "llvm.fabs", ops_flush(e, x[0]))
                      : math_sqrt(e->b, ops_dot(e, i, x, x, n)));
 }
 
@@ -356,7 +356,7 @@ static void normalize(Emit *e, const SpvInst *i)
     LV *x = ops_leaves(e, operand(i, 0), &n);
     LV scale = math_rsqrt(e->b, ops_dot(e, i, x, x, n));
     for (uint32_t k = 0; k < n; k++)
-        x[k] = n == 1 ? fsign(e, x[0]) : mul(e, i, x[k], scale);
+        x[k] = n == 1 ? fsign(e, ops_flush(e, x[0])) : mul(e, i, x[k], scale);
     emit_set(e, i, x, n);
 }
 

@@ -333,7 +333,7 @@ static LV call_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
     const struct Call *c = calls;
     while (c->op != i->op)
         c++;
-    return c->fn(e->b, v[0], v[1]);
+    return ops_flush(e, c->fn(e->b, ops_flush(e, v[0]), ops_flush(e, v[1])));
 }
 
 static void call_inst(Emit *e, const SpvInst *i)

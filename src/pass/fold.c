@@ -216,7 +216,34 @@ static uint64_t float_bits(const SpvType *t, double x) {
     return w;
 }
 
-typedef struct Operands { const FoldValue *a, *b; const SpvType *result; bool denormals; } Operands;
+/* Of the machine's modes, what folding minds: RoundingModeRTZ of the result's width. */
+typedef struct Operands {
+    const FoldValue *a, *b;
+    const SpvType *result;
+    bool denormals, towards_zero;
+} Operands;
+
+static bool rounds_towards_zero(const SpvModule *m, const SpvType *t) {
+    if (t->kind == SPV_FLOAT)
+        for (const SpvInst *i = m->globals.first; i; i = i->next)
+            if (i->op == SpvOpExecutionMode && spv_n_operands(i) > 2 &&
+                spv_operand(i, 1) == SpvExecutionModeRoundingModeRTZ &&
+                spv_operand(i, 2) == t->bits)
+                return true;
+    return false;
+}
+
+/* x, which is exact, in a type's bits. */
+static uint64_t rounded_bits(const Operands *o, double x) {
+    uint64_t bits = float_bits(o->result, x);
+    return bits - (o->towards_zero && fabs(float_of(o->result, bits)) > fabs(x));
+}
+
+static bool is_denormal(const SpvType *t, double x) {
+    double least = t->bits == 16 && t->format == SPV_IEEE ? 0x1p-14
+                 : t->bits == 64 ? 0x1p-1022 : 0x1p-126;
+    return x != 0 && fabs(x) < least;
+}
 
 static bool eval_int(uint16_t op, const Operands *o, uint32_t c, uint64_t *out) {
     uint64_t a = o->a->bits[c], b = o->b->bits[c];
@@ -261,10 +288,10 @@ static bool eval_int(uint16_t op, const Operands *o, uint32_t c, uint64_t *out) 
     case SpvOpSConvert: *out = (uint64_t)sa; return true;
     case SpvOpConvertUToF:
         return is_plain_float(o->result) && a >> 53 == 0 &&
-               (*out = float_bits(o->result, (double)a), true);
+               (*out = rounded_bits(o, (double)a), true);
     case SpvOpConvertSToF:
         return is_plain_float(o->result) && (sa >> 53 == 0 || sa >> 53 == -1) &&
-               (*out = float_bits(o->result, (double)sa), true);
+               (*out = rounded_bits(o, (double)sa), true);
     default: return false;
     }
 }
@@ -296,13 +323,21 @@ static bool eval_float(uint16_t op, const Operands *o, uint32_t c, uint64_t *out
     double a = float_of(o->a->type, o->a->bits[c]);
     double b = is_plain_float(o->b->type) ? float_of(o->b->type, o->b->bits[c]) : 0;
     bool ordered = !isnan(a) && !isnan(b);
+    bool exact = op == SpvOpFConvert || op == SpvOpQuantizeToF16;
+    /* Denormals are left to the machine, whose mode decides about them. */
+    if (!o->denormals && (is_denormal(o->a->type, a) || is_denormal(o->b->type, b)))
+        return false;
     switch (op) {
     case SpvOpFNegate: *out = o->a->bits[c] ^ ((width_mask(r) >> 1) + 1); return true;
     case SpvOpFAdd: *out = float_bits(r, a + b); break;
     case SpvOpFSub: *out = float_bits(r, a - b); break;
     case SpvOpFMul: *out = float_bits(r, a * b); break;
-    case SpvOpFDiv: *out = float_bits(r, a / b); return b != 0 && ordered;
-    case SpvOpFConvert: *out = float_bits(r, a); break;
+    case SpvOpFDiv:
+        if (b == 0)
+            return false;
+        *out = float_bits(r, a / b);
+        break;
+    case SpvOpFConvert: *out = rounded_bits(o, a); break;
     case SpvOpQuantizeToF16: *out = float_bits(r, f16_to_double(f16_from_double(a))); break;
     case SpvOpConvertFToS: case SpvOpConvertFToU: return eval_float_to_int(op, o, a, out);
     case SpvOpFOrdEqual: *out = ordered && a == b; return true;
@@ -321,11 +356,8 @@ static bool eval_float(uint16_t op, const Operands *o, uint32_t c, uint64_t *out
     case SpvOpIsInf: *out = isinf(a); return true;
     default: return false;
     }
-    /* Denormals are left to the machine, whose mode decides about them. */
-    double got = float_of(r, *out), least = r->bits == 16 && r->format == SPV_IEEE ? 0x1p-14
-                                            : r->bits == 64 ? 0x1p-1022 : 0x1p-126;
-    return o->denormals ||
-           (ordered && (got == 0 || fabs(got) >= least) && (a == 0 || fabs(a) >= 0x1p-1022));
+    return o->denormals || (ordered && (exact || !o->towards_zero) &&
+                            !is_denormal(r, float_of(r, *out)));
 }
 
 static bool eval(uint16_t op, const Operands *o, FoldValue *out) {
@@ -371,7 +403,7 @@ static SpvId fold_components(Fold *f, uint16_t op, SpvId type, const uint32_t *o
         memcpy(out.bits, a.bits, sizeof out.bits);
         return fold_write(f, type, &out);
     }
-    Operands o = { &a, &b, component, f->denormals };
+    Operands o = { &a, &b, component, f->denormals, rounds_towards_zero(f->m, component) };
     return eval(op, &o, &out) ? fold_write(f, type, &out) : 0;
 }
 

@@ -19,6 +19,9 @@ spirv_execution_mode(CONTROLS, capabilities = [4466], 4461, 32);
 spirv_execution_mode(CONTROLS, capabilities = [4467], 4462, 16);
 #endif
 
+layout(constant_id = 0) const double third = 1.0lf / 3.0lf;
+layout(constant_id = 1) const double above = 1.00146484375lf;
+
 void main()
 {
     float x = uintBitsToFloat(word(0)), y = uintBitsToFloat(word(1)), z = uintBitsToFloat(word(0) & 0x807fffffu);
@@ -35,7 +38,7 @@ void main()
     put(abs(z)); put(max(z, -z)); put(sign(z)); put(floor(z)); put(ldexp(z, 30)); put(abs(q));
     put(ldexp(1.0, -130)); put(packHalf2x16(vec2(1e-6, x))); put(unpackHalf2x16(word(0) & 0x83ff83ffu).y);
     put(fma(z, 1e30, z)); put(clamp(z, -1.0, 1.0)); put(step(0.0, z));
-    put(fract(abs(z)));
+    put(fract(abs(z))); put(length(z)); put(mod(z, 1.0)); put(mod(q, one));
 #else
     put(abs(product) > 1e-30 ? product : 0);
 #endif
@@ -45,5 +48,9 @@ void main()
     precise double d = double(x) + double(y) * 1e-9lf, e = double(x) / 3.0lf;
     put(d); put(float(d)); put(isnan(x) || abs(x) > 1e30 || abs(x) < 1e-30 ? 0.0lf : e);
     put(float(int(word(2)))); put(float16_t(word(3))); put(float(word64(2)));
+    precise double two_thirds = third + third;
+    put(float(third)); put(float16_t(third)); put(float(-above)); put(float16_t(-above)); put(float(two_thirds));
+    precise float most = 16777215.0 + 0.75;
+    put(most); put(float(0x7fffffff));
     near(1.0);
 }
