@@ -164,6 +164,12 @@ uint16_t bf16_from_double(double x);
 double bf16_to_double(uint16_t h);
 uint8_t e4m3_from_double(double x);      /* OFP8 E4M3: max 448, no infinity */
 double e4m3_to_double(uint8_t h);
+/* OCP Microscaling Formats 1.0, in the low bits. Only E8M0 has a NaN; none has infinities. */
+double e2m1_to_double(uint8_t h);
+double e3m2_to_double(uint8_t h);
+double e2m3_to_double(uint8_t h);
+double e8m0_to_double(uint8_t h);       /* a bare exponent */
+double mxint8_to_double(uint8_t h);     /* 64ths */
 uint8_t e5m2_from_double(double x);
 double e5m2_to_double(uint8_t h);
 /* 5 bits of exponent, no sign (Vulkan 3.9.3, 3.9.4): negative numbers are 0, what is too large is

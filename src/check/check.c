@@ -11,7 +11,7 @@ enum { MAX_OP = 8192, MAX_ROWS = 256 };
 
 static const CheckFamily *const families[] = {
     &check_core_types,  &check_core_flow,  &check_core_values, &check_core_composites,
-    &check_core_memory, &check_core_image,
+    &check_core_floats, &check_core_memory, &check_core_image,
     &check_core_group, &check_glsl,        &check_khr_cooperative_matrix,
     &check_qcom_conversion, &check_qcom_wait_queues,
     &check_nv_cooperative_matrix2,
@@ -164,10 +164,8 @@ const char *type_name(Checker *c, const SpvType *t)
     case SPV_INT:
         return arena_printf(c->arena, "%c%u", t->is_signed ? 's' : 'u', t->bits);
     case SPV_FLOAT:
-        return t->format == SPV_BF16   ? "bf16"
-               : t->format == SPV_E4M3 ? "e4m3"
-               : t->format == SPV_E5M2 ? "e5m2"
-                                       : arena_printf(c->arena, "f%u", t->bits);
+        return spv_float_info(t->format) ? spv_float_info(t->format)->name
+                                         : arena_printf(c->arena, "f%u", t->bits);
     case SPV_VECTOR:
         return arena_printf(c->arena, "a vector of %u %s", t->count, type_name(c, t->element));
     case SPV_MATRIX:

@@ -22,7 +22,7 @@ typedef struct CheckFamily {
     const CheckRow *rows;
     uint32_t n;
 } CheckFamily;
-extern const CheckFamily check_core_image;
+extern const CheckFamily check_core_floats, check_core_image;
 extern const CheckFamily check_core_types, check_core_values, check_core_composites,
     check_core_memory, check_core_flow, check_core_group, check_glsl, check_khr_cooperative_matrix,
     check_qcom_conversion, check_qcom_wait_queues, check_nv_cooperative_matrix2,
@@ -34,7 +34,8 @@ struct Checker {
     Arena *arena;
     const CheckRow *row;   /* the rule being asked */
     SpvFunction *function; /* that the instruction is in, or NULL */
-    uint8_t *holds_matrix, *holds_tensor; /* by type: 0 not asked yet, 1 no, 2 yes */
+    /* by type: 0 not asked yet, 1 no, 2 yes */
+    uint8_t *holds_matrix, *holds_tensor, *holds_sub_byte;
     const QcomArrays *arrays; /* when asked */
     uint8_t qcom;          /* what of that extension is declared; 0 not asked yet */
     Map capabilities;      /* declared, and EXTENSION_* of those known here; once asked */

@@ -16,7 +16,8 @@ static void check_type(Checker *c, SpvInst *i)
     const SpvType *t = spv_type(c->m, i->id);
     uint64_t value[4] = { 0 };
     static const char *const what[] = { "scope", "number of rows", "number of columns", "use" };
-    if (!t || !t->element || (t->element->kind != SPV_INT && t->element->kind != SPV_FLOAT)) {
+    if (!t || !t->element || (t->element->kind != SPV_INT && t->element->kind != SPV_FLOAT) ||
+        spv_is_microscaling(t->element)) {
         broken(c, i, "the components are %s", type_name(c, t ? t->element : NULL));
         return;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Conversions between all component types (SPIR-V, 3.3.11; the OFP8 formats of SPV_EXT_float8).
+ * Conversions between all component types (SPIR-V, 3.3.11; the OFP8 formats of SPV_EXT_float8 and
+ * those of SPV_EXT_ocp_microscaling_types, which nothing is converted to).
  *
  * Floats: every small format widens exactly to float; narrowing goes from float, and from double
  * through a float that keeps 11 bits and the "or" of the rest, enough for any small format to be
@@ -49,13 +50,19 @@ static bool is_double(Val x) { return LLVMGetTypeKind(element_of(x)) == LLVMDoub
 
 /* ---- small floats ---------------------------------------------------------------------------- */
 
-/* An 8-bit format: mantissa bits, exponent bias, code of the largest finite, of overflow, of
- * NaN. */
-typedef struct Tiny { unsigned mantissa, bias, max, overflow, nan; } Tiny;
+/* A format of at most 8 bits: bits of it and of its mantissa, exponent bias, code of the largest
+ * finite, of overflow, of NaN; those of SPV_EXT_ocp_microscaling_types have neither of these. */
+typedef struct Tiny { unsigned bits, mantissa, bias, max, overflow, nan; } Tiny;
 
 static Tiny tiny(Comp c)
 {
-    return c == COMP_E4M3 ? (Tiny){ 3, 7, 0x7e, 0x7f, 0x7f } : (Tiny){ 2, 15, 0x7b, 0x7c, 0x7e };
+    switch (c) {
+    case COMP_E4M3: return (Tiny){ 8, 3, 7, 0x7e, 0x7f, 0x7f };
+    case COMP_E5M2: return (Tiny){ 8, 2, 15, 0x7b, 0x7c, 0x7e };
+    case COMP_E3M2: return (Tiny){ 6, 2, 3, 0x1f, 0, 0 };
+    case COMP_E2M3: return (Tiny){ 6, 3, 1, 0x1f, 0, 0 };
+    default: return (Tiny){ 4, 1, 1, 7, 0, 0 };
+    }
 }
 
 /* Finite codes: the bits moved to a float's place, times 2^(127 - bias), which also mends
@@ -63,15 +70,32 @@ static Tiny tiny(Comp c)
 static Val widen_tiny(LLVMBuilderRef b, Val x, Comp c)
 {
     Tiny f = tiny(c);
+    unsigned sign_bit = 1u << (f.bits - 1);
     Val i = LLVMBuildZExt(b, x, ints(x, 32), "");
-    Val low = and_(b, i, 0x7f), sign = shl(b, and_(b, i, 0x80), 24);
+    Val low = and_(b, i, sign_bit - 1), sign = shl(b, and_(b, i, sign_bit), 32 - f.bits);
     Val scaled = LLVMBuildFMul(b, cast(b, shl(b, low, 23 - f.mantissa), floats(i)),
                                math_const_real(floats(i), ldexp(1, 127 - (int)f.bias)), "");
     Val r = cast(b, scaled, LLVMTypeOf(i));
     if (c == COMP_E5M2)
-        r = pick(b, ieq(b, low, 0x7c), inum(i, 0x7f800000), r);
-    r = pick(b, above(b, low, f.overflow - (c == COMP_E4M3)), inum(i, 0x7fc00000), r);
+        r = pick(b, ieq(b, low, f.overflow), inum(i, 0x7f800000), r);
+    if (f.nan)
+        r = pick(b, above(b, low, f.overflow - (c == COMP_E4M3)), inum(i, 0x7fc00000), r);
     return cast(b, or_(b, r, sign), floats(i));
+}
+
+/* A bare exponent: 2^-127 is a denormal of float's, the last code NaN. */
+static Val widen_e8m0(LLVMBuilderRef b, Val x)
+{
+    Val i = LLVMBuildZExt(b, x, ints(x, 32), "");
+    Val r = pick(b, ieq(b, i, 0xff), inum(i, 0x7fc00000), shl(b, i, 23));
+    return cast(b, pick(b, ieq(b, i, 0), inum(i, 0x400000), r), floats(i));
+}
+
+/* 64ths. */
+static Val widen_mxint8(LLVMBuilderRef b, Val x)
+{
+    Val f = LLVMBuildSIToFP(b, x, floats(x), "");
+    return LLVMBuildFMul(b, f, fnum(f, 0x1p-6), "");
 }
 
 /* To nearest even. Normal results are rounded in the float's bits; below the normal range adding
@@ -135,9 +159,11 @@ static Val widen(LLVMBuilderRef b, Val x, Comp from)
     switch (from) {
     case COMP_F16: return LLVMBuildFPExt(b, x, floats(x), "");
     case COMP_BF16: return widen_bf16(b, x);
-    case COMP_E4M3:
-    case COMP_E5M2: return widen_tiny(b, x, from);
-    default: return x;
+    case COMP_F32:
+    case COMP_F64: return x;
+    case COMP_E8M0: return widen_e8m0(b, x);
+    case COMP_MXINT8: return widen_mxint8(b, x);
+    default: return widen_tiny(b, x, from);
     }
 }
 

@@ -230,7 +230,7 @@ static void two_results(Emit *e, const SpvInst *i)
 static LV ldexp_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
 {
     (void)n;
-    Comp from = ops_comp(ops_type(e, operand(i, 1)));
+    Comp from = comp_of(ops_type(e, operand(i, 1)));
     LV power = v[1];
     if (comp_bytes(from) == 8)
         power = arith_convert(e->b, power, COMP_S64, COMP_S32, ROUND_NEAREST, true);
@@ -402,8 +402,8 @@ static void refract(Emit *e, const SpvInst *i)
     uint32_t n;
     LV *incident = ops_leaves(e, operand(i, 0), &n), *normal = ops_leaves(e, operand(i, 1), &n);
     LV eta = emit_leaf(e, operand(i, 2), 0);
-    eta = arith_convert(e->b, eta, ops_comp(ops_type(e, operand(i, 2))),
-                        ops_comp(ops_type(e, operand(i, 0))), ROUND_NEAREST, false);
+    eta = arith_convert(e->b, eta, comp_of(ops_type(e, operand(i, 2))),
+                        comp_of(ops_type(e, operand(i, 0))), ROUND_NEAREST, false);
     LV d = ops_dot(e, i, normal, incident, n);
     LV side = sub(e, i, fnum(d, 1), mul(e, i, d, d));
     LV k2 = mul(e, i, mul(e, i, eta, eta), side);

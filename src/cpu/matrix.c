@@ -14,25 +14,7 @@
 
 bool mat_is(const SpvType *t) { return t && t->kind == SPV_COOPMAT; }
 
-Comp mat_comp(const SpvType *matrix)
-{
-    const SpvType *t = matrix->element;
-    if (t->kind == SPV_FLOAT) {
-        switch (t->format) {
-        case SPV_BF16: return COMP_BF16;
-        case SPV_E4M3: return COMP_E4M3;
-        case SPV_E5M2: return COMP_E5M2;
-        case SPV_IEEE: break;
-        }
-        return t->bits == 16 ? COMP_F16 : t->bits == 32 ? COMP_F32 : COMP_F64;
-    }
-    switch (t->bits) {
-    case 8: return t->is_signed ? COMP_S8 : COMP_U8;
-    case 16: return t->is_signed ? COMP_S16 : COMP_U16;
-    case 32: return t->is_signed ? COMP_S32 : COMP_U32;
-    default: return t->is_signed ? COMP_S64 : COMP_U64;
-    }
-}
+Comp mat_comp(const SpvType *matrix) { return comp_of(matrix->element); }
 
 static uint64_t workgroup_size(const Emit *e)
 {

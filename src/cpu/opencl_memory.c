@@ -66,7 +66,7 @@ static void load_half(Emit *e, const SpvInst *i, bool aligned)
 {
     const SpvType *t = result_type(e, i);
     uint32_t n = emit_n_leaves(e, t);
-    Comp to = ops_comp(emit_leaf_type(e, t, 0));
+    Comp to = comp_of(emit_leaf_type(e, t, 0));
     Pointer p = element(e, operand(i, 1), operand(i, 0), 2 * (aligned && n == 3 ? 4 : n));
     LV *v = NEW_ARRAY(e->arena, LV, n + 1);
     for (uint32_t k = 0; k < n; k++)
@@ -79,7 +79,7 @@ static void store_half(Emit *e, const SpvInst *i, bool aligned, bool rounded)
 {
     uint32_t n;
     LV *v = ops_leaves(e, operand(i, 0), &n);
-    Comp from = ops_comp(ops_type(e, operand(i, 0)));
+    Comp from = comp_of(ops_type(e, operand(i, 0)));
     Rounding r = rounded ? rounding(operand(i, 3)) : ROUND_NEAREST;
     Pointer p = element(e, operand(i, 2), operand(i, 1), 2 * (aligned && n == 3 ? 4 : n));
     matrix_memory_barrier(e);
@@ -265,7 +265,7 @@ static void shuffle(Emit *e, const SpvInst *i, bool two)
 static LV print_word(Emit *e, const SpvType *t, LV v)
 {
     if (t->kind == SPV_FLOAT) {
-        Comp c = ops_comp(t);
+        Comp c = comp_of(t);
         v = c == COMP_F64 ? v : arith_convert(e->b, v, c, COMP_F64, ROUND_NEAREST, false);
         return LLVMBuildBitCast(e->b, v, math_type_like(LLVMTypeOf(v), e->i64), "");
     }

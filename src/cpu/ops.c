@@ -14,33 +14,40 @@
 
 /* ---- float controls -------------------------------------------------------------------------- */
 
-/* Bits of `flush` and `towards_zero` by width: 16, 32, 64. */
+/* Modes that name a width are for IEEE's formats, and do not affect bf16 (Vulkan, spirvenv,
+ * Precision and Operation of SPIR-V Instructions). */
+enum { HALF, SINGLE, DOUBLE, BRAIN, N_FORMATS };
+
 struct Ops {
-    uint8_t flush, towards_zero;
+    bool flush[N_FORMATS], towards_zero[N_FORMATS];
     bool no_contraction;        /* ContractionOff */
-    uint32_t fast[3];           /* FPFastMathDefault by width */
-    bool has_fast[3];
+    uint32_t fast[N_FORMATS];   /* FPFastMathDefault */
+    bool has_fast[N_FORMATS];
     bool fma;                   /* the machine has fused multiply-add */
 };
 
-static unsigned width_index(uint32_t bits) { return bits == 16 ? 0 : bits == 32 ? 1 : 2; }
+static unsigned format_of(uint32_t bits)
+{
+    return bits == 16 ? HALF : bits == 32 ? SINGLE : DOUBLE;
+}
 
 static void read_mode(Emit *e, struct Ops *o, const SpvInst *i)
 {
     uint32_t n = spv_n_operands(i), mode = spv_operand(i, 1);
     uint32_t width = n > 2 ? spv_operand(i, 2) : 0;
     if (mode == SpvExecutionModeDenormFlushToZero && n > 2)
-        o->flush |= (uint8_t)(1u << width_index(width));
+        o->flush[format_of(width)] = true;
     else if (mode == SpvExecutionModeRoundingModeRTZ && n > 2)
-        o->towards_zero |= (uint8_t)(1u << width_index(width));
+        o->towards_zero[format_of(width)] = true;
     else if (mode == SpvExecutionModeContractionOff)
         o->no_contraction = true;
     else if (mode == SpvExecutionModeFPFastMathDefault && n > 3) {
         const SpvType *t = spv_type(e->module, spv_operand(i, 2));
         uint64_t flags;
         if (t && t->kind == SPV_FLOAT && spv_constant(e->module, spv_operand(i, 3), &flags)) {
-            o->fast[width_index(t->bits)] = (uint32_t)flags;
-            o->has_fast[width_index(t->bits)] = true;
+            unsigned f = t->format == SPV_BF16 ? BRAIN : format_of(t->bits);
+            o->fast[f] = (uint32_t)flags;
+            o->has_fast[f] = true;
         }
     }
 }
@@ -65,14 +72,17 @@ static LLVMTypeKind kind_of(LV v) { return LLVMGetTypeKind(element_of(v)); }
 static unsigned float_index(LV v)
 {
     LLVMTypeKind k = kind_of(v);
-    return k == LLVMHalfTypeKind || k == LLVMBFloatTypeKind ? 0 : k == LLVMFloatTypeKind ? 1 : 2;
+    return k == LLVMHalfTypeKind     ? HALF
+           : k == LLVMBFloatTypeKind ? BRAIN
+           : k == LLVMFloatTypeKind  ? SINGLE
+                                     : DOUBLE;
 }
 
 LV ops_flush(Emit *e, LV v)
 {
     LLVMTypeKind k = kind_of(v);
     bool is = k == LLVMHalfTypeKind || k == LLVMFloatTypeKind || k == LLVMDoubleTypeKind;
-    return is && controls(e)->flush >> float_index(v) & 1 ? arith_flush(e->b, v) : v;
+    return is && controls(e)->flush[float_index(v)] ? arith_flush(e->b, v) : v;
 }
 
 /* What the module says of how exact an instruction on values like v is. False: nothing. */
@@ -120,10 +130,12 @@ static LLVMFastMathFlags fast_flags(Emit *e, const SpvInst *i, LV v)
     return f;
 }
 
-static LV with_flags(Emit *e, const SpvInst *i, LV v)
+/* An operation on values like x. */
+static LV operation(Emit *e, const SpvInst *i, LLVMOpcode op, LV x, LV a, LV b)
 {
+    LV v = LLVMBuildBinOp(e->b, op, a, b, "");
     if (i && LLVMCanValueUseFastMathFlags(v))
-        LLVMSetFastMathFlags(v, fast_flags(e, i, v));
+        LLVMSetFastMathFlags(v, fast_flags(e, i, x));
     return v;
 }
 
@@ -148,14 +160,14 @@ LV ops_float(Emit *e, const SpvInst *i, LLVMOpcode op, LV x, LV y)
     LV v[2] = { x, y };
     emit_unify(e, v, 2);
     if (kind_of(x) == LLVMBFloatTypeKind) { /* bf16 has no arithmetic of its own */
-        LV r = ops_float(e, i, op, ops_fold(e, v[0]), ops_fold(e, v[1]));
+        LV r = operation(e, i, op, x, ops_fold(e, v[0]), ops_fold(e, v[1]));
         return arith_convert(e->b, r, COMP_F32, COMP_BF16, ROUND_NEAREST, false);
     }
     v[0] = ops_flush(e, v[0]);
     v[1] = ops_flush(e, v[1]);
-    if (controls(e)->towards_zero >> float_index(x) & 1)
+    if (controls(e)->towards_zero[float_index(x)])
         return ops_flush(e, towards_zero(e, op, v[0], v[1]));
-    return ops_flush(e, with_flags(e, i, LLVMBuildBinOp(e->b, op, v[0], v[1], "")));
+    return ops_flush(e, operation(e, i, op, x, v[0], v[1]));
 }
 
 LV ops_fma(Emit *e, LV x, LV y, LV z)
@@ -176,22 +188,6 @@ LV ops_fma(Emit *e, LV x, LV y, LV z)
 }
 
 /* ---- helpers --------------------------------------------------------------------------------- */
-
-Comp ops_comp(const SpvType *t)
-{
-    static const Comp ints[4][2] = {
-        { COMP_U8, COMP_S8 }, { COMP_U16, COMP_S16 }, { COMP_U32, COMP_S32 }, { COMP_U64, COMP_S64 }
-    };
-    uint32_t bits = t->bits;
-    if (t->kind != SPV_FLOAT)
-        return ints[bits == 8 ? 0 : bits == 16 ? 1 : bits == 64 ? 3 : 2][t->is_signed];
-    switch (t->format) {
-    case SPV_BF16: return COMP_BF16;
-    case SPV_E4M3: return COMP_E4M3;
-    case SPV_E5M2: return COMP_E5M2;
-    default: return bits == 16 ? COMP_F16 : bits == 64 ? COMP_F64 : COMP_F32;
-    }
-}
 
 LV *ops_leaves(Emit *e, SpvId id, uint32_t *n)
 {
@@ -355,8 +351,8 @@ static LV classify(Emit *e, uint16_t op, LV v)
     case SpvOpIsInf: return LLVMBuildFCmp(e->b, LLVMRealOEQ, a, inf, "");
     case SpvOpIsFinite: return LLVMBuildFCmp(e->b, LLVMRealOLT, a, inf, "");
     default: { /* OpIsNormal */
-        double least = float_index(v) == 0 ? 0x1p-14 : float_index(v) == 1 ? 0x1p-126 : 0x1p-1022;
-        LV some = LLVMBuildFCmp(e->b, LLVMRealOGE, a, fnum(v, least), "");
+        static const double least[] = { 0x1p-14, 0x1p-126, 0x1p-1022, 0x1p-126 };
+        LV some = LLVMBuildFCmp(e->b, LLVMRealOGE, a, fnum(v, least[float_index(v)]), "");
         return LLVMBuildAnd(e->b, some, LLVMBuildFCmp(e->b, LLVMRealOLT, a, inf, ""), "");
     }
     }
@@ -424,13 +420,6 @@ static void bit_field(Emit *e, const SpvInst *i)
 
 /* ---- conversions ----------------------------------------------------------------------------- */
 
-static Comp as_signed(Comp c, bool is_signed)
-{
-    if (c < COMP_S8)
-        return c;
-    return (Comp)(COMP_S8 + ((c - COMP_S8) & ~1) + (is_signed ? 0 : 1));
-}
-
 Rounding ops_rounding(Emit *e, const SpvInst *i, Comp to)
 {
     uint32_t n;
@@ -438,9 +427,8 @@ Rounding ops_rounding(Emit *e, const SpvInst *i, Comp to)
     if (d && n)
         return *d == SpvFPRoundingModeRTZ ? ROUND_ZERO : *d == SpvFPRoundingModeRTP ? ROUND_UP
              : *d == SpvFPRoundingModeRTN ? ROUND_DOWN : ROUND_NEAREST;
-    uint32_t bits = comp_bytes(to) * 8;
-    bool zero =
-        comp_is_float(to) && bits >= 16 && controls(e)->towards_zero >> width_index(bits) & 1;
+    bool ieee = to == COMP_F16 || to == COMP_F32 || to == COMP_F64;
+    bool zero = ieee && controls(e)->towards_zero[format_of(comp_bytes(to) * 8)];
     return zero ? ROUND_ZERO : ROUND_NEAREST;
 }
 
@@ -452,22 +440,31 @@ typedef struct Conversion {
 
 static Conversion conversion(Emit *e, const SpvInst *i)
 {
-    Comp from = ops_comp(ops_type(e, spv_operand(i, 0)));
-    Comp to = ops_comp(emit_leaf_type(e, spv_type(e->module, i->type), 0));
+    Comp from = comp_of(ops_type(e, spv_operand(i, 0)));
+    Comp to = comp_of(emit_leaf_type(e, spv_type(e->module, i->type), 0));
     bool saturate = i->op == SpvOpSatConvertSToU || i->op == SpvOpSatConvertUToS ||
                     spv_has_decoration(e->module, i->id, -1, SpvDecorationSaturatedConversion) ||
                     spv_has_decoration(e->module, i->id, -1,
                                        SpvDecorationSaturatedToLargestFloat8NormalConversionEXT);
     switch (i->op) {
-    case SpvOpSConvert:
-    case SpvOpConvertSToF: from = as_signed(from, true); to = as_signed(to, true); break;
-    case SpvOpUConvert:
-    case SpvOpConvertUToF: from = as_signed(from, false); to = as_signed(to, false); break;
-    case SpvOpConvertFToS: to = as_signed(to, true); break;
-    case SpvOpConvertFToU: to = as_signed(to, false); break;
-    case SpvOpSatConvertSToU: from = as_signed(from, true); to = as_signed(to, false); break;
-    case SpvOpSatConvertUToS: from = as_signed(from, false); to = as_signed(to, true); break;
-    default: break;
+    case SpvOpSConvert: case SpvOpConvertSToF: case SpvOpSatConvertSToU:
+        from = comp_with_sign(from, true);
+        break;
+    case SpvOpUConvert: case SpvOpConvertUToF: case SpvOpSatConvertUToS:
+        from = comp_with_sign(from, false);
+        break;
+    default:
+        break;
+    }
+    switch (i->op) {
+    case SpvOpSConvert: case SpvOpConvertFToS: case SpvOpSatConvertUToS:
+        to = comp_with_sign(to, true);
+        break;
+    case SpvOpUConvert: case SpvOpConvertFToU: case SpvOpSatConvertSToU:
+        to = comp_with_sign(to, false);
+        break;
+    default:
+        break;
     }
     uint32_t n;
     const uint32_t *mode = spv_decoration(e->module, i->id, -1, SpvDecorationFPRoundingMode, &n);
@@ -480,6 +477,11 @@ static void convert(Emit *e, const SpvInst *i)
 {
     Conversion c = conversion(e, i);
     uint32_t n;
+    if (!comp_is_arithmetic(c.to)) {
+        emit_error(e, i, "VUID-StandaloneSpirv-OpFConvert-12466", "nothing is converted to %s",
+                   comp_name(c.to));
+        return;
+    }
     LV *leaves = ops_leaves(e, spv_operand(i, 0), &n);
     for (uint32_t k = 0; k < n; k++) {
         LV x = ops_flush(e, leaves[k]);
@@ -492,44 +494,69 @@ static void convert(Emit *e, const SpvInst *i)
 
 /* ---- bit casts ------------------------------------------------------------------------------- */
 
-/* The low component comes first (SPIR-V, OpBitcast). */
-static LV join(Emit *e, LV *v, uint32_t n, unsigned width)
+/* Numbers of less than 8 bits are in the low bits of 8. */
+static unsigned carrier(unsigned bits) { return MAX(bits, 8); }
+
+/* Bits `low` and up, as many as `bits`, of v[0..n) side by side, each `width` wide; the low
+ * component comes first (SPIR-V, OpBitcast). */
+static LV cut(Emit *e, LV *v, unsigned width, unsigned low, unsigned bits)
 {
-    emit_unify(e, v, n);
-    LT t = LLVMIntTypeInContext(e->cx, width * n);
-    LV r = arith_resize(e->b, v[0], t, false);
-    for (uint32_t k = 1; k < n; k++) {
-        LV x = arith_resize(e->b, v[k], t, false);
-        r = LLVMBuildOr(e->b, r, LLVMBuildShl(e->b, x, inum(x, (uint64_t)width * k), ""), "");
+    LV r = NULL;
+    LT wide = LLVMIntTypeInContext(e->cx, MAX(carrier(width), carrier(bits)));
+    for (unsigned k = low / width; k * width < low + bits; k++) {
+        LV x = arith_resize(e->b, v[k], wide, false);
+        unsigned at = k * width;
+        if (at < low)
+            x = LLVMBuildLShr(e->b, x, inum(x, low - at), "");
+        else if (at > low)
+            x = LLVMBuildShl(e->b, x, inum(x, at - low), "");
+        r = r ? LLVMBuildOr(e->b, r, x, "") : x;
     }
-    return r;
+    r = arith_resize(e->b, r, LLVMIntTypeInContext(e->cx, carrier(bits)), false);
+    return bits < 8 ? LLVMBuildAnd(e->b, r, inum(r, (1u << bits) - 1), "") : r;
+}
+
+/* Bits of a leaf; 0 of one that no bit cast takes. */
+static unsigned leaf_bits(const SpvType *t)
+{
+    return t->kind == SPV_POINTER ? 64 : t->kind == SPV_INT || t->kind == SPV_FLOAT ? t->bits : 0;
 }
 
 static void bitcast(Emit *e, const SpvInst *i)
 {
-    const SpvType *t = spv_type(e->module, i->type);
+    const SpvType *t = spv_type(e->module, i->type), *leaf = emit_leaf_type(e, t, 0);
     uint32_t n, m = emit_n_leaves(e, t);
     LV *from = ops_leaves(e, spv_operand(i, 0), &n), *to = NEW_ARRAY(e->arena, LV, m ? m : 1);
-    if (!n || !m || (n > m ? n % m : m % n)) {
+    unsigned width = leaf_bits(ops_type(e, spv_operand(i, 0))), bits = leaf_bits(leaf);
+    if (!width || !bits || (uint64_t)n * width != (uint64_t)m * bits) {
         emit_error(e, i, "SPIR-V, OpBitcast", "the types of a bitcast differ in size");
         return;
     }
-    LT element = emit_scalar_type(e, emit_leaf_type(e, t, 0));
     for (uint32_t k = 0; k < n; k++)
         from[k] = ops_bits(e, from[k]);
-    unsigned width = LLVMGetIntTypeWidth(element_of(from[0]));
+    emit_unify(e, from, n);
+    LT element = emit_scalar_type(e, leaf);
     for (uint32_t k = 0; k < m; k++) {
-        LV x = from[n >= m ? k * (n / m) : k / (m / n)];
-        if (n > m)
-            x = join(e, from + k * (n / m), n / m, width);
-        else if (n < m) {
-            unsigned part = width / (m / n);
-            x = LLVMBuildLShr(e->b, x, inum(x, (uint64_t)part * (k % (m / n))), "");
-            x = arith_resize(e->b, x, LLVMIntTypeInContext(e->cx, part), false);
-        }
+        LV x = cut(e, from, width, k * bits, bits);
         to[k] = LLVMBuildBitCast(e->b, x, math_type_like(LLVMTypeOf(x), element), "");
     }
     emit_set(e, i, to, m);
+}
+
+/* SPV_EXT_ocp_microscaling_types: some bits of each component. */
+static LV bitcast_extract_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
+{
+    (void)n;
+    const SpvType *leaf = emit_leaf_type(e, spv_type(e->module, i->type), 0);
+    unsigned bits = leaf_bits(leaf);
+    LV x = arith_lshr(e->b, ops_bits(e, v[0]), v[1]);
+    x = cut(e, &x, LLVMGetIntTypeWidth(element_of(x)), 0, bits);
+    return LLVMBuildBitCast(e->b, x, math_type_like(LLVMTypeOf(x), emit_scalar_type(e, leaf)), "");
+}
+
+static void bitcast_extract(Emit *e, const SpvInst *i)
+{
+    emit_each_leaf(e, i, 0, 2, bitcast_extract_leaf);
 }
 
 /* ---- extended instructions ------------------------------------------------------------------- */
@@ -632,6 +659,7 @@ const EmitRule emit_rules_arith[] = {
     CONVERT(SatConvertSToU),
     CONVERT(SatConvertUToS),
     { SpvOpBitcast, EMIT_CHEAP, bitcast },
+    { SpvOpBitcastExtractEXT, EMIT_CHEAP, bitcast_extract },
     { SpvOpAny, EMIT_CHEAP, ops_any_all },
     { SpvOpAll, EMIT_CHEAP, ops_any_all },
     { SpvOpDot, EMIT_CHEAP, ops_inner_product },

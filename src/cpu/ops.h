@@ -11,7 +11,6 @@
 
 /* ---- ops.c ----------------------------------------------------------------------------------- */
 
-Comp ops_comp(const SpvType *scalar);               /* of an int or float type */
 LV ops_flush(Emit *e, LV v);                        /* denormals, where the kernel asks for it */
 LV ops_fold(Emit *e, LV v);                         /* bf16 as float, anything else as it is */
 

@@ -17,7 +17,7 @@ LT emit_scalar_type(Emit *e, const SpvType *t)
     case SPV_INT:
         return LLVMIntTypeInContext(e->cx, t->bits);
     case SPV_FLOAT:
-        if (t->bits == 8)
+        if (t->bits <= 8)
             return e->i8;
         if (t->bits == 16)
             return t->format == SPV_BF16 ? e->bf16 : e->f16;
@@ -165,7 +165,7 @@ uint32_t emit_scalar_bytes(Emit *e, const SpvType *t)
     case SPV_BOOL:
         return 1;
     case SPV_INT: case SPV_FLOAT:
-        return t->bits / 8;
+        return (t->bits + 7) / 8;
     case SPV_POINTER: case SPV_IMAGE: case SPV_SAMPLER: case SPV_SAMPLED_IMAGE:
         return 8;
     default:

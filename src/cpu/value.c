@@ -133,7 +133,7 @@ static LV scalar_constant(Emit *e, const SpvInst *i, const SpvType *t)
         bits |= (uint64_t)spv_operand(i, 1) << 32;
     if (t->bits < 64)
         bits &= ((uint64_t)1 << t->bits) - 1;
-    LV v = LLVMConstInt(LLVMIntTypeInContext(e->cx, t->bits), bits, 0);
+    LV v = LLVMConstInt(LLVMIntTypeInContext(e->cx, emit_scalar_bytes(e, t) * 8), bits, 0);
     LT type = emit_scalar_type(e, t);
     return t->kind == SPV_FLOAT && type != e->i8 ? LLVMConstBitCast(v, type) : v;
 }

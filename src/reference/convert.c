@@ -174,6 +174,10 @@ static bool prepare_convert(Machine *m, RInst *i)
         refuse(m, i->src, "the operand or the result has the wrong kind of component");
         return false;
     }
+    if (to_float && i->fmt >= FMT_E2M1) {
+        refuse(m, i->src, "nothing is converted to this format");
+        return false;
+    }
     const uint32_t *mode =
         spv_decoration(m->module, i->src->id, -1, SpvDecorationFPRoundingMode, &n);
     if (mode && n)
@@ -209,10 +213,10 @@ static Step bitcast(Machine *m, Inv *v, const RInst *i)
     memset(d, 0, i->n * 8);
     memset(du, 0, i->n);
     for (uint32_t k = 0; k < n; k++) {
-        uint32_t low = k * to;
-        for (uint32_t bit = 0; bit < to; bit += MIN(from, to)) {
-            uint32_t at = low + bit;
-            d[k] |= (a[at / from] >> at % from & mask_bits(MIN(from, to))) << bit;
+        for (uint32_t bit = 0, some; bit < to; bit += some) {
+            uint32_t at = k * to + bit;
+            some = MIN(to - bit, from - at % from);
+            d[k] |= (a[at / from] >> at % from & mask_bits(some)) << bit;
             du[k] |= u[at / from];
         }
     }
@@ -231,6 +235,32 @@ static bool prepare_bitcast(Machine *m, RInst *i)
     if (!wide && from == to && leaf_bits(i->at) > 1 && leaf_bits(i->type) > 1)
         return true;
     refuse(m, i->src, "the operand and the result do not have the same number of bits");
+    return false;
+}
+
+/* SPV_EXT_ocp_microscaling_types: `bits` from bit `offset` of each component. */
+static Step bitcast_extract(Machine *m, Inv *v, const RInst *i)
+{
+    const uint64_t *a = leaf(v, i->ops[0]), offset = *leaf(v, i->ops[1]);
+    uint64_t *d = leaf(v, i->dst);
+    bool outside = offset > i->sbits || offset + i->bits > i->sbits;
+    if (outside && !*unset(v, i->ops[1]))
+        found(m, v, i, REF_RANGE, "bits %llu and up, %u of them, of a number of %u bits",
+              (unsigned long long)offset, i->bits, i->sbits);
+    for (uint32_t k = 0; k < i->n; k++) {
+        d[k] = outside ? 0 : a[k] >> offset & mask_bits(i->bits);
+        unset(v, i->dst)[k] = unset(v, i->ops[0])[k] | *unset(v, i->ops[1]);
+    }
+    return STEP_NEXT;
+}
+
+static bool prepare_bitcast_extract(Machine *m, RInst *i)
+{
+    const RType *offset = i->n_ops > 1 ? m->value_types[spv_operand(i->src, 1)] : NULL;
+    if (prepare_value(m, i) && offset && offset->kind == SPV_INT && i->at->leaves == i->n &&
+        i->bits < i->sbits && !type_is_wide(i->at) && !type_is_wide(i->type))
+        return true;
+    refuse(m, i->src, "the operands' types do not fit the result's");
     return false;
 }
 
@@ -324,6 +354,7 @@ static const OpRow rows[] = {
     { SpvOpSatConvertSToU, convert, prepare_convert, NULL, 0 },
     { SpvOpSatConvertUToS, convert, prepare_convert, NULL, 0 },
     { SpvOpBitcast, bitcast, prepare_bitcast, NULL, OPF_CONSTANT },
+    { SpvOpBitcastExtractEXT, bitcast_extract, prepare_bitcast_extract, NULL, 0 },
     { SpvOpConvertPtrToU, pointer_to_integer, prepare_pointer, NULL, 0 },
     { SpvOpConvertUToPtr, integer_to_pointer, prepare_pointer, NULL, 0 },
     { SpvOpPtrCastToGeneric, copy, prepare_same, NULL, 0 },

@@ -63,7 +63,11 @@ bool type_is_wide(const RType *t); /* a struct, array or opaque: not one operand
 
 /* ---- scalars --------------------------------------------------------------------------------- */
 
-typedef enum Fmt { FMT_F16, FMT_F32, FMT_F64, FMT_BF16, FMT_E4M3, FMT_E5M2, FMT_NONE } Fmt;
+/* Nothing is put into those from FMT_E2M1 on. */
+typedef enum Fmt {
+    FMT_F16, FMT_F32, FMT_F64, FMT_BF16, FMT_E4M3, FMT_E5M2,
+    FMT_E2M1, FMT_E3M2, FMT_E2M3, FMT_E8M0, FMT_MXINT8, FMT_NONE
+} Fmt;
 
 static inline uint64_t mask_bits(uint32_t bits)
 {

@@ -19,6 +19,16 @@ double fmt_get(Fmt f, uint64_t bits)
         return e4m3_to_double((uint8_t)bits);
     case FMT_E5M2:
         return e5m2_to_double((uint8_t)bits);
+    case FMT_E2M1:
+        return e2m1_to_double((uint8_t)bits);
+    case FMT_E3M2:
+        return e3m2_to_double((uint8_t)bits);
+    case FMT_E2M3:
+        return e2m3_to_double((uint8_t)bits);
+    case FMT_E8M0:
+        return e8m0_to_double((uint8_t)bits);
+    case FMT_MXINT8:
+        return mxint8_to_double((uint8_t)bits);
     case FMT_F32: {
         uint32_t w = (uint32_t)bits;
         float x;

@@ -41,16 +41,13 @@ Fmt fmt_of(const RType *t)
     t = type_scalar(t);
     if (t->kind != SPV_FLOAT)
         return FMT_NONE;
-    switch (t->format) {
-    case SPV_BF16:
-        return FMT_BF16;
-    case SPV_E4M3:
-        return FMT_E4M3;
-    case SPV_E5M2:
-        return FMT_E5M2;
-    default:
-        return t->bits == 16 ? FMT_F16 : t->bits == 32 ? FMT_F32 : FMT_F64;
-    }
+    static const Fmt formats[] = { [SPV_BF16] = FMT_BF16, [SPV_E4M3] = FMT_E4M3,
+                                   [SPV_E5M2] = FMT_E5M2, [SPV_E2M1] = FMT_E2M1,
+                                   [SPV_E3M2] = FMT_E3M2, [SPV_E2M3] = FMT_E2M3,
+                                   [SPV_E8M0] = FMT_E8M0, [SPV_MXINT8] = FMT_MXINT8 };
+    if (spv_float_info(t->format))
+        return formats[t->format];
+    return t->bits == 16 ? FMT_F16 : t->bits == 32 ? FMT_F32 : FMT_F64;
 }
 
 static void scalar(RType *t, SpvKind kind, uint32_t bits, uint32_t size)
@@ -65,26 +62,11 @@ static void scalar(RType *t, SpvKind kind, uint32_t bits, uint32_t size)
 static void define_float(Machine *m, RType *t, SpvInst *i)
 {
     uint32_t bits = spv_operand(i, 0);
-    scalar(t, SPV_FLOAT, bits, bits / 8);
-    if (spv_n_operands(i) > 1) {
-        switch (spv_operand(i, 1)) {
-        case SpvFPEncodingBFloat16KHR:
-            t->format = SPV_BF16;
-            break;
-        case SpvFPEncodingFloat8E4M3EXT:
-            t->format = SPV_E4M3;
-            break;
-        case SpvFPEncodingFloat8E5M2EXT:
-            t->format = SPV_E5M2;
-            break;
-        default:
-            refuse(m, i, "unknown floating-point encoding");
-            return;
-        }
-    }
-    uint32_t want = t->format == SPV_IEEE ? bits : t->format == SPV_BF16 ? 16 : 8;
-    if (bits != want || (t->format == SPV_IEEE && bits != 16 && bits != 32 && bits != 64))
-        refuse(m, i, "floats of %u bits are not supported", bits);
+    scalar(t, SPV_FLOAT, bits, (bits + 7) / 8);
+    t->format = spv_float_format(i->words + i->first_operand, spv_n_operands(i));
+    if (t->format == SPV_NO_FLOAT)
+        refuse(m, i, "floats of %u bits%s are not supported", bits,
+               spv_n_operands(i) > 1 ? " with this encoding" : "");
 }
 
 /* The element of an aggregate, checked; NULL after reporting. */

@@ -405,7 +405,7 @@ static bool parse_operand(Asm *a, Line *l, uint8_t kind)
         return parse_integer(a);
     case SPV_OPERAND_LiteralFloat:
         return parse_number(
-            a, (SpvNumber){ .bits = 32, .is_float = true, .encoding = SPV_ENCODING_IEEE });
+            a, (SpvNumber){ .bits = 32, .is_float = true });
     case SPV_OPERAND_LiteralContextDependentNumber:
         return parse_constant(a, l);
     case SPV_OPERAND_LiteralSpecConstantOpInteger:

@@ -58,7 +58,7 @@ static bool literal_type(const Dis *d, const SpvInst *i, SpvNumber *n)
 static void print_operand(Dis *d, const SpvInst *i, const SpvOperand *o)
 {
     const uint32_t *words = i->words + o->word;
-    SpvNumber n = { .bits = 32, .encoding = SPV_ENCODING_IEEE };
+    SpvNumber n = { .bits = 32 };
     uint32_t unused;
     switch (o->kind) {
     case SPV_OPERAND_LiteralString:

@@ -27,9 +27,8 @@ SpvModule *spv_read_words(Arena *arena, uint32_t *words, size_t n, const char *n
 typedef struct SpvNumber {
     bool is_float, is_signed;
     uint32_t bits;
-    uint32_t encoding; /* of a float: SpvFPEncoding*, or SPV_ENCODING_IEEE */
+    SpvFloatFormat format; /* of a float */
 } SpvNumber;
-#define SPV_ENCODING_IEEE UINT32_MAX
 /* From the operands of an OpTypeInt or OpTypeFloat; bits 0 where nothing is known of the format. */
 SpvNumber spv_number(uint16_t op, const uint32_t *operands, uint32_t n);
 /* What a literal of that type is; false where the type is no number. */

@@ -63,18 +63,9 @@ static const char *number_type_name(const SpvModule *m, SpvId id)
     if (!spv_number_of(m, id, &t))
         return NULL;
     if (t.is_float) {
-        switch (t.encoding) {
-        case SPV_ENCODING_IEEE:
-            return t.bits == 16 ? "half" : t.bits == 32 ? "float" : t.bits ? "double" : NULL;
-        case SpvFPEncodingBFloat16KHR:
-            return "bfloat16";
-        case SpvFPEncodingFloat8E4M3EXT:
-            return "fp8e4m3";
-        case SpvFPEncodingFloat8E5M2EXT:
-            return "fp8e5m2";
-        default:
-            return NULL;
-        }
+        const SpvFloatInfo *info = spv_float_info(t.format);
+        return info ? info->listed
+               : t.bits == 16 ? "half" : t.bits == 32 ? "float" : t.bits ? "double" : NULL;
     }
     switch (t.bits) {
     case 8:

@@ -21,41 +21,22 @@ static const Format double_format = { 11, 52 };
 
 static Format format_of(SpvNumber n)
 {
-    switch (n.encoding) {
-    case SPV_ENCODING_IEEE:
-        if (n.bits == 16)
-            return (Format){ 5, 10 };
-        return n.bits == 32 ? (Format){ 8, 23 } : n.bits == 64 ? double_format : (Format){ 0, 0 };
-    case SpvFPEncodingBFloat16KHR:
-        return (Format){ 8, 7 };
-    case SpvFPEncodingFloat8E4M3EXT:
-        return (Format){ 4, 3 };
-    case SpvFPEncodingFloat8E5M2EXT:
-        return (Format){ 5, 2 };
-    case SpvFPEncodingFloat6E2M3EXT:
-        return (Format){ 2, 3 };
-    case SpvFPEncodingFloat6E3M2EXT:
-        return (Format){ 3, 2 };
-    case SpvFPEncodingFloat4E2M1EXT:
-        return (Format){ 2, 1 };
-    default:
-        return (Format){ 0, 0 };
-    }
+    const SpvFloatInfo *info = spv_float_info(n.format);
+    if (info)
+        return (Format){ info->exponent, info->fraction };
+    return n.bits == 16   ? (Format){ 5, 10 }
+           : n.bits == 32 ? (Format){ 8, 23 }
+           : n.bits == 64 ? double_format
+                          : (Format){ 0, 0 };
 }
 
 SpvNumber spv_number(uint16_t op, const uint32_t *operands, uint32_t n)
 {
-    SpvNumber t = { .is_float = op == SpvOpTypeFloat,
-                    .bits = operands[0],
-                    .encoding = SPV_ENCODING_IEEE };
-    if (t.is_float && n > 1)
-        t.encoding = operands[1];
+    SpvNumber t = { .is_float = op == SpvOpTypeFloat, .bits = operands[0] };
+    if (t.is_float)
+        t.format = spv_float_format(operands, n);
     t.is_signed = !t.is_float && n > 1 && operands[1] != 0;
-    /* What the formats here do not describe is bits. */
-    bool odd =
-        t.encoding == SpvFPEncodingFloat8UnsignedE8M0EXT || t.encoding == SpvFPEncodingMXInt8EXT;
-    Format f = format_of(t);
-    if (t.is_float && (odd ? t.bits != 8 : f.exponent + f.fraction + 1 != t.bits))
+    if (t.format == SPV_NO_FLOAT) /* bits */
         t.bits = 0;
     return t;
 }
@@ -73,9 +54,9 @@ bool spv_number_of(const SpvModule *m, SpvId type, SpvNumber *n)
  * build: a bare exponent, and an integer of 64ths. */
 static bool odd_to_double(SpvNumber n, uint64_t bits, double *x)
 {
-    if (n.encoding == SpvFPEncodingFloat8UnsignedE8M0EXT)
+    if (n.format == SPV_E8M0)
         *x = ldexp(1, (int)bits - 127);
-    else if (n.encoding == SpvFPEncodingMXInt8EXT)
+    else if (n.format == SPV_MXINT8)
         *x = (int8_t)bits / 64.0;
     else
         return false;
@@ -141,7 +122,7 @@ static void print_float(Arena *arena, Str *out, SpvNumber n, uint64_t bits)
     Format f = format_of(n);
     uint64_t biased = bits >> f.fraction & ((1u << f.exponent) - 1);
     uint64_t magnitude = bits & ~(UINT64_C(1) << (n.bits - 1));
-    bool decimal = n.encoding == SPV_ENCODING_IEEE && n.bits >= 32 &&
+    bool decimal = n.format == SPV_IEEE && n.bits >= 32 &&
                    (!magnitude || (biased && biased != (1u << f.exponent) - 1));
     if (!decimal) {
         print_hex_float(arena, out, f, bits);
@@ -290,9 +271,9 @@ static bool parse_decimal(SpvNumber n, const char *s, uint64_t *bits)
     if (!encode(f, mantissa, exponent - 53, bits))
         return false;
     /* The small formats without infinities use all their exponents; E4M3 keeps its last code. */
-    if (n.encoding == SpvFPEncodingFloat8E4M3EXT)
+    if (n.format == SPV_E4M3)
         return *bits != 0x7f;
-    bool has_infinity = n.bits == 16 || n.encoding == SpvFPEncodingFloat8E5M2EXT;
+    bool has_infinity = n.bits == 16 || n.format == SPV_E5M2;
     return !has_infinity || *bits >> f.fraction != (UINT64_C(1) << f.exponent) - 1;
 }
 

@@ -245,7 +245,20 @@ typedef enum SpvKind {
     SPV_IMAGE, SPV_SAMPLER, SPV_SAMPLED_IMAGE, SPV_EVENT, SPV_OPAQUE, SPV_OTHER
 } SpvKind;
 
-typedef enum SpvFloatFormat { SPV_IEEE, SPV_BF16, SPV_E4M3, SPV_E5M2 } SpvFloatFormat;
+/* SPV_IEEE: no encoding, by its width; the last one: an encoding or a width that is not known. */
+typedef enum SpvFloatFormat {
+    SPV_IEEE, SPV_BF16, SPV_E4M3, SPV_E5M2, SPV_E2M1, SPV_E3M2, SPV_E2M3, SPV_E8M0, SPV_MXINT8,
+    SPV_NO_FLOAT
+} SpvFloatFormat;
+
+/* One that an encoding names: OFP8's are of SPV_EXT_float8, those behind them of
+ * SPV_EXT_ocp_microscaling_types. */
+typedef struct SpvFloatInfo {
+    const char *name;           /* "e4m3" */
+    const char *listed;         /* in disassembly: "fp8e4m3" */
+    uint32_t encoding, bits;
+    uint32_t exponent, fraction;    /* bits of each; 0 0: no floating point of the usual build */
+} SpvFloatInfo;
 
 struct SpvType {
     SpvKind kind;
@@ -270,6 +283,10 @@ struct SpvType {
     uint64_t leaves;            /* scalars, pointers, matrices within; UINT64_MAX: too many */
 };
 
+const SpvFloatInfo *spv_float_info(SpvFloatFormat f);       /* NULL for SPV_IEEE, SPV_NO_FLOAT */
+SpvFloatFormat spv_float_format(const uint32_t *operands, uint32_t n);  /* of an OpTypeFloat */
+/* A type of SPV_EXT_ocp_microscaling_types. */
+bool spv_is_microscaling(const SpvType *t);
 /* The type with that id, or NULL when the id is no type. Forward pointers may have a NULL element
  * until asked again. */
 const SpvType *spv_type(SpvModule *m, SpvId id);

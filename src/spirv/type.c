@@ -35,20 +35,36 @@ static void scalar_size(SpvType *t, uint32_t bits)
     t->leaves = 1;
 }
 
-static SpvFloatFormat float_format(const SpvInst *i)
+static const SpvFloatInfo float_formats[] = {
+    [SPV_BF16] = { "bf16", "bfloat16", SpvFPEncodingBFloat16KHR, 16, 8, 7 },
+    [SPV_E4M3] = { "e4m3", "fp8e4m3", SpvFPEncodingFloat8E4M3EXT, 8, 4, 3 },
+    [SPV_E5M2] = { "e5m2", "fp8e5m2", SpvFPEncodingFloat8E5M2EXT, 8, 5, 2 },
+    [SPV_E2M1] = { "e2m1", "fp4e2m1", SpvFPEncodingFloat4E2M1EXT, 4, 2, 1 },
+    [SPV_E3M2] = { "e3m2", "fp6e3m2", SpvFPEncodingFloat6E3M2EXT, 6, 3, 2 },
+    [SPV_E2M3] = { "e2m3", "fp6e2m3", SpvFPEncodingFloat6E2M3EXT, 6, 2, 3 },
+    [SPV_E8M0] = { "ue8m0", "fp8e8m0", SpvFPEncodingFloat8UnsignedE8M0EXT, 8, 0, 0 },
+    [SPV_MXINT8] = { "mxint8", "mxint8", SpvFPEncodingMXInt8EXT, 8, 0, 0 },
+};
+
+const SpvFloatInfo *spv_float_info(SpvFloatFormat f)
 {
-    if (spv_n_operands(i) < 2)
-        return SPV_IEEE;
-    switch (spv_operand(i, 1)) {
-    case SpvFPEncodingBFloat16KHR:
-        return SPV_BF16;
-    case SpvFPEncodingFloat8E4M3EXT:
-        return SPV_E4M3;
-    case SpvFPEncodingFloat8E5M2EXT:
-        return SPV_E5M2;
-    default:
-        return SPV_IEEE;
-    }
+    return f > SPV_IEEE && f < SPV_NO_FLOAT ? &float_formats[f] : NULL;
+}
+
+SpvFloatFormat spv_float_format(const uint32_t *operands, uint32_t n)
+{
+    uint32_t bits = n ? operands[0] : 0;
+    if (n < 2)
+        return bits == 16 || bits == 32 || bits == 64 ? SPV_IEEE : SPV_NO_FLOAT;
+    for (uint32_t f = SPV_BF16; f < SPV_NO_FLOAT; f++)
+        if (float_formats[f].encoding == operands[1] && float_formats[f].bits == bits)
+            return (SpvFloatFormat)f;
+    return SPV_NO_FLOAT;
+}
+
+bool spv_is_microscaling(const SpvType *t)
+{
+    return t->kind == SPV_FLOAT && t->format >= SPV_E2M1 && t->format <= SPV_MXINT8;
 }
 
 /* ---- what depends on constants --------------------------------------------------------------- */
@@ -257,7 +273,7 @@ static void fill(SpvModule *m, SpvType *t, const SpvInst *i)
         break;
     case SPV_FLOAT:
         t->bits = spv_operand(i, 0);
-        t->format = float_format(i);
+        t->format = spv_float_format(i->words + i->first_operand, spv_n_operands(i));
         scalar_size(t, t->bits);
         break;
     case SPV_VECTOR:

@@ -6,6 +6,7 @@
 // SIZES: 32 8
 #version 460
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_bfloat16 : require
 #include "ops.glsl"
 
 #define CONTROLS extensions = ["SPV_KHR_float_controls"]
@@ -25,6 +26,9 @@ layout(constant_id = 1) const double above = 1.00146484375lf;
 void main()
 {
     float x = uintBitsToFloat(word(0)), y = uintBitsToFloat(word(1)), z = uintBitsToFloat(word(0) & 0x807fffffu);
+    // bf16 is nobody's width (Vulkan): neither flushed nor rounded otherwise, kept by both devices
+    bfloat16_t brain = uintBitsToBFloat16EXT(uint16_t(word(0) & 0x807fu));
+    put(float(brain)); put(float(bfloat16_t(x))); put(float(bfloat16_t(double(x) * 1.0000001lf)));
     precise float sum = x + y, product = x * y, quotient = x / y, small = z + z, smaller = z * 0.5;
     put(sum); put(x - y); put(quotient);
 #ifdef FLUSH

@@ -48,6 +48,32 @@ TEST(every_number_comes_back)
     }
 }
 
+/* OCP Microscaling Formats 1.0, 5.3: the values of FP4 and of the bounds of the others, and each
+ * code by the formula of its fields. */
+TEST(microscaling_formats)
+{
+    static const double e2m1[] = { 0, 0.5, 1, 1.5, 2, 3, 4, 6 };
+    for (uint8_t h = 0; h < 16; h++) {
+        double want = h < 8 ? e2m1[h] : -e2m1[h - 8];
+        CHECK(e2m1_to_double(h) == want && !!signbit(e2m1_to_double(h)) == (h >= 8));
+    }
+    for (uint8_t h = 0; h < 64; h++) {
+        int sign = h >= 32 ? -1 : 1, e3 = h >> 2 & 7, e2 = h >> 3 & 3;
+        double e3m2 = e3 ? exp2(e3 - 3) * (1 + (h & 3) / 4.0) : exp2(-2) * ((h & 3) / 4.0);
+        double e2m3 = e2 ? exp2(e2 - 1) * (1 + (h & 7) / 8.0) : (h & 7) / 8.0;
+        CHECK(e3m2_to_double(h) == sign * e3m2 && e2m3_to_double(h) == sign * e2m3);
+        CHECK(!!signbit(e3m2_to_double(h)) == (h >= 32));
+        CHECK(!!signbit(e2m3_to_double(h)) == (h >= 32));
+    }
+    CHECK(e3m2_to_double(31) == 28 && e3m2_to_double(1) == 0.0625);
+    CHECK(e2m3_to_double(31) == 7.5 && e2m3_to_double(1) == 0.125);
+    for (uint32_t h = 0; h < 255; h++) {
+        CHECK(e8m0_to_double((uint8_t)h) == exp2((double)h - 127));
+        CHECK(mxint8_to_double((uint8_t)h) == (h < 128 ? (double)h : (double)h - 256) / 64);
+    }
+    CHECK(isnan(e8m0_to_double(255)) && mxint8_to_double(127) == 1.984375);
+}
+
 TEST(nans_stay_nans)
 {
     for (size_t r = 0; r < COUNT_OF(rows); r++) {

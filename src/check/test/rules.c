@@ -73,6 +73,9 @@ typedef struct Case {
 #define LOADED                                                                                     \
     "%a = OpLoad %img %read\n%w = OpLoad %sto %write\n%s = OpLoad %smp %smps\n"
 
+#define SMALL                                                                                      \
+    "%e2m1 = OpTypeFloat 4 Float4E2M1EXT\n%small = OpConstant %e2m1 0x1p+0\n---\n"
+
 static const Case cases[] = {
     { "result-type", "%x = OpIAdd %u32 %c1 %c1", "%x = OpFAdd %void %f1 %f1" },
     { "scalar-constant", "%x = OpConstantTrue %bool\n---\n", "%x = OpConstantTrue %u32\n---\n" },
@@ -105,6 +108,17 @@ static const Case cases[] = {
       "%x = OpUMulExtended %mixed %c1 %c2" },
     { "conversion", "%x = OpConvertUToF %f32 %l1", "%x = OpConvertUToF %v2 %c1" },
     { "bitcast", "%x = OpBitcast %f64 %cu2", "%x = OpBitcast %f64 %c1" },
+    { "float-type", "%x = OpTypeFloat 8 Float8E4M3EXT\n---\n",
+      "%x = OpTypeFloat 8 Float4E2M1EXT\n---\n" },
+    { "float-encoding", SMALL "%x = OpSelect %e2m1 %t %small %small",
+      SMALL "%x = OpFAdd %e2m1 %small %small" },
+    { "float-widening", SMALL "%x = OpFConvert %f16 %small", SMALL "%x = OpFConvert %e2m1 %f1" },
+    { "bitcast-extract", SMALL "%x = OpBitcastExtractEXT %e2m1 %c1 %c4",
+      SMALL "%x = OpBitcastExtractEXT %u32 %c1 %c4" },
+    { "sub-byte-storage", "%e2m1 = OpTypeFloat 4 Float4E2M1EXT\n%p = OpTypePointer Private %e2m1\n"
+      "%x = OpVariable %p Private\n---\n",
+      "%e2m1 = OpTypeFloat 4 Float4E2M1EXT\n%p = OpTypePointer Workgroup %e2m1\n"
+      "%x = OpVariable %p Workgroup\n---\n" },
     { "pointer-conversion", "", AT "%x = OpConvertPtrToU %f32 %e" },
     { "copy-object", "%x = OpCopyObject %f32 %f1", "%x = OpCopyObject %f32 %c1" },
     { "dot", "%x = OpDot %f32 %cv2 %cv2", "%x = OpDot %f32 %cv2 %cv3" },

@@ -7,12 +7,12 @@
 #include "spirv/internal.h"
 
 static const SpvNumber formats[] = {
-    { .is_float = true, .bits = 8, .encoding = SpvFPEncodingFloat8E4M3EXT },
-    { .is_float = true, .bits = 8, .encoding = SpvFPEncodingFloat8E5M2EXT },
-    { .is_float = true, .bits = 16, .encoding = SPV_ENCODING_IEEE },
-    { .is_float = true, .bits = 16, .encoding = SpvFPEncodingBFloat16KHR },
-    { .is_float = true, .bits = 32, .encoding = SPV_ENCODING_IEEE },
-    { .is_float = true, .bits = 64, .encoding = SPV_ENCODING_IEEE },
+    { .is_float = true, .bits = 8, .format = SPV_E4M3 },
+    { .is_float = true, .bits = 8, .format = SPV_E5M2 },
+    { .is_float = true, .bits = 16, .format = SPV_IEEE },
+    { .is_float = true, .bits = 16, .format = SPV_BF16 },
+    { .is_float = true, .bits = 32, .format = SPV_IEEE },
+    { .is_float = true, .bits = 64, .format = SPV_IEEE },
     { .bits = 8 },
     { .bits = 8, .is_signed = true },
     { .bits = 16 },
@@ -21,11 +21,11 @@ static const SpvNumber formats[] = {
     { .bits = 32, .is_signed = true },
     { .bits = 64 },
     { .bits = 64, .is_signed = true },
-    { .is_float = true, .bits = 6, .encoding = SpvFPEncodingFloat6E2M3EXT },
-    { .is_float = true, .bits = 6, .encoding = SpvFPEncodingFloat6E3M2EXT },
-    { .is_float = true, .bits = 4, .encoding = SpvFPEncodingFloat4E2M1EXT },
-    { .is_float = true, .bits = 8, .encoding = SpvFPEncodingFloat8UnsignedE8M0EXT },
-    { .is_float = true, .bits = 8, .encoding = SpvFPEncodingMXInt8EXT },
+    { .is_float = true, .bits = 6, .format = SPV_E2M3 },
+    { .is_float = true, .bits = 6, .format = SPV_E3M2 },
+    { .is_float = true, .bits = 4, .format = SPV_E2M1 },
+    { .is_float = true, .bits = 8, .format = SPV_E8M0 },
+    { .is_float = true, .bits = 8, .format = SPV_MXINT8 },
 };
 
 static bool comes_back(Arena *a, SpvNumber n, uint64_t bits)
