@@ -16,7 +16,8 @@ DEVICE_EXTENSIONS = """
     VK_EXT_pipeline_creation_feedback VK_EXT_pipeline_robustness VK_EXT_private_data
     VK_EXT_robustness2 VK_EXT_scalar_block_layout VK_EXT_separate_stencil_usage
     VK_EXT_shader_atomic_float VK_EXT_shader_atomic_float2 VK_EXT_shader_float8
-    VK_EXT_shader_long_vector VK_EXT_shader_ocp_microscaling_types VK_EXT_shader_replicated_composites VK_EXT_shader_subgroup_ballot
+    VK_EXT_shader_long_vector VK_EXT_shader_ocp_microscaling_types VK_EXT_shader_replicated_composites VK_EXT_shader_split_barrier
+    VK_EXT_shader_subgroup_ballot
     VK_EXT_shader_subgroup_partitioned VK_EXT_shader_subgroup_vote
     VK_EXT_subgroup_size_control VK_EXT_texel_buffer_alignment VK_EXT_tooling_info
     VK_KHR_16bit_storage VK_KHR_8bit_storage VK_KHR_bind_memory2 VK_KHR_buffer_device_address
@@ -92,7 +93,7 @@ FEATURES = set("""
     shaderSharedFloat64AtomicMinMax shaderBufferInt64Atomics shaderSharedInt64Atomics
     workgroupMemoryExplicitLayout workgroupMemoryExplicitLayoutScalarBlockLayout
     workgroupMemoryExplicitLayout8BitAccess workgroupMemoryExplicitLayout16BitAccess
-    subgroupBroadcastDynamicId shaderSubgroupUniformControlFlow shaderMaximalReconvergence
+    subgroupBroadcastDynamicId shaderSplitBarrier shaderSubgroupUniformControlFlow shaderMaximalReconvergence
     shaderSubgroupPartitioned shaderSubgroupClock shaderDeviceClock
     shaderFmaFloat16 shaderFmaFloat32 shaderFmaFloat64 longVector
     pipelineRobustness robustBufferAccess2 nullDescriptor

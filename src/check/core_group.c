@@ -5,11 +5,16 @@
  */
 #include "check/internal.h"
 
+static bool is_split(uint16_t op)
+{
+    return op == SpvOpControlBarrierArriveEXT || op == SpvOpControlBarrierWaitEXT;
+}
+
 static bool has_scope(uint16_t op)
 {
     return (op >= SpvOpGroupNonUniformElect && op <= SpvOpGroupNonUniformQuadSwap) ||
            op == SpvOpGroupNonUniformRotateKHR || (op >= SpvOpGroupAll && op <= SpvOpGroupSMax) ||
-           op == SpvOpControlBarrier || op == SpvOpMemoryBarrier;
+           op == SpvOpControlBarrier || op == SpvOpMemoryBarrier || is_split(op);
 }
 
 static void check_scope(Checker *c, SpvInst *i)
@@ -22,9 +27,10 @@ static void check_scope(Checker *c, SpvInst *i)
         broken(c, i, "the scope is not a 32-bit integer constant");
         return;
     }
-    bool group = i->op != SpvOpMemoryBarrier && i->op != SpvOpControlBarrier;
+    bool barrier = i->op == SpvOpMemoryBarrier || i->op == SpvOpControlBarrier ||
+                   (is_split(i->op) && !has_capability(c, SpvCapabilityShader));
     if (scope > SpvScopeShaderCallKHR ||
-        (group && scope != SpvScopeSubgroup && scope != SpvScopeWorkgroup))
+        (!barrier && scope != SpvScopeSubgroup && scope != SpvScopeWorkgroup))
         broken(c, i, "scope %llu", (unsigned long long)scope);
 }
 
@@ -37,6 +43,21 @@ static void check_barrier(Checker *c, SpvInst *i)
             (t->kind != SPV_INT || t->bits != 32 || !spv_constant(c->m, spv_operand(i, k), &x)))
             broken(c, i, "operand %%%u is not a 32-bit integer constant", spv_operand(i, k));
     }
+}
+
+/* Vulkan's VUIDs 13556 and 13557. */
+static void check_split(Checker *c, SpvInst *i)
+{
+    bool arrives = i->op == SpvOpControlBarrierArriveEXT;
+    uint32_t orders = SpvMemorySemanticsAcquireMask | SpvMemorySemanticsReleaseMask |
+                      SpvMemorySemanticsAcquireReleaseMask |
+                      SpvMemorySemanticsSequentiallyConsistentMask;
+    uint64_t x;
+    orders &= ~(uint32_t)(arrives ? SpvMemorySemanticsReleaseMask : SpvMemorySemanticsAcquireMask);
+    if (has_capability(c, SpvCapabilityShader) && spv_constant(c->m, spv_operand(i, 2), &x) &&
+        x & orders)
+        broken(c, i, "semantics 0x%llx: to %s", (unsigned long long)x,
+               arrives ? "arrive releases only" : "wait acquires only");
 }
 
 /* The value (operand 1, or 2 after a group operation) has the result's type. */
@@ -170,9 +191,15 @@ static const CheckRow rows[] = {
       has_scope,
       check_scope },
     { { "barrier", "SPIR-V 3.3.20", "Scopes and semantics of barriers are constants." },
-      { SpvOpControlBarrier, SpvOpMemoryBarrier },
+      { SpvOpControlBarrier, SpvOpMemoryBarrier, SpvOpControlBarrierArriveEXT,
+        SpvOpControlBarrierWaitEXT },
       NULL,
       check_barrier },
+    { { "split-barrier", "SPV_EXT_split_barrier, Vulkan appendix A",
+        "The arrival at a split barrier releases memory, if anything; the wait acquires it." },
+      { SpvOpControlBarrierArriveEXT, SpvOpControlBarrierWaitEXT },
+      NULL,
+      check_split },
     { { "group-move", "SPIR-V 3.3.24", "A value that moves between invocations keeps its type." },
       { 0 },
       moves,

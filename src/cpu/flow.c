@@ -626,6 +626,13 @@ static void control_barrier(Emit *e, const SpvInst *i)
     fence(e, SpvScopeWorkgroup);
 }
 
+/* SPV_EXT_split_barrier: those who arrive go on; all are waited for where they wait. */
+static void arrive(Emit *e, const SpvInst *i)
+{
+    matrix_memory_barrier(e);
+    fence(e, constant(e, spv_operand(i, 1)));
+}
+
 static void memory_barrier(Emit *e, const SpvInst *i)
 {
     matrix_memory_barrier(e);
@@ -657,6 +664,8 @@ static void nothing(Emit *e, const SpvInst *i)
 
 const EmitRule emit_rules_flow[] = {
     { SpvOpControlBarrier, 0, control_barrier },
+    { SpvOpControlBarrierArriveEXT, 0, arrive },
+    { SpvOpControlBarrierWaitEXT, 0, control_barrier },
     { SpvOpMemoryBarrier, 0, memory_barrier },
     { SpvOpReadClockKHR, 0, read_clock },
     { SpvOpSelectionMerge, EMIT_CHEAP, nothing },

@@ -149,7 +149,23 @@ static void barrier(Machine *m, Inv **set, uint32_t n, const RInst *i)
     bool workgroup = i->scope == SpvScopeWorkgroup;
     bool wide = memory <= SpvScopeWorkgroup || memory == SpvScopeQueueFamily ||
                 (!workgroup && memory == SpvScopeSubgroup);
-    race_barrier(m, set, n, workgroup, wide ? (uint32_t)semantics : 0);
+    race_barrier(m, set, n, i, wide ? (uint32_t)semantics : 0);
+}
+
+/* SPV_EXT_split_barrier. An invocation arrives and waits in turns (Vulkan, VUIDs 13559 to 13561);
+ * they arrive together, since control flow is uniform. */
+static void split_barrier(Machine *m, Inv **set, uint32_t n, const RInst *i)
+{
+    bool arrives = i->op == SpvOpControlBarrierArriveEXT;
+    uint32_t bit = 1u << i->scope;
+    for (uint32_t k = 0; k < n; k++) {
+        if (!(set[k]->arrived & bit) != arrives)
+            found(m, set[k], i, REF_DIVERGENT,
+                  arrives ? "arrives at a split barrier again, without having waited"
+                          : "waits at a split barrier without having arrived");
+        set[k]->arrived = arrives ? set[k]->arrived | bit : set[k]->arrived & ~bit;
+    }
+    barrier(m, set, n, i);
 }
 
 static bool prepare_barrier(Machine *m, RInst *i)
@@ -209,7 +225,7 @@ static bool prepare_copy(Machine *m, RInst *i)
 
 static void wait_events(Machine *m, Inv **set, uint32_t n, const RInst *i)
 {
-    race_barrier(m, set, n, i->scope == SpvScopeWorkgroup,
+    race_barrier(m, set, n, i,
                  SpvMemorySemanticsAcquireReleaseMask | SpvMemorySemanticsWorkgroupMemoryMask |
                      SpvMemorySemanticsCrossWorkgroupMemoryMask);
 }
@@ -649,6 +665,8 @@ static bool prepare_reduce(Machine *m, RInst *i)
 
 static const OpRow rows[] = {
     { SpvOpControlBarrier, NULL, prepare_barrier, barrier, 0 },
+    { SpvOpControlBarrierArriveEXT, NULL, prepare_barrier, split_barrier, 0 },
+    { SpvOpControlBarrierWaitEXT, NULL, prepare_barrier, split_barrier, 0 },
     { SpvOpMemoryBarrier, memory_barrier, prepare_value, NULL, 0 },
     { SpvOpGroupNonUniformElect, NULL, prepare_group, elect, 0 },
     { SpvOpGroupNonUniformAll, NULL, prepare_group, vote, 0 },

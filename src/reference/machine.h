@@ -163,6 +163,13 @@ typedef struct RaceOrder { /* of one invocation */
     Clock know, pending;   /* pending: acquired relaxed, until an acquire fence */
 } RaceOrder;
 
+/* Of a workgroup or a subgroup: barriers that everyone knows to be passed, and arrivals at split ones
+ * since then, which only those who arrived know. */
+typedef struct Epochs {
+    uint32_t known[RACE_N_CLASSES], split[RACE_N_CLASSES];
+    Clock brought; /* to the last barrier, by all */
+} Epochs;
+
 uint32_t atomic_scope(const RInst *i); /* of an atomic instruction (atomic.c) */
 void race_access(Machine *m, Inv *v, const RInst *i, const Object *o, uint64_t offset,
                  uint32_t size, AccessKind kind);
@@ -171,9 +178,8 @@ void race_release(Machine *m, Inv *v, const Object *o, uint64_t offset, uint32_t
                   bool fenced);
 void race_acquire(Machine *m, Inv *v, const Object *o, uint64_t offset, uint32_t scope, bool now);
 void race_fence(Machine *m, Inv *v, uint32_t scope, uint32_t semantics);
-/* A barrier among `n` invocations; `workgroup` false: of one subgroup. Semantics 0: orders nothing.
- */
-void race_barrier(Machine *m, Inv **set, uint32_t n, bool workgroup, uint32_t semantics);
+/* The barrier `i`, or a half of it, among `n` invocations. Semantics 0: orders nothing. */
+void race_barrier(Machine *m, Inv **set, uint32_t n, const RInst *i, uint32_t semantics);
 
 /* ---- code ------------------------------------------------------------------------------------ */
 
@@ -340,12 +346,13 @@ struct Inv {
     bool looked;      /* since then, at memory that others may change */
     uint64_t circles; /* 1 + Machine.changes when it was found to go round in circles */
     RaceOrder order;
+    uint32_t arrived; /* at split barriers, by scope, and not waited yet */
 };
 
 typedef struct Subgroup {
     Inv *first;
     uint32_t n, index;
-    uint32_t epoch[RACE_N_CLASSES];
+    Epochs epochs;
 } Subgroup;
 
 typedef struct FindingEntry {
@@ -412,7 +419,7 @@ struct Machine {
     Subgroup *subgroups;
     uint32_t *ready, n_ready;
     Inv *ahead; /* has run long on what it knows by itself, or NULL */
-    uint32_t shared_epoch[RACE_N_CLASSES];
+    Epochs epochs; /* the workgroup's */
     struct RaceState *race;
     bool by_matrix; /* the access is part of a matrix load or store */
     const struct QcomArrays *arrays; /* NULL until asked */

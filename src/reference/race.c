@@ -90,6 +90,11 @@ static void clock_merge(Machine *m, Clock *to, const Clock *from)
         clock_put(m, to, from->keys[k], from->times[k]);
 }
 
+static uint32_t epoch_now(const Epochs *e, uint32_t class)
+{
+    return e->known[class] + e->split[class];
+}
+
 /* ---- accesses -------------------------------------------------------------------------------- */
 
 static Cell *cells_at(Machine *m, uint64_t address)
@@ -116,9 +121,10 @@ static bool ordered(const Machine *m, const Inv *v, const Record *x, uint32_t cl
     uint64_t group = x->group - 1;
     uint32_t subgroup = x->lane & MATRIX_UNIT ? x->lane & 0x7fffu : x->lane / m->width;
     if (group == m->group_number) {
-        if (x->lane == self || x->group_epoch < m->shared_epoch[class])
+        if (x->lane == self || x->group_epoch < m->epochs.known[class])
             return true;
-        if (subgroup == v->subgroup && x->subgroup_epoch < m->subgroups[subgroup].epoch[class])
+        if (subgroup == v->subgroup &&
+            x->subgroup_epoch < m->subgroups[subgroup].epochs.known[class])
             return true;
     }
     return (know->len || know->all) &&
@@ -199,8 +205,8 @@ void race_access(Machine *m, Inv *v, const RInst *i, const Object *o, uint64_t o
         .atomic = (uint8_t)(kind == ACCESS_ATOMIC || kind == ACCESS_ATOMIC_READ
                                 ? 1 + atomic_scope(i) : 0),
         .time = v->order.time,
-        .group_epoch = m->shared_epoch[class],
-        .subgroup_epoch = m->subgroups[v->subgroup].epoch[class],
+        .group_epoch = epoch_now(&m->epochs, class),
+        .subgroup_epoch = epoch_now(&m->subgroups[v->subgroup].epochs, class),
         .inst = i->number,
     };
     for (uint64_t word = from & ~3ull; word < to; word += 4) {
@@ -234,9 +240,9 @@ void race_new_group(Machine *m)
 {
     if (!m->race)
         m->race = NEW(m->arena, RaceState);
-    memset(m->shared_epoch, 0, sizeof(m->shared_epoch));
+    m->epochs = (Epochs){ 0 };
     for (uint32_t k = 0; k < m->n_subgroups; k++)
-        memset(m->subgroups[k].epoch, 0, sizeof(m->subgroups[k].epoch));
+        m->subgroups[k].epochs = (Epochs){ 0 };
     for (uint32_t k = 0; k < m->n_inv; k++) {
         RaceOrder *o = &m->inv[k].order;
         o->time = 1;
@@ -270,7 +276,7 @@ void race_release(Machine *m, Inv *v, const Object *o, uint64_t offset, uint32_t
     clock_put(m, &s->clock, key_of(KEY_LANE, 0, m->group_number, v->index),
               fenced ? r->fence_time : r->time);
     for (uint32_t c = 0; c < RACE_N_CLASSES; c++) {
-        uint32_t e = m->shared_epoch[c], g = m->subgroups[v->subgroup].epoch[c];
+        uint32_t e = m->epochs.known[c], g = m->subgroups[v->subgroup].epochs.known[c];
         if (e)
             clock_put(m, &s->clock, key_of(KEY_GROUP, c, m->group_number, 0), e);
         if (g)
@@ -310,7 +316,19 @@ void race_fence(Machine *m, Inv *v, uint32_t scope, uint32_t semantics)
     }
 }
 
-void race_barrier(Machine *m, Inv **set, uint32_t n, bool workgroup, uint32_t semantics)
+/* What a barrier orders in a class of memory. What follows the arrival at a split one is of a later
+ * epoch, which only another barrier makes known. */
+static void pass_barrier(Epochs *e, uint32_t class, uint16_t op)
+{
+    if (op == SpvOpControlBarrierArriveEXT) {
+        e->split[class]++;
+        return;
+    }
+    e->known[class] += e->split[class] + (op != SpvOpControlBarrierWaitEXT);
+    e->split[class] = 0;
+}
+
+void race_barrier(Machine *m, Inv **set, uint32_t n, const RInst *i, uint32_t semantics)
 {
     uint32_t order = SpvMemorySemanticsAcquireMask | SpvMemorySemanticsReleaseMask |
                      SpvMemorySemanticsAcquireReleaseMask |
@@ -318,7 +336,7 @@ void race_barrier(Machine *m, Inv **set, uint32_t n, bool workgroup, uint32_t se
     uint32_t global =
         SpvMemorySemanticsUniformMemoryMask | SpvMemorySemanticsCrossWorkgroupMemoryMask;
     uint32_t fenced = UINT32_MAX, orders = semantics & order ? semantics : 0;
-    bool any = false;
+    bool any = false, wait = i->op == SpvOpControlBarrierWaitEXT;
     if (!checking(m, REF_RACE))
         return;
     for (uint32_t k = 0; k < n; k++) {
@@ -326,19 +344,20 @@ void race_barrier(Machine *m, Inv **set, uint32_t n, bool workgroup, uint32_t se
         set[k]->order.fenced = 0;
         any |= set[k]->order.know.len || set[k]->order.know.all;
     }
-    orders |= fenced;
-    uint32_t *epoch = workgroup ? m->shared_epoch : m->subgroups[set[0]->subgroup].epoch;
+    /* to wait acquires what was released on arrival */
+    orders = wait ? UINT32_MAX : orders | fenced;
+    Epochs *e = i->scope == SpvScopeWorkgroup ? &m->epochs
+                                              : &m->subgroups[set[0]->subgroup].epochs;
     if (orders & global)
-        epoch[RACE_GLOBAL]++;
+        pass_barrier(e, RACE_GLOBAL, i->op);
     else
         m->race->unordered_barrier = true;
     if (orders & SpvMemorySemanticsWorkgroupMemoryMask)
-        epoch[RACE_SHARED]++;
-    if (!any || !orders)
-        return;
-    Clock all = { 0 };
-    for (uint32_t k = 0; k < n; k++)
-        clock_merge(m, &all, &set[k]->order.know);
-    for (uint32_t k = 0; k < n; k++)
-        clock_merge(m, &set[k]->order.know, &all);
+        pass_barrier(e, RACE_SHARED, i->op);
+    if (orders && !wait)
+        e->brought = (Clock){ 0 };
+    for (uint32_t k = 0; k < n && any && orders && !wait; k++)
+        clock_merge(m, &e->brought, &set[k]->order.know);
+    for (uint32_t k = 0; k < n && orders && i->op != SpvOpControlBarrierArriveEXT; k++)
+        clock_merge(m, &set[k]->order.know, &e->brought);
 }

@@ -145,6 +145,7 @@ static void start(Machine *m, Inv *v, RFunc *entry)
     v->steps = v->turns = v->circles = 0;
     v->left = random_below(m, 24);
     v->state = INV_READY;
+    v->arrived = 0;
     inv_enter(m, v, entry, 0, REF_NONE, 0);
     for (uint32_t k = 0; k < entry->n_params; k++) {
         uint32_t n = entry->param_types[k]->leaves;

@@ -27,7 +27,7 @@ static const char head[] =
     "%c0 = OpConstant %u32 0\n%c1 = OpConstant %u32 1\n%c2 = OpConstant %u32 2\n%c3 = OpConstant "
     "%u32 3\n"
     "%c4 = OpConstant %u32 4\n%c8 = OpConstant %u32 8\n%c16 = OpConstant %u32 16\n%c264 = "
-    "OpConstant %u32 264\n"
+    "OpConstant %u32 264\n%c260 = OpConstant %u32 260\n%c258 = OpConstant %u32 258\n"
     "%i1 = OpConstant %s32 1\n%l1 = OpConstant %u64 1\n"
     "%f1 = OpConstant %f32 1\n%h1 = OpConstant %f16 1\n%d1 = OpConstant %f64 1\n%t = "
     "OpConstantTrue %bool\n"
@@ -177,6 +177,9 @@ static const Case cases[] = {
       "%x = OpAtomicIAdd %u32 %shared %c2 %c264 %f1" },
     { "variable", "%v = OpVariable %p_u Function %c1", "%v = OpVariable %p_u Function %f1" },
     { "scope", "%x = OpGroupNonUniformElect %bool %c3", "%x = OpGroupNonUniformElect %bool %c1" },
+    { "split-barrier",
+      "OpControlBarrierArriveEXT %c2 %c2 %c260\nOpControlBarrierWaitEXT %c2 %c2 %c258",
+      "OpControlBarrierArriveEXT %c2 %c2 %c264" },
     { "barrier", "OpControlBarrier %c2 %c2 %c264", "OpControlBarrier %c2 %c2 %f1" },
     { "group-move", "%x = OpGroupNonUniformBroadcastFirst %v2 %c3 %cv2",
       "%x = OpGroupNonUniformBroadcastFirst %v2 %c3 %cv3" },

@@ -92,6 +92,16 @@ TEST(races)
     DRAWS(REF_RACE, "races with", 1,
           "shared uint s[64];\nvoid main() { s[I] = 0; barrier(); s[I] = I; o[I] = s[I ^ 1]; }");
     CLEAN(1, "shared uint s[64];\nvoid main() { s[I] = I; barrier(); o[I] = s[I ^ 1]; }");
+    DRAWS(REF_RACE, "races with", 1,
+          "shared uint s[64];\nvoid main() { s[I] = 0; controlBarrierArrive(); s[I] = I;\n"
+          "controlBarrierWait(); o[I] = s[I ^ 1]; }");
+    DRAWS(REF_RACE, "races with", 1,
+          "shared uint s[64];\nvoid main() { s[I] = I; controlBarrierArrive(); o[I] = s[I ^ 1];\n"
+          "controlBarrierWait(); }");
+    CLEAN(1, "shared uint s[64];\nvoid main() { s[I] = I; controlBarrierArrive(); uint x = s[I];\n"
+             "controlBarrierWait(); o[I] = s[I ^ 1] + x; }");
+    CLEAN(1, "shared uint s[64], t[64];\nvoid main() { s[I] = I; controlBarrierArrive(); t[I] = I;\n"
+             "barrier(); o[I] = t[I ^ 1] + s[I ^ 2]; controlBarrierWait(); o[I] += s[I ^ 1]; }");
     DRAWS(REF_RACE, "did not order buffer memory", 1,
           "void main() { o[I] = I; barrier(); o[64 + I] = o[I ^ 1]; }");
     CLEAN(1, "void main() { o[I] = I; memoryBarrierBuffer(); barrier(); o[64 + I] = o[I ^ 1]; }");
@@ -126,6 +136,14 @@ TEST(divergence)
              "  { coopMatStore(m, f, 0, 16, gl_CooperativeMatrixLayoutRowMajor); } }");
     DRAWS(REF_DIVERGENT, "the others have ended", 1,
           "void main() { if (I > 50) return; barrier(); o[I] = 1; }");
+    DRAWS(REF_DIVERGENT, "arrives at a split barrier again", 1,
+          "void main() { controlBarrierArrive(); controlBarrierArrive(); controlBarrierWait(); }");
+    DRAWS(REF_DIVERGENT, "without having arrived", 1,
+          "void main() { controlBarrierArrive(); for (int k = 0; k < 2; k++) controlBarrierWait(); }");
+    DRAWS(REF_DIVERGENT, "the others have ended", 1,
+          "void main() { controlBarrierArrive(); if (I > 50) return; controlBarrierWait(); }");
+    CLEAN(1, "void main() { for (int k = 0; k < 2; k++) { controlBarrierArrive();\n"
+             "controlBarrierWait(); } o[I] = 1; }");
     DRAWS(REF_DEADLOCK, "deadlock", 1,
           "void main() { if (I > 50) { barrier(); o[I] = 2; } else { barrier(); o[I] = 1; } }");
 }
