@@ -100,8 +100,9 @@ TEST(races)
           "controlBarrierWait(); }");
     CLEAN(1, "shared uint s[64];\nvoid main() { s[I] = I; controlBarrierArrive(); uint x = s[I];\n"
              "controlBarrierWait(); o[I] = s[I ^ 1] + x; }");
-    CLEAN(1, "shared uint s[64], t[64];\nvoid main() { s[I] = I; controlBarrierArrive(); t[I] = I;\n"
-             "barrier(); o[I] = t[I ^ 1] + s[I ^ 2]; controlBarrierWait(); o[I] += s[I ^ 1]; }");
+    CLEAN(1, "shared uint s[64], t[64];\n"
+             "void main() { s[I] = I; controlBarrierArrive(); t[I] = I; barrier();\n"
+             "o[I] = t[I ^ 1] + s[I ^ 2]; controlBarrierWait(); o[I] += s[I ^ 1]; }");
     DRAWS(REF_RACE, "did not order buffer memory", 1,
           "void main() { o[I] = I; barrier(); o[64 + I] = o[I ^ 1]; }");
     CLEAN(1, "void main() { o[I] = I; memoryBarrierBuffer(); barrier(); o[64 + I] = o[I ^ 1]; }");
@@ -139,7 +140,8 @@ TEST(divergence)
     DRAWS(REF_DIVERGENT, "arrives at a split barrier again", 1,
           "void main() { controlBarrierArrive(); controlBarrierArrive(); controlBarrierWait(); }");
     DRAWS(REF_DIVERGENT, "without having arrived", 1,
-          "void main() { controlBarrierArrive(); for (int k = 0; k < 2; k++) controlBarrierWait(); }");
+          "void main() { controlBarrierArrive();\n"
+          "for (int k = 0; k < 2; k++) controlBarrierWait(); }");
     DRAWS(REF_DIVERGENT, "the others have ended", 1,
           "void main() { controlBarrierArrive(); if (I > 50) return; controlBarrierWait(); }");
     CLEAN(1, "void main() { for (int k = 0; k < 2; k++) { controlBarrierArrive();\n"
