@@ -68,7 +68,7 @@ def wanted_commands(root):
     names = {}
     for f in root.findall("feature"):
         # Since 1.4.3xx the core versions are split in parts: VK_BASE_VERSION_1_0 and the like.
-        name = f.get("name").replace("BASE_", "").replace("COMPUTE_", "")
+        name = re.sub("BASE_|COMPUTE_|GRAPHICS_", "", f.get("name"))
         if name in CORE and vulkan_only(f):
             names.update((c.get("name"), CORE.index(name)) for c in f.findall("require/command"))
     for e in root.findall("extensions/extension"):

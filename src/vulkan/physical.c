@@ -94,8 +94,9 @@ static bool fill(VkBaseOutStructure *s, const Template *images, size_t n)
 VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceFeatures(VkPhysicalDevice device,
                                                         VkPhysicalDeviceFeatures *out)
 {
-    (void)device;
     *out = core_features;
+    if (Physical_of(device)->instance->config.webgpu)
+        webgpu_features(out);
 }
 
 VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceFeatures2(VkPhysicalDevice device,
@@ -162,11 +163,17 @@ VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceProperties(VkPhysicalDevice devic
         .driverVersion = DRIVER_VERSION, .vendorID = VENDOR, .deviceID = 1,
         .deviceType = p->instance->config.device_type, .limits = limits,
     };
+    if (p->instance->config.webgpu)
+        webgpu_limits(&out->limits);
     memcpy(out->deviceName, p->name, sizeof p->name);
     memcpy(out->pipelineCacheUUID, &p->identity, sizeof p->identity);
 }
 
-static const VkConformanceVersion no_conformance = { 0, 0, 0, 0 };
+/* wgpu hides devices without one. */
+static VkConformanceVersion conformance(const Physical *p)
+{
+    return (VkConformanceVersion){ .major = p->instance->config.webgpu };
+}
 
 static void driver_names(char *name, char *info)
 {
@@ -185,11 +192,13 @@ static void subgroup_sizes(const Physical *p, uint32_t *least, uint32_t *most)
 static void complete(const Physical *p, VkBaseOutStructure *s)
 {
     const uint32_t size = p->instance->config.subgroup_size;
+    const VkShaderStageFlags more = p->instance->config.webgpu ? VK_SHADER_STAGE_FRAGMENT_BIT : 0;
     switch ((int)s->sType) {
     case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES: {
         VkPhysicalDeviceVulkan11Properties *v = (void *)s;
         uuids(p, v->deviceUUID, v->driverUUID);
         v->subgroupSize = size;
+        v->subgroupSupportedStages |= more;
         break;
     }
     case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES: {
@@ -197,19 +206,22 @@ static void complete(const Physical *p, VkBaseOutStructure *s)
         uuids(p, v->deviceUUID, v->driverUUID);
         break;
     }
-    case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES:
-        ((VkPhysicalDeviceSubgroupProperties *)s)->subgroupSize = size;
+    case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES: {
+        VkPhysicalDeviceSubgroupProperties *v = (void *)s;
+        v->subgroupSize = size;
+        v->supportedStages |= more;
         break;
+    }
     case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES: {
         VkPhysicalDeviceVulkan12Properties *v = (void *)s;
         driver_names(v->driverName, v->driverInfo);
-        v->conformanceVersion = no_conformance;
+        v->conformanceVersion = conformance(p);
         break;
     }
     case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES: {
         VkPhysicalDeviceDriverProperties *v = (void *)s;
         driver_names(v->driverName, v->driverInfo);
-        v->conformanceVersion = no_conformance;
+        v->conformanceVersion = conformance(p);
         break;
     }
     case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_PROPERTIES: {
@@ -265,24 +277,29 @@ VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceProperties2(VkPhysicalDevice devi
 
 /* ---- queues and memory ----------------------------------------------------------------------- */
 
-static const VkQueueFamilyProperties family = {
-    .queueFlags = VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT, .queueCount = N_QUEUES,
-    .timestampValidBits = 64, .minImageTransferGranularity = { 1, 1, 1 },
-};
+static VkQueueFamilyProperties family(VkPhysicalDevice device)
+{
+    VkQueueFlags graphics = Physical_of(device)->instance->config.webgpu ? VK_QUEUE_GRAPHICS_BIT
+                                                                         : 0;
+    return (VkQueueFamilyProperties){
+        .queueFlags = VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT | graphics,
+        .queueCount = N_QUEUES, .timestampValidBits = 64,
+        .minImageTransferGranularity = { 1, 1, 1 },
+    };
+}
 
 VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceQueueFamilyProperties(VkPhysicalDevice device,
                                                                      uint32_t *count,
                                                                      VkQueueFamilyProperties *out)
 {
-    (void)device;
-    enumerate(count, out, &family, 1, sizeof *out, false);
+    const VkQueueFamilyProperties all = family(device);
+    enumerate(count, out, &all, 1, sizeof *out, false);
 }
 
 VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceQueueFamilyProperties2(
     VkPhysicalDevice device, uint32_t *count, VkQueueFamilyProperties2 *out)
 {
-    (void)device;
-    const VkQueueFamilyProperties2 all = { .queueFamilyProperties = family };
+    const VkQueueFamilyProperties2 all = { .queueFamilyProperties = family(device) };
     enumerate(count, out, &all, 1, sizeof *out, true);
     for (VkBaseOutStructure *s = out && *count ? out->pNext : NULL; s; s = s->pNext) {
         VkQueueFamilyGlobalPriorityProperties *p = (void *)s;

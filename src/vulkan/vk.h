@@ -78,6 +78,7 @@ typedef struct Config {
     uint32_t subgroup_size, threads;
     uint32_t keep;              /* MiB of compiled kernels, those in use included */
     bool check;                 /* run on the reference device and check */
+    bool webgpu;                /* says what implementations of WebGPU ask for: graphics.c */
     bool stats;                 /* counts of every pipeline, to the log when it is destroyed */
     const char *log;            /* "stderr", or a file that messages are appended to; or NULL */
     const char *dump, *replace; /* folders of shaders; or NULL */
@@ -125,6 +126,15 @@ void say(Instance *instance, VkDebugUtilsMessageSeverityFlagBitsEXT severity, co
 /* A log whose diagnostics are said about `object`. NULL when out of memory, which is fine. */
 typedef struct Speaker { Instance *instance; const Base *object; char first[256]; } Speaker;
 HeddleLog *speaker_log(Speaker *s);
+
+/* ---- graphics.c ------------------------------------------------------------------------------ */
+
+/* What stands for a command of the core that is for graphics, and fails. */
+PFN_vkVoidFunction graphics_command(const char *name);
+/* HEDDLE_WEBGPU: what implementations of WebGPU require besides what is there. */
+void webgpu_features(VkPhysicalDeviceFeatures *f);
+void webgpu_limits(VkPhysicalDeviceLimits *l);
+VkFormatFeatureFlags2 webgpu_format(const TexelFormat *f);      /* that kernels can read */
 
 /* ---- device.c -------------------------------------------------------------------------------- */
 

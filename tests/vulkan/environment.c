@@ -102,6 +102,75 @@ TEST(what_the_device_reports)
     unsetenv("HEDDLE_THREADS");
 }
 
+static void query_for_webgpu(Gpu *g, VkPhysicalDeviceVulkan12Properties *v12,
+                             VkPhysicalDeviceProperties2 *p, VkPhysicalDeviceFeatures *f,
+                             VkQueueFamilyProperties *family, VkFormatProperties *format)
+{
+    uint32_t one = 1;
+    *v12 = (VkPhysicalDeviceVulkan12Properties){
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES };
+    *p = (VkPhysicalDeviceProperties2){ .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+                                        .pNext = v12 };
+    VK(GetPhysicalDeviceProperties2)(g->physical, p);
+    VK(GetPhysicalDeviceFeatures)(g->physical, f);
+    VK(GetPhysicalDeviceQueueFamilyProperties)(g->physical, &one, family);
+    VK(GetPhysicalDeviceFormatProperties)(g->physical, VK_FORMAT_R8G8B8A8_UNORM, format);
+}
+
+/* What WebGPU asks for is there only when it was asked for. */
+TEST(what_webgpu_is_told)
+{
+    Gpu g = { 0 };
+    VkPhysicalDeviceVulkan12Properties v12;
+    VkPhysicalDeviceProperties2 p;
+    VkPhysicalDeviceFeatures f;
+    VkQueueFamilyProperties family;
+    VkFormatProperties format;
+    for (uint32_t asked = 0; asked < 2; asked++) {
+        setenv("HEDDLE_WEBGPU", asked ? "1" : "0", 1);
+        REQUIRE(gpu_new(&g) == VK_SUCCESS);
+        query_for_webgpu(&g, &v12, &p, &f, &family, &format);
+        CHECK_EQ_U64(v12.conformanceVersion.major, asked);
+        CHECK_EQ_U64(p.properties.limits.maxColorAttachments, asked ? 8 : 0);
+        CHECK_EQ_U64(f.fragmentStoresAndAtomics, asked);
+        CHECK_EQ_U64(family.queueFlags & VK_QUEUE_GRAPHICS_BIT, asked);
+        CHECK(!(format.optimalTilingFeatures & VK_FORMAT_FEATURE_COLOR_ATTACHMENT_BIT) == !asked);
+        gpu_free(&g);
+        CHECK(run(doubles) == 14);
+    }
+    unsetenv("HEDDLE_WEBGPU");
+}
+
+/* Commands of graphics are there and fail; the device stays. */
+TEST(graphics_are_refused)
+{
+    Gpu g = { 0 };
+    setenv("HEDDLE_WEBGPU", "1", 1);
+    REQUIRE(gpu_new(&g) == VK_SUCCESS);
+    VkSubpassDescription subpass = { .pipelineBindPoint = VK_PIPELINE_BIND_POINT_GRAPHICS };
+    VkRenderPassCreateInfo info = { .sType = VK_STRUCTURE_TYPE_RENDER_PASS_CREATE_INFO,
+                                    .subpassCount = 1, .pSubpasses = &subpass };
+    VkRenderPass pass = VK_NULL_HANDLE;
+    CHECK(VK(CreateRenderPass)(g.device, &info, NULL, &pass) == VK_ERROR_FEATURE_NOT_PRESENT);
+    VK(DestroyRenderPass)(g.device, VK_NULL_HANDLE, NULL);
+    VkCommandBuffer c = gpu_begin(&g);
+    VK(CmdSetLineWidth)(c, 1);
+    CHECK(VK(EndCommandBuffer)(c) == VK_ERROR_FEATURE_NOT_PRESENT);
+    VK(FreeCommandBuffers)(g.device, g.pool, 1, &c);
+    if (!getenv("HEDDLE_TEST_LOADER")) {
+        VkGraphicsPipelineCreateInfo pipelines[2] = { 0 };
+        VkPipeline made[2];
+        memset(made, 1, sizeof made);
+        CHECK(VK(CreateGraphicsPipelines)(g.device, VK_NULL_HANDLE, 2, pipelines, NULL, made) ==
+              VK_ERROR_FEATURE_NOT_PRESENT);
+        CHECK(!made[0] && !made[1]);
+    }
+    c = gpu_begin(&g);
+    CHECK(gpu_finish(&g, c) == VK_SUCCESS);
+    gpu_free(&g);
+    unsetenv("HEDDLE_WEBGPU");
+}
+
 /* The shader that was written is replaced by another, which the second run uses. */
 TEST(dump_and_replace)
 {

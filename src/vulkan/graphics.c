@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a device with a graphics queue has and this one has not. Its core commands are there, since
+ * programs look up all of them at once, and fail: objects are not made, and a command buffer that
+ * one was recorded in cannot be ended. With HEDDLE_WEBGPU the device also says of itself what
+ * implementations of WebGPU ask of every device before they let anybody compute on it.
+ */
+#include <stdio.h>
+
+#include "vulkan/vk.h"
+
+static void refuse(Instance *i, const Base *object, const char *what)
+{
+    char message[128];
+    snprintf(message, sizeof message, "%s: the device has no graphics", what);
+    say(i, VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT, object, "no-graphics", message);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL no_object(VkDevice device)
+{
+    Device *d = Device_of(device);
+    refuse(d->instance, &d->base, "vkCreate");
+    return VK_ERROR_FEATURE_NOT_PRESENT;
+}
+
+static VKAPI_ATTR void VKAPI_CALL no_command(VkCommandBuffer buffer)
+{
+    CommandBuffer *c = CommandBuffer_of(buffer);
+    if (!c->result)
+        refuse(c->device->instance, &c->base, "vkCmd");
+    c->result = VK_ERROR_FEATURE_NOT_PRESENT;
+}
+
+static VKAPI_ATTR void VKAPI_CALL nothing(VkDevice device) { (void)device; }
+
+/* Every calling convention that there is code for lets the caller drop the arguments, so a function
+ * may be called with more of them than it takes. */
+PFN_vkVoidFunction graphics_command(const char *name)
+{
+    if (!strncmp(name, "vkCmd", 5))
+        return (PFN_vkVoidFunction)no_command;
+    return strncmp(name, "vkCreate", 8) ? (PFN_vkVoidFunction)nothing
+                                        : (PFN_vkVoidFunction)no_object;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hv_CreateGraphicsPipelines(VkDevice device, VkPipelineCache cache,
+                                                          uint32_t n,
+                                                          const VkGraphicsPipelineCreateInfo *infos,
+                                                          const VkAllocationCallbacks *alloc,
+                                                          VkPipeline *out)
+{
+    (void)cache, (void)infos, (void)alloc;
+    memset(out, 0, n * sizeof *out);
+    return no_object(device);
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_GetRenderAreaGranularity(VkDevice device, VkRenderPass pass,
+                                                       VkExtent2D *out)
+{
+    (void)device, (void)pass;
+    *out = (VkExtent2D){ 1, 1 };
+}
+
+/* ---- what WebGPU asks for -------------------------------------------------------------------- */
+
+/* What Dawn's and wgpu's Vulkan backends require, and not more: samplers stay isotropic. */
+void webgpu_features(VkPhysicalDeviceFeatures *f)
+{
+    f->depthBiasClamp = f->fragmentStoresAndAtomics = f->fullDrawIndexUint32 = VK_TRUE;
+    f->independentBlend = f->sampleRateShading = f->textureCompressionBC = VK_TRUE;
+}
+
+/* The limits of WebGPU's specification, or more. */
+void webgpu_limits(VkPhysicalDeviceLimits *l)
+{
+    const VkSampleCountFlags samples = VK_SAMPLE_COUNT_1_BIT | VK_SAMPLE_COUNT_4_BIT;
+    l->maxFramebufferWidth = l->maxFramebufferHeight = l->maxImageDimension2D;
+    l->maxFramebufferLayers = l->maxImageArrayLayers;
+    l->maxViewports = 1;
+    l->maxViewportDimensions[0] = l->maxViewportDimensions[1] = l->maxImageDimension2D;
+    l->viewportBoundsRange[1] = 2 * (float)l->maxImageDimension2D;
+    l->viewportBoundsRange[0] = -l->viewportBoundsRange[1];
+    l->maxVertexInputAttributes = l->maxVertexInputBindings = 16;
+    l->maxVertexInputAttributeOffset = 2047;
+    l->maxVertexInputBindingStride = 2048;
+    l->maxVertexOutputComponents = l->maxFragmentInputComponents = 128;
+    l->maxColorAttachments = l->maxFragmentOutputAttachments = 8;
+    l->maxFragmentCombinedOutputResources = l->maxPerStageResources;
+    l->framebufferColorSampleCounts = l->framebufferDepthSampleCounts = samples;
+    l->framebufferStencilSampleCounts = l->framebufferNoAttachmentsSampleCounts = samples;
+    /* WGSL's arrays have 65,535 elements at most, and the CTS fills the memory with one. */
+    l->maxComputeSharedMemorySize = 1 << 16;
+    /* Dawn takes UINT32_MAX for "not given". */
+    for (int i = 0; i < 3; i++)
+        l->maxComputeWorkGroupCount[i] = UINT16_MAX;
+}
+
+VkFormatFeatureFlags2 webgpu_format(const TexelFormat *f)
+{
+    if (f->aspect != TEXEL_COLOR)
+        return VK_FORMAT_FEATURE_2_DEPTH_STENCIL_ATTACHMENT_BIT;
+    return VK_FORMAT_FEATURE_2_COLOR_ATTACHMENT_BIT |
+           (texel_is_integer(f) ? 0 : VK_FORMAT_FEATURE_2_COLOR_ATTACHMENT_BLEND_BIT);
+}
