@@ -121,18 +121,29 @@ static double ulps(float got, float want)
     return fabs((double)got - (double)want) / ldexp(1, MAX(e - 24, -149));
 }
 
+static bool exact_differs(const Run *a, const Run *b, uint32_t k)
+{
+    return a->exact[k] != b->exact[k];
+}
+
+static bool near_differs(const Plan *p, const Run *a, const Run *b, uint32_t k)
+{
+    float got = a->approximate[k], want = b->approximate[k];
+    return ulps(got, want) > p->ulps && !(fabs((double)got - (double)want) <= p->absolute);
+}
+
 static void compare(const char *what, const Plan *p, const Run *cpu, const Run *reference,
                     const uint32_t *words)
 {
     for (uint32_t k = 0; k < N * RESULTS; k++) {
         uint32_t i = k % N;
         float got = cpu->approximate[k], want = reference->approximate[k];
-        if (cpu->exact[k] != reference->exact[k])
+        if (exact_differs(cpu, reference, k))
             test_fail(__FILE__, __LINE__,
                       "%s: invocation %u of input %08x %08x %08x: put %u is %08x, not %08x", what,
                       i, words[i], words[N + i], words[2 * N + i], k / N, cpu->exact[k],
                       reference->exact[k]);
-        if (ulps(got, want) > p->ulps && !(fabs((double)got - (double)want) <= p->absolute))
+        if (near_differs(p, cpu, reference, k))
             test_fail(
                 __FILE__, __LINE__,
                 "%s: invocation %u of input %08x %08x %08x: near %u is %.9g, not %.9g: %g ulps",
@@ -221,6 +232,163 @@ static HeddleModule *compile(const char *path, char *variant, HeddleLog *log)
     return m;
 }
 
+/* ---- what the kernels tell apart ------------------------------------------------------------- */
+
+/* With the first opcode replaced by the second, or its first two operands exchanged, some kernel's
+ * results differ: a device that took the one for the other would be found out. */
+static const struct Mutation { uint16_t from, to; bool ext; } mutations[] = {
+#define OP(from, to) { SpvOp##from, SpvOp##to, false }
+#define SWAP(op) { SpvOp##op, SpvOp##op, false }
+    OP(IAdd, ISub), OP(ISub, IAdd), SWAP(ISub), OP(IMul, IAdd), OP(UDiv, SDiv), OP(SDiv, UDiv),
+    SWAP(UDiv), OP(UMod, SRem), OP(SRem, UMod), OP(SRem, SMod), OP(SMod, SRem), SWAP(SMod),
+    OP(FAdd, FSub), OP(FSub, FAdd), SWAP(FSub), OP(FMul, FAdd), OP(FDiv, FMul), SWAP(FDiv),
+    OP(FRem, FMod), OP(FMod, FRem), SWAP(FMod), OP(SNegate, Not), OP(Not, SNegate),
+    OP(ShiftLeftLogical, ShiftRightLogical), OP(ShiftRightLogical, ShiftRightArithmetic),
+    OP(ShiftRightArithmetic, ShiftRightLogical), OP(BitwiseOr, BitwiseXor),
+    OP(BitwiseXor, BitwiseOr), OP(BitwiseAnd, BitwiseOr), OP(LogicalOr, LogicalNotEqual),
+    OP(LogicalAnd, LogicalEqual), OP(LogicalNotEqual, LogicalOr), OP(LogicalEqual, LogicalAnd),
+    OP(IEqual, UGreaterThanEqual), OP(INotEqual, UGreaterThan),
+    OP(UGreaterThan, UGreaterThanEqual), OP(UGreaterThan, SGreaterThan),
+    OP(SGreaterThan, UGreaterThan), OP(SGreaterThan, SGreaterThanEqual),
+    OP(UGreaterThanEqual, UGreaterThan), OP(UGreaterThanEqual, SGreaterThanEqual),
+    OP(SGreaterThanEqual, UGreaterThanEqual), OP(SGreaterThanEqual, SGreaterThan),
+    OP(ULessThan, ULessThanEqual), OP(ULessThan, SLessThan), OP(SLessThan, ULessThan),
+    OP(SLessThan, SLessThanEqual), OP(ULessThanEqual, ULessThan),
+    OP(ULessThanEqual, SLessThanEqual), OP(SLessThanEqual, ULessThanEqual),
+    OP(SLessThanEqual, SLessThan), OP(FOrdEqual, FUnordEqual), OP(FOrdEqual, FOrdLessThanEqual),
+    OP(FUnordEqual, FOrdEqual), OP(FOrdNotEqual, FUnordNotEqual),
+    OP(FUnordNotEqual, FOrdNotEqual), OP(FOrdLessThan, FUnordLessThan),
+    OP(FOrdLessThan, FOrdLessThanEqual), OP(FUnordLessThan, FOrdLessThan),
+    OP(FUnordLessThan, FUnordLessThanEqual), OP(FOrdGreaterThan, FUnordGreaterThan),
+    OP(FOrdGreaterThan, FOrdGreaterThanEqual), OP(FUnordGreaterThan, FOrdGreaterThan),
+    OP(FUnordGreaterThan, FUnordGreaterThanEqual), OP(FOrdLessThanEqual, FUnordLessThanEqual),
+    OP(FOrdLessThanEqual, FOrdLessThan), OP(FUnordLessThanEqual, FOrdLessThanEqual),
+    OP(FUnordLessThanEqual, FUnordLessThan), OP(FOrdGreaterThanEqual, FUnordGreaterThanEqual),
+    OP(FOrdGreaterThanEqual, FOrdGreaterThan), OP(FUnordGreaterThanEqual, FOrdGreaterThanEqual),
+    OP(FUnordGreaterThanEqual, FUnordGreaterThan), OP(LessOrGreater, FUnordNotEqual),
+    OP(Ordered, FOrdEqual), OP(Unordered, FUnordNotEqual), OP(IsNan, IsInf), OP(IsInf, IsNan),
+    OP(IsFinite, IsNormal), OP(IsNormal, IsFinite), OP(SignBitSet, IsNan),
+    OP(ConvertFToU, ConvertFToS), OP(ConvertFToS, ConvertFToU), OP(ConvertSToF, ConvertUToF),
+    OP(ConvertUToF, ConvertSToF), OP(UConvert, SConvert), OP(SConvert, UConvert),
+    OP(SatConvertSToU, UConvert), OP(SatConvertUToS, SConvert), OP(QuantizeToF16, CopyObject),
+    OP(BitReverse, Not), OP(BitCount, Not), OP(BitFieldSExtract, BitFieldUExtract),
+    OP(BitFieldUExtract, BitFieldSExtract), OP(UMulExtended, SMulExtended),
+    OP(SMulExtended, UMulExtended), OP(IAddCarry, ISubBorrow), OP(ISubBorrow, IAddCarry),
+    OP(Any, All), OP(All, Any), OP(SDot, UDot), OP(UDot, SDot), OP(SUDot, SDot), SWAP(SUDot),
+    OP(SDotAccSat, UDotAccSat), OP(UDotAccSat, SDotAccSat), OP(SUDotAccSat, SDotAccSat),
+    OP(AtomicIAdd, AtomicISub), OP(AtomicISub, AtomicIAdd), OP(AtomicSMin, AtomicUMin),
+    OP(AtomicUMin, AtomicSMin), OP(AtomicSMax, AtomicUMax), OP(AtomicUMax, AtomicSMax),
+    OP(AtomicAnd, AtomicOr), OP(AtomicOr, AtomicXor), OP(AtomicXor, AtomicOr),
+    OP(AtomicExchange, AtomicIAdd), OP(AtomicIIncrement, AtomicIDecrement),
+    OP(AtomicIDecrement, AtomicIIncrement), OP(AtomicFAddEXT, AtomicFMaxEXT),
+    OP(AtomicFMinEXT, AtomicFMaxEXT), OP(AtomicFMaxEXT, AtomicFMinEXT),
+    OP(GroupNonUniformAll, GroupNonUniformAny), OP(GroupNonUniformAny, GroupNonUniformAll),
+    OP(GroupAll, GroupAny), OP(GroupAny, GroupAll), OP(SubgroupAllKHR, SubgroupAnyKHR),
+    OP(SubgroupAnyKHR, SubgroupAllKHR),
+    OP(GroupNonUniformBallotFindLSB, GroupNonUniformBallotFindMSB),
+    OP(GroupNonUniformBallotFindMSB, GroupNonUniformBallotFindLSB),
+    OP(GroupNonUniformShuffle, GroupNonUniformShuffleXor),
+    OP(GroupNonUniformShuffleXor, GroupNonUniformShuffleDown),
+    OP(GroupNonUniformShuffleUp, GroupNonUniformShuffleDown),
+    OP(GroupNonUniformShuffleDown, GroupNonUniformShuffleUp),
+
+    OP(GroupNonUniformQuadAllKHR, GroupNonUniformQuadAnyKHR),
+    OP(GroupNonUniformQuadAnyKHR, GroupNonUniformQuadAllKHR),
+    OP(GroupNonUniformQuadBroadcast, GroupNonUniformQuadSwap),
+    OP(GroupNonUniformQuadSwap, GroupNonUniformQuadBroadcast),
+    OP(GroupNonUniformIAdd, GroupNonUniformIMul), OP(GroupNonUniformIMul, GroupNonUniformIAdd),
+    OP(GroupNonUniformFAdd, GroupNonUniformFMul), OP(GroupNonUniformFMul, GroupNonUniformFAdd),
+    OP(GroupNonUniformSMin, GroupNonUniformUMin), OP(GroupNonUniformUMin, GroupNonUniformSMin),
+    OP(GroupNonUniformSMax, GroupNonUniformUMax), OP(GroupNonUniformUMax, GroupNonUniformSMax),
+    OP(GroupNonUniformFMin, GroupNonUniformFMax), OP(GroupNonUniformFMax, GroupNonUniformFMin),
+    OP(GroupNonUniformBitwiseAnd, GroupNonUniformBitwiseOr),
+    OP(GroupNonUniformBitwiseOr, GroupNonUniformBitwiseXor),
+    OP(GroupNonUniformBitwiseXor, GroupNonUniformBitwiseOr),
+    OP(GroupNonUniformLogicalAnd, GroupNonUniformLogicalOr),
+    OP(GroupNonUniformLogicalOr, GroupNonUniformLogicalXor),
+    OP(GroupNonUniformLogicalXor, GroupNonUniformLogicalOr), OP(GroupIAdd, GroupUMax),
+    OP(GroupFAdd, GroupFMax), OP(GroupFMin, GroupFMax), OP(GroupUMin, GroupSMin),
+    OP(GroupSMin, GroupUMin), OP(GroupFMax, GroupFMin), OP(GroupUMax, GroupSMax),
+    OP(GroupSMax, GroupUMax), OP(GroupIMulKHR, GroupIAdd), OP(GroupFMulKHR, GroupFAdd),
+    OP(GroupBitwiseAndKHR, GroupBitwiseOrKHR), OP(GroupBitwiseOrKHR, GroupBitwiseXorKHR),
+    OP(GroupBitwiseXorKHR, GroupBitwiseOrKHR), OP(GroupLogicalAndKHR, GroupLogicalOrKHR),
+    OP(GroupLogicalOrKHR, GroupLogicalXorKHR), OP(GroupLogicalXorKHR, GroupLogicalOrKHR),
+    OP(PtrEqual, PtrNotEqual), OP(PtrNotEqual, PtrEqual), SWAP(PtrDiff),
+    OP(Transpose, CopyObject), OP(FNegate, CopyObject),
+   
+#undef OP
+#undef SWAP
+#define OP(from, to) { GLSLstd450##from, GLSLstd450##to, true }
+#define SWAP(op) { GLSLstd450##op, GLSLstd450##op, true }
+    OP(Round, Trunc), OP(RoundEven, Trunc), OP(Trunc, Floor), OP(FAbs, FSign), OP(SAbs, SSign),
+    OP(FSign, FAbs), OP(SSign, SAbs), OP(Floor, Trunc), OP(Ceil, RoundEven), OP(Fract, Trunc),
+    OP(Radians, Degrees), OP(Degrees, Radians), OP(Sin, Tan), OP(Cos, Cosh), OP(Tan, Sin),
+    OP(Asin, Atan), OP(Acos, Asin), OP(Atan, Asin), OP(Sinh, Sin), OP(Cosh, Cos), OP(Tanh, Atan),
+    OP(Asinh, Atan), OP(Acosh, Log), OP(Atanh, Atan), SWAP(Atan2), SWAP(Pow), OP(Exp, Exp2),
+    OP(Log, Log2), OP(Exp2, Exp), OP(Log2, Log), OP(Sqrt, InverseSqrt), OP(InverseSqrt, Sqrt),
+    OP(FMin, FMax), OP(UMin, SMin), OP(SMin, UMin), OP(FMax, FMin), OP(UMax, SMax),
+    OP(SMax, UMax), OP(FClamp, FMix), OP(UClamp, SClamp), OP(SClamp, UClamp), OP(FMix, FClamp),
+    SWAP(Step), OP(SmoothStep, FMix), OP(Fma, FMix), OP(NMin, NMax), OP(NMax, NMin),
+    OP(NClamp, Fma), OP(NMin, FMin), OP(NMax, FMax), OP(PackSnorm4x8, PackUnorm4x8),
+    OP(PackUnorm4x8, PackSnorm4x8), OP(PackSnorm2x16, PackUnorm2x16),
+    OP(PackUnorm2x16, PackSnorm2x16), OP(PackHalf2x16, PackSnorm2x16),
+    OP(UnpackSnorm2x16, UnpackUnorm2x16), OP(UnpackUnorm2x16, UnpackSnorm2x16),
+    OP(UnpackHalf2x16, UnpackSnorm2x16), OP(UnpackSnorm4x8, UnpackUnorm4x8),
+    OP(UnpackUnorm4x8, UnpackSnorm4x8), SWAP(Cross), OP(Normalize, FSign), OP(FaceForward, Fma),
+    SWAP(FaceForward), SWAP(Reflect), SWAP(Refract), OP(FindILsb, FindUMsb),
+    OP(FindSMsb, FindUMsb), OP(FindUMsb, FindSMsb),
+#undef OP
+#undef SWAP
+};
+static bool told[COUNT_OF(mutations)];
+
+/* How many instructions of the module were changed. */
+static uint32_t mutate(uint32_t *w, size_t n, const struct Mutation *how)
+{
+    uint32_t changed = 0, glsl = 0;
+    for (size_t k = 5; k < n && w[k] >> 16; k += w[k] >> 16) {
+        uint16_t op = w[k] & 0xffff;
+        if (op == SpvOpExtInstImport && !strcmp((const char *)&w[k + 2], "GLSL.std.450"))
+            glsl = w[k + 1];
+        if (how->ext ? op != SpvOpExtInst || w[k + 3] != glsl || w[k + 4] != how->from
+                     : op != how->from)
+            continue;
+        changed++;
+        uint32_t *operand = &w[k + (how->ext ? 5 : 3)], first = operand[0];
+        if (how->from == how->to) {
+            operand[0] = operand[1];
+            operand[1] = first;
+        } else if (how->ext) {
+            w[k + 4] = how->to;
+        } else {
+            w[k] += (uint32_t)how->to - how->from;
+        }
+    }
+    return changed;
+}
+
+/* `before`: what the module gives on the reference. */
+static void try_mutations(HeddleDevice *reference, const HeddleModule *m, const Plan *p,
+                          const HeddleKernelOptions *o, uint32_t *words, const Run *before)
+{
+    static Run after __attribute__((aligned(64)));
+    size_t size;
+    const uint32_t *w = heddle_module_spirv(m, &size);
+    uint32_t *copy = malloc(size);
+    for (uint32_t k = 0; copy && k < COUNT_OF(mutations); k++) {
+        HeddleModule *other = NULL;
+        memcpy(copy, w, size);
+        if (told[k] || !mutate(copy, size / 4, &mutations[k]) ||
+            heddle_module_new(copy, size, "mutated", NULL, &other, NULL) != HEDDLE_OK)
+            continue;
+        bool good = run(reference, other, o, words, &after, NULL);
+        for (uint32_t i = 0; i < N * RESULTS && good && !told[k]; i++)
+            told[k] = exact_differs(&after, before, i) || near_differs(p, &after, before, i);
+        heddle_module_free(other);
+    }
+    free(copy);
+}
+
 typedef struct Devices { HeddleDevice *cpu, *reference; HeddleLog *log; } Devices;
 
 static void run_variant(const Devices *d, const char *path, const Plan *p, char *variant)
@@ -245,6 +413,8 @@ static void run_variant(const Devices *d, const char *path, const Plan *p, char 
             test_fail(__FILE__, __LINE__, "%s: the reference fails", at);
             continue;
         }
+        if (s == 0)
+            try_mutations(d->reference, m, p, &o, words, &reference);
         for (int plain = 0; plain < 2 && (s == 0 || !plain); plain++) {
             o.no_optimisation = plain;
             if (run(d->cpu, m, &o, words, &cpu, d->log))
@@ -308,6 +478,20 @@ TEST(kernels)
     heddle_device_free(d.cpu);
     heddle_device_free(d.reference);
     heddle_log_free(d.log);
+}
+
+/* After the kernels. */
+TEST(kernels_tell_opcodes_apart)
+{
+    for (uint32_t k = 0; k < COUNT_OF(mutations) && !getenv("HEDDLE_OPS"); k++) {
+        const struct Mutation *how = &mutations[k];
+        uint8_t set = spv_set_by_name("GLSL.std.450");
+        if (!told[k])
+            test_fail(__FILE__, __LINE__, "%s: no kernel tells it from %s",
+                      how->ext ? spv_ext_inst(set, how->from)->name : spv_op_name(how->from),
+                      how->from == how->to ? "itself with its operands exchanged"
+                      : how->ext ? spv_ext_inst(set, how->to)->name : spv_op_name(how->to));
+    }
 }
 
 /* ---- coverage: after the kernels ------------------------------------------------------------- */

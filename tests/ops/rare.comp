@@ -50,7 +50,7 @@ void floats(float x, float y)
     put(fused(x, y, 0.1)); put(quantize(x)); put(copy(x)); put(expect(x > 0, true)); assume(cell.length() == 8);
     vec4 v = replicate(x); put(v.w);
     bool differ = x != y && !isnan(x) && !isnan(y);
-    put(differ || isnan(x) ? nmin(x, y) : 0); put(differ ? nmax(x, y) : 0); put(nclamp(x, -1.5, 2.5));
+    put(differ || isnan(x) ? nmin(x, y) : 0); put(differ || isnan(x) ? nmax(x, y) : 0); put(nclamp(x, -1.5, 2.5));
     float whole; int power;
     put(modf_to(x, whole)); put(whole);
     put(isnan(x) || isinf(x) ? 0 : frexp_to(x, power)); put(isnan(x) || isinf(x) ? 0 : power);
