@@ -5,6 +5,8 @@
 #extension GL_GOOGLE_include_directive : require
 #include "ops.glsl"
 
+spirv_instruction(id = 124) uvec2 words_of(u16vec4 x);
+spirv_instruction(id = 124) u16vec4 halves_of(uvec2 x);
 spirv_instruction(id = 204) int64_t reverse64(int64_t x);
 
 void fields(uint x, uint y)
@@ -26,6 +28,7 @@ void products(uint x, uint y)
     uvec2 pair = unpackUint2x32(packUint2x32(uvec2(x, y))); put(pair.x); put(pair.y);
     u16vec4 quad = unpack16(packUint2x32(uvec2(x, y))); put(quad.w);
     u8vec4 bytes = unpack8(x); put(bytes.y); put(pack32(bytes.wzyx)); put(pack64(quad.wzyx));
+    put(words_of(quad.yxwz).x); put(words_of(quad.yxwz).y); u16vec4 h = halves_of(uvec2(x, y)); put(h.x); put(h.z);
     put(floatBitsToUint(uintBitsToFloat(x & 0x7f7fffffu)));
     put(uint64_t(doubleBitsToUint64(uint64BitsToDouble(packUint2x32(pair) & 0x7fefffffffffffffUL))));
 }

@@ -45,6 +45,9 @@ void main()
     put(fract(abs(z))); put(length(z)); put(mod(z, 1.0)); put(mod(q, one));
 #else
     put(abs(product) > 1e-30 ? product : 0);
+    precise float beyond = uintBitsToFloat(0x7f7fffffu - (word(2) & 1u)) * 2.0, below = uintBitsToFloat(0xff7fffffu) + uintBitsToFloat(0xff7fff00u + (word(2) & 1u));
+    put(beyond); put(below); put(double(word64(2) | 1ul)); put(double(int64_t(word64(2) | 1ul))); put(float(0x100000000000001ul << (word(2) & 7u)));
+    put(float((1ul << 60) - 1ul - (word(2) & 1ul))); put(float(-(1l << 60) + 1l + int64_t(word(2) & 1u)));
 #endif
     float16_t h = float16_t(x), k = float16_t(y);
     precise float16_t hsum = h + k, hproduct = h * k;

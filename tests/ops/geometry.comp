@@ -22,7 +22,7 @@ void vectors(vec3 a, vec3 b)
     all3(normalize(a)); near(normalize(a.x)); all3(cross(a, b)); all3(faceforward(a, b, a)); all3(reflect(a, normalize(b)));
     all3(refract(normalize(a), normalize(b), 0.7)); all3(refract(normalize(a), normalize(b), 1.9));
     all3(mix(a, b, 0.3)); all3(smoothstep(vec3(-1), vec3(2), a)); all3(fma(a, b, vec3(1))); all3(a * b.x);
-    near(mix(a.x, b.x, a.y > 0));
+    near(mix(a.x, b.x, a.y > 0)); all3(faceforward(a, b, vec3(float(word(5) & 0u))));
 }
 
 void matrices(vec3 a, vec3 b, vec4 c)

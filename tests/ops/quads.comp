@@ -11,5 +11,8 @@ void main()
 {
     bool p = (word(0) & 3u) != 0;
     put(subgroupQuadAll(p)); put(subgroupQuadAny(!p));
+    if ((word(1) & 3u) != 0) {  // of the quad's active lanes
+        put(subgroupQuadAll(p)); put(subgroupQuadAny(!p));
+    }
     near(1.0);
 }

@@ -31,6 +31,8 @@ spirv_instruction(set = "GLSL.std.450", id = 81) float nclamp(float x, float y, 
 spirv_instruction(set = "GLSL.std.450", id = 35) float modf_to(float x, spirv_by_reference float whole);
 spirv_instruction(set = "GLSL.std.450", id = 51) float frexp_to(float x, spirv_by_reference int power);
 spirv_instruction(extensions = ["SPV_KHR_fma"], capabilities = [6030], id = 4427) float fused(float x, float y, float z);
+spirv_instruction(extensions = ["SPV_KHR_fma"], capabilities = [6030], id = 4427) float16_t fused(float16_t x, float16_t y, float16_t z);
+spirv_instruction(set = "GLSL.std.450", id = 53) float ldexp64(float x, int64_t power);
 spirv_instruction(extensions = ["SPV_KHR_shader_clock"], capabilities = [5055], id = 5056) uvec2 clock(uint scope);
 spirv_instruction(id = 232) uint increment(spirv_by_reference uint x, uint scope, uint semantics);
 spirv_instruction(id = 233) uint decrement(spirv_by_reference uint x, uint scope, uint semantics);
@@ -51,6 +53,14 @@ void floats(float x, float y)
     vec4 v = replicate(x); put(v.w);
     bool differ = x != y && !isnan(x) && !isnan(y);
     put(differ || isnan(x) ? nmin(x, y) : 0); put(differ || isnan(x) ? nmax(x, y) : 0); put(nclamp(x, -1.5, 2.5));
+    // normal at the edge; a sum that float would round to a tie of f16; powers beyond 32 bits
+    float edge = uintBitsToFloat(0x007fffffu + (word(2) & 1u));
+    put(is_normal(edge)); put(is_normal(-edge));
+    float16_t odd = 1.0009765625hf + float16_t(word(2) & 1u) * 0.0009765625hf;
+    put(fused(odd, 0.99853515625hf * 0.00048828125hf, odd)); put(fused(1.0009765625hf, float16_t(0.9990234375 * 0.00048828125), odd));
+    put(ldexp64(1.5, int64_t(word(2) & 1u) << 32 | 3l)); put(ldexp64(x, int64_t(int(word(3))) << 20));
+    uvec3 least = mix(uvec3(word(2), word(3), 5), uvec3(word(3), word(2), 9), lessThan(uvec3(word(2), word(3), 7), uvec3(word(3), word(2), 8)));
+    put(least.x); put(least.y); put(least.z);
     float whole; int power;
     put(modf_to(x, whole)); put(whole);
     put(isnan(x) || isinf(x) ? 0 : frexp_to(x, power)); put(isnan(x) || isinf(x) ? 0 : power);

@@ -34,7 +34,7 @@ void all(float x)
     vec2 v = subgroupMax(vec2(x, -x)); put(v.x); put(v.y);
     bool p = x > 0;
     put(subgroupAnd(p)); put(subgroupOr(p)); put(subgroupXor(p)); put(subgroupInclusiveOr(p));
-    put(subgroupAllEqual(x)); put(subgroupAllEqual(x > -100));
+    put(subgroupAllEqual(x)); put(subgroupAllEqual(x > -100)); put(subgroupAllEqual(uintBitsToFloat(words[5] | 0x7fc00000u)));
     put(subgroupBroadcastFirst(float16_t(x)));
 }
 

@@ -66,8 +66,9 @@ void main()
     votes(x, (word(1) & 3u) != 0);
     ballots((word(1) & 1u) != 0);
     moves(x);
+    bool q = (word(1) & 2u) != 0;   // lanes that are not active have one too
     if ((word(4) & 3u) != 0) {
-        arithmetic(x);
+        arithmetic(x); put(subgroupBallot(q).x); put(subgroupBallot(true).x); put(subgroupAny(!q));
         votes(x, (word(1) & 3u) != 0);
         ballots((word(1) & 1u) != 0);
     }
