@@ -32,7 +32,7 @@ static const Format formats[] = {
     { "double", "dvec", 64, 53, -1074, 0x1.fffffffffffffp1023 },
 };
 
-/* ---- exact results ---------------------------------------------------------------------------- */
+/* ---- exact results -------------------------------------------------------------------------- */
 
 /* *m: what errors are measured by where that is more than the result */
 
