@@ -10,7 +10,7 @@
  */
 #include "cpu/opencl_std.h"
 
-#include <math.h>
+#include <math.h> /* has sinpi, pown, powr, ... by C23: ours end in _ */
 
 static LV inum(LV like, uint64_t x) { return math_const_int(LLVMTypeOf(like), x); }
 static LV fnum(LV like, double x) { return math_const_real(LLVMTypeOf(like), x); }
@@ -51,7 +51,7 @@ static LV reduce_pi(Emit *e, LV x, LV *quadrant)
     return LLVMBuildFMul(e->b, r, fnum(r, M_PI), "");
 }
 
-static LV sinpi(Emit *e, LV x)
+static LV sinpi_(Emit *e, LV x)
 {
     LV q, r = reduce_pi(e, x, &q);
     LV odd = LLVMBuildOr(e->b, is(e, q, 1), is(e, q, 3), "");
@@ -60,7 +60,7 @@ static LV sinpi(Emit *e, LV x)
     return pick(e, is(e, v, 0), copysign_(e, v, x), v);
 }
 
-static LV cospi(Emit *e, LV x)
+static LV cospi_(Emit *e, LV x)
 {
     LV q, r = reduce_pi(e, x, &q);
     LV odd = LLVMBuildOr(e->b, is(e, q, 1), is(e, q, 3), "");
@@ -125,7 +125,7 @@ static LV pow_(Emit *e, LV x, LV y)
 }
 
 /* An integer exponent: as a float and what is left of it. */
-static LV pown(Emit *e, LV x, LV n)
+static LV pown_(Emit *e, LV x, LV n)
 {
     LV y = LLVMBuildSIToFP(e->b, n, LLVMTypeOf(x), "");
     LV power = math_pow(e->b, fabs_(e, x), y);
@@ -142,7 +142,7 @@ static LV pown(Emit *e, LV x, LV n)
 }
 
 /* |x|^(1/n), the exponent in two parts. */
-static LV rootn(Emit *e, LV x, LV n)
+static LV rootn_(Emit *e, LV x, LV n)
 {
     LT t = LLVMTypeOf(x);
     LV y = LLVMBuildSIToFP(e->b, n, t, ""), a = fabs_(e, x);
@@ -158,7 +158,7 @@ static LV rootn(Emit *e, LV x, LV n)
     return pick(e, LLVMBuildICmp(e->b, LLVMIntEQ, n, inum(n, 0), ""), fnum(r, NAN), r);
 }
 
-static LV powr(Emit *e, LV x, LV y)
+static LV powr_(Emit *e, LV x, LV y)
 {
     LV r = math_pow(e->b, x, y), zero = is(e, y, 0);
     LV bad = both(e, zero, LLVMBuildOr(e->b, is(e, x, 0), is(e, x, INFINITY), ""));
@@ -324,7 +324,7 @@ static LV math1(Emit *e, const SpvInst *i, uint32_t number, LV x)
     case OpenCLstd_ceil: return math_unary(b, "llvm.ceil", x);
     case OpenCLstd_cos: case OpenCLstd_half_cos: case OpenCLstd_native_cos: return math_cos(b, x);
     case OpenCLstd_cosh: return math_cosh(b, x);
-    case OpenCLstd_cospi: return cospi(e, x);
+    case OpenCLstd_cospi: return cospi_(e, x);
     case OpenCLstd_erfc: return math_libm(b, "erfc", x, NULL);
     case OpenCLstd_erf: return math_libm(b, "erf", x, NULL);
     case OpenCLstd_exp: case OpenCLstd_half_exp: case OpenCLstd_native_exp: return math_exp(b, x);
@@ -350,12 +350,12 @@ static LV math1(Emit *e, const SpvInst *i, uint32_t number, LV x)
         return math_rsqrt(b, x);
     case OpenCLstd_sin: case OpenCLstd_half_sin: case OpenCLstd_native_sin: return math_sin(b, x);
     case OpenCLstd_sinh: return math_sinh(b, x);
-    case OpenCLstd_sinpi: return sinpi(e, x);
+    case OpenCLstd_sinpi: return sinpi_(e, x);
     case OpenCLstd_sqrt: case OpenCLstd_half_sqrt: case OpenCLstd_native_sqrt:
         return math_sqrt(b, x);
     case OpenCLstd_tan: case OpenCLstd_half_tan: case OpenCLstd_native_tan: return math_tan(b, x);
     case OpenCLstd_tanh: return math_tanh(b, x);
-    case OpenCLstd_tanpi: return LLVMBuildFDiv(b, sinpi(e, x), cospi(e, x), "");
+    case OpenCLstd_tanpi: return LLVMBuildFDiv(b, sinpi_(e, x), cospi_(e, x), "");
     case OpenCLstd_tgamma: return math_libm(b, "tgamma", x, NULL);
     case OpenCLstd_trunc: return math_unary(b, "llvm.trunc", x);
     case OpenCLstd_half_recip: case OpenCLstd_native_recip: return quot(e, i, fnum(x, 1), x);
@@ -384,11 +384,11 @@ static LV math2(Emit *e, const SpvInst *i, uint32_t number, LV x, LV y)
     case OpenCLstd_minmag: return by_magnitude(e, x, y, false);
     case OpenCLstd_nextafter: return nextafter_(e, x, y);
     case OpenCLstd_pow: return pow_(e, x, y);
-    case OpenCLstd_pown: return pown(e, x, y);
+    case OpenCLstd_pown: return pown_(e, x, y);
     case OpenCLstd_powr: case OpenCLstd_half_powr: case OpenCLstd_native_powr:
-        return powr(e, x, y);
+        return powr_(e, x, y);
     case OpenCLstd_remainder: return opencl_remquo(e, x, y, &unused);
-    case OpenCLstd_rootn: return rootn(e, x, y);
+    case OpenCLstd_rootn: return rootn_(e, x, y);
     case OpenCLstd_half_divide: case OpenCLstd_native_divide: return quot(e, i, x, y);
     case OpenCLstd_fmax_common: return pick(e, fcmp(e, LLVMRealOLT, x, y), y, x);
     case OpenCLstd_fmin_common: return pick(e, fcmp(e, LLVMRealOLT, y, x), y, x);

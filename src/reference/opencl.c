@@ -119,7 +119,7 @@ static bool float1(uint32_t op, long double x, long double *r)
     }
 }
 
-static long double powr(long double x, long double y)
+static long double powr_(long double x, long double y)
 {
     bool bad = isnan(x) || isnan(y) || x < 0 || (x == 0 && y == 0) || (isinf(x) && y == 0) ||
                (x == 1 && isinf(y));
@@ -159,7 +159,7 @@ static bool float2(const RInst *i, uint32_t op, uint64_t a, uint64_t b, long dou
     case OpenCLstd_nextafter: *r = nextafter_of(i, a, b); return true;
     case OpenCLstd_pow: *r = powl(x, y); return true;
     case OpenCLstd_powr: case OpenCLstd_half_powr: case OpenCLstd_native_powr:
-        *r = powr(x, y); return true;
+        *r = powr_(x, y); return true;
     case OpenCLstd_remainder: *r = remainderl(x, y); return true;
     case OpenCLstd_half_divide: case OpenCLstd_native_divide: *r = x / y; return true;
     case OpenCLstd_fmax_common: *r = x < y ? y : x; return true;
