@@ -137,8 +137,8 @@ static void check_array_length(Checker *c, SpvInst *i)
     if (s->kind != SPV_STRUCT || !s->count || n != s->count - 1 || !s->members[n] ||
         s->members[n]->kind != SPV_RUNTIME_ARRAY)
         broken(c, i, "member %u of %s is not a runtime array at its end", n, type_name(c, s));
-    if (!r || r->kind != SPV_INT || r->bits != 32)
-        broken(c, i, "the length is %s, not a 32-bit integer", type_name(c, r));
+    if (!r || r->kind != SPV_INT || (r->bits != 32 && r->bits != 64))
+        broken(c, i, "the length is %s, not an integer of 32 or 64 bits", type_name(c, r));
 }
 
 static void check_relation(Checker *c, SpvInst *i)

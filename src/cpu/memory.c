@@ -834,7 +834,7 @@ static void array_length(Emit *e, const SpvInst *i)
     LV args[2] = { p->limit, emit_int(e, type, offset) };
     LV bytes = emit_intrinsic(e, "llvm.usub.sat", &type, 1, args, 2);
     LV n = LLVMBuildUDiv(e->b, bytes, emit_int(e, type, stride ? stride : 1), "");
-    emit_set1(e, i, emit_cast_index(e, n, e->i32));
+    emit_set1(e, i, emit_cast_index(e, n, emit_scalar_type(e, spv_type(e->module, i->type))));
 }
 
 /* ---- pointers as numbers --------------------------------------------------------------------- */

@@ -163,8 +163,8 @@ typedef struct RaceOrder { /* of one invocation */
     Clock know, pending;   /* pending: acquired relaxed, until an acquire fence */
 } RaceOrder;
 
-/* Of a workgroup or a subgroup: barriers that all know to be passed, and arrivals at split ones since
- * then, which nobody has waited for. */
+/* Of a workgroup or a subgroup: barriers that all know to be passed, and arrivals at split ones
+ * since then, which nobody has waited for. */
 typedef struct Epochs {
     uint32_t known[RACE_N_CLASSES], split[RACE_N_CLASSES];
     Clock brought; /* to the last barrier, by all */

@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "runtime/runtime.h"
 
@@ -73,6 +74,82 @@ static HeddleDevice *device(HeddleDeviceKind kind)
     HeddleDevice *d;
     heddle_device_new(&(HeddleDeviceOptions){ .kind = kind, .threads = 2 }, &d, NULL);
     return d;
+}
+
+/* SPV_EXT_shader_64bit_indexing: the array's length at its front, the index of an element behind
+ * 4 GiB in it. */
+static const char far_text[] =
+    "OpCapability Shader\nOpCapability Int64\nOpCapability Shader64BitIndexingEXT\n"
+    "OpExtension \"SPV_EXT_shader_64bit_indexing\"\n"
+    "OpMemoryModel Logical GLSL450\n"
+    "OpEntryPoint GLCompute %main \"main\" %id %buffer\n"
+    "OpExecutionMode %main LocalSize 8 1 1\n"
+    "OpExecutionMode %main Shader64BitIndexingEXT\n"
+    "OpDecorate %id BuiltIn GlobalInvocationId\n"
+    "OpDecorate %array ArrayStride 8\n"
+    "OpDecorate %block Block\n"
+    "OpMemberDecorate %block 0 Offset 0\n"
+    "OpDecorate %buffer DescriptorSet 0\n"
+    "OpDecorate %buffer Binding 0\n"
+    "%void = OpTypeVoid\n"
+    "%fn = OpTypeFunction %void\n"
+    "%uint = OpTypeInt 32 0\n"
+    "%ulong = OpTypeInt 64 0\n"
+    "%zero = OpConstant %uint 0\n"
+    "%far = OpConstant %ulong 0x20000003\n"
+    "%v3 = OpTypeVector %uint 3\n"
+    "%v3in = OpTypePointer Input %v3\n"
+    "%id = OpVariable %v3in Input\n"
+    "%array = OpTypeRuntimeArray %ulong\n"
+    "%block = OpTypeStruct %array\n"
+    "%blockp = OpTypePointer StorageBuffer %block\n"
+    "%ulongp = OpTypePointer StorageBuffer %ulong\n"
+    "%buffer = OpVariable %blockp StorageBuffer\n"
+    "%main = OpFunction %void None %fn\n"
+    "%entry = OpLabel\n"
+    "%all = OpLoad %v3 %id\n"
+    "%i = OpCompositeExtract %uint %all 0\n"
+    "%wide = OpUConvert %ulong %i\n"
+    "%at = OpIAdd %ulong %wide %far\n"
+    "%p = OpAccessChain %ulongp %buffer %zero %at\n"
+    "OpStore %p %at\n"
+    "%q = OpAccessChain %ulongp %buffer %zero %i\n"
+    "%n = OpArrayLength %ulong %buffer 0\n"
+    "OpStore %q %n\n"
+    "OpReturn\n"
+    "OpFunctionEnd\n";
+
+TEST(buffers_beyond_4_gib)
+{
+    enum { WORDS = 0x20000100 }; /* of 8 bytes */
+    for (int kind = HEDDLE_DEVICE_CPU; kind <= HEDDLE_DEVICE_REFERENCE; kind++) {
+        size_t size = (size_t)WORDS * 8;
+        uint64_t *far = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (far == MAP_FAILED)
+            return; /* a machine that gives no such addresses */
+        HeddleModule *m = NULL;
+        HeddleKernel *k = NULL;
+        HeddleBuffer *b = NULL;
+        HeddleLog *log = heddle_log_new(heddle_print_to_stderr, NULL);
+        HeddleDevice *d = device((HeddleDeviceKind)kind);
+        CHECK(heddle_module_new(far_text, sizeof far_text - 1, "far", NULL, &m, log) == HEDDLE_OK);
+        CHECK(heddle_kernel_new(d, m, NULL, &k, log) == HEDDLE_OK);
+        CHECK(heddle_buffer_wrap(d, far, size, &b, log) == HEDDLE_OK);
+        HeddleDispatch dispatch = { .groups = { 1, 1, 1 },
+                                    .bindings = &(HeddleBinding){ .buffer = b },
+                                    .n_bindings = 1 };
+        CHECK(heddle_dispatch(k, &dispatch, NULL, log) == HEDDLE_OK);
+        for (uint32_t i = 0; i < 8; i++)
+            CHECK(far[i] == WORDS && far[0x20000003 + i] == 0x20000003 + i);
+        CHECK(!far[0x20000002] && !far[3 + 8]);
+        heddle_buffer_free(b);
+        heddle_kernel_free(k);
+        heddle_module_free(m);
+        heddle_device_free(d);
+        heddle_log_free(log);
+        munmap(far, size);
+    }
 }
 
 TEST(languages)
