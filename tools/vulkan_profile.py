@@ -22,7 +22,8 @@ DEVICE_EXTENSIONS = """
     VK_EXT_shader_subgroup_partitioned VK_EXT_shader_subgroup_vote
     VK_EXT_subgroup_size_control VK_EXT_texel_buffer_alignment VK_EXT_tooling_info
     VK_KHR_16bit_storage VK_KHR_8bit_storage VK_KHR_bind_memory2 VK_KHR_buffer_device_address
-    VK_KHR_calibrated_timestamps VK_KHR_cooperative_matrix VK_KHR_copy_commands2
+    VK_KHR_calibrated_timestamps VK_KHR_compute_shader_derivatives
+    VK_KHR_cooperative_matrix VK_KHR_copy_commands2
     VK_KHR_dedicated_allocation VK_KHR_descriptor_update_template VK_KHR_device_group
     VK_KHR_driver_properties VK_KHR_external_fence VK_KHR_external_memory
     VK_KHR_external_semaphore VK_KHR_global_priority VK_KHR_image_format_list VK_KHR_format_feature_flags2 VK_KHR_get_memory_requirements2
@@ -94,6 +95,7 @@ FEATURES = set("""
     shaderSharedFloat64AtomicMinMax shaderBufferInt64Atomics shaderSharedInt64Atomics
     workgroupMemoryExplicitLayout workgroupMemoryExplicitLayoutScalarBlockLayout
     workgroupMemoryExplicitLayout8BitAccess workgroupMemoryExplicitLayout16BitAccess
+    computeDerivativeGroupQuads computeDerivativeGroupLinear
     subgroupBroadcastDynamicId shaderSplitBarrier shader64BitIndexing
     shaderSubgroupUniformControlFlow shaderMaximalReconvergence
     shaderSubgroupPartitioned shaderSubgroupClock shaderDeviceClock

@@ -184,7 +184,48 @@ static void check_ballot(Checker *c, SpvInst *i)
     }
 }
 
+/* ---- derivatives ----------------------------------------------------------------------------- */
+
+static bool takes_slopes(uint16_t op) { return op >= SpvOpDPdx && op <= SpvOpFwidthCoarse; }
+
+static void check_slope(Checker *c, SpvInst *i)
+{
+    const SpvType *r = result_type(c, i), *p = want_value(c, i, 0);
+    if (p && (!of_kind(r, SPV_FLOAT) || !same_type(p, r)))
+        broken(c, i, "%s of %s gives %s", spv_op_name(i->op), type_name(c, p), type_name(c, r));
+    if (!has_capability(c, SpvCapabilityComputeDerivativeGroupQuadsKHR) &&
+        !has_capability(c, SpvCapabilityComputeDerivativeGroupLinearKHR))
+        broken(c, i, "derivatives in kernels need a derivative group");
+}
+
+static void check_quads(Checker *c, SpvInst *i)
+{
+    SpvEntryPoint e;
+    DiagSink quiet = { 0 };
+    if (!spv_entry_point(c->m, spv_string(i, 2, NULL), &e, &quiet) || !e.quads)
+        return;
+    uint32_t x = e.local_size[0], y = e.local_size[1], z = e.local_size[2];
+    SpvId id = e.function->def->id;
+    if (e.quads == SPV_QUADS_SQUARE &&
+        spv_execution_mode(c->m, id, SpvExecutionModeDerivativeGroupLinearKHR, NULL))
+        broken(c, i, "derivative groups of two kinds");
+    else if (e.quads == SPV_QUADS_SQUARE && (x % 2 || y % 2))
+        broken(c, i, "a workgroup of %u x %u does not consist of quads", x, y);
+    else if (e.quads == SPV_QUADS_LINEAR && (uint64_t)x * y * z % 4)
+        broken(c, i, "a workgroup of %u x %u x %u does not consist of quads", x, y, z);
+}
+
 static const CheckRow rows[] = {
+    { { "derivative", "SPV_KHR_compute_shader_derivatives",
+        "Derivatives are of floats, in entry points that say what the groups are." },
+      { 0 },
+      takes_slopes,
+      check_slope },
+    { { "derivative-group", "Vulkan, VUIDs 10151 and 10152",
+        "A workgroup consists of quads of one kind." },
+      { SpvOpEntryPoint },
+      NULL,
+      check_quads },
     { { "scope", "SPIR-V 3.2.27, 2.16.2",
         "Execution scopes are constants; groups are subgroups or workgroups." },
       { 0 },

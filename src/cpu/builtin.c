@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Built-in variables: which invocation a lane is. Lane l of subgroup s is the invocation with
- * LocalInvocationIndex s * W + l.
+ * LocalInvocationIndex s * W + l, or where derivatives are taken in quads of neighbours, the
+ * s * W + l-th of these.
  *
  * Everything is computed once, in the function's entry block. Where rows of the workgroup and lanes
  * line up, the parts of LocalInvocationId are known to count up by one, or to be the same, within
@@ -71,7 +72,8 @@ static LV subgroup_start(Emit *e)
     return LLVMBuildMul(e->b, env_u32(e, offsetof(CpuEnv, subgroup)), u32(e, e->W), "");
 }
 
-static Part local_index(Emit *e)
+/* In the order that subgroups are made in: LocalInvocationIndex, unless that is by quads. */
+static Part invocation(Emit *e)
 {
     return invocations(e) == 1 ? uniform(e, u32(e, 0)) : counting(e, subgroup_start(e));
 }
@@ -79,7 +81,7 @@ static Part local_index(Emit *e)
 /* LocalInvocationId when the workgroup's size is only known when it runs. */
 static void local_id_open(Emit *e, Part *id)
 {
-    LV index = local_index(e).v, x = local_size(e, 0), y = local_size(e, 1);
+    LV index = invocation(e).v, x = local_size(e, 0), y = local_size(e, 1);
     LV plane = LLVMBuildMul(e->b, x, y, "");
     LV in_plane = LLVMBuildURem(e->b, index, emit_lanes(e, plane), "");
     id[0] = (Part){ LLVMBuildURem(e->b, index, emit_lanes(e, x), ""), { .group = 1 } };
@@ -98,6 +100,27 @@ static void local_id_at(Emit *e, LV index, LV *id)
     id[2] = LLVMBuildUDiv(e->b, row, y, "");
 }
 
+/* Quads of neighbours in x and y, by rows. Such an entry point has a size (VUID 10151). */
+static void local_id_quads(Emit *e, Part *id)
+{
+    LV n = invocation(e).v;
+    LT type = LLVMTypeOf(n);
+    LV one = emit_int(e, type, 1), two = emit_int(e, type, 2);
+    uint32_t x = e->local_size[0], y = e->local_size[1];
+    if (x % 2 || y % 2)
+        emit_error(e, e->entry->inst, "VUID-StandaloneSpirv-DerivativeGroupQuadsKHR-10151",
+                   "a workgroup of %u x %u does not consist of quads", x, y);
+    LV across = emit_int(e, type, MAX(x / 2, 1)), down = emit_int(e, type, MAX(y / 2, 1));
+    LV quad = LLVMBuildLShr(e->b, n, two, ""), row = LLVMBuildUDiv(e->b, quad, across, "");
+    LV part[2] = { LLVMBuildURem(e->b, quad, across, ""), LLVMBuildURem(e->b, row, down, "") };
+    LV in[2] = { LLVMBuildAnd(e->b, n, one, ""),
+                 LLVMBuildAnd(e->b, LLVMBuildLShr(e->b, n, one, ""), one, "") };
+    for (uint32_t k = 0; k < 2; k++)
+        id[k] = (Part){ LLVMBuildOr(e->b, LLVMBuildShl(e->b, part[k], one, ""), in[k], ""),
+                        { .group = 1 } };
+    id[2] = (Part){ LLVMBuildUDiv(e->b, row, down, ""), { .group = 1 } };
+}
+
 static void local_id(Emit *e, Part *id)
 {
     uint32_t x = e->local_size[0], y = e->local_size[1];
@@ -105,10 +128,14 @@ static void local_id(Emit *e, Part *id)
         local_id_open(e, id);
         return;
     }
+    if (e->entry->quads == SPV_QUADS_SQUARE) {
+        local_id_quads(e, id);
+        return;
+    }
     for (uint32_t k = 0; k < 3; k++)
         id[k] = uniform(e, u32(e, 0));
     if (y == 1 && e->local_size[2] == 1) {
-        id[0] = local_index(e);
+        id[0] = invocation(e);
         return;
     }
     if (x % e->W == 0) { /* rows are whole subgroups */
@@ -124,7 +151,7 @@ static void local_id(Emit *e, Part *id)
     for (uint32_t k = 0; k < 3; k++)
         id[k].affine = (Affine){ .stride = k == 0 && x > 1, .group = group, .no_wrap = true };
     LV lanes[3];
-    local_id_at(e, local_index(e).v, lanes);
+    local_id_at(e, invocation(e).v, lanes);
     for (uint32_t g = 0; g < e->W / group && e->W / group <= AFFINE_GROUPS; g++) {
         LV first[3];
         local_id_at(e, LLVMBuildAdd(e->b, subgroup_start(e), u32(e, g * group), ""), first);
@@ -137,6 +164,20 @@ static void local_id(Emit *e, Part *id)
         id[2] = uniform(e, LLVMBuildUDiv(e->b, subgroup_start(e), u32(e, x * y), ""));
     if (x == 1)
         id[0] = uniform(e, u32(e, 0));
+}
+
+static Part local_index(Emit *e)
+{
+    if (e->entry->quads != SPV_QUADS_SQUARE)
+        return invocation(e);
+    Part id[3];
+    local_id(e, id);
+    LV r = id[2].v;
+    for (uint32_t k = 2; k-- > 0;) {
+        r = LLVMBuildMul(e->b, r, emit_int(e, LLVMTypeOf(r), e->local_size[k]), "");
+        r = LLVMBuildAdd(e->b, r, id[k].v, "");
+    }
+    return (Part){ r, { .group = 1 } };
 }
 
 /* group * local_size + offset + local id */

@@ -8,6 +8,7 @@
 #include "cpu/image.h"
 #include "cpu/emit.h"
 #include "cpu/emit_internal.h"
+#include "cpu/ops.h"
 
 #include <stddef.h>
 
@@ -72,6 +73,11 @@ static struct Image *shared_memory(Emit *e)
     return m;
 }
 
+static LV as_float(Emit *e, LV word)
+{
+    return LLVMBuildBitCast(e->b, word, math_type_like(LLVMTypeOf(word), e->f32), "");
+}
+
 /* A component as 32 bits. */
 static LV as_word(Emit *e, LV v, const SpvType *t)
 {
@@ -107,6 +113,22 @@ static void add_rows(Call *c, uint32_t row, SpvId id, uint32_t most, uint16_t fl
     c->to.flags |= flag;
 }
 
+/* Levels of detail by derivatives: the projected coordinate's, as if they were operands. */
+static void add_slopes(Call *c)
+{
+    Emit *e = c->e;
+    LV q = c->i.projective ? c->row[IMAGE_COORDINATE + c->i.type.n_space] : NULL;
+    for (uint32_t k = 0; k < c->i.type.n_space; k++) {
+        LV x = as_float(e, c->row[IMAGE_COORDINATE + k]);
+        if (q)
+            x = ops_float(e, NULL, LLVMFDiv, x, as_float(e, q));
+        for (uint32_t axis = 1; axis <= 2; axis++)
+            c->row[IMAGE_GRAD + 3 * (axis - 1) + k] =
+                ops_bits(e, subgroup_slope(e, NULL, x, axis));
+    }
+    c->to.flags |= IMAGE_HAS_GRAD;
+}
+
 static bool call_begin(Emit *e, const SpvInst *inst, Call *c)
 {
     *c = (Call){ .e = e, .inst = inst };
@@ -139,6 +161,8 @@ static bool call_begin(Emit *e, const SpvInst *inst, Call *c)
     add_rows(c, IMAGE_OFFSET, i->offset, 3, IMAGE_HAS_OFFSET);
     add_rows(c, IMAGE_OFFSET, i->offsets, 8, IMAGE_HAS_OFFSETS);
     add_rows(c, IMAGE_TEXEL, i->texel, 4, 0);
+    if (e->entry->quads && !e->failed && spv_image_is_implicit(i))
+        add_slopes(c);
     return !e->failed;
 }
 

@@ -68,6 +68,8 @@ LV combine_scan(Emit *e, Combine how, LV v, LV mask, bool inclusive);
 Combine combine_of(uint16_t op);                    /* of an OpGroup* or OpGroupNonUniform* */
 /* v's lanes picked by index, which may be anything: only its low bits count. */
 LV subgroup_permute(Emit *e, LV v, LV index);
+/* By how much v differs in the quad, towards x (1) or y (2). */
+LV subgroup_slope(Emit *e, const SpvInst *i, LV v, uint32_t axis);
 
 /* ---- group.c: operations of a whole workgroup ------------------------------------------------ */
 

@@ -217,6 +217,43 @@ static void quad_vote(Emit *e, const SpvInst *i)
     emit_set1(e, i, all ? LLVMBuildNot(e->b, bad, "") : bad);
 }
 
+/* ---- derivatives ----------------------------------------------------------------------------- */
+
+LV subgroup_slope(Emit *e, const SpvInst *i, LV v, uint32_t axis)
+{
+    uint32_t near[128], far[128];
+    if (!emit_is_lanes(v))
+        return ops_float(e, i, LLVMFSub, v, v);
+    for (uint32_t l = 0; l < e->W; l++) {
+        near[l] = l & ~axis;
+        far[l] = l | axis;
+    }
+    return ops_float(e, i, LLVMFSub, shuffle(e, v, NULL, far, e->W),
+                     shuffle(e, v, NULL, near, e->W));
+}
+
+/* All are the fine ones (Vulkan 1.4, Derivative Operations). */
+static LV slope_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
+{
+    (void)n;
+    bool x = i->op == SpvOpDPdx || i->op == SpvOpDPdxFine || i->op == SpvOpDPdxCoarse;
+    bool y = i->op == SpvOpDPdy || i->op == SpvOpDPdyFine || i->op == SpvOpDPdyCoarse;
+    if (x || y)
+        return subgroup_slope(e, i, v[0], x ? 1 : 2);
+    LV dx = subgroup_slope(e, i, v[0], 1), dy = subgroup_slope(e, i, v[0], 2);
+    return ops_float(e, i, LLVMFAdd, math_unary(e->b, "llvm.fabs", dx),
+                     math_unary(e->b, "llvm.fabs", dy));
+}
+
+static void slope(Emit *e, const SpvInst *i)
+{
+    if (e->entry->quads)
+        emit_each_leaf(e, i, 0, 1, slope_leaf);
+    else
+        emit_error(e, i, "SPV_KHR_compute_shader_derivatives",
+                   "the entry point has no derivative group");
+}
+
 /* ---- votes ----------------------------------------------------------------------------------- */
 
 static bool of_subgroup(Emit *e, const SpvInst *i)
@@ -724,6 +761,9 @@ const EmitRule emit_rules_subgroup[] = {
     ROW(GroupNonUniformRotateKHR, rotate),
     ROW(GroupNonUniformQuadBroadcast, quad_broadcast),
     ROW(GroupNonUniformQuadSwap, quad_swap),
+    ROW(DPdx, slope), ROW(DPdy, slope), ROW(Fwidth, slope),
+    ROW(DPdxFine, slope), ROW(DPdyFine, slope), ROW(FwidthFine, slope),
+    ROW(DPdxCoarse, slope), ROW(DPdyCoarse, slope), ROW(FwidthCoarse, slope),
     ROW(GroupNonUniformQuadAllKHR, quad_vote),
     ROW(GroupNonUniformQuadAnyKHR, quad_vote),
     ARITHMETIC(NonUniformIAdd),

@@ -30,9 +30,11 @@ static uint64_t flushed(Fmt f, uint64_t x)
     return x & exponent ? x : x & sign;
 }
 
-uint64_t controls_flush_half(const Machine *m, uint64_t half)
+uint64_t controls_flush(const Machine *m, Fmt f, uint64_t x)
 {
-    return m->ftz[1] ? flushed(FMT_F16, half) : half;
+    bool is = (f == FMT_F16 && m->ftz[1]) || (f == FMT_F32 && m->ftz[2]) ||
+              (f == FMT_F64 && m->ftz[3]);
+    return is ? flushed(f, x) : x;
 }
 
 static Step run(Machine *m, Inv *v, const RInst *i)

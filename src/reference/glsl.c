@@ -436,7 +436,7 @@ static Step pack(Machine *m, Inv *v, const RInst *i)
             a = (uint64_t)rint(clamp(x, 0, 1) * (double)mask_bits(bits));
             break;
         case GLSLstd450PackHalf2x16:
-            a = controls_flush_half(m, f16_from_double(x));
+            a = controls_flush(m, FMT_F16, f16_from_double(x));
             break;
         default:
             break;
@@ -464,7 +464,7 @@ static Step unpack(Machine *m, Inv *v, const RInst *i)
             x = put(i, (double)x / (double)mask_bits(bits));
             break;
         case GLSLstd450UnpackHalf2x16:
-            x = put(i, f16_to_double((uint16_t)controls_flush_half(m, x)));
+            x = put(i, f16_to_double((uint16_t)controls_flush(m, FMT_F16, x)));
             break;
         default:
             break;

@@ -428,6 +428,56 @@ static void group_broadcast(Machine *m, Inv **set, uint32_t n, const RInst *i)
     }
 }
 
+/* ---- derivatives ----------------------------------------------------------------------------- */
+
+Inv *group_neighbour(const RInst *i, Inv **set, uint32_t n, uint32_t lane)
+{
+    return member(set, n, i, lane);
+}
+
+/* P of the quad's invocation towards x (1) or y (2), less that of the one on this side: the fine
+ * derivatives, which the others may be too. False: one of them is not here. */
+static bool difference(const Machine *m, const RInst *i, Inv **set, uint32_t n, const Inv *v,
+                       uint32_t axis, Ref p, double *d)
+{
+    const Inv *from = member(set, n, i, v->lane & ~axis), *to = member(set, n, i, v->lane | axis);
+    Fmt f = (Fmt)i->fmt;
+    *d = 0;
+    if (!from || !to)
+        return false;
+    *d = fmt_get(f, controls_flush(m, f, *leaf(to, p))) -
+         fmt_get(f, controls_flush(m, f, *leaf(from, p)));
+    *d = fmt_get(f, controls_flush(m, f, fmt_put(f, *d)));
+    return !*unset(from, p) && !*unset(to, p);
+}
+
+static void derivative(Machine *m, Inv **set, uint32_t n, const RInst *i)
+{
+    bool x = i->op == SpvOpDPdx || i->op == SpvOpDPdxFine || i->op == SpvOpDPdxCoarse;
+    bool y = i->op == SpvOpDPdy || i->op == SpvOpDPdyFine || i->op == SpvOpDPdyCoarse;
+    Fmt f = (Fmt)i->fmt;
+    for (uint32_t k = 0; k < n; k++)
+        for (uint32_t c = 0; c < i->n; c++) {
+            double dx = 0, dy = 0;
+            bool good = y || difference(m, i, set, n, set[k], 1, i->ops[0] + c, &dx);
+            good &= x || difference(m, i, set, n, set[k], 2, i->ops[0] + c, &dy);
+            double d = x ? dx : y ? dy : fabs(dx) + fabs(dy);
+            leaf(set[k], i->dst)[c] = controls_flush(m, f, fmt_put(f, d));
+            unset(set[k], i->dst)[c] = !good;
+        }
+}
+
+static bool prepare_derivative(Machine *m, RInst *i)
+{
+    if (!m->entry.quads || i->n_ops < 1 || !prepare_same(m, i) || i->fmt == FMT_NONE) {
+        refuse(m, i->src, m->entry.quads ? "derivatives are of floats"
+                                         : "the entry point has no derivative group");
+        return false;
+    }
+    i->scope = SpvScopeSubgroup;
+    return true;
+}
+
 /* ---- reductions and scans -------------------------------------------------------------------- */
 
 typedef enum Fold {
@@ -668,6 +718,15 @@ static const OpRow rows[] = {
     { SpvOpControlBarrierArriveEXT, NULL, prepare_barrier, split_barrier, 0 },
     { SpvOpControlBarrierWaitEXT, NULL, prepare_barrier, split_barrier, 0 },
     { SpvOpMemoryBarrier, memory_barrier, prepare_value, NULL, 0 },
+    { SpvOpDPdx, NULL, prepare_derivative, derivative, 0 },
+    { SpvOpDPdy, NULL, prepare_derivative, derivative, 0 },
+    { SpvOpFwidth, NULL, prepare_derivative, derivative, 0 },
+    { SpvOpDPdxFine, NULL, prepare_derivative, derivative, 0 },
+    { SpvOpDPdyFine, NULL, prepare_derivative, derivative, 0 },
+    { SpvOpFwidthFine, NULL, prepare_derivative, derivative, 0 },
+    { SpvOpDPdxCoarse, NULL, prepare_derivative, derivative, 0 },
+    { SpvOpDPdyCoarse, NULL, prepare_derivative, derivative, 0 },
+    { SpvOpFwidthCoarse, NULL, prepare_derivative, derivative, 0 },
     { SpvOpGroupNonUniformElect, NULL, prepare_group, elect, 0 },
     { SpvOpGroupNonUniformAll, NULL, prepare_group, vote, 0 },
     { SpvOpGroupNonUniformAny, NULL, prepare_group, vote, 0 },

@@ -27,6 +27,8 @@ typedef struct Look {
     int64_t face, layer; /* face: -1 where the image is no cube */
     uint32_t n;          /* coordinates in a layer or face */
     double stpq[3], q;
+    bool has_slope; /* derivatives of the direction or the coordinates, not divided by any q */
+    double slope[2][3];
 } Look;
 
 /* ---- operands -------------------------------------------------------------------------------- */
@@ -206,15 +208,13 @@ static void cube_derivative(const OnFace *at, const double *d, double out[3])
     out[1] = 0.5 * (rc * slope.tc - at->tc * drc) / (rc * rc);
 }
 
-static double rho(const Look *l, const OnFace *at, SpvId gradient)
+static double rho(const Look *l, const OnFace *at, const double slope[3])
 {
-    double d[3] = { 0 }, on_face[3], sum = 0;
-    for (uint32_t k = 0; k < l->op->s.type.n_space; k++)
-        d[k] = real(l, gradient, k);
-    if (l->face >= 0) {
-        cube_derivative(at, d, on_face);
-        memcpy(d, on_face, sizeof d);
-    }
+    double d[3], sum = 0;
+    if (l->face >= 0)
+        cube_derivative(at, slope, d);
+    else
+        memcpy(d, slope, sizeof d);
     for (uint32_t k = 0; k < l->n; k++)
         sum += pow(d[k] * l->image->levels[0].size[k], 2);
     return sqrt(sum);
@@ -227,8 +227,8 @@ static double lambda_prime(const Look *l, const OnFace *at)
     double base = 0, bias = l->sampler->bias + (s->bias ? real(l, s->bias, 0) : 0);
     if (s->lod)
         base = real(l, s->lod, 0);
-    else if (s->grad_x)
-        base = log2(fmax(rho(l, at, s->grad_x), rho(l, at, s->grad_y)));
+    else if (l->has_slope)
+        base = log2(fmax(rho(l, at, l->slope[0]), rho(l, at, l->slope[1])));
     return base + bias;
 }
 
@@ -246,6 +246,13 @@ static double lambda_of(const Look *l, const OnFace *at)
 static int64_t nearest_level(double d) { return (int64_t)fmax(ceil(d + 0.5) - 1, 0); }
 
 /* ---- normalized coordinates ------------------------------------------------------------------ */
+
+static float projected(const Look *l, uint32_t k)
+{
+    const SpvImageInst *s = &l->op->s;
+    return (float)(real(l, s->coordinate, k) /
+                   (s->projective ? real(l, s->coordinate, s->type.n_space) : 1));
+}
 
 static OnFace begin(Look *l)
 {
@@ -520,6 +527,11 @@ static Look look_of(Machine *m, Inv *v, const RInst *i)
     l.image = (const ImageDesc *)(uintptr_t)handles[0];
     if (op->s.has_sampler)
         l.sampler = (const SamplerDesc *)(uintptr_t)handles[1];
+    l.has_slope = op->s.grad_x;
+    for (uint32_t k = 0; k < op->s.type.n_space && l.has_slope; k++) {
+        l.slope[0][k] = real(&l, op->s.grad_x, k);
+        l.slope[1][k] = real(&l, op->s.grad_y, k);
+    }
     return l;
 }
 
@@ -535,27 +547,60 @@ static void set_result(const Look *l, const uint32_t x[4], uint8_t undefined)
     }
 }
 
+static void carry_out(Look *l, uint8_t undefined)
+{
+    uint32_t x[4] = { 0 };
+    SpvId at = l->op->s.coordinate;
+    if (at)
+        matters(l->m, l->v, l->i, ref_of(l->m, at), type_of(l->m, at)->leaves,
+                "is used as a coordinate");
+    switch (l->op->s.act) {
+    case SPV_IMAGE_SAMPLE: sample(l, x); break;
+    case SPV_IMAGE_FETCH: fetch(l, x); break;
+    case SPV_IMAGE_GATHER: gather(l, x); break;
+    case SPV_IMAGE_WRITE: store(l); break;
+    case SPV_IMAGE_QUERY_SIZE: query_size(l, x); break;
+    case SPV_IMAGE_QUERY_LOD: query_lod(l, x); break;
+    case SPV_IMAGE_QUERY_LEVELS: x[0] = l->image ? l->image->n_levels : 0; break;
+    case SPV_IMAGE_QUERY_SAMPLES: x[0] = l->image ? 1 : 0; break;
+    case SPV_IMAGE_POINT: break; /* texel_pointer's */
+    }
+    if (l->i->dst != REF_NONE)
+        set_result(l, x, undefined | undefined_operands(l));
+}
+
+/* Levels of detail by derivatives (Vulkan 1.4, Derivative Operations): the projected coordinates'
+ * differences in the quad. */
+static void sample_together(Machine *m, Inv **set, uint32_t n, const RInst *i)
+{
+    const Op *op = i->aux;
+    uint32_t n_space = op->s.type.n_space;
+    Ref at = ref_of(m, op->s.coordinate);
+    for (uint32_t k = 0; k < n; k++) {
+        Look l = look_of(m, set[k], i);
+        uint8_t undefined = 0;
+        l.has_slope = true;
+        for (uint32_t c = 0; c < 2 * n_space; c++) {
+            uint32_t axis = c / n_space + 1;
+            const Inv *from = group_neighbour(i, set, n, set[k]->lane & ~axis),
+                      *to = group_neighbour(i, set, n, set[k]->lane | axis);
+            if (!from || !to) {
+                undefined = 1;
+                continue;
+            }
+            Look a = look_of(m, (Inv *)from, i), b = look_of(m, (Inv *)to, i);
+            l.slope[axis - 1][c % n_space] =
+                (float)(projected(&b, c % n_space) - projected(&a, c % n_space));
+            undefined |= unset(from, at)[c % n_space] | unset(to, at)[c % n_space];
+        }
+        carry_out(&l, undefined);
+    }
+}
+
 static Step access_image(Machine *m, Inv *v, const RInst *i)
 {
     Look l = look_of(m, v, i);
-    uint32_t x[4] = { 0 };
-    uint8_t undefined = i->dst == REF_NONE ? 0 : undefined_operands(&l);
-    SpvId at = l.op->s.coordinate;
-    if (at)
-        matters(m, v, i, ref_of(m, at), type_of(m, at)->leaves, "is used as a coordinate");
-    switch (l.op->s.act) {
-    case SPV_IMAGE_SAMPLE: sample(&l, x); break;
-    case SPV_IMAGE_FETCH: fetch(&l, x); break;
-    case SPV_IMAGE_GATHER: gather(&l, x); break;
-    case SPV_IMAGE_WRITE: store(&l); break;
-    case SPV_IMAGE_QUERY_SIZE: query_size(&l, x); break;
-    case SPV_IMAGE_QUERY_LOD: query_lod(&l, x); break;
-    case SPV_IMAGE_QUERY_LEVELS: x[0] = l.image ? l.image->n_levels : 0; break;
-    case SPV_IMAGE_QUERY_SAMPLES: x[0] = l.image ? 1 : 0; break;
-    case SPV_IMAGE_POINT: break; /* texel_pointer's */
-    }
-    if (i->dst != REF_NONE)
-        set_result(&l, x, undefined);
+    carry_out(&l, 0);
     if (v->left--)
         return STEP_NEXT;
     v->left = random_below(m, 24);
@@ -636,6 +681,11 @@ static bool prepare_image(Machine *m, RInst *i)
         layer = 0; /* the third coordinate is the layer's face */
     bool query = s->act == SPV_IMAGE_QUERY_SIZE;
     i->aux = op;
+    if (m->entry.quads && spv_image_is_implicit(s)) {
+        i->run = collective_wait;
+        i->together = sample_together;
+        i->scope = SpvScopeSubgroup;
+    }
     if (s->component && !constant_uint(m, s->component, &op->component))
         return false;
     if (i->type && s->act != SPV_IMAGE_POINT) {

@@ -496,7 +496,9 @@ void endless_found(Machine *m, const Inv *v, const char *why);
 /* ---- controls.c ------------------------------------------------------------------------------ */
 
 void controls_prepare(Machine *m, RInst *i); /* once the handler is known */
-uint64_t controls_flush_half(const Machine *m, uint64_t half); /* an f16 within an integer */
+uint64_t controls_flush(const Machine *m, Fmt f, uint64_t x);
+/* group.c: the one of a subgroup's that is there, or NULL */
+Inv *group_neighbour(const RInst *i, Inv **set, uint32_t n, uint32_t lane);
 
 /* ---- schedule.c ------------------------------------------------------------------------------ */
 

@@ -81,7 +81,7 @@ static bool builtin_value(const Machine *m, const Inv *v, uint32_t builtin, uint
     case SpvBuiltInGlobalOffset:
         return true;
     case SpvBuiltInLocalInvocationIndex:
-        out[0] = v->index;
+        out[0] = (v->local[2] * m->local_size[1] + v->local[1]) * m->local_size[0] + v->local[0];
         return true;
     case SpvBuiltInSubgroupSize:
     case SpvBuiltInSubgroupMaxSize:
@@ -154,6 +154,23 @@ static void start(Machine *m, Inv *v, RFunc *entry)
     }
 }
 
+/* LocalInvocationId of invocation `n` of a workgroup, in the order that subgroups are made in: by
+ * rows, or by quads, which are by rows (Vulkan 1.4, Quad scope). */
+static void local_id(const Machine *m, uint32_t n, uint32_t id[3])
+{
+    uint32_t x = m->local_size[0], y = m->local_size[1];
+    if (m->entry.quads != SPV_QUADS_SQUARE) {
+        id[0] = n % x;
+        id[1] = n / x % y;
+        id[2] = n / x / y;
+        return;
+    }
+    uint32_t quad = n / 4, across = x / 2, down = y / 2;
+    id[0] = quad % across * 2 + n % 2;
+    id[1] = quad / across % down * 2 + n / 2 % 2;
+    id[2] = quad / across / down;
+}
+
 static void make_invocations(Machine *m, const RFunc *f)
 {
     m->inv = NEW_ARRAY(m->arena, Inv, m->n_inv);
@@ -166,9 +183,7 @@ static void make_invocations(Machine *m, const RFunc *f)
         v->index = k;
         v->lane = k % m->width;
         v->subgroup = k / m->width;
-        v->local[0] = k % m->local_size[0];
-        v->local[1] = k / m->local_size[0] % m->local_size[1];
-        v->local[2] = k / m->local_size[0] / m->local_size[1];
+        local_id(m, k, v->local);
         v->slots = NEW_ARRAY(m->arena, uint64_t, f->total_slots + 1);
         v->undef = NEW_ARRAY(m->arena, uint8_t, f->total_slots + 1);
         v->frames = NEW_ARRAY(m->arena, Frame, f->total_frames + 1);

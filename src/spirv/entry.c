@@ -58,6 +58,10 @@ static void read_local_size(SpvModule *m, SpvEntryPoint *e)
         size_from_ids(m, c->words + c->first_operand, spv_n_operands(c), e->local_size);
     mode = spv_execution_mode(m, id, SpvExecutionModeSubgroupSize, &n);
     e->required_subgroup_size = mode && n ? mode[0] : 0;
+    if (spv_execution_mode(m, id, SpvExecutionModeDerivativeGroupQuadsKHR, NULL))
+        e->quads = SPV_QUADS_SQUARE;
+    else if (spv_execution_mode(m, id, SpvExecutionModeDerivativeGroupLinearKHR, NULL))
+        e->quads = SPV_QUADS_LINEAR;
 }
 
 static bool is_compute(const SpvInst *i)

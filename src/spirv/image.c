@@ -127,3 +127,8 @@ bool spv_image_inst(SpvModule *m, const SpvInst *i, SpvImageInst *out)
     out->projective = row->flags & PROJECTIVE;
     return image_operands(i, at, out);
 }
+
+bool spv_image_is_implicit(const SpvImageInst *i)
+{
+    return (i->act == SPV_IMAGE_SAMPLE || i->act == SPV_IMAGE_QUERY_LOD) && !i->lod && !i->grad_x;
+}

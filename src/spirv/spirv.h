@@ -353,8 +353,15 @@ bool spv_is_image_op(uint16_t op);
 const SpvType *spv_image_type(SpvModule *m, const SpvType *t, SpvImageType *out);
 /* False: no such instruction, or its operands are not what it needs. */
 bool spv_image_inst(SpvModule *m, const SpvInst *i, SpvImageInst *out);
+/* The level of detail comes from derivatives of the coordinate. */
+bool spv_image_is_implicit(const SpvImageInst *i);
 
 /* ---- entry points ---------------------------------------------------------------------------- */
+
+/* Which four invocations of a workgroup are a quad that derivatives are taken in
+ * (SPV_KHR_compute_shader_derivatives): neighbours in x and y, or four of one index after the
+ * other. Quads are four invocations of a subgroup, one after the other, in any case. */
+typedef enum SpvQuads { SPV_QUADS_NONE, SPV_QUADS_SQUARE, SPV_QUADS_LINEAR } SpvQuads;
 
 typedef struct SpvEntryPoint {
     const char *name;
@@ -362,6 +369,7 @@ typedef struct SpvEntryPoint {
     uint32_t model;             /* SpvExecutionModel* */
     uint32_t local_size[3];     /* LocalSize, LocalSizeId, a WorkgroupSize constant; or 0 0 0 */
     uint32_t required_subgroup_size;    /* OpenCL's SubgroupSize mode, or 0 */
+    SpvQuads quads;
     SpvInst *inst;              /* OpEntryPoint */
 } SpvEntryPoint;
 

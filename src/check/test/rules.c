@@ -10,6 +10,7 @@ static const char head[] =
     "OpCapability Shader\nOpCapability VulkanMemoryModel\nOpCapability CooperativeMatrixKHR\n"
     "OpCapability Int64\nOpCapability Float16\nOpCapability Float64\nOpCapability "
     "GroupNonUniformArithmetic\n"
+    "OpCapability ComputeDerivativeGroupLinearKHR\n"
     "OpExtension \"SPV_KHR_cooperative_matrix\"\n"
     "%glsl = OpExtInstImport \"GLSL.std.450\"\n"
     "OpMemoryModel Logical Vulkan\n"
@@ -177,6 +178,10 @@ static const Case cases[] = {
       "%x = OpAtomicIAdd %u32 %shared %c2 %c264 %f1" },
     { "variable", "%v = OpVariable %p_u Function %c1", "%v = OpVariable %p_u Function %f1" },
     { "scope", "%x = OpGroupNonUniformElect %bool %c3", "%x = OpGroupNonUniformElect %bool %c1" },
+    { "derivative", "%x = OpDPdx %v2 %cv2", "%x = OpFwidthFine %f32 %cv2" },
+    { "derivative-group",
+      "OpExecutionMode %main LocalSize 32 1 1\nOpExecutionMode %main DerivativeGroupLinearKHR\n---\n",
+      "OpExecutionMode %main LocalSize 32 1 1\nOpExecutionMode %main DerivativeGroupQuadsKHR\n---\n" },
     { "split-barrier",
       "OpControlBarrierArriveEXT %c2 %c2 %c260\nOpControlBarrierWaitEXT %c2 %c2 %c258",
       "OpControlBarrierArriveEXT %c2 %c2 %c264" },
