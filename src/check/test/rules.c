@@ -180,8 +180,10 @@ static const Case cases[] = {
     { "scope", "%x = OpGroupNonUniformElect %bool %c3", "%x = OpGroupNonUniformElect %bool %c1" },
     { "derivative", "%x = OpDPdx %v2 %cv2", "%x = OpFwidthFine %f32 %cv2" },
     { "derivative-group",
-      "OpExecutionMode %main LocalSize 32 1 1\nOpExecutionMode %main DerivativeGroupLinearKHR\n---\n",
-      "OpExecutionMode %main LocalSize 32 1 1\nOpExecutionMode %main DerivativeGroupQuadsKHR\n---\n" },
+      "OpExecutionMode %main LocalSize 32 1 1\n"
+      "OpExecutionMode %main DerivativeGroupLinearKHR\n---\n",
+      "OpExecutionMode %main LocalSize 32 1 1\n"
+      "OpExecutionMode %main DerivativeGroupQuadsKHR\n---\n" },
     { "split-barrier",
       "OpControlBarrierArriveEXT %c2 %c2 %c260\nOpControlBarrierWaitEXT %c2 %c2 %c258",
       "OpControlBarrierArriveEXT %c2 %c2 %c264" },
