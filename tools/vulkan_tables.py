@@ -10,6 +10,10 @@ structures there are and what members they have; the profile says what the drive
     ENTRY(name, function, level, version)         level: GLOBAL, INSTANCE, PHYSICAL, DEVICE;
                                                   version: minor one of the core that has it, or 0
     INSTANCE_EXTENSION(name, version)             DEVICE_EXTENSION(name, version)
+    CREATES(function, parameters, out, count)     commands of the core's graphics part, all of them:
+    DESTROYS(function, parameters)                by what they do
+    MEASURES(function, parameters, out)
+    RECORDS(function, parameters)
     FEATURES(struct, designated initialisers...)  of sType and the members that are VK_TRUE
     PROPERTIES(struct, designated initialisers...)
 
@@ -78,6 +82,27 @@ def wanted_commands(root):
                     for c in r.findall("command"):
                         names.setdefault(c.get("name"), 0)
     return names
+
+
+def print_graphics(root):
+    names = {c.get("name") for f in root.findall("feature")
+             if f.get("name").startswith("VK_GRAPHICS_VERSION") and vulkan_only(f)
+             for c in f.findall("require/command")}
+    for c in root.findall("commands/command"):
+        if not vulkan_only(c) or c.findtext("proto/name") not in names:
+            continue
+        params = [p for p in c.findall("param") if vulkan_only(p)]
+        row = "%s, (%s)" % (c.findtext("proto/name")[2:], ", ".join(
+            " ".join("".join(p.itertext()).split()) for p in params))
+        if params[0].findtext("type") == "VkCommandBuffer":
+            print("RECORDS(%s)" % row)
+        elif c.findtext("proto/type") == "VkResult":
+            several = [n for n in (p.findtext("name") for p in params) if n.endswith("Count")]
+            print("CREATES(%s, %s, %s)" % (row, params[-1].findtext("name"), (several + ["1"])[0]))
+        elif params[-1].findtext("type") == "VkExtent2D":
+            print("MEASURES(%s, %s)" % (row, params[-1].findtext("name")))
+        else:
+            print("DESTROYS(%s)" % row)
 
 
 def extension_versions(root):
@@ -174,8 +199,9 @@ def main():
                  "tools/toolchain.sh does" % (header_version(root), ", ".join(sorted(lacks))))
     print("/* SPDX-License-Identifier: MIT\n *\n * Written by tools/vulkan_tables.py from header "
           "version %s; do not edit. */" % header_version(root))
-    for kind, write in (("ENTRY", print_entries), ("EXTENSION", print_extensions),
-                        ("FEATURES", print_features), ("PROPERTIES", print_properties)):
+    for kind, write in (("ENTRY", print_entries), ("GRAPHICS", print_graphics),
+                        ("EXTENSION", print_extensions), ("FEATURES", print_features),
+                        ("PROPERTIES", print_properties)):
         print("\n#ifdef TABLE_%s" % kind)
         write(root)
         print("#endif")

@@ -7,8 +7,8 @@
 
 #include "vulkan/vk.h"
 
-/* A function that no file defines is a null pointer here and in the table: a command for
- * graphics. */
+/* A function that no file defines is a null pointer here and in the table: the device has no such
+ * command. */
 #define TABLE_ENTRY
 #define ENTRY(name, function, level, version)                                                      \
     extern __typeof__(name) hv_##function __attribute__((weak));
@@ -42,24 +42,19 @@ static const EntryPoint *find(const char *name)
     return bsearch(name, entry_points, COUNT_OF(entry_points), sizeof *entry_points, by_name);
 }
 
-static PFN_vkVoidFunction function(const EntryPoint *e)
-{
-    return e->function || e->level != DEVICE ? e->function : graphics_command(e->name);
-}
-
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL hv_GetInstanceProcAddr(VkInstance instance,
                                                                 const char *name)
 {
     const EntryPoint *e = find(name);
     bool always = e && (e->level == GLOBAL || !strcmp(name, "vkGetInstanceProcAddr"));
-    return e && (instance || always) ? function(e) : NULL;
+    return e && (instance || always) ? e->function : NULL;
 }
 
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL hv_GetDeviceProcAddr(VkDevice device, const char *name)
 {
     const EntryPoint *e = find(name);
     bool found = e && e->level == DEVICE && e->version <= Device_of(device)->core;
-    return found ? function(e) : NULL;
+    return found ? e->function : NULL;
 }
 
 /* ---- what the library exports ---------------------------------------------------------------- */

@@ -1,65 +1,48 @@
 /* SPDX-License-Identifier: MIT
  *
  * What a device with a graphics queue has and this one has not. Its core commands are there, since
- * programs look up all of them at once, and fail: objects are not made, and a command buffer that
- * one was recorded in cannot be ended. With HEDDLE_WEBGPU the device also says of itself what
- * implementations of WebGPU ask of every device before they let anybody compute on it.
+ * every core command has an address (vkGetDeviceProcAddr's table of return values), and fail:
+ * objects are not made, and a command buffer that one was recorded in cannot be ended. With
+ * HEDDLE_WEBGPU the device also says of itself what implementations of WebGPU ask of every device
+ * before they let anybody compute on it.
  */
 #include <stdio.h>
 
 #include "vulkan/vk.h"
 
-static void refuse(Instance *i, const Base *object, const char *what)
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+static VkResult refuse(Instance *i, const Base *object, const char *command)
 {
     char message[128];
-    snprintf(message, sizeof message, "%s: the device has no graphics", what);
+    snprintf(message, sizeof message, "%s: the device has no graphics", command);
     say(i, VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT, object, "no-graphics", message);
-}
-
-static VKAPI_ATTR VkResult VKAPI_CALL no_object(VkDevice device)
-{
-    Device *d = Device_of(device);
-    refuse(d->instance, &d->base, "vkCreate");
     return VK_ERROR_FEATURE_NOT_PRESENT;
 }
 
-static VKAPI_ATTR void VKAPI_CALL no_command(VkCommandBuffer buffer)
+static void refuse_recording(CommandBuffer *c, const char *command)
 {
-    CommandBuffer *c = CommandBuffer_of(buffer);
     if (!c->result)
-        refuse(c->device->instance, &c->base, "vkCmd");
-    c->result = VK_ERROR_FEATURE_NOT_PRESENT;
+        c->result = refuse(c->device->instance, &c->base, command);
 }
 
-static VKAPI_ATTR void VKAPI_CALL nothing(VkDevice device) { (void)device; }
-
-/* Every calling convention that there is code for lets the caller drop the arguments, so a function
- * may be called with more of them than it takes. */
-PFN_vkVoidFunction graphics_command(const char *name)
-{
-    if (!strncmp(name, "vkCmd", 5))
-        return (PFN_vkVoidFunction)no_command;
-    return strncmp(name, "vkCreate", 8) ? (PFN_vkVoidFunction)nothing
-                                        : (PFN_vkVoidFunction)no_object;
-}
-
-VKAPI_ATTR VkResult VKAPI_CALL hv_CreateGraphicsPipelines(VkDevice device, VkPipelineCache cache,
-                                                          uint32_t n,
-                                                          const VkGraphicsPipelineCreateInfo *infos,
-                                                          const VkAllocationCallbacks *alloc,
-                                                          VkPipeline *out)
-{
-    (void)cache, (void)infos, (void)alloc;
-    memset(out, 0, n * sizeof *out);
-    return no_object(device);
-}
-
-VKAPI_ATTR void VKAPI_CALL hv_GetRenderAreaGranularity(VkDevice device, VkRenderPass pass,
-                                                       VkExtent2D *out)
-{
-    (void)device, (void)pass;
-    *out = (VkExtent2D){ 1, 1 };
-}
+#define TABLE_GRAPHICS
+#define CREATES(function, parameters, out, count)                                                  \
+    VKAPI_ATTR VkResult VKAPI_CALL hv_##function parameters                                        \
+    {                                                                                              \
+        Device *d = Device_of(device);                                                             \
+        memset(out, 0, (count) * sizeof *(out));                                                   \
+        return refuse(d->instance, &d->base, "vk" #function);                                      \
+    }
+#define DESTROYS(function, parameters) VKAPI_ATTR void VKAPI_CALL hv_##function parameters {}
+#define MEASURES(function, parameters, out)                                                        \
+    VKAPI_ATTR void VKAPI_CALL hv_##function parameters { *(out) = (VkExtent2D){ 1, 1 }; }
+#define RECORDS(function, parameters)                                                              \
+    VKAPI_ATTR void VKAPI_CALL hv_##function parameters                                            \
+    {                                                                                              \
+        refuse_recording(CommandBuffer_of(commandBuffer), "vk" #function);                         \
+    }
+#include "vulkan/tables.def"
 
 /* ---- what WebGPU asks for -------------------------------------------------------------------- */
 

@@ -129,8 +129,6 @@ HeddleLog *speaker_log(Speaker *s);
 
 /* ---- graphics.c ------------------------------------------------------------------------------ */
 
-/* What stands for a command of the core that is for graphics, and fails. */
-PFN_vkVoidFunction graphics_command(const char *name);
 /* HEDDLE_WEBGPU: what implementations of WebGPU require besides what is there. */
 void webgpu_features(VkPhysicalDeviceFeatures *f);
 void webgpu_limits(VkPhysicalDeviceLimits *l);
