@@ -15,7 +15,7 @@ DEVICE_EXTENSIONS = """
     VK_EXT_memory_budget VK_EXT_memory_priority VK_EXT_pipeline_creation_cache_control
     VK_EXT_pipeline_creation_feedback VK_EXT_pipeline_robustness VK_EXT_private_data
     VK_EXT_robustness2 VK_EXT_scalar_block_layout VK_EXT_separate_stencil_usage
-    VK_EXT_shader_64bit_indexing
+    VK_EXT_shader_64bit_indexing VK_EXT_shader_image_atomic_int64
     VK_EXT_shader_atomic_float VK_EXT_shader_atomic_float2 VK_EXT_shader_float8
     VK_EXT_shader_long_vector VK_EXT_shader_ocp_microscaling_types VK_EXT_shader_replicated_composites VK_EXT_shader_split_barrier
     VK_EXT_shader_subgroup_ballot
@@ -95,7 +95,7 @@ FEATURES = set("""
     shaderSharedFloat64AtomicMinMax shaderBufferInt64Atomics shaderSharedInt64Atomics
     workgroupMemoryExplicitLayout workgroupMemoryExplicitLayoutScalarBlockLayout
     workgroupMemoryExplicitLayout8BitAccess workgroupMemoryExplicitLayout16BitAccess
-    computeDerivativeGroupQuads computeDerivativeGroupLinear
+    computeDerivativeGroupQuads computeDerivativeGroupLinear shaderImageInt64Atomics
     subgroupBroadcastDynamicId shaderSplitBarrier shader64BitIndexing
     shaderSubgroupUniformControlFlow shaderMaximalReconvergence
     shaderSubgroupPartitioned shaderSubgroupClock shaderDeviceClock

@@ -29,8 +29,10 @@ typedef struct TexelFormat {
 /* NULL: not in the table. */
 const TexelFormat *texel_format(uint32_t number);
 bool texel_is_integer(const TexelFormat *f);
+bool texel_is_long(const TexelFormat *f);   /* one integer of 64 bits */
 /* Four components as 32 bits each: floats, or of integer formats integers. What a format does not
- * have is 0, alpha 1. Formats of 64 bits a component are copied only, and load as zeros. */
+ * have is 0, alpha 1. One integer of 64 bits is the first two, low bits first; other formats of 64
+ * bits a component are copied only, and load as zeros. */
 void texel_load(const TexelFormat *f, const void *at, uint32_t out[4]);
 /* Floats are clamped and rounded to nearest even, integers keep their low bits. */
 void texel_store(const TexelFormat *f, void *at, const uint32_t in[4]);

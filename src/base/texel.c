@@ -29,6 +29,11 @@ bool texel_is_integer(const TexelFormat *f)
     return f->kind == TEXEL_UINT || f->kind == TEXEL_SINT;
 }
 
+bool texel_is_long(const TexelFormat *f)
+{
+    return texel_is_integer(f) && f->bits[0] == 64 && !f->bits[1];
+}
+
 /* ---- bits ------------------------------------------------------------------------------------ */
 
 static uint32_t mask_of(uint32_t bits) { return bits >= 32 ? UINT32_MAX : (1u << bits) - 1; }
@@ -166,6 +171,10 @@ void texel_load(const TexelFormat *f, const void *at, uint32_t out[4])
 {
     out[0] = out[1] = out[2] = 0;
     out[3] = texel_is_integer(f) ? 1 : texel_bits(1);
+    if (texel_is_long(f)) {
+        memcpy(out, at, 8);
+        return;
+    }
     if (f->kind == TEXEL_SHARED) {
         load_shared(at, out);
         return;
@@ -180,6 +189,8 @@ void texel_store(const TexelFormat *f, void *at, const uint32_t in[4])
     uint8_t texel[32] = { 0 };
     if (f->kind == TEXEL_SHARED)
         store_shared(texel, in);
+    if (texel_is_long(f))
+        memcpy(texel, in, 8);
     for (int c = 0; c < 4 && f->kind != TEXEL_SHARED; c++)
         if (f->bits[c] && f->bits[c] <= 32)
             put(f, texel, c, store_component(f, c, in[c]));

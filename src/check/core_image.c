@@ -48,17 +48,30 @@ static void check_image(Checker *c, SpvInst *i)
 
 /* ---- operands -------------------------------------------------------------------------------- */
 
-/* Operand `id` has at least n components of the kind, of 32 bits. Absent is fine. */
-static bool want(Checker *c, const SpvInst *i, const char *what, SpvId id, SpvKind kind, uint32_t n)
+/* Operand `id` has at least n components of the kind, of `most` bits. Absent is fine. */
+static bool want_wide(Checker *c, const SpvInst *i, const char *what, SpvId id, SpvKind kind,
+                      uint32_t n, uint32_t most)
 {
     const SpvInst *def = id ? spv_def(c->m, id) : NULL;
     const SpvType *t = def && def->type && def->op != SpvOpFunction ? spv_type(c->m, def->type)
                                                                     : NULL;
-    if (!id || (t && of_kind(t, kind) && components(t) >= n && component(t)->bits <= 32))
+    if (!id || (t && of_kind(t, kind) && components(t) >= n && component(t)->bits <= most))
         return true;
-    broken(c, i, "%s is %s: it needs %u numbers, %s, of at most 32 bits", what, type_name(c, t), n,
-           kind == SPV_INT ? "integers" : "floats");
+    broken(c, i, "%s is %s: it needs %u numbers, %s, of at most %u bits", what, type_name(c, t), n,
+           kind == SPV_INT ? "integers" : "floats", most);
     return false;
+}
+
+static bool want(Checker *c, const SpvInst *i, const char *what, SpvId id, SpvKind kind, uint32_t n)
+{
+    return want_wide(c, i, what, id, kind, n, 32);
+}
+
+/* Of integers of 64 bits (SPV_EXT_shader_image_int64); gathered, they are not supported. */
+static uint32_t texel_bits_most(const SpvImageInst *s)
+{
+    const SpvType *t = s->type.sampled_type;
+    return t->kind == SPV_INT && t->bits == 64 && s->act != SPV_IMAGE_GATHER ? 64 : 32;
 }
 
 /* ConstOffsets: an array of four pairs. */
@@ -131,7 +144,7 @@ static void check_operands(Checker *c, SpvInst *i)
     if (good && s.component && !spv_constant(c->m, s.component, &component))
         broken(c, i, "the component is no constant");
     else if (good)
-        want(c, i, "the texel", s.texel, s.type.sampled_type->kind, 1);
+        want_wide(c, i, "the texel", s.texel, s.type.sampled_type->kind, 1, texel_bits_most(&s));
 }
 
 static void check_result(Checker *c, SpvInst *i)
@@ -151,7 +164,9 @@ static void check_result(Checker *c, SpvInst *i)
     case SPV_IMAGE_QUERY_LEVELS: case SPV_IMAGE_QUERY_SAMPLES: n = 1; kind = SPV_INT; break;
     default: break;
     }
-    if (!of_kind(r, kind) || component(r)->bits > 32 || components(r) > n || components(r) < least)
+    bool whole = s.act == SPV_IMAGE_SAMPLE || s.act == SPV_IMAGE_FETCH;
+    if (!of_kind(r, kind) || component(r)->bits > (whole ? texel_bits_most(&s) : 32) ||
+        components(r) > n || components(r) < least)
         broken(c, i, "%s of an image of %s gives %s", spv_op_name(i->op), type_name(c, sampled),
                type_name(c, r));
 }
@@ -163,7 +178,8 @@ static void check_pointer(Checker *c, SpvInst *i)
     if (!spv_image_inst(c->m, i, &s) || !s.type.sampled_type)
         return;
     if (!r || r->kind != SPV_POINTER || r->storage != SpvStorageClassImage ||
-        !same_type(r->element, s.type.sampled_type) || r->element->bits > 32 || s.has_sampler)
+        !same_type(r->element, s.type.sampled_type) || r->element->bits > texel_bits_most(&s) ||
+        s.has_sampler)
         broken(c, i, "a texel pointer points to the image's type in storage class Image");
 }
 

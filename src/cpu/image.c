@@ -73,6 +73,8 @@ static struct Image *shared_memory(Emit *e)
     return m;
 }
 
+static LV inum(LV like, uint64_t x) { return math_const_int(LLVMTypeOf(like), x); }
+
 static LV as_float(Emit *e, LV word)
 {
     return LLVMBuildBitCast(e->b, word, math_type_like(LLVMTypeOf(word), e->f32), "");
@@ -103,6 +105,12 @@ static void add_rows(Call *c, uint32_t row, SpvId id, uint32_t most, uint16_t fl
     uint32_t n = t ? MIN(emit_value(c->e, id)->n, most) : 0;
     if (!n)
         return;
+    if (row == IMAGE_TEXEL && t->kind == SPV_INT && t->bits == 64) { /* texel_is_long */
+        LV v = emit_leaf(c->e, id, 0), high = LLVMBuildLShr(c->e->b, v, inum(v, 32), "");
+        c->row[row] = emit_cast_index(c->e, v, c->e->i32);
+        c->row[row + 1] = emit_cast_index(c->e, high, c->e->i32);
+        return;
+    }
     if ((t->kind != SPV_INT && t->kind != SPV_FLOAT) || t->bits > 32) {
         emit_error(c->e, c->inst, NULL, "components of %u bits are not supported on the CPU",
                    t->bits);
@@ -227,10 +235,23 @@ static void set_results(Call *c, bool one)
     LT word = one ? e->i32 : emit_lanes_type(e, e->i32), scalar = emit_scalar_type(e, s);
     LT type = one ? scalar : emit_lanes_type(e, scalar);
     LT single = one ? e->f32 : emit_lanes_type(e, e->f32);
-    for (uint32_t k = 0; k < n; k++) {
+    LV words[4];
+    for (uint32_t k = 0; k < 4; k++) {
         LV at = element(e, e->image->out, e->i32, (uint64_t)k * c->to.lanes);
-        LV v = LLVMBuildLoad2(e->b, word, at, "");
-        LLVMSetAlignment(v, 4);
+        words[k] = LLVMBuildLoad2(e->b, word, at, "");
+        LLVMSetAlignment(words[k], 4);
+    }
+    if (s->kind == SPV_INT && s->bits == 64 && c->to.act != SPV_IMAGE_GATHER) { /* texel_is_long */
+        LV high = LLVMBuildZExt(e->b, words[1], type, "");
+        leaves[0] = LLVMBuildOr(e->b, LLVMBuildZExt(e->b, words[0], type, ""),
+                                LLVMBuildShl(e->b, high, inum(high, 32), ""), "");
+        leaves[1] = leaves[2] = LLVMConstNull(type);
+        leaves[3] = LLVMBuildZExt(e->b, words[3], type, "");
+        emit_set(e, c->inst, leaves, n);
+        return;
+    }
+    for (uint32_t k = 0; k < n; k++) {
+        LV v = words[k];
         if (s->kind == SPV_FLOAT)
             v = LLVMBuildBitCast(e->b, v, single, "");
         if (s->kind == SPV_FLOAT && s->bits < 32)
@@ -269,6 +290,7 @@ static void texel_pointer(Emit *e, const SpvInst *inst)
     LV image[2];
     image_load(e, emit_pointer(e, c.i.image), image);
     c.image = image[0];
+    c.to.bytes = (uint8_t)emit_scalar_bytes(e, t->element);
     bool one = call(&c);
     LT type = one ? e->i64 : emit_lanes_type(e, e->i64);
     LV at = LLVMBuildLoad2(e->b, type, e->image->out, "");

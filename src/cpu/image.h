@@ -45,7 +45,7 @@ typedef struct CpuImageCall {
     uint8_t lanes;
     uint16_t flags;
     uint8_t component;          /* of a gather */
-    uint8_t unused;
+    uint8_t bytes;              /* of what a texel pointer leads to */
 } CpuImageCall;
 
 /* For each lane whose byte of `mask` is not 0 (NULL: all) one access. Results are rows in `out`;

@@ -453,7 +453,8 @@ void cpu_image(uint64_t call, const uint8_t *mask, const ImageDesc *const *image
         l.in = in + k;
         memset(l.x, 0, sizeof l.x);
         if (l.call.act == SPV_IMAGE_POINT) {
-            uint64_t at = (uintptr_t)texel_of(&l, false);
+            bool fits = l.image && l.image->format->bytes >= l.call.bytes;
+            uint64_t at = fits ? (uintptr_t)texel_of(&l, false) : 0;
             memcpy(out + 2 * k, &at, sizeof at);
             continue;
         }

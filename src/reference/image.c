@@ -155,6 +155,8 @@ static void store(Look *l)
         x[c] = type_scalar(t)->kind == SPV_FLOAT ? texel_bits((float)real(l, texel, c))
                                                  : (uint32_t)integer(l, texel, c);
     }
+    if (type_scalar(t)->bits == 64) /* texel_is_long */
+        x[1] = (uint32_t)((uint64_t)integer(l, texel, 0) >> 32);
     if (find_place(l, &p) && texel_access(l, p.level, p.ijk, p.layer, ACCESS_WRITE, &a))
         texel_store(l->image->format, a.data, x);
 }
@@ -539,8 +541,10 @@ static void set_result(const Look *l, const uint32_t x[4], uint8_t undefined)
 {
     const RType *t = l->i->type, *s = type_scalar(t);
     uint64_t *out = leaf(l->v, l->i->dst);
+    const uint64_t wide[4] = { x[0] | (uint64_t)x[1] << 32, 0, 0, x[3] };
     for (uint32_t k = 0; k < t->leaves; k++) {
-        out[k] = s->kind == SPV_FLOAT && s->bits != 32
+        out[k] = s->bits == 64 ? wide[k] /* texel_is_long */
+                 : s->kind == SPV_FLOAT && s->bits != 32
                      ? fmt_put(fmt_of(s), texel_float(x[k]))
                      : (uint64_t)x[k] & mask_bits(s->bits);
         unset(l->v, l->i->dst)[k] = undefined;
@@ -624,7 +628,9 @@ static Step texel_pointer(Machine *m, Inv *v, const RInst *i)
     ImageBinding b;
     memcpy(&b, a.data, sizeof b);
     l.image = b.image;
-    if (find_place(&l, &at)) {
+    const RType *t = type_get(m, i->type->pointee);
+    bool fits = b.image && t && b.image->format->bytes >= t->size;
+    if (find_place(&l, &at) && fits) {
         const ImageLevel *level = &b.image->levels[0];
         out[0] = (uint64_t)(uintptr_t)level->base + (uint64_t)at.ijk[0] * b.image->format->bytes +
                  (uint64_t)at.ijk[1] * level->row + (uint64_t)at.ijk[2] * level->slice +
@@ -690,7 +696,8 @@ static bool prepare_image(Machine *m, RInst *i)
         return false;
     if (i->type && s->act != SPV_IMAGE_POINT) {
         const RType *t = type_scalar(i->type);
-        if (i->type->leaves > 4 || t->bits > 32 || (t->kind != SPV_INT && t->kind != SPV_FLOAT)) {
+        bool wide = t->bits > 32 && !(t->kind == SPV_INT && s->act != SPV_IMAGE_GATHER);
+        if (i->type->leaves > 4 || wide || (t->kind != SPV_INT && t->kind != SPV_FLOAT)) {
             refuse(m, i->src, "texels of this type are not supported");
             return false;
         }
@@ -703,7 +710,8 @@ static bool prepare_image(Machine *m, RInst *i)
            has(m, s->offsets, SPV_INT, 8) && has(m, s->sample, SPV_INT, 1) &&
            has(m, s->min_lod, SPV_FLOAT, 1) &&
            (!s->texel || (type_of(m, s->texel)->leaves <= 4 &&
-                          type_scalar(type_of(m, s->texel))->bits <= 32));
+                          (type_scalar(type_of(m, s->texel))->bits <= 32 ||
+                           type_scalar(type_of(m, s->texel))->kind == SPV_INT)));
 }
 
 #define ROW(name) { SpvOpImage##name, access_image, prepare_image, NULL, 0 }

@@ -17,6 +17,13 @@ static VkFormatFeatureFlags2 features(VkPhysicalDevice device, const TexelFormat
                                    VK_FORMAT_FEATURE_2_HOST_IMAGE_TRANSFER_BIT;
     VkFormatFeatureFlags2 all = f && !buffer ? copies : 0;
     bool vertices_only = f && (f->kind == TEXEL_USCALED || f->kind == TEXEL_SSCALED);
+    if (f && texel_is_long(f)) /* VK_EXT_shader_image_atomic_int64 */
+        return all | (buffer ? VK_FORMAT_FEATURE_2_STORAGE_TEXEL_BUFFER_BIT |
+                                   VK_FORMAT_FEATURE_2_STORAGE_TEXEL_BUFFER_ATOMIC_BIT
+                             : VK_FORMAT_FEATURE_2_STORAGE_IMAGE_BIT |
+                                   VK_FORMAT_FEATURE_2_STORAGE_IMAGE_ATOMIC_BIT) |
+               VK_FORMAT_FEATURE_2_STORAGE_READ_WITHOUT_FORMAT_BIT |
+               VK_FORMAT_FEATURE_2_STORAGE_WRITE_WITHOUT_FORMAT_BIT;
     if (!f || f->bits[0] > 32 || vertices_only)
         return all;
     bool color = f->aspect == TEXEL_COLOR, depth = f->aspect == TEXEL_DEPTH;

@@ -57,7 +57,8 @@ static const uint32_t storage_formats[] = {
     [SpvImageFormatR32ui] = 98,        [SpvImageFormatRgb10a2ui] = 68,
     [SpvImageFormatRg32ui] = 101,      [SpvImageFormatRg16ui] = 81,
     [SpvImageFormatRg8ui] = 20,        [SpvImageFormatR16ui] = 74,
-    [SpvImageFormatR8ui] = 13,
+    [SpvImageFormatR8ui] = 13,         [SpvImageFormatR64ui] = 110,
+    [SpvImageFormatR64i] = 111,
 };
 static const uint32_t floats[] = { 9, 10, 2, 4, 6, 16, 37, 38, 43, 44, 50, 64, 70, 76, 83, 97,
                                    100, 103, 109, 122, 123 };
@@ -85,7 +86,7 @@ static void fill_texels(Rng *r, const ImageDesc *m)
 {
     const TexelFormat *f = m->format;
     for (uint64_t at = 0; at + f->bytes <= m->size; at += f->bytes) {
-        uint32_t x[4];
+        uint32_t x[4] = { 0 };
         for (int c = 0; c < 4; c++)
             x[c] = texel_is_integer(f) ? (uint32_t)rng_u64(r)
                                        : texel_bits((float)(rng_uniform(r) * 1.2 - 0.1));
