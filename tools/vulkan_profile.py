@@ -111,7 +111,7 @@ NOT = {"VkPhysicalDeviceCooperativeMatrixMaintenance1FeaturesEXT.cooperativeMatr
         for _i in ("Reductions", "Conversions", "PerElementOperations")}
 
 _STAGES = "VK_SHADER_STAGE_COMPUTE_BIT"
-_INDEXED = str(1 << 20)
+_INDEXED = "MAX_DESCRIPTORS"
 _DOT = ("8BitUnsigned 8BitSigned 8BitMixedSignedness 4x8BitPackedUnsigned 4x8BitPackedSigned "
         "4x8BitPackedMixedSignedness").split()
 
@@ -135,7 +135,7 @@ PROPERTIES = {
     # Vulkan 1.3
     "requiredSubgroupSizeStages": _STAGES,
     "maxComputeWorkgroupSubgroups": "128",
-    "maxInlineUniformBlockSize": "4096",
+    "maxInlineUniformBlockSize": "MAX_INLINE_BLOCK",
     "maxPerStageDescriptorInlineUniformBlocks": "64",
     "maxPerStageDescriptorUpdateAfterBindInlineUniformBlocks": "64",
     "maxDescriptorSetInlineUniformBlocks": "64",
@@ -168,7 +168,8 @@ for _i in ("Float16", "Float32", "Float64"):
     PROPERTIES["shaderDenormFlushToZero" + _i] = "VK_TRUE"
     PROPERTIES["shaderRoundingModeRTE" + _i] = "VK_TRUE"
     PROPERTIES["shaderRoundingModeRTZ" + _i] = "VK_TRUE"
-for _i in ("Samplers", "UniformBuffers", "StorageBuffers", "SampledImages", "StorageImages"):
+for _i in ("Samplers", "UniformBuffers", "StorageBuffers", "SampledImages", "StorageImages",
+           "InputAttachments"):
     PROPERTIES["maxPerStageDescriptorUpdateAfterBind" + _i] = _INDEXED
     PROPERTIES["maxDescriptorSetUpdateAfterBind" + _i] = _INDEXED
 for _i in ("Uniform", "Storage"):

@@ -14,7 +14,7 @@ structures there are and what members they have; the profile says what the drive
     DESTROYS(function, parameters)                by what they do
     MEASURES(function, parameters, out)
     RECORDS(function, parameters)
-    FEATURES(struct, designated initialisers...)  of sType and the members that are VK_TRUE
+    FEATURES(struct, members, designated initialisers...)  of sType and those that are VK_TRUE
     PROPERTIES(struct, designated initialisers...)
 
 A member name means the same in a core structure and in the extension's that it was promoted from,
@@ -163,7 +163,8 @@ def print_features(root):
         on = [m for m in members
               if m in profile.FEATURES and "%s.%s" % (name, m) not in profile.NOT]
         unused -= set(on)
-        print("FEATURES(%s, .sType = %s%s)" % (name, s_type, "".join(", .%s = 1" % m for m in on)))
+        print("FEATURES(%s, %d, .sType = %s%s)" % (name, len(members), s_type,
+                                                   "".join(", .%s = 1" % m for m in on)))
     core = [m.find("name").text for m in
             root.find("types/type[@name='VkPhysicalDeviceFeatures']").findall("member")]
     on = [m for m in core if m in profile.FEATURES]

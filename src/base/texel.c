@@ -167,10 +167,16 @@ static uint32_t store_component(const TexelFormat *f, int c, uint32_t in)
 
 /* ---- texels ---------------------------------------------------------------------------------- */
 
+void texel_complete(const TexelFormat *f, uint32_t x[4])
+{
+    for (int c = 0; c < 4; c++)
+        if (!f->bits[c])
+            x[c] = c < 3 ? 0 : texel_is_integer(f) ? 1 : texel_bits(1);
+}
+
 void texel_load(const TexelFormat *f, const void *at, uint32_t out[4])
 {
-    out[0] = out[1] = out[2] = 0;
-    out[3] = texel_is_integer(f) ? 1 : texel_bits(1);
+    texel_complete(f, out);
     if (texel_is_long(f)) {
         memcpy(out, at, 8);
         return;

@@ -276,9 +276,10 @@ static void texel(const Lane *l, const Spot *p, uint32_t level, const int64_t fr
         at[k] = wrapped(at[k], v->size[k], l->sampler->address[k]);
         border |= at[k] < 0;
     }
-    if (border)
+    if (border) {
         memcpy(x, l->sampler->border, 4 * sizeof *x);
-    else
+        texel_complete(m->format, x);
+    } else
         texel_load(m->format, texel_at(v, at[0] * m->format->bytes, at[1], at[2], layer), x);
     if (l->call.flags & IMAGE_HAS_DREF) {
         x[0] = texel_bits(compared(l->sampler->compare, p->dref, texel_float(x[0])));

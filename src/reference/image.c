@@ -356,9 +356,10 @@ static void texel_at(const Look *l, int64_t level, const int64_t from[3], uint32
             border |= ijk[k] < 0 || ijk[k] >= v->size[k];
         }
     }
-    if (border)
+    if (border) {
         memcpy(x, l->sampler->border, 4 * sizeof *x);
-    else if (texel_access(l, level, ijk, layer, ACCESS_READ, &a))
+        texel_complete(l->image->format, x);
+    } else if (texel_access(l, level, ijk, layer, ACCESS_READ, &a))
         texel_load(l->image->format, a.data, x);
     if (l->op->s.dref)
         x[0] = compare(l, texel_float(x[0]));

@@ -148,14 +148,28 @@ VKAPI_ATTR void VKAPI_CALL hv_GetDescriptorSetLayoutSupport(
     VkDescriptorSetLayoutSupport *out)
 {
     (void)device;
-    uint64_t n = 0;
-    for (uint32_t i = 0; i < info->bindingCount; i++)
-        n += info->pBindings[i].descriptorCount;
-    out->supported = n <= 1 << 20;
+    const VkDescriptorSetLayoutBindingFlagsCreateInfo *flags = chain_find(
+        info->pNext, VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_BINDING_FLAGS_CREATE_INFO);
+    uint64_t others = 0;
+    uint32_t variable = 0;
+    out->supported = VK_TRUE;
+    for (uint32_t i = 0; i < info->bindingCount; i++) {
+        const VkDescriptorSetLayoutBinding *b = &info->pBindings[i];
+        bool block = b->descriptorType == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK;
+        bool varies = flags && i < flags->bindingCount &&
+                      flags->pBindingFlags[i] & VK_DESCRIPTOR_BINDING_VARIABLE_DESCRIPTOR_COUNT_BIT;
+        others += block ? 1 : varies ? 0 : b->descriptorCount;
+        out->supported &= b->descriptorCount <= (block ? MAX_INLINE_BLOCK : MAX_DESCRIPTORS);
+        if (varies)
+            variable = block ? MAX_INLINE_BLOCK : MAX_DESCRIPTORS;
+    }
+    out->supported &= others <= MAX_DESCRIPTORS;
+    if (variable == MAX_DESCRIPTORS)
+        variable = out->supported ? (uint32_t)(MAX_DESCRIPTORS - others) : 0;
     for (VkBaseOutStructure *s = out->pNext; s; s = s->pNext) {
         if (s->sType == VK_STRUCTURE_TYPE_DESCRIPTOR_SET_VARIABLE_DESCRIPTOR_COUNT_LAYOUT_SUPPORT)
             ((VkDescriptorSetVariableDescriptorCountLayoutSupport *)s)->maxVariableDescriptorCount =
-                1 << 20;
+                variable;
     }
 }
 

@@ -100,6 +100,19 @@ static bool device_init(Device *d)
     return true;
 }
 
+/* There is one priority; asking for another one fails where the program could have known. */
+static bool priorities_are_there(const VkDeviceCreateInfo *info)
+{
+    for (uint32_t i = 0; i < info->queueCreateInfoCount; i++) {
+        const VkDeviceQueueGlobalPriorityCreateInfo *p =
+            chain_find(info->pQueueCreateInfos[i].pNext,
+                       VK_STRUCTURE_TYPE_DEVICE_QUEUE_GLOBAL_PRIORITY_CREATE_INFO);
+        if (p && p->globalPriority != VK_QUEUE_GLOBAL_PRIORITY_MEDIUM)
+            return false;
+    }
+    return true;
+}
+
 VKAPI_ATTR VkResult VKAPI_CALL hv_CreateDevice(VkPhysicalDevice physical,
                                                const VkDeviceCreateInfo *info,
                                                const VkAllocationCallbacks *alloc, VkDevice *out)
@@ -110,6 +123,10 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateDevice(VkPhysicalDevice physical,
         if (!known_extension(physical, info->ppEnabledExtensionNames[i]))
             return VK_ERROR_EXTENSION_NOT_PRESENT;
     }
+    if (!features_are_there(physical, info))
+        return VK_ERROR_FEATURE_NOT_PRESENT;
+    if (!priorities_are_there(info))
+        return VK_ERROR_INITIALIZATION_FAILED;
     Device *d = object_new(alloc, &p->instance->alloc, sizeof *d, VK_OBJECT_TYPE_DEVICE);
     if (!d)
         return VK_ERROR_OUT_OF_HOST_MEMORY;

@@ -15,16 +15,17 @@ static VkFormatFeatureFlags2 features(VkPhysicalDevice device, const TexelFormat
     VkFormatFeatureFlags2 copies = VK_FORMAT_FEATURE_2_TRANSFER_SRC_BIT |
                                    VK_FORMAT_FEATURE_2_TRANSFER_DST_BIT |
                                    VK_FORMAT_FEATURE_2_HOST_IMAGE_TRANSFER_BIT;
-    VkFormatFeatureFlags2 all = f && !buffer ? copies : 0;
-    bool vertices_only = f && (f->kind == TEXEL_USCALED || f->kind == TEXEL_SSCALED);
-    if (f && texel_is_long(f)) /* VK_EXT_shader_image_atomic_int64 */
+    if (!f || f->kind == TEXEL_USCALED || f->kind == TEXEL_SSCALED) /* vertices' */
+        return 0;
+    VkFormatFeatureFlags2 all = buffer ? 0 : copies;
+    if (texel_is_long(f)) /* VK_EXT_shader_image_atomic_int64 */
         return all | (buffer ? VK_FORMAT_FEATURE_2_STORAGE_TEXEL_BUFFER_BIT |
                                    VK_FORMAT_FEATURE_2_STORAGE_TEXEL_BUFFER_ATOMIC_BIT
                              : VK_FORMAT_FEATURE_2_STORAGE_IMAGE_BIT |
                                    VK_FORMAT_FEATURE_2_STORAGE_IMAGE_ATOMIC_BIT) |
                VK_FORMAT_FEATURE_2_STORAGE_READ_WITHOUT_FORMAT_BIT |
                VK_FORMAT_FEATURE_2_STORAGE_WRITE_WITHOUT_FORMAT_BIT;
-    if (!f || f->bits[0] > 32 || vertices_only)
+    if (f->bits[0] > 32)
         return all;
     bool color = f->aspect == TEXEL_COLOR, depth = f->aspect == TEXEL_DEPTH;
     bool stored = color && f->kind != TEXEL_SRGB && f->kind != TEXEL_SHARED;

@@ -36,6 +36,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_AllocateMemory(VkDevice device, const VkMemory
         return of_heddle(r, imported);
     }
     m->data = heddle_buffer_data(m->buffer);
+    atomic_fetch_add(&d->physical->allocated, m->size);
     *out = TO_HANDLE(VkDeviceMemory, m);
     return VK_SUCCESS;
 }
@@ -46,8 +47,10 @@ VKAPI_ATTR void VKAPI_CALL hv_FreeMemory(VkDevice device, VkDeviceMemory memory,
     Memory *m = Memory_of(memory);
     if (!m)
         return;
+    Device *d = Device_of(device);
+    atomic_fetch_sub(&d->physical->allocated, m->size);
     heddle_buffer_free(m->buffer);
-    object_free(alloc, &Device_of(device)->alloc, m);
+    object_free(alloc, &d->alloc, m);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL hv_MapMemory(VkDevice device, VkDeviceMemory memory,

@@ -22,18 +22,18 @@
 enum { VENDOR = 0x10000 + 0x6864, DRIVER_VERSION = HEDDLE_VERSION_MAJOR << 22 |
        HEDDLE_VERSION_MINOR << 12 | HEDDLE_VERSION_PATCH };
 
-typedef struct Template { size_t size; const VkBaseInStructure *data; } Template;
+typedef struct Template { size_t size; const VkBaseInStructure *data; size_t members; } Template;
 
 static const Template features[] = {
 #define TABLE_FEATURES
-#define FEATURES(T, ...) { sizeof(T), (const void *)&(const T){ __VA_ARGS__ } },
+#define FEATURES(T, n, ...) { sizeof(T), (const void *)&(const T){ __VA_ARGS__ }, n },
 #define CORE_FEATURES(...)
 #include "vulkan/tables.def"
 #undef FEATURES
 #undef CORE_FEATURES
 };
 static const VkPhysicalDeviceFeatures core_features =
-#define FEATURES(T, ...)
+#define FEATURES(T, n, ...)
 #define CORE_FEATURES(...) { __VA_ARGS__ };
 #include "vulkan/tables.def"
 #undef FEATURES
@@ -42,7 +42,7 @@ static const VkPhysicalDeviceFeatures core_features =
 
 static const Template properties[] = {
 #define TABLE_PROPERTIES
-#define PROPERTIES(T, ...) { sizeof(T), (const void *)&(const T){ __VA_ARGS__ } },
+#define PROPERTIES(T, ...) { sizeof(T), (const void *)&(const T){ __VA_ARGS__ }, 0 },
 #include "vulkan/tables.def"
 #undef PROPERTIES
 #undef TABLE_PROPERTIES
@@ -107,33 +107,67 @@ VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceFeatures2(VkPhysicalDevice device
         fill(s, features, COUNT_OF(features));
 }
 
+enum { CORE_MEMBERS = sizeof(VkPhysicalDeviceFeatures) / sizeof(VkBool32) };
+
+static bool all_there(const void *wanted, const void *there, size_t n)
+{
+    const VkBool32 *w = wanted, *t = there;
+    for (size_t i = 0; i < n; i++)
+        if (w[i] && !t[i])
+            return false;
+    return true;
+}
+
+/* Structures that no table knows may be anything's. */
+bool features_are_there(VkPhysicalDevice device, const VkDeviceCreateInfo *info)
+{
+    VkPhysicalDeviceFeatures core;
+    hv_GetPhysicalDeviceFeatures(device, &core);
+    if (info->pEnabledFeatures && !all_there(info->pEnabledFeatures, &core, CORE_MEMBERS))
+        return false;
+    for (const VkBaseInStructure *s = info->pNext; s; s = s->pNext) {
+        const VkPhysicalDeviceFeatures2 *two = (const void *)s;
+        if (s->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2 &&
+            !all_there(&two->features, &core, CORE_MEMBERS))
+            return false;
+        for (size_t i = 0; i < COUNT_OF(features); i++)
+            if (features[i].data->sType == s->sType &&
+                !all_there(s + 1, features[i].data + 1, features[i].members))
+                return false;
+    }
+    return true;
+}
+
 /* ---- properties ------------------------------------------------------------------------------ */
 
 static const VkPhysicalDeviceLimits limits = {
     .maxImageDimension1D = 16384, .maxImageDimension2D = 16384, .maxImageDimension3D = 2048,
-    .maxImageDimensionCube = 16384, .maxImageArrayLayers = 2048,
-    .maxTexelBufferElements = 1 << 27, .maxUniformBufferRange = 1 << 30,
-    .maxStorageBufferRange = UINT32_MAX, .maxPushConstantsSize = MAX_PUSH,
-    .maxMemoryAllocationCount = UINT32_MAX, .maxSamplerAllocationCount = 1 << 16,
-    .bufferImageGranularity = 1, .maxBoundDescriptorSets = MAX_SETS,
-    .maxPerStageDescriptorSamplers = 1 << 20, .maxPerStageDescriptorUniformBuffers = 1 << 20,
-    .maxPerStageDescriptorStorageBuffers = 1 << 20, .maxPerStageDescriptorSampledImages = 1 << 20,
-    .maxPerStageDescriptorStorageImages = 1 << 20, .maxPerStageResources = 1 << 20,
-    .maxDescriptorSetSamplers = 1 << 20, .maxDescriptorSetUniformBuffers = 1 << 20,
+    .maxImageDimensionCube = 16384, .maxImageArrayLayers = 2048, .maxTexelBufferElements = 1 << 27,
+    .maxUniformBufferRange = 1 << 30, .maxStorageBufferRange = UINT32_MAX,
+    .maxPushConstantsSize = MAX_PUSH, .maxMemoryAllocationCount = UINT32_MAX,
+    .maxSamplerAllocationCount = 1 << 16, .bufferImageGranularity = 1,
+    .maxBoundDescriptorSets = MAX_SETS, .maxPerStageDescriptorSamplers = MAX_DESCRIPTORS,
+    .maxPerStageDescriptorUniformBuffers = MAX_DESCRIPTORS,
+    .maxPerStageDescriptorStorageBuffers = MAX_DESCRIPTORS,
+    .maxPerStageDescriptorSampledImages = MAX_DESCRIPTORS,
+    .maxPerStageDescriptorStorageImages = MAX_DESCRIPTORS,
+    .maxPerStageDescriptorInputAttachments = MAX_DESCRIPTORS,
+    .maxPerStageResources = MAX_DESCRIPTORS, .maxDescriptorSetInputAttachments = MAX_DESCRIPTORS,
+    .maxDescriptorSetSamplers = MAX_DESCRIPTORS, .maxDescriptorSetUniformBuffers = MAX_DESCRIPTORS,
     .maxDescriptorSetUniformBuffersDynamic = MAX_DYNAMIC / 2,
-    .maxDescriptorSetStorageBuffers = 1 << 20,
+    .maxDescriptorSetStorageBuffers = MAX_DESCRIPTORS,
     .maxDescriptorSetStorageBuffersDynamic = MAX_DYNAMIC / 2,
-    .maxDescriptorSetSampledImages = 1 << 20, .maxDescriptorSetStorageImages = 1 << 20,
-    .maxComputeSharedMemorySize = MAX_SHARED,
+    .maxDescriptorSetSampledImages = MAX_DESCRIPTORS,
+    .maxDescriptorSetStorageImages = MAX_DESCRIPTORS, .maxComputeSharedMemorySize = MAX_SHARED,
     .maxComputeWorkGroupCount = { UINT32_MAX, UINT32_MAX, UINT32_MAX },
     .maxComputeWorkGroupInvocations = MAX_INVOCATIONS,
     .maxComputeWorkGroupSize = { MAX_INVOCATIONS, MAX_INVOCATIONS, MAX_INVOCATIONS },
     .subPixelPrecisionBits = 4, .subTexelPrecisionBits = 8, .mipmapPrecisionBits = 6,
-    .maxSamplerLodBias = 16, .maxSamplerAnisotropy = 1,
-    .minMemoryMapAlignment = 64, .minTexelBufferOffsetAlignment = 16,
-    .minUniformBufferOffsetAlignment = 16, .minStorageBufferOffsetAlignment = 16,
-    .minTexelOffset = -8, .maxTexelOffset = 7, .minTexelGatherOffset = -8,
-    .maxTexelGatherOffset = 7, .sampledImageColorSampleCounts = VK_SAMPLE_COUNT_1_BIT,
+    .maxSamplerLodBias = 16, .maxSamplerAnisotropy = 1, .minMemoryMapAlignment = 64,
+    .minTexelBufferOffsetAlignment = 16, .minUniformBufferOffsetAlignment = 16,
+    .minStorageBufferOffsetAlignment = 16, .minTexelOffset = -8, .maxTexelOffset = 7,
+    .minTexelGatherOffset = -8, .maxTexelGatherOffset = 7,
+    .sampledImageColorSampleCounts = VK_SAMPLE_COUNT_1_BIT,
     .sampledImageIntegerSampleCounts = VK_SAMPLE_COUNT_1_BIT,
     .sampledImageDepthSampleCounts = VK_SAMPLE_COUNT_1_BIT,
     .sampledImageStencilSampleCounts = VK_SAMPLE_COUNT_1_BIT,
@@ -335,8 +369,8 @@ VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceMemoryProperties2(
         long free_pages = sysconf(_SC_AVPHYS_PAGES), page = sysconf(_SC_PAGESIZE);
         uint64_t there = Physical_of(device)->memory;
         uint64_t left = free_pages > 0 ? (uint64_t)free_pages * (uint64_t)page : there;
-        b->heapBudget[0] = there;
-        b->heapUsage[0] = there - MIN(left, there);
+        b->heapUsage[0] = MIN(atomic_load(&Physical_of(device)->allocated), there);
+        b->heapBudget[0] = b->heapUsage[0] + MIN(left, there - b->heapUsage[0]);
     }
 }
 

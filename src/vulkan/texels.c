@@ -250,7 +250,10 @@ VKAPI_ATTR void VKAPI_CALL hv_CmdClearColorImage(VkCommandBuffer buffer, VkImage
             c->level = image_level(m, r->baseMipLevel + k, r->baseArrayLayer);
             c->layers = MIN(r->layerCount, m->layers - r->baseArrayLayer);
             c->bytes = m->texel;
-            texel_store(m->format, c->texel, color->uint32);
+            if (m->format->bits[0] == 64) /* the value is two numbers of 64 bits */
+                memcpy(c->texel, color, MIN(m->texel, sizeof *color));
+            else
+                texel_store(m->format, c->texel, color->uint32);
         }
     }
 }

@@ -22,6 +22,8 @@ enum {
     MAX_SETS = 32,              /* maxBoundDescriptorSets */
     MAX_PUSH = 256,             /* maxPushConstantsSize */
     MAX_DYNAMIC = 128,          /* dynamic buffers of a pipeline layout */
+    MAX_DESCRIPTORS = 1 << 20,  /* maxPerSetDescriptors */
+    MAX_INLINE_BLOCK = 4096,    /* maxInlineUniformBlockSize, in bytes */
     MAX_INVOCATIONS = 1024,
     MAX_SHARED = 262144,
     BUFFER_ALIGNMENT = 64,
@@ -102,6 +104,7 @@ typedef struct Physical {
     Instance *instance;
     HeddleDevice *heddle;
     uint64_t memory;            /* bytes there are */
+    atomic_uint_fast64_t allocated; /* of them, by this instance's devices */
     uint64_t identity;          /* of this build of the driver and this CPU: what compiled kernels
                                  * depend on */
     char name[VK_MAX_PHYSICAL_DEVICE_NAME_SIZE];
@@ -119,6 +122,9 @@ struct Instance {
 DISPATCHABLE(Instance, VkInstance)
 DISPATCHABLE(Physical, VkPhysicalDevice)
 HANDLE(Messenger, VkDebugUtilsMessengerEXT)
+
+/* Whether the device has every feature that is asked for. */
+bool features_are_there(VkPhysicalDevice device, const VkDeviceCreateInfo *info);
 
 /* To the messengers and the log. `object` may be NULL. */
 void say(Instance *instance, VkDebugUtilsMessageSeverityFlagBitsEXT severity, const Base *object,
@@ -155,7 +161,6 @@ struct Device {
     char fault[VK_MAX_DESCRIPTION_SIZE];
     CpuFault access;            /* what a kernel did that lost it */
     atomic_uint_fast64_t next_slot; /* of private data */
-    atomic_uint_fast64_t allocated; /* bytes of device memory */
     Cache *cache;               /* kernels of all its pipelines */
     void *nothing;              /* what empty descriptors point to */
 };

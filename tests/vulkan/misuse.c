@@ -67,7 +67,7 @@ TEST(every_member_of_every_features_struct_is_written)
     VkPhysicalDeviceFeatures2 all = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2 };
 #define TABLE_FEATURES
 #define CORE_FEATURES(...)
-#define FEATURES(T, ...)                                                                           \
+#define FEATURES(T, m, ...)                                                                        \
     do {                                                                                           \
         const T image = { __VA_ARGS__ };                                                           \
         memset(&structs[n], 0xa5, sizeof structs[n]);                                              \
