@@ -47,7 +47,7 @@ void config_read(Config *c)
         .device_type = device_type(getenv("HEDDLE_DEVICE_TYPE")),
         .subgroup_size = size >= 8 && size <= 128 && is_pow2(size) ? size : 32,
         .threads = number("HEDDLE_THREADS", 0), .keep = number("HEDDLE_KEEP", 256),
-        .check = on("HEDDLE_CHECK"), .webgpu = on("HEDDLE_WEBGPU"),
+        .check = on("HEDDLE_CHECK"), .graphics = on("HEDDLE_CLAIM_GRAPHICS"),
         .stats = on("HEDDLE_STATS"), .log = text("HEDDLE_LOG"),
         .dump = text("HEDDLE_DUMP"), .replace = text("HEDDLE_REPLACE"),
         .cache = text("HEDDLE_CACHE"),

@@ -41,8 +41,8 @@ static VkFormatFeatureFlags2 features(VkPhysicalDevice device, const TexelFormat
         all |= depth ? VK_FORMAT_FEATURE_2_SAMPLED_IMAGE_DEPTH_COMPARISON_BIT : 0;
         all |= stored ? VK_FORMAT_FEATURE_2_STORAGE_IMAGE_BIT : 0;
         all |= atomic ? VK_FORMAT_FEATURE_2_STORAGE_IMAGE_ATOMIC_BIT : 0;
-        if (Physical_of(device)->instance->config.webgpu)
-            all |= webgpu_format(f);
+        if (claims_graphics(device))
+            all |= claim_format(f);
     }
     if (stored)
         all |= VK_FORMAT_FEATURE_2_STORAGE_READ_WITHOUT_FORMAT_BIT |
@@ -60,7 +60,7 @@ VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceFormatProperties(VkPhysicalDevice
     VkFormatFeatureFlags image = (VkFormatFeatureFlags)(features(device, f, false) & first);
     VkFormatFeatureFlags buffer = (VkFormatFeatureFlags)(features(device, f, true) & first);
     /* Dawn aborts without this one or its sister of 24 bits; images of it are still not made. */
-    if (format == VK_FORMAT_D32_SFLOAT_S8_UINT && Physical_of(device)->instance->config.webgpu)
+    if (format == VK_FORMAT_D32_SFLOAT_S8_UINT && claims_graphics(device))
         image = VK_FORMAT_FEATURE_DEPTH_STENCIL_ATTACHMENT_BIT;
     *out = (VkFormatProperties){ .linearTilingFeatures = image, .optimalTilingFeatures = image,
                                  .bufferFeatures = buffer };

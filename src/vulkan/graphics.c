@@ -3,8 +3,8 @@
  * What a device with a graphics queue has and this one has not. Its core commands are there, since
  * every core command has an address (vkGetDeviceProcAddr's table of return values), and fail:
  * objects are not made, and a command buffer that one was recorded in cannot be ended. With
- * HEDDLE_WEBGPU the device also says of itself what implementations of WebGPU ask of every device
- * before they let anybody compute on it.
+ * HEDDLE_CLAIM_GRAPHICS the device also says of itself what others ask of every device before they
+ * let anybody compute on it.
  */
 #include <stdio.h>
 
@@ -44,17 +44,17 @@ static void refuse_recording(CommandBuffer *c, const char *command)
     }
 #include "vulkan/tables.def"
 
-/* ---- what WebGPU asks for -------------------------------------------------------------------- */
+/* ---- claims ---------------------------------------------------------------------------------- */
 
-/* What Dawn's and wgpu's Vulkan backends require, and not more: samplers stay isotropic. */
-void webgpu_features(VkPhysicalDeviceFeatures *f)
+/* What the Vulkan backends of Dawn and wgpu require, and not more: samplers stay isotropic. */
+void claim_features(VkPhysicalDeviceFeatures *f)
 {
     f->depthBiasClamp = f->fragmentStoresAndAtomics = f->fullDrawIndexUint32 = VK_TRUE;
     f->independentBlend = f->sampleRateShading = f->textureCompressionBC = VK_TRUE;
 }
 
 /* The limits of WebGPU's specification, or more. */
-void webgpu_limits(VkPhysicalDeviceLimits *l)
+void claim_limits(VkPhysicalDeviceLimits *l)
 {
     const VkSampleCountFlags samples = VK_SAMPLE_COUNT_1_BIT | VK_SAMPLE_COUNT_4_BIT;
     l->maxFramebufferWidth = l->maxFramebufferHeight = l->maxImageDimension2D;
@@ -78,7 +78,7 @@ void webgpu_limits(VkPhysicalDeviceLimits *l)
         l->maxComputeWorkGroupCount[i] = UINT16_MAX;
 }
 
-VkFormatFeatureFlags2 webgpu_format(const TexelFormat *f)
+VkFormatFeatureFlags2 claim_format(const TexelFormat *f)
 {
     if (f->aspect != TEXEL_COLOR)
         return VK_FORMAT_FEATURE_2_DEPTH_STENCIL_ATTACHMENT_BIT;

@@ -95,8 +95,8 @@ VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceFeatures(VkPhysicalDevice device,
                                                         VkPhysicalDeviceFeatures *out)
 {
     *out = core_features;
-    if (Physical_of(device)->instance->config.webgpu)
-        webgpu_features(out);
+    if (claims_graphics(device))
+        claim_features(out);
 }
 
 VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceFeatures2(VkPhysicalDevice device,
@@ -197,8 +197,8 @@ VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceProperties(VkPhysicalDevice devic
         .driverVersion = DRIVER_VERSION, .vendorID = VENDOR, .deviceID = 1,
         .deviceType = p->instance->config.device_type, .limits = limits,
     };
-    if (p->instance->config.webgpu)
-        webgpu_limits(&out->limits);
+    if (p->instance->config.graphics)
+        claim_limits(&out->limits);
     memcpy(out->deviceName, p->name, sizeof p->name);
     memcpy(out->pipelineCacheUUID, &p->identity, sizeof p->identity);
 }
@@ -206,7 +206,7 @@ VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceProperties(VkPhysicalDevice devic
 /* wgpu hides devices without one. */
 static VkConformanceVersion conformance(const Physical *p)
 {
-    return (VkConformanceVersion){ .major = p->instance->config.webgpu };
+    return (VkConformanceVersion){ .major = p->instance->config.graphics };
 }
 
 static void driver_names(char *name, char *info)
@@ -226,7 +226,8 @@ static void subgroup_sizes(const Physical *p, uint32_t *least, uint32_t *most)
 static void complete(const Physical *p, VkBaseOutStructure *s)
 {
     const uint32_t size = p->instance->config.subgroup_size;
-    const VkShaderStageFlags more = p->instance->config.webgpu ? VK_SHADER_STAGE_FRAGMENT_BIT : 0;
+    const VkShaderStageFlags more = p->instance->config.graphics ? VK_SHADER_STAGE_FRAGMENT_BIT
+                                                                 : 0;
     switch ((int)s->sType) {
     case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES: {
         VkPhysicalDeviceVulkan11Properties *v = (void *)s;
@@ -313,8 +314,7 @@ VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceProperties2(VkPhysicalDevice devi
 
 static VkQueueFamilyProperties family(VkPhysicalDevice device)
 {
-    VkQueueFlags graphics = Physical_of(device)->instance->config.webgpu ? VK_QUEUE_GRAPHICS_BIT
-                                                                         : 0;
+    VkQueueFlags graphics = claims_graphics(device) ? VK_QUEUE_GRAPHICS_BIT : 0;
     return (VkQueueFamilyProperties){
         .queueFlags = VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT | graphics,
         .queueCount = N_QUEUES, .timestampValidBits = 64,

@@ -80,7 +80,7 @@ typedef struct Config {
     uint32_t subgroup_size, threads;
     uint32_t keep;              /* MiB of compiled kernels, those in use included */
     bool check;                 /* run on the reference device and check */
-    bool webgpu;                /* says what implementations of WebGPU ask for: graphics.c */
+    bool graphics;              /* says that it has what it has not: graphics.c */
     bool stats;                 /* counts of every pipeline, to the log when it is destroyed */
     const char *log;            /* "stderr", or a file that messages are appended to; or NULL */
     const char *dump, *replace; /* folders of shaders; or NULL */
@@ -135,10 +135,14 @@ HeddleLog *speaker_log(Speaker *s);
 
 /* ---- graphics.c ------------------------------------------------------------------------------ */
 
-/* HEDDLE_WEBGPU: what implementations of WebGPU require besides what is there. */
-void webgpu_features(VkPhysicalDeviceFeatures *f);
-void webgpu_limits(VkPhysicalDeviceLimits *l);
-VkFormatFeatureFlags2 webgpu_format(const TexelFormat *f);      /* that kernels can read */
+/* HEDDLE_CLAIM_GRAPHICS: what implementations of WebGPU require besides what is there. */
+static inline bool claims_graphics(VkPhysicalDevice p)
+{
+    return Physical_of(p)->instance->config.graphics;
+}
+void claim_features(VkPhysicalDeviceFeatures *f);
+void claim_limits(VkPhysicalDeviceLimits *l);
+VkFormatFeatureFlags2 claim_format(const TexelFormat *f);      /* that kernels can read */
 
 /* ---- device.c -------------------------------------------------------------------------------- */
 

@@ -102,9 +102,9 @@ TEST(what_the_device_reports)
     unsetenv("HEDDLE_THREADS");
 }
 
-static void query_for_webgpu(Gpu *g, VkPhysicalDeviceVulkan12Properties *v12,
-                             VkPhysicalDeviceProperties2 *p, VkPhysicalDeviceFeatures *f,
-                             VkQueueFamilyProperties *family, VkFormatProperties *format)
+static void query_claims(Gpu *g, VkPhysicalDeviceVulkan12Properties *v12,
+                         VkPhysicalDeviceProperties2 *p, VkPhysicalDeviceFeatures *f,
+                         VkQueueFamilyProperties *family, VkFormatProperties *format)
 {
     uint32_t one = 1;
     *v12 = (VkPhysicalDeviceVulkan12Properties){
@@ -117,8 +117,8 @@ static void query_for_webgpu(Gpu *g, VkPhysicalDeviceVulkan12Properties *v12,
     VK(GetPhysicalDeviceFormatProperties)(g->physical, VK_FORMAT_R8G8B8A8_UNORM, format);
 }
 
-/* What WebGPU asks for is there only when it was asked for. */
-TEST(what_webgpu_is_told)
+/* Graphics are claimed only when that was asked for. */
+TEST(claims)
 {
     Gpu g = { 0 };
     VkPhysicalDeviceVulkan12Properties v12;
@@ -127,9 +127,9 @@ TEST(what_webgpu_is_told)
     VkQueueFamilyProperties family;
     VkFormatProperties format;
     for (uint32_t asked = 0; asked < 2; asked++) {
-        setenv("HEDDLE_WEBGPU", asked ? "1" : "0", 1);
+        setenv("HEDDLE_CLAIM_GRAPHICS", asked ? "1" : "0", 1);
         REQUIRE(gpu_new(&g) == VK_SUCCESS);
-        query_for_webgpu(&g, &v12, &p, &f, &family, &format);
+        query_claims(&g, &v12, &p, &f, &family, &format);
         CHECK_EQ_U64(v12.conformanceVersion.major, asked);
         CHECK_EQ_U64(p.properties.limits.maxColorAttachments, asked ? 8 : 0);
         CHECK_EQ_U64(f.fragmentStoresAndAtomics, asked);
@@ -138,14 +138,14 @@ TEST(what_webgpu_is_told)
         gpu_free(&g);
         CHECK(run(doubles) == 14);
     }
-    unsetenv("HEDDLE_WEBGPU");
+    unsetenv("HEDDLE_CLAIM_GRAPHICS");
 }
 
 /* Commands of graphics are there and fail; the device stays. */
 TEST(graphics_are_refused)
 {
     Gpu g = { 0 };
-    setenv("HEDDLE_WEBGPU", "1", 1);
+    setenv("HEDDLE_CLAIM_GRAPHICS", "1", 1);
     REQUIRE(gpu_new(&g) == VK_SUCCESS);
     VkSubpassDescription subpass = { .pipelineBindPoint = VK_PIPELINE_BIND_POINT_GRAPHICS };
     VkRenderPassCreateInfo info = { .sType = VK_STRUCTURE_TYPE_RENDER_PASS_CREATE_INFO,
@@ -168,7 +168,7 @@ TEST(graphics_are_refused)
     c = gpu_begin(&g);
     CHECK(gpu_finish(&g, c) == VK_SUCCESS);
     gpu_free(&g);
-    unsetenv("HEDDLE_WEBGPU");
+    unsetenv("HEDDLE_CLAIM_GRAPHICS");
 }
 
 /* The shader that was written is replaced by another, which the second run uses. */
