@@ -88,6 +88,7 @@ def print_graphics(root):
     names = {c.get("name") for f in root.findall("feature")
              if f.get("name").startswith("VK_GRAPHICS_VERSION") and vulkan_only(f)
              for c in f.findall("require/command")}
+    names |= {"vkCreateSamplerYcbcrConversion", "vkDestroySamplerYcbcrConversion"}
     for c in root.findall("commands/command"):
         if not vulkan_only(c) or c.findtext("proto/name") not in names:
             continue

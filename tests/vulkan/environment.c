@@ -158,6 +158,11 @@ TEST(graphics_are_refused)
     CHECK(VK(EndCommandBuffer)(c) == VK_ERROR_FEATURE_NOT_PRESENT);
     VK(FreeCommandBuffers)(g.device, g.pool, 1, &c);
     if (!getenv("HEDDLE_TEST_LOADER")) {
+#define TABLE_ENTRY
+#define ENTRY(name, ...) CHECK(vk.name##_ != NULL);
+#include "vulkan/tables.def"
+#undef ENTRY
+#undef TABLE_ENTRY
         VkGraphicsPipelineCreateInfo pipelines[2] = { 0 };
         VkPipeline made[2];
         memset(made, 1, sizeof made);
