@@ -72,6 +72,9 @@ MEMORY_GROUP = set("""CooperativeMatrixLoadKHR CooperativeMatrixStoreKHR Coopera
     SubgroupImageMediaBlockReadINTEL SubgroupImageMediaBlockWriteINTEL SubgroupBlockPrefetchINTEL
     Subgroup2DBlockLoadINTEL Subgroup2DBlockLoadTransformINTEL Subgroup2DBlockLoadTransposeINTEL
     Subgroup2DBlockPrefetchINTEL Subgroup2DBlockStoreINTEL""".split())
+# What works on cooperative matrices by component (SPV_KHR_cooperative_matrix, 3.42).
+MATRICES = set("""ConvertFToU ConvertFToS ConvertSToF ConvertUToF UConvert SConvert FConvert Bitcast
+    SNegate FNegate IAdd FAdd ISub FSub IMul FMul UDiv SDiv FDiv MatrixTimesScalar""".split())
 NO_FLAGS = set("""Nop Phi Label LoopMerge SelectionMerge LoopControlINTEL Function FunctionParameter
     FunctionEnd ExtInstImport Extension MemoryModel EntryPoint ExecutionMode ExecutionModeId
     Capability ExtInst ExtInstWithForwardRefsKHR ConditionalExtensionINTEL
@@ -108,6 +111,8 @@ def flags_of(name, inst, result):
         return ["MEMORY", "ATOMIC"]
     if cls in ("Group", "Non-Uniform", "Derivative"):
         return ["GROUP"]
+    if name in MATRICES:
+        return ["PURE", "MATRICES"]
     if cls in PURE_CLASSES or name in PURE:
         return ["PURE"]
     return ["MEMORY"]

@@ -6,9 +6,10 @@
 #include "check/internal.h"
 
 /* Every operand is a value like the result, component by component; matrices only where allowed. */
-static void like_result(Checker *c, SpvInst *i, SpvKind kind, bool matrices)
+static void like_result(Checker *c, SpvInst *i, SpvKind kind)
 {
     const SpvType *r = result_type(c, i);
+    bool matrices = spv_op_info(i->op)->flags & SPV_OPF_MATRICES;
     if (!r || !(of_kind(r, kind) || (is_matrix(r) && matrices && component(r)->kind == kind))) {
         broken(c, i, "the result of %s is %s", spv_op_name(i->op), type_name(c, r));
         return;
@@ -18,26 +19,6 @@ static void like_result(Checker *c, SpvInst *i, SpvKind kind, bool matrices)
         if (t && (kind == SPV_INT ? !alike(t, r) : !same_type(t, r)))
             broken(c, i, "operand %%%u is %s, the result %s", spv_operand(i, k), type_name(c, t),
                    type_name(c, r));
-    }
-}
-
-static bool takes_matrices(uint16_t op)
-{
-    switch (op) {
-    case SpvOpSNegate:
-    case SpvOpFNegate:
-    case SpvOpIAdd:
-    case SpvOpFAdd:
-    case SpvOpISub:
-    case SpvOpFSub:
-    case SpvOpFMul:
-    case SpvOpIMul:
-    case SpvOpFDiv:
-    case SpvOpSDiv:
-    case SpvOpUDiv:
-        return true;
-    default:
-        return false;
     }
 }
 
@@ -64,10 +45,7 @@ static bool is_integer_op(uint16_t op)
     }
 }
 
-static void check_integer(Checker *c, SpvInst *i)
-{
-    like_result(c, i, SPV_INT, takes_matrices(i->op));
-}
+static void check_integer(Checker *c, SpvInst *i) { like_result(c, i, SPV_INT); }
 
 static bool is_float_op(uint16_t op)
 {
@@ -86,10 +64,7 @@ static bool is_float_op(uint16_t op)
     }
 }
 
-static void check_float(Checker *c, SpvInst *i)
-{
-    like_result(c, i, SPV_FLOAT, takes_matrices(i->op));
-}
+static void check_float(Checker *c, SpvInst *i) { like_result(c, i, SPV_FLOAT); }
 
 static void check_shift(Checker *c, SpvInst *i)
 {

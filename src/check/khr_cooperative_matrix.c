@@ -273,6 +273,9 @@ static void check_construct(Checker *c, SpvInst *i)
 /* What may take or give a matrix; anything else that has one among its operands is wrong. */
 static bool may_have_matrix(uint16_t op)
 {
+    const SpvOpInfo *info = spv_op_info(op);
+    if (info && info->flags & SPV_OPF_MATRICES)
+        return true;
     switch (op) {
     case SpvOpCooperativeMatrixLoadKHR:
     case SpvOpCooperativeMatrixStoreKHR:
@@ -298,26 +301,6 @@ static bool may_have_matrix(uint16_t op)
     case SpvOpCompositeConstructReplicateEXT:
     case SpvOpCompositeExtract:
     case SpvOpCompositeInsert:
-    case SpvOpConvertFToU:
-    case SpvOpConvertFToS:
-    case SpvOpConvertSToF:
-    case SpvOpConvertUToF:
-    case SpvOpUConvert:
-    case SpvOpSConvert:
-    case SpvOpFConvert:
-    case SpvOpBitcast:
-    case SpvOpSNegate:
-    case SpvOpFNegate:
-    case SpvOpIAdd:
-    case SpvOpFAdd:
-    case SpvOpISub:
-    case SpvOpFSub:
-    case SpvOpFMul:
-    case SpvOpIMul:
-    case SpvOpFDiv:
-    case SpvOpSDiv:
-    case SpvOpUDiv:
-    case SpvOpMatrixTimesScalar:
     case SpvOpCopyLogical:
     case SpvOpExtInst:
     case SpvOpSpecConstantOp:

@@ -151,7 +151,11 @@ void kernel_variable(Emit *e, const SpvInst *variable, Pointer *p)
     const SpvInst *init =
         spv_n_operands(variable) > 1 ? spv_def(e->module, spv_operand(variable, 1)) : NULL;
     if (!size || t->kind == SPV_OTHER || emit_is_opaque(t)) {
-        emit_error(e, variable, NULL, "a variable of this type is not supported on the CPU");
+        while ((t->kind == SPV_ARRAY || t->kind == SPV_RUNTIME_ARRAY) && t->element)
+            t = t->element;
+        const SpvInst *type = spv_def(e->module, t->id);
+        emit_error(e, variable, NULL, "a variable of %s is not supported on the CPU",
+                   type ? spv_op_name(type->op) : "this type");
         return;
     }
     if (init && init->op != SpvOpConstantNull && init->op != SpvOpUndef) {

@@ -2,6 +2,7 @@
  *
  * ops.def, enumerants.def and ext_insts.def as C tables, and the searches in them. All constant.
  */
+#include <stddef.h>
 #include <stdio.h>
 
 #include "spirv/spirv.h"
@@ -118,17 +119,28 @@ const SpvEnumerant *spv_enumerants(uint8_t kind, uint32_t *n)
     return *n ? kinds[kind].rows : NULL;
 }
 
-const SpvEnumerant *spv_enumerant(uint8_t kind, uint32_t value)
+_Static_assert(offsetof(SpvEnumerant, value) == offsetof(SpvExtInst, number), "one kind of row");
+
+/* Of n rows of a table by number the one with that number, or NULL. */
+static const void *find_row(const void *rows, uint32_t n, size_t size, uint32_t number)
 {
-    uint32_t lo = 0, hi;
-    const SpvEnumerant *rows = spv_enumerants(kind, &hi);
-    while (lo < hi) {
-        uint32_t mid = (lo + hi) / 2;
-        if (rows[mid].value == value) return &rows[mid];
-        if (rows[mid].value < value) lo = mid + 1;
-        else hi = mid;
+    uint32_t lo = 0;
+    while (lo < n) {
+        uint32_t mid = (lo + n) / 2, at;
+        const char *row = (const char *)rows + mid * size;
+        memcpy(&at, row + offsetof(SpvExtInst, number), sizeof at);
+        if (at == number) return row;
+        if (at < number) lo = mid + 1;
+        else n = mid;
     }
     return NULL;
+}
+
+const SpvEnumerant *spv_enumerant(uint8_t kind, uint32_t value)
+{
+    uint32_t n;
+    const SpvEnumerant *rows = spv_enumerants(kind, &n);
+    return find_row(rows, n, sizeof *rows, value);
 }
 
 const char *spv_enum_name(uint8_t kind, uint32_t value)
@@ -209,15 +221,9 @@ const SpvExtInst *spv_ext_insts(uint8_t set, uint32_t *n)
 
 const SpvExtInst *spv_ext_inst(uint8_t set, uint32_t number)
 {
-    uint32_t lo = 0, hi;
-    const SpvExtInst *rows = spv_ext_insts(set, &hi);
-    while (lo < hi) {
-        uint32_t mid = (lo + hi) / 2;
-        if (rows[mid].number == number) return &rows[mid];
-        if (rows[mid].number < number) lo = mid + 1;
-        else hi = mid;
-    }
-    return NULL;
+    uint32_t n;
+    const SpvExtInst *rows = spv_ext_insts(set, &n);
+    return find_row(rows, n, sizeof *rows, number);
 }
 
 /* ---- properties ------------------------------------------------------------------------------ */

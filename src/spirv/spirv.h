@@ -108,6 +108,7 @@ enum {
     SPV_OPF_ATOMIC = 128,
     SPV_OPF_DEBUG = 256,        /* names, lines, non-semantic */
     SPV_OPF_ANNOTATION = 512,
+    SPV_OPF_MATRICES = 1024,    /* works on cooperative matrices too, by component */
 };
 
 const SpvOpInfo *spv_op_info(uint16_t op);          /* NULL if unknown */
