@@ -256,7 +256,7 @@ static void all_muladds(int device)
         HeddleModule *m = compile(&f, "muladd.comp", &types[t]);
         CHECK(m);
         /* every order in the first shape, every shape in some */
-        for (uint32_t k = 0; m && k < 16; k++) {
+        for (uint32_t k = 0; m && k < 16; k += HEDDLE_TEST_STEP) {
             uint32_t shape = k % COUNT_OF(shapes), subgroup = sizes[(k + t) % COUNT_OF(sizes)];
             CHECK(muladd(&f, m, &types[t], shapes[0], k, 32, device));
             CHECK(muladd(&f, m, &types[t], shapes[shape], (k * 7 + t) % 16, subgroup, device));
@@ -296,7 +296,7 @@ static void nv_muladds(int device)
     for (uint32_t t = 0; t < COUNT_OF(of); t++) {
         HeddleModule *m = compile_nv(&f, &types[of[t]]);
         CHECK(m);
-        for (uint32_t k = 0; m && k < 5; k++)
+        for (uint32_t k = 0; m && k < 5; k += HEDDLE_TEST_STEP)
             CHECK(muladd(&f, m, &types[of[t]], shapes[k], k * 3 + t, sizes[k], device));
         heddle_module_free(m);
     }
@@ -379,7 +379,7 @@ static void all_values(int device)
     Fixture f = setup();
     HeddleModule *m = compile(&f, "values.comp", NULL);
     CHECK(m);
-    for (uint32_t s = 0; m && s < COUNT_OF(shape) * COUNT_OF(sizes); s++) {
+    for (uint32_t s = 0; m && s < COUNT_OF(shape) * COUNT_OF(sizes); s += HEDDLE_TEST_STEP) {
         uint32_t M = shape[s / COUNT_OF(sizes)][0], N = shape[s / COUNT_OF(sizes)][1],
                  W = sizes[s % COUNT_OF(sizes)];
         HeddleBuffer *in, *out;

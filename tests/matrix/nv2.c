@@ -171,7 +171,7 @@ static void conversions(int device)
             HeddleDefine d[] = {{"T", t->name}, {"U", u->name}, {"SCOPE", scopes[3 * w].name}};
             HeddleModule *m = compile(&f, "nv_convert.comp", d, 3);
             CHECK(m);
-            for (uint32_t s = p % 2; m && s < COUNT_OF(shapes); s += 2)
+            for (uint32_t s = p % 2; m && s < COUNT_OF(shapes); s += 2 * HEDDLE_TEST_STEP)
                 CHECK(convert(&f, m, device, &scopes[3 * w + (s + p) % 3], t, u, shapes[s][0],
                               shapes[s][1]));
             heddle_module_free(m);
@@ -227,7 +227,7 @@ static void elements(int device)
                                  { "SCOPE", scopes[3 * w].name } };
             HeddleModule *m = compile(&f, "nv_element.comp", d, 3);
             CHECK(m);
-            for (uint32_t s = w; m && s + 1 < COUNT_OF(shapes); s += 2)
+            for (uint32_t s = w; m && s + 1 < COUNT_OF(shapes); s += 2 * HEDDLE_TEST_STEP)
                 CHECK(element(&f, m, device, &scopes[3 * w + (s + p) % 3], t, shapes[s][0],
                               shapes[s][1]));
             heddle_module_free(m);
@@ -307,7 +307,7 @@ static void reductions(int device)
                                  { "SCOPE", scopes[3 * w].name } };
             HeddleModule *m = compile(&f, "nv_reduce.comp", d, 4);
             CHECK(m);
-            for (uint32_t s = p % 2; m && s < COUNT_OF(shapes); s += 2) {
+            for (uint32_t s = p % 2; m && s < COUNT_OF(shapes); s += 2 * HEDDLE_TEST_STEP) {
                 uint32_t M = shapes[s][0], N = shapes[s][1];
                 if (!mode->two || !((M | N) % 2))
                     CHECK(reduce(&f, m, device, &scopes[3 * w + (s + p) % 3], t, mode, sum, M, N));

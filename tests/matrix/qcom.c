@@ -131,7 +131,7 @@ static void all_forms(int device)
         uint32_t use = n % 3;
         HeddleModule *m = form->uses >> use & 1 ? compile(&f, "qcom.comp", form, use) : NULL;
         CHECK(m || !(form->uses >> use & 1));
-        for (uint32_t k = 0; m && k < COUNT_OF(widths); k++) {
+        for (uint32_t k = 0; m && k < COUNT_OF(widths); k += HEDDLE_TEST_STEP) {
             uint32_t W = widths[k], half = MAX(W >> (1 + n % 2), 1u);
             /* Of accumulators; long arrays of many lanes take long to compile: of f32 alone. */
             uint32_t columns = n == ACCUMULATOR ? W : W > 32 ? 16 : n & 1 ? W : W / 2;

@@ -23,13 +23,17 @@ void main()
             f[k] = 0;
             h[k] = 0.0hf;
             d[k] = 0.0lf;
-            g[k][l] = 0;
+            g[k][l] = k == 3 ? uintBitsToFloat(0x7fc00000) : 0;
         }
     barrier();
     float x = uintBitsToFloat(word(0));
     x = abs(x) < 16 && abs(x) > 0.01 ? x : 1.25;
     atomicAdd(f[0], x); atomicMin(f[1], x); atomicMax(f[2], x); atomicExchange(f[3], 2.5);
     atomicAdd(g[0][c], x); atomicMin(g[1][c], x); atomicMax(g[2][c], x);
+    if ((c & 1u) != 0)
+        atomicMin(g[3][c], x);
+    else
+        atomicMax(g[3][c], x);
     atomicMin(h[1], float16_t(x)); atomicMax(h[2], float16_t(x)); atomicAdd(h[0], 0.5hf);
     atomicAdd(d[0], double(x)); atomicMin(d[1], double(x)); atomicMax(d[2], double(x));
     barrier();

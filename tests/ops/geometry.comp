@@ -31,6 +31,7 @@ void matrices(vec3 a, vec3 b, vec4 c)
     mat3x2 w = outerProduct(a.xy, b);
     near(w[2][1]);
     all4(m * c); all4(c * m); all4((m * m)[1]); all4((m * 0.5)[2]); all4(transpose(m)[1]);
+    near(determinant(mat2(1 + a.x * 0.01, 20, 21, b.x * 0.1)));
     near(determinant(mat2(4 + a.x * 0.1, 1, b.x * 0.1, 3)));
     mat3 d = mat3(20, a.x, 1, b.x, 21, a.y, b.y, 1, 22);
     near(determinant(d) / 8000); all3(inverse(d)[1]);

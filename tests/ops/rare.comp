@@ -29,6 +29,7 @@ spirv_instruction(set = "GLSL.std.450", id = 79) float nmin(float x, float y);
 spirv_instruction(set = "GLSL.std.450", id = 80) float nmax(float x, float y);
 spirv_instruction(set = "GLSL.std.450", id = 81) float nclamp(float x, float y, float z);
 spirv_instruction(set = "GLSL.std.450", id = 35) float modf_to(float x, spirv_by_reference float whole);
+spirv_instruction(set = "GLSL.std.450", id = 35) vec2 modf_to(vec2 x, spirv_by_reference vec2 whole);
 spirv_instruction(set = "GLSL.std.450", id = 51) float frexp_to(float x, spirv_by_reference int power);
 spirv_instruction(extensions = ["SPV_KHR_fma"], capabilities = [6030], id = 4427) float fused(float x, float y, float z);
 spirv_instruction(extensions = ["SPV_KHR_fma"], capabilities = [6030], id = 4427) float16_t fused(float16_t x, float16_t y, float16_t z);
@@ -63,6 +64,8 @@ void floats(float x, float y)
     put(least.x); put(least.y); put(least.z);
     float whole; int power;
     put(modf_to(x, whole)); put(whole);
+    vec2 wholes, parts = modf_to(vec2(1.5, isnan(x) ? 2.25 : x), wholes);
+    put(parts.x); put(parts.y); put(wholes.x); put(wholes.y);
     put(isnan(x) || isinf(x) ? 0 : frexp_to(x, power)); put(isnan(x) || isinf(x) ? 0 : power);
 }
 
@@ -80,6 +83,18 @@ void atomics()
     barrier();
     clear_flag(cell[6], 2, 0);
     swap_weak(cell[7], 2, 0, 0, 5, 1000);
+    barrier();
+    for (int k = 0; k < 8; k++)
+        put(cell[k]);
+    barrier();
+    if (l < 8)
+        cell[l] = 100 + l;
+    barrier();
+    // one invocation a cell has the right comparator; one invocation alone
+    swap_weak(cell[l & 7], 2, 0, 0, l + 1000, l >> 3 == 1 ? 100 + (l & 7) : 1);
+    barrier();
+    if (l == 77)
+        atomicExchange(cell[1], l);
     barrier();
     for (int k = 0; k < 8; k++)
         put(cell[k]);

@@ -18,7 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { N_BUFFERS = 7, MAX_INVOCATIONS = 256, DEFAULT_COUNT = 2000, SECONDS = 120,
+enum { N_BUFFERS = 7, MAX_INVOCATIONS = 256, DEFAULT_COUNT = 2000 / HEDDLE_TEST_STEP,
+       SECONDS = 120,
        VALIDATED = 50 /* one in */ };
 
 static const uint32_t sizes[] = { 8, 16, 32, 64, 128 };
