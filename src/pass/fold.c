@@ -239,6 +239,16 @@ static uint64_t rounded_bits(const Operands *o, double x) {
     return bits - (o->towards_zero && fabs(float_of(o->result, bits)) > fabs(x));
 }
 
+/* An integer for rounded_bits: what a double has no room for counts as one bit behind what it has,
+ * which rounds a narrower type as the whole would. */
+static double wide_integer(const Operands *o, uint64_t magnitude) {
+    int extra = magnitude >> 53 ? 11 - __builtin_clzll(magnitude) : 0;
+    uint64_t kept = magnitude >> extra;
+    if (o->result->bits == 64 && !o->towards_zero)
+        return (double)magnitude;
+    return ldexp((double)(kept | (o->result->bits < 64 && kept << extra != magnitude)), extra);
+}
+
 static bool is_denormal(const SpvType *t, double x) {
     double least = t->bits == 16 && t->format == SPV_IEEE ? 0x1p-14
                  : t->bits == 64 ? 0x1p-1022 : 0x1p-126;
@@ -287,11 +297,11 @@ static bool eval_int(uint16_t op, const Operands *o, uint32_t c, uint64_t *out) 
     case SpvOpUConvert: *out = a; return true;
     case SpvOpSConvert: *out = (uint64_t)sa; return true;
     case SpvOpConvertUToF:
-        return is_plain_float(o->result) && a >> 53 == 0 &&
-               (*out = rounded_bits(o, (double)a), true);
+        return is_plain_float(o->result) && (*out = rounded_bits(o, wide_integer(o, a)), true);
     case SpvOpConvertSToF:
-        return is_plain_float(o->result) && (sa >> 53 == 0 || sa >> 53 == -1) &&
-               (*out = rounded_bits(o, (double)sa), true);
+        return is_plain_float(o->result) &&
+               (*out = rounded_bits(o, sa < 0 ? -wide_integer(o, 0 - (uint64_t)sa)
+                                              : wide_integer(o, (uint64_t)sa)), true);
     default: return false;
     }
 }
@@ -333,12 +343,22 @@ static bool eval_float(uint16_t op, const Operands *o, uint32_t c, uint64_t *out
     case SpvOpFSub: *out = float_bits(r, a - b); break;
     case SpvOpFMul: *out = float_bits(r, a * b); break;
     case SpvOpFDiv:
-        if (b == 0)
+        if (b == 0 && !o->denormals)
             return false;
         *out = float_bits(r, a / b);
         break;
     case SpvOpFConvert: *out = rounded_bits(o, a); break;
-    case SpvOpQuantizeToF16: *out = float_bits(r, f16_to_double(f16_from_double(a))); break;
+    case SpvOpFRem: *out = float_bits(r, fmod(a, b)); break;
+    case SpvOpFMod: {
+        double rest = fmod(a, b);
+        *out = float_bits(r, rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest);
+        break;
+    }
+    case SpvOpQuantizeToF16: {
+        double half = f16_to_double(f16_from_double(a));
+        *out = float_bits(r, fabs(half) < 0x1p-14 ? copysign(0, half) : half);
+        break;
+    }
     case SpvOpConvertFToS: case SpvOpConvertFToU: return eval_float_to_int(op, o, a, out);
     case SpvOpFOrdEqual: *out = ordered && a == b; return true;
     case SpvOpFUnordEqual: *out = !ordered || a == b; return true;

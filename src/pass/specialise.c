@@ -51,13 +51,16 @@ static bool is_pointer_op(uint32_t op) {
     }
 }
 
-/* Undefined where the specification has no value (a division by zero): told as 0, in the open. */
+/* Undefined where the specification has no value (a division by zero, a shift by too much, a float
+ * that no integer is like): told as 0, in the open. */
 static bool undefined_value(Spec *s, uint16_t op, SpvInst *i, SpvId *id) {
-    if (op < SpvOpUDiv || op > SpvOpSMod)
+    bool divides = op >= SpvOpUDiv && op <= SpvOpSMod;
+    bool shifts = op >= SpvOpShiftRightLogical && op <= SpvOpShiftLeftLogical;
+    if (!divides && !shifts && op != SpvOpConvertFToU && op != SpvOpConvertFToS)
         return false;
     DiagLoc loc = spv_loc(s->c->scratch, s->m, i);
     diag(s->c->sink, DIAG_WARNING, &loc, "OpSpecConstantOp",
-         "a specialisation constant is divided by zero; its value is taken as 0");
+         "the result of this %s is undefined; it is taken as 0", spv_op_name(op));
     *id = fold_null(&s->fold, i->type);
     return true;
 }

@@ -277,7 +277,7 @@ static const char *number(const char *p)
 
 static Tok punctuator(const char *p, uint32_t *len)
 {
-    static const struct { const char text[4]; uint8_t kind, len; } table[] = {
+    static const struct { const char text[5]; uint8_t kind, len; } table[] = {
 #define PUNCTUATOR(name, text) { text, P_##name, sizeof(text) - 1 },
 #define DIGRAPH PUNCTUATOR
 #include "front/opencl/tokens.def"
