@@ -226,6 +226,19 @@ static LV gather_narrow(Emit *e, LT type, LV address, uint32_t bits, LV mask)
     return LLVMBuildBitCast(e->b, LLVMBuildTrunc(e->b, word, narrow, ""), type, "");
 }
 
+/* 16 bits that no even address is told of may lie in two words. */
+static LV gather_halves(Emit *e, LT type, LV address, LV mask)
+{
+    LT bytes = LLVMVectorType(e->i8, e->W), whole = LLVMVectorType(e->i16, e->W);
+    LV one = LLVMConstInt(e->i64, 1, 0);
+    LV low = gather_narrow(e, bytes, address, 8, mask);
+    LV above = LLVMBuildGEP2(e->b, e->i8, address, &one, 1, "");
+    LV high = LLVMBuildZExt(e->b, gather_narrow(e, bytes, above, 8, mask), whole, "");
+    high = LLVMBuildShl(e->b, high, emit_int(e, whole, 8), "");
+    return LLVMBuildBitCast(e->b, LLVMBuildOr(e->b, high, LLVMBuildZExt(e->b, low, whole, ""), ""),
+                            type, "");
+}
+
 static uint32_t bits_of(LT scalar)
 {
     switch (LLVMGetTypeKind(scalar)) {
@@ -241,6 +254,8 @@ LV emit_masked_load(Emit *e, LT type, LV address, unsigned align, LV mask)
     LV args[3] = { address, mask, LLVMConstNull(type) };
     bool lanes = emit_is_lanes(address);
     uint32_t bits = bits_of(LLVMGetElementType(type));
+    if (lanes && bits == 16 && align < 2)
+        return gather_halves(e, type, address, mask);
     if (lanes && (bits == 8 || bits == 16))
         return gather_narrow(e, type, address, bits, mask);
     return masked(e, lanes ? "llvm.masked.gather" : "llvm.masked.load", type, args, 3, 0, align);

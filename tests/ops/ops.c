@@ -23,7 +23,8 @@
 
 #define FOLDER HEDDLE_SOURCE_DIR "/tests/ops"
 
-enum { N = 256, WORDS = 8, RESULTS = 320, MAX_FILES = 64 };
+enum { N = 256, WORDS = 8, RESULTS = 320, MAX_FILES = 64,
+       BUDGET = 1 << 16 /* for what mutations make endless */ };
 
 typedef struct Plan {
     char variants[1024], input[16];
@@ -102,7 +103,7 @@ static bool run(HeddleDevice *device, HeddleModule *m, const HeddleKernelOptions
     /* for kernels with a push constant */
     uint64_t address = good ? heddle_buffer_address(b[0]) : 0;
     HeddleDispatch d = { .groups = { 2, 1, 1 }, .bindings = bindings, .n_bindings = 3,
-                         .push = &address, .push_size = sizeof address };
+                         .push = &address, .push_size = sizeof address, .budget = BUDGET };
     good = good && heddle_dispatch(k, &d, NULL, log) == HEDDLE_OK;
     for (uint32_t i = 0; i < 3; i++)
         heddle_buffer_free(b[i]);
