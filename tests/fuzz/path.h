@@ -38,7 +38,7 @@ static bool path_open(Path *p)
     return cpu_target(&p->target, NULL, &sink) && (p->device = cpu_device_new(1, &sink));
 }
 
-static void path_close(Path *p)
+static inline void path_close(Path *p)
 {
     cpu_device_free(p->device);
     cpu_target_free(&p->target);
