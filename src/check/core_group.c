@@ -198,11 +198,30 @@ static void check_slope(Checker *c, SpvInst *i)
         broken(c, i, "derivatives in kernels need a derivative group");
 }
 
+/* Specialisation decides a workgroup's size: the devices ask again. */
+static bool is_size_open(Checker *c, SpvId function)
+{
+    uint32_t n;
+    const uint32_t *ids =
+        spv_execution_mode(c->m, function, SpvExecutionModeLocalSizeId, &n);
+    for (uint32_t k = 0; ids && k < n; k++)
+        if (spv_is_spec_constant(c->m, ids[k]))
+            return true;
+    for (const SpvInst *g = c->m->globals.first; g; g = g->next)
+        if (g->op == SpvOpDecorate && spv_n_operands(g) > 2 &&
+            spv_operand(g, 1) == SpvDecorationBuiltIn &&
+            spv_operand(g, 2) == SpvBuiltInWorkgroupSize &&
+            spv_is_spec_constant(c->m, spv_operand(g, 0)))
+            return true;
+    return false;
+}
+
 static void check_quads(Checker *c, SpvInst *i)
 {
     SpvEntryPoint e;
     DiagSink quiet = { 0 };
-    if (!spv_entry_point(c->m, spv_string(i, 2, NULL), &e, &quiet) || !e.quads)
+    if (!spv_entry_point(c->m, spv_string(i, 2, NULL), &e, &quiet) || !e.quads ||
+        is_size_open(c, e.function->def->id))
         return;
     uint32_t x = e.local_size[0], y = e.local_size[1], z = e.local_size[2];
     SpvId id = e.function->def->id;
