@@ -150,9 +150,10 @@ typedef struct Fold {
     Map pool;                   /* hash of type and words -> id */
     SpvInst *before;            /* where new constants go in the preamble; NULL: its end */
     bool denormals;             /* fold to and from denormal numbers, whatever the machine does */
+    uint32_t towards_zero;      /* RoundingModeRTZ: the sum of 16, 32, 64 that it is asked for */
 } Fold;
 
-void fold_learn(Fold *f, const SpvInst *constant);  /* into the pool */
+void fold_learn(Fold *f, const SpvInst *i);         /* a constant, into the pool; a mode */
 Fold fold_open(SpvModule *m, Arena *scratch);
 bool fold_read(const Fold *f, SpvId id, FoldValue *v);
 int64_t fold_signed(const FoldValue *v, uint32_t component);

@@ -32,6 +32,10 @@ void fold_learn(Fold *f, const SpvInst *i) {
         if (!map_get(&f->pool, key, &old))
             map_put(f->scratch, &f->pool, key, i->id);
         break;
+    case SpvOpExecutionMode:
+        if (spv_n_operands(i) > 2 && spv_operand(i, 1) == SpvExecutionModeRoundingModeRTZ)
+            f->towards_zero |= spv_operand(i, 2);
+        break;
     default:
         break;
     }
@@ -223,14 +227,9 @@ typedef struct Operands {
     bool denormals, towards_zero;
 } Operands;
 
-static bool rounds_towards_zero(const SpvModule *m, const SpvType *t) {
-    if (t->kind == SPV_FLOAT)
-        for (const SpvInst *i = m->globals.first; i; i = i->next)
-            if (i->op == SpvOpExecutionMode && spv_n_operands(i) > 2 &&
-                spv_operand(i, 1) == SpvExecutionModeRoundingModeRTZ &&
-                spv_operand(i, 2) == t->bits)
-                return true;
-    return false;
+/* No mode is about bf16 (Vulkan, Precision and Operation of SPIR-V Instructions). */
+static bool rounds_towards_zero(const Fold *f, const SpvType *t) {
+    return t->kind == SPV_FLOAT && t->format == SPV_IEEE && f->towards_zero & t->bits;
 }
 
 /* x, which is exact, in a type's bits. */
@@ -423,7 +422,7 @@ static SpvId fold_components(Fold *f, uint16_t op, SpvId type, const uint32_t *o
         memcpy(out.bits, a.bits, sizeof out.bits);
         return fold_write(f, type, &out);
     }
-    Operands o = { &a, &b, component, f->denormals, rounds_towards_zero(f->m, component) };
+    Operands o = { &a, &b, component, f->denormals, rounds_towards_zero(f, component) };
     return eval(op, &o, &out) ? fold_write(f, type, &out) : 0;
 }
 

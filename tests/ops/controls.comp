@@ -59,5 +59,7 @@ void main()
     put(float(third)); put(float16_t(third)); put(float(-above)); put(float16_t(-above)); put(float(two_thirds));
     precise float most = 16777215.0 + 0.75;
     put(most); put(float(0x7fffffff));
+    double nearly = 0.99999lf; // to be folded
+    put(float(bfloat16_t(nearly))); put(float(float16_t(nearly)));
     near(1.0);
 }
