@@ -198,40 +198,20 @@ static void check_slope(Checker *c, SpvInst *i)
         broken(c, i, "derivatives in kernels need a derivative group");
 }
 
-/* Specialisation decides a workgroup's size: the devices ask again. */
-static bool is_size_open(Checker *c, SpvId function)
-{
-    uint32_t n;
-    const uint32_t *ids =
-        spv_execution_mode(c->m, function, SpvExecutionModeLocalSizeId, &n);
-    for (uint32_t k = 0; ids && k < n; k++)
-        if (spv_is_spec_constant(c->m, ids[k]))
-            return true;
-    for (const SpvInst *g = c->m->globals.first; g; g = g->next)
-        if (g->op == SpvOpDecorate && spv_n_operands(g) > 2 &&
-            spv_operand(g, 1) == SpvDecorationBuiltIn &&
-            spv_operand(g, 2) == SpvBuiltInWorkgroupSize &&
-            spv_is_spec_constant(c->m, spv_operand(g, 0)))
-            return true;
-    return false;
-}
-
+/* Sizes that specialisation decides are the devices' to look at. */
 static void check_quads(Checker *c, SpvInst *i)
 {
     SpvEntryPoint e;
     DiagSink quiet = { 0 };
-    if (!spv_entry_point(c->m, spv_string(i, 2, NULL), &e, &quiet) || !e.quads ||
-        is_size_open(c, e.function->def->id))
+    if (!spv_entry_point(c->m, spv_string(i, 2, NULL), &e, &quiet) || !e.quads)
         return;
-    uint32_t x = e.local_size[0], y = e.local_size[1], z = e.local_size[2];
     SpvId id = e.function->def->id;
     if (e.quads == SPV_QUADS_SQUARE &&
         spv_execution_mode(c->m, id, SpvExecutionModeDerivativeGroupLinearKHR, NULL))
         broken(c, i, "derivative groups of two kinds");
-    else if (e.quads == SPV_QUADS_SQUARE && (x % 2 || y % 2))
-        broken(c, i, "a workgroup of %u x %u does not consist of quads", x, y);
-    else if (e.quads == SPV_QUADS_LINEAR && (uint64_t)x * y * z % 4)
-        broken(c, i, "a workgroup of %u x %u x %u does not consist of quads", x, y, z);
+    else if (!e.size_is_specialised && !spv_has_whole_quads(e.quads, e.local_size))
+        broken(c, i, "a workgroup of %u x %u x %u does not consist of quads", e.local_size[0],
+               e.local_size[1], e.local_size[2]);
 }
 
 static const CheckRow rows[] = {

@@ -100,17 +100,14 @@ static void local_id_at(Emit *e, LV index, LV *id)
     id[2] = LLVMBuildUDiv(e->b, row, y, "");
 }
 
-/* Quads of neighbours in x and y, by rows. Such an entry point has a size (VUID 10151). */
+/* Quads of neighbours in x and y, by rows. Such an entry point has a size. */
 static void local_id_quads(Emit *e, Part *id)
 {
     LV n = invocation(e).v;
     LT type = LLVMTypeOf(n);
     LV one = emit_int(e, type, 1), two = emit_int(e, type, 2);
     uint32_t x = e->local_size[0], y = e->local_size[1];
-    if (x % 2 || y % 2)
-        emit_error(e, e->entry->inst, "VUID-StandaloneSpirv-DerivativeGroupQuadsKHR-10151",
-                   "a workgroup of %u x %u does not consist of quads", x, y);
-    LV across = emit_int(e, type, MAX(x / 2, 1)), down = emit_int(e, type, MAX(y / 2, 1));
+    LV across = emit_int(e, type, x / 2), down = emit_int(e, type, y / 2);
     LV quad = LLVMBuildLShr(e->b, n, two, ""), row = LLVMBuildUDiv(e->b, quad, across, "");
     LV part[2] = { LLVMBuildURem(e->b, quad, across, ""), LLVMBuildURem(e->b, row, down, "") };
     LV in[2] = { LLVMBuildAnd(e->b, n, one, ""),

@@ -70,6 +70,16 @@ static void choose_local_size(Compilation *c)
         c->kernel->local_size[k] = open ? 0 : MAX(given[k], 1);
 }
 
+static bool has_whole_quads(const Compilation *c)
+{
+    const uint32_t *size = c->kernel->local_size;
+    if (spv_has_whole_quads(c->entry.quads, size))
+        return true;
+    diag(c->sink, DIAG_ERROR, NULL, "Vulkan, VUIDs 10151 and 10152",
+         "a workgroup of %u x %u x %u does not consist of quads", size[0], size[1], size[2]);
+    return false;
+}
+
 static bool lower(Compilation *c)
 {
     double start = clock_seconds();
@@ -81,6 +91,8 @@ static bool lower(Compilation *c)
     if (!pass_pipeline(m, &c->passes, &c->entry, c->sink))
         return false;
     choose_local_size(c);
+    if (!has_whole_quads(c))
+        return false;
     Emit *e = c->emit = NEW(&c->arena, Emit);
     e->arena = &c->arena;
     e->module = m;

@@ -84,9 +84,9 @@ static bool find_sizes(Machine *m)
         refuse(m, m->entry.inst, "subgroups of %u invocations are not supported", m->width);
         return false;
     }
-    if (m->entry.quads == SPV_QUADS_SQUARE && (m->local_size[0] % 2 || m->local_size[1] % 2)) {
-        refuse(m, m->entry.inst, "a workgroup of %u x %u does not consist of quads",
-               m->local_size[0], m->local_size[1]);
+    if (!spv_has_whole_quads(m->entry.quads, m->local_size)) {
+        refuse(m, m->entry.inst, "a workgroup of %u x %u x %u does not consist of quads",
+               m->local_size[0], m->local_size[1], m->local_size[2]);
         return false;
     }
     m->n_subgroups = (m->n_inv + m->width - 1) / m->width;

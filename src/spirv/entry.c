@@ -21,11 +21,14 @@ const uint32_t *spv_execution_mode(SpvModule *m, SpvId function, uint32_t mode, 
     return NULL;
 }
 
-static void size_from_ids(SpvModule *m, const uint32_t *ids, uint32_t n, uint32_t size[3])
+static void size_from_ids(SpvModule *m, const uint32_t *ids, uint32_t n, SpvEntryPoint *e)
 {
+    e->size_is_specialised = false;
     for (uint32_t k = 0; k < 3 && k < n; k++) {
         uint64_t value;
-        size[k] = spv_constant(m, ids[k], &value) && value <= UINT32_MAX ? (uint32_t)value : 0;
+        bool is = spv_constant(m, ids[k], &value) && value <= UINT32_MAX;
+        e->local_size[k] = is ? (uint32_t)value : 0;
+        e->size_is_specialised |= spv_is_spec_constant(m, ids[k]);
     }
 }
 
@@ -52,16 +55,23 @@ static void read_local_size(SpvModule *m, SpvEntryPoint *e)
         memcpy(e->local_size, mode, sizeof e->local_size);
     mode = spv_execution_mode(m, id, SpvExecutionModeLocalSizeId, &n);
     if (mode)
-        size_from_ids(m, mode, n, e->local_size);
+        size_from_ids(m, mode, n, e);
     const SpvInst *c = workgroup_size(m);
     if (c)
-        size_from_ids(m, c->words + c->first_operand, spv_n_operands(c), e->local_size);
+        size_from_ids(m, c->words + c->first_operand, spv_n_operands(c), e);
     mode = spv_execution_mode(m, id, SpvExecutionModeSubgroupSize, &n);
     e->required_subgroup_size = mode && n ? mode[0] : 0;
     if (spv_execution_mode(m, id, SpvExecutionModeDerivativeGroupQuadsKHR, NULL))
         e->quads = SPV_QUADS_SQUARE;
     else if (spv_execution_mode(m, id, SpvExecutionModeDerivativeGroupLinearKHR, NULL))
         e->quads = SPV_QUADS_LINEAR;
+}
+
+bool spv_has_whole_quads(SpvQuads q, const uint32_t size[3])
+{
+    uint64_t n = (uint64_t)size[0] * size[1] * size[2];
+    return q == SPV_QUADS_NONE ||
+           (n && (q == SPV_QUADS_LINEAR ? n % 4 == 0 : size[0] % 2 == 0 && size[1] % 2 == 0));
 }
 
 static bool is_compute(const SpvInst *i)

@@ -363,12 +363,15 @@ bool spv_image_is_implicit(const SpvImageInst *i);
  * (SPV_KHR_compute_shader_derivatives): neighbours in x and y, or four of one index after the
  * other. Quads are four invocations of a subgroup, one after the other, in any case. */
 typedef enum SpvQuads { SPV_QUADS_NONE, SPV_QUADS_SQUARE, SPV_QUADS_LINEAR } SpvQuads;
+/* Whether a workgroup consists of quads (Vulkan, VUIDs 10151 and 10152), if there are any. */
+bool spv_has_whole_quads(SpvQuads q, const uint32_t size[3]);
 
 typedef struct SpvEntryPoint {
     const char *name;
     SpvFunction *function;
     uint32_t model;             /* SpvExecutionModel* */
     uint32_t local_size[3];     /* LocalSize, LocalSizeId, a WorkgroupSize constant; or 0 0 0 */
+    bool size_is_specialised;   /* specialisation constants may change it */
     uint32_t required_subgroup_size;    /* OpenCL's SubgroupSize mode, or 0 */
     SpvQuads quads;
     SpvInst *inst;              /* OpEntryPoint */

@@ -292,7 +292,6 @@ static const struct Mutation { uint16_t from, to; bool ext; } mutations[] = {
     OP(GroupNonUniformShuffleXor, GroupNonUniformShuffleDown),
     OP(GroupNonUniformShuffleUp, GroupNonUniformShuffleDown),
     OP(GroupNonUniformShuffleDown, GroupNonUniformShuffleUp),
-
     OP(GroupNonUniformQuadAllKHR, GroupNonUniformQuadAnyKHR),
     OP(GroupNonUniformQuadAnyKHR, GroupNonUniformQuadAllKHR),
     OP(GroupNonUniformQuadBroadcast, GroupNonUniformQuadSwap),
@@ -315,8 +314,9 @@ static const struct Mutation { uint16_t from, to; bool ext; } mutations[] = {
     OP(GroupBitwiseXorKHR, GroupBitwiseOrKHR), OP(GroupLogicalAndKHR, GroupLogicalOrKHR),
     OP(GroupLogicalOrKHR, GroupLogicalXorKHR), OP(GroupLogicalXorKHR, GroupLogicalOrKHR),
     OP(PtrEqual, PtrNotEqual), OP(PtrNotEqual, PtrEqual), SWAP(PtrDiff),
-    OP(Transpose, CopyObject), OP(FNegate, CopyObject),
-   
+    OP(Transpose, CopyObject), OP(FNegate, CopyObject), OP(DPdx, DPdy), OP(DPdy, DPdx),
+    OP(Fwidth, DPdx), OP(DPdxFine, DPdyFine), OP(DPdyFine, DPdxFine), OP(FwidthFine, DPdyFine),
+    OP(DPdxCoarse, DPdyCoarse), OP(DPdyCoarse, DPdxCoarse), OP(FwidthCoarse, DPdxCoarse),
 #undef OP
 #undef SWAP
 #define OP(from, to) { GLSLstd450##from, GLSLstd450##to, true }
