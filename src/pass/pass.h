@@ -2,11 +2,11 @@
  *
  * pass: SPIR-V to SPIR-V. A pass is one file with one exported function and a contract: what it
  * needs and what it leaves. The pipeline is a table in pipeline.c. A module between two passes
- * reads again, and spirv-val accepts it, but for two things: where a function that returns from
- * within a loop was inlined, or a loop with both break and continue left was unrolled, its branches
- * are no structured exits any more (SPIR-V 2.11.2); and the OpSelect of a structure with matrices
- * becomes those of matrices, which it does not know. Graphs stay reducible, and blocks come after
- * what dominates them.
+ * reads again, and spirv-val accepts it, but for two things: where a return left several loops, a
+ * function that returns from within a loop was inlined, or a loop with both break and continue left
+ * was unrolled, its branches are no structured exits any more (SPIR-V 2.11.2); and the OpSelect of a
+ * structure with matrices becomes those of matrices, which it does not know. Graphs stay reducible,
+ * and blocks come after what dominates them.
  */
 #ifndef HEDDLE_PASS_H
 #define HEDDLE_PASS_H
@@ -47,6 +47,9 @@ typedef struct PassContext {
  * turns OpSpecConstantOp into constants, array lengths and matrix sizes with it. An id given that
  * no constant has is a warning. Leaves no OpSpecConstant*, but for OpSpecConstantOp on pointers. */
 bool pass_specialise(PassContext *c);
+/* In a shader, gives loops whose merge block is not reached, since only returns leave them, one that
+ * they branch to. Not for portable output. */
+bool pass_endless(PassContext *c);
 /* Inlines every call reachable from the entry point into it and drops the other functions, but
  * those that other instructions name (a reduction's combining function). Early returns become
  * branches to the call's continuation, the merge block of an OpSwitch with one target around the

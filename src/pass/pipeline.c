@@ -15,6 +15,7 @@ typedef struct Pass {
 
 static const Pass passes[] = {
     { "specialise", pass_specialise, false, false },
+    { "endless", pass_endless, false, false },
     { "inline", pass_inline, false, false },
     { "retype", pass_retype, true, false },
     { "apart", pass_apart, false, false },
