@@ -47,8 +47,8 @@ typedef struct PassContext {
  * turns OpSpecConstantOp into constants, array lengths and matrix sizes with it. An id given that
  * no constant has is a warning. Leaves no OpSpecConstant*, but for OpSpecConstantOp on pointers. */
 bool pass_specialise(PassContext *c);
-/* In a shader, gives loops whose merge block is not reached, since only returns leave them, one that
- * they branch to. Not for portable output. */
+/* In a shader, gives loops whose merge block is not reached, since only returns leave them, one
+ * that they branch to. Not for portable output. */
 bool pass_endless(PassContext *c);
 /* Inlines every call reachable from the entry point into it and drops the other functions, but
  * those that other instructions name (a reduction's combining function). Early returns become
