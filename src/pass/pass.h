@@ -3,10 +3,10 @@
  * pass: SPIR-V to SPIR-V. A pass is one file with one exported function and a contract: what it
  * needs and what it leaves. The pipeline is a table in pipeline.c. A module between two passes
  * reads again, and spirv-val accepts it, but for two things: where a return left several loops, a
- * function that returns from within a loop was inlined, or a loop with both break and continue left
- * was unrolled, its branches are no structured exits any more (SPIR-V 2.11.2); and the OpSelect of a
- * structure with matrices becomes those of matrices, which it does not know. Graphs stay reducible,
- * and blocks come after what dominates them.
+ * function that returns from within a loop was inlined, or a loop with both break and continue
+ * left was unrolled, its branches are no structured exits any more (SPIR-V 2.11.2); and the
+ * OpSelect of a structure with matrices becomes those of matrices, which it does not know. Graphs
+ * stay reducible, and blocks come after what dominates them.
  */
 #ifndef HEDDLE_PASS_H
 #define HEDDLE_PASS_H
