@@ -196,6 +196,9 @@ TEST(ranges)
     DRAWS(REF_RANGE, "does not fit", 1, "void main() { o[I] = uint(float(p) * -1e9); }");
     CLEAN(1, "void main() { o[I] = uint(float(p) * 1e9); }");
     DRAWS(REF_RANGE, "bit field", 1, "void main() { o[I] = bitfieldExtract(p, 30, int(p)); }");
+    DRAWS(REF_RANGE, "bits 7 and up, 4 of them, of a number of 8", 1,
+          "void main() { f[I] = float(bitcastExtractfe2m1EXT(uint8_t(I), p + 4)); }");
+    CLEAN(1, "void main() { f[I] = float(bitcastExtractfe2m1EXT(uint8_t(I), p + 1)); }");
 }
 
 TEST(endless)

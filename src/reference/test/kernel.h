@@ -77,6 +77,7 @@ static inline bool kernel_glsl(Kernel *k, const char *body)
                                "#pragma use_vulkan_memory_model\n"
                                "#extension GL_KHR_memory_scope_semantics : require\n"
                                "#extension GL_EXT_split_barrier : enable\n"
+                               "#extension GL_EXT_float_e2m1 : enable\n"
                                "#extension GL_KHR_cooperative_matrix : enable\n"
                                "#extension GL_NV_cooperative_matrix2 : enable\n"
                                "#extension GL_EXT_shader_explicit_arithmetic_types : enable\n"
