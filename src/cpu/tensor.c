@@ -357,7 +357,7 @@ static LV modulo(Emit *e, LV c, LV n)
 
 typedef struct Place {
     LV clipped, constant;       /* i1 or lanes; NULL: none is */
-    LV index;                   /* i32: of the block */
+    LV index;                   /* i64: of the block */
     LV block[MAX_DIMS], in_block[MAX_DIMS];
 } Place;
 
@@ -382,6 +382,11 @@ static LV linear_index(Emit *e, const Transfer *x, LV row, LV col, Place *p)
         width = LLVMBuildSelect(e->b, narrow, span, width, "");
     }
     return op(e, LLVMBuildAdd, op(e, LLVMBuildMul, row, width), col);
+}
+
+static LV widen(Emit *e, LV v)
+{
+    return LLVMBuildZExt(e->b, v, emit_is_lanes(v) ? emit_lanes_type(e, e->i64) : e->i64, "");
 }
 
 static LV through_view(Emit *e, const Transfer *x, LV index)
@@ -454,25 +459,22 @@ static Place find_place(Emit *e, const Transfer *x, LV row, LV col, bool aligned
         LV c = op(e, LLVMBuildAdd, coord[k], field(x, OFFSET, k));
         c = clamp_coordinate(e, x, c, field(x, SIZE, k), &p);
         p.block[k] = divide(e, c, field(x, BLOCK, k), &p.in_block[k]);
-        LV term = op(e, LLVMBuildMul, p.block[k], field(x, STRIDE, k));
+        LV term = op(e, LLVMBuildMul, widen(e, p.block[k]), widen(e, field(x, STRIDE, k)));
         p.index = p.index ? op(e, LLVMBuildAdd, p.index, term) : term;
     }
     return p;
 }
 
-static LV widen(Emit *e, LV v)
-{
-    return LLVMBuildZExt(e->b, v, emit_is_lanes(v) ? emit_lanes_type(e, e->i64) : e->i64, "");
-}
-
 static LV invert(Emit *e, LV v) { return LLVMBuildNot(e->b, v, ""); }
 
-/* Robust access: whether `bytes` at a byte offset exist. */
+/* Robust access: whether `bytes` at a byte offset, which may be anything, exist. */
 static LV exists(Emit *e, const Transfer *x, LV offset, uint64_t bytes)
 {
     if (!x->room)
         return NULL;
-    return compare(e, LLVMIntULE, op(e, LLVMBuildAdd, offset, k64(e, bytes)), x->room);
+    LV args[2] = {x->room, k64(e, bytes - 1)};
+    return compare(e, LLVMIntULT, offset,
+                   emit_intrinsic(e, "llvm.usub.sat", &e->i64, 1, args, 2));
 }
 
 /* ---- W elements ------------------------------------------------------------------------------ */
@@ -521,12 +523,13 @@ static bool in_runs(const Transfer *x, const Chunk *c)
 /* The address of lane 0 of a run; the elements left out need not exist. */
 static LV run_address(Emit *e, const Transfer *x, const Chunk *c, const Place *p)
 {
-    LV outer = k32(e, 0);
+    LV outer = k64(e, 0);
     for (uint32_t k = 0; k + 1 < x->d; k++)
         outer = LLVMBuildAdd(e->b, outer,
-                             LLVMBuildMul(e->b, p->block[k], field(x, STRIDE, k), ""), "");
+                             LLVMBuildMul(e->b, widen(e, p->block[k]),
+                                          widen(e, field(x, STRIDE, k)), ""), "");
     LV inner = LLVMBuildAdd(e->b, field(x, OFFSET, x->d - 1), c->first, "");
-    LV index = LLVMBuildAdd(e->b, widen(e, outer), LLVMBuildSExt(e->b, inner, e->i64, ""), "");
+    LV index = LLVMBuildAdd(e->b, outer, LLVMBuildSExt(e->b, inner, e->i64, ""), "");
     return bytes_from(e, x->base, LLVMBuildMul(e->b, index, k64(e, x->bytes), ""));
 }
 
@@ -546,7 +549,7 @@ static void decode_numbers(Emit *e, const Transfer *x, const Place *p, LV mask, 
 {
     LV args[1 + 2 * MAX_DIMS], base = LLVMBuildPtrToInt(e->b, x->base, e->i64, "");
     LV unit = k64(e, n > 1 ? x->vector_unit : x->unit);
-    args[0] = op(e, LLVMBuildAdd, base, op(e, LLVMBuildMul, widen(e, p->index), unit));
+    args[0] = op(e, LLVMBuildAdd, base, op(e, LLVMBuildMul, p->index, unit));
     for (uint32_t k = 0; k < x->d; k++) {
         args[1 + k] = p->block[k];
         args[1 + x->d + k] = p->in_block[k];
@@ -607,7 +610,7 @@ static void chunk(Emit *e, const Transfer *x, const Chunk *c)
         inside = both(e, inside, invert(e, p.clipped));
     if (p.constant)
         inside = both(e, inside, invert(e, p.constant));
-    LV offset = op(e, LLVMBuildMul, widen(e, p.index), k64(e, x->unit));
+    LV offset = op(e, LLVMBuildMul, p.index, k64(e, x->unit));
     inside = both(e, inside, exists(e, x, offset, x->unit));
     inside = inside ? emit_lanes(e, inside) : NULL;
     bool runs = in_runs(x, c);
@@ -651,7 +654,7 @@ static void stray_elements(Emit *e, const Transfer *x, const Vectors *v, LV p, L
     Place at = find_place(e, x, v->col ? minor : v->line, v->col ? v->line : minor, true);
     if (at.constant)
         inside = op(e, LLVMBuildAnd, inside, invert(e, at.constant));
-    LV offset = op(e, LLVMBuildMul, widen(e, at.index), k64(e, x->unit));
+    LV offset = op(e, LLVMBuildMul, at.index, k64(e, x->unit));
     inside = emit_lanes(e, both(e, inside, exists(e, x, offset, x->unit)));
     LV value = choose(e, inside, decode_call(e, x, &at, inside),
                       LLVMConstNull(emit_lanes_type(e, x->type)));
@@ -694,7 +697,7 @@ static void vectors(Emit *e, const Transfer *x, const Vectors *v, LV p)
     }
     if (at.constant)
         mask = both(e, mask, invert(e, at.constant));
-    LV offset = op(e, LLVMBuildMul, widen(e, at.index), k64(e, x->vector_unit));
+    LV offset = op(e, LLVMBuildMul, at.index, k64(e, x->vector_unit));
     mask = both(e, mask, exists(e, x, offset, x->vector_unit));
     mask = mask ? emit_lanes(e, mask) : NULL;
     decode_numbers(e, x, &at, mask, results, n);
@@ -848,8 +851,9 @@ static LV as_tile(Emit *e, const Transfer *x, LV aligned, Tile *tile)
                       LLVMBuildICmp(e->b, LLVMIntEQ, field(x, STRIDE, inner), k32(e, 1), ""), "");
     LV index = k64(e, 0);
     for (uint32_t k = 0; k < d; k++) {
-        LV term = LLVMBuildMul(e->b, field(x, OFFSET, k), field(x, STRIDE, k), "");
-        index = LLVMBuildAdd(e->b, index, widen(e, term), "");
+        LV term = LLVMBuildMul(e->b, widen(e, field(x, OFFSET, k)), widen(e, field(x, STRIDE, k)),
+                               "");
+        index = LLVMBuildAdd(e->b, index, term, "");
         if (x->clamp != UNDEFINED)
             is = LLVMBuildAnd(e->b, is,
                               in_dimension(e, x, k,
@@ -863,6 +867,7 @@ static LV as_tile(Emit *e, const Transfer *x, LV aligned, Tile *tile)
     if (x->room) {
         LV far = LLVMBuildMul(e->b, tile->stride, k64(e, n - 1), "");
         LV last = LLVMBuildAdd(e->b, offset, far, "");
+        is = LLVMBuildAnd(e->b, is, LLVMBuildICmp(e->b, LLVMIntULE, offset, last, ""), "");
         is = LLVMBuildAnd(e->b, is, exists(e, x, last, (uint64_t)length * x->bytes), "");
     }
     return is;

@@ -203,7 +203,7 @@ typedef struct Place {
     const RInst *i;
     const uint64_t *layout, *view; /* leaves */
     uint32_t block[MAX_DIMS], in_block[MAX_DIMS];
-    uint32_t index; /* of the tensor's block */
+    uint64_t index; /* of the tensor's block */
 } Place;
 
 static uint32_t field(const Transfer *x, const Place *p, uint32_t which, uint32_t dim)
@@ -338,7 +338,7 @@ static Outcome through_layout(const Transfer *x, Place *p, uint32_t index)
         }
         p->in_block[k] = (uint32_t)c % size;
         p->block[k] = (uint32_t)c / size;
-        p->index += p->block[k] * field(x, p, STRIDE, k);
+        p->index += (uint64_t)p->block[k] * field(x, p, STRIDE, k);
     }
     return INSIDE;
 }

@@ -152,6 +152,77 @@ TEST(buffers_beyond_4_gib)
     }
 }
 
+/* Lines of a tensor that lie 512 MiB apart, of which the last are beyond its ROWS or all inside. */
+static const char far_tensor[] =
+    "#version 460\n"
+    "#pragma use_vulkan_memory_model\n"
+    "#extension GL_KHR_cooperative_matrix : require\n"
+    "#extension GL_KHR_memory_scope_semantics : require\n"
+    "#extension GL_NV_cooperative_matrix2 : require\n"
+    "#extension GL_EXT_shader_explicit_arithmetic_types : require\n"
+    "layout(local_size_x = 32) in;\n"
+    "layout(constant_id = 0) const uint ROWS = 20;\n"
+    "layout(binding = 0) buffer Tensor { uint8_t tensor[]; };\n"
+    "layout(binding = 1) buffer Out { uint8_t o[]; };\n"
+    "void main()\n"
+    "{\n"
+    "    const int clamp = gl_CooperativeMatrixClampModeConstantNV;\n"
+    "    coopmat<uint8_t, gl_ScopeSubgroup, 16, 16, gl_MatrixUseA> m;\n"
+    "    tensorLayoutNV<2, clamp> t = createTensorLayoutNV(2, clamp);\n"
+    "    t = setTensorLayoutDimensionNV(t, ROWS, 16);\n"
+    "    t = setTensorLayoutStrideNV(t, 0x20000000, 1);\n"
+    "    t = sliceTensorLayoutNV(t, 4, 16, 0, 16);\n"
+    "    coopMatLoadTensorNV(m, tensor, 0, t);\n"
+    "    coopMatStore(m, o, 0, 16, gl_CooperativeMatrixLayoutRowMajor);\n"
+    "}\n";
+
+static void load_far(HeddleDeviceKind kind, uint8_t *far, size_t size, uint32_t rows, bool robust)
+{
+    uint8_t out[256] = { 0 };
+    HeddleModule *m = NULL;
+    HeddleKernel *k = NULL;
+    HeddleBuffer *b[2] = { NULL };
+    HeddleLog *log = heddle_log_new(heddle_print_to_stderr, NULL);
+    HeddleDevice *d = device(kind);
+    HeddleSpecValue spec = { 0, rows };
+    HeddleKernelOptions options = { .specs = &spec, .n_specs = 1, .robust = robust };
+    CHECK(heddle_module_new(far_tensor, sizeof far_tensor - 1, "far.comp", NULL, &m, log) ==
+          HEDDLE_OK);
+    CHECK(heddle_kernel_new(d, m, &options, &k, log) == HEDDLE_OK);
+    CHECK(heddle_buffer_wrap(d, far, size, &b[0], log) == HEDDLE_OK);
+    CHECK(heddle_buffer_wrap(d, out, sizeof out, &b[1], log) == HEDDLE_OK);
+    HeddleBinding bindings[2] = { { .buffer = b[0] }, { .binding = 1, .buffer = b[1] } };
+    HeddleDispatch dispatch = { .groups = { 1, 1, 1 }, .bindings = bindings, .n_bindings = 2 };
+    CHECK(heddle_dispatch(k, &dispatch, NULL, log) == HEDDLE_OK);
+    for (uint32_t r = 0; r < 16; r++)
+        for (uint32_t c = 0; c < 16; c++)
+            CHECK(out[r * 16 + c] == (4 + r < rows ? (uint8_t)(16 * r + c + 1) : 0));
+    heddle_buffer_free(b[0]);
+    heddle_buffer_free(b[1]);
+    heddle_kernel_free(k);
+    heddle_module_free(m);
+    heddle_device_free(d);
+    heddle_log_free(log);
+}
+
+TEST(tensors_beyond_4_gib)
+{
+    const size_t line = 0x20000000, size = 20 * line;
+    uint8_t *far = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (far == MAP_FAILED)
+        return; /* a machine that gives no such addresses */
+    for (uint32_t r = 0; r < 16; r++)
+        for (uint32_t c = 0; c < 16; c++)
+            far[(4 + r) * line + c] = (uint8_t)(16 * r + c + 1);
+    for (int kind = HEDDLE_DEVICE_CPU; kind <= HEDDLE_DEVICE_REFERENCE; kind++)
+        for (int robust = 0; robust < 2; robust++) {
+            load_far((HeddleDeviceKind)kind, far, size, 20, robust); /* a tile in memory */
+            load_far((HeddleDeviceKind)kind, far, size, 15, robust); /* line by line */
+        }
+    munmap(far, size);
+}
+
 TEST(languages)
 {
     static const struct {
