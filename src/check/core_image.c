@@ -15,8 +15,7 @@ static bool is_opaque(const SpvType *t)
 static void check_variable(Checker *c, SpvInst *i)
 {
     const SpvType *p = result_type(c, i), *t = p && p->kind == SPV_POINTER ? p->element : NULL;
-    uint8_t *asked = NULL;
-    if (!t || !holds(c, t, &asked, is_opaque))
+    if (!t || !holds(c, t, &c->holds_image, is_opaque))
         return;
     if (spv_operand(i, 0) != SpvStorageClassUniformConstant) {
         broken(c, i, "a variable of images or samplers is not of storage class UniformConstant");

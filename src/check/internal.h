@@ -35,7 +35,7 @@ struct Checker {
     const CheckRow *row;   /* the rule being asked */
     SpvFunction *function; /* that the instruction is in, or NULL */
     /* by type: 0 not asked yet, 1 no, 2 yes */
-    uint8_t *holds_matrix, *holds_tensor, *holds_sub_byte;
+    uint8_t *holds_matrix, *holds_tensor, *holds_sub_byte, *holds_image;
     const QcomArrays *arrays; /* when asked */
     uint8_t qcom;          /* what of that extension is declared; 0 not asked yet */
     Map capabilities;      /* declared, and EXTENSION_* of those known here; once asked */
