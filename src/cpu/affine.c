@@ -333,13 +333,28 @@ static Affine affine_choice(Emit *e, const SpvInst *i, uint32_t k, LV result)
     return r;
 }
 
+/* Whether a component of the result comes from others of the operands than its own, though they
+ * have as many. */
+static bool mixes_components(const SpvInst *i)
+{
+    if (i->op != SpvOpExtInst)
+        return i->op == SpvOpTranspose || i->op == SpvOpMatrixTimesMatrix;
+    uint32_t number = spv_operand(i, 1);
+    if (i->ext_set == SPV_SET_GLSLstd450)
+        return number == GLSLstd450MatrixInverse ||
+               (number >= GLSLstd450Cross && number <= GLSLstd450Refract);
+    return i->ext_set == SPV_SET_OpenCLstd_ &&
+           ((number >= OpenCLstd_cross && number <= OpenCLstd_fast_normalize) ||
+            number == OpenCLstd_shuffle || number == OpenCLstd_shuffle2);
+}
+
 /* A pure operation on what does not differ within groups gives such. The group, 1 when it may
  * differ. */
 static uint32_t same_within(Emit *e, const SpvInst *i, uint32_t n, uint32_t k)
 {
     uint16_t at[8];
     uint32_t operands = spv_id_operands(i, at, COUNT_OF(at)), group = e->W;
-    if (!spv_is_pure(i) || operands > COUNT_OF(at))
+    if (!spv_is_pure(i) || operands > COUNT_OF(at) || (n > 1 && mixes_components(i)))
         return 1;
     for (uint32_t o = i->op == SpvOpExtInst; o < operands; o++) {
         const SpvType *t = spv_type_of(e->module, i->words[at[o]]);

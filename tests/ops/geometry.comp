@@ -42,10 +42,21 @@ void matrices(vec3 a, vec3 b, vec4 c)
     all4(-c.wzyx); all4((m / 3.0)[0]);
 }
 
+// Some components are the same for all lanes, and the results' are not.
+void partly_same(float a, float b)
+{
+    vec3 v = vec3(0.5, a, b), w = vec3(a, 0.25, 2);
+    all3(normalize(v)); all3(cross(v, w)); all3(reflect(w, normalize(v)));
+    all3(faceforward(v, w, v)); all3(refract(normalize(w), normalize(v), 0.7));
+    mat2 m = mat2(10, a * 0.1, 1, 9);
+    all4(vec4(m * m)); all4(vec4(transpose(m))); all4(vec4(inverse(m)));
+}
+
 void main()
 {
     vec3 a = vec3(tame(0), tame(1), tame(2)), b = vec3(tame(3), tame(4), tame(5));
     vectors(a, b);
     matrices(a, b, vec4(tame(6), tame(7), 0.5, -1));
+    partly_same(a.x, b.x);
     put(1);
 }
