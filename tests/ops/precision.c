@@ -259,13 +259,14 @@ static double edge(const Format *f, uint32_t k)
     return k & 1 ? -x : x;
 }
 
-static double sample(const Format *f, const Function *fn, uint32_t k, Rng *rng)
+/* Edges come first, each with any. */
+static double sample(const Format *f, const Function *fn, uint32_t k, int operand, Rng *rng)
 {
     uint8_t raw[8];
     uint64_t bits = rng_u64(rng);
     double x = fn->lo + (fn->hi - fn->lo) * rng_uniform(rng);
-    if (!(fn->flags & MILD) && k < 40 * 4)
-        x = edge(f, k < 40 ? k : (uint32_t)(bits >> 20));
+    if (!(fn->flags & MILD) && k < (fn->operands > 1 ? 640 : 40))
+        x = edge(f, operand ? (uint32_t)(bits >> 20) : k);
     else if (!(fn->flags & MILD) && k % 4 == 0) {
         memcpy(raw, &bits, 8);
         x = get(f, raw, 0);
@@ -292,7 +293,7 @@ static void fill(const Format *f, void *in[3], uint32_t n)
         for (uint32_t k = 0; k < n; k++) {
             size_t at = (size_t)i * n + k;
             for (int o = 0; o < fn->operands; o++)
-                put(f, in[o], at, sample(f, fn, o ? k * 7 + 3 * k / 40 : k, &rng));
+                put(f, in[o], at, sample(f, fn, k, o, &rng));
             if (fn->mp2 == mpfr_pow)
                 put(f, in[0], at, fabs(get(f, in[0], at)));
             else if (fn->flags & ORDERED)
