@@ -320,12 +320,10 @@ static Val error_of(LLVMBuilderRef b, LLVMOpcode op, Val x, Val y, Val r)
     return LLVMBuildFAdd(b, lost_x, LLVMBuildFSub(b, y, part, ""), "");
 }
 
-/* The nearest result, stepped back by one unit where its error says that it lies too far out.
- * Products so small that their error underflows stay as they are. */
-Val arith_towards_zero(LLVMBuilderRef b, LLVMOpcode op, Val x, Val y)
+/* The nearest result r, stepped back by one unit where its error says that it lies too far out, or
+ * it is infinite though the operands are finite. */
+static Val stepped_back(LLVMBuilderRef b, Val r, Val error, Val finite)
 {
-    Val r = LLVMBuildBinOp(b, op, x, y, "");
-    Val error = error_of(b, op, x, y, r);
     LLVMTypeRef t = LLVMTypeOf(r);
     LLVMContextRef cx = LLVMGetTypeContext(t);
     bool wide = LLVMGetTypeKind(math_element(t)) == LLVMDoubleTypeKind;
@@ -336,12 +334,35 @@ Val arith_towards_zero(LLVMBuilderRef b, LLVMOpcode op, Val x, Val y)
     inexact = LLVMBuildAnd(b, inexact, LLVMBuildFCmp(b, LLVMRealONE, r, fnum(r, 0), ""), "");
     away = LLVMBuildAnd(b, away, inexact, "");
     Val infinite = LLVMBuildFCmp(b, LLVMRealOEQ, fabsv(b, r), fnum(r, INFINITY), "");
-    Val fx = LLVMBuildFCmp(b, LLVMRealOLT, fabsv(b, x), fnum(x, INFINITY), "");
-    Val fy = LLVMBuildFCmp(b, LLVMRealOLT, fabsv(b, y), fnum(y, INFINITY), "");
-    Val overflow = LLVMBuildAnd(b, infinite, LLVMBuildAnd(b, fx, fy, ""), "");
-    if (op == LLVMFDiv) /* x / 0 is exact */
-        overflow = LLVMBuildAnd(b, overflow, LLVMBuildFCmp(b, LLVMRealONE, y, fnum(y, 0), ""), "");
+    Val overflow = LLVMBuildAnd(b, infinite, finite, "");
     Val step = LLVMBuildZExt(b, LLVMBuildOr(b, away, overflow, ""), bits, "");
     Val i = LLVMBuildSub(b, LLVMBuildBitCast(b, r, bits, ""), step, "");
     return LLVMBuildBitCast(b, i, t, "");
+}
+
+static Val is_finite(LLVMBuilderRef b, Val x)
+{
+    return LLVMBuildFCmp(b, LLVMRealOLT, fabsv(b, x), fnum(x, INFINITY), "");
+}
+
+/* Products so small that their error underflows stay as they are. */
+Val arith_towards_zero(LLVMBuilderRef b, LLVMOpcode op, Val x, Val y)
+{
+    Val r = LLVMBuildBinOp(b, op, x, y, "");
+    Val finite = LLVMBuildAnd(b, is_finite(b, x), is_finite(b, y), "");
+    if (op == LLVMFDiv) /* x / 0 is exact */
+        finite = LLVMBuildAnd(b, finite, LLVMBuildFCmp(b, LLVMRealONE, y, fnum(y, 0), ""), "");
+    return stepped_back(b, r, error_of(b, op, x, y, r), finite);
+}
+
+/* x y + z is the sum of the product, the sum, and what each of them lost. */
+Val arith_fma_towards_zero(LLVMBuilderRef b, Val x, Val y, Val z)
+{
+    Val r = fused(b, x, y, z), product = LLVMBuildFMul(b, x, y, "");
+    Val sum = LLVMBuildFAdd(b, product, z, "");
+    Val error = LLVMBuildFSub(b, sum, r, "");
+    error = LLVMBuildFAdd(b, error, error_of(b, LLVMFAdd, product, z, sum), "");
+    error = LLVMBuildFAdd(b, error, error_of(b, LLVMFMul, x, y, product), "");
+    Val finite = LLVMBuildAnd(b, is_finite(b, x), is_finite(b, y), "");
+    return stepped_back(b, r, error, LLVMBuildAnd(b, finite, is_finite(b, z), ""));
 }

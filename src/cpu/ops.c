@@ -296,13 +296,30 @@ static void plain_inst(Emit *e, const SpvInst *i)
     emit_each_leaf(e, i, 0, 2, plain_leaf);
 }
 
+/* Towards zero two roundings are one, so in double the product of narrower ones is exact enough. */
+static LV fused_towards_zero(Emit *e, LV *v)
+{
+    Comp c = kind_of(v[0]) == LLVMHalfTypeKind ? COMP_F16 : COMP_F32;
+    bool wide = kind_of(v[0]) == LLVMDoubleTypeKind;
+    for (uint32_t k = 0; k < 3; k++) {
+        v[k] = ops_flush(e, v[k]);
+        v[k] = wide ? v[k] : arith_convert(e->b, v[k], c, COMP_F64, ROUND_NEAREST, false);
+    }
+    if (wide)
+        return ops_flush(e, arith_fma_towards_zero(e->b, v[0], v[1], v[2]));
+    LV r = arith_towards_zero(e->b, LLVMFAdd, LLVMBuildFMul(e->b, v[0], v[1], ""), v[2]);
+    return ops_flush(e, arith_convert(e->b, r, COMP_F64, c, ROUND_ZERO, false));
+}
+
 /* One rounding: in double, products of f16 and what sums to a tie of theirs are exact. */
 static LV fused_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
 {
     (void)i;
+    emit_unify(e, v, n);
+    if (controls(e)->towards_zero[float_index(v[0])])
+        return fused_towards_zero(e, v);
     if (kind_of(v[0]) != LLVMHalfTypeKind)
         return ops_fma(e, v[0], v[1], v[2]);
-    emit_unify(e, v, n);
     for (uint32_t k = 0; k < n; k++)
         v[k] = arith_convert(e->b, ops_flush(e, v[k]), COMP_F16, COMP_F64, ROUND_NEAREST, false);
     LV r = LLVMBuildFAdd(e->b, LLVMBuildFMul(e->b, v[0], v[1], ""), v[2], "");

@@ -75,7 +75,7 @@ static bool is_rounded(uint16_t op)
     case SpvOpFConvert: case SpvOpFNegate: case SpvOpFAdd: case SpvOpFSub: case SpvOpFMul:
     case SpvOpFDiv: case SpvOpFRem: case SpvOpFMod: case SpvOpVectorTimesScalar:
     case SpvOpMatrixTimesScalar: case SpvOpVectorTimesMatrix: case SpvOpMatrixTimesVector:
-    case SpvOpMatrixTimesMatrix: case SpvOpOuterProduct: case SpvOpDot:
+    case SpvOpMatrixTimesMatrix: case SpvOpOuterProduct: case SpvOpDot: case SpvOpFmaKHR:
         return true;
     default:
         return false;
