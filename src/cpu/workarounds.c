@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * In: a module ready for LLVM's code generator. Out: the same in other words where LLVM 19 to 22
- * are known to turn the usual ones into wrong code for x86, or into none. Each was found by a
- * random kernel, which tests/random tries first in every run. (One more, in subgroup.c, has to be
- * known where the code is made: another_mask.)
+ * are known to turn the usual ones into wrong code for x86, or into none. All but the prologue's
+ * were found by random kernels, which tests/random tries first in every run. (One more, in
+ * subgroup.c, has to be known where the code is made: another_mask.)
  */
 #include "cpu/jit.h"
 
@@ -275,6 +275,20 @@ static void rewrite(Rewriter *r, LLVMBasicBlockRef block)
     }
 }
 
+/* ---- prologues ----------------------------------------------------------------------------- */
+
+/* A volatile store to the frame in the first block, which keeps the prologue there. LLVM moves it
+ * to where the frame is first needed, and where it is large enough for a loop that touches its
+ * pages one by one, that loop takes R11, whatever lives in it there. */
+static void keep_prologue_first(Rewriter *r, LLVMValueRef function)
+{
+    LLVMTypeRef byte = LLVMInt8TypeInContext(r->context);
+    LLVMPositionBuilderBefore(r->builder,
+                              LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function)));
+    LLVMValueRef frame = LLVMBuildAlloca(r->builder, byte, "frame");
+    LLVMSetVolatile(LLVMBuildStore(r->builder, LLVMConstNull(byte), frame), true);
+}
+
 void cpu_work_around(LLVMModuleRef module, uint32_t known_bits)
 {
     LLVMContextRef context = LLVMGetModuleContext(module);
@@ -283,8 +297,11 @@ void cpu_work_around(LLVMModuleRef module, uint32_t known_bits)
                   .known_bits = known_bits,
                   .bitreverse = LLVMLookupIntrinsicID("llvm.bitreverse", 15),
                   .masked_store = LLVMLookupIntrinsicID("llvm.masked.store", 17)};
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
         for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
             rewrite(&r, b);
+        if (LLVMCountBasicBlocks(f) > 1)
+            keep_prologue_first(&r, f);
+    }
     LLVMDisposeBuilder(r.builder);
 }
