@@ -354,15 +354,3 @@ Val arith_towards_zero(LLVMBuilderRef b, LLVMOpcode op, Val x, Val y)
         finite = LLVMBuildAnd(b, finite, LLVMBuildFCmp(b, LLVMRealONE, y, fnum(y, 0), ""), "");
     return stepped_back(b, r, error_of(b, op, x, y, r), finite);
 }
-
-/* x y + z is the sum of the product, the sum, and what each of them lost. */
-Val arith_fma_towards_zero(LLVMBuilderRef b, Val x, Val y, Val z)
-{
-    Val r = fused(b, x, y, z), product = LLVMBuildFMul(b, x, y, "");
-    Val sum = LLVMBuildFAdd(b, product, z, "");
-    Val error = LLVMBuildFSub(b, sum, r, "");
-    error = LLVMBuildFAdd(b, error, error_of(b, LLVMFAdd, product, z, sum), "");
-    error = LLVMBuildFAdd(b, error, error_of(b, LLVMFMul, x, y, product), "");
-    Val finite = LLVMBuildAnd(b, is_finite(b, x), is_finite(b, y), "");
-    return stepped_back(b, r, error, LLVMBuildAnd(b, finite, is_finite(b, z), ""));
-}

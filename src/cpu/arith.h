@@ -44,8 +44,6 @@ LLVMValueRef arith_fmod(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y); /* si
 LLVMValueRef arith_flush(LLVMBuilderRef b, LLVMValueRef x);
 /* op is LLVMFAdd, LLVMFSub, LLVMFMul or LLVMFDiv, on float or double: rounded towards zero. */
 LLVMValueRef arith_towards_zero(LLVMBuilderRef b, LLVMOpcode op, LLVMValueRef x, LLVMValueRef y);
-LLVMValueRef arith_fma_towards_zero(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y,
-                                    LLVMValueRef z);
 
 /* ---- convert.c ------------------------------------------------------------------------------- */
 

@@ -56,6 +56,7 @@ void cpu_work_around(LLVMModuleRef module, uint32_t known_bits);
 
 typedef struct CpuSymbol { const char *name; void (*address)(void); } CpuSymbol;
 #define CPU_CLOCK_NAME "heddle_clock"
+#define CPU_FMA_TOWARDS_ZERO_NAME "heddle_fma_towards_zero"
 
 extern const CpuSymbol cpu_symbols[];
 extern const uint32_t cpu_n_symbols;

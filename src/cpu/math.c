@@ -182,29 +182,30 @@ static Val to_float(LLVMBuilderRef b, Val x)
                           "");
 }
 
-/* One call of the C library's double function an element. */
-static Val call_libm(LLVMBuilderRef b, const char *name, Val x, Val y)
+Val math_call(LLVMBuilderRef b, const char *name, Val *x, unsigned n)
 {
-    LLVMTypeRef t = LLVMTypeOf(x), d = math_element(t);
-    LLVMTypeRef params[2] = { d, d };
-    LLVMTypeRef ft = LLVMFunctionType(d, params, y ? 2 : 1, false);
+    LLVMTypeRef t = LLVMTypeOf(x[0]), d = math_element(t), params[] = { d, d, d };
+    LLVMTypeRef ft = LLVMFunctionType(d, params, n, false);
     LLVMModuleRef module = module_of(b);
     Val f = LLVMGetNamedFunction(module, name);
     if (!f)
         f = LLVMAddFunction(module, name, ft);
-    if (LLVMGetTypeKind(t) != LLVMVectorTypeKind) {
-        Val args[2] = { x, y };
-        return LLVMBuildCall2(b, ft, f, args, y ? 2 : 1, "");
-    }
-    Val r = LLVMGetPoison(t);
+    if (LLVMGetTypeKind(t) != LLVMVectorTypeKind)
+        return LLVMBuildCall2(b, ft, f, x, n, "");
+    Val r = LLVMGetPoison(t), args[3];
     LLVMTypeRef i32 = LLVMInt32TypeInContext(LLVMGetTypeContext(t));
     for (unsigned i = 0; i < LLVMGetVectorSize(t); i++) {
         Val at = LLVMConstInt(i32, i, false);
-        Val args[2] = { LLVMBuildExtractElement(b, x, at, ""),
-                        y ? LLVMBuildExtractElement(b, y, at, "") : NULL };
-        r = LLVMBuildInsertElement(b, r, LLVMBuildCall2(b, ft, f, args, y ? 2 : 1, ""), at, "");
+        for (unsigned k = 0; k < n; k++)
+            args[k] = LLVMBuildExtractElement(b, x[k], at, "");
+        r = LLVMBuildInsertElement(b, r, LLVMBuildCall2(b, ft, f, args, n, ""), at, "");
     }
     return r;
+}
+
+static Val call_libm(LLVMBuilderRef b, const char *name, Val x, Val y)
+{
+    return math_call(b, name, (Val[]){ x, y }, y ? 2 : 1);
 }
 
 Val math_libm(LLVMBuilderRef b, const char *name, Val x, Val y)

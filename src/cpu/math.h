@@ -44,6 +44,8 @@ LLVMValueRef math_ldexp(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef e);
  * and 0. */
 LLVMValueRef math_frexp(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef *e);
 
+/* A C function of n <= 3 doubles, lane by lane. */
+LLVMValueRef math_call(LLVMBuilderRef b, const char *name, LLVMValueRef *x, unsigned n);
 /* The C library's function of that name (of double; float and half call float's), lane by lane. y
  * may be NULL. */
 LLVMValueRef math_libm(LLVMBuilderRef b, const char *name, LLVMValueRef x, LLVMValueRef y);

@@ -10,6 +10,7 @@
  * rounding is to nearest and signed zeros, infinities and NaN are kept unless a kernel asks
  * otherwise.
  */
+#include "cpu/jit.h"
 #include "cpu/opencl_std.h"
 
 /* ---- float controls -------------------------------------------------------------------------- */
@@ -306,7 +307,7 @@ static LV fused_towards_zero(Emit *e, LV *v)
         v[k] = wide ? v[k] : arith_convert(e->b, v[k], c, COMP_F64, ROUND_NEAREST, false);
     }
     if (wide)
-        return ops_flush(e, arith_fma_towards_zero(e->b, v[0], v[1], v[2]));
+        return ops_flush(e, math_call(e->b, CPU_FMA_TOWARDS_ZERO_NAME, v, 3));
     LV r = arith_towards_zero(e->b, LLVMFAdd, LLVMBuildFMul(e->b, v[0], v[1], ""), v[2]);
     return ops_flush(e, arith_convert(e->b, r, COMP_F64, c, ROUND_ZERO, false));
 }

@@ -10,6 +10,7 @@
 #include "cpu/image.h"
 #include "cpu/jit.h"
 
+#include <fenv.h>
 #include <math.h>
 
 #if defined(__FLT16_MANT_DIG__)
@@ -68,11 +69,24 @@ static UInt128 divide_u128(UInt128 a, UInt128 b) { return a / b; }
 static UInt128 remainder_u128(UInt128 a, UInt128 b) { return a % b; }
 #endif
 
+/* Of doubles, for which no wider type has the product. The operands are volatile, since a compiler
+ * may move what only computes across a change of the mode. */
+static double fma_towards_zero(double x, double y, double z)
+{
+    volatile double a = x, b = y, c = z;
+    int mode = fegetround();
+    fesetround(FE_TOWARDZERO);
+    volatile double r = fma(a, b, c);
+    fesetround(mode);
+    return r;
+}
+
 #define ROW(name, function) {name, (void (*)(void))(function)},
 #define BOTH(x) ROW(#x, x) ROW(#x "f", x##f)
 
 const CpuSymbol cpu_symbols[] = {
     ROW(CPU_IMAGE_NAME, cpu_image) ROW(CPU_CLOCK_NAME, clock_ns)
+    ROW(CPU_FMA_TOWARDS_ZERO_NAME, fma_towards_zero)
     ROW("memcpy", memcpy) ROW("memmove", memmove) ROW("memset", memset) ROW("memcmp", memcmp)
     BOTH(acos) BOTH(acosh) BOTH(asin) BOTH(asinh) BOTH(atan) BOTH(atan2) BOTH(atanh) BOTH(cbrt)
     BOTH(ceil) BOTH(copysign) BOTH(cos) BOTH(cosh) BOTH(erf) BOTH(erfc) BOTH(exp) BOTH(exp2)

@@ -20,6 +20,11 @@ spirv_execution_mode(CONTROLS, capabilities = [4466], 4461, 32);
 spirv_execution_mode(CONTROLS, capabilities = [4467], 4462, 16);
 #endif
 
+#define FUSED spirv_instruction(extensions = ["SPV_KHR_fma"], capabilities = [6030], id = 4427)
+FUSED float fused(float x, float y, float z);
+FUSED float16_t fused(float16_t x, float16_t y, float16_t z);
+FUSED double fused(double x, double y, double z);
+
 layout(constant_id = 0) const double third = 1.0lf / 3.0lf;
 layout(constant_id = 1) const double above = 1.00146484375lf;
 
@@ -61,5 +66,10 @@ void main()
     put(most); put(float(0x7fffffff));
     double nearly = 0.99999lf; // to be folded
     put(float(bfloat16_t(nearly))); put(float(float16_t(nearly)));
+    double u = uint64BitsToDouble(word64(0)), v = uint64BitsToDouble(word64(1)), w = uint64BitsToDouble(word64(2));
+    double tiny = 5e-324lf, wide = 1.7e308lf;
+    put(fused(x, y, z)); put(fused(x, y, -x)); put(fused(h, k, -h)); put(fused(u, v, w)); put(fused(u, v, -u));
+    put(fused(double(x), tiny, double(y))); put(fused(double(x) * 1e-200lf, -double(y) * 1e-200lf, 1.0lf));
+    put(fused(wide, 2.0lf + double(x) * 1e-30lf, -wide)); put(fused(tiny, 0.75lf, tiny * double(word(3) & 1u)));
     near(1.0);
 }
