@@ -197,9 +197,16 @@ static void beside_lavapipe(const char *ours, const char *manifest, HeddleLog *l
     heddle_module_free(m);
 }
 
+/* Where Debian's package has the manifest: since Mesa 25, and before. */
+static const char *find_lavapipe(void)
+{
+    const char *now = "/usr/share/vulkan/icd.d/lvp_icd.json";
+    return access(now, R_OK) == 0 ? now : "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json";
+}
+
 int main(int argc, char **argv)
 {
-    const char *lavapipe = argc > 1 ? argv[1] : "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json";
+    const char *lavapipe = argc > 1 ? argv[1] : find_lavapipe();
     HeddleLog *log = heddle_log_new(heddle_print_to_stderr, NULL);
     VulkanHost *h = host_new(HEDDLE_MANIFEST);
     bool good = true;
