@@ -320,10 +320,12 @@ static Val error_of(LLVMBuilderRef b, LLVMOpcode op, Val x, Val y, Val r)
     return LLVMBuildFAdd(b, lost_x, LLVMBuildFSub(b, y, part, ""), "");
 }
 
-/* The nearest result r, stepped back by one unit where its error says that it lies too far out, or
- * it is infinite though the operands are finite. */
-static Val stepped_back(LLVMBuilderRef b, Val r, Val error, Val finite)
+/* The nearest result, stepped back by one unit where its error says that it lies too far out.
+ * Products so small that their error underflows stay as they are. */
+Val arith_towards_zero(LLVMBuilderRef b, LLVMOpcode op, Val x, Val y)
 {
+    Val r = LLVMBuildBinOp(b, op, x, y, "");
+    Val error = error_of(b, op, x, y, r);
     LLVMTypeRef t = LLVMTypeOf(r);
     LLVMContextRef cx = LLVMGetTypeContext(t);
     bool wide = LLVMGetTypeKind(math_element(t)) == LLVMDoubleTypeKind;
@@ -334,23 +336,12 @@ static Val stepped_back(LLVMBuilderRef b, Val r, Val error, Val finite)
     inexact = LLVMBuildAnd(b, inexact, LLVMBuildFCmp(b, LLVMRealONE, r, fnum(r, 0), ""), "");
     away = LLVMBuildAnd(b, away, inexact, "");
     Val infinite = LLVMBuildFCmp(b, LLVMRealOEQ, fabsv(b, r), fnum(r, INFINITY), "");
-    Val overflow = LLVMBuildAnd(b, infinite, finite, "");
+    Val fx = LLVMBuildFCmp(b, LLVMRealOLT, fabsv(b, x), fnum(x, INFINITY), "");
+    Val fy = LLVMBuildFCmp(b, LLVMRealOLT, fabsv(b, y), fnum(y, INFINITY), "");
+    Val overflow = LLVMBuildAnd(b, infinite, LLVMBuildAnd(b, fx, fy, ""), "");
+    if (op == LLVMFDiv) /* x / 0 is exact */
+        overflow = LLVMBuildAnd(b, overflow, LLVMBuildFCmp(b, LLVMRealONE, y, fnum(y, 0), ""), "");
     Val step = LLVMBuildZExt(b, LLVMBuildOr(b, away, overflow, ""), bits, "");
     Val i = LLVMBuildSub(b, LLVMBuildBitCast(b, r, bits, ""), step, "");
     return LLVMBuildBitCast(b, i, t, "");
-}
-
-static Val is_finite(LLVMBuilderRef b, Val x)
-{
-    return LLVMBuildFCmp(b, LLVMRealOLT, fabsv(b, x), fnum(x, INFINITY), "");
-}
-
-/* Products so small that their error underflows stay as they are. */
-Val arith_towards_zero(LLVMBuilderRef b, LLVMOpcode op, Val x, Val y)
-{
-    Val r = LLVMBuildBinOp(b, op, x, y, "");
-    Val finite = LLVMBuildAnd(b, is_finite(b, x), is_finite(b, y), "");
-    if (op == LLVMFDiv) /* x / 0 is exact */
-        finite = LLVMBuildAnd(b, finite, LLVMBuildFCmp(b, LLVMRealONE, y, fnum(y, 0), ""), "");
-    return stepped_back(b, r, error_of(b, op, x, y, r), finite);
 }
