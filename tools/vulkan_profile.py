@@ -12,7 +12,7 @@ DEVICE_EXTENSIONS = """
     VK_EXT_4444_formats VK_EXT_calibrated_timestamps VK_EXT_cooperative_matrix_maintenance1
     VK_EXT_descriptor_indexing VK_EXT_device_fault
     VK_EXT_external_memory_host VK_EXT_host_image_copy VK_EXT_host_query_reset VK_EXT_image_robustness VK_EXT_inline_uniform_block
-    VK_EXT_memory_budget VK_EXT_memory_priority VK_EXT_pipeline_creation_cache_control
+    VK_EXT_memory_budget VK_EXT_memory_priority VK_EXT_mutable_descriptor_type VK_EXT_pipeline_creation_cache_control
     VK_EXT_pipeline_creation_feedback VK_EXT_pipeline_robustness VK_EXT_private_data
     VK_EXT_robustness2 VK_EXT_scalar_block_layout VK_EXT_separate_stencil_usage
     VK_EXT_shader_64bit_indexing VK_EXT_shader_image_atomic_int64
@@ -44,6 +44,7 @@ DEVICE_EXTENSIONS = """
     VK_NV_cooperative_matrix VK_NV_cooperative_matrix2 VK_NV_cooperative_matrix_decode_vector
     VK_NV_shader_subgroup_partitioned
     VK_QCOM_cooperative_matrix_conversion VK_QCOM_shader_multiple_wait_queues
+    VK_VALVE_mutable_descriptor_type
 """.split()
 
 FEATURES = set("""
@@ -103,7 +104,7 @@ FEATURES = set("""
     pipelineRobustness robustBufferAccess2 nullDescriptor
     shaderReplicatedComposites shaderExpectAssume shaderRelaxedExtendedInstruction
     shaderSubgroupRotate shaderSubgroupRotateClustered
-    memoryPriority deviceFault shaderMultipleWaitQueues
+    memoryPriority deviceFault shaderMultipleWaitQueues mutableDescriptorType
 """.split())
 
 # Structures with a member of that name that means another extension's feature.

@@ -47,10 +47,11 @@ static RefArg *list_arguments(const HeddleKernel *k, const Bound *b, Arena *scra
     return list;
 }
 
-static RefBinding binding_of(const HeddleBindingInfo *info, uint32_t element, const CpuBinding *b)
+static RefBinding binding_of(const HeddleBindingInfo *info, uint32_t element, const CpuBinding *b,
+                             bool image)
 {
     RefBinding r = { .set = info->set, .binding = info->binding, .element = element };
-    if (info->kind == HEDDLE_BINDING_IMAGE) {
+    if (image) {
         memcpy(&r.image, b, sizeof r.image);
     } else {
         r.base = b->base;
@@ -70,7 +71,9 @@ static RefBinding *list_bindings(HeddleKernel *k, const Bound *b, uint32_t *coun
     for (uint32_t i = 0; i < k->info->n_bindings; i++) {
         const HeddleBindingInfo *info = &k->info->bindings[i];
         for (uint32_t j = 0; j < b->counts[i]; j++)
-            list[n++] = binding_of(info, j, &b->bindings[i][j]);
+            list[n++] = binding_of(info, j, &b->bindings[i][j],
+                                   b->images ? b->images[i][j]
+                                             : info->kind == HEDDLE_BINDING_IMAGE);
     }
     return list;
 }

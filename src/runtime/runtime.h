@@ -96,6 +96,8 @@ typedef struct Bound {
     CpuBinding **bindings;          /* by index in kernel->info->bindings: the descriptors of
                                      * each */
     uint32_t *counts;               /* how many each has */
+    bool **images;                  /* which of them are ImageBindings; NULL: as the kernel's types
+                                     * say */
     const void *push;               /* zero-padded to the kernel's size, 16-byte aligned */
     uint64_t push_size;
 } Bound;

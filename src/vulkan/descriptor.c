@@ -4,7 +4,7 @@
  * kernels read: binding b of it begins at descriptors[layout->bindings[b].first], so a dispatch
  * passes a pointer into it and copies nothing. Inline uniform blocks lie behind the array, each
  * with one descriptor that points to it. Descriptors of images, texel buffers and samplers are
- * ImageBindings, of the same size.
+ * ImageBindings, of the same size: so a mutable descriptor is what was written last.
  */
 #include <stdlib.h>
 
@@ -33,6 +33,12 @@ static bool has_sampler(VkDescriptorType t)
     return t == VK_DESCRIPTOR_TYPE_SAMPLER || t == VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER;
 }
 
+/* What a mutable descriptor may be. */
+static bool may_become(VkDescriptorType t)
+{
+    return t <= VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+}
+
 /* ---- layouts of sets ------------------------------------------------------------------------- */
 
 static int by_binding(const void *a, const void *b)
@@ -47,6 +53,7 @@ static void place_bindings(SetLayout *l)
         LayoutBinding *b = &l->bindings[i];
         b->first = l->n_descriptors;
         b->first_dynamic = l->n_dynamic;
+        l->is_mutable |= b->type == VK_DESCRIPTOR_TYPE_MUTABLE_EXT;
         if (b->type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK) {
             b->data = l->data_size;
             l->data_size += (uint32_t)align_up(b->count, 64);
@@ -134,13 +141,41 @@ const LayoutBinding *layout_binding(const SetLayout *l, uint32_t binding)
 
 size_t layout_set_size(const SetLayout *l)
 {
-    return align_up(sizeof(DescriptorSet) + l->n_descriptors * sizeof(CpuBinding), 64) +
-           l->data_size;
+    size_t each = sizeof(CpuBinding) + l->is_mutable;
+    return align_up(sizeof(DescriptorSet) + l->n_descriptors * each, 64) + l->data_size;
+}
+
+static bool *images_of(const DescriptorSet *s)
+{
+    return (bool *)(uintptr_t)&s->descriptors[s->layout->n_descriptors];
+}
+
+bool set_has_image(const DescriptorSet *s, const LayoutBinding *b, uint32_t element)
+{
+    if (b->type == VK_DESCRIPTOR_TYPE_MUTABLE_EXT)
+        return images_of(s)[b->first + element];
+    return !is_buffer(b->type) && b->type != VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK;
 }
 
 static char *inline_data(const DescriptorSet *s)
 {
     return (char *)s + layout_set_size(s->layout) - s->layout->data_size;
+}
+
+/* Whether the binding, if it is mutable, can be all of what its list says. */
+static bool mutable_fits(const VkDescriptorSetLayoutCreateInfo *info, uint32_t binding)
+{
+    const VkMutableDescriptorTypeCreateInfoEXT *lists =
+        chain_find(info->pNext, VK_STRUCTURE_TYPE_MUTABLE_DESCRIPTOR_TYPE_CREATE_INFO_EXT);
+    if (info->pBindings[binding].descriptorType != VK_DESCRIPTOR_TYPE_MUTABLE_EXT)
+        return true;
+    if (!lists || binding >= lists->mutableDescriptorTypeListCount)
+        return false;
+    const VkMutableDescriptorTypeListEXT *l = &lists->pMutableDescriptorTypeLists[binding];
+    uint32_t n = 0;
+    while (n < l->descriptorTypeCount && may_become(l->pDescriptorTypes[n]))
+        n++;
+    return n && n == l->descriptorTypeCount;
 }
 
 VKAPI_ATTR void VKAPI_CALL hv_GetDescriptorSetLayoutSupport(
@@ -159,7 +194,8 @@ VKAPI_ATTR void VKAPI_CALL hv_GetDescriptorSetLayoutSupport(
         bool varies = flags && i < flags->bindingCount &&
                       flags->pBindingFlags[i] & VK_DESCRIPTOR_BINDING_VARIABLE_DESCRIPTOR_COUNT_BIT;
         others += block ? 1 : varies ? 0 : b->descriptorCount;
-        out->supported &= b->descriptorCount <= (block ? MAX_INLINE_BLOCK : MAX_DESCRIPTORS);
+        out->supported &= b->descriptorCount <= (block ? MAX_INLINE_BLOCK : MAX_DESCRIPTORS) &&
+                          mutable_fits(info, i);
         if (varies)
             variable = block ? MAX_INLINE_BLOCK : MAX_DESCRIPTORS;
     }
@@ -335,6 +371,16 @@ static void write_image(ImageBinding *to, VkDescriptorType type, const void *dat
         to->sampler = info.sampler ? &Sampler_of(info.sampler)->desc : NULL;
 }
 
+/* A mutable descriptor becomes one of buffers or not, and is nothing else any more. */
+static void activate(DescriptorSet *s, const Place *at, bool image)
+{
+    uint32_t k = at->binding->first + at->element;
+    if (at->binding->type != VK_DESCRIPTOR_TYPE_MUTABLE_EXT)
+        return;
+    images_of(s)[k] = image;
+    s->descriptors[k] = (CpuBinding){ 0 };
+}
+
 static void write_elements(DescriptorSet *s, uint32_t binding, uint32_t element, uint32_t n,
                            VkDescriptorType type, const void *data, size_t stride)
 {
@@ -342,6 +388,7 @@ static void write_elements(DescriptorSet *s, uint32_t binding, uint32_t element,
     for (uint32_t i = 0; i < n && place_valid(&at); i++, at.element++) {
         const char *from = (const char *)data + i * stride;
         VkDescriptorBufferInfo info;
+        activate(s, &at, !is_buffer(type));
         if (!is_buffer(type)) {
             write_image(image_binding(s, &at), type, from, at.binding->samplers);
             continue;
@@ -391,6 +438,7 @@ static void set_copy(const VkCopyDescriptorSet *c)
     }
     for (uint32_t i = 0; i < c->descriptorCount && place_valid(&a) && place_valid(&b); i++) {
         CpuBinding *at = &to->descriptors[b.binding->first + b.element];
+        activate(to, &b, set_has_image(from, a.binding, a.element));
         *at = from->descriptors[a.binding->first + a.element++];
         if (b.binding->samplers)
             image_binding(to, &b)->sampler = &b.binding->samplers[b.element]->desc;

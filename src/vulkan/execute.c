@@ -71,6 +71,21 @@ static bool find_slots(Exec *x, const BoundState *s, uint32_t *counts)
     return true;
 }
 
+/* Of find_slots' descriptors, which are images' and samplers'. */
+static bool **find_images(const BoundState *s, Arena *scratch)
+{
+    const Pipeline *p = s->pipeline;
+    bool **images = NEW_ARRAY(scratch, bool *, p->n_slots);
+    for (uint32_t i = 0; i < p->n_slots; i++) {
+        const DescriptorSet *set = s->sets[p->slots[i].set];
+        const LayoutBinding *b = layout_binding(set->layout, p->slots[i].binding);
+        images[i] = NEW_ARRAY(scratch, bool, b->count);
+        for (uint32_t e = 0; e < b->count; e++)
+            images[i][e] = set_has_image(set, b, e);
+    }
+    return images;
+}
+
 /* ---- dispatch -------------------------------------------------------------------------------- */
 
 typedef struct Complaint {
@@ -114,6 +129,7 @@ static HeddleResult interpret(void *user)
     b.counts = NEW_ARRAY(&r->scratch, uint32_t, p->n_slots);
     if (!find_slots(r->exec, r->state, b.counts))
         return HEDDLE_ERROR_BINDING;
+    b.images = find_images(r->state, &r->scratch);
     b.bindings = NEW_ARRAY(&r->scratch, CpuBinding *, p->n_slots);
     for (uint32_t i = 0; i < p->n_slots; i++)
         b.bindings[i] = (CpuBinding *)(uintptr_t)r->exec->slots[i];

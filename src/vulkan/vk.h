@@ -240,6 +240,7 @@ typedef struct SetLayout {
     atomic_uint references;
     uint32_t n_bindings;        /* sorted by binding */
     uint32_t n_descriptors, n_dynamic, data_size;
+    bool is_mutable;            /* has bindings of VK_DESCRIPTOR_TYPE_MUTABLE_EXT */
     VkDescriptorSetLayoutCreateFlags flags;
     void *nothing;              /* what empty descriptors point to: the device's */
     LayoutBinding bindings[];
@@ -256,13 +257,16 @@ typedef struct DescriptorSet {
     SetPool *pool;
     struct DescriptorSet *prev, *next;
     uint32_t variable_count;
-    /* layout->n_descriptors, of images and samplers ImageBindings; the data of inline blocks */
+    /* layout->n_descriptors, of images and samplers ImageBindings; where bindings are mutable, a
+     * byte each that says whether it is one; the data of inline blocks */
     CpuBinding descriptors[];
 } DescriptorSet;
 HANDLE(DescriptorSet, VkDescriptorSet)
 /* Makes the zeroed memory at `s` an empty set of the layout, which it retains. */
 void set_init(DescriptorSet *s, SetLayout *l);
 void set_write(DescriptorSet *s, const VkWriteDescriptorSet *w);
+/* Whether the descriptor is an ImageBinding now. */
+bool set_has_image(const DescriptorSet *s, const LayoutBinding *b, uint32_t element);
 
 struct SetPool {
     Base base;

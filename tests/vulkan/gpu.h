@@ -86,9 +86,11 @@ static inline VkResult gpu_new(Gpu *g)
                                       .queueCount = 2,
                                       .pQueuePriorities = (float[]){ 1, 1 } };
     const char *names[] = { "VK_KHR_push_descriptor", "VK_EXT_device_fault",
-                            "VK_EXT_robustness2" };
+                            "VK_EXT_robustness2", "VK_EXT_mutable_descriptor_type" };
+    VkPhysicalDeviceMutableDescriptorTypeFeaturesEXT any = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MUTABLE_DESCRIPTOR_TYPE_FEATURES_EXT };
     VkPhysicalDeviceRobustness2FeaturesEXT none = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ROBUSTNESS_2_FEATURES_EXT };
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ROBUSTNESS_2_FEATURES_EXT, .pNext = &any };
     VkPhysicalDeviceVulkan13Features v13 = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES, .pNext = &none };
     VkPhysicalDeviceVulkan12Features v12 = {

@@ -762,6 +762,215 @@ TEST(descriptors)
     bench_free(&t);
 }
 
+/* ---- mutable descriptors --------------------------------------------------------------------- */
+
+/* One binding that descriptors of all types share: kind k is element (k + turn) % 8. */
+static const char mutable_kernel[] =
+    "#version 460\n"
+    "#extension GL_EXT_nonuniform_qualifier : require\n"
+    "layout(binding = 0) buffer Out { uint turn; uint y[]; };\n"
+    "layout(binding = 1) buffer B { uint x[]; } buffers[];\n"
+    "layout(binding = 1) uniform U { uint x; } uniforms[];\n"
+    "layout(binding = 1) uniform texture1D images[];\n"
+    "layout(binding = 1) uniform sampler samplers[];\n"
+    "layout(binding = 1) uniform sampler1D both[];\n"
+    "layout(binding = 1) uniform usamplerBuffer texels[];\n"
+    "layout(binding = 1, r32ui) uniform uimage1D stored[];\n"
+    "layout(binding = 1, r32ui) uniform uimageBuffer kept[];\n"
+    "#define AT(k) (k + turn) % 8\n"
+    "void main() {\n"
+    "    y[0] = buffers[AT(0)].x[3]; buffers[AT(0)].x[4] = 4;\n"
+    "    y[1] = uniforms[AT(1)].x;\n"
+    "    y[2] = uint(textureLod(sampler1D(images[AT(2)], samplers[AT(3)]), 0.625, 0).x);\n"
+    "    y[3] = uint(textureLod(both[AT(4)], 0.375, 0).x);\n"
+    "    y[4] = texelFetch(texels[AT(5)], 5).x;\n"
+    "    y[5] = imageLoad(stored[AT(6)], 3).x;\n"
+    "    y[6] = imageAtomicAdd(kept[AT(7)], 6, 1);\n"
+    "}\n";
+
+static const VkDescriptorType mutable_types[8] = {
+    VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER,
+    VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE, VK_DESCRIPTOR_TYPE_SAMPLER,
+    VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER,
+    VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER,
+};
+
+/* Sets of that program: the one that it uses, and one on the host only. */
+typedef struct Mutables {
+    Bench bench;
+    GpuBuffer in;
+    Picture read, stored;
+    VkSampler sampler;
+    VkBufferView texels;
+    VkDescriptorSetLayout host_layout;
+    VkDescriptorPool host_pool;
+    VkDescriptorSet host;
+} Mutables;
+
+static VkResult mutable_set(Mutables *u, bool host, VkDescriptorSetLayout *layout,
+                            VkDescriptorPool *pool, VkDescriptorSet *set)
+{
+    VkMutableDescriptorTypeListEXT lists[2] = { { 0 }, { 8, mutable_types } };
+    VkMutableDescriptorTypeCreateInfoEXT types = {
+        .sType = VK_STRUCTURE_TYPE_MUTABLE_DESCRIPTOR_TYPE_CREATE_INFO_EXT,
+        .mutableDescriptorTypeListCount = 2, .pMutableDescriptorTypeLists = lists };
+    VkDescriptorSetLayoutBinding bindings[2] = {
+        { 0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, NULL },
+        { 1, VK_DESCRIPTOR_TYPE_MUTABLE_EXT, 8, VK_SHADER_STAGE_COMPUTE_BIT, NULL } };
+    VkDescriptorSetLayoutCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO, .pNext = &types,
+        .flags = host ? VK_DESCRIPTOR_SET_LAYOUT_CREATE_HOST_ONLY_POOL_BIT_EXT : 0,
+        .bindingCount = 2, .pBindings = bindings };
+    VkDescriptorPoolSize sizes[] = { { VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1 },
+                                     { VK_DESCRIPTOR_TYPE_MUTABLE_EXT, 8 } };
+    VkDescriptorPoolCreateInfo some = {
+        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .pNext = &types, .maxSets = 1,
+        .flags = host ? VK_DESCRIPTOR_POOL_CREATE_HOST_ONLY_BIT_EXT : 0, .poolSizeCount = 2,
+        .pPoolSizes = sizes };
+    VkDevice d = u->bench.gpu.device;
+    VkDescriptorSetLayoutSupport fits = {
+        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_SUPPORT };
+    VK(GetDescriptorSetLayoutSupport)(d, &info, &fits);
+    CHECK(fits.supported);
+    VkResult r = VK(CreateDescriptorSetLayout)(d, &info, NULL, layout);
+    r = r ? r : VK(CreateDescriptorPool)(d, &some, NULL, pool);
+    VkDescriptorSetAllocateInfo one = { .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+                                        .descriptorPool = *pool, .descriptorSetCount = 1,
+                                        .pSetLayouts = layout };
+    return r ? r : VK(AllocateDescriptorSets)(d, &one, set);
+}
+
+static bool mutables_new(Mutables *u)
+{
+    Bench *t = &u->bench;
+    size_t size = 0;
+    u->read = u->stored = (Picture){ .format = VK_FORMAT_R32_SFLOAT, .size = { 4, 1, 1 },
+                                     .levels = 1, .layers = 1 };
+    u->stored.format = VK_FORMAT_R32_UINT;
+    if (!bench_new(t, 256) || gpu_buffer(&t->gpu, 256, &u->in) ||
+        !picture_new(&t->gpu, &u->read, VK_IMAGE_VIEW_TYPE_1D) ||
+        !picture_new(&t->gpu, &u->stored, VK_IMAGE_VIEW_TYPE_1D))
+        return false;
+    VkBufferViewCreateInfo view = { .sType = VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO,
+                                    .buffer = u->in.buffer, .format = VK_FORMAT_R32_UINT,
+                                    .range = VK_WHOLE_SIZE };
+    VkSamplerCreateInfo sampler = { .sType = VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO };
+    VkDevice d = t->gpu.device;
+    GpuProgram *p = &t->program;
+    VkPipelineLayoutCreateInfo layout = { .sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
+                                          .setLayoutCount = 1, .pSetLayouts = &p->set_layout };
+    uint32_t *words = gpu_spirv(mutable_kernel, &size);
+    VkShaderModuleCreateInfo module = { .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
+                                        .codeSize = size, .pCode = words };
+    bool made = words && !VK(CreateBufferView)(d, &view, NULL, &u->texels) &&
+                !VK(CreateSampler)(d, &sampler, NULL, &u->sampler) &&
+                !mutable_set(u, false, &p->set_layout, &p->pool, &p->set) &&
+                !mutable_set(u, true, &u->host_layout, &u->host_pool, &u->host) &&
+                !VK(CreatePipelineLayout)(d, &layout, NULL, &p->layout) &&
+                !VK(CreateShaderModule)(d, &module, NULL, &p->module) &&
+                !gpu_program_pipeline(&t->gpu, p);
+    free(words);
+    return made;
+}
+
+static void mutables_free(Mutables *u)
+{
+    VkDevice d = u->bench.gpu.device;
+    VK(DestroyDescriptorPool)(d, u->host_pool, NULL);
+    VK(DestroyDescriptorSetLayout)(d, u->host_layout, NULL);
+    VK(DestroyBufferView)(d, u->texels, NULL);
+    VK(DestroySampler)(d, u->sampler, NULL);
+    picture_free(&u->bench.gpu, &u->read);
+    picture_free(&u->bench.gpu, &u->stored);
+    gpu_buffer_free(&u->bench.gpu, &u->in);
+    bench_free(&u->bench);
+}
+
+/* Every kind of descriptor at every element, over what was there before: written to the set of the
+ * host and copied, every third time written at once. */
+static void check_mutables(Mutables *u, uint32_t turn)
+{
+    Bench *t = &u->bench;
+    bool copied = turn % 3 != 2;
+    for (uint32_t k = 0; k < 8; k++) {
+        VkDescriptorImageInfo image = { k == 3 || k == 4 ? u->sampler : VK_NULL_HANDLE,
+                                        k == 6 ? u->stored.view : u->read.view,
+                                        VK_IMAGE_LAYOUT_GENERAL };
+        VkDescriptorBufferInfo buffer = { u->in.buffer, k == 1 ? 64 : 0, VK_WHOLE_SIZE };
+        VkWriteDescriptorSet w = {
+            .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, .dstBinding = 1,
+            .dstSet = copied ? u->host : t->program.set, .dstArrayElement = (k + turn) % 8,
+            .descriptorCount = 1, .descriptorType = mutable_types[k], .pImageInfo = &image,
+            .pBufferInfo = &buffer, .pTexelBufferView = &u->texels };
+        VK(UpdateDescriptorSets)(t->gpu.device, 1, &w, 0, NULL);
+    }
+    VkCopyDescriptorSet copy = { .sType = VK_STRUCTURE_TYPE_COPY_DESCRIPTOR_SET,
+                                 .srcSet = u->host, .srcBinding = 1, .dstSet = t->program.set,
+                                 .dstBinding = 1, .descriptorCount = 8 };
+    VK(UpdateDescriptorSets)(t->gpu.device, 0, NULL, copied, &copy);
+    gpu_write(&t->gpu, t->program.set, 0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, t->out.buffer, 0, 256);
+    for (uint32_t k = 0; k < 64; k++)
+        ((uint32_t *)u->in.data)[k] = 100 + k;
+    for (uint32_t k = 0; k < 4; k++) {
+        ((float *)(void *)u->read.data)[k] = (float)(10 + k);
+        ((uint32_t *)(void *)u->stored.data)[k] = 20 + k;
+    }
+    memset(t->out.data, 0xff, 256);
+    *(uint32_t *)t->out.data = turn;
+    const uint32_t *y = (uint32_t *)t->out.data + 1, *in = u->in.data;
+    static const uint32_t expected[] = { 103, 116, 12, 11, 105, 23, 106 };
+    CHECK(bench_run(t, 1, 1));
+    for (uint32_t k = 0; k < 7; k++)
+        CHECK_EQ_U64(y[k], expected[k]);
+    CHECK(in[4] == 4 && in[6] == 107);
+}
+
+TEST(mutable_descriptors)
+{
+    for (int check = 0; check < 2; check++) {
+        Mutables u = { 0 };
+        if (check)
+            setenv("HEDDLE_CHECK", "1", 1);
+        REQUIRE(mutables_new(&u));
+        for (uint32_t turn = 0; turn < 8; turn++)
+            check_mutables(&u, turn);
+        mutables_free(&u);
+        unsetenv("HEDDLE_CHECK");
+    }
+}
+
+/* Layouts of what a mutable descriptor cannot be, or of no list, are not supported. */
+TEST(mutable_layouts)
+{
+    static const struct { VkDescriptorType type; bool fits; } all[] = {
+        { VK_DESCRIPTOR_TYPE_SAMPLER, true }, { VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, true },
+        { VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC, false },
+        { VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK, false },
+        { VK_DESCRIPTOR_TYPE_ACCELERATION_STRUCTURE_KHR, false },
+    };
+    Gpu g = { 0 };
+    REQUIRE(gpu_new(&g) == VK_SUCCESS);
+    for (uint32_t k = 0; k < COUNT_OF(all) && !getenv("HEDDLE_TEST_LOADER"); k++) {
+        VkMutableDescriptorTypeListEXT list = { 1, &all[k].type };
+        VkMutableDescriptorTypeCreateInfoEXT types = {
+            .sType = VK_STRUCTURE_TYPE_MUTABLE_DESCRIPTOR_TYPE_CREATE_INFO_EXT,
+            .mutableDescriptorTypeListCount = 1, .pMutableDescriptorTypeLists = &list };
+        VkDescriptorSetLayoutBinding b = { 0, VK_DESCRIPTOR_TYPE_MUTABLE_EXT, 1,
+                                           VK_SHADER_STAGE_COMPUTE_BIT, NULL };
+        VkDescriptorSetLayoutCreateInfo info = {
+            .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO, .pNext = &types,
+            .bindingCount = 1, .pBindings = &b };
+        VkDescriptorSetLayoutSupport s = {
+            .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_SUPPORT };
+        VK(GetDescriptorSetLayoutSupport)(g.device, &info, &s);
+        CHECK(s.supported == all[k].fits);
+        info.pNext = NULL;
+        VK(GetDescriptorSetLayoutSupport)(g.device, &info, &s);
+        CHECK(!s.supported);
+    }
+    gpu_free(&g);
+}
+
 /* ---- clearing -------------------------------------------------------------------------------- */
 
 TEST(clearing)
