@@ -35,7 +35,7 @@ bool texel_is_long(const TexelFormat *f);   /* one integer of 64 bits */
  * bits a component are copied only, and load as zeros. */
 void texel_load(const TexelFormat *f, const void *at, uint32_t out[4]);
 void texel_complete(const TexelFormat *f, uint32_t x[4]);  /* what it does not have, as above */
-/* Floats are clamped and rounded to nearest even, integers keep their low bits. */
+/* Numbers are clamped, and floats rounded to nearest even. */
 void texel_store(const TexelFormat *f, void *at, const uint32_t in[4]);
 /* Integers that were loaded, their sign bit read another way (SignExtend, ZeroExtend). */
 void texel_extend(const TexelFormat *f, bool is_signed, uint32_t x[4]);

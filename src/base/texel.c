@@ -147,12 +147,15 @@ static uint32_t rounded(double x, double least, double most)
     return x < 0 ? (uint32_t)(int32_t)x : (uint32_t)x;
 }
 
+/* Integers that do not fit are clamped, which Vulkan leaves open: WebGPU and OpenCL ask for it. */
 static uint32_t store_component(const TexelFormat *f, int c, uint32_t in)
 {
     uint32_t bits = f->bits[c];
-    double x = texel_float(in), ones = mask_of(bits), top = mask_of(bits - 1);
+    int32_t most = (int32_t)mask_of(bits - 1);
+    double x = texel_float(in), ones = mask_of(bits), top = most;
     switch ((TexelKind)f->kind) {
-    case TEXEL_UINT: case TEXEL_SINT: return in;
+    case TEXEL_UINT: return MIN(in, mask_of(bits));
+    case TEXEL_SINT: return (uint32_t)MIN(MAX((int32_t)in, -most - 1), most);
     case TEXEL_UNORM: return rounded(x * ones, 0, ones);
     case TEXEL_SRGB: return rounded((c == 3 ? x : srgb_of(fmax(x, 0))) * ones, 0, ones);
     case TEXEL_SNORM: return rounded(x * top, -top, top);

@@ -176,6 +176,33 @@ TEST(rounding)
     }
 }
 
+TEST(integers_are_clamped)
+{
+    Rng rng = { 13 };
+    for (size_t k = 0; k < COUNT_OF(names); k++) {
+        Parsed p = parse(names[k].text);
+        const TexelFormat *f = texel_format(names[k].number);
+        bool is_signed = is(&p, "SINT");
+        if ((!is(&p, "UINT") && !is_signed) || p.parts[0].bits == 64)
+            continue;
+        for (int round = 0; round < 200; round++) {
+            uint32_t in[4], out[4];
+            uint8_t texel[16];
+            for (int c = 0; c < 4; c++)
+                in[c] = (uint32_t)((int32_t)rng_u64(&rng) >> rng_u64(&rng) % 32);
+            texel_store(f, texel, in);
+            texel_load(f, texel, out);
+            for (int c = 0; c < 4; c++) {
+                double most = exp2(f->bits[c] - is_signed) - 1, least = is_signed ? -most - 1 : 0;
+                double x = is_signed ? (double)(int32_t)in[c] : in[c];
+                double y = is_signed ? (double)(int32_t)out[c] : out[c];
+                if (f->bits[c] && y != fmin(fmax(x, least), most))
+                    test_fail(__FILE__, __LINE__, "%s: %g becomes %g", names[k].text, x, y);
+            }
+        }
+    }
+}
+
 static uint32_t stored(uint32_t format, float r, float g, float b)
 {
     uint32_t in[4] = { texel_bits(r), texel_bits(g), texel_bits(b), 0 }, word = 0;
