@@ -50,6 +50,7 @@ DEVICE_EXTENSIONS = """
 FEATURES = set("""
     robustBufferAccess shaderInt64 shaderInt16 shaderFloat64
     imageCubeArray shaderImageGatherExtended shaderStorageImageExtendedFormats
+    shaderStorageImageMultisample
     shaderStorageImageReadWithoutFormat shaderStorageImageWriteWithoutFormat
     shaderResourceMinLod shaderSampledImageArrayDynamicIndexing
     shaderStorageImageArrayDynamicIndexing shaderUniformTexelBufferArrayDynamicIndexing

@@ -64,7 +64,8 @@ typedef enum ImageDim {
 typedef struct ImageLevel {
     uint8_t *base;              /* the first texel of the first layer */
     uint32_t size[3];           /* texels; 1 beyond the dimensions that there are */
-    uint64_t row, slice, layer; /* bytes from one to the next */
+    /* bytes from one to the next; slice: of two dimensions, from one sample to the next */
+    uint64_t row, slice, layer;
 } ImageLevel;
 
 enum { IMAGE_MAX_LEVELS = 15 };
@@ -72,13 +73,14 @@ enum { IMAGE_MAX_LEVELS = 15 };
 /* What a component of a view is: one of the texel's, 0 or 1. */
 enum { SWIZZLE_R, SWIZZLE_G, SWIZZLE_B, SWIZZLE_A, SWIZZLE_0, SWIZZLE_1 };
 
-/* An image view or a texel buffer (one level, size[0] texels). Images have one sample. */
+/* An image view or a texel buffer (one level, size[0] texels). */
 typedef struct ImageDesc {
     uint8_t *data;              /* the image's memory, which all levels lie in */
     uint64_t size;
     const TexelFormat *format;
     ImageDim dim;
     uint32_t n_levels, n_layers; /* layers: a cube's faces too */
+    uint32_t n_samples;         /* more than 1 with two dimensions and one level only */
     uint8_t swizzle[4];
     ImageLevel levels[IMAGE_MAX_LEVELS];
 } ImageDesc;

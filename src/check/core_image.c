@@ -170,6 +170,21 @@ static void check_result(Checker *c, SpvInst *i)
                type_name(c, r));
 }
 
+static void check_samples(Checker *c, SpvInst *i)
+{
+    SpvImageInst s;
+    if (!spv_image_inst(c->m, i, &s))
+        return;
+    bool several = s.type.multisampled, each = s.act == SPV_IMAGE_FETCH || s.act == SPV_IMAGE_WRITE;
+    if (each && several != (s.sample != 0))
+        broken(c, i, several ? "the image is multisampled: a Sample is needed"
+                             : "a Sample is given, and the image is not multisampled");
+    bool one = samples(s.act) || i->op == SpvOpImageQuerySizeLod;
+    if (several ? one : s.act == SPV_IMAGE_QUERY_SAMPLES)
+        broken(c, i, "%s is for images that are%s multisampled", spv_op_name(i->op),
+               several ? " not" : "");
+}
+
 static void check_pointer(Checker *c, SpvInst *i)
 {
     SpvImageInst s;
@@ -207,6 +222,11 @@ static const CheckRow rows[] = {
       { 0 },
       spv_is_image_op,
       check_operands },
+    { { "image-samples", "SPIR-V 3.3.10, 3.14 (Sample)",
+        "A sample is named of multisampled images, and of no others." },
+      { 0 },
+      spv_is_image_op,
+      check_samples },
     { { "image-result", "SPIR-V 3.3.10", "Results are of the image's type." },
       { 0 },
       gives_numbers,

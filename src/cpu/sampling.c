@@ -56,9 +56,9 @@ static uint8_t *texel_of(const Lane *l, bool has_level)
 {
     const ImageDesc *m = l->image;
     uint32_t level = has_level ? word(l, IMAGE_LOD) : 0, at[4] = { 0 }, n = l->call.n_space;
+    uint32_t one = l->call.flags & IMAGE_HAS_SAMPLE ? word(l, IMAGE_SAMPLE) : 0;
     bool layered = l->call.flags & IMAGE_HAS_LAYER || l->call.dim == IMAGE_CUBE;
-    if (!m || level >= m->n_levels ||
-        (l->call.flags & IMAGE_HAS_SAMPLE && word(l, IMAGE_SAMPLE)))
+    if (!m || level >= m->n_levels || one >= m->n_samples)
         return NULL;
     const ImageLevel *v = &m->levels[level];
     n = l->call.dim == IMAGE_CUBE ? 2 : n; /* a cube's third coordinate is the face of a layer */
@@ -72,7 +72,7 @@ static uint8_t *texel_of(const Lane *l, bool has_level)
     at[3] = layered ? word(l, IMAGE_COORDINATE + n) : 0;
     if (at[3] >= m->n_layers)
         return NULL;
-    return texel_at(v, (int64_t)at[0] * m->format->bytes, at[1], at[2], at[3]);
+    return texel_at(v, (int64_t)at[0] * m->format->bytes, at[1], (int64_t)at[2] + one, at[3]);
 }
 
 static void fetch(Lane *l)
@@ -436,7 +436,7 @@ static void access(Lane *l)
     case SPV_IMAGE_QUERY_SIZE: query_size(l); break;
     case SPV_IMAGE_QUERY_LOD: query_lod(l); break;
     case SPV_IMAGE_QUERY_LEVELS: l->x[0] = l->image ? l->image->n_levels : 0; break;
-    case SPV_IMAGE_QUERY_SAMPLES: l->x[0] = l->image != NULL; break;
+    case SPV_IMAGE_QUERY_SAMPLES: l->x[0] = l->image ? l->image->n_samples : 0; break;
     case SPV_IMAGE_POINT: break; /* cpu_image's own */
     }
 }

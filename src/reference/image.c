@@ -99,8 +99,7 @@ static bool integer_place(const Look *l, Place *p)
 {
     const SpvImageInst *s = &l->op->s;
     *p = (Place){ .level = s->lod ? integer(l, s->lod, 0) : 0 };
-    if (!l->image || p->level < 0 || p->level >= l->image->n_levels ||
-        (s->sample && integer(l, s->sample, 0)))
+    if (!l->image || p->level < 0 || p->level >= l->image->n_levels)
         return false;
     uint32_t n = dims_in_layer(&s->type);
     for (uint32_t k = 0; k < n; k++) {
@@ -112,6 +111,10 @@ static bool integer_place(const Look *l, Place *p)
     }
     if (s->type.arrayed || s->type.dim == SpvDimCube)
         p->layer = integer(l, s->coordinate, n);
+    int64_t sample = s->sample ? integer(l, s->sample, 0) : 0;
+    p->ijk[2] += sample;
+    if (sample < 0 || sample >= l->image->n_samples)
+        return false;
     return p->layer >= 0 && p->layer < l->image->n_layers;
 }
 
@@ -567,7 +570,7 @@ static void carry_out(Look *l, uint8_t undefined)
     case SPV_IMAGE_QUERY_SIZE: query_size(l, x); break;
     case SPV_IMAGE_QUERY_LOD: query_lod(l, x); break;
     case SPV_IMAGE_QUERY_LEVELS: x[0] = l->image ? l->image->n_levels : 0; break;
-    case SPV_IMAGE_QUERY_SAMPLES: x[0] = l->image ? 1 : 0; break;
+    case SPV_IMAGE_QUERY_SAMPLES: x[0] = l->image ? l->image->n_samples : 0; break;
     case SPV_IMAGE_POINT: break; /* texel_pointer's */
     }
     if (l->i->dst != REF_NONE)

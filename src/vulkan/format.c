@@ -10,11 +10,16 @@
 #include "base/texel.def"
 
 /* The features of images and of buffers. */
-static VkFormatFeatureFlags2 features(VkPhysicalDevice device, const TexelFormat *f, bool buffer)
+static VkFormatFeatureFlags2 features(VkPhysicalDevice device, VkFormat format, bool buffer)
 {
+    const TexelFormat *f = texel_format(format);
     VkFormatFeatureFlags2 copies = VK_FORMAT_FEATURE_2_TRANSFER_SRC_BIT |
                                    VK_FORMAT_FEATURE_2_TRANSFER_DST_BIT |
                                    VK_FORMAT_FEATURE_2_HOST_IMAGE_TRANSFER_BIT;
+    bool claims = !buffer && claims_graphics(device);
+    /* Dawn aborts without this one or its sister of 24 bits; images of it are still not made. */
+    if (format == VK_FORMAT_D32_SFLOAT_S8_UINT && claims)
+        return VK_FORMAT_FEATURE_2_DEPTH_STENCIL_ATTACHMENT_BIT;
     if (!f || f->kind == TEXEL_USCALED || f->kind == TEXEL_SSCALED) /* vertices' */
         return 0;
     VkFormatFeatureFlags2 all = buffer ? 0 : copies;
@@ -41,8 +46,7 @@ static VkFormatFeatureFlags2 features(VkPhysicalDevice device, const TexelFormat
         all |= depth ? VK_FORMAT_FEATURE_2_SAMPLED_IMAGE_DEPTH_COMPARISON_BIT : 0;
         all |= stored ? VK_FORMAT_FEATURE_2_STORAGE_IMAGE_BIT : 0;
         all |= atomic ? VK_FORMAT_FEATURE_2_STORAGE_IMAGE_ATOMIC_BIT : 0;
-        if (claims_graphics(device))
-            all |= claim_format(f);
+        all |= claims ? claim_format(f) : 0;
     }
     if (stored)
         all |= VK_FORMAT_FEATURE_2_STORAGE_READ_WITHOUT_FORMAT_BIT |
@@ -56,12 +60,8 @@ VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceFormatProperties(VkPhysicalDevice
 {
     /* What these flags have the same numbers for. */
     const VkFormatFeatureFlags2 first = VK_FORMAT_FEATURE_2_STORAGE_READ_WITHOUT_FORMAT_BIT - 1;
-    const TexelFormat *f = texel_format(format);
-    VkFormatFeatureFlags image = (VkFormatFeatureFlags)(features(device, f, false) & first);
-    VkFormatFeatureFlags buffer = (VkFormatFeatureFlags)(features(device, f, true) & first);
-    /* Dawn aborts without this one or its sister of 24 bits; images of it are still not made. */
-    if (format == VK_FORMAT_D32_SFLOAT_S8_UINT && claims_graphics(device))
-        image = VK_FORMAT_FEATURE_DEPTH_STENCIL_ATTACHMENT_BIT;
+    VkFormatFeatureFlags image = (VkFormatFeatureFlags)(features(device, format, false) & first);
+    VkFormatFeatureFlags buffer = (VkFormatFeatureFlags)(features(device, format, true) & first);
     *out = (VkFormatProperties){ .linearTilingFeatures = image, .optimalTilingFeatures = image,
                                  .bufferFeatures = buffer };
 }
@@ -74,15 +74,13 @@ VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceFormatProperties2(VkPhysicalDevic
     for (VkBaseOutStructure *s = out->pNext; s; s = s->pNext) {
         if (s->sType == VK_STRUCTURE_TYPE_FORMAT_PROPERTIES_3) {
             VkFormatProperties3 *p = (void *)s;
-            const TexelFormat *f = texel_format(format);
-            p->linearTilingFeatures = p->optimalTilingFeatures = features(device, f, false);
-            p->bufferFeatures = features(device, f, true);
+            p->linearTilingFeatures = p->optimalTilingFeatures = features(device, format, false);
+            p->bufferFeatures = features(device, format, true);
         }
     }
 }
 
-static bool usage_fits(VkPhysicalDevice device, const TexelFormat *f,
-                       VkImageUsageFlags usage)
+static bool usage_fits(VkFormatFeatureFlags2 there, VkImageUsageFlags usage)
 {
     static const struct { VkImageUsageFlags usage; VkFormatFeatureFlags2 feature; } needs[] = {
         { VK_IMAGE_USAGE_TRANSFER_SRC_BIT, VK_FORMAT_FEATURE_2_TRANSFER_SRC_BIT },
@@ -95,7 +93,7 @@ static bool usage_fits(VkPhysicalDevice device, const TexelFormat *f,
           VK_FORMAT_FEATURE_2_DEPTH_STENCIL_ATTACHMENT_BIT },
     };
     for (size_t k = 0; k < COUNT_OF(needs); k++) {
-        if (usage & needs[k].usage && !(features(device, f, false) & needs[k].feature))
+        if (usage & needs[k].usage && !(there & needs[k].feature))
             return false;
         usage &= ~needs[k].usage;
     }
@@ -116,15 +114,21 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_GetPhysicalDeviceImageFormatProperties(
                                        VK_IMAGE_CREATE_ALIAS_BIT;
     bool cube = flags & VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT;
     bool extended = flags & VK_IMAGE_CREATE_EXTENDED_USAGE_BIT;
-    (void)device;
+    VkFormatFeatureFlags2 there = features(device, format, false);
+    /* Vulkan 1.4, 48.1.1 (Supported Sample Counts): of formats that are no attachment's images have
+     * one sample. Those that are made with more have more. */
+    bool sampled = there & (VK_FORMAT_FEATURE_2_COLOR_ATTACHMENT_BIT |
+                            VK_FORMAT_FEATURE_2_DEPTH_STENCIL_ATTACHMENT_BIT) &&
+                   type == VK_IMAGE_TYPE_2D && tiling == VK_IMAGE_TILING_OPTIMAL && !cube;
     *out = (VkImageFormatProperties){ 0 };
     if (!f || flags & ~allowed || (uint32_t)type >= COUNT_OF(most) ||
         (uint32_t)tiling > VK_IMAGE_TILING_LINEAR || (cube && type != VK_IMAGE_TYPE_2D) ||
-        !(extended || usage_fits(device, f, usage)))
+        !(extended || usage_fits(there, usage)))
         return VK_ERROR_FORMAT_NOT_SUPPORTED;
     *out = (VkImageFormatProperties){
         .maxExtent = most[type].size, .maxMipLevels = most[type].levels,
-        .maxArrayLayers = most[type].layers, .sampleCounts = VK_SAMPLE_COUNT_1_BIT,
+        .maxArrayLayers = most[type].layers,
+        .sampleCounts = sampled ? (VkFlags)SAMPLES : VK_SAMPLE_COUNT_1_BIT,
         .maxResourceSize = MAX_MEMORY };
     return VK_SUCCESS;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Images: texels lie densely, row by row, slice by slice, layers behind one another, mip levels of
- * all layers behind one another. Kernels see views of them (view.c).
+ * Images: texels lie densely, row by row, slice by slice, samples like slices, layers behind one
+ * another, mip levels of all layers behind one another. Kernels see views of them (view.c).
  */
 #include "vulkan/vk.h"
 
@@ -10,7 +10,7 @@ static uint32_t shrink(uint32_t n, uint32_t level) { return MAX(n >> level, 1); 
 static uint64_t layer_size(const Image *m, uint32_t level)
 {
     return (uint64_t)shrink(m->extent.width, level) * shrink(m->extent.height, level) *
-           shrink(m->extent.depth, level) * m->texel;
+           shrink(m->extent.depth, level) * m->samples * m->texel;
 }
 
 static uint64_t level_offset(const Image *m, uint32_t level)
@@ -25,7 +25,8 @@ static Image describe(const VkImageCreateInfo *info)
 {
     const TexelFormat *f = texel_format(info->format);
     return (Image){ .extent = info->extent, .format = f, .texel = f ? f->bytes : 0,
-                    .levels = info->mipLevels, .layers = info->arrayLayers };
+                    .levels = info->mipLevels, .layers = info->arrayLayers,
+                    .samples = info->samples }; /* each bit is its number */
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL hv_CreateImage(VkDevice device, const VkImageCreateInfo *info,
@@ -34,7 +35,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateImage(VkDevice device, const VkImageCrea
     Device *d = Device_of(device);
     Image described = describe(info);
     *out = VK_NULL_HANDLE;
-    if (!described.texel)
+    if (!described.texel || info->samples & ~(VkFlags)SAMPLES)
         return VK_ERROR_FORMAT_NOT_SUPPORTED;
     Image *m = object_new(alloc, &d->alloc, sizeof *m, VK_OBJECT_TYPE_IMAGE);
     if (!m)

@@ -57,7 +57,7 @@ static Copy memory_copy(const Image *m, char *data, const VkBufferImageCopy *r, 
                    .layers = layers_of(m, &r->imageSubresource) };
 }
 
-/* Slices of a 3-D image may become layers, and layers slices. */
+/* Slices of a 3-D image may become layers, and layers slices. Samples are copied like slices. */
 static Copy image_copy(const Image *from, const Image *to, const VkImageCopy *r)
 {
     uint32_t source = layers_of(from, &r->srcSubresource);
@@ -65,7 +65,8 @@ static Copy image_copy(const Image *from, const Image *to, const VkImageCopy *r)
     Copy c = { .from = image_side(from, &r->srcSubresource, r->srcOffset),
                .to = image_side(to, &r->dstSubresource, r->dstOffset),
                .bytes = (uint64_t)r->extent.width * from->texel, .rows = r->extent.height,
-               .slices = source == target ? r->extent.depth : 1, .layers = MAX(source, target) };
+               .slices = source == target ? r->extent.depth * from->samples : 1,
+               .layers = MAX(source, target) };
     if (target > source)
         c.from.layer = c.from.slice;
     else if (source > target)
@@ -228,7 +229,7 @@ static void run_clear(Exec *x, const Cmd *cmd)
     (void)x;
     const CmdClear *c = (const CmdClear *)cmd;
     const ImageLevel *v = &c->level;
-    uint64_t n = (uint64_t)v->size[0] * v->size[1] * v->size[2] * c->layers; /* side by side */
+    uint64_t n = v->layer / c->bytes * c->layers; /* side by side */
     for (uint64_t k = 0; k < n; k++)
         memcpy(v->base + k * c->bytes, c->texel, c->bytes);
 }

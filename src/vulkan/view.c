@@ -37,6 +37,7 @@ static void describe_view(const Image *m, const VkImageViewCreateInfo *info, Ima
     d->data = (uint8_t *)m->data;
     d->size = image_size(m);
     d->dim = dim_of(info->viewType);
+    d->n_samples = m->samples;
     uint32_t levels = m->levels - r->baseMipLevel, layers = m->layers - r->baseArrayLayer;
     d->n_levels = r->levelCount == VK_REMAINING_MIP_LEVELS ? levels : r->levelCount;
     d->n_layers = r->layerCount == VK_REMAINING_ARRAY_LAYERS ? layers : r->layerCount;
@@ -92,7 +93,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateBufferView(VkDevice device,
         return VK_ERROR_OUT_OF_HOST_MEMORY;
     uint64_t size = MIN(info->range, b->size - info->offset), n = size / f->bytes;
     v->desc = (ImageDesc){ .data = (uint8_t *)b->data + info->offset, .size = size, .format = f,
-                           .dim = IMAGE_BUFFER, .n_levels = 1, .n_layers = 1,
+                           .dim = IMAGE_BUFFER, .n_levels = 1, .n_layers = 1, .n_samples = 1,
                            .swizzle = { SWIZZLE_R, SWIZZLE_G, SWIZZLE_B, SWIZZLE_A } };
     v->desc.levels[0] = (ImageLevel){ .base = v->desc.data,
                                       .size = { (uint32_t)MIN(n, UINT32_MAX), 1, 1 } };

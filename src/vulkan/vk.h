@@ -27,6 +27,8 @@ enum {
     MAX_INVOCATIONS = 1024,
     MAX_SHARED = 262144,
     BUFFER_ALIGNMENT = 64,
+    SAMPLES = VK_SAMPLE_COUNT_1_BIT | VK_SAMPLE_COUNT_2_BIT | VK_SAMPLE_COUNT_4_BIT |
+              VK_SAMPLE_COUNT_8_BIT,
 };
 #define MAX_MEMORY ((VkDeviceSize)1 << 40)
 
@@ -206,7 +208,7 @@ typedef struct Image {
     Base base;
     VkExtent3D extent;
     const TexelFormat *format;
-    uint32_t texel, levels, layers; /* texel: its bytes */
+    uint32_t texel, levels, layers, samples; /* texel: its bytes, of one sample */
     char *data;                 /* NULL until bound */
 } Image;
 HANDLE(Image, VkImage)

@@ -104,7 +104,7 @@ static void place_levels(ImageDesc *m, const uint32_t size[3])
             v->size[c] = MAX(size[c] >> k, 1);
         v->row = (v->size[0] + 1) * b;
         v->slice = v->row * v->size[1] + b;
-        v->layer = v->slice * v->size[2] + b;
+        v->layer = v->slice * v->size[2] * m->n_samples + b;
         v->base = (uint8_t *)(uintptr_t)at; /* offsets, until there is memory */
         at += v->layer * m->n_layers;
     }
@@ -122,7 +122,7 @@ static void make_image(Arena *a, Rng *r, const SpvImageType *t, bool compares, I
 {
     uint32_t size[3] = { 1, 1, 1 };
     ImageDesc m = { .format = choose_format(r, t, compares), .dim = t->dim, .n_levels = 1,
-                    .n_layers = 1, .swizzle = { 0, 1, 2, 3 } };
+                    .n_layers = 1, .n_samples = 1, .swizzle = { 0, 1, 2, 3 } };
     uint32_t n = t->dim == SpvDimCube ? 2 : t->n_space;
     for (uint32_t k = 0; k < n; k++)
         size[k] = 1 + below(r, t->dim == SpvDimBuffer ? 300 : below(r, 3) ? 33 : 5);
@@ -131,8 +131,10 @@ static void make_image(Arena *a, Rng *r, const SpvImageType *t, bool compares, I
     if (t->arrayed)
         m.n_layers = 1 + below(r, 4);
     m.n_layers *= t->dim == SpvDimCube ? 6 : 1;
+    if (t->multisampled)
+        m.n_samples = 2u << below(r, 3);
     if (t->sampled == 1 && t->dim != SpvDimBuffer) {
-        m.n_levels = 1 + below(r, 6);
+        m.n_levels = t->multisampled ? 1 : 1 + below(r, 6);
         for (int c = 0; c < 4 && !compares && below(r, 2); c++)
             m.swizzle[c] = (uint8_t)below(r, 6);
     }

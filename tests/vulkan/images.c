@@ -125,7 +125,7 @@ typedef struct Picture {
     VkDeviceMemory memory;
     VkImageView view;
     VkExtent3D size;
-    uint32_t levels, layers;
+    uint32_t levels, layers, samples; /* samples: 0 is 1 */
     VkFormat format;
     uint8_t *data;
 } Picture;
@@ -145,12 +145,12 @@ static bool picture_new(Gpu *g, Picture *p, VkImageViewType type)
     VkImageCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO, .imageType = dim, .format = p->format,
         .flags = cube ? VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT : 0, .extent = p->size,
-        .mipLevels = p->levels, .arrayLayers = p->layers, .samples = VK_SAMPLE_COUNT_1_BIT,
-        .tiling = VK_IMAGE_TILING_LINEAR, .usage = usage };
+        .mipLevels = p->levels, .arrayLayers = p->layers, .samples = MAX(p->samples, 1u),
+        .tiling = p->samples ? VK_IMAGE_TILING_OPTIMAL : VK_IMAGE_TILING_LINEAR, .usage = usage };
     VkImageFormatProperties most;
     bool fits = !VK(GetPhysicalDeviceImageFormatProperties)(
         g->physical, p->format, info.imageType, info.tiling, info.usage, info.flags, &most);
-    if (!fits || VK(CreateImage)(g->device, &info, NULL, &p->image))
+    if (!fits || !(most.sampleCounts & info.samples) || VK(CreateImage)(g->device, &info, NULL, &p->image))
         return test_fail(__FILE__, __LINE__, "format %d: no image", p->format);
     VkMemoryRequirements need;
     VK(GetImageMemoryRequirements)(g->device, p->image, &need);
@@ -969,6 +969,117 @@ TEST(mutable_layouts)
         CHECK(!s.supported);
     }
     gpu_free(&g);
+}
+
+/* ---- samples --------------------------------------------------------------------------------- */
+
+/* Writes each sample of `a` (pass 0), or says what is fetched of `b` and `c` (pass 1). */
+static const char samples_kernel[] =
+    "#version 460\n"
+    "layout(local_size_x = 8, local_size_y = 8) in;\n"
+    "layout(binding = 0) buffer Out { uint pass; uint counts[7]; uvec2 y[]; };\n"
+    "layout(binding = 1, r32ui) uniform uimage2DMSArray a;\n"
+    "layout(binding = 2) uniform usampler2DMSArray b;\n"
+    "layout(binding = 3) uniform usampler2DMS c;\n"
+    "void main() {\n"
+    "    ivec2 p = ivec2(gl_LocalInvocationID.xy);\n"
+    "    counts[0] = imageSamples(a); counts[1] = textureSamples(b);\n"
+    "    counts[2] = textureSamples(c); counts[3] = textureSize(b).z;\n"
+    "    for (int l = 0; l < 2; l++)\n"
+    "        for (int s = 0; s < imageSamples(a); s++) {\n"
+    "            if (pass == 0)\n"
+    "                imageStore(a, ivec3(p, l), s, uvec4(s * 1000 + l * 100 + p.y * 10 + p.x));\n"
+    "            else\n"
+    "                y[((l * 8 + s) * 8 + p.y) * 8 + p.x] =\n"
+    "                    uvec2(texelFetch(b, ivec3(p, l), s).x, texelFetch(c, p, s).x);\n"
+    "        }\n"
+    "}\n";
+
+static void check_samples(uint32_t samples)
+{
+    enum { SIZE = 8 };
+    Bench t = { 0 };
+    REQUIRE(bench_new(&t, 32 + 2 * 8 * SIZE * SIZE * 8));
+    Picture p[3]; /* stored to; copied to; cleared */
+    for (int k = 0; k < 3; k++) {
+        p[k] = (Picture){ .format = VK_FORMAT_R32_UINT, .size = { SIZE, SIZE, 1 }, .levels = 1,
+                          .layers = k == 2 ? 1 : 2, .samples = samples };
+        REQUIRE(picture_new(&t.gpu, &p[k], k == 2 ? VK_IMAGE_VIEW_TYPE_2D
+                                                  : VK_IMAGE_VIEW_TYPE_2D_ARRAY));
+    }
+    Bind binds[] = { buffer_bind(&t.out),
+                     image_bind(VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, &p[0], VK_NULL_HANDLE),
+                     image_bind(VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, &p[1], VK_NULL_HANDLE),
+                     image_bind(VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, &p[2], VK_NULL_HANDLE) };
+    VkSamplerCreateInfo sampler = { .sType = VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO };
+    VkSampler s;
+    REQUIRE(!VK(CreateSampler)(t.gpu.device, &sampler, NULL, &s));
+    binds[2].images[0].sampler = binds[3].images[0].sampler = s;
+    REQUIRE(bench_program(&t, samples_kernel, binds, 4));
+    uint32_t *out = t.out.data;
+    const uint32_t *y = out + 8;
+    out[0] = 0;
+    CHECK(bench_run(&t, 1, 1));
+    VkCommandBuffer c = gpu_begin(&t.gpu);
+    VkClearColorValue sevens = { .uint32 = { 7 } };
+    VkClearColorValue nines = { .uint32 = { 9 } };
+    VkImageSubresourceRange first = { VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1 };
+    VkImageSubresourceRange both = { VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 2 };
+    VkImageCopy part = { { VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 2 }, { 0, 0, 0 },
+                         { VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 2 }, { 3, 2, 0 }, { 5, 6, 1 } };
+    VK(CmdClearColorImage)(c, p[1].image, VK_IMAGE_LAYOUT_GENERAL, &nines, 1, &both);
+    VK(CmdClearColorImage)(c, p[2].image, VK_IMAGE_LAYOUT_GENERAL, &sevens, 1, &first);
+    VkMemoryBarrier barrier = { .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+                                .srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT,
+                                .dstAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT };
+    VK(CmdPipelineBarrier)(c, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 1,
+                           &barrier, 0, NULL, 0, NULL);
+    VK(CmdCopyImage)(c, p[0].image, VK_IMAGE_LAYOUT_GENERAL, p[1].image, VK_IMAGE_LAYOUT_GENERAL, 1,
+                     &part);
+    CHECK(gpu_finish(&t.gpu, c) == VK_SUCCESS);
+    out[0] = 1;
+    CHECK(bench_run(&t, 1, 1));
+    CHECK(out[1] == samples && out[2] == samples && out[3] == samples && out[4] == 2);
+    for (uint32_t k = 0; k < 2 * samples * SIZE * SIZE; k++) {
+        uint32_t i = k % SIZE, j = k / SIZE % SIZE, one = k / SIZE / SIZE % samples;
+        uint32_t layer = k / SIZE / SIZE / samples;
+        const uint32_t *at = &y[2 * (((layer * 8 + one) * SIZE + j) * SIZE + i)];
+        CHECK_EQ_U64(at[0], i < 3 || j < 2 ? 9
+                                           : one * 1000 + layer * 100 + (j - 2) * 10 + i - 3);
+        CHECK_EQ_U64(at[1], 7);
+    }
+    VK(DestroySampler)(t.gpu.device, s, NULL);
+    for (int k = 0; k < 3; k++)
+        picture_free(&t.gpu, &p[k]);
+    bench_free(&t);
+}
+
+static VkSampleCountFlags counts_of(VkPhysicalDevice d, VkImageType type, VkImageTiling tiling,
+                                    VkImageCreateFlags flags)
+{
+    VkImageFormatProperties most;
+    CHECK(!VK(GetPhysicalDeviceImageFormatProperties)(d, VK_FORMAT_R8G8B8A8_UNORM, type, tiling,
+                                                      VK_IMAGE_USAGE_SAMPLED_BIT, flags, &most));
+    return most.sampleCounts;
+}
+
+TEST(samples)
+{
+    Gpu g = { 0 };
+    REQUIRE(gpu_new(&g) == VK_SUCCESS);
+    CHECK_EQ_U64(counts_of(g.physical, VK_IMAGE_TYPE_2D, VK_IMAGE_TILING_OPTIMAL, 0), 1);
+    gpu_free(&g);
+    setenv("HEDDLE_CLAIM_GRAPHICS", "1", 1);
+    REQUIRE(gpu_new(&g) == VK_SUCCESS);
+    CHECK_EQ_U64(counts_of(g.physical, VK_IMAGE_TYPE_2D, VK_IMAGE_TILING_OPTIMAL, 0), 15);
+    CHECK_EQ_U64(counts_of(g.physical, VK_IMAGE_TYPE_2D, VK_IMAGE_TILING_LINEAR, 0), 1);
+    CHECK_EQ_U64(counts_of(g.physical, VK_IMAGE_TYPE_3D, VK_IMAGE_TILING_OPTIMAL, 0), 1);
+    CHECK_EQ_U64(counts_of(g.physical, VK_IMAGE_TYPE_2D, VK_IMAGE_TILING_OPTIMAL,
+                           VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT), 1);
+    gpu_free(&g);
+    for (uint32_t samples = 2; samples <= 8; samples *= 2)
+        check_samples(samples);
+    unsetenv("HEDDLE_CLAIM_GRAPHICS");
 }
 
 /* ---- clearing -------------------------------------------------------------------------------- */

@@ -74,6 +74,10 @@ typedef struct Case {
 #define LOADED                                                                                     \
     "%a = OpLoad %img %read\n%w = OpLoad %sto %write\n%s = OpLoad %smp %smps\n"
 
+#define SAMPLED                                                                                    \
+    "%ms = OpTypeImage %f32 2D 0 0 1 1 Unknown\n%p_ms = OpTypePointer UniformConstant %ms\n"       \
+    "%many = OpVariable %p_ms UniformConstant\n---\n%a = OpLoad %ms %many\n"
+
 #define SMALL                                                                                      \
     "%e2m1 = OpTypeFloat 4 Float4E2M1EXT\n%small = OpConstant %e2m1 0x1p+0\n---\n"
 
@@ -167,6 +171,14 @@ static const Case cases[] = {
       IMAGES "---\n" LOADED "%both = OpSampledImage %si %a %s\n"
              "%x = OpImageSampleExplicitLod %v4 %both %cv2 Lod|ConstOffset %f1 %cu2",
       IMAGES "---\n" LOADED "%x = OpImageSampleExplicitLod %v4 %a %cv2 Lod %f1" },
+    { "image-samples", SAMPLED "%x = OpImageFetch %v4 %a %cu2 Sample %c0",
+      SAMPLED "%x = OpImageFetch %v4 %a %cu2" },
+    { "image-samples", SAMPLED "%x = OpImageQuerySamples %u32 %a",
+      IMAGES "---\n" LOADED "%x = OpImageQuerySamples %u32 %w" },
+    { "image-samples", SAMPLED "%x = OpImageQuerySize %u2 %a",
+      SAMPLED "%x = OpImageQuerySizeLod %u2 %a %c0" },
+    { "image-samples", IMAGES "---\n" LOADED "OpImageWrite %w %cu2 %cv4",
+      IMAGES "---\n" LOADED "OpImageWrite %w %cu2 %cv4 Sample %c0" },
     { "image-result", IMAGES "---\n" LOADED "%x = OpImageQuerySizeLod %u2 %a %c0",
       IMAGES "---\n" LOADED "%x = OpImageQuerySizeLod %u32 %a %c0" },
     { "texel-pointer", IMAGES "%p_if = OpTypePointer Image %f32\n---\n"
