@@ -150,7 +150,8 @@ static bool picture_new(Gpu *g, Picture *p, VkImageViewType type)
     VkImageFormatProperties most;
     bool fits = !VK(GetPhysicalDeviceImageFormatProperties)(
         g->physical, p->format, info.imageType, info.tiling, info.usage, info.flags, &most);
-    if (!fits || !(most.sampleCounts & info.samples) || VK(CreateImage)(g->device, &info, NULL, &p->image))
+    if (!fits || !(most.sampleCounts & info.samples) ||
+        VK(CreateImage)(g->device, &info, NULL, &p->image))
         return test_fail(__FILE__, __LINE__, "format %d: no image", p->format);
     VkMemoryRequirements need;
     VK(GetImageMemoryRequirements)(g->device, p->image, &need);
