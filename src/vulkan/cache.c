@@ -309,7 +309,8 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_MergePipelineCaches(VkDevice device, VkPipelin
 {
     (void)device;
     for (uint32_t i = 0; i < n; i++) {
-        Cache *c = Cache_of(from[i]);
+        Cache *c = Cache_of(from[i]); /* others may use it meanwhile, but not the target */
+        pthread_mutex_lock(&c->lock);
         for (uint32_t k = 0; k < c->capacity; k++) {
             if (c->kernels[k])
                 cache_add(Cache_of(to), c->kernels[k]);
@@ -322,6 +323,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_MergePipelineCaches(VkDevice device, VkPipelin
                 cache_add(Cache_of(to), loaded);
             kernel_release(loaded);
         }
+        pthread_mutex_unlock(&c->lock);
     }
     return VK_SUCCESS;
 }

@@ -162,7 +162,7 @@ VKAPI_ATTR void VKAPI_CALL hv_TrimCommandPool(VkDevice device, VkCommandPool poo
 {
     (void)device, (void)flags;
     for (CommandBuffer *c = CommandPool_of(pool)->buffers; c; c = c->next) {
-        if (!c->first)
+        if (!c->current)
             free_blocks(c);
     }
 }
@@ -299,6 +299,19 @@ VKAPI_ATTR void VKAPI_CALL hv_CmdPushConstants2(VkCommandBuffer buffer,
                         info->pValues);
 }
 
+/* What was pushed stays across layouts that are identically defined ("Pipeline Layout
+ * Compatibility"). */
+static bool same_layout(const SetLayout *a, const SetLayout *b)
+{
+    bool same = a == b || (a->n_bindings == b->n_bindings && a->flags == b->flags);
+    for (uint32_t i = 0; same && a != b && i < a->n_bindings; i++) {
+        const LayoutBinding *x = &a->bindings[i], *y = &b->bindings[i];
+        same = x->binding == y->binding && x->count == y->count && x->type == y->type &&
+               !x->samplers && !y->samplers;
+    }
+    return same;
+}
+
 /* A set of the layout's that begins as a copy of the one pushed before, if that has the layout. */
 static DescriptorSet *push_set(CommandBuffer *c, VkPipelineLayout layout, uint32_t number)
 {
@@ -315,7 +328,7 @@ static DescriptorSet *push_set(CommandBuffer *c, VkPipelineLayout layout, uint32
     pushed->next = c->pushed;
     c->pushed = pushed;
     const DescriptorSet *before = c->now.sets[number];
-    if (before && before->layout == l)
+    if (before && same_layout(before->layout, l))
         memcpy(s->descriptors, before->descriptors, l->n_descriptors * sizeof *s->descriptors);
     c->now.sets[number] = s;
     c->now.dynamic[number] = NULL;

@@ -1,12 +1,31 @@
 /* SPDX-License-Identifier: MIT
  *
- * The environment variables of the driver; docs/VULKAN.md has the table for users.
+ * The environment variables of the driver; docs/VULKAN.md has the table for users. Programs that
+ * run with others' rights see none of them.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "vulkan/vk.h"
 
-static VkPhysicalDeviceType device_type(const char *name)
+static const char *text(const char *name)
+{
+    const char *s = secure_getenv(name);
+    return s && *s ? s : NULL;
+}
+
+static bool on(const char *name)
+{
+    const char *s = text(name);
+    return s && strcmp(s, "0");
+}
+
+static void complain(Config *c, const char *name, const char *expected)
+{
+    snprintf(c->wrong, sizeof c->wrong, "%s is not %s: ignored", name, expected);
+}
+
+static VkPhysicalDeviceType device_type(Config *c, const char *name)
 {
     static const struct { const char *name; VkPhysicalDeviceType type; } types[] = {
         { "cpu", VK_PHYSICAL_DEVICE_TYPE_CPU },
@@ -15,41 +34,45 @@ static VkPhysicalDeviceType device_type(const char *name)
         { "virtual", VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU },
         { "other", VK_PHYSICAL_DEVICE_TYPE_OTHER },
     };
-    for (size_t i = 0; name && i < COUNT_OF(types); i++) {
-        if (!strcmp(name, types[i].name))
+    const char *s = text(name);
+    for (size_t i = 0; s && i < COUNT_OF(types); i++) {
+        if (!strcmp(s, types[i].name))
             return types[i].type;
     }
+    if (s)
+        complain(c, name, "cpu, integrated, discrete, virtual or other");
     return VK_PHYSICAL_DEVICE_TYPE_CPU;
 }
 
-static uint32_t number(const char *name, uint32_t otherwise)
+static uint32_t number(Config *c, const char *name, uint32_t otherwise)
 {
-    const char *s = getenv(name);
-    return s && *s ? (uint32_t)strtoul(s, NULL, 10) : otherwise;
+    const char *s = text(name);
+    char *end = NULL;
+    unsigned long n = s ? strtoul(s, &end, 10) : otherwise;
+    if (!s || (!*end && n <= UINT32_MAX))
+        return (uint32_t)n;
+    complain(c, name, "a number");
+    return otherwise;
 }
 
-static bool on(const char *name)
+static uint32_t subgroup_size(Config *c, const char *name)
 {
-    const char *s = getenv(name);
-    return s && *s && strcmp(s, "0");
-}
-
-static const char *text(const char *name)
-{
-    const char *s = getenv(name);
-    return s && *s ? s : NULL;
+    uint32_t n = number(c, name, 32);
+    if (n >= 8 && n <= 128 && is_pow2(n))
+        return n;
+    complain(c, name, "8, 16, 32, 64 or 128");
+    return 32;
 }
 
 void config_read(Config *c)
 {
-    uint32_t size = number("HEDDLE_SUBGROUP_SIZE", 0);
     *c = (Config){
-        .device_type = device_type(getenv("HEDDLE_DEVICE_TYPE")),
-        .subgroup_size = size >= 8 && size <= 128 && is_pow2(size) ? size : 32,
-        .threads = number("HEDDLE_THREADS", 0), .keep = number("HEDDLE_KEEP", 256),
         .check = on("HEDDLE_CHECK"), .graphics = on("HEDDLE_CLAIM_GRAPHICS"),
-        .stats = on("HEDDLE_STATS"), .log = text("HEDDLE_LOG"),
-        .dump = text("HEDDLE_DUMP"), .replace = text("HEDDLE_REPLACE"),
-        .cache = text("HEDDLE_CACHE"),
+        .stats = on("HEDDLE_STATS"), .log = text("HEDDLE_LOG"), .dump = text("HEDDLE_DUMP"),
+        .replace = text("HEDDLE_REPLACE"), .cache = text("HEDDLE_CACHE"),
     };
+    c->device_type = device_type(c, "HEDDLE_DEVICE_TYPE");
+    c->subgroup_size = subgroup_size(c, "HEDDLE_SUBGROUP_SIZE");
+    c->threads = number(c, "HEDDLE_THREADS", 0);
+    c->keep = number(c, "HEDDLE_KEEP", 256);
 }

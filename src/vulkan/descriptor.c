@@ -81,13 +81,14 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateDescriptorSetLayout(
     size_t n_samplers = 0;
     for (uint32_t i = 0; i < info->bindingCount; i++)
         n_samplers += is_immutable(&info->pBindings[i]) ? info->pBindings[i].descriptorCount : 0;
-    SetLayout *l = object_new(alloc, &d->alloc,
+    (void)alloc;                /* sets and pipeline layouts may outlive what the call gave */
+    SetLayout *l = object_new(NULL, &d->alloc,
                               sizeof *l + info->bindingCount * sizeof *l->bindings +
                                   n_samplers * sizeof(Sampler *),
                               VK_OBJECT_TYPE_DESCRIPTOR_SET_LAYOUT);
     if (!l)
         return VK_ERROR_OUT_OF_HOST_MEMORY;
-    l->alloc = alloc ? *alloc : d->alloc;
+    l->alloc = d->alloc;
     l->references = 1;
     l->n_bindings = info->bindingCount;
     l->flags = info->flags;

@@ -61,6 +61,8 @@ static void write_log(const char *where, const char *name, const char *message)
 void say(Instance *instance, VkDebugUtilsMessageSeverityFlagBitsEXT severity, const Base *object,
          const char *id, const char *message)
 {
+    const VkDebugUtilsMessageTypeFlagsEXT type = VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT;
+    pthread_mutex_lock(&instance->lock);
     VkDebugUtilsObjectNameInfoEXT named = {
         .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT,
         .objectType = object ? object->type : VK_OBJECT_TYPE_UNKNOWN,
@@ -75,8 +77,6 @@ void say(Instance *instance, VkDebugUtilsMessageSeverityFlagBitsEXT severity, co
     const char *log = instance->config.log;
     if (log && severity >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT)
         write_log(log, named.pObjectName, message);
-    VkDebugUtilsMessageTypeFlagsEXT type = VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT;
-    pthread_mutex_lock(&instance->lock);
     for (const Messenger *m = instance->messengers; m; m = m->next) {
         if ((m->info.messageSeverity & severity) && (m->info.messageType & type))
             m->info.pfnUserCallback(severity, type, &data, m->info.pUserData);
@@ -224,6 +224,8 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateInstance(const VkInstanceCreateInfo *inf
                                                  VkInstance *out)
 {
     *out = VK_NULL_HANDLE;
+    if (info->enabledLayerCount) /* a loader passes none on */
+        return VK_ERROR_LAYER_NOT_PRESENT;
     for (uint32_t k = 0; k < info->enabledExtensionCount; k++) {
         if (!known_extension(info->ppEnabledExtensionNames[k]))
             return VK_ERROR_EXTENSION_NOT_PRESENT;
@@ -243,6 +245,9 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateInstance(const VkInstanceCreateInfo *inf
         early.info = *messenger;
         i->messengers = &early;
     }
+    if (i->config.wrong[0])
+        say(i, VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT, NULL, "environment",
+            i->config.wrong);
     VkResult r = open_physical(i);
     i->messengers = NULL;
     if (r) {

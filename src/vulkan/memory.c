@@ -12,6 +12,19 @@ static VkResult of_heddle(HeddleResult r, bool imported)
     return imported ? VK_ERROR_INVALID_EXTERNAL_HANDLE : VK_ERROR_OUT_OF_DEVICE_MEMORY;
 }
 
+/* Counts the memory as taken; false when there is less left than that. Imported memory is the
+ * program's, and counts whether it fits or not. */
+static bool take(Physical *p, uint64_t size, bool imported)
+{
+    if (!imported && size > p->memory)
+        return false;
+    uint64_t taken = atomic_fetch_add(&p->allocated, size);
+    if (imported || (taken <= p->memory && size <= p->memory - taken))
+        return true;
+    atomic_fetch_sub(&p->allocated, size);
+    return false;
+}
+
 VKAPI_ATTR VkResult VKAPI_CALL hv_AllocateMemory(VkDevice device, const VkMemoryAllocateInfo *info,
                                                  const VkAllocationCallbacks *alloc,
                                                  VkDeviceMemory *out)
@@ -21,22 +34,24 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_AllocateMemory(VkDevice device, const VkMemory
     const VkImportMemoryHostPointerInfoEXT *import =
         chain_find(info->pNext, VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT);
     bool imported = import && import->handleType;
-    if (info->allocationSize > d->physical->memory && !imported)
-        return VK_ERROR_OUT_OF_DEVICE_MEMORY;
     Memory *m = object_new(alloc, &d->alloc, sizeof *m, VK_OBJECT_TYPE_DEVICE_MEMORY);
     if (!m)
         return VK_ERROR_OUT_OF_HOST_MEMORY;
     m->size = info->allocationSize;
     HeddleDevice *h = d->physical->heddle;
+    if (!take(d->physical, m->size, imported)) {
+        object_free(alloc, &d->alloc, m);
+        return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    }
     HeddleResult r = imported
         ? heddle_buffer_wrap(h, import->pHostPointer, m->size, &m->buffer, NULL)
         : heddle_buffer_new(h, MAX(m->size, 1), &m->buffer, NULL);
     if (r) {
+        atomic_fetch_sub(&d->physical->allocated, m->size);
         object_free(alloc, &d->alloc, m);
         return of_heddle(r, imported);
     }
     m->data = heddle_buffer_data(m->buffer);
-    atomic_fetch_add(&d->physical->allocated, m->size);
     *out = TO_HANDLE(VkDeviceMemory, m);
     return VK_SUCCESS;
 }
@@ -113,8 +128,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_GetMemoryHostPointerPropertiesEXT(
     VkMemoryHostPointerPropertiesEXT *out)
 {
     (void)device;
-    bool host = type == VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT ||
-                type == VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_MAPPED_FOREIGN_MEMORY_BIT_EXT;
+    bool host = is_host_memory(type);
     out->memoryTypeBits = host && (uintptr_t)pointer % 64 == 0;
     return host ? VK_SUCCESS : VK_ERROR_INVALID_EXTERNAL_HANDLE;
 }

@@ -161,15 +161,17 @@ VKAPI_ATTR void VKAPI_CALL hv_GetPrivateData(VkDevice device, VkObjectType type,
 VKAPI_ATTR VkResult VKAPI_CALL hv_SetDebugUtilsObjectNameEXT(
     VkDevice device, const VkDebugUtilsObjectNameInfoEXT *info)
 {
-    (void)device;
+    pthread_mutex_t *lock = &Device_of(device)->instance->lock;
     Base *b = (Base *)(uintptr_t)info->objectHandle;
-    if (!b)
+    if (!b || b->type != info->objectType) /* an instance's handle may be the loader's own */
         return VK_SUCCESS;
     char *name = NULL;
     if (info->pObjectName && *info->pObjectName && !(name = strdup(info->pObjectName)))
         return VK_ERROR_OUT_OF_HOST_MEMORY;
+    pthread_mutex_lock(lock);
     free(b->name);
     b->name = name;
+    pthread_mutex_unlock(lock);
     return VK_SUCCESS;
 }
 

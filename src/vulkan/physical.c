@@ -561,7 +561,7 @@ VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceExternalBufferProperties(
     VkExternalBufferProperties *out)
 {
     (void)device;
-    bool host = info->handleType == VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
+    bool host = is_host_memory(info->handleType);
     VkExternalMemoryHandleTypeFlags types = host ? (VkFlags)info->handleType : 0;
     out->externalMemoryProperties = (VkExternalMemoryProperties){
         host ? VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT : 0, 0, types };

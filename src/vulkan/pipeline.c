@@ -228,18 +228,19 @@ static VkPipelineCreateFlags2 flags_of(const VkComputePipelineCreateInfo *info)
     return wide ? wide->flags : info->flags;
 }
 
-/* From one of the caches or compiled, and then in both. */
+/* From one of the caches or compiled, and then in both. *hit: the application's had it. */
 static VkResult find_kernel(Build *b, Cache *cache, bool *hit, Kernel **out)
 {
-    Cache *caches[] = { b->device->cache, cache };
+    Cache *caches[] = { cache, b->device->cache };
     const char *folder = b->device->instance->config.cache;
     *out = NULL;
-    for (int i = 0; i < 2 && !*out; i++)
+    for (int i = 0; i < 2 && !*out; i++) {
         *out = caches[i] ? cache_find(caches[i], &b->key) : NULL;
+        *hit = *out && i == 0;
+    }
     if (!*out && folder)
         *out = folder_find(folder, &b->key);
-    *hit = *out != NULL;
-    if (!*hit) {
+    if (!*out) {
         if (flags_of(b->info) & VK_PIPELINE_CREATE_2_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT)
             return VK_PIPELINE_COMPILE_REQUIRED;
         VkResult r = compile(b, out);
@@ -282,16 +283,12 @@ static Pipeline *pipeline_new(const Device *d, Kernel *kernel, const Alloc *allo
     return p;
 }
 
-static void feed_back(const VkComputePipelineCreateInfo *info, uint64_t start, bool hit)
+static void feed_back(const VkComputePipelineCreateInfo *info, VkPipelineCreationFeedback all)
 {
     const VkPipelineCreationFeedbackCreateInfo *f =
         chain_find(info->pNext, VK_STRUCTURE_TYPE_PIPELINE_CREATION_FEEDBACK_CREATE_INFO);
     if (!f)
         return;
-    VkPipelineCreationFeedback all = { VK_PIPELINE_CREATION_FEEDBACK_VALID_BIT,
-                                       clock_ns() - start };
-    if (hit)
-        all.flags |= VK_PIPELINE_CREATION_FEEDBACK_APPLICATION_PIPELINE_CACHE_HIT_BIT;
     *f->pPipelineCreationFeedback = all;
     for (uint32_t i = 0; i < f->pipelineStageCreationFeedbackCount; i++)
         f->pPipelineStageCreationFeedbacks[i] = all;
@@ -306,6 +303,7 @@ static VkResult create(Device *d, Cache *cache, const VkComputePipelineCreateInf
     Build b = { .device = d, .info = info };
     Kernel *kernel = NULL;
     bool hit = false;
+    feed_back(info, (VkPipelineCreationFeedback){ 0 }); /* which a failure leaves */
     if (!find_words(&b))
         return VK_ERROR_UNKNOWN;
     if (!find_specs(&b))
@@ -326,7 +324,10 @@ static VkResult create(Device *d, Cache *cache, const VkComputePipelineCreateInf
         kernel_release(kernel);
         return VK_ERROR_OUT_OF_HOST_MEMORY;
     }
-    feed_back(info, start, hit);
+    const VkPipelineCreationFeedbackFlags from_cache =
+        hit ? VK_PIPELINE_CREATION_FEEDBACK_APPLICATION_PIPELINE_CACHE_HIT_BIT : 0;
+    feed_back(info, (VkPipelineCreationFeedback){
+                        VK_PIPELINE_CREATION_FEEDBACK_VALID_BIT | from_cache, clock_ns() - start });
     *out = TO_HANDLE(VkPipeline, p);
     return VK_SUCCESS;
 }

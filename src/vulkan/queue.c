@@ -32,6 +32,15 @@ static bool nothing_runs(const Device *d)
     return true;
 }
 
+static void free_all(const Device *d, Submission *s)
+{
+    while (s) {
+        Submission *next = s->next;
+        host_free(NULL, &d->alloc, s);
+        s = next;
+    }
+}
+
 bool queue_step(Queue *q)
 {
     Device *d = q->device;
@@ -57,7 +66,8 @@ bool queue_step(Queue *q)
     q->running = false;
     d->lost = d->failing && nothing_runs(d);
     sync_changed(d);
-    host_free(NULL, &d->alloc, s);
+    s->next = q->done;
+    q->done = s;
     return true;
 }
 
@@ -100,11 +110,8 @@ void queue_free(Queue *q)
         pthread_mutex_unlock(&d->lock);
         pthread_join(q->thread, NULL);
     }
-    while (q->head) {
-        Submission *s = q->head;
-        q->head = s->next;
-        host_free(NULL, &d->alloc, s);
-    }
+    free_all(d, q->head);
+    free_all(d, q->done);
     exec_finish(&q->exec);
     pthread_cond_destroy(&q->work);
     object_free(NULL, &d->alloc, q);
@@ -196,7 +203,8 @@ static bool start(Queue *q)
     return q->started;
 }
 
-/* Appends the chain, or frees it where `whole` says that not all of it could be made. */
+/* Appends the chain, or frees it where `whole` says that not all of it could be made. What has run
+ * is freed here, since callbacks are called by the application's threads only ("Host Memory"). */
 static VkResult append(Queue *q, Submission *first, Submission **last, bool whole)
 {
     Device *d = q->device;
@@ -210,12 +218,12 @@ static VkResult append(Queue *q, Submission *first, Submission **last, bool whol
         if (q->asleep)
             pthread_cond_signal(&q->work);
     }
+    Submission *done = q->done;
+    q->done = NULL;
     pthread_mutex_unlock(&d->lock);
-    while (r && first) {
-        Submission *s = first;
-        first = s->next;
-        host_free(NULL, &d->alloc, s);
-    }
+    free_all(d, done);
+    if (r)
+        free_all(d, first);
     return r;
 }
 
@@ -253,7 +261,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_QueueSubmit2(VkQueue queue, uint32_t n,
     return submit(Queue_of(queue), n, NULL, infos, fence);
 }
 
-/* No memory is sparse; what is left of the command are its semaphores and fence. */
+/* No queue may be asked for this, having no VK_QUEUE_SPARSE_BINDING_BIT; who does hears of the end. */
 VKAPI_ATTR VkResult VKAPI_CALL hv_QueueBindSparse(VkQueue queue, uint32_t n,
                                                   const VkBindSparseInfo *infos, VkFence fence)
 {

@@ -87,6 +87,7 @@ typedef struct Config {
     const char *log;            /* "stderr", or a file that messages are appended to; or NULL */
     const char *dump, *replace; /* folders of shaders; or NULL */
     const char *cache;          /* folder of compiled kernels; or NULL */
+    char wrong[96];             /* what is wrong with a variable; or "" */
 } Config;
 void config_read(Config *c);
 
@@ -118,7 +119,7 @@ struct Instance {
     Config config;
     uint32_t core;              /* the minor version that the application asks for */
     Physical physical;
-    pthread_mutex_t lock;       /* of messengers */
+    pthread_mutex_t lock;       /* of messengers, and of objects' names: queues speak of them too */
     Messenger *messengers;
 };
 DISPATCHABLE(Instance, VkInstance)
@@ -196,6 +197,12 @@ typedef struct Buffer {
 } Buffer;
 HANDLE(Buffer, VkBuffer)
 
+/* Memory of the program's own, which can be imported. */
+static inline bool is_host_memory(VkExternalMemoryHandleTypeFlagBits type)
+{
+    return type == VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT ||
+           type == VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_MAPPED_FOREIGN_MEMORY_BIT_EXT;
+}
 /* What every resource asks for; in the chain, no memory of its own. */
 VkMemoryRequirements memory_requirements(uint64_t size);
 void memory_requirements2(uint64_t size, VkMemoryRequirements2 *out);
@@ -451,6 +458,7 @@ struct Queue {
     pthread_t thread;
     pthread_cond_t work;
     Submission *head, **tail;
+    Submission *done;           /* to be freed by a thread of the application's */
     bool running, started, stop, asleep;
     Exec exec;
 };

@@ -138,3 +138,52 @@ TEST(kernels_do_not_pile_up)
     gpu_program_free(&g, &p);
     gpu_free(&g);
 }
+
+static VkPipelineCache cache_new(Gpu *g)
+{
+    VkPipelineCacheCreateInfo info = { .sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO };
+    VkPipelineCache c = VK_NULL_HANDLE;
+    CHECK(VK(CreatePipelineCache)(g->device, &info, NULL, &c) == VK_SUCCESS);
+    return c;
+}
+
+/* Whether the feedback says that the program's cache had it. */
+static bool is_hit(Gpu *g, const GpuProgram *p, VkPipelineCache cache)
+{
+    VkPipelineCreationFeedback whole = { 0 }, stage = { 0 };
+    VkPipelineCreationFeedbackCreateInfo feedback = {
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_CREATION_FEEDBACK_CREATE_INFO,
+        .pPipelineCreationFeedback = &whole, .pipelineStageCreationFeedbackCount = 1,
+        .pPipelineStageCreationFeedbacks = &stage };
+    VkComputePipelineCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO, .pNext = &feedback,
+        .layout = p->layout,
+        .stage = { .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+                   .stage = VK_SHADER_STAGE_COMPUTE_BIT, .module = p->module, .pName = "main" } };
+    VkPipeline made = VK_NULL_HANDLE;
+    CHECK(VK(CreateComputePipelines)(g->device, cache, 1, &info, NULL, &made) == VK_SUCCESS);
+    VK(DestroyPipeline)(g->device, made, NULL);
+    CHECK(whole.flags & VK_PIPELINE_CREATION_FEEDBACK_VALID_BIT && whole.duration);
+    CHECK_EQ_U64(whole.flags, stage.flags);
+    return whole.flags & VK_PIPELINE_CREATION_FEEDBACK_APPLICATION_PIPELINE_CACHE_HIT_BIT;
+}
+
+/* What the driver keeps for itself is no hit of the program's cache; what was merged into it is. */
+TEST(hits_and_merging)
+{
+    Gpu g = { 0 };
+    GpuProgram p = { .n_types = 1 };
+    REQUIRE(gpu_new(&g) == VK_SUCCESS && gpu_program_glsl(&g, kernel, &p) == VK_SUCCESS);
+    VkPipelineCache a = cache_new(&g), b = cache_new(&g), both = cache_new(&g);
+    CHECK(!is_hit(&g, &p, VK_NULL_HANDLE));
+    CHECK(!is_hit(&g, &p, a));
+    CHECK(is_hit(&g, &p, a));
+    VkPipelineCache sources[] = { b, a };
+    CHECK(VK(MergePipelineCaches)(g.device, both, 2, sources) == VK_SUCCESS);
+    CHECK(is_hit(&g, &p, both));
+    CHECK(!is_hit(&g, &p, b));
+    for (int i = 0; i < 3; i++)
+        VK(DestroyPipelineCache)(g.device, (VkPipelineCache[]){ a, b, both }[i], NULL);
+    gpu_program_free(&g, &p);
+    gpu_free(&g);
+}

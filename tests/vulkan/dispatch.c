@@ -193,6 +193,30 @@ TEST(push_descriptors_and_templates)
     scale_free(&s);
 }
 
+/* What is pushed with one layout stays for another one of the same definition. */
+TEST(pushed_descriptors_stay)
+{
+    Scale s = { .program.flags = VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT };
+    REQUIRE(scale_new(&s));
+    GpuProgram other = { .n_types = 2, .flags = s.program.flags, .spec = s.program.spec };
+    REQUIRE(gpu_program_glsl(&s.gpu, scale, &other) == VK_SUCCESS);
+    VkDescriptorBufferInfo infos[] = { { s.in.buffer, 0, VK_WHOLE_SIZE },
+                                       { s.out.buffer, 0, VK_WHOLE_SIZE } };
+    VkCommandBuffer c = scale_begin(&s, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        VkWriteDescriptorSet write = {
+            .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, .dstBinding = i, .descriptorCount = 1,
+            .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .pBufferInfo = &infos[i] };
+        VK(CmdPushDescriptorSetKHR)(c, VK_PIPELINE_BIND_POINT_COMPUTE,
+                                    i ? other.layout : s.program.layout, 0, 1, &write);
+    }
+    VK(CmdDispatch)(c, N / 64, 1, 1);
+    CHECK(gpu_finish(&s.gpu, c) == VK_SUCCESS);
+    check_scaled(&s, 0, N, 3, 2);
+    gpu_program_free(&s.gpu, &other);
+    scale_free(&s);
+}
+
 TEST(secondary_command_buffers)
 {
     Scale s = { 0 };

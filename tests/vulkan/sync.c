@@ -131,6 +131,7 @@ TEST(events)
     VkEventCreateInfo info = { .sType = VK_STRUCTURE_TYPE_EVENT_CREATE_INFO };
     VkEvent e, done;
     VkFence f = fence(&g, 0);
+    const bool early = getenv("HEDDLE_TEST_LOADER") != NULL; /* VUID-vkSetEvent-event-09543 */
     REQUIRE(!VK(CreateEvent)(g.device, &info, NULL, &e));
     REQUIRE(!VK(CreateEvent)(g.device, &info, NULL, &done));
     CHECK(VK(GetEventStatus)(g.device, e) == VK_EVENT_RESET);
@@ -143,13 +144,14 @@ TEST(events)
     CHECK(VK(EndCommandBuffer)(c) == VK_SUCCESS);
     VkSubmitInfo submit = { .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1,
                             .pCommandBuffers = &c };
+    CHECK(!early || VK(SetEvent)(g.device, e) == VK_SUCCESS);
     CHECK(VK(QueueSubmit)(g.queues[0], 1, &submit, VK_NULL_HANDLE) == VK_SUCCESS);
-    CHECK(VK(GetEventStatus)(g.device, done) == VK_EVENT_RESET);
+    CHECK(early || VK(GetEventStatus)(g.device, done) == VK_EVENT_RESET);
     /* Waiting for the other queue does not wait for this one's event. */
     CHECK(VK(QueueSubmit)(g.queues[1], 0, NULL, f) == VK_SUCCESS);
     CHECK(VK(WaitForFences)(g.device, 1, &f, VK_TRUE, UINT64_MAX) == VK_SUCCESS);
     VK(DestroyFence)(g.device, f, NULL);
-    CHECK(VK(SetEvent)(g.device, e) == VK_SUCCESS);
+    CHECK(early || VK(SetEvent)(g.device, e) == VK_SUCCESS);
     while (VK(GetEventStatus)(g.device, done) == VK_EVENT_RESET)
         ;
     CHECK(VK(QueueWaitIdle)(g.queues[0]) == VK_SUCCESS);
