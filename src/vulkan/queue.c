@@ -41,6 +41,15 @@ static void free_all(const Device *d, Submission *s)
     }
 }
 
+/* Under the lock: what has run, for free_all. Callbacks of the application's are called by its own
+ * threads only ("Host Memory"), so not by the queue's. */
+static Submission *take_done(Queue *q)
+{
+    Submission *done = q->done;
+    q->done = NULL;
+    return done;
+}
+
 bool queue_step(Queue *q)
 {
     Device *d = q->device;
@@ -123,7 +132,9 @@ VkResult queue_wait(Queue *q)
     pthread_mutex_lock(&d->lock);
     while ((q->head || q->running || d->failing) && !d->lost)
         sync_wait(d, UINT64_MAX);
+    Submission *done = take_done(q);
     pthread_mutex_unlock(&d->lock);
+    free_all(d, done);
     return d->lost ? VK_ERROR_DEVICE_LOST : VK_SUCCESS;
 }
 
@@ -203,8 +214,7 @@ static bool start(Queue *q)
     return q->started;
 }
 
-/* Appends the chain, or frees it where `whole` says that not all of it could be made. What has run
- * is freed here, since callbacks are called by the application's threads only ("Host Memory"). */
+/* Appends the chain, or frees it where `whole` says that not all of it could be made. */
 static VkResult append(Queue *q, Submission *first, Submission **last, bool whole)
 {
     Device *d = q->device;
@@ -218,8 +228,7 @@ static VkResult append(Queue *q, Submission *first, Submission **last, bool whol
         if (q->asleep)
             pthread_cond_signal(&q->work);
     }
-    Submission *done = q->done;
-    q->done = NULL;
+    Submission *done = take_done(q);
     pthread_mutex_unlock(&d->lock);
     free_all(d, done);
     if (r)
@@ -261,7 +270,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_QueueSubmit2(VkQueue queue, uint32_t n,
     return submit(Queue_of(queue), n, NULL, infos, fence);
 }
 
-/* No queue may be asked for this, having no VK_QUEUE_SPARSE_BINDING_BIT; who does hears of the end. */
+/* No queue may be asked for this, as none has VK_QUEUE_SPARSE_BINDING_BIT. */
 VKAPI_ATTR VkResult VKAPI_CALL hv_QueueBindSparse(VkQueue queue, uint32_t n,
                                                   const VkBindSparseInfo *infos, VkFence fence)
 {

@@ -3,17 +3,24 @@
  * Objects of all kinds made and destroyed in random orders, with host memory that runs out at any
  * allocation: every call says so or succeeds, and in the end nothing is left over.
  */
+#include <pthread.h>
+
 #include "gpu.h"
 
 /* ---- host memory that is counted and runs out ------------------------------------------------ */
 
-typedef struct Purse { int64_t left, live; } Purse;
+typedef struct Purse {
+    int64_t left, live;
+    pthread_t owner;
+    bool stolen;                /* another thread was here */
+} Purse;
 
 static void *VKAPI_CALL spend(void *user, size_t size, size_t alignment,
                               VkSystemAllocationScope scope)
 {
     (void)scope;
     Purse *p = user;
+    p->stolen |= !pthread_equal(p->owner, pthread_self());
     if (p->left-- <= 0)
         return NULL;
     p->live++;
@@ -29,7 +36,9 @@ static void *VKAPI_CALL never(void *user, void *p, size_t size, size_t alignment
 
 static void VKAPI_CALL give_back(void *user, void *p)
 {
-    ((Purse *)user)->live -= p != NULL;
+    Purse *of = user;
+    of->stolen |= !pthread_equal(of->owner, pthread_self());
+    of->live -= p != NULL;
     free(p);
 }
 
@@ -215,7 +224,7 @@ static bool world_new(World *w)
         "layout(push_constant) uniform P { uint add; };\nvoid main() { y[0] += add; }\n";
     w->alloc = (VkAllocationCallbacks){ .pUserData = &w->purse, .pfnAllocation = spend,
                                         .pfnReallocation = never, .pfnFree = give_back };
-    w->purse = (Purse){ .left = INT64_MAX };
+    w->purse = (Purse){ .left = INT64_MAX, .owner = pthread_self() };
     w->gpu.alloc = &w->alloc;
     w->program.n_types = 1;
     VkImageCreateInfo image = {
@@ -242,7 +251,7 @@ static void world_free(World *w)
     gpu_buffer_free(&w->gpu, &w->buffer);
     gpu_program_free(&w->gpu, &w->program);
     gpu_free(&w->gpu);
-    CHECK(w->purse.live == 0);
+    CHECK(w->purse.live == 0 && !w->purse.stolen);
 }
 
 TEST(each_kind_without_its_nth_allocation)
@@ -269,6 +278,30 @@ TEST(each_kind_without_its_nth_allocation)
         if (r || n < 2)
             test_fail(__FILE__, __LINE__, "%s: %d after %d allocations", kinds[k].name, r, n);
     }
+    world_free(&w);
+}
+
+/* "An implementation must only make calls into an application-provided allocator from the same
+ * thread that called the provoking API command" (Host Memory): a queue's own thread makes none. */
+TEST(callbacks_are_called_by_the_caller)
+{
+    World w = { 0 };
+    uint64_t f = 0;
+    REQUIRE(world_new(&w) && make_Fence(&w, &f) == VK_SUCCESS);
+    VkFence fence = (VkFence)(uintptr_t)f;
+    VkCommandBuffer c = gpu_begin(&w.gpu);
+    VK(CmdFillBuffer)(c, w.buffer.buffer, 0, 64, 3);
+    VK(EndCommandBuffer)(c);
+    VkSubmitInfo submit = { .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1,
+                            .pCommandBuffers = &c };
+    for (int i = 0; i < 10; i++) {
+        CHECK(VK(QueueSubmit)(w.gpu.queues[0], 1, &submit, fence) == VK_SUCCESS);
+        while (VK(GetFenceStatus)(w.gpu.device, fence) == VK_NOT_READY) /* nobody helps the queue */
+            ;
+        VK(ResetFences)(w.gpu.device, 1, &fence);
+    }
+    CHECK_EQ_U64(*(uint32_t *)w.buffer.data, 3);
+    end_Fence(&w, f);
     world_free(&w);
 }
 
