@@ -43,8 +43,10 @@ TEST(what_there_is_without_a_device)
     CHECK(!strncmp(p.deviceName, "heddle ", 7) && p.limits.maxBoundDescriptorSets >= 7);
     VkTimeDomainKHR domains[4];
     n = COUNT_OF(domains);
-    CHECK(VK(GetPhysicalDeviceCalibrateableTimeDomainsKHR)(g.physical, &n, domains) == VK_SUCCESS);
-    CHECK(n == 2 && domains[0] == VK_TIME_DOMAIN_DEVICE_KHR);
+    if (!getenv("HEDDLE_TEST_LOADER")) { /* Debian 12's has not heard of it */
+        CHECK(!VK(GetPhysicalDeviceCalibrateableTimeDomainsKHR)(g.physical, &n, domains));
+        CHECK(n == 2 && domains[0] == VK_TIME_DOMAIN_DEVICE_KHR);
+    }
     CHECK(VK(GetPhysicalDeviceToolProperties)(g.physical, &n, NULL) == VK_SUCCESS);
     gpu_free(&g);
 }
@@ -105,7 +107,7 @@ TEST(the_heap_and_its_budget)
     CHECK(!a || VK(AllocateMemory)(g.device, &info, NULL, &b) == VK_ERROR_OUT_OF_DEVICE_MEMORY);
     CHECK(!b);
     VkDeviceSize committed = 0;
-    if (a)
+    if (a && !getenv("HEDDLE_TEST_LOADER")) /* no memory is allocated lazily */
         VK(GetDeviceMemoryCommitment)(g.device, a, &committed);
     VK(FreeMemory)(g.device, a, NULL);
     VK(GetPhysicalDeviceMemoryProperties2)(g.physical, &two);

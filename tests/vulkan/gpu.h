@@ -44,9 +44,14 @@ static inline bool gpu_open(void)
     return vk.negotiate && vk.get && vk.negotiate(&version) == VK_SUCCESS && version == 5;
 }
 
+/* A loader has some commands for those only who have no instance yet. */
 static inline void gpu_load(VkInstance instance)
 {
-#define ENTRY(name, function, level, version) vk.name##_ = (PFN_##name)vk.get(instance, #name);
+#define ENTRY(name, function, level, version)                                                      \
+    do {                                                                                           \
+        PFN_##name f = (PFN_##name)vk.get(instance, #name);                                        \
+        vk.name##_ = f || !instance ? f : vk.name##_;                                              \
+    } while (0);
 #include "vulkan/tables.def"
 #undef ENTRY
 #undef TABLE_ENTRY
@@ -203,11 +208,16 @@ typedef struct GpuProgram {
 
 static inline VkResult gpu_program_set(Gpu *g, GpuProgram *p)
 {
-    VkDescriptorPoolSize size = { VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 16 };
+    VkDescriptorPoolSize sizes[9] = { { VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 16 } };
+    for (uint32_t i = 0; p->types && i < p->n_types; i++)
+        sizes[i + 1] = (VkDescriptorPoolSize){ p->types[i], 256 }; /* bytes, of inline blocks */
+    VkDescriptorPoolInlineUniformBlockCreateInfo blocks = {
+        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_INLINE_UNIFORM_BLOCK_CREATE_INFO,
+        .maxInlineUniformBlockBindings = 4 };
     VkDescriptorPoolCreateInfo pool = {
-        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = 4,
-        .flags = VK_DESCRIPTOR_POOL_CREATE_FREE_DESCRIPTOR_SET_BIT, .poolSizeCount = 1,
-        .pPoolSizes = &size };
+        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .pNext = &blocks, .maxSets = 4,
+        .flags = VK_DESCRIPTOR_POOL_CREATE_FREE_DESCRIPTOR_SET_BIT,
+        .poolSizeCount = 1 + (p->types ? p->n_types : 0), .pPoolSizes = sizes };
     VkResult r = VK(CreateDescriptorPool)(g->device, &pool, g->alloc, &p->pool);
     if (r || (p->flags & VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT))
         return r;

@@ -76,8 +76,14 @@ static bool bench_program(Bench *t, const char *glsl, const Bind *binds, uint32_
     free(words);
     if (!r)
         r = gpu_program_pipeline(&t->gpu, &t->program);
+    VkDescriptorType types[MAX_BINDINGS];
+    for (uint32_t i = 0; i < n; i++)
+        types[i] = binds[i].type;
+    t->program.types = types;
+    t->program.n_types = n;
     if (!r)
         r = gpu_program_set(&t->gpu, &t->program);
+    t->program.types = NULL;
     if (!r && t->program.set)
         bench_write(t, binds, n);
     return !r || test_fail(__FILE__, __LINE__, "VkResult %d", r);
