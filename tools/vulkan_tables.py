@@ -7,8 +7,9 @@
 The registry (default: the toolchain's, then the system's) says which commands and which query
 structures there are and what members they have; the profile says what the driver supports. Rows:
 
-    ENTRY(name, function, level, version)         level: GLOBAL, INSTANCE, PHYSICAL, DEVICE;
-                                                  version: minor one of the core that has it, or 0
+    ENTRY(name, function, level, version, extensions)   level: GLOBAL, INSTANCE, PHYSICAL, DEVICE;
+                                                  version: minor one of the core that has it;
+                                                  extensions: else names of those that have it
     INSTANCE_EXTENSION(name, version)             DEVICE_EXTENSION(name, version)
     CREATES(function, parameters, out, count)     commands of the core's graphics part, all of them:
     DESTROYS(function, parameters)                by what they do
@@ -68,19 +69,22 @@ def commands(root):
 
 
 def wanted_commands(root):
-    """Name: minor version of the core that has the command, 0 for an extension's."""
+    """Name: (minor version of the core that has the command, []) or (0, extensions that have it)."""
     names = {}
     for f in root.findall("feature"):
         # Since 1.4.3xx the core versions are split in parts: VK_BASE_VERSION_1_0 and the like.
         name = re.sub("BASE_|COMPUTE_|GRAPHICS_", "", f.get("name"))
         if name in CORE and vulkan_only(f):
-            names.update((c.get("name"), CORE.index(name)) for c in f.findall("require/command"))
+            names.update((c.get("name"), (CORE.index(name), []))
+                         for c in f.findall("require/command"))
+    core = set(names)
     for e in root.findall("extensions/extension"):
         if e.get("name") in profile.INSTANCE_EXTENSIONS + profile.DEVICE_EXTENSIONS:
             for r in e.findall("require"):
                 if not set(NOT_HERE) & set(re.split(r"[(),+]", r.get("depends", ""))):
                     for c in r.findall("command"):
-                        names.setdefault(c.get("name"), 0)
+                        if c.get("name") not in core:
+                            names.setdefault(c.get("name"), (0, []))[1].append(e.get("name"))
     return names
 
 
@@ -145,9 +149,10 @@ def query_structs(root, base):
 
 def print_entries(root):
     all_commands = commands(root)
-    for name, version in sorted(wanted_commands(root).items()):
+    for name, (version, extensions) in sorted(wanted_commands(root).items()):
         real, level = all_commands[name]
-        print("ENTRY(%s, %s, %s, %d)" % (name, real[2:], level, version))
+        print('ENTRY(%s, %s, %s, %d, "%s")' % (name, real[2:], level, version,
+                                               " ".join(extensions)))
 
 
 def print_extensions(root):

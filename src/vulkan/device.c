@@ -71,13 +71,14 @@ static void device_free(Device *d, const Alloc *alloc)
         host_free(NULL, &d->alloc, d->cache);
     }
     free(d->nothing);
+    host_free(NULL, &d->alloc, d->extensions);
     pthread_cond_destroy(&d->changed);
     pthread_mutex_destroy(&d->lock);
     Alloc kept = d->alloc;
     object_free(alloc, &kept, d);
 }
 
-static bool device_init(Device *d)
+static bool device_init(Device *d, const VkDeviceCreateInfo *info)
 {
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
@@ -89,7 +90,9 @@ static bool device_init(Device *d)
     d->cache = host_alloc(NULL, &d->alloc, sizeof *d->cache, VK_SYSTEM_ALLOCATION_SCOPE_DEVICE);
     const Config *config = &d->instance->config;
     uint64_t keep = config->stats ? UINT64_MAX : (uint64_t)config->keep << 20;
-    if (!d->nothing || !d->cache || !cache_init(d->cache, keep))
+    d->extensions = names_copy(&d->alloc, info->ppEnabledExtensionNames,
+                               info->enabledExtensionCount, VK_SYSTEM_ALLOCATION_SCOPE_DEVICE);
+    if (!d->nothing || !d->extensions || !d->cache || !cache_init(d->cache, keep))
         return false;
     memset(d->nothing, 0, NOTHING_SIZE);
     for (int i = 0; i < N_QUEUES; i++) {
@@ -135,7 +138,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateDevice(VkPhysicalDevice physical,
     d->alloc = alloc ? *alloc : p->instance->alloc;
     d->robust = wants_robust(info);
     d->core = wants_maintenance5(info) ? p->instance->core : UINT32_MAX;
-    if (!device_init(d)) {
+    if (!device_init(d, info)) {
         device_free(d, alloc);
         return VK_ERROR_OUT_OF_HOST_MEMORY;
     }

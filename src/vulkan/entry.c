@@ -10,7 +10,7 @@
 /* A function that no file defines is a null pointer here and in the table: the device has no such
  * command. */
 #define TABLE_ENTRY
-#define ENTRY(name, function, level, version)                                                      \
+#define ENTRY(name, function, ...)                                                                 \
     extern __typeof__(name) hv_##function __attribute__((weak));
 #include "vulkan/tables.def"
 #undef ENTRY
@@ -20,13 +20,14 @@ typedef struct EntryPoint {
     const char *name;
     PFN_vkVoidFunction function;
     Level level;
-    uint32_t version;           /* minor one of the core that has it, or 0 */
+    uint32_t version;           /* minor one of the core that has it */
+    const char *extensions;     /* those that have it else, with blanks between; or "" */
 } EntryPoint;
 
 /* Sorted by name. */
 static const EntryPoint entry_points[] = {
-#define ENTRY(name, function, level, version)                                                      \
-    { #name, (PFN_vkVoidFunction)hv_##function, level, version },
+#define ENTRY(name, function, level, version, extensions)                                          \
+    { #name, (PFN_vkVoidFunction)hv_##function, level, version, extensions },
 #include "vulkan/tables.def"
 #undef ENTRY
 };
@@ -50,11 +51,30 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL hv_GetInstanceProcAddr(VkInstance insta
     return e && (instance || always) ? e->function : NULL;
 }
 
+static bool is_among(const char *names, const char *name, size_t n)
+{
+    for (const char *at = names; *at; at += strlen(at) + 1) {
+        if (!strncmp(at, name, n) && !at[n])
+            return true;
+    }
+    return false;
+}
+
+/* Commands of extensions that are not enabled are not there (vkGetDeviceProcAddr's table). */
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL hv_GetDeviceProcAddr(VkDevice device, const char *name)
 {
+    const Device *d = Device_of(device);
     const EntryPoint *e = find(name);
-    bool found = e && e->level == DEVICE && e->version <= Device_of(device)->core;
-    return found ? e->function : NULL;
+    bool there = e && e->level == DEVICE && e->version <= d->core;
+    if (!there || !*e->extensions)
+        return there ? e->function : NULL;
+    there = false;
+    for (const char *at = e->extensions; *at && !there;) {
+        size_t n = strcspn(at, " ");
+        there = is_among(d->extensions, at, n) || is_among(d->instance->extensions, at, n);
+        at += n + (at[n] == ' ');
+    }
+    return there ? e->function : NULL;
 }
 
 /* ---- what the library exports ---------------------------------------------------------------- */

@@ -216,6 +216,7 @@ static void instance_free(Instance *i, const Alloc *alloc)
     free(i->physical.base.name);
     pthread_mutex_destroy(&i->lock);
     Alloc kept = i->alloc;
+    host_free(NULL, &kept, i->extensions);
     object_free(alloc, &kept, i);
 }
 
@@ -248,7 +249,9 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateInstance(const VkInstanceCreateInfo *inf
     if (i->config.wrong[0])
         say(i, VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT, NULL, "environment",
             i->config.wrong);
-    VkResult r = open_physical(i);
+    i->extensions = names_copy(&i->alloc, info->ppEnabledExtensionNames,
+                               info->enabledExtensionCount, VK_SYSTEM_ALLOCATION_SCOPE_INSTANCE);
+    VkResult r = i->extensions ? open_physical(i) : VK_ERROR_OUT_OF_HOST_MEMORY;
     i->messengers = NULL;
     if (r) {
         instance_free(i, alloc);

@@ -133,12 +133,6 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_GetMemoryHostPointerPropertiesEXT(
     return host ? VK_SUCCESS : VK_ERROR_INVALID_EXTERNAL_HANDLE;
 }
 
-VKAPI_ATTR void VKAPI_CALL hv_SetDeviceMemoryPriorityEXT(VkDevice device, VkDeviceMemory memory,
-                                                         float priority)
-{
-    (void)device, (void)memory, (void)priority;
-}
-
 /* ---- buffers --------------------------------------------------------------------------------- */
 
 VKAPI_ATTR VkResult VKAPI_CALL hv_CreateBuffer(VkDevice device, const VkBufferCreateInfo *info,

@@ -61,6 +61,18 @@ void object_free(const Alloc *own, const Alloc *parent, void *object)
     host_free(own, parent, b);
 }
 
+char *names_copy(const Alloc *alloc, const char *const *names, uint32_t n,
+                 VkSystemAllocationScope scope)
+{
+    size_t size = 1;
+    for (uint32_t i = 0; i < n; i++)
+        size += strlen(names[i]) + 1;
+    char *copy = host_alloc(NULL, alloc, size, scope), *at = copy;
+    for (uint32_t i = 0; at && i < n; i++)
+        at = stpcpy(at, names[i]) + 1;
+    return copy;
+}
+
 /* ---- chains and lists ------------------------------------------------------------------------ */
 
 const void *chain_find(const void *chain, VkStructureType type)

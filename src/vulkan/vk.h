@@ -34,7 +34,7 @@ enum {
 
 /* Declares hv_X of the type of vkX. */
 #define TABLE_ENTRY
-#define ENTRY(name, function, level, version) extern __typeof__(name) hv_##function;
+#define ENTRY(name, function, ...) extern __typeof__(name) hv_##function;
 #include "vulkan/tables.def"
 #undef ENTRY
 #undef TABLE_ENTRY
@@ -67,6 +67,10 @@ void object_free(const Alloc *own, const Alloc *parent, void *object);
 #define HANDLE(T, Handle)                                                                          \
     static inline T *T##_of(Handle h) { return (T *)(uintptr_t)h; }
 #define TO_HANDLE(Handle, object) ((Handle)(uintptr_t)(object))
+
+/* The strings behind one another and an empty one, for host_free. */
+char *names_copy(const Alloc *alloc, const char *const *names, uint32_t n,
+                 VkSystemAllocationScope scope);
 
 /* The struct of the type in a chain, or NULL. */
 const void *chain_find(const void *chain, VkStructureType type);
@@ -117,6 +121,7 @@ struct Instance {
     Base base;
     Alloc alloc;
     Config config;
+    char *extensions;           /* that are enabled: names_copy's */
     uint32_t core;              /* the minor version that the application asks for */
     Physical physical;
     pthread_mutex_t lock;       /* of messengers, and of objects' names: queues speak of them too */
@@ -158,6 +163,7 @@ struct Device {
     Physical *physical;
     Alloc alloc;
     Queue *queues[N_QUEUES];
+    char *extensions;           /* that are enabled: names_copy's */
     pthread_mutex_t lock;
     pthread_cond_t changed;     /* a fence, semaphore or event; a queue has nothing more to do */
     uint32_t waiting;           /* for `changed` */

@@ -18,7 +18,7 @@
 /* Every command the driver may have; those it lacks are NULL. */
 static struct {
 #define TABLE_ENTRY
-#define ENTRY(name, function, level, version) PFN_##name name##_;
+#define ENTRY(name, function, ...) PFN_##name name##_;
 #include "vulkan/tables.def"
 #undef ENTRY
     void *library;
@@ -47,7 +47,7 @@ static inline bool gpu_open(void)
 /* A loader has some commands for those only who have no instance yet. */
 static inline void gpu_load(VkInstance instance)
 {
-#define ENTRY(name, function, level, version)                                                      \
+#define ENTRY(name, function, ...)                                                                 \
     do {                                                                                           \
         PFN_##name f = (PFN_##name)vk.get(instance, #name);                                        \
         vk.name##_ = f || !instance ? f : vk.name##_;                                              \

@@ -23,7 +23,12 @@ TEST(without_a_loader)
     REQUIRE(gpu_new(&g) == VK_SUCCESS);
     CHECK(vk.get(g.instance, "vkCmdDispatch") && !vk.get(g.instance, "vkCmdDrawMeshTasksEXT"));
     CHECK(!VK(GetDeviceProcAddr)(g.device, "vkCreateInstance"));
-    CHECK(VK(GetDeviceProcAddr)(g.device, "vkGetBufferDeviceAddressKHR") != NULL);
+    CHECK(!VK(GetDeviceProcAddr)(g.device, "vkGetPhysicalDeviceFeatures"));
+    CHECK(VK(GetDeviceProcAddr)(g.device, "vkGetBufferDeviceAddress") != NULL);
+    /* Of an extension that is enabled, or is not. */
+    CHECK(VK(GetDeviceProcAddr)(g.device, "vkCmdPushDescriptorSetWithTemplateKHR") != NULL);
+    CHECK(VK(GetDeviceProcAddr)(g.device, "vkSetDebugUtilsObjectNameEXT") != NULL);
+    CHECK(!VK(GetDeviceProcAddr)(g.device, "vkGetBufferDeviceAddressKHR"));
     gpu_free(&g);
 }
 
