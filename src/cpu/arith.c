@@ -296,17 +296,20 @@ static Val fused(LLVMBuilderRef b, Val x, Val y, Val z)
     return math_intrinsic(b, "llvm.fma", &t, 1, args, 3);
 }
 
-/* What the rounded result lacks, or something of its sign (0 when exact, NaN when not finite). */
+/* scale where |x| is less than that, 1 elsewhere. */
+static Val scale_below(LLVMBuilderRef b, Val x, double least, double scale)
+{
+    Val small = LLVMBuildFCmp(b, LLVMRealOLT, fabsv(b, x), fnum(x, least), "");
+    return LLVMBuildSelect(b, small, fnum(x, scale), fnum(x, 1), "");
+}
+
+/* What the rounded result lacks, or something of its sign (0 when exact, NaN when not finite).
+ * Small numbers are scaled first, so that it does not underflow. */
 static Val error_of(LLVMBuilderRef b, LLVMOpcode op, Val x, Val y, Val r)
 {
-    if (op == LLVMFMul)
-        return fused(b, x, y, LLVMBuildFNeg(b, r, ""));
-    /* a tiny x is scaled, and y with it, so that the rest does not underflow */
+    bool wide = LLVMGetTypeKind(element_of(x)) == LLVMDoubleTypeKind;
     if (op == LLVMFDiv) {
-        bool wide = LLVMGetTypeKind(element_of(x)) == LLVMDoubleTypeKind;
-        Val tiny =
-            LLVMBuildFCmp(b, LLVMRealOLT, fabsv(b, x), fnum(x, wide ? 0x1p-900 : 0x1p-100), "");
-        Val scale = LLVMBuildSelect(b, tiny, fnum(x, wide ? 0x1p120 : 0x1p60), fnum(x, 1), "");
+        Val scale = scale_below(b, x, wide ? 0x1p-900 : 0x1p-100, wide ? 0x1p120 : 0x1p60);
         x = LLVMBuildFMul(b, x, scale, "");
         y = LLVMBuildFMul(b, y, scale, "");
         Val rest = fused(b, LLVMBuildFNeg(b, r, ""), y, x);
@@ -315,13 +318,18 @@ static Val error_of(LLVMBuilderRef b, LLVMOpcode op, Val x, Val y, Val r)
     }
     if (op == LLVMFSub)
         y = LLVMBuildFNeg(b, y, "");
-    Val part = LLVMBuildFSub(b, r, x, "");
-    Val lost_x = LLVMBuildFSub(b, x, LLVMBuildFSub(b, r, part, ""), "");
-    return LLVMBuildFAdd(b, lost_x, LLVMBuildFSub(b, y, part, ""), "");
+    Val less = LLVMBuildFCmp(b, LLVMRealOLT, fabsv(b, x), fabsv(b, y), "");
+    Val small = LLVMBuildSelect(b, less, x, y, ""), large = LLVMBuildSelect(b, less, y, x, "");
+    if (op == LLVMFMul) {
+        Val scale = scale_below(b, r, wide ? 0x1p-900 : 0x1p-60, wide ? 0x1p240 : 0x1p100);
+        small = LLVMBuildFMul(b, small, scale, "");
+        return fused(b, small, large, LLVMBuildFNeg(b, LLVMBuildFMul(b, r, scale, ""), ""));
+    }
+    /* Dekker: what the larger leaves of the sum does not overflow */
+    return LLVMBuildFSub(b, small, LLVMBuildFSub(b, r, large, ""), "");
 }
 
-/* The nearest result, stepped back by one unit where its error says that it lies too far out.
- * Products so small that their error underflows stay as they are. */
+/* The nearest result, stepped back by one unit where its error says that it lies too far out. */
 Val arith_towards_zero(LLVMBuilderRef b, LLVMOpcode op, Val x, Val y)
 {
     Val r = LLVMBuildBinOp(b, op, x, y, "");

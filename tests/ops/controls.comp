@@ -49,16 +49,19 @@ void main()
     put(fma(z, 1e30, z)); put(clamp(z, -1.0, 1.0)); put(step(0.0, z));
     put(fract(abs(z))); put(length(z)); put(mod(z, 1.0)); put(mod(q, one));
 #else
-    put(abs(product) > 1e-30 ? product : 0);
+    precise float tiniest = z * y, half_tiniest = z * 0.7, ratio = z / 3.0;
+    precise double small64 = uint64BitsToDouble(word64(0) & 0x807ffffffffffffful), tiny64 = small64 * 0.7lf, product64 = double(y) * small64;
+    precise double square64 = (double(x) * 1e-160lf) * (double(y) * 1e-160lf);
+    put(product); put(tiniest); put(half_tiniest); put(ratio); put(tiny64); put(product64); put(square64);
     precise float beyond = uintBitsToFloat(0x7f7fffffu - (word(2) & 1u)) * 2.0, below = uintBitsToFloat(0xff7fffffu) + uintBitsToFloat(0xff7fff00u + (word(2) & 1u));
     put(beyond); put(below); put(double(word64(2) | 1ul)); put(double(int64_t(word64(2) | 1ul))); put(float(0x100000000000001ul << (word(2) & 7u)));
     put(float((1ul << 60) - 1ul - (word(2) & 1ul))); put(float(-(1l << 60) + 1l + int64_t(word(2) & 1u)));
 #endif
     float16_t h = float16_t(x), k = float16_t(y);
     precise float16_t hsum = h + k, hproduct = h * k;
-    put(h); put(hsum); put(abs(hproduct) > 0.001hf ? hproduct : 0.0hf);
+    put(h); put(hsum); put(hproduct);
     precise double d = double(x) + double(y) * 1e-9lf, e = double(x) / 3.0lf;
-    put(d); put(float(d)); put(isnan(x) || abs(x) > 1e30 || abs(x) < 1e-30 ? 0.0lf : e);
+    put(d); put(float(d)); put(e);
     put(float(int(word(2)))); put(float16_t(word(3))); put(float(word64(2)));
     precise double two_thirds = third + third;
     put(float(third)); put(float16_t(third)); put(float(-above)); put(float16_t(-above)); put(float(two_thirds));

@@ -9,6 +9,7 @@
 #include "jit_small.h"
 
 #include <fenv.h>
+#include <float.h>
 
 enum { LANES = 16, ROUNDS = 4000 };
 
@@ -113,24 +114,44 @@ TEST(division)
 
 /* ---- rounding towards zero ------------------------------------------------------------------- */
 
+enum { EDGES = 12 };
+
 static double random_double(Rng *r)
 {
+    static const double edges[EDGES] = { 0, 0x1p-1074, 0x1p-1022, 0x1.8p-1023, 0x1p-540, 0.75, 1,
+                                         1.25, 0x1p540, 0x1p1023, DBL_MAX, INFINITY };
     uint64_t bits =
         rng_u64(r) % 4 ? rng_u64(r) >> 3 | UINT64_C(0x3000000000000000) : random_bits(r, 64);
     double x;
     memcpy(&x, &bits, 8);
-    return x;
+    switch (rng_u64(r) % 8) {
+    case 0: return copysign(edges[rng_u64(r) % EDGES], x);
+    case 1: return ldexp(x, (int)(rng_u64(r) % 2200) - 1100);
+    default: return x;
+    }
 }
 
-static double towards_zero(LLVMOpcode op, volatile double x, volatile double y)
+static float random_float(Rng *r)
+{
+    static const float edges[EDGES] = { 0, 0x1p-149f, 0x1p-126f, 0x1.8p-127f, 0x1p-70f, 0.75f, 1,
+                                        1.25f, 0x1p70f, 0x1p127f, FLT_MAX, INFINITY };
+    uint32_t bits = (uint32_t)rng_u64(r);
+    float x;
+    memcpy(&x, &bits, 4);
+    return rng_u64(r) % 4 ? x : copysignf(edges[rng_u64(r) % EDGES], x);
+}
+
+/* Of floats, two roundings to zero are one. */
+static double towards_zero(LLVMOpcode op, bool wide, volatile double x, volatile double y)
 {
     fesetround(FE_TOWARDZERO);
     volatile double r = op == LLVMFAdd   ? x + y
                         : op == LLVMFSub ? x - y
                         : op == LLVMFMul ? x * y
                                          : x / y;
+    volatile float narrow = (float)r;
     fesetround(FE_TONEAREST);
-    return r;
+    return wide ? r : (double)narrow;
 }
 
 TEST(arithmetic_towards_zero)
@@ -139,29 +160,33 @@ TEST(arithmetic_towards_zero)
     SmallJit j;
     char name[16];
     small_open(&j);
-    LLVMTypeRef t = vector(LLVMDoubleTypeInContext(j.cx));
-    for (uint32_t k = 0; k < COUNT_OF(ops); k++) {
+    for (uint32_t k = 0; k < 2 * COUNT_OF(ops); k++) {
+        LLVMTypeRef t = vector(k % 2 ? LLVMDoubleTypeInContext(j.cx) : LLVMFloatTypeInContext(j.cx));
         snprintf(name, sizeof name, "op%u", k);
         small_begin(&j, name);
-        small_end(&j, arith_towards_zero(j.b, ops[k], small_load(&j, 1, t), small_load(&j, 2, t)));
+        small_end(&j,
+                  arith_towards_zero(j.b, ops[k / 2], small_load(&j, 1, t), small_load(&j, 2, t)));
     }
     REQUIRE(small_compile(&j, NULL));
     Rng r = { 2 };
-    for (uint32_t k = 0; k < COUNT_OF(ops); k++) {
+    for (uint32_t k = 0; k < 2 * COUNT_OF(ops); k++) {
         snprintf(name, sizeof name, "op%u", k);
         SmallFn *f = small_lookup(&j, name);
-        for (int round = 0; f && round < ROUNDS; round++) {
-            double x[LANES], y[LANES], out[LANES];
+        for (int round = 0; f && round < 4 * ROUNDS; round++) {
+            union { double d[LANES]; float f[LANES]; } in[2], out;
+            double x[2 * LANES];
+            for (int l = 0; l < 2 * LANES; l++)
+                if (k % 2)
+                    x[l] = in[l / LANES].d[l % LANES] = random_double(&r);
+                else
+                    x[l] = (double)(in[l / LANES].f[l % LANES] = random_float(&r));
+            f(&out, &in[0], &in[1]);
             for (int l = 0; l < LANES; l++) {
-                x[l] = random_double(&r);
-                y[l] = random_double(&r);
-            }
-            f(out, x, y);
-            for (int l = 0; l < LANES; l++) {
-                double want = towards_zero(ops[k], x[l], y[l]);
-                if (out[l] != want && !(isnan(out[l]) && isnan(want)) && fabs(want) > 0x1p-960)
-                    test_fail(__FILE__, __LINE__, "op %u on %a, %a is %a, not %a", k, x[l], y[l],
-                              out[l], want);
+                double want = towards_zero(ops[k / 2], k % 2, x[l], x[l + LANES]);
+                double got = k % 2 ? out.d[l] : (double)out.f[l];
+                if (memcmp(&got, &want, sizeof got) && !(isnan(got) && isnan(want)))
+                    test_fail(__FILE__, __LINE__, "op %u on %a, %a is %a, not %a", k, x[l],
+                              x[l + LANES], got, want);
             }
         }
     }
