@@ -153,7 +153,8 @@ typedef struct Fold {
     uint32_t towards_zero;      /* RoundingModeRTZ: the sum of 16, 32, 64 that it is asked for */
 } Fold;
 
-void fold_learn(Fold *f, const SpvInst *i);         /* a constant, into the pool; a mode */
+void fold_learn(Fold *f, const SpvInst *i);         /* a constant, into the pool */
+void fold_modes(Fold *f, const SpvEntryPoint *entry); /* what the entry point asks for */
 Fold fold_open(SpvModule *m, Arena *scratch);
 bool fold_read(const Fold *f, SpvId id, FoldValue *v);
 int64_t fold_signed(const FoldValue *v, uint32_t component);

@@ -24,21 +24,20 @@ static bool same_inst(const SpvInst *i, uint16_t op, SpvId type, const uint32_t 
 }
 
 void fold_learn(Fold *f, const SpvInst *i) {
-    uint64_t old, key;
-    switch (i->op) {
-    case SpvOpConstant: case SpvOpConstantTrue: case SpvOpConstantFalse: case SpvOpConstantNull:
-    case SpvOpConstantComposite:
-        key = pool_key(i->op, i->type, i->words + i->first_operand, spv_n_operands(i));
-        if (!map_get(&f->pool, key, &old))
-            map_put(f->scratch, &f->pool, key, i->id);
-        break;
-    case SpvOpExecutionMode:
-        if (spv_n_operands(i) > 2 && spv_operand(i, 1) == SpvExecutionModeRoundingModeRTZ)
+    if (i->op != SpvOpConstant && i->op != SpvOpConstantTrue && i->op != SpvOpConstantFalse &&
+        i->op != SpvOpConstantNull && i->op != SpvOpConstantComposite)
+        return;
+    uint64_t old, key = pool_key(i->op, i->type, i->words + i->first_operand, spv_n_operands(i));
+    if (!map_get(&f->pool, key, &old))
+        map_put(f->scratch, &f->pool, key, i->id);
+}
+
+void fold_modes(Fold *f, const SpvEntryPoint *entry) {
+    for (const SpvInst *i = f->m->globals.first; i; i = i->next)
+        if (i->op == SpvOpExecutionMode && spv_n_operands(i) > 2 &&
+            spv_operand(i, 0) == spv_operand(entry->inst, 1) &&
+            spv_operand(i, 1) == SpvExecutionModeRoundingModeRTZ)
             f->towards_zero |= spv_operand(i, 2);
-        break;
-    default:
-        break;
-    }
 }
 
 Fold fold_open(SpvModule *m, Arena *scratch) {

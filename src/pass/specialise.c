@@ -152,6 +152,7 @@ bool pass_specialise(PassContext *c) {
     spv_forget_types(s.m);
     /* The pool grows with the walk, so that nothing comes from behind it. */
     s.fold = (Fold){ .m = s.m, .scratch = c->scratch, .denormals = true };
+    fold_modes(&s.fold, &c->entry);
     for (SpvInst *i = s.m->globals.first, *next; i; i = next) {
         next = i->next;
         if (!freeze(&s, i))

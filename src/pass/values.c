@@ -558,6 +558,7 @@ bool values_simplify(PassContext *c, const Cfg *g) {
     s->m = c->module;
     s->g = g;
     s->fold = fold_open(s->m, c->scratch);
+    fold_modes(&s->fold, &c->entry);
     s->n_ids = s->m->bound;
     s->with = NEW_ARRAY(c->scratch, SpvId, s->n_ids);
     s->decorated = NEW_ARRAY(c->scratch, uint8_t, s->n_ids);
