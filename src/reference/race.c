@@ -341,7 +341,8 @@ void race_barrier(Machine *m, Inv **set, uint32_t n, const RInst *i, uint32_t se
         return;
     for (uint32_t k = 0; k < n; k++) {
         fenced &= set[k]->order.fenced;
-        set[k]->order.fenced = 0;
+        if (!wait) /* which releases nothing */
+            set[k]->order.fenced = 0;
         any |= set[k]->order.know.len || set[k]->order.know.all;
     }
     /* to wait acquires what was released on arrival */

@@ -103,6 +103,14 @@ TEST(races)
     CLEAN(1, "shared uint s[64], t[64];\n"
              "void main() { s[I] = I; controlBarrierArrive(); t[I] = I; barrier();\n"
              "o[I] = t[I ^ 1] + s[I ^ 2]; controlBarrierWait(); o[I] += s[I ^ 1]; }");
+    /* a fence behind the arrival releases by the barrier behind the wait */
+#define FENCED(fence)                                                                              \
+    "shared uint s[64];\nvoid main() { controlBarrierArrive(); s[I] = I; " fence                   \
+    "controlBarrierWait();\n"                                                                      \
+    "controlBarrier(gl_ScopeWorkgroup, gl_ScopeWorkgroup, 0, 0); o[I] = s[I ^ 1]; }"
+    CLEAN(1, FENCED("memoryBarrierShared(); "));
+    DRAWS(REF_RACE, "races with", 1, FENCED(""));
+#undef FENCED
     DRAWS(REF_RACE, "did not order buffer memory", 1,
           "void main() { o[I] = I; barrier(); o[64 + I] = o[I ^ 1]; }");
     CLEAN(1, "void main() { o[I] = I; memoryBarrierBuffer(); barrier(); o[64 + I] = o[I ^ 1]; }");
