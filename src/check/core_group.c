@@ -193,6 +193,8 @@ static void check_slope(Checker *c, SpvInst *i)
     const SpvType *r = result_type(c, i), *p = want_value(c, i, 0);
     if (p && (!of_kind(r, SPV_FLOAT) || !same_type(p, r)))
         broken(c, i, "%s of %s gives %s", spv_op_name(i->op), type_name(c, p), type_name(c, r));
+    else if (p && component(p)->bits != 32)
+        broken(c, i, "%s of %s, not of 32-bit floats", spv_op_name(i->op), type_name(c, p));
     if (!has_capability(c, SpvCapabilityComputeDerivativeGroupQuadsKHR) &&
         !has_capability(c, SpvCapabilityComputeDerivativeGroupLinearKHR))
         broken(c, i, "derivatives in kernels need a derivative group");
@@ -216,7 +218,7 @@ static void check_quads(Checker *c, SpvInst *i)
 
 static const CheckRow rows[] = {
     { { "derivative", "SPV_KHR_compute_shader_derivatives",
-        "Derivatives are of floats, in entry points that say what the groups are." },
+        "Derivatives are of 32-bit floats, in entry points that say what the groups are." },
       { 0 },
       takes_slopes,
       check_slope },

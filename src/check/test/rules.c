@@ -191,6 +191,8 @@ static const Case cases[] = {
     { "variable", "%v = OpVariable %p_u Function %c1", "%v = OpVariable %p_u Function %f1" },
     { "scope", "%x = OpGroupNonUniformElect %bool %c3", "%x = OpGroupNonUniformElect %bool %c1" },
     { "derivative", "%x = OpDPdx %v2 %cv2", "%x = OpFwidthFine %f32 %cv2" },
+    { "derivative", "", "%x = OpDPdy %f16 %h1" },
+    { "derivative", "", "%x = OpDPdxCoarse %f64 %d1" },
     { "derivative-group",
       "OpExecutionMode %main LocalSize 32 1 1\n"
       "OpExecutionMode %main DerivativeGroupLinearKHR\n---\n",
