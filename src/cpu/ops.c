@@ -23,7 +23,8 @@ struct Ops {
     bool flush[N_FORMATS], towards_zero[N_FORMATS];
     bool no_contraction;        /* ContractionOff */
     uint32_t fast[N_FORMATS];   /* FPFastMathDefault */
-    bool has_fast[N_FORMATS];
+    bool has_fast;              /* of any format: then of the others it is 0 */
+    uint32_t algebra;           /* of FPFastMathMode: allows any algebraic transformation */
     bool fma;                   /* the machine has fused multiply-add */
 };
 
@@ -48,7 +49,7 @@ static void read_mode(Emit *e, struct Ops *o, const SpvInst *i)
         if (t && t->kind == SPV_FLOAT && spv_constant(e->module, spv_operand(i, 3), &flags)) {
             unsigned f = t->format == SPV_BF16 ? BRAIN : format_of(t->bits);
             o->fast[f] = (uint32_t)flags;
-            o->has_fast[f] = true;
+            o->has_fast = true;
         }
     }
 }
@@ -59,8 +60,11 @@ static struct Ops *controls(Emit *e)
         return e->ops;
     struct Ops *o = e->ops = NEW(e->arena, struct Ops);
     SpvId entry = e->entry->function->def->id;
+    o->algebra = SpvFPFastMathModeAllowTransformMask;
     for (const SpvInst *i = e->module->globals.first; i; i = i->next)
-        if ((i->op == SpvOpExecutionMode || i->op == SpvOpExecutionModeId) &&
+        if (i->op == SpvOpCapability && spv_operand(i, 0) == SpvCapabilityFPFastMathModeINTEL)
+            o->algebra |= SpvFPFastMathModeAllowReassocMask;
+        else if ((i->op == SpvOpExecutionMode || i->op == SpvOpExecutionModeId) &&
             spv_operand(i, 0) == entry)
             read_mode(e, o, i);
     o->fma = e->target->features && strstr(e->target->features, "+fma");
@@ -94,7 +98,7 @@ static bool fast_modes(Emit *e, const SpvInst *i, LV v, uint32_t *modes)
     const uint32_t *d =
         i->id ? spv_decoration(e->module, i->id, -1, SpvDecorationFPFastMathMode, &n) : NULL;
     *modes = d && n ? *d : o->fast[float_index(v)];
-    return (d && n) || o->has_fast[float_index(v)];
+    return (d && n) || o->has_fast;
 }
 
 bool ops_signed_zeros(Emit *e, const SpvInst *i, LV v)
@@ -104,12 +108,14 @@ bool ops_signed_zeros(Emit *e, const SpvInst *i, LV v)
            !(modes & (SpvFPFastMathModeFastMask | SpvFPFastMathModeNSZMask));
 }
 
-/* NotNaN and NotInf are left out: LLVM's poison for a broken promise is worse than SPIR-V asks
- * for. */
+/* NotNaN and NotInf are left out: LLVM's poison for a broken promise is worse than SPIR-V asks for.
+ * LLVM's reassociation distributes and cancels too: AllowTransform of what is one operation, whether
+ * the numbers are finite or not (SPV_KHR_float_controls2). An instruction of several steps is itself
+ * where they are not: infinity mirrored is no number. */
 static LLVMFastMathFlags fast_flags(Emit *e, const SpvInst *i, LV v)
 {
     struct Ops *o = controls(e);
-    uint32_t modes;
+    uint32_t modes, finite = SpvFPFastMathModeNotNaNMask | SpvFPFastMathModeNotInfMask;
     bool told = fast_modes(e, i, v, &modes);
     if (i->id && spv_has_decoration(e->module, i->id, -1, SpvDecorationNoContraction))
         return LLVMFastMathNone;
@@ -123,10 +129,8 @@ static LLVMFastMathFlags fast_flags(Emit *e, const SpvInst *i, LV v)
         f |= LLVMFastMathAllowReciprocal;
     if (all || modes & SpvFPFastMathModeAllowContractMask)
         f |= LLVMFastMathAllowContract;
-    /* LLVM cancels what is added and taken away again, which may be infinite */
-    uint32_t finite = SpvFPFastMathModeNotNaNMask | SpvFPFastMathModeNotInfMask |
-                      SpvFPFastMathModeAllowReassocMask;
-    if (all || (modes & finite) == finite)
+    if (all || (modes & o->algebra &&
+                ((i->op >= SpvOpFAdd && i->op <= SpvOpFDiv) || (modes & finite) == finite)))
         f |= LLVMFastMathAllowReassoc;
     return f;
 }
