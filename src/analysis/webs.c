@@ -277,14 +277,14 @@ static void coalesce_phis(Builder *b) {
 
 /* The operand whose place an elementwise result may take: its number, or none. */
 static uint32_t replaced_operand(const Builder *b, const SpvInst *i) {
+    if (spv_op_info(i->op)->flags & SPV_OPF_MATRICES)
+        return number_of(b, spv_operand(i, 0));
     switch (i->op) {
     case SpvOpCompositeInsert:
         return number_of(b, spv_operand(i, 1));
     case SpvOpCooperativeMatrixLoadTensorNV: /* what is clipped stays as it was */
         return number_of(b, spv_operand(i, 1));
-    case SpvOpCopyObject: case SpvOpMatrixTimesScalar: case SpvOpCooperativeMatrixPerElementOpEXT:
-    case SpvOpFAdd: case SpvOpFSub: case SpvOpFMul: case SpvOpFDiv: case SpvOpFNegate:
-    case SpvOpIAdd: case SpvOpISub: case SpvOpIMul: case SpvOpSNegate:
+    case SpvOpCopyObject: case SpvOpCooperativeMatrixPerElementOpEXT:
         return number_of(b, spv_operand(i, 0));
     default:
         return NONE;

@@ -108,10 +108,10 @@ bool ops_signed_zeros(Emit *e, const SpvInst *i, LV v)
            !(modes & (SpvFPFastMathModeFastMask | SpvFPFastMathModeNSZMask));
 }
 
-/* NotNaN and NotInf are left out: LLVM's poison for a broken promise is worse than SPIR-V asks for.
- * LLVM's reassociation distributes and cancels too: AllowTransform of what is one operation, whether
- * the numbers are finite or not (SPV_KHR_float_controls2). An instruction of several steps is itself
- * where they are not: infinity mirrored is no number. */
+/* NotNaN and NotInf are left out: LLVM's poison for a broken promise is worse than SPIR-V asks
+ * for. LLVM's reassociation distributes and cancels too: that is AllowTransform of what is one
+ * operation, whether numbers are finite or not (SPV_KHR_float_controls2). An instruction of several
+ * steps keeps its meaning where they are not: infinity mirrored is no number. */
 static LLVMFastMathFlags fast_flags(Emit *e, const SpvInst *i, LV v)
 {
     struct Ops *o = controls(e);
@@ -301,34 +301,25 @@ static void plain_inst(Emit *e, const SpvInst *i)
     emit_each_leaf(e, i, 0, 2, plain_leaf);
 }
 
-/* Towards zero two roundings are one, so in double the product of narrower ones is exact enough. */
-static LV fused_towards_zero(Emit *e, LV *v)
-{
-    Comp c = kind_of(v[0]) == LLVMHalfTypeKind ? COMP_F16 : COMP_F32;
-    bool wide = kind_of(v[0]) == LLVMDoubleTypeKind;
-    for (uint32_t k = 0; k < 3; k++) {
-        v[k] = ops_flush(e, v[k]);
-        v[k] = wide ? v[k] : arith_convert(e->b, v[k], c, COMP_F64, ROUND_NEAREST, false);
-    }
-    if (wide)
-        return ops_flush(e, math_call(e->b, CPU_FMA_TOWARDS_ZERO_NAME, v, 3));
-    LV r = arith_towards_zero(e->b, LLVMFAdd, LLVMBuildFMul(e->b, v[0], v[1], ""), v[2]);
-    return ops_flush(e, arith_convert(e->b, r, COMP_F64, c, ROUND_ZERO, false));
-}
-
-/* One rounding: in double, products of f16 and what sums to a tie of theirs are exact. */
+/* One rounding: in double, products of f16 and what sums to a tie of theirs are exact; and two
+ * roundings towards zero are one, so that a product of f32, which is exact, is all it takes. */
 static LV fused_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
 {
     (void)i;
     emit_unify(e, v, n);
-    if (controls(e)->towards_zero[float_index(v[0])])
-        return fused_towards_zero(e, v);
-    if (kind_of(v[0]) != LLVMHalfTypeKind)
+    unsigned format = float_index(v[0]);
+    bool zero = controls(e)->towards_zero[format];
+    Comp c = format == HALF ? COMP_F16 : format == SINGLE ? COMP_F32 : COMP_F64;
+    if (!zero && format != HALF)
         return ops_fma(e, v[0], v[1], v[2]);
     for (uint32_t k = 0; k < n; k++)
-        v[k] = arith_convert(e->b, ops_flush(e, v[k]), COMP_F16, COMP_F64, ROUND_NEAREST, false);
-    LV r = LLVMBuildFAdd(e->b, LLVMBuildFMul(e->b, v[0], v[1], ""), v[2], "");
-    return ops_flush(e, arith_convert(e->b, r, COMP_F64, COMP_F16, ROUND_NEAREST, false));
+        v[k] = arith_convert(e->b, ops_flush(e, v[k]), c, COMP_F64, ROUND_NEAREST, false);
+    if (c == COMP_F64)
+        return ops_flush(e, math_call(e->b, CPU_FMA_TOWARDS_ZERO_NAME, v, 3));
+    LV r = LLVMBuildFMul(e->b, v[0], v[1], "");
+    r = zero ? arith_towards_zero(e->b, LLVMFAdd, r, v[2]) : LLVMBuildFAdd(e->b, r, v[2], "");
+    return ops_flush(e, arith_convert(e->b, r, COMP_F64, c, zero ? ROUND_ZERO : ROUND_NEAREST,
+                                      false));
 }
 
 static void fused(Emit *e, const SpvInst *i)

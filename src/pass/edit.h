@@ -154,7 +154,8 @@ typedef struct Fold {
 } Fold;
 
 void fold_learn(Fold *f, const SpvInst *i);         /* a constant, into the pool */
-void fold_modes(Fold *f, const SpvEntryPoint *entry); /* what the entry point asks for */
+/* What the entry point asks for; nothing where its inst is NULL (a kernel becomes a shader). */
+void fold_modes(Fold *f, const SpvEntryPoint *entry);
 Fold fold_open(SpvModule *m, Arena *scratch);
 bool fold_read(const Fold *f, SpvId id, FoldValue *v);
 int64_t fold_signed(const FoldValue *v, uint32_t component);

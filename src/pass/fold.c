@@ -33,9 +33,9 @@ void fold_learn(Fold *f, const SpvInst *i) {
 }
 
 void fold_modes(Fold *f, const SpvEntryPoint *entry) {
+    SpvId function = entry->inst ? spv_operand(entry->inst, 1) : 0;
     for (const SpvInst *i = f->m->globals.first; i; i = i->next)
-        if (i->op == SpvOpExecutionMode && spv_n_operands(i) > 2 &&
-            spv_operand(i, 0) == spv_operand(entry->inst, 1) &&
+        if (i->op == SpvOpExecutionMode && spv_n_operands(i) > 2 && spv_operand(i, 0) == function &&
             spv_operand(i, 1) == SpvExecutionModeRoundingModeRTZ)
             f->towards_zero |= spv_operand(i, 2);
 }

@@ -107,14 +107,6 @@ static const void *argument_block(const HeddleKernel *k, const Bound *b, Arena *
     return block;
 }
 
-static void print(void *user, const char *format, const uint64_t *words, uint32_t n)
-{
-    const HeddleDispatch *d = user;
-    char text[8192];
-    size_t length = print_words(text, sizeof text, format, words, n);
-    d->print(d->print_user, text, length);
-}
-
 static HeddleResult dispatch(HeddleKernel *k, const Bound *b, HeddleReport *report, Arena *scratch,
                              DiagSink *sink)
 {
@@ -138,7 +130,7 @@ static HeddleResult dispatch(HeddleKernel *k, const Bound *b, HeddleReport *repo
     memcpy(d.global_size, b->global_size, sizeof d.global_size);
     memcpy(d.global_offset, b->dispatch->global_offset, sizeof d.global_offset);
     d.work_dim = b->global_size[2] > 1 ? 3 : b->global_size[1] > 1 ? 2 : b->global_size[0] != 0;
-    d.print = b->dispatch->print ? print : NULL;
+    d.print = b->dispatch->print ? dispatch_print : NULL;
     d.user = (void *)b->dispatch;
     Region part;
     for (uint32_t n = 0; dispatch_region(b, &n, &part);) {

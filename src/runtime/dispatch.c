@@ -174,6 +174,14 @@ static bool size_opencl(Run *r, Bound *b)
     return true;
 }
 
+void dispatch_print(void *dispatch, const char *format, const uint64_t *words, uint32_t n)
+{
+    const HeddleDispatch *d = dispatch;
+    char text[8192];
+    size_t length = print_words(text, sizeof text, format, words, n);
+    d->print(d->print_user, text, length);
+}
+
 bool dispatch_region(const Bound *b, uint32_t *number, Region *out)
 {
     while (*number < 8) {

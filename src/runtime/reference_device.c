@@ -97,14 +97,6 @@ static RefMemory *list_memory(HeddleDevice *device, uint32_t *count, Arena *scra
     return list.data;
 }
 
-static void print(void *user, const char *format, const uint64_t *words, uint32_t n)
-{
-    const HeddleDispatch *d = user;
-    char text[8192];
-    size_t length = print_words(text, sizeof text, format, words, n);
-    d->print(d->print_user, text, length);
-}
-
 static HeddleResult dispatch(HeddleKernel *k, const Bound *b, HeddleReport *report, Arena *scratch,
                              DiagSink *sink)
 {
@@ -130,7 +122,7 @@ static HeddleResult dispatch(HeddleKernel *k, const Bound *b, HeddleReport *repo
     memcpy(d.global_size, b->global_size, sizeof d.global_size);
     memcpy(d.global_offset, b->dispatch->global_offset, sizeof d.global_offset);
     d.work_dim = b->global_size[2] > 1 ? 3 : b->global_size[1] > 1 ? 2 : b->global_size[0] != 0;
-    d.print = b->dispatch->print ? print : NULL;
+    d.print = b->dispatch->print ? dispatch_print : NULL;
     d.user = (void *)b->dispatch;
     RefResult result = { 0 };
     uint32_t errors = sink->errors;

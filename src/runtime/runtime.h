@@ -106,6 +106,8 @@ typedef struct Bound {
  * it consists of up to eight: for (n = 0; dispatch_region(b, &n, &region);). */
 typedef struct Region { uint32_t first[3], groups[3], local_size[3]; } Region;
 bool dispatch_region(const Bound *b, uint32_t *number, Region *out);
+/* What a kernel prints, to the HeddleDispatch's print; for both devices' interfaces. */
+void dispatch_print(void *dispatch, const char *format, const uint64_t *words, uint32_t n);
 
 typedef struct DeviceOps {
     /* Fills kernel->info's subgroup size and local size. kernel->arena is guarded. */

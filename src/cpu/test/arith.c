@@ -161,7 +161,8 @@ TEST(arithmetic_towards_zero)
     char name[16];
     small_open(&j);
     for (uint32_t k = 0; k < 2 * COUNT_OF(ops); k++) {
-        LLVMTypeRef t = vector(k % 2 ? LLVMDoubleTypeInContext(j.cx) : LLVMFloatTypeInContext(j.cx));
+        LLVMTypeRef t = k % 2 ? LLVMDoubleTypeInContext(j.cx) : LLVMFloatTypeInContext(j.cx);
+        t = vector(t);
         snprintf(name, sizeof name, "op%u", k);
         small_begin(&j, name);
         small_end(&j,
