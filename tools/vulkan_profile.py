@@ -37,6 +37,7 @@ DEVICE_EXTENSIONS = """
     VK_KHR_shader_non_semantic_info
     VK_KHR_shader_relaxed_extended_instruction VK_KHR_shader_subgroup_extended_types
     VK_KHR_shader_subgroup_rotate VK_KHR_shader_subgroup_uniform_control_flow
+    VK_KHR_shader_untyped_pointers
     VK_KHR_spirv_1_4 VK_KHR_storage_buffer_storage_class
     VK_KHR_synchronization2 VK_KHR_timeline_semaphore VK_KHR_uniform_buffer_standard_layout
     VK_KHR_variable_pointers VK_KHR_vulkan_memory_model
@@ -99,7 +100,7 @@ FEATURES = set("""
     workgroupMemoryExplicitLayout8BitAccess workgroupMemoryExplicitLayout16BitAccess
     computeDerivativeGroupQuads computeDerivativeGroupLinear shaderImageInt64Atomics
     subgroupBroadcastDynamicId shaderSplitBarrier shader64BitIndexing
-    shaderSubgroupUniformControlFlow shaderMaximalReconvergence
+    shaderSubgroupUniformControlFlow shaderMaximalReconvergence shaderUntypedPointers
     shaderSubgroupPartitioned shaderSubgroupClock shaderDeviceClock
     shaderFmaFloat16 shaderFmaFloat32 shaderFmaFloat64 longVector
     pipelineRobustness robustBufferAccess2 nullDescriptor

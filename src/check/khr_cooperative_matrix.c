@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * SPV_KHR_cooperative_matrix: types, loads and stores, multiply-adds, and what else may be done
- * with a matrix. Sizes that specialisation decides count with their current values.
+ * with a matrix. Sizes that specialisation decides count with their current values, but for 0, by
+ * which a module says that it wants to be told.
  */
 #include "check/internal.h"
-
-enum { MAX_DIMENSION = 4096 };
 
 static const char section[] = "SPV_KHR_cooperative_matrix";
 
@@ -35,9 +34,10 @@ static void check_type(Checker *c, SpvInst *i)
         broken(c, i, "scope %llu: matrices are of a subgroup or a workgroup",
                (unsigned long long)value[0]);
     for (uint32_t k = 1; k < 3; k++)
-        if (!value[k] || value[k] > MAX_DIMENSION)
+        if (value[k] ? value[k] > SPV_MATRIX_MOST
+                     : !spv_is_spec_constant(c->m, spv_operand(i, k + 1)))
             broken(c, i, "the %s is %llu, not 1 to %u", what[k], (unsigned long long)value[k],
-                   (uint32_t)MAX_DIMENSION);
+                   (uint32_t)SPV_MATRIX_MOST);
     if (value[3] > SpvCooperativeMatrixUseMatrixAccumulatorKHR)
         broken(c, i, "use %llu is none of A, B and accumulator", (unsigned long long)value[3]);
 }

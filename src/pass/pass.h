@@ -160,6 +160,9 @@ void ahead_report(AheadReport *r, const SpvModule *m, const SpvInst *merge, Ahea
 /* Replaces SPV_NV_cooperative_matrix by SPV_KHR_cooperative_matrix, which came of it, in a module
  * that was just read. */
 void pass_nv_matrix(SpvModule *m);
+/* Replaces SPV_KHR_untyped_pointers by pointers to bytes, cast where they are accessed, in a module
+ * that was just read. */
+void pass_untyped(SpvModule *m);
 
 /* Makes a compute shader for Vulkan of an OpenCL module, whose kernels call nothing and have loops
  * with one exit and selections with one end, without merge instructions:

@@ -146,6 +146,20 @@ static void match_ids(Spec *s) {
                  "the kernel has no specialisation constant with id %u", o->spec[k].id);
 }
 
+/* The check of the module saw sizes by default. */
+static bool matrices_have_sizes(Spec *s) {
+    for (const SpvInst *i = s->m->globals.first; i; i = i->next) {
+        const SpvType *t = i->op == SpvOpTypeCooperativeMatrixKHR ? spv_type(s->m, i->id) : NULL;
+        if (!t || (t->rows && t->cols && MAX(t->rows, t->cols) <= SPV_MATRIX_MOST))
+            continue;
+        spv_error(s->m, i, s->c->sink, "SPV_KHR_cooperative_matrix",
+                  "a matrix of %u x %u: both are 1 to %u", t->rows, t->cols,
+                  (uint32_t)SPV_MATRIX_MOST);
+        return false;
+    }
+    return true;
+}
+
 bool pass_specialise(PassContext *c) {
     Spec s = { .c = c, .m = c->module };
     match_ids(&s);
@@ -160,5 +174,5 @@ bool pass_specialise(PassContext *c) {
         fold_learn(&s.fold, i);
     }
     spv_forget_types(s.m);
-    return spv_entry_point(s.m, c->entry.name, &c->entry, c->sink);
+    return matrices_have_sizes(&s) && spv_entry_point(s.m, c->entry.name, &c->entry, c->sink);
 }

@@ -221,7 +221,7 @@ static void define_coopmat(Machine *m, RType *t, SpvInst *i)
                "the cooperative matrix' component, scope, rows, columns or use is not constant");
         return;
     }
-    if (!rows || !cols || rows > 4096 || cols > 4096 || use > 2 ||
+    if (!rows || !cols || MAX(rows, cols) > SPV_MATRIX_MOST || use > 2 ||
         (scope != SpvScopeSubgroup && scope != SpvScopeWorkgroup)) {
         refuse(m, i, "a %llu x %llu matrix of use %llu in scope %llu is not supported",
                (unsigned long long)rows, (unsigned long long)cols, (unsigned long long)use,

@@ -132,12 +132,14 @@ static HeddleResult tool_result(ToolStatus status)
     return results[status];
 }
 
-/* What others wrote may be older than what the stages after this know. */
+/* What others wrote may be older or newer than what the stages after this know. */
 static SpvModule *take(Load *l, SpvModule *m)
 {
     l->module->spv = m;
-    if (m)
+    if (m) {
         pass_nv_matrix(m);
+        pass_untyped(m);
+    }
     return m;
 }
 

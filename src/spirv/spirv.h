@@ -261,6 +261,8 @@ typedef struct SpvFloatInfo {
     uint32_t exponent, fraction;    /* bits of each; 0 0: no floating point of the usual build */
 } SpvFloatInfo;
 
+enum { SPV_MATRIX_MOST = 4096 };   /* rows, and columns, of a cooperative matrix */
+
 struct SpvType {
     SpvKind kind;
     SpvId id;
