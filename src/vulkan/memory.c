@@ -5,6 +5,10 @@
  */
 #include "vulkan/vk.h"
 
+/* What VK_EXT_memory_budget reports is the process's, whatever instance took it. */
+static atomic_uint_fast64_t in_use;
+uint64_t memory_in_use(void) { return atomic_load(&in_use); }
+
 static VkResult of_heddle(HeddleResult r, bool imported)
 {
     if (r == HEDDLE_OK)
@@ -14,14 +18,14 @@ static VkResult of_heddle(HeddleResult r, bool imported)
 
 /* Counts the memory as taken; false when there is less left than that. Imported memory is the
  * program's, and counts whether it fits or not. */
-static bool take(Physical *p, uint64_t size, bool imported)
+static bool take(const Physical *p, uint64_t size, bool imported)
 {
     if (!imported && size > p->memory)
         return false;
-    uint64_t taken = atomic_fetch_add(&p->allocated, size);
+    uint64_t taken = atomic_fetch_add(&in_use, size);
     if (imported || (taken <= p->memory && size <= p->memory - taken))
         return true;
-    atomic_fetch_sub(&p->allocated, size);
+    atomic_fetch_sub(&in_use, size);
     return false;
 }
 
@@ -47,7 +51,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_AllocateMemory(VkDevice device, const VkMemory
         ? heddle_buffer_wrap(h, import->pHostPointer, m->size, &m->buffer, NULL)
         : heddle_buffer_new(h, MAX(m->size, 1), &m->buffer, NULL);
     if (r) {
-        atomic_fetch_sub(&d->physical->allocated, m->size);
+        atomic_fetch_sub(&in_use, m->size);
         object_free(alloc, &d->alloc, m);
         return of_heddle(r, imported);
     }
@@ -63,7 +67,7 @@ VKAPI_ATTR void VKAPI_CALL hv_FreeMemory(VkDevice device, VkDeviceMemory memory,
     if (!m)
         return;
     Device *d = Device_of(device);
-    atomic_fetch_sub(&d->physical->allocated, m->size);
+    atomic_fetch_sub(&in_use, m->size);
     heddle_buffer_free(m->buffer);
     object_free(alloc, &d->alloc, m);
 }

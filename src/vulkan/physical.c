@@ -367,7 +367,7 @@ VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceMemoryProperties2(
         long free_pages = sysconf(_SC_AVPHYS_PAGES), page = sysconf(_SC_PAGESIZE);
         uint64_t there = Physical_of(device)->memory;
         uint64_t left = free_pages > 0 ? (uint64_t)free_pages * (uint64_t)page : there;
-        b->heapUsage[0] = MIN(atomic_load(&Physical_of(device)->allocated), there);
+        b->heapUsage[0] = MIN(memory_in_use(), there);
         b->heapBudget[0] = b->heapUsage[0] + MIN(left, there - b->heapUsage[0]);
     }
 }

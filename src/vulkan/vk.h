@@ -111,7 +111,6 @@ typedef struct Physical {
     Instance *instance;
     HeddleDevice *heddle;
     uint64_t memory;            /* bytes there are */
-    atomic_uint_fast64_t allocated; /* of them, by this instance's devices */
     uint64_t identity;          /* of this build of the driver and this CPU: what compiled kernels
                                  * depend on */
     char name[VK_MAX_PHYSICAL_DEVICE_NAME_SIZE];
@@ -195,6 +194,7 @@ typedef struct Memory {
     uint64_t size;
 } Memory;
 HANDLE(Memory, VkDeviceMemory)
+uint64_t memory_in_use(void);   /* by all devices of the process */
 
 typedef struct Buffer {
     Base base;

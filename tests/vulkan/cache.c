@@ -93,6 +93,38 @@ TEST(folder)
     CHECK(system(command) == 0);
 }
 
+/* A hit is one in the cache that the program passes, not in the driver's own. */
+TEST(feedback)
+{
+    Gpu g = { 0 };
+    VkPipelineCache caches[2] = { VK_NULL_HANDLE };
+    VkPipelineCacheCreateInfo info = { .sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO };
+    VkPipelineCreationFeedback of_all, of_stage;
+    VkPipelineCreationFeedbackCreateInfo feedback = {
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_CREATION_FEEDBACK_CREATE_INFO,
+        .pPipelineCreationFeedback = &of_all, .pipelineStageCreationFeedbackCount = 1,
+        .pPipelineStageCreationFeedbacks = &of_stage };
+    static const struct { int cache; bool hit; } all[] = {
+        { -1, false }, { -1, false }, { 0, false }, { 0, true }, { 1, false }, { 1, true } };
+    REQUIRE(gpu_new(&g) == VK_SUCCESS);
+    for (int k = 0; k < 2; k++)
+        REQUIRE(!VK(CreatePipelineCache)(g.device, &info, NULL, &caches[k]));
+    for (uint32_t k = 0; k < COUNT_OF(all); k++) {
+        GpuProgram p = { .n_types = 1, .next = &feedback,
+                         .cache = all[k].cache < 0 ? VK_NULL_HANDLE : caches[all[k].cache] };
+        of_all = of_stage = (VkPipelineCreationFeedback){ 0 };
+        CHECK(!gpu_program_glsl(&g, kernel, &p));
+        VkPipelineCreationFeedbackFlags hit =
+            all[k].hit ? VK_PIPELINE_CREATION_FEEDBACK_APPLICATION_PIPELINE_CACHE_HIT_BIT : 0;
+        CHECK_EQ_U64(of_all.flags, VK_PIPELINE_CREATION_FEEDBACK_VALID_BIT | hit);
+        CHECK_EQ_U64(of_stage.flags, of_all.flags);
+        gpu_program_free(&g, &p);
+    }
+    for (int k = 0; k < 2; k++)
+        VK(DestroyPipelineCache)(g.device, caches[k], NULL);
+    gpu_free(&g);
+}
+
 /* Whether there is a pipeline that adds `add`; unless `compile` it must not need compiling. */
 static bool special_pipeline(Gpu *g, GpuProgram *p, uint32_t add, bool compile)
 {

@@ -112,6 +112,14 @@ TEST(the_heap_and_its_budget)
     VK(FreeMemory)(g.device, a, NULL);
     VK(GetPhysicalDeviceMemoryProperties2)(g.physical, &two);
     CHECK_EQ_U64(budget.heapUsage[0], 0);
+    /* It is the process's: another instance sees what this one takes. */
+    Gpu other = { 0 };
+    GpuBuffer piece;
+    REQUIRE(!gpu_new(&other) && !gpu_buffer(&g, 1 << 20, &piece));
+    VK(GetPhysicalDeviceMemoryProperties2)(other.physical, &two);
+    CHECK_EQ_U64(budget.heapUsage[0], 1 << 20);
+    gpu_buffer_free(&g, &piece);
+    gpu_free(&other);
     gpu_free(&g);
 }
 

@@ -203,7 +203,7 @@ typedef struct GpuProgram {
     const VkDescriptorType *types;
     uint32_t n_types;
     const VkSpecializationInfo *spec;
-    const void *stage_next;
+    const void *stage_next, *next;
 } GpuProgram;
 
 static inline VkResult gpu_program_set(Gpu *g, GpuProgram *p)
@@ -230,7 +230,8 @@ static inline VkResult gpu_program_set(Gpu *g, GpuProgram *p)
 static inline VkResult gpu_program_pipeline(Gpu *g, GpuProgram *p)
 {
     VkComputePipelineCreateInfo info = {
-        .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO, .layout = p->layout,
+        .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO, .pNext = p->next,
+        .layout = p->layout,
         .flags = VK_PIPELINE_CREATE_DISPATCH_BASE_BIT | p->pipeline_flags,
         .stage = { .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
                    .stage = VK_SHADER_STAGE_COMPUTE_BIT, .module = p->module, .pName = "main",
