@@ -182,12 +182,27 @@ SpvId fold_member(Fold *f, SpvId composite, uint32_t index) {
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
+/* Of 8 bits and fewer; without `from` nothing is converted to them. */
+static const struct { double (*to)(uint8_t bits); uint8_t (*from)(double x); } small[] = {
+    [SPV_E4M3] = { e4m3_to_double, e4m3_from_double },
+    [SPV_E5M2] = { e5m2_to_double, e5m2_from_double },
+    [SPV_E2M1] = { e2m1_to_double, NULL }, [SPV_E3M2] = { e3m2_to_double, NULL },
+    [SPV_E2M3] = { e2m3_to_double, NULL }, [SPV_E8M0] = { e8m0_to_double, NULL },
+    [SPV_MXINT8] = { mxint8_to_double, NULL }, [SPV_NO_FLOAT] = { NULL, NULL },
+};
+
+static bool is_known_float(const SpvType *t) {
+    return t->kind == SPV_FLOAT && (small[t->format].to || t->format == SPV_BF16 ||
+                                    (t->format == SPV_IEEE && t->bits >= 16));
+}
+
 static bool is_plain_float(const SpvType *t) {
-    return t->kind == SPV_FLOAT && (t->format == SPV_IEEE || t->format == SPV_BF16) &&
-           t->bits >= 16;
+    return is_known_float(t) && (!small[t->format].to || small[t->format].from);
 }
 
 static double float_of(const SpvType *t, uint64_t bits) {
+    if (small[t->format].to)
+        return small[t->format].to((uint8_t)bits);
     if (t->format == SPV_BF16)
         return bf16_to_double((uint16_t)bits);
     if (t->bits == 16)
@@ -204,6 +219,8 @@ static double float_of(const SpvType *t, uint64_t bits) {
 }
 
 static uint64_t float_bits(const SpvType *t, double x) {
+    if (small[t->format].from)
+        return small[t->format].from(x);
     if (t->format == SPV_BF16)
         return bf16_from_double(x);
     if (t->bits == 16)
@@ -383,7 +400,7 @@ static bool eval(uint16_t op, const Operands *o, FoldValue *out) {
     for (uint32_t c = 0; c < out->count; c++) {
         bool ok = t->kind == SPV_INT ? eval_int(op, o, c, &out->bits[c])
                   : t->kind == SPV_BOOL ? eval_bool(op, o, c, &out->bits[c])
-                  : is_plain_float(t) && (is_plain_float(o->result) || o->result->kind != SPV_FLOAT)
+                  : is_known_float(t) && (is_plain_float(o->result) || o->result->kind != SPV_FLOAT)
                       ? eval_float(op, o, c, &out->bits[c]) : false;
         if (!ok)
             return false;
@@ -523,9 +540,13 @@ SpvId fold_op(Fold *f, uint16_t op, SpvId type, const uint32_t *operands, uint32
 }
 
 SpvId fold_inst(Fold *f, const SpvInst *i, const uint32_t *operands, uint32_t n) {
+    static const uint32_t ways[] = { SpvDecorationFPRoundingMode, SpvDecorationSaturatedConversion,
+                                     SpvDecorationSaturatedToLargestFloat8NormalConversionEXT };
     bool converts = i->op >= SpvOpConvertFToU && i->op <= SpvOpFConvert;
-    if (!spv_is_pure(i) || i->op == SpvOpExtInst ||
-        (converts && spv_has_decoration(f->m, i->id, -1, SpvDecorationFPRoundingMode)))
+    if (!spv_is_pure(i) || i->op == SpvOpExtInst)
         return 0;
+    for (uint32_t k = 0; converts && k < COUNT_OF(ways); k++)
+        if (spv_has_decoration(f->m, i->id, -1, ways[k]))
+            return 0;
     return fold_op(f, i->op, i->type, operands, n);
 }
