@@ -48,7 +48,7 @@ endforeach()
 if(TARGET test_vulkan_dispatch AND NOT HEDDLE_SANITIZE)
     add_test(NAME vulkan_loader COMMAND sh "${PROJECT_SOURCE_DIR}/tests/vulkan/run.sh"
         "${PROJECT_BINARY_DIR}/share/vulkan/icd.d/heddle_icd.json"
-        $<TARGET_FILE:test_vulkan_dispatch> $<TARGET_FILE:test_vulkan_entries>
-        $<TARGET_FILE:test_vulkan_images>
+        $<TARGET_FILE:test_vulkan_descriptors> $<TARGET_FILE:test_vulkan_dispatch>
+        $<TARGET_FILE:test_vulkan_entries> $<TARGET_FILE:test_vulkan_images>
         $<TARGET_FILE:test_vulkan_sync>)
 endif()

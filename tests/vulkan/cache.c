@@ -3,6 +3,8 @@
  * Pipeline caches: what one process compiled the next one need not, and what is not this driver's
  * is not looked at.
  */
+#include <pthread.h>
+
 #include "gpu.h"
 
 static const char kernel[] =
@@ -217,5 +219,69 @@ TEST(hits_and_merging)
     for (int i = 0; i < 3; i++)
         VK(DestroyPipelineCache)(g.device, (VkPipelineCache[]){ a, b, both }[i], NULL);
     gpu_program_free(&g, &p);
+    gpu_free(&g);
+}
+
+/* ---- threads --------------------------------------------------------------------------------- */
+
+enum { THREADS = 4, ROUNDS = 8 };
+
+typedef struct Maker {
+    Gpu *g;
+    const GpuProgram *program;
+    VkPipelineCache cache, own;
+    uint32_t number;
+} Maker;
+
+/* Pipelines that others make too and such that nobody else does, into the cache of all and out of
+ * it; it is read and merged from meanwhile. */
+static void *make_pipelines(void *user)
+{
+    Maker *m = user;
+    GpuProgram p = *m->program;
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        size_t size = 0;
+        p.cache = i % 3 ? m->cache : VK_NULL_HANDLE;
+        CHECK(special_pipeline(m->g, &p, i % 2 ? i : 100 * m->number + i, true));
+        VK(DestroyPipeline)(m->g->device, p.pipeline, NULL);
+        CHECK(VK(GetPipelineCacheData)(m->g->device, m->cache, &size, NULL) == VK_SUCCESS);
+        CHECK(VK(MergePipelineCaches)(m->g->device, m->own, 1, &m->cache) == VK_SUCCESS);
+    }
+    return NULL;
+}
+
+TEST(pipelines_from_many_threads)
+{
+    Gpu g = { 0 };
+    GpuProgram p = { .n_types = 1 };
+    GpuBuffer b;
+    pthread_t threads[THREADS];
+    Maker makers[THREADS];
+    setenv("HEDDLE_KEEP", "1", 1); /* others' kernels go meanwhile */
+    REQUIRE(!gpu_new(&g) && !gpu_program_glsl(&g, special, &p) && !gpu_buffer(&g, 64, &b));
+    unsetenv("HEDDLE_KEEP");
+    VkPipelineCache all = cache_new(&g);
+    for (uint32_t i = 0; i < THREADS; i++) {
+        makers[i] = (Maker){ &g, &p, all, cache_new(&g), i };
+        pthread_create(&threads[i], NULL, make_pipelines, &makers[i]);
+    }
+    for (uint32_t i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        VK(DestroyPipelineCache)(g.device, makers[i].own, NULL);
+    }
+    VkPipeline first = p.pipeline;
+    p.cache = all;
+    CHECK(special_pipeline(&g, &p, 7, false));
+    *(uint32_t *)b.data = 1;
+    gpu_write(&g, p.set, 0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, b.buffer, 0, VK_WHOLE_SIZE);
+    VkCommandBuffer c = gpu_begin(&g);
+    gpu_bind(c, &p);
+    VK(CmdDispatch)(c, 1, 1, 1);
+    CHECK(gpu_finish(&g, c) == VK_SUCCESS);
+    CHECK_EQ_U64(*(uint32_t *)b.data, 8);
+    VK(DestroyPipeline)(g.device, first, NULL);
+    VK(DestroyPipelineCache)(g.device, all, NULL);
+    gpu_program_free(&g, &p);
+    gpu_buffer_free(&g, &b);
     gpu_free(&g);
 }

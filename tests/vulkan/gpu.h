@@ -65,6 +65,7 @@ typedef struct Gpu {
     VkCommandPool pool;
     VkAllocationCallbacks *alloc;
     uint32_t version;           /* that the application asks for; 0: Vulkan 1.3 */
+    bool robust;                /* accesses to buffers; null descriptors */
 } Gpu;
 
 /* False when something fails: the destroying functions take what there is. */
@@ -94,16 +95,17 @@ static inline VkResult gpu_new(Gpu *g)
                             "VK_EXT_robustness2", "VK_EXT_mutable_descriptor_type" };
     VkPhysicalDeviceMutableDescriptorTypeFeaturesEXT any = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MUTABLE_DESCRIPTOR_TYPE_FEATURES_EXT };
-    VkPhysicalDeviceRobustness2FeaturesEXT none = {
+    VkPhysicalDeviceRobustness2FeaturesEXT robust = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ROBUSTNESS_2_FEATURES_EXT, .pNext = &any };
     VkPhysicalDeviceVulkan13Features v13 = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES, .pNext = &none };
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES, .pNext = &robust };
     VkPhysicalDeviceVulkan12Features v12 = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, .pNext = &v13 };
     VkPhysicalDeviceFeatures2 all = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
                                       .pNext = &v12 };
     VK(GetPhysicalDeviceFeatures2)(g->physical, &all);
-    all.features.robustBufferAccess = none.robustBufferAccess2 = VK_FALSE;
+    all.features.robustBufferAccess = robust.robustBufferAccess2 = g->robust;
+    robust.nullDescriptor = g->robust;
     VkDeviceCreateInfo device = { .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .pNext = &all,
                                   .queueCreateInfoCount = 1, .pQueueCreateInfos = &queue,
                                   .enabledExtensionCount = COUNT_OF(names),

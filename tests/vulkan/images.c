@@ -105,6 +105,7 @@ static void bench_end_program(Bench *t)
 
 static bool bench_new(Bench *t, uint64_t out_bytes)
 {
+    t->gpu.robust = true;       /* for null descriptors */
     VkResult r = gpu_new(&t->gpu);
     if (!r)
         r = gpu_buffer(&t->gpu, out_bytes, &t->out);

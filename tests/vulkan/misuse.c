@@ -421,6 +421,36 @@ TEST(a_stray_pointer_loses_the_device)
     gpu_free(&g);
 }
 
+/* One device's loss is no other's, nor that of the next one. */
+TEST(a_lost_device_is_alone)
+{
+    Gpu lost = { 0 }, other = { 0 };
+    GpuProgram p = { .n_types = 1 };
+    REQUIRE(gpu_new(&lost) == VK_SUCCESS && gpu_program_glsl(&lost, add_one, &p) == VK_SUCCESS);
+    for (int i = 0; i < 2; i++) {
+        GpuProgram q = { .n_types = 1 };
+        GpuBuffer b;
+        VkCommandBuffer c = gpu_begin(&lost);
+        VK(CmdBindPipeline)(c, VK_PIPELINE_BIND_POINT_COMPUTE, p.pipeline);
+        VK(CmdDispatch)(c, 1, 1, 1);
+        REQUIRE(gpu_new(&other) == VK_SUCCESS && gpu_program_glsl(&other, add_one, &q) == 0);
+        CHECK(gpu_finish(&lost, c) == VK_ERROR_DEVICE_LOST);
+        REQUIRE(gpu_buffer(&other, 64, &b) == VK_SUCCESS);
+        memset(b.data, 0, 64);
+        gpu_write(&other, q.set, 0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, b.buffer, 0, 64);
+        c = gpu_begin(&other);
+        gpu_bind(c, &q);
+        VK(CmdDispatch)(c, 1, 1, 1);
+        CHECK(gpu_finish(&other, c) == VK_SUCCESS);
+        CHECK_EQ_U64(*(uint32_t *)b.data, 1);
+        gpu_buffer_free(&other, &b);
+        gpu_program_free(&other, &q);
+        gpu_free(&other);
+    }
+    gpu_program_free(&lost, &p);
+    gpu_free(&lost);
+}
+
 /* Whoever is told that the device is lost may destroy what its queues worked on. */
 TEST(a_lost_device_is_at_rest)
 {

@@ -192,6 +192,104 @@ TEST(timestamps)
     gpu_free(&g);
 }
 
+/* Results of 32 bits with a stride, some of them not there: copied by the queue as by the host. */
+TEST(queries_that_are_not_there)
+{
+    Gpu g = { 0 };
+    GpuBuffer b;
+    REQUIRE(gpu_new(&g) == VK_SUCCESS && gpu_buffer(&g, 128, &b) == VK_SUCCESS);
+    VkQueryPoolCreateInfo info = { .sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
+                                   .queryType = VK_QUERY_TYPE_TIMESTAMP, .queryCount = 4 };
+    VkQueryPool pool;
+    REQUIRE(VK(CreateQueryPool)(g.device, &info, NULL, &pool) == VK_SUCCESS);
+    memset(b.data, 0x55, 128);
+    VkCommandBuffer c = gpu_begin(&g);
+    VK(CmdResetQueryPool)(c, pool, 0, 4);
+    VK(CmdWriteTimestamp)(c, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, pool, 2);
+    VK(CmdCopyQueryPoolResults)(c, pool, 1, 2, b.buffer, 16, 12,
+                                VK_QUERY_RESULT_WITH_AVAILABILITY_BIT);
+    CHECK(gpu_finish(&g, c) == VK_SUCCESS);
+    uint32_t host[6];
+    memset(host, 0x55, sizeof host);
+    CHECK(VK(GetQueryPoolResults)(g.device, pool, 1, 2, sizeof host, host, 12,
+                                  VK_QUERY_RESULT_WITH_AVAILABILITY_BIT) == VK_NOT_READY);
+    CHECK(host[0] == 0x55555555 && host[1] == 0 && host[2] == 0x55555555);
+    CHECK(host[4] == 1 && host[5] == 0x55555555);
+    CHECK(!memcmp((char *)b.data + 16, host, sizeof host));
+    CHECK(((uint32_t *)b.data)[3] == 0x55555555 && ((uint32_t *)b.data)[10] == 0x55555555);
+    uint64_t wide = 0;
+    CHECK(VK(GetQueryPoolResults)(g.device, pool, 2, 1, 8, &wide, 8,
+                                  VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT) == VK_SUCCESS);
+    CHECK_EQ_U64((uint32_t)wide, host[3]);
+    VK(DestroyQueryPool)(g.device, pool, NULL);
+    gpu_buffer_free(&g, &b);
+    gpu_free(&g);
+}
+
+/* One primary, pending twice on each queue, that runs one secondary twice; and one of several
+ * semaphores is waited for. */
+TEST(buffers_that_run_at_once)
+{
+    static const char source[] =
+        "#version 450\n"
+        "layout(binding = 0) buffer B { uint n; };\n"
+        "void main() { atomicAdd(n, 1); }\n";
+    Gpu g = { 0 };
+    GpuBuffer b;
+    GpuProgram p = { .n_types = 1 };
+    REQUIRE(!gpu_new(&g) && !gpu_buffer(&g, 64, &b) && !gpu_program_glsl(&g, source, &p));
+    gpu_write(&g, p.set, 0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, b.buffer, 0, VK_WHOLE_SIZE);
+    *(uint32_t *)b.data = 0;
+    VkCommandBuffer both[2];
+    VkCommandBufferInheritanceInfo inherit = {
+        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO };
+    VkCommandBufferBeginInfo begin = { .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
+                                       .flags = VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT,
+                                       .pInheritanceInfo = &inherit };
+    for (int i = 1; i >= 0; i--) {
+        VkCommandBufferAllocateInfo one = {
+            .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = g.pool,
+            .commandBufferCount = 1, .level = (VkCommandBufferLevel)i };
+        REQUIRE(VK(AllocateCommandBuffers)(g.device, &one, &both[i]) == VK_SUCCESS);
+        VK(BeginCommandBuffer)(both[i], &begin);
+        if (i) {
+            gpu_bind(both[1], &p);
+            VK(CmdDispatch)(both[1], 100, 1, 1);
+        } else {
+            VK(CmdExecuteCommands)(both[0], 2, (VkCommandBuffer[]){ both[1], both[1] });
+        }
+        CHECK(VK(EndCommandBuffer)(both[i]) == VK_SUCCESS);
+    }
+    VkSemaphore ends[2];
+    uint64_t two[2] = { 2, 2 };
+    for (uint64_t i = 0; i < 4; i++) {
+        if (i < 2)
+            ends[i] = semaphore(&g, VK_SEMAPHORE_TYPE_TIMELINE, 0);
+        uint64_t value = 1 + i / 2;
+        VkTimelineSemaphoreSubmitInfo t = {
+            .sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
+            .signalSemaphoreValueCount = 1, .pSignalSemaphoreValues = &value };
+        VkSubmitInfo submit = { .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .pNext = &t,
+                                .commandBufferCount = 1, .pCommandBuffers = both,
+                                .signalSemaphoreCount = 1, .pSignalSemaphores = &ends[i % 2] };
+        CHECK(VK(QueueSubmit)(g.queues[i % 2], 1, &submit, VK_NULL_HANDLE) == VK_SUCCESS);
+    }
+    VkSemaphoreWaitInfo wait = { .sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
+                                 .flags = VK_SEMAPHORE_WAIT_ANY_BIT, .semaphoreCount = 2,
+                                 .pSemaphores = ends, .pValues = two };
+    CHECK(VK(WaitSemaphores)(g.device, &wait, UINT64_MAX) == VK_SUCCESS);
+    CHECK(*(volatile uint32_t *)b.data >= 400);
+    wait.flags = 0;
+    CHECK(VK(WaitSemaphores)(g.device, &wait, UINT64_MAX) == VK_SUCCESS);
+    CHECK_EQ_U64(*(uint32_t *)b.data, 800);
+    CHECK(VK(DeviceWaitIdle)(g.device) == VK_SUCCESS);
+    for (int i = 0; i < 2; i++)
+        VK(DestroySemaphore)(g.device, ends[i], NULL);
+    gpu_program_free(&g, &p);
+    gpu_buffer_free(&g, &b);
+    gpu_free(&g);
+}
+
 /* Two threads a queue, each with its own pool and fence. */
 typedef struct Submitter {
     Gpu *g;
