@@ -28,7 +28,8 @@ DEVICE_EXTENSIONS = """
     VK_KHR_driver_properties VK_KHR_external_fence VK_KHR_external_memory
     VK_KHR_external_semaphore VK_KHR_global_priority VK_KHR_image_format_list VK_KHR_format_feature_flags2 VK_KHR_get_memory_requirements2
     VK_KHR_maintenance1 VK_KHR_maintenance2 VK_KHR_maintenance3 VK_KHR_maintenance4
-    VK_KHR_maintenance5 VK_KHR_maintenance6 VK_KHR_map_memory2
+    VK_KHR_maintenance5 VK_KHR_maintenance6 VK_KHR_maintenance7 VK_KHR_maintenance8
+    VK_KHR_maintenance9 VK_KHR_map_memory2
     VK_KHR_push_descriptor VK_KHR_sampler_mirror_clamp_to_edge VK_KHR_relaxed_block_layout VK_KHR_robustness2
     VK_KHR_shader_atomic_int64 VK_KHR_shader_bfloat16 VK_KHR_shader_clock
     VK_KHR_shader_expect_assume VK_KHR_shader_float16_int8
@@ -81,6 +82,7 @@ FEATURES = set("""
     pipelineCreationCacheControl privateData subgroupSizeControl computeFullSubgroups
     synchronization2 shaderZeroInitializeWorkgroupMemory shaderIntegerDotProduct maintenance4
     globalPriorityQuery hostImageCopy maintenance5 maintenance6 pushDescriptor shaderFloatControls2
+    maintenance7 maintenance8 maintenance9
     cooperativeMatrix cooperativeMatrixRobustBufferAccess cooperativeMatrixConversion
     cooperativeMatrixWorkgroupScope cooperativeMatrixFlexibleDimensions
     cooperativeMatrixReductions cooperativeMatrixConversions
@@ -178,6 +180,10 @@ for _i in ("Samplers", "UniformBuffers", "StorageBuffers", "SampledImages", "Sto
 for _i in ("Uniform", "Storage"):
     PROPERTIES["maxDescriptorSetUpdateAfterBind%sBuffersDynamic" % _i] = "64"
     PROPERTIES["%sTexelBufferOffsetSingleTexelAlignment" % _i.lower()] = "VK_TRUE"
+    PROPERTIES["maxDescriptorSetTotal%sBuffersDynamic" % _i] = "MAX_DYNAMIC / 2"
+    PROPERTIES["maxDescriptorSetUpdateAfterBindTotal%sBuffersDynamic" % _i] = "MAX_DYNAMIC / 2"
+PROPERTIES["maxDescriptorSetTotalBuffersDynamic"] = "MAX_DYNAMIC"
+PROPERTIES["maxDescriptorSetUpdateAfterBindTotalBuffersDynamic"] = "MAX_DYNAMIC"
 PROPERTIES["maxPerStageUpdateAfterBindResources"] = _INDEXED
 PROPERTIES["maxUpdateAfterBindDescriptorsInAllPools"] = _INDEXED
 for _i in _DOT:

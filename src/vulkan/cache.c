@@ -304,17 +304,35 @@ VKAPI_ATTR void VKAPI_CALL hv_DestroyPipelineCache(VkDevice device, VkPipelineCa
     object_free(alloc, &Device_of(device)->alloc, c);
 }
 
+/* All that a cache has in memory, retained; NULL: out of memory. Nobody locks two caches at once:
+ * another thread may merge them the other way round (VK_KHR_maintenance8). */
+static Kernel **kernels_of(Cache *c, uint32_t *n)
+{
+    *n = 0;
+    pthread_mutex_lock(&c->lock);
+    Kernel **all = malloc((c->n_kernels + 1) * sizeof(Kernel *));
+    for (uint32_t k = 0; all && k < c->capacity; k++)
+        if (c->kernels[k])
+            all[(*n)++] = kernel_retain(c->kernels[k]);
+    pthread_mutex_unlock(&c->lock);
+    return all;
+}
+
 VKAPI_ATTR VkResult VKAPI_CALL hv_MergePipelineCaches(VkDevice device, VkPipelineCache to,
                                                       uint32_t n, const VkPipelineCache *from)
 {
     (void)device;
     for (uint32_t i = 0; i < n; i++) {
-        Cache *c = Cache_of(from[i]); /* others may use it meanwhile, but not the target */
-        pthread_mutex_lock(&c->lock);
-        for (uint32_t k = 0; k < c->capacity; k++) {
-            if (c->kernels[k])
-                cache_add(Cache_of(to), c->kernels[k]);
+        Cache *c = Cache_of(from[i]);
+        uint32_t n_kernels;
+        Kernel **kernels = kernels_of(c, &n_kernels);
+        if (!kernels)
+            return VK_ERROR_OUT_OF_HOST_MEMORY;
+        for (uint32_t k = 0; k < n_kernels; k++) {
+            cache_add(Cache_of(to), kernels[k]);
+            kernel_release(kernels[k]);
         }
+        free(kernels);
         Entry e;
         size_t at = 0;
         for (const char *k; (k = next_entry(c->stored, c->stored_size, &at, &e));) {
@@ -323,7 +341,6 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_MergePipelineCaches(VkDevice device, VkPipelin
                 cache_add(Cache_of(to), loaded);
             kernel_release(loaded);
         }
-        pthread_mutex_unlock(&c->lock);
     }
     return VK_SUCCESS;
 }

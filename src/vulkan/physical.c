@@ -335,6 +335,9 @@ VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceQueueFamilyProperties2(
     enumerate(count, out, &all, 1, sizeof *out, true);
     for (VkBaseOutStructure *s = out && *count ? out->pNext : NULL; s; s = s->pNext) {
         VkQueueFamilyGlobalPriorityProperties *p = (void *)s;
+        if (s->sType == VK_STRUCTURE_TYPE_QUEUE_FAMILY_OWNERSHIP_TRANSFER_PROPERTIES_KHR)
+            ((VkQueueFamilyOwnershipTransferPropertiesKHR *)s)
+                ->optimalImageTransferToQueueFamilies = 1; /* the one that there is */
         if (s->sType != VK_STRUCTURE_TYPE_QUEUE_FAMILY_GLOBAL_PRIORITY_PROPERTIES)
             continue;
         memset(p->priorities, 0, sizeof p->priorities);

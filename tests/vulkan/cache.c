@@ -285,3 +285,34 @@ TEST(pipelines_from_many_threads)
     gpu_buffer_free(&g, &b);
     gpu_free(&g);
 }
+
+typedef struct Merges { VkDevice device; VkPipelineCache to, from; VkResult result; } Merges;
+
+static void *merge_often(void *user)
+{
+    Merges *m = user;
+    for (int i = 0; i < 2000 && !m->result; i++)
+        m->result = VK(MergePipelineCaches)(m->device, m->to, 1, &m->from);
+    return NULL;
+}
+
+/* VK_KHR_maintenance8: the driver minds who else uses the target, be it as a source. */
+TEST(merging_both_ways)
+{
+    Gpu g = { 0 };
+    GpuProgram p = { .n_types = 1 };
+    REQUIRE(gpu_new(&g) == VK_SUCCESS && gpu_program_glsl(&g, kernel, &p) == VK_SUCCESS);
+    VkPipelineCache a = cache_new(&g), b = cache_new(&g);
+    Merges there = { g.device, a, b, VK_SUCCESS }, back = { g.device, b, a, VK_SUCCESS };
+    pthread_t other;
+    CHECK(!is_hit(&g, &p, a));
+    REQUIRE(pthread_create(&other, NULL, merge_often, &there) == 0);
+    merge_often(&back);
+    pthread_join(other, NULL);
+    CHECK(there.result == VK_SUCCESS && back.result == VK_SUCCESS);
+    CHECK(is_hit(&g, &p, b));
+    VK(DestroyPipelineCache)(g.device, a, NULL);
+    VK(DestroyPipelineCache)(g.device, b, NULL);
+    gpu_program_free(&g, &p);
+    gpu_free(&g);
+}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What Vulkan 1.4 brings to a compute device: the commands and structures of maintenance 5 and 6,
- * map_memory2, push descriptors in the core, copies of images by the host, float controls 2.
+ * map_memory2, push descriptors in the core, copies of images by the host, float controls 2. And
+ * what maintenance 7, 8 and 9 bring to any.
  */
 #include "gpu.h"
 
@@ -44,6 +45,58 @@ TEST(features_and_properties)
     VkFormatProperties odd;
     VK(GetPhysicalDeviceFormatProperties)(g.physical, (VkFormat)1999999999, &odd);
     CHECK(!odd.optimalTilingFeatures && !odd.bufferFeatures);
+    gpu_free(&g);
+}
+
+TEST(later_maintenance)
+{
+    Gpu g = { .version = VK_API_VERSION_1_4 };
+    REQUIRE(gpu_new(&g) == VK_SUCCESS);
+    VkPhysicalDeviceMaintenance9FeaturesKHR nine = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_9_FEATURES_KHR };
+    VkPhysicalDeviceMaintenance8FeaturesKHR eight = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_8_FEATURES_KHR, .pNext = &nine };
+    VkPhysicalDeviceMaintenance7FeaturesKHR seven = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_7_FEATURES_KHR, .pNext = &eight };
+    VkPhysicalDeviceFeatures2 features = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+                                           .pNext = &seven };
+    VK(GetPhysicalDeviceFeatures2)(g.physical, &features);
+    CHECK(seven.maintenance7 && eight.maintenance8 && nine.maintenance9);
+    VkPhysicalDeviceLayeredApiPropertiesListKHR below = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_LAYERED_API_PROPERTIES_LIST_KHR,
+        .layeredApiCount = 3 };
+    VkPhysicalDeviceMaintenance7PropertiesKHR limits = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_7_PROPERTIES_KHR, .pNext = &below };
+    VkPhysicalDeviceProperties2 p = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+                                      .pNext = &limits };
+    VK(GetPhysicalDeviceProperties2)(g.physical, &p);
+    CHECK(below.layeredApiCount == 0);
+    CHECK(limits.maxDescriptorSetTotalUniformBuffersDynamic ==
+          p.properties.limits.maxDescriptorSetUniformBuffersDynamic);
+    CHECK(limits.maxDescriptorSetTotalBuffersDynamic ==
+          limits.maxDescriptorSetTotalUniformBuffersDynamic +
+              limits.maxDescriptorSetTotalStorageBuffersDynamic);
+    VkQueueFamilyOwnershipTransferPropertiesKHR to = {
+        .sType = VK_STRUCTURE_TYPE_QUEUE_FAMILY_OWNERSHIP_TRANSFER_PROPERTIES_KHR };
+    VkQueueFamilyProperties2 family = { .sType = VK_STRUCTURE_TYPE_QUEUE_FAMILY_PROPERTIES_2,
+                                        .pNext = &to };
+    uint32_t n = 1, result[2] = { 5, 5 };
+    VK(GetPhysicalDeviceQueueFamilyProperties2)(g.physical, &n, &family);
+    CHECK(to.optimalImageTransferToQueueFamilies == 1);
+    VkDeviceCreateInfo without_queues = { .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+                                          .pNext = &nine };
+    VkQueryPoolCreateInfo queries = {
+        .sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO, .queryType = VK_QUERY_TYPE_TIMESTAMP,
+        .flags = VK_QUERY_POOL_CREATE_RESET_BIT_KHR, .queryCount = 1 };
+    VkDevice device;
+    VkQueryPool pool;
+    REQUIRE(VK(CreateDevice)(g.physical, &without_queues, NULL, &device) == VK_SUCCESS);
+    CHECK(VK(CreateQueryPool)(device, &queries, NULL, &pool) == VK_SUCCESS);
+    CHECK(VK(GetQueryPoolResults)(device, pool, 0, 1, sizeof result, result, sizeof result,
+                                  VK_QUERY_RESULT_WITH_AVAILABILITY_BIT) == VK_NOT_READY);
+    CHECK(result[1] == 0);
+    VK(DestroyQueryPool)(device, pool, NULL);
+    VK(DestroyDevice)(device, NULL);
     gpu_free(&g);
 }
 
