@@ -18,6 +18,7 @@ static const struct {
                               "virtual, other" },
     { "HEDDLE_SUBGROUP_SIZE=W", "8, 16, 32 (default), 64 or 128" },
     { "HEDDLE_THREADS=N", "worker threads; default: one a core" },
+    { "HEDDLE_CLAIM_GRAPHICS=1", "say that the device has graphics, for WebGPU and Slang" },
     { "HEDDLE_CHECK=1", "run kernels slowly, looking for mistakes: races, bounds, unset values" },
     { "HEDDLE_LOG=FILE", "where messages go; default here: stderr" },
     { "HEDDLE_STATS=1", "what each kernel did, to the log when its device is destroyed" },

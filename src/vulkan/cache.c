@@ -5,7 +5,6 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "vulkan/vk.h"
 
@@ -184,7 +183,6 @@ void folder_add(const char *folder, const Kernel *k)
     if (!data)
         return;
     cpu_kernel_save(k->cpu, data);
-    mkdir(folder, 0777);
     file_name(path, sizeof path, folder, &k->key);
     file_write(path, data, size, NULL, 0, NULL);
     free(data);

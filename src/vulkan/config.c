@@ -5,6 +5,8 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "vulkan/vk.h"
 
@@ -64,13 +66,27 @@ static uint32_t subgroup_size(Config *c, const char *name)
     return 32;
 }
 
+/* One to be written to is made. */
+static const char *folder(Config *c, const char *name, bool written)
+{
+    const char *s = text(name);
+    if (s && written)
+        mkdir(s, 0777);
+    if (!s || !access(s, written ? W_OK | X_OK : R_OK | X_OK))
+        return s;
+    complain(c, name, written ? "a folder to write to" : "a folder to read from");
+    return NULL;
+}
+
 void config_read(Config *c)
 {
     *c = (Config){
         .check = on("HEDDLE_CHECK"), .graphics = on("HEDDLE_CLAIM_GRAPHICS"),
-        .stats = on("HEDDLE_STATS"), .log = text("HEDDLE_LOG"), .dump = text("HEDDLE_DUMP"),
-        .replace = text("HEDDLE_REPLACE"), .cache = text("HEDDLE_CACHE"),
+        .stats = on("HEDDLE_STATS"), .log = text("HEDDLE_LOG"),
     };
+    c->dump = folder(c, "HEDDLE_DUMP", true);
+    c->replace = folder(c, "HEDDLE_REPLACE", false);
+    c->cache = folder(c, "HEDDLE_CACHE", true);
     c->device_type = device_type(c, "HEDDLE_DEVICE_TYPE");
     c->subgroup_size = subgroup_size(c, "HEDDLE_SUBGROUP_SIZE");
     c->threads = number(c, "HEDDLE_THREADS", 0);

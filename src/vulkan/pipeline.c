@@ -5,7 +5,6 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "vulkan/vk.h"
 
@@ -98,7 +97,6 @@ static void dump(const Build *b, const char *suffix, const void *data, size_t si
     const char *folder = b->device->instance->config.dump;
     if (!folder || !data)
         return;
-    mkdir(folder, 0777);
     file_name(path, sizeof path, folder, b, suffix);
     file_write(path, data, size, NULL, 0, NULL);
 }

@@ -102,6 +102,36 @@ TEST(what_the_device_reports)
     unsetenv("HEDDLE_THREADS");
 }
 
+/* They are as good as not set, and somebody hears of it. */
+TEST(wrong_values)
+{
+    static const char *const wrong[][2] = { { "HEDDLE_DEVICE_TYPE", "gpu" },
+                                            { "HEDDLE_SUBGROUP_SIZE", "12" },
+                                            { "HEDDLE_THREADS", "two" },
+                                            { "HEDDLE_KEEP", "1G" },
+                                            { "HEDDLE_CACHE", "/proc/none" },
+                                            { "HEDDLE_DUMP", "/proc/none" },
+                                            { "HEDDLE_REPLACE", "/proc/none" } };
+    char log[] = "/tmp/heddle-log-XXXXXX";
+    int fd = mkstemp(log);
+    REQUIRE(fd >= 0);
+    setenv("HEDDLE_LOG", log, 1);
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        Gpu g = { 0 };
+        VkPhysicalDeviceProperties p;
+        setenv(wrong[i][0], wrong[i][1], 1);
+        REQUIRE(gpu_new(&g) == VK_SUCCESS);
+        unsetenv(wrong[i][0]);
+        VK(GetPhysicalDeviceProperties)(g.physical, &p);
+        CHECK(p.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU);
+        gpu_free(&g);
+        CHECK_CONTAINS(read_text(log), wrong[i][0]);
+    }
+    unsetenv("HEDDLE_LOG");
+    close(fd);
+    remove(log);
+}
+
 static void query_claims(Gpu *g, VkPhysicalDeviceVulkan12Properties *v12,
                          VkPhysicalDeviceProperties2 *p, VkPhysicalDeviceFeatures *f,
                          VkQueueFamilyProperties *family, VkFormatProperties *format)
