@@ -269,12 +269,12 @@ TEST(merging_both_ways)
     VkPipelineCache a = cache_new(&g), b = cache_new(&g);
     Merges there = { g.device, a, b, VK_SUCCESS }, back = { g.device, b, a, VK_SUCCESS };
     pthread_t other;
-    CHECK(!is_hit(&g, &p, a));
+    CHECK(!is_hit(&g, p, a));
     REQUIRE(pthread_create(&other, NULL, merge_often, &there) == 0);
     merge_often(&back);
     pthread_join(other, NULL);
     CHECK(there.result == VK_SUCCESS && back.result == VK_SUCCESS);
-    CHECK(is_hit(&g, &p, b));
+    CHECK(is_hit(&g, p, b));
     VK(DestroyPipelineCache)(g.device, a, NULL);
     VK(DestroyPipelineCache)(g.device, b, NULL);
     gpu_program_free(&g, &p);
