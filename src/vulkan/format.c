@@ -9,17 +9,27 @@
     _Static_assert(VK_FORMAT_##name == (number), "texel.def has Vulkan's numbers");
 #include "base/texel.def"
 
+bool format_has_two(VkFormat format)
+{
+    return format >= VK_FORMAT_D16_UNORM_S8_UINT && format <= VK_FORMAT_D32_SFLOAT_S8_UINT;
+}
+
+const TexelFormat *format_of(VkFormat format, VkImageAspectFlags aspect)
+{
+    /* In the order of D16_UNORM, X8_D24_UNORM_PACK32, D32_SFLOAT. */
+    const uint32_t first = VK_FORMAT_D16_UNORM_S8_UINT - VK_FORMAT_D16_UNORM;
+    if (!format_has_two(format))
+        return texel_format(format);
+    return texel_format(aspect == VK_IMAGE_ASPECT_STENCIL_BIT ? VK_FORMAT_S8_UINT : format - first);
+}
+
 /* The features of images and of buffers. */
 static VkFormatFeatureFlags2 features(VkPhysicalDevice device, VkFormat format, bool buffer)
 {
-    const TexelFormat *f = texel_format(format);
+    const TexelFormat *f = format_of(format, 0);
     VkFormatFeatureFlags2 copies = VK_FORMAT_FEATURE_2_TRANSFER_SRC_BIT |
                                    VK_FORMAT_FEATURE_2_TRANSFER_DST_BIT |
                                    VK_FORMAT_FEATURE_2_HOST_IMAGE_TRANSFER_BIT;
-    bool claims = !buffer && claims_graphics(device);
-    /* Dawn aborts without this one or its sister of 24 bits; images of it are still not made. */
-    if (format == VK_FORMAT_D32_SFLOAT_S8_UINT && claims)
-        return VK_FORMAT_FEATURE_2_DEPTH_STENCIL_ATTACHMENT_BIT;
     if (!f || f->kind == TEXEL_USCALED || f->kind == TEXEL_SSCALED) /* vertices' */
         return 0;
     VkFormatFeatureFlags2 all = buffer ? 0 : copies;
@@ -46,7 +56,7 @@ static VkFormatFeatureFlags2 features(VkPhysicalDevice device, VkFormat format, 
         all |= depth ? VK_FORMAT_FEATURE_2_SAMPLED_IMAGE_DEPTH_COMPARISON_BIT : 0;
         all |= stored ? VK_FORMAT_FEATURE_2_STORAGE_IMAGE_BIT : 0;
         all |= atomic ? VK_FORMAT_FEATURE_2_STORAGE_IMAGE_ATOMIC_BIT : 0;
-        all |= claims ? claim_format(f) : 0;
+        all |= claims_graphics(device) ? claim_format(f) : 0;
     }
     if (stored)
         all |= VK_FORMAT_FEATURE_2_STORAGE_READ_WITHOUT_FORMAT_BIT |
@@ -107,7 +117,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_GetPhysicalDeviceImageFormatProperties(
     static const struct { VkExtent3D size; uint32_t levels, layers; } most[] = {
         { { 16384, 1, 1 }, 15, 2048 }, { { 16384, 16384, 1 }, 15, 2048 },
         { { 2048, 2048, 2048 }, 12, 1 } };
-    const TexelFormat *f = texel_format(format);
+    const TexelFormat *f = format_of(format, 0);
     const VkImageCreateFlags allowed = VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT |
                                        VK_IMAGE_CREATE_EXTENDED_USAGE_BIT |
                                        VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT |

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Images: texels lie densely, row by row, slice by slice, samples like slices, layers behind one
- * another, mip levels of all layers behind one another. Kernels see views of them (view.c).
+ * another, mip levels of all layers behind one another; stencil behind depth. Kernels see views of
+ * them (view.c).
  */
 #include "vulkan/vk.h"
 
@@ -23,8 +24,9 @@ static uint64_t level_offset(const Image *m, uint32_t level)
 
 static Image describe(const VkImageCreateInfo *info)
 {
-    const TexelFormat *f = texel_format(info->format);
+    const TexelFormat *f = format_of(info->format, 0);
     return (Image){ .extent = info->extent, .format = f, .texel = f ? f->bytes : 0,
+                    .two = format_has_two(info->format),
                     .levels = info->mipLevels, .layers = info->arrayLayers,
                     .samples = info->samples }; /* each bit is its number */
 }
@@ -52,7 +54,30 @@ VKAPI_ATTR void VKAPI_CALL hv_DestroyImage(VkDevice device, VkImage image,
     object_free(alloc, &Device_of(device)->alloc, Image_of(image));
 }
 
-uint64_t image_size(const Image *m) { return level_offset(m, m->levels); }
+static uint64_t first_plane(const Image *m)
+{
+    return align_up(level_offset(m, m->levels), BUFFER_ALIGNMENT);
+}
+
+Image image_plane(const Image *m, VkImageAspectFlags aspect)
+{
+    Image p = *m;
+    p.two = false;
+    if (!m->two || aspect != VK_IMAGE_ASPECT_STENCIL_BIT)
+        return p;
+    p.format = texel_format(VK_FORMAT_S8_UINT);
+    p.texel = p.format->bytes;
+    if (p.data)
+        p.data += first_plane(m);
+    return p;
+}
+
+uint64_t image_size(const Image *m)
+{
+    Image stencil = image_plane(m, VK_IMAGE_ASPECT_STENCIL_BIT);
+    uint64_t last = level_offset(&stencil, stencil.levels);
+    return m->two ? first_plane(m) + last : last;
+}
 
 ImageLevel image_level(const Image *m, uint32_t level, uint32_t layer)
 {
@@ -133,10 +158,12 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_BindImageMemory2(VkDevice device, uint32_t n,
 
 static VkSubresourceLayout layout_of(const Image *m, const VkImageSubresource *s)
 {
-    uint64_t size = layer_size(m, s->mipLevel);
-    uint64_t row = (uint64_t)shrink(m->extent.width, s->mipLevel) * m->texel;
+    Image p = image_plane(m, s->aspectMask);
+    uint64_t size = layer_size(&p, s->mipLevel);
+    uint64_t before = p.format != m->format ? first_plane(m) : 0;
+    uint64_t row = (uint64_t)shrink(m->extent.width, s->mipLevel) * p.texel;
     return (VkSubresourceLayout){
-        .offset = level_offset(m, s->mipLevel) + s->arrayLayer * size, .size = size,
+        .offset = before + level_offset(&p, s->mipLevel) + s->arrayLayer * size, .size = size,
         .rowPitch = row, .arrayPitch = size,
         .depthPitch = row * shrink(m->extent.height, s->mipLevel) };
 }

@@ -43,8 +43,9 @@ static Side image_side(const Image *m, const VkImageSubresourceLayers *s, VkOffs
 }
 
 /* What lies in memory from `data` on. */
-static Copy memory_copy(const Image *m, char *data, const VkBufferImageCopy *r, bool to_image)
+static Copy memory_copy(const Image *all, char *data, const VkBufferImageCopy *r, bool to_image)
 {
+    const Image plane = image_plane(all, r->imageSubresource.aspectMask), *m = &plane;
     uint64_t width = r->bufferRowLength ? r->bufferRowLength : r->imageExtent.width;
     uint64_t height = r->bufferImageHeight ? r->bufferImageHeight : r->imageExtent.height;
     Side image = image_side(m, &r->imageSubresource, r->imageOffset);
@@ -58,7 +59,7 @@ static Copy memory_copy(const Image *m, char *data, const VkBufferImageCopy *r, 
 }
 
 /* Slices of a 3-D image may become layers, and layers slices. Samples are copied like slices. */
-static Copy image_copy(const Image *from, const Image *to, const VkImageCopy *r)
+static Copy plane_copy(const Image *from, const Image *to, const VkImageCopy *r)
 {
     uint32_t source = layers_of(from, &r->srcSubresource);
     uint32_t target = layers_of(to, &r->dstSubresource);
@@ -72,6 +73,18 @@ static Copy image_copy(const Image *from, const Image *to, const VkImageCopy *r)
     else if (source > target)
         c.to.layer = c.to.slice;
     return c;
+}
+
+/* What copies all aspects of the region: that many, at most two. */
+static uint32_t image_copies(const Image *from, const Image *to, const VkImageCopy *r, Copy c[2])
+{
+    uint32_t n = 0;
+    VkImageAspectFlags left = from->data && to->data ? r->srcSubresource.aspectMask : 0;
+    for (; left && n < 2; left &= left - 1) {
+        Image a = image_plane(from, left & -left), b = image_plane(to, left & -left);
+        c[n++] = plane_copy(&a, &b, r);
+    }
+    return n;
 }
 
 /* ---- regions of the second generation are those of the first with a chain -------------------- */
@@ -153,8 +166,12 @@ VKAPI_ATTR void VKAPI_CALL hv_CmdCopyImage(VkCommandBuffer buffer, VkImage from,
                                            const VkImageCopy *regions)
 {
     (void)from_layout, (void)to_layout;
-    for (uint32_t i = 0; Image_of(from)->data && Image_of(to)->data && i < n; i++)
-        record(buffer, image_copy(Image_of(from), Image_of(to), &regions[i]));
+    Copy c[2];
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t planes = image_copies(Image_of(from), Image_of(to), &regions[i], c);
+        for (uint32_t k = 0; k < planes; k++)
+            record(buffer, c[k]);
+    }
 }
 
 VKAPI_ATTR void VKAPI_CALL hv_CmdCopyImage2(VkCommandBuffer buffer, const VkCopyImageInfo2 *info)
@@ -202,7 +219,10 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CopyImageToImage(VkDevice device,
     (void)device;
     for (uint32_t i = 0; i < info->regionCount; i++) {
         VkImageCopy r = image_region(&info->pRegions[i]);
-        copy_now(image_copy(Image_of(info->srcImage), Image_of(info->dstImage), &r));
+        Copy c[2];
+        uint32_t n = image_copies(Image_of(info->srcImage), Image_of(info->dstImage), &r, c);
+        for (uint32_t k = 0; k < n; k++)
+            copy_now(c[k]);
     }
     return VK_SUCCESS;
 }
@@ -234,27 +254,53 @@ static void run_clear(Exec *x, const Cmd *cmd)
         memcpy(v->base + k * c->bytes, c->texel, c->bytes);
 }
 
+static void clear(VkCommandBuffer buffer, const Image *m, const VkImageSubresourceRange *r,
+                  const uint8_t texel[32])
+{
+    uint32_t levels = MIN(r->levelCount, m->levels - r->baseMipLevel);
+    for (uint32_t k = 0; k < levels && m->data; k++) {
+        CmdClear *c = RECORD(CommandBuffer_of(buffer), CmdClear, run_clear);
+        if (!c)
+            return;
+        c->level = image_level(m, r->baseMipLevel + k, r->baseArrayLayer);
+        c->layers = MIN(r->layerCount, m->layers - r->baseArrayLayer);
+        c->bytes = m->texel;
+        memcpy(c->texel, texel, sizeof c->texel);
+    }
+}
+
 VKAPI_ATTR void VKAPI_CALL hv_CmdClearColorImage(VkCommandBuffer buffer, VkImage image,
                                                  VkImageLayout layout,
                                                  const VkClearColorValue *color, uint32_t n,
                                                  const VkImageSubresourceRange *ranges)
 {
     const Image *m = Image_of(image);
+    uint8_t texel[32] = { 0 };
     (void)layout;
-    for (uint32_t i = 0; i < n && m->data; i++) {
-        const VkImageSubresourceRange *r = &ranges[i];
-        uint32_t levels = MIN(r->levelCount, m->levels - r->baseMipLevel);
-        for (uint32_t k = 0; k < levels; k++) {
-            CmdClear *c = RECORD(CommandBuffer_of(buffer), CmdClear, run_clear);
-            if (!c)
-                return;
-            c->level = image_level(m, r->baseMipLevel + k, r->baseArrayLayer);
-            c->layers = MIN(r->layerCount, m->layers - r->baseArrayLayer);
-            c->bytes = m->texel;
-            if (m->format->bits[0] == 64) /* the value is two numbers of 64 bits */
-                memcpy(c->texel, color, MIN(m->texel, sizeof *color));
-            else
-                texel_store(m->format, c->texel, color->uint32);
+    if (m->format->bits[0] == 64) /* the value is two numbers of 64 bits */
+        memcpy(texel, color, MIN(m->texel, sizeof *color));
+    else
+        texel_store(m->format, texel, color->uint32);
+    for (uint32_t i = 0; i < n; i++)
+        clear(buffer, m, &ranges[i], texel);
+}
+
+VKAPI_ATTR void VKAPI_CALL hv_CmdClearDepthStencilImage(VkCommandBuffer buffer, VkImage image,
+                                                        VkImageLayout layout,
+                                                        const VkClearDepthStencilValue *value,
+                                                        uint32_t n,
+                                                        const VkImageSubresourceRange *ranges)
+{
+    (void)layout;
+    for (uint32_t i = 0; i < n; i++) {
+        VkImageAspectFlags left = ranges[i].aspectMask;
+        for (; left; left &= left - 1) {
+            Image m = image_plane(Image_of(image), left & -left);
+            uint32_t x[4] = { texel_is_integer(m.format) ? value->stencil
+                                                         : texel_bits(value->depth) };
+            uint8_t texel[32] = { 0 };
+            texel_store(m.format, texel, x);
+            clear(buffer, &m, &ranges[i], texel);
         }
     }
 }

@@ -51,12 +51,12 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateImageView(VkDevice device,
                                                   const VkAllocationCallbacks *alloc,
                                                   VkImageView *out)
 {
-    const Image *m = Image_of(info->image);
-    const TexelFormat *f = texel_format(info->format);
     const VkImageSubresourceRange *r = &info->subresourceRange;
+    const Image m = image_plane(Image_of(info->image), r->aspectMask);
+    const TexelFormat *f = format_of(info->format, r->aspectMask);
     *out = VK_NULL_HANDLE;
-    bool sound = f && m->data && f->bytes == m->format->bytes && r->baseMipLevel < m->levels &&
-                 r->baseArrayLayer < m->layers;
+    bool sound = f && m.data && f->bytes == m.texel && r->baseMipLevel < m.levels &&
+                 r->baseArrayLayer < m.layers;
     if (!sound)
         return VK_ERROR_FORMAT_NOT_SUPPORTED;
     ImageView *v = object_new(alloc, &Device_of(device)->alloc, sizeof *v,
@@ -64,7 +64,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateImageView(VkDevice device,
     if (!v)
         return VK_ERROR_OUT_OF_HOST_MEMORY;
     v->desc.format = f;
-    describe_view(m, info, &v->desc);
+    describe_view(&m, info, &v->desc);
     *out = TO_HANDLE(VkImageView, v);
     return VK_SUCCESS;
 }

@@ -215,17 +215,26 @@ void memory_requirements2(uint64_t size, VkMemoryRequirements2 *out);
 /* `chain`: of the VkBind*MemoryInfo, or NULL. */
 void memory_bind(char **data, VkDeviceMemory memory, VkDeviceSize offset, const void *chain);
 
+/* ---- format.c -------------------------------------------------------------------------------- */
+
+/* What the aspect's texels are; of formats of depth and stencil, which lie in planes of their own,
+ * the depth's unless it is the stencil's that is asked for. NULL: not known. */
+const TexelFormat *format_of(VkFormat format, VkImageAspectFlags aspect);
+bool format_has_two(VkFormat format); /* depth and stencil */
+
 /* ---- image.c --------------------------------------------------------------------------------- */
 
 typedef struct Image {
     Base base;
     VkExtent3D extent;
-    const TexelFormat *format;
+    const TexelFormat *format;  /* of two planes the first's */
+    bool two;                   /* a plane of stencil behind that of depth */
     uint32_t texel, levels, layers, samples; /* texel: its bytes, of one sample */
     char *data;                 /* NULL until bound */
 } Image;
 HANDLE(Image, VkImage)
 uint64_t image_size(const Image *m);
+Image image_plane(const Image *m, VkImageAspectFlags aspect); /* as if it were all */
 /* Where a level lies, from a layer on. */
 ImageLevel image_level(const Image *m, uint32_t level, uint32_t layer);
 

@@ -979,6 +979,198 @@ TEST(mutable_layouts)
     gpu_free(&g);
 }
 
+/* ---- depth and stencil in one image ---------------------------------------------------------- */
+
+static const char both_kernel[] =
+    "#version 460\n"
+    "layout(local_size_x = 8, local_size_y = 4) in;\n"
+    "layout(binding = 0) buffer Out { vec4 y[]; };\n"
+    "layout(binding = 1) uniform sampler2D depth;\n"
+    "layout(binding = 2) uniform sampler2DShadow nearer;\n"
+    "layout(binding = 3) uniform usampler2D stencil;\n"
+    "void main() {\n"
+    "    ivec2 p = ivec2(gl_LocalInvocationID.xy);\n"
+    "    vec2 at = (vec2(p) + 0.5) / vec2(8, 4);\n"
+    "    y[p.y * 8 + p.x] = vec4(texelFetch(depth, p, 0).x, textureLod(nearer, vec3(at, 0.5), 0),\n"
+    "                            texelFetch(stencil, p, 0).x, textureSize(stencil, 0).x);\n"
+    "}\n";
+
+typedef struct Both {
+    VkImage image;
+    VkDeviceMemory memory;
+    VkImageView views[2];       /* of the depth, of the stencil */
+} Both;
+
+static bool both_new(Gpu *g, VkFormat format, Both *b)
+{
+    VkImageCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO, .imageType = VK_IMAGE_TYPE_2D,
+        .format = format, .extent = { 8, 4, 1 }, .mipLevels = 1, .arrayLayers = 1,
+        .samples = VK_SAMPLE_COUNT_1_BIT,
+        .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT |
+                 VK_IMAGE_USAGE_SAMPLED_BIT };
+    VkImageFormatProperties most;
+    VkMemoryRequirements need;
+    if (VK(GetPhysicalDeviceImageFormatProperties)(g->physical, format, info.imageType, info.tiling,
+                                                   info.usage, 0, &most) ||
+        VK(CreateImage)(g->device, &info, NULL, &b->image))
+        return test_fail(__FILE__, __LINE__, "format %d: no image", format);
+    VK(GetImageMemoryRequirements)(g->device, b->image, &need);
+    VkMemoryAllocateInfo memory = { .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+                                    .allocationSize = need.size };
+    if (VK(AllocateMemory)(g->device, &memory, NULL, &b->memory) ||
+        VK(BindImageMemory)(g->device, b->image, b->memory, 0))
+        return test_fail(__FILE__, __LINE__, "no memory");
+    for (int k = 0; k < 2; k++) {
+        VkImageAspectFlags aspect = k ? VK_IMAGE_ASPECT_STENCIL_BIT : VK_IMAGE_ASPECT_DEPTH_BIT;
+        VkImageViewCreateInfo view = {
+            .sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO, .image = b->image,
+            .viewType = VK_IMAGE_VIEW_TYPE_2D, .format = format,
+            .subresourceRange = { aspect, 0, 1, 0, 1 } };
+        if (VK(CreateImageView)(g->device, &view, NULL, &b->views[k]))
+            return test_fail(__FILE__, __LINE__, "no view");
+    }
+    return true;
+}
+
+static void both_free(Gpu *g, Both *b)
+{
+    for (int k = 0; k < 2; k++)
+        VK(DestroyImageView)(g->device, b->views[k], NULL);
+    VK(DestroyImage)(g->device, b->image, NULL);
+    VK(FreeMemory)(g->device, b->memory, NULL);
+}
+
+enum {
+    STENCIL_AT = 256, BACK_AT = 512,
+    BOTH = VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT,
+};
+
+static void both_barrier(VkCommandBuffer c, const Both *b, VkImageLayout from)
+{
+    VkImageMemoryBarrier ready = {
+        .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER, .image = b->image, .oldLayout = from,
+        .srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT, .newLayout = VK_IMAGE_LAYOUT_GENERAL,
+        .dstAccessMask = VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT |
+                         VK_ACCESS_SHADER_READ_BIT,
+        .subresourceRange = { BOTH, 0, 1, 0, 1 } };
+    VK(CmdPipelineBarrier)(c, VK_PIPELINE_STAGE_TRANSFER_BIT,
+                           VK_PIPELINE_STAGE_TRANSFER_BIT | VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0,
+                           0, NULL, 0, NULL, 1, &ready);
+}
+
+/* One depth and one stencil of those that are cleared to. */
+static bool both_clears(Gpu *g, const GpuBuffer *b, const Both *to)
+{
+    VkImageSubresourceRange depth = { VK_IMAGE_ASPECT_DEPTH_BIT, 0, 1, 0, 1 };
+    VkImageSubresourceRange both = { BOTH, 0, 1, 0, 1 };
+    VkClearDepthStencilValue first = { 0.25f, 77 }, second = { 1, 99 };
+    VkBufferImageCopy part = { .bufferOffset = BACK_AT, .imageOffset = { 7, 3, 0 },
+                               .imageSubresource = { VK_IMAGE_ASPECT_DEPTH_BIT, 0, 0, 1 },
+                               .imageExtent = { 1, 1, 1 } };
+    VkCommandBuffer c = gpu_begin(g);
+    both_barrier(c, to, VK_IMAGE_LAYOUT_UNDEFINED);
+    VK(CmdClearDepthStencilImage)(c, to->image, VK_IMAGE_LAYOUT_GENERAL, &first, 1, &both);
+    both_barrier(c, to, VK_IMAGE_LAYOUT_GENERAL);
+    VK(CmdClearDepthStencilImage)(c, to->image, VK_IMAGE_LAYOUT_GENERAL, &second, 1, &depth);
+    both_barrier(c, to, VK_IMAGE_LAYOUT_GENERAL);
+    VK(CmdCopyImageToBuffer)(c, to->image, VK_IMAGE_LAYOUT_GENERAL, b->buffer, 1, &part);
+    part.imageSubresource.aspectMask = VK_IMAGE_ASPECT_STENCIL_BIT;
+    part.bufferOffset += STENCIL_AT;
+    VK(CmdCopyImageToBuffer)(c, to->image, VK_IMAGE_LAYOUT_GENERAL, b->buffer, 1, &part);
+    return gpu_finish(g, c) == VK_SUCCESS;
+}
+
+/* From the buffer to one image, aspect by aspect, both to the other, and back to the buffer. */
+static bool both_copies(Gpu *g, const GpuBuffer *b, const Both images[2])
+{
+    VkBufferImageCopy parts[2];
+    for (uint32_t k = 0; k < 2; k++)
+        parts[k] = (VkBufferImageCopy){
+            .bufferOffset = k * STENCIL_AT, .imageExtent = { 8, 4, 1 },
+            .imageSubresource = { k ? VK_IMAGE_ASPECT_STENCIL_BIT : VK_IMAGE_ASPECT_DEPTH_BIT, 0, 0,
+                                  1 } };
+    VkImageCopy all = { { BOTH, 0, 0, 1 }, { 0 }, { BOTH, 0, 0, 1 }, { 0 }, { 8, 4, 1 } };
+    VkCommandBuffer c = gpu_begin(g);
+    for (int k = 0; k < 2; k++)
+        both_barrier(c, &images[k], VK_IMAGE_LAYOUT_UNDEFINED);
+    VK(CmdCopyBufferToImage)(c, b->buffer, images[0].image, VK_IMAGE_LAYOUT_GENERAL, 2, parts);
+    both_barrier(c, &images[0], VK_IMAGE_LAYOUT_GENERAL);
+    VK(CmdCopyImage)(c, images[0].image, VK_IMAGE_LAYOUT_GENERAL, images[1].image,
+                     VK_IMAGE_LAYOUT_GENERAL, 1, &all);
+    both_barrier(c, &images[1], VK_IMAGE_LAYOUT_GENERAL);
+    for (int k = 0; k < 2; k++)
+        parts[k].bufferOffset += BACK_AT;
+    VK(CmdCopyImageToBuffer)(c, images[1].image, VK_IMAGE_LAYOUT_GENERAL, b->buffer, 2, parts);
+    return gpu_finish(g, c) == VK_SUCCESS;
+}
+
+static void check_both(Bench *t, VkFormat format, const TexelFormat *depth)
+{
+    Both images[2] = { { 0 } };
+    GpuBuffer b;
+    VkSampler s[2];
+    REQUIRE(!gpu_buffer(&t->gpu, 1024, &b) && both_new(&t->gpu, format, &images[0]) &&
+            both_new(&t->gpu, format, &images[1]));
+    for (int k = 0; k < 2; k++) {
+        VkSamplerCreateInfo info = { .sType = VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO,
+                                     .compareEnable = k, .compareOp = VK_COMPARE_OP_LESS };
+        REQUIRE(!VK(CreateSampler)(t->gpu.device, &info, NULL, &s[k]));
+    }
+    uint8_t *bytes = b.data;
+    memset(bytes, 0, 1024);
+    for (uint32_t k = 0; k < 32; k++) {
+        uint32_t x[4] = { texel_bits((float)k / 31) };
+        texel_store(depth, bytes + k * depth->bytes, x);
+        bytes[STENCIL_AT + k] = (uint8_t)(255 - 7 * k);
+    }
+    uint32_t cleared[4];
+    CHECK(both_clears(&t->gpu, &b, &images[1]));
+    texel_load(depth, bytes + BACK_AT, cleared);
+    CHECK_NEAR(texel_float(cleared[0]), 1, 0);
+    CHECK_EQ_U64(bytes[BACK_AT + STENCIL_AT], 77);
+    memset(bytes + BACK_AT, 0, BACK_AT);
+    CHECK(both_copies(&t->gpu, &b, images));
+    CHECK(!memcmp(bytes, bytes + BACK_AT, BACK_AT));
+    const VkImageView views[] = { images[1].views[0], images[1].views[0], images[1].views[1] };
+    Bind binds[4] = { buffer_bind(&t->out) };
+    for (int k = 0; k < 3; k++)
+        binds[k + 1] = (Bind){ .type = VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER,
+                               .images = { { s[k == 1], views[k], VK_IMAGE_LAYOUT_GENERAL } } };
+    CHECK(bench_program(t, both_kernel, binds, 4) && bench_run(t, 1, 1));
+    const float *y = t->out.data;
+    for (uint32_t k = 0; k < 32; k++) {
+        uint32_t x[4];
+        texel_load(depth, bytes + k * depth->bytes, x);
+        CHECK_NEAR(y[4 * k], texel_float(x[0]), 0);
+        CHECK_NEAR(y[4 * k + 1], k >= 16 ? 1 : 0, 0);
+        CHECK_NEAR(y[4 * k + 2], 255 - 7 * (int)k, 0);
+        CHECK_NEAR(y[4 * k + 3], 8, 0);
+    }
+    bench_end_program(t);
+    for (int k = 0; k < 2; k++) {
+        both_free(&t->gpu, &images[k]);
+        VK(DestroySampler)(t->gpu.device, s[k], NULL);
+    }
+    gpu_buffer_free(&t->gpu, &b);
+}
+
+/* Queues that only compute do not copy depths from buffers (VUID-vkCmdCopyBufferToImage-07739). */
+TEST(depth_and_stencil)
+{
+    static const VkFormat all[][2] = {
+        { VK_FORMAT_D16_UNORM_S8_UINT, VK_FORMAT_D16_UNORM },
+        { VK_FORMAT_D24_UNORM_S8_UINT, VK_FORMAT_X8_D24_UNORM_PACK32 },
+        { VK_FORMAT_D32_SFLOAT_S8_UINT, VK_FORMAT_D32_SFLOAT } };
+    Bench t = { 0 };
+    setenv("HEDDLE_CLAIM_GRAPHICS", "1", 1);
+    REQUIRE(bench_new(&t, 512));
+    unsetenv("HEDDLE_CLAIM_GRAPHICS");
+    for (uint32_t k = 0; k < COUNT_OF(all); k++)
+        check_both(&t, all[k][0], texel_format(all[k][1]));
+    bench_free(&t);
+}
+
 /* ---- samples --------------------------------------------------------------------------------- */
 
 /* Writes each sample of `a` (pass 0), or says what is fetched of `b` and `c` (pass 1). */
