@@ -75,13 +75,15 @@ static Copy plane_copy(const Image *from, const Image *to, const VkImageCopy *r)
     return c;
 }
 
-/* What copies all aspects of the region: that many, at most two. */
+/* What copies all aspects of the region: that many, at most two. A color may become a depth or a
+ * stencil, and they a color (maintenance8). */
 static uint32_t image_copies(const Image *from, const Image *to, const VkImageCopy *r, Copy c[2])
 {
     uint32_t n = 0;
-    VkImageAspectFlags left = from->data && to->data ? r->srcSubresource.aspectMask : 0;
-    for (; left && n < 2; left &= left - 1) {
-        Image a = image_plane(from, left & -left), b = image_plane(to, left & -left);
+    VkImageAspectFlags source = r->srcSubresource.aspectMask, left = source;
+    for (; left && n < 2 && from->data && to->data; left &= left - 1) {
+        VkImageAspectFlags one = left & -left, target = r->dstSubresource.aspectMask;
+        Image a = image_plane(from, one), b = image_plane(to, source == target ? one : target);
         c[n++] = plane_copy(&a, &b, r);
     }
     return n;

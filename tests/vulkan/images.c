@@ -1105,6 +1105,29 @@ static bool both_copies(Gpu *g, const GpuBuffer *b, const Both images[2])
     return gpu_finish(g, c) == VK_SUCCESS;
 }
 
+/* The stencil as a color and back, upside down (maintenance8). */
+static void check_both_as_color(Gpu *g, const Both images[2])
+{
+    Picture color = { .format = VK_FORMAT_R8_UINT, .size = { 8, 4, 1 }, .levels = 1, .layers = 1 };
+    VkImageCopy out[4], in[4];
+    REQUIRE(picture_new(g, &color, VK_IMAGE_VIEW_TYPE_2D));
+    for (int32_t k = 0; k < 4; k++) {
+        VkImageSubresourceLayers a = { VK_IMAGE_ASPECT_STENCIL_BIT, 0, 0, 1 };
+        VkImageSubresourceLayers b = { VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1 };
+        out[k] = (VkImageCopy){ a, { 0, k, 0 }, b, { 0, 3 - k, 0 }, { 8, 1, 1 } };
+        in[k] = (VkImageCopy){ b, { 0, 3 - k, 0 }, a, { 0, k, 0 }, { 8, 1, 1 } };
+    }
+    VkCommandBuffer c = gpu_begin(g);
+    VK(CmdCopyImage)(c, images[0].image, VK_IMAGE_LAYOUT_GENERAL, color.image,
+                     VK_IMAGE_LAYOUT_GENERAL, 4, out);
+    VK(CmdCopyImage)(c, color.image, VK_IMAGE_LAYOUT_GENERAL, images[1].image,
+                     VK_IMAGE_LAYOUT_GENERAL, 4, in);
+    CHECK(gpu_finish(g, c) == VK_SUCCESS);
+    for (uint32_t k = 0; k < 32; k++)
+        CHECK_EQ_U64(color.data[(3 - k / 8) * 8 + k % 8], 255 - 7 * k);
+    picture_free(g, &color);
+}
+
 static void check_both(Bench *t, VkFormat format, const TexelFormat *depth)
 {
     Both images[2] = { { 0 } };
@@ -1132,6 +1155,8 @@ static void check_both(Bench *t, VkFormat format, const TexelFormat *depth)
     memset(bytes + BACK_AT, 0, BACK_AT);
     CHECK(both_copies(&t->gpu, &b, images));
     CHECK(!memcmp(bytes, bytes + BACK_AT, BACK_AT));
+    if (!getenv("HEDDLE_TEST_LOADER")) /* Debian 12's validation layer does not know the way */
+        check_both_as_color(&t->gpu, images);
     const VkImageView views[] = { images[1].views[0], images[1].views[0], images[1].views[1] };
     Bind binds[4] = { buffer_bind(&t->out) };
     for (int k = 0; k < 3; k++)
