@@ -16,6 +16,8 @@
 #include "cpu/exec.h"
 #include "cpu/fault.h"
 
+#include "base/thread.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -476,7 +478,7 @@ CpuDevice *cpu_device_new(uint32_t threads, DiagSink *sink)
     d->l2_bytes = cpu_host_l2_bytes();
     fault_catch();
     for (; d->n_workers < n; d->n_workers++) {
-        int error = pthread_create(&d->workers[d->n_workers], NULL, worker_main, d);
+        int error = thread_start(&d->workers[d->n_workers], NULL, "heddle worker", worker_main, d);
         if (error) {
             diag(sink, DIAG_ERROR, NULL, NULL, "thread %u of %u cannot be started: %s",
                  d->n_workers + 2, n + 1, strerror(error));

@@ -5,8 +5,9 @@
  */
 #include "llvm/guard.h"
 
+#include "base/thread.h"
+
 #include <llvm-c/ErrorHandling.h>
-#include <pthread.h>
 #include <setjmp.h>
 #include <unistd.h>
 
@@ -66,7 +67,7 @@ bool llvm_guarded(bool (*work)(void *user), void (*fatal)(void *user, const char
     pthread_t thread;
     pthread_attr_init(&attributes);
     bool started = pthread_attr_setstacksize(&attributes, THREAD_STACK) == 0 &&
-                   pthread_create(&thread, &attributes, run, &g) == 0;
+                   thread_start(&thread, &attributes, "heddle llvm", run, &g) == 0;
     pthread_attr_destroy(&attributes);
     if (started)
         pthread_join(thread, NULL);

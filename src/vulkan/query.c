@@ -87,7 +87,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_GetQueryPoolResults(VkDevice device, VkQueryPo
     if (flags & VK_QUERY_RESULT_WAIT_BIT) {
         pthread_mutex_lock(&d->lock);
         while (!all_available(p, first, n) && !d->lost)
-            sync_wait(d, UINT64_MAX);
+            sync_wait(d, NULL, UINT64_MAX);
         pthread_mutex_unlock(&d->lock);
     }
     if (d->lost)

@@ -4,6 +4,7 @@
  * thread runs it, or a thread that waits without a timeout, whichever comes first. One submission
  * of a queue runs at a time, in order. All of it is under the device's lock, but for the running.
  */
+#include "base/thread.h"
 #include "vulkan/vk.h"
 
 static bool is_ready(const Submission *s)
@@ -131,7 +132,7 @@ VkResult queue_wait(Queue *q)
     Device *d = q->device;
     pthread_mutex_lock(&d->lock);
     while ((q->head || q->running || d->failing) && !d->lost)
-        sync_wait(d, UINT64_MAX);
+        sync_wait(d, q, UINT64_MAX);
     Submission *done = take_done(q);
     pthread_mutex_unlock(&d->lock);
     free_all(d, done);
@@ -210,7 +211,7 @@ static Submission *of_submit2(const Device *d, const VkSubmitInfo2 *info)
 static bool start(Queue *q)
 {
     if (!q->started)
-        q->started = pthread_create(&q->thread, NULL, queue_main, q) == 0;
+        q->started = thread_start(&q->thread, NULL, "heddle queue", queue_main, q) == 0;
     return q->started;
 }
 
@@ -222,6 +223,10 @@ static VkResult append(Queue *q, Submission *first, Submission **last, bool whol
     pthread_mutex_lock(&d->lock);
     if (!r && (!whole || !start(q)))
         r = VK_ERROR_OUT_OF_HOST_MEMORY;
+    for (Submission *s = r ? NULL : first; s; s = s->next) {
+        if (s->fence)
+            s->fence->queue = q;
+    }
     if (!r && first) {
         *q->tail = first;
         q->tail = last;

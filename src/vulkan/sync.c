@@ -30,11 +30,12 @@ static bool may_block(const Queue *q)
     return false;
 }
 
-bool sync_wait(Device *d, uint64_t deadline)
+bool sync_wait(Device *d, Queue *helped, uint64_t deadline)
 {
     if (deadline == UINT64_MAX) {
         for (int i = 0; i < N_QUEUES; i++) {
-            if (!may_block(d->queues[i]) && queue_step(d->queues[i]))
+            Queue *q = d->queues[i];
+            if ((!helped || q == helped) && !may_block(q) && queue_step(q))
                 return true;
         }
     } else if (clock_ns() >= deadline) {
@@ -97,13 +98,17 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_WaitForFences(VkDevice device, uint32_t n, con
     Device *d = Device_of(device);
     uint64_t deadline = sync_deadline(timeout);
     uint32_t signaled;
+    Queue *helped;
     bool in_time = true;
     pthread_mutex_lock(&d->lock);
     do {
         signaled = 0;
         for (uint32_t i = 0; i < n; i++)
             signaled += Fence_of(fences[i])->signaled;
-    } while (signaled < (all ? n : MIN(n, 1)) && !d->lost && (in_time = sync_wait(d, deadline)));
+        /* One fence's thread does not run other queues' work, which may take longer. */
+        helped = n == 1 ? Fence_of(*fences)->queue : NULL;
+    } while (signaled < (all ? n : MIN(n, 1)) && !d->lost &&
+             (in_time = sync_wait(d, helped, deadline)));
     pthread_mutex_unlock(&d->lock);
     if (d->lost)
         return VK_ERROR_DEVICE_LOST;
@@ -170,7 +175,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_WaitSemaphores(VkDevice device, const VkSemaph
         reached = 0;
         for (uint32_t i = 0; i < info->semaphoreCount; i++)
             reached += Semaphore_of(info->pSemaphores[i])->value >= info->pValues[i];
-    } while (reached < need && !d->lost && (in_time = sync_wait(d, deadline)));
+    } while (reached < need && !d->lost && (in_time = sync_wait(d, NULL, deadline)));
     pthread_mutex_unlock(&d->lock);
     if (d->lost)
         return VK_ERROR_DEVICE_LOST;

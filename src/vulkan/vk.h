@@ -436,7 +436,11 @@ void exec_dispatch(Exec *x, const BoundState *s, const uint32_t groups[3], const
 
 /* ---- sync.c: fences, semaphores, events ------------------------------------------------------ */
 
-typedef struct Fence { Base base; bool signaled; } Fence;
+typedef struct Fence {
+    Base base;
+    bool signaled;
+    Queue *queue;               /* that is to signal it; or NULL */
+} Fence;
 HANDLE(Fence, VkFence)
 
 typedef struct Semaphore {
@@ -451,9 +455,10 @@ HANDLE(Event, VkEvent)
 
 /* Under the lock: tells everyone who waits. */
 void sync_changed(Device *d);
-/* Waits under the lock for a change, until `deadline` (clock_ns) at the latest; runs work that is
- * ready meanwhile when there is no deadline. False when it has passed. */
-bool sync_wait(Device *d, uint64_t deadline);
+/* Waits under the lock for a change, until `deadline` (clock_ns) at the latest; when there is no
+ * deadline, runs work that is ready meanwhile: of `helped`, or of all queues if that is NULL. False
+ * when the deadline has passed. */
+bool sync_wait(Device *d, Queue *helped, uint64_t deadline);
 uint64_t sync_deadline(uint64_t timeout);
 
 /* ---- queue.c --------------------------------------------------------------------------------- */

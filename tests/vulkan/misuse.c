@@ -3,6 +3,8 @@
  * What a driver must survive: failing allocation callbacks, null handles, counts that are short,
  * structures full of rubbish, shaders that are wrong; and the doors a loader knocks at.
  */
+#include <signal.h>
+
 #include "gpu.h"
 
 /* ---- the doors ------------------------------------------------------------------------------- */
@@ -525,6 +527,33 @@ TEST(a_lost_device_is_at_rest)
     gpu_buffer_free(&g, &b);
     gpu_program_free(&g, &work);
     gpu_program_free(&g, &stray);
+    gpu_free(&g);
+}
+
+/* None that is sent to the process is handled by a thread of the driver's. */
+TEST(signals_are_the_programs)
+{
+    Gpu g = { 0 };
+    GpuProgram p = { .n_types = 1 };
+    GpuBuffer b;
+    sigset_t one, before, waiting;
+    sigemptyset(&one);
+    sigaddset(&one, SIGUSR1);
+    REQUIRE(!gpu_new(&g) && !gpu_program_glsl(&g, add_one, &p) && !gpu_buffer(&g, 4096, &b));
+    gpu_write(&g, p.set, 0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, b.buffer, 0, VK_WHOLE_SIZE);
+    VkCommandBuffer c = gpu_begin(&g);
+    gpu_bind(c, &p);
+    VK(CmdDispatch)(c, 64, 1, 1);
+    CHECK(gpu_finish(&g, c) == VK_SUCCESS); /* all threads are there now */
+    pthread_sigmask(SIG_BLOCK, &one, &before);
+    kill(getpid(), SIGUSR1);    /* who handles it ends the program */
+    usleep(10000);
+    CHECK(!sigpending(&waiting) && sigismember(&waiting, SIGUSR1));
+    signal(SIGUSR1, SIG_IGN);
+    signal(SIGUSR1, SIG_DFL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    gpu_program_free(&g, &p);
+    gpu_buffer_free(&g, &b);
     gpu_free(&g);
 }
 
