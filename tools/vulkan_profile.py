@@ -12,7 +12,8 @@ DEVICE_EXTENSIONS = """
     VK_EXT_4444_formats VK_EXT_calibrated_timestamps VK_EXT_cooperative_matrix_maintenance1
     VK_EXT_descriptor_indexing VK_EXT_device_fault
     VK_EXT_external_memory_host VK_EXT_host_image_copy VK_EXT_host_query_reset VK_EXT_image_robustness VK_EXT_inline_uniform_block
-    VK_EXT_memory_budget VK_EXT_memory_priority VK_EXT_mutable_descriptor_type VK_EXT_pipeline_creation_cache_control
+    VK_EXT_memory_budget VK_EXT_memory_priority VK_EXT_mutable_descriptor_type
+    VK_EXT_pageable_device_local_memory VK_EXT_pipeline_creation_cache_control
     VK_EXT_pipeline_creation_feedback VK_EXT_pipeline_robustness VK_EXT_private_data
     VK_EXT_robustness2 VK_EXT_scalar_block_layout VK_EXT_separate_stencil_usage
     VK_EXT_shader_64bit_indexing VK_EXT_shader_image_atomic_int64
@@ -21,6 +22,7 @@ DEVICE_EXTENSIONS = """
     VK_EXT_shader_subgroup_ballot
     VK_EXT_shader_subgroup_partitioned VK_EXT_shader_subgroup_vote
     VK_EXT_subgroup_size_control VK_EXT_texel_buffer_alignment VK_EXT_tooling_info
+    VK_EXT_zero_initialize_device_memory
     VK_KHR_16bit_storage VK_KHR_8bit_storage VK_KHR_bind_memory2 VK_KHR_buffer_device_address
     VK_KHR_calibrated_timestamps VK_KHR_compute_shader_derivatives
     VK_KHR_cooperative_matrix VK_KHR_copy_commands2
@@ -108,7 +110,8 @@ FEATURES = set("""
     pipelineRobustness robustBufferAccess2 nullDescriptor
     shaderReplicatedComposites shaderExpectAssume shaderRelaxedExtendedInstruction
     shaderSubgroupRotate shaderSubgroupRotateClustered
-    memoryPriority deviceFault shaderMultipleWaitQueues mutableDescriptorType
+    memoryPriority pageableDeviceLocalMemory zeroInitializeDeviceMemory
+    deviceFault shaderMultipleWaitQueues mutableDescriptorType
 """.split())
 
 # Structures with a member of that name that means another extension's feature.

@@ -72,6 +72,13 @@ VKAPI_ATTR void VKAPI_CALL hv_FreeMemory(VkDevice device, VkDeviceMemory memory,
     object_free(alloc, &d->alloc, m);
 }
 
+/* What is paged, the operating system decides. */
+VKAPI_ATTR void VKAPI_CALL hv_SetDeviceMemoryPriorityEXT(VkDevice device, VkDeviceMemory memory,
+                                                         float priority)
+{
+    (void)device, (void)memory, (void)priority;
+}
+
 VKAPI_ATTR VkResult VKAPI_CALL hv_MapMemory(VkDevice device, VkDeviceMemory memory,
                                             VkDeviceSize offset, VkDeviceSize size,
                                             VkMemoryMapFlags flags, void **out)

@@ -2,7 +2,7 @@
  *
  * What Vulkan 1.4 brings to a compute device: the commands and structures of maintenance 5 and 6,
  * map_memory2, push descriptors in the core, copies of images by the host, float controls 2. And
- * what maintenance 7, 8 and 9 bring to any.
+ * what maintenance 7, 8 and 9 bring to any, and memory that starts as zeros.
  */
 #include "gpu.h"
 
@@ -97,6 +97,36 @@ TEST(later_maintenance)
     CHECK(result[1] == 0);
     VK(DestroyQueryPool)(device, pool, NULL);
     VK(DestroyDevice)(device, NULL);
+    gpu_free(&g);
+}
+
+TEST(memory_starts_as_zeros)
+{
+    enum { SIZE = 3 << 20 };
+    Gpu g = { .version = VK_API_VERSION_1_4 };
+    REQUIRE(gpu_new(&g) == VK_SUCCESS);
+    VkPhysicalDeviceZeroInitializeDeviceMemoryFeaturesEXT zeros = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ZERO_INITIALIZE_DEVICE_MEMORY_FEATURES_EXT };
+    VkPhysicalDeviceFeatures2 features = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+                                           .pNext = &zeros };
+    VK(GetPhysicalDeviceFeatures2)(g.physical, &features);
+    CHECK(zeros.zeroInitializeDeviceMemory);
+    VkMemoryAllocateFlagsInfo flags = { .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
+                                        .flags = VK_MEMORY_ALLOCATE_ZERO_INITIALIZE_BIT_EXT };
+    VkMemoryAllocateInfo info = { .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .pNext = &flags,
+                                  .allocationSize = SIZE };
+    for (int round = 0; round < 3; round++) { /* what was written before is not seen again */
+        VkDeviceMemory memory;
+        void *data;
+        uint32_t any = 0;
+        REQUIRE(VK(AllocateMemory)(g.device, &info, NULL, &memory) == VK_SUCCESS);
+        REQUIRE(VK(MapMemory)(g.device, memory, 0, SIZE, 0, &data) == VK_SUCCESS);
+        for (uint32_t i = 0; i < SIZE; i++)
+            any |= ((uint8_t *)data)[i];
+        CHECK(!any);
+        memset(data, 0xa5, SIZE);
+        VK(FreeMemory)(g.device, memory, NULL);
+    }
     gpu_free(&g);
 }
 
