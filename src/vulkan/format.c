@@ -147,10 +147,23 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_GetPhysicalDeviceImageFormatProperties2(
     VkPhysicalDevice device, const VkPhysicalDeviceImageFormatInfo2 *info,
     VkImageFormatProperties2 *out)
 {
+    const VkPhysicalDeviceExternalImageFormatInfo *external = chain_find(
+        info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_IMAGE_FORMAT_INFO);
+    const VkExternalMemoryHandleTypeFlagBits handle = external ? external->handleType : 0;
     for (VkBaseOutStructure *s = out->pNext; s; s = s->pNext) {
         VkHostImageCopyDevicePerformanceQuery *q = (void *)s;
+        VkExternalImageFormatProperties *e = (void *)s;
+        VkSamplerYcbcrConversionImageFormatProperties *c = (void *)s;
         if (s->sType == VK_STRUCTURE_TYPE_HOST_IMAGE_COPY_DEVICE_PERFORMANCE_QUERY)
             q->optimalDeviceAccess = q->identicalMemoryLayout = VK_TRUE;
+        else if (s->sType == VK_STRUCTURE_TYPE_EXTERNAL_IMAGE_FORMAT_PROPERTIES)
+            e->externalMemoryProperties = external_memory(handle);
+        else if (s->sType == VK_STRUCTURE_TYPE_SAMPLER_YCBCR_CONVERSION_IMAGE_FORMAT_PROPERTIES)
+            c->combinedImageSamplerDescriptorCount = 1;
+    }
+    if (handle && !is_host_memory(handle)) {
+        out->imageFormatProperties = (VkImageFormatProperties){ 0 };
+        return VK_ERROR_FORMAT_NOT_SUPPORTED;
     }
     return hv_GetPhysicalDeviceImageFormatProperties(device, info->format, info->type, info->tiling,
                                                      info->usage, info->flags,

@@ -564,10 +564,7 @@ VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceExternalBufferProperties(
     VkExternalBufferProperties *out)
 {
     (void)device;
-    bool host = is_host_memory(info->handleType);
-    VkExternalMemoryHandleTypeFlags types = host ? (VkFlags)info->handleType : 0;
-    out->externalMemoryProperties = (VkExternalMemoryProperties){
-        host ? VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT : 0, 0, types };
+    out->externalMemoryProperties = external_memory(info->handleType);
 }
 
 VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceExternalFenceProperties(

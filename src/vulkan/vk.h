@@ -209,6 +209,13 @@ static inline bool is_host_memory(VkExternalMemoryHandleTypeFlagBits type)
     return type == VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT ||
            type == VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_MAPPED_FOREIGN_MEMORY_BIT_EXT;
 }
+/* What can be done with such a handle; nothing is shared with others. */
+static inline VkExternalMemoryProperties external_memory(VkExternalMemoryHandleTypeFlagBits type)
+{
+    if (!is_host_memory(type))
+        return (VkExternalMemoryProperties){ 0 };
+    return (VkExternalMemoryProperties){ VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT, 0, type };
+}
 /* What every resource asks for; in the chain, no memory of its own. */
 VkMemoryRequirements memory_requirements(uint64_t size);
 void memory_requirements2(uint64_t size, VkMemoryRequirements2 *out);

@@ -151,8 +151,22 @@ TEST(nothing_is_shared_with_others_but_host_memory)
         VkExternalBufferProperties of_buffer = {
             .sType = VK_STRUCTURE_TYPE_EXTERNAL_BUFFER_PROPERTIES };
         VK(GetPhysicalDeviceExternalBufferProperties)(g.physical, &buffer, &of_buffer);
-        CHECK_EQ_U64(of_buffer.externalMemoryProperties.externalMemoryFeatures,
-                     i ? VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT : 0);
+        const uint32_t features = i ? VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT : 0;
+        CHECK_EQ_U64(of_buffer.externalMemoryProperties.externalMemoryFeatures, features);
+        VkPhysicalDeviceExternalImageFormatInfo external = {
+            .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_IMAGE_FORMAT_INFO,
+            .handleType = types[i] };
+        VkPhysicalDeviceImageFormatInfo2 image = {
+            .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_FORMAT_INFO_2, .pNext = &external,
+            .format = square.format, .type = square.imageType, .usage = square.usage };
+        VkExternalImageFormatProperties of_image = {
+            .sType = VK_STRUCTURE_TYPE_EXTERNAL_IMAGE_FORMAT_PROPERTIES,
+            .externalMemoryProperties.externalMemoryFeatures = 7 };
+        VkImageFormatProperties2 any = { .sType = VK_STRUCTURE_TYPE_IMAGE_FORMAT_PROPERTIES_2,
+                                         .pNext = &of_image };
+        CHECK(VK(GetPhysicalDeviceImageFormatProperties2)(g.physical, &image, &any) ==
+              (i ? VK_SUCCESS : VK_ERROR_FORMAT_NOT_SUPPORTED));
+        CHECK_EQ_U64(of_image.externalMemoryProperties.externalMemoryFeatures, features);
     }
     uint32_t n = 9;
     VK(GetPhysicalDeviceSparseImageFormatProperties)(g.physical, VK_FORMAT_R32_UINT,
