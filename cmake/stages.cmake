@@ -11,8 +11,13 @@ find_library(HEDDLE_MPFR mpfr)
 find_library(HEDDLE_GMP gmp)
 find_path(HEDDLE_MPFR_INCLUDE mpfr.h)
 
-# Under a sanitizer tests take ten times as long: of many cases they take each HEDDLE_TEST_STEP-th.
+# Under a sanitizer tests take ten times as long: of many cases they take each HEDDLE_TEST_STEP-th,
+# and have three times as long for them.
 set(HEDDLE_TEST_STEP 1)
+set(HEDDLE_TEST_SECONDS 300)
+if(HEDDLE_SANITIZE)
+    set(HEDDLE_TEST_SECONDS 900)
+endif()
 if(HEDDLE_SANITIZE MATCHES "thread")
     set(HEDDLE_TEST_STEP 13)
 elseif(HEDDLE_SANITIZE)
@@ -35,7 +40,7 @@ function(heddle_test name source)
     set_target_properties(${name} PROPERTIES
         RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/test")
     add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
-    set_tests_properties(${name} PROPERTIES TIMEOUT 300)
+    set_tests_properties(${name} PROPERTIES TIMEOUT ${HEDDLE_TEST_SECONDS})
 endfunction()
 
 function(heddle_stage name folder uses)

@@ -25,8 +25,9 @@ endif()
 
 heddle_test(test_fuzz_mutations "${PROJECT_SOURCE_DIR}/tests/fuzz/mutations.c" heddle_static)
 heddle_test(test_fuzz_opencl "${PROJECT_SOURCE_DIR}/tests/fuzz/opencl.c" heddle_static)
+math(EXPR seconds "3 * ${HEDDLE_TEST_SECONDS}")
 foreach(long IN ITEMS test_random_kernels test_fuzz_mutations)
-    set_tests_properties(${long} PROPERTIES PROCESSORS 2 TIMEOUT 900)
+    set_tests_properties(${long} PROPERTIES PROCESSORS 2 TIMEOUT ${seconds})
 endforeach()
 # libFuzzer's targets: SPIR-V read, SPIR-V the whole way, OpenCL C to LLVM IR.
 if(HEDDLE_FUZZ)
@@ -58,7 +59,7 @@ if(TARGET heddle_cli)
         --heddle $<TARGET_FILE:heddle_cli> --filecheck "${HEDDLE_FILECHECK}"
         --toolchain "${HEDDLE_TOOLCHAIN}" --scratch "${PROJECT_BINARY_DIR}/golden"
         WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
-    set_tests_properties(golden PROPERTIES PROCESSORS 2 TIMEOUT 900)
+    set_tests_properties(golden PROPERTIES PROCESSORS 2 TIMEOUT ${seconds})
 endif()
 if(TARGET heddle_shared AND NOT HEDDLE_SANITIZE)
     add_test(NAME install COMMAND sh "${PROJECT_SOURCE_DIR}/tests/install/run.sh"

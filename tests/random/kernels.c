@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 enum { N_BUFFERS = 7, MAX_INVOCATIONS = 256, DEFAULT_COUNT = 2000 / HEDDLE_TEST_STEP,
-       SECONDS = 120,
+       SECONDS = 120 * HEDDLE_TEST_STEP,
        VALIDATED = 50 /* one in */ };
 
 static const uint32_t sizes[] = { 8, 16, 32, 64, 128 };

@@ -118,13 +118,14 @@ static bool ids_are_sound(const uint32_t *words, size_t n)
     return sound;
 }
 
-/* Memory that is free, so that functions will lie elsewhere: pieces smaller than any of them. */
+/* Memory that is free, so that functions will lie elsewhere: pieces smaller than any of them, and of
+ * all sizes that they may have, since some allocators keep each size apart. */
 static void **occupy(size_t n)
 {
-    enum { PIECE = 256 };
+    enum { LEAST = 256, STEP = 64, MOST = 4096 };
     void **all = calloc(n + 1, sizeof *all);
     for (size_t k = 0; all && k < n; k++)
-        all[k] = malloc(PIECE);
+        all[k] = malloc(LEAST + (k % 2 ? k / 2 * STEP % (MOST - LEAST) : 0));
     return all;
 }
 
@@ -172,8 +173,8 @@ static bool emit(Emission *e)
     }
     LLVMSetTarget(e->module, triple);
     bool sound = false;
-    for (size_t pieces = 0; !sound && !e->error && pieces < (size_t)1 << 22;
-         pieces = pieces ? pieces * 8 : 1 << 10) {
+    for (size_t pieces = 0; !sound && !e->error && pieces <= (size_t)1 << 16;
+         pieces = pieces ? pieces * 4 : 1 << 10) {
         LLVMTargetMachineRef machine = new_machine(target);
         void **occupied = occupy(pieces);
         if (!pieces)
