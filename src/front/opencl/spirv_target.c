@@ -118,8 +118,8 @@ static bool ids_are_sound(const uint32_t *words, size_t n)
     return sound;
 }
 
-/* Memory that is free, so that functions will lie elsewhere: pieces smaller than any of them, and of
- * all sizes that they may have, since some allocators keep each size apart. */
+/* Memory that is free, so that functions will lie elsewhere: pieces smaller than any of them, and
+ * of all sizes that they may have, since some allocators keep each size apart. */
 static void **occupy(size_t n)
 {
     enum { LEAST = 256, STEP = 64, MOST = 4096 };
