@@ -2,7 +2,13 @@
  *
  * The cpu device: kernels become machine code, dispatches go to its worker threads.
  */
+#include "cpu/fault.h"
 #include "runtime/runtime.h"
+
+bool move_guarded(void (*work)(void *user), void *user, CpuFault *fault)
+{
+    return fault_guarded(work, user, NULL, fault);
+}
 
 static const CpuEmit emits[] = {
     [HEDDLE_EMIT_NOTHING] = CPU_EMIT_NOTHING,     [HEDDLE_EMIT_SPIRV] = CPU_EMIT_NOTHING,

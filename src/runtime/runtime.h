@@ -27,6 +27,9 @@ HeddleResult log_fail(HeddleLog *log, HeddleResult result, const char *fmt, ...)
  * HEDDLE_ERROR_MEMORY. */
 HeddleResult log_guarded(HeddleLog *log, Arena *arena, HeddleResult (*work)(void *user),
                          void *user);
+/* Calls work(user), which only moves bytes. False, with *fault filled in, where it reaches for
+ * memory that the program does not have, if there is a device of the kind `cpu`. */
+bool move_guarded(void (*work)(void *user), void *user, CpuFault *fault);
 /* `result`, after making sure that an error was reported for it. */
 HeddleResult log_failed_stage(const DiagSink *sink, HeddleLog *log, HeddleResult result,
                               const char *what);

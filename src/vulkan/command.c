@@ -69,6 +69,14 @@ void *command_new(CommandBuffer *c, size_t size, void (*run)(Exec *, const Cmd *
     return cmd;
 }
 
+void *command_move(CommandBuffer *c, size_t size, void (*run)(Exec *, const Cmd *))
+{
+    Cmd *cmd = command_new(c, size, run);
+    if (cmd)
+        cmd->moves = true;
+    return cmd;
+}
+
 const BoundState *command_state(CommandBuffer *c)
 {
     if (!c->shared) {

@@ -8,10 +8,29 @@
 
 #include "vulkan/vk.h"
 
+typedef struct Move { Exec *exec; const Cmd *cmd; } Move;
+
+static void move(void *user)
+{
+    const Move *m = user;
+    m->cmd->run(m->exec, m->cmd);
+}
+
 void exec_run(Exec *x, const CommandBuffer *c)
 {
-    for (const Cmd *cmd = c->first; cmd && !x->device->failing; cmd = cmd->next)
-        cmd->run(x, cmd);
+    for (const Cmd *cmd = c->first; cmd && !x->device->failing; cmd = cmd->next) {
+        CpuFault fault;
+        char text[128];
+        if (!cmd->moves) {
+            cmd->run(x, cmd);
+        } else if (!move_guarded(move, &(Move){ x, cmd }, &fault)) {
+            snprintf(text, sizeof text,
+                     "a copy, fill or clear %s at 0x%llx, which is no memory of the program",
+                     fault.kind == CPU_FAULT_WRITE ? "writes" : "reads",
+                     (unsigned long long)fault.address);
+            device_lose(x->device, &c->base, text, &fault);
+        }
+    }
 }
 
 void exec_finish(Exec *x)

@@ -168,8 +168,9 @@ VKAPI_ATTR void VKAPI_CALL hv_CmdCopyQueryPoolResults(VkCommandBuffer buffer, Vk
                                                       VkDeviceSize offset, VkDeviceSize stride,
                                                       VkQueryResultFlags flags)
 {
-    CmdQuery *c = record(buffer, pool, first, n, run_copy);
+    CmdQuery *c = Buffer_of(to)->data ? record(buffer, pool, first, n, run_copy) : NULL;
     if (c) {
+        c->cmd.moves = true;
         c->out = Buffer_of(to)->data + offset;
         c->stride = stride;
         c->flags = flags;

@@ -115,7 +115,7 @@ static void run_copy(Exec *x, const Cmd *cmd)
 
 static void record(VkCommandBuffer buffer, Copy copy)
 {
-    CmdCopyTexels *c = RECORD(CommandBuffer_of(buffer), CmdCopyTexels, run_copy);
+    CmdCopyTexels *c = command_move(CommandBuffer_of(buffer), sizeof *c, run_copy);
     if (c)
         c->copy = copy;
 }
@@ -261,7 +261,7 @@ static void clear(VkCommandBuffer buffer, const Image *m, const VkImageSubresour
 {
     uint32_t levels = MIN(r->levelCount, m->levels - r->baseMipLevel);
     for (uint32_t k = 0; k < levels && m->data; k++) {
-        CmdClear *c = RECORD(CommandBuffer_of(buffer), CmdClear, run_clear);
+        CmdClear *c = command_move(CommandBuffer_of(buffer), sizeof *c, run_clear);
         if (!c)
             return;
         c->level = image_level(m, r->baseMipLevel + k, r->baseArrayLayer);

@@ -24,7 +24,8 @@ static CmdCopy *record(VkCommandBuffer buffer, const Buffer *from, const Buffer 
 {
     if (!from->data || !to->data)
         return NULL;
-    CmdCopy *c = command_new(CommandBuffer_of(buffer), sizeof *c + n * sizeof *c->copies, run_copy);
+    CmdCopy *c = command_move(CommandBuffer_of(buffer), sizeof *c + n * sizeof *c->copies,
+                              run_copy);
     if (c)
         c->n = n;
     return c;
@@ -70,7 +71,7 @@ VKAPI_ATTR void VKAPI_CALL hv_CmdFillBuffer(VkCommandBuffer buffer, VkBuffer to,
     const Buffer *b = Buffer_of(to);
     if (!b->data || offset > b->size)
         return;
-    CmdFill *c = RECORD(CommandBuffer_of(buffer), CmdFill, run_fill);
+    CmdFill *c = command_move(CommandBuffer_of(buffer), sizeof *c, run_fill);
     if (!c)
         return;
     c->to = (uint32_t *)(void *)(b->data + offset);
@@ -97,7 +98,7 @@ VKAPI_ATTR void VKAPI_CALL hv_CmdUpdateBuffer(VkCommandBuffer buffer, VkBuffer t
                                               const void *data)
 {
     const Buffer *b = Buffer_of(to);
-    CmdUpdate *c = b->data ? command_new(CommandBuffer_of(buffer), sizeof *c + size, run_update)
+    CmdUpdate *c = b->data ? command_move(CommandBuffer_of(buffer), sizeof *c + size, run_update)
                            : NULL;
     if (!c)
         return;

@@ -387,6 +387,7 @@ typedef struct Cmd Cmd;
 struct Cmd {
     Cmd *next;
     void (*run)(Exec *x, const Cmd *c);
+    bool moves;                 /* bytes of the program's, and nothing else */
 };
 
 /* What a dispatch sees, shared by those that see the same. */
@@ -426,6 +427,8 @@ void *command_alloc(CommandBuffer *c, size_t size);
 /* A command of `size` bytes, beginning with a Cmd, at the end of the list; NULL as above. */
 void *command_new(CommandBuffer *c, size_t size, void (*run)(Exec *, const Cmd *));
 #define RECORD(c, T, run) ((T *)command_new((c), sizeof(T), (run)))
+/* The same for one that only moves bytes: where they are not there the device is lost. */
+void *command_move(CommandBuffer *c, size_t size, void (*run)(Exec *, const Cmd *));
 const BoundState *command_state(CommandBuffer *c);
 
 /* ---- execute.c ------------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
  * structures full of rubbish, shaders that are wrong; and the doors a loader knocks at.
  */
 #include <signal.h>
+#include <sys/mman.h>
 
 #include "gpu.h"
 
@@ -489,6 +490,44 @@ TEST(a_lost_device_is_alone)
     }
     gpu_program_free(&lost, &p);
     gpu_free(&lost);
+}
+
+/* Nor is a fill of memory that the program has taken back more than a lost device. */
+TEST(memory_that_is_gone)
+{
+    enum { PAGE = 4096 };
+    Gpu g = { 0 };
+    REQUIRE(gpu_new(&g) == VK_SUCCESS);
+    void *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(page != MAP_FAILED);
+    VkImportMemoryHostPointerInfoEXT import = {
+        .sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT,
+        .handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT,
+        .pHostPointer = page };
+    VkMemoryAllocateInfo memory = { .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+                                    .pNext = &import, .allocationSize = PAGE };
+    VkBufferCreateInfo info = { .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = PAGE,
+                                .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT };
+    VkDeviceMemory m = VK_NULL_HANDLE;
+    VkBuffer b = VK_NULL_HANDLE;
+    REQUIRE(!VK(AllocateMemory)(g.device, &memory, NULL, &m) &&
+            !VK(CreateBuffer)(g.device, &info, NULL, &b) &&
+            !VK(BindBufferMemory)(g.device, b, m, 0));
+    VkCommandBuffer c = gpu_begin(&g);
+    VK(CmdFillBuffer)(c, b, 16, 64, 1);
+    munmap(page, PAGE);
+    CHECK(gpu_finish(&g, c) == VK_ERROR_DEVICE_LOST);
+    VkDeviceFaultAddressInfoEXT address;
+    VkDeviceFaultCountsEXT counts = { .sType = VK_STRUCTURE_TYPE_DEVICE_FAULT_COUNTS_EXT,
+                                      .addressInfoCount = 1 };
+    VkDeviceFaultInfoEXT fault = { .sType = VK_STRUCTURE_TYPE_DEVICE_FAULT_INFO_EXT,
+                                   .pAddressInfos = &address };
+    CHECK(VK(GetDeviceFaultInfoEXT)(g.device, &counts, &fault) == VK_SUCCESS);
+    CHECK_EQ_U64(address.reportedAddress, (uintptr_t)page + 16);
+    CHECK_CONTAINS(fault.description, "fill");
+    VK(DestroyBuffer)(g.device, b, NULL);
+    VK(FreeMemory)(g.device, m, NULL);
+    gpu_free(&g);
 }
 
 /* Whoever is told that the device is lost may destroy what its queues worked on. */
