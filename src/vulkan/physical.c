@@ -415,27 +415,39 @@ static VkResult listed(uint32_t *count, bool wanted, uint32_t n)
     return whole ? VK_SUCCESS : VK_INCOMPLETE;
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL hv_GetPhysicalDeviceCooperativeMatrixPropertiesKHR(
-    VkPhysicalDevice device, uint32_t *count, VkCooperativeMatrixPropertiesKHR *out)
+/* One structure of `size` bytes for each shape that is wanted. */
+static VkResult list_shapes(uint32_t *count, void *out, size_t size,
+                            bool (*wanted)(const HeddleMatrixShape *s),
+                            void (*describe)(const HeddleMatrixShape *s, void *out))
 {
-    (void)device;
     size_t all;
     const HeddleMatrixShape *shapes = heddle_matrix_shapes(&all);
     uint32_t n = 0;
     for (size_t i = 0; i < all; i++) {
-        const HeddleMatrixShape *s = &shapes[i];
-        if (!is_listed(s))
+        if (!wanted(&shapes[i]))
             continue;
-        VkCooperativeMatrixPropertiesKHR p = {
-            .MSize = s->m, .NSize = s->n, .KSize = s->k, .AType = component(s->a),
-            .BType = component(s->b), .CType = component(s->c), .ResultType = component(s->result),
-            .saturatingAccumulation = s->saturating, .scope = VK_SCOPE_SUBGROUP_KHR,
-        };
         if (out && n < *count)
-            fill_in(&out[n], &p, sizeof p);
+            describe(&shapes[i], (char *)out + n * size);
         n++;
     }
     return listed(count, out != NULL, n);
+}
+
+static void describe_khr(const HeddleMatrixShape *s, void *out)
+{
+    VkCooperativeMatrixPropertiesKHR p = {
+        .MSize = s->m, .NSize = s->n, .KSize = s->k, .AType = component(s->a),
+        .BType = component(s->b), .CType = component(s->c), .ResultType = component(s->result),
+        .saturatingAccumulation = s->saturating, .scope = VK_SCOPE_SUBGROUP_KHR,
+    };
+    fill_in(out, &p, sizeof p);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hv_GetPhysicalDeviceCooperativeMatrixPropertiesKHR(
+    VkPhysicalDevice device, uint32_t *count, VkCooperativeMatrixPropertiesKHR *out)
+{
+    (void)device;
+    return list_shapes(count, out, sizeof *out, is_listed, describe_khr);
 }
 
 /* The older extension has neither saturation nor the types that came later. */
@@ -445,27 +457,21 @@ static bool is_older(const HeddleMatrixShape *s)
            component(s->result) <= VK_COMPONENT_TYPE_UINT64_KHR;
 }
 
+static void describe_nv(const HeddleMatrixShape *s, void *out)
+{
+    VkCooperativeMatrixPropertiesNV p = {
+        .MSize = s->m, .NSize = s->n, .KSize = s->k, .AType = component(s->a),
+        .BType = component(s->b), .CType = component(s->c), .DType = component(s->result),
+        .scope = VK_SCOPE_SUBGROUP_KHR,
+    };
+    fill_in(out, &p, sizeof p);
+}
+
 VKAPI_ATTR VkResult VKAPI_CALL hv_GetPhysicalDeviceCooperativeMatrixPropertiesNV(
     VkPhysicalDevice device, uint32_t *count, VkCooperativeMatrixPropertiesNV *out)
 {
     (void)device;
-    size_t all;
-    const HeddleMatrixShape *shapes = heddle_matrix_shapes(&all);
-    uint32_t n = 0;
-    for (size_t i = 0; i < all; i++) {
-        const HeddleMatrixShape *s = &shapes[i];
-        if (!is_older(s))
-            continue;
-        VkCooperativeMatrixPropertiesNV p = {
-            .MSize = s->m, .NSize = s->n, .KSize = s->k, .AType = component(s->a),
-            .BType = component(s->b), .CType = component(s->c), .DType = component(s->result),
-            .scope = VK_SCOPE_SUBGROUP_KHR,
-        };
-        if (out && n < *count)
-            fill_in(&out[n], &p, sizeof p);
-        n++;
-    }
-    return listed(count, out != NULL, n);
+    return list_shapes(count, out, sizeof *out, is_older, describe_nv);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL
@@ -476,12 +482,9 @@ hv_GetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV(
     (void)device;
     size_t all;
     const HeddleFlexibleShape *shapes = heddle_flexible_shapes(&all);
-    uint32_t n = out ? MIN(*count, (uint32_t)all) : (uint32_t)all;
-    for (uint32_t i = 0; out && i < n; i++) {
+    for (uint32_t i = 0; out && i < MIN(*count, all); i++) {
         const HeddleFlexibleShape *s = &shapes[i];
-        VkBaseOutStructure head;
-        memcpy(&head, &out[i], sizeof head);
-        out[i] = (VkCooperativeMatrixFlexibleDimensionsPropertiesNV){
+        VkCooperativeMatrixFlexibleDimensionsPropertiesNV p = {
             .MGranularity = s->m, .NGranularity = s->n, .KGranularity = s->k,
             .AType = component(s->a), .BType = component(s->b), .CType = component(s->c),
             .ResultType = component(s->result), .saturatingAccumulation = s->saturating,
@@ -489,10 +492,9 @@ hv_GetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV(
                                                         : VK_SCOPE_SUBGROUP_KHR,
             .workgroupInvocations = s->workgroup,
         };
-        memcpy(&out[i], &head, sizeof head);
+        fill_in(&out[i], &p, sizeof p);
     }
-    *count = n;
-    return n < all ? VK_INCOMPLETE : VK_SUCCESS;
+    return listed(count, out != NULL, (uint32_t)all);
 }
 
 /* One a combination of types: what is flexible is so at every scope and size. */
