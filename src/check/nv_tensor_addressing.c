@@ -223,6 +223,7 @@ bool layout_field(Checker *c, SpvId layout, LayoutField field, uint32_t dim, uin
     return false;
 }
 
+/* Rows that overlap are read as they lie: programs use that (Slang's tests do). */
 static void check_strides(Checker *c, SpvInst *i)
 {
     for (uint32_t k = 0; k + 2 < spv_n_operands(i); k++) {
@@ -233,8 +234,8 @@ static void check_strides(Checker *c, SpvInst *i)
             continue;
         uint64_t least = next * ((size + block - 1) / block);
         if (stride < least)
-            broken(c, i, "stride %u is %llu; dimension %u takes %llu", k,
-                   (unsigned long long)stride, k + 1, (unsigned long long)least);
+            doubtful(c, i, "stride %u is %llu; dimension %u takes %llu", k,
+                     (unsigned long long)stride, k + 1, (unsigned long long)least);
     }
 }
 
