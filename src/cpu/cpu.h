@@ -16,6 +16,7 @@ typedef struct CpuTarget {
     uint32_t vector_bits;       /* the widest vector worth using: 128, 256, 512 */
     uint32_t vector_registers;  /* 16 or 32 */
     uint32_t l2_bytes;          /* of one core */
+    unsigned llvm[3];           /* the version of the LLVM that generates the code */
     bool avx512, vnni, bf16_dot, fp16, amx_int8, amx_bf16, f16c;
 } CpuTarget;
 /* This machine's; `level` NULL, or a name ("x86-64-v2", "x86-64-v3", "x86-64-v4", "host") to

@@ -106,13 +106,15 @@ static void set_blocks(Plan *p, const uint32_t block[2])
 
 /* ---- the plan: interleaving ---------------------------------------------------------------- */
 
-/* What the kernel reads only, or all it is bound to when it writes everything; UINT64_MAX when its
- * memory is not bound by slots. */
+/* What buffers the kernel reads only, or all it is bound to when it writes everything; UINT64_MAX
+ * when its memory is not bound by slots. */
 static uint64_t footprint(const CpuDispatch *d)
 {
     uint64_t read = 0, all = 0;
     for (uint32_t i = 0; i < d->kernel->n_slots; i++) {
         const CpuSlot *s = &d->kernel->slots[i];
+        if (s->storage == SpvStorageClassUniformConstant)
+            continue;       /* images and samplers: addresses, no bytes */
         if (s->count == UINT32_MAX || !d->slots)
             return UINT64_MAX;
         for (uint32_t e = 0; e < s->count; e++) {

@@ -190,6 +190,7 @@ bool cpu_target(CpuTarget *t, const char *level, DiagSink *sink)
         return false;
     }
     t->l2_bytes = cpu_host_l2_bytes();
+    LLVMGetVersion(&t->llvm[0], &t->llvm[1], &t->llvm[2]);
     read_flags(t);
     return true;
 }

@@ -178,6 +178,7 @@ static uint64_t identity(const HeddleDevice *d)
         int64_t build[] = { file.st_size, file.st_mtim.tv_sec, file.st_mtim.tv_nsec };
         h = hash_bytes(build, sizeof build, h);
     }
+    h = hash_bytes(d->target.llvm, sizeof d->target.llvm, h);
     h = hash_bytes(d->target.cpu, strlen(d->target.cpu), h);
     const char *features = d->target.features ? d->target.features : "";
     return hash_bytes(features, strlen(features), h);
