@@ -132,7 +132,7 @@ static void add_neighbour(CpuEnv *env)
 static void check_barriers(uint32_t subgroups, uint32_t threads, int interleave)
 {
     enum { GROUPS = 40 };
-    CpuSlot slot = {.count = 1, .written = true};
+    CpuSlot slot = {.count = 1, .storage = SpvStorageClassStorageBuffer, .written = true};
     CpuKernel kernel = {.code = add_neighbour, .slots = &slot, .n_slots = 1, .subgroup_size = 8,
                         .local_size = {8 * subgroups, 1, 1}, .shared_bytes = 4 * subgroups,
                         .stack_bytes = 4096, .has_barrier = true, .can_yield = interleave != 1};
@@ -246,7 +246,7 @@ TEST(small_data_are_not_interleaved)
 {
     for (int big = 0; big < 2; big++) {
         Trace t = {0}, *push = &t;
-        CpuSlot slot = {.count = 1};
+        CpuSlot slot = {.count = 1, .storage = SpvStorageClassStorageBuffer};
         CpuKernel kernel = {.code = trace_steps, .slots = &slot, .n_slots = 1, .subgroup_size = 32,
                             .local_size = {32, 1, 1}, .stack_bytes = 4096, .can_yield = true};
         CpuBinding binding = {NULL, big ? 1u << 30 : 1u << 14};
