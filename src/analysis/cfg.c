@@ -361,17 +361,41 @@ static void spread(Builder *b, uint32_t l, uint32_t m, Nodes *found) {
     }
 }
 
+static void adopt_ways(Builder *b, uint32_t l, const Nodes *ways, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t added, node = ways->data[i];
+        bool single = b->owner[node] == NONE;
+        if (!adopt(b, node, l, &added))
+            continue;
+        if (single)
+            b->leaving[node] = 1;
+    }
+}
+
+/* Whether what follows the loop, whose merge block nothing reaches, is outside of what its header
+ * dominates: the end of a function, which returns in the loop lead to. */
+static bool leads_outside(const Builder *b, uint32_t l, const Nodes *ways) {
+    for (uint32_t i = 0; i < ways->len; i++) {
+        uint32_t node = ways->data[i];
+        for (uint32_t e = b->succ.start[node]; e < b->succ.start[node + 1]; e++)
+            if (b->succ.to[e] != b->n - 1 && !dominates(b, b->loops.data[l].header, b->succ.to[e]))
+                return true;
+    }
+    return false;
+}
+
 /* The blocks on the way out of loop l that its construct includes: those that lead to the merge
  * block, and those that end the function without being reachable from it. Adds them to the loop. */
 static void adopt_ways_out(Builder *b, uint32_t l) {
     uint32_t m = b->loops.data[l].merge;
     Nodes ways = { 0 }, back = { 0 }, after = { 0 };
-    if (m == NONE || !dominates(b, b->loops.data[l].header, m))
+    if (!b->loops.data[l].merge_inst || (m != NONE && !dominates(b, b->loops.data[l].header, m)))
         return;
     b->stamps++;
     for (uint32_t i = 0; i < b->loops.data[l].exits.len; i++) {
         uint32_t e = b->loops.data[l].exits.data[i];
-        if (e == b->n - 1 || dominates(b, m, e) || !dominates(b, b->loops.data[l].header, e))
+        if (e == b->n - 1 || (m != NONE && dominates(b, m, e)) ||
+            !dominates(b, b->loops.data[l].header, e))
             continue;
         b->stamp[e] = b->stamps;
         vec_push(b->a, &ways, e);
@@ -379,6 +403,10 @@ static void adopt_ways_out(Builder *b, uint32_t l) {
     if (!ways.len)
         return;
     spread(b, l, m, &ways);
+    if (m == NONE) {
+        adopt_ways(b, l, &ways, leads_outside(b, l, &ways) ? ways.len : 0);
+        return;
+    }
     uint32_t in_ways = b->stamps, to_merge = ++b->stamps;
     vec_push(b->a, &back, m);
     for (uint32_t i = 0; i < back.len; i++) {
@@ -409,14 +437,7 @@ static void adopt_ways_out(Builder *b, uint32_t l) {
             if (b->stamp[ways.data[i]] != b->stamps)
                 ways.data[n_taken++] = ways.data[i];
     }
-    for (uint32_t i = 0; i < n_taken; i++) {
-        uint32_t added, node = ways.data[i];
-        bool single = b->owner[node] == NONE;
-        if (!adopt(b, node, l, &added))
-            continue;
-        if (single)
-            b->leaving[node] = 1;
-    }
+    adopt_ways(b, l, &ways, n_taken);
 }
 
 static bool report_irreducible(Builder *b, uint32_t h) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Returns out of loops that nothing else leaves: who leaves finishes the iteration alone, and meets the
+// Returns out of loops that nothing else leaves, be it found out late: who leaves finishes the iteration alone, and meets the
 // others behind the call.
 // SIZES: 32 8 64
 #version 460
@@ -56,6 +56,24 @@ uint nested(uint n)
     }
 }
 
+/* Its break is never taken, which only the caller knows. */
+uint unbroken(uint n, uint never)
+{
+    if (n > 2) {
+        for (;;) {
+            met += subgroupAdd(1u);
+            if (subgroupElect()) {
+                met = met * 3 + subgroupBallotBitCount(subgroupBallot(true));
+                return met;
+            }
+            if (never != 0)
+                break;
+        }
+        met = 0;
+    }
+    return n;
+}
+
 void main()
 {
     met = word(0) % 3;
@@ -65,6 +83,7 @@ void main()
     put(met); put(subgroupAdd(1u));
     put(waterfall(key)); put(subgroupAdd(1u));
     put(nested(word(2))); put(met); put(subgroupAdd(1u));
+    put(unbroken(word(3) % 7, 0)); put(met); put(subgroupAdd(1u));
     near(1.0);
     for (uint i = 0;; i++) {
         if (subgroupElect()) {
