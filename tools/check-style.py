@@ -105,7 +105,7 @@ def check(files, options):
     rules = {name: [] for name in (
         "includes go down the table", "functions are short", "files are short", "lines are short",
         "headers compile alone", "SPDX line first", "the library neither prints nor exits",
-        "no dead code or promises")}
+        "no dead code or promises", "a function's brace has its line")}
     found = []
     for path in files:
         with open(path, encoding="utf-8") as f:
@@ -122,6 +122,9 @@ def check(files, options):
                 "%s:%d: %s" % (path, text.count("\n", 0, m.start()) + 1, m.group(0)))
         if not path.endswith((".c", ".h")):
             continue
+        for m in re.finditer(r"^[A-Za-z][\w *]*\([^;{}]*\) \{$", code, re.M):
+            rules["a function's brace has its line"].append(
+                "%s:%d" % (path, code.count("\n", 0, m.start()) + 1))
         # Literals matter to #include, so the arrows see the text.
         rules["includes go down the table"].extend(arrows(path, text))
         if len(lines) - 1 > MAX_FILE:

@@ -45,12 +45,14 @@ typedef struct Builder {
     uint32_t *position;         /* by number: place in the compact order */
 } Builder;
 
-SpvInst *cfg_merge_inst(const SpvBlock *b) {
+SpvInst *cfg_merge_inst(const SpvBlock *b)
+{
     SpvInst *i = b->insts.last ? b->insts.last->prev : NULL;
     return i && (i->op == SpvOpSelectionMerge || i->op == SpvOpLoopMerge) ? i : NULL;
 }
 
-uint32_t cfg_target(const SpvInst *term, uint32_t k) {
+uint32_t cfg_target(const SpvInst *term, uint32_t k)
+{
     uint32_t at = term->first_operand;
     switch (term->op) {
     case SpvOpBranch:
@@ -68,13 +70,15 @@ uint32_t cfg_target(const SpvInst *term, uint32_t k) {
 
 /* ---- numbering and edges --------------------------------------------------------------------- */
 
-static SpvBlock *target_block(SpvModule *m, const SpvInst *term, uint32_t k) {
+static SpvBlock *target_block(SpvModule *m, const SpvInst *term, uint32_t k)
+{
     uint32_t word = cfg_target(term, k);
     SpvInst *label = word ? spv_def(m, term->words[word]) : NULL;
     return label ? label->block : NULL;
 }
 
-static void number_blocks(Builder *b) {
+static void number_blocks(Builder *b)
+{
     SpvFunction *f = b->f;
     struct Frame {
         SpvBlock *block;
@@ -108,7 +112,8 @@ static void number_blocks(Builder *b) {
     }
 }
 
-static void find_edges(Builder *b) {
+static void find_edges(Builder *b)
+{
     SpvModule *m = b->f->module;
     Nodes to = { 0 };
     b->stamp = NEW_ARRAY(b->a, uint32_t, b->n);
@@ -150,13 +155,15 @@ typedef struct Dom {
     uint8_t *extra;             /* hung below the root although no edge leads there */
 } Dom;
 
-static void dom_visit(Dom *d, uint32_t v, uint32_t parent) {
+static void dom_visit(Dom *d, uint32_t v, uint32_t parent)
+{
     d->semi[v] = d->reached;
     d->vertex[d->reached++] = v;
     d->parent[v] = parent;
 }
 
-static void dom_search(Dom *d, uint32_t start, uint32_t parent, Edges out, uint32_t *cursor) {
+static void dom_search(Dom *d, uint32_t start, uint32_t parent, Edges out, uint32_t *cursor)
+{
     uint32_t v = start;
     dom_visit(d, v, parent);
     while (true) {
@@ -174,7 +181,8 @@ static void dom_search(Dom *d, uint32_t start, uint32_t parent, Edges out, uint3
     }
 }
 
-static uint32_t dom_eval(Dom *d, uint32_t v) {
+static uint32_t dom_eval(Dom *d, uint32_t v)
+{
     if (d->ancestor[v] == NONE)
         return v;
     uint32_t depth = 0;
@@ -245,7 +253,8 @@ static uint32_t *dominators(Arena *a, uint32_t n, uint32_t root, Edges out, Edge
 }
 
 /* Numbers the dominator tree so that v's subtree is first[v] .. last[v]. */
-static void dominator_intervals(Builder *b) {
+static void dominator_intervals(Builder *b)
+{
     uint32_t *child = NEW_ARRAY(b->a, uint32_t, b->n), *sibling = NEW_ARRAY(b->a, uint32_t, b->n);
     memset(child, 0xff, sizeof(uint32_t) * b->n);
     b->first = NEW_ARRAY(b->a, uint32_t, b->n);
@@ -271,25 +280,29 @@ static void dominator_intervals(Builder *b) {
     }
 }
 
-static bool dominates(const Builder *b, uint32_t x, uint32_t y) {
+static bool dominates(const Builder *b, uint32_t x, uint32_t y)
+{
     return b->first[x] <= b->first[y] && b->last[y] <= b->last[x];
 }
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
-static uint32_t find_group(Builder *b, uint32_t l) {
+static uint32_t find_group(Builder *b, uint32_t l)
+{
     LoopInfo *loops = b->loops.data;
     while (loops[l].group != l)
         l = loops[l].group = loops[loops[l].group].group;
     return l;
 }
 
-static bool in_group(Builder *b, uint32_t node, uint32_t l) {
+static bool in_group(Builder *b, uint32_t node, uint32_t l)
+{
     return b->owner[node] != NONE && find_group(b, b->owner[node]) == l;
 }
 
 /* Puts a node, or the outermost loop that already holds it, into loop l. False when it is in l. */
-static bool adopt(Builder *b, uint32_t node, uint32_t l, uint32_t *added) {
+static bool adopt(Builder *b, uint32_t node, uint32_t l, uint32_t *added)
+{
     if (b->owner[node] == NONE) {
         b->owner[node] = l;
         vec_push(b->a, &b->loops.data[l].own, node);
@@ -305,7 +318,8 @@ static bool adopt(Builder *b, uint32_t node, uint32_t l, uint32_t *added) {
     return true;
 }
 
-static void natural_loop(Builder *b, uint32_t l, Nodes *work) {
+static void natural_loop(Builder *b, uint32_t l, Nodes *work)
+{
     while (work->len) {
         uint32_t node = work->data[--work->len], added;
         if (!adopt(b, node, l, &added))
@@ -315,7 +329,8 @@ static void natural_loop(Builder *b, uint32_t l, Nodes *work) {
     }
 }
 
-static void collect_exits_of(Builder *b, uint32_t l, uint32_t node) {
+static void collect_exits_of(Builder *b, uint32_t l, uint32_t node)
+{
     for (uint32_t e = b->succ.start[node]; e < b->succ.start[node + 1]; e++) {
         uint32_t to = b->succ.to[e];
         if (!in_group(b, to, l) && b->stamp[to] != b->stamps) {
@@ -326,7 +341,8 @@ static void collect_exits_of(Builder *b, uint32_t l, uint32_t node) {
 }
 
 /* Where loop l is left to: from its own blocks and from its inner loops. */
-static void collect_exits(Builder *b, uint32_t l) {
+static void collect_exits(Builder *b, uint32_t l)
+{
     const Nodes *inner = &b->inner;
     b->loops.data[l].exits.len = 0;
     b->stamps++;
@@ -346,7 +362,8 @@ static void collect_exits(Builder *b, uint32_t l) {
 
 /* Nodes reached from the ones in `found` on, strictly below header h in the dominator tree, not
  * below m (NONE: nothing is) and not in loop l. */
-static void spread(Builder *b, uint32_t l, uint32_t m, Nodes *found) {
+static void spread(Builder *b, uint32_t l, uint32_t m, Nodes *found)
+{
     uint32_t h = b->loops.data[l].header;
     for (uint32_t i = 0; i < found->len; i++) {
         uint32_t node = found->data[i];
@@ -361,7 +378,8 @@ static void spread(Builder *b, uint32_t l, uint32_t m, Nodes *found) {
     }
 }
 
-static void adopt_ways(Builder *b, uint32_t l, const Nodes *ways, uint32_t n) {
+static void adopt_ways(Builder *b, uint32_t l, const Nodes *ways, uint32_t n)
+{
     for (uint32_t i = 0; i < n; i++) {
         uint32_t added, node = ways->data[i];
         bool single = b->owner[node] == NONE;
@@ -374,7 +392,8 @@ static void adopt_ways(Builder *b, uint32_t l, const Nodes *ways, uint32_t n) {
 
 /* Whether what follows the loop, whose merge block nothing reaches, is outside of what its header
  * dominates: the end of a function, which returns in the loop lead to. */
-static bool leads_outside(const Builder *b, uint32_t l, const Nodes *ways) {
+static bool leads_outside(const Builder *b, uint32_t l, const Nodes *ways)
+{
     for (uint32_t i = 0; i < ways->len; i++) {
         uint32_t node = ways->data[i];
         for (uint32_t e = b->succ.start[node]; e < b->succ.start[node + 1]; e++)
@@ -386,7 +405,8 @@ static bool leads_outside(const Builder *b, uint32_t l, const Nodes *ways) {
 
 /* The blocks on the way out of loop l that its construct includes: those that lead to the merge
  * block, and those that end the function without being reachable from it. Adds them to the loop. */
-static void adopt_ways_out(Builder *b, uint32_t l) {
+static void adopt_ways_out(Builder *b, uint32_t l)
+{
     uint32_t m = b->loops.data[l].merge;
     Nodes ways = { 0 }, back = { 0 }, after = { 0 };
     if (!b->loops.data[l].merge_inst || (m != NONE && !dominates(b, b->loops.data[l].header, m)))
@@ -440,7 +460,8 @@ static void adopt_ways_out(Builder *b, uint32_t l) {
     adopt_ways(b, l, &ways, n_taken);
 }
 
-static bool report_irreducible(Builder *b, uint32_t h) {
+static bool report_irreducible(Builder *b, uint32_t h)
+{
     const char *name = spv_name(b->f->module, b->block[h]->id);
     spv_error(
         b->f->module, b->block[h]->insts.first, b->sink, "SPIR-V 2.11, structured control flow",
@@ -450,13 +471,15 @@ static bool report_irreducible(Builder *b, uint32_t h) {
     return false;
 }
 
-static SpvInst *loop_merge(const SpvBlock *b) {
+static SpvInst *loop_merge(const SpvBlock *b)
+{
     SpvInst *i = cfg_merge_inst(b);
     return i && i->op == SpvOpLoopMerge ? i : NULL;
 }
 
 /* Makes the loop that h heads, if it heads one. Inner loops must have been found before. */
-static bool find_loop(Builder *b, uint32_t h) {
+static bool find_loop(Builder *b, uint32_t h)
+{
     Nodes work = { 0 };
     for (uint32_t e = b->pred.start[h]; e < b->pred.start[h + 1]; e++) {
         uint32_t p = b->pred.to[e];
@@ -494,7 +517,8 @@ static bool find_loop(Builder *b, uint32_t h) {
 /* In the region of the loop that directly holds v, the node below which v is placed: its immediate
  * dominator, or the header of the inner loop that this is in (then *outside: after that whole
  * loop). */
-static uint32_t region_parent(const Builder *b, uint32_t v, bool *outside) {
+static uint32_t region_parent(const Builder *b, uint32_t v, bool *outside)
+{
     const LoopInfo *loops = b->loops.data;
     uint32_t d = b->idom[v], region = b->owner[v], inner = b->owner[d];
     if (region != NONE && loops[region].header == v)
@@ -510,7 +534,8 @@ static uint32_t region_parent(const Builder *b, uint32_t v, bool *outside) {
     return d;
 }
 
-static void compact_order(Builder *b) {
+static void compact_order(Builder *b)
+{
     uint32_t n = b->n - 1;
     uint32_t *inside = NEW_ARRAY(b->a, uint32_t, n), *outside = NEW_ARRAY(b->a, uint32_t, n);
     uint32_t *sibling = NEW_ARRAY(b->a, uint32_t, n);
@@ -542,7 +567,8 @@ static void compact_order(Builder *b) {
 
 /* ---- the result ------------------------------------------------------------------------------ */
 
-static uint32_t *placed(const Builder *b, Edges e, uint32_t v, uint32_t *count) {
+static uint32_t *placed(const Builder *b, Edges e, uint32_t v, uint32_t *count)
+{
     *count = e.start[v + 1] - e.start[v];
     uint32_t *out = NEW_ARRAY(b->a, uint32_t, *count);
     for (uint32_t i = 0; i < *count; i++)
@@ -550,7 +576,8 @@ static uint32_t *placed(const Builder *b, Edges e, uint32_t v, uint32_t *count) 
     return out;
 }
 
-static void place_loops(Builder *b, Cfg *c) {
+static void place_loops(Builder *b, Cfg *c)
+{
     uint32_t *identity = NEW_ARRAY(b->a, uint32_t, c->n);
     for (uint32_t i = 0; i < c->n; i++)
         identity[i] = i;
@@ -581,7 +608,8 @@ static void place_loops(Builder *b, Cfg *c) {
             c->loops[i]->parent->n_blocks += c->loops[i]->n_blocks;
 }
 
-static Cfg *finish(Builder *b) {
+static Cfg *finish(Builder *b)
+{
     Cfg *c = NEW(b->a, Cfg);
     c->function = b->f;
     c->n = b->n;
@@ -607,7 +635,8 @@ static Cfg *finish(Builder *b) {
 }
 
 /* Checked before anything walks up the nest, so that such walks are short. */
-static bool nest_is_shallow(Builder *b) {
+static bool nest_is_shallow(Builder *b)
+{
     uint32_t *depth = NEW_ARRAY(b->a, uint32_t, b->loops.len);
     for (uint32_t l = b->loops.len; l-- > 0;) {
         depth[l] = b->loops.data[l].parent == NONE ? 1 : depth[b->loops.data[l].parent] + 1;
@@ -621,7 +650,8 @@ static bool nest_is_shallow(Builder *b) {
     return true;
 }
 
-Cfg *cfg_build(Arena *a, SpvFunction *f, DiagSink *sink) {
+Cfg *cfg_build(Arena *a, SpvFunction *f, DiagSink *sink)
+{
     Builder b = { .a = a, .f = f, .sink = sink };
     if (!f->first) {
         spv_error(f->module, f->def, sink, NULL, "the function has no body");
@@ -645,18 +675,21 @@ Cfg *cfg_build(Arena *a, SpvFunction *f, DiagSink *sink) {
     return finish(&b);
 }
 
-bool cfg_dominates(const Cfg *c, uint32_t a, uint32_t b) {
+bool cfg_dominates(const Cfg *c, uint32_t a, uint32_t b)
+{
     const CfgBlock *x = &c->blocks[a], *y = &c->blocks[b];
     return x->dom_first <= y->dom_first && y->dom_last <= x->dom_last;
 }
 
-bool cfg_postdominates(const Cfg *c, uint32_t a, uint32_t b) {
+bool cfg_postdominates(const Cfg *c, uint32_t a, uint32_t b)
+{
     while (b != a && c->blocks[b].ipdom != b)
         b = c->blocks[b].ipdom;
     return a == b;
 }
 
-bool cfg_in_loop(const CfgLoop *l, const Cfg *c, uint32_t block) {
+bool cfg_in_loop(const CfgLoop *l, const Cfg *c, uint32_t block)
+{
     (void)c;
     return block >= l->header && block - l->header < l->n_blocks;
 }

@@ -41,25 +41,29 @@ typedef struct State {
     bool single_invocation;
 } State;
 
-static void push(State *s, uint32_t k) {
+static void push(State *s, uint32_t k)
+{
     if (!s->queued[k]) {
         s->queued[k] = 1;
         s->work[s->n_work++] = k;
     }
 }
 
-static bool is_vector(State *s, SpvId type) {
+static bool is_vector(State *s, SpvId type)
+{
     const SpvType *t = spv_type(s->m, type);
     return t && t->kind == SPV_VECTOR;
 }
 
-static bool is_coopmat(const SpvType *t) {
+static bool is_coopmat(const SpvType *t)
+{
     while (t && t->kind == SPV_ARRAY)
         t = t->element;
     return t && t->kind == SPV_COOPMAT;
 }
 
-static void set_mask(State *s, const SpvInst *i, uint16_t mask) {
+static void set_mask(State *s, const SpvInst *i, uint16_t mask)
+{
     if (!mask || !i->id || is_coopmat(spv_type(s->m, i->type)))
         return;
     if (!is_vector(s, i->type))
@@ -72,22 +76,26 @@ static void set_mask(State *s, const SpvInst *i, uint16_t mask) {
         push(s, s->use[k]);
 }
 
-static uint16_t of(const State *s, SpvId id) {
+static uint16_t of(const State *s, SpvId id)
+{
     return id < s->m->bound ? s->mask[id] : 0;
 }
 
-static uint16_t spread_scalar(uint16_t mask) {
+static uint16_t spread_scalar(uint16_t mask)
+{
     return mask ? ALL : 0;
 }
 
 /* ---- variables ------------------------------------------------------------------------------- */
 
-static bool is_private(const SpvInst *var) {
+static bool is_private(const SpvInst *var)
+{
     uint32_t storage = var && var->op == SpvOpVariable ? spv_operand(var, 0) : NONE;
     return storage == SpvStorageClassFunction || storage == SpvStorageClassPrivate;
 }
 
-static void vary_variable(State *s, SpvId var) {
+static void vary_variable(State *s, SpvId var)
+{
     SpvInst *def = spv_def(s->m, var);
     const SpvType *t = def ? spv_type(s->m, def->type) : NULL;
     if (!is_private(def) || s->u->varying_variable[var] || (t && is_coopmat(t->element)))
@@ -97,7 +105,8 @@ static void vary_variable(State *s, SpvId var) {
         push(s, k);
 }
 
-static uint16_t builtin_mask(State *s, SpvId var) {
+static uint16_t builtin_mask(State *s, SpvId var)
+{
     uint32_t n;
     const uint32_t *builtin = spv_decoration(s->m, var, -1, SpvDecorationBuiltIn, &n);
     if (!builtin || !n)
@@ -121,7 +130,8 @@ static uint16_t builtin_mask(State *s, SpvId var) {
     }
 }
 
-static uint16_t load_mask(State *s, SpvId pointer) {
+static uint16_t load_mask(State *s, SpvId pointer)
+{
     SpvId var = s->base[pointer];
     SpvInst *def = spv_def(s->m, var), *at = spv_def(s->m, pointer);
     if (of(s, pointer) || s->in_matrix[pointer])
@@ -150,7 +160,8 @@ static uint16_t load_mask(State *s, SpvId pointer) {
     return ALL;
 }
 
-static void store(State *s, const SpvInst *i, SpvId pointer, uint16_t value) {
+static void store(State *s, const SpvInst *i, SpvId pointer, uint16_t value)
+{
     SpvId var = s->base[pointer];
     if (!var || s->in_matrix[pointer])
         return;
@@ -160,7 +171,8 @@ static void store(State *s, const SpvInst *i, SpvId pointer, uint16_t value) {
 
 /* ---- control flow ---------------------------------------------------------------------------- */
 
-static void diverge_block(State *s, uint32_t p, uint32_t towards) {
+static void diverge_block(State *s, uint32_t p, uint32_t towards)
+{
     s->walked_to[p] = towards;
     if (s->u->divergent_block[p])
         return;
@@ -173,7 +185,8 @@ static void diverge_block(State *s, uint32_t p, uint32_t towards) {
     }
 }
 
-static void make_join(State *s, uint32_t p) {
+static void make_join(State *s, uint32_t p)
+{
     if (s->join[p])
         return;
     s->join[p] = 1;
@@ -186,7 +199,8 @@ typedef struct Walk { uint32_t stop, pending; } Walk;
 
 /* A path labelled `label` reaches `to` from `from`. Two labels meeting are lanes that had
  * parted. */
-static void arrive(State *s, Walk *w, uint32_t from, uint32_t to, uint32_t label) {
+static void arrive(State *s, Walk *w, uint32_t from, uint32_t to, uint32_t label)
+{
     bool known = s->stamp[to] == s->stamps;
     if (known && s->label[to] != label)
         make_join(s, to);
@@ -205,7 +219,8 @@ static void arrive(State *s, Walk *w, uint32_t from, uint32_t to, uint32_t label
 
 /* Makes the blocks from the seeds up to `stop`, which all paths go through, divergent, and finds
  * joins. */
-static void walk_apart(State *s, uint32_t from, const uint32_t *seeds, uint32_t n, uint32_t stop) {
+static void walk_apart(State *s, uint32_t from, const uint32_t *seeds, uint32_t n, uint32_t stop)
+{
     Walk w = { .stop = stop };
     uint32_t p = NONE;
     s->stamps++;
@@ -229,14 +244,16 @@ static void walk_apart(State *s, uint32_t from, const uint32_t *seeds, uint32_t 
     }
 }
 
-static bool used_outside(State *s, SpvId id, const CfgLoop *l) {
+static bool used_outside(State *s, SpvId id, const CfgLoop *l)
+{
     for (uint32_t k = s->use_start[id]; k < s->use_start[id + 1]; k++)
         if (!cfg_in_loop(l, s->c, s->c->position[s->insts[s->use[k]]->block->index]))
             return true;
     return false;
 }
 
-static void diverge_loop(State *s, const CfgLoop *l) {
+static void diverge_loop(State *s, const CfgLoop *l)
+{
     uint32_t number = l->index, end = l->header + l->n_blocks;
     if (s->u->divergent_loop[number])
         return;
@@ -269,7 +286,8 @@ static void diverge_loop(State *s, const CfgLoop *l) {
 }
 
 /* Whether a block of a loop leads back to the loop's header; others are on the way out. */
-static bool comes_back(State *s, const CfgLoop *l, uint32_t p) {
+static bool comes_back(State *s, const CfgLoop *l, uint32_t p)
+{
     uint32_t number = l->index, n = 0;
     if (!s->back[number]) {
         uint8_t *back = s->back[number] = NEW_ARRAY(s->a, uint8_t, l->n_blocks);
@@ -291,7 +309,8 @@ static bool comes_back(State *s, const CfgLoop *l, uint32_t p) {
     return s->back[number][p - l->header];
 }
 
-static void diverge_branch(State *s, const SpvInst *term) {
+static void diverge_branch(State *s, const SpvInst *term)
+{
     uint32_t p = s->c->position[term->block->index];
     const CfgBlock *b = &s->c->blocks[p];
     if (s->u->divergent_branch[p])
@@ -310,7 +329,8 @@ static void diverge_branch(State *s, const SpvInst *term) {
 
 /* ---- instructions ---------------------------------------------------------------------------- */
 
-static uint16_t any_operand(State *s, const SpvInst *i) {
+static uint16_t any_operand(State *s, const SpvInst *i)
+{
     uint32_t n = spv_id_operands(i, s->operand_at, COUNT_OF(s->operand_at));
     uint16_t mask = 0;
     for (uint32_t k = 0; k < n; k++)
@@ -318,7 +338,8 @@ static uint16_t any_operand(State *s, const SpvInst *i) {
     return mask;
 }
 
-static bool is_componentwise(State *s, const SpvInst *i) {
+static bool is_componentwise(State *s, const SpvInst *i)
+{
     if (i->op == SpvOpBitcast) {
         const SpvType *from = spv_type_of(s->m, spv_operand(i, 0)), *to = spv_type(s->m, i->type);
         return from && to && from->kind == SPV_VECTOR && from->count == to->count;
@@ -331,12 +352,14 @@ static bool is_componentwise(State *s, const SpvInst *i) {
 
 /* Where a pointer is a value (of a phi, in memory), one into memory that each lane has of its own
  * differs. */
-static uint16_t as_value(State *s, SpvId id) {
+static uint16_t as_value(State *s, SpvId id)
+{
     SpvId var = id < s->m->bound ? s->base[id] : 0;
     return is_private(spv_def(s->m, var)) ? ALL : of(s, id);
 }
 
-static uint16_t phi_mask(State *s, const SpvInst *i) {
+static uint16_t phi_mask(State *s, const SpvInst *i)
+{
     uint16_t mask = 0;
     bool same = true;
     SpvId only = 0;
@@ -354,7 +377,8 @@ static uint16_t phi_mask(State *s, const SpvInst *i) {
     return !same && s->join[s->c->position[i->block->index]] ? ALL : mask;
 }
 
-static uint16_t construct_mask(State *s, const SpvInst *i) {
+static uint16_t construct_mask(State *s, const SpvInst *i)
+{
     if (!is_vector(s, i->type))
         return any_operand(s, i);
     uint16_t mask = 0;
@@ -369,7 +393,8 @@ static uint16_t construct_mask(State *s, const SpvInst *i) {
     return mask;
 }
 
-static uint16_t shuffle_mask(State *s, const SpvInst *i) {
+static uint16_t shuffle_mask(State *s, const SpvInst *i)
+{
     const SpvType *t = spv_type_of(s->m, spv_operand(i, 0));
     uint32_t n = t ? t->count : 0, mask = 0;
     for (uint32_t k = 2; k < spv_n_operands(i) && k < 18; k++) {
@@ -382,7 +407,8 @@ static uint16_t shuffle_mask(State *s, const SpvInst *i) {
     return (uint16_t)mask;
 }
 
-static uint16_t extract_mask(State *s, const SpvInst *i) {
+static uint16_t extract_mask(State *s, const SpvInst *i)
+{
     const SpvType *t = spv_type_of(s->m, spv_operand(i, 0));
     uint16_t mask = of(s, spv_operand(i, 0));
     if (t && t->kind == SPV_VECTOR && spv_n_operands(i) == 2 && spv_operand(i, 1) < 16)
@@ -397,7 +423,8 @@ static uint16_t extract_mask(State *s, const SpvInst *i) {
     return spread_scalar(mask);
 }
 
-static uint16_t insert_mask(State *s, const SpvInst *i) {
+static uint16_t insert_mask(State *s, const SpvInst *i)
+{
     uint16_t object = of(s, spv_operand(i, 0)), mask = of(s, spv_operand(i, 1));
     if (!is_vector(s, i->type) || spv_n_operands(i) != 3 || spv_operand(i, 2) >= 16)
         return spread_scalar(object | mask);
@@ -406,12 +433,14 @@ static uint16_t insert_mask(State *s, const SpvInst *i) {
 }
 
 /* Reductions are one value for all; scans and parts of a subgroup are not. */
-static uint16_t reduction_mask(const SpvInst *i) {
+static uint16_t reduction_mask(const SpvInst *i)
+{
     return spv_operand(i, 1) == SpvGroupOperationReduce ? 0 : ALL;
 }
 
 /* Subgroup operations; *known false: not one of them. */
-static uint16_t group_mask(State *s, const SpvInst *i, bool *known) {
+static uint16_t group_mask(State *s, const SpvInst *i, bool *known)
+{
     *known = true;
     switch (i->op) {
     case SpvOpGroupNonUniformAll: case SpvOpGroupNonUniformAny: case SpvOpGroupNonUniformAllEqual:
@@ -454,7 +483,8 @@ static uint16_t group_mask(State *s, const SpvInst *i, bool *known) {
 }
 
 /* An extended instruction that touches memory: a load and a store of each of its pointers. */
-static uint16_t impure_ext_mask(State *s, const SpvInst *i) {
+static uint16_t impure_ext_mask(State *s, const SpvInst *i)
+{
     uint16_t mask = spread_scalar(any_operand(s, i));
     uint32_t n = spv_id_operands(i, s->operand_at, COUNT_OF(s->operand_at));
     for (uint32_t k = 0; k < n; k++) {
@@ -467,12 +497,14 @@ static uint16_t impure_ext_mask(State *s, const SpvInst *i) {
     return mask;
 }
 
-static bool is_atomic(const SpvInst *i) {
+static bool is_atomic(const SpvInst *i)
+{
     const SpvOpInfo *info = spv_op_info(i->op);
     return info && info->flags & SPV_OPF_ATOMIC;
 }
 
-static uint16_t result_mask(State *s, const SpvInst *i) {
+static uint16_t result_mask(State *s, const SpvInst *i)
+{
     bool known;
     uint16_t mask;
     switch (i->op) {
@@ -504,7 +536,8 @@ static uint16_t result_mask(State *s, const SpvInst *i) {
     return is_componentwise(s, i) ? mask : spread_scalar(mask);
 }
 
-static void visit(State *s, uint32_t k) {
+static void visit(State *s, uint32_t k)
+{
     const SpvInst *i = s->insts[k];
     switch (i->op) {
     case SpvOpBranchConditional: case SpvOpSwitch:
@@ -527,7 +560,8 @@ static void visit(State *s, uint32_t k) {
 
 /* ---- set-up ---------------------------------------------------------------------------------- */
 
-static void number_instructions(State *s) {
+static void number_instructions(State *s)
+{
     uint32_t n = 0;
     s->first = NEW_ARRAY(s->a, uint32_t, s->c->n + 1);
     for (uint32_t p = 0; p + 1 < s->c->n; p++)
@@ -545,7 +579,8 @@ static void number_instructions(State *s) {
     s->load_next = NEW_ARRAY(s->a, uint32_t, n);
 }
 
-static void index_uses(State *s) {
+static void index_uses(State *s)
+{
     uint32_t *start = s->use_start = NEW_ARRAY(s->a, uint32_t, (size_t)s->m->bound + 2);
     for (uint32_t pass = 0; pass < 2; pass++) {
         for (uint32_t k = 0; k < s->n_insts; k++) {
@@ -566,7 +601,8 @@ static void index_uses(State *s) {
     }
 }
 
-static bool is_pointer_step(uint16_t op) {
+static bool is_pointer_step(uint16_t op)
+{
     switch (op) {
     case SpvOpAccessChain: case SpvOpInBoundsAccessChain: case SpvOpPtrAccessChain:
     case SpvOpInBoundsPtrAccessChain: case SpvOpCopyObject: case SpvOpBitcast:
@@ -577,7 +613,8 @@ static bool is_pointer_step(uint16_t op) {
     }
 }
 
-static bool enters_matrix(State *s, const SpvInst *i) {
+static bool enters_matrix(State *s, const SpvInst *i)
+{
     const SpvType *t = spv_type_of(s->m, spv_operand(i, 0));
     bool ptr = i->op == SpvOpPtrAccessChain || i->op == SpvOpInBoundsPtrAccessChain;
     if ((!ptr && i->op != SpvOpAccessChain && i->op != SpvOpInBoundsAccessChain) || !t)
@@ -599,7 +636,8 @@ static bool enters_matrix(State *s, const SpvInst *i) {
 
 /* Which variable each pointer points into, which instructions read a variable, and which variables
  * are used in ways that are not followed (these vary). */
-static void trace_pointers(State *s) {
+static void trace_pointers(State *s)
+{
     s->base = NEW_ARRAY(s->a, SpvId, s->m->bound);
     s->in_matrix = NEW_ARRAY(s->a, uint8_t, s->m->bound);
     s->load_head = NEW_ARRAY(s->a, uint32_t, s->m->bound);
@@ -646,7 +684,8 @@ static void trace_pointers(State *s) {
     }
 }
 
-static void read_workgroup_size(State *s, uint32_t subgroup_size) {
+static void read_workgroup_size(State *s, uint32_t subgroup_size)
+{
     uint32_t size[3] = { 0 };
     for (SpvInst *i = s->m->globals.first; i; i = i->next) {
         SpvEntryPoint e;
@@ -663,7 +702,8 @@ static void read_workgroup_size(State *s, uint32_t subgroup_size) {
     s->single_invocation = size[0] == 1 && size[1] == 1 && size[2] == 1;
 }
 
-static bool is_entry_point(const State *s) {
+static bool is_entry_point(const State *s)
+{
     for (SpvInst *i = s->m->globals.first; i; i = i->next)
         if (i->op == SpvOpEntryPoint && spv_operand(i, 1) == s->c->function->def->id)
             return true;
@@ -671,7 +711,8 @@ static bool is_entry_point(const State *s) {
 }
 
 Uniformity *uniformity_build_known(Arena *a, SpvModule *m, const Cfg *c, uint32_t subgroup_size,
-                                   const UniformityKnown *known) {
+                                   const UniformityKnown *known)
+{
     State *s = NEW(a, State);
     Uniformity *u = NEW(a, Uniformity);
     s->a = a, s->m = m, s->c = c, s->u = u;
@@ -712,10 +753,12 @@ Uniformity *uniformity_build_known(Arena *a, SpvModule *m, const Cfg *c, uint32_
     return u;
 }
 
-Uniformity *uniformity_build_for(Arena *a, SpvModule *m, const Cfg *c, uint32_t subgroup_size) {
+Uniformity *uniformity_build_for(Arena *a, SpvModule *m, const Cfg *c, uint32_t subgroup_size)
+{
     return uniformity_build_known(a, m, c, subgroup_size, &(UniformityKnown){ 0 });
 }
 
-Uniformity *uniformity_build(Arena *a, SpvModule *m, const Cfg *c) {
+Uniformity *uniformity_build(Arena *a, SpvModule *m, const Cfg *c)
+{
     return uniformity_build_for(a, m, c, 0);
 }

@@ -44,16 +44,19 @@ typedef struct Builder {
 
 /* ---- values and uses ------------------------------------------------------------------------- */
 
-static const SpvType *matrix_type(Builder *b, const SpvInst *i) {
+static const SpvType *matrix_type(Builder *b, const SpvInst *i)
+{
     const SpvType *t = i && i->type ? spv_type(b->m, i->type) : NULL;
     return t && t->kind == SPV_COOPMAT ? t : NULL;
 }
 
-static uint32_t number_of(const Builder *b, SpvId id) {
+static uint32_t number_of(const Builder *b, SpvId id)
+{
     return id < b->m->bound && b->w->value[id] ? b->w->value[id] - 1 : NONE;
 }
 
-static void find_values(Builder *b) {
+static void find_values(Builder *b)
+{
     for (uint32_t p = 0; p + 1 < b->c->n; p++) {
         uint32_t index = 0;
         for (SpvInst *i = b->c->blocks[p].block->insts.first; i; i = i->next) {
@@ -69,7 +72,8 @@ static void find_values(Builder *b) {
 }
 
 /* Does the instruction finish reading this operand's element before it writes the result's? */
-static bool is_in_place(Builder *b, const SpvInst *i, uint32_t word) {
+static bool is_in_place(Builder *b, const SpvInst *i, uint32_t word)
+{
     const SpvType *to = matrix_type(b, i), *from = matrix_type(b, spv_def(b->m, i->words[word]));
     uint32_t operand = word - i->first_operand;
     if (!to || !from)
@@ -87,7 +91,8 @@ static bool is_in_place(Builder *b, const SpvInst *i, uint32_t word) {
     }
 }
 
-static void add_use(Builder *b, uint32_t v, uint32_t block, uint32_t place) {
+static void add_use(Builder *b, uint32_t v, uint32_t block, uint32_t place)
+{
     Value *value = &b->values.data[v];
     if (value->uses.len && vec_last(&value->uses).block == block)
         vec_last(&value->uses).place = MAX(vec_last(&value->uses).place, place);
@@ -95,7 +100,8 @@ static void add_use(Builder *b, uint32_t v, uint32_t block, uint32_t place) {
         vec_push(b->a, &value->uses, (Use){ block, place });
 }
 
-static void find_uses(Builder *b) {
+static void find_uses(Builder *b)
+{
     for (uint32_t p = 0; p + 1 < b->c->n; p++) {
         uint32_t index = 0;
         for (SpvInst *i = b->c->blocks[p].block->insts.first; i; i = i->next) {
@@ -114,13 +120,15 @@ static void find_uses(Builder *b) {
 
 /* ---- liveness -------------------------------------------------------------------------------- */
 
-static void set_live(Builder *b, uint32_t p, uint32_t v) {
+static void set_live(Builder *b, uint32_t p, uint32_t v)
+{
     b->live_out[p][v / 8] |= (uint8_t)(1u << v % 8);
 }
 
 /* v is needed at the start of block p: it is live at the end of what comes before, up to its
  * definition. */
-static void walk_up(Builder *b, uint32_t v, uint32_t p) {
+static void walk_up(Builder *b, uint32_t v, uint32_t p)
+{
     uint32_t n = 0;
     if (p == b->values.data[v].block || b->stamp[p] == v + 1)
         return;
@@ -139,7 +147,8 @@ static void walk_up(Builder *b, uint32_t v, uint32_t p) {
     }
 }
 
-static void find_live(Builder *b) {
+static void find_live(Builder *b)
+{
     /* by value: blocks it leaves by phi */
     VEC(Use) *edges = arena_alloc_array(b->a, sizeof *edges, b->values.len);
     for (uint32_t p = 0; p + 1 < b->c->n; p++) {
@@ -166,7 +175,8 @@ static void find_live(Builder *b) {
     }
 }
 
-static void make_sets(Builder *b) {
+static void make_sets(Builder *b)
+{
     uint64_t bytes = (b->values.len + 7) / 8;
     b->live_out = NEW_ARRAY(b->a, uint8_t *, b->c->n);
     b->unknown = bytes * b->c->n > MAX_LIVE_BYTES;
@@ -180,7 +190,8 @@ static void make_sets(Builder *b) {
 /* ---- interference ---------------------------------------------------------------------------- */
 
 /* Is x, whose definition dominates y's, still needed once y is there? */
-static bool is_live_at(const Builder *b, uint32_t x, uint32_t y) {
+static bool is_live_at(const Builder *b, uint32_t x, uint32_t y)
+{
     const Value *vx = &b->values.data[x], *vy = &b->values.data[y];
     if (vx->block == vy->block && vx->place == 0 && vy->place == 0)
         return true; /* phis of one block are born at once */
@@ -192,26 +203,30 @@ static bool is_live_at(const Builder *b, uint32_t x, uint32_t y) {
     return false;
 }
 
-static bool is_before(const Builder *b, uint32_t x, uint32_t y) {
+static bool is_before(const Builder *b, uint32_t x, uint32_t y)
+{
     const Value *vx = &b->values.data[x], *vy = &b->values.data[y];
     uint32_t fx = b->c->blocks[vx->block].dom_first, fy = b->c->blocks[vy->block].dom_first;
     return fx != fy ? fx < fy : vx->place != vy->place ? vx->place < vy->place : x < y;
 }
 
-static uint32_t find_web(Builder *b, uint32_t v) {
+static uint32_t find_web(Builder *b, uint32_t v)
+{
     Value *values = b->values.data;
     while (values[v].web != v)
         v = values[v].web = values[values[v].web].web;
     return v;
 }
 
-static bool dominates(const Builder *b, uint32_t x, uint32_t y) {
+static bool dominates(const Builder *b, uint32_t x, uint32_t y)
+{
     return cfg_dominates(b->c, b->values.data[x].block, b->values.data[y].block);
 }
 
 /* The union of two webs in order, or false where a value of one is live at the birth of one of the
  * other. */
-static bool merge_lists(Builder *b, const Web *x, const Web *y, Web *out) {
+static bool merge_lists(Builder *b, const Web *x, const Web *y, Web *out)
+{
     VEC(uint32_t) above = { 0 };
     uint32_t i = 0, k = 0;
     while (i < x->values.len || k < y->values.len) {
@@ -230,7 +245,8 @@ static bool merge_lists(Builder *b, const Web *x, const Web *y, Web *out) {
 
 /* An accumulator that dies in the result's birth and is the last of its web: then nothing else of
  * the web is live there, and the result goes to its end. */
-static bool append(Builder *b, uint32_t x, uint32_t y, uint32_t from, uint32_t to) {
+static bool append(Builder *b, uint32_t x, uint32_t y, uint32_t from, uint32_t to)
+{
     Web *wx = &b->webs[x], *wy = &b->webs[y];
     if (wy->values.len != 1 || vec_last(&wx->values) != from || !dominates(b, from, to) ||
         is_live_at(b, from, to))
@@ -240,7 +256,8 @@ static bool append(Builder *b, uint32_t x, uint32_t y, uint32_t from, uint32_t t
     return true;
 }
 
-static void coalesce(Builder *b, uint32_t from, uint32_t to) {
+static void coalesce(Builder *b, uint32_t from, uint32_t to)
+{
     uint32_t x = find_web(b, from), y = find_web(b, to);
     Web all = { 0 };
     if (x == y || b->unknown || b->values.data[from].inst->type != b->values.data[to].inst->type ||
@@ -252,7 +269,8 @@ static void coalesce(Builder *b, uint32_t from, uint32_t to) {
 
 /* ---- what wants to be one -------------------------------------------------------------------- */
 
-static void coalesce_accumulators(Builder *b) {
+static void coalesce_accumulators(Builder *b)
+{
     for (uint32_t v = 0; v < b->values.len; v++) {
         const SpvInst *i = b->values.data[v].inst;
         uint32_t c =
@@ -262,7 +280,8 @@ static void coalesce_accumulators(Builder *b) {
     }
 }
 
-static void coalesce_phis(Builder *b) {
+static void coalesce_phis(Builder *b)
+{
     for (uint32_t v = b->values.len; v-- > 0;) { /* inner loops are further behind */
         const SpvInst *i = b->values.data[v].inst;
         for (uint32_t k = 0; i->op == SpvOpPhi && k + 1 < spv_n_operands(i); k += 2) {
@@ -276,7 +295,8 @@ static void coalesce_phis(Builder *b) {
 }
 
 /* The operand whose place an elementwise result may take: its number, or none. */
-static uint32_t replaced_operand(const Builder *b, const SpvInst *i) {
+static uint32_t replaced_operand(const Builder *b, const SpvInst *i)
+{
     if (spv_op_info(i->op)->flags & SPV_OPF_MATRICES)
         return number_of(b, spv_operand(i, 0));
     switch (i->op) {
@@ -291,7 +311,8 @@ static uint32_t replaced_operand(const Builder *b, const SpvInst *i) {
     }
 }
 
-static void coalesce_elementwise(Builder *b) {
+static void coalesce_elementwise(Builder *b)
+{
     for (uint32_t v = 0; v < b->values.len; v++) {
         uint32_t operand = replaced_operand(b, b->values.data[v].inst);
         if (operand != NONE)
@@ -299,7 +320,8 @@ static void coalesce_elementwise(Builder *b) {
     }
 }
 
-static void number_webs(Builder *b) {
+static void number_webs(Builder *b)
+{
     MatrixWebs *w = b->w;
     uint32_t *number = NEW_ARRAY(b->a, uint32_t, b->values.len);
     w->n_values = b->values.len;
@@ -317,7 +339,8 @@ static void number_webs(Builder *b) {
     }
 }
 
-MatrixWebs *matrix_webs(Arena *a, SpvModule *m, const Cfg *c) {
+MatrixWebs *matrix_webs(Arena *a, SpvModule *m, const Cfg *c)
+{
     Builder *b = NEW(a, Builder);
     b->a = a, b->m = m, b->c = c;
     b->w = NEW(a, MatrixWebs);

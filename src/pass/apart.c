@@ -30,16 +30,19 @@ typedef struct Apart {
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
-static bool is_open(const SpvType *t) {
+static bool is_open(const SpvType *t)
+{
     return t && t->kind != SPV_COOPMAT && edit_has_matrix(t);
 }
 
-static const SpvType *member(const SpvType *t, uint32_t k) {
+static const SpvType *member(const SpvType *t, uint32_t k)
+{
     return t->kind == SPV_ARRAY ? t->element : t->members[k];
 }
 
 /* Parts of a value, where `arrays`; else members of a variable, whose arrays stay. */
-static uint64_t count(const SpvType *t, bool arrays) {
+static uint64_t count(const SpvType *t, bool arrays)
+{
     uint64_t n = 0;
     if (!is_open(t))
         return 1;
@@ -51,7 +54,8 @@ static uint64_t count(const SpvType *t, bool arrays) {
 }
 
 /* How many of them come before member k. */
-static uint32_t place(const SpvType *t, uint32_t k, bool arrays) {
+static uint32_t place(const SpvType *t, uint32_t k, bool arrays)
+{
     uint64_t n = t->kind == SPV_ARRAY && arrays ? k * count(t->element, arrays) : 0;
     for (uint32_t j = 0; t->kind == SPV_STRUCT && j < k; j++)
         n += count(t->members[j], arrays);
@@ -61,7 +65,8 @@ static uint32_t place(const SpvType *t, uint32_t k, bool arrays) {
 /* ---- variables ------------------------------------------------------------------------------- */
 
 /* The type of a variable's member number `at`: as it is, in the arrays on the way. */
-static SpvId column_type(Apart *s, const SpvType *t, uint32_t at) {
+static SpvId column_type(Apart *s, const SpvType *t, uint32_t at)
+{
     if (!is_open(t))
         return t->id;
     if (t->kind == SPV_ARRAY) {
@@ -76,7 +81,8 @@ static SpvId column_type(Apart *s, const SpvType *t, uint32_t at) {
 }
 
 /* Private variables that a module of SPIR-V 1.4 uses are in the entry point's interface. */
-static void add_to_interface(Apart *s, SpvId variable) {
+static void add_to_interface(Apart *s, SpvId variable)
+{
     for (SpvInst *i = s->m->globals.first; i; i = i->next) {
         if (i->op != SpvOpEntryPoint || s->m->version < 0x00010400)
             continue;
@@ -88,7 +94,8 @@ static void add_to_interface(Apart *s, SpvId variable) {
     }
 }
 
-static void open_variable(Apart *s, const Variable *var) {
+static void open_variable(Apart *s, const Variable *var)
+{
     SpvInst *old = var->inst;
     uint32_t n = (uint32_t)count(var->type, false), storage = spv_operand(old, 0);
     SpvInst **columns = s->columns[old->id] = NEW_ARRAY(s->c->scratch, SpvInst *, n + 1);
@@ -119,7 +126,8 @@ typedef struct Spot {
     uint32_t column, indices[MAX_INDICES], n;
 } Spot;
 
-static SpvId pointer_to(Apart *s, const Spot *at, SpvInst *before) {
+static SpvId pointer_to(Apart *s, const Spot *at, SpvInst *before)
+{
     uint32_t operands[1 + MAX_INDICES];
     SpvInst *variable = at->columns[at->column];
     operands[0] = variable->id;
@@ -129,7 +137,8 @@ static SpvId pointer_to(Apart *s, const Spot *at, SpvInst *before) {
         : variable->id;
 }
 
-static Spot inside(Apart *s, const Spot *at, uint32_t k) {
+static Spot inside(Apart *s, const Spot *at, uint32_t k)
+{
     Spot r = *at;
     r.type = member(at->type, k);
     r.column += place(at->type, k, false);
@@ -138,7 +147,8 @@ static Spot inside(Apart *s, const Spot *at, uint32_t k) {
     return r;
 }
 
-static SpvId load_whole(Apart *s, const Spot *at, SpvInst *before) {
+static SpvId load_whole(Apart *s, const Spot *at, SpvInst *before)
+{
     if (!is_open(at->type)) {
         SpvId pointer = pointer_to(s, at, before);
         return spv_put(s->m, before, SpvOpLoad, at->type->id, &pointer, 1)->id;
@@ -151,7 +161,8 @@ static SpvId load_whole(Apart *s, const Spot *at, SpvInst *before) {
     return spv_put(s->m, before, SpvOpCompositeConstruct, at->type->id, parts, at->type->count)->id;
 }
 
-static void store_whole(Apart *s, const Spot *at, SpvId value, SpvInst *before) {
+static void store_whole(Apart *s, const Spot *at, SpvId value, SpvInst *before)
+{
     if (!is_open(at->type)) {
         SpvId pointer = pointer_to(s, at, before);
         spv_put(s->m, before, SpvOpStore, 0, (uint32_t[]){ pointer, value }, 2);
@@ -165,7 +176,8 @@ static void store_whole(Apart *s, const Spot *at, SpvId value, SpvInst *before) 
     }
 }
 
-static void rewrite_access(Apart *s, const Variable *var, SpvInst *i) {
+static void rewrite_access(Apart *s, const Variable *var, SpvInst *i)
+{
     const SpvInst *chain = spv_def(s->m, spv_operand(i, 0));
     uint32_t n = chain == var->inst ? 1 : spv_n_operands(chain);
     Spot at = { .columns = s->columns[var->inst->id], .type = var->type };
@@ -195,7 +207,8 @@ static void rewrite_access(Apart *s, const Variable *var, SpvInst *i) {
 }
 
 /* A store at the function's beginning takes the place of an initialiser. */
-static void initialise(Apart *s, const SpvFunction *f, const Variable *var) {
+static void initialise(Apart *s, const SpvFunction *f, const Variable *var)
+{
     SpvInst *old = var->inst, *before = edit_after_phis(f->first);
     Spot at = { .columns = s->columns[old->id], .type = var->type };
     while (before->op == SpvOpVariable)
@@ -205,7 +218,8 @@ static void initialise(Apart *s, const SpvFunction *f, const Variable *var) {
     edit_become(s->m, old, SpvOpVariable, old->words + old->first_operand, 1);
 }
 
-static void rewrite_function(Apart *s, SpvFunction *f, Variables *v) {
+static void rewrite_function(Apart *s, SpvFunction *f, Variables *v)
+{
     for (uint32_t k = 0; k < v->list.len; k++) {
         Variable *var = &v->list.data[k];
         if (!var->type || !edit_has_matrix(var->type) || s->closed[var->inst->id])
@@ -224,18 +238,21 @@ static void rewrite_function(Apart *s, SpvFunction *f, Variables *v) {
     edit_replace(f, s->with, s->n_ids);
 }
 
-static void begin(Apart *s) {
+static void begin(Apart *s)
+{
     s->n_ids = s->m->bound;
     s->with = NEW_ARRAY(s->c->scratch, SpvId, s->n_ids);
     s->dead.len = 0;
 }
 
-static void end(Apart *s) {
+static void end(Apart *s)
+{
     for (uint32_t k = 0; k < s->dead.len; k++)
         edit_remove(s->m, s->dead.data[k]);
 }
 
-static bool open_variables(Apart *s) {
+static bool open_variables(Apart *s)
+{
     VEC(Variables *) found = { 0 };
     for (SpvFunction *f = s->m->functions; f; f = f->next) {
         edit_prune(s->m, f, s->c->scratch);
@@ -261,7 +278,8 @@ static bool open_variables(Apart *s) {
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static void constant_parts(Apart *s, SpvId id, const SpvType *t, SpvId **out) {
+static void constant_parts(Apart *s, SpvId id, const SpvType *t, SpvId **out)
+{
     if (!is_open(t)) {
         *(*out)++ = id;
         return;
@@ -275,7 +293,8 @@ static void constant_parts(Apart *s, SpvId id, const SpvType *t, SpvId **out) {
 }
 
 /* The parts of a composite, or NULL where they are not known. */
-static SpvId *parts_of(Apart *s, SpvId id) {
+static SpvId *parts_of(Apart *s, SpvId id)
+{
     const SpvInst *i = spv_def(s->m, id);
     if (id >= s->n_ids || !i || s->parts[id])
         return id < s->n_ids ? s->parts[id] : NULL;
@@ -289,7 +308,8 @@ static SpvId *parts_of(Apart *s, SpvId id) {
 
 /* Follows literal indices as far as composites are open: the part's number and type, and the index
  * that is next. False: there is no such member. */
-static bool follow(const SpvInst *i, uint32_t *k, const SpvType **t, uint32_t *part) {
+static bool follow(const SpvInst *i, uint32_t *k, const SpvType **t, uint32_t *part)
+{
     *part = 0;
     for (; is_open(*t) && *k < spv_n_operands(i); ++*k) {
         uint32_t index = spv_operand(i, *k);
@@ -301,7 +321,8 @@ static bool follow(const SpvInst *i, uint32_t *k, const SpvType **t, uint32_t *p
     return true;
 }
 
-static bool open_extract(Apart *s, SpvInst *i) {
+static bool open_extract(Apart *s, SpvInst *i)
+{
     const SpvType *t = spv_type_of(s->m, spv_operand(i, 0));
     SpvId *parts = is_open(t) ? parts_of(s, spv_operand(i, 0)) : NULL;
     uint32_t k = 1, part, n = spv_n_operands(i);
@@ -321,7 +342,8 @@ static bool open_extract(Apart *s, SpvInst *i) {
     return true;
 }
 
-static bool open_insert(Apart *s, SpvInst *i, const SpvType *t, SpvId *out) {
+static bool open_insert(Apart *s, SpvInst *i, const SpvType *t, SpvId *out)
+{
     uint32_t k = 2, part, n = spv_n_operands(i);
     SpvId object = spv_operand(i, 0), *parts = parts_of(s, spv_operand(i, 1));
     if (!parts)
@@ -346,7 +368,8 @@ static bool open_insert(Apart *s, SpvInst *i, const SpvType *t, SpvId *out) {
     return true;
 }
 
-static bool open_construct(Apart *s, SpvInst *i, const SpvType *t, SpvId *out) {
+static bool open_construct(Apart *s, SpvInst *i, const SpvType *t, SpvId *out)
+{
     for (uint32_t k = 0; k < spv_n_operands(i); k++) {
         SpvId id = spv_operand(i, k);
         const SpvType *part = member(t, k);
@@ -359,7 +382,8 @@ static bool open_construct(Apart *s, SpvInst *i, const SpvType *t, SpvId *out) {
     return true;
 }
 
-static void part_types(const SpvType *t, SpvId **out) {
+static void part_types(const SpvType *t, SpvId **out)
+{
     if (!is_open(t)) {
         *(*out)++ = t->id;
         return;
@@ -369,7 +393,8 @@ static void part_types(const SpvType *t, SpvId **out) {
 }
 
 /* The same instruction for each part, with that part of the operands from `first` on. */
-static bool open_each(Apart *s, SpvInst *i, const SpvType *t, SpvId *out, uint32_t first) {
+static bool open_each(Apart *s, SpvInst *i, const SpvType *t, SpvId *out, uint32_t first)
+{
     uint32_t n = (uint32_t)count(t, true), n_operands = spv_n_operands(i);
     SpvId *types = NEW_ARRAY(s->c->scratch, SpvId, n + 1), *end = types;
     uint32_t *operands = NEW_ARRAY(s->c->scratch, uint32_t, n_operands + 1);
@@ -392,7 +417,8 @@ static bool open_each(Apart *s, SpvInst *i, const SpvType *t, SpvId *out, uint32
     return true;
 }
 
-static bool open_value(Apart *s, SpvInst *i) {
+static bool open_value(Apart *s, SpvInst *i)
+{
     const SpvType *t = i->type ? spv_type(s->m, i->type) : NULL;
     if (i->op == SpvOpCompositeExtract)
         return open_extract(s, i);
@@ -414,7 +440,8 @@ static bool open_value(Apart *s, SpvInst *i) {
     return done;
 }
 
-static void close_phi(Apart *s, const OpenPhi *phi) {
+static void close_phi(Apart *s, const OpenPhi *phi)
+{
     uint32_t n = (uint32_t)count(spv_type(s->m, phi->inst->type), true);
     for (uint32_t k = 0; k + 1 < spv_n_operands(phi->inst); k += 2) {
         SpvId *parts = parts_of(s, spv_operand(phi->inst, k));
@@ -425,7 +452,8 @@ static void close_phi(Apart *s, const OpenPhi *phi) {
     }
 }
 
-static void open_values(Apart *s) {
+static void open_values(Apart *s)
+{
     SpvFunction *f = s->c->entry.function;
     begin(s);
     s->parts = arena_alloc_array(s->c->scratch, sizeof *s->parts, s->n_ids);
@@ -441,7 +469,8 @@ static void open_values(Apart *s) {
     edit_replace(f, s->with, s->n_ids);
 }
 
-bool pass_apart(PassContext *c) {
+bool pass_apart(PassContext *c)
+{
     bool any = false;
     for (const SpvInst *i = c->module->globals.first; i; i = i->next)
         any |= i->op == SpvOpTypeCooperativeMatrixKHR;

@@ -9,25 +9,29 @@
 
 #define NONE UINT32_MAX
 
-SpvId loop_incoming(const SpvInst *phi, SpvId pred) {
+SpvId loop_incoming(const SpvInst *phi, SpvId pred)
+{
     for (uint32_t k = phi->first_operand; k + 1 < phi->n_words; k += 2)
         if (phi->words[k + 1] == pred)
             return phi->words[k];
     return 0;
 }
 
-bool loop_holds(const LoopCopy *l, const SpvBlock *b) {
+bool loop_holds(const LoopCopy *l, const SpvBlock *b)
+{
     return l->marks->stamp[b->index] == l->stamp;
 }
 
-LoopMarks loop_marks(PassContext *c, const Cfg *g) {
+LoopMarks loop_marks(PassContext *c, const Cfg *g)
+{
     LoopMarks marks = { .n_map = c->module->bound, .n_used = c->module->bound };
     marks.stamp = NEW_ARRAY(c->scratch, uint32_t, g->made_later + 1);
     marks.map = NEW_ARRAY(c->scratch, SpvId, marks.n_map);
     return marks;
 }
 
-static void add_block(LoopCopy *l, SpvBlock *b) {
+static void add_block(LoopCopy *l, SpvBlock *b)
+{
     l->marks->stamp[b->index] = l->stamp;
     vec_push(l->c->scratch, &l->blocks, b);
     for (SpvInst *i = b->insts.first; i; i = i->next)
@@ -35,7 +39,8 @@ static void add_block(LoopCopy *l, SpvBlock *b) {
 }
 
 /* A loop closed before may have put loads into this one. */
-static void grow_map(LoopMarks *marks, PassContext *c) {
+static void grow_map(LoopMarks *marks, PassContext *c)
+{
     uint32_t need = c->module->bound;
     if (need <= marks->n_map)
         return;
@@ -46,7 +51,8 @@ static void grow_map(LoopMarks *marks, PassContext *c) {
 }
 
 bool loop_open(LoopCopy *l, PassContext *c, const Cfg *g, LoopMarks *marks, const CfgLoop *loop,
-               uint32_t max_blocks) {
+               uint32_t max_blocks)
+{
     *l = (LoopCopy){ .c = c, .g = g, .loop = loop, .marks = marks, .stamp = ++marks->stamps };
     grow_map(marks, c);
     if (loop->latch == NONE || loop->n_blocks > max_blocks)
@@ -70,7 +76,8 @@ bool loop_open(LoopCopy *l, PassContext *c, const Cfg *g, LoopMarks *marks, cons
     return true;
 }
 
-bool loop_stays(const LoopCopy *l, SpvId label) {
+bool loop_stays(const LoopCopy *l, SpvId label)
+{
     const Cfg *g = l->g;
     SpvBlock *b = edit_block(l->c->module, label);
     uint32_t p = b ? g->position[b->index] : NONE;
@@ -80,7 +87,8 @@ bool loop_stays(const LoopCopy *l, SpvId label) {
 
 /* ---- edges ----------------------------------------------------------------------------------- */
 
-void loop_decide_exit(SpvModule *m, SpvBlock *b, bool exit_when, bool leave) {
+void loop_decide_exit(SpvModule *m, SpvBlock *b, bool exit_when, bool leave)
+{
     SpvInst *term = b->insts.last, *merge = cfg_merge_inst(b);
     SpvId taken = spv_operand(term, exit_when == leave ? 1 : 2);
     SpvId other = spv_operand(term, exit_when == leave ? 2 : 1);
@@ -92,7 +100,8 @@ void loop_decide_exit(SpvModule *m, SpvBlock *b, bool exit_when, bool leave) {
     edit_become(m, term, SpvOpBranch, &taken, 1);
 }
 
-void loop_redirect_entries(LoopCopy *l, const SpvBlock *to) {
+void loop_redirect_entries(LoopCopy *l, const SpvBlock *to)
+{
     SpvId header = l->header->id;
     for (SpvBlock *b = l->g->function->first; b; b = b->next) {
         SpvInst *merge = cfg_merge_inst(b);
@@ -120,12 +129,14 @@ typedef struct Closer {
 } Closer;
 
 /* A phi uses its operand where that comes from. */
-static SpvBlock *place_of_use(const SpvModule *m, const SpvInst *i, uint32_t word) {
+static SpvBlock *place_of_use(const SpvModule *m, const SpvInst *i, uint32_t word)
+{
     return i->op == SpvOpPhi && word + 1u < i->n_words ? edit_block(m, i->words[word + 1])
                                                        : i->block;
 }
 
-static void index_users(PassContext *c, const Cfg *g, LoopMarks *marks) {
+static void index_users(PassContext *c, const Cfg *g, LoopMarks *marks)
+{
     IdWords *ids = NEW(c->scratch, IdWords);
     uint32_t *start = marks->use_start = NEW_ARRAY(c->scratch, uint32_t, (size_t)marks->n_used + 2);
     for (uint32_t pass = 0; pass < 2; pass++) {
@@ -152,7 +163,8 @@ static void index_users(PassContext *c, const Cfg *g, LoopMarks *marks) {
 }
 
 /* Where `d` is used behind the loop. */
-static void find_uses_of(Closer *s, SpvInst *d, IdWords *ids) {
+static void find_uses_of(Closer *s, SpvInst *d, IdWords *ids)
+{
     Arena *a = s->l->c->scratch;
     const LoopMarks *marks = s->l->marks;
     Uses uses = { 0 };
@@ -174,7 +186,8 @@ static void find_uses_of(Closer *s, SpvInst *d, IdWords *ids) {
     vec_push(a, &s->uses, uses);
 }
 
-static void find_uses(Closer *s) {
+static void find_uses(Closer *s)
+{
     LoopMarks *marks = s->l->marks;
     IdWords *ids = NEW(s->l->c->scratch, IdWords);
     if (!marks->use_start)
@@ -185,7 +198,8 @@ static void find_uses(Closer *s) {
                 find_uses_of(s, i, ids);
 }
 
-static void find_exit(Closer *s) {
+static void find_exit(Closer *s)
+{
     const Cfg *g = s->l->g;
     uint32_t exit = NONE;
     for (uint32_t k = 0; k < s->l->loop->n_blocks; k++) {
@@ -209,7 +223,8 @@ static void find_exit(Closer *s) {
     s->exit = g->blocks[exit].block;
 }
 
-static bool leaves_by_phi(const Closer *s, const SpvInst *value) {
+static bool leaves_by_phi(const Closer *s, const SpvInst *value)
+{
     const Cfg *g = s->l->g;
     if (!s->exit || s->from.len > 1000)
         return false;
@@ -220,7 +235,8 @@ static bool leaves_by_phi(const Closer *s, const SpvInst *value) {
     return true;
 }
 
-static void close_by_phi(Closer *s, SpvInst *value, const Uses *uses) {
+static void close_by_phi(Closer *s, SpvInst *value, const Uses *uses)
+{
     uint32_t *operands = NEW_ARRAY(s->l->c->scratch, uint32_t, s->from.len * 2);
     for (uint32_t k = 0; k < s->from.len; k++) {
         operands[2 * k] = value->id;
@@ -233,7 +249,8 @@ static void close_by_phi(Closer *s, SpvInst *value, const Uses *uses) {
         uses->data[k].inst->words[uses->data[k].word] = phi->id;
 }
 
-static void close_by_variable(Closer *s, SpvInst *value, const Uses *uses) {
+static void close_by_variable(Closer *s, SpvInst *value, const Uses *uses)
+{
     SpvId type = spv_pointer_type(s->m, SpvStorageClassFunction, value->type);
     uint32_t function = SpvStorageClassFunction;
     SpvInst *var = spv_make(s->m, SpvOpVariable, type, spv_new_id(s->m), &function, 1);
@@ -255,7 +272,8 @@ static void close_by_variable(Closer *s, SpvInst *value, const Uses *uses) {
     }
 }
 
-bool loop_close_values(LoopCopy *l) {
+bool loop_close_values(LoopCopy *l)
+{
     Closer s = { .l = l, .m = l->c->module };
     find_exit(&s);
     find_uses(&s);
@@ -275,18 +293,21 @@ bool loop_close_values(LoopCopy *l) {
 
 /* ---- copying --------------------------------------------------------------------------------- */
 
-SpvId loop_mapped(const LoopCopy *l, SpvId id) {
+SpvId loop_mapped(const LoopCopy *l, SpvId id)
+{
     return id < l->marks->n_map && l->marks->map[id] ? l->marks->map[id] : id;
 }
 
-void loop_done(LoopCopy *l) {
+void loop_done(LoopCopy *l)
+{
     for (uint32_t k = 0; k < l->blocks.len; k++)
         for (SpvInst *i = l->blocks.data[k]->insts.first; i; i = i->next)
             if (i->id < l->marks->n_map)
                 l->marks->map[i->id] = 0;
 }
 
-static void copy_insts(LoopCopy *l, const SpvBlock *b, IdWords *ids) {
+static void copy_insts(LoopCopy *l, const SpvBlock *b, IdWords *ids)
+{
     const SpvId *map = l->marks->map;
     SpvModule *m = l->c->module;
     SpvBlock *to = edit_block(m, map[b->id]);
@@ -306,7 +327,8 @@ static void copy_insts(LoopCopy *l, const SpvBlock *b, IdWords *ids) {
 }
 
 /* The copy of an edge out of the loop: the phis there get the copies of its operands. */
-static void copy_exits(LoopCopy *l, const SpvBlock *b) {
+static void copy_exits(LoopCopy *l, const SpvBlock *b)
+{
     SpvModule *m = l->c->module;
     uint32_t at, before;
     for (uint32_t k = 0; (at = cfg_target(b->insts.last, k)) != 0; k++) {
@@ -326,7 +348,8 @@ static void copy_exits(LoopCopy *l, const SpvBlock *b) {
 
 /* What is said of a value is said of its copies (copies of decorations, of the few that there
  * are). */
-static void copy_decorations(LoopCopy *l) {
+static void copy_decorations(LoopCopy *l)
+{
     const SpvId *map = l->marks->map;
     SpvModule *m = l->c->module;
     for (SpvInst *i = m->globals.first; i; i = i->next) {
@@ -343,7 +366,8 @@ static void copy_decorations(LoopCopy *l) {
     }
 }
 
-SpvBlock *loop_copy(LoopCopy *l, SpvBlock *after) {
+SpvBlock *loop_copy(LoopCopy *l, SpvBlock *after)
+{
     SpvId *map = l->marks->map;
     SpvModule *m = l->c->module;
     IdWords *ids = NEW(l->c->scratch, IdWords);

@@ -17,7 +17,8 @@ typedef struct Dead {
 } Dead;
 
 /* Neither volatile nor by a function that may store. */
-static bool is_plain_load(const SpvInst *i) {
+static bool is_plain_load(const SpvInst *i)
+{
     SpvOperand o;
     for (SpvWalk w = spv_walk(i); spv_walk_next(&w, &o);) {
         uint32_t wrong = o.kind == SPV_OPERAND_MemoryAccess ? SpvMemoryAccessVolatileMask
@@ -30,7 +31,8 @@ static bool is_plain_load(const SpvInst *i) {
 }
 
 /* Can it go when its result is not used? */
-static bool is_removable(const SpvInst *i) {
+static bool is_removable(const SpvInst *i)
+{
     const SpvOpInfo *info = spv_op_info(i->op);
     if (!info || !i->id || !i->type)
         return false;
@@ -47,13 +49,15 @@ static bool is_removable(const SpvInst *i) {
 }
 
 /* A store that matters only when its variable is read. */
-static Variable *private_store(Dead *d, const SpvInst *i) {
+static Variable *private_store(Dead *d, const SpvInst *i)
+{
     Variable *var = i->op == SpvOpStore ? variable_of(d->v, spv_operand(i, 0)) : NULL;
     return var && var->followed && spv_operand(var->inst, 0) == SpvStorageClassFunction ? var
                                                                                         : NULL;
 }
 
-static void keep_id(Dead *d, SpvId id) {
+static void keep_id(Dead *d, SpvId id)
+{
     SpvInst *i = spv_def(d->m, id);
     if (!i || d->live[id])
         return;
@@ -65,7 +69,8 @@ static void keep_id(Dead *d, SpvId id) {
             vec_push(d->c->scratch, &d->work, var->accesses.data[k]);
 }
 
-static void keep_operands(Dead *d, SpvInst *i) {
+static void keep_operands(Dead *d, SpvInst *i)
+{
     if (i->type)
         keep_id(d, i->type);
     edit_ids(i, &d->ids);
@@ -73,12 +78,14 @@ static void keep_operands(Dead *d, SpvInst *i) {
         keep_id(d, i->words[d->ids.at[k]]);
 }
 
-static void drain(Dead *d) {
+static void drain(Dead *d)
+{
     while (d->work.len)
         keep_operands(d, d->work.data[--d->work.len]);
 }
 
-static void keep_function(Dead *d, SpvFunction *f, bool all) {
+static void keep_function(Dead *d, SpvFunction *f, bool all)
+{
     for (SpvInst *i = f->head.first; i; i = i->next)
         keep_operands(d, i);
     for (SpvBlock *b = f->first; b; b = b->next) {
@@ -89,7 +96,8 @@ static void keep_function(Dead *d, SpvFunction *f, bool all) {
     }
 }
 
-static bool is_interface(const SpvInst *i) {
+static bool is_interface(const SpvInst *i)
+{
     switch (spv_operand(i, 0)) {
     case SpvStorageClassPrivate: case SpvStorageClassWorkgroup: case SpvStorageClassInput:
         return false;
@@ -99,7 +107,8 @@ static bool is_interface(const SpvInst *i) {
 }
 
 /* What the preamble keeps for its own sake. */
-static void keep_preamble(Dead *d) {
+static void keep_preamble(Dead *d)
+{
     for (SpvInst *i = d->m->globals.first; i; i = i->next) {
         switch (i->op) {
         case SpvOpEntryPoint: /* its interface only lists what may be used */
@@ -127,13 +136,15 @@ static void keep_preamble(Dead *d) {
     drain(d);
 }
 
-static bool is_declaration(const SpvInst *i) {
+static bool is_declaration(const SpvInst *i)
+{
     const SpvOpInfo *info = spv_op_info(i->op);
     return info && i->id &&
            (info->flags & (SPV_OPF_TYPE | SPV_OPF_CONSTANT) || i->op == SpvOpVariable);
 }
 
-static void remove_dead(Dead *d, SpvFunction *f) {
+static void remove_dead(Dead *d, SpvFunction *f)
+{
     for (SpvBlock *b = f->first; b; b = b->next) {
         for (SpvInst *i = b->insts.first, *next; i; i = next) {
             next = i->next;
@@ -144,7 +155,8 @@ static void remove_dead(Dead *d, SpvFunction *f) {
     }
 }
 
-void dead_remove(PassContext *c, const Cfg *g) {
+void dead_remove(PassContext *c, const Cfg *g)
+{
     Dead *d = NEW(c->scratch, Dead);
     d->c = c;
     d->m = c->module;

@@ -7,17 +7,20 @@
 
 #define NONE UINT32_MAX
 
-void edit_ids(const SpvInst *i, IdWords *out) {
+void edit_ids(const SpvInst *i, IdWords *out)
+{
     out->n = spv_id_operands(i, out->at, COUNT_OF(out->at));
 }
 
-void edit_remove(SpvModule *m, SpvInst *i) {
+void edit_remove(SpvModule *m, SpvInst *i)
+{
     spv_unlink(i);
     if (i->id && m->defs[i->id] == i)
         m->defs[i->id] = NULL;
 }
 
-void edit_become(SpvModule *m, SpvInst *i, uint16_t op, const uint32_t *operands, uint32_t n) {
+void edit_become(SpvModule *m, SpvInst *i, uint16_t op, const uint32_t *operands, uint32_t n)
+{
     SpvInst *as = spv_make(m, op, i->type, 0, operands, n);
     i->op = op;
     i->words = as->words;
@@ -29,25 +32,29 @@ void edit_become(SpvModule *m, SpvInst *i, uint16_t op, const uint32_t *operands
         i->words[i->first_operand - 1] = i->id;
 }
 
-SpvInst *edit_after_phis(const SpvBlock *b) {
+SpvInst *edit_after_phis(const SpvBlock *b)
+{
     SpvInst *i = b->insts.first->next;
     while (i && i->op == SpvOpPhi)
         i = i->next;
     return i;
 }
 
-SpvBlock *edit_block(const SpvModule *m, SpvId label) {
+SpvBlock *edit_block(const SpvModule *m, SpvId label)
+{
     SpvInst *i = spv_def(m, label);
     return i ? i->block : NULL;
 }
 
-void edit_append(SpvModule *m, SpvBlock *b, uint16_t op, const uint32_t *operands, uint32_t n) {
+void edit_append(SpvModule *m, SpvBlock *b, uint16_t op, const uint32_t *operands, uint32_t n)
+{
     spv_append(b, spv_make(m, op, 0, 0, operands, n));
 }
 
 /* ---- phis ------------------------------------------------------------------------------------ */
 
-void edit_rename_pred(SpvModule *m, SpvBlock *b, SpvId from, SpvId to) {
+void edit_rename_pred(SpvModule *m, SpvBlock *b, SpvId from, SpvId to)
+{
     (void)m;
     for (SpvInst *i = b->insts.first->next; i && i->op == SpvOpPhi; i = i->next)
         for (uint32_t k = i->first_operand + 1u; k < i->n_words; k += 2)
@@ -55,7 +62,8 @@ void edit_rename_pred(SpvModule *m, SpvBlock *b, SpvId from, SpvId to) {
                 i->words[k] = to;
 }
 
-void edit_rename_source(SpvModule *m, const SpvInst *term, SpvId from, SpvId to) {
+void edit_rename_source(SpvModule *m, const SpvInst *term, SpvId from, SpvId to)
+{
     uint32_t at;
     for (uint32_t k = 0; (at = cfg_target(term, k)) != 0; k++) {
         SpvBlock *b = edit_block(m, term->words[at]);
@@ -64,7 +72,8 @@ void edit_rename_source(SpvModule *m, const SpvInst *term, SpvId from, SpvId to)
     }
 }
 
-void edit_remove_pred(SpvModule *m, SpvBlock *b, SpvId pred) {
+void edit_remove_pred(SpvModule *m, SpvBlock *b, SpvId pred)
+{
     (void)m;
     for (SpvInst *i = b->insts.first->next; i && i->op == SpvOpPhi; i = i->next) {
         uint32_t to = i->first_operand;
@@ -80,7 +89,8 @@ void edit_remove_pred(SpvModule *m, SpvBlock *b, SpvId pred) {
     }
 }
 
-void edit_add_incoming(SpvModule *m, SpvInst *phi, SpvId value, SpvId pred) {
+void edit_add_incoming(SpvModule *m, SpvInst *phi, SpvId value, SpvId pred)
+{
     uint32_t n = spv_n_operands(phi);
     uint32_t *operands = NEW_ARRAY(m->arena, uint32_t, n + 2);
     memcpy(operands, phi->words + phi->first_operand, n * sizeof *operands);
@@ -89,14 +99,16 @@ void edit_add_incoming(SpvModule *m, SpvInst *phi, SpvId value, SpvId pred) {
     edit_become(m, phi, SpvOpPhi, operands, n + 2);
 }
 
-void edit_retarget(SpvInst *term, SpvId from, SpvId to) {
+void edit_retarget(SpvInst *term, SpvId from, SpvId to)
+{
     uint32_t at;
     for (uint32_t k = 0; (at = cfg_target(term, k)) != 0; k++)
         if (term->words[at] == from)
             term->words[at] = to;
 }
 
-bool edit_cannot_fail(const SpvModule *m, const SpvInst *i) {
+bool edit_cannot_fail(const SpvModule *m, const SpvInst *i)
+{
     uint64_t divisor;
     switch (i->op) {
     case SpvOpUDiv: case SpvOpSDiv: case SpvOpUMod: case SpvOpSRem: case SpvOpSMod:
@@ -108,7 +120,8 @@ bool edit_cannot_fail(const SpvModule *m, const SpvInst *i) {
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-SpvBlock *edit_split(SpvModule *m, SpvInst *at) {
+SpvBlock *edit_split(SpvModule *m, SpvInst *at)
+{
     SpvBlock *b = at->block, *rest = spv_new_block(b->function, b);
     edit_rename_source(m, b->insts.last, b->id, rest->id);
     for (SpvInst *i = at, *next; i; i = next) {
@@ -119,7 +132,8 @@ SpvBlock *edit_split(SpvModule *m, SpvInst *at) {
     return rest;
 }
 
-uint32_t edit_count(const SpvFunction *f) {
+uint32_t edit_count(const SpvFunction *f)
+{
     uint32_t n = 0;
     for (SpvBlock *b = f->first; b; b = b->next)
         for (SpvInst *i = b->insts.first; i; i = i->next)
@@ -129,7 +143,8 @@ uint32_t edit_count(const SpvFunction *f) {
 
 enum { UNSEEN, SEEN, STUB };
 
-static void mark_reachable(SpvModule *m, SpvFunction *f, uint8_t *state, Arena *scratch) {
+static void mark_reachable(SpvModule *m, SpvFunction *f, uint8_t *state, Arena *scratch)
+{
     VEC(SpvBlock *) work = { 0 };
     vec_push(scratch, &work, f->first);
     state[f->first->index] = SEEN;
@@ -146,21 +161,24 @@ static void mark_reachable(SpvModule *m, SpvFunction *f, uint8_t *state, Arena *
     }
 }
 
-static bool has_operand_for(const SpvInst *phi, SpvId pred) {
+static bool has_operand_for(const SpvInst *phi, SpvId pred)
+{
     for (uint32_t k = phi->first_operand + 1u; k < phi->n_words; k += 2)
         if (phi->words[k] == pred)
             return true;
     return false;
 }
 
-static bool is_global_value(const SpvModule *m, SpvId id) {
+static bool is_global_value(const SpvModule *m, SpvId id)
+{
     SpvInst *i = spv_def(m, id);
     return i && !i->block;
 }
 
 /* Leaves of b its label and `term`. Nothing reachable uses what it defined, but for phis of
  * `header`. */
-static bool make_stub(SpvModule *m, SpvBlock *b, SpvBlock *header) {
+static bool make_stub(SpvModule *m, SpvBlock *b, SpvBlock *header)
+{
     SpvInst *term = b->insts.last;
     uint16_t op = header ? SpvOpBranch : SpvOpUnreachable;
     bool same = b->insts.first->next == term && term->op == op &&
@@ -184,7 +202,8 @@ static bool make_stub(SpvModule *m, SpvBlock *b, SpvBlock *header) {
     return !same;
 }
 
-static bool forget_preds(SpvModule *m, SpvBlock *b, const uint8_t *state) {
+static bool forget_preds(SpvModule *m, SpvBlock *b, const uint8_t *state)
+{
     bool changed = false;
     SpvInst *phi = b->insts.first->next;
     if (!phi || phi->op != SpvOpPhi)
@@ -206,7 +225,8 @@ static bool forget_preds(SpvModule *m, SpvBlock *b, const uint8_t *state) {
     return changed;
 }
 
-bool edit_prune(SpvModule *m, SpvFunction *f, Arena *scratch) {
+bool edit_prune(SpvModule *m, SpvFunction *f, Arena *scratch)
+{
     spv_number_blocks(f);
     uint8_t *state = NEW_ARRAY(scratch, uint8_t, f->n_blocks);
     bool changed = false;
@@ -238,7 +258,8 @@ bool edit_prune(SpvModule *m, SpvFunction *f, Arena *scratch) {
     return changed;
 }
 
-void edit_order_blocks(const Cfg *g) {
+void edit_order_blocks(const Cfg *g)
+{
     SpvFunction *f = g->function;
     VEC(SpvBlock *) rest = { 0 };
     for (SpvBlock *b = f->first; b; b = b->next)
@@ -259,7 +280,8 @@ void edit_order_blocks(const Cfg *g) {
 
 /* ---- replacing ------------------------------------------------------------------------------- */
 
-static SpvId resolve(SpvId *with, uint32_t n, SpvId id) {
+static SpvId resolve(SpvId *with, uint32_t n, SpvId id)
+{
     SpvId to = id;
     while (to < n && with[to])
         to = with[to];
@@ -271,7 +293,8 @@ static SpvId resolve(SpvId *with, uint32_t n, SpvId id) {
     return to;
 }
 
-void edit_replace(SpvFunction *f, SpvId *with, uint32_t n) {
+void edit_replace(SpvFunction *f, SpvId *with, uint32_t n)
+{
     IdWords ids;
     for (SpvBlock *b = f->first; b; b = b->next) {
         for (SpvInst *i = b->insts.first; i; i = i->next) {
@@ -284,7 +307,8 @@ void edit_replace(SpvFunction *f, SpvId *with, uint32_t n) {
 
 /* ---- annotations ----------------------------------------------------------------------------- */
 
-static void mark_defined(const SpvInstList *l, uint8_t *defined) {
+static void mark_defined(const SpvInstList *l, uint8_t *defined)
+{
     for (SpvInst *i = l->first; i; i = i->next)
         if (i->id)
             defined[i->id] = 1;
@@ -306,7 +330,8 @@ static void filter_ids(SpvModule *m, SpvInst *i, uint32_t from, uint32_t step,
     i->words[0] = (uint32_t)i->n_words << 16 | i->op;
 }
 
-static bool keep_annotation(SpvModule *m, SpvInst *i, const uint8_t *defined) {
+static bool keep_annotation(SpvModule *m, SpvInst *i, const uint8_t *defined)
+{
     uint32_t n_string;
     switch (i->op) {
     case SpvOpName: case SpvOpMemberName: case SpvOpDecorate: case SpvOpMemberDecorate:
@@ -328,7 +353,8 @@ static bool keep_annotation(SpvModule *m, SpvInst *i, const uint8_t *defined) {
     }
 }
 
-void edit_sweep(SpvModule *m, Arena *scratch) {
+void edit_sweep(SpvModule *m, Arena *scratch)
+{
     uint8_t *defined = NEW_ARRAY(scratch, uint8_t, m->bound);
     mark_defined(&m->globals, defined);
     for (SpvFunction *f = m->functions; f; f = f->next) {
@@ -347,13 +373,15 @@ void edit_sweep(SpvModule *m, Arena *scratch) {
     spv_forget_types(m);
 }
 
-void edit_insert_global(SpvInst *before, SpvInst *i) {
+void edit_insert_global(SpvInst *before, SpvInst *i)
+{
     spv_insert_before(before, i);
 }
 
 /* ---- matrices -------------------------------------------------------------------------------- */
 
-bool edit_has_matrix(const SpvType *t) {
+bool edit_has_matrix(const SpvType *t)
+{
     while (t->kind == SPV_ARRAY)
         t = t->element;
     for (uint32_t k = 0; t->kind == SPV_STRUCT && k < t->count; k++)
@@ -362,7 +390,8 @@ bool edit_has_matrix(const SpvType *t) {
     return t->kind == SPV_COOPMAT;
 }
 
-bool edit_matrix_length(const PassContext *c, SpvId type, uint64_t *length) {
+bool edit_matrix_length(const PassContext *c, SpvId type, uint64_t *length)
+{
     const SpvInst *t = spv_def(c->module, type);
     uint64_t scope, rows, cols, holders = c->options->subgroup_size;
     if (!t || t->op != SpvOpTypeCooperativeMatrixKHR ||

@@ -12,7 +12,8 @@
 typedef struct End { SpvBlock *block; uint32_t at; } End;
 typedef VEC(End) Ends;
 
-static void leave_by_merge(PassContext *c, const Cfg *g, const CfgLoop *l, Ends *ends) {
+static void leave_by_merge(PassContext *c, const Cfg *g, const CfgLoop *l, Ends *ends)
+{
     VEC(uint32_t) values = { 0 };
     SpvBlock *merge = NULL;
     uint32_t kept = 0;
@@ -45,7 +46,8 @@ static void leave_by_merge(PassContext *c, const Cfg *g, const CfgLoop *l, Ends 
     vec_push(c->scratch, ends, ((End){ merge, l->header }));
 }
 
-static bool close_loops(PassContext *c, SpvFunction *f) {
+static bool close_loops(PassContext *c, SpvFunction *f)
+{
     Ends ends = { 0 };
     spv_number_blocks(f);
     const Cfg *g = cfg_build(c->scratch, f, c->sink);
@@ -60,7 +62,8 @@ static bool close_loops(PassContext *c, SpvFunction *f) {
     return g;
 }
 
-bool pass_endless(PassContext *c) {
+bool pass_endless(PassContext *c)
+{
     /* a return out of several loops at once is no structured exit any more */
     if (c->entry.model != SpvExecutionModelGLCompute || c->options->ahead)
         return true;

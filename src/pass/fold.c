@@ -13,7 +13,8 @@
 
 /* ---- the pool -------------------------------------------------------------------------------- */
 
-static uint64_t pool_key(uint16_t op, SpvId type, const uint32_t *words, uint32_t n) {
+static uint64_t pool_key(uint16_t op, SpvId type, const uint32_t *words, uint32_t n)
+{
     return hash_bytes(words, n * sizeof *words, (uint64_t)type << 16 | op);
 }
 
@@ -23,7 +24,8 @@ static bool same_inst(const SpvInst *i, uint16_t op, SpvId type, const uint32_t 
            (!n || !memcmp(i->words + i->first_operand, words, n * sizeof *words));
 }
 
-void fold_learn(Fold *f, const SpvInst *i) {
+void fold_learn(Fold *f, const SpvInst *i)
+{
     if (i->op != SpvOpConstant && i->op != SpvOpConstantTrue && i->op != SpvOpConstantFalse &&
         i->op != SpvOpConstantNull && i->op != SpvOpConstantComposite)
         return;
@@ -32,7 +34,8 @@ void fold_learn(Fold *f, const SpvInst *i) {
         map_put(f->scratch, &f->pool, key, i->id);
 }
 
-void fold_modes(Fold *f, const SpvEntryPoint *entry) {
+void fold_modes(Fold *f, const SpvEntryPoint *entry)
+{
     SpvId function = entry->inst ? spv_operand(entry->inst, 1) : 0;
     for (const SpvInst *i = f->m->globals.first; i; i = i->next)
         if (i->op == SpvOpExecutionMode && spv_n_operands(i) > 2 && spv_operand(i, 0) == function &&
@@ -40,7 +43,8 @@ void fold_modes(Fold *f, const SpvEntryPoint *entry) {
             f->towards_zero |= spv_operand(i, 2);
 }
 
-Fold fold_open(SpvModule *m, Arena *scratch) {
+Fold fold_open(SpvModule *m, Arena *scratch)
+{
     Fold f = { .m = m, .scratch = scratch };
     for (SpvInst *i = m->globals.first; i; i = i->next)
         fold_learn(&f, i);
@@ -49,7 +53,8 @@ Fold fold_open(SpvModule *m, Arena *scratch) {
 
 /* One key may stand for two constants: then the second is made anew each time, which is
  * harmless. */
-static SpvId pool_get(Fold *f, uint16_t op, SpvId type, const uint32_t *words, uint32_t n) {
+static SpvId pool_get(Fold *f, uint16_t op, SpvId type, const uint32_t *words, uint32_t n)
+{
     uint64_t id, key = pool_key(op, type, words, n);
     if (map_get(&f->pool, key, &id) && same_inst(spv_def(f->m, (SpvId)id), op, type, words, n))
         return (SpvId)id;
@@ -64,11 +69,13 @@ static SpvId pool_get(Fold *f, uint16_t op, SpvId type, const uint32_t *words, u
 
 /* ---- reading and writing --------------------------------------------------------------------- */
 
-static uint64_t width_mask(const SpvType *t) {
+static uint64_t width_mask(const SpvType *t)
+{
     return t->kind == SPV_BOOL ? 1 : t->bits >= 64 ? UINT64_MAX : ((uint64_t)1 << t->bits) - 1;
 }
 
-static bool read_scalar(const Fold *f, SpvId id, const SpvType *t, uint64_t *bits) {
+static bool read_scalar(const Fold *f, SpvId id, const SpvType *t, uint64_t *bits)
+{
     const SpvInst *i = spv_def(f->m, id);
     if (!i || (t->kind != SPV_INT && t->kind != SPV_FLOAT && t->kind != SPV_BOOL))
         return false;
@@ -85,7 +92,8 @@ static bool read_scalar(const Fold *f, SpvId id, const SpvType *t, uint64_t *bit
     }
 }
 
-bool fold_read(const Fold *f, SpvId id, FoldValue *v) {
+bool fold_read(const Fold *f, SpvId id, FoldValue *v)
+{
     const SpvInst *i = spv_def(f->m, id);
     const SpvType *t = i && i->type ? spv_type(f->m, i->type) : NULL;
     if (!t)
@@ -112,12 +120,14 @@ bool fold_read(const Fold *f, SpvId id, FoldValue *v) {
     return true;
 }
 
-int64_t fold_signed(const FoldValue *v, uint32_t c) {
+int64_t fold_signed(const FoldValue *v, uint32_t c)
+{
     uint32_t bits = v->type->kind == SPV_INT ? v->type->bits : 64;
     return bits >= 64 ? (int64_t)v->bits[c] : (int64_t)(v->bits[c] << (64 - bits)) >> (64 - bits);
 }
 
-static SpvId write_scalar(Fold *f, SpvId type, const SpvType *t, uint64_t bits) {
+static SpvId write_scalar(Fold *f, SpvId type, const SpvType *t, uint64_t bits)
+{
     if (t->kind == SPV_BOOL)
         return pool_get(f, bits ? SpvOpConstantTrue : SpvOpConstantFalse, type, NULL, 0);
     if (t->kind == SPV_INT && t->is_signed && t->bits < 32) /* 2.2.1: literals are sign-extended */
@@ -126,11 +136,13 @@ static SpvId write_scalar(Fold *f, SpvId type, const SpvType *t, uint64_t bits) 
     return pool_get(f, SpvOpConstant, type, words, t->bits > 32 ? 2 : 1);
 }
 
-SpvId fold_composite(Fold *f, SpvId type, const SpvId *parts, uint32_t n) {
+SpvId fold_composite(Fold *f, SpvId type, const SpvId *parts, uint32_t n)
+{
     return pool_get(f, SpvOpConstantComposite, type, parts, n);
 }
 
-SpvId fold_write(Fold *f, SpvId type, const FoldValue *v) {
+SpvId fold_write(Fold *f, SpvId type, const FoldValue *v)
+{
     const SpvType *t = spv_type(f->m, type);
     if (!t)
         return 0;
@@ -142,20 +154,24 @@ SpvId fold_write(Fold *f, SpvId type, const FoldValue *v) {
     return fold_composite(f, type, parts, v->count);
 }
 
-SpvId fold_int(Fold *f, SpvId type, uint64_t value) {
+SpvId fold_int(Fold *f, SpvId type, uint64_t value)
+{
     const SpvType *t = spv_type(f->m, type);
     return write_scalar(f, type, t, value & width_mask(t));
 }
 
-SpvId fold_bool(Fold *f, SpvId type, bool value) {
+SpvId fold_bool(Fold *f, SpvId type, bool value)
+{
     return pool_get(f, value ? SpvOpConstantTrue : SpvOpConstantFalse, type, NULL, 0);
 }
 
-SpvId fold_null(Fold *f, SpvId type) {
+SpvId fold_null(Fold *f, SpvId type)
+{
     return pool_get(f, SpvOpConstantNull, type, NULL, 0);
 }
 
-SpvId fold_member(Fold *f, SpvId composite, uint32_t index) {
+SpvId fold_member(Fold *f, SpvId composite, uint32_t index)
+{
     const SpvInst *i = spv_def(f->m, composite);
     const SpvType *t = i && i->type ? spv_type(f->m, i->type) : NULL;
     if (!t)
@@ -191,16 +207,19 @@ static const struct { double (*to)(uint8_t bits); uint8_t (*from)(double x); } s
     [SPV_MXINT8] = { mxint8_to_double, NULL }, [SPV_NO_FLOAT] = { NULL, NULL },
 };
 
-static bool is_known_float(const SpvType *t) {
+static bool is_known_float(const SpvType *t)
+{
     return t->kind == SPV_FLOAT && (small[t->format].to || t->format == SPV_BF16 ||
                                     (t->format == SPV_IEEE && t->bits >= 16));
 }
 
-static bool is_plain_float(const SpvType *t) {
+static bool is_plain_float(const SpvType *t)
+{
     return is_known_float(t) && (!small[t->format].to || small[t->format].from);
 }
 
-static double float_of(const SpvType *t, uint64_t bits) {
+static double float_of(const SpvType *t, uint64_t bits)
+{
     if (small[t->format].to)
         return small[t->format].to((uint8_t)bits);
     if (t->format == SPV_BF16)
@@ -218,7 +237,8 @@ static double float_of(const SpvType *t, uint64_t bits) {
     return x;
 }
 
-static uint64_t float_bits(const SpvType *t, double x) {
+static uint64_t float_bits(const SpvType *t, double x)
+{
     if (small[t->format].from)
         return small[t->format].from(x);
     if (t->format == SPV_BF16)
@@ -244,19 +264,22 @@ typedef struct Operands {
 } Operands;
 
 /* No mode is about bf16 (Vulkan, Precision and Operation of SPIR-V Instructions). */
-static bool rounds_towards_zero(const Fold *f, const SpvType *t) {
+static bool rounds_towards_zero(const Fold *f, const SpvType *t)
+{
     return t->kind == SPV_FLOAT && t->format == SPV_IEEE && f->towards_zero & t->bits;
 }
 
 /* x, which is exact, in a type's bits. */
-static uint64_t rounded_bits(const Operands *o, double x) {
+static uint64_t rounded_bits(const Operands *o, double x)
+{
     uint64_t bits = float_bits(o->result, x);
     return bits - (o->towards_zero && fabs(float_of(o->result, bits)) > fabs(x));
 }
 
 /* An integer for rounded_bits: what a double has no room for counts as one bit behind what it has,
  * which rounds a narrower type as the whole would. */
-static double wide_integer(const Operands *o, uint64_t magnitude) {
+static double wide_integer(const Operands *o, uint64_t magnitude)
+{
     int extra = magnitude >> 53 ? 11 - __builtin_clzll(magnitude) : 0;
     uint64_t kept = magnitude >> extra;
     if (o->result->bits == 64 && !o->towards_zero)
@@ -264,13 +287,15 @@ static double wide_integer(const Operands *o, uint64_t magnitude) {
     return ldexp((double)(kept | (o->result->bits < 64 && kept << extra != magnitude)), extra);
 }
 
-static bool is_denormal(const SpvType *t, double x) {
+static bool is_denormal(const SpvType *t, double x)
+{
     double least = t->bits == 16 && t->format == SPV_IEEE ? 0x1p-14
                  : t->bits == 64 ? 0x1p-1022 : 0x1p-126;
     return x != 0 && fabs(x) < least;
 }
 
-static bool eval_int(uint16_t op, const Operands *o, uint32_t c, uint64_t *out) {
+static bool eval_int(uint16_t op, const Operands *o, uint32_t c, uint64_t *out)
+{
     uint64_t a = o->a->bits[c], b = o->b->bits[c];
     int64_t sa = fold_signed(o->a, c), sb = fold_signed(o->b, c);
     uint32_t bits = o->a->type->bits;
@@ -321,7 +346,8 @@ static bool eval_int(uint16_t op, const Operands *o, uint32_t c, uint64_t *out) 
     }
 }
 
-static bool eval_bool(uint16_t op, const Operands *o, uint32_t c, uint64_t *out) {
+static bool eval_bool(uint16_t op, const Operands *o, uint32_t c, uint64_t *out)
+{
     uint64_t a = o->a->bits[c], b = o->b->bits[c];
     switch (op) {
     case SpvOpLogicalOr: *out = a | b; return true;
@@ -333,7 +359,8 @@ static bool eval_bool(uint16_t op, const Operands *o, uint32_t c, uint64_t *out)
     }
 }
 
-static bool eval_float_to_int(uint16_t op, const Operands *o, double x, uint64_t *out) {
+static bool eval_float_to_int(uint16_t op, const Operands *o, double x, uint64_t *out)
+{
     uint32_t bits = o->result->bits;
     bool is_signed = op == SpvOpConvertFToS;
     double top = ldexp(1, (int)bits - is_signed);
@@ -343,7 +370,8 @@ static bool eval_float_to_int(uint16_t op, const Operands *o, double x, uint64_t
     return true;
 }
 
-static bool eval_float(uint16_t op, const Operands *o, uint32_t c, uint64_t *out) {
+static bool eval_float(uint16_t op, const Operands *o, uint32_t c, uint64_t *out)
+{
     const SpvType *r = o->result;
     double a = float_of(o->a->type, o->a->bits[c]);
     double b = is_plain_float(o->b->type) ? float_of(o->b->type, o->b->bits[c]) : 0;
@@ -395,7 +423,8 @@ static bool eval_float(uint16_t op, const Operands *o, uint32_t c, uint64_t *out
                             !is_denormal(r, float_of(r, *out)));
 }
 
-static bool eval(uint16_t op, const Operands *o, FoldValue *out) {
+static bool eval(uint16_t op, const Operands *o, FoldValue *out)
+{
     const SpvType *t = o->a->type;
     for (uint32_t c = 0; c < out->count; c++) {
         bool ok = t->kind == SPV_INT ? eval_int(op, o, c, &out->bits[c])
@@ -411,7 +440,8 @@ static bool eval(uint16_t op, const Operands *o, FoldValue *out) {
 
 /* ---- instructions ---------------------------------------------------------------------------- */
 
-static bool is_scalar(const SpvType *t) {
+static bool is_scalar(const SpvType *t)
+{
     return t->kind == SPV_INT || t->kind == SPV_FLOAT || t->kind == SPV_BOOL;
 }
 
@@ -442,7 +472,8 @@ static SpvId fold_components(Fold *f, uint16_t op, SpvId type, const uint32_t *o
     return eval(op, &o, &out) ? fold_write(f, type, &out) : 0;
 }
 
-static SpvId fold_select(Fold *f, SpvId type, const uint32_t *operands) {
+static SpvId fold_select(Fold *f, SpvId type, const uint32_t *operands)
+{
     FoldValue c, a, b;
     if (!fold_read(f, operands[0], &c))
         return 0;
@@ -456,7 +487,8 @@ static SpvId fold_select(Fold *f, SpvId type, const uint32_t *operands) {
     return fold_write(f, type, &a);
 }
 
-static SpvId fold_shuffle(Fold *f, SpvId type, const uint32_t *operands, uint32_t n) {
+static SpvId fold_shuffle(Fold *f, SpvId type, const uint32_t *operands, uint32_t n)
+{
     FoldValue a, b, out = { 0 };
     if (n < 2 || n - 2 > FOLD_MAX || !fold_read(f, operands[0], &a) ||
         !fold_read(f, operands[1], &b))
@@ -473,7 +505,8 @@ static SpvId fold_shuffle(Fold *f, SpvId type, const uint32_t *operands, uint32_
 
 /* The composite with `object` where the indices lead. */
 static SpvId fold_insert(Fold *f, SpvId type, SpvId object, SpvId composite, const uint32_t *at,
-                         uint32_t n) {
+                         uint32_t n)
+{
     const SpvType *t = spv_type(f->m, type);
     if (!n)
         return object;
@@ -493,14 +526,16 @@ static SpvId fold_insert(Fold *f, SpvId type, SpvId object, SpvId composite, con
     return fold_composite(f, type, parts, t->count);
 }
 
-static bool is_constant_id(const Fold *f, SpvId id) {
+static bool is_constant_id(const Fold *f, SpvId id)
+{
     const SpvInst *i = spv_def(f->m, id);
     return i && (i->op == SpvOpConstant || i->op == SpvOpConstantTrue ||
                  i->op == SpvOpConstantFalse || i->op == SpvOpConstantNull ||
                  i->op == SpvOpConstantComposite || i->op == SpvOpConstantCompositeReplicateEXT);
 }
 
-SpvId fold_op(Fold *f, uint16_t op, SpvId type, const uint32_t *operands, uint32_t n) {
+SpvId fold_op(Fold *f, uint16_t op, SpvId type, const uint32_t *operands, uint32_t n)
+{
     switch (op) {
     case SpvOpSelect:
         return n == 3 && is_constant_id(f, operands[1]) && is_constant_id(f, operands[2])
@@ -539,7 +574,8 @@ SpvId fold_op(Fold *f, uint16_t op, SpvId type, const uint32_t *operands, uint32
     }
 }
 
-SpvId fold_inst(Fold *f, const SpvInst *i, const uint32_t *operands, uint32_t n) {
+SpvId fold_inst(Fold *f, const SpvInst *i, const uint32_t *operands, uint32_t n)
+{
     static const uint32_t ways[] = { SpvDecorationFPRoundingMode, SpvDecorationSaturatedConversion,
                                      SpvDecorationSaturatedToLargestFloat8NormalConversionEXT };
     bool converts = i->op >= SpvOpConvertFToU && i->op <= SpvOpFConvert;

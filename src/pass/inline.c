@@ -33,7 +33,8 @@ typedef struct Inliner {
 
 /* ---- debug information ----------------------------------------------------------------------- */
 
-static bool is_debug(const SpvInst *i) {
+static bool is_debug(const SpvInst *i)
+{
     if (i->op == SpvOpLine || i->op == SpvOpNoLine)
         return true;
     if (i->op != SpvOpExtInst)
@@ -51,7 +52,8 @@ static bool is_debug(const SpvInst *i) {
     }
 }
 
-static void strip_list(SpvModule *m, SpvInstList *l) {
+static void strip_list(SpvModule *m, SpvInstList *l)
+{
     for (SpvInst *i = l->first, *next; i; i = next) {
         next = i->next;
         if (is_debug(i))
@@ -59,7 +61,8 @@ static void strip_list(SpvModule *m, SpvInstList *l) {
     }
 }
 
-static void strip_debug(SpvModule *m) {
+static void strip_debug(SpvModule *m)
+{
     strip_list(m, &m->globals);
     strip_list(m, &m->trailing);
     for (SpvFunction *f = m->functions; f; f = f->next) {
@@ -75,14 +78,16 @@ static void strip_debug(SpvModule *m) {
 
 /* ---- the call graph -------------------------------------------------------------------------- */
 
-static SpvFunction *named_function(const Inliner *s, SpvId id) {
+static SpvFunction *named_function(const Inliner *s, SpvId id)
+{
     return id < s->n_ids ? s->function[id] : NULL;
 }
 
 typedef struct Frame { SpvFunction *f; SpvInst *at; uint32_t operand; } Frame;
 
 /* The next function that the frame's function names, from where it stopped. */
-static SpvFunction *next_named(Inliner *s, Frame *t) {
+static SpvFunction *next_named(Inliner *s, Frame *t)
+{
     while (t->at) {
         edit_ids(t->at, &s->ids);
         while (t->operand < s->ids.n) {
@@ -97,12 +102,14 @@ static SpvFunction *next_named(Inliner *s, Frame *t) {
     return NULL;
 }
 
-static const char *function_name(const SpvModule *m, const SpvFunction *f) {
+static const char *function_name(const SpvModule *m, const SpvFunction *f)
+{
     const char *name = spv_name(m, f->def->id);
     return name ? name : "(unnamed)";
 }
 
-static bool order_functions(Inliner *s) {
+static bool order_functions(Inliner *s)
+{
     enum { NEW_ONE, OPEN, DONE };
     uint8_t *state = NEW_ARRAY(s->c->scratch, uint8_t, s->n_ids);
     VEC(Frame) stack = { 0 };
@@ -137,7 +144,8 @@ static bool order_functions(Inliner *s) {
 
 /* ---- decorations ----------------------------------------------------------------------------- */
 
-static void add_note(Inliner *s, SpvId target, SpvInst *decoration) {
+static void add_note(Inliner *s, SpvId target, SpvInst *decoration)
+{
     Arena *a = s->c->scratch;
     while (s->note_of.len <= target)
         vec_push(a, &s->note_of, 0);
@@ -146,7 +154,8 @@ static void add_note(Inliner *s, SpvId target, SpvInst *decoration) {
 }
 
 /* What is said of values; of RelaxedPrecision nothing is made here. */
-static void index_decorations(Inliner *s) {
+static void index_decorations(Inliner *s)
+{
     vec_push(s->c->scratch, &s->notes, (Note){ NULL, 0 });
     for (SpvInst *i = s->m->globals.first; i; i = i->next)
         if ((i->op == SpvOpDecorate || i->op == SpvOpDecorateId || i->op == SpvOpDecorateString) &&
@@ -154,7 +163,8 @@ static void index_decorations(Inliner *s) {
             add_note(s, spv_operand(i, 0), i);
 }
 
-static void copy_decorations(Inliner *s, SpvId from, SpvId to) {
+static void copy_decorations(Inliner *s, SpvId from, SpvId to)
+{
     uint32_t n = from < s->note_of.len ? s->note_of.data[from] : 0;
     for (; n; n = s->notes.data[n].next) {
         SpvInst *old = s->notes.data[n].decoration, *copy = spv_clone_inst(s->m, old);
@@ -174,17 +184,20 @@ typedef struct Site {
     uint32_t n_returns;
 } Site;
 
-static void map_to(Inliner *s, SpvId from, SpvId to) {
+static void map_to(Inliner *s, SpvId from, SpvId to)
+{
     while (s->map.len <= from)
         vec_push(s->c->scratch, &s->map, 0);
     s->map.data[from] = to;
 }
 
-static SpvId mapped(const Inliner *s, SpvId id) {
+static SpvId mapped(const Inliner *s, SpvId id)
+{
     return id < s->map.len && s->map.data[id] ? s->map.data[id] : id;
 }
 
-static SpvInst *copy_inst(Inliner *s, const SpvInst *i) {
+static SpvInst *copy_inst(Inliner *s, const SpvInst *i)
+{
     SpvInst *c = spv_clone_inst(s->m, i);
     edit_ids(c, &s->ids);
     for (uint32_t k = 0; k < s->ids.n; k++)
@@ -197,14 +210,16 @@ static SpvInst *copy_inst(Inliner *s, const SpvInst *i) {
     return c;
 }
 
-static void map_parameters(Inliner *s, const Site *t) {
+static void map_parameters(Inliner *s, const Site *t)
+{
     uint32_t k = 1;
     for (SpvInst *i = t->callee->head.first; i; i = i->next)
         if (i->op == SpvOpFunctionParameter && k < spv_n_operands(t->call))
             map_to(s, i->id, spv_operand(t->call, k++));
 }
 
-static void map_results(Inliner *s, const SpvFunction *callee, bool labels) {
+static void map_results(Inliner *s, const SpvFunction *callee, bool labels)
+{
     for (SpvBlock *b = callee->first; b; b = b->next)
         for (SpvInst *i = b->insts.first; i; i = i->next)
             if (i->id && (labels || i->op != SpvOpLabel))
@@ -212,7 +227,8 @@ static void map_results(Inliner *s, const SpvFunction *callee, bool labels) {
 }
 
 /* The callee's variables become the caller's; their initializers become stores at the call. */
-static void copy_variable(Inliner *s, const Site *t, const SpvInst *i, SpvInst *before) {
+static void copy_variable(Inliner *s, const Site *t, const SpvInst *i, SpvInst *before)
+{
     SpvInst *c = copy_inst(s, i);
     if (spv_n_operands(c) > 1) {
         uint32_t store[2] = { c->id, spv_operand(c, 1) };
@@ -224,7 +240,8 @@ static void copy_variable(Inliner *s, const Site *t, const SpvInst *i, SpvInst *
 }
 
 /* Ends a callee's block: returns go to what follows the call. */
-static bool copy_return(Inliner *s, Site *t, const SpvInst *i, SpvBlock *to) {
+static bool copy_return(Inliner *s, Site *t, const SpvInst *i, SpvBlock *to)
+{
     if (i->op != SpvOpReturn && i->op != SpvOpReturnValue)
         return false;
     if (i->op == SpvOpReturnValue) {
@@ -237,7 +254,8 @@ static bool copy_return(Inliner *s, Site *t, const SpvInst *i, SpvBlock *to) {
     return true;
 }
 
-static void finish_call(Inliner *s, Site *t) {
+static void finish_call(Inliner *s, Site *t)
+{
     const SpvType *type = spv_type(s->m, t->call->type);
     if (type && type->kind == SPV_VOID)
         edit_remove(s->m, t->call);
@@ -249,7 +267,8 @@ static void finish_call(Inliner *s, Site *t) {
         edit_become(s->m, t->call, SpvOpPhi, t->results.data, t->results.len);
 }
 
-static void inline_block(Inliner *s, Site *t) {
+static void inline_block(Inliner *s, Site *t)
+{
     map_results(s, t->callee, false);
     for (SpvInst *i = t->callee->first->insts.first->next; i; i = i->next) {
         if (i->op == SpvOpVariable)
@@ -262,7 +281,8 @@ static void inline_block(Inliner *s, Site *t) {
 
 /* A loop header keeps its label, phis and OpLoopMerge; the rest becomes the first block of the
  * body. */
-static void split_header(Inliner *s, SpvBlock *b, const SpvInst *merge) {
+static void split_header(Inliner *s, SpvBlock *b, const SpvInst *merge)
+{
     SpvInst *loop = spv_clone_inst(s->m, merge);
     SpvInst *old = cfg_merge_inst(b);
     bool own_continue = spv_operand(merge, 1) == b->id;
@@ -274,7 +294,8 @@ static void split_header(Inliner *s, SpvBlock *b, const SpvInst *merge) {
     edit_append(s->m, b, SpvOpBranch, &body->id, 1);
 }
 
-static bool returns_early(const SpvFunction *f) {
+static bool returns_early(const SpvFunction *f)
+{
     uint32_t ends = 0;
     for (SpvBlock *b = f->first; b; b = b->next)
         ends += !cfg_target(b->insts.last, 0) && b->insts.last->op != SpvOpUnreachable;
@@ -282,7 +303,8 @@ static bool returns_early(const SpvFunction *f) {
 }
 
 /* Its returns leave loops, which is no structured exit where it is inlined. */
-static bool returns_from_loop(Inliner *s, SpvFunction *f) {
+static bool returns_from_loop(Inliner *s, SpvFunction *f)
+{
     spv_number_blocks(f);
     const Cfg *g = cfg_build(s->c->scratch, f, s->c->sink);
     for (uint32_t k = 0; g && k + 1 < g->n; k++) {
@@ -293,7 +315,8 @@ static bool returns_from_loop(Inliner *s, SpvFunction *f) {
     return !g;
 }
 
-static void enter_callee(Inliner *s, const Site *t, SpvBlock *from, SpvId first) {
+static void enter_callee(Inliner *s, const Site *t, SpvBlock *from, SpvId first)
+{
     if (!s->structured || !returns_early(t->callee)) {
         edit_append(s->m, from, SpvOpBranch, &first, 1);
         return;
@@ -303,7 +326,8 @@ static void enter_callee(Inliner *s, const Site *t, SpvBlock *from, SpvId first)
     edit_append(s->m, from, SpvOpSwitch, (uint32_t[]){ zero, first }, 2);
 }
 
-static void inline_blocks(Inliner *s, Site *t) {
+static void inline_blocks(Inliner *s, Site *t)
+{
     SpvInst *merge = cfg_merge_inst(t->call->block);
     if (merge && merge->op == SpvOpLoopMerge) {
         SpvBlock *header = t->call->block;
@@ -338,7 +362,8 @@ static void inline_blocks(Inliner *s, Site *t) {
     finish_call(s, t);
 }
 
-static void inline_call(Inliner *s, SpvInst *call, SpvFunction *caller, SpvFunction *callee) {
+static void inline_call(Inliner *s, SpvInst *call, SpvFunction *caller, SpvFunction *callee)
+{
     Site t = { .call = call, .caller = caller, .callee = callee };
     uint16_t end = callee->first->insts.last->op;
     AheadReport *ahead = s->c->options->ahead;
@@ -351,7 +376,8 @@ static void inline_call(Inliner *s, SpvInst *call, SpvFunction *caller, SpvFunct
         inline_blocks(s, &t);
 }
 
-static bool inline_into(Inliner *s, SpvFunction *f) {
+static bool inline_into(Inliner *s, SpvFunction *f)
+{
     VEC(SpvInst *) calls = { 0 };
     uint64_t size = edit_count(f);
     for (SpvBlock *b = f->first; b; b = b->next)
@@ -376,7 +402,8 @@ static bool inline_into(Inliner *s, SpvFunction *f) {
 /* ---- what remains ---------------------------------------------------------------------------- */
 
 /* The entry point, and what its instructions still name. */
-static void drop_functions(Inliner *s) {
+static void drop_functions(Inliner *s)
+{
     uint8_t *keep = NEW_ARRAY(s->c->scratch, uint8_t, s->n_ids);
     keep[s->c->entry.function->def->id] = 1;
     for (uint32_t k = s->order.len; k-- > 0;) { /* callers first */
@@ -402,7 +429,8 @@ static void drop_functions(Inliner *s) {
     *link = NULL;
 }
 
-bool pass_inline(PassContext *c) {
+bool pass_inline(PassContext *c)
+{
     Inliner *s = NEW(c->scratch, Inliner);
     s->c = c;
     s->m = c->module;

@@ -46,7 +46,8 @@ static const char *const reasons[AHEAD_N_REASONS] = {
 
 const char *ahead_reason(AheadReason why) { return why < AHEAD_N_REASONS ? reasons[why] : ""; }
 
-void ahead_report(AheadReport *r, const SpvModule *m, const SpvInst *merge, AheadLoop l) {
+void ahead_report(AheadReport *r, const SpvModule *m, const SpvInst *merge, AheadLoop l)
+{
     l.loc = spv_loc(r->arena, m, merge);
     vec_push(r->arena, &r->loops, l);
 }
@@ -88,24 +89,28 @@ typedef struct Pipeliner {
     VEC(Copied) copied;         /* instructions of slices, for their decorations */
 } Pipeliner;
 
-static bool in_loop(const Pipeliner *s, SpvId id) {
+static bool in_loop(const Pipeliner *s, SpvId id)
+{
     const SpvInst *d = spv_def(s->m, id);
     return d && d->block && d->op != SpvOpLabel && loop_holds(&s->l, d->block);
 }
 
-static bool is_counter(const Pipeliner *s, const SpvInst *i) {
+static bool is_counter(const Pipeliner *s, const SpvInst *i)
+{
     return i->op == SpvOpPhi && i->block == s->l.header;
 }
 
 /* ---- what memory accesses mean to each other ------------------------------------------------- */
 
-static uint32_t storage_of(const Pipeliner *s, SpvId pointer) {
+static uint32_t storage_of(const Pipeliner *s, SpvId pointer)
+{
     const SpvType *t = spv_type_of(s->m, pointer);
     return t && t->kind == SPV_POINTER ? t->storage : SpvStorageClassGeneric;
 }
 
 /* What a pointer leads into: a variable, or where it comes from. */
-static const SpvInst *root_of(const Pipeliner *s, SpvId pointer) {
+static const SpvInst *root_of(const Pipeliner *s, SpvId pointer)
+{
     const SpvInst *i = spv_def(s->m, pointer);
     while (i && (i->op == SpvOpAccessChain || i->op == SpvOpInBoundsAccessChain ||
                  i->op == SpvOpPtrAccessChain || i->op == SpvOpInBoundsPtrAccessChain ||
@@ -116,7 +121,8 @@ static const SpvInst *root_of(const Pipeliner *s, SpvId pointer) {
 
 enum { READ_ONLY = 0, IN_BUFFERS = 1, IN_WORKGROUP = 2, IN_PRIVATE = 4, ANYWHERE = 7 };
 
-static uint32_t place_of_storage(uint32_t storage) {
+static uint32_t place_of_storage(uint32_t storage)
+{
     switch (storage) {
     case SpvStorageClassFunction: case SpvStorageClassPrivate: return IN_PRIVATE;
     case SpvStorageClassWorkgroup: return IN_WORKGROUP;
@@ -128,7 +134,8 @@ static uint32_t place_of_storage(uint32_t storage) {
     }
 }
 
-static bool may_alias(const Pipeliner *s, SpvId a, SpvId b) {
+static bool may_alias(const Pipeliner *s, SpvId a, SpvId b)
+{
     uint32_t place = place_of_storage(storage_of(s, a));
     const SpvInst *x = root_of(s, a), *y = root_of(s, b);
     if (!(place & place_of_storage(storage_of(s, b))))
@@ -143,12 +150,14 @@ static bool may_alias(const Pipeliner *s, SpvId a, SpvId b) {
     return aliased || !distinct;
 }
 
-static bool is_decorated(const Pipeliner *s, SpvId id, int32_t member) {
+static bool is_decorated(const Pipeliner *s, SpvId id, int32_t member)
+{
     return spv_has_decoration(s->m, id, member, SpvDecorationVolatile) ||
            spv_has_decoration(s->m, id, member, SpvDecorationCoherent);
 }
 
-static bool is_volatile(const Pipeliner *s, const SpvInst *load) {
+static bool is_volatile(const Pipeliner *s, const SpvInst *load)
+{
     const uint32_t special = SpvMemoryAccessVolatileMask | SpvMemoryAccessMakePointerVisibleMask;
     SpvOperand o;
     for (SpvWalk w = spv_walk(load); spv_walk_next(&w, &o);)
@@ -169,7 +178,8 @@ static bool is_volatile(const Pipeliner *s, const SpvInst *load) {
 /* Where an instruction writes, and orders accesses, as far as it is known: ANYWHERE else. */
 typedef struct Effect { uint32_t writes, orders; SpvId through; } Effect;
 
-static uint32_t ordered_by(const Pipeliner *s, SpvId semantics) {
+static uint32_t ordered_by(const Pipeliner *s, SpvId semantics)
+{
     uint64_t mask;
     if (!spv_constant(s->m, semantics, &mask))
         return ANYWHERE;
@@ -184,7 +194,8 @@ static uint32_t ordered_by(const Pipeliner *s, SpvId semantics) {
            (mask & SpvMemorySemanticsWorkgroupMemoryMask ? IN_WORKGROUP : 0);
 }
 
-static Effect effect_of(const Pipeliner *s, const SpvInst *i) {
+static Effect effect_of(const Pipeliner *s, const SpvInst *i)
+{
     const SpvOpInfo *info = spv_op_info(i->op);
     SpvId callees[SPV_MAX_CALLEES];
     Effect none = { 0 }, all = { ANYWHERE, ANYWHERE, 0 };
@@ -210,7 +221,8 @@ static Effect effect_of(const Pipeliner *s, const SpvInst *i) {
     return none;
 }
 
-static void find_effects(Pipeliner *s) {
+static void find_effects(Pipeliner *s)
+{
     s->effects.len = 0;
     for (uint32_t k = 0; k < s->l.blocks.len; k++)
         for (SpvInst *i = s->l.blocks.data[k]->insts.first; i; i = i->next) {
@@ -221,7 +233,8 @@ static void find_effects(Pipeliner *s) {
 }
 
 /* Whether a load means the same in an earlier iteration. */
-static AheadReason may_move(const Pipeliner *s, const SpvInst *load) {
+static AheadReason may_move(const Pipeliner *s, const SpvInst *load)
+{
     uint32_t place = place_of_storage(storage_of(s, spv_operand(load, 0)));
     SpvId callees[SPV_MAX_CALLEES];
     if (is_volatile(s, load))
@@ -240,7 +253,8 @@ static AheadReason may_move(const Pipeliner *s, const SpvInst *load) {
 
 /* ---- slices ---------------------------------------------------------------------------------- */
 
-static bool has(const Slice *x, const SpvInst *i, uint32_t *place) {
+static bool has(const Slice *x, const SpvInst *i, uint32_t *place)
+{
     for (*place = 0; *place < x->insts.len; ++*place)
         if (x->insts.data[*place] == i)
             return true;
@@ -248,7 +262,8 @@ static bool has(const Slice *x, const SpvInst *i, uint32_t *place) {
 }
 
 /* A matrix that a tensor's load only keeps where a view clips it. */
-static bool is_unused_object(const SpvInst *i, uint32_t word) {
+static bool is_unused_object(const SpvInst *i, uint32_t word)
+{
     SpvOperand o;
     if (i->op != SpvOpCooperativeMatrixLoadTensorNV || word != i->first_operand + 1u)
         return false;
@@ -260,7 +275,8 @@ static bool is_unused_object(const SpvInst *i, uint32_t word) {
 
 /* Adds what `i` is made of to its slice, which it may be in already: all of it in the loop, from
  * place `from` on. */
-static bool close_slice(Pipeliner *s, Slice *x, uint32_t from) {
+static bool close_slice(Pipeliner *s, Slice *x, uint32_t from)
+{
     uint32_t place;
     for (uint32_t k = from; k < x->insts.len; k++) {
         SpvInst *i = x->insts.data[k];
@@ -282,7 +298,8 @@ static bool close_slice(Pipeliner *s, Slice *x, uint32_t from) {
 
 /* Adds to what is computed for iterations that may not come. A load there must read the same in all
  * of them, and be carried out in the first. */
-static bool add_always(Pipeliner *s, SpvId id) {
+static bool add_always(Pipeliner *s, SpvId id)
+{
     uint32_t from = s->always.insts.len, place;
     SpvInst *root = spv_def(s->m, id);
     bool good = !in_loop(s, id) || has(&s->always, root, &place);
@@ -302,7 +319,8 @@ static bool add_always(Pipeliner *s, SpvId id) {
 }
 
 /* Adds a load and what its address is made of. Other loads there must be free to move too. */
-static AheadReason add_guarded(Pipeliner *s, SpvInst *load) {
+static AheadReason add_guarded(Pipeliner *s, SpvInst *load)
+{
     uint32_t from = s->guarded.insts.len, always = s->always.insts.len, place;
     AheadReason why = AHEAD_DONE;
     if (!has(&s->guarded, load, &place)) {
@@ -337,7 +355,8 @@ static AheadReason add_guarded(Pipeliner *s, SpvInst *load) {
 /* ---- what the loop is ------------------------------------------------------------------------ */
 
 /* The one conditional branch that leaves, in a block that each iteration runs. */
-static bool find_exit(Pipeliner *s) {
+static bool find_exit(Pipeliner *s)
+{
     const CfgLoop *loop = s->l.loop;
     const CfgBlock *from = NULL;
     uint32_t leaving = 0, at = 0;
@@ -362,7 +381,8 @@ static bool find_exit(Pipeliner *s) {
 }
 
 /* Its address is made of what a load brings that goes by the same step each time. */
-static bool goes_by_data(Pipeliner *s, SpvInst *load) {
+static bool goes_by_data(Pipeliner *s, SpvInst *load)
+{
     Slice x = { 0 };
     vec_push(s->c->scratch, &x.insts, load);
     for (uint32_t k = 0; k < x.insts.len; k++) {
@@ -380,13 +400,15 @@ static bool goes_by_data(Pipeliner *s, SpvInst *load) {
     return false;
 }
 
-static bool is_behind_exit(const Pipeliner *s, const AheadLoad *l) {
+static bool is_behind_exit(const Pipeliner *s, const AheadLoad *l)
+{
     uint32_t p = s->g->position[l->inst->block->index];
     uint32_t exit = s->g->position[s->exit->block->index];
     return p != exit && cfg_dominates(s->g, exit, p);
 }
 
-static AheadReason take_load(Pipeliner *s, const AheadLoad *l) {
+static AheadReason take_load(Pipeliner *s, const AheadLoad *l)
+{
     uint32_t p = s->g->position[l->inst->block->index];
     if (!cfg_dominates(s->g, p, s->l.loop->latch))
         return AHEAD_SELDOM;
@@ -403,7 +425,8 @@ static AheadReason take_load(Pipeliner *s, const AheadLoad *l) {
 }
 
 /* Takes the loads behind the exit; where there are none, those in front of it. */
-static void take_loads(Pipeliner *s, AheadLoop *r) {
+static void take_loads(Pipeliner *s, AheadLoop *r)
+{
     const AheadLoad *all = s->found->loads.data;
     s->behind = false;
     for (uint32_t k = 0; k < s->found->loads.len; k++)
@@ -420,7 +443,8 @@ static void take_loads(Pipeliner *s, AheadLoop *r) {
     r->why = r->loads ? r->why : AHEAD_NO_LOAD;
 }
 
-static AheadReason examine(Pipeliner *s, const CfgLoop *loop, AheadLoop *r) {
+static AheadReason examine(Pipeliner *s, const CfgLoop *loop, AheadLoop *r)
+{
     if (!loop_open(&s->l, s->c, s->g, &s->marks, loop, MAX_BLOCKS) || !loop->merge_inst)
         return AHEAD_LATCHES;
     if (s->l.size > MAX_SIZE || s->l.size > s->budget)
@@ -445,25 +469,29 @@ static SpvId put(Pipeliner *s, SpvBlock *b, uint16_t op, SpvId type, const uint3
     return i->id;
 }
 
-static SpvId both(Pipeliner *s, SpvBlock *b, SpvId x, SpvId y) {
+static SpvId both(Pipeliner *s, SpvBlock *b, SpvId x, SpvId y)
+{
     return x ? put(s, b, SpvOpLogicalAnd, spv_bool_type(s->m), (uint32_t[]){ x, y }, 2) : y;
 }
 
-static SpvBlock *block_after(Pipeliner *s, SpvBlock *b) {
+static SpvBlock *block_after(Pipeliner *s, SpvBlock *b)
+{
     SpvBlock *made = spv_new_block(s->g->function, b);
     made->index = s->g->made_later;
     return made;
 }
 
 /* The iteration at hand is no more known. */
-static void next_iteration(Pipeliner *s) {
+static void next_iteration(Pipeliner *s)
+{
     s->always.made = NEW_ARRAY(s->c->scratch, SpvId, s->always.insts.len + 1);
     s->guarded.made = NEW_ARRAY(s->c->scratch, SpvId, s->guarded.insts.len + 1);
 }
 
 /* The value of `id` in the iteration at hand, made at the end of `b` where it is not yet. Recursion
  * is bounded by what slices hold. */
-static SpvId make(Pipeliner *s, SpvBlock *b, SpvId id) {
+static SpvId make(Pipeliner *s, SpvBlock *b, SpvId id)
+{
     SpvInst *i = in_loop(s, id) ? spv_def(s->m, id) : NULL;
     Slice *x = &s->always;
     uint32_t place;
@@ -489,19 +517,22 @@ static SpvId make(Pipeliner *s, SpvBlock *b, SpvId id) {
 }
 
 /* Whether the iteration at hand stays in the loop at its exit. */
-static SpvId make_condition(Pipeliner *s, SpvBlock *b) {
+static SpvId make_condition(Pipeliner *s, SpvBlock *b)
+{
     SpvId value = make(s, b, spv_operand(s->exit, 0));
     return s->exit_when ? put(s, b, SpvOpLogicalNot, spv_bool_type(s->m), &value, 1) : value;
 }
 
 /* Counters of the iteration at hand, by place in `always`; 0 for what is none. */
-static void set_counters(Pipeliner *s, const SpvId *counters) {
+static void set_counters(Pipeliner *s, const SpvId *counters)
+{
     next_iteration(s);
     memcpy(s->always.made, counters, s->always.insts.len * sizeof *counters);
 }
 
 /* Those of the iteration behind it. */
-static SpvId *make_next(Pipeliner *s, SpvBlock *b) {
+static SpvId *make_next(Pipeliner *s, SpvBlock *b)
+{
     SpvId *next = NEW_ARRAY(s->c->scratch, SpvId, s->always.insts.len + 1);
     for (uint32_t k = 0; k < s->always.insts.len; k++)
         if (is_counter(s, s->always.insts.data[k]))
@@ -519,7 +550,8 @@ typedef struct Prologue {
 } Prologue;
 
 /* What entered the loop enters the prologue, with the same values. */
-static void enter_prologue(Pipeliner *s, Prologue *p) {
+static void enter_prologue(Pipeliner *s, Prologue *p)
+{
     uint32_t n = 0, place;
     p->counters = NEW_ARRAY(s->c->scratch, SpvId, s->always.insts.len + 1);
     for (SpvInst *i = s->l.header->insts.first->next; i && i->op == SpvOpPhi; i = i->next)
@@ -540,7 +572,8 @@ static void enter_prologue(Pipeliner *s, Prologue *p) {
 }
 
 /* The loads of iteration k, where `guard` (0: always). */
-static void load_first(Pipeliner *s, Prologue *p, uint32_t k, SpvId guard) {
+static void load_first(Pipeliner *s, Prologue *p, uint32_t k, SpvId guard)
+{
     SpvBlock *from = p->last, *inside = from;
     if (guard) {
         inside = block_after(s, from);
@@ -562,7 +595,8 @@ static void load_first(Pipeliner *s, Prologue *p, uint32_t k, SpvId guard) {
     }
 }
 
-static Prologue make_prologue(Pipeliner *s) {
+static Prologue make_prologue(Pipeliner *s)
+{
     Prologue p = { 0 };
     p.first = p.last = block_after(s, s->l.header->prev);
     enter_prologue(s, &p);
@@ -586,16 +620,19 @@ typedef struct Main {
     SpvId comes;                /* the condition of iteration i + N */
 } Main;
 
-static SpvId put_phi(Pipeliner *s, SpvBlock *b, SpvId type, SpvId start, SpvId from) {
+static SpvId put_phi(Pipeliner *s, SpvBlock *b, SpvId type, SpvId start, SpvId from)
+{
     return put(s, b, SpvOpPhi, type, (uint32_t[]){ start, from }, 2);
 }
 
-static void add_edge(Pipeliner *s, SpvId phi, SpvId value, SpvId from) {
+static void add_edge(Pipeliner *s, SpvId phi, SpvId value, SpvId from)
+{
     edit_add_incoming(s->m, spv_def(s->m, phi), value, from);
 }
 
 /* Phis: of the old header's values, counters ahead, registers. */
-static void open_main(Pipeliner *s, const Prologue *p, Main *x) {
+static void open_main(Pipeliner *s, const Prologue *p, Main *x)
+{
     SpvId from = p->last->id;
     uint32_t n = 0;
     for (SpvInst *i = s->l.header->insts.first->next; i && i->op == SpvOpPhi; i = i->next, n++)
@@ -614,14 +651,16 @@ static void open_main(Pipeliner *s, const Prologue *p, Main *x) {
 }
 
 /* Of the loop controls, those that do not count iterations. */
-static uint32_t plain_controls(const Pipeliner *s) {
+static uint32_t plain_controls(const Pipeliner *s)
+{
     return spv_operand(s->l.loop->merge_inst, 2) &
            (SpvLoopControlUnrollMask | SpvLoopControlDontUnrollMask |
             SpvLoopControlDependencyInfiniteMask);
 }
 
 /* The body: a copy of the loop, that stays at its exit and goes on to the new header. */
-static void copy_body(Pipeliner *s, Main *x) {
+static void copy_body(Pipeliner *s, Main *x)
+{
     loop_copy(&s->l, x->fetch);
     SpvBlock *header = edit_block(s->m, loop_mapped(&s->l, s->l.header->id));
     x->latch = edit_block(s->m, loop_mapped(&s->l, s->l.latch->id));
@@ -631,7 +670,8 @@ static void copy_body(Pipeliner *s, Main *x) {
     edit_append(s->m, x->fetch, SpvOpBranch, &header->id, 1);
 }
 
-static void close_main(Pipeliner *s, Main *x) {
+static void close_main(Pipeliner *s, Main *x)
+{
     SpvId from = x->latch->id;
     for (SpvInst *i = s->l.header->insts.first->next; i && i->op == SpvOpPhi; i = i->next)
         add_edge(s, loop_mapped(&s->l, i->id),
@@ -649,7 +689,8 @@ static void close_main(Pipeliner *s, Main *x) {
     }
 }
 
-static void make_main(Pipeliner *s, const Prologue *p, Main *x) {
+static void make_main(Pipeliner *s, const Prologue *p, Main *x)
+{
     x->head = block_after(s, p->last);
     x->fetch = block_after(s, x->head);
     edit_append(s->m, p->last, SpvOpBranch, &x->head->id, 1);
@@ -672,7 +713,8 @@ static void make_main(Pipeliner *s, const Prologue *p, Main *x) {
 }
 
 /* The old loop goes on where the main loop ends. */
-static void make_epilogue(Pipeliner *s, const Main *x) {
+static void make_epilogue(Pipeliner *s, const Main *x)
+{
     SpvBlock *header = s->l.header;
     SpvId latch = s->l.latch->id, phis[WAIT_QUEUES_MOST];
     SpvInst *merge = s->l.loop->merge_inst;
@@ -698,7 +740,8 @@ static void make_epilogue(Pipeliner *s, const Main *x) {
 }
 
 /* What is said of a value is said of its copies, but for its precision. */
-static void copy_decorations(Pipeliner *s) {
+static void copy_decorations(Pipeliner *s)
+{
     for (SpvInst *i = s->m->globals.first; i; i = i->next) {
         uint32_t place;
         SpvInst *d = i->op == SpvOpDecorate || i->op == SpvOpDecorateId
@@ -716,7 +759,8 @@ static void copy_decorations(Pipeliner *s) {
     }
 }
 
-static void pipeline(Pipeliner *s) {
+static void pipeline(Pipeliner *s)
+{
     Main x = { 0 };
     Prologue p = make_prologue(s);
     make_main(s, &p, &x);
@@ -728,14 +772,16 @@ static void pipeline(Pipeliner *s) {
 
 /* ---- the function ---------------------------------------------------------------------------- */
 
-static void drop_hint(SpvModule *m, SpvInst *merge) {
+static void drop_hint(SpvModule *m, SpvInst *merge)
+{
     uint32_t n = spv_n_operands(merge);
     uint32_t *operands = merge->words + merge->first_operand;
     operands[2] &= ~(uint32_t)SpvLoopControlMultipleWaitQueuesQCOMMask;
     edit_become(m, merge, SpvOpLoopMerge, operands, n - 1);
 }
 
-static bool try_loop(Pipeliner *s, const CfgLoop *loop) {
+static bool try_loop(Pipeliner *s, const CfgLoop *loop)
+{
     SpvInst *merge = loop->merge_inst;
     AheadLoop r = { .queues = s->queues = wait_queues_asked(loop) };
     r.why = examine(s, loop, &r);
@@ -747,7 +793,8 @@ static bool try_loop(Pipeliner *s, const CfgLoop *loop) {
     return r.ahead;
 }
 
-static void finish_round(Pipeliner *s) {
+static void finish_round(Pipeliner *s)
+{
     uint32_t n = s->m->bound;
     SpvId *with = NEW_ARRAY(s->c->scratch, SpvId, n);
     for (uint32_t k = 0; k < s->renames.len; k++)
@@ -758,7 +805,8 @@ static void finish_round(Pipeliner *s) {
 }
 
 /* The innermost loops with the hint; *any: there were some. */
-static bool run_round(PassContext *c, uint64_t *budget, bool *any) {
+static bool run_round(PassContext *c, uint64_t *budget, bool *any)
+{
     SpvFunction *f = c->entry.function;
     Pipeliner *s = NEW(c->scratch, Pipeliner);
     bool changed = false;
@@ -795,7 +843,8 @@ static bool run_round(PassContext *c, uint64_t *budget, bool *any) {
     return pass_simplify(c);
 }
 
-void pass_drop_wait_queues(SpvModule *m) {
+void pass_drop_wait_queues(SpvModule *m)
+{
     for (SpvFunction *f = m->functions; f; f = f->next)
         for (SpvBlock *b = f->first; b; b = b->next)
             if (cfg_merge_inst(b) && cfg_merge_inst(b)->op == SpvOpLoopMerge &&
@@ -811,7 +860,8 @@ void pass_drop_wait_queues(SpvModule *m) {
     }
 }
 
-bool pass_load_ahead(PassContext *c) {
+bool pass_load_ahead(PassContext *c)
+{
     uint64_t budget = BUDGET;
     bool any = c->options->ahead != NULL;
     while (any)

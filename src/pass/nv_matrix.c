@@ -15,14 +15,16 @@ typedef struct Older {
     Map as_use;                 /* id of a type * 2 + use -> the same type of use A, of use B */
 } Older;
 
-static void rename_op(SpvInst *i, uint16_t op) {
+static void rename_op(SpvInst *i, uint16_t op)
+{
     i->op = op;
     i->words[0] = (uint32_t)i->n_words << 16 | op;
 }
 
 /* ---- declarations ---------------------------------------------------------------------------- */
 
-static void extension(SpvModule *m, SpvInst *at, const char *name) {
+static void extension(SpvModule *m, SpvInst *at, const char *name)
+{
     uint32_t words[16] = { 0 };
     size_t n = strlen(name);
     memcpy(words, name, n);
@@ -30,7 +32,8 @@ static void extension(SpvModule *m, SpvInst *at, const char *name) {
 }
 
 /* The declaration of the capability itself is the newer one's; false without it. */
-static bool declare(SpvModule *m) {
+static bool declare(SpvModule *m)
+{
     uint32_t conversions = SpvCapabilityCooperativeMatrixConversionsEXT;
     SpvInst *i = m->globals.first;
     while (i && (i->op != SpvOpCapability || spv_operand(i, 0) != SpvCapabilityCooperativeMatrixNV))
@@ -48,7 +51,8 @@ static bool declare(SpvModule *m) {
     return true;
 }
 
-static void become_type(Older *o, SpvInst *i) {
+static void become_type(Older *o, SpvInst *i)
+{
     uint32_t words[5];
     if (!o->first) {
         const SpvInst *scope = spv_def(o->m, spv_operand(i, 1));
@@ -62,7 +66,8 @@ static void become_type(Older *o, SpvInst *i) {
     edit_become(o->m, i, SpvOpTypeCooperativeMatrixKHR, words, COUNT_OF(words));
 }
 
-static SpvId type_as(Older *o, SpvInst *type, uint32_t use) {
+static SpvId type_as(Older *o, SpvInst *type, uint32_t use)
+{
     uint64_t key = (uint64_t)type->id * 2 + use, id;
     if (map_get(&o->as_use, key, &id))
         return (SpvId)id;
@@ -77,7 +82,8 @@ static SpvId type_as(Older *o, SpvInst *type, uint32_t use) {
 /* ---- instructions ---------------------------------------------------------------------------- */
 
 /* Pointer, [object,] stride, column major -> pointer, [object,] layout, stride. */
-static void transfer(Older *o, SpvInst *i, uint16_t op, uint32_t at) {
+static void transfer(Older *o, SpvInst *i, uint16_t op, uint32_t at)
+{
     uint32_t *w = i->words + i->first_operand + at, stride = w[0];
     const SpvInst *column = spv_def(o->m, w[1]);
     uint32_t choice[] = { SpvOpSelect, w[1], o->number[SpvCooperativeMatrixLayoutColumnMajorKHR],
@@ -94,13 +100,15 @@ static void transfer(Older *o, SpvInst *i, uint16_t op, uint32_t at) {
     w[0] = layout->id;
 }
 
-static SpvInst *type_of(Older *o, SpvId id) {
+static SpvInst *type_of(Older *o, SpvId id)
+{
     const SpvInst *value = spv_def(o->m, id);
     SpvInst *type = value && value->type ? spv_def(o->m, value->type) : NULL;
     return type && type->op == SpvOpTypeCooperativeMatrixKHR ? type : NULL;
 }
 
-static void muladd(Older *o, SpvInst *i) {
+static void muladd(Older *o, SpvInst *i)
+{
     SpvInst *type[4] = { type_of(o, spv_operand(i, 0)), type_of(o, spv_operand(i, 1)),
                          type_of(o, spv_operand(i, 2)), type_of(o, i->id) };
     uint32_t words[4] = { spv_operand(i, 0), spv_operand(i, 1), spv_operand(i, 2), 0 };
@@ -115,7 +123,8 @@ static void muladd(Older *o, SpvInst *i) {
     edit_become(o->m, i, SpvOpCooperativeMatrixMulAddKHR, words, words[3] ? 4 : 3);
 }
 
-static bool change(void *user, SpvInst *i) {
+static bool change(void *user, SpvInst *i)
+{
     Older *o = user;
     switch (i->op) {
     case SpvOpTypeCooperativeMatrixNV:
@@ -141,7 +150,8 @@ static bool change(void *user, SpvInst *i) {
     return true;
 }
 
-void pass_nv_matrix(SpvModule *m) {
+void pass_nv_matrix(SpvModule *m)
+{
     Older o = { .m = m };
     if (declare(m))
         spv_each_inst(m, change, &o);

@@ -28,7 +28,8 @@ static const Pass passes[] = {
     { "strip_mine", pass_strip_mine, true, false },
 };
 
-static bool run_pass(PassContext *c, const Pass *p) {
+static bool run_pass(PassContext *c, const Pass *p)
+{
     SpvFunction *entry = c->entry.function;
     bool ok = p->run(c);
     arena_free(c->scratch);
@@ -43,7 +44,8 @@ static bool run_pass(PassContext *c, const Pass *p) {
     return ok;
 }
 
-static bool run_passes(PassContext *c) {
+static bool run_passes(PassContext *c)
+{
     for (uint32_t k = 0; k < COUNT_OF(passes); k++) {
         if (passes[k].optional && !c->options->optimise)
             continue;
@@ -57,7 +59,8 @@ static bool run_passes(PassContext *c) {
 
 /* The guard is a function of its own, so that nothing it changes is in the frame that setjmp
  * saved. */
-static bool guarded(PassContext *c, const char *entry) {
+static bool guarded(PassContext *c, const char *entry)
+{
     jmp_buf failed, *outer = c->module->arena->on_failure;
     if (setjmp(failed)) {
         c->module->arena->on_failure = outer;
@@ -71,7 +74,8 @@ static bool guarded(PassContext *c, const char *entry) {
     return ok;
 }
 
-bool pass_pipeline(SpvModule *m, const PassOptions *o, SpvEntryPoint *entry, DiagSink *sink) {
+bool pass_pipeline(SpvModule *m, const PassOptions *o, SpvEntryPoint *entry, DiagSink *sink)
+{
     Arena scratch = { 0 };
     PassContext c = { .module = m, .options = o, .sink = sink, .scratch = &scratch };
     bool ok = guarded(&c, o->entry);

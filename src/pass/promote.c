@@ -34,7 +34,8 @@ typedef struct Promoter {
 
 /* ---- accesses to parts ----------------------------------------------------------------------- */
 
-static bool constant_index(Promoter *s, SpvId id, const SpvType *t, uint32_t *index) {
+static bool constant_index(Promoter *s, SpvId id, const SpvType *t, uint32_t *index)
+{
     uint64_t k, bound = t->count;
     if (t->kind == SPV_COOPMAT && !edit_matrix_length(s->c, t->id, &bound))
         bound = (uint64_t)t->rows * t->cols;
@@ -46,7 +47,8 @@ static bool constant_index(Promoter *s, SpvId id, const SpvType *t, uint32_t *in
 
 /* May a chain's access become one to the whole variable? It goes into a vector by any index, or
  * into a matrix by a known one (and a column of that as into a vector). */
-static bool is_partial(Promoter *s, const Variable *var, const SpvInst *chain) {
+static bool is_partial(Promoter *s, const Variable *var, const SpvInst *chain)
+{
     const SpvType *t = var->type;
     uint32_t n = spv_n_operands(chain) - 1, index;
     if (t->kind == SPV_VECTOR)
@@ -58,7 +60,8 @@ static bool is_partial(Promoter *s, const Variable *var, const SpvInst *chain) {
     return false;
 }
 
-static bool is_promotable(Promoter *s, const Variable *var) {
+static bool is_promotable(Promoter *s, const Variable *var)
+{
     if (!var->followed || !var->inst->block)
         return false;
     for (uint32_t k = 0; k < var->chains.len; k++)
@@ -88,7 +91,8 @@ static SpvId set_element(Promoter *s, SpvInst *at, SpvId whole, const SpvType *t
                    (uint32_t[]){ whole, value, id }, 3)->id;
 }
 
-static void widen_access(Promoter *s, const Variable *var, SpvInst *i) {
+static void widen_access(Promoter *s, const Variable *var, SpvInst *i)
+{
     SpvInst *chain = spv_def(s->m, spv_operand(i, 0));
     if (chain == var->inst)
         return;
@@ -112,7 +116,8 @@ static void widen_access(Promoter *s, const Variable *var, SpvInst *i) {
     edit_become(s->m, i, SpvOpStore, (uint32_t[]){ var->inst->id, value }, 2);
 }
 
-static void widen_accesses(Promoter *s) {
+static void widen_accesses(Promoter *s)
+{
     Variables *v = variables_find(s->c, s->g);
     for (uint32_t k = 0; k < v->list.len; k++) {
         Variable *var = &v->list.data[k];
@@ -127,7 +132,8 @@ static void widen_accesses(Promoter *s) {
 
 /* ---- where phis go --------------------------------------------------------------------------- */
 
-static void find_frontiers(Promoter *s) {
+static void find_frontiers(Promoter *s)
+{
     Arena *a = s->c->scratch;
     s->frontier = arena_alloc_array(a, sizeof *s->frontier, s->g->n);
     for (uint32_t p = 0; p + 1 < s->g->n; p++) {
@@ -148,7 +154,8 @@ static void find_frontiers(Promoter *s) {
 }
 
 /* Predecessors that no path reaches: phis name them all the same. */
-static void find_hidden_preds(Promoter *s) {
+static void find_hidden_preds(Promoter *s)
+{
     s->hidden = arena_alloc_array(s->c->scratch, sizeof *s->hidden, s->g->n);
     for (SpvBlock *b = s->g->function->first; b; b = b->next) {
         uint32_t at;
@@ -196,7 +203,8 @@ static void find_liveness(Promoter *s, const Variable *var, uint32_t stamp, Node
     }
 }
 
-static void add_phi(Promoter *s, uint32_t var, uint32_t p) {
+static void add_phi(Promoter *s, uint32_t var, uint32_t p)
+{
     const CfgBlock *b = &s->g->blocks[p];
     uint32_t n = 2 * (b->n_preds + s->hidden[p].len);
     uint32_t *operands = NEW_ARRAY(s->c->scratch, uint32_t, n);
@@ -212,7 +220,8 @@ static void add_phi(Promoter *s, uint32_t var, uint32_t p) {
     s->first_phi[p] = s->phis.len;
 }
 
-static bool place_phis(Promoter *s, uint32_t var, Nodes *defs, Nodes *at) {
+static bool place_phis(Promoter *s, uint32_t var, Nodes *defs, Nodes *at)
+{
     uint32_t stamp = var + 1;
     at->len = 0;
     for (uint32_t k = 0; k < defs->len; k++) {
@@ -234,7 +243,8 @@ static bool place_phis(Promoter *s, uint32_t var, Nodes *defs, Nodes *at) {
     return true;
 }
 
-static bool choose(Promoter *s) {
+static bool choose(Promoter *s)
+{
     bool any = false;
     Nodes defs = { 0 }, work = { 0 }, at = { 0 };
     for (uint32_t k = 0; k < s->v->list.len; k++) {
@@ -255,18 +265,21 @@ typedef struct Undo { uint32_t var; SpvId value; } Undo;
 typedef struct Frame { uint32_t position, undo; } Frame;
 typedef VEC(Undo) Undos;
 
-static SpvId current(Promoter *s, uint32_t var) {
+static SpvId current(Promoter *s, uint32_t var)
+{
     if (!s->value[var])
         return spv_undef(s->m, s->v->list.data[var].type->id);
     return s->value[var];
 }
 
-static void assign(Promoter *s, Undos *undo, uint32_t var, SpvId value) {
+static void assign(Promoter *s, Undos *undo, uint32_t var, SpvId value)
+{
     vec_push(s->c->scratch, undo, (Undo){ var, s->value[var] });
     s->value[var] = value;
 }
 
-static void rename_block(Promoter *s, uint32_t p, Undos *undo) {
+static void rename_block(Promoter *s, uint32_t p, Undos *undo)
+{
     const CfgBlock *b = &s->g->blocks[p];
     for (uint32_t k = s->first_phi[p]; k; k = s->phis.data[k - 1].next)
         assign(s, undo, s->phis.data[k - 1].var, s->phis.data[k - 1].inst->id);
@@ -294,7 +307,8 @@ static void rename_block(Promoter *s, uint32_t p, Undos *undo) {
     }
 }
 
-static void rename_all(Promoter *s) {
+static void rename_all(Promoter *s)
+{
     Arena *a = s->c->scratch;
     uint32_t n = s->g->n - 1;
     uint32_t *child = NEW_ARRAY(a, uint32_t, n), *sibling = NEW_ARRAY(a, uint32_t, n);
@@ -324,7 +338,8 @@ static void rename_all(Promoter *s) {
     }
 }
 
-static void to_ssa(Promoter *s) {
+static void to_ssa(Promoter *s)
+{
     Arena *a = s->c->scratch;
     s->v = variables_find(s->c, s->g);
     uint32_t n_vars = s->v->list.len;
@@ -351,7 +366,8 @@ static void to_ssa(Promoter *s) {
     edit_replace(s->g->function, s->with, s->n_ids);
 }
 
-bool pass_promote(PassContext *c) {
+bool pass_promote(PassContext *c)
+{
     SpvFunction *f = c->entry.function;
     edit_prune(c->module, f, c->scratch);
     Cfg *g = cfg_build(c->scratch, f, c->sink);

@@ -9,7 +9,8 @@
 #include "pass/edit.h"
 
 /* Whether a value of one type is one of the other by OpBitcast. */
-static bool casts(const SpvType *a, const SpvType *b) {
+static bool casts(const SpvType *a, const SpvType *b)
+{
     if (!a || !b)
         return false;
     if (a->kind == SPV_POINTER || b->kind == SPV_POINTER)
@@ -23,7 +24,8 @@ static bool casts(const SpvType *a, const SpvType *b) {
 }
 
 /* The variable that a pointer is the cast address of, if it is accessed as a whole. */
-static SpvInst *cast_variable(SpvModule *m, SpvId pointer, const SpvType **own) {
+static SpvInst *cast_variable(SpvModule *m, SpvId pointer, const SpvType **own)
+{
     SpvInst *cast = spv_def(m, pointer);
     if (!cast || cast->op != SpvOpBitcast)
         return NULL;
@@ -36,14 +38,16 @@ static SpvInst *cast_variable(SpvModule *m, SpvId pointer, const SpvType **own) 
     return casts(t->element, to->element) ? v : NULL;
 }
 
-static SpvInst *cast_before(SpvModule *m, SpvInst *at, SpvId type, SpvId id, SpvId value) {
+static SpvInst *cast_before(SpvModule *m, SpvInst *at, SpvId type, SpvId id, SpvId value)
+{
     SpvInst *c = spv_make(m, SpvOpBitcast, type, id, &value, 1);
     c->index = at->index;
     spv_insert_before(at, c);
     return c;
 }
 
-static void retype_load(SpvModule *m, SpvInst *load, const SpvInst *variable, const SpvType *own) {
+static void retype_load(SpvModule *m, SpvInst *load, const SpvInst *variable, const SpvType *own)
+{
     SpvInst *copy = spv_clone_inst(m, load);
     copy->words[1] = copy->type = own->id;
     copy->words[2] = copy->id = spv_new_id(m);
@@ -53,7 +57,8 @@ static void retype_load(SpvModule *m, SpvInst *load, const SpvInst *variable, co
     edit_become(m, load, SpvOpBitcast, &copy->id, 1);
 }
 
-bool pass_retype(PassContext *c) {
+bool pass_retype(PassContext *c)
+{
     SpvModule *m = c->module;
     if (c->entry.model != SpvExecutionModelKernel)
         return true;

@@ -21,7 +21,8 @@ typedef struct Simplifier {
     uint8_t *is_named;          /* by block index: merge block or continue target */
 } Simplifier;
 
-static void count_preds(Simplifier *s) {
+static void count_preds(Simplifier *s)
+{
     spv_number_blocks(s->f);
     s->n_preds = NEW_ARRAY(s->c->scratch, uint32_t, s->f->n_blocks);
     s->is_named = NEW_ARRAY(s->c->scratch, uint8_t, s->f->n_blocks);
@@ -47,7 +48,8 @@ static void count_preds(Simplifier *s) {
 /* ---- branches -------------------------------------------------------------------------------- */
 
 /* Where a terminator surely goes, or 0. */
-static SpvId sure_target(Simplifier *s, const SpvInst *term) {
+static SpvId sure_target(Simplifier *s, const SpvInst *term)
+{
     uint64_t value;
     if (term->op == SpvOpBranchConditional) {
         if (spv_operand(term, 1) == spv_operand(term, 2))
@@ -75,7 +77,8 @@ static SpvId sure_target(Simplifier *s, const SpvInst *term) {
     return spv_operand(term, 1);
 }
 
-static void forget_other_targets(Simplifier *s, SpvBlock *b, SpvId taken) {
+static void forget_other_targets(Simplifier *s, SpvBlock *b, SpvId taken)
+{
     uint32_t at;
     for (uint32_t k = 0; (at = cfg_target(b->insts.last, k)) != 0; k++) {
         SpvBlock *t = edit_block(s->m, b->insts.last->words[at]);
@@ -84,7 +87,8 @@ static void forget_other_targets(Simplifier *s, SpvBlock *b, SpvId taken) {
     }
 }
 
-static bool settle_branch(Simplifier *s, SpvBlock *b) {
+static bool settle_branch(Simplifier *s, SpvBlock *b)
+{
     SpvInst *term = b->insts.last, *merge = cfg_merge_inst(b);
     SpvId to = sure_target(s, term);
     if (!to)
@@ -106,7 +110,8 @@ static bool settle_branch(Simplifier *s, SpvBlock *b) {
 }
 
 /* The next block of a straight line, when it can become part of b. */
-static SpvBlock *straight_next(Simplifier *s, const SpvBlock *b) {
+static SpvBlock *straight_next(Simplifier *s, const SpvBlock *b)
+{
     SpvInst *term = b->insts.last, *merge = cfg_merge_inst(b);
     if (term->op != SpvOpBranch || (merge && merge->op != SpvOpLoopMerge))
         return NULL;
@@ -122,7 +127,8 @@ static SpvBlock *straight_next(Simplifier *s, const SpvBlock *b) {
 }
 
 /* A loop header keeps its OpLoopMerge, in front of its new terminator. */
-static void append_block(Simplifier *s, SpvBlock *b, SpvBlock *to) {
+static void append_block(Simplifier *s, SpvBlock *b, SpvBlock *to)
+{
     SpvInst *merge = cfg_merge_inst(b);
     edit_rename_source(s->m, to->insts.last, to->id, b->id);
     edit_remove(s->m, b->insts.last);
@@ -139,7 +145,8 @@ static void append_block(Simplifier *s, SpvBlock *b, SpvBlock *to) {
     spv_unlink_block(to);
 }
 
-static bool simplify_branches(Simplifier *s) {
+static bool simplify_branches(Simplifier *s)
+{
     bool changed = false;
     count_preds(s);
     for (SpvBlock *b = s->f->first; b; b = b->next)
@@ -161,19 +168,22 @@ static bool simplify_branches(Simplifier *s) {
 /* ---- loops that do not loop ------------------------------------------------------------------ */
 
 /* The OpLoopMerge of a block that heads no loop any more, or NULL. */
-static SpvInst *idle_merge(const Cfg *g, uint32_t p) {
+static SpvInst *idle_merge(const Cfg *g, uint32_t p)
+{
     SpvInst *merge = cfg_merge_inst(g->blocks[p].block);
     const CfgLoop *l = g->blocks[p].loop;
     return merge && merge->op == SpvOpLoopMerge && !(l && l->header == p) ? merge : NULL;
 }
 
-static uint32_t place_of(const Simplifier *s, const Cfg *g, SpvId label) {
+static uint32_t place_of(const Simplifier *s, const Cfg *g, SpvId label)
+{
     SpvBlock *b = edit_block(s->m, label);
     return b ? g->position[b->index] : NONE;
 }
 
 /* Where nobody breaks or continues, a loop of one trip is no construct at all. */
-static bool drop_idle_loops(Simplifier *s, const Cfg *g) {
+static bool drop_idle_loops(Simplifier *s, const Cfg *g)
+{
     bool changed = false;
     for (uint32_t p = 0; p + 1 < g->n; p++) {
         SpvInst *merge = idle_merge(g, p);
@@ -192,7 +202,8 @@ static bool drop_idle_loops(Simplifier *s, const Cfg *g) {
 
 /* Else it stays one, and gets an unreachable continue target with the back edge that there must
  * be. */
-static void close_idle_loops(Simplifier *s, const Cfg *g) {
+static void close_idle_loops(Simplifier *s, const Cfg *g)
+{
     for (uint32_t p = 0; p + 1 < g->n; p++) {
         SpvBlock *header = g->blocks[p].block;
         SpvInst *merge = idle_merge(g, p);
@@ -208,7 +219,8 @@ static void close_idle_loops(Simplifier *s, const Cfg *g) {
 }
 
 /* Whether a load through the view may leave elements as they were. */
-static bool may_clip(const SpvModule *m, SpvId view) {
+static bool may_clip(const SpvModule *m, SpvId view)
+{
     for (SpvInst *i = spv_def(m, view); i; i = spv_def(m, spv_operand(i, 0))) {
         if (i->op == SpvOpCreateTensorViewNV)
             return false;
@@ -220,7 +232,8 @@ static bool may_clip(const SpvModule *m, SpvId view) {
 
 /* A tensor load without a clip does not need the matrix it would leave as it was, which a source
  * language hands on from one round of a loop to the next. */
-static void forget_objects(Simplifier *s) {
+static void forget_objects(Simplifier *s)
+{
     for (SpvBlock *b = s->f->first; b; b = b->next)
         for (SpvInst *i = b->insts.first; i; i = i->next) {
             SpvInst *object = i->op == SpvOpCooperativeMatrixLoadTensorNV
@@ -242,7 +255,8 @@ static void forget_objects(Simplifier *s) {
         }
 }
 
-bool pass_simplify(PassContext *c) {
+bool pass_simplify(PassContext *c)
+{
     Simplifier s = { .c = c, .m = c->module, .f = c->entry.function };
     bool changed = true;
     forget_objects(&s);

@@ -16,7 +16,8 @@ typedef struct Spec {
     Map ids;                    /* constant's id -> 1 + index in options->spec */
 } Spec;
 
-static void take_value(Spec *s, SpvInst *i) {
+static void take_value(Spec *s, SpvInst *i)
+{
     uint64_t k, bits;
     if (!map_get(&s->ids, i->id, &k))
         return;
@@ -35,12 +36,14 @@ static void take_value(Spec *s, SpvInst *i) {
     edit_become(s->m, i, i->op, words, t && t->bits > 32 ? 2 : 1);
 }
 
-static void set_opcode(SpvInst *i, uint16_t op) {
+static void set_opcode(SpvInst *i, uint16_t op)
+{
     i->op = op;
     i->words[0] = (uint32_t)i->n_words << 16 | op;
 }
 
-static bool is_pointer_op(uint32_t op) {
+static bool is_pointer_op(uint32_t op)
+{
     switch (op) {
     case SpvOpAccessChain: case SpvOpInBoundsAccessChain: case SpvOpPtrAccessChain:
     case SpvOpInBoundsPtrAccessChain: case SpvOpConvertPtrToU: case SpvOpConvertUToPtr:
@@ -53,7 +56,8 @@ static bool is_pointer_op(uint32_t op) {
 
 /* Undefined where the specification has no value (a division by zero, a shift by too much, a float
  * that no integer is like): told as 0, in the open. */
-static bool undefined_value(Spec *s, uint16_t op, SpvInst *i, SpvId *id) {
+static bool undefined_value(Spec *s, uint16_t op, SpvInst *i, SpvId *id)
+{
     bool divides = op >= SpvOpUDiv && op <= SpvOpSMod;
     bool shifts = op >= SpvOpShiftRightLogical && op <= SpvOpShiftLeftLogical;
     if (!divides && !shifts && op != SpvOpConvertFToU && op != SpvOpConvertFToS)
@@ -65,7 +69,8 @@ static bool undefined_value(Spec *s, uint16_t op, SpvInst *i, SpvId *id) {
     return true;
 }
 
-static bool freeze_op(Spec *s, SpvInst *i) {
+static bool freeze_op(Spec *s, SpvInst *i)
+{
     uint16_t op = (uint16_t)spv_operand(i, 0);
     uint32_t n = spv_n_operands(i) - 1, *operands = i->words + i->first_operand + 1;
     uint64_t length;
@@ -91,7 +96,8 @@ static bool freeze_op(Spec *s, SpvInst *i) {
 }
 
 /* A length that is specialised counts from here on. */
-static bool has_length(Spec *s, const SpvInst *i) {
+static bool has_length(Spec *s, const SpvInst *i)
+{
     uint64_t length;
     if (!spv_constant(s->m, spv_operand(i, 1), &length) || length)
         return true;
@@ -99,7 +105,8 @@ static bool has_length(Spec *s, const SpvInst *i) {
     return false;
 }
 
-static bool freeze(Spec *s, SpvInst *i) {
+static bool freeze(Spec *s, SpvInst *i)
+{
     switch (i->op) {
     case SpvOpSpecConstantTrue: case SpvOpSpecConstantFalse:
         take_value(s, i);
@@ -125,7 +132,8 @@ static bool freeze(Spec *s, SpvInst *i) {
 }
 
 /* Matches what was given to the constants' SpecId decorations, and takes those away. */
-static void match_ids(Spec *s) {
+static void match_ids(Spec *s)
+{
     const PassOptions *o = s->c->options;
     uint8_t *used = NEW_ARRAY(s->c->scratch, uint8_t, o->n_spec);
     for (SpvInst *i = s->m->globals.first, *next; i; i = next) {
@@ -147,7 +155,8 @@ static void match_ids(Spec *s) {
 }
 
 /* The check of the module saw sizes by default. */
-static bool matrices_have_sizes(Spec *s) {
+static bool matrices_have_sizes(Spec *s)
+{
     for (const SpvInst *i = s->m->globals.first; i; i = i->next) {
         const SpvType *t = i->op == SpvOpTypeCooperativeMatrixKHR ? spv_type(s->m, i->id) : NULL;
         if (!t || (t->rows && t->cols && MAX(t->rows, t->cols) <= SPV_MATRIX_MOST))
@@ -160,7 +169,8 @@ static bool matrices_have_sizes(Spec *s) {
     return true;
 }
 
-bool pass_specialise(PassContext *c) {
+bool pass_specialise(PassContext *c)
+{
     Spec s = { .c = c, .m = c->module };
     match_ids(&s);
     spv_forget_types(s.m);

@@ -14,22 +14,26 @@ enum { MAX_ELEMENTS = 4096, MAX_PARTS = 1 << 16 };
 
 /* ---- finding variables and their uses -------------------------------------------------------- */
 
-static bool is_chain(uint16_t op) {
+static bool is_chain(uint16_t op)
+{
     return op == SpvOpAccessChain || op == SpvOpInBoundsAccessChain;
 }
 
-Variable *variable_of(Variables *v, SpvId pointer) {
+Variable *variable_of(Variables *v, SpvId pointer)
+{
     uint32_t k = pointer < v->of.len ? v->of.data[pointer] : 0;
     return k ? &v->list.data[k - 1] : NULL;
 }
 
-static void set_variable(Arena *a, Variables *v, SpvId id, uint32_t k) {
+static void set_variable(Arena *a, Variables *v, SpvId id, uint32_t k)
+{
     while (v->of.len <= id)
         vec_push(a, &v->of, 0);
     v->of.data[id] = k;
 }
 
-static void add_variable(PassContext *c, Variables *v, SpvInst *i) {
+static void add_variable(PassContext *c, Variables *v, SpvInst *i)
+{
     const SpvType *t = spv_type(c->module, i->type);
     Variable var = { .inst = i, .type = t ? t->element : NULL, .followed = t && t->element };
     vec_push(c->scratch, &v->list, var);
@@ -37,7 +41,8 @@ static void add_variable(PassContext *c, Variables *v, SpvInst *i) {
 }
 
 /* An access chain on another one becomes one on the variable itself. */
-static void add_chain(PassContext *c, Variables *v, SpvInst *i) {
+static void add_chain(PassContext *c, Variables *v, SpvInst *i)
+{
     SpvInst *base = spv_def(c->module, spv_operand(i, 0));
     uint32_t k = v->of.data[base->id];
     if (is_chain(base->op)) {
@@ -51,18 +56,21 @@ static void add_chain(PassContext *c, Variables *v, SpvInst *i) {
     vec_push(c->scratch, &v->list.data[k - 1].chains, i);
 }
 
-static bool is_volatile(const SpvInst *i, uint32_t operand) {
+static bool is_volatile(const SpvInst *i, uint32_t operand)
+{
     return spv_n_operands(i) > operand && spv_operand(i, operand) & SpvMemoryAccessVolatileMask;
 }
 
-static void add_access(PassContext *c, Variable *var, SpvInst *i) {
+static void add_access(PassContext *c, Variable *var, SpvInst *i)
+{
     if (is_volatile(i, i->op == SpvOpLoad ? 1 : 2))
         var->followed = false;
     vec_push(c->scratch, &var->accesses, i);
 }
 
 /* OpCopyMemory where one side is a variable: a load and a store in its place. */
-static SpvInst *expand_copy(PassContext *c, Variables *v, SpvInst *i) {
+static SpvInst *expand_copy(PassContext *c, Variables *v, SpvInst *i)
+{
     SpvModule *m = c->module;
     const SpvType *from = spv_type_of(m, spv_operand(i, 1));
     if ((!variable_of(v, spv_operand(i, 0)) && !variable_of(v, spv_operand(i, 1))) || !from ||
@@ -79,7 +87,8 @@ static SpvInst *expand_copy(PassContext *c, Variables *v, SpvInst *i) {
     return load;
 }
 
-static void add_uses(PassContext *c, Variables *v, SpvInst *i, IdWords *ids) {
+static void add_uses(PassContext *c, Variables *v, SpvInst *i, IdWords *ids)
+{
     Variable *var;
     if (is_chain(i->op) && variable_of(v, spv_operand(i, 0))) {
         add_chain(c, v, i);
@@ -96,7 +105,8 @@ static void add_uses(PassContext *c, Variables *v, SpvInst *i, IdWords *ids) {
             var->followed = false;
 }
 
-static void forward_copies(PassContext *c, const Cfg *g) {
+static void forward_copies(PassContext *c, const Cfg *g)
+{
     SpvModule *m = c->module;
     uint32_t n_ids = m->bound;
     SpvId *with = NEW_ARRAY(c->scratch, SpvId, n_ids);
@@ -116,7 +126,8 @@ static void forward_copies(PassContext *c, const Cfg *g) {
         edit_replace(g->function, with, n_ids);
 }
 
-Variables *variables_find(PassContext *c, const Cfg *g) {
+Variables *variables_find(PassContext *c, const Cfg *g)
+{
     Variables *v = NEW(c->scratch, Variables);
     IdWords *ids = NEW(c->scratch, IdWords);
     forward_copies(c, g);
@@ -143,7 +154,8 @@ Variables *variables_find(PassContext *c, const Cfg *g) {
 /* ---- Private variables ----------------------------------------------------------------------- */
 
 /* Which ids the module's other functions name. */
-static bool *named_elsewhere(const PassContext *c, const SpvFunction *here) {
+static bool *named_elsewhere(const PassContext *c, const SpvFunction *here)
+{
     bool *named = NEW_ARRAY(c->scratch, bool, c->module->bound);
     IdWords *ids = NEW(c->scratch, IdWords);
     for (const SpvFunction *f = c->module->functions; f; f = f->next)
@@ -156,7 +168,8 @@ static bool *named_elsewhere(const PassContext *c, const SpvFunction *here) {
     return named;
 }
 
-void variables_localise(PassContext *c, const Cfg *g) {
+void variables_localise(PassContext *c, const Cfg *g)
+{
     SpvModule *m = c->module;
     if (g->function->def->id != spv_operand(c->entry.inst, 1))
         return;
@@ -211,7 +224,8 @@ typedef struct Splitter {
 } Splitter;
 
 /* Makes the node's children; false where it has none or is too large. */
-static bool open_part(Splitter *s, Part *p) {
+static bool open_part(Splitter *s, Part *p)
+{
     if (p->parts)
         return true;
     bool array = p->type->kind == SPV_ARRAY && p->type->count_known;
@@ -228,7 +242,8 @@ static bool open_part(Splitter *s, Part *p) {
 
 static bool is_split(const Part *p) { return p->parts && !p->whole; }
 
-static void add_path(Splitter *s, Part *p, const SpvInst *chain) {
+static void add_path(Splitter *s, Part *p, const SpvInst *chain)
+{
     for (uint32_t k = 1; k < spv_n_operands(chain); k++) {
         uint64_t index;
         if (!open_part(s, p)) {
@@ -243,7 +258,8 @@ static void add_path(Splitter *s, Part *p, const SpvInst *chain) {
     }
 }
 
-static void open_matrices(Splitter *s, Part *p, uint32_t depth) {
+static void open_matrices(Splitter *s, Part *p, uint32_t depth)
+{
     if (depth > 64 || p->whole || p->type->kind == SPV_COOPMAT || !edit_has_matrix(p->type) ||
         !open_part(s, p))
         return;
@@ -253,7 +269,8 @@ static void open_matrices(Splitter *s, Part *p, uint32_t depth) {
 
 /* ---- rewriting ------------------------------------------------------------------------------- */
 
-static void make_variables(Splitter *s, Part *p, SpvId init, SpvInst *old) {
+static void make_variables(Splitter *s, Part *p, SpvId init, SpvInst *old)
+{
     if (is_split(p)) {
         for (uint32_t k = 0; k < p->n; k++)
             make_variables(s, &p->parts[k], init ? fold_member(&s->fold, init, k) : 0, old);
@@ -267,7 +284,8 @@ static void make_variables(Splitter *s, Part *p, SpvId init, SpvInst *old) {
     spv_insert_before(old, p->var);
 }
 
-static SpvId load_parts(Splitter *s, const Part *p, SpvInst *before) {
+static SpvId load_parts(Splitter *s, const Part *p, SpvInst *before)
+{
     if (!is_split(p))
         return spv_put(s->m, before, SpvOpLoad, p->type->id, &p->var->id, 1)->id;
     SpvId *parts = NEW_ARRAY(s->c->scratch, SpvId, p->n);
@@ -276,7 +294,8 @@ static SpvId load_parts(Splitter *s, const Part *p, SpvInst *before) {
     return spv_put(s->m, before, SpvOpCompositeConstruct, p->type->id, parts, p->n)->id;
 }
 
-static void store_parts(Splitter *s, const Part *p, SpvId value, SpvInst *before) {
+static void store_parts(Splitter *s, const Part *p, SpvId value, SpvInst *before)
+{
     if (!is_split(p)) {
         spv_put(s->m, before, SpvOpStore, 0, (uint32_t[]){ p->var->id, value }, 2);
         return;
@@ -288,7 +307,8 @@ static void store_parts(Splitter *s, const Part *p, SpvId value, SpvInst *before
     }
 }
 
-static void rewrite_access(Splitter *s, const Part *p, SpvInst *i, SpvId *with) {
+static void rewrite_access(Splitter *s, const Part *p, SpvInst *i, SpvId *with)
+{
     SpvInst *at = spv_def(s->m, spv_operand(i, 0));
     uint32_t k = 1, n = at->op == SpvOpVariable ? 1 : spv_n_operands(at);
     for (uint64_t index = 0; is_split(p) && k < n; k++) {
@@ -311,7 +331,8 @@ static void rewrite_access(Splitter *s, const Part *p, SpvInst *i, SpvId *with) 
     }
 }
 
-void variables_split(PassContext *c, const Cfg *g) {
+void variables_split(PassContext *c, const Cfg *g)
+{
     Splitter s = { .c = c, .m = c->module };
     Variables *v = variables_find(c, g);
     uint32_t n_ids = s.m->bound;

@@ -40,22 +40,26 @@ typedef struct Miner {
     SpvId *new_phi;             /* by place in slice */
 } Miner;
 
-static bool in_loop(const Miner *s, SpvId id) {
+static bool in_loop(const Miner *s, SpvId id)
+{
     SpvInst *d = spv_def(s->m, id);
     return d && d->block && d->op != SpvOpLabel && loop_holds(&s->l, d->block);
 }
 
-static bool is_header_phi(const Miner *s, const SpvInst *i) {
+static bool is_header_phi(const Miner *s, const SpvInst *i)
+{
     return i->op == SpvOpPhi && i->block == s->l.header;
 }
 
 /* ---- may it be done? ------------------------------------------------------------------------- */
 
-static bool is_volatile(const SpvInst *i, uint32_t operand) {
+static bool is_volatile(const SpvInst *i, uint32_t operand)
+{
     return spv_n_operands(i) > operand && spv_operand(i, operand) & SpvMemoryAccessVolatileMask;
 }
 
-static bool is_harmless(const SpvModule *m, const SpvInst *i) {
+static bool is_harmless(const SpvModule *m, const SpvInst *i)
+{
     const SpvOpInfo *info = spv_op_info(i->op);
     SpvId callees[SPV_MAX_CALLEES];
     if (i->op == SpvOpLoad)
@@ -71,7 +75,8 @@ static bool is_harmless(const SpvModule *m, const SpvInst *i) {
 }
 
 /* The header branches into the line, each block of it to the next, the last to the header. */
-static bool is_straight(Miner *s) {
+static bool is_straight(Miner *s)
+{
     const CfgBlock *h = &s->g->blocks[s->l.loop->header];
     uint32_t seen = 1, inside = NONE;
     if (h->block->insts.last->op != SpvOpBranchConditional || h->n_succs != 2 ||
@@ -90,7 +95,8 @@ static bool is_straight(Miner *s) {
 
 /* Length in k of the longest chain of multiply-adds from a header phi to what the latch passes on,
  * if that accumulator is used for nothing else on the way. */
-static uint32_t chain_length(Miner *s, const SpvInst *phi, const uint32_t *uses, bool *bytes) {
+static uint32_t chain_length(Miner *s, const SpvInst *phi, const uint32_t *uses, bool *bytes)
+{
     uint32_t k = 0;
     SpvInst *i = spv_def(s->m, loop_incoming(phi, s->l.latch->id));
     for (uint32_t n = 0; i && i->op == SpvOpCooperativeMatrixMulAddKHR && n < MAX_SIZE; n++) {
@@ -109,7 +115,8 @@ static uint32_t chain_length(Miner *s, const SpvInst *phi, const uint32_t *uses,
 }
 
 /* Steps worth doing at once; 1: the loop is not one of ours. */
-static uint32_t choose_steps(Miner *s) {
+static uint32_t choose_steps(Miner *s)
+{
     uint32_t *uses = NEW_ARRAY(s->c->scratch, uint32_t, s->m->bound), longest = 0, asked;
     bool bytes = false;
     for (uint32_t n = 0; n < s->l.blocks.len; n++) {
@@ -132,7 +139,8 @@ static uint32_t choose_steps(Miner *s) {
 
 /* ---- the condition, ahead of time ------------------------------------------------------------ */
 
-static uint32_t slice_place(const Miner *s, const SpvInst *i) {
+static uint32_t slice_place(const Miner *s, const SpvInst *i)
+{
     for (uint32_t k = 0; k < s->slice.len; k++)
         if (s->slice.data[k] == i)
             return k;
@@ -140,7 +148,8 @@ static uint32_t slice_place(const Miner *s, const SpvInst *i) {
 }
 
 /* Gathers what `id` is made of. A load's address must not be made of counters. */
-static bool add_to_slice(Miner *s, SpvId id) {
+static bool add_to_slice(Miner *s, SpvId id)
+{
     VEC(uint32_t) loads = { 0 };
     SpvInst *root = spv_def(s->m, id);
     s->slice.len = 0;
@@ -180,7 +189,8 @@ static bool add_to_slice(Miner *s, SpvId id) {
     return true;
 }
 
-static SpvInst *put(Miner *s, SpvBlock *b, SpvInst *i) {
+static SpvInst *put(Miner *s, SpvBlock *b, SpvInst *i)
+{
     if (i->id)
         s->m->defs[i->id] = i;
     spv_append(b, i);
@@ -189,7 +199,8 @@ static SpvInst *put(Miner *s, SpvBlock *b, SpvInst *i) {
 
 /* The value of slice[place] in step n, put into the new header. Recursion is bounded: by the slice
  * times the steps, each level of which is one or the other less. */
-static SpvId ahead(Miner *s, uint32_t place, uint32_t step) {
+static SpvId ahead(Miner *s, uint32_t place, uint32_t step)
+{
     SpvInst *i = s->slice.data[place];
     SpvId *known = &s->cloned[step * s->slice.len + place];
     if (*known)
@@ -216,7 +227,8 @@ static SpvId ahead(Miner *s, uint32_t place, uint32_t step) {
 
 /* Each header phi becomes two: the new one starts where the old one did, the old one where the new
  * ends. */
-static void split_phis(Miner *s) {
+static void split_phis(Miner *s)
+{
     for (SpvInst *i = s->l.header->insts.first->next; i && i->op == SpvOpPhi; i = i->next) {
         SpvId next = loop_incoming(i, s->l.latch->id);
         SpvInst *first = spv_clone_inst(s->m, i);
@@ -231,7 +243,8 @@ static void split_phis(Miner *s) {
     }
 }
 
-static void copy_line(Miner *s, const SpvBlock *b) {
+static void copy_line(Miner *s, const SpvBlock *b)
+{
     for (SpvInst *i = b->insts.first->next; i != b->insts.last; i = i->next) {
         if (is_header_phi(s, i) || i->op == SpvOpLoopMerge)
             continue;
@@ -248,7 +261,8 @@ static void copy_line(Miner *s, const SpvBlock *b) {
 }
 
 /* After a step: the header phis are what the latch passes on. */
-static void next_step(Miner *s) {
+static void next_step(Miner *s)
+{
     VEC(SpvId) next = { 0 };
     uint32_t k = 0;
     for (SpvInst *i = s->l.header->insts.first->next; i && i->op == SpvOpPhi; i = i->next)
@@ -258,7 +272,8 @@ static void next_step(Miner *s) {
 }
 
 /* The new phis' operands for the back edge instead of the old latch's. */
-static void close_loop(Miner *s) {
+static void close_loop(Miner *s)
+{
     SpvInst *old = s->l.header->insts.first->next, *i = s->head->insts.first->next;
     for (; old && old->op == SpvOpPhi; old = old->next, i = i->next)
         for (uint32_t k = i->first_operand; k + 1 < i->n_words; k += 2)
@@ -269,7 +284,8 @@ static void close_loop(Miner *s) {
 }
 
 /* Of the loop controls, a request for wait queues is the new loop's too. */
-static void append_merge(Miner *s) {
+static void append_merge(Miner *s)
+{
     const SpvInst *old = s->l.loop->merge_inst;
     uint32_t hint = spv_operand(old, 2) & SpvLoopControlMultipleWaitQueuesQCOMMask;
     uint32_t count = old->words[old->n_words - 1]; /* the literal of the highest bit is the last */
@@ -277,7 +293,8 @@ static void append_merge(Miner *s) {
                 (uint32_t[]){ s->out->id, s->body->id, hint, count }, hint ? 4 : 3);
 }
 
-static void mine(Miner *s, bool on_true) {
+static void mine(Miner *s, bool on_true)
+{
     SpvBlock *header = s->l.header;
     SpvInst *term = header->insts.last;
     SpvId condition = spv_operand(term, 0), all = 0, boolean = spv_bool_type(s->m);
@@ -319,7 +336,8 @@ static void mine(Miner *s, bool on_true) {
     loop_done(&s->l);
 }
 
-static bool try_loop(Miner *s, const CfgLoop *loop, const Uniformity *u) {
+static bool try_loop(Miner *s, const CfgLoop *loop, const Uniformity *u)
+{
     if (!loop_open(&s->l, s->c, s->g, &s->marks, loop, 64) || !is_straight(s) ||
         u->divergent_branch[loop->header])
         return false;
@@ -332,7 +350,8 @@ static bool try_loop(Miner *s, const CfgLoop *loop, const Uniformity *u) {
     return true;
 }
 
-bool pass_strip_mine(PassContext *c) {
+bool pass_strip_mine(PassContext *c)
+{
     SpvFunction *f = c->entry.function;
     if (c->options->fuse_steps == 1)
         return true;

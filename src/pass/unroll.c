@@ -54,7 +54,8 @@ typedef struct Counting {
     uint32_t steps;
 } Counting;
 
-static SpvId evaluate(Counting *s, SpvId id, uint32_t depth) {
+static SpvId evaluate(Counting *s, SpvId id, uint32_t depth)
+{
     SpvInst *i = spv_def(s->u->m, id);
     if (!i || ++s->steps > MAX_STEPS || depth > MAX_DEPTH)
         return 0;
@@ -83,7 +84,8 @@ static SpvId evaluate(Counting *s, SpvId id, uint32_t depth) {
     return fold_inst(&s->u->fold, i, operands, n);
 }
 
-static bool start_counting(Counting *s, const LoopCopy *l) {
+static bool start_counting(Counting *s, const LoopCopy *l)
+{
     const CfgBlock *h = &s->u->g->blocks[s->loop->header];
     for (SpvInst *i = h->block->insts.first->next; i && i->op == SpvOpPhi; i = i->next) {
         const SpvType *t = spv_type(s->u->m, i->type);
@@ -102,7 +104,8 @@ static bool start_counting(Counting *s, const LoopCopy *l) {
     return s->phis.len > 0;
 }
 
-static void next_iteration(Counting *s, const LoopCopy *l) {
+static void next_iteration(Counting *s, const LoopCopy *l)
+{
     SpvId *next = NEW_ARRAY(s->u->c->scratch, SpvId, s->phis.len);
     for (uint32_t k = 0; k < s->phis.len; k++) {
         s->steps = 0;
@@ -112,7 +115,8 @@ static void next_iteration(Counting *s, const LoopCopy *l) {
 }
 
 /* Runs the loop on its constants until block p's branch leaves it. */
-static bool count_at(Unroller *u, const LoopCopy *l, uint32_t p, uint32_t limit, Trip *trip) {
+static bool count_at(Unroller *u, const LoopCopy *l, uint32_t p, uint32_t limit, Trip *trip)
+{
     SpvInst *term = u->g->blocks[p].block->insts.last;
     if (u->g->blocks[p].loop != l->loop || term->op != SpvOpBranchConditional)
         return false;
@@ -139,7 +143,8 @@ static bool count_at(Unroller *u, const LoopCopy *l, uint32_t p, uint32_t limit,
     return false;
 }
 
-static bool count_trip(Unroller *u, const LoopCopy *l, uint32_t limit, Trip *trip) {
+static bool count_trip(Unroller *u, const LoopCopy *l, uint32_t limit, Trip *trip)
+{
     uint32_t p = l->loop->latch;
     for (;; p = u->g->blocks[p].idom) { /* blocks that each iteration runs */
         if (count_at(u, l, p, limit, trip))
@@ -155,7 +160,8 @@ typedef struct Traits {
     bool indexes_matrices, indexes_arrays, matrices, asks, refuses, has_loop;
 } Traits;
 
-static bool holds_matrix(const SpvType *t) {
+static bool holds_matrix(const SpvType *t)
+{
     for (uint32_t depth = 0; t && depth < 64; depth++) {
         if (t->kind == SPV_COOPMAT)
             return true;
@@ -170,7 +176,8 @@ static bool holds_matrix(const SpvType *t) {
     return false;
 }
 
-static void judge_chain(Unroller *u, const SpvInst *i, Traits *t) {
+static void judge_chain(Unroller *u, const SpvInst *i, Traits *t)
+{
     const SpvType *base = spv_type_of(u->m, spv_operand(i, 0));
     bool known = true;
     if (!base || base->kind != SPV_POINTER || (base->storage != SpvStorageClassFunction &&
@@ -187,7 +194,8 @@ static void judge_chain(Unroller *u, const SpvInst *i, Traits *t) {
     t->indexes_arrays = true;
 }
 
-static Traits judge(Unroller *u, const LoopCopy *l) {
+static Traits judge(Unroller *u, const LoopCopy *l)
+{
     Traits t = { 0 };
     uint32_t control = l->loop->merge_inst ? spv_operand(l->loop->merge_inst, 2) : 0;
     t.asks = control & SpvLoopControlUnrollMask;
@@ -209,7 +217,8 @@ static Traits judge(Unroller *u, const LoopCopy *l) {
 }
 
 /* Instructions that the loop may become, and its most copies. */
-static uint64_t allowance(Unroller *u, const LoopCopy *l, uint32_t *limit) {
+static uint64_t allowance(Unroller *u, const LoopCopy *l, uint32_t *limit)
+{
     Traits t = judge(u, l);
     uint64_t whole = u->c->options->max_unrolled ? u->c->options->max_unrolled : DEFAULT_BUDGET;
     *limit = MAX_TRIP;
@@ -230,7 +239,8 @@ static uint64_t allowance(Unroller *u, const LoopCopy *l, uint32_t *limit) {
 
 /* ---- unrolling ------------------------------------------------------------------------------- */
 
-static uint32_t count_branches_to(const LoopCopy *l, const SpvBlock *to, const SpvBlock *but) {
+static uint32_t count_branches_to(const LoopCopy *l, const SpvBlock *to, const SpvBlock *but)
+{
     uint32_t at, n = 0;
     for (uint32_t k = 0; k < l->blocks.len; k++) {
         SpvBlock *b = l->blocks.data[k];
@@ -241,7 +251,8 @@ static uint32_t count_branches_to(const LoopCopy *l, const SpvBlock *to, const S
 }
 
 /* Makes what follows the phis of b a construct with that merge block: a switch of one case. */
-static void wrap(Unroller *u, SpvBlock *b, SpvId merge) {
+static void wrap(Unroller *u, SpvBlock *b, SpvId merge)
+{
     SpvBlock *rest = edit_split(u->m, edit_after_phis(b));
     SpvId zero = spv_int_constant(u->m, spv_int_type(u->m, 32, false), 0);
     rest->index = u->g->made_later;
@@ -275,7 +286,8 @@ static void link_copies(Unroller *u, const LoopCopy *l, const Trip *trip, const 
 }
 
 /* The next copy's header phis are what the last one's latch passes on. */
-static void advance_phis(Unroller *u, LoopCopy *l) {
+static void advance_phis(Unroller *u, LoopCopy *l)
+{
     VEC(SpvId) next = { 0 };
     uint32_t k = 0;
     for (SpvInst *i = l->header->insts.first->next; i && i->op == SpvOpPhi; i = i->next)
@@ -284,7 +296,8 @@ static void advance_phis(Unroller *u, LoopCopy *l) {
         l->marks->map[i->id] = next.data[k++];
 }
 
-static bool unroll_loop(Unroller *u, LoopCopy *l, const Trip *trip) {
+static bool unroll_loop(Unroller *u, LoopCopy *l, const Trip *trip)
+{
     Arena *a = u->c->scratch;
     SpvBlock *after = l->blocks.data[l->blocks.len - 1];
     if (!loop_close_values(l))
@@ -318,7 +331,8 @@ static bool unroll_loop(Unroller *u, LoopCopy *l, const Trip *trip) {
 }
 
 /* The loops, inner before outer and each before those behind it. */
-static const CfgLoop **order_loops(Unroller *u) {
+static const CfgLoop **order_loops(Unroller *u)
+{
     const CfgLoop **order = NEW_ARRAY(u->c->scratch, const CfgLoop *, u->g->n_loops);
     uint32_t *first = NEW_ARRAY(u->c->scratch, uint32_t, u->g->n + 1); /* by end: 1 + loop */
     uint32_t *next = NEW_ARRAY(u->c->scratch, uint32_t, u->g->n_loops), n = 0;
@@ -334,7 +348,8 @@ static const CfgLoop **order_loops(Unroller *u) {
     return order;
 }
 
-static bool try_loop(Unroller *u, const CfgLoop *loop) {
+static bool try_loop(Unroller *u, const CfgLoop *loop)
+{
     LoopCopy l;
     Trip trip;
     uint32_t limit;
@@ -346,7 +361,8 @@ static bool try_loop(Unroller *u, const CfgLoop *loop) {
 }
 
 /* One round: the innermost loops that are worth it; *any: there were some. */
-static bool unroll_round(Unroller *u, bool *any) {
+static bool unroll_round(Unroller *u, bool *any)
+{
     SpvFunction *f = u->c->entry.function;
     edit_prune(u->m, f, u->c->scratch);
     u->g = cfg_build(u->c->scratch, f, u->c->sink);
@@ -376,7 +392,8 @@ static bool unroll_round(Unroller *u, bool *any) {
     return pass_simplify(u->c);
 }
 
-bool pass_unroll(PassContext *c) {
+bool pass_unroll(PassContext *c)
+{
     Unroller u = { .c = c, .m = c->module };
     u.budget = 4ull * (c->options->max_unrolled ? c->options->max_unrolled : DEFAULT_BUDGET);
     u.structured = c->entry.model == SpvExecutionModelGLCompute;

@@ -18,7 +18,8 @@ typedef struct Untyped {
 /* ---- declarations ---------------------------------------------------------------------------- */
 
 /* The type of bytes, which may have been declared behind the first that needs it. */
-static void declare_byte(Untyped *u, SpvInst *first) {
+static void declare_byte(Untyped *u, SpvInst *first)
+{
     SpvInst *i = first;
     u->byte = spv_def(u->m, spv_int_type(u->m, 8, false));
     while (i && i != u->byte)
@@ -29,7 +30,8 @@ static void declare_byte(Untyped *u, SpvInst *first) {
     spv_insert_before(first, u->byte);
 }
 
-static void become_pointer(Untyped *u, SpvInst *i) {
+static void become_pointer(Untyped *u, SpvInst *i)
+{
     if (!u->byte)
         declare_byte(u, i);
     uint32_t words[] = { spv_operand(i, 0), u->byte->id };
@@ -38,7 +40,8 @@ static void become_pointer(Untyped *u, SpvInst *i) {
 }
 
 /* A variable becomes a typed one. Without a type of its data it stays, and is refused later. */
-static void become_variable(Untyped *u, SpvInst *i) {
+static void become_variable(Untyped *u, SpvInst *i)
+{
     uint32_t n = spv_n_operands(i), words[2] = { spv_operand(i, 0) };
     if (n < 2)
         return;
@@ -60,23 +63,27 @@ static void become_variable(Untyped *u, SpvInst *i) {
 
 /* ---- pointers -------------------------------------------------------------------------------- */
 
-static const SpvType *pointer_type(Untyped *u, SpvId id) {
+static const SpvType *pointer_type(Untyped *u, SpvId id)
+{
     const SpvType *t = spv_type_of(u->m, id);
     return t && t->kind == SPV_POINTER && t->element ? t : NULL;
 }
 
-static bool is_untyped(Untyped *u, SpvId id) {
+static bool is_untyped(Untyped *u, SpvId id)
+{
     uint64_t k;
     const SpvInst *d = spv_def(u->m, id);
     return d && (map_get(&u->was, id, &k) || map_get(&u->untyped, d->type, &k));
 }
 
-static SpvId cast(Untyped *u, SpvInst *at, SpvId type, SpvId id) {
+static SpvId cast(Untyped *u, SpvInst *at, SpvId type, SpvId id)
+{
     return spv_put(u->m, at, SpvOpBitcast, type, &id, 1)->id;
 }
 
 /* The pointer as one to that type: the one that it was cast from, if that is one. */
-static SpvId as(Untyped *u, SpvInst *at, SpvId id, SpvId type) {
+static SpvId as(Untyped *u, SpvInst *at, SpvId id, SpvId type)
+{
     const SpvType *p = pointer_type(u, id);
     const SpvInst *d;
     while (p && p->element->id != type && (d = spv_def(u->m, id)) && d->op == SpvOpBitcast &&
@@ -88,12 +95,14 @@ static SpvId as(Untyped *u, SpvInst *at, SpvId id, SpvId type) {
 }
 
 /* The pointer as one of the type that it has in the module. */
-static SpvId plain(Untyped *u, SpvInst *at, SpvId id) {
+static SpvId plain(Untyped *u, SpvInst *at, SpvId id)
+{
     uint64_t type;
     return map_get(&u->was, id, &type) ? cast(u, at, (SpvId)type, id) : id;
 }
 
-static const SpvType *part(Untyped *u, const SpvType *t, SpvId index) {
+static const SpvType *part(Untyped *u, const SpvType *t, SpvId index)
+{
     uint64_t k;
     if (t->kind != SPV_STRUCT)
         return t->element;
@@ -101,7 +110,8 @@ static const SpvType *part(Untyped *u, const SpvType *t, SpvId index) {
 }
 
 /* Where Element leads: by the stride of the pointer's type, or else by the size of Base Type. */
-static SpvId element(Untyped *u, SpvInst *i, SpvId type, SpvId base, uint32_t index) {
+static SpvId element(Untyped *u, SpvInst *i, SpvId type, SpvId base, uint32_t index)
+{
     uint64_t was;
     const SpvType *p = map_get(&u->was, base, &was) ? spv_type(u->m, (SpvId)was)
                                                     : pointer_type(u, base);
@@ -113,7 +123,8 @@ static SpvId element(Untyped *u, SpvInst *i, SpvId type, SpvId base, uint32_t in
     return q ? spv_put(u->m, i, SpvOpPtrAccessChain, q->id, words, 2)->id : base;
 }
 
-static void become_chain(Untyped *u, SpvInst *i) {
+static void become_chain(Untyped *u, SpvInst *i)
+{
     bool steps = i->op == SpvOpUntypedPtrAccessChainKHR ||
                  i->op == SpvOpUntypedInBoundsPtrAccessChainKHR;
     uint32_t n = spv_n_operands(i), first = steps ? 3 : 2;
@@ -139,7 +150,8 @@ static void become_chain(Untyped *u, SpvInst *i) {
 /* ---- accesses -------------------------------------------------------------------------------- */
 
 /* What an instruction takes the pointer that is its operand in that word to lead to; 0: bytes. */
-static SpvId meant(Untyped *u, const SpvInst *i, uint32_t word) {
+static SpvId meant(Untyped *u, const SpvInst *i, uint32_t word)
+{
     uint32_t at = word - i->first_operand;
     const SpvOpInfo *info = spv_op_info(i->op);
     const SpvType *t;
@@ -163,7 +175,8 @@ static SpvId meant(Untyped *u, const SpvInst *i, uint32_t word) {
     }
 }
 
-static void retype_operands(Untyped *u, SpvInst *i) {
+static void retype_operands(Untyped *u, SpvInst *i)
+{
     SpvOperand o;
     for (SpvWalk w = spv_walk(i); spv_walk_next(&w, &o);) {
         SpvId *id = &i->words[o.word];
@@ -181,7 +194,8 @@ static void retype_operands(Untyped *u, SpvInst *i) {
     }
 }
 
-static void retype(Untyped *u, SpvInst *i) {
+static void retype(Untyped *u, SpvInst *i)
+{
     switch (i->op) {
     case SpvOpUntypedVariableKHR:
         become_variable(u, i);
@@ -205,7 +219,8 @@ static void retype(Untyped *u, SpvInst *i) {
     }
 }
 
-void pass_untyped(SpvModule *m) {
+void pass_untyped(SpvModule *m)
+{
     Untyped u = { .m = m };
     for (SpvInst *i = m->globals.first; i; i = i->next)
         if (i->op == SpvOpTypeUntypedPointerKHR)

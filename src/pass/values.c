@@ -26,36 +26,42 @@ typedef struct Values {
     bool changed;
 } Values;
 
-static SpvId resolve(const Values *s, SpvId id) {
+static SpvId resolve(const Values *s, SpvId id)
+{
     while (id < s->n_ids && s->with[id])
         id = s->with[id];
     return id;
 }
 
-static SpvId type_of(const Values *s, SpvId id) {
+static SpvId type_of(const Values *s, SpvId id)
+{
     const SpvInst *i = spv_def(s->m, id);
     return i ? i->type : 0;
 }
 
-static void replace(Values *s, SpvInst *i, SpvId by) {
+static void replace(Values *s, SpvInst *i, SpvId by)
+{
     s->with[i->id] = by;
     edit_remove(s->m, i);
     s->changed = true;
 }
 
-static void rewrite(Values *s, SpvInst *i, uint16_t op, const uint32_t *operands, uint32_t n) {
+static void rewrite(Values *s, SpvInst *i, uint16_t op, const uint32_t *operands, uint32_t n)
+{
     edit_become(s->m, i, op, operands, n);
     s->changed = true;
 }
 
 /* ---- phis ------------------------------------------------------------------------------------ */
 
-static bool is_undef(const Values *s, SpvId id) {
+static bool is_undef(const Values *s, SpvId id)
+{
     const SpvInst *i = spv_def(s->m, id);
     return i && i->op == SpvOpUndef;
 }
 
-static bool is_available(const Values *s, SpvId id, const SpvBlock *at) {
+static bool is_available(const Values *s, SpvId id, const SpvBlock *at)
+{
     const SpvInst *i = spv_def(s->m, id);
     if (!i)
         return false;
@@ -66,7 +72,8 @@ static bool is_available(const Values *s, SpvId id, const SpvBlock *at) {
 }
 
 /* The one value that a phi can have, or 0. Undefined operands and itself do not count. */
-static SpvId phi_value(const Values *s, const SpvInst *i) {
+static SpvId phi_value(const Values *s, const SpvInst *i)
+{
     SpvId only = 0, undef = 0;
     for (uint32_t k = 0; k + 1 < spv_n_operands(i); k += 2) {
         SpvId value = resolve(s, spv_operand(i, k));
@@ -89,12 +96,14 @@ static SpvId phi_value(const Values *s, const SpvInst *i) {
 
 typedef struct Path { SpvId from; uint32_t at[MAX_PATH], n; } Path;
 
-static void drop_first(Path *p, uint32_t n) {
+static void drop_first(Path *p, uint32_t n)
+{
     memmove(p->at, p->at + n, (p->n - n) * sizeof *p->at);
     p->n -= n;
 }
 
-static bool through_construct(Values *s, Path *p, const SpvInst *d) {
+static bool through_construct(Values *s, Path *p, const SpvInst *d)
+{
     const SpvType *t = spv_type(s->m, d->type);
     if (t->kind == SPV_COOPMAT && spv_n_operands(d) == 1) {
         p->from = spv_operand(d, 0);
@@ -125,7 +134,8 @@ static bool through_construct(Values *s, Path *p, const SpvInst *d) {
     return false;
 }
 
-static bool through_insert(Path *p, const SpvInst *d) {
+static bool through_insert(Path *p, const SpvInst *d)
+{
     uint32_t n = spv_n_operands(d) - 2, same = 0;
     while (same < n && same < p->n && spv_operand(d, same + 2) == p->at[same])
         same++;
@@ -140,7 +150,8 @@ static bool through_insert(Path *p, const SpvInst *d) {
     return true;
 }
 
-static bool through_shuffle(Values *s, Path *p, const SpvInst *d) {
+static bool through_shuffle(Values *s, Path *p, const SpvInst *d)
+{
     const SpvType *t = spv_type_of(s->m, spv_operand(d, 0));
     if (!t || p->at[0] + 2 >= spv_n_operands(d) || spv_operand(d, p->at[0] + 2) == NONE)
         return false;
@@ -150,7 +161,8 @@ static bool through_shuffle(Values *s, Path *p, const SpvInst *d) {
     return true;
 }
 
-static bool through_extract(Path *p, const SpvInst *d) {
+static bool through_extract(Path *p, const SpvInst *d)
+{
     uint32_t n = spv_n_operands(d) - 1;
     if (p->n + n > MAX_PATH)
         return false;
@@ -162,7 +174,8 @@ static bool through_extract(Path *p, const SpvInst *d) {
 }
 
 /* One step from a composite to what it was made of. */
-static bool look_through(Values *s, Path *p) {
+static bool look_through(Values *s, Path *p)
+{
     const SpvInst *d = spv_def(s->m, p->from);
     SpvId member;
     if (!d)
@@ -186,14 +199,16 @@ static bool look_through(Values *s, Path *p) {
 }
 
 /* Type that lies at the path, or 0. */
-static SpvId path_type(Values *s, const Path *p) {
+static SpvId path_type(Values *s, const Path *p)
+{
     const SpvType *t = spv_type_of(s->m, p->from);
     for (uint32_t k = 0; t && k < p->n; k++)
         t = t->kind != SPV_STRUCT ? t->element : p->at[k] < t->count ? t->members[p->at[k]] : NULL;
     return t ? t->id : 0;
 }
 
-static bool simplify_extract(Values *s, SpvInst *i) {
+static bool simplify_extract(Values *s, SpvInst *i)
+{
     Path p, best;
     bool moved = false;
     if (spv_n_operands(i) - 1 > MAX_PATH)
@@ -229,7 +244,8 @@ static bool simplify_extract(Values *s, SpvInst *i) {
 }
 
 /* A composite put together of all parts of another one. */
-static SpvId whole_of_parts(const Values *s, const SpvInst *i) {
+static SpvId whole_of_parts(const Values *s, const SpvInst *i)
+{
     SpvId whole = 0;
     for (uint32_t k = 0; k < spv_n_operands(i); k++) {
         const SpvInst *part = spv_def(s->m, spv_operand(i, k));
@@ -243,7 +259,8 @@ static SpvId whole_of_parts(const Values *s, const SpvInst *i) {
     return t && t->kind != SPV_COOPMAT && t->count == spv_n_operands(i) ? whole : 0;
 }
 
-static SpvId whole_of_shuffle(const Values *s, const SpvInst *i) {
+static SpvId whole_of_shuffle(const Values *s, const SpvInst *i)
+{
     const SpvType *t = spv_type_of(s->m, spv_operand(i, 0));
     for (uint32_t k = 2; k < spv_n_operands(i); k++)
         if (spv_operand(i, k) != k - 2)
@@ -254,7 +271,8 @@ static SpvId whole_of_shuffle(const Values *s, const SpvInst *i) {
 /* ---- arithmetic ------------------------------------------------------------------------------ */
 
 /* A constant whose components are all the same. */
-static bool splat(const Values *s, SpvId id, uint64_t *bits) {
+static bool splat(const Values *s, SpvId id, uint64_t *bits)
+{
     FoldValue v;
     if (!fold_read(&s->fold, id, &v) || v.type->kind == SPV_FLOAT)
         return false;
@@ -265,7 +283,8 @@ static bool splat(const Values *s, SpvId id, uint64_t *bits) {
     return true;
 }
 
-static bool is_commutative(uint16_t op) {
+static bool is_commutative(uint16_t op)
+{
     switch (op) {
     case SpvOpIAdd: case SpvOpIMul: case SpvOpBitwiseAnd: case SpvOpBitwiseOr: case SpvOpBitwiseXor:
     case SpvOpLogicalAnd: case SpvOpLogicalOr: case SpvOpLogicalEqual: case SpvOpLogicalNotEqual:
@@ -276,7 +295,8 @@ static bool is_commutative(uint16_t op) {
     }
 }
 
-static uint64_t all_ones(const Values *s, SpvId type) {
+static uint64_t all_ones(const Values *s, SpvId type)
+{
     const SpvType *t = spv_type(s->m, type);
     if (t && t->kind == SPV_VECTOR)
         t = t->element;
@@ -284,7 +304,8 @@ static uint64_t all_ones(const Values *s, SpvId type) {
 }
 
 /* a op b where b is the constant `k` in every component: the value it is, or 0. */
-static SpvId with_constant(Values *s, const SpvInst *i, SpvId a, SpvId b, uint64_t k) {
+static SpvId with_constant(Values *s, const SpvInst *i, SpvId a, SpvId b, uint64_t k)
+{
     switch (i->op) {
     case SpvOpIAdd: case SpvOpISub: case SpvOpBitwiseXor: case SpvOpShiftLeftLogical:
     case SpvOpShiftRightLogical: case SpvOpShiftRightArithmetic:
@@ -308,7 +329,8 @@ static SpvId with_constant(Values *s, const SpvInst *i, SpvId a, SpvId b, uint64
     }
 }
 
-static SpvId with_itself(Values *s, const SpvInst *i, SpvId a) {
+static SpvId with_itself(Values *s, const SpvInst *i, SpvId a)
+{
     const SpvType *t = spv_type(s->m, i->type);
     switch (i->op) {
     case SpvOpBitwiseAnd: case SpvOpBitwiseOr: case SpvOpLogicalAnd: case SpvOpLogicalOr:
@@ -327,7 +349,8 @@ static SpvId with_itself(Values *s, const SpvInst *i, SpvId a) {
 }
 
 /* (x + c1) + c2 is x + (c1 + c2); the same with *, and x - c is x + -c. */
-static void reassociate(Values *s, SpvInst *i) {
+static void reassociate(Values *s, SpvInst *i)
+{
     FoldValue v;
     if (i->op == SpvOpISub && fold_read(&s->fold, spv_operand(i, 1), &v) && v.count == 1) {
         v.bits[0] = 0 - v.bits[0];
@@ -346,12 +369,14 @@ static void reassociate(Values *s, SpvInst *i) {
         rewrite(s, i, i->op, (uint32_t[]){ spv_operand(a, 0), both }, 2);
 }
 
-static bool is_constant(const Values *s, SpvId id) {
+static bool is_constant(const Values *s, SpvId id)
+{
     const SpvInst *i = spv_def(s->m, id);
     return i && !i->block && i->op != SpvOpVariable;
 }
 
-static SpvId simplify_binary(Values *s, SpvInst *i) {
+static SpvId simplify_binary(Values *s, SpvInst *i)
+{
     SpvId a = spv_operand(i, 0), b = spv_operand(i, 1), value = 0;
     uint64_t k;
     if (is_commutative(i->op) && is_constant(s, a) && !is_constant(s, b)) {
@@ -368,7 +393,8 @@ static SpvId simplify_binary(Values *s, SpvInst *i) {
     return 0;
 }
 
-static SpvId simplify_select(Values *s, SpvInst *i) {
+static SpvId simplify_select(Values *s, SpvInst *i)
+{
     SpvId c = spv_operand(i, 0), a = spv_operand(i, 1), b = spv_operand(i, 2);
     const SpvType *t = spv_type(s->m, i->type);
     uint64_t k, ka, kb;
@@ -382,7 +408,8 @@ static SpvId simplify_select(Values *s, SpvInst *i) {
 }
 
 /* Compared with 0: a number made from a bool, as glslang writes conversions. */
-static SpvId bool_of_select(Values *s, const SpvInst *i) {
+static SpvId bool_of_select(Values *s, const SpvInst *i)
+{
     const SpvInst *d = spv_def(s->m, spv_operand(i, 0));
     uint64_t zero, a, b;
     if (i->op != SpvOpINotEqual || !d || d->op != SpvOpSelect ||
@@ -393,7 +420,8 @@ static SpvId bool_of_select(Values *s, const SpvInst *i) {
     return type_of(s, condition) == i->type ? condition : 0;
 }
 
-static SpvId simplify_bitcast(Values *s, SpvInst *i) {
+static SpvId simplify_bitcast(Values *s, SpvInst *i)
+{
     SpvInst *d = spv_def(s->m, spv_operand(i, 0));
     if (d && d->type == i->type)
         return d->id;
@@ -406,7 +434,8 @@ static SpvId simplify_bitcast(Values *s, SpvInst *i) {
     return 0;
 }
 
-static bool has_two_values(uint16_t op) {
+static bool has_two_values(uint16_t op)
+{
     return (op >= SpvOpIAdd && op <= SpvOpFMod) ||
            (op >= SpvOpLogicalEqual && op <= SpvOpLogicalAnd) ||
            (op >= SpvOpIEqual && op <= SpvOpFUnordGreaterThanEqual) ||
@@ -414,7 +443,8 @@ static bool has_two_values(uint16_t op) {
 }
 
 /* The value that `i` has, or 0; may rewrite it. */
-static SpvId known_value(Values *s, SpvInst *i) {
+static SpvId known_value(Values *s, SpvInst *i)
+{
     const SpvType *t = spv_type(s->m, i->type);
     uint64_t k;
     if (t && t->kind == SPV_COOPMAT) {
@@ -468,7 +498,8 @@ static SpvId known_value(Values *s, SpvInst *i) {
 }
 
 /* Dynamic component access with a constant index. */
-static void settle_index(Values *s, SpvInst *i) {
+static void settle_index(Values *s, SpvInst *i)
+{
     bool insert = i->op == SpvOpVectorInsertDynamic;
     const SpvType *t = spv_type_of(s->m, spv_operand(i, 0));
     uint64_t k;
@@ -484,13 +515,15 @@ static void settle_index(Values *s, SpvInst *i) {
 /* ---- equal instructions ---------------------------------------------------------------------- */
 
 /* Memory that never changes while the kernel runs. */
-static bool is_fixed_load(const Values *s, const SpvInst *i) {
+static bool is_fixed_load(const Values *s, const SpvInst *i)
+{
     const SpvType *t = i->op == SpvOpLoad ? spv_type_of(s->m, spv_operand(i, 0)) : NULL;
     return t && t->kind == SPV_POINTER && spv_n_operands(i) == 1 &&
            (t->storage == SpvStorageClassPushConstant || t->storage == SpvStorageClassInput);
 }
 
-static bool is_mergeable(const Values *s, const SpvInst *i) {
+static bool is_mergeable(const Values *s, const SpvInst *i)
+{
     if (!i->id || !i->type || i->op == SpvOpVariable || i->op == SpvOpUndef || s->decorated[i->id])
         return false;
     const SpvType *t = spv_type(s->m, i->type);
@@ -498,7 +531,8 @@ static bool is_mergeable(const Values *s, const SpvInst *i) {
            (spv_is_pure(i) && !(t && t->kind == SPV_COOPMAT));
 }
 
-static bool same_work(const SpvInst *a, const SpvInst *b) {
+static bool same_work(const SpvInst *a, const SpvInst *b)
+{
     uint32_t n = spv_n_operands(a);
     return a->op == b->op && a->type == b->type && n == spv_n_operands(b) &&
            (!n || !memcmp(a->words + a->first_operand, b->words + b->first_operand,
@@ -507,7 +541,8 @@ static bool same_work(const SpvInst *a, const SpvInst *b) {
 
 /* May what `d` computes be used at `i`? Not from outside of d's loop: lanes that leave a loop in
  * different iterations would make it vary. */
-static bool reaches(const Values *s, const SpvInst *d, const SpvInst *i) {
+static bool reaches(const Values *s, const SpvInst *d, const SpvInst *i)
+{
     uint32_t from = s->g->position[d->block->index], to = s->g->position[i->block->index];
     const CfgLoop *l = s->g->blocks[from].loop;
     if (i->op == SpvOpPhi)
@@ -515,7 +550,8 @@ static bool reaches(const Values *s, const SpvInst *d, const SpvInst *i) {
     return cfg_dominates(s->g, from, to) && (!l || cfg_in_loop(l, s->g, to));
 }
 
-static void merge_equal(Values *s, SpvInst *i) {
+static void merge_equal(Values *s, SpvInst *i)
+{
     if (!is_mergeable(s, i))
         return;
     uint64_t seed = (uint64_t)i->type << 16 | i->op, id;
@@ -528,7 +564,8 @@ static void merge_equal(Values *s, SpvInst *i) {
         map_put(s->c->scratch, &s->seen, key, i->id);
 }
 
-static void visit(Values *s, SpvInst *i) {
+static void visit(Values *s, SpvInst *i)
+{
     edit_ids(i, &s->ids);
     for (uint32_t k = 0; k < s->ids.n; k++)
         i->words[s->ids.at[k]] = resolve(s, i->words[s->ids.at[k]]);
@@ -545,14 +582,16 @@ static void visit(Values *s, SpvInst *i) {
         merge_equal(s, i);
 }
 
-static void find_decorated(Values *s) {
+static void find_decorated(Values *s)
+{
     for (SpvInst *i = s->m->globals.first; i; i = i->next)
         if ((i->op == SpvOpDecorate || i->op == SpvOpDecorateId) &&
             spv_operand(i, 1) != SpvDecorationRelaxedPrecision && spv_operand(i, 0) < s->n_ids)
             s->decorated[spv_operand(i, 0)] = 1;
 }
 
-bool values_simplify(PassContext *c, const Cfg *g) {
+bool values_simplify(PassContext *c, const Cfg *g)
+{
     Values *s = NEW(c->scratch, Values);
     s->c = c;
     s->m = c->module;
