@@ -449,7 +449,8 @@ HEDDLE_API double heddle_kernel_seconds(const HeddleKernel *kernel);
 
 typedef struct HeddleBuffer HeddleBuffer;
 
-/* Zero-filled, 64-byte aligned (2 MB above that size). Errors: ARGUMENT (size 0), MEMORY. */
+/* Zero-filled, aligned to a page (one of 2 MiB from that size on), up to 64 KiB before memory that
+ * cannot be accessed. Errors: ARGUMENT (size 0), MEMORY. */
 HEDDLE_API HeddleResult heddle_buffer_new(HeddleDevice *device, uint64_t size, HeddleBuffer **out,
                                           HeddleLog *log);
 /* The caller's memory, in place: kernels read and write `data` itself, which must outlive the

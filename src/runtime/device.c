@@ -194,13 +194,13 @@ HeddleResult heddle_buffer_new(HeddleDevice *device, uint64_t size, HeddleBuffer
     if (!device || !out || !size)
         return log_fail(log, HEDDLE_ERROR_ARGUMENT,
                         "heddle_buffer_new: device or out is NULL, or size is 0");
-    void *data = memory_alloc(size);
+    void *data = memory_map(size);
     if (!data)
         return log_fail(log, HEDDLE_ERROR_MEMORY, "no memory for a buffer of %llu bytes",
                         (unsigned long long)size);
     HeddleResult r = new_buffer(device, data, size, true, out, log);
     if (r)
-        memory_free(data, size);
+        memory_unmap(data, size);
     return r;
 }
 
@@ -232,7 +232,7 @@ void heddle_buffer_free(HeddleBuffer *buffer)
         device->buffers = buffer->next;
     pthread_mutex_unlock(&device->lock);
     if (buffer->owned)
-        memory_free(buffer->data, buffer->size);
+        memory_unmap(buffer->data, buffer->size);
     free(buffer);
 }
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Memory of buffers and arrays: mapped and aligned to huge pages when large (PERFORMANCE, rule
- * 8: up to 13 % on a GEMM), so that it is zero without being touched.
+ * 8: up to 13 % on a GEMM), so that it is zero without being touched. Buffers are mapped always, so
+ * that a kernel that leaves one does not come into the program's heap: as on a GPU, it stays in the
+ * buffer's last page or faults.
  */
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -9,7 +11,7 @@
 
 #include "runtime/runtime.h"
 
-enum { LINE = 64, HUGE = 2 << 20 };
+enum { LINE = 64, PAGE = 64 << 10, HUGE = 2 << 20 };
 
 static bool more_than_there_is(uint64_t size)
 {
@@ -18,29 +20,43 @@ static bool more_than_there_is(uint64_t size)
            (pages > 0 && page > 0 && size / (uint64_t)page > (uint64_t)pages);
 }
 
-/* Maps up to one huge page more than needed and gives the ends back. */
-static void *map(uint64_t size)
+static size_t rounded(uint64_t size)
 {
-    size_t need = (size_t)align_up(size, HUGE), all = need + HUGE;
-    char *p = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return (size_t)align_up(size + !size, size >= HUGE ? HUGE : PAGE);
+}
+
+/* Maps a page more, which nobody may touch. What begins at a huge page is cut out of more. */
+void *memory_map(uint64_t size)
+{
+    if (more_than_there_is(size))
+        return NULL;
+    size_t spare = size >= HUGE ? HUGE : 0, need = rounded(size);
+    char *p = mmap(NULL, spare + need + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                   -1, 0);
     if (p == MAP_FAILED)
         return NULL;
-    char *at = (char *)(uintptr_t)align_up((uintptr_t)p, HUGE);
-    size_t before = (size_t)(at - p), after = all - before - need;
+    char *at = spare ? (char *)(uintptr_t)align_up((uintptr_t)p, HUGE) : p;
+    size_t before = (size_t)(at - p), after = spare - before;
     if (before)
         munmap(p, before);
     if (after)
-        munmap(at + need, after);
-    madvise(at, need, MADV_HUGEPAGE);
+        munmap(at + need + PAGE, after);
+    mprotect(at + need, PAGE, PROT_NONE);
+    if (spare)
+        madvise(at, need, MADV_HUGEPAGE);
     return at;
+}
+
+void memory_unmap(void *p, uint64_t size)
+{
+    if (p)
+        munmap(p, rounded(size) + PAGE);
 }
 
 void *memory_alloc(uint64_t size)
 {
-    if (more_than_there_is(size))
-        return NULL;
     if (size >= HUGE)
-        return map(size);
+        return memory_map(size);
     size_t n = (size_t)align_up(size + !size, LINE);
     void *p = aligned_alloc(LINE, n);
     if (p)
@@ -50,8 +66,8 @@ void *memory_alloc(uint64_t size)
 
 void memory_free(void *p, uint64_t size)
 {
-    if (p && size >= HUGE)
-        munmap(p, (size_t)align_up(size, HUGE));
+    if (size >= HUGE)
+        memory_unmap(p, size);
     else
         free(p);
 }

@@ -66,6 +66,8 @@ size_t npy_header(const HeddleArray *a, char *out);
  * there is none, or more is asked for than the machine has. */
 void *memory_alloc(uint64_t size);
 void memory_free(void *p, uint64_t size);   /* the size it was allocated with */
+void *memory_map(uint64_t size);            /* the same in pages of its own, one behind shut */
+void memory_unmap(void *p, uint64_t size);
 
 /* ---- file.c ---------------------------------------------------------------------------------- */
 
