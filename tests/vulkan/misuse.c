@@ -462,6 +462,33 @@ TEST(a_stray_pointer_loses_the_device)
     gpu_free(&g);
 }
 
+/* What leaves a buffer stays in its last page or loses the device, and is in no one's heap. */
+TEST(beyond_a_buffer)
+{
+    static const char source[] =
+        "#version 450\n"
+        "layout(binding = 0) buffer B { uint y[]; };\n"
+        "layout(push_constant) uniform Push { uint at; };\n"
+        "void main() { y[at] = 1; }\n";
+    Gpu g = { 0 };
+    GpuBuffer b;
+    GpuProgram p = { .n_types = 1 };
+    REQUIRE(gpu_new(&g) == VK_SUCCESS && gpu_program_glsl(&g, source, &p) == VK_SUCCESS);
+    REQUIRE(gpu_buffer(&g, 256, &b) == VK_SUCCESS);
+    gpu_write(&g, p.set, 0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, b.buffer, 0, 256);
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t at = i ? 20000 : 10000;
+        VkCommandBuffer c = gpu_begin(&g);
+        gpu_bind(c, &p);
+        VK(CmdPushConstants)(c, p.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof at, &at);
+        VK(CmdDispatch)(c, 1, 1, 1);
+        CHECK(gpu_finish(&g, c) == (i ? VK_ERROR_DEVICE_LOST : VK_SUCCESS));
+    }
+    gpu_buffer_free(&g, &b);
+    gpu_program_free(&g, &p);
+    gpu_free(&g);
+}
+
 /* One device's loss is no other's, nor that of the next one. */
 TEST(a_lost_device_is_alone)
 {
