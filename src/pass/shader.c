@@ -197,6 +197,7 @@ static bool convert(Shader *s, SpvInst *entry)
     s->exact = spv_execution_mode(s->m, s->f->def->id, SpvExecutionModeContractionOff, &n) != NULL;
     if (!shader_structure(s))
         return false;
+    shader_pointers_in_memory(s);
     find_local_size(s);
     if (!shader_find_memory(s) || !rewrite_all(s))
         return false;

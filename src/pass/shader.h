@@ -143,6 +143,7 @@ bool shader_chain_step(Chain *c, SpvId *index, uint64_t *scale);
 
 /* ---- shader_pointers.c ----------------------------------------------------------------------- */
 
+void shader_pointers_in_memory(Shader *s);          /* before all else */
 Fate shader_pointer(Shader *s, SpvInst *i, SpvId *to);
 /* The pointer of one or another root that an instruction accesses memory through; or 0. */
 SpvId shader_ambiguous(const Shader *s, const SpvInst *i);

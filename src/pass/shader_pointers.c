@@ -135,6 +135,11 @@ SpvId shader_ambiguous(const Shader *s, const SpvInst *i)
     return 0;
 }
 
+static bool loads_pointer(Shader *s, const SpvInst *i)
+{
+    return i->op == SpvOpLoad && spv_type(s->m, i->type)->kind == SPV_POINTER;
+}
+
 /* The instruction in a block of its own, which goes on to `rest`. */
 static Fate one_case(Shader *s, const SpvInst *i, SpvBlock *b, const SpvBlock *rest, SpvId value[2])
 {
@@ -144,6 +149,8 @@ static Fate one_case(Shader *s, const SpvInst *i, SpvBlock *b, const SpvBlock *r
         own->words[own->first_operand - 1] = own->id;
         s->m->defs[own->id] = own;
     }
+    if (loads_pointer(s, i)) /* as it is in memory: where it leads is known behind the cases */
+        own->words[own->first_operand - 2] = own->type = pair_type(s);
     edit_append(s->m, b, SpvOpBranch, &rest->id, 1);
     const SpvInst *end = b->insts.last;
     spv_insert_before(b->insts.last, own);
@@ -184,11 +191,46 @@ Fate shader_by_cases(Shader *s, SpvInst *i, SpvId pointer, SpvId *to)
     *a = all;
     edit_append(s->m, head, SpvOpSelectionMerge, (uint32_t[]){ rest->id, 0 }, 2);
     edit_append(s->m, head, SpvOpSwitch, choice.data, choice.len);
-    if (i->id && spv_type(s->m, i->type)->kind != SPV_VOID) {
-        s->at = rest->insts.first->next;
+    s->at = rest->insts.first->next;
+    if (loads_pointer(s, i))
+        shader_unpack(s, shader_address(s, i->id),
+                      shader_emit(s, SpvOpPhi, pair_type(s), values.data, values.len));
+    else if (i->id && spv_type(s->m, i->type)->kind != SPV_VOID)
         *to = shader_emit(s, SpvOpPhi, i->type, values.data, values.len);
-    }
     return FATE_GONE;
+}
+
+/* ---- pointers in memory ---------------------------------------------------------------------- */
+
+static const SpvInst *defined_by(Shader *s, SpvId id, uint16_t op)
+{
+    const SpvInst *def = spv_def(s->m, id);
+    return def && def->op == op && spv_type_of(s->m, id)->bits == 64 ? def : NULL;
+}
+
+/* The front end has them integers in memory. Here they are pointers, two words without an integer
+ * of 64 bits, which a driver need not have. */
+void shader_pointers_in_memory(Shader *s)
+{
+    uint32_t n = s->m->bound;
+    SpvId *with = NEW_ARRAY(s->a, SpvId, n);
+    for (SpvBlock *b = s->f->first; b; b = b->next)
+        for (SpvInst *i = b->insts.first, *next; i; i = next) {
+            next = i->next;
+            const SpvInst *of = NULL;
+            if (i->op == SpvOpStore)
+                of = defined_by(s, spv_operand(i, 1), SpvOpConvertPtrToU);
+            else if (i->op == SpvOpConvertUToPtr)
+                of = defined_by(s, spv_operand(i, 0), SpvOpLoad);
+            if (of && i->op == SpvOpStore) {
+                i->words[i->first_operand + 1] = spv_operand(of, 0);
+            } else if (of) {
+                with[i->id] = spv_put(s->m, of->next, SpvOpLoad, i->type,
+                                      of->words + of->first_operand, spv_n_operands(of))->id;
+                spv_unlink(i);
+            }
+        }
+    edit_replace(s->f, with, n);
 }
 
 /* ---- pointers -------------------------------------------------------------------------------- */

@@ -585,6 +585,82 @@ static bool enlarge_variables(SpvModule *m)
     return changed;
 }
 
+/* ---- addresses as constants ------------------------------------------------------------------ */
+
+/* A constant that an address is worked out by: one of a variable, or of such a constant. */
+static bool is_of_address(const SpvModule *m, const SpvInst *i)
+{
+    const SpvInst *of = i->op == SpvOpSpecConstantOp ? spv_def(m, spv_operand(i, 1)) : NULL;
+    return of && (of->op == SpvOpVariable || is_of_address(m, of));
+}
+
+typedef struct Exchange { SpvId from, to; bool met; } Exchange;
+
+static void exchange(void *user, uint32_t *id)
+{
+    Exchange *x = user;
+    if (*id != x->from)
+        return;
+    x->met = true;
+    *id = x->to;
+}
+
+static bool exchange_in(SpvFunction *f, Exchange *x)
+{
+    x->met = false;
+    for (SpvBlock *b = f->first; b; b = b->next)
+        for (SpvInst *i = b->insts.first; i; i = i->next)
+            spv_each_id(i, exchange, x);
+    return x->met;
+}
+
+/* In the function's first block an instruction of its own. */
+static bool work_out(SpvModule *m, const SpvInst *constant, SpvFunction *f)
+{
+    Exchange x = { .from = constant->id, .to = spv_new_id(m) };
+    if (!f->first || !exchange_in(f, &x))
+        return false;
+    SpvInst *i = spv_make(m, (uint16_t)spv_operand(constant, 0), constant->type, x.to,
+                          constant->words + constant->first_operand + 1,
+                          spv_n_operands(constant) - 1);
+    SpvInst *at = f->first->insts.first->next;
+    while (at->op == SpvOpVariable)
+        at = at->next;
+    spv_insert_before(at, i);
+    return true;
+}
+
+static bool is_global_operand(SpvModule *m, SpvId id)
+{
+    Exchange x = { .from = id, .to = id };
+    for (SpvInst *i = m->globals.first; i && !x.met; i = i->next)
+        if (i->op != SpvOpName)
+            spv_each_id(i, exchange, &x);
+    return x.met;
+}
+
+/* The target folds what is done with the address of a variable outside of functions to
+ * OpSpecConstantOp, though no specialisation knows where variables lie: instructions do it. The
+ * last comes first, as it may be of others. */
+static bool work_out_addresses(SpvModule *m)
+{
+    bool changed = false;
+    for (SpvInst *i = m->globals.last, *previous; i; i = previous) {
+        previous = i->prev;
+        if (!is_of_address(m, i))
+            continue;
+        for (SpvFunction *f = m->functions; f; f = f->next)
+            changed |= work_out(m, i, f);
+        if (!is_global_operand(m, i->id)) {
+            spv_unlink(i);
+            m->defs[i->id] = NULL;
+        }
+    }
+    return changed;
+}
+
+/* ---- what the target gets wrong -------------------------------------------------------------- */
+
 /* LLVM's target makes of a truncation and a widening an OpBitwiseAnd with an operand of the type
  * that was truncated: it is converted to the result's. */
 static bool fit_widths(SpvModule *m)
@@ -615,6 +691,7 @@ bool ocl_link(SpvModule *m, DiagSink *sink)
     changed |= point_at_elements(m);
     changed |= compare_pointers(m);
     changed |= enlarge_variables(m);
+    changed |= work_out_addresses(m);
     for (SpvFunction *f = m->functions, *next; f; f = next) {
         next = f->next;
         const char *name = f->first ? NULL : linkage_of(m, f->def->id);

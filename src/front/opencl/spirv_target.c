@@ -94,6 +94,7 @@ static void tidy(Emission *e, LLVMTargetMachineRef machine)
         say(e, "LLVM: ", text);
         LLVMDisposeErrorMessage(text);
     }
+    ocl_lower_pointers(e->module);
 }
 
 /* The target remembers the labels of all blocks that it ever wrote, by their function's address,

@@ -17,6 +17,9 @@ struct LLVMOpaqueModule;
 SpvModule *ocl_spirv(Arena *arena, struct LLVMOpaqueModule *ir, bool structured, const char *name,
                      DiagSink *sink);
 
+/* pointers.c: the pointers in memory that is not constant are integers. */
+void ocl_lower_pointers(struct LLVMOpaqueModule *m);
+
 /* Calls of functions without a body that are named after an instruction become it. Names are plain
  * or Itanium-mangled, and may end in anything that begins with '.' or '_':
  *
