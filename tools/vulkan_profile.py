@@ -165,7 +165,7 @@ PROPERTIES = {
     "defaultRobustnessImages": "VK_PIPELINE_ROBUSTNESS_IMAGE_BEHAVIOR_ROBUST_IMAGE_ACCESS_2",
     "cooperativeMatrixSupportedStages": _STAGES,
     "cooperativeMatrixWorkgroupScopeMaxWorkgroupSize": "MAX_INVOCATIONS",
-    "cooperativeMatrixFlexibleDimensionsMaxDimension": "1024",
+    "cooperativeMatrixFlexibleDimensionsMaxDimension": "HEDDLE_MATRIX_MOST",
     "minImportedHostPointerAlignment": "4096",
     "maxShaderWaitQueues": "8",
     "maxVectorComponents": "1024",

@@ -145,8 +145,10 @@ typedef struct HeddleMatrixShape {
     HeddleScope scope;
 } HeddleMatrixShape;
 
-/* The shapes heddle reports (kernels may use any other from 1 to 256 too), the preferred one first.
- * Writes their count to *count. Static. */
+/* The most rows, and columns, of a matrix, at any scope. */
+enum { HEDDLE_MATRIX_MOST = 1024 };
+/* The shapes heddle reports (kernels may use any other up to HEDDLE_MATRIX_MOST too), the preferred
+ * one first. Writes their count to *count. Static. */
 HEDDLE_API const HeddleMatrixShape *heddle_matrix_shapes(size_t *count);
 
 /* Multiply-adds whose m, n and k are any multiples of these, up to 1024 each

@@ -8,6 +8,7 @@
 #include "check/check.h"
 
 typedef struct Checker Checker;
+typedef struct Flow Flow;
 
 /* A rule is asked about each instruction whose opcode is in `ops` (0 ends the list) or in `group`.
  */
@@ -40,6 +41,7 @@ struct Checker {
     uint8_t qcom;          /* what of that extension is declared; 0 not asked yet */
     Map capabilities;      /* declared, and EXTENSION_* of those known here; once asked */
     uint32_t extensions;
+    Flow *flow;            /* of values, when asked */
     Map bodies;            /* functions by id, when asked */
     Map for_elements;      /* functions called for the elements of a matrix, looked into */
     Map matched;           /* pairs of types found to match logically */
@@ -55,6 +57,24 @@ const SpvType *operand_type(Checker *c, const SpvInst *i, uint32_t n);
 const SpvType *result_type(Checker *c, const SpvInst *i);
 /* Reports and returns NULL when operand `n` is no value. */
 const SpvType *want_value(Checker *c, const SpvInst *i, uint32_t n);
+
+/* ---- trace.c: what made a value -------------------------------------------------------------- */
+
+/* for (Trace t = trace(c, id); (i = trace_next(&t));) gives the instructions that made the value,
+ * wherever it went from there: variables, parameters, phis, copies. */
+typedef struct Trace {
+    Checker *c;
+    Map seen;
+    VEC(uint64_t) work;
+    bool lost;                  /* not all that may have made it is known */
+    bool merged;                /* ways through the function met: not each value need come */
+} Trace;
+Trace trace(Checker *c, SpvId id);
+const SpvInst *trace_next(Trace *t);
+void trace_on(Trace *t, SpvId id); /* from another value as well */
+/* The value of a 32-bit integer, where it is always the same and specialisation does not change
+ * it. */
+bool trace_word(Checker *c, SpvId id, uint64_t *value);
 
 /* ---- nv_tensor_addressing.c ------------------------------------------------------------------ */
 
@@ -72,9 +92,8 @@ bool has_capability(Checker *c, uint32_t capability);
 void want_capability(Checker *c, const SpvInst *i, uint32_t capability);
 /* Reports where OpCapability `i` is this one and comes without one of these extensions. */
 void want_extension(Checker *c, const SpvInst *i, uint32_t capability, uint32_t any);
-/* Word `dim` of a layout's field where constants decide it; as far as a chain of instructions says
- * so. */
-typedef enum LayoutField { LAYOUT_BLOCK_SIZE, LAYOUT_DIMENSION } LayoutField;
+/* A layout's field of dimension `dim`, where it is always the same constant. */
+typedef enum LayoutField { LAYOUT_BLOCK_SIZE, LAYOUT_DIMENSION, LAYOUT_SPAN } LayoutField;
 bool layout_field(Checker *c, SpvId layout, LayoutField field, uint32_t dim, uint64_t *value);
 uint32_t tensor_dims(Checker *c, const SpvType *t); /* of a layout or view; 0: not known */
 

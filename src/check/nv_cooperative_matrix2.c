@@ -428,6 +428,35 @@ static void check_store_blocks(Checker *c, SpvInst *i)
                    (unsigned long long)size, k);
 }
 
+/* The pseudo-code divides by spans. */
+static void check_span(Checker *c, SpvInst *i)
+{
+    uint32_t dims = tensor_dims(c, operand_type(c, i, 2));
+    uint64_t size;
+    for (uint32_t k = 0; k < dims; k++)
+        if (layout_field(c, spv_operand(i, 2), LAYOUT_SPAN, k, &size) && !size)
+            broken(c, i, "the span of dimension %u is 0", k);
+}
+
+/* Elements past the slice begin it anew; a view has a say in that. */
+static void check_store_span(Checker *c, SpvInst *i)
+{
+    const SpvType *t = operand_type(c, i, 1);
+    uint32_t dims = tensor_dims(c, operand_type(c, i, 2));
+    uint64_t size, has = 1;
+    if (!is_matrix(t) || !t->count_known || !dims ||
+        addressing_operand(i, SpvTensorAddressingOperandsTensorViewMask))
+        return;
+    for (uint32_t k = 0; k < dims; k++) {
+        if (!layout_field(c, spv_operand(i, 2), LAYOUT_SPAN, k, &size))
+            return;
+        has = MIN(has * size, (uint64_t)UINT32_MAX);
+    }
+    if (has && has < (uint64_t)t->rows * t->cols)
+        doubtful(c, i, "a matrix of %u elements is stored to a slice of %llu, where they race",
+                 t->rows * t->cols, (unsigned long long)has);
+}
+
 /* ---- decode functions ------------------------------------------------------------------------ */
 
 static void check_decode_pointer(Checker *c, SpvInst *i)
@@ -638,6 +667,14 @@ static const CheckRow rows[] = {
       { SpvOpCooperativeMatrixStoreTensorNV },
       NULL,
       check_store_blocks },
+    { { "nv-span", decoding, "The slice has no dimension without elements." },
+      TRANSFERS,
+      NULL,
+      check_span },
+    { { "nv-store-span", decoding, "A slice that is stored to has the matrix' elements." },
+      { SpvOpCooperativeMatrixStoreTensorNV },
+      NULL,
+      check_store_span },
     { { "nv-decode-pointer", transfers, "What is decoded comes from a buffer." },
       LOAD,
       NULL,

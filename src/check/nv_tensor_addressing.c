@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * SPV_NV_tensor_addressing: the types of layouts and views, and the instructions that make one from
- * another. What is known of a layout's fields is what a chain of these instructions says with
- * constants; the devices look at the rest.
+ * another. What is known of a layout's fields is what these instructions say with constants,
+ * wherever the layout went between them; the devices look at the rest.
  */
 #include "check/internal.h"
 
 #include <stdio.h>
 
-enum { MAX_DIMS = 5, MAX_CHAIN = 64 };
+enum { MAX_DIMS = 5 };
 
 static const char section[] = "SPV_NV_tensor_addressing";
 static const char layouts[] = "SPV_NV_tensor_addressing, Tensor Layout and View Instructions";
@@ -155,6 +155,23 @@ static void check_storage(Checker *c, SpvInst *i)
         broken(c, i, "a tensor layout or view in memory other than Function or Private");
 }
 
+static bool instruction(uint16_t op)
+{
+    return op == SpvOpTypeTensorLayoutNV || op == SpvOpTypeTensorViewNV ||
+           (op >= SpvOpCreateTensorLayoutNV && op <= SpvOpTensorViewSetStrideNV) ||
+           op == SpvOpTensorViewSetClipNV || op == SpvOpTensorLayoutSetBlockSizeNV;
+}
+
+static bool makes(uint16_t op)
+{
+    return instruction(op) && op != SpvOpTypeTensorLayoutNV && op != SpvOpTypeTensorViewNV;
+}
+
+static bool changes(uint16_t op)
+{
+    return makes(op) && op != SpvOpCreateTensorLayoutNV && op != SpvOpCreateTensorViewNV;
+}
+
 /* ---- layouts and views ----------------------------------------------------------------------- */
 
 static bool of_view(uint16_t op)
@@ -197,30 +214,51 @@ static void check_words(Checker *c, SpvInst *i)
     }
 }
 
-/* A constant that specialisation does not change. */
-static bool fixed(Checker *c, SpvId id, uint64_t *value)
+/* The instructions that set a field of all dimensions, and where dimension 0's is among their
+ * operands. */
+static const struct {
+    uint16_t op, first, step;
+    LayoutField field;
+} sets[] = {
+    { SpvOpTensorLayoutSetBlockSizeNV, 1, 1, LAYOUT_BLOCK_SIZE },
+    { SpvOpTensorLayoutSetDimensionNV, 1, 1, LAYOUT_DIMENSION },
+    { SpvOpTensorLayoutSetDimensionNV, 1, 1, LAYOUT_SPAN },
+    { SpvOpTensorLayoutSliceNV, 2, 2, LAYOUT_SPAN },
+};
+
+/* What an instruction says of a field, if it does; else the trace goes on to what it changed. */
+static bool says(Trace *t, const SpvInst *i, LayoutField field, uint32_t dim, uint64_t *value)
 {
-    bool known = !spv_is_spec_constant(c->m, id) && spv_constant(c->m, id, value);
-    *value = known ? *value & UINT32_MAX : 0;
-    return known;
+    *value = field == LAYOUT_BLOCK_SIZE;
+    if (i->op == SpvOpCreateTensorLayoutNV)
+        return true;
+    for (uint32_t k = 0; k < COUNT_OF(sets); k++) {
+        uint32_t at = sets[k].first + dim * sets[k].step;
+        if (i->op != sets[k].op || field != sets[k].field)
+            continue;
+        t->lost |= at >= spv_n_operands(i) || !trace_word(t->c, spv_operand(i, at), value);
+        return true;
+    }
+    if (changes(i->op))
+        trace_on(t, spv_operand(i, 0));
+    else
+        t->lost = true;
+    return false;
 }
 
 bool layout_field(Checker *c, SpvId layout, LayoutField field, uint32_t dim, uint64_t *value)
 {
-    uint16_t sets = field == LAYOUT_BLOCK_SIZE ? SpvOpTensorLayoutSetBlockSizeNV
-                                               : SpvOpTensorLayoutSetDimensionNV;
-    const SpvInst *i = spv_def(c->m, layout);
-    for (uint32_t k = 0; i && k < MAX_CHAIN; k++, i = spv_def(c->m, spv_operand(i, 0))) {
-        if (i->op == SpvOpCreateTensorLayoutNV)
-            return *value = field == LAYOUT_BLOCK_SIZE, true;
-        if (i->op == sets)
-            return dim + 1 < spv_n_operands(i) && fixed(c, spv_operand(i, dim + 1), value);
-        if (i->op != SpvOpTensorLayoutSetBlockSizeNV && i->op != SpvOpTensorLayoutSetDimensionNV &&
-            i->op != SpvOpTensorLayoutSetStrideNV && i->op != SpvOpTensorLayoutSliceNV &&
-            i->op != SpvOpTensorLayoutSetClampValueNV && i->op != SpvOpCopyObject)
-            return false;
+    bool known = false;
+    uint64_t x;
+    Trace t = trace(c, layout);
+    for (const SpvInst *i; (i = trace_next(&t));) {
+        if (!says(&t, i, field, dim, &x))
+            continue;
+        t.lost |= known && x != *value;
+        *value = x;
+        known = true;
     }
-    return false;
+    return known && !t.lost;
 }
 
 /* Rows that overlap are read as they lie: programs use that (Slang's tests do). */
@@ -228,7 +266,8 @@ static void check_strides(Checker *c, SpvInst *i)
 {
     for (uint32_t k = 0; k + 2 < spv_n_operands(i); k++) {
         uint64_t stride, next, size, block;
-        if (!fixed(c, spv_operand(i, k + 1), &stride) || !fixed(c, spv_operand(i, k + 2), &next) ||
+        if (!trace_word(c, spv_operand(i, k + 1), &stride) ||
+            !trace_word(c, spv_operand(i, k + 2), &next) ||
             !layout_field(c, spv_operand(i, 0), LAYOUT_DIMENSION, k + 1, &size) ||
             !layout_field(c, spv_operand(i, 0), LAYOUT_BLOCK_SIZE, k + 1, &block) || !block)
             continue;
@@ -237,23 +276,6 @@ static void check_strides(Checker *c, SpvInst *i)
             doubtful(c, i, "stride %u is %llu; dimension %u takes %llu", k,
                      (unsigned long long)stride, k + 1, (unsigned long long)least);
     }
-}
-
-static bool instruction(uint16_t op)
-{
-    return op == SpvOpTypeTensorLayoutNV || op == SpvOpTypeTensorViewNV ||
-           (op >= SpvOpCreateTensorLayoutNV && op <= SpvOpTensorViewSetStrideNV) ||
-           op == SpvOpTensorViewSetClipNV || op == SpvOpTensorLayoutSetBlockSizeNV;
-}
-
-static bool makes(uint16_t op)
-{
-    return instruction(op) && op != SpvOpTypeTensorLayoutNV && op != SpvOpTypeTensorViewNV;
-}
-
-static bool changes(uint16_t op)
-{
-    return makes(op) && op != SpvOpCreateTensorLayoutNV && op != SpvOpCreateTensorViewNV;
 }
 
 static const CheckRow rows[] = {

@@ -47,7 +47,8 @@ static void print_shapes(void)
 {
     size_t n;
     const HeddleMatrixShape *s = heddle_matrix_shapes(&n);
-    printf("\nmatrix shapes reported, M x N x K (kernels may use any from 1 to 256)\n");
+    printf("\nmatrix shapes reported, M x N x K (kernels may use any from 1 to %d)\n",
+           HEDDLE_MATRIX_MOST);
     for (size_t i = 0, column = 0; i < n; i++) {
         CellText c = { 0 };
         const char *types = types_text(&c, &s[i]);

@@ -478,6 +478,8 @@ typedef struct Whole {
     uint64_t *x;
     uint8_t *undef;
 } Whole;
+/* Memory for one operation, until the next asks. */
+void *matrix_scratch(Machine *m, size_t size);
 Whole matrix_gather(Machine *m, Inv **set, uint32_t n, const RType *t, Ref r);
 void matrix_scatter(Machine *m, Inv **set, uint32_t n, const RType *t, Ref r, Whole w);
 /* Reports operands that differ between the invocations of `set`. */

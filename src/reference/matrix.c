@@ -7,8 +7,6 @@
  */
 #include "reference/machine.h"
 
-enum { MAX_PRODUCTS = 1 << 28 }; /* of one multiply-add */
-
 /* ---- ownership ------------------------------------------------------------------------------- */
 
 static uint32_t gcd(uint32_t a, uint32_t b)
@@ -59,7 +57,7 @@ uint32_t matrix_owned(const Machine *m, const Inv *v, const RType *t, uint32_t e
                              lane_of(v, t->scope), e);
 }
 
-static void *scratch(Machine *m, size_t size)
+void *matrix_scratch(Machine *m, size_t size)
 {
     if (size > m->scratch_size) {
         m->scratch = arena_alloc(m->arena, size * 2);
@@ -71,7 +69,7 @@ static void *scratch(Machine *m, size_t size)
 Whole matrix_gather(Machine *m, Inv **set, uint32_t n, const RType *t, Ref r)
 {
     size_t total = (size_t)t->rows * t->cols;
-    Whole w = { scratch(m, total * 9), NULL };
+    Whole w = { matrix_scratch(m, total * 9), NULL };
     w.undef = memset(w.x + total, 0, total);
     memset(w.x, 0, total * sizeof(*w.x));
     for (uint32_t k = 0; k < n; k++)
@@ -292,7 +290,7 @@ static void muladd(Machine *m, Inv **set, uint32_t n, const RInst *i)
     const MulAdd *x = i->aux;
     uint32_t rows = x->d->rows, cols = x->d->cols, depth = x->a->cols;
     size_t na = (size_t)rows * depth, nb = (size_t)depth * cols, nc = (size_t)rows * cols;
-    Number *a = scratch(m, (na + nb + nc) * (sizeof(Number) + 1)), *b = a + na, *c = b + nb;
+    Number *a = matrix_scratch(m, (na + nb + nc) * (sizeof(Number) + 1)), *b = a + na, *c = b + nb;
     uint8_t *ua = (uint8_t *)(c + nc), *ub = ua + na, *uc = ub + nb;
     bool is_float = fmt_of(x->d) != FMT_NONE;
     collect(m, set, n, x->a, x->ra, x->sign_a, a, ua);
@@ -366,11 +364,6 @@ static bool prepare_muladd(Machine *m, RInst *i)
                "%ux%u",
                x->a->rows, x->a->cols, x->b->rows, x->b->cols, x->c->rows, x->c->cols, x->d->rows,
                x->d->cols);
-    if (fits && (uint64_t)x->d->rows * x->d->cols * x->a->cols > MAX_PRODUCTS) {
-        refuse(m, i->src, "a multiply-add of %ux%ux%u is too large", x->d->rows, x->d->cols,
-               x->a->cols);
-        return false;
-    }
     i->scope = (uint8_t)x->d->scope;
     i->aux = x;
     return fits;

@@ -152,11 +152,7 @@ static Lines open_lines(Machine *m, Inv *v, const RInst *i)
     const Conversion *x = i->aux;
     size_t total = (size_t)x->matrix->rows * x->matrix->cols, n = total + x->length;
     check_columns(m, v, i);
-    if (n * 9 > m->scratch_size) {
-        m->scratch_size = n * 18;
-        m->scratch = arena_alloc(m->arena, m->scratch_size);
-    }
-    Lines w = { .x = m->scratch };
+    Lines w = { .x = matrix_scratch(m, n * 9) };
     w.line = w.x + total;
     w.undef = (uint8_t *)(w.x + n);
     w.line_undef = w.undef + total;

@@ -8,12 +8,14 @@
  *
  * The pseudo-code's lines for mirrored repetition say `dim` where they mean the layout's dimension
  * (`dim` counts dimensions there); in one of a single element, where the period 2 * 1 - 2 would be
- * zero, every coordinate is mirrored to 0. Decode functions get what their owner's element asks
- * for. Of two that may be called the vector's is taken where the CPU device takes it, but under
- * other ownership maps than heddle's own never, so that two that disagree are found as results that
- * are not portable.
+ * zero and the remainder is undefined, every coordinate is mirrored to 0, and reported. Decode
+ * functions get what their owner's element asks for. Of two that may be called the vector's is
+ * taken where the CPU device takes it, but under other ownership maps than heddle's own never, so
+ * that two that disagree are found as results that are not portable.
  */
 #include "reference/machine.h"
+
+#include <stdlib.h>
 
 enum { BLOCK_SIZE, DIMENSION, STRIDE, OFFSET, SPAN, CLAMP_VALUE };
 enum { VIEW_DIMENSION, VIEW_STRIDE, VIEW_CLIP };
@@ -204,6 +206,8 @@ typedef struct Place {
     const uint64_t *layout, *view; /* leaves */
     uint32_t block[MAX_DIMS], in_block[MAX_DIMS];
     uint64_t index; /* of the tensor's block */
+    uint64_t *keys; /* of what is stored, see check_apart; NULL: not asked for */
+    uint32_t n_keys;
 } Place;
 
 static uint32_t field(const Transfer *x, const Place *p, uint32_t which, uint32_t dim)
@@ -309,6 +313,10 @@ static Outcome clamp(const Transfer *x, const Place *p, uint32_t dim, int64_t *c
     } else if (mode == SpvTensorClampModeRepeat) {
         *c = smod(*c, size);
     } else {
+        if (size == 1)
+            found(p->m, p->v, p->i, REF_RANGE,
+                  "coordinate %lld is mirrored in dimension %u, which has 1: a remainder by 0",
+                  (long long)*c, dim);
         *c = size > 1 ? smod(*c, 2 * size - 2) : 0;
         *c = *c >= size ? 2 * size - 2 - *c : *c;
     }
@@ -479,6 +487,33 @@ static void decode(const Transfer *x, const Place *p, uint32_t at, uint64_t *val
     *undef = unset(p->v, x->mail)[part];
 }
 
+/* Where a store's elements go, each of them one key: the tensor's element, then the matrix's. */
+enum { AT_BITS = 24 };
+_Static_assert((uint64_t)SPV_MATRIX_MOST * SPV_MATRIX_MOST <= 1u << AT_BITS, "AT_BITS");
+
+static int by_key(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Elements that share a place are stored by invocations that race for it. */
+static void check_apart(const Transfer *x, const Place *p)
+{
+    uint32_t cols = x->matrix->cols, mask = (1u << AT_BITS) - 1;
+    if (p->n_keys)
+        qsort(p->keys, p->n_keys, sizeof *p->keys, by_key);
+    for (uint32_t k = 1; k < p->n_keys; k++) {
+        uint32_t a = p->keys[k - 1] & mask, b = p->keys[k] & mask;
+        if (p->keys[k - 1] >> AT_BITS != p->keys[k] >> AT_BITS)
+            continue;
+        found(p->m, p->v, p->i, REF_RACE,
+              "elements (%u, %u) and (%u, %u) of the matrix go to one element of the tensor",
+              a / cols, a % cols, b / cols, b % cols);
+        return;
+    }
+}
+
 /* Element `at` of the matrix, an invocation's e-th. */
 static void transfer_element(const Transfer *x, Place *p, uint32_t at, uint32_t e)
 {
@@ -496,6 +531,8 @@ static void transfer_element(const Transfer *x, Place *p, uint32_t at, uint32_t 
     }
     if (o != INSIDE)
         return;
+    if (p->keys)
+        p->keys[p->n_keys++] = p->index << AT_BITS | at;
     uint64_t va = base[0] + p->index * t->size, prov = base[1] & (PTR_OBJECT_MASK | PTR_STRAY);
     p->m->by_matrix = !x->decode;
     if (x->store)
@@ -516,9 +553,12 @@ static void transfer(Machine *m, Inv **set, uint32_t n, const RInst *i)
         matters(m, set[0], i, x->layout_ref + k, 1, "is part of a tensor layout");
     if (x->view)
         matrix_uniform(m, set, n, i, x->view_ref, x->view->leaves, "tensor view");
+    Place p = { .m = m, .i = i };
+    if (x->store && checking(m, REF_RACE))
+        p.keys = matrix_scratch(m, (size_t)x->matrix->rows * x->matrix->cols * sizeof *p.keys);
     for (uint32_t k = 0; k < n && !m->stop; k++) {
-        Inv *v = set[k];
-        Place p = { .m = m, .v = v, .i = i, .layout = leaf(v, x->layout_ref) };
+        Inv *v = p.v = set[k];
+        p.layout = leaf(v, x->layout_ref);
         p.view = x->view ? leaf(v, x->view_ref) : NULL;
         if (!k)
             check_transfer(x, &p);
@@ -526,6 +566,7 @@ static void transfer(Machine *m, Inv **set, uint32_t n, const RInst *i)
         for (uint32_t e = 0; e < x->matrix->count && !m->stop; e++)
             transfer_element(x, &p, matrix_owned(m, v, x->matrix, e), e);
     }
+    check_apart(x, &p);
 }
 
 /* The function an operand names, called with a pointer to a block and two arrays of coordinates. */

@@ -74,6 +74,8 @@ HeddleType type_of_spv(const SpvType *t)
     }
 }
 
+_Static_assert(HEDDLE_MATRIX_MOST == (int)SPV_MATRIX_MOST, "one limit for all");
+
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
 /* clang-format off */

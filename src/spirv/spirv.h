@@ -261,7 +261,7 @@ typedef struct SpvFloatInfo {
     uint32_t exponent, fraction;    /* bits of each; 0 0: no floating point of the usual build */
 } SpvFloatInfo;
 
-enum { SPV_MATRIX_MOST = 4096 };   /* rows, and columns, of a cooperative matrix */
+enum { SPV_MATRIX_MOST = 1024 };   /* rows, and columns, of a cooperative matrix; also the API's */
 
 struct SpvType {
     SpvKind kind;

@@ -53,7 +53,9 @@ static const char declarations[] =
     "%b = OpTypeCooperativeMatrixKHR %f16 %c3 %c8 %c16 %c1\n"
     "%nacc = OpConstantNull %acc\n%nfacc = OpConstantNull %facc\n%na = OpConstantNull %a\n"
     "%ngroup = OpConstantNull %group\n"
-    "%layout = OpTypeTensorLayoutNV %c2 %c1\n%view = OpTypeTensorViewNV %c2 %t %c1 %c0\n"
+    "%layout = OpTypeTensorLayoutNV %c2 %c1\n%p_layout = OpTypePointer Function %layout\n"
+    "%p_u32 = OpTypePointer Function %u32\n%fnl = OpTypeFunction %void %p_layout\n"
+    "%view = OpTypeTensorViewNV %c2 %t %c1 %c0\n"
     "%fn = OpTypeFunction %void\n%fn2 = OpTypeFunction %f16 %f16 %f16\n"
     "%fn1 = OpTypeFunction %f16 %f16\n"
     "%fne = OpTypeFunction %f16 %u32 %u32 %f16\n%fne2 = OpTypeFunction %f16 %u32 %u32 %f16 %f16\n"
@@ -78,6 +80,11 @@ static const char functions[] =
     FUNCTION("vector", "v2", "fnv", PARAM("v_1", "p_q") PARAM("v_2", "u2") PARAM("v_3", "u2"),
              "nv2")
     FUNCTION("vector3", "v3", "fnv3", PARAM("k1", "p_q") PARAM("k2", "u2") PARAM("k3", "u2"), "nv3")
+    "%stores = OpFunction %void None %fnl\n%q1 = OpFunctionParameter %p_layout\n%q_0 = OpLabel\n"
+    "%q2 = OpAccessChain %p_h %buffer %c1 %c0\n%q3 = OpLoad %layout %q1\n"
+    "OpCooperativeMatrixStoreTensorNV %q2 %nacc %q3 None None\nOpReturn\nOpFunctionEnd\n"
+    "%leaves = OpFunction %void None %fnl\n%r1 = OpFunctionParameter %p_layout\n%r_0 = OpLabel\n"
+    "OpReturn\nOpFunctionEnd\n"
     "%elect = OpFunction %f16 None %fn2\n%z1 = OpFunctionParameter %f16\n"
     "%z2 = OpFunctionParameter %f16\n%z_0 = OpLabel\n"
     "%z3 = OpGroupNonUniformElect %bool %c3\nOpReturnValue %z1\nOpFunctionEnd\n"
@@ -90,16 +97,29 @@ typedef struct Case {
 } Case;
 
 #define AT     "%e = OpAccessChain %p_h %buffer %c1 %c0\n"
-#define LAYOUT "%l = OpCreateTensorLayoutNV %layout\n"
+#define LAYOUT                                                                                     \
+    "%l0 = OpCreateTensorLayoutNV %layout\n"                                                       \
+    "%l = OpTensorLayoutSetDimensionNV %layout %l0 %c16 %c8\n"
 #define VIEW   "%w = OpCreateTensorViewNV %view\n"
 #define LOAD   AT LAYOUT VIEW "%x = OpCooperativeMatrixLoadTensorNV "
 #define STORE  AT LAYOUT VIEW "OpCooperativeMatrixStoreTensorNV "
 #define REDUCE "%x = OpCooperativeMatrixReduceNV "
 #define EACH   "%x = OpCooperativeMatrixPerElementOpNV "
 #define DECODE "%x = OpCooperativeMatrixLoadTensorNV %acc %e %nacc %l None "
+/* A layout that went through a variable, and numbers that did. */
+#define VARIABLES                                                                                  \
+    "%vl = OpVariable %p_layout Function\n%vn = OpVariable %p_u32 Function\n" AT LAYOUT          \
+    "OpStore %vn %c"
+#define FROM_VARIABLES                                                                             \
+    "\n%n = OpLoad %u32 %vn\n%l2 = OpTensorLayoutSetBlockSizeNV %layout %l %c1 %n\nOpStore %vl "  \
+    "%l2\n%l3 = OpLoad %layout %vl\n%l4 = OpTensorLayoutSetDimensionNV %layout %l3 %c16 %c8\n"    \
+    "OpStore %vl %l4\n"
+#define STORE_VARIABLE                                                                             \
+    "%l5 = OpLoad %layout %vl\nOpCooperativeMatrixStoreTensorNV %e %nacc %l5 None None\n"
 #define BLOCKS(last)                                                                               \
     AT "%l0 = OpCreateTensorLayoutNV %layout\n"                                                    \
-       "%l = OpTensorLayoutSetBlockSizeNV %layout %l0 %c1 %" last "\n"
+       "%lb = OpTensorLayoutSetBlockSizeNV %layout %l0 %c1 %" last "\n"                            \
+       "%l = OpTensorLayoutSetDimensionNV %layout %lb %c16 %c8\n"
 
 static const Case cases[] = {
     /* tensor addressing */
@@ -185,6 +205,34 @@ static const Case cases[] = {
       STORE "%e %nacc %l None DecodeFunc %decode" },
     { "nv-store-blocks", BLOCKS("c1") "OpCooperativeMatrixStoreTensorNV %e %nacc %l None None",
       BLOCKS("c4") "OpCooperativeMatrixStoreTensorNV %e %nacc %l None None" },
+    /* through variables, one way after another */
+    { "nv-store-blocks", VARIABLES "1" FROM_VARIABLES STORE_VARIABLE,
+      VARIABLES "4" FROM_VARIABLES STORE_VARIABLE },
+    /* by either of two ways, through a loop that stores something else, from a function's caller */
+    { "nv-store-blocks",
+      VARIABLES "4" FROM_VARIABLES
+      "OpSelectionMerge %m None\nOpBranchConditional %t %y %m\n%y = OpLabel\nOpStore %vl %l\n"
+      "OpBranch %m\n%m = OpLabel\n" STORE_VARIABLE,
+      VARIABLES "4" FROM_VARIABLES
+      "OpSelectionMerge %m None\nOpBranchConditional %t %y %m\n%y = OpLabel\nOpStore %vn %c1\n"
+      "OpBranch %m\n%m = OpLabel\n" STORE_VARIABLE },
+    { "nv-store-blocks",
+      VARIABLES "4" FROM_VARIABLES
+      "OpBranch %h\n%h = OpLabel\nOpLoopMerge %x %k None\nOpBranchConditional %t %k %x\n"
+      "%k = OpLabel\nOpStore %vl %l\nOpBranch %h\n%x = OpLabel\n" STORE_VARIABLE,
+      VARIABLES "4" FROM_VARIABLES
+      "OpBranch %h\n%h = OpLabel\nOpLoopMerge %x %k None\nOpBranchConditional %t %k %x\n"
+      "%k = OpLabel\n%s0 = OpLoad %layout %vl\n"
+      "%s1 = OpTensorLayoutSliceNV %layout %s0 %c8 %c16 %c8 %c8\nOpStore %vl %s1\n"
+      "OpBranch %h\n%x = OpLabel\n" STORE_VARIABLE },
+    { "nv-store-blocks", VARIABLES "1" FROM_VARIABLES "%x = OpFunctionCall %void %stores %vl\n",
+      VARIABLES "4" FROM_VARIABLES "%x = OpFunctionCall %void %stores %vl\n" },
+    { "nv-store-blocks",
+      VARIABLES "4" FROM_VARIABLES "%x = OpFunctionCall %void %leaves %vl\n" STORE_VARIABLE,
+      VARIABLES "4" FROM_VARIABLES
+      "%x = OpFunctionCall %void %leaves %vl\nOpStore %vl %l2\n" STORE_VARIABLE },
+    { "nv-span", VARIABLES "1" FROM_VARIABLES STORE_VARIABLE, 
+      STORE "%e %nacc %l0 None None" },
     { "nv-decode-pointer", LOAD "%acc %e %nacc %l None DecodeFunc %decode",
       "%e = OpAccessChain %p_wh %shared %c0\n" LAYOUT
       "%x = OpCooperativeMatrixLoadTensorNV %acc %e %nacc %l None DecodeFunc %decode" },
@@ -248,6 +296,9 @@ static const struct {
     const char *rule, *clear, *doubtful;
 } doubts[] = {
     { "nv-version", "", "5" },
+    { "nv-store-span", STORE "%e %nacc %l None None",
+      LAYOUT AT "%l2 = OpTensorLayoutSliceNV %layout %l %c0 %c1 %c0 %c8\n"
+                "OpCooperativeMatrixStoreTensorNV %e %nacc %l2 None None" },
     { "nv-tensor-strides",
       LAYOUT "%m = OpTensorLayoutSetDimensionNV %layout %l %c8 %c8\n"
              "%x = OpTensorLayoutSetStrideNV %layout %m %c8 %c1",
