@@ -451,8 +451,8 @@ HEDDLE_API double heddle_kernel_seconds(const HeddleKernel *kernel);
 
 typedef struct HeddleBuffer HeddleBuffer;
 
-/* Zero-filled, aligned to a page (one of 2 MiB from that size on), up to 64 KiB before memory that
- * cannot be accessed. Errors: ARGUMENT (size 0), MEMORY. */
+/* Zero-filled, aligned to a page (one of 2 MiB from that size on), between 64 KiB on both sides
+ * that cannot be accessed. Errors: ARGUMENT (size 0), MEMORY. */
 HEDDLE_API HeddleResult heddle_buffer_new(HeddleDevice *device, uint64_t size, HeddleBuffer **out,
                                           HeddleLog *log);
 /* The caller's memory, in place: kernels read and write `data` itself, which must outlive the
@@ -540,6 +540,10 @@ typedef struct HeddleArray {
     uint64_t size;                  /* bytes */
     void *data;                     /* 64-byte aligned; belongs to the array */
 } HeddleArray;
+
+/* An array's pages are its own, so that it can be wrapped for kernels that may leave it: it ends
+ * with the last one but for less than 64 bytes, and 4 GiB before and behind cannot be accessed
+ * (64 KiB where RLIMIT_AS counts them). heddle_dispatch calls such an access an error. */
 
 /* Zeros. `shape` outermost first; rank 0 is one element. Errors: ARGUMENT, MEMORY. */
 HEDDLE_API HeddleResult heddle_array_new(HeddleType type, uint32_t rank, const uint64_t *shape,

@@ -8,6 +8,11 @@
 
 #include "runtime/runtime.h"
 
+typedef struct OwnArray {
+    HeddleArray array;              /* first: what the caller has is the same pointer */
+    Mapping map;
+} OwnArray;
+
 HeddleResult heddle_array_new(HeddleType type, uint32_t rank, const uint64_t *shape,
                               HeddleArray **out, HeddleLog *log)
 {
@@ -24,13 +29,14 @@ HeddleResult heddle_array_new(HeddleType type, uint32_t rank, const uint64_t *sh
             return log_fail(log, HEDDLE_ERROR_ARGUMENT, "an array too large to address");
         count *= shape[i];
     }
-    HeddleArray *a = calloc(1, sizeof *a);
-    void *data = a ? memory_alloc(count * element) : NULL;
+    OwnArray *own = calloc(1, sizeof *own);
+    void *data = own ? memory_map(count * element, MEMORY_ARRAY, &own->map) : NULL;
     if (!data) {
-        free(a);
+        free(own);
         return log_fail(log, HEDDLE_ERROR_MEMORY, "no memory for an array of %llu bytes",
                         (unsigned long long)(count * element));
     }
+    HeddleArray *a = &own->array;
     *a = (HeddleArray){ .type = type, .rank = rank, .count = count, .size = count * element,
                         .data = data };
     for (uint32_t i = 0; i < rank; i++)
@@ -43,8 +49,9 @@ void heddle_array_free(HeddleArray *array)
 {
     if (!array)
         return;
-    memory_free(array->data, array->size);
-    free(array);
+    OwnArray *own = (OwnArray *)array;
+    memory_unmap(&own->map);
+    free(own);
 }
 
 static size_t element_size(const HeddleArray *a)

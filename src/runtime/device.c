@@ -169,13 +169,13 @@ const HeddleDeviceInfo *heddle_device_info(const HeddleDevice *device)
 
 /* ---- buffers --------------------------------------------------------------------------------- */
 
-static HeddleResult new_buffer(HeddleDevice *device, void *data, uint64_t size, bool owned,
+static HeddleResult new_buffer(HeddleDevice *device, void *data, uint64_t size, Mapping map,
                                HeddleBuffer **out, HeddleLog *log)
 {
     HeddleBuffer *b = calloc(1, sizeof *b);
     if (!b)
         return log_fail(log, HEDDLE_ERROR_MEMORY, "out of memory");
-    *b = (HeddleBuffer){ .device = device, .data = data, .size = size, .owned = owned };
+    *b = (HeddleBuffer){ .device = device, .data = data, .size = size, .map = map };
     pthread_mutex_lock(&device->lock);
     b->next = device->buffers;
     if (b->next)
@@ -194,13 +194,14 @@ HeddleResult heddle_buffer_new(HeddleDevice *device, uint64_t size, HeddleBuffer
     if (!device || !out || !size)
         return log_fail(log, HEDDLE_ERROR_ARGUMENT,
                         "heddle_buffer_new: device or out is NULL, or size is 0");
-    void *data = memory_map(size);
+    Mapping map;
+    void *data = memory_map(size, MEMORY_BUFFER, &map);
     if (!data)
         return log_fail(log, HEDDLE_ERROR_MEMORY, "no memory for a buffer of %llu bytes",
                         (unsigned long long)size);
-    HeddleResult r = new_buffer(device, data, size, true, out, log);
+    HeddleResult r = new_buffer(device, data, size, map, out, log);
     if (r)
-        memory_unmap(data, size);
+        memory_unmap(&map);
     return r;
 }
 
@@ -215,7 +216,7 @@ HeddleResult heddle_buffer_wrap(HeddleDevice *device, void *data, uint64_t size,
     if ((uintptr_t)data % 16)
         return log_fail(log, HEDDLE_ERROR_ARGUMENT,
                         "heddle_buffer_wrap: data must be aligned to 16 bytes");
-    return new_buffer(device, data, size, false, out, log);
+    return new_buffer(device, data, size, (Mapping){ 0 }, out, log);
 }
 
 void heddle_buffer_free(HeddleBuffer *buffer)
@@ -231,8 +232,7 @@ void heddle_buffer_free(HeddleBuffer *buffer)
     else
         device->buffers = buffer->next;
     pthread_mutex_unlock(&device->lock);
-    if (buffer->owned)
-        memory_unmap(buffer->data, buffer->size);
+    memory_unmap(&buffer->map);
     free(buffer);
 }
 

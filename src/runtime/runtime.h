@@ -62,12 +62,21 @@ size_t npy_header(const HeddleArray *a, char *out);
 
 /* ---- memory.c -------------------------------------------------------------------------------- */
 
-/* Zeroed, 64-byte aligned; from 2 MB up in pages of that size where the system has them. NULL when
- * there is none, or more is asked for than the machine has. */
-void *memory_alloc(uint64_t size);
-void memory_free(void *p, uint64_t size);   /* the size it was allocated with */
-void *memory_map(uint64_t size);            /* the same in pages of its own, one behind shut */
-void memory_unmap(void *p, uint64_t size);
+typedef struct Mapping {
+    void *start;                    /* with what lies shut on both sides */
+    size_t size;
+} Mapping;
+
+typedef enum MemoryKind {
+    MEMORY_BUFFER,                  /* begins at a page */
+    MEMORY_ARRAY,                   /* ends at one but for less than 64 bytes; gigabytes around it
+                                     * are shut where addresses are to be had for nothing */
+} MemoryKind;
+
+/* Zeros, aligned to 64 bytes, in pages that are its own. NULL when there is none, or more is asked
+ * for than the machine has. */
+void *memory_map(uint64_t size, MemoryKind kind, Mapping *out);
+void memory_unmap(Mapping *m);
 
 /* ---- file.c ---------------------------------------------------------------------------------- */
 
@@ -155,7 +164,7 @@ struct HeddleBuffer {
     HeddleBuffer *prev, *next;      /* in its device */
     void *data;
     uint64_t size;
-    bool owned;
+    Mapping map;                    /* of what is wrapped: none */
 };
 
 struct HeddleKernel {
