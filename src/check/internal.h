@@ -25,7 +25,8 @@ typedef struct CheckFamily {
 } CheckFamily;
 extern const CheckFamily check_core_floats, check_core_image;
 extern const CheckFamily check_core_types, check_core_values, check_core_composites,
-    check_core_memory, check_core_flow, check_core_group, check_glsl, check_khr_cooperative_matrix,
+    check_core_memory, check_core_flow, check_core_group, check_glsl, check_opencl,
+    check_khr_cooperative_matrix,
     check_qcom_conversion, check_qcom_wait_queues, check_nv_cooperative_matrix2,
     check_nv_tensor_addressing, check_nv_decode_vector;
 
