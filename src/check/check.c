@@ -12,7 +12,8 @@ enum { MAX_OP = 8192, MAX_ROWS = 256 };
 static const CheckFamily *const families[] = {
     &check_core_types,  &check_core_flow,  &check_core_values, &check_core_composites,
     &check_core_floats, &check_core_memory, &check_core_image,
-    &check_core_group, &check_glsl,        &check_opencl, &check_khr_cooperative_matrix,
+    &check_core_group, &check_core_kernel, &check_glsl, &check_opencl,
+    &check_khr_cooperative_matrix,
     &check_qcom_conversion, &check_qcom_wait_queues,
     &check_nv_cooperative_matrix2,
     &check_nv_tensor_addressing,

@@ -10,10 +10,17 @@ static bool is_split(uint16_t op)
     return op == SpvOpControlBarrierArriveEXT || op == SpvOpControlBarrierWaitEXT;
 }
 
+/* SPV_KHR_uniform_group_instructions */
+static bool is_whole(uint16_t op)
+{
+    return op >= SpvOpGroupIMulKHR && op <= SpvOpGroupLogicalXorKHR;
+}
+
 static bool has_scope(uint16_t op)
 {
     return (op >= SpvOpGroupNonUniformElect && op <= SpvOpGroupNonUniformQuadSwap) ||
-           op == SpvOpGroupNonUniformRotateKHR || (op >= SpvOpGroupAll && op <= SpvOpGroupSMax) ||
+           op == SpvOpGroupNonUniformRotateKHR ||
+           (op >= SpvOpGroupAsyncCopy && op <= SpvOpGroupSMax) || is_whole(op) ||
            op == SpvOpControlBarrier || op == SpvOpMemoryBarrier || is_split(op);
 }
 
@@ -60,7 +67,7 @@ static void check_split(Checker *c, SpvInst *i)
                arrives ? "arrive releases only" : "wait acquires only");
 }
 
-/* The value (operand 1, or 2 after a group operation) has the result's type. */
+/* The value has the result's type; it stands behind the scope where there is one. */
 static bool moves(uint16_t op)
 {
     switch (op) {
@@ -74,6 +81,8 @@ static bool moves(uint16_t op)
     case SpvOpGroupNonUniformQuadSwap:
     case SpvOpGroupNonUniformRotateKHR:
     case SpvOpGroupBroadcast:
+    case SpvOpSubgroupFirstInvocationKHR:
+    case SpvOpSubgroupReadInvocationKHR:
         return true;
     default:
         return false;
@@ -83,19 +92,43 @@ static bool moves(uint16_t op)
 static bool reduces(uint16_t op)
 {
     return (op >= SpvOpGroupNonUniformIAdd && op <= SpvOpGroupNonUniformLogicalXor) ||
-           (op >= SpvOpGroupIAdd && op <= SpvOpGroupSMax);
+           (op >= SpvOpGroupIAdd && op <= SpvOpGroupSMax) || is_whole(op);
 }
 
+/* Numbers or booleans, which other invocations may have. */
+static bool is_shareable(const SpvType *t) { return is_numeric(t) || of_kind(t, SPV_BOOL); }
+
+/* What says where the value comes from is one integer; an OpGroupBroadcast may have an id of up to
+ * three components. */
 static void check_moved(Checker *c, SpvInst *i)
 {
-    const SpvType *r = result_type(c, i), *t = want_value(c, i, 1);
-    if (t && (!same_type(t, r) || !components(t) || t->kind == SPV_POINTER))
+    uint32_t value = has_scope(i->op) ? 1 : 0;
+    const SpvType *r = result_type(c, i), *t = want_value(c, i, value);
+    if (t && (!same_type(t, r) || !is_shareable(t)))
         broken(c, i, "the value is %s, the result %s", type_name(c, t), type_name(c, r));
-    for (uint32_t k = 2; k < spv_n_operands(i); k++) {
+    for (uint32_t k = value + 1; k < spv_n_operands(i); k++) {
         const SpvType *x = want_value(c, i, k);
-        if (x && !of_kind(x, SPV_INT))
+        bool good = i->op == SpvOpGroupBroadcast ? x && of_kind(x, SPV_INT) && components(x) <= 3
+                                                 : x && x->kind == SPV_INT;
+        if (x && !good)
             broken(c, i, "operand %%%u is %s", spv_operand(i, k), type_name(c, x));
     }
+}
+
+/* The operand's value, a constant that only a cluster's size may be decided by. */
+static void check_cluster(Checker *c, SpvInst *i, uint32_t k)
+{
+    uint64_t size;
+    const SpvType *t = want_value(c, i, k);
+    if (t && (t->kind != SPV_INT || !spv_constant(c->m, spv_operand(i, k), &size) ||
+              !is_pow2(size)))
+        broken(c, i, "the cluster's size is not a constant power of two");
+}
+
+static void check_rotated(Checker *c, SpvInst *i)
+{
+    if (spv_n_operands(i) > 3)
+        check_cluster(c, i, 3);
 }
 
 static SpvKind reduced_kind(uint16_t op)
@@ -108,10 +141,14 @@ static SpvKind reduced_kind(uint16_t op)
     case SpvOpGroupFAdd:
     case SpvOpGroupFMin:
     case SpvOpGroupFMax:
+    case SpvOpGroupFMulKHR:
         return SPV_FLOAT;
     case SpvOpGroupNonUniformLogicalAnd:
     case SpvOpGroupNonUniformLogicalOr:
     case SpvOpGroupNonUniformLogicalXor:
+    case SpvOpGroupLogicalAndKHR:
+    case SpvOpGroupLogicalOrKHR:
+    case SpvOpGroupLogicalXorKHR:
         return SPV_BOOL;
     default:
         return SPV_INT;
@@ -128,15 +165,16 @@ static void check_reduced(Checker *c, SpvInst *i)
 {
     const SpvType *r = result_type(c, i), *t = want_value(c, i, 2);
     uint32_t how = spv_operand(i, 1);
-    uint64_t size;
+    bool non_uniform = i->op <= SpvOpGroupNonUniformLogicalXor &&
+                       i->op >= SpvOpGroupNonUniformIAdd;
     if (!t)
         return;
     if (!same_type(t, r) || !of_kind(t, reduced_kind(i->op)))
         broken(c, i, "the value is %s, the result %s", type_name(c, t), type_name(c, r));
-    if (how == SpvGroupOperationClusteredReduce) {
-        if (spv_n_operands(i) < 4 || !spv_constant(c->m, spv_operand(i, 3), &size) ||
-            !is_pow2(size))
-            broken(c, i, "the cluster's size is not a constant power of two");
+    if (how > SpvGroupOperationExclusiveScan && !non_uniform) {
+        broken(c, i, "group operation %u of %s", how, spv_op_name(i->op));
+    } else if (how == SpvGroupOperationClusteredReduce) {
+        check_cluster(c, i, 3);
     } else if (how >= SpvGroupOperationPartitionedReduceEXT &&
                how <= SpvGroupOperationPartitionedExclusiveScanEXT) {
         const SpvType *p = want_value(c, i, 3);
@@ -151,16 +189,22 @@ static void check_vote(Checker *c, SpvInst *i)
 {
     const SpvType *r = result_type(c, i);
     uint32_t n = spv_n_operands(i);
-    bool bare = i->op == SpvOpSubgroupAllKHR || i->op == SpvOpSubgroupAnyKHR ||
-                i->op == SpvOpGroupNonUniformQuadAllKHR || i->op == SpvOpGroupNonUniformQuadAnyKHR;
+    bool bare = !has_scope(i->op);
     if (!r || r->kind != SPV_BOOL)
         broken(c, i, "the vote gives %s", type_name(c, r));
     if (i->op == SpvOpGroupNonUniformElect)
         return;
     const SpvType *t = want_value(c, i, bare ? 0 : 1);
     bool equal = i->op == SpvOpGroupNonUniformAllEqual;
-    if (n && t && (equal ? !components(t) : t->kind != SPV_BOOL))
+    if (n && t && (equal ? !is_shareable(t) : t->kind != SPV_BOOL))
         broken(c, i, "a vote on %s", type_name(c, t));
+}
+
+static void check_partition(Checker *c, SpvInst *i)
+{
+    const SpvType *r = result_type(c, i), *v = want_value(c, i, 0);
+    if (v && (!is_shareable(v) || !is_ballot(r)))
+        broken(c, i, "a partition by %s gives %s", type_name(c, v), type_name(c, r));
 }
 
 static void check_ballot(Checker *c, SpvInst *i)
@@ -257,6 +301,19 @@ static const CheckRow rows[] = {
         SpvOpGroupAny, SpvOpGroupNonUniformQuadAllKHR, SpvOpGroupNonUniformQuadAnyKHR },
       NULL,
       check_vote },
+    { { "group-rotate", "SPIR-V 3.3.24", "Clusters have a size that is a power of two." },
+      { SpvOpGroupNonUniformRotateKHR },
+      NULL,
+      check_rotated },
+    { { "vote", "SPV_KHR_subgroup_vote", "Votes are on booleans and give one." },
+      { SpvOpSubgroupAllEqualKHR },
+      NULL,
+      check_vote },
+    { { "partition", "SPV_EXT_shader_subgroup_partitioned",
+        "Invocations are told apart by numbers or booleans; the subset is a ballot." },
+      { SpvOpGroupNonUniformPartitionEXT },
+      NULL,
+      check_partition },
     { { "ballot", "SPIR-V 3.3.24", "A ballot is a vector of four 32-bit integers." },
       { SpvOpGroupNonUniformBallot, SpvOpSubgroupBallotKHR, SpvOpGroupNonUniformInverseBallot,
         SpvOpGroupNonUniformBallotBitExtract, SpvOpGroupNonUniformBallotBitCount,

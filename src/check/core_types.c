@@ -28,7 +28,7 @@ static void check_null(Checker *c, SpvInst *i)
                         r->kind == SPV_SAMPLER || r->kind == SPV_SAMPLED_IMAGE);
     if (!r || r->kind == SPV_VOID || r->kind == SPV_FUNCTION ||
         (opaque && i->op == SpvOpConstantNull))
-        broken(c, i, "there is no %s of %s", i->op == SpvOpUndef ? "value" : "null",
+        broken(c, i, "there is no %s of %s", i->op == SpvOpConstantNull ? "null" : "value",
                type_name(c, r));
 }
 
@@ -107,7 +107,7 @@ static const CheckRow rows[] = {
       check_scalar_constant },
     { { "null-constant", "SPIR-V 3.3.7",
         "Null and undefined values are of types that have values." },
-      { SpvOpConstantNull, SpvOpUndef },
+      { SpvOpConstantNull, SpvOpUndef, SpvOpPoisonKHR },
       NULL,
       check_null },
     { { "variable-size", "SPIR-V 2.17", "Variables have a size that can be had." },

@@ -231,6 +231,38 @@ static void check_copy(Checker *c, SpvInst *i)
         broken(c, i, "copies %s to %s", type_name(c, a), type_name(c, r));
 }
 
+/* Scalars and vectors of the kinds that the opcode takes, as they are. */
+static void check_passed_on(Checker *c, SpvInst *i)
+{
+    const SpvType *r = result_type(c, i), *a = want_value(c, i, 0);
+    bool fits = i->op == SpvOpArithmeticFenceEXT
+                    ? of_kind(a, SPV_FLOAT)
+                    : a && components(a); /* numbers, booleans, pointers */
+    if (a && (!fits || !same_type(a, r)))
+        broken(c, i, "%s of %s gives %s", spv_op_name(i->op), type_name(c, a), type_name(c, r));
+}
+
+static void check_assumption(Checker *c, SpvInst *i)
+{
+    const SpvType *a = want_value(c, i, 0);
+    if (a && a->kind != SPV_BOOL)
+        broken(c, i, "an assumption that is %s", type_name(c, a));
+}
+
+static void check_clock(Checker *c, SpvInst *i)
+{
+    const SpvType *r = result_type(c, i), *s = want_value(c, i, 0);
+    uint64_t scope;
+    bool of_group = !has_capability(c, SpvCapabilityShader); /* cl_khr_kernel_clock has that too */
+    bool pair = r && r->kind == SPV_VECTOR && r->count == 2 && r->element->bits == 32;
+    if (!of_kind(r, SPV_INT) || r->is_signed || !(pair || (r->kind == SPV_INT && r->bits == 64)))
+        broken(c, i, "a clock gives %s", type_name(c, r));
+    if (s && (s->kind != SPV_INT || !spv_constant(c->m, spv_operand(i, 0), &scope) ||
+              (scope != SpvScopeSubgroup && scope != SpvScopeDevice &&
+               !(of_group && scope == SpvScopeWorkgroup))))
+        broken(c, i, "the scope is neither Subgroup nor Device");
+}
+
 /* ---- vectors and matrices -------------------------------------------------------------------- */
 
 static void check_dot(Checker *c, SpvInst *i)
@@ -379,6 +411,20 @@ static const CheckRow rows[] = {
       { SpvOpCopyObject, SpvOpExpectKHR },
       NULL,
       check_copy },
+    { { "pass-on", "SPV_EXT_arithmetic_fence, SPV_KHR_poison_freeze",
+        "A fence is for floats, a freeze for scalars and vectors; the type stays." },
+      { SpvOpArithmeticFenceEXT, SpvOpFreezeKHR },
+      NULL,
+      check_passed_on },
+    { { "assumption", "SPV_KHR_expect_assume", "What is assumed is a boolean." },
+      { SpvOpAssumeTrueKHR },
+      NULL,
+      check_assumption },
+    { { "clock", "SPV_KHR_shader_clock",
+        "A clock is of the subgroup or the device, and gives 64 bits in one or two words." },
+      { SpvOpReadClockKHR },
+      NULL,
+      check_clock },
     { { "dot", "SPIR-V 3.3.13",
         "The dot product of two vectors of one type is a component of them." },
       { SpvOpDot },

@@ -23,7 +23,7 @@ typedef struct CheckFamily {
     const CheckRow *rows;
     uint32_t n;
 } CheckFamily;
-extern const CheckFamily check_core_floats, check_core_image;
+extern const CheckFamily check_core_floats, check_core_image, check_core_kernel;
 extern const CheckFamily check_core_types, check_core_values, check_core_composites,
     check_core_memory, check_core_flow, check_core_group, check_glsl, check_opencl,
     check_khr_cooperative_matrix,

@@ -192,7 +192,7 @@ static bool check_value(Declare *d, const SpvInst *i)
 {
     uint32_t depth = 0, unused = 0;
     SpvOperand o;
-    if (!check_part(d, i, i->type, WANT_TYPE, &unused))
+    if (i->type && !check_part(d, i, i->type, WANT_TYPE, &unused)) /* a string has no type */
         return false;
     if (i->op == SpvOpConstantFunctionPointerINTEL)
         return true;
