@@ -656,7 +656,7 @@ static void collect(Emit *e, const Layout *l, int64_t byte, Part *part, uint32_t
     if (t->kind != SPV_VECTOR && t->kind != SPV_MATRIX && t->kind != SPV_ARRAY &&
         t->kind != SPV_STRUCT) {
         for (uint32_t k = 0, leaves = emit_n_leaves(e, t); k < leaves; k++)
-            part[(*n)++] = (Part){ byte + 8 * k, t };
+            part[(*n)++] = (Part){ byte + (int64_t)emit_scalar_bytes(e, t) * k, t };
         return;
     }
     for (uint32_t k = 0; k < t->count; k++) {

@@ -49,6 +49,7 @@ typedef struct Holders { uint32_t n; LV first; /* i32: of this subgroup's lane 0
 typedef struct MulAdd {         /* a pending multiply-add chain: start + sum over a[i] * b[i] */
     const SpvInst *inst;        /* the first, for diagnostics and operand flags */
     SpvId start, result;
+    const SpvType *type;        /* of what is in `to` */
     VEC(SpvId) a, b;
     uint32_t scope;
     GemmShape shape;            /* rows = cols = 1, steps as long as the chain */
@@ -161,6 +162,10 @@ bool mat_elementwise(Emit *e, const SpvInst *i);    /* false: not such an instru
 Tile mat_operand(Emit *e, SpvId id, bool col);
 /* The same converted to another component type, row by row, in memory of their own. */
 Tile mat_converted(Emit *e, SpvId id, const SpvType *element);
+/* Converts the elements of a dense tile into those of another, of one order, in memory that it does
+ * not share; `t` has their number and scope. */
+typedef struct MatNumbers { Tile tile; Comp comp; } MatNumbers;
+void mat_convert(Emit *e, const SpvType *t, MatNumbers from, MatNumbers to);
 
 /* ---- matrix_nv.c: conversions, per-element functions, reductions ----------------------------- */
 

@@ -7,6 +7,11 @@
  *
  * Each element's products are summed in ascending k, as the chain of instructions would have it;
  * with a C narrower than f32 the sum is rounded once, at the chain's end.
+ *
+ * The kernels add to what lies where the result goes. "'A', 'B', 'C', and 'Result Type' need not
+ * necessarily have the same component type" (OpCooperativeMatrixMulAddKHR): a C of another type is
+ * converted to the result's, integers as its flag of signedness says. Floats that would lose
+ * something by that are summed up in a wider type, which is rounded once.
  */
 #include "cpu/matrix.h"
 
@@ -14,12 +19,37 @@ enum { MAX_STEPS = 64, MAX_GRID = 64 };
 
 static bool near_tile(Emit *e, SpvId id) { return mat_value(e, id)->tile.near; }
 
-static GemmShape shape_of(Emit *e, const SpvInst *i)
+static uint32_t flags_of(const SpvInst *i) { return spv_n_operands(i) > 3 ? spv_operand(i, 3) : 0; }
+
+/* Whether each float of one type is one of the other's. */
+static bool holds(Comp to, Comp from)
 {
-    const SpvType *c = spv_type(e->module, i->type);
+    if (to == from || to == COMP_F64)
+        return true;
+    bool tiny = comp_bytes(from) == 1 && from != COMP_E8M0;
+    return to == COMP_F32 ? from != COMP_F64 : tiny && (to == COMP_F16 || to == COMP_BF16);
+}
+
+/* The type that the products and C are summed up in: the result's, where that is no float that is
+ * narrower than C. */
+static const SpvType *sum_type(Emit *e, const SpvInst *i)
+{
+    static const SpvType f32 = { .kind = SPV_FLOAT, .bits = 32 };
+    static const SpvType f64 = { .kind = SPV_FLOAT, .bits = 64 };
+    const SpvType *t = spv_type(e->module, i->type);
+    Comp c = mat_comp(spv_type_of(e->module, spv_operand(i, 2)));
+    if (!comp_is_float(c) || holds(mat_comp(t), c))
+        return t;
+    SpvType *wide = arena_copy(e->arena, t, sizeof *t);
+    wide->element = c == COMP_F64 ? &f64 : &f32;
+    return wide;
+}
+
+static GemmShape shape_of(Emit *e, const SpvInst *i, const SpvType *c)
+{
     SpvId a = spv_operand(i, 0), b = spv_operand(i, 1);
     const SpvType *ta = spv_type_of(e->module, a), *tb = spv_type_of(e->module, b);
-    uint32_t flags = spv_n_operands(i) > 3 ? spv_operand(i, 3) : 0;
+    uint32_t flags = flags_of(i);
     GemmShape s;
     memset(&s, 0, sizeof(s));   /* compared as bytes */
     s.M = (uint16_t)c->rows;
@@ -70,9 +100,56 @@ static bool extends(const MulAdd *p, const GemmShape *s)
            !memcmp(&one, s, sizeof(one));
 }
 
+static MulAdd new_chain(Emit *e, const SpvInst *i, const SpvType *t, const Tile *to,
+                        const GemmShape *shape)
+{
+    MulAdd p = {.inst = i, .start = spv_operand(i, 2), .result = i->id, .type = t, .shape = *shape,
+                .to = *to, .scope = t->scope};
+    vec_push(e->arena, &p.a, spv_operand(i, 0));
+    vec_push(e->arena, &p.b, spv_operand(i, 1));
+    return p;
+}
+
+static void add_pending(Emit *e, const SpvInst *i, GemmShape *shape, Tile home)
+{
+    SpvId c = spv_operand(i, 2);
+    const SpvType *tc = spv_type_of(e->module, c), *tr = spv_type(e->module, i->type);
+    MatValue *start = mat_value(e, c);
+    MulAdd *chain = start->state == MAT_PENDING ? chain_ending_in(e, c) : NULL;
+    shape->c_col = home.col;
+    if (chain && start->uses == 1 && tc->element == tr->element && extends(chain, shape)) {
+        vec_push(e->arena, &chain->a, spv_operand(i, 0));
+        vec_push(e->arena, &chain->b, spv_operand(i, 1));
+        chain->result = i->id;
+        chain->shape.steps++;
+        chain->to = home;
+        chain->shape.c_col = home.col;
+    } else {
+        if (start->state == MAT_PENDING)
+            mat_flush(e);
+        mat_before_write(e, &home, NULL);
+        MulAdd p = new_chain(e, i, tr, &home, shape);
+        vec_push(e->arena, &e->matrix->pending, p);
+    }
+    mat_value(e, i->id)->state = MAT_PENDING;
+}
+
+/* At once, in memory of the wider type, and converted. */
+static void sum_up_wide(Emit *e, const SpvInst *i, const SpvType *wide, GemmShape *shape)
+{
+    const SpvType *t = spv_type(e->module, i->type);
+    bool col = shape->c_col = mat_home(e, i->id).col;
+    Tile sums = mat_dense(e, wide, mat_frame(e, wide, mat_bytes(e, wide)), col);
+    mat_flush(e);
+    MulAdd p = new_chain(e, i, wide, &sums, shape);
+    vec_push(e->arena, &e->matrix->pending, p);
+    mat_flush(e);
+    Tile to = mat_result(e, i);
+    mat_convert(e, wide, (MatNumbers){ sums, mat_comp(wide) }, (MatNumbers){ to, mat_comp(t) });
+}
+
 void mat_muladd(Emit *e, const SpvInst *i)
 {
-    struct Matrix *m = e->matrix;
     SpvId a = spv_operand(i, 0), b = spv_operand(i, 1), c = spv_operand(i, 2);
     const SpvType *ta = spv_type_of(e->module, a), *tb = spv_type_of(e->module, b),
                   *tc = spv_type_of(e->module, c);
@@ -85,31 +162,14 @@ void mat_muladd(Emit *e, const SpvInst *i)
     }
     settle_operand(e, a);
     settle_operand(e, b);
-    GemmShape shape = shape_of(e, i);
-    MatValue *start = mat_value(e, c), *result = mat_value(e, i->id);
-    Tile home = mat_home(e, i->id);
-    shape.c_col = home.col;
+    const SpvType *sum = sum_type(e, i);
+    GemmShape shape = shape_of(e, i, sum);
     mat_count(e, tr, CPU_STAT_MULADDS, 1);
     mat_count(e, tr, CPU_STAT_FLOPS, 2ull * shape.M * shape.N * shape.K);
-    MulAdd *chain = start->state == MAT_PENDING ? chain_ending_in(e, c) : NULL;
-    if (chain && start->uses == 1 && tc->element == tr->element && extends(chain, &shape)) {
-        vec_push(e->arena, &chain->a, a);
-        vec_push(e->arena, &chain->b, b);
-        chain->result = i->id;
-        chain->shape.steps++;
-        chain->to = home;
-        chain->shape.c_col = home.col;
-    } else {
-        if (start->state == MAT_PENDING)
-            mat_flush(e);
-        mat_before_write(e, &home, NULL);
-        MulAdd p = {.inst = i, .start = c, .result = i->id, .shape = shape, .to = home,
-                    .scope = tr->scope};
-        vec_push(e->arena, &p.a, a);
-        vec_push(e->arena, &p.b, b);
-        vec_push(e->arena, &m->pending, p);
-    }
-    result->state = MAT_PENDING;
+    if (sum == tr)
+        add_pending(e, i, &shape, mat_home(e, i->id));
+    else
+        sum_up_wide(e, i, sum, &shape);
 }
 
 /* ---- emission -------------------------------------------------------------------------------- */
@@ -118,16 +178,29 @@ void mat_muladd(Emit *e, const SpvInst *i)
 static void place_start(Emit *e, MulAdd *p)
 {
     MatValue *start = mat_value(e, p->start);
-    const SpvType *t = spv_type_of(e->module, p->result);
+    bool is_signed = flags_of(p->inst) & SpvCooperativeMatrixOperandsMatrixCSignedComponentsKHRMask;
+    Comp from = comp_with_sign(mat_comp(start->type), is_signed), to = mat_comp(p->type);
+    bool other = comp_with_sign(from, true) != comp_with_sign(to, true);
     if (start->state == MAT_SPLAT) {
-        mat_fill(e, t, &p->to, start->splat);
+        LV x = start->splat;
+        LT type = comp_type(e->cx, from);
+        if (other) {
+            x = LLVMTypeOf(x) == type ? x : LLVMBuildBitCast(e->b, x, type, "");
+            x = arith_convert(e->b, x, from, to, ROUND_NEAREST, false);
+        }
+        mat_fill(e, p->type, &p->to, x);
+        return;
+    }
+    if (other) {
+        Tile c = mat_operand(e, p->start, p->to.col);
+        mat_convert(e, p->type, (MatNumbers){ c, from }, (MatNumbers){ p->to, to });
         return;
     }
     if (start->tile.ptr == p->to.ptr ||
         (start->place.variable && start->place.known && p->place.known &&
          start->place.variable == p->place.variable && start->place.offset == p->place.offset))
         return;
-    mat_copy(e, t, &p->to, &start->tile);
+    mat_copy(e, p->type, &p->to, &start->tile);
 }
 
 static bool same_ids(const SpvId *a, const SpvId *b, uint32_t n)

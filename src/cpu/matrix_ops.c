@@ -143,6 +143,19 @@ static void scale_by_lane(Emit *e, const SpvInst *i, const Operation *o, LV scal
     loop_end(e, &l);
 }
 
+void mat_convert(Emit *e, const SpvType *t, MatNumbers from, MatNumbers to)
+{
+    uint32_t n = 64 / MAX(comp_bytes(from.comp), comp_bytes(to.comp));
+    uint64_t count = mat_bytes(e, t) / comp_bytes(mat_comp(t)) / n;
+    Leader leader = mat_leader_begin(e, t);
+    Loop l = loop_begin(e, LLVMConstInt(e->i64, count, false));
+    LV r = convert(e, load_vector(e, &from.tile, from.comp, n, l.index), from.comp, to.comp);
+    LLVMSetAlignment(LLVMBuildStore(e->b, r, vector_at(e, &to.tile, to.comp, n, l.index)),
+                     comp_bytes(to.comp));
+    loop_end(e, &l);
+    mat_leader_end(e, &leader);
+}
+
 Tile mat_converted(Emit *e, SpvId id, const SpvType *element)
 {
     const SpvType *from = spv_type_of(e->module, id);
@@ -150,15 +163,7 @@ Tile mat_converted(Emit *e, SpvId id, const SpvType *element)
     t.element = element;
     Tile x = mat_operand(e, id, false);
     Tile to = mat_dense(e, &t, mat_frame(e, &t, mat_bytes(e, &t)), false);
-    Comp before = mat_comp(from), after = mat_comp(&t);
-    uint32_t n = 64 / MAX(comp_bytes(before), comp_bytes(after));
-    Leader leader = mat_leader_begin(e, &t);
-    Loop l = loop_begin(e, LLVMConstInt(e->i64, mat_bytes(e, &t) / comp_bytes(after) / n, false));
-    LV r = convert(e, load_vector(e, &x, before, n, l.index), before, after);
-    LLVMSetAlignment(LLVMBuildStore(e->b, r, vector_at(e, &to, after, n, l.index)),
-                     comp_bytes(after));
-    loop_end(e, &l);
-    mat_leader_end(e, &leader);
+    mat_convert(e, &t, (MatNumbers){ x, mat_comp(from) }, (MatNumbers){ to, mat_comp(&t) });
     return to;
 }
 

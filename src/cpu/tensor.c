@@ -12,6 +12,14 @@
  *   memory as OpCooperativeMatrixLoadKHR's, which multiply-adds read where it lies (LAZY);
  * - runs: a line that hangs over an edge with a constant is one masked vector access.
  *
+ * Numbers have the pseudo-code's types. "uint32_t tensorCoordToLinear(...) { uint32_t index = 0;
+ * ... index += blockCoord[dim] * t.stride[dim]; }": an element's index wraps at 2^32, and only "this
+ * index is then multiplied by the size of the component type", exactly, in 64 bits. "int32_t c =
+ * spanCoord[dim] + t.offset[dim]; if (c < 0 || ...)": a coordinate of 2^31 and more is a negative
+ * one, in whatever dimension, so that no more than 2^31 of a dimension's elements are ever inside.
+ * A tile or a run, whose elements are side by side in memory, is one only where no index in it
+ * wraps.
+ *
  * The pseudo-code's lines for mirrored repetition say `dim` where they mean the layout's dimension;
  * in one of a single element every coordinate is mirrored to 0.
  */
@@ -170,6 +178,7 @@ typedef struct Transfer {
     uint32_t vector;            /* elements that the latter decodes */
     uint32_t d, clamp;          /* of the layout */
     LV *f;                      /* its leaves */
+    LV end[MAX_DIMS];           /* by dimension: coordinates, as unsigned, below it are inside */
     uint32_t vd, permutation[MAX_DIMS];
     bool view_sizes;
     LV *v;                      /* the view's leaves */
@@ -259,6 +268,18 @@ static void open_pointer(Emit *e, Transfer *x)
                               k64(e, 0), "");
 }
 
+static void open_layout(Emit *e, Transfer *x, const SpvType *t)
+{
+    LV most = k32(e, (uint64_t)1 << 31);
+    x->d = dims_of(e, t);
+    x->clamp = constant_of(e, spv_operand(spv_def(e->module, t->id), 1));
+    x->f = state_of(e, x->layout, tensor_leaves(e, t));
+    for (uint32_t k = 0; k < x->d; k++) {
+        LV size = field(x, SIZE, k), small = LLVMBuildICmp(e->b, LLVMIntULT, size, most, "");
+        x->end[k] = LLVMBuildSelect(e->b, small, size, most, "");
+    }
+}
+
 static bool open_transfer(Emit *e, const SpvInst *i, Transfer *x)
 {
     SpvId ids[3] = {0};
@@ -274,9 +295,7 @@ static bool open_transfer(Emit *e, const SpvInst *i, Transfer *x)
         emit_error(e, i, section, "the object is no cooperative matrix, or the layout no tensor's");
         return false;
     }
-    x->d = dims_of(e, t);
-    x->clamp = constant_of(e, spv_operand(spv_def(e->module, t->id), 1));
-    x->f = state_of(e, x->layout, tensor_leaves(e, t));
+    open_layout(e, x, t);
     Comp c = mat_comp(x->matrix);
     x->type = comp_type(e->cx, c);
     x->unit = x->bytes = comp_bytes(c);
@@ -342,7 +361,7 @@ static LV divide(Emit *e, LV x, LV y, LV *rest)
     return q;
 }
 
-/* OpSMod of a coordinate by a positive number. */
+/* OpSMod of a coordinate by a dimension's size, a uint32_t. */
 static LV modulo(Emit *e, LV c, LV n)
 {
     LV negative = compare(e, LLVMIntSLT, c, k32(e, 0)), r;
@@ -357,7 +376,7 @@ static LV modulo(Emit *e, LV c, LV n)
 
 typedef struct Place {
     LV clipped, constant;       /* i1 or lanes; NULL: none is */
-    LV index;                   /* i64: of the block */
+    LV index;                   /* i32: of the block */
     LV block[MAX_DIMS], in_block[MAX_DIMS];
 } Place;
 
@@ -406,14 +425,28 @@ static LV through_view(Emit *e, const Transfer *x, LV index)
     return sum;
 }
 
-/* A coordinate in the tensor by the clamp mode. */
-static LV clamp_coordinate(Emit *e, const Transfer *x, LV c, LV size, Place *p)
+/* A coordinate outside of [0, size), mirrored. That repeats itself every 2 * size - 2 and is the
+ * same for c and -c, so the distance from 0 decides; where it is inside at once, the period need
+ * not fit 32 bits. */
+static LV mirror(Emit *e, LV c, LV size)
+{
+    LV negative = compare(e, LLVMIntSLT, c, k32(e, 0)), m, one = k32(e, 1);
+    LV distance = choose(e, negative, op(e, LLVMBuildSub, k32(e, 0), c), c);
+    LV period = LLVMBuildMul(e->b, LLVMBuildSub(e->b, size, one, ""), k32(e, 2), "");
+    divide(e, distance, period, &m);
+    m = choose(e, compare(e, LLVMIntUGE, m, size), op(e, LLVMBuildSub, period, m), m);
+    m = choose(e, compare(e, LLVMIntULT, distance, size), distance, m);
+    return choose(e, LLVMBuildICmp(e->b, LLVMIntULE, size, one, ""), k32(e, 0), m);
+}
+
+/* A coordinate in dimension k of the tensor, by the clamp mode. */
+static LV clamp_coordinate(Emit *e, const Transfer *x, LV c, uint32_t k, Place *p)
 {
     uint32_t mode = x->store && x->clamp != UNDEFINED ? (uint32_t)CONSTANT : x->clamp;
-    LV last = LLVMBuildSub(e->b, size, k32(e, 1), "");
+    LV size = field(x, SIZE, k), last = LLVMBuildSub(e->b, size, k32(e, 1), "");
     if (mode == UNDEFINED)
         return c;
-    LV out = compare(e, LLVMIntUGE, c, size);   /* as unsigned: negative ones too */
+    LV out = compare(e, LLVMIntUGE, c, x->end[k]);  /* as unsigned: negative ones too */
     if (mode == CONSTANT) {
         p->constant = p->constant ? op(e, LLVMBuildOr, p->constant, out) : out;
         return choose(e, out, k32(e, 0), c);
@@ -422,14 +455,7 @@ static LV clamp_coordinate(Emit *e, const Transfer *x, LV c, LV size, Place *p)
         LV negative = compare(e, LLVMIntSLT, c, k32(e, 0));
         return choose(e, negative, k32(e, 0), choose(e, out, last, c));
     }
-    if (mode == REPEAT)
-        return choose(e, out, modulo(e, c, size), c);
-    LV period = LLVMBuildMul(e->b, last, k32(e, 2), "");
-    LV m = modulo(e, c, period);
-    m = choose(e, compare(e, LLVMIntUGE, m, size), op(e, LLVMBuildSub, period, m), m);
-    LV one = LLVMBuildICmp(e->b, LLVMIntULE, size, k32(e, 1), "");
-    m = choose(e, one, k32(e, 0), m);
-    return choose(e, out, m, c);
+    return choose(e, out, mode == REPEAT ? modulo(e, c, size) : mirror(e, c, size), c);
 }
 
 /* `aligned`: row and column are coordinates of the slice but for a line's number. */
@@ -457,15 +483,21 @@ static Place find_place(Emit *e, const Transfer *x, LV row, LV col, bool aligned
     }
     for (uint32_t k = 0; k < x->d; k++) {
         LV c = op(e, LLVMBuildAdd, coord[k], field(x, OFFSET, k));
-        c = clamp_coordinate(e, x, c, field(x, SIZE, k), &p);
+        c = clamp_coordinate(e, x, c, k, &p);
         p.block[k] = divide(e, c, field(x, BLOCK, k), &p.in_block[k]);
-        LV term = op(e, LLVMBuildMul, widen(e, p.block[k]), widen(e, field(x, STRIDE, k)));
+        LV term = op(e, LLVMBuildMul, p.block[k], field(x, STRIDE, k));
         p.index = p.index ? op(e, LLVMBuildAdd, p.index, term) : term;
     }
     return p;
 }
 
 static LV invert(Emit *e, LV v) { return LLVMBuildNot(e->b, v, ""); }
+
+/* Bytes from the pointer on to a block: exact, as neither has more than 32 bits. */
+static LV bytes_to(Emit *e, LV index, uint64_t unit)
+{
+    return op(e, LLVMBuildMul, widen(e, index), k64(e, unit));
+}
 
 /* Robust access: whether `bytes` at a byte offset, which may be anything, exist. */
 static LV exists(Emit *e, const Transfer *x, LV offset, uint64_t bytes)
@@ -520,17 +552,73 @@ static bool in_runs(const Transfer *x, const Chunk *c)
         && is_const(field(x, STRIDE, x->d - 1), 1);
 }
 
-/* The address of lane 0 of a run; the elements left out need not exist. */
-static LV run_address(Emit *e, const Transfer *x, const Chunk *c, const Place *p)
+/* Elements of a line that lie next to each other. */
+typedef struct Run {
+    LV start;                   /* i64: index of lane 0, which may be left out and be negative */
+    LV wraps;                   /* i1: one of the indices does, so that they are none */
+} Run;
+
+static Run find_run(Emit *e, const Transfer *x, const Chunk *c, const Place *p)
 {
-    LV outer = k64(e, 0);
-    for (uint32_t k = 0; k + 1 < x->d; k++)
-        outer = LLVMBuildAdd(e->b, outer,
-                             LLVMBuildMul(e->b, widen(e, p->block[k]),
-                                          widen(e, field(x, STRIDE, k)), ""), "");
-    LV inner = LLVMBuildAdd(e->b, field(x, OFFSET, x->d - 1), c->first, "");
-    LV index = LLVMBuildAdd(e->b, outer, LLVMBuildSExt(e->b, inner, e->i64, ""), "");
-    return bytes_from(e, x->base, LLVMBuildMul(e->b, index, k64(e, x->bytes), ""));
+    uint32_t inner = x->d - 1;
+    LV outer = k32(e, 0), coord = LLVMBuildAdd(e->b, field(x, OFFSET, inner), c->first, "");
+    for (uint32_t k = 0; k < inner; k++) {
+        LV term = LLVMBuildMul(e->b, p->block[k], field(x, STRIDE, k), "");
+        outer = LLVMBuildAdd(e->b, outer, term, "");
+    }
+    LV before = LLVMBuildAdd(e->b, widen(e, outer), LLVMBuildSExt(e->b, coord, e->i64, ""), "");
+    LV inside = widen(e, LLVMBuildAdd(e->b, outer, coord, ""));
+    LV negative = LLVMBuildICmp(e->b, LLVMIntSLT, coord, k32(e, 0), "");
+    LV start = LLVMBuildSelect(e->b, negative, before, inside, "");
+    /* with a constant, negative coordinates are left out; else nobody says that they are */
+    LLVMIntPredicate above = x->clamp == UNDEFINED ? LLVMIntUGT : LLVMIntSGT;
+    LV most = k64(e, ((uint64_t)1 << 32) - e->W);
+    return (Run){start, LLVMBuildICmp(e->b, above, start, most, "")};
+}
+
+/* A run that is none, element by element: what next to never happens should be short. */
+static LV one_by_one(Emit *e, const Transfer *x, LV index, LV value, LV inside)
+{
+    LT type = emit_lanes_type(e, x->type), numbers = emit_lanes_type(e, e->i32);
+    LV v = emit_alloca(e, type, "elements"), at = emit_alloca(e, numbers, "indices");
+    LV is = emit_alloca(e, numbers, "inside");
+    LLVMBuildStore(e->b, value, v);
+    LLVMBuildStore(e->b, emit_lanes(e, index), at);
+    LLVMBuildStore(e->b, LLVMBuildZExt(e->b, inside, numbers, ""), is);
+    Loop l = loop_begin(e, k32(e, e->W));
+    LV lane = widen(e, l.index);
+    LV mine = LLVMBuildLoad2(e->b, e->i32, LLVMBuildGEP2(e->b, e->i32, is, &lane, 1, ""), "");
+    If f = if_begin(e, LLVMBuildICmp(e->b, LLVMIntNE, mine, k32(e, 0), ""));
+    LV number = LLVMBuildLoad2(e->b, e->i32, LLVMBuildGEP2(e->b, e->i32, at, &lane, 1, ""), "");
+    LV far = bytes_from(e, x->base, bytes_to(e, number, x->bytes));
+    LV near = LLVMBuildGEP2(e->b, x->type, v, &lane, 1, "");
+    LV one = LLVMBuildLoad2(e->b, x->type, x->store ? near : far, "");
+    LLVMSetAlignment(one, x->bytes);
+    LLVMSetAlignment(LLVMBuildStore(e->b, one, x->store ? far : near), x->bytes);
+    if_end(e, &f);
+    loop_end(e, &l);
+    return LLVMBuildLoad2(e->b, type, v, "");
+}
+
+/* Loads or stores a line's elements that are next to each other, those `inside` (NULL: all). */
+static LV access_run(Emit *e, const Transfer *x, const Chunk *c, const Place *p, LV value,
+                     LV inside)
+{
+    Run run = find_run(e, x, c, p);
+    LV slot = emit_alloca(e, LLVMTypeOf(value), "run");
+    LV all = emit_int(e, emit_lanes_type(e, e->i1), 1);
+    LV far = bytes_from(e, x->base, LLVMBuildMul(e->b, run.start, k64(e, x->bytes), ""));
+    If f = if_begin(e, invert(e, run.wraps));
+    LV v = masked_run(e, far, value, x->bytes, inside, x->store);
+    if (!x->store)
+        LLVMBuildStore(e->b, v, slot);
+    if_end(e, &f);
+    f = if_begin(e, run.wraps);
+    v = one_by_one(e, x, p->index, value, inside ? inside : all);
+    if (!x->store)
+        LLVMBuildStore(e->b, v, slot);
+    if_end(e, &f);
+    return x->store ? NULL : LLVMBuildLoad2(e->b, LLVMTypeOf(value), slot, "");
 }
 
 static LV clamp_value(Emit *e, const Transfer *x)
@@ -548,8 +636,7 @@ static void decode_numbers(Emit *e, const Transfer *x, const Place *p, LV mask, 
                            uint32_t n)
 {
     LV args[1 + 2 * MAX_DIMS], base = LLVMBuildPtrToInt(e->b, x->base, e->i64, "");
-    LV unit = k64(e, n > 1 ? x->vector_unit : x->unit);
-    args[0] = op(e, LLVMBuildAdd, base, op(e, LLVMBuildMul, p->index, unit));
+    args[0] = op(e, LLVMBuildAdd, base, bytes_to(e, p->index, n > 1 ? x->vector_unit : x->unit));
     for (uint32_t k = 0; k < x->d; k++) {
         args[1 + k] = p->block[k];
         args[1 + x->d + k] = p->in_block[k];
@@ -610,22 +697,22 @@ static void chunk(Emit *e, const Transfer *x, const Chunk *c)
         inside = both(e, inside, invert(e, p.clipped));
     if (p.constant)
         inside = both(e, inside, invert(e, p.constant));
-    LV offset = op(e, LLVMBuildMul, p.index, k64(e, x->unit));
+    LV offset = bytes_to(e, p.index, x->unit);
     inside = both(e, inside, exists(e, x, offset, x->unit));
     inside = inside ? emit_lanes(e, inside) : NULL;
     bool runs = in_runs(x, c);
-    LV far = runs ? run_address(e, x, c, &p) : bytes_from(e, x->base, emit_lanes(e, offset));
+    LV far = bytes_from(e, x->base, emit_lanes(e, offset));
     LV all = emit_int(e, emit_lanes_type(e, e->i1), 1);
     if (x->store) {
         value = masked_run(e, near, zero, x->bytes, mask, false);
         if (runs)
-            masked_run(e, far, value, x->bytes, inside, true);
+            access_run(e, x, c, &p, value, inside);
         else
             emit_masked_store(e, value, far, x->bytes, inside ? inside : all);
         return;
     }
     value = x->decode ? decode(e, x, c, &p, inside)
-        : runs        ? masked_run(e, far, zero, x->bytes, inside, false)
+        : runs        ? access_run(e, x, c, &p, zero, inside)
                       : emit_masked_load(e, LLVMTypeOf(zero), far, x->bytes, inside ? inside : all);
     if (x->decode && inside)
         value = choose(e, inside, value, zero);
@@ -654,7 +741,7 @@ static void stray_elements(Emit *e, const Transfer *x, const Vectors *v, LV p, L
     Place at = find_place(e, x, v->col ? minor : v->line, v->col ? v->line : minor, true);
     if (at.constant)
         inside = op(e, LLVMBuildAnd, inside, invert(e, at.constant));
-    LV offset = op(e, LLVMBuildMul, at.index, k64(e, x->unit));
+    LV offset = bytes_to(e, at.index, x->unit);
     inside = emit_lanes(e, both(e, inside, exists(e, x, offset, x->unit)));
     LV value = choose(e, inside, decode_call(e, x, &at, inside),
                       LLVMConstNull(emit_lanes_type(e, x->type)));
@@ -689,15 +776,15 @@ static void vectors(Emit *e, const Transfer *x, const Vectors *v, LV p)
     LV mask = v->mask, stray = NULL, results[MAX_VECTOR];
     if (x->clamp != UNDEFINED) { /* one that leaves the tensor is no vector */
         LV first = op(e, LLVMBuildAdd, v->minor, field(x, OFFSET, inner));
-        LV size = field(x, SIZE, inner), left = op(e, LLVMBuildSub, size, first);
-        LV whole = op(e, LLVMBuildAnd, compare(e, LLVMIntULT, first, size),
+        LV end = x->end[inner], left = op(e, LLVMBuildSub, end, first);
+        LV whole = op(e, LLVMBuildAnd, compare(e, LLVMIntULT, first, end),
                       compare(e, LLVMIntUGE, left, k32(e, n)));
         stray = both(e, mask, invert(e, whole));
         mask = both(e, mask, whole);
     }
     if (at.constant)
         mask = both(e, mask, invert(e, at.constant));
-    LV offset = op(e, LLVMBuildMul, at.index, k64(e, x->vector_unit));
+    LV offset = bytes_to(e, at.index, x->vector_unit);
     mask = both(e, mask, exists(e, x, offset, x->vector_unit));
     mask = mask ? emit_lanes(e, mask) : NULL;
     decode_numbers(e, x, &at, mask, results, n);
@@ -827,9 +914,9 @@ static void by_lines(Emit *e, const Transfer *x, const Tile *home, LV aligned)
 /* offset and offset + n are in dimension k; n = 1: its one coordinate is. */
 static LV in_dimension(Emit *e, const Transfer *x, uint32_t k, uint32_t n)
 {
-    LV offset = field(x, OFFSET, k), size = field(x, SIZE, k);
-    LV left = LLVMBuildSub(e->b, size, offset, "");
-    return LLVMBuildAnd(e->b, LLVMBuildICmp(e->b, LLVMIntULT, offset, size, ""),
+    LV offset = field(x, OFFSET, k), end = x->end[k];
+    LV left = LLVMBuildSub(e->b, end, offset, "");
+    return LLVMBuildAnd(e->b, LLVMBuildICmp(e->b, LLVMIntULT, offset, end, ""),
                         LLVMBuildICmp(e->b, LLVMIntUGE, left, k32(e, n), ""), "");
 }
 
@@ -849,25 +936,25 @@ static LV as_tile(Emit *e, const Transfer *x, LV aligned, Tile *tile)
                          "");
     is = LLVMBuildAnd(e->b, is,
                       LLVMBuildICmp(e->b, LLVMIntEQ, field(x, STRIDE, inner), k32(e, 1), ""), "");
-    LV index = k64(e, 0);
+    LV index = k32(e, 0), stride = widen(e, field(x, STRIDE, outer));
     for (uint32_t k = 0; k < d; k++) {
-        LV term = LLVMBuildMul(e->b, widen(e, field(x, OFFSET, k)), widen(e, field(x, STRIDE, k)),
-                               "");
+        LV term = LLVMBuildMul(e->b, field(x, OFFSET, k), field(x, STRIDE, k), "");
         index = LLVMBuildAdd(e->b, index, term, "");
         if (x->clamp != UNDEFINED)
             is = LLVMBuildAnd(e->b, is,
                               in_dimension(e, x, k,
                                            k == inner ? length : k == outer ? n : 1), "");
     }
-    LV offset = LLVMBuildMul(e->b, index, k64(e, x->bytes), "");
-    tile->ptr = bytes_from(e, x->base, offset);
-    tile->stride = LLVMBuildMul(e->b, widen(e, field(x, STRIDE, outer)), k64(e, x->bytes), "");
+    LV last = LLVMBuildAdd(e->b, widen(e, index), LLVMBuildMul(e->b, stride, k64(e, n - 1), ""),
+                           "");
+    LV most = k64(e, ((uint64_t)1 << 32) - length);
+    is = LLVMBuildAnd(e->b, is, LLVMBuildICmp(e->b, LLVMIntULE, last, most, ""), "");
+    tile->ptr = bytes_from(e, x->base, bytes_to(e, index, x->bytes));
+    tile->stride = LLVMBuildMul(e->b, stride, k64(e, x->bytes), "");
     tile->col = x->swapped;
     tile->near = x->near;
     if (x->room) {
-        LV far = LLVMBuildMul(e->b, tile->stride, k64(e, n - 1), "");
-        LV last = LLVMBuildAdd(e->b, offset, far, "");
-        is = LLVMBuildAnd(e->b, is, LLVMBuildICmp(e->b, LLVMIntULE, offset, last, ""), "");
+        last = LLVMBuildMul(e->b, last, k64(e, x->bytes), "");
         is = LLVMBuildAnd(e->b, is, exists(e, x, last, (uint64_t)length * x->bytes), "");
     }
     return is;
@@ -894,7 +981,12 @@ static uint64_t block_bytes(Emit *e, const Transfer *x, SpvId decode)
         return 1;
     }
     Layout l = {.type = p->element, .rule = LAYOUT_EXPLICIT};
-    return align_up(emit_layout_size(e, &l), emit_layout_align(e, &l));
+    uint64_t bytes = align_up(emit_layout_size(e, &l), emit_layout_align(e, &l));
+    if (bytes <= UINT32_MAX)    /* so that an index of 32 bits times it is exact */
+        return bytes;
+    emit_error(e, x->inst, section, "the decode function's block has %llu bytes: 4 GiB or more",
+               (unsigned long long)bytes);
+    return 1;
 }
 
 static void open_decode(Emit *e, Transfer *x)

@@ -286,6 +286,7 @@ uint64_t emit_layout_size(Emit *e, const Layout *l)
         offset = member_offset(e, l, t->count);
         return l->rule == LAYOUT_EXPLICIT ? offset : align_up(offset, emit_layout_align(e, l));
     case SPV_BOOL: case SPV_INT: case SPV_FLOAT: case SPV_POINTER: case SPV_EVENT:
+    case SPV_TENSOR_LAYOUT: case SPV_TENSOR_VIEW:
         return (uint64_t)emit_n_leaves(e, t) * emit_scalar_bytes(e, t);
     case SPV_IMAGE: case SPV_SAMPLER: case SPV_SAMPLED_IMAGE:
         return sizeof(CpuBinding);

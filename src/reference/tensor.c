@@ -6,6 +6,11 @@
  * dimensions, strides, offsets and spans, each by dimension, and the clamp value; a view is its
  * dimensions, its strides and four words of clip.
  *
+ * Numbers have the pseudo-code's types: an index is a uint32_t and wraps ("uint32_t
+ * tensorCoordToLinear(...) { uint32_t index = 0; ... index += blockCoord[dim] * t.stride[dim]; }"),
+ * a coordinate an int32_t, which is negative from 2^31 on in whatever dimension; only a byte offset
+ * ("this index is then multiplied by the size of the component type") has 64 bits.
+ *
  * The pseudo-code's lines for mirrored repetition say `dim` where they mean the layout's dimension
  * (`dim` counts dimensions there); in one of a single element, where the period 2 * 1 - 2 would be
  * zero and the remainder is undefined, every coordinate is mirrored to 0, and reported. Decode
@@ -205,7 +210,7 @@ typedef struct Place {
     const RInst *i;
     const uint64_t *layout, *view; /* leaves */
     uint32_t block[MAX_DIMS], in_block[MAX_DIMS];
-    uint64_t index; /* of the tensor's block */
+    uint32_t index; /* of the tensor's block */
     uint64_t *keys; /* of what is stored, see check_apart; NULL: not asked for */
     uint32_t n_keys;
 } Place;
@@ -346,7 +351,7 @@ static Outcome through_layout(const Transfer *x, Place *p, uint32_t index)
         }
         p->in_block[k] = (uint32_t)c % size;
         p->block[k] = (uint32_t)c / size;
-        p->index += (uint64_t)p->block[k] * field(x, p, STRIDE, k);
+        p->index += p->block[k] * field(x, p, STRIDE, k);
     }
     return INSIDE;
 }
@@ -458,7 +463,7 @@ static bool in_vector(const Transfer *x, const Place *p, uint32_t at)
         field(x, p, OFFSET, last) % n || field(x, p, BLOCK_SIZE, last) % n)
         return false;
     uint32_t first = field(x, p, OFFSET, last) + minor - minor % n;
-    uint32_t size = field(x, p, DIMENSION, last);
+    uint32_t size = MIN(field(x, p, DIMENSION, last), (uint32_t)1 << 31);
     return x->layout->clamp == SpvTensorClampModeUndefined || (first < size && size - first >= n);
 }
 
@@ -469,7 +474,7 @@ static void decode(const Transfer *x, const Place *p, uint32_t at, uint64_t *val
     bool vector = in_vector(x, p, at);
     const RType *block = vector ? x->vector_block : x->block;
     const uint64_t *base = leaf(p->v, x->pointer);
-    uint64_t pointer[2] = { base[0] + p->index * align_up(block->size, block->align),
+    uint64_t pointer[2] = { base[0] + (uint64_t)p->index * align_up(block->size, block->align),
                             base[1] & (PTR_OBJECT_MASK | PTR_STRAY) };
     uint64_t coord[2][MAX_DIMS];
     for (uint32_t k = 0; k < dims; k++) {
@@ -532,8 +537,9 @@ static void transfer_element(const Transfer *x, Place *p, uint32_t at, uint32_t 
     if (o != INSIDE)
         return;
     if (p->keys)
-        p->keys[p->n_keys++] = p->index << AT_BITS | at;
-    uint64_t va = base[0] + p->index * t->size, prov = base[1] & (PTR_OBJECT_MASK | PTR_STRAY);
+        p->keys[p->n_keys++] = (uint64_t)p->index << AT_BITS | at;
+    uint64_t va = base[0] + (uint64_t)p->index * t->size;
+    uint64_t prov = base[1] & (PTR_OBJECT_MASK | PTR_STRAY);
     p->m->by_matrix = !x->decode;
     if (x->store)
         mem_store_scalar(p->m, p->v, p->i, va, prov, t, object, undef);
