@@ -13,12 +13,12 @@
  * - runs: a line that hangs over an edge with a constant is one masked vector access.
  *
  * Numbers have the pseudo-code's types. "uint32_t tensorCoordToLinear(...) { uint32_t index = 0;
- * ... index += blockCoord[dim] * t.stride[dim]; }": an element's index wraps at 2^32, and only "this
- * index is then multiplied by the size of the component type", exactly, in 64 bits. "int32_t c =
- * spanCoord[dim] + t.offset[dim]; if (c < 0 || ...)": a coordinate of 2^31 and more is a negative
- * one, in whatever dimension, so that no more than 2^31 of a dimension's elements are ever inside.
- * A tile or a run, whose elements are side by side in memory, is one only where no index in it
- * wraps.
+ * ... index += blockCoord[dim] * t.stride[dim]; }": an element's index wraps at 2^32, and only
+ * "this index is then multiplied by the size of the component type", exactly, in 64 bits. "int32_t
+ * c = spanCoord[dim] + t.offset[dim]; if (c < 0 || ...)": a coordinate of 2^31 and more is a
+ * negative one, in whatever dimension, so that no more than 2^31 of a dimension's elements are ever
+ * inside. A tile or a run, whose elements are side by side in memory, is one only where no index in
+ * it wraps.
  *
  * The pseudo-code's lines for mirrored repetition say `dim` where they mean the layout's dimension;
  * in one of a single element every coordinate is mirrored to 0.

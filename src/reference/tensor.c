@@ -295,7 +295,7 @@ static Outcome through_view(const Transfer *x, const Place *p, uint32_t *index)
     return INSIDE;
 }
 
-static uint32_t smod(int64_t c, int64_t n) { return (uint32_t)((c % n + n) % n); }
+static int64_t smod(int64_t c, int64_t n) { return (c % n + n) % n; }
 
 /* A coordinate outside the tensor, as the clamp mode says. */
 static Outcome clamp(const Transfer *x, const Place *p, uint32_t dim, int64_t *c)

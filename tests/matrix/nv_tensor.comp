@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // RUN: %glslang --target-env vulkan1.3 -V %s -o %t.spv && %spirv-val --target-env vulkan1.3 %t.spv
 // A tensor to a matrix, and a matrix to a tensor, through one layout and (VIEW) one view: CLAMP, DIMS
-// and VIEW by definition, block sizes, dimensions, strides, slice and clip from the first buffer.
+// and VIEW by definition, block sizes, dimensions, strides, slice and clip from the first buffer, or
+// from a definition as well (NUMBERS).
 // What a clipped load leaves alone is the matrix that is stored.
 #version 460
 #pragma use_vulkan_memory_model
@@ -27,7 +28,11 @@ layout(local_size_x_id = 10) in;
 layout(constant_id = 0) const uint M = 16;
 layout(constant_id = 1) const uint N = 16;
 
+#ifdef NUMBERS
+const uint p[40] = uint[40](NUMBERS);
+#else
 layout(set = 0, binding = 0) readonly buffer Numbers { uint p[]; };
+#endif
 layout(set = 0, binding = 1) readonly buffer TensorIn { T tensor_in[]; };
 layout(set = 0, binding = 2) readonly buffer MatrixIn { T matrix_in[]; };
 layout(set = 0, binding = 3) writeonly buffer MatrixOut { T matrix_out[]; };
