@@ -47,6 +47,8 @@ void doubtful(Checker *c, const SpvInst *i, const char *fmt, ...)
     char rule[200];
     DiagLoc loc = spv_loc(c->arena, c->m, i);
     va_list args;
+    if (c->again)
+        return;
     snprintf(rule, sizeof(rule), "%s (%s)", c->row->rule.id, c->row->rule.section);
     va_start(args, fmt);
     diag_v(c->sink, DIAG_WARNING, &loc, rule, fmt, args);
@@ -255,7 +257,7 @@ static void ask_operation(Checker *c, const Chains *k, const SpvInst *i)
         ask(c, k, made);
 }
 
-static bool walk(Arena *scratch, SpvModule *m, DiagSink *sink)
+static bool walk(Arena *scratch, SpvModule *m, DiagSink *sink, bool again)
 {
     jmp_buf out_of_memory, *outer = m->arena->on_failure;
     if (setjmp(out_of_memory)) {
@@ -270,6 +272,7 @@ static bool walk(Arena *scratch, SpvModule *m, DiagSink *sink)
     c->m = m;
     c->sink = sink;
     c->arena = scratch;
+    c->again = again;
     const Chains *k = build_chains(scratch);
     for (SpvInst *i = m->globals.first; i; i = i->next) {
         ask(c, k, i);
@@ -288,10 +291,14 @@ static bool walk(Arena *scratch, SpvModule *m, DiagSink *sink)
     return !c->failed;
 }
 
-bool check_module(SpvModule *m, DiagSink *sink)
+static bool check(SpvModule *m, DiagSink *sink, bool again)
 {
     Arena scratch = { 0 };
-    bool good = walk(&scratch, m, sink);
+    bool good = walk(&scratch, m, sink, again);
     arena_free(&scratch);
     return good;
 }
+
+bool check_module(SpvModule *m, DiagSink *sink) { return check(m, sink, false); }
+
+bool check_specialised(SpvModule *m, DiagSink *sink) { return check(m, sink, true); }

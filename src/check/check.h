@@ -11,9 +11,11 @@
 #include "spirv/spirv.h"
 
 /* Every rule of every family over the whole module. False when an error was reported; the
- * diagnostics' `rule` is "id (section)". Specialisation constants count with their current values
- * where a rule needs one. */
+ * diagnostics' `rule` is "id (section)". What specialisation constants decide is left open: their
+ * defaults may never be used. */
 bool check_module(SpvModule *m, DiagSink *sink);
+/* The same again when specialisation has decided it. Doubts were uttered the first time. */
+bool check_specialised(SpvModule *m, DiagSink *sink);
 
 typedef struct CheckRule {
     const char *id;      /* "coopmat-muladd-shape" */

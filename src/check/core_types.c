@@ -89,7 +89,7 @@ static void check_entry_point(Checker *c, SpvInst *i)
     bool some = e.local_size[0] || e.local_size[1] || e.local_size[2];
     for (uint32_t k = 0; k < 3; k++)
         n = e.local_size[k] > MAX_WORKGROUP ? UINT32_MAX : MIN(n * e.local_size[k], UINT32_MAX);
-    if (some && (!n || n > MAX_WORKGROUP))
+    if (some && !e.size_is_specialised && (!n || n > MAX_WORKGROUP))
         broken(c, i, "workgroups of %u x %u x %u invocations, of 1 to %u", e.local_size[0],
                e.local_size[1], e.local_size[2], (uint32_t)MAX_WORKGROUP);
 }

@@ -46,6 +46,7 @@ struct Checker {
     Map bodies;            /* functions by id, when asked */
     Map for_elements;      /* functions called for the elements of a matrix, looked into */
     Map matched;           /* pairs of types found to match logically */
+    bool again;            /* after specialisation: errors only */
     bool failed;
 };
 

@@ -47,6 +47,15 @@ static HeddleSpecInfo *used_specs(const Build *b, const HeddleKernelInfo *info)
     return specs;
 }
 
+/* The module's check left open what specialisation constants decide. */
+static bool check_values(const Build *b, SpvModule *m)
+{
+    bool some = false;
+    for (const SpvInst *i = b->module->spv->globals.first; i && !some; i = i->next)
+        some = spv_is_spec_constant(b->module->spv, i->id);
+    return !some || b->module->unchecked || check_specialised(m, b->sink);
+}
+
 /* Reflects the module as its specialisation makes it. */
 static HeddleResult reflect_specialised(Build *b, const SpvModule *module)
 {
@@ -60,7 +69,8 @@ static HeddleResult reflect_specialised(Build *b, const SpvModule *module)
     passes.subgroup_size = b->options->subgroup_size ? b->options->subgroup_size
                            : c.entry.required_subgroup_size ? c.entry.required_subgroup_size
                            : k->device->info.default_subgroup_size;
-    if (!pass_specialise(&c) || !spv_entry_point(m, passes.entry, &c.entry, b->sink))
+    if (!pass_specialise(&c) || !spv_entry_point(m, passes.entry, &c.entry, b->sink) ||
+        !check_values(b, m))
         return HEDDLE_ERROR_SOURCE;
     k->info = reflect(&k->arena, m, &c.entry);
     k->opencl = c.entry.model == SpvExecutionModelKernel;

@@ -275,6 +275,7 @@ HeddleResult heddle_module_new(const void *data, size_t size, const char *name,
     l.module = calloc(1, sizeof *l.module);
     if (!l.module)
         return log_fail(log, HEDDLE_ERROR_MEMORY, "out of memory");
+    l.module->unchecked = o->unchecked;
     HeddleResult r = log_guarded(log, &l.module->arena, load, &l);
     if (r) {
         heddle_module_free(l.module);

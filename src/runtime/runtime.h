@@ -152,6 +152,7 @@ struct HeddleModule {               /* immutable once made: shared by threads */
     const SpvModule *spv;
     uint32_t *words;
     size_t size;
+    bool unchecked;                 /* as its options said */
     uint32_t n_entries;
     HeddleKernelInfo **entries;
     uint32_t n_loops;
