@@ -12,7 +12,7 @@ enum { MAX_OP = 8192, MAX_ROWS = 256 };
 static const CheckFamily *const families[] = {
     &check_core_types,  &check_core_flow,  &check_core_values, &check_core_composites,
     &check_core_floats, &check_core_memory, &check_core_image,
-    &check_core_group, &check_core_kernel, &check_glsl, &check_opencl,
+    &check_core_group, &check_core_kernel, &check_core_semantics, &check_glsl, &check_opencl,
     &check_khr_cooperative_matrix,
     &check_qcom_conversion, &check_qcom_wait_queues,
     &check_nv_cooperative_matrix2,
@@ -56,6 +56,18 @@ void doubtful(Checker *c, const SpvInst *i, const char *fmt, ...)
 }
 
 /* ---- questions ------------------------------------------------------------------------------- */
+
+bool is_vulkan(Checker *c)
+{
+    for (const SpvInst *i = c->m->globals.first; i && !c->vulkan; i = i->next) {
+        bool model = i->op == SpvOpMemoryModel && spv_operand(i, 1) == SpvMemoryModelVulkan;
+        if (model ||
+            (i->op == SpvOpEntryPoint && spv_operand(i, 0) == SpvExecutionModelGLCompute))
+            c->vulkan = 2;
+    }
+    c->vulkan = c->vulkan ? c->vulkan : 1;
+    return c->vulkan == 2;
+}
 
 const SpvType *operand_type(Checker *c, const SpvInst *i, uint32_t n)
 {

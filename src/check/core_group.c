@@ -52,21 +52,6 @@ static void check_barrier(Checker *c, SpvInst *i)
     }
 }
 
-/* Vulkan's VUIDs 13556 and 13557. */
-static void check_split(Checker *c, SpvInst *i)
-{
-    bool arrives = i->op == SpvOpControlBarrierArriveEXT;
-    uint32_t orders = SpvMemorySemanticsAcquireMask | SpvMemorySemanticsReleaseMask |
-                      SpvMemorySemanticsAcquireReleaseMask |
-                      SpvMemorySemanticsSequentiallyConsistentMask;
-    uint64_t x;
-    orders &= ~(uint32_t)(arrives ? SpvMemorySemanticsReleaseMask : SpvMemorySemanticsAcquireMask);
-    if (has_capability(c, SpvCapabilityShader) && spv_constant(c->m, spv_operand(i, 2), &x) &&
-        x & orders)
-        broken(c, i, "semantics 0x%llx: to %s", (unsigned long long)x,
-               arrives ? "arrive releases only" : "wait acquires only");
-}
-
 /* The value has the result's type; it stands behind the scope where there is one. */
 static bool moves(uint16_t op)
 {
@@ -281,11 +266,6 @@ static const CheckRow rows[] = {
         SpvOpControlBarrierWaitEXT },
       NULL,
       check_barrier },
-    { { "split-barrier", "SPV_EXT_split_barrier, Vulkan appendix A",
-        "The arrival at a split barrier releases memory, if anything; the wait acquires it." },
-      { SpvOpControlBarrierArriveEXT, SpvOpControlBarrierWaitEXT },
-      NULL,
-      check_split },
     { { "group-move", "SPIR-V 3.3.24", "A value that moves between invocations keeps its type." },
       { 0 },
       moves,

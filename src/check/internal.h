@@ -23,7 +23,8 @@ typedef struct CheckFamily {
     const CheckRow *rows;
     uint32_t n;
 } CheckFamily;
-extern const CheckFamily check_core_floats, check_core_image, check_core_kernel;
+extern const CheckFamily check_core_floats, check_core_image, check_core_kernel,
+    check_core_semantics;
 extern const CheckFamily check_core_types, check_core_values, check_core_composites,
     check_core_memory, check_core_flow, check_core_group, check_glsl, check_opencl,
     check_khr_cooperative_matrix,
@@ -43,6 +44,7 @@ struct Checker {
     Map capabilities;      /* declared, and EXTENSION_* of those known here; once asked */
     uint32_t extensions;
     Flow *flow;            /* of values, when asked */
+    uint8_t vulkan;        /* 0 not asked yet, 1 no, 2 yes */
     Map bodies;            /* functions by id, when asked */
     Map for_elements;      /* functions called for the elements of a matrix, looked into */
     Map matched;           /* pairs of types found to match logically */
@@ -53,6 +55,9 @@ struct Checker {
 /* Reports against the rule being asked: an error, or a warning about what does no harm. */
 void broken(Checker *c, const SpvInst *i, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void doubtful(Checker *c, const SpvInst *i, const char *fmt, ...) PRINTF_LIKE(3, 4);
+
+/* A shader that Vulkan runs: its rules hold besides those of SPIR-V. */
+bool is_vulkan(Checker *c);
 
 /* The type of operand `n` (a value), or NULL: not there, or no value. */
 const SpvType *operand_type(Checker *c, const SpvInst *i, uint32_t n);
@@ -89,7 +94,7 @@ enum {
     EXTENSION_DECODE_VECTOR = 16,
     EXTENSION_MAINTENANCE1 = 32 /* SPV_EXT_cooperative_matrix_maintenance1, which took some over */
 };
-bool has_capability(Checker *c, uint32_t capability);
+bool has_capability(Checker *c, uint32_t capability); /* declared, or implied by one that is */
 /* Reports unless the capability is declared. */
 void want_capability(Checker *c, const SpvInst *i, uint32_t capability);
 /* Reports where OpCapability `i` is this one and comes without one of these extensions. */

@@ -16,6 +16,17 @@ static const char types[] = "SPV_NV_tensor_addressing, Type-Declaration Instruct
 
 /* ---- declarations ---------------------------------------------------------------------------- */
 
+static void declare_capability(Checker *c, uint32_t capability)
+{
+    uint64_t any;
+    const SpvEnumerant *e = spv_enumerant(SPV_OPERAND_Capability, capability);
+    if (map_get(&c->capabilities, capability, &any))
+        return;
+    map_put(c->arena, &c->capabilities, capability, 1);
+    for (uint32_t k = 0; e && k < e->n_capabilities; k++)
+        declare_capability(c, e->capabilities[k]);
+}
+
 static void read_declarations(Checker *c)
 {
     static const struct {
@@ -31,7 +42,7 @@ static void read_declarations(Checker *c)
     c->extensions = EXTENSION_ASKED;
     for (const SpvInst *i = c->m->globals.first; i && i->op != SpvOpMemoryModel; i = i->next) {
         if (i->op == SpvOpCapability)
-            map_put(c->arena, &c->capabilities, spv_operand(i, 0), 1);
+            declare_capability(c, spv_operand(i, 0));
         for (uint32_t k = 0; i->op == SpvOpExtension && k < COUNT_OF(names); k++)
             if (!strcmp(spv_string(i, 0, NULL), names[k].name))
                 c->extensions |= names[k].bit;

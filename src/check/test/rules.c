@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Every rule with a module that it accepts and one that it rejects: instructions put into a common
- * module, or, before a line of dashes, among its declarations.
+ * module, or, before a line of dashes, among its declarations. Of these, capabilities, extensions,
+ * execution modes (which replace the one that is there), names and annotations go to their places;
+ * behind a minus, what a line of the common module that is left out begins with.
  */
 #include "base/test.h"
 #include "check/check.h"
@@ -27,7 +29,7 @@ static const char head[] =
     "%pair = OpTypeStruct %u32 %u32\n%mixed = OpTypeStruct %f32 %v2\n"
     "%c0 = OpConstant %u32 0\n%c1 = OpConstant %u32 1\n%c2 = OpConstant %u32 2\n%c3 = OpConstant "
     "%u32 3\n"
-    "%c4 = OpConstant %u32 4\n%c8 = OpConstant %u32 8\n%c16 = OpConstant %u32 16\n%c264 = "
+    "%c4 = OpConstant %u32 4\n%c5 = OpConstant %u32 5\n%c8 = OpConstant %u32 8\n%c16 = OpConstant %u32 16\n%c264 = "
     "OpConstant %u32 264\n%c260 = OpConstant %u32 260\n%c258 = OpConstant %u32 258\n"
     "%i1 = OpConstant %s32 1\n%l1 = OpConstant %u64 1\n"
     "%f1 = OpConstant %f32 1\n%h1 = OpConstant %f16 1\n%d1 = OpConstant %f64 1\n%t = "
@@ -198,7 +200,19 @@ static const Case cases[] = {
       "OpExecutionMode %main DerivativeGroupLinearKHR\n---\n",
       "OpExecutionMode %main LocalSize 32 1 1\n"
       "OpExecutionMode %main DerivativeGroupQuadsKHR\n---\n" },
-    { "split-barrier",
+    { "memory-scope", "OpMemoryBarrier %c2 %c264", "OpMemoryBarrier %c1 %c264" },
+    { "memory-scope", "OpMemoryBarrier %c5 %c264",
+      "-OpCapability VulkanMemoryModel\n-OpMemoryModel\nOpMemoryModel Logical GLSL450\n---\n"
+      "OpMemoryBarrier %c5 %c264" },
+    { "memory-semantics", "OpControlBarrier %c2 %c2 %c0",
+      "%s = OpConstant %u32 10\n---\nOpControlBarrier %c2 %c2 %s" },
+    { "memory-semantics", "%x = OpAtomicLoad %u32 %shared %c2 %c258",
+      "%x = OpAtomicLoad %u32 %shared %c2 %c264" },
+    { "memory-semantics", "OpMemoryBarrier %c2 %c264", "OpMemoryBarrier %c2 %c8" },
+    { "memory-semantics", "", "OpMemoryBarrier %c4 %c264" },
+    { "memory-semantics", "%x = OpAtomicCompareExchange %u32 %shared %c2 %c264 %c258 %c1 %c1",
+      "%x = OpAtomicCompareExchange %u32 %shared %c2 %c0 %c258 %c1 %c1" },
+    { "memory-semantics",
       "OpControlBarrierArriveEXT %c2 %c2 %c260\nOpControlBarrierWaitEXT %c2 %c2 %c258",
       "OpControlBarrierArriveEXT %c2 %c2 %c264" },
     { "barrier", "OpControlBarrier %c2 %c2 %c264", "OpControlBarrier %c2 %c2 %f1" },
@@ -261,22 +275,55 @@ static const Case cases[] = {
       "%x = OpMatrixTimesScalar %mc %nc %h1" },
 };
 
+/* Where a line belongs; the common module's `head` is in that order. */
+enum { CAPABILITIES, EXTENSIONS, MODEL, ENTRY, MODES, ANNOTATIONS, DECLARATIONS, N_PLACES };
+
+static uint32_t place(const char *line)
+{
+    static const struct {
+        const char *begins;
+        uint32_t place;
+    } places[] = {
+        { "OpCapability", CAPABILITIES }, { "OpExtension", EXTENSIONS },
+        { "OpMemoryModel", MODEL },       { "OpEntryPoint", ENTRY },
+        { "%glsl", EXTENSIONS },          { "%ocl", EXTENSIONS },
+        { "OpExecutionMode", MODES },     { "OpName", ANNOTATIONS },
+        { "OpDecorate", ANNOTATIONS },    { "OpMemberDecorate", ANNOTATIONS },
+        { "OpGroupDecorate", ANNOTATIONS }, { "%group", ANNOTATIONS },
+    };
+    for (uint32_t k = 0; k < COUNT_OF(places); k++)
+        if (!strncmp(line, places[k].begins, strlen(places[k].begins)))
+            return places[k].place;
+    return DECLARATIONS;
+}
+
+/* Whether some line of `insts` is a minus and what `line` begins with. */
+static bool left_out(const char *insts, const char *end, const char *line)
+{
+    for (const char *at = insts; at < end; at = strchr(at, '\n') + 1) {
+        size_t n = strcspn(at, "\n");
+        if (*at == '-' && !strncmp(at + 1, line, n - 1))
+            return true;
+    }
+    return false;
+}
+
 static char *module_text(Arena *a, const char *insts)
 {
     const char *dashes = strstr(insts, "---\n"), *body = dashes ? dashes + 4 : insts;
-    Str s = { 0 };
-    Str globals = { 0 };
-    if (dashes)
-        str_addn(a, &globals, insts, (size_t)(dashes - insts));
-    /* An execution mode has its own place, and replaces the one that is there. */
-    bool mode = globals.len && !strncmp(globals.data, "OpExecutionMode", 15);
-    const char *modes = strstr(head, "OpExecutionMode"), *after = strstr(head, "OpDecorate");
-    str_addn(a, &s, head, (size_t)((mode ? modes : after) - head));
-    if (mode)
-        str_add(a, &s, globals.data);
-    str_add(a, &s, after);
-    if (globals.len && !mode)
-        str_add(a, &s, globals.data);
+    const char *end = dashes ? dashes : insts;
+    Str s = { 0 }, parts[N_PLACES] = { 0 };
+    const char *mode = strstr(insts, "OpExecutionMode");
+    for (const char *at = head; *at; at = strchr(at, '\n') + 1) {
+        uint32_t where = place(at);
+        if (!left_out(insts, end, at) && !(mode && mode < end && where == MODES))
+            str_addn(a, &parts[where], at, strcspn(at, "\n") + 1);
+    }
+    for (const char *at = insts; at < end; at = strchr(at, '\n') + 1)
+        if (*at != '-')
+            str_addn(a, &parts[place(at)], at, strcspn(at, "\n") + 1);
+    for (uint32_t k = 0; k < N_PLACES; k++)
+        str_add(a, &s, parts[k].len ? parts[k].data : "");
     str_add(
         a, &s,
         "%half = OpFunction %f32 None %fn_f\n%arg = OpFunctionParameter %f32\n%h_entry = OpLabel\n"
