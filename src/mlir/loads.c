@@ -150,7 +150,8 @@ static bool only_reads(Job *j, MlirOperation op)
         "gpu.subgroup_mma_compute", "gpu.subgroup_mma_constant", "gpu.subgroup_mma_elementwise",
         "gpu.subgroup_mma_extract", "gpu.subgroup_mma_insert", "gpu.block_", "gpu.thread_id",
         "gpu.global_id", "gpu.grid_dim", "gpu.lane_id", "gpu.subgroup_id", "gpu.subgroup_size",
-        "gpu.num_subgroups", "gpu.rotate", "gpu.shuffle", ROTATE
+        "gpu.num_subgroups", "gpu.rotate", "gpu.shuffle",
+        "spirv.GroupNonUniformRotateKHR", "spirv.Constant", ROTATE
     };
     OpList ops = ops_named(j, op, NULL);
     for (uint32_t i = 0; i < ops.len; i++) {

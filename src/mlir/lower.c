@@ -24,12 +24,12 @@ static const char target[] =
     "GroupNonUniformClustered, GroupNonUniformQuad, GroupNonUniformRotateKHR, "
     "CooperativeMatrixKHR, VulkanMemoryModel, VulkanMemoryModelDeviceScope, Int64Atomics, "
     "AtomicFloat32AddEXT, AtomicFloat64AddEXT, AtomicFloat16AddEXT, VariablePointers, "
-    "VariablePointersStorageBuffer, DotProduct, DotProductInputAll, DotProductInput4x8Bit, "
-    "DotProductInput4x8BitPacked], [SPV_KHR_cooperative_matrix, "
+    "VariablePointersStorageBuffer, BFloat16TypeKHR, DotProduct, DotProductInputAll, "
+    "DotProductInput4x8Bit, DotProductInput4x8BitPacked], [SPV_KHR_cooperative_matrix, "
     "SPV_KHR_storage_buffer_storage_class, SPV_KHR_8bit_storage, SPV_KHR_16bit_storage, "
     "SPV_KHR_subgroup_rotate, SPV_KHR_vulkan_memory_model, SPV_KHR_variable_pointers, "
     "SPV_EXT_shader_atomic_float_add, SPV_EXT_shader_atomic_float16_add, "
-    "SPV_KHR_integer_dot_product, SPV_KHR_non_semantic_info]>, api=Vulkan, "
+    "SPV_KHR_bfloat16, SPV_KHR_integer_dot_product, SPV_KHR_non_semantic_info]>, api=Vulkan, "
     "#spirv.resource_limits<max_compute_workgroup_size = [1024, 1024, 1024], "
     "max_compute_workgroup_invocations = 1024, subgroup_size = %u>>";
 
@@ -105,6 +105,8 @@ static void complete_kernel(Job *j, MlirOperation kernel)
     uint32_t width = parts ? subgroup_around(j, kernel) : j->subgroup_size;
     uint32_t size[3] = { width, 1, 1 };
     known = attr_text(j, attr_of(kernel, "known_block_size"));
+    if (!*known)                    /* what it was called before it became the operation's own */
+        known = attr_text(j, attr_of(kernel, "gpu.known_block_size"));
     sscanf(known, "array<i32: %u, %u, %u>", &size[0], &size[1], &size[2]);
     if (strstr(given, "workgroup_size"))
         return;
@@ -223,6 +225,24 @@ static bool take_out_users(Job *j, MlirOperation zeros)
     return true;
 }
 
+static const char *value_fault(Job *j, MlirValue v)
+{
+    MlirType t = mlirValueGetType(v);
+    const char *fault = mlirTypeIsAMemRef(t) ? layout_fault(t) : NULL;
+    return fault ? arena_printf(j->arena, ": %s: %s", type_text(j, t), fault) : NULL;
+}
+
+/* What is known to keep MLIR from it, or "". */
+static const char *fault_of(Job *j, MlirOperation op)
+{
+    const char *fault = NULL;
+    for (intptr_t i = 0; !fault && i < mlirOperationGetNumOperands(op); i++)
+        fault = value_fault(j, mlirOperationGetOperand(op, i));
+    for (intptr_t i = 0; !fault && i < mlirOperationGetNumResults(op); i++)
+        fault = value_fault(j, mlirOperationGetResult(op, i));
+    return fault ? fault : "";
+}
+
 /* Reports the held message; whether it makes sense to look for more. */
 static bool explain(Job *j)
 {
@@ -238,7 +258,8 @@ static bool explain(Job *j)
     MlirOperation op = held_operation(j, name);
     if (op.ptr && !mlirAttributeIsNull(attr_of(op, STANDS)))
         return take_out_users(j, op);
-    complain_at(j, j->held_at, "MLIR has no conversion of this %s to SPIR-V", name);
+    complain_at(j, j->held_at, "MLIR has no conversion of this %s to SPIR-V%s", name,
+                op.ptr ? fault_of(j, op) : "");
     return take_out(j, op);
 }
 

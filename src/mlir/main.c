@@ -58,7 +58,7 @@ static void print(Job *j)
 
 static bool compile(Job *j)
 {
-    if (!lower_prepare(j) || !rotate_verify(j))
+    if (!lower_prepare(j) || !elements_lower(j) || !rotate_verify(j))
         return false;
     uint32_t loads = loads_count(j);
     if (j->rotate_loads && !loads_rotate(j))

@@ -72,9 +72,12 @@ void complain_at(Job *j, MlirLocation loc, const char *fmt, ...) PRINTF_LIKE(3, 
 
 /* ---- syntax.c -------------------------------------------------------------------------------- */
 
-/* What the rotation is called inside: a dialect that MLIR does not know may have any operation. */
-#define ROTATE "heddle.subgroup_mma_rotate"
-/* The text with rotations in MLIR's generic form; the shifts go to the job. NULL after
+/* What the RFC's operations are called inside: a dialect that MLIR does not know may have any. */
+#define ROTATE  "heddle.subgroup_mma_rotate"
+#define EXTRACT "heddle.subgroup_mma_extract"
+#define INSERT  "heddle.subgroup_mma_insert"
+#define TURN    "heddle.rotate"
+/* The text with these operations in MLIR's generic form; the shifts go to the job. NULL after
  * reporting. */
 const char *syntax_generic(Job *j, const char *text, size_t size, size_t *out_size);
 
@@ -136,7 +139,9 @@ bool matrix_of(Job *j, MlirType t, Matrix *out);
 typedef struct RotateOps {
     const char *constant, *select, *bit_and, *shift_right, *greater_equal, *not_equal;
     const char *greater_equal_attr, *not_equal_attr;
-    MlirValue (*rotate)(Build *b, MlirValue v, MlirValue delta, int64_t known, uint32_t width);
+    /* Among `cluster` neighbours of the subgroup's `width`; known: delta's value, or -1. */
+    MlirValue (*rotate)(Build *b, MlirValue v, MlirValue delta, int64_t known, uint32_t width,
+                        uint32_t cluster);
 } RotateOps;
 extern const RotateOps rotate_ops[]; /* by Rotation */
 
@@ -154,6 +159,27 @@ bool rotate_verify(Job *j);
 bool rotate_lower(Job *j);
 void rotate_wait(Job *j);
 void rotate_finish(Job *j);
+
+/* ---- elements.c ------------------------------------------------------------------------------ */
+
+/* How many elements an invocation holds; 0 after reporting that these are no whole number. */
+uint32_t elements_held(Job *j, MlirOperation op, const Matrix *m);
+/* The RFC's proposal 2: elements in and out of matrices, values between invocations. */
+bool elements_lower(Job *j);
+/* What SPIR-V has no operation on matrices for is done to each element. */
+bool elementwise_lower(Job *j);
+
+/* ---- reduce.c -------------------------------------------------------------------------------- */
+
+/* Reductions of subgroups become ones that MLIR converts, those of workgroups become these. */
+bool reduce_lower(Job *j);
+
+/* ---- arguments.c ----------------------------------------------------------------------------- */
+
+/* Reports arguments of kernels that are neither numbers nor buffers. */
+bool arguments_verify(Job *j);
+/* Why memory of that type cannot be accessed; NULL if it can. */
+const char *layout_fault(MlirType memref);
 
 /* ---- loads.c --------------------------------------------------------------------------------- */
 

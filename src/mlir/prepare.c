@@ -7,6 +7,7 @@
  *   - calls are inlined, unstructured control flow becomes structured: passes that know func.func
  *     only, so that kernels are such while these run;
  *   - poison, of which it leaves some, becomes zeros;
+ *   - arithmetic of bf16, which SPIR-V has none for, becomes f32's;
  *   - vectors are loaded and stored element by element, by transfers too where these are no more,
  *     since a pointer to a scalar cannot become one to a vector with logical addressing.
  */
@@ -282,6 +283,8 @@ static const struct {
     { "memref.subview", false, "builtin.module(gpu.module(fold-memref-alias-ops))" },
     { "memref.expand_shape", false, "builtin.module(gpu.module(fold-memref-alias-ops))" },
     { "memref.collapse_shape", false, "builtin.module(gpu.module(fold-memref-alias-ops))" },
+    { "arith.", false, "builtin.module(gpu.module(arith-emulate-unsupported-floats{"
+                       "source-types=bf16 target-type=f32}))" },
     { "math.", false, "builtin.module(gpu.module(convert-math-to-spirv))" },
 };
 
@@ -297,6 +300,8 @@ static bool has_operations(Job *j, const char *start)
 
 bool prepare(Job *j)
 {
+    if (!arguments_verify(j))
+        return false;
     OpList ops = ops_named(j, j->module, NULL);
     for (uint32_t i = 0; i < ops.len; i++)
         rename_spaces(j, ops.data[i]);
@@ -311,6 +316,8 @@ bool prepare(Job *j)
     }
     erase_functions(j);
     define_poison(j);
+    if (!elementwise_lower(j) || !reduce_lower(j))
+        return false;
     ops = ops_named(j, j->module, NULL);
     for (uint32_t i = 0; i < ops.len; i++) {
         if (is_op(ops.data[i], "vector.transfer_read") ||

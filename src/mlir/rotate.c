@@ -151,7 +151,7 @@ static MlirValue element(Lowering *l, uint32_t i)
         l->direct = build(&l->build, l->ops->greater_equal, l->i1, l->ops->greater_equal_attr,
                           l->lane, l->delta);
     MlirValue given = select(l, l->direct, here, next);
-    return l->ops->rotate(&l->build, given, l->delta, l->known_delta, l->width);
+    return l->ops->rotate(&l->build, given, l->delta, l->known_delta, l->width, l->width);
 }
 
 /* Builds before `op` what takes the place of its result, and erases it. */
@@ -194,7 +194,7 @@ static void wait_for_spirv(Job *j, MlirOperation op, uint32_t number)
     MlirValue v[3];
     for (int i = 0; i < 3; i++)
         v[i] = mlirOperationGetOperand(op, i);
-    rotate_ops[ROTATION_SPIRV].rotate(&b, rotate_lane(&b), v[2], 0, 0);
+    rotate_ops[ROTATION_SPIRV].rotate(&b, rotate_lane(&b), v[2], 0, 0, 0);
     MlirValue stands = build_n(&b, "gpu.subgroup_mma_elementwise", mlirValueGetType(v[0]),
                                "{opType = #gpu<mma_element_wise subi>}", 2, v);
     mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), stands);

@@ -75,28 +75,37 @@ static MlirValue first_of_two(Build *b, const char *name, MlirType type, const c
     return build_results(b, name, 2, types, attributes, n, operands);
 }
 
-static MlirValue gpu_rotate(Build *b, MlirValue v, MlirValue delta, int64_t known, uint32_t width)
+static MlirValue gpu_rotate(Build *b, MlirValue v, MlirValue delta, int64_t known, uint32_t width,
+                            uint32_t cluster)
 {
     const RotateOps *arith = &rotate_ops[ROTATION_GPU];
     MlirType i32 = type_parse(b->job, "i32"), type = mlirValueGetType(v);
     char text[64];
     if (known >= 0) {
         snprintf(text, sizeof text, "{offset = %lld : i32, width = %u : i32}", (long long)known,
-                 width);
+                 cluster);
         return first_of_two(b, "gpu.rotate", type, text, 1, &v);
     }
-    MlirValue from = build(b, "arith.addi", i32, NULL, rotate_lane(b), delta);
-    from = build(b, "arith.andi", i32, NULL, from, rotate_constant(arith, b, width - 1));
+    MlirValue lane = rotate_lane(b), from = build(b, "arith.addi", i32, NULL, lane, delta);
+    from = build(b, "arith.andi", i32, NULL, from, rotate_constant(arith, b, cluster - 1));
+    if (cluster < width) {
+        MlirValue mask = rotate_constant(arith, b, -(int64_t)cluster);
+        lane = build(b, "arith.andi", i32, NULL, lane, mask);
+        from = build(b, "arith.ori", i32, NULL, lane, from);
+    }
     MlirValue operands[] = { v, from, rotate_constant(arith, b, width) };
     return first_of_two(b, "gpu.shuffle", type, "{mode = #gpu<shuffle_mode idx>}", 3, operands);
 }
 
 static MlirValue spirv_rotate(Build *b, MlirValue v, MlirValue delta, int64_t known,
-                              uint32_t width)
+                              uint32_t width, uint32_t cluster)
 {
-    (void)known, (void)width;
-    return build(b, "spirv.GroupNonUniformRotateKHR", mlirValueGetType(v),
-                 "{execution_scope = #spirv.scope<Subgroup>}", v, delta);
+    (void)known;
+    MlirValue operands[] = { v, delta, { NULL } };
+    if (cluster < width)
+        operands[2] = rotate_constant(&rotate_ops[ROTATION_SPIRV], b, cluster);
+    return build_n(b, "spirv.GroupNonUniformRotateKHR", mlirValueGetType(v),
+                   "{execution_scope = #spirv.scope<Subgroup>}", cluster < width ? 3 : 2, operands);
 }
 
 const RotateOps rotate_ops[] = {

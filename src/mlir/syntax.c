@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * gpu.subgroup_mma_rotate never got into MLIR, so MLIR's parser does not know its syntax (the RFC
- * "Add GPU operations to permute data in 2 loaded mma_matrix"):
+ * The operations of the RFC "Add GPU operations to permute data in 2 loaded mma_matrix" never got
+ * into MLIR under these names, so MLIR's parser does not know their syntax:
  *
  *     %r = gpu.subgroup_mma_rotate %a, %b, %offset {attributes} : tA, tB, i32 -> tR
+ *     %e = gpu.subgroup_mma_extract %a[0] {attributes} : tA -> tE
+ *     %r = gpu.subgroup_mma_insert %e, %a[0] {attributes} : tE, tA -> tR
+ *     %v = gpu.rotate %e, %offset, %width {attributes} : tE, i32, i32 -> tE
  *
- * Here it gets the generic form, which parsers take for operations that nobody registered:
+ * Here they get the generic form, which parsers take for operations that nobody registered:
  *
  *     %r = "heddle.subgroup_mma_rotate"(%a, %b, %offset) {attributes} : (tA, tB, i32) -> (tR)
+ *     %e = "heddle.subgroup_mma_extract"(%a) {indices = [0], attributes} : (tA) -> (tE)
  *
  * Lines stay lines; what was inserted where is noted for the columns of messages.
  */
@@ -15,10 +19,24 @@
 
 #include "mlir/mlir.h"
 
-static const char rotation[] = "gpu.subgroup_mma_rotate";
+typedef struct Spelling {
+    const char *name, *generic;
+    uint32_t n;                     /* operands */
+    const char *operands;           /* what they are, for messages */
+    bool indexed;                   /* numbers in brackets behind the last operand */
+    bool shared;                    /* MLIR has another one, whose second operand is a number */
+} Spelling;
+
+static const Spelling spellings[] = {
+    { "gpu.subgroup_mma_rotate", ROTATE, 3, "two matrices and an offset", false, false },
+    { "gpu.subgroup_mma_extract", EXTRACT, 1, "a matrix", true, false },
+    { "gpu.subgroup_mma_insert", INSERT, 2, "an element and a matrix", true, false },
+    { "gpu.rotate", TURN, 3, "a value, an offset and a width", false, true },
+};
 
 typedef struct Scan {
     Job *job;
+    const Spelling *spelling;       /* of the operation that is read */
     const char *at, *end;
     const char *done;               /* copied up to there */
     Str out;
@@ -60,7 +78,7 @@ static bool expected(Scan *s, const char *what)
     copy_to(s, s->at);
     DiagLoc at = { .file = s->job->name, .line = s->line,
                    .column = (uint32_t)(s->at - s->line_start) + 1 };
-    diag(s->job->sink, DIAG_ERROR, &at, "MLIR", "%s: expected %s", rotation, what);
+    diag(s->job->sink, DIAG_ERROR, &at, "MLIR", "%s: expected %s", s->spelling->name, what);
     return false;
 }
 
@@ -128,22 +146,55 @@ static bool skip_operand(Scan *s)
     return true;
 }
 
-/* The rotation whose name was just passed. */
-static bool rotate(Scan *s, const char *name)
+/* [0] and the attributes behind it, of which it becomes one. */
+static bool numbers(Scan *s)
 {
-    replace(s, name, sizeof rotation - 1, "\"" ROTATE "\"(");
-    for (int i = 0; i < 3; i++) {
+    skip_blank(s);
+    if (s->at >= s->end || *s->at != '[')
+        return expected(s, "'[' and the number of an element");
+    replace(s, s->at++, 0, ") {indices = ");
+    if (!find(s, "]"))
+        return expected(s, "']' behind the number of an element");
+    const char *behind = ++s->at;
+    skip_blank(s);
+    if (s->at >= s->end || *s->at != '{') {
+        replace(s, behind, 0, "}");
+        return true;
+    }
+    const char *open = s->at++;
+    skip_blank(s);
+    replace(s, open, 1, s->at < s->end && *s->at == '}' ? "" : ",");
+    return find(s, "}") ? s->at++, true : expected(s, "'}' behind attributes");
+}
+
+static bool operands(Scan *s)
+{
+    for (uint32_t i = 0; i < s->spelling->n; i++) {
         if (!skip_operand(s))
             return false;
         const char *behind = s->at;
+        bool last = i + 1 == s->spelling->n;
         skip_blank(s);
-        if (i == 2)
+        if (last && s->spelling->indexed)
+            return numbers(s);
+        if (last)
             replace(s, behind, 0, ")");
         else if (s->at < s->end && *s->at == ',')
             s->at++;
         else
-            return expected(s, "',' and another operand: two matrices and an offset");
+            return expected(s, arena_printf(s->job->arena, "',' and another operand: %s",
+                                            s->spelling->operands));
     }
+    return true;
+}
+
+/* The operation whose name was just passed. */
+static bool rewrite(Scan *s, const char *name)
+{
+    const char *start = arena_printf(s->job->arena, "\"%s\"(", s->spelling->generic);
+    replace(s, name, strlen(s->spelling->name), start);
+    if (!operands(s))
+        return false;
     if (!find(s, ":"))
         return expected(s, "':' and the operands' types");
     s->at++;
@@ -155,21 +206,40 @@ static bool rotate(Scan *s, const char *name)
     return true;
 }
 
+/* Whether what follows the name is MLIR's own operation. */
+static bool is_known(const Scan *s)
+{
+    Scan ahead = *s;
+    for (skip_blank(&ahead); ahead.at < ahead.end && *ahead.at != ',';)
+        skip_token(&ahead);
+    ahead.at += ahead.at < ahead.end;
+    skip_blank(&ahead);
+    return s->spelling->shared && ahead.at < ahead.end && *ahead.at != '%';
+}
+
+static const Spelling *spelling_of(const char *token, size_t n)
+{
+    for (size_t i = 0; i < COUNT_OF(spellings); i++) {
+        if (n == strlen(spellings[i].name) && !memcmp(token, spellings[i].name, n))
+            return &spellings[i];
+    }
+    return NULL;
+}
+
 const char *syntax_generic(Job *j, const char *text, size_t size, size_t *out_size)
 {
     Scan s = { .job = j, .at = text, .end = text + size, .done = text, .line_start = text,
                .line = 1 };
-    const char quoted[] = "\"gpu.subgroup_mma_rotate\"";
     while (s.at < s.end) {
         const char *token = s.at;
         skip_token(&s);
         size_t n = (size_t)(s.at - token);
-        if (n == sizeof rotation - 1 && !memcmp(token, rotation, n)) {
-            if (!rotate(&s, token))
-                return NULL;
-        } else if (n == sizeof quoted - 1 && !memcmp(token, quoted, n)) {
-            replace(&s, token, n, "\"" ROTATE "\"");
-        }
+        bool quoted = n > 2 && *token == '"';
+        s.spelling = quoted ? spelling_of(token + 1, n - 2) : spelling_of(token, n);
+        if (s.spelling && quoted && !s.spelling->shared)
+            replace(&s, token, n, arena_printf(j->arena, "\"%s\"", s.spelling->generic));
+        else if (s.spelling && !quoted && !is_known(&s) && !rewrite(&s, token))
+            return NULL;
     }
     copy_to(&s, s.end);
     *out_size = s.out.len;

@@ -13,6 +13,9 @@
 // RUN: not %heddle check %t.none 2>&1 | %filecheck %s --check-prefix=NONE
 // RUN: not %heddle check %t.twice 2>&1 | %filecheck %s --check-prefix=TWICE
 // RUN: not %heddle check %t.wide 2>&1 | %filecheck %s --check-prefix=WIDE
+// RUN: not %heddle check %t.elements 2>&1 | %filecheck %s --check-prefix=ELEMENTS
+// RUN: not %heddle check %t.brackets 2>&1 | %filecheck %s --check-prefix=BRACKETS
+// RUN: not %heddle check %t.reduce 2>&1 | %filecheck %s --check-prefix=REDUCE
 // RUN: not %heddle check %t.sizes 2>&1 | %filecheck %s --check-prefix=SIZES
 // CONVERT: convert:5:5: error: MLIR has no conversion of this gpu.printf to SPIR-V
 // CONVERT: convert:6:10: error: MLIR has no conversion of this vector.transfer_read to SPIR-V
@@ -31,6 +34,19 @@
 // WIDE: wide:4:10: error: MLIR has no conversion of this vector.from_elements to SPIR-V
 // WIDE-NEXT: wide:7:5: error: MLIR has no conversion of this gpu.printf to SPIR-V
 // WIDE-NOT: error
+// ELEMENTS: elements:8:10: error: gpu.subgroup_mma_extract: element 2; an invocation holds elements 0 to 1 of
+// ELEMENTS: elements:9:10: error: gpu.subgroup_mma_extract takes one number in brackets
+// ELEMENTS: elements:10:10: error: gpu.subgroup_mma_extract: an element of {{.*}} is no f16
+// ELEMENTS: elements:11:10: error: gpu.subgroup_mma_insert makes a {{.*}} of one, not a !gpu.mma_matrix<4x4
+// ELEMENTS: elements:12:10: error: gpu.subgroup_mma_extract takes a matrix (!gpu.mma_matrix), not f32
+// ELEMENTS: elements:13:10: error: the 9 elements of 3x3 matrices are not a whole number for each of
+// ELEMENTS: elements:14:10: error: gpu.rotate's width is a constant power of two up to the subgroup's 32
+// ELEMENTS: elements:15:10: error: gpu.rotate's width is a constant power of two up to the subgroup's 32
+// ELEMENTS: elements:16:10: error: gpu.rotate's offset and width are i32, not i32 and index
+// ELEMENTS: elements:17:10: error: gpu.rotate takes and gives a number of one type, not f32 and f16
+// ELEMENTS: elements:18:11: error: gpu.subgroup_mma_extract: the gpu dialect cannot take elements out of
+// BRACKETS: brackets:3:38: error: gpu.subgroup_mma_extract: expected '[' and the number of an element
+// REDUCE: reduce:4:10: error: gpu.all_reduce by a region of operations
 // SIZES: sizes:6:10: error: {{.*}}kernels have subgroups of different sizes
 // ---- convert
 gpu.module @m {
@@ -84,6 +100,48 @@ gpu.module @m {
     %0 = arith.constant 0 : index
     %m = gpu.subgroup_mma_load_matrix %a[%0, %0] {leadDimension = 16 : index} : memref<16x16xi8> -> !gpu.mma_matrix<16x16xsi8, "AOp">
     %x = arith.constant 0 : i32 %r = gpu.subgroup_mma_rotate %m, %m, %n : !gpu.mma_matrix<16x16xsi8, "AOp">, !gpu.mma_matrix<16x16xsi8, "AOp">, i32 -> !gpu.mma_matrix<16x16xsi8, "AOp">
+    gpu.return
+  }
+}
+// ---- elements
+!c = !gpu.mma_matrix<8x8xf32, "COp">
+gpu.module @m {
+  func.func @f(%a: !c, %b: !gpu.mma_matrix<3x3xf32, "COp">, %s: !gpu.mma_matrix<8x8xsi8, "AOp">, %v: f32, %n: i32, %i: index) {
+    %w0 = arith.constant 32 : i32
+    %w1 = arith.constant 12 : i32
+    // MLIR's own rotation is left as it is.
+    %r, %valid = gpu.rotate %v, 3, 16 : f32
+    %0 = gpu.subgroup_mma_extract %a[2] : !c -> f32
+    %1 = gpu.subgroup_mma_extract %a[0, 1] : !c -> f32
+    %2 = gpu.subgroup_mma_extract %a[0] : !c -> f16
+    %3 = gpu.subgroup_mma_insert %v, %a[1] : f32, !c -> !gpu.mma_matrix<4x4xf32, "COp">
+    %4 = gpu.subgroup_mma_extract %v[0] : f32 -> f32
+    %5 = gpu.subgroup_mma_extract %b[0] : !gpu.mma_matrix<3x3xf32, "COp"> -> f32
+    %6 = gpu.rotate %v, %n, %w1 : f32, i32, i32 -> f32
+    %7 = gpu.rotate %v, %n, %n : f32, i32, i32 -> f32
+    %8 = gpu.rotate %v, %n, %i : f32, i32, index -> f32
+    %9 = gpu.rotate %v, %n, %w0 : f32, i32, i32 -> f16
+    %s0 = gpu.subgroup_mma_extract %s[0] : !gpu.mma_matrix<8x8xsi8, "AOp"> -> i8
+    return
+  }
+  gpu.func @k() kernel { gpu.return }
+}
+// ---- brackets
+gpu.module @m {
+  func.func @f(%a: !gpu.mma_matrix<8x8xf32, "COp">) {
+    %0 = gpu.subgroup_mma_extract %a : !gpu.mma_matrix<8x8xf32, "COp"> -> f32
+  }
+}
+// ---- reduce
+gpu.module @m {
+  gpu.func @k(%a: memref<64xf32>) kernel {
+    %i = gpu.thread_id x %v = memref.load %a[%i] : memref<64xf32>
+    %s = gpu.all_reduce %v {
+    ^bb0(%x: f32, %y: f32):
+      %z = arith.addf %x, %y : f32
+      "gpu.yield"(%z) : (f32) -> ()
+    } : (f32) -> (f32)
+    memref.store %s, %a[%i] : memref<64xf32>
     gpu.return
   }
 }
