@@ -258,7 +258,7 @@ static bool make_set(VulkanProgram *p)
                                  p->n_buffers};
     VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
                                        .maxSets = 1,
-                                       .poolSizeCount = 1, .pPoolSizes = &size};
+                                       .poolSizeCount = p->n_buffers != 0, .pPoolSizes = &size};
     if (h->CreateDescriptorPool(h->device, &pool, NULL, &p->descriptors) != VK_SUCCESS)
         return false;
     VkDescriptorSetAllocateInfo set = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,

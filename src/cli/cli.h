@@ -35,7 +35,7 @@ typedef struct Options {
     StringList inputs;              /* the arguments that are no options */
     StringList binds, outs, specs, compares, pushes, includes, defines;
     const char *output, *emit, *device, *entry, *glslang, *target_env, *language, *isa, *svg,
-        *check, *rotate_as, *sweep, *target;
+        *check, *rotate_as, *sweep, *target, *arrays;
     uint32_t groups[3], global[3], local[3], offset[3];
     bool has_groups, has_global, has_local;
     uint32_t subgroup_size, threads, interleave, seed, budget;
@@ -111,7 +111,13 @@ typedef struct Layout {
     uint32_t rows, columns, subgroup_size;
     HeddleType type;
     HeddleUse use;
+    HeddleType array;           /* of Qualcomm's conversions; NO_TYPE: who owns elements */
 } Layout;
+/* layout.c: */
+uint32_t layout_length(const Layout *l);    /* elements that a lane holds, or of its array */
+/* Whose element (row, column) is, and which of that lane's. */
+void layout_owner(const Layout *l, uint32_t row, uint32_t column, uint32_t *lane,
+                  uint32_t *element);
 const char *use_name(HeddleUse use);    /* "A", "B", "C" */
 bool layout_svg(const Layout *l, const char *path);
 /* An empty picture, "-" on standard output. NULL after complaining. */

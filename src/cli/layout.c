@@ -55,6 +55,39 @@ static bool parse_use(const char *text, Layout *l)
     return good;
 }
 
+/* Elements in one of an array's. */
+static uint32_t packed(const Layout *l)
+{
+    return l->array ? (uint32_t)(heddle_type_size(l->array) / heddle_type_size(l->type)) : 1;
+}
+
+/* By the rules of SPV_QCOM_cooperative_matrix_conversion. */
+static bool parse_arrays(const Options *o, Layout *l)
+{
+    if (!o->arrays)
+        return true;
+    l->array = heddle_type_from_name(o->arrays);
+    bool c = l->use == HEDDLE_USE_ACCUMULATOR, b = l->use == HEDDLE_USE_B;
+    uint32_t lanes = b ? l->columns : l->rows, length = b ? l->rows : l->columns;
+    uint32_t size = (uint32_t)heddle_type_size(l->type), w = l->subgroup_size;
+    const char *word = b ? "rows" : "columns";
+    if (l->array != l->type && (l->array != HEDDLE_U32 || size >= 4 || (c && size != 2)))
+        complain("layout: --arrays %s: arrays are of the matrix's own type%s", o->arrays,
+                 size < 4 ? ", or of u32, which hold several" : "");
+    else if (!c && length * size != 32)
+        complain("layout: --arrays: an array is of 32 bytes, so A has %u columns of %s and B %u "
+                 "rows", 32 / size, heddle_type_name(l->type), 32 / size);
+    else if (length % packed(l))
+        complain("layout: --arrays u32: %u %s are no whole number of words", length, word);
+    else if (!c ? lanes > w : lanes != w && lanes * 2 != w && lanes * 4 != w)
+        complain("layout: --arrays: in a subgroup of %u %s", w,
+                 c ? "an accumulator has as many rows, half as many or a quarter"
+                   : "A has at most as many rows, B as many columns");
+    else
+        return true;
+    return false;
+}
+
 static bool parse_subgroup(const Options *o, Layout *l)
 {
     l->subgroup_size = o->subgroup_size ? o->subgroup_size : 32;
@@ -70,9 +103,27 @@ static int width_of(uint32_t n)
     return snprintf(NULL, 0, "%u", n);
 }
 
+uint32_t layout_length(const Layout *l)
+{
+    if (!l->array)
+        return heddle_matrix_length(l->rows, l->columns, l->subgroup_size);
+    return (l->use == HEDDLE_USE_B ? l->rows : l->columns) / packed(l);
+}
+
+void layout_owner(const Layout *l, uint32_t row, uint32_t column, uint32_t *lane, uint32_t *element)
+{
+    bool b = l->use == HEDDLE_USE_B;
+    if (!l->array) {
+        heddle_matrix_owner(l->rows, l->columns, l->subgroup_size, row, column, lane, element);
+        return;
+    }
+    *lane = b ? column : row;
+    *element = (b ? row : column) / packed(l);
+}
+
 static void print_grid(const Layout *l)
 {
-    uint32_t length = heddle_matrix_length(l->rows, l->columns, l->subgroup_size);
+    uint32_t length = layout_length(l);
     int lane_width = width_of(l->subgroup_size - 1), element_width = width_of(length - 1);
     int cell_width = lane_width + 1 + element_width, label = width_of(l->rows - 1);
     printf("%*s |", label, "");
@@ -89,15 +140,33 @@ static void print_grid(const Layout *l)
         printf("%*u |", label, r);
         for (uint32_t c = 0; c < l->columns; c++) {
             uint32_t lane, element;
-            heddle_matrix_owner(l->rows, l->columns, l->subgroup_size, r, c, &lane, &element);
+            layout_owner(l, r, c, &lane, &element);
             printf(" %*u.%-*u", lane_width, lane, element_width, element);
         }
         printf("\n");
     }
 }
 
+static void print_arrays(const Layout *l)
+{
+    uint32_t n = packed(l), length = layout_length(l);
+    bool b = l->use == HEDDLE_USE_B;
+    printf("%ux%u %s %s from and to arrays %s[%u] of a subgroup of %u. Cells: lane.element\n",
+           l->rows, l->columns, heddle_type_name(l->type), use_name(l->use),
+           heddle_type_name(l->array), length, l->subgroup_size);
+    printf("(lane i's array is %s i", b ? "column" : "row");
+    if (n > 1)
+        printf("; %u elements a word, the first in the lowest bits", n);
+    printf(")\n\n");
+    print_grid(l);
+}
+
 static void print_layout(const Layout *l)
 {
+    if (l->array) {
+        print_arrays(l);
+        return;
+    }
     uint32_t length = heddle_matrix_length(l->rows, l->columns, l->subgroup_size);
     uint64_t n = (uint64_t)l->rows * l->columns;
     printf("%ux%u %s %s, subgroup of %u: %u element%s an invocation. Cells: lane.element\n",
@@ -115,7 +184,7 @@ int command_layout(const Options *o)
     Layout l = { 0 };
     const char **in = o->inputs.data;
     if (!parse_shape(in[0], &l) || !parse_type(in[1], &l) || !parse_use(in[2], &l) ||
-        !parse_subgroup(o, &l))
+        !parse_subgroup(o, &l) || !parse_arrays(o, &l))
         return EXIT_USAGE;
     if (o->svg)
         return layout_svg(&l, o->svg) ? EXIT_DONE : EXIT_WRONG;

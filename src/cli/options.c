@@ -94,6 +94,8 @@ static const Option options[] = {
       STRING, AT(rotate_as), 0, KERNEL },
     { "--sweep", "wait-queues", "with 0 to 8 wait queues in the loops that ask for them, by turns:"
       " table and bars", STRING, AT(sweep), 0, ON(CMD_BENCH) },
+    { "--arrays", "TYPE", "instead: of the arrays that Qualcomm's conversions take; TYPE is theirs,"
+      " the matrix's own or u32", STRING, AT(arrays), 0, ON(CMD_LAYOUT) },
     { "--svg", "FILE", "draw there (bench: what --sweep measured)",
       STRING, AT(svg), 0, ON(CMD_LAYOUT) | ON(CMD_BENCH) },
     { "--help", NULL, "this", FLAG, AT(help), 0, ~0u },

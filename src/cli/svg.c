@@ -121,7 +121,7 @@ static void square(const Picture *p, double x, double y, double side, Colour c, 
 static void element(const Picture *p, uint32_t row, uint32_t column)
 {
     uint32_t lane = 0, e = 0;
-    heddle_matrix_owner(p->l->rows, p->l->columns, p->l->subgroup_size, row, column, &lane, &e);
+    layout_owner(p->l, row, column, &lane, &e);
     double x = p->left + column * p->cell, y = p->top + row * p->cell;
     char ring[64] = "";
     if (lane == 0)
@@ -166,9 +166,13 @@ static void heading(const Picture *p)
              heddle_type_name(l->type),
              l->use == HEDDLE_USE_ACCUMULATOR ? "accumulator" : use_name(l->use), l->subgroup_size);
     svg_text(p->f, 28, 44, 22, "font-weight=\"650\" fill=\"#1b1f27\"", s);
-    snprintf(s, sizeof s,
-             "%u element%s an invocation · element e of lane l is number e · %u + l, row by row",
-             p->length, p->length == 1 ? "" : "s", l->subgroup_size);
+    if (l->array)
+        snprintf(s, sizeof s, "from and to arrays %s[%u]: lane l's is %s l",
+                 heddle_type_name(l->array), p->length, l->use == HEDDLE_USE_B ? "column" : "row");
+    else
+        snprintf(s, sizeof s, "%u element%s an invocation · element e of lane l is number "
+                 "e · %u + l, row by row",
+                 p->length, p->length == 1 ? "" : "s", l->subgroup_size);
     svg_text(p->f, 28, 68, 13, "fill=\"#4d5461\"", s);
 }
 
@@ -217,7 +221,7 @@ static void measure(Picture *p)
 {
     const Layout *l = p->l;
     uint32_t side = l->rows > l->columns ? l->rows : l->columns;
-    p->length = heddle_matrix_length(l->rows, l->columns, l->subgroup_size);
+    p->length = layout_length(l);
     p->cell = side <= 8     ? 52
               : side <= 16  ? 44
               : side <= 32  ? 36

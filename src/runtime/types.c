@@ -132,6 +132,12 @@ static const HeddleMatrixShape shapes[] = {
     SHAPE(64, 64,  8, F32,  F32,  F32, F32, false),
     SHAPE(64, 64, 16, F32,  F32,  F32, F32, false),
     SHAPE(64, 64, 32, S8,   S8,   S32, S32, false),
+    SHAPE(64, 64, 32, U8,   U8,   U32, U32, false),
+    SHAPE(64, 16,  8, F32,  F32,  F32, F32, false),
+    SHAPE(64, 16, 16, F16,  F16,  F16, F16, false),
+    SHAPE(64, 16, 16, F16,  F16,  F32, F32, false),
+    SHAPE(64, 16, 32, S8,   S8,   S32, S32, false),
+    SHAPE(64, 16, 32, U8,   U8,   U32, U32, false),
 };
 
 #define GRAIN(n, a, b, c, r, saturating, scope, workgroup) \

@@ -3,6 +3,7 @@
  * The environment variables of the driver; docs/VULKAN.md has the table for users. Programs that
  * run with others' rights see none of them.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -22,9 +23,16 @@ static bool on(const char *name)
     return s && strcmp(s, "0");
 }
 
+static void complain_instead(Config *c, const char *name, const char *expected, const char *instead)
+{
+    size_t n = strlen(c->wrong);
+    snprintf(c->wrong + n, sizeof c->wrong - n, "%s%s is not %s: %s", n ? "; " : "", name, expected,
+             instead);
+}
+
 static void complain(Config *c, const char *name, const char *expected)
 {
-    snprintf(c->wrong, sizeof c->wrong, "%s is not %s: ignored", name, expected);
+    complain_instead(c, name, expected, "ignored");
 }
 
 static VkPhysicalDeviceType device_type(Config *c, const char *name)
@@ -78,17 +86,35 @@ static const char *folder(Config *c, const char *name, bool written)
     return NULL;
 }
 
+/* Whoever asks for messages is told where they go instead. */
+static const char *log_file(Config *c, const char *name)
+{
+    const char *s = text(name);
+    if (!s || !strcmp(s, "stderr"))
+        return s;
+    int fd = open(s, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        complain_instead(c, name, "a file to write to", "messages go to stderr");
+        return "stderr";
+    }
+    close(fd);
+    return s;
+}
+
 void config_read(Config *c)
 {
     *c = (Config){
         .check = on("HEDDLE_CHECK"), .graphics = on("HEDDLE_CLAIM_GRAPHICS"),
-        .stats = on("HEDDLE_STATS"), .log = text("HEDDLE_LOG"),
+        .stats = on("HEDDLE_STATS"),
     };
+    c->log = log_file(c, "HEDDLE_LOG");
     c->dump = folder(c, "HEDDLE_DUMP", true);
     c->replace = folder(c, "HEDDLE_REPLACE", false);
     c->cache = folder(c, "HEDDLE_CACHE", true);
     c->device_type = device_type(c, "HEDDLE_DEVICE_TYPE");
     c->subgroup_size = subgroup_size(c, "HEDDLE_SUBGROUP_SIZE");
+    c->large_shapes = text("HEDDLE_LARGE_SHAPES") ? on("HEDDLE_LARGE_SHAPES")
+                                                  : c->subgroup_size >= 64;
     c->threads = number(c, "HEDDLE_THREADS", 0);
     c->keep = number(c, "HEDDLE_KEEP", 256);
 }

@@ -402,10 +402,12 @@ static VkComponentTypeKHR component(HeddleType t)
 }
 
 /* Programs divide a workgroup's tile among its subgroups without asking whether a matrix still fits
- * their share, so what is listed is no larger than 32 x 32; kernels may use more. */
-static bool is_listed(const HeddleMatrixShape *s)
+ * their share, so what is listed is no larger than 32 x 32, but for programs that want a row for
+ * each of 64 lanes; kernels may use more in any case. */
+static bool is_listed(const Config *c, const HeddleMatrixShape *s)
 {
-    return s->scope == HEDDLE_SCOPE_SUBGROUP && s->m <= 32 && s->n <= 32;
+    bool small = s->m <= 32 && s->n <= 32;
+    return s->scope == HEDDLE_SCOPE_SUBGROUP && (small || c->large_shapes);
 }
 
 /* All of a query's structure but its sType and pNext, which the caller set. */
@@ -424,15 +426,16 @@ static VkResult listed(uint32_t *count, bool wanted, uint32_t n)
 }
 
 /* One structure of `size` bytes for each shape that is wanted. */
-static VkResult list_shapes(uint32_t *count, void *out, size_t size,
-                            bool (*wanted)(const HeddleMatrixShape *s),
+static VkResult list_shapes(VkPhysicalDevice device, uint32_t *count, void *out, size_t size,
+                            bool (*wanted)(const Config *c, const HeddleMatrixShape *s),
                             void (*describe)(const HeddleMatrixShape *s, void *out))
 {
+    const Config *config = &Physical_of(device)->instance->config;
     size_t all;
     const HeddleMatrixShape *shapes = heddle_matrix_shapes(&all);
     uint32_t n = 0;
     for (size_t i = 0; i < all; i++) {
-        if (!wanted(&shapes[i]))
+        if (!wanted(config, &shapes[i]))
             continue;
         if (out && n < *count)
             describe(&shapes[i], (char *)out + n * size);
@@ -454,14 +457,13 @@ static void describe_khr(const HeddleMatrixShape *s, void *out)
 VKAPI_ATTR VkResult VKAPI_CALL hv_GetPhysicalDeviceCooperativeMatrixPropertiesKHR(
     VkPhysicalDevice device, uint32_t *count, VkCooperativeMatrixPropertiesKHR *out)
 {
-    (void)device;
-    return list_shapes(count, out, sizeof *out, is_listed, describe_khr);
+    return list_shapes(device, count, out, sizeof *out, is_listed, describe_khr);
 }
 
 /* The older extension has neither saturation nor the types that came later. */
-static bool is_older(const HeddleMatrixShape *s)
+static bool is_older(const Config *c, const HeddleMatrixShape *s)
 {
-    return is_listed(s) && !s->saturating && component(s->a) <= VK_COMPONENT_TYPE_UINT64_KHR &&
+    return is_listed(c, s) && !s->saturating && component(s->a) <= VK_COMPONENT_TYPE_UINT64_KHR &&
            component(s->result) <= VK_COMPONENT_TYPE_UINT64_KHR;
 }
 
@@ -478,8 +480,7 @@ static void describe_nv(const HeddleMatrixShape *s, void *out)
 VKAPI_ATTR VkResult VKAPI_CALL hv_GetPhysicalDeviceCooperativeMatrixPropertiesNV(
     VkPhysicalDevice device, uint32_t *count, VkCooperativeMatrixPropertiesNV *out)
 {
-    (void)device;
-    return list_shapes(count, out, sizeof *out, is_older, describe_nv);
+    return list_shapes(device, count, out, sizeof *out, is_older, describe_nv);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL

@@ -151,9 +151,7 @@ static void choose_options(Build *b)
     b->options.robust = is_robust(b);
     b->options.check = config->check;
     b->options.stats = config->stats;
-    b->options.emit = config->check  ? HEDDLE_EMIT_NOTHING
-                      : config->dump ? HEDDLE_EMIT_LLVM
-                                     : HEDDLE_EMIT_OBJECT;
+    b->options.emit = config->check ? HEDDLE_EMIT_NOTHING : HEDDLE_EMIT_OBJECT;
 }
 
 static void make_key(Build *b)
@@ -195,17 +193,36 @@ static void drop_unknown_specs(Build *b, const HeddleKernelInfo *info)
     b->options.n_specs = n;
 }
 
-static VkResult compile(Build *b, Kernel **out)
+static HeddleResult make_kernel(Build *b, HeddleEmit emit, HeddleLog *log, HeddleKernel **out)
 {
     HeddleModule *module = NULL;
-    HeddleKernel *kernel = NULL;
     HeddleModuleOptions o = { .language = HEDDLE_LANGUAGE_SPIRV };
-    HeddleResult r = heddle_module_new(b->words, b->size, b->name, &o, &module, b->log);
+    HeddleResult r = heddle_module_new(b->words, b->size, b->name, &o, &module, log);
     if (!r) {
         drop_unknown_specs(b, heddle_module_entry_point(module, 0));
-        r = heddle_kernel_new(b->device->physical->heddle, module, &b->options, &kernel, b->log);
+        HeddleKernelOptions options = b->options;
+        options.emit = emit;
+        r = heddle_kernel_new(b->device->physical->heddle, module, &options, out, log);
     }
     heddle_module_free(module);
+    return r;
+}
+
+/* A kernel keeps one form, and what runs and is cached keeps its object: compiled once more. */
+static void dump_llvm(Build *b)
+{
+    const Config *config = &b->device->instance->config;
+    HeddleKernel *kernel = NULL;
+    if (!config->dump || config->check || make_kernel(b, HEDDLE_EMIT_LLVM, NULL, &kernel))
+        return;
+    dump(b, ".ll", kernel->text, kernel->text_size);
+    heddle_kernel_free(kernel);
+}
+
+static VkResult compile(Build *b, Kernel **out)
+{
+    HeddleKernel *kernel = NULL;
+    HeddleResult r = make_kernel(b, b->options.emit, b->log, &kernel);
     if (!r && kernel->info->push_size > MAX_PUSH) {
         r = log_fail(b->log, HEDDLE_ERROR_UNSUPPORTED,
                      "%s: %llu bytes of push constants; maxPushConstantsSize is %d", b->name,
@@ -214,7 +231,6 @@ static VkResult compile(Build *b, Kernel **out)
     }
     if (r)
         return of_heddle(r);
-    dump(b, ".ll", kernel->text, kernel->text_size);
     *out = kernel_new(&b->key, kernel, NULL);
     return *out ? VK_SUCCESS : VK_ERROR_OUT_OF_HOST_MEMORY;
 }
@@ -312,6 +328,8 @@ static VkResult create(Device *d, Cache *cache, const VkComputePipelineCreateInf
     choose_options(&b);
     make_key(&b);
     VkResult r = find_kernel(&b, cache, &hit, &kernel);
+    if (!r)
+        dump_llvm(&b);
     heddle_log_free(b.log);
     free(b.specs);
     free(b.replacement);

@@ -88,10 +88,11 @@ typedef struct Config {
     bool check;                 /* run on the reference device and check */
     bool graphics;              /* says that it has what it has not: graphics.c */
     bool stats;                 /* counts of every pipeline, to the log when it is destroyed */
+    bool large_shapes;          /* lists matrices above 32 x 32 too */
     const char *log;            /* "stderr", or a file that messages are appended to; or NULL */
     const char *dump, *replace; /* folders of shaders; or NULL */
     const char *cache;          /* folder of compiled kernels; or NULL */
-    char wrong[96];             /* what is wrong with a variable; or "" */
+    char wrong[512];            /* what is wrong with variables; or "" */
 } Config;
 void config_read(Config *c);
 

@@ -132,6 +132,80 @@ TEST(wrong_values)
     remove(log);
 }
 
+/* What is on stderr while an instance is made. */
+static const char *stderr_of_instance(void)
+{
+    char file[] = "/tmp/heddle-stderr-XXXXXX";
+    int fd = mkstemp(file), before = dup(2);
+    Gpu g = { 0 };
+    dup2(fd, 2);
+    CHECK(gpu_new(&g) == VK_SUCCESS);
+    gpu_free(&g);
+    dup2(before, 2);
+    close(before);
+    close(fd);
+    const char *text = read_text(file);
+    remove(file);
+    return text;
+}
+
+/* Who wants messages and names no file for them gets them. */
+TEST(a_log_that_cannot_be_written)
+{
+    setenv("HEDDLE_LOG", "/proc/none/log", 1);
+    setenv("HEDDLE_THREADS", "two", 1);
+    const char *text = stderr_of_instance();
+    CHECK_CONTAINS(text, "HEDDLE_LOG is not a file to write to: messages go to stderr");
+    CHECK_CONTAINS(text, "HEDDLE_THREADS is not a number: ignored");
+    unsetenv("HEDDLE_THREADS");
+    unsetenv("HEDDLE_LOG");
+}
+
+/* 64 x columns x k */
+static bool lists(const VkCooperativeMatrixPropertiesKHR *p, uint32_t n, uint32_t columns,
+                  uint32_t k, VkComponentTypeKHR a)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (p[i].MSize == 64 && p[i].NSize == columns && p[i].KSize == k && p[i].AType == a)
+            return true;
+    }
+    return false;
+}
+
+/* For 64 lanes, and where it is asked for, also what Qualcomm's programs look for: a row a lane,
+ * of 32 bytes. */
+TEST(large_shapes)
+{
+    static const struct { const char *size, *asked; bool large; } cases[] = {
+        { NULL, NULL, false }, { "32", "1", true }, { "64", NULL, true }, { "128", NULL, true },
+        { "64", "0", false },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        Gpu g = { 0 };
+        VkCooperativeMatrixPropertiesKHR p[128];
+        uint32_t n = COUNT_OF(p);
+        for (uint32_t k = 0; k < n; k++)
+            p[k] = (VkCooperativeMatrixPropertiesKHR){
+                .sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR };
+        if (cases[i].size)
+            setenv("HEDDLE_SUBGROUP_SIZE", cases[i].size, 1);
+        if (cases[i].asked)
+            setenv("HEDDLE_LARGE_SHAPES", cases[i].asked, 1);
+        REQUIRE(gpu_new(&g) == VK_SUCCESS);
+        unsetenv("HEDDLE_SUBGROUP_SIZE");
+        unsetenv("HEDDLE_LARGE_SHAPES");
+        CHECK(VK(GetPhysicalDeviceCooperativeMatrixPropertiesKHR)(g.physical, &n, p) == VK_SUCCESS);
+        for (uint32_t columns = 16; columns <= 64; columns += 48) {
+            CHECK(lists(p, n, columns, 8, VK_COMPONENT_TYPE_FLOAT32_KHR) == cases[i].large);
+            CHECK(lists(p, n, columns, 16, VK_COMPONENT_TYPE_FLOAT16_KHR) == cases[i].large);
+            CHECK(lists(p, n, columns, 32, VK_COMPONENT_TYPE_SINT8_KHR) == cases[i].large);
+            CHECK(lists(p, n, columns, 32, VK_COMPONENT_TYPE_UINT8_KHR) == cases[i].large);
+        }
+        CHECK(p[0].MSize == 16 && p[0].NSize == 16 && p[0].KSize == 16);
+        gpu_free(&g);
+    }
+}
+
 static void query_claims(Gpu *g, VkPhysicalDeviceVulkan12Properties *v12,
                          VkPhysicalDeviceProperties2 *p, VkPhysicalDeviceFeatures *f,
                          VkQueueFamilyProperties *family, VkFormatProperties *format)
@@ -227,6 +301,26 @@ TEST(dump_and_replace)
     CHECK(run(doubles) == 21);
     unsetenv("HEDDLE_REPLACE");
     shell("rm -r %s", folder);
+}
+
+/* What is dumped is the same whether or not the compiled kernel is kept, and it is kept. */
+TEST(dump_beside_a_cache)
+{
+    char dump[] = "/tmp/heddle-dump-XXXXXX", cache[] = "/tmp/heddle-kept-XXXXXX";
+    REQUIRE(mkdtemp(dump) && mkdtemp(cache));
+    setenv("HEDDLE_DUMP", dump, 1);
+    setenv("HEDDLE_CACHE", cache, 1);
+    for (int i = 0; i < 2; i++) {
+        CHECK(run(doubles) == 14);
+        shell("cd %s && test $(ls *.spv | wc -l) = 1 && grep -q heddle_kernel *.ll && rm *", dump);
+        shell("test $(ls %s | wc -l) = 1", cache);
+    }
+    unsetenv("HEDDLE_DUMP");
+    CHECK(run(doubles) == 14);
+    shell("test $(ls %s | wc -l) = 1", cache);
+    unsetenv("HEDDLE_CACHE");
+    shell("rm -r %s", dump);
+    shell("rm -r %s", cache);
 }
 
 TEST(statistics_and_checks)
