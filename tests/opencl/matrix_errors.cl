@@ -8,6 +8,8 @@
 // RUN: not %heddle compile %s -DCALLS --emit ast 2>&1 | %filecheck --check-prefix=CALLS %s
 // RUN: not %heddle compile %s -DSHAPES --emit ast 2>&1 | %filecheck --check-prefix=SHAPES %s
 // RUN: not %heddle compile %s -DOPERATORS --emit ast 2>&1 | %filecheck --check-prefix=OPERATORS %s
+// RUN: not %heddle compile %s -DONCE --emit ast 2>&1 | %filecheck --check-prefix=ONCE %s
+// RUN: not %heddle compile %s -DPRIVATE --emit asm 2>&1 | %filecheck --check-prefix=PRIVATE %s
 // RUN: %heddle compile %s -DWARNINGS --emit ast 2>&1 >/dev/null | %filecheck --check-prefix=WARNINGS %s
 
 #define SUB CLK_COOPERATIVE_MATRIX_SCOPE_SUBGROUP
@@ -37,8 +39,10 @@ void types(int n)
     float g __attribute__((coop_mat(SUB, 8, 8, CLK_COOPERATIVE_MATRIX_A, 1)));
 // TYPES-DAG: :[[@LINE+1]]:28: error: coop_mat takes (scope, rows, columns, use)
     float h __attribute__((coop_mat));
-// TYPES-DAG: :[[@LINE+1]]:48: error: the use is an enumerator; write it without quotes
-    float i __attribute__((coop_mat(SUB, 8, 8, "CLK_COOPERATIVE_MATRIX_A")));
+// TYPES-DAG: :[[@LINE+1]]:48: error: the use is an enumerator, and "CLK_A" names none
+    float i __attribute__((coop_mat(SUB, 8, 8, "CLK_A")));
+// TYPES-DAG: :[[@LINE+1]]:37: error: the only scope of a matrix is CLK_COOPERATIVE_MATRIX_SCOPE_SUBGROUP
+    float o __attribute__((coop_mat(memory_scope_all_devices, 8, 8, CLK_COOPERATIVE_MATRIX_A)));
 // TYPES-DAG: :[[@LINE+1]]:29: error: the components of a matrix are integers or floating-point numbers, not 'float4'
     float4 j __attribute__((coop_mat(SUB, 8, 8, CLK_COOPERATIVE_MATRIX_A)));
 // TYPES-DAG: :[[@LINE+1]]:27: error: the components of a matrix are integers or floating-point numbers, not 'bool'
@@ -56,6 +60,8 @@ void types(int n)
 // PLACES-DAG: :[[@LINE+1]]:12: error: a matrix lies in __private memory, not in __global; coop_mat_store brings its elements there
 global c88 everywhere;
 struct pair { c88 a; float b; };
+// PLACES-DAG: :[[@LINE+1]]:20: error: a union holds no matrix, which has no bytes that others could share
+union either { c88 a; float b; };
 // PLACES-DAG: :[[@LINE+1]]:23: error: a kernel takes no matrices; pass a pointer and load from it
 kernel void taken(c88 m) {}
 // PLACES-DAG: :[[@LINE+1]]:32: error: a matrix lies in __private memory; a pointer to one is '__private T *'
@@ -93,6 +99,16 @@ void calls(global half *p, global const float *q, private float *r, global c88 *
     coop_mat_store(q, c, ROW, 8);
 // CALLS-DAG: :[[@LINE+1]]:23: error: coop_mat_store stores a matrix, not 'int'
     coop_mat_store(p, n, ROW, 8);
+// CALLS-DAG: :[[@LINE+1]]:31: error: the stride is a number of elements, an integer, not 'float'
+    c = coop_mat_load(q, ROW, 8.0f);
+// CALLS-DAG: :[[@LINE+1]]:5: error: nothing says which matrix coop_mat_init is to make; assign it to a variable, or cast it: (type)coop_mat_init(...)
+    coop_mat_init(1);
+// CALLS-DAG: :[[@LINE+1]]:23: error: coop_mat_init makes all components of one number, not of '__global const float *'
+    c = coop_mat_init(q);
+// CALLS-DAG: :[[@LINE+1]]:25: error: coop_mat_length tells of a matrix, not 'int'
+    n = coop_mat_length(n);
+// CALLS-DAG: :[[@LINE+1]]:9: error: coop_matmul_add takes 4 arguments, not 3
+    c = coop_matmul_add(c, c, c);
 // CALLS-DAG: :[[@LINE+1]]:34: error: coop_mat_operand: 32 is no value of its enumeration
     c = coop_matmul_add(c, c, c, 32);
 // CALLS-DAG: :[[@LINE+1]]:28: error: operand B of coop_matmul_add is a matrix, not 'int'
@@ -160,6 +176,34 @@ void operators(a816 a, b168 b, c88 c, int n, float f)
     c++;
 // OPERATORS-DAG: :[[@LINE+1]]:9: error: a condition is a scalar or a pointer, not 'coop_mat<float, 8x8, accumulator>'
     if (c) n = 1;
+}
+#endif
+
+#ifdef ONCE
+// Of what is made with an attribute that is wrong nothing more is said.
+// ONCE: :[[@LINE+1]]:50: error: the number of rows must be from 1 to 1024, not 0
+typedef float wrong __attribute__((coop_mat(SUB, 0, 8, CLK_COOPERATIVE_MATRIX_A)));
+wrong twice(wrong m) { return m + m * 2; }
+kernel void once(global float *p)
+{
+    wrong a = coop_mat_load(p, ROW, 8), b[2], c = { 0 };
+    a = twice(a) * 2 - c;
+    b[1] = coop_mat_init(a);
+    coop_mat_store(p, b[1], ROW, 8);
+    p[0] = coop_mat_length(a);
+}
+// ONCE-NOT: error
+#endif
+
+#ifdef PRIVATE
+c88 from(const float *p) { return (c88)coop_mat_load(p, ROW, 8); }
+// PRIVATE: error: matrices move to and from memory that invocations share
+kernel void own(global float *q)
+{
+    float mine[64];
+    for (int i = 0; i < 64; i++)
+        mine[i] = q[i];
+    coop_mat_store(q, from(mine), ROW, 8);
 }
 #endif
 

@@ -118,8 +118,7 @@ static bool parse(const Job *j, Ocl *o)
                 .name = j->source->name ? j->source->name : "kernel.cl", .next_loc = 1 };
     OclSource source = { j->source->text, j->source->size, o->name };
     keywords(o);
-    o->words = (Words){ word(o, "__VA_ARGS__"), word(o, "defined"), word(o, "coop_mat_load"),
-                        word(o, "coop_mat_store"), word(o, "coop_matmul_add"), word(o, "printf") };
+    o->words = (Words){ word(o, "__VA_ARGS__"), word(o, "defined"), word(o, "printf") };
     ocl_types_start(o);
     vec_push(o->arena, &o->scopes, NULL);
     vector_types(o);

@@ -20,6 +20,7 @@ static const char *const kinds[] = {
     [N_BUILTIN] = "BuiltinCall", [N_CAST] = "Cast", [N_VECTOR] = "VectorLiteral",
     [N_COMPOUND] = "CompoundLiteral", [N_INIT] = "InitialiserList",
     [N_LOAD_MATRIX] = "CooperativeMatrixLoad", [N_STORE_MATRIX] = "CooperativeMatrixStore",
+    [N_FILL_MATRIX] = "CooperativeMatrixFill", [N_MATRIX_LENGTH] = "CooperativeMatrixLength",
     [N_MULTIPLY_ADD] = "CooperativeMatrixMultiplyAdd", [N_BLOCK] = "Block",
     [N_EXPRESSION] = "Expression", [N_DECLARATION] = "Declaration", [N_IF] = "If",
     [N_WHILE] = "While", [N_DO] = "Do", [N_FOR] = "For", [N_SWITCH] = "Switch", [N_CASE] = "Case",

@@ -288,13 +288,25 @@ static LLVMValueRef operators(Emit *e, Node *n)
     return call_named(e, ocl_mangle(o, name, types, count), n->type, args, count, true);
 }
 
+static LLVMValueRef filled(Emit *e, Type *t, LLVMValueRef component)
+{
+    Type *c = t->base;
+    return call_named(e, ocl_mangle_template(e->o, "__spirv_CompositeConstruct", t->plain, &c, 1),
+                      t, &component, 1, true);
+}
+
 /* A matrix of zeros is made of a scalar: the target cannot translate constant matrices. */
 LLVMValueRef ocl_emit_zeros(Emit *e, Type *t)
 {
-    Type *c = t->base;
-    LLVMValueRef zero = LLVMConstNull(ocl_value_type(e, c));
-    return call_named(e, ocl_mangle_template(e->o, "__spirv_CompositeConstruct", t->plain, &c, 1),
-                      t, &zero, 1, true);
+    return filled(e, t, LLVMConstNull(ocl_value_type(e, t->base)));
+}
+
+static LLVMValueRef length(Emit *e, Node *n)
+{
+    Type *t = n->a->type->plain;
+    LLVMValueRef m = ocl_emit_value(e, n->a);
+    return call_named(e, ocl_mangle(e->o, "__spirv_CooperativeMatrixLengthKHR", &t, 1), n->type, &m,
+                      1, true);
 }
 
 LLVMValueRef ocl_emit_matrix(Emit *e, Node *n)
@@ -302,7 +314,9 @@ LLVMValueRef ocl_emit_matrix(Emit *e, Node *n)
     switch (n->kind) {
     case N_LOAD_MATRIX: return load(e, n);
     case N_STORE_MATRIX: return store(e, n);
+    case N_FILL_MATRIX: return filled(e, n->type, ocl_emit_value(e, n->a));
     case N_MULTIPLY_ADD: return multiply_add(e, n);
+    case N_MATRIX_LENGTH: return length(e, n);
     default: return operators(e, n);
     }
 }

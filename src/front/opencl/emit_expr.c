@@ -747,7 +747,9 @@ LLVMValueRef ocl_emit_value(Emit *e, Node *n)
     case N_CAST: return cast(e, n);
     case N_VECTOR: return vector(e, n);
     case N_INIT: return ocl_emit_zeros(e, n->type);
-    case N_LOAD_MATRIX: case N_STORE_MATRIX: case N_MULTIPLY_ADD: return ocl_emit_matrix(e, n);
+    case N_LOAD_MATRIX: case N_STORE_MATRIX: case N_FILL_MATRIX: case N_MULTIPLY_ADD:
+    case N_MATRIX_LENGTH:
+        return ocl_emit_matrix(e, n);
     case N_MEMBER: { /* of a structure that is no variable */
         Place p = member(e, n);
         return ocl_load(e, &p);

@@ -222,6 +222,8 @@ static inline bool is_pointer(const Type *t) { return t->kind == TY_POINTER; }
 static inline bool is_array(const Type *t) { return t->kind == TY_ARRAY; }
 static inline bool is_record(const Type *t) { return t->kind == TY_RECORD; }
 static inline bool is_matrix(const Type *t) { return t->kind == TY_MATRIX; }
+/* One whose attribute is wrong, which was said. */
+static inline bool is_bad_matrix(const Type *t) { return is_matrix(t) && !t->rows; }
 static inline bool is_void(const Type *t) { return t->kind == TY_VOID; }
 static inline bool is_aggregate(const Type *t) { return is_array(t) || is_record(t); }
 static inline Type *element_of(Type *t) { return is_vector(t) || is_matrix(t) ? t->base : t; }
@@ -242,7 +244,8 @@ typedef enum NodeKind {
     /* expressions */
     N_INT, N_FLOAT, N_STRING, N_SYMBOL, N_MEMBER, N_SWIZZLE, N_INDEX, N_DEREF, N_ADDRESS,
     N_HELD, N_UNARY, N_BINARY, N_ASSIGN, N_STEP, N_CONDITIONAL, N_COMMA, N_CALL, N_BUILTIN, N_CAST,
-    N_VECTOR, N_COMPOUND, N_INIT, N_LOAD_MATRIX, N_STORE_MATRIX, N_MULTIPLY_ADD,
+    N_VECTOR, N_COMPOUND, N_INIT, N_LOAD_MATRIX, N_STORE_MATRIX, N_FILL_MATRIX,
+    N_MULTIPLY_ADD, N_MATRIX_LENGTH,
     /* statements */
     N_BLOCK, N_EXPRESSION, N_DECLARATION, N_IF, N_WHILE, N_DO, N_FOR, N_SWITCH, N_CASE, N_DEFAULT,
     N_BREAK, N_CONTINUE, N_RETURN, N_GOTO, N_LABEL, N_EMPTY
@@ -266,7 +269,7 @@ struct Node {
     uint16_t depth;
     bool lvalue, implicit, postfix, parens, bad;  /* bad: said what is wrong already */
     Loc loc;
-    Type *type;                 /* NULL in statements; in N_LOAD_MATRIX until it is known */
+    Type *type;                 /* NULL in statements; in a pending one until it is known */
     Node *a, *b, *c, *d;
     union {
         uint64_t u;             /* sign- or zero-extended as the type says */
@@ -437,7 +440,7 @@ Node *ocl_to_number(Ocl *o, Node *n, Type *to);     /* scalars and vectors, alre
 
 /* sema_matrix.c */
 Type *ocl_matrix_attribute(Ocl *o, Type *t, const Attributes *a);
-bool ocl_pending(const Node *n);                    /* a coop_mat_load without its type yet */
+bool ocl_pending(const Node *n);        /* coop_mat_load or coop_mat_init without its type yet */
 Node *ocl_settle(Ocl *o, Node *n, Type *type);
 Node *ocl_matrix_mismatch(Ocl *o, Node *n, Type *to, const char *what);
 Node *ocl_matrix_unary(Ocl *o, Tok op, Loc loc, Node *a);
@@ -469,7 +472,7 @@ struct LLVMOpaqueModule *ocl_emit(Ocl *o, struct LLVMOpaqueContext *context);
 typedef struct Call { Symbol *from, *to; Loc loc; } Call;
 
 typedef struct Words {          /* identifiers that the front end asks for */
-    Ident *va_args, *defined, *coop_mat_load, *coop_mat_store, *coop_matmul_add, *printf_;
+    Ident *va_args, *defined, *printf_;
 } Words;
 
 struct Ocl {

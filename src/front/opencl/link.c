@@ -515,6 +515,25 @@ static bool point_at_element(SpvModule *m, SpvInst *i, uint32_t operand)
     return true;
 }
 
+static bool is_transfer(const SpvInst *i)
+{
+    return i->op == SpvOpCooperativeMatrixLoadKHR || i->op == SpvOpCooperativeMatrixStoreKHR;
+}
+
+/* A matrix's memory is named by what the generic pointer to it was made of, where that is known. */
+static bool point_at_memory(SpvModule *m, SpvInst *i)
+{
+    const SpvType *p = spv_type_of(m, spv_operand(i, 0));
+    const SpvInst *from = spv_def(m, spv_operand(i, 0));
+    while (from && (from->op == SpvOpBitcast || from->op == SpvOpCopyObject))
+        from = spv_def(m, spv_operand(from, 0));
+    if (!from || from->op != SpvOpPtrCastToGeneric || p->storage != SpvStorageClassGeneric)
+        return false;
+    Site s = { .m = m, .call = i };
+    i->words[i->first_operand] = typed_pointer(&s, spv_operand(from, 0), p->element->id);
+    return true;
+}
+
 /* LLVM's target leaves a matrix in an array, or a copied array, the array's own pointer; it is to
  * point to elements. */
 static bool point_at_elements(SpvModule *m)
@@ -524,8 +543,9 @@ static bool point_at_elements(SpvModule *m)
         for (SpvBlock *b = f->first; b; b = b->next)
             for (SpvInst *i = b->insts.first; i; i = i->next) {
                 bool copies = i->op == SpvOpGroupAsyncCopy;
-                if (copies || i->op == SpvOpCooperativeMatrixLoadKHR ||
-                    i->op == SpvOpCooperativeMatrixStoreKHR)
+                if (is_transfer(i))
+                    changed |= point_at_memory(m, i);
+                if (copies || is_transfer(i))
                     changed |= point_at_element(m, i, copies ? 1 : 0);
                 if (copies)
                     changed |= point_at_element(m, i, 2);

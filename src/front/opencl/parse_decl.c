@@ -41,6 +41,8 @@ static void add_member(Ocl *o, Record *r, Member *m, uint32_t align, Map *names)
     }
     if (m->type->space)
         ocl_error(o, m->loc, "a member has no address space of its own");
+    if (r->is_union && ocl_has_matrix(m->type))
+        ocl_error(o, m->loc, "a union holds no matrix, which has no bytes that others could share");
     if (align > m->type->align) { /* an alignment of its own: a type that has it */
         Type *t = NEW(o->arena, Type);
         *t = *m->type;

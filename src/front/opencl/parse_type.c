@@ -4,7 +4,8 @@
  *
  * A declarator is read into a list of what surrounds its name, the nearest first; its type is then
  * built from the far end. A pointer that says no address space points to the generic one, as in
- * OpenCL C 3.0 with __opencl_c_generic_address_space.
+ * OpenCL C 3.0 with __opencl_c_generic_address_space; a pointer to a matrix to the private one,
+ * which matrices lie in.
  */
 #include "front/opencl/internal.h"
 
@@ -34,16 +35,37 @@ static bool sizes(Ocl *o, uint32_t *out, bool several)
     return true;
 }
 
+/* The cooperative matrix RFC's section 4.6 has enumerators in quotes. */
+static bool quoted_number(Ocl *o, const char *what, uint64_t *out)
+{
+    Token t = o->tok;
+    const Symbol *s = t.len < 2 ? NULL : ocl_intern(o, t.text + 1, t.len - 2)->symbol;
+    ocl_advance(o);
+    if (s && s->kind == S_ENUMERATOR) {
+        *out = s->value;
+        return true;
+    }
+    ocl_error(o, t.loc, "%s is an enumerator, and %.*s names none", what, (int)t.len, t.text);
+    return false;
+}
+
+/* The scope may also be the one that OpenCL C's enumeration of scopes has for a sub-group. */
+static bool is_opencl_scope(const Token *t)
+{
+    static const char prefix[] = "memory_scope_";
+    return t->kind == T_IDENT && !strncmp(t->ident->name, prefix, sizeof prefix - 1);
+}
+
 static bool matrix_number(Ocl *o, const char *what, uint64_t least, uint64_t most, uint64_t *out)
 {
-    if (o->tok.kind == T_STRING) {
-        ocl_error(o, o->tok.loc, "%s is an enumerator; write it without quotes", what);
-        ocl_advance(o);
-        return false;
-    }
+    enum { OPENCL_SUBGROUP = 4 };
     Loc loc = o->tok.loc;
-    if (!ocl_parse_constant(o, what, out, NULL))
+    bool other = least == SCOPE_SUBGROUP && is_opencl_scope(&o->tok);
+    if (o->tok.kind == T_STRING ? !quoted_number(o, what, out)
+                                : !ocl_parse_constant(o, what, out, NULL))
         return false;
+    if (other)
+        *out = *out == OPENCL_SUBGROUP ? SCOPE_SUBGROUP : 0;
     if (*out >= least && *out <= most)
         return true;
     if (most > 3)
@@ -56,10 +78,9 @@ static bool matrix_number(Ocl *o, const char *what, uint64_t least, uint64_t mos
     return false;
 }
 
-/* coop_mat(scope, rows, columns, use) */
-static void matrix_attribute(Ocl *o, Attributes *out, Loc loc)
+/* (scope, rows, columns, use */
+static bool matrix_numbers(Ocl *o, uint64_t v[4])
 {
-    uint64_t v[4];
     bool good = true;
     static const char *const what[] = { "the scope", "the number of rows", "the number of columns",
                                         "the use" };
@@ -70,7 +91,7 @@ static void matrix_attribute(Ocl *o, Attributes *out, Loc loc)
             ocl_error(o, o->tok.loc, "coop_mat takes (scope, rows, columns, use); %s is missing",
                       what[i]);
             ocl_skip_to(o, P_LPAREN, P_RPAREN);
-            return;
+            return false;
         }
         if (i)
             ocl_advance(o);
@@ -79,15 +100,23 @@ static void matrix_attribute(Ocl *o, Attributes *out, Loc loc)
     if (o->tok.kind == P_COMMA) {
         ocl_error(o, o->tok.loc, "coop_mat takes (scope, rows, columns, use) and no more");
         ocl_skip_to(o, P_LPAREN, P_RPAREN);
-        return;
+        return false;
     }
-    if (!good)
-        return;
+    return good;
+}
+
+/* What is wrong makes a matrix of no rows, of which nothing more is said. */
+static void matrix_attribute(Ocl *o, Attributes *out, Loc loc, bool args)
+{
+    uint64_t v[4] = { 0 };
+    if (!args)
+        ocl_error(o, loc, "coop_mat takes (scope, rows, columns, use)");
+    bool good = args && matrix_numbers(o, v);
     out->has_matrix = true;
     out->matrix_loc = loc;
-    out->rows = (uint32_t)v[1];
+    out->rows = good ? (uint32_t)v[1] : 0;
     out->columns = (uint32_t)v[2];
-    out->use = (uint8_t)v[3];
+    out->use = good ? (uint8_t)v[3] : 0;
 }
 
 static void attribute(Ocl *o, Attributes *out)
@@ -97,10 +126,7 @@ static void attribute(Ocl *o, Attributes *out)
     bool args = ocl_accept(o, P_LPAREN);
     uint64_t v;
     if (is_word(&name, "coop_mat")) {
-        if (args)
-            matrix_attribute(o, out, name.loc);
-        else
-            ocl_error(o, name.loc, "coop_mat takes (scope, rows, columns, use)");
+        matrix_attribute(o, out, name.loc, args);
     } else if (is_word(&name, "packed")) {
         out->packed = true;
     } else if (is_word(&name, "aligned")) {
@@ -372,7 +398,8 @@ static void parameters(Ocl *o, Chunk *c)
         *p = (Symbol){ .kind = S_PARAMETER, .ident = d.name, .type = d.type,
                        .loc = d.name ? d.loc : s.loc };
         if (is_array(d.type)) /* the parameter is a pointer to its elements */
-            p->type = ocl_pointer(o, d.type->base->space || s.has_space
+            p->type = ocl_pointer(o, d.type->base->space || s.has_space ||
+                                             ocl_has_matrix(d.type)
                                          ? d.type->base
                                          : ocl_in_space(o, d.type->base, AS_GENERIC));
         vec_push(o->arena, &params, p);
@@ -448,11 +475,11 @@ static Type *pointer_to(Ocl *o, Type *t, const Chunk *c, bool has_space)
         ocl_error(o, c->loc, "there are no pointers to functions");
         return o->basic[TY_INT];
     }
-    if (!has_space && !t->space)
-        t = ocl_in_space(o, t, AS_GENERIC);
     if (ocl_has_matrix(t) && t->space)
         ocl_error(o, c->loc, "a matrix lies in __private memory; a pointer to one is '__private "
                   "T *'");
+    else if (!has_space && !t->space && !ocl_has_matrix(t))
+        t = ocl_in_space(o, t, AS_GENERIC);
     return ocl_qualified(o, ocl_pointer(o, t), c->quals, c->space);
 }
 

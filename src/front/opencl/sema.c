@@ -157,6 +157,8 @@ Node *ocl_rvalue(Ocl *o, Node *n)
         return n;
     if (is_array(n->type))
         return ocl_implicit(o, CAST_DECAY, n, ocl_pointer(o, n->type->base));
+    if (is_bad_matrix(n->type))
+        return ocl_bad(o, n->loc);
     if (is_void(n->type)) {
         ocl_error(o, n->loc, "a value is needed, and this has none");
         return ocl_bad(o, n->loc);
@@ -304,6 +306,8 @@ static Node *mismatch(Ocl *o, Node *n, Type *to, const char *what)
 
 Node *ocl_convert(Ocl *o, Node *n, Type *to, const char *what)
 {
+    if (is_bad_matrix(to))
+        return ocl_bad(o, n->loc);
     if (ocl_pending(n))
         return ocl_settle(o, n, to);
     n = ocl_rvalue(o, n);
@@ -384,6 +388,8 @@ static Node *cast_to_vector(Ocl *o, Loc loc, Type *to, Node *a)
 Node *ocl_cast(Ocl *o, Loc loc, Type *to, Node *a)
 {
     to = to->plain;
+    if (is_bad_matrix(to))
+        return ocl_bad(o, loc);
     if (ocl_pending(a))
         return ocl_settle(o, a, to);
     if (is_void(to))

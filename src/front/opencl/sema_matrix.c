@@ -18,6 +18,8 @@ Type *ocl_matrix_attribute(Ocl *o, Type *t, const Attributes *a)
         Type *element = ocl_matrix_attribute(o, t->base, a);
         return ocl_array(o, element, t->n);
     }
+    if (is_bad_matrix(t))
+        return t;
     if (is_matrix(t)) {
         ocl_error(o, a->matrix_loc, "this is a matrix already");
         return t;
@@ -25,7 +27,7 @@ Type *ocl_matrix_attribute(Ocl *o, Type *t, const Attributes *a)
     if (!is_scalar(t) || t->kind == TY_BOOL) {
         ocl_error(o, a->matrix_loc, "the components of a matrix are integers or floating-point "
                   "numbers, not '%s'", ocl_type_name(o, t));
-        return t;
+        return ocl_matrix(o, o->basic[TY_INT], 0, 0, 0);
     }
     return ocl_qualified(o, ocl_matrix(o, t, a->rows, a->columns, a->use), t->quals, t->space);
 }
@@ -34,7 +36,7 @@ Type *ocl_matrix_attribute(Ocl *o, Type *t, const Attributes *a)
 
 bool ocl_pending(const Node *n)
 {
-    return n->kind == N_LOAD_MATRIX && !n->type && !n->bad;
+    return (n->kind == N_LOAD_MATRIX || n->kind == N_FILL_MATRIX) && !n->type && !n->bad;
 }
 
 static void check_memory_type(Ocl *o, const Node *pointer, const Type *matrix)
@@ -48,18 +50,31 @@ static void check_memory_type(Ocl *o, const Node *pointer, const Type *matrix)
                     ocl_type_name(o, pointer->type->base->plain));
 }
 
+/* coop_mat_init's scalar becomes a component as an initialiser would. */
+static Node *settle_fill(Ocl *o, Node *n, Type *type)
+{
+    n->a = ocl_convert(o, n->a, type->base, "coop_mat_init");
+    if (n->a->bad)
+        return ocl_bad(o, n->loc);
+    n->type = type;
+    return n;
+}
+
 Node *ocl_settle(Ocl *o, Node *n, Type *type)
 {
+    const char *name = n->kind == N_FILL_MATRIX ? "coop_mat_init" : "coop_mat_load";
     if (type && is_matrix(type)) {
+        if (n->kind == N_FILL_MATRIX)
+            return settle_fill(o, n, type->plain);
         n->type = type->plain;
         check_memory_type(o, n->a, n->type);
         return n;
     }
     if (type)
-        ocl_error(o, n->loc, "coop_mat_load makes a matrix, not '%s'", ocl_type_name(o, type));
+        ocl_error(o, n->loc, "%s makes a matrix, not '%s'", name, ocl_type_name(o, type));
     else
-        ocl_error(o, n->loc, "nothing says which matrix coop_mat_load is to make; assign it to a "
-                             "variable, or cast it: (type)coop_mat_load(...)");
+        ocl_error(o, n->loc, "nothing says which matrix %s is to make; assign it to a variable, or "
+                  "cast it: (type)%s(...)", name, name);
     return ocl_bad(o, n->loc);
 }
 
@@ -188,7 +203,17 @@ static bool constant(Ocl *o, Node *n, const char *what, uint64_t limit, uint64_t
     return false;
 }
 
-/* A pointer to numbers in memory that the sub-group shares. */
+/* A matrix's value; says what else it is in the words of `what`. */
+static Node *matrix_value(Ocl *o, Node *m, const char *what)
+{
+    m = ocl_pending(m) ? ocl_settle(o, m, NULL) : ocl_rvalue(o, m);
+    if (m->bad || is_matrix(m->type))
+        return m;
+    ocl_error(o, m->loc, "%s, not '%s'", what, ocl_type_name(o, m->type));
+    return ocl_bad(o, m->loc);
+}
+
+/* A pointer to numbers in memory that the sub-group shares; a generic one may lead there. */
 static Node *memory(Ocl *o, const Ident *name, Node *p, bool writes)
 {
     p = ocl_rvalue(o, p);
@@ -198,7 +223,7 @@ static Node *memory(Ocl *o, const Ident *name, Node *p, bool writes)
     if (!e || !is_arithmetic(e) || element_of(e)->kind == TY_BOOL)
         ocl_error(o, p->loc, "%s needs a pointer to numbers, not '%s'", name->name,
                   ocl_type_name(o, p->type));
-    else if (e->space != AS_GLOBAL && e->space != AS_LOCAL && (writes || e->space != AS_CONSTANT))
+    else if (e->space == AS_PRIVATE || (writes && e->space == AS_CONSTANT))
         ocl_error(o, p->loc, "%s needs __global or __local memory, which the sub-group shares, not "
                   "%s", name->name, ocl_space_name(e->space));
     else if (writes && e->quals & Q_CONST)
@@ -209,6 +234,16 @@ static Node *memory(Ocl *o, const Ident *name, Node *p, bool writes)
     return ocl_bad(o, p->loc);
 }
 
+static Node *stride_of(Ocl *o, Node *n)
+{
+    n = ocl_rvalue(o, n);
+    if (n->bad || (n->type && is_integer(n->type)))
+        return ocl_convert(o, n, o->size_type, "stride");
+    ocl_error(o, n->loc, "the stride is a number of elements, an integer, not '%s'",
+              n->type ? ocl_type_name(o, n->type) : "a matrix");
+    return ocl_bad(o, n->loc);
+}
+
 static Node *load(Ocl *o, const Ident *name, Loc loc, Node **args, uint32_t n)
 {
     uint64_t layout = 0;
@@ -216,7 +251,7 @@ static Node *load(Ocl *o, const Ident *name, Loc loc, Node **args, uint32_t n)
         return ocl_bad(o, loc);
     Node *p = memory(o, name, args[0], false);
     bool good = constant(o, args[1], "the layout", 1, &layout);
-    Node *stride = ocl_convert(o, args[2], o->size_type, "stride");
+    Node *stride = stride_of(o, args[2]);
     if (p->bad || !good || stride->bad)
         return ocl_bad(o, loc);
     Node *l = ocl_node(o, N_LOAD_MATRIX, loc, NULL, p, stride);
@@ -229,15 +264,10 @@ static Node *store(Ocl *o, const Ident *name, Loc loc, Node **args, uint32_t n)
     uint64_t layout = 0;
     if (!arguments(o, name, loc, n, 4))
         return ocl_bad(o, loc);
-    Node *p = memory(o, name, args[0], true), *m = args[1];
-    m = ocl_pending(m) ? ocl_settle(o, m, NULL) : ocl_rvalue(o, m);
-    if (!m->bad && !is_matrix(m->type)) {
-        ocl_error(o, m->loc, "coop_mat_store stores a matrix, not '%s'",
-                  ocl_type_name(o, m->type));
-        m = ocl_bad(o, m->loc);
-    }
+    Node *p = memory(o, name, args[0], true);
+    Node *m = matrix_value(o, args[1], "coop_mat_store stores a matrix");
     bool good = constant(o, args[2], "the layout", 1, &layout);
-    Node *stride = ocl_convert(o, args[3], o->size_type, "stride");
+    Node *stride = stride_of(o, args[3]);
     if (p->bad || m->bad || !good || stride->bad)
         return ocl_bad(o, loc);
     check_memory_type(o, p, m->type);
@@ -299,21 +329,23 @@ static void check_signs(Ocl *o, Node *const m[3], uint64_t operands)
     }
 }
 
+/* coop_matmul_add(a, b, c, operands); the extension's later drafts call it coop_mat_mulAdd, whose
+ * operands may be left out: then they are what the types say. */
 static Node *multiply_add(Ocl *o, const Ident *name, Loc loc, Node **args, uint32_t n)
 {
+    static const char letters[] = "ABC";
     Node *m[3];
     uint64_t operands = 0;
-    if (!arguments(o, name, loc, n, 4))
+    bool by_type = n == 3 && !strcmp(name->name, "coop_mat_mulAdd");
+    if (!by_type && !arguments(o, name, loc, n, 4))
         return ocl_bad(o, loc);
-    bool good = constant(o, args[3], "coop_mat_operand", 31, &operands);
+    bool good = by_type || constant(o, args[3], "coop_mat_operand", 31, &operands);
     for (int i = 0; i < 3; i++) {
-        m[i] = ocl_pending(args[i]) ? ocl_settle(o, args[i], NULL) : ocl_rvalue(o, args[i]);
-        if (!m[i]->bad && !is_matrix(m[i]->type)) {
-            ocl_error(o, m[i]->loc, "operand %c of coop_matmul_add is a matrix, not '%s'", "ABC"[i],
-                      ocl_type_name(o, m[i]->type));
-            good = false;
-        }
+        m[i] = matrix_value(o, args[i], arena_printf(o->arena, "operand %c of %s is a matrix",
+                                                     letters[i], name->name));
         good = good && !m[i]->bad;
+        if (by_type && good && is_integer(m[i]->type->base) && is_signed(m[i]->type->base))
+            operands |= i == 2 ? OPERAND_C | OPERAND_RESULT : 1u << i;
     }
     if (!good || !factors_match(o, loc, m))
         return ocl_bad(o, loc);
@@ -330,15 +362,42 @@ static Node *multiply_add(Ocl *o, const Ident *name, Loc loc, Node **args, uint3
     return r;
 }
 
+static Node *fill(Ocl *o, const Ident *name, Loc loc, Node **args, uint32_t n)
+{
+    if (!arguments(o, name, loc, n, 1))
+        return ocl_bad(o, loc);
+    Node *x = ocl_pending(args[0]) ? ocl_settle(o, args[0], NULL) : ocl_rvalue(o, args[0]);
+    if (!x->bad && !is_scalar(x->type)) {
+        ocl_error(o, x->loc, "coop_mat_init makes all components of one number, not of '%s'",
+                  ocl_type_name(o, x->type));
+        return ocl_bad(o, loc);
+    }
+    return x->bad ? ocl_bad(o, loc) : ocl_node(o, N_FILL_MATRIX, loc, NULL, x, NULL);
+}
+
+static Node *length(Ocl *o, const Ident *name, Loc loc, Node **args, uint32_t n)
+{
+    if (!arguments(o, name, loc, n, 1))
+        return ocl_bad(o, loc);
+    Node *m = matrix_value(o, args[0], "coop_mat_length tells of a matrix");
+    return m->bad ? ocl_bad(o, loc) : ocl_node(o, N_MATRIX_LENGTH, loc, o->basic[TY_UINT], m, NULL);
+}
+
+/* The RFC's, then those that later drafts of cl_khr_cooperative_matrix have. */
 Node *ocl_matrix_call(Ocl *o, Ident *name, Loc loc, Node **args, uint32_t n, bool *known)
 {
-    *known = true;
-    if (name == o->words.coop_mat_load)
-        return load(o, name, loc, args, n);
-    if (name == o->words.coop_mat_store)
-        return store(o, name, loc, args, n);
-    if (name == o->words.coop_matmul_add)
-        return multiply_add(o, name, loc, args, n);
-    *known = false;
+    static const struct {
+        const char *name;
+        Node *(*make)(Ocl *, const Ident *, Loc, Node **, uint32_t);
+    } table[] = {
+        { "coop_mat_load", load }, { "coop_mat_store", store }, { "coop_matmul_add", multiply_add },
+        { "coop_mat_mulAdd", multiply_add }, { "coop_mat_init", fill },
+        { "coop_mat_length", length },
+    };
+    for (size_t i = 0; i < COUNT_OF(table); i++) {
+        *known = !strcmp(table[i].name, name->name);
+        if (*known)
+            return table[i].make(o, name, loc, args, n);
+    }
     return NULL;
 }
