@@ -161,6 +161,7 @@ static void say_extension(Shader *s, const char *name)
 }
 
 static const struct { uint32_t capability; const char *extension; } extensions[] = {
+    { SpvCapabilityShaderClockKHR, "SPV_KHR_shader_clock" },
     { SpvCapabilityCooperativeMatrixKHR, "SPV_KHR_cooperative_matrix" },
     { SpvCapabilityGroupNonUniformRotateKHR, "SPV_KHR_subgroup_rotate" },
     { SpvCapabilityAtomicFloat32AddEXT, "SPV_EXT_shader_atomic_float_add" },

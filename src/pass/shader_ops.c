@@ -465,6 +465,15 @@ static Fate call(Shader *s, SpvInst *i)
     return FATE_ERROR;
 }
 
+/* Vulkan has clocks of sub-groups and of the device. */
+static Fate clock_of(Shader *s, SpvInst *i)
+{
+    uint64_t where;
+    if (!shader_constant(s, spv_operand(i, 0), &where) || where != SpvScopeSubgroup)
+        i->words[i->first_operand] = shader_u32(s, SpvScopeDevice);
+    return FATE_STAYS;
+}
+
 Fate shader_operation(Shader *s, SpvInst *i, SpvId *to)
 {
     const SpvOpInfo *info = spv_op_info(i->op);
@@ -488,6 +497,7 @@ Fate shader_operation(Shader *s, SpvInst *i, SpvId *to)
         return by_expression(s, i, "x IsNan y IsNan LogicalOr LogicalNot", to);
     case SpvOpUnordered: return by_expression(s, i, "x IsNan y IsNan LogicalOr", to);
     case SpvOpFAdd: case SpvOpFSub: case SpvOpFMul: return arithmetic(s, i);
+    case SpvOpReadClockKHR: return clock_of(s, i);
     case SpvOpCompositeExtract: return extract(s, i, to);
     case SpvOpExtInst:
         return i->ext_set == SPV_SET_OpenCLstd_ ? shader_function(s, i, to) : FATE_STAYS;

@@ -33,8 +33,13 @@ void names(int a, float4 v)
     enqueue_kernel(a);
 // NAMES-DAG: :[[@LINE+1]]:10: error: blocks are not supported; a function does what they do
     int (^f)(int);
-// NAMES-DAG: :[[@LINE+1]]:5: error: printf needs a format: a string literal
+// NAMES-DAG: :[[@LINE+1]]:5: error: printf needs a format: a string literal, or a __constant array that one initialises
     printf();
+    char text[4];
+// NAMES-DAG: :[[@LINE+1]]:30: error: %s prints a string literal or another in __constant memory, not 'char *'
+    printf("%% %4d %-3s", 1, text);
+// NAMES-DAG: :[[@LINE+1]]:5: error: 'read_only': pipes are not supported
+    read_only pipe int pipe_argument;
 // NAMES-DAG: :[[@LINE+1]]:9: error: as_int needs a type of as many bytes, not 'float4'
     a = as_int(v);
 // NAMES-DAG: :[[@LINE+1]]:9: error: 'convert_float4_sat' is no conversion: only integers saturate
@@ -182,6 +187,12 @@ int statements(int a, float f)
 // STATEMENTS-DAG: :[[@LINE+2]]:26: error: the switch has this case already
 // STATEMENTS-DAG: :[[@LINE+1]]:43: error: two defaults in one switch
     switch (a) { case 1: case 1: default: default:; }
+// STATEMENTS-DAG: :[[@LINE+1]]:37: error: a range of cases ends before it begins
+    switch (a) { case 1: case 6 ... 5:; }
+// STATEMENTS-DAG: :[[@LINE+1]]:26: error: the switch has this case already
+    switch (a) { case 4: case 1 ... 5:; }
+// STATEMENTS-DAG: :[[@LINE+1]]:34: error: the switch has this case already
+    switch (a) { case -3 ... -1: case -2:; }
 // STATEMENTS-DAG: :[[@LINE+1]]:23: error: a case must be an integer constant
     switch (a) { case a:; }
 again:
@@ -197,6 +208,8 @@ again:
     while (a
 // STATEMENTS-DAG: :[[@LINE+1]]:1: error: expected an expression, not '}'
 }
+// STATEMENTS-DAG: :[[@LINE+1]]:19: error: statements in an expression belong in a function
+constant int n = ({ 1; });
 void yields(void)
 {
 // STATEMENTS-DAG: :[[@LINE+1]]:12: error: 'yields' yields nothing

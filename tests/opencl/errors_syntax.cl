@@ -6,6 +6,7 @@
 // RUN: not %heddle compile %s -DEXPRESSIONS --emit ast 2>&1 | %filecheck --check-prefix=EXPRESSIONS %s
 // RUN: not %heddle compile %s -DINITIALISERS --emit ast 2>&1 | %filecheck --check-prefix=INITIALISERS %s
 // RUN: not %heddle compile %s -DMEMBERS --emit ast 2>&1 | %filecheck --check-prefix=MEMBERS %s
+// RUN: not %heddle compile %s -DTYPEOF --emit ast 2>&1 | %filecheck --check-prefix=TYPEOF %s
 // RUN: not %heddle compile %s -DDECLARATORS --emit ast 2>&1 | %filecheck --check-prefix=DECLARATORS %s
 // RUN: not %heddle compile %s -DATTRIBUTES --emit ast 2>&1 | %filecheck --check-prefix=ATTRIBUTES %s
 // RUN: not %heddle compile %s -DBLOCK --emit ast 2>&1 | %filecheck --check-prefix=BLOCK %s
@@ -163,6 +164,16 @@ struct one { int a; };
 union one second;
 // MEMBERS-DAG: :[[@LINE+1]]:8: error: the structure is too large
 struct huge { char a[4294967295][256], b[4294967295][256]; };
+#endif
+
+#ifdef TYPEOF
+void typeof_operand(int a)
+{
+// TYPEOF: :[[@LINE+1]]:15: error: expected '(' after 'typeof'
+    __typeof__ a;
+// TYPEOF: :[[@LINE+1]]:13: error: expected ')' after the operand of 'typeof'
+    typeof(a b;
+}
 #endif
 
 #ifdef DECLARATORS

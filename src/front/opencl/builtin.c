@@ -113,6 +113,7 @@ static Type *decode(Ocl *o, const Binding *b, char code)
     switch (code) {
     case 'o': return ocl_qualified(o, o->basic[TY_UINT], Q_ORDER, AS_PRIVATE);
     case 'x': return ocl_qualified(o, o->basic[TY_UINT], Q_SCOPE, AS_PRIVATE);
+    case '2': return ocl_vector(o, o->basic[TY_UINT], 2);
     case '4': return ocl_vector(o, o->basic[TY_UINT], 4);
     case 'T': return t;
     case 'S': return e;

@@ -75,7 +75,8 @@ static void keywords(Ocl *o)
         { "__restrict__", K_RESTRICT }, { "__inline__", K_INLINE }, { "__kernel", K_KERNEL },
         { "__attribute", K_ATTRIBUTE }, { "__global", K_GLOBAL }, { "__local", K_LOCAL },
         { "__constant", K_CONSTANT }, { "__private", K_PRIVATE }, { "__generic", K_GENERIC },
-        { "__signed", K_SIGNED }, { "_Alignof", K_ALIGNOF }, { "__alignof", K_ALIGNOF },
+        { "__signed", K_SIGNED }, { "typeof", K_TYPEOF }, { "__typeof", K_TYPEOF },
+        { "_Alignof", K_ALIGNOF }, { "__alignof", K_ALIGNOF },
     };
     for (size_t i = 0; i < COUNT_OF(table); i++)
         keyword(o, table[i].name, table[i].kind);

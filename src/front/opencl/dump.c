@@ -19,7 +19,8 @@ static const char *const kinds[] = {
     [N_CONDITIONAL] = "Conditional", [N_COMMA] = "Comma", [N_CALL] = "Call",
     [N_BUILTIN] = "BuiltinCall", [N_CAST] = "Cast", [N_VECTOR] = "VectorLiteral",
     [N_COMPOUND] = "CompoundLiteral", [N_INIT] = "InitialiserList",
-    [N_LOAD_MATRIX] = "CooperativeMatrixLoad", [N_STORE_MATRIX] = "CooperativeMatrixStore",
+    [N_LOAD_MATRIX] = "CooperativeMatrixLoad", [N_STATEMENTS] = "StatementExpression",
+    [N_STORE_MATRIX] = "CooperativeMatrixStore",
     [N_FILL_MATRIX] = "CooperativeMatrixFill", [N_MATRIX_LENGTH] = "CooperativeMatrixLength",
     [N_MULTIPLY_ADD] = "CooperativeMatrixMultiplyAdd", [N_BLOCK] = "Block",
     [N_EXPRESSION] = "Expression", [N_DECLARATION] = "Declaration", [N_IF] = "If",
@@ -110,7 +111,7 @@ static void detail(Dump *d, const Node *n)
 static bool has_list(const Node *n)
 {
     return n->kind == N_CALL || n->kind == N_BUILTIN || n->kind == N_VECTOR || n->kind == N_INIT ||
-           n->kind == N_BLOCK;
+           n->kind == N_BLOCK || n->kind == N_STATEMENTS;
 }
 
 static void dump(Dump *d, const Node *n, uint32_t level)
@@ -132,7 +133,7 @@ static void dump(Dump *d, const Node *n, uint32_t level)
         matrix_type(d, t, level + 1);
     for (uint32_t i = 0; has_list(n) && i < n->n; i++)
         dump(d, n->list[i], level + 1);
-    if (n->kind == N_INIT && n->a)
+    if ((n->kind == N_INIT || n->kind == N_STATEMENTS) && n->a)
         dump(d, n->a, level + 1);
     if (has_list(n))
         return;

@@ -72,5 +72,6 @@ LLVMValueRef ocl_emit_zeros(Emit *e, Type *t);          /* a matrix */
 
 /* emit_stmt.c */
 void ocl_emit_statement(Emit *e, Node *n);
+LLVMValueRef ocl_emit_statements(Emit *e, Node *n);     /* in an expression */
 
 #endif

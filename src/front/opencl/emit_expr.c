@@ -746,6 +746,7 @@ LLVMValueRef ocl_emit_value(Emit *e, Node *n)
     case N_BUILTIN: return ocl_emit_builtin(e, n);
     case N_CAST: return cast(e, n);
     case N_VECTOR: return vector(e, n);
+    case N_STATEMENTS: return ocl_emit_statements(e, n);
     case N_INIT: return ocl_emit_zeros(e, n->type);
     case N_LOAD_MATRIX: case N_STORE_MATRIX: case N_FILL_MATRIX: case N_MULTIPLY_ADD:
     case N_MATRIX_LENGTH:

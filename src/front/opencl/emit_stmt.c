@@ -128,6 +128,23 @@ static void for_statement(Emit *e, Node *n)
     ocl_start(e, end);
 }
 
+/* Ranges are compared with first: each goes on to the next, the last to the switch. */
+static void ranges(Emit *e, Node *n, LLVMValueRef v)
+{
+    LLVMTypeRef t = LLVMTypeOf(v);
+    for (Node *c = n->d; c; c = c->d) {
+        if (c->kind != N_CASE || !c->b)
+            continue;
+        LLVMBasicBlockRef next = ocl_block(e, "switch.next");
+        LLVMValueRef first = LLVMConstInt(t, c->u, false);
+        LLVMValueRef span = LLVMConstInt(t, c->b->u - c->u, false);
+        LLVMValueRef at = LLVMBuildSub(e->builder, v, first, "");
+        LLVMBuildCondBr(e->builder, LLVMBuildICmp(e->builder, LLVMIntULE, at, span, ""), c->llvm,
+                        next);
+        ocl_start(e, next);
+    }
+}
+
 static void switch_statement(Emit *e, Node *n)
 {
     LLVMValueRef v = ocl_emit_value(e, n->a);
@@ -140,10 +157,11 @@ static void switch_statement(Emit *e, Node *n)
             otherwise = c->llvm;
         count++;
     }
+    ranges(e, n, v);
     LLVMValueRef s = LLVMBuildSwitch(e->builder, v, otherwise, count);
     LLVMTypeRef t = LLVMTypeOf(v);
     for (Node *c = n->d; c; c = c->d) {
-        if (c->kind == N_CASE)
+        if (c->kind == N_CASE && !c->b)
             LLVMAddCase(s, LLVMConstInt(t, c->u, false), c->llvm);
     }
     ocl_start(e, ocl_block(e, "switch.body"));
@@ -172,10 +190,23 @@ static LLVMBasicBlockRef label_block(Emit *e, Node *n)
     return n->llvm;
 }
 
-void ocl_emit_statement(Emit *e, Node *n)
+static void after_jump(Emit *e)
 {
     if (LLVMGetBasicBlockTerminator(LLVMGetInsertBlock(e->builder)))
         ocl_start(e, ocl_block(e, "dead"));
+}
+
+LLVMValueRef ocl_emit_statements(Emit *e, Node *n)
+{
+    for (uint32_t i = 0; i < n->n; i++)
+        ocl_emit_statement(e, n->list[i]);
+    after_jump(e);
+    return n->a ? ocl_emit_value(e, n->a) : NULL;
+}
+
+void ocl_emit_statement(Emit *e, Node *n)
+{
+    after_jump(e);
     switch (n->kind) {
     case N_BLOCK:
         for (uint32_t i = 0; i < n->n; i++)

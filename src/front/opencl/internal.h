@@ -244,7 +244,7 @@ typedef enum NodeKind {
     /* expressions */
     N_INT, N_FLOAT, N_STRING, N_SYMBOL, N_MEMBER, N_SWIZZLE, N_INDEX, N_DEREF, N_ADDRESS,
     N_HELD, N_UNARY, N_BINARY, N_ASSIGN, N_STEP, N_CONDITIONAL, N_COMMA, N_CALL, N_BUILTIN, N_CAST,
-    N_VECTOR, N_COMPOUND, N_INIT, N_LOAD_MATRIX, N_STORE_MATRIX, N_FILL_MATRIX,
+    N_VECTOR, N_COMPOUND, N_INIT, N_STATEMENTS, N_LOAD_MATRIX, N_STORE_MATRIX, N_FILL_MATRIX,
     N_MULTIPLY_ADD, N_MATRIX_LENGTH,
     /* statements */
     N_BLOCK, N_EXPRESSION, N_DECLARATION, N_IF, N_WHILE, N_DO, N_FOR, N_SWITCH, N_CASE, N_DEFAULT,
@@ -262,7 +262,8 @@ typedef enum CastKind {
 } CastKind;
 
 /* a op= b is N_ASSIGN of a and of an expression in which N_HELD stands for the value a had;
- * N_STEP (++ and --) likewise; its d is a. Operators are their tokens' kinds: P_PLUS. Comparisons
+ * N_STEP (++ and --) likewise; its d is a. N_STATEMENTS' list are statements, a is its value or
+ * NULL. Operators are their tokens' kinds: P_PLUS. Comparisons
  * and logic yield int, or a vector. */
 struct Node {
     uint8_t kind, op;
@@ -281,7 +282,7 @@ struct Node {
         uint8_t lanes[16];
         Ident *ident;           /* goto, label */
     };
-    Map *cases;                 /* of a switch, linked by d */
+    Map *cases;                 /* of a switch, linked by d; a range has its last value in b */
     const Builtin *builtin;     /* N_BUILTIN; with the concrete types of its parameters */
     Type **types;
     const char *name;           /* of a builtin, mangled */
@@ -358,6 +359,7 @@ const char *ocl_mangle_template(Ocl *o, const char *name, Type *result, Type **p
 typedef struct Specifiers {
     Type *type;
     bool is_typedef, is_static, is_extern, is_inline, kernel, has_space;
+    bool of_expression;         /* typeof's */
     Space space;
     Attributes attributes;
     uint32_t type_align;        /* of an aligned typedef; 0 */
@@ -396,6 +398,7 @@ int ocl_precedence(Tok op);
 bool ocl_parse_constant(Ocl *o, const char *what, uint64_t *value, Type **type);
 Node *ocl_parse_initialiser(Ocl *o, Type **type, bool constant);
 Node *ocl_parse_body(Ocl *o, Symbol *function);
+Node *ocl_parse_statements(Ocl *o);                 /* ({ ... }), from its { on */
 Node *ocl_number(Ocl *o, const Token *t);
 Node *ocl_character(Ocl *o, const Token *t);
 Node *ocl_string(Ocl *o);

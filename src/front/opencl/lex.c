@@ -52,7 +52,12 @@ static const char *joined(Ocl *o, const char *text, size_t *size)
 
 SourceFile *ocl_add_file(Ocl *o, const char *name, const char *text, size_t size)
 {
+    static const char mark[] = "\xef\xbb\xbf"; /* UTF-8's byte order mark */
     SourceFile *f = NEW(o->arena, SourceFile);
+    if (size >= 3 && !memcmp(text, mark, 3)) {
+        text += 3;
+        size -= 3;
+    }
     if (size > UINT32_MAX / 4 || size > UINT32_MAX / 2 - o->next_loc) {
         arena_fail(o->arena);
         size = 0;

@@ -107,7 +107,7 @@ static Node *primary(Ocl *o)
     case T_STRING: return ocl_string(o);
     case P_LPAREN:
         ocl_advance(o);
-        n = ocl_parse_expression(o);
+        n = o->tok.kind == P_LBRACE ? ocl_parse_statements(o) : ocl_parse_expression(o);
         ocl_expect(o, P_RPAREN, "after the expression");
         n->parens = true;
         return n;

@@ -62,6 +62,33 @@ static Node *block(Ocl *o)
     return b;
 }
 
+/* GNU C's: the value is that of the last statement, where that is an expression. */
+Node *ocl_parse_statements(Ocl *o)
+{
+    Node *n = ocl_node(o, N_STATEMENTS, o->tok.loc, o->basic[TY_VOID], NULL, NULL);
+    if (!o->function) {
+        ocl_error(o, n->loc, "statements in an expression belong in a function");
+        ocl_advance(o);
+        ocl_skip_to(o, P_LBRACE, P_RBRACE);
+        ocl_accept(o, P_RBRACE);
+        return ocl_bad(o, n->loc);
+    }
+    ocl_push_scope(o);
+    Node *b = block(o);
+    ocl_pop_scope(o);
+    ocl_depth(o, n, b);
+    n->list = b->list;
+    n->n = b->n;
+    Node *last = n->n ? n->list[n->n - 1] : NULL;
+    if (!last || last->kind != N_EXPRESSION || !last->a->type || is_void(last->a->type))
+        return n;
+    n->n--;
+    n->a = ocl_rvalue(o, last->a);
+    n->type = n->a->type->plain;
+    n->bad = n->a->bad;
+    return n;
+}
+
 /* ---- selection ------------------------------------------------------------------------------- */
 
 static Node *if_statement(Ocl *o)
@@ -98,6 +125,51 @@ static Node *switch_statement(Ocl *o)
     return n;
 }
 
+/* From a case's first value to its last, as the switch counts. */
+static uint64_t span(const Node *n) { return n->b ? n->b->u - n->u : 0; }
+
+/* Single values are in a map; whether ranges overlap, a look at all cases tells. s->u counts
+ * ranges. */
+static bool is_taken(const Node *s, const Node *n)
+{
+    bool taken = map_get(s->cases, n->u, NULL);
+    for (const Node *c = s->u || n->b ? s->d : NULL; c && !taken; c = c->d)
+        taken = c->kind == N_CASE && (n->u - c->u <= span(c) || c->u - n->u <= span(n));
+    return taken;
+}
+
+/* case 1 ... 5: GNU C's. */
+static void end_of_range(Ocl *o, Node *n, const Node *s)
+{
+    uint64_t v;
+    Loc loc = o->tok.loc;
+    if (!ocl_parse_constant(o, "a case", &v, NULL) || !s)
+        return;
+    n->b = ocl_int(o, loc, s->a->type, v);
+    if (is_signed(s->a->type) ? (int64_t)n->b->u < (int64_t)n->u : n->b->u < n->u) {
+        ocl_error(o, loc, "a range of cases ends before it begins");
+        n->b = NULL;
+    }
+}
+
+static void add_case(Ocl *o, Node *s, Node *n)
+{
+    bool is_default = n->kind == N_DEFAULT;
+    if (!s->cases)
+        s->cases = NEW(o->arena, Map);
+    if (is_default ? s->c != NULL : is_taken(s, n))
+        ocl_error(o, n->loc, is_default ? "two defaults in one switch"
+                                        : "the switch has this case already");
+    if (is_default)
+        s->c = n;
+    else if (n->b)
+        s->u++;
+    else
+        map_put(o->arena, s->cases, n->u, 1);
+    n->d = s->d;
+    s->d = n;
+}
+
 /* The switch's cases are linked by d, the newest first. */
 static Node *case_label(Ocl *o)
 {
@@ -107,23 +179,14 @@ static Node *case_label(Ocl *o)
     ocl_advance(o);
     if (!is_default)
         ocl_parse_constant(o, "a case", &v, NULL);
+    n->u = s ? ocl_wrap(s->a->type, v) : 0;
+    if (!is_default && ocl_accept(o, P_ELLIPSIS))
+        end_of_range(o, n, s);
     ocl_expect(o, P_COLON, is_default ? "after 'default'" : "after a case");
-    if (!s) {
+    if (s)
+        add_case(o, s, n);
+    else
         ocl_error(o, n->loc, "'%s' outside of a switch", is_default ? "default" : "case");
-    } else {
-        n->u = ocl_wrap(s->a->type, v);
-        if (!s->cases)
-            s->cases = NEW(o->arena, Map);
-        if (is_default ? s->c != NULL : map_get(s->cases, n->u, NULL))
-            ocl_error(o, n->loc, is_default ? "two defaults in one switch"
-                                            : "the switch has this case already");
-        if (is_default)
-            s->c = n;
-        else
-            map_put(o->arena, s->cases, n->u, 1);
-        n->d = s->d;
-        s->d = n;
-    }
     if (o->tok.kind == P_RBRACE)
         n->a = node(o, N_EMPTY, o->tok.loc);
     else

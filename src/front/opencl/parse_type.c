@@ -197,7 +197,7 @@ bool ocl_starts_type(Ocl *o, const Token *t)
     case K_VOID: case K_VOLATILE: case K_BOOL: case K_ATOMIC: case K_EVENT: case K_GLOBAL:
     case K_LOCAL: case K_CONSTANT: case K_PRIVATE: case K_GENERIC: case K_TYPEDEF: case K_STATIC:
     case K_EXTERN: case K_INLINE: case K_REGISTER: case K_KERNEL: case K_ATTRIBUTE:
-    case K_RESTRICT: return true;
+    case K_RESTRICT: case K_TYPEOF: return true;
     case T_IDENT:
         return t->ident->symbol ? t->ident->symbol->kind == S_TYPEDEF
                                 : ocl_unsupported(t->ident) != NULL && !t->ident->builtin &&
@@ -281,14 +281,36 @@ static Type *typedef_name(Ocl *o, Specifiers *s, bool *refused)
 {
     Ident *id = o->tok.ident;
     Type *t = NULL;
+    bool qualifies = !id->symbol && ocl_peek(o)->kind == T_IDENT; /* read_only pipe */
+    const char *next = qualifies ? ocl_unsupported(ocl_peek(o)->ident) : NULL;
     if (id->symbol) {
         t = id->symbol->type;
         s->type_align = id->symbol->attributes.aligned;
     } else if (!*refused) {
-        ocl_error(o, o->tok.loc, "'%s': %s are not supported", id->name, ocl_unsupported(id));
+        ocl_error(o, o->tok.loc, "'%s': %s are not supported", id->name,
+                  next ? next : ocl_unsupported(id));
         *refused = true;
     }
     ocl_advance(o);
+    return t;
+}
+
+/* typeof(type), typeof(expression) */
+static Type *typeof_type(Ocl *o, Specifiers *s)
+{
+    Type *t = o->basic[TY_INT];
+    ocl_advance(o);
+    if (!ocl_expect(o, P_LPAREN, "after 'typeof'"))
+        return t;
+    if (ocl_starts_type(o, &o->tok)) {
+        t = ocl_parse_type_name(o);
+    } else {
+        Node *n = ocl_parse_expression(o);
+        n = ocl_pending(n) ? ocl_settle(o, n, NULL) : n;
+        t = n->bad ? t : n->type;
+        s->of_expression = true;
+    }
+    ocl_expect(o, P_RPAREN, "after the operand of 'typeof'");
     return t;
 }
 
@@ -311,6 +333,8 @@ bool ocl_parse_specifiers(Ocl *o, Specifiers *s)
             named = ocl_parse_record(o, s);
         else if (o->tok.kind == K_ENUM)
             named = ocl_parse_enum(o);
+        else if (o->tok.kind == K_TYPEOF)
+            named = typeof_type(o, s);
         else if (o->tok.kind == T_IDENT && ocl_starts_type(o, &o->tok))
             named = typedef_name(o, s, &refused);
         else
@@ -332,6 +356,8 @@ bool ocl_parse_specifiers(Ocl *o, Specifiers *s)
     Type *t = named ? named : combine(o, &w, s->loc);
     if (s->attributes.has_matrix)
         t = ocl_matrix_attribute(o, t, &s->attributes);
+    if (s->of_expression && s->has_space)
+        t = ocl_in_space(o, t, s->space);
     if (t->space && !s->has_space)
         s->space = (Space)t->space;
     if (t->space && s->has_space && t->space != s->space)
@@ -516,6 +542,11 @@ void ocl_parse_declarator(Ocl *o, const Specifiers *s, Declarator *d)
     *d = (Declarator){ .loc = o->tok.loc };
     direct(o, d, &chunks);
     Type *t = s->type;
+    bool pointer = false;
+    for (uint32_t i = 0; i < chunks.len; i++)
+        pointer |= chunks.data[i].kind == POINTER;
+    if (s->of_expression && !s->has_space && !pointer) /* not where the expression's object lies */
+        t = ocl_in_space(o, t, AS_PRIVATE);
     bool has_space = s->has_space || s->type->space;
     if (chunks.len > 64) {
         ocl_error(o, d->loc, "nested too deeply: a declarator of more than 64 levels");

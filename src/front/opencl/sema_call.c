@@ -55,6 +55,38 @@ static Node *promoted(Ocl *o, Node *n)
     return is_integer(t) ? ocl_to_number(o, n, ocl_promoted(o, n)) : n;
 }
 
+/* The format's text, which must be known here (OpenCL C 3.0, 6.15.14): a literal, or an array in
+ * constant memory that is initialised by one. NULL: it is neither. */
+static const Node *format_of(const Node *n)
+{
+    if (n->kind != N_CAST || n->op != CAST_DECAY)
+        return NULL;
+    n = n->a;
+    if (n->kind == N_SYMBOL && n->symbol->kind == S_VARIABLE && n->type->space == AS_CONSTANT)
+        n = n->symbol->init;
+    return n && n->kind == N_STRING ? n : NULL;
+}
+
+/* What %s prints is in constant memory, as literals are (6.15.14.4). */
+static bool check_strings(Ocl *o, const Node *format, Node *const *args, uint32_t n)
+{
+    uint32_t at = 1;
+    for (const char *p = format->string.text; *p && at < n; p++) {
+        if (*p != '%' || *++p == '%')
+            continue;
+        p += strspn(p, "-+ #0123456789.vhl");
+        const Type *t = args[at++]->type;
+        if (!*p)
+            break;
+        if (*p != 's' || (is_pointer(t) && t->base->space == AS_CONSTANT))
+            continue;
+        ocl_error(o, args[at - 1]->loc, "%%s prints a string literal or another in __constant "
+                  "memory, not '%s'", ocl_type_name(o, t));
+        return false;
+    }
+    return true;
+}
+
 static Node *print(Ocl *o, Loc loc, Node **args, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
@@ -67,11 +99,12 @@ static Node *print(Ocl *o, Loc loc, Node **args, uint32_t n)
             return ocl_bad(o, loc);
         }
     }
-    if (!n || args[0]->kind != N_CAST || args[0]->op != CAST_DECAY ||
-        args[0]->a->kind != N_STRING) {
-        ocl_error(o, n ? args[0]->loc : loc, "printf needs a format: a string literal");
+    const Node *format = n ? format_of(args[0]) : NULL;
+    if (!format)
+        ocl_error(o, n ? args[0]->loc : loc, "printf needs a format: a string literal, or a "
+                  "__constant array that one initialises");
+    if (!format || !check_strings(o, format, args, n))
         return ocl_bad(o, loc);
-    }
     Node *c = ocl_node(o, N_CALL, loc, o->basic[TY_INT], NULL, NULL);
     for (uint32_t i = 0; i < n; i++) {
         args[i] = i ? promoted(o, args[i]) : args[0];

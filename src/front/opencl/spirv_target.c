@@ -39,7 +39,8 @@ static void initialise(void)
         "--spirv-ext=+SPV_KHR_cooperative_matrix,+SPV_KHR_bit_instructions,"
         "+SPV_KHR_integer_dot_product,+SPV_KHR_subgroup_rotate,"
         "+SPV_KHR_uniform_group_instructions,+SPV_EXT_shader_atomic_float_add,"
-        "+SPV_EXT_shader_atomic_float_min_max,+SPV_KHR_non_semantic_info",
+        "+SPV_EXT_shader_atomic_float_min_max,+SPV_KHR_non_semantic_info,"
+        "+SPV_KHR_shader_clock",
     };
     LLVMInitializeSPIRVTargetInfo();
     LLVMInitializeSPIRVTarget();
@@ -73,27 +74,62 @@ static void on_diagnostic(LLVMDiagnosticInfoRef info, void *user)
 
 /* One function a kernel, its variables values, its pointers of known address spaces: the target
  * guesses what pointers lead to, and guesses best when there is little of it. */
-#define TIDY                                                                                      \
-    "always-inline,globaldce,function(sroa,early-cse,loop(loop-rotate,loop-unroll-full),sroa,"     \
-    "early-cse,infer-address-spaces,early-cse)"
+#define TIDY(promote)                                                                              \
+    "always-inline,globaldce,function(" promote ",early-cse,loop(loop-rotate,loop-unroll-full),"   \
+    promote ",early-cse,infer-address-spaces,early-cse)"
 /* Every loop has one exit, at its end, and every selection one end: as AMD's targets want it.
  * Values that cross blocks are in variables meanwhile, as structurizecfg takes phis with poison for
  * others (LLVM 22). */
 #define STRUCTURE                                                                                 \
-    ",function(simplifycfg,lower-switch,mergereturn,unify-loop-exits,reg2mem,structurizecfg,"      \
+    "function(simplifycfg,lower-switch,mergereturn,unify-loop-exits,reg2mem,structurizecfg,"      \
     "mem2reg,early-cse)"
 
-static void tidy(Emission *e, LLVMTargetMachineRef machine)
+static void run_passes(Emission *e, const char *passes, LLVMTargetMachineRef machine)
 {
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    LLVMErrorRef error = LLVMRunPasses(e->module, e->structured ? TIDY STRUCTURE : TIDY, machine,
-                                       options);
+    LLVMErrorRef error = LLVMRunPasses(e->module, passes, machine, options);
     LLVMDisposePassBuilderOptions(options);
     if (error) {
         char *text = LLVMGetErrorMessage(error);
         say(e, "LLVM: ", text);
         LLVMDisposeErrorMessage(text);
     }
+}
+
+/* A vector of as many lanes as OpenCL C has none of. */
+static bool is_odd(LLVMTypeRef t)
+{
+    static const uint32_t lanes = 1u << 2 | 1u << 3 | 1u << 4 | 1u << 8 | 1u << 16;
+    unsigned n = LLVMGetTypeKind(t) == LLVMVectorTypeKind ? LLVMGetVectorSize(t) : 2;
+    return n > 16 || !(lanes >> n & 1);
+}
+
+static bool has_odd_vectors(LLVMModuleRef m)
+{
+    for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f))
+        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
+            for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
+                if (is_odd(LLVMTypeOf(i)))
+                    return true;
+    return false;
+}
+
+/* sroa makes one vector of a union that is accessed as vectors of several types, of 128 bytes if
+ * need be, which the target is slow not to translate. Such a program's variables are promoted as
+ * wholes or not at all. */
+static void tidy(Emission *e, LLVMTargetMachineRef machine)
+{
+    LLVMModuleRef copy = LLVMCloneModule(e->module);
+    run_passes(e, TIDY("sroa"), machine);
+    if (has_odd_vectors(e->module)) {
+        LLVMDisposeModule(e->module);
+        e->module = copy;
+        run_passes(e, TIDY("mem2reg"), machine);
+    } else {
+        LLVMDisposeModule(copy);
+    }
+    if (e->structured)
+        run_passes(e, STRUCTURE, machine);
     ocl_lower_pointers(e->module);
 }
 
