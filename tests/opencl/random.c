@@ -5,7 +5,8 @@
  * Arithmetic that could overflow is of unsigned numbers, so that every kernel has one meaning.
  *
  * HEDDLE_RANDOM_KERNELS sets how many (48 unless told), HEDDLE_RANDOM_SEED the first one's seed.
- * Without a clang that makes SPIR-V, the two devices are compared.
+ * Without a clang that makes SPIR-V, the two devices are compared; so are kernels with arrays of
+ * pointers, which LLVM's SPIR-V target takes for one pointer when clang calls it (LLVM 22).
  */
 #include "base/test.h"
 
@@ -20,9 +21,10 @@ static const char *const types[] = { "char", "uchar", "short", "ushort",
 
 typedef struct Program {
     Rng rng;
-    char text[1 << 18];
+    char text[1 << 21];
     size_t size;
     uint32_t type[VARIABLES];
+    bool lists;                 /* the kernel has arrays of pointers */
 } Program;
 
 static uint32_t below(Program *p, uint32_t n) { return (uint32_t)(rng_u64(&p->rng) >> 33) % n; }
@@ -67,6 +69,11 @@ static void expression(Program *p, uint32_t depth)
         "dot4((uint4)((uint)(@), 3, (uint)(@), 1), (uint4)((uint)(@)))",
         "(int)convert_float((short)(@))", "clamp((T)(@), (T)3, (T)100)",
         "sum8((uint8)((uint)(@)) * (uint8)((uint)(@), 2, 3, 4, (uint)(@), 6, 7, 8))",
+        "({ T t_ = (T)(@); __typeof__(t_) u_ = (@); t_ ^= u_; t_; })",
+        "({ uint s_ = 0; for (int k_ = 0; k_ < 3; k_++) s_ = s_ * 5 + (uint)(@); s_; })",
+        "({ __typeof__(@) t_; switch ((int)(@) & 7) { case 0 ... 2: t_ = (@); break; "
+        "case 5 ... 6: t_ = 9; break; default: t_ = (@); } t_; })",
+        "__builtin_popcount((uint)(@))", "__builtin_expect((@), 1)",
         "sum8((convert_uint8((uchar8)((uchar)(@), 9, (uchar)(@), 1, 2, 3, 4, 5)) & 255).s73625140)",
     };
     if (!depth || !below(p, 6)) {
@@ -95,10 +102,68 @@ static void assignment(Program *p)
     put(p, ");\n");
 }
 
+/* @: an expression; #: a variable; N: a small number. */
+static void put_form(Program *p, const char *form)
+{
+    for (const char *s = form; *s; s++) {
+        if (*s == '@')
+            expression(p, 1);
+        else if (*s == '#')
+            put(p, "x%u", below(p, VARIABLES));
+        else if (*s == 'N')
+            put(p, "%u", below(p, 40));
+        else
+            put(p, "%c", *s);
+    }
+}
+
+/* Pointers into one array or the other, which are kept in arrays, alone and in structures. */
+static void pointers(Program *p)
+{
+    static const char *const forms[] = {
+        "    const int *list[4];\n"
+        "    for (int k = 0; k < 4; k++)\n"
+        "        list[k] = (@) & 1 ? own + k : (const int *)(a + k * N);\n"
+        "    list[(@) & 3] = own + ((@) & 3);\n"
+        "    own[(@) & 3] = @;\n"
+        "    # ^= *list[(@) & 3] ^ picked(list, (int)(@));\n"
+        "    list[1] = list[(@) & 3];\n"
+        "    # ^= picked(list, 1) ^ list[3][0];\n",
+        "    const int *far = (const int *)a;\n"
+        "    Cell cells[3] = { { 1, { own, far } }, { 2, { far + N, own + 1 } },\n"
+        "                      { 3, { own + 3, own } } };\n"
+        "    cells[(@) & 1].at[(@) & 1] = own + ((@) & 3);\n"
+        "    Cell one = cells[((@) & 255) % 3];\n"
+        "    # ^= one.n ^ *one.at[(@) & 1];\n"
+        "    one.at[0] = (@) & 1 ? one.at[1] : cells[2].at[(@) & 1];\n"
+        "    cells[1] = one;\n"
+        "    # ^= *cells[((@) & 255) % 3].at[0];\n",
+        "    global const int *rows[2][3];\n"
+        "    for (int k = 0; k < 6; k++)\n"
+        "        rows[k / 3][k % 3] = a + k * N;\n"
+        "    rows[(@) & 1][((@) & 255) % 3] += N;\n"
+        "    # ^= rows[(@) & 1][((@) & 255) % 3][(@) & 7] ^ *rows[1][N & 1];\n",
+    };
+    put_form(p, forms[below(p, COUNT_OF(forms))]);
+    p->lists = true;
+}
+
 static void statement(Program *p)
 {
-    uint32_t what = below(p, 6);
-    if (what == 5) { /* a pointer into one array or the other, which walks */
+    uint32_t what = below(p, 8);
+    if (what == 7) {
+        pointers(p);
+    } else if (what == 6) {
+        put(p, "    switch ((int)(");
+        expression(p, 1);
+        put(p, ") & 31) {\n    case 1 ... 9:\n");
+        assignment(p);
+        put(p, "    case %u:\n", 10 + below(p, 5));
+        assignment(p);
+        put(p, "        break;\n    case 20 ... %u:\n", 20 + below(p, 12));
+        assignment(p);
+        put(p, "    }\n");
+    } else if (what == 5) { /* a pointer into one array or the other, which walks */
         put(p, "    const int *p = (");
         expression(p, 1);
         put(p, ") & 1 ? own : (const int *)(a + %u);\n    own[(", below(p, 40));
@@ -141,6 +206,7 @@ static void statement(Program *p)
 
 static void write_kernel(Program *p, uint32_t number)
 {
+    p->lists = false;
     put(p, "__attribute__((reqd_work_group_size(32, 1, 1)))\n");
     put(p, "kernel void k%u(global const int *a, global long *r)\n{\n", number);
     put(p, "    int i = get_global_id(0);\n");
@@ -228,10 +294,15 @@ TEST(both_compilers_and_both_devices_agree)
     heddle_array_new(HEDDLE_S64, 1, (uint64_t[]){ N }, &f.out, f.log);
     put(p, "uint dot4(uint4 a, uint4 b)\n{\n    uint4 p = a * b;\n"
            "    return p.x + p.y + p.z + p.w;\n}\n\n"
+           "typedef struct Cell { int n; const int *at[2]; } Cell;\n\n"
+           "int picked(const int **list, int k) { return *list[k & 3]; }\n\n"
            "uint sum8(uint8 v)\n{\n    uint4 s = v.even + v.odd * 3;\n"
            "    return s.x - s.y + s.z * s.w;\n}\n\n");
-    for (uint32_t k = 0; k < n; k++)
+    bool *lists = calloc(n + 1, sizeof *lists);
+    for (uint32_t k = 0; lists && k < n; k++) {
         write_kernel(p, k);
+        lists[k] = p->lists;
+    }
     HeddleModule *own = NULL, *shader = NULL, *other = by_clang(p, f.log);
     HeddleModuleOptions o = { .language = HEDDLE_LANGUAGE_OPENCL };
     CHECK(!heddle_module_new(p->text, p->size, "random.cl", &o, &own, f.log));
@@ -248,7 +319,8 @@ TEST(both_compilers_and_both_devices_agree)
             test_fail(__FILE__, __LINE__, "%s: the devices differ", entry);
         if (shader && (!run(&f, shader, 0, entry) || memcmp(first, f.out->data, sizeof first)))
             test_fail(__FILE__, __LINE__, "%s: the shader differs", entry);
-        if (other && (!run(&f, other, 0, entry) || memcmp(first, f.out->data, sizeof first)))
+        if (other && !lists[k] &&
+            (!run(&f, other, 0, entry) || memcmp(first, f.out->data, sizeof first)))
             test_fail(__FILE__, __LINE__, "%s: the compilers differ", entry);
     }
     if (!own || test_state.failures)
@@ -261,5 +333,6 @@ TEST(both_compilers_and_both_devices_agree)
     heddle_device_free(f.devices[0]);
     heddle_device_free(f.devices[1]);
     heddle_log_free(f.log);
+    free(lists);
     free(p);
 }

@@ -78,7 +78,8 @@ static bool check_strings(Ocl *o, const Node *format, Node *const *args, uint32_
         const Type *t = args[at++]->type;
         if (!*p)
             break;
-        if (*p != 's' || (is_pointer(t) && t->base->space == AS_CONSTANT))
+        bool null = args[at - 1]->kind == N_CAST && args[at - 1]->op == CAST_NULL;
+        if (*p != 's' || null || (is_pointer(t) && t->base->space == AS_CONSTANT))
             continue;
         ocl_error(o, args[at - 1]->loc, "%%s prints a string literal or another in __constant "
                   "memory, not '%s'", ocl_type_name(o, t));
