@@ -210,8 +210,9 @@ static bool prepare(Machine *m)
     return constants_build(m) && mem_bind(m) && bind_arguments(m) && decode_module(m);
 }
 
+/* With `run` all of it, without only what may be refused before. */
 static bool guarded(Arena *own, Arena *a, SpvModule *module, const RefDispatch *d, RefResult *r,
-                    DiagSink *sink)
+                    DiagSink *sink, bool run)
 {
     jmp_buf out_of_memory, *outer = module->arena->on_failure;
     if (setjmp(out_of_memory)) {
@@ -229,7 +230,7 @@ static bool guarded(Arena *own, Arena *a, SpvModule *module, const RefDispatch *
     m->sink = sink;
     m->check = d->check;
     m->rng = (d->seed + 1) * 0x9e3779b97f4a7c15ull | 1;
-    bool done = prepare(m) && run_groups(m);
+    bool done = prepare(m) && (!run || run_groups(m));
     module->arena->on_failure = outer;
     report_all(m, a, r);
     if (r) {
@@ -243,7 +244,16 @@ static bool guarded(Arena *own, Arena *a, SpvModule *module, const RefDispatch *
 bool dispatch_once(Arena *a, SpvModule *m, const RefDispatch *d, RefResult *r, DiagSink *sink)
 {
     Arena own = { .limit = d->memory_limit ? d->memory_limit : 2ull << 30 };
-    bool done = guarded(&own, a, m, d, r, sink);
+    bool done = guarded(&own, a, m, d, r, sink, true);
     arena_free(&own);
+    return done;
+}
+
+bool ref_prepare(SpvModule *m, const RefDispatch *d, DiagSink *sink)
+{
+    Arena own = { .limit = d->memory_limit ? d->memory_limit : 2ull << 30 }, unused = { 0 };
+    bool done = guarded(&own, &unused, m, d, NULL, sink, false);
+    arena_free(&own);
+    arena_free(&unused);
     return done;
 }

@@ -12,6 +12,7 @@ typedef struct Build {
     const HeddleModule *module;
     const HeddleKernelOptions *options;
     DiagSink *sink;
+    const SpvInst *scopes[SpvScopeSubgroup + 1];   /* a matrix type of that scope, or NULL */
 } Build;
 
 /* Keeps the values for constants that exist and warns of the others. */
@@ -56,6 +57,37 @@ static bool check_values(const Build *b, SpvModule *m)
     return !some || b->module->unchecked || check_specialised(m, b->sink);
 }
 
+static void find_scopes(Build *b, SpvModule *m)
+{
+    for (const SpvInst *i = m->globals.first; i; i = i->next) {
+        const SpvType *t = i->op == SpvOpTypeCooperativeMatrixKHR ? spv_type(m, i->id) : NULL;
+        if (t && t->scope <= SpvScopeSubgroup)
+            b->scopes[t->scope] = i;
+    }
+}
+
+/* What a lane that is not there holds of a matrix is nobody's, and devices differ in it. */
+static HeddleResult check_subgroups(const Build *b)
+{
+    static const char *const rules[SpvScopeSubgroup + 1] = {
+        [SpvScopeSubgroup] = "VUID-VkPipelineShaderStageCreateInfo-module-08987",
+        [SpvScopeWorkgroup] = "VUID-VkPipelineShaderStageCreateInfo-module-10169" };
+    const HeddleKernelInfo *info = b->kernel->info;
+    const uint32_t *n = info->local_size, w = info->subgroup_size;
+    bool whole = (uint64_t)n[0] * n[1] * n[2] % w == 0;
+    for (uint32_t scope = 0; scope <= SpvScopeSubgroup && !b->kernel->opencl; scope++) {
+        if (!b->scopes[scope] || !rules[scope] || n[0] % w == 0)
+            continue;
+        DiagLoc loc = spv_loc(&b->kernel->arena, b->module->spv, b->scopes[scope]);
+        diag(b->sink, whole ? DIAG_WARNING : DIAG_ERROR, &loc, rules[scope],
+             "a workgroup of %ux%ux%u with matrices, in subgroups of %u: its first size is no "
+             "multiple of that", n[0], n[1], n[2], w);
+        if (!whole)
+            return HEDDLE_ERROR_UNSUPPORTED;
+    }
+    return HEDDLE_OK;
+}
+
 /* Reflects the module as its specialisation makes it. */
 static HeddleResult reflect_specialised(Build *b, const SpvModule *module)
 {
@@ -72,6 +104,7 @@ static HeddleResult reflect_specialised(Build *b, const SpvModule *module)
     if (!pass_specialise(&c) || !spv_entry_point(m, passes.entry, &c.entry, b->sink) ||
         !check_values(b, m))
         return HEDDLE_ERROR_SOURCE;
+    find_scopes(b, m);
     k->info = reflect(&k->arena, m, &c.entry);
     k->opencl = c.entry.model == SpvExecutionModelKernel;
     SpvArguments arguments = { 0 };
@@ -98,7 +131,8 @@ static HeddleResult build(void *user)
         return r;
     k->info->specs = used_specs(b, declared);
     k->info->n_specs = declared->n_specs;
-    return k->device->ops->compile(k, b->module, b->options, b->sink);
+    r = k->device->ops->compile(k, b->module, b->options, b->sink);
+    return r ? r : check_subgroups(b);
 }
 
 static bool known_subgroup_size(const HeddleDeviceInfo *info, uint32_t size)

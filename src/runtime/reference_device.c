@@ -5,6 +5,44 @@
 #include "reference/reference.h"
 #include "runtime/runtime.h"
 
+static const RefArgKind argument_kinds[] = { [SPV_ARGUMENT_BUFFER] = REF_ARG_BUFFER,
+                                             [SPV_ARGUMENT_LOCAL] = REF_ARG_LOCAL,
+                                             [SPV_ARGUMENT_VALUE] = REF_ARG_VALUE };
+
+static RefSpec *list_specs(const HeddleKernel *k, Arena *scratch)
+{
+    RefSpec *specs = NEW_ARRAY(scratch, RefSpec, k->n_specs);
+    for (uint32_t i = 0; i < k->n_specs; i++)
+        specs[i] = (RefSpec){ k->specs[i].id, k->specs[i].bits };
+    return specs;
+}
+
+/* As the kernel asks for them, but empty. */
+static RefArg *empty_arguments(HeddleKernel *k, Arena *scratch)
+{
+    RefArg *list = NEW_ARRAY(scratch, RefArg, k->info->n_bindings + 1);
+    for (uint32_t i = 0; i < k->info->n_bindings; i++) {
+        uint64_t size = k->arguments[i].kind == SPV_ARGUMENT_VALUE ? k->arguments[i].size : 0;
+        list[i] = (RefArg){ argument_kinds[k->arguments[i].kind],
+                            size ? arena_alloc(scratch, size) : NULL, size };
+    }
+    return list;
+}
+
+/* What a dispatch would refuse is refused at once. */
+static HeddleResult prepare(HeddleKernel *k, DiagSink *sink)
+{
+    RefDispatch d = { .entry = k->info->entry, .spec = list_specs(k, &k->arena),
+                      .n_spec = k->n_specs, .subgroup_size = k->subgroup_size };
+    memcpy(d.local_size, k->info->local_size, sizeof d.local_size);
+    if (k->opencl) {
+        d.args = empty_arguments(k, &k->arena);
+        d.n_args = k->info->n_bindings;
+    }
+    return ref_prepare(spv_clone(&k->arena, k->module), &d, sink) ? HEDDLE_OK
+                                                                   : HEDDLE_ERROR_UNSUPPORTED;
+}
+
 static HeddleResult compile(HeddleKernel *k, const HeddleModule *m, const HeddleKernelOptions *o,
                             DiagSink *sink)
 {
@@ -23,21 +61,18 @@ static HeddleResult compile(HeddleKernel *k, const HeddleModule *m, const Heddle
         if (!k->info->local_size[i] && !(k->opencl && !o->local_size[0]))
             k->info->local_size[i] = MAX(o->local_size[i], 1);
     }
-    return HEDDLE_OK;
+    return prepare(k, sink);
 }
 
 static void release(HeddleKernel *k) { (void)k; }
 
 static RefArg *list_arguments(const HeddleKernel *k, const Bound *b, Arena *scratch)
 {
-    static const RefArgKind kinds[] = { [SPV_ARGUMENT_BUFFER] = REF_ARG_BUFFER,
-                                        [SPV_ARGUMENT_LOCAL] = REF_ARG_LOCAL,
-                                        [SPV_ARGUMENT_VALUE] = REF_ARG_VALUE };
     RefArg *list = NEW_ARRAY(scratch, RefArg, k->info->n_bindings + 1);
     for (uint32_t i = 0; i < k->info->n_bindings; i++) {
         const SpvArgument *a = &k->arguments[i];
         const CpuBinding *given = b->bindings[i];
-        list[i] = (RefArg){ kinds[a->kind], given->base, given->size };
+        list[i] = (RefArg){ argument_kinds[a->kind], given->base, given->size };
         if (a->kind != SPV_ARGUMENT_VALUE || given->size >= a->size)
             continue;
         list[i].base = arena_alloc(scratch, a->size);
@@ -101,10 +136,7 @@ static HeddleResult dispatch(HeddleKernel *k, const Bound *b, HeddleReport *repo
                              DiagSink *sink)
 {
     (void)report; /* the interpreter counts nothing */
-    RefSpec *specs = NEW_ARRAY(scratch, RefSpec, k->n_specs);
-    for (uint32_t i = 0; i < k->n_specs; i++)
-        specs[i] = (RefSpec){ k->specs[i].id, k->specs[i].bits };
-    RefDispatch d = { .entry = k->info->entry, .spec = specs, .n_spec = k->n_specs, .push = b->push,
+    RefDispatch d = { .entry = k->info->entry, .spec = list_specs(k, scratch), .n_spec = k->n_specs, .push = b->push,
                       .push_size = (uint32_t)b->push_size, .subgroup_size = k->subgroup_size,
                       .check = k->check ? REF_CHECK_ALL : REF_CHECK_NONE,
                       .seed = b->dispatch->seed, .budget = b->dispatch->budget };

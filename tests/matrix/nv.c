@@ -23,7 +23,8 @@ typedef struct Run {
     uint32_t n_specs;
     HeddleArray *arrays[MAX_BUFFERS];
     uint32_t n_arrays, local;
-    bool unchecked; /* subgroups of other sizes would store several things to one place */
+    bool unchecked; /* not whether it is portable */
+    bool undefined; /* not at all */
 } Run;
 
 static void define(Run *r, const char *name, const char *value)
@@ -67,9 +68,9 @@ static bool run(Run *r, HeddleDeviceKind kind)
     HeddleModuleOptions mo = { .defines = r->defines, .n_defines = r->n_defines };
     bool reference = kind == HEDDLE_DEVICE_REFERENCE;
     HeddleKernelOptions ko = {
-        .specs = r->specs, .n_specs = r->n_specs + 1, .subgroup_size = 32, .check = reference
+        .specs = r->specs, .n_specs = r->n_specs + 1, .subgroup_size = 32, .check = reference && !r->undefined
     };
-    ko.check_portability = reference && !r->unchecked;
+    ko.check_portability = ko.check && !r->unchecked;
     bool good = !heddle_device_new(&(HeddleDeviceOptions){ .kind = kind }, &device, log) &&
                 !heddle_module_from_file(path, &mo, &module, log) &&
                 !heddle_kernel_new(device, module, &ko, &kernel, log);
@@ -114,7 +115,8 @@ typedef struct Tensor {
     const char *view;                           /* NULL: none; "3, true, 1, 0, 2" */
     int view_dims, permutation[5], view_size[5], view_stride[5];
     uint32_t clip[4];
-    bool overlaps; /* elements share an address: nothing to say of what is stored */
+    bool overlaps; /* elements share an address: nothing is stored */
+    bool undefined; /* by the specification */
     bool quick;    /* only once on the reference device */
 } Tensor;
 
@@ -137,7 +139,7 @@ static const Tensor tensors[] = {
     { "overhanging, mirrored", "float", SUB, A, 16, 16, MIRROR, 2, .size = { 5, 7 },
       .offset = { -6, -9 }, .span = { 16, 16 } },
     { "mirrored in one element", "float", SUB, C, 8, 8, MIRROR, 2, .size = { 1, 2 },
-      .offset = { -3, -3 }, .span = { 8, 8 } },
+      .offset = { -3, -3 }, .span = { 8, 8 }, .undefined = true },
     { "outside", "uint8_t", SUB, A, 16, 32, CONSTANT, 2, .size = { 4, 4 }, .offset = { 10, -60 },
       .span = { 16, 32 } },
     { "strides", "int", WG, C, 12, 20, CONSTANT, 3, .size = { 3, 5, 10 }, .stride = { 200, 31, 2 },
@@ -218,7 +220,7 @@ static int clamped(const Tensor *t, int c, int size, bool store)
         return -1;
     if (t->clamp == EDGE)
         return c < 0 ? 0 : size - 1;
-    if (t->clamp == REPEAT || size == 1)
+    if (t->clamp == REPEAT || size == 1) /* one, mirrored: a remainder by 0, heddle's choice */
         return floor_mod(c, size);
     c = floor_mod(c, 2 * (size - 1)); /* up and down again */
     return c < size ? c : 2 * (size - 1) - c;
@@ -298,11 +300,13 @@ static bool tensor(const Tensor *t, HeddleDeviceKind kind)
     Run r = { .file = "nv_tensor.comp",
               .specs = { { 0, t->rows }, { 1, t->cols } },
               .n_specs = 2,
-              .unchecked = t->overlaps || t->quick };
+              .unchecked = t->quick,
+              .undefined = t->undefined };
     HeddleType type = type_of(t->type);
     static const char *const clamps[] = { "0", "1", "2", "3", "4" };
     define(&r, "T", t->type);
     set_scope(&r, t->scope);
+    define(&r, "LOADS_ONLY", t->overlaps ? "1" : NULL);
     define(&r, "USE", t->use);
     define(&r, "CLAMP", clamps[t->clamp]);
     define(&r, "DIMS", counts[t->dims]);
@@ -396,7 +400,9 @@ static bool random_tensor(uint64_t seed, HeddleDeviceKind kind)
     t.dims = 1 + (uint32_t)below(&r, 5);
     for (uint32_t k = 0; k < t.dims; k++) {
         t.span[k] = 1 + below(&r, t.dims < 3 ? 20 : 5);
-        t.size[k] = t.clamp == UNDEFINED ? t.span[k] + below(&r, 5) : 1 + below(&r, 9);
+        t.size[k] = t.clamp == UNDEFINED ? t.span[k] + below(&r, 5)
+                    : t.clamp == MIRROR  ? 2 + below(&r, 8)
+                                         : 1 + below(&r, 9);
         t.offset[k] =
             t.clamp == UNDEFINED ? below(&r, t.size[k] - t.span[k] + 1) : below(&r, 15) - 8;
         total *= t.span[k];

@@ -75,10 +75,14 @@ void main()
 #endif
     v = setTensorViewClipNV(v, p[36], p[37], p[38], p[39]);
     coopMatLoadTensorNV(loaded, tensor_in, 0, t, v);
+#ifndef LOADS_ONLY
     coopMatStoreTensorNV(stored, tensor_out, 0, t, v);
+#endif
 #else
     coopMatLoadTensorNV(loaded, tensor_in, 0, t);
+#ifndef LOADS_ONLY
     coopMatStoreTensorNV(stored, tensor_out, 0, t);
+#endif
 #endif
     coopMatStore(loaded, matrix_out, 0, N, gl_CooperativeMatrixLayoutRowMajor);
 }
