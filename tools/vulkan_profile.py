@@ -167,7 +167,7 @@ PROPERTIES = {
     "cooperativeMatrixWorkgroupScopeMaxWorkgroupSize": "MAX_INVOCATIONS",
     "cooperativeMatrixFlexibleDimensionsMaxDimension": "HEDDLE_MATRIX_MOST",
     "minImportedHostPointerAlignment": "4096",
-    "maxShaderWaitQueues": "8",
+    "maxShaderWaitQueues": "SPV_WAIT_QUEUES_MOST",
     "maxVectorComponents": "1024",
 }
 for _i in ("Float16", "Float32", "Float64"):

@@ -25,19 +25,4 @@ typedef struct CheckRule {
 /* The rules, for documentation and tests: the n-th, or NULL past the last. */
 const CheckRule *check_rule(uint32_t n);
 
-/* ---- qcom_arrays.c: arrays that become matrices ---------------------------------------------- */
-
-typedef struct QcomArrays QcomArrays;
-QcomArrays *qcom_arrays(Arena *a, SpvModule *m);
-/* Whether OpCompositeConstructCoopMatQCOM makes a matrix of what OpExtractSubArrayQCOM gives, by
- * way of variables, functions, copies and bit casts, while its function runs for that call (NULL:
- * for some call). */
-bool qcom_becomes_matrix(const QcomArrays *f, const SpvInst *part, const SpvInst *call);
-typedef struct QcomStart {
-    int32_t start;
-    const SpvInst *call;        /* the one that has it as an argument, or NULL */
-} QcomStart;
-/* The constants that the start index of OpExtractSubArrayQCOM is known to have. */
-uint32_t qcom_starts(const QcomArrays *f, const SpvInst *part, QcomStart *out, uint32_t cap);
-
 #endif

@@ -39,7 +39,6 @@ struct Checker {
     SpvFunction *function; /* that the instruction is in, or NULL */
     /* by type: 0 not asked yet, 1 no, 2 yes */
     uint8_t *holds_matrix, *holds_tensor, *holds_sub_byte, *holds_image;
-    const QcomArrays *arrays; /* when asked */
     uint8_t qcom;          /* what of that extension is declared; 0 not asked yet */
     Map capabilities;      /* declared, and EXTENSION_* of those known here; once asked */
     uint32_t extensions;

@@ -7,13 +7,13 @@
  */
 #include "check/internal.h"
 
-enum { MAX_SUBGROUP = 128, PACKED_LENGTH = 8, STEP = 8 };
+enum { MAX_SUBGROUP = 128, PACKED_LENGTH = 8 };
 
 static const char bitcast[] = "SPV_QCOM_cooperative_matrix_conversion, OpBitCastArrayQCOM";
 static const char conversions[] =
     "SPV_QCOM_cooperative_matrix_conversion, "
     "OpCompositeConstructCoopMatQCOM and OpCompositeExtractCoopMatQCOM";
-static const char subarray[] = "SPV_QCOM_cooperative_matrix_conversion, OpExtractSubArrayQCOM";
+#define subarray "SPV_QCOM_cooperative_matrix_conversion, OpExtractSubArrayQCOM"
 
 /* ---- declarations ---------------------------------------------------------------------------- */
 
@@ -196,12 +196,23 @@ static void check_length(Checker *c, SpvInst *i)
     if (!conversion(c, i, &x) || !x.known)
         return;
     uint32_t want = x.length;
+    bool packed = is_u32(x.element) && x.matrix->element->bits == 16;
     if (is_u32(x.element) && !is_accumulator(x.matrix))
         want = PACKED_LENGTH;
-    else if (is_u32(x.element) && x.matrix->element->bits == 16)
+    else if (packed)
         want = x.length / 2;
-    if (x.array->count != want)
+    if (is_accumulator(x.matrix) && packed && x.length % 2)
+        broken(c, i, "%u columns of f16 do not make whole words", x.length);
+    else if (x.array->count != want)
         broken(c, i, "the array has %u elements, not %u", x.array->count, want);
+}
+
+static void check_columns(Checker *c, SpvInst *i)
+{
+    Conversion x;
+    if (conversion(c, i, &x) && x.known && is_accumulator(x.matrix) &&
+        x.length & (x.length - 1))
+        broken(c, i, "an accumulator of %u columns, which is no power of two", x.length);
 }
 
 static void check_lanes(Checker *c, SpvInst *i)
@@ -233,45 +244,72 @@ static void check_start(Checker *c, SpvInst *i)
         broken(c, i, "the start index is %s, not a 32-bit integer", type_name(c, t));
 }
 
-enum { MAX_STARTS = 64 };
-
-static uint32_t starts(Checker *c, const SpvInst *i, QcomStart out[MAX_STARTS])
+/* Reports a constant that the start index has in some call, if `bad` (or, where ways meet, all that
+ * it may have are). */
+static void judge_start(Checker *c, const SpvInst *i,
+                        bool (*bad)(int32_t start, uint32_t part, uint32_t whole), const char *what)
 {
-    if (!c->arrays)
-        c->arrays = qcom_arrays(c->arena, c->m);
-    return spv_n_operands(i) < 2 ? 0 : qcom_starts(c->arrays, i, out, MAX_STARTS);
+    const SpvType *r = result_type(c, i), *s = operand_type(c, i, 0);
+    uint64_t x;
+    uint32_t n = 0, n_bad = 0;
+    int32_t worst = 0;
+    if (!element_of(r) || !element_of(s) || !r->count_known || !s->count_known ||
+        spv_n_operands(i) < 2)
+        return;
+    Trace t = trace(c, spv_operand(i, 1));
+    for (const SpvInst *from; (from = trace_next(&t));) {
+        if (from->op == SpvOpBitcast) { /* glslang casts what is unsigned */
+            trace_on(&t, spv_operand(from, 0));
+            continue;
+        }
+        n++;
+        if (!spv_constant(c->m, from->id, &x) || !bad((int32_t)x, r->count, s->count))
+            continue;
+        n_bad++;
+        worst = (int32_t)x;
+    }
+    if (n_bad && (!t.merged || (n_bad == n && !t.lost)))
+        broken(c, i, what, worst, r->count, s->count);
+}
+
+static bool outside(int32_t start, uint32_t part, uint32_t whole)
+{
+    return start < 0 || (int64_t)start + part > whole;
 }
 
 static void check_inside(Checker *c, SpvInst *i)
 {
-    QcomStart known[MAX_STARTS];
     const SpvType *r = result_type(c, i), *s = operand_type(c, i, 0);
-    if (!element_of(r) || !element_of(s) || !r->count_known || !s->count_known)
-        return;
-    uint32_t n = starts(c, i, known);
-    if (r->count > s->count)
+    if (element_of(r) && element_of(s) && r->count_known && s->count_known && r->count > s->count)
         broken(c, i, "a part of %u elements of an array of %u", r->count, s->count);
-    for (uint32_t k = 0; k < n && r->count <= s->count; k++) {
-        int64_t first = known[k].start;
-        if (first < 0)
-            broken(c, i, "the start index %lld is negative", (long long)first);
-        else if (first + r->count > s->count)
-            broken(c, i, "elements %lld to %lld of an array of %u", (long long)first,
-                   (long long)(first + r->count - 1), s->count);
-    }
+    else
+        judge_start(c, i, outside, "from start index %d, a part of %u leaves an array of %u");
+}
+
+static bool uneven(int32_t start, uint32_t part, uint32_t whole)
+{
+    return spv_is_listed(part, SPV_LISTED_K) && !outside(start, part, whole) &&
+           start % (int64_t)part != 0;
 }
 
 static void check_step(Checker *c, SpvInst *i)
 {
-    QcomStart known[MAX_STARTS];
-    uint32_t n = starts(c, i, known);
-    for (uint32_t k = 0; k < n; k++) {
-        if (known[k].start % STEP && qcom_becomes_matrix(c->arrays, i, known[k].call))
-            broken(c, i,
-                   "the start index %d is not a multiple of 8, 16 or 32, the depths (K) of "
-                   "matrices that arrays become",
-                   known[k].start);
-    }
+    judge_start(c, i, uneven, "the start index %d is not a multiple of the part's length, %u");
+}
+
+static void check_source_length(Checker *c, SpvInst *i)
+{
+    const SpvType *s = operand_type(c, i, 0);
+    if (element_of(s) && s->count_known && !spv_is_listed(s->count, SPV_LISTED_N))
+        broken(c, i, "a part of an array of %u elements, which is none of N: 8, 16, 32, 64",
+               s->count);
+}
+
+static void check_part_length(Checker *c, SpvInst *i)
+{
+    const SpvType *r = result_type(c, i);
+    if (element_of(r) && r->count_known && !spv_is_listed(r->count, SPV_LISTED_K))
+        broken(c, i, "a part of %u elements, which is none of K: 8, 16, 32", r->count);
 }
 
 #define CONVERSIONS                                                                                \
@@ -342,6 +380,12 @@ static const CheckRow rows[] = {
       CONVERSIONS,
       NULL,
       check_lanes },
+    { { "qcom-columns", "GLSL_QCOM_cooperative_matrix_conversion, vectorToCoopmatQCOM",
+        "An accumulator has as many columns as the subgroup has invocations, half or a quarter as "
+        "many." },
+      CONVERSIONS,
+      NULL,
+      check_columns },
     { { "qcom-subarray-arrays", subarray,
         "Both are one-dimensional arrays of 32-bit integers or 16- or 32-bit IEEE floats." },
       { SpvOpExtractSubArrayQCOM },
@@ -360,10 +404,20 @@ static const CheckRow rows[] = {
       { SpvOpExtractSubArrayQCOM },
       NULL,
       check_inside },
-    { { "qcom-subarray-step", subarray,
-        "Where the part becomes a matrix, the start index is a multiple of a K." },
+    { { "qcom-subarray-step", subarray "; VUID-RuntimeSpirv-OpExtractSubArrayQCOM-12354",
+        "The start index is a multiple of the part's length." },
       { SpvOpExtractSubArrayQCOM },
       NULL,
       check_step },
+    { { "qcom-subarray-source", subarray "; VUID-RuntimeSpirv-NSize-12352",
+        "The array has as many elements as a listed matrix has columns (N)." },
+      { SpvOpExtractSubArrayQCOM },
+      NULL,
+      check_source_length },
+    { { "qcom-subarray-part", subarray "; VUID-RuntimeSpirv-KSize-12353",
+        "The part has as many elements as a listed matrix is deep (K)." },
+      { SpvOpExtractSubArrayQCOM },
+      NULL,
+      check_part_length },
 };
 const CheckFamily check_qcom_conversion = { rows, COUNT_OF(rows) };

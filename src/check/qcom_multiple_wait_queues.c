@@ -7,10 +7,7 @@
  */
 #include "check/internal.h"
 
-enum {
-    MAX_WAIT_QUEUES = 8, /* maxShaderWaitQueues */
-    GLSLANG = 8,         /* the generator's number: version 16.6 forgets the declarations */
-};
+enum { GLSLANG = 8 }; /* the generator's number: version 16.6 forgets the declarations */
 
 static const char undeclared[] =
     "the loop asks for wait queues, but MultipleWaitQueuesQCOM is not declared";
@@ -34,22 +31,31 @@ static void check_extension(Checker *c, SpvInst *i)
     broken(c, i, "MultipleWaitQueuesQCOM is declared without its extension");
 }
 
+static bool asks(const SpvInst *i)
+{
+    return spv_operand(i, 2) & SpvLoopControlMultipleWaitQueuesQCOMMask;
+}
+
 static void check_hint(Checker *c, SpvInst *i)
+{
+    if (!asks(i) || declares(c))
+        return;
+    DiagLoc loc = spv_loc(c->arena, c->m, i);
+    if (c->m->generator >> 16 == GLSLANG)
+        diag(c->sink, DIAG_WARNING, &loc, c->row->rule.id, "%s", undeclared);
+    else
+        broken(c, i, "%s", undeclared);
+}
+
+static void check_count(Checker *c, SpvInst *i)
 {
     SpvOperand o;
     uint32_t last = 0;
-    if (!(spv_operand(i, 2) & SpvLoopControlMultipleWaitQueuesQCOMMask))
-        return;
-    DiagLoc loc = spv_loc(c->arena, c->m, i);
-    if (!declares(c) && c->m->generator >> 16 == GLSLANG)
-        diag(c->sink, DIAG_WARNING, &loc, c->row->rule.id, "%s", undeclared);
-    else if (!declares(c))
-        broken(c, i, "%s", undeclared);
     for (SpvWalk w = spv_walk(i); spv_walk_next(&w, &o);)
         last = i->words[o.word]; /* no loop control has a higher bit */
-    if (last > MAX_WAIT_QUEUES)
-        diag(c->sink, DIAG_NOTE, &loc, NULL, "the loop asks for %u wait queues; %d are used", last,
-             MAX_WAIT_QUEUES);
+    if (asks(i) && last > SPV_WAIT_QUEUES_MOST)
+        broken(c, i, "the loop asks for %u wait queues; there are %d, and 0 asks for all of them",
+               last, SPV_WAIT_QUEUES_MOST);
 }
 
 static const CheckRow rows[] = {
@@ -63,5 +69,11 @@ static const CheckRow rows[] = {
       { SpvOpLoopMerge },
       NULL,
       check_hint },
+    { { "wait-queues-count",
+        "SPV_QCOM_multiple_wait_queues, Loop Control; VUID-RuntimeSpirv-maxShaderWaitQueues-12426",
+        "A loop asks for no more wait queues than there are." },
+      { SpvOpLoopMerge },
+      NULL,
+      check_count },
 };
 const CheckFamily check_qcom_wait_queues = { rows, COUNT_OF(rows) };

@@ -155,6 +155,12 @@ static void extract_sub_array(Emit *e, const SpvInst *i)
         emit_error(e, i, section, "the result is not a part of the array");
         return;
     }
+    if (!spv_is_listed(from->count, SPV_LISTED_N) || !spv_is_listed(to->count, SPV_LISTED_K)) {
+        emit_error(e, i, "VUID-RuntimeSpirv-NSize-12352, VUID-RuntimeSpirv-KSize-12353",
+                   "a part of %u elements of an array of %u: the one must be a listed K, the other "
+                   "a listed N", to->count, from->count);
+        return;
+    }
     LV *v = leaves_of(e, spv_operand(i, 0), from->count);
     if (!spv_constant(e->module, spv_operand(i, 1), &start)) {
         take_part(e, i, v, from->count, emit_leaf(e, spv_operand(i, 1), 0), to->count);

@@ -93,7 +93,7 @@ void pass_drop_wait_queues(SpvModule *m);
 /* ---- wait_queues.c: an analysis, of SPV_QCOM_multiple_wait_queues ---------------------------- */
 
 enum {
-    WAIT_QUEUES_MOST = 8,       /* maxShaderWaitQueues */
+    WAIT_QUEUES_MOST = SPV_WAIT_QUEUES_MOST,
     WAIT_QUEUES_GOOD = 2,       /* what a hint of 0, as many as there are, means */
     TENSOR_MAX_DIMENSIONS = 5,
 };

@@ -422,7 +422,6 @@ struct Machine {
     Epochs epochs; /* the workgroup's */
     struct RaceState *race;
     bool by_matrix; /* the access is part of a matrix load or store */
-    const struct QcomArrays *arrays; /* NULL until asked */
     void *scratch;  /* of matrix operations */
     size_t scratch_size;
     uint64_t rng, instructions;

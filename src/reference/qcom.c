@@ -5,10 +5,7 @@
  * a word, the first in its lowest bits. Lanes past the matrix are ignored, and extract zeros that
  * count as undefined. Bit casts and parts of arrays are an invocation's own affair.
  */
-#include "check/check.h"
 #include "reference/machine.h"
-
-enum { STEP = 8 }; /* the least K that arrays may have */
 
 /* ---- bits ------------------------------------------------------------------------------------ */
 
@@ -72,13 +69,6 @@ static bool prepare_bitcast(Machine *m, RInst *i)
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
-/* The call that the invocation's function runs for, or NULL. */
-static const SpvInst *call_of(const Machine *m, const Inv *v)
-{
-    uint32_t back = v->frames[v->n_frames - 1].return_pc;
-    return v->n_frames > 1 && back ? m->code.data[back - 1].src : NULL;
-}
-
 static Step part(Machine *m, Inv *v, const RInst *i)
 {
     uint64_t *to = leaf(v, i->dst);
@@ -93,11 +83,10 @@ static Step part(Machine *m, Inv *v, const RInst *i)
         found(m, v, i, REF_OUT_OF_BOUNDS,
               "elements %lld to %lld are past the end of an array of %u", (long long)start,
               (long long)(start + i->n - 1), i->at->count);
-    if (start % STEP && qcom_becomes_matrix(m->arrays, i->src, call_of(m, v)))
+    else if (start % i->n)
         found(m, v, i, REF_RANGE,
-              "the start index %lld is not a multiple of 8, 16 or 32, the depths (K) of matrices, "
-              "but the part becomes a matrix",
-              (long long)start);
+              "the start index %lld is not a multiple of the part's length, %u (VUID-RuntimeSpirv-"
+              "OpExtractSubArrayQCOM-12354)", (long long)start, i->n);
     for (uint32_t k = 0; k < i->n; k++) {
         bool inside = start + k >= 0 && start + k < i->at->count;
         to[k] = inside ? leaf(v, i->ops[0])[start + k] : 0;
@@ -113,8 +102,13 @@ static bool prepare_part(Machine *m, RInst *i)
                 operand_type(m, i, 1)->kind == SPV_INT && operand_type(m, i, 1)->bits == 32;
     if (!fits && !m->failed)
         refuse(m, i->src, "the operands are not an array of the result's elements and an index");
-    if (!m->arrays)
-        m->arrays = qcom_arrays(m->arena, m->module);
+    if (fits && (!spv_is_listed(i->at->count, SPV_LISTED_N) ||
+                 !spv_is_listed(i->type->count, SPV_LISTED_K))) {
+        refuse(m, i->src, "a part of %u elements of an array of %u: the one must be a listed K, "
+               "the other a listed N (VUID-RuntimeSpirv-KSize-12353, -NSize-12352)", i->type->count,
+               i->at->count);
+        fits = false;
+    }
     return fits;
 }
 
@@ -134,10 +128,11 @@ static size_t place(const Conversion *x, uint32_t lane, uint32_t k)
 static void check_columns(Machine *m, Inv *v, const RInst *i)
 {
     const Conversion *x = i->aux;
-    if (x->matrix->use == SpvCooperativeMatrixUseMatrixAccumulatorKHR && x->length > m->width)
+    if (x->matrix->use == SpvCooperativeMatrixUseMatrixAccumulatorKHR && x->length != m->width &&
+        x->length * 2 != m->width && x->length * 4 != m->width)
         found(m, v, i, REF_RANGE,
-              "an accumulator of %u columns is converted in a subgroup of %u invocations; it may "
-              "have no more columns than that",
+              "an accumulator of %u columns is converted in a subgroup of %u invocations; it must "
+              "have as many columns, or half or a quarter as many",
               x->length, m->width);
 }
 

@@ -144,7 +144,7 @@ typedef struct RefResult {
  * that then differ from the first run's are findings. Float buffers may differ by rounding. */
 bool ref_dispatch(Arena *a, SpvModule *m, const RefDispatch *d, RefResult *r, DiagSink *sink);
 
-/* Whether a dispatch would begin, with such arguments: what the kernel asks for that the device does
+/* Whether a dispatch would begin, with such arguments: what the kernel asks for and the device does
  * not do is reported. No bindings are needed. As ref_dispatch, fills the module's side tables. */
 bool ref_prepare(SpvModule *m, const RefDispatch *d, DiagSink *sink);
 

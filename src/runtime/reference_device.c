@@ -136,8 +136,9 @@ static HeddleResult dispatch(HeddleKernel *k, const Bound *b, HeddleReport *repo
                              DiagSink *sink)
 {
     (void)report; /* the interpreter counts nothing */
-    RefDispatch d = { .entry = k->info->entry, .spec = list_specs(k, scratch), .n_spec = k->n_specs, .push = b->push,
-                      .push_size = (uint32_t)b->push_size, .subgroup_size = k->subgroup_size,
+    RefDispatch d = { .entry = k->info->entry, .spec = list_specs(k, scratch),
+                      .n_spec = k->n_specs, .push = b->push, .push_size = (uint32_t)b->push_size,
+                      .subgroup_size = k->subgroup_size,
                       .check = k->check ? REF_CHECK_ALL : REF_CHECK_NONE,
                       .seed = b->dispatch->seed, .budget = b->dispatch->budget };
     if (k->opencl) {

@@ -9,6 +9,7 @@
  */
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "spirv/internal.h"
 
@@ -30,6 +31,7 @@ typedef struct Asm {
     size_t line_start;
     Token token; /* the next one */
     bool failed;
+    bool in_params;      /* of a mask's bit or an enumeration's value */
     Map ids;             /* hash of a name -> its id */
     Map types, ext_sets; /* id -> type id of a result; import -> SPV_SET_* */
     Map numbers;         /* number type id -> where its words are */
@@ -247,9 +249,12 @@ static bool parse_number(Asm *a, SpvNumber n)
     return true;
 }
 
-/* An integer of 32 bits whose signedness the grammar does not tell. */
+/* An integer of 32 bits whose signedness the grammar does not tell; those that loop controls,
+ * decorations and such bring along are all unsigned. */
 static bool parse_integer(Asm *a)
 {
+    if (a->in_params && at_word(a) && a->token.text[0] == '-')
+        return fail(a, &a->token, "'%s' is negative; this literal is unsigned", a->token.text);
     SpvNumber n = { .bits = 32, .is_signed = at_word(a) && a->token.text[0] == '-' };
     return parse_number(a, n);
 }
@@ -277,8 +282,14 @@ typedef struct Line {
 static bool parse_enumerant(Asm *a, uint8_t kind, const char *name, uint32_t *value)
 {
     uint64_t found;
-    if (!map_get(&a->enumerants, hash_name(name, kind), &found))
-        return fail(a, &a->token, "'%s' is no %s", name, spv_kind_name(kind));
+    if (!map_get(&a->enumerants, hash_name(name, kind), &found)) {
+        char *end, why[SPV_WHY_LENGTH];
+        uint32_t bit = (uint32_t)strtoul(name, &end, 0);
+        if (*end || end == name || !spv_kind_is_mask(kind))
+            return fail(a, &a->token, "'%s' is no %s", name, spv_kind_name(kind));
+        spv_unknown_bit(why, kind, bit);
+        return fail(a, &a->token, "%s", why);
+    }
     *value = (uint32_t)found;
     return true;
 }
@@ -288,7 +299,11 @@ static bool parse_operands(Asm *a, Line *l, const SpvOperandInfo *list, uint32_t
 static bool parse_params(Asm *a, Line *l, uint8_t kind, uint32_t value)
 {
     const SpvEnumerant *e = spv_enumerant(kind, value);
-    return !e || !e->n_params || parse_operands(a, l, e->params, e->n_params);
+    bool outer = a->in_params;
+    a->in_params = true;
+    bool good = !e || !e->n_params || parse_operands(a, l, e->params, e->n_params);
+    a->in_params = outer;
+    return good;
 }
 
 static bool parse_mask(Asm *a, Line *l, uint8_t kind)

@@ -18,6 +18,10 @@ void spv_list_append(SpvInstList *l, SpvInst *i);
 SpvModule *spv_module(Arena *arena, uint32_t bound);
 void spv_set_context(const SpvModule *m, SpvInst *i); /* literal_words and ext_set */
 
+/* walk.c: what is wrong with a mask's bit, or bits, by number. */
+enum { SPV_WHY_LENGTH = 128 };
+void spv_unknown_bit(char why[SPV_WHY_LENGTH], uint8_t kind, uint32_t bits);
+
 /* read.c: words in host order, header included. `lines`: the text's line of each instruction, or
  * NULL. */
 SpvModule *spv_read_words(Arena *arena, uint32_t *words, size_t n, const char *name,

@@ -263,6 +263,15 @@ typedef struct SpvFloatInfo {
 
 enum { SPV_MATRIX_MOST = 1024 };   /* rows, and columns, of a cooperative matrix; also the API's */
 
+enum { SPV_WAIT_QUEUES_MOST = 8 };  /* maxShaderWaitQueues */
+
+/* The N and the K that VkCooperativeMatrixPropertiesKHR lists of multiply-adds, a bit each. */
+enum { SPV_LISTED_N = 8 | 16 | 32 | 64, SPV_LISTED_K = 8 | 16 | 32 };
+static inline bool spv_is_listed(uint32_t size, uint32_t listed)
+{
+    return (size & listed) && !(size & (size - 1));
+}
+
 struct SpvType {
     SpvKind kind;
     SpvId id;

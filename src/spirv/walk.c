@@ -10,6 +10,19 @@
 
 #include "spirv/internal.h"
 
+void spv_unknown_bit(char why[SPV_WHY_LENGTH], uint8_t kind, uint32_t bits)
+{
+    const SpvEnumerant *e = spv_enumerant(kind, bits);
+    if (e)
+        snprintf(why, SPV_WHY_LENGTH, "0x%x is written %s", bits, e->name);
+    else if (kind == SPV_OPERAND_LoopControl && bits == 0x4000000)
+        snprintf(why, SPV_WHY_LENGTH,
+                 "loop control 0x4000000 is that of a draft: MultipleWaitQueuesQCOM is 0x%x",
+                 SpvLoopControlMultipleWaitQueuesQCOMMask);
+    else
+        snprintf(why, SPV_WHY_LENGTH, "unknown bit 0x%x in the %s", bits, spv_kind_name(kind));
+}
+
 SpvWalk spv_walk(const SpvInst *i)
 {
     SpvWalk w = { .inst = i, .word = i->first_operand };
@@ -82,11 +95,11 @@ static bool next_kind(SpvWalk *w, uint8_t *kind, const char **name)
         uint32_t bit = w->mask & -w->mask;
         const SpvEnumerant *e = spv_enumerant(w->mask_kind, bit);
         w->mask &= ~bit;
-        if (!e && w->mask_kind == SPV_OPERAND_LoopControl && bit == 0x4000000)
-            return fail(w, "loop control 0x4000000 is that of a draft: MultipleWaitQueuesQCOM is "
-                           "0x%x", SpvLoopControlMultipleWaitQueuesQCOMMask);
-        if (!e)
-            return fail(w, "unknown bit 0x%x in the %s", bit, spv_kind_name(w->mask_kind));
+        if (!e) {
+            char why[SPV_WHY_LENGTH];
+            spv_unknown_bit(why, w->mask_kind, bit);
+            return fail(w, "%s", why);
+        }
         w->params = e->params;
         w->n_params = e->n_params;
     }

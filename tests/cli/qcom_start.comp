@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A part of an array that becomes a matrix begins at a multiple of a K: said of constants by check,
-// of the rest by run --check; also where functions take the part, make the matrix or are told where
-// the part begins, and not where another call of the same function is right.
+// A part of an array begins at a multiple of its length: said of constants by check, of the rest by
+// run --check; also where functions take the part or are told where it begins.
 // RUN: start="--bind result=zeros:f32[256] --check --push"; \
 // RUN: for how in HERE MADE_BELOW TAKEN_BELOW RETURNED OUTSIDE_STRUCT MEMBER; do \
 // RUN:   not %heddle check %s -D $how=1 -D START=3 2>&1 | %filecheck %s || exit 1; \
@@ -9,7 +8,7 @@
 // RUN:   %heddle check %s -D $how=1 -D START=24 || exit 1; \
 // RUN:   %heddle run %s -D $how=1 -D START=first $start list:s32:24 || exit 1; \
 // RUN: done
-// CHECK: qcom_start.comp:{{[0-9]+}}:{{[0-9:]*}} error: the start index 3 is not a multiple of 8, 16 or 32
+// CHECK: qcom_start.comp:{{[0-9]+}}:{{[0-9:]*}} error: the start index 3 is not a multiple of the part's length, 8
 #version 460
 #pragma use_vulkan_memory_model
 #extension GL_KHR_cooperative_matrix : require
@@ -53,23 +52,23 @@ void main()
     vectorToCoopmatQCOM(uvecA, a);
 #elif defined MADE_BELOW
     extractSubArrayQCOM(uvecAcc, START, uvecA);
-    extractSubArrayQCOM(uvecAcc, 5, unused);
+    extractSubArrayQCOM(uvecAcc, 16, unused);
     a = made(uvecA);
 #elif defined TAKEN_BELOW
     take(uvecAcc, START, uvecA);
-    take(uvecAcc, 5, unused);
+    take(uvecAcc, 16, unused);
     a = made(uvecA);
 #elif defined RETURNED
-    unused = taken(uvecAcc, 5);
+    unused = taken(uvecAcc, 16);
     uvecA = taken(uvecAcc, START);
     vectorToCoopmatQCOM(uvecA, a);
 #elif defined OUTSIDE_STRUCT
-    extractSubArrayQCOM(uvecAcc, 5, pair.one);
+    extractSubArrayQCOM(uvecAcc, 16, pair.one);
     extractSubArrayQCOM(uvecAcc, START, uvecA);
     pair.other = uvecA;
     vectorToCoopmatQCOM(pair.other, a);
 #elif defined MEMBER
-    extractSubArrayQCOM(uvecAcc, 5, pair.one);
+    extractSubArrayQCOM(uvecAcc, 16, pair.one);
     take(uvecAcc, START, pair.other);
     a = made(pair.other);
 #endif

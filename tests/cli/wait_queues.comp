@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The loop attribute GL_QCOM_multiple_wait_queues reaches the module with what it needs declared, is
-// kept by strip-mining, and prefetches; more than 8 queues are noted; no number changes a bit.
+// kept by strip-mining, and prefetches; more than 8 queues are refused; no number changes a bit.
 // RUN: %heddle compile %s -D WQ=2 --emit asm | %filecheck %s
 // RUN: %heddle compile %s -D WQ=2 --emit spirv -o %t.spv && %spirv-val --target-env vulkan1.3 %t.spv
 // RUN: %heddle compile %s -D WQ=2 --emit passes | %filecheck %s --check-prefix=PASSES
 // RUN: %heddle compile %s -D WQ=2 --emit llvm | %filecheck %s --check-prefix=LLVM
-// RUN: %heddle check %s -D WQ=9 2>&1 | %filecheck %s --check-prefix=MANY
+// RUN: status 1 %heddle check %s -D WQ=9 2>&1 | %filecheck %s --check-prefix=MANY
 // RUN: %heddle run %s --bind 0=rand:f32[16,80]@1 --bind 1=rand:f32[80,16]@2 \
 // RUN:   --bind 2=zeros:f32[16,16] --push list:u32:80 --out 2=%t.npy
 // RUN: for n in 1 2 3 8; do %heddle run %s -D WQ=$n --bind 0=rand:f32[16,80]@1 \
@@ -21,7 +21,7 @@
 // LLVM: select i1 {{.*}}@gemm_f32_f32_f32_16x16x16_1x1x4{{[, ].*}}@gemm_f32_f32_f32_16x16x16_1x1x4_ahead
 // LLVM: define {{.*}} @gemm_f32_f32_f32_16x16x16_1x1x4_ahead
 // LLVM: call void @llvm.prefetch{{.*}}, i32 2, i32 1)
-// MANY: wait_queues.comp:{{[0-9]+}}: note: the loop asks for 9 wait queues; 8 are used
+// MANY: wait_queues.comp:{{[0-9]+}}: error: the loop asks for 9 wait queues; there are 8
 #version 460
 #pragma use_vulkan_memory_model
 #extension GL_KHR_cooperative_matrix : require

@@ -68,7 +68,8 @@ static bool run(Run *r, HeddleDeviceKind kind)
     HeddleModuleOptions mo = { .defines = r->defines, .n_defines = r->n_defines };
     bool reference = kind == HEDDLE_DEVICE_REFERENCE;
     HeddleKernelOptions ko = {
-        .specs = r->specs, .n_specs = r->n_specs + 1, .subgroup_size = 32, .check = reference && !r->undefined
+        .specs = r->specs, .n_specs = r->n_specs + 1, .subgroup_size = 32,
+        .check = reference && !r->undefined
     };
     ko.check_portability = ko.check && !r->unchecked;
     bool good = !heddle_device_new(&(HeddleDeviceOptions){ .kind = kind }, &device, log) &&

@@ -46,7 +46,15 @@ static const char declarations[] =
     "%al = OpTypeCooperativeMatrixKHR %f32 %c3 %c256 %c8 %c0\n"
     "%naf = OpConstantNull %af\n%ncf = OpConstantNull %cf\n%nbf = OpConstantNull %bf\n"
     "%nah = OpConstantNull %ah\n"
-    "%p_f8 = OpTypePointer Function %f8a\n%fn = OpTypeFunction %void\n";
+    "%p_s32 = OpTypePointer Function %s32\n%fn = OpTypeFunction %void\n"
+    "%fns = OpTypeFunction %void %s32\n%bool = OpTypeBool\n%t = OpConstantTrue %bool\n"
+    "%c5 = OpConstant %u32 5\n%i4 = OpConstant %s32 4\n%u2a = OpTypeArray %u32 %c2\n"
+    "%h5a = OpTypeArray %f16 %c5\n%f3a = OpTypeArray %f32 %c3\n%f256a = OpTypeArray %f32 %c256\n"
+    "%f256v = OpConstantNull %f256a\n%co = OpTypeCooperativeMatrixKHR %f16 %c3 %c32 %c5 %c2\n"
+    "%nco = OpConstantNull %co\n%nch = OpConstantNull %ch\n";
+static const char function[] =
+    "%take = OpFunction %void None %fns\n%at = OpFunctionParameter %s32\n%take_0 = OpLabel\n"
+    "%part = OpExtractSubArrayQCOM %f8a %f32v %at\nOpReturn\nOpFunctionEnd\n";
 
 typedef struct Case {
     const char *rule, *good, *bad;
@@ -55,6 +63,11 @@ typedef struct Case {
 #define MAKE(type, array)     "%x = OpCompositeConstructCoopMatQCOM " type " " array
 #define TAKE(array, matrix)   "%x = OpCompositeExtractCoopMatQCOM " array " " matrix
 #define PART(type, array, at) "%x = OpExtractSubArrayQCOM " type " " array " " at
+#define CALL(at)              "%r" at " = OpFunctionCall %void %take %i" at "\n"
+#define FROM_VARIABLE(one, other)                                                                  \
+    "%v = OpVariable %p_s32 Function\nOpStore %v %i" one "\nOpSelectionMerge %m None\n"           \
+    "OpBranchConditional %t %y %m\n%y = OpLabel\nOpStore %v %i" other "\nOpBranch %m\n"           \
+    "%m = OpLabel\n%l = OpLoad %s32 %v\n" PART("%f8a", "%f32v", "%l")
 #define MODE                  "OpExecutionMode %main LocalSize 32 1 1\n"
 
 static const Case cases[] = {
@@ -82,21 +95,24 @@ static const Case cases[] = {
     { "qcom-length", MAKE("%ch", "%u8v"), MAKE("%ch", "%u16v") },
     { "qcom-length", MAKE("%cf", "%u16v"), MAKE("%cf", "%u8v") },
     { "qcom-length", TAKE("%f16a", "%ncf"), TAKE("%f8a", "%ncf") },
+    { "qcom-length", TAKE("%h16a", "%nch"), TAKE("%u2a", "%nco") },
+    { "qcom-columns", TAKE("%h16a", "%nch"), TAKE("%h5a", "%nco") },
     { "qcom-size", MAKE("%af", "%f8"), MAKE("%al", "%f8") },
     { "qcom-subarray-arrays", PART("%f8a", "%f32v", "%i8"), PART("%f8a", "%f88", "%i0") },
-    { "qcom-subarray-elements", PART("%h16a", "%h32", "%i8"), PART("%u8a", "%f32v", "%i0") },
+    { "qcom-subarray-elements", PART("%h16a", "%h32", "%i0"), PART("%u8a", "%f32v", "%i0") },
     { "qcom-subarray-start", PART("%f8a", "%f32v", "%c8"), PART("%f8a", "%f32v", "%l8") },
     { "qcom-subarray-inside", PART("%f8a", "%f32v", "%i24"), PART("%f8a", "%f32v", "%i32") },
     { "qcom-subarray-inside", PART("%f8a", "%f8", "%i0"), PART("%f8a", "%f32v", "%in8") },
-    { "qcom-subarray-step", PART("%f8a", "%f32v", "%i3"),
-      PART("%f8a", "%f32v", "%i3") "\n%y = OpCompositeConstructCoopMatQCOM %af %x" },
-    { "qcom-subarray-step",
-      "%v = OpVariable %p_f8 Function\n" PART("%f8a", "%f32v",
-                                              "%i24") "\nOpStore %v %x\n%l = OpLoad %f8a %v\n%y = "
-                                                      "OpCompositeConstructCoopMatQCOM %af %l",
-      "%v = OpVariable %p_f8 Function\n" PART("%f8a", "%f32v",
-                                              "%i3") "\nOpStore %v %x\n%l = OpLoad %f8a %v\n%y = "
-                                                     "OpCompositeConstructCoopMatQCOM %af %l" },
+    { "qcom-subarray-step", PART("%f8a", "%f32v", "%i24"), PART("%f8a", "%f32v", "%i3") },
+    { "qcom-subarray-step", PART("%h16a", "%h32", "%i0"), PART("%h16a", "%h32", "%i8") },
+    /* what is told to a function, by one call or another, and what is read from a variable */
+    { "qcom-subarray-step", CALL("8") CALL("24"), CALL("8") CALL("3") },
+    { "qcom-subarray-inside", CALL("8"), CALL("32") },
+    { "qcom-subarray-step", FROM_VARIABLE("8", "8"), FROM_VARIABLE("3", "3") },
+    /* one of two ways is right, and may be the only one that comes here */
+    { "qcom-subarray-step", FROM_VARIABLE("8", "3"), FROM_VARIABLE("4", "3") },
+    { "qcom-subarray-source", PART("%f8a", "%f32v", "%i8"), PART("%f8a", "%f256v", "%i8") },
+    { "qcom-subarray-part", PART("%f8a", "%f32v", "%i8"), PART("%f3a", "%f32v", "%i0") },
 };
 
 /* The head's lines in the order that modules have: capabilities, extensions, entry, modes. */
@@ -122,6 +138,8 @@ static char *module_text(Arena *a, const char *insts)
             str_add(a, &s, common);
     }
     str_add(a, &s, declarations);
+    if (strstr(body, "%take"))
+        str_add(a, &s, function);
     str_add(a, &s, "%main = OpFunction %void None %fn\n%entry = OpLabel\n");
     str_add(a, &s, body);
     str_add(a, &s, "\nOpReturn\nOpFunctionEnd\n");

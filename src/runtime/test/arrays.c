@@ -225,6 +225,7 @@ TEST(type_names)
 TEST(preferred_shape_is_first)
 {
     size_t n;
+    uint32_t listed_n = 0, listed_k = 0;
     const HeddleMatrixShape *s = heddle_matrix_shapes(&n);
     CHECK(n > 10);
     CHECK(s[0].m == 16 && s[0].n == 16 && s[0].k == 16);
@@ -232,5 +233,8 @@ TEST(preferred_shape_is_first)
     for (size_t i = 0; i < n; i++) {
         for (size_t j = 0; j < i; j++)
             CHECK(memcmp(&s[i], &s[j], sizeof *s));
+        listed_n |= s[i].n;
+        listed_k |= s[i].k;
     }
+    CHECK(listed_n == SPV_LISTED_N && listed_k == SPV_LISTED_K);
 }
