@@ -14,7 +14,7 @@
 // PARTIAL-SAME: [VUID-VkPipelineShaderStageCreateInfo-module-08987]
 // ROWS: warning: a workgroup of 16x4x1 with matrices, in subgroups of 32: {{.*}}-08987]
 // LARGE: error: the 64x8 matrix takes 64 invocations, but subgroups have 32; run it with a larger
-// DEEP: error: the matrix has 16 columns of 32-bit components, not 8
+// DEEP: error: the matrix has 16 columns of f32, not 8 {{.*}}[qcom-depth (
 #version 460
 #pragma use_vulkan_memory_model
 #extension GL_KHR_cooperative_matrix : require
