@@ -682,7 +682,8 @@ static bool work_out_addresses(SpvModule *m)
 /* ---- what the target gets wrong -------------------------------------------------------------- */
 
 /* LLVM's target makes of a truncation and a widening an OpBitwiseAnd with an operand of the type
- * that was truncated: it is converted to the result's. */
+ * that was truncated, and gives such a one to other bitwise operations: it is converted to the
+ * result's. */
 static bool fit_widths(SpvModule *m)
 {
     bool changed = false;
@@ -690,8 +691,9 @@ static bool fit_widths(SpvModule *m)
         for (SpvBlock *b = f->first; b; b = b->next)
             for (SpvInst *i = b->insts.first; i; i = i->next) {
                 Site s = { .m = m, .call = i };
-                const SpvType *t =
-                    i->op == SpvOpBitwiseAnd ? component(spv_type(m, i->type)) : NULL;
+                bool bitwise = i->op == SpvOpBitwiseAnd || i->op == SpvOpBitwiseOr ||
+                               i->op == SpvOpBitwiseXor;
+                const SpvType *t = bitwise ? component(spv_type(m, i->type)) : NULL;
                 for (uint32_t k = 0; t && k < 2; k++) {
                     uint32_t *operand = &i->words[i->first_operand + k];
                     const SpvType *own = component(spv_type_of(m, *operand));
