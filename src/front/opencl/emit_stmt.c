@@ -54,6 +54,43 @@ static void body(Emit *e, Node *n, LLVMBasicBlockRef break_to, LLVMBasicBlockRef
     e->continue_to = outer_continue;
 }
 
+/* What LLVM calls it, with a count where one is given. */
+static void unroll(Emit *e, LLVMValueRef back_edge, const char *how, uint64_t count)
+{
+    LLVMContextRef c = e->context;
+    LLVMMetadataRef text[] = { LLVMMDStringInContext2(c, how, strlen(how)),
+                               LLVMValueAsMetadata(LLVMConstInt(e->i32, count, false)) };
+    LLVMMetadataRef self = LLVMTemporaryMDNode(c, NULL, 0);
+    LLVMMetadataRef list[] = { self, LLVMMDNodeInContext2(c, text, count ? 2 : 1) };
+    LLVMMetadataRef node = LLVMMDNodeInContext2(c, list, 2);
+    LLVMMetadataReplaceAllUsesWith(self, node);
+    LLVMSetMetadata(back_edge, LLVMGetMDKindIDInContext(c, "llvm.loop", 9),
+                    LLVMMetadataAsValue(c, node));
+}
+
+/* The way back of loop n: unless the body never gets to its end. */
+static void back_edge(Emit *e, const Node *n, LLVMBasicBlockRef to)
+{
+    LLVMValueRef back = LLVMGetBasicBlockTerminator(LLVMGetInsertBlock(e->builder));
+    if (!n->u || !LLVMGetNumSuccessors(back) || LLVMGetSuccessor(back, 0) != to)
+        return;
+    if (n->u == UNROLL_NOT)
+        unroll(e, back, "llvm.loop.unroll.disable", 0);
+    else if (n->u == UNROLL_ALL)
+        unroll(e, back, "llvm.loop.unroll.enable", 0);
+    else
+        unroll(e, back, "llvm.loop.unroll.count", n->u);
+}
+
+/* Arrays of matrices must come apart, as matrices have no memory that could be indexed: loops of a
+ * known length are unrolled where there are such arrays. */
+static bool must_unroll(Emit *e, const Node *condition)
+{
+    Value v;
+    return e->has_matrix_arrays && condition && condition->kind == N_BINARY &&
+           ocl_fold(e->o, condition->b, &v);
+}
+
 static void while_statement(Emit *e, Node *n)
 {
     LLVMBasicBlockRef test = ocl_block(e, "while.cond"), loop = ocl_block(e, "while.body");
@@ -64,6 +101,7 @@ static void while_statement(Emit *e, Node *n)
     ocl_start(e, loop);
     body(e, n->b, end, test);
     ocl_go(e, test);
+    back_edge(e, n, test);
     ocl_start(e, end);
 }
 
@@ -77,29 +115,8 @@ static void do_statement(Emit *e, Node *n)
     ocl_go(e, test);
     ocl_start(e, test);
     branch(e, n->a, loop, end);
+    back_edge(e, n, loop);
     ocl_start(e, end);
-}
-
-/* Arrays of matrices must come apart, as matrices have no memory that could be indexed: loops of a
- * known length are unrolled where there are such arrays. */
-static void unroll(Emit *e, LLVMValueRef back_edge)
-{
-    static const char name[] = "llvm.loop.unroll.full";
-    LLVMContextRef c = e->context;
-    LLVMMetadataRef text = LLVMMDStringInContext2(c, name, sizeof name - 1);
-    LLVMMetadataRef self = LLVMTemporaryMDNode(c, NULL, 0);
-    LLVMMetadataRef list[] = { self, LLVMMDNodeInContext2(c, &text, 1) };
-    LLVMMetadataRef node = LLVMMDNodeInContext2(c, list, 2);
-    LLVMMetadataReplaceAllUsesWith(self, node);
-    LLVMSetMetadata(back_edge, LLVMGetMDKindIDInContext(c, "llvm.loop", 9),
-                    LLVMMetadataAsValue(c, node));
-}
-
-static bool counts(Emit *e, const Node *condition)
-{
-    Value v;
-    return e->has_matrix_arrays && condition && condition->kind == N_BINARY &&
-           ocl_fold(e->o, condition->b, &v);
 }
 
 static void for_statement(Emit *e, Node *n)
@@ -123,8 +140,10 @@ static void for_statement(Emit *e, Node *n)
     if (n->d)
         ocl_emit_value(e, n->d);
     LLVMValueRef back = LLVMBuildBr(e->builder, test);
-    if (counts(e, n->c))
-        unroll(e, back);
+    if (must_unroll(e, n->c))
+        unroll(e, back, "llvm.loop.unroll.full", 0);
+    else
+        back_edge(e, n, test);
     ocl_start(e, end);
 }
 

@@ -40,7 +40,12 @@ typedef enum Tok {
     N_TOKENS
 } Tok;
 
-enum { TF_LINE = 1, TF_SPACE = 2, TF_FROZEN = 4 };  /* first of a line, after space, not a macro */
+/* first of a line, after space, not a macro, after #pragma unroll */
+enum { TF_LINE = 1, TF_SPACE = 2, TF_FROZEN = 4, TF_UNROLL = 8 };
+
+/* How often a loop is to be unrolled; 0: nobody says. */
+enum { UNROLL_NOT = 1 };
+#define UNROLL_ALL UINT32_MAX
 
 typedef struct Token {
     uint8_t kind, flags;
@@ -273,7 +278,7 @@ struct Node {
     Type *type;                 /* NULL in statements; in a pending one until it is known */
     Node *a, *b, *c, *d;
     union {
-        uint64_t u;             /* sign- or zero-extended as the type says */
+        uint64_t u;             /* sign- or zero-extended as the type says; of a loop UNROLL_ */
         double f;
         struct { const char *text; uint32_t size; } string;  /* with its NUL */
         Symbol *symbol;
@@ -293,7 +298,7 @@ typedef enum SymbolKind { S_VARIABLE, S_PARAMETER, S_FUNCTION, S_TYPEDEF, S_ENUM
                           S_LABEL } SymbolKind;
 
 typedef struct Attributes {
-    uint32_t aligned, local_size[3], size_hint[3], subgroup_size;
+    uint32_t aligned, local_size[3], size_hint[3], subgroup_size, unroll;
     bool packed, has_local_size, has_size_hint, has_matrix, kernel, overloadable;
     Type *vec_type_hint;
     uint8_t use;
@@ -512,6 +517,8 @@ struct Ocl {
     VEC(Call) calls;            /* of the program's functions */
     Symbol *function;
     uint32_t loops, switches;
+    uint32_t unroll, pragma_unroll;     /* of the next loop, by an attribute; by the last pragma */
+    bool pragma_pending;
     Node *switch_node;
     Attributes leading;         /* read before it was known what they are of */
     VEC(Node *) gotos;

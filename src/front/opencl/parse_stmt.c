@@ -47,8 +47,10 @@ static Node *block(Ocl *o)
         ocl_parse_attributes(o, &o->leading);
         bool type = ocl_starts_type(o, &o->tok) &&
                     !(o->tok.kind == T_IDENT && ocl_peek(o)->kind == P_COLON);
-        if (!type) /* of a loop: how to unroll it */
+        if (!type) {
+            o->unroll = o->leading.unroll;
             o->leading = (Attributes){ 0 };
+        }
         Node *n = type ? ocl_parse_declaration(o) : statement(o);
         for (Node *next; n; n = next) {
             next = n->kind == N_DECLARATION ? n->d : NULL;
@@ -351,9 +353,21 @@ static Node *expression_statement(Ocl *o)
     return n;
 }
 
+static Node *loop(Ocl *o)
+{
+    uint32_t unroll = o->tok.flags & TF_UNROLL ? o->pragma_unroll : o->unroll;
+    o->unroll = 0;
+    Node *n = o->tok.kind == K_WHILE ? while_statement(o)
+              : o->tok.kind == K_DO ? do_statement(o) : for_statement(o);
+    n->u = unroll;
+    return n;
+}
+
 static Node *any_statement(Ocl *o)
 {
     Loc loc = o->tok.loc;
+    if (o->tok.kind != K_WHILE && o->tok.kind != K_DO && o->tok.kind != K_FOR)
+        o->unroll = 0;
     switch ((Tok)o->tok.kind) {
     case P_LBRACE: {
         ocl_push_scope(o);
@@ -367,17 +381,16 @@ static Node *any_statement(Ocl *o)
     case K_IF: return if_statement(o);
     case K_SWITCH: return switch_statement(o);
     case K_CASE: case K_DEFAULT: return case_label(o);
-    case K_WHILE: return while_statement(o);
-    case K_DO: return do_statement(o);
-    case K_FOR: return for_statement(o);
+    case K_WHILE: case K_DO: case K_FOR: return loop(o);
     case K_RETURN: return return_statement(o);
     case K_BREAK:
         return jump(o, N_BREAK, o->loops || o->switches, "'break' outside of a loop and a switch");
     case K_CONTINUE: return jump(o, N_CONTINUE, o->loops, "'continue' outside of a loop");
     case K_GOTO: return goto_statement(o);
     case K_ATTRIBUTE: { /* of the loop that follows: how to unroll it */
-        Attributes ignored = { 0 };
-        ocl_parse_attributes(o, &ignored);
+        Attributes a = { 0 };
+        ocl_parse_attributes(o, &a);
+        o->unroll = a.unroll;
         return statement(o);
     }
     case T_IDENT:

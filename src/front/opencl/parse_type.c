@@ -145,12 +145,16 @@ static void attribute(Ocl *o, Attributes *out)
         sizes(o, &out->subgroup_size, false);
     } else if (is_word(&name, "vec_type_hint") && args) {
         out->vec_type_hint = ocl_parse_type_name(o);
+    } else if (is_word(&name, "opencl_unroll_hint")) {
+        out->unroll = UNROLL_ALL;
+        if (args && ocl_parse_constant(o, "how often to unroll", &v, NULL))
+            out->unroll = (uint32_t)MIN(MAX(v, 1), UNROLL_ALL);
     } else if (is_word(&name, "overloadable")) {
         out->overloadable = true;
     } else {
         static const char *const harmless[] = { "always_inline", "noinline", "unused", "const",
-                                                "pure", "endian", "nosvm", "opencl_unroll_hint",
-                                                "convergent", "used" };
+                                                "pure", "endian", "nosvm", "convergent",
+                                                "used" };
         bool known = false;
         for (size_t i = 0; i < COUNT_OF(harmless); i++)
             known |= is_word(&name, harmless[i]);

@@ -317,9 +317,20 @@ static void say_directive(Ocl *o, const Token *word, const Token *line, uint32_t
         ocl_warning(o, word->loc, "#warning %.*s", len, text);
 }
 
+/* #pragma unroll, unroll 4, unroll(4), nounroll: of the loop whose first token is the next. */
+static void unroll_pragma(Ocl *o, Token *line, uint32_t n)
+{
+    o->pragma_pending = true;
+    o->pragma_unroll = is_word(&line[0], "nounroll") ? UNROLL_NOT : UNROLL_ALL;
+    ocl_expand_list(o, line, n, &line, &n);
+    for (uint32_t i = 1; i < n; i++)
+        if (line[i].kind == T_NUMBER)
+            o->pragma_unroll = (uint32_t)MIN(MAX(strtoul(line[i].text, NULL, 0), 1), UNROLL_ALL);
+}
+
 /* OpenCL's own pragmas change nothing here: every extension there is is on, and products and sums
  * are never contracted. */
-static void pragma_directive(Ocl *o, const Token *line, uint32_t n, Loc loc)
+static void pragma_directive(Ocl *o, Token *line, uint32_t n, Loc loc)
 {
     static const char *const known[] = { "OPENCL", "STDC", "unroll", "once", "nounroll" };
     for (size_t i = 0; n && i < COUNT_OF(known); i++) {
@@ -329,6 +340,8 @@ static void pragma_directive(Ocl *o, const Token *line, uint32_t n, Loc loc)
     ocl_warning(o, loc, "unknown pragma is ignored");
     return;
 found:
+    if (is_word(&line[0], "unroll") || is_word(&line[0], "nounroll"))
+        unroll_pragma(o, line, n);
     if (n > 2 && is_word(&line[0], "OPENCL") && is_word(&line[1], "EXTENSION") &&
         !(n == 5 && line[3].kind == P_COLON &&
           (is_word(&line[4], "enable") || is_word(&line[4], "disable"))))
@@ -378,17 +391,30 @@ static void directive(Ocl *o)
         ocl_error(o, word.loc, "unknown directive #%.*s", (int)word.len, word.text);
 }
 
-/* _Pragma("...") means nothing here that #pragma does not. */
+/* Of what _Pragma("...") may say only how to unroll means anything here. */
 static void pragma_operator(Ocl *o, Loc loc)
 {
     Token t[3];
     for (int i = 0; i < 3; i++)
         ocl_raw_token(o, &t[i]);
-    if (t[0].kind != P_LPAREN || t[1].kind != T_STRING || t[2].kind != P_RPAREN)
+    if (t[0].kind != P_LPAREN || t[1].kind != T_STRING || t[2].kind != P_RPAREN) {
         ocl_error(o, loc, "_Pragma needs a string in parentheses");
+        return;
+    }
+    if (t[1].len < 2) /* without its end */
+        return;
+    const char *text = arena_strndup(o->arena, t[1].text + 1, t[1].len - 2);
+    SourceFile *f = ocl_add_file(o, "_Pragma", text, t[1].len - 2);
+    Lexer l = { .file = f, .at = f->text };
+    Token list[8];
+    uint32_t n = 0;
+    for (ocl_lex(o, &l, &list[0]); list[n].kind != T_EOF && n + 1 < COUNT_OF(list);)
+        ocl_lex(o, &l, &list[++n]);
+    if (n && (is_word(&list[0], "unroll") || is_word(&list[0], "nounroll")))
+        unroll_pragma(o, list, n);
 }
 
-void ocl_next_token(Ocl *o, Token *out)
+static void next_token(Ocl *o, Token *out)
 {
     for (;;) {
         bool own = ocl_raw_token(o, out);
@@ -417,6 +443,13 @@ void ocl_next_token(Ocl *o, Token *out)
             out->kind = (uint8_t)out->ident->keyword;
         return;
     }
+}
+
+void ocl_next_token(Ocl *o, Token *out)
+{
+    next_token(o, out);
+    out->flags |= o->pragma_pending ? TF_UNROLL : 0;
+    o->pragma_pending = false;
 }
 
 /* ---- the beginning --------------------------------------------------------------------------- */

@@ -128,8 +128,10 @@ static void tidy(Emission *e, LLVMTargetMachineRef machine)
     } else {
         LLVMDisposeModule(copy);
     }
-    if (e->structured)
+    if (e->structured) {
+        ocl_name_loops(e->module);
         run_passes(e, STRUCTURE, machine);
+    }
     ocl_lower_pointers(e->module);
 }
 

@@ -20,6 +20,9 @@ SpvModule *ocl_spirv(Arena *arena, struct LLVMOpaqueModule *ir, bool structured,
 /* pointers.c: the pointers in memory that is not constant are integers. */
 void ocl_lower_pointers(struct LLVMOpaqueModule *m);
 
+/* loops.c: hints how to unroll loops are in the names of their first blocks. */
+void ocl_name_loops(struct LLVMOpaqueModule *m);
+
 /* Calls of functions without a body that are named after an instruction become it. Names are plain
  * or Itanium-mangled, and may end in anything that begins with '.' or '_':
  *
