@@ -7,6 +7,7 @@
 #include <mlir-c/BuiltinTypes.h>
 #include <mlir-c/Pass.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "mlir/mlir.h"
 
@@ -136,6 +137,24 @@ uint32_t subgroup_around(Job *j, MlirOperation op)
         all = size ? size : all;
     }
     return all ? all : j->subgroup_size;
+}
+
+/* heddle's own limit, which its check of SPIR-V has too. */
+enum { MAX_WORKGROUP = 16384 };
+
+uint32_t workgroup_around(Job *j, MlirOperation op)
+{
+    static const char start[] = "workgroup_size = [";
+    const char *at = strstr(attr_text(j, attr_around(op, "spirv.entry_point_abi")), start);
+    uint64_t n = 1;
+    at = at ? at + sizeof start - 1 : "";
+    while (n && n <= MAX_WORKGROUP && (*at == '-' || (*at >= '0' && *at <= '9'))) {
+        char *end;
+        long long size = strtoll(at, &end, 10);
+        n = size > 0 && size <= MAX_WORKGROUP ? n * (uint64_t)size : 0;
+        at = end + (*end == ',' ? 2 : 0);
+    }
+    return *at == ']' && n <= MAX_WORKGROUP ? (uint32_t)n : 0;
 }
 
 MlirValue build_results(Build *b, const char *name, uint32_t n_results, const MlirType *results,

@@ -98,23 +98,27 @@ static bool merge(Job *j, MlirOperation into, MlirOperation from)
 }
 
 /* Both sizes, where the interface does not name them. */
-static void complete_kernel(Job *j, MlirOperation kernel)
+static bool complete_kernel(Job *j, MlirOperation kernel)
 {
     const char *given = attr_text(j, attr_of(kernel, "spirv.entry_point_abi"));
     const char *parts = strchr(given, '<'), *known;
     uint32_t width = parts ? subgroup_around(j, kernel) : j->subgroup_size;
-    uint32_t size[3] = { width, 1, 1 };
+    int size[3] = { (int)width, 1, 1 };
     known = attr_text(j, attr_of(kernel, "known_block_size"));
     if (!*known)                    /* what it was called before it became the operation's own */
         known = attr_text(j, attr_of(kernel, "gpu.known_block_size"));
-    sscanf(known, "array<i32: %u, %u, %u>", &size[0], &size[1], &size[2]);
-    if (strstr(given, "workgroup_size"))
-        return;
+    sscanf(known, "array<i32: %d, %d, %d>", &size[0], &size[1], &size[2]);
     if (!strstr(given, "subgroup_size"))
         parts = arena_printf(j->arena, "<subgroup_size = %u>", width);
-    set_attr(kernel, "spirv.entry_point_abi",
-             attr_parse(j, "#spirv.entry_point_abi<workgroup_size = [%u, %u, %u], %s", size[0],
-                        size[1], size[2], parts + 1));
+    if (!strstr(given, "workgroup_size"))
+        set_attr(kernel, "spirv.entry_point_abi",
+                 attr_parse(j, "#spirv.entry_point_abi<workgroup_size = [%d, %d, %d], %s", size[0],
+                            size[1], size[2], parts + 1));
+    if (workgroup_around(j, kernel))
+        return true;
+    complain_at(j, mlirOperationGetLocation(kernel), "%s: a workgroup has 1 to 16384 invocations",
+                *known ? known : given);
+    return false;
 }
 
 /* Tells what subgroups the function was made for. */
@@ -125,6 +129,7 @@ static void tell_subgroup(Job *j, MlirOperation kernel)
                    subgroup_around(j, kernel), 0);
 }
 
+/* How many there are; 0 after reporting. */
 static uint32_t complete_kernels(Job *j, MlirOperation module)
 {
     OpList ops = ops_named(j, module, NULL);
@@ -132,8 +137,8 @@ static uint32_t complete_kernels(Job *j, MlirOperation module)
     for (uint32_t i = 0; i < ops.len; i++) {
         MlirOperation op = ops.data[i];
         bool open = is_op(op, "gpu.func") && !mlirAttributeIsNull(attr_of(op, "gpu.kernel"));
-        if (open)
-            complete_kernel(j, op);
+        if (open && !complete_kernel(j, op))
+            return 0;
         if (!mlirAttributeIsNull(attr_of(op, "spirv.entry_point_abi")))
             tell_subgroup(j, op);
         if ((open || is_op(op, "spirv.EntryPoint")) && !kernels++)
@@ -142,6 +147,8 @@ static uint32_t complete_kernels(Job *j, MlirOperation module)
     MlirAttribute given = target_of(j, module);
     set_attr(module, "spirv.target_env",
              mlirAttributeIsNull(given) ? attr_parse(j, target, width) : given);
+    if (!kernels)
+        complain_at(j, mlirOperationGetLocation(module), "no function of the module is a kernel");
     return kernels;
 }
 
@@ -170,10 +177,7 @@ bool lower_prepare(Job *j)
         return false;
     }
     MlirOperation module = gpu.len ? gpu.data[0] : spirv.data[0];
-    if (complete_kernels(j, module))
-        return true;
-    complain_at(j, mlirOperationGetLocation(module), "no function of the module is a kernel");
-    return false;
+    return complete_kernels(j, module);
 }
 
 /* ---- what MLIR does not convert -------------------------------------------------------------- */

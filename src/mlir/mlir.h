@@ -106,6 +106,10 @@ MlirAttribute attr_around(MlirOperation op, const char *name);
  * that all of them have, or 0; else the job's. */
 uint32_t subgroup_around(Job *j, MlirOperation op);
 
+/* The workgroup's invocations where `op` stands, by its entry point's interface; 0 if that names no
+ * size, or one that no kernel can have. */
+uint32_t workgroup_around(Job *j, MlirOperation op);
+
 typedef struct Build {
     Job *job;
     MlirOperation before;       /* what is built goes there */

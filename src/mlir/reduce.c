@@ -14,7 +14,6 @@
  * to be chosen for its subgroup.
  */
 #include <mlir-c/BuiltinTypes.h>
-#include <stdio.h>
 
 #include "mlir/mlir.h"
 
@@ -66,17 +65,6 @@ static MlirValue of_subgroup(Build *b, const Reduction *r, MlirValue v)
 
 /* ---- workgroups ------------------------------------------------------------------------------ */
 
-/* The workgroup's size is known: complete_kernel saw to that. */
-static uint32_t subgroups_around(Job *j, MlirOperation op, uint32_t width)
-{
-    const char *abi = attr_text(j, attr_around(op, "spirv.entry_point_abi"));
-    const char *at = strstr(abi, "workgroup_size = ");
-    uint32_t size[3] = { 1, 1, 1 };
-    if (at)
-        sscanf(at, "workgroup_size = [%u, %u, %u]", &size[0], &size[1], &size[2]);
-    return (size[0] * size[1] * size[2] + width - 1) / width;
-}
-
 /* Workgroup memory is the kernel's: declared where it begins. */
 static MlirValue allocate(Job *j, MlirOperation op, uint32_t n, MlirType t)
 {
@@ -102,7 +90,7 @@ static MlirValue of_workgroup(Build *b, const Reduction *r, MlirValue v)
 {
     MlirType t = mlirValueGetType(v), index = type_parse(b->job, "index");
     uint32_t width = subgroup_around(b->job, b->before);
-    uint32_t n = subgroups_around(b->job, b->before, width);
+    uint32_t n = (workgroup_around(b->job, b->before) + width - 1) / width;
     MlirValue partial = of_subgroup(b, r, v);
     if (n < 2)
         return partial;

@@ -16,6 +16,8 @@
 // RUN: not %heddle check %t.elements 2>&1 | %filecheck %s --check-prefix=ELEMENTS
 // RUN: not %heddle check %t.brackets 2>&1 | %filecheck %s --check-prefix=BRACKETS
 // RUN: not %heddle check %t.reduce 2>&1 | %filecheck %s --check-prefix=REDUCE
+// RUN: not %heddle check %t.workgroup 2>&1 | %filecheck %s --check-prefix=WORKGROUP
+// RUN: not %heddle check %t.negative 2>&1 | %filecheck %s --check-prefix=NEGATIVE
 // RUN: not %heddle check %t.sizes 2>&1 | %filecheck %s --check-prefix=SIZES
 // CONVERT: convert:5:5: error: MLIR has no conversion of this gpu.printf to SPIR-V
 // CONVERT: convert:6:10: error: MLIR has no conversion of this vector.transfer_read to SPIR-V
@@ -47,6 +49,8 @@
 // ELEMENTS: elements:18:11: error: gpu.subgroup_mma_extract: the gpu dialect cannot take elements out of
 // BRACKETS: brackets:3:38: error: gpu.subgroup_mma_extract: expected '[' and the number of an element
 // REDUCE: reduce:4:10: error: gpu.all_reduce by a region of operations
+// WORKGROUP: workgroup:2:3: error: array<i32: 64, 1, 1000000>: a workgroup has 1 to 16384 invocations
+// NEGATIVE: negative:2:3: error: {{.*}}workgroup_size = [64, 0, 1]>: a workgroup has 1 to 16384
 // SIZES: sizes:6:10: error: {{.*}}kernels have subgroups of different sizes
 // ---- convert
 gpu.module @m {
@@ -144,6 +148,19 @@ gpu.module @m {
     memref.store %s, %a[%i] : memref<64xf32>
     gpu.return
   }
+}
+// ---- workgroup
+gpu.module @m {
+  gpu.func @k(%a: memref<64xf32>) kernel attributes {gpu.known_block_size = array<i32: 64, 1, 1000000>} {
+    %i = gpu.thread_id x %v = memref.load %a[%i] : memref<64xf32>
+    %s = gpu.all_reduce add %v {} : (f32) -> (f32)
+    memref.store %s, %a[%i] : memref<64xf32>
+    gpu.return
+  }
+}
+// ---- negative
+gpu.module @m {
+  gpu.func @k() kernel attributes {spirv.entry_point_abi = #spirv.entry_point_abi<workgroup_size = [64, 0, 1]>} { gpu.return }
 }
 // ---- none
 gpu.module @m {
