@@ -6,11 +6,12 @@
 
 A DUMP is a pair of files, NAME.bin and NAME.tsv, that the tests wrote (docs/CONFORMANCE.md says
 how): all modules' bytes, and a line a module, fields divided by tabs: offset, size, test file,
-test, environment, verdict (0: valid), verdict in the newest environment of that sort with every
-relaxation of layouts, options, diagnostic.
+test, environment, verdict (0: valid), verdict in the newest environment of that sort, verdict in
+Vulkan 1.4 (both with every relaxation of layouts), options, diagnostic.
 
 Modules for compute shaders and OpenCL kernels count: those with an entry point of these models,
-and libraries. A module that is invalid only by what its environment lacks does not.
+and libraries. A module that is invalid only by what its environment lacks does not, nor does a
+compute shader that is valid in its environment and not in Vulkan.
 """
 import argparse
 import collections
@@ -43,8 +44,7 @@ FAMILIES = {
     "tensors": "tensor",
 }
 GL_COMPUTE, KERNEL = 5, 6
-SHADER, LINKAGE = 1, 5
-OP_CAPABILITY, OP_ENTRY_POINT, OP_FUNCTION = 17, 15, 54
+OP_ENTRY_POINT, OP_FUNCTION = 15, 54
 CRASHED = "crashed"
 
 
@@ -56,7 +56,7 @@ class Diagnostic(ctypes.Structure):
                 ("text", ctypes.c_char_p)]
 
 
-Module = collections.namedtuple("Module", "words file test env valid late bits text")
+Module = collections.namedtuple("Module", "words file test env valid late vulkan bits text")
 
 
 def family_of(file):
@@ -78,18 +78,22 @@ def models(words):
     return found
 
 
-def is_compute(words):
-    found = models(words)
-    return not found or bool(found & {GL_COMPUTE, KERNEL})
+def counts(m):
+    found = models(m.words)
+    if found and not found & {GL_COMPUTE, KERNEL}:
+        return False
+    return not m.late if not m.valid else m.vulkan or GL_COMPUTE not in found
 
 
 def read(name):
     with open(name + ".bin", "rb") as blob, open(name + ".tsv", errors="replace") as index:
         data = blob.read()
         for line in index:
-            at, size, file, test, env, verdict, late, bits, text = line.rstrip("\n").split("\t", 8)
+            at, size, file, test, env, verdict, late, vulkan, bits, text = \
+                line.rstrip("\n").split("\t", 9)
             words = data[int(at):int(at) + int(size)]
-            yield Module(words, file, test, env, verdict == "0", late == "0", int(bits), text)
+            yield Module(words, file, test, env, verdict == "0", late == "0", vulkan == "0",
+                         int(bits), text)
 
 
 def load(path):
@@ -174,7 +178,7 @@ def main():
     p.add_argument("--save", metavar="FOLDER", help="write the modules of --list there")
     o = p.parse_args()
     modules = [m for name in o.dumps for m in read(name)
-               if is_compute(m.words) and (m.valid or not m.late)][::o.every]
+               if counts(m)][::o.every]
     verdicts = run(o.library, modules)
     for n, (m, v) in enumerate(zip(modules, verdicts)):
         if not o.list or m.valid == (not v) and v != CRASHED:

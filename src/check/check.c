@@ -9,23 +9,43 @@
 
 enum { MAX_OP = 8192, MAX_ROWS = 256 };
 
-static const CheckFamily *const families[] = {
-    &check_core_types,  &check_core_flow,  &check_core_values, &check_core_composites,
-    &check_core_floats, &check_core_memory, &check_core_image,
-    &check_core_group, &check_core_kernel, &check_core_semantics, &check_glsl, &check_opencl,
-    &check_khr_cooperative_matrix,
-    &check_qcom_conversion, &check_qcom_wait_queues,
-    &check_nv_cooperative_matrix2,
-    &check_nv_tensor_addressing,
-    &check_nv_decode_vector,
+/* What a module has gone through: nothing but the reader; its older and newer parts are in terms of
+ * what devices know; its specialisation constants are constants. */
+enum { AS_READ = 1, AS_TAKEN = 2, AS_SPECIALISED = 4, LATER = AS_TAKEN | AS_SPECIALISED };
+
+static const struct {
+    const CheckFamily *family;
+    int when;
+} families[] = {
+    { &check_core_types, LATER },
+    { &check_core_flow, LATER },
+    { &check_core_values, LATER },
+    { &check_core_composites, LATER },
+    { &check_core_floats, LATER },
+    { &check_core_memory, LATER },
+    { &check_core_image, LATER },
+    { &check_core_group, LATER },
+    { &check_core_kernel, LATER },
+    { &check_core_semantics, LATER },
+    { &check_core_decorations, AS_READ },
+    { &check_core_layout, AS_READ | AS_SPECIALISED },
+    { &check_glsl, LATER },
+    { &check_opencl, LATER },
+    { &check_khr_cooperative_matrix, LATER },
+    { &check_qcom_conversion, LATER },
+    { &check_qcom_wait_queues, LATER },
+    { &check_nv_cooperative_matrix2, LATER },
+    { &check_nv_tensor_addressing, LATER },
+    { &check_nv_decode_vector, LATER },
 };
 
 const CheckRule *check_rule(uint32_t n)
 {
     for (uint32_t f = 0; f < COUNT_OF(families); f++) {
-        if (n < families[f]->n)
-            return &families[f]->rows[n].rule;
-        n -= families[f]->n;
+        const CheckFamily *family = families[f].family;
+        if (n < family->n)
+            return &family->rows[n].rule;
+        n -= family->n;
     }
     return NULL;
 }
@@ -57,17 +77,23 @@ void doubtful(Checker *c, const SpvInst *i, const char *fmt, ...)
 
 /* ---- questions ------------------------------------------------------------------------------- */
 
-bool is_vulkan(Checker *c)
+enum { NOT_VULKAN = 1, VULKAN_MODEL, VULKAN_SHADER };
+
+static uint8_t environment(Checker *c)
 {
-    for (const SpvInst *i = c->m->globals.first; i && !c->vulkan; i = i->next) {
-        bool model = i->op == SpvOpMemoryModel && spv_operand(i, 1) == SpvMemoryModelVulkan;
-        if (model ||
-            (i->op == SpvOpEntryPoint && spv_operand(i, 0) == SpvExecutionModelGLCompute))
-            c->vulkan = 2;
-    }
-    c->vulkan = c->vulkan ? c->vulkan : 1;
-    return c->vulkan == 2;
+    for (const SpvInst *i = c->m->globals.first; i && !c->vulkan; i = i->next)
+        if (i->op == SpvOpEntryPoint && spv_operand(i, 0) == SpvExecutionModelGLCompute)
+            c->vulkan = VULKAN_SHADER;
+    for (const SpvInst *i = c->m->globals.first; i && !c->vulkan; i = i->next)
+        if (i->op == SpvOpMemoryModel && spv_operand(i, 1) == SpvMemoryModelVulkan)
+            c->vulkan = VULKAN_MODEL;
+    c->vulkan = c->vulkan ? c->vulkan : NOT_VULKAN;
+    return c->vulkan;
 }
+
+bool is_vulkan(Checker *c) { return environment(c) >= VULKAN_MODEL; }
+
+bool is_shader(Checker *c) { return environment(c) == VULKAN_SHADER; }
 
 const SpvType *operand_type(Checker *c, const SpvInst *i, uint32_t n)
 {
@@ -221,15 +247,15 @@ static void hang(Arena *a, Chains *k, uint16_t op, const CheckRow *row)
     k->first[op] = (uint16_t)++k->n;
 }
 
-static Chains *build_chains(Arena *a)
+static Chains *build_chains(Arena *a, int when)
 {
     Chains *k = NEW(a, Chains);
     uint32_t n_ops;
     const SpvOpInfo *ops = spv_all_ops(&n_ops);
     k->link = arena_alloc_array(a, sizeof(*k->link), 16384);
     for (uint32_t f = 0; f < COUNT_OF(families); f++)
-        for (uint32_t r = 0; r < families[f]->n; r++) {
-            const CheckRow *row = &families[f]->rows[r];
+        for (uint32_t r = 0; families[f].when & when && r < families[f].family->n; r++) {
+            const CheckRow *row = &families[f].family->rows[r];
             for (uint32_t o = 0; o < COUNT_OF(row->ops) && row->ops[o]; o++)
                 hang(a, k, row->ops[o], row);
             for (uint32_t o = 0; row->group && o < n_ops; o++)
@@ -269,7 +295,7 @@ static void ask_operation(Checker *c, const Chains *k, const SpvInst *i)
         ask(c, k, made);
 }
 
-static bool walk(Arena *scratch, SpvModule *m, DiagSink *sink, bool again)
+static bool walk(Arena *scratch, SpvModule *m, DiagSink *sink, int when)
 {
     jmp_buf out_of_memory, *outer = m->arena->on_failure;
     if (setjmp(out_of_memory)) {
@@ -284,8 +310,8 @@ static bool walk(Arena *scratch, SpvModule *m, DiagSink *sink, bool again)
     c->m = m;
     c->sink = sink;
     c->arena = scratch;
-    c->again = again;
-    const Chains *k = build_chains(scratch);
+    c->again = when == AS_SPECIALISED;
+    const Chains *k = build_chains(scratch, when);
     for (SpvInst *i = m->globals.first; i; i = i->next) {
         ask(c, k, i);
         if (i->op == SpvOpSpecConstantOp)
@@ -303,14 +329,16 @@ static bool walk(Arena *scratch, SpvModule *m, DiagSink *sink, bool again)
     return !c->failed;
 }
 
-static bool check(SpvModule *m, DiagSink *sink, bool again)
+static bool check(SpvModule *m, DiagSink *sink, int when)
 {
     Arena scratch = { 0 };
-    bool good = walk(&scratch, m, sink, again);
+    bool good = walk(&scratch, m, sink, when);
     arena_free(&scratch);
     return good;
 }
 
-bool check_module(SpvModule *m, DiagSink *sink) { return check(m, sink, false); }
+bool check_read(SpvModule *m, DiagSink *sink) { return check(m, sink, AS_READ); }
 
-bool check_specialised(SpvModule *m, DiagSink *sink) { return check(m, sink, true); }
+bool check_module(SpvModule *m, DiagSink *sink) { return check(m, sink, AS_TAKEN); }
+
+bool check_specialised(SpvModule *m, DiagSink *sink) { return check(m, sink, AS_SPECIALISED); }

@@ -10,7 +10,9 @@
 
 #include "spirv/spirv.h"
 
-/* Every rule of every family over the whole module. False when an error was reported; the
+/* The rules on what a module says of itself, which later stages rewrite: decorations, layouts. */
+bool check_read(SpvModule *m, DiagSink *sink);
+/* Every other rule of every family over the whole module. False when an error was reported; the
  * diagnostics' `rule` is "id (section)". What specialisation constants decide is left open: their
  * defaults may never be used. */
 bool check_module(SpvModule *m, DiagSink *sink);

@@ -24,7 +24,7 @@ typedef struct CheckFamily {
     uint32_t n;
 } CheckFamily;
 extern const CheckFamily check_core_floats, check_core_image, check_core_kernel,
-    check_core_semantics;
+    check_core_semantics, check_core_decorations, check_core_layout;
 extern const CheckFamily check_core_types, check_core_values, check_core_composites,
     check_core_memory, check_core_flow, check_core_group, check_glsl, check_opencl,
     check_khr_cooperative_matrix,
@@ -43,9 +43,11 @@ struct Checker {
     Map capabilities;      /* declared, and EXTENSION_* of those known here; once asked */
     uint32_t extensions;
     Flow *flow;            /* of values, when asked */
-    uint8_t vulkan;        /* 0 not asked yet, 1 no, 2 yes */
+    uint8_t vulkan;        /* 0 not asked yet */
     Map bodies;            /* functions by id, when asked */
     Map for_elements;      /* functions called for the elements of a matrix, looked into */
+    Map decorated;         /* targets, members and decorations there were */
+    uint8_t *laid_out;     /* by type: its layout was looked at */
     Map matched;           /* pairs of types found to match logically */
     bool again;            /* after specialisation: errors only */
     bool failed;
@@ -55,8 +57,9 @@ struct Checker {
 void broken(Checker *c, const SpvInst *i, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void doubtful(Checker *c, const SpvInst *i, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
-/* A shader that Vulkan runs: its rules hold besides those of SPIR-V. */
+/* Where Vulkan's rules hold besides those of SPIR-V: in its memory model, and in all shaders. */
 bool is_vulkan(Checker *c);
+bool is_shader(Checker *c); /* one that Vulkan runs, no library */
 
 /* The type of operand `n` (a value), or NULL: not there, or no value. */
 const SpvType *operand_type(Checker *c, const SpvInst *i, uint32_t n);

@@ -135,11 +135,13 @@ static HeddleResult tool_result(ToolStatus status)
 /* What others wrote may be older or newer than what the stages after this know. */
 static SpvModule *take(Load *l, SpvModule *m)
 {
-    l->module->spv = m;
-    if (m) {
+    bool good = m && (l->options->unchecked || check_read(m, l->sink));
+    if (good) {
         pass_nv_matrix(m);
         pass_untyped(m);
     }
+    m = good ? m : NULL;
+    l->module->spv = m;
     return m;
 }
 

@@ -17,7 +17,7 @@ static Verdict judge(const char *insts, TestDiags *d)
     char *text = module_text(&a, insts);
     SpvModule *m = spv_assemble(&a, text, strlen(text), "m.spvasm", &d->sink);
     if (m)
-        v = check_module(m, &d->sink) ? ACCEPTED : REJECTED;
+        v = check_read(m, &d->sink) && check_module(m, &d->sink) ? ACCEPTED : REJECTED;
     arena_free(&a);
     return v;
 }

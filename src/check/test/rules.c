@@ -19,6 +19,7 @@ static const char head[] =
     "OpEntryPoint GLCompute %main \"main\"\n"
     "OpExecutionMode %main LocalSize 32 1 1\n"
     "OpDecorate %rta ArrayStride 4\nOpDecorate %block Block\nOpMemberDecorate %block 0 Offset 0\n"
+    "OpDecorate %pushed Block\nOpMemberDecorate %pushed 0 Offset 0\n"
     "OpDecorate %buffer DescriptorSet 0\nOpDecorate %buffer Binding 0\n"
     "%void = OpTypeVoid\n%bool = OpTypeBool\n%u32 = OpTypeInt 32 0\n%s32 = OpTypeInt 32 1\n"
     "%u64 = OpTypeInt 64 0\n%f32 = OpTypeFloat 32\n%f16 = OpTypeFloat 16\n%f64 = OpTypeFloat 64\n"
@@ -42,12 +43,13 @@ static const char head[] =
     "%cm2 = OpConstantComposite %m2 %cv2 %cv2\n%cm23 = OpConstantComposite %m23 %cv3 %cv3\n"
     "%cpair = OpConstantComposite %pair %c1 %c2\n"
     "%arr = OpTypeArray %f32 %c4\n%rta = OpTypeRuntimeArray %f32\n%block = OpTypeStruct %rta\n"
+    "%pushed = OpTypeStruct %u32\n%p_pushed = OpTypePointer PushConstant %pushed\n"
     "%p_block = OpTypePointer StorageBuffer %block\n%p_sf = OpTypePointer StorageBuffer %f32\n"
     "%p_pu = OpTypePointer PushConstant %u32\n%p_f = OpTypePointer Function %f32\n"
     "%p_u = OpTypePointer Function %u32\n%p_v = OpTypePointer Function %v2\n%p_arr = OpTypePointer "
     "Function %arr\n"
     "%p_wu = OpTypePointer Workgroup %u32\n%p_wf = OpTypePointer Workgroup %f32\n"
-    "%buffer = OpVariable %p_block StorageBuffer\n%push = OpVariable %p_pu PushConstant\n"
+    "%buffer = OpVariable %p_block StorageBuffer\n%push = OpVariable %p_pushed PushConstant\n"
     "%shared = OpVariable %p_wu Workgroup\n"
     "%ma = OpTypeCooperativeMatrixKHR %f32 %c3 %c16 %c8 %c0\n"
     "%mb = OpTypeCooperativeMatrixKHR %f32 %c3 %c8 %c4 %c1\n"
@@ -84,7 +86,93 @@ typedef struct Case {
 #define SMALL                                                                                      \
     "%e2m1 = OpTypeFloat 4 Float4E2M1EXT\n%small = OpConstant %e2m1 0x1p+0\n---\n"
 
+/* A buffer of structures of these members. */
+#define LAID(members, decorations)                                                                 \
+    "OpDecorate %s Block\nOpDecorate %v DescriptorSet 0\nOpDecorate %v Binding 1\n" decorations    \
+    "%s = OpTypeStruct " members "\n%p_s = OpTypePointer StorageBuffer %s\n"                       \
+    "%v = OpVariable %p_s StorageBuffer\n---\n"
+
+#define SHARED(decorations, b)                                                                     \
+    "-OpEntryPoint\nOpEntryPoint GLCompute %main \"main\" %wa %wb\n" decorations                  \
+    "OpDecorate %w Block\nOpMemberDecorate %w 0 Offset 0\n%w = OpTypeStruct %u32\n"                \
+    "%p_w = OpTypePointer Workgroup %w\n%wa = OpVariable %p_w Workgroup\n" b                       \
+    "---\n"
+#define EXPLICIT                                                                                   \
+    "OpCapability WorkgroupMemoryExplicitLayoutKHR\n"                                              \
+    "OpExtension \"SPV_KHR_workgroup_memory_explicit_layout\"\n"
+
 static const Case cases[] = {
+    { "decoration-place", "OpDecorate %x RelaxedPrecision\n---\n%x = OpFAdd %f32 %f1 %f1",
+      "OpDecorate %x Block\n---\n%x = OpFAdd %f32 %f1 %f1" },
+    { "decoration-place", "OpDecorate %k SpecId 1\n%k = OpSpecConstant %u32 1\n---\n",
+      "OpDecorate %c1 SpecId 1\n---\n" },
+    { "decoration-place", "OpMemberDecorate %pair 1 NonWritable\n---\n",
+      "OpMemberDecorate %pair 2 NonWritable\n---\n" },
+    { "decoration-place", "", "OpMemberDecorate %pair 1 ArrayStride 4\n---\n" },
+    { "decoration-place",
+      "OpDecorate %size BuiltIn WorkgroupSize\n%u3 = OpTypeVector %u32 3\n"
+      "%size = OpConstantComposite %u3 %c8 %c1 %c1\n---\n",
+      "OpDecorate %c1 BuiltIn WorkgroupId\n---\n" },
+    { "decoration-id", "OpDecorateId %x UniformId %c3\n---\n%x = OpFAdd %f32 %f1 %f1",
+      "OpDecorate %x UniformId %c3\n---\n%x = OpFAdd %f32 %f1 %f1" },
+    { "decoration-literal", "OpDecorateId %x UniformId %c3\n---\n%x = OpFAdd %f32 %f1 %f1",
+      "OpDecorateId %x UniformId %f1\n---\n%x = OpFAdd %f32 %f1 %f1" },
+    { "decoration-once", "OpDecorate %shared Restrict\n---\n",
+      "OpDecorate %shared Restrict\nOpDecorate %shared Aliased\n---\n" },
+    { "decoration-once", "OpMemberDecorate %pair 0 Offset 0\n---\n",
+      "OpMemberDecorate %pair 0 Offset 0\nOpMemberDecorate %pair 0 Offset 4\n---\n" },
+    { "decoration-group",
+      "%group = OpDecorationGroup\nOpGroupMemberDecorate %group %pair 0 %pair 1\n---\n",
+      "%group = OpDecorationGroup\nOpGroupMemberDecorate %group %pair 1 %pair 1\n---\n" },
+    { "decoration-vulkan", "OpDecorate %shared Aliased\n---\n",
+      "OpDecorate %shared Coherent\n---\n" },
+    { "decoration-vulkan", "", "OpDecorate %shared Binding 0\n---\n" },
+    { "interface", LAID("%u32", "OpMemberDecorate %s 0 Offset 0\n"),
+      "%p = OpTypePointer StorageBuffer %u32\n%v = OpVariable %p StorageBuffer\n---\n" },
+    { "workgroup-blocks",
+      EXPLICIT SHARED("OpDecorate %wa Aliased\nOpDecorate %wb Aliased\n",
+                      "%wb = OpVariable %p_w Workgroup\n"),
+      EXPLICIT SHARED("OpDecorate %wa Aliased\n", "%wb = OpVariable %p_w Workgroup\n") },
+    { "workgroup-blocks", "", EXPLICIT SHARED("", "%wb = OpVariable %p_wu Workgroup\n") },
+    { "workgroup-blocks", "", SHARED("", "%wb = OpVariable %p_wu Workgroup\n") },
+    { "linkage", "",
+      "OpCapability Linkage\nOpDecorate %main LinkageAttributes \"main\" Import\n---\n" },
+    { "entry-point-linkage", "",
+      "OpCapability Linkage\nOpDecorate %main LinkageAttributes \"main\" Export\n---\n" },
+    { "block-layout",
+      LAID("%v3 %f32", "OpMemberDecorate %s 0 Offset 4\nOpMemberDecorate %s 1 Offset 0\n"),
+      LAID("%v3 %f32", "OpMemberDecorate %s 0 Offset 0\nOpMemberDecorate %s 1 Offset 8\n") },
+    { "block-layout", LAID("%f64", "OpMemberDecorate %s 0 Offset 8\n"),
+      LAID("%f64", "OpMemberDecorate %s 0 Offset 4\n") },
+    { "block-layout", "", LAID("%f32", "") },
+    { "block-layout",
+      LAID("%arr", "OpMemberDecorate %s 0 Offset 0\nOpDecorate %arr ArrayStride 4\n"),
+      LAID("%arr", "OpMemberDecorate %s 0 Offset 0\n") },
+    { "block-layout", "",
+      LAID("%arr", "OpMemberDecorate %s 0 Offset 0\nOpDecorate %arr ArrayStride 2\n") },
+    { "block-layout", "",
+      LAID("%rta %f32", "OpMemberDecorate %s 0 Offset 4\nOpMemberDecorate %s 1 Offset 8\n") },
+    { "block-layout",
+      LAID("%m23", "OpMemberDecorate %s 0 Offset 0\nOpMemberDecorate %s 0 ColMajor\n"
+                   "OpMemberDecorate %s 0 MatrixStride 12\n"),
+      LAID("%m23", "OpMemberDecorate %s 0 Offset 0\nOpMemberDecorate %s 0 ColMajor\n"
+                   "OpMemberDecorate %s 0 MatrixStride 8\n") },
+    { "block-layout", "",
+      LAID("%m23",
+           "OpMemberDecorate %s 0 Offset 0\nOpMemberDecorate %s 0 MatrixStride 16\n") },
+    { "address-layout",
+      "OpCapability PhysicalStorageBufferAddresses\n-OpMemoryModel\n"
+      "OpMemoryModel PhysicalStorageBuffer64 Vulkan\nOpMemberDecorate %mixed 0 Offset 0\n"
+      "OpMemberDecorate %mixed 1 Offset 4\n"
+      "%p = OpTypePointer PhysicalStorageBuffer %mixed\n---\n",
+      "OpCapability PhysicalStorageBufferAddresses\n-OpMemoryModel\n"
+      "OpMemoryModel PhysicalStorageBuffer64 Vulkan\nOpMemberDecorate %mixed 0 Offset 0\n"
+      "%p = OpTypePointer PhysicalStorageBuffer %mixed\n---\n" },
+    { "untyped-layout", "",
+      "OpCapability UntypedPointersKHR\nOpExtension \"SPV_KHR_untyped_pointers\"\n"
+      "OpMemberDecorate %mixed 0 Offset 0\n"
+      "%p = OpTypeUntypedPointerKHR StorageBuffer\n---\n"
+      "%x = OpUntypedAccessChainKHR %p %mixed %buffer %c0" },
     { "result-type", "%x = OpIAdd %u32 %c1 %c1", "%x = OpFAdd %void %f1 %f1" },
     { "scalar-constant", "%x = OpConstantTrue %bool\n---\n", "%x = OpConstantTrue %u32\n---\n" },
     { "null-constant", "%x = OpConstantNull %v2\n---\n", "%x = OpConstantNull %void\n---\n" },
@@ -149,7 +237,7 @@ static const Case cases[] = {
     { "copy-logical", "%other = OpTypeStruct %u32 %u32\n---\n%x = OpCopyLogical %other %cpair",
       "%x = OpCopyLogical %mixed %cpair" },
     { "load", AT "%x = OpLoad %f32 %e", AT "%x = OpLoad %u32 %e" },
-    { "store", AT "OpStore %e %f1", "OpStore %push %c1" },
+    { "store", AT "OpStore %e %f1", "%x = OpAccessChain %p_pu %push %c0\nOpStore %x %c1" },
     { "copy-memory", "%v = OpVariable %p_f Function\n" AT "OpCopyMemory %e %v",
       "%v = OpVariable %p_u Function\n" AT "OpCopyMemory %e %v" },
     { "access-chain", "%x = OpAccessChain %p_sf %buffer %c0 %c8",
@@ -277,7 +365,9 @@ static const Case cases[] = {
 };
 
 /* Where a line belongs; the common module's `head` is in that order. */
-enum { CAPABILITIES, EXTENSIONS, MODEL, ENTRY, MODES, ANNOTATIONS, DECLARATIONS, N_PLACES };
+enum {
+    CAPABILITIES, EXTENSIONS, IMPORTS, MODEL, ENTRY, MODES, ANNOTATIONS, DECLARATIONS, N_PLACES
+};
 
 static uint32_t place(const char *line)
 {
@@ -287,10 +377,10 @@ static uint32_t place(const char *line)
     } places[] = {
         { "OpCapability", CAPABILITIES }, { "OpExtension", EXTENSIONS },
         { "OpMemoryModel", MODEL },       { "OpEntryPoint", ENTRY },
-        { "%glsl", EXTENSIONS },          { "%ocl", EXTENSIONS },
+        { "%glsl", IMPORTS },          { "%ocl", IMPORTS },
         { "OpExecutionMode", MODES },     { "OpName", ANNOTATIONS },
         { "OpDecorate", ANNOTATIONS },    { "OpMemberDecorate", ANNOTATIONS },
-        { "OpGroupDecorate", ANNOTATIONS }, { "%group", ANNOTATIONS },
+        { "OpGroup", ANNOTATIONS }, { "%group", ANNOTATIONS },
     };
     for (uint32_t k = 0; k < COUNT_OF(places); k++)
         if (!strncmp(line, places[k].begins, strlen(places[k].begins)))
