@@ -36,6 +36,7 @@ typedef struct CpuBinding { void *base; uint64_t size; } CpuBinding;
 typedef struct CpuEnv CpuEnv;
 struct CpuEnv {
     const CpuBinding *const *slots; /* by CpuSlot number: an array of slot.count descriptors */
+    const uint32_t *counts;         /* by CpuSlot number: how many descriptors there are; not 0 */
     const void *push;               /* push constants */
     void *shared;                   /* workgroup memory, 64-byte aligned */
     /* this subgroup's memory for matrices and large private arrays, 64-byte aligned,
@@ -167,6 +168,8 @@ typedef struct CpuFault { CpuFaultKind kind; uint64_t address; } CpuFault;
 typedef struct CpuDispatch {
     const CpuKernel *kernel;
     const CpuBinding *const *slots; /* by the kernel's slot numbers */
+    /* how many descriptors each slot has, at least 1; may be NULL where none is an array */
+    const uint32_t *counts;
     const void *push;
     uint32_t groups[3], base_group[3];
     uint32_t local_size[3];         /* for kernels that leave it open */

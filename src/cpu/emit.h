@@ -81,6 +81,9 @@ typedef struct Pointer {
     LV limit;
     bool seldom;                /* the check seldom runs: not worth preparing for */
     LV inside;                  /* i1: all lanes are, as asked for several accesses; NULL: ask */
+    /* robust access: i1, whether no lane's index wrapped on the way to 64 bits, so that `affine`
+     * holds for it; NULL: none can have */
+    LV straight;
     SpvId variable;             /* the variable it points into, or 0 where several are possible */
     /* into an input variable: `constant` counts leaves, lane_index / offset are unused */
     bool builtin;
@@ -90,6 +93,7 @@ typedef struct Pointer {
     uint32_t align;
     /* an array of buffers, not chosen from yet: its CpuBinding array; base is NULL */
     LV descriptors;
+    LV n_descriptors;           /* how many are bound, i32; NULL: it is no array of them */
     bool matrix;                /* into an element of a cooperative matrix: matrix.c's */
     LV matrix_element;          /* which; matrix.c's */
 } Pointer;

@@ -65,12 +65,36 @@ void memory_chain_again(Emit *e, const SpvInst *i);
 void memory_bitcast(Emit *e, const SpvInst *i);     /* OpBitcast from or to a pointer */
 /* Moves a pointer by `index` times `stride` bytes. */
 void memory_add_index(Emit *e, Pointer *p, SpvId index, int64_t stride);
+void memory_before_write(Emit *e, const Pointer *p);
+/* Of a Function or Private variable that can be addressed: for all lanes. */
+uint64_t memory_private_bytes(Emit *e, SpvId variable);
 LV memory_dropped(Emit *e);                         /* 64 bytes that nobody reads */
 void memory_load_builtin(Emit *e, const Pointer *p, LV *leaves);
 
-/* access.c: whether all lanes of accesses through these pointers are inside, by one test for as
- * many as possible; test[k] stays NULL where the access must ask itself. */
+/* address.c */
+/* A scalar of an access, `byte` bytes into the pointee. */
+typedef struct AccessPart { int64_t byte; const SpvType *type; } AccessPart;
+bool address_checked(Emit *e, const Pointer *p);    /* robust access asks whether it is inside */
+/* Bytes behind base, modulo 2^64: i64 or <W x i64>. Not for LAYOUT_LANES. */
+LV address_offset(Emit *e, const Pointer *p, int64_t byte);
+/* base + (offset + constant + byte) * scale: without the lanes' part */
+LV address_uniform(Emit *e, const Pointer *p, int64_t byte, int64_t scale);
+LV address_group(Emit *e, const Pointer *p, int64_t byte, uint32_t group); /* its first lane's */
+int64_t address_lane_stride(const Pointer *p);      /* bytes between lanes of a group */
+/* i1: whether by their group's first, without wrapping, all lanes are signed numbers from least to
+ * most. NULL: the firsts are not known. */
+LV address_firsts_within(Emit *e, const Affine *a, int64_t least, int64_t most);
+/* i1: whether all groups of lanes are inside, by the address of their first. NULL where each lane
+ * must be asked, or need not. */
+LV address_all_inside(Emit *e, const Pointer *p, const AccessPart *part, uint32_t n);
+/* The same for several accesses, by one test for as many as possible; test[k] stays NULL where the
+ * access must ask itself. */
 void access_inside(Emit *e, const Pointer *p, uint32_t n, LV *test);
+
+void memory_copy_sized(Emit *e, const SpvInst *i);   /* copy.c */
+
+/* access.c: the scalars of the pointee, in order */
+AccessPart *access_parts(Emit *e, const Pointer *p, uint32_t *n);
 
 /* together.c: accesses of a block that share a test */
 void together_block(Emit *e, SpvBlock *block);      /* before its first instruction */

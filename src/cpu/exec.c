@@ -117,7 +117,8 @@ static uint64_t footprint(const CpuDispatch *d)
             continue;       /* images and samplers: addresses, no bytes */
         if (s->count == UINT32_MAX || !d->slots)
             return UINT64_MAX;
-        for (uint32_t e = 0; e < s->count; e++) {
+        uint32_t count = d->counts ? MIN(s->count, d->counts[i]) : s->count;
+        for (uint32_t e = 0; e < count; e++) {
             uint64_t size = d->slots[i] ? d->slots[i][e].size : 0;
             all += MIN(size, UINT64_MAX / 2 - all);
             if (!s->written)

@@ -237,6 +237,18 @@ static void use_descriptor(Emit *e, LLVMBuilderRef b, Pointer *p, LV descriptor)
                               byte_gep(e, b, descriptor, i64c(e, offsetof(CpuBinding, size))));
 }
 
+/* Of an array of buffers or images: never more than it was declared with. */
+static LV descriptor_count(Emit *e, LLVMBuilderRef b, const SpvType *array, LV slot)
+{
+    LV counts = emit_env(e, b, e->ptr, offsetof(CpuEnv, counts));
+    LV n = invariant_load(e, b, e->i32, LLVMBuildGEP2(b, e->i32, counts, &slot, 1, ""));
+    if (array->kind == SPV_RUNTIME_ARRAY)
+        return n;
+    LV declared = LLVMConstInt(e->i32, array->count, 0);
+    LV less = LLVMBuildICmp(b, LLVMIntULT, n, declared, "");
+    return LLVMBuildSelect(b, less, n, declared, "");
+}
+
 static void buffer_variable(Emit *e, Pointer *p, const SpvInst *variable)
 {
     LLVMBuilderRef b = e->entry_b;
@@ -245,6 +257,8 @@ static void buffer_variable(Emit *e, Pointer *p, const SpvInst *variable)
     LV slot = LLVMBuildGEP2(b, e->ptr, slots, &number, 1, "");
     LV descriptors = invariant_load(e, b, e->ptr, slot);
     p->read_only = !e->kernel->slots[e->memory->slot[variable->id] - 1].written;
+    if (e->options->robust && is_array(p->at.type))
+        p->n_descriptors = descriptor_count(e, b, p->at.type, number);
     if (emit_is_opaque(p->at.type))
         p->base = descriptors, p->read_only = true;
     else if (is_array(p->at.type))
@@ -296,6 +310,14 @@ static LV private_memory(Emit *e, const SpvInst *variable, uint64_t bytes)
     LV slot = emit_alloca(e, LLVMArrayType2(e->i8, MAX(bytes, 1)), "");
     LLVMSetAlignment(slot, 64);
     return slot;
+}
+
+uint64_t memory_private_bytes(Emit *e, SpvId variable)
+{
+    const SpvType *t = spv_type_of(e->module, variable);
+    Layout l = layout_of(e, t->element, t->storage);
+    uint64_t size = align_up(emit_layout_size(e, &l), emit_layout_align(e, &l));
+    return e->uniformity->varying_variable[variable] ? align_up(size, 8) * e->W : size;
 }
 
 static void private_variable(Emit *e, Pointer *p, const SpvInst *variable)
@@ -505,6 +527,48 @@ static LV scaled(Emit *e, LV v, int64_t factor)
     return LLVMBuildMul(e->b, v, emit_int(e, LLVMTypeOf(v), (uint64_t)factor), "");
 }
 
+static bool is_checked(Emit *e, const Pointer *p)
+{
+    return e->options->robust && (p->limit || p->descriptors);
+}
+
+/* Where lanes' indices are outside of what is given, their addresses do not go on as `a` says. */
+static void keep_straight(Emit *e, Pointer *p, Affine *a, int64_t least, int64_t most)
+{
+    LV within = a->stride ? address_firsts_within(e, a, least, most) : NULL;
+    if (a->stride && !within)
+        *a = (Affine){ .group = 1 };
+    if (within)
+        p->straight = p->straight ? LLVMBuildAnd(e->b, p->straight, within, "") : within;
+}
+
+static LV clamp(Emit *e, LV x, int64_t least, int64_t most)
+{
+    LT type = LLVMTypeOf(x);
+    LV low[2] = { x, emit_int(e, type, (uint64_t)least) };
+    LV high[2] = { emit_intrinsic(e, "llvm.smax", &type, 1, low, 2),
+                   emit_int(e, type, (uint64_t)most) };
+    return emit_intrinsic(e, "llvm.smin", &type, 1, high, 2);
+}
+
+/* Robust access: an index that may lead once around all 64-bit addresses is brought so near that it
+ * does not, and still is outside of any buffer, which has less than 2^48 bytes. Sums of 64 such
+ * are below 2^63. */
+static LV tame_index(Emit *e, Pointer *p, LV index, Affine *a, int64_t stride)
+{
+    enum { TAME_STRIDE = 1 << 24 };
+    const int64_t farthest = ((int64_t)1 << 57) / MAX(stride, 1);
+    LT type = LLVMTypeOf(index);
+    unsigned width = LLVMGetIntTypeWidth(emit_is_lanes(index) ? LLVMGetElementType(type) : type);
+    if (!is_checked(e, p) || (width <= 32 && stride <= TAME_STRIDE))
+        return index;
+    if (emit_is_lanes(index) && width <= 32)
+        *a = (Affine){ .group = 1 };
+    else if (emit_is_lanes(index))
+        keep_straight(e, p, a, -farthest, farthest);
+    return clamp(e, emit_cast_index(e, index, e->i64), -farthest, farthest);
+}
+
 static int64_t gcd(int64_t a, int64_t b)
 {
     while (b) {
@@ -520,6 +584,11 @@ static void join_index(Emit *e, Pointer *p, LV index, int64_t scale, Affine affi
 {
     int64_t unit = gcd(p->lane_scale, scale);
     int64_t a = p->lane_scale / unit, b = scale / unit;
+    Affine *parts[2] = { &p->affine, &affine };
+    LV indices[2] = { p->lane_index, index };
+    for (uint32_t k = 0; k < 2 && is_checked(e, p); k++)
+        if (LLVMGetElementType(LLVMTypeOf(indices[k])) == e->i32)
+            keep_straight(e, p, parts[k], INT32_MIN, INT32_MAX);
     LV x = scaled(e, emit_cast_index(e, p->lane_index, e->i64), a);
     LV y = scaled(e, emit_cast_index(e, index, e->i64), b);
     Affine sum = affine_join(e, &p->affine, &affine);
@@ -537,9 +606,11 @@ static void add_index(Emit *e, Pointer *p, LV index, Affine affine, int64_t stri
 {
     if (stride == 0)
         return;
+    index = tame_index(e, p, index, &affine, stride);
     if (!emit_is_lanes(index)) {
         if (LLVMIsAConstantInt(index)) {
-            p->constant += LLVMConstIntGetSExtValue(index) * stride;
+            uint64_t bytes = (uint64_t)LLVMConstIntGetSExtValue(index) * (uint64_t)stride;
+            p->constant = (int64_t)((uint64_t)p->constant + bytes);
             return;
         }
         LV bytes = scaled(e, emit_cast_index(e, index, e->i64), stride);
@@ -564,37 +635,43 @@ void memory_add_index(Emit *e, Pointer *p, SpvId index, int64_t stride)
     add_index(e, p, emit_leaf(e, index, 0), value_affine(e, emit_value(e, index), 0), stride);
 }
 
-/* An index into memory that has no descriptor to check against stays inside the array. */
-static LV clamp_index(Emit *e, LV index, uint32_t count)
+/* An index into memory that has no size to check against stays below `count`: i32, or constant. */
+static LV clamp_index(Emit *e, LV index, LV count)
 {
+    if (LLVMIsAConstantInt(index) && LLVMIsAConstantInt(count)) {
+        uint64_t n = LLVMConstIntGetZExtValue(count);
+        return LLVMConstIntGetZExtValue(index) < n ? index
+            : LLVMConstInt(LLVMTypeOf(index), n ? n - 1 : 0, 0);
+    }
     LT type = LLVMTypeOf(index);
-    if (LLVMIsAConstantInt(index))
-        return LLVMConstIntGetZExtValue(index) < count ? index
-            : LLVMConstInt(type, count ? count - 1 : 0, 0);
-    unsigned width = LLVMGetIntTypeWidth(emit_is_lanes(index) ? LLVMGetElementType(type) : type);
-    if (!count || (width < 32 && count >> width))
-        return index;
-    LV args[2] = { index, emit_int(e, type, count - 1) };
+    if (LLVMGetIntTypeWidth(emit_is_lanes(index) ? LLVMGetElementType(type) : type) < 32)
+        index = emit_cast_index(e, index, e->i32);
+    type = LLVMTypeOf(index);
+    LV last = LLVMBuildSub(e->b, count, LLVMConstInt(e->i32, 1, 0), "");
+    last = LLVMBuildZExt(e->b, last, emit_is_lanes(index) ? LLVMGetElementType(type) : type, "");
+    LV args[2] = { index, emit_is_lanes(index) ? emit_lanes(e, last) : last };
     return emit_intrinsic(e, "llvm.umin", &type, 1, args, 2);
 }
 
-static bool needs_clamp(const Pointer *p, const SpvType *t)
+/* How many parts there are of what has no size to check against; NULL: it has one. */
+static LV parts_to_clamp(Emit *e, const Pointer *p, const SpvType *t)
 {
-    if (t->kind == SPV_RUNTIME_ARRAY || p->builtin)
-        return false;
-    return p->storage == SpvStorageClassFunction || p->storage == SpvStorageClassPrivate ||
-           p->storage == SpvStorageClassUniformConstant;
+    bool own = p->storage == SpvStorageClassFunction || p->storage == SpvStorageClassPrivate;
+    if (p->n_descriptors)
+        return p->n_descriptors;
+    if (t->kind == SPV_RUNTIME_ARRAY || p->builtin || !own)
+        return NULL;
+    return LLVMConstInt(e->i32, t->count, 0);
 }
 
 /* Chooses one buffer of an array of them. */
 static void choose_buffer(Emit *e, Pointer *p, LV index)
 {
     LV descriptors = p->descriptors;
-    const SpvType *t = p->at.type;
-    if (e->options->robust && t->kind == SPV_ARRAY)
-        index = clamp_index(e, index, t->count);
-    p->descriptors = NULL;
-    p->at.type = t->element;
+    if (e->options->robust)
+        index = clamp_index(e, index, p->n_descriptors);
+    p->descriptors = p->n_descriptors = NULL;
+    p->at.type = p->at.type->element;
     LV wide = LLVMBuildZExt(e->b, index, emit_is_lanes(index) ? emit_lanes_type(e, e->i64) : e->i64,
                             "");
     LT pair = LLVMArrayType2(e->i64, 2);
@@ -655,8 +732,10 @@ static bool step(Emit *e, Pointer *p, const SpvInst *i, SpvId id)
         emit_error(e, i, NULL, "an access chain goes into a type that has no parts");
         return false;
     }
-    if (needs_clamp(p, t) && (e->options->robust || LLVMIsAConstantInt(index))) {
-        LV clamped = clamp_index(e, index, t->count);
+    LV count = parts_to_clamp(e, p, t);
+    p->n_descriptors = NULL;
+    if (count && (e->options->robust || LLVMIsAConstantInt(index))) {
+        LV clamped = clamp_index(e, index, count);
         if (clamped != index && !LLVMIsAConstantInt(index))
             affine = (Affine){ .group = 1 };
         index = clamped;
@@ -722,7 +801,7 @@ static Pointer accessed(Emit *e, const SpvInst *i, SpvId id, uint32_t operands)
     return p;
 }
 
-static void before_write(Emit *e, const Pointer *p)
+void memory_before_write(Emit *e, const Pointer *p)
 {
     if (p->storage != SpvStorageClassFunction && p->storage != SpvStorageClassPrivate)
         matrix_memory_barrier(e);
@@ -779,7 +858,7 @@ static void store(Emit *e, const SpvInst *i)
         emit_error(e, i, NULL, "the stored value does not fit the pointer");
         return;
     }
-    before_write(e, &p);
+    memory_before_write(e, &p);
     emit_store(e, &p, leaves_of(e, id));
 }
 
@@ -795,27 +874,10 @@ static void copy_memory(Emit *e, const SpvInst *i)
         return;
     }
     emit_load(e, &from, leaves);
-    before_write(e, &to);
+    memory_before_write(e, &to);
     emit_store(e, &to, leaves);
 }
 
-static void copy_memory_sized(Emit *e, const SpvInst *i)
-{
-    const Pointer *to = emit_pointer(e, spv_operand(i, 0)),
-        *from = emit_pointer(e, spv_operand(i, 1));
-    LV size = emit_leaf(e, spv_operand(i, 2), 0);
-    before_write(e, to);
-    LV d = emit_address(e, to, 0, 1), s = emit_address(e, from, 0, 1);
-    bool lanes = emit_is_lanes(d) || emit_is_lanes(s) || emit_is_lanes(size);
-    if (!lanes) {
-        LLVMBuildMemMove(e->b, d, 1, s, 1, size);
-        return;
-    }
-    LaneLoop l = lane_loop_begin(e, e->mask);
-    LLVMBuildMemMove(e->b, emit_lane(e, d, l.index), 1, emit_lane(e, s, l.index), 1,
-                     emit_lane(e, size, l.index));
-    lane_loop_end(e, &l);
-}
 
 static void array_length(Emit *e, const SpvInst *i)
 {
@@ -1006,7 +1068,7 @@ const EmitRule emit_rules_memory[] = {
     { SpvOpLoad, 0, load },
     { SpvOpStore, 0, store },
     { SpvOpCopyMemory, 0, copy_memory },
-    { SpvOpCopyMemorySized, 0, copy_memory_sized },
+    { SpvOpCopyMemorySized, 0, memory_copy_sized },
     { SpvOpArrayLength, 0, array_length },
     { SpvOpPtrEqual, 0, compare_pointers },
     { SpvOpPtrNotEqual, 0, compare_pointers },

@@ -163,6 +163,7 @@ static void fill_env(Pool *pool, const Plan *p, Strand *s, void *frame, void *sh
     s->pool = pool;
     s->env = (CpuEnv){
         .slots = d->slots,
+        .counts = d->counts,
         .push = d->push,
         .shared = shared,
         .shared_bytes = p->shared_bytes,

@@ -64,17 +64,20 @@ static void release(HeddleKernel *k)
         cpu_kernel_free(k->cpu);
 }
 
-/* The descriptors of the kernel's slot, among the bindings by set and binding. A slot that the
- * kernel's reflection does not name is a variable that no code uses: it has empty buffers. */
+/* The descriptors of the kernel's slot, and how many, among the bindings by set and binding. A slot
+ * that the kernel's reflection does not name is a variable that no code uses: it has empty
+ * buffers. */
 static const CpuBinding *find(const HeddleKernel *k, const Bound *b, const CpuSlot *slot,
-                              Arena *scratch)
+                              Arena *scratch, uint32_t *count)
 {
     for (uint32_t i = 0; i < k->info->n_bindings; i++) {
         const HeddleBindingInfo *info = &k->info->bindings[i];
+        *count = b->counts[i];
         if (info->set == slot->set && info->binding == slot->binding)
             return b->bindings[i];
     }
-    return NEW_ARRAY(scratch, CpuBinding, slot->count == UINT32_MAX ? 1 : MAX(slot->count, 1));
+    *count = slot->count == UINT32_MAX ? 1 : MAX(slot->count, 1);
+    return NEW_ARRAY(scratch, CpuBinding, *count);
 }
 
 static void copy_stats(HeddleStats *to, const uint64_t *from)
@@ -118,15 +121,16 @@ static HeddleResult dispatch(HeddleKernel *k, const Bound *b, HeddleReport *repo
 {
     const CpuKernel *code = k->cpu;
     const CpuBinding **slots = NEW_ARRAY(scratch, const CpuBinding *, code->n_slots);
+    uint32_t *counts = NEW_ARRAY(scratch, uint32_t, code->n_slots);
     for (uint32_t i = 0; i < code->n_slots; i++)
-        slots[i] = find(k, b, &code->slots[i], scratch);
+        slots[i] = find(k, b, &code->slots[i], scratch, &counts[i]);
     const void *push = b->push;
     if (code->push_bytes > b->push_size) {
         char *longer = arena_alloc(scratch, code->push_bytes);
         memcpy(longer, b->push, b->push_size);
         push = longer;
     }
-    CpuDispatch d = { .kernel = code, .slots = slots, .push = push,
+    CpuDispatch d = { .kernel = code, .slots = slots, .counts = counts, .push = push,
                       .max_threads = b->dispatch->max_threads,
                       .interleave = b->dispatch->interleave };
     if (k->opencl)

@@ -36,7 +36,9 @@ void exec_run(Exec *x, const CommandBuffer *c)
 void exec_finish(Exec *x)
 {
     free(x->slots);
+    free(x->counts);
     x->slots = NULL;
+    x->counts = NULL;
     x->n_slots = 0;
 }
 
@@ -51,18 +53,20 @@ static bool lose_slot(Exec *x, const Pipeline *p, uint32_t slot)
     return false;
 }
 
-/* Fills x->slots; *counts with how many descriptors each has, when asked for. */
-static bool find_slots(Exec *x, const BoundState *s, uint32_t *counts)
+/* Fills x->slots and x->counts. */
+static bool find_slots(Exec *x, const BoundState *s)
 {
     const Pipeline *p = s->pipeline;
     uint32_t moved = 0;
     if (p->n_slots > x->n_slots) {
-        const CpuBinding **more = realloc(x->slots, p->n_slots * sizeof *more);
-        if (!more) {
+        const CpuBinding **slots = realloc(x->slots, p->n_slots * sizeof *slots);
+        x->slots = slots ? slots : x->slots;
+        uint32_t *counts = slots ? realloc(x->counts, p->n_slots * sizeof *counts) : NULL;
+        if (!counts) {
             device_lose(x->device, &p->base, "dispatch: out of memory", NULL);
             return false;
         }
-        x->slots = more;
+        x->counts = counts;
         x->n_slots = p->n_slots;
     }
     for (uint32_t i = 0; i < p->n_slots; i++) {
@@ -72,8 +76,7 @@ static bool find_slots(Exec *x, const BoundState *s, uint32_t *counts)
         if (!b || !b->count)
             return lose_slot(x, p, i);
         x->slots[i] = &set->descriptors[b->first];
-        if (counts)
-            counts[i] = b->count;
+        x->counts[i] = b->count;
         bool dynamic = b->type == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC ||
                        b->type == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC;
         if (!dynamic || !s->dynamic[number] || b->count > MAX_DYNAMIC - moved)
@@ -145,9 +148,9 @@ static HeddleResult interpret(void *user)
     memcpy(b.groups, r->groups, sizeof b.groups);
     memcpy(d.groups, r->groups, sizeof d.groups);
     memcpy(d.base_group, r->base, sizeof d.base_group);
-    b.counts = NEW_ARRAY(&r->scratch, uint32_t, p->n_slots);
-    if (!find_slots(r->exec, r->state, b.counts))
+    if (!find_slots(r->exec, r->state))
         return HEDDLE_ERROR_BINDING;
+    b.counts = r->exec->counts;
     b.images = find_images(r->state, &r->scratch);
     b.bindings = NEW_ARRAY(&r->scratch, CpuBinding *, p->n_slots);
     for (uint32_t i = 0; i < p->n_slots; i++)
@@ -180,9 +183,10 @@ void exec_dispatch(Exec *x, const BoundState *s, const uint32_t groups[3], const
         arena_free(&r.scratch);
         return;
     }
-    if (!find_slots(x, s, NULL))
+    if (!find_slots(x, s))
         return;
     d.slots = x->slots;
+    d.counts = x->counts;
     memcpy(d.groups, groups, sizeof d.groups);
     memcpy(d.base_group, base, sizeof d.base_group);
     bool counted = x->device->instance->config.stats;

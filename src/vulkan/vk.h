@@ -438,6 +438,7 @@ const BoundState *command_state(CommandBuffer *c);
 struct Exec {
     Device *device;
     const CpuBinding **slots;
+    uint32_t *counts;           /* descriptors of each slot */
     uint32_t n_slots;           /* room */
     CpuBinding moved[MAX_DYNAMIC]; /* descriptors with dynamic offsets added */
 };

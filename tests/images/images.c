@@ -213,11 +213,13 @@ static bool run_cpu(const SpvModule *m, uint32_t subgroup, CpuBinding buffers[3]
     CpuKernel *k = cpu_compile(m, &target, &passes, &o, sink);
     CpuDevice *device = cpu_device_new(1, sink);
     const CpuBinding *bound[MAX_VARIABLES];
+    uint32_t counts[MAX_VARIABLES];
     for (uint32_t s = 0; k && s < k->n_slots; s++) {
         const Slot *of = slot_at(slots, n, k->slots[s].binding);
         bound[s] = of ? (const void *)of->bindings[0] : &buffers[k->slots[s].binding];
+        counts[s] = of ? of->count : 1;
     }
-    CpuDispatch d = { .kernel = k, .slots = bound, .groups = { 1, 1, 1 } };
+    CpuDispatch d = { .kernel = k, .slots = bound, .counts = counts, .groups = { 1, 1, 1 } };
     bool good = k && device && cpu_dispatch(device, &d, sink);
     cpu_device_free(device);
     cpu_kernel_free(k);

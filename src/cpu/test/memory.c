@@ -269,10 +269,13 @@ TEST(arrays_of_buffers)
                 as[j] = (CpuBinding){ a[j], sizeof a[j] - 4 * j };
             CHECK(k != NULL);
             const CpuBinding *slots[2];
+            uint32_t counts[2];
             for (uint32_t s = 0; k && s < k->n_slots; s++)
-                slots[s] = k->slots[s].binding ? &bs : as;
+                slots[s] = k->slots[s].binding ? &bs : as,
+                counts[s] = k->slots[s].binding ? 1 : 3;
             CpuDevice *device = cpu_device_new(1, &sink);
-            CpuDispatch d = { .kernel = k, .slots = slots, .groups = { N / 64, 1, 1 } };
+            CpuDispatch d = { .kernel = k, .slots = slots, .counts = counts,
+                              .groups = { N / 64, 1, 1 } };
             CHECK(k && cpu_dispatch(device, &d, &sink));
             for (uint32_t i = 0; i < N; i++)
                 CHECK_EQ_U64(b[i], a[i % 3][i + 1] + a[i / 64 % 3][i + 1] * 2 + (N + 3 - i % 3));
