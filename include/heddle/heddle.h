@@ -422,7 +422,11 @@ typedef struct HeddleKernelOptions {
     uint32_t subgroup_size;         /* 8, 16, 32, 64, 128; 0 = the kernel's own wish, else the
                                      * device's default */
     uint32_t local_size[3];         /* for kernels that leave it open (OpenCL) */
-    bool robust;                    /* accesses outside a buffer read 0 and write nothing */
+    /* Accesses outside a buffer read 0 and write nothing, workgroup and private memory included;
+     * indices into arrays of buffers end at the last one that is bound. Nothing is promised of
+     * buffer references, whose addresses are the kernel's own affair; an OpenCL kernel, all of
+     * whose pointers are such, is refused on HEDDLE_DEVICE_CPU. */
+    bool robust;
     bool check;                     /* reference: look for mistakes while running */
     bool check_portability;         /* also: results that hang on element ownership or subgroup
                                      * size */

@@ -79,11 +79,64 @@ static uint32_t bits_of(LT scalar)
     }
 }
 
+static LV in_array(Emit *e, LT element, LV array, LV index)
+{
+    return LLVMBuildInBoundsGEP2(e->b, element, array, &index, 1, "");
+}
+
+/* What a machine does not gather or scatter LLVM would write out in full, and AVX2's gathers of many
+ * lanes, each with a mask in a register, take it as long: up to a minute for a hundred of 128 lanes.
+ * A loop over the lanes instead, with their addresses and values in memory. */
+static bool needs_loop(Emit *e, uint32_t bits, bool store)
+{
+    if (e->target->avx512)
+        return e->W >= 32 && store && bits < 32;
+    return e->W >= (store || e->target->vector_bits < 256 ? 32 : 64);
+}
+
+static LaneLoop over_addresses(Emit *e, LV address, LV values, LV mask, LV *at)
+{
+    if (!e->lane_addresses) {
+        e->lane_addresses = emit_alloca(e, LLVMTypeOf(address), "lane_addresses");
+        e->lane_values = emit_alloca(e, LLVMVectorType(e->i64, e->W), "lane_values");
+    }
+    LLVMBuildStore(e->b, address, e->lane_addresses);
+    LLVMBuildStore(e->b, values, e->lane_values);
+    bool all = mask == LLVMConstAllOnes(LLVMTypeOf(mask));
+    LaneLoop l = lane_loop_begin(e, all ? NULL : mask);
+    *at = LLVMBuildLoad2(e->b, e->ptr, in_array(e, e->ptr, e->lane_addresses, l.index), "");
+    return l;
+}
+
+static LV gather_by_lanes(Emit *e, LT type, LV address, unsigned align, LV mask)
+{
+    LT element = LLVMGetElementType(type);
+    LV from;
+    LaneLoop l = over_addresses(e, address, LLVMConstNull(type), mask, &from);
+    LV x = LLVMBuildLoad2(e->b, element, from, "");
+    LLVMSetAlignment(x, align);
+    LLVMBuildStore(e->b, x, in_array(e, element, e->lane_values, l.index));
+    lane_loop_end(e, &l);
+    return LLVMBuildLoad2(e->b, type, e->lane_values, "");
+}
+
+static void scatter_by_lanes(Emit *e, LV v, LV address, unsigned align, LV mask)
+{
+    LT element = LLVMGetElementType(LLVMTypeOf(v));
+    LV to;
+    LaneLoop l = over_addresses(e, address, v, mask, &to);
+    LV x = LLVMBuildLoad2(e->b, element, in_array(e, element, e->lane_values, l.index), "");
+    LLVMSetAlignment(LLVMBuildStore(e->b, x, to), align);
+    lane_loop_end(e, &l);
+}
+
 LV emit_masked_load(Emit *e, LT type, LV address, unsigned align, LV mask)
 {
     LV args[3] = { address, mask, LLVMConstNull(type) };
     bool lanes = emit_is_lanes(address);
     uint32_t bits = bits_of(LLVMGetElementType(type));
+    if (lanes && needs_loop(e, bits, false))
+        return gather_by_lanes(e, type, address, align, mask);
     if (lanes && bits == 16 && align < 2)
         return gather_halves(e, type, address, mask);
     if (lanes && (bits == 8 || bits == 16))
@@ -91,37 +144,13 @@ LV emit_masked_load(Emit *e, LT type, LV address, unsigned align, LV mask)
     return masked(e, lanes ? "llvm.masked.gather" : "llvm.masked.load", type, args, 3, 0, align);
 }
 
-static LV in_array(Emit *e, LT element, LV array, LV index)
-{
-    return LLVMBuildInBoundsGEP2(e->b, element, array, &index, 1, "");
-}
-
-/* No machine scatters less than 32 bits: a loop over the lanes, as LLVM would write it out in full,
- * which for many lanes takes it seconds. */
-static void scatter_narrow(Emit *e, LV v, LV address, unsigned align, LV mask)
-{
-    LT element = LLVMGetElementType(LLVMTypeOf(v));
-    if (!e->lane_addresses) {
-        e->lane_addresses = emit_alloca(e, LLVMTypeOf(address), "lane_addresses");
-        e->lane_values = emit_alloca(e, LLVMVectorType(e->i16, e->W), "lane_values");
-    }
-    LLVMBuildStore(e->b, address, e->lane_addresses);
-    LLVMBuildStore(e->b, v, e->lane_values);
-    bool all = mask == LLVMConstAllOnes(LLVMTypeOf(mask));
-    LaneLoop l = lane_loop_begin(e, all ? NULL : mask);
-    LV p = LLVMBuildLoad2(e->b, e->ptr, in_array(e, e->ptr, e->lane_addresses, l.index), "");
-    LV x = LLVMBuildLoad2(e->b, element, in_array(e, element, e->lane_values, l.index), "");
-    LLVMSetAlignment(LLVMBuildStore(e->b, x, p), align);
-    lane_loop_end(e, &l);
-}
-
 void emit_masked_store(Emit *e, LV v, LV address, unsigned align, LV mask)
 {
     LV args[3] = { v, address, mask };
     bool lanes = emit_is_lanes(address);
     uint32_t bits = bits_of(LLVMGetElementType(LLVMTypeOf(v)));
-    if (lanes && e->W >= 32 && (bits == 8 || bits == 16)) {
-        scatter_narrow(e, v, address, align, mask);
+    if (lanes && needs_loop(e, bits, true)) {
+        scatter_by_lanes(e, v, address, align, mask);
         return;
     }
     masked(e, lanes ? "llvm.masked.scatter" : "llvm.masked.store", LLVMTypeOf(v), args, 3, 1,

@@ -97,8 +97,8 @@ void called_return(Emit *e, const SpvInst *i)
 
 void called_exit(Emit *e)
 {
-    LV r[64];
-    for (uint32_t k = 0; k < MIN(e->n_returned, 64u); k++)
+    LV *r = NEW_ARRAY(e->arena, LV, e->n_returned + 1);
+    for (uint32_t k = 0; k < e->n_returned; k++)
         r[k] = LLVMBuildLoad2(e->b, LLVMGetAllocatedType(e->returned[k]), e->returned[k], "");
     if (e->n_returned)
         LLVMBuildAggregateRet(e->b, r, e->n_returned);

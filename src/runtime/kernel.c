@@ -129,6 +129,14 @@ static HeddleResult build(void *user)
     HeddleResult r = reflect_specialised(b, b->module->spv);
     if (r)
         return r;
+    /* an address that a kernel makes of a pointer belongs to no buffer that could be asked */
+    if (k->opencl && b->options->robust && k->device->info.kind == HEDDLE_DEVICE_CPU) {
+        diag(b->sink, DIAG_ERROR, NULL, NULL,
+             "robust access needs buffers with bounds, and the pointers of an OpenCL kernel are "
+             "addresses: compile it for Vulkan (--target vulkan), or look for its mistakes with "
+             "--check on the reference device");
+        return HEDDLE_ERROR_UNSUPPORTED;
+    }
     k->info->specs = used_specs(b, declared);
     k->info->n_specs = declared->n_specs;
     r = k->device->ops->compile(k, b->module, b->options, b->sink);

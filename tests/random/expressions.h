@@ -135,10 +135,36 @@ static Id load(Gen *g, const Variable *v, uint32_t depth)
     return op(g, "OpLoad %s %s", type_name(g, v->type), pointer_to(g, v, index));
 }
 
+/* Of up to 40 terms, each of which is the sum so far or is added to it. */
+static Id long_sum(Gen *g)
+{
+    Id sum = expression(g, scalar(U32), 1);
+    for (uint32_t n = 2 + pick(g, 39); n; n--) {
+        Id term = chance(g, 30) ? u32(g, pick(g, 9)) : expression(g, scalar(U32), 1);
+        bool first = chance(g, 50);
+        sum = op(g, "OpIAdd %%u32 %s %s", first ? sum : term, first ? term : sum);
+    }
+    return sum;
+}
+
+/* Most likely near where the buffer, or the numbers, end. */
+static Id outside_index(Gen *g, uint32_t depth)
+{
+    static const uint32_t ends[] = { 0, INPUTS, 0x7fffffff, 0xffffffff, 0x40000000, 0x80000000 };
+    if (chance(g, 20))
+        return long_sum(g);
+    Id i = g->limit >= IN_INVOCATION && chance(g, 70) ? op(g, "OpLoad %%u32 %%local_index")
+                                                      : expression(g, scalar(U32), depth);
+    if (chance(g, 30))
+        return i;
+    return op(g, "OpIAdd %%u32 %s %s", i, u32(g, ends[pick(g, COUNT_OF(ends))] + pick(g, 80) - 40));
+}
+
 static Id load_input(Gen *g, uint32_t depth)
 {
     bool outside = g->features & OUTSIDE && chance(g, 50);
-    Id i = outside ? expression(g, scalar(U32), depth) : index_below(g, INPUTS, depth);
+    Id i = !outside ? index_below(g, INPUTS, depth)
+        : g->features & ENDS ? outside_index(g, depth) : expression(g, scalar(U32), depth);
     Id p = op(g, "OpAccessChain %%ptr_StorageBuffer_u32 %%in %s %s", u32(g, 0), i);
     return op(g, "OpLoad %%u32 %s", p);
 }

@@ -53,7 +53,8 @@ enum { MAX_VARIABLES = 40, MAX_VALUES = 64, MAX_FUNCTIONS = 3, MAX_NODES = 20000
        INPUTS = 256, COUNTERS = 8, MATRIX_VARIABLES = 2 };
 
 enum Feature { SMALL = 1, WIDE = 2, FLOATS = 4, SUBGROUPS = 8, SHARED = 16, ATOMICS = 32,
-               MATRICES = 64, OUTSIDE = 128, VECTORS = 256, CALLS = 512 };
+               MATRICES = 64, OUTSIDE = 128, VECTORS = 256, CALLS = 512,
+               ENDS = 1024 /* OUTSIDE, most likely by little */ };
 
 typedef struct Kernel {
     const char *text;

@@ -327,6 +327,7 @@ static Kernel random_kernel(Arena *arena, uint64_t seed, const uint8_t *skip)
     rng_u64(&g->rng);
     g->features = pick(g, 64) | (chance(g, 12) ? MATRICES : 0) | (chance(g, 15) ? OUTSIDE : 0) |
                   (chance(g, 60) ? VECTORS : 0) | (chance(g, 50) ? CALLS : 0);
+    g->features |= g->features & OUTSIDE && seed & 1 ? ENDS : 0;
     g->vulkan = g->features & MATRICES || chance(g, 50);
     g->matrix = matrix_kinds[pick(g, COUNT_OF(matrix_kinds))];
     choose_size(g, &k);

@@ -35,12 +35,20 @@ static const uint64_t failed_once[] = {
     10197843, 10240238, /* never compiled: masks added as numbers */
 };
 
-typedef struct Devices { HeddleDevice *cpu, *reference; } Devices;
+/* Of what the machine has: one a level, where it has that. */
+static const char *const levels[] = { "host", "x86-64-v4", "x86-64-v3", "x86-64-v2" };
+enum { LEVELS = COUNT_OF(levels) };
+
+typedef struct Devices {
+    HeddleDevice *cpu[LEVELS], *reference;
+    uint32_t n_cpu;
+} Devices;
 
 typedef struct Memory { void *data[N_BUFFERS]; size_t size[N_BUFFERS]; } Memory;
 
 /* One run: how, and what it said. */
 typedef struct Config {
+    HeddleDevice *device;
     uint32_t subgroup_size;
     bool cpu, robust, plain, check;
     uint64_t seed;
@@ -48,7 +56,8 @@ typedef struct Config {
 
 static void describe(const Config *c, char *text, size_t size)
 {
-    snprintf(text, size, "%s, subgroups of %u%s%s%s", c->cpu ? "cpu" : "reference",
+    const HeddleDeviceInfo *info = heddle_device_info(c->device);
+    snprintf(text, size, "%s %s, subgroups of %u%s%s%s", info->kind_name, info->target,
              c->subgroup_size, c->robust ? ", robust" : "", c->plain ? ", not optimised" : "",
              c->check ? ", checked" : "");
 }
@@ -107,10 +116,10 @@ static void free_memory(Memory *m)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-static bool run(const Devices *d, const HeddleModule *module, const Kernel *k, const Config *c,
-                Memory *m, HeddleLog *log)
+static bool run(const HeddleModule *module, const Kernel *k, const Config *c, Memory *m,
+                HeddleLog *log)
 {
-    HeddleDevice *device = c->cpu ? d->cpu : d->reference;
+    HeddleDevice *device = c->device;
     HeddleKernelOptions o = { .subgroup_size = c->subgroup_size, .robust = c->robust,
                               .check = c->check, .no_optimisation = c->plain };
     HeddleKernel *kernel = NULL;
@@ -168,6 +177,7 @@ static bool compare(const Devices *d, const HeddleModule *module, const Kernel *
         uint64_t turn = seed / 15 + i;
         c.cpu = i % 3 != 0;
         c.seed = seed * 7 + i;
+        c.device = c.cpu ? d->cpu[turn % 3 ? 0 : (turn / 3 + seed) % d->n_cpu] : d->reference;
         if (i == 3)
             c.subgroup_size = sizes[(seed + 1 + seed / 5 % 4) % 5];
         c.robust = c.cpu && (outside || turn & 1);
@@ -177,7 +187,7 @@ static bool compare(const Devices *d, const HeddleModule *module, const Kernel *
         fill(to, k, seed);
         heddle_log_clear(log);
         describe(&c, text, sizeof text);
-        good = run(d, module, k, &c, to, log);
+        good = run(module, k, &c, to, log);
         if (!good && !quiet) {
             printf("  %s: fails\n", text);
             tell_log(log);
@@ -237,18 +247,22 @@ static bool test(const Devices *d, const Kernel *k, uint64_t seed, bool quiet)
 
 static bool open_devices(Devices *d)
 {
-    HeddleDeviceOptions cpu = { .threads = 1 };
     HeddleDeviceOptions reference = { .kind = HEDDLE_DEVICE_REFERENCE, .threads = 1 };
-    HeddleLog *log = heddle_log_new(heddle_print_to_stderr, NULL);
-    bool good = heddle_device_new(&cpu, &d->cpu, log) == HEDDLE_OK &&
-                heddle_device_new(&reference, &d->reference, log) == HEDDLE_OK;
+    HeddleLog *log = heddle_log_new(NULL, NULL);
+    *d = (Devices){ .n_cpu = 0 };
+    for (uint32_t k = 0; k < LEVELS; k++) {
+        HeddleDeviceOptions cpu = { .threads = 1, .isa = levels[k] };
+        d->n_cpu += heddle_device_new(&cpu, &d->cpu[d->n_cpu], log) == HEDDLE_OK;
+    }
+    bool good = heddle_device_new(&reference, &d->reference, log) == HEDDLE_OK && d->n_cpu;
     heddle_log_free(log);
     return good;
 }
 
 static void close_devices(Devices *d)
 {
-    heddle_device_free(d->cpu);
+    for (uint32_t k = 0; k < d->n_cpu; k++)
+        heddle_device_free(d->cpu[k]);
     heddle_device_free(d->reference);
 }
 
@@ -268,7 +282,7 @@ static void on_signal(int signal)
 
 static int work(uint64_t first, uint64_t count, uint32_t job, uint32_t jobs)
 {
-    Devices d = { NULL, NULL };
+    Devices d;
     int failed = 0;
     static const int signals[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGALRM };
     for (uint32_t i = 0; i < COUNT_OF(signals); i++)

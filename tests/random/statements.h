@@ -142,7 +142,9 @@ static void checkpoint(Gen *g)
         slot = op(g, "OpBitwiseOr %%u32 %s %s", index_below(g, 16, 2), u32(g, SLOTS - 16));
     at = op(g, "OpIAdd %%u32 %s %s", at, slot);
     if (g->features & OUTSIDE && chance(g, 20))     /* reads 0, writes nothing */
-        at = op(g, "OpBitwiseOr %%u32 %s %s", at, u32(g, 1u << (16 + pick(g, 16))));
+        at = g->features & ENDS && chance(g, 50)
+            ? op(g, "OpIAdd %%u32 %s %s", at, u32(g, 0x80000000 - pick(g, 300)))
+            : op(g, "OpBitwiseOr %%u32 %s %s", at, u32(g, 1u << (16 + pick(g, 16))));
     Id p = op(g, "OpAccessChain %%ptr_StorageBuffer_u32 %%out %s %s", u32(g, 0), at);
     if (chance(g, 50)) {
         Id old = op(g, "OpLoad %%u32 %s", p);
