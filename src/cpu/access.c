@@ -84,9 +84,9 @@ static LV in_array(Emit *e, LT element, LV array, LV index)
     return LLVMBuildInBoundsGEP2(e->b, element, array, &index, 1, "");
 }
 
-/* What a machine does not gather or scatter LLVM would write out in full, and AVX2's gathers of many
- * lanes, each with a mask in a register, take it as long: up to a minute for a hundred of 128 lanes.
- * A loop over the lanes instead, with their addresses and values in memory. */
+/* What a machine does not gather or scatter LLVM would write out in full, and AVX2's gathers of
+ * many lanes, each with a mask in a register, take it as long: up to a minute for a hundred of 128
+ * lanes. A loop over the lanes instead, with their addresses and values in memory. */
 static bool needs_loop(Emit *e, uint32_t bits, bool store)
 {
     if (e->target->avx512)
@@ -332,7 +332,8 @@ static uint32_t wide_stride(Emit *e, const Pointer *p, const AccessPart *part, u
             part[k].byte != part[0].byte + (int64_t)k * size)
             return 0;
     int64_t stride = address_lane_stride(p) / size;
-    if (address_lane_stride(p) % size || stride < n || stride < 2 || stride > 4 || stride * e->W > WIDEST)
+    if (address_lane_stride(p) % size || stride < n || stride < 2 || stride > 4 ||
+        stride * e->W > WIDEST)
         return 0;
     return (uint32_t)stride;
 }
@@ -349,8 +350,8 @@ static LV wide_mask(Emit *e, uint32_t stride, uint32_t n)
     return shuffle(e, mask, none, lane, e->W * stride);
 }
 
-static void load_wide(Emit *e, const Pointer *p, const AccessPart *part, uint32_t n, uint32_t stride,
-                      LV *leaves)
+static void load_wide(Emit *e, const Pointer *p, const AccessPart *part, uint32_t n,
+                      uint32_t stride, LV *leaves)
 {
     LT type = LLVMVectorType(memory_type(e, part[0].type), e->W * stride);
     LV address = address_group(e, p, part[0].byte, 0), mask = wide_mask(e, stride, n);
@@ -365,8 +366,8 @@ static void load_wide(Emit *e, const Pointer *p, const AccessPart *part, uint32_
     }
 }
 
-static void store_wide(Emit *e, const Pointer *p, const AccessPart *part, uint32_t n, uint32_t stride,
-                       const LV *leaves)
+static void store_wide(Emit *e, const Pointer *p, const AccessPart *part, uint32_t n,
+                       uint32_t stride, const LV *leaves)
 {
     LV piece[4];
     uint32_t count = stride > 2 ? 4 : 2;
@@ -404,7 +405,8 @@ static bool in_groups(Emit *e, const Pointer *p, const AccessPart *part)
 static bool same_in_groups(Emit *e, const Pointer *p)
 {
     return p->lane_index && p->affine.group >= 8 && !p->affine.stride && !p->affine.expected &&
-           !e->mask && !address_checked(e, p) && p->at.rule != LAYOUT_LANES && !emit_is_lanes(p->base);
+           !e->mask && !address_checked(e, p) && p->at.rule != LAYOUT_LANES &&
+           !emit_is_lanes(p->base);
 }
 
 static LV load_same_in_groups(Emit *e, const Pointer *p, const AccessPart *part)

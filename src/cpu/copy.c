@@ -8,7 +8,8 @@
 #include "cpu/emit.h"
 #include "cpu/emit_internal.h"
 
-/* One side of a copy: i64, or <W x i64>, and an address likewise. `limit` NULL: all of it exists. */
+/* One side of a copy: i64, or <W x i64>, and an address likewise. `limit` NULL: all of it is
+ * there. */
 typedef struct Side { LV address, offset, limit; } Side;
 
 /* Bytes of the copy, numbered from its start: from first to the one before last. */

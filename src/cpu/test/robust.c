@@ -67,7 +67,8 @@ static const Place places[] = {
 
 /* Indices of the lanes: i = s + (l & mask) * times. */
 typedef struct Lanes { uint32_t mask; int32_t times; } Lanes;
-static const Lanes lanes[] = { { 0, 0 }, { 127, 1 }, { 127, -1 }, { 127, 3 }, { 7, 4 }, { 120, 1 } };
+static const Lanes lanes[] = { { 0, 0 }, { 127, 1 }, { 127, -1 }, { 127, 3 }, { 7, 4 },
+                               { 120, 1 } };
 
 typedef enum Effect { LOADS, STORES, ADDS } Effect;
 typedef struct Access {
@@ -132,7 +133,7 @@ static __int128 offset_of(const Kernel *k, const Push *p, uint32_t l, uint32_t b
         index = (int64_t)((uint64_t)p->wide + (uint64_t)(int32_t)far);
     if (at->own)
         u = (int32_t)((uint32_t)p->u + (l >> 3));
-    uint32_t align = MIN(k->element->stride, 16), head = at->head ? (uint32_t)align_up(20, align) : 0;
+    uint64_t head = at->head ? align_up(20, MIN(k->element->stride, 16)) : 0;
     return head + (index * at->step + u * at->row) * k->element->stride;
 }
 
@@ -362,7 +363,7 @@ TEST(pairs) { check_element(&elements[4]); }
 TEST(triples) { check_element(&elements[5]); }
 TEST(quadruples) { check_element(&elements[6]); }
 
-/* ---- indices of 64 bits, which GLSL does not have ---------------------------------------------- */
+/* ---- indices of 64 bits, which GLSL does not have -------------------------------------------- */
 
 static const char wide_text[] =
     "OpCapability Shader\nOpCapability Int64\nOpMemoryModel Logical GLSL450\n"
@@ -421,7 +422,7 @@ TEST(wide_indices)
     }
 }
 
-/* ---- kernels of their own ----------------------------------------------------------------------- */
+/* ---- kernels of their own -------------------------------------------------------------------- */
 
 /* Compiles for each subgroup size, on machines that go round, and runs `check`. */
 static void each_machine(const SpvModule *m, void (*check)(const CpuKernel *kernel))
@@ -456,7 +457,8 @@ static void each_machine_glsl(const char *declarations, const char *body,
         "#extension GL_KHR_shader_subgroup_basic : require\n"
         "layout(local_size_x = %u) in;\n"
         "layout(push_constant) uniform Push { int u; int s; } p;\n%s\n"
-        "void main() { uint l = gl_LocalInvocationIndex; %s }\n", LOCAL, declarations, body), &sink);
+        "void main() { uint l = gl_LocalInvocationIndex; %s }\n", LOCAL, declarations, body),
+        &sink);
     CHECK(m != NULL);
     each_machine(m, check);
     arena_free(&arena);
@@ -476,7 +478,7 @@ static void each_machine_assembly(const char *text, void (*check)(const CpuKerne
     arena_free(&arena);
 }
 
-/* ---- copies of any size -------------------------------------------------------------------------- */
+/* ---- copies of any size ---------------------------------------------------------------------- */
 
 /* From word s of buffer `from` to word u of buffer `to`, `wide` bytes; one of the two is tested. */
 typedef struct Copy { int32_t u, s; uint32_t bytes; bool into; } Copy;
@@ -577,7 +579,7 @@ TEST(copies)
     arena_free(&arena);
 }
 
-/* ---- matrices ------------------------------------------------------------------------------------ */
+/* ---- matrices -------------------------------------------------------------------------------- */
 
 enum { SIDE = 16 };
 static bool by_columns;
@@ -673,7 +675,7 @@ TEST(matrices)
     }
 }
 
-/* ---- arrays of buffers, no buffers, private arrays ----------------------------------------------- */
+/* ---- arrays of buffers, no buffers, private arrays ------------------------------------------- */
 
 enum { BOUND = 3 };
 
