@@ -193,6 +193,17 @@ bool holds(Checker *c, const SpvType *t, uint8_t **asked, bool (*is)(const SpvTy
 
 bool same_type(const SpvType *a, const SpvType *b) { return a && b && a->id == b->id; }
 
+const char *use_name(uint32_t use)
+{
+    static const char *const names[] = { "A", "B", "accumulator" };
+    return use < COUNT_OF(names) ? names[use] : "of no use";
+}
+
+static const char *scope_name(uint32_t scope)
+{
+    return scope == SpvScopeSubgroup ? "subgroup" : scope == SpvScopeWorkgroup ? "workgroup" : "?";
+}
+
 const char *type_name(Checker *c, const SpvType *t)
 {
     if (!t)
@@ -212,8 +223,8 @@ const char *type_name(Checker *c, const SpvType *t)
     case SPV_MATRIX:
         return arena_printf(c->arena, "a matrix of %u columns", t->count);
     case SPV_COOPMAT:
-        return arena_printf(c->arena, "a %ux%u cooperative matrix of %s", t->rows, t->cols,
-                            type_name(c, t->element));
+        return arena_printf(c->arena, "a %ux%u cooperative matrix of %s (%s, %s)", t->rows, t->cols,
+                            type_name(c, t->element), use_name(t->use), scope_name(t->scope));
     case SPV_POINTER:
         return "a pointer";
     case SPV_STRUCT:

@@ -39,7 +39,6 @@ struct Checker {
     SpvFunction *function; /* that the instruction is in, or NULL */
     /* by type: 0 not asked yet, 1 no, 2 yes */
     uint8_t *holds_matrix, *holds_tensor, *holds_sub_byte, *holds_image;
-    uint8_t qcom;          /* what of that extension is declared; 0 not asked yet */
     Map capabilities;      /* declared, and EXTENSION_* of those known here; once asked */
     uint32_t extensions;
     Flow *flow;            /* of values, when asked */
@@ -94,7 +93,9 @@ enum {
     EXTENSION_COOPMAT2 = 4,
     EXTENSION_TENSOR = 8,
     EXTENSION_DECODE_VECTOR = 16,
-    EXTENSION_MAINTENANCE1 = 32 /* SPV_EXT_cooperative_matrix_maintenance1, which took some over */
+    EXTENSION_MAINTENANCE1 = 32, /* SPV_EXT_cooperative_matrix_maintenance1, took some over */
+    EXTENSION_CONVERSION = 64,
+    EXTENSION_WAIT_QUEUES = 128
 };
 bool has_capability(Checker *c, uint32_t capability); /* declared, or implied by one that is */
 /* Reports unless the capability is declared. */
@@ -105,6 +106,9 @@ void want_extension(Checker *c, const SpvInst *i, uint32_t capability, uint32_t 
 typedef enum LayoutField { LAYOUT_BLOCK_SIZE, LAYOUT_DIMENSION, LAYOUT_SPAN } LayoutField;
 bool layout_field(Checker *c, SpvId layout, LayoutField field, uint32_t dim, uint64_t *value);
 uint32_t tensor_dims(Checker *c, const SpvType *t); /* of a layout or view; 0: not known */
+
+/* Whether a pointer is not known to be one to a variable, or to a member of a structure. */
+bool may_be_in_array(Checker *c, SpvId pointer);
 
 /* Scalar, or what a vector or cooperative matrix consists of; the type itself else. Never NULL for
  * a type that is not. */
@@ -123,7 +127,8 @@ bool changes_use(const SpvType *from, const SpvType *to);
 /* Whether the type, or a part of it as deep as types nest, `is` so; each is asked once (types may
  * share parts over and over). */
 bool holds(Checker *c, const SpvType *t, uint8_t **asked, bool (*is)(const SpvType *t));
-const char *type_name(Checker *c, const SpvType *t); /* "f32", "vec4 of s32", for messages */
+const char *type_name(Checker *c, const SpvType *t); /* "f32", "a vector of 4 s32" */
+const char *use_name(uint32_t use);                  /* of a cooperative matrix: "A" */
 /* Whether values of one may stand for the other without a conversion (types that are equal but for
  * layout decorations count as equal only where `logical`). */
 bool same_type(const SpvType *a, const SpvType *b);

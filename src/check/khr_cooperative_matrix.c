@@ -8,6 +8,18 @@
 
 static const char section[] = "SPV_KHR_cooperative_matrix";
 
+/* ---- declarations ---------------------------------------------------------------------------- */
+
+static void check_capability(Checker *c, SpvInst *i)
+{
+    want_capability(c, i, SpvCapabilityCooperativeMatrixKHR);
+}
+
+static void check_extension(Checker *c, SpvInst *i)
+{
+    want_extension(c, i, SpvCapabilityCooperativeMatrixKHR, EXTENSION_COOPMAT);
+}
+
 /* ---- types ----------------------------------------------------------------------------------- */
 
 static void check_type(Checker *c, SpvInst *i)
@@ -69,6 +81,29 @@ static void check_transfer_matrix(Checker *c, SpvInst *i)
     if (t && !is_matrix(t))
         broken(c, i, "%s is %s, not a cooperative matrix", store ? "the object" : "the result",
                type_name(c, t));
+}
+
+bool may_be_in_array(Checker *c, SpvId pointer)
+{
+    const SpvInst *chain = spv_def(c->m, pointer);
+    for (uint32_t k = 0; chain && chain->op == SpvOpCopyObject && k < 64; k++)
+        chain = spv_def(c->m, spv_operand(chain, 0));
+    if (!chain || (chain->op != SpvOpAccessChain && chain->op != SpvOpInBoundsAccessChain))
+        return chain && chain->op != SpvOpVariable;
+    const SpvType *base = operand_type(c, chain, 0), *t = base ? base->element : NULL;
+    for (uint32_t k = 1; t && k + 1 < spv_n_operands(chain); k++) {
+        uint64_t n = 0;
+        spv_constant(c->m, spv_operand(chain, k), &n);
+        t = t->kind == SPV_STRUCT ? (n < t->count ? t->members[n] : NULL) : t->element;
+    }
+    return !t || t->kind == SPV_ARRAY || t->kind == SPV_RUNTIME_ARRAY;
+}
+
+static void check_transfer_array(Checker *c, SpvInst *i)
+{
+    if (has_capability(c, SpvCapabilityShader) && operand_type(c, i, 0) &&
+        !may_be_in_array(c, spv_operand(i, 0)))
+        broken(c, i, "the pointer does not lead into an array");
 }
 
 static void check_transfer_pointer(Checker *c, SpvInst *i)
@@ -190,7 +225,8 @@ static void check_muladd_use(Checker *c, SpvInst *i)
                                      SpvCooperativeMatrixUseMatrixAccumulatorKHR };
     for (uint32_t k = 0; k < 4; k++)
         if (t[k]->use != want[k])
-            broken(c, i, "%s has use %u, not %u", names[k], t[k]->use, want[k]);
+            broken(c, i, "%s has use %s, not %s", names[k], use_name(t[k]->use),
+                   use_name(want[k]));
 }
 
 static void check_muladd_shape(Checker *c, SpvInst *i)
@@ -343,6 +379,16 @@ static void check_allowed(Checker *c, SpvInst *i)
         SpvOpCooperativeMatrixMulAddKHR                                                            \
     }
 static const CheckRow rows[] = {
+    { { "coopmat-capability", section, "Cooperative matrices need their capability." },
+      { SpvOpTypeCooperativeMatrixKHR, SpvOpCooperativeMatrixLengthKHR,
+        SpvOpCooperativeMatrixLoadKHR, SpvOpCooperativeMatrixStoreKHR,
+        SpvOpCooperativeMatrixMulAddKHR },
+      NULL,
+      check_capability },
+    { { "coopmat-extension", section, "The capability comes with the extension." },
+      { SpvOpCapability },
+      NULL,
+      check_extension },
     { { "coopmat-type", section,
         "Components are numbers; scope, rows, columns and use are 32-bit constants that name a "
         "group, a size and a use." },
@@ -367,6 +413,10 @@ static const CheckRow rows[] = {
       TRANSFERS,
       NULL,
       check_transfer_pointer },
+    { { "coopmat-transfer-array", section, "In a shader the pointer leads into an array." },
+      TRANSFERS,
+      NULL,
+      check_transfer_array },
     { { "coopmat-layout", section, "The memory layout is a constant that names one." },
       TRANSFERS,
       NULL,

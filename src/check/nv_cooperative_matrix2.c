@@ -233,7 +233,8 @@ static void check_reduce_types(Checker *c, SpvInst *i)
     if (from->scope != to->scope)
         broken(c, i, "matrices of different scopes");
     if (!is_accumulator(from) || !is_accumulator(to))
-        broken(c, i, "uses %u and %u; both matrices are accumulators", from->use, to->use);
+        broken(c, i, "uses %s and %s; both matrices are accumulators", use_name(from->use),
+               use_name(to->use));
 }
 
 static void check_reduce_mode(Checker *c, SpvInst *i)
@@ -279,8 +280,7 @@ static void check_convert(Checker *c, SpvInst *i)
         return;
     /* glslang changes the signedness of integers too */
     if (!alike(from->element, to->element) || !changes_use(from, to))
-        broken(c, i, "%s of use %u becomes %s of use %u", type_name(c, from), from->use,
-               type_name(c, to), to->use);
+        broken(c, i, "%s becomes %s", type_name(c, from), type_name(c, to));
 }
 
 static void check_transpose(Checker *c, SpvInst *i)
@@ -292,7 +292,8 @@ static void check_transpose(Checker *c, SpvInst *i)
         from->element->kind != to->element->kind)
         broken(c, i, "%s is transposed to %s", type_name(c, from), type_name(c, to));
     if (!is_accumulator(from) || to->use != SpvCooperativeMatrixUseMatrixBKHR)
-        broken(c, i, "use %u becomes use %u; an accumulator becomes a B", from->use, to->use);
+        broken(c, i, "use %s becomes use %s; an accumulator becomes a B", use_name(from->use),
+               use_name(to->use));
 }
 
 static void check_use(Checker *c, SpvInst *i)
@@ -300,8 +301,8 @@ static void check_use(Checker *c, SpvInst *i)
     const SpvType *from, *to;
     if (matrices(c, i, &from, &to) && changes_use(from, to) &&
         !has_capability(c, SpvCapabilityCooperativeMatrixConversionsNV))
-        broken(c, i, "use %u becomes use %u without capability CooperativeMatrixConversionsNV",
-               from->use, to->use);
+        broken(c, i, "use %s becomes use %s without capability CooperativeMatrixConversionsNV",
+               use_name(from->use), use_name(to->use));
 }
 
 /* ---- functions of every element -------------------------------------------------------------- */
@@ -374,7 +375,6 @@ static void check_view(Checker *c, SpvInst *i)
         broken(c, i, "%%%u is %s, not a tensor view", view, type_name(c, t));
 }
 
-/* The pointer leads to an element of an array, or to one that is the array's first. */
 static void check_pointer(Checker *c, SpvInst *i)
 {
     const SpvType *p = want_value(c, i, 0);
@@ -384,18 +384,8 @@ static void check_pointer(Checker *c, SpvInst *i)
         broken(c, i, "the pointer is %s", type_name(c, p));
         return;
     }
-    const SpvInst *chain = spv_def(c->m, spv_operand(i, 0));
-    bool is_chain = chain->op == SpvOpAccessChain || chain->op == SpvOpInBoundsAccessChain;
-    if (is_chain && has_capability(c, SpvCapabilityShader)) {
-        const SpvType *base = operand_type(c, chain, 0), *t = base ? base->element : NULL;
-        for (uint32_t k = 1; t && k + 1 < spv_n_operands(chain); k++) {
-            uint64_t n = 0;
-            spv_constant(c->m, spv_operand(chain, k), &n);
-            t = t->kind == SPV_STRUCT ? (n < t->count ? t->members[n] : NULL) : t->element;
-        }
-        if (t && t->kind != SPV_ARRAY && t->kind != SPV_RUNTIME_ARRAY)
-            broken(c, i, "the pointer does not lead into an array");
-    }
+    if (has_capability(c, SpvCapabilityShader) && !may_be_in_array(c, spv_operand(i, 0)))
+        broken(c, i, "the pointer does not lead into an array");
     if (p->storage != SpvStorageClassWorkgroup && p->storage != SpvStorageClassStorageBuffer &&
         p->storage != SpvStorageClassPhysicalStorageBuffer &&
         (is_store(i) || p->storage != SpvStorageClassUniform))

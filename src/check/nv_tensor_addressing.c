@@ -27,18 +27,21 @@ static void declare_capability(Checker *c, uint32_t capability)
         declare_capability(c, e->capabilities[k]);
 }
 
+static const struct {
+    const char *name;
+    uint32_t bit;
+} names[] = {
+    { "SPV_KHR_cooperative_matrix", EXTENSION_COOPMAT },
+    { "SPV_NV_cooperative_matrix2", EXTENSION_COOPMAT2 },
+    { "SPV_NV_tensor_addressing", EXTENSION_TENSOR },
+    { "SPV_NV_cooperative_matrix_decode_vector", EXTENSION_DECODE_VECTOR },
+    { "SPV_EXT_cooperative_matrix_maintenance1", EXTENSION_MAINTENANCE1 },
+    { "SPV_QCOM_cooperative_matrix_conversion", EXTENSION_CONVERSION },
+    { "SPV_QCOM_multiple_wait_queues", EXTENSION_WAIT_QUEUES },
+};
+
 static void read_declarations(Checker *c)
 {
-    static const struct {
-        const char *name;
-        uint32_t bit;
-    } names[] = {
-        { "SPV_KHR_cooperative_matrix", EXTENSION_COOPMAT },
-        { "SPV_NV_cooperative_matrix2", EXTENSION_COOPMAT2 },
-        { "SPV_NV_tensor_addressing", EXTENSION_TENSOR },
-        { "SPV_NV_cooperative_matrix_decode_vector", EXTENSION_DECODE_VECTOR },
-        { "SPV_EXT_cooperative_matrix_maintenance1", EXTENSION_MAINTENANCE1 },
-    };
     c->extensions = EXTENSION_ASKED;
     for (const SpvInst *i = c->m->globals.first; i && i->op != SpvOpMemoryModel; i = i->next) {
         if (i->op == SpvOpCapability)
@@ -71,8 +74,13 @@ void want_capability(Checker *c, const SpvInst *i, uint32_t capability)
 
 void want_extension(Checker *c, const SpvInst *i, uint32_t capability, uint32_t any)
 {
-    if (spv_operand(i, 0) == capability && has_capability(c, capability) && !(c->extensions & any))
-        broken(c, i, "capability %s without its extension", capability_name(capability));
+    Str list = { 0 };
+    if (spv_operand(i, 0) != capability || !has_capability(c, capability) || c->extensions & any)
+        return;
+    for (uint32_t k = 0; k < COUNT_OF(names); k++)
+        if (names[k].bit & any)
+            str_printf(c->arena, &list, "%s%s", list.len ? " or " : "", names[k].name);
+    broken(c, i, "capability %s without extension %s", capability_name(capability), list.data);
 }
 
 static void check_capability(Checker *c, SpvInst *i)

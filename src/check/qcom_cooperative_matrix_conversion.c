@@ -17,43 +17,21 @@ static const char conversions[] =
 
 /* ---- declarations ---------------------------------------------------------------------------- */
 
-enum { ASKED = 1, CAPABILITY = 2, EXTENSION = 4 };
-
-/* What of the extension the module declares; looked up once. */
-static uint8_t declared(Checker *c)
-{
-    if (c->qcom)
-        return c->qcom;
-    c->qcom = ASKED;
-    for (const SpvInst *g = c->m->globals.first; g; g = g->next) {
-        if (g->op == SpvOpCapability &&
-            spv_operand(g, 0) == SpvCapabilityCooperativeMatrixConversionQCOM)
-            c->qcom |= CAPABILITY;
-        if (g->op == SpvOpExtension &&
-            !strcmp(spv_string(g, 0, NULL), "SPV_QCOM_cooperative_matrix_conversion"))
-            c->qcom |= EXTENSION;
-    }
-    return c->qcom;
-}
-
 static void check_capability(Checker *c, SpvInst *i)
 {
-    if (!(declared(c) & CAPABILITY))
-        broken(c, i, "%s without capability CooperativeMatrixConversionQCOM", spv_op_name(i->op));
+    want_capability(c, i, SpvCapabilityCooperativeMatrixConversionQCOM);
 }
 
 static void check_extension(Checker *c, SpvInst *i)
 {
-    if (spv_operand(i, 0) == SpvCapabilityCooperativeMatrixConversionQCOM &&
-        !(declared(c) & EXTENSION))
-        broken(c, i, "capability CooperativeMatrixConversionQCOM without its extension");
+    want_extension(c, i, SpvCapabilityCooperativeMatrixConversionQCOM, EXTENSION_CONVERSION);
 }
 
 static void check_subgroup(Checker *c, SpvInst *i)
 {
     uint32_t size = spv_n_operands(i) > 2 ? spv_operand(i, 2) : 1;
     if (spv_operand(i, 1) == SpvExecutionModeSubgroupSize && (size & (size - 1) || !size) &&
-        (declared(c) & CAPABILITY))
+        has_capability(c, SpvCapabilityCooperativeMatrixConversionQCOM))
         broken(c, i, "subgroups of %u invocations, not a power of two", size);
 }
 

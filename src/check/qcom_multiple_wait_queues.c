@@ -12,23 +12,9 @@ enum { GLSLANG = 8 }; /* the generator's number: version 16.6 forgets the declar
 static const char undeclared[] =
     "the loop asks for wait queues, but MultipleWaitQueuesQCOM is not declared";
 
-static bool declares(const Checker *c)
-{
-    for (const SpvInst *i = c->m->globals.first; i && i->op == SpvOpCapability; i = i->next)
-        if (spv_operand(i, 0) == SpvCapabilityMultipleWaitQueuesQCOM)
-            return true;
-    return false;
-}
-
 static void check_extension(Checker *c, SpvInst *i)
 {
-    if (spv_operand(i, 0) != SpvCapabilityMultipleWaitQueuesQCOM)
-        return;
-    for (const SpvInst *x = i; x; x = x->next)
-        if (x->op == SpvOpExtension &&
-            !strcmp(spv_string(x, 0, &(uint32_t){ 0 }), "SPV_QCOM_multiple_wait_queues"))
-            return;
-    broken(c, i, "MultipleWaitQueuesQCOM is declared without its extension");
+    want_extension(c, i, SpvCapabilityMultipleWaitQueuesQCOM, EXTENSION_WAIT_QUEUES);
 }
 
 static bool asks(const SpvInst *i)
@@ -38,7 +24,7 @@ static bool asks(const SpvInst *i)
 
 static void check_hint(Checker *c, SpvInst *i)
 {
-    if (!asks(i) || declares(c))
+    if (!asks(i) || has_capability(c, SpvCapabilityMultipleWaitQueuesQCOM))
         return;
     DiagLoc loc = spv_loc(c->arena, c->m, i);
     if (c->m->generator >> 16 == GLSLANG)

@@ -341,22 +341,38 @@ static void print_run(const Run *r, const HeddleReport *report)
     table_print(&t);
 }
 
+/* What a kernel does not do has no line; that matrices were moved by no byte is worth one. */
 static void print_stats(const Run *r, const HeddleStats *s)
 {
     const struct {
         const char *name;
-        uint64_t value;
-    } rows[] = { { "matrix loads", s->matrix_loads },   { "matrix stores", s->matrix_stores },
-                 { "multiply-adds", s->muladds },       { "operations in them", s->flops },
-                 { "conversions", s->conversions },     { "barriers", s->barriers },
-                 { "yields", s->yields },               { "bytes loaded", s->bytes_loaded },
-                 { "bytes stored", s->bytes_stored },   { "bytes moved", s->bytes_moved } };
+        uint64_t value, of;
+    } rows[] = { { "matrix loads", s->matrix_loads, 0 },
+                 { "matrix stores", s->matrix_stores, 0 },
+                 { "multiply-adds", s->muladds, 0 },
+                 { "operations in them", s->flops, 0 },
+                 { "conversions", s->conversions, 0 },
+                 { "barriers", s->barriers, 0 },
+                 { "yields", s->yields, 0 },
+                 { "bytes loaded", s->bytes_loaded, 0 },
+                 { "bytes stored", s->bytes_stored, 0 },
+                 { "bytes moved", s->bytes_moved, s->matrix_loads | s->conversions } };
     Table t = { .columns = 2, .align = "lr" };
     CellText c = { 0 };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (!rows[i].value && !rows[i].of)
+            continue;
         table_row(&t, rows[i].name, cell(&c, "%llu", (unsigned long long)rows[i].value));
+        n++;
+    }
     printf("\n");
-    table_print(&t);
+    if (heddle_device_info(r->device)->kind == HEDDLE_DEVICE_REFERENCE)
+        printf("the reference device does not count what a kernel does\n");
+    else if (!n)
+        printf("nothing to count: no matrices, no barriers\n");
+    else
+        table_print(&t);
     uint32_t before, after;
     heddle_module_matrix_loads(r->module, &before, &after);
     if (before && r->options->rotate_loads)

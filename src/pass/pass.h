@@ -177,6 +177,10 @@ void pass_untyped(SpvModule *m);
  * What Vulkan has no way to do is an error that names it. */
 bool pass_shader(SpvModule *m, DiagSink *sink);
 
+/* Puts the positions that instructions have into OpLine, which the passes drop: for a module that
+ * is to be written. */
+void pass_lines(SpvModule *m);
+
 /* All of it, as the code generators want it: one function, specialised, in SSA. */
 bool pass_pipeline(SpvModule *m, const PassOptions *o, SpvEntryPoint *entry, DiagSink *sink);
 

@@ -24,6 +24,7 @@ static HeddleResult emit_spirv(HeddleKernel *k, const HeddleModule *m, const Pas
     SpvEntryPoint entry;
     if (!pass_pipeline(clone, passes, &entry, sink))
         return HEDDLE_ERROR_SOURCE;
+    pass_lines(clone);
     k->text = spv_write(&k->arena, clone, &k->text_size);
     return HEDDLE_OK;
 }

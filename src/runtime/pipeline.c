@@ -54,6 +54,7 @@ static HeddleResult transform(void *user)
     SpvEntryPoint entry;
     if (!pass_pipeline(m, &passes, &entry, p->sink))
         return HEDDLE_ERROR_SOURCE;
+    pass_lines(m);
     if (report.unstructured) {
         m = spv_clone(&p->arena, p->from->spv);
         pass_drop_wait_queues(m);

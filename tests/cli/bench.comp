@@ -4,6 +4,9 @@
 // RUN:   --bind 2=zeros:f32[16,16] | %filecheck %s
 // RUN: %heddle run %s --stats --bind 0=rand:f32[16,16] --bind 1=rand:f32[16,16] \
 // RUN:   --bind 2=zeros:f32[16,16] | %filecheck %s --check-prefix=STATS
+// What does not apply has no line.
+// RUN: %heddle run %s --stats --device reference --bind 0=rand:f32[16,16] \
+// RUN:   --bind 1=rand:f32[16,16] --bind 2=zeros:f32[16,16] | %filecheck %s --check-prefix=UNCOUNTED
 // RUN: %heddle info | %filecheck %s --check-prefix=INFO
 // CHECK: runs {{.*}}median {{.*}}min {{.*}}max {{.*}}spread {{.*}}GFLOP/s {{.*}}GB/s
 // CHECK-NEXT: bench.comp {{.*}}cpu {{.*}}32  1x1x1 {{.*}} % {{ *}}{{[0-9.]+}} {{ *}}{{[0-9.]+}}
@@ -11,6 +14,10 @@
 // STATS: matrix stores {{ *}}1{{$}}
 // STATS: multiply-adds {{ *}}1{{$}}
 // STATS: operations in them {{ *}}8192{{$}}
+// STATS-NOT: conversions
+// STATS-NOT: {{barriers|yields}}
+// STATS: bytes loaded {{ *}}2048{{$}}
+// UNCOUNTED: the reference device does not count
 // INFO: cpu: {{.+}}
 // INFO: subgroup sizes {{ *}}8 16 32 64 128 (default 32)
 // INFO: reference:

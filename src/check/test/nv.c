@@ -197,6 +197,9 @@ static const Case cases[] = {
     { "nv-pointer", "",
       "%o = OpVariable %p_fline Function\n%e = OpAccessChain %p_fh %o %c0\n" LAYOUT
       "%x = OpCooperativeMatrixLoadTensorNV %acc %e %nacc %l None None" },
+    { "nv-pointer", "",
+      "%e = OpCopyObject %p_block %buffer\n" LAYOUT
+      "%x = OpCooperativeMatrixLoadTensorNV %acc %e %nacc %l None None" },
     { "nv-memory-operand", LOAD "%acc %e %nacc %l MakePointerVisible|NonPrivatePointer %c2 None",
       LOAD "%acc %e %nacc %l MakePointerAvailable|NonPrivatePointer %c2 None" },
     { "nv-memory-operand", STORE "%e %nacc %l MakePointerAvailable|NonPrivatePointer %c2 None",
