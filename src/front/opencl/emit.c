@@ -5,6 +5,7 @@
  * globals.
  */
 #include "front/opencl/emit.h"
+#include "front/opencl/spirv_target.h"
 
 #include <stdio.h>
 
@@ -112,6 +113,15 @@ static void type_attribute(Emit *e, LLVMValueRef f, uint32_t at, const char *nam
     LLVMAddAttributeAtIndex(f, at, attribute(e, "align", MAX(t->align, 1)));
 }
 
+static void place_attribute(Emit *e, LLVMValueRef f, Loc loc)
+{
+    DiagLoc at = ocl_position(e->o, loc);
+    const char *text = arena_printf(e->o->arena, "%u:%u:%s", at.line, at.column, at.file);
+    LLVMAttributeRef a = LLVMCreateStringAttribute(e->context, OCL_PLACE, sizeof OCL_PLACE - 1,
+                                                   text, (unsigned)strlen(text));
+    LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, a);
+}
+
 static LLVMValueRef add_function(Emit *e, const Symbol *s, const char *name, bool kernel)
 {
     LLVMValueRef f = LLVMAddFunction(e->module, name, function_type(e, s->type));
@@ -122,6 +132,8 @@ static LLVMValueRef add_function(Emit *e, const Symbol *s, const char *name, boo
     }
     LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, attribute(e, "convergent", 0));
     LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, attribute(e, "nounwind", 0));
+    if (kernel && e->o->to_spirv)
+        place_attribute(e, f, s->loc);
     uint32_t at = 1;
     if (is_record(s->type->base))
         type_attribute(e, f, at++, "sret", s->type->base);

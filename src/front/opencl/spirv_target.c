@@ -25,6 +25,8 @@ typedef struct Emission {
     LLVMMemoryBufferRef out;
     bool structured;
     char *error;                /* for free() */
+    char file[512];             /* of the kernel that the error is about, where that is known */
+    unsigned line, column;
 } Emission;
 
 #ifdef HEDDLE_LLVM_SPIRV
@@ -58,9 +60,34 @@ static void say(Emission *e, const char *what, const char *text)
     e->error = strdup(line);
 }
 
+/* What cannot be translated is told with its function's name. The module itself is sound: a copy of
+ * it is what is being translated. */
+static void find_place(Emission *e, const char *reason)
+{
+    static const char before[] = "(in function: ";
+    const char *at = strstr(reason, before), *value;
+    unsigned length;
+    char name[256];
+    if (!at)
+        return;
+    at += sizeof before - 1;
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(at, ")"), at);
+    LLVMValueRef f = LLVMGetNamedFunction(e->module, name);
+    LLVMAttributeRef a = !f ? NULL
+                         : LLVMGetStringAttributeAtIndex(f, (unsigned)LLVMAttributeFunctionIndex,
+                                                         OCL_PLACE, sizeof OCL_PLACE - 1);
+    value = a ? LLVMGetStringAttributeValue(a, &length) : "";
+    if (sscanf(value, "%u:%u:%511[^\n]", &e->line, &e->column, e->file) != 3)
+        e->line = e->column = 0;
+}
+
 static void on_fatal_error(void *user, const char *reason)
 {
-    say(user, "LLVM's SPIR-V target: ", reason);
+    char beginning[256];
+    find_place(user, reason);
+    snprintf(beginning, sizeof beginning, "%s%s", reason,
+             strlen(reason) < sizeof beginning ? "" : "...");
+    say(user, "LLVM's SPIR-V target: ", beginning);
 }
 
 static void on_diagnostic(LLVMDiagnosticInfoRef info, void *user)
@@ -269,8 +296,9 @@ SpvModule *ocl_spirv(Arena *arena, LLVMModuleRef ir, bool structured, const char
 {
     Emission e = { .module = ir, .structured = structured };
     SpvModule *m = NULL;
-    DiagLoc loc = { .file = name };
-    if (run(&e))
+    bool good = run(&e);
+    DiagLoc loc = { .file = e.line ? e.file : name, .line = e.line, .column = e.column };
+    if (good)
         m = spv_read(arena, LLVMGetBufferStart(e.out), LLVMGetBufferSize(e.out), name, sink);
     else
         diag(sink, DIAG_ERROR, &loc, NULL, "%s", e.error ? e.error : "LLVM failed silently");

@@ -11,6 +11,9 @@
 struct LLVMOpaqueContext;
 struct LLVMOpaqueModule;
 
+/* A kernel's attribute: where it is in the source, "line:column:file". */
+#define OCL_PLACE "heddle.place"
+
 /* The module in SPIR-V for OpenCL: Kernel, Physical64. Takes `ir` and its context, whatever comes
  * of it. `structured`: selections and loops nest, each with one way out, as pass_shader wants them.
  * `name` is what diagnostics call the module. NULL after reporting. */

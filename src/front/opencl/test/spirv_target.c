@@ -132,6 +132,29 @@ TEST(other_calls_stay)
     arena_free(&a);
 }
 
+static void keep_place(void *user, const Diag *d)
+{
+    snprintf(user, 512, "%s:%u:%u: %s", d->loc.file, d->loc.line, d->loc.column, d->message);
+}
+
+TEST(what_cannot_be_translated_is_told_with_its_kernel)
+{
+    static const char wide[] =
+        "target triple = \"spirv64-unknown-unknown\"\n"
+        "define spir_kernel void @k(ptr addrspace(1) %a, fp128 %v) #0 {\n"
+        "  %x = fptrunc fp128 %v to float\n"
+        "  store float %x, ptr addrspace(1) %a\n"
+        "  ret void\n"
+        "}\n"
+        "attributes #0 = { \"" OCL_PLACE "\"=\"7:13:some.cl\" }\n";
+    Arena a = { 0 };
+    char said[512] = "";
+    DiagSink sink = { .report = keep_place, .user = said };
+    CHECK(!ocl_spirv(&a, parse(wide), false, "test", &sink));
+    CHECK_CONTAINS(said, "some.cl:7:13: LLVM's SPIR-V target: unable to legalize");
+    arena_free(&a);
+}
+
 TEST(what_goes_wrong_is_told)
 {
     static const char arity[] = "target triple = \"spirv64-unknown-unknown\"\n"
