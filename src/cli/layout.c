@@ -61,6 +61,13 @@ static uint32_t packed(const Layout *l)
     return l->array ? (uint32_t)(heddle_type_size(l->array) / heddle_type_size(l->type)) : 1;
 }
 
+static bool converts(const Layout *l)
+{
+    bool c = l->use == HEDDLE_USE_ACCUMULATOR;
+    return l->type == HEDDLE_F32 || l->type == HEDDLE_F16 ||
+           l->type == (c ? HEDDLE_S32 : HEDDLE_S8) || l->type == (c ? HEDDLE_U32 : HEDDLE_U8);
+}
+
 /* By the rules of SPV_QCOM_cooperative_matrix_conversion. */
 static bool parse_arrays(const Options *o, Layout *l)
 {
@@ -71,7 +78,10 @@ static bool parse_arrays(const Options *o, Layout *l)
     uint32_t lanes = b ? l->columns : l->rows, length = b ? l->rows : l->columns;
     uint32_t size = (uint32_t)heddle_type_size(l->type), w = l->subgroup_size;
     const char *word = b ? "rows" : "columns";
-    if (l->array != l->type && (l->array != HEDDLE_U32 || size >= 4 || (c && size != 2)))
+    if (!converts(l))
+        complain("layout: --arrays: A and B are of f32, f16, s8 or u8, accumulators of f32, f16, "
+                 "s32 or u32, not of %s", heddle_type_name(l->type));
+    else if (l->array != l->type && (l->array != HEDDLE_U32 || size >= 4 || (c && size != 2)))
         complain("layout: --arrays %s: arrays are of the matrix's own type%s", o->arrays,
                  size < 4 ? ", or of u32, which hold several" : "");
     else if (!c && length * size != 32)

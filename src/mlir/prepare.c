@@ -285,7 +285,8 @@ static const struct {
     { "memref.collapse_shape", false, "builtin.module(gpu.module(fold-memref-alias-ops))" },
     { "arith.", false, "builtin.module(gpu.module(arith-emulate-unsupported-floats{"
                        "source-types=bf16 target-type=f32}))" },
-    { "math.", false, "builtin.module(gpu.module(convert-math-to-spirv))" },
+    { "math.", false, "builtin.module(gpu.module(math-extend-to-supported-types{"
+                      "extra-types=f16 target-type=f32},convert-math-to-spirv))" },
 };
 
 static bool has_operations(Job *j, const char *start)

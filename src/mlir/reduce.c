@@ -111,7 +111,7 @@ static MlirValue of_workgroup(Build *b, const Reduction *r, MlirValue v)
     return total;
 }
 
-/* ---- all of them ----------------------------------------------------------------------------- */
+/* ---- all of them, bf16 as f32 ---------------------------------------------------------------- */
 
 static bool lower(Job *j, MlirOperation op, bool all)
 {
@@ -123,12 +123,16 @@ static bool lower(Job *j, MlirOperation op, bool all)
         return false;
     }
     mlirOperationRemoveAttributeByName(op, ref("uniform"));
-    bool simple = !mlirTypeIsAVector(mlirValueGetType(v)) &&
-                  mlirAttributeIsNull(attr_of(op, "cluster_size"));
-    if (!simple || (!all && !r->subgroup))
+    MlirType t = mlirValueGetType(v);
+    bool simple = !mlirTypeIsAVector(t) && mlirAttributeIsNull(attr_of(op, "cluster_size"));
+    if (!simple || (!all && !r->subgroup && !mlirTypeIsABF16(t)))
         return true;                /* MLIR's conversion takes it, or says that it has none */
     Build b = { j, op, mlirOperationGetLocation(op) };
+    if (mlirTypeIsABF16(t))
+        v = build(&b, "arith.extf", type_parse(j, "f32"), NULL, v);
     MlirValue result = all ? of_workgroup(&b, r, v) : of_subgroup(&b, r, v);
+    if (mlirTypeIsABF16(t))
+        result = build(&b, "arith.truncf", t, NULL, result);
     mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), result);
     erase(op);
     return true;

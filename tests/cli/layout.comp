@@ -16,6 +16,8 @@
 // RUN: status 2 %heddle layout 4x16 f16 A --arrays f32 2>&1 | %filecheck %s --check-prefix=OTHER
 // RUN: status 2 %heddle layout 64x16 f16 A --arrays f16 2>&1 | %filecheck %s --check-prefix=ROWS
 // RUN: status 2 %heddle layout 4x4 f32 C --arrays f32 2>&1 | %filecheck %s --check-prefix=QUARTER
+// RUN: status 2 %heddle layout 16x4 f64 A --arrays f64 2>&1 | %filecheck %s --check-prefix=COMPONENT
+// COMPONENT: error: layout: --arrays: A and B are of f32, f16, s8 or u8, accumulators of {{.*}} not of f64
 // PACKED: 4x16 f16 A from and to arrays u32[8] of a subgroup of 8. Cells: lane.element
 // PACKED-NEXT: (lane i's array is row i; 2 elements a word, the first in the lowest bits)
 // PACKED: 1 | 1.0 1.0 1.1 1.1 1.2 {{.*}} 1.7 1.7

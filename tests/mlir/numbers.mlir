@@ -5,15 +5,18 @@
 // RUN: %heddle compile %s -o %t.spv && %spirv-val --target-env vulkan1.4 %t.spv
 // RUN: for device in cpu 'reference --check'; do \
 // RUN:   %heddle run %s --entry brain --device $device --bind 0=list:bf16:1.5,-2,0.0078125,256 \
-// RUN:     --bind 1=list:bf16:0.5,3,1,1.5 --bind 2=zeros:bf16[4] --bind 3=zeros:f32[4] --tolerance 0 \
-// RUN:     --compare 2=list:bf16:2,1,1.0078125,258 --compare 3=list:f32:1.5,-2,0.0078125,256 && \
+// RUN:     --bind 1=list:bf16:0.5,3,1,1.5 --bind 2=zeros:bf16[4] --bind 3=zeros:f32[4] --bind 4=zeros:bf16[2,4] \
+// RUN:     --tolerance 0 --compare 2=list:bf16:2,1,1.0078125,258 \
+// RUN:     --compare 3=list:f32:1.5,-2,0.0078125,256 \
+// RUN:     --compare 4=list:bf16:1.5,2,0.0078125,256,256,256,256,256 && \
 // RUN:   %heddle run %s --entry small --device $device --bind 0=list:e4m3:1.5,-2,0.25,448 \
 // RUN:     --bind 1=zeros:e4m3[4] --bind 2=list:u32:0x8fedc210 --bind 3=zeros:s32[8] --tolerance 0 \
 // RUN:     --compare 1=list:e4m3:448,0.25,-2,1.5 --compare 3=list:s32:0,1,2,-4,-3,-2,-1,-8 && \
 // RUN:   %heddle run %s --entry layouts --device $device --bind 0=iota:f32[64] --bind 1=iota:f32[16] \
 // RUN:     --bind 2=zeros:f32[2,4] --tolerance 0 --compare 2=list:f32:12,13,20,21,0,4,1,5 || exit 1; done
 gpu.module @m {
-  gpu.func @brain(%a: memref<4xbf16>, %b: memref<4xbf16>, %o: memref<4xbf16>, %f: memref<4xf32>)
+  gpu.func @brain(%a: memref<4xbf16>, %b: memref<4xbf16>, %o: memref<4xbf16>, %f: memref<4xf32>,
+                  %m: memref<2x4xbf16>)
       kernel attributes {known_block_size = array<i32: 4, 1, 1>} {
     %i = gpu.thread_id x
     %x = memref.load %a[%i] : memref<4xbf16>
@@ -22,6 +25,14 @@ gpu.module @m {
     %w = arith.extf %x : bf16 to f32
     memref.store %s, %o[%i] : memref<4xbf16>
     memref.store %w, %f[%i] : memref<4xf32>
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %p = math.absf %x : bf16
+    %r = gpu.all_reduce add %x uniform {} : (bf16) -> (bf16)
+    %q = gpu.subgroup_reduce maxnumf %x : (bf16) -> bf16
+    %t = arith.maximumf %r, %q : bf16
+    memref.store %p, %m[%c0, %i] : memref<2x4xbf16>
+    memref.store %t, %m[%c1, %i] : memref<2x4xbf16>
     gpu.return
   }
   gpu.func @small(%a: memref<4xf8E4M3FN>, %b: memref<4xf8E4M3FN>, %n: memref<8xi4>, %o: memref<8xi32>)
