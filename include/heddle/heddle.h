@@ -526,8 +526,9 @@ typedef struct HeddleReport {
 
 /* Runs the kernel to its end. Several threads may do so on one device and one kernel at once;
  * what their kernels do to shared buffers is theirs to order. `report` may be NULL. Errors:
- * ARGUMENT, MEMORY, BINDING (something the kernel uses is missing), RUN (with `check`). A buffer
- * smaller than HeddleBindingInfo.static_size is a warning. */
+ * ARGUMENT, MEMORY, BINDING (something the kernel uses is missing), RUN (the kernel reaches for
+ * memory that the program does not have; with `check`, any mistake). A buffer smaller than
+ * HeddleBindingInfo.static_size is a warning. */
 HEDDLE_API HeddleResult heddle_dispatch(HeddleKernel *kernel, const HeddleDispatch *dispatch,
                                         HeddleReport *report, HeddleLog *log);
 

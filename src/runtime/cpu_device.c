@@ -117,6 +117,38 @@ static const void *argument_block(const HeddleKernel *k, const Bound *b, Arena *
     return block;
 }
 
+typedef struct Neighbour {
+    const HeddleBindingInfo *info;
+    int64_t offset, away;           /* from its start; from its nearer end */
+    uint64_t size;
+} Neighbour;
+
+static void consider(Neighbour *best, const HeddleBindingInfo *info, const CpuBinding *x,
+                     uintptr_t address)
+{
+    int64_t at = (int64_t)(address - (uintptr_t)x->base);
+    int64_t away = at < 0 ? -at : at - (int64_t)x->size;
+    if (x->base && away < best->away)
+        *best = (Neighbour){ info, at, away, x->size };
+}
+
+/* Says which of the kernel's buffers the address is beside. */
+static void note_neighbour(const HeddleKernel *k, const Bound *b, uintptr_t address, DiagSink *sink)
+{
+    Neighbour best = { .away = INT64_C(1) << 32 };  /* as far as nothing is beside an array */
+    for (uint32_t i = 0; i < k->info->n_bindings; i++) {
+        const HeddleBindingInfo *info = &k->info->bindings[i];
+        bool buffer = info->kind == HEDDLE_BINDING_STORAGE || info->kind == HEDDLE_BINDING_UNIFORM;
+        for (uint32_t n = 0; buffer && n < b->counts[i]; n++)
+            consider(&best, info, &b->bindings[i][n], address);
+    }
+    if (best.info)
+        diag(sink, DIAG_NOTE, NULL, NULL,
+             "that would be byte %lld of set %u, binding %u ('%s'), which has %llu bytes",
+             (long long)best.offset, best.info->set, best.info->binding, best.info->name,
+             (unsigned long long)best.size);
+}
+
 static HeddleResult dispatch(HeddleKernel *k, const Bound *b, HeddleReport *report, Arena *scratch,
                              DiagSink *sink)
 {
@@ -148,8 +180,11 @@ static HeddleResult dispatch(HeddleKernel *k, const Bound *b, HeddleReport *repo
         memcpy(d.groups, part.groups, sizeof d.groups);
         memcpy(d.base_group, part.first, sizeof d.base_group);
         memcpy(d.local_size, part.local_size, sizeof d.local_size);
-        if (!cpu_dispatch(k->device->cpu, &d, sink))
+        if (!cpu_dispatch(k->device->cpu, &d, sink)) {
+            if (d.fault.address)
+                note_neighbour(k, b, d.fault.address, sink);
             return HEDDLE_ERROR_RUN;
+        }
     }
     copy_stats(&report->stats, d.stats);
     return HEDDLE_OK;
