@@ -203,26 +203,25 @@ static HeddleResult compile_mlir(Load *l)
     return m->spv ? HEDDLE_OK : HEDDLE_ERROR_SOURCE;
 }
 
-/* Functions of OpenCL C that whoever made the module left to be linked. */
-static HeddleResult read_spirv(Load *l)
+/* Functions of OpenCL C that whoever made the module left to be linked. A module and its text are
+ * treated alike. */
+static HeddleResult take_spirv(Load *l, SpvModule *m)
 {
-    SpvModule *m = take(l, spv_read(&l->module->arena, l->data, l->size, l->name, l->sink));
-    return m && ocl_link(m, l->sink) ? HEDDLE_OK : HEDDLE_ERROR_SOURCE;
+    return take(l, m) && ocl_link(m, l->sink) ? HEDDLE_OK : HEDDLE_ERROR_SOURCE;
 }
 
 static HeddleResult read_source(Load *l)
 {
     Arena *arena = &l->module->arena;
     switch (l->language) {
-    case HEDDLE_LANGUAGE_SPIRV: return read_spirv(l);
+    case HEDDLE_LANGUAGE_SPIRV:
+        return take_spirv(l, spv_read(arena, l->data, l->size, l->name, l->sink));
     case HEDDLE_LANGUAGE_SPIRV_ASM:
-        take(l, spv_assemble(arena, l->data, l->size, l->name, l->sink));
-        break;
+        return take_spirv(l, spv_assemble(arena, l->data, l->size, l->name, l->sink));
     case HEDDLE_LANGUAGE_OPENCL: return compile_opencl(l);
     case HEDDLE_LANGUAGE_MLIR: return compile_mlir(l);
     default: return compile_glsl(l);
     }
-    return l->module->spv ? HEDDLE_OK : HEDDLE_ERROR_SOURCE;
 }
 
 /* Checks and reflects on a clone, since both fill its tables. */

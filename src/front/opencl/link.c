@@ -706,8 +706,19 @@ static bool fit_widths(SpvModule *m)
     return changed;
 }
 
+/* Shaders are no work of LLVM's target: what is wrong in them stays so. */
+static bool is_kernel(const SpvModule *m)
+{
+    const SpvInst *i = m->globals.first;
+    while (i && i->op != SpvOpMemoryModel)
+        i = i->next;
+    return i && spv_operand(i, 1) == SpvMemoryModelOpenCL;
+}
+
 bool ocl_link(SpvModule *m, DiagSink *sink)
 {
+    if (!is_kernel(m))
+        return true;
     bool changed = compare_bits(m);
     changed |= fit_widths(m);
     changed |= point_at_elements(m);

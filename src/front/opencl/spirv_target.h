@@ -34,7 +34,8 @@ void ocl_name_loops(struct LLVMOpaqueModule *m);
  *
  * which of the latter's instructions it is, the matrix's component says; of a division a name that
  * contains "CoopMat_u" that it is unsigned. So do calls of OpenCL C's functions that LLVM's target
- * does not know. False after reporting a call that does not fit. */
+ * does not know. Modules whose memory model is not OpenCL's stay as they are. False after reporting
+ * a call that does not fit. */
 bool ocl_link(SpvModule *m, DiagSink *sink);
 
 #endif
