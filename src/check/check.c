@@ -24,6 +24,7 @@ static const struct {
     { &check_core_floats, LATER },
     { &check_core_memory, LATER },
     { &check_core_image, LATER },
+    { &check_core_builtins, LATER },
     { &check_core_group, LATER },
     { &check_core_kernel, LATER },
     { &check_core_semantics, LATER },

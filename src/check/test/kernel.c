@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The rules of OpenCL's own instructions, with modules that they accept and reject: instructions
- * put into a common kernel.
+ * The rules of OpenCL's own instructions and of built-in variables, with modules that they accept
+ * and reject: instructions put into a common kernel, or, before a line of dashes, a decoration and
+ * declarations.
  */
 #include "base/test.h"
 #include "check/check.h"
@@ -29,7 +30,8 @@ static const char head[] =
     "%t = OpConstantTrue %bool\n%cu2 = OpConstantComposite %u2 %c1 %c1\n"
     "%cu3 = OpConstantComposite %u3 %c1 %c1 %c1\n%cu4 = OpConstantComposite %u4 %c1 %c1 %c1 %c1\n"
     "%cv2 = OpConstantComposite %v2 %f1 %f1\n%cb2 = OpConstantComposite %b2 %t %t\n"
-    "%none = OpConstantNull %event\n%fn = OpTypeFunction %void %p_g %p_w %p_gh %p_wb %p_gb %p_c\n"
+    "%none = OpConstantNull %event\n%v3 = OpTypeVector %f32 3\n%l3 = OpTypeVector %u64 3\n"
+    "%fn = OpTypeFunction %void %p_g %p_w %p_gh %p_wb %p_gb %p_c\n"
     "%main = OpFunction %void None %fn\n%g = OpFunctionParameter %p_g\n"
     "%w = OpFunctionParameter %p_w\n%gh = OpFunctionParameter %p_gh\n"
     "%wb = OpFunctionParameter %p_wb\n%gb = OpFunctionParameter %p_gb\n"
@@ -44,7 +46,23 @@ typedef struct Case {
     { "group-reduce", "%x = OpGroup" name "KHR " type " %c2 Reduce " value,                        \
       "%x = OpGroup" name "KHR " bad_type " %c2 InclusiveScan " bad_value }
 
+#define BUILTIN(name, type)                                                                        \
+    "OpDecorate %b BuiltIn " name "\n%p = OpTypePointer Input " type "\n%b = OpVariable %p Input\n---\n"
+
 static const Case cases[] = {
+    { "builtin", BUILTIN("GlobalInvocationId", "%l3"), BUILTIN("GlobalInvocationId", "%u4") },
+    { "builtin", BUILTIN("WorkgroupId", "%u3"), BUILTIN("WorkgroupId", "%v3") },
+    { "builtin", BUILTIN("LocalInvocationIndex", "%u64"), BUILTIN("LocalInvocationIndex", "%f32") },
+    { "builtin", BUILTIN("SubgroupSize", "%u32"), BUILTIN("SubgroupSize", "%u64") },
+    { "builtin", BUILTIN("SubgroupEqMask", "%u4"), BUILTIN("SubgroupEqMask", "%u3") },
+    { "builtin", BUILTIN("GlobalSize", "%l3"), BUILTIN("GlobalSize", "%u64") },
+    { "builtin", "",
+      "OpDecorate %b BuiltIn WorkgroupId\n%p = OpTypePointer Private %u3\n"
+      "%b = OpVariable %p Private\n---\n" },
+    { "builtin", "OpDecorate %b BuiltIn WorkgroupSize\n%b = OpConstantComposite %u3 %c1 %c1 %c1\n---\n",
+      "OpDecorate %b BuiltIn WorkgroupSize\n%b = OpConstantComposite %u2 %c1 %c1\n---\n" },
+    { "builtin", "",
+      "OpDecorate %b BuiltIn WorkgroupId\n%b = OpConstantComposite %u3 %c1 %c1 %c1\n---\n" },
     { "generic-cast", "%x = OpPtrCastToGeneric %p_e %v", "%x = OpPtrCastToGeneric %p_e %k" },
     { "generic-cast", "", "%x = OpPtrCastToGeneric %p_eu %v" },
     { "generic-cast", "", "%x = OpPtrCastToGeneric %p_f %v" },
@@ -113,7 +131,13 @@ static const Case cases[] = {
 
 static char *module_text(Arena *a, const char *insts)
 {
-    return arena_printf(a, "%s%s\nOpReturn\nOpFunctionEnd\n", head, insts);
+    const char *dashes = strstr(insts, "---\n"), *types = strstr(head, "%void ="),
+               *body = strstr(head, "%main = OpFunction");
+    int line = dashes ? (int)strcspn(insts, "\n") + 1 : 0;
+    return arena_printf(a, "%.*s%.*s%.*s%.*s%s%s\nOpReturn\nOpFunctionEnd\n", (int)(types - head),
+                        head, line, insts, (int)(body - types), types,
+                        dashes ? (int)(dashes - insts) - line : 0, insts + line, body,
+                        dashes ? dashes + 4 : insts);
 }
 
 #include "check/test/cases.h"

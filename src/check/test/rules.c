@@ -455,7 +455,7 @@ TEST(every_rule_has_a_case)
         static const char *const elsewhere[] = {
             "qcom-", "nv-", "opencl-", "wait-queues-", signs, "generic-cast", "generic-semantics",
             "async-copy", "wait-events", "lifetime", "pass-on", "assumption", "clock",
-            "group-rotate", "partition"
+            "group-rotate", "partition", "builtin"
         };
         bool found = false;
         for (uint32_t k = 0; k < COUNT_OF(elsewhere); k++)
