@@ -24,6 +24,7 @@ if(TARGET heddle_vulkan)
 endif()
 
 heddle_test(test_fuzz_mutations "${PROJECT_SOURCE_DIR}/tests/fuzz/mutations.c" heddle_static)
+heddle_test(test_fuzz_operands "${PROJECT_SOURCE_DIR}/tests/fuzz/operands.c" heddle_static)
 heddle_test(test_fuzz_opencl "${PROJECT_SOURCE_DIR}/tests/fuzz/opencl.c" heddle_static)
 math(EXPR seconds "3 * ${HEDDLE_TEST_SECONDS}")
 foreach(long IN ITEMS test_random_kernels test_fuzz_mutations)

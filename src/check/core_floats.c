@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Floating-point types with an encoding: which there are, and where 8 bits and less may be used
- * (SPV_EXT_float8, SPV_EXT_ocp_microscaling_types: memory, conversions, composites, selections and
- * calls; no arithmetic). Vulkan only widens those of the OCP (VUIDs 12465 to 12467).
+ * Floating-point types with an encoding: which there are, and where they may be used
+ * (SPV_KHR_bfloat16, SPV_EXT_float8, SPV_EXT_ocp_microscaling_types: memory, conversions,
+ * composites, selections and calls; no arithmetic). Vulkan only widens those of the OCP (VUIDs 12465 to 12467).
  */
 #include "check/internal.h"
 
@@ -27,31 +27,41 @@ static bool computes(uint16_t op)
 {
     const SpvOpInfo *o = spv_op_info(op);
     return (op >= SpvOpSNegate && op <= SpvOpSMulExtended) || is_relation(op) ||
-           op == SpvOpFmaKHR || op == SpvOpExtInst ||
+           op == SpvOpFmaKHR || op == SpvOpExtInst || op == SpvOpArithmeticFenceEXT ||
            (o && o->flags & (SPV_OPF_ATOMIC | SPV_OPF_GROUP));
 }
 
-/* OFP8 are numbers of matrices too, which have arithmetic. */
-static bool is_bare(const SpvType *t)
+/* OFP8 and bf16 are numbers of matrices too, which have arithmetic. Of bf16 there are dot products. */
+static bool is_bare(const SpvInst *i, const SpvType *t)
 {
     const SpvType *s = t ? component(t) : NULL;
-    return s && s->kind == SPV_FLOAT &&
-           (spv_is_microscaling(s) ||
-            (!is_matrix(t) && (s->format == SPV_E4M3 || s->format == SPV_E5M2)));
+    if (!s || s->kind != SPV_FLOAT || s->format == SPV_IEEE)
+        return false;
+    if (s->format == SPV_BF16 && i->op == SpvOpDot)
+        return false;
+    return spv_is_microscaling(s) || !is_matrix(t);
+}
+
+/* What operands are asked of a group's instruction, which has literals too: its value, where that
+ * is not of the result's type. */
+static uint32_t value_of_group(uint16_t op)
+{
+    return op == SpvOpGroupNonUniformAllEqual ? 1 : op == SpvOpGroupNonUniformPartitionEXT ? 0
+                                                                                           : UINT32_MAX;
 }
 
 static void check_use(Checker *c, SpvInst *i)
 {
     const SpvType *t = result_type(c, i);
-    bool literals = spv_op_info(i->op)->flags & SPV_OPF_GROUP; /* among the operands */
-    uint32_t k = i->op == SpvOpExtInst ? 2 : 0, n = literals ? 0 : spv_n_operands(i);
+    bool group = spv_op_info(i->op)->flags & SPV_OPF_GROUP;
+    uint32_t k = i->op == SpvOpExtInst ? 2 : 0, n = group ? 0 : spv_n_operands(i);
     if (spv_is_nonsemantic(i))
         return;
-    if (i->op == SpvOpGroupNonUniformAllEqual)
-        t = operand_type(c, i, 1);
-    for (; !is_bare(t) && k < n; k++)
+    if (group && !is_bare(i, t))
+        t = operand_type(c, i, value_of_group(i->op));
+    for (; !is_bare(i, t) && k < n; k++)
         t = operand_type(c, i, k);
-    if (is_bare(t))
+    if (is_bare(i, t))
         broken(c, i, "%s has no meaning for %s", spv_op_name(i->op), type_name(c, t));
 }
 
@@ -104,8 +114,10 @@ static const CheckRow rows[] = {
       { SpvOpTypeFloat },
       NULL,
       check_float_type },
-    { { "float-encoding", "SPV_EXT_float8, SPV_EXT_ocp_microscaling_types, 2.16.1",
-        "Floats of 8 bits and less are moved, selected and converted, not computed with." },
+    { { "float-encoding",
+        "SPV_KHR_bfloat16, SPV_EXT_float8, SPV_EXT_ocp_microscaling_types, 2.16.1",
+        "bf16 and floats of 8 bits and less are moved, selected and converted, not computed "
+        "with." },
       { 0 },
       computes,
       check_use },

@@ -242,6 +242,16 @@ static void check_passed_on(Checker *c, SpvInst *i)
         broken(c, i, "%s of %s gives %s", spv_op_name(i->op), type_name(c, a), type_name(c, r));
 }
 
+/* Integers and booleans, as they are expected to be. */
+static void check_expected(Checker *c, SpvInst *i)
+{
+    const SpvType *r = result_type(c, i), *a = want_value(c, i, 0), *b = want_value(c, i, 1);
+    if (a && b && (!same_type(a, r) || !same_type(b, r) ||
+                   !(of_kind(r, SPV_INT) || of_kind(r, SPV_BOOL))))
+        broken(c, i, "%s is expected to be %s, as %s", type_name(c, a), type_name(c, b),
+               type_name(c, r));
+}
+
 static void check_assumption(Checker *c, SpvInst *i)
 {
     const SpvType *a = want_value(c, i, 0);
@@ -408,7 +418,7 @@ static const CheckRow rows[] = {
       NULL,
       check_pointer_conversion },
     { { "copy-object", "SPIR-V 3.3.12", "A copy has the type of its operand." },
-      { SpvOpCopyObject, SpvOpExpectKHR },
+      { SpvOpCopyObject },
       NULL,
       check_copy },
     { { "pass-on", "SPV_EXT_arithmetic_fence, SPV_KHR_poison_freeze",
@@ -416,6 +426,11 @@ static const CheckRow rows[] = {
       { SpvOpArithmeticFenceEXT, SpvOpFreezeKHR },
       NULL,
       check_passed_on },
+    { { "expectation", "SPV_KHR_expect_assume",
+        "A value is expected to be another of its type, of integers or booleans." },
+      { SpvOpExpectKHR },
+      NULL,
+      check_expected },
     { { "assumption", "SPV_KHR_expect_assume", "What is assumed is a boolean." },
       { SpvOpAssumeTrueKHR },
       NULL,

@@ -29,6 +29,7 @@ typedef struct Path {
     CpuTarget target;
     CpuDevice *device;
     bool silent;                /* something failed and nothing was reported */
+    char said[1000];            /* by the devices, the last lines */
     uint64_t memory[PATH_BUFFERS][PATH_BYTES / 8];
 } Path;
 
@@ -51,17 +52,53 @@ static void path_fill(Path *p)
             p->memory[b][i] = (uint64_t)i * (b & 1 ? 0x3ff0000100000003u : 1);
 }
 
+/* A sink that keeps what the device says. */
+static void path_hear(void *user, const Diag *d)
+{
+    Path *p = user;
+    size_t n = strlen(p->said);
+    if (d->severity == DIAG_ERROR)
+        snprintf(p->said + n, sizeof p->said - n, "%s; ", d->message);
+}
+
+static DiagSink path_sink(Path *p) { return (DiagSink){ .report = path_hear, .user = p }; }
+
+/* A kernel of OpenCL has arguments: buffers as they come, everything else of zeros. */
+static uint32_t path_arguments(Path *p, SpvModule *m, const char *entry, RefArg *args)
+{
+    static uint8_t zeros[1024];
+    SpvEntryPoint e;
+    DiagSink quiet = { 0 };
+    uint32_t n = 0;
+    if (!spv_entry_point(m, entry, &e, &quiet))
+        return 0;
+    for (const SpvInst *i = e.function->head.first; i; i = i->next) {
+        const SpvType *t = i->op == SpvOpFunctionParameter ? spv_type(m, i->type) : NULL;
+        if (!t || n == PATH_BUFFERS)
+            continue;
+        RefArg a = { REF_ARG_VALUE, zeros, spv_type_size(t) };
+        if (t->kind == SPV_POINTER && t->storage == SpvStorageClassWorkgroup)
+            a = (RefArg){ REF_ARG_LOCAL, NULL, 256 };
+        else if (t->kind == SPV_POINTER)
+            a = (RefArg){ REF_ARG_BUFFER, p->memory[n], PATH_BYTES };
+        args[n++] = a;
+    }
+    return n;
+}
+
 /* True when it came to its end and nothing was found. */
 static bool path_interpret(Path *p, Arena *a, SpvModule *m, const HeddleKernelInfo *info)
 {
     RefBinding bindings[PATH_BUFFERS];
+    RefArg args[PATH_BUFFERS];
     RefResult result = { 0 };
-    DiagSink sink = { 0 };
+    DiagSink sink = path_sink(p);
     RefDispatch d = {
         .bindings = bindings, .groups = { 1, 1, 1 }, .subgroup_size = p->subgroup_size,
         .check = REF_CHECK_ALL, .budget = PATH_BUDGET, .memory_limit = 64 << 20,
         .total_budget = p->budget ? p->budget : PATH_BUDGET, .entry = info->entry,
-        .push = p->memory[0], .push_size = 256,
+        .push = p->memory[0], .push_size = 256, .args = args,
+        .n_args = path_arguments(p, m, info->entry, args),
     };
     for (uint32_t i = 0; i < info->n_bindings && i < PATH_BUFFERS; i++)
         bindings[d.n_bindings++] = (RefBinding){ .set = info->bindings[i].set,
@@ -78,7 +115,8 @@ static bool has_addresses(const SpvModule *m)
     for (SpvId id = 0; id < m->bound; id++) {
         const SpvType *t = spv_type((SpvModule *)m, id);
         if (t && t->kind == SPV_POINTER &&
-            t->storage == SpvStorageClassPhysicalStorageBuffer)
+            (t->storage == SpvStorageClassPhysicalStorageBuffer ||
+             t->storage == SpvStorageClassCrossWorkgroup))
             return true;
     }
     return false;
@@ -102,7 +140,7 @@ static void path_run(Path *p, const CpuKernel *k, DiagSink *sink)
 
 static Stage path_compile(Path *p, const SpvModule *m, const char *entry, bool run)
 {
-    DiagSink sink = { 0 };
+    DiagSink sink = path_sink(p);
     PassOptions passes = { .optimise = true, .entry = entry };
     CpuOptions o = { .subgroup_size = p->subgroup_size, .robust = true, .optimise = true };
     CpuKernel *k = cpu_compile(m, &p->target, &passes, &o, &sink);
@@ -148,6 +186,7 @@ static Stage path_take(Path *p, const void *data, size_t size)
     jmp_buf out_of_memory;
     Stage stage = STAGE_REFUSED;
     p->silent = false;
+    p->said[0] = 0;
     if (heddle_module_new(data, size, "fuzz", &o, &module, log) == HEDDLE_OK) {
         arena.on_failure = &out_of_memory;
         if (!setjmp(out_of_memory))

@@ -98,6 +98,8 @@ static const Case cases[] = {
     { "null-constant", "%x = OpPoisonKHR %u32", "%x = OpPoisonKHR %fn" },
     { "assumption", "OpAssumeTrueKHR %t", "OpAssumeTrueKHR %c1" },
     { "assumption", "", "OpAssumeTrueKHR %cb2" },
+    { "expectation", "%x = OpExpectKHR %u2 %cu2 %cu2", "%x = OpExpectKHR %u32 %c1 %l1" },
+    { "expectation", "%x = OpExpectKHR %b2 %cb2 %cb2", "%x = OpExpectKHR %v2 %cv2 %cv2" },
     { "clock", "%x = OpReadClockKHR %u64 %c2", "%x = OpReadClockKHR %u32 %c2" },
     { "clock", "%x = OpReadClockKHR %u2 %c3", "%x = OpReadClockKHR %u2 %c6" },
     { "group-move", "%x = OpGroupBroadcast %v2 %c2 %cv2 %cu3",

@@ -101,6 +101,10 @@ typedef struct Case {
     "OpCapability WorkgroupMemoryExplicitLayoutKHR\n"                                              \
     "OpExtension \"SPV_KHR_workgroup_memory_explicit_layout\"\n"
 
+#define BRAIN                                                                                      \
+    "%bf16 = OpTypeFloat 16 BFloat16KHR\n%bv2 = OpTypeVector %bf16 2\n"                            \
+    "%brain = OpConstant %bf16 0x1p+0\n%brains = OpConstantComposite %bv2 %brain %brain\n---\n"
+
 static const Case cases[] = {
     { "decoration-place", "OpDecorate %x RelaxedPrecision\n---\n%x = OpFAdd %f32 %f1 %f1",
       "OpDecorate %x Block\n---\n%x = OpFAdd %f32 %f1 %f1" },
@@ -208,6 +212,15 @@ static const Case cases[] = {
       "%x = OpTypeFloat 8 Float4E2M1EXT\n---\n" },
     { "float-encoding", SMALL "%x = OpSelect %e2m1 %t %small %small",
       SMALL "%x = OpFAdd %e2m1 %small %small" },
+    { "float-encoding", BRAIN "%x = OpDot %bf16 %brains %brains",
+      BRAIN "%x = OpFMul %bf16 %brain %brain" },
+    { "float-encoding", BRAIN "%x = OpFConvert %f32 %brain",
+      BRAIN "%x = OpExtInst %bf16 %glsl FAbs %brain" },
+    { "float-encoding", BRAIN "%x = OpSelect %bv2 %t %brains %brains",
+      BRAIN "%x = OpFOrdLessThan %bool %brain %brain" },
+    { "float-encoding", "", BRAIN "%x = OpGroupNonUniformAllEqual %bool %c3 %brain" },
+    { "float-encoding", "", BRAIN "%x = OpGroupNonUniformPartitionEXT %u4 %brain" },
+    { "float-encoding", "", BRAIN "%x = OpVectorTimesScalar %bv2 %brains %brain" },
     { "float-widening", SMALL "%x = OpFConvert %f16 %small", SMALL "%x = OpFConvert %e2m1 %f1" },
     { "bitcast-extract", SMALL "%x = OpBitcastExtractEXT %e2m1 %c1 %c4",
       SMALL "%x = OpBitcastExtractEXT %u32 %c1 %c4" },
@@ -454,7 +467,8 @@ TEST(every_rule_has_a_case)
         /* qcom.c, nv.c, opencl_std.c, wait_queues.c and kernel.c have those */
         static const char *const elsewhere[] = {
             "qcom-", "nv-", "opencl-", "wait-queues-", signs, "generic-cast", "generic-semantics",
-            "async-copy", "wait-events", "lifetime", "pass-on", "assumption", "clock",
+            "async-copy", "wait-events", "lifetime", "pass-on", "assumption", "expectation",
+            "clock",
             "group-rotate", "partition", "builtin"
         };
         bool found = false;
