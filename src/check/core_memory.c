@@ -100,6 +100,13 @@ static const SpvType *step(Checker *c, SpvInst *i, const SpvType *t, uint32_t k)
     }
 }
 
+const SpvType *chain_part(Checker *c, SpvInst *i, const SpvType *t, uint32_t first)
+{
+    for (uint32_t k = first; t && k < spv_n_operands(i); k++)
+        t = step(c, i, t, k);
+    return t;
+}
+
 static void check_chain(Checker *c, SpvInst *i)
 {
     const SpvType *p = want_pointer(c, i, 0), *r = result_type(c, i);
@@ -111,18 +118,11 @@ static void check_chain(Checker *c, SpvInst *i)
         broken(c, i, "the result is not a pointer of the base's storage class");
         return;
     }
-    for (uint32_t k = 1; k < spv_n_operands(i); k++) {
-        if (pointer && k == 1) {
-            const SpvType *x = want_value(c, i, k);
-            if (x && x->kind != SPV_INT)
-                broken(c, i, "index %%%u is %s", spv_operand(i, k), type_name(c, x));
-            continue;
-        }
-        t = step(c, i, t, k);
-        if (!t)
-            return;
-    }
-    if (!same_type(t, r->element))
+    const SpvType *x = pointer ? want_value(c, i, 1) : NULL;
+    if (x && x->kind != SPV_INT)
+        broken(c, i, "index %%%u is %s", spv_operand(i, 1), type_name(c, x));
+    t = chain_part(c, i, t, pointer ? 2 : 1);
+    if (t && !same_type(t, r->element))
         broken(c, i, "the chain leads to %s, its result to %s", type_name(c, t),
                type_name(c, r->element));
 }
@@ -143,10 +143,12 @@ static void check_array_length(Checker *c, SpvInst *i)
 
 static void check_relation(Checker *c, SpvInst *i)
 {
-    const SpvType *a = want_pointer(c, i, 0), *b = want_pointer(c, i, 1), *r = result_type(c, i);
+    const SpvType *a = want_value(c, i, 0), *b = want_value(c, i, 1), *r = result_type(c, i);
     SpvKind want = i->op == SpvOpPtrDiff ? SPV_INT : SPV_BOOL;
-    if (a && b && (!same_type(a, b) || !r || r->kind != want))
-        broken(c, i, "pointers of different types, or a result that is %s", type_name(c, r));
+    if (a && b && (a->kind != SPV_POINTER || !same_type(a, b)))
+        broken(c, i, "%s and %s are not pointers of one type", type_name(c, a), type_name(c, b));
+    else if (a && b && (!r || r->kind != want))
+        broken(c, i, "%s gives %s", spv_op_name(i->op), type_name(c, r));
 }
 
 /* ---- atomics --------------------------------------------------------------------------------- */

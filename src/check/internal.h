@@ -25,7 +25,7 @@ typedef struct CheckFamily {
 } CheckFamily;
 extern const CheckFamily check_core_floats, check_core_image, check_core_kernel,
     check_core_semantics, check_core_decorations, check_core_layout,
-    check_core_builtins;
+    check_core_builtins, check_untyped;
 extern const CheckFamily check_core_types, check_core_values, check_core_composites,
     check_core_memory, check_core_flow, check_core_group, check_glsl, check_opencl,
     check_khr_cooperative_matrix,
@@ -39,7 +39,7 @@ struct Checker {
     const CheckRow *row;   /* the rule being asked */
     SpvFunction *function; /* that the instruction is in, or NULL */
     /* by type: 0 not asked yet, 1 no, 2 yes */
-    uint8_t *holds_matrix, *holds_tensor, *holds_sub_byte, *holds_image;
+    uint8_t *holds_matrix, *holds_tensor, *holds_sub_byte, *holds_image, *holds_bodiless;
     Map capabilities;      /* declared, and EXTENSION_* of those known here; once asked */
     uint32_t extensions;
     Flow *flow;            /* of values, when asked */
@@ -84,6 +84,10 @@ void trace_on(Trace *t, SpvId id); /* from another value as well */
 /* The value of a 32-bit integer, where it is always the same and specialisation does not change
  * it. */
 bool trace_word(Checker *c, SpvId id, uint64_t *value);
+
+/* The part of `t` that the indices from operand `first` on lead to (core_memory.c); NULL after
+ * reporting. */
+const SpvType *chain_part(Checker *c, SpvInst *i, const SpvType *t, uint32_t first);
 
 /* ---- nv_tensor_addressing.c ------------------------------------------------------------------ */
 

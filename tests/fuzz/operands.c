@@ -413,15 +413,20 @@ static void take_one(const Corpus *c, const Plan *plan, Path *path, uint64_t i, 
 {
     static const char *const stages[] = { "refused", "checked", "interpreted", "compiled", "run" };
     static const uint32_t sizes[] = { 8, 16, 32 };
+    /* what a device says that has to look for itself whether operands fit */
+    static const char *const wrong[] = { "invalid LLVM IR", "do not fit", "does not match" };
     Arena a = { 0 };
     uint32_t n;
     const uint32_t *words = build(c, i, &a, &n);
     path->compile = true;
+    path->plain = i / c->n % 2;
+    path->unchecked = REF_CHECK_RACES | REF_CHECK_UNDEFINED; /* all store to one place */
     path->subgroup_size = sizes[i % COUNT_OF(sizes)];
     Stage stage = path_take(path, words, n * sizeof *words);
     shared->stages[stage]++;
-    bool bad = path->silent || strstr(path->said, "invalid LLVM IR") ||
-               strstr(path->said, "do not fit");
+    bool bad = path->silent;
+    for (uint32_t k = 0; k < COUNT_OF(wrong); k++)
+        bad |= strstr(path->said, wrong[k]) != NULL;
     if (bad || plan->show)
         printf("operands %" PRIu64 " (%s): %s%s %s\n", i, name_of(&c->subject[i % c->n]),
                stages[stage], path->silent ? ", failed without saying why" : "", path->said);

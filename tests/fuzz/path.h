@@ -24,6 +24,8 @@ typedef enum Stage { STAGE_REFUSED, STAGE_CHECKED, STAGE_INTERPRETED, STAGE_COMP
 
 typedef struct Path {
     bool compile;               /* also for the cpu: LLVM takes a while */
+    bool plain;                 /* nothing is optimised */
+    uint32_t unchecked;         /* REF_CHECK_* that the interpreter leaves out */
     uint64_t budget;            /* the interpreter's, of all invocations; 0 = PATH_BUDGET */
     uint32_t subgroup_size;     /* 0 = 8 */
     CpuTarget target;
@@ -95,7 +97,7 @@ static bool path_interpret(Path *p, Arena *a, SpvModule *m, const HeddleKernelIn
     DiagSink sink = path_sink(p);
     RefDispatch d = {
         .bindings = bindings, .groups = { 1, 1, 1 }, .subgroup_size = p->subgroup_size,
-        .check = REF_CHECK_ALL, .budget = PATH_BUDGET, .memory_limit = 64 << 20,
+        .check = REF_CHECK_ALL & ~p->unchecked, .budget = PATH_BUDGET, .memory_limit = 64 << 20,
         .total_budget = p->budget ? p->budget : PATH_BUDGET, .entry = info->entry,
         .push = p->memory[0], .push_size = 256, .args = args,
         .n_args = path_arguments(p, m, info->entry, args),
@@ -141,8 +143,9 @@ static void path_run(Path *p, const CpuKernel *k, DiagSink *sink)
 static Stage path_compile(Path *p, const SpvModule *m, const char *entry, bool run)
 {
     DiagSink sink = path_sink(p);
-    PassOptions passes = { .optimise = true, .entry = entry };
-    CpuOptions o = { .subgroup_size = p->subgroup_size, .robust = true, .optimise = true };
+    PassOptions passes = { .optimise = !p->plain, .entry = entry };
+    CpuOptions o = { .subgroup_size = p->subgroup_size, .robust = true,
+                     .optimise = !p->plain };
     CpuKernel *k = cpu_compile(m, &p->target, &passes, &o, &sink);
     p->silent |= !k && !sink.errors;
     if (!k)

@@ -464,12 +464,12 @@ TEST(every_rule_has_a_case)
 {
     for (uint32_t n = 0; check_rule(n); n++) {
         const CheckRule *r = check_rule(n);
-        /* qcom.c, nv.c, opencl_std.c, wait_queues.c and kernel.c have those */
+        /* qcom.c, nv.c, opencl_std.c, wait_queues.c, kernel.c and untyped.c have those */
         static const char *const elsewhere[] = {
             "qcom-", "nv-", "opencl-", "wait-queues-", signs, "generic-cast", "generic-semantics",
             "async-copy", "wait-events", "lifetime", "pass-on", "assumption", "expectation",
             "clock",
-            "group-rotate", "partition", "builtin"
+            "group-rotate", "partition", "builtin", "untyped-"
         };
         bool found = false;
         for (uint32_t k = 0; k < COUNT_OF(elsewhere); k++)
