@@ -2,7 +2,8 @@
  *
  * Floating-point types with an encoding: which there are, and where they may be used
  * (SPV_KHR_bfloat16, SPV_EXT_float8, SPV_EXT_ocp_microscaling_types: memory, conversions,
- * composites, selections and calls; no arithmetic). Vulkan only widens those of the OCP (VUIDs 12465 to 12467).
+ * composites, selections and calls; no arithmetic). Vulkan only widens those of the OCP (VUIDs 12465
+ * to 12467).
  */
 #include "check/internal.h"
 
@@ -31,7 +32,8 @@ static bool computes(uint16_t op)
            (o && o->flags & (SPV_OPF_ATOMIC | SPV_OPF_GROUP));
 }
 
-/* OFP8 and bf16 are numbers of matrices too, which have arithmetic. Of bf16 there are dot products. */
+/* OFP8 and bf16 are numbers of matrices too, which have arithmetic; of bf16 there are dot products.
+ */
 static bool is_bare(const SpvInst *i, const SpvType *t)
 {
     const SpvType *s = t ? component(t) : NULL;
@@ -42,12 +44,13 @@ static bool is_bare(const SpvInst *i, const SpvType *t)
     return spv_is_microscaling(s) || !is_matrix(t);
 }
 
-/* What operands are asked of a group's instruction, which has literals too: its value, where that
- * is not of the result's type. */
+/* The operand of a group's instruction that is asked about: its value, where that is not of the
+ * result's type. */
 static uint32_t value_of_group(uint16_t op)
 {
-    return op == SpvOpGroupNonUniformAllEqual ? 1 : op == SpvOpGroupNonUniformPartitionEXT ? 0
-                                                                                           : UINT32_MAX;
+    return op == SpvOpGroupNonUniformAllEqual       ? 1
+           : op == SpvOpGroupNonUniformPartitionEXT ? 0
+                                                    : UINT32_MAX;
 }
 
 static void check_use(Checker *c, SpvInst *i)

@@ -175,7 +175,10 @@ typedef enum Relation {
     SAME, AS_MANY, BOOLEANS, PART, POINTER, POINTER_TO_PART, WORD, LONG_WORD, ANYTHING, N_RELATIONS
 } Relation;
 
-static bool is_word(const SpvType *t, uint32_t bits) { return t->kind == SPV_INT && t->bits == bits; }
+static bool is_word(const SpvType *t, uint32_t bits)
+{
+    return t->kind == SPV_INT && t->bits == bits;
+}
 
 static uint32_t count(const SpvType *t) { return t->kind == SPV_VECTOR ? t->count : 1; }
 

@@ -2,7 +2,7 @@
  *
  * Two modules for operands.c to put instructions into, a shader and a kernel: with values and
  * pointers of every kind, so that whatever an instruction asks for is there, and much that it does
- * not. A type is called after its kind (b booleans; c s i l integers of 8 to 64 bits, C S I L signed
+ * not. A type is called after its kind (b booleans; c s i l integers of 8 to 64 bits, S I signed
  * ones; h f d floats, w bf16, x e4m3) and its number of components.
  */
 #ifndef FUZZ_OPERANDS_H
@@ -190,7 +190,8 @@ static const char kernel_capabilities[] =
     "OpEntryPoint Kernel %main \"main\" %id\nOpDecorate %id BuiltIn GlobalInvocationId\n";
 
 static const char kernel_globals[] =
-    "%event = OpTypeEvent\n%none = OpConstantNull %event\n%p_event = OpTypePointer Function %event\n"
+    "%event = OpTypeEvent\n%none = OpConstantNull %event\n"
+    "%p_event = OpTypePointer Function %event\n"
     "%p_id = OpTypePointer Input %l3\n%id = OpVariable %p_id Input\n"
     "%ptii = OpTypePointer Function %ii\n%ptff = OpTypePointer Function %ff\n"
     "%ptfi = OpTypePointer Function %fi\n%ptarray = OpTypePointer Function %array\n"

@@ -47,7 +47,8 @@ typedef struct Case {
       "%x = OpGroup" name "KHR " bad_type " %c2 InclusiveScan " bad_value }
 
 #define BUILTIN(name, type)                                                                        \
-    "OpDecorate %b BuiltIn " name "\n%p = OpTypePointer Input " type "\n%b = OpVariable %p Input\n---\n"
+    "OpDecorate %b BuiltIn " name "\n%p = OpTypePointer Input " type                                \
+    "\n%b = OpVariable %p Input\n---\n"
 
 static const Case cases[] = {
     { "builtin", BUILTIN("GlobalInvocationId", "%l3"), BUILTIN("GlobalInvocationId", "%u4") },
@@ -59,7 +60,8 @@ static const Case cases[] = {
     { "builtin", "",
       "OpDecorate %b BuiltIn WorkgroupId\n%p = OpTypePointer Private %u3\n"
       "%b = OpVariable %p Private\n---\n" },
-    { "builtin", "OpDecorate %b BuiltIn WorkgroupSize\n%b = OpConstantComposite %u3 %c1 %c1 %c1\n---\n",
+    { "builtin",
+      "OpDecorate %b BuiltIn WorkgroupSize\n%b = OpConstantComposite %u3 %c1 %c1 %c1\n---\n",
       "OpDecorate %b BuiltIn WorkgroupSize\n%b = OpConstantComposite %u2 %c1 %c1\n---\n" },
     { "builtin", "",
       "OpDecorate %b BuiltIn WorkgroupId\n%b = OpConstantComposite %u3 %c1 %c1 %c1\n---\n" },
