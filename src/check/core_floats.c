@@ -2,8 +2,8 @@
  *
  * Floating-point types with an encoding: which there are, and where they may be used
  * (SPV_KHR_bfloat16, SPV_EXT_float8, SPV_EXT_ocp_microscaling_types: memory, conversions,
- * composites, selections and calls; no arithmetic). Vulkan only widens those of the OCP (VUIDs 12465
- * to 12467).
+ * composites, selections and calls; no arithmetic). Vulkan only widens those of the OCP (VUIDs
+ * 12465 to 12467).
  */
 #include "check/internal.h"
 

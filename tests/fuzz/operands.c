@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { DEFAULT_COUNT = 6, SECONDS = 20 * HEDDLE_TEST_STEP, MAX_WORDS = 64, MAX_TRIES = 60,
+enum { DEFAULT_COUNT = 1, SECONDS = 20 * HEDDLE_TEST_STEP, MAX_WORDS = 64, MAX_TRIES = 60,
        MAX_SUBJECTS = 3000 };
 
 /* A module that instructions are put into. */

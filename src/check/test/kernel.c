@@ -47,7 +47,7 @@ typedef struct Case {
       "%x = OpGroup" name "KHR " bad_type " %c2 InclusiveScan " bad_value }
 
 #define BUILTIN(name, type)                                                                        \
-    "OpDecorate %b BuiltIn " name "\n%p = OpTypePointer Input " type                                \
+    "OpDecorate %b BuiltIn " name "\n%p = OpTypePointer Input " type                               \
     "\n%b = OpVariable %p Input\n---\n"
 
 static const Case cases[] = {
