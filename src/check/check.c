@@ -30,7 +30,7 @@ static const struct {
     { &check_core_semantics, LATER },
     { &check_core_decorations, AS_READ },
     { &check_core_layout, AS_READ | AS_SPECIALISED },
-    { &check_untyped, AS_READ },
+    { &check_khr_untyped_pointers, AS_READ },
     { &check_glsl, LATER },
     { &check_opencl, LATER },
     { &check_khr_cooperative_matrix, LATER },

@@ -44,7 +44,8 @@ static bool fits(Checker *c, const Builtin *b, const SpvType *t)
     return components(t) == b->components && (bits == 32 || (wide && bits == 64));
 }
 
-/* A variable of storage class Input, or the constant that is the workgroup's size. */
+/* A variable of storage class Input, or the constant that is the workgroup's size (what else may be
+ * decorated, core_decorations.c says). */
 static void check_builtin(Checker *c, SpvInst *i)
 {
     const uint32_t *which = spv_decoration(c->m, i->id, -1, SpvDecorationBuiltIn, NULL);
@@ -54,8 +55,7 @@ static void check_builtin(Checker *c, SpvInst *i)
         if (builtins[k].builtin != *which)
             continue;
         const char *name = spv_enum_name(SPV_OPERAND_BuiltIn, *which);
-        if (variable ? spv_operand(i, 0) != SpvStorageClassInput
-                     : *which != SpvBuiltInWorkgroupSize)
+        if (variable && spv_operand(i, 0) != SpvStorageClassInput)
             broken(c, i, "%s is no variable of storage class Input", name);
         if (variable)
             t = r->kind == SPV_POINTER ? r->element : NULL;

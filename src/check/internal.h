@@ -25,7 +25,7 @@ typedef struct CheckFamily {
 } CheckFamily;
 extern const CheckFamily check_core_floats, check_core_image, check_core_kernel,
     check_core_semantics, check_core_decorations, check_core_layout,
-    check_core_builtins, check_untyped;
+    check_core_builtins, check_khr_untyped_pointers;
 extern const CheckFamily check_core_types, check_core_values, check_core_composites,
     check_core_memory, check_core_flow, check_core_group, check_glsl, check_opencl,
     check_khr_cooperative_matrix,

@@ -180,4 +180,4 @@ static const CheckRow rows[] = {
       NULL,
       check_prefetch },
 };
-const CheckFamily check_untyped = { rows, COUNT_OF(rows) };
+const CheckFamily check_khr_untyped_pointers = { rows, COUNT_OF(rows) };

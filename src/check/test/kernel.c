@@ -63,8 +63,6 @@ static const Case cases[] = {
     { "builtin",
       "OpDecorate %b BuiltIn WorkgroupSize\n%b = OpConstantComposite %u3 %c1 %c1 %c1\n---\n",
       "OpDecorate %b BuiltIn WorkgroupSize\n%b = OpConstantComposite %u2 %c1 %c1\n---\n" },
-    { "builtin", "",
-      "OpDecorate %b BuiltIn WorkgroupId\n%b = OpConstantComposite %u3 %c1 %c1 %c1\n---\n" },
     { "generic-cast", "%x = OpPtrCastToGeneric %p_e %v", "%x = OpPtrCastToGeneric %p_e %k" },
     { "generic-cast", "", "%x = OpPtrCastToGeneric %p_eu %v" },
     { "generic-cast", "", "%x = OpPtrCastToGeneric %p_f %v" },
