@@ -392,6 +392,19 @@ static void check_pointer(Checker *c, SpvInst *i)
         broken(c, i, "matrices move to and from memory that invocations share");
 }
 
+/* A view without dimensions of its own has those of the slice. */
+static void check_view_dimensions(Checker *c, SpvInst *i)
+{
+    SpvId view = addressing_operand(i, SpvTensorAddressingOperandsTensorViewMask);
+    const SpvType *t = view ? spv_type_of(c->m, view) : NULL;
+    uint32_t has = tensor_dims(c, t), dims = tensor_dims(c, operand_type(c, i, 2));
+    const SpvInst *def = has ? spv_def(c->m, t->id) : NULL;
+    uint64_t own;
+    if (dims && has > dims && t->kind == SPV_TENSOR_VIEW &&
+        spv_constant(c->m, spv_operand(def, 1), &own) && !own)
+        broken(c, i, "a view of %u dimensions, which are not its own, of a slice of %u", has, dims);
+}
+
 static void check_memory_operand(Checker *c, SpvInst *i)
 {
     uint32_t bad = is_store(i) ? SpvMemoryAccessMakePointerVisibleMask
@@ -639,6 +652,11 @@ static const CheckRow rows[] = {
       check_object },
     { { "nv-layout", transfers, "The tensor layout is one." }, TRANSFERS, NULL, check_layout },
     { { "nv-view", transfers, "The tensor view is one." }, TRANSFERS, NULL, check_view },
+    { { "nv-view-dimensions", decoding,
+        "A view without dimensions of its own has no more than the layout." },
+      TRANSFERS,
+      NULL,
+      check_view_dimensions },
     { { "nv-pointer", transfers,
         "The pointer leads into an array in memory that invocations share." },
       TRANSFERS,

@@ -174,7 +174,7 @@ static bool decides(Trace *t, const SpvInst *i, const Path *p)
         return true; /* without an initialiser no value comes from there */
     }
     if (i->op == SpvOpLoad || i->op == SpvOpAccessChain || i->op == SpvOpInBoundsAccessChain ||
-        i->op == SpvOpCopyObject)
+        i->op == SpvOpCopyObject || spv_is_nonsemantic(i))
         return false;
     for (uint32_t k = 0; k < n; k++) {
         Path q = path_of(t->c->m, i->words[at[k]]);

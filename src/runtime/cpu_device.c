@@ -20,9 +20,9 @@ static const CpuEmit emits[] = {
 static HeddleResult emit_spirv(HeddleKernel *k, const HeddleModule *m, const PassOptions *passes,
                                DiagSink *sink)
 {
-    SpvModule *clone = spv_clone(&k->arena, m->spv);
+    SpvModule *clone = module_copy(&k->arena, m, sink);
     SpvEntryPoint entry;
-    if (!pass_pipeline(clone, passes, &entry, sink))
+    if (!clone || !pass_pipeline(clone, passes, &entry, sink))
         return HEDDLE_ERROR_SOURCE;
     pass_lines(clone);
     k->text = spv_write(&k->arena, clone, &k->text_size);

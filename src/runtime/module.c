@@ -224,6 +224,23 @@ static HeddleResult read_source(Load *l)
     }
 }
 
+static bool find_line(void *user, SpvInst *i)
+{
+    bool *found = user;
+    *found |= i->op == SpvOpLine && !i->file;
+    return !*found;
+}
+
+/* Instructions that were assembled have positions in the text; where that says where they come
+ * from, a module that is written says so too. */
+SpvModule *module_copy(Arena *arena, const HeddleModule *m, DiagSink *sink)
+{
+    bool in_text = false;
+    spv_each_inst(m->spv, find_line, &in_text);
+    return in_text ? spv_read(arena, m->words, m->size, m->spv->name, sink)
+                   : spv_clone(arena, m->spv);
+}
+
 /* Checks and reflects on a clone, since both fill its tables. */
 static HeddleResult examine(Load *l)
 {

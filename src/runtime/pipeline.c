@@ -49,10 +49,9 @@ static HeddleResult transform(void *user)
     PassOptions passes = { .entry = o->entry, .spec = spec, .n_spec = o->n_specs,
                            .subgroup_size = o->subgroup_size, .fuse_steps = 1, .optimise = true,
                            .ahead = &report };
-    SpvModule *m = spv_clone(&p->arena, p->from->spv);
-    m->name = p->from->spv->name;
+    SpvModule *m = module_copy(&p->arena, p->from, p->sink);
     SpvEntryPoint entry;
-    if (!pass_pipeline(m, &passes, &entry, p->sink))
+    if (!m || !pass_pipeline(m, &passes, &entry, p->sink))
         return HEDDLE_ERROR_SOURCE;
     pass_lines(m);
     if (report.unstructured) {

@@ -98,6 +98,8 @@ uint32_t reflect_entry_points(Arena *arena, SpvModule *m, SpvEntryPoint **out);
 
 /* The subgroup size that a kernel of an MLIR module was compiled for; 0 where any will do. */
 uint32_t module_subgroup_size(const HeddleModule *m, const char *entry);
+/* For passes whose result is written; NULL after reporting an error. */
+SpvModule *module_copy(Arena *arena, const HeddleModule *m, DiagSink *sink);
 
 /* ---- what a device does: cpu_device.c, reference_device.c ------------------------------------ */
 

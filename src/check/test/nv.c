@@ -55,7 +55,9 @@ static const char declarations[] =
     "%ngroup = OpConstantNull %group\n"
     "%layout = OpTypeTensorLayoutNV %c2 %c1\n%p_layout = OpTypePointer Function %layout\n"
     "%p_u32 = OpTypePointer Function %u32\n%fnl = OpTypeFunction %void %p_layout\n"
-    "%view = OpTypeTensorViewNV %c2 %t %c1 %c0\n"
+    "%view = OpTypeTensorViewNV %c2 %t %c1 %c0\n%no = OpConstantFalse %bool\n"
+    "%view2 = OpTypeTensorViewNV %c2 %no %c1 %c0\n"
+    "%view3 = OpTypeTensorViewNV %c3 %no %c1 %c0 %c2\n"
     "%fn = OpTypeFunction %void\n%fn2 = OpTypeFunction %f16 %f16 %f16\n"
     "%fn1 = OpTypeFunction %f16 %f16\n"
     "%fne = OpTypeFunction %f16 %u32 %u32 %f16\n%fne2 = OpTypeFunction %f16 %u32 %u32 %f16 %f16\n"
@@ -105,6 +107,9 @@ typedef struct Case {
 #define STORE  AT LAYOUT VIEW "OpCooperativeMatrixStoreTensorNV "
 #define REDUCE "%x = OpCooperativeMatrixReduceNV "
 #define EACH   "%x = OpCooperativeMatrixPerElementOpNV "
+#define VIEWS(type)                                                                                \
+    AT LAYOUT "%w = OpCreateTensorViewNV " type "\n"                                               \
+              "%x = OpCooperativeMatrixLoadTensorNV %acc %e %nacc %l None TensorView %w"
 #define DECODE "%x = OpCooperativeMatrixLoadTensorNV %acc %e %nacc %l None "
 /* A layout that went through a variable, and numbers that did. */
 #define VARIABLES                                                                                  \
@@ -189,6 +194,7 @@ static const Case cases[] = {
     { "nv-layout", LOAD "%acc %e %nacc %l None None", LOAD "%acc %e %nacc %w None None" },
     { "nv-view", LOAD "%acc %e %nacc %l None TensorView %w",
       LOAD "%acc %e %nacc %l None TensorView %l" },
+    { "nv-view-dimensions", VIEWS("%view2"), VIEWS("%view3") },
     { "nv-pointer",
       "%e = OpAccessChain %p_wh %shared %c0\n" LAYOUT
       "%x = OpCooperativeMatrixLoadTensorNV %acc %e %nacc %l None None",
