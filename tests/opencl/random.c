@@ -174,7 +174,10 @@ static void statement(Program *p)
         expression(p, 1);
         put(p, ") & 3];\n");
     } else if (what == 0) {
-        put(p, "    for (int k = 0; k < %u; k++) {\n", 2 + below(p, 6));
+        static const char *const hints[] = { "", "#pragma unroll\n", "#pragma unroll 2\n",
+                                             "#pragma nounroll\n" };
+        put(p, "%s    for (int k = 0; k < %u; k++) {\n", hints[below(p, COUNT_OF(hints))],
+            2 + below(p, 6));
         assignment(p);
         put(p, "        if ((");
         expression(p, 2);

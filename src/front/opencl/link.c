@@ -681,9 +681,23 @@ static bool work_out_addresses(SpvModule *m)
 
 /* ---- what the target gets wrong -------------------------------------------------------------- */
 
+/* The first of the operands that have the result's type; 0: none have to. */
+static uint32_t first_alike(const SpvInst *i)
+{
+    if (i->op == SpvOpBitwiseAnd || i->op == SpvOpBitwiseOr || i->op == SpvOpBitwiseXor)
+        return 1;
+    if (i->op != SpvOpExtInst || i->ext_set != SPV_SET_OpenCLstd_)
+        return 0;
+    uint32_t n = spv_operand(i, 1);
+    bool integers = n >= OpenCLstd_s_abs && n <= OpenCLstd_u_mul24;
+    bool unsigned_ones = n >= OpenCLstd_u_abs && n <= OpenCLstd_u_mad_hi;
+    bool widens = n == OpenCLstd_u_upsample || n == OpenCLstd_s_upsample;
+    return (integers || unsigned_ones) && !widens ? 3 : 0;
+}
+
 /* LLVM's target makes of a truncation and a widening an OpBitwiseAnd with an operand of the type
- * that was truncated, and gives such a one to other bitwise operations: it is converted to the
- * result's. */
+ * that was truncated, and gives such a one to other bitwise operations and to integer functions: it
+ * is converted to the result's. */
 static bool fit_widths(SpvModule *m)
 {
     bool changed = false;
@@ -691,10 +705,9 @@ static bool fit_widths(SpvModule *m)
         for (SpvBlock *b = f->first; b; b = b->next)
             for (SpvInst *i = b->insts.first; i; i = i->next) {
                 Site s = { .m = m, .call = i };
-                bool bitwise = i->op == SpvOpBitwiseAnd || i->op == SpvOpBitwiseOr ||
-                               i->op == SpvOpBitwiseXor;
-                const SpvType *t = bitwise ? component(spv_type(m, i->type)) : NULL;
-                for (uint32_t k = 0; t && k < 2; k++) {
+                uint32_t first = first_alike(i);
+                const SpvType *t = first ? component(spv_type(m, i->type)) : NULL;
+                for (uint32_t k = first - 1; t && k < spv_n_operands(i); k++) {
                     uint32_t *operand = &i->words[i->first_operand + k];
                     const SpvType *own = component(spv_type_of(m, *operand));
                     if (!own || own->kind != SPV_INT || own->bits == t->bits)
