@@ -4,7 +4,8 @@
  * still in memory integers there: variables and the chains into them are of integers, inttoptr
  * follows a load, ptrtoint comes before a store. LLVM's SPIR-V target guesses what a pointer to a
  * pointer leads to, and takes arrays and structures of pointers for one pointer (LLVM 22); of
- * integers there is nothing to guess.
+ * integers there is nothing to guess. And a truncation that is widened again is a mask, as the
+ * target makes one of it that has the wrong type.
  *
  * Constant memory stays as it is, since its initialisers hold addresses.
  */
@@ -103,6 +104,37 @@ static LLVMValueRef store(LLVMBuilderRef b, LLVMValueRef i)
     return s;
 }
 
+static LLVMValueRef mask_of(LLVMTypeRef t, unsigned bits)
+{
+    bool vector = LLVMGetTypeKind(t) == LLVMVectorTypeKind;
+    LLVMTypeRef e = vector ? LLVMGetElementType(t) : t;
+    LLVMValueRef one = LLVMConstInt(e, UINT64_MAX >> (64 - bits), false), all[16];
+    unsigned n = vector ? MIN(LLVMGetVectorSize(t), (unsigned)COUNT_OF(all)) : 0;
+    for (unsigned k = 0; k < n; k++)
+        all[k] = one;
+    return vector ? LLVMConstVector(all, n) : one;
+}
+
+static unsigned bits_of(LLVMTypeRef t)
+{
+    return LLVMGetIntTypeWidth(LLVMGetTypeKind(t) == LLVMVectorTypeKind ? LLVMGetElementType(t)
+                                                                        : t);
+}
+
+static LLVMValueRef widening(LLVMBuilderRef b, LLVMValueRef i)
+{
+    LLVMValueRef narrow = LLVMGetOperand(i, 0);
+    if (!LLVMIsATruncInst(narrow))
+        return NULL;
+    LLVMTypeRef to = LLVMTypeOf(i);
+    LLVMValueRef x = LLVMGetOperand(narrow, 0);
+    unsigned bits = bits_of(LLVMTypeOf(narrow));
+    if (bits_of(to) < bits_of(LLVMTypeOf(x)))
+        x = LLVMBuildTrunc(b, x, to, "");
+    x = LLVMBuildAnd(b, x, mask_of(LLVMTypeOf(x), bits), "");
+    return bits_of(to) > bits_of(LLVMTypeOf(x)) ? LLVMBuildZExt(b, x, to, "") : x;
+}
+
 static void lower(LLVMBuilderRef b, LLVMValueRef i)
 {
     LLVMValueRef to = NULL;
@@ -113,13 +145,15 @@ static void lower(LLVMBuilderRef b, LLVMValueRef i)
     case LLVMGetElementPtr: to = chain(b, i); break;
     case LLVMLoad: to = load(b, i); break;
     case LLVMStore: to = store(b, i); break;
+    case LLVMZExt: to = widening(b, i); break;
     default: break;
     }
     if (!to)
         return;
     if (LLVMGetTypeKind(LLVMTypeOf(i)) != LLVMVoidTypeKind) {
         const char *name = LLVMGetValueName2(i, &length);
-        LLVMSetValueName2(to, name, length);
+        if (length && LLVMIsAInstruction(to))
+            LLVMSetValueName2(to, name, length);
         LLVMReplaceAllUsesWith(i, to);
     }
     LLVMInstructionEraseFromParent(i);

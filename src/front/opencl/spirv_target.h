@@ -20,7 +20,8 @@ struct LLVMOpaqueModule;
 SpvModule *ocl_spirv(Arena *arena, struct LLVMOpaqueModule *ir, bool structured, const char *name,
                      DiagSink *sink);
 
-/* pointers.c: the pointers in memory that is not constant are integers. */
+/* pointers.c: the pointers in memory that is not constant are integers, and truncations that are
+ * widened again masks. */
 void ocl_lower_pointers(struct LLVMOpaqueModule *m);
 
 /* loops.c: hints how to unroll loops are in the names of their first blocks. */
