@@ -112,13 +112,16 @@ static bool path_interpret(Path *p, Arena *a, SpvModule *m, const HeddleKernelIn
     return good && result.n_findings == 0;
 }
 
+/* A dispatch of path_run has no arguments for a kernel of OpenCL. */
 static bool has_addresses(const SpvModule *m)
 {
+    for (const SpvInst *i = m->globals.first; i; i = i->next)
+        if (i->op == SpvOpMemoryModel && spv_operand(i, 1) == SpvMemoryModelOpenCL)
+            return true;
     for (SpvId id = 0; id < m->bound; id++) {
         const SpvType *t = spv_type((SpvModule *)m, id);
         if (t && t->kind == SPV_POINTER &&
-            (t->storage == SpvStorageClassPhysicalStorageBuffer ||
-             t->storage == SpvStorageClassCrossWorkgroup))
+            t->storage == SpvStorageClassPhysicalStorageBuffer)
             return true;
     }
     return false;
