@@ -46,6 +46,7 @@ FAMILIES = {
 GL_COMPUTE, KERNEL = 5, 6
 OP_ENTRY_POINT, OP_FUNCTION = 15, 54
 CRASHED = "crashed"
+RELAXED = 1 | 2 | 64 | 256  # stores, logical pointers, no layout, before HLSL's legalisation
 
 
 class Diagnostic(ctypes.Structure):
@@ -82,7 +83,9 @@ def counts(m):
     found = models(m.words)
     if found and not found & {GL_COMPUTE, KERNEL}:
         return False
-    return not m.late if not m.valid else m.vulkan or GL_COMPUTE not in found
+    if not m.valid:
+        return not m.late
+    return not m.bits & RELAXED and (m.vulkan or GL_COMPUTE not in found)
 
 
 def read(name):

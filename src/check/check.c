@@ -31,6 +31,9 @@ static const struct {
     { &check_core_decorations, AS_READ },
     { &check_core_layout, AS_READ | AS_SPECIALISED },
     { &check_khr_untyped_pointers, AS_READ },
+    { &check_core_widths, AS_READ },
+    { &check_core_access, AS_READ },
+    { &check_core_structure, AS_READ },
     { &check_glsl, LATER },
     { &check_opencl, LATER },
     { &check_khr_cooperative_matrix, LATER },
@@ -153,8 +156,10 @@ bool is_matrix(const SpvType *t) { return t && t->kind == SPV_COOPMAT; }
 
 bool same_shape(const SpvType *a, const SpvType *b)
 {
-    if (is_matrix(a) != is_matrix(b))
+    if (is_matrix(a) != is_matrix(b) || (a->kind == SPV_VECTOR) != (b->kind == SPV_VECTOR))
         return false;
+    if ((is_matrix(a) || a->kind == SPV_VECTOR) && !(a->count_known && b->count_known))
+        return true; /* until specialisation has decided it */
     if (is_matrix(a))
         return a->scope == b->scope && a->rows == b->rows && a->cols == b->cols && a->use == b->use;
     return components(a) == components(b);

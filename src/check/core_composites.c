@@ -42,6 +42,8 @@ static const SpvType *part(Checker *c, SpvInst *i, const SpvType *t, uint32_t fi
 static void check_extract(Checker *c, SpvInst *i)
 {
     const SpvType *r = result_type(c, i), *a = want_value(c, i, 0);
+    if (spv_n_operands(i) < 2)
+        broken(c, i, "no index");
     const SpvType *p = a ? part(c, i, a, 1) : NULL;
     if (p && !same_type(p, r))
         broken(c, i, "the part is %s, the result %s", type_name(c, p), type_name(c, r));
@@ -56,6 +58,8 @@ static void check_insert(Checker *c, SpvInst *i)
         broken(c, i, "the composite is %s, the result %s", type_name(c, a), type_name(c, r));
         return;
     }
+    if (spv_n_operands(i) < 3)
+        broken(c, i, "no index");
     const SpvType *p = part(c, i, r, 2);
     if (p && !same_type(p, o))
         broken(c, i, "the part is %s, the object %s", type_name(c, p), type_name(c, o));
@@ -87,6 +91,14 @@ static void construct_vector(Checker *c, SpvInst *i, const SpvType *r)
         broken(c, i, "%llu components for %s", (unsigned long long)n, type_name(c, r));
 }
 
+/* Initializers of kernels' variables hold addresses of others. */
+static bool is_kernel_variable(Checker *c, SpvId id)
+{
+    const SpvInst *def = spv_def(c->m, id);
+    return def && (def->op == SpvOpVariable || def->op == SpvOpFunction) &&
+           has_capability(c, SpvCapabilityKernel);
+}
+
 static void check_construct(Checker *c, SpvInst *i)
 {
     const SpvType *r = result_type(c, i);
@@ -108,6 +120,9 @@ static void check_construct(Checker *c, SpvInst *i)
         return;
     }
     for (uint32_t k = 0; k < n; k++) {
+        if (is_constant_composite(i->op) && !spv_is_constant(c->m, spv_operand(i, k)) &&
+            !is_kernel_variable(c, spv_operand(i, k)))
+            broken(c, i, "constituent %%%u is no constant", spv_operand(i, k));
         const SpvType *t = want_value(c, i, k),
                       *want = r->kind == SPV_STRUCT ? r->members[k] : r->element;
         if (t && !same_type(t, want))

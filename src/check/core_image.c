@@ -27,13 +27,26 @@ static void check_variable(Checker *c, SpvInst *i)
         broken(c, i, "images and samplers are not members of structures");
 }
 
+/* Whether a depth is compared with, the instruction says: types may differ in that. */
+static bool same_image(Checker *c, const SpvType *a, const SpvType *b)
+{
+    enum { DEPTH = 2 };
+    const SpvInst *x = a ? spv_def(c->m, a->id) : NULL, *y = b ? spv_def(c->m, b->id) : NULL;
+    if (!x || !y || x->op != SpvOpTypeImage || y->op != SpvOpTypeImage || x->n_words != y->n_words)
+        return same_type(a, b);
+    for (uint32_t k = 0; k < spv_n_operands(x); k++)
+        if (k != DEPTH && spv_operand(x, k) != spv_operand(y, k))
+            return false;
+    return true;
+}
+
 static void check_sampled_image(Checker *c, SpvInst *i)
 {
     const SpvType *r = result_type(c, i), *image = want_value(c, i, 0),
                   *sampler = want_value(c, i, 1);
     if (!r || !image || !sampler)
         return;
-    if (r->kind != SPV_SAMPLED_IMAGE || !same_type(r->element, image) ||
+    if (r->kind != SPV_SAMPLED_IMAGE || !same_image(c, r->element, image) ||
         sampler->kind != SPV_SAMPLER)
         broken(c, i, "a sampled image is made from an image of its type and a sampler");
 }

@@ -24,7 +24,8 @@ typedef struct CheckFamily {
     uint32_t n;
 } CheckFamily;
 extern const CheckFamily check_core_floats, check_core_image, check_core_kernel,
-    check_core_semantics, check_core_decorations, check_core_layout,
+    check_core_semantics, check_core_decorations, check_core_layout, check_core_widths,
+    check_core_access, check_core_structure,
     check_core_builtins, check_khr_untyped_pointers;
 extern const CheckFamily check_core_types, check_core_values, check_core_composites,
     check_core_memory, check_core_flow, check_core_group, check_glsl, check_opencl,
@@ -46,6 +47,8 @@ struct Checker {
     uint8_t vulkan;        /* 0 not asked yet */
     Map bodies;            /* functions by id, when asked */
     Map for_elements;      /* functions called for the elements of a matrix, looked into */
+    uint8_t *holds_stored[3]; /* numbers of 8, of 16 bits, floats of 16 */
+    Map merges;            /* blocks that headers name */
     Map decorated;         /* targets, members and decorations there were */
     uint8_t *laid_out;     /* by type: its layout was looked at */
     Map matched;           /* pairs of types found to match logically */

@@ -234,6 +234,8 @@ static void check_muladd_shape(Checker *c, SpvInst *i)
     Operands o;
     if (!operands(c, i, &o))
         return;
+    if (!o.a->count_known || !o.b->count_known || !o.c->count_known || !o.r->count_known)
+        return; /* until specialisation has decided it */
     if (o.a->rows != o.r->rows || o.c->rows != o.r->rows || o.b->cols != o.r->cols ||
         o.c->cols != o.r->cols || o.a->cols != o.b->rows)
         broken(c, i, "A is %ux%u, B %ux%u, C %ux%u, the result %ux%u", o.a->rows, o.a->cols,

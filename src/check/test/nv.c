@@ -10,7 +10,8 @@
 #include "check/check.h"
 
 static const char head[] =
-    "OpCapability Shader\nOpCapability Float16\nOpCapability Int8\nOpCapability VulkanMemoryModel\n"
+    "OpCapability Shader\nOpCapability Int64\nOpCapability Float16\nOpCapability Int8\n"
+    "OpCapability VulkanMemoryModel\n"
     "OpCapability PhysicalStorageBufferAddresses\nOpCapability CooperativeMatrixKHR\n"
     "OpCapability GroupNonUniform\n"
     "OpCapability CooperativeMatrixReductionsNV\nOpCapability CooperativeMatrixConversionsNV\n"

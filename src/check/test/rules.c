@@ -10,7 +10,7 @@
 
 static const char head[] =
     "OpCapability Shader\nOpCapability VulkanMemoryModel\nOpCapability CooperativeMatrixKHR\n"
-    "OpCapability Int64\nOpCapability Float16\nOpCapability Float64\nOpCapability "
+    "OpCapability Int64\nOpCapability Int8\nOpCapability Float16\nOpCapability Float64\nOpCapability "
     "GroupNonUniformArithmetic\n"
     "OpCapability ComputeDerivativeGroupLinearKHR\n"
     "OpExtension \"SPV_KHR_cooperative_matrix\"\n"
@@ -61,7 +61,8 @@ static const char head[] =
     "%na = OpConstantNull %ma\n%nb = OpConstantNull %mb\n%nc = OpConstantNull %mc\n%nw = "
     "OpConstantNull %mw\n"
     "%ni = OpConstantNull %mi\n%nia = OpConstantNull %ia\n%nib = OpConstantNull %ib\n"
-    "%fn = OpTypeFunction %void\n%fn_f = OpTypeFunction %f32 %f32\n";
+    "%fn = OpTypeFunction %void\n%fn_f = OpTypeFunction %f32 %f32\n"
+    "%fn_p = OpTypeFunction %void %p_sf\n";
 
 typedef struct Case {
     const char *rule, *good, *bad;
@@ -84,7 +85,8 @@ typedef struct Case {
     "%many = OpVariable %p_ms UniformConstant\n---\n%a = OpLoad %ms %many\n"
 
 #define SMALL                                                                                      \
-    "%e2m1 = OpTypeFloat 4 Float4E2M1EXT\n%small = OpConstant %e2m1 0x1p+0\n---\n"
+    "OpCapability Float4EXT\n%e2m1 = OpTypeFloat 4 Float4E2M1EXT\n"                                \
+    "%small = OpConstant %e2m1 0x1p+0\n---\n"
 
 /* A buffer of structures of these members. */
 #define LAID(members, decorations)                                                                 \
@@ -102,10 +104,69 @@ typedef struct Case {
     "OpExtension \"SPV_KHR_workgroup_memory_explicit_layout\"\n"
 
 #define BRAIN                                                                                      \
-    "%bf16 = OpTypeFloat 16 BFloat16KHR\n%bv2 = OpTypeVector %bf16 2\n"                            \
+    "OpCapability BFloat16TypeKHR\n%bf16 = OpTypeFloat 16 BFloat16KHR\n"                          \
+    "%bv2 = OpTypeVector %bf16 2\n"                                                               \
     "%brain = OpConstant %bf16 0x1p+0\n%brains = OpConstantComposite %bv2 %brain %brain\n---\n"
+/* A buffer of bytes, which the capabilities let be stored only. */
+#define BYTES                                                                                      \
+    "-OpCapability Int8\n-%s8\n-%ia\n-%ib\n-%nia\n-%nib\nOpCapability StorageBuffer8BitAccess\n"   \
+    "%u8 = OpTypeInt 8 0\n"
+#define BYTE                                                                                       \
+    "%p_8 = OpTypePointer StorageBuffer %u8\n"                                                     \
+    LAID("%u8", "OpMemberDecorate %s 0 Offset 0\n")                                                \
+    "%e8 = OpAccessChain %p_8 %v %c0\n%b = OpLoad %u8 %e8\n"
+
+#define ADDRESSES                                                                                  \
+    "OpCapability PhysicalStorageBufferAddresses\n-OpMemoryModel\n"                                \
+    "OpMemoryModel PhysicalStorageBuffer64 Vulkan\n"                                               \
+    "%p = OpTypePointer PhysicalStorageBuffer %f32\n---\n%a = OpConvertUToPtr %p %l1\n"
 
 static const Case cases[] = {
+    { "width", "%x = OpTypeInt 64 1\n---\n", "%x = OpTypeInt 16 0\n---\n" },
+    { "width", "OpCapability Float8EXT\n%x = OpTypeFloat 8 Float8E5M2EXT\n---\n",
+      "%x = OpTypeFloat 8 Float8E5M2EXT\n---\n" },
+    { "extension-version", "OpExtension \"SPV_KHR_workgroup_memory_explicit_layout\"\n---\n",
+      "; Version: 1.3\nOpExtension \"SPV_KHR_workgroup_memory_explicit_layout\"\n---\n" },
+    { "vector-count", "OpCapability LongVectorEXT\n%x = OpTypeVector %f32 5\n---\n",
+      "%x = OpTypeVector %f32 5\n---\n" },
+    { "vector-count", "", "%x = OpTypeVector %f32 8\n---\n" },
+    { "type-parts", "", "%x = OpTypeStruct %u32 %void\n---\n" },
+    { "type-parts", "", "%x = OpTypeFunction %void %void\n---\n" },
+    { "matrix-columns", "", "%x = OpTypeMatrix %u2 2\n---\n" },
+    { "width-storage", BYTES BYTE "%w = OpUConvert %u32 %b",
+      BYTES "%p = OpTypePointer Private %u8\n%x = OpVariable %p Private\n---\n" },
+    { "width-use", BYTES BYTE "OpStore %e8 %b", BYTES BYTE "%w = OpIAdd %u8 %b %b" },
+    { "width-use", "", BYTES "%x = OpConstant %u8 1\n---\n" },
+    { "memory-access", AT "%x = OpLoad %f32 %e Aligned 4", AT "%x = OpLoad %f32 %e Aligned 3" },
+    { "memory-access", ADDRESSES "%x = OpLoad %f32 %a Aligned 4",
+      ADDRESSES "%x = OpLoad %f32 %a" },
+    { "memory-access", ADDRESSES "OpStore %a %f1 Aligned 2", ADDRESSES "OpStore %a %f1" },
+    { "memory-access", AT "%x = OpLoad %f32 %e MakePointerVisible|NonPrivatePointer %c2",
+      AT "%x = OpLoad %f32 %e MakePointerVisible %c2" },
+    { "memory-access", "", AT "OpStore %e %f1 MakePointerVisible|NonPrivatePointer %c2" },
+    { "memory-access", "",
+      "%v = OpVariable %p_f Function\n%x = OpLoad %f32 %v NonPrivatePointer" },
+    { "memory-copy", "%v = OpVariable %p_f Function\n" AT "OpCopyMemory %e %v",
+      "%v = OpVariable %p_f Function\n" AT
+      "OpCopyMemory %e %v None MakePointerAvailable|NonPrivatePointer %c2" },
+    { "logical-argument",
+      "OpCapability VariablePointersStorageBuffer\n---\n" AT "%x = OpFunctionCall %void %take %e",
+      AT "%x = OpFunctionCall %void %take %e" },
+    { "logical-pointer",
+      "OpCapability VariablePointersStorageBuffer\n---\n" AT "%x = OpSelect %p_sf %t %e %e",
+      AT "%x = OpSelect %p_sf %t %e %e" },
+    { "variable-first", "%v = OpVariable %p_f Function",
+      "%x = OpFAdd %f32 %f1 %f1\n%v = OpVariable %p_f Function" },
+    { "selection-merge", "OpSelectionMerge %m None\nOpBranchConditional %t %m %m\n%m = OpLabel",
+      "OpSelectionMerge %m None\nOpBranchConditional %t %a %m\n%a = OpLabel\n"
+      "OpSelectionMerge %m None\nOpBranchConditional %t %m %m\n%m = OpLabel" },
+    { "loop-merge",
+      "OpBranch %h\n%h = OpLabel\nOpLoopMerge %m %h Unroll\nOpBranchConditional %t %h %m\n"
+      "%m = OpLabel",
+      "OpBranch %h\n%h = OpLabel\nOpLoopMerge %m %h Unroll|DontUnroll\n"
+      "OpBranchConditional %t %h %m\n%m = OpLabel" },
+    { "switch-merge", "OpSelectionMerge %m None\nOpSwitch %c1 %m 1 %m\n%m = OpLabel",
+      "OpSwitch %c1 %m 1 %m\n%m = OpLabel" },
     { "decoration-place", "OpDecorate %x RelaxedPrecision\n---\n%x = OpFAdd %f32 %f1 %f1",
       "OpDecorate %x Block\n---\n%x = OpFAdd %f32 %f1 %f1" },
     { "decoration-place", "OpDecorate %k SpecId 1\n%k = OpSpecConstant %u32 1\n---\n",
@@ -208,8 +269,8 @@ static const Case cases[] = {
       "%x = OpUMulExtended %mixed %c1 %c2" },
     { "conversion", "%x = OpConvertUToF %f32 %l1", "%x = OpConvertUToF %v2 %c1" },
     { "bitcast", "%x = OpBitcast %f64 %cu2", "%x = OpBitcast %f64 %c1" },
-    { "float-type", "%x = OpTypeFloat 8 Float8E4M3EXT\n---\n",
-      "%x = OpTypeFloat 8 Float4E2M1EXT\n---\n" },
+    { "float-type", "OpCapability Float8EXT\n%x = OpTypeFloat 8 Float8E4M3EXT\n---\n",
+      "OpCapability Float4EXT\n%x = OpTypeFloat 8 Float4E2M1EXT\n---\n" },
     { "float-encoding", SMALL "%x = OpSelect %e2m1 %t %small %small",
       SMALL "%x = OpFAdd %e2m1 %small %small" },
     { "float-encoding", BRAIN "%x = OpDot %bf16 %brains %brains",
@@ -224,9 +285,12 @@ static const Case cases[] = {
     { "float-widening", SMALL "%x = OpFConvert %f16 %small", SMALL "%x = OpFConvert %e2m1 %f1" },
     { "bitcast-extract", SMALL "%x = OpBitcastExtractEXT %e2m1 %c1 %c4",
       SMALL "%x = OpBitcastExtractEXT %u32 %c1 %c4" },
-    { "sub-byte-storage", "%e2m1 = OpTypeFloat 4 Float4E2M1EXT\n%p = OpTypePointer Private %e2m1\n"
+    { "sub-byte-storage",
+      "OpCapability Float4EXT\n%e2m1 = OpTypeFloat 4 Float4E2M1EXT\n"
+      "%p = OpTypePointer Private %e2m1\n"
       "%x = OpVariable %p Private\n---\n",
-      "%e2m1 = OpTypeFloat 4 Float4E2M1EXT\n%p = OpTypePointer Workgroup %e2m1\n"
+      "OpCapability Float4EXT\n%e2m1 = OpTypeFloat 4 Float4E2M1EXT\n"
+      "%p = OpTypePointer Workgroup %e2m1\n"
       "%x = OpVariable %p Workgroup\n---\n" },
     { "pointer-conversion", "", AT "%x = OpConvertPtrToU %f32 %e" },
     { "copy-object", "%x = OpCopyObject %f32 %f1", "%x = OpCopyObject %f32 %c1" },
@@ -383,7 +447,8 @@ static const Case cases[] = {
 
 /* Where a line belongs; the common module's `head` is in that order. */
 enum {
-    CAPABILITIES, EXTENSIONS, IMPORTS, MODEL, ENTRY, MODES, ANNOTATIONS, DECLARATIONS, N_PLACES
+    VERSION, CAPABILITIES, EXTENSIONS, IMPORTS, MODEL, ENTRY, MODES, ANNOTATIONS, DECLARATIONS,
+    N_PLACES
 };
 
 static uint32_t place(const char *line)
@@ -392,6 +457,7 @@ static uint32_t place(const char *line)
         const char *begins;
         uint32_t place;
     } places[] = {
+        { "; Version", VERSION },
         { "OpCapability", CAPABILITIES }, { "OpExtension", EXTENSIONS },
         { "OpMemoryModel", MODEL },       { "OpEntryPoint", ENTRY },
         { "%glsl", IMPORTS },          { "%ocl", IMPORTS },
@@ -436,6 +502,8 @@ static char *module_text(Arena *a, const char *insts)
         a, &s,
         "%half = OpFunction %f32 None %fn_f\n%arg = OpFunctionParameter %f32\n%h_entry = OpLabel\n"
         "%h_x = OpFMul %f32 %arg %arg\nOpReturnValue %h_x\nOpFunctionEnd\n"
+        "%take = OpFunction %void None %fn_p\n%to = OpFunctionParameter %p_sf\n"
+        "%t_entry = OpLabel\nOpReturn\nOpFunctionEnd\n"
         "%main = OpFunction %void None %fn\n%entry = OpLabel\n");
     str_add(a, &s, body);
     str_add(a, &s, "\nOpReturn\nOpFunctionEnd\n");
