@@ -10,7 +10,8 @@
 
 static const char head[] =
     "OpCapability Shader\nOpCapability VulkanMemoryModel\nOpCapability CooperativeMatrixKHR\n"
-    "OpCapability Int64\nOpCapability Int8\nOpCapability Float16\nOpCapability Float64\nOpCapability "
+    "OpCapability Int64\n"
+    "OpCapability Int8\nOpCapability Float16\nOpCapability Float64\nOpCapability "
     "GroupNonUniformArithmetic\n"
     "OpCapability ComputeDerivativeGroupLinearKHR\n"
     "OpExtension \"SPV_KHR_cooperative_matrix\"\n"
