@@ -156,6 +156,16 @@ static bool check_inst(const Tree *t, SpvModule *m, const SpvInst *i, DiagSink *
     return true;
 }
 
+/* Blocks come behind those that dominate them. */
+static bool check_order(const Tree *t, const SpvModule *m, const SpvBlock *b, DiagSink *sink)
+{
+    uint32_t at = b->index;
+    if (!t->number[at] || t->idom[at] <= at)
+        return true;
+    spv_error(m, b->insts.first, sink, "SPIR-V 2.16.1", "%%%u comes before its dominator", b->id);
+    return false;
+}
+
 bool spv_check_dominance(SpvModule *m, SpvFunction *f, const SpvEdges *edges, DiagSink *sink)
 {
     Tree t = { .edges = edges, .n = f->n_blocks };
@@ -164,6 +174,8 @@ bool spv_check_dominance(SpvModule *m, SpvFunction *f, const SpvEdges *edges, Di
     find_dominators(m->arena, &t);
     number_tree(m->arena, &t);
     for (const SpvBlock *b = f->first; b; b = b->next) {
+        if (!check_order(&t, m, b, sink))
+            return false;
         if (!t.number[b->index])
             continue;
         for (const SpvInst *i = b->insts.first; i; i = i->next)

@@ -246,6 +246,13 @@ TEST(says_where_values_are_missing)
             "is a label, not a value");
 }
 
+TEST(blocks_come_behind_their_dominators)
+{
+    refuses(PREAMBLE FUNCTION "OpBranch %12\n%13 = OpLabel\nOpReturn\n"
+                              "%12 = OpLabel\nOpBranch %13\nOpFunctionEnd\n",
+            "comes before its dominator");
+}
+
 TEST(values_over_back_edges_and_in_dead_code)
 {
     Arena a = { 0 };
