@@ -190,8 +190,9 @@ typedef enum HeddleDeviceKind {
 typedef struct HeddleDeviceOptions {
     HeddleDeviceKind kind;
     uint32_t threads;               /* worker threads; 0 = one a core */
-    const char *isa;                /* CPU: generate for "x86-64-v2", "-v3", "-v4"; NULL or
-                                     * "host" = all there is */
+    const char *isa;                /* CPU: generate for "x86-64-v2", "-v3", "-v4", "cooperlake",
+                                     * "znver4"; NULL or "host" = all there is. Kernels for what
+                                     * this machine lacks can be looked at, not dispatched */
 } HeddleDeviceOptions;
 
 typedef struct HeddleDeviceInfo {
@@ -215,7 +216,7 @@ typedef struct HeddleDeviceInfo {
 
 typedef struct HeddleDevice HeddleDevice;
 
-/* Errors: ARGUMENT, MEMORY, UNSUPPORTED (the machine lacks options->isa). */
+/* Errors: ARGUMENT, MEMORY, UNSUPPORTED (there is no such options->isa). */
 HEDDLE_API HeddleResult heddle_device_new(const HeddleDeviceOptions *options, HeddleDevice **out,
                                           HeddleLog *log);
 HEDDLE_API void heddle_device_free(HeddleDevice *device);
@@ -527,7 +528,8 @@ typedef struct HeddleReport {
 /* Runs the kernel to its end. Several threads may do so on one device and one kernel at once;
  * what their kernels do to shared buffers is theirs to order. `report` may be NULL. Errors:
  * ARGUMENT, MEMORY, BINDING (something the kernel uses is missing), RUN (the kernel reaches for
- * memory that the program does not have; with `check`, any mistake). A buffer smaller than
+ * memory that the program does not have; with `check`, any mistake), UNSUPPORTED (the machine lacks
+ * what the device's `isa` has). A buffer smaller than
  * HeddleBindingInfo.static_size is a warning. */
 HEDDLE_API HeddleResult heddle_dispatch(HeddleKernel *kernel, const HeddleDispatch *dispatch,
                                         HeddleReport *report, HeddleLog *log);

@@ -12,6 +12,7 @@
 
 typedef struct CpuTarget {
     char triple[64], cpu[64];
+    char lacks[32];             /* a feature of the level that this machine does not have, or "" */
     char *features;             /* LLVM's, "+avx512f,..." */
     uint32_t vector_bits;       /* the widest vector worth using: 128, 256, 512 */
     uint32_t vector_registers;  /* 16 or 32 */
@@ -19,9 +20,12 @@ typedef struct CpuTarget {
     unsigned llvm[3];           /* the version of the LLVM that generates the code */
     bool avx512, vnni, bf16_dot, fp16, amx_int8, amx_bf16, f16c;
 } CpuTarget;
-/* This machine's; `level` NULL, or a name ("x86-64-v2", "x86-64-v3", "x86-64-v4", "host") to
+/* This machine's; `level` NULL, or a name ("x86-64-v2", "x86-64-v3", "x86-64-v4", "host"...) to
  * generate for less than it has. */
 bool cpu_target(CpuTarget *t, const char *level, DiagSink *sink);
+/* The same, and levels that it lacks something of: code for them must not be run. */
+bool cpu_target_any(CpuTarget *t, const char *level, DiagSink *sink);
+bool cpu_target_runs(const CpuTarget *t, DiagSink *sink);   /* false after reporting */
 void cpu_target_free(CpuTarget *t);
 uint32_t cpu_host_l2_bytes(void);   /* of one core of this machine; a guess where it does not say */
 

@@ -3,8 +3,8 @@
  * In: a level's name, or nothing. Out: what the code generators and LLVM need to know of the
  * machine.
  *
- * The host's CPU and features are what LLVM detects. A named level is a row of the table below: it
- * is refused where the host lacks one of its features, since its code is going to be run here.
+ * The host's CPU and features are what LLVM detects. A named level is a row of the table below:
+ * where the host lacks one of its features, its code can be looked at and not run.
  */
 #include "cpu/cpu.h"
 
@@ -26,12 +26,17 @@ typedef struct Level {
 #define X86_V2 "+cx16,+sahf,+popcnt,+sse3,+ssse3,+sse4.1,+sse4.2"
 #define X86_V3 X86_V2 ",+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe"
 #define X86_V4 X86_V3 ",+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl"
+#define COOPER_LAKE X86_V4 ",+avx512vnni,+avx512bf16"
+#define ZEN_4 COOPER_LAKE ",+avx512ifma,+avx512vbmi,+avx512vbmi2,+avx512bitalg,+avx512vpopcntdq" \
+    ",+gfni,+sse4a"
 
 static const Level levels[] = {
     {"x86-64", "x86_64", "x86-64", ""},
     {"x86-64-v2", "x86_64", "x86-64-v2", X86_V2},
     {"x86-64-v3", "x86_64", "x86-64-v3", X86_V3},
     {"x86-64-v4", "x86_64", "x86-64-v4", X86_V4},
+    {"cooperlake", "x86_64", "cooperlake", COOPER_LAKE},
+    {"znver4", "x86_64", "znver4", ZEN_4},
     {"armv8", "aarch64", "generic", "+neon"},
     {"armv8.2", "aarch64", "generic", "+v8.2a,+neon,+fullfp16,+dotprod"},
 };
@@ -157,19 +162,15 @@ static bool take_level(CpuTarget *t, const char *name, DiagSink *sink)
              "there is no CPU level \"%s\" on this machine (%s)", name, t->triple);
         return false;
     }
-    char missing[32];
-    if (lacks_feature(t->features, l->features, missing, sizeof missing)) {
-        diag(sink, DIAG_ERROR, NULL, NULL, "this machine lacks \"%s\", which CPU level \"%s\" has",
-             missing, name);
-        return false;
-    }
+    if (!lacks_feature(t->features, l->features, t->lacks, sizeof t->lacks))
+        t->lacks[0] = 0;
     free(t->features);
     t->features = strdup(l->features);
     snprintf(t->cpu, sizeof t->cpu, "%s", l->cpu);
     return true;
 }
 
-bool cpu_target(CpuTarget *t, const char *level, DiagSink *sink)
+bool cpu_target_any(CpuTarget *t, const char *level, DiagSink *sink)
 {
     memset(t, 0, sizeof *t);
     char *triple = LLVMGetDefaultTargetTriple(), *cpu = LLVMGetHostCPUName();
@@ -193,6 +194,24 @@ bool cpu_target(CpuTarget *t, const char *level, DiagSink *sink)
     LLVMGetVersion(&t->llvm[0], &t->llvm[1], &t->llvm[2]);
     read_flags(t);
     return true;
+}
+
+bool cpu_target_runs(const CpuTarget *t, DiagSink *sink)
+{
+    if (t->lacks[0])
+        diag(sink, DIAG_ERROR, NULL, NULL, "this machine lacks \"%s\", which CPU level \"%s\" has",
+             t->lacks, t->cpu);
+    return !t->lacks[0];
+}
+
+bool cpu_target(CpuTarget *t, const char *level, DiagSink *sink)
+{
+    if (!cpu_target_any(t, level, sink))
+        return false;
+    bool runs = cpu_target_runs(t, sink);
+    if (!runs)
+        cpu_target_free(t);
+    return runs;
 }
 
 void cpu_target_free(CpuTarget *t)

@@ -227,36 +227,10 @@ static LLVMValueRef high_by_shuffle(Rewriter *r, LLVMValueRef i)
     return LLVMBuildZExt(r->builder, high, LLVMTypeOf(i), "");
 }
 
-/* ---- vectors of bfloat --------------------------------------------------------------------- */
-
-/* Shuffles of 9, 17 or 33 bfloats, as integers: where they were loaded, LLVM 22 has no code. */
-static LLVMValueRef bfloats_as_integers(Rewriter *r, LLVMValueRef i)
-{
-    if (LLVMGetInstructionOpcode(i) != LLVMShuffleVector ||
-        LLVMGetTypeKind(LLVMGetElementType(LLVMTypeOf(i))) != LLVMBFloatTypeKind)
-        return NULL;
-    unsigned from = LLVMGetVectorSize(LLVMTypeOf(LLVMGetOperand(i, 0)));
-    unsigned to = LLVMGetNumMaskElements(i);
-    if (is_pow2(from) || to > 256)
-        return NULL;
-    LLVMTypeRef half = LLVMInt16TypeInContext(r->context), bits = LLVMVectorType(half, from);
-    LLVMValueRef lanes[256], v[2];
-    for (unsigned k = 0; k < 2; k++)
-        v[k] = LLVMBuildBitCast(r->builder, LLVMGetOperand(i, k), bits, "");
-    for (unsigned k = 0; k < to; k++)
-        lanes[k] = LLVMGetMaskValue(i, k) == LLVMGetUndefMaskElem()
-                       ? LLVMGetPoison(LLVMInt32TypeInContext(r->context))
-                       : lane_number(r, (unsigned)LLVMGetMaskValue(i, k));
-    return LLVMBuildBitCast(
-        r->builder,
-        LLVMBuildShuffleVector(r->builder, v[0], v[1], LLVMConstVector(lanes, to), ""),
-        LLVMTypeOf(i), "");
-}
-
 static LLVMValueRef (*const rewrites[])(Rewriter *, LLVMValueRef) = {
     mask_without_shuffle, numbers_by_select, reversed_one_by_one,
     lane_inserted,        lane_stored,       shifted_wider,
-    high_by_shuffle,      bfloats_as_integers,
+    high_by_shuffle,
 };
 
 static void rewrite(Rewriter *r, LLVMBasicBlockRef block)
@@ -298,6 +272,7 @@ void cpu_work_around(LLVMModuleRef module, uint32_t known_bits)
                   .bitreverse = LLVMLookupIntrinsicID("llvm.bitreverse", 15),
                   .masked_store = LLVMLookupIntrinsicID("llvm.masked.store", 17)};
     for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+        cpu_without_bfloats(f);
         for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
             rewrite(&r, b);
         if (LLVMCountBasicBlocks(f) > 1)

@@ -91,7 +91,7 @@ static void list_features(HeddleDevice *d)
 static bool open_cpu(HeddleDevice *d, const HeddleDeviceOptions *o, DiagSink *sink)
 {
     HeddleDeviceInfo *info = &d->info;
-    if (!cpu_target(&d->target, o->isa, sink))
+    if (!cpu_target_any(&d->target, o->isa, sink))
         return false;
     d->cpu = cpu_device_new(o->threads, sink);
     if (!d->cpu)

@@ -210,6 +210,8 @@ static HeddleResult run(void *user)
     Run *r = user;
     const HeddleKernelInfo *info = r->kernel->info;
     Bound b = { .dispatch = r->dispatch };
+    if (!cpu_target_runs(&r->kernel->device->target, r->sink))
+        return HEDDLE_ERROR_UNSUPPORTED;
     for (int i = 0; i < 3; i++)
         b.groups[i] = MAX(r->dispatch->groups[i], 1);
     b.bindings = NEW_ARRAY(&r->scratch, CpuBinding *, info->n_bindings);
