@@ -19,13 +19,15 @@
 
 typedef struct Instance {
     SpvId function;
-    uint64_t lanes[4];          /* by argument leaf: <W x T> */
+    uint64_t lanes[4];          /* by argument leaf, of MOST_ARGUMENTS: <W x T> */
     bool masked;
     LT type;
     LV fn;
 } Instance;
 
 struct Called { VEC(Instance) list; };
+
+enum { MOST_ARGUMENTS = 256, MOST_RESULTS = 64 };   /* leaves; emit_call refuses others */
 
 static const char section[] = "SPV_NV_cooperative_matrix2";
 
@@ -125,7 +127,7 @@ static void set_parameters(Emit *e, const SpvFunction *f)
 
 static const uint8_t *same_parameters(Emit *e, const SpvFunction *f, const Instance *x)
 {
-    uint8_t *same = NEW_ARRAY(e->arena, uint8_t, 256);
+    uint8_t *same = NEW_ARRAY(e->arena, uint8_t, MOST_ARGUMENTS);
     uint32_t at = 0, k = 0;
     for (const SpvInst *i = f->head.first; i; i = i->next) {
         if (i->op != SpvOpFunctionParameter)
@@ -134,7 +136,7 @@ static const uint8_t *same_parameters(Emit *e, const SpvFunction *f, const Insta
         bool all = true;
         for (uint32_t j = 0; j < n; j++, at++)
             all &= !(x->lanes[at / 64] >> at % 64 & 1);
-        if (k < 256)
+        if (k < MOST_ARGUMENTS) /* parameters without leaves count too */
             same[k++] = all;
     }
     return same;
@@ -232,7 +234,7 @@ static bool fits(Emit *e, const SpvFunction *f, const ElementCall *c)
         uint32_t n = emit_n_leaves(e, t);
         for (uint32_t k = 0; k < n; k++, at++) {
             LT type = emit_scalar_type(e, emit_leaf_type(e, t, k));
-            if (at >= c->n_arguments || at >= 256)
+            if (at >= c->n_arguments || at >= MOST_ARGUMENTS)
                 return false;
             LT is = LLVMTypeOf(c->arguments[at]);
             if ((emit_is_lanes(c->arguments[at]) ? LLVMGetElementType(is) : is) != type)
@@ -246,10 +248,11 @@ static bool fits(Emit *e, const SpvFunction *f, const ElementCall *c)
 bool emit_call(Emit *e, const ElementCall *c)
 {
     SpvFunction *f = function_of(e->module, c->function);
-    if (!f || !f->first || c->n_results > 64 || !fits(e, f, c)) {
+    if (!f || !f->first || c->n_results > MOST_RESULTS || !fits(e, f, c)) {
         emit_error(e, c->inst, section,
                    "the function's parameters and result are not what the instruction passes and "
-                   "takes");
+                   "takes, or more than %u and %u numbers",
+                   (uint32_t)MOST_ARGUMENTS, (uint32_t)MOST_RESULTS);
         return false;
     }
     const Instance *x = instance(e, f, c);

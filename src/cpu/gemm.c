@@ -49,6 +49,11 @@ typedef struct Plan {
 
 enum { LINE = 64 };             /* bytes of a cache line */
 
+/* What the fixed arrays below have room for. A vector has at most 512 bits, so 64 lanes of a byte
+ * (four times 16 lanes of four while B's rows are joined), and at most 64 tiles in it; a block
+ * takes at most three quarters of 32 registers (plan_columns, plan_block). */
+enum { MOST_LANES = 64, MOST_REGISTERS = 32, MOST_VECTORS = 4 };
+
 typedef struct Kernel { GemmShape key; LLVMValueRef fn; } Kernel;
 
 struct Gemm {
@@ -170,7 +175,7 @@ static void plan_columns(Arena *a, Plan *p, uint32_t max_lanes)
 {
     const GemmShape *s = &p->s;
     uint32_t N = s->N, total = (uint32_t)s->cols * N;
-    uint32_t lanes = MIN(max_lanes, MAX(pow2_at_least(total), 4u));
+    uint32_t lanes = MIN(MIN(max_lanes, (uint32_t)MOST_LANES), MAX(pow2_at_least(total), 4u));
     bool shared = N < lanes && lanes % N == 0;  /* several tiles a vector */
     uint32_t per_tile = (N + lanes - 1) / lanes, tiles_each = shared ? lanes / N : 1;
     p->lanes = lanes;
@@ -196,8 +201,8 @@ static void plan_columns(Arena *a, Plan *p, uint32_t max_lanes)
 static void plan_block(Plan *p, const CpuTarget *t)
 {
     uint32_t per_vector = MAX(1u, p->lanes * p->unit * 8 / t->vector_bits);
-    uint32_t registers = t->vector_registers / per_vector;
-    uint32_t nv = MIN(p->n_vectors, registers >= 32 ? 4u : registers >= 16 ? 2u : 1u);
+    uint32_t registers = MIN(t->vector_registers, (uint32_t)MOST_REGISTERS) / per_vector;
+    uint32_t nv = MIN(p->n_vectors, registers >= 32 ? (uint32_t)MOST_VECTORS : registers >= 16 ? 2u : 1u);
     if (p->n_vectors % nv && p->n_vectors % (nv - 1 ? nv - 1 : 1) == 0)
         nv--;
     uint32_t most = MAX(1u, (registers * 3 / 4) / nv), rows = MIN(most, p->s.M);
@@ -318,7 +323,7 @@ static void store(Gen *g, LLVMValueRef v, LLVMValueRef p, unsigned align)
 
 static LLVMValueRef shuffle(Gen *g, LLVMValueRef a, LLVMValueRef b, const int *lanes, uint32_t n)
 {
-    LLVMValueRef mask[256];
+    LLVMValueRef mask[MOST_LANES];
     for (uint32_t i = 0; i < n; i++)
         mask[i] =
             lanes[i] < 0 ? LLVMGetPoison(g->i32) : LLVMConstInt(g->i32, (uint64_t)lanes[i], false);
@@ -328,7 +333,7 @@ static LLVMValueRef shuffle(Gen *g, LLVMValueRef a, LLVMValueRef b, const int *l
 
 static LLVMValueRef splat_int(LLVMTypeRef lane, uint64_t x, uint32_t n)
 {
-    LLVMValueRef v[256];
+    LLVMValueRef v[MOST_LANES];
     for (uint32_t i = 0; i < n; i++)
         v[i] = LLVMConstInt(lane, x, false);
     return LLVMConstVector(v, n);
@@ -340,7 +345,7 @@ static LLVMValueRef call(Gen *g, const char *name, LLVMTypeRef *overload, size_t
     unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
     LLVMValueRef fn = LLVMGetIntrinsicDeclaration(g->gemm->module, id, overload, n_overload);
     LLVMTypeRef type = LLVMIntrinsicGetType(g->cx, id, overload, n_overload);
-    LLVMTypeRef params[4];
+    LLVMTypeRef *params = NEW_ARRAY(g->gemm->arena, LLVMTypeRef, LLVMCountParamTypes(type) + 1);
     /* the dot intrinsics changed theirs between LLVM versions */
     LLVMGetParamTypes(type, params);
     for (unsigned i = 0; i < n; i++)
@@ -543,7 +548,7 @@ static LLVMValueRef dot2(Gen *g, LLVMValueRef acc, LLVMValueRef a, LLVMValueRef 
 /* Puts a piece's elements into its lanes of `v`, the others kept. */
 static LLVMValueRef place(Gen *g, LLVMValueRef v, LLVMValueRef part, const Piece *pc)
 {
-    int wide[256], mix[256];
+    int wide[MOST_LANES], mix[MOST_LANES];
     uint32_t n = g->p->lanes;
     if (pc->width == n)
         return part;
@@ -557,7 +562,7 @@ static LLVMValueRef place(Gen *g, LLVMValueRef v, LLVMValueRef part, const Piece
 
 static LLVMValueRef extract(Gen *g, LLVMValueRef v, const Piece *pc)
 {
-    int lanes[256];
+    int lanes[MOST_LANES];
     if (pc->width == g->p->lanes)
         return v;
     for (uint32_t i = 0; i < pc->width; i++)
@@ -581,7 +586,7 @@ static LLVMValueRef b_vector(Gen *g, const Piece *pieces, const TileView *tiles,
         } else {
             LLVMTypeRef raw = LLVMVectorType(comp_type(g->cx, c), w);
             LLVMValueRef r[4];
-            int lanes[256], join[256];
+            int lanes[MOST_LANES], join[MOST_LANES];
             for (uint32_t q = 0; q < p->group; q++)
                 r[q] = load(g, raw, at(g, row, mul(g, k64(g, q), tiles[i].stride)), comp_bytes(c));
             for (uint32_t j = 0; j < 4 * w; j++)
@@ -610,7 +615,7 @@ static void b_transposed4(Gen *g, const TileView *t, const Piece *own, LLVMValue
     LLVMTypeRef raw = p->engine == ENGINE_MULADD ? comp_type(g->cx, c) : g->i32;
     LLVMValueRef offset = mul(g, unit, k64(g, (uint64_t)p->group * comp_bytes(c))), v[4];
     LLVMValueRef first = at(g, at(g, t->ptr, mul(g, piece_column(g, own, 1), t->stride)), offset);
-    int lanes[256];
+    int lanes[MOST_LANES];
     for (uint32_t q = 0; q < 4; q++) {
         v[q] = LLVMGetPoison(LLVMVectorType(raw, n));
         for (uint32_t s = 0; s < segments; s++) {
@@ -677,7 +682,7 @@ static void pack_b_columns(Gen *g, uint32_t first, uint32_t n)
     for (uint32_t v = 0; v < n; v++)
         carry[v] = LLVMConstNull(g->vector);
     Loop steps = loop_begin(g, carry, sums);
-    TileView tiles[PACKED_AT_ONCE][64];
+    TileView tiles[PACKED_AT_ONCE][MOST_LANES];
     for (uint32_t v = 0; v < n; v++)
         for (uint32_t i = 0; i < p->max_pieces && pieces[v * p->max_pieces + i].width; i++)
             tiles[v][i] = b_tile(g, steps.i, piece_tile(g, &pieces[v * p->max_pieces + i]));
@@ -933,8 +938,8 @@ static LLVMValueRef muladd(Gen *g, LLVMValueRef acc, LLVMValueRef a, LLVMValueRe
 
 /* Where a block's row and unit of A and the panel's rows are found. */
 typedef struct Operands {
-    LLVMValueRef a[64], a_unit;         /* by row: address of unit 0; bytes from unit to unit */
-    LLVMValueRef b[8], b_unit;          /* by vector: the same */
+    /* by row: address of unit 0; bytes from unit to unit; by vector: the same */
+    LLVMValueRef a[MOST_REGISTERS], a_unit, b[MOST_VECTORS], b_unit;
 } Operands;
 
 /* The same address, of which LLVM does not know that it is another's plus a stride: it would
@@ -1015,7 +1020,7 @@ static void block_unit(Gen *g, const Block *k, const Operands *o, LLVMValueRef u
                        LLVMValueRef *acc)
 {
     const Plan *p = g->p;
-    LLVMValueRef b[8], a_offset = mul(g, unit, o->a_unit), b_offset = mul(g, unit, o->b_unit);
+    LLVMValueRef b[MOST_VECTORS], a_offset = mul(g, unit, o->a_unit), b_offset = mul(g, unit, o->b_unit);
     for (uint32_t v = 0; v < k->n; v++)
         b[v] = load(g, g->vector, at(g, o->b[v], b_offset), p->unit);
     for (uint32_t r = 0; r < k->rows; r++) {
@@ -1049,7 +1054,7 @@ static void block(Gen *g, const Block *k)
 {
     const Plan *p = g->p;
     uint32_t n = k->rows * k->n, at_once = units_at_once(p);
-    LLVMValueRef acc[64];
+    LLVMValueRef acc[MOST_REGISTERS];
     for (uint32_t i = 0; i < n; i++)
         acc[i] = first_sum(g, k, i / k->n, i % k->n);
     /* When the steps lie one behind the other, one pass over all their units saves the outer loop's

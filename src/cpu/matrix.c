@@ -111,7 +111,7 @@ void mat_count(Emit *e, const SpvType *t, enum CpuStat stat, uint64_t n)
 bool mat_same_in_workgroup(Emit *e, SpvId id, uint32_t depth)
 {
     const SpvInst *i = spv_def(e->module, id);
-    uint16_t at[16];
+    uint16_t at[16];            /* more operands: no */
     if (!i || depth > 12 || e->uniformity->varying[id])
         return false;
     if (!i->block && i->op != SpvOpVariable)
@@ -134,6 +134,18 @@ bool mat_same_in_workgroup(Emit *e, SpvId id, uint32_t depth)
         if (k >= 16 || !mat_same_in_workgroup(e, i->words[at[k]], depth + 1))
             return false;
     return true;
+}
+
+const uint16_t *mat_ids(Emit *e, const SpvInst *i, uint32_t *n)
+{
+    struct Matrix *m = e->matrix;
+    *n = spv_id_operands(i, m->ids, m->ids_room);
+    if (*n <= m->ids_room)
+        return m->ids;
+    m->ids_room = 2 * *n;
+    m->ids = NEW_ARRAY(e->arena, uint16_t, m->ids_room);
+    spv_id_operands(i, m->ids, m->ids_room);
+    return m->ids;
 }
 
 /* ---- values and homes ------------------------------------------------------------------------ */
@@ -528,9 +540,9 @@ static bool dispatch(Emit *e, const SpvInst *i, const SpvType *t)
 /* Each use is counted down once its instruction is done: a value without uses need not be kept. */
 static void count_down(Emit *e, const SpvInst *i)
 {
-    uint16_t at[64];
-    uint32_t n = spv_id_operands(i, at, 64);
-    for (uint32_t k = 0; k < MIN(n, 64u); k++) {
+    uint32_t n;
+    const uint16_t *at = mat_ids(e, i, &n);
+    for (uint32_t k = 0; k < n; k++) {
         MatValue *v = e->matrix->values[i->words[at[k]]];
         if (v && v->uses)
             v->uses--;
@@ -756,8 +768,8 @@ static void survey(Emit *e)
     Votes *votes = NEW_ARRAY(e->arena, Votes, m->webs->n_webs + 1);
     for (uint32_t b = 0; b + 1 < e->cfg->n; b++)
         for (SpvInst *i = e->cfg->blocks[b].block->insts.first; i; i = i->next) {
-            uint16_t at[64];
-            uint32_t n = MIN(spv_id_operands(i, at, 64), 64u);
+            uint32_t n;
+            const uint16_t *at = mat_ids(e, i, &n);
             for (uint32_t k = 0; k < n; k++) {
                 SpvId id = i->words[at[k]];
                 if (!mat_is(spv_type_of(e->module, id)))

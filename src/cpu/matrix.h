@@ -77,6 +77,8 @@ struct Matrix {
     VEC(MatValue *) borrowed;   /* values of this block that lie in a variable's memory */
     VEC(CopyFn) copies;
     VEC(Stored) stores;         /* not carried out yet: of one type and order */
+    uint16_t *ids;              /* mat_ids: of the last instruction; how many there is room for */
+    uint32_t ids_room;
     LV table, scratch;          /* what the kernels are called with; the largest table so far */
     uint32_t table_entries;
     uint64_t *loop_bytes;       /* by Cfg.loops: streamed from buffers an iteration */
@@ -87,6 +89,8 @@ struct Matrix {
 
 /* ---- matrix.c -------------------------------------------------------------------------------- */
 
+/* Where the instruction has ids, all of them; until the next call. */
+const uint16_t *mat_ids(Emit *e, const SpvInst *i, uint32_t *n);
 MatValue *mat_value(Emit *e, SpvId id);             /* never NULL for an id of matrix type */
 /* its elements in memory, now; valid until the next write */
 Tile mat_read(Emit *e, SpvId id);

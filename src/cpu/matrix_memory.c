@@ -71,7 +71,7 @@ static void transpose_square(Emit *e, LLVMBuilderRef b, uint32_t n, uint32_t byt
                              const LV from[2])
 {
     LT type = LLVMVectorType(LLVMIntTypeInContext(e->cx, bytes * 8), n);
-    LV v[16], zipped[16], order[2][16];
+    LV v[16], zipped[16], order[2][16]; /* n: square's */
     for (uint32_t k = 0; k < n; k++) {
         v[k] = LLVMBuildLoad2(b, type, at(e, b, from[0], LLVMBuildMul(b, from[1], k64(e, k), "")),
                               "");

@@ -255,7 +255,7 @@ static LV combine_lines(Emit *e, const Reduction *r, LV p, uint32_t lines, uint6
                         uint32_t n)
 {
     uint32_t sums = lines % 4 == 0 && lines >= 8 ? 4 : lines % 2 == 0 && lines >= 4 ? 2 : 1;
-    LV sum[4], x[4];
+    LV sum[4], x[4];            /* `sums` at most */
     for (uint32_t k = 0; k < sums; k++) {
         x[k] = load_at(e, r, p, k64(e, k * stride), n);
         sum[k] = emit_alloca(e, LLVMTypeOf(x[k]), "sum");

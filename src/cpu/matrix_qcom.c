@@ -38,7 +38,7 @@ static LV part_of(Emit *e, LV word, uint32_t bits, uint32_t part, uint32_t to_bi
 
 static LV word_of(Emit *e, const LV *parts, uint32_t bits, uint32_t to_bits, LT to)
 {
-    LV v[4];
+    LV v[4];                    /* of 8 to 32 bits both: element_of */
     uint32_t n = to_bits / bits;
     memcpy(v, parts, n * sizeof(*v));
     emit_unify(e, v, n);
@@ -68,11 +68,12 @@ static LV *recast(Emit *e, const LV *from, uint32_t bits, LT to, uint32_t to_bit
     return r;
 }
 
-/* The element of an array of numbers of at most 32 bits, else NULL. */
+/* The element of an array of numbers of 8 to 32 bits, else NULL. */
 static const SpvType *element_of(const SpvType *t)
 {
     const SpvType *x = t && t->kind == SPV_ARRAY ? t->element : NULL;
-    return x && (x->kind == SPV_INT || x->kind == SPV_FLOAT) && x->bits <= 32 ? x : NULL;
+    return x && (x->kind == SPV_INT || x->kind == SPV_FLOAT) && x->bits >= 8 && x->bits <= 32
+        ? x : NULL;
 }
 
 static LV *leaves_of(Emit *e, SpvId id, uint32_t n)

@@ -412,6 +412,8 @@ static LV through_view(Emit *e, const Transfer *x, LV index)
 {
     const LV *size = x->view_sizes ? x->v + VIEW_SIZE * x->vd : x->f + SPAN * x->d;
     LV coord[MAX_DIMS], stride = k32(e, 1), sum = NULL;
+    for (uint32_t k = 0; k < x->vd; k++)
+        coord[k] = k32(e, 0);   /* specialised, it may be no permutation */
     for (uint32_t k = x->vd; k-- > 0;) {
         uint32_t i = x->permutation[k];
         index = divide(e, index, size[i], &coord[i]);
@@ -757,7 +759,7 @@ static void stray_elements(Emit *e, const Transfer *x, const Vectors *v, LV p, L
 /* Vectors one behind the other: element k of lane l is number l * n + k. */
 static LV interleave(Emit *e, const LV *x, uint32_t n)
 {
-    LV y[MAX_VECTOR], order[128 * MAX_VECTOR];
+    LV y[MAX_VECTOR], order[128 * MAX_VECTOR]; /* of 128 lanes at most */
     memcpy(y, x, n * sizeof *y);
     for (uint32_t width = e->W; n > 1; n /= 2, width *= 2)
         for (uint32_t k = 0; k < n / 2; k++) {
