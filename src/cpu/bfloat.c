@@ -4,8 +4,8 @@
  * integers: loaded, stored, shuffled, selected, chosen by phis.
  *
  * Nothing computes in bfloats: convert.c makes them and takes them apart by integer operations. For
- * x86 with AVX512-BF16 LLVM 22 has code for vectors of 8, 16 and 32 of them, and not for the load and
- * the store of a single one, which is what is left of 9, 17 or 33.
+ * x86 with AVX512-BF16 LLVM 22 has code for vectors of 8, 16 and 32 of them, and not for the load
+ * and the store of a single one, which is what is left of 9, 17 or 33.
  */
 #include "cpu/jit.h"
 

@@ -175,7 +175,8 @@ static void plan_columns(Arena *a, Plan *p, uint32_t max_lanes)
 {
     const GemmShape *s = &p->s;
     uint32_t N = s->N, total = (uint32_t)s->cols * N;
-    uint32_t lanes = MIN(MIN(max_lanes, (uint32_t)MOST_LANES), MAX(pow2_at_least(total), 4u));
+    uint32_t room = MIN(max_lanes, (uint32_t)MOST_LANES);
+    uint32_t lanes = MIN(room, MAX(pow2_at_least(total), 4u));
     bool shared = N < lanes && lanes % N == 0;  /* several tiles a vector */
     uint32_t per_tile = (N + lanes - 1) / lanes, tiles_each = shared ? lanes / N : 1;
     p->lanes = lanes;
@@ -202,7 +203,8 @@ static void plan_block(Plan *p, const CpuTarget *t)
 {
     uint32_t per_vector = MAX(1u, p->lanes * p->unit * 8 / t->vector_bits);
     uint32_t registers = MIN(t->vector_registers, (uint32_t)MOST_REGISTERS) / per_vector;
-    uint32_t nv = MIN(p->n_vectors, registers >= 32 ? (uint32_t)MOST_VECTORS : registers >= 16 ? 2u : 1u);
+    uint32_t most_nv = registers >= 32 ? (uint32_t)MOST_VECTORS : registers >= 16 ? 2u : 1u;
+    uint32_t nv = MIN(p->n_vectors, most_nv);
     if (p->n_vectors % nv && p->n_vectors % (nv - 1 ? nv - 1 : 1) == 0)
         nv--;
     uint32_t most = MAX(1u, (registers * 3 / 4) / nv), rows = MIN(most, p->s.M);
@@ -1020,7 +1022,8 @@ static void block_unit(Gen *g, const Block *k, const Operands *o, LLVMValueRef u
                        LLVMValueRef *acc)
 {
     const Plan *p = g->p;
-    LLVMValueRef b[MOST_VECTORS], a_offset = mul(g, unit, o->a_unit), b_offset = mul(g, unit, o->b_unit);
+    LLVMValueRef a_offset = mul(g, unit, o->a_unit), b_offset = mul(g, unit, o->b_unit);
+    LLVMValueRef b[MOST_VECTORS];
     for (uint32_t v = 0; v < k->n; v++)
         b[v] = load(g, g->vector, at(g, o->b[v], b_offset), p->unit);
     for (uint32_t r = 0; r < k->rows; r++) {

@@ -52,7 +52,7 @@ void cpu_split_blocks(LLVMModuleRef module, LLVMTargetDataRef layout, uint32_t v
 /* Vectors of up to known_bits may be taken to hold no lanes whose values LLVM could have found. */
 void cpu_work_around(LLVMModuleRef module, uint32_t known_bits);
 
-/* ---- bfloat.c: for workarounds.c --------------------------------------------------------------- */
+/* ---- bfloat.c: for workarounds.c ------------------------------------------------------------- */
 
 void cpu_without_bfloats(LLVMValueRef function);
 

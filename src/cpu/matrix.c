@@ -21,6 +21,9 @@ static uint64_t workgroup_size(const Emit *e)
     return (uint64_t)e->local_size[0] * e->local_size[1] * e->local_size[2];
 }
 
+/* Fewer invocations than a subgroup has lanes. */
+static bool is_small(const Emit *e) { return workgroup_size(e) && workgroup_size(e) < e->W; }
+
 /* Padded so that whole vectors, and whole rows of lanes, may be read and written anywhere in it. */
 uint64_t mat_bytes(Emit *e, const SpvType *t)
 {
@@ -29,15 +32,20 @@ uint64_t mat_bytes(Emit *e, const SpvType *t)
         uint64_t n = workgroup_size(e);
         elements = align_up((elements + n - 1) / n * n, 64);
     }
+    if (is_small(e))            /* the last elements' row of lanes begins anywhere */
+        elements = align_up(elements + e->W, MAX(64u, e->W));
     return elements * comp_bytes(mat_comp(t));
 }
 
 /* ---- the workgroup's matrices ---------------------------------------------------------------- */
 
+/* "All invocations in 'Scope' cooperate to compute and store the matrix"
+ * (OpTypeCooperativeMatrixKHR): those that exist, where a workgroup is smaller than a subgroup. */
 Holders mat_holders(Emit *e, const SpvType *t)
 {
+    uint32_t lanes = is_small(e) ? (uint32_t)workgroup_size(e) : e->W;
     if (t->scope != SpvScopeWorkgroup || workgroup_size(e) <= e->W)
-        return (Holders){e->W, LLVMConstInt(e->i32, 0, false)};
+        return (Holders){lanes, LLVMConstInt(e->i32, 0, false)};
     LV subgroup = emit_env(e, e->entry_b, e->i32, offsetof(CpuEnv, subgroup));
     LV first = LLVMBuildMul(e->entry_b, subgroup, LLVMConstInt(e->i32, e->W, false), "");
     return (Holders){(uint32_t)workgroup_size(e), first};

@@ -42,7 +42,8 @@ typedef struct MatValue {
     uint32_t other_blocks;      /* uses outside the block that defines it */
 } MatValue;
 
-/* Who holds the elements of a matrix: the subgroup's W lanes, or all invocations of the workgroup.
+/* Who holds the elements of a matrix: the subgroup's W lanes (in a workgroup that is smaller as
+ * many as it has invocations), or all invocations of the workgroup.
  * Element e of holder h is linear element e * n + h of the row-major matrix. */
 typedef struct Holders { uint32_t n; LV first; /* i32: of this subgroup's lane 0 */ } Holders;
 

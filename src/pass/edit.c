@@ -393,16 +393,19 @@ bool edit_has_matrix(const SpvType *t)
 bool edit_matrix_length(const PassContext *c, SpvId type, uint64_t *length)
 {
     const SpvInst *t = spv_def(c->module, type);
+    const uint32_t *size = c->entry.local_size;
     uint64_t scope, rows, cols, holders = c->options->subgroup_size;
+    uint64_t workgroup = (uint64_t)size[0] * size[1] * size[2];
     if (!t || t->op != SpvOpTypeCooperativeMatrixKHR ||
         !spv_constant(c->module, spv_operand(t, 1), &scope) ||
         !spv_constant(c->module, spv_operand(t, 2), &rows) ||
         !spv_constant(c->module, spv_operand(t, 3), &cols))
         return false;
     if (scope == SpvScopeWorkgroup)
-        holders =
-            (uint64_t)c->entry.local_size[0] * c->entry.local_size[1] * c->entry.local_size[2];
-    else if (scope != SpvScopeSubgroup)
+        holders = workgroup;
+    else if (workgroup && workgroup < holders) /* those that there are hold the matrix */
+        holders = workgroup;
+    if (scope != SpvScopeWorkgroup && scope != SpvScopeSubgroup)
         return false;
     if (!holders || rows > UINT16_MAX || cols > UINT16_MAX)
         return false;

@@ -105,17 +105,27 @@ static bool has_length(Spec *s, const SpvInst *i)
     return false;
 }
 
+/* Before the rest: the workgroup's size, which matrices' lengths depend on, may be behind these. */
+static void freeze_scalars(Spec *s)
+{
+    for (SpvInst *i = s->m->globals.first; i; i = i->next)
+        switch (i->op) {
+        case SpvOpSpecConstantTrue: case SpvOpSpecConstantFalse:
+            take_value(s, i);
+            set_opcode(i, i->op == SpvOpSpecConstantTrue ? SpvOpConstantTrue : SpvOpConstantFalse);
+            break;
+        case SpvOpSpecConstant:
+            take_value(s, i);
+            set_opcode(i, SpvOpConstant);
+            break;
+        default:
+            break;
+        }
+}
+
 static bool freeze(Spec *s, SpvInst *i)
 {
     switch (i->op) {
-    case SpvOpSpecConstantTrue: case SpvOpSpecConstantFalse:
-        take_value(s, i);
-        set_opcode(i, i->op == SpvOpSpecConstantTrue ? SpvOpConstantTrue : SpvOpConstantFalse);
-        return true;
-    case SpvOpSpecConstant:
-        take_value(s, i);
-        set_opcode(i, SpvOpConstant);
-        return true;
     case SpvOpSpecConstantComposite:
         set_opcode(i, SpvOpConstantComposite);
         return true;
@@ -177,6 +187,9 @@ bool pass_specialise(PassContext *c)
     /* The pool grows with the walk, so that nothing comes from behind it. */
     s.fold = (Fold){ .m = s.m, .scratch = c->scratch, .denormals = true };
     fold_modes(&s.fold, &c->entry);
+    freeze_scalars(&s);
+    if (!spv_entry_point(s.m, c->entry.name, &c->entry, c->sink))
+        return false;
     for (SpvInst *i = s.m->globals.first, *next; i; i = next) {
         next = i->next;
         if (!freeze(&s, i))
