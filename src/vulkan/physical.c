@@ -401,13 +401,19 @@ static VkComponentTypeKHR component(HeddleType t)
     return types[t];
 }
 
+/* "Objects with a type that is or includes a floating-point type with the Float8E4M3EXT or
+ * Float8E5M2EXT FP Encoding must only be used with the following instructions" (SPV_EXT_float8,
+ * 2.16.11): no addition and no reduction is among them. A program takes a result that is listed for
+ * one that it may add to others, so these are not listed as results; kernels may have them. */
+static bool is_number(HeddleType result) { return result != HEDDLE_E4M3 && result != HEDDLE_E5M2; }
+
 /* Programs divide a workgroup's tile among its subgroups without asking whether a matrix still fits
  * their share, so what is listed is no larger than 32 x 32, but for programs that want a row for
  * each of 64 lanes; kernels may use more in any case. */
 static bool is_listed(const Config *c, const HeddleMatrixShape *s)
 {
     bool small = s->m <= 32 && s->n <= 32;
-    return s->scope == HEDDLE_SCOPE_SUBGROUP && (small || c->large_shapes);
+    return s->scope == HEDDLE_SCOPE_SUBGROUP && (small || c->large_shapes) && is_number(s->result);
 }
 
 /* All of a query's structure but its sType and pNext, which the caller set. */
@@ -491,8 +497,11 @@ hv_GetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV(
     (void)device;
     size_t all;
     const HeddleFlexibleShape *shapes = heddle_flexible_shapes(&all);
-    for (uint32_t i = 0; out && i < MIN(*count, all); i++) {
+    uint32_t n = 0;
+    for (size_t i = 0; i < all; i++) {
         const HeddleFlexibleShape *s = &shapes[i];
+        if (!is_number(s->result))
+            continue;
         VkCooperativeMatrixFlexibleDimensionsPropertiesNV p = {
             .MGranularity = s->m, .NGranularity = s->n, .KGranularity = s->k,
             .AType = component(s->a), .BType = component(s->b), .CType = component(s->c),
@@ -501,9 +510,11 @@ hv_GetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV(
                                                         : VK_SCOPE_SUBGROUP_KHR,
             .workgroupInvocations = s->workgroup,
         };
-        fill_in(&out[i], &p, sizeof p);
+        if (out && n < *count)
+            fill_in(&out[n], &p, sizeof p);
+        n++;
     }
-    return listed(count, out != NULL, (uint32_t)all);
+    return listed(count, out != NULL, n);
 }
 
 /* One a combination of types: what is flexible is so at every scope and size. */
@@ -519,7 +530,8 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_GetPhysicalDeviceCooperativeMatrixProperties2E
                                                          info->invocations <= MAX_INVOCATIONS);
     uint32_t n = 0;
     for (const HeddleFlexibleShape *end = s + (fits ? all : 0); s < end; s++) {
-        if (s->scope != HEDDLE_SCOPE_SUBGROUP || s->saturating != saturating)
+        if (s->scope != HEDDLE_SCOPE_SUBGROUP || s->saturating != saturating ||
+            !is_number(s->result))
             continue;
         VkCooperativeMatrixProperties2EXT p = {
             .MGranularity = s->m, .NGranularity = s->n, .KGranularity = s->k,

@@ -77,6 +77,8 @@ TEST(matrices_of_both_of_nvidias_extensions)
         CHECK(f->MGranularity && f->NGranularity && f->KGranularity && !f->pNext);
         CHECK(f->scope == VK_SCOPE_WORKGROUP_KHR ? f->workgroupInvocations > 0
                                                   : f->scope == VK_SCOPE_SUBGROUP_KHR);
+        CHECK(f->ResultType != VK_COMPONENT_TYPE_FLOAT8_E4M3_EXT &&
+              f->ResultType != VK_COMPONENT_TYPE_FLOAT8_E5M2_EXT);
         of_workgroup |= f->scope == VK_SCOPE_WORKGROUP_KHR && f->workgroupInvocations == 256;
     }
     CHECK(of_workgroup);

@@ -182,6 +182,8 @@ TEST(matrix_properties_by_scope_and_flags)
               VK_SUCCESS);
         for (uint32_t i = 0; i < n; i++) {
             half += p[i].AType == VK_COMPONENT_TYPE_FLOAT16_KHR;
+            CHECK(p[i].ResultType != VK_COMPONENT_TYPE_FLOAT8_E4M3_EXT &&
+                  p[i].ResultType != VK_COMPONENT_TYPE_FLOAT8_E5M2_EXT);
             CHECK(p[i].MGranularity && p[i].NGranularity && p[i].KGranularity);
         }
         CHECK_EQ_U64(half, 2);
