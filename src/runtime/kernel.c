@@ -13,6 +13,7 @@ typedef struct Build {
     const HeddleKernelOptions *options;
     DiagSink *sink;
     const SpvInst *scopes[SpvScopeSubgroup + 1];   /* a matrix type of that scope, or NULL */
+    bool size_is_default;       /* of the workgroup: nobody specialised what makes it */
 } Build;
 
 /* Keeps the values for constants that exist and warns of the others. */
@@ -74,15 +75,16 @@ static HeddleResult check_subgroups(const Build *b)
         [SpvScopeWorkgroup] = "VUID-VkPipelineShaderStageCreateInfo-module-10169" };
     const HeddleKernelInfo *info = b->kernel->info;
     const uint32_t *n = info->local_size, w = info->subgroup_size;
-    bool whole = (uint64_t)n[0] * n[1] * n[2] % w == 0;
+    bool whole = (uint64_t)n[0] * n[1] * n[2] % w == 0, warn = whole || b->size_is_default;
     for (uint32_t scope = 0; scope <= SpvScopeSubgroup && !b->kernel->opencl; scope++) {
         if (!b->scopes[scope] || !rules[scope] || n[0] % w == 0)
             continue;
         DiagLoc loc = spv_loc(&b->kernel->arena, b->module->spv, b->scopes[scope]);
-        diag(b->sink, whole ? DIAG_WARNING : DIAG_ERROR, &loc, rules[scope],
+        diag(b->sink, warn ? DIAG_WARNING : DIAG_ERROR, &loc, rules[scope],
              "a workgroup of %ux%ux%u with matrices, in subgroups of %u: its first size is no "
-             "multiple of that", n[0], n[1], n[2], w);
-        if (!whole)
+             "multiple of that%s", n[0], n[1], n[2], w,
+             b->size_is_default ? "; specialisation constants give it another" : "");
+        if (!warn)
             return HEDDLE_ERROR_UNSUPPORTED;
     }
     return HEDDLE_OK;
@@ -101,6 +103,7 @@ static HeddleResult reflect_specialised(Build *b, const SpvModule *module)
     passes.subgroup_size = b->options->subgroup_size ? b->options->subgroup_size
                            : c.entry.required_subgroup_size ? c.entry.required_subgroup_size
                            : k->device->info.default_subgroup_size;
+    b->size_is_default = c.entry.size_is_specialised && !k->n_specs;
     if (!pass_specialise(&c) || !spv_entry_point(m, passes.entry, &c.entry, b->sink) ||
         !check_values(b, m))
         return HEDDLE_ERROR_SOURCE;

@@ -152,7 +152,8 @@ TEST(buffers_beyond_4_gib)
     }
 }
 
-/* Lines of a tensor that lie 512 MiB apart, of which the last are beyond its ROWS or all inside. */
+/* Lines of a tensor that lie 512 MiB apart, of which the last are beyond its ROWS or all inside: an
+ * element's index has 32 bits, its address has not. */
 static const char far_tensor[] =
     "#version 460\n"
     "#pragma use_vulkan_memory_model\n"
@@ -162,23 +163,23 @@ static const char far_tensor[] =
     "#extension GL_EXT_shader_explicit_arithmetic_types : require\n"
     "layout(local_size_x = 32) in;\n"
     "layout(constant_id = 0) const uint ROWS = 20;\n"
-    "layout(binding = 0) buffer Tensor { uint8_t tensor[]; };\n"
-    "layout(binding = 1) buffer Out { uint8_t o[]; };\n"
+    "layout(binding = 0) buffer Tensor { uint tensor[]; };\n"
+    "layout(binding = 1) buffer Out { uint o[]; };\n"
     "void main()\n"
     "{\n"
     "    const int clamp = gl_CooperativeMatrixClampModeConstantNV;\n"
-    "    coopmat<uint8_t, gl_ScopeSubgroup, 16, 16, gl_MatrixUseA> m;\n"
+    "    coopmat<uint, gl_ScopeSubgroup, 16, 16, gl_MatrixUseA> m;\n"
     "    tensorLayoutNV<2, clamp> t = createTensorLayoutNV(2, clamp);\n"
     "    t = setTensorLayoutDimensionNV(t, ROWS, 16);\n"
-    "    t = setTensorLayoutStrideNV(t, 0x20000000, 1);\n"
+    "    t = setTensorLayoutStrideNV(t, 0x8000000, 1);\n"
     "    t = sliceTensorLayoutNV(t, 4, 16, 0, 16);\n"
     "    coopMatLoadTensorNV(m, tensor, 0, t);\n"
     "    coopMatStore(m, o, 0, 16, gl_CooperativeMatrixLayoutRowMajor);\n"
     "}\n";
 
-static void load_far(HeddleDeviceKind kind, uint8_t *far, size_t size, uint32_t rows, bool robust)
+static void load_far(HeddleDeviceKind kind, uint32_t *far, size_t size, uint32_t rows, bool robust)
 {
-    uint8_t out[256] = { 0 };
+    uint32_t out[256] = { 0 };
     HeddleModule *m = NULL;
     HeddleKernel *k = NULL;
     HeddleBuffer *b[2] = { NULL };
@@ -196,7 +197,7 @@ static void load_far(HeddleDeviceKind kind, uint8_t *far, size_t size, uint32_t 
     CHECK(heddle_dispatch(k, &dispatch, NULL, log) == HEDDLE_OK);
     for (uint32_t r = 0; r < 16; r++)
         for (uint32_t c = 0; c < 16; c++)
-            CHECK(out[r * 16 + c] == (4 + r < rows ? (uint8_t)(16 * r + c + 1) : 0));
+            CHECK(out[r * 16 + c] == (4 + r < rows ? 16 * r + c + 1 : 0));
     heddle_buffer_free(b[0]);
     heddle_buffer_free(b[1]);
     heddle_kernel_free(k);
@@ -208,13 +209,13 @@ static void load_far(HeddleDeviceKind kind, uint8_t *far, size_t size, uint32_t 
 TEST(tensors_beyond_4_gib)
 {
     const size_t line = 0x20000000, size = 20 * line;
-    uint8_t *far = mmap(NULL, size, PROT_READ | PROT_WRITE,
+    uint32_t *far = mmap(NULL, size, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (far == MAP_FAILED)
         return; /* a machine that gives no such addresses */
     for (uint32_t r = 0; r < 16; r++)
         for (uint32_t c = 0; c < 16; c++)
-            far[(4 + r) * line + c] = (uint8_t)(16 * r + c + 1);
+            far[(4 + r) * line / 4 + c] = 16 * r + c + 1;
     for (int kind = HEDDLE_DEVICE_CPU; kind <= HEDDLE_DEVICE_REFERENCE; kind++)
         for (int robust = 0; robust < 2; robust++) {
             load_far((HeddleDeviceKind)kind, far, size, 20, robust); /* a tile in memory */
