@@ -40,7 +40,6 @@ typedef struct CpuBinding { void *base; uint64_t size; } CpuBinding;
 typedef struct CpuEnv CpuEnv;
 struct CpuEnv {
     const CpuBinding *const *slots; /* by CpuSlot number: an array of slot.count descriptors */
-    const uint32_t *counts;         /* by CpuSlot number: how many descriptors there are; not 0 */
     const void *push;               /* push constants */
     void *shared;                   /* workgroup memory, 64-byte aligned */
     /* this subgroup's memory for matrices and large private arrays, 64-byte aligned,
@@ -67,6 +66,7 @@ struct CpuEnv {
     void (*yield)(CpuEnv *env);     /* lets the other workgroups interleaved on this core advance */
     uint64_t *stats;                /* CPU_STAT_* counters, or NULL */
     uint64_t shared_bytes;          /* at `shared`: kernel.shared_bytes and the dispatch's own */
+    const uint32_t *counts;         /* by CpuSlot number: how many descriptors there are; not 0 */
     /* printf; may be NULL. format: the address of its text; args: n words, each for all lanes */
     void (*print)(CpuEnv *env, uint64_t format, const uint64_t *args, uint32_t n,
                   const uint64_t *lane_mask);

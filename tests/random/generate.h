@@ -45,7 +45,11 @@ typedef struct Variable {
     Id whole;                   /* the type of base's structure or array, of the function's */
 } Variable;
 
-typedef struct Function { Id id; Type result; Type out[2]; uint32_t n_out; } Function;
+typedef struct Function {
+    Id id, type, signature;     /* its type's id, that type's operands */
+    Type result, out[2];
+    uint32_t n_out;
+} Function;
 
 typedef struct Matrices { uint32_t m, n, k; Kind a, c; } Matrices;
 

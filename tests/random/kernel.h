@@ -178,6 +178,19 @@ static void end_function(Gen *g, Id entry)
                g->variables.data ? g->variables.data : "", g->out.data);
 }
 
+/* Functions of one signature have one type. */
+static void declare_signature(Gen *g, Function *f, Id signature)
+{
+    f->signature = signature;
+    for (uint32_t k = 0; k < g->n_functions; k++)
+        if (!strcmp(g->function[k].signature, signature)) {
+            f->type = g->function[k].type;
+            return;
+        }
+    f->type = arena_printf(g->arena, "%s_type", f->id);
+    str_printf(g->arena, &g->types, "%s = OpTypeFunction %s\n", f->type, signature);
+}
+
 static void make_function(Gen *g)
 {
     Function f = { .id = new_id(g, "fn"), .n_out = 1 + pick(g, 2) };
@@ -203,8 +216,8 @@ static void make_function(Gen *g)
     for (uint32_t i = 0; i < 2; i++)
         declare_variable(g);
     Id result = type_name(g, f.result);
-    str_printf(g->arena, &g->types, "%s_type = OpTypeFunction %s %s\n", f.id, result, list.data);
-    str_printf(g->arena, &g->functions, "%s = OpFunction %s None %s_type\n%s", f.id, result, f.id,
+    declare_signature(g, &f, arena_printf(g->arena, "%s %s", result, list.data));
+    str_printf(g->arena, &g->functions, "%s = OpFunction %s None %s\n%s", f.id, result, f.type,
                parameters.data);
     g->budget = 6;
     block(g, 6);

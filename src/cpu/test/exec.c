@@ -400,7 +400,7 @@ static void check_stray(CpuDevice *d, const CpuKernel *k, const Stray *s, CpuFau
 TEST(a_stray_access_ends_the_dispatch)
 {
     char *pages = mmap(NULL, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    REQUIRE(pages != MAP_FAILED && munmap(pages + 4096, 4096) == 0);
+    REQUIRE(pages != MAP_FAILED && mprotect(pages + 4096, 4096, PROT_NONE) == 0);
     uint32_t good = 0;
     const Stray none = { 3, 1, &good, true }, reads = { 77, 1, (uint32_t *)(pages + 4096), false },
                 writes = { 199, 0, (uint32_t *)pages, true };
@@ -418,7 +418,7 @@ TEST(a_stray_access_ends_the_dispatch)
         }
         cpu_device_free(d);
     }
-    munmap(pages, 4096);
+    munmap(pages, 8192);
 }
 
 static struct sigaction heddles;
