@@ -4,7 +4,7 @@
 #     make run        ... and run the demonstration
 #     make test       ... and all tests; ends with `N passed, N failed`
 #     make bench      ... and the benchmarks
-#     make fuzz       mutations of modules and of OpenCL C under AddressSanitizer and UBSan
+#     make fuzz       mutations of modules and of OpenCL C, random operands, under AddressSanitizer and UBSan
 #     make asan       the tests under AddressSanitizer and UBSan, in build/asan
 #     make tsan       the same under ThreadSanitizer
 #     make install    to PREFIX (/usr/local)
@@ -39,7 +39,7 @@ bench: build-release
 
 fuzz: install-deps
 	@cmake --preset asan -DHEDDLE_WERROR=$(WERROR) > build/asan.log || { cat build/asan.log; exit 1; }
-	@cmake --build --preset asan --target test_fuzz_mutations test_fuzz_opencl
+	@cmake --build --preset asan --target test_fuzz_mutations test_fuzz_opencl test_fuzz_operands
 	@ctest --preset asan -R fuzz
 
 asan tsan: %: build-%
