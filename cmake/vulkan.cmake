@@ -50,6 +50,5 @@ if(TARGET test_vulkan_dispatch AND NOT HEDDLE_SANITIZE)
         "${PROJECT_BINARY_DIR}/share/vulkan/icd.d/heddle_icd.json"
         $<TARGET_FILE:test_vulkan_descriptors> $<TARGET_FILE:test_vulkan_dispatch>
         $<TARGET_FILE:test_vulkan_entries> $<TARGET_FILE:test_vulkan_images>
-        $<TARGET_FILE:test_vulkan_misuse> $<TARGET_FILE:test_vulkan_random>
         $<TARGET_FILE:test_vulkan_sync>)
 endif()
