@@ -157,6 +157,15 @@ static bool index_range_known(Emit *e, const Pointer *p)
     return p->lane_scale > 0 && !emit_is_lanes(p->limit) && type == e->i32;
 }
 
+LV address_clamp(Emit *e, LV x, int64_t least, int64_t most)
+{
+    LT type = LLVMTypeOf(x);
+    LV low[2] = { x, emit_int(e, type, (uint64_t)least) };
+    LV high[2] = { emit_intrinsic(e, "llvm.smax", &type, 1, low, 2),
+                   emit_int(e, type, (uint64_t)most) };
+    return emit_intrinsic(e, "llvm.smin", &type, 1, high, 2);
+}
+
 /* The same as numbers of 64 bits, none of which is below `least` or above `most`. */
 static LV first_index(Emit *e, LV from, LV offset, int64_t scale, int64_t least, int64_t most)
 {
@@ -166,9 +175,7 @@ static LV first_index(Emit *e, LV from, LV offset, int64_t scale, int64_t least,
     LV rest = LLVMBuildSub(e->b, x, LLVMBuildMul(e->b, q, i64c(e, scale), ""), "");
     LV above = LLVMBuildICmp(e->b, LLVMIntSGT, rest, i64c(e, 0), "");
     q = LLVMBuildAdd(e->b, q, LLVMBuildZExt(e->b, above, e->i64, ""), "");
-    LV low[2] = { q, i64c(e, least) };
-    LV high[2] = { emit_intrinsic(e, "llvm.smax", &e->i64, 1, low, 2), i64c(e, most) };
-    return emit_intrinsic(e, "llvm.smin", &e->i64, 1, high, 2);
+    return address_clamp(e, q, least, most);
 }
 
 /* Of indices beside which, `below` less and `above` more, there are others that must not wrap. */

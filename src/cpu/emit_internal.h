@@ -80,6 +80,7 @@ LV address_offset(Emit *e, const Pointer *p, int64_t byte);
 /* base + (offset + constant + byte) * scale: without the lanes' part */
 LV address_uniform(Emit *e, const Pointer *p, int64_t byte, int64_t scale);
 LV address_group(Emit *e, const Pointer *p, int64_t byte, uint32_t group); /* its first lane's */
+LV address_clamp(Emit *e, LV x, int64_t least, int64_t most);   /* signed, lane-wise */
 int64_t address_lane_stride(const Pointer *p);      /* bytes between lanes of a group */
 /* i1: whether by their group's first, without wrapping, all lanes are signed numbers from least to
  * most. NULL: the firsts are not known. */

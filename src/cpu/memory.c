@@ -542,15 +542,6 @@ static void keep_straight(Emit *e, Pointer *p, Affine *a, int64_t least, int64_t
         p->straight = p->straight ? LLVMBuildAnd(e->b, p->straight, within, "") : within;
 }
 
-static LV clamp(Emit *e, LV x, int64_t least, int64_t most)
-{
-    LT type = LLVMTypeOf(x);
-    LV low[2] = { x, emit_int(e, type, (uint64_t)least) };
-    LV high[2] = { emit_intrinsic(e, "llvm.smax", &type, 1, low, 2),
-                   emit_int(e, type, (uint64_t)most) };
-    return emit_intrinsic(e, "llvm.smin", &type, 1, high, 2);
-}
-
 /* Robust access: an index that may lead once around all 64-bit addresses is brought so near that it
  * does not, and still is outside of any buffer, which has less than 2^48 bytes. Sums of 64 such
  * are below 2^63. */
@@ -566,7 +557,7 @@ static LV tame_index(Emit *e, Pointer *p, LV index, Affine *a, int64_t stride)
         *a = (Affine){ .group = 1 };
     else if (emit_is_lanes(index))
         keep_straight(e, p, a, -farthest, farthest);
-    return clamp(e, emit_cast_index(e, index, e->i64), -farthest, farthest);
+    return address_clamp(e, emit_cast_index(e, index, e->i64), -farthest, farthest);
 }
 
 static int64_t gcd(int64_t a, int64_t b)
@@ -877,7 +868,6 @@ static void copy_memory(Emit *e, const SpvInst *i)
     memory_before_write(e, &to);
     emit_store(e, &to, leaves);
 }
-
 
 static void array_length(Emit *e, const SpvInst *i)
 {
