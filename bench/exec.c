@@ -6,7 +6,7 @@
  */
 #include "bench.h"
 #include "cpu/cpu.h"
-#include "cpu/fiber.h"
+#include "cpu/run/fiber.h"
 
 enum { ROUNDS = 51, MAX_FIBERS = 1000 };
 

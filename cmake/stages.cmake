@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# heddle_stage(NAME FOLDER USES): OBJECT library heddle_NAME from src/FOLDER/*.c, and a test program
+# heddle_stage(NAME FOLDERS USES): OBJECT library heddle_NAME from src/FOLDER/*.c, and a test program
 # test_NAME_FILE for each src/FOLDER/test/FILE.c, linked with that stage and the stages in USES only.
 # A stage without sources is left out. HEDDLE_STAGES collects the targets. Tests link archives of the
 # same objects, so that one pulls in no more than what it tests.
@@ -50,7 +50,12 @@ function(heddle_stage name folder uses)
             list(PREPEND targets heddle_${stage}_archive)
         endif()
     endforeach()
-    file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${folder}/*.c")
+    set(sources "")
+    foreach(part IN LISTS folder)
+        file(GLOB found CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${part}/*.c")
+        list(APPEND sources ${found})
+    endforeach()
+    list(GET folder 0 folder)
     if(sources)
         add_library(heddle_${name} OBJECT ${sources})
         target_include_directories(heddle_${name} PUBLIC "${PROJECT_SOURCE_DIR}/src"

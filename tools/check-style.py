@@ -20,7 +20,7 @@ USES = {
     "check": ("base", "spirv"),
     "analysis": ("base", "spirv"),
     "pass": ("base", "spirv", "analysis"),
-    "llvm": ("base",),
+    "llvm": ("base", "spirv"),
     "cpu": ("base", "spirv", "analysis", "pass", "llvm"),
     "reference": ("base", "spirv", "check"),
     "front": ("base", "spirv", "llvm"),

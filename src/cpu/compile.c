@@ -6,9 +6,9 @@
  * All memory of a compilation lies in one arena that is freed at the end; what stays is the
  * CpuKernel and the machine code it owns. Running out of memory is a diagnostic.
  */
-#include "cpu/emit.h"
-#include "cpu/emit_internal.h"
-#include "cpu/jit.h"
+#include "cpu/emit/emit.h"
+#include "cpu/emit/emit_internal.h"
+#include "cpu/jit/jit.h"
 
 #include <stdlib.h>
 

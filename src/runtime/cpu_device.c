@@ -2,7 +2,7 @@
  *
  * The cpu device: kernels become machine code, dispatches go to its worker threads.
  */
-#include "cpu/fault.h"
+#include "cpu/run/fault.h"
 #include "runtime/runtime.h"
 
 bool move_guarded(void (*work)(void *user), void *user, CpuFault *fault)

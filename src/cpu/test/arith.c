@@ -5,7 +5,7 @@
  * C.
  */
 #include "base/test.h"
-#include "cpu/arith.h"
+#include "llvm/arith.h"
 #include "jit_small.h"
 
 #include <fenv.h>

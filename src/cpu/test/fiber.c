@@ -3,7 +3,7 @@
  * Fibers: values live across switches survive, a thousand of them at once, stacks are used again.
  */
 #include "base/test.h"
-#include "cpu/fiber.h"
+#include "cpu/run/fiber.h"
 
 #include <pthread.h>
 

@@ -5,8 +5,8 @@
  * that takes tile addresses from a buffer.
  */
 #include "base/test.h"
-#include "cpu/gemm.h"
-#include "cpu/jit.h"
+#include "cpu/matrix/gemm.h"
+#include "cpu/jit/jit.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * The JIT on small modules written as text: code runs, texts are kept, faults become diagnostics.
  */
 #include "base/test.h"
-#include "cpu/jit.h"
+#include "cpu/jit/jit.h"
 
 #include <llvm-c/IRReader.h>
 #include <math.h>

@@ -11,7 +11,7 @@
 
 #ifdef HEDDLE_HAVE_MPFR
 
-#include "cpu/math.h"
+#include "llvm/math.h"
 #include "jit_small.h"
 
 #include <float.h>

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Functions that instructions call for the elements of matrices (reductions, per-element
+ * operations, decoding): each is an LLVM function over W lanes, one element a lane.
+ *
+ * A parameter's leaf is a scalar where the caller has one value for all lanes, else <W x T>; for
+ * each such signature the function is emitted once, with its own values, flow and uniformity.
+ * With a mask some lanes have no element. It is always inlined, so that what the caller knows
+ * (a row number, a mask of all lanes) is known in it.
+ *
+ * The functions allow no tangled instruction (SPV_NV_cooperative_matrix2, 2.16.1): no lane needs
+ * another. Private variables are shared with the entry point: a lane's function reads the copy of
+ * the invocation that is that lane.
+ */
+#include "cpu/emit/emit.h"
+#include "cpu/emit/emit_internal.h"
+
+#include <stdio.h>
+
+typedef struct Instance {
+    SpvId function;
+    uint64_t lanes[4];          /* by argument leaf, of MOST_ARGUMENTS: <W x T> */
+    bool masked;
+    LT type;
+    LV fn;
+} Instance;
+
+struct Called { VEC(Instance) list; };
+
+enum { MOST_ARGUMENTS = 256, MOST_RESULTS = 64 };   /* leaves; emit_call refuses others */
+
+static const char section[] = "SPV_NV_cooperative_matrix2";
+
+static SpvFunction *function_of(const SpvModule *m, SpvId id)
+{
+    for (SpvFunction *f = m->functions; f; f = f->next)
+        if (f->def->id == id)
+            return f;
+    return NULL;
+}
+
+static uint32_t vary(const Uniformity *u, uint8_t *varying, uint32_t bound)
+{
+    uint32_t more = 0;
+    for (uint32_t id = 0; id < bound; id++)
+        if (u->varying_variable[id] && !varying[id])
+            varying[id] = 1, more++;
+    return more;
+}
+
+/* Every lane stores to a Private variable what it has, so where a called function stores, it is
+ * varying for all. */
+static void find_stores(SpvModule *m, const SpvFunction *f, uint8_t *varying)
+{
+    for (const SpvBlock *b = f->first; b; b = b->next)
+        for (const SpvInst *i = b->insts.first; i; i = i->next) {
+            const SpvInst *p = i->op == SpvOpStore ? spv_def(m, spv_operand(i, 0)) : NULL;
+            while (p && (p->op == SpvOpAccessChain || p->op == SpvOpInBoundsAccessChain))
+                p = spv_def(m, spv_operand(p, 0));
+            if (p && p->op == SpvOpVariable && spv_operand(p, 0) == SpvStorageClassPrivate)
+                varying[p->id] = 1;
+        }
+}
+
+Uniformity *called_uniformity(Arena *a, SpvModule *m, const Cfg *c, uint32_t W, DiagSink *sink)
+{
+    uint8_t *varying = NEW_ARRAY(a, uint8_t, m->bound);
+    UniformityKnown known = {.varying_variable = varying};
+    uint32_t more = m->functions->next != NULL;
+    Uniformity *u;
+    for (const SpvFunction *f = m->functions; f && more; f = f->next)
+        if (f != c->function)
+            find_stores(m, f, varying);
+    do {
+        u = uniformity_build_known(a, m, c, W, &known);
+        more = more ? vary(u, varying, m->bound) : 0;
+        for (SpvFunction *f = m->functions; more && f; f = f->next) {
+            Cfg *g = f == c->function ? NULL : cfg_build(a, f, sink);
+            if (g)
+                vary(uniformity_build_known(a, m, g, W, &known), varying, m->bound);
+        }
+    } while (more);
+    return u;
+}
+
+/* ---- a function's body ----------------------------------------------------------------------- */
+
+void called_return(Emit *e, const SpvInst *i)
+{
+    for (uint32_t k = 0; k < e->n_returned; k++) {
+        LV x = emit_lanes(e, emit_leaf(e, spv_operand(i, 0), k));
+        if (e->mask) {
+            LV old = LLVMBuildLoad2(e->b, LLVMTypeOf(x), e->returned[k], "");
+            x = LLVMBuildSelect(e->b, e->mask, x, old, "");
+        }
+        LLVMBuildStore(e->b, x, e->returned[k]);
+    }
+}
+
+void called_exit(Emit *e)
+{
+    LV *r = NEW_ARRAY(e->arena, LV, e->n_returned + 1);
+    for (uint32_t k = 0; k < e->n_returned; k++)
+        r[k] = LLVMBuildLoad2(e->b, LLVMGetAllocatedType(e->returned[k]), e->returned[k], "");
+    if (e->n_returned)
+        LLVMBuildAggregateRet(e->b, r, e->n_returned);
+    else
+        LLVMBuildRetVoid(e->b);
+}
+
+static void set_parameters(Emit *e, const SpvFunction *f)
+{
+    uint32_t at = 1;
+    for (const SpvInst *i = f->head.first; i; i = i->next) {
+        if (i->op != SpvOpFunctionParameter)
+            continue;
+        uint32_t n = emit_n_leaves(e, spv_type(e->module, i->type));
+        LV *leaves = NEW_ARRAY(e->arena, LV, n + 1);
+        for (uint32_t k = 0; k < n; k++)
+            leaves[k] = LLVMGetParam(e->fn, at++);
+        LLVMBuilderRef b = e->b;
+        e->b = e->entry_b;
+        value_set_parameter(e, i, leaves);
+        e->b = b;
+    }
+}
+
+static const uint8_t *same_parameters(Emit *e, const SpvFunction *f, const Instance *x)
+{
+    uint8_t *same = NEW_ARRAY(e->arena, uint8_t, MOST_ARGUMENTS);
+    uint32_t at = 0, k = 0;
+    for (const SpvInst *i = f->head.first; i; i = i->next) {
+        if (i->op != SpvOpFunctionParameter)
+            continue;
+        uint32_t n = emit_n_leaves(e, spv_type(e->module, i->type));
+        bool all = true;
+        for (uint32_t j = 0; j < n; j++, at++)
+            all &= !(x->lanes[at / 64] >> at % 64 & 1);
+        if (k < MOST_ARGUMENTS) /* parameters without leaves count too */
+            same[k++] = all;
+    }
+    return same;
+}
+
+static void add_attribute(Emit *e, LV fn, const char *name)
+{
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+    LLVMAddAttributeAtIndex(fn, LLVMAttributeFunctionIndex,
+                            LLVMCreateEnumAttribute(e->cx, kind, 0));
+}
+
+static bool emit_body(Emit *caller, SpvFunction *f, const Instance *x)
+{
+    Emit *e = arena_copy(caller->arena, caller, sizeof *caller);
+    e->caller = caller;
+    e->fn = x->fn;
+    e->env = LLVMGetParam(e->fn, 0);
+    e->matrix = NULL;
+    e->together = NULL;
+    e->mask = e->entry_mask = NULL;
+    e->lane_addresses = e->lane_values = NULL;
+    e->position = 0;
+    UniformityKnown known = {same_parameters(caller, f, x),
+                             caller->uniformity->varying_variable};
+    e->cfg = cfg_build(e->arena, f, e->sink);
+    if (!e->cfg)
+        return false;
+    e->ahead = wait_queues_find(e->arena, e->module, e->cfg);
+    e->uniformity = uniformity_build_known(e->arena, e->module, e->cfg, e->W, &known);
+    emit_open_function(e);
+    value_begin(e);
+    memory_begin_called(e, caller);
+    const SpvType *t = spv_type(e->module, f->def->type);
+    e->n_returned = emit_n_leaves(e, t);
+    e->returned = NEW_ARRAY(e->arena, LV, e->n_returned + 1);
+    for (uint32_t k = 0; k < e->n_returned; k++)
+        e->returned[k] = emit_alloca(
+            e, emit_lanes_type(e, emit_scalar_type(e, emit_leaf_type(e, t, k))), "returned");
+    if (x->masked)
+        e->entry_mask = LLVMGetLastParam(e->fn);
+    set_parameters(e, f);
+    if (flow_plan(e))
+        flow_emit(e);
+    emit_close_function(e);
+    return !e->failed;
+}
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+static const Instance *instance(Emit *e, SpvFunction *f, const ElementCall *c)
+{
+    Instance key = {.function = c->function, .masked = c->mask != NULL};
+    LT *types = NEW_ARRAY(e->arena, LT, c->n_arguments + 2);
+    types[0] = e->ptr;
+    for (uint32_t k = 0; k < c->n_arguments; k++) {
+        types[1 + k] = LLVMTypeOf(c->arguments[k]);
+        key.lanes[k / 64] |= (uint64_t)emit_is_lanes(c->arguments[k]) << k % 64;
+    }
+    if (!e->called)
+        e->called = NEW(e->arena, struct Called);
+    for (uint32_t k = 0; k < e->called->list.len; k++) {
+        const Instance *x = &e->called->list.data[k];
+        if (x->function == key.function && x->masked == key.masked &&
+            !memcmp(x->lanes, key.lanes, sizeof key.lanes))
+            return x;
+    }
+    const SpvType *t = spv_type(e->module, f->def->type);
+    uint32_t n = emit_n_leaves(e, t);
+    LT *results = NEW_ARRAY(e->arena, LT, n + 1);
+    for (uint32_t k = 0; k < n; k++)
+        results[k] = emit_lanes_type(e, emit_scalar_type(e, emit_leaf_type(e, t, k)));
+    types[1 + c->n_arguments] = emit_lanes_type(e, e->i1);
+    key.type = LLVMFunctionType(n ? LLVMStructTypeInContext(e->cx, results, n, false) : e->void_,
+                                types, c->n_arguments + 1 + key.masked, false);
+    char name[48];
+    snprintf(name, sizeof name, "element_%u_%u", c->function, e->called->list.len);
+    key.fn = LLVMAddFunction(e->ll, name, key.type);
+    LLVMSetLinkage(key.fn, LLVMInternalLinkage);
+    add_attribute(e, key.fn, "alwaysinline");
+    vec_push(e->arena, &e->called->list, key);
+    const Instance *x = arena_copy(e->arena, &key, sizeof key);
+    e->failed |= !emit_body(e, f, x);
+    return x;
+}
+
+/* Whether the arguments are what the function's parameters ask for. */
+static bool fits(Emit *e, const SpvFunction *f, const ElementCall *c)
+{
+    uint32_t at = 0;
+    for (const SpvInst *i = f->head.first; i; i = i->next) {
+        if (i->op != SpvOpFunctionParameter)
+            continue;
+        const SpvType *t = spv_type(e->module, i->type);
+        uint32_t n = emit_n_leaves(e, t);
+        for (uint32_t k = 0; k < n; k++, at++) {
+            LT type = emit_scalar_type(e, emit_leaf_type(e, t, k));
+            if (at >= c->n_arguments || at >= MOST_ARGUMENTS)
+                return false;
+            LT is = LLVMTypeOf(c->arguments[at]);
+            if ((emit_is_lanes(c->arguments[at]) ? LLVMGetElementType(is) : is) != type)
+                return false;
+        }
+    }
+    return at == c->n_arguments &&
+           emit_n_leaves(e, spv_type(e->module, f->def->type)) == c->n_results;
+}
+
+bool emit_call(Emit *e, const ElementCall *c)
+{
+    SpvFunction *f = function_of(e->module, c->function);
+    if (!f || !f->first || c->n_results > MOST_RESULTS || !fits(e, f, c)) {
+        emit_error(e, c->inst, section,
+                   "the function's parameters and result are not what the instruction passes and "
+                   "takes, or more than %u and %u numbers",
+                   (uint32_t)MOST_ARGUMENTS, (uint32_t)MOST_RESULTS);
+        return false;
+    }
+    const Instance *x = instance(e, f, c);
+    if (e->failed)
+        return false;
+    LV *args = NEW_ARRAY(e->arena, LV, c->n_arguments + 2);
+    args[0] = e->env;
+    memcpy(args + 1, c->arguments, c->n_arguments * sizeof *args);
+    args[1 + c->n_arguments] = c->mask;
+    LV r = LLVMBuildCall2(e->b, x->type, x->fn, args, c->n_arguments + 1 + x->masked, "");
+    for (uint32_t k = 0; k < c->n_results; k++)
+        c->results[k] = LLVMBuildExtractValue(e->b, r, k, "");
+    return true;
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * OpenCL.std's instructions that are not component by component, or have to do with memory: vector
+ * loads and stores (also of half, which they convert), second results through pointers, geometry,
+ * shuffles, printf.
+ *
+ * printf: the arguments of each active lane, as OpenCL C passes them, become 64-bit words (numbers
+ * of their own width, floats as double, strings as addresses) in a record a lane; the dispatch
+ * formats them (CpuEnv.print).
+ */
+#include "cpu/emit/emit_internal.h"
+#include "cpu/emit/opencl_std.h"
+
+#include <math.h>
+#include <stddef.h>
+
+static SpvId operand(const SpvInst *i, uint32_t n) { return spv_operand(i, 2 + n); }
+static const SpvType *result_type(Emit *e, const SpvInst *i)
+{
+    return spv_type(e->module, i->type);
+}
+
+static const SpvType half = { .kind = SPV_FLOAT, .bits = 16, .leaves = 1, .size = 2, .align = 2 };
+
+/* ---- vectors in memory ----------------------------------------------------------------------- */
+
+/* The pointer moved by `index` steps of `stride` bytes. */
+static Pointer element(Emit *e, SpvId pointer, SpvId index, int64_t stride)
+{
+    Pointer p = *emit_pointer(e, pointer);
+    memory_add_index(e, &p, index, stride);
+    return p;
+}
+
+/* vloadn: tight vectors of any element. */
+static void load_vector(Emit *e, const SpvInst *i)
+{
+    const SpvType *t = result_type(e, i);
+    uint32_t n = emit_n_leaves(e, t), size = emit_scalar_bytes(e, emit_leaf_type(e, t, 0));
+    Pointer p = element(e, operand(i, 1), operand(i, 0), (int64_t)size * n);
+    LV *v = NEW_ARRAY(e->arena, LV, n + 1);
+    p.at.type = t;
+    emit_load(e, &p, v);
+    emit_set(e, i, v, n);
+}
+
+static void store_vector(Emit *e, const SpvInst *i)
+{
+    const Value *value = emit_value(e, operand(i, 0));
+    uint32_t n, size = emit_scalar_bytes(e, emit_leaf_type(e, value->type, 0));
+    LV *v = ops_leaves(e, operand(i, 0), &n);
+    Pointer p = element(e, operand(i, 2), operand(i, 1), (int64_t)size * n);
+    p.at.type = value->type;
+    matrix_memory_barrier(e);
+    emit_store(e, &p, v);
+}
+
+static Rounding rounding(uint32_t mode)
+{
+    return mode == SpvFPRoundingModeRTZ ? ROUND_ZERO : mode == SpvFPRoundingModeRTP ? ROUND_UP
+         : mode == SpvFPRoundingModeRTN ? ROUND_DOWN : ROUND_NEAREST;
+}
+
+/* `aligned`: a vector of three takes the place of four. */
+static void load_half(Emit *e, const SpvInst *i, bool aligned)
+{
+    const SpvType *t = result_type(e, i);
+    uint32_t n = emit_n_leaves(e, t);
+    Comp to = comp_of(emit_leaf_type(e, t, 0));
+    Pointer p = element(e, operand(i, 1), operand(i, 0), 2 * (aligned && n == 3 ? 4 : n));
+    LV *v = NEW_ARRAY(e->arena, LV, n + 1);
+    for (uint32_t k = 0; k < n; k++)
+        v[k] = arith_convert(e->b, emit_load_leaf(e, &p, 2 * k, &half), COMP_F16, to,
+                             ROUND_NEAREST, false);
+    emit_set(e, i, v, n);
+}
+
+static void store_half(Emit *e, const SpvInst *i, bool aligned, bool rounded)
+{
+    uint32_t n;
+    LV *v = ops_leaves(e, operand(i, 0), &n);
+    Comp from = comp_of(ops_type(e, operand(i, 0)));
+    Rounding r = rounded ? rounding(operand(i, 3)) : ROUND_NEAREST;
+    Pointer p = element(e, operand(i, 2), operand(i, 1), 2 * (aligned && n == 3 ? 4 : n));
+    matrix_memory_barrier(e);
+    for (uint32_t k = 0; k < n; k++)
+        emit_store_leaf(e, &p, 2 * k, &half,
+                        arith_convert(e->b, v[k], from, COMP_F16, r, false));
+}
+
+/* ---- second results -------------------------------------------------------------------------- */
+
+static LV second_result(Emit *e, const SpvInst *i, uint32_t number, LV x, LV y, LV *second)
+{
+    LV power, zero = LLVMConstNull(LLVMTypeOf(x));
+    switch (number) {
+    case OpenCLstd_fract: return opencl_fract(e, x, second);
+    case OpenCLstd_remquo: return opencl_remquo(e, x, y, second);
+    case OpenCLstd_sincos:
+        *second = math_cos(e->b, x);
+        return math_sin(e->b, x);
+    case OpenCLstd_frexp: {
+        LV r = math_frexp(e->b, x, &power);
+        *second = power;
+        return r;
+    }
+    case OpenCLstd_modf: {
+        *second = math_unary(e->b, "llvm.trunc", x);
+        LV rest = LLVMBuildFSub(e->b, x, *second, "");
+        LV infinite = LLVMBuildFCmp(e->b, LLVMRealOEQ, math_unary(e->b, "llvm.fabs", x),
+                                    math_const_real(LLVMTypeOf(x), INFINITY), "");
+        rest = LLVMBuildSelect(e->b, infinite, zero, rest, "");
+        return math_binary(e->b, "llvm.copysign", rest, x);
+    }
+    default: { /* lgamma_r: gamma is negative between -1 and 0, -3 and -2, ... */
+        LV floor = math_unary(e->b, "llvm.floor", x);
+        LV two = LLVMBuildFMul(e->b, floor, math_const_real(LLVMTypeOf(x), 0.5), "");
+        LV odd = LLVMBuildFCmp(e->b, LLVMRealONE, math_unary(e->b, "llvm.floor", two), two, "");
+        LV below = LLVMBuildFCmp(e->b, LLVMRealOLT, x, zero, "");
+        LT ints = math_type_like(LLVMTypeOf(x), e->i32);
+        *second = LLVMBuildSelect(e->b, LLVMBuildAnd(e->b, odd, below, ""),
+                                  math_const_int(ints, UINT64_MAX), math_const_int(ints, 1), "");
+        (void)i;
+        return math_libm(e->b, "lgamma", x, NULL);
+    }
+    }
+}
+
+static void two_results(Emit *e, const SpvInst *i, uint32_t number)
+{
+    bool binary = number == OpenCLstd_remquo;
+    uint32_t n, m;
+    LV *x = ops_leaves(e, operand(i, 0), &n), *y = binary ? ops_leaves(e, operand(i, 1), &m) : x;
+    LV *second = NEW_ARRAY(e->arena, LV, n + 1);
+    Pointer p = *emit_pointer(e, operand(i, binary ? 2 : 1));
+    if (!p.at.type || emit_n_leaves(e, p.at.type) != n) {
+        emit_error(e, i, "OpenCL.std", "the second result has another size than the first");
+        return;
+    }
+    LT type = emit_scalar_type(e, emit_leaf_type(e, p.at.type, 0));
+    for (uint32_t k = 0; k < n; k++) {
+        LV v[2] = { x[k], y[k] };
+        emit_unify(e, v, 2);
+        x[k] = second_result(e, i, number, v[0], v[1], &second[k]);
+        if (LLVMGetTypeKind(type) == LLVMIntegerTypeKind)
+            second[k] = arith_resize(e->b, second[k], type, true);
+    }
+    matrix_memory_barrier(e);
+    emit_store(e, &p, second);
+    emit_set(e, i, x, n);
+}
+
+/* ---- geometry -------------------------------------------------------------------------------- */
+
+static LV times(Emit *e, LV x, LV y) { return LLVMBuildFMul(e->b, x, y, ""); }
+
+/* 2^-s or 2^s where the largest component's square would overflow or vanish, else 1. */
+static LV scale_of(Emit *e, const LV *x, uint32_t n)
+{
+    LV most = math_unary(e->b, "llvm.fabs", x[0]);
+    for (uint32_t k = 1; k < n; k++)
+        most = math_binary(e->b, "llvm.maxnum", most, math_unary(e->b, "llvm.fabs", x[k]));
+    LT t = LLVMTypeOf(most);
+    double limit = math_element(t) == e->f64 ? 0x1p500 : 0x1p60;
+    LV large = LLVMBuildFCmp(e->b, LLVMRealOGT, most, math_const_real(t, limit), "");
+    LV small = LLVMBuildFCmp(e->b, LLVMRealOLT, most, math_const_real(t, 1 / limit), "");
+    LV up = LLVMBuildSelect(e->b, small, math_const_real(t, limit * 0x1p26),
+                            math_const_real(t, 1), "");
+    return LLVMBuildSelect(e->b, large, math_const_real(t, 1 / limit / 0x1p10), up, "");
+}
+
+/* half goes through float, which its squares fit. */
+static LV *widened(Emit *e, SpvId id, uint32_t *n)
+{
+    LV *x = ops_leaves(e, id, n);
+    emit_unify(e, x, *n);
+    for (uint32_t k = 0; k < *n; k++)
+        if (math_element(LLVMTypeOf(x[k])) == e->f16)
+            x[k] = LLVMBuildFPExt(e->b, x[k], math_type_like(LLVMTypeOf(x[k]), e->f32), "");
+    return x;
+}
+
+static LV narrowed(Emit *e, const SpvInst *i, LV x)
+{
+    LT t = emit_scalar_type(e, emit_leaf_type(e, result_type(e, i), 0));
+    return t == e->f16 ? LLVMBuildFPTrunc(e->b, x, math_type_like(LLVMTypeOf(x), t), "") : x;
+}
+
+static LV norm(Emit *e, const SpvInst *i, const LV *x, uint32_t n, LV scale)
+{
+    LV *s = NEW_ARRAY(e->arena, LV, n + 1);
+    for (uint32_t k = 0; k < n; k++)
+        s[k] = times(e, x[k], scale);
+    return math_sqrt(e->b, ops_dot(e, i, s, s, n));
+}
+
+static void length(Emit *e, const SpvInst *i, bool distance)
+{
+    uint32_t n, m;
+    LV *x = widened(e, operand(i, 0), &n), *y = distance ? widened(e, operand(i, 1), &m) : NULL;
+    for (uint32_t k = 0; y && k < MIN(n, m); k++) {
+        LV v[2] = { x[k], y[k] };
+        emit_unify(e, v, 2);
+        x[k] = LLVMBuildFSub(e->b, v[0], v[1], "");
+    }
+    emit_unify(e, x, n);
+    LV scale = scale_of(e, x, n);
+    LV r = LLVMBuildFDiv(e->b, norm(e, i, x, n, scale), scale, "");
+    emit_set1(e, i, narrowed(e, i, n == 1 ? math_unary(e->b, "llvm.fabs", x[0]) : r));
+}
+
+static void normalize(Emit *e, const SpvInst *i)
+{
+    uint32_t n;
+    LV *x = widened(e, operand(i, 0), &n), scale = scale_of(e, x, n);
+    LV size = norm(e, i, x, n, scale), zero = LLVMConstNull(LLVMTypeOf(size));
+    LV none = LLVMBuildFCmp(e->b, LLVMRealOEQ, size, zero, "");
+    for (uint32_t k = 0; k < n; k++) {
+        LV r = LLVMBuildFDiv(e->b, times(e, x[k], scale), size, "");
+        x[k] = narrowed(e, i, LLVMBuildSelect(e->b, none, x[k], r, ""));
+    }
+    emit_set(e, i, x, n);
+}
+
+/* Of four components the last is 0. */
+static void cross(Emit *e, const SpvInst *i)
+{
+    uint32_t n, m;
+    LV *x = ops_leaves(e, operand(i, 0), &n), *y = ops_leaves(e, operand(i, 1), &m), r[4];
+    emit_unify(e, x, n);
+    emit_unify(e, y, n);
+    for (uint32_t k = 0; k < 3; k++) {
+        uint32_t a = (k + 1) % 3, b = (k + 2) % 3;
+        r[k] = ops_float(e, i, LLVMFSub, ops_float(e, i, LLVMFMul, x[a], y[b]),
+                         ops_float(e, i, LLVMFMul, y[a], x[b]));
+    }
+    r[3] = LLVMConstNull(emit_scalar_type(e, emit_leaf_type(e, result_type(e, i), 0)));
+    emit_set(e, i, r, MIN(n, 4));
+}
+
+/* ---- shuffles -------------------------------------------------------------------------------- */
+
+/* Component k is that of x (and y behind it) which the mask's component k names. */
+static void shuffle(Emit *e, const SpvInst *i, bool two)
+{
+    uint32_t n, m = 0, count;
+    LV *x = ops_leaves(e, operand(i, 0), &n), *y = two ? ops_leaves(e, operand(i, 1), &m) : NULL;
+    LV *mask = ops_leaves(e, operand(i, two ? 2 : 1), &count);
+    LV *r = NEW_ARRAY(e->arena, LV, count + 1);
+    for (uint32_t k = 0; k < count; k++) {
+        LT t = LLVMTypeOf(mask[k]);
+        LV at = LLVMBuildAnd(e->b, mask[k], math_const_int(t, n + m - 1), "");
+        r[k] = x[0];
+        for (uint32_t j = 1; j < n + m; j++) {
+            LV is = LLVMBuildICmp(e->b, LLVMIntEQ, at, math_const_int(t, j), "");
+            r[k] = ops_select(e, is, j < n ? x[j] : y[j - n], r[k]);
+        }
+    }
+    emit_set(e, i, r, count);
+}
+
+/* ---- printf ---------------------------------------------------------------------------------- */
+
+/* An argument's component as a 64-bit word. */
+static LV print_word(Emit *e, const SpvType *t, LV v)
+{
+    if (t->kind == SPV_FLOAT) {
+        Comp c = comp_of(t);
+        v = c == COMP_F64 ? v : arith_convert(e->b, v, c, COMP_F64, ROUND_NEAREST, false);
+        return LLVMBuildBitCast(e->b, v, math_type_like(LLVMTypeOf(v), e->i64), "");
+    }
+    return arith_resize(e->b, v, e->i64, false);
+}
+
+/* The format's text as a constant of the machine code, which the dispatch reads. */
+static LV print_format(Emit *e, SpvId id)
+{
+    LV leaf = emit_leaf(e, id, 0);
+    return emit_uniform(e, leaf);
+}
+
+static void print(Emit *e, const SpvInst *i)
+{
+    VEC(LV) words = { 0 };
+    for (uint32_t o = 1; o + 2 < spv_n_operands(i); o++) {
+        uint32_t n;
+        const SpvType *t = emit_value(e, operand(i, o))->type;
+        LV *v = ops_leaves(e, operand(i, o), &n);
+        for (uint32_t k = 0; k < n; k++)
+            vec_push(e->arena, &words, print_word(e, emit_leaf_type(e, t, k), v[k]));
+    }
+    LT lanes = emit_lanes_type(e, e->i64);
+    LV record = emit_alloca(e, LLVMArrayType2(lanes, words.len + 1), "print");
+    for (uint32_t k = 0; k < words.len; k++) {
+        LV at = LLVMConstInt(e->i64, k, 0);
+        LLVMBuildStore(e->b, emit_lanes(e, words.data[k]),
+                       LLVMBuildGEP2(e->b, lanes, record, &at, 1, ""));
+    }
+    LV mask = LLVMBuildBitCast(e->b, emit_mask(e), LLVMIntTypeInContext(e->cx, e->W), "");
+    LV bits = emit_alloca(e, LLVMArrayType2(e->i64, 2), "mask");
+    LLVMBuildStore(e->b, LLVMBuildZExt(e->b, mask, LLVMIntTypeInContext(e->cx, 128), ""), bits);
+    LV fn = emit_env(e, e->b, e->ptr, offsetof(CpuEnv, print));
+    If listens = if_begin(e, LLVMBuildIsNotNull(e->b, fn, ""));
+    LT params[5] = { e->ptr, e->i64, e->ptr, e->i32, e->ptr };
+    LV args[5] = { e->env, print_format(e, operand(i, 0)), record,
+                   LLVMConstInt(e->i32, words.len, 0), bits };
+    LLVMBuildCall2(e->b, LLVMFunctionType(e->void_, params, 5, 0), fn, args, 5, "");
+    if_end(e, &listens);
+    emit_set1(e, i, LLVMConstNull(emit_scalar_type(e, result_type(e, i))));
+}
+
+/* ---- the instruction ------------------------------------------------------------------------- */
+
+bool opencl_memory_inst(Emit *e, const SpvInst *i)
+{
+    uint32_t number = spv_operand(i, 1);
+    switch (number) {
+    case OpenCLstd_vloadn: load_vector(e, i); return true;
+    case OpenCLstd_vstoren: store_vector(e, i); return true;
+    case OpenCLstd_vload_half: case OpenCLstd_vload_halfn: load_half(e, i, false); return true;
+    case OpenCLstd_vloada_halfn: load_half(e, i, true); return true;
+    case OpenCLstd_vstore_half: case OpenCLstd_vstore_halfn:
+        store_half(e, i, false, false);
+        return true;
+    case OpenCLstd_vstore_half_r: case OpenCLstd_vstore_halfn_r:
+        store_half(e, i, false, true);
+        return true;
+    case OpenCLstd_vstorea_halfn: store_half(e, i, true, false); return true;
+    case OpenCLstd_vstorea_halfn_r: store_half(e, i, true, true); return true;
+    case OpenCLstd_fract: case OpenCLstd_frexp: case OpenCLstd_modf: case OpenCLstd_sincos:
+    case OpenCLstd_remquo: case OpenCLstd_lgamma_r:
+        two_results(e, i, number);
+        return true;
+    case OpenCLstd_length: case OpenCLstd_fast_length: length(e, i, false); return true;
+    case OpenCLstd_distance: case OpenCLstd_fast_distance: length(e, i, true); return true;
+    case OpenCLstd_normalize: case OpenCLstd_fast_normalize: normalize(e, i); return true;
+    case OpenCLstd_cross: cross(e, i); return true;
+    case OpenCLstd_shuffle: shuffle(e, i, false); return true;
+    case OpenCLstd_shuffle2: shuffle(e, i, true); return true;
+    case OpenCLstd_printf: print(e, i); return true;
+    case OpenCLstd_prefetch: return true;
+    default: return false;
+    }
+}

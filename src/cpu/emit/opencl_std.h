@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * OpenCL.std: what its two files tell each other and ops.c.
+ */
+#ifndef HEDDLE_CPU_EMIT_OPENCL_STD_H
+#define HEDDLE_CPU_EMIT_OPENCL_STD_H
+
+#include "cpu/emit/ops.h"
+
+void opencl_inst(Emit *e, const SpvInst *i);        /* OpExtInst of OpenCL.std */
+/* opencl_memory.c: loads, stores, results through pointers, geometry, shuffles, printf. False: not
+ * one of its. */
+bool opencl_memory_inst(Emit *e, const SpvInst *i);
+
+LV opencl_remquo(Emit *e, LV x, LV y, LV *quotient);
+LV opencl_fract(Emit *e, LV x, LV *whole);
+
+#endif

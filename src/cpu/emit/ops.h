@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the emitters of plain instructions share: ops.c, ops_vector.c, glsl450.c, subgroup.c,
+ * atomics.c.
+ */
+#ifndef HEDDLE_CPU_EMIT_OPS_H
+#define HEDDLE_CPU_EMIT_OPS_H
+
+#include "llvm/arith.h"
+#include "cpu/emit/emit.h"
+
+/* ---- ops.c ----------------------------------------------------------------------------------- */
+
+LV ops_flush(Emit *e, LV v);                        /* denormals, where the kernel asks for it */
+LV ops_fold(Emit *e, LV v);                         /* bf16 as float, anything else as it is */
+
+/* How a conversion to `to` rounds: as decorated, or as the kernel's float controls have it. */
+Rounding ops_rounding(Emit *e, const SpvInst *i, Comp to);
+/* Float arithmetic under the kernel's float controls and i's decorations (NULL: nothing is
+ * contracted). op: LLVMFAdd, FSub, FMul, FDiv. */
+LV ops_float(Emit *e, const SpvInst *i, LLVMOpcode op, LV x, LV y);
+LV ops_dot(Emit *e, const SpvInst *i, const LV *x, const LV *y, uint32_t n);
+/* The module says so, and that they matter to this instruction. */
+bool ops_signed_zeros(Emit *e, const SpvInst *i, LV v);
+/* llvm.fma where the machine has it; rounded twice elsewhere. */
+LV ops_fma(Emit *e, LV x, LV y, LV z);
+/* All leaves of an operand, in the compilation's arena. */
+LV *ops_leaves(Emit *e, SpvId id, uint32_t *n);
+/* of a value's leaves: the scalar type of its first */
+const SpvType *ops_type(Emit *e, SpvId id);
+LV ops_bits(Emit *e, LV v);                         /* as integers of its width */
+LV ops_select(Emit *e, LV condition, LV x, LV y);   /* operands unified */
+
+/* ---- ops_vector.c ---------------------------------------------------------------------------- */
+
+EmitFn ops_any_all, ops_inner_product, ops_integer_dot, ops_times_scalar, ops_matrix_product,
+       ops_outer_product, ops_extended_multiply, ops_carry;
+
+/* ---- glsl450.c ------------------------------------------------------------------------------- */
+
+void glsl450_inst(Emit *e, const SpvInst *i);       /* OpExtInst of GLSL.std.450 */
+
+/* ---- subgroup.c ------------------------------------------------------------------------------ */
+
+/* What reductions and scans combine with. */
+typedef enum Combine {
+    COMBINE_IADD,
+    COMBINE_FADD,
+    COMBINE_IMUL,
+    COMBINE_FMUL,
+    COMBINE_SMIN,
+    COMBINE_UMIN,
+    COMBINE_FMIN,
+    COMBINE_SMAX,
+    COMBINE_UMAX,
+    COMBINE_FMAX,
+    COMBINE_AND,
+    COMBINE_OR,
+    COMBINE_XOR,
+    COMBINE_N
+} Combine;
+LV combine(Emit *e, Combine how, LV x, LV y);       /* same types */
+LV combine_identity(Emit *e, Combine how, LT scalar);
+/* Over the active lanes of `mask` (NULL: all): a scalar. v may be one. */
+LV combine_reduce(Emit *e, Combine how, LV v, LV mask);
+/* For each lane over the lanes below it (and itself when `inclusive`). */
+LV combine_scan(Emit *e, Combine how, LV v, LV mask, bool inclusive);
+Combine combine_of(uint16_t op);                    /* of an OpGroup* or OpGroupNonUniform* */
+/* v's lanes picked by index, which may be anything: only its low bits count. */
+LV subgroup_permute(Emit *e, LV v, LV index);
+/* By how much v differs in the quad, towards x (1) or y (2). */
+LV subgroup_slope(Emit *e, const SpvInst *i, LV v, uint32_t axis);
+
+/* ---- group.c: operations of a whole workgroup ------------------------------------------------ */
+
+bool group_is_subgroup(Emit *e);                    /* a workgroup has one subgroup */
+void group_inst(Emit *e, const SpvInst *i);
+EmitFn group_async_copy, group_wait_events;
+
+#endif

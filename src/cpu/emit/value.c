@@ -1,0 +1,595 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Values of the code generator: constants, results of instructions, their leaves, and composites.
+ *
+ * A result is kept as its LLVM values, good in the block that defined it. Where flow.c says that
+ * another block may be reached around the defining one (code under a mask may be jumped over), each
+ * leaf also gets a slot (slot.c), which other blocks read at their top. The value of a lane that
+ * leaves a divergent loop earlier than others is kept by storing under the mask.
+ *
+ * Of integers, what is known over the lanes (Affine) is carried along through additions,
+ * multiplications and the like, with the scalar arithmetic for lane 0 beside the vector's.
+ */
+#include "llvm/arith.h"
+#include "cpu/emit/emit.h"
+#include "cpu/emit/emit_internal.h"
+
+#include <stdlib.h>
+
+typedef struct Entry {
+    Value *value;               /* as defined */
+    uint32_t block;             /* Cfg position that defined it; UINT32_MAX: good everywhere */
+    Value *here;                /* loaded from its slots, in block `here_block` */
+    uint32_t here_block;
+    Slot **slot;                /* by leaf; NULL: the value itself is good everywhere */
+    AffineSlots *affine_slot;   /* by leaf: of the scalars in its Affine; NULL: forget that */
+} Entry;
+
+struct Values { Entry *entries; uint32_t n; uint32_t depth; };
+
+void value_begin(Emit *e)
+{
+    e->values = NEW(e->arena, struct Values);
+    e->values->n = e->module->bound;
+    e->values->entries = NEW_ARRAY(e->arena, Entry, e->module->bound);
+}
+
+/* ---- small helpers --------------------------------------------------------------------------- */
+
+bool emit_is_lanes(LV v)
+{
+    return LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMVectorTypeKind;
+}
+
+static LV splat_constant(Emit *e, LV v)
+{
+    LV *lanes = NEW_ARRAY(e->arena, LV, e->W);
+    for (uint32_t k = 0; k < e->W; k++)
+        lanes[k] = v;
+    return LLVMConstVector(lanes, e->W);
+}
+
+LV emit_lanes(Emit *e, LV v)
+{
+    if (emit_is_lanes(v))
+        return v;
+    return LLVMIsConstant(v) ? splat_constant(e, v) : arith_splat(e->b, v, e->W);
+}
+
+void emit_unify(Emit *e, LV *v, uint32_t n)
+{
+    bool lanes = false;
+    for (uint32_t k = 0; k < n; k++)
+        lanes |= emit_is_lanes(v[k]);
+    for (uint32_t k = 0; lanes && k < n; k++)
+        v[k] = emit_lanes(e, v[k]);
+}
+
+LV emit_lane(Emit *e, LV v, LV index)
+{
+    return emit_is_lanes(v) ? LLVMBuildExtractElement(e->b, v, index, "") : v;
+}
+
+LV emit_uniform(Emit *e, LV v)
+{
+    return emit_is_lanes(v) ? emit_lane(e, v, emit_first_lane(e)) : v;
+}
+
+LV emit_int(Emit *e, LT type, uint64_t x)
+{
+    if (LLVMGetTypeKind(type) == LLVMVectorTypeKind)
+        return splat_constant(e, LLVMConstInt(LLVMGetElementType(type), x, 0));
+    return LLVMConstInt(type, x, 0);
+}
+
+LV emit_zero(LT type)
+{
+    return LLVMConstNull(type);
+}
+
+LV emit_cast_index(Emit *e, LV v, LT type)
+{
+    unsigned from = LLVMGetIntTypeWidth(emit_is_lanes(v) ? LLVMGetElementType(LLVMTypeOf(v))
+                                                        : LLVMTypeOf(v));
+    unsigned to = LLVMGetIntTypeWidth(type);
+    LT t = emit_is_lanes(v) ? emit_lanes_type(e, type) : type;
+    if (from == to)
+        return v;
+    return from < to ? LLVMBuildSExt(e->b, v, t, "") : LLVMBuildTrunc(e->b, v, t, "");
+}
+
+LV emit_intrinsic(Emit *e, const char *name, LT *types, unsigned n_types, LV *args, unsigned n_args)
+{
+    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    LV fn = LLVMGetIntrinsicDeclaration(e->ll, id, types, n_types);
+    LT type = LLVMIntrinsicGetType(e->cx, id, types, n_types);
+    LV call = LLVMBuildCall2(e->b, type, fn, args, n_args, "");
+    return call;
+}
+
+/* ---- constants ------------------------------------------------------------------------------- */
+
+static Value *new_value(Emit *e, const SpvType *t)
+{
+    Value *v = NEW(e->arena, Value);
+    v->type = t;
+    v->n = t ? emit_n_leaves(e, t) : 0;
+    v->leaf = NEW_ARRAY(e->arena, LV, v->n ? v->n : 1);
+    return v;
+}
+
+static Value *zero_value(Emit *e, const SpvType *t)
+{
+    Value *v = new_value(e, t);
+    for (uint32_t k = 0; k < v->n; k++)
+        v->leaf[k] = LLVMConstNull(emit_scalar_type(e, emit_leaf_type(e, t, k)));
+    return v;
+}
+
+static LV scalar_constant(Emit *e, const SpvInst *i, const SpvType *t)
+{
+    uint64_t bits = spv_n_operands(i) ? spv_operand(i, 0) : 0;
+    if (t->bits == 64 && spv_n_operands(i) > 1)
+        bits |= (uint64_t)spv_operand(i, 1) << 32;
+    if (t->bits < 64)
+        bits &= ((uint64_t)1 << t->bits) - 1;
+    LV v = LLVMConstInt(LLVMIntTypeInContext(e->cx, emit_scalar_bytes(e, t) * 8), bits, 0);
+    LT type = emit_scalar_type(e, t);
+    return t->kind == SPV_FLOAT && type != e->i8 ? LLVMConstBitCast(v, type) : v;
+}
+
+static Value *constant(Emit *e, const SpvInst *i, const SpvType *t);
+
+static Value *composite_constant(Emit *e, const SpvInst *i, const SpvType *t)
+{
+    Value *v = zero_value(e, t);
+    uint32_t at = 0, n = spv_n_operands(i);
+    bool replicate = i->op == SpvOpConstantCompositeReplicateEXT ||
+                     i->op == SpvOpSpecConstantCompositeReplicateEXT;
+    uint32_t parts = replicate ? t->count : n;
+    for (uint32_t k = 0; k < parts && n; k++) {
+        SpvId part_id = spv_operand(i, replicate ? 0 : k);
+        const Value *part = emit_value(e, part_id);
+        for (uint32_t j = 0; j < part->n && at < v->n; j++)
+            v->leaf[at++] = emit_leaf(e, part_id, j);
+    }
+    return v;
+}
+
+/* The value of a global instruction; NULL when it is none of a constant's. */
+static Value *constant(Emit *e, const SpvInst *i, const SpvType *t)
+{
+    Value *v;
+    switch (i->op) {
+    case SpvOpConstantTrue: case SpvOpSpecConstantTrue:
+        v = new_value(e, t);
+        v->leaf[0] = LLVMConstInt(e->i1, 1, 0);
+        return v;
+    case SpvOpConstant: case SpvOpSpecConstant:
+        v = new_value(e, t);
+        v->leaf[0] = scalar_constant(e, i, t);
+        return v;
+    case SpvOpConstantComposite: case SpvOpSpecConstantComposite:
+    case SpvOpConstantCompositeReplicateEXT: case SpvOpSpecConstantCompositeReplicateEXT:
+        return composite_constant(e, i, t);
+    case SpvOpConstantFalse: case SpvOpSpecConstantFalse: case SpvOpConstantNull: case SpvOpUndef:
+    case SpvOpPoisonKHR:
+        return zero_value(e, t);
+    default:
+        return NULL;
+    }
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+static Value *with_pointer(Emit *e, Value *v)
+{
+    if (v->type && v->type->kind == SPV_POINTER && !v->pointer)
+        v->pointer = memory_pointer_from_leaves(e, v->type, v->leaf, v->affine);
+    return v;
+}
+
+static const Value *from_slots(Emit *e, Entry *n)
+{
+    Value *v = new_value(e, n->value->type);
+    bool affine = n->value->affine && n->affine_slot;
+    if (affine)
+        v->affine = NEW_ARRAY(e->arena, Affine, v->n);
+    for (uint32_t k = 0; k < v->n; k++) {
+        v->leaf[k] = n->slot[k] ? slot_load(e, n->slot[k]) : n->value->leaf[k];
+        if (affine)
+            v->affine[k] = affine_load(e, &n->affine_slot[k], n->value->affine[k]);
+    }
+    LLVMBuilderRef b = e->b;
+    e->b = flow_top(e);
+    n->here = with_pointer(e, v);
+    e->b = b;
+    n->here_block = e->position;
+    return v;
+}
+
+/* Emits a chain of pointer arithmetic again: cheaper than keeping its parts in slots. */
+static const Value *again(Emit *e, Entry *n, const SpvInst *i)
+{
+    LLVMBuilderRef b = e->b;
+    Entry saved = *n;
+    e->b = flow_top(e);
+    memory_chain_again(e, i);
+    e->b = b;
+    n->here = n->value;
+    n->here_block = e->position;
+    n->value = saved.value;
+    n->block = saved.block;
+    return n->here;
+}
+
+const Value *emit_value(Emit *e, SpvId id)
+{
+    struct Values *vs = e->values;
+    SpvInst *i = id < vs->n ? spv_def(e->module, id) : NULL;
+    if (!i) {
+        emit_error(e, NULL, NULL, "%%%u is used but not defined", id);
+        return zero_value(e, NULL);
+    }
+    Entry *n = &vs->entries[id];
+    if (n->value) {
+        if (n->block == UINT32_MAX || n->block == e->position || !flow_needs_slot(e, id))
+            return n->value;
+        if (n->here && n->here_block == e->position)
+            return n->here;
+        if (memory_is_chain(e, i))
+            return again(e, n, i);
+        return n->slot ? from_slots(e, n) : n->value;
+    }
+    const SpvType *t = i->type ? spv_type(e->module, i->type) : NULL;
+    if (i->op == SpvOpFunctionParameter) {
+        n->value = new_value(e, t);
+        n->block = UINT32_MAX;
+        LLVMBuilderRef b = e->b;
+        e->b = e->entry_b;
+        bool known = kernel_parameter(e, i, n->value);
+        n->value = known ? with_pointer(e, n->value) : NULL;
+        e->b = b;
+        if (known)
+            return n->value;
+    }
+    if (!i->block && vs->depth < 200) {
+        vs->depth++;
+        n->value = t ? constant(e, i, t) : NULL;
+        vs->depth--;
+        n->block = UINT32_MAX;
+        if (!n->value && i->op == SpvOpVariable) {
+            n->value = new_value(e, t);
+            n->value->pointer = memory_variable(e, i);
+        }
+        if (n->value)
+            return with_pointer(e, n->value);
+    }
+    emit_error(e, i, NULL, i->block ? "the value is used before it is computed"
+                                    : "this kind of value cannot be used in a kernel");
+    n->value = t ? with_pointer(e, zero_value(e, t)) : zero_value(e, NULL);
+    n->block = UINT32_MAX;
+    return n->value;
+}
+
+LV emit_leaf(Emit *e, SpvId id, uint32_t k)
+{
+    const Value *v = emit_value(e, id);
+    if (v->pointer && k < v->n && !v->leaf[0]) {
+        LV leaves[3];
+        emit_pointer_leaves(e, v->pointer, leaves);
+        return leaves[k];
+    }
+    if (k < v->n)
+        return v->leaf[k];
+    emit_error(e, spv_def(e->module, id), NULL, "the value has %u components, number %u is used",
+               v->n, k);
+    return LLVMConstInt(e->i32, 0, 0);
+}
+
+/* Keeps the leaves of a value that other blocks reach around its definition. */
+static void store_slots(Emit *e, Entry *n, const SpvInst *i)
+{
+    Value *v = n->value;
+    bool masked = flow_needs_slot(e, i->id) == SLOT_MASKED;
+    uint32_t home = flow_slot_home(e, i->id);
+    if (!n->slot) {
+        n->slot = NEW_ARRAY(e->arena, Slot *, v->n);
+        n->affine_slot = masked ? NULL : NEW_ARRAY(e->arena, AffineSlots, v->n);
+    }
+    for (uint32_t k = 0; k < v->n; k++) {
+        LV leaf = v->leaf[k];
+        if (LLVMIsConstant(leaf) && !n->slot[k])
+            continue;
+        if (masked)
+            leaf = emit_lanes(e, leaf);
+        if (!n->slot[k])
+            n->slot[k] = slot_new(e, LLVMTypeOf(leaf), home, false);
+        if (masked && e->mask)
+            leaf = LLVMBuildSelect(e->b, e->mask, leaf, slot_load(e, n->slot[k]), "");
+        slot_store(e, n->slot[k], leaf);
+        if (n->affine_slot && v->affine)
+            affine_store(e, &n->affine_slot[k], home, &v->affine[k]);
+    }
+}
+
+static void define(Emit *e, const SpvInst *i, Value *v)
+{
+    Entry *n = &e->values->entries[i->id];
+    n->value = v;
+    n->block = e->position;
+    n->here = NULL;
+    if (flow_needs_slot(e, i->id) && !memory_is_chain(e, i) && v->n)
+        store_slots(e, n, i);
+    with_pointer(e, v);
+}
+
+void emit_set(Emit *e, const SpvInst *i, const LV *leaves, uint32_t n)
+{
+    const SpvType *t = spv_type(e->module, i->type);
+    Value *v = new_value(e, t);
+    if (n != v->n)
+        emit_error(e, i, NULL, "the result has %u components where its type has %u", n, v->n);
+    for (uint32_t k = 0; k < v->n; k++)
+        v->leaf[k] = k < n && leaves[k] ? leaves[k]
+                                        : LLVMConstNull(emit_scalar_type(e,
+                                                                         emit_leaf_type(e, t, k)));
+    affine_result(e, i, v);
+    define(e, i, v);
+}
+
+void emit_set1(Emit *e, const SpvInst *i, LV leaf)
+{
+    emit_set(e, i, &leaf, 1);
+}
+
+void value_set_affine(Emit *e, const SpvInst *i, const LV *leaves, uint32_t n, const Affine *affine)
+{
+    Value *v = new_value(e, spv_type(e->module, i->type));
+    v->affine = NEW_ARRAY(e->arena, Affine, v->n);
+    for (uint32_t k = 0; k < v->n && k < n; k++) {
+        v->leaf[k] = leaves[k];
+        v->affine[k] = affine[k];
+    }
+    define(e, i, v);
+}
+
+void value_set_parameter(Emit *e, const SpvInst *i, const LV *leaves)
+{
+    Entry *n = &e->values->entries[i->id];
+    n->value = new_value(e, spv_type(e->module, i->type));
+    n->block = UINT32_MAX;
+    memcpy(n->value->leaf, leaves, n->value->n * sizeof *leaves);
+    with_pointer(e, n->value);
+}
+
+void emit_set_pointer(Emit *e, const SpvInst *i, const Pointer *p)
+{
+    Value *v = new_value(e, spv_type(e->module, i->type));
+    v->pointer = arena_copy(e->arena, p, sizeof *p);
+    if (!memory_is_chain(e, i) && i->op != SpvOpVariable)
+        emit_pointer_leaves(e, p, v->leaf);
+    define(e, i, v);
+}
+
+/* ---- composites ------------------------------------------------------------------------------ */
+
+void emit_each_leaf(Emit *e, const SpvInst *i, uint32_t first_operand, uint32_t n_operands,
+                    EmitLeafFn *fn)
+{
+    const SpvType *t = spv_type(e->module, i->type);
+    uint32_t n = emit_n_leaves(e, t);
+    LV *result = NEW_ARRAY(e->arena, LV, n ? n : 1), operands[8];
+    n_operands = MIN(n_operands, 8);
+    for (uint32_t k = 0; k < n; k++) {
+        for (uint32_t o = 0; o < n_operands; o++) {
+            SpvId id = spv_operand(i, first_operand + o);
+            operands[o] = emit_leaf(e, id, emit_value(e, id)->n == 1 ? 0 : k);
+        }
+        emit_unify(e, operands, n_operands);
+        result[k] = fn(e, i, operands, n_operands);
+    }
+    emit_set(e, i, result, n);
+}
+
+typedef struct Leaves { LV *leaf; Affine *affine; uint32_t n, cap; } Leaves;
+
+static Leaves new_leaves(Emit *e, uint32_t cap)
+{
+    return (Leaves){ NEW_ARRAY(e->arena, LV, cap ? cap : 1),
+                     NEW_ARRAY(e->arena, Affine, cap ? cap : 1),
+                     0, cap };
+}
+
+static void add_leaf(Emit *e, Leaves *l, SpvId id, uint32_t k)
+{
+    if (l->n == l->cap)
+        return;
+    l->leaf[l->n] = emit_leaf(e, id, k);
+    l->affine[l->n++] = value_affine(e, emit_value(e, id), k);
+}
+
+static void set_leaves(Emit *e, const SpvInst *i, Leaves *l)
+{
+    for (; l->n < l->cap; l->n++)
+        l->leaf[l->n] = LLVMConstNull(e->i32);
+    value_set_affine(e, i, l->leaf, l->n, l->affine);
+}
+
+static uint32_t result_leaves(Emit *e, const SpvInst *i)
+{
+    return emit_n_leaves(e, spv_type(e->module, i->type));
+}
+
+static void undef(Emit *e, const SpvInst *i)
+{
+    const SpvType *t = spv_type(e->module, i->type);
+    Value *v = zero_value(e, t);
+    emit_set(e, i, v->leaf, v->n);
+}
+
+static void copy_object(Emit *e, const SpvInst *i)
+{
+    const Value *v = emit_value(e, spv_operand(i, 0));
+    if (v->pointer) {
+        emit_set_pointer(e, i, v->pointer);
+        return;
+    }
+    Leaves l = new_leaves(e, result_leaves(e, i));
+    for (uint32_t k = 0; k < v->n; k++)
+        add_leaf(e, &l, spv_operand(i, 0), k);
+    set_leaves(e, i, &l);
+}
+
+static void composite_construct(Emit *e, const SpvInst *i)
+{
+    Leaves l = new_leaves(e, result_leaves(e, i));
+    bool replicate = i->op == SpvOpCompositeConstructReplicateEXT;
+    for (uint32_t o = 0; l.n < l.cap && (replicate || o < spv_n_operands(i)); o++) {
+        SpvId id = spv_operand(i, replicate ? 0 : o);
+        uint32_t n = emit_value(e, id)->n;
+        for (uint32_t k = 0; k < n; k++)
+            add_leaf(e, &l, id, k);
+        if (replicate && !n)
+            break;
+    }
+    set_leaves(e, i, &l);
+}
+
+/* Follows literal indices from operand `from` on; gives the first leaf and the part's type. */
+static const SpvType *follow(Emit *e, const SpvInst *i, const SpvType *t, uint32_t from,
+                             uint32_t *leaf)
+{
+    *leaf = 0;
+    for (uint32_t o = from; o < spv_n_operands(i); o++) {
+        const SpvType *part = emit_part_type(t, spv_operand(i, o));
+        if (!part) {
+            emit_error(e, i, NULL, "index %u is outside the composite", spv_operand(i, o));
+            return NULL;
+        }
+        *leaf += emit_leaf_offset(e, t, spv_operand(i, o));
+        t = part;
+    }
+    return t;
+}
+
+static void composite_extract(Emit *e, const SpvInst *i)
+{
+    SpvId id = spv_operand(i, 0);
+    uint32_t leaf;
+    const SpvType *t = follow(e, i, emit_value(e, id)->type, 1, &leaf);
+    uint32_t n = t ? emit_n_leaves(e, t) : 0;
+    Leaves l = new_leaves(e, result_leaves(e, i));
+    for (uint32_t k = 0; k < n; k++)
+        add_leaf(e, &l, id, leaf + k);
+    set_leaves(e, i, &l);
+}
+
+static void composite_insert(Emit *e, const SpvInst *i)
+{
+    SpvId object = spv_operand(i, 0), id = spv_operand(i, 1);
+    const Value *v = emit_value(e, id);
+    uint32_t leaf;
+    const SpvType *t = follow(e, i, v->type, 2, &leaf);
+    uint32_t n = t ? emit_n_leaves(e, t) : 0;
+    Leaves l = new_leaves(e, v->n);
+    for (uint32_t k = 0; k < v->n; k++) {
+        bool inside = k >= leaf && k < leaf + n;
+        add_leaf(e, &l, inside ? object : id, inside ? k - leaf : k);
+    }
+    set_leaves(e, i, &l);
+}
+
+static void vector_shuffle(Emit *e, const SpvInst *i)
+{
+    SpvId a = spv_operand(i, 0), b = spv_operand(i, 1);
+    uint32_t n = emit_value(e, a)->n, m = emit_value(e, b)->n;
+    Leaves l = new_leaves(e, result_leaves(e, i));
+    const SpvType *t = spv_type(e->module, i->type);
+    for (uint32_t o = 2; o < spv_n_operands(i); o++) {
+        uint32_t c = spv_operand(i, o);
+        if (c != UINT32_MAX && c < n + m)
+            add_leaf(e, &l, c < n ? a : b, c < n ? c : c - n);
+        else if (l.n < l.cap)
+            l.leaf[l.n++] = LLVMConstNull(emit_scalar_type(e, emit_leaf_type(e, t, 0)));
+    }
+    set_leaves(e, i, &l);
+}
+
+static void vector_extract_dynamic(Emit *e, const SpvInst *i)
+{
+    const Value *v = emit_value(e, spv_operand(i, 0));
+    LV index = emit_leaf(e, spv_operand(i, 1), 0);
+    LV result = emit_leaf(e, spv_operand(i, 0), 0);
+    for (uint32_t k = 1; k < v->n; k++) {
+        LV is = LLVMBuildICmp(e->b, LLVMIntEQ, index, emit_int(e, LLVMTypeOf(index), k), "");
+        LV part[2] = { emit_leaf(e, spv_operand(i, 0), k), result };
+        if (emit_is_lanes(is))
+            part[0] = emit_lanes(e, part[0]);
+        emit_unify(e, part, 2);
+        result = LLVMBuildSelect(e->b, is, part[0], part[1], "");
+    }
+    emit_set1(e, i, result);
+}
+
+static void vector_insert_dynamic(Emit *e, const SpvInst *i)
+{
+    const Value *v = emit_value(e, spv_operand(i, 0));
+    LV index = emit_leaf(e, spv_operand(i, 2), 0);
+    LV *result = NEW_ARRAY(e->arena, LV, v->n ? v->n : 1);
+    for (uint32_t k = 0; k < v->n; k++) {
+        LV is = LLVMBuildICmp(e->b, LLVMIntEQ, index, emit_int(e, LLVMTypeOf(index), k), "");
+        LV part[2] = { emit_leaf(e, spv_operand(i, 1), 0), emit_leaf(e, spv_operand(i, 0), k) };
+        if (emit_is_lanes(is))
+            part[0] = emit_lanes(e, part[0]);
+        emit_unify(e, part, 2);
+        result[k] = LLVMBuildSelect(e->b, is, part[0], part[1], "");
+    }
+    emit_set(e, i, result, v->n);
+}
+
+static void select_value(Emit *e, const SpvInst *i)
+{
+    SpvId condition = spv_operand(i, 0);
+    uint32_t n = result_leaves(e, i), conditions = emit_value(e, condition)->n;
+    LV *result = NEW_ARRAY(e->arena, LV, n ? n : 1);
+    for (uint32_t k = 0; k < n; k++) {
+        LV c = emit_leaf(e, condition, conditions == 1 ? 0 : k);
+        LV part[2] = { emit_leaf(e, spv_operand(i, 1), k), emit_leaf(e, spv_operand(i, 2), k) };
+        if (emit_is_lanes(c))
+            part[0] = emit_lanes(e, part[0]);
+        emit_unify(e, part, 2);
+        result[k] = LLVMBuildSelect(e->b, c, part[0], part[1], "");
+    }
+    emit_set(e, i, result, n);
+}
+
+static void transpose(Emit *e, const SpvInst *i)
+{
+    const SpvType *t = emit_value(e, spv_operand(i, 0))->type;
+    uint32_t columns = t->count, rows = t->element ? t->element->count : 0;
+    Leaves l = new_leaves(e, result_leaves(e, i));
+    for (uint32_t r = 0; r < rows; r++)
+        for (uint32_t c = 0; c < columns; c++)
+            add_leaf(e, &l, spv_operand(i, 0), c * rows + r);
+    set_leaves(e, i, &l);
+}
+
+const EmitRule emit_rules_value[] = {
+    { SpvOpUndef, EMIT_CHEAP, undef },
+    { SpvOpPoisonKHR, EMIT_CHEAP, undef },
+    { SpvOpFreezeKHR, EMIT_CHEAP, copy_object },
+    { SpvOpCopyObject, EMIT_CHEAP, copy_object },
+    { SpvOpCopyLogical, EMIT_CHEAP, copy_object },
+    { SpvOpExpectKHR, EMIT_CHEAP, copy_object },
+    { SpvOpCompositeConstruct, EMIT_CHEAP, composite_construct },
+    { SpvOpCompositeConstructReplicateEXT, EMIT_CHEAP, composite_construct },
+    { SpvOpCompositeExtract, EMIT_CHEAP, composite_extract },
+    { SpvOpCompositeInsert, EMIT_CHEAP, composite_insert },
+    { SpvOpVectorShuffle, EMIT_CHEAP, vector_shuffle },
+    { SpvOpVectorExtractDynamic, EMIT_CHEAP, vector_extract_dynamic },
+    { SpvOpVectorInsertDynamic, EMIT_CHEAP, vector_insert_dynamic },
+    { SpvOpSelect, EMIT_CHEAP, select_value },
+    { SpvOpTranspose, EMIT_CHEAP, transpose },
+    { 0, 0, NULL },
+};

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * jit: LLVM module -> machine code in this process.
+ *
+ * In: one LLVM module that defines `void heddle_kernel(CpuEnv *)` (external linkage) and whatever
+ * it calls. Out: its address, and the text asked for. The passes run here are those of a code
+ * generator that emits allocas and straight scalar or <W x T> code; see the table in jit.c.
+ *
+ * Ownership: every compilation has an LLVM context of its own (LLVMContextCreate), used by one
+ * thread. cpu_jit takes the module and its context and disposes of both, whether it succeeds or
+ * not; the machine code does not refer to them. The code may be run by any thread until
+ * cpu_code_free.
+ *
+ * The attributes every defined function needs (target CPU and features, vector width, stack probes)
+ * are set here, so the code generator need not. The verifier runs first: invalid IR is a
+ * diagnostic.
+ */
+#ifndef HEDDLE_CPU_JIT_JIT_H
+#define HEDDLE_CPU_JIT_JIT_H
+
+#include "cpu/cpu.h"
+
+#include <llvm-c/Core.h>
+#include <llvm-c/Target.h>
+
+#define CPU_KERNEL_NAME "heddle_kernel"
+
+struct CpuCode;                 /* the memory of one kernel's machine code */
+
+typedef struct CpuJit {
+    struct CpuCode *owner;
+    CpuSubgroupFn *code;
+    char *text;                 /* malloc'd: what options->emit asked for, or NULL */
+    size_t text_size;           /* without the final NUL that a text has */
+    uint32_t stack_bytes;       /* of the kernel function and what it calls, with room for libm */
+    double seconds;
+} CpuJit;
+
+/* Thread-safe. False after reporting, with *out zeroed. */
+bool cpu_jit(LLVMModuleRef module, LLVMContextRef context, const CpuTarget *target,
+             const CpuOptions *options, CpuJit *out, DiagSink *sink);
+/* The same from what CPU_EMIT_OBJECT gave; stack_bytes is not set. */
+bool cpu_jit_load(const void *object, size_t size, CpuJit *out, DiagSink *sink);
+void cpu_code_free(struct CpuCode *code); /* NULL is fine */
+
+/* ---- split.c: for jit.c, once the passes are through --------------------------------------- */
+
+void cpu_split_blocks(LLVMModuleRef module, LLVMTargetDataRef layout, uint32_t vector_bits);
+
+/* ---- workarounds.c: the last, optimised or not ----------------------------------------------- */
+
+/* Vectors of up to known_bits may be taken to hold no lanes whose values LLVM could have found. */
+void cpu_work_around(LLVMModuleRef module, uint32_t known_bits);
+
+/* ---- bfloat.c: for workarounds.c ------------------------------------------------------------- */
+
+void cpu_without_bfloats(LLVMValueRef function);
+
+/* ---- symbols.c: the C functions that machine code may call by name ------------------------- */
+
+typedef struct CpuSymbol { const char *name; void (*address)(void); } CpuSymbol;
+#define CPU_CLOCK_NAME "heddle_clock"
+#define CPU_FMA_TOWARDS_ZERO_NAME "heddle_fma_towards_zero"
+
+extern const CpuSymbol cpu_symbols[];
+extern const uint32_t cpu_n_symbols;
+
+#endif

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * In: a module ready for LLVM's code generator. Out: the same in other words where LLVM 19 to 22
+ * are known to turn the usual ones into wrong code for x86, or into none. All but the prologue's
+ * were found by random kernels, which tests/random tries first in every run. (One more, in
+ * subgroup.c, has to be known where the code is made: another_mask.)
+ */
+#include "cpu/jit/jit.h"
+
+typedef struct Rewriter {
+    LLVMContextRef context;
+    LLVMBuilderRef builder;
+    uint32_t known_bits;
+    unsigned bitreverse, masked_store;  /* intrinsics */
+} Rewriter;
+
+static bool is_vector(LLVMValueRef v)
+{
+    return LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMVectorTypeKind;
+}
+
+/* 0 for vectors of other than integers. */
+static unsigned element_bits(LLVMValueRef vector)
+{
+    LLVMTypeRef type = LLVMGetElementType(LLVMTypeOf(vector));
+    return LLVMGetTypeKind(type) == LLVMIntegerTypeKind ? LLVMGetIntTypeWidth(type) : 0;
+}
+
+/* ---- masks --------------------------------------------------------------------------------- */
+
+/* Whether lane `lane` of a shuffle's result is that of its first operand, or else false or free. */
+static bool kept(LLVMValueRef shuffle, unsigned lane)
+{
+    return LLVMGetMaskValue(shuffle, lane) == (int)lane;
+}
+
+static bool cleared(LLVMValueRef shuffle, unsigned n, unsigned lane)
+{
+    int from = LLVMGetMaskValue(shuffle, lane);
+    if (from < (int)n)
+        return from == LLVMGetUndefMaskElem();
+    LLVMValueRef element = LLVMGetAggregateElement(LLVMGetOperand(shuffle, 1), (unsigned)from - n);
+    return element && (LLVMIsNull(element) || LLVMIsUndef(element));
+}
+
+/* A shuffle of a mask with zeros is an `and`. For the shuffle LLVM takes a KMOV that clears the
+ * upper lanes; where the result is spilled, it spills what the KMOV read instead, as if that were a
+ * plain copy, and lanes outside the workgroup come to life. The kept lanes may be poison where the
+ * shuffle cleared them: `and` would keep that. */
+static LLVMValueRef mask_without_shuffle(Rewriter *r, LLVMValueRef i)
+{
+    if (LLVMGetInstructionOpcode(i) != LLVMShuffleVector || element_bits(i) != 1)
+        return NULL;
+    LLVMValueRef mask = LLVMGetOperand(i, 0), lanes[128];
+    unsigned n = LLVMGetVectorSize(LLVMTypeOf(i));
+    if (LLVMTypeOf(mask) != LLVMTypeOf(i) || n > 128 || !LLVMIsConstant(LLVMGetOperand(i, 1)))
+        return NULL;
+    for (unsigned k = 0; k < n; k++) {
+        if (!kept(i, k) && !cleared(i, n, k))
+            return NULL;
+        lanes[k] = LLVMConstInt(LLVMInt1TypeInContext(r->context), kept(i, k), false);
+    }
+    return LLVMBuildAnd(r->builder, LLVMBuildFreeze(r->builder, mask, ""),
+                        LLVMConstVector(lanes, n), "");
+}
+
+/* A mask as numbers 0 and 1, or 0 and -1, by a select. Where such numbers are added, as
+ * `x + zext(mask)` or `x - sext(mask)`, and fill several registers, LLVM may turn one into the
+ * other without end. */
+static LLVMValueRef numbers_by_select(Rewriter *r, LLVMValueRef i)
+{
+    if (!(LLVMIsAZExtInst(i) || LLVMIsASExtInst(i)) || !is_vector(i) ||
+        element_bits(LLVMGetOperand(i, 0)) != 1)
+        return NULL;
+    LLVMTypeRef type = LLVMTypeOf(i);
+    uint64_t value = LLVMIsAZExtInst(i) ? 1 : UINT64_MAX;
+    LLVMValueRef ones[128], one = LLVMConstInt(LLVMGetElementType(type), value, true);
+    unsigned n = LLVMGetVectorSize(type);
+    if (n > COUNT_OF(ones))
+        return NULL;
+    for (unsigned k = 0; k < n; k++)
+        ones[k] = one;
+    return LLVMBuildSelect(r->builder, LLVMGetOperand(i, 0), LLVMConstVector(ones, n),
+                           LLVMConstNull(type), "");
+}
+
+static LLVMValueRef lane_number(Rewriter *r, unsigned lane)
+{
+    return LLVMConstInt(LLVMInt32TypeInContext(r->context), lane, false);
+}
+
+static LLVMValueRef lane_of(Rewriter *r, LLVMValueRef v, unsigned lane)
+{
+    return LLVMBuildExtractElement(r->builder, v, lane_number(r, lane), "");
+}
+
+/* A mask's bits as several numbers, each with its bits reversed, one by one: together LLVM takes
+ * them for one long number. */
+static LLVMValueRef reversed_one_by_one(Rewriter *r, LLVMValueRef i)
+{
+    LLVMValueRef f = LLVMIsACallInst(i) ? LLVMGetCalledValue(i) : NULL;
+    if (!f || !is_vector(i) || LLVMGetIntrinsicID(f) != r->bitreverse)
+        return NULL;
+    LLVMValueRef bits = LLVMGetOperand(i, 0), out = LLVMGetPoison(LLVMTypeOf(i));
+    if (!LLVMIsABitCastInst(bits))
+        return NULL;
+    LLVMTypeRef element = LLVMGetElementType(LLVMTypeOf(i));
+    LLVMValueRef one =
+        LLVMGetIntrinsicDeclaration(LLVMGetGlobalParent(f), r->bitreverse, &element, 1);
+    for (unsigned k = 0; k < LLVMGetVectorSize(LLVMTypeOf(i)); k++) {
+        LLVMValueRef v = lane_of(r, bits, k);
+        v = LLVMBuildCall2(r->builder, LLVMGlobalGetValueType(one), one, &v, 1, "");
+        out = LLVMBuildInsertElement(r->builder, out, v, lane_number(r, k), "");
+    }
+    return out;
+}
+
+/* ---- stores of one lane -------------------------------------------------------------------- */
+
+/* The only true lane of a constant mask, or -1. */
+static int only_lane(LLVMValueRef mask)
+{
+    int lane = -1;
+    if (!is_vector(mask) || !LLVMIsConstant(mask))
+        return -1;
+    for (unsigned k = 0; k < LLVMGetVectorSize(LLVMTypeOf(mask)); k++) {
+        LLVMValueRef bit = LLVMGetAggregateElement(mask, k);
+        if (!bit || !LLVMIsAConstantInt(bit))
+            return -1;
+        if (!LLVMConstIntGetZExtValue(bit))
+            continue;
+        if (lane >= 0)
+            return -1;
+        lane = (int)k;
+    }
+    return lane;
+}
+
+/* A store under a constant mask of one lane, or of what was there but for one lane: LLVM 22 stores
+ * that lane alone, with the width it had before it was narrowed. */
+static LLVMValueRef lane_inserted(Rewriter *r, LLVMValueRef i)
+{
+    int lane = LLVMIsASelectInst(i) && is_vector(i) && element_bits(i) > 1
+                   ? only_lane(LLVMGetOperand(i, 0)) : -1;
+    if (lane < 0)
+        return NULL;
+    return LLVMBuildInsertElement(r->builder, LLVMGetOperand(i, 2),
+                                  lane_of(r, LLVMGetOperand(i, 1), (unsigned)lane),
+                                  lane_number(r, (unsigned)lane), "");
+}
+
+static LLVMValueRef lane_stored(Rewriter *r, LLVMValueRef i)
+{
+    LLVMValueRef f = LLVMIsACallInst(i) ? LLVMGetCalledValue(i) : NULL;
+    if (!f || LLVMGetIntrinsicID(f) != r->masked_store)
+        return NULL;
+    int lane = only_lane(LLVMGetArgOperand(i, LLVMGetNumArgOperands(i) - 1));
+    if (lane < 0)
+        return NULL;
+    LLVMValueRef v = lane_of(r, LLVMGetArgOperand(i, 0), (unsigned)lane);
+    LLVMValueRef at = lane_number(r, (unsigned)lane);
+    at = LLVMBuildGEP2(r->builder, LLVMTypeOf(v), LLVMGetArgOperand(i, 1), &at, 1, "");
+    LLVMValueRef store = LLVMBuildStore(r->builder, v, at);
+    LLVMSetAlignment(store, 1);
+    return store;
+}
+
+/* ---- bytes shifted right ------------------------------------------------------------------- */
+
+static bool has_zero_lane(LLVMValueRef constant)
+{
+    for (unsigned k = 0; k < LLVMGetVectorSize(LLVMTypeOf(constant)); k++) {
+        LLVMValueRef element = LLVMGetAggregateElement(constant, k);
+        if (element && LLVMIsNull(element))
+            return true;
+    }
+    return false;
+}
+
+/* Signed bytes shifted right by constants that include 0, as 16 bits each. Where the other lanes
+ * turn out not to matter, LLVM makes a matrix for GF2P8AFFINEQB, and the one for 0 is wrong. */
+static LLVMValueRef shifted_wider(Rewriter *r, LLVMValueRef i)
+{
+    if (LLVMGetInstructionOpcode(i) != LLVMAShr || !is_vector(i) || element_bits(i) != 8)
+        return NULL;
+    LLVMValueRef x = LLVMGetOperand(i, 0), amount = LLVMGetOperand(i, 1);
+    if (!LLVMIsConstant(amount) || !has_zero_lane(amount))
+        return NULL;
+    LLVMTypeRef wide = LLVMVectorType(LLVMInt16TypeInContext(r->context),
+                                      LLVMGetVectorSize(LLVMTypeOf(i)));
+    LLVMValueRef shifted = LLVMBuildAShr(r->builder, LLVMBuildSExt(r->builder, x, wide, ""),
+                                         LLVMBuildZExt(r->builder, amount, wide, ""), "");
+    return LLVMBuildTrunc(r->builder, shifted, LLVMTypeOf(i), "");
+}
+
+/* ---- high halves of products --------------------------------------------------------------- */
+
+static bool is_widened(LLVMValueRef v)
+{
+    return LLVMIsConstant(v) || LLVMIsAZExtInst(v);
+}
+
+/* The high half of a product, `(a * b) >> n` of numbers extended by n bits, becomes MULHU, and
+ * where b is then found to be one in a whole register, `a >> n`, which is undefined: LLVM knows
+ * that the high half is 0 there for scalars only. A shuffle of halves it does not take for MULHU.
+ * Where a vector fills no more than a register, the passes have found before what is constant. */
+static LLVMValueRef high_by_shuffle(Rewriter *r, LLVMValueRef i)
+{
+    if (LLVMGetInstructionOpcode(i) != LLVMLShr || !is_vector(i))
+        return NULL;
+    LLVMValueRef product = LLVMGetOperand(i, 0), amount = LLVMGetOperand(i, 1), odd[128];
+    unsigned bits = element_bits(i), n = LLVMGetVectorSize(LLVMTypeOf(i));
+    LLVMValueRef first = LLVMIsConstant(amount) ? LLVMGetAggregateElement(amount, 0) : NULL;
+    if (!LLVMIsAInstruction(product) || LLVMGetInstructionOpcode(product) != LLVMMul ||
+        !is_widened(LLVMGetOperand(product, 0)) || !is_widened(LLVMGetOperand(product, 1)) ||
+        !first || !LLVMIsAConstantInt(first) || LLVMConstIntGetZExtValue(first) != bits / 2 ||
+        n > 128 || n * bits / 2 <= r->known_bits)
+        return NULL;
+    LLVMTypeRef half = LLVMIntTypeInContext(r->context, bits / 2);
+    for (unsigned k = 0; k < n; k++)
+        odd[k] = lane_number(r, 2 * k + 1);
+    LLVMValueRef halves =
+        LLVMBuildBitCast(r->builder, product, LLVMVectorType(half, 2 * n), "");
+    LLVMValueRef none = LLVMGetPoison(LLVMTypeOf(halves));
+    LLVMValueRef high =
+        LLVMBuildShuffleVector(r->builder, halves, none, LLVMConstVector(odd, n), "");
+    return LLVMBuildZExt(r->builder, high, LLVMTypeOf(i), "");
+}
+
+static LLVMValueRef (*const rewrites[])(Rewriter *, LLVMValueRef) = {
+    mask_without_shuffle, numbers_by_select, reversed_one_by_one,
+    lane_inserted,        lane_stored,       shifted_wider,
+    high_by_shuffle,
+};
+
+static void rewrite(Rewriter *r, LLVMBasicBlockRef block)
+{
+    for (LLVMValueRef i = LLVMGetFirstInstruction(block), next; i; i = next) {
+        next = LLVMGetNextInstruction(i);
+        LLVMPositionBuilderBefore(r->builder, i);
+        LLVMValueRef other = NULL;
+        for (unsigned k = 0; k < COUNT_OF(rewrites) && !other; k++)
+            other = rewrites[k](r, i);
+        if (!other)
+            continue;
+        if (LLVMGetFirstUse(i))
+            LLVMReplaceAllUsesWith(i, other);
+        LLVMInstructionEraseFromParent(i);
+    }
+}
+
+/* ---- prologues ----------------------------------------------------------------------------- */
+
+/* A volatile store to the frame in the first block, which keeps the prologue there. LLVM moves it
+ * to where the frame is first needed, and where it is large enough for a loop that touches its
+ * pages one by one, that loop takes R11, whatever lives in it there. */
+static void keep_prologue_first(Rewriter *r, LLVMValueRef function)
+{
+    LLVMTypeRef byte = LLVMInt8TypeInContext(r->context);
+    LLVMPositionBuilderBefore(r->builder,
+                              LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function)));
+    LLVMValueRef frame = LLVMBuildAlloca(r->builder, byte, "frame");
+    LLVMSetVolatile(LLVMBuildStore(r->builder, LLVMConstNull(byte), frame), true);
+}
+
+void cpu_work_around(LLVMModuleRef module, uint32_t known_bits)
+{
+    LLVMContextRef context = LLVMGetModuleContext(module);
+    Rewriter r = {.context = context,
+                  .builder = LLVMCreateBuilderInContext(context),
+                  .known_bits = known_bits,
+                  .bitreverse = LLVMLookupIntrinsicID("llvm.bitreverse", 15),
+                  .masked_store = LLVMLookupIntrinsicID("llvm.masked.store", 17)};
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+        cpu_without_bfloats(f);
+        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
+            rewrite(&r, b);
+        if (LLVMCountBasicBlocks(f) > 1)
+            keep_prologue_first(&r, f);
+    }
+    LLVMDisposeBuilder(r.builder);
+}

@@ -1,0 +1,645 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Loads and stores of the lanes. By what is known of the addresses of a leaf: one scalar access
+ * (all lanes the same address), one vector access (lane by lane, or group by group of lanes, side
+ * by side), wide accesses with shuffles (a few leaves of each lane side by side), else gather and
+ * scatter. Stores of several lanes to one address: one of them wins.
+ *
+ * Robust access (VK_EXT_robustness2): what lies outside of the buffer reads as zero and is not
+ * written. A scalar access that is outside goes to other memory instead; lanes outside are masked
+ * out.
+ */
+#include "cpu/emit/emit.h"
+#include "cpu/emit/emit_internal.h"
+
+#include <llvm/Config/llvm-config.h>
+
+/* Lanes of a subgroup, and scalars of a wide access: of 4 a lane. */
+enum { MAX_LANES = 128, WIDEST = 4 * MAX_LANES };
+
+/* ---- intrinsics ------------------------------------------------------------------------------ */
+
+/* Since LLVM 22 the alignment is an attribute of the address, before it was an argument. */
+static LV masked(Emit *e, const char *name, LT type, LV *args, unsigned n, unsigned address,
+                 unsigned align)
+{
+    LT types[2] = { type, LLVMTypeOf(args[address]) };
+    LV all[5];
+    unsigned k = 0, m = 0;
+    for (; k < n; k++) {
+        all[m++] = args[k];
+        if (LLVM_VERSION_MAJOR < 22 && k == address)
+            all[m++] = LLVMConstInt(e->i32, align, 0);
+    }
+    LV call = emit_intrinsic(e, name, types, 2, all, m);
+    if (LLVM_VERSION_MAJOR >= 22) {
+        unsigned kind = LLVMGetEnumAttributeKindForName("align", 5);
+        LLVMAddCallSiteAttribute(call, address + 1, LLVMCreateEnumAttribute(e->cx, kind, align));
+    }
+    return call;
+}
+
+/* Machines gather 32 bits or more; narrower elements LLVM would load one by one. Each lies within
+ * an aligned word, which may be read wherever a byte of it may. */
+static LV gather_narrow(Emit *e, LT type, LV address, uint32_t bits, LV mask)
+{
+    LT words = LLVMVectorType(e->i32, e->W), addresses = LLVMVectorType(e->i64, e->W);
+    LT types[2] = { LLVMTypeOf(address), addresses };
+    LV aligned[2] = { address, emit_int(e, addresses, ~3ull) };
+    LV args[3] = { emit_intrinsic(e, "llvm.ptrmask", types, 2, aligned, 2), mask,
+                   LLVMConstNull(words) };
+    LV word = masked(e, "llvm.masked.gather", words, args, 3, 0, 4);
+    LV byte = LLVMBuildTrunc(e->b, LLVMBuildPtrToInt(e->b, address, addresses, ""), words, "");
+    byte = LLVMBuildAnd(e->b, byte, emit_int(e, words, 3), "");
+    word = LLVMBuildLShr(e->b, word, LLVMBuildShl(e->b, byte, emit_int(e, words, 3), ""), "");
+    LT narrow = LLVMVectorType(LLVMIntTypeInContext(e->cx, bits), e->W);
+    return LLVMBuildBitCast(e->b, LLVMBuildTrunc(e->b, word, narrow, ""), type, "");
+}
+
+/* 16 bits that no even address is told of may lie in two words. */
+static LV gather_halves(Emit *e, LT type, LV address, LV mask)
+{
+    LT bytes = LLVMVectorType(e->i8, e->W), whole = LLVMVectorType(e->i16, e->W);
+    LV one = LLVMConstInt(e->i64, 1, 0);
+    LV low = gather_narrow(e, bytes, address, 8, mask);
+    LV above = LLVMBuildGEP2(e->b, e->i8, address, &one, 1, "");
+    LV high = LLVMBuildZExt(e->b, gather_narrow(e, bytes, above, 8, mask), whole, "");
+    high = LLVMBuildShl(e->b, high, emit_int(e, whole, 8), "");
+    return LLVMBuildBitCast(e->b, LLVMBuildOr(e->b, high, LLVMBuildZExt(e->b, low, whole, ""), ""),
+                            type, "");
+}
+
+static uint32_t bits_of(LT scalar)
+{
+    switch (LLVMGetTypeKind(scalar)) {
+    case LLVMIntegerTypeKind: return LLVMGetIntTypeWidth(scalar);
+    case LLVMHalfTypeKind:
+    case LLVMBFloatTypeKind: return 16;
+    default: return 64;
+    }
+}
+
+static LV in_array(Emit *e, LT element, LV array, LV index)
+{
+    return LLVMBuildInBoundsGEP2(e->b, element, array, &index, 1, "");
+}
+
+/* What a machine does not gather or scatter LLVM would write out in full, and AVX2's gathers of
+ * many lanes, each with a mask in a register, take it as long: up to a minute for a hundred of 128
+ * lanes. A loop over the lanes instead, with their addresses and values in memory. */
+static bool needs_loop(Emit *e, uint32_t bits, bool store)
+{
+    if (e->target->avx512)
+        return e->W >= 32 && store && bits < 32;
+    return e->W >= (store || e->target->vector_bits < 256 ? 32 : 64);
+}
+
+static LaneLoop over_addresses(Emit *e, LV address, LV values, LV mask, LV *at)
+{
+    if (!e->lane_addresses) {
+        e->lane_addresses = emit_alloca(e, LLVMTypeOf(address), "lane_addresses");
+        e->lane_values = emit_alloca(e, LLVMVectorType(e->i64, e->W), "lane_values");
+    }
+    LLVMBuildStore(e->b, address, e->lane_addresses);
+    LLVMBuildStore(e->b, values, e->lane_values);
+    bool all = mask == LLVMConstAllOnes(LLVMTypeOf(mask));
+    LaneLoop l = lane_loop_begin(e, all ? NULL : mask);
+    *at = LLVMBuildLoad2(e->b, e->ptr, in_array(e, e->ptr, e->lane_addresses, l.index), "");
+    return l;
+}
+
+static LV gather_by_lanes(Emit *e, LT type, LV address, unsigned align, LV mask)
+{
+    LT element = LLVMGetElementType(type);
+    LV from;
+    LaneLoop l = over_addresses(e, address, LLVMConstNull(type), mask, &from);
+    LV x = LLVMBuildLoad2(e->b, element, from, "");
+    LLVMSetAlignment(x, align);
+    LLVMBuildStore(e->b, x, in_array(e, element, e->lane_values, l.index));
+    lane_loop_end(e, &l);
+    return LLVMBuildLoad2(e->b, type, e->lane_values, "");
+}
+
+static void scatter_by_lanes(Emit *e, LV v, LV address, unsigned align, LV mask)
+{
+    LT element = LLVMGetElementType(LLVMTypeOf(v));
+    LV to;
+    LaneLoop l = over_addresses(e, address, v, mask, &to);
+    LV x = LLVMBuildLoad2(e->b, element, in_array(e, element, e->lane_values, l.index), "");
+    LLVMSetAlignment(LLVMBuildStore(e->b, x, to), align);
+    lane_loop_end(e, &l);
+}
+
+LV emit_masked_load(Emit *e, LT type, LV address, unsigned align, LV mask)
+{
+    LV args[3] = { address, mask, LLVMConstNull(type) };
+    bool lanes = emit_is_lanes(address);
+    uint32_t bits = bits_of(LLVMGetElementType(type));
+    if (lanes && needs_loop(e, bits, false))
+        return gather_by_lanes(e, type, address, align, mask);
+    if (lanes && bits == 16 && align < 2)
+        return gather_halves(e, type, address, mask);
+    if (lanes && (bits == 8 || bits == 16))
+        return gather_narrow(e, type, address, bits, mask);
+    return masked(e, lanes ? "llvm.masked.gather" : "llvm.masked.load", type, args, 3, 0, align);
+}
+
+void emit_masked_store(Emit *e, LV v, LV address, unsigned align, LV mask)
+{
+    LV args[3] = { v, address, mask };
+    bool lanes = emit_is_lanes(address);
+    uint32_t bits = bits_of(LLVMGetElementType(LLVMTypeOf(v)));
+    if (lanes && needs_loop(e, bits, true)) {
+        scatter_by_lanes(e, v, address, align, mask);
+        return;
+    }
+    masked(e, lanes ? "llvm.masked.scatter" : "llvm.masked.store", LLVMTypeOf(v), args, 3, 1,
+           align);
+}
+
+static LV plain_load(Emit *e, const Pointer *p, LT type, LV address, unsigned align)
+{
+    LV v = LLVMBuildLoad2(e->b, type, address, "");
+    LLVMSetAlignment(v, align);
+    if (p->volatile_)
+        LLVMSetVolatile(v, 1);
+    return v;
+}
+
+static void plain_store(Emit *e, const Pointer *p, LV v, LV address, unsigned align)
+{
+    LV store = LLVMBuildStore(e->b, v, address);
+    LLVMSetAlignment(store, align);
+    if (p->volatile_)
+        LLVMSetVolatile(store, 1);
+}
+
+/* ---- leaves in memory ------------------------------------------------------------------------ */
+
+/* A bool is a byte in memory. */
+static LT memory_type(Emit *e, const SpvType *t)
+{
+    return t->kind == SPV_BOOL ? e->i8 : emit_scalar_type(e, t);
+}
+
+static LV from_memory(Emit *e, const SpvType *t, LV v)
+{
+    if (t->kind != SPV_BOOL)
+        return v;
+    return LLVMBuildICmp(e->b, LLVMIntNE, v, LLVMConstNull(LLVMTypeOf(v)), "");
+}
+
+static LV to_memory(Emit *e, const SpvType *t, LV v)
+{
+    if (t->kind != SPV_BOOL)
+        return v;
+    return LLVMBuildZExt(e->b, v, emit_is_lanes(v) ? emit_lanes_type(e, e->i8) : e->i8, "");
+}
+
+static unsigned alignment(Emit *e, const Pointer *p, const SpvType *t)
+{
+    uint32_t natural = emit_scalar_bytes(e, t);
+    return p->align && p->align < natural ? p->align : natural;
+}
+
+/* Zeros that are always there. */
+static LV zeros(Emit *e)
+{
+    LT type = LLVMArrayType2(e->i8, 64);
+    LV g = LLVMGetNamedGlobal(e->ll, "zeros");
+    if (!g) {
+        g = LLVMAddGlobal(e->ll, type, "zeros");
+        LLVMSetInitializer(g, LLVMConstNull(type));
+        LLVMSetGlobalConstant(g, 1);
+        LLVMSetLinkage(g, LLVMInternalLinkage);
+        LLVMSetAlignment(g, 64);
+    }
+    return g;
+}
+
+static LV load_same(Emit *e, const Pointer *p, const AccessPart *part)
+{
+    uint32_t size = emit_scalar_bytes(e, part->type);
+    LV address = emit_address(e, p, part->byte, size);
+    LV inside = emit_in_bounds(e, p, part->byte, size);
+    if (inside)
+        address = LLVMBuildSelect(e->b, inside, address, zeros(e), "");
+    return plain_load(e, p, memory_type(e, part->type), address, alignment(e, p, part->type));
+}
+
+static void store_same(Emit *e, const Pointer *p, const AccessPart *part, LV v)
+{
+    uint32_t size = emit_scalar_bytes(e, part->type);
+    LV address = emit_address(e, p, part->byte, size);
+    LV inside = emit_in_bounds(e, p, part->byte, size);
+    if (inside)
+        address = LLVMBuildSelect(e->b, inside, address, memory_dropped(e), "");
+    plain_store(e, p, emit_uniform(e, v), address, alignment(e, p, part->type));
+}
+
+/* ---- groups of lanes side by side ------------------------------------------------------------ */
+
+static LV shuffle(Emit *e, LV a, LV b, const int *lane, uint32_t n)
+{
+    LV *index = NEW_ARRAY(e->arena, LV, n);
+    for (uint32_t k = 0; k < n; k++)
+        index[k] = lane[k] < 0 ? LLVMGetPoison(e->i32) : LLVMConstInt(e->i32, (unsigned)lane[k], 0);
+    return LLVMBuildShuffleVector(e->b, a, b ? b : LLVMGetPoison(LLVMTypeOf(a)),
+                                  LLVMConstVector(index, n), "");
+}
+
+static LV sub_vector(Emit *e, LV v, uint32_t from, uint32_t n)
+{
+    int lane[MAX_LANES];
+    if (n == LLVMGetVectorSize(LLVMTypeOf(v)))
+        return v;
+    for (uint32_t k = 0; k < n; k++)
+        lane[k] = (int)(from + k);
+    return shuffle(e, v, NULL, lane, n);
+}
+
+/* Puts n vectors of equal length one behind the other; n a power of two. */
+static LV concatenate(Emit *e, LV *v, uint32_t n)
+{
+    int lane[WIDEST];
+    for (; n > 1; n /= 2)
+        for (uint32_t k = 0; k < n / 2; k++) {
+            uint32_t size = LLVMGetVectorSize(LLVMTypeOf(v[2 * k]));
+            for (uint32_t j = 0; j < 2 * size; j++)
+                lane[j] = (int)j;
+            v[k] = shuffle(e, v[2 * k], v[2 * k + 1], lane, 2 * size);
+        }
+    return v[0];
+}
+
+/* Active lanes inside the buffer; NULL: all. */
+static LV access_mask(Emit *e, const Pointer *p, int64_t byte, uint32_t size)
+{
+    LV inside = emit_in_bounds(e, p, byte, size);
+    return inside ? emit_and(e, e->mask, inside) : e->mask;
+}
+
+static LV load_groups(Emit *e, const Pointer *p, const AccessPart *part)
+{
+    LT scalar = memory_type(e, part->type);
+    uint32_t group = MIN(p->affine.group, e->W), n = e->W / group;
+    uint32_t align = alignment(e, p, part->type);
+    LV mask = e->mask, *piece = NEW_ARRAY(e->arena, LV, n);
+    LT type = LLVMVectorType(scalar, group);
+    for (uint32_t k = 0; k < n; k++) {
+        LV address = address_group(e, p, part->byte, k);
+        piece[k] = mask ? emit_masked_load(e, type, address, align,
+                                      sub_vector(e, mask, k * group, group))
+                        : plain_load(e, p, type, address, align);
+    }
+    return concatenate(e, piece, n);
+}
+
+static void store_groups(Emit *e, const Pointer *p, const AccessPart *part, LV v)
+{
+    uint32_t group = MIN(p->affine.group, e->W), n = e->W / group;
+    uint32_t align = alignment(e, p, part->type);
+    LV mask = e->mask;
+    for (uint32_t k = 0; k < n; k++) {
+        LV address = address_group(e, p, part->byte, k), piece = sub_vector(e, v, k * group, group);
+        if (mask)
+            emit_masked_store(e, piece, address, align, sub_vector(e, mask, k * group, group));
+        else
+            plain_store(e, p, piece, address, align);
+    }
+}
+
+/* Groups of lanes lie side by side, in vectors worth it. */
+static bool side_by_side(Emit *e, const Pointer *p, const AccessPart *part)
+{
+    uint32_t size = emit_scalar_bytes(e, part->type);
+    return p->lane_index && p->at.rule != LAYOUT_LANES && !emit_is_lanes(p->base) &&
+           p->affine.group >= 4 && address_lane_stride(p) == size;
+}
+
+/* ---- a few leaves of each lane side by side -------------------------------------------------- */
+
+/* The number of scalars from one lane's leaves to the next's, when all leaves of a lane lie side by
+ * side and so do the lanes; 0 when not. */
+static uint32_t wide_stride(Emit *e, const Pointer *p, const AccessPart *part, uint32_t n)
+{
+    if (!p->lane_index || p->at.rule == LAYOUT_LANES || emit_is_lanes(p->base) || n > 4 ||
+        p->affine.group < e->W || p->affine.expected || address_checked(e, p))
+        return 0;
+    uint32_t size = emit_scalar_bytes(e, part[0].type);
+    for (uint32_t k = 0; k < n; k++)
+        if (memory_type(e, part[k].type) != memory_type(e, part[0].type) ||
+            part[k].byte != part[0].byte + (int64_t)k * size)
+            return 0;
+    int64_t stride = address_lane_stride(p) / size;
+    if (address_lane_stride(p) % size || stride < n || stride < 2 || stride > 4 ||
+        stride * e->W > WIDEST)
+        return 0;
+    return (uint32_t)stride;
+}
+
+/* Of W * stride scalars, which belong to active lanes' leaves 0..n-1; NULL: all. */
+static LV wide_mask(Emit *e, uint32_t stride, uint32_t n)
+{
+    int lane[WIDEST];
+    if (!e->mask && n == stride)
+        return NULL;
+    LV mask = emit_mask(e), none = LLVMConstNull(LLVMTypeOf(mask));
+    for (uint32_t k = 0; k < e->W * stride; k++)
+        lane[k] = (int)(k % stride < n ? k / stride : e->W);
+    return shuffle(e, mask, none, lane, e->W * stride);
+}
+
+static void load_wide(Emit *e, const Pointer *p, const AccessPart *part, uint32_t n,
+                      uint32_t stride, LV *leaves)
+{
+    LT type = LLVMVectorType(memory_type(e, part[0].type), e->W * stride);
+    LV address = address_group(e, p, part[0].byte, 0), mask = wide_mask(e, stride, n);
+    unsigned align = alignment(e, p, part[0].type);
+    LV all = mask ? emit_masked_load(e, type, address, align, mask)
+        : plain_load(e, p, type, address, align);
+    int lane[MAX_LANES];
+    for (uint32_t k = 0; k < n; k++) {
+        for (uint32_t l = 0; l < e->W; l++)
+            lane[l] = (int)(l * stride + k);
+        leaves[k] = shuffle(e, all, NULL, lane, e->W);
+    }
+}
+
+static void store_wide(Emit *e, const Pointer *p, const AccessPart *part, uint32_t n,
+                       uint32_t stride, const LV *leaves)
+{
+    LV piece[4];
+    uint32_t count = stride > 2 ? 4 : 2;
+    for (uint32_t k = 0; k < count; k++)
+        piece[k] = k < n ? leaves[k] : LLVMGetPoison(LLVMTypeOf(leaves[0]));
+    int lane[WIDEST];
+    for (uint32_t k = 0; k < e->W * stride; k++)
+        lane[k] = k % stride < n ? (int)(k % stride * e->W + k / stride) : -1;
+    LV joined = concatenate(e, piece, count);
+    LV v = shuffle(e, joined, NULL, lane, e->W * stride);
+    LV address = address_group(e, p, part[0].byte, 0), mask = wide_mask(e, stride, n);
+    unsigned align = alignment(e, p, part[0].type);
+    if (mask)
+        emit_masked_store(e, v, address, align, mask);
+    else
+        plain_store(e, p, v, address, align);
+}
+
+/* ---- one leaf -------------------------------------------------------------------------------- */
+
+/* Private memory whose place is the same for all lanes: one vector. */
+static bool lanes_in_order(const Pointer *p)
+{
+    return p->at.rule == LAYOUT_LANES && !p->lane_index;
+}
+
+/* One vector a group. Checks ask each lane for the address that it has by itself, which is another
+ * than the group's where an index wraps: it is accessed by that one. */
+static bool in_groups(Emit *e, const Pointer *p, const AccessPart *part)
+{
+    return side_by_side(e, p, part) && !p->affine.expected && !address_checked(e, p);
+}
+
+/* The same for all lanes of a group, in groups worth it. */
+static bool same_in_groups(Emit *e, const Pointer *p)
+{
+    return p->lane_index && p->affine.group >= 8 && !p->affine.stride && !p->affine.expected &&
+           !e->mask && !address_checked(e, p) && p->at.rule != LAYOUT_LANES &&
+           !emit_is_lanes(p->base);
+}
+
+static LV load_same_in_groups(Emit *e, const Pointer *p, const AccessPart *part)
+{
+    uint32_t n = e->W / p->affine.group, align = alignment(e, p, part->type);
+    LV *piece = NEW_ARRAY(e->arena, LV, n);
+    for (uint32_t k = 0; k < n; k++) {
+        LV address = address_group(e, p, part->byte, k);
+        LV one = plain_load(e, p, memory_type(e, part->type), address, align);
+        piece[k] = sub_vector(e, emit_lanes(e, one), 0, p->affine.group);
+    }
+    return concatenate(e, piece, n);
+}
+
+static LV gather(Emit *e, const Pointer *p, const AccessPart *part)
+{
+    LT lanes = emit_lanes_type(e, memory_type(e, part->type));
+    uint32_t size = emit_scalar_bytes(e, part->type);
+    LV mask = access_mask(e, p, part->byte, size);
+    return emit_masked_load(e, lanes, emit_address(e, p, part->byte, size),
+                            alignment(e, p, part->type), mask ? mask : emit_mask(e));
+}
+
+static void scatter(Emit *e, const Pointer *p, const AccessPart *part, LV v)
+{
+    uint32_t size = emit_scalar_bytes(e, part->type);
+    LV mask = access_mask(e, p, part->byte, size);
+    emit_masked_store(e, v, emit_address(e, p, part->byte, size), alignment(e, p, part->type),
+                 mask ? mask : emit_mask(e));
+}
+
+static LV load_part(Emit *e, const Pointer *p, const AccessPart *part)
+{
+    if (emit_same_address(p))
+        return load_same(e, p, part);
+    if (lanes_in_order(p)) {
+        LT lanes = emit_lanes_type(e, memory_type(e, part->type));
+        return plain_load(e, p, lanes, address_uniform(e, p, part->byte, e->W),
+                          emit_scalar_bytes(e, part->type));
+    }
+    if (in_groups(e, p, part))
+        return load_groups(e, p, part);
+    if (same_in_groups(e, p))
+        return load_same_in_groups(e, p, part);
+    return gather(e, p, part);
+}
+
+static void store_part(Emit *e, const Pointer *p, const AccessPart *part, LV v)
+{
+    if (emit_same_address(p)) {
+        store_same(e, p, part, v);
+        return;
+    }
+    v = emit_lanes(e, v);
+    if (lanes_in_order(p)) {
+        uint32_t size = emit_scalar_bytes(e, part->type);
+        LV address = address_uniform(e, p, part->byte, e->W);
+        if (e->mask)
+            v = LLVMBuildSelect(e->b, e->mask, v, plain_load(e, p, LLVMTypeOf(v), address, size),
+                                "");
+        plain_store(e, p, v, address, size);
+    } else if (in_groups(e, p, part)) {
+        store_groups(e, p, part, v);
+    } else {
+        scatter(e, p, part, v);
+    }
+}
+
+LV emit_load_leaf(Emit *e, const Pointer *p, int64_t byte, const SpvType *t)
+{
+    AccessPart part = { byte, t };
+    return from_memory(e, t, load_part(e, p, &part));
+}
+
+void emit_store_leaf(Emit *e, const Pointer *p, int64_t byte, const SpvType *t, LV v)
+{
+    AccessPart part = { byte, t };
+    store_part(e, p, &part, to_memory(e, t, v));
+}
+
+/* ---- whole pointees -------------------------------------------------------------------------- */
+
+static void collect(Emit *e, const Layout *l, int64_t byte, AccessPart *part, uint32_t *n)
+{
+    const SpvType *t = l->type;
+    if (t->kind != SPV_VECTOR && t->kind != SPV_MATRIX && t->kind != SPV_ARRAY &&
+        t->kind != SPV_STRUCT) {
+        for (uint32_t k = 0, leaves = emit_n_leaves(e, t); k < leaves; k++)
+            part[(*n)++] = (AccessPart){ byte + (int64_t)emit_scalar_bytes(e, t) * k, t };
+        return;
+    }
+    for (uint32_t k = 0; k < t->count; k++) {
+        uint64_t offset;
+        Layout sub = emit_layout_part(e, l, k, &offset);
+        collect(e, &sub, byte + (int64_t)offset, part, n);
+    }
+}
+
+AccessPart *access_parts(Emit *e, const Pointer *p, uint32_t *n)
+{
+    uint32_t parts = 0;
+    *n = emit_n_leaves(e, p->at.type);
+    AccessPart *part = NEW_ARRAY(e->arena, AccessPart, *n + 1);
+    if (*n)
+        collect(e, &p->at, 0, part, &parts);
+    return part;
+}
+
+static void load_parts(Emit *e, const Pointer *p, const AccessPart *part, uint32_t n, LV *leaves)
+{
+    uint32_t stride = n ? wide_stride(e, p, part, n) : 0;
+    if (stride)
+        load_wide(e, p, part, n, stride, leaves);
+    for (uint32_t k = 0; k < n && !stride; k++)
+        leaves[k] = load_part(e, p, &part[k]);
+}
+
+static void store_parts(Emit *e, const Pointer *p, const AccessPart *part, uint32_t n, LV *v)
+{
+    uint32_t stride = n ? wide_stride(e, p, part, n) : 0;
+    for (uint32_t k = 0; k < n; k++) {
+        if (stride)
+            v[k] = emit_lanes(e, v[k]);
+        else
+            store_part(e, p, &part[k], v[k]);
+    }
+    if (stride)
+        store_wide(e, p, part, n, stride, v);
+}
+
+/* ---- two ways -------------------------------------------------------------------------------- */
+
+/* An access whose lanes most likely go on as is known of them (Affine.expected), or most likely are
+ * all inside: the first way relies on it, the second asks each lane. */
+typedef struct Ways {
+    LV test[2];
+    uint32_t n;                 /* tests; 0: one way only, the plain one */
+    Pointer way[2];
+    LLVMBasicBlockRef begin[2], end[2], done;
+} Ways;
+
+static void expect_inside(Emit *e, Ways *w, const Pointer *p, const AccessPart *part, uint32_t n)
+{
+    LV inside = address_all_inside(e, p, part, n);
+    if (!inside)
+        return;
+    w->test[w->n++] = inside;
+    w->way[0].limit = NULL;
+    w->way[1].seldom = true;
+}
+
+/* Branches on test k; the first way goes on. */
+static void narrow(Emit *e, Ways *w, uint32_t k)
+{
+    w->begin[0] = emit_new_block(e, "access.together");
+    LV branch = LLVMBuildCondBr(e->b, w->test[k], w->begin[0], w->begin[1]);
+    LLVMMetadataRef weights[3] = {
+        LLVMMDStringInContext2(e->cx, "branch_weights", 14),
+        LLVMValueAsMetadata(LLVMConstInt(e->i32, 1000, 0)),
+        LLVMValueAsMetadata(LLVMConstInt(e->i32, 1, 0)),
+    };
+    LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(e->cx, "prof", 4),
+                    LLVMMetadataAsValue(e->cx, LLVMMDNodeInContext2(e->cx, weights, 3)));
+    LLVMPositionBuilderAtEnd(e->b, w->begin[0]);
+}
+
+static Ways ways_begin(Emit *e, const Pointer *p, const AccessPart *part, uint32_t n)
+{
+    Ways w = { .way = { *p, *p } };
+    if (!n)
+        return w;
+    if (p->affine.expected && (n > 1 || !side_by_side(e, p, part)))
+        return w;
+    expect_inside(e, &w, p, part, n);
+    if (p->affine.expected)
+        w.test[w.n++] = p->affine.expected;
+    w.way[0].affine.expected = NULL;
+    w.way[1].affine = (Affine){ .group = 1 };
+    if (w.n) {
+        w.done = emit_new_block(e, "access.done");
+        w.begin[1] = emit_new_block(e, "access.apart");
+    }
+    for (uint32_t k = 0; k < w.n; k++)
+        narrow(e, &w, k);
+    return w;
+}
+
+/* The first way ends, the second begins or all is done. True: there is a second. */
+static bool ways_next(Emit *e, Ways *w, uint32_t k)
+{
+    if (!w->n)
+        return false;
+    w->end[k] = LLVMGetInsertBlock(e->b);
+    LLVMBuildBr(e->b, w->done);
+    LLVMPositionBuilderAtEnd(e->b, k ? w->done : w->begin[1]);
+    return !k;
+}
+
+/* ---- the accesses ---------------------------------------------------------------------------- */
+
+void emit_load(Emit *e, const Pointer *p, LV *leaves)
+{
+    if (p->builtin) {
+        memory_load_builtin(e, p, leaves);
+        return;
+    }
+    uint32_t n, k = 0;
+    AccessPart *part = access_parts(e, p, &n);
+    LV *v[2] = { leaves, NEW_ARRAY(e->arena, LV, n + 1) };
+    Ways w = ways_begin(e, p, part, n);
+    do
+        load_parts(e, &w.way[k], part, n, v[k]);
+    while (ways_next(e, &w, k++));
+    for (k = 0; k < n; k++) {
+        if (w.n) {
+            LV from[2] = { v[0][k], v[1][k] };
+            leaves[k] = LLVMBuildPhi(e->b, LLVMTypeOf(from[0]), "");
+            LLVMAddIncoming(leaves[k], from, w.end, 2);
+        }
+        leaves[k] = from_memory(e, part[k].type, leaves[k]);
+    }
+}
+
+void emit_store(Emit *e, const Pointer *p, const LV *leaves)
+{
+    uint32_t n, k = 0;
+    AccessPart *part = access_parts(e, p, &n);
+    LV *v = NEW_ARRAY(e->arena, LV, n + 1), *copy = NEW_ARRAY(e->arena, LV, n + 1);
+    for (uint32_t l = 0; l < n; l++)
+        v[l] = to_memory(e, part[l].type, leaves[l]);
+    Ways w = ways_begin(e, p, part, n);
+    do {
+        memcpy(copy, v, n * sizeof *v);
+        store_parts(e, &w.way[k], part, n, copy);
+    } while (ways_next(e, &w, k++));
+}

@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What is known of integers over the lanes (Affine), carried along through arithmetic: that they
+ * count up by a constant, or are the same, within aligned groups of lanes. In: an instruction and
+ * what is known of its operands. Out: what is known of its result, with the scalar arithmetic for
+ * the groups' first lanes.
+ *
+ * What comes out of a minimum, maximum, clamp or select of such numbers most often is the one that
+ * counts, at a border it is not: whether it is (`expected`) is asked there, once, and the accesses
+ * that rely on it branch.
+ */
+#include "cpu/emit/emit.h"
+#include "cpu/emit/emit_internal.h"
+
+Affine value_affine(Emit *e, const Value *v, uint32_t k)
+{
+    if (v->affine && k < v->n)
+        return v->affine[k];
+    if (k < v->n && v->leaf[k] && !emit_is_lanes(v->leaf[k]))
+        return (Affine){ .first = { v->leaf[k] }, .group = e->W };
+    return (Affine){ .group = 1 };
+}
+
+/* ---- firsts ---------------------------------------------------------------------------------- */
+
+/* The scalars of an Affine, by number. */
+enum { SCALARS = AFFINE_GROUPS + 1 };
+static LV *scalar(Affine *a, uint32_t k)
+{
+    return k < AFFINE_GROUPS ? &a->first[k] : &a->expected;
+}
+
+void affine_store(Emit *e, AffineSlots *slots, uint32_t home, const Affine *a)
+{
+    Affine from = *a;
+    for (uint32_t k = 0; k < SCALARS; k++) {
+        LV v = *scalar(&from, k);
+        if (v && !slots->of[k])
+            slots->of[k] = slot_new(e, LLVMTypeOf(v), home, false);
+        if (v)
+            slot_store(e, slots->of[k], v);
+    }
+}
+
+Affine affine_load(Emit *e, const AffineSlots *slots, Affine a)
+{
+    for (uint32_t k = 0; k < SCALARS; k++)
+        if (slots->of[k])
+            *scalar(&a, k) = slot_load(e, slots->of[k]);
+    return a;
+}
+
+/* Smaller groups: their firsts lie within the larger ones. */
+static void regroup(Emit *e, Affine *a, uint32_t group)
+{
+    LV first[AFFINE_GROUPS] = { 0 };
+    if (group >= a->group)
+        return;
+    for (uint32_t k = 0; k < e->W / group && e->W / group <= AFFINE_GROUPS && a->first[0]; k++) {
+        LV from = a->first[k * group / a->group];
+        int64_t steps = k * group % a->group;
+        first[k] = LLVMBuildAdd(e->b, from, emit_int(e, LLVMTypeOf(from),
+                                                     (uint64_t)(steps * a->stride)), "");
+    }
+    memcpy(a->first, first, sizeof first);
+    a->group = group;
+}
+
+Affine affine_join(Emit *e, Affine *a, Affine *b)
+{
+    /* 0 where a value has no affine form at all, after an error */
+    uint32_t group = MAX(MIN(a->group, b->group), 1);
+    regroup(e, a, group);
+    regroup(e, b, group);
+    LV expected = a->expected ? a->expected : b->expected;
+    if (a->expected && b->expected && a->expected != b->expected)
+        expected = LLVMBuildAnd(e->b, a->expected, b->expected, "");
+    return (Affine){ .group = group, .expected = expected };
+}
+
+/* ---- arithmetic ------------------------------------------------------------------------------ */
+
+static bool fits(int64_t x)
+{
+    return x >= -65536 && x <= 65536;
+}
+
+static bool small_constant(LV v, int64_t *x)
+{
+    if (!v || !LLVMIsAConstantInt(v) || LLVMGetIntTypeWidth(LLVMTypeOf(v)) > 64)
+        return false;
+    *x = LLVMConstIntGetSExtValue(v);
+    return fits(*x);
+}
+
+/* How many low bits of an integer are known to be zero. */
+static uint32_t trailing_zeros(LV v, uint32_t depth)
+{
+    if (LLVMIsAConstantInt(v)) {
+        uint64_t x = LLVMConstIntGetZExtValue(v);
+        return x ? (uint32_t)__builtin_ctzll(x) : 64;
+    }
+    if (!depth || !LLVMIsAInstruction(v))
+        return 0;
+    uint32_t a = LLVMGetNumOperands(v) > 0 ? trailing_zeros(LLVMGetOperand(v, 0), depth - 1) : 0;
+    switch (LLVMGetInstructionOpcode(v)) {
+    case LLVMMul: return a + trailing_zeros(LLVMGetOperand(v, 1), depth - 1);
+    case LLVMAdd: return MIN(a, trailing_zeros(LLVMGetOperand(v, 1), depth - 1));
+    case LLVMShl:
+        return LLVMIsAConstantInt(LLVMGetOperand(v, 1))
+            ? a + (uint32_t)LLVMConstIntGetZExtValue(LLVMGetOperand(v, 1)) : a;
+    case LLVMZExt: return a;
+    default: return 0;
+    }
+}
+
+/* first + lane, divided by 2^bits or reduced modulo it: in aligned runs that share a quotient the
+ * remainder goes on counting. */
+static Affine affine_split(Emit *e, Affine a, uint32_t bits, bool quotient)
+{
+    static const Affine none = { .group = 1 };
+    uint64_t run = bits < 32 ? (uint64_t)1 << bits : 0;
+    if (a.stride != 1 || !a.first[0] || !run)
+        return none;
+    LT type = LLVMTypeOf(a.first[0]);
+    if (bits >= LLVMGetIntTypeWidth(type))
+        return none;
+    for (uint32_t k = 0; k < AFFINE_GROUPS && a.first[k]; k++)
+        if (MIN(run, a.group) > (uint64_t)1 << MIN(trailing_zeros(a.first[k], 8), 31))
+            return none;
+    Affine r = { .stride = !quotient, .group = (uint32_t)MIN(run, a.group), .no_wrap = true };
+    regroup(e, &a, r.group);
+    for (uint32_t k = 0; k < AFFINE_GROUPS && a.first[k]; k++)
+        r.first[k] = quotient ? LLVMBuildLShr(e->b, a.first[k], LLVMConstInt(type, bits, 0), "")
+                              : LLVMBuildAnd(e->b, a.first[k], LLVMConstInt(type, run - 1, 0), "");
+    return r;
+}
+
+/* Unsigned x / d, x % d, x >> n, x & m by constants, as a shift and a mask; false: something
+ * else. */
+static bool splits(uint16_t op, LV operand, uint32_t *bits, bool *quotient)
+{
+    if (!operand || !LLVMIsAConstantInt(operand) || LLVMGetIntTypeWidth(LLVMTypeOf(operand)) > 64)
+        return false;
+    uint64_t x = LLVMConstIntGetZExtValue(operand);
+    *quotient = op == SpvOpUDiv || op == SpvOpShiftRightLogical;
+    if (op == SpvOpShiftRightLogical)
+        *bits = (uint32_t)MIN(x, 64);
+    else if (op == SpvOpBitwiseAnd && is_pow2(x + 1))
+        *bits = (uint32_t)__builtin_ctzll(x + 1);
+    else if ((op == SpvOpUDiv || op == SpvOpUMod) && is_pow2(x))
+        *bits = (uint32_t)__builtin_ctzll(x);
+    else
+        return false;
+    return true;
+}
+
+static Affine affine_binary(Emit *e, uint16_t op, Affine a, Affine b)
+{
+    static const Affine none = { .group = 1 };
+    LV amount = b.group == e->W && !b.stride ? b.first[0] : NULL;
+    LLVMOpcode scalar_op = LLVMAdd;
+    int64_t stride = a.stride + b.stride, factor = 0;
+    uint32_t bits;
+    bool quotient;
+    switch (op) {
+    case SpvOpIAdd:
+        break;
+    case SpvOpISub:
+        scalar_op = LLVMSub;
+        stride = a.stride - b.stride;
+        break;
+    case SpvOpIMul:
+        scalar_op = LLVMMul;
+        if ((a.stride || b.stride) &&
+            !(a.stride ? small_constant(amount, &factor)
+                       : a.group == e->W && small_constant(a.first[0], &factor)))
+            return none;
+        stride *= factor;
+        break;
+    case SpvOpShiftLeftLogical:
+        scalar_op = LLVMShl;
+        if (!small_constant(amount, &factor) || factor < 0 || factor > 16)
+            return none;
+        stride = a.stride * ((int64_t)1 << factor);
+        if (a.first[0])         /* the amount may be of another width */
+            b.first[0] = LLVMConstInt(LLVMTypeOf(a.first[0]), (uint64_t)factor, false);
+        break;
+    default:
+        return !a.expected && !b.expected && splits(op, amount, &bits, &quotient)
+            ? affine_split(e, a, bits, quotient) : none;
+    }
+    Affine r = affine_join(e, &a, &b);
+    r.stride = stride;
+    for (uint32_t k = 0; k < AFFINE_GROUPS && a.first[k] && b.first[k]; k++)
+        r.first[k] = LLVMBuildBinOp(e->b, scalar_op, a.first[k], b.first[k], "");
+    return fits(stride) ? r : none;
+}
+
+static Affine affine_unary(Emit *e, const SpvInst *i, Affine a, LT from, LT type)
+{
+    static const Affine none = { .group = 1 };
+    unsigned bits = LLVMGetIntTypeWidth(from), to = LLVMGetIntTypeWidth(type);
+    switch (i->op) {
+    case SpvOpCopyObject:
+        return a;
+    case SpvOpBitcast:
+        return bits == to ? a : none;
+    case SpvOpSConvert:
+        /* A signed number of OpenCL C's does not wrap: programs that have it do so are wrong. */
+        if (to > bits && !a.no_wrap && e->entry->model == SpvExecutionModelKernel) {
+            for (uint32_t k = 0; k < AFFINE_GROUPS && a.first[k]; k++)
+                a.first[k] = LLVMBuildSExt(e->b, a.first[k], type, "");
+            return a;
+        }
+        /* fall through */
+    case SpvOpUConvert:
+        if (!a.no_wrap && to > bits)
+            return none;
+        for (uint32_t k = 0; k < AFFINE_GROUPS && a.first[k] && to != bits; k++)
+            a.first[k] = to < bits ? LLVMBuildTrunc(e->b, a.first[k], type, "")
+                                   : LLVMBuildZExt(e->b, a.first[k], type, "");
+        a.no_wrap &= to >= bits;
+        return a;
+    default:
+        return none;
+    }
+}
+
+/* x << k >> l with l <= k, in which compilers write an int that becomes a long: as SConvert of x's
+ * low bits, times 2^(k - l). */
+static bool sign_extends(Emit *e, const SpvInst *i, SpvId *x, int64_t *by, int64_t *factor)
+{
+    const SpvInst *left = spv_def(e->module, spv_operand(i, 0));
+    uint64_t k, l;
+    if (i->op != SpvOpShiftRightArithmetic || !left || left->op != SpvOpShiftLeftLogical ||
+        !spv_constant(e->module, spv_operand(left, 1), &k) ||
+        !spv_constant(e->module, spv_operand(i, 1), &l) || k != 32 || l > k || k - l > 12)
+        return false;
+    *x = spv_operand(left, 0);
+    *by = (int64_t)l;
+    *factor = (int64_t)1 << (k - l);
+    return true;
+}
+
+static Affine affine_extended(Emit *e, Affine a, int64_t by, int64_t factor, LT type)
+{
+    if (LLVMGetIntTypeWidth(type) != 64 || !fits(a.stride * factor) || a.group < 2 ||
+        e->entry->model != SpvExecutionModelKernel)
+        return (Affine){ .group = 1 };
+    a.stride *= factor;
+    for (uint32_t k = 0; k < AFFINE_GROUPS && a.first[k]; k++) {
+        LV high = LLVMBuildShl(e->b, a.first[k], LLVMConstInt(type, 32, 0), "");
+        a.first[k] = LLVMBuildAShr(e->b, high, LLVMConstInt(type, (uint64_t)by, 0), "");
+    }
+    a.no_wrap = false;
+    return a;
+}
+
+static bool is_unary(uint16_t op)
+{
+    return op == SpvOpCopyObject || op == SpvOpUConvert || op == SpvOpSConvert ||
+        op == SpvOpBitcast;
+}
+
+static bool is_binary(uint16_t op)
+{
+    switch (op) {
+    case SpvOpIAdd: case SpvOpISub: case SpvOpIMul: case SpvOpShiftLeftLogical:
+    case SpvOpUDiv: case SpvOpUMod: case SpvOpShiftRightLogical: case SpvOpBitwiseAnd:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Minimum, maximum, clamp: the intrinsics that make it, applied in turn to the operands so far and
+ * the next. */
+static const struct { uint32_t op; const char *fn[2]; } bounds[] = {
+    { GLSLstd450UMin, { "llvm.umin" } }, { GLSLstd450SMin, { "llvm.smin" } },
+    { GLSLstd450UMax, { "llvm.umax" } }, { GLSLstd450SMax, { "llvm.smax" } },
+    { GLSLstd450UClamp, { "llvm.umax", "llvm.umin" } },
+    { GLSLstd450SClamp, { "llvm.smax", "llvm.smin" } },
+};
+
+/* The row of `bounds`; COUNT_OF(bounds) when it is none. */
+static uint32_t bound_of(const SpvInst *i)
+{
+    uint32_t row = 0;
+    if (i->op != SpvOpExtInst || i->ext_set != SPV_SET_GLSLstd450)
+        return COUNT_OF(bounds);
+    while (row < COUNT_OF(bounds) && bounds[row].op != spv_operand(i, 1))
+        row++;
+    return row;
+}
+
+/* The same bound on the groups' first lanes. */
+static Affine affine_bound(Emit *e, const SpvInst *i, uint32_t row, uint32_t k)
+{
+    Affine r = value_affine(e, emit_value(e, spv_operand(i, 2)), k);
+    for (uint32_t o = 3; o < spv_n_operands(i); o++) {
+        Affine a = r, b = value_affine(e, emit_value(e, spv_operand(i, o)), k);
+        r = affine_join(e, &a, &b);
+        for (uint32_t g = 0; g < AFFINE_GROUPS && a.first[g] && b.first[g]; g++) {
+            LV args[2] = { a.first[g], b.first[g] };
+            LT type = LLVMTypeOf(args[0]);
+            r.first[g] = emit_intrinsic(e, bounds[row].fn[o - 3], &type, 1, args, 2);
+        }
+    }
+    return r;
+}
+
+/* Most likely the operand that counts, when the others are the same for the lanes of a group. */
+static Affine affine_choice(Emit *e, const SpvInst *i, uint32_t k, LV result)
+{
+    Affine r = { .group = 1 };
+    LV counting = NULL;
+    for (uint32_t o = i->op == SpvOpSelect ? 1 : 2; o < spv_n_operands(i); o++) {
+        const Value *v = emit_value(e, spv_operand(i, o));
+        Affine a = value_affine(e, v, k);
+        if (a.group == 1 || (a.stride && counting))
+            return (Affine){ .group = 1 };
+        if (!a.stride)
+            continue;
+        r = a;
+        counting = v->leaf[k];
+    }
+    if (!counting || !r.first[0])
+        return (Affine){ .group = 1 };
+    LV other = emit_and(e, e->mask, LLVMBuildICmp(e->b, LLVMIntNE, result, counting, ""));
+    LV is = LLVMBuildNot(e->b, emit_any(e, other), "");
+    r.expected = r.expected ? LLVMBuildAnd(e->b, r.expected, is, "") : is;
+    return r;
+}
+
+/* Whether a component of the result comes from others of the operands than its own, though they
+ * have as many. */
+static bool mixes_components(const SpvInst *i)
+{
+    if (i->op != SpvOpExtInst)
+        return i->op == SpvOpTranspose || i->op == SpvOpMatrixTimesMatrix;
+    uint32_t number = spv_operand(i, 1);
+    if (i->ext_set == SPV_SET_GLSLstd450)
+        return number == GLSLstd450MatrixInverse ||
+               (number >= GLSLstd450Cross && number <= GLSLstd450Refract);
+    return i->ext_set == SPV_SET_OpenCLstd_ &&
+           ((number >= OpenCLstd_cross && number <= OpenCLstd_fast_normalize) ||
+            number == OpenCLstd_shuffle || number == OpenCLstd_shuffle2);
+}
+
+/* A pure operation on what does not differ within groups gives such. The group, 1 when it may
+ * differ. */
+static uint32_t same_within(Emit *e, const SpvInst *i, uint32_t n, uint32_t k)
+{
+    uint16_t at[8];
+    uint32_t operands = spv_id_operands(i, at, COUNT_OF(at)), group = e->W;
+    if (!spv_is_pure(i) || operands > COUNT_OF(at) || (n > 1 && mixes_components(i)))
+        return 1;
+    for (uint32_t o = i->op == SpvOpExtInst; o < operands; o++) {
+        const SpvType *t = spv_type_of(e->module, i->words[at[o]]);
+        if (!t || emit_has_matrix(t))
+            return 1;
+        const Value *v = emit_value(e, i->words[at[o]]);
+        if (v->pointer || (v->n != n && v->n != 1))
+            return 1;
+        Affine a = value_affine(e, v, v->n == 1 ? 0 : k);
+        if (a.stride || a.expected)
+            return 1;
+        group = MIN(group, a.group);
+    }
+    return operands ? group : 1;
+}
+
+static Affine affine_integer(Emit *e, const SpvInst *i, const Value *v, uint32_t k)
+{
+    static const Affine none = { .group = 1 };
+    SpvId x;
+    int64_t by, factor;
+    if (v->n == 1 && sign_extends(e, i, &x, &by, &factor))
+        return affine_extended(e, value_affine(e, emit_value(e, x), 0), by, factor,
+                               emit_scalar_type(e, emit_leaf_type(e, v->type, k)));
+    if (!is_unary(i->op) && !is_binary(i->op))
+        return none;
+    const Value *a = emit_value(e, spv_operand(i, 0));
+    const Value *b = is_unary(i->op) ? a : emit_value(e, spv_operand(i, 1));
+    if (a->n != v->n || b->n != v->n)
+        return none;
+    if (is_binary(i->op))
+        return affine_binary(e, i->op, value_affine(e, a, k), value_affine(e, b, k));
+    LT from = LLVMTypeOf(a->leaf[k]);
+    from = emit_is_lanes(a->leaf[k]) ? LLVMGetElementType(from) : from;
+    if (LLVMGetTypeKind(from) != LLVMIntegerTypeKind)
+        return none;
+    LT type = emit_scalar_type(e, emit_leaf_type(e, v->type, k));
+    return affine_unary(e, i, value_affine(e, a, k), from, type);
+}
+
+/* The lanes of what is the same in groups. */
+static LV spread(Emit *e, const Affine *a)
+{
+    uint32_t n = e->W / a->group;
+    LV v = LLVMGetPoison(LLVMVectorType(LLVMTypeOf(a->first[0]), n));
+    LV *from = NEW_ARRAY(e->arena, LV, e->W);
+    for (uint32_t k = 0; k < n; k++)
+        v = LLVMBuildInsertElement(e->b, v, a->first[k], LLVMConstInt(e->i32, k, 0), "");
+    for (uint32_t k = 0; k < e->W; k++)
+        from[k] = LLVMConstInt(e->i32, k / a->group, 0);
+    return n == 1 ? a->first[0]
+        : LLVMBuildShuffleVector(e->b, v, LLVMGetPoison(LLVMTypeOf(v)),
+                                 LLVMConstVector(from, e->W), "");
+}
+
+/* What is the same in few groups is computed by scalars: it most likely ends in addresses. */
+static Affine same_in_groups(Emit *e, const SpvInst *i, Value *v, uint32_t k, uint32_t group)
+{
+    uint32_t n = e->W / group, row = bound_of(i);
+    Affine r = { .group = 1 };
+    if (emit_leaf_type(e, v->type, k)->kind == SPV_INT && n <= 4)
+        r = row < COUNT_OF(bounds) ? affine_bound(e, i, row, k) : affine_integer(e, i, v, k);
+    if (r.group == group && r.first[0] && !r.stride) {
+        v->leaf[k] = spread(e, &r);
+        return r;
+    }
+    r = (Affine){ .group = group };
+    for (uint32_t g = 0; g < n && n <= AFFINE_GROUPS; g++)
+        r.first[g] = LLVMBuildExtractElement(e->b, v->leaf[k], LLVMConstInt(e->i32, g * group, 0),
+                                             "");
+    return r;
+}
+
+static Affine affine_leaf(Emit *e, const SpvInst *i, Value *v, uint32_t k)
+{
+    uint32_t group = same_within(e, i, v->n, k);
+    if (group > 1)
+        return same_in_groups(e, i, v, k, group);
+    if (emit_leaf_type(e, v->type, k)->kind != SPV_INT)
+        return (Affine){ .group = 1 };
+    if (i->op == SpvOpSelect || bound_of(i) < COUNT_OF(bounds))
+        return affine_choice(e, i, k, v->leaf[k]);
+    return affine_integer(e, i, v, k);
+}
+
+/* Arithmetic: from the operands. Composites set theirs themselves (value_set_affine). */
+void affine_result(Emit *e, const SpvInst *i, Value *v)
+{
+    if (!v->n || v->n > 4 || i->op == SpvOpPhi || v->type->kind == SPV_POINTER || !spv_is_pure(i))
+        return;
+    for (uint32_t k = 0; k < v->n; k++) {
+        if (!emit_is_lanes(v->leaf[k]))
+            continue;
+        Affine a = affine_leaf(e, i, v, k);
+        if (a.group < 2)
+            continue;
+        if (a.group == e->W && a.first[0] && !a.stride && !a.expected) {
+            v->leaf[k] = a.first[0];   /* the same for all lanes after all */
+            continue;
+        }
+        if (!v->affine) {
+            v->affine = NEW_ARRAY(e->arena, Affine, v->n);
+            for (uint32_t j = 0; j < v->n; j++)
+                v->affine[j].group = 1;
+        }
+        v->affine[k] = a;
+    }
+    for (uint32_t k = 0; v->affine && k < v->n; k++)
+        if (!emit_is_lanes(v->leaf[k]))
+            v->affine[k] = (Affine){ .first = { v->leaf[k] }, .group = e->W };
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Atomic instructions (SPIR-V 3.3.18; SPV_EXT_shader_atomic_float_add, _min_max).
+ *
+ * One address for all lanes: integer operations and float minima are combined over the active lanes
+ * first, one machine atomic does the sum, and each lane's result is that of the lanes below it (a
+ * scan), as if the lanes had gone one after the other. Everything else goes lane by lane,
+ * ascending. Workgroup and private memory belong to one thread (the subgroups of a workgroup take
+ * turns on it), so they need no locks.
+ */
+#include "cpu/emit/ops.h"
+
+typedef struct Atomic {
+    const SpvInst *i;
+    const Pointer *p;
+    int64_t byte;               /* of the leaf being done */
+    LT type;
+    uint32_t size;
+    LV address, mask;           /* mask: lanes that take part; NULL = all */
+    LV value, comparator;       /* or NULL */
+    LLVMAtomicOrdering order, failure;
+    bool locked;                /* other threads see the memory */
+} Atomic;
+
+/* ---- orders ---------------------------------------------------------------------------------- */
+
+static LLVMAtomicOrdering order_of(Emit *e, SpvId semantics)
+{
+    uint64_t s;
+    if (!spv_constant(e->module, semantics, &s) || s & SpvMemorySemanticsSequentiallyConsistentMask)
+        return LLVMAtomicOrderingSequentiallyConsistent;
+    bool acquire = s & (SpvMemorySemanticsAcquireMask | SpvMemorySemanticsAcquireReleaseMask);
+    bool release = s & (SpvMemorySemanticsReleaseMask | SpvMemorySemanticsAcquireReleaseMask);
+    return acquire && release ? LLVMAtomicOrderingAcquireRelease
+         : acquire ? LLVMAtomicOrderingAcquire
+         : release ? LLVMAtomicOrderingRelease : LLVMAtomicOrderingMonotonic;
+}
+
+static LLVMAtomicOrdering of_load(LLVMAtomicOrdering o)
+{
+    if (o == LLVMAtomicOrderingRelease)
+        return LLVMAtomicOrderingMonotonic;
+    return o == LLVMAtomicOrderingAcquireRelease ? LLVMAtomicOrderingAcquire : o;
+}
+
+static LLVMAtomicOrdering of_store(LLVMAtomicOrdering o)
+{
+    if (o == LLVMAtomicOrderingAcquire)
+        return LLVMAtomicOrderingMonotonic;
+    return o == LLVMAtomicOrderingAcquireRelease ? LLVMAtomicOrderingRelease : o;
+}
+
+/* ---- operations ------------------------------------------------------------------------------ */
+
+typedef struct Row {
+    uint16_t op;
+    LLVMAtomicRMWBinOp rmw;
+    int8_t how;                 /* Combine, or -1: nothing to combine with */
+} Row;
+
+static const Row rows[] = {
+    { SpvOpAtomicIIncrement, LLVMAtomicRMWBinOpAdd, COMBINE_IADD },
+    { SpvOpAtomicIDecrement, LLVMAtomicRMWBinOpSub, COMBINE_IADD },
+    { SpvOpAtomicIAdd, LLVMAtomicRMWBinOpAdd, COMBINE_IADD },
+    { SpvOpAtomicISub, LLVMAtomicRMWBinOpSub, COMBINE_IADD },
+    { SpvOpAtomicSMin, LLVMAtomicRMWBinOpMin, COMBINE_SMIN },
+    { SpvOpAtomicUMin, LLVMAtomicRMWBinOpUMin, COMBINE_UMIN },
+    { SpvOpAtomicSMax, LLVMAtomicRMWBinOpMax, COMBINE_SMAX },
+    { SpvOpAtomicUMax, LLVMAtomicRMWBinOpUMax, COMBINE_UMAX },
+    { SpvOpAtomicAnd, LLVMAtomicRMWBinOpAnd, COMBINE_AND },
+    { SpvOpAtomicOr, LLVMAtomicRMWBinOpOr, COMBINE_OR },
+    { SpvOpAtomicXor, LLVMAtomicRMWBinOpXor, COMBINE_XOR },
+    { SpvOpAtomicExchange, LLVMAtomicRMWBinOpXchg, -1 },
+    { SpvOpAtomicFAddEXT, LLVMAtomicRMWBinOpFAdd, -1 },
+    { SpvOpAtomicFMinEXT, LLVMAtomicRMWBinOpFMin, COMBINE_FMIN },
+    { SpvOpAtomicFMaxEXT, LLVMAtomicRMWBinOpFMax, COMBINE_FMAX },
+};
+
+static const Row *row_of(uint16_t op)
+{
+    for (uint32_t k = 0; k < COUNT_OF(rows); k++)
+        if (rows[k].op == op)
+            return &rows[k];
+    return NULL;
+}
+
+/* What memory holds after `op` on old and value. */
+static LV applied(Emit *e, const Row *row, LV old, LV value)
+{
+    if (row->rmw == LLVMAtomicRMWBinOpXchg)
+        return value;
+    if (row->rmw == LLVMAtomicRMWBinOpSub)
+        return LLVMBuildSub(e->b, old, value, "");
+    return combine(e, row->how < 0 ? COMBINE_FADD : (Combine)row->how, old, value);
+}
+
+static LV load(Emit *e, const Atomic *a, LV at)
+{
+    LV v = LLVMBuildLoad2(e->b, a->type, at, "");
+    LLVMSetAlignment(v, a->size);
+    if (a->locked)
+        LLVMSetOrdering(v, of_load(a->order));
+    return v;
+}
+
+static void store(Emit *e, const Atomic *a, LV value, LV at)
+{
+    LV s = LLVMBuildStore(e->b, value, at);
+    LLVMSetAlignment(s, a->size);
+    if (a->locked)
+        LLVMSetOrdering(s, of_store(a->order));
+}
+
+/* One lane's operation on scalars; the old value, NULL of a store. */
+static LV one(Emit *e, const Atomic *a, LV at, LV value, LV comparator)
+{
+    uint16_t op = a->i->op;
+    if (op == SpvOpAtomicLoad)
+        return load(e, a, at);
+    if (op == SpvOpAtomicStore || op == SpvOpAtomicFlagClear) {
+        store(e, a, value, at);
+        return NULL;
+    }
+    if (comparator) {
+        if (a->locked) {
+            LV pair = LLVMBuildAtomicCmpXchg(e->b, at, comparator, value, a->order, a->failure,
+                                             false);
+            return LLVMBuildExtractValue(e->b, pair, 0, "");
+        }
+        LV old = load(e, a, at);
+        LV equal = LLVMBuildICmp(e->b, LLVMIntEQ, old, comparator, "");
+        store(e, a, LLVMBuildSelect(e->b, equal, value, old, ""), at);
+        return old;
+    }
+    const Row *row = row_of(op == SpvOpAtomicFlagTestAndSet ? SpvOpAtomicExchange : op);
+    if (a->locked)
+        return LLVMBuildAtomicRMW(e->b, row->rmw, at, value, a->order, false);
+    LV old = load(e, a, at);
+    store(e, a, applied(e, row, old, value), at);
+    return old;
+}
+
+/* ---- over the lanes -------------------------------------------------------------------------- */
+
+/* A vector as memory that a loop over the lanes reads. */
+static LV spill(Emit *e, LV v)
+{
+    if (!v || !emit_is_lanes(v))
+        return v;
+    LV memory = emit_alloca(e, LLVMTypeOf(v), "lanes");
+    LLVMBuildStore(e->b, v, memory);
+    return memory;
+}
+
+static LV lane_at(Emit *e, LV memory, LT type, LV index)
+{
+    return LLVMBuildGEP2(e->b, type, memory, &index, 1, "");
+}
+
+static LV lane_of(Emit *e, LV original, LV spilled, LV index)
+{
+    if (!original || !emit_is_lanes(original))
+        return original;
+    LT type = LLVMGetElementType(LLVMTypeOf(original));
+    return LLVMBuildLoad2(e->b, type, lane_at(e, spilled, type, index), "");
+}
+
+/* What a loop over the lanes reads and writes. */
+typedef struct Spilled { LV address, value, comparator, result; } Spilled;
+
+/* All lanes, from registers: twice as fast as looking for the active ones in memory, when there are
+ * no locks to wait for. */
+static void every_lane(Emit *e, const Atomic *a, const Spilled *s)
+{
+    for (uint32_t k = 0; k < e->W; k++) {
+        LV index = LLVMConstInt(e->i32, k, 0);
+        LV value = a->value ? emit_lane(e, a->value, index) : NULL;
+        LV comparator = a->comparator ? emit_lane(e, a->comparator, index) : NULL;
+        LV old = one(e, a, emit_lane(e, a->address, index), value, comparator);
+        if (old)
+            LLVMBuildStore(e->b, old, lane_at(e, s->result, a->type, index));
+    }
+}
+
+static void active_lanes(Emit *e, const Atomic *a, const Spilled *s)
+{
+    LaneLoop l = lane_loop_begin(e, a->mask);
+    LV old = one(e, a, lane_of(e, a->address, s->address, l.index),
+                 lane_of(e, a->value, s->value, l.index),
+                 lane_of(e, a->comparator, s->comparator, l.index));
+    if (old)
+        LLVMBuildStore(e->b, old, lane_at(e, s->result, a->type, l.index));
+    lane_loop_end(e, &l);
+}
+
+static LV lane_by_lane(Emit *e, const Atomic *a)
+{
+    LT lanes = emit_lanes_type(e, a->type);
+    Spilled s = { spill(e, a->address), spill(e, a->value), spill(e, a->comparator),
+                  emit_alloca(e, lanes, "old") };
+    LLVMBuildStore(e->b, LLVMConstNull(lanes), s.result);
+    enum { MOST_IN_REGISTERS = 64 };
+    if (a->locked || e->W > MOST_IN_REGISTERS) {
+        active_lanes(e, a, &s);
+    } else if (!a->mask) {
+        every_lane(e, a, &s);
+    } else {
+        LV some_not = emit_any(e, LLVMBuildNot(e->b, a->mask, ""));
+        If all = if_begin(e, LLVMBuildNot(e->b, some_not, ""));
+        every_lane(e, a, &s);
+        if_end(e, &all);
+        If some = if_begin(e, some_not);
+        active_lanes(e, a, &s);
+        if_end(e, &some);
+    }
+    return LLVMBuildLoad2(e->b, lanes, s.result, "");
+}
+
+/* All lanes at one address, combined. The sum of what IDecrement and ISub take off is added up
+ * too. */
+static LV all_at_once(Emit *e, const Atomic *a, const Row *row)
+{
+    Combine how = (Combine)row->how;
+    LV sum = combine_reduce(e, how, a->value, a->mask);
+    LV old = emit_lanes(e, one(e, a, a->address, sum, NULL));
+    return applied(e, row, old, combine_scan(e, how, a->value, a->mask, false));
+}
+
+/* Under a condition that may be false (robust access); 0 where nothing was read. */
+static LV do_atomic(Emit *e, const Atomic *a)
+{
+    const Row *row = row_of(a->i->op);
+    if (emit_is_lanes(a->address))
+        return lane_by_lane(e, a);
+    if (a->i->op == SpvOpAtomicLoad)
+        return one(e, a, a->address, NULL, NULL);
+    bool store = a->i->op == SpvOpAtomicStore || a->i->op == SpvOpAtomicFlagClear;
+    if (store && !emit_is_lanes(a->value)) {
+        one(e, a, a->address, a->value, NULL);
+        return NULL;
+    }
+    return row && row->how >= 0 ? all_at_once(e, a, row) : lane_by_lane(e, a);
+}
+
+static LV guarded(Emit *e, Atomic *a)
+{
+    LV inside = emit_in_bounds(e, a->p, a->byte, a->size);
+    a->mask = e->mask;
+    if (!inside)
+        return do_atomic(e, a);
+    if (emit_is_lanes(inside)) {
+        a->mask = emit_and(e, e->mask, inside);
+        return do_atomic(e, a);
+    }
+    LT lanes = emit_lanes_type(e, a->type);
+    LV result = emit_alloca(e, lanes, "old");
+    LLVMBuildStore(e->b, LLVMConstNull(lanes), result);
+    If f = if_begin(e, inside);
+    LV old = do_atomic(e, a);
+    if (old)
+        LLVMBuildStore(e->b, emit_lanes(e, old), result);
+    if_end(e, &f);
+    return LLVMBuildLoad2(e->b, lanes, result, "");
+}
+
+/* ---- instructions ---------------------------------------------------------------------------- */
+
+static bool one_thread(uint32_t storage)
+{
+    return storage == SpvStorageClassWorkgroup || storage == SpvStorageClassFunction ||
+           storage == SpvStorageClassPrivate;
+}
+
+/* Operand numbers of the value and the comparator after pointer, scope, semantics; 0: none. */
+static void operands(uint16_t op, uint32_t *value, uint32_t *comparator)
+{
+    *value = *comparator = 0;
+    switch (op) {
+    case SpvOpAtomicLoad: case SpvOpAtomicIIncrement: case SpvOpAtomicIDecrement:
+    case SpvOpAtomicFlagTestAndSet: case SpvOpAtomicFlagClear:
+        return;
+    case SpvOpAtomicCompareExchange: case SpvOpAtomicCompareExchangeWeak:
+        *value = 4;
+        *comparator = 5;
+        return;
+    default:
+        *value = 3;
+    }
+}
+
+static LV implied_value(Emit *e, uint16_t op, LT type)
+{
+    if (op == SpvOpAtomicIIncrement || op == SpvOpAtomicIDecrement
+        || op == SpvOpAtomicFlagTestAndSet)
+        return LLVMConstInt(type, 1, 0);
+    (void)e;
+    return op == SpvOpAtomicFlagClear ? LLVMConstNull(type) : NULL;
+}
+
+static Atomic open(Emit *e, const SpvInst *i)
+{
+    Atomic a = { .i = i, .p = emit_pointer(e, spv_operand(i, 0)) };
+    a.locked = !one_thread(a.p->storage);
+    bool swap = i->op == SpvOpAtomicCompareExchange || i->op == SpvOpAtomicCompareExchangeWeak;
+    a.order = order_of(e, spv_operand(i, 2));
+    if (swap)
+        a.failure = of_load(order_of(e, spv_operand(i, 3)));
+    return a;
+}
+
+/* Float atomics on vectors (SPV_NV_shader_atomic_fp16_vector) are one atomic a component. */
+static void atomic(Emit *e, const SpvInst *i)
+{
+    matrix_memory_barrier(e);
+    Atomic a = open(e, i);
+    const SpvType *t = a.p->at.type;
+    uint32_t n = emit_n_leaves(e, t), value, comparator;
+    if (!n || n > 4) {
+        emit_error(e, i, NULL, "%s needs a pointer to a scalar", spv_op_name(i->op));
+        return;
+    }
+    const SpvType *scalar = emit_leaf_type(e, t, 0);
+    a.type = emit_scalar_type(e, scalar);
+    a.size = emit_scalar_bytes(e, scalar);
+    operands(i->op, &value, &comparator);
+    LV results[4];
+    for (uint32_t k = 0; k < n; k++) {
+        a.byte = (int64_t)k * a.size;
+        a.value = value ? emit_leaf(e, spv_operand(i, value), k) : implied_value(e, i->op, a.type);
+        a.comparator = comparator ? emit_leaf(e, spv_operand(i, comparator), k) : NULL;
+        a.address = emit_address(e, a.p, a.byte, a.size);
+        results[k] = guarded(e, &a);
+        if (i->op == SpvOpAtomicFlagTestAndSet)
+            results[k] = LLVMBuildICmp(e->b, LLVMIntNE, results[k],
+                                       LLVMConstNull(LLVMTypeOf(results[k])), "");
+    }
+    if (i->id)
+        emit_set(e, i, results, n);
+}
+
+#define ROW(name) { SpvOp##name, 0, atomic }
+
+const EmitRule emit_rules_atomic[] = {
+    ROW(AtomicLoad), ROW(AtomicStore), ROW(AtomicExchange), ROW(AtomicCompareExchange),
+    ROW(AtomicCompareExchangeWeak), ROW(AtomicIIncrement), ROW(AtomicIDecrement), ROW(AtomicIAdd),
+    ROW(AtomicISub), ROW(AtomicSMin), ROW(AtomicUMin), ROW(AtomicSMax), ROW(AtomicUMax),
+        ROW(AtomicAnd),
+    ROW(AtomicOr), ROW(AtomicXor), ROW(AtomicFlagTestAndSet), ROW(AtomicFlagClear),
+        ROW(AtomicFAddEXT),
+    ROW(AtomicFMinEXT), ROW(AtomicFMaxEXT),
+    { 0, 0, NULL },
+};

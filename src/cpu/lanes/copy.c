@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * OpCopyMemorySized: bytes from one memory to another. With robust access (VK_EXT_robustness2) what
+ * is outside of the buffer that is read counts as zeros, and what is outside of the one that is
+ * written is left out: of the copy's bytes those that exist are a range on either side, and where
+ * both have one the bytes move.
+ */
+#include "cpu/emit/emit.h"
+#include "cpu/emit/emit_internal.h"
+
+/* One side of a copy: i64, or <W x i64>, and an address likewise. `limit` NULL: all of it is
+ * there. */
+typedef struct Side { LV address, offset, limit; } Side;
+
+/* Bytes of the copy, numbered from its start: from first to the one before last. */
+typedef struct Bytes { LV first, last; } Bytes;
+
+static LV i64c(Emit *e, uint64_t x)
+{
+    return LLVMConstInt(e->i64, x, 0);
+}
+
+static LV binary(Emit *e, const char *intrinsic, LV a, LV b)
+{
+    LV args[2] = { a, b };
+    return emit_intrinsic(e, intrinsic, &e->i64, 1, args, 2);
+}
+
+static Side side_of(Emit *e, const Pointer *p)
+{
+    Side s = { .address = emit_address(e, p, 0, 1) };
+    bool own = p->storage == SpvStorageClassFunction || p->storage == SpvStorageClassPrivate;
+    if (address_checked(e, p))
+        s.limit = p->limit;
+    else if (e->options->robust && own && p->variable)
+        s.limit = i64c(e, memory_private_bytes(e, p->variable));
+    if (s.limit)
+        s.offset = address_offset(e, p, 0);
+    return s;
+}
+
+static Side side_of_lane(Emit *e, const Side *s, LV lane)
+{
+    Side one = { .address = emit_lane(e, s->address, lane) };
+    if (s->limit) {
+        one.offset = emit_lane(e, s->offset, lane);
+        one.limit = emit_lane(e, s->limit, lane);
+    }
+    return one;
+}
+
+/* Which of `size` bytes, less than 2^63, exist. What starts before the buffer has an offset of at
+ * least 2^63 as an unsigned number, and so has what starts behind it, or its first byte would. */
+static Bytes bytes_inside(Emit *e, const Side *s, LV size)
+{
+    if (!s->limit)
+        return (Bytes){ i64c(e, 0), size };
+    LV inside = LLVMBuildICmp(e->b, LLVMIntULT, s->offset, s->limit, "");
+    LV before = LLVMBuildNeg(e->b, s->offset, "");
+    Bytes r = { .first = LLVMBuildSelect(e->b, inside, i64c(e, 0), before, "") };
+    r.first = binary(e, "llvm.umin", r.first, size);
+    r.last = binary(e, "llvm.umin", LLVMBuildSub(e->b, s->limit, s->offset, ""), size);
+    r.last = binary(e, "llvm.umax", r.first, r.last);
+    return r;
+}
+
+static LV byte_address(Emit *e, LV address, LV byte)
+{
+    return LLVMBuildGEP2(e->b, e->i8, address, &byte, 1, "");
+}
+
+static void clear(Emit *e, const Side *to, LV first, LV last)
+{
+    LV n = binary(e, "llvm.usub.sat", last, first);
+    LLVMBuildMemSet(e->b, byte_address(e, to->address, first), LLVMConstInt(e->i8, 0, 0), n, 1);
+}
+
+/* Of one lane. Zeros come last: what they cover may be read before. */
+static void copy(Emit *e, const Side *to, const Side *from, LV size)
+{
+    if (!to->limit && !from->limit) {
+        LLVMBuildMemMove(e->b, to->address, 1, from->address, 1, size);
+        return;
+    }
+    size = LLVMBuildZExt(e->b, size, e->i64, "");
+    size = binary(e, "llvm.umin", size, i64c(e, (uint64_t)1 << 62));
+    Bytes w = bytes_inside(e, to, size), r = bytes_inside(e, from, size);
+    LV first = binary(e, "llvm.umin", binary(e, "llvm.umax", w.first, r.first), w.last);
+    LV last = binary(e, "llvm.umax", binary(e, "llvm.umin", w.last, r.last), first);
+    LLVMBuildMemMove(e->b, byte_address(e, to->address, first), 1,
+                     byte_address(e, from->address, first), 1,
+                     LLVMBuildSub(e->b, last, first, ""));
+    clear(e, to, w.first, first);
+    clear(e, to, last, w.last);
+}
+
+void memory_copy_sized(Emit *e, const SpvInst *i)
+{
+    const Pointer *written = emit_pointer(e, spv_operand(i, 0));
+    Side to = side_of(e, written), from = side_of(e, emit_pointer(e, spv_operand(i, 1)));
+    LV size = emit_leaf(e, spv_operand(i, 2), 0);
+    memory_before_write(e, written);
+    LV parts[] = { to.address, from.address, size };
+    bool lanes = false;
+    for (uint32_t k = 0; k < COUNT_OF(parts); k++)
+        lanes |= emit_is_lanes(parts[k]);
+    if (!lanes) {
+        copy(e, &to, &from, size);
+        return;
+    }
+    LaneLoop l = lane_loop_begin(e, e->mask);
+    Side to_one = side_of_lane(e, &to, l.index), from_one = side_of_lane(e, &from, l.index);
+    copy(e, &to_one, &from_one, emit_lane(e, size, l.index));
+    lane_loop_end(e, &l);
+}

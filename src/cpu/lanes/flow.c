@@ -1,0 +1,678 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Emission of control flow, by the plan of flow_plan.c; phis; masks; small control structures
+ * inside a block.
+ *
+ * A block's LLVM code: arrive (fetch the mask, jump over when it is empty), top (loads of phis and
+ * of values from other blocks), body. The mask of a tracked block collects in an alloca as edges
+ * lead to it. Phis go through slots: an edge stores, the block loads.
+ * A store chooses lanes by the edge's mask only when another edge of the same kind (from before or
+ * from the back of the loop), or the same one in an earlier iteration of a divergent loop that it
+ * leaves, may have stored already: nobody reads the lanes that did not come.
+ */
+#include "llvm/arith.h"
+#include "cpu/lanes/flow.h"
+#include "cpu/jit/jit.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- masks ----------------------------------------------------------------------------------- */
+
+static LV all_lanes(Emit *e)
+{
+    return emit_int(e, emit_lanes_type(e, e->i1), 1);
+}
+
+LV emit_mask(Emit *e)
+{
+    return e->mask ? e->mask : all_lanes(e);
+}
+
+LV emit_and(Emit *e, LV mask, LV condition)
+{
+    condition = emit_lanes(e, condition);
+    if (!mask)
+        return condition;
+    return LLVMBuildSelect(e->b, mask, condition, LLVMConstNull(LLVMTypeOf(mask)), "");
+}
+
+static LV mask_bits(Emit *e, LV mask)
+{
+    return LLVMBuildBitCast(e->b, mask, LLVMIntTypeInContext(e->cx, e->W), "");
+}
+
+LV emit_any(Emit *e, LV mask)
+{
+    LV bits = mask_bits(e, mask);
+    return LLVMBuildICmp(e->b, LLVMIntNE, bits, LLVMConstNull(LLVMTypeOf(bits)), "");
+}
+
+LV emit_first_lane(Emit *e)
+{
+    if (!e->mask)
+        return LLVMConstInt(e->i32, 0, 0);
+    LV bits = mask_bits(e, e->mask);
+    LT type = LLVMTypeOf(bits);
+    LV args[2] = { bits, LLVMConstInt(e->i1, 0, 0) };
+    LV lane = emit_intrinsic(e, "llvm.cttz", &type, 1, args, 2);
+    if (e->W < 32)
+        lane = LLVMBuildZExt(e->b, lane, e->i32, "");
+    else if (e->W > 32)
+        lane = LLVMBuildTrunc(e->b, lane, e->i32, "");
+    return LLVMBuildAnd(e->b, lane, LLVMConstInt(e->i32, e->W - 1, 0), "");
+}
+
+/* ---- small structures inside a block --------------------------------------------------------- */
+
+LLVMBasicBlockRef emit_new_block(Emit *e, const char *name)
+{
+    LLVMBasicBlockRef bb = LLVMAppendBasicBlockInContext(e->cx, e->fn, name);
+    LLVMMoveBasicBlockAfter(bb, LLVMGetInsertBlock(e->b));
+    return bb;
+}
+
+LV emit_alloca(Emit *e, LT type, const char *name)
+{
+    return LLVMBuildAlloca(e->alloca_b, type, name);
+}
+
+Loop loop_begin(Emit *e, LV count)
+{
+    Loop l = { .count = count };
+    LT type = LLVMTypeOf(count);
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b);
+    l.done = emit_new_block(e, "loop.done");
+    l.body = emit_new_block(e, "loop.body");
+    l.head = emit_new_block(e, "loop");
+    LLVMBuildBr(e->b, l.head);
+    LLVMPositionBuilderAtEnd(e->b, l.head);
+    l.index = LLVMBuildPhi(e->b, type, "");
+    LV zero = LLVMConstNull(type);
+    LLVMAddIncoming(l.index, &zero, &before, 1);
+    LV more = LLVMBuildICmp(e->b, LLVMIntULT, l.index, count, "");
+    LLVMBuildCondBr(e->b, more, l.body, l.done);
+    LLVMPositionBuilderAtEnd(e->b, l.body);
+    return l;
+}
+
+void loop_end(Emit *e, Loop *l)
+{
+    LV next = LLVMBuildAdd(e->b, l->index, LLVMConstInt(LLVMTypeOf(l->index), 1, 0), "");
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(e->b);
+    LLVMAddIncoming(l->index, &next, &from, 1);
+    LLVMBuildBr(e->b, l->head);
+    LLVMPositionBuilderAtEnd(e->b, l->done);
+}
+
+LaneLoop lane_loop_begin(Emit *e, LV mask)
+{
+    LaneLoop l = { 0 };
+    LV bits = mask_bits(e, mask ? mask : all_lanes(e));
+    LT type = LLVMTypeOf(bits);
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b);
+    l.done = emit_new_block(e, "lanes.done");
+    l.body = emit_new_block(e, "lanes.body");
+    l.head = emit_new_block(e, "lanes");
+    LLVMBuildBr(e->b, l.head);
+    LLVMPositionBuilderAtEnd(e->b, l.head);
+    l.rest = LLVMBuildPhi(e->b, type, "");
+    LLVMAddIncoming(l.rest, &bits, &before, 1);
+    LV more = LLVMBuildICmp(e->b, LLVMIntNE, l.rest, LLVMConstNull(type), "");
+    LLVMBuildCondBr(e->b, more, l.body, l.done);
+    LLVMPositionBuilderAtEnd(e->b, l.body);
+    LV args[2] = { l.rest, LLVMConstInt(e->i1, 1, 0) };
+    LV lane = emit_intrinsic(e, "llvm.cttz", &type, 1, args, 2);
+    l.index = e->W < 32 ? LLVMBuildZExt(e->b, lane, e->i32, "")
+            : e->W > 32 ? LLVMBuildTrunc(e->b, lane, e->i32, "") : lane;
+    return l;
+}
+
+void lane_loop_end(Emit *e, LaneLoop *l)
+{
+    LV one = LLVMConstInt(LLVMTypeOf(l->rest), 1, 0);
+    LV rest = LLVMBuildAnd(e->b, l->rest, LLVMBuildSub(e->b, l->rest, one, ""), "");
+    if (l->also)
+        rest = LLVMBuildAnd(e->b, rest, LLVMBuildNot(e->b, l->also, ""), "");
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(e->b);
+    LLVMAddIncoming(l->rest, &rest, &from, 1);
+    LLVMBuildBr(e->b, l->head);
+    LLVMPositionBuilderAtEnd(e->b, l->done);
+}
+
+If if_begin(Emit *e, LV condition)
+{
+    If f;
+    f.done = emit_new_block(e, "if.done");
+    f.then = emit_new_block(e, "if");
+    LLVMBuildCondBr(e->b, condition, f.then, f.done);
+    LLVMPositionBuilderAtEnd(e->b, f.then);
+    return f;
+}
+
+void if_end(Emit *e, If *f)
+{
+    LLVMBuildBr(e->b, f->done);
+    LLVMPositionBuilderAtEnd(e->b, f->done);
+}
+
+/* ---- phis ------------------------------------------------------------------------------------ */
+
+static bool next_phi(const SpvInst **i)
+{
+    for (; *i; *i = (*i)->next) {
+        const SpvOpInfo *info = spv_op_info((*i)->op);
+        if ((*i)->op == SpvOpPhi)
+            return true;
+        if ((*i)->op != SpvOpLabel && !(info && info->flags & SPV_OPF_DEBUG))
+            return false;
+    }
+    return false;
+}
+
+static SpvId incoming(const SpvInst *phi, SpvId block)
+{
+    for (uint32_t k = 0; k + 1 < spv_n_operands(phi); k += 2)
+        if (spv_operand(phi, k + 1) == block)
+            return spv_operand(phi, k);
+    return 0;
+}
+
+static bool leaf_varies(Emit *e, const SpvInst *phi, const SpvType *t, uint32_t k)
+{
+    if (t->kind == SPV_VECTOR && k < 16)
+        return e->uniformity->components[phi->id] >> k & 1;
+    return e->uniformity->varying[phi->id];
+}
+
+/* A step of all lanes alike: the same scalar, known before the loop. */
+static bool same_step(Emit *e, const SpvInst *phi, SpvId id)
+{
+    SpvInst *def = spv_def(e->module, id);
+    if (!def || e->uniformity->varying[id])
+        return false;
+    if (def->block && (e->cfg->position[def->block->index] == FLOW_NONE ||
+                       def->block == phi->block ||
+                       !cfg_dominates(e->cfg, e->cfg->position[def->block->index],
+                                      e->cfg->position[phi->block->index])))
+        return false;
+    return !emit_is_lanes(emit_leaf(e, id, 0));
+}
+
+/* A counter that lanes advance alike: the phi of a start value and itself plus something uniform.
+ * All lanes take the step, active or not, so that what is known of the start holds for the phi. */
+static bool counts_alike(Emit *e, const SpvInst *phi)
+{
+    uint32_t at = e->cfg->position[phi->block->index];
+    SpvInst *step = NULL;
+    if (spv_n_operands(phi) != 4 || flow_needs_slot(e, phi->id) == SLOT_MASKED)
+        return false;
+    for (uint32_t k = 0; k < 4; k += 2) {
+        SpvInst *label = spv_def(e->module, spv_operand(phi, k + 1));
+        uint32_t from = label && label->block ? e->cfg->position[label->block->index] : FLOW_NONE;
+        if (from == FLOW_NONE || flow_left_apart(e, from, at))
+            return false;
+        if (from >= at)
+            step = spv_def(e->module, spv_operand(phi, k));
+    }
+    if (!step || (step->op != SpvOpIAdd && step->op != SpvOpISub) || step->type != phi->type ||
+        flow_needs_slot(e, step->id) == SLOT_MASKED)
+        return false;
+    if (spv_operand(step, 0) == phi->id)
+        return same_step(e, phi, spv_operand(step, 1));
+    return step->op == SpvOpIAdd && spv_operand(step, 1) == phi->id &&
+           same_step(e, phi, spv_operand(step, 0));
+}
+
+static PhiSlot *phi_slot(Emit *e, const SpvInst *phi, const SpvType *t)
+{
+    PhiSlot *s = &e->flow->phis[phi->id];
+    if (s->slot)
+        return s;
+    s->home = flow_edges_home(e, e->cfg->position[phi->block->index], FLOW_NONE);
+    s->n = emit_n_leaves(e, t);
+    s->slot = NEW_ARRAY(e->arena, Slot *, s->n + 1);
+    for (uint32_t k = 0; k < s->n; k++) {
+        LT type = emit_scalar_type(e, emit_leaf_type(e, t, k));
+        type = leaf_varies(e, phi, t, k) ? emit_lanes_type(e, type) : type;
+        s->slot[k] = slot_new(e, type, s->home, false);
+    }
+    s->alike = t->kind == SPV_INT && e->uniformity->varying[phi->id] && counts_alike(e, phi);
+    s->known.group = 1;
+    return s;
+}
+
+/* Another edge of the same kind may have stored before this one. */
+static bool stored_before(Emit *e, uint32_t from, uint32_t to)
+{
+    const CfgBlock *b = &e->cfg->blocks[to];
+    for (uint32_t k = 0; k < b->n_preds; k++)
+        if (b->preds[k] < from && (b->preds[k] >= to) == (from >= to))
+            return true;
+    return false;
+}
+
+static void store_phi_leaf(Emit *e, const Slot *slot, LV v, LV mask)
+{
+    bool lanes = LLVMGetTypeKind(slot->type) == LLVMVectorTypeKind;
+    v = lanes ? emit_lanes(e, v) : emit_uniform(e, v);
+    if (mask)
+        v = LLVMBuildSelect(e->b, lanes ? mask : emit_any(e, mask), v, slot_load(e, slot), "");
+    slot_store(e, slot, v);
+}
+
+/* What is known of a counter: of its start, and with each step its first lanes' values. */
+static void store_known(Emit *e, PhiSlot *s, Affine a, bool start)
+{
+    if (start) {
+        s->known = a;
+        s->known.no_wrap = false;
+    }
+    affine_store(e, &s->known_slot, s->home, &a);
+}
+
+/* Phis were loaded at the top of their block: storing one here does not change another. */
+static void store_phis(Emit *e, uint32_t from, uint32_t to, LV mask)
+{
+    const SpvInst *i = e->cfg->blocks[to].block->insts.first;
+    SpvId label = e->cfg->blocks[from].block->id;
+    if (!stored_before(e, from, to) && !flow_left_apart(e, from, to))
+        mask = NULL;
+    for (; next_phi(&i); i = i->next) {
+        const SpvType *t = spv_type(e->module, i->type);
+        SpvId id = incoming(i, label);
+        if (!id || emit_has_matrix(t))
+            continue;
+        PhiSlot *s = phi_slot(e, i, t);
+        for (uint32_t k = 0; k < s->n; k++)
+            store_phi_leaf(e, s->slot[k], emit_leaf(e, id, k), mask);
+        if (s->alike)
+            store_known(e, s, value_affine(e, emit_value(e, id), 0), from < to);
+    }
+    matrix_phi_edges(e, from, to);
+}
+
+static void load_phis(Emit *e, const SpvBlock *block)
+{
+    const SpvInst *i = block->insts.first;
+    for (; next_phi(&i); i = i->next) {
+        const SpvType *t = spv_type(e->module, i->type);
+        if (emit_has_matrix(t)) {
+            matrix_inst(e, i);
+            continue;
+        }
+        PhiSlot *s = phi_slot(e, i, t);
+        LV *leaves = NEW_ARRAY(e->arena, LV, s->n + 1);
+        for (uint32_t k = 0; k < s->n; k++)
+            leaves[k] = slot_load(e, s->slot[k]);
+        if (s->alike && s->known.group > 1) {
+            Affine a = affine_load(e, &s->known_slot, s->known);
+            value_set_affine(e, i, leaves, s->n, &a);
+        } else {
+            emit_set(e, i, leaves, s->n);
+        }
+    }
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+LLVMBuilderRef flow_top(Emit *e)
+{
+    return e->flow->top;
+}
+
+static Slot *mask_slot(Emit *e, uint32_t home)
+{
+    return slot_new(e, emit_lanes_type(e, e->i1), home, true);
+}
+
+/* Of the lanes that wait for a node. */
+static uint32_t mask_home(Emit *e, const Node *n)
+{
+    return n->is_latch ? e->flow->node_of[n->loop->header]
+                       : flow_edges_home(e, n->block, n->chosen_by);
+}
+
+static void make_blocks(Emit *e)
+{
+    struct Flow *f = e->flow;
+    for (uint32_t k = 0; k < f->n_nodes; k++) {
+        Node *n = &f->nodes[k];
+        char name[32];
+        if (!n->reached)
+            continue;
+        if (n->block != FLOW_NONE)
+            snprintf(name, sizeof name, "b%u", e->cfg->blocks[n->block].block->id);
+        else
+            snprintf(name, sizeof name, n->is_latch ? "latch" : "exit");
+        n->bb = LLVMAppendBasicBlockInContext(e->cx, e->fn, name);
+        if (n->tracked)
+            n->mask_slot = mask_slot(e, mask_home(e, n));
+        if (n->masked && n->has_heirs)
+            n->own_slot = mask_slot(e, k);
+        if (n->divergent && n->cases)
+            n->parting = mask_slot(e, k);
+    }
+}
+
+static uint32_t target_node(Emit *e, const Node *n, const SpvInst *term, uint32_t k)
+{
+    return flow_edge_node(e->flow, n->block, e->cfg->position[flow_target(e, term, k)->index]);
+}
+
+static int by_literal(const void *a, const void *b)
+{
+    uint64_t x = ((const SwitchCase *)a)->literal, y = ((const SwitchCase *)b)->literal;
+    return (x > y) - (x < y);
+}
+
+/* The lanes whose selector is one of n ascending literals: a comparison for each run of them. */
+static LV in_cases(Emit *e, LV selector, const SwitchCase *c, uint32_t n)
+{
+    LT type = LLVMTypeOf(selector);
+    LV any = LLVMConstNull(emit_lanes_type(e, e->i1));
+    for (uint32_t k = 0, end; k < n; k = end) {
+        for (end = k + 1; end < n && c[end].literal == c[end - 1].literal + 1;)
+            end++;
+        LV at = LLVMBuildSub(e->b, selector, emit_int(e, type, c[k].literal), "");
+        LV in = LLVMBuildICmp(e->b, LLVMIntULT, at, emit_int(e, type, end - k), "");
+        any = LLVMBuildOr(e->b, in, any, "");
+    }
+    return any;
+}
+
+/* The lanes that a switch sends to one of its targets. */
+static LV switch_leads(Emit *e, const Node *n, LV selector, uint32_t to)
+{
+    const SpvInst *term = e->cfg->blocks[n->block].block->insts.last;
+    uint32_t count = 0;
+    if (to != target_node(e, n, term, 0)) {
+        const SwitchCase *cases = flow_cases(n, to, &count);
+        return in_cases(e, selector, cases, count);
+    }
+    SwitchCase *others = NEW_ARRAY(e->arena, SwitchCase, n->n_cases + 1);
+    for (uint32_t k = 0; k < n->n_cases; k++)
+        if (n->cases[k].node != to)
+            others[count++] = n->cases[k];
+    qsort(others, count, sizeof *others, by_literal);
+    return LLVMBuildNot(e->b, in_cases(e, selector, others, count), "");
+}
+
+static LV block_mask(Emit *e, uint32_t node)
+{
+    const Node *n = &e->flow->nodes[node], *v;
+    if (!n->masked)
+        return e->entry_mask;
+    if (!n->tracked) {
+        v = &e->flow->nodes[n->heir_of];
+        return v->masked ? slot_load(e, v->own_slot) : e->entry_mask;
+    }
+    LV waiting = slot_load(e, n->mask_slot);
+    if (n->chosen_by == FLOW_NONE)
+        return waiting;
+    v = &e->flow->nodes[n->chosen_by];
+    LV chosen = switch_leads(e, v, slot_load(e, v->selector), node);
+    return LLVMBuildOr(e->b, emit_and(e, slot_load(e, v->parting), chosen), waiting, "");
+}
+
+/* Where control goes from the current LLVM block, which is about to branch there. */
+static LLVMBasicBlockRef next_bb(Emit *e, const Node *n, uint32_t to)
+{
+    Node *next = &e->flow->nodes[flow_next(&n->pending, to)];
+    slot_edge(e, next);
+    return next->bb;
+}
+
+static void enter_block(Emit *e, uint32_t node)
+{
+    Node *n = &e->flow->nodes[node];
+    LLVMPositionBuilderAtEnd(e->b, n->bb);
+    slot_segment(e, node, &n->from);
+    e->mask = block_mask(e, node);
+    if (n->masked && n->has_heirs)
+        slot_store(e, n->own_slot, emit_mask(e));
+    if (n->test && e->mask) {
+        LLVMBasicBlockRef top = emit_new_block(e, "");
+        LLVMBuildCondBr(e->b, emit_any(e, e->mask), top, next_bb(e, n, FLOW_NONE));
+        LLVMPositionBuilderAtEnd(e->b, top);
+    }
+    LLVMBasicBlockRef body = emit_new_block(e, "");
+    LV jump = LLVMBuildBr(e->b, body);
+    slot_segment_behind(e);
+    LLVMPositionBuilderBefore(e->flow->top, jump);
+    LLVMPositionBuilderAtEnd(e->b, body);
+}
+
+/* Lanes in `mask` (NULL: all that exist) go from block `from` to node `to`. */
+static void emit_edge(Emit *e, const Node *from, uint32_t to, LV mask)
+{
+    Node *n = &e->flow->nodes[to];
+    if (n->is_latch)
+        store_phis(e, from->block, n->loop->header, mask);
+    else if (n->block != FLOW_NONE)
+        store_phis(e, from->block, n->block, mask);
+    if (!n->tracked || (n->chosen_by != FLOW_NONE && &e->flow->nodes[n->chosen_by] == from))
+        return;
+    LV lanes = mask ? mask : e->entry_mask ? e->entry_mask : all_lanes(e);
+    slot_store(e, n->mask_slot, LLVMBuildOr(e->b, lanes, slot_load(e, n->mask_slot), ""));
+}
+
+/* A block of its own for an edge that all active lanes take, or do not. */
+static LLVMBasicBlockRef edge_block(Emit *e, const Node *n, uint32_t to)
+{
+    LLVMBasicBlockRef here = LLVMGetInsertBlock(e->b), bb = emit_new_block(e, "");
+    uint32_t body = e->flow->segment;
+    slot_segment_behind(e);
+    LLVMPositionBuilderAtEnd(e->b, bb);
+    emit_edge(e, n, to, n->masked ? e->mask : NULL);
+    LLVMBuildBr(e->b, next_bb(e, n, to));
+    LLVMPositionBuilderAtEnd(e->b, here);
+    e->flow->segment = body;
+    return bb;
+}
+
+static void branch_together(Emit *e, const Node *n, const SpvInst *term)
+{
+    SpvId condition = spv_operand(term, 0);
+    LV c = emit_uniform(e, emit_leaf(e, condition, 0));
+    if (term->op == SpvOpBranchConditional) {
+        LLVMBasicBlockRef yes = edge_block(e, n, target_node(e, n, term, 0));
+        LLVMBasicBlockRef no = edge_block(e, n, target_node(e, n, term, 1));
+        LLVMBuildCondBr(e->b, c, yes, no);
+        return;
+    }
+    LLVMBasicBlockRef *to = NEW_ARRAY(e->arena, LLVMBasicBlockRef, n->n_targets);
+    for (uint32_t t = 0; t < n->n_targets; t++)
+        to[t] = edge_block(e, n, n->targets[t]);
+    uint32_t other = 0, t = 0;
+    while (n->targets[other] != target_node(e, n, term, 0))
+        other++;
+    LV s = LLVMBuildSwitch(e->b, c, to[other], n->n_cases);
+    for (uint32_t k = 0; k < n->n_cases; k++) {
+        while (n->targets[t] != n->cases[k].node)
+            t++;
+        LLVMAddCase(s, LLVMConstInt(LLVMTypeOf(c), n->cases[k].literal, 0), to[t]);
+    }
+}
+
+static void branch_apart(Emit *e, Node *n, const SpvInst *term)
+{
+    LV c = emit_lanes(e, emit_leaf(e, spv_operand(term, 0), 0));
+    uint32_t yes = target_node(e, n, term, 0);
+    if (n->cases) {
+        n->selector = slot_new(e, LLVMTypeOf(c), n->parting->home, false);
+        slot_store(e, n->selector, c);
+        slot_store(e, n->parting, emit_mask(e));
+    }
+    for (uint32_t t = 0; t < n->n_targets; t++) {
+        LV here = n->cases ? switch_leads(e, n, c, n->targets[t])
+                : n->targets[t] == yes ? c : LLVMBuildNot(e->b, c, "");
+        emit_edge(e, n, n->targets[t], emit_and(e, e->mask, here));
+    }
+    LLVMBuildBr(e->b, next_bb(e, n, n->targets[0]));
+}
+
+static void leave_block(Emit *e, Node *n)
+{
+    const SpvInst *term = e->cfg->blocks[n->block].block->insts.last;
+    if (term->op == SpvOpReturnValue)
+        called_return(e, term);
+    if (n->divergent) {
+        branch_apart(e, n, term);
+    } else if (n->n_targets > 1) {
+        branch_together(e, n, term);
+    } else {
+        emit_edge(e, n, n->targets[0], n->masked ? e->mask : NULL);
+        LLVMBuildBr(e->b, next_bb(e, n, n->targets[0]));
+    }
+}
+
+static void emit_block(Emit *e, Node *n)
+{
+    SpvBlock *block = e->cfg->blocks[n->block].block;
+    e->position = n->block;
+    enter_block(e, e->flow->node_of[n->block]);
+    matrix_block_begin(e);
+    load_phis(e, block);
+    emit_block_insts(e, block);
+    matrix_block_end(e);
+    leave_block(e, n);
+}
+
+/* Where the back edges of a loop meet. */
+static void emit_latch(Emit *e, Node *n)
+{
+    Node *header = &e->flow->nodes[e->flow->node_of[n->loop->header]];
+    LLVMPositionBuilderAtEnd(e->b, n->bb);
+    slot_segment(e, (uint32_t)(n - e->flow->nodes), &n->from);
+    LV mask = n->tracked ? slot_load(e, n->mask_slot) : NULL;
+    if (mask && header->mask_slot)
+        slot_store(e, header->mask_slot, mask);
+    slot_edge(e, header);
+    if (mask && n->divergent && n->pending.len)
+        LLVMBuildCondBr(e->b, emit_any(e, mask), header->bb, next_bb(e, n, FLOW_NONE));
+    else
+        LLVMBuildBr(e->b, header->bb);
+}
+
+void flow_emit(Emit *e)
+{
+    struct Flow *f = e->flow;
+    make_blocks(e);
+    f->top = LLVMCreateBuilderInContext(e->cx);
+    f->phi_b = LLVMCreateBuilderInContext(e->cx);
+    LLVMBuildBr(e->entry_b, f->nodes[0].bb);
+    LLVMPositionBuilderBefore(e->entry_b,
+                              LLVMGetBasicBlockTerminator(LLVMGetInsertBlock(e->entry_b)));
+    for (uint32_t k = 0; k < f->n_nodes; k++) {
+        Node *n = &f->nodes[k];
+        if (!n->reached)
+            continue;
+        if (n->block != FLOW_NONE) {
+            emit_block(e, n);
+        } else if (n->is_latch) {
+            emit_latch(e, n);
+        } else {
+            LLVMPositionBuilderAtEnd(e->b, n->bb);
+            called_exit(e);
+        }
+    }
+    LLVMDisposeBuilder(f->top);
+    LLVMDisposeBuilder(f->phi_b);
+}
+
+/* ---- barriers -------------------------------------------------------------------------------- */
+
+static uint32_t constant(Emit *e, SpvId id)
+{
+    uint64_t x = 0;
+    spv_constant(e->module, id, &x);
+    return (uint32_t)x;
+}
+
+static bool one_subgroup(const Emit *e)
+{
+    uint64_t n = (uint64_t)e->local_size[0] * e->local_size[1] * e->local_size[2];
+    return n && n <= e->W;
+}
+
+static void fence(Emit *e, uint32_t scope)
+{
+    bool outside = scope == SpvScopeDevice || scope == SpvScopeCrossDevice ||
+        scope == SpvScopeQueueFamily;
+    LLVMBuildFence(e->b, LLVMAtomicOrderingSequentiallyConsistent, !outside, "");
+}
+
+void flow_barrier(Emit *e)
+{
+    if (one_subgroup(e))
+        return;
+    e->kernel->has_barrier = true;
+    LV fn = emit_env(e, e->b, e->ptr, offsetof(CpuEnv, barrier));
+    LT type = LLVMFunctionType(e->void_, &e->ptr, 1, 0);
+    LLVMBuildCall2(e->b, type, fn, &e->env, 1, "");
+}
+
+static void control_barrier(Emit *e, const SpvInst *i)
+{
+    uint32_t execution = constant(e, spv_operand(i, 0));
+    matrix_memory_barrier(e);
+    fence(e, constant(e, spv_operand(i, 1)));
+    if (execution == SpvScopeSubgroup || execution == SpvScopeInvocation)
+        return;
+    emit_count(e, CPU_STAT_BARRIERS, NULL);
+    flow_barrier(e);
+    fence(e, SpvScopeWorkgroup);
+}
+
+/* SPV_EXT_split_barrier: those who arrive go on; all are waited for where they wait. */
+static void arrive(Emit *e, const SpvInst *i)
+{
+    matrix_memory_barrier(e);
+    fence(e, constant(e, spv_operand(i, 1)));
+}
+
+static void memory_barrier(Emit *e, const SpvInst *i)
+{
+    matrix_memory_barrier(e);
+    fence(e, constant(e, spv_operand(i, 0)));
+}
+
+/* OpReadClockKHR: one for all lanes, of whatever scope; as 64 bits or their halves. */
+static void read_clock(Emit *e, const SpvInst *i)
+{
+    LT type = LLVMFunctionType(e->i64, NULL, 0, 0);
+    LV fn = LLVMGetNamedFunction(e->ll, CPU_CLOCK_NAME);
+    if (!fn)
+        fn = LLVMAddFunction(e->ll, CPU_CLOCK_NAME, type);
+    LV now = LLVMBuildCall2(e->b, type, fn, NULL, 0, "");
+    LV half[2] = { arith_resize(e->b, now, e->i32, false),
+                   arith_resize(e->b, LLVMBuildLShr(e->b, now, LLVMConstInt(e->i64, 32, 0), ""),
+                                e->i32, false) };
+    if (emit_n_leaves(e, spv_type(e->module, i->type)) == 2)
+        emit_set(e, i, half, 2);
+    else
+        emit_set1(e, i, now);
+}
+
+static void nothing(Emit *e, const SpvInst *i)
+{
+    (void)e;
+    (void)i;
+}
+
+const EmitRule emit_rules_flow[] = {
+    { SpvOpControlBarrier, 0, control_barrier },
+    { SpvOpControlBarrierArriveEXT, 0, arrive },
+    { SpvOpControlBarrierWaitEXT, 0, control_barrier },
+    { SpvOpMemoryBarrier, 0, memory_barrier },
+    { SpvOpReadClockKHR, 0, read_clock },
+    { SpvOpSelectionMerge, EMIT_CHEAP, nothing },
+    { SpvOpLoopMerge, EMIT_CHEAP, nothing },
+    { SpvOpNop, EMIT_CHEAP, nothing },
+    { SpvOpAssumeTrueKHR, EMIT_CHEAP, nothing },
+    { SpvOpLifetimeStart, EMIT_CHEAP, nothing },
+    { SpvOpLifetimeStop, EMIT_CHEAP, nothing },
+    { 0, 0, NULL },
+};

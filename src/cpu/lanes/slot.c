@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Slots: variables of the linearised function, made SSA values while it is emitted (after Braun and
+ * others, "Simple and Efficient Construction of Static Single Assignment Form", CC 2013). As
+ * allocas, LLVM would walk over the rest of the function for each of them, which is quadratic.
+ *
+ * A segment is a stretch of code that is entered at its beginning only: where control arrives at a
+ * node, its body, a block of an edge. They are numbered as they are emitted, so that all edges but
+ * those back to a loop's header lead to higher numbers. A slot holds its initial value, zero or
+ * undefined, before its home: what was stored earlier, in another iteration, is not looked for.
+ */
+#include "cpu/lanes/flow.h"
+
+#include <stdlib.h>
+
+Slot *slot_new(Emit *e, LT type, uint32_t home, bool zero)
+{
+    Slot *s = NEW(e->arena, Slot);
+    *s = (Slot){ type, zero ? LLVMConstNull(type) : LLVMGetUndef(type), home, e->flow->n_slots++ };
+    return s;
+}
+
+static uint64_t key_of(const Slot *s, uint32_t segment)
+{
+    return (uint64_t)s->number << 32 | segment;
+}
+
+static LV known(Emit *e, const Slot *s, uint32_t segment)
+{
+    uint64_t v = 0;
+    map_get(&e->flow->slot_values, key_of(s, segment), &v);
+    return (LV)(uintptr_t)v;
+}
+
+static void set(Emit *e, const Slot *s, uint32_t segment, LV v)
+{
+    map_put(e->arena, &e->flow->slot_values, key_of(s, segment), (uintptr_t)v);
+}
+
+void slot_store(Emit *e, const Slot *s, LV v)
+{
+    set(e, s, e->flow->segment, v);
+}
+
+/* ---- segments -------------------------------------------------------------------------------- */
+
+/* Edges to a node may be added later: to a loop's header, its back edge. */
+uint32_t slot_segment(Emit *e, uint32_t node, EdgeList *from)
+{
+    vec_push(e->arena, &e->flow->segments, (Segment){ node, from });
+    return e->flow->segment = e->flow->segments.len - 1;
+}
+
+uint32_t slot_segment_behind(Emit *e)
+{
+    EdgeList *from = NEW(e->arena, EdgeList);
+    uint32_t node = e->flow->segments.data[e->flow->segment].node;
+    vec_push(e->arena, from, (Edge){ e->flow->segment, LLVMGetInsertBlock(e->b) });
+    return slot_segment(e, node, from);
+}
+
+static void add_incoming(Emit *e, const Slot *s, LV phi, Edge *from)
+{
+    LV v = known(e, s, from->segment);
+    LLVMAddIncoming(phi, &v, &from->bb, 1);
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* Its value at the beginning of a segment. Those of all predecessors are known, but of a header's
+ * back edge; the operands of phis come later. */
+static LV join(Emit *e, const Slot *s, const Segment *segment)
+{
+    const EdgeList *from = segment->from;
+    const Node *n = &e->flow->nodes[segment->node];
+    bool header = from == &n->from && n->loop && !n->is_latch;
+    LV v = from->len ? known(e, s, from->data[0].segment) : s->initial;
+    uint32_t k = 1;
+    while (k < from->len && known(e, s, from->data[k].segment) == v)
+        k++;
+    if (!header && k >= from->len)
+        return v;
+    LV first = LLVMGetFirstInstruction(n->bb);
+    if (first)
+        LLVMPositionBuilderBefore(e->flow->phi_b, first);
+    else
+        LLVMPositionBuilderAtEnd(e->flow->phi_b, n->bb);
+    LV phi = LLVMBuildPhi(e->flow->phi_b, s->type, "");
+    vec_push(e->arena, &e->flow->phis_made, (OpenPhi){ s, phi, segment->node });
+    return phi;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Adds a segment whose value is not known yet. */
+static void want(Emit *e, const Slot *s, NodeSet *list, uint32_t segment)
+{
+    uint64_t any;
+    if (map_get(&e->flow->slot_values, key_of(s, segment), &any))
+        return;
+    const Segment *at = &e->flow->segments.data[segment];
+    bool home = at->node < s->home ||
+                (at->node == s->home && at->from == &e->flow->nodes[at->node].from);
+    set(e, s, segment, home ? s->initial : NULL);
+    if (!home)
+        vec_push(e->arena, list, segment);
+}
+
+static LV load_at(Emit *e, const Slot *s, uint32_t segment)
+{
+    struct Flow *f = e->flow;
+    f->wanted.len = f->phis_made.len = 0;
+    want(e, s, &f->wanted, segment);
+    for (uint32_t k = 0; k < f->wanted.len; k++) {
+        const EdgeList *from = f->segments.data[f->wanted.data[k]].from;
+        for (uint32_t j = 0; j < from->len; j++)
+            want(e, s, &f->wanted, from->data[j].segment);
+    }
+    if (f->wanted.len > 1)
+        qsort(f->wanted.data, f->wanted.len, sizeof *f->wanted.data, by_number);
+    for (uint32_t k = 0; k < f->wanted.len; k++)
+        set(e, s, f->wanted.data[k], join(e, s, &f->segments.data[f->wanted.data[k]]));
+    for (uint32_t k = 0; k < f->phis_made.len; k++) {
+        OpenPhi made = f->phis_made.data[k];
+        Node *n = &f->nodes[made.node];
+        for (uint32_t j = 0; j < n->from.len; j++)
+            add_incoming(e, s, made.phi, &n->from.data[j]);
+        vec_push(e->arena, &n->open, made);
+    }
+    return known(e, s, segment);
+}
+
+LV slot_load(Emit *e, const Slot *s)
+{
+    return load_at(e, s, e->flow->segment);
+}
+
+void slot_edge(Emit *e, Node *to)
+{
+    Edge edge = { e->flow->segment, LLVMGetInsertBlock(e->b) };
+    for (uint32_t k = 0; k < to->open.len; k++) { /* may open more */
+        OpenPhi open = to->open.data[k];
+        load_at(e, open.slot, edge.segment);
+        add_incoming(e, open.slot, open.phi, &edge);
+    }
+    vec_push(e->arena, &to->from, edge);
+}

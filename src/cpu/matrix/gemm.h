@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * gemm: register-blocked multiply-add kernels as LLVM functions, one a shape.
+ *
+ * A group is a grid of rows x cols accumulator tiles of M x N, each receiving the sum of `steps`
+ * products of an M x K and a K x N tile; the tiles of a grid row share their A tiles, those of a
+ * column their B tiles. gemm_call writes the tiles' addresses into a table and calls the shape's
+ * function, which packs what must be packed and runs the micro-kernel. Design rules 1 to 4, 9 and
+ * 10 of docs/PERFORMANCE.md.
+ */
+#ifndef HEDDLE_CPU_MATRIX_GEMM_H
+#define HEDDLE_CPU_MATRIX_GEMM_H
+
+#include "cpu/cpu.h"
+#include "llvm/comp.h"
+
+/* A tile in memory: address of element (0, 0) and the bytes from one row (column-major: column) to
+ * the next. */
+typedef struct TileView { LLVMValueRef ptr, stride; } TileView;
+
+typedef struct GemmShape {      /* compared as bytes: zero-initialise */
+    uint16_t M, N, K;           /* one tile */
+    uint16_t rows, cols, steps; /* the grid */
+    uint8_t a, b, c;            /* Comp */
+    bool a_col, b_col, c_col;   /* column-major in memory */
+    /* lies in workgroup memory or the frame: reading it again is cheap */
+    bool a_near, b_near;
+    bool c_dense;               /* C's tiles are dense: their stride need not be looked up */
+    bool ahead_a, ahead_b;      /* the call may say where the next ones' A and B are */
+    /* integer: the sum of products is added to C with saturation; steps == 1 */
+    bool saturate;
+} GemmShape;
+
+typedef struct Gemm Gemm;       /* the kernels of one LLVM module */
+Gemm *gemm_new(Arena *a, LLVMModuleRef module, const CpuTarget *t);
+
+/* Bytes of scratch memory (64-byte aligned) and of the address table that a call needs. */
+uint64_t gemm_scratch_bytes(Gemm *g, const GemmShape *s);
+uint32_t gemm_table_entries(const GemmShape *s);    /* of 8 bytes */
+
+/* What a call knows of where its operands are. */
+typedef struct GemmWhere {
+    LLVMValueRef far;           /* i1: A and B are likely in no near cache */
+    /* with shape.ahead: i64, bytes from A's and B's tiles to those of a later call, 0: not known */
+    LLVMValueRef ahead_a, ahead_b, asked;
+} GemmWhere;
+
+/* a: rows x steps, b: steps x cols, c: rows x cols views. Emits at the builder's position. */
+void gemm_call(Gemm *g, LLVMBuilderRef b, const GemmShape *s, const TileView *a, const TileView *bt,
+               const TileView *c, LLVMValueRef table, LLVMValueRef scratch, const GemmWhere *where);
+
+#endif

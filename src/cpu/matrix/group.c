@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Pending multiply-adds. One that adds to another's result extends its chain (the steps of K); when
+ * the chains are emitted, those with the same A tiles are a row of a grid, those with the same B
+ * tiles a column, and a whole grid is one kernel of gemm.h. A grid with holes is emitted row by
+ * row.
+ *
+ * Each element's products are summed in ascending k, as the chain of instructions would have it;
+ * with a C narrower than f32 the sum is rounded once, at the chain's end.
+ *
+ * The kernels add to what lies where the result goes. "'A', 'B', 'C', and 'Result Type' need not
+ * necessarily have the same component type" (OpCooperativeMatrixMulAddKHR): a C of another type is
+ * converted to the result's, integers as its flag of signedness says. Floats that would lose
+ * something by that are summed up in a wider type, which is rounded once.
+ */
+#include "cpu/matrix/matrix.h"
+
+enum { MAX_STEPS = 64, MAX_GRID = 64 };
+
+static bool near_tile(Emit *e, SpvId id) { return mat_value(e, id)->tile.near; }
+
+static uint32_t flags_of(const SpvInst *i) { return spv_n_operands(i) > 3 ? spv_operand(i, 3) : 0; }
+
+/* Whether each float of one type is one of the other's. */
+static bool holds(Comp to, Comp from)
+{
+    if (to == from || to == COMP_F64)
+        return true;
+    bool tiny = comp_bytes(from) == 1 && from != COMP_E8M0;
+    return to == COMP_F32 ? from != COMP_F64 : tiny && (to == COMP_F16 || to == COMP_BF16);
+}
+
+/* The type that the products and C are summed up in: the result's, where that is no float that is
+ * narrower than C. */
+static const SpvType *sum_type(Emit *e, const SpvInst *i)
+{
+    static const SpvType f32 = { .kind = SPV_FLOAT, .bits = 32 };
+    static const SpvType f64 = { .kind = SPV_FLOAT, .bits = 64 };
+    const SpvType *t = spv_type(e->module, i->type);
+    Comp c = mat_comp(spv_type_of(e->module, spv_operand(i, 2)));
+    if (!comp_is_float(c) || holds(mat_comp(t), c))
+        return t;
+    SpvType *wide = arena_copy(e->arena, t, sizeof *t);
+    wide->element = c == COMP_F64 ? &f64 : &f32;
+    return wide;
+}
+
+static GemmShape shape_of(Emit *e, const SpvInst *i, const SpvType *c)
+{
+    SpvId a = spv_operand(i, 0), b = spv_operand(i, 1);
+    const SpvType *ta = spv_type_of(e->module, a), *tb = spv_type_of(e->module, b);
+    uint32_t flags = flags_of(i);
+    GemmShape s;
+    memset(&s, 0, sizeof(s));   /* compared as bytes */
+    s.M = (uint16_t)c->rows;
+    s.N = (uint16_t)c->cols;
+    s.K = (uint16_t)ta->cols;
+    s.rows = s.cols = s.steps = 1;
+    s.c_dense = true;           /* homes are */
+    s.a = comp_with_sign(mat_comp(ta),
+                    flags & SpvCooperativeMatrixOperandsMatrixASignedComponentsKHRMask);
+    s.b = comp_with_sign(mat_comp(tb),
+                    flags & SpvCooperativeMatrixOperandsMatrixBSignedComponentsKHRMask);
+    s.c = comp_with_sign(mat_comp(c),
+                    flags & SpvCooperativeMatrixOperandsMatrixResultSignedComponentsKHRMask);
+    s.saturate = flags & SpvCooperativeMatrixOperandsSaturatingAccumulationKHRMask;
+    s.a_col = mat_value(e, a)->tile.col;
+    s.b_col = mat_value(e, b)->tile.col;
+    s.a_near = near_tile(e, a);
+    s.b_near = near_tile(e, b);
+    return s;
+}
+
+/* An operand must be somewhere in memory, and stay there. */
+static void settle_operand(Emit *e, SpvId id)
+{
+    MatValue *v = mat_value(e, id);
+    if (v->state != MAT_HOME && v->state != MAT_LAZY)
+        mat_read(e, id);
+    if (v->state == MAT_SPLAT) {        /* a constant: filled here, kept where it is */
+        v->tile = mat_read(e, id);
+        v->state = MAT_HOME;
+    }
+}
+
+static MulAdd *chain_ending_in(Emit *e, SpvId id)
+{
+    for (uint32_t k = 0; k < e->matrix->pending.len; k++)
+        if (e->matrix->pending.data[k].result == id)
+            return &e->matrix->pending.data[k];
+    return NULL;
+}
+
+static bool extends(const MulAdd *p, const GemmShape *s)
+{
+    GemmShape one = p->shape;
+    one.steps = 1;
+    one.c_col = s->c_col;
+    return !s->saturate && p->a.len < MAX_STEPS && !p->place.variable &&
+           !memcmp(&one, s, sizeof(one));
+}
+
+static MulAdd new_chain(Emit *e, const SpvInst *i, const SpvType *t, const Tile *to,
+                        const GemmShape *shape)
+{
+    MulAdd p = {.inst = i, .start = spv_operand(i, 2), .result = i->id, .type = t, .shape = *shape,
+                .to = *to, .scope = t->scope};
+    vec_push(e->arena, &p.a, spv_operand(i, 0));
+    vec_push(e->arena, &p.b, spv_operand(i, 1));
+    return p;
+}
+
+static void add_pending(Emit *e, const SpvInst *i, GemmShape *shape, Tile home)
+{
+    SpvId c = spv_operand(i, 2);
+    const SpvType *tc = spv_type_of(e->module, c), *tr = spv_type(e->module, i->type);
+    MatValue *start = mat_value(e, c);
+    MulAdd *chain = start->state == MAT_PENDING ? chain_ending_in(e, c) : NULL;
+    shape->c_col = home.col;
+    if (chain && start->uses == 1 && tc->element == tr->element && extends(chain, shape)) {
+        vec_push(e->arena, &chain->a, spv_operand(i, 0));
+        vec_push(e->arena, &chain->b, spv_operand(i, 1));
+        chain->result = i->id;
+        chain->shape.steps++;
+        chain->to = home;
+        chain->shape.c_col = home.col;
+    } else {
+        if (start->state == MAT_PENDING)
+            mat_flush(e);
+        mat_before_write(e, &home, NULL);
+        MulAdd p = new_chain(e, i, tr, &home, shape);
+        vec_push(e->arena, &e->matrix->pending, p);
+    }
+    mat_value(e, i->id)->state = MAT_PENDING;
+}
+
+/* At once, in memory of the wider type, and converted. */
+static void sum_up_wide(Emit *e, const SpvInst *i, const SpvType *wide, GemmShape *shape)
+{
+    const SpvType *t = spv_type(e->module, i->type);
+    bool col = shape->c_col = mat_home(e, i->id).col;
+    Tile sums = mat_dense(e, wide, mat_frame(e, wide, mat_bytes(e, wide)), col);
+    mat_flush(e);
+    MulAdd p = new_chain(e, i, wide, &sums, shape);
+    vec_push(e->arena, &e->matrix->pending, p);
+    mat_flush(e);
+    Tile to = mat_result(e, i);
+    mat_convert(e, wide, (MatNumbers){ sums, mat_comp(wide) }, (MatNumbers){ to, mat_comp(t) });
+}
+
+void mat_muladd(Emit *e, const SpvInst *i)
+{
+    SpvId a = spv_operand(i, 0), b = spv_operand(i, 1), c = spv_operand(i, 2);
+    const SpvType *ta = spv_type_of(e->module, a), *tb = spv_type_of(e->module, b),
+                  *tc = spv_type_of(e->module, c);
+    const SpvType *tr = spv_type(e->module, i->type);
+    if (!mat_is(ta) || !mat_is(tb) || !mat_is(tc) || ta->rows != tr->rows || tb->cols != tr->cols
+        || ta->cols != tb->rows || tc->rows != tr->rows || tc->cols != tr->cols) {
+        emit_error(e, i, "SPV_KHR_cooperative_matrix, OpCooperativeMatrixMulAddKHR",
+                   "the operands are not M x K, K x N and M x N for the M x N result");
+        return;
+    }
+    settle_operand(e, a);
+    settle_operand(e, b);
+    const SpvType *sum = sum_type(e, i);
+    GemmShape shape = shape_of(e, i, sum);
+    mat_count(e, tr, CPU_STAT_MULADDS, 1);
+    mat_count(e, tr, CPU_STAT_FLOPS, 2ull * shape.M * shape.N * shape.K);
+    if (sum == tr)
+        add_pending(e, i, &shape, mat_home(e, i->id));
+    else
+        sum_up_wide(e, i, sum, &shape);
+}
+
+/* ---- emission -------------------------------------------------------------------------------- */
+
+/* C must be where the result goes, in the result's type and order, before the kernel adds to it. */
+static void place_start(Emit *e, MulAdd *p)
+{
+    MatValue *start = mat_value(e, p->start);
+    bool is_signed = flags_of(p->inst) & SpvCooperativeMatrixOperandsMatrixCSignedComponentsKHRMask;
+    Comp from = comp_with_sign(mat_comp(start->type), is_signed), to = mat_comp(p->type);
+    bool other = comp_with_sign(from, true) != comp_with_sign(to, true);
+    if (start->state == MAT_SPLAT) {
+        LV x = start->splat;
+        LT type = comp_type(e->cx, from);
+        if (other) {
+            x = LLVMTypeOf(x) == type ? x : LLVMBuildBitCast(e->b, x, type, "");
+            x = arith_convert(e->b, x, from, to, ROUND_NEAREST, false);
+        }
+        mat_fill(e, p->type, &p->to, x);
+        return;
+    }
+    if (other) {
+        Tile c = mat_operand(e, p->start, p->to.col);
+        mat_convert(e, p->type, (MatNumbers){ c, from }, (MatNumbers){ p->to, to });
+        return;
+    }
+    if (start->tile.ptr == p->to.ptr ||
+        (start->place.variable && start->place.known && p->place.known &&
+         start->place.variable == p->place.variable && start->place.offset == p->place.offset))
+        return;
+    mat_copy(e, p->type, &p->to, &start->tile);
+}
+
+static bool same_ids(const SpvId *a, const SpvId *b, uint32_t n)
+{
+    return !memcmp(a, b, n * sizeof(*a));
+}
+
+typedef struct Grid {
+    MulAdd *cells[MAX_GRID * MAX_GRID];
+    MulAdd *row[MAX_GRID], *col[MAX_GRID];  /* a chain that has the row's A, the column's B */
+    uint32_t rows, cols, n, scope;
+    GemmShape shape;
+} Grid;
+
+static uint32_t line_of(MulAdd **lines, uint32_t n, const MulAdd *p, bool by_a)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (same_ids(by_a ? lines[i]->a.data : lines[i]->b.data, by_a ? p->a.data : p->b.data,
+                     p->a.len))
+            return i;
+    return n;
+}
+
+/* Adds the chain to the grid; false when it does not belong there. */
+static bool grid_add(Grid *g, MulAdd *p, uint32_t max_rows)
+{
+    if (g->n && (g->scope != p->scope || memcmp(&g->shape, &p->shape, sizeof(g->shape))))
+        return false;
+    uint32_t r = line_of(g->row, g->rows, p, true), c = line_of(g->col, g->cols, p, false);
+    if (r >= max_rows || c >= MAX_GRID || g->cells[r * MAX_GRID + c])
+        return false;
+    if (r == g->rows)
+        g->row[g->rows++] = p;
+    if (c == g->cols)
+        g->col[g->cols++] = p;
+    g->cells[r * MAX_GRID + c] = p;
+    g->shape = p->shape;
+    g->scope = p->scope;
+    g->n++;
+    return true;
+}
+
+static void reserve(Emit *e, const GemmShape *s)
+{
+    struct Matrix *m = e->matrix;
+    e->kernel->scratch_bytes = MAX(e->kernel->scratch_bytes, gemm_scratch_bytes(m->gemm, s));
+    if (!m->scratch)
+        m->scratch = emit_env(e, e->entry_b, e->ptr, offsetof(CpuEnv, scratch));
+}
+
+static TileView view(const Tile *t) { return (TileView){t->ptr, t->stride}; }
+
+/* Bytes to what the operand's load reads some iterations later, 0: the dispatch does not ask. NULL:
+ * it is no tile that looks ahead. */
+static LV ahead_of(Emit *e, SpvId id)
+{
+    const MatValue *v = mat_value(e, id);
+    return v->state == MAT_LAZY ? v->ahead : NULL;
+}
+
+static void grid_emit(Emit *e, Grid *g)
+{
+    GemmShape s = g->shape;
+    uint32_t R = g->rows, S = g->cols, T = s.steps;
+    s.rows = (uint16_t)R;
+    s.cols = (uint16_t)S;
+    TileView *a = NEW_ARRAY(e->arena, TileView, R * T), *b = NEW_ARRAY(e->arena, TileView, T * S);
+    TileView *c = NEW_ARRAY(e->arena, TileView, R * S);
+    for (uint32_t r = 0; r < R; r++)
+        for (uint32_t t = 0; t < T; t++)
+            a[r * T + t] = view(&mat_value(e, g->row[r]->a.data[t])->tile);
+    for (uint32_t t = 0; t < T; t++)
+        for (uint32_t k = 0; k < S; k++)
+            b[t * S + k] = view(&mat_value(e, g->col[k]->b.data[t])->tile);
+    for (uint32_t r = 0; r < R; r++)
+        for (uint32_t k = 0; k < S; k++)
+            c[r * S + k] = view(&g->cells[r * MAX_GRID + k]->to);
+    LV far = emit_env(e, e->b, e->i32, offsetof(CpuEnv, far));
+    far = LLVMBuildICmp(e->b, LLVMIntNE, far, LLVMConstInt(e->i32, 0, false), "");
+    GemmWhere where = { .far = far, .ahead_a = ahead_of(e, g->row[0]->a.data[0]),
+                        .ahead_b = ahead_of(e, g->col[0]->b.data[0]) };
+    s.ahead_a = where.ahead_a;
+    s.ahead_b = where.ahead_b;
+    if (s.ahead_a || s.ahead_b)
+        where.asked = emit_asked_ahead(e);
+    reserve(e, &s);
+    Leader l = mat_leader_begin(e, spv_type_of(e->module, g->row[0]->result));
+    gemm_call(e->matrix->gemm, e->b, &s, a, b, c, mat_table(e, gemm_table_entries(&s)),
+              e->matrix->scratch, &where);
+    mat_leader_end(e, &l);
+}
+
+/* What the kernel reads from buffers counts towards the loop's stream. */
+static void count_stream(Emit *e, SpvId id)
+{
+    MatValue *v = mat_value(e, id);
+    if (v->state != MAT_LAZY || v->tile.near || v->type->scope == SpvScopeWorkgroup)
+        return;
+    for (const CfgLoop *l = e->cfg->blocks[e->position].loop; l; l = NULL)
+        for (uint32_t k = 0; k < e->cfg->n_loops; k++)
+            if (e->cfg->loops[k] == l)
+                e->matrix->loop_bytes[k] += (uint64_t)v->type->rows * v->type->cols
+                    * comp_bytes(mat_comp(v->type));
+}
+
+static void finish(Emit *e, MulAdd *p)
+{
+    MatValue *v = mat_value(e, p->result);
+    v->state = MAT_HOME;
+    v->tile = p->to;
+    v->place = p->place;
+}
+
+void mat_emit_groups(Emit *e)
+{
+    struct Matrix *m = e->matrix;
+    uint32_t n = m->pending.len;
+    MulAdd *all = m->pending.data;
+    uint8_t *done = NEW_ARRAY(e->arena, uint8_t, n + 1);
+    Grid *g = NEW(e->arena, Grid);
+    for (uint32_t i = 0; i < n; i++) {
+        place_start(e, &all[i]);
+        for (uint32_t k = 0; k < all[i].a.len; k++) {
+            bool seen_a = false, seen_b = false;
+            for (uint32_t j = 0; j < i; j++) {
+                seen_a |= k < all[j].a.len && all[j].a.data[k] == all[i].a.data[k];
+                seen_b |= k < all[j].b.len && all[j].b.data[k] == all[i].b.data[k];
+            }
+            if (!seen_a)
+                count_stream(e, all[i].a.data[k]);
+            if (!seen_b)
+                count_stream(e, all[i].b.data[k]);
+        }
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if (done[i])
+            continue;
+        uint32_t max_rows = MAX_GRID;
+    again:
+        memset(g, 0, sizeof(*g));
+        uint8_t *taken = NEW_ARRAY(e->arena, uint8_t, n + 1);
+        for (uint32_t k = i; k < n; k++)
+            taken[k] = !done[k] && grid_add(g, &all[k], max_rows);
+        if (g->n != g->rows * g->cols && max_rows > 1) {
+            max_rows = 1;       /* holes: this chain's row alone */
+            goto again;
+        }
+        grid_emit(e, g);
+        for (uint32_t k = i; k < n; k++)
+            done[k] |= taken[k];
+    }
+    m->pending.len = 0;
+    m->pending.data = NULL;
+    m->pending.cap = 0;
+    for (uint32_t i = 0; i < n; i++)
+        finish(e, &all[i]);
+}

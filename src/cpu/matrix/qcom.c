@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * SPV_QCOM_cooperative_matrix_conversion: arrays of lanes to and from matrices.
+ *
+ * Element k of all lanes is one vector. Side by side these vectors are the column-major tile whose
+ * rows are the lanes (A, accumulators) and the row-major one whose columns are (B): a home in that
+ * order, which matrix.c's survey prefers for such values, is stored and loaded vector by vector as
+ * it is; another takes a transposing copy. Arrays of u32 hold two f16 or four bytes a word, the
+ * first in the lowest bits. Lanes past the matrix are not stored, and get zeros.
+ */
+#include "cpu/matrix/matrix.h"
+
+static const char section[] = "SPV_QCOM_cooperative_matrix_conversion";
+
+/* ---- bits ------------------------------------------------------------------------------------ */
+
+static LT like(Emit *e, LV v, LT scalar)
+{
+    return emit_is_lanes(v) ? emit_lanes_type(e, scalar) : scalar;
+}
+
+static LV as(Emit *e, LV v, LT scalar)
+{
+    LT type = like(e, v, scalar);
+    return LLVMTypeOf(v) == type ? v : LLVMBuildBitCast(e->b, v, type, "");
+}
+
+static LT int_type(Emit *e, uint32_t bits) { return LLVMIntTypeInContext(e->cx, bits); }
+
+/* Part `part` of a word, of type `to`. */
+static LV part_of(Emit *e, LV word, uint32_t bits, uint32_t part, uint32_t to_bits, LT to)
+{
+    LV x = as(e, word, int_type(e, bits));
+    if (part)
+        x = LLVMBuildLShr(e->b, x, emit_int(e, LLVMTypeOf(x), part * to_bits), "");
+    return as(e, LLVMBuildTrunc(e->b, x, like(e, x, int_type(e, to_bits)), ""), to);
+}
+
+static LV word_of(Emit *e, const LV *parts, uint32_t bits, uint32_t to_bits, LT to)
+{
+    LV v[4];                    /* of 8 to 32 bits both: element_of */
+    uint32_t n = to_bits / bits;
+    memcpy(v, parts, n * sizeof(*v));
+    emit_unify(e, v, n);
+    LV word = NULL;
+    for (uint32_t k = 0; k < n; k++) {
+        LV x = as(e, v[k], int_type(e, bits));
+        x = LLVMBuildZExt(e->b, x, like(e, x, int_type(e, to_bits)), "");
+        if (k)
+            x = LLVMBuildShl(e->b, x, emit_int(e, LLVMTypeOf(x), k * bits), "");
+        word = word ? LLVMBuildOr(e->b, word, x, "") : x;
+    }
+    return as(e, word, to);
+}
+
+/* n values of `to_bits` and type `to` from as many bits in values of `bits`; 8 to 32 both. */
+static LV *recast(Emit *e, const LV *from, uint32_t bits, LT to, uint32_t to_bits, uint32_t n)
+{
+    LV *r = NEW_ARRAY(e->arena, LV, n + 1);
+    for (uint32_t k = 0; k < n; k++) {
+        if (to_bits == bits)
+            r[k] = as(e, from[k], to);
+        else if (to_bits < bits)
+            r[k] = part_of(e, from[k / (bits / to_bits)], bits, k % (bits / to_bits), to_bits, to);
+        else
+            r[k] = word_of(e, from + k * (to_bits / bits), bits, to_bits, to);
+    }
+    return r;
+}
+
+/* The element of an array of numbers of 8 to 32 bits, else NULL. */
+static const SpvType *element_of(const SpvType *t)
+{
+    const SpvType *x = t && t->kind == SPV_ARRAY ? t->element : NULL;
+    return x && (x->kind == SPV_INT || x->kind == SPV_FLOAT) && x->bits >= 8 && x->bits <= 32
+        ? x : NULL;
+}
+
+static LV *leaves_of(Emit *e, SpvId id, uint32_t n)
+{
+    LV *v = NEW_ARRAY(e->arena, LV, n + 1);
+    for (uint32_t k = 0; k < n; k++)
+        v[k] = emit_leaf(e, id, k);
+    return v;
+}
+
+static void bitcast_array(Emit *e, const SpvInst *i)
+{
+    const SpvType *to = spv_type(e->module, i->type);
+    const SpvType *from = spv_type_of(e->module, spv_operand(i, 0));
+    const SpvType *et = element_of(to), *ef = element_of(from);
+    if (!et || !ef || (uint64_t)et->bits * to->count != (uint64_t)ef->bits * from->count) {
+        emit_error(e, i, section,
+                   "the operand and the result are not arrays of numbers of one size");
+        return;
+    }
+    LV *v = leaves_of(e, spv_operand(i, 0), from->count);
+    emit_set(e, i, recast(e, v, ef->bits, emit_scalar_type(e, et), et->bits, to->count), to->count);
+}
+
+/* ---- parts of arrays ------------------------------------------------------------------------- */
+
+static LV bytes_from(Emit *e, LV p, LV bytes)
+{
+    return LLVMBuildGEP2(e->b, e->i8, p, &bytes, 1, "");
+}
+
+/* A start that is only known when it runs: the array goes through memory, lanes side by side. */
+static void take_part(Emit *e, const SpvInst *i, LV *from, uint32_t n_from, LV start, uint32_t n)
+{
+    emit_unify(e, from, n_from);
+    if (emit_is_lanes(start) && !emit_is_lanes(from[0]))
+        for (uint32_t k = 0; k < n_from; k++)
+            from[k] = emit_lanes(e, from[k]);
+    LT type = LLVMTypeOf(from[0]);
+    bool lanes = emit_is_lanes(from[0]);
+    LT scalar = lanes ? LLVMGetElementType(type) : type;
+    uint32_t bytes = scalar == e->i8 ? 1 : scalar == e->f16 || scalar == e->i16 ? 2 : 4;
+    uint64_t line = (uint64_t)bytes * (lanes ? e->W : 1);
+    LV home = emit_frame(e, line * n_from), *r = NEW_ARRAY(e->arena, LV, n + 1);
+    for (uint32_t k = 0; k < n_from; k++) {
+        LV p = bytes_from(e, home, LLVMConstInt(e->i64, k * line, false));
+        LLVMSetAlignment(LLVMBuildStore(e->b, from[k], p), bytes);
+    }
+    start = emit_cast_index(e, start, e->i32);
+    LV last =
+        emit_int(e, LLVMTypeOf(start), n_from - n); /* what leaves the array stays in the frame */
+    start =
+        LLVMBuildSelect(e->b, LLVMBuildICmp(e->b, LLVMIntULE, start, last, ""), start, last, "");
+    LV offset = LLVMBuildMul(e->b, start, emit_int(e, LLVMTypeOf(start), line), "");
+    if (emit_is_lanes(start)) {
+        LV own = LLVMBuildMul(e->b, e->lane_id, emit_int(e, LLVMTypeOf(start), bytes), "");
+        offset = LLVMBuildAdd(e->b, offset, own, "");
+    }
+    offset = LLVMBuildZExt(e->b, offset, like(e, offset, e->i64), "");
+    for (uint32_t k = 0; k < n; k++) {
+        LV at = emit_int(e, LLVMTypeOf(offset), k * line);
+        LV p = bytes_from(e, home, LLVMBuildAdd(e->b, offset, at, ""));
+        if (emit_is_lanes(start)) {
+            r[k] = emit_masked_load(e, type, p, bytes, emit_mask(e));
+        } else {
+            r[k] = LLVMBuildLoad2(e->b, type, p, "");
+            LLVMSetAlignment(r[k], bytes);
+        }
+    }
+    emit_set(e, i, r, n);
+}
+
+static void extract_sub_array(Emit *e, const SpvInst *i)
+{
+    const SpvType *to = spv_type(e->module, i->type);
+    const SpvType *from = spv_type_of(e->module, spv_operand(i, 0));
+    uint64_t start = 0;
+    if (!element_of(to) || !element_of(from) || to->element != from->element ||
+        to->count > from->count) {
+        emit_error(e, i, section, "the result is not a part of the array");
+        return;
+    }
+    if (!spv_is_listed(from->count, SPV_LISTED_N) || !spv_is_listed(to->count, SPV_LISTED_K)) {
+        emit_error(e, i, "VUID-RuntimeSpirv-NSize-12352, VUID-RuntimeSpirv-KSize-12353",
+                   "a part of %u elements of an array of %u: the one must be a listed K, the other "
+                   "a listed N", to->count, from->count);
+        return;
+    }
+    LV *v = leaves_of(e, spv_operand(i, 0), from->count);
+    if (!spv_constant(e->module, spv_operand(i, 1), &start)) {
+        take_part(e, i, v, from->count, emit_leaf(e, spv_operand(i, 1), 0), to->count);
+        return;
+    }
+    uint32_t first = (uint32_t)MIN((uint64_t)(uint32_t)start, from->count - to->count);
+    emit_set(e, i, v + first, to->count);
+}
+
+const EmitRule emit_rules_qcom[] = {
+    { SpvOpBitCastArrayQCOM, EMIT_CHEAP, bitcast_array },
+    { SpvOpExtractSubArrayQCOM, 0, extract_sub_array },
+    { 0, 0, NULL },
+};
+
+/* ---- matrices -------------------------------------------------------------------------------- */
+
+typedef struct Conversion {
+    const SpvType *matrix, *array;
+    uint32_t lanes, length; /* arrays in the matrix, components in each */
+    uint32_t bits, word;    /* of a component, of an array's element */
+    uint32_t bytes;
+    bool col; /* of a tile in which the arrays' vectors lie as they are */
+    LT type;
+} Conversion;
+
+bool mat_qcom_order(const SpvType *t) { return t->use != SpvCooperativeMatrixUseMatrixBKHR; }
+
+static bool conversion(Emit *e, const SpvInst *i, const SpvType *matrix, const SpvType *array,
+                       Conversion *x)
+{
+    const SpvType *word = element_of(array);
+    if (!mat_is(matrix) || !word) {
+        emit_error(e, i, section, "what is converted is not an array of numbers and a matrix");
+        return false;
+    }
+    *x = (Conversion){
+        .matrix = matrix, .array = array, .bits = matrix->element->bits, .word = word->bits
+    };
+    x->col = mat_qcom_order(matrix);
+    x->lanes = x->col ? matrix->rows : matrix->cols;
+    x->length = x->col ? matrix->cols : matrix->rows;
+    x->bytes = comp_bytes(mat_comp(matrix));
+    x->type = comp_type(e->cx, mat_comp(matrix));
+    if (x->word < x->bits || (uint64_t)x->word * array->count != (uint64_t)x->bits * x->length) {
+        emit_error(e, i, section, "the array does not fit a %s of the matrix",
+                   x->col ? "row" : "column");
+        return false;
+    }
+    if (matrix->use != SpvCooperativeMatrixUseMatrixAccumulatorKHR && x->length * x->bits != 256) {
+        emit_error(e, i, section, "the matrix has %u %s of %u-bit components, not %u", x->length,
+                   x->col ? "columns" : "rows", x->bits, 256 / x->bits);
+        return false;
+    }
+    if (x->lanes > e->W) {
+        emit_error(e, i, section,
+                   "the %ux%u matrix takes %u invocations, but subgroups have %u; run it with a "
+                   "larger subgroup size",
+                   matrix->rows, matrix->cols, x->lanes, e->W);
+        return false;
+    }
+    mat_count(e, x->matrix, CPU_STAT_CONVERSIONS, 1);
+    if (x->word != x->bits)
+        mat_count(e, x->matrix, CPU_STAT_BYTES_MOVED, (uint64_t)x->lanes * x->length * x->bytes);
+    return true;
+}
+
+/* The first `n` of a vector's lanes. */
+static LV first_lanes(Emit *e, LV v, uint32_t n)
+{
+    LV *which = NEW_ARRAY(e->arena, LV, n + 1);
+    if (n == e->W)
+        return v;
+    for (uint32_t k = 0; k < n; k++)
+        which[k] = LLVMConstInt(e->i32, k, false);
+    return LLVMBuildShuffleVector(e->b, v, LLVMGetPoison(LLVMTypeOf(v)), LLVMConstVector(which, n),
+                                  "");
+}
+
+/* A vector of `n` lanes with zeros behind. */
+static LV all_lanes(Emit *e, LV v, uint32_t n)
+{
+    LV *which = NEW_ARRAY(e->arena, LV, e->W + 1);
+    if (n == e->W)
+        return v;
+    for (uint32_t k = 0; k < e->W; k++)
+        which[k] = LLVMConstInt(e->i32, MIN(k, n), false); /* n: the first zero */
+    return LLVMBuildShuffleVector(e->b, v, LLVMConstNull(LLVMTypeOf(v)),
+                                  LLVMConstVector(which, e->W), "");
+}
+
+/* Where vector k of a dense tile is, and how it is aligned. */
+static LV line_at(Emit *e, const Conversion *x, const Tile *t, uint32_t k, uint32_t *align)
+{
+    uint64_t line = (uint64_t)x->lanes * x->bytes;
+    *align = (uint32_t)MIN(line & -line, 64);
+    return bytes_from(e, t->ptr, LLVMConstInt(e->i64, k * line, false));
+}
+
+/* Memory for the vectors where the home is of the other order. */
+static Tile beside(Emit *e, const Conversion *x)
+{
+    return mat_dense(e, x->matrix, emit_frame(e, mat_bytes(e, x->matrix)), x->col);
+}
+
+void mat_qcom_construct(Emit *e, const SpvInst *i)
+{
+    Conversion x;
+    SpvId source = spv_operand(i, 0);
+    if (!conversion(e, i, spv_type(e->module, i->type), spv_type_of(e->module, source), &x))
+        return;
+    LV *v = leaves_of(e, source, x.array->count);
+    v = recast(e, v, x.word, x.type, x.bits, x.length);
+    Tile home = mat_result(e, i), to = home.col == x.col ? home : beside(e, &x);
+    for (uint32_t k = 0; k < x.length; k++) {
+        uint32_t align;
+        LV p = line_at(e, &x, &to, k, &align);
+        LV whole = first_lanes(e, emit_lanes(e, v[k]), x.lanes);
+        LLVMSetAlignment(LLVMBuildStore(e->b, whole, p), align);
+    }
+    if (to.ptr != home.ptr)
+        mat_copy(e, x.matrix, &home, &to);
+}
+
+/* Once a kernel: an unrolled loop has the instruction many times. */
+static void note_lanes(Emit *e, const SpvInst *i, const Conversion *x)
+{
+    if (x->lanes == e->W || e->matrix->noted_lanes)
+        return;
+    DiagLoc loc = spv_loc(e->arena, e->module, i);
+    e->matrix->noted_lanes = true;
+    diag(e->sink, DIAG_NOTE, &loc, NULL, "the matrix has no %s for lanes %u to %u: they get zeros, "
+         "but elsewhere undefined values", x->col ? "rows" : "columns", x->lanes, e->W - 1);
+}
+
+void mat_qcom_extract(Emit *e, const SpvInst *i)
+{
+    Conversion x;
+    SpvId source = spv_operand(i, 0);
+    if (!conversion(e, i, spv_type_of(e->module, source), spv_type(e->module, i->type), &x))
+        return;
+    note_lanes(e, i, &x);
+    Tile home = mat_read(e, source), from = home;
+    if (home.col != x.col) {
+        from = beside(e, &x);
+        mat_copy(e, x.matrix, &from, &home);
+    }
+    LV *v = NEW_ARRAY(e->arena, LV, x.length + 1);
+    for (uint32_t k = 0; k < x.length; k++) {
+        uint32_t align;
+        LV p = line_at(e, &x, &from, k, &align);
+        v[k] = LLVMBuildLoad2(e->b, LLVMVectorType(x.type, x.lanes), p, "");
+        LLVMSetAlignment(v[k], align);
+        v[k] = all_lanes(e, v[k], x.lanes);
+    }
+    LT type = emit_scalar_type(e, x.array->element);
+    emit_set(e, i, recast(e, v, x.bits, type, x.word, x.array->count), x.array->count);
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Stores of tiles that lie side by side in memory, as a whole. In: stores one behind the other,
+ * with nothing in between that looks at memory. Out: one call that writes row by row through all
+ * neighbours at once.
+ *
+ * Tile by tile, rows a page apart get 64 bytes each, which no cache's prefetcher makes anything of:
+ * a third of the speed where the target is far (docs/BENCHMARKS.md). That tiles are neighbours is
+ * seen at run time; others may overlap, and keep their order.
+ */
+#include "cpu/matrix/matrix.h"
+
+#include <stdio.h>
+
+typedef struct Copies {         /* state of the function being emitted */
+    Emit *e;
+    LLVMBuilderRef b;
+    LV fn, table;
+    uint64_t run;               /* bytes of a tile's line */
+} Copies;
+
+static LV k64(const Copies *c, uint64_t x) { return LLVMConstInt(c->e->i64, x, false); }
+static LV mul(const Copies *c, LV x, LV y) { return LLVMBuildMul(c->b, x, y, ""); }
+static LV add(const Copies *c, LV x, LV y) { return LLVMBuildAdd(c->b, x, y, ""); }
+static LV at(const Copies *c, LV p, LV bytes)
+{
+    return LLVMBuildInBoundsGEP2(c->b, c->e->i8, p, &bytes, 1, "");
+}
+static LLVMBasicBlockRef block(const Copies *c, const char *name)
+{
+    return LLVMAppendBasicBlockInContext(c->e->cx, c->fn, name);
+}
+
+/* Member `which` of the table's entry: target, its stride, source. */
+enum { TARGET, STRIDE, SOURCE, MEMBERS };
+static LV member(const Copies *c, LV entry, unsigned which)
+{
+    LV index = add(c, mul(c, entry, k64(c, MEMBERS)), k64(c, which));
+    LV p = LLVMBuildInBoundsGEP2(c->b, c->e->i64, c->table, &index, 1, "");
+    return LLVMBuildLoad2(c->b, which == STRIDE ? c->e->i64 : c->e->ptr, p, "");
+}
+
+/* A loop's counter from 0, in a new block; the condition is the caller's. */
+static LV counter(const Copies *c, LLVMBasicBlockRef body, LV first)
+{
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(c->b);
+    LLVMBuildBr(c->b, body);
+    LLVMPositionBuilderAtEnd(c->b, body);
+    LV i = LLVMBuildPhi(c->b, c->e->i64, "");
+    LLVMAddIncoming(i, &first, &from, 1);
+    return i;
+}
+
+/* Back to the counter's block while the next value is below n, else on to `out`. */
+static void again(const Copies *c, LV i, LV next, LV n, LLVMBasicBlockRef out)
+{
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(c->b);
+    LLVMBasicBlockRef body = LLVMGetInstructionParent(i);
+    LLVMBuildCondBr(c->b, LLVMBuildICmp(c->b, LLVMIntULT, next, n, ""), body, out);
+    LLVMAddIncoming(i, &next, &from, 1);
+    LLVMPositionBuilderAtEnd(c->b, out);
+}
+
+/* How many tiles from `first` on are neighbours: each `run` bytes behind the one before, lines so
+ * far apart that none of one lies in another's. */
+static LV neighbours(const Copies *c, LV first, LV n, LV target, LV stride)
+{
+    LLVMBasicBlockRef look = block(c, "look"), next = block(c, "next"), rows = block(c, "rows");
+    LV width = counter(c, look, k64(c, 1)), entry = add(c, first, width);
+    LLVMBuildCondBr(c->b, LLVMBuildICmp(c->b, LLVMIntULT, entry, n, ""), next, rows);
+    LLVMPositionBuilderAtEnd(c->b, next);
+    LV behind = at(c, target, mul(c, width, k64(c, c->run))), more = add(c, width, k64(c, 1));
+    LV beside = LLVMBuildICmp(c->b, LLVMIntEQ, member(c, entry, TARGET), behind, "");
+    LV same = LLVMBuildICmp(c->b, LLVMIntEQ, member(c, entry, STRIDE), stride, "");
+    LV room = LLVMBuildICmp(c->b, LLVMIntUGE, stride, mul(c, more, k64(c, c->run)), "");
+    same = LLVMBuildAnd(c->b, beside, LLVMBuildAnd(c->b, same, room, ""), "");
+    LLVMBuildCondBr(c->b, same, look, rows);
+    LLVMAddIncoming(width, &more, &next, 1);
+    LLVMPositionBuilderAtEnd(c->b, rows);
+    return width;
+}
+
+/* void (ptr table, i64 n) */
+static LT copies_type(Emit *e)
+{
+    LT args[] = { e->ptr, e->i64 };
+    return LLVMFunctionType(e->void_, args, 2, false);
+}
+
+static LV make_copies(Emit *e, uint64_t run, uint64_t lines)
+{
+    char name[64];
+    snprintf(name, sizeof(name), "tile_copies_%llux%llu", (unsigned long long)lines,
+             (unsigned long long)run);
+    LV fn = LLVMGetNamedFunction(e->ll, name);
+    if (fn)
+        return fn;
+    fn = LLVMAddFunction(e->ll, name, copies_type(e));
+    LLVMSetLinkage(fn, LLVMInternalLinkage);
+    Copies c = { e, LLVMCreateBuilderInContext(e->cx), fn, LLVMGetParam(fn, 0), run };
+    LLVMPositionBuilderAtEnd(c.b, block(&c, ""));
+    LV n = LLVMGetParam(fn, 1);
+    LV first = counter(&c, block(&c, "tiles"), k64(&c, 0));
+    LV target = member(&c, first, TARGET), stride = member(&c, first, STRIDE);
+    LV width = neighbours(&c, first, n, target, stride);
+    LV line = counter(&c, block(&c, "lines"), k64(&c, 0));
+    LV to = at(&c, target, mul(&c, line, stride)), offset = mul(&c, line, k64(&c, run));
+    LV tile = counter(&c, block(&c, "tile"), k64(&c, 0));
+    LV from = at(&c, member(&c, add(&c, first, tile), SOURCE), offset);
+    unsigned align = (unsigned)MIN(run & -run, 64);
+    LLVMBuildMemCpy(c.b, at(&c, to, mul(&c, tile, k64(&c, run))), 1, from, align, k64(&c, run));
+    again(&c, tile, add(&c, tile, k64(&c, 1)), width, block(&c, ""));
+    again(&c, line, add(&c, line, k64(&c, 1)), k64(&c, lines), block(&c, ""));
+    again(&c, first, add(&c, first, width), n, block(&c, ""));
+    LLVMBuildRetVoid(c.b);
+    LLVMDisposeBuilder(c.b);
+    return fn;
+}
+
+void mat_store_later(Emit *e, const SpvType *t, const Tile *to, const Tile *from)
+{
+    struct Matrix *m = e->matrix;
+    if (m->stores.len && m->stores.data[0].to.col != to->col)
+        mat_stores_done(e);
+    Stored s = { t, *to, *from };
+    vec_push(e->arena, &m->stores, s);
+}
+
+void mat_stores_done(Emit *e)
+{
+    struct Matrix *m = e->matrix;
+    uint32_t n = m->stores.len;
+    const Stored *s = m->stores.data;
+    m->stores.len = 0;
+    if (n < 2) {
+        if (n)
+            mat_copy(e, s->type, &s->to, &s->from);
+        return;
+    }
+    const SpvType *t = s->type;
+    uint64_t minor = s->to.col ? t->rows : t->cols, lines = s->to.col ? t->cols : t->rows;
+    Leader l = mat_leader_begin(e, t);
+    LV table = mat_table(e, n * MEMBERS);
+    for (uint32_t i = 0; i < n; i++) {
+        LV values[MEMBERS] = { s[i].to.ptr, s[i].to.stride, s[i].from.ptr };
+        for (uint32_t k = 0; k < MEMBERS; k++) {
+            LV index = LLVMConstInt(e->i64, i * MEMBERS + k, false);
+            LLVMBuildStore(e->b, values[k],
+                           LLVMBuildInBoundsGEP2(e->b, e->i64, table, &index, 1, ""));
+        }
+    }
+    LV args[] = { table, LLVMConstInt(e->i64, n, false) };
+    LV fn = make_copies(e, minor * comp_bytes(mat_comp(t)), lines);
+    LLVMBuildCall2(e->b, copies_type(e), fn, args, 2, "");
+    mat_leader_end(e, &l);
+}

@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * In: a dispatch. Out: all of its workgroups run. A device is its worker threads and the queue they
+ * take dispatches from.
+ *
+ * A dispatch is planned (what is in flight together on a thread, what a block of workgroups is),
+ * then stands in the queue while its caller works on it: threads take block numbers from one
+ * counter. The caller always works too, so a dispatch needs no worker to finish, and any number of
+ * them proceed at once; a worker joins the one with the fewest helpers. A dispatch of one block
+ * wakes nobody.
+ *
+ * Interleaving (PERFORMANCE, rule 5): workgroups of a 4x4 square whose kernel streams more than the
+ * second-level cache holds run together on one thread, advancing in turn every so many bytes, so
+ * that they share what they load.
+ */
+#include "cpu/run/exec.h"
+#include "cpu/run/fault.h"
+
+#include "base/thread.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define SPIN_NS 30000           /* before a thread sleeps: about what waking it costs */
+#define STRANDS_TOGETHER 16     /* of all workgroups interleaved (rule 5: 4x4) */
+#define MAX_STRANDS 4096        /* on a thread, when the caller forces interleaving */
+#define YIELD_BYTES 65536       /* streamed by a workgroup between two yields; measured */
+#define SAFE_STACK (64u << 10)  /* what any thread that calls us is taken to have left */
+#define BLOCKS_PER_THREAD 16    /* for balance */
+#define MAX_BLOCK 64            /* workgroups; so many make the counter's cost vanish */
+#define FAR 16                  /* second-level caches of data that prefetching pays for (rule 6) */
+#define PANEL 8                 /* workgroups a panel of blocks is wide (rule 7) */
+
+typedef struct Job Job;
+struct Job {
+    const Plan *plan;
+    atomic_uint_fast64_t next_block;
+    atomic_uint helpers;        /* workers running it; changed under the device's lock */
+    uint32_t max_helpers;
+    uint64_t stats[CPU_N_STATS]; /* of the helpers */
+    CpuFault fault;             /* of one that had one */
+    Job *next;
+};
+
+struct CpuDevice {
+    pthread_mutex_t lock;       /* guards all below but epoch's reading */
+    pthread_cond_t work, done;
+    pthread_mutex_t print_lock;
+    Job *jobs;
+    Pool *pools;                /* for calling threads; unused ones */
+    pthread_t *workers;
+    uint32_t n_workers, sleeping, spinning;
+    atomic_uint epoch;          /* counts the jobs queued: what idle threads watch */
+    bool stop;
+    uint32_t l2_bytes;
+};
+
+/* ---- the plan: workgroups to blocks -------------------------------------------------------- */
+
+/* Panels of `panel` columns of blocks, walked one after the other, each row by row; every other row
+ * and every other panel backwards, so that neighbours in time are neighbours in the grid. */
+Block plan_block(const Plan *p, uint64_t number)
+{
+    uint64_t plane = (uint64_t)p->blocks[0] * p->blocks[1], in_plane = number % plane;
+    uint64_t per_panel = (uint64_t)p->panel * p->blocks[1], panel = in_plane / per_panel;
+    uint64_t rest = in_plane % per_panel, left = panel * p->panel;
+    uint64_t width = MIN((uint64_t)p->panel, p->blocks[0] - left);
+    uint64_t row = rest / width, column = rest % width;
+    if (row & 1)
+        column = width - 1 - column;
+    if (panel & 1)
+        row = p->blocks[1] - 1 - row;
+    Block b;
+    b.first[0] = (uint32_t)((left + column) * p->block[0]);
+    b.first[1] = (uint32_t)(row * p->block[1]);
+    b.first[2] = (uint32_t)(number / plane);
+    for (int i = 0; i < 2; i++)
+        b.size[i] = MIN(p->block[i], p->dispatch->groups[i] - b.first[i]);
+    return b;
+}
+
+/* The rectangle of n workgroups nearest to a square that the grid has room for. */
+static void shape(const uint32_t groups[3], uint32_t n, uint32_t out[2])
+{
+    uint32_t side = 1;
+    while (side * side * 4 <= n)
+        side *= 2;
+    out[0] = MIN(groups[0], n / side);
+    out[1] = MIN(groups[1], MAX(1, n / out[0]));
+    out[0] = MIN(groups[0], MAX(1, n / out[1]));
+}
+
+static void set_blocks(Plan *p, const uint32_t block[2])
+{
+    const uint32_t *groups = p->dispatch->groups;
+    for (int i = 0; i < 2; i++) {
+        p->block[i] = block[i];
+        p->blocks[i] = (uint32_t)(((uint64_t)groups[i] + block[i] - 1) / block[i]);
+    }
+    p->n_blocks = (uint64_t)p->blocks[0] * p->blocks[1] * groups[2];
+    p->panel = MAX(1, PANEL / block[0]);
+}
+
+/* ---- the plan: interleaving ---------------------------------------------------------------- */
+
+/* What buffers the kernel reads only, or all it is bound to when it writes everything; UINT64_MAX
+ * when its memory is not bound by slots. */
+static uint64_t footprint(const CpuDispatch *d)
+{
+    uint64_t read = 0, all = 0;
+    for (uint32_t i = 0; i < d->kernel->n_slots; i++) {
+        const CpuSlot *s = &d->kernel->slots[i];
+        if (s->storage == SpvStorageClassUniformConstant)
+            continue;       /* images and samplers: addresses, no bytes */
+        if (s->count == UINT32_MAX || !d->slots)
+            return UINT64_MAX;
+        uint32_t count = d->counts ? MIN(s->count, d->counts[i]) : s->count;
+        for (uint32_t e = 0; e < count; e++) {
+            uint64_t size = d->slots[i] ? d->slots[i][e].size : 0;
+            all += MIN(size, UINT64_MAX / 2 - all);
+            if (!s->written)
+                read += MIN(size, UINT64_MAX / 2 - read);
+        }
+    }
+    return d->kernel->n_slots == 0 ? UINT64_MAX : read ? read : all;
+}
+
+/* Workgroups to run together: 1, or as many as the caches and the number of threads allow. */
+static uint32_t decide_interleave(const Plan *p, const CpuDevice *device, uint32_t threads)
+{
+    const CpuDispatch *d = p->dispatch;
+    uint64_t total = (uint64_t)d->groups[0] * d->groups[1];
+    if (!p->kernel->can_yield || d->interleave == 1)
+        return 1;
+    if (d->interleave > 1) {
+        uint64_t n = MIN((uint64_t)d->interleave, total);
+        return (uint32_t)MAX(1, MIN(n, MAX_STRANDS / p->n_subgroups));
+    }
+    if (footprint(d) <= device->l2_bytes)
+        return 1;
+    uint32_t n = MAX(1, STRANDS_TOGETHER / p->n_subgroups);
+    uint64_t each = p->kernel->frame_bytes * p->n_subgroups + p->shared_bytes;
+    while (n > 1 && (n > total || each > device->l2_bytes * 3ull / 4 / n ||
+                     total * d->groups[2] / n < threads))
+        n /= 2;
+    return n;
+}
+
+static void plan_blocks(Plan *p, const CpuDevice *device, uint32_t threads)
+{
+    const uint32_t *groups = p->dispatch->groups;
+    uint32_t block[2], together = decide_interleave(p, device, threads);
+    if (together > 1) {
+        shape(groups, together, block);
+        together = block[0] * block[1];
+    }
+    /* A workgroup of several subgroups may be worth interleaving in itself. */
+    bool alone = together == 1 && (p->n_subgroups == 1 || !p->kernel->can_yield ||
+                                   p->dispatch->interleave == 1 ||
+                                   footprint(p->dispatch) <= device->l2_bytes);
+    /* What works on tiles of its data shares them with its neighbours, in a square; what reads it
+     * where it lies goes along its rows, as the caches' prefetchers do. */
+    if (together == 1) {
+        uint64_t total = (uint64_t)groups[0] * groups[1] * groups[2];
+        uint64_t most = total / ((uint64_t)threads * BLOCKS_PER_THREAD);
+        uint32_t n = 1;
+        while (n < MAX_BLOCK && n * 2 <= most)
+            n *= 2;
+        if (p->kernel->can_yield || p->kernel->has_barrier) {
+            shape(groups, n, block);
+        } else {
+            block[0] = MIN(groups[0], n);
+            block[1] = MIN(groups[1], MAX(1, n / block[0]));
+        }
+    }
+    set_blocks(p, block);
+    p->together = together;
+    p->fibers = !alone || (p->kernel->has_barrier && p->n_subgroups > 1);
+    /* Where a row of invocations goes on in the next workgroup, not in the next subgroup. */
+    p->along_rows = !p->fibers && !p->shared_bytes && p->n_subgroups > 1 &&
+                    p->local_size[0] <= p->kernel->subgroup_size;
+    p->own_stack = !p->fibers && p->kernel->stack_bytes > SAFE_STACK;
+    uint64_t step = p->kernel->stream_bytes_per_step;
+    p->yield_every = alone ? 0 : step ? (uint32_t)MAX(1, YIELD_BYTES / step) : 1;
+    p->far = footprint(p->dispatch) > device->l2_bytes;
+    p->prefetch = p->dispatch->prefetch ||
+                  (alone && footprint(p->dispatch) / FAR > device->l2_bytes);
+}
+
+/* ---- the plan: sizes ----------------------------------------------------------------------- */
+
+static bool bad(DiagSink *sink, const char *what)
+{
+    diag(sink, DIAG_ERROR, NULL, NULL, "%s", what);
+    return false;
+}
+
+static bool plan_sizes(Plan *p, DiagSink *sink)
+{
+    const CpuDispatch *d = p->dispatch;
+    const CpuKernel *k = p->kernel;
+    uint64_t invocations = 1, total = 1;
+    for (int i = 0; i < 3; i++) {
+        p->local_size[i] = k->local_size[i] ? k->local_size[i] : MAX(1, d->local_size[i]);
+        if (__builtin_mul_overflow(invocations, (uint64_t)p->local_size[i], &invocations) ||
+            invocations > UINT32_MAX)
+            return bad(sink, "a workgroup has more than 2^32 - 1 invocations");
+        if (__builtin_mul_overflow(total, (uint64_t)d->groups[i], &total) || total > INT64_MAX)
+            return bad(sink, "a dispatch has more than 2^63 - 1 workgroups");
+        if (d->base_group[i] > UINT32_MAX - d->groups[i])
+            return bad(sink, "base workgroup and number of workgroups exceed 2^32 - 1");
+    }
+    if (k->max_invocations && invocations > k->max_invocations)
+        return bad(sink, "the workgroup is too large for the kernel's operations over it");
+    if (k->subgroup_size == 0)
+        return bad(sink, "the kernel has no subgroup size");
+    p->n_subgroups = (uint32_t)((invocations + k->subgroup_size - 1) / k->subgroup_size);
+    if (__builtin_add_overflow(k->shared_bytes, d->local_bytes, &p->shared_bytes))
+        return bad(sink, "more than 2^64 - 1 bytes of workgroup memory");
+    return true;
+}
+
+/* ---- printf -------------------------------------------------------------------------------- */
+
+/* One call a lane. */
+static void print_lanes(CpuEnv *env, uint64_t format, const uint64_t *args, uint32_t n,
+                        const uint64_t *lane_mask)
+{
+    enum { MAX_WORDS = 256 };
+    const Plan *p = pool_plan(env);
+    uint32_t width = p->kernel->subgroup_size;
+    uint64_t words[MAX_WORDS];
+    n = MIN(n, MAX_WORDS);
+    void *guard = fault_unguard();  /* what prints is the caller's, its faults too */
+    pthread_mutex_lock(p->print_lock);
+    for (uint32_t lane = 0; lane < width; lane++) {
+        if (!(lane_mask[lane / 64] >> lane % 64 & 1))
+            continue;
+        for (uint32_t k = 0; k < n; k++)
+            words[k] = args[(uint64_t)k * width + lane];
+        p->dispatch->print(p->dispatch->user, (const char *)(uintptr_t)format, words, n);
+    }
+    pthread_mutex_unlock(p->print_lock);
+    fault_reguard(guard);
+}
+
+/* ---- the queue ----------------------------------------------------------------------------- */
+
+static inline void relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* Waits a little for *value to change from `seen`. */
+static void spin_while(atomic_uint *value, unsigned seen)
+{
+    uint64_t end = clock_ns() + SPIN_NS;
+    do {
+        for (int i = 0; i < 32; i++) {
+            if (atomic_load_explicit(value, memory_order_acquire) != seen)
+                return;
+            relax();
+        }
+    } while (clock_ns() < end);
+}
+
+/* A job that can use another helper: the one with the fewest. Under the lock. */
+static Job *pick_job(CpuDevice *d)
+{
+    Job *best = NULL;
+    for (Job *j = d->jobs; j; j = j->next)
+        if (j->helpers < j->max_helpers && (!best || j->helpers < best->helpers) &&
+            atomic_load_explicit(&j->next_block, memory_order_relaxed) < j->plan->n_blocks)
+            best = j;
+    return best;
+}
+
+/* Helps with a job. Called and returns under the lock. */
+static void help(CpuDevice *d, Job *j, Pool *pool)
+{
+    j->helpers++;
+    pthread_mutex_unlock(&d->lock);
+    bool able = pool_prepare(pool, j->plan);
+    CpuFault fault = { CPU_FAULT_NONE, 0 };
+    if (able)
+        pool_run(pool, j->plan, &j->next_block, &fault);
+    pthread_mutex_lock(&d->lock);
+    if (fault.kind)
+        j->fault = fault;
+    for (int i = 0; able && i < CPU_N_STATS; i++)
+        j->stats[i] += pool->stats[i];
+    if (!able)
+        j->max_helpers = 0; /* there is no memory for helpers; its caller does it alone */
+    /* The job is its caller's again once the count is zero. */
+    if (atomic_fetch_sub_explicit(&j->helpers, 1, memory_order_release) == 1)
+        pthread_cond_broadcast(&d->done);
+}
+
+static void *worker_main(void *argument)
+{
+    CpuDevice *d = argument;
+    Pool pool = {0};
+    pthread_mutex_lock(&d->lock);
+    while (!d->stop) {
+        Job *j = pick_job(d);
+        if (j) {
+            help(d, j, &pool);
+            continue;
+        }
+        unsigned seen = d->epoch;
+        d->spinning++;
+        pthread_mutex_unlock(&d->lock);
+        spin_while(&d->epoch, seen);
+        pthread_mutex_lock(&d->lock);
+        d->spinning--;
+        while (d->epoch == seen && !d->stop) {
+            d->sleeping++;
+            pthread_cond_wait(&d->work, &d->lock);
+            d->sleeping--;
+        }
+    }
+    pthread_mutex_unlock(&d->lock);
+    pool_free(&pool);
+    return NULL;
+}
+
+static void queue_job(CpuDevice *d, Job *j)
+{
+    pthread_mutex_lock(&d->lock);
+    j->next = d->jobs;
+    d->jobs = j;
+    atomic_fetch_add_explicit(&d->epoch, 1, memory_order_release);
+    uint64_t useful = MIN(j->max_helpers, j->plan->n_blocks - 1);
+    uint64_t wake = useful > d->spinning ? MIN(useful - d->spinning, d->sleeping) : 0;
+    bool all = wake == d->sleeping;
+    pthread_mutex_unlock(&d->lock);
+    if (wake && all)
+        pthread_cond_broadcast(&d->work);
+    else
+        while (wake--)
+            pthread_cond_signal(&d->work);
+}
+
+/* Nobody joins any more; waits for those who have. */
+static void retire_job(CpuDevice *d, Job *j)
+{
+    pthread_mutex_lock(&d->lock);
+    Job **at = &d->jobs;
+    while (*at != j)
+        at = &(*at)->next;
+    *at = j->next;
+    unsigned helpers = j->helpers;
+    pthread_mutex_unlock(&d->lock);
+    if (!helpers)
+        return;
+    uint64_t end = clock_ns() + SPIN_NS;
+    while (atomic_load_explicit(&j->helpers, memory_order_acquire) && clock_ns() < end)
+        relax();
+    pthread_mutex_lock(&d->lock);
+    while (j->helpers)
+        pthread_cond_wait(&d->done, &d->lock);
+    pthread_mutex_unlock(&d->lock);
+}
+
+/* ---- dispatches ---------------------------------------------------------------------------- */
+
+static Pool *take_pool(CpuDevice *d)
+{
+    pthread_mutex_lock(&d->lock);
+    Pool *pool = d->pools;
+    if (pool)
+        d->pools = pool->next;
+    pthread_mutex_unlock(&d->lock);
+    return pool ? pool : calloc(1, sizeof *pool);
+}
+
+static void return_pool(CpuDevice *d, Pool *pool)
+{
+    pthread_mutex_lock(&d->lock);
+    pool->next = d->pools;
+    d->pools = pool;
+    pthread_mutex_unlock(&d->lock);
+}
+
+static void run_job(CpuDevice *d, const Plan *p, Pool *pool, uint32_t threads, CpuDispatch *out)
+{
+    Job job = {.plan = p, .max_helpers = threads - 1};
+    bool shared = job.max_helpers && p->n_blocks > 1;
+    if (shared)
+        queue_job(d, &job);
+    CpuFault own = { CPU_FAULT_NONE, 0 };
+    pool_run(pool, p, &job.next_block, &own);
+    if (shared)
+        retire_job(d, &job);
+    for (int i = 0; i < CPU_N_STATS; i++)
+        out->stats[i] += pool->stats[i] + job.stats[i];
+    out->fault = own.kind ? own : job.fault;
+}
+
+static bool no_fault(const CpuFault *f, DiagSink *sink)
+{
+    static const char *const does[] = {
+        [CPU_FAULT_READ] = "reads", [CPU_FAULT_WRITE] = "writes",
+        [CPU_FAULT_ACCESS] = "reads or writes",
+    };
+    switch (f->kind) {
+    case CPU_FAULT_NONE: return true;
+    case CPU_FAULT_NO_ADDRESS: return bad(sink, "the kernel uses a pointer that is no address");
+    case CPU_FAULT_ARITHMETIC: return bad(sink, "the kernel divides an integer by zero");
+    case CPU_FAULT_INSTRUCTION:
+        return bad(sink, "the kernel comes to where no instruction is: its behaviour is undefined");
+    case CPU_FAULT_READ: case CPU_FAULT_WRITE: case CPU_FAULT_ACCESS: break;
+    }
+    diag(sink, DIAG_ERROR, NULL, NULL,
+         "the kernel %s memory that the program does not have: 0x%llx", does[f->kind],
+         (unsigned long long)f->address);
+    return false;
+}
+
+bool cpu_dispatch(CpuDevice *d, CpuDispatch *dispatch, DiagSink *sink)
+{
+    Plan plan = {.dispatch = dispatch, .kernel = dispatch->kernel, .print_lock = &d->print_lock,
+                 .print = dispatch->print ? print_lanes : NULL};
+    if (!plan_sizes(&plan, sink))
+        return false;
+    if (!dispatch->groups[0] || !dispatch->groups[1] || !dispatch->groups[2])
+        return true;
+    uint32_t threads = d->n_workers + 1;
+    if (dispatch->max_threads)
+        threads = MIN(threads, dispatch->max_threads);
+    plan_blocks(&plan, d, threads);
+    Pool *pool = take_pool(d);
+    if (!pool)
+        return bad(sink, "out of memory");
+    bool ok = pool_prepare(pool, &plan);
+    if (ok)
+        run_job(d, &plan, pool, threads, dispatch);
+    else
+        diag(sink, DIAG_ERROR, NULL, NULL,
+             "out of memory for a workgroup of %u subgroups: %llu bytes of frame and %u of stack "
+             "for each, %llu of workgroup memory", plan.n_subgroups,
+             (unsigned long long)plan.kernel->frame_bytes, plan.kernel->stack_bytes,
+             (unsigned long long)plan.shared_bytes);
+    return_pool(d, pool);
+    return ok && no_fault(&dispatch->fault, sink);
+}
+
+/* ---- devices ------------------------------------------------------------------------------- */
+
+static uint32_t cores(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
+        return (uint32_t)CPU_COUNT(&set);
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n > 0 ? (uint32_t)n : 1;
+}
+
+CpuDevice *cpu_device_new(uint32_t threads, DiagSink *sink)
+{
+    uint32_t n = MIN(threads ? threads : cores(), 4096) - 1;
+    CpuDevice *d = calloc(1, sizeof *d);
+    if (d)
+        d->workers = calloc(MAX(1, n), sizeof *d->workers);
+    if (!d || !d->workers) {
+        free(d);
+        bad(sink, "out of memory");
+        return NULL;
+    }
+    pthread_mutex_init(&d->lock, NULL);
+    pthread_mutex_init(&d->print_lock, NULL);
+    pthread_cond_init(&d->work, NULL);
+    pthread_cond_init(&d->done, NULL);
+    d->l2_bytes = cpu_host_l2_bytes();
+    fault_catch();
+    for (; d->n_workers < n; d->n_workers++) {
+        int error = thread_start(&d->workers[d->n_workers], NULL, "heddle worker", worker_main, d);
+        if (error) {
+            diag(sink, DIAG_ERROR, NULL, NULL, "thread %u of %u cannot be started: %s",
+                 d->n_workers + 2, n + 1, strerror(error));
+            cpu_device_free(d);
+            return NULL;
+        }
+    }
+    return d;
+}
+
+void cpu_device_free(CpuDevice *d)
+{
+    if (!d)
+        return;
+    pthread_mutex_lock(&d->lock);
+    d->stop = true;
+    atomic_fetch_add_explicit(&d->epoch, 1, memory_order_release);
+    pthread_cond_broadcast(&d->work);
+    pthread_mutex_unlock(&d->lock);
+    for (uint32_t i = 0; i < d->n_workers; i++)
+        pthread_join(d->workers[i], NULL);
+    while (d->pools) {
+        Pool *pool = d->pools;
+        d->pools = pool->next;
+        pool_free(pool);
+        free(pool);
+    }
+    pthread_mutex_destroy(&d->lock);
+    pthread_mutex_destroy(&d->print_lock);
+    pthread_cond_destroy(&d->work);
+    pthread_cond_destroy(&d->done);
+    fault_catch_no_more();
+    free(d->workers);
+    free(d);
+}
+
+uint32_t cpu_device_threads(const CpuDevice *d)
+{
+    return d->n_workers + 1;
+}

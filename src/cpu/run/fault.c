@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * In: work of a kernel's. Out: the same, or the fault that ended it (contract in fault.h).
+ *
+ * The handler finds the guard of its thread, notes what happened and jumps out of the kernel, from
+ * whatever stack that runs on: a kernel holds nothing that would have to be given back. Before it
+ * the signal mask becomes what it was: the handler blocks nothing, but whoever stands before it and
+ * calls it may (a program's own handler, ThreadSanitizer's), and a fault that is blocked kills.
+ */
+#undef _FORTIFY_SOURCE          /* its longjmp takes a jump from a fiber for a mistake */
+#include "cpu/run/fault.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <ucontext.h>
+
+static const int signals[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL };
+
+typedef struct Guard {
+    Fiber *home;
+    CpuFault *fault;
+    jmp_buf escape;
+} Guard;
+
+/* A handler has no argument of ours: the thread tells which guard it is under, and the process what
+ * stood there before. Initial-exec, since the handler must not allocate. */
+static _Thread_local __attribute__((tls_model("initial-exec"))) Guard *volatile current;
+static struct {
+    pthread_mutex_t lock;
+    unsigned users;
+    bool stands[COUNT_OF(signals)];
+    struct sigaction before[COUNT_OF(signals)];
+} process = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* SI_KERNEL: the address is none at all (not canonical), and the CPU does not tell it. */
+static CpuFault fault_of(int signal, const siginfo_t *info, void *context)
+{
+    (void)context;
+    if (signal == SIGFPE)
+        return (CpuFault){ CPU_FAULT_ARITHMETIC, 0 };
+    if (signal == SIGILL)
+        return (CpuFault){ CPU_FAULT_INSTRUCTION, 0 };
+    if (info->si_code == SI_KERNEL)
+        return (CpuFault){ CPU_FAULT_NO_ADDRESS, 0 };
+    CpuFaultKind kind = CPU_FAULT_ACCESS;
+#if defined(__x86_64__)
+    const ucontext_t *u = context;  /* the page fault's error code: bit 1 is set by a write */
+    kind = u->uc_mcontext.gregs[REG_ERR] & 2 ? CPU_FAULT_WRITE : CPU_FAULT_READ;
+#endif
+    return (CpuFault){ kind, (uintptr_t)info->si_addr };
+}
+
+/* Not a kernel's: to who had it before, or to the system, which ends the program. */
+static void pass_on(int signal, siginfo_t *info, void *context)
+{
+    unsigned k = 0;
+    while (signals[k] != signal)
+        k++;
+    const struct sigaction *before = &process.before[k];
+    bool sent = info->si_code <= 0; /* by kill() and the like: nothing repeats it */
+    if (before->sa_flags & SA_SIGINFO) {
+        before->sa_sigaction(signal, info, context);
+    } else if (before->sa_handler != SIG_DFL && before->sa_handler != SIG_IGN) {
+        before->sa_handler(signal);
+    } else if (before->sa_handler == SIG_DFL || !sent) {
+        sigaction(signal, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
+        if (sent)
+            raise(signal);
+    }
+}
+
+static void on_signal(int signal, siginfo_t *info, void *context)
+{
+    Guard *g = current;
+    if (!g || info->si_code <= 0) {
+        pass_on(signal, info, context);
+        return;
+    }
+    const ucontext_t *u = context;
+    current = NULL;
+    *g->fault = fault_of(signal, info, context);
+    pthread_sigmask(SIG_SETMASK, &u->uc_sigmask, NULL);
+    if (g->home)
+        fiber_escape(g->home);
+    longjmp(g->escape, 1);
+}
+
+void fault_catch(void)
+{
+    struct sigaction ours = { .sa_sigaction = on_signal,
+                              .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER };
+    sigemptyset(&ours.sa_mask);
+    pthread_mutex_lock(&process.lock);
+    for (unsigned k = 0; !process.users && k < COUNT_OF(signals); k++)
+        if (!process.stands[k])
+            process.stands[k] = sigaction(signals[k], &ours, &process.before[k]) == 0;
+    process.users++;
+    pthread_mutex_unlock(&process.lock);
+}
+
+/* Whoever came after us and stands there now may call us as the one before: then we stay. */
+void fault_catch_no_more(void)
+{
+    pthread_mutex_lock(&process.lock);
+    process.users--;
+    for (unsigned k = 0; !process.users && k < COUNT_OF(signals); k++) {
+        struct sigaction now;
+        if (sigaction(signals[k], NULL, &now) == 0 && now.sa_sigaction == on_signal)
+            process.stands[k] = sigaction(signals[k], &process.before[k], NULL) != 0;
+    }
+    pthread_mutex_unlock(&process.lock);
+}
+
+bool fault_guarded(void (*work)(void *user), void *user, Fiber *home, CpuFault *fault)
+{
+    Guard g = { .home = home, .fault = fault };
+    if (setjmp(g.escape) == 0) {
+        current = &g;
+        work(user);
+        current = NULL;
+        return true;
+    }
+    if (home)
+        fiber_escaped(home);
+    return false;
+}
+
+void *fault_unguard(void)
+{
+    Guard *g = current;
+    current = NULL;
+    return g;
+}
+
+void fault_reguard(void *guard)
+{
+    current = guard;
+}

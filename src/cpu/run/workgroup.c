@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * In: blocks of workgroups. Out: their execution on the calling thread (contract in exec.h).
+ *
+ * Without fibers a workgroup's subgroups are plain calls, one after the other, that share a frame.
+ * With fibers each subgroup in flight is a strand: an environment, a stack, a frame. Strands that
+ * can go on stand in a queue. A yield goes to its end; a barrier leaves the queue until the last
+ * strand of the workgroup arrives, which puts the others at the queue's front, so that a
+ * workgroup's phases follow each other while what it shares is in the nearest cache. No switch goes
+ * through a scheduler: a strand that stops continues the next one itself.
+ */
+#include "cpu/run/exec.h"
+#include "cpu/run/fault.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define HUGE_PAGE ((size_t)2 << 20)
+/* Above a kernel's own stack: barrier and yield, the C library, a signal handler with its
+ * registers. */
+#define STACK_MARGIN ((size_t)32 << 10)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZER_STACK ((size_t)64 << 10)
+#else
+#define SANITIZER_STACK ((size_t)0)
+#endif
+/* Distance added between frames, so that equal offsets in neighbouring ones differ in their low
+ * bits. */
+#define FRAME_SKEW 320
+
+typedef struct Group Group;
+struct Group {
+    uint32_t live, waiting;     /* strands that have not returned; of these, those at the barrier */
+    Strand *first, *last;       /* at the barrier, in order of arrival */
+};
+
+struct Strand {
+    CpuEnv env;                 /* first: the kernel is given its address */
+    const Plan *plan;
+    Pool *pool;
+    Group *group;
+    Strand *next;               /* in the queue or at the barrier */
+    atomic_uint_fast64_t *next_block; /* of a strand that runs whole blocks (Plan.own_stack) */
+    Fiber fiber;
+};
+
+/* ---- memory -------------------------------------------------------------------------------- */
+
+static void memory_free(Memory *m)
+{
+    if (m->data)
+        munmap(m->data, m->size);
+    *m = (Memory){0};
+}
+
+static bool memory_grow(Memory *m, uint64_t stride, uint64_t n)
+{
+    uint64_t bytes;
+    if (__builtin_mul_overflow(stride, n, &bytes) || bytes > SIZE_MAX / 2)
+        return false;
+    if (bytes <= m->size)
+        return true;
+    size_t unit = bytes >= HUGE_PAGE ? HUGE_PAGE : (size_t)sysconf(_SC_PAGESIZE);
+    size_t size = align_up(bytes, unit);
+    char *data = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (data == MAP_FAILED)
+        return false;
+#if defined(MADV_HUGEPAGE)
+    if (size >= HUGE_PAGE)
+        (void)madvise(data, size, MADV_HUGEPAGE); /* advice only */
+#endif
+    memory_free(m);
+    *m = (Memory){data, size};
+    return true;
+}
+
+static uint64_t stride_of(uint64_t bytes)
+{
+    return bytes ? align_up(bytes, 64) + FRAME_SKEW : 0;
+}
+
+static void strand_free(Strand *s)
+{
+    fiber_free(&s->fiber);
+    free(s);
+}
+
+static void drop_strands(Pool *pool)
+{
+    for (uint32_t i = 0; i < pool->n_strands; i++)
+        strand_free(pool->strands[i]);
+    pool->n_strands = 0;
+    pool->stack_bytes = 0;
+}
+
+static bool add_strands(Pool *pool, uint32_t n, size_t stack)
+{
+    if (n <= pool->n_strands)
+        return true;
+    Strand **strands = realloc(pool->strands, n * sizeof(Strand *));
+    if (!strands)
+        return false;
+    pool->strands = strands;
+    while (pool->n_strands < n) {
+        size_t size = align_up(sizeof(Strand), 64);
+        Strand *s = aligned_alloc(64, size);
+        if (!s)
+            return false;
+        memset(s, 0, size);
+        if (stack && !fiber_new(&s->fiber, stack, pool->n_strands)) {
+            free(s);
+            return false;
+        }
+        pool->strands[pool->n_strands++] = s;
+    }
+    return true;
+}
+
+static bool prepare_strands(Pool *pool, const Plan *p)
+{
+    uint64_t n = p->fibers ? (uint64_t)p->together * p->n_subgroups : 1;
+    size_t stack = 0;
+    if (p->fibers || p->own_stack)
+        stack = p->kernel->stack_bytes + STACK_MARGIN + SANITIZER_STACK;
+    if (n > UINT32_MAX)
+        return false;
+    if (stack > pool->stack_bytes) {
+        drop_strands(pool);
+        pool->stack_bytes = stack;
+    }
+    return add_strands(pool, (uint32_t)n, pool->stack_bytes);
+}
+
+static bool prepare_groups(Pool *pool, const Plan *p)
+{
+    if (p->together <= pool->n_groups)
+        return true;
+    Group *groups = calloc(p->together, sizeof *groups);
+    if (!groups)
+        return false;
+    free(pool->groups);
+    pool->groups = groups;
+    pool->n_groups = p->together;
+    return true;
+}
+
+static void barrier_alone(CpuEnv *env)
+{
+    (void)env;
+}
+
+static void barrier_fiber(CpuEnv *env);
+static void yield_fiber(CpuEnv *env);
+
+/* All of an environment but which workgroup and subgroup it is. */
+static void fill_env(Pool *pool, const Plan *p, Strand *s, void *frame, void *shared)
+{
+    const CpuDispatch *d = p->dispatch;
+    s->plan = p;
+    s->pool = pool;
+    s->env = (CpuEnv){
+        .slots = d->slots,
+        .counts = d->counts,
+        .push = d->push,
+        .shared = shared,
+        .shared_bytes = p->shared_bytes,
+        .frame = frame,
+        .scratch = pool->scratch.data,
+        .n_subgroups = p->n_subgroups,
+        .yield_every = p->yield_every,
+        .prefetch = p->prefetch,
+        .far = p->far,
+        .barrier = p->fibers ? barrier_fiber : barrier_alone,
+        .yield = p->fibers ? yield_fiber : barrier_alone,
+        .stats = pool->stats,
+        .print = p->print,
+        .work_dim = d->work_dim ? d->work_dim : 3,
+    };
+    for (int i = 0; i < 3; i++) {
+        s->env.n_groups[i] = d->n_groups[i] ? d->n_groups[i] : d->groups[i];
+        s->env.local_size[i] = p->local_size[i];
+        s->env.enqueued_size[i] = d->enqueued_size[i] ? d->enqueued_size[i] : p->local_size[i];
+        s->env.global_size[i] = d->global_size[i] ? d->global_size[i]
+                                                  : d->groups[i] * p->local_size[i];
+        s->env.global_offset[i] = d->global_offset[i];
+    }
+}
+
+bool pool_prepare(Pool *pool, const Plan *p)
+{
+    uint32_t subgroups = p->fibers ? p->n_subgroups : 1;
+    uint64_t frame = stride_of(p->kernel->frame_bytes), shared = stride_of(p->shared_bytes);
+    if (!prepare_strands(pool, p) || !prepare_groups(pool, p) ||
+        !memory_grow(&pool->scratch, stride_of(p->kernel->scratch_bytes), 1) ||
+        !memory_grow(&pool->frames, frame, (uint64_t)p->together * subgroups) ||
+        !memory_grow(&pool->shared, shared, p->together))
+        return false;
+    for (uint32_t i = 0; i < p->together * subgroups; i++)
+        fill_env(pool, p, pool->strands[i], frame ? pool->frames.data + i * frame : NULL,
+                 shared ? pool->shared.data + i / subgroups * shared : NULL);
+    memset(pool->stats, 0, sizeof pool->stats);
+    return true;
+}
+
+const Plan *pool_plan(const CpuEnv *env)
+{
+    return ((const Strand *)env)->plan;
+}
+
+void pool_free(Pool *pool)
+{
+    drop_strands(pool);
+    free(pool->strands);
+    free(pool->groups);
+    memory_free(&pool->scratch);
+    memory_free(&pool->frames);
+    memory_free(&pool->shared);
+    memset(pool, 0, sizeof *pool);
+}
+
+/* ---- the walk through a block -------------------------------------------------------------- */
+
+/* WorkgroupId of the i-th workgroup: rows in turn left to right and back. */
+static void group_id(const Plan *p, const Block *b, uint32_t i, uint32_t id[3])
+{
+    uint32_t y = i / b->size[0], x = i % b->size[0];
+    if (y & 1)
+        x = b->size[0] - 1 - x;
+    id[0] = p->dispatch->base_group[0] + b->first[0] + x;
+    id[1] = p->dispatch->base_group[1] + b->first[1] + y;
+    id[2] = p->dispatch->base_group[2] + b->first[2];
+}
+
+static inline uint64_t take_block(atomic_uint_fast64_t *next)
+{
+    return atomic_fetch_add_explicit(next, 1, memory_order_relaxed);
+}
+
+/* ---- subgroups as calls -------------------------------------------------------------------- */
+
+static void run_calls(Strand *s, const Plan *p, atomic_uint_fast64_t *next_block)
+{
+    CpuSubgroupFn *code = p->kernel->code;
+    uint64_t number;
+    while ((number = take_block(next_block)) < p->n_blocks) {
+        Block b = plan_block(p, number);
+        uint32_t across = p->along_rows ? b.size[0] : 1;
+        for (uint32_t i = 0; i < b.size[0] * b.size[1]; i += across)
+            for (uint32_t j = 0; j < p->n_subgroups; j++) {
+                group_id(p, &b, i, s->env.group);
+                uint32_t step = i / b.size[0] & 1 ? UINT32_MAX : 1;
+                for (uint32_t k = 0; k < across; k++, s->env.group[0] += step) {
+                    s->env.subgroup = j;
+                    s->env.yield_count = 0;
+                    code(&s->env);
+                }
+            }
+    }
+}
+
+static Fiber *run_calls_on_fiber(void *argument)
+{
+    Strand *s = argument;
+    run_calls(s, s->plan, s->next_block);
+    return &s->pool->home;
+}
+
+/* ---- subgroups as fibers ------------------------------------------------------------------- */
+
+static void push_ready(Pool *pool, Strand *s)
+{
+    s->next = NULL;
+    if (pool->ready)
+        pool->last_ready->next = s;
+    else
+        pool->ready = s;
+    pool->last_ready = s;
+}
+
+static Fiber *pop_ready(Pool *pool)
+{
+    Strand *s = pool->ready;
+    if (!s)
+        return &pool->home;
+    pool->ready = s->next;
+    return &s->fiber;
+}
+
+static void release(Pool *pool, Group *g)
+{
+    if (g->first) {
+        if (!pool->ready)
+            pool->last_ready = g->last;
+        g->last->next = pool->ready;
+        pool->ready = g->first;
+    }
+    g->first = g->last = NULL;
+    g->waiting = 0;
+}
+
+static void barrier_fiber(CpuEnv *env)
+{
+    Strand *s = (Strand *)env;
+    Group *g = s->group;
+    if (++g->waiting == g->live) {
+        release(s->pool, g);
+        return;
+    }
+    s->next = NULL;
+    if (g->first)
+        g->last->next = s;
+    else
+        g->first = s;
+    g->last = s;
+    fiber_switch(&s->fiber, pop_ready(s->pool));
+}
+
+static void yield_fiber(CpuEnv *env)
+{
+    Strand *s = (Strand *)env;
+    Pool *pool = s->pool;
+    env->yield_count = 0;
+    pool->stats[CPU_STAT_YIELDS]++;
+    if (!pool->ready)
+        return;
+    Fiber *to = pop_ready(pool);
+    push_ready(pool, s);
+    fiber_switch(&s->fiber, to);
+}
+
+static Fiber *strand_main(void *argument)
+{
+    Strand *s = argument;
+    Group *g = s->group;
+    s->plan->kernel->code(&s->env);
+    /* A subgroup that has returned keeps none at the barrier. */
+    if (--g->live && g->waiting == g->live)
+        release(s->pool, g);
+    return pop_ready(s->pool);
+}
+
+/* Runs workgroups first..first+n-1 of the block together. */
+static void run_together(Pool *pool, const Plan *p, const Block *b, uint32_t first, uint32_t n)
+{
+    pool->ready = NULL;
+    for (uint32_t i = 0; i < n; i++) {
+        Group *g = &pool->groups[i];
+        *g = (Group){.live = p->n_subgroups};
+        for (uint32_t j = 0; j < p->n_subgroups; j++) {
+            Strand *s = pool->strands[i * p->n_subgroups + j];
+            group_id(p, b, first + i, s->env.group);
+            s->env.subgroup = j;
+            s->env.yield_count = 0;
+            s->group = g;
+            fiber_start(&s->fiber, strand_main, s);
+            push_ready(pool, s);
+        }
+    }
+    fiber_switch(&pool->home, pop_ready(pool));
+}
+
+static void run_fibers(Pool *pool, const Plan *p, atomic_uint_fast64_t *next_block)
+{
+    uint64_t number;
+    while ((number = take_block(next_block)) < p->n_blocks) {
+        Block b = plan_block(p, number);
+        uint32_t n = b.size[0] * b.size[1];
+        for (uint32_t i = 0; i < n; i += p->together)
+            run_together(pool, p, &b, i, MIN(p->together, n - i));
+    }
+}
+
+/* ---- floating-point control ---------------------------------------------------------------- */
+
+/* Kernels run with the default rounding, denormals kept and exceptions masked, whatever the caller
+ * has set for itself: results must not depend on the thread. */
+#if defined(__x86_64__)
+typedef uint32_t FloatControl;
+static FloatControl float_control(void) { return __builtin_ia32_stmxcsr(); }
+static void set_float_control(FloatControl c) { __builtin_ia32_ldmxcsr(c); }
+#define FLOAT_DEFAULT 0x1f80u
+#elif defined(__aarch64__)
+typedef uint64_t FloatControl;
+static FloatControl float_control(void)
+{
+    FloatControl c;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(c));
+    return c;
+}
+static void set_float_control(FloatControl c)
+{
+    __asm__ volatile("msr fpcr, %0" : : "r"(c));
+}
+#define FLOAT_DEFAULT 0u
+#else
+#include <fenv.h>
+typedef fenv_t FloatControl;
+static FloatControl float_control(void)
+{
+    FloatControl c;
+    fegetenv(&c);
+    return c;
+}
+static void set_float_control(FloatControl c) { fesetenv(&c); }
+#define FLOAT_DEFAULT (*FE_DFL_ENV)
+#endif
+
+typedef struct Run { Pool *pool; const Plan *plan; atomic_uint_fast64_t *next_block; } Run;
+
+static void run(void *user)
+{
+    const Run *r = user;
+    if (r->plan->fibers) {
+        run_fibers(r->pool, r->plan, r->next_block);
+    } else if (r->plan->own_stack) {
+        Strand *s = r->pool->strands[0];
+        s->next_block = r->next_block;
+        fiber_start(&s->fiber, run_calls_on_fiber, s);
+        fiber_switch(&r->pool->home, &s->fiber);
+    } else {
+        run_calls(r->pool->strands[0], r->plan, r->next_block);
+    }
+}
+
+bool pool_run(Pool *pool, const Plan *p, atomic_uint_fast64_t *next_block, CpuFault *fault)
+{
+    Run r = { pool, p, next_block };
+    FloatControl kept = float_control();
+    set_float_control(FLOAT_DEFAULT);
+    bool fine = fault_guarded(run, &r, p->fibers || p->own_stack ? &pool->home : NULL, fault);
+    set_float_control(kept);
+    if (!fine) {
+        atomic_store(next_block, p->n_blocks);
+        drop_strands(pool);     /* some stopped within the kernel */
+    }
+    return fine;
+}

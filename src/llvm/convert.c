@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Conversions between all component types (SPIR-V, 3.3.11; the OFP8 formats of SPV_EXT_float8 and
+ * those of SPV_EXT_ocp_microscaling_types, which nothing is converted to).
+ *
+ * Floats: every small format widens exactly to float; narrowing goes from float, and from double
+ * through a float that keeps 11 bits and the "or" of the rest, enough for any small format to be
+ * rounded once. bf16 and fp8 are made of integer operations, since the machine's own flush
+ * denormals or are missing. Rounding other than to nearest compares the nearest result with the
+ * original and steps back.
+ */
+#include "llvm/arith.h"
+
+#include <math.h>
+
+typedef LLVMValueRef Val;
+
+static LLVMContextRef context_of(Val x) { return LLVMGetTypeContext(LLVMTypeOf(x)); }
+static LLVMTypeRef element_of(Val x) { return math_element(LLVMTypeOf(x)); }
+static LLVMTypeRef like(Val x, LLVMTypeRef element)
+{
+    return math_type_like(LLVMTypeOf(x), element);
+}
+static LLVMTypeRef ints(Val x, unsigned n)
+{
+    return like(x, LLVMIntTypeInContext(context_of(x), n));
+}
+static LLVMTypeRef floats(Val x) { return like(x, LLVMFloatTypeInContext(context_of(x))); }
+static Val inum(Val x, uint64_t n) { return math_const_int(LLVMTypeOf(x), n); }
+static Val fnum(Val x, double n) { return math_const_real(LLVMTypeOf(x), n); }
+
+static Val and_(LLVMBuilderRef b, Val x, uint64_t n) { return LLVMBuildAnd(b, x, inum(x, n), ""); }
+static Val or_(LLVMBuilderRef b, Val x, Val y) { return LLVMBuildOr(b, x, y, ""); }
+static Val shl(LLVMBuilderRef b, Val x, unsigned n) { return LLVMBuildShl(b, x, inum(x, n), ""); }
+static Val lshr(LLVMBuilderRef b, Val x, unsigned n) { return LLVMBuildLShr(b, x, inum(x, n), ""); }
+static Val cast(LLVMBuilderRef b, Val x, LLVMTypeRef t) { return LLVMBuildBitCast(b, x, t, ""); }
+static Val pick(LLVMBuilderRef b, Val c, Val x, Val y) { return LLVMBuildSelect(b, c, x, y, ""); }
+
+static Val ieq(LLVMBuilderRef b, Val x, uint64_t n)
+{
+    return LLVMBuildICmp(b, LLVMIntEQ, x, inum(x, n), "");
+}
+
+static Val above(LLVMBuilderRef b, Val x, uint64_t n)
+{
+    return LLVMBuildICmp(b, LLVMIntUGT, x, inum(x, n), "");
+}
+
+static bool is_double(Val x) { return LLVMGetTypeKind(element_of(x)) == LLVMDoubleTypeKind; }
+
+/* ---- small floats ---------------------------------------------------------------------------- */
+
+/* A format of at most 8 bits: bits of it and of its mantissa, exponent bias, code of the largest
+ * finite, of overflow, of NaN; those of SPV_EXT_ocp_microscaling_types have neither of these. */
+typedef struct Tiny { unsigned bits, mantissa, bias, max, overflow, nan; } Tiny;
+
+static Tiny tiny(Comp c)
+{
+    switch (c) {
+    case COMP_E4M3: return (Tiny){ 8, 3, 7, 0x7e, 0x7f, 0x7f };
+    case COMP_E5M2: return (Tiny){ 8, 2, 15, 0x7b, 0x7c, 0x7e };
+    case COMP_E3M2: return (Tiny){ 6, 2, 3, 0x1f, 0, 0 };
+    case COMP_E2M3: return (Tiny){ 6, 3, 1, 0x1f, 0, 0 };
+    default: return (Tiny){ 4, 1, 1, 7, 0, 0 };
+    }
+}
+
+/* Finite codes: the bits moved to a float's place, times 2^(127 - bias), which also mends
+ * denormals. */
+static Val widen_tiny(LLVMBuilderRef b, Val x, Comp c)
+{
+    Tiny f = tiny(c);
+    unsigned sign_bit = 1u << (f.bits - 1);
+    Val i = LLVMBuildZExt(b, x, ints(x, 32), "");
+    Val low = and_(b, i, sign_bit - 1), sign = shl(b, and_(b, i, sign_bit), 32 - f.bits);
+    Val scaled = LLVMBuildFMul(b, cast(b, shl(b, low, 23 - f.mantissa), floats(i)),
+                               math_const_real(floats(i), ldexp(1, 127 - (int)f.bias)), "");
+    Val r = cast(b, scaled, LLVMTypeOf(i));
+    if (c == COMP_E5M2)
+        r = pick(b, ieq(b, low, f.overflow), inum(i, 0x7f800000), r);
+    if (f.nan)
+        r = pick(b, above(b, low, f.overflow - (c == COMP_E4M3)), inum(i, 0x7fc00000), r);
+    return cast(b, or_(b, r, sign), floats(i));
+}
+
+/* A bare exponent: 2^-127 is a denormal of float's, the last code NaN. */
+static Val widen_e8m0(LLVMBuilderRef b, Val x)
+{
+    Val i = LLVMBuildZExt(b, x, ints(x, 32), "");
+    Val r = pick(b, ieq(b, i, 0xff), inum(i, 0x7fc00000), shl(b, i, 23));
+    return cast(b, pick(b, ieq(b, i, 0), inum(i, 0x400000), r), floats(i));
+}
+
+/* 64ths. */
+static Val widen_mxint8(LLVMBuilderRef b, Val x)
+{
+    Val f = LLVMBuildSIToFP(b, x, floats(x), "");
+    return LLVMBuildFMul(b, f, fnum(f, 0x1p-6), "");
+}
+
+/* To nearest even. Normal results are rounded in the float's bits; below the normal range adding
+ * 2^(23 + exponent of the least denormal) has the machine round. */
+static Val narrow_tiny(LLVMBuilderRef b, Val x, Comp c, bool saturate)
+{
+    Tiny f = tiny(c);
+    unsigned drop = 23 - f.mantissa;
+    int least = 1 - (int)f.bias;                    /* exponent of the smallest normal */
+    Val i = cast(b, x, ints(x, 32));
+    Val sign = and_(b, lshr(b, i, 24), 0x80), a = and_(b, i, 0x7fffffff);
+    Val odd = and_(b, lshr(b, a, drop), 1);
+    Val up = LLVMBuildAdd(b, a, LLVMBuildAdd(b, odd, inum(a, (1u << (drop - 1)) - 1), ""), "");
+    Val normal = LLVMBuildSub(b, lshr(b, up, drop), inum(a, (127 - f.bias) << f.mantissa), "");
+    double magic = ldexp(1, 23 + least - (int)f.mantissa);
+    Val sum = LLVMBuildFAdd(b, cast(b, a, LLVMTypeOf(x)), fnum(x, magic), "");
+    uint32_t magic_bits;
+    memcpy(&magic_bits, &(float){ (float)magic }, 4);
+    Val denormal = LLVMBuildSub(b, cast(b, sum, LLVMTypeOf(i)), inum(i, magic_bits), "");
+    Val small = LLVMBuildICmp(b, LLVMIntULT, a, inum(a, (uint32_t)(127 + least) << 23), "");
+    Val r = pick(b, small, denormal, normal);
+    Val over = LLVMBuildAnd(b, LLVMBuildNot(b, small, ""),
+                            LLVMBuildICmp(b, LLVMIntSGT, normal, inum(a, f.max), ""), "");
+    r = pick(b, over, inum(r, saturate ? f.max : f.overflow), r);
+    r = pick(b, above(b, a, 0x7f800000), inum(r, f.nan), r);
+    return LLVMBuildTrunc(b, or_(b, r, sign), ints(x, 8), "");
+}
+
+static Val widen_bf16(LLVMBuilderRef b, Val x)
+{
+    Val i = LLVMBuildZExt(b, cast(b, x, ints(x, 16)), ints(x, 32), "");
+    return cast(b, shl(b, i, 16), floats(x));
+}
+
+static Val narrow_bf16(LLVMBuilderRef b, Val x)
+{
+    Val i = cast(b, x, ints(x, 32));
+    Val odd = and_(b, lshr(b, i, 16), 1);
+    Val up = LLVMBuildAdd(b, i, LLVMBuildAdd(b, odd, inum(i, 0x7fff), ""), "");
+    Val nan = LLVMBuildFCmp(b, LLVMRealUNO, x, x, "");
+    Val r = pick(b, nan, or_(b, i, inum(i, 0x400000)), up);
+    r = LLVMBuildTrunc(b, lshr(b, r, 16), ints(x, 16), "");
+    return cast(b, r, like(x, LLVMBFloatTypeInContext(context_of(x))));
+}
+
+/* A double as a float with 11 mantissa bits and the "or" of the others in the twelfth. */
+static Val sticky_float(LLVMBuilderRef b, Val x)
+{
+    Val i = cast(b, x, ints(x, 64));
+    uint64_t low = (UINT64_C(1) << 40) - 1;
+    Val some = LLVMBuildICmp(b, LLVMIntNE, and_(b, i, low), inum(i, 0), "");
+    Val keep = or_(b, and_(b, i, ~low), pick(b, some, inum(i, UINT64_C(1) << 40), inum(i, 0)));
+    return LLVMBuildFPTrunc(b, cast(b, keep, LLVMTypeOf(x)), floats(x), "");
+}
+
+/* ---- float to float -------------------------------------------------------------------------- */
+
+/* To float, or double where it is one. Exact. */
+static Val widen(LLVMBuilderRef b, Val x, Comp from)
+{
+    switch (from) {
+    case COMP_F16: return LLVMBuildFPExt(b, x, floats(x), "");
+    case COMP_BF16: return widen_bf16(b, x);
+    case COMP_F32:
+    case COMP_F64: return x;
+    case COMP_E8M0: return widen_e8m0(b, x);
+    case COMP_MXINT8: return widen_mxint8(b, x);
+    default: return widen_tiny(b, x, from);
+    }
+}
+
+/* x is float or double. To nearest even. */
+static Val narrow(LLVMBuilderRef b, Val x, Comp to, bool saturate)
+{
+    LLVMTypeRef t = like(x, comp_type(context_of(x), to));
+    if (to == COMP_F64)
+        return is_double(x) ? x : LLVMBuildFPExt(b, x, t, "");
+    if (to == COMP_F32)
+        return is_double(x) ? LLVMBuildFPTrunc(b, x, t, "") : x;
+    if (is_double(x))
+        x = sticky_float(b, x);
+    if (to == COMP_F16)
+        return LLVMBuildFPTrunc(b, x, t, "");
+    return to == COMP_BF16 ? narrow_bf16(b, x) : narrow_tiny(b, x, to, saturate);
+}
+
+/* Steps `r`, x rounded to nearest in `to`, by one unit where it lies on the wrong side of x. */
+static Val directed(LLVMBuilderRef b, Val x, Val r, Comp to, Rounding rounding)
+{
+    Val back = widen(b, r, to);
+    if (is_double(x) && !is_double(back))
+        back = LLVMBuildFPExt(b, back, LLVMTypeOf(x), "");
+    Val high = LLVMBuildFCmp(b, LLVMRealOGT, back, x, "");
+    Val low = LLVMBuildFCmp(b, LLVMRealOLT, back, x, "");
+    Val minus = LLVMBuildFCmp(b, LLVMRealOLT, x, fnum(x, 0), "");
+    Val i = cast(b, r, ints(r, comp_bytes(to) * 8));
+    /* the magnitude shrinks or grows by one unit; zeros grow into the sign of x */
+    Val signed_ = or_(b, and_(b, i, (UINT64_C(1) << (comp_bytes(to) * 8 - 1)) - 1),
+                      pick(b, minus, inum(i, UINT64_C(1) << (comp_bytes(to) * 8 - 1)), inum(i, 0)));
+    Val in = LLVMBuildSub(b, signed_, inum(i, 1), ""),
+        out = LLVMBuildAdd(b, signed_, inum(i, 1), "");
+    Val shrink, grow;
+    Val far = pick(b, minus, low, high), near = pick(b, minus, high, low);
+    Val no = LLVMConstNull(LLVMTypeOf(far));
+    if (rounding == ROUND_ZERO) {
+        shrink = far;
+        grow = no;
+    } else {
+        Val wrong_sign = rounding == ROUND_UP ? minus : LLVMBuildNot(b, minus, "");
+        shrink = LLVMBuildAnd(b, far, wrong_sign, "");
+        grow = LLVMBuildAnd(b, near, LLVMBuildNot(b, wrong_sign, ""), "");
+    }
+    return cast(b, pick(b, shrink, in, pick(b, grow, out, i)), LLVMTypeOf(r));
+}
+
+static Val float_to_float(LLVMBuilderRef b, Val x, Comp from, Comp to, Rounding rounding,
+                          bool saturate)
+{
+    x = widen(b, x, from);
+    Val r = narrow(b, x, to, saturate);
+    bool directs = rounding != ROUND_NEAREST && comp_bytes(to) < (is_double(x) ? 8 : 4) &&
+                   to != COMP_E4M3 && to != COMP_E5M2;
+    return directs ? directed(b, x, r, to, rounding) : r;
+}
+
+/* ---- float to integer ------------------------------------------------------------------------ */
+
+static Val float_to_int(LLVMBuilderRef b, Val x, Comp from, Comp to, Rounding rounding,
+                        bool saturate)
+{
+    x = widen(b, x, from);
+    if (rounding == ROUND_UP || rounding == ROUND_DOWN)
+        x = math_unary(b, rounding == ROUND_UP ? "llvm.ceil" : "llvm.floor", x);
+    LLVMTypeRef t = ints(x, comp_bytes(to) * 8);
+    bool is_signed = comp_is_signed(to);
+    if (saturate) {
+        LLVMTypeRef types[2] = { t, LLVMTypeOf(x) };
+        return math_intrinsic(b, is_signed ? "llvm.fptosi.sat" : "llvm.fptoui.sat", types, 2, &x,
+                              1);
+    }
+    Val r = is_signed ? LLVMBuildFPToSI(b, x, t, "") : LLVMBuildFPToUI(b, x, t, "");
+    return LLVMBuildFreeze(b, r, "");
+}
+
+/* ---- integer to float ------------------------------------------------------------------------ */
+
+static Val int_as_float(LLVMBuilderRef b, Val x, LLVMTypeRef element, bool is_signed)
+{
+    LLVMTypeRef t = like(x, element);
+    return is_signed ? LLVMBuildSIToFP(b, x, t, "") : LLVMBuildUIToFP(b, x, t, "");
+}
+
+/* The `keep` leading bits of the magnitude, the last of them set when `sticky` and any bit was
+ * dropped. */
+static Val leading_bits(LLVMBuilderRef b, Val magnitude, unsigned keep, bool sticky)
+{
+    unsigned w = LLVMGetIntTypeWidth(element_of(magnitude));
+    LLVMTypeRef t = LLVMTypeOf(magnitude);
+    Val args[2] = { magnitude,
+                    LLVMConstInt(LLVMInt1TypeInContext(context_of(magnitude)), 0, false) };
+    Val zeros = math_intrinsic(b, "llvm.ctlz", &t, 1, args, 2);
+    Val spare = LLVMBuildSub(b, inum(magnitude, w - keep), zeros, "");
+    spare = math_binary(b, "llvm.smax", spare, inum(spare, 0));
+    Val unit = arith_shl(b, inum(magnitude, 1), spare);
+    Val low = LLVMBuildSub(b, unit, inum(magnitude, 1), "");
+    Val dropped = LLVMBuildAnd(b, magnitude, low, "");
+    Val r = LLVMBuildAnd(b, magnitude, LLVMBuildNot(b, low, ""), "");
+    if (!sticky)
+        return r;
+    Val some = LLVMBuildICmp(b, LLVMIntNE, dropped, inum(dropped, 0), "");
+    return LLVMBuildOr(b, r, pick(b, some, unit, inum(unit, 0)), "");
+}
+
+/* Integers wider than the format's precision, rounded otherwise than by the machine: through the
+ * exact double of up to 32 bits, or of 50 leading bits with the rest or'ed in. */
+static Val int_to_float_slow(LLVMBuilderRef b, Val x, Comp from, Comp to, Rounding rounding)
+{
+    bool is_signed = comp_is_signed(from);
+    LLVMTypeRef f64 = LLVMDoubleTypeInContext(context_of(x));
+    if (comp_bytes(from) < 8 || to == COMP_F64) {
+        Val wide = int_as_float(b, x, f64, is_signed);
+        if (comp_bytes(from) < 8)
+            return float_to_float(b, wide, COMP_F64, to, rounding, false);
+    }
+    Val minus = is_signed ? LLVMBuildICmp(b, LLVMIntSLT, x, inum(x, 0), "") : NULL;
+    Val magnitude = minus ? pick(b, minus, LLVMBuildNeg(b, x, ""), x) : x;
+    bool away = rounding == ROUND_UP || rounding == ROUND_DOWN;
+    if (to == COMP_F64) {
+        Val r = int_as_float(b, leading_bits(b, magnitude, 53, false), f64, false);
+        if (away) {
+            Val exact =
+                LLVMBuildICmp(b, LLVMIntEQ, leading_bits(b, magnitude, 53, false), magnitude, "");
+            Val outward = minus ? minus : LLVMConstNull(LLVMTypeOf(exact));
+            if (rounding == ROUND_UP)
+                outward = LLVMBuildNot(b, outward, "");
+            Val step = LLVMBuildAnd(b, outward, LLVMBuildNot(b, exact, ""), "");
+            Val i = cast(b, r, LLVMTypeOf(x));
+            r = cast(b, LLVMBuildAdd(b, i, LLVMBuildZExt(b, step, LLVMTypeOf(x), ""), ""),
+                     LLVMTypeOf(r));
+        }
+        return minus ? pick(b, minus, LLVMBuildFNeg(b, r, ""), r) : r;
+    }
+    Val wide = int_as_float(b, leading_bits(b, magnitude, 50, true), f64, false);
+    if (minus)
+        wide = pick(b, minus, LLVMBuildFNeg(b, wide, ""), wide);
+    return float_to_float(b, wide, COMP_F64, to, rounding, false);
+}
+
+/* f16 and the 8-bit formats overflow before float loses a bit that matters to them; bf16 does
+ * not. */
+static Val int_to_float(LLVMBuilderRef b, Val x, Comp from, Comp to, Rounding rounding,
+                        bool saturate)
+{
+    LLVMContextRef cx = context_of(x);
+    bool is_signed = comp_is_signed(from);
+    bool exact = comp_bytes(from) <= 2 || (to == COMP_F64 && comp_bytes(from) == 4);
+    if ((rounding != ROUND_NEAREST && !exact) || (to == COMP_BF16 && !exact))
+        return int_to_float_slow(b, x, from, to, rounding);
+    if (to == COMP_F32 || to == COMP_F64)
+        return int_as_float(b, x, comp_type(cx, to), is_signed);
+    Val f = int_as_float(b, x, LLVMFloatTypeInContext(cx), is_signed);
+    return float_to_float(b, f, COMP_F32, to, rounding, saturate);
+}
+
+/* ---- integer to integer ---------------------------------------------------------------------- */
+
+static Val int_to_int(LLVMBuilderRef b, Val x, Comp from, Comp to, bool saturate)
+{
+    unsigned n = comp_bytes(to) * 8, w = comp_bytes(from) * 8;
+    bool from_signed = comp_is_signed(from), to_signed = comp_is_signed(to);
+    if (saturate) {
+        uint64_t max = UINT64_MAX >> (64 - n + (to_signed ? 1 : 0));
+        uint64_t from_max = UINT64_MAX >> (64 - w + (from_signed ? 1 : 0));
+        if (from_signed && !to_signed)
+            x = math_binary(b, "llvm.smax", x, inum(x, 0));
+        else if (from_signed && n < w)
+            x = math_binary(b, "llvm.smax", x, inum(x, ~max));
+        if (max < from_max)
+            x = math_binary(b, from_signed ? "llvm.smin" : "llvm.umin", x, inum(x, max));
+    }
+    return arith_resize(b, x, LLVMIntTypeInContext(context_of(x), n), from_signed);
+}
+
+Val arith_convert(LLVMBuilderRef b, Val x, Comp from, Comp to, Rounding rounding, bool saturate)
+{
+    if (from == to)
+        return x;
+    if (comp_is_float(from))
+        return comp_is_float(to) ? float_to_float(b, x, from, to, rounding, saturate)
+                                 : float_to_int(b, x, from, to, rounding, saturate);
+    return comp_is_float(to) ? int_to_float(b, x, from, to, rounding, saturate)
+                             : int_to_int(b, x, from, to, saturate);
+}
+
+/* SPIR-V, 3.3.11, OpQuantizeToF16: what has no normal f16 becomes a zero, overflow an infinity. */
+Val arith_quantize_f16(LLVMBuilderRef b, Val x)
+{
+    Val h = LLVMBuildFPTrunc(b, x, like(x, LLVMHalfTypeInContext(context_of(x))), "");
+    Val r = LLVMBuildFPExt(b, h, LLVMTypeOf(x), "");
+    Val small = LLVMBuildFCmp(b, LLVMRealOLT, math_unary(b, "llvm.fabs", r), fnum(r, 0x1p-14), "");
+    return pick(b, small, math_binary(b, "llvm.copysign", fnum(r, 0), r), r);
+}
