@@ -44,6 +44,30 @@ static bool fits(Checker *c, const Builtin *b, const SpvType *t)
     return components(t) == b->components && (bits == 32 || (wide && bits == 64));
 }
 
+static bool note_named(void *user, SpvInst *i)
+{
+    Checker *c = user;
+    uint16_t at[16];
+    uint32_t n = MIN(spv_id_operands(i, at, COUNT_OF(at)), (uint32_t)COUNT_OF(at));
+    c->has_entry |= i->op == SpvOpEntryPoint;
+    for (uint32_t k = 0; i->block && k < n; k++)
+        map_put(c->arena, &c->named, i->words[at[k]], 1);
+    return true;
+}
+
+/* Whether an entry point can read a variable. What built-in variables are like, environments say
+ * for entry points' interfaces: not for libraries, nor for what no function names. Vulkan's rules
+ * are for all that is declared. */
+static bool is_interface(Checker *c, const SpvInst *variable)
+{
+    uint64_t known;
+    if (is_vulkan(c))
+        return true;
+    if (!c->named.len)
+        spv_each_inst(c->m, note_named, c);
+    return c->has_entry && map_get(&c->named, variable->id, &known);
+}
+
 /* A variable of storage class Input, or the constant that is the workgroup's size (what else may be
  * decorated, core_decorations.c says). */
 static void check_builtin(Checker *c, SpvInst *i)
@@ -59,7 +83,7 @@ static void check_builtin(Checker *c, SpvInst *i)
             broken(c, i, "%s is no variable of storage class Input", name);
         if (variable)
             t = r->kind == SPV_POINTER ? r->element : NULL;
-        if (t && !fits(c, &builtins[k], t))
+        if (t && !fits(c, &builtins[k], t) && (!variable || is_interface(c, i)))
             broken(c, i, "%s is %s", name, type_name(c, t));
     }
 }

@@ -45,6 +45,8 @@ struct Checker {
     uint32_t extensions;
     Flow *flow;            /* of values, when asked */
     uint8_t vulkan;        /* 0 not asked yet */
+    bool has_entry;        /* with `named`: an entry point */
+    Map named;             /* what functions name, when asked */
     Map bodies;            /* functions by id, when asked */
     Map for_elements;      /* functions called for the elements of a matrix, looked into */
     uint8_t *holds_stored[3]; /* numbers of 8, of 16 bits, floats of 16 */

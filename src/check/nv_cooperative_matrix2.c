@@ -384,7 +384,9 @@ static void check_pointer(Checker *c, SpvInst *i)
         broken(c, i, "the pointer is %s", type_name(c, p));
         return;
     }
-    if (has_capability(c, SpvCapabilityShader) && !may_be_in_array(c, spv_operand(i, 0)))
+    bool whole = p->element && (p->element->kind == SPV_ARRAY ||
+                                p->element->kind == SPV_RUNTIME_ARRAY);
+    if (has_capability(c, SpvCapabilityShader) && !whole && !may_be_in_array(c, spv_operand(i, 0)))
         broken(c, i, "the pointer does not lead into an array");
     if (p->storage != SpvStorageClassWorkgroup && p->storage != SpvStorageClassStorageBuffer &&
         p->storage != SpvStorageClassPhysicalStorageBuffer &&
@@ -431,14 +433,14 @@ static void check_store_blocks(Checker *c, SpvInst *i)
                    (unsigned long long)size, k);
 }
 
-/* The pseudo-code divides by spans. */
+/* The pseudo-code divides by spans: what is moved then is undefined, which no rule forbids. */
 static void check_span(Checker *c, SpvInst *i)
 {
     uint32_t dims = tensor_dims(c, operand_type(c, i, 2));
     uint64_t size;
     for (uint32_t k = 0; k < dims; k++)
         if (layout_field(c, spv_operand(i, 2), LAYOUT_SPAN, k, &size) && !size)
-            broken(c, i, "the span of dimension %u is 0", k);
+            doubtful(c, i, "the span of dimension %u is 0, by which no element has a place", k);
 }
 
 /* Elements past the slice begin it anew; a view has a say in that. */

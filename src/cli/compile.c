@@ -192,7 +192,42 @@ int command_compile(const Options *o)
     return status;
 }
 
-/* Compiles every entry point, or the one named, for what only a device can say. */
+/* What is wrong with an entry point whose specialisation constants have their defaults is no fault
+ * of the module's: who runs it may give them other values. */
+static HeddleResult doubt_defaults(const HeddleLog *kept, HeddleResult r)
+{
+    for (size_t i = 0; i < heddle_log_count(kept); i++) {
+        HeddleDiagnostic d = *heddle_log_get(kept, i);
+        char text[2048];
+        const char *at = strstr(d.text, "error:");
+        if (r == HEDDLE_ERROR_SOURCE && d.severity == HEDDLE_ERROR && at) {
+            snprintf(text, sizeof text, "%.*swarning:%s, as specialisation constants are by "
+                     "default", (int)(at - d.text), d.text, at + strlen("error:"));
+            d.severity = HEDDLE_WARNING;
+            d.text = text;
+        }
+        print_diagnostic(NULL, &d);
+    }
+    return r == HEDDLE_ERROR_SOURCE ? HEDDLE_OK : r;
+}
+
+/* Compiles an entry point, for what only a device can say. */
+static HeddleResult check_entry(const Options *o, HeddleDevice *d, const HeddleModule *m,
+                                HeddleLog *log)
+{
+    const HeddleKernelInfo *info = find_entry(o, m);
+    bool defaults = info && info->n_specs && !o->specs.len;
+    HeddleLog *kept = defaults ? heddle_log_new(NULL, NULL) : NULL;
+    HeddleKernel *k;
+    HeddleResult r = open_kernel(o, d, m, HEDDLE_EMIT_NOTHING, false, &k, kept ? kept : log);
+    heddle_kernel_free(k);
+    if (kept)
+        r = doubt_defaults(kept, r);
+    heddle_log_free(kept);
+    return r;
+}
+
+/* Every entry point, or the one named. */
 static HeddleResult check_entries(const Options *o, HeddleDevice *d, const HeddleModule *m,
                                   HeddleLog *log)
 {
@@ -200,11 +235,9 @@ static HeddleResult check_entries(const Options *o, HeddleDevice *d, const Heddl
     uint32_t n = heddle_module_n_entry_points(m);
     for (uint32_t i = 0; i < (o->entry || !n ? 1 : n); i++) {
         Options one = *o;
-        HeddleKernel *k;
         if (!one.entry && n)
             one.entry = heddle_module_entry_point(m, i)->entry;
-        HeddleResult r = open_kernel(&one, d, m, HEDDLE_EMIT_NOTHING, false, &k, log);
-        heddle_kernel_free(k);
+        HeddleResult r = check_entry(&one, d, m, log);
         worst = r ? r : worst;
     }
     return worst;

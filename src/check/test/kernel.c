@@ -46,9 +46,10 @@ typedef struct Case {
     { "group-reduce", "%x = OpGroup" name "KHR " type " %c2 Reduce " value,                        \
       "%x = OpGroup" name "KHR " bad_type " %c2 InclusiveScan " bad_value }
 
-#define BUILTIN(name, type)                                                                        \
+#define UNREAD_BUILTIN(name, type)                                                                 \
     "OpDecorate %b BuiltIn " name "\n%p = OpTypePointer Input " type                               \
     "\n%b = OpVariable %p Input\n---\n"
+#define BUILTIN(name, type) UNREAD_BUILTIN(name, type) "%x = OpLoad " type " %b\n"
 
 static const Case cases[] = {
     { "builtin", BUILTIN("GlobalInvocationId", "%l3"), BUILTIN("GlobalInvocationId", "%u4") },
@@ -56,6 +57,7 @@ static const Case cases[] = {
     { "builtin", BUILTIN("LocalInvocationIndex", "%u64"), BUILTIN("LocalInvocationIndex", "%f32") },
     { "builtin", BUILTIN("SubgroupSize", "%u32"), BUILTIN("SubgroupSize", "%u64") },
     { "builtin", BUILTIN("SubgroupEqMask", "%u4"), BUILTIN("SubgroupEqMask", "%u3") },
+    { "builtin", UNREAD_BUILTIN("WorkgroupId", "%u32"), BUILTIN("WorkgroupId", "%u32") },
     { "builtin", BUILTIN("GlobalSize", "%l3"), BUILTIN("GlobalSize", "%u64") },
     { "builtin", "",
       "OpDecorate %b BuiltIn WorkgroupId\n%p = OpTypePointer Private %u3\n"

@@ -201,7 +201,8 @@ static const Case cases[] = {
       "%x = OpCooperativeMatrixLoadTensorNV %acc %e %nacc %l None None",
       "%e = OpAccessChain %p_h %buffer %c0\n" LAYOUT
       "%x = OpCooperativeMatrixLoadTensorNV %acc %e %nacc %l None None" },
-    { "nv-pointer", "",
+    { "nv-pointer",
+      LAYOUT "%x = OpCooperativeMatrixLoadTensorNV %acc %shared %nacc %l None None",
       "%o = OpVariable %p_fline Function\n%e = OpAccessChain %p_fh %o %c0\n" LAYOUT
       "%x = OpCooperativeMatrixLoadTensorNV %acc %e %nacc %l None None" },
     { "nv-pointer", "",
@@ -241,8 +242,6 @@ static const Case cases[] = {
       VARIABLES "4" FROM_VARIABLES "%x = OpFunctionCall %void %leaves %vl\n" STORE_VARIABLE,
       VARIABLES "4" FROM_VARIABLES
       "%x = OpFunctionCall %void %leaves %vl\nOpStore %vl %l2\n" STORE_VARIABLE },
-    { "nv-span", VARIABLES "1" FROM_VARIABLES STORE_VARIABLE, 
-      STORE "%e %nacc %l0 None None" },
     { "nv-decode-pointer", LOAD "%acc %e %nacc %l None DecodeFunc %decode",
       "%e = OpAccessChain %p_wh %shared %c0\n" LAYOUT
       "%x = OpCooperativeMatrixLoadTensorNV %acc %e %nacc %l None DecodeFunc %decode" },
@@ -306,6 +305,7 @@ static const struct {
     const char *rule, *clear, *doubtful;
 } doubts[] = {
     { "nv-version", "", "5" },
+    { "nv-span", VARIABLES "1" FROM_VARIABLES STORE_VARIABLE, STORE "%e %nacc %l0 None None" },
     { "nv-store-span", STORE "%e %nacc %l None None",
       LAYOUT AT "%l2 = OpTensorLayoutSliceNV %layout %l %c0 %c1 %c0 %c8\n"
                 "OpCooperativeMatrixStoreTensorNV %e %nacc %l2 None None" },

@@ -330,6 +330,12 @@ static const Case cases[] = {
                                          "%x = OpVariable %p Private\n---\n" },
     { "sampled-image", IMAGES "---\n" LOADED "%x = OpSampledImage %si %a %s",
       IMAGES "---\n" LOADED "%x = OpSampledImage %si %a %a" },
+    /* but for whether it is of depths */
+    { "sampled-image",
+      IMAGES "%dep = OpTypeImage %f32 2D 1 0 0 1 Unknown\n%sd = OpTypeSampledImage %dep\n---\n"
+      LOADED "%x = OpSampledImage %sd %a %s",
+      IMAGES "%lay = OpTypeImage %f32 2D 0 1 0 1 Unknown\n%sl = OpTypeSampledImage %lay\n---\n"
+      LOADED "%x = OpSampledImage %sl %a %s" },
     { "image", IMAGES "---\n" LOADED "%both = OpSampledImage %si %a %s\n%x = OpImage %img %both",
       IMAGES "---\n" LOADED "%x = OpImage %img %a" },
     { "image-operands", IMAGES "---\n" LOADED "%x = OpImageFetch %v4 %a %cu2 Lod %c0",

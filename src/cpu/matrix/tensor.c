@@ -85,11 +85,19 @@ static void create(Emit *e, const SpvInst *i)
     emit_set(e, i, v, n);
 }
 
+/* A divisor of 0, by which the result is undefined, must not trap. */
+static LV divisor(Emit *e, LV n)
+{
+    LV zero = LLVMBuildICmp(e->b, LLVMIntEQ, n, k32(e, 0), "");
+    return LLVMBuildSelect(e->b, zero, k32(e, 1), n, "");
+}
+
 /* ceiling(n / size) */
 static LV blocks(Emit *e, LV n, LV size)
 {
     if (is_const(size, 1))
         return n;
+    size = divisor(e, size);
     LV q = LLVMBuildUDiv(e->b, n, size, ""), r = LLVMBuildURem(e->b, n, size, "");
     LV more = LLVMBuildICmp(e->b, LLVMIntNE, r, k32(e, 0), "");
     return LLVMBuildAdd(e->b, q, LLVMBuildZExt(e->b, more, e->i32, ""), "");
@@ -348,8 +356,7 @@ static LV divide(Emit *e, LV x, LV y, LV *rest)
         *rest = LLVMConstNull(LLVMTypeOf(x));
         return x;
     }
-    LV safe = LLVMBuildSelect(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, y, k32(e, 0), ""), k32(e, 1), y,
-                              "");
+    LV safe = divisor(e, y);
     if (emit_is_lanes(x) && !LLVMIsConstant(safe)) {
         LV n = LLVMBuildUIToFP(e->b, x, emit_lanes_type(e, e->f64), "");
         LV d = emit_lanes(e, LLVMBuildUIToFP(e->b, safe, e->f64, ""));
