@@ -13,11 +13,8 @@
 
 typedef LLVMValueRef Val;
 
-static LLVMTypeRef element_of(Val x) { return math_element(LLVMTypeOf(x)); }
+static LLVMTypeRef element_of(Val x) { return ir_element(LLVMTypeOf(x)); }
 static unsigned width_of(Val x) { return LLVMGetIntTypeWidth(element_of(x)); }
-static bool is_vector(Val x) { return LLVMGetTypeKind(LLVMTypeOf(x)) == LLVMVectorTypeKind; }
-static Val inum(Val like, uint64_t x) { return math_const_int(LLVMTypeOf(like), x); }
-static Val fnum(Val like, double x) { return math_const_real(LLVMTypeOf(like), x); }
 
 /* Poison (a lane that is not active may hold it) becomes any value. */
 static Val freeze(LLVMBuilderRef b, Val x)
@@ -27,27 +24,13 @@ static Val freeze(LLVMBuilderRef b, Val x)
 
 static uint64_t sign_bit(Val x) { return UINT64_C(1) << (width_of(x) - 1); }
 
-Val arith_splat(LLVMBuilderRef b, Val x, uint32_t n)
-{
-    LLVMTypeRef type = LLVMVectorType(LLVMTypeOf(x), n), i32;
-    i32 = LLVMInt32TypeInContext(LLVMGetTypeContext(type));
-    Val one = LLVMBuildInsertElement(b, LLVMGetPoison(type), x, LLVMConstNull(i32), "");
-    return LLVMBuildShuffleVector(b, one, LLVMGetPoison(type),
-                                  LLVMConstNull(LLVMVectorType(i32, n)), "");
-}
-
 /* ---- division -------------------------------------------------------------------------------- */
-
-static bool is_int(Val x, uint64_t value)
-{
-    return LLVMIsAConstantInt(x) && LLVMConstIntGetZExtValue(x) == value;
-}
 
 /* A constant divisor that LLVM turns into a multiplication: splats count. */
 static bool good_divisor(Val y, bool is_signed)
 {
     Val c = y;
-    if (is_vector(y)) {
+    if (ir_is_vector(y)) {
         if (!LLVMIsConstant(y) || LLVMIsUndef(y))
             return false;
         c = LLVMGetAggregateElement(y, 0);
@@ -55,7 +38,7 @@ static bool good_divisor(Val y, bool is_signed)
             if (LLVMGetAggregateElement(y, i) != c)
                 return false;
     }
-    if (!c || !LLVMIsAConstantInt(c) || width_of(c) > 64 || is_int(c, 0))
+    if (!c || !LLVMIsAConstantInt(c) || width_of(c) > 64 || ir_is_int(c, 0))
         return false;
     return !is_signed || LLVMConstIntGetSExtValue(c) != -1;
 }
@@ -65,20 +48,20 @@ static Val safe_divisor(LLVMBuilderRef b, Val x, Val y, bool is_signed)
 {
     if (good_divisor(y, is_signed))
         return y;
-    Val bad = LLVMBuildICmp(b, LLVMIntEQ, y, inum(y, 0), "");
+    Val bad = LLVMBuildICmp(b, LLVMIntEQ, y, ir_inum(y, 0), "");
     if (is_signed) {
-        Val least = LLVMBuildICmp(b, LLVMIntEQ, x, inum(x, sign_bit(x)), "");
-        Val minus = LLVMBuildICmp(b, LLVMIntEQ, y, inum(y, UINT64_MAX), "");
+        Val least = LLVMBuildICmp(b, LLVMIntEQ, x, ir_inum(x, sign_bit(x)), "");
+        Val minus = LLVMBuildICmp(b, LLVMIntEQ, y, ir_inum(y, UINT64_MAX), "");
         bad = LLVMBuildOr(b, bad, LLVMBuildAnd(b, least, minus, ""), "");
     }
-    return LLVMBuildSelect(b, bad, inum(y, 1), y, "");
+    return LLVMBuildSelect(b, bad, ir_inum(y, 1), y, "");
 }
 
 static Val divide_as_float(LLVMBuilderRef b, Val x, Val y, bool is_signed)
 {
     LLVMContextRef cx = LLVMGetTypeContext(LLVMTypeOf(x));
     LLVMTypeRef f = width_of(x) <= 16 ? LLVMFloatTypeInContext(cx) : LLVMDoubleTypeInContext(cx);
-    LLVMTypeRef ft = math_type_like(LLVMTypeOf(x), f), it = LLVMTypeOf(x);
+    LLVMTypeRef ft = ir_type_like(LLVMTypeOf(x), f), it = LLVMTypeOf(x);
     Val fx = is_signed ? LLVMBuildSIToFP(b, x, ft, "") : LLVMBuildUIToFP(b, x, ft, "");
     Val fy = is_signed ? LLVMBuildSIToFP(b, y, ft, "") : LLVMBuildUIToFP(b, y, ft, "");
     Val q = LLVMBuildFDiv(b, fx, fy, "");
@@ -87,7 +70,7 @@ static Val divide_as_float(LLVMBuilderRef b, Val x, Val y, bool is_signed)
 
 static Val divide(LLVMBuilderRef b, Val x, Val y, bool is_signed)
 {
-    if (is_vector(x) && width_of(x) <= 32 && !good_divisor(y, is_signed))
+    if (ir_is_vector(x) && width_of(x) <= 32 && !good_divisor(y, is_signed))
         return divide_as_float(b, x, y, is_signed);
     x = freeze(b, x);
     y = safe_divisor(b, x, freeze(b, y), is_signed);
@@ -99,7 +82,7 @@ Val arith_sdiv(LLVMBuilderRef b, Val x, Val y) { return divide(b, x, y, true); }
 
 static Val remainder_of(LLVMBuilderRef b, Val x, Val y, bool is_signed)
 {
-    if (!is_vector(x) || good_divisor(y, is_signed)) {
+    if (!ir_is_vector(x) || good_divisor(y, is_signed)) {
         x = freeze(b, x);
         y = safe_divisor(b, x, freeze(b, y), is_signed);
         return is_signed ? LLVMBuildSRem(b, x, y, "") : LLVMBuildURem(b, x, y, "");
@@ -113,10 +96,10 @@ Val arith_srem(LLVMBuilderRef b, Val x, Val y) { return remainder_of(b, x, y, tr
 Val arith_smod(LLVMBuilderRef b, Val x, Val y)
 {
     Val r = arith_srem(b, x, y);
-    Val other = LLVMBuildICmp(b, LLVMIntSLT, LLVMBuildXor(b, r, y, ""), inum(r, 0), "");
-    Val some = LLVMBuildICmp(b, LLVMIntNE, r, inum(r, 0), "");
+    Val other = LLVMBuildICmp(b, LLVMIntSLT, LLVMBuildXor(b, r, y, ""), ir_inum(r, 0), "");
+    Val some = LLVMBuildICmp(b, LLVMIntNE, r, ir_inum(r, 0), "");
     Val fix = LLVMBuildAnd(b, other, some, "");
-    return LLVMBuildAdd(b, r, LLVMBuildSelect(b, fix, y, inum(y, 0), ""), "");
+    return LLVMBuildAdd(b, r, LLVMBuildSelect(b, fix, y, ir_inum(y, 0), ""), "");
 }
 
 /* ---- bits ------------------------------------------------------------------------------------ */
@@ -124,7 +107,7 @@ Val arith_smod(LLVMBuilderRef b, Val x, Val y)
 Val arith_resize(LLVMBuilderRef b, Val x, LLVMTypeRef element, bool is_signed)
 {
     unsigned from = width_of(x), to = LLVMGetIntTypeWidth(element);
-    LLVMTypeRef t = math_type_like(LLVMTypeOf(x), element);
+    LLVMTypeRef t = ir_type_like(LLVMTypeOf(x), element);
     if (from == to)
         return x;
     if (from > to)
@@ -136,7 +119,7 @@ Val arith_resize(LLVMBuilderRef b, Val x, LLVMTypeRef element, bool is_signed)
 static Val amount_for(LLVMBuilderRef b, Val x, Val amount)
 {
     amount = arith_resize(b, amount, element_of(x), false);
-    return LLVMBuildAnd(b, amount, inum(x, width_of(x) - 1), "");
+    return LLVMBuildAnd(b, amount, ir_inum(x, width_of(x) - 1), "");
 }
 
 Val arith_shl(LLVMBuilderRef b, Val x, Val amount)
@@ -157,9 +140,10 @@ Val arith_ashr(LLVMBuilderRef b, Val x, Val amount)
 /* `count` ones from bit 0; count (of x's type) in 0..width. */
 static Val low_mask(LLVMBuilderRef b, Val x, Val count)
 {
-    Val all = LLVMBuildICmp(b, LLVMIntUGE, count, inum(x, width_of(x)), "");
-    Val one = arith_shl(b, inum(x, 1), count);
-    return LLVMBuildSelect(b, all, inum(x, UINT64_MAX), LLVMBuildSub(b, one, inum(x, 1), ""), "");
+    Val all = LLVMBuildICmp(b, LLVMIntUGE, count, ir_inum(x, width_of(x)), "");
+    Val one = arith_shl(b, ir_inum(x, 1), count);
+    return LLVMBuildSelect(b, all, ir_inum(x, UINT64_MAX), LLVMBuildSub(b, one, ir_inum(x, 1), ""),
+                           "");
 }
 
 Val arith_insert_bits(LLVMBuilderRef b, Val base, Val insert, Val offset, Val count)
@@ -177,10 +161,10 @@ Val arith_extract_bits(LLVMBuilderRef b, Val base, Val offset, Val count, bool i
     count = arith_resize(b, count, element_of(base), false);
     if (!is_signed)
         return LLVMBuildAnd(b, arith_lshr(b, base, offset), low_mask(b, base, count), "");
-    Val above = LLVMBuildSub(b, inum(base, width_of(base)), count, "");
+    Val above = LLVMBuildSub(b, ir_inum(base, width_of(base)), count, "");
     Val up = arith_shl(b, base, LLVMBuildSub(b, above, offset, ""));
-    Val none = LLVMBuildICmp(b, LLVMIntEQ, count, inum(count, 0), "");
-    return LLVMBuildSelect(b, none, inum(base, 0), arith_ashr(b, up, above), "");
+    Val none = LLVMBuildICmp(b, LLVMIntEQ, count, ir_inum(count, 0), "");
+    return LLVMBuildSelect(b, none, ir_inum(base, 0), arith_ashr(b, up, above), "");
 }
 
 Val arith_multiply_high(LLVMBuilderRef b, Val x, Val y, bool is_signed)
@@ -189,7 +173,7 @@ Val arith_multiply_high(LLVMBuilderRef b, Val x, Val y, bool is_signed)
     LLVMTypeRef wide = LLVMIntTypeInContext(LLVMGetTypeContext(LLVMTypeOf(x)), 2 * n);
     Val p = LLVMBuildMul(b, arith_resize(b, x, wide, is_signed),
                          arith_resize(b, y, wide, is_signed), "");
-    return LLVMBuildTrunc(b, LLVMBuildLShr(b, p, inum(p, n), ""), LLVMTypeOf(x), "");
+    return LLVMBuildTrunc(b, LLVMBuildLShr(b, p, ir_inum(p, n), ""), LLVMTypeOf(x), "");
 }
 
 /* cttz and ctlz, the width for 0. */
@@ -197,20 +181,20 @@ static Val count_zeros(LLVMBuilderRef b, const char *intrinsic, Val x)
 {
     LLVMTypeRef t = LLVMTypeOf(x);
     Val args[2] = { x, LLVMConstInt(LLVMInt1TypeInContext(LLVMGetTypeContext(t)), 0, false) };
-    return math_intrinsic(b, intrinsic, &t, 1, args, 2);
+    return ir_intrinsic(b, intrinsic, &t, 1, args, 2);
 }
 
 Val arith_find_lsb(LLVMBuilderRef b, Val x)
 {
-    Val none = LLVMBuildICmp(b, LLVMIntEQ, x, inum(x, 0), "");
-    return LLVMBuildSelect(b, none, inum(x, UINT64_MAX), count_zeros(b, "llvm.cttz", x), "");
+    Val none = LLVMBuildICmp(b, LLVMIntEQ, x, ir_inum(x, 0), "");
+    return LLVMBuildSelect(b, none, ir_inum(x, UINT64_MAX), count_zeros(b, "llvm.cttz", x), "");
 }
 
 Val arith_find_msb(LLVMBuilderRef b, Val x, bool is_signed)
 {
     if (is_signed)
-        x = LLVMBuildXor(b, x, LLVMBuildAShr(b, x, inum(x, width_of(x) - 1), ""), "");
-    return LLVMBuildSub(b, inum(x, width_of(x) - 1), count_zeros(b, "llvm.ctlz", x), "");
+        x = LLVMBuildXor(b, x, LLVMBuildAShr(b, x, ir_inum(x, width_of(x) - 1), ""), "");
+    return LLVMBuildSub(b, ir_inum(x, width_of(x) - 1), count_zeros(b, "llvm.ctlz", x), "");
 }
 
 /* ---- floats ---------------------------------------------------------------------------------- */
@@ -220,14 +204,14 @@ static bool is_half(Val x) { return LLVMGetTypeKind(element_of(x)) == LLVMHalfTy
 static Val widen_half(LLVMBuilderRef b, Val x)
 {
     LLVMTypeRef f = LLVMFloatTypeInContext(LLVMGetTypeContext(LLVMTypeOf(x)));
-    return LLVMBuildFPExt(b, x, math_type_like(LLVMTypeOf(x), f), "");
+    return LLVMBuildFPExt(b, x, ir_type_like(LLVMTypeOf(x), f), "");
 }
 
-static Val fabsv(LLVMBuilderRef b, Val x) { return math_unary(b, "llvm.fabs", x); }
+static Val fabsv(LLVMBuilderRef b, Val x) { return ir_unary(b, "llvm.fabs", x); }
 
 static Val negative(LLVMBuilderRef b, Val x)
 {
-    return LLVMBuildFCmp(b, LLVMRealOLT, x, fnum(x, 0), "");
+    return LLVMBuildFCmp(b, LLVMRealOLT, x, ir_fnum(x, 0), "");
 }
 
 /* x - y * round(x / y). The quotient may round up to the next integer: then the remainder has the
@@ -240,23 +224,23 @@ static Val float_remainder(LLVMBuilderRef b, Val x, Val y, const char *rounding,
         x = widen_half(b, x);
         y = widen_half(b, y);
     }
-    Val q = math_unary(b, rounding, LLVMBuildFDiv(b, x, y, ""));
+    Val q = ir_unary(b, rounding, LLVMBuildFDiv(b, x, y, ""));
     Val r = math_fma(b, LLVMBuildFNeg(b, q, ""), y, x);
     Val reference = sign_of_y ? y : x;
-    Val bound = math_binary(b, "llvm.copysign", y, reference);
-    Val some = LLVMBuildFCmp(b, LLVMRealONE, r, fnum(r, 0), "");
+    Val bound = ir_binary(b, "llvm.copysign", y, reference);
+    Val some = LLVMBuildFCmp(b, LLVMRealONE, r, ir_fnum(r, 0), "");
     Val wrong = LLVMBuildXor(b, negative(b, r), negative(b, reference), "");
     Val low = LLVMBuildAnd(b, some, wrong, "");
     Val high = LLVMBuildFCmp(b, LLVMRealOGT, fabsv(b, r), fabsv(b, y), "");
     Val up = LLVMBuildFAdd(b, r, bound, ""), down = LLVMBuildFSub(b, r, bound, "");
     r = LLVMBuildSelect(b, low, up, LLVMBuildSelect(b, high, down, r, ""), "");
-    Val zero = LLVMBuildFCmp(b, LLVMRealOEQ, r, fnum(r, 0), "");
-    r = LLVMBuildSelect(b, zero, math_binary(b, "llvm.copysign", fnum(r, 0), x), r, "");
-    Val endless = LLVMBuildFCmp(b, LLVMRealOEQ, fabsv(b, y), fnum(y, INFINITY), "");
-    Val finite = LLVMBuildFCmp(b, LLVMRealOLT, fabsv(b, x), fnum(x, INFINITY), "");
+    Val zero = LLVMBuildFCmp(b, LLVMRealOEQ, r, ir_fnum(r, 0), "");
+    r = LLVMBuildSelect(b, zero, ir_binary(b, "llvm.copysign", ir_fnum(r, 0), x), r, "");
+    Val endless = LLVMBuildFCmp(b, LLVMRealOEQ, fabsv(b, y), ir_fnum(y, INFINITY), "");
+    Val finite = LLVMBuildFCmp(b, LLVMRealOLT, fabsv(b, x), ir_fnum(x, INFINITY), "");
     Val same = LLVMBuildXor(b, negative(b, x), negative(b, y), "");
     Val whole = sign_of_y ? LLVMBuildSelect(b, same, y, x, "") : x;
-    Val none = LLVMBuildFCmp(b, LLVMRealOEQ, x, fnum(x, 0), "");
+    Val none = LLVMBuildFCmp(b, LLVMRealOEQ, x, ir_fnum(x, 0), "");
     whole = LLVMBuildSelect(b, none, x, whole, "");
     r = LLVMBuildSelect(b, LLVMBuildAnd(b, endless, finite, ""), whole, r, "");
     return narrow ? LLVMBuildFPTrunc(b, r, t, "") : r;
@@ -282,8 +266,8 @@ static double least_normal(Val x)
 
 Val arith_flush(LLVMBuilderRef b, Val x)
 {
-    Val small = LLVMBuildFCmp(b, LLVMRealOLT, fabsv(b, x), fnum(x, least_normal(x)), "");
-    Val zero = math_binary(b, "llvm.copysign", fnum(x, 0), x);
+    Val small = LLVMBuildFCmp(b, LLVMRealOLT, fabsv(b, x), ir_fnum(x, least_normal(x)), "");
+    Val zero = ir_binary(b, "llvm.copysign", ir_fnum(x, 0), x);
     return LLVMBuildSelect(b, small, zero, x, "");
 }
 
@@ -293,14 +277,14 @@ static Val fused(LLVMBuilderRef b, Val x, Val y, Val z)
 {
     LLVMTypeRef t = LLVMTypeOf(x);
     Val args[3] = { x, y, z };
-    return math_intrinsic(b, "llvm.fma", &t, 1, args, 3);
+    return ir_intrinsic(b, "llvm.fma", &t, 1, args, 3);
 }
 
 /* scale where |x| is less than that, 1 elsewhere. */
 static Val scale_below(LLVMBuilderRef b, Val x, double least, double scale)
 {
-    Val small = LLVMBuildFCmp(b, LLVMRealOLT, fabsv(b, x), fnum(x, least), "");
-    return LLVMBuildSelect(b, small, fnum(x, scale), fnum(x, 1), "");
+    Val small = LLVMBuildFCmp(b, LLVMRealOLT, fabsv(b, x), ir_fnum(x, least), "");
+    return LLVMBuildSelect(b, small, ir_fnum(x, scale), ir_fnum(x, 1), "");
 }
 
 /* What the rounded result lacks, or something of its sign (0 when exact, NaN when not finite).
@@ -313,7 +297,7 @@ static Val error_of(LLVMBuilderRef b, LLVMOpcode op, Val x, Val y, Val r)
         x = LLVMBuildFMul(b, x, scale, "");
         y = LLVMBuildFMul(b, y, scale, "");
         Val rest = fused(b, LLVMBuildFNeg(b, r, ""), y, x);
-        Val flip = LLVMBuildSelect(b, negative(b, y), fnum(y, -1), fnum(y, 1), "");
+        Val flip = LLVMBuildSelect(b, negative(b, y), ir_fnum(y, -1), ir_fnum(y, 1), "");
         return LLVMBuildFMul(b, rest, flip, "");
     }
     if (op == LLVMFSub)
@@ -336,19 +320,20 @@ Val arith_towards_zero(LLVMBuilderRef b, LLVMOpcode op, Val x, Val y)
     Val error = error_of(b, op, x, y, r);
     LLVMTypeRef t = LLVMTypeOf(r);
     LLVMContextRef cx = LLVMGetTypeContext(t);
-    bool wide = LLVMGetTypeKind(math_element(t)) == LLVMDoubleTypeKind;
+    bool wide = LLVMGetTypeKind(ir_element(t)) == LLVMDoubleTypeKind;
     LLVMTypeRef bits =
-        math_type_like(t, wide ? LLVMInt64TypeInContext(cx) : LLVMInt32TypeInContext(cx));
+        ir_type_like(t, wide ? LLVMInt64TypeInContext(cx) : LLVMInt32TypeInContext(cx));
     Val away = LLVMBuildXor(b, negative(b, error), negative(b, r), "");
-    Val inexact = LLVMBuildFCmp(b, LLVMRealONE, error, fnum(error, 0), "");
-    inexact = LLVMBuildAnd(b, inexact, LLVMBuildFCmp(b, LLVMRealONE, r, fnum(r, 0), ""), "");
+    Val inexact = LLVMBuildFCmp(b, LLVMRealONE, error, ir_fnum(error, 0), "");
+    inexact = LLVMBuildAnd(b, inexact, LLVMBuildFCmp(b, LLVMRealONE, r, ir_fnum(r, 0), ""), "");
     away = LLVMBuildAnd(b, away, inexact, "");
-    Val infinite = LLVMBuildFCmp(b, LLVMRealOEQ, fabsv(b, r), fnum(r, INFINITY), "");
-    Val fx = LLVMBuildFCmp(b, LLVMRealOLT, fabsv(b, x), fnum(x, INFINITY), "");
-    Val fy = LLVMBuildFCmp(b, LLVMRealOLT, fabsv(b, y), fnum(y, INFINITY), "");
+    Val infinite = LLVMBuildFCmp(b, LLVMRealOEQ, fabsv(b, r), ir_fnum(r, INFINITY), "");
+    Val fx = LLVMBuildFCmp(b, LLVMRealOLT, fabsv(b, x), ir_fnum(x, INFINITY), "");
+    Val fy = LLVMBuildFCmp(b, LLVMRealOLT, fabsv(b, y), ir_fnum(y, INFINITY), "");
     Val overflow = LLVMBuildAnd(b, infinite, LLVMBuildAnd(b, fx, fy, ""), "");
     if (op == LLVMFDiv) /* x / 0 is exact */
-        overflow = LLVMBuildAnd(b, overflow, LLVMBuildFCmp(b, LLVMRealONE, y, fnum(y, 0), ""), "");
+        overflow =
+            LLVMBuildAnd(b, overflow, LLVMBuildFCmp(b, LLVMRealONE, y, ir_fnum(y, 0), ""), "");
     Val step = LLVMBuildZExt(b, LLVMBuildOr(b, away, overflow, ""), bits, "");
     Val i = LLVMBuildSub(b, LLVMBuildBitCast(b, r, bits, ""), step, "");
     return LLVMBuildBitCast(b, i, t, "");

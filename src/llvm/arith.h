@@ -10,10 +10,10 @@
 #define HEDDLE_LLVM_ARITH_H
 
 #include "llvm/comp.h"
+#include "llvm/ir.h"
 #include "llvm/math.h"
 
-/* <n x T> of which each element is x. */
-LLVMValueRef arith_splat(LLVMBuilderRef b, LLVMValueRef x, uint32_t n);
+#define arith_splat ir_splat
 
 /* ---- arith.c: integers ----------------------------------------------------------------------- */
 

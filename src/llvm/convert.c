@@ -16,34 +16,38 @@
 typedef LLVMValueRef Val;
 
 static LLVMContextRef context_of(Val x) { return LLVMGetTypeContext(LLVMTypeOf(x)); }
-static LLVMTypeRef element_of(Val x) { return math_element(LLVMTypeOf(x)); }
-static LLVMTypeRef like(Val x, LLVMTypeRef element)
-{
-    return math_type_like(LLVMTypeOf(x), element);
-}
+static LLVMTypeRef element_of(Val x) { return ir_element(LLVMTypeOf(x)); }
+static LLVMTypeRef like(Val x, LLVMTypeRef element) { return ir_type_like(LLVMTypeOf(x), element); }
 static LLVMTypeRef ints(Val x, unsigned n)
 {
     return like(x, LLVMIntTypeInContext(context_of(x), n));
 }
 static LLVMTypeRef floats(Val x) { return like(x, LLVMFloatTypeInContext(context_of(x))); }
-static Val inum(Val x, uint64_t n) { return math_const_int(LLVMTypeOf(x), n); }
-static Val fnum(Val x, double n) { return math_const_real(LLVMTypeOf(x), n); }
 
-static Val and_(LLVMBuilderRef b, Val x, uint64_t n) { return LLVMBuildAnd(b, x, inum(x, n), ""); }
+static Val and_(LLVMBuilderRef b, Val x, uint64_t n)
+{
+    return LLVMBuildAnd(b, x, ir_inum(x, n), "");
+}
 static Val or_(LLVMBuilderRef b, Val x, Val y) { return LLVMBuildOr(b, x, y, ""); }
-static Val shl(LLVMBuilderRef b, Val x, unsigned n) { return LLVMBuildShl(b, x, inum(x, n), ""); }
-static Val lshr(LLVMBuilderRef b, Val x, unsigned n) { return LLVMBuildLShr(b, x, inum(x, n), ""); }
+static Val shl(LLVMBuilderRef b, Val x, unsigned n)
+{
+    return LLVMBuildShl(b, x, ir_inum(x, n), "");
+}
+static Val lshr(LLVMBuilderRef b, Val x, unsigned n)
+{
+    return LLVMBuildLShr(b, x, ir_inum(x, n), "");
+}
 static Val cast(LLVMBuilderRef b, Val x, LLVMTypeRef t) { return LLVMBuildBitCast(b, x, t, ""); }
 static Val pick(LLVMBuilderRef b, Val c, Val x, Val y) { return LLVMBuildSelect(b, c, x, y, ""); }
 
 static Val ieq(LLVMBuilderRef b, Val x, uint64_t n)
 {
-    return LLVMBuildICmp(b, LLVMIntEQ, x, inum(x, n), "");
+    return LLVMBuildICmp(b, LLVMIntEQ, x, ir_inum(x, n), "");
 }
 
 static Val above(LLVMBuilderRef b, Val x, uint64_t n)
 {
-    return LLVMBuildICmp(b, LLVMIntUGT, x, inum(x, n), "");
+    return LLVMBuildICmp(b, LLVMIntUGT, x, ir_inum(x, n), "");
 }
 
 static bool is_double(Val x) { return LLVMGetTypeKind(element_of(x)) == LLVMDoubleTypeKind; }
@@ -74,12 +78,12 @@ static Val widen_tiny(LLVMBuilderRef b, Val x, Comp c)
     Val i = LLVMBuildZExt(b, x, ints(x, 32), "");
     Val low = and_(b, i, sign_bit - 1), sign = shl(b, and_(b, i, sign_bit), 32 - f.bits);
     Val scaled = LLVMBuildFMul(b, cast(b, shl(b, low, 23 - f.mantissa), floats(i)),
-                               math_const_real(floats(i), ldexp(1, 127 - (int)f.bias)), "");
+                               ir_real(floats(i), ldexp(1, 127 - (int)f.bias)), "");
     Val r = cast(b, scaled, LLVMTypeOf(i));
     if (c == COMP_E5M2)
-        r = pick(b, ieq(b, low, f.overflow), inum(i, 0x7f800000), r);
+        r = pick(b, ieq(b, low, f.overflow), ir_inum(i, 0x7f800000), r);
     if (f.nan)
-        r = pick(b, above(b, low, f.overflow - (c == COMP_E4M3)), inum(i, 0x7fc00000), r);
+        r = pick(b, above(b, low, f.overflow - (c == COMP_E4M3)), ir_inum(i, 0x7fc00000), r);
     return cast(b, or_(b, r, sign), floats(i));
 }
 
@@ -87,15 +91,15 @@ static Val widen_tiny(LLVMBuilderRef b, Val x, Comp c)
 static Val widen_e8m0(LLVMBuilderRef b, Val x)
 {
     Val i = LLVMBuildZExt(b, x, ints(x, 32), "");
-    Val r = pick(b, ieq(b, i, 0xff), inum(i, 0x7fc00000), shl(b, i, 23));
-    return cast(b, pick(b, ieq(b, i, 0), inum(i, 0x400000), r), floats(i));
+    Val r = pick(b, ieq(b, i, 0xff), ir_inum(i, 0x7fc00000), shl(b, i, 23));
+    return cast(b, pick(b, ieq(b, i, 0), ir_inum(i, 0x400000), r), floats(i));
 }
 
 /* 64ths. */
 static Val widen_mxint8(LLVMBuilderRef b, Val x)
 {
     Val f = LLVMBuildSIToFP(b, x, floats(x), "");
-    return LLVMBuildFMul(b, f, fnum(f, 0x1p-6), "");
+    return LLVMBuildFMul(b, f, ir_fnum(f, 0x1p-6), "");
 }
 
 /* To nearest even. Normal results are rounded in the float's bits; below the normal range adding
@@ -108,19 +112,19 @@ static Val narrow_tiny(LLVMBuilderRef b, Val x, Comp c, bool saturate)
     Val i = cast(b, x, ints(x, 32));
     Val sign = and_(b, lshr(b, i, 24), 0x80), a = and_(b, i, 0x7fffffff);
     Val odd = and_(b, lshr(b, a, drop), 1);
-    Val up = LLVMBuildAdd(b, a, LLVMBuildAdd(b, odd, inum(a, (1u << (drop - 1)) - 1), ""), "");
-    Val normal = LLVMBuildSub(b, lshr(b, up, drop), inum(a, (127 - f.bias) << f.mantissa), "");
+    Val up = LLVMBuildAdd(b, a, LLVMBuildAdd(b, odd, ir_inum(a, (1u << (drop - 1)) - 1), ""), "");
+    Val normal = LLVMBuildSub(b, lshr(b, up, drop), ir_inum(a, (127 - f.bias) << f.mantissa), "");
     double magic = ldexp(1, 23 + least - (int)f.mantissa);
-    Val sum = LLVMBuildFAdd(b, cast(b, a, LLVMTypeOf(x)), fnum(x, magic), "");
+    Val sum = LLVMBuildFAdd(b, cast(b, a, LLVMTypeOf(x)), ir_fnum(x, magic), "");
     uint32_t magic_bits;
     memcpy(&magic_bits, &(float){ (float)magic }, 4);
-    Val denormal = LLVMBuildSub(b, cast(b, sum, LLVMTypeOf(i)), inum(i, magic_bits), "");
-    Val small = LLVMBuildICmp(b, LLVMIntULT, a, inum(a, (uint32_t)(127 + least) << 23), "");
+    Val denormal = LLVMBuildSub(b, cast(b, sum, LLVMTypeOf(i)), ir_inum(i, magic_bits), "");
+    Val small = LLVMBuildICmp(b, LLVMIntULT, a, ir_inum(a, (uint32_t)(127 + least) << 23), "");
     Val r = pick(b, small, denormal, normal);
     Val over = LLVMBuildAnd(b, LLVMBuildNot(b, small, ""),
-                            LLVMBuildICmp(b, LLVMIntSGT, normal, inum(a, f.max), ""), "");
-    r = pick(b, over, inum(r, saturate ? f.max : f.overflow), r);
-    r = pick(b, above(b, a, 0x7f800000), inum(r, f.nan), r);
+                            LLVMBuildICmp(b, LLVMIntSGT, normal, ir_inum(a, f.max), ""), "");
+    r = pick(b, over, ir_inum(r, saturate ? f.max : f.overflow), r);
+    r = pick(b, above(b, a, 0x7f800000), ir_inum(r, f.nan), r);
     return LLVMBuildTrunc(b, or_(b, r, sign), ints(x, 8), "");
 }
 
@@ -134,9 +138,9 @@ static Val narrow_bf16(LLVMBuilderRef b, Val x)
 {
     Val i = cast(b, x, ints(x, 32));
     Val odd = and_(b, lshr(b, i, 16), 1);
-    Val up = LLVMBuildAdd(b, i, LLVMBuildAdd(b, odd, inum(i, 0x7fff), ""), "");
+    Val up = LLVMBuildAdd(b, i, LLVMBuildAdd(b, odd, ir_inum(i, 0x7fff), ""), "");
     Val nan = LLVMBuildFCmp(b, LLVMRealUNO, x, x, "");
-    Val r = pick(b, nan, or_(b, i, inum(i, 0x400000)), up);
+    Val r = pick(b, nan, or_(b, i, ir_inum(i, 0x400000)), up);
     r = LLVMBuildTrunc(b, lshr(b, r, 16), ints(x, 16), "");
     return cast(b, r, like(x, LLVMBFloatTypeInContext(context_of(x))));
 }
@@ -146,8 +150,9 @@ static Val sticky_float(LLVMBuilderRef b, Val x)
 {
     Val i = cast(b, x, ints(x, 64));
     uint64_t low = (UINT64_C(1) << 40) - 1;
-    Val some = LLVMBuildICmp(b, LLVMIntNE, and_(b, i, low), inum(i, 0), "");
-    Val keep = or_(b, and_(b, i, ~low), pick(b, some, inum(i, UINT64_C(1) << 40), inum(i, 0)));
+    Val some = LLVMBuildICmp(b, LLVMIntNE, and_(b, i, low), ir_inum(i, 0), "");
+    Val keep =
+        or_(b, and_(b, i, ~low), pick(b, some, ir_inum(i, UINT64_C(1) << 40), ir_inum(i, 0)));
     return LLVMBuildFPTrunc(b, cast(b, keep, LLVMTypeOf(x)), floats(x), "");
 }
 
@@ -190,13 +195,14 @@ static Val directed(LLVMBuilderRef b, Val x, Val r, Comp to, Rounding rounding)
         back = LLVMBuildFPExt(b, back, LLVMTypeOf(x), "");
     Val high = LLVMBuildFCmp(b, LLVMRealOGT, back, x, "");
     Val low = LLVMBuildFCmp(b, LLVMRealOLT, back, x, "");
-    Val minus = LLVMBuildFCmp(b, LLVMRealOLT, x, fnum(x, 0), "");
+    Val minus = LLVMBuildFCmp(b, LLVMRealOLT, x, ir_fnum(x, 0), "");
     Val i = cast(b, r, ints(r, comp_bytes(to) * 8));
     /* the magnitude shrinks or grows by one unit; zeros grow into the sign of x */
-    Val signed_ = or_(b, and_(b, i, (UINT64_C(1) << (comp_bytes(to) * 8 - 1)) - 1),
-                      pick(b, minus, inum(i, UINT64_C(1) << (comp_bytes(to) * 8 - 1)), inum(i, 0)));
-    Val in = LLVMBuildSub(b, signed_, inum(i, 1), ""),
-        out = LLVMBuildAdd(b, signed_, inum(i, 1), "");
+    Val signed_ =
+        or_(b, and_(b, i, (UINT64_C(1) << (comp_bytes(to) * 8 - 1)) - 1),
+            pick(b, minus, ir_inum(i, UINT64_C(1) << (comp_bytes(to) * 8 - 1)), ir_inum(i, 0)));
+    Val in = LLVMBuildSub(b, signed_, ir_inum(i, 1), ""),
+        out = LLVMBuildAdd(b, signed_, ir_inum(i, 1), "");
     Val shrink, grow;
     Val far = pick(b, minus, low, high), near = pick(b, minus, high, low);
     Val no = LLVMConstNull(LLVMTypeOf(far));
@@ -228,13 +234,12 @@ static Val float_to_int(LLVMBuilderRef b, Val x, Comp from, Comp to, Rounding ro
 {
     x = widen(b, x, from);
     if (rounding == ROUND_UP || rounding == ROUND_DOWN)
-        x = math_unary(b, rounding == ROUND_UP ? "llvm.ceil" : "llvm.floor", x);
+        x = ir_unary(b, rounding == ROUND_UP ? "llvm.ceil" : "llvm.floor", x);
     LLVMTypeRef t = ints(x, comp_bytes(to) * 8);
     bool is_signed = comp_is_signed(to);
     if (saturate) {
         LLVMTypeRef types[2] = { t, LLVMTypeOf(x) };
-        return math_intrinsic(b, is_signed ? "llvm.fptosi.sat" : "llvm.fptoui.sat", types, 2, &x,
-                              1);
+        return ir_intrinsic(b, is_signed ? "llvm.fptosi.sat" : "llvm.fptoui.sat", types, 2, &x, 1);
     }
     Val r = is_signed ? LLVMBuildFPToSI(b, x, t, "") : LLVMBuildFPToUI(b, x, t, "");
     return LLVMBuildFreeze(b, r, "");
@@ -256,17 +261,17 @@ static Val leading_bits(LLVMBuilderRef b, Val magnitude, unsigned keep, bool sti
     LLVMTypeRef t = LLVMTypeOf(magnitude);
     Val args[2] = { magnitude,
                     LLVMConstInt(LLVMInt1TypeInContext(context_of(magnitude)), 0, false) };
-    Val zeros = math_intrinsic(b, "llvm.ctlz", &t, 1, args, 2);
-    Val spare = LLVMBuildSub(b, inum(magnitude, w - keep), zeros, "");
-    spare = math_binary(b, "llvm.smax", spare, inum(spare, 0));
-    Val unit = arith_shl(b, inum(magnitude, 1), spare);
-    Val low = LLVMBuildSub(b, unit, inum(magnitude, 1), "");
+    Val zeros = ir_intrinsic(b, "llvm.ctlz", &t, 1, args, 2);
+    Val spare = LLVMBuildSub(b, ir_inum(magnitude, w - keep), zeros, "");
+    spare = ir_binary(b, "llvm.smax", spare, ir_inum(spare, 0));
+    Val unit = arith_shl(b, ir_inum(magnitude, 1), spare);
+    Val low = LLVMBuildSub(b, unit, ir_inum(magnitude, 1), "");
     Val dropped = LLVMBuildAnd(b, magnitude, low, "");
     Val r = LLVMBuildAnd(b, magnitude, LLVMBuildNot(b, low, ""), "");
     if (!sticky)
         return r;
-    Val some = LLVMBuildICmp(b, LLVMIntNE, dropped, inum(dropped, 0), "");
-    return LLVMBuildOr(b, r, pick(b, some, unit, inum(unit, 0)), "");
+    Val some = LLVMBuildICmp(b, LLVMIntNE, dropped, ir_inum(dropped, 0), "");
+    return LLVMBuildOr(b, r, pick(b, some, unit, ir_inum(unit, 0)), "");
 }
 
 /* Integers wider than the format's precision, rounded otherwise than by the machine: through the
@@ -280,7 +285,7 @@ static Val int_to_float_slow(LLVMBuilderRef b, Val x, Comp from, Comp to, Roundi
         if (comp_bytes(from) < 8)
             return float_to_float(b, wide, COMP_F64, to, rounding, false);
     }
-    Val minus = is_signed ? LLVMBuildICmp(b, LLVMIntSLT, x, inum(x, 0), "") : NULL;
+    Val minus = is_signed ? LLVMBuildICmp(b, LLVMIntSLT, x, ir_inum(x, 0), "") : NULL;
     Val magnitude = minus ? pick(b, minus, LLVMBuildNeg(b, x, ""), x) : x;
     bool away = rounding == ROUND_UP || rounding == ROUND_DOWN;
     if (to == COMP_F64) {
@@ -330,11 +335,11 @@ static Val int_to_int(LLVMBuilderRef b, Val x, Comp from, Comp to, bool saturate
         uint64_t max = UINT64_MAX >> (64 - n + (to_signed ? 1 : 0));
         uint64_t from_max = UINT64_MAX >> (64 - w + (from_signed ? 1 : 0));
         if (from_signed && !to_signed)
-            x = math_binary(b, "llvm.smax", x, inum(x, 0));
+            x = ir_binary(b, "llvm.smax", x, ir_inum(x, 0));
         else if (from_signed && n < w)
-            x = math_binary(b, "llvm.smax", x, inum(x, ~max));
+            x = ir_binary(b, "llvm.smax", x, ir_inum(x, ~max));
         if (max < from_max)
-            x = math_binary(b, from_signed ? "llvm.smin" : "llvm.umin", x, inum(x, max));
+            x = ir_binary(b, from_signed ? "llvm.smin" : "llvm.umin", x, ir_inum(x, max));
     }
     return arith_resize(b, x, LLVMIntTypeInContext(context_of(x), n), from_signed);
 }
@@ -355,6 +360,6 @@ Val arith_quantize_f16(LLVMBuilderRef b, Val x)
 {
     Val h = LLVMBuildFPTrunc(b, x, like(x, LLVMHalfTypeInContext(context_of(x))), "");
     Val r = LLVMBuildFPExt(b, h, LLVMTypeOf(x), "");
-    Val small = LLVMBuildFCmp(b, LLVMRealOLT, math_unary(b, "llvm.fabs", r), fnum(r, 0x1p-14), "");
-    return pick(b, small, math_binary(b, "llvm.copysign", fnum(r, 0), r), r);
+    Val small = LLVMBuildFCmp(b, LLVMRealOLT, ir_unary(b, "llvm.fabs", r), ir_fnum(r, 0x1p-14), "");
+    return pick(b, small, ir_binary(b, "llvm.copysign", ir_fnum(r, 0), r), r);
 }

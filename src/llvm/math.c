@@ -27,96 +27,38 @@ typedef struct M {
 
 /* ---- helpers --------------------------------------------------------------------------------- */
 
-LLVMTypeRef math_element(LLVMTypeRef t)
-{
-    return LLVMGetTypeKind(t) == LLVMVectorTypeKind ? LLVMGetElementType(t) : t;
-}
-
-LLVMTypeRef math_type_like(LLVMTypeRef like, LLVMTypeRef element)
-{
-    if (LLVMGetTypeKind(like) == LLVMVectorTypeKind)
-        return LLVMVectorType(element, LLVMGetVectorSize(like));
-    return element;
-}
-
-static Val splat(LLVMTypeRef t, Val c)
-{
-    if (LLVMGetTypeKind(t) != LLVMVectorTypeKind)
-        return c;
-    unsigned n = LLVMGetVectorSize(t);
-    Val elements[256];
-    if (n > 256)
-        return NULL;
-    for (unsigned i = 0; i < n; i++)
-        elements[i] = c;
-    return LLVMConstVector(elements, n);
-}
-
-Val math_const_real(LLVMTypeRef t, double x)
-{
-    return splat(t, LLVMConstReal(math_element(t), x));
-}
-
-Val math_const_int(LLVMTypeRef t, uint64_t x)
-{
-    return splat(t, LLVMConstInt(math_element(t), x, true));
-}
-
 static LLVMModuleRef module_of(LLVMBuilderRef b)
 {
     return LLVMGetGlobalParent(LLVMGetBasicBlockParent(LLVMGetInsertBlock(b)));
-}
-
-Val math_intrinsic(LLVMBuilderRef b, const char *name, LLVMTypeRef *types, unsigned n_types,
-                   Val *args, unsigned n_args)
-{
-    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
-    LLVMModuleRef module = module_of(b);
-    Val f = LLVMGetIntrinsicDeclaration(module, id, types, n_types);
-    LLVMTypeRef ft = LLVMIntrinsicGetType(LLVMGetModuleContext(module), id, types, n_types);
-    return LLVMBuildCall2(b, ft, f, args, n_args, "");
-}
-
-Val math_unary(LLVMBuilderRef b, const char *intrinsic, Val x)
-{
-    LLVMTypeRef t = LLVMTypeOf(x);
-    return math_intrinsic(b, intrinsic, &t, 1, &x, 1);
-}
-
-Val math_binary(LLVMBuilderRef b, const char *intrinsic, Val x, Val y)
-{
-    LLVMTypeRef t = LLVMTypeOf(x);
-    Val args[2] = { x, y };
-    return math_intrinsic(b, intrinsic, &t, 1, args, 2);
 }
 
 Val math_fma(LLVMBuilderRef b, Val x, Val y, Val z)
 {
     LLVMTypeRef t = LLVMTypeOf(x);
     Val args[3] = { x, y, z };
-    return math_intrinsic(b, "llvm.fmuladd", &t, 1, args, 3);
+    return ir_intrinsic(b, "llvm.fmuladd", &t, 1, args, 3);
 }
 
 static M open(LLVMBuilderRef b, Val x)
 {
     LLVMTypeRef t = LLVMTypeOf(x);
     LLVMContextRef cx = LLVMGetTypeContext(t);
-    bool wide = LLVMGetTypeKind(math_element(t)) == LLVMDoubleTypeKind;
+    bool wide = LLVMGetTypeKind(ir_element(t)) == LLVMDoubleTypeKind;
     LLVMTypeRef bits = wide ? LLVMInt64TypeInContext(cx) : LLVMInt32TypeInContext(cx);
-    return (M){ b, t, math_type_like(t, bits) };
+    return (M){ b, t, ir_type_like(t, bits) };
 }
 
-static Val num(M *m, double x) { return math_const_real(m->t, x); }
-static Val inum(M *m, int64_t x) { return math_const_int(m->it, (uint64_t)x); }
+static Val num(M *m, double x) { return ir_real(m->t, x); }
+static Val inum(M *m, int64_t x) { return ir_int(m->it, (uint64_t)x); }
 static Val add(M *m, Val x, Val y) { return LLVMBuildFAdd(m->b, x, y, ""); }
 static Val sub(M *m, Val x, Val y) { return LLVMBuildFSub(m->b, x, y, ""); }
 static Val mul(M *m, Val x, Val y) { return LLVMBuildFMul(m->b, x, y, ""); }
 static Val quot(M *m, Val x, Val y) { return LLVMBuildFDiv(m->b, x, y, ""); }
 static Val mad(M *m, Val x, Val y, Val z) { return math_fma(m->b, x, y, z); }
 static Val neg(M *m, Val x) { return LLVMBuildFNeg(m->b, x, ""); }
-static Val sqroot(M *m, Val x) { return math_unary(m->b, "llvm.sqrt", x); }
-static Val fabsv(M *m, Val x) { return math_unary(m->b, "llvm.fabs", x); }
-static Val copysignv(M *m, Val x, Val s) { return math_binary(m->b, "llvm.copysign", x, s); }
+static Val sqroot(M *m, Val x) { return ir_unary(m->b, "llvm.sqrt", x); }
+static Val fabsv(M *m, Val x) { return ir_unary(m->b, "llvm.fabs", x); }
+static Val copysignv(M *m, Val x, Val s) { return ir_binary(m->b, "llvm.copysign", x, s); }
 static Val bits(M *m, Val x) { return LLVMBuildBitCast(m->b, x, m->it, ""); }
 static Val real(M *m, Val x) { return LLVMBuildBitCast(m->b, x, m->t, ""); }
 static Val iadd(M *m, Val x, Val y) { return LLVMBuildAdd(m->b, x, y, ""); }
@@ -172,19 +114,18 @@ typedef Val Unary(M *m, Val x);
 
 static bool is_kind(Val x, LLVMTypeKind k)
 {
-    return LLVMGetTypeKind(math_element(LLVMTypeOf(x))) == k;
+    return LLVMGetTypeKind(ir_element(LLVMTypeOf(x))) == k;
 }
 
 static Val to_float(LLVMBuilderRef b, Val x)
 {
     LLVMTypeRef t = LLVMTypeOf(x);
-    return LLVMBuildFPExt(b, x, math_type_like(t, LLVMFloatTypeInContext(LLVMGetTypeContext(t))),
-                          "");
+    return LLVMBuildFPExt(b, x, ir_type_like(t, LLVMFloatTypeInContext(LLVMGetTypeContext(t))), "");
 }
 
 Val math_call(LLVMBuilderRef b, const char *name, Val *x, unsigned n)
 {
-    LLVMTypeRef t = LLVMTypeOf(x[0]), d = math_element(t), params[] = { d, d, d };
+    LLVMTypeRef t = LLVMTypeOf(x[0]), d = ir_element(t), params[] = { d, d, d };
     LLVMTypeRef ft = LLVMFunctionType(d, params, n, false);
     LLVMModuleRef module = module_of(b);
     Val f = LLVMGetNamedFunction(module, name);
@@ -403,9 +344,9 @@ static Val atanh_float(M *m, Val x)
  * pairs of floats. log2(1 + f) is odd in s = f / (2 + f). */
 static Val pow_float(M *m, Val x, Val y)
 {
-    LLVMTypeRef wide = math_type_like(m->t, LLVMDoubleTypeInContext(LLVMGetTypeContext(m->t)));
+    LLVMTypeRef wide = ir_type_like(m->t, LLVMDoubleTypeInContext(LLVMGetTypeContext(m->t)));
     Val e, f = split(m, x, &e);
-    M d = { m->b, wide, math_type_like(wide, LLVMInt64TypeInContext(LLVMGetTypeContext(wide))) };
+    M d = { m->b, wide, ir_type_like(wide, LLVMInt64TypeInContext(LLVMGetTypeContext(wide))) };
     e = LLVMBuildFPExt(m->b, e, wide, "");
     f = LLVMBuildFPExt(m->b, f, wide, "");
     Val s = quot(&d, f, add(&d, f, num(&d, 2)));
@@ -451,7 +392,7 @@ static Val word(M *m, Val at, int k)
 static Val funnel(M *m, Val hi, Val lo, Val s)
 {
     Val args[3] = { hi, lo, s };
-    return math_intrinsic(m->b, "llvm.fshl", &m->it, 1, args, 3);
+    return ir_intrinsic(m->b, "llvm.fshl", &m->it, 1, args, 3);
 }
 
 /* Payne-Hanek for finite |x| >= 1: quadrant and remainder in [-pi/4, pi/4]. |x| = mantissa * 2^(e -
@@ -460,8 +401,8 @@ static Val funnel(M *m, Val hi, Val lo, Val s)
 static void build_reduction(M *m, Val x, Val *quadrant, Val *remainder)
 {
     LLVMBuilderRef b = m->b;
-    LLVMTypeRef i64 = math_type_like(m->t, LLVMInt64TypeInContext(LLVMGetTypeContext(m->t)));
-    LLVMTypeRef f64 = math_type_like(m->t, LLVMDoubleTypeInContext(LLVMGetTypeContext(m->t)));
+    LLVMTypeRef i64 = ir_type_like(m->t, LLVMInt64TypeInContext(LLVMGetTypeContext(m->t)));
+    LLVMTypeRef f64 = ir_type_like(m->t, LLVMDoubleTypeInContext(LLVMGetTypeContext(m->t)));
     M w = { b, f64, i64 };
     Val i = bits(m, x);
     Val biased = LLVMBuildLShr(b, i, inum(m, 23), "");
@@ -522,7 +463,8 @@ static Val any_lane(M *m, Val mask)
     LLVMTypeRef t = LLVMTypeOf(mask);
     mask = LLVMBuildFreeze(m->b, mask, ""); /* branching on poison is undefined */
     return LLVMGetTypeKind(t) == LLVMVectorTypeKind
-               ? math_intrinsic(m->b, "llvm.vector.reduce.or", &t, 1, &mask, 1) : mask;
+               ? ir_intrinsic(m->b, "llvm.vector.reduce.or", &t, 1, &mask, 1)
+               : mask;
 }
 
 static Val phi2(M *m, LLVMTypeRef t, Val x, LLVMBasicBlockRef from_x, Val y,
@@ -705,7 +647,7 @@ static Val atan2_float(M *m, Val y, Val x)
 
 static Val rsqrt_float(M *m, Val x) { return quot(m, num(m, 1), sqroot(m, x)); }
 
-Val math_sqrt(LLVMBuilderRef b, Val x) { return math_unary(b, "llvm.sqrt", x); }
+Val math_sqrt(LLVMBuilderRef b, Val x) { return ir_unary(b, "llvm.sqrt", x); }
 
 Val math_rsqrt(LLVMBuilderRef b, Val x)
 {
@@ -739,7 +681,7 @@ typedef struct Format { unsigned mantissa, bias, mask; } Format;
 
 static Format format_of(M *m)
 {
-    bool wide = LLVMGetTypeKind(math_element(m->t)) == LLVMDoubleTypeKind;
+    bool wide = LLVMGetTypeKind(ir_element(m->t)) == LLVMDoubleTypeKind;
     return wide ? (Format){ 52, 1023, 2047 } : (Format){ 23, 127, 255 };
 }
 
@@ -766,7 +708,7 @@ static Val frexp_bits(M *m, Val x, Val *e)
 Val math_frexp(LLVMBuilderRef b, Val x, Val *e)
 {
     LLVMTypeRef t = LLVMTypeOf(x);
-    LLVMTypeRef i32 = math_type_like(t, LLVMInt32TypeInContext(LLVMGetTypeContext(t)));
+    LLVMTypeRef i32 = ir_type_like(t, LLVMInt32TypeInContext(LLVMGetTypeContext(t)));
     bool narrow = !is_kind(x, LLVMFloatTypeKind) && !is_kind(x, LLVMDoubleTypeKind);
     if (narrow)
         x = to_float(b, x);
@@ -784,8 +726,8 @@ static Val power_of_two(M *m, Format f, Val n)
 
 static Val ibound(M *m, Val x, int64_t lo, int64_t hi)
 {
-    x = math_binary(m->b, "llvm.smax", x, inum(m, lo));
-    return math_binary(m->b, "llvm.smin", x, inum(m, hi));
+    x = ir_binary(m->b, "llvm.smax", x, inum(m, lo));
+    return ir_binary(m->b, "llvm.smin", x, inum(m, hi));
 }
 
 /* The mantissa is scaled to the edge of the normal range first, which is exact, then by the

@@ -13,9 +13,7 @@
 #ifndef HEDDLE_LLVM_MATH_H
 #define HEDDLE_LLVM_MATH_H
 
-#include <llvm-c/Core.h>
-#include <stdbool.h>
-#include <stdint.h>
+#include "llvm/ir.h"
 
 LLVMValueRef math_exp(LLVMBuilderRef b, LLVMValueRef x);
 LLVMValueRef math_exp2(LLVMBuilderRef b, LLVMValueRef x);
@@ -50,19 +48,16 @@ LLVMValueRef math_call(LLVMBuilderRef b, const char *name, LLVMValueRef *x, unsi
  * may be NULL. */
 LLVMValueRef math_libm(LLVMBuilderRef b, const char *name, LLVMValueRef x, LLVMValueRef y);
 
-/* ---- small helpers that the whole code generator of instructions shares ---------------------- */
-
-/* `like` with its element type replaced: the same number of lanes. */
-LLVMTypeRef math_type_like(LLVMTypeRef like, LLVMTypeRef element);
-LLVMTypeRef math_element(LLVMTypeRef t);                /* of a vector; of a scalar itself */
-LLVMValueRef math_const_real(LLVMTypeRef t, double x);  /* splatted where t is a vector */
-LLVMValueRef math_const_int(LLVMTypeRef t, uint64_t x);
-/* Calls the overloaded intrinsic `name` ("llvm.fma"), overloaded on `types`. */
-LLVMValueRef math_intrinsic(LLVMBuilderRef b, const char *name, LLVMTypeRef *types,
-                            unsigned n_types, LLVMValueRef *args, unsigned n_args);
-LLVMValueRef math_unary(LLVMBuilderRef b, const char *intrinsic, LLVMValueRef x);
-LLVMValueRef math_binary(LLVMBuilderRef b, const char *intrinsic, LLVMValueRef x, LLVMValueRef y);
-/* fused where that is cheap */
+/* x * y + z, fused where that is cheap. */
 LLVMValueRef math_fma(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y, LLVMValueRef z);
+
+/* Names of before ir.h. */
+#define math_type_like ir_type_like
+#define math_element ir_element
+#define math_const_real ir_real
+#define math_const_int ir_int
+#define math_intrinsic ir_intrinsic
+#define math_unary ir_unary
+#define math_binary ir_binary
 
 #endif

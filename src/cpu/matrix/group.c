@@ -279,7 +279,7 @@ static void grid_emit(Emit *e, Grid *g)
         for (uint32_t k = 0; k < S; k++)
             c[r * S + k] = view(&g->cells[r * MAX_GRID + k]->to);
     LV far = emit_env(e, e->b, e->i32, offsetof(CpuEnv, far));
-    far = LLVMBuildICmp(e->b, LLVMIntNE, far, LLVMConstInt(e->i32, 0, false), "");
+    far = LLVMBuildICmp(e->b, LLVMIntNE, far, ir_int(e->i32, 0), "");
     GemmWhere where = { .far = far, .ahead_a = ahead_of(e, g->row[0]->a.data[0]),
                         .ahead_b = ahead_of(e, g->col[0]->b.data[0]) };
     s.ahead_a = where.ahead_a;

@@ -45,9 +45,9 @@ Holders mat_holders(Emit *e, const SpvType *t)
 {
     uint32_t lanes = is_small(e) ? (uint32_t)workgroup_size(e) : e->W;
     if (t->scope != SpvScopeWorkgroup || workgroup_size(e) <= e->W)
-        return (Holders){lanes, LLVMConstInt(e->i32, 0, false)};
+        return (Holders){ lanes, ir_int(e->i32, 0) };
     LV subgroup = emit_env(e, e->entry_b, e->i32, offsetof(CpuEnv, subgroup));
-    LV first = LLVMBuildMul(e->entry_b, subgroup, LLVMConstInt(e->i32, e->W, false), "");
+    LV first = LLVMBuildMul(e->entry_b, subgroup, ir_int(e->i32, e->W), "");
     return (Holders){(uint32_t)workgroup_size(e), first};
 }
 
@@ -58,8 +58,8 @@ LV mat_frame(Emit *e, const SpvType *t, uint64_t bytes)
     LV base = emit_env(e, e->entry_b, e->ptr, offsetof(CpuEnv, shared));
     uint64_t at = align_up(e->kernel->shared_bytes, 64);
     e->kernel->shared_bytes = at + bytes;
-    LV offset = LLVMConstInt(e->i64, at, false);
-    return LLVMBuildGEP2(e->entry_b, e->i8, base, &offset, 1, "");
+    LV offset = ir_int(e->i64, at);
+    return ir_at(e->entry_b, base, offset);
 }
 
 LV mat_table(Emit *e, uint32_t entries)
@@ -80,7 +80,7 @@ Leader mat_leader_begin(Emit *e, const SpvType *t)
     if (e->matrix->shared_elements)
         flow_barrier(e);
     LV subgroup = emit_env(e, e->entry_b, e->i32, offsetof(CpuEnv, subgroup));
-    LV zero = LLVMConstInt(e->i32, 0, false);
+    LV zero = ir_int(e->i32, 0);
     l.on = e->matrix->leading = true;
     l.f = if_begin(e, LLVMBuildICmp(e->b, LLVMIntEQ, subgroup, zero, ""));
     return l;
@@ -99,7 +99,7 @@ void mat_leader_end(Emit *e, Leader *l)
 static LV is_leader(Emit *e)
 {
     LV subgroup = emit_env(e, e->b, e->i32, offsetof(CpuEnv, subgroup));
-    return LLVMBuildICmp(e->b, LLVMIntEQ, subgroup, LLVMConstInt(e->i32, 0, false), "");
+    return LLVMBuildICmp(e->b, LLVMIntEQ, subgroup, ir_int(e->i32, 0), "");
 }
 
 void mat_count(Emit *e, const SpvType *t, enum CpuStat stat, uint64_t n)
@@ -110,7 +110,7 @@ void mat_count(Emit *e, const SpvType *t, enum CpuStat stat, uint64_t n)
     bool some = t && t->scope == SpvScopeWorkgroup && workgroup_size(e) > e->W;
     if (some)
         f = if_begin(e, is_leader(e));
-    emit_count(e, stat, LLVMConstInt(e->i64, n, false));
+    emit_count(e, stat, ir_int(e->i64, n));
     if (some)
         if_end(e, &f);
 }
@@ -290,7 +290,7 @@ static void length(Emit *e, const SpvInst *i)
     }
     uint64_t holders = mat_holders(e, t).n, total = (uint64_t)t->rows * t->cols;
     uint64_t n = (total + holders - 1) / holders;
-    emit_set1(e, i, LLVMConstInt(e->i32, n, false));
+    emit_set1(e, i, ir_int(e->i32, n));
 }
 
 /* All elements from one scalar: a lane's own where it varies (each sets the elements it holds). */
@@ -312,7 +312,7 @@ static void construct(Emit *e, const SpvInst *i)
     }
     uint32_t holders = mat_holders(e, v->type).n;
     uint32_t n = (v->type->rows * v->type->cols + holders - 1) / holders;
-    Loop l = loop_begin(e, LLVMConstInt(e->i32, n, false));
+    Loop l = loop_begin(e, ir_int(e->i32, n));
     mat_set_element(e, v->type, &home, l.index, x);
     loop_end(e, &l);
 }
@@ -325,7 +325,7 @@ static void insert(Emit *e, const SpvInst *i)
     Tile to = mat_result(e, i);
     if (from.ptr != to.ptr)
         mat_copy(e, t, &to, &from);
-    mat_set_element(e, t, &to, LLVMConstInt(e->i32, spv_operand(i, 2), false), x);
+    mat_set_element(e, t, &to, ir_int(e->i32, spv_operand(i, 2)), x);
 }
 
 static void copy_value(Emit *e, const SpvInst *i, SpvId source)
@@ -510,8 +510,7 @@ static bool dispatch(Emit *e, const SpvInst *i, const SpvType *t)
         if (!mat_is(from))
             return false;
         Tile tile = mat_read(e, spv_operand(i, 0));
-        emit_set1(e, i,
-                  mat_element(e, from, &tile, LLVMConstInt(e->i32, spv_operand(i, 1), false)));
+        emit_set1(e, i, mat_element(e, from, &tile, ir_int(e->i32, spv_operand(i, 1))));
         return true;
     }
     case SpvOpCompositeConstructCoopMatQCOM: mat_qcom_construct(e, i); return true;
@@ -616,15 +615,13 @@ static void yield(Emit *e, uint32_t to)
         e->kernel->can_yield = true;
         e->kernel->stream_bytes_per_step = MAX(e->kernel->stream_bytes_per_step, bytes);
         LV every = emit_env(e, e->b, e->i32, offsetof(CpuEnv, yield_every));
-        If on =
-            if_begin(e, LLVMBuildICmp(e->b, LLVMIntNE, every, LLVMConstInt(e->i32, 0, false), ""));
-        LV one = LLVMConstInt(e->i64, offsetof(CpuEnv, yield_count), false);
-        LV p = LLVMBuildInBoundsGEP2(e->b, e->i8, e->env, &one, 1, "");
-        LV n = LLVMBuildAdd(e->b, LLVMBuildLoad2(e->b, e->i32, p, ""),
-                            LLVMConstInt(e->i32, 1, false), "");
+        If on = if_begin(e, LLVMBuildICmp(e->b, LLVMIntNE, every, ir_int(e->i32, 0), ""));
+        LV one = ir_int(e->i64, offsetof(CpuEnv, yield_count));
+        LV p = ir_at_inbounds(e->b, e->env, one);
+        LV n = LLVMBuildAdd(e->b, LLVMBuildLoad2(e->b, e->i32, p, ""), ir_int(e->i32, 1), "");
         LLVMBuildStore(e->b, n, p);
         If due = if_begin(e, LLVMBuildICmp(e->b, LLVMIntUGE, n, every, ""));
-        LLVMBuildStore(e->b, LLVMConstInt(e->i32, 0, false), p);
+        LLVMBuildStore(e->b, ir_int(e->i32, 0), p);
         LV fn = emit_env(e, e->b, e->ptr, offsetof(CpuEnv, yield));
         LT type = LLVMFunctionType(e->void_, &e->ptr, 1, false);
         LLVMBuildCall2(e->b, type, fn, &e->env, 1, "");

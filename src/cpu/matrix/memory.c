@@ -11,16 +11,10 @@
 
 #include <stdio.h>
 
-static LV k64(Emit *e, uint64_t x) { return LLVMConstInt(e->i64, x, false); }
-static LV at(Emit *e, LLVMBuilderRef b, LV p, LV bytes)
-{
-    return LLVMBuildInBoundsGEP2(b, e->i8, p, &bytes, 1, "");
-}
-
 Tile mat_dense(Emit *e, const SpvType *t, LV ptr, bool col)
 {
     uint64_t side = col ? t->rows : t->cols;
-    return (Tile){ptr, k64(e, side * comp_bytes(mat_comp(t))), col, true};
+    return (Tile){ ptr, ir_int(e->i64, side * comp_bytes(mat_comp(t))), col, true };
 }
 
 /* ---- copies ---------------------------------------------------------------------------------- */
@@ -40,7 +34,7 @@ static Count count_begin(Emit *e, LLVMBuilderRef b, LV fn)
     LLVMBuildBr(b, c.body);
     LLVMPositionBuilderAtEnd(b, c.body);
     c.i = LLVMBuildPhi(b, e->i64, "");
-    LV zero = k64(e, 0);
+    LV zero = ir_int(e->i64, 0);
     LLVMAddIncoming(c.i, &zero, &from, 1);
     return c;
 }
@@ -49,8 +43,8 @@ static void count_end(Emit *e, LLVMBuilderRef b, LV fn, Count *c, uint64_t n)
 {
     LLVMBasicBlockRef from = LLVMGetInsertBlock(b),
                       out = LLVMAppendBasicBlockInContext(e->cx, fn, "");
-    LV next = LLVMBuildNUWAdd(b, c->i, k64(e, 1), "");
-    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, next, k64(e, n), ""), c->body, out);
+    LV next = LLVMBuildNUWAdd(b, c->i, ir_int(e->i64, 1), "");
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, next, ir_int(e->i64, n), ""), c->body, out);
     LLVMAddIncoming(c->i, &next, &from, 1);
     LLVMPositionBuilderAtEnd(b, out);
 }
@@ -71,24 +65,23 @@ static void transpose_square(Emit *e, LLVMBuilderRef b, uint32_t n, uint32_t byt
                              const LV from[2])
 {
     LT type = LLVMVectorType(LLVMIntTypeInContext(e->cx, bytes * 8), n);
-    LV v[16], zipped[16], order[2][16]; /* n: square's */
+    LV v[16], zipped[16]; /* n: square's */
+    int order[2][16];
     for (uint32_t k = 0; k < n; k++) {
-        v[k] = LLVMBuildLoad2(b, type, at(e, b, from[0], LLVMBuildMul(b, from[1], k64(e, k), "")),
-                              "");
-        LLVMSetAlignment(v[k], bytes);
+        LV offset = LLVMBuildMul(b, from[1], ir_int(e->i64, k), "");
+        v[k] = ir_load(b, type, ir_at_inbounds(b, from[0], offset), bytes);
         for (uint32_t half = 0; half < 2; half++)
-            order[half][k] = LLVMConstInt(e->i32, (k + half * n) / 2 + k % 2 * n, false);
+            order[half][k] = (int)((k + half * n) / 2 + k % 2 * n);
     }
     for (uint32_t times = n; times > 1; times /= 2) {
         for (uint32_t k = 0; k < n; k++)
-            zipped[k] = LLVMBuildShuffleVector(b, v[k / 2], v[k / 2 + n / 2],
-                                               LLVMConstVector(order[k % 2], n), "");
+            zipped[k] = ir_shuffle(b, v[k / 2], v[k / 2 + n / 2], order[k % 2], n);
         memcpy(v, zipped, n * sizeof *v);
     }
-    for (uint32_t k = 0; k < n; k++)
-        LLVMSetAlignment(LLVMBuildStore(b, v[k], at(e, b, to[0],
-                                                    LLVMBuildMul(b, to[1], k64(e, k), ""))),
-                         bytes);
+    for (uint32_t k = 0; k < n; k++) {
+        LV offset = LLVMBuildMul(b, to[1], ir_int(e->i64, k), "");
+        ir_store(b, v[k], ir_at_inbounds(b, to[0], offset), bytes);
+    }
 }
 
 static LV make_copy(Emit *e, const CopyFn *f)
@@ -106,18 +99,20 @@ static LV make_copy(Emit *e, const CopyFn *f)
     bool same = f->from_col == f->to_col;
     uint32_t n = same ? 1 : square(f);
     Count l = count_begin(e, b, fn);
-    LV line = LLVMBuildMul(b, l.i, k64(e, n), "");
-    LV source = at(e, b, from, LLVMBuildMul(b, line, from_stride, ""));
+    LV line = LLVMBuildMul(b, l.i, ir_int(e->i64, n), "");
+    LV source = ir_at_inbounds(b, from, LLVMBuildMul(b, line, from_stride, ""));
     if (same) {
-        LV target = at(e, b, to, LLVMBuildMul(b, line, to_stride, ""));
-        LLVMBuildMemCpy(b, target, f->bytes, source, f->bytes, k64(e, (uint64_t)run * f->bytes));
+        LV target = ir_at_inbounds(b, to, LLVMBuildMul(b, line, to_stride, ""));
+        LLVMBuildMemCpy(b, target, f->bytes, source, f->bytes,
+                        ir_int(e->i64, (uint64_t)run * f->bytes));
     } else {
         Count k = count_begin(e, b, fn);
-        LV unit = LLVMBuildMul(b, k.i, k64(e, n), ""), size = k64(e, f->bytes);
-        LV target = at(e, b, to, LLVMBuildMul(b, unit, to_stride, ""));
-        transpose_square(e, b, n, f->bytes,
-                         (LV[]){ at(e, b, target, LLVMBuildMul(b, line, size, "")), to_stride },
-                         (LV[]){ at(e, b, source, LLVMBuildMul(b, unit, size, "")), from_stride });
+        LV unit = LLVMBuildMul(b, k.i, ir_int(e->i64, n), ""), size = ir_int(e->i64, f->bytes);
+        LV target = ir_at_inbounds(b, to, LLVMBuildMul(b, unit, to_stride, ""));
+        transpose_square(
+            e, b, n, f->bytes,
+            (LV[]){ ir_at_inbounds(b, target, LLVMBuildMul(b, line, size, "")), to_stride },
+            (LV[]){ ir_at_inbounds(b, source, LLVMBuildMul(b, unit, size, "")), from_stride });
         count_end(e, b, fn, &k, run / n);
     }
     count_end(e, b, fn, &l, lines / n);
@@ -160,14 +155,14 @@ static void fill(Emit *e, const SpvType *t, const Tile *to, LV scalar)
     if (LLVMTypeOf(scalar) != type)
         scalar = LLVMBuildBitCast(e->b, scalar, type, "");
     if (LLVMIsConstant(scalar) && LLVMIsNull(scalar)) {
-        LLVMBuildMemSet(e->b, to->ptr, LLVMConstInt(e->i8, 0, false), k64(e, n * bytes), 64);
+        LLVMBuildMemSet(e->b, to->ptr, ir_int(e->i8, 0), ir_int(e->i64, n * bytes), 64);
         return;
     }
     uint32_t chunk = 64 / bytes;
-    LV v = arith_splat(e->b, scalar, chunk);
-    Loop l = loop_begin(e, k64(e, n / chunk));
-    LV p = at(e, e->b, to->ptr, LLVMBuildMul(e->b, l.index, k64(e, 64), ""));
-    LLVMSetAlignment(LLVMBuildStore(e->b, v, p), bytes);
+    LV v = ir_splat(e->b, scalar, chunk);
+    Loop l = loop_begin(e, ir_int(e->i64, n / chunk));
+    LV p = ir_at_inbounds(e->b, to->ptr, LLVMBuildMul(e->b, l.index, ir_int(e->i64, 64), ""));
+    ir_store(e->b, v, p, bytes);
     loop_end(e, &l);
 }
 
@@ -185,11 +180,11 @@ static LV stride_bytes(Emit *e, SpvId id, const SpvType *pointee, uint32_t minor
 {
     uint64_t unit = spv_type_size(pointee);
     if (!id)                    /* none given: tight */
-        return k64(e, (uint64_t)minor * comp);
+        return ir_int(e->i64, (uint64_t)minor * comp);
     const SpvType *t = spv_type_of(e->module, id);
     LV s = emit_uniform(e, emit_leaf(e, id, 0));
     s = t->is_signed ? LLVMBuildSExt(e->b, s, e->i64, "") : LLVMBuildZExt(e->b, s, e->i64, "");
-    return LLVMBuildMul(e->b, s, k64(e, unit), "");
+    return LLVMBuildMul(e->b, s, ir_int(e->i64, unit), "");
 }
 
 Tile mat_memory_tile(Emit *e, const SpvInst *i, const SpvType *t, SpvId pointer, uint32_t layout,
@@ -226,11 +221,11 @@ Tile mat_memory_tile(Emit *e, const SpvInst *i, const SpvType *t, SpvId pointer,
         LV limit = emit_is_lanes(p->limit) ? emit_uniform(e, p->limit) : p->limit;
         LV offset = LLVMBuildSub(e->b, LLVMBuildPtrToInt(e->b, tile.ptr, e->i64, ""),
                                  LLVMBuildPtrToInt(e->b, base, e->i64, ""), "");
-        LV last = LLVMBuildMul(e->b, tile.stride, k64(e, major - 1), "");
+        LV last = LLVMBuildMul(e->b, tile.stride, ir_int(e->i64, major - 1), "");
         LV end = LLVMBuildAdd(e->b, LLVMBuildAdd(e->b, offset, last, ""),
-                              k64(e, (uint64_t)minor * comp), "");
+                              ir_int(e->i64, (uint64_t)minor * comp), "");
         LV low = LLVMBuildICmp(e->b, LLVMIntULE, offset, limit, "");
-        LV small = LLVMBuildICmp(e->b, LLVMIntULT, tile.stride, k64(e, 1ull << 40), "");
+        LV small = LLVMBuildICmp(e->b, LLVMIntULT, tile.stride, ir_int(e->i64, 1ull << 40), "");
         LV high = LLVMBuildICmp(e->b, LLVMIntULE, end, limit, "");
         *inside = LLVMBuildAnd(e->b, low, LLVMBuildAnd(e->b, small, high, ""), "");
     }
@@ -249,25 +244,25 @@ static void guarded_copy(Emit *e, const SpvType *t, SpvId pointer, const Tile *m
     LV limit = emit_is_lanes(p->limit) ? emit_uniform(e, p->limit) : p->limit;
     LV start = LLVMBuildPtrToInt(e->b, base, e->i64, "");
     Leader leader = mat_leader_begin(e, t);
-    Loop i = loop_begin(e, k64(e, memory->col ? t->cols : t->rows));
-    Loop j = loop_begin(e, k64(e, memory->col ? t->rows : t->cols));
-    LV minor = LLVMBuildMul(e->b, j.index, k64(e, bytes), "");
-    LV far = at(e, e->b, memory->ptr,
-                LLVMBuildAdd(e->b, LLVMBuildMul(e->b, i.index, memory->stride, ""), minor, ""));
+    Loop i = loop_begin(e, ir_int(e->i64, memory->col ? t->cols : t->rows));
+    Loop j = loop_begin(e, ir_int(e->i64, memory->col ? t->rows : t->cols));
+    LV minor = LLVMBuildMul(e->b, j.index, ir_int(e->i64, bytes), "");
+    LV far = ir_at_inbounds(
+        e->b, memory->ptr,
+        LLVMBuildAdd(e->b, LLVMBuildMul(e->b, i.index, memory->stride, ""), minor, ""));
     bool same = memory->col == home->col;
     LV line = LLVMBuildMul(e->b, same ? i.index : j.index, home->stride, "");
-    LV place = LLVMBuildMul(e->b, same ? j.index : i.index, k64(e, bytes), "");
-    LV near = at(e, e->b, home->ptr, LLVMBuildAdd(e->b, line, place, ""));
+    LV place = LLVMBuildMul(e->b, same ? j.index : i.index, ir_int(e->i64, bytes), "");
+    LV near = ir_at_inbounds(e->b, home->ptr, LLVMBuildAdd(e->b, line, place, ""));
     LV offset = LLVMBuildSub(e->b, LLVMBuildPtrToInt(e->b, far, e->i64, ""), start, "");
-    LV end = LLVMBuildAdd(e->b, offset, k64(e, bytes), "");
+    LV end = LLVMBuildAdd(e->b, offset, ir_int(e->i64, bytes), "");
     LV ok = LLVMBuildAnd(e->b, LLVMBuildICmp(e->b, LLVMIntULT, offset, limit, ""),
                          LLVMBuildICmp(e->b, LLVMIntULE, end, limit, ""), "");
     if (!store)
-        LLVMSetAlignment(LLVMBuildStore(e->b, LLVMConstNull(type), near), bytes);
+        ir_store(e->b, LLVMConstNull(type), near, bytes);
     If f = if_begin(e, ok);
-    LV x = LLVMBuildLoad2(e->b, type, store ? near : far, "");
-    LLVMSetAlignment(x, bytes);
-    LLVMSetAlignment(LLVMBuildStore(e->b, x, store ? far : near), bytes);
+    LV x = ir_load(e->b, type, store ? near : far, bytes);
+    ir_store(e->b, x, store ? far : near, bytes);
     if_end(e, &f);
     loop_end(e, &j);
     loop_end(e, &i);
@@ -412,7 +407,7 @@ void mat_store(Emit *e, const SpvInst *i)
 static LV own_linear(Emit *e, const Holders *h, LV index)
 {
     LV lanes = emit_lanes(e, index);
-    LV row = LLVMBuildMul(e->b, lanes, emit_int(e, LLVMTypeOf(lanes), h->n), "");
+    LV row = LLVMBuildMul(e->b, lanes, ir_int(LLVMTypeOf(lanes), h->n), "");
     LV own = LLVMBuildAdd(e->b, emit_lanes(e, h->first), e->lane_id, "");
     return LLVMBuildAdd(e->b, row, own, "");
 }
@@ -425,31 +420,32 @@ static LV element_address(Emit *e, const SpvType *t, const Tile *tile, LV index,
     uint64_t total = (uint64_t)t->rows * t->cols, length = (total + h.n - 1) / h.n;
     uint32_t bytes = comp_bytes(mat_comp(t));
     LT type = LLVMTypeOf(index);
-    LV limit = emit_int(e, type, length - 1);
+    LV limit = ir_int(type, length - 1);
     /* an index past the end must stay in the frame */
     LV in = LLVMBuildICmp(e->b, LLVMIntULE, index, limit, "");
     index = LLVMBuildSelect(e->b, in, index, limit, "");
     *side_by_side = !tile->col && !emit_is_lanes(index);
     if (*side_by_side) {
-        LV linear = LLVMBuildMul(e->b, index, emit_int(e, type, h.n), "");
+        LV linear = LLVMBuildMul(e->b, index, ir_int(type, h.n), "");
         linear = LLVMBuildAdd(e->b, linear, h.first, "");
-        LV offset = LLVMBuildMul(e->b, LLVMBuildZExt(e->b, linear, e->i64, ""), k64(e, bytes), "");
-        return at(e, e->b, tile->ptr, offset);
+        LV offset =
+            LLVMBuildMul(e->b, LLVMBuildZExt(e->b, linear, e->i64, ""), ir_int(e->i64, bytes), "");
+        return ir_at_inbounds(e->b, tile->ptr, offset);
     }
     LV lanes = emit_lanes(e, index), linear = own_linear(e, &h, lanes);
-    LV last = emit_int(e, LLVMTypeOf(lanes), total - 1);
+    LV last = ir_int(LLVMTypeOf(lanes), total - 1);
     linear =
         LLVMBuildSelect(e->b, LLVMBuildICmp(e->b, LLVMIntULE, linear, last, ""), linear, last, "");
     LV offset = linear;
     if (tile->col) {
-        LV n = emit_int(e, LLVMTypeOf(lanes), t->cols);
+        LV n = ir_int(LLVMTypeOf(lanes), t->cols);
         LV row = LLVMBuildUDiv(e->b, linear, n, ""), col = LLVMBuildURem(e->b, linear, n, "");
-        offset = LLVMBuildAdd(
-            e->b, LLVMBuildMul(e->b, col, emit_int(e, LLVMTypeOf(lanes), t->rows), ""), row, "");
+        offset = LLVMBuildAdd(e->b, LLVMBuildMul(e->b, col, ir_int(LLVMTypeOf(lanes), t->rows), ""),
+                              row, "");
     }
-    offset = LLVMBuildMul(e->b, offset, emit_int(e, LLVMTypeOf(lanes), bytes), "");
+    offset = LLVMBuildMul(e->b, offset, ir_int(LLVMTypeOf(lanes), bytes), "");
     LV wide = LLVMBuildZExt(e->b, offset, LLVMVectorType(e->i64, e->W), "");
-    return LLVMBuildGEP2(e->b, e->i8, tile->ptr, &wide, 1, "");
+    return ir_at(e->b, tile->ptr, wide);
 }
 
 static LV index32(Emit *e, LV index) { return emit_cast_index(e, index, e->i32); }
@@ -463,9 +459,8 @@ static LV owners(Emit *e, const SpvType *t, LV index)
     if (total % h.n == 0)
         return mask;
     LV linear = own_linear(e, &h, index);
-    return emit_and(
-        e, mask,
-        LLVMBuildICmp(e->b, LLVMIntULT, linear, emit_int(e, LLVMTypeOf(linear), total), ""));
+    return emit_and(e, mask,
+                    LLVMBuildICmp(e->b, LLVMIntULT, linear, ir_int(LLVMTypeOf(linear), total), ""));
 }
 
 LV mat_element(Emit *e, const SpvType *t, const Tile *tile, LV index)
@@ -476,8 +471,7 @@ LV mat_element(Emit *e, const SpvType *t, const Tile *tile, LV index)
     LT type = LLVMVectorType(comp_type(e->cx, mat_comp(t)), e->W);
     if (!together)
         return emit_masked_load(e, type, p, bytes, emit_mask(e));
-    LV v = LLVMBuildLoad2(e->b, type, p, "");
-    LLVMSetAlignment(v, bytes);
+    LV v = ir_load(e->b, type, p, bytes);
     return v;
 }
 
@@ -492,7 +486,7 @@ void mat_set_element(Emit *e, const SpvType *t, const Tile *tile, LV index, LV v
     if (LLVMTypeOf(value) != type)
         value = LLVMBuildBitCast(e->b, value, type, "");
     if (together && !e->mask)   /* the padding takes what nobody owns */
-        LLVMSetAlignment(LLVMBuildStore(e->b, value, p), bytes);
+        ir_store(e->b, value, p, bytes);
     else
         emit_masked_store(e, value, p, bytes, mask);
 }
@@ -556,10 +550,10 @@ static const SpvType *step(Emit *e, const SpvInst *chain, const SpvType *t, SpvI
     }
     place->known = false;
     LV index = emit_cast_index(e, emit_uniform(e, emit_leaf(e, id, 0)), e->i64),
-       last = k64(e, t->count - 1);
+       last = ir_int(e->i64, t->count - 1);
     index =
         LLVMBuildSelect(e->b, LLVMBuildICmp(e->b, LLVMIntULE, index, last, ""), index, last, "");
-    index = LLVMBuildMul(e->b, index, k64(e, size), "");
+    index = LLVMBuildMul(e->b, index, ir_int(e->i64, size), "");
     *offset = *offset ? LLVMBuildAdd(e->b, *offset, index, "") : index;
     return t->element;
 }
@@ -596,13 +590,13 @@ MatPlace mat_place(Emit *e, SpvId id, Tile *tile, const SpvType **type, LV *elem
     if (!mat_is(*type)) {
         emit_error(e, i, NULL,
                    "a pointer to cooperative matrices is used in a way that is not supported");
-        *tile = (Tile){LLVMGetUndef(e->ptr), k64(e, 0), false, true};
+        *tile = (Tile){ LLVMGetUndef(e->ptr), ir_int(e->i64, 0), false, true };
         for (SpvInst *g = e->module->globals.first; g; g = g->next)
             if (g->op == SpvOpTypeCooperativeMatrixKHR)
                 *type = spv_type(e->module, g->id);
         return place;
     }
-    LV p = at(e, e->b, base, k64(e, place.offset));
-    *tile = mat_dense(e, *type, offset ? at(e, e->b, p, offset) : p, false);
+    LV p = ir_at_inbounds(e->b, base, ir_int(e->i64, place.offset));
+    *tile = mat_dense(e, *type, offset ? ir_at_inbounds(e->b, p, offset) : p, false);
     return place;
 }

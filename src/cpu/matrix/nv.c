@@ -13,33 +13,28 @@
 
 static const char section[] = "SPV_NV_cooperative_matrix2";
 
-static LV k32(Emit *e, uint64_t x) { return LLVMConstInt(e->i32, x, false); }
-static LV k64(Emit *e, uint64_t x) { return LLVMConstInt(e->i64, x, false); }
-
 /* ---- vectors in memory ----------------------------------------------------------------------- */
 
 static LV at(Emit *e, LV p, LV index, uint64_t scale)
 {
-    LV offset = LLVMBuildMul(e->b, index, k64(e, scale), "");
-    return LLVMBuildInBoundsGEP2(e->b, e->i8, p, &offset, 1, "");
+    LV offset = LLVMBuildMul(e->b, index, ir_int(e->i64, scale), "");
+    return ir_at_inbounds(e->b, p, offset);
 }
 
 /* Lanes from + step * k of two vectors side by side, the last lane where that is too far. */
 static LV pick(Emit *e, LV a, LV b, uint32_t from, uint32_t step, uint32_t n)
 {
-    LV *which = NEW_ARRAY(e->arena, LV, n + 1);
+    int *lanes = NEW_ARRAY(e->arena, int, n + 1);
     uint32_t last = LLVMGetVectorSize(LLVMTypeOf(a)) * (b ? 2 : 1) - 1;
     for (uint32_t k = 0; k < n; k++)
-        which[k] = k32(e, MIN(from + step * k, last));
-    return LLVMBuildShuffleVector(e->b, a, b ? b : LLVMGetPoison(LLVMTypeOf(a)),
-                                  LLVMConstVector(which, n), "");
+        lanes[k] = (int)MIN(from + step * k, last);
+    return ir_shuffle(e->b, a, b, lanes, n);
 }
 
 /* n <= W elements as a vector of W lanes: nothing behind them is read or written. */
 static LV load_run(Emit *e, LT type, LV p, uint32_t n, uint32_t align)
 {
-    LV v = LLVMBuildLoad2(e->b, LLVMVectorType(type, n), p, "");
-    LLVMSetAlignment(v, align);
+    LV v = ir_load(e->b, LLVMVectorType(type, n), p, align);
     return n == e->W ? v : pick(e, v, NULL, 0, 1, e->W);
 }
 
@@ -47,7 +42,7 @@ static void store_run(Emit *e, LV v, LV p, uint32_t n, uint32_t align)
 {
     if (n != e->W)
         v = pick(e, v, NULL, 0, 1, n);
-    LLVMSetAlignment(LLVMBuildStore(e->b, v, p), align);
+    ir_store(e->b, v, p, align);
 }
 
 /* ---- changes of use, transposes -------------------------------------------------------------- */
@@ -127,7 +122,7 @@ static LV lane_numbers(Emit *e, uint32_t divide, uint32_t modulo)
 {
     LV *lane = NEW_ARRAY(e->arena, LV, e->W);
     for (uint32_t k = 0; k < e->W; k++)
-        lane[k] = k32(e, k / divide % modulo);
+        lane[k] = ir_int(e->i32, k / divide % modulo);
     return LLVMConstVector(lane, e->W);
 }
 
@@ -140,11 +135,13 @@ static LV plus(Emit *e, LV scalar, LV lanes)
 static void element_lines(Emit *e, const Element *x, uint32_t lines, uint32_t length)
 {
     uint32_t each = length / e->W % 2 ? 1 : 2;  /* two at once: less of it is the loop */
-    Loop l = loop_begin(e, k64(e, lines)), k = loop_begin(e, k64(e, length / e->W / each));
+    Loop l = loop_begin(e, ir_int(e->i64, lines)),
+         k = loop_begin(e, ir_int(e->i64, length / e->W / each));
     for (uint32_t j = 0; j < each; j++) {
-        LV first = LLVMBuildAdd(e->b, LLVMBuildMul(e->b, k.index, k64(e, each * e->W), ""),
-                                k64(e, j * e->W), "");
-        LV linear = LLVMBuildAdd(e->b, LLVMBuildMul(e->b, l.index, k64(e, length), ""), first, "");
+        LV first = LLVMBuildAdd(e->b, LLVMBuildMul(e->b, k.index, ir_int(e->i64, each * e->W), ""),
+                                ir_int(e->i64, j * e->W), "");
+        LV linear =
+            LLVMBuildAdd(e->b, LLVMBuildMul(e->b, l.index, ir_int(e->i64, length), ""), first, "");
         LV minor = plus(e, LLVMBuildTrunc(e->b, first, e->i32, ""), e->lane_id);
         element_chunk(e, x, linear, LLVMBuildTrunc(e->b, l.index, e->i32, ""), minor, NULL);
     }
@@ -156,12 +153,12 @@ static void element_linear(Emit *e, const Element *x, uint32_t lines, uint32_t l
 {
     uint32_t total = lines * length, rest = total % e->W;
     bool rows = e->W % length == 0;     /* a vector is whole lines */
-    LV n = emit_int(e, LLVMTypeOf(e->lane_id), length);
+    LV n = ir_int(LLVMTypeOf(e->lane_id), length);
     if (total >= e->W) {
-        Loop l = loop_begin(e, k64(e, total / e->W));
-        LV linear = LLVMBuildMul(e->b, l.index, k64(e, e->W), "");
+        Loop l = loop_begin(e, ir_int(e->i64, total / e->W));
+        LV linear = LLVMBuildMul(e->b, l.index, ir_int(e->i64, e->W), "");
         LV first = LLVMBuildTrunc(e->b, linear, e->i32, ""), own = plus(e, first, e->lane_id);
-        LV major = rows ? plus(e, LLVMBuildUDiv(e->b, first, k32(e, length), ""),
+        LV major = rows ? plus(e, LLVMBuildUDiv(e->b, first, ir_int(e->i32, length), ""),
                                lane_numbers(e, length, UINT32_MAX))
                         : LLVMBuildUDiv(e->b, own, n, "");
         LV minor = rows ? lane_numbers(e, 1, length) : LLVMBuildURem(e->b, own, n, "");
@@ -169,10 +166,9 @@ static void element_linear(Emit *e, const Element *x, uint32_t lines, uint32_t l
         loop_end(e, &l);
     }
     if (rest) {
-        LV own = plus(e, k32(e, total - rest), e->lane_id);
-        LV mask = LLVMBuildICmp(e->b, LLVMIntULT, e->lane_id,
-                                emit_int(e, LLVMTypeOf(own), rest), "");
-        element_chunk(e, x, k64(e, total - rest), LLVMBuildUDiv(e->b, own, n, ""),
+        LV own = plus(e, ir_int(e->i32, total - rest), e->lane_id);
+        LV mask = LLVMBuildICmp(e->b, LLVMIntULT, e->lane_id, ir_int(LLVMTypeOf(own), rest), "");
+        element_chunk(e, x, ir_int(e->i64, total - rest), LLVMBuildUDiv(e->b, own, n, ""),
                       LLVMBuildURem(e->b, own, n, ""), mask);
     }
 }
@@ -257,16 +253,16 @@ static LV combine_lines(Emit *e, const Reduction *r, LV p, uint32_t lines, uint6
     uint32_t sums = lines % 4 == 0 && lines >= 8 ? 4 : lines % 2 == 0 && lines >= 4 ? 2 : 1;
     LV sum[4], x[4];            /* `sums` at most */
     for (uint32_t k = 0; k < sums; k++) {
-        x[k] = load_at(e, r, p, k64(e, k * stride), n);
+        x[k] = load_at(e, r, p, ir_int(e->i64, k * stride), n);
         sum[k] = emit_alloca(e, LLVMTypeOf(x[k]), "sum");
         LLVMBuildStore(e->b, x[k], sum[k]);
     }
     if (lines > sums) {
-        Loop l = loop_begin(e, k64(e, lines / sums - 1));
-        LV first = at(e, p, LLVMBuildAdd(e->b, l.index, k64(e, 1), ""),
-                      sums * stride * r->bytes);
+        Loop l = loop_begin(e, ir_int(e->i64, lines / sums - 1));
+        LV first =
+            at(e, p, LLVMBuildAdd(e->b, l.index, ir_int(e->i64, 1), ""), sums * stride * r->bytes);
         for (uint32_t k = 0; k < sums; k++) {
-            LV y = load_at(e, r, first, k64(e, k * stride), n);
+            LV y = load_at(e, r, first, ir_int(e->i64, k * stride), n);
             LV old = LLVMBuildLoad2(e->b, LLVMTypeOf(y), sum[k], "");
             LLVMBuildStore(e->b, combine(e, r, old, y), sum[k]);
         }
@@ -289,10 +285,10 @@ static void across_long(Emit *e, const Reduction *r, LV from, uint32_t lines, ui
 {
     uint32_t group = lines % 4 == 0 ? 4 : lines % 2 == 0 ? 2 : 1;
     for (uint32_t rest = 0; rest < 2; rest++) {     /* the first lines, then the rest */
-        Loop l = loop_begin(e, k64(e, rest ? lines / group - 1 : 1));
-        LV line = LLVMBuildAdd(e->b, l.index, k64(e, rest), "");
+        Loop l = loop_begin(e, ir_int(e->i64, rest ? lines / group - 1 : 1));
+        LV line = LLVMBuildAdd(e->b, l.index, ir_int(e->i64, rest), "");
         LV p = at(e, from, line, (uint64_t)group * length * r->bytes);
-        Loop k = loop_begin(e, k64(e, length / e->W));
+        Loop k = loop_begin(e, ir_int(e->i64, length / e->W));
         LV x = combine_lines(e, r, at(e, p, k.index, e->W * r->bytes), group, length, e->W);
         LV sum = at(e, to, k.index, e->W * r->bytes);
         if (rest)
@@ -317,13 +313,13 @@ static void across(Emit *e, const Reduction *r, LV from, uint32_t lines, uint32_
     if (whole > MOST_STREAMS) {
         across_long(e, r, from, lines, length, to);
     } else if (whole) {
-        Loop l = loop_begin(e, k64(e, whole));
+        Loop l = loop_begin(e, ir_int(e->i64, whole));
         LV x = combine_lines(e, r, at(e, from, l.index, e->W * r->bytes), lines, length, e->W);
         store_run(e, x, at(e, to, l.index, e->W * r->bytes), e->W, r->bytes);
         loop_end(e, &l);
     }
     if (rest) {
-        LV done = k64(e, whole * e->W);
+        LV done = ir_int(e->i64, whole * e->W);
         LV x = combine_lines(e, r, at(e, from, done, r->bytes), lines, length, rest);
         store_run(e, x, at(e, to, done, r->bytes), rest, r->bytes);
     }
@@ -332,11 +328,11 @@ static void across(Emit *e, const Reduction *r, LV from, uint32_t lines, uint32_
 /* The first or the second halves of the lines of n elements that lie in two vectors (or in one). */
 static LV halves(Emit *e, LV x, LV y, uint32_t n, bool second)
 {
-    LV *which = NEW_ARRAY(e->arena, LV, e->W);
+    int *lanes = NEW_ARRAY(e->arena, int, e->W);
     uint32_t half = n / 2, last = e->W * (x == y ? 1 : 2) - 1;
     for (uint32_t k = 0; k < e->W; k++)
-        which[k] = k32(e, MIN(k / half * n + k % half + (second ? half : 0), last));
-    return LLVMBuildShuffleVector(e->b, x, y, LLVMConstVector(which, e->W), "");
+        lanes[k] = (int)MIN(k / half * n + k % half + (second ? half : 0), last);
+    return ir_shuffle(e->b, x, y, lanes, e->W);
 }
 
 /* to[i] = the combination of line i, of `length` elements, which are n, a power of two up to W, or
@@ -349,11 +345,11 @@ static void fold_lines(Emit *e, const Reduction *r, LV from, uint32_t lines, uin
     uint32_t group = 1, each = e->W * (length / n);     /* elements that become a vector */
     while (group < MIN(n, (uint32_t)AT_ONCE) && vectors % (group * 2) == 0)
         group *= 2;
-    Loop l = loop_begin(e, k64(e, vectors / group));
+    Loop l = loop_begin(e, ir_int(e->i64, vectors / group));
     LV x[AT_ONCE], first = at(e, from, l.index, (uint64_t)group * each * r->bytes);
     for (uint32_t k = 0; k < group; k++)
-        x[k] = combine_lines(e, r, at(e, first, k64(e, k), (uint64_t)each * r->bytes), length / n,
-                             e->W, e->W);
+        x[k] = combine_lines(e, r, at(e, first, ir_int(e->i64, k), (uint64_t)each * r->bytes),
+                             length / n, e->W, e->W);
     uint32_t left = n;
     for (uint32_t m = group; m > 1; m /= 2, left /= 2)
         for (uint32_t k = 0; k < m / 2; k++)
@@ -370,22 +366,24 @@ static void fold_lines(Emit *e, const Reduction *r, LV from, uint32_t lines, uin
 /* Lines of any length, a lane each. */
 static void gather_lines(Emit *e, const Reduction *r, LV from, uint32_t lines, uint32_t n, LV to)
 {
-    Loop l = loop_begin(e, k64(e, (lines + e->W - 1) / e->W));
-    LV first = LLVMBuildTrunc(e->b, LLVMBuildMul(e->b, l.index, k64(e, e->W), ""), e->i32, "");
-    LV line = plus(e, first, e->lane_id), last = emit_int(e, LLVMTypeOf(line), lines - 1);
+    Loop l = loop_begin(e, ir_int(e->i64, (lines + e->W - 1) / e->W));
+    LV first =
+        LLVMBuildTrunc(e->b, LLVMBuildMul(e->b, l.index, ir_int(e->i64, e->W), ""), e->i32, "");
+    LV line = plus(e, first, e->lane_id), last = ir_int(LLVMTypeOf(line), lines - 1);
     LV in = LLVMBuildICmp(e->b, LLVMIntULT, line, last, "");
     line = LLVMBuildSelect(e->b, in, line, last, "");
-    LV offset = LLVMBuildMul(e->b, line, emit_int(e, LLVMTypeOf(line), n * r->bytes), "");
+    LV offset = LLVMBuildMul(e->b, line, ir_int(LLVMTypeOf(line), n * r->bytes), "");
     offset = LLVMBuildZExt(e->b, offset, LLVMVectorType(e->i64, e->W), "");
-    LV p = LLVMBuildGEP2(e->b, e->i8, from, &offset, 1, "");
+    LV p = ir_at(e->b, from, offset);
     LV all = LLVMConstAllOnes(LLVMVectorType(e->i1, e->W));
     LT type = LLVMVectorType(r->type, e->W);
     LV x = emit_masked_load(e, type, p, r->bytes, all);
     LV sum = emit_alloca(e, LLVMTypeOf(x), "sum");
     LLVMBuildStore(e->b, x, sum);
-    Loop k = loop_begin(e, k64(e, n - 1));
-    LV step = LLVMBuildMul(e->b, LLVMBuildAdd(e->b, k.index, k64(e, 1), ""), k64(e, r->bytes), "");
-    LV y = emit_masked_load(e, type, LLVMBuildGEP2(e->b, e->i8, p, &step, 1, ""), r->bytes, all);
+    Loop k = loop_begin(e, ir_int(e->i64, n - 1));
+    LV step = LLVMBuildMul(e->b, LLVMBuildAdd(e->b, k.index, ir_int(e->i64, 1), ""),
+                           ir_int(e->i64, r->bytes), "");
+    LV y = emit_masked_load(e, type, ir_at(e->b, p, step), r->bytes, all);
     LV old = LLVMBuildLoad2(e->b, LLVMTypeOf(y), sum, "");
     LLVMBuildStore(e->b, combine(e, r, old, y), sum);
     loop_end(e, &k);
@@ -405,7 +403,7 @@ static void along(Emit *e, const Reduction *r, LV from, uint32_t lines, uint32_t
     }
     if (n < length && n < e->W) {   /* each line to one of n elements */
         LV shorter = room(e, r, (uint64_t)lines * n);
-        Loop l = loop_begin(e, k64(e, lines));
+        Loop l = loop_begin(e, ir_int(e->i64, lines));
         LV x = combine_lines(e, r, at(e, from, l.index, (uint64_t)length * r->bytes), length / n,
                              n, n);
         store_run(e, x, at(e, shorter, l.index, (uint64_t)n * r->bytes), n, r->bytes);
@@ -433,21 +431,21 @@ static void all_of(Emit *e, const Reduction *r, LV from, uint32_t lines, uint32_
 static void two_by_two(Emit *e, const Reduction *r, LV from, uint32_t lines, uint32_t length, LV to)
 {
     uint32_t half = length / 2, whole = half / e->W, rest = half % e->W;
-    Loop l = loop_begin(e, k64(e, lines / 2));
+    Loop l = loop_begin(e, ir_int(e->i64, lines / 2));
     LV upper = at(e, from, l.index, 2ull * length * r->bytes);
-    LV lower = at(e, upper, k64(e, length), r->bytes);
+    LV lower = at(e, upper, ir_int(e->i64, length), r->bytes);
     LV line = at(e, to, l.index, (uint64_t)half * r->bytes);
     for (uint32_t part = 0; part < 2; part++) {
         uint32_t n = part ? rest : e->W, left = MIN(2 * n, e->W), right = 2 * n - left;
         if (!n || (!part && !whole))
             continue;
-        Loop k = loop_begin(e, k64(e, part ? 1 : whole));
-        LV done = LLVMBuildAdd(e->b, LLVMBuildMul(e->b, k.index, k64(e, e->W), ""),
-                               k64(e, part ? whole * e->W : 0), "");
-        LV j = LLVMBuildMul(e->b, done, k64(e, 2), "");
+        Loop k = loop_begin(e, ir_int(e->i64, part ? 1 : whole));
+        LV done = LLVMBuildAdd(e->b, LLVMBuildMul(e->b, k.index, ir_int(e->i64, e->W), ""),
+                               ir_int(e->i64, part ? whole * e->W : 0), "");
+        LV j = LLVMBuildMul(e->b, done, ir_int(e->i64, 2), "");
         LV x = combine(e, r, load_at(e, r, upper, j, left), load_at(e, r, lower, j, left)), y = x;
         if (right) {
-            j = LLVMBuildAdd(e->b, j, k64(e, e->W), "");
+            j = LLVMBuildAdd(e->b, j, ir_int(e->i64, e->W), "");
             y = combine(e, r, load_at(e, r, upper, j, right), load_at(e, r, lower, j, right));
         }
         x = combine(e, r, pick(e, x, y, 0, 2, e->W), pick(e, x, y, 1, 2, e->W));
@@ -461,22 +459,22 @@ static void two_by_two(Emit *e, const Reduction *r, LV from, uint32_t lines, uin
 static void spread(Emit *e, const Reduction *r, LV row, bool same_lines, LV to, uint32_t lines,
                    uint32_t length)
 {
-    Loop l = loop_begin(e, k64(e, lines));
+    Loop l = loop_begin(e, ir_int(e->i64, lines));
     LV line = at(e, to, l.index, (uint64_t)length * r->bytes), x = NULL;
     if (same_lines) {
-        LLVMBuildMemCpy(e->b, line, r->bytes, row, r->bytes, k64(e, (uint64_t)length * r->bytes));
+        LLVMBuildMemCpy(e->b, line, r->bytes, row, r->bytes,
+                        ir_int(e->i64, (uint64_t)length * r->bytes));
     } else {
-        x = LLVMBuildLoad2(e->b, r->type, at(e, row, l.index, r->bytes), "");
-        LLVMSetAlignment(x, r->bytes);
+        x = ir_load(e->b, r->type, at(e, row, l.index, r->bytes), r->bytes);
         x = emit_lanes(e, x);
         if (length >= e->W) {
-            Loop k = loop_begin(e, k64(e, length / e->W));
+            Loop k = loop_begin(e, ir_int(e->i64, length / e->W));
             store_run(e, x, at(e, line, k.index, e->W * r->bytes), e->W, r->bytes);
             loop_end(e, &k);
         }
         if (length % e->W)
-            store_run(e, x, at(e, line, k64(e, length / e->W * e->W), r->bytes), length % e->W,
-                      r->bytes);
+            store_run(e, x, at(e, line, ir_int(e->i64, length / e->W * e->W), r->bytes),
+                      length % e->W, r->bytes);
     }
     loop_end(e, &l);
 }
@@ -524,8 +522,7 @@ static void reduce_lines(Emit *e, const SpvType *t, const Reduction *r, uint32_t
                to->col ? t->rows : t->cols);
         return;
     }
-    LV one = LLVMBuildLoad2(e->b, r->type, row, "");
-    LLVMSetAlignment(one, r->bytes);
+    LV one = ir_load(e->b, r->type, row, r->bytes);
     mat_fill(e, t, to, one);
 }
 

@@ -97,23 +97,21 @@ static LV apply(Emit *e, const SpvInst *i, const Operation *o, LV x, LV y, Comp 
 
 static LV vector_at(Emit *e, const Tile *t, Comp c, uint32_t n, LV index)
 {
-    LV offset =
-        LLVMBuildMul(e->b, index, LLVMConstInt(e->i64, (uint64_t)n * comp_bytes(c), false), "");
-    return LLVMBuildInBoundsGEP2(e->b, e->i8, t->ptr, &offset, 1, "");
+    LV offset = LLVMBuildMul(e->b, index, ir_int(e->i64, (uint64_t)n * comp_bytes(c)), "");
+    return ir_at_inbounds(e->b, t->ptr, offset);
 }
 
 static LV load_vector(Emit *e, const Tile *t, Comp c, uint32_t n, LV index)
 {
-    LV v = LLVMBuildLoad2(e->b, LLVMVectorType(comp_type(e->cx, c), n),
-                          vector_at(e, t, c, n, index), "");
-    LLVMSetAlignment(v, comp_bytes(c));
+    LV v = ir_load(e->b, LLVMVectorType(comp_type(e->cx, c), n), vector_at(e, t, c, n, index),
+                   comp_bytes(c));
     return v;
 }
 
 static LV splat(Emit *e, LV x, Comp c, uint32_t n)
 {
     LT type = comp_type(e->cx, c);
-    return arith_splat(e->b, LLVMTypeOf(x) == type ? x : LLVMBuildBitCast(e->b, x, type, ""), n);
+    return ir_splat(e->b, LLVMTypeOf(x) == type ? x : LLVMBuildBitCast(e->b, x, type, ""), n);
 }
 
 /* An operand in the result's order, dense: as it is, or a transposed copy. */
@@ -136,7 +134,7 @@ static void scale_by_lane(Emit *e, const SpvInst *i, const Operation *o, LV scal
     Tile to = mat_result(e, i);
     Comp c = mat_comp(t);
     uint32_t holders = mat_holders(e, t).n, n = (t->rows * t->cols + holders - 1) / holders;
-    Loop l = loop_begin(e, LLVMConstInt(e->i32, n, false));
+    Loop l = loop_begin(e, ir_int(e->i32, n));
     LV x = mat_element(e, t, &from, l.index);
     scalar = emit_lanes(e, scalar);
     mat_set_element(e, t, &to, l.index, apply(e, i, o, x, scalar, c, c));
@@ -148,10 +146,9 @@ void mat_convert(Emit *e, const SpvType *t, MatNumbers from, MatNumbers to)
     uint32_t n = 64 / MAX(comp_bytes(from.comp), comp_bytes(to.comp));
     uint64_t count = mat_bytes(e, t) / comp_bytes(mat_comp(t)) / n;
     Leader leader = mat_leader_begin(e, t);
-    Loop l = loop_begin(e, LLVMConstInt(e->i64, count, false));
+    Loop l = loop_begin(e, ir_int(e->i64, count));
     LV r = convert(e, load_vector(e, &from.tile, from.comp, n, l.index), from.comp, to.comp);
-    LLVMSetAlignment(LLVMBuildStore(e->b, r, vector_at(e, &to.tile, to.comp, n, l.index)),
-                     comp_bytes(to.comp));
+    ir_store(e->b, r, vector_at(e, &to.tile, to.comp, n, l.index), comp_bytes(to.comp));
     loop_end(e, &l);
     mat_leader_end(e, &leader);
 }
@@ -212,12 +209,11 @@ bool mat_elementwise(Emit *e, const SpvInst *i)
     uint64_t count = mat_bytes(e, t) / comp_bytes(to_type) / n;
     Leader leader = mat_leader_begin(e, t);
     LV factor = scalar ? splat(e, scalar, from_type, n) : NULL;
-    Loop l = loop_begin(e, LLVMConstInt(e->i64, count, false));
+    Loop l = loop_begin(e, ir_int(e->i64, count));
     LV a = load_vector(e, &x, from_type, n, l.index);
     LV b = factor ? factor : o.kind == BINARY ? load_vector(e, &y, from_type, n, l.index) : NULL;
     LV r = apply(e, i, &o, a, b, from_type, to_type);
-    LLVMSetAlignment(LLVMBuildStore(e->b, r, vector_at(e, &to, to_type, n, l.index)),
-                     comp_bytes(to_type));
+    ir_store(e->b, r, vector_at(e, &to, to_type, n, l.index), comp_bytes(to_type));
     loop_end(e, &l);
     mat_leader_end(e, &leader);
     mat_count(e, t, CPU_STAT_CONVERSIONS, o.kind == CONVERT);

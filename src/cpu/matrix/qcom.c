@@ -32,7 +32,7 @@ static LV part_of(Emit *e, LV word, uint32_t bits, uint32_t part, uint32_t to_bi
 {
     LV x = as(e, word, int_type(e, bits));
     if (part)
-        x = LLVMBuildLShr(e->b, x, emit_int(e, LLVMTypeOf(x), part * to_bits), "");
+        x = LLVMBuildLShr(e->b, x, ir_int(LLVMTypeOf(x), part * to_bits), "");
     return as(e, LLVMBuildTrunc(e->b, x, like(e, x, int_type(e, to_bits)), ""), to);
 }
 
@@ -47,7 +47,7 @@ static LV word_of(Emit *e, const LV *parts, uint32_t bits, uint32_t to_bits, LT 
         LV x = as(e, v[k], int_type(e, bits));
         x = LLVMBuildZExt(e->b, x, like(e, x, int_type(e, to_bits)), "");
         if (k)
-            x = LLVMBuildShl(e->b, x, emit_int(e, LLVMTypeOf(x), k * bits), "");
+            x = LLVMBuildShl(e->b, x, ir_int(LLVMTypeOf(x), k * bits), "");
         word = word ? LLVMBuildOr(e->b, word, x, "") : x;
     }
     return as(e, word, to);
@@ -100,11 +100,6 @@ static void bitcast_array(Emit *e, const SpvInst *i)
 
 /* ---- parts of arrays ------------------------------------------------------------------------- */
 
-static LV bytes_from(Emit *e, LV p, LV bytes)
-{
-    return LLVMBuildGEP2(e->b, e->i8, p, &bytes, 1, "");
-}
-
 /* A start that is only known when it runs: the array goes through memory, lanes side by side. */
 static void take_part(Emit *e, const SpvInst *i, LV *from, uint32_t n_from, LV start, uint32_t n)
 {
@@ -119,28 +114,26 @@ static void take_part(Emit *e, const SpvInst *i, LV *from, uint32_t n_from, LV s
     uint64_t line = (uint64_t)bytes * (lanes ? e->W : 1);
     LV home = emit_frame(e, line * n_from), *r = NEW_ARRAY(e->arena, LV, n + 1);
     for (uint32_t k = 0; k < n_from; k++) {
-        LV p = bytes_from(e, home, LLVMConstInt(e->i64, k * line, false));
-        LLVMSetAlignment(LLVMBuildStore(e->b, from[k], p), bytes);
+        LV p = ir_at(e->b, home, ir_int(e->i64, k * line));
+        ir_store(e->b, from[k], p, bytes);
     }
     start = emit_cast_index(e, start, e->i32);
-    LV last =
-        emit_int(e, LLVMTypeOf(start), n_from - n); /* what leaves the array stays in the frame */
+    LV last = ir_int(LLVMTypeOf(start), n_from - n); /* what leaves the array stays in the frame */
     start =
         LLVMBuildSelect(e->b, LLVMBuildICmp(e->b, LLVMIntULE, start, last, ""), start, last, "");
-    LV offset = LLVMBuildMul(e->b, start, emit_int(e, LLVMTypeOf(start), line), "");
+    LV offset = LLVMBuildMul(e->b, start, ir_int(LLVMTypeOf(start), line), "");
     if (emit_is_lanes(start)) {
-        LV own = LLVMBuildMul(e->b, e->lane_id, emit_int(e, LLVMTypeOf(start), bytes), "");
+        LV own = LLVMBuildMul(e->b, e->lane_id, ir_int(LLVMTypeOf(start), bytes), "");
         offset = LLVMBuildAdd(e->b, offset, own, "");
     }
     offset = LLVMBuildZExt(e->b, offset, like(e, offset, e->i64), "");
     for (uint32_t k = 0; k < n; k++) {
-        LV at = emit_int(e, LLVMTypeOf(offset), k * line);
-        LV p = bytes_from(e, home, LLVMBuildAdd(e->b, offset, at, ""));
+        LV at = ir_int(LLVMTypeOf(offset), k * line);
+        LV p = ir_at(e->b, home, LLVMBuildAdd(e->b, offset, at, ""));
         if (emit_is_lanes(start)) {
             r[k] = emit_masked_load(e, type, p, bytes, emit_mask(e));
         } else {
-            r[k] = LLVMBuildLoad2(e->b, type, p, "");
-            LLVMSetAlignment(r[k], bytes);
+            r[k] = ir_load(e->b, type, p, bytes);
         }
     }
     emit_set(e, i, r, n);
@@ -229,28 +222,16 @@ static bool conversion(Emit *e, const SpvInst *i, const SpvType *matrix, const S
     return true;
 }
 
-/* The first `n` of a vector's lanes. */
-static LV first_lanes(Emit *e, LV v, uint32_t n)
+/* A vector of n lanes made of the first of v's, then of zeros. */
+static LV with_lanes(Emit *e, LV v, uint32_t n)
 {
-    LV *which = NEW_ARRAY(e->arena, LV, n + 1);
-    if (n == e->W)
+    uint32_t had = LLVMGetVectorSize(LLVMTypeOf(v));
+    int *lanes = NEW_ARRAY(e->arena, int, n + 1);
+    if (n == had)
         return v;
     for (uint32_t k = 0; k < n; k++)
-        which[k] = LLVMConstInt(e->i32, k, false);
-    return LLVMBuildShuffleVector(e->b, v, LLVMGetPoison(LLVMTypeOf(v)), LLVMConstVector(which, n),
-                                  "");
-}
-
-/* A vector of `n` lanes with zeros behind. */
-static LV all_lanes(Emit *e, LV v, uint32_t n)
-{
-    LV *which = NEW_ARRAY(e->arena, LV, e->W + 1);
-    if (n == e->W)
-        return v;
-    for (uint32_t k = 0; k < e->W; k++)
-        which[k] = LLVMConstInt(e->i32, MIN(k, n), false); /* n: the first zero */
-    return LLVMBuildShuffleVector(e->b, v, LLVMConstNull(LLVMTypeOf(v)),
-                                  LLVMConstVector(which, e->W), "");
+        lanes[k] = (int)MIN(k, had); /* had: the first zero */
+    return ir_shuffle(e->b, v, n > had ? LLVMConstNull(LLVMTypeOf(v)) : NULL, lanes, n);
 }
 
 /* Where vector k of a dense tile is, and how it is aligned. */
@@ -258,7 +239,7 @@ static LV line_at(Emit *e, const Conversion *x, const Tile *t, uint32_t k, uint3
 {
     uint64_t line = (uint64_t)x->lanes * x->bytes;
     *align = (uint32_t)MIN(line & -line, 64);
-    return bytes_from(e, t->ptr, LLVMConstInt(e->i64, k * line, false));
+    return ir_at(e->b, t->ptr, ir_int(e->i64, k * line));
 }
 
 /* Memory for the vectors where the home is of the other order. */
@@ -279,8 +260,8 @@ void mat_qcom_construct(Emit *e, const SpvInst *i)
     for (uint32_t k = 0; k < x.length; k++) {
         uint32_t align;
         LV p = line_at(e, &x, &to, k, &align);
-        LV whole = first_lanes(e, emit_lanes(e, v[k]), x.lanes);
-        LLVMSetAlignment(LLVMBuildStore(e->b, whole, p), align);
+        LV whole = with_lanes(e, emit_lanes(e, v[k]), x.lanes);
+        ir_store(e->b, whole, p, align);
     }
     if (to.ptr != home.ptr)
         mat_copy(e, x.matrix, &home, &to);
@@ -313,9 +294,8 @@ void mat_qcom_extract(Emit *e, const SpvInst *i)
     for (uint32_t k = 0; k < x.length; k++) {
         uint32_t align;
         LV p = line_at(e, &x, &from, k, &align);
-        v[k] = LLVMBuildLoad2(e->b, LLVMVectorType(x.type, x.lanes), p, "");
-        LLVMSetAlignment(v[k], align);
-        v[k] = all_lanes(e, v[k], x.lanes);
+        v[k] = ir_load(e->b, LLVMVectorType(x.type, x.lanes), p, align);
+        v[k] = with_lanes(e, v[k], e->W);
     }
     LT type = emit_scalar_type(e, x.array->element);
     emit_set(e, i, recast(e, v, x.bits, type, x.word, x.array->count), x.array->count);

@@ -19,13 +19,8 @@ typedef struct Copies {         /* state of the function being emitted */
     uint64_t run;               /* bytes of a tile's line */
 } Copies;
 
-static LV k64(const Copies *c, uint64_t x) { return LLVMConstInt(c->e->i64, x, false); }
 static LV mul(const Copies *c, LV x, LV y) { return LLVMBuildMul(c->b, x, y, ""); }
 static LV add(const Copies *c, LV x, LV y) { return LLVMBuildAdd(c->b, x, y, ""); }
-static LV at(const Copies *c, LV p, LV bytes)
-{
-    return LLVMBuildInBoundsGEP2(c->b, c->e->i8, p, &bytes, 1, "");
-}
 static LLVMBasicBlockRef block(const Copies *c, const char *name)
 {
     return LLVMAppendBasicBlockInContext(c->e->cx, c->fn, name);
@@ -35,7 +30,7 @@ static LLVMBasicBlockRef block(const Copies *c, const char *name)
 enum { TARGET, STRIDE, SOURCE, MEMBERS };
 static LV member(const Copies *c, LV entry, unsigned which)
 {
-    LV index = add(c, mul(c, entry, k64(c, MEMBERS)), k64(c, which));
+    LV index = add(c, mul(c, entry, ir_int(c->e->i64, MEMBERS)), ir_int(c->e->i64, which));
     LV p = LLVMBuildInBoundsGEP2(c->b, c->e->i64, c->table, &index, 1, "");
     return LLVMBuildLoad2(c->b, which == STRIDE ? c->e->i64 : c->e->ptr, p, "");
 }
@@ -66,13 +61,14 @@ static void again(const Copies *c, LV i, LV next, LV n, LLVMBasicBlockRef out)
 static LV neighbours(const Copies *c, LV first, LV n, LV target, LV stride)
 {
     LLVMBasicBlockRef look = block(c, "look"), next = block(c, "next"), rows = block(c, "rows");
-    LV width = counter(c, look, k64(c, 1)), entry = add(c, first, width);
+    LV width = counter(c, look, ir_int(c->e->i64, 1)), entry = add(c, first, width);
     LLVMBuildCondBr(c->b, LLVMBuildICmp(c->b, LLVMIntULT, entry, n, ""), next, rows);
     LLVMPositionBuilderAtEnd(c->b, next);
-    LV behind = at(c, target, mul(c, width, k64(c, c->run))), more = add(c, width, k64(c, 1));
+    LV behind = ir_at_inbounds(c->b, target, mul(c, width, ir_int(c->e->i64, c->run))),
+       more = add(c, width, ir_int(c->e->i64, 1));
     LV beside = LLVMBuildICmp(c->b, LLVMIntEQ, member(c, entry, TARGET), behind, "");
     LV same = LLVMBuildICmp(c->b, LLVMIntEQ, member(c, entry, STRIDE), stride, "");
-    LV room = LLVMBuildICmp(c->b, LLVMIntUGE, stride, mul(c, more, k64(c, c->run)), "");
+    LV room = LLVMBuildICmp(c->b, LLVMIntUGE, stride, mul(c, more, ir_int(c->e->i64, c->run)), "");
     same = LLVMBuildAnd(c->b, beside, LLVMBuildAnd(c->b, same, room, ""), "");
     LLVMBuildCondBr(c->b, same, look, rows);
     LLVMAddIncoming(width, &more, &next, 1);
@@ -100,17 +96,19 @@ static LV make_copies(Emit *e, uint64_t run, uint64_t lines)
     Copies c = { e, LLVMCreateBuilderInContext(e->cx), fn, LLVMGetParam(fn, 0), run };
     LLVMPositionBuilderAtEnd(c.b, block(&c, ""));
     LV n = LLVMGetParam(fn, 1);
-    LV first = counter(&c, block(&c, "tiles"), k64(&c, 0));
+    LV first = counter(&c, block(&c, "tiles"), ir_int(c.e->i64, 0));
     LV target = member(&c, first, TARGET), stride = member(&c, first, STRIDE);
     LV width = neighbours(&c, first, n, target, stride);
-    LV line = counter(&c, block(&c, "lines"), k64(&c, 0));
-    LV to = at(&c, target, mul(&c, line, stride)), offset = mul(&c, line, k64(&c, run));
-    LV tile = counter(&c, block(&c, "tile"), k64(&c, 0));
-    LV from = at(&c, member(&c, add(&c, first, tile), SOURCE), offset);
+    LV line = counter(&c, block(&c, "lines"), ir_int(c.e->i64, 0));
+    LV to = ir_at_inbounds(c.b, target, mul(&c, line, stride)),
+       offset = mul(&c, line, ir_int(c.e->i64, run));
+    LV tile = counter(&c, block(&c, "tile"), ir_int(c.e->i64, 0));
+    LV from = ir_at_inbounds(c.b, member(&c, add(&c, first, tile), SOURCE), offset);
     unsigned align = (unsigned)MIN(run & -run, 64);
-    LLVMBuildMemCpy(c.b, at(&c, to, mul(&c, tile, k64(&c, run))), 1, from, align, k64(&c, run));
-    again(&c, tile, add(&c, tile, k64(&c, 1)), width, block(&c, ""));
-    again(&c, line, add(&c, line, k64(&c, 1)), k64(&c, lines), block(&c, ""));
+    LLVMBuildMemCpy(c.b, ir_at_inbounds(c.b, to, mul(&c, tile, ir_int(c.e->i64, run))), 1, from,
+                    align, ir_int(c.e->i64, run));
+    again(&c, tile, add(&c, tile, ir_int(c.e->i64, 1)), width, block(&c, ""));
+    again(&c, line, add(&c, line, ir_int(c.e->i64, 1)), ir_int(c.e->i64, lines), block(&c, ""));
     again(&c, first, add(&c, first, width), n, block(&c, ""));
     LLVMBuildRetVoid(c.b);
     LLVMDisposeBuilder(c.b);
@@ -144,12 +142,12 @@ void mat_stores_done(Emit *e)
     for (uint32_t i = 0; i < n; i++) {
         LV values[MEMBERS] = { s[i].to.ptr, s[i].to.stride, s[i].from.ptr };
         for (uint32_t k = 0; k < MEMBERS; k++) {
-            LV index = LLVMConstInt(e->i64, i * MEMBERS + k, false);
+            LV index = ir_int(e->i64, i * MEMBERS + k);
             LLVMBuildStore(e->b, values[k],
                            LLVMBuildInBoundsGEP2(e->b, e->i64, table, &index, 1, ""));
         }
     }
-    LV args[] = { table, LLVMConstInt(e->i64, n, false) };
+    LV args[] = { table, ir_int(e->i64, n) };
     LV fn = make_copies(e, minor * comp_bytes(mat_comp(t)), lines);
     LLVMBuildCall2(e->b, copies_type(e), fn, args, 2, "");
     mat_leader_end(e, &l);

@@ -33,9 +33,6 @@ enum { UNDEFINED, CONSTANT, TO_EDGE, REPEAT, MIRROR };
 
 static const char section[] = "SPV_NV_cooperative_matrix2, Tensor Layout and View";
 
-static LV k32(Emit *e, uint64_t x) { return LLVMConstInt(e->i32, x, false); }
-static LV k64(Emit *e, uint64_t x) { return LLVMConstInt(e->i64, x, false); }
-
 static uint32_t constant_of(Emit *e, SpvId id)
 {
     uint64_t x = 0;
@@ -54,11 +51,6 @@ uint32_t tensor_leaves(Emit *e, const SpvType *t)
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
-
-static bool is_const(LV v, uint64_t x)
-{
-    return LLVMIsAConstantInt(v) && LLVMConstIntGetZExtValue(v) == x;
-}
 
 static LV scalar(Emit *e, SpvId id)
 {
@@ -79,27 +71,28 @@ static void create(Emit *e, const SpvInst *i)
     uint32_t n = tensor_leaves(e, t), dims = dims_of(e, t);
     LV *v = NEW_ARRAY(e->arena, LV, n + 1);
     for (uint32_t k = 0; k < n; k++)
-        v[k] = k32(e, t->kind == SPV_TENSOR_LAYOUT && k < dims);
+        v[k] = ir_int(e->i32, t->kind == SPV_TENSOR_LAYOUT && k < dims);
     if (t->kind == SPV_TENSOR_VIEW)
-        v[VIEW_CLIP * dims + CLIP_ROWS] = v[VIEW_CLIP * dims + CLIP_COLS] = k32(e, UINT32_MAX);
+        v[VIEW_CLIP * dims + CLIP_ROWS] = v[VIEW_CLIP * dims + CLIP_COLS] =
+            ir_int(e->i32, UINT32_MAX);
     emit_set(e, i, v, n);
 }
 
 /* A divisor of 0, by which the result is undefined, must not trap. */
 static LV divisor(Emit *e, LV n)
 {
-    LV zero = LLVMBuildICmp(e->b, LLVMIntEQ, n, k32(e, 0), "");
-    return LLVMBuildSelect(e->b, zero, k32(e, 1), n, "");
+    LV zero = LLVMBuildICmp(e->b, LLVMIntEQ, n, ir_int(e->i32, 0), "");
+    return LLVMBuildSelect(e->b, zero, ir_int(e->i32, 1), n, "");
 }
 
 /* ceiling(n / size) */
 static LV blocks(Emit *e, LV n, LV size)
 {
-    if (is_const(size, 1))
+    if (ir_is_int(size, 1))
         return n;
     size = divisor(e, size);
     LV q = LLVMBuildUDiv(e->b, n, size, ""), r = LLVMBuildURem(e->b, n, size, "");
-    LV more = LLVMBuildICmp(e->b, LLVMIntNE, r, k32(e, 0), "");
+    LV more = LLVMBuildICmp(e->b, LLVMIntNE, r, ir_int(e->i32, 0), "");
     return LLVMBuildAdd(e->b, q, LLVMBuildZExt(e->b, more, e->i32, ""), "");
 }
 
@@ -117,7 +110,7 @@ static void set_layout(Emit *e, const SpvInst *i)
     }
     for (uint32_t k = 0; k < given; k++)
         x[k] = scalar(e, spv_operand(i, 1 + k));
-    LV stride = k32(e, 1);
+    LV stride = ir_int(e->i32, 1);
     for (uint32_t k = clamp ? 0 : d; k-- > 0;) {
         LV *f = v + k;
         switch (i->op) {
@@ -129,7 +122,7 @@ static void set_layout(Emit *e, const SpvInst *i)
             break;
         default:
             f[SIZE * d] = f[SPAN * d] = x[k];
-            f[OFFSET * d] = k32(e, 0);
+            f[OFFSET * d] = ir_int(e->i32, 0);
             f[STRIDE * d] = stride;
             stride = LLVMBuildMul(e->b, stride, blocks(e, x[k], f[BLOCK * d]), "");
         }
@@ -143,7 +136,7 @@ static void set_view(Emit *e, const SpvInst *i)
 {
     const SpvType *t = spv_type(e->module, i->type);
     uint32_t n = tensor_leaves(e, t), d = dims_of(e, t), given = spv_n_operands(i) - 1;
-    LV *v = state_of(e, spv_operand(i, 0), n), stride = k32(e, 1);
+    LV *v = state_of(e, spv_operand(i, 0), n), stride = ir_int(e->i32, 1);
     bool clip = i->op == SpvOpTensorViewSetClipNV;
     if (given != (clip ? 4 : d)) {
         emit_error(e, i, "SPV_NV_tensor_addressing", "the view has %u dimensions", d);
@@ -226,7 +219,7 @@ static void read_addressing(const SpvInst *i, SpvId ids[3])
 static bool is_plane(const Transfer *x)
 {
     for (uint32_t k = 0; k + 1 < x->d; k++)
-        if (k != x->outer && !is_const(field(x, SPAN, k), 1))
+        if (k != x->outer && !ir_is_int(field(x, SPAN, k), 1))
             return false;
     return x->d > 1;
 }
@@ -234,7 +227,7 @@ static bool is_plane(const Transfer *x)
 static void open_view(Emit *e, Transfer *x)
 {
     x->outer = x->d > 1 ? x->d - 2 : 0;
-    while (x->outer && is_const(field(x, SPAN, x->outer), 1))
+    while (x->outer && ir_is_int(field(x, SPAN, x->outer), 1))
         x->outer--;
     x->simple = !x->view;
     if (!x->view)
@@ -255,7 +248,7 @@ static void open_view(Emit *e, Transfer *x)
     }
     const LV *clip = x->v + VIEW_CLIP * x->vd;
     for (uint32_t k = 0; k < 4; k++)
-        x->clips |= !is_const(clip[k], k % 2 ? UINT32_MAX : 0);
+        x->clips |= !ir_is_int(clip[k], k % 2 ? UINT32_MAX : 0);
     x->simple = same && !x->clips;
     x->swapped = !x->clips && !has && x->vd == x->d && is_plane(x)
         && place[x->outer] > place[x->d - 1];
@@ -273,12 +266,12 @@ static void open_pointer(Emit *e, Transfer *x)
     LV offset = LLVMBuildSub(e->b, LLVMBuildPtrToInt(e->b, x->base, e->i64, ""), start, "");
     LV limit = emit_uniform(e, p->limit), left = LLVMBuildSub(e->b, limit, offset, "");
     x->room = LLVMBuildSelect(e->b, LLVMBuildICmp(e->b, LLVMIntULE, offset, limit, ""), left,
-                              k64(e, 0), "");
+                              ir_int(e->i64, 0), "");
 }
 
 static void open_layout(Emit *e, Transfer *x, const SpvType *t)
 {
-    LV most = k32(e, (uint64_t)1 << 31);
+    LV most = ir_int(e->i32, (uint64_t)1 << 31);
     x->d = dims_of(e, t);
     x->clamp = constant_of(e, spv_operand(spv_def(e->module, t->id), 1));
     x->f = state_of(e, x->layout, tensor_leaves(e, t));
@@ -352,7 +345,7 @@ static LV both(Emit *e, LV x, LV y) { return !x ? y : !y ? x : op(e, LLVMBuildAn
 static LV divide(Emit *e, LV x, LV y, LV *rest)
 {
     LV q;
-    if (is_const(y, 1)) {
+    if (ir_is_int(y, 1)) {
         *rest = LLVMConstNull(LLVMTypeOf(x));
         return x;
     }
@@ -371,11 +364,11 @@ static LV divide(Emit *e, LV x, LV y, LV *rest)
 /* OpSMod of a coordinate by a dimension's size, a uint32_t. */
 static LV modulo(Emit *e, LV c, LV n)
 {
-    LV negative = compare(e, LLVMIntSLT, c, k32(e, 0)), r;
+    LV negative = compare(e, LLVMIntSLT, c, ir_int(e->i32, 0)), r;
     /* of c < 0: n - 1 - (-1 - c) % n */
-    LV mirrored = choose(e, negative, op(e, LLVMBuildSub, k32(e, UINT32_MAX), c), c);
+    LV mirrored = choose(e, negative, op(e, LLVMBuildSub, ir_int(e->i32, UINT32_MAX), c), c);
     divide(e, mirrored, n, &r);
-    LV back = op(e, LLVMBuildSub, op(e, LLVMBuildSub, n, k32(e, 1)), r);
+    LV back = op(e, LLVMBuildSub, op(e, LLVMBuildSub, n, ir_int(e->i32, 1)), r);
     return choose(e, negative, back, r);
 }
 
@@ -390,7 +383,7 @@ typedef struct Place {
 /* The linear index of (row, col), through the view's clip. */
 static LV linear_index(Emit *e, const Transfer *x, LV row, LV col, Place *p)
 {
-    LV width = k32(e, x->matrix->cols);
+    LV width = ir_int(e->i32, x->matrix->cols);
     if (x->clips) {
         const LV *clip = x->v + VIEW_CLIP * x->vd;
         LV at[2] = {row, col};
@@ -418,9 +411,9 @@ static LV widen(Emit *e, LV v)
 static LV through_view(Emit *e, const Transfer *x, LV index)
 {
     const LV *size = x->view_sizes ? x->v + VIEW_SIZE * x->vd : x->f + SPAN * x->d;
-    LV coord[MAX_DIMS], stride = k32(e, 1), sum = NULL;
+    LV coord[MAX_DIMS], stride = ir_int(e->i32, 1), sum = NULL;
     for (uint32_t k = 0; k < x->vd; k++)
-        coord[k] = k32(e, 0);   /* specialised, it may be no permutation */
+        coord[k] = ir_int(e->i32, 0); /* specialised, it may be no permutation */
     for (uint32_t k = x->vd; k-- > 0;) {
         uint32_t i = x->permutation[k];
         index = divide(e, index, size[i], &coord[i]);
@@ -439,30 +432,30 @@ static LV through_view(Emit *e, const Transfer *x, LV index)
  * not fit 32 bits. */
 static LV mirror(Emit *e, LV c, LV size)
 {
-    LV negative = compare(e, LLVMIntSLT, c, k32(e, 0)), m, one = k32(e, 1);
-    LV distance = choose(e, negative, op(e, LLVMBuildSub, k32(e, 0), c), c);
-    LV period = LLVMBuildMul(e->b, LLVMBuildSub(e->b, size, one, ""), k32(e, 2), "");
+    LV negative = compare(e, LLVMIntSLT, c, ir_int(e->i32, 0)), m, one = ir_int(e->i32, 1);
+    LV distance = choose(e, negative, op(e, LLVMBuildSub, ir_int(e->i32, 0), c), c);
+    LV period = LLVMBuildMul(e->b, LLVMBuildSub(e->b, size, one, ""), ir_int(e->i32, 2), "");
     divide(e, distance, period, &m);
     m = choose(e, compare(e, LLVMIntUGE, m, size), op(e, LLVMBuildSub, period, m), m);
     m = choose(e, compare(e, LLVMIntULT, distance, size), distance, m);
-    return choose(e, LLVMBuildICmp(e->b, LLVMIntULE, size, one, ""), k32(e, 0), m);
+    return choose(e, LLVMBuildICmp(e->b, LLVMIntULE, size, one, ""), ir_int(e->i32, 0), m);
 }
 
 /* A coordinate in dimension k of the tensor, by the clamp mode. */
 static LV clamp_coordinate(Emit *e, const Transfer *x, LV c, uint32_t k, Place *p)
 {
     uint32_t mode = x->store && x->clamp != UNDEFINED ? (uint32_t)CONSTANT : x->clamp;
-    LV size = field(x, SIZE, k), last = LLVMBuildSub(e->b, size, k32(e, 1), "");
+    LV size = field(x, SIZE, k), last = LLVMBuildSub(e->b, size, ir_int(e->i32, 1), "");
     if (mode == UNDEFINED)
         return c;
     LV out = compare(e, LLVMIntUGE, c, x->end[k]);  /* as unsigned: negative ones too */
     if (mode == CONSTANT) {
         p->constant = p->constant ? op(e, LLVMBuildOr, p->constant, out) : out;
-        return choose(e, out, k32(e, 0), c);
+        return choose(e, out, ir_int(e->i32, 0), c);
     }
     if (mode == TO_EDGE) {
-        LV negative = compare(e, LLVMIntSLT, c, k32(e, 0));
-        return choose(e, negative, k32(e, 0), choose(e, out, last, c));
+        LV negative = compare(e, LLVMIntSLT, c, ir_int(e->i32, 0));
+        return choose(e, negative, ir_int(e->i32, 0), choose(e, out, last, c));
     }
     return choose(e, out, mode == REPEAT ? modulo(e, c, size) : mirror(e, c, size), c);
 }
@@ -474,7 +467,7 @@ static Place find_place(Emit *e, const Transfer *x, LV row, LV col, bool aligned
     LV coord[MAX_DIMS] = {0};
     if (aligned && x->swapped) {
         for (uint32_t k = 0; k < x->d; k++)
-            coord[k] = k32(e, 0);
+            coord[k] = ir_int(e->i32, 0);
         coord[x->outer] = col;
         coord[x->d - 1] = row;
     } else {
@@ -505,7 +498,7 @@ static LV invert(Emit *e, LV v) { return LLVMBuildNot(e->b, v, ""); }
 /* Bytes from the pointer on to a block: exact, as neither has more than 32 bits. */
 static LV bytes_to(Emit *e, LV index, uint64_t unit)
 {
-    return op(e, LLVMBuildMul, widen(e, index), k64(e, unit));
+    return op(e, LLVMBuildMul, widen(e, index), ir_int(e->i64, unit));
 }
 
 /* Robust access: whether `bytes` at a byte offset, which may be anything, exist. */
@@ -513,9 +506,8 @@ static LV exists(Emit *e, const Transfer *x, LV offset, uint64_t bytes)
 {
     if (!x->room)
         return NULL;
-    LV args[2] = {x->room, k64(e, bytes - 1)};
-    return compare(e, LLVMIntULT, offset,
-                   emit_intrinsic(e, "llvm.usub.sat", &e->i64, 1, args, 2));
+    LV args[2] = { x->room, ir_int(e->i64, bytes - 1) };
+    return compare(e, LLVMIntULT, offset, ir_intrinsic(e->b, "llvm.usub.sat", &e->i64, 1, args, 2));
 }
 
 /* ---- W elements ------------------------------------------------------------------------------ */
@@ -527,16 +519,12 @@ typedef struct Chunk {
     uint32_t n;                 /* elements, up to W */
 } Chunk;
 
-static LV bytes_from(Emit *e, LV p, LV bytes)
-{
-    return LLVMBuildGEP2(e->b, e->i8, p, &bytes, 1, "");
-}
-
 static LV home_address(Emit *e, const Transfer *x, const Chunk *c)
 {
-    LV offset = LLVMBuildAdd(e->b, LLVMBuildMul(e->b, widen(e, c->line), c->tile.stride, ""),
-                             LLVMBuildMul(e->b, widen(e, c->first), k64(e, x->bytes), ""), "");
-    return bytes_from(e, c->tile.ptr, offset);
+    LV offset =
+        LLVMBuildAdd(e->b, LLVMBuildMul(e->b, widen(e, c->line), c->tile.stride, ""),
+                     LLVMBuildMul(e->b, widen(e, c->first), ir_int(e->i64, x->bytes), ""), "");
+    return ir_at(e->b, c->tile.ptr, offset);
 }
 
 static LV masked_run(Emit *e, LV p, LV value, uint32_t align, LV mask, bool store)
@@ -557,8 +545,8 @@ static LV masked_run(Emit *e, LV p, LV value, uint32_t align, LV mask, bool stor
 static bool in_runs(const Transfer *x, const Chunk *c)
 {
     bool modes = x->clamp <= CONSTANT || x->store;
-    return c->aligned && modes && !x->decode && is_const(field(x, BLOCK, x->d - 1), 1)
-        && is_const(field(x, STRIDE, x->d - 1), 1);
+    return c->aligned && modes && !x->decode && ir_is_int(field(x, BLOCK, x->d - 1), 1) &&
+           ir_is_int(field(x, STRIDE, x->d - 1), 1);
 }
 
 /* Elements of a line that lie next to each other. */
@@ -570,18 +558,18 @@ typedef struct Run {
 static Run find_run(Emit *e, const Transfer *x, const Chunk *c, const Place *p)
 {
     uint32_t inner = x->d - 1;
-    LV outer = k32(e, 0), coord = LLVMBuildAdd(e->b, field(x, OFFSET, inner), c->first, "");
+    LV outer = ir_int(e->i32, 0), coord = LLVMBuildAdd(e->b, field(x, OFFSET, inner), c->first, "");
     for (uint32_t k = 0; k < inner; k++) {
         LV term = LLVMBuildMul(e->b, p->block[k], field(x, STRIDE, k), "");
         outer = LLVMBuildAdd(e->b, outer, term, "");
     }
     LV before = LLVMBuildAdd(e->b, widen(e, outer), LLVMBuildSExt(e->b, coord, e->i64, ""), "");
     LV inside = widen(e, LLVMBuildAdd(e->b, outer, coord, ""));
-    LV negative = LLVMBuildICmp(e->b, LLVMIntSLT, coord, k32(e, 0), "");
+    LV negative = LLVMBuildICmp(e->b, LLVMIntSLT, coord, ir_int(e->i32, 0), "");
     LV start = LLVMBuildSelect(e->b, negative, before, inside, "");
     /* with a constant, negative coordinates are left out; else nobody says that they are */
     LLVMIntPredicate above = x->clamp == UNDEFINED ? LLVMIntUGT : LLVMIntSGT;
-    LV most = k64(e, ((uint64_t)1 << 32) - e->W);
+    LV most = ir_int(e->i64, ((uint64_t)1 << 32) - e->W);
     return (Run){start, LLVMBuildICmp(e->b, above, start, most, "")};
 }
 
@@ -594,16 +582,15 @@ static LV one_by_one(Emit *e, const Transfer *x, LV index, LV value, LV inside)
     LLVMBuildStore(e->b, value, v);
     LLVMBuildStore(e->b, emit_lanes(e, index), at);
     LLVMBuildStore(e->b, LLVMBuildZExt(e->b, inside, numbers, ""), is);
-    Loop l = loop_begin(e, k32(e, e->W));
+    Loop l = loop_begin(e, ir_int(e->i32, e->W));
     LV lane = widen(e, l.index);
     LV mine = LLVMBuildLoad2(e->b, e->i32, LLVMBuildGEP2(e->b, e->i32, is, &lane, 1, ""), "");
-    If f = if_begin(e, LLVMBuildICmp(e->b, LLVMIntNE, mine, k32(e, 0), ""));
+    If f = if_begin(e, LLVMBuildICmp(e->b, LLVMIntNE, mine, ir_int(e->i32, 0), ""));
     LV number = LLVMBuildLoad2(e->b, e->i32, LLVMBuildGEP2(e->b, e->i32, at, &lane, 1, ""), "");
-    LV far = bytes_from(e, x->base, bytes_to(e, number, x->bytes));
+    LV far = ir_at(e->b, x->base, bytes_to(e, number, x->bytes));
     LV near = LLVMBuildGEP2(e->b, x->type, v, &lane, 1, "");
-    LV one = LLVMBuildLoad2(e->b, x->type, x->store ? near : far, "");
-    LLVMSetAlignment(one, x->bytes);
-    LLVMSetAlignment(LLVMBuildStore(e->b, one, x->store ? far : near), x->bytes);
+    LV one = ir_load(e->b, x->type, x->store ? near : far, x->bytes);
+    ir_store(e->b, one, x->store ? far : near, x->bytes);
     if_end(e, &f);
     loop_end(e, &l);
     return LLVMBuildLoad2(e->b, type, v, "");
@@ -615,8 +602,8 @@ static LV access_run(Emit *e, const Transfer *x, const Chunk *c, const Place *p,
 {
     Run run = find_run(e, x, c, p);
     LV slot = emit_alloca(e, LLVMTypeOf(value), "run");
-    LV all = emit_int(e, emit_lanes_type(e, e->i1), 1);
-    LV far = bytes_from(e, x->base, LLVMBuildMul(e->b, run.start, k64(e, x->bytes), ""));
+    LV all = ir_int(emit_lanes_type(e, e->i1), 1);
+    LV far = ir_at(e->b, x->base, LLVMBuildMul(e->b, run.start, ir_int(e->i64, x->bytes), ""));
     If f = if_begin(e, invert(e, run.wraps));
     LV v = masked_run(e, far, value, x->bytes, inside, x->store);
     if (!x->store)
@@ -673,7 +660,7 @@ static LV decode(Emit *e, const Transfer *x, const Chunk *c, const Place *p, LV 
         && (!LLVMIsAConstantInt(size) || LLVMConstIntGetZExtValue(size) >= e->W);
     if (!possible)
         return decode_call(e, x, p, mask);
-    LV zero = k32(e, 0), last = k32(e, e->W - 1);
+    LV zero = ir_int(e->i32, 0), last = ir_int(e->i32, e->W - 1);
     Place of_one = *p;
     for (uint32_t k = 0; k < x->d; k++)
         of_one.block[k] = emit_lane(e, p->block[k], zero);
@@ -700,7 +687,7 @@ static void chunk(Emit *e, const Transfer *x, const Chunk *c)
     LV minor = op(e, LLVMBuildAdd, c->first, e->lane_id), near = home_address(e, x, c);
     bool col = c->tile.col;
     Place p = find_place(e, x, col ? minor : c->line, col ? c->line : minor, c->aligned);
-    LV mask = c->n == e->W ? NULL : compare(e, LLVMIntULT, e->lane_id, k32(e, c->n));
+    LV mask = c->n == e->W ? NULL : compare(e, LLVMIntULT, e->lane_id, ir_int(e->i32, c->n));
     LV inside = mask, zero = LLVMConstNull(emit_lanes_type(e, x->type)), value;
     if (p.clipped)
         inside = both(e, inside, invert(e, p.clipped));
@@ -710,8 +697,8 @@ static void chunk(Emit *e, const Transfer *x, const Chunk *c)
     inside = both(e, inside, exists(e, x, offset, x->unit));
     inside = inside ? emit_lanes(e, inside) : NULL;
     bool runs = in_runs(x, c);
-    LV far = bytes_from(e, x->base, emit_lanes(e, offset));
-    LV all = emit_int(e, emit_lanes_type(e, e->i1), 1);
+    LV far = ir_at(e->b, x->base, emit_lanes(e, offset));
+    LV all = ir_int(emit_lanes_type(e, e->i1), 1);
     if (x->store) {
         value = masked_run(e, near, zero, x->bytes, mask, false);
         if (runs)
@@ -745,7 +732,7 @@ typedef struct Vectors {
 static void stray_elements(Emit *e, const Transfer *x, const Vectors *v, LV p, LV mask)
 {
     If f = if_begin(e, emit_any(e, mask));
-    Loop l = loop_begin(e, k32(e, x->vector));
+    Loop l = loop_begin(e, ir_int(e->i32, x->vector));
     LV minor = op(e, LLVMBuildAdd, v->minor, l.index), inside = mask;
     Place at = find_place(e, x, v->col ? minor : v->line, v->col ? v->line : minor, true);
     if (at.constant)
@@ -757,7 +744,7 @@ static void stray_elements(Emit *e, const Transfer *x, const Vectors *v, LV p, L
     if (at.constant)
         value = choose(e, at.constant, clamp_value(e, x), value);
     LV linear = widen(e, op(e, LLVMBuildAdd, v->linear, l.index));
-    LV to = bytes_from(e, p, op(e, LLVMBuildMul, linear, k64(e, x->bytes)));
+    LV to = ir_at(e->b, p, op(e, LLVMBuildMul, linear, ir_int(e->i64, x->bytes)));
     emit_masked_store(e, value, to, x->bytes, mask);
     loop_end(e, &l);
     if_end(e, &f);
@@ -766,15 +753,15 @@ static void stray_elements(Emit *e, const Transfer *x, const Vectors *v, LV p, L
 /* Vectors one behind the other: element k of lane l is number l * n + k. */
 static LV interleave(Emit *e, const LV *x, uint32_t n)
 {
-    LV y[MAX_VECTOR], order[128 * MAX_VECTOR]; /* of 128 lanes at most */
+    LV y[MAX_VECTOR];
+    int order[IR_MAX_LANES]; /* 128 lanes of vectors of 8 at most */
     memcpy(y, x, n * sizeof *y);
-    for (uint32_t width = e->W; n > 1; n /= 2, width *= 2)
-        for (uint32_t k = 0; k < n / 2; k++) {
-            for (uint32_t j = 0; j < 2 * width; j++)
-                order[j] = k32(e, j / 2 + j % 2 * width);
-            y[k] = LLVMBuildShuffleVector(e->b, y[k], y[k + n / 2],
-                                          LLVMConstVector(order, 2 * width), "");
-        }
+    for (uint32_t width = e->W; n > 1; n /= 2, width *= 2) {
+        for (uint32_t j = 0; j < 2 * width; j++)
+            order[j] = (int)(j / 2 + j % 2 * width);
+        for (uint32_t k = 0; k < n / 2; k++)
+            y[k] = ir_shuffle(e->b, y[k], y[k + n / 2], order, 2 * width);
+    }
     return y[0];
 }
 
@@ -787,7 +774,7 @@ static void vectors(Emit *e, const Transfer *x, const Vectors *v, LV p)
         LV first = op(e, LLVMBuildAdd, v->minor, field(x, OFFSET, inner));
         LV end = x->end[inner], left = op(e, LLVMBuildSub, end, first);
         LV whole = op(e, LLVMBuildAnd, compare(e, LLVMIntULT, first, end),
-                      compare(e, LLVMIntUGE, left, k32(e, n)));
+                      compare(e, LLVMIntUGE, left, ir_int(e->i32, n)));
         stray = both(e, mask, invert(e, whole));
         mask = both(e, mask, whole);
     }
@@ -802,8 +789,9 @@ static void vectors(Emit *e, const Transfer *x, const Vectors *v, LV p)
         fill = choose(e, at.constant, clamp_value(e, x), fill);
     for (uint32_t k = 0; mask && k < n; k++)
         results[k] = choose(e, mask, results[k], fill);
-    LV to = bytes_from(e, p, LLVMBuildMul(e->b, widen(e, emit_lane(e, v->linear, k32(e, 0))),
-                                          k64(e, x->bytes), ""));
+    LV to = ir_at(e->b, p,
+                  LLVMBuildMul(e->b, widen(e, emit_lane(e, v->linear, ir_int(e->i32, 0))),
+                               ir_int(e->i64, x->bytes), ""));
     LV all[MAX_VECTOR];
     for (uint32_t k = 0; k < n; k++)
         all[k] = v->mask;
@@ -818,13 +806,15 @@ static void by_vectors(Emit *e, const Transfer *x, const Tile *tile)
 {
     uint32_t length = tile->col ? x->matrix->rows : x->matrix->cols;
     uint32_t n = x->matrix->rows * x->matrix->cols / x->vector;
-    Loop l = loop_begin(e, k32(e, (n + e->W - 1) / e->W));
-    LV number = op(e, LLVMBuildAdd, LLVMBuildMul(e->b, l.index, k32(e, e->W), ""), e->lane_id);
-    Vectors v = {.linear = op(e, LLVMBuildMul, number, k32(e, x->vector)), .col = tile->col};
-    v.line = op(e, LLVMBuildUDiv, v.linear, k32(e, length));
-    v.minor = op(e, LLVMBuildURem, v.linear, k32(e, length));
+    Loop l = loop_begin(e, ir_int(e->i32, (n + e->W - 1) / e->W));
+    LV number =
+        op(e, LLVMBuildAdd, LLVMBuildMul(e->b, l.index, ir_int(e->i32, e->W), ""), e->lane_id);
+    Vectors v = { .linear = op(e, LLVMBuildMul, number, ir_int(e->i32, x->vector)),
+                  .col = tile->col };
+    v.line = op(e, LLVMBuildUDiv, v.linear, ir_int(e->i32, length));
+    v.minor = op(e, LLVMBuildURem, v.linear, ir_int(e->i32, length));
     if (n % e->W)
-        v.mask = compare(e, LLVMIntULT, number, k32(e, n));
+        v.mask = compare(e, LLVMIntULT, number, ir_int(e->i32, n));
     vectors(e, x, &v, tile->ptr);
     loop_end(e, &l);
 }
@@ -832,7 +822,7 @@ static void by_vectors(Emit *e, const Transfer *x, const Tile *tile)
 /* Whether aligned lines consist of whole vectors; NULL: they do not. */
 static LV in_vectors(Emit *e, const Transfer *x, bool col)
 {
-    LV rest = k32(e, x->vector - 1), zero = k32(e, 0);
+    LV rest = ir_int(e->i32, x->vector - 1), zero = ir_int(e->i32, 0);
     if (!x->vector || (col ? x->matrix->rows : x->matrix->cols) % x->vector)
         return NULL;
     LV low = LLVMBuildOr(e->b, field(x, OFFSET, x->d - 1), field(x, BLOCK, x->d - 1), "");
@@ -846,15 +836,15 @@ static void lines(Emit *e, const Transfer *x, const Tile *tile, bool aligned)
     uint32_t n = tile->col ? x->matrix->cols : x->matrix->rows;
     uint32_t length = tile->col ? x->matrix->rows : x->matrix->cols;
     Chunk c = {.tile = *tile, .aligned = aligned, .n = e->W};
-    Loop l = loop_begin(e, k32(e, n));
+    Loop l = loop_begin(e, ir_int(e->i32, n));
     c.line = l.index;
     if (length >= e->W) {
-        Loop k = loop_begin(e, k32(e, length / e->W));
-        c.first = LLVMBuildMul(e->b, k.index, k32(e, e->W), "");
+        Loop k = loop_begin(e, ir_int(e->i32, length / e->W));
+        c.first = LLVMBuildMul(e->b, k.index, ir_int(e->i32, e->W), "");
         chunk(e, x, &c);
         loop_end(e, &k);
     }
-    c.first = k32(e, length / e->W * e->W);
+    c.first = ir_int(e->i32, length / e->W * e->W);
     c.n = length % e->W;
     if (c.n)
         chunk(e, x, &c);
@@ -864,14 +854,14 @@ static void lines(Emit *e, const Transfer *x, const Tile *tile, bool aligned)
 static void aligned_lines(Emit *e, const Transfer *x, const Tile *tile)
 {
     LV whole = in_vectors(e, x, tile->col);
-    if (!whole || is_const(whole, 0)) {
+    if (!whole || ir_is_int(whole, 0)) {
         lines(e, x, tile, true);
         return;
     }
     If f = if_begin(e, whole);
     by_vectors(e, x, tile);
     if_end(e, &f);
-    if (is_const(whole, 1))
+    if (ir_is_int(whole, 1))
         return;
     f = if_begin(e, invert(e, whole));
     lines(e, x, tile, true);
@@ -881,9 +871,9 @@ static void aligned_lines(Emit *e, const Transfer *x, const Tile *tile)
 /* NULL: never; else i1, perhaps a constant. */
 static LV is_aligned(Emit *e, const Transfer *x)
 {
-    LV n = k32(e, x->matrix->cols);
+    LV n = ir_int(e->i32, x->matrix->cols);
     if (x->swapped) {
-        LV rows = k32(e, x->matrix->rows);
+        LV rows = ir_int(e->i32, x->matrix->rows);
         return LLVMBuildAnd(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, field(x, SPAN, x->outer), n, ""),
                             LLVMBuildICmp(e->b, LLVMIntUGE, field(x, SPAN, x->d - 1), rows, ""),
                             "");
@@ -902,7 +892,7 @@ static void by_lines(Emit *e, const Transfer *x, const Tile *home, LV aligned)
         if (x->store || x->clips)
             mat_copy(e, x->matrix, &tile, home);
     }
-    bool maybe = aligned && !is_const(aligned, 0), surely = aligned && is_const(aligned, 1);
+    bool maybe = aligned && !ir_is_int(aligned, 0), surely = aligned && ir_is_int(aligned, 1);
     if (surely) {
         aligned_lines(e, x, &tile);
     } else if (!maybe) {
@@ -926,7 +916,7 @@ static LV in_dimension(Emit *e, const Transfer *x, uint32_t k, uint32_t n)
     LV offset = field(x, OFFSET, k), end = x->end[k];
     LV left = LLVMBuildSub(e->b, end, offset, "");
     return LLVMBuildAnd(e->b, LLVMBuildICmp(e->b, LLVMIntULT, offset, end, ""),
-                        LLVMBuildICmp(e->b, LLVMIntUGE, left, k32(e, n), ""), "");
+                        LLVMBuildICmp(e->b, LLVMIntUGE, left, ir_int(e->i32, n), ""), "");
 }
 
 /* The slice as a tile of memory. NULL: it never is one; else when it is, i1. */
@@ -935,17 +925,18 @@ static LV as_tile(Emit *e, const Transfer *x, LV aligned, Tile *tile)
     uint32_t d = x->d, inner = d - 1, outer = x->outer;
     uint32_t n = x->swapped ? x->matrix->cols : x->matrix->rows;
     uint32_t length = x->swapped ? x->matrix->rows : x->matrix->cols;
-    if (x->decode || d < 2 || !aligned || is_const(aligned, 0))
+    if (x->decode || d < 2 || !aligned || ir_is_int(aligned, 0))
         return NULL;
     for (uint32_t k = 0; k < d; k++)
-        if (!is_const(field(x, BLOCK, k), 1))
+        if (!ir_is_int(field(x, BLOCK, k), 1))
             return NULL;
-    LV is = LLVMBuildAnd(e->b, aligned,
-                         LLVMBuildICmp(e->b, LLVMIntUGE, field(x, SPAN, outer), k32(e, n), ""),
-                         "");
-    is = LLVMBuildAnd(e->b, is,
-                      LLVMBuildICmp(e->b, LLVMIntEQ, field(x, STRIDE, inner), k32(e, 1), ""), "");
-    LV index = k32(e, 0), stride = widen(e, field(x, STRIDE, outer));
+    LV is = LLVMBuildAnd(
+        e->b, aligned,
+        LLVMBuildICmp(e->b, LLVMIntUGE, field(x, SPAN, outer), ir_int(e->i32, n), ""), "");
+    is = LLVMBuildAnd(
+        e->b, is, LLVMBuildICmp(e->b, LLVMIntEQ, field(x, STRIDE, inner), ir_int(e->i32, 1), ""),
+        "");
+    LV index = ir_int(e->i32, 0), stride = widen(e, field(x, STRIDE, outer));
     for (uint32_t k = 0; k < d; k++) {
         LV term = LLVMBuildMul(e->b, field(x, OFFSET, k), field(x, STRIDE, k), "");
         index = LLVMBuildAdd(e->b, index, term, "");
@@ -954,16 +945,16 @@ static LV as_tile(Emit *e, const Transfer *x, LV aligned, Tile *tile)
                               in_dimension(e, x, k,
                                            k == inner ? length : k == outer ? n : 1), "");
     }
-    LV last = LLVMBuildAdd(e->b, widen(e, index), LLVMBuildMul(e->b, stride, k64(e, n - 1), ""),
-                           "");
-    LV most = k64(e, ((uint64_t)1 << 32) - length);
+    LV last = LLVMBuildAdd(e->b, widen(e, index),
+                           LLVMBuildMul(e->b, stride, ir_int(e->i64, n - 1), ""), "");
+    LV most = ir_int(e->i64, ((uint64_t)1 << 32) - length);
     is = LLVMBuildAnd(e->b, is, LLVMBuildICmp(e->b, LLVMIntULE, last, most, ""), "");
-    tile->ptr = bytes_from(e, x->base, bytes_to(e, index, x->bytes));
-    tile->stride = LLVMBuildMul(e->b, stride, k64(e, x->bytes), "");
+    tile->ptr = ir_at(e->b, x->base, bytes_to(e, index, x->bytes));
+    tile->stride = LLVMBuildMul(e->b, stride, ir_int(e->i64, x->bytes), "");
     tile->col = x->swapped;
     tile->near = x->near;
     if (x->room) {
-        last = LLVMBuildMul(e->b, last, k64(e, x->bytes), "");
+        last = LLVMBuildMul(e->b, last, ir_int(e->i64, x->bytes), "");
         is = LLVMBuildAnd(e->b, is, exists(e, x, last, (uint64_t)length * x->bytes), "");
     }
     return is;
@@ -1014,14 +1005,14 @@ static void open_decode(Emit *e, Transfer *x)
 static void load_home(Emit *e, const Transfer *x, const Tile *home, const Tile *tile, LV is,
                       LV aligned)
 {
-    if (is && !is_const(is, 0)) {
+    if (is && !ir_is_int(is, 0)) {
         If f = if_begin(e, is);
         mat_copy(e, x->matrix, home, tile);
         if_end(e, &f);
     }
-    if (is && is_const(is, 1))
+    if (is && ir_is_int(is, 1))
         return;
-    If f = if_begin(e, is ? invert(e, is) : LLVMConstInt(e->i1, 1, false));
+    If f = if_begin(e, is ? invert(e, is) : ir_int(e->i1, 1));
     by_lines(e, x, home, aligned);
     if_end(e, &f);
 }
@@ -1036,7 +1027,7 @@ static void count(Emit *e, const Transfer *x)
 /* The slice's lines, those of blocks where the layout has them. */
 static void look_ahead(Emit *e, const Transfer *x)
 {
-    LV strides[MAX_DIMS], start = k64(e, 0);
+    LV strides[MAX_DIMS], start = ir_int(e->i64, 0);
     uint32_t rows = x->swapped ? x->matrix->cols : x->matrix->rows;
     uint32_t cols = x->swapped ? x->matrix->rows : x->matrix->cols;
     uint64_t block[MAX_DIMS];
@@ -1045,14 +1036,18 @@ static void look_ahead(Emit *e, const Transfer *x)
         block[k] = LLVMIsAConstantInt(size) ? LLVMConstIntGetZExtValue(size) : 0;
         if (!block[k])
             return;
-        strides[k] = LLVMBuildMul(e->b, widen(e, field(x, STRIDE, k)), k64(e, x->unit), "");
-        LV at = LLVMBuildUDiv(e->b, widen(e, field(x, OFFSET, k)), k64(e, block[k]), "");
+        strides[k] = LLVMBuildMul(e->b, widen(e, field(x, STRIDE, k)), ir_int(e->i64, x->unit), "");
+        LV at = LLVMBuildUDiv(e->b, widen(e, field(x, OFFSET, k)), ir_int(e->i64, block[k]), "");
         start = LLVMBuildAdd(e->b, start, LLVMBuildMul(e->b, at, strides[k], ""), "");
     }
     uint64_t bytes = (cols + block[x->d - 1] - 1) / block[x->d - 1] * x->unit;
-    AheadLines lines = { bytes_from(e, x->base, start), strides[x->outer],
+    AheadLines lines = { ir_at(e->b, x->base, start),
+                         strides[x->outer],
                          (uint32_t)((rows + block[x->outer] - 1) / block[x->outer]),
-                         (uint32_t)MIN(bytes, 4096), strides, block, x->d };
+                         (uint32_t)MIN(bytes, 4096),
+                         strides,
+                         block,
+                         x->d };
     emit_ahead(e, x->inst, &lines);
 }
 
@@ -1074,7 +1069,7 @@ void mat_load_tensor(Emit *e, const SpvInst *i)
         v->state = MAT_LAZY;
         v->tile = tile;
         vec_push(e->arena, &e->matrix->lazy, v);
-        if (is_const(is, 1))
+        if (ir_is_int(is, 1))
             return;
         home = mat_dense(e, x.matrix, mat_frame(e, x.matrix, mat_bytes(e, x.matrix)), tile.col);
         If f = if_begin(e, invert(e, is));
@@ -1105,12 +1100,12 @@ void mat_store_tensor(Emit *e, const SpvInst *i)
     count(e, &x);
     Tile from = mat_read(e, spv_operand(i, 1));
     LV aligned = is_aligned(e, &x), is = as_tile(e, &x, aligned, &tile);
-    if (is && !is_const(is, 0)) {
+    if (is && !ir_is_int(is, 0)) {
         If f = if_begin(e, is);
         mat_copy(e, x.matrix, &tile, &from);
         if_end(e, &f);
     }
-    If f = if_begin(e, is ? invert(e, is) : LLVMConstInt(e->i1, 1, false));
+    If f = if_begin(e, is ? invert(e, is) : ir_int(e->i1, 1));
     by_lines(e, &x, &from, aligned);
     if_end(e, &f);
 }

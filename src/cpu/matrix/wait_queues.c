@@ -10,6 +10,7 @@
  * (CpuEnv.prefetch).
  */
 #include "cpu/emit/emit.h"
+#include "llvm/ir.h"
 
 #include <stddef.h>
 
@@ -19,8 +20,6 @@ typedef struct Look {
     Emit *e;
     const SpvInst *load;
 } Look;
-
-static LV k64(Emit *e, uint64_t x) { return LLVMConstInt(e->i64, x, false); }
 
 /* What a step is made of may be loaded in each iteration, and after the load that is ahead. */
 static bool is_available(const Look *s, SpvId id)
@@ -41,7 +40,7 @@ static LV distance(const Look *s, const Step *x)
 {
     Emit *e = s->e;
     if (x->kind == STEP_CONSTANT)
-        return k64(e, x->bits);
+        return ir_int(e->i64, x->bits);
     if (x->kind == STEP_VALUE)
         return !is_available(s, x->value)
                    ? NULL
@@ -72,11 +71,12 @@ LV emit_ahead_distance(Emit *e, const SpvInst *i, const AheadLines *a)
         if (!elements)
             return NULL;
         LV bytes = LLVMBuildMul(e->b, elements, a->strides[k], "");
-        far = LLVMBuildAdd(e->b, far, LLVMBuildSDiv(e->b, bytes, k64(e, a->block[k]), ""), "");
+        far = LLVMBuildAdd(e->b, far, LLVMBuildSDiv(e->b, bytes, ir_int(e->i64, a->block[k]), ""),
+                           "");
     }
     if (!far)
         return NULL;
-    far = LLVMBuildMul(e->b, far, k64(e, MIN(l->queues, MOST)), "");
+    far = LLVMBuildMul(e->b, far, ir_int(e->i64, MIN(l->queues, MOST)), "");
     int64_t bytes = LLVMIsAConstantInt(far) ? LLVMConstIntGetSExtValue(far) : LINE;
     return bytes < LINE && bytes > -LINE ? NULL : far;
 }
@@ -84,17 +84,16 @@ LV emit_ahead_distance(Emit *e, const SpvInst *i, const AheadLines *a)
 static void prefetch(Emit *e, LV p, LV offset, uint32_t bytes)
 {
     for (uint32_t k = 0; k < bytes; k += LINE) {
-        LV at = LLVMBuildAdd(e->b, offset, k64(e, k), "");
-        LV args[] = { LLVMBuildGEP2(e->b, e->i8, p, &at, 1, ""), LLVMConstInt(e->i32, 0, false),
-                      LLVMConstInt(e->i32, 3, false), LLVMConstInt(e->i32, 1, false) };
-        emit_intrinsic(e, "llvm.prefetch", &e->ptr, 1, args, 4);
+        LV at = LLVMBuildAdd(e->b, offset, ir_int(e->i64, k), "");
+        LV args[] = { ir_at(e->b, p, at), ir_int(e->i32, 0), ir_int(e->i32, 3), ir_int(e->i32, 1) };
+        ir_intrinsic(e->b, "llvm.prefetch", &e->ptr, 1, args, 4);
     }
 }
 
 LV emit_asked_ahead(Emit *e)
 {
     LV on = emit_env(e, e->b, e->i32, offsetof(CpuEnv, prefetch));
-    return LLVMBuildICmp(e->b, LLVMIntNE, on, LLVMConstInt(e->i32, 0, false), "");
+    return LLVMBuildICmp(e->b, LLVMIntNE, on, ir_int(e->i32, 0), "");
 }
 
 void emit_ahead(Emit *e, const SpvInst *i, const AheadLines *a)
@@ -103,7 +102,7 @@ void emit_ahead(Emit *e, const SpvInst *i, const AheadLines *a)
     if (!far)
         return;
     If f = if_begin(e, emit_asked_ahead(e));
-    Loop l = loop_begin(e, k64(e, a->lines));
+    Loop l = loop_begin(e, ir_int(e->i64, a->lines));
     LV offset = LLVMBuildAdd(e->b, far, LLVMBuildMul(e->b, l.index, a->stride, ""), "");
     prefetch(e, a->p, offset, a->bytes);
     loop_end(e, &l);
@@ -122,8 +121,7 @@ void emit_ahead_lanes(Emit *e, const SpvInst *i, const Pointer *p)
     bool side_by_side = lanes && !emit_is_lanes(p->base) && p->affine.group >= e->W &&
                         p->lane_scale * p->affine.stride == (int64_t)bytes;
     for (uint32_t k = 0; k < (lanes && !side_by_side ? e->W : 1); k++) {
-        LV at = lanes ? LLVMBuildExtractElement(e->b, address, LLVMConstInt(e->i32, k, false), "")
-                      : address;
+        LV at = lanes ? LLVMBuildExtractElement(e->b, address, ir_int(e->i32, k), "") : address;
         prefetch(e, at, far, side_by_side ? bytes * e->W : bytes);
     }
     if_end(e, &f);

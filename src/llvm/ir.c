@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The pieces of LLVM IR that every emitter needs.
+ */
+#include "llvm/ir.h"
+
+#include <string.h>
+
+typedef LLVMValueRef Val;
+
+/* ---- types ----------------------------------------------------------------------------------- */
+
+static bool is_vector_type(LLVMTypeRef t) { return LLVMGetTypeKind(t) == LLVMVectorTypeKind; }
+
+LLVMTypeRef ir_element(LLVMTypeRef t) { return is_vector_type(t) ? LLVMGetElementType(t) : t; }
+
+LLVMTypeRef ir_type_like(LLVMTypeRef like, LLVMTypeRef element)
+{
+    return is_vector_type(like) ? LLVMVectorType(element, LLVMGetVectorSize(like)) : element;
+}
+
+bool ir_is_vector(Val v) { return is_vector_type(LLVMTypeOf(v)); }
+
+/* ---- constants ------------------------------------------------------------------------------- */
+
+static Val repeat(Val x, unsigned n)
+{
+    Val lanes[IR_MAX_LANES];
+    for (unsigned k = 0; k < n; k++)
+        lanes[k] = x;
+    return LLVMConstVector(lanes, n);
+}
+
+static Val constant_like(LLVMTypeRef t, Val x)
+{
+    return is_vector_type(t) ? repeat(x, LLVMGetVectorSize(t)) : x;
+}
+
+Val ir_int(LLVMTypeRef t, uint64_t x)
+{
+    LLVMTypeRef element = ir_element(t);
+    unsigned width = LLVMGetIntTypeWidth(element);
+    if (width < 64)
+        x &= (UINT64_C(1) << width) - 1;
+    return constant_like(t, LLVMConstInt(element, x, width > 64));
+}
+
+Val ir_real(LLVMTypeRef t, double x) { return constant_like(t, LLVMConstReal(ir_element(t), x)); }
+
+Val ir_inum(Val like, uint64_t x) { return ir_int(LLVMTypeOf(like), x); }
+
+Val ir_fnum(Val like, double x) { return ir_real(LLVMTypeOf(like), x); }
+
+bool ir_is_int(Val v, uint64_t x)
+{
+    return LLVMIsAConstantInt(v) && LLVMConstIntGetZExtValue(v) == x;
+}
+
+/* ---- vectors --------------------------------------------------------------------------------- */
+
+static LLVMTypeRef i32_beside(LLVMTypeRef t)
+{
+    return LLVMInt32TypeInContext(LLVMGetTypeContext(t));
+}
+
+Val ir_splat(LLVMBuilderRef b, Val x, uint32_t n)
+{
+    if (LLVMIsConstant(x))
+        return repeat(x, n);
+    LLVMTypeRef type = LLVMVectorType(LLVMTypeOf(x), n), i32 = i32_beside(type);
+    Val one = LLVMBuildInsertElement(b, LLVMGetPoison(type), x, LLVMConstNull(i32), "");
+    return LLVMBuildShuffleVector(b, one, LLVMGetPoison(type),
+                                  LLVMConstNull(LLVMVectorType(i32, n)), "");
+}
+
+Val ir_shuffle(LLVMBuilderRef b, Val x, Val y, const int *lanes, uint32_t n)
+{
+    LLVMTypeRef i32 = i32_beside(LLVMTypeOf(x));
+    Val mask[IR_MAX_LANES];
+    for (uint32_t k = 0; k < n; k++)
+        mask[k] = lanes[k] < 0 ? LLVMGetPoison(i32) : LLVMConstInt(i32, (unsigned)lanes[k], false);
+    return LLVMBuildShuffleVector(b, x, y ? y : LLVMGetPoison(LLVMTypeOf(x)),
+                                  LLVMConstVector(mask, n), "");
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static LLVMTypeRef i8_beside(Val v)
+{
+    return LLVMInt8TypeInContext(LLVMGetTypeContext(LLVMTypeOf(v)));
+}
+
+Val ir_at(LLVMBuilderRef b, Val p, Val bytes)
+{
+    return LLVMBuildGEP2(b, i8_beside(p), p, &bytes, 1, "");
+}
+
+Val ir_at_inbounds(LLVMBuilderRef b, Val p, Val bytes)
+{
+    return LLVMBuildInBoundsGEP2(b, i8_beside(p), p, &bytes, 1, "");
+}
+
+Val ir_load(LLVMBuilderRef b, LLVMTypeRef t, Val p, unsigned align)
+{
+    Val v = LLVMBuildLoad2(b, t, p, "");
+    LLVMSetAlignment(v, align);
+    return v;
+}
+
+void ir_store(LLVMBuilderRef b, Val v, Val p, unsigned align)
+{
+    LLVMSetAlignment(LLVMBuildStore(b, v, p), align);
+}
+
+/* ---- intrinsics ------------------------------------------------------------------------------ */
+
+Val ir_intrinsic(LLVMBuilderRef b, const char *name, LLVMTypeRef *types, unsigned n_types,
+                 Val *args, unsigned n_args)
+{
+    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    LLVMModuleRef module = LLVMGetGlobalParent(LLVMGetBasicBlockParent(LLVMGetInsertBlock(b)));
+    Val f = LLVMGetIntrinsicDeclaration(module, id, types, n_types);
+    LLVMTypeRef ft = LLVMIntrinsicGetType(LLVMGetModuleContext(module), id, types, n_types);
+    return LLVMBuildCall2(b, ft, f, args, n_args, "");
+}
+
+Val ir_unary(LLVMBuilderRef b, const char *name, Val x)
+{
+    LLVMTypeRef t = LLVMTypeOf(x);
+    return ir_intrinsic(b, name, &t, 1, &x, 1);
+}
+
+Val ir_binary(LLVMBuilderRef b, const char *name, Val x, Val y)
+{
+    LLVMTypeRef t = LLVMTypeOf(x);
+    Val args[2] = { x, y };
+    return ir_intrinsic(b, name, &t, 1, args, 2);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * ir: what building LLVM IR takes again and again, for scalars and vectors alike. Nothing here
+ * knows of lanes, invocations or SPIR-V. As with LLVM's own builder, operations on constants give
+ * constants.
+ */
+#ifndef HEDDLE_LLVM_IR_H
+#define HEDDLE_LLVM_IR_H
+
+#include <llvm-c/Core.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { IR_MAX_LANES = 1024 };   /* of vectors that are shuffled, and of constant ones */
+
+/* ---- types ----------------------------------------------------------------------------------- */
+
+LLVMTypeRef ir_element(LLVMTypeRef t);                  /* of a vector; of a scalar itself */
+/* `like` with its element type replaced: the same number of lanes. */
+LLVMTypeRef ir_type_like(LLVMTypeRef like, LLVMTypeRef element);
+bool ir_is_vector(LLVMValueRef v);
+
+/* ---- constants, in every lane where the type is a vector ------------------------------------- */
+
+LLVMValueRef ir_int(LLVMTypeRef t, uint64_t x);         /* x's low bits; sign-extended past 64 */
+LLVMValueRef ir_real(LLVMTypeRef t, double x);
+LLVMValueRef ir_inum(LLVMValueRef like, uint64_t x);    /* of the type of `like` */
+LLVMValueRef ir_fnum(LLVMValueRef like, double x);
+bool ir_is_int(LLVMValueRef v, uint64_t x);             /* a scalar constant of that value */
+
+/* ---- vectors --------------------------------------------------------------------------------- */
+
+LLVMValueRef ir_splat(LLVMBuilderRef b, LLVMValueRef x, uint32_t n);    /* <n x T> of a T */
+/* <n x T> whose lane k is lane lanes[k] of x and y one behind the other, poison where that is
+ * negative. y NULL: poison. */
+LLVMValueRef ir_shuffle(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y, const int *lanes,
+                        uint32_t n);
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+/* p + bytes, an integer or a vector of them: getelementptr of bytes, and one with `inbounds`, which
+ * promises that both ends are of one object. */
+LLVMValueRef ir_at(LLVMBuilderRef b, LLVMValueRef p, LLVMValueRef bytes);
+LLVMValueRef ir_at_inbounds(LLVMBuilderRef b, LLVMValueRef p, LLVMValueRef bytes);
+LLVMValueRef ir_load(LLVMBuilderRef b, LLVMTypeRef t, LLVMValueRef p, unsigned align);
+void ir_store(LLVMBuilderRef b, LLVMValueRef v, LLVMValueRef p, unsigned align);
+
+/* ---- intrinsics ------------------------------------------------------------------------------ */
+
+/* Calls the overloaded intrinsic `name` ("llvm.fma"), overloaded on `types`. */
+LLVMValueRef ir_intrinsic(LLVMBuilderRef b, const char *name, LLVMTypeRef *types, unsigned n_types,
+                          LLVMValueRef *args, unsigned n_args);
+/* Of one and two operands, overloaded on their type. */
+LLVMValueRef ir_unary(LLVMBuilderRef b, const char *name, LLVMValueRef x);
+LLVMValueRef ir_binary(LLVMBuilderRef b, const char *name, LLVMValueRef x, LLVMValueRef y);
+
+#endif
