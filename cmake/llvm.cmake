@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# heddle_llvm: LLVM's C API through its shared library. llvm-config rather than LLVMConfig.cmake, which
+# heddle_llvm_c: LLVM's C API through its shared library. llvm-config rather than LLVMConfig.cmake, which
 # wants the development files of everything LLVM itself was built with.
 set(HEDDLE_LLVM_CONFIG "" CACHE FILEPATH "llvm-config of the LLVM to use (19 or later)")
 if(NOT HEDDLE_LLVM_CONFIG)
@@ -30,10 +30,10 @@ message(STATUS "LLVM ${HEDDLE_LLVM_VERSION}: ${HEDDLE_LLVM_CONFIG}")
 
 heddle_llvm_ask(llvm_targets --targets-built)
 
-add_library(heddle_llvm INTERFACE)
-target_include_directories(heddle_llvm SYSTEM INTERFACE "${llvm_include}")
-target_link_libraries(heddle_llvm INTERFACE "${HEDDLE_LLVM_LIBRARY}")
+add_library(heddle_llvm_c INTERFACE)
+target_include_directories(heddle_llvm_c SYSTEM INTERFACE "${llvm_include}")
+target_link_libraries(heddle_llvm_c INTERFACE "${HEDDLE_LLVM_LIBRARY}")
 # OpenCL C becomes SPIR-V by LLVM's own target.
 if(llvm_targets MATCHES "SPIRV")
-    target_compile_definitions(heddle_llvm INTERFACE HEDDLE_LLVM_SPIRV=1)
+    target_compile_definitions(heddle_llvm_c INTERFACE HEDDLE_LLVM_SPIRV=1)
 endif()

@@ -23,7 +23,7 @@ endif()
 
 add_executable(heddle_mlir ${sources})
 target_include_directories(heddle_mlir PRIVATE src)
-target_link_libraries(heddle_mlir PRIVATE heddle_base_archive heddle_llvm ${archives}
+target_link_libraries(heddle_mlir PRIVATE heddle_base_archive heddle_llvm_c ${archives}
     "${HEDDLE_MLIR_LIBRARY}" "${HEDDLE_LLVM_LIBRARY}" stdc++ m)
 set_target_properties(heddle_mlir PROPERTIES OUTPUT_NAME heddle-mlir
     BUILD_RPATH "${llvm_lib}" INSTALL_RPATH "${llvm_lib}")

@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: MIT
 #
-# heddle_stage(NAME FOLDERS USES): OBJECT library heddle_NAME from src/FOLDER/*.c, and a test program
-# test_NAME_FILE for each src/FOLDER/test/FILE.c, linked with that stage and the stages in USES only.
-# A stage without sources is left out. HEDDLE_STAGES collects the targets. Tests link archives of the
-# same objects, so that one pulls in no more than what it tests.
+# heddle_stages(FILE): of each stage that the file lists, heddle_stage(FOLDER USES). Folders that are
+# no part of the library (the driver, programs) have their own rules in vulkan.cmake, mlir.cmake and
+# library.cmake.
+#
+# heddle_stage(FOLDER USES): OBJECT library heddle_NAME from the sources in src/FOLDER and in the
+# folders in it that are no stages themselves, and a test program test_NAME_FILE for each
+# src/FOLDER/test/FILE.c, linked with that stage, the stages in USES and those that they use in turn,
+# and no others. NAME is FOLDER with underscores. A stage without sources is left out. HEDDLE_STAGES
+# collects the targets. Tests link archives of the same objects, so that one pulls in no more than
+# what it tests. The stage llvm and those that use it see LLVM.
 set(HEDDLE_STAGES "")
 
 # MPFR is the oracle of some tests; they do without where it is not installed.
@@ -43,19 +49,29 @@ function(heddle_test name source)
     set_tests_properties(${name} PROPERTIES TIMEOUT ${HEDDLE_TEST_SECONDS})
 endfunction()
 
-function(heddle_stage name folder uses)
+function(heddle_stage folder uses)
+    string(REPLACE "/" "_" name "${folder}")
+    set(below ${uses})
+    foreach(used IN LISTS uses)
+        list(APPEND below ${HEDDLE_BELOW_${used}})
+    endforeach()
+    set(HEDDLE_BELOW_${folder} ${below} PARENT_SCOPE)
+    list(TRANSFORM below REPLACE "/" "_")
     set(targets "")
-    foreach(stage IN LISTS uses)
-        if(TARGET heddle_${stage})
+    foreach(stage IN LISTS HEDDLE_STAGES)
+        string(REGEX REPLACE "^heddle_" "" stage "${stage}")
+        if(stage IN_LIST below)
             list(PREPEND targets heddle_${stage}_archive)
         endif()
     endforeach()
-    set(sources "")
-    foreach(part IN LISTS folder)
-        file(GLOB found CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${part}/*.c")
-        list(APPEND sources ${found})
+    set(here "${PROJECT_SOURCE_DIR}/src/${folder}")
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${here}/*.c")
+    list(FILTER sources EXCLUDE REGEX "^${here}/(.*/)?test/")
+    foreach(other IN LISTS HEDDLE_FOLDERS)
+        if(other MATCHES "^${folder}/")
+            list(FILTER sources EXCLUDE REGEX "/src/${other}/")
+        endif()
     endforeach()
-    list(GET folder 0 folder)
     if(sources)
         add_library(heddle_${name} OBJECT ${sources})
         target_include_directories(heddle_${name} PUBLIC "${PROJECT_SOURCE_DIR}/src"
@@ -63,6 +79,10 @@ function(heddle_stage name folder uses)
         add_library(heddle_${name}_archive STATIC $<TARGET_OBJECTS:heddle_${name}>)
         set_target_properties(heddle_${name}_archive PROPERTIES
             LINKER_LANGUAGE C ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/test")
+        if("llvm" IN_LIST uses OR folder STREQUAL "llvm")
+            target_link_libraries(heddle_${name} PUBLIC heddle_llvm_c)
+            target_link_libraries(heddle_${name}_archive INTERFACE heddle_llvm_c)
+        endif()
         list(PREPEND targets heddle_${name}_archive)
         set(HEDDLE_STAGES ${HEDDLE_STAGES} heddle_${name} PARENT_SCOPE)
     endif()
@@ -75,3 +95,16 @@ function(heddle_stage name folder uses)
         heddle_test(test_${name}_${stem} "${test}" ${targets})
     endforeach()
 endfunction()
+
+macro(heddle_stages file)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${file}")
+    file(STRINGS "${PROJECT_SOURCE_DIR}/${file}" rows REGEX "^[a-z]")
+    string(REGEX REPLACE " [^;]*" "" HEDDLE_FOLDERS "${rows}")
+    foreach(row IN LISTS rows)
+        separate_arguments(row)
+        list(POP_FRONT row folder)
+        if(NOT folder MATCHES "^(vulkan|mlir|cli)$")
+            heddle_stage("${folder}" "${row}")
+        endif()
+    endforeach()
+endmacro()

@@ -13,32 +13,34 @@ import statistics
 import subprocess
 import sys
 
-# Folder: the folders it may include from, itself aside (docs/ARCHITECTURE.md's table, downward).
-USES = {
-    "base": (),
-    "spirv": ("base",),
-    "check": ("base", "spirv"),
-    "analysis": ("base", "spirv"),
-    "pass": ("base", "spirv", "analysis"),
-    "llvm": ("base", "spirv"),
-    "cpu": ("base", "spirv", "analysis", "pass", "llvm"),
-    "reference": ("base", "spirv", "check"),
-    "front": ("base", "spirv", "llvm"),
-    "runtime": ("base", "spirv", "check", "analysis", "pass", "cpu", "reference", "front"),
-    "vulkan": ("base", "runtime"),
-    "mlir": ("base",),
-    "cli": (),
-}
-PUBLIC = ("runtime", "vulkan", "cli")  # these may include heddle/heddle.h
+STAGES = "src/stages"
+TABLE = "docs/ARCHITECTURE.md"
 MAX_FUNCTION, MAX_FILE, MAX_COLUMNS = 120, 1500, 100
 # The one function of the library whose purpose is to print.
 PRINTS = {"src/runtime/log.c": "fprintf"}
 FORBIDDEN = r"\b(abort|exit|_exit|quick_exit|assert|printf|puts|putchar|perror|fprintf|vprintf)\s*\("
 
 
+def read_stages(path):
+    """Folder of src: the folders whose headers it may see, itself aside."""
+    with open(path, encoding="utf-8") as f:
+        rows = [line.split() for line in f if not line.startswith("#")]
+    return {row[0]: tuple(row[1:]) for row in rows if row}
+
+
+USES = read_stages(STAGES)
+
+
+def stage_of_header(name):
+    """The longest listed folder that the header lies in: "front/mlir" of "front/mlir/mlir.h"."""
+    folder = os.path.dirname(name)
+    while folder and folder not in USES and folder != "heddle":
+        folder = os.path.dirname(folder)
+    return folder or None
+
+
 def stage(path):
-    parts = path.split("/")
-    return parts[1] if parts[0] == "src" and len(parts) > 2 else None
+    return stage_of_header(path[len("src/"):]) if path.startswith("src/") else None
 
 
 def is_test(path):
@@ -74,22 +76,62 @@ def functions(path, text, code):
             start = None
 
 
-def arrows(path, code):
+INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([\w./-]+)', re.M)
+
+
+def included(header, seen):
+    """The headers of this repository that the header brings with it: name -> who includes it."""
+    path = "include/" + header if header.startswith("heddle/") else "src/" + header
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as f:
+            for name in INCLUDE.findall(f.read()):
+                if name not in seen and stage_of_header(name):
+                    seen[name] = header
+                    included(name, seen)
+    return seen
+
+
+def arrows(path, text):
     here = stage(path)
-    for n, line in enumerate(code.split("\n"), 1):
-        m = re.match(r'\s*#\s*include\s+["<]([\w./-]+)', line)
-        if not m or not here:
-            continue
-        there = m.group(1).split("/")[0]
-        if there == "heddle":
-            if here not in PUBLIC and not is_test(path):
-                yield "%s:%d: %s does not know the public header" % (path, n, here)
-        elif there in USES and there != here and there not in USES[here]:
-            if not (is_test(path) and there == "base"):
-                yield "%s:%d: %s may not use %s" % (path, n, here, there)
-        elif there.startswith("llvm-c") and here != "llvm" and \
-                "llvm" not in USES[here]:
-            yield "%s:%d: %s does not know LLVM" % (path, n, here)
+    if not here:
+        return
+    for m in INCLUDE.finditer(text):
+        name, line = m.group(1), text.count("\n", 0, m.start(1)) + 1
+        if name.startswith("llvm-c") and here != "llvm" and "llvm" not in USES[here]:
+            yield "%s:%d: %s does not know LLVM" % (path, line, here)
+        elif stage_of_header(name):
+            for header, by in included(name, {name: None}).items():
+                there = stage_of_header(header)
+                allowed = is_test(path) and (there in ("base", "heddle"))
+                if there != here and there not in USES[here] and not allowed:
+                    yield "%s:%d: %s may not use %s%s" % (
+                        path, line, here, header, ", which %s includes" % by if by else "")
+
+
+def orders(stages):
+    """What is wrong with the list of stages itself."""
+    above = {"heddle"}
+    for folder, uses in stages.items():
+        for used in uses:
+            if used not in above:
+                yield "%s: %s uses %s, which is not above it" % (STAGES, folder, used)
+        above.add(folder)
+        if not os.path.isdir("src/" + folder):
+            yield "%s: there is no folder %s" % (STAGES, folder)
+
+
+def table_differs(stages):
+    """Rows of the documentation's table that are not the list's."""
+    with open(TABLE, encoding="utf-8") as f:
+        rows = dict(re.findall(r"^\| `src/([\w/]+?)/` \| .*? \| (.*?) \|$", f.read(), re.M))
+    for folder, uses in stages.items():
+        told = rows.pop(folder, None)
+        if told is None:
+            yield "%s has no row for src/%s/" % (TABLE, folder)
+        elif told != ", ".join(uses or ("libc",)):
+            yield "%s: src/%s/ may use %s, by %s" % (TABLE, folder, ", ".join(uses), STAGES)
+    for folder in rows:
+        yield "%s: %s has no row for src/%s/" % (TABLE, STAGES, folder)
 
 
 def compiles_alone(header, options):
@@ -103,9 +145,11 @@ def compiles_alone(header, options):
 def check(files, options):
     """Rule: what breaks it."""
     rules = {name: [] for name in (
-        "includes go down the table", "functions are short", "files are short", "lines are short",
+        "includes go down the table", "the table is told as it is", "functions are short", "files are short", "lines are short",
         "headers compile alone", "SPDX line first", "the library neither prints nor exits",
         "no dead code or promises", "a function's brace has its line")}
+    rules["includes go down the table"].extend(orders(USES))
+    rules["the table is told as it is"].extend(table_differs(USES))
     found = []
     for path in files:
         with open(path, encoding="utf-8") as f:

@@ -6,6 +6,7 @@
 #ifndef HEDDLE_CPU_H
 #define HEDDLE_CPU_H
 
+#include "device/device.h"
 #include "pass/pass.h"
 
 /* ---- target.c: the machine, as a row of a table ---------------------------------------------- */
@@ -31,15 +32,11 @@ uint32_t cpu_host_l2_bytes(void);   /* of one core of this machine; a guess wher
 
 /* ---- what machine code and runtime share: the ABI -------------------------------------------- */
 
-/* One buffer descriptor. base is 16-byte aligned or better unless the caller bound it otherwise. In
- * the slots of images and samplers there are ImageBindings (base/image.h) instead. */
-typedef struct CpuBinding { void *base; uint64_t size; } CpuBinding;
-
 /* The subgroup's view of its run; the kernel's only argument. Field order is ABI: the code
  * generator uses offsetof. The exec side derives from it (its own fields follow this struct). */
 typedef struct CpuEnv CpuEnv;
 struct CpuEnv {
-    const CpuBinding *const *slots; /* by CpuSlot number: an array of slot.count descriptors */
+    const DeviceBinding *const *slots; /* by CpuSlot number: an array of slot.count descriptors */
     const void *push;               /* push constants */
     void *shared;                   /* workgroup memory, 64-byte aligned */
     /* this subgroup's memory for matrices and large private arrays, 64-byte aligned,
@@ -64,7 +61,7 @@ struct CpuEnv {
     /* workgroup control barrier: returns when all subgroups arrived */
     void (*barrier)(CpuEnv *env);
     void (*yield)(CpuEnv *env);     /* lets the other workgroups interleaved on this core advance */
-    uint64_t *stats;                /* CPU_STAT_* counters, or NULL */
+    uint64_t *stats;                /* DEVICE_STAT_* counters, or NULL */
     uint64_t shared_bytes;          /* at `shared`: kernel.shared_bytes and the dispatch's own */
     const uint32_t *counts;         /* by CpuSlot number: how many descriptors there are; not 0 */
     /* printf; may be NULL. format: the address of its text; args: n words, each for all lanes */
@@ -101,21 +98,6 @@ typedef struct CpuOptions {
     bool optimise;                  /* false: -O0, the passes' minimum; for tests */
     CpuEmit emit;                   /* also keep this text (or object) in the kernel */
 } CpuOptions;
-
-/* Dynamic counts, a subgroup's operation counted once. */
-enum CpuStat {
-    CPU_STAT_MATRIX_LOADS,
-    CPU_STAT_MATRIX_STORES,
-    CPU_STAT_MULADDS,
-    CPU_STAT_FLOPS,
-    CPU_STAT_CONVERSIONS,
-    CPU_STAT_BARRIERS,
-    CPU_STAT_YIELDS,
-    CPU_STAT_BYTES_LOADED,
-    CPU_STAT_BYTES_STORED,
-    CPU_STAT_BYTES_MOVED,       /* between layouts, in registers or frame: what conversions cost */
-    CPU_N_STATS
-};
 
 /* Immutable once made, usable from many threads at once. store.c knows the pointers in it. */
 typedef struct CpuKernel {
@@ -158,20 +140,9 @@ CpuDevice *cpu_device_new(uint32_t threads /* 0 = one a core */, DiagSink *sink)
 void cpu_device_free(CpuDevice *d);
 uint32_t cpu_device_threads(const CpuDevice *d);
 
-typedef enum CpuFaultKind {
-    CPU_FAULT_NONE,
-    CPU_FAULT_READ,             /* of memory that the program does not have */
-    CPU_FAULT_WRITE,
-    CPU_FAULT_ACCESS,           /* one of the two */
-    CPU_FAULT_NO_ADDRESS,       /* one of the two, of what can be no address */
-    CPU_FAULT_ARITHMETIC,
-    CPU_FAULT_INSTRUCTION
-} CpuFaultKind;
-typedef struct CpuFault { CpuFaultKind kind; uint64_t address; } CpuFault;
-
 typedef struct CpuDispatch {
     const CpuKernel *kernel;
-    const CpuBinding *const *slots; /* by the kernel's slot numbers */
+    const DeviceBinding *const *slots; /* by the kernel's slot numbers */
     /* how many descriptors each slot has, at least 1; may be NULL where none is an array */
     const uint32_t *counts;
     const void *push;
@@ -185,8 +156,8 @@ typedef struct CpuDispatch {
     uint32_t max_threads;           /* 0 = all */
     int interleave;                 /* workgroups sharing a core: 0 = decide, 1 = off, 16 = 4x4 */
     bool prefetch;                  /* loops that ask for wait queues look ahead: false = decide */
-    uint64_t stats[CPU_N_STATS];    /* out, added to */
-    CpuFault fault;                 /* out: what ended it before its time */
+    uint64_t stats[DEVICE_N_STATS];    /* out, added to */
+    DeviceFault fault;                 /* out: what ended it before its time */
     void (*print)(void *user, const char *format, const uint64_t *words, uint32_t n); void *user;
 } CpuDispatch;
 /* Runs to completion; several threads may dispatch on one device at once. False after reporting. */

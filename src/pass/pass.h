@@ -13,9 +13,6 @@
 
 #include "analysis/analysis.h"
 
-/* SpecId, value in the constant's width */
-typedef struct SpecValue { uint32_t id; uint64_t bits; } SpecValue;
-
 typedef struct PassOptions {
     const char *entry;          /* entry point, NULL = the only one */
     const SpecValue *spec;

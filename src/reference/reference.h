@@ -19,11 +19,6 @@
 #include "base/image.h"
 #include "spirv/spirv.h"
 
-typedef struct RefSpec {
-    uint32_t id;
-    uint64_t bits;
-} RefSpec; /* SpecId, value in the constant's width */
-
 /* Element `element` of the descriptor array at (set, binding); 0 where it is no array. A buffer, or
  * an image, a sampler or both. */
 typedef struct RefBinding {
@@ -90,7 +85,7 @@ typedef enum RefOwnership {
 
 typedef struct RefDispatch {
     const char *entry; /* NULL = the only one */
-    const RefSpec *spec;
+    const SpecValue *spec;
     uint32_t n_spec;
     const RefBinding *bindings;
     uint32_t n_bindings;

@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "runtime/runtime.h"
+#include "runtime/internal.h"
 
 typedef struct OwnArray {
     HeddleArray array;              /* first: what the caller has is the same pointer */
-    Mapping map;
+    HostMapping map;
 } OwnArray;
 
 HeddleResult heddle_array_new(HeddleType type, uint32_t rank, const uint64_t *shape,
@@ -30,7 +30,7 @@ HeddleResult heddle_array_new(HeddleType type, uint32_t rank, const uint64_t *sh
         count *= shape[i];
     }
     OwnArray *own = calloc(1, sizeof *own);
-    void *data = own ? memory_map(count * element, MEMORY_ARRAY, &own->map) : NULL;
+    void *data = own ? host_memory_map(count * element, HOST_MEMORY_ARRAY, &own->map) : NULL;
     if (!data) {
         free(own);
         return log_fail(log, HEDDLE_ERROR_MEMORY, "no memory for an array of %llu bytes",
@@ -50,7 +50,7 @@ void heddle_array_free(HeddleArray *array)
     if (!array)
         return;
     OwnArray *own = (OwnArray *)array;
-    memory_unmap(&own->map);
+    host_memory_unmap(&own->map);
     free(own);
 }
 

@@ -4,7 +4,7 @@
  * missing, and hands the rest to the device.
  */
 
-#include "runtime/runtime.h"
+#include "runtime/internal.h"
 
 typedef struct Run {
     Arena scratch;
@@ -32,9 +32,9 @@ static uint32_t highest_index(const HeddleDispatch *d, const HeddleBindingInfo *
     return n;
 }
 
-static bool place(Run *r, const HeddleBindingInfo *b, const HeddleBinding *given, CpuBinding *to)
+static bool place(Run *r, const HeddleBindingInfo *b, const HeddleBinding *given, DeviceBinding *to)
 {
-    uint64_t whole = given->buffer ? given->buffer->size : 0;
+    uint64_t whole = given->buffer ? given->buffer->memory.size : 0;
     if (!given->buffer) {
         diag(r->sink, DIAG_ERROR, NULL, NULL, "%s: its buffer is NULL",
              describe(r, b, given->index));
@@ -49,7 +49,7 @@ static bool place(Run *r, const HeddleBindingInfo *b, const HeddleBinding *given
             (unsigned long long)given->size, (unsigned long long)whole);
         return false;
     }
-    to->base = (char *)given->buffer->data + given->offset;
+    to->base = (void *)(uintptr_t)(given->buffer->memory.address + given->offset);
     to->size = given->size ? given->size : whole - given->offset;
     if (to->size < b->static_size)
         diag(r->sink, DIAG_WARNING, NULL, NULL,
@@ -60,12 +60,12 @@ static bool place(Run *r, const HeddleBindingInfo *b, const HeddleBinding *given
 }
 
 /* An argument that is no buffer: its bytes, or how many of workgroup memory. */
-static bool give(Run *r, const HeddleBindingInfo *b, CpuBinding **out, uint32_t *count)
+static bool give(Run *r, const HeddleBindingInfo *b, DeviceBinding **out, uint32_t *count)
 {
     const HeddleBinding *given = NULL;
     bool local = b->kind == HEDDLE_BINDING_LOCAL;
     *count = 1;
-    *out = NEW_ARRAY(&r->scratch, CpuBinding, 1);
+    *out = NEW_ARRAY(&r->scratch, DeviceBinding, 1);
     for (uint32_t i = 0; i < r->dispatch->n_bindings; i++) {
         const HeddleBinding *x = &r->dispatch->bindings[i];
         if (x->set == b->set && x->binding == b->binding)
@@ -84,11 +84,11 @@ static bool give(Run *r, const HeddleBindingInfo *b, CpuBinding **out, uint32_t 
              (unsigned long long)b->static_size, (unsigned long long)given->size);
         return false;
     }
-    **out = (CpuBinding){ (void *)given->value, given->size };
+    **out = (DeviceBinding){ (void *)given->value, given->size };
     return true;
 }
 
-static bool bind(Run *r, const HeddleBindingInfo *b, CpuBinding **out, uint32_t *count)
+static bool bind(Run *r, const HeddleBindingInfo *b, DeviceBinding **out, uint32_t *count)
 {
     const HeddleDispatch *d = r->dispatch;
     bool good = true;
@@ -100,7 +100,7 @@ static bool bind(Run *r, const HeddleBindingInfo *b, CpuBinding **out, uint32_t 
         return false;
     }
     *count = b->count == UINT32_MAX ? highest_index(d, b) : b->count;
-    *out = NEW_ARRAY(&r->scratch, CpuBinding, *count);
+    *out = NEW_ARRAY(&r->scratch, DeviceBinding, *count);
     for (uint32_t i = 0; i < d->n_bindings; i++) {
         const HeddleBinding *given = &d->bindings[i];
         if (given->set == b->set && given->binding == b->binding && given->index < *count)
@@ -119,21 +119,44 @@ static bool bind(Run *r, const HeddleBindingInfo *b, CpuBinding **out, uint32_t 
     return true;
 }
 
-static bool bind_push(Run *r, Bound *b)
+static bool bind_push(Run *r, DeviceDispatch *x)
 {
     const HeddleDispatch *d = r->dispatch;
-    b->push_size = r->kernel->info->push_size;
-    if (d->push_size < b->push_size || (b->push_size && !d->push)) {
+    uint64_t size = r->kernel->info->push_size;
+    if (d->push_size < size || (size && !d->push)) {
         diag(r->sink, DIAG_ERROR, NULL, NULL,
              "the kernel has %llu bytes of push constants, %zu are given",
-             (unsigned long long)b->push_size, d->push ? d->push_size : 0);
+             (unsigned long long)size, d->push ? d->push_size : 0);
         return false;
     }
-    char *copy = arena_alloc(&r->scratch, b->push_size + 64);
-    if (b->push_size)
-        memcpy(copy, d->push, b->push_size);
-    b->push = copy;
+    char *copy = arena_alloc(&r->scratch, MAX(size, x->kernel->push_bytes) + 64);
+    if (size)
+        memcpy(copy, d->push, size);
+    x->push = copy;
     return true;
+}
+
+/* The descriptors of each binding of the kernel's, in the order of the device's slots. A slot that
+ * the kernel's reflection does not name is a variable that no code uses: it has empty buffers. */
+static void order_slots(const Run *r, Arena *scratch, DeviceBinding *const *bound,
+                        const uint32_t *n_bound, DeviceDispatch *x)
+{
+    const HeddleKernelInfo *info = r->kernel->info;
+    const DeviceKernel *k = x->kernel;
+    const DeviceBinding **slots = NEW_ARRAY(scratch, const DeviceBinding *, k->n_slots);
+    uint32_t *counts = NEW_ARRAY(scratch, uint32_t, k->n_slots);
+    for (uint32_t n = 0; n < k->n_slots; n++) {
+        const DeviceSlot *slot = &k->slots[n];
+        uint32_t i = 0;
+        while (i < info->n_bindings && (info->bindings[i].set != slot->set ||
+                                        info->bindings[i].binding != slot->binding))
+            i++;
+        bool used = i < info->n_bindings;
+        counts[n] = used ? n_bound[i] : slot->count == UINT32_MAX ? 1 : MAX(slot->count, 1);
+        slots[n] = used ? bound[i] : NEW_ARRAY(scratch, DeviceBinding, counts[n]);
+    }
+    x->slots = slots;
+    x->counts = counts;
 }
 
 /* ---- sizes of OpenCL dispatches -------------------------------------------------------------- */
@@ -148,7 +171,7 @@ static uint32_t chosen_size(uint32_t global)
     return MIN(global, 64);
 }
 
-static bool size_opencl(Run *r, Bound *b)
+static bool size_opencl(Run *r, DeviceDispatch *b)
 {
     const HeddleDispatch *d = r->dispatch;
     const uint32_t *own = r->kernel->info->local_size;
@@ -174,7 +197,8 @@ static bool size_opencl(Run *r, Bound *b)
     return true;
 }
 
-void dispatch_print(void *dispatch, const char *format, const uint64_t *words, uint32_t n)
+/* What a kernel prints, to the HeddleDispatch's print. */
+static void print_words_of(void *dispatch, const char *format, const uint64_t *words, uint32_t n)
 {
     const HeddleDispatch *d = dispatch;
     char text[8192];
@@ -182,25 +206,52 @@ void dispatch_print(void *dispatch, const char *format, const uint64_t *words, u
     d->print(d->print_user, text, length);
 }
 
-bool dispatch_region(const Bound *b, uint32_t *number, Region *out)
+/* ---- what came of it ------------------------------------------------------------------------- */
+
+typedef struct Neighbour {
+    const HeddleBindingInfo *info;
+    int64_t offset, away;           /* from its start; from its nearer end */
+    uint64_t size;
+} Neighbour;
+
+static void consider(Neighbour *best, const HeddleBindingInfo *info, const DeviceBinding *x,
+                     uint64_t address)
 {
-    while (*number < 8) {
-        uint32_t corner = (*number)++;
-        bool some = true;
-        for (uint32_t k = 0; k < 3; k++) {
-            bool edge = corner >> k & 1;
-            uint32_t size = MAX(b->local_size[k], 1);
-            uint32_t rest = b->local_size[k] ? b->global_size[k] % size : 0;
-            uint32_t whole = b->groups[k] - (rest != 0);
-            out->first[k] = b->dispatch->base_group[k] + (edge ? whole : 0);
-            out->groups[k] = edge ? rest != 0 : whole;
-            out->local_size[k] = edge ? rest : b->local_size[k];
-            some &= out->groups[k] != 0;
-        }
-        if (some)
-            return true;
+    int64_t at = (int64_t)(address - (uintptr_t)x->base);
+    int64_t away = at < 0 ? -at : at - (int64_t)x->size;
+    if (x->base && away < best->away)
+        *best = (Neighbour){ info, at, away, x->size };
+}
+
+/* Says which of the kernel's buffers the address is beside. */
+static void note_neighbour(const Run *r, DeviceBinding *const *bound, const uint32_t *n_bound,
+                           uint64_t address)
+{
+    Neighbour best = { .away = INT64_C(1) << 32 };  /* as far as nothing is beside an array */
+    for (uint32_t i = 0; i < r->kernel->info->n_bindings; i++) {
+        const HeddleBindingInfo *info = &r->kernel->info->bindings[i];
+        bool buffer = info->kind == HEDDLE_BINDING_STORAGE || info->kind == HEDDLE_BINDING_UNIFORM;
+        for (uint32_t n = 0; buffer && n < n_bound[i]; n++)
+            consider(&best, info, &bound[i][n], address);
     }
-    return false;
+    if (best.info)
+        diag(r->sink, DIAG_NOTE, NULL, NULL,
+             "that would be byte %lld of set %u, binding %u ('%s'), which has %llu bytes",
+             (long long)best.offset, best.info->set, best.info->binding, best.info->name,
+             (unsigned long long)best.size);
+}
+
+static HeddleStats stats_of(const uint64_t *from)
+{
+    return (HeddleStats){
+        .matrix_loads = from[DEVICE_STAT_MATRIX_LOADS],
+        .matrix_stores = from[DEVICE_STAT_MATRIX_STORES],
+        .muladds = from[DEVICE_STAT_MULADDS], .flops = from[DEVICE_STAT_FLOPS],
+        .conversions = from[DEVICE_STAT_CONVERSIONS], .barriers = from[DEVICE_STAT_BARRIERS],
+        .yields = from[DEVICE_STAT_YIELDS], .bytes_loaded = from[DEVICE_STAT_BYTES_LOADED],
+        .bytes_stored = from[DEVICE_STAT_BYTES_STORED],
+        .bytes_moved = from[DEVICE_STAT_BYTES_MOVED],
+    };
 }
 
 /* ---- a dispatch ------------------------------------------------------------------------------ */
@@ -209,24 +260,31 @@ static HeddleResult run(void *user)
 {
     Run *r = user;
     const HeddleKernelInfo *info = r->kernel->info;
-    Bound b = { .dispatch = r->dispatch };
-    if (!cpu_target_runs(&r->kernel->device->target, r->sink))
-        return HEDDLE_ERROR_UNSUPPORTED;
+    const HeddleDispatch *d = r->dispatch;
+    DeviceBase *device = r->kernel->device->base;
+    DeviceDispatch x = { .kernel = r->kernel->code, .max_threads = d->max_threads,
+                         .interleave = d->interleave, .seed = d->seed, .budget = d->budget,
+                         .print = d->print ? print_words_of : NULL, .user = (void *)d };
     for (int i = 0; i < 3; i++)
-        b.groups[i] = MAX(r->dispatch->groups[i], 1);
-    b.bindings = NEW_ARRAY(&r->scratch, CpuBinding *, info->n_bindings);
-    b.counts = NEW_ARRAY(&r->scratch, uint32_t, info->n_bindings);
+        x.groups[i] = MAX(d->groups[i], 1);
+    memcpy(x.base_group, d->base_group, sizeof x.base_group);
+    memcpy(x.global_offset, d->global_offset, sizeof x.global_offset);
+    DeviceBinding **bound = NEW_ARRAY(&r->scratch, DeviceBinding *, info->n_bindings);
+    uint32_t *n_bound = NEW_ARRAY(&r->scratch, uint32_t, info->n_bindings);
     bool good = true;
     for (uint32_t i = 0; i < info->n_bindings; i++)
-        good &= bind(r, &info->bindings[i], &b.bindings[i], &b.counts[i]);
-    if (!bind_push(r, &b) || !good)
+        good &= bind(r, &info->bindings[i], &bound[i], &n_bound[i]);
+    if (!bind_push(r, &x) || !good)
         return HEDDLE_ERROR_BINDING;
-    if (r->kernel->opencl && !size_opencl(r, &b))
+    if (r->kernel->opencl && !size_opencl(r, &x))
         return HEDDLE_ERROR_ARGUMENT;
+    order_slots(r, &r->scratch, bound, n_bound, &x);
     double start = clock_seconds();
-    HeddleResult result = r->kernel->device->ops->dispatch(r->kernel, &b, r->report, &r->scratch,
-                                                           r->sink);
+    HeddleResult result = device->ops->dispatch(device, &x, &r->scratch, r->sink);
     r->report->seconds = clock_seconds() - start;
+    r->report->stats = stats_of(x.stats);
+    if (result && x.fault.address)
+        note_neighbour(r, bound, n_bound, x.fault.address);
     return result;
 }
 

@@ -4,11 +4,13 @@
  */
 #include <stdlib.h>
 
-#include "runtime/runtime.h"
+#include "runtime/internal.h"
 
 typedef struct Build {
     HeddleKernel *kernel;
     Arena scratch;
+    DeviceCompile how;
+    SpecValue *specs;           /* those given that the module has: how.n_specs */
     const HeddleModule *module;
     const HeddleKernelOptions *options;
     DiagSink *sink;
@@ -20,14 +22,13 @@ typedef struct Build {
 static void choose_specs(Build *b, const HeddleKernelInfo *info)
 {
     const HeddleKernelOptions *o = b->options;
-    HeddleKernel *k = b->kernel;
-    k->specs = NEW_ARRAY(&k->arena, SpecValue, o->n_specs);
+    b->specs = NEW_ARRAY(&b->kernel->arena, SpecValue, o->n_specs);
     for (uint32_t i = 0; i < o->n_specs; i++) {
         bool known = false;
         for (uint32_t j = 0; j < info->n_specs; j++)
             known |= info->specs[j].id == o->specs[i].id;
         if (known)
-            k->specs[k->n_specs++] = (SpecValue){ o->specs[i].id, o->specs[i].bits };
+            b->specs[b->how.n_specs++] = (SpecValue){ o->specs[i].id, o->specs[i].bits };
         else
             diag(b->sink, DIAG_WARNING, NULL, NULL, "the kernel has no specialisation constant %u",
                  o->specs[i].id);
@@ -41,9 +42,9 @@ static HeddleSpecInfo *used_specs(const Build *b, const HeddleKernelInfo *info)
     for (uint32_t i = 0; i < info->n_specs; i++) {
         specs[i] = info->specs[i];
         specs[i].name = arena_strdup(&k->arena, specs[i].name);
-        for (uint32_t j = 0; j < k->n_specs; j++) {
-            if (k->specs[j].id == specs[i].id)
-                specs[i].bits = k->specs[j].bits;
+        for (uint32_t j = 0; j < b->how.n_specs; j++) {
+            if (b->specs[j].id == specs[i].id)
+                specs[i].bits = b->specs[j].bits;
         }
     }
     return specs;
@@ -95,7 +96,8 @@ static HeddleResult reflect_specialised(Build *b, const SpvModule *module)
 {
     HeddleKernel *k = b->kernel;
     SpvModule *m = spv_clone(&k->arena, module);
-    PassOptions passes = { .entry = b->options->entry, .spec = k->specs, .n_spec = k->n_specs };
+    PassOptions passes = { .entry = b->options->entry, .spec = b->specs,
+                           .n_spec = b->how.n_specs };
     PassContext c = { .module = m, .options = &passes, .sink = b->sink, .scratch = &b->scratch };
     b->scratch.on_failure = k->arena.on_failure;
     if (!spv_entry_point(m, passes.entry, &c.entry, b->sink))
@@ -103,18 +105,70 @@ static HeddleResult reflect_specialised(Build *b, const SpvModule *module)
     passes.subgroup_size = b->options->subgroup_size ? b->options->subgroup_size
                            : c.entry.required_subgroup_size ? c.entry.required_subgroup_size
                            : k->device->info.default_subgroup_size;
-    b->size_is_default = c.entry.size_is_specialised && !k->n_specs;
+    b->size_is_default = c.entry.size_is_specialised && !b->how.n_specs;
     if (!pass_specialise(&c) || !spv_entry_point(m, passes.entry, &c.entry, b->sink) ||
         !check_values(b, m))
         return HEDDLE_ERROR_SOURCE;
     find_scopes(b, m);
     k->info = reflect(&k->arena, m, &c.entry);
     k->opencl = c.entry.model == SpvExecutionModelKernel;
-    SpvArguments arguments = { 0 };
-    if (k->opencl && !spv_kernel_arguments(&k->arena, m, c.entry.function, &arguments, b->sink))
+    SpvArguments *arguments = k->opencl ? NEW(&k->arena, SpvArguments) : NULL;
+    if (k->opencl && !spv_kernel_arguments(&k->arena, m, c.entry.function, arguments, b->sink))
         return HEDDLE_ERROR_SOURCE;
-    k->arguments = arguments.list;
-    k->argument_bytes = arguments.size;
+    b->how.arguments = arguments;
+    return HEDDLE_OK;
+}
+
+/* What the kernel has to be bound to, as a device wants it. */
+static const DeviceSlot *slots_of(const HeddleKernelInfo *info, Arena *arena)
+{
+    static const DeviceSlotKind kinds[] = {
+        [HEDDLE_BINDING_STORAGE] = DEVICE_SLOT_BUFFER,
+        [HEDDLE_BINDING_UNIFORM] = DEVICE_SLOT_BUFFER,
+        [HEDDLE_BINDING_VALUE] = DEVICE_SLOT_VALUE, [HEDDLE_BINDING_LOCAL] = DEVICE_SLOT_LOCAL,
+        [HEDDLE_BINDING_IMAGE] = DEVICE_SLOT_IMAGE,
+    };
+    DeviceSlot *slots = NEW_ARRAY(arena, DeviceSlot, info->n_bindings);
+    for (uint32_t i = 0; i < info->n_bindings; i++) {
+        const HeddleBindingInfo *b = &info->bindings[i];
+        slots[i] = (DeviceSlot){ b->set, b->binding, b->count, kinds[b->kind] };
+    }
+    return slots;
+}
+
+/* Compiles for the device, and takes over what it says of the kernel. */
+static HeddleResult compile(Build *b)
+{
+    const HeddleKernelOptions *o = b->options;
+    HeddleKernel *k = b->kernel;
+    HeddleKernelInfo *info = k->info;
+    DeviceBase *d = k->device->base;
+    DeviceCompile *how = &b->how;
+    how->module = b->module->spv;
+    how->entry = info->entry;
+    how->specs = b->specs;
+    how->slots = slots_of(info, &k->arena);
+    how->n_slots = info->n_bindings;
+    how->shared_bytes = info->shared_size;
+    how->push_bytes = info->push_size;
+    how->required_subgroup_size = info->subgroup_size;
+    memcpy(how->local_size, info->local_size, sizeof how->local_size);
+    how->subgroup_size = o->subgroup_size;
+    memcpy(how->wanted_size, o->local_size, sizeof how->wanted_size);
+    how->robust = o->robust;
+    how->stats = o->stats;
+    how->check = o->check;
+    how->check_portability = o->check_portability;
+    how->no_optimisation = o->no_optimisation;
+    how->emit = o->emit;
+    if (o->emit == HEDDLE_EMIT_SPIRV && !(how->copy = module_copy(&k->arena, b->module, b->sink)))
+        return HEDDLE_ERROR_SOURCE;
+    HeddleResult r = d->ops->compile(d, how, &k->arena, &k->code, b->sink);
+    if (r)
+        return r;
+    info->subgroup_size = k->code->subgroup_size;
+    memcpy(info->local_size, k->code->local_size, sizeof info->local_size);
+    info->shared_size = k->code->shared_bytes;
     return HEDDLE_OK;
 }
 
@@ -132,17 +186,9 @@ static HeddleResult build(void *user)
     HeddleResult r = reflect_specialised(b, b->module->spv);
     if (r)
         return r;
-    /* an address that a kernel makes of a pointer belongs to no buffer that could be asked */
-    if (k->opencl && b->options->robust && k->device->info.kind == HEDDLE_DEVICE_CPU) {
-        diag(b->sink, DIAG_ERROR, NULL, NULL,
-             "robust access needs buffers with bounds, and the pointers of an OpenCL kernel are "
-             "addresses: compile it for Vulkan (--target vulkan), or look for its mistakes with "
-             "--check on the reference device");
-        return HEDDLE_ERROR_UNSUPPORTED;
-    }
     k->info->specs = used_specs(b, declared);
     k->info->n_specs = declared->n_specs;
-    r = k->device->ops->compile(k, b->module, b->options, b->sink);
+    r = compile(b);
     return r ? r : check_subgroups(b);
 }
 
@@ -161,7 +207,7 @@ static HeddleResult refuse(const HeddleDevice *device, const HeddleKernelOptions
         return log_fail(log, HEDDLE_ERROR_UNSUPPORTED,
                         "the %s device has no subgroups of %u (see info)", device->info.kind_name,
                         o->subgroup_size);
-    if ((o->check || o->check_portability) && device->info.kind != HEDDLE_DEVICE_REFERENCE)
+    if ((o->check || o->check_portability) && !device->base->info.checks)
         return log_fail(log, HEDDLE_ERROR_UNSUPPORTED,
                         "only the reference device can check a kernel while it runs");
     return HEDDLE_OK;
@@ -194,9 +240,6 @@ HeddleResult heddle_kernel_new(HeddleDevice *device, const HeddleModule *module,
     if (!k)
         return log_fail(log, HEDDLE_ERROR_MEMORY, "out of memory");
     k->device = device;
-    k->subgroup_size = o->subgroup_size;
-    k->check = o->check;
-    k->check_portability = o->check_portability;
     DiagSink sink = log_sink(log);
     Build b = { .kernel = k, .module = module, .options = o, .sink = &sink };
     double start = clock_seconds();
@@ -215,7 +258,8 @@ void heddle_kernel_free(HeddleKernel *kernel)
 {
     if (!kernel)
         return;
-    kernel->device->ops->release(kernel);
+    if (kernel->code)
+        kernel->device->base->ops->release(kernel->code);
     arena_free(&kernel->arena);
     free(kernel);
 }
@@ -227,8 +271,8 @@ const HeddleKernelInfo *heddle_kernel_info(const HeddleKernel *kernel)
 
 const void *heddle_kernel_text(const HeddleKernel *kernel, size_t *size)
 {
-    *size = kernel->text_size;
-    return kernel->text;
+    *size = kernel->code->text_size;
+    return kernel->code->text;
 }
 
 double heddle_kernel_seconds(const HeddleKernel *kernel) { return kernel->seconds; }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "runtime/runtime.h"
+#include "runtime/internal.h"
 
 struct HeddleLog {
     HeddleReportFn *report;

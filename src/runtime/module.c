@@ -11,7 +11,7 @@
 #include "front/opencl/opencl.h"
 #include "front/opencl/spirv_target.h"
 #include "pass/pass.h"
-#include "runtime/runtime.h"
+#include "runtime/internal.h"
 
 /* ---- which language -------------------------------------------------------------------------- */
 

@@ -8,7 +8,7 @@
  */
 #include <stdio.h>
 
-#include "runtime/runtime.h"
+#include "runtime/internal.h"
 
 static const struct {
     const char *descr;

@@ -5,7 +5,7 @@
  */
 #include <math.h>
 
-#include "runtime/runtime.h"
+#include "runtime/internal.h"
 
 #define LOAD(T) do { T v; memcpy(&v, p, sizeof v); return (double)v; } while (0)
 

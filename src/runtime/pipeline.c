@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "runtime/runtime.h"
+#include "runtime/internal.h"
 
 typedef struct Pipelining {
     Arena arena;                    /* of what is not needed afterwards */

@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "runtime/runtime.h"
+#include "runtime/internal.h"
 
 typedef struct Reflection {
     Arena *arena;

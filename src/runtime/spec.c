@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "runtime/runtime.h"
+#include "runtime/internal.h"
 
 typedef enum Fill { ZEROS, RANDN, RAND, IOTA, FULL, LIST } Fill;
 

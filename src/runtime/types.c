@@ -5,7 +5,7 @@
  * and by the Vulkan driver; its order is what existing programs want: several take the first f16
  * entry, or the first that fits (see docs/ARCHITECTURE.md).
  */
-#include "runtime/runtime.h"
+#include "runtime/internal.h"
 
 static const struct {
     const char *name, *numpy, *other;

@@ -388,6 +388,9 @@ typedef struct SpvEntryPoint {
     SpvInst *inst;              /* OpEntryPoint */
 } SpvEntryPoint;
 
+/* A specialisation constant's SpecId, and the value that it is to have, in its width. */
+typedef struct SpecValue { uint32_t id; uint64_t bits; } SpecValue;
+
 /* The entry point called `name` (NULL: the only compute kernel, or an error that lists them). */
 bool spv_entry_point(SpvModule *m, const char *name, SpvEntryPoint *out, DiagSink *sink);
 const uint32_t *spv_execution_mode(SpvModule *m, SpvId function, uint32_t mode, uint32_t *n);

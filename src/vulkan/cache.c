@@ -8,17 +8,23 @@
 
 #include "vulkan/vk.h"
 
-Kernel *kernel_new(const KernelKey *key, HeddleKernel *heddle, CpuKernel *cpu)
+static void code_release(DeviceKernel *code)
+{
+    if (code)
+        code->device->ops->release(code);
+}
+
+Kernel *kernel_new(const KernelKey *key, HeddleKernel *heddle, DeviceKernel *code)
 {
     Kernel *k = calloc(1, sizeof *k);
     if (!k) {
         heddle_kernel_free(heddle);
-        cpu_kernel_free(cpu);
+        code_release(code);
         return NULL;
     }
-    *k = (Kernel){ .references = 1, .key = *key, .heddle = heddle, .cpu = cpu };
+    *k = (Kernel){ .references = 1, .key = *key, .heddle = heddle, .code = code };
     if (heddle)
-        k->cpu = heddle->cpu;
+        k->code = heddle->code;
     return k;
 }
 
@@ -38,7 +44,7 @@ void kernel_release(Kernel *k)
     if (k->heddle)
         heddle_kernel_free(k->heddle);
     else
-        cpu_kernel_free(k->cpu);
+        code_release(k->code);
     free(k);
 }
 
@@ -61,7 +67,7 @@ void cache_finish(Cache *c)
  * keeps for each (measured). */
 static uint64_t cost(const Kernel *k)
 {
-    return 160 * 1024 + (k->cpu ? 2 * k->cpu->text_size : 0);
+    return 160 * 1024 + k->code->cost;
 }
 
 /* The kernel's place, or the free one where it would be. There is always one. */
@@ -140,19 +146,26 @@ static const char *next_entry(const char *data, size_t size, size_t *at, Entry *
     return kernel;
 }
 
-static Kernel *load(const KernelKey *key, const void *data, size_t size)
+/* 0: the kernel cannot be saved. */
+static size_t save(const Kernel *k, void *out)
 {
-    CpuKernel *cpu = cpu_kernel_load(data, size, NULL);
-    return cpu ? kernel_new(key, NULL, cpu) : NULL;
+    const DeviceOps *ops = k->code->device->ops;
+    return ops->save ? ops->save(k->code, out) : 0;
 }
 
-static Kernel *find_stored(const Cache *c, const KernelKey *key)
+static Kernel *load(DeviceBase *d, const KernelKey *key, const void *data, size_t size)
+{
+    DeviceKernel *code = d->ops->load ? d->ops->load(d, data, size, NULL) : NULL;
+    return code ? kernel_new(key, NULL, code) : NULL;
+}
+
+static Kernel *find_stored(const Cache *c, DeviceBase *d, const KernelKey *key)
 {
     Entry e;
     size_t at = 0;
     for (const char *k; (k = next_entry(c->stored, c->stored_size, &at, &e));) {
         if (!memcmp(&e.key, key, sizeof *key))
-            return load(key, k, e.size);
+            return load(d, key, k, e.size);
     }
     return NULL;
 }
@@ -164,13 +177,13 @@ static void file_name(char *out, size_t size, const char *folder, const KernelKe
              (unsigned long long)key->hash[1]);
 }
 
-Kernel *folder_find(const char *folder, const KernelKey *key)
+Kernel *folder_find(const char *folder, DeviceBase *d, const KernelKey *key)
 {
     char path[4096];
     size_t size;
     file_name(path, sizeof path, folder, key);
     char *data = file_read(path, &size, NULL);
-    Kernel *k = data ? load(key, data, size) : NULL;
+    Kernel *k = data ? load(d, key, data, size) : NULL;
     free(data);
     return k;
 }
@@ -178,11 +191,11 @@ Kernel *folder_find(const char *folder, const KernelKey *key)
 void folder_add(const char *folder, const Kernel *k)
 {
     char path[4096];
-    size_t size = k->cpu ? cpu_kernel_save(k->cpu, NULL) : 0;
+    size_t size = save(k, NULL);
     void *data = size ? malloc(size) : NULL;
     if (!data)
         return;
-    cpu_kernel_save(k->cpu, data);
+    save(k, data);
     file_name(path, sizeof path, folder, &k->key);
     file_write(path, data, size, NULL, 0, NULL);
     free(data);
@@ -190,14 +203,14 @@ void folder_add(const char *folder, const Kernel *k)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-Kernel *cache_find(Cache *c, const KernelKey *key)
+Kernel *cache_find(Cache *c, DeviceBase *d, const KernelKey *key)
 {
     pthread_mutex_lock(&c->lock);
     Kernel *k = c->capacity ? *place(c->kernels, c->capacity, key) : NULL;
     if (k)
         kernel_retain(k);
     else if (c->stored)
-        k = find_stored(c, key);
+        k = find_stored(c, d, key);
     pthread_mutex_unlock(&c->lock);
     return k;
 }
@@ -237,12 +250,12 @@ void cache_report(const Cache *c, Instance *instance)
                  "%s: %llu dispatches, %.3f ms, %.1f GFLOP in %llu multiply-adds, %llu loads and "
                  "%llu stores of matrices, %llu conversions, %llu barriers", k->name,
                  (unsigned long long)k->runs, (double)k->ns * 1e-6,
-                 (double)k->stats[CPU_STAT_FLOPS] * 1e-9,
-                 (unsigned long long)k->stats[CPU_STAT_MULADDS],
-                 (unsigned long long)k->stats[CPU_STAT_MATRIX_LOADS],
-                 (unsigned long long)k->stats[CPU_STAT_MATRIX_STORES],
-                 (unsigned long long)k->stats[CPU_STAT_CONVERSIONS],
-                 (unsigned long long)k->stats[CPU_STAT_BARRIERS]);
+                 (double)k->stats[DEVICE_STAT_FLOPS] * 1e-9,
+                 (unsigned long long)k->stats[DEVICE_STAT_MULADDS],
+                 (unsigned long long)k->stats[DEVICE_STAT_MATRIX_LOADS],
+                 (unsigned long long)k->stats[DEVICE_STAT_MATRIX_STORES],
+                 (unsigned long long)k->stats[DEVICE_STAT_CONVERSIONS],
+                 (unsigned long long)k->stats[DEVICE_STAT_BARRIERS]);
         say(instance, VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT, NULL, "statistics", line);
     }
 }
@@ -319,7 +332,7 @@ static Kernel **kernels_of(Cache *c, uint32_t *n)
 VKAPI_ATTR VkResult VKAPI_CALL hv_MergePipelineCaches(VkDevice device, VkPipelineCache to,
                                                       uint32_t n, const VkPipelineCache *from)
 {
-    (void)device;
+    DeviceBase *d = device_base(Device_of(device));
     for (uint32_t i = 0; i < n; i++) {
         Cache *c = Cache_of(from[i]);
         uint32_t n_kernels;
@@ -334,7 +347,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_MergePipelineCaches(VkDevice device, VkPipelin
         Entry e;
         size_t at = 0;
         for (const char *k; (k = next_entry(c->stored, c->stored_size, &at, &e));) {
-            Kernel *loaded = load(&e.key, k, e.size);
+            Kernel *loaded = load(d, &e.key, k, e.size);
             if (loaded)
                 cache_add(Cache_of(to), loaded);
             kernel_release(loaded);
@@ -367,11 +380,11 @@ static bool put_entries(const Cache *c, char *out, size_t room, size_t *used)
     char *to;
     for (uint32_t i = 0; i < c->capacity; i++) {
         const Kernel *k = c->kernels[i];
-        size_t size = k && k->cpu ? cpu_kernel_save(k->cpu, NULL) : 0;
+        size_t size = k ? save(k, NULL) : 0;
         if (size && !put_entry(out, room, used, &k->key, size, &to))
             return false;
         if (size && to)
-            cpu_kernel_save(k->cpu, to);
+            save(k, to);
     }
     Entry e;
     size_t at = 0;

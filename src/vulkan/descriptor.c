@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Descriptor sets and the layouts of sets and pipelines. A set is the array of CpuBinding that
+ * Descriptor sets and the layouts of sets and pipelines. A set is the array of DeviceBinding that
  * kernels read: binding b of it begins at descriptors[layout->bindings[b].first], so a dispatch
  * passes a pointer into it and copies nothing. Inline uniform blocks lie behind the array, each
  * with one descriptor that points to it. Descriptors of images, texel buffers and samplers are
@@ -142,7 +142,7 @@ const LayoutBinding *layout_binding(const SetLayout *l, uint32_t binding)
 
 size_t layout_set_size(const SetLayout *l)
 {
-    size_t each = sizeof(CpuBinding) + l->is_mutable;
+    size_t each = sizeof(DeviceBinding) + l->is_mutable;
     return align_up(sizeof(DescriptorSet) + l->n_descriptors * each, 64) + l->data_size;
 }
 
@@ -217,11 +217,11 @@ void set_init(DescriptorSet *s, SetLayout *l)
     s->layout = layout_retain(l);
     for (uint32_t i = 0; i < l->n_bindings; i++) {
         const LayoutBinding *b = &l->bindings[i];
-        CpuBinding *to = &s->descriptors[b->first];
+        DeviceBinding *to = &s->descriptors[b->first];
         if (b->type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK)
-            *to = (CpuBinding){ inline_data(s) + b->data, b->count };
+            *to = (DeviceBinding){ inline_data(s) + b->data, b->count };
         for (uint32_t k = 0; k < b->count && is_buffer(b->type); k++)
-            to[k] = (CpuBinding){ l->nothing, 0 };
+            to[k] = (DeviceBinding){ l->nothing, 0 };
         for (uint32_t k = 0; k < b->count && b->samplers; k++)
             ((ImageBinding *)(void *)to)[k].sampler = &b->samplers[k]->desc;
     }
@@ -341,13 +341,13 @@ static bool place_valid(Place *p)
     return p->binding < p->end;
 }
 
-static CpuBinding of_buffer(const SetLayout *l, const VkDescriptorBufferInfo *info)
+static DeviceBinding of_buffer(const SetLayout *l, const VkDescriptorBufferInfo *info)
 {
     const Buffer *b = Buffer_of(info->buffer);
     if (!b || !b->data || info->offset > b->size)
-        return (CpuBinding){ l->nothing, 0 };
+        return (DeviceBinding){ l->nothing, 0 };
     uint64_t rest = b->size - info->offset;
-    return (CpuBinding){ b->data + info->offset, MIN(info->range, rest) };
+    return (DeviceBinding){ b->data + info->offset, MIN(info->range, rest) };
 }
 
 static ImageBinding *image_binding(DescriptorSet *s, const Place *at)
@@ -379,7 +379,7 @@ static void activate(DescriptorSet *s, const Place *at, bool image)
     if (at->binding->type != VK_DESCRIPTOR_TYPE_MUTABLE_EXT)
         return;
     images_of(s)[k] = image;
-    s->descriptors[k] = (CpuBinding){ 0 };
+    s->descriptors[k] = (DeviceBinding){ 0 };
 }
 
 static void write_elements(DescriptorSet *s, uint32_t binding, uint32_t element, uint32_t n,
@@ -438,7 +438,7 @@ static void set_copy(const VkCopyDescriptorSet *c)
         return;
     }
     for (uint32_t i = 0; i < c->descriptorCount && place_valid(&a) && place_valid(&b); i++) {
-        CpuBinding *at = &to->descriptors[b.binding->first + b.element];
+        DeviceBinding *at = &to->descriptors[b.binding->first + b.element];
         activate(to, &b, set_has_image(from, a.binding, a.element));
         *at = from->descriptors[a.binding->first + a.element++];
         if (b.binding->samplers)

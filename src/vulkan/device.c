@@ -10,7 +10,7 @@
 /* What a kernel reads through a descriptor that nothing was written to. */
 enum { NOTHING_SIZE = 65536 };
 
-void device_lose(Device *d, const Base *object, const char *why, const CpuFault *fault)
+void device_lose(Device *d, const Base *object, const char *why, const DeviceFault *fault)
 {
     pthread_mutex_lock(&d->lock);
     if (!d->failing) {
@@ -183,14 +183,14 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_GetDeviceFaultInfoEXT(VkDevice device,
                                                         VkDeviceFaultInfoEXT *info)
 {
     static const VkDeviceFaultAddressTypeEXT types[] = {
-        [CPU_FAULT_READ] = VK_DEVICE_FAULT_ADDRESS_TYPE_READ_INVALID_EXT,
-        [CPU_FAULT_WRITE] = VK_DEVICE_FAULT_ADDRESS_TYPE_WRITE_INVALID_EXT,
-        [CPU_FAULT_ACCESS] = VK_DEVICE_FAULT_ADDRESS_TYPE_READ_INVALID_EXT,
+        [DEVICE_FAULT_READ] = VK_DEVICE_FAULT_ADDRESS_TYPE_READ_INVALID_EXT,
+        [DEVICE_FAULT_WRITE] = VK_DEVICE_FAULT_ADDRESS_TYPE_WRITE_INVALID_EXT,
+        [DEVICE_FAULT_ACCESS] = VK_DEVICE_FAULT_ADDRESS_TYPE_READ_INVALID_EXT,
     };
     Device *d = Device_of(device);
     pthread_mutex_lock(&d->lock);
-    CpuFaultKind kind = d->access.kind;
-    uint32_t n = kind >= CPU_FAULT_READ && kind <= CPU_FAULT_ACCESS;
+    DeviceFaultKind kind = d->access.kind;
+    uint32_t n = kind >= DEVICE_FAULT_READ && kind <= DEVICE_FAULT_ACCESS;
     bool whole = !info || !info->pAddressInfos || counts->addressInfoCount >= n;
     if (info)
         snprintf(info->description, sizeof info->description, "%s", d->fault);

@@ -16,17 +16,28 @@ static void move(void *user)
     m->cmd->run(m->exec, m->cmd);
 }
 
+/* False where it reaches for memory that is not there, and the device can tell. */
+static bool guarded(Exec *x, const Cmd *cmd, DeviceFault *fault)
+{
+    Move m = { x, cmd };
+    const DeviceOps *ops = device_base(x->device)->ops;
+    if (ops->guard)
+        return ops->guard(move, &m, fault);
+    move(&m);
+    return true;
+}
+
 void exec_run(Exec *x, const CommandBuffer *c)
 {
     for (const Cmd *cmd = c->first; cmd && !x->device->failing; cmd = cmd->next) {
-        CpuFault fault;
+        DeviceFault fault;
         char text[128];
         if (!cmd->moves) {
             cmd->run(x, cmd);
-        } else if (!move_guarded(move, &(Move){ x, cmd }, &fault)) {
+        } else if (!guarded(x, cmd, &fault)) {
             snprintf(text, sizeof text,
                      "a copy, fill or clear %s at 0x%llx, which is no memory of the program",
-                     fault.kind == CPU_FAULT_WRITE ? "writes" : "reads",
+                     fault.kind == DEVICE_FAULT_WRITE ? "writes" : "reads",
                      (unsigned long long)fault.address);
             device_lose(x->device, &c->base, text, &fault);
         }
@@ -35,6 +46,7 @@ void exec_run(Exec *x, const CommandBuffer *c)
 
 void exec_finish(Exec *x)
 {
+    arena_free(&x->scratch);
     free(x->slots);
     free(x->counts);
     x->slots = NULL;
@@ -44,37 +56,45 @@ void exec_finish(Exec *x)
 
 /* ---- descriptors ----------------------------------------------------------------------------- */
 
-static bool lose_slot(Exec *x, const Pipeline *p, uint32_t slot)
+static bool lose_slot(Exec *x, const Pipeline *p, const DeviceSlot *slot)
 {
     char text[128];
-    snprintf(text, sizeof text, "dispatch: nothing is bound to set %u, binding %u",
-             p->slots[slot].set, p->slots[slot].binding);
+    snprintf(text, sizeof text, "dispatch: nothing is bound to set %u, binding %u", slot->set,
+             slot->binding);
     device_lose(x->device, &p->base, text, NULL);
     return false;
+}
+
+static bool have_room(Exec *x, const Pipeline *p, uint32_t n)
+{
+    if (n <= x->n_slots)
+        return true;
+    const DeviceBinding **slots = realloc(x->slots, n * sizeof *slots);
+    x->slots = slots ? slots : x->slots;
+    uint32_t *counts = slots ? realloc(x->counts, n * sizeof *counts) : NULL;
+    if (!counts) {
+        device_lose(x->device, &p->base, "dispatch: out of memory", NULL);
+        return false;
+    }
+    x->counts = counts;
+    x->n_slots = n;
+    return true;
 }
 
 /* Fills x->slots and x->counts. */
 static bool find_slots(Exec *x, const BoundState *s)
 {
     const Pipeline *p = s->pipeline;
+    const DeviceKernel *k = p->kernel->code;
     uint32_t moved = 0;
-    if (p->n_slots > x->n_slots) {
-        const CpuBinding **slots = realloc(x->slots, p->n_slots * sizeof *slots);
-        x->slots = slots ? slots : x->slots;
-        uint32_t *counts = slots ? realloc(x->counts, p->n_slots * sizeof *counts) : NULL;
-        if (!counts) {
-            device_lose(x->device, &p->base, "dispatch: out of memory", NULL);
-            return false;
-        }
-        x->counts = counts;
-        x->n_slots = p->n_slots;
-    }
-    for (uint32_t i = 0; i < p->n_slots; i++) {
-        uint32_t number = p->slots[i].set;
+    if (!have_room(x, p, k->n_slots))
+        return false;
+    for (uint32_t i = 0; i < k->n_slots; i++) {
+        uint32_t number = k->slots[i].set;
         const DescriptorSet *set = number < MAX_SETS ? s->sets[number] : NULL;
-        const LayoutBinding *b = set ? layout_binding(set->layout, p->slots[i].binding) : NULL;
+        const LayoutBinding *b = set ? layout_binding(set->layout, k->slots[i].binding) : NULL;
         if (!b || !b->count)
-            return lose_slot(x, p, i);
+            return lose_slot(x, p, &k->slots[i]);
         x->slots[i] = &set->descriptors[b->first];
         x->counts[i] = b->count;
         bool dynamic = b->type == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC ||
@@ -82,7 +102,7 @@ static bool find_slots(Exec *x, const BoundState *s)
         if (!dynamic || !s->dynamic[number] || b->count > MAX_DYNAMIC - moved)
             continue;
         for (uint32_t e = 0; e < b->count; e++) {
-            CpuBinding to = set->descriptors[b->first + e];
+            DeviceBinding to = set->descriptors[b->first + e];
             if (to.size)
                 to.base = (char *)to.base + s->dynamic[number][b->first_dynamic + e];
             x->moved[moved + e] = to;
@@ -93,105 +113,82 @@ static bool find_slots(Exec *x, const BoundState *s)
     return true;
 }
 
-/* Of find_slots' descriptors, which are images' and samplers'. */
-static bool **find_images(const BoundState *s, Arena *scratch)
+/* Which of find_slots' descriptors are images' and samplers'. */
+static const bool *const *find_images(const BoundState *s, Arena *scratch)
 {
-    const Pipeline *p = s->pipeline;
-    bool **images = NEW_ARRAY(scratch, bool *, p->n_slots);
-    for (uint32_t i = 0; i < p->n_slots; i++) {
-        const DescriptorSet *set = s->sets[p->slots[i].set];
-        const LayoutBinding *b = layout_binding(set->layout, p->slots[i].binding);
-        images[i] = NEW_ARRAY(scratch, bool, b->count);
+    const DeviceKernel *k = s->pipeline->kernel->code;
+    const bool **images = NEW_ARRAY(scratch, const bool *, k->n_slots);
+    for (uint32_t i = 0; i < k->n_slots; i++) {
+        const DescriptorSet *set = s->sets[k->slots[i].set];
+        const LayoutBinding *b = layout_binding(set->layout, k->slots[i].binding);
+        bool *each = NEW_ARRAY(scratch, bool, b->count);
         for (uint32_t e = 0; e < b->count; e++)
-            images[i][e] = set_has_image(set, b, e);
+            each[e] = set_has_image(set, b, e);
+        images[i] = each;
     }
     return images;
 }
 
 /* ---- dispatch -------------------------------------------------------------------------------- */
 
-typedef struct Complaint {
-    Exec *exec;
-    const Base *object;
-    const CpuDispatch *dispatch;    /* one whose errors are fatal; or NULL */
-} Complaint;
-
-static void complain(void *user, const Diag *d)
-{
-    const Complaint *c = user;
-    char text[VK_MAX_DESCRIPTION_SIZE];
-    diag_format(d, text, sizeof text);
-    if (c->dispatch && d->severity == DIAG_ERROR)
-        device_lose(c->exec->device, c->object, text, &c->dispatch->fault);
-    else
-        say(c->exec->device->instance, VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT, c->object,
-            d->rule ? d->rule : "heddle", text);
-}
-
-typedef struct Interpreted {
+typedef struct Running {
     Exec *exec;
     const BoundState *state;
-    uint32_t groups[3], base[3];
-    Arena scratch;
-    DiagSink *sink;
-} Interpreted;
+    DeviceDispatch x;
+    DiagSink sink;
+    char error[VK_MAX_DESCRIPTION_SIZE];    /* the first; or "" */
+} Running;
 
-/* On the reference device. */
-static HeddleResult interpret(void *user)
+/* What a checking device finds is told, and the kernel goes on; any other device's errors end the
+ * logical device, once it has said which access it was. */
+static void complain(void *user, const Diag *d)
 {
-    Interpreted *r = user;
-    const Pipeline *p = r->state->pipeline;
-    HeddleKernel *k = p->kernel->heddle;
-    HeddleReport report = { 0 };
-    HeddleDispatch d = { .push = r->state->push, .push_size = k->info->push_size };
-    Bound b = { .dispatch = &d, .push = r->state->push, .push_size = k->info->push_size };
-    memcpy(b.groups, r->groups, sizeof b.groups);
-    memcpy(d.groups, r->groups, sizeof d.groups);
-    memcpy(d.base_group, r->base, sizeof d.base_group);
-    if (!find_slots(r->exec, r->state))
-        return HEDDLE_ERROR_BINDING;
-    b.counts = r->exec->counts;
-    b.images = find_images(r->state, &r->scratch);
-    b.bindings = NEW_ARRAY(&r->scratch, CpuBinding *, p->n_slots);
-    for (uint32_t i = 0; i < p->n_slots; i++)
-        b.bindings[i] = (CpuBinding *)(uintptr_t)r->exec->slots[i];
-    return k->device->ops->dispatch(k, &b, &report, &r->scratch, r->sink);
+    Running *r = user;
+    const Device *device = r->exec->device;
+    char text[VK_MAX_DESCRIPTION_SIZE];
+    diag_format(d, text, sizeof text);
+    bool fatal = d->severity == DIAG_ERROR && !device->instance->config.check;
+    if (fatal && !r->error[0])
+        memcpy(r->error, text, sizeof text);
+    else
+        say(device->instance, VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT,
+            &r->state->pipeline->base, d->rule ? d->rule : "heddle", text);
 }
 
-static void count(Kernel *k, const CpuDispatch *d, uint64_t ns)
+static HeddleResult dispatch_bound(void *user)
+{
+    Running *r = user;
+    DeviceBase *d = device_base(r->exec->device);
+    if (d->info.wants_images)
+        r->x.images = find_images(r->state, &r->exec->scratch);
+    return d->ops->dispatch(d, &r->x, &r->exec->scratch, &r->sink);
+}
+
+static void count(Kernel *k, const DeviceDispatch *x, uint64_t ns)
 {
     atomic_fetch_add(&k->runs, 1);
     atomic_fetch_add(&k->ns, ns);
-    for (int i = 0; i < CPU_N_STATS; i++)
-        atomic_fetch_add(&k->stats[i], d->stats[i]);
+    for (int i = 0; i < DEVICE_N_STATS; i++)
+        atomic_fetch_add(&k->stats[i], x->stats[i]);
 }
 
 void exec_dispatch(Exec *x, const BoundState *s, const uint32_t groups[3], const uint32_t base[3])
 {
     const Pipeline *p = s->pipeline;
-    const CpuKernel *k = p->kernel->cpu;
-    if (!groups[0] || !groups[1] || !groups[2])
+    if (!groups[0] || !groups[1] || !groups[2] || !find_slots(x, s))
         return;
-    CpuDispatch d = { .kernel = k, .push = s->push };
-    Complaint c = { x, &p->base, k ? &d : NULL };
-    DiagSink sink = { .report = complain, .user = &c };
-    if (!k) {
-        Interpreted r = { .exec = x, .state = s, .sink = &sink };
-        memcpy(r.groups, groups, sizeof r.groups);
-        memcpy(r.base, base, sizeof r.base);
-        log_guarded(NULL, &r.scratch, interpret, &r);
-        arena_free(&r.scratch);
-        return;
-    }
-    if (!find_slots(x, s))
-        return;
-    d.slots = x->slots;
-    d.counts = x->counts;
-    memcpy(d.groups, groups, sizeof d.groups);
-    memcpy(d.base_group, base, sizeof d.base_group);
+    Running r = { .exec = x, .state = s };
+    r.sink = (DiagSink){ .report = complain, .user = &r };
+    r.x = (DeviceDispatch){ .kernel = p->kernel->code, .slots = x->slots, .counts = x->counts,
+                            .push = s->push };
+    memcpy(r.x.groups, groups, sizeof r.x.groups);
+    memcpy(r.x.base_group, base, sizeof r.x.base_group);
     bool counted = x->device->instance->config.stats;
     uint64_t start = counted ? clock_ns() : 0;
-    cpu_dispatch(x->device->physical->heddle->cpu, &d, &sink);
+    log_guarded(NULL, &x->scratch, dispatch_bound, &r);
+    arena_free(&x->scratch);
     if (counted)
-        count(p->kernel, &d, clock_ns() - start);
+        count(p->kernel, &r.x, clock_ns() - start);
+    if (r.error[0])
+        device_lose(x->device, &p->base, r.error, &r.x.fault);
 }

@@ -168,7 +168,7 @@ static bool known_extension(const char *name)
     return false;
 }
 
-/* Version, build (size and time of the driver's file), CPU and what is compiled for it. */
+/* Version, build (size and time of the driver's file), and the device. */
 static uint64_t identity(const HeddleDevice *d)
 {
     Dl_info self;
@@ -178,10 +178,8 @@ static uint64_t identity(const HeddleDevice *d)
         int64_t build[] = { file.st_size, file.st_mtim.tv_sec, file.st_mtim.tv_nsec };
         h = hash_bytes(build, sizeof build, h);
     }
-    h = hash_bytes(d->target.llvm, sizeof d->target.llvm, h);
-    h = hash_bytes(d->target.cpu, strlen(d->target.cpu), h);
-    const char *features = d->target.features ? d->target.features : "";
-    return hash_bytes(features, strlen(features), h);
+    uint64_t device = d->base->info.identity;
+    return hash_bytes(&device, sizeof device, h);
 }
 
 static VkResult open_physical(Instance *i)

@@ -215,7 +215,7 @@ static void dump_llvm(Build *b)
     HeddleKernel *kernel = NULL;
     if (!config->dump || config->check || make_kernel(b, HEDDLE_EMIT_LLVM, NULL, &kernel))
         return;
-    dump(b, ".ll", kernel->text, kernel->text_size);
+    dump(b, ".ll", kernel->code->text, kernel->code->text_size);
     heddle_kernel_free(kernel);
 }
 
@@ -246,14 +246,15 @@ static VkPipelineCreateFlags2 flags_of(const VkComputePipelineCreateInfo *info)
 static VkResult find_kernel(Build *b, Cache *cache, bool *hit, Kernel **out)
 {
     Cache *caches[] = { cache, b->device->cache };
+    DeviceBase *device = device_base(b->device);
     const char *folder = b->device->instance->config.cache;
     *out = NULL;
     for (int i = 0; i < 2 && !*out; i++) {
-        *out = caches[i] ? cache_find(caches[i], &b->key) : NULL;
+        *out = caches[i] ? cache_find(caches[i], device, &b->key) : NULL;
         *hit = *out && i == 0;
     }
     if (!*out && folder)
-        *out = folder_find(folder, &b->key);
+        *out = folder_find(folder, device, &b->key);
     if (!*out) {
         if (flags_of(b->info) & VK_PIPELINE_CREATE_2_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT)
             return VK_PIPELINE_COMPILE_REQUIRED;
@@ -272,30 +273,6 @@ static VkResult find_kernel(Build *b, Cache *cache, bool *hit, Kernel **out)
 }
 
 /* ---- pipelines ------------------------------------------------------------------------------- */
-
-static uint32_t count_slots(const Kernel *k)
-{
-    return k->cpu ? k->cpu->n_slots : k->heddle->info->n_bindings;
-}
-
-static Pipeline *pipeline_new(const Device *d, Kernel *kernel, const Alloc *alloc)
-{
-    uint32_t n = count_slots(kernel);
-    Pipeline *p = object_new(alloc, &d->alloc, sizeof *p + n * sizeof *p->slots,
-                             VK_OBJECT_TYPE_PIPELINE);
-    if (!p)
-        return NULL;
-    p->kernel = kernel;
-    p->n_slots = n;
-    for (uint32_t i = 0; i < n; i++) {
-        const CpuSlot *s = kernel->cpu ? &kernel->cpu->slots[i] : NULL;
-        const HeddleBindingInfo *b = s ? NULL : &kernel->heddle->info->bindings[i];
-        p->slots[i].set = s ? s->set : b->set;
-        p->slots[i].binding = s ? s->binding : b->binding;
-        p->slots[i].count = s ? s->count : b->count;
-    }
-    return p;
-}
 
 static void feed_back(const VkComputePipelineCreateInfo *info, VkPipelineCreationFeedback all)
 {
@@ -335,11 +312,12 @@ static VkResult create(Device *d, Cache *cache, const VkComputePipelineCreateInf
     free(b.replacement);
     if (r)
         return r;
-    Pipeline *p = pipeline_new(d, kernel, alloc);
+    Pipeline *p = object_new(alloc, &d->alloc, sizeof *p, VK_OBJECT_TYPE_PIPELINE);
     if (!p) {
         kernel_release(kernel);
         return VK_ERROR_OUT_OF_HOST_MEMORY;
     }
+    p->kernel = kernel;
     const VkPipelineCreationFeedbackFlags from_cache =
         hit ? VK_PIPELINE_CREATION_FEEDBACK_APPLICATION_PIPELINE_CACHE_HIT_BIT : 0;
     feed_back(info, (VkPipelineCreationFeedback){

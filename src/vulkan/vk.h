@@ -11,6 +11,7 @@
 #ifndef HEDDLE_VULKAN_VK_H
 #define HEDDLE_VULKAN_VK_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include <vulkan/vk_icd.h>
@@ -172,16 +173,17 @@ struct Device {
     atomic_bool failing;        /* lost: the queues stop */
     atomic_bool lost;           /* ... have stopped, and calls say so: nothing is in use any more */
     char fault[VK_MAX_DESCRIPTION_SIZE];
-    CpuFault access;            /* what a kernel did that lost it */
+    DeviceFault access;            /* what a kernel did that lost it */
     atomic_uint_fast64_t next_slot; /* of private data */
     Cache *cache;               /* kernels of all its pipelines */
     void *nothing;              /* what empty descriptors point to */
 };
 DISPATCHABLE(Device, VkDevice)
+static inline DeviceBase *device_base(const Device *d) { return d->physical->heddle->base; }
 
 /* By what runs on a queue, not under the lock: the device is lost, for this reason. `fault` may be
  * NULL. */
-void device_lose(Device *d, const Base *object, const char *why, const CpuFault *fault);
+void device_lose(Device *d, const Base *object, const char *why, const DeviceFault *fault);
 
 typedef struct PrivateSlot { Base base; uint64_t id; } PrivateSlot;
 HANDLE(PrivateSlot, VkPrivateDataSlot)
@@ -260,7 +262,7 @@ typedef struct LayoutBinding {
     uint32_t binding, count;
     VkDescriptorType type;
     VkDescriptorBindingFlags flags;
-    uint32_t first;             /* CpuBinding of the set; with inline data: the one that it is */
+    uint32_t first;             /* DeviceBinding of the set; with inline data: the one that it is */
     uint32_t first_dynamic;     /* of dynamic types: number in the set */
     uint32_t data;              /* of inline uniform blocks: offset of the data in the set */
     const Sampler **samplers;   /* immutable ones, or NULL; behind the layout */
@@ -291,7 +293,7 @@ typedef struct DescriptorSet {
     uint32_t variable_count;
     /* layout->n_descriptors, of images and samplers ImageBindings; where bindings are mutable, a
      * byte each that says whether it is one; the data of inline blocks */
-    CpuBinding descriptors[];
+    DeviceBinding descriptors[];
 } DescriptorSet;
 HANDLE(DescriptorSet, VkDescriptorSet)
 /* Makes the zeroed memory at `s` an empty set of the layout, which it retains. */
@@ -332,13 +334,13 @@ typedef struct Kernel {
     atomic_uint references;
     KernelKey key;
     HeddleKernel *heddle;       /* NULL when it comes from where kernels are kept */
-    CpuKernel *cpu;             /* NULL on the reference device; else heddle's or its own */
+    DeviceKernel *code;         /* heddle's, or its own */
     char name[64];              /* of its module, for people */
     atomic_uint_fast64_t left;  /* clock_ns when somebody last let go of it */
-    atomic_uint_fast64_t runs, ns, stats[CPU_N_STATS]; /* with HEDDLE_STATS */
+    atomic_uint_fast64_t runs, ns, stats[DEVICE_N_STATS]; /* with HEDDLE_STATS */
 } Kernel;
 /* Takes one of the two. NULL, with that freed, when out of memory. */
-Kernel *kernel_new(const KernelKey *key, HeddleKernel *heddle, CpuKernel *cpu);
+Kernel *kernel_new(const KernelKey *key, HeddleKernel *heddle, DeviceKernel *code);
 Kernel *kernel_retain(Kernel *k);
 void kernel_release(Kernel *k);
 
@@ -356,12 +358,12 @@ HANDLE(Cache, VkPipelineCache)
  * been idle longest. */
 bool cache_init(Cache *c, uint64_t limit);
 void cache_finish(Cache *c);
-Kernel *cache_find(Cache *c, const KernelKey *key);     /* retained, or NULL */
+Kernel *cache_find(Cache *c, DeviceBase *d, const KernelKey *key); /* retained, or NULL */
 void cache_add(Cache *c, Kernel *k);
 void cache_release(Cache *c, Kernel *k);                /* kernel_release, and keeps the limit */
 void cache_report(const Cache *c, Instance *instance);  /* HEDDLE_STATS, to the log */
 /* The same in a folder of files, which several processes may use at once. */
-Kernel *folder_find(const char *folder, const KernelKey *key);
+Kernel *folder_find(const char *folder, DeviceBase *d, const KernelKey *key);
 void folder_add(const char *folder, const Kernel *k);
 
 /* ---- pipeline.c ------------------------------------------------------------------------------ */
@@ -373,12 +375,7 @@ typedef struct ShaderModule {
 } ShaderModule;
 HANDLE(ShaderModule, VkShaderModule)
 
-typedef struct Pipeline {
-    Base base;
-    Kernel *kernel;
-    uint32_t n_slots;           /* what a dispatch passes, in order */
-    struct { uint32_t set, binding, count; } slots[];
-} Pipeline;
+typedef struct Pipeline { Base base; Kernel *kernel; } Pipeline;
 HANDLE(Pipeline, VkPipeline)
 
 /* ---- command.c: recording -------------------------------------------------------------------- */
@@ -437,10 +434,11 @@ const BoundState *command_state(CommandBuffer *c);
 /* What runs command buffers: one a queue. */
 struct Exec {
     Device *device;
-    const CpuBinding **slots;
+    Arena scratch;              /* of a dispatch */
+    const DeviceBinding **slots;
     uint32_t *counts;           /* descriptors of each slot */
     uint32_t n_slots;           /* room */
-    CpuBinding moved[MAX_DYNAMIC]; /* descriptors with dynamic offsets added */
+    DeviceBinding moved[MAX_DYNAMIC]; /* descriptors with dynamic offsets added */
 };
 void exec_run(Exec *x, const CommandBuffer *c);
 void exec_finish(Exec *x);

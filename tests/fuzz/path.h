@@ -129,11 +129,11 @@ static bool has_addresses(const SpvModule *m)
 
 static void path_run(Path *p, const CpuKernel *k, DiagSink *sink)
 {
-    CpuBinding table[PATH_BUFFERS][4];
-    const CpuBinding *slots[PATH_BUFFERS];
+    DeviceBinding table[PATH_BUFFERS][4];
+    const DeviceBinding *slots[PATH_BUFFERS];
     for (uint32_t i = 0; i < k->n_slots; i++) {
         for (uint32_t e = 0; e < 4; e++)
-            table[i][e] = (CpuBinding){ p->memory[i], e ? 0 : PATH_BYTES };
+            table[i][e] = (DeviceBinding){ p->memory[i], e ? 0 : PATH_BYTES };
         slots[i] = table[i];
     }
     CpuDispatch d = { .kernel = k, .slots = slots, .push = p->memory[0], .groups = { 1, 1, 1 },

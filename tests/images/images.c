@@ -9,7 +9,7 @@
 #include "base/test.h"
 #include "cpu/cpu.h"
 #include "reference/reference.h"
-#include "runtime/runtime.h"
+#include "runtime/internal.h"
 
 #include <dirent.h>
 #include <math.h>
@@ -202,8 +202,8 @@ static const Slot *slot_at(const Slot *slots, uint32_t n, uint32_t binding)
     return NULL;
 }
 
-static bool run_cpu(const SpvModule *m, uint32_t subgroup, CpuBinding buffers[3], const Slot *slots,
-                    uint32_t n, DiagSink *sink)
+static bool run_cpu(const SpvModule *m, uint32_t subgroup, DeviceBinding buffers[3],
+                    const Slot *slots, uint32_t n, DiagSink *sink)
 {
     CpuTarget target;
     if (!cpu_target(&target, NULL, sink))
@@ -212,7 +212,7 @@ static bool run_cpu(const SpvModule *m, uint32_t subgroup, CpuBinding buffers[3]
     CpuOptions o = { .subgroup_size = subgroup, .optimise = true, .robust = subgroup == 8 };
     CpuKernel *k = cpu_compile(m, &target, &passes, &o, sink);
     CpuDevice *device = cpu_device_new(1, sink);
-    const CpuBinding *bound[MAX_VARIABLES];
+    const DeviceBinding *bound[MAX_VARIABLES];
     uint32_t counts[MAX_VARIABLES];
     for (uint32_t s = 0; k && s < k->n_slots; s++) {
         const Slot *of = slot_at(slots, n, k->slots[s].binding);
@@ -227,7 +227,7 @@ static bool run_cpu(const SpvModule *m, uint32_t subgroup, CpuBinding buffers[3]
     return good;
 }
 
-static bool run_reference(Arena *a, const SpvModule *m, uint32_t subgroup, CpuBinding buffers[3],
+static bool run_reference(Arena *a, const SpvModule *m, uint32_t subgroup, DeviceBinding buffers[3],
                           const Slot *slots, uint32_t n, DiagSink *sink)
 {
     RefBinding *all = NEW_ARRAY(a, RefBinding, 3 + n * MAX_COUNT);
@@ -294,7 +294,7 @@ static void run_round(const char *name, SpvModule *m, bool compares, uint32_t ro
     bool good = true;
     for (int d = 0; d < 2 && good; d++) {
         Memory *x = d ? reference : cpu;
-        CpuBinding buffers[3] = { { x->input, sizeof x->input }, { x->exact, sizeof x->exact },
+        DeviceBinding buffers[3] = { { x->input, sizeof x->input }, { x->exact, sizeof x->exact },
                                   { x->near, sizeof x->near } };
         good = d ? run_reference(&a, m, subgroup, buffers, slots, n, &said.sink)
                  : run_cpu(m, subgroup, buffers, slots, n, &said.sink);

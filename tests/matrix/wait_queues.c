@@ -266,10 +266,10 @@ static bool run_cpu(Loop *l, const SpvModule *m, const uint32_t *push, uint32_t 
     if (!device || !cpu_target(&target, NULL, &l->diags.sink))
         return false;
     CpuKernel *k = cpu_compile(m, &target, &passes, &o, &l->diags.sink);
-    CpuBinding bound[N_BUFFERS];
-    const CpuBinding *slots[N_BUFFERS];
+    DeviceBinding bound[N_BUFFERS];
+    const DeviceBinding *slots[N_BUFFERS];
     for (uint32_t b = 0; b < N_BUFFERS; b++)
-        bound[b] = (CpuBinding){ l->buffers[b].data, l->buffers[b].size };
+        bound[b] = (DeviceBinding){ l->buffers[b].data, l->buffers[b].size };
     for (uint32_t s = 0; k && s < k->n_slots; s++)
         slots[s] = &bound[k->slots[s].binding];
     CpuDispatch d = { .kernel = k, .slots = slots, .push = push, .groups = { GROUPS, 1, 1 },

@@ -101,7 +101,7 @@ LV emit_frame(Emit *e, uint64_t bytes)
     return LLVMBuildGEP2(e->entry_b, e->i8, base, &index, 1, "");
 }
 
-void emit_count(Emit *e, enum CpuStat stat, LV amount)
+void emit_count(Emit *e, DeviceStat stat, LV amount)
 {
     if (!e->options->stats)
         return;

@@ -91,7 +91,7 @@ typedef struct Pointer {
     bool volatile_;
     /* what the access promises when less than a scalar's own size; 0: that */
     uint32_t align;
-    /* an array of buffers, not chosen from yet: its CpuBinding array; base is NULL */
+    /* an array of buffers, not chosen from yet: its DeviceBinding array; base is NULL */
     LV descriptors;
     LV n_descriptors;           /* how many are bound, i32; NULL: it is no array of them */
     bool matrix;                /* into an element of a cooperative matrix: matrix.c's */
@@ -159,7 +159,7 @@ struct Emit {
  * caller. */
 bool emit_module(Emit *e);
 /* Adds to a counter of CpuEnv.stats when options->stats; amount i64, or NULL for 1. */
-void emit_count(Emit *e, enum CpuStat stat, LV amount);
+void emit_count(Emit *e, DeviceStat stat, LV amount);
 void emit_error(Emit *e, const SpvInst *i, const char *rule, const char *fmt, ...)
     PRINTF_LIKE(4, 5);
 /* The function's own tables; each ends with a row of op 0. An opcode in none is an error that names

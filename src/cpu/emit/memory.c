@@ -234,7 +234,7 @@ static void use_descriptor(Emit *e, LLVMBuilderRef b, Pointer *p, LV descriptor)
 {
     p->base = invariant_load(e, b, e->ptr, descriptor);
     p->limit = invariant_load(e, b, e->i64,
-                              byte_gep(e, b, descriptor, i64c(e, offsetof(CpuBinding, size))));
+                              byte_gep(e, b, descriptor, i64c(e, offsetof(DeviceBinding, size))));
 }
 
 /* Of an array of buffers or images: never more than it was declared with. */
@@ -671,11 +671,11 @@ static void choose_buffer(Emit *e, Pointer *p, LV index)
         use_descriptor(e, e->b, p, at);
         return;
     }
-    Pointer table = { .base = descriptors, .lane_index = index, .lane_scale = sizeof(CpuBinding),
+    Pointer table = { .base = descriptors, .lane_index = index, .lane_scale = sizeof(DeviceBinding),
                       .affine = { .group = 1 } };
     SpvType word = { .kind = SPV_INT, .bits = 64 };
-    p->base = from_address(e, emit_load_leaf(e, &table, offsetof(CpuBinding, base), &word));
-    p->limit = emit_load_leaf(e, &table, offsetof(CpuBinding, size), &word);
+    p->base = from_address(e, emit_load_leaf(e, &table, offsetof(DeviceBinding, base), &word));
+    p->limit = emit_load_leaf(e, &table, offsetof(DeviceBinding, size), &word);
 }
 
 static bool builtin_step(Emit *e, Pointer *p, const SpvInst *i, LV index)

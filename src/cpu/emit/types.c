@@ -289,7 +289,7 @@ uint64_t emit_layout_size(Emit *e, const Layout *l)
     case SPV_TENSOR_LAYOUT: case SPV_TENSOR_VIEW:
         return (uint64_t)emit_n_leaves(e, t) * emit_scalar_bytes(e, t);
     case SPV_IMAGE: case SPV_SAMPLER: case SPV_SAMPLED_IMAGE:
-        return sizeof(CpuBinding);
+        return sizeof(DeviceBinding);
     default:
         return 0;
     }

@@ -621,7 +621,7 @@ static void control_barrier(Emit *e, const SpvInst *i)
     fence(e, constant(e, spv_operand(i, 1)));
     if (execution == SpvScopeSubgroup || execution == SpvScopeInvocation)
         return;
-    emit_count(e, CPU_STAT_BARRIERS, NULL);
+    emit_count(e, DEVICE_STAT_BARRIERS, NULL);
     flow_barrier(e);
     fence(e, SpvScopeWorkgroup);
 }

@@ -2,8 +2,9 @@
  *
  * Images, samplers and texel buffers. A value of such a type is the address of its descriptor
  * (base/image.h), a sampled image's both addresses; a variable is an array of ImageBinding, which
- * the slots hold like buffers' CpuBinding. An access puts its operands into memory, row by row, and
- * calls cpu_image once for all active lanes, or for one where the operands are the same for all.
+ * the slots hold like buffers' DeviceBinding. An access puts its operands into memory, row by row,
+ * and calls cpu_image once for all active lanes, or for one where the operands are the same for
+ * all.
  */
 #include "cpu/lanes/image.h"
 #include "cpu/emit/emit.h"
@@ -12,7 +13,7 @@
 
 #include <stddef.h>
 
-_Static_assert(sizeof(ImageBinding) == sizeof(CpuBinding), "one kind of slot");
+_Static_assert(sizeof(ImageBinding) == sizeof(DeviceBinding), "one kind of slot");
 
 /* What all calls of a function share, in the stack frame. */
 struct Image {

@@ -164,8 +164,8 @@ void mat_muladd(Emit *e, const SpvInst *i)
     settle_operand(e, b);
     const SpvType *sum = sum_type(e, i);
     GemmShape shape = shape_of(e, i, sum);
-    mat_count(e, tr, CPU_STAT_MULADDS, 1);
-    mat_count(e, tr, CPU_STAT_FLOPS, 2ull * shape.M * shape.N * shape.K);
+    mat_count(e, tr, DEVICE_STAT_MULADDS, 1);
+    mat_count(e, tr, DEVICE_STAT_FLOPS, 2ull * shape.M * shape.N * shape.K);
     if (sum == tr)
         add_pending(e, i, &shape, mat_home(e, i->id));
     else

@@ -102,7 +102,7 @@ static LV is_leader(Emit *e)
     return LLVMBuildICmp(e->b, LLVMIntEQ, subgroup, ir_int(e->i32, 0), "");
 }
 
-void mat_count(Emit *e, const SpvType *t, enum CpuStat stat, uint64_t n)
+void mat_count(Emit *e, const SpvType *t, DeviceStat stat, uint64_t n)
 {
     if (!n || !e->options->stats)
         return;
@@ -625,7 +625,7 @@ static void yield(Emit *e, uint32_t to)
         LV fn = emit_env(e, e->b, e->ptr, offsetof(CpuEnv, yield));
         LT type = LLVMFunctionType(e->void_, &e->ptr, 1, false);
         LLVMBuildCall2(e->b, type, fn, &e->env, 1, "");
-        mat_count(e, NULL, CPU_STAT_YIELDS, 1);
+        mat_count(e, NULL, DEVICE_STAT_YIELDS, 1);
         if_end(e, &due);
         if_end(e, &on);
     }

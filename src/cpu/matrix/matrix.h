@@ -106,7 +106,7 @@ Comp mat_comp(const SpvType *matrix);
 uint64_t mat_bytes(Emit *e, const SpvType *matrix); /* of a dense home, padding included */
 bool mat_is(const SpvType *t);
 /* A workgroup's operation counts once. */
-void mat_count(Emit *e, const SpvType *matrix, enum CpuStat stat, uint64_t n);
+void mat_count(Emit *e, const SpvType *matrix, DeviceStat stat, uint64_t n);
 bool mat_same_in_workgroup(Emit *e, SpvId id, uint32_t depth);
 Holders mat_holders(Emit *e, const SpvType *matrix);
 /* Memory for a matrix: the subgroup's frame, or the workgroup's memory. */

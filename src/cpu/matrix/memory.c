@@ -143,7 +143,7 @@ void mat_copy(Emit *e, const SpvType *t, const Tile *to, const Tile *from)
     Leader l = mat_leader_begin(e, t);
     LLVMBuildCall2(e->b, copy_type(e), fn, args, 4, "");
     mat_leader_end(e, &l);
-    mat_count(e, t, CPU_STAT_BYTES_MOVED,
+    mat_count(e, t, DEVICE_STAT_BYTES_MOVED,
               to->near && from->near ? (uint64_t)t->rows * t->cols * bytes : 0);
 }
 
@@ -330,8 +330,8 @@ void mat_load(Emit *e, const SpvInst *i)
     v->ahead = tile.near || !stays ? NULL : emit_ahead_distance(e, i, &lines);
     if (!tile.near && !stays)
         emit_ahead(e, i, &lines);
-    mat_count(e, t, CPU_STAT_MATRIX_LOADS, 1);
-    mat_count(e, t, CPU_STAT_BYTES_LOADED,
+    mat_count(e, t, DEVICE_STAT_MATRIX_LOADS, 1);
+    mat_count(e, t, DEVICE_STAT_BYTES_LOADED,
               (uint64_t)t->rows * t->cols * comp_bytes(mat_comp(t)));
     if (stays) {
         v->state = MAT_LAZY;
@@ -378,8 +378,8 @@ void mat_store(Emit *e, const SpvInst *i)
     Tile from = mat_read(e, object);
     Tile to = mat_memory_tile(e, i, t, spv_operand(i, 0), layout_of(e, i, spv_operand(i, 2)),
                               operand_or_0(i, 3), &inside);
-    mat_count(e, t, CPU_STAT_MATRIX_STORES, 1);
-    mat_count(e, t, CPU_STAT_BYTES_STORED,
+    mat_count(e, t, DEVICE_STAT_MATRIX_STORES, 1);
+    mat_count(e, t, DEVICE_STAT_BYTES_STORED,
               (uint64_t)t->rows * t->cols * comp_bytes(mat_comp(t)));
     bool waits = !inside && !is_volatile(i, 4) && from.col == to.col;
     if (!waits)

@@ -69,7 +69,7 @@ void mat_convert_use(Emit *e, const SpvInst *i)
         return;
     Tile x = mat_read(e, spv_operand(i, 0)), to = mat_result(e, i);
     mat_copy(e, t, &to, &x);
-    mat_count(e, t, CPU_STAT_CONVERSIONS, 1);
+    mat_count(e, t, DEVICE_STAT_CONVERSIONS, 1);
 }
 
 /* The same elements in the other order are the transpose. */
@@ -87,7 +87,7 @@ void mat_transpose(Emit *e, const SpvInst *i)
     Tile to = mat_result(e, i);
     x.col = !x.col;
     mat_copy(e, t, &to, &x);
-    mat_count(e, t, CPU_STAT_CONVERSIONS, 1);
+    mat_count(e, t, DEVICE_STAT_CONVERSIONS, 1);
 }
 
 /* ---- functions of every element -------------------------------------------------------------- */

@@ -216,6 +216,6 @@ bool mat_elementwise(Emit *e, const SpvInst *i)
     ir_store(e->b, r, vector_at(e, &to, to_type, n, l.index), comp_bytes(to_type));
     loop_end(e, &l);
     mat_leader_end(e, &leader);
-    mat_count(e, t, CPU_STAT_CONVERSIONS, o.kind == CONVERT);
+    mat_count(e, t, DEVICE_STAT_CONVERSIONS, o.kind == CONVERT);
     return true;
 }

@@ -216,9 +216,9 @@ static bool conversion(Emit *e, const SpvInst *i, const SpvType *matrix, const S
                    matrix->rows, matrix->cols, x->lanes, e->W);
         return false;
     }
-    mat_count(e, x->matrix, CPU_STAT_CONVERSIONS, 1);
+    mat_count(e, x->matrix, DEVICE_STAT_CONVERSIONS, 1);
     if (x->word != x->bits)
-        mat_count(e, x->matrix, CPU_STAT_BYTES_MOVED, (uint64_t)x->lanes * x->length * x->bytes);
+        mat_count(e, x->matrix, DEVICE_STAT_BYTES_MOVED, (uint64_t)x->lanes * x->length * x->bytes);
     return true;
 }
 

@@ -1020,8 +1020,8 @@ static void load_home(Emit *e, const Transfer *x, const Tile *home, const Tile *
 static void count(Emit *e, const Transfer *x)
 {
     uint64_t bytes = (uint64_t)x->matrix->rows * x->matrix->cols * x->bytes;
-    mat_count(e, x->matrix, x->store ? CPU_STAT_MATRIX_STORES : CPU_STAT_MATRIX_LOADS, 1);
-    mat_count(e, x->matrix, x->store ? CPU_STAT_BYTES_STORED : CPU_STAT_BYTES_LOADED, bytes);
+    mat_count(e, x->matrix, x->store ? DEVICE_STAT_MATRIX_STORES : DEVICE_STAT_MATRIX_LOADS, 1);
+    mat_count(e, x->matrix, x->store ? DEVICE_STAT_BYTES_STORED : DEVICE_STAT_BYTES_LOADED, bytes);
 }
 
 /* The slice's lines, those of blocks where the layout has them. */

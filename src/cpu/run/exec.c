@@ -40,8 +40,8 @@ struct Job {
     atomic_uint_fast64_t next_block;
     atomic_uint helpers;        /* workers running it; changed under the device's lock */
     uint32_t max_helpers;
-    uint64_t stats[CPU_N_STATS]; /* of the helpers */
-    CpuFault fault;             /* of one that had one */
+    uint64_t stats[DEVICE_N_STATS]; /* of the helpers */
+    DeviceFault fault;             /* of one that had one */
     Job *next;
 };
 
@@ -288,13 +288,13 @@ static void help(CpuDevice *d, Job *j, Pool *pool)
     j->helpers++;
     pthread_mutex_unlock(&d->lock);
     bool able = pool_prepare(pool, j->plan);
-    CpuFault fault = { CPU_FAULT_NONE, 0 };
+    DeviceFault fault = { DEVICE_FAULT_NONE, 0 };
     if (able)
         pool_run(pool, j->plan, &j->next_block, &fault);
     pthread_mutex_lock(&d->lock);
     if (fault.kind)
         j->fault = fault;
-    for (int i = 0; able && i < CPU_N_STATS; i++)
+    for (int i = 0; able && i < DEVICE_N_STATS; i++)
         j->stats[i] += pool->stats[i];
     if (!able)
         j->max_helpers = 0; /* there is no memory for helpers; its caller does it alone */
@@ -395,28 +395,28 @@ static void run_job(CpuDevice *d, const Plan *p, Pool *pool, uint32_t threads, C
     bool shared = job.max_helpers && p->n_blocks > 1;
     if (shared)
         queue_job(d, &job);
-    CpuFault own = { CPU_FAULT_NONE, 0 };
+    DeviceFault own = { DEVICE_FAULT_NONE, 0 };
     pool_run(pool, p, &job.next_block, &own);
     if (shared)
         retire_job(d, &job);
-    for (int i = 0; i < CPU_N_STATS; i++)
+    for (int i = 0; i < DEVICE_N_STATS; i++)
         out->stats[i] += pool->stats[i] + job.stats[i];
     out->fault = own.kind ? own : job.fault;
 }
 
-static bool no_fault(const CpuFault *f, DiagSink *sink)
+static bool no_fault(const DeviceFault *f, DiagSink *sink)
 {
     static const char *const does[] = {
-        [CPU_FAULT_READ] = "reads", [CPU_FAULT_WRITE] = "writes",
-        [CPU_FAULT_ACCESS] = "reads or writes",
+        [DEVICE_FAULT_READ] = "reads", [DEVICE_FAULT_WRITE] = "writes",
+        [DEVICE_FAULT_ACCESS] = "reads or writes",
     };
     switch (f->kind) {
-    case CPU_FAULT_NONE: return true;
-    case CPU_FAULT_NO_ADDRESS: return bad(sink, "the kernel uses a pointer that is no address");
-    case CPU_FAULT_ARITHMETIC: return bad(sink, "the kernel divides an integer by zero");
-    case CPU_FAULT_INSTRUCTION:
+    case DEVICE_FAULT_NONE: return true;
+    case DEVICE_FAULT_NO_ADDRESS: return bad(sink, "the kernel uses a pointer that is no address");
+    case DEVICE_FAULT_ARITHMETIC: return bad(sink, "the kernel divides an integer by zero");
+    case DEVICE_FAULT_INSTRUCTION:
         return bad(sink, "the kernel comes to where no instruction is: its behaviour is undefined");
-    case CPU_FAULT_READ: case CPU_FAULT_WRITE: case CPU_FAULT_ACCESS: break;
+    case DEVICE_FAULT_READ: case DEVICE_FAULT_WRITE: case DEVICE_FAULT_ACCESS: break;
     }
     diag(sink, DIAG_ERROR, NULL, NULL,
          "the kernel %s memory that the program does not have: 0x%llx", does[f->kind],

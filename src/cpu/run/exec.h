@@ -50,7 +50,7 @@ typedef struct Pool {
     uint32_t n_groups;
     Fiber home;                 /* the thread's own stack */
     Strand *ready, *last_ready; /* queue of subgroups that can go on */
-    uint64_t stats[CPU_N_STATS];
+    uint64_t stats[DEVICE_N_STATS];
     struct Pool *next;          /* in the device's list of unused ones */
 } Pool;
 
@@ -58,7 +58,7 @@ typedef struct Pool {
 bool pool_prepare(Pool *pool, const Plan *p);
 /* Takes blocks from the counter and runs them until there are no more. False, with *fault filled
  * in, when the kernel did what the machine refuses: nobody takes more blocks then. */
-bool pool_run(Pool *pool, const Plan *p, atomic_uint_fast64_t *next_block, CpuFault *fault);
+bool pool_run(Pool *pool, const Plan *p, atomic_uint_fast64_t *next_block, DeviceFault *fault);
 void pool_free(Pool *pool);
 const Plan *pool_plan(const CpuEnv *env); /* the plan a kernel's environment belongs to */
 

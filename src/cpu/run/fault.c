@@ -19,7 +19,7 @@ static const int signals[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL };
 
 typedef struct Guard {
     Fiber *home;
-    CpuFault *fault;
+    DeviceFault *fault;
     jmp_buf escape;
 } Guard;
 
@@ -34,21 +34,21 @@ static struct {
 } process = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* SI_KERNEL: the address is none at all (not canonical), and the CPU does not tell it. */
-static CpuFault fault_of(int signal, const siginfo_t *info, void *context)
+static DeviceFault fault_of(int signal, const siginfo_t *info, void *context)
 {
     (void)context;
     if (signal == SIGFPE)
-        return (CpuFault){ CPU_FAULT_ARITHMETIC, 0 };
+        return (DeviceFault){ DEVICE_FAULT_ARITHMETIC, 0 };
     if (signal == SIGILL)
-        return (CpuFault){ CPU_FAULT_INSTRUCTION, 0 };
+        return (DeviceFault){ DEVICE_FAULT_INSTRUCTION, 0 };
     if (info->si_code == SI_KERNEL)
-        return (CpuFault){ CPU_FAULT_NO_ADDRESS, 0 };
-    CpuFaultKind kind = CPU_FAULT_ACCESS;
+        return (DeviceFault){ DEVICE_FAULT_NO_ADDRESS, 0 };
+    DeviceFaultKind kind = DEVICE_FAULT_ACCESS;
 #if defined(__x86_64__)
     const ucontext_t *u = context;  /* the page fault's error code: bit 1 is set by a write */
-    kind = u->uc_mcontext.gregs[REG_ERR] & 2 ? CPU_FAULT_WRITE : CPU_FAULT_READ;
+    kind = u->uc_mcontext.gregs[REG_ERR] & 2 ? DEVICE_FAULT_WRITE : DEVICE_FAULT_READ;
 #endif
-    return (CpuFault){ kind, (uintptr_t)info->si_addr };
+    return (DeviceFault){ kind, (uintptr_t)info->si_addr };
 }
 
 /* Not a kernel's: to who had it before, or to the system, which ends the program. */
@@ -112,7 +112,7 @@ void fault_catch_no_more(void)
     pthread_mutex_unlock(&process.lock);
 }
 
-bool fault_guarded(void (*work)(void *user), void *user, Fiber *home, CpuFault *fault)
+bool fault_guarded(void (*work)(void *user), void *user, Fiber *home, DeviceFault *fault)
 {
     Guard g = { .home = home, .fault = fault };
     if (setjmp(g.escape) == 0) {

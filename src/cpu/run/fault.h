@@ -19,7 +19,7 @@ void fault_catch_no_more(void);
 
 /* Calls work(user). False, with *fault filled in, when a fault ended that. `home`: where it runs on
  * fibers, the thread's own stack. */
-bool fault_guarded(void (*work)(void *user), void *user, Fiber *home, CpuFault *fault);
+bool fault_guarded(void (*work)(void *user), void *user, Fiber *home, DeviceFault *fault);
 /* A guarded thread leaves its guard for what is no kernel of ours, and returns to it. */
 void *fault_unguard(void);
 void fault_reguard(void *guard);

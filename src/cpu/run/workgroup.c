@@ -323,7 +323,7 @@ static void yield_fiber(CpuEnv *env)
     Strand *s = (Strand *)env;
     Pool *pool = s->pool;
     env->yield_count = 0;
-    pool->stats[CPU_STAT_YIELDS]++;
+    pool->stats[DEVICE_STAT_YIELDS]++;
     if (!pool->ready)
         return;
     Fiber *to = pop_ready(pool);
@@ -425,7 +425,7 @@ static void run(void *user)
     }
 }
 
-bool pool_run(Pool *pool, const Plan *p, atomic_uint_fast64_t *next_block, CpuFault *fault)
+bool pool_run(Pool *pool, const Plan *p, atomic_uint_fast64_t *next_block, DeviceFault *fault)
 {
     Run r = { pool, p, next_block };
     FloatControl kept = float_control();

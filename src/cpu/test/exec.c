@@ -48,8 +48,8 @@ static void count_group(CpuEnv *env)
         !env->shared == shared)
         atomic_fetch_add(&g->wrong, 1);
     memset(env->frame, (int)env->subgroup, 1000);
-    env->stats[CPU_STAT_MULADDS]++;
-    env->stats[CPU_STAT_FLOPS] += 2;
+    env->stats[DEVICE_STAT_MULADDS]++;
+    env->stats[DEVICE_STAT_FLOPS] += 2;
     if (env->yield_every)
         env->yield(env);
     if (((volatile char *)env->frame)[999] != (char)env->subgroup)
@@ -75,8 +75,8 @@ static void check_grid(CpuDevice *d, const uint32_t groups[3], const CpuKernel *
         wrong += g.counts[i] != 1;
     CHECK_EQ_U64(wrong, 0);
     CHECK_EQ_U64(g.wrong, 0);
-    CHECK_EQ_U64(x.stats[CPU_STAT_MULADDS], n);
-    CHECK_EQ_U64(x.stats[CPU_STAT_FLOPS], 2 * n);
+    CHECK_EQ_U64(x.stats[DEVICE_STAT_MULADDS], n);
+    CHECK_EQ_U64(x.stats[DEVICE_STAT_FLOPS], 2 * n);
     free(g.counts);
 }
 
@@ -138,8 +138,8 @@ static void check_barriers(uint32_t subgroups, uint32_t threads, int interleave)
                         .stack_bytes = 4096, .has_barrier = true, .can_yield = interleave != 1};
     uint32_t *out = calloc(GROUPS * subgroups, 4), *now = calloc(subgroups, 4),
              *next = calloc(subgroups, 4), wrong = 0;
-    CpuBinding binding = {out, GROUPS * subgroups * 4};
-    const CpuBinding *slots[] = {&binding};
+    DeviceBinding binding = {out, GROUPS * subgroups * 4};
+    const DeviceBinding *slots[] = {&binding};
     CpuDispatch x = {.kernel = &kernel, .slots = slots, .groups = {GROUPS, 1, 1},
                      .interleave = interleave};
     CHECK(dispatch_on(threads, &x));
@@ -249,12 +249,12 @@ TEST(small_data_are_not_interleaved)
         CpuSlot slot = {.count = 1, .storage = SpvStorageClassStorageBuffer};
         CpuKernel kernel = {.code = trace_steps, .slots = &slot, .n_slots = 1, .subgroup_size = 32,
                             .local_size = {32, 1, 1}, .stack_bytes = 4096, .can_yield = true};
-        CpuBinding binding = {NULL, big ? 1u << 30 : 1u << 14};
-        const CpuBinding *slots[] = {&binding};
+        DeviceBinding binding = {NULL, big ? 1u << 30 : 1u << 14};
+        const DeviceBinding *slots[] = {&binding};
         CpuDispatch x = {.kernel = &kernel, .slots = slots, .push = &push, .groups = {4, 4, 1}};
         CHECK(dispatch_on(1, &x));
         CHECK_EQ_U64(t.step[1], big ? 0 : 1);
-        CHECK_EQ_U64(x.stats[CPU_STAT_YIELDS], big ? 16 * STEPS : 0);
+        CHECK_EQ_U64(x.stats[DEVICE_STAT_YIELDS], big ? 16 * STEPS : 0);
     }
 }
 
@@ -313,7 +313,7 @@ static void *call_often(void *argument)
         bool ok = cpu_dispatch(c->device, &x, &diags.sink) && !g.wrong;
         for (uint32_t e = 0; e < n; e++)
             ok = ok && g.counts[e] == 1;
-        c->failures += !ok || x.stats[CPU_STAT_MULADDS] != n;
+        c->failures += !ok || x.stats[DEVICE_STAT_MULADDS] != n;
         free(g.counts);
     }
     return NULL;
@@ -384,14 +384,14 @@ static void stray(CpuEnv *env)
     env->barrier(env);
 }
 
-static void check_stray(CpuDevice *d, const CpuKernel *k, const Stray *s, CpuFaultKind kind)
+static void check_stray(CpuDevice *d, const CpuKernel *k, const Stray *s, DeviceFaultKind kind)
 {
     CpuDispatch x = { .kernel = k, .push = &s, .groups = { 200, 2, 1 } };
     TestDiags diags = TEST_DIAGS(diags);
     bool fine = cpu_dispatch(d, &x, &diags.sink);
-    CHECK(fine == (kind == CPU_FAULT_NONE));
+    CHECK(fine == (kind == DEVICE_FAULT_NONE));
     CHECK((diags.len != 0) == !fine);
-    CHECK(x.fault.kind == kind || (x.fault.kind == CPU_FAULT_ACCESS && kind));
+    CHECK(x.fault.kind == kind || (x.fault.kind == DEVICE_FAULT_ACCESS && kind));
     CHECK_EQ_U64(x.fault.address, fine ? 0 : (uintptr_t)s->at);
 }
 
@@ -411,10 +411,10 @@ TEST(a_stray_access_ends_the_dispatch)
         for (uint32_t i = 0; i < 3; i++) {
             CpuKernel k = { .code = stray, .subgroup_size = 32, .local_size = { 64, 1, 1 },
                             .stack_bytes = i == 1 ? 100000 : 5000, .has_barrier = i == 2 };
-            check_stray(d, &k, &reads, CPU_FAULT_READ);
-            check_stray(d, &k, &none, CPU_FAULT_NONE);
-            check_stray(d, &k, &writes, CPU_FAULT_WRITE);
-            check_stray(d, &k, &none, CPU_FAULT_NONE);
+            check_stray(d, &k, &reads, DEVICE_FAULT_READ);
+            check_stray(d, &k, &none, DEVICE_FAULT_NONE);
+            check_stray(d, &k, &writes, DEVICE_FAULT_WRITE);
+            check_stray(d, &k, &none, DEVICE_FAULT_NONE);
         }
         cpu_device_free(d);
     }
@@ -442,7 +442,7 @@ TEST(a_stray_access_seen_by_the_program_first)
     sigfillset(&own.sa_mask);
     sigaction(SIGSEGV, &own, &heddles);
     for (int i = 0; i < 3; i++)
-        check_stray(d, &k, &writes, CPU_FAULT_WRITE);
+        check_stray(d, &k, &writes, DEVICE_FAULT_WRITE);
     sigaction(SIGSEGV, &heddles, NULL);
     cpu_device_free(d);
     munmap(page, 4096);

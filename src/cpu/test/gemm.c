@@ -189,8 +189,8 @@ static bool run(const GemmShape *s, const char *level, bool apart)
         for (uint32_t j = 0; j < s->cols; j++, p += 2)
             fill(p, &C, i * s->M, j * s->N);
     void *scratch = aligned_alloc(64, align_up(scratch_bytes + 64, 64));
-    CpuBinding bind[2] = {{table, 0}, {scratch, 0}};
-    const CpuBinding *slots[1] = {bind};
+    DeviceBinding bind[2] = {{table, 0}, {scratch, 0}};
+    const DeviceBinding *slots[1] = {bind};
     CpuEnv env = {.slots = slots, .n_subgroups = 1};
     code(&env);
     double tol = !comp_is_float(s->c) ? 0

@@ -264,11 +264,11 @@ TEST(arrays_of_buffers)
             PassOptions p = { .optimise = true };
             CHECK(cpu_target(&t, NULL, &sink));
             CpuKernel *k = cpu_compile(m, &t, &p, &o, &sink);
-            CpuBinding as[3], bs = { b, sizeof b };
+            DeviceBinding as[3], bs = { b, sizeof b };
             for (uint32_t j = 0; j < 3; j++)
-                as[j] = (CpuBinding){ a[j], sizeof a[j] - 4 * j };
+                as[j] = (DeviceBinding){ a[j], sizeof a[j] - 4 * j };
             CHECK(k != NULL);
-            const CpuBinding *slots[2];
+            const DeviceBinding *slots[2];
             uint32_t counts[2];
             for (uint32_t s = 0; k && s < k->n_slots; s++)
                 slots[s] = k->slots[s].binding ? &bs : as,

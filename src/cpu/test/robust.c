@@ -266,11 +266,11 @@ static CpuKernel *compile(const SpvModule *m, const Lanes *of, const char *level
 }
 
 /* Binding b has counts[b] descriptors (NULL: one each) from `buffers[b]` on. */
-static bool dispatch_arrays(const CpuKernel *kernel, const CpuBinding *const *buffers,
+static bool dispatch_arrays(const CpuKernel *kernel, const DeviceBinding *const *buffers,
                             const uint32_t *counts, const void *push, Messages *messages)
 {
     DiagSink sink = { .report = keep_message, .user = messages };
-    const CpuBinding *slots[BINDINGS];
+    const DeviceBinding *slots[BINDINGS];
     uint32_t in_slots[BINDINGS];
     for (uint32_t s = 0; s < kernel->n_slots; s++) {
         slots[s] = buffers[kernel->slots[s].binding];
@@ -281,10 +281,10 @@ static bool dispatch_arrays(const CpuKernel *kernel, const CpuBinding *const *bu
     return cpu_dispatch(the_device(), &d, &sink);
 }
 
-static bool dispatch(const CpuKernel *kernel, const CpuBinding buffers[BINDINGS],
+static bool dispatch(const CpuKernel *kernel, const DeviceBinding buffers[BINDINGS],
                      const void *push, Messages *messages)
 {
-    const CpuBinding *each[BINDINGS];
+    const DeviceBinding *each[BINDINGS];
     for (uint32_t b = 0; b < BINDINGS; b++)
         each[b] = &buffers[b];
     return dispatch_arrays(kernel, each, NULL, push, messages);
@@ -299,7 +299,7 @@ static void run_numbers(const Kernel *k, const CpuKernel *kernel, const char *le
     memcpy(x.before, data - MARGIN, ROOM);
     for (uint32_t n = 0; n < all.n; n++) {
         Messages messages = { "" };
-        CpuBinding buffers[BINDINGS] = { { x.out, sizeof x.out }, { data, LIMIT } };
+        DeviceBinding buffers[BINDINGS] = { { x.out, sizeof x.out }, { data, LIMIT } };
         memcpy(data - MARGIN, x.before, ROOM);
         memset(x.out, 0x5a, sizeof x.out);
         bool ran = dispatch(kernel, buffers, &all.push[n], &messages);
@@ -537,8 +537,8 @@ static void check_copy(const CpuKernel *kernel, const Copy *c)
         else
             k = MIN(-w, (int64_t)c->bytes) + k - 1;
     }
-    CpuBinding a = { data, LIMIT }, b = { other, sizeof other };
-    CpuBinding buffers[BINDINGS] = { c->into ? a : b, c->into ? b : a };
+    DeviceBinding a = { data, LIMIT }, b = { other, sizeof other };
+    DeviceBinding buffers[BINDINGS] = { c->into ? a : b, c->into ? b : a };
     Messages messages = { "" };
     if (!dispatch(kernel, buffers, c, &messages) || memcmp(now, want, size))
         test_fail(__FILE__, __LINE__, "subgroup %u: %u bytes from word %d to word %d%s: %s",
@@ -609,7 +609,7 @@ static void check_matrix_load(const CpuKernel *kernel)
     for (uint32_t n = 0; n < COUNT_OF(matrix_numbers); n++) {
         const Push *p = &matrix_numbers[n];
         Messages messages = { "" };
-        CpuBinding buffers[BINDINGS] = { { out, sizeof out }, { data, LIMIT },
+        DeviceBinding buffers[BINDINGS] = { { out, sizeof out }, { data, LIMIT },
                                          { identity, sizeof identity } };
         memset(out, 0x5a, sizeof out);
         bool right = dispatch(kernel, buffers, p, &messages);
@@ -629,7 +629,7 @@ static void check_matrix_store(const CpuKernel *kernel)
     for (uint32_t n = 0; n < COUNT_OF(matrix_numbers); n++) {
         const Push *p = &matrix_numbers[n];
         Messages messages = { "" };
-        CpuBinding buffers[BINDINGS] = { { in, sizeof in }, { data, LIMIT } };
+        DeviceBinding buffers[BINDINGS] = { { in, sizeof in }, { data, LIMIT } };
         fill_memory(data);
         memcpy(want, data - MARGIN, ROOM);
         for (uint32_t k = 0; k < SIDE * SIDE; k++)
@@ -686,13 +686,13 @@ static void check_descriptors(const CpuKernel *kernel)
     static const int32_t numbers[] = { 0, 1, 2, 3, 4, 100, -1, 400000, INT32_MAX, INT32_MIN };
     for (uint32_t n = 0; n < COUNT_OF(numbers); n++) {
         uint32_t out[LOCAL * 4], data[BOUND][LOCAL];
-        CpuBinding o = { out, sizeof out }, a[BOUND];
+        DeviceBinding o = { out, sizeof out }, a[BOUND];
         for (uint32_t k = 0; k < BOUND; k++) {
-            a[k] = (CpuBinding){ data[k], sizeof data[k] };
+            a[k] = (DeviceBinding){ data[k], sizeof data[k] };
             for (uint32_t w = 0; w < LOCAL; w++)
                 data[k][w] = 100 + k;
         }
-        const CpuBinding *buffers[BINDINGS] = { &o, a };
+        const DeviceBinding *buffers[BINDINGS] = { &o, a };
         uint32_t counts[BINDINGS] = { 1, BOUND };
         Push p = { .u = numbers[n], .s = 5 };
         Messages messages = { "" };
@@ -727,7 +727,7 @@ static void check_nothing(const CpuKernel *kernel)
 {
     for (uint32_t k = 0; k < 2; k++) {
         uint32_t out[LOCAL], last[2] = { 77, 77 };
-        CpuBinding buffers[BINDINGS] = { { out, sizeof out }, { k ? last + 1 : NULL, 0 } };
+        DeviceBinding buffers[BINDINGS] = { { out, sizeof out }, { k ? last + 1 : NULL, 0 } };
         Push p = { .u = 0 };
         Messages messages = { "" };
         memset(out, 0x5a, sizeof out);
@@ -758,7 +758,7 @@ TEST(no_memory)
 static void check_narrow(const CpuKernel *kernel)
 {
     uint32_t out[LOCAL];
-    CpuBinding buffers[BINDINGS] = { { out, sizeof out } };
+    DeviceBinding buffers[BINDINGS] = { { out, sizeof out } };
     Messages messages = { "" };
     if (!dispatch(kernel, buffers, NULL, &messages))
         test_fail(__FILE__, __LINE__, "%s", messages.text);

@@ -70,7 +70,7 @@ static inline SpvModule *glsl_module(Arena *a, const char *source, DiagSink *sin
 typedef struct Run {
     uint32_t subgroup_size, groups[3];
     bool robust, plain, dump;   /* plain: not optimised */
-    CpuBinding buffers[8];
+    DeviceBinding buffers[8];
     uint32_t n_buffers;
     const void *push;
 } Run;
@@ -94,7 +94,7 @@ static inline bool run_module(const SpvModule *m, const Run *r)
     if (k && r->dump)
         printf("%.*s\n", (int)k->text_size, k->text);
     if (k) {
-        const CpuBinding *slots[8] = { 0 };
+        const DeviceBinding *slots[8] = { 0 };
         for (uint32_t s = 0; s < k->n_slots && s < 8; s++)
             slots[s] = &r->buffers[k->slots[s].binding];
         CpuDispatch d = { .kernel = k, .slots = slots, .push = r->push };

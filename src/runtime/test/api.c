@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "runtime/runtime.h"
+#include "runtime/internal.h"
 
 /* data[i] = 2 * data[i] + push.add, by one invocation an element; specialisation constant 3 is
  * 2. */

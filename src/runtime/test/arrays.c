@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "runtime/runtime.h"
+#include "runtime/internal.h"
 
 static HeddleArray *make(const char *spec)
 {

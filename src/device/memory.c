@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "runtime/runtime.h"
+#include "device/device.h"
 
 enum { LINE = 64, PAGE = 64 << 10 /* the largest of any system */, HUGE = 2 << 20 };
 #define FAR (4ull << 30)            /* as far as a 32-bit offset in bytes leads */
@@ -29,29 +29,29 @@ static bool addresses_are_free(void)
     return sizeof(void *) == 8 && !getrlimit(RLIMIT_AS, &limit) && limit.rlim_cur == RLIM_INFINITY;
 }
 
-static bool reserve(size_t size, Mapping *out)
+static bool reserve(size_t size, HostMapping *out)
 {
     void *p = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    *out = p == MAP_FAILED ? (Mapping){ 0 } : (Mapping){ p, size };
+    *out = p == MAP_FAILED ? (HostMapping){ 0 } : (HostMapping){ p, size };
     return out->start;
 }
 
 /* The smaller an array's pages, the less of what leaves it goes unseen. */
-static size_t page_for(uint64_t size, MemoryKind kind)
+static size_t page_for(uint64_t size, HostMemoryKind kind)
 {
     long smallest = sysconf(_SC_PAGESIZE);
     if (size >= HUGE)
         return HUGE;
-    return kind == MEMORY_ARRAY && smallest > 0 ? (size_t)smallest : PAGE;
+    return kind == HOST_MEMORY_ARRAY && smallest > 0 ? (size_t)smallest : PAGE;
 }
 
-void *memory_map(uint64_t size, MemoryKind kind, Mapping *out)
+void *host_memory_map(uint64_t size, HostMemoryKind kind, HostMapping *out)
 {
-    *out = (Mapping){ 0 };
+    *out = (HostMapping){ 0 };
     if (more_than_there_is(size))
         return NULL;
     size_t page = page_for(size, kind), need = (size_t)align_up(size + !size, page);
-    size_t guard = kind == MEMORY_ARRAY && addresses_are_free() ? FAR : PAGE;
+    size_t guard = kind == HOST_MEMORY_ARRAY && addresses_are_free() ? FAR : PAGE;
     if (!reserve(guard + page + need + guard, out)) {
         guard = PAGE;
         if (!reserve(guard + page + need + guard, out))
@@ -59,17 +59,40 @@ void *memory_map(uint64_t size, MemoryKind kind, Mapping *out)
     }
     char *at = (char *)(uintptr_t)align_up((uintptr_t)out->start + guard, page);
     if (mprotect(at, need, PROT_READ | PROT_WRITE)) {
-        memory_unmap(out);
+        host_memory_unmap(out);
         return NULL;
     }
     if (page == HUGE)
         madvise(at, need, MADV_HUGEPAGE);
-    return kind == MEMORY_ARRAY ? at + need - align_up(size + !size, LINE) : at;
+    return kind == HOST_MEMORY_ARRAY ? at + need - align_up(size + !size, LINE) : at;
 }
 
-void memory_unmap(Mapping *m)
+void host_memory_unmap(HostMapping *m)
 {
     if (m->start)
         munmap(m->start, m->size);
-    *m = (Mapping){ 0 };
+    *m = (HostMapping){ 0 };
+}
+
+bool host_memory_alloc(DeviceBase *d, uint64_t size, DeviceMemory *out)
+{
+    (void)d;
+    HostMapping map;
+    void *data = host_memory_map(size, HOST_MEMORY_BUFFER, &map);
+    *out = (DeviceMemory){ .address = (uintptr_t)data, .size = size, .host = data,
+                           .map = map };
+    return data;
+}
+
+bool host_memory_wrap(DeviceBase *d, void *data, uint64_t size, DeviceMemory *out)
+{
+    (void)d;
+    *out = (DeviceMemory){ .address = (uintptr_t)data, .size = size, .host = data };
+    return true;
+}
+
+void host_memory_free(DeviceBase *d, DeviceMemory *m)
+{
+    (void)d;
+    host_memory_unmap(&m->map);
 }

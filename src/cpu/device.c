@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The cpu device: kernels become machine code, dispatches go to its worker threads.
+ */
+#include "cpu/device.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cpu/cpu.h"
+#include "cpu/run/fault.h"
+
+typedef struct Cpu {
+    DeviceBase base;
+    CpuTarget target;
+    CpuDevice *workers;
+    char name[128];
+    const char *features[16];
+} Cpu;
+
+typedef struct CpuCompiled {
+    DeviceKernel base;
+    CpuKernel *code;
+    const SpvArguments *arguments;  /* of an OpenCL kernel; or NULL */
+    DeviceSlot slots[];             /* of a shader, in the order of code->slots */
+} CpuCompiled;
+
+static const Cpu *cpu_of(const DeviceKernel *k) { return (const Cpu *)k->device; }
+
+/* ---- the device ------------------------------------------------------------------------------ */
+
+static const uint32_t subgroup_sizes[] = { 8, 16, 32, 64, 128 };
+
+/* "model name : X" of /proc/cpuinfo. */
+static void read_name(char *out, size_t size)
+{
+    char line[256];
+    snprintf(out, size, "CPU");
+    FILE *f = fopen("/proc/cpuinfo", "re");
+    while (f && fgets(line, sizeof line, f)) {
+        char *colon = strchr(line, ':');
+        if (strncmp(line, "model name", 10) || !colon)
+            continue;
+        colon += strspn(colon, ": \t");
+        colon[strcspn(colon, "\n")] = 0;
+        snprintf(out, size, "%s", colon);
+        break;
+    }
+    if (f)
+        fclose(f);
+}
+
+static void list_features(Cpu *c)
+{
+    const CpuTarget *t = &c->target;
+    const struct {
+        bool has;
+        const char *name;
+    } all[] = { { t->f16c, "f16c" }, { t->avx512, "avx512" }, { t->vnni, "avx512-vnni" },
+                { t->bf16_dot, "avx512-bf16" }, { t->fp16, "avx512-fp16" },
+                { t->amx_int8, "amx-int8" }, { t->amx_bf16, "amx-bf16" } };
+    DeviceInfo *info = &c->base.info;
+    for (size_t i = 0; i < COUNT_OF(all); i++) {
+        if (all[i].has && info->n_features < COUNT_OF(c->features))
+            c->features[info->n_features++] = all[i].name;
+    }
+    info->features = c->features;
+}
+
+/* The processor and what compiles for it. */
+static uint64_t identity_of(const CpuTarget *t)
+{
+    uint64_t h = hash_bytes(t->llvm, sizeof t->llvm, 0);
+    h = hash_bytes(t->cpu, strlen(t->cpu), h);
+    return t->features ? hash_bytes(t->features, strlen(t->features), h) : h;
+}
+
+static void close_cpu(DeviceBase *d)
+{
+    Cpu *c = (Cpu *)d;
+    if (c->workers)
+        cpu_device_free(c->workers);
+    cpu_target_free(&c->target);
+    free(c);
+}
+
+static HeddleResult open_cpu(const DeviceOptions *o, DeviceBase **out, DiagSink *sink)
+{
+    Cpu *c = calloc(1, sizeof *c);
+    *out = NULL;
+    if (!c) {
+        diag(sink, DIAG_ERROR, NULL, NULL, "out of memory");
+        return HEDDLE_ERROR_MEMORY;
+    }
+    bool good = cpu_target_any(&c->target, o->isa, sink);
+    if (good)
+        c->workers = cpu_device_new(o->threads, sink);
+    if (!c->workers) {
+        close_cpu(&c->base);
+        return HEDDLE_ERROR_UNSUPPORTED;
+    }
+    read_name(c->name, sizeof c->name);
+    c->base.ops = &cpu_device_ops;
+    c->base.info = (DeviceInfo){
+        .name = c->name, .target = c->target.cpu, .threads = cpu_device_threads(c->workers),
+        .vector_bits = c->target.vector_bits, .subgroup_sizes = subgroup_sizes,
+        .n_subgroup_sizes = COUNT_OF(subgroup_sizes), .default_subgroup_size = 32,
+        .identity = identity_of(&c->target),
+    };
+    list_features(c);
+    *out = &c->base;
+    return HEDDLE_OK;
+}
+
+static bool guard_cpu(void (*work)(void *user), void *user, DeviceFault *fault)
+{
+    return fault_guarded(work, user, NULL, fault);
+}
+
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+/* An OpenCL kernel is bound to its arguments, a shader to what its machine code reads. */
+static CpuCompiled *compiled_new(Cpu *c, CpuKernel *code, const DeviceCompile *how)
+{
+    bool shader = !how || !how->arguments;
+    uint32_t n = shader ? code->n_slots : 0;
+    CpuCompiled *k = calloc(1, sizeof *k + n * sizeof *k->slots);
+    if (!k)
+        return NULL;
+    k->code = code;
+    k->arguments = shader ? NULL : how->arguments;
+    for (uint32_t i = 0; i < n; i++) {
+        const CpuSlot *s = &code->slots[i];
+        bool image = s->storage == SpvStorageClassUniformConstant;
+        k->slots[i] = (DeviceSlot){ s->set, s->binding, s->count,
+                                    image ? DEVICE_SLOT_IMAGE : DEVICE_SLOT_BUFFER };
+    }
+    k->base = (DeviceKernel){
+        .device = &c->base, .slots = shader ? k->slots : how->slots,
+        .n_slots = shader ? n : how->n_slots, .subgroup_size = code->subgroup_size,
+        .shared_bytes = code->shared_bytes, .push_bytes = code->push_bytes,
+        .text = code->text, .text_size = code->text_size, .cost = 2 * code->text_size,
+    };
+    memcpy(k->base.local_size, code->local_size, sizeof k->base.local_size);
+    return k;
+}
+
+static const CpuEmit emits[] = {
+    [HEDDLE_EMIT_NOTHING] = CPU_EMIT_NOTHING,     [HEDDLE_EMIT_SPIRV] = CPU_EMIT_NOTHING,
+    [HEDDLE_EMIT_LLVM] = CPU_EMIT_LLVM_OPTIMISED, [HEDDLE_EMIT_LLVM_PLAIN] = CPU_EMIT_LLVM,
+    [HEDDLE_EMIT_NATIVE] = CPU_EMIT_ASM,          [HEDDLE_EMIT_OBJECT] = CPU_EMIT_OBJECT,
+};
+
+/* An address that a kernel makes of a pointer belongs to no buffer that could be asked. */
+static bool can_be_robust(const DeviceCompile *how, DiagSink *sink)
+{
+    if (!how->arguments || !how->robust)
+        return true;
+    diag(sink, DIAG_ERROR, NULL, NULL,
+         "robust access needs buffers with bounds, and the pointers of an OpenCL kernel are "
+         "addresses: compile it for Vulkan (--target vulkan), or look for its mistakes with "
+         "--check on the reference device");
+    return false;
+}
+
+static HeddleResult compile_for_cpu(DeviceBase *d, const DeviceCompile *how, Arena *arena,
+                            DeviceKernel **out, DiagSink *sink)
+{
+    Cpu *c = (Cpu *)d;
+    PassOptions passes = { .entry = how->entry, .spec = how->specs, .n_spec = how->n_specs,
+                           .subgroup_size = how->subgroup_size,
+                           .optimise = !how->no_optimisation };
+    CpuOptions options = { .subgroup_size = how->subgroup_size, .robust = how->robust,
+                           .stats = how->stats, .optimise = !how->no_optimisation };
+    memcpy(options.local_size, how->wanted_size, sizeof options.local_size);
+    if ((unsigned)how->emit < COUNT_OF(emits))
+        options.emit = emits[how->emit];
+    if (!can_be_robust(how, sink))
+        return HEDDLE_ERROR_UNSUPPORTED;
+    SpvEntryPoint entry;
+    if (how->copy && !pass_pipeline(how->copy, &passes, &entry, sink))
+        return HEDDLE_ERROR_SOURCE;
+    size_t text_size = 0;
+    const void *text = NULL;
+    if (how->copy) {
+        pass_lines(how->copy);
+        text = spv_write(arena, how->copy, &text_size);
+    }
+    CpuKernel *code = cpu_compile(how->module, &c->target, &passes, &options, sink);
+    if (!code)
+        return HEDDLE_ERROR_SOURCE;
+    CpuCompiled *k = compiled_new(c, code, how);
+    if (!k) {
+        cpu_kernel_free(code);
+        diag(sink, DIAG_ERROR, NULL, NULL, "out of memory");
+        return HEDDLE_ERROR_MEMORY;
+    }
+    if (text) {
+        k->base.text = text;
+        k->base.text_size = text_size;
+    }
+    *out = &k->base;
+    return HEDDLE_OK;
+}
+
+static void release_compiled(DeviceKernel *k)
+{
+    cpu_kernel_free(((CpuCompiled *)k)->code);
+    free(k);
+}
+
+static size_t save_compiled(const DeviceKernel *k, void *out)
+{
+    return cpu_kernel_save(((const CpuCompiled *)k)->code, out);
+}
+
+static DeviceKernel *load_compiled(DeviceBase *d, const void *data, size_t size, DiagSink *sink)
+{
+    CpuKernel *code = cpu_kernel_load(data, size, sink);
+    CpuCompiled *k = code ? compiled_new((Cpu *)d, code, NULL) : NULL;
+    if (code && !k) {
+        diag(sink, DIAG_ERROR, NULL, NULL, "a stored kernel finds no memory");
+        cpu_kernel_free(code);
+    }
+    return k ? &k->base : NULL;
+}
+
+/* ---- dispatches ------------------------------------------------------------------------------ */
+
+/* The block that an OpenCL kernel finds its arguments in. Workgroup memory that the caller gives
+ * the size of lies behind the kernel's own. */
+static const void *argument_block(const CpuCompiled *k, const DeviceDispatch *x, Arena *scratch,
+                                  uint64_t *local_bytes)
+{
+    enum { LOCAL_ALIGN = 128 };
+    char *block = arena_alloc(scratch, k->arguments->size + 64);
+    uint64_t local = k->code->shared_bytes;
+    for (uint32_t i = 0; i < k->arguments->n; i++) {
+        const SpvArgument *a = &k->arguments->list[i];
+        const DeviceBinding *given = x->slots[i];
+        uint64_t word = (uint64_t)(uintptr_t)given->base;
+        if (a->kind == SPV_ARGUMENT_LOCAL) {
+            word = local = align_up(local, LOCAL_ALIGN);
+            local += given->size;
+        }
+        if (a->kind == SPV_ARGUMENT_VALUE)
+            memcpy(block + a->offset, given->base, MIN(given->size, a->size));
+        else
+            memcpy(block + a->offset, &word, sizeof word);
+    }
+    *local_bytes = local - k->code->shared_bytes;
+    return block;
+}
+
+static HeddleResult dispatch_to_cpu(DeviceBase *base, DeviceDispatch *x, Arena *scratch,
+                                    DiagSink *sink)
+{
+    const Cpu *c = cpu_of(x->kernel);
+    const CpuCompiled *k = (const CpuCompiled *)x->kernel;
+    (void)base;
+    if (!cpu_target_runs(&c->target, sink))
+        return HEDDLE_ERROR_UNSUPPORTED;
+    CpuDispatch d = { .kernel = k->code, .slots = x->slots, .counts = x->counts, .push = x->push,
+                      .max_threads = x->max_threads, .interleave = x->interleave,
+                      .work_dim = device_work_dim(x), .print = x->print, .user = x->user };
+    if (k->arguments)
+        d.push = argument_block(k, x, scratch, &d.local_bytes);
+    memcpy(d.n_groups, x->groups, sizeof d.n_groups);
+    memcpy(d.enqueued_size, x->local_size, sizeof d.enqueued_size);
+    memcpy(d.global_size, x->global_size, sizeof d.global_size);
+    memcpy(d.global_offset, x->global_offset, sizeof d.global_offset);
+    DeviceRegion part;
+    bool good = true;
+    for (uint32_t n = 0; good && device_region(x, &n, &part);) {
+        memcpy(d.groups, part.groups, sizeof d.groups);
+        memcpy(d.base_group, part.first, sizeof d.base_group);
+        memcpy(d.local_size, part.local_size, sizeof d.local_size);
+        good = cpu_dispatch(c->workers, &d, sink);
+    }
+    memcpy(x->stats, d.stats, sizeof x->stats);
+    x->fault = d.fault;
+    return good ? HEDDLE_OK : HEDDLE_ERROR_RUN;
+}
+
+const DeviceOps cpu_device_ops = {
+    .name = "cpu", .open = open_cpu, .close = close_cpu,
+    .alloc = host_memory_alloc, .wrap = host_memory_wrap, .free = host_memory_free,
+    .compile = compile_for_cpu, .release = release_compiled,
+    .save = save_compiled, .load = load_compiled,
+    .dispatch = dispatch_to_cpu, .guard = guard_cpu,
+};

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * device: what a device is. The runtime and the Vulkan driver know devices by this header alone; a
+ * device knows nothing of them, and devices know nothing of one another. How to add one, file by
+ * file: docs/ADDING.md.
+ *
+ * A device is a DeviceOps. Opening it gives a DeviceBase and compiling a DeviceKernel: the device's
+ * own structs begin with these, so that what all may know lies in plain fields and what is behind
+ * them is the device's own.
+ *
+ * Threads: an op may be called from any thread, and by several at once on one device and on one
+ * kernel, unless its comment says otherwise. The caller sees to it that nothing is released while
+ * it is in use: kernels and memory before their device, and both after the dispatches that use
+ * them.
+ *
+ * Errors: an op that fails has reported an error to its sink, and says which kind it was. Memory:
+ * an arena that is passed in is guarded: where it runs out, the op is left by longjmp, so it holds
+ * no lock and owns nothing outside of the arena while it allocates from it.
+ */
+#ifndef HEDDLE_DEVICE_H
+#define HEDDLE_DEVICE_H
+
+#include "base/base.h"
+#include "base/image.h"
+#include "heddle/heddle.h"
+#include "spirv/spirv.h"
+
+typedef struct DeviceOps DeviceOps;
+
+/* ---- an open device -------------------------------------------------------------------------- */
+
+/* What a device says of itself. Strings and arrays live as long as the device. */
+typedef struct DeviceInfo {
+    const char *name;               /* of the machine: "AMD Ryzen 9 7950X" */
+    const char *target;             /* LLVM's name of the processor, or "" */
+    const char *const *features;    /* instruction sets that matter */
+    uint32_t n_features;
+    uint32_t threads;               /* of the host that run kernels */
+    uint32_t vector_bits;           /* of the vectors that machine code uses; 0: of none */
+    const uint32_t *subgroup_sizes; /* ascending */
+    uint32_t n_subgroup_sizes;
+    uint32_t default_subgroup_size;
+    uint64_t identity;              /* a hash of all that saved kernels depend on besides the
+                                     * library's build: the processor, its driver, the compiler */
+    bool checks;                    /* compile knows DeviceCompile.check */
+    bool wants_images;              /* dispatch reads DeviceDispatch.images */
+} DeviceInfo;
+
+/* Immutable once open returned. */
+typedef struct DeviceBase {
+    const DeviceOps *ops;
+    DeviceInfo info;
+} DeviceBase;
+
+typedef struct DeviceOptions {
+    uint32_t threads;               /* 0 = one a core */
+    const char *isa;                /* a processor to generate code for; NULL = the machine's own */
+} DeviceOptions;
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+/* Addresses that nobody else has. */
+typedef struct HostMapping {
+    void *start;                    /* with what lies shut on both sides */
+    size_t size;
+} HostMapping;
+
+/* A piece of memory that kernels can be bound to. */
+typedef struct DeviceMemory {
+    uint64_t address;               /* what a kernel's pointers to it hold */
+    uint64_t size;
+    void *host;                     /* the same bytes as the program sees them, for as long as the
+                                     * memory is there; NULL where it cannot */
+    HostMapping map;                /* of host_memory_alloc */
+    void *own;                      /* the device's */
+} DeviceMemory;
+
+/* One descriptor of a buffer; of an image or a sampler there is an ImageBinding (base/image.h) in
+ * its place. */
+typedef struct DeviceBinding {
+    void *base;                     /* DeviceMemory.address and an offset; the host's where the
+                                     * slot is a value */
+    uint64_t size;
+} DeviceBinding;
+
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+typedef enum DeviceSlotKind {
+    DEVICE_SLOT_BUFFER,
+    DEVICE_SLOT_IMAGE,              /* an image, a sampler or both */
+    DEVICE_SLOT_VALUE,              /* an OpenCL kernel's argument: bytes of the host */
+    DEVICE_SLOT_LOCAL,              /* workgroup memory of the binding's size; its base is NULL */
+} DeviceSlotKind;
+
+/* What a dispatch has to bind: a variable of a shader, or an argument of an OpenCL kernel. */
+typedef struct DeviceSlot {
+    uint32_t set, binding;
+    uint32_t count;                 /* of an array; UINT32_MAX: as many as are bound */
+    DeviceSlotKind kind;
+} DeviceSlot;
+
+/* A compiled kernel. Immutable once made; any number of threads may dispatch it. */
+typedef struct DeviceKernel {
+    DeviceBase *device;
+    const DeviceSlot *slots;        /* in the order that a dispatch gives them in */
+    uint32_t n_slots;
+    uint32_t subgroup_size;
+    uint32_t local_size[3];         /* 0 where the dispatch decides */
+    uint64_t shared_bytes;          /* of workgroup memory */
+    uint64_t push_bytes;            /* of push constants that it may read */
+    const void *text;               /* what DeviceCompile.emit asked for; NULL: nothing */
+    size_t text_size;
+    size_t cost;                    /* bytes that keeping it takes, about */
+} DeviceKernel;
+
+/* What a kernel is compiled from and how. What it points to lives as long as the kernel's arena,
+ * but for `module`, which lives for the call. */
+typedef struct DeviceCompile {
+    const SpvModule *module;        /* as it was read; several kernels share it */
+    const char *entry;
+    const SpecValue *specs;         /* of constants that the module has */
+    uint32_t n_specs;
+    /* what the kernel, specialised, says of itself */
+    const DeviceSlot *slots;        /* a device without an order of its own takes this one */
+    uint32_t n_slots;
+    uint64_t shared_bytes, push_bytes;
+    const SpvArguments *arguments;  /* an OpenCL kernel's, slot by slot; NULL: a shader */
+    uint32_t required_subgroup_size;    /* 0: any */
+    uint32_t local_size[3];         /* 0 where it is left open */
+    /* what the caller asks for: HeddleKernelOptions */
+    uint32_t subgroup_size;         /* 0 = the device's choice */
+    uint32_t wanted_size[3];        /* of a workgroup, for kernels that leave it open; 0 = none */
+    bool robust, stats, check, check_portability, no_optimisation;
+    HeddleEmit emit;
+    SpvModule *copy;                /* with HEDDLE_EMIT_SPIRV: the device's to change and to write,
+                                     * with the positions that a written module names */
+} DeviceCompile;
+
+/* ---- dispatches ------------------------------------------------------------------------------ */
+
+/* Dynamic counts, a subgroup's operation counted once. */
+typedef enum DeviceStat {
+    DEVICE_STAT_MATRIX_LOADS,
+    DEVICE_STAT_MATRIX_STORES,
+    DEVICE_STAT_MULADDS,
+    DEVICE_STAT_FLOPS,
+    DEVICE_STAT_CONVERSIONS,
+    DEVICE_STAT_BARRIERS,
+    DEVICE_STAT_YIELDS,
+    DEVICE_STAT_BYTES_LOADED,
+    DEVICE_STAT_BYTES_STORED,
+    DEVICE_STAT_BYTES_MOVED,        /* between layouts, in registers or private memory */
+    DEVICE_N_STATS
+} DeviceStat;
+
+/* What a kernel did that the machine refuses. */
+typedef enum DeviceFaultKind {
+    DEVICE_FAULT_NONE,
+    DEVICE_FAULT_READ,              /* of memory that the program does not have */
+    DEVICE_FAULT_WRITE,
+    DEVICE_FAULT_ACCESS,            /* one of the two */
+    DEVICE_FAULT_NO_ADDRESS,        /* one of the two, of what can be no address */
+    DEVICE_FAULT_ARITHMETIC,
+    DEVICE_FAULT_INSTRUCTION
+} DeviceFaultKind;
+typedef struct DeviceFault {
+    DeviceFaultKind kind;
+    uint64_t address;               /* 0: none, or not known */
+} DeviceFault;
+
+typedef struct DeviceDispatch {
+    const DeviceKernel *kernel;
+    const DeviceBinding *const *slots;  /* by the kernel's slots: the descriptors of each */
+    const uint32_t *counts;         /* how many each has, at least 1 */
+    const bool *const *images;      /* which of them are ImageBindings; NULL: as the slots say */
+    const void *push;               /* kernel->push_bytes, aligned to 16 */
+    uint32_t groups[3], base_group[3];  /* no group 0 */
+    /* of an OpenCL kernel; 0 else. Where the workgroup's size does not divide the dispatch's, the
+     * last workgroups are smaller: device_region */
+    uint32_t local_size[3], global_size[3], global_offset[3];
+    uint32_t max_threads;           /* 0 = all of the device */
+    int interleave;                 /* HeddleDispatch's */
+    uint64_t seed, budget;
+    /* printf: one call at a time; the text and its arguments are print_words'. NULL: not shown */
+    void (*print)(void *user, const char *format, const uint64_t *words, uint32_t n);
+    void *user;
+    /* what came of it */
+    uint64_t stats[DEVICE_N_STATS];
+    DeviceFault fault;
+} DeviceDispatch;
+
+/* A box of workgroups of one size, of the up to eight that a dispatch consists of:
+ *     for (n = 0; device_region(d, &n, &region);) */
+typedef struct DeviceRegion { uint32_t first[3], groups[3], local_size[3]; } DeviceRegion;
+bool device_region(const DeviceDispatch *d, uint32_t *number, DeviceRegion *out);
+/* What OpenCL's get_work_dim returns. */
+uint32_t device_work_dim(const DeviceDispatch *d);
+
+/* ---- a kind of device ------------------------------------------------------------------------ */
+
+struct DeviceOps {
+    const char *name;               /* what the command line calls it: "cpu" */
+
+    /* Opens a device. *out is the caller's, for close; NULL on failure. */
+    HeddleResult (*open)(const DeviceOptions *options, DeviceBase **out, DiagSink *sink);
+    /* Nothing of the device is in use any more. */
+    void (*close)(DeviceBase *d);
+
+    /* Memory of its own, filled with zeros, aligned to 64 bytes at least. Fills *out, which is the
+     * caller's, for free. False where there is none; says nothing. */
+    bool (*alloc)(DeviceBase *d, uint64_t size, DeviceMemory *out);
+    /* The program's memory, in place: kernels see what the program writes, and it stays the
+     * program's. False where the device cannot; says nothing. */
+    bool (*wrap)(DeviceBase *d, void *data, uint64_t size, DeviceMemory *out);
+    /* Frees what alloc gave, or lets go of what wrap was given. */
+    void (*free)(DeviceBase *d, DeviceMemory *m);
+    /* Copy bytes from and to memory whose `host` is NULL, inside of it, when no dispatch that uses
+     * it is running. NULL where all memory is the host's. */
+    HeddleResult (*read)(DeviceBase *d, const DeviceMemory *m, uint64_t offset, void *to,
+                         uint64_t size, DiagSink *sink);
+    HeddleResult (*write)(DeviceBase *d, const DeviceMemory *m, uint64_t offset, const void *from,
+                          uint64_t size, DiagSink *sink);
+
+    /* Makes a kernel. `arena` lives until it has been released, and so does what the kernel keeps
+     * there; what it has outside of it, release gives back. *out is set as soon as there is
+     * something to release: the caller releases it after a failure too, also where the arena ran
+     * out. */
+    HeddleResult (*compile)(DeviceBase *d, const DeviceCompile *c, Arena *arena,
+                            DeviceKernel **out, DiagSink *sink);
+    void (*release)(DeviceKernel *k);
+    /* The kernel as bytes into `out` unless that is NULL; returns how many. They mean something to
+     * the same build of the library on a device of the same identity, which the caller sees to. 0:
+     * it cannot be saved (it was not compiled with HEDDLE_EMIT_OBJECT). NULL with load. */
+    size_t (*save)(const DeviceKernel *k, void *out);
+    /* A kernel of such bytes, for release. NULL after reporting, also where they are damaged. */
+    DeviceKernel *(*load)(DeviceBase *d, const void *data, size_t size, DiagSink *sink);
+
+    /* Runs a kernel of the device to its end, and fills in what came of it, also of one that
+     * failed. What the dispatch points to lives for the call. `scratch` is for the call, too. */
+    HeddleResult (*dispatch)(DeviceBase *d, DeviceDispatch *x, Arena *scratch, DiagSink *sink);
+
+    /* Calls work(user), which only moves bytes of the program's. False, with *fault filled in,
+     * where it reaches for memory that the program does not have and the device can tell. NULL
+     * where it cannot. */
+    bool (*guard)(void (*work)(void *user), void *user, DeviceFault *fault);
+};
+
+/* ---- memory.c: for devices whose memory is the host's ---------------------------------------- */
+
+typedef enum HostMemoryKind {
+    HOST_MEMORY_BUFFER,             /* begins at a page */
+    HOST_MEMORY_ARRAY,              /* ends at one but for less than 64 bytes; gigabytes around it
+                                     * are shut where addresses are to be had for nothing */
+} HostMemoryKind;
+
+/* Zeros, aligned to 64 bytes, in pages that are its own. NULL when there is none, or more is asked
+ * for than the machine has. */
+void *host_memory_map(uint64_t size, HostMemoryKind kind, HostMapping *out);
+void host_memory_unmap(HostMapping *m);
+
+/* alloc, wrap and free of such a device. */
+bool host_memory_alloc(DeviceBase *d, uint64_t size, DeviceMemory *out);
+bool host_memory_wrap(DeviceBase *d, void *data, uint64_t size, DeviceMemory *out);
+void host_memory_free(DeviceBase *d, DeviceMemory *m);
+
+#endif
