@@ -101,9 +101,13 @@ HeddleResult open_device(const Options *o, HeddleDevice **out, HeddleLog *log);
 const HeddleKernelInfo *find_entry(const Options *o, const HeddleModule *m);
 /* Parses --spec by the constants' types into *specs, for free(). False after complaining. */
 bool parse_specs(const Options *o, const HeddleKernelInfo *info, HeddleSpecValue **specs);
-/* With everything the options say; `emit` and `stats` on top. */
-HeddleResult open_kernel(const Options *o, HeddleDevice *d, const HeddleModule *m, HeddleEmit emit,
-                         bool stats, HeddleKernel **out, HeddleLog *log);
+/* What a kernel is for, besides what the options say. */
+typedef struct KernelPurpose {
+    HeddleEmit emit;
+    bool stats;
+} KernelPurpose;
+HeddleResult open_kernel(const Options *o, HeddleDevice *d, const HeddleModule *m,
+                         KernelPurpose purpose, HeddleKernel **out, HeddleLog *log);
 
 /* ---- svg.c ----------------------------------------------------------------------------------- */
 

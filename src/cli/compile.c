@@ -103,7 +103,7 @@ static int write_compiled(const Options *o, const HeddleModule *m, int form, Hed
     HeddleKernel *kernel = NULL;
     HeddleResult r = open_device(o, &device, log);
     if (!r)
-        r = open_kernel(o, device, m, forms[form].emit, false, &kernel, log);
+        r = open_kernel(o, device, m, (KernelPurpose){ .emit = forms[form].emit }, &kernel, log);
     int status = exit_status(r);
     size_t size = 0;
     const void *text = r ? NULL : heddle_kernel_text(kernel, &size);
@@ -219,7 +219,7 @@ static HeddleResult check_entry(const Options *o, HeddleDevice *d, const HeddleM
     bool defaults = info && info->n_specs && !o->specs.len;
     HeddleLog *kept = defaults ? heddle_log_new(NULL, NULL) : NULL;
     HeddleKernel *k;
-    HeddleResult r = open_kernel(o, d, m, HEDDLE_EMIT_NOTHING, false, &k, kept ? kept : log);
+    HeddleResult r = open_kernel(o, d, m, (KernelPurpose){ 0 }, &k, kept ? kept : log);
     heddle_kernel_free(k);
     if (kept)
         r = doubt_defaults(kept, r);

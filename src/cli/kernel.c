@@ -261,8 +261,8 @@ bool parse_specs(const Options *o, const HeddleKernelInfo *info, HeddleSpecValue
 
 /* ---- kernel ---------------------------------------------------------------------------------- */
 
-HeddleResult open_kernel(const Options *o, HeddleDevice *d, const HeddleModule *m, HeddleEmit emit,
-                         bool stats, HeddleKernel **out, HeddleLog *log)
+HeddleResult open_kernel(const Options *o, HeddleDevice *d, const HeddleModule *m,
+                         KernelPurpose purpose, HeddleKernel **out, HeddleLog *log)
 {
     *out = NULL;
     HeddleSpecValue *specs = NULL;
@@ -275,8 +275,8 @@ HeddleResult open_kernel(const Options *o, HeddleDevice *d, const HeddleModule *
                               .subgroup_size = o->subgroup_size,
                               .robust = o->robust,
                               .no_optimisation = o->no_optimisation,
-                              .stats = stats,
-                              .emit = emit };
+                              .stats = purpose.stats,
+                              .emit = purpose.emit };
     /* A size that does not divide the dispatch stays open, for the smaller workgroups at its
      * edge. */
     bool divides = true;

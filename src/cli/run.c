@@ -252,8 +252,9 @@ static HeddleResult set_up(Run *r)
     if (!result)
         result = open_device(o, &r->device, r->log);
     if (!result)
-        result = open_kernel(o, r->device, r->module, HEDDLE_EMIT_NOTHING,
-                             o->stats && o->command == CMD_RUN, &r->kernel, r->log);
+        result = open_kernel(o, r->device, r->module,
+                             (KernelPurpose){ .stats = o->stats && o->command == CMD_RUN },
+                             &r->kernel, r->log);
     if (result)
         return result;
     r->info = heddle_kernel_info(r->kernel);
@@ -459,7 +460,7 @@ static HeddleStats count_operations(Run *r)
 {
     HeddleReport report = { 0 };
     HeddleKernel *counting;
-    if (!open_kernel(r->options, r->device, r->module, HEDDLE_EMIT_NOTHING, true, &counting,
+    if (!open_kernel(r->options, r->device, r->module, (KernelPurpose){ .stats = true }, &counting,
                      r->log))
         dispatch(r, counting, &report);
     heddle_kernel_free(counting);
@@ -541,7 +542,7 @@ static HeddleResult sweep(Run *r)
     for (uint32_t row = 0; row < SWEEP_ROWS && !result; row++) {
         result = sweep_module(r->module, r->options->inputs.data[0], row, &modules[row], r->log);
         if (!result)
-            result = open_kernel(r->options, r->device, modules[row], HEDDLE_EMIT_NOTHING, false,
+            result = open_kernel(r->options, r->device, modules[row], (KernelPurpose){ 0 },
                                  &kernels[row], r->log);
     }
     uint32_t n = 0;

@@ -110,7 +110,7 @@ static ToolStatus make_files(Tool *t)
     FILE *file = fopen(t->input, "we");
     if (!file)
         return io_error(t, t->input);
-    bool ok = fwrite(t->source, 1, t->size, file) == t->size;
+    bool ok = fwrite(t->source.data, 1, t->source.size, file) == t->source.size;
     int error = errno;
     if (fclose(file) && ok)
         return io_error(t, t->input);
@@ -188,7 +188,7 @@ static ToolStatus run(Tool *t)
     const char *rest = t->messages(t, r.output);
     if (r.status == 0)
         return read_file(t) ? TOOL_OK : io_error(t, t->output);
-    DiagLoc loc = { .file = t->source_name };
+    DiagLoc loc = { .file = t->source.name };
     bool killed = r.status > SIGNAL;
     if (t->sink->errors == errors)
         diag(t->sink, DIAG_ERROR, &loc, t->language, "%s %s %d%s%.300s", t->program,

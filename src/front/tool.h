@@ -21,16 +21,21 @@ void process_run(Arena *arena, const char *const *argv, ProcessResult *out);
 
 typedef enum ToolStatus { TOOL_OK, TOOL_WRONG_SOURCE, TOOL_MISSING, TOOL_IO } ToolStatus;
 
+typedef struct ToolSource {
+    const void *data;
+    size_t size;
+    const char *name; /* for messages */
+} ToolSource;
+
 /* A program that makes a file of a file. */
 typedef struct Tool Tool;
 struct Tool {
     Arena *arena;
     DiagSink *sink;
     const char *program;        /* a path, or a name to look for in PATH */
-    const char *language, *source_name; /* what it reads, for messages */
-    const char *advice;         /* for who has not got it */
-    const void *source;
-    size_t size;
+    const char *language;       /* what it reads, for messages */
+    const char *advice;         /* to those who have not got it */
+    ToolSource source;
     const char *const *(*arguments)(Tool *t);
     /* Makes diagnostics of what it said; returns what was none. */
     const char *(*messages)(Tool *t, char *text);

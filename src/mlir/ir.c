@@ -157,26 +157,26 @@ uint32_t workgroup_around(Job *j, MlirOperation op)
     return *at == ']' && n <= MAX_WORKGROUP ? (uint32_t)n : 0;
 }
 
-MlirValue build_results(Build *b, const char *name, uint32_t n_results, const MlirType *results,
-                        const char *attributes, uint32_t n, const MlirValue *operands)
+MlirValue build_op(Build *b, const NewOp *o)
 {
-    MlirOperationState s = mlirOperationStateGet(ref(name), b->loc);
-    mlirOperationStateAddOperands(&s, n, operands);
-    mlirOperationStateAddResults(&s, n_results, results);
-    MlirAttribute all = attributes ? attr_parse(b->job, "%s", attributes) : (MlirAttribute){ NULL };
-    for (intptr_t i = 0; attributes && i < mlirDictionaryAttrGetNumElements(all); i++) {
+    MlirOperationState s = mlirOperationStateGet(ref(o->name), b->loc);
+    mlirOperationStateAddOperands(&s, o->n, o->operands);
+    mlirOperationStateAddResults(&s, o->n_results, o->results);
+    MlirAttribute all =
+        o->attributes ? attr_parse(b->job, "%s", o->attributes) : (MlirAttribute){ NULL };
+    for (intptr_t i = 0; o->attributes && i < mlirDictionaryAttrGetNumElements(all); i++) {
         MlirNamedAttribute a = mlirDictionaryAttrGetElement(all, i);
         mlirOperationStateAddAttributes(&s, 1, &a);
     }
     MlirOperation op = mlirOperationCreate(&s);
     mlirBlockInsertOwnedOperationBefore(mlirOperationGetBlock(b->before), b->before, op);
-    return n_results ? mlirOperationGetResult(op, 0) : (MlirValue){ NULL };
+    return o->n_results ? mlirOperationGetResult(op, 0) : (MlirValue){ NULL };
 }
 
 MlirValue build_n(Build *b, const char *name, MlirType result, const char *attributes, uint32_t n,
                   const MlirValue *operands)
 {
-    return build_results(b, name, !mlirTypeIsNull(result), &result, attributes, n, operands);
+    return build_op(b, &(NewOp){ name, &result, !mlirTypeIsNull(result), attributes, operands, n });
 }
 
 MlirValue any_value(Build *b, MlirType type)

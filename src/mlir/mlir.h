@@ -115,9 +115,16 @@ typedef struct Build {
     MlirOperation before;       /* what is built goes there */
     MlirLocation loc;
 } Build;
-/* Its first result, or a null value. `attributes`: a dictionary's text, or NULL. */
-MlirValue build_results(Build *b, const char *name, uint32_t n_results, const MlirType *results,
-                        const char *attributes, uint32_t n, const MlirValue *operands);
+typedef struct NewOp {
+    const char *name;
+    const MlirType *results;
+    uint32_t n_results;
+    const char *attributes; /* a dictionary's text, or NULL */
+    const MlirValue *operands;
+    uint32_t n;
+} NewOp;
+/* Its first result, or a null value. */
+MlirValue build_op(Build *b, const NewOp *o);
 MlirValue build_n(Build *b, const char *name, MlirType result, const char *attributes, uint32_t n,
                   const MlirValue *operands);
 #define build(b, name, result, attributes, ...)                                                    \

@@ -72,7 +72,7 @@ static MlirValue first_of_two(Build *b, const char *name, MlirType type, const c
                               uint32_t n, const MlirValue *operands)
 {
     MlirType types[] = { type, type_parse(b->job, "i1") };
-    return build_results(b, name, 2, types, attributes, n, operands);
+    return build_op(b, &(NewOp){ name, types, 2, attributes, operands, n });
 }
 
 static MlirValue gpu_rotate(Build *b, MlirValue v, MlirValue delta, int64_t known, uint32_t width,

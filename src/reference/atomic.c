@@ -71,7 +71,7 @@ static uint64_t combine(const RInst *i, const RType *t, uint64_t old, uint64_t x
 static Step atomic(Machine *m, Inv *v, const RInst *i)
 {
     const Atomic *x = i->aux;
-    const uint64_t *p = leaf(v, i->ops[0]);
+    Pointer p = pointer_at(v, i->ops[0]);
     uint32_t size = (uint32_t)x->t->size;
     bool reads = i->op == SpvOpAtomicLoad,
          writes = i->op == SpvOpAtomicStore || i->op == SpvOpAtomicFlagClear;
@@ -81,14 +81,14 @@ static Step atomic(Machine *m, Inv *v, const RInst *i)
         *leaf(v, i->dst) = 0;
         *unset(v, i->dst) = 0;
     }
-    if (!mem_access(m, v, i, p[0], p[1], size, size, reads ? ACCESS_ATOMIC_READ : ACCESS_ATOMIC,
-                    &a))
+    AccessKind kind = reads ? ACCESS_ATOMIC_READ : ACCESS_ATOMIC;
+    if (!mem_access(m, v, i, &(MemRequest){ p, size, size, kind }, &a))
         return STEP_NEXT;
     uint64_t old = mem_read(a.data, size), value = x->value == REF_NONE ? 0 : *leaf(v, x->value);
     uint8_t undef = x->value == REF_NONE ? 0 : *unset(v, x->value), old_undef = 0;
     for (uint32_t k = 0; a.undef && k < size; k++)
         old_undef |= a.undef[k];
-    uint64_t offset = a.object ? p[0] - a.object->va : 0;
+    uint64_t offset = a.object ? p.va - a.object->va : 0;
     if (!writes)
         race_acquire(m, v, a.object, offset, x->scope, x->order & ACQUIRES);
     bool swaps = x->comparator == REF_NONE || old == *leaf(v, x->comparator);

@@ -324,6 +324,7 @@ static Step variable(Machine *m, Inv *v, const RInst *i)
     const Frame *f = &v->frames[v->n_frames - 1];
     uint64_t at = f->memory + x->offset;
     uint32_t index = f->objects + x->index;
+    (void)m;
     v->objects[index] = (LocalObject){ at, x->type->size, i->src->id };
     leaf(v, i->dst)[0] = LOCAL_BASE + at;
     leaf(v, i->dst)[1] = PTR_LOCAL | index;
@@ -331,8 +332,7 @@ static Step variable(Machine *m, Inv *v, const RInst *i)
     memset(v->memory + at, 0, x->type->size);
     memset(v->memory_undef + at, 1, x->type->size);
     if (x->init != REF_NONE)
-        mem_copy_initial(m, x->type, 0, leaf(v, x->init), unset(v, x->init), v->memory + at,
-                         v->memory_undef + at);
+        mem_initialize(x->type, leaves_at(v, x->init), v->memory + at, v->memory_undef + at);
     return STEP_NEXT;
 }
 

@@ -221,7 +221,7 @@ static Step bitcast(Machine *m, Inv *v, const RInst *i)
         }
     }
     if (i->type->kind == SPV_POINTER)
-        d[1] = mem_provenance(m, v, d[0]);
+        d[1] = mem_provenance(m, v, (Pointer){ d[0], PTR_NOWHERE });
     return STEP_NEXT;
 }
 
@@ -276,7 +276,7 @@ static Step integer_to_pointer(Machine *m, Inv *v, const RInst *i)
 {
     uint64_t *d = leaf(v, i->dst);
     d[0] = *leaf(v, i->ops[0]);
-    d[1] = mem_provenance(m, v, d[0]);
+    d[1] = mem_provenance(m, v, (Pointer){ d[0], PTR_NOWHERE });
     unset(v, i->dst)[0] = *unset(v, i->ops[0]);
     unset(v, i->dst)[1] = 0;
     return STEP_NEXT;
@@ -295,31 +295,30 @@ static bool prepare_pointer(Machine *m, RInst *i)
 /* ---- generic pointers ------------------------------------------------------------------------ */
 
 /* The storage class of what a generic pointer leads to. */
-static uint32_t storage_of(Machine *m, Inv *v, const uint64_t *p)
+static uint32_t storage_of(Machine *m, Inv *v, Pointer p)
 {
-    uint64_t prov = p[1] & PTR_OBJECT_MASK ? p[1] : mem_provenance(m, v, p[0]);
-    uint32_t index = prov & 0x7fffffff;
+    uint64_t prov = mem_provenance(m, v, p);
+    const Object *o = mem_object(m, prov);
     if (prov & PTR_LOCAL)
         return SpvStorageClassFunction;
-    bool shared = index && index < m->objects.len &&
-                  m->objects.data[index].storage == SpvStorageClassWorkgroup;
+    bool shared = o && o->storage == SpvStorageClassWorkgroup;
     return shared ? SpvStorageClassWorkgroup : SpvStorageClassCrossWorkgroup;
 }
 
 static Step generic_cast(Machine *m, Inv *v, const RInst *i)
 {
-    const uint64_t *p = leaf(v, i->ops[0]);
+    Pointer p = pointer_at(v, i->ops[0]);
     uint64_t *d = leaf(v, i->dst);
     bool is = storage_of(m, v, p) == i->type->storage;
-    d[0] = is ? p[0] : 0;
-    d[1] = is ? p[1] : PTR_NOWHERE;
+    d[0] = is ? p.va : 0;
+    d[1] = is ? p.prov : PTR_NOWHERE;
     unset(v, i->dst)[0] = unset(v, i->dst)[1] = *unset(v, i->ops[0]);
     return STEP_NEXT;
 }
 
 static Step generic_semantics(Machine *m, Inv *v, const RInst *i)
 {
-    uint32_t storage = storage_of(m, v, leaf(v, i->ops[0]));
+    uint32_t storage = storage_of(m, v, pointer_at(v, i->ops[0]));
     *leaf(v, i->dst) = storage == SpvStorageClassWorkgroup ? SpvMemorySemanticsWorkgroupMemoryMask
                        : storage == SpvStorageClassFunction
                            ? 0

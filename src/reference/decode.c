@@ -15,9 +15,9 @@ const RType *type_of(Machine *m, SpvId id) { return id < m->bound ? m->value_typ
 const OpRow *op_row(uint16_t op)
 {
     static const OpTable *const tables[] = {
-        &ref_arith_ops,   &ref_convert_ops, &ref_composite_ops, &ref_memory_ops,
-        &ref_control_ops, &ref_group_ops,   &ref_matrix_ops,    &ref_nv_ops,
-        &ref_tensor_ops,  &ref_qcom_ops,    &ref_atomic_ops,
+        &ref_arith_ops,   &ref_convert_ops, &ref_composite_ops, &ref_load_store_ops,
+        &ref_pointer_ops, &ref_control_ops, &ref_group_ops,     &ref_matrix_ops,
+        &ref_nv_ops,      &ref_tensor_ops,  &ref_qcom_ops,      &ref_atomic_ops,
         &ref_image_ops,
     };
     for (uint32_t t = 0; t < COUNT_OF(tables); t++)

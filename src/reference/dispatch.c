@@ -183,7 +183,7 @@ static bool bind_arguments(Machine *m)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static bool prepare(Machine *m)
+static bool prepare_dispatch(Machine *m)
 {
     SpvModule *s = m->module;
     m->bound = MIN(s->bound, s->defs_cap);
@@ -210,50 +210,61 @@ static bool prepare(Machine *m)
     return constants_build(m) && mem_bind(m) && bind_arguments(m) && decode_module(m);
 }
 
-/* With `run` all of it, without only what may be refused before. */
-static bool guarded(Arena *own, Arena *a, SpvModule *module, const RefDispatch *d, RefResult *r,
-                    DiagSink *sink, bool run)
+typedef struct Task {
+    Arena *results; /* of `result` */
+    SpvModule *module;
+    const RefDispatch *d;
+    RefResult *result; /* or NULL */
+    DiagSink *sink;
+    bool only_prepare; /* what may be refused before it runs */
+} Task;
+
+static bool guarded_task(const Task *t, Arena *own)
 {
-    jmp_buf out_of_memory, *outer = module->arena->on_failure;
+    jmp_buf out_of_memory, *outer = t->module->arena->on_failure;
     if (setjmp(out_of_memory)) {
-        module->arena->on_failure = outer;
-        diag(sink, DIAG_ERROR, NULL, NULL,
+        t->module->arena->on_failure = outer;
+        diag(t->sink, DIAG_ERROR, NULL, NULL,
              "the kernel needs more memory than the reference device may use");
         return false;
     }
     own->on_failure = &out_of_memory;
-    module->arena->on_failure = &out_of_memory;
+    t->module->arena->on_failure = &out_of_memory;
     Machine *m = NEW(own, Machine);
     m->arena = own;
-    m->module = module;
-    m->d = d;
-    m->sink = sink;
-    m->check = d->check;
-    m->rng = (d->seed + 1) * 0x9e3779b97f4a7c15ull | 1;
-    bool done = prepare(m) && (!run || run_groups(m));
-    module->arena->on_failure = outer;
-    report_all(m, a, r);
-    if (r) {
-        r->instructions = m->instructions;
-        r->subgroup_size = m->width;
-        memcpy(r->local_size, m->local_size, sizeof(r->local_size));
+    m->module = t->module;
+    m->d = t->d;
+    m->sink = t->sink;
+    m->check = t->d->check;
+    m->rng = (t->d->seed + 1) * 0x9e3779b97f4a7c15ull | 1;
+    bool done = prepare_dispatch(m) && (t->only_prepare || run_groups(m));
+    t->module->arena->on_failure = outer;
+    report_all(m, t->results, t->result);
+    if (t->result) {
+        t->result->instructions = m->instructions;
+        t->result->subgroup_size = m->width;
+        memcpy(t->result->local_size, m->local_size, sizeof(m->local_size));
     }
+    return done;
+}
+
+static bool carry_out(const Task *t)
+{
+    Arena own = { .limit = t->d->memory_limit ? t->d->memory_limit : 2ull << 30 };
+    bool done = guarded_task(t, &own);
+    arena_free(&own);
     return done;
 }
 
 bool dispatch_once(Arena *a, SpvModule *m, const RefDispatch *d, RefResult *r, DiagSink *sink)
 {
-    Arena own = { .limit = d->memory_limit ? d->memory_limit : 2ull << 30 };
-    bool done = guarded(&own, a, m, d, r, sink, true);
-    arena_free(&own);
-    return done;
+    return carry_out(&(Task){ a, m, d, r, sink, false });
 }
 
 bool ref_prepare(SpvModule *m, const RefDispatch *d, DiagSink *sink)
 {
-    Arena own = { .limit = d->memory_limit ? d->memory_limit : 2ull << 30 }, unused = { 0 };
-    bool done = guarded(&own, &unused, m, d, NULL, sink, false);
-    arena_free(&own);
+    Arena unused = { 0 };
+    bool done = carry_out(&(Task){ &unused, m, d, NULL, sink, true });
     arena_free(&unused);
     return done;
 }

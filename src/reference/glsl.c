@@ -387,8 +387,8 @@ static Step split(Machine *m, Inv *v, const RInst *i)
         leaf(v, i->dst)[k] = low;
         unset(v, i->dst)[k] = u;
         if (pointer) {
-            const uint64_t *p = leaf(v, i->ops[3]);
-            mem_store_scalar(m, v, i, p[0] + k * second->size, p[1], second, &high, &u);
+            Pointer p = pointer_plus(pointer_at(v, i->ops[3]), k * second->size);
+            mem_store_scalar(m, v, i, p, second, (Leaves){ &high, &u });
         } else {
             leaf(v, i->dst)[n + k] = high;
             unset(v, i->dst)[n + k] = u;

@@ -184,28 +184,17 @@ static Step memory_barrier(Machine *m, Inv *v, const RInst *i)
 
 /* ---- asynchronous copies, done at once ------------------------------------------------------- */
 
-static void copy_byte(Machine *m, Inv *v, const RInst *i, const uint64_t *to, uint64_t at,
-                      const uint64_t *from, uint64_t from_at)
-{
-    Access a, b;
-    if (!mem_access(m, v, i, from[0] + from_at, from[1], 1, 1, ACCESS_READ, &a) ||
-        !mem_access(m, v, i, to[0] + at, to[1], 1, 1, ACCESS_WRITE, &b))
-        return;
-    *b.data = *a.data;
-    if (b.undef)
-        *b.undef = a.undef ? *a.undef : 0;
-}
-
 /* The stride is that of the memory which is not the workgroup's. */
 static void async_copy(Machine *m, Inv **set, uint32_t n, const RInst *i)
 {
-    const uint64_t *to = leaf(set[0], i->ops[1]), *from = leaf(set[0], i->ops[2]);
+    Pointer to = pointer_at(set[0], i->ops[1]), from = pointer_at(set[0], i->ops[2]);
     uint64_t count = *leaf(set[0], i->ops[3]), stride = *leaf(set[0], i->ops[4]), size = i->part;
     bool gathers = operand_type(m, i, 1)->storage == SpvStorageClassWorkgroup;
+    uint64_t to_step = (gathers ? 1 : stride) * size, from_step = (gathers ? stride : 1) * size;
     for (uint64_t k = 0; k < count; k++) {
         for (uint64_t b = 0; b < size; b++)
-            copy_byte(m, set[0], i, to, k * (gathers ? 1 : stride) * size + b, from,
-                      k * (gathers ? stride : 1) * size + b);
+            mem_copy_byte(m, set[0], i, pointer_plus(to, k * to_step + b),
+                          pointer_plus(from, k * from_step + b));
         set[0]->steps += size;
     }
     put_all(set, n, i, 0, 0);
@@ -435,36 +424,44 @@ Inv *group_neighbour(const RInst *i, Inv **set, uint32_t n, uint32_t lane)
     return member(set, n, i, lane);
 }
 
-/* P of the quad's invocation towards x (1) or y (2), less that of the one on this side: the fine
- * derivatives, which the others may be too. False: one of them is not here. */
-static bool difference(const Machine *m, const RInst *i, Inv **set, uint32_t n, const Inv *v,
-                       uint32_t axis, Ref p, double *d)
+typedef struct Difference {
+    double d;
+    bool defined;
+} Difference;
+
+/* P of the invocation `to` less that of `from`; not defined where one of them is not here. */
+static Difference difference(const Machine *m, const RInst *i, const Inv *from, const Inv *to,
+                             Ref p)
 {
-    const Inv *from = member(set, n, i, v->lane & ~axis), *to = member(set, n, i, v->lane | axis);
     Fmt f = (Fmt)i->fmt;
-    *d = 0;
     if (!from || !to)
-        return false;
-    *d = fmt_get(f, controls_flush(m, f, *leaf(to, p))) -
-         fmt_get(f, controls_flush(m, f, *leaf(from, p)));
-    *d = fmt_get(f, controls_flush(m, f, fmt_put(f, *d)));
-    return !*unset(from, p) && !*unset(to, p);
+        return (Difference){ 0, false };
+    double d = fmt_get(f, controls_flush(m, f, *leaf(to, p))) -
+               fmt_get(f, controls_flush(m, f, *leaf(from, p)));
+    return (Difference){ fmt_get(f, controls_flush(m, f, fmt_put(f, d))),
+                         !*unset(from, p) && !*unset(to, p) };
 }
 
+/* The fine derivatives, which the others may be too: the difference within the quad towards x (bit
+ * 0 of the lane) or y (bit 1). */
 static void derivative(Machine *m, Inv **set, uint32_t n, const RInst *i)
 {
+    enum { TO_X = 1, TO_Y = 2 };
     bool x = i->op == SpvOpDPdx || i->op == SpvOpDPdxFine || i->op == SpvOpDPdxCoarse;
     bool y = i->op == SpvOpDPdy || i->op == SpvOpDPdyFine || i->op == SpvOpDPdyCoarse;
     Fmt f = (Fmt)i->fmt;
-    for (uint32_t k = 0; k < n; k++)
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t lane = set[k]->lane;
+        const Inv *left = member(set, n, i, lane & ~TO_X), *right = member(set, n, i, lane | TO_X);
+        const Inv *low = member(set, n, i, lane & ~TO_Y), *high = member(set, n, i, lane | TO_Y);
         for (uint32_t c = 0; c < i->n; c++) {
-            double dx = 0, dy = 0;
-            bool good = y || difference(m, i, set, n, set[k], 1, i->ops[0] + c, &dx);
-            good &= x || difference(m, i, set, n, set[k], 2, i->ops[0] + c, &dy);
-            double d = x ? dx : y ? dy : fabs(dx) + fabs(dy);
+            Difference dx = difference(m, i, left, right, i->ops[0] + c);
+            Difference dy = difference(m, i, low, high, i->ops[0] + c);
+            double d = x ? dx.d : y ? dy.d : fabs(dx.d) + fabs(dy.d);
             leaf(set[k], i->dst)[c] = controls_flush(m, f, fmt_put(f, d));
-            unset(set[k], i->dst)[c] = !good;
+            unset(set[k], i->dst)[c] = !((y || dx.defined) && (x || dy.defined));
         }
+    }
 }
 
 static bool prepare_derivative(Machine *m, RInst *i)

@@ -68,14 +68,20 @@ static uint8_t undefined_operands(const Look *l)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static bool texel_access(const Look *l, int64_t level, const int64_t ijk[3], int64_t layer,
-                         AccessKind kind, Access *a)
+static Pointer texel_at(const ImageDesc *image, int64_t level, const int64_t ijk[3],
+                        int64_t layer)
 {
-    const ImageLevel *v = &l->image->levels[level];
-    uint64_t va = (uint64_t)(uintptr_t)v->base + (uint64_t)ijk[0] * l->image->format->bytes +
-                  (uint64_t)ijk[1] * v->row + (uint64_t)ijk[2] * v->slice +
-                  (uint64_t)layer * v->layer;
-    return mem_access(l->m, l->v, l->i, va, PTR_NOWHERE, l->image->format->bytes, 1, kind, a);
+    const ImageLevel *v = &image->levels[level];
+    return (Pointer){ (uint64_t)(uintptr_t)v->base + (uint64_t)ijk[0] * image->format->bytes +
+                          (uint64_t)ijk[1] * v->row + (uint64_t)ijk[2] * v->slice +
+                          (uint64_t)layer * v->layer,
+                      PTR_NOWHERE };
+}
+
+static bool texel_access(const Look *l, Pointer texel, AccessKind kind, Access *a)
+{
+    MemRequest r = { texel, l->image->format->bytes, 1, kind };
+    return mem_access(l->m, l->v, l->i, &r, a);
 }
 
 static void swizzle(const Look *l, uint32_t x[4])
@@ -129,12 +135,17 @@ static bool find_place(const Look *l, Place *p)
     return there;
 }
 
+static bool place_access(const Look *l, const Place *p, AccessKind kind, Access *a)
+{
+    return texel_access(l, texel_at(l->image, p->level, p->ijk, p->layer), kind, a);
+}
+
 static void fetch(Look *l, uint32_t x[4])
 {
     static const uint8_t zeros[32];
     Place p;
     Access a = { .data = NULL };
-    if (find_place(l, &p) && !texel_access(l, p.level, p.ijk, p.layer, ACCESS_READ, &a))
+    if (find_place(l, &p) && !place_access(l, &p, ACCESS_READ, &a))
         a.data = NULL;
     if (!l->image)
         return;
@@ -160,7 +171,7 @@ static void store(Look *l)
     }
     if (type_scalar(t)->bits == 64) /* texel_is_long */
         x[1] = (uint32_t)((uint64_t)integer(l, texel, 0) >> 32);
-    if (find_place(l, &p) && texel_access(l, p.level, p.ijk, p.layer, ACCESS_WRITE, &a))
+    if (find_place(l, &p) && place_access(l, &p, ACCESS_WRITE, &a))
         texel_store(l->image->format, a.data, x);
 }
 
@@ -338,7 +349,7 @@ static uint32_t compare(const Look *l, float d)
 }
 
 /* The texel at integer coordinates that may be outside. */
-static void texel_at(const Look *l, int64_t level, const int64_t from[3], uint32_t x[4])
+static void load_texel(const Look *l, int64_t level, const int64_t from[3], uint32_t x[4])
 {
     const ImageLevel *v = &l->image->levels[level];
     int64_t ijk[3] = { from[0], from[1], from[2] }, face = l->face, layer = l->layer;
@@ -362,7 +373,7 @@ static void texel_at(const Look *l, int64_t level, const int64_t from[3], uint32
     if (border) {
         memcpy(x, l->sampler->border, 4 * sizeof *x);
         texel_complete(l->image->format, x);
-    } else if (texel_access(l, level, ijk, layer, ACCESS_READ, &a))
+    } else if (texel_access(l, texel_at(l->image, level, ijk, layer), ACCESS_READ, &a))
         texel_load(l->image->format, a.data, x);
     if (l->op->s.dref)
         x[0] = compare(l, texel_float(x[0]));
@@ -389,7 +400,7 @@ static void texel_color(const Look *l, int64_t level, const int64_t ijk[3], doub
         }
         return;
     }
-    texel_at(l, level, ijk, x);
+    load_texel(l, level, ijk, x);
     for (int c = 0; c < 4; c++)
         color[c] = texel_float(x[c]);
 }
@@ -454,7 +465,7 @@ static void sample(Look *l, uint32_t x[4])
     if (texel_is_integer(l->image->format)) {
         int64_t at[3];
         nearest_place(l, level, at);
-        texel_at(l, level, at, x);
+        load_texel(l, level, at, x);
         return;
     }
     filter(l, level, is_linear, color);
@@ -489,7 +500,7 @@ static void gather(Look *l, uint32_t x[4])
         uint32_t texel[4];
         double color[4];
         if (texel_is_integer(l->image->format)) {
-            texel_at(l, 0, at[k], texel);
+            load_texel(l, 0, at[k], texel);
             x[k] = texel[component];
         } else {
             texel_color(l, 0, at[k], color);
@@ -618,7 +629,7 @@ static Step access_image(Machine *m, Inv *v, const RInst *i)
 static Step texel_pointer(Machine *m, Inv *v, const RInst *i)
 {
     const Op *op = i->aux;
-    const uint64_t *p = leaf(v, ref_of(m, op->s.image));
+    MemRequest r = { pointer_at(v, ref_of(m, op->s.image)), sizeof(ImageBinding), 1, ACCESS_READ };
     Look l = { .m = m, .v = v, .i = i, .op = op };
     Access a;
     Place at;
@@ -627,7 +638,7 @@ static Step texel_pointer(Machine *m, Inv *v, const RInst *i)
     out[1] = PTR_STRAY; /* an access there does nothing */
     unset(v, i->dst)[0] = unset(v, ref_of(m, op->s.coordinate))[0];
     unset(v, i->dst)[1] = 0;
-    if (!mem_access(m, v, i, p[0], p[1], sizeof(ImageBinding), 1, ACCESS_READ, &a))
+    if (!mem_access(m, v, i, &r, &a))
         return STEP_NEXT;
     ImageBinding b;
     memcpy(&b, a.data, sizeof b);
@@ -635,11 +646,9 @@ static Step texel_pointer(Machine *m, Inv *v, const RInst *i)
     const RType *t = type_get(m, i->type->pointee);
     bool fits = b.image && t && b.image->format->bytes >= t->size;
     if (find_place(&l, &at) && fits) {
-        const ImageLevel *level = &b.image->levels[0];
-        out[0] = (uint64_t)(uintptr_t)level->base + (uint64_t)at.ijk[0] * b.image->format->bytes +
-                 (uint64_t)at.ijk[1] * level->row + (uint64_t)at.ijk[2] * level->slice +
-                 (uint64_t)at.layer * level->layer;
-        out[1] = PTR_NOWHERE;
+        Pointer texel = texel_at(b.image, 0, at.ijk, at.layer);
+        out[0] = texel.va;
+        out[1] = texel.prov;
     }
     return STEP_NEXT;
 }

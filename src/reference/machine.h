@@ -79,6 +79,12 @@ static inline int64_t sext(uint64_t v, uint32_t bits)
     return bits >= 64 ? (int64_t)v : (int64_t)(v << (64 - bits)) >> (64 - bits);
 }
 
+/* Places of a value's leaves, or of part of them. */
+typedef struct Leaves {
+    uint64_t *x;
+    uint8_t *undef;
+} Leaves;
+
 Fmt fmt_of(const RType *t);
 double fmt_get(Fmt f, uint64_t bits);
 uint64_t fmt_put(Fmt f, double x); /* to nearest even */
@@ -93,8 +99,15 @@ uint64_t fmt_put_mode(Fmt f, long double x, uint32_t mode); /* SpvFPRoundingMode
 #define PTR_LOCAL       0x80000000ull
 #define PTR_STRIDE(p)   ((uint32_t)((p) >> 32 & 0x3fffffff))
 #define PTR_ROW_MAJOR   (1ull << 62)
+#define PTR_LAYOUT      (PTR_ROW_MAJOR | 0x3fffffffull << 32) /* stride and order */
 #define PTR_STRAY       (1ull << 63)
 #define PTR_OBJECT_MASK 0xffffffffull
+#define PTR_INDEX_MASK  0x7fffffffu
+
+/* A pointer's leaves: its address, and its provenance as above. */
+typedef struct Pointer {
+    uint64_t va, prov;
+} Pointer;
 
 #define LOCAL_BASE  (1ull << 61) /* addresses of invocations' own memory */
 #define SHARED_BASE (1ull << 62) /* of workgroup memory */
@@ -118,30 +131,48 @@ typedef struct LocalObject {
 
 typedef enum AccessKind { ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC_READ, ACCESS_ATOMIC } AccessKind;
 
-/* Bytes an access may touch. */
+/* What an access asks for. */
+typedef struct MemRequest {
+    Pointer at;
+    uint32_t size, align;
+    AccessKind kind;
+} MemRequest;
+
+/* The bytes that it may touch. */
 typedef struct Access {
     uint8_t *data, *undef;
     const Object *object;
 } Access;
 
-/* Checks an access of `size` bytes at `va`; false (after reporting where asked) when it may not be
- * carried out. */
-bool mem_access(Machine *m, Inv *v, const RInst *i, uint64_t va, uint64_t prov, uint32_t size,
-                uint32_t align, AccessKind kind, Access *out);
+/* Checks an access; false (after reporting where asked) when it may not be carried out. */
+bool mem_access(Machine *m, Inv *v, const RInst *i, const MemRequest *r, Access *out);
 /* One scalar between memory and a leaf. */
-bool mem_load_scalar(Machine *m, Inv *v, const RInst *i, uint64_t va, uint64_t prov, const RType *t,
-                     uint64_t *leaf, uint8_t *undef);
-void mem_store_scalar(Machine *m, Inv *v, const RInst *i, uint64_t va, uint64_t prov,
-                      const RType *t, const uint64_t *leaf, const uint8_t *undef);
+bool mem_load_scalar(Machine *m, Inv *v, const RInst *i, Pointer at, const RType *t, Leaves to);
+void mem_store_scalar(Machine *m, Inv *v, const RInst *i, Pointer at, const RType *t,
+                      Leaves from);
+bool mem_copy_byte(Machine *m, Inv *v, const RInst *i, Pointer to, Pointer from);
 uint64_t mem_read(const uint8_t *p, uint32_t size);
 void mem_write(uint8_t *p, uint32_t size, uint64_t x);
-/* Finds the object an address lies in: for pointers that come without provenance. */
-uint64_t mem_provenance(Machine *m, Inv *v, uint64_t va);
+/* The pointer's provenance, or that of the object its address lies in where it came without. */
+uint64_t mem_provenance(Machine *m, Inv *v, Pointer p);
+/* The object of a provenance that is not of the invocation's own memory; NULL when it is none. */
+const Object *mem_object(const Machine *m, uint64_t prov);
+
+/* ---- load_store.c ---------------------------------------------------------------------------- */
+
+/* An initializer's leaves to the bytes of a variable that nobody else sees yet. */
+void mem_initialize(const RType *t, Leaves from, uint8_t *data, uint8_t *undef);
+
+/* ---- pointer.c ------------------------------------------------------------------------------- */
+
+/* What a pointer's type points to; NULL after refusing where it is none. */
+const RType *pointer_to(Machine *m, const RInst *i, const RType *pointer);
+
+/* ---- variables.c ----------------------------------------------------------------------------- */
+
 bool mem_bind(Machine *m); /* variables of module scope to objects */
 void mem_new_group(Machine *m);
-void mem_copy_initial(Machine *m, const RType *t, uint64_t offset, const uint64_t *v,
-                      const uint8_t *u, uint8_t *data, uint8_t *undef);
-uint32_t mem_scalar_size(const RType *t);
+bool mem_is_descriptor_array(Machine *m, const RType *t, uint32_t storage);
 
 /* ---- race.c ---------------------------------------------------------------------------------- */
 
@@ -171,8 +202,14 @@ typedef struct Epochs {
 } Epochs;
 
 uint32_t atomic_scope(const RInst *i); /* of an atomic instruction (atomic.c) */
-void race_access(Machine *m, Inv *v, const RInst *i, const Object *o, uint64_t offset,
-                 uint32_t size, AccessKind kind);
+/* Bytes that an invocation touches. */
+typedef struct Touched {
+    const Object *object;
+    uint64_t offset;
+    uint32_t size;
+    AccessKind kind;
+} Touched;
+void race_access(Machine *m, Inv *v, const RInst *i, const Touched *t);
 void race_new_group(Machine *m);
 void race_release(Machine *m, Inv *v, const Object *o, uint64_t offset, uint32_t scope,
                   bool fenced);
@@ -298,9 +335,9 @@ typedef struct OpTable {
     const OpRow *rows;
     uint32_t n;
 } OpTable;
-extern const OpTable ref_arith_ops, ref_convert_ops, ref_composite_ops, ref_memory_ops,
-    ref_control_ops, ref_group_ops, ref_matrix_ops, ref_nv_ops, ref_tensor_ops, ref_qcom_ops,
-    ref_atomic_ops, ref_image_ops;
+extern const OpTable ref_arith_ops, ref_convert_ops, ref_composite_ops, ref_load_store_ops,
+    ref_pointer_ops, ref_control_ops, ref_group_ops, ref_matrix_ops, ref_nv_ops, ref_tensor_ops,
+    ref_qcom_ops, ref_atomic_ops, ref_image_ops;
 Prepare prepare_same;  /* every value operand has as many leaves as the result */
 Prepare prepare_value; /* every id operand is a value */
 const OpRow *op_row(uint16_t op);
@@ -436,6 +473,16 @@ struct Machine {
 
 static inline uint64_t *leaf(const Inv *v, Ref r) { return v->base[r >> 31] + (r & 0x7fffffff); }
 static inline uint8_t *unset(const Inv *v, Ref r) { return v->ubase[r >> 31] + (r & 0x7fffffff); }
+static inline Leaves leaves_at(const Inv *v, Ref r) { return (Leaves){ leaf(v, r), unset(v, r) }; }
+static inline Leaves leaves_from(Leaves l, size_t k) { return (Leaves){ l.x + k, l.undef + k }; }
+static inline Pointer pointer_at(const Inv *v, Ref r)
+{
+    return (Pointer){ leaf(v, r)[0], leaf(v, r)[1] };
+}
+static inline Pointer pointer_plus(Pointer p, uint64_t bytes)
+{
+    return (Pointer){ p.va + bytes, p.prov };
+}
 static inline const RType *operand_type(Machine *m, const RInst *i, uint32_t n)
 {
     return m->value_types[spv_operand(i->src, n)];
@@ -471,19 +518,21 @@ const char *undefined_name(uint8_t unset);
 
 /* The row-major element that is an invocation's e-th of a matrix; UINT32_MAX for padding. */
 uint32_t matrix_owned(const Machine *m, const Inv *v, const RType *t, uint32_t e);
-/* A whole matrix, row-major, in memory that the next of these calls may use again. What nobody of
- * the set owns is 0. */
-typedef struct Whole {
-    uint64_t *x;
-    uint8_t *undef;
-} Whole;
 /* Memory for one operation, until the next asks. */
 void *matrix_scratch(Machine *m, size_t size);
-Whole matrix_gather(Machine *m, Inv **set, uint32_t n, const RType *t, Ref r);
-void matrix_scatter(Machine *m, Inv **set, uint32_t n, const RType *t, Ref r, Whole w);
-/* Reports operands that differ between the invocations of `set`. */
-void matrix_uniform(Machine *m, Inv **set, uint32_t n, const RInst *i, Ref r, uint32_t leaves,
-                    const char *what);
+/* Copies what the invocations of a set own of a matrix to the whole of it, row-major. */
+void matrix_collect(Machine *m, Inv **set, uint32_t n, const RType *t, Ref r, Leaves whole);
+/* The whole, in scratch memory. What nobody of the set owns is 0. */
+Leaves matrix_gather(Machine *m, Inv **set, uint32_t n, const RType *t, Ref r);
+void matrix_scatter(Machine *m, Inv **set, uint32_t n, const RType *t, Ref r, Leaves whole);
+/* An operand that all invocations of a matrix operation must give the same value. */
+typedef struct SharedOperand {
+    Ref r;
+    uint32_t leaves;
+    const char *what; /* for the message */
+} SharedOperand;
+/* Reports it when it differs between the invocations of `set`. */
+void matrix_uniform(Machine *m, Inv **set, uint32_t n, const RInst *i, SharedOperand o);
 
 /* ---- endless.c ------------------------------------------------------------------------------- */
 

@@ -19,20 +19,19 @@ static uint32_t gcd(uint32_t a, uint32_t b)
     return a;
 }
 
-uint32_t ref_owned_element(RefOwnership map, uint32_t rows, uint32_t cols, uint32_t use,
-                           uint32_t lanes, uint32_t lane, uint32_t e)
+uint32_t ref_owned_element(const RefShape *s, uint32_t lane, uint32_t e)
 {
-    uint32_t total = rows * cols, length = (total + lanes - 1) / lanes;
-    uint32_t x = map == REF_OWN_BLOCKED ? lane * length + e : e * lanes + lane;
+    uint32_t total = s->rows * s->cols, length = (total + s->lanes - 1) / s->lanes;
+    uint32_t x = s->map == REF_OWN_BLOCKED ? lane * length + e : e * s->lanes + lane;
     if (x >= total || e >= length)
         return UINT32_MAX;
-    if (map == REF_OWN_COLUMN_MAJOR)
-        return x % rows * cols + x / rows;
-    if (map == REF_OWN_SHUFFLED) {
-        uint32_t step = (total / 2 + 1 + 2 * use) | 1;
+    if (s->map == REF_OWN_COLUMN_MAJOR)
+        return x % s->rows * s->cols + x / s->rows;
+    if (s->map == REF_OWN_SHUFFLED) {
+        uint32_t step = (total / 2 + 1 + 2 * s->use) | 1;
         while (gcd(step, total) != 1)
             step += 2;
-        return (uint32_t)(((uint64_t)x * step + rows + use) % total);
+        return (uint32_t)(((uint64_t)x * step + s->rows + s->use) % total);
     }
     return x;
 }
@@ -53,8 +52,8 @@ static uint32_t lane_of(const Inv *v, uint32_t scope)
 
 uint32_t matrix_owned(const Machine *m, const Inv *v, const RType *t, uint32_t e)
 {
-    return ref_owned_element(m->d->ownership, t->rows, t->cols, t->use, lanes_of(m, v, t->scope),
-                             lane_of(v, t->scope), e);
+    RefShape s = { m->d->ownership, t->rows, t->cols, t->use, lanes_of(m, v, t->scope) };
+    return ref_owned_element(&s, lane_of(v, t->scope), e);
 }
 
 void *matrix_scratch(Machine *m, size_t size)
@@ -66,30 +65,35 @@ void *matrix_scratch(Machine *m, size_t size)
     return m->scratch;
 }
 
-Whole matrix_gather(Machine *m, Inv **set, uint32_t n, const RType *t, Ref r)
+void matrix_collect(Machine *m, Inv **set, uint32_t n, const RType *t, Ref r, Leaves whole)
 {
-    size_t total = (size_t)t->rows * t->cols;
-    Whole w = { matrix_scratch(m, total * 9), NULL };
-    w.undef = memset(w.x + total, 0, total);
-    memset(w.x, 0, total * sizeof(*w.x));
     for (uint32_t k = 0; k < n; k++)
         for (uint32_t e = 0; e < t->count; e++) {
             uint32_t at = matrix_owned(m, set[k], t, e);
             if (at == UINT32_MAX)
                 continue;
-            w.x[at] = leaf(set[k], r)[e];
-            w.undef[at] = unset(set[k], r)[e];
+            whole.x[at] = leaf(set[k], r)[e];
+            whole.undef[at] = unset(set[k], r)[e];
         }
-    return w;
 }
 
-void matrix_scatter(Machine *m, Inv **set, uint32_t n, const RType *t, Ref r, Whole w)
+Leaves matrix_gather(Machine *m, Inv **set, uint32_t n, const RType *t, Ref r)
+{
+    size_t total = (size_t)t->rows * t->cols;
+    Leaves whole = { matrix_scratch(m, total * 9), NULL };
+    whole.undef = (uint8_t *)(whole.x + total);
+    memset(whole.x, 0, total * 9);
+    matrix_collect(m, set, n, t, r, whole);
+    return whole;
+}
+
+void matrix_scatter(Machine *m, Inv **set, uint32_t n, const RType *t, Ref r, Leaves whole)
 {
     for (uint32_t k = 0; k < n; k++)
         for (uint32_t e = 0; e < t->count; e++) {
             uint32_t at = matrix_owned(m, set[k], t, e);
-            leaf(set[k], r)[e] = at == UINT32_MAX ? 0 : w.x[at];
-            unset(set[k], r)[e] = at == UINT32_MAX ? 0 : w.undef[at];
+            leaf(set[k], r)[e] = at == UINT32_MAX ? 0 : whole.x[at];
+            unset(set[k], r)[e] = at == UINT32_MAX ? 0 : whole.undef[at];
         }
 }
 
@@ -117,17 +121,16 @@ static bool prepare_length(Machine *m, RInst *i)
 
 /* ---- load and store -------------------------------------------------------------------------- */
 
-void matrix_uniform(Machine *m, Inv **set, uint32_t n, const RInst *i, Ref r, uint32_t leaves,
-                    const char *what)
+void matrix_uniform(Machine *m, Inv **set, uint32_t n, const RInst *i, SharedOperand o)
 {
-    if (r == REF_NONE || (r & REF_CONST))
+    if (o.r == REF_NONE || (o.r & REF_CONST))
         return;
     for (uint32_t k = 0; k < n; k++) {
-        if (*unset(set[k], r))
-            matters(m, set[k], i, r, 1, "is an operand of a matrix operation");
-        if (memcmp(leaf(set[k], r), leaf(set[0], r), leaves * sizeof(uint64_t))) {
+        if (*unset(set[k], o.r))
+            matters(m, set[k], i, o.r, 1, "is an operand of a matrix operation");
+        if (memcmp(leaf(set[k], o.r), leaf(set[0], o.r), o.leaves * sizeof(uint64_t))) {
             found(m, set[k], i, REF_NOT_UNIFORM,
-                  "the %s differs between the invocations of the matrix' scope", what);
+                  "the %s differs between the invocations of the matrix' scope", o.what);
             return;
         }
     }
@@ -142,39 +145,42 @@ typedef struct Transfer {
     uint32_t stride_bits;
 } Transfer;
 
-static void transfer(Machine *m, Inv **set, uint32_t n, const RInst *i)
+/* An invocation's share of a matrix to or from the memory at `base`. */
+static void transfer_share(Machine *m, Inv *v, const RInst *i, Pointer base, uint64_t stride)
 {
     const Transfer *x = i->aux;
     const RType *t = x->t, *e = t->element;
-    const uint64_t *p = leaf(set[0], x->pointer);
-    uint64_t stride = x->no_stride, size = e->size;
-    bool store = x->object != REF_NONE;
+    bool stores = x->object != REF_NONE;
+    v->steps += t->count / 4;
+    for (uint32_t j = 0; j < t->count; j++) {
+        uint32_t at = matrix_owned(m, v, t, j);
+        Leaves l = leaves_at(v, (stores ? x->object : i->dst) + j);
+        if (at == UINT32_MAX) {
+            if (!stores)
+                *l.x = *l.undef = 0;
+            continue;
+        }
+        uint64_t row = at / t->cols, col = at % t->cols;
+        uint64_t offset = x->column_major ? col * stride + row * e->size
+                                          : row * stride + col * e->size;
+        if (stores)
+            mem_store_scalar(m, v, i, pointer_plus(base, offset), e, l);
+        else
+            mem_load_scalar(m, v, i, pointer_plus(base, offset), e, l);
+    }
+}
+
+static void transfer(Machine *m, Inv **set, uint32_t n, const RInst *i)
+{
+    const Transfer *x = i->aux;
+    uint64_t stride = x->no_stride;
     if (x->stride != REF_NONE)
         stride = (uint64_t)sext(*leaf(set[0], x->stride), x->stride_bits) * x->pointee->size;
-    matrix_uniform(m, set, n, i, x->pointer, 2, "pointer");
-    matrix_uniform(m, set, n, i, x->stride, 1, "stride");
+    matrix_uniform(m, set, n, i, (SharedOperand){ x->pointer, 2, "pointer" });
+    matrix_uniform(m, set, n, i, (SharedOperand){ x->stride, 1, "stride" });
     m->by_matrix = true;
-    for (uint32_t k = 0; k < n; k++) {
-        Inv *v = set[k];
-        v->steps += t->count / 4;
-        for (uint32_t j = 0; j < t->count; j++) {
-            uint32_t at = matrix_owned(m, v, t, j);
-            uint64_t *value = store ? leaf(v, x->object) + j : leaf(v, i->dst) + j;
-            uint8_t *undef = store ? unset(v, x->object) + j : unset(v, i->dst) + j;
-            if (at == UINT32_MAX) {
-                if (!store)
-                    *value = 0, *undef = 0;
-                continue;
-            }
-            uint64_t row = at / t->cols, col = at % t->cols;
-            uint64_t va =
-                p[0] + (x->column_major ? col * stride + row * size : row * stride + col * size);
-            if (store)
-                mem_store_scalar(m, v, i, va, p[1], e, value, undef);
-            else
-                mem_load_scalar(m, v, i, va, p[1], e, value, undef);
-        }
-    }
+    for (uint32_t k = 0; k < n; k++)
+        transfer_share(m, set[k], i, pointer_at(set[0], x->pointer), stride);
     m->by_matrix = false;
 }
 
@@ -225,10 +231,16 @@ static bool prepare_transfer(Machine *m, RInst *i)
 
 /* ---- multiply-add ---------------------------------------------------------------------------- */
 
+typedef struct Factor { /* or the addend */
+    const RType *t;
+    Ref r;
+    bool is_signed;
+} Factor;
+
 typedef struct MulAdd {
-    const RType *a, *b, *c, *d;
-    Ref ra, rb, rc;
-    bool sign_a, sign_b, sign_c, sign_d, saturate;
+    Factor a, b, c;
+    const RType *d;
+    bool signed_result, saturate;
 } MulAdd;
 
 typedef __int128 Wide;
@@ -237,11 +249,12 @@ typedef union Number {
     Wide w;
 } Number;
 
-/* Collects a matrix, row-major, from what the set's invocations own; what nobody present owns is 0.
- */
-static void collect(Machine *m, Inv **set, uint32_t n, const RType *t, Ref r, bool is_signed,
-                    Number *out, uint8_t *undef)
+/* A matrix as numbers, row-major, from what the invocations of the set own; what nobody of them
+ * owns is 0. */
+static void collect(Machine *m, Inv **set, uint32_t n, const Factor *x, Number *out,
+                    uint8_t *undef)
 {
+    const RType *t = x->t;
     uint32_t total = t->rows * t->cols;
     Fmt f = fmt_of(t);
     memset(out, 0, total * sizeof(*out));
@@ -251,12 +264,12 @@ static void collect(Machine *m, Inv **set, uint32_t n, const RType *t, Ref r, bo
             uint32_t at = matrix_owned(m, set[k], t, e);
             if (at == UINT32_MAX)
                 continue;
-            uint64_t x = leaf(set[k], r)[e];
-            undef[at] = unset(set[k], r)[e];
+            uint64_t bits = leaf(set[k], x->r)[e];
+            undef[at] = unset(set[k], x->r)[e];
             if (f != FMT_NONE)
-                out[at].f = fmt_get(f, x);
+                out[at].f = fmt_get(f, bits);
             else
-                out[at].w = is_signed ? (Wide)sext(x, t->element->bits) : (Wide)x;
+                out[at].w = x->is_signed ? (Wide)sext(bits, t->element->bits) : (Wide)bits;
         }
 }
 
@@ -269,8 +282,8 @@ static uint64_t integer_element(const MulAdd *x, const Number *a, const Number *
         sum += (unsigned __int128)a[k].w * (unsigned __int128)b[k * cols].w;
     Wide r = (Wide)(sum + (unsigned __int128)c);
     if (x->saturate) {
-        Wide most = x->sign_d ? (Wide)(mask_bits(bits) >> 1) : (Wide)mask_bits(bits);
-        Wide least = x->sign_d ? -most - 1 : 0;
+        Wide most = x->signed_result ? (Wide)(mask_bits(bits) >> 1) : (Wide)mask_bits(bits);
+        Wide least = x->signed_result ? -most - 1 : 0;
         r = r > most ? most : r < least ? least : r;
     }
     return (uint64_t)r & mask_bits(bits);
@@ -288,14 +301,14 @@ static double float_element(const Number *a, const Number *b, double c, uint32_t
 static void muladd(Machine *m, Inv **set, uint32_t n, const RInst *i)
 {
     const MulAdd *x = i->aux;
-    uint32_t rows = x->d->rows, cols = x->d->cols, depth = x->a->cols;
+    uint32_t rows = x->d->rows, cols = x->d->cols, depth = x->a.t->cols;
     size_t na = (size_t)rows * depth, nb = (size_t)depth * cols, nc = (size_t)rows * cols;
     Number *a = matrix_scratch(m, (na + nb + nc) * (sizeof(Number) + 1)), *b = a + na, *c = b + nb;
     uint8_t *ua = (uint8_t *)(c + nc), *ub = ua + na, *uc = ub + nb;
     bool is_float = fmt_of(x->d) != FMT_NONE;
-    collect(m, set, n, x->a, x->ra, x->sign_a, a, ua);
-    collect(m, set, n, x->b, x->rb, x->sign_b, b, ub);
-    collect(m, set, n, x->c, x->rc, x->sign_c, c, uc);
+    collect(m, set, n, &x->a, a, ua);
+    collect(m, set, n, &x->b, b, ub);
+    collect(m, set, n, &x->c, c, uc);
     for (uint32_t r = 0; r < rows; r++)
         for (uint32_t k = 1; k < depth; k++)
             ua[r * depth] |= ua[r * depth + k];
@@ -321,6 +334,14 @@ static void muladd(Machine *m, Inv **set, uint32_t n, const RInst *i)
     }
 }
 
+/* The n-th operand, whose components are signed where the instruction's Matrix Operands have the
+ * bit `sign`. */
+static Factor factor(Machine *m, const RInst *i, uint32_t n, uint32_t sign)
+{
+    bool is_signed = i->n_ops > 3 && i->ops[3] & sign;
+    return (Factor){ type_of(m, spv_operand(i->src, n)), i->ops[n], is_signed };
+}
+
 static bool prepare_muladd(Machine *m, RInst *i)
 {
     if (i->n_ops < 3)
@@ -335,36 +356,27 @@ static bool prepare_muladd(Machine *m, RInst *i)
             return false;
         }
     }
-    *x = (MulAdd){ type_of(m, spv_operand(i->src, 0)),
-                   type_of(m, spv_operand(i->src, 1)),
-                   type_of(m, spv_operand(i->src, 2)),
-                   i->type,
-                   i->ops[0],
-                   i->ops[1],
-                   i->ops[2],
-                   false,
-                   false,
-                   false,
-                   false,
-                   false };
     uint32_t operands = i->n_ops > 3 ? i->ops[3] : 0;
-    x->sign_a = operands & SpvCooperativeMatrixOperandsMatrixASignedComponentsKHRMask;
-    x->sign_b = operands & SpvCooperativeMatrixOperandsMatrixBSignedComponentsKHRMask;
-    x->sign_c = operands & SpvCooperativeMatrixOperandsMatrixCSignedComponentsKHRMask;
-    x->sign_d = operands & SpvCooperativeMatrixOperandsMatrixResultSignedComponentsKHRMask;
-    x->saturate = operands & SpvCooperativeMatrixOperandsSaturatingAccumulationKHRMask;
-    bool kind = fmt_of(x->d) == FMT_NONE;
-    bool fits = x->a->rows == x->d->rows && x->b->cols == x->d->cols && x->a->cols == x->b->rows &&
-                x->c->rows == x->d->rows && x->c->cols == x->d->cols &&
-                (fmt_of(x->a) == FMT_NONE) == kind && (fmt_of(x->b) == FMT_NONE) == kind &&
-                (fmt_of(x->c) == FMT_NONE) == kind;
+    *x = (MulAdd){
+        .a = factor(m, i, 0, SpvCooperativeMatrixOperandsMatrixASignedComponentsKHRMask),
+        .b = factor(m, i, 1, SpvCooperativeMatrixOperandsMatrixBSignedComponentsKHRMask),
+        .c = factor(m, i, 2, SpvCooperativeMatrixOperandsMatrixCSignedComponentsKHRMask),
+        .d = i->type,
+        .signed_result =
+            operands & SpvCooperativeMatrixOperandsMatrixResultSignedComponentsKHRMask,
+        .saturate = operands & SpvCooperativeMatrixOperandsSaturatingAccumulationKHRMask,
+    };
+    const RType *a = x->a.t, *b = x->b.t, *c = x->c.t, *d = x->d;
+    bool kind = fmt_of(d) == FMT_NONE;
+    bool fits = a->rows == d->rows && b->cols == d->cols && a->cols == b->rows &&
+                c->rows == d->rows && c->cols == d->cols && (fmt_of(a) == FMT_NONE) == kind &&
+                (fmt_of(b) == FMT_NONE) == kind && (fmt_of(c) == FMT_NONE) == kind;
     if (!fits)
         refuse(m, i->src,
                "the matrices' shapes or component types do not fit: %ux%u by %ux%u plus %ux%u to "
                "%ux%u",
-               x->a->rows, x->a->cols, x->b->rows, x->b->cols, x->c->rows, x->c->cols, x->d->rows,
-               x->d->cols);
-    i->scope = (uint8_t)x->d->scope;
+               a->rows, a->cols, b->rows, b->cols, c->rows, c->cols, d->rows, d->cols);
+    i->scope = (uint8_t)d->scope;
     i->aux = x;
     return fits;
 }

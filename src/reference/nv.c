@@ -19,7 +19,7 @@ static uint64_t component(const RInst *i, uint64_t x)
 static void transpose(Machine *m, Inv **set, uint32_t n, const RInst *i)
 {
     const RType *t = i->type;
-    Whole from = matrix_gather(m, set, n, i->at, i->ops[0]);
+    Leaves from = matrix_gather(m, set, n, i->at, i->ops[0]);
     for (uint32_t k = 0; k < n; k++)
         for (uint32_t e = 0; e < t->count; e++) {
             uint32_t at = matrix_owned(m, set[k], t, e);
@@ -53,7 +53,7 @@ typedef struct Reduction {
 
 /* The result of a region that begins at (row, column), computed by one invocation. Its own first
  * element is where the function returns to. */
-static void reduce_region(Machine *m, Inv *v, const RInst *i, Whole w, uint32_t row,
+static void reduce_region(Machine *m, Inv *v, const RInst *i, Leaves w, uint32_t row,
                           uint32_t column)
 {
     const Reduction *x = i->aux;
@@ -80,7 +80,7 @@ static void reduce(Machine *m, Inv **set, uint32_t n, const RInst *i)
 {
     const Reduction *x = i->aux;
     const RType *t = i->type;
-    Whole from = matrix_gather(m, set, n, i->at, i->ops[0]);
+    Leaves from = matrix_gather(m, set, n, i->at, i->ops[0]);
     for (uint32_t k = 0; k < x->rows * x->cols; k++) {
         Inv *v = set[k % n];
         uint32_t row = k / x->cols * x->deep, column = k % x->cols * x->wide;

@@ -363,7 +363,7 @@ static Step two_results(Machine *m, Inv *v, const RInst *i)
 {
     uint32_t at = which(i) == OpenCLstd_remquo ? 4 : 3;
     const RType *second = i->aux;
-    const uint64_t *p = leaf(v, i->ops[at]);
+    Pointer p = pointer_at(v, i->ops[at]);
     for (uint32_t k = 0; k < i->n; k++) {
         long double first = 0;
         double y = at == 4 ? get(i, leaf(v, i->ops[3])[k]) : 0;
@@ -371,7 +371,8 @@ static Step two_results(Machine *m, Inv *v, const RInst *i)
         uint8_t u = unset(v, i->ops[2])[k];
         leaf(v, i->dst)[k] = put(i, first);
         unset(v, i->dst)[k] = u;
-        mem_store_scalar(m, v, i, p[0] + k * second->size, p[1], second, &other, &u);
+        mem_store_scalar(m, v, i, pointer_plus(p, k * second->size), second,
+                         (Leaves){ &other, &u });
     }
     return STEP_NEXT;
 }
@@ -398,23 +399,23 @@ typedef struct Lane {
 static Step vectors(Machine *m, Inv *v, const RInst *i)
 {
     const Lane *l = i->aux;
-    const uint64_t *p = leaf(v, i->ops[l->pointer]);
     const RType *it = operand_type(m, i, l->index);
-    uint64_t va = p[0] + (uint64_t)sext(*leaf(v, i->ops[l->index]), it->bits) * l->stride;
+    Pointer p = pointer_at(v, i->ops[l->pointer]);
+    p.va += (uint64_t)sext(*leaf(v, i->ops[l->index]), it->bits) * l->stride;
     bool store = l->pointer == 4, half = l->scalar.format == SPV_IEEE &&
         l->scalar.kind == SPV_FLOAT && l->scalar.bits == 16 && i->sfmt != FMT_F16;
-    for (uint32_t k = 0; k < l->n; k++, va += l->scalar.size) {
+    for (uint32_t k = 0; k < l->n; k++, p.va += l->scalar.size) {
         if (store) {
             uint64_t x = leaf(v, i->ops[2])[k];
             if (l->mode != UINT32_MAX)
                 x = fmt_put_mode(FMT_F16, fmt_get((Fmt)i->sfmt, x), l->mode);
-            mem_store_scalar(m, v, i, va, p[1], &l->scalar, &x, &unset(v, i->ops[2])[k]);
+            mem_store_scalar(m, v, i, p, &l->scalar, (Leaves){ &x, &unset(v, i->ops[2])[k] });
             continue;
         }
-        uint64_t *to = &leaf(v, i->dst)[k];
-        mem_load_scalar(m, v, i, va, p[1], &l->scalar, to, &unset(v, i->dst)[k]);
+        Leaves to = leaves_at(v, i->dst + k);
+        mem_load_scalar(m, v, i, p, &l->scalar, to);
         if (half && i->fmt != FMT_F16 && i->fmt != FMT_NONE)
-            *to = put(i, f16_to_double((uint16_t)*to));
+            *to.x = put(i, f16_to_double((uint16_t)*to.x));
     }
     return STEP_NEXT;
 }
@@ -501,11 +502,11 @@ static Step shuffle(Machine *m, Inv *v, const RInst *i)
 /* ---- printf, prefetch ------------------------------------------------------------------------ */
 
 /* A NUL-terminated text in memory of the device; NULL when it is none. */
-static const char *text_at(Machine *m, Inv *v, const RInst *i, const uint64_t *p)
+static const char *text_at(Machine *m, Inv *v, const RInst *i, Pointer p)
 {
     for (uint32_t n = 0; n < 65536; n++) {
         Access a;
-        if (!mem_access(m, v, i, p[0] + n, p[1], 1, 1, ACCESS_READ, &a))
+        if (!mem_access(m, v, i, &(MemRequest){ pointer_plus(p, n), 1, 1, ACCESS_READ }, &a))
             return NULL;
         if (!*a.data)
             return (const char *)a.data - n;
@@ -518,7 +519,7 @@ static Step print(Machine *m, Inv *v, const RInst *i)
     enum { MAX_WORDS = 256 };
     uint64_t words[MAX_WORDS];
     uint32_t n = 0;
-    const char *format = text_at(m, v, i, leaf(v, i->ops[2]));
+    const char *format = text_at(m, v, i, pointer_at(v, i->ops[2]));
     for (uint32_t o = 3; o < i->n_ops; o++) {
         const RType *t = operand_type(m, i, o), *s = type_scalar(t);
         const uint64_t *x = leaf(v, i->ops[o]);
@@ -526,7 +527,7 @@ static Step print(Machine *m, Inv *v, const RInst *i)
         for (uint32_t k = 0; k < count && n < MAX_WORDS; k++) {
             double f = s->kind == SPV_FLOAT ? fmt_get(fmt_of(s), x[k]) : 0;
             if (s->kind == SPV_POINTER)
-                words[n] = (uint64_t)(uintptr_t)text_at(m, v, i, x);
+                words[n] = (uint64_t)(uintptr_t)text_at(m, v, i, pointer_at(v, i->ops[o]));
             else if (s->kind == SPV_FLOAT)
                 memcpy(&words[n], &f, sizeof f);
             else

@@ -55,97 +55,111 @@ static uint64_t first_difference(Fmt f, const uint8_t *a, const uint8_t *b, uint
     return UINT64_MAX;
 }
 
+/* A dispatch under other conditions, and what the first one was. */
 typedef struct Trial {
-    RefDispatch d;
+    Arena *arena;   /* of the result */
+    Arena *copies;  /* of the buffers' */
+    SpvModule *module;
+    const RefDispatch *first;
+    RefResult *result; /* of the first; findings are added to it */
+    DiagSink *sink;
+    uint8_t **before; /* the buffers as they were */
+    RefDispatch d;    /* the one to be tried, on */
     RefBinding *bindings;
 } Trial;
 
-static void compare(Arena *a, SpvModule *m, const RefDispatch *first, const Trial *t,
-                    const char *change, RefResult *r, DiagSink *sink)
+static void add_finding(Trial *t, const char *text)
 {
-    for (uint32_t k = 0; k < first->n_bindings; k++) {
-        const RefBinding *x = &first->bindings[k], *y = &t->bindings[k];
+    RefResult *r = t->result;
+    RefFinding *more = NEW_ARRAY(t->arena, RefFinding, r->n_findings + 1);
+    if (r->n_findings)
+        memcpy(more, r->findings, r->n_findings * sizeof(*more));
+    more[r->n_findings++] = (RefFinding){ .kind = REF_PORTABILITY, .count = 1, .message = text };
+    r->findings = more;
+}
+
+/* Reports the first buffer that differs. */
+static void compare_buffers(Trial *t, const char *change)
+{
+    for (uint32_t k = 0; k < t->first->n_bindings; k++) {
+        const RefBinding *x = &t->first->bindings[k], *y = &t->bindings[k];
         if (!x->base)
             continue;
-        uint64_t at = first_difference(buffer_format(m, x), x->base, y->base, x->size);
+        uint64_t at = first_difference(buffer_format(t->module, x), x->base, y->base, x->size);
         if (at == UINT64_MAX)
             continue;
-        const char *text = arena_printf(a, "set %u binding %u differs from byte %llu on %s", x->set,
-                                        x->binding, (unsigned long long)at, change);
-        diag(sink, DIAG_ERROR, NULL, ref_finding_name(REF_PORTABILITY), "%s", text);
-        if (r) {
-            RefFinding *more = NEW_ARRAY(a, RefFinding, r->n_findings + 1);
-            if (r->n_findings)
-                memcpy(more, r->findings, r->n_findings * sizeof(*more));
-            more[r->n_findings++] =
-                (RefFinding){ .kind = REF_PORTABILITY, .count = 1, .message = text };
-            r->findings = more;
-        }
+        const char *text = arena_printf(t->arena, "set %u binding %u differs from byte %llu on %s",
+                                        x->set, x->binding, (unsigned long long)at, change);
+        diag(t->sink, DIAG_ERROR, NULL, ref_finding_name(REF_PORTABILITY), "%s", text);
+        add_finding(t, text);
         return;
     }
 }
 
-/* Fresh copies of the buffers as they were before the first run. */
-static void renew(Trial *t, const RefDispatch *d, uint8_t *const *before)
+/* Runs on fresh copies of the buffers as they were. */
+static bool run_trial(Trial *t, RefResult *r)
 {
-    for (uint32_t k = 0; k < d->n_bindings; k++)
-        if (d->bindings[k].base)
-            memcpy(t->bindings[k].base, before[k], d->bindings[k].size);
+    DiagSink quiet = { 0 };
+    for (uint32_t k = 0; k < t->first->n_bindings; k++)
+        if (t->bindings[k].base)
+            memcpy(t->bindings[k].base, t->before[k], t->bindings[k].size);
+    return dispatch_once(t->copies, t->module, &t->d, r, &quiet);
 }
 
-static void trials(Arena *a, Arena *copies, SpvModule *m, const RefDispatch *d,
-                   uint8_t *const *before, RefResult *r, DiagSink *sink)
+static void run_trials(Trial *t)
 {
-    Trial t = { .d = *d };
     RefResult one = { 0 };
-    DiagSink quiet = { 0 };
-    t.bindings = NEW_ARRAY(copies, RefBinding, d->n_bindings + 1);
-    for (uint32_t k = 0; k < d->n_bindings; k++) {
-        t.bindings[k] = d->bindings[k];
-        if (d->bindings[k].base)
-            t.bindings[k].base = arena_alloc(copies, d->bindings[k].size + 16);
-    }
-    t.d.bindings = t.bindings;
-    t.d.check = 0;
+    const RefDispatch *d = t->first;
+    t->d = *d;
+    t->d.bindings = t->bindings;
+    t->d.check = 0;
     for (uint32_t o = 0; o < REF_N_OWNERSHIPS; o++) {
         if (o == (uint32_t)d->ownership)
             continue;
-        t.d.ownership = (RefOwnership)o;
-        t.d.seed = d->seed + o;
-        renew(&t, d, before);
-        if (dispatch_once(copies, m, &t.d, &one, &quiet))
-            compare(a, m, d, &t, "another assignment of matrix elements to invocations", r, sink);
+        t->d.ownership = (RefOwnership)o;
+        t->d.seed = d->seed + o;
+        if (run_trial(t, &one))
+            compare_buffers(t, "another assignment of matrix elements to invocations");
     }
-    t.d.ownership = d->ownership;
+    t->d.ownership = d->ownership;
     for (uint32_t k = 0; k < COUNT_OF(sizes); k++) {
-        uint32_t used = r ? r->subgroup_size : 32;
-        t.d.subgroup_size = sizes[k];
-        if (sizes[k] == used)
+        t->d.subgroup_size = sizes[k];
+        if (sizes[k] == t->result->subgroup_size)
             continue;
-        renew(&t, d, before);
-        if (!dispatch_once(copies, m, &t.d, &one, &quiet) || one.subgroup_size != sizes[k])
+        if (!run_trial(t, &one) || one.subgroup_size != sizes[k])
             continue; /* the kernel requires a size */
-        compare(a, m, d, &t, arena_printf(copies, "subgroups of %u", sizes[k]), r, sink);
+        compare_buffers(t, arena_printf(t->copies, "subgroups of %u", sizes[k]));
     }
 }
 
-static bool guarded_trials(Arena *copies, Arena *a, SpvModule *m, const RefDispatch *d,
-                           RefResult *r, DiagSink *sink)
+static void copy_buffers(Trial *t)
+{
+    uint32_t n = t->first->n_bindings;
+    t->before = NEW_ARRAY(t->copies, uint8_t *, n + 1);
+    t->bindings = NEW_ARRAY(t->copies, RefBinding, n + 1);
+    for (uint32_t k = 0; k < n; k++) {
+        const RefBinding *b = &t->first->bindings[k];
+        t->bindings[k] = *b;
+        if (!b->base)
+            continue;
+        t->before[k] = arena_copy(t->copies, b->base, b->size);
+        t->bindings[k].base = arena_alloc(t->copies, b->size + 16);
+    }
+}
+
+static bool guarded_trials(Trial *t)
 {
     jmp_buf out_of_memory;
     if (setjmp(out_of_memory)) {
-        diag(sink, DIAG_ERROR, NULL, NULL,
+        diag(t->sink, DIAG_ERROR, NULL, NULL,
              "no memory for the copies that a check of portability needs");
         return false;
     }
-    copies->on_failure = &out_of_memory;
-    uint8_t **before = NEW_ARRAY(copies, uint8_t *, d->n_bindings + 1);
-    for (uint32_t k = 0; k < d->n_bindings; k++)
-        if (d->bindings[k].base)
-            before[k] = arena_copy(copies, d->bindings[k].base, d->bindings[k].size);
-    if (!dispatch_once(a, m, d, r, sink))
+    t->copies->on_failure = &out_of_memory;
+    copy_buffers(t);
+    if (!dispatch_once(t->arena, t->module, t->first, t->result, t->sink))
         return false;
-    trials(a, copies, m, d, before, r, sink);
+    run_trials(t);
     return true;
 }
 
@@ -155,7 +169,9 @@ bool ref_dispatch(Arena *a, SpvModule *m, const RefDispatch *d, RefResult *r, Di
         return dispatch_once(a, m, d, r, sink);
     Arena copies = { .limit = d->memory_limit ? d->memory_limit : 2ull << 30 };
     RefResult own = { 0 };
-    bool done = guarded_trials(&copies, a, m, d, r ? r : &own, sink);
+    Trial t = { .arena = a, .copies = &copies, .module = m, .first = d, .result = r ? r : &own,
+                .sink = sink };
+    bool done = guarded_trials(&t);
     arena_free(&copies);
     return done;
 }

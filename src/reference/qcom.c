@@ -9,38 +9,42 @@
 
 /* ---- bits ------------------------------------------------------------------------------------ */
 
-/* A word is as wide as `bits`, a part a fraction of it. */
-static void unpack(const uint64_t *from, const uint8_t *uf, uint32_t bits, uint64_t *to,
-                   uint8_t *ut, uint32_t part, uint32_t n)
+/* A row of scalars. */
+typedef struct Scalars {
+    Leaves l;
+    uint32_t bits; /* of each */
+} Scalars;
+
+/* n scalars, each a part of one of `from`. */
+static void unpack(Scalars from, Scalars to, uint32_t n)
 {
-    uint32_t ratio = bits / part;
+    uint32_t ratio = from.bits / to.bits;
     for (uint32_t k = 0; k < n; k++) {
-        to[k] = from[k / ratio] >> (k % ratio * part) & mask_bits(part);
-        ut[k] = uf[k / ratio];
+        to.l.x[k] = from.l.x[k / ratio] >> (k % ratio * to.bits) & mask_bits(to.bits);
+        to.l.undef[k] = from.l.undef[k / ratio];
     }
 }
 
-static void pack(const uint64_t *from, const uint8_t *uf, uint32_t part, uint64_t *to, uint8_t *ut,
-                 uint32_t bits, uint32_t n)
+/* n scalars, each of several of `from`. */
+static void pack(Scalars from, Scalars to, uint32_t n)
 {
-    uint32_t ratio = bits / part;
+    uint32_t ratio = to.bits / from.bits;
     for (uint32_t k = 0; k < n; k++) {
-        to[k] = ut[k] = 0;
+        to.l.x[k] = to.l.undef[k] = 0;
         for (uint32_t j = 0; j < ratio; j++) {
-            to[k] |= (from[k * ratio + j] & mask_bits(part)) << (j * part);
-            ut[k] |= uf[k * ratio + j];
+            to.l.x[k] |= (from.l.x[k * ratio + j] & mask_bits(from.bits)) << (j * from.bits);
+            to.l.undef[k] |= from.l.undef[k * ratio + j];
         }
     }
 }
 
-/* n scalars of `to_bits` from as many bits in scalars of `bits`. */
-static void recast(const uint64_t *from, const uint8_t *uf, uint32_t bits, uint64_t *to,
-                   uint8_t *ut, uint32_t to_bits, uint32_t n)
+/* n scalars from as many bits of `from`. */
+static void recast(Scalars from, Scalars to, uint32_t n)
 {
-    if (to_bits <= bits)
-        unpack(from, uf, bits, to, ut, to_bits, n);
+    if (to.bits <= from.bits)
+        unpack(from, to, n);
     else
-        pack(from, uf, bits, to, ut, to_bits, n);
+        pack(from, to, n);
 }
 
 static const RType *flat(const RType *t)
@@ -52,8 +56,8 @@ static const RType *flat(const RType *t)
 static Step bitcast(Machine *m, Inv *v, const RInst *i)
 {
     (void)m;
-    recast(leaf(v, i->ops[0]), unset(v, i->ops[0]), i->at->element->bits, leaf(v, i->dst),
-           unset(v, i->dst), i->type->element->bits, i->n);
+    Scalars from = { leaves_at(v, i->ops[0]), i->at->element->bits };
+    recast(from, (Scalars){ leaves_at(v, i->dst), i->type->element->bits }, i->n);
     return STEP_NEXT;
 }
 
@@ -138,72 +142,58 @@ static void check_columns(Machine *m, Inv *v, const RInst *i)
 
 /* A matrix of which nothing is set yet, and one array of its components. */
 typedef struct Lines {
-    uint64_t *x, *line;
-    uint8_t *undef, *line_undef;
+    Leaves whole; /* the matrix, row-major */
+    Leaves line;  /* an invocation's row or column of it */
 } Lines;
 
+/* Undefined zeros, in scratch memory. */
 static Lines open_lines(Machine *m, Inv *v, const RInst *i)
 {
     const Conversion *x = i->aux;
     size_t total = (size_t)x->matrix->rows * x->matrix->cols, n = total + x->length;
     check_columns(m, v, i);
-    Lines w = { .x = matrix_scratch(m, n * 9) };
-    w.line = w.x + total;
-    w.undef = (uint8_t *)(w.x + n);
-    w.line_undef = w.undef + total;
-    memset(w.x, 0, sizeof *w.x * total);
-    memset(w.undef, UNSET, total);
+    Lines w = { .whole.x = matrix_scratch(m, n * 9) };
+    w.whole.undef = (uint8_t *)(w.whole.x + n);
+    w.line = leaves_from(w.whole, total);
+    memset(w.whole.x, 0, sizeof *w.whole.x * total);
+    memset(w.whole.undef, UNSET, total);
     return w;
 }
 
 static void construct(Machine *m, Inv **set, uint32_t n, const RInst *i)
 {
     const Conversion *x = i->aux;
-    const RType *t = x->matrix;
     Lines w = open_lines(m, set[0], i);
     for (uint32_t j = 0; j < n; j++) {
         Inv *v = set[j];
         v->steps += x->length / 4;
         if (v->lane >= x->lanes)
             continue;
-        recast(leaf(v, i->ops[0]), unset(v, i->ops[0]), x->array->element->bits, w.line,
-               w.line_undef, t->element->bits, x->length);
+        Scalars array = { leaves_at(v, i->ops[0]), x->array->element->bits };
+        recast(array, (Scalars){ w.line, x->matrix->element->bits }, x->length);
         for (uint32_t k = 0; k < x->length; k++) {
-            w.x[place(x, v->lane, k)] = w.line[k];
-            w.undef[place(x, v->lane, k)] = w.line_undef[k];
+            w.whole.x[place(x, v->lane, k)] = w.line.x[k];
+            w.whole.undef[place(x, v->lane, k)] = w.line.undef[k];
         }
     }
-    for (uint32_t j = 0; j < n; j++)
-        for (uint32_t e = 0; e < t->count; e++) {
-            uint32_t at = matrix_owned(m, set[j], t, e);
-            leaf(set[j], i->dst)[e] = at == UINT32_MAX ? 0 : w.x[at];
-            unset(set[j], i->dst)[e] = at == UINT32_MAX ? 0 : w.undef[at];
-        }
+    matrix_scatter(m, set, n, x->matrix, i->dst, w.whole);
 }
 
 static void extract(Machine *m, Inv **set, uint32_t n, const RInst *i)
 {
     const Conversion *x = i->aux;
-    const RType *t = x->matrix;
     Lines w = open_lines(m, set[0], i);
-    for (uint32_t j = 0; j < n; j++)
-        for (uint32_t e = 0; e < t->count; e++) {
-            uint32_t at = matrix_owned(m, set[j], t, e);
-            if (at == UINT32_MAX)
-                continue;
-            w.x[at] = leaf(set[j], i->ops[0])[e];
-            w.undef[at] = unset(set[j], i->ops[0])[e];
-        }
+    matrix_collect(m, set, n, x->matrix, i->ops[0], w.whole);
     for (uint32_t j = 0; j < n; j++) {
         Inv *v = set[j];
         bool in = v->lane < x->lanes;
         v->steps += x->length / 4;
         for (uint32_t k = 0; k < x->length; k++) {
-            w.line[k] = in ? w.x[place(x, v->lane, k)] : 0;
-            w.line_undef[k] = in ? w.undef[place(x, v->lane, k)] : UNSET_LANE;
+            w.line.x[k] = in ? w.whole.x[place(x, v->lane, k)] : 0;
+            w.line.undef[k] = in ? w.whole.undef[place(x, v->lane, k)] : UNSET_LANE;
         }
-        recast(w.line, w.line_undef, t->element->bits, leaf(v, i->dst), unset(v, i->dst),
-               x->array->element->bits, i->n);
+        Scalars line = { w.line, x->matrix->element->bits };
+        recast(line, (Scalars){ leaves_at(v, i->dst), x->array->element->bits }, i->n);
     }
 }
 

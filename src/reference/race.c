@@ -149,8 +149,19 @@ static bool in_scope(const Machine *m, const Inv *v, uint64_t group, uint32_t su
     }
 }
 
-static void tell(Machine *m, Inv *v, const RInst *i, const Object *o, const Record *x, bool write,
-                 bool other_write, bool atomic)
+static bool writes(const Touched *t)
+{
+    return t->kind == ACCESS_WRITE || t->kind == ACCESS_ATOMIC;
+}
+
+static bool is_atomic(const Touched *t)
+{
+    return t->kind == ACCESS_ATOMIC || t->kind == ACCESS_ATOMIC_READ;
+}
+
+/* Reports that `t` conflicts with `x`, which is a write or a read. */
+static void report_race(Machine *m, Inv *v, const RInst *i, const Touched *t, const Record *x,
+                        bool x_writes)
 {
     const char *who = "another workgroup", *line = "", *hint = "";
     const RInst *other = &m->code.data[x->inst];
@@ -163,17 +174,18 @@ static void tell(Machine *m, Inv *v, const RInst *i, const Object *o, const Reco
                   ? arena_printf(m->arena, "subgroup %u", l & 0x7fffu)
                   : arena_printf(m->arena, "invocation (%u, %u, %u)", l % w, l / w % h, l / w / h);
     }
-    if (atomic && x->atomic)
+    if (is_atomic(t) && x->atomic)
         hint = "; both are atomic, in scopes that do not hold the other invocation";
-    else if (o->storage != SpvStorageClassWorkgroup && x->group - 1 == m->group_number &&
+    else if (t->object->storage != SpvStorageClassWorkgroup && x->group - 1 == m->group_number &&
              m->race->unordered_barrier)
         hint = "; a barrier between them did not order buffer memory";
     DiagLoc at = spv_loc(m->arena, m->module, other->src);
     if (at.line)
         line = arena_printf(m->arena, " (line %u)", at.line);
+    const char *name = name_of(m, t->object->variable);
     found(m, v, i, REF_RACE, "%s of '%s' races with the %s by %s at instruction %u%s%s",
-          write ? "write" : "read", name_of(m, o->variable), other_write ? "write" : "read", who,
-          other->src->index, line, hint);
+          writes(t) ? "write" : "read", name, x_writes ? "write" : "read", who, other->src->index,
+          line, hint);
 }
 
 static bool conflict(Machine *m, Inv *v, const Record *x, const Record *now, uint32_t class,
@@ -191,19 +203,16 @@ static bool conflict(Machine *m, Inv *v, const Record *x, const Record *now, uin
     return !ordered(m, v, x, class, now->lane);
 }
 
-void race_access(Machine *m, Inv *v, const RInst *i, const Object *o, uint64_t offset,
-                 uint32_t size, AccessKind kind)
+void race_access(Machine *m, Inv *v, const RInst *i, const Touched *t)
 {
-    bool shared = o->storage == SpvStorageClassWorkgroup,
-         write = kind == ACCESS_WRITE || kind == ACCESS_ATOMIC;
+    bool shared = t->object->storage == SpvStorageClassWorkgroup;
     uint32_t class = shared ? RACE_SHARED : RACE_GLOBAL;
     uint32_t self = m->by_matrix ? MATRIX_UNIT | v->subgroup : v->index;
-    uint64_t from = (uint64_t)(uintptr_t)o->data + offset, to = from + size;
+    uint64_t from = (uint64_t)(uintptr_t)t->object->data + t->offset, to = from + t->size;
     Record now = {
         .group = (uint32_t)m->group_number + 1,
         .lane = (uint16_t)self,
-        .atomic = (uint8_t)(kind == ACCESS_ATOMIC || kind == ACCESS_ATOMIC_READ
-                                ? 1 + atomic_scope(i) : 0),
+        .atomic = (uint8_t)(is_atomic(t) ? 1 + atomic_scope(i) : 0),
         .time = v->order.time,
         .group_epoch = epoch_now(&m->epochs, class),
         .subgroup_epoch = epoch_now(&m->subgroups[v->subgroup].epochs, class),
@@ -218,11 +227,11 @@ void race_access(Machine *m, Inv *v, const RInst *i, const Object *o, uint64_t o
         uint32_t last = to - word < 4 ? (uint32_t)(to - word) : 4;
         now.mask = (uint8_t)((0xf << first) & (0xf >> (4 - last)));
         if (conflict(m, v, &c->write, &now, class, shared))
-            tell(m, v, i, o, &c->write, write, true, now.atomic);
-        for (int k = 0; k < 2 && write; k++)
+            report_race(m, v, i, t, &c->write, true);
+        for (int k = 0; k < 2 && writes(t); k++)
             if (conflict(m, v, &c->read[k], &now, class, shared))
-                tell(m, v, i, o, &c->read[k], true, false, now.atomic);
-        if (write) {
+                report_race(m, v, i, t, &c->read[k], false);
+        if (writes(t)) {
             c->write = now;
             memset(c->read, 0, sizeof(c->read));
         } else {

@@ -146,10 +146,13 @@ bool ref_prepare(SpvModule *m, const RefDispatch *d, DiagSink *sink);
 /* Whether the device knows the opcode. */
 bool ref_handles(uint16_t op);
 
-/* The row-major linear element that lane `lane` of `lanes` holds as its element `e` of a rows x
- * cols matrix; UINT32_MAX for padding. */
-uint32_t ref_owned_element(RefOwnership map, uint32_t rows, uint32_t cols, uint32_t use,
-                           uint32_t lanes, uint32_t lane, uint32_t e);
+/* A rows x cols matrix that `lanes` invocations hold. */
+typedef struct RefShape {
+    RefOwnership map;
+    uint32_t rows, cols, use, lanes;
+} RefShape;
+/* The row-major linear element that lane `lane` holds as its element `e`; UINT32_MAX is padding. */
+uint32_t ref_owned_element(const RefShape *s, uint32_t lane, uint32_t e);
 const char *ref_finding_name(RefFindingKind kind); /* "out-of-bounds" */
 
 #endif

@@ -467,15 +467,21 @@ static bool in_vector(const Transfer *x, const Place *p, uint32_t at)
     return x->layout->clamp == SpvTensorClampModeUndefined || (first < size && size - first >= n);
 }
 
-static void decode(const Transfer *x, const Place *p, uint32_t at, uint64_t *value, uint8_t *undef)
+static Pointer tensor_base(const Transfer *x, const Place *p)
+{
+    Pointer base = pointer_at(p->v, x->pointer);
+    return (Pointer){ base.va, base.prov & (PTR_OBJECT_MASK | PTR_STRAY) };
+}
+
+static void decode(const Transfer *x, const Place *p, uint32_t at, Leaves to)
 {
     static const uint8_t defined[MAX_DIMS];
     uint32_t dims = x->layout->dims, part = 0;
     bool vector = in_vector(x, p, at);
     const RType *block = vector ? x->vector_block : x->block;
-    const uint64_t *base = leaf(p->v, x->pointer);
-    uint64_t pointer[2] = { base[0] + (uint64_t)p->index * align_up(block->size, block->align),
-                            base[1] & (PTR_OBJECT_MASK | PTR_STRAY) };
+    Pointer q = tensor_base(x, p);
+    uint64_t pointer[2] = { q.va + (uint64_t)p->index * align_up(block->size, block->align),
+                            q.prov };
     uint64_t coord[2][MAX_DIMS];
     for (uint32_t k = 0; k < dims; k++) {
         coord[0][k] = p->block[k];
@@ -488,8 +494,8 @@ static void decode(const Transfer *x, const Place *p, uint32_t at, uint64_t *val
     CallArg args[] = { { pointer, defined }, { coord[0], defined }, { coord[1], defined } };
     inv_call(p->m, p->v, vector ? x->decode_vector : x->decode, args, x->mail,
              vector ? x->vector : 1);
-    *value = leaf(p->v, x->mail)[part];
-    *undef = unset(p->v, x->mail)[part];
+    *to.x = leaf(p->v, x->mail)[part];
+    *to.undef = unset(p->v, x->mail)[part];
 }
 
 /* Where a store's elements go, each of them one key: the tensor's element, then the matrix's. */
@@ -523,42 +529,42 @@ static void check_apart(const Transfer *x, const Place *p)
 static void transfer_element(const Transfer *x, Place *p, uint32_t at, uint32_t e)
 {
     const RType *t = x->matrix->element;
-    const uint64_t *base = leaf(p->v, x->pointer);
-    uint64_t *object = leaf(p->v, x->object) + e;
-    uint8_t *undef = unset(p->v, x->object) + e;
-    uint64_t *to = x->store ? NULL : leaf(p->v, p->i->dst) + e;
-    uint8_t *to_undef = x->store ? NULL : unset(p->v, p->i->dst) + e;
+    Leaves object = leaves_at(p->v, x->object + e), to = { 0 };
     Outcome o = at == UINT32_MAX ? NOWHERE : find_place(x, p, at);
     if (!x->store) {
-        *to = o == CLIPPED ? *object : o == CONSTANT ? p->layout[CLAMP_VALUE * x->layout->dims] : 0;
-        *to &= mask_bits(t->bits);
-        *to_undef = o == CLIPPED ? *undef : 0;
+        to = leaves_at(p->v, p->i->dst + e);
+        *to.x = o == CLIPPED    ? *object.x
+                : o == CONSTANT ? p->layout[CLAMP_VALUE * x->layout->dims]
+                                : 0;
+        *to.x &= mask_bits(t->bits);
+        *to.undef = o == CLIPPED ? *object.undef : 0;
     }
     if (o != INSIDE)
         return;
     if (p->keys)
         p->keys[p->n_keys++] = (uint64_t)p->index << AT_BITS | at;
-    uint64_t va = base[0] + (uint64_t)p->index * t->size;
-    uint64_t prov = base[1] & (PTR_OBJECT_MASK | PTR_STRAY);
+    Pointer q = pointer_plus(tensor_base(x, p), (uint64_t)p->index * t->size);
     p->m->by_matrix = !x->decode;
     if (x->store)
-        mem_store_scalar(p->m, p->v, p->i, va, prov, t, object, undef);
+        mem_store_scalar(p->m, p->v, p->i, q, t, object);
     else if (x->decode)
-        decode(x, p, at, to, to_undef);
+        decode(x, p, at, to);
     else
-        mem_load_scalar(p->m, p->v, p->i, va, prov, t, to, to_undef);
+        mem_load_scalar(p->m, p->v, p->i, q, t, to);
     p->m->by_matrix = false;
 }
 
 static void transfer(Machine *m, Inv **set, uint32_t n, const RInst *i)
 {
     const Transfer *x = i->aux;
-    matrix_uniform(m, set, n, i, x->pointer, 2, "pointer");
-    matrix_uniform(m, set, n, i, x->layout_ref, x->layout->leaves, "tensor layout");
+    matrix_uniform(m, set, n, i, (SharedOperand){ x->pointer, 2, "pointer" });
+    matrix_uniform(m, set, n, i,
+                   (SharedOperand){ x->layout_ref, x->layout->leaves, "tensor layout" });
     for (uint32_t k = 0; k < x->layout->leaves; k++)
         matters(m, set[0], i, x->layout_ref + k, 1, "is part of a tensor layout");
     if (x->view)
-        matrix_uniform(m, set, n, i, x->view_ref, x->view->leaves, "tensor view");
+        matrix_uniform(m, set, n, i,
+                       (SharedOperand){ x->view_ref, x->view->leaves, "tensor view" });
     Place p = { .m = m, .i = i };
     if (x->store && checking(m, REF_RACE))
         p.keys = matrix_scratch(m, (size_t)x->matrix->rows * x->matrix->cols * sizeof *p.keys);

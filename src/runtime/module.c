@@ -157,7 +157,8 @@ static HeddleResult compile_glsl(Load *l)
                       .n_defines = o->n_defines, .target_env = o->target_env };
     void *spirv;
     size_t size;
-    ToolStatus status = glsl_compile(arena, l->data, l->size, l->name, &g, &spirv, &size, l->sink);
+    ToolSource source = { l->data, l->size, l->name };
+    ToolStatus status = glsl_compile(arena, &source, &g, &spirv, &size, l->sink);
     if (status)
         return tool_result(status);
     SpvModule *m = take(l, spv_read(arena, spirv, size, l->name, l->sink));
@@ -196,7 +197,8 @@ static HeddleResult compile_mlir(Load *l)
 {
     HeddleModule *m = l->module;
     MlirOptions o = mlir_options(l->options, MLIR_SPIRV);
-    ToolStatus status = mlir_compile(&m->arena, l->data, l->size, l->name, &o, &m->mlir, l->sink);
+    ToolSource source = { l->data, l->size, l->name };
+    ToolStatus status = mlir_compile(&m->arena, &source, &o, &m->mlir, l->sink);
     if (status)
         return tool_result(status);
     m->spv = spv_read(&m->arena, m->mlir.bytes, m->mlir.size, l->name, l->sink);
@@ -446,7 +448,8 @@ static HeddleResult rewrite(void *user)
     MlirOptions o = mlir_options(r->options, r->form == HEDDLE_MLIR_LOWERED ? MLIR_LOWERED
                                                                             : MLIR_REWRITTEN);
     MlirResult result;
-    ToolStatus status = mlir_compile(&r->arena, r->data, r->size, r->path, &o, &result, r->sink);
+    ToolSource source = { r->data, r->size, r->path };
+    ToolStatus status = mlir_compile(&r->arena, &source, &o, &result, r->sink);
     if (!status)
         r->text = strndup(result.bytes, result.size);
     return status ? tool_result(status) : r->text ? HEDDLE_OK : HEDDLE_ERROR_MEMORY;

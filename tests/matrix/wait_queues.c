@@ -185,8 +185,8 @@ static ToolStatus compile(Loop *l)
     snprintf(m, sizeof m, "%u", l->kind->m);
     snprintf(n, sizeof n, "%u", l->kind->n);
     snprintf(k, sizeof k, "%u", l->kind->k);
-    return glsl_compile(&l->arena, text, strlen(text), "loop.comp", &o, &l->spirv, &l->spirv_size,
-                        &l->diags.sink);
+    ToolSource named = { text, strlen(text), "loop.comp" };
+    return glsl_compile(&l->arena, &named, &o, &l->spirv, &l->spirv_size, &l->diags.sink);
 }
 
 /* With that hint. */

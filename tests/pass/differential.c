@@ -108,7 +108,8 @@ static SpvModule *compile(Compare *c, Arena *a)
     size_t n = fread(source, 1, 65536, f);
     fclose(f);
     GlslOptions options = { .target_env = "vulkan1.3" };
-    c->status = glsl_compile(a, source, n, path, &options, &spirv, &size, &c->diags.sink);
+    ToolSource named = { source, n, path };
+    c->status = glsl_compile(a, &named, &options, &spirv, &size, &c->diags.sink);
     return c->status == TOOL_OK ? spv_read(a, spirv, size, path, &c->diags.sink) : NULL;
 }
 

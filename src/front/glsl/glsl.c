@@ -67,7 +67,7 @@ static const char *const *arguments(Tool *t)
                             t->output };
     for (size_t i = 0; i < COUNT_OF(fixed); i++)
         vec_push(t->arena, &v, fixed[i]);
-    vec_push(t->arena, &v, arena_printf(t->arena, "-I%s", folder_of(t->arena, t->source_name)));
+    vec_push(t->arena, &v, arena_printf(t->arena, "-I%s", folder_of(t->arena, t->source.name)));
     for (uint32_t i = 0; i < o->n_include_dirs; i++)
         vec_push(t->arena, &v, arena_printf(t->arena, "-I%s", o->include_dirs[i]));
     for (uint32_t i = 0; i < o->n_defines; i++) {
@@ -115,8 +115,8 @@ static void rename_source(Tool *t)
     enum { HEADER = 5, LONGEST_NAME = 0xfff0 };
     const uint32_t *in = t->bytes;
     uint32_t n = (uint32_t)(t->n_bytes / 4);
-    Rewrite r = { .from = t->input, .to = t->source_name, .from_words = string_words(t->input),
-                  .to_words = string_words(t->source_name), .n = HEADER };
+    Rewrite r = { .from = t->input, .to = t->source.name, .from_words = string_words(t->input),
+                  .to_words = string_words(t->source.name), .n = HEADER };
     if (n < HEADER || in[0] != 0x07230203 || r.to_words > LONGEST_NAME)
         return;
     r.out = NEW_ARRAY(t->arena, uint32_t, (size_t)n + (size_t)n / (2 + r.from_words) * r.to_words);
@@ -135,18 +135,18 @@ static void rename_source(Tool *t)
 
 static const char *messages(Tool *t, char *text)
 {
-    GlslNames names = { t->input, t->source_name, arena_strndup(t->arena, t->source, t->size) };
+    GlslNames names = { t->input, t->source.name,
+                        arena_strndup(t->arena, t->source.data, t->source.size) };
     glsl_messages(t->arena, arena_strdup(t->arena, text), &names, t->sink);
     return text;
 }
 
-ToolStatus glsl_compile(Arena *arena, const char *source, size_t size, const char *name,
-                        const GlslOptions *options, void **spirv, size_t *spirv_size,
-                        DiagSink *sink)
+ToolStatus glsl_compile(Arena *arena, const ToolSource *source, const GlslOptions *options,
+                        void **spirv, size_t *spirv_size, DiagSink *sink)
 {
     GlslOptions o = options ? *options : (GlslOptions){ 0 };
     Tool t = { .arena = arena, .sink = sink, .program = find_compiler(arena, &o),
-               .language = "GLSL", .source_name = name, .source = source, .size = size,
+               .language = "GLSL", .source = *source,
                .arguments = arguments, .messages = messages, .user = &o,
                .advice = arena_printf(arena, "install glslang %d.%d or later, or name its path "
                                       "with --glslang or HEDDLE_GLSLANG", MIN_MAJOR, MIN_MINOR) };

@@ -19,11 +19,9 @@ typedef struct GlslOptions {
     const char *target_env;     /* "vulkan1.3"; NULL = vulkan1.4 */
 } GlslOptions;
 
-/* The module's bytes, in `arena`, with the names and lines of the source. `name` is the
- * source's, for messages and line information; quoted includes are looked for in its folder
- * first. */
-ToolStatus glsl_compile(Arena *arena, const char *source, size_t size, const char *name,
-                        const GlslOptions *options, void **spirv, size_t *spirv_size,
-                        DiagSink *sink);
+/* The module's bytes, in `arena`, with the names and lines of the source. The source's name is for
+ * line information too, and quoted includes are looked for in its folder first. */
+ToolStatus glsl_compile(Arena *arena, const ToolSource *source, const GlslOptions *options,
+                        void **spirv, size_t *spirv_size, DiagSink *sink);
 
 #endif

@@ -95,20 +95,20 @@ static const char *const *arguments(Tool *t)
     static const char *const forms[] = { "spirv", "mlir", "lowered" };
     const MlirOptions *o = ((const Job *)t->user)->options;
     const char *argv[] = {
-        t->program, t->input, t->output, t->source_name, forms[o->form],
+        t->program, t->input, t->output, t->source.name, forms[o->form],
         o->rotate_by_gpu ? "gpu" : "spirv", o->rotate_loads ? "rotate-loads" : "-",
         arena_printf(t->arena, "%u", o->subgroup_size ? o->subgroup_size : 32), NULL
     };
     return arena_copy(t->arena, argv, sizeof argv);
 }
 
-ToolStatus mlir_compile(Arena *arena, const void *source, size_t size, const char *name,
-                        const MlirOptions *options, MlirResult *out, DiagSink *sink)
+ToolStatus mlir_compile(Arena *arena, const ToolSource *source, const MlirOptions *options,
+                        MlirResult *out, DiagSink *sink)
 {
     *out = (MlirResult){ 0 };
     Job j = { options, out };
     Tool t = { .arena = arena, .sink = sink, .program = find_compiler(arena), .language = "MLIR",
-               .source_name = name, .source = source, .size = size, .arguments = arguments,
+               .source = *source, .arguments = arguments,
                .messages = lines, .user = &j,
                .advice = "it is built where MLIR 22 is installed; Debian's package is "
                          "libmlir-22-dev" };

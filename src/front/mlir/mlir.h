@@ -32,8 +32,8 @@ typedef struct MlirResult {
     uint32_t loads_before, loads_after; /* of matrices, in the text */
 } MlirResult;
 
-/* `name` is the source's, for messages. What it returns is in `arena`. */
-ToolStatus mlir_compile(Arena *arena, const void *source, size_t size, const char *name,
-                        const MlirOptions *options, MlirResult *out, DiagSink *sink);
+/* What it returns is in `arena`. */
+ToolStatus mlir_compile(Arena *arena, const ToolSource *source, const MlirOptions *options,
+                        MlirResult *out, DiagSink *sink);
 
 #endif

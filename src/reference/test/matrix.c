@@ -191,9 +191,10 @@ TEST(every_element_is_owned_once)
     for (uint32_t s = 0; s < COUNT_OF(shapes); s++)
         for (uint32_t map = 0; map < REF_N_OWNERSHIPS; map++) {
             uint32_t rows = shapes[s][0], cols = shapes[s][1], w = shapes[s][2], seen[4096] = { 0 };
+            RefShape shape = { (RefOwnership)map, rows, cols, 1, w };
             for (uint32_t l = 0; l < w; l++)
                 for (uint32_t e = 0; e < (rows * cols + w - 1) / w; e++) {
-                    uint32_t x = ref_owned_element((RefOwnership)map, rows, cols, 1, w, l, e);
+                    uint32_t x = ref_owned_element(&shape, l, e);
                     if (x != UINT32_MAX && x < 4096)
                         seen[x]++;
                 }

@@ -78,8 +78,8 @@ static Compiled *compile(const char *text, const GlslOptions *o)
     void *spirv = NULL;
     if (ARENA_GUARD(&c->arena, oom))
         return c;
-    c->status = glsl_compile(&c->arena, text, strlen(text), "some/where/k.comp", o, &spirv,
-                             &c->size, &c->diags.sink);
+    ToolSource named = { text, strlen(text), "some/where/k.comp" };
+    c->status = glsl_compile(&c->arena, &named, o, &spirv, &c->size, &c->diags.sink);
     c->words = spirv;
     return c;
 }
@@ -145,8 +145,8 @@ static void compile_again(void *user)
     Compiled *c = user;
     GlslOptions o = { .compiler = HEDDLE_TOOLCHAIN "/bin/glslang" };
     void *spirv = NULL;
-    c->status = glsl_compile(&c->arena, source, sizeof source - 1, "k.comp", &o, &spirv, &c->size,
-                             &c->diags.sink);
+    ToolSource named = { source, sizeof source - 1, "k.comp" };
+    c->status = glsl_compile(&c->arena, &named, &o, &spirv, &c->size, &c->diags.sink);
 }
 
 TEST(runs_out_of_memory_cleanly)
