@@ -37,6 +37,10 @@ if(sources)
     set_target_properties(heddle_cli PROPERTIES OUTPUT_NAME heddle
         INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
     install(TARGETS heddle_cli)
+    # Beside the command in the build tree too, where it looks for them.
+    file(GLOB profiles CONFIGURE_DEPENDS share/profiles/*)
+    file(COPY ${profiles} DESTINATION "${PROJECT_BINARY_DIR}/share/heddle/profiles")
+    install(FILES ${profiles} DESTINATION "${CMAKE_INSTALL_DATADIR}/heddle/profiles")
 endif()
 
 set(cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/heddle)

@@ -407,6 +407,32 @@ typedef struct HeddleLoopInfo {     /* a loop that asked for wait queues */
 /* What heddle_module_pipeline did to make the module; none for others. Belongs to it. */
 HEDDLE_API const HeddleLoopInfo *heddle_module_loops(const HeddleModule *module, uint32_t *n);
 
+typedef struct HeddleLowerOptions {
+    const char *profile;            /* of the target: JSON, as share/profiles/README.md says */
+    size_t profile_size;
+    const char *profile_name;       /* what diagnostics call it; may be NULL */
+    const char *entry;              /* NULL = the only entry point */
+    const HeddleSpecValue *specs;
+    uint32_t n_specs;
+    uint32_t subgroup_size;         /* what the kernel is written for; 0 = the target's */
+} HeddleLowerOptions;
+
+/* The module for a target that has not all that it asks for: cooperative matrices, and what
+ * extends them, are said in the SPIR-V that the target knows. Only the one entry point is left,
+ * specialised. Errors: ARGUMENT, MEMORY, SOURCE (also of the profile). */
+HEDDLE_API HeddleResult heddle_module_lower(const HeddleModule *module,
+                                            const HeddleLowerOptions *options, HeddleModule **out,
+                                            HeddleLog *log);
+
+typedef struct HeddleLowering {     /* instructions that became others */
+    const char *instruction;        /* "OpCooperativeMatrixMulAddKHR" */
+    uint32_t count;
+    const char *pass, *how;         /* what did it, and by what. Static */
+} HeddleLowering;
+
+/* What heddle_module_lower did to make the module; none for others. Belongs to it. */
+HEDDLE_API const HeddleLowering *heddle_module_lowerings(const HeddleModule *module, uint32_t *n);
+
 typedef enum HeddleEmit {
     HEDDLE_EMIT_NOTHING,
     HEDDLE_EMIT_SPIRV,              /* binary, after heddle's passes */

@@ -35,7 +35,7 @@ typedef struct Options {
     StringList inputs;              /* the arguments that are no options */
     StringList binds, outs, specs, compares, pushes, includes, defines;
     const char *output, *emit, *device, *entry, *glslang, *target_env, *language, *isa, *svg,
-        *check, *rotate_as, *sweep, *target, *arrays;
+        *check, *rotate_as, *sweep, *target, *arrays, *profile;
     uint32_t groups[3], global[3], local[3], offset[3];
     bool has_groups, has_global, has_local;
     uint32_t subgroup_size, threads, interleave, seed, budget;
@@ -108,6 +108,13 @@ typedef struct KernelPurpose {
 } KernelPurpose;
 HeddleResult open_kernel(const Options *o, HeddleDevice *d, const HeddleModule *m,
                          KernelPurpose purpose, HeddleKernel **out, HeddleLog *log);
+
+/* ---- profile.c ------------------------------------------------------------------------------- */
+
+/* The module for the target that --for names: a file, or one of those that heddle brings along. In
+ * the place of *m, which is freed in any case. */
+HeddleResult lower_for(const Options *o, HeddleModule **m, HeddleLog *log);
+void print_lowerings(const Options *o, const HeddleModule *m);
 
 /* ---- svg.c ----------------------------------------------------------------------------------- */
 

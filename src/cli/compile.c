@@ -179,6 +179,8 @@ int command_compile(const Options *o)
     int status = exit_status(r);
     if (!r && o->stats)
         print_loops(o, m);
+    if (!r && o->profile)
+        print_lowerings(o, m);
     if (r)
         ;
     else if (forms[form].form == SPIRV)

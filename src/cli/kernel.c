@@ -132,7 +132,9 @@ HeddleResult open_module(const Options *o, HeddleModule **out, HeddleLog *log)
     Opening p = { .path = o->inputs.data[0], .module = out };
     *out = NULL;
     HeddleResult r = with_options(o, read_module, &p, log);
-    return r || !o->pipeline ? r : pipeline(o, out, log);
+    if (!r && o->pipeline)
+        r = pipeline(o, out, log);
+    return r || !o->profile ? r : lower_for(o, out, log);
 }
 
 HeddleResult open_opencl(const Options *o, HeddleOpenclForm form, char **text, HeddleLog *log)
@@ -267,7 +269,7 @@ HeddleResult open_kernel(const Options *o, HeddleDevice *d, const HeddleModule *
     *out = NULL;
     HeddleSpecValue *specs = NULL;
     const HeddleKernelInfo *info = find_entry(o, m);
-    if (info && !o->pipeline && !parse_specs(o, info, &specs))
+    if (info && !o->pipeline && !o->profile && !parse_specs(o, info, &specs))
         return HEDDLE_ERROR_ARGUMENT;
     HeddleKernelOptions k = { .entry = o->entry,
                               .specs = specs,

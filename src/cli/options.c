@@ -70,8 +70,10 @@ static const Option options[] = {
       NUMBER, AT(budget), 0, RUNS },
     { "--pipeline", NULL, "loops that ask for wait queues load ahead into registers, as portable"
       " SPIR-V", FLAG, AT(pipeline), 0, KERNEL },
+    { "--for", "PROFILE", "lower matrices to what that target has: a JSON file, or the name of one"
+      " in share/heddle/profiles", STRING, AT(profile), 0, KERNEL },
     { "--stats", NULL, "counts of loads, multiply-adds, conversions, barriers, bytes; compile: what"
-      " --pipeline did", FLAG, AT(stats), 0, RUNS | ON(CMD_COMPILE) },
+      " --pipeline and --for did", FLAG, AT(stats), 0, RUNS | ON(CMD_COMPILE) },
     { "--seconds", "S", "how long to measure; default 0.5", REAL, AT(seconds), 0, ON(CMD_BENCH) },
     { "-o", "FILE", "write there (default: standard output)",
       STRING, AT(output), 0, ON(CMD_COMPILE) },

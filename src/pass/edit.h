@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the passes share: edits of a module that keep its parts consistent, and the values of
- * constants. Private to pass/.
+ * constants. Private to pass/ and lower/.
  */
 #ifndef HEDDLE_PASS_EDIT_H
 #define HEDDLE_PASS_EDIT_H

@@ -67,6 +67,8 @@ struct HeddleModule {               /* immutable once made: shared by threads */
     HeddleKernelInfo **entries;
     uint32_t n_loops;
     HeddleLoopInfo *loops;          /* what heddle_module_pipeline did */
+    uint32_t n_lowerings;
+    HeddleLowering *lowerings;      /* what heddle_module_lower did */
     MlirResult mlir;                /* what the front end said, of an MLIR module */
 };
 

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * --for: profiles of targets. A name without a folder is one of those that are installed beside the
+ * command, in share/heddle/profiles.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+static FILE *open_beside(const char *name)
+{
+    char self[PATH_MAX], path[2 * PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n <= 0)
+        return NULL;
+    self[n] = 0;
+    char *slash = strrchr(self, '/');
+    if (slash)
+        *slash = 0;
+    snprintf(path, sizeof path, "%s/../share/heddle/profiles/%s.json", self, name);
+    return fopen(path, "re");
+}
+
+/* The whole file, for free(); NULL after complaining. */
+static char *read_profile(const char *name, size_t *size)
+{
+    FILE *f = fopen(name, "re");
+    int error = errno;
+    if (!f && !strchr(name, '/'))
+        f = open_beside(name);
+    if (!f) {
+        complain("--for %s: %s, and heddle brings no profile of that name", name, strerror(error));
+        return NULL;
+    }
+    char *text = NULL, *more;
+    size_t cap = 0;
+    *size = 0;
+    do {
+        cap = cap ? 2 * cap : 4096;
+        more = realloc(text, cap);
+        if (!more)
+            break;
+        text = more;
+        *size += fread(text + *size, 1, cap - *size, f);
+    } while (*size == cap);
+    fclose(f);
+    if (!more) {
+        complain("out of memory");
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+HeddleResult lower_for(const Options *o, HeddleModule **m, HeddleLog *log)
+{
+    HeddleModule *from = *m;
+    HeddleSpecValue *specs = NULL;
+    const HeddleKernelInfo *info = find_entry(o, from);
+    HeddleResult r = HEDDLE_ERROR_ARGUMENT;
+    HeddleLowerOptions l = { .profile_name = o->profile, .entry = o->entry,
+                             .subgroup_size = o->subgroup_size };
+    char *text = read_profile(o->profile, &l.profile_size);
+    *m = NULL;
+    if (text && (!info || o->pipeline || parse_specs(o, info, &specs))) {
+        l.profile = text;
+        l.specs = specs;
+        l.n_specs = specs ? o->specs.len : 0;
+        r = heddle_module_lower(from, &l, m, log);
+    }
+    free(text);
+    free(specs);
+    heddle_module_free(from);
+    return r;
+}
+
+/* What became of the instructions that the target does not have; aside where the module itself is
+ * printed. */
+void print_lowerings(const Options *o, const HeddleModule *m)
+{
+    uint32_t n;
+    const HeddleLowering *rows = heddle_module_lowerings(m, &n);
+    Table t = { .columns = 4, .align = "lrll", .aside = !o->output || !strcmp(o->output, "-") };
+    CellText c = { 0 };
+    table_row(&t, "instruction", "count", "pass", "became");
+    for (uint32_t k = 0; k < n; k++)
+        table_row(&t, rows[k].instruction, cell(&c, "%u", rows[k].count), rows[k].pass,
+                  rows[k].how);
+    table_print(&t);
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * address: the elements that a matrix load or store names (SPV_KHR_cooperative_matrix, "Pointer
+ * must point into an array"). Pointers cannot be added to without VariablePointers: the access
+ * chain is made again, with another last index. What it leads to may be wider or narrower than a
+ * matrix' element: then elements are parts of it, or made of several.
+ */
+#include "lower/internal.h"
+
+/* What the last index of a chain selects from. */
+static const SpvType *selects_from(Lower *l, const SpvInst *chain)
+{
+    const SpvType *t = spv_type_of(l->m, spv_operand(chain, 0));
+    uint32_t n = spv_n_operands(chain);
+    uint64_t member;
+    t = t && t->kind == SPV_POINTER ? t->element : NULL;
+    for (uint32_t k = 1; t && k + 1 < n; k++) {
+        if (t->kind != SPV_STRUCT)
+            t = t->element;
+        else if (spv_constant(l->m, spv_operand(chain, k), &member) && member < t->count)
+            t = t->members[member];
+        else
+            return NULL;
+    }
+    return t;
+}
+
+static SpvInst *find_chain(Lower *l, SpvId pointer)
+{
+    SpvInst *i = spv_def(l->m, pointer);
+    while (i && i->op == SpvOpCopyObject)
+        i = spv_def(l->m, spv_operand(i, 0));
+    bool chain = i && (i->op == SpvOpAccessChain || i->op == SpvOpInBoundsAccessChain) &&
+        spv_n_operands(i) > 1;
+    const SpvType *from = chain ? selects_from(l, i) : NULL;
+    return from && (from->kind == SPV_ARRAY || from->kind == SPV_RUNTIME_ARRAY) ? i : NULL;
+}
+
+/* The memory operands of an access to one pointee: those of the instruction, its alignment that
+ * of a component. */
+static void take_memory(Address *a, const SpvInst *i, uint32_t at)
+{
+    uint32_t n = spv_n_operands(i);
+    const SpvType *scalar = a->pointee->element ? a->pointee->element : a->pointee;
+    a->n_memory = 0;
+    for (uint32_t k = at; k < n && a->n_memory < 4; k++)
+        a->memory[a->n_memory++] = spv_operand(i, k);
+    if (a->n_memory && a->memory[0] & SpvMemoryAccessAlignedMask)
+        a->memory[1] = (uint32_t)MIN(scalar->size, a->memory[1]);
+}
+
+bool address_open(Lower *l, SpvInst *i, const SpvType *matrix, Address *out)
+{
+    bool store = i->op == SpvOpCooperativeMatrixStoreKHR;
+    uint32_t at = store ? 2 : 1, n = spv_n_operands(i);
+    uint64_t layout = 0;
+    const SpvType *p = spv_type_of(l->m, spv_operand(i, 0));
+    *out = (Address){ .inst = i, .chain = find_chain(l, spv_operand(i, 0)),
+                      .element = matrix->element };
+    out->pointee = p && p->kind == SPV_POINTER ? p->element : NULL;
+    if (!out->chain || !out->pointee || !out->pointee->size)
+        return lower_refuse(l, i, "its pointer is no element of an array that it names itself");
+    if (!spv_constant(l->m, spv_operand(i, at), &layout) || layout > 1)
+        return lower_refuse(l, i, "its layout is neither row-major nor column-major");
+    out->last = spv_operand(out->chain, spv_n_operands(out->chain) - 1);
+    out->by_column = layout == 1;
+    out->major = out->by_column ? matrix->cols : matrix->rows;
+    out->minor = out->by_column ? matrix->rows : matrix->cols;
+    if (n > at + 1)
+        out->stride = build_to_u32(l, i, spv_operand(i, at + 1));
+    else
+        out->stride = build_const(l, (uint32_t)(out->minor * matrix->element->size /
+                                                out->pointee->size));
+    take_memory(out, i, at + 2);
+    return true;
+}
+
+/* ---- pointers -------------------------------------------------------------------------------- */
+
+SpvId address_pointer(Lower *l, SpvInst *at, const Address *a, SpvId number)
+{
+    const SpvInst *c = a->chain;
+    const SpvType *index = spv_type_of(l->m, a->last);
+    uint32_t n = spv_n_operands(c);
+    uint32_t *operands = NEW_ARRAY(l->scratch, uint32_t, n);
+    memcpy(operands, c->words + c->first_operand, n * sizeof *operands);
+    if (index->bits <= 32) {
+        operands[n - 1] = build_add(l, at, build_to_u32(l, at, a->last), number);
+    } else {
+        SpvId type = spv_int_type(l->m, 64, false);
+        SpvId wide = BUILD(l, at, SpvOpUConvert, type, number);
+        operands[n - 1] = BUILD(l, at, SpvOpIAdd, type, a->last, wide);
+    }
+    return build(l, at, SpvOpAccessChain, c->type, operands, n);
+}
+
+static SpvId load(Lower *l, SpvInst *at, const Address *a, SpvId number)
+{
+    uint32_t operands[5] = { address_pointer(l, at, a, number) };
+    memcpy(operands + 1, a->memory, sizeof a->memory);
+    return build(l, at, SpvOpLoad, a->pointee->id, operands, 1 + a->n_memory);
+}
+
+static void store(Lower *l, SpvInst *at, const Address *a, SpvId number, SpvId value)
+{
+    uint32_t operands[6] = { address_pointer(l, at, a, number), value };
+    memcpy(operands + 2, a->memory, sizeof a->memory);
+    build(l, at, SpvOpStore, 0, operands, 2 + a->n_memory);
+}
+
+/* ---- parts of pointees ----------------------------------------------------------------------- */
+
+static SpvId cast(Lower *l, SpvInst *at, SpvId type, SpvId value)
+{
+    return spv_def(l->m, value)->type == type ? value : BUILD(l, at, SpvOpBitcast, type, value);
+}
+
+/* n values of a type side by side: a vector, or it itself. */
+static SpvId several(Lower *l, SpvId type, uint32_t n)
+{
+    return n == 1 ? type : spv_vector_type(l->m, type, n);
+}
+
+static SpvId component(Lower *l, SpvInst *at, SpvId type, uint32_t n, SpvId vector, SpvId number)
+{
+    uint64_t k;
+    if (n == 1)
+        return vector;
+    return spv_constant(l->m, number, &k)
+        ? BUILD(l, at, SpvOpCompositeExtract, type, vector, (uint32_t)k)
+        : BUILD(l, at, SpvOpVectorExtractDynamic, type, vector, number);
+}
+
+uint32_t address_packed(const Address *a)
+{
+    return (uint32_t)MAX(a->pointee->size / a->element->size, 1);
+}
+
+/* Element `number` of a wider pointee: by way of words of 32 bits where it holds more than four. */
+static SpvId unpack(Lower *l, SpvInst *at, const Address *a, SpvId value, SpvId number)
+{
+    uint32_t n = address_packed(a), words = 1;
+    if (n > 4) {
+        words = (uint32_t)a->pointee->size / 4;
+        n /= words;
+        SpvId u32 = build_u32(l);
+        value = cast(l, at, several(l, u32, words), value);
+        value = component(l, at, u32, words, value, build_div(l, at, number, n));
+        number = build_mod(l, at, number, n);
+    }
+    value = cast(l, at, several(l, a->element->id, n), value);
+    return component(l, at, a->element->id, n, value, number);
+}
+
+void address_store_packed(Lower *l, SpvInst *at, const Address *a, SpvId number,
+                          const SpvId *elements)
+{
+    uint32_t n = address_packed(a), words = n > 4 ? (uint32_t)a->pointee->size / 4 : 1;
+    SpvId parts[4], value;
+    n /= words;
+    SpvId type = several(l, a->element->id, n);
+    for (uint32_t k = 0; k < words; k++) {
+        value = n == 1 ? elements[k]
+                       : build(l, at, SpvOpCompositeConstruct, type, elements + k * n, n);
+        parts[k] = words == 1 ? value : cast(l, at, build_u32(l), value);
+    }
+    value = parts[0];
+    if (words > 1)
+        value = build(l, at, SpvOpCompositeConstruct, several(l, build_u32(l), words), parts,
+                      words);
+    store(l, at, a, number, cast(l, at, a->pointee->id, value));
+}
+
+static const char too_many[] = "an element is made of more than four of what its pointer leads to";
+
+/* ---- elements -------------------------------------------------------------------------------- */
+
+static SpvId number_of(Lower *l, SpvInst *at, const Address *a, SpvId major, SpvId minor)
+{
+    return build_add(l, at, build_mul(l, at, major, a->stride), minor);
+}
+
+SpvId address_load(Lower *l, SpvInst *at, const Address *a, SpvId major, SpvId minor)
+{
+    uint64_t size = a->pointee->size, wanted = a->element->size;
+    uint32_t packed = address_packed(a), pieces = (uint32_t)(wanted / size);
+    SpvId parts[4];
+    if (pieces <= 1) {
+        SpvId at_line = build_div(l, at, minor, packed);
+        SpvId value = load(l, at, a, number_of(l, at, a, major, at_line));
+        return unpack(l, at, a, value, build_mod(l, at, minor, packed));
+    }
+    if (pieces > 4 || a->pointee->kind == SPV_VECTOR) {
+        lower_refuse(l, a->inst, too_many);
+        return spv_undef(l->m, a->element->id);
+    }
+    SpvId first = number_of(l, at, a, major, build_mul(l, at, minor, build_const(l, pieces)));
+    for (uint32_t k = 0; k < pieces; k++)
+        parts[k] = load(l, at, a, build_add(l, at, first, build_const(l, k)));
+    SpvId vector = build(l, at, SpvOpCompositeConstruct, several(l, a->pointee->id, pieces), parts,
+                         pieces);
+    return cast(l, at, a->element->id, vector);
+}
+
+void address_store(Lower *l, SpvInst *at, const Address *a, SpvId major, SpvId minor, SpvId value)
+{
+    uint32_t pieces = (uint32_t)(a->element->size / a->pointee->size);
+    if (pieces <= 1) {
+        store(l, at, a, number_of(l, at, a, major, minor), cast(l, at, a->pointee->id, value));
+        return;
+    }
+    if (pieces > 4 || a->pointee->kind == SPV_VECTOR) {
+        lower_refuse(l, a->inst, too_many);
+        return;
+    }
+    SpvId first = number_of(l, at, a, major, build_mul(l, at, minor, build_const(l, pieces)));
+    SpvId vector = cast(l, at, several(l, a->pointee->id, pieces), value);
+    for (uint32_t k = 0; k < pieces; k++)
+        store(l, at, a, build_add(l, at, first, build_const(l, k)),
+              BUILD(l, at, SpvOpCompositeExtract, a->pointee->id, vector, k));
+}

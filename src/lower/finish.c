@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * finish: the preamble fits what is left. In: a lowered module, whose declarations may come before
+ * what they name. Out: declarations in order (SPIR-V 2.4), the capabilities that lowering brought,
+ * and none of those, with their extensions, that nothing needs any more.
+ */
+#include "lower/internal.h"
+
+/* ---- capabilities ---------------------------------------------------------------------------- */
+
+/* Those that lowering may take the need for away. */
+static const struct { uint32_t capability; const char *extension; } family[] = {
+    { SpvCapabilityCooperativeMatrixKHR, "SPV_KHR_cooperative_matrix" },
+    { SpvCapabilityCooperativeMatrixReductionsNV, "SPV_NV_cooperative_matrix2" },
+    { SpvCapabilityCooperativeMatrixConversionsNV, "SPV_NV_cooperative_matrix2" },
+    { SpvCapabilityCooperativeMatrixPerElementOperationsNV, "SPV_NV_cooperative_matrix2" },
+    { SpvCapabilityCooperativeMatrixTensorAddressingNV, "SPV_NV_cooperative_matrix2" },
+    { SpvCapabilityCooperativeMatrixBlockLoadsNV, "SPV_NV_cooperative_matrix2" },
+    { SpvCapabilityTensorAddressingNV, "SPV_NV_tensor_addressing" },
+    { SpvCapabilityCooperativeMatrixDecodeVectorNV, "SPV_NV_cooperative_matrix_decode_vector" },
+    { SpvCapabilityCooperativeMatrixConversionQCOM, "SPV_QCOM_cooperative_matrix_conversion" },
+    { SpvCapabilityBFloat16CooperativeMatrixKHR, NULL },
+    { SpvCapabilityFloat8CooperativeMatrixEXT, NULL },
+};
+
+enum { N_FAMILY = COUNT_OF(family) };
+
+typedef struct Needs {
+    Lower *l;
+    uint32_t family;            /* bits: a row of the table */
+    uint32_t features;          /* PROFILE_HAS_*: types of the functions' values */
+    bool subgroup_builtin, barrier_scope;
+} Needs;
+
+static void need(Needs *n, const uint16_t *capabilities, uint32_t count)
+{
+    for (uint32_t k = 0; k < count; k++)
+        for (uint32_t f = 0; f < N_FAMILY; f++)
+            if (family[f].capability == capabilities[k])
+                n->family |= 1u << f;
+}
+
+static bool need_inst(void *user, SpvInst *i)
+{
+    Needs *n = user;
+    const SpvOpInfo *info = spv_op_info(i->op);
+    SpvOperand o;
+    if (i->op == SpvOpCapability || !info)
+        return true;
+    need(n, info->capabilities, info->n_capabilities);
+    for (SpvWalk w = spv_walk(i); spv_walk_next(&w, &o);) {
+        uint32_t count;
+        const SpvEnumerant *e = spv_enumerants(o.kind, &count);
+        for (uint32_t k = 0; e && !o.is_id && k < count; k++) {
+            bool has = spv_kind_is_mask(o.kind) ? e[k].value & i->words[o.word]
+                                                : e[k].value == i->words[o.word];
+            if (has)
+                need(n, e[k].capabilities, e[k].n_capabilities);
+        }
+    }
+    if (i->op == SpvOpTypeCooperativeMatrixKHR) {
+        const SpvType *t = spv_type(n->l->m, i->id);
+        uint32_t f = t->element->format == SPV_BF16 ? N_FAMILY - 2 : N_FAMILY - 1;
+        if (t->element->kind == SPV_FLOAT && t->element->format != SPV_IEEE)
+            n->family |= 1u << f;
+    }
+    return true;
+}
+
+static SpvInst *find_capability(const SpvModule *m, uint32_t capability)
+{
+    for (SpvInst *i = m->globals.first; i; i = i->next)
+        if (i->op == SpvOpCapability && spv_operand(i, 0) == capability)
+            return i;
+    return NULL;
+}
+
+static void add_capability(Lower *l, uint32_t capability)
+{
+    if (!find_capability(l->m, capability))
+        spv_insert_before(l->m->globals.first,
+                          spv_make(l->m, SpvOpCapability, 0, 0, &capability, 1));
+}
+
+static bool is_needed(const Needs *n, const char *extension)
+{
+    for (uint32_t f = 0; f < N_FAMILY; f++)
+        if (family[f].extension && !strcmp(family[f].extension, extension) &&
+            n->family >> f & 1)
+            return true;
+    return false;
+}
+
+static void drop_extensions(Lower *l, const Needs *n)
+{
+    for (SpvInst *i = l->m->globals.first, *next; i; i = next) {
+        next = i->next;
+        const char *name = i->op == SpvOpExtension ? spv_string(i, 0, NULL) : NULL;
+        bool known = false;
+        for (uint32_t f = 0; name && f < N_FAMILY; f++)
+            known |= family[f].extension && !strcmp(family[f].extension, name);
+        if (known && !is_needed(n, name))
+            edit_remove(l->m, i);
+    }
+}
+
+static void declare(Lower *l)
+{
+    static const struct { uint32_t feature, capability; } types[] = {
+        { PROFILE_HAS_FLOAT16, SpvCapabilityFloat16 },
+        { PROFILE_HAS_FLOAT64, SpvCapabilityFloat64 },
+        { PROFILE_HAS_INT8, SpvCapabilityInt8 }, { PROFILE_HAS_INT16, SpvCapabilityInt16 },
+        { PROFILE_HAS_INT64, SpvCapabilityInt64 },
+        { PROFILE_HAS_BFLOAT16, SpvCapabilityBFloat16TypeKHR },
+        { PROFILE_HAS_FLOAT8, SpvCapabilityFloat8EXT },
+    };
+    Needs n = { .l = l };
+    spv_each_inst(l->m, need_inst, &n);
+    for (uint32_t f = 0; f < N_FAMILY; f++) {
+        SpvInst *c = n.family >> f & 1 ? NULL : find_capability(l->m, family[f].capability);
+        if (c)
+            edit_remove(l->m, c);
+    }
+    drop_extensions(l, &n);
+    for (uint32_t k = 0; k < COUNT_OF(types); k++)
+        if (l->types_used & types[k].feature)
+            add_capability(l, types[k].capability);
+    if (l->asks_lane)
+        add_capability(l, SpvCapabilityGroupNonUniform);
+}
+
+/* ---- order ----------------------------------------------------------------------------------- */
+
+typedef struct Order {
+    Lower *l;
+    SpvInst *last;              /* what is in order already ends with it */
+    uint8_t *placed;            /* by id: 1 on the way, 2 there */
+    uint8_t *announced;         /* by id: OpTypeForwardPointer */
+    uint8_t *waits;             /* by id: is one of those that are put into order */
+} Order;
+
+static void put(Order *o, SpvInst *i)
+{
+    if (i->id && o->placed[i->id])
+        return;
+    if (i->id)
+        o->placed[i->id] = 1;
+    uint16_t *at = NEW_ARRAY(o->l->scratch, uint16_t, i->n_words + 1);
+    uint32_t n = i->op == SpvOpTypeForwardPointer ? 0 : spv_id_operands(i, at, i->n_words);
+    for (uint32_t k = 0; k <= n; k++) {
+        SpvId id = k < n ? i->words[at[k]] : i->type;
+        SpvInst *def = id ? spv_def(o->l->m, id) : NULL;
+        if (def && o->waits[id] && !o->announced[id])
+            put(o, def);
+    }
+    spv_insert_after(o->last, i);
+    o->last = i;
+    if (i->id)
+        o->placed[i->id] = 2;
+}
+
+static bool is_declaration(const SpvInst *i)
+{
+    const SpvOpInfo *info = spv_op_info(i->op);
+    return (info && info->flags & (SPV_OPF_TYPE | SPV_OPF_CONSTANT)) || i->op == SpvOpVariable ||
+        i->op == SpvOpTypeForwardPointer;
+}
+
+static void put_in_order(Lower *l)
+{
+    SpvModule *m = l->m;
+    Order o = { .l = l, .placed = NEW_ARRAY(l->scratch, uint8_t, m->bound),
+                .announced = NEW_ARRAY(l->scratch, uint8_t, m->bound),
+                .waits = NEW_ARRAY(l->scratch, uint8_t, m->bound) };
+    VEC(SpvInst *) list = { 0 };
+    SpvInst *i = m->globals.first;
+    while (i && !is_declaration(i))
+        i = i->next;
+    o.last = i ? i->prev : NULL;
+    for (SpvInst *next; i; i = next) {
+        next = i->next;
+        vec_push(l->scratch, &list, i);
+        if (i->id)
+            o.waits[i->id] = 1;
+        if (i->op == SpvOpTypeForwardPointer)
+            o.announced[spv_operand(i, 0)] = 1;
+        spv_unlink(i);
+    }
+    for (uint32_t k = 0; k < list.len; k++)
+        put(&o, list.data[k]);
+}
+
+void lower_finish(Lower *l)
+{
+    edit_sweep(l->m, l->scratch);
+    declare(l);
+    put_in_order(l);
+    spv_forget_types(l->m);
+}

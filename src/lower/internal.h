@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the files of lower/ share: a builder of structured code, addresses of a matrix' elements,
+ * workgroup memory to stage them in. Private to lower/.
+ */
+#ifndef HEDDLE_LOWER_INTERNAL_H
+#define HEDDLE_LOWER_INTERNAL_H
+
+#include "lower/lower.h"
+#include "pass/edit.h"
+
+/* Workgroup memory that matrices of a component type go through: a row of `count` for each
+ * subgroup. */
+typedef struct Staging {
+    SpvId element;              /* type */
+    uint32_t scope;
+    SpvId variable;
+    SpvInst *row;               /* OpTypeArray, whose length is known when all have asked */
+    uint32_t rows, count;
+} Staging;
+
+typedef struct Lower {
+    SpvModule *m;
+    const Profile *profile;
+    Arena *scratch;
+    DiagSink *sink;
+    LowerReport *report;
+    const char *pass;           /* the name of the one that runs */
+    SpvEntryPoint entry;
+    uint32_t width;             /* invocations of a subgroup, as the kernel has it */
+    uint32_t lanes;             /* of them there are: fewer in a small workgroup */
+    uint32_t invocations, subgroups;    /* of a workgroup */
+    VEC(Staging) staging;
+    Map places[3];              /* by function: the value of BuiltIn k there */
+    uint32_t types_used;        /* PROFILE_HAS_*: of what functions and workgroup memory now hold */
+    bool asks_lane;             /* reads a builtin of subgroups */
+    bool failed;
+} Lower;
+
+/* The error of an instruction that cannot be lowered; sets failed. Returns false. */
+bool lower_refuse(Lower *l, const SpvInst *i, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void lower_note(Lower *l, const SpvInst *i, const char *how);   /* a row of the report */
+
+void lower_uses(Lower *l, const SpvType *t);    /* there are variables and values of a number */
+
+bool lower_has(const Lower *l, const SpvType *t);   /* the target has them */
+
+/* Calls visit for every instruction of the functions; it may put others around it and remove it.
+ * Stops where the pass has failed. */
+void lower_each(Lower *l, void (*visit)(Lower *l, SpvInst *i));
+
+/* --- build.c: instructions before `at`, folded where operands are constants ------------------ */
+
+SpvId build(Lower *l, SpvInst *at, uint16_t op, SpvId type, const uint32_t *operands, uint32_t n);
+#define BUILD(l, at, op, type, ...)                                                                \
+    build((l), (at), (op), (type), (uint32_t[]){ __VA_ARGS__ },                                    \
+          sizeof((uint32_t[]){ __VA_ARGS__ }) / sizeof(uint32_t))
+SpvId build_u32(Lower *l);                                      /* the type */
+SpvId build_bool(Lower *l);
+SpvId build_const(Lower *l, uint32_t value);
+SpvId build_add(Lower *l, SpvInst *at, SpvId a, SpvId b);       /* of u32 */
+SpvId build_sub(Lower *l, SpvInst *at, SpvId a, SpvId b);
+SpvId build_mul(Lower *l, SpvInst *at, SpvId a, SpvId b);
+SpvId build_div(Lower *l, SpvInst *at, SpvId a, uint32_t b);
+SpvId build_mod(Lower *l, SpvInst *at, SpvId a, uint32_t b);
+SpvId build_min(Lower *l, SpvInst *at, SpvId a, uint32_t most);
+SpvId build_less(Lower *l, SpvInst *at, SpvId a, SpvId b);      /* unsigned */
+SpvId build_select(Lower *l, SpvInst *at, SpvId c, SpvId a, SpvId b);
+/* Any integer as u32, by truncation or with its sign. */
+SpvId build_to_u32(Lower *l, SpvInst *at, SpvId value);
+SpvId build_variable(Lower *l, SpvInst *at, SpvId type);        /* of at's function */
+SpvId build_load(Lower *l, SpvInst *at, SpvId type, SpvId pointer);
+void build_store(Lower *l, SpvInst *at, SpvId pointer, SpvId value);
+/* A pointer to an element of a variable that is an array. */
+SpvId build_element(Lower *l, SpvInst *at, uint32_t storage, SpvId type, SpvId base, SpvId index);
+/* Ends the instruction: what uses its result uses `with` (0: it has none). */
+void build_replace(Lower *l, SpvInst *i, SpvId with);
+
+/* A loop of `count` iterations before `at`. *body is where its body goes, *index counts from 0. */
+void build_loop(Lower *l, SpvInst *at, uint32_t count, SpvInst **body, SpvId *index);
+/* What is put before the result is carried out where the condition holds, and `at` behind it. */
+SpvInst *build_if(Lower *l, SpvInst *at, SpvId condition);
+
+/* for (Each e = each(l, at, n); each_next(&e);) ...: n times with the index e.index, unrolled where
+ * n is small; instructions go before e.at. */
+typedef struct Each {
+    Lower *l;
+    SpvInst *at;                /* in the body */
+    SpvInst *outside;           /* before the loop, once */
+    SpvInst *behind;
+    SpvId index;
+    uint32_t n, k;
+    bool looped;
+    VEC(SpvId) held;            /* values and the variables that they are in, by turns */
+    SpvId *parts, out;          /* the result: its elements, or the variable that it is in */
+} Each;
+Each each_open(Lower *l, SpvInst *at, uint32_t n);
+bool each_next(Each *e);
+/* Element e.index of a value that is an array (or a matrix), of the type given. */
+SpvId each_get(Each *e, SpvId value, SpvId element);
+/* Element e.index of the result, which is an array of type `type`. */
+void each_put(Each *e, SpvId type, SpvId element, SpvId value);
+SpvId each_result(Each *e, SpvId type);
+
+/* ---- places ---------------------------------------------------------------------------------- */
+
+SpvId place_lane(Lower *l, SpvInst *at, uint32_t scope);        /* of the subgroup or workgroup */
+SpvId place_subgroup(Lower *l, SpvInst *at);
+uint32_t place_lanes(const Lower *l, uint32_t scope);
+/* All invocations of the scope are there, and see what others wrote to workgroup memory. */
+void place_barrier(Lower *l, SpvInst *at, uint32_t scope);
+SpvId place_builtin(Lower *l, uint32_t builtin, SpvId type);    /* an Input variable */
+SpvId place_variable(Lower *l, uint32_t storage, SpvId type);   /* of the module */
+
+/* The (e * lanes + lane)-th element by rows; the last one where there are not so many. */
+typedef struct Element { SpvId number, row, column; } Element;
+uint32_t place_length(const Lower *l, const SpvType *matrix);   /* elements that a lane holds */
+Element place_element(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e);
+/* Whether lanes hold as many elements as there are, all of them. */
+bool place_is_even(const Lower *l, const SpvType *matrix);
+SpvId place_holds(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e);   /* lane has an e-th */
+/* Where what only those do that hold an element goes. */
+SpvInst *place_if_holds(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e);
+
+/* ---- staging.c ------------------------------------------------------------------------------- */
+
+/* Room for `count` elements a subgroup. The result holds until the next call. */
+Staging *staging_of(Lower *l, SpvId element, uint32_t scope, uint32_t count);
+/* Element `index` of the subgroup's row. */
+SpvId staging_pointer(Lower *l, SpvInst *at, SpvId element, uint32_t scope, SpvId index);
+SpvId staging_load(Lower *l, SpvInst *at, SpvId element, uint32_t scope, SpvId index);
+void staging_store(Lower *l, SpvInst *at, uint32_t scope, SpvId index, SpvId value);
+/* The whole matrix to the row and back, row by row from element `first` on. No barriers. */
+void staging_put_matrix(Lower *l, SpvInst *at, SpvId matrix, uint32_t first);
+SpvId staging_get_matrix(Lower *l, SpvInst *at, const SpvType *t, uint32_t first);
+bool staging_close(Lower *l);   /* gives them their sizes; false: there is not so much memory */
+
+/* --- address.c: the elements that a matrix load or store names ------------------------------- */
+
+typedef struct Address {
+    SpvInst *inst;              /* the access */
+    SpvInst *chain;             /* OpAccessChain or kin */
+    SpvId last;                 /* its last index */
+    const SpvType *pointee, *element;   /* where it leads; the matrix' component */
+    SpvId stride;               /* in pointees */
+    bool by_column;
+    uint32_t major, minor;      /* lines, and elements in each */
+    uint32_t memory[4], n_memory;       /* operands of an access to one pointee */
+} Address;
+bool address_open(Lower *l, SpvInst *i, const SpvType *matrix, Address *out);
+/* A pointer to the pointee with that number from the pointer on. */
+SpvId address_pointer(Lower *l, SpvInst *at, const Address *a, SpvId number);
+SpvId address_load(Lower *l, SpvInst *at, const Address *a, SpvId major, SpvId minor);
+/* Needs pointees that are not larger than elements. */
+void address_store(Lower *l, SpvInst *at, const Address *a, SpvId major, SpvId minor, SpvId value);
+/* Elements in a pointee; 1 where it is not larger than one. */
+uint32_t address_packed(const Address *a);
+/* Pointee `number`, made of so many elements. */
+void address_store_packed(Lower *l, SpvInst *at, const Address *a, SpvId number,
+                          const SpvId *elements);
+
+/* --- deal.c: a matrix made of elements by those who hold them -------------------------------- */
+
+/* for (Deal d = deal_open(l, at, type, first); deal_next(&d);) deal_put(&d, value); deal_close(&d):
+ * the value may be computed before d.at, of d.element. Where nobody knows who holds what, the
+ * elements go by way of the staging, from element `first` on. */
+typedef struct Deal {
+    Lower *l;
+    SpvInst *inst, *at;         /* at: in the body, where the invocation has such an element */
+    const SpvType *type;
+    uint32_t first;
+    bool known;
+    SpvId one;                  /* the element's variable, where some have none */
+    Each each;
+    Element element;
+} Deal;
+bool deal_is_known(const Lower *l);
+Deal deal_open(Lower *l, SpvInst *at, const SpvType *type, uint32_t first);
+bool deal_next(Deal *d);
+/* The same element of a matrix of that shape, which is staged from `first` on where it must be. */
+SpvId deal_get(Deal *d, SpvId matrix, uint32_t first);
+void deal_put(Deal *d, SpvId value);
+SpvId deal_close(Deal *d);
+/* A number between component types, as conversions of matrices do it. */
+SpvId deal_convert(Lower *l, SpvInst *at, const SpvType *to, SpvId value);
+
+/* ---- the passes ------------------------------------------------------------------------------ */
+
+/* OpBitCastArrayQCOM, OpExtractSubArrayQCOM, OpComposite{Construct,Extract}CoopMatQCOM: matrices
+ * go through workgroup memory by KHR's loads and stores. */
+void lower_qcom(Lower *l);
+/* Reductions, functions of elements, conversions between uses, transposition. */
+void lower_nv2(Lower *l);
+/* Tensor layouts and views become arrays of words, loads and stores by them element by element. */
+void lower_tensor(Lower *l);
+/* Matrices become arrays of their elements, (e * W + l)-th by rows in lane l. */
+void lower_khr(Lower *l);
+void khr_load(Lower *l, SpvInst *i);        /* khr_memory.c */
+void khr_store(Lower *l, SpvInst *i);
+void khr_multiply(Lower *l, SpvInst *i);    /* khr_multiply.c */
+/* Declares what is used, and nothing that is not; puts declarations into order. */
+void lower_finish(Lower *l);
+
+#endif

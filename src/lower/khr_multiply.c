@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * khr_multiply: a multiply-add through workgroup memory. A and B go there, as much of them in K as
+ * there is room for, and every invocation sums up the products of its own elements: over k outside,
+ * so that what several elements share of a row or a column is loaded once. Sums are f32 (f64),
+ * integers of 32 bits (64 where the result has them, or saturates), rounded or cut once in the end.
+ */
+#include "lower/internal.h"
+
+typedef struct Multiply {
+    SpvInst *inst;
+    const SpvType *a, *b, *c, *d;
+    const SpvType *sum;         /* the type that is summed up in */
+    bool sign_a, sign_b, sign_c, sign_d, saturate;
+    uint32_t depth, slab;       /* K, and how much of it is staged at once */
+    uint32_t b_first;           /* where B begins in its staging */
+    SpvId sums;                 /* a variable: an array of them */
+    SpvId products;             /* the array's type */
+} Multiply;
+
+static SpvId convert(Lower *l, SpvInst *at, uint16_t op, SpvId type, SpvId value)
+{
+    return spv_def(l->m, value)->type == type ? value : BUILD(l, at, op, type, value);
+}
+
+/* A component as a number of the sum's type. */
+static SpvId widen(Lower *l, SpvInst *at, const Multiply *x, const SpvType *from, bool is_signed,
+                   SpvId value)
+{
+    if (x->sum->kind == SPV_FLOAT)
+        return convert(l, at, SpvOpFConvert, x->sum->id, value);
+    if (from->bits == x->sum->bits)
+        return convert(l, at, SpvOpBitcast, x->sum->id, value);
+    if (is_signed)
+        return BUILD(l, at, SpvOpSConvert, x->sum->id, value);
+    return BUILD(l, at, SpvOpUConvert, x->sum->id, value);
+}
+
+static SpvId clamp(Lower *l, SpvInst *at, const Multiply *x, SpvId sum)
+{
+    uint32_t bits = x->d->element->bits;
+    uint64_t most = x->sign_d ? (UINT64_C(1) << (bits - 1)) - 1 : (UINT64_C(1) << bits) - 1;
+    uint64_t least = x->sign_d ? ~most : 0;
+    SpvId high = spv_int_constant(l->m, x->sum->id, most);
+    SpvId low = spv_int_constant(l->m, x->sum->id, least), b = build_bool(l);
+    sum = build_select(l, at, BUILD(l, at, SpvOpSLessThan, b, sum, high), sum, high);
+    return build_select(l, at, BUILD(l, at, SpvOpSGreaterThan, b, sum, low), sum, low);
+}
+
+static SpvId narrow(Lower *l, SpvInst *at, const Multiply *x, SpvId sum)
+{
+    const SpvType *to = x->d->element;
+    if (to->kind == SPV_FLOAT)
+        return convert(l, at, SpvOpFConvert, to->id, sum);
+    if (x->saturate)
+        sum = clamp(l, at, x, sum);
+    if (to->bits == x->sum->bits)
+        return convert(l, at, SpvOpBitcast, to->id, sum);
+    return BUILD(l, at, to->is_signed ? SpvOpSConvert : SpvOpUConvert, to->id, sum);
+}
+
+/* ---- staging --------------------------------------------------------------------------------- */
+
+static uint64_t bytes_of(const Lower *l, const Multiply *x, uint32_t slab)
+{
+    uint64_t each = x->d->rows * x->a->element->size + x->d->cols * x->b->element->size;
+    return each * slab * (x->d->scope == SpvScopeWorkgroup ? 1 : l->subgroups);
+}
+
+/* The largest part of K that leaves half of the memory to others. */
+static void choose_slab(const Lower *l, Multiply *x)
+{
+    for (uint32_t parts = 1; parts <= x->depth; parts++) {
+        x->slab = x->depth / parts;
+        if (x->depth % parts == 0 && bytes_of(l, x, x->slab) <= l->profile->workgroup_memory / 2)
+            return;
+    }
+    x->slab = 1;
+}
+
+static void open_staging(Lower *l, Multiply *x)
+{
+    bool one = x->a->element == x->b->element;
+    uint32_t na = x->d->rows * x->slab, nb = x->d->cols * x->slab;
+    x->b_first = one ? na : 0;
+    staging_of(l, x->a->element->id, x->d->scope, one ? na + nb : na);
+    staging_of(l, x->b->element->id, x->d->scope, one ? na + nb : nb);
+}
+
+/* Puts the elements of A or B whose k is from `from` on in the slab there. */
+static void stage(Lower *l, SpvInst *before, const Multiply *x, bool is_b, SpvId from)
+{
+    const SpvType *t = is_b ? x->b : x->a;
+    SpvId matrix = spv_operand(x->inst, is_b ? 1 : 0);
+    Each e = each_open(l, before, place_length(l, t));
+    while (each_next(&e)) {
+        SpvId value = each_get(&e, matrix, t->element->id);
+        SpvInst *at = place_if_holds(l, e.at, t, e.index);
+        Element p = place_element(l, at, t, e.index);
+        SpvId k = build_sub(l, at, is_b ? p.row : p.column, from);
+        if (x->slab < x->depth) /* below `from`, the difference is a large number */
+            at = build_if(l, at, build_less(l, at, k, build_const(l, x->slab)));
+        SpvId number = is_b
+            ? build_add(l, at, build_mul(l, at, k, build_const(l, x->d->cols)), p.column)
+            : build_add(l, at, build_mul(l, at, p.row, build_const(l, x->slab)), k);
+        number = build_add(l, at, number, build_const(l, is_b ? x->b_first : 0));
+        staging_store(l, at, t->scope, number, value);
+    }
+}
+
+/* ---- sums ------------------------------------------------------------------------------------ */
+
+static SpvId fetch(Lower *l, SpvInst *at, const Multiply *x, bool is_b, SpvId number)
+{
+    const SpvType *t = is_b ? x->b : x->a;
+    SpvId value = staging_load(l, at, t->element->id, t->scope, number);
+    return widen(l, at, x, t->element, is_b ? x->sign_b : x->sign_a, value);
+}
+
+static SpvId sum_pointer(Lower *l, SpvInst *at, const Multiply *x, SpvId e)
+{
+    return build_element(l, at, SpvStorageClassFunction, x->sum->id, x->sums, e);
+}
+
+/* Adds the products of the staged slab. */
+static void add_products(Lower *l, SpvInst *before, const Multiply *x)
+{
+    SpvInst *body;
+    SpvId k, type = x->sum->id;
+    bool is_float = x->sum->kind == SPV_FLOAT;
+    build_loop(l, before, x->slab, &body, &k);
+    Each e = each_open(l, body, place_length(l, x->d));
+    while (each_next(&e)) {
+        Element p = place_element(l, e.at, x->d, e.index);
+        SpvId row = build_mul(l, e.at, p.row, build_const(l, x->slab));
+        SpvId line = build_mul(l, e.at, k, build_const(l, x->d->cols));
+        SpvId at_b = build_add(l, e.at, build_add(l, e.at, line, p.column),
+                               build_const(l, x->b_first));
+        SpvId a = fetch(l, e.at, x, false, build_add(l, e.at, row, k));
+        SpvId b = fetch(l, e.at, x, true, at_b), to = sum_pointer(l, e.at, x, e.index);
+        SpvId product = BUILD(l, e.at, is_float ? SpvOpFMul : SpvOpIMul, type, a, b);
+        SpvId old = build_load(l, e.at, type, to);
+        build_store(l, e.at, to,
+                    BUILD(l, e.at, is_float ? SpvOpFAdd : SpvOpIAdd, type, old, product));
+    }
+}
+
+static SpvId finish(Lower *l, const Multiply *x)
+{
+    SpvInst *i = x->inst;
+    bool is_float = x->sum->kind == SPV_FLOAT;
+    Each e = each_open(l, i, place_length(l, x->d));
+    while (each_next(&e)) {
+        SpvId c = each_get(&e, spv_operand(i, 2), x->c->element->id);
+        SpvId sum = build_load(l, e.at, x->sum->id, sum_pointer(l, e.at, x, e.index));
+        c = widen(l, e.at, x, x->c->element, x->sign_c, c);
+        sum = BUILD(l, e.at, is_float ? SpvOpFAdd : SpvOpIAdd, x->sum->id, sum, c);
+        each_put(&e, x->d->id, x->d->element->id, narrow(l, e.at, x, sum));
+    }
+    return each_result(&e, x->d->id);
+}
+
+static bool choose_sum(Lower *l, Multiply *x)
+{
+    const SpvType *d = x->d->element;
+    uint32_t has = l->profile->features;
+    bool wide = d->bits == 64 || x->saturate;
+    if (d->kind == SPV_FLOAT) {
+        uint32_t most = MAX(MAX(x->a->element->bits, x->b->element->bits), x->c->element->bits);
+        x->sum = spv_type(l->m, spv_float_type(l->m, MAX(most, d->bits) == 64 ? 64 : 32));
+        return true;
+    }
+    if (wide && (!(has & PROFILE_HAS_INT64) || (x->saturate && d->bits == 64)))
+        return lower_refuse(l, x->inst, "it saturates, for which '%s' has no larger integers",
+                            l->profile->name);
+    x->sum = spv_type(l->m, spv_int_type(l->m, wide ? 64 : 32, false));
+    lower_uses(l, x->sum);
+    return true;
+}
+
+static bool open_multiply(Lower *l, SpvInst *i, Multiply *x)
+{
+    uint32_t operands = spv_n_operands(i) > 3 ? spv_operand(i, 3) : 0;
+    *x = (Multiply){ .inst = i, .a = spv_type_of(l->m, spv_operand(i, 0)),
+                     .b = spv_type_of(l->m, spv_operand(i, 1)),
+                     .c = spv_type_of(l->m, spv_operand(i, 2)), .d = spv_type(l->m, i->type) };
+    x->sign_a = operands & SpvCooperativeMatrixOperandsMatrixASignedComponentsKHRMask;
+    x->sign_b = operands & SpvCooperativeMatrixOperandsMatrixBSignedComponentsKHRMask;
+    x->sign_c = operands & SpvCooperativeMatrixOperandsMatrixCSignedComponentsKHRMask;
+    x->sign_d = operands & SpvCooperativeMatrixOperandsMatrixResultSignedComponentsKHRMask;
+    x->saturate = operands & SpvCooperativeMatrixOperandsSaturatingAccumulationKHRMask;
+    x->depth = x->a->cols;
+    if (!choose_sum(l, x))
+        return false;
+    choose_slab(l, x);
+    open_staging(l, x);
+    SpvId n = build_const(l, place_length(l, x->d));
+    SpvId type = spv_array_type(l->m, x->sum->id, n);
+    x->sums = build_variable(l, i, type);
+    build_store(l, i, x->sums, spv_null_constant(l->m, type));
+    return true;
+}
+
+void khr_multiply(Lower *l, SpvInst *i)
+{
+    Multiply x;
+    SpvInst *at = i;
+    SpvId from = build_const(l, 0);
+    if (!open_multiply(l, i, &x))
+        return;
+    if (x.slab < x.depth) {
+        SpvId part;
+        build_loop(l, i, x.depth / x.slab, &at, &part);
+        from = build_mul(l, at, part, build_const(l, x.slab));
+    }
+    stage(l, at, &x, false, from);
+    stage(l, at, &x, true, from);
+    place_barrier(l, at, x.d->scope);
+    add_products(l, at, &x);
+    place_barrier(l, at, x.d->scope);
+    lower_note(l, i, "workgroup memory, sums of products");
+    build_replace(l, i, finish(l, &x));
+}

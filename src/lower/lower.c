@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * lower: the passes, in order, by the profile. What extends KHR's matrices becomes KHR's and
+ * workgroup memory first; then KHR's go where the target has none. Positions are kept.
+ */
+#include "lower/internal.h"
+
+#include <stdio.h>
+
+typedef struct LowerPass {
+    const char *name;
+    void (*run)(Lower *l);
+    uint32_t has;               /* runs where the profile lacks one of these features */
+    bool matrices;              /* runs where the profile lists no shapes */
+} LowerPass;
+
+static const LowerPass passes[] = {
+    { "lower_nv2", lower_nv2, PROFILE_HAS_NV2, false },
+    { "lower_qcom", lower_qcom, PROFILE_HAS_QCOM, false },
+    { "lower_khr", lower_khr, 0, true },
+};
+
+/* ---- what the passes share ------------------------------------------------------------------- */
+
+bool lower_refuse(Lower *l, const SpvInst *i, const char *fmt, ...)
+{
+    va_list args;
+    DiagLoc loc = spv_loc(l->scratch, l->m, i);
+    va_start(args, fmt);
+    char text[512];
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    if (!l->failed)
+        diag(l->sink, DIAG_ERROR, &loc, NULL, "%s cannot be lowered for '%s': %s", l->pass,
+             l->profile->name, text);
+    l->failed = true;
+    return false;
+}
+
+void lower_note(Lower *l, const SpvInst *i, const char *how)
+{
+    LowerReport *r = l->report;
+    for (uint32_t k = 0; r && k < r->rows.len; k++) {
+        LowerRow *row = &r->rows.data[k];
+        if (row->op == i->op && row->pass == l->pass && row->how == how) {
+            row->count++;
+            return;
+        }
+    }
+    if (r)
+        vec_push(r->arena, &r->rows, (LowerRow){ i->op, 1, l->pass, how });
+}
+
+static uint32_t feature_of(const SpvType *t)
+{
+    if (t->bits == 32 || (t->kind != SPV_INT && t->kind != SPV_FLOAT))
+        return 0;
+    if (t->kind == SPV_INT)
+        return t->bits == 8 ? PROFILE_HAS_INT8 : t->bits == 16 ? PROFILE_HAS_INT16
+            : PROFILE_HAS_INT64;
+    if (t->format == SPV_IEEE)
+        return t->bits == 16 ? PROFILE_HAS_FLOAT16 : PROFILE_HAS_FLOAT64;
+    return t->format == SPV_BF16 ? PROFILE_HAS_BFLOAT16 : PROFILE_HAS_FLOAT8;
+}
+
+void lower_uses(Lower *l, const SpvType *t) { l->types_used |= feature_of(t); }
+
+bool lower_has(const Lower *l, const SpvType *t)
+{
+    return !feature_of(t) || l->profile->features & feature_of(t);
+}
+
+void lower_each(Lower *l, void (*visit)(Lower *l, SpvInst *i))
+{
+    VEC(SpvInst *) list = { 0 };
+    for (SpvFunction *f = l->m->functions; f; f = f->next)
+        for (SpvBlock *b = f->first; b; b = b->next)
+            for (SpvInst *i = b->insts.first; i; i = i->next)
+                vec_push(l->scratch, &list, i);
+    for (uint32_t k = 0; k < list.len && !l->failed; k++)
+        visit(l, list.data[k]);
+}
+
+/* ---- before the passes ----------------------------------------------------------------------- */
+
+/* Positions are in the instructions; pass_lines puts them back. */
+static void drop_lines(SpvModule *m)
+{
+    for (SpvFunction *f = m->functions; f; f = f->next)
+        for (SpvBlock *b = f->first; b; b = b->next) {
+            b->before = (SpvInstList){ 0 };
+            for (SpvInst *i = b->insts.first, *next; i; i = next) {
+                next = i->next;
+                if (i->op == SpvOpLine || i->op == SpvOpNoLine || spv_is_nonsemantic(i))
+                    edit_remove(m, i);
+            }
+        }
+}
+
+static void drop_entries(Lower *l)
+{
+    SpvId kept = l->entry.function->def->id;
+    for (SpvInst *i = l->m->globals.first, *next; i; i = next) {
+        next = i->next;
+        bool other = i->op == SpvOpEntryPoint && i != l->entry.inst;
+        bool mode = i->op == SpvOpExecutionMode || i->op == SpvOpExecutionModeId;
+        if (other || (mode && spv_operand(i, 0) != kept))
+            edit_remove(l->m, i);
+    }
+}
+
+static void reach(Lower *l, SpvId function, uint8_t *reached)
+{
+    SpvId called[SPV_MAX_CALLEES];
+    if (reached[function])
+        return;
+    reached[function] = 1;
+    for (SpvFunction *f = l->m->functions; f; f = f->next) {
+        if (f->def->id != function)
+            continue;
+        for (SpvBlock *b = f->first; b; b = b->next)
+            for (SpvInst *i = b->insts.first; i; i = i->next)
+                for (uint32_t n = spv_callees(l->m, i, called), k = 0; k < n; k++)
+                    reach(l, called[k], reached);
+    }
+}
+
+static void forget_function(SpvModule *m, SpvFunction *f)
+{
+    for (SpvInst *i = f->head.first; i; i = i->next)
+        if (i->id)
+            m->defs[i->id] = NULL;
+    for (SpvBlock *b = f->first; b; b = b->next)
+        for (SpvInst *i = b->insts.first; i; i = i->next)
+            if (i->id)
+                m->defs[i->id] = NULL;
+}
+
+/* Functions that the entry point does not reach. */
+static void drop_functions(Lower *l)
+{
+    uint8_t *reached = NEW_ARRAY(l->scratch, uint8_t, l->m->bound);
+    SpvFunction **to = &l->m->functions;
+    reach(l, l->entry.function->def->id, reached);
+    l->m->last_function = NULL;
+    for (SpvFunction *f = l->m->functions; f; f = f->next) {
+        if (!reached[f->def->id]) {
+            forget_function(l->m, f);
+            continue;
+        }
+        *to = l->m->last_function = f;
+        to = &f->next;
+    }
+    *to = NULL;
+}
+
+static bool take_sizes(Lower *l, const LowerOptions *o)
+{
+    const uint32_t *size = l->entry.local_size;
+    const Profile *p = l->profile;
+    l->width = o->subgroup_size ? o->subgroup_size : p->subgroup_size;
+    l->invocations = size[0] * size[1] * size[2];
+    l->pass = "this kernel";
+    if (!l->invocations)
+        return lower_refuse(l, l->entry.inst, "its workgroup's size is not known");
+    if (l->invocations > p->workgroup_invocations)
+        return lower_refuse(l, l->entry.inst, "its workgroup has %u invocations, of %u that there"
+                            " may be", l->invocations, p->workgroup_invocations);
+    if (l->width < p->min_subgroup_size || l->width > p->max_subgroup_size)
+        return lower_refuse(l, l->entry.inst, "its subgroups have %u invocations, which the"
+                            " target's cannot have (%u to %u)", l->width, p->min_subgroup_size,
+                            p->max_subgroup_size);
+    l->lanes = MIN(l->width, l->invocations);
+    l->subgroups = (l->invocations + l->width - 1) / l->width;
+    return true;
+}
+
+/* ---- the passes ------------------------------------------------------------------------------ */
+
+static bool run_passes(Lower *l)
+{
+    for (uint32_t k = 0; k < COUNT_OF(passes) && !l->failed; k++) {
+        const LowerPass *p = &passes[k];
+        l->pass = p->name;
+        if ((p->has & ~l->profile->features) || (p->matrices && !l->profile->n_shapes))
+            p->run(l);
+    }
+    if (l->failed || !staging_close(l))
+        return false;
+    lower_finish(l);
+    pass_lines(l->m);
+    return true;
+}
+
+static bool run(PassContext *c, const LowerOptions *o)
+{
+    Lower l = { .m = c->module, .profile = o->profile, .scratch = c->scratch, .sink = c->sink,
+                .report = o->report };
+    if (!spv_entry_point(c->module, o->entry, &c->entry, c->sink) || !pass_specialise(c))
+        return false;
+    l.entry = c->entry;
+    drop_lines(l.m);
+    drop_entries(&l);
+    drop_functions(&l);
+    return take_sizes(&l, o) && run_passes(&l);
+}
+
+/* A function of its own, so that nothing it changes is in the frame that setjmp saved. */
+static bool guarded(PassContext *c, const LowerOptions *o)
+{
+    jmp_buf failed, *outer = c->module->arena->on_failure;
+    if (setjmp(failed)) {
+        c->module->arena->on_failure = outer;
+        diag(c->sink, DIAG_ERROR, NULL, NULL, "out of memory while the kernel was being lowered");
+        return false;
+    }
+    c->scratch->on_failure = c->module->arena->on_failure = &failed;
+    bool ok = run(c, o);
+    c->module->arena->on_failure = outer;
+    return ok;
+}
+
+bool lower_module(SpvModule *m, const LowerOptions *o, DiagSink *sink)
+{
+    Arena scratch = { 0 };
+    uint32_t width = o->subgroup_size ? o->subgroup_size : o->profile->subgroup_size;
+    PassOptions passes_options = { .entry = o->entry, .spec = o->spec, .n_spec = o->n_spec,
+                                   .subgroup_size = width };
+    PassContext c = { .module = m, .options = &passes_options, .sink = sink, .scratch = &scratch };
+    bool ok = guarded(&c, o);
+    arena_free(&scratch);
+    return ok;
+}

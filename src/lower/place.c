@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * place: which invocation this is, and where it waits for the others.
+ */
+#include "lower/internal.h"
+
+enum { LANE, SUBGROUP, INDEX };
+
+static SpvId find_builtin(Lower *l, uint32_t builtin)
+{
+    for (SpvInst *i = l->m->globals.first; i; i = i->next)
+        if (i->op == SpvOpDecorate && spv_operand(i, 1) == SpvDecorationBuiltIn &&
+            spv_operand(i, 2) == builtin) {
+            SpvInst *v = spv_def(l->m, spv_operand(i, 0));
+            if (v && v->op == SpvOpVariable && spv_operand(v, 0) == SpvStorageClassInput)
+                return v->id;
+        }
+    return 0;
+}
+
+/* A variable that the entry point uses must be in its interface: an Input one always, others since
+ * 1.4. */
+static void into_interface(Lower *l, SpvId variable)
+{
+    SpvInst *e = l->entry.inst;
+    uint32_t n = spv_n_operands(e);
+    uint32_t *operands = NEW_ARRAY(l->scratch, uint32_t, n + 1);
+    memcpy(operands, e->words + e->first_operand, n * sizeof *operands);
+    operands[n] = variable;
+    edit_become(l->m, e, SpvOpEntryPoint, operands, n + 1);
+}
+
+SpvId place_variable(Lower *l, uint32_t storage, SpvId type)
+{
+    SpvInst *v = spv_make(l->m, SpvOpVariable, spv_pointer_type(l->m, storage, type),
+                          spv_new_id(l->m), &storage, 1);
+    spv_append_global(l->m, v);
+    if (storage == SpvStorageClassInput || l->m->version >= 0x10400)
+        into_interface(l, v->id);
+    return v->id;
+}
+
+SpvId place_builtin(Lower *l, uint32_t builtin, SpvId type)
+{
+    SpvId v = find_builtin(l, builtin);
+    if (v)
+        return v;
+    v = place_variable(l, SpvStorageClassInput, type);
+    uint32_t words[] = { v, SpvDecorationBuiltIn, builtin };
+    spv_append_global(l->m, spv_make(l->m, SpvOpDecorate, 0, 0, words, 3));
+    return v;
+}
+
+/* Once a function, in its first block behind the variables. */
+static SpvId value_of(Lower *l, SpvInst *at, uint32_t which)
+{
+    static const uint32_t builtins[] = { [LANE] = SpvBuiltInSubgroupLocalInvocationId,
+                                         [SUBGROUP] = SpvBuiltInSubgroupId,
+                                         [INDEX] = SpvBuiltInLocalInvocationIndex };
+    SpvFunction *f = at->block->function;
+    uint64_t id;
+    if (map_get(&l->places[which], f->def->id, &id))
+        return (SpvId)id;
+    SpvId v = place_builtin(l, builtins[which], build_u32(l));
+    l->asks_lane |= which != INDEX;
+    SpvInst *first = f->first->insts.first->next;
+    while (first->op == SpvOpVariable)
+        first = first->next;
+    SpvId type = spv_type_of(l->m, v)->element->id;
+    id = build_to_u32(l, first, build_load(l, first, type, v));
+    map_put(l->scratch, &l->places[which], f->def->id, id);
+    return (SpvId)id;
+}
+
+uint32_t place_lanes(const Lower *l, uint32_t scope)
+{
+    return scope == SpvScopeWorkgroup ? l->invocations : l->lanes;
+}
+
+SpvId place_lane(Lower *l, SpvInst *at, uint32_t scope)
+{
+    if (place_lanes(l, scope) == 1)
+        return build_const(l, 0);
+    return value_of(l, at, scope == SpvScopeWorkgroup ? INDEX : LANE);
+}
+
+SpvId place_subgroup(Lower *l, SpvInst *at)
+{
+    return l->subgroups == 1 ? build_const(l, 0) : value_of(l, at, SUBGROUP);
+}
+
+void place_barrier(Lower *l, SpvInst *at, uint32_t scope)
+{
+    SpvId s = build_const(l, scope);
+    SpvId order = build_const(l, SpvMemorySemanticsAcquireReleaseMask |
+                                 SpvMemorySemanticsWorkgroupMemoryMask);
+    BUILD(l, at, SpvOpControlBarrier, 0, s, s, order);
+}
+
+/* ---- elements -------------------------------------------------------------------------------- */
+
+uint32_t place_length(const Lower *l, const SpvType *matrix)
+{
+    uint32_t lanes = place_lanes(l, matrix->scope);
+    return (matrix->rows * matrix->cols + lanes - 1) / lanes;
+}
+
+bool place_is_even(const Lower *l, const SpvType *matrix)
+{
+    return matrix->rows * matrix->cols % place_lanes(l, matrix->scope) == 0;
+}
+
+/* Rows and columns by sums where a row is as many lanes as there are, or several are, or one is so
+ * many times as long; else by a division. */
+Element place_element(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e)
+{
+    uint32_t lanes = place_lanes(l, matrix->scope), cols = matrix->cols;
+    SpvId lane = place_lane(l, at, matrix->scope), held = build_const(l, lanes);
+    Element x = { .number = build_add(l, at, build_mul(l, at, e, held), lane) };
+    if (!place_is_even(l, matrix))
+        x.number = build_min(l, at, x.number, matrix->rows * cols - 1);
+    if (place_is_even(l, matrix) && lanes % cols == 0) {
+        SpvId lines = build_mul(l, at, e, build_const(l, lanes / cols));
+        x.row = build_add(l, at, lines, build_div(l, at, lane, cols));
+        x.column = build_mod(l, at, lane, cols);
+    } else if (cols % lanes == 0) {
+        SpvId part = build_mul(l, at, build_mod(l, at, e, cols / lanes), held);
+        x.row = build_div(l, at, e, cols / lanes);
+        x.column = build_add(l, at, part, lane);
+    } else {
+        x.row = build_div(l, at, x.number, cols);
+        x.column = build_mod(l, at, x.number, cols);
+    }
+    return x;
+}
+
+SpvId place_holds(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e)
+{
+    SpvId lanes = build_const(l, place_lanes(l, matrix->scope));
+    SpvId number = build_add(l, at, build_mul(l, at, e, lanes), place_lane(l, at, matrix->scope));
+    return build_less(l, at, number, build_const(l, matrix->rows * matrix->cols));
+}
+
+SpvInst *place_if_holds(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e)
+{
+    return place_is_even(l, matrix) ? at : build_if(l, at, place_holds(l, at, matrix, e));
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * profile: what a target has, from a JSON file (share/profiles/README.md says what it contains).
+ * A member that is not known is an error: a feature that is misspelt would be lowered in silence.
+ */
+#include "lower/json.h"
+#include "lower/lower.h"
+
+typedef struct Reading {
+    Arena *arena;
+    const char *file;
+    DiagSink *sink;
+    bool failed;
+} Reading;
+
+typedef struct Word { const char *name; uint32_t value; } Word;
+
+static const Word types[] = {
+    { "f16", PROFILE_F16 }, { "f32", PROFILE_F32 }, { "f64", PROFILE_F64 },
+    { "bf16", PROFILE_BF16 }, { "e4m3", PROFILE_E4M3 }, { "e5m2", PROFILE_E5M2 },
+    { "s8", PROFILE_S8 }, { "s16", PROFILE_S16 }, { "s32", PROFILE_S32 }, { "s64", PROFILE_S64 },
+    { "u8", PROFILE_U8 }, { "u16", PROFILE_U16 }, { "u32", PROFILE_U32 }, { "u64", PROFILE_U64 },
+};
+
+static const Word features[] = {
+    { "float16", PROFILE_HAS_FLOAT16 }, { "float64", PROFILE_HAS_FLOAT64 },
+    { "int8", PROFILE_HAS_INT8 }, { "int16", PROFILE_HAS_INT16 }, { "int64", PROFILE_HAS_INT64 },
+    { "bfloat16", PROFILE_HAS_BFLOAT16 }, { "float8", PROFILE_HAS_FLOAT8 },
+    { "cooperative_matrix2", PROFILE_HAS_NV2 }, { "tensor_addressing", PROFILE_HAS_TENSORS },
+    { "cooperative_matrix_conversion", PROFILE_HAS_QCOM },
+    { "multiple_wait_queues", PROFILE_HAS_WAIT_QUEUES },
+};
+
+static const Word owners[] = { { "opaque", PROFILE_OPAQUE }, { "linear", PROFILE_LINEAR } };
+static const Word scopes[] = { { "subgroup", SpvScopeSubgroup },
+                               { "workgroup", SpvScopeWorkgroup } };
+
+static void refuse(Reading *r, const Json *j, const char *fmt, ...) PRINTF_LIKE(3, 4);
+static void refuse(Reading *r, const Json *j, const char *fmt, ...)
+{
+    DiagLoc loc = { .file = r->file, .line = j->line };
+    va_list args;
+    va_start(args, fmt);
+    diag_v(r->sink, DIAG_ERROR, &loc, "share/profiles/README.md", fmt, args);
+    va_end(args);
+    r->failed = true;
+}
+
+static uint32_t word(Reading *r, const Json *j, const Word *words, uint32_t n, const char *what)
+{
+    for (uint32_t k = 0; j->kind == JSON_STRING && k < n; k++)
+        if (!strcmp(words[k].name, j->string))
+            return words[k].value;
+    refuse(r, j, "'%s' is no %s", j->kind == JSON_STRING ? j->string : "this", what);
+    return 0;
+}
+
+static const char *text(Reading *r, const Json *j)
+{
+    if (j->kind == JSON_STRING)
+        return j->string;
+    refuse(r, j, "'%s' is a string", j->name);
+    return "";
+}
+
+static uint32_t number(Reading *r, const Json *j)
+{
+    if (j->kind == JSON_NUMBER && j->number <= UINT32_MAX)
+        return (uint32_t)j->number;
+    refuse(r, j, "'%s' is a number below 2^32", j->name);
+    return 0;
+}
+
+/* ---- members --------------------------------------------------------------------------------- */
+
+typedef void (*MemberFn)(Reading *r, void *to, const Json *j);
+typedef struct Member { const char *name; MemberFn read; bool needed; } Member;
+
+static void object(Reading *r, const Json *j, const Member *members, uint32_t n, void *to)
+{
+    if (j->kind != JSON_OBJECT) {
+        refuse(r, j, "an object is missing here");
+        return;
+    }
+    for (const Json *m = j->first; m; m = m->next) {
+        uint32_t k = 0;
+        while (k < n && strcmp(members[k].name, m->name))
+            k++;
+        if (k < n)
+            members[k].read(r, to, m);
+        else
+            refuse(r, m, "there is no member '%s' here", m->name);
+    }
+    for (uint32_t k = 0; k < n; k++)
+        if (members[k].needed && !json_member(j, members[k].name))
+            refuse(r, j, "the member '%s' is missing", members[k].name);
+}
+
+#define TYPE(member)                                                                               \
+    static void shape_##member(Reading *r, void *to, const Json *j)                                \
+    {                                                                                              \
+        ((ProfileShape *)to)->member = word(r, j, types, COUNT_OF(types), "component type");       \
+    }
+#define SIZE(member)                                                                               \
+    static void shape_##member(Reading *r, void *to, const Json *j)                                \
+    {                                                                                              \
+        ((ProfileShape *)to)->member = number(r, j);                                               \
+    }
+TYPE(a)
+TYPE(b)
+TYPE(c)
+TYPE(result)
+SIZE(m)
+SIZE(n)
+SIZE(k)
+
+static void shape_scope(Reading *r, void *to, const Json *j)
+{
+    ((ProfileShape *)to)->scope = word(r, j, scopes, COUNT_OF(scopes), "scope");
+}
+
+static void shape_saturating(Reading *r, void *to, const Json *j)
+{
+    if (j->kind != JSON_BOOL)
+        refuse(r, j, "'saturating' is true or false");
+    ((ProfileShape *)to)->saturating = j->number != 0;
+}
+
+static const Member shape_members[] = {
+    { "a", shape_a, true }, { "b", shape_b, true }, { "c", shape_c, true },
+    { "result", shape_result, true }, { "m", shape_m, true }, { "n", shape_n, true },
+    { "k", shape_k, true }, { "scope", shape_scope, false },
+    { "saturating", shape_saturating, false },
+};
+
+static void read_name(Reading *r, void *to, const Json *j) { ((Profile *)to)->name = text(r, j); }
+static void read_source(Reading *r, void *to, const Json *j)
+{
+    ((Profile *)to)->source = text(r, j);
+}
+
+#define LIMIT(member)                                                                              \
+    static void read_##member(Reading *r, void *to, const Json *j)                                 \
+    {                                                                                              \
+        ((Profile *)to)->member = number(r, j);                                                    \
+    }
+LIMIT(subgroup_size)
+LIMIT(min_subgroup_size)
+LIMIT(max_subgroup_size)
+LIMIT(workgroup_memory)
+LIMIT(workgroup_invocations)
+
+static void read_features(Reading *r, void *to, const Json *j)
+{
+    if (j->kind != JSON_ARRAY)
+        refuse(r, j, "'features' is an array");
+    for (const Json *f = j->kind == JSON_ARRAY ? j->first : NULL; f; f = f->next)
+        ((Profile *)to)->features |= word(r, f, features, COUNT_OF(features), "feature");
+}
+
+static void read_ownership(Reading *r, void *to, const Json *j)
+{
+    ((Profile *)to)->ownership = word(r, j, owners, COUNT_OF(owners), "ownership");
+}
+
+static void read_shapes(Reading *r, void *to, const Json *j)
+{
+    VEC(ProfileShape) list = { 0 };
+    if (j->kind != JSON_ARRAY)
+        refuse(r, j, "'shapes' is an array");
+    for (const Json *s = j->kind == JSON_ARRAY ? j->first : NULL; s; s = s->next) {
+        ProfileShape shape = { .scope = SpvScopeSubgroup };
+        object(r, s, shape_members, COUNT_OF(shape_members), &shape);
+        vec_push(r->arena, &list, shape);
+    }
+    ((Profile *)to)->shapes = list.data;
+    ((Profile *)to)->n_shapes = list.len;
+}
+
+static const Member profile_members[] = {
+    { "name", read_name, true },
+    { "source", read_source, true },
+    { "subgroup_size", read_subgroup_size, true },
+    { "min_subgroup_size", read_min_subgroup_size, false },
+    { "max_subgroup_size", read_max_subgroup_size, false },
+    { "features", read_features, true },
+    { "workgroup_memory", read_workgroup_memory, true },
+    { "workgroup_invocations", read_workgroup_invocations, true },
+    { "ownership", read_ownership, false },
+    { "shapes", read_shapes, true },
+};
+
+static bool is_size(uint32_t w) { return is_pow2(w) && w <= 128; }
+
+const Profile *profile_read(Arena *a, const char *source, size_t size, const char *name,
+                            DiagSink *sink)
+{
+    Reading r = { .arena = a, .file = name, .sink = sink };
+    const Json *j = json_read(a, source, size, name, sink);
+    Profile *p = NEW(a, Profile);
+    if (!j)
+        return NULL;
+    object(&r, j, profile_members, COUNT_OF(profile_members), p);
+    if (!p->min_subgroup_size)
+        p->min_subgroup_size = p->subgroup_size;
+    if (!p->max_subgroup_size)
+        p->max_subgroup_size = p->subgroup_size;
+    bool sizes = is_size(p->subgroup_size) && is_size(p->min_subgroup_size) &&
+        is_size(p->max_subgroup_size) && p->min_subgroup_size <= p->subgroup_size &&
+        p->subgroup_size <= p->max_subgroup_size;
+    if (!r.failed && !sizes)
+        refuse(&r, j, "a subgroup's sizes are powers of two up to 128, the smallest first");
+    return r.failed ? NULL : p;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * staging: workgroup memory that matrices go through, one array a component type and scope, with a
+ * row for each subgroup. All that is staged shares it: who has read what others wrote waits for
+ * them before it writes again.
+ */
+#include "lower/internal.h"
+
+/* Until all have asked: a length that no other array has, which must not be shared with it. */
+enum { LENGTH_OPEN = 0x7fff0000 };
+
+static Staging *find(Lower *l, SpvId element, uint32_t scope)
+{
+    for (uint32_t k = 0; k < l->staging.len; k++)
+        if (l->staging.data[k].element == element && l->staging.data[k].scope == scope)
+            return &l->staging.data[k];
+    return NULL;
+}
+
+Staging *staging_of(Lower *l, SpvId element, uint32_t scope, uint32_t count)
+{
+    Staging *s = find(l, element, scope);
+    if (!s) {
+        uint32_t rows = scope == SpvScopeWorkgroup ? 1 : l->subgroups;
+        uint32_t words[] = { element, build_const(l, LENGTH_OPEN + l->staging.len) };
+        SpvInst *row = spv_make(l->m, SpvOpTypeArray, 0, spv_new_id(l->m), words, 2);
+        spv_append_global(l->m, row);
+        SpvId all = spv_array_type(l->m, row->id, build_const(l, rows));
+        SpvId v = place_variable(l, SpvStorageClassWorkgroup, all);
+        vec_push(l->scratch, &l->staging, (Staging){ element, scope, v, row, rows, 0 });
+        s = &vec_last(&l->staging);
+        lower_uses(l, spv_type(l->m, element));
+    }
+    s->count = MAX(s->count, count);
+    return s;
+}
+
+SpvId staging_pointer(Lower *l, SpvInst *at, SpvId element, uint32_t scope, SpvId index)
+{
+    const Staging *s = find(l, element, scope);
+    SpvId row = s->rows == 1 ? build_const(l, 0) : place_subgroup(l, at);
+    SpvId type = spv_pointer_type(l->m, SpvStorageClassWorkgroup, element);
+    return BUILD(l, at, SpvOpAccessChain, type, s->variable, row, index);
+}
+
+/* By Vulkan's memory model what others are to see must be made available and visible; by the
+ * other models all of workgroup memory is. */
+static uint32_t memory_operands(Lower *l, uint32_t make, uint32_t out[2])
+{
+    for (const SpvInst *i = l->m->globals.first; i; i = i->next)
+        if (i->op == SpvOpMemoryModel && spv_operand(i, 1) == SpvMemoryModelVulkan) {
+            out[0] = make | SpvMemoryAccessNonPrivatePointerMask;
+            out[1] = build_const(l, SpvScopeWorkgroup);
+            return 2;
+        }
+    return 0;
+}
+
+SpvId staging_load(Lower *l, SpvInst *at, SpvId element, uint32_t scope, SpvId index)
+{
+    uint32_t x[3] = { staging_pointer(l, at, element, scope, index) };
+    uint32_t n = 1 + memory_operands(l, SpvMemoryAccessMakePointerVisibleMask, x + 1);
+    return build(l, at, SpvOpLoad, element, x, n);
+}
+
+void staging_store(Lower *l, SpvInst *at, uint32_t scope, SpvId index, SpvId value)
+{
+    uint32_t x[4] = { staging_pointer(l, at, spv_def(l->m, value)->type, scope, index), value };
+    uint32_t n = 2 + memory_operands(l, SpvMemoryAccessMakePointerAvailableMask, x + 2);
+    build(l, at, SpvOpStore, 0, x, n);
+}
+
+void staging_put_matrix(Lower *l, SpvInst *at, SpvId matrix, uint32_t first)
+{
+    const SpvType *t = spv_type_of(l->m, matrix);
+    staging_of(l, t->element->id, t->scope, first + t->rows * t->cols);
+    SpvId p = staging_pointer(l, at, t->element->id, t->scope, build_const(l, first));
+    uint32_t x[6] = { p, matrix, build_const(l, SpvCooperativeMatrixLayoutRowMajorKHR),
+                      build_const(l, t->cols) };
+    uint32_t n = 4 + memory_operands(l, SpvMemoryAccessMakePointerAvailableMask, x + 4);
+    build(l, at, SpvOpCooperativeMatrixStoreKHR, 0, x, n);
+}
+
+SpvId staging_get_matrix(Lower *l, SpvInst *at, const SpvType *t, uint32_t first)
+{
+    staging_of(l, t->element->id, t->scope, first + t->rows * t->cols);
+    uint32_t x[5] = { staging_pointer(l, at, t->element->id, t->scope, build_const(l, first)),
+                      build_const(l, SpvCooperativeMatrixLayoutRowMajorKHR),
+                      build_const(l, t->cols) };
+    uint32_t n = 3 + memory_operands(l, SpvMemoryAccessMakePointerVisibleMask, x + 3);
+    return build(l, at, SpvOpCooperativeMatrixLoadKHR, t->id, x, n);
+}
+
+/* What the module's own workgroup variables take. */
+static uint64_t taken(Lower *l)
+{
+    uint64_t bytes = 0;
+    for (const SpvInst *i = l->m->globals.first; i; i = i->next) {
+        const SpvType *t = i->op == SpvOpVariable &&
+            spv_operand(i, 0) == SpvStorageClassWorkgroup ? spv_type(l->m, i->type) : NULL;
+        bytes += t && t->element ? align_up(t->element->size, 4) : 0;
+    }
+    return bytes;
+}
+
+bool staging_close(Lower *l)
+{
+    for (uint32_t k = 0; k < l->staging.len; k++) {
+        const Staging *s = &l->staging.data[k];
+        s->row->words[s->row->first_operand + 1] = build_const(l, MAX(s->count, 1));
+    }
+    spv_forget_types(l->m);
+    uint64_t bytes = taken(l);
+    if (bytes <= l->profile->workgroup_memory)
+        return true;
+    l->failed = true;
+    diag(l->sink, DIAG_ERROR, NULL, "maxComputeSharedMemorySize",
+         "the kernel's matrices are staged in workgroup memory, which takes %llu bytes with its"
+         " own, but '%s' has %u", (unsigned long long)bytes, l->profile->name,
+         l->profile->workgroup_memory);
+    return false;
+}
