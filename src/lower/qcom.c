@@ -18,35 +18,44 @@ static SpvId cast(Lower *l, SpvInst *at, SpvId type, SpvId value)
     return spv_def(l->m, value)->type == type ? value : BUILD(l, at, SpvOpBitcast, type, value);
 }
 
-/* Takes the numbers of `from` to pieces of `to` bits, the first in the lowest, or puts them
- * together. */
-static uint32_t recast(Lower *l, SpvInst *at, const SpvId *from, uint32_t n, const SpvType *of,
-                       const SpvType *to, SpvId *out)
+typedef struct Numbers {
+    const SpvType *type;
+    SpvId *x;
+    uint32_t n;
+} Numbers;
+
+/* The same bits as numbers of another type: the first in the lowest. */
+static Numbers recast(Lower *l, SpvInst *at, Numbers from, const SpvType *type)
 {
-    uint32_t made = n * of->bits / to->bits;
-    if (of->bits >= to->bits) {
-        uint32_t ratio = of->bits / to->bits;
-        for (uint32_t k = 0; k < n; k++) {
-            SpvId x = cast(l, at, several(l, to->id, ratio), from[k]);
-            for (uint32_t j = 0; j < ratio; j++)
-                out[k * ratio + j] =
-                    ratio == 1 ? x : BUILD(l, at, SpvOpCompositeExtract, to->id, x, j);
-        }
-        return made;
+    uint32_t high = MAX(from.type->bits, type->bits), low = MIN(from.type->bits, type->bits);
+    uint32_t ratio = high / low;
+    Numbers to = { .type = type, .n = from.n * from.type->bits / type->bits };
+    to.x = NEW_ARRAY(l->scratch, SpvId, to.n);
+    for (uint32_t k = 0; from.type->bits >= type->bits && k < from.n; k++) {
+        SpvId v = cast(l, at, several(l, type->id, ratio), from.x[k]);
+        for (uint32_t j = 0; j < ratio; j++)
+            to.x[k * ratio + j] =
+                ratio == 1 ? v : BUILD(l, at, SpvOpCompositeExtract, type->id, v, j);
     }
-    uint32_t ratio = to->bits / of->bits;
-    for (uint32_t k = 0; k < made; k++)
-        out[k] = cast(l, at, to->id, build(l, at, SpvOpCompositeConstruct,
-                                           several(l, of->id, ratio), from + k * ratio, ratio));
-    return made;
+    for (uint32_t k = 0; from.type->bits < type->bits && k < to.n; k++)
+        to.x[k] = cast(l, at, type->id,
+                       build(l, at, SpvOpCompositeConstruct, several(l, from.type->id, ratio),
+                             from.x + k * ratio, ratio));
+    return to;
 }
 
-static SpvId *elements_of(Lower *l, SpvInst *at, SpvId array, const SpvType *t)
+static Numbers numbers_of(Lower *l, SpvInst *at, SpvId array)
 {
-    SpvId *x = NEW_ARRAY(l->scratch, SpvId, t->count);
+    const SpvType *t = spv_type_of(l->m, array);
+    Numbers from = { t->element, NEW_ARRAY(l->scratch, SpvId, t->count), t->count };
     for (uint32_t k = 0; k < t->count; k++)
-        x[k] = BUILD(l, at, SpvOpCompositeExtract, t->element->id, array, k);
-    return x;
+        from.x[k] = BUILD(l, at, SpvOpCompositeExtract, t->element->id, array, k);
+    return from;
+}
+
+static SpvId array_of(Lower *l, SpvInst *at, const SpvType *t, Numbers from)
+{
+    return build(l, at, SpvOpCompositeConstruct, t->id, from.x, from.n);
 }
 
 static bool ratio_fits(Lower *l, SpvInst *i, const SpvType *a, const SpvType *b)
@@ -61,11 +70,9 @@ static void bit_cast(Lower *l, SpvInst *i)
     const SpvType *to = spv_type(l->m, i->type), *from = spv_type_of(l->m, spv_operand(i, 0));
     if (!ratio_fits(l, i, to->element, from->element))
         return;
-    SpvId *x = elements_of(l, i, spv_operand(i, 0), from);
-    SpvId *out = NEW_ARRAY(l->scratch, SpvId, to->count);
-    recast(l, i, x, from->count, from->element, to->element, out);
+    Numbers x = recast(l, i, numbers_of(l, i, spv_operand(i, 0)), to->element);
     lower_note(l, i, "bit casts of numbers");
-    build_replace(l, i, build(l, i, SpvOpCompositeConstruct, to->id, out, to->count));
+    build_replace(l, i, array_of(l, i, to, x));
 }
 
 static void sub_array(Lower *l, SpvInst *i)
@@ -128,15 +135,13 @@ static void construct(Lower *l, SpvInst *i)
     SpvId array = spv_operand(i, 0);
     if (!open_conversion(l, i, spv_type(l->m, i->type), spv_type_of(l->m, array), &x))
         return;
-    SpvId *parts = NEW_ARRAY(l->scratch, SpvId, x.length);
-    recast(l, i, elements_of(l, i, array, x.array), x.array->count, x.array->element,
-           x.matrix->element, parts);
+    Numbers parts = recast(l, i, numbers_of(l, i, array), x.matrix->element);
     SpvId lane = place_lane(l, i, x.matrix->scope);
     SpvInst *at = x.lanes < l->lanes
         ? build_if(l, i, build_less(l, i, lane, build_const(l, x.lanes))) : i;
     staging_of(l, x.matrix->element->id, x.matrix->scope, x.lanes * x.length);
     for (uint32_t k = 0; k < x.length; k++)
-        staging_store(l, at, x.matrix->scope, place_of(l, at, &x, lane, k), parts[k]);
+        staging_store(l, at, x.matrix->scope, place_of(l, at, &x, lane, k), parts.x[k]);
     place_barrier(l, i, x.matrix->scope);
     SpvId matrix = staging_get_matrix(l, i, x.matrix, 0);
     place_barrier(l, i, x.matrix->scope);
@@ -150,8 +155,7 @@ static void extract(Lower *l, SpvInst *i)
     SpvId matrix = spv_operand(i, 0);
     if (!open_conversion(l, i, spv_type_of(l->m, matrix), spv_type(l->m, i->type), &x))
         return;
-    SpvId *parts = NEW_ARRAY(l->scratch, SpvId, x.length);
-    SpvId *out = NEW_ARRAY(l->scratch, SpvId, x.array->count);
+    Numbers parts = { x.matrix->element, NEW_ARRAY(l->scratch, SpvId, x.length), x.length };
     staging_put_matrix(l, i, matrix, 0);
     place_barrier(l, i, x.matrix->scope);
     SpvId lane = place_lane(l, i, x.matrix->scope);
@@ -161,15 +165,14 @@ static void extract(Lower *l, SpvInst *i)
         lane = build_min(l, i, lane, x.lanes - 1);
     }
     for (uint32_t k = 0; k < x.length; k++) {
-        parts[k] = staging_load(l, i, x.matrix->element->id, x.matrix->scope,
-                                place_of(l, i, &x, lane, k));
+        parts.x[k] = staging_load(l, i, x.matrix->element->id, x.matrix->scope,
+                                  place_of(l, i, &x, lane, k));
         if (inside)
-            parts[k] = build_select(l, i, inside, parts[k], zero);
+            parts.x[k] = build_select(l, i, inside, parts.x[k], zero);
     }
     place_barrier(l, i, x.matrix->scope);
-    recast(l, i, parts, x.length, x.matrix->element, x.array->element, out);
     lower_note(l, i, "workgroup memory");
-    build_replace(l, i, build(l, i, SpvOpCompositeConstruct, x.array->id, out, x.array->count));
+    build_replace(l, i, array_of(l, i, x.array, recast(l, i, parts, x.array->element)));
 }
 
 static void visit(Lower *l, SpvInst *i)
