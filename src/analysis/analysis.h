@@ -92,6 +92,22 @@ typedef struct UniformityKnown {
 Uniformity *uniformity_build_known(Arena *a, SpvModule *m, const Cfg *c, uint32_t subgroup_size,
                                    const UniformityKnown *known);
 
+/* ---- workgroup.c ----------------------------------------------------------------------------- */
+
+/* By id: 1 = the same for all invocations of the workgroup, as far as operands tell (memory that a
+ * workgroup shares is taken to hold what it held when another subgroup came by). For an entry point
+ * after inlining. */
+uint8_t *workgroup_same(Arena *a, SpvModule *m, const Cfg *c, const Uniformity *u);
+
+/* ---- pointer.c ------------------------------------------------------------------------------- */
+
+/* The pointer that an access chain, a copy or a cast begins with; 0: it is no such instruction. */
+SpvId pointer_from(const SpvInst *i);
+/* What a pointer was made from through these: a variable, a parameter, a load, a choice, a
+ * number. NULL: nothing. */
+const SpvInst *pointer_root(const SpvModule *m, SpvId pointer);
+SpvId pointer_variable(const SpvModule *m, SpvId pointer); /* the variable that is, or 0 */
+
 /* ---- webs.c: matrices ------------------------------------------------------------------------ */
 
 /* Matrix values (after promotion to SSA) that share one home in memory: a phi with its operands, a

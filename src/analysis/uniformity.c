@@ -601,18 +601,6 @@ static void index_uses(State *s)
     }
 }
 
-static bool is_pointer_step(uint16_t op)
-{
-    switch (op) {
-    case SpvOpAccessChain: case SpvOpInBoundsAccessChain: case SpvOpPtrAccessChain:
-    case SpvOpInBoundsPtrAccessChain: case SpvOpCopyObject: case SpvOpBitcast:
-    case SpvOpPtrCastToGeneric: case SpvOpGenericCastToPtr: case SpvOpGenericCastToPtrExplicit:
-        return true;
-    default:
-        return false;
-    }
-}
-
 static bool enters_matrix(State *s, const SpvInst *i)
 {
     const SpvType *t = spv_type_of(s->m, spv_operand(i, 0));
@@ -649,9 +637,10 @@ static void trace_pointers(State *s)
         SpvInst *i = s->insts[k];
         if (i->op == SpvOpVariable)
             s->base[i->id] = i->id;
-        if (is_pointer_step(i->op)) {
-            s->base[i->id] = s->base[spv_operand(i, 0)];
-            s->in_matrix[i->id] = s->in_matrix[spv_operand(i, 0)] || enters_matrix(s, i);
+        SpvId from = pointer_from(i);
+        if (from) {
+            s->base[i->id] = s->base[from];
+            s->in_matrix[i->id] = s->in_matrix[from] || enters_matrix(s, i);
             continue;
         }
         bool follows = i->op == SpvOpLoad || i->op == SpvOpStore || i->op == SpvOpCopyMemory ||

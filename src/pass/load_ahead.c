@@ -108,17 +108,6 @@ static uint32_t storage_of(const Pipeliner *s, SpvId pointer)
     return t && t->kind == SPV_POINTER ? t->storage : SpvStorageClassGeneric;
 }
 
-/* What a pointer leads into: a variable, or where it comes from. */
-static const SpvInst *root_of(const Pipeliner *s, SpvId pointer)
-{
-    const SpvInst *i = spv_def(s->m, pointer);
-    while (i && (i->op == SpvOpAccessChain || i->op == SpvOpInBoundsAccessChain ||
-                 i->op == SpvOpPtrAccessChain || i->op == SpvOpInBoundsPtrAccessChain ||
-                 i->op == SpvOpCopyObject))
-        i = spv_def(s->m, spv_operand(i, 0));
-    return i;
-}
-
 enum { READ_ONLY = 0, IN_BUFFERS = 1, IN_WORKGROUP = 2, IN_PRIVATE = 4, ANYWHERE = 7 };
 
 static uint32_t place_of_storage(uint32_t storage)
@@ -137,7 +126,7 @@ static uint32_t place_of_storage(uint32_t storage)
 static bool may_alias(const Pipeliner *s, SpvId a, SpvId b)
 {
     uint32_t place = place_of_storage(storage_of(s, a));
-    const SpvInst *x = root_of(s, a), *y = root_of(s, b);
+    const SpvInst *x = pointer_root(s->m, a), *y = pointer_root(s->m, b);
     if (!(place & place_of_storage(storage_of(s, b))))
         return false;
     if (!x || !y || x == y || x->op != SpvOpVariable || y->op != SpvOpVariable)
@@ -163,7 +152,7 @@ static bool is_volatile(const Pipeliner *s, const SpvInst *load)
     for (SpvWalk w = spv_walk(load); spv_walk_next(&w, &o);)
         if (o.kind == SPV_OPERAND_MemoryAccess && load->words[o.word] & special)
             return true;
-    const SpvInst *root = root_of(s, spv_operand(load, 0));
+    const SpvInst *root = pointer_root(s->m, spv_operand(load, 0));
     if (!root || is_decorated(s, root->id, -1))
         return root != NULL;
     const SpvType *t = spv_type_of(s->m, root->id);

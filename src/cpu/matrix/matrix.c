@@ -115,35 +115,6 @@ void mat_count(Emit *e, const SpvType *t, DeviceStat stat, uint64_t n)
         if_end(e, &f);
 }
 
-/* Whether a value is the same for all invocations of the workgroup, as far as its operands tell. */
-bool mat_same_in_workgroup(Emit *e, SpvId id, uint32_t depth)
-{
-    const SpvInst *i = spv_def(e->module, id);
-    uint16_t at[16];            /* more operands: no */
-    if (!i || depth > 12 || e->uniformity->varying[id])
-        return false;
-    if (!i->block && i->op != SpvOpVariable)
-        return true;
-    if (i->op == SpvOpVariable) {
-        uint32_t n;
-        const uint32_t *builtin = spv_decoration(e->module, id, -1, SpvDecorationBuiltIn, &n);
-        uint32_t storage = spv_operand(i, 0);
-        return builtin ? *builtin == SpvBuiltInWorkgroupId || *builtin == SpvBuiltInNumWorkgroups
-                             || *builtin == SpvBuiltInWorkgroupSize
-                       : storage == SpvStorageClassPushConstant || storage == SpvStorageClassUniform
-                             || storage == SpvStorageClassStorageBuffer
-                             || storage == SpvStorageClassWorkgroup;
-    }
-    if (i->op == SpvOpPhi || (i->op != SpvOpLoad && i->op != SpvOpAccessChain
-                              && i->op != SpvOpInBoundsAccessChain && !spv_is_pure(i)))
-        return false;
-    uint32_t n = spv_id_operands(i, at, 16);
-    for (uint32_t k = 0; k < n; k++)
-        if (k >= 16 || !mat_same_in_workgroup(e, i->words[at[k]], depth + 1))
-            return false;
-    return true;
-}
-
 const uint16_t *mat_ids(Emit *e, const SpvInst *i, uint32_t *n)
 {
     struct Matrix *m = e->matrix;
@@ -299,7 +270,7 @@ static void construct(Emit *e, const SpvInst *i)
     MatValue *v = mat_value(e, i->id);
     LV x = emit_leaf(e, spv_operand(i, 0), 0);
     bool same = !emit_is_lanes(x) && (v->type->scope != SpvScopeWorkgroup ||
-                                      mat_same_in_workgroup(e, spv_operand(i, 0), 0));
+                                      e->matrix->same_in_workgroup[spv_operand(i, 0)]);
     if (same && (LLVMIsConstant(x) || !v->other_blocks)) {
         v->state = MAT_SPLAT;
         v->splat = x;
@@ -728,9 +699,7 @@ static void vote_order(Emit *e, Votes *votes, const SpvInst *i, uint32_t block)
 
 static const SpvType *chain_matrix(Emit *e, const SpvInst *i)
 {
-    const SpvInst *v = spv_def(e->module, spv_operand(i, 0));
-    while (v && (v->op == SpvOpAccessChain || v->op == SpvOpInBoundsAccessChain))
-        v = spv_def(e->module, spv_operand(v, 0));
+    const SpvInst *v = pointer_root(e->module, spv_operand(i, 0));
     const SpvType *t = v ? spv_type(e->module, v->type) : NULL;
     t = t && t->kind == SPV_POINTER ? t->element : NULL;
     while (t && t->kind == SPV_ARRAY)
@@ -750,7 +719,7 @@ static bool touches_elements(Emit *e, const SpvInst *i)
     case SpvOpMatrixTimesScalar:
         t = spv_type(e->module, i->type);
         if (!mat_is(t) ||
-            mat_same_in_workgroup(e, spv_operand(i, i->op == SpvOpMatrixTimesScalar), 0))
+            e->matrix->same_in_workgroup[spv_operand(i, i->op == SpvOpMatrixTimesScalar)])
             return false;
         break;
     case SpvOpAccessChain:
@@ -816,6 +785,7 @@ bool matrix_begin(Emit *e)
     m->variables = NEW_ARRAY(e->arena, MatVariable *, e->module->bound);
     m->homes = NEW_ARRAY(e->arena, Home, m->webs->n_webs + 1);
     m->web_col = NEW_ARRAY(e->arena, uint8_t, m->webs->n_webs + 1);
+    m->same_in_workgroup = workgroup_same(e->arena, e->module, e->cfg, e->uniformity);
     m->loop_bytes = NEW_ARRAY(e->arena, uint64_t, e->cfg->n_loops + 1);
     survey(e);
     return true;

@@ -83,6 +83,7 @@ struct Matrix {
     uint32_t ids_room;
     LV table, scratch;          /* what the kernels are called with; the largest table so far */
     uint32_t table_entries;
+    uint8_t *same_in_workgroup; /* by id: workgroup_same's */
     uint64_t *loop_bytes;       /* by Cfg.loops: streamed from buffers an iteration */
     bool shared_elements;       /* invocations look at their elements of a workgroup's matrix */
     bool leading;               /* in code that only the first subgroup runs */
@@ -107,7 +108,6 @@ uint64_t mat_bytes(Emit *e, const SpvType *matrix); /* of a dense home, padding 
 bool mat_is(const SpvType *t);
 /* A workgroup's operation counts once. */
 void mat_count(Emit *e, const SpvType *matrix, DeviceStat stat, uint64_t n);
-bool mat_same_in_workgroup(Emit *e, SpvId id, uint32_t depth);
 Holders mat_holders(Emit *e, const SpvType *matrix);
 /* Memory for a matrix: the subgroup's frame, or the workgroup's memory. */
 LV mat_frame(Emit *e, const SpvType *matrix, uint64_t bytes);

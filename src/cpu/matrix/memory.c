@@ -500,18 +500,9 @@ static uint64_t memory_size(Emit *e, const SpvType *t)
            t->kind == SPV_ARRAY ? t->count * memory_size(e, t->element) : 0;
 }
 
-static const SpvInst *root(Emit *e, SpvId id)
-{
-    const SpvInst *i = spv_def(e->module, id);
-    while (i && (i->op == SpvOpAccessChain || i->op == SpvOpInBoundsAccessChain ||
-                 i->op == SpvOpCopyObject))
-        i = spv_def(e->module, spv_operand(i, 0));
-    return i;
-}
-
 bool mat_points(Emit *e, SpvId pointer)
 {
-    const SpvInst *v = root(e, pointer);
+    const SpvInst *v = pointer_root(e->module, pointer);
     if (!v || v->op != SpvOpVariable)
         return false;
     const SpvType *t = spv_type(e->module, v->type);

@@ -188,7 +188,7 @@ bool mat_elementwise(Emit *e, const SpvInst *i)
     LV scalar = o.kind == SCALE ? emit_leaf(e, spv_operand(i, 1), 0) : NULL;
     if (scalar && (emit_is_lanes(scalar) ||
                    (t->scope == SpvScopeWorkgroup &&
-                    !mat_same_in_workgroup(e, spv_operand(i, 1), 0)))) {
+                    !e->matrix->same_in_workgroup[spv_operand(i, 1)]))) {
         scale_by_lane(e, i, &o, scalar);
         return true;
     }
