@@ -80,6 +80,22 @@ static bool has_whole_quads(const Compilation *c)
     return false;
 }
 
+/* The module as the passes left it, with its positions as instructions: of a clone, since what
+ * generates code from it goes by the positions in its own. */
+static bool keep_module(Compilation *c, const SpvModule *m)
+{
+    size_t size;
+    SpvModule *shown = spv_clone(&c->arena, m);
+    pass_lines(shown);
+    const void *words = spv_write(&c->arena, shown, &size);
+    c->kernel->text = malloc(size);
+    if (!c->kernel->text)
+        return fail(c, "out of memory while compiling");
+    memcpy(c->kernel->text, words, size);
+    c->kernel->text_size = size;
+    return true;
+}
+
 static bool lower(Compilation *c)
 {
     double start = clock_seconds();
@@ -91,7 +107,7 @@ static bool lower(Compilation *c)
     if (!pass_pipeline(m, &c->passes, &c->entry, c->sink))
         return false;
     choose_local_size(c);
-    if (!has_whole_quads(c))
+    if (!has_whole_quads(c) || (c->options.emit == CPU_EMIT_SPIRV && !keep_module(c, m)))
         return false;
     Emit *e = c->emit = NEW(&c->arena, Emit);
     e->arena = &c->arena;
@@ -128,8 +144,10 @@ static bool generate(Compilation *c)
         return false;
     c->kernel->code = jit.code;
     c->kernel->owner = jit.owner;
-    c->kernel->text = jit.text;
-    c->kernel->text_size = jit.text_size;
+    if (jit.text) {
+        c->kernel->text = jit.text;
+        c->kernel->text_size = jit.text_size;
+    }
     c->kernel->stack_bytes = jit.stack_bytes;
     c->kernel->seconds_llvm = clock_seconds() - start;
     return true;

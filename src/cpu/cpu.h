@@ -82,6 +82,7 @@ typedef struct CpuSlot {
 
 typedef enum CpuEmit {
     CPU_EMIT_NOTHING,
+    CPU_EMIT_SPIRV,                 /* the module that LLVM IR is made from */
     CPU_EMIT_LLVM,
     CPU_EMIT_LLVM_OPTIMISED,
     CPU_EMIT_ASM,

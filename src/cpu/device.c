@@ -22,6 +22,7 @@ typedef struct CpuCompiled {
     DeviceKernel base;
     CpuKernel *code;
     const SpvArguments *arguments;  /* of an OpenCL kernel; or NULL */
+    bool is_object;                 /* code->text is its machine code, which save needs */
     DeviceSlot slots[];             /* of a shader, in the order of code->slots */
 } CpuCompiled;
 
@@ -146,7 +147,7 @@ static CpuCompiled *compiled_new(Cpu *c, CpuKernel *code, const DeviceCompile *h
 }
 
 static const CpuEmit emits[] = {
-    [HEDDLE_EMIT_NOTHING] = CPU_EMIT_NOTHING,     [HEDDLE_EMIT_SPIRV] = CPU_EMIT_NOTHING,
+    [HEDDLE_EMIT_NOTHING] = CPU_EMIT_NOTHING,     [HEDDLE_EMIT_SPIRV] = CPU_EMIT_SPIRV,
     [HEDDLE_EMIT_LLVM] = CPU_EMIT_LLVM_OPTIMISED, [HEDDLE_EMIT_LLVM_PLAIN] = CPU_EMIT_LLVM,
     [HEDDLE_EMIT_NATIVE] = CPU_EMIT_ASM,          [HEDDLE_EMIT_OBJECT] = CPU_EMIT_OBJECT,
 };
@@ -167,6 +168,7 @@ static HeddleResult compile_for_cpu(DeviceBase *d, const DeviceCompile *how, Are
                             DeviceKernel **out, DiagSink *sink)
 {
     Cpu *c = (Cpu *)d;
+    (void)arena;
     PassOptions passes = { .entry = how->entry, .spec = how->specs, .n_spec = how->n_specs,
                            .subgroup_size = how->subgroup_size,
                            .optimise = !how->no_optimisation };
@@ -177,16 +179,8 @@ static HeddleResult compile_for_cpu(DeviceBase *d, const DeviceCompile *how, Are
         options.emit = emits[how->emit];
     if (!can_be_robust(how, sink))
         return HEDDLE_ERROR_UNSUPPORTED;
-    SpvEntryPoint entry;
-    if (how->copy && !pass_pipeline(how->copy, &passes, &entry, sink))
-        return HEDDLE_ERROR_SOURCE;
-    size_t text_size = 0;
-    const void *text = NULL;
-    if (how->copy) {
-        pass_lines(how->copy);
-        text = spv_write(arena, how->copy, &text_size);
-    }
-    CpuKernel *code = cpu_compile(how->module, &c->target, &passes, &options, sink);
+    const SpvModule *source = how->copy ? how->copy : how->module;
+    CpuKernel *code = cpu_compile(source, &c->target, &passes, &options, sink);
     if (!code)
         return HEDDLE_ERROR_SOURCE;
     CpuCompiled *k = compiled_new(c, code, how);
@@ -195,10 +189,7 @@ static HeddleResult compile_for_cpu(DeviceBase *d, const DeviceCompile *how, Are
         diag(sink, DIAG_ERROR, NULL, NULL, "out of memory");
         return HEDDLE_ERROR_MEMORY;
     }
-    if (text) {
-        k->base.text = text;
-        k->base.text_size = text_size;
-    }
+    k->is_object = options.emit == CPU_EMIT_OBJECT;
     *out = &k->base;
     return HEDDLE_OK;
 }
@@ -211,7 +202,8 @@ static void release_compiled(DeviceKernel *k)
 
 static size_t save_compiled(const DeviceKernel *k, void *out)
 {
-    return cpu_kernel_save(((const CpuCompiled *)k)->code, out);
+    const CpuCompiled *c = (const CpuCompiled *)k;
+    return c->is_object ? cpu_kernel_save(c->code, out) : 0;
 }
 
 static DeviceKernel *load_compiled(DeviceBase *d, const void *data, size_t size, DiagSink *sink)
@@ -222,6 +214,8 @@ static DeviceKernel *load_compiled(DeviceBase *d, const void *data, size_t size,
         diag(sink, DIAG_ERROR, NULL, NULL, "a stored kernel finds no memory");
         cpu_kernel_free(code);
     }
+    if (k)
+        k->is_object = true;
     return k ? &k->base : NULL;
 }
 
