@@ -280,7 +280,7 @@ static void dominator_intervals(Builder *b)
     }
 }
 
-static bool dominates(const Builder *b, uint32_t x, uint32_t y)
+static bool idom_leads_to(const Builder *b, uint32_t x, uint32_t y)
 {
     return b->first[x] <= b->first[y] && b->last[y] <= b->last[x];
 }
@@ -369,8 +369,9 @@ static void spread(Builder *b, uint32_t l, uint32_t m, Nodes *found)
         uint32_t node = found->data[i];
         for (uint32_t e = b->succ.start[node]; e < b->succ.start[node + 1]; e++) {
             uint32_t to = b->succ.to[e];
-            if (b->stamp[to] == b->stamps || to == h || to == b->n - 1 || !dominates(b, h, to) ||
-                (m != NONE && dominates(b, m, to)) || in_group(b, to, l))
+            if (b->stamp[to] == b->stamps || to == h || to == b->n - 1 ||
+                !idom_leads_to(b, h, to) || (m != NONE && idom_leads_to(b, m, to)) ||
+                in_group(b, to, l))
                 continue;
             b->stamp[to] = b->stamps;
             vec_push(b->a, found, to);
@@ -397,7 +398,8 @@ static bool leads_outside(const Builder *b, uint32_t l, const Nodes *ways)
     for (uint32_t i = 0; i < ways->len; i++) {
         uint32_t node = ways->data[i];
         for (uint32_t e = b->succ.start[node]; e < b->succ.start[node + 1]; e++)
-            if (b->succ.to[e] != b->n - 1 && !dominates(b, b->loops.data[l].header, b->succ.to[e]))
+            if (b->succ.to[e] != b->n - 1 &&
+                !idom_leads_to(b, b->loops.data[l].header, b->succ.to[e]))
                 return true;
     }
     return false;
@@ -409,13 +411,14 @@ static void adopt_ways_out(Builder *b, uint32_t l)
 {
     uint32_t m = b->loops.data[l].merge;
     Nodes ways = { 0 }, back = { 0 }, after = { 0 };
-    if (!b->loops.data[l].merge_inst || (m != NONE && !dominates(b, b->loops.data[l].header, m)))
+    if (!b->loops.data[l].merge_inst ||
+        (m != NONE && !idom_leads_to(b, b->loops.data[l].header, m)))
         return;
     b->stamps++;
     for (uint32_t i = 0; i < b->loops.data[l].exits.len; i++) {
         uint32_t e = b->loops.data[l].exits.data[i];
-        if (e == b->n - 1 || (m != NONE && dominates(b, m, e)) ||
-            !dominates(b, b->loops.data[l].header, e))
+        if (e == b->n - 1 || (m != NONE && idom_leads_to(b, m, e)) ||
+            !idom_leads_to(b, b->loops.data[l].header, e))
             continue;
         b->stamp[e] = b->stamps;
         vec_push(b->a, &ways, e);
@@ -485,7 +488,7 @@ static bool find_loop(Builder *b, uint32_t h)
         uint32_t p = b->pred.to[e];
         if (p < h)
             continue;
-        if (!dominates(b, h, p))
+        if (!idom_leads_to(b, h, p))
             return report_irreducible(b, h);
         vec_push(b->a, &work, p);
     }
@@ -608,7 +611,7 @@ static void place_loops(Builder *b, Cfg *c)
             c->loops[i]->parent->n_blocks += c->loops[i]->n_blocks;
 }
 
-static Cfg *finish(Builder *b)
+static Cfg *finish_cfg(Builder *b)
 {
     Cfg *c = NEW(b->a, Cfg);
     c->function = b->f;
@@ -672,7 +675,7 @@ Cfg *cfg_build(Arena *a, SpvFunction *f, DiagSink *sink)
     if (!nest_is_shallow(&b))
         return NULL;
     compact_order(&b);
-    return finish(&b);
+    return finish_cfg(&b);
 }
 
 bool cfg_dominates(const Cfg *c, uint32_t a, uint32_t b)

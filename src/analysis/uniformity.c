@@ -160,7 +160,7 @@ static uint16_t load_mask(State *s, SpvId pointer)
     return ALL;
 }
 
-static void store(State *s, const SpvInst *i, SpvId pointer, uint16_t value)
+static void store_to(State *s, const SpvInst *i, SpvId pointer, uint16_t value)
 {
     SpvId var = s->base[pointer];
     if (!var || s->in_matrix[pointer])
@@ -493,11 +493,11 @@ static uint16_t impure_ext_mask(State *s, const SpvInst *i)
             mask |= load_mask(s, i->words[s->operand_at[k]]);
     }
     for (uint32_t k = 0; k < n; k++)
-        store(s, i, i->words[s->operand_at[k]], mask);
+        store_to(s, i, i->words[s->operand_at[k]], mask);
     return mask;
 }
 
-static bool is_atomic(const SpvInst *i)
+static bool is_atomic_access(const SpvInst *i)
 {
     const SpvOpInfo *info = spv_op_info(i->op);
     return info && info->flags & SPV_OPF_ATOMIC;
@@ -530,13 +530,13 @@ static uint16_t result_mask(State *s, const SpvInst *i)
     mask = group_mask(s, i, &known);
     if (known)
         return mask;
-    if (is_atomic(i))
+    if (is_atomic_access(i))
         return ALL;
     mask = any_operand(s, i);
     return is_componentwise(s, i) ? mask : spread_scalar(mask);
 }
 
-static void visit(State *s, uint32_t k)
+static void visit_inst(State *s, uint32_t k)
 {
     const SpvInst *i = s->insts[k];
     switch (i->op) {
@@ -545,16 +545,17 @@ static void visit(State *s, uint32_t k)
             diverge_branch(s, i);
         return;
     case SpvOpStore: case SpvOpAtomicStore:
-        store(s, i, spv_operand(i, 0), i->op == SpvOpStore ? as_value(s, spv_operand(i, 1)) : ALL);
+        store_to(s, i, spv_operand(i, 0),
+                 i->op == SpvOpStore ? as_value(s, spv_operand(i, 1)) : ALL);
         return;
     case SpvOpCopyMemory: case SpvOpCopyMemorySized:
-        store(s, i, spv_operand(i, 0), load_mask(s, spv_operand(i, 1)));
+        store_to(s, i, spv_operand(i, 0), load_mask(s, spv_operand(i, 1)));
         return;
     default:
         if (i->id && i->type)
             set_mask(s, i, result_mask(s, i));
-        else if (is_atomic(i))
-            store(s, i, spv_operand(i, 0), ALL);
+        else if (is_atomic_access(i))
+            store_to(s, i, spv_operand(i, 0), ALL);
     }
 }
 
@@ -737,7 +738,7 @@ Uniformity *uniformity_build_known(Arena *a, SpvModule *m, const Cfg *c, uint32_
     while (s->n_work) {
         uint32_t k = s->work[--s->n_work];
         s->queued[k] = 0;
-        visit(s, k);
+        visit_inst(s, k);
     }
     return u;
 }

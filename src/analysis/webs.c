@@ -218,7 +218,7 @@ static uint32_t find_web(Builder *b, uint32_t v)
     return v;
 }
 
-static bool dominates(const Builder *b, uint32_t x, uint32_t y)
+static bool birth_dominates(const Builder *b, uint32_t x, uint32_t y)
 {
     return cfg_dominates(b->c, b->values.data[x].block, b->values.data[y].block);
 }
@@ -233,7 +233,7 @@ static bool merge_lists(Builder *b, const Web *x, const Web *y, Web *out)
         bool from_x = k == y->values.len ||
                       (i < x->values.len && is_before(b, x->values.data[i], y->values.data[k]));
         uint32_t v = from_x ? x->values.data[i++] : y->values.data[k++];
-        while (above.len && !dominates(b, vec_last(&above), v))
+        while (above.len && !birth_dominates(b, vec_last(&above), v))
             above.len--;
         if (above.len && is_live_at(b, vec_last(&above), v))
             return false;
@@ -245,10 +245,10 @@ static bool merge_lists(Builder *b, const Web *x, const Web *y, Web *out)
 
 /* An accumulator that dies in the result's birth and is the last of its web: then nothing else of
  * the web is live there, and the result goes to its end. */
-static bool append(Builder *b, uint32_t x, uint32_t y, uint32_t from, uint32_t to)
+static bool append_result(Builder *b, uint32_t x, uint32_t y, uint32_t from, uint32_t to)
 {
     Web *wx = &b->webs[x], *wy = &b->webs[y];
-    if (wy->values.len != 1 || vec_last(&wx->values) != from || !dominates(b, from, to) ||
+    if (wy->values.len != 1 || vec_last(&wx->values) != from || !birth_dominates(b, from, to) ||
         is_live_at(b, from, to))
         return false;
     vec_push(b->a, &wx->values, to);
@@ -261,7 +261,7 @@ static void coalesce(Builder *b, uint32_t from, uint32_t to)
     uint32_t x = find_web(b, from), y = find_web(b, to);
     Web all = { 0 };
     if (x == y || b->unknown || b->values.data[from].inst->type != b->values.data[to].inst->type ||
-        append(b, x, y, from, to) || !merge_lists(b, &b->webs[x], &b->webs[y], &all))
+        append_result(b, x, y, from, to) || !merge_lists(b, &b->webs[x], &b->webs[y], &all))
         return;
     b->values.data[y].web = x;
     b->webs[x] = all;

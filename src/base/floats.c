@@ -23,7 +23,7 @@ static const Format f16 = { 5, 10, INFINITY_AND_NANS }, bf16 = { 8, 7, INFINITY_
 
 /* x rounded to nearest even. What rounds past the largest number is infinity (E4M3: NaN); a NaN
  * keeps its sign and the top of its payload and is made quiet. */
-static uint32_t narrow(double x, Format f)
+static uint32_t narrow_double(double x, Format f)
 {
     uint64_t bits;
     memcpy(&bits, &x, sizeof(bits));
@@ -51,7 +51,7 @@ static uint32_t narrow(double x, Format f)
     return sign | (uint32_t)MIN(magnitude, overflow);
 }
 
-static double widen(uint32_t h, Format f)
+static double widen_to_double(uint32_t h, Format f)
 {
     const uint32_t fraction = h & ((1u << f.mantissa_bits) - 1);
     const int field = (int)(h >> f.mantissa_bits & ((1u << f.exponent_bits) - 1));
@@ -73,17 +73,17 @@ static double widen(uint32_t h, Format f)
     return copysign(x, negative ? -1.0 : 1.0);
 }
 
-uint16_t f16_from_double(double x) { return (uint16_t)narrow(x, f16); }
-double f16_to_double(uint16_t h) { return widen(h, f16); }
-uint16_t bf16_from_double(double x) { return (uint16_t)narrow(x, bf16); }
-double bf16_to_double(uint16_t h) { return widen(h, bf16); }
-uint8_t e4m3_from_double(double x) { return (uint8_t)narrow(x, e4m3); }
-double e4m3_to_double(uint8_t h) { return widen(h, e4m3); }
-uint8_t e5m2_from_double(double x) { return (uint8_t)narrow(x, e5m2); }
-double e5m2_to_double(uint8_t h) { return widen(h, e5m2); }
-double e2m1_to_double(uint8_t h) { return widen(h, e2m1); }
-double e3m2_to_double(uint8_t h) { return widen(h, e3m2); }
-double e2m3_to_double(uint8_t h) { return widen(h, e2m3); }
+uint16_t f16_from_double(double x) { return (uint16_t)narrow_double(x, f16); }
+double f16_to_double(uint16_t h) { return widen_to_double(h, f16); }
+uint16_t bf16_from_double(double x) { return (uint16_t)narrow_double(x, bf16); }
+double bf16_to_double(uint16_t h) { return widen_to_double(h, bf16); }
+uint8_t e4m3_from_double(double x) { return (uint8_t)narrow_double(x, e4m3); }
+double e4m3_to_double(uint8_t h) { return widen_to_double(h, e4m3); }
+uint8_t e5m2_from_double(double x) { return (uint8_t)narrow_double(x, e5m2); }
+double e5m2_to_double(uint8_t h) { return widen_to_double(h, e5m2); }
+double e2m1_to_double(uint8_t h) { return widen_to_double(h, e2m1); }
+double e3m2_to_double(uint8_t h) { return widen_to_double(h, e3m2); }
+double e2m3_to_double(uint8_t h) { return widen_to_double(h, e2m3); }
 double e8m0_to_double(uint8_t h) { return h == 255 ? NAN : ldexp(1, h - 127); }
 double mxint8_to_double(uint8_t h) { return (int8_t)h / 64.0; }
 
@@ -95,5 +95,5 @@ uint32_t ufloat_from_double(double x, int mantissa_bits)
         return infinity | 1;
     if (isinf(x))
         return x > 0 ? infinity : 0;
-    return x > 0 ? MIN(narrow(x, f), infinity - 1) : 0;
+    return x > 0 ? MIN(narrow_double(x, f), infinity - 1) : 0;
 }

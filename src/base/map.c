@@ -15,7 +15,7 @@ static uint64_t mix(uint64_t x)
 }
 
 /* Where the key is, or the free place it would take. The table has a free place. */
-static uint32_t find(const Map *m, uint64_t key)
+static uint32_t find_place_of(const Map *m, uint64_t key)
 {
     uint32_t i = (uint32_t)mix(key) & (m->cap - 1);
     while (m->occupied[i] && m->keys[i] != key)
@@ -27,7 +27,7 @@ bool map_get(const Map *m, uint64_t key, uint64_t *value)
 {
     if (!m->cap)
         return false;
-    uint32_t i = find(m, key);
+    uint32_t i = find_place_of(m, key);
     if (!m->occupied[i])
         return false;
     if (value)
@@ -54,7 +54,7 @@ static bool grow(Arena *a, Map *m)
     for (uint32_t i = 0; i < m->cap; i++) {
         if (!m->occupied[i])
             continue;
-        uint32_t at = find(&grown, m->keys[i]);
+        uint32_t at = find_place_of(&grown, m->keys[i]);
         grown.occupied[at] = 1;
         grown.keys[at] = m->keys[i];
         grown.values[at] = m->values[i];
@@ -67,7 +67,7 @@ void map_put(Arena *a, Map *m, uint64_t key, uint64_t value)
 {
     if (m->len >= m->cap / 4 * 3 && !grow(a, m))
         return;
-    uint32_t i = find(m, key);
+    uint32_t i = find_place_of(m, key);
     if (!m->occupied[i])
         m->len++;
     m->occupied[i] = 1;

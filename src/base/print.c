@@ -19,7 +19,7 @@ typedef struct Printer {
     uint32_t n;
 } Printer;
 
-static void put(Printer *p, const char *text, size_t n)
+static void put_text(Printer *p, const char *text, size_t n)
 {
     for (size_t k = 0; k < n; k++, p->used++)
         if (p->used + 1 < p->size)
@@ -33,7 +33,7 @@ typedef struct Conversion {
     char kind;
 } Conversion;
 
-static const char *parse(const char *s, Conversion *c)
+static const char *parse_conversion(const char *s, Conversion *c)
 {
     size_t n = 0;
     *c = (Conversion){ .vector = 1, .bits = 32 };
@@ -84,7 +84,7 @@ static void put_word(Printer *p, const Conversion *c, uint64_t word)
     } else {
         n = snprintf(text, sizeof text, "%#" PRIx64, word);
     }
-    put(p, text, (size_t)MIN(MAX(n, 0), (int)sizeof text - 1));
+    put_text(p, text, (size_t)MIN(MAX(n, 0), (int)sizeof text - 1));
 }
 
 size_t print_words(char *out, size_t size, const char *format, const uint64_t *words, uint32_t n)
@@ -94,22 +94,22 @@ size_t print_words(char *out, size_t size, const char *format, const uint64_t *w
     for (const char *s = format; *s;) {
         Conversion c;
         size_t plain = strcspn(s, "%");
-        put(&p, s, plain);
+        put_text(&p, s, plain);
         s += plain;
         if (!*s)
             break;
         if (s[1] == '%') {
-            put(&p, "%", 1);
+            put_text(&p, "%", 1);
             s += 2;
             continue;
         }
-        const char *end = parse(s, &c);
+        const char *end = parse_conversion(s, &c);
         if (!c.kind || !strchr("diouxXfFeEgGaAcsp", c.kind) || next + c.vector > n)
-            put(&p, s, (size_t)(end - s));
+            put_text(&p, s, (size_t)(end - s));
         else
             for (uint32_t k = 0; k < c.vector; k++) {
                 if (k)
-                    put(&p, ",", 1);
+                    put_text(&p, ",", 1);
                 put_word(&p, &c, words[next++]);
             }
         s = end;

@@ -44,7 +44,7 @@ static uint32_t sign_extended(uint32_t x, uint32_t bits)
     return ((x & mask_of(bits)) ^ sign) - sign;
 }
 
-static uint32_t get(const TexelFormat *f, const uint8_t *at, int c)
+static uint32_t get_bits(const TexelFormat *f, const uint8_t *at, int c)
 {
     uint32_t shift = f->shift[c] % 8, bytes = (shift + f->bits[c] + 7) / 8;
     uint64_t word = 0;
@@ -53,7 +53,7 @@ static uint32_t get(const TexelFormat *f, const uint8_t *at, int c)
 }
 
 /* Into bits that are 0. */
-static void put(const TexelFormat *f, uint8_t *at, int c, uint32_t x)
+static void put_bits(const TexelFormat *f, uint8_t *at, int c, uint32_t x)
 {
     uint32_t shift = f->shift[c] % 8, bytes = (shift + f->bits[c] + 7) / 8;
     uint64_t word = 0;
@@ -190,7 +190,7 @@ void texel_load(const TexelFormat *f, const void *at, uint32_t out[4])
     }
     for (int c = 0; c < 4; c++)
         if (f->bits[c])
-            out[c] = f->bits[c] > 32 ? 0 : load_component(f, c, get(f, at, c));
+            out[c] = f->bits[c] > 32 ? 0 : load_component(f, c, get_bits(f, at, c));
 }
 
 void texel_store(const TexelFormat *f, void *at, const uint32_t in[4])
@@ -202,7 +202,7 @@ void texel_store(const TexelFormat *f, void *at, const uint32_t in[4])
         memcpy(texel, in, 8);
     for (int c = 0; c < 4 && f->kind != TEXEL_SHARED; c++)
         if (f->bits[c] && f->bits[c] <= 32)
-            put(f, texel, c, store_component(f, c, in[c]));
+            put_bits(f, texel, c, store_component(f, c, in[c]));
     memcpy(at, texel, f->bytes);
 }
 

@@ -57,7 +57,7 @@ static int help(Command c)
     return EXIT_DONE;
 }
 
-static Command find(const char *name)
+static Command find_command(const char *name)
 {
     for (int i = 0; i < N_COMMANDS; i++) {
         if (!strcmp(commands[i].name, name))
@@ -79,7 +79,7 @@ static int unknown(const char *name)
     return EXIT_USAGE;
 }
 
-static int run(Command c, int n, char **argv)
+static int run_command(Command c, int n, char **argv)
 {
     Options o = { .command = c, .tolerance = 1e-3, .seconds = 0.5 };
     int status = EXIT_USAGE;
@@ -109,10 +109,10 @@ int main(int argc, char **argv)
     bool asks = !strcmp(first, "help") || !strcmp(first, "--help") || !strcmp(first, "-h");
     if (asks && argc == 2)
         return usage(stdout);
-    Command c = find(asks ? argv[2] : first);
+    Command c = find_command(asks ? argv[2] : first);
     if (c == N_COMMANDS)
         return unknown(asks ? argv[2] : first);
     if (!asks && c == CMD_VULKAN)
         return command_vulkan(argc - 2, argv + 2);
-    return asks ? help(c) : run(c, argc - 2, argv + 2);
+    return asks ? help(c) : run_command(c, argc - 2, argv + 2);
 }

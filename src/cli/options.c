@@ -207,7 +207,7 @@ static bool parse_real(const char *text, double *out)
     return end != text && !*end && *out >= 0;
 }
 
-static bool append(StringList *l, const char *s)
+static bool append_string(StringList *l, const char *s)
 {
     const char **data = realloc(l->data, (l->len + 1) * sizeof *data);
     if (!data) {
@@ -219,7 +219,7 @@ static bool append(StringList *l, const char *s)
     return true;
 }
 
-static bool set(const Option *o, const char *value, Options *out)
+static bool set_option(const Option *o, const char *value, Options *out)
 {
     void *at = (char *)out + o->at;
     bool good = true;
@@ -227,7 +227,7 @@ static bool set(const Option *o, const char *value, Options *out)
     case FLAG: *(bool *)at = true; break;
     case STRING:
     case OPTIONAL: *(const char **)at = value; break;
-    case LIST: return append(at, value);
+    case LIST: return append_string(at, value);
     case NUMBER: good = parse_number(value, at); break;
     case REAL: good = parse_real(value, at); break;
     case DIMENSIONS: good = parse_dimensions(value, at); break;
@@ -242,7 +242,7 @@ static bool set(const Option *o, const char *value, Options *out)
 /* ---- arguments ------------------------------------------------------------------------------- */
 
 /* The option that argument `s` names, and the value joined to it ("--x=V", "-DV") or NULL. */
-static const Option *find(Command command, const char *s, const char **joined)
+static const Option *find_option(Command command, const char *s, const char **joined)
 {
     *joined = NULL;
     for (size_t i = 0; i < N_OPTIONS; i++) {
@@ -266,7 +266,7 @@ static const Option *find(Command command, const char *s, const char **joined)
 static bool option(int *i, int n, char **argv, Options *out)
 {
     const char *value;
-    const Option *o = find(out->command, argv[*i], &value);
+    const Option *o = find_option(out->command, argv[*i], &value);
     if (!o)
         return unknown_option(out->command, argv[*i]);
     if (o->kind == FLAG && value) {
@@ -282,7 +282,7 @@ static bool option(int *i, int n, char **argv, Options *out)
         }
         value = argv[++*i];
     }
-    return set(o, value, out);
+    return set_option(o, value, out);
 }
 
 bool options_parse(int n, char **argv, Options *out)
@@ -295,7 +295,7 @@ bool options_parse(int n, char **argv, Options *out)
         } else if (!only_inputs && s[0] == '-' && s[1]) {
             if (!option(&i, n, argv, out))
                 return false;
-        } else if (!append(&out->inputs, s)) {
+        } else if (!append_string(&out->inputs, s)) {
             return false;
         }
     }

@@ -98,7 +98,7 @@ void table_row(Table *t, ...)
     t->rows++;
 }
 
-static const char *at(const Table *t, uint32_t row, uint32_t column)
+static const char *cell_at(const Table *t, uint32_t row, uint32_t column)
 {
     const char *s = t->cells[row * t->columns + column];
     return s ? s : "";
@@ -108,7 +108,7 @@ static int width(const Table *t, uint32_t column)
 {
     size_t w = 0;
     for (uint32_t r = 0; r < t->rows; r++)
-        w = strlen(at(t, r, column)) > w ? strlen(at(t, r, column)) : w;
+        w = strlen(cell_at(t, r, column)) > w ? strlen(cell_at(t, r, column)) : w;
     return (int)w;
 }
 
@@ -118,7 +118,7 @@ static void print_row(const Table *t, uint32_t row)
     int owed = 0;
     FILE *to = t->aside ? stderr : stdout;
     for (uint32_t c = 0; c < t->columns; c++) {
-        const char *s = at(t, row, c);
+        const char *s = cell_at(t, row, c);
         int n = (int)strlen(s), pad = width(t, c) - n;
         if (t->align[c] == 'r')
             owed += pad;

@@ -293,7 +293,7 @@ static void print_text(void *user, const char *text, size_t length)
     fwrite(text, 1, length, stdout);
 }
 
-static HeddleResult dispatch(Run *r, HeddleKernel *kernel, HeddleReport *report)
+static HeddleResult dispatch_once(Run *r, HeddleKernel *kernel, HeddleReport *report)
 {
     HeddleDispatch d = { .bindings = r->bindings, .n_bindings = r->n_bindings, .push = r->push,
                          .push_size = r->push_size, .interleave = (int)r->options->interleave,
@@ -414,7 +414,7 @@ static HeddleResult compare_one(Run *r, const char *text)
     return result;
 }
 
-static HeddleResult finish(Run *r)
+static HeddleResult write_and_compare(Run *r)
 {
     HeddleResult worst = write_outs(r);
     for (uint32_t i = 0; i < r->options->compares.len; i++) {
@@ -427,14 +427,14 @@ static HeddleResult finish(Run *r)
 static HeddleResult run_once(Run *r)
 {
     HeddleReport report;
-    HeddleResult result = dispatch(r, r->kernel, &report);
+    HeddleResult result = dispatch_once(r, r->kernel, &report);
     /* What a checked run found wrong does not make its output less interesting. */
     if (result && !(result == HEDDLE_ERROR_RUN && r->options->check))
         return result;
     print_run(r, &report);
     if (r->options->stats)
         print_stats(r, &report.stats);
-    HeddleResult rest = finish(r);
+    HeddleResult rest = write_and_compare(r);
     return result ? result : rest;
 }
 
@@ -462,7 +462,7 @@ static HeddleStats count_operations(Run *r)
     HeddleKernel *counting;
     if (!open_kernel(r->options, r->device, r->module, (KernelPurpose){ .stats = true }, &counting,
                      r->log))
-        dispatch(r, counting, &report);
+        dispatch_once(r, counting, &report);
     heddle_kernel_free(counting);
     return report.stats;
 }
@@ -475,12 +475,12 @@ static HeddleResult measure(Run *r, HeddleKernel **kernels, uint32_t n_kernels, 
     HeddleReport report;
     HeddleResult result = HEDDLE_OK;
     for (uint32_t k = 0; k < n_kernels && !result; k++)
-        result = dispatch(r, kernels[k], &report);
+        result = dispatch_once(r, kernels[k], &report);
     double end = now() + r->options->seconds * n_kernels;
     for (*n = 0; !result && *n < MAX_RUNS && (*n < MIN_RUNS || now() < end); ++*n) {
         for (uint32_t i = 0; i < n_kernels && !result; i++) {
             uint32_t k = (*n + i) % n_kernels;
-            result = dispatch(r, kernels[k], &report);
+            result = dispatch_once(r, kernels[k], &report);
             times[(size_t)k * MAX_RUNS + *n] = report.seconds;
         }
     }
@@ -517,7 +517,7 @@ static HeddleResult bench(Run *r)
     if (!result)
         print_bench(r, times, n, &stats);
     free(times);
-    return result ? result : finish(r);
+    return result ? result : write_and_compare(r);
 }
 
 static HeddleResult print_sweep(const Run *r, const double *times, uint32_t n,
@@ -558,7 +558,7 @@ static HeddleResult sweep(Run *r)
         heddle_module_free(modules[row]);
     }
     free(times);
-    return result ? result : finish(r);
+    return result ? result : write_and_compare(r);
 }
 
 /* What the table of options cannot say of them. */

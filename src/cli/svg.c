@@ -98,7 +98,7 @@ static double hue(const Picture *p, uint32_t lane)
     return (20 + 330.0 * lane / p->l->subgroup_size) * 3.14159265358979 / 180;
 }
 
-static Colour fill(const Picture *p, uint32_t lane, uint32_t element)
+static Colour cell_colour(const Picture *p, uint32_t lane, uint32_t element)
 {
     double t = p->length > 1 ? (double)element / (p->length - 1) : 0;
     return oklch(0.90 - 0.16 * t, 0.075 + 0.035 * t, hue(p, lane));
@@ -118,7 +118,7 @@ static void square(const Picture *p, double x, double y, double side, Colour c, 
         extra);
 }
 
-static void element(const Picture *p, uint32_t row, uint32_t column)
+static void draw_element(const Picture *p, uint32_t row, uint32_t column)
 {
     uint32_t lane = 0, e = 0;
     layout_owner(p->l, row, column, &lane, &e);
@@ -127,7 +127,7 @@ static void element(const Picture *p, uint32_t row, uint32_t column)
     if (lane == 0)
         snprintf(ring, sizeof ring, " stroke=\"#1b1f27\" stroke-width=\"%.1f\"",
                  p->cell > 16 ? 1.8 : 0.8);
-    square(p, x, y, p->cell, fill(p, lane, e), ring);
+    square(p, x, y, p->cell, cell_colour(p, lane, e), ring);
     double size = p->letters;
     if (size == 0)
         return;
@@ -183,7 +183,7 @@ static void legend(const Picture *p)
     svg_text(p->f, x, y - 12, 12.5, "font-weight=\"600\" fill=\"#1b1f27\"", "lane");
     for (uint32_t lane = 0; lane < p->l->subgroup_size; lane++) {
         double sx = x + lane % p->per_row * p->swatch, sy = y + lane / p->per_row * p->swatch;
-        square(p, sx, sy, p->swatch, fill(p, lane, p->length / 2),
+        square(p, sx, sy, p->swatch, cell_colour(p, lane, p->length / 2),
                lane ? "" : " stroke=\"#1b1f27\" stroke-width=\"1.8\"");
         snprintf(s, sizeof s, "text-anchor=\"middle\" font-weight=\"600\" fill=\"%s\"",
                  ink(p, lane).text);
@@ -196,7 +196,7 @@ static void legend(const Picture *p)
     uint32_t shown = p->length < p->per_row ? p->length : p->per_row;
     for (uint32_t i = 0; i < shown; i++) {
         uint32_t e = shown > 1 ? (uint32_t)((uint64_t)i * (p->length - 1) / (shown - 1)) : 0;
-        square(p, x + i * p->swatch, y, p->swatch, fill(p, 0, e), "");
+        square(p, x + i * p->swatch, y, p->swatch, cell_colour(p, 0, e), "");
         char n[16];
         snprintf(n, sizeof n, ".%u", e);
         snprintf(s, sizeof s, "text-anchor=\"middle\" fill=\"%s\"", ink(p, 0).text);
@@ -245,7 +245,7 @@ static void draw(const Picture *p)
     axes(p);
     for (uint32_t r = 0; r < p->l->rows; r++) {
         for (uint32_t c = 0; c < p->l->columns; c++)
-            element(p, r, c);
+            draw_element(p, r, c);
     }
     legend(p);
 }

@@ -171,7 +171,7 @@ const char *tool_find(Arena *arena, const char *paths)
     return NULL;
 }
 
-static ToolStatus run(Tool *t)
+static ToolStatus run_in_folder(Tool *t)
 {
     enum { NOT_FOUND = 127, SIGNAL = 128 }; /* as shells say it, so scripts around programs too */
     ToolStatus status = make_files(t);
@@ -208,7 +208,7 @@ ToolStatus tool_run(Tool *t, const char *input, const char *output)
             longjmp(*outer, 1);
         return TOOL_IO;
     }
-    ToolStatus status = run(t);
+    ToolStatus status = run_in_folder(t);
     t->arena->on_failure = outer;
     remove_files(t);
     return status;

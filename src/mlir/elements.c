@@ -184,7 +184,7 @@ static const struct { const char *kind, *scalar; } forms[] = {
 };
 
 /* Element by element, in the place of the first operand's. */
-static bool apply(Job *j, MlirOperation op, const char *scalar)
+static bool apply_to_elements(Job *j, MlirOperation op, const char *scalar)
 {
     MlirType type = mlirValueGetType(mlirOperationGetResult(op, 0));
     Matrix m;
@@ -213,7 +213,7 @@ bool elementwise_lower(Job *j)
         for (size_t k = 0; k < COUNT_OF(forms); k++) {
             if (strcmp(kind, forms[k].kind))
                 continue;
-            good &= apply(j, ops.data[i], forms[k].scalar);
+            good &= apply_to_elements(j, ops.data[i], forms[k].scalar);
             break;
         }
     }

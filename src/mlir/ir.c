@@ -74,7 +74,7 @@ typedef struct Search {
     OpList found;
 } Search;
 
-static MlirWalkResult visit(MlirOperation op, void *user)
+static MlirWalkResult visit_op(MlirOperation op, void *user)
 {
     Search *s = user;
     if (!s->name || is_op(op, s->name))
@@ -85,7 +85,7 @@ static MlirWalkResult visit(MlirOperation op, void *user)
 OpList ops_named(Job *j, MlirOperation root, const char *name)
 {
     Search s = { .job = j, .name = name };
-    mlirOperationWalk(root, visit, &s, MlirWalkPreOrder);
+    mlirOperationWalk(root, visit_op, &s, MlirWalkPreOrder);
     return s.found;
 }
 

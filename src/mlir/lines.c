@@ -70,7 +70,7 @@ typedef struct Rewrite {
     const Line *last;           /* in this block */
 } Rewrite;
 
-static void put(Rewrite *r, const uint32_t *words, uint32_t n)
+static void put_words(Rewrite *r, const uint32_t *words, uint32_t n)
 {
     str_addn(r->job->arena, &r->out, (const char *)words, n * sizeof *words);
 }
@@ -89,7 +89,7 @@ static void put_strings(Rewrite *r)
         words[1] = r->bound++;
         memcpy(&words[2], name, strlen(name));
         map_put(r->job->arena, &r->strings, name_hash(name), words[1]);
-        put(r, words, n);
+        put_words(r, words, n);
     }
 }
 
@@ -101,7 +101,7 @@ static void put_line(Rewrite *r, const Line *line)
     if (same || !map_get(&r->strings, name_hash(line->at.file), &file))
         return;
     uint32_t words[] = { 4 << 16 | OP_LINE, (uint32_t)file, line->at.line, line->at.column };
-    put(r, words, 4);
+    put_words(r, words, 4);
     r->last = line;
 }
 
@@ -111,7 +111,7 @@ static bool is_mark(const uint32_t *inst, uint32_t length)
            inst[3] >= FIRST_NUMBER;
 }
 
-static void rewrite(Rewrite *r, const uint32_t *inst, uint32_t length)
+static void rewrite_inst(Rewrite *r, const uint32_t *inst, uint32_t length)
 {
     /* capabilities to execution modes */
     static const uint16_t head[] = { 17, 10, 11, 14, 15, 16, 331 };
@@ -135,7 +135,7 @@ static void rewrite(Rewrite *r, const uint32_t *inst, uint32_t length)
         if (line->alone)
             return;
     }
-    put(r, inst, length);
+    put_words(r, inst, length);
 }
 
 void lines_write(Job *j)
@@ -149,9 +149,9 @@ void lines_write(Job *j)
         if (is_mark(&in[i], in[i] >> 16) && in[i + 3] - FIRST_NUMBER < j->lines.len)
             map_put(j->arena, &r.numbers, in[i + 1], in[i + 3]);
     }
-    put(&r, in, HEADER);
+    put_words(&r, in, HEADER);
     for (uint32_t i = HEADER; i < n && in[i] >> 16; i += in[i] >> 16)
-        rewrite(&r, &in[i], in[i] >> 16);
+        rewrite_inst(&r, &in[i], in[i] >> 16);
     memcpy(r.out.data + BOUND * sizeof r.bound, &r.bound, sizeof r.bound);
     j->output = r.out;
 }

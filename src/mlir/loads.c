@@ -97,7 +97,7 @@ static void add_value(Linear *f, MlirValue v, int64_t scale, int depth)
 }
 
 /* a - b where that is a constant. */
-static bool difference(const Linear *a, const Linear *b, int64_t *out)
+static bool constant_difference(const Linear *a, const Linear *b, int64_t *out)
 {
     Linear d = *a;
     for (uint32_t i = 0; i < b->n; i++)
@@ -178,7 +178,7 @@ static int64_t lead_of(MlirOperation load)
 }
 
 /* What `first` loads and how; false where rotations cannot serve it. */
-static bool describe(Group *g, MlirOperation first)
+static bool describe_group(Group *g, MlirOperation first)
 {
     g->memref = mlirOperationGetOperand(first, 0);
     g->type = mlirValueGetType(mlirOperationGetResult(first, 0));
@@ -215,7 +215,7 @@ static void add_load(Group *g, MlirOperation op, uint32_t order)
         add_value(&l.address, mlirOperationGetOperand(op, k + 1), g->strides[k], 0);
     int64_t d = 0;
     if (g->loads.len &&
-        (!difference(&l.address, &g->loads.data[0].address, &d) || d % g->lead))
+        (!constant_difference(&l.address, &g->loads.data[0].address, &d) || d % g->lead))
         return;
     l.row = d / g->lead;
     vec_push(g->job->arena, &g->loads, l);
@@ -280,7 +280,7 @@ static bool in_bounds(const Run *r, int64_t row)
 
 static MlirLocation location(const Load *l) { return mlirOperationGetLocation(l->op); }
 
-static void rewrite(Run *r)
+static void rewrite_run(Run *r)
 {
     Job *j = r->group->job;
     int64_t height = r->group->shape.rows;
@@ -337,7 +337,7 @@ static bool try_run(Run *r)
         if (!r->first || r->loads[i].order < r->first->order)
             r->first = &r->loads[i];
     }
-    rewrite(r);
+    rewrite_run(r);
     return true;
 }
 
@@ -345,7 +345,7 @@ static bool try_run(Run *r)
 static bool from_load(Job *j, MlirOperation op)
 {
     Group g = { .job = j };
-    if (!describe(&g, op))
+    if (!describe_group(&g, op))
         return false;
     uint32_t order = 0;
     for (MlirOperation o = op; !mlirOperationIsNull(o) && only_reads(j, o);

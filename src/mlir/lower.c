@@ -33,7 +33,7 @@ static const char target[] =
     "#spirv.resource_limits<max_compute_workgroup_size = [1024, 1024, 1024], "
     "max_compute_workgroup_invocations = 1024, subgroup_size = %u>>";
 
-static MlirBlock body(MlirOperation module)
+static MlirBlock module_body(MlirOperation module)
 {
     return mlirRegionGetFirstBlock(mlirOperationGetRegion(module, 0));
 }
@@ -49,8 +49,8 @@ static void set_attr(MlirOperation op, const char *name, MlirAttribute a)
 static void erase_host(Job *j)
 {
     OpList ops = { 0 };
-    for (MlirOperation o = mlirBlockGetFirstOperation(body(j->module)); !mlirOperationIsNull(o);
-         o = mlirOperationGetNextInBlock(o)) {
+    for (MlirOperation o = mlirBlockGetFirstOperation(module_body(j->module));
+         !mlirOperationIsNull(o); o = mlirOperationGetNextInBlock(o)) {
         if (!is_op(o, "gpu.module") && !is_op(o, "spirv.module"))
             vec_push(j->arena, &ops, o);
     }
@@ -74,13 +74,13 @@ static MlirAttribute target_of(Job *j, MlirOperation module)
 /* All kernels of a file are one SPIR-V module. */
 static bool merge(Job *j, MlirOperation into, MlirOperation from)
 {
-    MlirBlock block = body(into);
+    MlirBlock block = module_body(into);
     if (!mlirAttributeEqual(target_of(j, into), target_of(j, from))) {
         complain_at(j, mlirOperationGetLocation(from), "two gpu.modules have different targets");
         return false;
     }
-    for (MlirOperation o = mlirBlockGetFirstOperation(body(from)), next; !mlirOperationIsNull(o);
-         o = next) {
+    for (MlirOperation o = mlirBlockGetFirstOperation(module_body(from)), next;
+         !mlirOperationIsNull(o); o = next) {
         next = mlirOperationGetNextInBlock(o);
         const char *name = attr_text(j, attr_of(o, "sym_name"));
         for (MlirOperation p = mlirBlockGetFirstOperation(block); !mlirOperationIsNull(p);
@@ -268,7 +268,7 @@ static bool explain(Job *j)
 }
 
 /* Like run_passes, on a copy that takes the module's place when all of it was converted. */
-static bool convert(Job *j, const char *pipeline)
+static bool convert_module(Job *j, const char *pipeline)
 {
     enum { MAX_TRIES = 100 };
     for (int i = 0; i < MAX_TRIES; i++) {
@@ -408,13 +408,13 @@ bool lower_to_spirv(Job *j)
     if (!prepare(j))
         return false;
     rotate_wait(j);
-    if (!convert(j, "builtin.module(convert-gpu-to-spirv)"))
+    if (!convert_module(j, "builtin.module(convert-gpu-to-spirv)"))
         return false;
     /* For targets of OpenCL's kind MLIR leaves the result inside. */
     OpList kernels = ops_named(j, j->module, "gpu.module");
     MlirOperation module = ops_named(j, j->module, "spirv.module").data[0];
     mlirOperationRemoveFromParent(module);
-    mlirBlockAppendOwnedOperation(body(j->module), module);
+    mlirBlockAppendOwnedOperation(module_body(j->module), module);
     for (uint32_t i = 0; i < kernels.len; i++)
         erase(kernels.data[i]);
     rotate_finish(j);
@@ -438,10 +438,10 @@ bool lower_serialise(Job *j)
     const char *text = arena_printf(j->arena, "builtin.module { gpu.module @binary [%s] {} }",
                                     attr_text(j, attr_around(module, "spirv.target_env")));
     MlirOperation outer = mlirOperationCreateParse(j->context, ref(text), ref(j->name));
-    MlirOperation holder = mlirBlockGetFirstOperation(body(outer));
+    MlirOperation holder = mlirBlockGetFirstOperation(module_body(outer));
     lines_mark(j, module);
     mlirOperationRemoveFromParent(module);
-    mlirBlockAppendOwnedOperation(body(holder), module);
+    mlirBlockAppendOwnedOperation(module_body(holder), module);
     bool good = run_passes(j, outer, "builtin.module(gpu-module-to-binary)");
     if (good) {
         MlirOperation binary = ops_named(j, outer, "gpu.binary").data[0];

@@ -33,7 +33,7 @@ static bool write_file(const char *path, const Str *s)
     return f && fclose(f) == 0 && good;
 }
 
-static bool parse(Job *j, const Str *source)
+static bool parse_module(Job *j, const Str *source)
 {
     static const char bytecode[] = { 'M', 'L', (char)0xef, 'R' };
     MlirStringRef text = { source->data ? source->data : "", source->len };
@@ -48,7 +48,7 @@ static bool parse(Job *j, const Str *source)
     return !mlirOperationIsNull(j->module);
 }
 
-static void print(Job *j)
+static void print_module(Job *j)
 {
     Text t = { .arena = j->arena };
     mlirOperationPrint(j->module, text_add, &t);
@@ -56,7 +56,7 @@ static void print(Job *j)
     str_add(j->arena, &j->output, "\n");
 }
 
-static bool compile(Job *j)
+static bool compile_module(Job *j)
 {
     if (!lower_prepare(j) || !elements_lower(j) || !rotate_verify(j))
         return false;
@@ -67,18 +67,18 @@ static bool compile(Job *j)
     if (!rotate_lower(j))
         return false;
     if (j->form == FORM_MLIR) {
-        print(j);
+        print_module(j);
         return true;
     }
     if (!lower_to_spirv(j))
         return false;
     if (j->form == FORM_SPIRV)
         return lower_serialise(j);
-    print(j);
+    print_module(j);
     return true;
 }
 
-static int run(Job *j, const char *input, const char *output)
+static int run_job(Job *j, const char *input, const char *output)
 {
     /* Dialects that operations are made of, whether or not the module has any. */
     static const char *const built[] = { "gpu", "spirv", "arith", "func", "memref", "vector" };
@@ -95,7 +95,7 @@ static int run(Job *j, const char *input, const char *output)
     for (size_t i = 0; i < COUNT_OF(built); i++)
         mlirContextGetOrLoadDialect(j->context, ref(built[i]));
     messages_attach(j);
-    bool good = parse(j, &source) && compile(j);
+    bool good = parse_module(j, &source) && compile_module(j);
     if (!mlirOperationIsNull(j->module))
         mlirOperationDestroy(j->module);
     mlirContextDestroy(j->context);
@@ -127,7 +127,7 @@ int main(int n, char **argv)
         diag(&sink, DIAG_ERROR, NULL, NULL, "out of memory");
         return 2;
     }
-    int status = run(&j, argv[1], argv[2]);
+    int status = run_job(&j, argv[1], argv[2]);
     arena_free(&arena);
     return status;
 }

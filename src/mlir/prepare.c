@@ -201,8 +201,8 @@ static void define_poison(Job *j)
 /* ---- vectors --------------------------------------------------------------------------------- */
 
 /* One element of a vector of one dimension, by the indices of the first. */
-static MlirValue element(Build *b, MlirOperation op, const char *access, MlirValue stored,
-                         MlirType type, int64_t i)
+static MlirValue access_element(Build *b, MlirOperation op, const char *access, MlirValue stored,
+                                MlirType type, int64_t i)
 {
     MlirType index = type_parse(b->job, "index");
     intptr_t skip = stored.ptr != NULL, n = mlirOperationGetNumOperands(op);
@@ -232,8 +232,8 @@ static void split_access(Job *j, MlirOperation op)
     int64_t n = mlirShapedTypeGetDimSize(vector, 0);
     MlirValue *parts = NEW_ARRAY(j->arena, MlirValue, n);
     for (int64_t i = 0; i < n; i++)
-        parts[i] = element(&b, op, load ? "memref.load" : "memref.store", stored,
-                           mlirShapedTypeGetElementType(vector), i);
+        parts[i] = access_element(&b, op, load ? "memref.load" : "memref.store", stored,
+                                  mlirShapedTypeGetElementType(vector), i);
     if (load)
         mlirValueReplaceAllUsesOfWith(
             mlirOperationGetResult(op, 0),

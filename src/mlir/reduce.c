@@ -113,7 +113,7 @@ static MlirValue of_workgroup(Build *b, const Reduction *r, MlirValue v)
 
 /* ---- all of them, bf16 as f32 ---------------------------------------------------------------- */
 
-static bool lower(Job *j, MlirOperation op, bool all)
+static bool lower_reduction(Job *j, MlirOperation op, bool all)
 {
     const Reduction *r = reduction_of(j, op);
     MlirValue v = mlirOperationGetOperand(op, 0);
@@ -145,7 +145,7 @@ bool reduce_lower(Job *j)
     for (uint32_t i = 0; i < ops.len; i++) {
         bool all = is_op(ops.data[i], "gpu.all_reduce");
         if (all || is_op(ops.data[i], "gpu.subgroup_reduce"))
-            good &= lower(j, ops.data[i], all);
+            good &= lower_reduction(j, ops.data[i], all);
     }
     return good;
 }

@@ -109,7 +109,7 @@ static MlirValue select(Lowering *l, MlirValue condition, MlirValue yes, MlirVal
 }
 
 /* Shifts what is held by as many elements as bits of `whole` say. */
-static void shift(Lowering *l, MlirValue whole)
+static void shift_held(Lowering *l, MlirValue whole)
 {
     for (uint32_t step = 1; step <= l->length; step *= 2) {
         MlirValue bit = build(&l->build, l->ops->bit_and, l->i32, NULL, whole,
@@ -136,11 +136,11 @@ static uint32_t split_offset(Lowering *l)
     MlirValue log2 = rotate_constant(l->ops, b, __builtin_ctz(l->width));
     l->known_delta = -1;
     l->delta = build(b, l->ops->bit_and, l->i32, NULL, offset, mask);
-    shift(l, build(b, l->ops->shift_right, l->i32, NULL, offset, log2));
+    shift_held(l, build(b, l->ops->shift_right, l->i32, NULL, offset, log2));
     return 0;
 }
 
-static MlirValue element(Lowering *l, uint32_t i)
+static MlirValue rotated_element(Lowering *l, uint32_t i)
 {
     if (l->known_delta == 0)
         return held(l, i);
@@ -155,7 +155,7 @@ static MlirValue element(Lowering *l, uint32_t i)
 }
 
 /* Builds before `op` what takes the place of its result, and erases it. */
-static void lower(Lowering *l, MlirOperation op)
+static void lower_rotation(Lowering *l, MlirOperation op)
 {
     Job *j = l->build.job;
     l->build.before = op;
@@ -173,7 +173,7 @@ static void lower(Lowering *l, MlirOperation op)
         created = l->matrices[0];
     uint32_t later = split_offset(l);
     for (uint32_t e = 0; e < l->length; e++)
-        created = rotate_insert(&l->build, created, element(l, e + later), e);
+        created = rotate_insert(&l->build, created, rotated_element(l, e + later), e);
     mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), created);
     erase(op);
 }
@@ -212,7 +212,7 @@ bool rotate_lower(Job *j)
                        .offset = mlirOperationGetOperand(op, 2) };
         const char *type = type_text(j, mlirValueGetType(l.matrices[0]));
         if (!strstr(type, "xsi8") && !strstr(type, "xui8")) {
-            lower(&l, op);
+            lower_rotation(&l, op);
         } else if (j->rotation == ROTATION_GPU || j->form == FORM_MLIR) {
             complain_at(j, mlirOperationGetLocation(op), "the gpu dialect cannot take elements out "
                         "of %s; only SPIR-V can (--rotate-as spirv)", type);
@@ -248,7 +248,7 @@ void rotate_finish(Job *j)
                        .matrices = { mlirOperationGetOperand(m, 0), mlirOperationGetOperand(m, 1) },
                        .lane = mlirOperationGetOperand(s, 0),
                        .offset = mlirOperationGetOperand(s, 1) };
-        lower(&l, m);
+        lower_rotation(&l, m);
         erase(s);
         scalars.data[k] = scalars.data[--scalars.len];
     }

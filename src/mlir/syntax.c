@@ -63,7 +63,7 @@ static void copy_to(Scan *s, const char *to)
 }
 
 /* Puts `text` for the `n` characters at `at`. */
-static void replace(Scan *s, const char *at, size_t n, const char *text)
+static void replace_text(Scan *s, const char *at, size_t n, const char *text)
 {
     copy_to(s, at);
     str_add(s->job->arena, &s->out, text);
@@ -84,7 +84,7 @@ static bool expected(Scan *s, const char *what)
 
 /* ---- the input ------------------------------------------------------------------------------- */
 
-static bool is_word(char c)
+static bool is_word_char(char c)
 {
     return isalnum((unsigned char)c) || c == '_' || c == '.' || c == '$';
 }
@@ -100,8 +100,8 @@ static void skip_token(Scan *s)
     } else if (*p == '/' && s->at < s->end && *s->at == '/') {
         while (s->at < s->end && *s->at != '\n')
             s->at++;
-    } else if (is_word(*p)) {
-        while (s->at < s->end && is_word(*s->at))
+    } else if (is_word_char(*p)) {
+        while (s->at < s->end && is_word_char(*s->at))
             s->at++;
     }
 }
@@ -114,7 +114,7 @@ static void skip_blank(Scan *s)
 }
 
 /* To the next `stop` outside brackets; "->" stands for itself, '>' closes otherwise. */
-static bool find(Scan *s, const char *stop)
+static bool find_outside(Scan *s, const char *stop)
 {
     size_t n = strlen(stop);
     int depth = 0;
@@ -141,7 +141,7 @@ static bool skip_operand(Scan *s)
     if (s->at >= s->end || *s->at != '%')
         return expected(s, "an operand");
     s->at++;
-    while (s->at < s->end && (is_word(*s->at) || *s->at == '-' || *s->at == '#'))
+    while (s->at < s->end && (is_word_char(*s->at) || *s->at == '-' || *s->at == '#'))
         s->at++;
     return true;
 }
@@ -152,22 +152,22 @@ static bool numbers(Scan *s)
     skip_blank(s);
     if (s->at >= s->end || *s->at != '[')
         return expected(s, "'[' and the number of an element");
-    replace(s, s->at++, 0, ") {indices = ");
-    if (!find(s, "]"))
+    replace_text(s, s->at++, 0, ") {indices = ");
+    if (!find_outside(s, "]"))
         return expected(s, "']' behind the number of an element");
     const char *behind = ++s->at;
     skip_blank(s);
     if (s->at >= s->end || *s->at != '{') {
-        replace(s, behind, 0, "}");
+        replace_text(s, behind, 0, "}");
         return true;
     }
     const char *open = s->at++;
     skip_blank(s);
-    replace(s, open, 1, s->at < s->end && *s->at == '}' ? "" : ",");
-    return find(s, "}") ? s->at++, true : expected(s, "'}' behind attributes");
+    replace_text(s, open, 1, s->at < s->end && *s->at == '}' ? "" : ",");
+    return find_outside(s, "}") ? s->at++, true : expected(s, "'}' behind attributes");
 }
 
-static bool operands(Scan *s)
+static bool rewrite_operands(Scan *s)
 {
     for (uint32_t i = 0; i < s->spelling->n; i++) {
         if (!skip_operand(s))
@@ -178,7 +178,7 @@ static bool operands(Scan *s)
         if (last && s->spelling->indexed)
             return numbers(s);
         if (last)
-            replace(s, behind, 0, ")");
+            replace_text(s, behind, 0, ")");
         else if (s->at < s->end && *s->at == ',')
             s->at++;
         else
@@ -189,19 +189,19 @@ static bool operands(Scan *s)
 }
 
 /* The operation whose name was just passed. */
-static bool rewrite(Scan *s, const char *name)
+static bool rewrite_op(Scan *s, const char *name)
 {
     const char *start = arena_printf(s->job->arena, "\"%s\"(", s->spelling->generic);
-    replace(s, name, strlen(s->spelling->name), start);
-    if (!operands(s))
+    replace_text(s, name, strlen(s->spelling->name), start);
+    if (!rewrite_operands(s))
         return false;
-    if (!find(s, ":"))
+    if (!find_outside(s, ":"))
         return expected(s, "':' and the operands' types");
     s->at++;
-    replace(s, s->at, 0, " (");
-    if (!find(s, "->"))
+    replace_text(s, s->at, 0, " (");
+    if (!find_outside(s, "->"))
         return expected(s, "'->' and the result's type");
-    replace(s, s->at, 0, ") ");
+    replace_text(s, s->at, 0, ") ");
     s->at += 2;
     return true;
 }
@@ -237,8 +237,8 @@ const char *syntax_generic(Job *j, const char *text, size_t size, size_t *out_si
         bool quoted = n > 2 && *token == '"';
         s.spelling = quoted ? spelling_of(token + 1, n - 2) : spelling_of(token, n);
         if (s.spelling && quoted && !s.spelling->shared)
-            replace(&s, token, n, arena_printf(j->arena, "\"%s\"", s.spelling->generic));
-        else if (s.spelling && !quoted && !is_known(&s) && !rewrite(&s, token))
+            replace_text(&s, token, n, arena_printf(j->arena, "\"%s\"", s.spelling->generic));
+        else if (s.spelling && !quoted && !is_known(&s) && !rewrite_op(&s, token))
             return NULL;
     }
     copy_to(&s, s.end);

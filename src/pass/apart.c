@@ -35,7 +35,7 @@ static bool is_open(const SpvType *t)
     return t && t->kind != SPV_COOPMAT && edit_has_matrix(t);
 }
 
-static const SpvType *member(const SpvType *t, uint32_t k)
+static const SpvType *member_type(const SpvType *t, uint32_t k)
 {
     return t->kind == SPV_ARRAY ? t->element : t->members[k];
 }
@@ -54,7 +54,7 @@ static uint64_t count(const SpvType *t, bool arrays)
 }
 
 /* How many of them come before member k. */
-static uint32_t place(const SpvType *t, uint32_t k, bool arrays)
+static uint32_t parts_before(const SpvType *t, uint32_t k, bool arrays)
 {
     uint64_t n = t->kind == SPV_ARRAY && arrays ? k * count(t->element, arrays) : 0;
     for (uint32_t j = 0; t->kind == SPV_STRUCT && j < k; j++)
@@ -140,8 +140,8 @@ static SpvId pointer_to(Apart *s, const Spot *at, SpvInst *before)
 static Spot inside(Apart *s, const Spot *at, uint32_t k)
 {
     Spot r = *at;
-    r.type = member(at->type, k);
-    r.column += place(at->type, k, false);
+    r.type = member_type(at->type, k);
+    r.column += parts_before(at->type, k, false);
     if (at->type->kind == SPV_ARRAY && r.n < MAX_INDICES)
         r.indices[r.n++] = spv_int_constant(s->m, spv_int_type(s->m, 32, false), k);
     return r;
@@ -190,8 +190,8 @@ static void rewrite_access(Apart *s, const Variable *var, SpvInst *i)
             continue;
         if (at.type->kind == SPV_STRUCT)
             spv_constant(s->m, id, &index);
-        at.column += place(at.type, (uint32_t)index, false);
-        at.type = member(at.type, (uint32_t)index);
+        at.column += parts_before(at.type, (uint32_t)index, false);
+        at.type = member_type(at.type, (uint32_t)index);
     }
     if (!is_open(at.type)) {
         if (chain != var->inst) /* it may go on into a matrix or vector */
@@ -207,7 +207,7 @@ static void rewrite_access(Apart *s, const Variable *var, SpvInst *i)
 }
 
 /* A store at the function's beginning takes the place of an initialiser. */
-static void initialise(Apart *s, const SpvFunction *f, const Variable *var)
+static void store_initialiser(Apart *s, const SpvFunction *f, const Variable *var)
 {
     SpvInst *old = var->inst, *before = edit_after_phis(f->first);
     Spot at = { .columns = s->columns[old->id], .type = var->type };
@@ -226,7 +226,7 @@ static void rewrite_function(Apart *s, SpvFunction *f, Variables *v)
             continue;
         if (!s->columns[var->inst->id]) {
             open_variable(s, var);
-            initialise(s, var->inst->block ? f : s->c->entry.function, var);
+            store_initialiser(s, var->inst->block ? f : s->c->entry.function, var);
         }
         if (!is_open(var->type))
             continue;
@@ -285,7 +285,7 @@ static void constant_parts(Apart *s, SpvId id, const SpvType *t, SpvId **out)
         return;
     }
     for (uint32_t k = 0; k < t->count; k++) {
-        const SpvType *part = member(t, k);
+        const SpvType *part = member_type(t, k);
         bool undef = spv_def(s->m, id)->op == SpvOpUndef;
         constant_parts(s, undef ? spv_undef(s->m, part->id) : fold_member(&s->fold, id, k), part,
                        out);
@@ -308,15 +308,15 @@ static SpvId *parts_of(Apart *s, SpvId id)
 
 /* Follows literal indices as far as composites are open: the part's number and type, and the index
  * that is next. False: there is no such member. */
-static bool follow(const SpvInst *i, uint32_t *k, const SpvType **t, uint32_t *part)
+static bool follow_indices(const SpvInst *i, uint32_t *k, const SpvType **t, uint32_t *part)
 {
     *part = 0;
     for (; is_open(*t) && *k < spv_n_operands(i); ++*k) {
         uint32_t index = spv_operand(i, *k);
         if (index >= (*t)->count)
             return false;
-        *part += place(*t, index, true);
-        *t = member(*t, index);
+        *part += parts_before(*t, index, true);
+        *t = member_type(*t, index);
     }
     return true;
 }
@@ -326,7 +326,7 @@ static bool open_extract(Apart *s, SpvInst *i)
     const SpvType *t = spv_type_of(s->m, spv_operand(i, 0));
     SpvId *parts = is_open(t) ? parts_of(s, spv_operand(i, 0)) : NULL;
     uint32_t k = 1, part, n = spv_n_operands(i);
-    if (!parts || !follow(i, &k, &t, &part))
+    if (!parts || !follow_indices(i, &k, &t, &part))
         return false;
     if (is_open(t)) {
         s->parts[i->id] = parts + part;
@@ -349,7 +349,7 @@ static bool open_insert(Apart *s, SpvInst *i, const SpvType *t, SpvId *out)
     if (!parts)
         return false;
     memcpy(out, parts, count(t, true) * sizeof *out);
-    if (!follow(i, &k, &t, &part))
+    if (!follow_indices(i, &k, &t, &part))
         return false;
     if (is_open(t)) {
         parts = parts_of(s, object);
@@ -372,7 +372,7 @@ static bool open_construct(Apart *s, SpvInst *i, const SpvType *t, SpvId *out)
 {
     for (uint32_t k = 0; k < spv_n_operands(i); k++) {
         SpvId id = spv_operand(i, k);
-        const SpvType *part = member(t, k);
+        const SpvType *part = member_type(t, k);
         SpvId *parts = is_open(part) ? parts_of(s, id) : &id;
         if (!parts)
             return false;
@@ -389,7 +389,7 @@ static void part_types(const SpvType *t, SpvId **out)
         return;
     }
     for (uint32_t k = 0; k < t->count; k++)
-        part_types(member(t, k), out);
+        part_types(member_type(t, k), out);
 }
 
 /* The same instruction for each part, with that part of the operands from `first` on. */

@@ -348,7 +348,7 @@ static void copy_exits(LoopCopy *l, const SpvBlock *b)
 
 /* What is said of a value is said of its copies (copies of decorations, of the few that there
  * are). */
-static void copy_decorations(LoopCopy *l)
+static void copy_loop_decorations(LoopCopy *l)
 {
     const SpvId *map = l->marks->map;
     SpvModule *m = l->c->module;
@@ -384,6 +384,6 @@ SpvBlock *loop_copy(LoopCopy *l, SpvBlock *after)
         copy_insts(l, l->blocks.data[k], ids);
     for (uint32_t k = 0; k < l->blocks.len; k++)
         copy_exits(l, l->blocks.data[k]);
-    copy_decorations(l);
+    copy_loop_decorations(l);
     return after;
 }

@@ -163,7 +163,7 @@ static void index_decorations(Inliner *s)
             add_note(s, spv_operand(i, 0), i);
 }
 
-static void copy_decorations(Inliner *s, SpvId from, SpvId to)
+static void copy_id_decorations(Inliner *s, SpvId from, SpvId to)
 {
     uint32_t n = from < s->note_of.len ? s->note_of.data[from] : 0;
     for (; n; n = s->notes.data[n].next) {
@@ -205,7 +205,7 @@ static SpvInst *copy_inst(Inliner *s, const SpvInst *i)
     if (c->id) {
         c->id = c->words[c->first_operand - 1] = mapped(s, i->id);
         s->m->defs[c->id] = c;
-        copy_decorations(s, i->id, c->id);
+        copy_id_decorations(s, i->id, c->id);
     }
     return c;
 }

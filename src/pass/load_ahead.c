@@ -145,7 +145,7 @@ static bool is_decorated(const Pipeliner *s, SpvId id, int32_t member)
            spv_has_decoration(s->m, id, member, SpvDecorationCoherent);
 }
 
-static bool is_volatile(const Pipeliner *s, const SpvInst *load)
+static bool is_volatile_load(const Pipeliner *s, const SpvInst *load)
 {
     const uint32_t special = SpvMemoryAccessVolatileMask | SpvMemoryAccessMakePointerVisibleMask;
     SpvOperand o;
@@ -226,7 +226,7 @@ static AheadReason may_move(const Pipeliner *s, const SpvInst *load)
 {
     uint32_t place = place_of_storage(storage_of(s, spv_operand(load, 0)));
     SpvId callees[SPV_MAX_CALLEES];
-    if (is_volatile(s, load))
+    if (is_volatile_load(s, load))
         return AHEAD_VOLATILE;
     if (spv_callees(s->m, load, callees) && s->effects.len)
         return AHEAD_CALLS;
@@ -450,8 +450,8 @@ static AheadReason examine(Pipeliner *s, const CfgLoop *loop, AheadLoop *r)
 
 /* ---- iterations ahead ------------------------------------------------------------------------ */
 
-static SpvId put(Pipeliner *s, SpvBlock *b, uint16_t op, SpvId type, const uint32_t *operands,
-                 uint32_t n)
+static SpvId put_inst(Pipeliner *s, SpvBlock *b, uint16_t op, SpvId type, const uint32_t *operands,
+                      uint32_t n)
 {
     SpvInst *i = spv_make(s->m, op, type, spv_new_id(s->m), operands, n);
     spv_append(b, i);
@@ -460,7 +460,7 @@ static SpvId put(Pipeliner *s, SpvBlock *b, uint16_t op, SpvId type, const uint3
 
 static SpvId both(Pipeliner *s, SpvBlock *b, SpvId x, SpvId y)
 {
-    return x ? put(s, b, SpvOpLogicalAnd, spv_bool_type(s->m), (uint32_t[]){ x, y }, 2) : y;
+    return x ? put_inst(s, b, SpvOpLogicalAnd, spv_bool_type(s->m), (uint32_t[]){ x, y }, 2) : y;
 }
 
 static SpvBlock *block_after(Pipeliner *s, SpvBlock *b)
@@ -479,7 +479,7 @@ static void next_iteration(Pipeliner *s)
 
 /* The value of `id` in the iteration at hand, made at the end of `b` where it is not yet. Recursion
  * is bounded by what slices hold. */
-static SpvId make(Pipeliner *s, SpvBlock *b, SpvId id)
+static SpvId make_value(Pipeliner *s, SpvBlock *b, SpvId id)
 {
     SpvInst *i = in_loop(s, id) ? spv_def(s->m, id) : NULL;
     Slice *x = &s->always;
@@ -495,9 +495,8 @@ static SpvId make(Pipeliner *s, SpvBlock *b, SpvId id)
     uint16_t *at = NEW_ARRAY(s->c->scratch, uint16_t, n + 1);
     n = spv_id_operands(copy, at, n);
     for (uint32_t k = 0; k < n; k++)
-        copy->words[at[k]] = is_unused_object(i, at[k])
-                                 ? spv_null_constant(s->m, i->type)
-                                 : make(s, b, copy->words[at[k]]);
+        copy->words[at[k]] = is_unused_object(i, at[k]) ? spv_null_constant(s->m, i->type)
+                                                        : make_value(s, b, copy->words[at[k]]);
     copy->id = copy->words[copy->first_operand - 1] = spv_new_id(s->m);
     s->m->defs[copy->id] = copy;
     spv_append(b, copy);
@@ -508,8 +507,8 @@ static SpvId make(Pipeliner *s, SpvBlock *b, SpvId id)
 /* Whether the iteration at hand stays in the loop at its exit. */
 static SpvId make_condition(Pipeliner *s, SpvBlock *b)
 {
-    SpvId value = make(s, b, spv_operand(s->exit, 0));
-    return s->exit_when ? put(s, b, SpvOpLogicalNot, spv_bool_type(s->m), &value, 1) : value;
+    SpvId value = make_value(s, b, spv_operand(s->exit, 0));
+    return s->exit_when ? put_inst(s, b, SpvOpLogicalNot, spv_bool_type(s->m), &value, 1) : value;
 }
 
 /* Counters of the iteration at hand, by place in `always`; 0 for what is none. */
@@ -525,7 +524,7 @@ static SpvId *make_next(Pipeliner *s, SpvBlock *b)
     SpvId *next = NEW_ARRAY(s->c->scratch, SpvId, s->always.insts.len + 1);
     for (uint32_t k = 0; k < s->always.insts.len; k++)
         if (is_counter(s, s->always.insts.data[k]))
-            next[k] = make(s, b, loop_incoming(s->always.insts.data[k], s->l.latch->id));
+            next[k] = make_value(s, b, loop_incoming(s->always.insts.data[k], s->l.latch->id));
     return next;
 }
 
@@ -572,7 +571,7 @@ static void load_first(Pipeliner *s, Prologue *p, uint32_t k, SpvId guard)
                     (uint32_t[]){ guard, inside->id, p->last->id }, 3);
     }
     for (uint32_t n = 0; n < s->registers.len; n++)
-        s->registers.data[n].next[k] = make(s, inside, s->registers.data[n].load->id);
+        s->registers.data[n].next[k] = make_value(s, inside, s->registers.data[n].load->id);
     if (!guard)
         return;
     edit_append(s->m, inside, SpvOpBranch, &p->last->id, 1);
@@ -580,7 +579,7 @@ static void load_first(Pipeliner *s, Prologue *p, uint32_t k, SpvId guard)
         Register *r = &s->registers.data[n];
         uint32_t either[] = { r->next[k], inside->id, spv_null_constant(s->m, r->load->type),
                               from->id };
-        r->next[k] = put(s, p->last, SpvOpPhi, r->load->type, either, 4);
+        r->next[k] = put_inst(s, p->last, SpvOpPhi, r->load->type, either, 4);
     }
 }
 
@@ -611,7 +610,7 @@ typedef struct Main {
 
 static SpvId put_phi(Pipeliner *s, SpvBlock *b, SpvId type, SpvId start, SpvId from)
 {
-    return put(s, b, SpvOpPhi, type, (uint32_t[]){ start, from }, 2);
+    return put_inst(s, b, SpvOpPhi, type, (uint32_t[]){ start, from }, 2);
 }
 
 static void add_edge(Pipeliner *s, SpvId phi, SpvId value, SpvId from)
@@ -689,7 +688,7 @@ static void make_main(Pipeliner *s, const Prologue *p, Main *x)
     x->next = make_next(s, x->head);
     SpvId go = s->behind ? both(s, x->head, x->full, x->comes) : x->full;
     for (uint32_t n = 0; n < s->registers.len; n++)
-        s->registers.data[n].fresh = make(s, x->fetch, s->registers.data[n].load->id);
+        s->registers.data[n].fresh = make_value(s, x->fetch, s->registers.data[n].load->id);
     copy_body(s, x);
     x->out = block_after(s, s->l.header->prev);
     SpvId next = loop_mapped(&s->l, spv_operand(s->l.loop->merge_inst, 1));
@@ -729,7 +728,7 @@ static void make_epilogue(Pipeliner *s, const Main *x)
 }
 
 /* What is said of a value is said of its copies, but for its precision. */
-static void copy_decorations(Pipeliner *s)
+static void decorate_copies(Pipeliner *s)
 {
     for (SpvInst *i = s->m->globals.first; i; i = i->next) {
         uint32_t place;
@@ -754,7 +753,7 @@ static void pipeline(Pipeliner *s)
     Prologue p = make_prologue(s);
     make_main(s, &p, &x);
     make_epilogue(s, &x);
-    copy_decorations(s);
+    decorate_copies(s);
     loop_done(&s->l);
     s->budget -= s->l.size;
 }

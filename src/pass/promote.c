@@ -243,7 +243,7 @@ static bool place_phis(Promoter *s, uint32_t var, Nodes *defs, Nodes *at)
     return true;
 }
 
-static bool choose(Promoter *s)
+static bool choose_variables(Promoter *s)
 {
     bool any = false;
     Nodes defs = { 0 }, work = { 0 }, at = { 0 };
@@ -351,7 +351,7 @@ static void to_ssa(Promoter *s)
     s->first_phi = NEW_ARRAY(a, uint32_t, s->g->n);
     find_frontiers(s);
     find_hidden_preds(s);
-    if (!choose(s))
+    if (!choose_variables(s))
         return;
     for (uint32_t k = 0; k < n_vars; k++) {
         SpvInst *i = s->v->list.data[k].inst;

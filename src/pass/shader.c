@@ -112,7 +112,7 @@ Fate shader_lower(Shader *s, SpvInst *i, SpvId *to)
     return fate == FATE_STAYS ? shader_operation(s, i, to) : fate;
 }
 
-static bool rewrite(Shader *s, SpvInst *i)
+static bool rewrite_inst(Shader *s, SpvInst *i)
 {
     SpvId to = 0;
     Fate fate = shader_lower(s, i, &to);
@@ -140,7 +140,7 @@ static bool rewrite_all(Shader *s)
         for (SpvInst *i = blocks.data[k]->insts.first, *next; i; i = next) {
             next = i->next;
             bool own = i->id >= s->n_with; /* the arguments' loads */
-            if (i->op != SpvOpLabel && !own && !rewrite(s, i))
+            if (i->op != SpvOpLabel && !own && !rewrite_inst(s, i))
                 return false;
         }
     shader_close_pointers(s);
@@ -183,7 +183,7 @@ static void change_interface(Shader *s)
     edit_become(s->m, s->entry, SpvOpEntryPoint, words, n);
 }
 
-static bool convert(Shader *s, SpvInst *entry)
+static bool convert_kernel(Shader *s, SpvInst *entry)
 {
     uint32_t n;
     s->entry = entry;
@@ -293,7 +293,7 @@ static bool shader_module(Shader *s)
     if (!entries.len)
         return shader_refuse(s, NULL, "a program without kernels");
     for (uint32_t k = 0; k < entries.len; k++)
-        if (!convert(s, entries.data[k]))
+        if (!convert_kernel(s, entries.data[k]))
             return false;
     clear_preamble(s);
     say_memory_model(s);

@@ -29,7 +29,7 @@ static void retarget(SpvInst *term, SpvId from, SpvId to)
 }
 
 /* A block that the edges from `preds` to `b` go through, with the phis they need. */
-static SpvBlock *gather(Flow *w, SpvBlock *b, SpvBlock *const *preds, uint32_t n)
+static SpvBlock *join_edges(Flow *w, SpvBlock *b, SpvBlock *const *preds, uint32_t n)
 {
     SpvModule *m = w->m;
     SpvBlock *join = spv_new_block(b->function, NULL);
@@ -79,7 +79,7 @@ static SpvBlock *loop_exit(Flow *w, const CfgLoop *l)
         }
     }
     if (target != NONE)
-        return gather(w, block_at(w, target), leaving.data, leaving.len);
+        return join_edges(w, block_at(w, target), leaving.data, leaving.len);
     SpvBlock *never = spv_new_block(w->s->f, NULL);
     edit_append(w->m, never, SpvOpUnreachable, NULL, 0);
     return never;
@@ -106,7 +106,7 @@ static bool structure_loop(Flow *w, const CfgLoop *l)
     SpvBlock *exit = latch ? loop_exit(w, l) : NULL;
     if (!exit)
         return shader_refuse(w->s, header->insts.last, "a loop with several ways out");
-    SpvBlock *next = gather(w, header, &latch, 1);
+    SpvBlock *next = join_edges(w, header, &latch, 1);
     /* The header only begins the loop: a selection in it is one of the loop's body. */
     SpvInst *body = edit_after_phis(header);
     SpvBlock *rest = edit_split(w->m, body);
@@ -164,7 +164,7 @@ static void structure_selection(Flow *w, uint32_t position)
     if (end)
         find_preds(w, end, position, &preds, &n);
     if (n) {
-        merge = gather(w, end, preds, n);
+        merge = join_edges(w, end, preds, n);
     } else {
         merge = spv_new_block(w->s->f, NULL);
         edit_append(w->m, merge, SpvOpUnreachable, NULL, 0);

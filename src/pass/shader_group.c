@@ -88,21 +88,21 @@ static Group open_group(Shader *s, SpvId type)
     return g;
 }
 
-static SpvId element(const Group *g, SpvId index)
+static SpvId slot_of(const Group *g, SpvId index)
 {
     SpvId pointer = spv_pointer_type(g->s->m, SpvStorageClassWorkgroup, g->type);
     return EMIT(g->s, SpvOpAccessChain, pointer, g->array, index);
 }
 
-static SpvId get(const Group *g, SpvId index)
+static SpvId load_slot(const Group *g, SpvId index)
 {
-    uint32_t operands[] = { element(g, index), SpvMemoryAccessNonPrivatePointerMask };
+    uint32_t operands[] = { slot_of(g, index), SpvMemoryAccessNonPrivatePointerMask };
     return shader_emit(g->s, SpvOpLoad, g->type, operands, g->s->matrices ? 2 : 1);
 }
 
-static void set(const Group *g, SpvId value)
+static void store_slot(const Group *g, SpvId value)
 {
-    uint32_t operands[] = { element(g, g->own), value, SpvMemoryAccessNonPrivatePointerMask };
+    uint32_t operands[] = { slot_of(g, g->own), value, SpvMemoryAccessNonPrivatePointerMask };
     shader_emit(g->s, SpvOpStore, 0, operands, g->s->matrices ? 3 : 2);
 }
 
@@ -163,14 +163,14 @@ static SpvId identity(Shader *s, const SpvType *t, Identity what)
     return spv_number_constant(s->m, t->id, bits);
 }
 
-static SpvId combine(const Group *g, const Row *r, SpvId x, SpvId y)
+static SpvId combine_values(const Group *g, const Row *r, SpvId x, SpvId y)
 {
     Shader *s = g->s;
     return r->glsl ? EMIT(s, SpvOpExtInst, g->type, s->glsl, r->op, x, y)
                    : EMIT(s, r->op, g->type, x, y);
 }
 
-static SpvId pick(Shader *s, SpvId type, SpvId condition, SpvId yes, SpvId no)
+static SpvId select_value(Shader *s, SpvId type, SpvId condition, SpvId yes, SpvId no)
 {
     return EMIT(s, SpvOpSelect, type, condition, yes, no);
 }
@@ -181,15 +181,16 @@ static void scan(const Group *g, const Row *r, SpvId x)
     Shader *s = g->s;
     SpvId one = shader_u32(s, 1), none = shader_u32(s, 0);
     Loop l;
-    set(g, x);
+    store_slot(g, x);
     SpvId distance = open_loop(s, &l, one, g->size);
     meet(g);
     SpvId has = EMIT(s, SpvOpUGreaterThanEqual, s->bool_, g->own, distance);
     SpvId before = EMIT(s, SpvOpISub, s->u32, g->own, distance);
-    SpvId mine = get(g, g->own), other = get(g, pick(s, s->u32, has, before, none));
-    SpvId both = pick(s, g->type, has, combine(g, r, other, mine), mine);
+    SpvId mine = load_slot(g, g->own),
+          other = load_slot(g, select_value(s, s->u32, has, before, none));
+    SpvId both = select_value(s, g->type, has, combine_values(g, r, other, mine), mine);
     meet(g);
-    set(g, both);
+    store_slot(g, both);
     close_loop(s, &l, SpvOpShiftLeftLogical, one);
     meet(g);
 }
@@ -199,24 +200,25 @@ static SpvId result_of(const Group *g, const Row *r, uint32_t operation)
     Shader *s = g->s;
     SpvId one = shader_u32(s, 1), none = shader_u32(s, 0);
     if (operation == SpvGroupOperationReduce)
-        return get(g, EMIT(s, SpvOpISub, s->u32, g->size, one));
+        return load_slot(g, EMIT(s, SpvOpISub, s->u32, g->size, one));
     if (operation == SpvGroupOperationInclusiveScan)
-        return get(g, g->own);
+        return load_slot(g, g->own);
     SpvId first = EMIT(s, SpvOpIEqual, s->bool_, g->own, none);
     SpvId before = EMIT(s, SpvOpISub, s->u32, g->own, one);
-    SpvId value = get(g, pick(s, s->u32, first, none, before));
-    return pick(s, g->type, first, identity(s, spv_type(s->m, g->type), r->identity), value);
+    SpvId value = load_slot(g, select_value(s, s->u32, first, none, before));
+    return select_value(s, g->type, first, identity(s, spv_type(s->m, g->type), r->identity),
+                        value);
 }
 
 /* Truths are words meanwhile. */
-static Fate reduce(Shader *s, const SpvInst *i, const Row *r, SpvId *to)
+static Fate reduce_group(Shader *s, const SpvInst *i, const Row *r, SpvId *to)
 {
     bool vote = r->of == SpvOpGroupAll || r->of == SpvOpGroupAny;
     const SpvType *t = spv_type(s->m, i->type);
     SpvId x = spv_operand(i, vote ? 1 : 2);
     SpvId none = shader_u32(s, 0);
     if (t->kind == SPV_BOOL)
-        x = pick(s, s->u32, x, shader_u32(s, UINT32_MAX), none);
+        x = select_value(s, s->u32, x, shader_u32(s, UINT32_MAX), none);
     Group g = open_group(s, t->kind == SPV_BOOL ? s->u32 : t->id);
     scan(&g, r, x);
     *to = result_of(&g, r, vote ? SpvGroupOperationReduce : spv_operand(i, 1));
@@ -239,9 +241,9 @@ static Fate broadcast(Shader *s, const SpvInst *i, SpvId *to)
         index = index ? EMIT(s, SpvOpIMul, s->u32, index, s->local_size[k]) : 0;
         index = index ? EMIT(s, SpvOpIAdd, s->u32, index, x) : x;
     }
-    set(&g, spv_operand(i, 1));
+    store_slot(&g, spv_operand(i, 1));
     meet(&g);
-    *to = get(&g, index);
+    *to = load_slot(&g, index);
     meet(&g);
     return FATE_GONE;
 }
@@ -249,7 +251,7 @@ static Fate broadcast(Shader *s, const SpvInst *i, SpvId *to)
 /* ---- copies ---------------------------------------------------------------------------------- */
 
 /* The stride is that of the side in global memory. */
-static Fate copy(Shader *s, const SpvInst *i)
+static Fate copy_async(Shader *s, const SpvInst *i)
 {
     const SpvType *to = spv_type_of(s->m, spv_operand(i, 1));
     SpvId n = shader_narrow_integer(s, spv_operand(i, 3));
@@ -269,7 +271,7 @@ Fate shader_group(Shader *s, SpvInst *i, SpvId *to)
     const Row *r = row_of(i->op);
     uint64_t where;
     switch (i->op) {
-    case SpvOpGroupAsyncCopy: return copy(s, i);
+    case SpvOpGroupAsyncCopy: return copy_async(s, i);
     case SpvOpGroupWaitEvents:
         shader_barrier(s, SpvMemorySemanticsWorkgroupMemoryMask |
                           SpvMemorySemanticsCrossWorkgroupMemoryMask);
@@ -279,6 +281,6 @@ Fate shader_group(Shader *s, SpvInst *i, SpvId *to)
             return FATE_STAYS;
         if (!shader_constant(s, spv_operand(i, 0), &where) || where != SpvScopeWorkgroup)
             return FATE_STAYS;
-        return r ? reduce(s, i, r, to) : broadcast(s, i, to);
+        return r ? reduce_group(s, i, r, to) : broadcast(s, i, to);
     }
 }

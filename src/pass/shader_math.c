@@ -52,7 +52,10 @@ typedef struct Evaluation {
     uint32_t n;
 } Evaluation;
 
-static const SpvType *component(const SpvType *t) { return t->kind == SPV_VECTOR ? t->element : t; }
+static const SpvType *component_of(const SpvType *t)
+{
+    return t->kind == SPV_VECTOR ? t->element : t;
+}
 
 static SpvId shaped(Evaluation *e, SpvId scalar)
 {
@@ -60,7 +63,7 @@ static SpvId shaped(Evaluation *e, SpvId scalar)
     return e->x->kind == SPV_VECTOR ? spv_vector_type(m, scalar, e->x->count) : scalar;
 }
 
-static SpvId constant(Evaluation *e, SpvId scalar, uint64_t bits)
+static SpvId constant_of(Evaluation *e, SpvId scalar, uint64_t bits)
 {
     SpvModule *m = e->s->m;
     SpvId one = spv_number_constant(m, scalar, bits), parts[16];
@@ -81,27 +84,27 @@ uint64_t shader_float_bits(double value, uint32_t bits)
     return bits == 64 ? u : bits == 32 ? v : f16_from_double(value);
 }
 
-static SpvId number(Evaluation *e, const char *word, size_t n)
+static SpvId number_of(Evaluation *e, const char *word, size_t n)
 {
-    const SpvType *c = component(e->x);
+    const SpvType *c = component_of(e->x);
     SpvId integer = spv_int_type(e->s->m, c->bits, false);
     double value = strtod(word, NULL);
     if (word[n - 1] == 'l')
-        return constant(e, e->s->u32, (uint32_t)(int64_t)value);
+        return constant_of(e, e->s->u32, (uint32_t)(int64_t)value);
     if (c->kind == SPV_INT || word[n - 1] == 'i')
-        return constant(e, integer, (uint64_t)(int64_t)value);
-    return constant(e, c->id, shader_float_bits(value, c->bits));
+        return constant_of(e, integer, (uint64_t)(int64_t)value);
+    return constant_of(e, c->id, shader_float_bits(value, c->bits));
 }
 
 static SpvId pop(Evaluation *e) { return e->n ? e->stack[--e->n] : 0; }
 
-static SpvId bitcast(Evaluation *e, SpvId value, SpvId type)
+static SpvId bitcast_to(Evaluation *e, SpvId value, SpvId type)
 {
     return spv_type_of(e->s->m, value)->id == type ? value
                                                    : EMIT(e->s, SpvOpBitcast, type, value);
 }
 
-static SpvId choose(Evaluation *e)
+static SpvId choose_value(Evaluation *e)
 {
     SpvId no = pop(e), yes = pop(e), condition = pop(e);
     return EMIT(e->s, SpvOpSelect, spv_type_of(e->s->m, yes)->id, condition, yes, no);
@@ -150,13 +153,13 @@ static bool core(const char *word, size_t n, uint16_t *op, uint32_t *operands)
 static SpvId count_bits(Evaluation *e, SpvId value)
 {
     Shader *s = e->s;
-    uint32_t bits = component(e->x)->bits;
+    uint32_t bits = component_of(e->x)->bits;
     SpvId words = shaped(e, s->u32);
     if (bits == 32)
         return EMIT(s, SpvOpBitCount, words, value);
     SpvId n = EMIT(s, SpvOpBitCount, words, EMIT(s, SpvOpUConvert, words, value));
     if (bits == 64) {
-        SpvId half = constant(e, component(e->x)->id, 32);
+        SpvId half = constant_of(e, component_of(e->x)->id, 32);
         SpvId high = EMIT(s, SpvOpShiftRightLogical, e->x->id, value, half);
         high = EMIT(s, SpvOpBitCount, words, EMIT(s, SpvOpUConvert, words, high));
         n = EMIT(s, SpvOpIAdd, words, n, high);
@@ -199,7 +202,7 @@ static SpvId instruction(Evaluation *e, const char *word, size_t n)
 /* What a floating-point type consists of. */
 static SpvId trait(Evaluation *e, const char *word, size_t n)
 {
-    const SpvType *c = component(e->x);
+    const SpvType *c = component_of(e->x);
     uint64_t mant = c->bits == 64 ? 52 : c->bits == 32 ? 23 : c->bits == 16 ? 10 : 0;
     uint64_t ones = (UINT64_C(1) << (c->bits - 1 - mant)) - 1;
     const struct { const char *name; bool is_float; uint64_t bits; } traits[] = {
@@ -210,36 +213,37 @@ static SpvId trait(Evaluation *e, const char *word, size_t n)
     };
     for (uint32_t k = 0; k < COUNT_OF(traits); k++)
         if (is(word, n, traits[k].name))
-            return constant(e, traits[k].is_float ? c->id : spv_int_type(e->s->m, c->bits, false),
-                            traits[k].bits);
+            return constant_of(e,
+                               traits[k].is_float ? c->id : spv_int_type(e->s->m, c->bits, false),
+                               traits[k].bits);
     return 0;
 }
 
 static SpvId short_integer(Evaluation *e, SpvId value)
 {
-    uint32_t bits = component(spv_type_of(e->s->m, value))->bits;
+    uint32_t bits = component_of(spv_type_of(e->s->m, value))->bits;
     SpvId type = shaped(e, e->s->u32);
     return bits == 32 ? value : EMIT(e->s, bits < 32 ? SpvOpSConvert : SpvOpUConvert, type, value);
 }
 
 static SpvId word_value(Evaluation *e, const char *word, size_t n)
 {
-    const SpvType *c = component(e->x);
+    const SpvType *c = component_of(e->x);
     SpvId integer = spv_int_type(e->s->m, c->bits, false);
     if (n == 1 && *word >= 'x' && *word <= 'z')
         return e->operands[*word - 'x'];
     if (n == 1 && islower((unsigned char)*word) && *word != 'w')
         return e->named[*word - 'a'];
     if (isdigit((unsigned char)*word) || (*word == '-' && n > 1))
-        return number(e, word, n);
+        return number_of(e, word, n);
     if (*word == '?')
-        return choose(e);
+        return choose_value(e);
     if (is(word, n, "Int"))
         return short_integer(e, pop(e));
     if (is(word, n, "bits"))
-        return bitcast(e, pop(e), shaped(e, integer));
+        return bitcast_to(e, pop(e), shaped(e, integer));
     if (is(word, n, "float"))
-        return bitcast(e, pop(e), e->x->id);
+        return bitcast_to(e, pop(e), e->x->id);
     if (is(word, n, "Wider"))
         return EMIT(e->s, SpvOpUConvert, e->type, pop(e));
     if (is(word, n, "BitCount"))
@@ -288,20 +292,20 @@ static SpvId evaluate(Shader *s, uint8_t widths, const char *expression, SpvId t
 {
     const SpvType *x = spv_type_of(s->m, operands[0]), *t = spv_type(s->m, type);
     SpvId wide[3];
-    if (!(widths & BY_FLOAT) || component(x)->kind != SPV_FLOAT || component(x)->bits != 16)
+    if (!(widths & BY_FLOAT) || component_of(x)->kind != SPV_FLOAT || component_of(x)->bits != 16)
         return shader_evaluate(s, expression, type, operands);
     SpvId to = spv_float_type(s->m, 32);
     to = x->kind == SPV_VECTOR ? spv_vector_type(s->m, to, x->count) : to;
     for (uint32_t k = 0; k < MIN(n, 3); k++)
         wide[k] = spv_type_of(s->m, operands[k]) == x ? EMIT(s, SpvOpFConvert, to, operands[k])
                                                       : operands[k];
-    bool back = component(t)->kind == SPV_FLOAT;
+    bool back = component_of(t)->kind == SPV_FLOAT;
     SpvId value = shader_evaluate(s, expression, back ? to : type, wide);
     return back ? EMIT(s, SpvOpFConvert, type, value) : value;
 }
 
 /* With a second result, which is stored. */
-static Fate two_results(Shader *s, const SpvInst *i, const Storing *r, SpvId *to)
+static Fate store_two_results(Shader *s, const SpvInst *i, const Storing *r, SpvId *to)
 {
     const SpvId *operands = i->words + i->first_operand + 2;
     const SpvType *x = spv_type(s->m, i->type);
@@ -314,7 +318,7 @@ static Fate two_results(Shader *s, const SpvInst *i, const Storing *r, SpvId *to
     return shader_store(s, i, operands[n], stored) ? FATE_GONE : FATE_ERROR;
 }
 
-static Fate refuse(Shader *s, const SpvInst *i, bool other_width, uint32_t bits)
+static Fate refuse_math(Shader *s, const SpvInst *i, bool other_width, uint32_t bits)
 {
     const SpvExtInst *info = spv_ext_inst(SPV_SET_OpenCLstd_, spv_operand(i, 1));
     char text[128];
@@ -326,7 +330,7 @@ static Fate refuse(Shader *s, const SpvInst *i, bool other_width, uint32_t bits)
 }
 
 /* A shuffle by a mask that is a constant. */
-static Fate shuffle(Shader *s, SpvInst *i, SpvId *to)
+static Fate shuffle_vectors(Shader *s, SpvInst *i, SpvId *to)
 {
     bool two = spv_operand(i, 1) == OpenCLstd_shuffle2;
     const SpvType *t = spv_type_of(s->m, spv_operand(i, 2));
@@ -351,19 +355,19 @@ Fate shader_function(Shader *s, SpvInst *i, SpvId *to)
     if (function == OpenCLstd_printf)
         return shader_print(s, i, to);
     if (function == OpenCLstd_shuffle || function == OpenCLstd_shuffle2)
-        return shuffle(s, i, to);
+        return shuffle_vectors(s, i, to);
     const SpvType *x = spv_n_operands(i) > 2 ? spv_type_of(s->m, spv_operand(i, 2)) : NULL;
     if (!x || (x->kind != SPV_INT && x->kind != SPV_FLOAT && x->kind != SPV_VECTOR))
-        return refuse(s, i, false, 0);
+        return refuse_math(s, i, false, 0);
     const SpvId *operands = i->words + i->first_operand + 2;
     bool other_width = false;
-    uint32_t bits = component(x)->bits;
+    uint32_t bits = component_of(x)->bits;
     for (uint32_t k = 0; k < COUNT_OF(storing); k++) {
         if (storing[k].function != function)
             continue;
         other_width = true;
         if (storing[k].widths & bits / 8)
-            return two_results(s, i, &storing[k], to);
+            return store_two_results(s, i, &storing[k], to);
     }
     if (function == OpenCLstd_select) {
         *to = shader_evaluate(s, x->kind == SPV_VECTOR ? "z 0i SLessThan y x ?"
@@ -377,7 +381,7 @@ Fate shader_function(Shader *s, SpvInst *i, SpvId *to)
         row = rows[k].function == function && rows[k].widths & bits / 8 ? &rows[k] : NULL;
     }
     if (!row)
-        return refuse(s, i, other_width, bits);
+        return refuse_math(s, i, other_width, bits);
     *to = evaluate(s, row->widths, row->expression, i->type, operands, spv_n_operands(i) - 2);
     if (function == OpenCLstd_fma) /* one operation, rounded once */
         vec_push(s->a, &s->exact_ids, *to);

@@ -7,7 +7,7 @@
  */
 #include "pass/shader.h"
 
-static uint64_t stride_of(Shader *s, const SpvType *t)
+static uint64_t stride_in_memory(Shader *s, const SpvType *t)
 {
     uint32_t align;
     uint64_t size = spv_opencl_size(s->m, t, &align);
@@ -32,7 +32,7 @@ static void constant_bytes(Shader *s, SpvId id, uint8_t *out)
     for (uint32_t k = 0; k < spv_n_operands(i); k++)
         constant_bytes(s, spv_operand(i, k),
                        out + (t->kind == SPV_STRUCT ? spv_opencl_offset(s->m, t, k)
-                                                    : k * stride_of(s, t->element)));
+                                                    : k * stride_in_memory(s, t->element)));
 }
 
 static SpvId initialiser(Shader *s, const Root *r, SpvId array, const SpvType *unit, uint32_t n)
@@ -251,7 +251,7 @@ static bool open_access(Shader *s, const SpvInst *i, SpvId pointer, uint32_t mas
     return true;
 }
 
-static SpvId element(const Access *x, const View *v, uint32_t extra)
+static SpvId element_pointer(const Access *x, const View *v, uint32_t extra)
 {
     Shader *s = x->s;
     const Root *r = x->place.root;
@@ -266,7 +266,7 @@ static SpvId element(const Access *x, const View *v, uint32_t extra)
 
 static SpvId load_through(const Access *x, const View *v, uint32_t extra)
 {
-    uint32_t operands[] = { element(x, v, extra), x->mask };
+    uint32_t operands[] = { element_pointer(x, v, extra), x->mask };
     return shader_emit(x->s, SpvOpLoad, v->type, operands, x->mask ? 2 : 1);
 }
 
@@ -286,7 +286,7 @@ static SpvId load_scalar(const Access *x, uint32_t extra, const SpvType *t)
 
 static void store_through(const Access *x, const View *v, uint32_t extra, SpvId value)
 {
-    uint32_t operands[] = { element(x, v, extra), value, x->mask };
+    uint32_t operands[] = { element_pointer(x, v, extra), value, x->mask };
     shader_emit(x->s, SpvOpStore, 0, operands, x->mask ? 3 : 2);
 }
 
@@ -313,7 +313,7 @@ static bool whole(const Access *x, const SpvType *t, uint32_t align)
 }
 
 /* `align` 0: of the type's own. */
-static SpvId load(const Access *x, const SpvType *t, uint32_t align)
+static SpvId load_parts(const Access *x, const SpvType *t, uint32_t align)
 {
     Shader *s = x->s;
     SpvId parts[16];
@@ -333,7 +333,7 @@ static SpvId load(const Access *x, const SpvType *t, uint32_t align)
     return shader_emit(s, SpvOpCompositeConstruct, t->id, parts, t->count);
 }
 
-static bool store(const Access *x, const SpvType *t, SpvId value, uint32_t align)
+static bool store_parts(const Access *x, const SpvType *t, SpvId value, uint32_t align)
 {
     Shader *s = x->s;
     if (t->kind == SPV_INT || t->kind == SPV_FLOAT) {
@@ -364,7 +364,7 @@ static uint32_t memory_operands(const SpvInst *i, uint32_t at, uint32_t *align)
 bool shader_store(Shader *s, const SpvInst *i, SpvId pointer, SpvId value)
 {
     Access x = { 0 };
-    return open_access(s, i, pointer, 0, &x) && store(&x, spv_type_of(s->m, value), value, 0);
+    return open_access(s, i, pointer, 0, &x) && store_parts(&x, spv_type_of(s->m, value), value, 0);
 }
 
 static Fate lower_load(Shader *s, SpvInst *i, SpvId *to)
@@ -378,7 +378,8 @@ static Fate lower_load(Shader *s, SpvInst *i, SpvId *to)
         return FATE_ERROR;
     const SpvType *t = spv_type(s->m, i->type);
     bool pointer = t->kind == SPV_POINTER;
-    SpvId value = load(&x, pointer ? spv_type(s->m, spv_vector_type(s->m, s->u32, 2)) : t, align);
+    SpvId value =
+        load_parts(&x, pointer ? spv_type(s->m, spv_vector_type(s->m, s->u32, 2)) : t, align);
     if (value && pointer)
         shader_unpack(s, shader_address(s, i->id), value);
     else
@@ -394,7 +395,7 @@ static Fate lower_store(Shader *s, SpvInst *i)
         value = shader_pack(s, value);
     Access x = { 0 };
     bool ok = open_access(s, i, spv_operand(i, 0), mask, &x) &&
-              store(&x, spv_type_of(s->m, value), value, align);
+              store_parts(&x, spv_type_of(s->m, value), value, align);
     return ok ? FATE_GONE : FATE_ERROR;
 }
 
@@ -435,8 +436,8 @@ bool shader_copy_element(Shader *s, const SpvInst *i, SpvId to, SpvId from)
     uint32_t part = n == 3 ? 1 : MIN(n, 4), size = part * one->bits / 8;
     const SpvType *piece = part > 1 ? spv_type(s->m, spv_vector_type(s->m, one->id, part)) : one;
     for (uint32_t k = 0; k < n; k += part) {
-        SpvId value = load(&y, piece, MIN(align, size));
-        if (!value || !store(&x, piece, value, MIN(align, size)))
+        SpvId value = load_parts(&y, piece, MIN(align, size));
+        if (!value || !store_parts(&x, piece, value, MIN(align, size)))
             return false;
         x.place.constant += size;
         y.place.constant += size;
@@ -457,7 +458,7 @@ SpvId shader_access_chain(Shader *s, const SpvInst *i, SpvId pointer, const SpvT
         shader_refuse(s, i, "an atomic of memory that is also accessed by other types");
         return 0;
     }
-    return element(&x, v, 0);
+    return element_pointer(&x, v, 0);
 }
 
 /* vloadn, vstoren: n components from the offset times n on; of halves that are floats, too. */
@@ -482,14 +483,14 @@ static Fate vector_access(Shader *s, SpvInst *i, SpvId *to)
         return FATE_ERROR;
     shader_add_index(s, &x.place, spv_operand(i, first), bytes);
     if (is_load) {
-        SpvId value = load(&x, in, 0);
+        SpvId value = load_parts(&x, in, 0);
         *to = half ? EMIT(s, SpvOpFConvert, t->id, value) : value;
         return FATE_GONE;
     }
     SpvId value = spv_operand(i, 2);
     uint32_t mode = rounded ? spv_operand(i, 5) : SpvFPRoundingModeRTE;
     value = half ? shader_round(s, SpvOpFConvert, in->id, value, mode) : value;
-    return store(&x, in, value, 0) ? FATE_GONE : FATE_ERROR;
+    return store_parts(&x, in, value, 0) ? FATE_GONE : FATE_ERROR;
 }
 
 static bool is_vector_access(const SpvInst *i)

@@ -119,7 +119,7 @@ static void need_for_atomic(Needs *n, const SpvInst *i)
         need(n, SpvCapabilityInt64Atomics);
 }
 
-static bool visit(void *user, SpvInst *i)
+static bool visit_inst(void *user, SpvInst *i)
 {
     Needs *n = user;
     const SpvOpInfo *info = spv_op_info(i->op);
@@ -180,7 +180,7 @@ bool shader_capabilities(Shader *s)
     need(&n, SpvCapabilityShader);
     if (s->matrices)
         need(&n, SpvCapabilityVulkanMemoryModel);
-    spv_each_inst(s->m, visit, &n);
+    spv_each_inst(s->m, visit_inst, &n);
     for (uint32_t k = 1; n.ok && k < n.list.len; k++)
         spv_append_global(s->m, spv_make(s->m, SpvOpCapability, 0, 0, &n.list.data[k], 1));
     for (uint32_t k = 0; n.ok && k < COUNT_OF(extensions); k++) {

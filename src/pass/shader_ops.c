@@ -8,7 +8,10 @@
 
 #include <stdio.h>
 
-static const SpvType *component(const SpvType *t) { return t->kind == SPV_VECTOR ? t->element : t; }
+static const SpvType *component_of(const SpvType *t)
+{
+    return t->kind == SPV_VECTOR ? t->element : t;
+}
 
 /* ---- built-in variables ---------------------------------------------------------------------- */
 
@@ -196,7 +199,7 @@ static uint32_t forbidden_orders(uint16_t op)
     return 0;
 }
 
-static Fate atomic(Shader *s, SpvInst *i, SpvId *to)
+static Fate convert_atomic(Shader *s, SpvInst *i, SpvId *to)
 {
     bool is_store = i->op == SpvOpAtomicStore;
     bool compare = i->op == SpvOpAtomicCompareExchange ||
@@ -292,7 +295,7 @@ static SpvId vector_like(Shader *s, const SpvType *shape, SpvId scalar)
     return shape->kind == SPV_VECTOR ? spv_vector_type(s->m, scalar, shape->count) : scalar;
 }
 
-static SpvId splat(Shader *s, const SpvType *shape, SpvId scalar)
+static SpvId splat_scalar(Shader *s, const SpvType *shape, SpvId scalar)
 {
     SpvId parts[16];
     if (shape->kind != SPV_VECTOR)
@@ -304,14 +307,14 @@ static SpvId splat(Shader *s, const SpvType *shape, SpvId scalar)
 
 static SpvId float_constant(Shader *s, const SpvType *shape, double value)
 {
-    const SpvType *c = component(shape);
-    return splat(s, shape, spv_number_constant(s->m, c->id,
-                                               shader_float_bits(value, c->bits)));
+    const SpvType *c = component_of(shape);
+    return splat_scalar(s, shape,
+                        spv_number_constant(s->m, c->id, shader_float_bits(value, c->bits)));
 }
 
 static SpvId int_constant(Shader *s, const SpvType *shape, uint64_t value)
 {
-    return splat(s, shape, spv_int_constant(s->m, component(shape)->id, value));
+    return splat_scalar(s, shape, spv_int_constant(s->m, component_of(shape)->id, value));
 }
 
 static double power_of_two(uint32_t n)
@@ -332,7 +335,7 @@ static Fate float_to_int(Shader *s, SpvInst *i, SpvId *to)
     SpvId x = spv_operand(i, 0);
     const SpvType *from = spv_type_of(s->m, x), *t = spv_type(s->m, i->type);
     bool is_signed = i->op == SpvOpConvertFToS;
-    uint32_t bits = component(t)->bits;
+    uint32_t bits = component_of(t)->bits;
     if (mode && *mode < COUNT_OF(modes) && modes[*mode])
         x = shader_evaluate(s, modes[*mode], from->id, &x);
     *to = EMIT(s, i->op, i->type, x);
@@ -358,7 +361,7 @@ static void compare_integer(Shader *s, const SpvType *t, SpvId x, SpvId r, bool 
                             SpvId out[2])
 {
     const SpvType *rt = spv_type_of(s->m, r);
-    uint32_t bits = component(t)->bits;
+    uint32_t bits = component_of(t)->bits;
     SpvId bools = vector_like(s, t, s->bool_);
     SpvId limit = float_constant(s, rt, power_of_two(is_signed ? bits - 1 : bits));
     SpvId over = EMIT(s, SpvOpFOrdGreaterThanEqual, bools, r, limit);
@@ -388,7 +391,7 @@ SpvId shader_round(Shader *s, uint16_t op, SpvId type, SpvId x, uint32_t mode)
             "x bits =b  y b 0i SLessThan b 1i IAdd b 1i ISub ?  b ? float",
     };
     const SpvType *from = spv_type_of(s->m, x), *t = spv_type(s->m, type);
-    bool wider = op == SpvOpFConvert && component(from)->bits < component(t)->bits;
+    bool wider = op == SpvOpFConvert && component_of(from)->bits < component_of(t)->bits;
     SpvId set[3] = { EMIT(s, op, type, x) };
     if (wider || mode >= COUNT_OF(steps) || !steps[mode])
         return set[0];
@@ -416,7 +419,7 @@ static Fate saturate(Shader *s, SpvInst *i, SpvId *to)
 {
     SpvId x = spv_operand(i, 0);
     const SpvType *from = spv_type_of(s->m, x), *t = spv_type(s->m, i->type);
-    uint32_t in = component(from)->bits, out = component(t)->bits;
+    uint32_t in = component_of(from)->bits, out = component_of(t)->bits;
     bool is_signed = i->op == SpvOpSatConvertSToU;
     uint32_t most = is_signed ? out : out - 1;
     SpvId set[2] = { x, int_constant(s, from, 0) };
@@ -445,7 +448,7 @@ static Fate arithmetic(Shader *s, SpvInst *i)
 }
 
 /* Of a composite that was just made. */
-static Fate extract(Shader *s, SpvInst *i, SpvId *to)
+static Fate convert_extract(Shader *s, SpvInst *i, SpvId *to)
 {
     const SpvInst *from = spv_def(s->m, spv_operand(i, 0));
     uint32_t k = spv_operand(i, 1);
@@ -456,7 +459,7 @@ static Fate extract(Shader *s, SpvInst *i, SpvId *to)
     return FATE_GONE;
 }
 
-static Fate call(Shader *s, SpvInst *i)
+static Fate convert_call(Shader *s, SpvInst *i)
 {
     const char *name = spv_name(s->m, spv_operand(i, 0));
     char text[160];
@@ -479,7 +482,7 @@ Fate shader_operation(Shader *s, SpvInst *i, SpvId *to)
     const SpvOpInfo *info = spv_op_info(i->op);
     switch (i->op) {
     case SpvOpLoad: return builtin(s, i, to);
-    case SpvOpFunctionCall: return call(s, i);
+    case SpvOpFunctionCall: return convert_call(s, i);
     case SpvOpControlBarrier: case SpvOpMemoryBarrier: return barrier(s, i);
     case SpvOpCooperativeMatrixLoadKHR: case SpvOpCooperativeMatrixStoreKHR:
         return matrix_access(s, i, to);
@@ -498,12 +501,12 @@ Fate shader_operation(Shader *s, SpvInst *i, SpvId *to)
     case SpvOpUnordered: return by_expression(s, i, "x IsNan y IsNan LogicalOr", to);
     case SpvOpFAdd: case SpvOpFSub: case SpvOpFMul: return arithmetic(s, i);
     case SpvOpReadClockKHR: return clock_of(s, i);
-    case SpvOpCompositeExtract: return extract(s, i, to);
+    case SpvOpCompositeExtract: return convert_extract(s, i, to);
     case SpvOpExtInst:
         return i->ext_set == SPV_SET_OpenCLstd_ ? shader_function(s, i, to) : FATE_STAYS;
     default:
         if (info && info->flags & SPV_OPF_ATOMIC)
-            return atomic(s, i, to);
+            return convert_atomic(s, i, to);
         return group(s, i, to);
     }
 }

@@ -303,7 +303,7 @@ void shader_close_pointers(Shader *s)
     }
 }
 
-static SpvId choose(Shader *s, SpvId condition, SpvId yes, SpvId no)
+static SpvId choose_number(Shader *s, SpvId condition, SpvId yes, SpvId no)
 {
     return yes == no ? yes : EMIT(s, SpvOpSelect, s->u32, condition, yes, no);
 }
@@ -318,8 +318,8 @@ static Fate lower_select(Shader *s, SpvInst *i)
         w[k] = which(s, x);
     }
     a->n = 1;
-    a->terms[0] = (Term){ choose(s, spv_operand(i, 0), d[0], d[1]), a->grain };
-    a->which = choose(s, spv_operand(i, 0), w[0], w[1]);
+    a->terms[0] = (Term){ choose_number(s, spv_operand(i, 0), d[0], d[1]), a->grain };
+    a->which = choose_number(s, spv_operand(i, 0), w[0], w[1]);
     return FATE_GONE;
 }
 
@@ -362,8 +362,8 @@ static Fate lower_cast(Shader *s, SpvInst *i)
     if (!narrower || !a->n_roots)
         return FATE_GONE;
     SpvId good = in_class(s, from, spv_operand(i, 1)), none = shader_u32(s, 0);
-    a->which = choose(s, good, which(s, from), none);
-    a->terms[0] = (Term){ choose(s, good, bytes(s, from), none), 1 };
+    a->which = choose_number(s, good, which(s, from), none);
+    a->terms[0] = (Term){ choose_number(s, good, bytes(s, from), none), 1 };
     a->n = 1;
     a->constant = 0;
     return FATE_GONE;
@@ -374,8 +374,9 @@ static Fate lower_semantics(Shader *s, SpvInst *i, SpvId *to)
     const Address *a = shader_pointed(s, spv_operand(i, 0));
     SpvId global = in_class(s, a, SpvStorageClassCrossWorkgroup);
     SpvId local = in_class(s, a, SpvStorageClassWorkgroup), none = shader_u32(s, 0);
-    local = choose(s, local, shader_u32(s, SpvMemorySemanticsWorkgroupMemoryMask), none);
-    *to = choose(s, global, shader_u32(s, SpvMemorySemanticsCrossWorkgroupMemoryMask), local);
+    local = choose_number(s, local, shader_u32(s, SpvMemorySemanticsWorkgroupMemoryMask), none);
+    *to =
+        choose_number(s, global, shader_u32(s, SpvMemorySemanticsCrossWorkgroupMemoryMask), local);
     return FATE_GONE;
 }
 

@@ -24,7 +24,7 @@ typedef struct Conversion {
     char kind;
 } Conversion;
 
-static const char *parse(const char *at, Conversion *c)
+static const char *parse_conversion(const char *at, Conversion *c)
 {
     *c = (Conversion){ .head = at, .count = 1 };
     at += strspn(at, "-+ #0123456789.");
@@ -75,7 +75,7 @@ static void put_text(Print *p, const char *text)
         str_printf(p->s->a, &p->text, *text == '%' ? "%%%%" : "%c", *text);
 }
 
-static bool put(Print *p, const Conversion *c)
+static bool put_conversion(Print *p, const Conversion *c)
 {
     Shader *s = p->s;
     for (uint32_t at = 0; at < c->count; at += 4) {
@@ -138,10 +138,10 @@ Fate shader_print(Shader *s, SpvInst *i, SpvId *to)
             at += n;
             continue;
         }
-        at = parse(at + 1, &c);
+        at = parse_conversion(at + 1, &c);
         if (!c.kind || !strchr("diouxXaAeEfFgGcsp", c.kind) || !c.count || c.count > 16)
             return shader_refuse(s, i, "a printf with such a conversion"), FATE_ERROR;
-        if (!put(&p, &c))
+        if (!put_conversion(&p, &c))
             return FATE_ERROR;
     }
     p.words.data[0] = import(s);

@@ -174,7 +174,7 @@ Chain shader_chain(Shader *s, const SpvInst *i)
 }
 
 /* From one element of an array to the next. */
-static uint64_t stride_of(Shader *s, const SpvType *t)
+static uint64_t stride_of_root(Shader *s, const SpvType *t)
 {
     uint32_t align;
     uint64_t size = t ? spv_opencl_size(s->m, t, &align) : 0;
@@ -200,7 +200,7 @@ bool shader_chain_step(Chain *c, SpvId *index, uint64_t *scale)
     }
     if (!element)
         c->type = c->type->element;
-    *scale = stride_of(c->s, c->type);
+    *scale = stride_of_root(c->s, c->type);
     return *scale != 0;
 }
 
@@ -217,7 +217,7 @@ static uint32_t chain_grain(Shader *s, const SpvInst *i)
     return grain;
 }
 
-static bool follow(Shader *s, const SpvInst *i, Address *now)
+static bool follow_inst(Shader *s, const SpvInst *i, Address *now)
 {
     struct Memory *y = s->memory;
     uint32_t storage = spv_type(s->m, i->type)->storage;
@@ -279,7 +279,7 @@ static void escape_constant(Shader *s, SpvId id)
         escape_constant(s, spv_operand(def, k));
 }
 
-static bool step(Shader *s, const SpvInst *i, bool *changed)
+static bool trace_inst(Shader *s, const SpvInst *i, bool *changed)
 {
     Address **slot = &s->memory->address[i->id];
     if (!i->id || i->op == SpvOpVariable || !is_pointer_type(s, i->type)) {
@@ -290,7 +290,7 @@ static bool step(Shader *s, const SpvInst *i, bool *changed)
         *slot = new_address(s);
     Address *now = new_address(s);
     unite(s, now, *slot, SpvStorageClassGeneric);
-    if (!follow(s, i, now))
+    if (!follow_inst(s, i, now))
         return false;
     *changed |= differ(s, now, *slot);
     **slot = *now;
@@ -323,7 +323,7 @@ static bool follow_all(Shader *s)
         changed = false;
         for (uint32_t p = 0; p + 1 < s->g->n; p++)
             for (SpvInst *i = s->g->blocks[p].block->insts.first; i; i = i->next)
-                if (!step(s, i, &changed))
+                if (!trace_inst(s, i, &changed))
                     return false;
     }
     for (uint32_t k = 0; k < y->n; k++)

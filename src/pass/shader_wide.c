@@ -24,14 +24,14 @@ typedef struct Wide {
     bool ok;
 } Wide;
 
-static SpvId put(Wide *w, uint16_t op, SpvId type, const uint32_t *operands, uint32_t n)
+static SpvId put_op(Wide *w, uint16_t op, SpvId type, const uint32_t *operands, uint32_t n)
 {
     return spv_put(w->m, w->at, op, type, operands, n)->id;
 }
 
 #define PUT(w, op, type, ...)                                                                      \
-    put((w), (op), (type), (uint32_t[]){ __VA_ARGS__ },                                            \
-        sizeof((uint32_t[]){ __VA_ARGS__ }) / sizeof(uint32_t))
+    put_op((w), (op), (type), (uint32_t[]){ __VA_ARGS__ },                                         \
+           sizeof((uint32_t[]){ __VA_ARGS__ }) / sizeof(uint32_t))
 
 static bool is_wide(const SpvType *t) { return t && t->kind == SPV_VECTOR && t->count > PART; }
 static bool is_value_wide(Wide *w, SpvId id) { return is_wide(spv_type_of(w->m, id)); }
@@ -42,7 +42,7 @@ static SpvId part_type(Wide *w, const SpvType *t)
     return spv_vector_type(w->m, t->element->id, PART);
 }
 
-static void refuse(Wide *w, const SpvInst *i)
+static void refuse_wide(Wide *w, const SpvInst *i)
 {
     char text[128];
     snprintf(text, sizeof text, "%s of vectors of 8 and 16 components", spv_op_name(i->op));
@@ -71,7 +71,7 @@ static void argument_parts(Wide *w, SpvId id, Parts *p)
     for (uint32_t k = 0; k < t->count; k++) {
         c[k % PART] = PUT(w, SpvOpCompositeExtract, t->element->id, id, k);
         if (k % PART == PART - 1)
-            p->id[k / PART] = put(w, SpvOpCompositeConstruct, part_type(w, t), c, PART);
+            p->id[k / PART] = put_op(w, SpvOpCompositeConstruct, part_type(w, t), c, PART);
     }
 }
 
@@ -85,7 +85,7 @@ static Parts parts_of(Wide *w, SpvId id)
                 def->op == SpvOpUndef))
         constant_parts(w, def, &none);
     else
-        refuse(w, def ? def : w->at);
+        refuse_wide(w, def ? def : w->at);
     return none;
 }
 
@@ -97,7 +97,7 @@ static void define(Wide *w, const SpvInst *i, Parts p)
 }
 
 /* Component k of a value, which may be a scalar. */
-static SpvId component(Wide *w, SpvId id, uint32_t k)
+static SpvId component_at(Wide *w, SpvId id, uint32_t k)
 {
     const SpvType *t = spv_type_of(w->m, id);
     if (t->kind != SPV_VECTOR)
@@ -117,14 +117,14 @@ static void become(Wide *w, SpvInst *i, SpvId *scalars)
         edit_become(w->m, i, SpvOpCompositeConstruct, scalars, t->count);
     else
         for (uint32_t k = 0; k < t->count / PART; k++)
-            p.id[k] = put(w, SpvOpCompositeConstruct, part_type(w, t), scalars + k * PART, PART);
+            p.id[k] = put_op(w, SpvOpCompositeConstruct, part_type(w, t), scalars + k * PART, PART);
     if (is_wide(t))
         define(w, i, p);
 }
 
 /* ---- components ------------------------------------------------------------------------------ */
 
-static void construct(Wide *w, SpvInst *i)
+static void narrow_construct(Wide *w, SpvInst *i)
 {
     SpvId all[MAX_COUNT];
     uint32_t n = 0;
@@ -132,12 +132,12 @@ static void construct(Wide *w, SpvInst *i)
         SpvId from = spv_operand(i, k);
         uint32_t count = count_of(spv_type_of(w->m, from));
         for (uint32_t j = 0; j < count && n < MAX_COUNT; j++)
-            all[n++] = component(w, from, j);
+            all[n++] = component_at(w, from, j);
     }
     become(w, i, all);
 }
 
-static void shuffle(Wide *w, SpvInst *i)
+static void narrow_shuffle(Wide *w, SpvInst *i)
 {
     SpvId x = spv_operand(i, 0), y = spv_operand(i, 1), all[MAX_COUNT];
     uint32_t first = count_of(spv_type_of(w->m, x));
@@ -145,7 +145,8 @@ static void shuffle(Wide *w, SpvInst *i)
     for (uint32_t k = 2; k < spv_n_operands(i); k++) {
         uint32_t j = spv_operand(i, k);
         all[k - 2] = j == UINT32_MAX ? nothing
-                     : j < first ? component(w, x, j) : component(w, y, j - first);
+                     : j < first     ? component_at(w, x, j)
+                                     : component_at(w, y, j - first);
     }
     become(w, i, all);
 }
@@ -208,7 +209,7 @@ static void shuffle_by_mask(Wide *w, SpvInst *i)
     const SpvType *t = spv_type_of(w->m, x), *mt = spv_type_of(w->m, mask);
     SpvId lane = mt->element->id;
     for (uint32_t k = 0; k < mt->count; k++) {
-        SpvId index = component(w, mask, k);
+        SpvId index = component_at(w, mask, k);
         SpvId low = PUT(w, SpvOpBitwiseAnd, lane, index,
                         spv_int_constant(w->m, lane, t->count - 1));
         all[k] = extract_dynamic(w, x, low);
@@ -247,18 +248,18 @@ static uint32_t glue(Wide *w, SpvId *all, uint32_t n, uint32_t bits, uint32_t by
     SpvId type = spv_int_type(w->m, bits * by, false);
     for (uint32_t k = 0; k < n / by; k++) {
         SpvId vector = spv_vector_type(w->m, spv_type_of(w->m, all[k * by])->id, by);
-        all[k] = as(w, put(w, SpvOpCompositeConstruct, vector, all + k * by, by), type);
+        all[k] = as(w, put_op(w, SpvOpCompositeConstruct, vector, all + k * by, by), type);
     }
     return n / by;
 }
 
-static void bitcast(Wide *w, SpvInst *i)
+static void narrow_bitcast(Wide *w, SpvInst *i)
 {
     const SpvType *f = spv_type_of(w->m, spv_operand(i, 0)), *t = spv_type(w->m, i->type);
     uint32_t bits = scalar_of(f)->bits, want = scalar_of(t)->bits, n = count_of(f);
     SpvId all[MAX_COUNT];
     for (uint32_t k = 0; k < n; k++)
-        all[k] = component(w, spv_operand(i, 0), k);
+        all[k] = component_at(w, spv_operand(i, 0), k);
     for (; bits > want; bits /= MIN(bits / want, 4))
         n = cut(w, all, n, bits, MIN(bits / want, 4));
     for (; bits < want; bits *= MIN(want / bits, 4))
@@ -300,7 +301,7 @@ static void access(Wide *w, SpvInst *i)
                                            k ? shader_u32(w->s, k) : 0), p.id[k] };
         uint32_t at = is_load ? 1 : 2;
         uint32_t n = at + memory_operands(i, at, t->element->bits / 8 * PART, words + at);
-        p.id[k] = put(w, i->op, is_load ? type : 0, words, n);
+        p.id[k] = put_op(w, i->op, is_load ? type : 0, words, n);
     }
     if (is_load)
         define(w, i, p);
@@ -324,7 +325,7 @@ static void vector_access(Wide *w, SpvInst *i, bool is_load)
         words[at] = spv_int_constant(w->m, lane, k);
         words[at + 1] = base;
         words[is_load ? 4 : 2] = is_load ? PART : p.id[k];
-        p.id[k] = put(w, SpvOpExtInst, is_load ? part_type(w, t) : i->type, words, n);
+        p.id[k] = put_op(w, SpvOpExtInst, is_load ? part_type(w, t) : i->type, words, n);
     }
     if (is_load)
         define(w, i, p);
@@ -332,7 +333,7 @@ static void vector_access(Wide *w, SpvInst *i, bool is_load)
 
 /* ---- part by part ---------------------------------------------------------------------------- */
 
-static void copy_decorations(Wide *w, SpvId from, SpvId to)
+static void copy_id_decorations(Wide *w, SpvId from, SpvId to)
 {
     for (SpvInst *d = w->m->globals.first, *next; d; d = next) {
         next = d->next;
@@ -358,8 +359,8 @@ static SpvId on_part(Wide *w, const SpvInst *i, SpvId type, uint32_t k)
         else if (t && t->kind == SPV_POINTER && is_wide(t->element))
             *id = part_pointer(w, *id, part_type(w, t->element), k ? shader_u32(w->s, k) : 0);
     }
-    SpvId id = put(w, i->op, type, own->words + own->first_operand, spv_n_operands(own));
-    copy_decorations(w, i->id, id);
+    SpvId id = put_op(w, i->op, type, own->words + own->first_operand, spv_n_operands(own));
+    copy_id_decorations(w, i->id, id);
     return id;
 }
 
@@ -385,7 +386,7 @@ static void fold_parts(Wide *w, SpvInst *i, uint16_t op)
 }
 
 /* printf's vectors are as many of four components. */
-static void print(Wide *w, SpvInst *i)
+static void narrow_print(Wide *w, SpvInst *i)
 {
     VEC(uint32_t) words = { 0 };
     for (uint32_t k = 0; k < spv_n_operands(i); k++) {
@@ -407,7 +408,7 @@ static void phi(Wide *w, SpvInst *i)
     Pending p = { .old = i };
     const SpvType *t = spv_type(w->m, i->type);
     for (uint32_t k = 0; k < t->count / PART; k++)
-        p.parts.id[k] = put(w, SpvOpPhi, part_type(w, t), NULL, 0);
+        p.parts.id[k] = put_op(w, SpvOpPhi, part_type(w, t), NULL, 0);
     define(w, i, p.parts);
     vec_push(w->s->a, &w->phis, p);
 }
@@ -424,7 +425,7 @@ static void close_phi(Wide *w, const Pending *p)
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-static void function(Wide *w, SpvInst *i)
+static void narrow_extended(Wide *w, SpvInst *i)
 {
     switch (spv_operand(i, 1)) {
     case OpenCLstd_vloadn: case OpenCLstd_vload_halfn: case OpenCLstd_vloada_halfn:
@@ -437,41 +438,40 @@ static void function(Wide *w, SpvInst *i)
     case OpenCLstd_shuffle: case OpenCLstd_shuffle2:
         shuffle_by_mask(w, i);
         break;
-    case OpenCLstd_printf:
-        print(w, i);
-        break;
+    case OpenCLstd_printf: narrow_print(w, i); break;
     default:
         by_parts(w, i);
         break;
     }
 }
 
-static void split(Wide *w, SpvInst *i)
+static void narrow_value(Wide *w, SpvInst *i)
 {
     switch (i->op) {
     case SpvOpLoad: case SpvOpStore: access(w, i); break;
     case SpvOpPhi: phi(w, i); break;
-    case SpvOpVectorShuffle: shuffle(w, i); break;
-    case SpvOpBitcast: bitcast(w, i); break;
+    case SpvOpVectorShuffle: narrow_shuffle(w, i); break;
+    case SpvOpBitcast: narrow_bitcast(w, i); break;
     case SpvOpVectorInsertDynamic: insert_dynamic(w, i); break;
     case SpvOpAny: fold_parts(w, i, SpvOpLogicalOr); break;
     case SpvOpAll: case SpvOpGroupNonUniformAllEqual: fold_parts(w, i, SpvOpLogicalAnd); break;
-    case SpvOpExtInst: function(w, i); break;
+    case SpvOpExtInst: narrow_extended(w, i); break;
     case SpvOpCompositeConstruct: case SpvOpCompositeInsert:
         if (spv_type(w->m, i->type)->kind != SPV_VECTOR)
-            refuse(w, i);
+            refuse_wide(w, i);
         else if (i->op == SpvOpCompositeConstruct)
-            construct(w, i);
+            narrow_construct(w, i);
         else
             insert(w, i);
         break;
     case SpvOpCompositeExtract: {
         SpvId value = is_value_wide(w, spv_operand(i, 0))
-                          ? component(w, spv_operand(i, 0), spv_operand(i, 1)) : 0;
+                          ? component_at(w, spv_operand(i, 0), spv_operand(i, 1))
+                          : 0;
         if (value)
             edit_become(w->m, i, SpvOpCopyObject, &value, 1);
         else
-            refuse(w, i);
+            refuse_wide(w, i);
         break;
     }
     case SpvOpVectorExtractDynamic: {
@@ -483,7 +483,7 @@ static void split(Wide *w, SpvInst *i)
         if (is_wide(spv_type(w->m, i->type)))
             by_parts(w, i);
         else
-            refuse(w, i);
+            refuse_wide(w, i);
         break;
     }
 }
@@ -498,7 +498,7 @@ static bool has_wide(Wide *w, const SpvInst *i)
     return wide;
 }
 
-static void narrow(Wide *w, SpvFunction *f)
+static void narrow_function(Wide *w, SpvFunction *f)
 {
     w->phis.len = 0;
     w->at = f->first ? f->first->insts.first->next : NULL;
@@ -518,7 +518,7 @@ static void narrow(Wide *w, SpvFunction *f)
             w->at = i;
             if (i->op == SpvOpUndef || !has_wide(w, i))
                 continue;
-            split(w, i);
+            narrow_value(w, i);
             const SpvType *t = i->type ? spv_type(w->m, i->type) : NULL;
             if (i->op != SpvOpPhi && (!t || t->kind == SPV_VOID || is_wide(t)))
                 spv_unlink(i); /* its definition still tells its type */
@@ -534,6 +534,6 @@ bool shader_narrow(Shader *s)
     Wide w = { .s = s, .m = s->m, .n = s->m->bound, .ok = true };
     w.of = NEW_ARRAY(s->a, Parts *, w.n);
     for (SpvFunction *f = s->m->functions; f && w.ok; f = f->next)
-        narrow(&w, f);
+        narrow_function(&w, f);
     return w.ok;
 }

@@ -56,14 +56,14 @@ static void add_chain(PassContext *c, Variables *v, SpvInst *i)
     vec_push(c->scratch, &v->list.data[k - 1].chains, i);
 }
 
-static bool is_volatile(const SpvInst *i, uint32_t operand)
+static bool has_volatile_operand(const SpvInst *i, uint32_t operand)
 {
     return spv_n_operands(i) > operand && spv_operand(i, operand) & SpvMemoryAccessVolatileMask;
 }
 
 static void add_access(PassContext *c, Variable *var, SpvInst *i)
 {
-    if (is_volatile(i, i->op == SpvOpLoad ? 1 : 2))
+    if (has_volatile_operand(i, i->op == SpvOpLoad ? 1 : 2))
         var->followed = false;
     vec_push(c->scratch, &var->accesses, i);
 }
@@ -74,7 +74,7 @@ static SpvInst *expand_copy(PassContext *c, Variables *v, SpvInst *i)
     SpvModule *m = c->module;
     const SpvType *from = spv_type_of(m, spv_operand(i, 1));
     if ((!variable_of(v, spv_operand(i, 0)) && !variable_of(v, spv_operand(i, 1))) || !from ||
-        !from->element || is_volatile(i, 2))
+        !from->element || has_volatile_operand(i, 2))
         return i;
     SpvInst *load = spv_make(m, SpvOpLoad, from->element->id, spv_new_id(m),
                              (uint32_t[]){ spv_operand(i, 1) }, 1);

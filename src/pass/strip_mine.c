@@ -53,7 +53,7 @@ static bool is_header_phi(const Miner *s, const SpvInst *i)
 
 /* ---- may it be done? ------------------------------------------------------------------------- */
 
-static bool is_volatile(const SpvInst *i, uint32_t operand)
+static bool has_volatile_operand(const SpvInst *i, uint32_t operand)
 {
     return spv_n_operands(i) > operand && spv_operand(i, operand) & SpvMemoryAccessVolatileMask;
 }
@@ -63,11 +63,11 @@ static bool is_harmless(const SpvModule *m, const SpvInst *i)
     const SpvOpInfo *info = spv_op_info(i->op);
     SpvId callees[SPV_MAX_CALLEES];
     if (i->op == SpvOpLoad)
-        return !is_volatile(i, 1);
+        return !has_volatile_operand(i, 1);
     if (i->op == SpvOpCooperativeMatrixLoadKHR)
-        return !is_volatile(i, 3);
+        return !has_volatile_operand(i, 3);
     if (i->op == SpvOpCooperativeMatrixLoadTensorNV) /* what it calls may store */
-        return !is_volatile(i, 3) && !spv_callees(m, i, callees);
+        return !has_volatile_operand(i, 3) && !spv_callees(m, i, callees);
     return info && !(info->flags & (SPV_OPF_MEMORY | SPV_OPF_ATOMIC | SPV_OPF_BARRIER)) &&
            (spv_is_pure(i) || i->op == SpvOpPhi || i->op == SpvOpLabel || i->op == SpvOpLoopMerge ||
             i->op == SpvOpBranch || i->op == SpvOpBranchConditional ||
@@ -189,7 +189,7 @@ static bool add_to_slice(Miner *s, SpvId id)
     return true;
 }
 
-static SpvInst *put(Miner *s, SpvBlock *b, SpvInst *i)
+static SpvInst *put_copy(Miner *s, SpvBlock *b, SpvInst *i)
 {
     if (i->id)
         s->m->defs[i->id] = i;
@@ -219,7 +219,7 @@ static SpvId ahead(Miner *s, uint32_t place, uint32_t step)
         if (in_loop(s, copy->words[at[k]]))
             copy->words[at[k]] = ahead(s, slice_place(s, spv_def(s->m, copy->words[at[k]])), step);
     copy->id = copy->words[copy->first_operand - 1] = spv_new_id(s->m);
-    put(s, s->head, copy);
+    put_copy(s, s->head, copy);
     return *known = copy->id;
 }
 
@@ -233,7 +233,7 @@ static void split_phis(Miner *s)
         SpvId next = loop_incoming(i, s->l.latch->id);
         SpvInst *first = spv_clone_inst(s->m, i);
         first->id = first->words[first->first_operand - 1] = spv_new_id(s->m);
-        put(s, s->head, first);
+        put_copy(s, s->head, first);
         s->marks.map[i->id] = first->id;
         uint32_t place = slice_place(s, i);
         if (place != NONE)
@@ -256,7 +256,7 @@ static void copy_line(Miner *s, const SpvBlock *b)
             copy->id = copy->words[copy->first_operand - 1] = spv_new_id(s->m);
             s->marks.map[i->id] = copy->id;
         }
-        put(s, s->body, copy);
+        put_copy(s, s->body, copy);
     }
 }
 
@@ -310,13 +310,13 @@ static void mine(Miner *s, bool on_true)
     for (uint32_t n = 0; n < s->steps; n++) {
         SpvId holds = ahead(s, slice_place(s, spv_def(s->m, condition)), n);
         if (!on_true)
-            holds = put(s, s->head,
-                        spv_make(s->m, SpvOpLogicalNot, boolean, spv_new_id(s->m), &holds, 1))
+            holds = put_copy(s, s->head,
+                             spv_make(s->m, SpvOpLogicalNot, boolean, spv_new_id(s->m), &holds, 1))
                         ->id;
         all = !all ? holds
-                   : put(s, s->head,
-                         spv_make(s->m, SpvOpLogicalAnd, boolean, spv_new_id(s->m),
-                                  (uint32_t[]){ all, holds }, 2))
+                   : put_copy(s, s->head,
+                              spv_make(s->m, SpvOpLogicalAnd, boolean, spv_new_id(s->m),
+                                       (uint32_t[]){ all, holds }, 2))
                          ->id;
     }
     if (s->l.loop->merge_inst)

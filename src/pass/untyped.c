@@ -76,7 +76,7 @@ static bool is_untyped(Untyped *u, SpvId id)
     return d && (map_get(&u->was, id, &k) || map_get(&u->untyped, d->type, &k));
 }
 
-static SpvId cast(Untyped *u, SpvInst *at, SpvId type, SpvId id)
+static SpvId cast_pointer(Untyped *u, SpvInst *at, SpvId type, SpvId id)
 {
     return spv_put(u->m, at, SpvOpBitcast, type, &id, 1)->id;
 }
@@ -91,17 +91,17 @@ static SpvId as(Untyped *u, SpvInst *at, SpvId id, SpvId type)
         p = pointer_type(u, id = spv_operand(d, 0));
     if (!p || p->element->id == type)
         return id;
-    return cast(u, at, spv_pointer_type(u->m, p->storage, type), id);
+    return cast_pointer(u, at, spv_pointer_type(u->m, p->storage, type), id);
 }
 
 /* The pointer as one of the type that it has in the module. */
 static SpvId plain(Untyped *u, SpvInst *at, SpvId id)
 {
     uint64_t type;
-    return map_get(&u->was, id, &type) ? cast(u, at, (SpvId)type, id) : id;
+    return map_get(&u->was, id, &type) ? cast_pointer(u, at, (SpvId)type, id) : id;
 }
 
-static const SpvType *part(Untyped *u, const SpvType *t, SpvId index)
+static const SpvType *part_type(Untyped *u, const SpvType *t, SpvId index)
 {
     uint64_t k;
     if (t->kind != SPV_STRUCT)
@@ -110,7 +110,7 @@ static const SpvType *part(Untyped *u, const SpvType *t, SpvId index)
 }
 
 /* Where Element leads: by the stride of the pointer's type, or else by the size of Base Type. */
-static SpvId element(Untyped *u, SpvInst *i, SpvId type, SpvId base, uint32_t index)
+static SpvId element_pointer(Untyped *u, SpvInst *i, SpvId type, SpvId base, uint32_t index)
 {
     uint64_t was;
     const SpvType *p = map_get(&u->was, base, &was) ? spv_type(u->m, (SpvId)was)
@@ -133,11 +133,11 @@ static void become_chain(Untyped *u, SpvInst *i)
     if (!pointer_type(u, base))
         return;
     if (steps)
-        base = element(u, i, type, base, spv_operand(i, 2));
+        base = element_pointer(u, i, type, base, spv_operand(i, 2));
     uint32_t *words = NEW_ARRAY(u->m->arena, uint32_t, n);
     words[0] = as(u, i, base, type);
     for (uint32_t k = first; t && k < n; k++)
-        t = part(u, t, words[k - first + 1] = spv_operand(i, k));
+        t = part_type(u, t, words[k - first + 1] = spv_operand(i, k));
     if (!t)
         return;
     if (n > first) {

@@ -39,14 +39,14 @@ static SpvId type_of(const Values *s, SpvId id)
     return i ? i->type : 0;
 }
 
-static void replace(Values *s, SpvInst *i, SpvId by)
+static void replace_value(Values *s, SpvInst *i, SpvId by)
 {
     s->with[i->id] = by;
     edit_remove(s->m, i);
     s->changed = true;
 }
 
-static void rewrite(Values *s, SpvInst *i, uint16_t op, const uint32_t *operands, uint32_t n)
+static void rewrite_inst(Values *s, SpvInst *i, uint16_t op, const uint32_t *operands, uint32_t n)
 {
     edit_become(s->m, i, op, operands, n);
     s->changed = true;
@@ -218,7 +218,7 @@ static bool simplify_extract(Values *s, SpvInst *i)
     memcpy(p.at, i->words + i->first_operand + 1, p.n * sizeof *p.at);
     for (uint32_t step = 0; p.n && step < MAX_STEPS; step++) {
         if (is_undef(s, p.from)) {
-            replace(s, i, spv_undef(s->m, i->type));
+            replace_value(s, i, spv_undef(s->m, i->type));
             return true;
         }
         if (!look_through(s, &p))
@@ -232,14 +232,14 @@ static bool simplify_extract(Values *s, SpvInst *i)
     if (!moved)
         return false;
     if (best.n == 0) {
-        replace(s, i, best.from);
+        replace_value(s, i, best.from);
         return true;
     }
     if (best.from == spv_operand(i, 0))
         return false;
     uint32_t operands[MAX_PATH + 1] = { best.from };
     memcpy(operands + 1, best.at, best.n * sizeof *operands);
-    rewrite(s, i, SpvOpCompositeExtract, operands, best.n + 1);
+    rewrite_inst(s, i, SpvOpCompositeExtract, operands, best.n + 1);
     return false;
 }
 
@@ -271,7 +271,7 @@ static SpvId whole_of_shuffle(const Values *s, const SpvInst *i)
 /* ---- arithmetic ------------------------------------------------------------------------------ */
 
 /* A constant whose components are all the same. */
-static bool splat(const Values *s, SpvId id, uint64_t *bits)
+static bool splat_bits(const Values *s, SpvId id, uint64_t *bits)
 {
     FoldValue v;
     if (!fold_read(&s->fold, id, &v) || v.type->kind == SPV_FLOAT)
@@ -355,8 +355,9 @@ static void reassociate(Values *s, SpvInst *i)
     if (i->op == SpvOpISub && fold_read(&s->fold, spv_operand(i, 1), &v) && v.count == 1) {
         v.bits[0] = 0 - v.bits[0];
         if (type_of(s, spv_operand(i, 1)) == i->type)
-            rewrite(s, i, SpvOpIAdd, (uint32_t[]){ spv_operand(i, 0),
-                                                   fold_int(&s->fold, i->type, v.bits[0]) }, 2);
+            rewrite_inst(s, i, SpvOpIAdd,
+                         (uint32_t[]){ spv_operand(i, 0), fold_int(&s->fold, i->type, v.bits[0]) },
+                         2);
     }
     if (i->op != SpvOpIAdd && i->op != SpvOpIMul)
         return;
@@ -366,7 +367,7 @@ static void reassociate(Values *s, SpvInst *i)
     SpvId both =
         fold_op(&s->fold, i->op, i->type, (uint32_t[]){ spv_operand(a, 1), spv_operand(i, 1) }, 2);
     if (both)
-        rewrite(s, i, i->op, (uint32_t[]){ spv_operand(a, 0), both }, 2);
+        rewrite_inst(s, i, i->op, (uint32_t[]){ spv_operand(a, 0), both }, 2);
 }
 
 static bool is_constant(const Values *s, SpvId id)
@@ -380,10 +381,10 @@ static SpvId simplify_binary(Values *s, SpvInst *i)
     SpvId a = spv_operand(i, 0), b = spv_operand(i, 1), value = 0;
     uint64_t k;
     if (is_commutative(i->op) && is_constant(s, a) && !is_constant(s, b)) {
-        rewrite(s, i, i->op, (uint32_t[]){ b, a }, 2);
+        rewrite_inst(s, i, i->op, (uint32_t[]){ b, a }, 2);
         a = spv_operand(i, 0), b = spv_operand(i, 1);
     }
-    if (splat(s, b, &k))
+    if (splat_bits(s, b, &k))
         value = with_constant(s, i, a, b, k);
     if (!value && a == b)
         value = with_itself(s, i, a);
@@ -400,9 +401,9 @@ static SpvId simplify_select(Values *s, SpvInst *i)
     uint64_t k, ka, kb;
     if (a == b)
         return a;
-    if (splat(s, c, &k))
+    if (splat_bits(s, c, &k))
         return k ? a : b;
-    if (t->kind == SPV_BOOL && splat(s, a, &ka) && splat(s, b, &kb) && ka == 1 && kb == 0)
+    if (t->kind == SPV_BOOL && splat_bits(s, a, &ka) && splat_bits(s, b, &kb) && ka == 1 && kb == 0)
         return c;
     return 0;
 }
@@ -413,8 +414,8 @@ static SpvId bool_of_select(Values *s, const SpvInst *i)
     const SpvInst *d = spv_def(s->m, spv_operand(i, 0));
     uint64_t zero, a, b;
     if (i->op != SpvOpINotEqual || !d || d->op != SpvOpSelect ||
-        !splat(s, spv_operand(i, 1), &zero) || zero || !splat(s, spv_operand(d, 1), &a) ||
-        !splat(s, spv_operand(d, 2), &b) || !a || b)
+        !splat_bits(s, spv_operand(i, 1), &zero) || zero || !splat_bits(s, spv_operand(d, 1), &a) ||
+        !splat_bits(s, spv_operand(d, 2), &b) || !a || b)
         return 0;
     SpvId condition = spv_operand(d, 0);
     return type_of(s, condition) == i->type ? condition : 0;
@@ -506,10 +507,11 @@ static void settle_index(Values *s, SpvInst *i)
     if (!t || !spv_constant(s->m, spv_operand(i, insert ? 2 : 1), &k) || k >= t->count)
         return;
     if (insert)
-        rewrite(s, i, SpvOpCompositeInsert,
-                (uint32_t[]){ spv_operand(i, 1), spv_operand(i, 0), (uint32_t)k }, 3);
+        rewrite_inst(s, i, SpvOpCompositeInsert,
+                     (uint32_t[]){ spv_operand(i, 1), spv_operand(i, 0), (uint32_t)k }, 3);
     else
-        rewrite(s, i, SpvOpCompositeExtract, (uint32_t[]){ spv_operand(i, 0), (uint32_t)k }, 2);
+        rewrite_inst(s, i, SpvOpCompositeExtract, (uint32_t[]){ spv_operand(i, 0), (uint32_t)k },
+                     2);
 }
 
 /* ---- equal instructions ---------------------------------------------------------------------- */
@@ -559,12 +561,12 @@ static void merge_equal(Values *s, SpvInst *i)
         hash_bytes(i->words + i->first_operand, spv_n_operands(i) * sizeof *i->words, seed);
     const SpvInst *d = map_get(&s->seen, key, &id) ? spv_def(s->m, (SpvId)id) : NULL;
     if (d && d->block && same_work(d, i) && reaches(s, d, i))
-        replace(s, i, d->id);
+        replace_value(s, i, d->id);
     else
         map_put(s->c->scratch, &s->seen, key, i->id);
 }
 
-static void visit(Values *s, SpvInst *i)
+static void visit_inst(Values *s, SpvInst *i)
 {
     edit_ids(i, &s->ids);
     for (uint32_t k = 0; k < s->ids.n; k++)
@@ -577,7 +579,7 @@ static void visit(Values *s, SpvInst *i)
         return;
     SpvId value = known_value(s, i);
     if (value && value != i->id)
-        replace(s, i, value);
+        replace_value(s, i, value);
     else
         merge_equal(s, i);
 }
@@ -605,7 +607,7 @@ bool values_simplify(PassContext *c, const Cfg *g)
     for (uint32_t p = 0; p + 1 < g->n; p++) {
         for (SpvInst *i = g->blocks[p].block->insts.first, *next; i; i = next) {
             next = i->next;
-            visit(s, i);
+            visit_inst(s, i);
         }
     }
     if (s->changed)

@@ -26,7 +26,7 @@ static const Step *step_of(Search *s, SpvId id, uint32_t depth);
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-static const Step *constant(Search *s, uint64_t bits)
+static const Step *constant_step(Search *s, uint64_t bits)
 {
     Step *x = NEW(s->arena, Step);
     x->bits = bits;
@@ -38,7 +38,7 @@ static const Step *value(Search *s, SpvId id)
     Step *x = NEW(s->arena, Step);
     uint64_t bits;
     if (spv_constant(s->m, id, &bits))
-        return constant(s, bits);
+        return constant_step(s, bits);
     x->kind = STEP_VALUE;
     x->value = id;
     return x;
@@ -49,19 +49,20 @@ static bool is_constant(const Step *x, uint64_t bits)
     return x && x->kind == STEP_CONSTANT && x->bits == bits;
 }
 
-static const Step *combine(Search *s, StepKind kind, const Step *x, const Step *y)
+static const Step *combine_steps(Search *s, StepKind kind, const Step *x, const Step *y)
 {
     if (!x || !y)
         return NULL;
     if (x->kind == STEP_CONSTANT && y->kind == STEP_CONSTANT)
-        return constant(s, kind == STEP_ADD ? x->bits + y->bits
-                           : kind == STEP_SUB ? x->bits - y->bits : x->bits * y->bits);
+        return constant_step(s, kind == STEP_ADD   ? x->bits + y->bits
+                                : kind == STEP_SUB ? x->bits - y->bits
+                                                   : x->bits * y->bits);
     if (is_constant(y, kind == STEP_MUL))
         return x;
     if (is_constant(x, kind == STEP_MUL) && kind != STEP_SUB)
         return y;
     if (kind == STEP_MUL && (is_constant(x, 0) || is_constant(y, 0)))
-        return constant(s, 0);
+        return constant_step(s, 0);
     Step *both = NEW(s->arena, Step);
     *both = (Step){ .kind = kind, .x = x, .y = y };
     return both;
@@ -85,14 +86,15 @@ static const Step *beyond(Search *s, SpvId phi, SpvId id, uint32_t depth)
 {
     const SpvInst *i = spv_def(s->m, id);
     if (id == phi)
-        return constant(s, 0);
+        return constant_step(s, 0);
     if (!inside(s, i) || !depth-- || (i->op != SpvOpIAdd && i->op != SpvOpISub))
         return NULL;
     for (uint32_t k = 0; k < (i->op == SpvOpIAdd ? 2u : 1u); k++) {
         SpvId other = spv_operand(i, 1 - k);
         const Step *rest = beyond(s, phi, spv_operand(i, k), depth);
         if (rest && is_same(s, other, depth))
-            return combine(s, i->op == SpvOpIAdd ? STEP_ADD : STEP_SUB, rest, value(s, other));
+            return combine_steps(s, i->op == SpvOpIAdd ? STEP_ADD : STEP_SUB, rest,
+                                 value(s, other));
     }
     return NULL;
 }
@@ -112,8 +114,8 @@ static const Step *step_of_product(Search *s, const SpvInst *i, uint32_t depth)
     SpvId a = spv_operand(i, 0), b = spv_operand(i, 1);
     const Step *x = step_of(s, a, depth), *y = step_of(s, b, depth);
     if (is_constant(y, 0))
-        return combine(s, STEP_MUL, x, value(s, b));
-    return is_constant(x, 0) ? combine(s, STEP_MUL, y, value(s, a)) : NULL;
+        return combine_steps(s, STEP_MUL, x, value(s, b));
+    return is_constant(x, 0) ? combine_steps(s, STEP_MUL, y, value(s, a)) : NULL;
 }
 
 /* Bytes that a chain's indices from the `first` on move on. */
@@ -135,7 +137,8 @@ static const Step *step_of_indices(Search *s, const SpvInst *i, uint32_t first, 
         uint64_t stride = t->kind == SPV_VECTOR ? spv_type_size(t->element) : t->array_stride;
         if (!stride && !is_constant(index, 0))
             return NULL;
-        sum = combine(s, STEP_ADD, sum, combine(s, STEP_MUL, index, constant(s, stride)));
+        sum = combine_steps(s, STEP_ADD, sum,
+                            combine_steps(s, STEP_MUL, index, constant_step(s, stride)));
         t = t->element;
     }
     return sum;
@@ -151,9 +154,11 @@ static const Step *step_of_chain(Search *s, const SpvInst *i, uint32_t depth)
         return NULL;
     uint64_t stride = t->array_stride ? t->array_stride : spv_type_size(t->element);
     const Step *element = step_of(s, spv_operand(i, 1), depth);
-    return step_of_indices(s, i, 2, combine(s, STEP_ADD, base, combine(s, STEP_MUL, element,
-                                                                       constant(s, stride))),
-                           depth);
+    return step_of_indices(
+        s, i, 2,
+        combine_steps(s, STEP_ADD, base,
+                      combine_steps(s, STEP_MUL, element, constant_step(s, stride))),
+        depth);
 }
 
 static const Step *step_of_shift(Search *s, const SpvInst *i, uint32_t depth)
@@ -161,8 +166,8 @@ static const Step *step_of_shift(Search *s, const SpvInst *i, uint32_t depth)
     uint64_t bits;
     if (!spv_constant(s->m, spv_operand(i, 1), &bits) || bits > 63)
         return NULL;
-    return combine(s, STEP_MUL, step_of(s, spv_operand(i, 0), depth),
-                   constant(s, (uint64_t)1 << bits));
+    return combine_steps(s, STEP_MUL, step_of(s, spv_operand(i, 0), depth),
+                         constant_step(s, (uint64_t)1 << bits));
 }
 
 /* The same operands give the same. */
@@ -175,7 +180,7 @@ static const Step *step_of_same(Search *s, const SpvInst *i, uint32_t depth)
     for (uint32_t k = i->op == SpvOpExtInst; k < n; k++)
         if (!is_same(s, i->words[at[k]], depth))
             return NULL;
-    return constant(s, 0);
+    return constant_step(s, 0);
 }
 
 /* What `id` grows by from one iteration to the next; NULL: not the same each time. */
@@ -184,7 +189,7 @@ static const Step *step_of(Search *s, SpvId id, uint32_t depth)
     const SpvInst *i = spv_def(s->m, id);
     const Step *step = NULL;
     if (!inside(s, i))
-        return constant(s, 0);
+        return constant_step(s, 0);
     if (!depth-- || !s->left)
         return NULL;
     s->left--;
@@ -200,8 +205,9 @@ static const Step *step_of(Search *s, SpvId id, uint32_t depth)
     case SpvOpShiftLeftLogical: step = step_of_shift(s, i, depth); break;
     case SpvOpIAdd: case SpvOpISub:
         step = step_of(s, spv_operand(i, 0), depth);
-        step = !step ? NULL : combine(s, i->op == SpvOpIAdd ? STEP_ADD : STEP_SUB, step,
-                                      step_of(s, spv_operand(i, 1), depth));
+        step = !step ? NULL
+                     : combine_steps(s, i->op == SpvOpIAdd ? STEP_ADD : STEP_SUB, step,
+                                     step_of(s, spv_operand(i, 1), depth));
         break;
     default: break;
     }
@@ -242,7 +248,7 @@ static bool slice_steps(Search *s, SpvId layout, const Step *slice[TENSOR_MAX_DI
                 dimension >= TENSOR_MAX_DIMENSIONS)
                 return false;
             if (cut && k % 2)
-                slice[dimension] = combine(s, STEP_ADD, slice[dimension], step);
+                slice[dimension] = combine_steps(s, STEP_ADD, slice[dimension], step);
         }
         layout = spv_operand(i, 0);
     }
@@ -255,7 +261,7 @@ static void find_step(Search *s, AheadLoad *l)
     const Step *bytes = step_of(s, spv_operand(l->inst, 0), MAX_DEPTH);
     bool moves = bytes && !is_constant(bytes, 0), known = bytes;
     for (uint32_t k = 0; k < TENSOR_MAX_DIMENSIONS; k++)
-        l->slice[k] = constant(s, 0);
+        l->slice[k] = constant_step(s, 0);
     if (l->inst->op == SpvOpCooperativeMatrixLoadTensorNV && bytes) {
         known = slice_steps(s, spv_operand(l->inst, 2), l->slice);
         for (uint32_t k = 0; k < TENSOR_MAX_DIMENSIONS; k++)

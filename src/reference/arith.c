@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-static uint64_t put(const RInst *i, double x)
+static uint64_t round_result(const RInst *i, double x)
 {
     return i->rtz ? fmt_put_rtz((Fmt)i->fmt, x) : fmt_put((Fmt)i->fmt, x);
 }
@@ -56,8 +56,8 @@ BINARY(bxor, A ^ B)
 UNARY(snegate, INT(0 - A))
 UNARY(bnot, INT(~A))
 
-static uint64_t divide(Machine *m, Inv *v, const RInst *i, uint64_t a, uint64_t b,
-                       uint8_t undefined)
+static uint64_t divide_integers(Machine *m, Inv *v, const RInst *i, uint64_t a, uint64_t b,
+                                uint8_t undefined)
 {
     bool is_signed = i->op == SpvOpSDiv || i->op == SpvOpSRem || i->op == SpvOpSMod;
     int64_t x = S(a), y = S(b);
@@ -83,9 +83,10 @@ static uint64_t divide(Machine *m, Inv *v, const RInst *i, uint64_t a, uint64_t 
     }
     }
 }
-BINARY(idivide, divide(m, v, i, A, B, s[k] | t[k]))
+BINARY(idivide, divide_integers(m, v, i, A, B, s[k] | t[k]))
 
-static uint64_t shift(Machine *m, Inv *v, const RInst *i, uint64_t a, uint64_t b, uint8_t undefined)
+static uint64_t shift_bits(Machine *m, Inv *v, const RInst *i, uint64_t a, uint64_t b,
+                           uint8_t undefined)
 {
     if (b >= i->sbits) {
         if (!undefined)
@@ -102,19 +103,19 @@ static uint64_t shift(Machine *m, Inv *v, const RInst *i, uint64_t a, uint64_t b
         return INT(S(a) >> b);
     }
 }
-BINARY(ishift, shift(m, v, i, A, B, s[k] | t[k]))
+BINARY(ishift, shift_bits(m, v, i, A, B, s[k] | t[k]))
 
 static double fmodulo(double x, double y)
 {
     double r = fmod(x, y);
     return r != 0 && (r < 0) != (y < 0) ? r + y : r;
 }
-BINARY(f_add, put(i, F(A) + F(B)))
-BINARY(f_sub, put(i, F(A) - F(B)))
-BINARY(f_mul, put(i, F(A) * F(B)))
-BINARY(f_div, put(i, F(A) / F(B)))
-BINARY(f_rem, put(i, fmod(F(A), F(B))))
-BINARY(f_mod, put(i, fmodulo(F(A), F(B))))
+BINARY(f_add, round_result(i, F(A) + F(B)))
+BINARY(f_sub, round_result(i, F(A) - F(B)))
+BINARY(f_mul, round_result(i, F(A) * F(B)))
+BINARY(f_div, round_result(i, F(A) / F(B)))
+BINARY(f_rem, round_result(i, fmod(F(A), F(B))))
+BINARY(f_mod, round_result(i, fmodulo(F(A), F(B))))
 UNARY(f_negate, A ^ 1ull << (i->sbits - 1))
 
 BINARY(ieq, A == B)
@@ -157,14 +158,14 @@ UNARY(sign_bit, A >> (i->sbits - 1) & 1)
 
 /* SPV_KHR_fma: one rounding. For f32 and narrower the product is exact in double; the sum is
  * rounded to double first, which can only matter to a tie. */
-static Step fused(Machine *m, Inv *v, const RInst *i)
+static Step step_fused(Machine *m, Inv *v, const RInst *i)
 {
     (void)m;
     for (uint32_t k = 0; k < i->n; k++) {
         double a = F(leaf(v, i->ops[0])[k]), b = F(leaf(v, i->ops[1])[k]);
         double c = F(leaf(v, i->ops[2])[k]);
         double r = i->fmt == FMT_F32 ? fmaf((float)a, (float)b, (float)c) : fma(a, b, c);
-        leaf(v, i->dst)[k] = put(i, r);
+        leaf(v, i->dst)[k] = round_result(i, r);
         unset(v, i->dst)[k] =
             unset(v, i->ops[0])[k] | unset(v, i->ops[1])[k] | unset(v, i->ops[2])[k];
     }
@@ -184,7 +185,7 @@ UNARY(bit_reverse, reverse(A, i->sbits))
 UNARY(bit_count, (uint64_t)__builtin_popcountll(A))
 
 /* Offset and count come last and are scalars; (base, insert,) offset, count. */
-static Step bit_field(Machine *m, Inv *v, const RInst *i)
+static Step step_bit_field(Machine *m, Inv *v, const RInst *i)
 {
     uint32_t at = i->op == SpvOpBitFieldInsert ? 2 : 1;
     uint64_t offset = *leaf(v, i->ops[at]), count = *leaf(v, i->ops[at + 1]);
@@ -230,7 +231,7 @@ static bool prepare_bit_field(Machine *m, RInst *i)
 
 /* ---- results of two halves ------------------------------------------------------------------- */
 
-static Step extended(Machine *m, Inv *v, const RInst *i)
+static Step step_extended(Machine *m, Inv *v, const RInst *i)
 {
     uint32_t n = i->n / 2, bits = i->sbits;
     const uint64_t *a = leaf(v, i->ops[0]), *b = leaf(v, i->ops[1]);
@@ -276,7 +277,7 @@ static bool prepare_extended(Machine *m, RInst *i)
 
 /* ---- select, any, all ------------------------------------------------------------------------ */
 
-static Step select_(Machine *m, Inv *v, const RInst *i)
+static Step step_select(Machine *m, Inv *v, const RInst *i)
 {
     const uint64_t *c = leaf(v, i->ops[0]);
     const uint8_t *cu = unset(v, i->ops[0]);
@@ -302,7 +303,7 @@ static bool prepare_select(Machine *m, RInst *i)
     return false;
 }
 
-static Step any_all(Machine *m, Inv *v, const RInst *i)
+static Step step_any_all(Machine *m, Inv *v, const RInst *i)
 {
     const uint64_t *a = leaf(v, i->ops[0]);
     bool all = i->op == SpvOpAll, r = all, decided = false;
@@ -328,8 +329,8 @@ static double dot(const RInst *i, const uint64_t *a, uint32_t sa, const uint64_t
     Fmt f = (Fmt)i->fmt;
     double sum = 0;
     for (uint32_t k = 0; k < n; k++) {
-        double p = fmt_get(f, put(i, fmt_get(f, a[k * sa]) * fmt_get(f, b[k * sb])));
-        sum = k ? fmt_get(f, put(i, sum + p)) : p;
+        double p = fmt_get(f, round_result(i, fmt_get(f, a[k * sa]) * fmt_get(f, b[k * sb])));
+        sum = k ? fmt_get(f, round_result(i, sum + p)) : p;
     }
     return sum;
 }
@@ -342,11 +343,11 @@ static uint8_t any_unset(const uint8_t *a, uint32_t step, uint32_t n)
     return u;
 }
 
-static Step dot_(Machine *m, Inv *v, const RInst *i)
+static Step step_dot(Machine *m, Inv *v, const RInst *i)
 {
     uint32_t n = i->at->leaves;
     (void)m;
-    *leaf(v, i->dst) = put(i, dot(i, leaf(v, i->ops[0]), 1, leaf(v, i->ops[1]), 1, n));
+    *leaf(v, i->dst) = round_result(i, dot(i, leaf(v, i->ops[0]), 1, leaf(v, i->ops[1]), 1, n));
     *unset(v, i->dst) = any_unset(unset(v, i->ops[0]), 1, n) | any_unset(unset(v, i->ops[1]), 1, n);
     return STEP_NEXT;
 }
@@ -360,14 +361,14 @@ static bool prepare_dot(Machine *m, RInst *i)
     return false;
 }
 
-static Step times_scalar(Machine *m, Inv *v, const RInst *i)
+static Step step_times_scalar(Machine *m, Inv *v, const RInst *i)
 {
     uint64_t s = *leaf(v, i->ops[1]);
     uint8_t su = *unset(v, i->ops[1]);
     const uint64_t *a = leaf(v, i->ops[0]);
     (void)m;
     for (uint32_t k = 0; k < i->n; k++) {
-        leaf(v, i->dst)[k] = i->fmt == FMT_NONE ? INT(a[k] * s) : put(i, F(a[k]) * F(s));
+        leaf(v, i->dst)[k] = i->fmt == FMT_NONE ? INT(a[k] * s) : round_result(i, F(a[k]) * F(s));
         unset(v, i->dst)[k] = unset(v, i->ops[0])[k] | su;
     }
     return STEP_NEXT;
@@ -383,7 +384,7 @@ static bool prepare_times_scalar(Machine *m, RInst *i)
 }
 
 /* Columns of a (cols x inner) and b; a vector is a matrix of one column (on the right) or row. */
-static Step matrix_product(Machine *m, Inv *v, const RInst *i)
+static Step step_matrix_product(Machine *m, Inv *v, const RInst *i)
 {
     const RType *a = i->at, *b = operand_type(m, i, 1);
     uint32_t inner = a->count, rows = a->kind == SPV_MATRIX ? a->element->count : 1;
@@ -391,7 +392,7 @@ static Step matrix_product(Machine *m, Inv *v, const RInst *i)
     for (uint32_t c = 0; c < cols; c++)
         for (uint32_t r = 0; r < rows; r++) {
             const uint64_t *x = leaf(v, i->ops[0]) + r, *y = leaf(v, i->ops[1]) + c * inner;
-            leaf(v, i->dst)[c * rows + r] = put(i, dot(i, x, rows, y, 1, inner));
+            leaf(v, i->dst)[c * rows + r] = round_result(i, dot(i, x, rows, y, 1, inner));
             unset(v, i->dst)[c * rows + r] = any_unset(unset(v, i->ops[0]) + r, rows, inner) |
                                              any_unset(unset(v, i->ops[1]) + c * inner, 1, inner);
         }
@@ -416,14 +417,14 @@ static bool prepare_matrix_product(Machine *m, RInst *i)
     return false;
 }
 
-static Step outer_product(Machine *m, Inv *v, const RInst *i)
+static Step step_outer_product(Machine *m, Inv *v, const RInst *i)
 {
     uint32_t rows = i->at->leaves, cols = i->n / rows;
     (void)m;
     for (uint32_t c = 0; c < cols; c++)
         for (uint32_t r = 0; r < rows; r++) {
             leaf(v, i->dst)[c * rows + r] =
-                put(i, F(leaf(v, i->ops[0])[r]) * F(leaf(v, i->ops[1])[c]));
+                round_result(i, F(leaf(v, i->ops[0])[r]) * F(leaf(v, i->ops[1])[c]));
             unset(v, i->dst)[c * rows + r] = unset(v, i->ops[0])[r] | unset(v, i->ops[1])[c];
         }
     return STEP_NEXT;
@@ -438,7 +439,7 @@ static bool prepare_outer(Machine *m, RInst *i)
     return false;
 }
 
-static Step transpose(Machine *m, Inv *v, const RInst *i)
+static Step step_transpose(Machine *m, Inv *v, const RInst *i)
 {
     uint32_t rows = i->at->element->count, cols = i->at->count;
     (void)m;
@@ -460,7 +461,7 @@ static bool prepare_transpose(Machine *m, RInst *i)
 
 /* ---- integer dot products (SPV_KHR_integer_dot_product) -------------------------------------- */
 
-static Step integer_dot(Machine *m, Inv *v, const RInst *i)
+static Step step_integer_dot(Machine *m, Inv *v, const RInst *i)
 {
     bool sa = i->op != SpvOpUDot && i->op != SpvOpUDotAccSat;
     bool sb = i->op == SpvOpSDot || i->op == SpvOpSDotAccSat;
@@ -525,7 +526,7 @@ static const OpRow rows[] = {
     { SpvOpFDiv, f_div, prepare_same, NULL, OPF_CONSTANT },
     { SpvOpFRem, f_rem, prepare_same, NULL, OPF_CONSTANT },
     { SpvOpFMod, f_mod, prepare_same, NULL, OPF_CONSTANT },
-    { SpvOpFmaKHR, fused, prepare_same, NULL, 0 },
+    { SpvOpFmaKHR, step_fused, prepare_same, NULL, 0 },
     { SpvOpFNegate, f_negate, prepare_same, NULL, OPF_CONSTANT },
     { SpvOpIEqual, ieq, prepare_same, NULL, OPF_CONSTANT },
     { SpvOpINotEqual, ine, prepare_same, NULL, OPF_CONSTANT },
@@ -564,30 +565,30 @@ static const OpRow rows[] = {
     { SpvOpSignBitSet, sign_bit, prepare_same, NULL, 0 },
     { SpvOpBitReverse, bit_reverse, prepare_same, NULL, 0 },
     { SpvOpBitCount, bit_count, prepare_same, NULL, 0 },
-    { SpvOpBitFieldInsert, bit_field, prepare_bit_field, NULL, 0 },
-    { SpvOpBitFieldSExtract, bit_field, prepare_bit_field, NULL, 0 },
-    { SpvOpBitFieldUExtract, bit_field, prepare_bit_field, NULL, 0 },
-    { SpvOpIAddCarry, extended, prepare_extended, NULL, 0 },
-    { SpvOpISubBorrow, extended, prepare_extended, NULL, 0 },
-    { SpvOpUMulExtended, extended, prepare_extended, NULL, 0 },
-    { SpvOpSMulExtended, extended, prepare_extended, NULL, 0 },
-    { SpvOpSelect, select_, prepare_select, NULL, OPF_CONSTANT },
-    { SpvOpAny, any_all, prepare_value, NULL, 0 },
-    { SpvOpAll, any_all, prepare_value, NULL, 0 },
-    { SpvOpDot, dot_, prepare_dot, NULL, 0 },
-    { SpvOpVectorTimesScalar, times_scalar, prepare_times_scalar, NULL, 0 },
-    { SpvOpMatrixTimesScalar, times_scalar, prepare_times_scalar, NULL, 0 },
-    { SpvOpVectorTimesMatrix, matrix_product, prepare_matrix_product, NULL, 0 },
-    { SpvOpMatrixTimesVector, matrix_product, prepare_matrix_product, NULL, 0 },
-    { SpvOpMatrixTimesMatrix, matrix_product, prepare_matrix_product, NULL, 0 },
-    { SpvOpOuterProduct, outer_product, prepare_outer, NULL, 0 },
-    { SpvOpTranspose, transpose, prepare_transpose, NULL, 0 },
-    { SpvOpSDot, integer_dot, prepare_integer_dot, NULL, 0 },
-    { SpvOpUDot, integer_dot, prepare_integer_dot, NULL, 0 },
-    { SpvOpSUDot, integer_dot, prepare_integer_dot, NULL, 0 },
-    { SpvOpSDotAccSat, integer_dot, prepare_integer_dot, NULL, 0 },
-    { SpvOpUDotAccSat, integer_dot, prepare_integer_dot, NULL, 0 },
-    { SpvOpSUDotAccSat, integer_dot, prepare_integer_dot, NULL, 0 },
+    { SpvOpBitFieldInsert, step_bit_field, prepare_bit_field, NULL, 0 },
+    { SpvOpBitFieldSExtract, step_bit_field, prepare_bit_field, NULL, 0 },
+    { SpvOpBitFieldUExtract, step_bit_field, prepare_bit_field, NULL, 0 },
+    { SpvOpIAddCarry, step_extended, prepare_extended, NULL, 0 },
+    { SpvOpISubBorrow, step_extended, prepare_extended, NULL, 0 },
+    { SpvOpUMulExtended, step_extended, prepare_extended, NULL, 0 },
+    { SpvOpSMulExtended, step_extended, prepare_extended, NULL, 0 },
+    { SpvOpSelect, step_select, prepare_select, NULL, OPF_CONSTANT },
+    { SpvOpAny, step_any_all, prepare_value, NULL, 0 },
+    { SpvOpAll, step_any_all, prepare_value, NULL, 0 },
+    { SpvOpDot, step_dot, prepare_dot, NULL, 0 },
+    { SpvOpVectorTimesScalar, step_times_scalar, prepare_times_scalar, NULL, 0 },
+    { SpvOpMatrixTimesScalar, step_times_scalar, prepare_times_scalar, NULL, 0 },
+    { SpvOpVectorTimesMatrix, step_matrix_product, prepare_matrix_product, NULL, 0 },
+    { SpvOpMatrixTimesVector, step_matrix_product, prepare_matrix_product, NULL, 0 },
+    { SpvOpMatrixTimesMatrix, step_matrix_product, prepare_matrix_product, NULL, 0 },
+    { SpvOpOuterProduct, step_outer_product, prepare_outer, NULL, 0 },
+    { SpvOpTranspose, step_transpose, prepare_transpose, NULL, 0 },
+    { SpvOpSDot, step_integer_dot, prepare_integer_dot, NULL, 0 },
+    { SpvOpUDot, step_integer_dot, prepare_integer_dot, NULL, 0 },
+    { SpvOpSUDot, step_integer_dot, prepare_integer_dot, NULL, 0 },
+    { SpvOpSDotAccSat, step_integer_dot, prepare_integer_dot, NULL, 0 },
+    { SpvOpUDotAccSat, step_integer_dot, prepare_integer_dot, NULL, 0 },
+    { SpvOpSUDotAccSat, step_integer_dot, prepare_integer_dot, NULL, 0 },
 };
 /* clang-format on */
 const OpTable ref_arith_ops = { rows, COUNT_OF(rows) };

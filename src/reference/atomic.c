@@ -25,7 +25,7 @@ uint32_t atomic_scope(const RInst *i)
     return ((const Atomic *)i->aux)->scope;
 }
 
-static uint64_t combine(const RInst *i, const RType *t, uint64_t old, uint64_t x)
+static uint64_t combine_atomic(const RInst *i, const RType *t, uint64_t old, uint64_t x)
 {
     uint64_t mask = mask_bits(t->bits);
     Fmt f = fmt_of(t);
@@ -68,7 +68,7 @@ static uint64_t combine(const RInst *i, const RType *t, uint64_t old, uint64_t x
     }
 }
 
-static Step atomic(Machine *m, Inv *v, const RInst *i)
+static Step step_atomic(Machine *m, Inv *v, const RInst *i)
 {
     const Atomic *x = i->aux;
     Pointer p = pointer_at(v, i->ops[0]);
@@ -95,7 +95,7 @@ static Step atomic(Machine *m, Inv *v, const RInst *i)
     if (!reads && swaps) {
         if (undef && !a.undef)
             found(m, v, i, REF_UNDEFINED, "%s is stored to a buffer", undefined_name(undef));
-        uint64_t next = combine(i, x->t, old, value);
+        uint64_t next = combine_atomic(i, x->t, old, value);
         mem_write(a.data, size, next);
         m->changes += a.object && next != old;
         bool keeps = !writes && i->op != SpvOpAtomicExchange && x->comparator == REF_NONE;
@@ -143,10 +143,7 @@ static bool prepare_atomic(Machine *m, RInst *i)
 }
 
 static const OpRow rows[] = {
-#define ATOMIC(name)                                                                               \
-    {                                                                                              \
-        SpvOpAtomic##name, atomic, prepare_atomic, NULL, 0                                         \
-    }
+#define ATOMIC(name) { SpvOpAtomic##name, step_atomic, prepare_atomic, NULL, 0 }
     ATOMIC(Load),
     ATOMIC(Store),
     ATOMIC(Exchange),

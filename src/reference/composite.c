@@ -40,7 +40,7 @@ static const RType *walk(Machine *m, RInst *i, const RType *t, uint32_t first, u
     return t;
 }
 
-static Step extract(Machine *m, Inv *v, const RInst *i)
+static Step step_extract(Machine *m, Inv *v, const RInst *i)
 {
     (void)m;
     move(v, i->dst, 0, i->ops[0], i->part, i->n);
@@ -57,7 +57,7 @@ static bool prepare_extract(Machine *m, RInst *i)
     return !m->failed;
 }
 
-static Step insert(Machine *m, Inv *v, const RInst *i)
+static Step step_insert(Machine *m, Inv *v, const RInst *i)
 {
     (void)m;
     move(v, i->dst, 0, i->ops[1], 0, i->n);
@@ -77,7 +77,7 @@ static bool prepare_insert(Machine *m, RInst *i)
     return !m->failed;
 }
 
-static Step construct(Machine *m, Inv *v, const RInst *i)
+static Step step_construct(Machine *m, Inv *v, const RInst *i)
 {
     uint32_t at = 0;
     bool splat = i->part;
@@ -105,7 +105,7 @@ static bool prepare_construct(Machine *m, RInst *i)
     return fits;
 }
 
-static Step shuffle(Machine *m, Inv *v, const RInst *i)
+static Step step_shuffle(Machine *m, Inv *v, const RInst *i)
 {
     uint32_t first = i->at->leaves;
     (void)m;
@@ -150,7 +150,7 @@ static bool index_in(Machine *m, Inv *v, const RInst *i, Ref r, uint32_t count, 
     return false;
 }
 
-static Step extract_dynamic(Machine *m, Inv *v, const RInst *i)
+static Step step_extract_dynamic(Machine *m, Inv *v, const RInst *i)
 {
     uint32_t index;
     if (index_in(m, v, i, i->ops[1], i->at->leaves, &index)) {
@@ -163,7 +163,7 @@ static Step extract_dynamic(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static Step insert_dynamic(Machine *m, Inv *v, const RInst *i)
+static Step step_insert_dynamic(Machine *m, Inv *v, const RInst *i)
 {
     uint32_t index;
     move(v, i->dst, 0, i->ops[0], 0, i->n);
@@ -185,13 +185,13 @@ static bool prepare_dynamic(Machine *m, RInst *i)
 
 /* clang-format off */
 static const OpRow rows[] = {
-    { SpvOpCompositeExtract, extract, prepare_extract, NULL, OPF_CONSTANT },
-    { SpvOpCompositeInsert, insert, prepare_insert, NULL, OPF_CONSTANT },
-    { SpvOpCompositeConstruct, construct, prepare_construct, NULL, 0 },
-    { SpvOpCompositeConstructReplicateEXT, construct, prepare_construct, NULL, 0 },
-    { SpvOpVectorShuffle, shuffle, prepare_shuffle, NULL, OPF_CONSTANT },
-    { SpvOpVectorExtractDynamic, extract_dynamic, prepare_dynamic, NULL, 0 },
-    { SpvOpVectorInsertDynamic, insert_dynamic, prepare_dynamic, NULL, 0 },
+    { SpvOpCompositeExtract, step_extract, prepare_extract, NULL, OPF_CONSTANT },
+    { SpvOpCompositeInsert, step_insert, prepare_insert, NULL, OPF_CONSTANT },
+    { SpvOpCompositeConstruct, step_construct, prepare_construct, NULL, 0 },
+    { SpvOpCompositeConstructReplicateEXT, step_construct, prepare_construct, NULL, 0 },
+    { SpvOpVectorShuffle, step_shuffle, prepare_shuffle, NULL, OPF_CONSTANT },
+    { SpvOpVectorExtractDynamic, step_extract_dynamic, prepare_dynamic, NULL, 0 },
+    { SpvOpVectorInsertDynamic, step_insert_dynamic, prepare_dynamic, NULL, 0 },
 };
 /* clang-format on */
 const OpTable ref_composite_ops = { rows, COUNT_OF(rows) };

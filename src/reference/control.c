@@ -38,13 +38,13 @@ void inv_jump(Machine *m, Inv *v, const Edge *e)
         endless_turn(m, v, e);
 }
 
-static Step branch(Machine *m, Inv *v, const RInst *i)
+static Step step_branch(Machine *m, Inv *v, const RInst *i)
 {
     inv_jump(m, v, i->aux);
     return STEP_JUMP;
 }
 
-static Step branch_conditional(Machine *m, Inv *v, const RInst *i)
+static Step step_branch_conditional(Machine *m, Inv *v, const RInst *i)
 {
     const Edge *e = i->aux;
     if (*unset(v, i->ops[0]))
@@ -64,7 +64,7 @@ static bool prepare_condition(Machine *m, RInst *i)
     return fits;
 }
 
-static Step switch_(Machine *m, Inv *v, const RInst *i)
+static Step step_switch(Machine *m, Inv *v, const RInst *i)
 {
     const Edge *e = i->aux;
     uint64_t x = *leaf(v, i->ops[0]);
@@ -114,7 +114,7 @@ Step inv_enter(Machine *m, Inv *v, RFunc *f, uint32_t return_pc, Ref result, uin
     return STEP_JUMP;
 }
 
-static Step call(Machine *m, Inv *v, const RInst *i)
+static Step step_call(Machine *m, Inv *v, const RInst *i)
 {
     RFunc *f = i->aux;
     const uint64_t *from = v->base[0], *constants = v->base[1];
@@ -162,7 +162,7 @@ static bool prepare_call(Machine *m, RInst *i)
     return true;
 }
 
-static Step return_(Machine *m, Inv *v, const RInst *i)
+static Step step_return(Machine *m, Inv *v, const RInst *i)
 {
     Frame done = v->frames[v->n_frames - 1];
     uint64_t *from = i->n_ops ? leaf(v, i->ops[0]) : NULL;
@@ -260,14 +260,14 @@ static bool prepare_return(Machine *m, RInst *i)
     return fits;
 }
 
-static Step terminate(Machine *m, Inv *v, const RInst *i)
+static Step step_terminate(Machine *m, Inv *v, const RInst *i)
 {
     if (i->op == SpvOpUnreachable)
         found(m, v, i, REF_UNDEFINED, "OpUnreachable was reached");
     return STEP_DONE;
 }
 
-static Step undef(Machine *m, Inv *v, const RInst *i)
+static Step step_undef(Machine *m, Inv *v, const RInst *i)
 {
     (void)m;
     memset(leaf(v, i->dst), 0, i->n * sizeof(uint64_t));
@@ -275,7 +275,7 @@ static Step undef(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static Step nothing(Machine *m, Inv *v, const RInst *i)
+static Step step_nothing(Machine *m, Inv *v, const RInst *i)
 {
     (void)m;
     (void)v;
@@ -283,14 +283,14 @@ static Step nothing(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static Step assume(Machine *m, Inv *v, const RInst *i)
+static Step step_assume(Machine *m, Inv *v, const RInst *i)
 {
     if (!*leaf(v, i->ops[0]) && !*unset(v, i->ops[0]))
         found(m, v, i, REF_RANGE, "an assumption does not hold");
     return STEP_NEXT;
 }
 
-static Step clock_(Machine *m, Inv *v, const RInst *i)
+static Step step_clock(Machine *m, Inv *v, const RInst *i)
 {
     uint64_t now = m->instructions + v->steps;
     m->changes++;
@@ -318,7 +318,7 @@ typedef struct Variable {
     Ref init;
 } Variable;
 
-static Step variable(Machine *m, Inv *v, const RInst *i)
+static Step step_variable(Machine *m, Inv *v, const RInst *i)
 {
     const Variable *x = i->aux;
     const Frame *f = &v->frames[v->n_frames - 1];
@@ -374,22 +374,22 @@ static bool prepare_variable(Machine *m, RInst *i)
 
 /* clang-format off */
 static const OpRow rows[] = {
-    { SpvOpBranch, branch, NULL, NULL, 0 },
-    { SpvOpBranchConditional, branch_conditional, prepare_condition, NULL, 0 },
-    { SpvOpSwitch, switch_, prepare_condition, NULL, 0 },
-    { SpvOpReturn, return_, prepare_return, NULL, 0 },
-    { SpvOpReturnValue, return_, prepare_return, NULL, 0 },
-    { SpvOpKill, terminate, NULL, NULL, 0 },
-    { SpvOpTerminateInvocation, terminate, NULL, NULL, 0 },
-    { SpvOpUnreachable, terminate, NULL, NULL, 0 },
-    { SpvOpFunctionCall, call, prepare_call, NULL, 0 },
-    { SpvOpVariable, variable, prepare_variable, NULL, 0 },
-    { SpvOpUndef, undef, NULL, NULL, 0 },
-    { SpvOpPoisonKHR, undef, NULL, NULL, 0 },
-    { SpvOpLifetimeStart, nothing, NULL, NULL, 0 },
-    { SpvOpLifetimeStop, nothing, NULL, NULL, 0 },
-    { SpvOpAssumeTrueKHR, assume, prepare_value, NULL, 0 },
-    { SpvOpReadClockKHR, clock_, prepare_clock, NULL, 0 },
+    { SpvOpBranch, step_branch, NULL, NULL, 0 },
+    { SpvOpBranchConditional, step_branch_conditional, prepare_condition, NULL, 0 },
+    { SpvOpSwitch, step_switch, prepare_condition, NULL, 0 },
+    { SpvOpReturn, step_return, prepare_return, NULL, 0 },
+    { SpvOpReturnValue, step_return, prepare_return, NULL, 0 },
+    { SpvOpKill, step_terminate, NULL, NULL, 0 },
+    { SpvOpTerminateInvocation, step_terminate, NULL, NULL, 0 },
+    { SpvOpUnreachable, step_terminate, NULL, NULL, 0 },
+    { SpvOpFunctionCall, step_call, prepare_call, NULL, 0 },
+    { SpvOpVariable, step_variable, prepare_variable, NULL, 0 },
+    { SpvOpUndef, step_undef, NULL, NULL, 0 },
+    { SpvOpPoisonKHR, step_undef, NULL, NULL, 0 },
+    { SpvOpLifetimeStart, step_nothing, NULL, NULL, 0 },
+    { SpvOpLifetimeStop, step_nothing, NULL, NULL, 0 },
+    { SpvOpAssumeTrueKHR, step_assume, prepare_value, NULL, 0 },
+    { SpvOpReadClockKHR, step_clock, prepare_clock, NULL, 0 },
 };
 /* clang-format on */
 const OpTable ref_control_ops = { rows, COUNT_OF(rows) };

@@ -37,7 +37,7 @@ uint64_t controls_flush(const Machine *m, Fmt f, uint64_t x)
     return is ? flushed(f, x) : x;
 }
 
-static Step run(Machine *m, Inv *v, const RInst *i)
+static Step step_run(Machine *m, Inv *v, const RInst *i)
 {
     const struct Controls *f = i->controls;
     uint64_t kept[MAX_OPERANDS][MAX_LEAVES];
@@ -60,7 +60,7 @@ static Step run(Machine *m, Inv *v, const RInst *i)
 }
 
 /* False when nothing of that type is flushed. */
-static bool part(Machine *m, const RType *t, Ref at, Part *p)
+static bool part_flushed(Machine *m, const RType *t, Ref at, Part *p)
 {
     const RType *s = t && !type_is_wide(t) ? type_scalar(t) : NULL;
     *p = (Part){ at, s ? t->leaves : 0, s ? fmt_of(s) : FMT_NONE };
@@ -100,10 +100,10 @@ void controls_prepare(Machine *m, RInst *i)
     n = MIN(spv_id_operands(i->src, at, COUNT_OF(at)), COUNT_OF(at));
     for (uint32_t k = i->op == SpvOpExtInst; k < n && f.n_operands < MAX_OPERANDS; k++) {
         SpvId id = i->src->words[at[k]];
-        f.n_operands += part(m, m->value_types[id], m->refs[id], &f.operand[f.n_operands]);
+        f.n_operands += part_flushed(m, m->value_types[id], m->refs[id], &f.operand[f.n_operands]);
     }
-    if (!part(m, i->type, i->dst, &f.result))
+    if (!part_flushed(m, i->type, i->dst, &f.result))
         f.result.n = 0;
     i->controls = arena_copy(m->arena, &f, sizeof f);
-    i->run = run;
+    i->run = step_run;
 }

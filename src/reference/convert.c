@@ -78,7 +78,7 @@ static double clamp_fp8(const RInst *i, double x)
     return isnan(x) || !i->part ? x : fmin(fmax(x, -most), most);
 }
 
-static Step convert(Machine *m, Inv *v, const RInst *i)
+static Step step_convert(Machine *m, Inv *v, const RInst *i)
 {
     const uint64_t *a = leaf(v, i->ops[0]);
     uint64_t *d = leaf(v, i->dst);
@@ -124,7 +124,7 @@ static Step convert(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static Step copy(Machine *m, Inv *v, const RInst *i)
+static Step step_copy(Machine *m, Inv *v, const RInst *i)
 {
     (void)m;
     memmove(leaf(v, i->dst), leaf(v, i->ops[0]), i->n * 8);
@@ -134,10 +134,11 @@ static Step copy(Machine *m, Inv *v, const RInst *i)
 
 /* SPV_NV_cooperative_matrix2: a matrix of another use, whose elements others may own. Converted in
  * place, then moved. */
-static void change_use(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_change_use(Machine *m, Inv **set, uint32_t n, const RInst *i)
 {
     for (uint32_t k = 0; k < n; k++)
-        i->op == SpvOpCooperativeMatrixConvertNV ? copy(m, set[k], i) : convert(m, set[k], i);
+        i->op == SpvOpCooperativeMatrixConvertNV ? step_copy(m, set[k], i)
+                                                 : step_convert(m, set[k], i);
     matrix_scatter(m, set, n, i->type, i->dst, matrix_gather(m, set, n, i->at, i->dst));
 }
 
@@ -153,7 +154,7 @@ static bool prepare_use(Machine *m, RInst *i)
     }
     if (to && i->type->use != i->at->use) {
         i->run = collective_wait;
-        i->together = change_use;
+        i->together = all_change_use;
         i->scope = (uint8_t)i->type->scope;
         i->whole = true;
     }
@@ -197,7 +198,7 @@ static uint32_t leaf_bits(const RType *t)
     return t->kind == SPV_POINTER ? 64 : type_scalar(t)->bits;
 }
 
-static Step bitcast(Machine *m, Inv *v, const RInst *i)
+static Step step_bitcast(Machine *m, Inv *v, const RInst *i)
 {
     uint32_t from = leaf_bits(i->at), to = leaf_bits(i->type);
     const uint64_t *a = leaf(v, i->ops[0]);
@@ -239,7 +240,7 @@ static bool prepare_bitcast(Machine *m, RInst *i)
 }
 
 /* SPV_EXT_ocp_microscaling_types: `bits` from bit `offset` of each component. */
-static Step bitcast_extract(Machine *m, Inv *v, const RInst *i)
+static Step step_bitcast_extract(Machine *m, Inv *v, const RInst *i)
 {
     const uint64_t *a = leaf(v, i->ops[0]), offset = *leaf(v, i->ops[1]);
     uint64_t *d = leaf(v, i->dst);
@@ -264,7 +265,7 @@ static bool prepare_bitcast_extract(Machine *m, RInst *i)
     return false;
 }
 
-static Step pointer_to_integer(Machine *m, Inv *v, const RInst *i)
+static Step step_pointer_to_integer(Machine *m, Inv *v, const RInst *i)
 {
     (void)m;
     *leaf(v, i->dst) = *leaf(v, i->ops[0]) & mask_bits(i->bits);
@@ -272,7 +273,7 @@ static Step pointer_to_integer(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static Step integer_to_pointer(Machine *m, Inv *v, const RInst *i)
+static Step step_integer_to_pointer(Machine *m, Inv *v, const RInst *i)
 {
     uint64_t *d = leaf(v, i->dst);
     d[0] = *leaf(v, i->ops[0]);
@@ -305,7 +306,7 @@ static uint32_t storage_of(Machine *m, Inv *v, Pointer p)
     return shared ? SpvStorageClassWorkgroup : SpvStorageClassCrossWorkgroup;
 }
 
-static Step generic_cast(Machine *m, Inv *v, const RInst *i)
+static Step step_generic_cast(Machine *m, Inv *v, const RInst *i)
 {
     Pointer p = pointer_at(v, i->ops[0]);
     uint64_t *d = leaf(v, i->dst);
@@ -316,7 +317,7 @@ static Step generic_cast(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static Step generic_semantics(Machine *m, Inv *v, const RInst *i)
+static Step step_generic_semantics(Machine *m, Inv *v, const RInst *i)
 {
     uint32_t storage = storage_of(m, v, pointer_at(v, i->ops[0]));
     *leaf(v, i->dst) = storage == SpvStorageClassWorkgroup ? SpvMemorySemanticsWorkgroupMemoryMask
@@ -334,38 +335,38 @@ static bool prepare_generic(Machine *m, RInst *i)
 
 /* clang-format off */
 /* Whatever an undefined value was, from here on it is that. */
-static Step freeze(Machine *m, Inv *v, const RInst *i)
+static Step step_freeze(Machine *m, Inv *v, const RInst *i)
 {
-    copy(m, v, i);
+    step_copy(m, v, i);
     memset(unset(v, i->dst), 0, i->n);
     return STEP_NEXT;
 }
 
 static const OpRow rows[] = {
-    { SpvOpConvertFToU, convert, prepare_convert, NULL, OPF_CONSTANT },
-    { SpvOpConvertFToS, convert, prepare_convert, NULL, OPF_CONSTANT },
-    { SpvOpConvertSToF, convert, prepare_convert, NULL, OPF_CONSTANT },
-    { SpvOpConvertUToF, convert, prepare_convert, NULL, OPF_CONSTANT },
-    { SpvOpUConvert, convert, prepare_convert, NULL, OPF_CONSTANT },
-    { SpvOpSConvert, convert, prepare_convert, NULL, OPF_CONSTANT },
-    { SpvOpFConvert, convert, prepare_convert, NULL, OPF_CONSTANT },
-    { SpvOpQuantizeToF16, convert, prepare_convert, NULL, OPF_CONSTANT },
-    { SpvOpSatConvertSToU, convert, prepare_convert, NULL, 0 },
-    { SpvOpSatConvertUToS, convert, prepare_convert, NULL, 0 },
-    { SpvOpBitcast, bitcast, prepare_bitcast, NULL, OPF_CONSTANT },
-    { SpvOpBitcastExtractEXT, bitcast_extract, prepare_bitcast_extract, NULL, 0 },
-    { SpvOpConvertPtrToU, pointer_to_integer, prepare_pointer, NULL, 0 },
-    { SpvOpConvertUToPtr, integer_to_pointer, prepare_pointer, NULL, 0 },
-    { SpvOpPtrCastToGeneric, copy, prepare_same, NULL, 0 },
-    { SpvOpGenericCastToPtr, copy, prepare_same, NULL, 0 },
-    { SpvOpGenericCastToPtrExplicit, generic_cast, prepare_generic, NULL, 0 },
-    { SpvOpGenericPtrMemSemantics, generic_semantics, prepare_generic, NULL, 0 },
-    { SpvOpCooperativeMatrixConvertNV, copy, prepare_use, NULL, 0 },
-    { SpvOpCopyObject, copy, prepare_same, NULL, OPF_CONSTANT },
-    { SpvOpCopyLogical, copy, prepare_same, NULL, 0 },
-    { SpvOpExpectKHR, copy, prepare_same, NULL, 0 },
-    { SpvOpArithmeticFenceEXT, copy, prepare_same, NULL, 0 },
-    { SpvOpFreezeKHR, freeze, prepare_same, NULL, 0 },
+    { SpvOpConvertFToU, step_convert, prepare_convert, NULL, OPF_CONSTANT },
+    { SpvOpConvertFToS, step_convert, prepare_convert, NULL, OPF_CONSTANT },
+    { SpvOpConvertSToF, step_convert, prepare_convert, NULL, OPF_CONSTANT },
+    { SpvOpConvertUToF, step_convert, prepare_convert, NULL, OPF_CONSTANT },
+    { SpvOpUConvert, step_convert, prepare_convert, NULL, OPF_CONSTANT },
+    { SpvOpSConvert, step_convert, prepare_convert, NULL, OPF_CONSTANT },
+    { SpvOpFConvert, step_convert, prepare_convert, NULL, OPF_CONSTANT },
+    { SpvOpQuantizeToF16, step_convert, prepare_convert, NULL, OPF_CONSTANT },
+    { SpvOpSatConvertSToU, step_convert, prepare_convert, NULL, 0 },
+    { SpvOpSatConvertUToS, step_convert, prepare_convert, NULL, 0 },
+    { SpvOpBitcast, step_bitcast, prepare_bitcast, NULL, OPF_CONSTANT },
+    { SpvOpBitcastExtractEXT, step_bitcast_extract, prepare_bitcast_extract, NULL, 0 },
+    { SpvOpConvertPtrToU, step_pointer_to_integer, prepare_pointer, NULL, 0 },
+    { SpvOpConvertUToPtr, step_integer_to_pointer, prepare_pointer, NULL, 0 },
+    { SpvOpPtrCastToGeneric, step_copy, prepare_same, NULL, 0 },
+    { SpvOpGenericCastToPtr, step_copy, prepare_same, NULL, 0 },
+    { SpvOpGenericCastToPtrExplicit, step_generic_cast, prepare_generic, NULL, 0 },
+    { SpvOpGenericPtrMemSemantics, step_generic_semantics, prepare_generic, NULL, 0 },
+    { SpvOpCooperativeMatrixConvertNV, step_copy, prepare_use, NULL, 0 },
+    { SpvOpCopyObject, step_copy, prepare_same, NULL, OPF_CONSTANT },
+    { SpvOpCopyLogical, step_copy, prepare_same, NULL, 0 },
+    { SpvOpExpectKHR, step_copy, prepare_same, NULL, 0 },
+    { SpvOpArithmeticFenceEXT, step_copy, prepare_same, NULL, 0 },
+    { SpvOpFreezeKHR, step_freeze, prepare_same, NULL, 0 },
 };
 /* clang-format on */
 const OpTable ref_convert_ops = { rows, COUNT_OF(rows) };

@@ -129,7 +129,7 @@ RFunc *decode_find(Machine *m, SpvId id)
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
-static void place(Machine *m, RFunc *f, SpvInst *i)
+static void place_result(Machine *m, RFunc *f, SpvInst *i)
 {
     const RType *t = type_get(m, i->type);
     if (!t)
@@ -157,14 +157,14 @@ static void place_values(Machine *m, RFunc *f)
     for (SpvInst *i = f->src->head.first; i && !m->failed; i = i->next) {
         if (i->op != SpvOpFunctionParameter)
             continue;
-        place(m, f, i);
+        place_result(m, f, i);
         f->params[f->n_params] = m->refs[i->id];
         f->param_types[f->n_params++] = m->value_types[i->id];
     }
     for (SpvBlock *b = f->src->first; b; b = b->next)
         for (SpvInst *i = b->insts.first; i && !m->failed; i = i->next)
             if (i->id && i->type)
-                place(m, f, i);
+                place_result(m, f, i);
 }
 
 /* ---- blocks and edges ------------------------------------------------------------------------ */

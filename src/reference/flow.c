@@ -16,7 +16,7 @@
  */
 #include "reference/machine.h"
 
-static bool dominates(const RBlock *a, const RBlock *b)
+static bool block_dominates(const RBlock *a, const RBlock *b)
 {
     return a->pre <= b->pre && b->post <= a->post;
 }
@@ -110,7 +110,7 @@ static void natural_loop(Machine *m, RBlock *h, uint32_t n)
     h->members[h->rpo] = 1;
     for (uint32_t p = 0; p < h->n_preds; p++) {
         RBlock *t = h->preds[p];
-        if (t->reached && dominates(h, t) && !h->members[t->rpo]) {
+        if (t->reached && block_dominates(h, t) && !h->members[t->rpo]) {
             h->members[t->rpo] = 1;
             stack[depth++] = t;
         }
@@ -131,7 +131,7 @@ static bool in_loop(const RBlock *h, const RBlock *b)
 {
     if (h->members)
         return h->members[b->rpo];
-    return dominates(h, b) && !(h->merge->reached && dominates(h->merge, b));
+    return block_dominates(h, b) && !(h->merge->reached && block_dominates(h->merge, b));
 }
 
 static void find_levels(Machine *m, RFunc *f, RBlock **order, uint32_t n)
@@ -160,7 +160,7 @@ bool flow_build(Machine *m, RFunc *f)
             RBlock *h = b->succs[s];
             if (h->rpo > b->rpo)
                 continue;
-            if (!dominates(h, b)) {
+            if (!block_dominates(h, b)) {
                 refuse(m, h->src->insts.first, "irreducible control flow: a loop with two entries");
                 return false;
             }

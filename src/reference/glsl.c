@@ -8,9 +8,9 @@
 
 #include <math.h>
 
-static double get(const RInst *i, uint64_t x) { return fmt_get((Fmt)i->sfmt, x); }
+static double read_float(const RInst *i, uint64_t x) { return fmt_get((Fmt)i->sfmt, x); }
 
-static uint64_t put(const RInst *i, long double x)
+static uint64_t round_result(const RInst *i, long double x)
 {
     if (i->fmt == FMT_F32) {
         float f = (float)x;
@@ -93,7 +93,7 @@ static long double float1(uint32_t op, long double x)
     }
 }
 
-static Step unary(Machine *m, Inv *v, const RInst *i)
+static Step step_unary(Machine *m, Inv *v, const RInst *i)
 {
     uint32_t op = which(i);
     const uint64_t *a = leaf(v, i->ops[2]);
@@ -104,10 +104,10 @@ static Step unary(Machine *m, Inv *v, const RInst *i)
             r = a[k] & mask_bits(i->sbits - 1u);
         else if (i->sfmt == FMT_F64 &&
                  (op == GLSLstd450Sqrt || op == GLSLstd450Floor || op == GLSLstd450Ceil))
-            r = fmt_put(FMT_F64, (double)float1(op, get(i, a[k])));
+            r = fmt_put(FMT_F64, (double)float1(op, read_float(i, a[k])));
         else
-            r = put(i, float1(op, get(i, a[k])));
-        if (op == GLSLstd450Fract && get(i, r) >= 1) /* the result is below 1 */
+            r = round_result(i, float1(op, read_float(i, a[k])));
+        if (op == GLSLstd450Fract && read_float(i, r) >= 1) /* the result is below 1 */
             r -= 1;
         leaf(v, i->dst)[k] = r;
     }
@@ -146,12 +146,13 @@ static long double float2(const Machine *m, uint32_t op, long double x, long dou
     }
 }
 
-static Step binary(Machine *m, Inv *v, const RInst *i)
+static Step step_binary(Machine *m, Inv *v, const RInst *i)
 {
     const uint64_t *a = leaf(v, i->ops[2]), *b = leaf(v, i->ops[3]);
     (void)m;
     for (uint32_t k = 0; k < i->n; k++) {
-        leaf(v, i->dst)[k] = put(i, float2(m, which(i), get(i, a[k]), get(i, b[k])));
+        leaf(v, i->dst)[k] =
+            round_result(i, float2(m, which(i), read_float(i, a[k]), read_float(i, b[k])));
         unset(v, i->dst)[k] = join(v, i, k);
     }
     return STEP_NEXT;
@@ -159,27 +160,26 @@ static Step binary(Machine *m, Inv *v, const RInst *i)
 
 static uint64_t float3(const Machine *m, const RInst *i, uint64_t a, uint64_t b, uint64_t c)
 {
-    double x = get(i, a), y = get(i, b), z = get(i, c);
+    double x = read_float(i, a), y = read_float(i, b), z = read_float(i, c);
     switch (which(i)) {
-    case GLSLstd450FClamp:
-        return put(i, least(m, most(m, x, y), z));
+    case GLSLstd450FClamp: return round_result(i, least(m, most(m, x, y), z));
     case GLSLstd450NClamp:
-        return put(i, float2(m, GLSLstd450NMin, float2(m, GLSLstd450NMax, x, y), z));
+        return round_result(i, float2(m, GLSLstd450NMin, float2(m, GLSLstd450NMax, x, y), z));
     case GLSLstd450FMix:
-        return put(i, (long double)x * (1 - (long double)z) + (long double)y * z);
+        return round_result(i, (long double)x * (1 - (long double)z) + (long double)y * z);
     case GLSLstd450Fma:
         return i->sfmt == FMT_F64   ? fmt_put(FMT_F64, fma(x, y, z))
-               : i->sfmt == FMT_F32 ? put(i, fmaf((float)x, (float)y, (float)z))
-                                    : put(i, (long double)x * y + z);
+               : i->sfmt == FMT_F32 ? round_result(i, fmaf((float)x, (float)y, (float)z))
+                                    : round_result(i, (long double)x * y + z);
     default: { /* SmoothStep: edge0, edge1, x */
         long double t = ((long double)z - x) / ((long double)y - x);
         t = t < 0 ? 0 : t > 1 ? 1 : t;
-        return put(i, t * t * (3 - 2 * t));
+        return round_result(i, t * t * (3 - 2 * t));
     }
     }
 }
 
-static Step ternary(Machine *m, Inv *v, const RInst *i)
+static Step step_ternary(Machine *m, Inv *v, const RInst *i)
 {
     const uint64_t *a = leaf(v, i->ops[2]), *b = leaf(v, i->ops[3]), *c = leaf(v, i->ops[4]);
     (void)m;
@@ -201,7 +201,7 @@ static uint64_t find_bit(uint32_t op, uint64_t x, uint32_t bits)
     return (uint64_t)(op == GLSLstd450FindILsb ? __builtin_ctzll(x) : 63 - __builtin_clzll(x));
 }
 
-static Step integer(Machine *m, Inv *v, const RInst *i)
+static Step step_integer(Machine *m, Inv *v, const RInst *i)
 {
     uint32_t op = which(i), bits = i->sbits;
     (void)m;
@@ -251,11 +251,11 @@ static long double dot(const RInst *i, const uint64_t *a, const uint64_t *b, uin
 {
     long double s = 0;
     for (uint32_t k = 0; k < n; k++)
-        s += (long double)get(i, a[k]) * get(i, b[k]);
+        s += (long double)read_float(i, a[k]) * read_float(i, b[k]);
     return s;
 }
 
-static Step geometry(Machine *m, Inv *v, const RInst *i)
+static Step step_geometry(Machine *m, Inv *v, const RInst *i)
 {
     uint32_t n = i->at->leaves, op = which(i);
     const uint64_t *a = leaf(v, i->ops[2]), *b = i->n_ops > 3 ? leaf(v, i->ops[3]) : a;
@@ -268,44 +268,44 @@ static Step geometry(Machine *m, Inv *v, const RInst *i)
             u |= unset(v, i->ops[o])[k];
     memset(unset(v, i->dst), u, i->n);
     switch (op) {
-    case GLSLstd450Length:
-        d[0] = put(i, sqrtl(dot(i, a, a, n)));
-        break;
+    case GLSLstd450Length: d[0] = round_result(i, sqrtl(dot(i, a, a, n))); break;
     case GLSLstd450Distance:
         for (uint32_t k = 0; k < n; k++)
-            s += ((long double)get(i, a[k]) - get(i, b[k])) *
-                 ((long double)get(i, a[k]) - get(i, b[k]));
-        d[0] = put(i, sqrtl(s));
+            s += ((long double)read_float(i, a[k]) - read_float(i, b[k])) *
+                 ((long double)read_float(i, a[k]) - read_float(i, b[k]));
+        d[0] = round_result(i, sqrtl(s));
         break;
     case GLSLstd450Cross:
         for (uint32_t k = 0; k < 3; k++) {
             uint32_t p = (k + 1) % 3, q = (k + 2) % 3;
-            d[k] = put(i, (long double)get(i, a[p]) * get(i, b[q]) -
-                              (long double)get(i, a[q]) * get(i, b[p]));
+            d[k] = round_result(i, (long double)read_float(i, a[p]) * read_float(i, b[q]) -
+                                       (long double)read_float(i, a[q]) * read_float(i, b[p]));
         }
         break;
     case GLSLstd450Normalize:
         s = sqrtl(dot(i, a, a, n));
         for (uint32_t k = 0; k < n; k++)
-            d[k] = put(i, get(i, a[k]) / s);
+            d[k] = round_result(i, read_float(i, a[k]) / s);
         break;
     case GLSLstd450FaceForward: { /* N, I, Nref */
         s = dot(i, leaf(v, i->ops[4]), b, n);
         for (uint32_t k = 0; k < n; k++)
-            d[k] = s < 0 ? a[k] : put(i, -get(i, a[k]));
+            d[k] = s < 0 ? a[k] : round_result(i, -read_float(i, a[k]));
         break;
     }
     case GLSLstd450Reflect: /* I, N */
         s = dot(i, b, a, n);
         for (uint32_t k = 0; k < n; k++)
-            d[k] = put(i, get(i, a[k]) - 2 * s * get(i, b[k]));
+            d[k] = round_result(i, read_float(i, a[k]) - 2 * s * read_float(i, b[k]));
         break;
     default: { /* Refract: I, N, eta */
-        long double eta = get(i, *leaf(v, i->ops[4])), r;
+        long double eta = read_float(i, *leaf(v, i->ops[4])), r;
         s = dot(i, b, a, n);
         r = 1 - eta * eta * (1 - s * s);
         for (uint32_t k = 0; k < n; k++)
-            d[k] = r < 0 ? 0 : put(i, eta * get(i, a[k]) - (eta * s + sqrtl(r)) * get(i, b[k]));
+            d[k] = r < 0 ? 0
+                         : round_result(i, eta * read_float(i, a[k]) -
+                                               (eta * s + sqrtl(r)) * read_float(i, b[k]));
         break;
     }
     }
@@ -343,7 +343,7 @@ static long double invert(long double a[4][4], uint32_t n)
     return det;
 }
 
-static Step matrix(Machine *m, Inv *v, const RInst *i)
+static Step step_matrix(Machine *m, Inv *v, const RInst *i)
 {
     uint32_t n = i->at->count;
     long double a[4][4];
@@ -351,29 +351,29 @@ static Step matrix(Machine *m, Inv *v, const RInst *i)
     (void)m;
     for (uint32_t c = 0; c < n; c++)
         for (uint32_t r = 0; r < n; r++) {
-            a[c][r] = get(i, leaf(v, i->ops[2])[c * n + r]);
+            a[c][r] = read_float(i, leaf(v, i->ops[2])[c * n + r]);
             u |= unset(v, i->ops[2])[c * n + r];
         }
     long double det = invert(a, n);
     if (which(i) == GLSLstd450Determinant)
-        *leaf(v, i->dst) = put(i, isnan(det) ? 0 : det);
+        *leaf(v, i->dst) = round_result(i, isnan(det) ? 0 : det);
     else
         for (uint32_t k = 0; k < n * n; k++)
-            leaf(v, i->dst)[k] = put(i, a[k / n][k % n]);
+            leaf(v, i->dst)[k] = round_result(i, a[k / n][k % n]);
     memset(unset(v, i->dst), u, i->n);
     return STEP_NEXT;
 }
 
 /* ---- parts of a float ------------------------------------------------------------------------ */
 
-static Step split(Machine *m, Inv *v, const RInst *i)
+static Step step_split(Machine *m, Inv *v, const RInst *i)
 {
     bool pointer = which(i) == GLSLstd450Modf || which(i) == GLSLstd450Frexp;
     bool whole = which(i) == GLSLstd450Modf || which(i) == GLSLstd450ModfStruct;
     uint32_t n = i->at->leaves;
     const RType *second = i->aux;
     for (uint32_t k = 0; k < n; k++) {
-        double x = get(i, leaf(v, i->ops[2])[k]), part;
+        double x = read_float(i, leaf(v, i->ops[2])[k]), part;
         uint8_t u = unset(v, i->ops[2])[k];
         uint64_t low, high;
         if (whole) {
@@ -397,13 +397,13 @@ static Step split(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static Step ldexp_(Machine *m, Inv *v, const RInst *i)
+static Step step_ldexp(Machine *m, Inv *v, const RInst *i)
 {
     uint32_t bits = type_scalar(operand_type(m, i, 3))->bits;
     for (uint32_t k = 0; k < i->n; k++) {
         int64_t e = sext(leaf(v, i->ops[3])[k], bits);
         e = e > 5000 ? 5000 : e < -5000 ? -5000 : e;
-        leaf(v, i->dst)[k] = put(i, ldexpl(get(i, leaf(v, i->ops[2])[k]), (int)e));
+        leaf(v, i->dst)[k] = round_result(i, ldexpl(read_float(i, leaf(v, i->ops[2])[k]), (int)e));
         unset(v, i->dst)[k] = join(v, i, k);
     }
     return STEP_NEXT;
@@ -411,29 +411,29 @@ static Step ldexp_(Machine *m, Inv *v, const RInst *i)
 
 /* ---- packing --------------------------------------------------------------------------------- */
 
-static double clamp(double x, double lo, double hi)
+static double clamp_double(double x, double lo, double hi)
 {
     return x < lo || isnan(x) ? lo : x > hi ? hi : x;
 }
 
-static Step pack(Machine *m, Inv *v, const RInst *i)
+static Step step_pack(Machine *m, Inv *v, const RInst *i)
 {
     uint64_t r = 0;
     uint32_t n = i->at->leaves, bits = 64 / n / (which(i) == GLSLstd450PackDouble2x32 ? 1 : 2);
     uint8_t u = 0;
     for (uint32_t k = 0; k < n; k++) {
         uint64_t a = leaf(v, i->ops[2])[k];
-        double x = i->sfmt != FMT_NONE ? get(i, a) : 0;
+        double x = i->sfmt != FMT_NONE ? read_float(i, a) : 0;
         u |= unset(v, i->ops[2])[k];
         switch (which(i)) {
         case GLSLstd450PackSnorm4x8:
         case GLSLstd450PackSnorm2x16:
-            a = (uint64_t)(int64_t)rint(clamp(isnan(x) ? 0 : x, -1, 1) *
+            a = (uint64_t)(int64_t)rint(clamp_double(isnan(x) ? 0 : x, -1, 1) *
                                         (double)(mask_bits(bits) >> 1));
             break;
         case GLSLstd450PackUnorm4x8:
         case GLSLstd450PackUnorm2x16:
-            a = (uint64_t)rint(clamp(x, 0, 1) * (double)mask_bits(bits));
+            a = (uint64_t)rint(clamp_double(x, 0, 1) * (double)mask_bits(bits));
             break;
         case GLSLstd450PackHalf2x16:
             a = controls_flush(m, FMT_F16, f16_from_double(x));
@@ -448,7 +448,7 @@ static Step pack(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static Step unpack(Machine *m, Inv *v, const RInst *i)
+static Step step_unpack(Machine *m, Inv *v, const RInst *i)
 {
     uint64_t a = *leaf(v, i->ops[2]);
     uint32_t bits = (which(i) == GLSLstd450UnpackDouble2x32 ? 64 : 32) / i->n;
@@ -457,14 +457,14 @@ static Step unpack(Machine *m, Inv *v, const RInst *i)
         switch (which(i)) {
         case GLSLstd450UnpackSnorm2x16:
         case GLSLstd450UnpackSnorm4x8:
-            x = put(i, fmax((double)sext(x, bits) / (double)(mask_bits(bits) >> 1), -1));
+            x = round_result(i, fmax((double)sext(x, bits) / (double)(mask_bits(bits) >> 1), -1));
             break;
         case GLSLstd450UnpackUnorm2x16:
         case GLSLstd450UnpackUnorm4x8:
-            x = put(i, (double)x / (double)mask_bits(bits));
+            x = round_result(i, (double)x / (double)mask_bits(bits));
             break;
         case GLSLstd450UnpackHalf2x16:
-            x = put(i, f16_to_double((uint16_t)controls_flush(m, FMT_F16, x)));
+            x = round_result(i, f16_to_double((uint16_t)controls_flush(m, FMT_F16, x)));
             break;
         default:
             break;
@@ -523,7 +523,7 @@ static uint32_t wanted(const RInst *i, uint32_t op, uint32_t k)
     return i->at->leaves;
 }
 
-static bool fits(Machine *m, RInst *i, uint32_t op)
+static bool operands_fit(Machine *m, RInst *i, uint32_t op)
 {
     uint32_t n = i->at->leaves, r = i->n;
     switch (op) {
@@ -581,7 +581,7 @@ static bool prepare_glsl(Machine *m, RInst *i)
         good = ref_of(m, spv_operand(i->src, 2 + k)) != REF_NONE &&
                type_of(m, spv_operand(i->src, 2 + k)) &&
                operand_type(m, i, 2 + k)->leaves == wanted(i, op, k);
-    if (!good || i->n_ops != 2 + n || !fits(m, i, op)) {
+    if (!good || i->n_ops != 2 + n || !operands_fit(m, i, op)) {
         refuse(m, i->src, "the operands of GLSL.std.450 instruction %u do not fit", op);
         return false;
     }
@@ -590,11 +590,11 @@ static bool prepare_glsl(Machine *m, RInst *i)
 }
 
 static const OpRow rows[] = {
-    { 0, unary, prepare_glsl, NULL, 0 },    { 0, binary, prepare_glsl, NULL, 0 },
-    { 0, ternary, prepare_glsl, NULL, 0 },  { 0, integer, prepare_glsl, NULL, 0 },
-    { 0, geometry, prepare_glsl, NULL, 0 }, { 0, matrix, prepare_glsl, NULL, 0 },
-    { 0, split, prepare_glsl, NULL, 0 },    { 0, ldexp_, prepare_glsl, NULL, 0 },
-    { 0, pack, prepare_glsl, NULL, 0 },     { 0, unpack, prepare_glsl, NULL, 0 },
+    { 0, step_unary, prepare_glsl, NULL, 0 },    { 0, step_binary, prepare_glsl, NULL, 0 },
+    { 0, step_ternary, prepare_glsl, NULL, 0 },  { 0, step_integer, prepare_glsl, NULL, 0 },
+    { 0, step_geometry, prepare_glsl, NULL, 0 }, { 0, step_matrix, prepare_glsl, NULL, 0 },
+    { 0, step_split, prepare_glsl, NULL, 0 },    { 0, step_ldexp, prepare_glsl, NULL, 0 },
+    { 0, step_pack, prepare_glsl, NULL, 0 },     { 0, step_unpack, prepare_glsl, NULL, 0 },
 };
 enum {
     R_UNARY,

@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-static uint32_t number(const RInst *i, const Inv *v)
+static uint32_t number_of(const RInst *i, const Inv *v)
 {
     return i->scope == SpvScopeWorkgroup ? v->index : v->lane;
 }
@@ -35,12 +35,12 @@ static void no_value(const RInst *i, Inv *to)
 }
 
 /* The invocation numbered `x` among those that take part, or NULL. */
-static Inv *member(Inv **set, uint32_t n, const RInst *i, uint64_t x)
+static Inv *member_numbered(Inv **set, uint32_t n, const RInst *i, uint64_t x)
 {
-    if (x < n && number(i, set[x]) == x)
+    if (x < n && number_of(i, set[x]) == x)
         return set[x];
     for (uint32_t k = 0; k < n; k++)
-        if (number(i, set[k]) == x)
+        if (number_of(i, set[k]) == x)
             return set[k];
     return NULL;
 }
@@ -141,7 +141,7 @@ static bool prepare_ballot(Machine *m, RInst *i)
 
 /* ---- barriers -------------------------------------------------------------------------------- */
 
-static void barrier(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_barrier(Machine *m, Inv **set, uint32_t n, const RInst *i)
 {
     uint64_t memory = 0, semantics = 0;
     constant_uint(m, spv_operand(i->src, 1), &memory);
@@ -154,7 +154,7 @@ static void barrier(Machine *m, Inv **set, uint32_t n, const RInst *i)
 
 /* SPV_EXT_split_barrier. An invocation arrives and waits in turns (Vulkan, VUIDs 13559 to 13561);
  * they arrive together, since control flow is uniform. */
-static void split_barrier(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_split_barrier(Machine *m, Inv **set, uint32_t n, const RInst *i)
 {
     bool arrives = i->op == SpvOpControlBarrierArriveEXT;
     uint32_t bit = 1u << i->scope;
@@ -165,7 +165,7 @@ static void split_barrier(Machine *m, Inv **set, uint32_t n, const RInst *i)
                           : "waits at a split barrier without having arrived");
         set[k]->arrived = arrives ? set[k]->arrived | bit : set[k]->arrived & ~bit;
     }
-    barrier(m, set, n, i);
+    all_barrier(m, set, n, i);
 }
 
 static bool prepare_barrier(Machine *m, RInst *i)
@@ -173,7 +173,7 @@ static bool prepare_barrier(Machine *m, RInst *i)
     return i->n_ops >= 3 && prepare_scope(m, i, spv_operand(i->src, 0)) && prepare_value(m, i);
 }
 
-static Step memory_barrier(Machine *m, Inv *v, const RInst *i)
+static Step step_memory_barrier(Machine *m, Inv *v, const RInst *i)
 {
     uint64_t scope = 0, semantics = 0;
     constant_uint(m, spv_operand(i->src, 0), &scope);
@@ -185,7 +185,7 @@ static Step memory_barrier(Machine *m, Inv *v, const RInst *i)
 /* ---- asynchronous copies, done at once ------------------------------------------------------- */
 
 /* The stride is that of the memory which is not the workgroup's. */
-static void async_copy(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_async_copy(Machine *m, Inv **set, uint32_t n, const RInst *i)
 {
     Pointer to = pointer_at(set[0], i->ops[1]), from = pointer_at(set[0], i->ops[2]);
     uint64_t count = *leaf(set[0], i->ops[3]), stride = *leaf(set[0], i->ops[4]), size = i->part;
@@ -212,7 +212,7 @@ static bool prepare_copy(Machine *m, RInst *i)
            operand_type(m, i, 4)->kind == SPV_INT;
 }
 
-static void wait_events(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_wait_events(Machine *m, Inv **set, uint32_t n, const RInst *i)
 {
     race_barrier(m, set, n, i,
                  SpvMemorySemanticsAcquireReleaseMask | SpvMemorySemanticsWorkgroupMemoryMask |
@@ -226,7 +226,7 @@ static bool prepare_wait(Machine *m, RInst *i)
 
 /* ---- votes and ballots ----------------------------------------------------------------------- */
 
-static void elect(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_elect(Machine *m, Inv **set, uint32_t n, const RInst *i)
 {
     (void)m;
     put_all(set, n, i, 0, 0);
@@ -245,7 +245,7 @@ static bool same_value(const RInst *i, const Inv *a, const Inv *b, Ref r)
     return true;
 }
 
-static void vote(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_vote(Machine *m, Inv **set, uint32_t n, const RInst *i)
 {
     Ref r = i->ops[i->part];
     bool all = true, any = false, equal = true;
@@ -265,7 +265,7 @@ static void vote(Machine *m, Inv **set, uint32_t n, const RInst *i)
     put_all(set, n, i, is_equal ? equal : is_any ? any : all, undef);
 }
 
-static void quad_vote(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_quad_vote(Machine *m, Inv **set, uint32_t n, const RInst *i)
 {
     bool is_any = i->op == SpvOpGroupNonUniformQuadAnyKHR;
     (void)m;
@@ -281,7 +281,7 @@ static void quad_vote(Machine *m, Inv **set, uint32_t n, const RInst *i)
     }
 }
 
-static void ballot(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_ballot(Machine *m, Inv **set, uint32_t n, const RInst *i)
 {
     uint64_t bits[4] = { 0 };
     uint8_t undef = 0;
@@ -305,7 +305,7 @@ static bool ballot_bit(const uint64_t *b, uint64_t x)
 }
 
 /* Questions about a ballot: each invocation answers alone. */
-static Step ask_ballot(Machine *m, Inv *v, const RInst *i)
+static Step step_ask_ballot(Machine *m, Inv *v, const RInst *i)
 {
     const uint64_t *b = leaf(v, i->ops[i->part]);
     uint32_t width = m->width, count = 0, first = width, last = width;
@@ -347,7 +347,7 @@ static Step ask_ballot(Machine *m, Inv *v, const RInst *i)
 
 /* ---- moving values --------------------------------------------------------------------------- */
 
-static void broadcast_first(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_broadcast_first(Machine *m, Inv **set, uint32_t n, const RInst *i)
 {
     (void)m;
     for (uint32_t k = n; k-- > 0;)
@@ -357,7 +357,7 @@ static void broadcast_first(Machine *m, Inv **set, uint32_t n, const RInst *i)
 /* Which invocation's value number `x` gets; `size`: of the scope. */
 static uint64_t source(const RInst *i, const Inv *v, uint32_t size)
 {
-    uint64_t x = number(i, v), by = i->n_ops > i->part + 1u ? *leaf(v, i->ops[i->part + 1]) : 0;
+    uint64_t x = number_of(i, v), by = i->n_ops > i->part + 1u ? *leaf(v, i->ops[i->part + 1]) : 0;
     switch (i->op) {
     case SpvOpGroupNonUniformShuffleXor:
         return x ^ by;
@@ -379,14 +379,14 @@ static uint64_t source(const RInst *i, const Inv *v, uint32_t size)
     }
 }
 
-static void shuffle(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_shuffle(Machine *m, Inv **set, uint32_t n, const RInst *i)
 {
     uint32_t size = i->scope == SpvScopeWorkgroup ? m->n_inv : m->width;
     bool same = i->op == SpvOpGroupNonUniformBroadcast || i->op == SpvOpGroupBroadcast ||
                 i->op == SpvOpSubgroupReadInvocationKHR;
     for (uint32_t k = 0; k < n; k++) {
         uint64_t from = source(i, set[k], size);
-        Inv *s = member(set, n, i, from);
+        Inv *s = member_numbered(set, n, i, from);
         if (same && from != source(i, set[0], size))
             found(m, set[k], i, REF_NOT_UNIFORM, "the invocation to broadcast from differs");
         if (i->n_ops > i->part + 1u && *unset(set[k], i->ops[i->part + 1]))
@@ -399,7 +399,7 @@ static void shuffle(Machine *m, Inv **set, uint32_t n, const RInst *i)
 }
 
 /* The local id is a vector in OpenCL's broadcast over a workgroup. */
-static void group_broadcast(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_group_broadcast(Machine *m, Inv **set, uint32_t n, const RInst *i)
 {
     const RType *t = operand_type(m, i, 2);
     const uint64_t *id = leaf(set[0], i->ops[2]);
@@ -408,7 +408,7 @@ static void group_broadcast(Machine *m, Inv **set, uint32_t n, const RInst *i)
         x += t->leaves > 1 ? id[1] * m->local_size[0] : 0;
         x += t->leaves > 2 ? id[2] * m->local_size[0] * m->local_size[1] : 0;
     }
-    const Inv *s = member(set, n, i, x);
+    const Inv *s = member_numbered(set, n, i, x);
     for (uint32_t k = 0; k < n; k++) {
         if (s)
             copy_value(i, set[k], s, i->ops[1]);
@@ -421,7 +421,7 @@ static void group_broadcast(Machine *m, Inv **set, uint32_t n, const RInst *i)
 
 Inv *group_neighbour(const RInst *i, Inv **set, uint32_t n, uint32_t lane)
 {
-    return member(set, n, i, lane);
+    return member_numbered(set, n, i, lane);
 }
 
 typedef struct Difference {
@@ -444,7 +444,7 @@ static Difference difference(const Machine *m, const RInst *i, const Inv *from, 
 
 /* The fine derivatives, which the others may be too: the difference within the quad towards x (bit
  * 0 of the lane) or y (bit 1). */
-static void derivative(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_derivative(Machine *m, Inv **set, uint32_t n, const RInst *i)
 {
     enum { TO_X = 1, TO_Y = 2 };
     bool x = i->op == SpvOpDPdx || i->op == SpvOpDPdxFine || i->op == SpvOpDPdxCoarse;
@@ -452,8 +452,10 @@ static void derivative(Machine *m, Inv **set, uint32_t n, const RInst *i)
     Fmt f = (Fmt)i->fmt;
     for (uint32_t k = 0; k < n; k++) {
         uint32_t lane = set[k]->lane;
-        const Inv *left = member(set, n, i, lane & ~TO_X), *right = member(set, n, i, lane | TO_X);
-        const Inv *low = member(set, n, i, lane & ~TO_Y), *high = member(set, n, i, lane | TO_Y);
+        const Inv *left = member_numbered(set, n, i, lane & ~TO_X),
+                  *right = member_numbered(set, n, i, lane | TO_X);
+        const Inv *low = member_numbered(set, n, i, lane & ~TO_Y),
+                  *high = member_numbered(set, n, i, lane | TO_Y);
         for (uint32_t c = 0; c < i->n; c++) {
             Difference dx = difference(m, i, left, right, i->ops[0] + c);
             Difference dy = difference(m, i, low, high, i->ops[0] + c);
@@ -603,7 +605,7 @@ static uint64_t identity(Fold f, const RInst *i)
     }
 }
 
-static void reduce(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_reduce(Machine *m, Inv **set, uint32_t n, const RInst *i)
 {
     Fold f = fold_of(i->op);
     uint32_t how = i->ops[1], size = i->scope == SpvScopeWorkgroup ? m->n_inv : m->width;
@@ -616,8 +618,8 @@ static void reduce(Machine *m, Inv **set, uint32_t n, const RInst *i)
         uint64_t sum = identity(f, i);
         uint8_t undef = 0;
         for (uint32_t k = 0; k <= n; k++) {
-            bool ends =
-                k == n || (k && number(i, set[k]) / cluster != number(i, set[k - 1]) / cluster);
+            bool ends = k == n ||
+                        (k && number_of(i, set[k]) / cluster != number_of(i, set[k - 1]) / cluster);
             if (ends && !scan)
                 for (uint32_t j = first; j < k; j++) {
                     leaf(set[j], i->dst)[c] = sum;
@@ -647,7 +649,7 @@ static void reduce(Machine *m, Inv **set, uint32_t n, const RInst *i)
 
 /* SPV_EXT_shader_subgroup_partitioned: ballots of those that hold the same value, and reductions
  * within the set that each invocation's ballot names. */
-static void partition(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_partition(Machine *m, Inv **set, uint32_t n, const RInst *i)
 {
     (void)m;
     for (uint32_t k = 0; k < n; k++) {
@@ -684,10 +686,10 @@ static void reduce_partition(Inv **set, uint32_t n, const RInst *i, Inv *to)
     }
 }
 
-static void reduce_any(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_reduce_any(Machine *m, Inv **set, uint32_t n, const RInst *i)
 {
     if (i->ops[1] <= SpvGroupOperationClusteredReduce)
-        reduce(m, set, n, i);
+        all_reduce(m, set, n, i);
     else
         for (uint32_t k = 0; k < n; k++)
             reduce_partition(set, n, i, set[k]);
@@ -711,56 +713,53 @@ static bool prepare_reduce(Machine *m, RInst *i)
 }
 
 static const OpRow rows[] = {
-    { SpvOpControlBarrier, NULL, prepare_barrier, barrier, 0 },
-    { SpvOpControlBarrierArriveEXT, NULL, prepare_barrier, split_barrier, 0 },
-    { SpvOpControlBarrierWaitEXT, NULL, prepare_barrier, split_barrier, 0 },
-    { SpvOpMemoryBarrier, memory_barrier, prepare_value, NULL, 0 },
-    { SpvOpDPdx, NULL, prepare_derivative, derivative, 0 },
-    { SpvOpDPdy, NULL, prepare_derivative, derivative, 0 },
-    { SpvOpFwidth, NULL, prepare_derivative, derivative, 0 },
-    { SpvOpDPdxFine, NULL, prepare_derivative, derivative, 0 },
-    { SpvOpDPdyFine, NULL, prepare_derivative, derivative, 0 },
-    { SpvOpFwidthFine, NULL, prepare_derivative, derivative, 0 },
-    { SpvOpDPdxCoarse, NULL, prepare_derivative, derivative, 0 },
-    { SpvOpDPdyCoarse, NULL, prepare_derivative, derivative, 0 },
-    { SpvOpFwidthCoarse, NULL, prepare_derivative, derivative, 0 },
-    { SpvOpGroupNonUniformElect, NULL, prepare_group, elect, 0 },
-    { SpvOpGroupNonUniformAll, NULL, prepare_group, vote, 0 },
-    { SpvOpGroupNonUniformAny, NULL, prepare_group, vote, 0 },
-    { SpvOpGroupNonUniformAllEqual, NULL, prepare_group, vote, 0 },
-    { SpvOpSubgroupAllKHR, NULL, prepare_group, vote, 0 },
-    { SpvOpSubgroupAnyKHR, NULL, prepare_group, vote, 0 },
-    { SpvOpSubgroupAllEqualKHR, NULL, prepare_group, vote, 0 },
-    { SpvOpGroupAsyncCopy, NULL, prepare_copy, async_copy, OPF_WHOLE },
-    { SpvOpGroupWaitEvents, NULL, prepare_wait, wait_events, OPF_WHOLE },
-    { SpvOpGroupAll, NULL, prepare_group, vote, OPF_WHOLE },
-    { SpvOpGroupAny, NULL, prepare_group, vote, OPF_WHOLE },
-    { SpvOpGroupNonUniformQuadAllKHR, NULL, prepare_group, quad_vote, 0 },
-    { SpvOpGroupNonUniformQuadAnyKHR, NULL, prepare_group, quad_vote, 0 },
-    { SpvOpGroupNonUniformBallot, NULL, prepare_ballot, ballot, 0 },
-    { SpvOpSubgroupBallotKHR, NULL, prepare_ballot, ballot, 0 },
-    { SpvOpGroupNonUniformPartitionEXT, NULL, prepare_ballot, partition, 0 },
-    { SpvOpGroupNonUniformInverseBallot, ask_ballot, prepare_ballot, NULL, 0 },
-    { SpvOpGroupNonUniformBallotBitExtract, ask_ballot, prepare_ballot, NULL, 0 },
-    { SpvOpGroupNonUniformBallotBitCount, ask_ballot, prepare_ballot, NULL, 0 },
-    { SpvOpGroupNonUniformBallotFindLSB, ask_ballot, prepare_ballot, NULL, 0 },
-    { SpvOpGroupNonUniformBallotFindMSB, ask_ballot, prepare_ballot, NULL, 0 },
-    { SpvOpGroupNonUniformBroadcastFirst, NULL, prepare_like, broadcast_first, 0 },
-    { SpvOpSubgroupFirstInvocationKHR, NULL, prepare_like, broadcast_first, 0 },
-    { SpvOpGroupNonUniformBroadcast, NULL, prepare_like, shuffle, 0 },
-    { SpvOpSubgroupReadInvocationKHR, NULL, prepare_like, shuffle, 0 },
-    { SpvOpGroupBroadcast, NULL, prepare_like, group_broadcast, OPF_WHOLE },
-    { SpvOpGroupNonUniformShuffle, NULL, prepare_like, shuffle, 0 },
-    { SpvOpGroupNonUniformShuffleXor, NULL, prepare_like, shuffle, 0 },
-    { SpvOpGroupNonUniformShuffleUp, NULL, prepare_like, shuffle, 0 },
-    { SpvOpGroupNonUniformShuffleDown, NULL, prepare_like, shuffle, 0 },
-    { SpvOpGroupNonUniformRotateKHR, NULL, prepare_like, shuffle, 0 },
-    { SpvOpGroupNonUniformQuadBroadcast, NULL, prepare_like, shuffle, 0 },
-    { SpvOpGroupNonUniformQuadSwap, NULL, prepare_like, shuffle, 0 },
-#define REDUCE(name)                                                                               \
-    {                                                                                              \
-        SpvOpGroupNonUniform##name, NULL, prepare_reduce, reduce_any, 0                            \
-    }
+    { SpvOpControlBarrier, NULL, prepare_barrier, all_barrier, 0 },
+    { SpvOpControlBarrierArriveEXT, NULL, prepare_barrier, all_split_barrier, 0 },
+    { SpvOpControlBarrierWaitEXT, NULL, prepare_barrier, all_split_barrier, 0 },
+    { SpvOpMemoryBarrier, step_memory_barrier, prepare_value, NULL, 0 },
+    { SpvOpDPdx, NULL, prepare_derivative, all_derivative, 0 },
+    { SpvOpDPdy, NULL, prepare_derivative, all_derivative, 0 },
+    { SpvOpFwidth, NULL, prepare_derivative, all_derivative, 0 },
+    { SpvOpDPdxFine, NULL, prepare_derivative, all_derivative, 0 },
+    { SpvOpDPdyFine, NULL, prepare_derivative, all_derivative, 0 },
+    { SpvOpFwidthFine, NULL, prepare_derivative, all_derivative, 0 },
+    { SpvOpDPdxCoarse, NULL, prepare_derivative, all_derivative, 0 },
+    { SpvOpDPdyCoarse, NULL, prepare_derivative, all_derivative, 0 },
+    { SpvOpFwidthCoarse, NULL, prepare_derivative, all_derivative, 0 },
+    { SpvOpGroupNonUniformElect, NULL, prepare_group, all_elect, 0 },
+    { SpvOpGroupNonUniformAll, NULL, prepare_group, all_vote, 0 },
+    { SpvOpGroupNonUniformAny, NULL, prepare_group, all_vote, 0 },
+    { SpvOpGroupNonUniformAllEqual, NULL, prepare_group, all_vote, 0 },
+    { SpvOpSubgroupAllKHR, NULL, prepare_group, all_vote, 0 },
+    { SpvOpSubgroupAnyKHR, NULL, prepare_group, all_vote, 0 },
+    { SpvOpSubgroupAllEqualKHR, NULL, prepare_group, all_vote, 0 },
+    { SpvOpGroupAsyncCopy, NULL, prepare_copy, all_async_copy, OPF_WHOLE },
+    { SpvOpGroupWaitEvents, NULL, prepare_wait, all_wait_events, OPF_WHOLE },
+    { SpvOpGroupAll, NULL, prepare_group, all_vote, OPF_WHOLE },
+    { SpvOpGroupAny, NULL, prepare_group, all_vote, OPF_WHOLE },
+    { SpvOpGroupNonUniformQuadAllKHR, NULL, prepare_group, all_quad_vote, 0 },
+    { SpvOpGroupNonUniformQuadAnyKHR, NULL, prepare_group, all_quad_vote, 0 },
+    { SpvOpGroupNonUniformBallot, NULL, prepare_ballot, all_ballot, 0 },
+    { SpvOpSubgroupBallotKHR, NULL, prepare_ballot, all_ballot, 0 },
+    { SpvOpGroupNonUniformPartitionEXT, NULL, prepare_ballot, all_partition, 0 },
+    { SpvOpGroupNonUniformInverseBallot, step_ask_ballot, prepare_ballot, NULL, 0 },
+    { SpvOpGroupNonUniformBallotBitExtract, step_ask_ballot, prepare_ballot, NULL, 0 },
+    { SpvOpGroupNonUniformBallotBitCount, step_ask_ballot, prepare_ballot, NULL, 0 },
+    { SpvOpGroupNonUniformBallotFindLSB, step_ask_ballot, prepare_ballot, NULL, 0 },
+    { SpvOpGroupNonUniformBallotFindMSB, step_ask_ballot, prepare_ballot, NULL, 0 },
+    { SpvOpGroupNonUniformBroadcastFirst, NULL, prepare_like, all_broadcast_first, 0 },
+    { SpvOpSubgroupFirstInvocationKHR, NULL, prepare_like, all_broadcast_first, 0 },
+    { SpvOpGroupNonUniformBroadcast, NULL, prepare_like, all_shuffle, 0 },
+    { SpvOpSubgroupReadInvocationKHR, NULL, prepare_like, all_shuffle, 0 },
+    { SpvOpGroupBroadcast, NULL, prepare_like, all_group_broadcast, OPF_WHOLE },
+    { SpvOpGroupNonUniformShuffle, NULL, prepare_like, all_shuffle, 0 },
+    { SpvOpGroupNonUniformShuffleXor, NULL, prepare_like, all_shuffle, 0 },
+    { SpvOpGroupNonUniformShuffleUp, NULL, prepare_like, all_shuffle, 0 },
+    { SpvOpGroupNonUniformShuffleDown, NULL, prepare_like, all_shuffle, 0 },
+    { SpvOpGroupNonUniformRotateKHR, NULL, prepare_like, all_shuffle, 0 },
+    { SpvOpGroupNonUniformQuadBroadcast, NULL, prepare_like, all_shuffle, 0 },
+    { SpvOpGroupNonUniformQuadSwap, NULL, prepare_like, all_shuffle, 0 },
+#define REDUCE(name) { SpvOpGroupNonUniform##name, NULL, prepare_reduce, all_reduce_any, 0 }
     REDUCE(IAdd),
     REDUCE(FAdd),
     REDUCE(IMul),
@@ -778,10 +777,7 @@ static const OpRow rows[] = {
     REDUCE(LogicalOr),
     REDUCE(LogicalXor),
 #undef REDUCE
-#define REDUCE(name)                                                                               \
-    {                                                                                              \
-        SpvOpGroup##name, NULL, prepare_reduce, reduce_any, OPF_WHOLE                              \
-    }
+#define REDUCE(name) { SpvOpGroup##name, NULL, prepare_reduce, all_reduce_any, OPF_WHOLE }
     REDUCE(IAdd),
     REDUCE(FAdd),
     REDUCE(SMin),

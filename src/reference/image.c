@@ -38,7 +38,7 @@ static double real(const Look *l, SpvId id, uint32_t k)
     return fmt_get(fmt_of(type_of(l->m, id)), leaf(l->v, ref_of(l->m, id))[k]);
 }
 
-static int64_t integer(const Look *l, SpvId id, uint32_t k)
+static int64_t read_integer(const Look *l, SpvId id, uint32_t k)
 {
     const RType *t = type_of(l->m, id);
     t = type_scalar(t->kind == SPV_ARRAY ? t->element : t); /* ConstOffsets */
@@ -104,27 +104,27 @@ typedef struct Place {
 static bool integer_place(const Look *l, Place *p)
 {
     const SpvImageInst *s = &l->op->s;
-    *p = (Place){ .level = s->lod ? integer(l, s->lod, 0) : 0 };
+    *p = (Place){ .level = s->lod ? read_integer(l, s->lod, 0) : 0 };
     if (!l->image || p->level < 0 || p->level >= l->image->n_levels)
         return false;
     uint32_t n = dims_in_layer(&s->type);
     for (uint32_t k = 0; k < n; k++) {
-        p->ijk[k] = integer(l, s->coordinate, k);
+        p->ijk[k] = read_integer(l, s->coordinate, k);
         if (s->offset)
-            p->ijk[k] += integer(l, s->offset, k);
+            p->ijk[k] += read_integer(l, s->offset, k);
         if (p->ijk[k] < 0 || p->ijk[k] >= l->image->levels[p->level].size[k])
             return false;
     }
     if (s->type.arrayed || s->type.dim == SpvDimCube)
-        p->layer = integer(l, s->coordinate, n);
-    int64_t sample = s->sample ? integer(l, s->sample, 0) : 0;
+        p->layer = read_integer(l, s->coordinate, n);
+    int64_t sample = s->sample ? read_integer(l, s->sample, 0) : 0;
     p->ijk[2] += sample;
     if (sample < 0 || sample >= l->image->n_samples)
         return false;
     return p->layer >= 0 && p->layer < l->image->n_layers;
 }
 
-static bool find_place(const Look *l, Place *p)
+static bool find_texel(const Look *l, Place *p)
 {
     bool there = integer_place(l, p);
     if (!there && l->image)
@@ -145,7 +145,7 @@ static void fetch(Look *l, uint32_t x[4])
     static const uint8_t zeros[32];
     Place p;
     Access a = { .data = NULL };
-    if (find_place(l, &p) && !place_access(l, &p, ACCESS_READ, &a))
+    if (find_texel(l, &p) && !place_access(l, &p, ACCESS_READ, &a))
         a.data = NULL;
     if (!l->image)
         return;
@@ -155,7 +155,7 @@ static void fetch(Look *l, uint32_t x[4])
     swizzle(l, x);
 }
 
-static void store(Look *l)
+static void store_texel(Look *l)
 {
     Place p;
     Access a;
@@ -167,11 +167,11 @@ static void store(Look *l)
             found(l->m, l->v, l->i, REF_UNDEFINED, "%s is stored to an image",
                   undefined_name(unset(l->v, ref_of(l->m, texel))[c]));
         x[c] = type_scalar(t)->kind == SPV_FLOAT ? texel_bits((float)real(l, texel, c))
-                                                 : (uint32_t)integer(l, texel, c);
+                                                 : (uint32_t)read_integer(l, texel, c);
     }
     if (type_scalar(t)->bits == 64) /* texel_is_long */
-        x[1] = (uint32_t)((uint64_t)integer(l, texel, 0) >> 32);
-    if (find_place(l, &p) && place_access(l, &p, ACCESS_WRITE, &a))
+        x[1] = (uint32_t)((uint64_t)read_integer(l, texel, 0) >> 32);
+    if (find_texel(l, &p) && place_access(l, &p, ACCESS_WRITE, &a))
         texel_store(l->image->format, a.data, x);
 }
 
@@ -296,7 +296,7 @@ static OnFace begin(Look *l)
     return at;
 }
 
-static double clamp(double x, double low, double high)
+static double clamp_double(double x, double low, double high)
 {
     return x < low ? low : x > high ? high : x;
 }
@@ -338,11 +338,11 @@ static void next_face(int64_t *face, int64_t ij[2], int64_t size)
 }
 
 /* Depth comparison (16.3.4). */
-static uint32_t compare(const Look *l, float d)
+static uint32_t compare_depth(const Look *l, float d)
 {
     double ref = real(l, l->op->s.dref, 0) / l->q;
     if (l->image->format->kind == TEXEL_UNORM)
-        ref = clamp(ref, 0, 1);
+        ref = clamp_double(ref, 0, 1);
     const bool results[] = { false,   ref < d,  ref == d, ref <= d,
                              ref > d, ref != d, ref >= d, true };
     return texel_bits(results[l->sampler->compare & 7] ? 1 : 0);
@@ -376,7 +376,7 @@ static void load_texel(const Look *l, int64_t level, const int64_t from[3], uint
     } else if (texel_access(l, texel_at(l->image, level, ijk, layer), ACCESS_READ, &a))
         texel_load(l->image->format, a.data, x);
     if (l->op->s.dref)
-        x[0] = compare(l, texel_float(x[0]));
+        x[0] = compare_depth(l, texel_float(x[0]));
     else
         swizzle(l, x);
 }
@@ -409,12 +409,12 @@ static double unnormalized(const Look *l, int64_t level, uint32_t k)
 {
     double u = l->stpq[k];
     u = l->sampler->unnormalized ? u : u * l->image->levels[level].size[k];
-    return isnan(u) ? 0 : clamp(u, -0x1p40, 0x1p40);
+    return isnan(u) ? 0 : clamp_double(u, -0x1p40, 0x1p40);
 }
 
 static int64_t offset_of(const Look *l, uint32_t k)
 {
-    return l->op->s.offset ? integer(l, l->op->s.offset, k) : 0;
+    return l->op->s.offset ? read_integer(l, l->op->s.offset, k) : 0;
 }
 
 static void nearest_place(const Look *l, int64_t level, int64_t ijk[3])
@@ -459,7 +459,7 @@ static void sample(Look *l, uint32_t x[4])
         return;
     OnFace face = begin(l);
     double lambda = lambda_of(l, &face), q = l->image->n_levels - 1;
-    double d = l->sampler->unnormalized ? 0 : clamp(lambda, 0, q), color[4], finer[4];
+    double d = l->sampler->unnormalized ? 0 : clamp_double(lambda, 0, q), color[4], finer[4];
     bool is_linear = lambda <= 0 ? l->sampler->mag_linear : l->sampler->min_linear;
     int64_t level = l->sampler->mip_linear ? (int64_t)floor(d) : nearest_level(d);
     if (texel_is_integer(l->image->format)) {
@@ -481,7 +481,7 @@ static void sample(Look *l, uint32_t x[4])
 }
 
 /* Texel gathering (16.6.4). */
-static void gather(Look *l, uint32_t x[4])
+static void gather_texels(Look *l, uint32_t x[4])
 {
     const SpvImageInst *s = &l->op->s;
     if (!l->image || !l->sampler)
@@ -494,8 +494,8 @@ static void gather(Look *l, uint32_t x[4])
     uint32_t component = s->dref ? 0 : (uint32_t)l->op->component & 3;
     for (uint32_t k = 0; k < 4; k++) {
         if (s->offsets) {
-            at[k][0] = i0 + integer(l, s->offsets, 2 * k);
-            at[k][1] = j0 + integer(l, s->offsets, 2 * k + 1);
+            at[k][0] = i0 + read_integer(l, s->offsets, 2 * k);
+            at[k][1] = j0 + read_integer(l, s->offsets, 2 * k + 1);
         }
         uint32_t texel[4];
         double color[4];
@@ -514,7 +514,7 @@ static void gather(Look *l, uint32_t x[4])
 static void query_size(const Look *l, uint32_t x[4])
 {
     const SpvImageType *t = &l->op->s.type;
-    int64_t level = l->op->s.lod ? integer(l, l->op->s.lod, 0) : 0;
+    int64_t level = l->op->s.lod ? read_integer(l, l->op->s.lod, 0) : 0;
     uint32_t n = dims_in_layer(t);
     if (!l->image || level < 0 || level >= l->image->n_levels)
         return;
@@ -529,7 +529,7 @@ static void query_lod(Look *l, uint32_t x[4])
     if (!l->image || !l->sampler)
         return;
     OnFace face = begin(l);
-    double d = clamp(lambda_of(l, &face), 0, l->image->n_levels - 1);
+    double d = clamp_double(lambda_of(l, &face), 0, l->image->n_levels - 1);
     x[0] = texel_bits((float)(l->sampler->mip_linear ? d : (double)nearest_level(d)));
     x[1] = texel_bits((float)lambda_prime(l, &face));
 }
@@ -576,8 +576,8 @@ static void carry_out(Look *l, uint8_t undefined)
     switch (l->op->s.act) {
     case SPV_IMAGE_SAMPLE: sample(l, x); break;
     case SPV_IMAGE_FETCH: fetch(l, x); break;
-    case SPV_IMAGE_GATHER: gather(l, x); break;
-    case SPV_IMAGE_WRITE: store(l); break;
+    case SPV_IMAGE_GATHER: gather_texels(l, x); break;
+    case SPV_IMAGE_WRITE: store_texel(l); break;
     case SPV_IMAGE_QUERY_SIZE: query_size(l, x); break;
     case SPV_IMAGE_QUERY_LOD: query_lod(l, x); break;
     case SPV_IMAGE_QUERY_LEVELS: x[0] = l->image ? l->image->n_levels : 0; break;
@@ -590,7 +590,7 @@ static void carry_out(Look *l, uint8_t undefined)
 
 /* Levels of detail by derivatives (Vulkan 1.4, Derivative Operations): the projected coordinates'
  * differences in the quad. */
-static void sample_together(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_sample(Machine *m, Inv **set, uint32_t n, const RInst *i)
 {
     const Op *op = i->aux;
     uint32_t n_space = op->s.type.n_space;
@@ -616,7 +616,7 @@ static void sample_together(Machine *m, Inv **set, uint32_t n, const RInst *i)
     }
 }
 
-static Step access_image(Machine *m, Inv *v, const RInst *i)
+static Step step_access_image(Machine *m, Inv *v, const RInst *i)
 {
     Look l = look_of(m, v, i);
     carry_out(&l, 0);
@@ -626,7 +626,7 @@ static Step access_image(Machine *m, Inv *v, const RInst *i)
     return STEP_SWITCH;
 }
 
-static Step texel_pointer(Machine *m, Inv *v, const RInst *i)
+static Step step_texel_pointer(Machine *m, Inv *v, const RInst *i)
 {
     const Op *op = i->aux;
     MemRequest r = { pointer_at(v, ref_of(m, op->s.image)), sizeof(ImageBinding), 1, ACCESS_READ };
@@ -645,7 +645,7 @@ static Step texel_pointer(Machine *m, Inv *v, const RInst *i)
     l.image = b.image;
     const RType *t = type_get(m, i->type->pointee);
     bool fits = b.image && t && b.image->format->bytes >= t->size;
-    if (find_place(&l, &at) && fits) {
+    if (find_texel(&l, &at) && fits) {
         Pointer texel = texel_at(b.image, 0, at.ijk, at.layer);
         out[0] = texel.va;
         out[1] = texel.prov;
@@ -653,7 +653,7 @@ static Step texel_pointer(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static Step copy_handles(Machine *m, Inv *v, const RInst *i)
+static Step step_copy_handles(Machine *m, Inv *v, const RInst *i)
 {
     (void)m;
     for (uint32_t k = 0; k < i->n; k++) {
@@ -702,7 +702,7 @@ static bool prepare_image(Machine *m, RInst *i)
     i->aux = op;
     if (m->entry.quads && spv_image_is_implicit(s)) {
         i->run = collective_wait;
-        i->together = sample_together;
+        i->together = all_sample;
         i->scope = SpvScopeSubgroup;
     }
     if (s->component && !constant_uint(m, s->component, &op->component))
@@ -727,15 +727,28 @@ static bool prepare_image(Machine *m, RInst *i)
                            type_scalar(type_of(m, s->texel))->kind == SPV_INT)));
 }
 
-#define ROW(name) { SpvOpImage##name, access_image, prepare_image, NULL, 0 }
+#define ROW(name) { SpvOpImage##name, step_access_image, prepare_image, NULL, 0 }
 static const OpRow rows[] = {
-    { SpvOpSampledImage, copy_handles, prepare_handles, NULL, 0 },
-    { SpvOpImage, copy_handles, prepare_handles, NULL, 0 },
-    { SpvOpImageTexelPointer, texel_pointer, prepare_image, NULL, 0 },
-    ROW(SampleImplicitLod), ROW(SampleExplicitLod), ROW(SampleDrefImplicitLod),
-    ROW(SampleDrefExplicitLod), ROW(SampleProjImplicitLod), ROW(SampleProjExplicitLod),
-    ROW(SampleProjDrefImplicitLod), ROW(SampleProjDrefExplicitLod), ROW(Fetch), ROW(Gather),
-    ROW(DrefGather), ROW(Read), ROW(Write), ROW(QuerySizeLod), ROW(QuerySize), ROW(QueryLod),
-    ROW(QueryLevels), ROW(QuerySamples),
+    { SpvOpSampledImage, step_copy_handles, prepare_handles, NULL, 0 },
+    { SpvOpImage, step_copy_handles, prepare_handles, NULL, 0 },
+    { SpvOpImageTexelPointer, step_texel_pointer, prepare_image, NULL, 0 },
+    ROW(SampleImplicitLod),
+    ROW(SampleExplicitLod),
+    ROW(SampleDrefImplicitLod),
+    ROW(SampleDrefExplicitLod),
+    ROW(SampleProjImplicitLod),
+    ROW(SampleProjExplicitLod),
+    ROW(SampleProjDrefImplicitLod),
+    ROW(SampleProjDrefExplicitLod),
+    ROW(Fetch),
+    ROW(Gather),
+    ROW(DrefGather),
+    ROW(Read),
+    ROW(Write),
+    ROW(QuerySizeLod),
+    ROW(QuerySize),
+    ROW(QueryLod),
+    ROW(QueryLevels),
+    ROW(QuerySamples),
 };
 const OpTable ref_image_ops = { rows, COUNT_OF(rows) };

@@ -128,7 +128,7 @@ static Step after_access(Machine *m, Inv *v, Pointer p)
     return STEP_SWITCH;
 }
 
-static void check_pointer(Machine *m, Inv *v, const RInst *i, uint32_t operand)
+static void check_alignment(Machine *m, Inv *v, const RInst *i, uint32_t operand)
 {
     if (*unset(v, i->ops[operand]))
         matters(m, v, i, i->ops[operand], 1, "is used as an address");
@@ -139,10 +139,10 @@ static void check_pointer(Machine *m, Inv *v, const RInst *i, uint32_t operand)
               (unsigned long long)va, align);
 }
 
-static Step load(Machine *m, Inv *v, const RInst *i)
+static Step step_load(Machine *m, Inv *v, const RInst *i)
 {
     Pointer p = pointer_at(v, i->ops[0]);
-    check_pointer(m, v, i, 0);
+    check_alignment(m, v, i, 0);
     if (i->n == 1 && !type_is_wide(i->type)) {
         mem_load_scalar(m, v, i, p, type_scalar(i->type), leaves_at(v, i->dst));
     } else {
@@ -152,10 +152,10 @@ static Step load(Machine *m, Inv *v, const RInst *i)
     return after_access(m, v, p);
 }
 
-static Step store(Machine *m, Inv *v, const RInst *i)
+static Step step_store(Machine *m, Inv *v, const RInst *i)
 {
     Pointer p = pointer_at(v, i->ops[0]);
-    check_pointer(m, v, i, 0);
+    check_alignment(m, v, i, 0);
     v->steps += i->n / 8;
     move_value(&(Mover){ m, v, i, true }, p, operand_type(m, i, 1), leaves_at(v, i->ops[1]));
     return after_access(m, v, p);
@@ -202,7 +202,7 @@ typedef struct CopiedValue {
     Leaves l;
 } CopiedValue;
 
-static Step copy_memory(Machine *m, Inv *v, const RInst *i)
+static Step step_copy_memory(Machine *m, Inv *v, const RInst *i)
 {
     const CopiedValue *x = i->aux;
     Pointer to = pointer_at(v, i->ops[0]), from = pointer_at(v, i->ops[1]);
@@ -231,7 +231,7 @@ static bool prepare_copy_memory(Machine *m, RInst *i)
     return true;
 }
 
-static Step copy_sized(Machine *m, Inv *v, const RInst *i)
+static Step step_copy_sized(Machine *m, Inv *v, const RInst *i)
 {
     Pointer to = pointer_at(v, i->ops[0]), from = pointer_at(v, i->ops[1]);
     uint64_t n = *leaf(v, i->ops[2]);
@@ -249,10 +249,10 @@ static bool prepare_copy_sized(Machine *m, RInst *i)
 
 /* clang-format off */
 static const OpRow rows[] = {
-    { SpvOpLoad, load, prepare_load, NULL, 0 },
-    { SpvOpStore, store, prepare_store, NULL, 0 },
-    { SpvOpCopyMemory, copy_memory, prepare_copy_memory, NULL, 0 },
-    { SpvOpCopyMemorySized, copy_sized, prepare_copy_sized, NULL, 0 },
+    { SpvOpLoad, step_load, prepare_load, NULL, 0 },
+    { SpvOpStore, step_store, prepare_store, NULL, 0 },
+    { SpvOpCopyMemory, step_copy_memory, prepare_copy_memory, NULL, 0 },
+    { SpvOpCopyMemorySized, step_copy_sized, prepare_copy_sized, NULL, 0 },
 };
 /* clang-format on */
 const OpTable ref_load_store_ops = { rows, COUNT_OF(rows) };

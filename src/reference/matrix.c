@@ -99,7 +99,7 @@ void matrix_scatter(Machine *m, Inv **set, uint32_t n, const RType *t, Ref r, Le
 
 /* ---- length ---------------------------------------------------------------------------------- */
 
-static Step length(Machine *m, Inv *v, const RInst *i)
+static Step step_length(Machine *m, Inv *v, const RInst *i)
 {
     const RType *t = i->aux ? i->aux : type_get(m, spv_operand(i->src, 0));
     uint32_t lanes = t ? lanes_of(m, v, t->scope) : 1;
@@ -170,7 +170,7 @@ static void transfer_share(Machine *m, Inv *v, const RInst *i, Pointer base, uin
     }
 }
 
-static void transfer(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_transfer(Machine *m, Inv **set, uint32_t n, const RInst *i)
 {
     const Transfer *x = i->aux;
     uint64_t stride = x->no_stride;
@@ -298,7 +298,7 @@ static double float_element(const Number *a, const Number *b, double c, uint32_t
     return sum + c;
 }
 
-static void muladd(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_muladd(Machine *m, Inv **set, uint32_t n, const RInst *i)
 {
     const MulAdd *x = i->aux;
     uint32_t rows = x->d->rows, cols = x->d->cols, depth = x->a.t->cols;
@@ -383,10 +383,10 @@ static bool prepare_muladd(Machine *m, RInst *i)
 
 /* clang-format off */
 static const OpRow rows[] = {
-    { SpvOpCooperativeMatrixLengthKHR, length, prepare_length, NULL, OPF_CONSTANT },
-    { SpvOpCooperativeMatrixLoadKHR, NULL, prepare_transfer, transfer, OPF_WHOLE },
-    { SpvOpCooperativeMatrixStoreKHR, NULL, prepare_transfer, transfer, OPF_WHOLE },
-    { SpvOpCooperativeMatrixMulAddKHR, NULL, prepare_muladd, muladd, OPF_WHOLE },
+    { SpvOpCooperativeMatrixLengthKHR, step_length, prepare_length, NULL, OPF_CONSTANT },
+    { SpvOpCooperativeMatrixLoadKHR, NULL, prepare_transfer, all_transfer, OPF_WHOLE },
+    { SpvOpCooperativeMatrixStoreKHR, NULL, prepare_transfer, all_transfer, OPF_WHOLE },
+    { SpvOpCooperativeMatrixMulAddKHR, NULL, prepare_muladd, all_muladd, OPF_WHOLE },
 };
 /* clang-format on */
 const OpTable ref_matrix_ops = { rows, COUNT_OF(rows) };

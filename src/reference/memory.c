@@ -18,7 +18,7 @@ void mem_write(uint8_t *p, uint32_t size, uint64_t x) { memcpy(p, &x, size); }
 
 /* ---- access ---------------------------------------------------------------------------------- */
 
-static const char *describe(Machine *m, const Object *o)
+static const char *describe_object(Machine *m, const Object *o)
 {
     if (o->variable && o->storage != SpvStorageClassWorkgroup &&
         o->storage != SpvStorageClassPushConstant)
@@ -79,10 +79,10 @@ static bool shared_access(Machine *m, Inv *v, const RInst *i, const MemRequest *
     if (at > o->size || r->size > o->size - at)
         return checking(m, REF_OUT_OF_BOUNDS) &&
                outside(m, v, i, r, at,
-                       arena_printf(m->arena, "%s, which has %llu", describe(m, o),
+                       arena_printf(m->arena, "%s, which has %llu", describe_object(m, o),
                                     (unsigned long long)o->size));
     if (!o->writable && writes) {
-        found(m, v, i, REF_OUT_OF_BOUNDS, "write to %s, which is read-only", describe(m, o));
+        found(m, v, i, REF_OUT_OF_BOUNDS, "write to %s, which is read-only", describe_object(m, o));
         return false;
     }
     out->data = o->data + at;

@@ -8,7 +8,7 @@
 #include "reference/machine.h"
 
 /* Between floats or between integers, by the signedness of what it comes from. */
-static uint64_t component(const RInst *i, uint64_t x)
+static uint64_t convert_component(const RInst *i, uint64_t x)
 {
     const RType *from = i->at->element, *to = i->type->element;
     if (i->sfmt != FMT_NONE)
@@ -16,7 +16,7 @@ static uint64_t component(const RInst *i, uint64_t x)
     return (from->is_signed ? (uint64_t)sext(x, from->bits) : x) & mask_bits(to->bits);
 }
 
-static void transpose(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_transpose(Machine *m, Inv **set, uint32_t n, const RInst *i)
 {
     const RType *t = i->type;
     Leaves from = matrix_gather(m, set, n, i->at, i->ops[0]);
@@ -24,7 +24,7 @@ static void transpose(Machine *m, Inv **set, uint32_t n, const RInst *i)
         for (uint32_t e = 0; e < t->count; e++) {
             uint32_t at = matrix_owned(m, set[k], t, e);
             uint32_t source = at % t->cols * t->rows + at / t->cols;
-            leaf(set[k], i->dst)[e] = at == UINT32_MAX ? 0 : component(i, from.x[source]);
+            leaf(set[k], i->dst)[e] = at == UINT32_MAX ? 0 : convert_component(i, from.x[source]);
             unset(set[k], i->dst)[e] = at == UINT32_MAX ? 0 : from.undef[source];
         }
 }
@@ -76,7 +76,7 @@ static void reduce_region(Machine *m, Inv *v, const RInst *i, Leaves w, uint32_t
     }
 }
 
-static void reduce(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_reduce(Machine *m, Inv **set, uint32_t n, const RInst *i)
 {
     const Reduction *x = i->aux;
     const RType *t = i->type;
@@ -160,7 +160,7 @@ static void each_owned(Machine *m, Inv *v, const RInst *i)
     }
 }
 
-static void per_element(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_per_element(Machine *m, Inv **set, uint32_t n, const RInst *i)
 {
     for (uint32_t k = 0; k < n; k++)
         each_owned(m, set[k], i);
@@ -198,9 +198,9 @@ static bool prepare_per_element(Machine *m, RInst *i)
 
 /* clang-format off */
 static const OpRow rows[] = {
-    { SpvOpCooperativeMatrixTransposeNV, NULL, prepare_transpose, transpose, OPF_WHOLE },
-    { SpvOpCooperativeMatrixReduceNV, NULL, prepare_reduce, reduce, OPF_WHOLE },
-    { SpvOpCooperativeMatrixPerElementOpNV, NULL, prepare_per_element, per_element, OPF_WHOLE },
+    { SpvOpCooperativeMatrixTransposeNV, NULL, prepare_transpose, all_transpose, OPF_WHOLE },
+    { SpvOpCooperativeMatrixReduceNV, NULL, prepare_reduce, all_reduce, OPF_WHOLE },
+    { SpvOpCooperativeMatrixPerElementOpNV, NULL, prepare_per_element, all_per_element, OPF_WHOLE },
 };
 /* clang-format on */
 const OpTable ref_nv_ops = { rows, COUNT_OF(rows) };

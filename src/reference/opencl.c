@@ -12,9 +12,9 @@ __extension__ typedef unsigned __int128 UWide;
 
 static const long double PI = 3.14159265358979323846264338327950288L;
 
-static double get(const RInst *i, uint64_t x) { return fmt_get((Fmt)i->sfmt, x); }
+static double read_float(const RInst *i, uint64_t x) { return fmt_get((Fmt)i->sfmt, x); }
 
-static uint64_t put(const RInst *i, long double x)
+static uint64_t round_result(const RInst *i, long double x)
 {
     if (i->fmt == FMT_F32) {
         float f = (float)x;
@@ -128,7 +128,7 @@ static long double powr_(long double x, long double y)
 
 static long double nextafter_of(const RInst *i, uint64_t a, uint64_t b)
 {
-    double x = get(i, a), y = get(i, b);
+    double x = read_float(i, a), y = read_float(i, b);
     uint32_t bits = i->sbits;
     uint64_t sign = UINT64_C(1) << (bits - 1);
     if (isnan(x) || isnan(y))
@@ -136,13 +136,13 @@ static long double nextafter_of(const RInst *i, uint64_t a, uint64_t b)
     if (x == y)
         return y;
     if (x == 0)
-        return get(i, (y < 0 ? sign : 0) | 1);
-    return get(i, (x < y) == (x > 0) ? a + 1 : a - 1);
+        return read_float(i, (y < 0 ? sign : 0) | 1);
+    return read_float(i, (x < y) == (x > 0) ? a + 1 : a - 1);
 }
 
 static bool float2(const RInst *i, uint32_t op, uint64_t a, uint64_t b, long double *r)
 {
-    long double x = get(i, a), y = get(i, b);
+    long double x = read_float(i, a), y = read_float(i, b);
     switch (op) {
     case OpenCLstd_atan2: *r = atan2l(x, y); return true;
     case OpenCLstd_atan2pi: *r = atan2l(x, y) / PI; return true;
@@ -187,19 +187,19 @@ static bool float_int(uint32_t op, long double x, int64_t n, long double *r)
 
 static uint64_t float3(const RInst *i, uint64_t a, uint64_t b, uint64_t c)
 {
-    double x = get(i, a), y = get(i, b), z = get(i, c);
+    double x = read_float(i, a), y = read_float(i, b), z = read_float(i, c);
     long double t;
     switch (which(i)) {
     case OpenCLstd_fma: case OpenCLstd_mad:
         return i->sfmt == FMT_F64   ? fmt_put(FMT_F64, fma(x, y, z))
-               : i->sfmt == FMT_F32 ? put(i, fmaf((float)x, (float)y, (float)z))
-                                    : put(i, (long double)x * y + z);
-    case OpenCLstd_fclamp: return put(i, fmin(fmax(x, y), z));
-    case OpenCLstd_mix: return put(i, x + ((long double)y - x) * z);
+               : i->sfmt == FMT_F32 ? round_result(i, fmaf((float)x, (float)y, (float)z))
+                                    : round_result(i, (long double)x * y + z);
+    case OpenCLstd_fclamp: return round_result(i, fmin(fmax(x, y), z));
+    case OpenCLstd_mix: return round_result(i, x + ((long double)y - x) * z);
     default: /* smoothstep: edge0, edge1, x */
         t = ((long double)z - x) / ((long double)y - x);
         t = t < 0 ? 0 : t > 1 ? 1 : t;
-        return put(i, t * t * (3 - 2 * t));
+        return round_result(i, t * t * (3 - 2 * t));
     }
 }
 
@@ -270,7 +270,7 @@ static uint64_t not_a_number(const RInst *i, uint64_t code)
 
 /* ---- component by component ------------------------------------------------------------------ */
 
-static uint64_t component(Machine *m, Inv *v, const RInst *i, uint32_t k)
+static uint64_t compute_component(Machine *m, Inv *v, const RInst *i, uint32_t k)
 {
     uint32_t op = which(i);
     uint64_t x[3] = { 0 };
@@ -282,7 +282,7 @@ static uint64_t component(Machine *m, Inv *v, const RInst *i, uint32_t k)
     case OpenCLstd_smoothstep:
         return float3(i, x[0], x[1], x[2]);
     case OpenCLstd_ilogb: {
-        double a = get(i, x[0]);
+        double a = read_float(i, x[0]);
         int64_t e = a == 0 ? INT32_MIN : !isfinite(a) ? INT32_MAX : ilogb(a);
         return (uint64_t)e & mask_bits(i->bits);
     }
@@ -297,20 +297,20 @@ static uint64_t component(Machine *m, Inv *v, const RInst *i, uint32_t k)
     }
     if (i->sfmt == FMT_NONE || op == OpenCLstd_bitselect)
         return integer_of(op, x[0], x[1], x[2], i->sbits) & mask_bits(i->bits);
-    if (i->n_ops == 3 && float1(op, get(i, x[0]), &r))
-        return put(i, r);
+    if (i->n_ops == 3 && float1(op, read_float(i, x[0]), &r))
+        return round_result(i, r);
     const RType *second = i->n_ops > 3 ? type_scalar(operand_type(m, i, 3)) : NULL;
     if (second && second->kind == SPV_INT)
-        float_int(op, get(i, x[0]), sext(x[1], second->bits), &r);
+        float_int(op, read_float(i, x[0]), sext(x[1], second->bits), &r);
     else if (second)
         float2(i, op, x[0], x[1], &r);
-    return put(i, r);
+    return round_result(i, r);
 }
 
-static Step plain(Machine *m, Inv *v, const RInst *i)
+static Step step_plain(Machine *m, Inv *v, const RInst *i)
 {
     for (uint32_t k = 0; k < i->n; k++) {
-        leaf(v, i->dst)[k] = component(m, v, i, k);
+        leaf(v, i->dst)[k] = compute_component(m, v, i, k);
         unset(v, i->dst)[k] = join(v, i, k);
     }
     return STEP_NEXT;
@@ -318,7 +318,8 @@ static Step plain(Machine *m, Inv *v, const RInst *i)
 
 /* ---- second results through pointers --------------------------------------------------------- */
 
-static uint64_t split(const RInst *i, double x, double y, const RType *second, long double *first)
+static uint64_t split_value(const RInst *i, double x, double y, const RType *second,
+                            long double *first)
 {
     int n = 0;
     long double part = 0;
@@ -356,20 +357,21 @@ static uint64_t split(const RInst *i, double x, double y, const RType *second, l
         n = x < 0 && fmod(floor(x), 2) != 0 ? -1 : 1;
         break;
     }
-    return second->kind == SPV_INT ? (uint64_t)(int64_t)n & mask_bits(second->bits) : put(i, part);
+    return second->kind == SPV_INT ? (uint64_t)(int64_t)n & mask_bits(second->bits)
+                                   : round_result(i, part);
 }
 
-static Step two_results(Machine *m, Inv *v, const RInst *i)
+static Step step_two_results(Machine *m, Inv *v, const RInst *i)
 {
     uint32_t at = which(i) == OpenCLstd_remquo ? 4 : 3;
     const RType *second = i->aux;
     Pointer p = pointer_at(v, i->ops[at]);
     for (uint32_t k = 0; k < i->n; k++) {
         long double first = 0;
-        double y = at == 4 ? get(i, leaf(v, i->ops[3])[k]) : 0;
-        uint64_t other = split(i, get(i, leaf(v, i->ops[2])[k]), y, second, &first);
+        double y = at == 4 ? read_float(i, leaf(v, i->ops[3])[k]) : 0;
+        uint64_t other = split_value(i, read_float(i, leaf(v, i->ops[2])[k]), y, second, &first);
         uint8_t u = unset(v, i->ops[2])[k];
-        leaf(v, i->dst)[k] = put(i, first);
+        leaf(v, i->dst)[k] = round_result(i, first);
         unset(v, i->dst)[k] = u;
         mem_store_scalar(m, v, i, pointer_plus(p, k * second->size), second,
                          (Leaves){ &other, &u });
@@ -396,7 +398,7 @@ typedef struct Lane {
     uint32_t mode;              /* FPRoundingMode of a store */
 } Lane;
 
-static Step vectors(Machine *m, Inv *v, const RInst *i)
+static Step step_vectors(Machine *m, Inv *v, const RInst *i)
 {
     const Lane *l = i->aux;
     const RType *it = operand_type(m, i, l->index);
@@ -415,7 +417,7 @@ static Step vectors(Machine *m, Inv *v, const RInst *i)
         Leaves to = leaves_at(v, i->dst + k);
         mem_load_scalar(m, v, i, p, &l->scalar, to);
         if (half && i->fmt != FMT_F16 && i->fmt != FMT_NONE)
-            *to.x = put(i, f16_to_double((uint16_t)*to.x));
+            *to.x = round_result(i, f16_to_double((uint16_t)*to.x));
     }
     return STEP_NEXT;
 }
@@ -452,7 +454,7 @@ static bool prepare_vectors(Machine *m, RInst *i)
 
 /* ---- geometry, shuffles ---------------------------------------------------------------------- */
 
-static Step geometry(Machine *m, Inv *v, const RInst *i)
+static Step step_geometry(Machine *m, Inv *v, const RInst *i)
 {
     uint32_t n = i->at->leaves, op = which(i);
     const uint64_t *a = leaf(v, i->ops[2]), *b = i->n_ops > 3 ? leaf(v, i->ops[3]) : a;
@@ -463,7 +465,7 @@ static Step geometry(Machine *m, Inv *v, const RInst *i)
     for (uint32_t k = 0; k < n; k++)
         u |= join(v, i, k);
     for (uint32_t k = 0; k < n; k++) {
-        long double x = get(i, a[k]), y = get(i, b[k]);
+        long double x = read_float(i, a[k]), y = read_float(i, b[k]);
         if (op == OpenCLstd_distance || op == OpenCLstd_fast_distance)
             x -= y;
         s += x * x;
@@ -472,19 +474,22 @@ static Step geometry(Machine *m, Inv *v, const RInst *i)
     for (uint32_t k = 0; k < n && k < 16; k++) {
         uint32_t p = (k + 1) % 3, q = (k + 2) % 3;
         if (op == OpenCLstd_cross)
-            out[k] = k == 3 ? 0 : put(i, (long double)get(i, a[p]) * get(i, b[q]) -
-                                             (long double)get(i, a[q]) * get(i, b[p]));
+            out[k] =
+                k == 3
+                    ? 0
+                    : round_result(i, (long double)read_float(i, a[p]) * read_float(i, b[q]) -
+                                          (long double)read_float(i, a[q]) * read_float(i, b[p]));
         else
-            out[k] = s == 0 ? a[k] : put(i, get(i, a[k]) / s);
+            out[k] = s == 0 ? a[k] : round_result(i, read_float(i, a[k]) / s);
     }
     if (i->n == 1 && op != OpenCLstd_normalize && op != OpenCLstd_fast_normalize)
-        out[0] = put(i, s);
+        out[0] = round_result(i, s);
     memcpy(d, out, MIN(i->n, 16) * sizeof *d);
     memset(unset(v, i->dst), u, i->n);
     return STEP_NEXT;
 }
 
-static Step shuffle(Machine *m, Inv *v, const RInst *i)
+static Step step_shuffle(Machine *m, Inv *v, const RInst *i)
 {
     bool two = which(i) == OpenCLstd_shuffle2;
     uint32_t n = i->at->leaves;
@@ -514,7 +519,7 @@ static const char *text_at(Machine *m, Inv *v, const RInst *i, Pointer p)
     return NULL;
 }
 
-static Step print(Machine *m, Inv *v, const RInst *i)
+static Step step_print(Machine *m, Inv *v, const RInst *i)
 {
     enum { MAX_WORDS = 256 };
     uint64_t words[MAX_WORDS];
@@ -542,7 +547,7 @@ static Step print(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static Step nothing(Machine *m, Inv *v, const RInst *i)
+static Step step_nothing(Machine *m, Inv *v, const RInst *i)
 {
     (void)m;
     (void)v;
@@ -601,13 +606,13 @@ static bool prepare_print(Machine *m, RInst *i)
 
 const OpRow *opencl_row(uint32_t op)
 {
-    static const OpRow plain_row = { 0, plain, prepare_plain, NULL, 0 },
-                       two_row = { 0, two_results, prepare_two, NULL, 0 },
-                       vectors_row = { 0, vectors, prepare_vectors, NULL, 0 },
-                       geometry_row = { 0, geometry, prepare_geometry, NULL, 0 },
-                       shuffle_row = { 0, shuffle, prepare_shuffle, NULL, 0 },
-                       print_row = { 0, print, prepare_print, NULL, 0 },
-                       nothing_row = { 0, nothing, NULL, NULL, 0 };
+    static const OpRow plain_row = { 0, step_plain, prepare_plain, NULL, 0 },
+                       two_row = { 0, step_two_results, prepare_two, NULL, 0 },
+                       vectors_row = { 0, step_vectors, prepare_vectors, NULL, 0 },
+                       geometry_row = { 0, step_geometry, prepare_geometry, NULL, 0 },
+                       shuffle_row = { 0, step_shuffle, prepare_shuffle, NULL, 0 },
+                       print_row = { 0, step_print, prepare_print, NULL, 0 },
+                       nothing_row = { 0, step_nothing, NULL, NULL, 0 };
     if (!spv_ext_inst(SPV_SET_OpenCLstd_, op))
         return NULL;
     if (op >= OpenCLstd_vloadn && op <= OpenCLstd_vstorea_halfn_r)

@@ -46,7 +46,7 @@ static void follow_descriptor(Machine *m, uint64_t x, Pointer *p)
     }
 }
 
-static void follow(Machine *m, Inv *v, const Link *l, Pointer *p, uint8_t *undef)
+static void follow_link(Machine *m, Inv *v, const Link *l, Pointer *p, uint8_t *undef)
 {
     if (l->kind == LINK_OFFSET) {
         p->va += l->stride;
@@ -78,13 +78,13 @@ static void follow(Machine *m, Inv *v, const Link *l, Pointer *p, uint8_t *undef
     }
 }
 
-static Step access_chain(Machine *m, Inv *v, const RInst *i)
+static Step step_access_chain(Machine *m, Inv *v, const RInst *i)
 {
     const Chain *c = i->aux;
     Pointer p = pointer_at(v, i->ops[0]);
     uint8_t undef = *unset(v, i->ops[0]);
     for (uint32_t k = 0; k < c->n; k++)
-        follow(m, v, &c->links[k], &p, &undef);
+        follow_link(m, v, &c->links[k], &p, &undef);
     leaf(v, i->dst)[0] = p.va;
     leaf(v, i->dst)[1] = p.prov;
     unset(v, i->dst)[0] = undef;
@@ -178,7 +178,7 @@ static bool prepare_chain(Machine *m, RInst *i)
 
 /* ---- lengths and comparisons ----------------------------------------------------------------- */
 
-static Step array_length(Machine *m, Inv *v, const RInst *i)
+static Step step_array_length(Machine *m, Inv *v, const RInst *i)
 {
     Pointer p = pointer_at(v, i->ops[0]);
     const RType *s = type_get(m, i->at->pointee);
@@ -203,7 +203,7 @@ static bool prepare_array_length(Machine *m, RInst *i)
     return !m->failed;
 }
 
-static Step pointer_relation(Machine *m, Inv *v, const RInst *i)
+static Step step_pointer_relation(Machine *m, Inv *v, const RInst *i)
 {
     uint64_t a = *leaf(v, i->ops[0]), b = *leaf(v, i->ops[1]);
     (void)m;
@@ -227,14 +227,14 @@ static bool prepare_relation(Machine *m, RInst *i)
 
 /* clang-format off */
 static const OpRow rows[] = {
-    { SpvOpAccessChain, access_chain, prepare_chain, NULL, 0 },
-    { SpvOpInBoundsAccessChain, access_chain, prepare_chain, NULL, 0 },
-    { SpvOpPtrAccessChain, access_chain, prepare_chain, NULL, 0 },
-    { SpvOpInBoundsPtrAccessChain, access_chain, prepare_chain, NULL, 0 },
-    { SpvOpArrayLength, array_length, prepare_array_length, NULL, 0 },
-    { SpvOpPtrEqual, pointer_relation, prepare_relation, NULL, 0 },
-    { SpvOpPtrNotEqual, pointer_relation, prepare_relation, NULL, 0 },
-    { SpvOpPtrDiff, pointer_relation, prepare_relation, NULL, 0 },
+    { SpvOpAccessChain, step_access_chain, prepare_chain, NULL, 0 },
+    { SpvOpInBoundsAccessChain, step_access_chain, prepare_chain, NULL, 0 },
+    { SpvOpPtrAccessChain, step_access_chain, prepare_chain, NULL, 0 },
+    { SpvOpInBoundsPtrAccessChain, step_access_chain, prepare_chain, NULL, 0 },
+    { SpvOpArrayLength, step_array_length, prepare_array_length, NULL, 0 },
+    { SpvOpPtrEqual, step_pointer_relation, prepare_relation, NULL, 0 },
+    { SpvOpPtrNotEqual, step_pointer_relation, prepare_relation, NULL, 0 },
+    { SpvOpPtrDiff, step_pointer_relation, prepare_relation, NULL, 0 },
 };
 /* clang-format on */
 const OpTable ref_pointer_ops = { rows, COUNT_OF(rows) };

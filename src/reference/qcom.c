@@ -53,7 +53,7 @@ static const RType *flat(const RType *t)
     return e && (e->kind == SPV_INT || e->kind == SPV_FLOAT) ? e : NULL;
 }
 
-static Step bitcast(Machine *m, Inv *v, const RInst *i)
+static Step step_bitcast(Machine *m, Inv *v, const RInst *i)
 {
     (void)m;
     Scalars from = { leaves_at(v, i->ops[0]), i->at->element->bits };
@@ -73,7 +73,7 @@ static bool prepare_bitcast(Machine *m, RInst *i)
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
-static Step part(Machine *m, Inv *v, const RInst *i)
+static Step step_part(Machine *m, Inv *v, const RInst *i)
 {
     uint64_t *to = leaf(v, i->dst);
     uint8_t *undef = unset(v, i->dst);
@@ -124,7 +124,7 @@ typedef struct Conversion {
     bool by_column;
 } Conversion;
 
-static size_t place(const Conversion *x, uint32_t lane, uint32_t k)
+static size_t place_of(const Conversion *x, uint32_t lane, uint32_t k)
 {
     return x->by_column ? (size_t)k * x->matrix->cols + lane : (size_t)lane * x->matrix->cols + k;
 }
@@ -160,7 +160,7 @@ static Lines open_lines(Machine *m, Inv *v, const RInst *i)
     return w;
 }
 
-static void construct(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_construct(Machine *m, Inv **set, uint32_t n, const RInst *i)
 {
     const Conversion *x = i->aux;
     Lines w = open_lines(m, set[0], i);
@@ -172,14 +172,14 @@ static void construct(Machine *m, Inv **set, uint32_t n, const RInst *i)
         Scalars array = { leaves_at(v, i->ops[0]), x->array->element->bits };
         recast(array, (Scalars){ w.line, x->matrix->element->bits }, x->length);
         for (uint32_t k = 0; k < x->length; k++) {
-            w.whole.x[place(x, v->lane, k)] = w.line.x[k];
-            w.whole.undef[place(x, v->lane, k)] = w.line.undef[k];
+            w.whole.x[place_of(x, v->lane, k)] = w.line.x[k];
+            w.whole.undef[place_of(x, v->lane, k)] = w.line.undef[k];
         }
     }
     matrix_scatter(m, set, n, x->matrix, i->dst, w.whole);
 }
 
-static void extract(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_extract(Machine *m, Inv **set, uint32_t n, const RInst *i)
 {
     const Conversion *x = i->aux;
     Lines w = open_lines(m, set[0], i);
@@ -189,8 +189,8 @@ static void extract(Machine *m, Inv **set, uint32_t n, const RInst *i)
         bool in = v->lane < x->lanes;
         v->steps += x->length / 4;
         for (uint32_t k = 0; k < x->length; k++) {
-            w.line.x[k] = in ? w.whole.x[place(x, v->lane, k)] : 0;
-            w.line.undef[k] = in ? w.whole.undef[place(x, v->lane, k)] : UNSET_LANE;
+            w.line.x[k] = in ? w.whole.x[place_of(x, v->lane, k)] : 0;
+            w.line.undef[k] = in ? w.whole.undef[place_of(x, v->lane, k)] : UNSET_LANE;
         }
         Scalars line = { w.line, x->matrix->element->bits };
         recast(line, (Scalars){ leaves_at(v, i->dst), x->array->element->bits }, i->n);
@@ -240,10 +240,10 @@ static bool prepare_conversion(Machine *m, RInst *i)
 
 /* clang-format off */
 static const OpRow rows[] = {
-    { SpvOpBitCastArrayQCOM, bitcast, prepare_bitcast, NULL, 0 },
-    { SpvOpExtractSubArrayQCOM, part, prepare_part, NULL, 0 },
-    { SpvOpCompositeConstructCoopMatQCOM, NULL, prepare_conversion, construct, OPF_WHOLE },
-    { SpvOpCompositeExtractCoopMatQCOM, NULL, prepare_conversion, extract, OPF_WHOLE },
+    { SpvOpBitCastArrayQCOM, step_bitcast, prepare_bitcast, NULL, 0 },
+    { SpvOpExtractSubArrayQCOM, step_part, prepare_part, NULL, 0 },
+    { SpvOpCompositeConstructCoopMatQCOM, NULL, prepare_conversion, all_construct, OPF_WHOLE },
+    { SpvOpCompositeExtractCoopMatQCOM, NULL, prepare_conversion, all_extract, OPF_WHOLE },
 };
 /* clang-format on */
 const OpTable ref_qcom_ops = { rows, COUNT_OF(rows) };

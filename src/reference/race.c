@@ -149,12 +149,12 @@ static bool in_scope(const Machine *m, const Inv *v, uint64_t group, uint32_t su
     }
 }
 
-static bool writes(const Touched *t)
+static bool touches_to_write(const Touched *t)
 {
     return t->kind == ACCESS_WRITE || t->kind == ACCESS_ATOMIC;
 }
 
-static bool is_atomic(const Touched *t)
+static bool touches_atomically(const Touched *t)
 {
     return t->kind == ACCESS_ATOMIC || t->kind == ACCESS_ATOMIC_READ;
 }
@@ -174,7 +174,7 @@ static void report_race(Machine *m, Inv *v, const RInst *i, const Touched *t, co
                   ? arena_printf(m->arena, "subgroup %u", l & 0x7fffu)
                   : arena_printf(m->arena, "invocation (%u, %u, %u)", l % w, l / w % h, l / w / h);
     }
-    if (is_atomic(t) && x->atomic)
+    if (touches_atomically(t) && x->atomic)
         hint = "; both are atomic, in scopes that do not hold the other invocation";
     else if (t->object->storage != SpvStorageClassWorkgroup && x->group - 1 == m->group_number &&
              m->race->unordered_barrier)
@@ -184,8 +184,8 @@ static void report_race(Machine *m, Inv *v, const RInst *i, const Touched *t, co
         line = arena_printf(m->arena, " (line %u)", at.line);
     const char *name = name_of(m, t->object->variable);
     found(m, v, i, REF_RACE, "%s of '%s' races with the %s by %s at instruction %u%s%s",
-          writes(t) ? "write" : "read", name, x_writes ? "write" : "read", who, other->src->index,
-          line, hint);
+          touches_to_write(t) ? "write" : "read", name, x_writes ? "write" : "read", who,
+          other->src->index, line, hint);
 }
 
 static bool conflict(Machine *m, Inv *v, const Record *x, const Record *now, uint32_t class,
@@ -212,7 +212,7 @@ void race_access(Machine *m, Inv *v, const RInst *i, const Touched *t)
     Record now = {
         .group = (uint32_t)m->group_number + 1,
         .lane = (uint16_t)self,
-        .atomic = (uint8_t)(is_atomic(t) ? 1 + atomic_scope(i) : 0),
+        .atomic = (uint8_t)(touches_atomically(t) ? 1 + atomic_scope(i) : 0),
         .time = v->order.time,
         .group_epoch = epoch_now(&m->epochs, class),
         .subgroup_epoch = epoch_now(&m->subgroups[v->subgroup].epochs, class),
@@ -228,10 +228,10 @@ void race_access(Machine *m, Inv *v, const RInst *i, const Touched *t)
         now.mask = (uint8_t)((0xf << first) & (0xf >> (4 - last)));
         if (conflict(m, v, &c->write, &now, class, shared))
             report_race(m, v, i, t, &c->write, true);
-        for (int k = 0; k < 2 && writes(t); k++)
+        for (int k = 0; k < 2 && touches_to_write(t); k++)
             if (conflict(m, v, &c->read[k], &now, class, shared))
                 report_race(m, v, i, t, &c->read[k], false);
-        if (writes(t)) {
+        if (touches_to_write(t)) {
             c->write = now;
             memset(c->read, 0, sizeof(c->read));
         } else {

@@ -224,7 +224,7 @@ void inv_account(Machine *m, const Inv *v, uint64_t began)
     }
 }
 
-static void run(Machine *m, Inv *v, uint64_t budget)
+static void run_invocation(Machine *m, Inv *v, uint64_t budget)
 {
     uint64_t began = v->steps, until = MIN(budget, began + SLICE);
     const RInst *code = m->code.data;
@@ -271,7 +271,7 @@ static void carry_out(Machine *m, Inv **set, uint32_t n, const RInst *i, uint32_
 }
 
 /* Those of `first`.. that are where `at` is; 0 when one of them is still under way. */
-static uint32_t gather(Machine *m, Inv *first, uint32_t count, const Inv *at, Inv **set)
+static uint32_t gather_waiting(Machine *m, Inv *first, uint32_t count, const Inv *at, Inv **set)
 {
     uint32_t n = 0;
     for (uint32_t k = 0; k < count; k++) {
@@ -303,7 +303,8 @@ static bool resolve_subgroups(Machine *m, Inv **set)
         if (!least || least->state != INV_WAITING)
             continue;
         const RInst *i = &m->code.data[least->pc];
-        uint32_t n = i->scope == SpvScopeWorkgroup ? 0 : gather(m, g->first, g->n, least, set);
+        uint32_t n =
+            i->scope == SpvScopeWorkgroup ? 0 : gather_waiting(m, g->first, g->n, least, set);
         if (n) {
             carry_out(m, set, n, i, g->n);
             progress = true;
@@ -322,7 +323,7 @@ static bool resolve_workgroup(Machine *m, Inv **set, bool force)
     const RInst *i = &m->code.data[least->pc];
     for (uint32_t k = 0; k < m->n_inv; k++)
         alive += m->inv[k].state != INV_DONE;
-    n = gather(m, m->inv, m->n_inv, least, set);
+    n = gather_waiting(m, m->inv, m->n_inv, least, set);
     if (!n || (n != alive && !force))
         return false;
     if (n != alive) {
@@ -342,8 +343,8 @@ static bool resolve_workgroup(Machine *m, Inv **set, bool force)
                   m->n_inv);
         carry_out(m, set, n, i, m->n_inv);
     } else {
-        n = gather(m, m->subgroups[least->subgroup].first, m->subgroups[least->subgroup].n, least,
-                   set);
+        n = gather_waiting(m, m->subgroups[least->subgroup].first, m->subgroups[least->subgroup].n,
+                           least, set);
         carry_out(m, set, n, i, m->subgroups[least->subgroup].n);
     }
     return true;
@@ -368,7 +369,7 @@ static bool all_circle(const Machine *m)
 
 /* Which of `ready` runs next: any; by turns one that has run long without looking at what others
  * do, so that an endless loop of many invocations uses up the budget of one, not of all. */
-static uint32_t choose(Machine *m)
+static uint32_t choose_invocation(Machine *m)
 {
     uint32_t at = random_below(m, m->n_ready), k = 0;
     const Inv *v = m->ahead;
@@ -399,9 +400,9 @@ static void run_group(Machine *m, RFunc *entry, Inv **set, uint64_t budget)
                 resolve_workgroup(m, set, true);
             continue;
         }
-        uint32_t at = choose(m);
+        uint32_t at = choose_invocation(m);
         Inv *v = &m->inv[m->ready[at]];
-        run(m, v, budget);
+        run_invocation(m, v, budget);
         if (v->steps > LONG && !v->looked && (!m->ahead || m->ahead->steps < v->steps))
             m->ahead = v;
         if (v->state != INV_READY)

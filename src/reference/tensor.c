@@ -42,7 +42,7 @@ static void set_field(Inv *v, const RInst *i, uint32_t field, uint32_t dim, uint
     unset(v, i->dst)[at] = *unset(v, i->ops[operand]);
 }
 
-static Step create(Machine *m, Inv *v, const RInst *i)
+static Step step_create(Machine *m, Inv *v, const RInst *i)
 {
     uint64_t *x = leaf(v, i->dst);
     const RType *t = i->type;
@@ -68,7 +68,7 @@ static uint32_t blocks(uint64_t elements, uint64_t size)
     return (uint32_t)(size ? (elements + size - 1) / size : elements);
 }
 
-static Step set_dimension(Machine *m, Inv *v, const RInst *i)
+static Step step_set_dimension(Machine *m, Inv *v, const RInst *i)
 {
     uint32_t dims = i->type->dims;
     uint64_t *x = leaf(v, i->dst), stride = 1;
@@ -87,7 +87,7 @@ static Step set_dimension(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static Step set_stride(Machine *m, Inv *v, const RInst *i)
+static Step step_set_stride(Machine *m, Inv *v, const RInst *i)
 {
     uint32_t dims = i->type->dims;
     const uint64_t *x = leaf(v, i->dst);
@@ -106,7 +106,7 @@ static Step set_stride(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static Step set_block_size(Machine *m, Inv *v, const RInst *i)
+static Step step_set_block_size(Machine *m, Inv *v, const RInst *i)
 {
     (void)m;
     copy_state(v, i);
@@ -115,7 +115,7 @@ static Step set_block_size(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static Step slice(Machine *m, Inv *v, const RInst *i)
+static Step step_slice(Machine *m, Inv *v, const RInst *i)
 {
     uint32_t dims = i->type->dims;
     uint64_t *x = leaf(v, i->dst);
@@ -130,7 +130,7 @@ static Step slice(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static Step set_clamp_value(Machine *m, Inv *v, const RInst *i)
+static Step step_set_clamp_value(Machine *m, Inv *v, const RInst *i)
 {
     (void)m;
     copy_state(v, i);
@@ -138,7 +138,7 @@ static Step set_clamp_value(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static Step set_view_dimension(Machine *m, Inv *v, const RInst *i)
+static Step step_set_view_dimension(Machine *m, Inv *v, const RInst *i)
 {
     uint32_t dims = i->type->dims;
     uint64_t *x = leaf(v, i->dst), stride = 1;
@@ -155,7 +155,7 @@ static Step set_view_dimension(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static Step set_view_stride(Machine *m, Inv *v, const RInst *i)
+static Step step_set_view_stride(Machine *m, Inv *v, const RInst *i)
 {
     (void)m;
     copy_state(v, i);
@@ -164,7 +164,7 @@ static Step set_view_stride(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static Step set_clip(Machine *m, Inv *v, const RInst *i)
+static Step step_set_clip(Machine *m, Inv *v, const RInst *i)
 {
     (void)m;
     copy_state(v, i);
@@ -298,7 +298,7 @@ static Outcome through_view(const Transfer *x, const Place *p, uint32_t *index)
 static int64_t smod(int64_t c, int64_t n) { return (c % n + n) % n; }
 
 /* A coordinate outside the tensor, as the clamp mode says. */
-static Outcome clamp(const Transfer *x, const Place *p, uint32_t dim, int64_t *c)
+static Outcome clamp_coordinate(const Transfer *x, const Place *p, uint32_t dim, int64_t *c)
 {
     int64_t size = field(x, p, DIMENSION, dim);
     uint32_t mode = x->layout->clamp;
@@ -345,7 +345,7 @@ static Outcome through_layout(const Transfer *x, Place *p, uint32_t index)
         if (!size)
             return nowhere(p, "block size", k);
         if (c < 0 || c >= field(x, p, DIMENSION, k)) {
-            Outcome o = clamp(x, p, k, &c);
+            Outcome o = clamp_coordinate(x, p, k, &c);
             if (o != INSIDE)
                 return o;
         }
@@ -356,7 +356,7 @@ static Outcome through_layout(const Transfer *x, Place *p, uint32_t index)
     return INSIDE;
 }
 
-static Outcome find_place(const Transfer *x, Place *p, uint32_t at)
+static Outcome find_element(const Transfer *x, Place *p, uint32_t at)
 {
     uint32_t index;
     Outcome o = from_matrix(x, p, at / x->matrix->cols, at % x->matrix->cols, &index);
@@ -530,7 +530,7 @@ static void transfer_element(const Transfer *x, Place *p, uint32_t at, uint32_t 
 {
     const RType *t = x->matrix->element;
     Leaves object = leaves_at(p->v, x->object + e), to = { 0 };
-    Outcome o = at == UINT32_MAX ? NOWHERE : find_place(x, p, at);
+    Outcome o = at == UINT32_MAX ? NOWHERE : find_element(x, p, at);
     if (!x->store) {
         to = leaves_at(p->v, p->i->dst + e);
         *to.x = o == CLIPPED    ? *object.x
@@ -554,7 +554,7 @@ static void transfer_element(const Transfer *x, Place *p, uint32_t at, uint32_t 
     p->m->by_matrix = false;
 }
 
-static void transfer(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_transfer(Machine *m, Inv **set, uint32_t n, const RInst *i)
 {
     const Transfer *x = i->aux;
     matrix_uniform(m, set, n, i, (SharedOperand){ x->pointer, 2, "pointer" });
@@ -663,18 +663,18 @@ static bool prepare_transfer(Machine *m, RInst *i)
 
 /* clang-format off */
 static const OpRow rows[] = {
-    { SpvOpCreateTensorLayoutNV, create, prepare_create, NULL, 0 },
-    { SpvOpTensorLayoutSetBlockSizeNV, set_block_size, prepare_set, NULL, 0 },
-    { SpvOpTensorLayoutSetDimensionNV, set_dimension, prepare_set, NULL, 0 },
-    { SpvOpTensorLayoutSetStrideNV, set_stride, prepare_set, NULL, 0 },
-    { SpvOpTensorLayoutSliceNV, slice, prepare_set, NULL, 0 },
-    { SpvOpTensorLayoutSetClampValueNV, set_clamp_value, prepare_set, NULL, 0 },
-    { SpvOpCreateTensorViewNV, create, prepare_create, NULL, 0 },
-    { SpvOpTensorViewSetDimensionNV, set_view_dimension, prepare_set, NULL, 0 },
-    { SpvOpTensorViewSetStrideNV, set_view_stride, prepare_set, NULL, 0 },
-    { SpvOpTensorViewSetClipNV, set_clip, prepare_set, NULL, 0 },
-    { SpvOpCooperativeMatrixLoadTensorNV, NULL, prepare_transfer, transfer, OPF_WHOLE },
-    { SpvOpCooperativeMatrixStoreTensorNV, NULL, prepare_transfer, transfer, OPF_WHOLE },
+    { SpvOpCreateTensorLayoutNV, step_create, prepare_create, NULL, 0 },
+    { SpvOpTensorLayoutSetBlockSizeNV, step_set_block_size, prepare_set, NULL, 0 },
+    { SpvOpTensorLayoutSetDimensionNV, step_set_dimension, prepare_set, NULL, 0 },
+    { SpvOpTensorLayoutSetStrideNV, step_set_stride, prepare_set, NULL, 0 },
+    { SpvOpTensorLayoutSliceNV, step_slice, prepare_set, NULL, 0 },
+    { SpvOpTensorLayoutSetClampValueNV, step_set_clamp_value, prepare_set, NULL, 0 },
+    { SpvOpCreateTensorViewNV, step_create, prepare_create, NULL, 0 },
+    { SpvOpTensorViewSetDimensionNV, step_set_view_dimension, prepare_set, NULL, 0 },
+    { SpvOpTensorViewSetStrideNV, step_set_view_stride, prepare_set, NULL, 0 },
+    { SpvOpTensorViewSetClipNV, step_set_clip, prepare_set, NULL, 0 },
+    { SpvOpCooperativeMatrixLoadTensorNV, NULL, prepare_transfer, all_transfer, OPF_WHOLE },
+    { SpvOpCooperativeMatrixStoreTensorNV, NULL, prepare_transfer, all_transfer, OPF_WHOLE },
 };
 /* clang-format on */
 const OpTable ref_tensor_ops = { rows, COUNT_OF(rows) };

@@ -50,7 +50,7 @@ Fmt fmt_of(const RType *t)
     return t->bits == 16 ? FMT_F16 : t->bits == 32 ? FMT_F32 : FMT_F64;
 }
 
-static void scalar(RType *t, SpvKind kind, uint32_t bits, uint32_t size)
+static void set_scalar(RType *t, SpvKind kind, uint32_t bits, uint32_t size)
 {
     t->kind = kind;
     t->bits = bits;
@@ -62,7 +62,7 @@ static void scalar(RType *t, SpvKind kind, uint32_t bits, uint32_t size)
 static void define_float(Machine *m, RType *t, SpvInst *i)
 {
     uint32_t bits = spv_operand(i, 0);
-    scalar(t, SPV_FLOAT, bits, (bits + 7) / 8);
+    set_scalar(t, SPV_FLOAT, bits, (bits + 7) / 8);
     t->format = spv_float_format(i->words + i->first_operand, spv_n_operands(i));
     if (t->format == SPV_NO_FLOAT)
         refuse(m, i, "floats of %u bits%s are not supported", bits,
@@ -70,7 +70,7 @@ static void define_float(Machine *m, RType *t, SpvInst *i)
 }
 
 /* The element of an aggregate, checked; NULL after reporting. */
-static const RType *element_of(Machine *m, RType *t, SpvInst *i)
+static const RType *element_type(Machine *m, RType *t, SpvInst *i)
 {
     const RType *e = type_get(m, spv_operand(i, 0));
     if (!e)
@@ -110,7 +110,7 @@ static void repeat(Machine *m, RType *t, SpvInst *i, uint64_t count, uint64_t st
 static void define_vector(Machine *m, RType *t, SpvInst *i, SpvKind kind)
 {
     t->kind = kind;
-    const RType *e = element_of(m, t, i);
+    const RType *e = element_type(m, t, i);
     uint64_t count = spv_n_operands(i) > 1 ? spv_operand(i, 1) : 0;
     if (!e)
         return;
@@ -137,7 +137,7 @@ static void define_vector(Machine *m, RType *t, SpvInst *i, SpvKind kind)
 static void define_array(Machine *m, RType *t, SpvInst *i)
 {
     t->kind = i->op == SpvOpTypeArray ? SPV_ARRAY : SPV_RUNTIME_ARRAY;
-    const RType *e = element_of(m, t, i);
+    const RType *e = element_type(m, t, i);
     uint64_t count = 0;
     if (!e)
         return;
@@ -209,7 +209,7 @@ static void define_struct(Machine *m, RType *t, SpvInst *i)
 static void define_coopmat(Machine *m, RType *t, SpvInst *i)
 {
     t->kind = SPV_COOPMAT;
-    const RType *e = element_of(m, t, i);
+    const RType *e = element_type(m, t, i);
     uint64_t scope = 0, rows = 0, cols = 0, use = 0;
     if (!e)
         return;
@@ -306,14 +306,12 @@ const RType *type_define(Machine *m, SpvInst *i)
     case SpvOpTypeVoid:
         t->kind = SPV_VOID;
         break;
-    case SpvOpTypeBool:
-        scalar(t, SPV_BOOL, 1, 4);
-        break;
+    case SpvOpTypeBool: set_scalar(t, SPV_BOOL, 1, 4); break;
     case SpvOpTypeInt: {
         uint32_t bits = spv_operand(i, 0);
         if (bits != 8 && bits != 16 && bits != 32 && bits != 64)
             refuse(m, i, "integers of %u bits are not supported", bits);
-        scalar(t, SPV_INT, bits, bits / 8);
+        set_scalar(t, SPV_INT, bits, bits / 8);
         t->is_signed = spv_operand(i, 1);
         break;
     }

@@ -42,8 +42,8 @@ typedef struct Asm {
     VEC(uint32_t) lines; /* by instruction */
 } Asm;
 
-static bool fail(Asm *a, const Token *at, const char *fmt, ...) PRINTF_LIKE(3, 4);
-static bool fail(Asm *a, const Token *at, const char *fmt, ...)
+static bool asm_fail(Asm *a, const Token *at, const char *fmt, ...) PRINTF_LIKE(3, 4);
+static bool asm_fail(Asm *a, const Token *at, const char *fmt, ...)
 {
     DiagLoc loc = { .file = a->name, .line = at->line, .column = at->column };
     va_list args;
@@ -74,7 +74,7 @@ static void read_string(Asm *a, Token *t)
             a->pos++;
         int c = peek(a);
         if (c <= 0) {
-            fail(a, t, c ? "the string is not closed" : "the string holds a NUL");
+            asm_fail(a, t, c ? "the string is not closed" : "the string holds a NUL");
             return;
         }
         str_addn(a->arena, &s, a->text + a->pos, 1);
@@ -178,10 +178,10 @@ static bool parse_id(Asm *a, SpvId *id)
     Token t = a->token;
     uint64_t found;
     if (!at_word(a) || t.text[0] != '%' || !t.text[1])
-        return fail(a, &t, "an id such as %%name is wanted");
+        return asm_fail(a, &t, "an id such as %%name is wanted");
     for (const char *c = t.text + 1; *c; c++)
         if (!isalnum((unsigned char)*c) && *c != '_' && *c != '.' && *c != '$')
-            return fail(a, &t, "'%s' is no id: letters, digits and _ make one", t.text);
+            return asm_fail(a, &t, "'%s' is no id: letters, digits and _ make one", t.text);
     if (!numeric_id(t.text + 1, id)) {
         uint64_t key = hash_name(t.text, 0);
         if (map_get(&a->ids, key, &found)) {
@@ -194,7 +194,7 @@ static bool parse_id(Asm *a, SpvId *id)
         }
     }
     if (*id >= SPV_MAX_BOUND)
-        return fail(a, &t, "too many ids");
+        return asm_fail(a, &t, "too many ids");
     a->max_id = MAX(a->max_id, *id);
     next_token(a);
     return true;
@@ -208,7 +208,7 @@ static bool parse_string(Asm *a)
 {
     Token t = a->token;
     if (t.kind != TOKEN_STRING)
-        return fail(a, &t, "a string in quotes is wanted");
+        return asm_fail(a, &t, "a string in quotes is wanted");
     for (uint32_t k = 0; k <= t.size; k += 4) {
         uint32_t word = 0;
         memcpy(&word, t.text + k, MIN(4, t.size - k));
@@ -223,7 +223,7 @@ static bool parse_raw(Asm *a)
 {
     uint32_t words[2];
     if (!spv_parse_number((SpvNumber){ .bits = 32 }, a->token.text + 1, words))
-        return fail(a, &a->token, "'%s' is no 32-bit number", a->token.text);
+        return asm_fail(a, &a->token, "'%s' is no 32-bit number", a->token.text);
     push(a, words[0]);
     next_token(a);
     return true;
@@ -233,16 +233,16 @@ static bool parse_number(Asm *a, SpvNumber n)
 {
     uint32_t words[2], count;
     if (!at_word(a))
-        return fail(a, &a->token, "a number is wanted");
+        return asm_fail(a, &a->token, "a number is wanted");
     if (a->token.text[0] == '!')
         return parse_raw(a);
     count = spv_parse_number(n, a->token.text, words);
     if (!count)
-        return fail(a, &a->token, "'%s' is not a %s number of %u bits", a->token.text,
-                    n.is_float    ? "floating-point"
-                    : n.is_signed ? "signed"
-                                  : "whole",
-                    n.bits);
+        return asm_fail(a, &a->token, "'%s' is not a %s number of %u bits", a->token.text,
+                        n.is_float    ? "floating-point"
+                        : n.is_signed ? "signed"
+                                      : "whole",
+                        n.bits);
     for (uint32_t k = 0; k < count; k++)
         push(a, words[k]);
     next_token(a);
@@ -254,7 +254,7 @@ static bool parse_number(Asm *a, SpvNumber n)
 static bool parse_integer(Asm *a)
 {
     if (a->in_params && at_word(a) && a->token.text[0] == '-')
-        return fail(a, &a->token, "'%s' is negative; this literal is unsigned", a->token.text);
+        return asm_fail(a, &a->token, "'%s' is negative; this literal is unsigned", a->token.text);
     SpvNumber n = { .bits = 32, .is_signed = at_word(a) && a->token.text[0] == '-' };
     return parse_number(a, n);
 }
@@ -286,9 +286,9 @@ static bool parse_enumerant(Asm *a, uint8_t kind, const char *name, uint32_t *va
         char *end, why[SPV_WHY_LENGTH];
         uint32_t bit = (uint32_t)strtoul(name, &end, 0);
         if (*end || end == name || !spv_kind_is_mask(kind))
-            return fail(a, &a->token, "'%s' is no %s", name, spv_kind_name(kind));
+            return asm_fail(a, &a->token, "'%s' is no %s", name, spv_kind_name(kind));
         spv_unknown_bit(why, kind, bit);
-        return fail(a, &a->token, "%s", why);
+        return asm_fail(a, &a->token, "%s", why);
     }
     *value = (uint32_t)found;
     return true;
@@ -310,7 +310,7 @@ static bool parse_mask(Asm *a, Line *l, uint8_t kind)
 {
     uint32_t mask = 0, bit = 0;
     if (!at_word(a))
-        return fail(a, &a->token, "a %s is wanted", spv_kind_name(kind));
+        return asm_fail(a, &a->token, "a %s is wanted", spv_kind_name(kind));
     char *text = arena_strdup(a->arena, a->token.text);
     for (char *name = text, *end; name; name = end) {
         end = strchr(name, '|');
@@ -333,7 +333,7 @@ static bool parse_value(Asm *a, Line *l, uint8_t kind)
 {
     uint32_t value = 0;
     if (!at_word(a))
-        return fail(a, &a->token, "a %s is wanted", spv_kind_name(kind));
+        return asm_fail(a, &a->token, "a %s is wanted", spv_kind_name(kind));
     if (!parse_enumerant(a, kind, a->token.text, &value))
         return false;
     next_token(a);
@@ -346,13 +346,13 @@ static bool parse_nested_op(Asm *a, Line *l)
 {
     uint64_t op;
     if (!at_word(a))
-        return fail(a, &a->token, "an opcode is wanted");
+        return asm_fail(a, &a->token, "an opcode is wanted");
     const char *prefix = strncmp(a->token.text, "Op", 2) ? "Op" : "";
     const char *name = arena_printf(a->arena, "%s%s", prefix, a->token.text);
     const SpvOpInfo *info =
         map_get(&a->ops, hash_name(name, 0), &op) ? spv_op_info((uint16_t)op) : NULL;
     if (!info || !info->has_type || !info->has_result || info->flags & SPV_OPF_CONSTANT)
-        return fail(a, &a->token, "'%s' cannot be used in OpSpecConstantOp", a->token.text);
+        return asm_fail(a, &a->token, "'%s' cannot be used in OpSpecConstantOp", a->token.text);
     push(a, info->op);
     next_token(a);
     return parse_operands(a, l, info->operands, info->n_operands);
@@ -363,7 +363,7 @@ static bool parse_ext_inst(Asm *a, Line *l)
     uint32_t n;
     const SpvExtInst *all = spv_ext_insts(l->ext_set, &n), *e = NULL;
     if (!at_word(a))
-        return fail(a, &a->token, "an instruction of the set is wanted");
+        return asm_fail(a, &a->token, "an instruction of the set is wanted");
     for (uint32_t k = 0; k < n && !e; k++)
         if (!strcmp(all[k].name, a->token.text))
             e = &all[k];
@@ -371,8 +371,8 @@ static bool parse_ext_inst(Asm *a, Line *l)
     const char *set = spv_set_name(l->ext_set);
     bool all_ids = !e || !strncmp(set, "NonSemantic.", 12);
     if (!e && !isdigit((unsigned char)a->token.text[0]))
-        return fail(a, &a->token, "%s has no instruction '%s'", set ? set : "the unknown set",
-                    a->token.text);
+        return asm_fail(a, &a->token, "%s has no instruction '%s'", set ? set : "the unknown set",
+                        a->token.text);
     if (!e) {
         if (!parse_integer(a))
             return false;
@@ -395,7 +395,7 @@ static bool parse_constant(Asm *a, Line *l)
         return true;
     }
     if (!known)
-        return fail(a, &l->at, "the type of %s is no number", l->info->name);
+        return asm_fail(a, &l->at, "the type of %s is no number", l->info->name);
     return parse_number(a, n);
 }
 
@@ -460,8 +460,8 @@ static bool parse_operands(Asm *a, Line *l, const SpvOperandInfo *list, uint32_t
         if (!at_operand(a)) {
             if (list[k].times == SPV_OPTIONAL)
                 continue;
-            return fail(a, &a->token, "%s lacks its operand %s", l->info->name,
-                        list[k].name[0] ? list[k].name : spv_kind_name(list[k].kind));
+            return asm_fail(a, &a->token, "%s lacks its operand %s", l->info->name,
+                            list[k].name[0] ? list[k].name : spv_kind_name(list[k].kind));
         }
         if (!parse_operand(a, l, list[k].kind))
             return false;
@@ -492,12 +492,13 @@ static bool parse_opcode(Asm *a, Line *l, bool has_result)
 {
     uint64_t op;
     if (!at_word(a) || !map_get(&a->ops, hash_name(a->token.text, 0), &op))
-        return fail(a, &a->token, "'%s' is no instruction", at_word(a) ? a->token.text : "");
+        return asm_fail(a, &a->token, "'%s' is no instruction", at_word(a) ? a->token.text : "");
     l->info = spv_op_info((uint16_t)op);
     l->at = a->token;
     if (l->info->has_result != has_result)
-        return fail(a, &a->token, has_result ? "%s has no result" : "%s has a result: %%name = %s",
-                    l->info->name, l->info->name);
+        return asm_fail(a, &a->token,
+                        has_result ? "%s has no result" : "%s has a result: %%name = %s",
+                        l->info->name, l->info->name);
     next_token(a);
     return true;
 }
@@ -510,7 +511,7 @@ static bool parse_instruction(Asm *a)
         if (!parse_id(a, &l.result))
             return false;
         if (!at_word(a) || strcmp(a->token.text, "="))
-            return fail(a, &a->token, "'=' is wanted");
+            return asm_fail(a, &a->token, "'=' is wanted");
         next_token(a);
     }
     if (!parse_opcode(a, &l, has_result))
@@ -526,10 +527,10 @@ static bool parse_instruction(Asm *a)
     if (!parse_operands(a, &l, l.info->operands, l.info->n_operands))
         return false;
     if (at_operand(a))
-        return fail(a, &a->token, "more operands than %s takes", l.info->name);
+        return asm_fail(a, &a->token, "more operands than %s takes", l.info->name);
     uint32_t n = a->words.len - l.start;
     if (n > UINT16_MAX)
-        return fail(a, &l.at, "the instruction is too long: %u words", n);
+        return asm_fail(a, &l.at, "the instruction is too long: %u words", n);
     a->words.data[l.start] = n << 16 | l.info->op;
     vec_push(a->arena, &a->lines, l.at.line);
     note_result(a, &l);

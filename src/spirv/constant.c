@@ -48,7 +48,7 @@ static uint64_t extend(uint64_t x, Width w)
 
 static bool evaluate(Eval *e, SpvId id, uint32_t depth, uint64_t *value);
 
-static bool divide(uint16_t op, uint64_t a, uint64_t b, uint32_t bits, uint64_t *r)
+static bool evaluate_division(uint16_t op, uint64_t a, uint64_t b, uint32_t bits, uint64_t *r)
 {
     uint64_t ua = zero_extend(a, bits), ub = zero_extend(b, bits);
     int64_t sa = sign_extend(a, bits), sb = sign_extend(b, bits);
@@ -67,7 +67,7 @@ static bool divide(uint16_t op, uint64_t a, uint64_t b, uint32_t bits, uint64_t 
     return true;
 }
 
-static bool shift(uint16_t op, uint64_t a, uint64_t by, uint32_t bits, uint64_t *r)
+static bool evaluate_shift(uint16_t op, uint64_t a, uint64_t by, uint32_t bits, uint64_t *r)
 {
     if (by >= bits)
         return false;
@@ -81,7 +81,7 @@ static bool shift(uint16_t op, uint64_t a, uint64_t by, uint32_t bits, uint64_t 
 }
 
 /* Two operands of the same width (shifts: the first's), not yet cut to the result's. */
-static bool binary(uint16_t op, uint64_t a, uint64_t b, uint32_t bits, uint64_t *r)
+static bool evaluate_binary(uint16_t op, uint64_t a, uint64_t b, uint32_t bits, uint64_t *r)
 {
     uint64_t ua = zero_extend(a, bits), ub = zero_extend(b, bits);
     int64_t sa = sign_extend(a, bits), sb = sign_extend(b, bits);
@@ -99,12 +99,10 @@ static bool binary(uint16_t op, uint64_t a, uint64_t b, uint32_t bits, uint64_t 
     case SpvOpSDiv:
     case SpvOpUMod:
     case SpvOpSRem:
-    case SpvOpSMod:
-        return divide(op, a, b, bits, r);
+    case SpvOpSMod: return evaluate_division(op, a, b, bits, r);
     case SpvOpShiftRightLogical:
     case SpvOpShiftRightArithmetic:
-    case SpvOpShiftLeftLogical:
-        return shift(op, a, b, bits, r);
+    case SpvOpShiftLeftLogical: return evaluate_shift(op, a, b, bits, r);
     case SpvOpBitwiseOr:
     case SpvOpLogicalOr:
         *r = a | b;
@@ -153,7 +151,7 @@ static bool binary(uint16_t op, uint64_t a, uint64_t b, uint32_t bits, uint64_t 
     }
 }
 
-static bool unary(uint16_t op, uint64_t a, uint32_t bits, uint64_t *r)
+static bool evaluate_unary(uint16_t op, uint64_t a, uint32_t bits, uint64_t *r)
 {
     switch (op) {
     case SpvOpSConvert:
@@ -181,7 +179,7 @@ static bool unary(uint16_t op, uint64_t a, uint32_t bits, uint64_t *r)
 }
 
 /* OpCompositeExtract from a constant: follow the indices to the scalar. */
-static bool extract(Eval *e, const SpvInst *i, uint32_t depth, uint64_t *value)
+static bool evaluate_extract(Eval *e, const SpvInst *i, uint32_t depth, uint64_t *value)
 {
     SpvId id = spv_operand(i, 1);
     for (uint32_t k = 2; k < spv_n_operands(i); k++) {
@@ -210,7 +208,7 @@ static bool evaluate_op(Eval *e, const SpvInst *i, uint32_t depth, uint64_t *val
     uint32_t n = spv_n_operands(i);
     uint64_t a, b;
     if (op == SpvOpCompositeExtract)
-        return n >= 2 && extract(e, i, depth, value);
+        return n >= 2 && evaluate_extract(e, i, depth, value);
     if (n < 2 || !evaluate(e, spv_operand(i, 1), depth + 1, &a))
         return false;
     if (op == SpvOpSelect)
@@ -220,9 +218,9 @@ static bool evaluate_op(Eval *e, const SpvInst *i, uint32_t depth, uint64_t *val
     if (!width_of(e->m, first->type, &w))
         return false;
     if (n == 2)
-        return unary(op, a, w.bits, value);
+        return evaluate_unary(op, a, w.bits, value);
     return n == 3 && evaluate(e, spv_operand(i, 2), depth + 1, &b) &&
-           binary(op, a, b, w.bits, value);
+           evaluate_binary(op, a, b, w.bits, value);
 }
 
 static bool evaluate(Eval *e, SpvId id, uint32_t depth, uint64_t *value)

@@ -16,7 +16,7 @@ typedef struct Declare {
 
 typedef enum Want { WANT_ANY, WANT_TYPE, WANT_CONSTANT, WANT_VALUE } Want;
 
-static bool refuse(Declare *d, const SpvInst *i, const char *what, SpvId id)
+static bool refuse_declaration(Declare *d, const SpvInst *i, const char *what, SpvId id)
 {
     spv_error(d->m, i, d->sink, "SPIR-V 2.4", "operand %%%u (%s) %s", id,
               spv_op_name(spv_def(d->m, id)->op), what);
@@ -36,14 +36,14 @@ static bool check_part(Declare *d, const SpvInst *i, SpvId id, Want want, uint32
     if (def->index >= i->index) {
         if (want == WANT_TYPE && d->announced[id] && def->op == SpvOpTypePointer)
             return true;
-        return refuse(d, i, "is not declared before it is used", id);
+        return refuse_declaration(d, i, "is not declared before it is used", id);
     }
     if (want == WANT_TYPE && !(flags & SPV_OPF_TYPE))
-        return refuse(d, i, "is not a type", id);
+        return refuse_declaration(d, i, "is not a type", id);
     if (want == WANT_CONSTANT && !(flags & SPV_OPF_CONSTANT))
-        return refuse(d, i, "is not a constant", id);
+        return refuse_declaration(d, i, "is not a constant", id);
     if (want == WANT_VALUE && !(flags & SPV_OPF_CONSTANT) && !is_global_variable(def))
-        return refuse(d, i, "is neither constant nor variable", id);
+        return refuse_declaration(d, i, "is neither constant nor variable", id);
     *depth = MAX(*depth, d->depth[id]);
     return true;
 }
@@ -154,7 +154,7 @@ static bool check_type(Declare *d, const SpvInst *i)
         SpvId id = i->words[o.word];
         Want want = wanted(i->op, n++);
         if (i->op == SpvOpTypePointer && d->announced[i->id] && spv_def(d->m, id)->index > i->index)
-            return refuse(d, i, "is not declared before it is used", id);
+            return refuse_declaration(d, i, "is not declared before it is used", id);
         if (!check_part(d, i, id, want, &depth))
             return false;
     }
@@ -167,7 +167,7 @@ static bool check_forward_pointer(Declare *d, const SpvInst *i)
 {
     SpvId id = spv_operand(i, 0);
     if (spv_def(d->m, id)->op != SpvOpTypePointer)
-        return refuse(d, i, "is not a pointer type", id);
+        return refuse_declaration(d, i, "is not a pointer type", id);
     d->announced[id] = 1;
     return true;
 }
@@ -216,13 +216,13 @@ static bool check(Declare *d, const SpvInst *i)
     if (flags & SPV_OPF_CONSTANT || is_global_variable(i))
         return check_value(d, i);
     if (i->op == SpvOpLine && (target = spv_def(d->m, spv_operand(i, 0)))->op != SpvOpString)
-        return refuse(d, i, "is not an OpString", target->id);
+        return refuse_declaration(d, i, "is not an OpString", target->id);
     if ((i->op == SpvOpGroupDecorate || i->op == SpvOpGroupMemberDecorate) &&
         (target = spv_def(d->m, spv_operand(i, 0)))->op != SpvOpDecorationGroup)
-        return refuse(d, i, "is not an OpDecorationGroup", target->id);
+        return refuse_declaration(d, i, "is not an OpDecorationGroup", target->id);
     if (i->ext_set == SPV_SET_UNKNOWN && i->op == SpvOpExtInst &&
         (target = spv_def(d->m, spv_operand(i, 0)))->op != SpvOpExtInstImport)
-        return refuse(d, i, "is not an OpExtInstImport", target->id);
+        return refuse_declaration(d, i, "is not an OpExtInstImport", target->id);
     return true;
 }
 

@@ -18,7 +18,7 @@ struct SpvDecorations {
     VEC(Entry) entries;
 };
 
-static void add(SpvModule *m, struct SpvDecorations *d, SpvId target, Entry e)
+static void add_decoration(SpvModule *m, struct SpvDecorations *d, SpvId target, Entry e)
 {
     if (target >= d->n_ids)
         return;
@@ -39,7 +39,7 @@ static void add_decorate(SpvModule *m, struct SpvDecorations *d, const SpvInst *
                        .decoration = w[skip - 1],
                        .n = spv_n_operands(i) - skip,
                        .literals = w + skip } };
-    add(m, d, w[0], e);
+    add_decoration(m, d, w[0], e);
 }
 
 static void add_group(SpvModule *m, struct SpvDecorations *d, const SpvInst *i, bool member)
@@ -48,7 +48,7 @@ static void add_group(SpvModule *m, struct SpvDecorations *d, const SpvInst *i, 
     for (uint32_t k = 1; k + step <= spv_n_operands(i); k += step) {
         int32_t at = member ? (int32_t)spv_operand(i, k + 1) : -1;
         Entry e = { .a = { .member = at }, .group = spv_operand(i, 0) };
-        add(m, d, spv_operand(i, k), e);
+        add_decoration(m, d, spv_operand(i, k), e);
     }
 }
 

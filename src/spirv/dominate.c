@@ -108,7 +108,7 @@ static void number_tree(Arena *a, Tree *t)
     }
 }
 
-static bool dominates(const Tree *t, const SpvBlock *a, const SpvBlock *b)
+static bool tree_dominates(const Tree *t, const SpvBlock *a, const SpvBlock *b)
 {
     return t->number[a->index] && t->enter[a->index] <= t->enter[b->index] &&
            t->leave[b->index] <= t->leave[a->index];
@@ -119,10 +119,10 @@ static bool is_there(const Tree *t, const SpvInst *def, const SpvInst *use, cons
     if (!def->block || def->op == SpvOpLabel)
         return true; /* parameters and what is global; labels are no values */
     if (from)
-        return !t->number[from->index] || dominates(t, def->block, from);
+        return !t->number[from->index] || tree_dominates(t, def->block, from);
     if (def->block == use->block)
         return def->index < use->index;
-    return dominates(t, def->block, use->block);
+    return tree_dominates(t, def->block, use->block);
 }
 
 static bool may_name_labels(uint16_t op)

@@ -20,9 +20,9 @@ typedef struct Flow {
     uint32_t stamp;
 } Flow;
 
-static bool fail(Flow *w, const SpvInst *i, const char *rule, const char *fmt, ...)
+static bool flow_fail(Flow *w, const SpvInst *i, const char *rule, const char *fmt, ...)
     PRINTF_LIKE(4, 5);
-static bool fail(Flow *w, const SpvInst *i, const char *rule, const char *fmt, ...)
+static bool flow_fail(Flow *w, const SpvInst *i, const char *rule, const char *fmt, ...)
 {
     char text[256];
     va_list args;
@@ -80,10 +80,10 @@ static bool check_labels(Flow *w, const SpvInst *i)
     for (uint32_t k = from; k < end; k += step) {
         const SpvBlock *b = label_block(w, spv_operand(i, k));
         if (!b)
-            return fail(w, i, "SPIR-V 2.16.1", "%%%u is not a label of this function",
-                        spv_operand(i, k));
+            return flow_fail(w, i, "SPIR-V 2.16.1", "%%%u is not a label of this function",
+                             spv_operand(i, k));
         if (b == w->f->first)
-            return fail(w, i, "SPIR-V 2.16.1", "%%%u is the function's first block", b->id);
+            return flow_fail(w, i, "SPIR-V 2.16.1", "%%%u is the function's first block", b->id);
     }
     return true;
 }
@@ -95,7 +95,7 @@ static bool check_merge(Flow *w, const SpvInst *i)
     bool branch = i->next && (i->next->op == SpvOpBranch || i->next->op == SpvOpBranchConditional ||
                               i->next->op == SpvOpSwitch);
     return branch ||
-           fail(w, i, "SPIR-V 2.16.2", "a merge instruction stands right before a branch");
+           flow_fail(w, i, "SPIR-V 2.16.2", "a merge instruction stands right before a branch");
 }
 
 static void count_edges(Flow *w, const SpvInst *end, bool store)
@@ -154,13 +154,14 @@ static bool check_phi(Flow *w, const SpvInst *i, uint32_t n_preds, uint32_t pred
         SpvId parent = spv_operand(i, 2 * k + 1);
         const SpvBlock *b = label_block(w, parent);
         if (!b || w->is_pred[b->index] != preds_stamp)
-            return fail(w, i, "SPIR-V 3.56.17", "%%%u is not a predecessor of this block", parent);
+            return flow_fail(w, i, "SPIR-V 3.56.17", "%%%u is not a predecessor of this block",
+                             parent);
         if (w->seen[b->index] == stamp)
-            return fail(w, i, "SPIR-V 3.56.17", "the predecessor %%%u is named twice", parent);
+            return flow_fail(w, i, "SPIR-V 3.56.17", "the predecessor %%%u is named twice", parent);
         w->seen[b->index] = stamp;
     }
     return n == n_preds ||
-           fail(w, i, "SPIR-V 3.56.17", "%u values for %u predecessors", n, n_preds);
+           flow_fail(w, i, "SPIR-V 3.56.17", "%u values for %u predecessors", n, n_preds);
 }
 
 static bool check_phis(Flow *w, const SpvBlock *b)
@@ -174,9 +175,10 @@ static bool check_phis(Flow *w, const SpvBlock *b)
             continue;
         }
         if (!in_phis)
-            return fail(w, i, "SPIR-V 2.4", "a phi comes after other instructions of its block");
+            return flow_fail(w, i, "SPIR-V 2.4",
+                             "a phi comes after other instructions of its block");
         if (b == w->f->first)
-            return fail(w, i, "SPIR-V 2.4", "a phi in the function's first block");
+            return flow_fail(w, i, "SPIR-V 2.4", "a phi in the function's first block");
         if (!stamp)
             n_preds = mark_preds(w, b, stamp = ++w->stamp);
         if (!check_phi(w, i, n_preds, stamp))
@@ -191,12 +193,12 @@ static bool check_callee(Flow *w, const SpvInst *i, uint32_t operand, int64_t n_
 {
     const SpvInst *callee = spv_def(w->m, spv_operand(i, operand));
     if (callee->op != SpvOpFunction)
-        return fail(w, i, NULL, "%%%u is %s, not a function", spv_operand(i, operand),
-                    spv_op_name(callee->op));
+        return flow_fail(w, i, NULL, "%%%u is %s, not a function", spv_operand(i, operand),
+                         spv_op_name(callee->op));
     const SpvType *t = spv_type(w->m, spv_operand(callee, 1));
     if (n_arguments >= 0 && t && t->count != n_arguments)
-        return fail(w, i, NULL, "%d arguments for the %u parameters of %%%u", (int)n_arguments,
-                    t->count, callee->id);
+        return flow_fail(w, i, NULL, "%d arguments for the %u parameters of %%%u", (int)n_arguments,
+                         t->count, callee->id);
     return true;
 }
 
@@ -212,11 +214,12 @@ static bool check_calls(Flow *w, const SpvInst *i)
     case SpvOpExtInst: {
         const SpvInst *set = spv_def(w->m, spv_operand(i, 0));
         return set->op == SpvOpExtInstImport ||
-               fail(w, i, NULL, "%%%u is not an OpExtInstImport", set->id);
+               flow_fail(w, i, NULL, "%%%u is not an OpExtInstImport", set->id);
     }
     case SpvOpLine: {
         const SpvInst *file = spv_def(w->m, spv_operand(i, 0));
-        return file->op == SpvOpString || fail(w, i, NULL, "%%%u is not an OpString", file->id);
+        return file->op == SpvOpString ||
+               flow_fail(w, i, NULL, "%%%u is not an OpString", file->id);
     }
     default:
         return true;
@@ -231,19 +234,19 @@ static bool check_signature(Flow *w)
     const SpvType *t = spv_type(w->m, spv_operand(def, 1));
     uint32_t n = 0;
     if (!t || t->kind != SPV_FUNCTION)
-        return fail(w, def, NULL, "its function type %%%u is none", spv_operand(def, 1));
+        return flow_fail(w, def, NULL, "its function type %%%u is none", spv_operand(def, 1));
     if (t->result->id != def->type)
-        return fail(w, def, NULL, "its result type %%%u is not its function type's, %%%u",
-                    def->type, t->result->id);
+        return flow_fail(w, def, NULL, "its result type %%%u is not its function type's, %%%u",
+                         def->type, t->result->id);
     for (const SpvInst *i = w->f->head.first; i; i = i->next) {
         if (i->op != SpvOpFunctionParameter)
             continue;
         if (n >= t->count || t->members[n]->id != i->type)
-            return fail(w, i, NULL, "parameter %u does not agree with the function type", n);
+            return flow_fail(w, i, NULL, "parameter %u does not agree with the function type", n);
         n++;
     }
     return n == t->count ||
-           fail(w, def, NULL, "%u parameters where its function type has %u", n, t->count);
+           flow_fail(w, def, NULL, "%u parameters where its function type has %u", n, t->count);
 }
 
 /* A value of another function, an id before the function that defines it. */
@@ -253,7 +256,7 @@ static bool check_owners(Flow *w, const SpvInst *i)
     for (SpvWalk x = spv_walk(i); spv_walk_next(&x, &o);) {
         SpvId id = i->words[o.word];
         if (o.is_id && w->owner[id] && w->owner[id] != w->f)
-            return fail(w, i, "SPIR-V 2.16.1", "%%%u belongs to another function", id);
+            return flow_fail(w, i, "SPIR-V 2.16.1", "%%%u belongs to another function", id);
     }
     return true;
 }

@@ -73,7 +73,7 @@ static bool is_by_value(SpvModule *m, SpvId parameter)
     return false;
 }
 
-static bool describe(SpvModule *m, SpvInst *i, SpvArgument *a)
+static bool describe_argument(SpvModule *m, SpvInst *i, SpvArgument *a)
 {
     const SpvType *t = spv_type(m, i->type);
     *a = (SpvArgument){ .id = i->id, .type = t, .kind = SPV_ARGUMENT_VALUE };
@@ -98,7 +98,7 @@ bool spv_kernel_arguments(Arena *arena, SpvModule *m, const SpvFunction *f, SpvA
         SpvArgument a;
         if (i->op != SpvOpFunctionParameter)
             continue;
-        if (!describe(m, i, &a)) {
+        if (!describe_argument(m, i, &a)) {
             spv_error(m, i, sink, NULL, "argument %u of the kernel is of a type that cannot be "
                       "given: images, samplers and pipes are not supported", list.len);
             return false;

@@ -199,7 +199,7 @@ static bool add_to_block(Layout *l, SpvInst *i)
     return true;
 }
 
-static bool add(Layout *l, SpvInst *i)
+static bool add_inst(Layout *l, SpvInst *i)
 {
     bool line = is_line(i);
     switch (l->state) {
@@ -250,7 +250,7 @@ bool spv_lay_out(SpvModule *m, SpvInst *insts, uint32_t n, DiagSink *sink)
 {
     Layout l = { .m = m, .sink = sink, .state = IN_PREAMBLE };
     for (uint32_t k = 0; k < n; k++)
-        if (!add(&l, &insts[k]))
+        if (!add_inst(&l, &insts[k]))
             return false;
     if (l.f) {
         spv_error(m, l.f->def, sink, "SPIR-V 2.4", "the function has no OpFunctionEnd");

@@ -50,7 +50,7 @@ static void give(Names *n, SpvId id, const char *wanted)
 }
 
 /* The name of a type or constant that was declared before, or its number. */
-static const char *part(Names *n, SpvId id)
+static const char *name_part(Names *n, SpvId id)
 {
     if (id < n->m->bound && n->of[id])
         return n->of[id];
@@ -97,24 +97,25 @@ static void name_type(Names *n, const SpvInst *i)
         name = number_type_name(n->m, i->id);
         break;
     case SpvOpTypeVector:
-        name = arena_printf(a, "v%u%s", spv_operand(i, 1), part(n, spv_operand(i, 0)));
+        name = arena_printf(a, "v%u%s", spv_operand(i, 1), name_part(n, spv_operand(i, 0)));
         break;
     case SpvOpTypeMatrix:
-        name = arena_printf(a, "mat%u%s", spv_operand(i, 1), part(n, spv_operand(i, 0)));
+        name = arena_printf(a, "mat%u%s", spv_operand(i, 1), name_part(n, spv_operand(i, 0)));
         break;
     case SpvOpTypeArray:
-        name =
-            arena_printf(a, "_arr_%s_%s", part(n, spv_operand(i, 0)), part(n, spv_operand(i, 1)));
+        name = arena_printf(a, "_arr_%s_%s", name_part(n, spv_operand(i, 0)),
+                            name_part(n, spv_operand(i, 1)));
         break;
     case SpvOpTypeRuntimeArray:
-        name = arena_printf(a, "_runtimearr_%s", part(n, spv_operand(i, 0)));
+        name = arena_printf(a, "_runtimearr_%s", name_part(n, spv_operand(i, 0)));
         break;
     case SpvOpTypeStruct:
         name = arena_printf(a, "_struct_%u", i->id);
         break;
     case SpvOpTypePointer: {
         const char *storage = spv_enum_name(SPV_OPERAND_StorageClass, spv_operand(i, 0));
-        name = arena_printf(a, "_ptr_%s_%s", storage ? storage : "", part(n, spv_operand(i, 1)));
+        name =
+            arena_printf(a, "_ptr_%s_%s", storage ? storage : "", name_part(n, spv_operand(i, 1)));
         break;
     }
     default:
@@ -138,7 +139,8 @@ static void name_constant(Names *n, const SpvInst *i)
     for (char *c = text.data; c && *c; c++)
         if (*c == '-')
             *c = 'n';
-    give(n, i->id, arena_printf(n->arena, "%s_%s", part(n, i->type), text.data ? text.data : ""));
+    give(n, i->id,
+         arena_printf(n->arena, "%s_%s", name_part(n, i->type), text.data ? text.data : ""));
 }
 
 static void name_builtin(Names *n, const SpvInst *i)

@@ -19,7 +19,7 @@ typedef struct Format {
 
 static const Format double_format = { 11, 52 };
 
-static Format format_of(SpvNumber n)
+static Format format_of_number(SpvNumber n)
 {
     const SpvFloatInfo *info = spv_float_info(n.format);
     if (info)
@@ -119,7 +119,7 @@ static void print_float(Arena *arena, Str *out, SpvNumber n, uint64_t bits)
         print_hex_float(arena, out, double_format, bits);
         return;
     }
-    Format f = format_of(n);
+    Format f = format_of_number(n);
     uint64_t biased = bits >> f.fraction & ((1u << f.exponent) - 1);
     uint64_t magnitude = bits & ~(UINT64_C(1) << (n.bits - 1));
     bool decimal = n.format == SPV_IEEE && n.bits >= 32 &&
@@ -265,7 +265,7 @@ static bool parse_decimal(SpvNumber n, const char *s, uint64_t *bits)
         *bits = single;
         return true;
     }
-    Format f = format_of(n);
+    Format f = format_of_number(n);
     int exponent;
     uint64_t mantissa = (uint64_t)ldexp(frexp(wide, &exponent), 53);
     if (!encode(f, mantissa, exponent - 53, bits))
@@ -289,7 +289,7 @@ static bool parse_odd(SpvNumber n, const char *s, bool negative, uint64_t *bits)
 
 static bool parse_float(SpvNumber n, const char *s, uint64_t *bits)
 {
-    Format f = format_of(n);
+    Format f = format_of_number(n);
     bool negative = *s == '-';
     s += negative || *s == '+';
     if (!f.exponent)

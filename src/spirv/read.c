@@ -116,7 +116,7 @@ static void trim(const Reader *r, SpvInst *i)
     i->words[0] = (uint32_t)WANTED << 16 | i->op;
 }
 
-static bool split(Reader *r)
+static bool split_words(Reader *r)
 {
     if (!count_instructions(r))
         return false;
@@ -166,7 +166,7 @@ static void check_literal(Reader *r, const SpvInst *i)
                   spv_n_operands(i), spv_operand(type, 0));
 }
 
-static bool check_operands(Reader *r, SpvInst *i)
+static bool check_operand_words(Reader *r, SpvInst *i)
 {
     uint32_t before = r->sink->errors;
     if (spv_op_info(i->op)->has_type) {
@@ -235,7 +235,7 @@ static bool read_operands(Reader *r)
     bool ok = true;
     for (uint32_t k = 0; k < r->n; k++) {
         SpvInst *i = &r->insts[k];
-        if (check_operands(r, i))
+        if (check_operand_words(r, i))
             read_position(r, i);
         else
             ok = false;
@@ -255,7 +255,7 @@ SpvModule *spv_read_words(Arena *arena, uint32_t *words, size_t n, const char *n
                  .n_words = n,
                  .lines = lines,
                  .errors = sink->errors };
-    bool ok = read_header(&r) && split(&r) && read_operands(&r) &&
+    bool ok = read_header(&r) && split_words(&r) && read_operands(&r) &&
               spv_lay_out(r.m, r.insts, r.n, sink) && spv_check_declarations(r.m, sink) &&
               spv_check_flow(r.m, sink);
     return ok ? r.m : NULL;

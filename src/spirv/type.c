@@ -6,7 +6,7 @@
  */
 #include "spirv/internal.h"
 
-static SpvType *make(SpvModule *m, SpvId id);
+static SpvType *make_type(SpvModule *m, SpvId id);
 
 static uint64_t add_sat(uint64_t a, uint64_t b)
 {
@@ -168,7 +168,7 @@ static void structure(SpvModule *m, SpvType *t, const SpvInst *i)
     Layout l = { t, NEW_ARRAY(m->arena, uint32_t, n + 1), NEW_ARRAY(m->arena, uint32_t, n + 1),
                  NEW_ARRAY(m->arena, bool, n + 1), false };
     for (uint32_t k = 0; k < n; k++) {
-        t->members[k] = make(m, spv_operand(i, k));
+        t->members[k] = make_type(m, spv_operand(i, k));
         l.offsets[k] = UINT32_MAX;
     }
     spv_each_annotation(m, i->id, note_member, &l);
@@ -248,19 +248,19 @@ static void pointer(SpvModule *m, SpvType *t, const SpvInst *i)
     if (stride)
         t->array_stride = *stride;
     if (i->op == SpvOpTypePointer && (m->types_complete || m->types[spv_operand(i, 1)]))
-        t->element = make(m, spv_operand(i, 1));
+        t->element = make_type(m, spv_operand(i, 1));
 }
 
-static void function(SpvModule *m, SpvType *t, const SpvInst *i)
+static void fill_function(SpvModule *m, SpvType *t, const SpvInst *i)
 {
-    t->result = make(m, spv_operand(i, 0));
+    t->result = make_type(m, spv_operand(i, 0));
     t->count = spv_n_operands(i) - 1;
     t->members = NEW_ARRAY(m->arena, const SpvType *, t->count + 1);
     for (uint32_t k = 0; k < t->count; k++)
-        t->members[k] = make(m, spv_operand(i, k + 1));
+        t->members[k] = make_type(m, spv_operand(i, k + 1));
 }
 
-static void fill(SpvModule *m, SpvType *t, const SpvInst *i)
+static void fill_type(SpvModule *m, SpvType *t, const SpvInst *i)
 {
     switch (t->kind) {
     case SPV_BOOL:
@@ -278,36 +278,32 @@ static void fill(SpvModule *m, SpvType *t, const SpvInst *i)
         break;
     case SPV_VECTOR:
     case SPV_MATRIX:
-        t->element = make(m, spv_operand(i, 0));
+        t->element = make_type(m, spv_operand(i, 0));
         vector(m, t, i);
         break;
     case SPV_ARRAY:
     case SPV_RUNTIME_ARRAY:
-        t->element = make(m, spv_operand(i, 0));
+        t->element = make_type(m, spv_operand(i, 0));
         array(m, t, i);
         break;
     case SPV_COOPMAT:
-        t->element = make(m, spv_operand(i, 0));
+        t->element = make_type(m, spv_operand(i, 0));
         coopmat(m, t, i);
         break;
-    case SPV_SAMPLED_IMAGE:
-        t->element = make(m, spv_operand(i, 0));
-        break;
+    case SPV_SAMPLED_IMAGE: t->element = make_type(m, spv_operand(i, 0)); break;
     case SPV_STRUCT:
         structure(m, t, i);
         break;
     case SPV_POINTER:
         pointer(m, t, i);
         break;
-    case SPV_FUNCTION:
-        function(m, t, i);
-        break;
+    case SPV_FUNCTION: fill_function(m, t, i); break;
     default:
         break;
     }
 }
 
-static SpvType *make(SpvModule *m, SpvId id)
+static SpvType *make_type(SpvModule *m, SpvId id)
 {
     const SpvInst *i = spv_def(m, id);
     const SpvOpInfo *info = i ? spv_op_info(i->op) : NULL;
@@ -320,7 +316,7 @@ static SpvType *make(SpvModule *m, SpvId id)
     t->id = id;
     t->kind = kind_of(i->op);
     t->align = 1;
-    fill(m, t, i);
+    fill_type(m, t, i);
     return t;
 }
 
@@ -328,7 +324,7 @@ static void resolve(SpvModule *m, SpvType *t)
 {
     const SpvInst *i = spv_def(m, t->id);
     if (i->op == SpvOpTypePointer && !t->element)
-        t->element = make(m, spv_operand(i, 1));
+        t->element = make_type(m, spv_operand(i, 1));
 }
 
 static void make_all(SpvModule *m)
@@ -336,7 +332,7 @@ static void make_all(SpvModule *m)
     m->types = NEW_ARRAY(m->arena, SpvType *, m->defs_cap);
     m->types_complete = false;
     for (const SpvInst *i = m->globals.first; i; i = i->next)
-        if (i->id && make(m, i->id))
+        if (i->id && make_type(m, i->id))
             resolve(m, m->types[i->id]);
     m->types_complete = true;
 }
@@ -345,7 +341,7 @@ const SpvType *spv_type(SpvModule *m, SpvId id)
 {
     if (!m->types)
         make_all(m);
-    SpvType *t = make(m, id);
+    SpvType *t = make_type(m, id);
     if (t)
         resolve(m, t);
     return t;

@@ -36,8 +36,8 @@ SpvWalk spv_walk(const SpvInst *i)
     return w;
 }
 
-static bool fail(SpvWalk *w, const char *fmt, ...) PRINTF_LIKE(2, 3);
-static bool fail(SpvWalk *w, const char *fmt, ...)
+static bool walk_fail(SpvWalk *w, const char *fmt, ...) PRINTF_LIKE(2, 3);
+static bool walk_fail(SpvWalk *w, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
@@ -98,7 +98,7 @@ static bool next_kind(SpvWalk *w, uint8_t *kind, const char **name)
         if (!e) {
             char why[SPV_WHY_LENGTH];
             spv_unknown_bit(why, w->mask_kind, bit);
-            return fail(w, "%s", why);
+            return walk_fail(w, "%s", why);
         }
         w->params = e->params;
         w->n_params = e->n_params;
@@ -111,8 +111,8 @@ static bool next_kind(SpvWalk *w, uint8_t *kind, const char **name)
     const SpvOperandInfo *info = *list;
     if (!words_left(w)) {
         if (info->times == SPV_ONE)
-            return fail(w, "operand %s is missing",
-                        info->name[0] ? info->name : spv_kind_name(info->kind));
+            return walk_fail(w, "operand %s is missing",
+                             info->name[0] ? info->name : spv_kind_name(info->kind));
         ++*list;
         --*left;
         return next_kind(w, kind, name);
@@ -138,7 +138,7 @@ static bool enter_instruction(SpvWalk *w, uint8_t kind, uint32_t value)
     if (kind == SPV_OPERAND_LiteralSpecConstantOpInteger) {
         const SpvOpInfo *info = value <= 0xffff ? spv_op_info((uint16_t)value) : NULL;
         if (!info || !info->has_type || !info->has_result || info->flags & SPV_OPF_CONSTANT)
-            return fail(w, "opcode %u cannot be used in OpSpecConstantOp", value);
+            return walk_fail(w, "opcode %u cannot be used in OpSpecConstantOp", value);
         w->list = info->operands;
         w->n_list = info->n_operands;
         return true;
@@ -148,7 +148,7 @@ static bool enter_instruction(SpvWalk *w, uint8_t kind, uint32_t value)
         return true;
     const SpvExtInst *e = spv_ext_inst(w->inst->ext_set, value);
     if (!e)
-        return fail(w, "%s has no instruction %u", spv_set_name(w->inst->ext_set), value);
+        return walk_fail(w, "%s has no instruction %u", spv_set_name(w->inst->ext_set), value);
     w->list = e->operands;
     w->n_list = e->n_operands;
     return true;
@@ -158,7 +158,7 @@ static bool enter_enumerant(SpvWalk *w, uint8_t kind, uint32_t value)
 {
     const SpvEnumerant *e = spv_enumerant(kind, value);
     if (!e)
-        return fail(w, "unknown %s %u", spv_kind_name(kind), value);
+        return walk_fail(w, "unknown %s %u", spv_kind_name(kind), value);
     if (e->n_params) { /* an enumerant that is itself a parameter has none (the generator checks) */
         w->params = e->params;
         w->n_params = e->n_params;
@@ -172,7 +172,7 @@ static uint32_t operand_words(SpvWalk *w, uint8_t kind)
     if (kind == SPV_OPERAND_LiteralString) {
         uint32_t n = string_words(w);
         if (!n)
-            fail(w, "a string is not terminated");
+            walk_fail(w, "a string is not terminated");
         return n;
     }
     if (kind != SPV_OPERAND_LiteralContextDependentNumber)
@@ -188,14 +188,14 @@ bool spv_walk_next(SpvWalk *w, SpvOperand *o)
     const char *name = "";
     if (!next_kind(w, &kind, &name)) {
         if (!w->error[0] && words_left(w))
-            fail(w, "%u words too many after the last operand", words_left(w));
+            walk_fail(w, "%u words too many after the last operand", words_left(w));
         return false;
     }
     uint32_t n = operand_words(w, kind);
     if (!n && w->error[0])
         return false;
     if (!n || n > words_left(w))
-        return fail(w, "operand %s is cut short", name);
+        return walk_fail(w, "operand %s is cut short", name);
     *o = (SpvOperand){ .word = (uint16_t)w->word,
                        .n_words = (uint16_t)n,
                        .kind = kind,

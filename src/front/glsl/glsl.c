@@ -58,7 +58,7 @@ static const char *folder_of(Arena *arena, const char *name)
     return slash == name ? "/" : arena_strndup(arena, name, (size_t)(slash - name));
 }
 
-static const char *const *arguments(Tool *t)
+static const char *const *glslang_arguments(Tool *t)
 {
     const GlslOptions *o = t->user;
     Arguments v = { 0 };
@@ -147,7 +147,7 @@ ToolStatus glsl_compile(Arena *arena, const ToolSource *source, const GlslOption
     GlslOptions o = options ? *options : (GlslOptions){ 0 };
     Tool t = { .arena = arena, .sink = sink, .program = find_compiler(arena, &o),
                .language = "GLSL", .source = *source,
-               .arguments = arguments, .messages = messages, .user = &o,
+               .arguments = glslang_arguments, .messages = messages, .user = &o,
                .advice = arena_printf(arena, "install glslang %d.%d or later, or name its path "
                                       "with --glslang or HEDDLE_GLSLANG", MIN_MAJOR, MIN_MINOR) };
     ToolStatus status = tool_run(&t, "kernel.comp", "kernel.spv");

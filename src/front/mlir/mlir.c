@@ -90,7 +90,7 @@ static const char *lines(Tool *t, char *text)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static const char *const *arguments(Tool *t)
+static const char *const *translator_arguments(Tool *t)
 {
     static const char *const forms[] = { "spirv", "mlir", "lowered" };
     const MlirOptions *o = ((const Job *)t->user)->options;
@@ -108,7 +108,7 @@ ToolStatus mlir_compile(Arena *arena, const ToolSource *source, const MlirOption
     *out = (MlirResult){ 0 };
     Job j = { options, out };
     Tool t = { .arena = arena, .sink = sink, .program = find_compiler(arena), .language = "MLIR",
-               .source = *source, .arguments = arguments,
+               .source = *source, .arguments = translator_arguments,
                .messages = lines, .user = &j,
                .advice = "it is built where MLIR 22 is installed; Debian's package is "
                          "libmlir-22-dev" };

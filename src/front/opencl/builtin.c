@@ -358,7 +358,7 @@ static Node *build(Ocl *o, const Binding *b, Loc loc, Type **params)
     return n;
 }
 
-static Node *refuse(Ocl *o, const Ident *name, Loc loc, Node **args, uint32_t n)
+static Node *refuse_arguments(Ocl *o, const Ident *name, Loc loc, Node **args, uint32_t n)
 {
     Str list = { 0 };
     str_add(o->arena, &list, "");
@@ -410,7 +410,7 @@ Node *ocl_call_builtin(Ocl *o, Ident *name, Loc loc, Node **args, uint32_t n)
     }
     if (row->what == B_TO_SPACE) {
         Node *c = to_space(o, row, loc, args, n);
-        return c ? c : refuse(o, name, loc, args, n);
+        return c ? c : refuse_arguments(o, name, loc, args, n);
     }
     Type **params = NEW_ARRAY(o->arena, Type *, n);
     for (; ocl_same_name(row, name); row++) {
@@ -418,7 +418,7 @@ Node *ocl_call_builtin(Ocl *o, Ident *name, Loc loc, Node **args, uint32_t n)
         if (bind(o, &b) && parameters(o, &b, params))
             return build(o, &b, loc, params);
     }
-    return refuse(o, name, loc, args, n);
+    return refuse_arguments(o, name, loc, args, n);
 }
 
 /* ---- convert_T and as_T ---------------------------------------------------------------------- */
@@ -468,7 +468,8 @@ static Node *as_type(Ocl *o, Loc loc, Type *to, Node *a)
     return c;
 }
 
-static Node *convert(Ocl *o, const Ident *name, Loc loc, Type *to, const char *suffix, Node *a)
+static Node *convert_function(Ocl *o, const Ident *name, Loc loc, Type *to, const char *suffix,
+                              Node *a)
 {
     Type *from = a->type->plain, *e = element_of(to);
     bool sat = !strncmp(suffix, "_sat", 4);
@@ -523,5 +524,5 @@ Node *ocl_call_conversion(Ocl *o, Ident *name, Loc loc, Node **args, uint32_t n,
     Node *a = ocl_pending(args[0]) ? ocl_settle(o, args[0], NULL) : ocl_rvalue(o, args[0]);
     if (a->bad)
         return a;
-    return as ? as_type(o, loc, to, a) : convert(o, name, loc, to, suffix, a);
+    return as ? as_type(o, loc, to, a) : convert_function(o, name, loc, to, suffix, a);
 }

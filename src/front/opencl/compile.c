@@ -94,10 +94,7 @@ static void vector_types(Ocl *o)
     }
 }
 
-static Ident *word(Ocl *o, const char *name)
-{
-    return ocl_intern(o, name, strlen(name));
-}
+static Ident *keyword_of(Ocl *o, const char *name) { return ocl_intern(o, name, strlen(name)); }
 
 typedef struct Job {
     Arena *arena;
@@ -111,7 +108,7 @@ typedef struct Job {
     char *text;
 } Job;
 
-static bool parse(const Job *j, Ocl *o)
+static bool parse_source(const Job *j, Ocl *o)
 {
     static const OclOptions none;
     uint32_t errors = j->sink ? j->sink->errors : 0;
@@ -119,7 +116,8 @@ static bool parse(const Job *j, Ocl *o)
                 .name = j->source->name ? j->source->name : "kernel.cl", .next_loc = 1 };
     OclSource source = { j->source->text, j->source->size, o->name };
     keywords(o);
-    o->words = (Words){ word(o, "__VA_ARGS__"), word(o, "defined"), word(o, "printf") };
+    o->words =
+        (Words){ keyword_of(o, "__VA_ARGS__"), keyword_of(o, "defined"), keyword_of(o, "printf") };
     ocl_types_start(o);
     vec_push(o->arena, &o->scopes, NULL);
     vector_types(o);
@@ -134,14 +132,14 @@ char *ocl_to_ast(Arena *arena, const OclSource *source, const OclOptions *option
 {
     Ocl o;
     Job j = { .arena = arena, .source = source, .options = options, .sink = sink };
-    return parse(&j, &o) ? ocl_dump(&o) : NULL;
+    return parse_source(&j, &o) ? ocl_dump(&o) : NULL;
 }
 
 static void make_module(void *user)
 {
     Job *j = user;
     Ocl o;
-    if (!parse(j, &o))
+    if (!parse_source(j, &o))
         return;
     o.to_spirv = j->to_spirv;
     j->module = ocl_emit(&o, j->context);

@@ -172,7 +172,8 @@ static bool fold_float(const Type *t, Tok op, double a, double b, double *out)
     return true;
 }
 
-static bool compare(const Type *t, Tok op, const Value *a, const Value *b, uint32_t i, bool *out)
+static bool compare_values(const Type *t, Tok op, const Value *a, const Value *b, uint32_t i,
+                           bool *out)
 {
     int less, equal;
     uint64_t x = a->lane[i].u, y = b->lane[i].u;
@@ -238,7 +239,7 @@ static bool fold_binary(Ocl *o, const Node *n, Value *out)
     out->n = a.n;
     for (uint32_t i = 0; i < a.n; i++) {
         bool r;
-        if (compare(t, n->op, &a, &b, i, &r))
+        if (compare_values(t, n->op, &a, &b, i, &r))
             out->lane[i].u = is_vector(n->type) ? (r ? UINT64_MAX : 0) : r;
         else if (is_float(t) ? !fold_float(t, n->op, a.lane[i].f, b.lane[i].f, &out->lane[i].f)
                              : !fold_int(t, n->op, a.lane[i].u, b.lane[i].u, &out->lane[i].u))

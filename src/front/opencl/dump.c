@@ -43,7 +43,7 @@ static void indent(Dump *d, uint32_t level)
         str_add(d->o->arena, &d->text, "  ");
 }
 
-static void put(Dump *d, const char *fmt, const char *text)
+static void dump_text(Dump *d, const char *fmt, const char *text)
 {
     str_printf(d->o->arena, &d->text, fmt, text);
 }
@@ -81,10 +81,11 @@ static void detail(Dump *d, const Node *n)
             str_printf(a, &d->text, " %llu", (unsigned long long)n->u);
         break;
     case N_FLOAT: str_printf(a, &d->text, " %.9g", n->f); break;
-    case N_SYMBOL: case N_DECLARATION: put(d, " %s", n->symbol->ident->name); break;
+    case N_SYMBOL:
+    case N_DECLARATION: dump_text(d, " %s", n->symbol->ident->name); break;
     case N_MEMBER: {
         const Ident *name = n->a->type->record->members.data[n->member].name;
-        put(d, " .%s", name ? name->name : "(unnamed)");
+        dump_text(d, " .%s", name ? name->name : "(unnamed)");
         break;
     }
     case N_SWIZZLE:
@@ -93,17 +94,17 @@ static void detail(Dump *d, const Node *n)
             str_printf(a, &d->text, "%x", n->lanes[i]);
         break;
     case N_UNARY: case N_BINARY: case N_ASSIGN: case N_STEP:
-        put(d, n->postfix ? " postfix %s" : " %s", operator_text(d, (Tok)n->op));
+        dump_text(d, n->postfix ? " postfix %s" : " %s", operator_text(d, (Tok)n->op));
         break;
-    case N_CAST: put(d, n->implicit ? " implicit, %s" : " %s", casts[n->op]); break;
-    case N_BUILTIN: put(d, " %s", n->name ? n->name : n->builtin->name); break;
-    case N_CALL: put(d, " %s", n->a ? n->a->symbol->ident->name : n->name); break;
-    case N_LOAD_MATRIX: case N_STORE_MATRIX:
-        put(d, " %s", n->u ? "column-major" : "row-major");
-        break;
+    case N_CAST: dump_text(d, n->implicit ? " implicit, %s" : " %s", casts[n->op]); break;
+    case N_BUILTIN: dump_text(d, " %s", n->name ? n->name : n->builtin->name); break;
+    case N_CALL: dump_text(d, " %s", n->a ? n->a->symbol->ident->name : n->name); break;
+    case N_LOAD_MATRIX:
+    case N_STORE_MATRIX: dump_text(d, " %s", n->u ? "column-major" : "row-major"); break;
     case N_MULTIPLY_ADD: str_printf(a, &d->text, " operands %u", (unsigned)n->u); break;
     case N_CASE: str_printf(a, &d->text, " %lld", (long long)n->u); break;
-    case N_GOTO: case N_LABEL: put(d, " %s", n->ident->name); break;
+    case N_GOTO:
+    case N_LABEL: dump_text(d, " %s", n->ident->name); break;
     default: break;
     }
 }
@@ -126,7 +127,7 @@ static void dump(Dump *d, const Node *n, uint32_t level)
     detail(d, n);
     const Type *t = n->kind == N_DECLARATION ? n->symbol->type : n->type;
     if (t)
-        put(d, " [%s]", ocl_type_name(d->o, t));
+        dump_text(d, " [%s]", ocl_type_name(d->o, t));
     DiagLoc at = ocl_position(d->o, n->loc);
     str_printf(a, &d->text, " <%u:%u>\n", at.line, at.column);
     if (n->kind == N_DECLARATION || n->kind == N_LOAD_MATRIX || n->kind == N_COMPOUND)
@@ -149,7 +150,7 @@ static void dump(Dump *d, const Node *n, uint32_t level)
     }
 }
 
-static void function(Dump *d, const Symbol *f)
+static void dump_function(Dump *d, const Symbol *f)
 {
     Arena *a = d->o->arena;
     DiagLoc at = ocl_position(d->o, f->loc);
@@ -165,7 +166,7 @@ static void function(Dump *d, const Symbol *f)
     if (x->subgroup_size)
         str_printf(a, &d->text, "  intel_reqd_sub_group_size %u\n", x->subgroup_size);
     if (x->vec_type_hint)
-        put(d, "  vec_type_hint %s\n", ocl_type_name(d->o, x->vec_type_hint));
+        dump_text(d, "  vec_type_hint %s\n", ocl_type_name(d->o, x->vec_type_hint));
     matrix_type(d, f->type->base, 1);
     for (uint32_t i = 0; f->defined && i < f->type->n_params; i++) {
         const Symbol *p = f->params[i];
@@ -184,7 +185,7 @@ char *ocl_dump(Ocl *o)
     for (uint32_t i = 0; i < o->globals.len; i++) {
         const Symbol *s = o->globals.data[i];
         if (s->kind == S_FUNCTION) {
-            function(&d, s);
+            dump_function(&d, s);
         } else {
             str_printf(o->arena, &d.text, "Variable %s [%s]\n", s->ident->name,
                        ocl_type_name(o, s->type));

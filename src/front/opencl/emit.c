@@ -166,7 +166,7 @@ LLVMValueRef ocl_emit_function(Emit *e, Symbol *s)
     return s->llvm;
 }
 
-static void body(Emit *e, Symbol *s, LLVMValueRef f)
+static void emit_body(Emit *e, Symbol *s, LLVMValueRef f)
 {
     LLVMBasicBlockRef entry = LLVMAppendBasicBlockInContext(e->context, f, "entry");
     LLVMBasicBlockRef start = LLVMAppendBasicBlockInContext(e->context, f, "start");
@@ -202,7 +202,7 @@ static void body(Emit *e, Symbol *s, LLVMValueRef f)
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
-static LLVMMetadataRef number(Emit *e, uint64_t v)
+static LLVMMetadataRef metadata_number(Emit *e, uint64_t v)
 {
     return LLVMValueAsMetadata(LLVMConstInt(e->i32, v, false));
 }
@@ -241,7 +241,7 @@ static void argument_metadata(Emit *e, LLVMValueRef f, const Symbol *s)
         }
         const char *name = arena_printf(e->o->arena, "%s%s", ocl_type_name(e->o, shown),
                                         is_pointer(t) ? "*" : "");
-        list[0][i] = number(e, is_pointer(t) ? t->base->space : 0);
+        list[0][i] = metadata_number(e, is_pointer(t) ? t->base->space : 0);
         list[1][i] = text(e, "none");
         list[2][i] = list[3][i] = text(e, name);
         list[4][i] = text(e, quals);
@@ -257,20 +257,20 @@ static void kernel_metadata(Emit *e, LLVMValueRef f, const Symbol *s)
     LLVMMetadataRef list[3];
     argument_metadata(e, f, s);
     for (int i = 0; i < 3; i++)
-        list[i] = number(e, a->local_size[i]);
+        list[i] = metadata_number(e, a->local_size[i]);
     if (a->has_local_size)
         set_metadata(e, f, "reqd_work_group_size", list, 3);
     for (int i = 0; i < 3; i++)
-        list[i] = number(e, a->size_hint[i]);
+        list[i] = metadata_number(e, a->size_hint[i]);
     if (a->has_size_hint)
         set_metadata(e, f, "work_group_size_hint", list, 3);
-    list[0] = number(e, a->subgroup_size);
+    list[0] = metadata_number(e, a->subgroup_size);
     if (a->subgroup_size)
         set_metadata(e, f, "intel_reqd_sub_group_size", list, 1);
     if (a->vec_type_hint && is_arithmetic(a->vec_type_hint)) {
         LLVMTypeRef t = ocl_value_type(e, a->vec_type_hint);
         list[0] = LLVMValueAsMetadata(LLVMGetUndef(t));
-        list[1] = number(e, is_signed(element_of(a->vec_type_hint)));
+        list[1] = metadata_number(e, is_signed(element_of(a->vec_type_hint)));
         set_metadata(e, f, "vec_type_hint", list, 2);
     }
 }
@@ -294,7 +294,7 @@ static void wrap(Emit *e, Symbol *s)
 
 static void named_metadata(Emit *e, const char *name, uint64_t a, uint64_t b)
 {
-    LLVMMetadataRef list[] = { number(e, a), number(e, b) };
+    LLVMMetadataRef list[] = { metadata_number(e, a), metadata_number(e, b) };
     LLVMAddNamedMetadataOperand(e->module, name, LLVMMetadataAsValue(
         e->context, LLVMMDNodeInContext2(e->context, list, 2)));
 }
@@ -311,7 +311,7 @@ static void functions(Emit *e)
         if (!s->defined)
             continue;
         LLVMValueRef f = ocl_emit_function(e, s);
-        body(e, s, f);
+        emit_body(e, s, f);
         if (s->kernel && s->called)
             wrap(e, s);
         else if (s->kernel)

@@ -5,7 +5,8 @@
  */
 #include "front/opencl/emit.h"
 
-static LLVMValueRef call(Emit *e, LLVMValueRef f, LLVMTypeRef type, LLVMValueRef *args, uint32_t n)
+static LLVMValueRef emit_call_of(Emit *e, LLVMValueRef f, LLVMTypeRef type, LLVMValueRef *args,
+                                 uint32_t n)
 {
     LLVMValueRef c = LLVMBuildCall2(e->builder, type, f, args, n, "");
     LLVMSetInstructionCallConv(c, LLVMGetFunctionCallConv(f));
@@ -19,7 +20,7 @@ static LLVMValueRef call_named(Emit *e, const char *name, Type *result, LLVMValu
     for (uint32_t i = 0; i < n; i++)
         types[i] = LLVMTypeOf(args[i]);
     LLVMTypeRef type = LLVMFunctionType(ocl_value_type(e, result), types, n, false);
-    return call(e, ocl_external(e, name, type, pure), type, args, n);
+    return emit_call_of(e, ocl_external(e, name, type, pure), type, args, n);
 }
 
 /* ---- the program's functions ----------------------------------------------------------------- */
@@ -35,13 +36,13 @@ static LLVMValueRef argument(Emit *e, Node *n)
     return copy;
 }
 
-static LLVMValueRef print(Emit *e, Node *n, LLVMValueRef *args)
+static LLVMValueRef emit_printf(Emit *e, Node *n, LLVMValueRef *args)
 {
     LLVMTypeRef format = LLVMPointerTypeInContext(e->context, AS_CONSTANT);
     LLVMTypeRef type = LLVMFunctionType(e->i32, &format, 1, true);
     for (uint32_t i = 0; i < n->n; i++)
         args[i] = ocl_emit_value(e, n->list[i]);
-    return call(e, ocl_external(e, "printf", type, false), type, args, n->n);
+    return emit_call_of(e, ocl_external(e, "printf", type, false), type, args, n->n);
 }
 
 LLVMValueRef ocl_emit_call(Emit *e, Node *n)
@@ -49,13 +50,13 @@ LLVMValueRef ocl_emit_call(Emit *e, Node *n)
     LLVMValueRef *args = NEW_ARRAY(e->o->arena, LLVMValueRef, n->n + 1), result = NULL;
     uint32_t count = 0;
     if (!n->a)
-        return print(e, n, args);
+        return emit_printf(e, n, args);
     LLVMValueRef f = ocl_emit_function(e, n->a->symbol);
     if (is_record(n->type))
         args[count++] = result = ocl_variable(e, n->type, "");
     for (uint32_t i = 0; i < n->n; i++)
         args[count++] = argument(e, n->list[i]);
-    LLVMValueRef v = call(e, f, LLVMGlobalGetValueType(f), args, count);
+    LLVMValueRef v = emit_call_of(e, f, LLVMGlobalGetValueType(f), args, count);
     return result ? result : v;
 }
 
@@ -102,7 +103,7 @@ static const char *operation(const Builtin *b, const Type *t)
 /* Functions of 1.x are relaxed (OpenCL C 3.0, 6.15.12.7), those of C11 without an order
  * sequentially consistent; the scope is the device. Instructions by their names, not LLVM's
  * atomicrmw: the target takes its pointers for others where they are constant. */
-static LLVMValueRef atomic(Emit *e, Node *n)
+static LLVMValueRef emit_atomic(Emit *e, Node *n)
 {
     const Builtin *b = n->builtin;
     Ocl *o = e->o;
@@ -165,7 +166,7 @@ static LLVMValueRef to_space(Emit *e, Node *n)
 /* By the instruction's name, as the target gives OpenCL's a stride of 32 bits, which SPIR-V with
  * addresses of 64 does not allow; for the target by a name that tells the elements' size, as it
  * takes what a variable holds for what a pointer to it leads to (LLVM 22). */
-static LLVMValueRef copy(Emit *e, Node *n)
+static LLVMValueRef emit_async_copy(Emit *e, Node *n)
 {
     Ocl *o = e->o;
     bool strided = n->n == 5;
@@ -203,10 +204,11 @@ static LLVMValueRef sign_bits(Emit *e, Node *n)
 LLVMValueRef ocl_emit_builtin(Emit *e, Node *n)
 {
     switch ((BuiltinKind)n->builtin->what) {
-    case B_ATOMIC: case B_STEP: return atomic(e, n);
+    case B_ATOMIC:
+    case B_STEP: return emit_atomic(e, n);
     case B_FENCE: return fence(e, n);
     case B_TO_SPACE: return to_space(e, n);
-    case B_COPY: return copy(e, n);
+    case B_COPY: return emit_async_copy(e, n);
     case B_ANY: case B_ALL: return sign_bits(e, n);
     case B_INIT: {
         LLVMValueRef p = ocl_emit_value(e, n->list[0]);
@@ -230,7 +232,7 @@ LLVMValueRef ocl_emit_builtin(Emit *e, Node *n)
 
 /* ---- matrices -------------------------------------------------------------------------------- */
 
-static LLVMValueRef load(Emit *e, Node *n)
+static LLVMValueRef emit_matrix_load(Emit *e, Node *n)
 {
     Ocl *o = e->o;
     Type *types[] = { ocl_pointer(o, ocl_qualified(o, n->a->type->base, 0,
@@ -243,7 +245,7 @@ static LLVMValueRef load(Emit *e, Node *n)
     return call_named(e, name, n->type, args, 3, false);
 }
 
-static LLVMValueRef store(Emit *e, Node *n)
+static LLVMValueRef emit_matrix_store(Emit *e, Node *n)
 {
     Ocl *o = e->o;
     Type *types[] = { ocl_pointer(o, ocl_qualified(o, n->a->type->base, 0,
@@ -301,7 +303,7 @@ LLVMValueRef ocl_emit_zeros(Emit *e, Type *t)
     return filled(e, t, LLVMConstNull(ocl_value_type(e, t->base)));
 }
 
-static LLVMValueRef length(Emit *e, Node *n)
+static LLVMValueRef emit_matrix_length(Emit *e, Node *n)
 {
     Type *t = n->a->type->plain;
     LLVMValueRef m = ocl_emit_value(e, n->a);
@@ -312,11 +314,11 @@ static LLVMValueRef length(Emit *e, Node *n)
 LLVMValueRef ocl_emit_matrix(Emit *e, Node *n)
 {
     switch (n->kind) {
-    case N_LOAD_MATRIX: return load(e, n);
-    case N_STORE_MATRIX: return store(e, n);
+    case N_LOAD_MATRIX: return emit_matrix_load(e, n);
+    case N_STORE_MATRIX: return emit_matrix_store(e, n);
     case N_FILL_MATRIX: return filled(e, n->type, ocl_emit_value(e, n->a));
     case N_MULTIPLY_ADD: return multiply_add(e, n);
-    case N_MATRIX_LENGTH: return length(e, n);
+    case N_MATRIX_LENGTH: return emit_matrix_length(e, n);
     default: return operators(e, n);
     }
 }

@@ -148,7 +148,7 @@ static void store_bits(Emit *e, const Place *p, LLVMValueRef v)
     }
 }
 
-static LLVMValueRef pick(Emit *e, LLVMValueRef v, const uint8_t *lanes, uint32_t n)
+static LLVMValueRef pick_lanes(Emit *e, LLVMValueRef v, const uint8_t *lanes, uint32_t n)
 {
     if (n == 1)
         return LLVMBuildExtractElement(e->builder, v, index32(e, lanes[0]), "");
@@ -167,7 +167,7 @@ LLVMValueRef ocl_load(Emit *e, const Place *p)
         return p->pointer;
     LLVMValueRef v = load_whole(e, p);
     if (p->lanes)
-        return pick(e, v, p->lanes, p->n);
+        return pick_lanes(e, v, p->lanes, p->n);
     return p->index ? LLVMBuildExtractElement(e->builder, v, p->index, "") : v;
 }
 
@@ -198,7 +198,7 @@ void ocl_store(Emit *e, const Place *p, LLVMValueRef v)
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
-static LLVMValueRef step(Emit *e, Type *element, LLVMValueRef p, LLVMValueRef i)
+static LLVMValueRef element_pointer(Emit *e, Type *element, LLVMValueRef p, LLVMValueRef i)
 {
     return LLVMBuildInBoundsGEP2(e->builder, ocl_memory_type(e, element), p, &i, 1, "");
 }
@@ -213,7 +213,7 @@ static LLVMValueRef member_pointer(Emit *e, Type *t, LLVMValueRef p, const Membe
     return m->offset ? LLVMBuildInBoundsGEP2(e->builder, e->i8, p, &offset, 1, "") : p;
 }
 
-static Place member(Emit *e, Node *n)
+static Place emit_member(Emit *e, Node *n)
 {
     Place p = { .type = n->type };
     const Member *m = &n->a->type->record->members.data[n->member];
@@ -248,7 +248,7 @@ Place ocl_emit_place(Emit *e, Node *n)
         break;
     case N_STRING: p.pointer = ocl_emit_string(e, n); break;
     case N_DEREF: p.pointer = ocl_emit_value(e, n->a); break;
-    case N_MEMBER: p = member(e, n); break;
+    case N_MEMBER: p = emit_member(e, n); break;
     case N_SWIZZLE:
         p = ocl_emit_place(e, n->a);
         p.lanes = n->lanes;
@@ -260,7 +260,7 @@ Place ocl_emit_place(Emit *e, Node *n)
             p.index = ocl_emit_value(e, n->b);
         } else {
             LLVMValueRef base = ocl_emit_value(e, n->a);
-            p.pointer = step(e, n->type, base, ocl_emit_value(e, n->b));
+            p.pointer = element_pointer(e, n->type, base, ocl_emit_value(e, n->b));
         }
         break;
     case N_COMPOUND:
@@ -281,7 +281,8 @@ static void copy_parts(Emit *e, Type *t, LLVMValueRef to, LLVMValueRef from)
     if (is_array(t)) {
         for (uint64_t i = 0; i < t->n; i++) {
             LLVMValueRef at = LLVMConstInt(e->i64, i, false);
-            ocl_copy(e, t->base, step(e, t->base, to, at), step(e, t->base, from, at));
+            ocl_copy(e, t->base, element_pointer(e, t->base, to, at),
+                     element_pointer(e, t->base, from, at));
         }
         return;
     }
@@ -309,7 +310,7 @@ static void clear(Emit *e, LLVMValueRef p, Type *t)
 {
     if (is_array(t) && ocl_has_matrix(t)) {
         for (uint64_t i = 0; i < t->n; i++)
-            clear(e, step(e, t->base, p, LLVMConstInt(e->i64, i, false)), t->base);
+            clear(e, element_pointer(e, t->base, p, LLVMConstInt(e->i64, i, false)), t->base);
     } else if (is_record(t) && t->record->has_matrix) {
         for (uint32_t i = 0; i < t->record->members.len; i++) {
             const Member *m = &t->record->members.data[i];
@@ -335,7 +336,7 @@ static bool complete(const Type *t, const Node *n)
     return all;
 }
 
-static void fill(Emit *e, LLVMValueRef p, Type *t, Node *n, bool cleared)
+static void emit_initializer(Emit *e, LLVMValueRef p, Type *t, Node *n, bool cleared)
 {
     if (n->kind != N_INIT) {
         Place place = { .pointer = p, .type = t };
@@ -344,15 +345,15 @@ static void fill(Emit *e, LLVMValueRef p, Type *t, Node *n, bool cleared)
         return;
     }
     if (n->a)
-        fill(e, p, t, n->a, true);
+        emit_initializer(e, p, t, n->a, true);
     else if (!cleared && (is_matrix(t) || !complete(t, n)))
         clear(e, p, t);
     for (uint32_t i = 0; i < n->n; i++) {
         if (!n->list[i])
             continue;
         if (is_array(t)) {
-            LLVMValueRef at = step(e, t->base, p, LLVMConstInt(e->i64, i, false));
-            fill(e, at, t->base, n->list[i], true);
+            LLVMValueRef at = element_pointer(e, t->base, p, LLVMConstInt(e->i64, i, false));
+            emit_initializer(e, at, t->base, n->list[i], true);
             continue;
         }
         const Member *m = &t->record->members.data[i];
@@ -361,7 +362,7 @@ static void fill(Emit *e, LLVMValueRef p, Type *t, Node *n, bool cleared)
             Place place = { .pointer = at, .type = m->type, .bits = m };
             ocl_store(e, &place, ocl_emit_value(e, n->list[i]));
         } else {
-            fill(e, at, m->type, n->list[i], true);
+            emit_initializer(e, at, m->type, n->list[i], true);
         }
     }
 }
@@ -380,7 +381,7 @@ void ocl_emit_into(Emit *e, LLVMValueRef p, Type *t, Node *n)
         ocl_copy(e, t, p, g);
         return;
     }
-    fill(e, p, t, n, false);
+    emit_initializer(e, p, t, n, false);
 }
 
 /* ---- conversions ----------------------------------------------------------------------------- */
@@ -393,7 +394,7 @@ static LLVMValueRef is_nonzero(Emit *e, Type *t, LLVMValueRef v)
     return t->kind == TY_BOOL ? v : LLVMBuildICmp(e->builder, LLVMIntNE, v, zero, "");
 }
 
-static LLVMValueRef convert(Emit *e, LLVMValueRef v, Type *from, Type *to)
+static LLVMValueRef emit_conversion(Emit *e, LLVMValueRef v, Type *from, Type *to)
 {
     LLVMTypeRef llvm = ocl_value_type(e, to);
     Type *fe = element_of(from), *te = element_of(to);
@@ -432,10 +433,10 @@ static LLVMValueRef saturate(Emit *e, LLVMValueRef v, Type *from, Type *to)
         v = limited(e, v, LLVMIntSLT, from, least);
     if (te->size < fe->size || (te->size == fe->size && !is_signed(fe) && is_signed(te)))
         v = limited(e, v, is_signed(fe) ? LLVMIntSGT : LLVMIntUGT, from, most);
-    return convert(e, v, from, to);
+    return emit_conversion(e, v, from, to);
 }
 
-static LLVMValueRef splat(Emit *e, LLVMValueRef v, Type *to)
+static LLVMValueRef emit_splat(Emit *e, LLVMValueRef v, Type *to)
 {
     LLVMTypeRef llvm = ocl_value_type(e, to);
     LLVMValueRef zeros = LLVMConstNull(LLVMVectorType(e->i32, (unsigned)to->n));
@@ -450,18 +451,18 @@ static LLVMValueRef reinterpret(Emit *e, LLVMValueRef v, Type *from, Type *to)
         return v;
     static const uint8_t four[] = { 0, 1, 2, 3 };
     if (lanes_of(from) == 4 && lanes_of(to) == 3 && from->base->size == to->base->size)
-        v = pick(e, v, four, 3);
+        v = pick_lanes(e, v, four, 3);
     else if (lanes_of(from) == 3 && lanes_of(to) != 3) {
         LLVMValueRef mask[] = { index32(e, 0), index32(e, 1), index32(e, 2), index32(e, 2) };
         v = LLVMBuildShuffleVector(e->builder, v, v, LLVMConstVector(mask, 4), "");
     } else if (lanes_of(to) == 3 && lanes_of(from) != 3) {
         Type *wide = ocl_vector(e->o, to->base, 4);
-        return pick(e, LLVMBuildBitCast(e->builder, v, ocl_value_type(e, wide), ""), four, 3);
+        return pick_lanes(e, LLVMBuildBitCast(e->builder, v, ocl_value_type(e, wide), ""), four, 3);
     }
     return LLVMBuildBitCast(e->builder, v, ocl_value_type(e, to), "");
 }
 
-static LLVMValueRef cast(Emit *e, Node *n)
+static LLVMValueRef emit_cast(Emit *e, Node *n)
 {
     Type *to = n->type;
     if (n->op == CAST_DECAY)
@@ -470,9 +471,9 @@ static LLVMValueRef cast(Emit *e, Node *n)
         return LLVMConstNull(ocl_value_type(e, to));
     LLVMValueRef v = n->a->type ? ocl_emit_value(e, n->a) : NULL;
     switch (n->op) {
-    case CAST_NUMBER: return convert(e, v, n->a->type->plain, to);
+    case CAST_NUMBER: return emit_conversion(e, v, n->a->type->plain, to);
     case CAST_SATURATE: return saturate(e, v, n->a->type->plain, to);
-    case CAST_SPLAT: return splat(e, v, to);
+    case CAST_SPLAT: return emit_splat(e, v, to);
     case CAST_BITS: return reinterpret(e, v, n->a->type, to);
     case CAST_SPACE: return LLVMBuildAddrSpaceCast(e->builder, v, ocl_value_type(e, to), "");
     case CAST_FROM_POINTER: return LLVMBuildPtrToInt(e->builder, v, ocl_value_type(e, to), "");
@@ -491,7 +492,7 @@ static LLVMValueRef truth(Emit *e, LLVMValueRef v, Type *t)
                         : LLVMBuildZExt(e->builder, v, ocl_value_type(e, t), "");
 }
 
-static LLVMValueRef compare(Emit *e, Tok op, Type *t, LLVMValueRef a, LLVMValueRef b)
+static LLVMValueRef emit_comparison(Emit *e, Tok op, Type *t, LLVMValueRef a, LLVMValueRef b)
 {
     static const struct { Tok op; LLVMRealPredicate f; LLVMIntPredicate s, u; } table[] = {
         { P_LT, LLVMRealOLT, LLVMIntSLT, LLVMIntULT },
@@ -575,7 +576,7 @@ static LLVMValueRef pointer_arithmetic(Emit *e, Node *n)
     }
     if (n->op == P_MINUS)
         b = LLVMBuildNeg(e->builder, b, "");
-    return step(e, element, a, b);
+    return element_pointer(e, element, a, b);
 }
 
 /* A comparison or logic: i1 or a vector of it; NULL when it is neither. */
@@ -594,10 +595,10 @@ static LLVMValueRef relation(Emit *e, Node *n)
         n->op != P_NE)
         return NULL;
     LLVMValueRef a = ocl_emit_value(e, n->a), b = ocl_emit_value(e, n->b);
-    return compare(e, (Tok)n->op, n->a->type, a, b);
+    return emit_comparison(e, (Tok)n->op, n->a->type, a, b);
 }
 
-static LLVMValueRef binary(Emit *e, Node *n)
+static LLVMValueRef emit_binary(Emit *e, Node *n)
 {
     if (is_matrix(n->type))
         return ocl_emit_matrix(e, n);
@@ -610,7 +611,7 @@ static LLVMValueRef binary(Emit *e, Node *n)
     return arithmetic(e, (Tok)n->op, n->type, a, b);
 }
 
-static LLVMValueRef unary(Emit *e, Node *n)
+static LLVMValueRef emit_unary(Emit *e, Node *n)
 {
     if (is_matrix(n->type))
         return ocl_emit_matrix(e, n);
@@ -735,8 +736,8 @@ LLVMValueRef ocl_emit_value(Emit *e, Node *n)
     case N_FLOAT: return LLVMConstReal(ocl_value_type(e, n->type), n->f);
     case N_HELD: return n->llvm;
     case N_ADDRESS: return ocl_emit_place(e, n->a).pointer;
-    case N_UNARY: return unary(e, n);
-    case N_BINARY: return binary(e, n);
+    case N_UNARY: return emit_unary(e, n);
+    case N_BINARY: return emit_binary(e, n);
     case N_ASSIGN: case N_STEP: return assign(e, n);
     case N_CONDITIONAL: return conditional(e, n);
     case N_COMMA:
@@ -744,7 +745,7 @@ LLVMValueRef ocl_emit_value(Emit *e, Node *n)
         return ocl_emit_value(e, n->b);
     case N_CALL: return ocl_emit_call(e, n);
     case N_BUILTIN: return ocl_emit_builtin(e, n);
-    case N_CAST: return cast(e, n);
+    case N_CAST: return emit_cast(e, n);
     case N_VECTOR: return vector(e, n);
     case N_STATEMENTS: return ocl_emit_statements(e, n);
     case N_INIT: return ocl_emit_zeros(e, n->type);
@@ -752,11 +753,11 @@ LLVMValueRef ocl_emit_value(Emit *e, Node *n)
     case N_MATRIX_LENGTH:
         return ocl_emit_matrix(e, n);
     case N_MEMBER: { /* of a structure that is no variable */
-        Place p = member(e, n);
+        Place p = emit_member(e, n);
         return ocl_load(e, &p);
     }
-    case N_SWIZZLE: return pick(e, ocl_emit_value(e, n->a), n->lanes,
-                                (uint32_t)lanes_of(n->type));
+    case N_SWIZZLE:
+        return pick_lanes(e, ocl_emit_value(e, n->a), n->lanes, (uint32_t)lanes_of(n->type));
     case N_INDEX: {
         LLVMValueRef v = ocl_emit_value(e, n->a);
         return LLVMBuildExtractElement(e->builder, v, ocl_emit_value(e, n->b), "");

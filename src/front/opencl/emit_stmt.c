@@ -43,7 +43,8 @@ static void if_statement(Emit *e, Node *n)
 }
 
 /* The body of a loop, or of a switch, which has no continue of its own. */
-static void body(Emit *e, Node *n, LLVMBasicBlockRef break_to, LLVMBasicBlockRef continue_to)
+static void emit_loop_body(Emit *e, Node *n, LLVMBasicBlockRef break_to,
+                           LLVMBasicBlockRef continue_to)
 {
     LLVMBasicBlockRef outer_break = e->break_to, outer_continue = e->continue_to;
     e->break_to = break_to;
@@ -99,7 +100,7 @@ static void while_statement(Emit *e, Node *n)
     ocl_start(e, test);
     branch(e, n->a, loop, end);
     ocl_start(e, loop);
-    body(e, n->b, end, test);
+    emit_loop_body(e, n->b, end, test);
     ocl_go(e, test);
     back_edge(e, n, test);
     ocl_start(e, end);
@@ -111,7 +112,7 @@ static void do_statement(Emit *e, Node *n)
     LLVMBasicBlockRef end = ocl_block(e, "do.end");
     ocl_go(e, loop);
     ocl_start(e, loop);
-    body(e, n->b, end, test);
+    emit_loop_body(e, n->b, end, test);
     ocl_go(e, test);
     ocl_start(e, test);
     branch(e, n->a, loop, end);
@@ -134,7 +135,7 @@ static void for_statement(Emit *e, Node *n)
     else
         LLVMBuildBr(e->builder, loop);
     ocl_start(e, loop);
-    body(e, n->b, end, next);
+    emit_loop_body(e, n->b, end, next);
     ocl_go(e, next);
     ocl_start(e, next);
     if (n->d)
@@ -184,7 +185,7 @@ static void switch_statement(Emit *e, Node *n)
             LLVMAddCase(s, LLVMConstInt(t, c->u, false), c->llvm);
     }
     ocl_start(e, ocl_block(e, "switch.body"));
-    body(e, n->b, end, NULL);
+    emit_loop_body(e, n->b, end, NULL);
     ocl_go(e, end);
     ocl_start(e, end);
 }

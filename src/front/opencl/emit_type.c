@@ -64,7 +64,7 @@ LLVMTypeRef ocl_record_llvm(Emit *e, Record *r)
     return r->llvm = s;
 }
 
-static LLVMTypeRef make(Emit *e, Type *t)
+static LLVMTypeRef make_type(Emit *e, Type *t)
 {
     LLVMContextRef c = e->context;
     switch (t->kind) {
@@ -94,7 +94,7 @@ LLVMTypeRef ocl_value_type(Emit *e, Type *t)
 {
     t = t->plain;
     if (!t->llvm)
-        t->llvm = make(e, t);
+        t->llvm = make_type(e, t);
     return t->llvm;
 }
 

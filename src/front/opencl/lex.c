@@ -271,7 +271,7 @@ static const char *quoted(Ocl *o, Lexer *l, const char *p)
     return p;
 }
 
-static const char *number(const char *p)
+static const char *lex_number(const char *p)
 {
     for (;; p++) {
         bool sign = (*p == '+' || *p == '-') && strchr("eEpP", p[-1]);
@@ -316,7 +316,7 @@ void ocl_lex(Ocl *o, Lexer *l, Token *out)
         kind = T_IDENT;
         out->ident = ocl_intern(o, start, (size_t)(p - start));
     } else if (is_digit(*p) || (*p == '.' && is_digit(p[1]))) {
-        p = number(p + 1);
+        p = lex_number(p + 1);
         kind = T_NUMBER;
     } else if (*p == '"' || *p == '\'') {
         kind = *p == '"' ? T_STRING : T_CHAR;

@@ -46,7 +46,7 @@ static const char *instruction_name(const char *name, size_t *n)
     return name;
 }
 
-static const SpvType *component(const SpvType *t)
+static const SpvType *component_of(const SpvType *t)
 {
     while (t && (t->kind == SPV_COOPMAT || t->kind == SPV_VECTOR || t->kind == SPV_MATRIX))
         t = t->element;
@@ -75,7 +75,7 @@ static uint16_t instruction_of(SpvModule *m, const SpvFunction *f, const char *l
 {
     size_t n = 0;
     const char *name = instruction_name(linkage, &n);
-    const SpvType *t = component(spv_type(m, f->def->type));
+    const SpvType *t = component_of(spv_type(m, f->def->type));
     if (!name || !t)
         return 0;
     for (uint32_t k = 0; k < COUNT_OF(rows); k++)
@@ -174,7 +174,7 @@ static SpvId u32(const Site *s, uint32_t x)
     return spv_int_constant(s->m, spv_int_type(s->m, 32, false), x);
 }
 
-static bool replace(const Site *s, uint16_t op)
+static bool replace_call(const Site *s, uint16_t op)
 {
     uint32_t n = spv_n_operands(s->call) - 1;
     const SpvOpInfo *info = spv_op_info(op);
@@ -246,7 +246,7 @@ static uint32_t scope_of(const Site *s, SpvId scope)
 }
 
 /* atomic_add, atom_add: relaxed; atomic_fetch_add and its _explicit: by the arguments behind. */
-static bool atomic(const Site *s, const char *what, size_t n, bool c11)
+static bool link_atomic(const Site *s, const char *what, size_t n, bool c11)
 {
     /* the operand's code; those of memory_order and memory_scope stand behind it */
     const char *end = strstr(s->params, "12memory_");
@@ -332,14 +332,14 @@ static void decorate(const Site *s, uint32_t decoration, uint32_t value, uint32_
 }
 
 /* convert_uchar4_sat_rte and its kin. */
-static bool convert(const Site *s)
+static bool link_conversion(const Site *s)
 {
     static const char *const modes[] = {
         [SpvFPRoundingModeRTE] = "_rte", [SpvFPRoundingModeRTZ] = "_rtz",
         [SpvFPRoundingModeRTP] = "_rtp", [SpvFPRoundingModeRTN] = "_rtn"
     };
-    const SpvType *to = component(spv_type(s->m, s->call->type));
-    const SpvType *from = argument(s, 0) ? component(spv_type_of(s->m, argument(s, 0))) : NULL;
+    const SpvType *to = component_of(spv_type(s->m, s->call->type));
+    const SpvType *from = argument(s, 0) ? component_of(spv_type_of(s->m, argument(s, 0))) : NULL;
     if (!to || !from)
         return wrong(s);
     const char *code = s->params + (s->params[0] == 'D' ? strcspn(s->params, "_") + 1 : 0);
@@ -384,16 +384,17 @@ static bool opencl_function(const Site *s)
     if (starts(s, "heddle_async_copy"))
         return async_copy(s, (uint32_t)strtoul(s->name + strlen("heddle_async_copy"), NULL, 10));
     if (starts(s, "convert_"))
-        return convert(s);
+        return link_conversion(s);
     if (starts(s, "atomic_fetch_")) {
         size_t n = s->length - strlen("atomic_fetch_"), tail = strlen("_explicit");
         bool is_explicit = n > tail && !memcmp(s->name + s->length - tail, "_explicit", tail);
-        return atomic(s, s->name + strlen("atomic_fetch_"), n - (is_explicit ? tail : 0), true);
+        return link_atomic(s, s->name + strlen("atomic_fetch_"), n - (is_explicit ? tail : 0),
+                           true);
     }
     if (starts(s, "atomic_"))
-        return atomic(s, s->name + strlen("atomic_"), s->length - strlen("atomic_"), false);
+        return link_atomic(s, s->name + strlen("atomic_"), s->length - strlen("atomic_"), false);
     if (starts(s, "atom_"))
-        return atomic(s, s->name + strlen("atom_"), s->length - strlen("atom_"), false);
+        return link_atomic(s, s->name + strlen("atom_"), s->length - strlen("atom_"), false);
     return true;
 }
 
@@ -417,7 +418,7 @@ static bool replace_calls(SpvModule *m, const SpvFunction *function, const char 
                 next = i->next;
                 s.call = i;
                 if (i->op == SpvOpFunctionCall && spv_operand(i, 0) == function->def->id &&
-                    !(op ? replace(&s, op) : opencl_function(&s)))
+                    !(op ? replace_call(&s, op) : opencl_function(&s)))
                     return false;
             }
     return true;
@@ -467,7 +468,7 @@ static bool compare_bits(SpvModule *m)
                 next = i->next;
                 if (i->op != SpvOpAny && i->op != SpvOpAll)
                     continue;
-                const SpvType *t = spv_type_of(m, spv_operand(i, 0)), *c = component(t);
+                const SpvType *t = spv_type_of(m, spv_operand(i, 0)), *c = component_of(t);
                 if (!c || c->kind != SPV_INT)
                     continue;
                 Site s = { .m = m, .call = i };
@@ -706,10 +707,10 @@ static bool fit_widths(SpvModule *m)
             for (SpvInst *i = b->insts.first; i; i = i->next) {
                 Site s = { .m = m, .call = i };
                 uint32_t first = first_alike(i);
-                const SpvType *t = first ? component(spv_type(m, i->type)) : NULL;
+                const SpvType *t = first ? component_of(spv_type(m, i->type)) : NULL;
                 for (uint32_t k = first - 1; t && k < spv_n_operands(i); k++) {
                     uint32_t *operand = &i->words[i->first_operand + k];
-                    const SpvType *own = component(spv_type_of(m, *operand));
+                    const SpvType *own = component_of(spv_type_of(m, *operand));
                     if (!own || own->kind != SPV_INT || own->bits == t->bits)
                         continue;
                     *operand = before(&s, SpvOpUConvert, i->type, operand, 1);

@@ -62,7 +62,7 @@ static Type *integer_type(Ocl *o, uint64_t v, bool decimal, bool is_unsigned, bo
     return o->basic[!is_unsigned && v <= INT64_MAX ? TY_LONG : TY_ULONG];
 }
 
-static Node *integer(Ocl *o, const Token *t)
+static Node *integer_literal(Ocl *o, const Token *t)
 {
     const char *p = t->text, *end = p + t->len;
     unsigned base = 10;
@@ -99,9 +99,10 @@ static Node *integer(Ocl *o, const Token *t)
 
 Node *ocl_number(Ocl *o, const Token *t)
 {
-    return is_floating(t) || (t->len > 1 && (t->text[t->len - 1] | 32) == 'h' &&
-                              (t->text[1] | 32) != 'x')
-               ? floating(o, t) : integer(o, t);
+    return is_floating(t) ||
+                   (t->len > 1 && (t->text[t->len - 1] | 32) == 'h' && (t->text[1] | 32) != 'x')
+               ? floating(o, t)
+               : integer_literal(o, t);
 }
 
 /* ---- characters and strings ------------------------------------------------------------------ */

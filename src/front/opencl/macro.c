@@ -206,7 +206,7 @@ static bool read_arguments(Ocl *o, const Macro *m, Loc loc, Argument **out, uint
     return false;
 }
 
-static void append(Ocl *o, Tokens *out, const Token *list, uint32_t n, uint8_t flags)
+static void append_tokens(Ocl *o, Tokens *out, const Token *list, uint32_t n, uint8_t flags)
 {
     for (uint32_t i = 0; i < n; i++) {
         vec_push(o->arena, out, list[i]);
@@ -246,24 +246,24 @@ static void substitute(Ocl *o, const Macro *m, Argument *args, Loc loc, Tokens *
         if (pastes && m->variadic && (uint32_t)p + 1 == m->n_params && out->len &&
             vec_last(out).kind == P_COMMA) { /* GNU: no comma before nothing */
             if (a->n)
-                append(o, out, a->tokens, a->n, space);
+                append_tokens(o, out, a->tokens, a->n, space);
             else
                 out->len--;
         } else if (pastes && out->len && !placemarker) {
             if (a->n) {
                 paste(o, out, &a->tokens[0], loc);
-                append(o, out, a->tokens + 1, a->n - 1,
-                       a->n > 1 ? a->tokens[1].flags & TF_SPACE : 0);
+                append_tokens(o, out, a->tokens + 1, a->n - 1,
+                              a->n > 1 ? a->tokens[1].flags & TF_SPACE : 0);
             }
         } else if (pastes || before_paste) {
-            append(o, out, a->tokens, a->n, space);
+            append_tokens(o, out, a->tokens, a->n, space);
             placemarker = !a->n;
             continue;
         } else {
             if (!a->is_expanded)
                 ocl_expand_list(o, a->tokens, a->n, &a->expanded, &a->n_expanded);
             a->is_expanded = true;
-            append(o, out, a->expanded, a->n_expanded, space);
+            append_tokens(o, out, a->expanded, a->n_expanded, space);
         }
         placemarker = false;
     }
@@ -389,7 +389,7 @@ static Number primary(Expression *e, bool live)
     return v;
 }
 
-static Number unary(Expression *e, bool live)
+static Number evaluate_unary(Expression *e, bool live)
 {
     Tok op = peek(e);
     if (op != P_MINUS && op != P_PLUS && op != P_NOT && op != P_TILDE)
@@ -397,7 +397,7 @@ static Number unary(Expression *e, bool live)
     e->at++;
     if (!ocl_enter(e->o, e->loc))
         e->failed = true;
-    Number v = e->failed ? (Number){ 0 } : unary(e, live);
+    Number v = e->failed ? (Number){ 0 } : evaluate_unary(e, live);
     ocl_leave(e->o);
     switch (op) {
     case P_MINUS: v.u = 0 - v.u; break;
@@ -408,7 +408,7 @@ static Number unary(Expression *e, bool live)
     return v;
 }
 
-static Number divide(Expression *e, Tok op, Number a, Number b, bool live)
+static Number divide_numbers(Expression *e, Tok op, Number a, Number b, bool live)
 {
     bool u = a.is_unsigned || b.is_unsigned;
     if (!b.u) {
@@ -424,7 +424,7 @@ static Number divide(Expression *e, Tok op, Number a, Number b, bool live)
     return (Number){ (uint64_t)(op == P_SLASH ? x / y : x % y), false };
 }
 
-static Number apply(Expression *e, Tok op, Number a, Number b, bool live)
+static Number apply_operator(Expression *e, Tok op, Number a, Number b, bool live)
 {
     bool u = a.is_unsigned || b.is_unsigned;
     bool less = u ? a.u < b.u : (int64_t)a.u < (int64_t)b.u;
@@ -447,13 +447,13 @@ static Number apply(Expression *e, Tok op, Number a, Number b, bool live)
     case P_BITOR: return (Number){ a.u | b.u, u };
     case P_AND: return (Number){ a.u && b.u, false };
     case P_OR: return (Number){ a.u || b.u, false };
-    default: return divide(e, op, a, b, live);
+    default: return divide_numbers(e, op, a, b, live);
     }
 }
 
-static Number binary(Expression *e, int least, bool live)
+static Number evaluate_binary(Expression *e, int least, bool live)
 {
-    Number a = unary(e, live);
+    Number a = evaluate_unary(e, live);
     for (;;) {
         Tok op = peek(e);
         int p = ocl_precedence(op);
@@ -461,7 +461,7 @@ static Number binary(Expression *e, int least, bool live)
             return a;
         e->at++;
         bool needed = live && !(op == P_AND && !a.u) && !(op == P_OR && a.u);
-        a = apply(e, op, a, binary(e, p + 1, needed), needed);
+        a = apply_operator(e, op, a, evaluate_binary(e, p + 1, needed), needed);
     }
 }
 
@@ -471,7 +471,7 @@ static Number conditional(Expression *e, bool live)
     if (!ocl_enter(e->o, e->loc))
         e->failed = true;
     else
-        c = binary(e, 1, live);
+        c = evaluate_binary(e, 1, live);
     if (!e->failed && peek(e) == P_QUESTION) {
         e->at++;
         Number a = conditional(e, live && c.u);

@@ -221,7 +221,7 @@ Type *ocl_parse_enum(Ocl *o)
 /* ---- variables ------------------------------------------------------------------------------- */
 
 /* Where the variable lies, after saying what is wrong with where it is said to. */
-static Space place(Ocl *o, const Specifiers *s, const Declarator *d, bool has_init)
+static Space address_space_of(Ocl *o, const Specifiers *s, const Declarator *d, bool has_init)
 {
     bool file = !o->function;
     Space space = (Space)d->type->space;
@@ -267,7 +267,7 @@ static Symbol *redeclared(Ocl *o, const Declarator *d, Type *t)
     return NULL;
 }
 
-static Node *initialise(Ocl *o, Symbol *v, bool constant)
+static Node *parse_initialiser(Ocl *o, Symbol *v, bool constant)
 {
     Type *t = v->type;
     if (v->init)
@@ -277,10 +277,10 @@ static Node *initialise(Ocl *o, Symbol *v, bool constant)
     return v->init;
 }
 
-static Symbol *variable(Ocl *o, const Specifiers *s, Declarator *d, const Attributes *a)
+static Symbol *declare_variable(Ocl *o, const Specifiers *s, Declarator *d, const Attributes *a)
 {
     bool has_init = o->tok.kind == P_ASSIGN;
-    Space space = place(o, s, d, has_init);
+    Space space = address_space_of(o, s, d, has_init);
     Type *t = ocl_in_space(o, d->type, space);
     check_matrix(o, t, d->loc, space);
     bool lasting = space != AS_PRIVATE;
@@ -296,7 +296,7 @@ static Symbol *variable(Ocl *o, const Specifiers *s, Declarator *d, const Attrib
     }
     if (has_init) {
         ocl_advance(o);
-        initialise(o, v, lasting);
+        parse_initialiser(o, v, lasting);
     } else if (space == AS_CONSTANT && !s->is_extern) {
         ocl_error(o, d->loc, "a __constant variable needs an initialiser");
     }
@@ -353,7 +353,8 @@ static Symbol *earlier(Ocl *o, const Declarator *d, const Attributes *a)
     return overloads ? NULL : old;
 }
 
-static Symbol *function(Ocl *o, const Specifiers *s, const Declarator *d, const Attributes *a)
+static Symbol *declare_function(Ocl *o, const Specifiers *s, const Declarator *d,
+                                const Attributes *a)
 {
     Symbol *old = earlier(o, d, a);
     for (uint32_t i = 0; i < d->n_params; i++) {
@@ -385,7 +386,7 @@ static Symbol *function(Ocl *o, const Specifiers *s, const Declarator *d, const 
 
 static void define(Ocl *o, const Specifiers *s, const Declarator *d, const Attributes *a)
 {
-    Symbol *f = function(o, s, d, a);
+    Symbol *f = declare_function(o, s, d, a);
     if (f->defined) {
         ocl_error(o, d->loc, "'%s' is defined twice", d->name->name);
         ocl_note(o, f->loc, "it was defined here");
@@ -449,7 +450,7 @@ static bool declare_one(Ocl *o, Specifiers *s, Node ***tail)
             define(o, s, &d, &a);
             return false;
         }
-        function(o, s, &d, &a);
+        declare_function(o, s, &d, &a);
     } else {
         if (a.has_matrix)
             d.type = ocl_matrix_attribute(o, d.type, &a);
@@ -461,7 +462,7 @@ static bool declare_one(Ocl *o, Specifiers *s, Node ***tail)
             ocl_error(o, d.loc, "a variable cannot have type '%s'", ocl_type_name(o, d.type));
         } else {
             a.aligned = MAX(a.aligned, typedef_align(s, &d));
-            Symbol *v = variable(o, s, &d, &a);
+            Symbol *v = declare_variable(o, s, &d, &a);
             if (tail) {
                 Node *n = ocl_node(o, N_DECLARATION, d.loc, NULL, v->global ? NULL : v->init, NULL);
                 n->symbol = v;

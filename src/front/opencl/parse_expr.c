@@ -10,7 +10,7 @@ typedef VEC(Node *) Nodes;
 
 /* ---- calls and primaries --------------------------------------------------------------------- */
 
-static bool arguments(Ocl *o, Nodes *out)
+static bool parse_arguments(Ocl *o, Nodes *out)
 {
     bool good = true;
     ocl_advance(o);
@@ -33,7 +33,7 @@ static bool arguments(Ocl *o, Nodes *out)
 static Node *call_by_name(Ocl *o, Ident *name, Loc loc)
 {
     Nodes args = { 0 };
-    bool good = arguments(o, &args), known;
+    bool good = parse_arguments(o, &args), known;
     if (!good)
         return ocl_bad(o, loc);
     Node *n = ocl_matrix_call(o, name, loc, args.data, args.len, &known);
@@ -159,7 +159,7 @@ static Node *postfix(Ocl *o, Node *n)
             n = ocl_index(o, loc, n, i);
         } else if (op == P_LPAREN) {
             Nodes args = { 0 };
-            bool good = arguments(o, &args);
+            bool good = parse_arguments(o, &args);
             n = good ? ocl_call(o, n->loc, n, NULL, args.data, args.len) : ocl_bad(o, loc);
         } else if (op == P_DOT || op == P_ARROW) {
             ocl_advance(o);
@@ -183,7 +183,7 @@ static Node *postfix(Ocl *o, Node *n)
 /* ---- unary, casts ---------------------------------------------------------------------------- */
 
 /* (type){...}, (type)(a, b, ...) for a vector, (type)e; the '(' is the current token. */
-static Node *cast(Ocl *o)
+static Node *parse_cast(Ocl *o)
 {
     Loc loc = o->tok.loc;
     ocl_advance(o);
@@ -197,14 +197,14 @@ static Node *cast(Ocl *o)
     }
     if (is_vector(t) && o->tok.kind == P_LPAREN) {
         Nodes list = { 0 };
-        if (!arguments(o, &list) || !list.len)
+        if (!parse_arguments(o, &list) || !list.len)
             return ocl_bad(o, loc);
         return postfix(o, ocl_vector_literal(o, loc, t, list.data, list.len));
     }
     return ocl_cast(o, loc, t, ocl_parse_unary(o));
 }
 
-static Node *unary(Ocl *o)
+static Node *parse_unary(Ocl *o)
 {
     Loc loc = o->tok.loc;
     Tok op = (Tok)o->tok.kind;
@@ -218,7 +218,7 @@ static Node *unary(Ocl *o)
     case K_SIZEOF: case K_ALIGNOF: case K_VEC_STEP: return size_of(o, op);
     case P_LPAREN:
         if (ocl_starts_type(o, ocl_peek(o)))
-            return cast(o);
+            return parse_cast(o);
         break;
     default: break;
     }
@@ -227,7 +227,7 @@ static Node *unary(Ocl *o)
 
 Node *ocl_parse_unary(Ocl *o)
 {
-    Node *n = ocl_enter(o, o->tok.loc) ? unary(o) : ocl_bad(o, o->tok.loc);
+    Node *n = ocl_enter(o, o->tok.loc) ? parse_unary(o) : ocl_bad(o, o->tok.loc);
     ocl_leave(o);
     return n;
 }
@@ -251,7 +251,7 @@ int ocl_precedence(Tok op)
     }
 }
 
-static Node *binary(Ocl *o, Node *a, int least)
+static Node *parse_binary(Ocl *o, Node *a, int least)
 {
     for (;;) {
         Tok op = (Tok)o->tok.kind;
@@ -262,14 +262,14 @@ static Node *binary(Ocl *o, Node *a, int least)
         ocl_advance(o);
         Node *b = ocl_parse_unary(o);
         if (ocl_precedence((Tok)o->tok.kind) > p)
-            b = binary(o, b, p + 1);
+            b = parse_binary(o, b, p + 1);
         a = ocl_binary(o, op, loc, a, b);
     }
 }
 
 Node *ocl_parse_conditional(Ocl *o)
 {
-    Node *c = binary(o, ocl_parse_unary(o), 1);
+    Node *c = parse_binary(o, ocl_parse_unary(o), 1);
     if (o->tok.kind != P_QUESTION)
         return c;
     Loc loc = o->tok.loc;

@@ -18,9 +18,9 @@ typedef struct Reader {
 
 typedef VEC(Node *) Nodes;
 
-static Node *initialise(Reader *r, Type *t, Node *first);
+static Node *read_initialiser(Reader *r, Type *t, Node *first);
 
-static Node *make(Reader *r, Type *t, Loc loc)
+static Node *make_list(Reader *r, Type *t, Loc loc)
 {
     return ocl_node(r->o, N_INIT, loc, t, NULL, NULL);
 }
@@ -32,7 +32,7 @@ static bool more(Ocl *o)
            ocl_peek(o)->kind != P_DOT && ocl_peek(o)->kind != P_LBRACKET;
 }
 
-static Node *set(Reader *r, Node *init, uint64_t i, Node *value)
+static Node *set_element(Reader *r, Node *init, uint64_t i, Node *value)
 {
     Nodes v = { init->list, init->n, init->first };
     if (i >= MAX_ELEMENTS) {
@@ -51,7 +51,7 @@ static Node *set(Reader *r, Node *init, uint64_t i, Node *value)
     return value;
 }
 
-static uint64_t length(const Type *t)
+static uint64_t elements_of(const Type *t)
 {
     return is_array(t) ? t->n : is_vector(t) || is_matrix(t) ? 0
            : t->record->is_union ? MIN(t->record->members.len, 1) : t->record->members.len;
@@ -100,12 +100,12 @@ static Node *matrix(Reader *r, Type *t, Node *n)
     if (n->bad || !n->type || !is_scalar(n->type))
         return ocl_convert(r->o, n, t, "initialiser");
     if (ocl_fold(r->o, n, &v) && (is_float(n->type) ? v.lane[0].f == 0 : v.lane[0].u == 0))
-        return make(r, t, n->loc);
+        return make_list(r, t, n->loc);
     ocl_error(r->o, n->loc, "only {0} initialises a matrix; coop_mat_load fills it from memory");
     return ocl_bad(r->o, n->loc);
 }
 
-static Node *scalar(Reader *r, Type *t, Node *first)
+static Node *read_scalar(Reader *r, Type *t, Node *first)
 {
     Ocl *o = r->o;
     Node *n = first;
@@ -116,7 +116,7 @@ static Node *scalar(Reader *r, Type *t, Node *first)
         ocl_advance(o);
         if (is_matrix(t) && o->tok.kind == P_RBRACE) {
             ocl_advance(o);
-            return make(r, t, loc);
+            return make_list(r, t, loc);
         }
         n = ocl_parse_assignment(o);
         ocl_accept(o, P_COMMA);
@@ -134,14 +134,14 @@ static Node *scalar(Reader *r, Type *t, Node *first)
 static Node *string(Reader *r, Type **t)
 {
     Ocl *o = r->o;
-    Node *s = ocl_string(o), *init = make(r, *t, s->loc);
+    Node *s = ocl_string(o), *init = make_list(r, *t, s->loc);
     uint64_t n = s->string.size;
     if ((*t)->n == UNKNOWN_LENGTH)
         *t = init->type = ocl_array(o, (*t)->base, n);
     if (n > (*t)->n + 1)
         ocl_error(o, s->loc, "the string is longer than the array");
     for (uint64_t i = 0; i < MIN(n, (*t)->n); i++)
-        set(r, init, i, ocl_int(o, s->loc, (*t)->base->plain, (uint8_t)s->string.text[i]));
+        set_element(r, init, i, ocl_int(o, s->loc, (*t)->base->plain, (uint8_t)s->string.text[i]));
     return init;
 }
 
@@ -168,7 +168,7 @@ static bool enter(Reader *r, Node **init, Type **t, uint64_t i)
         at = (*init)->list[i] = at->a;
     if (!at || at->kind != N_INIT) {
         Node *whole = at && !at->bad ? at : NULL;
-        at = set(r, *init, i, ocl_node(r->o, N_INIT, r->o->tok.loc, inner, whole, NULL));
+        at = set_element(r, *init, i, ocl_node(r->o, N_INIT, r->o->tok.loc, inner, whole, NULL));
     }
     *init = at;
     *t = inner;
@@ -176,7 +176,7 @@ static bool enter(Reader *r, Node **init, Type **t, uint64_t i)
 }
 
 /* The member of that name, or the one without a name that has it; the number of members: none. */
-static uint32_t find(const Type *t, const Ident *name)
+static uint32_t find_member(const Type *t, const Ident *name)
 {
     const Record *rec = is_record(t) ? t->record : NULL;
     uint32_t n = rec ? rec->members.len : 0, inside = n;
@@ -185,7 +185,7 @@ static uint32_t find(const Type *t, const Ident *name)
         if (m->name == name)
             return k;
         if (!m->name && is_record(m->type) && inside == n &&
-            find(m->type, name) < m->type->record->members.len)
+            find_member(m->type, name) < m->type->record->members.len)
             inside = k;
     }
     return inside;
@@ -218,7 +218,7 @@ static bool designate(Reader *r, Node **init, Type **t, uint64_t *i, uint64_t *o
         } else {
             ocl_advance(o);
             Ident *name = o->tok.ident;
-            *i = find(*t, name);
+            *i = find_member(*t, name);
             if (!is_record(*t) || *i == (*t)->record->members.len) {
                 ocl_error(o, o->tok.loc, "'%s' has no member of this name", ocl_type_name(o, *t));
                 return false;
@@ -227,7 +227,7 @@ static bool designate(Reader *r, Node **init, Type **t, uint64_t *i, uint64_t *o
                 *outermost = *i;
             while ((*t)->record->members.data[*i].name != name) {
                 enter(r, init, t, *i);
-                *i = find(*t, name);
+                *i = find_member(*t, name);
             }
             ocl_advance(o);
         }
@@ -252,12 +252,12 @@ static bool entry(Reader *r, Node *init, Type *t, uint64_t *i, uint64_t *longest
             into->list = NULL;
             into->n = into->first = 0;
         }
-    } else if (where >= length(t)) {
+    } else if (where >= elements_of(t)) {
         ocl_error(o, o->tok.loc, "more values than '%s' has room for", ocl_type_name(o, t));
         return false;
     }
-    Node *value = initialise(r, type_of(at, where), NULL);
-    set(r, into, where, value);
+    Node *value = read_initialiser(r, type_of(at, where), NULL);
+    set_element(r, into, where, value);
     *i = skip_unnamed(t, *i + 1);
     *longest = MAX(*longest, *i);
     return true;
@@ -267,7 +267,7 @@ static Node *braces(Reader *r, Type **type)
 {
     Ocl *o = r->o;
     Type *t = *type;
-    Node *init = make(r, t, o->tok.loc);
+    Node *init = make_list(r, t, o->tok.loc);
     uint64_t i = skip_unnamed(t, 0), longest = 0;
     ocl_advance(o);
     if (is_string_for(o, t) && (ocl_peek(o)->kind == P_RBRACE || ocl_peek(o)->kind == P_COMMA)) {
@@ -300,15 +300,15 @@ static Node *braces(Reader *r, Type **type)
 static Node *elided(Reader *r, Type *t, Node *first)
 {
     Ocl *o = r->o;
-    Node *init = make(r, t, first->loc);
-    uint64_t n = length(t);
+    Node *init = make_list(r, t, first->loc);
+    uint64_t n = elements_of(t);
     for (uint64_t i = skip_unnamed(t, 0); i < n; i = skip_unnamed(t, i + 1)) {
         if (i && !first) {
             if (!more(o))
                 break;
             ocl_advance(o);
         }
-        set(r, init, i, initialise(r, type_of(t, i), first));
+        set_element(r, init, i, read_initialiser(r, type_of(t, i), first));
         first = NULL;
         if (o->stop)
             break;
@@ -329,17 +329,17 @@ static Node *aggregate(Reader *r, Type *t, Node *first)
         return first;
     if (is_record(t) && first->type && first->type->plain == t->plain)
         return first;
-    if (!length(t) || !r->braces)
+    if (!elements_of(t) || !r->braces)
         return ocl_convert(o, first, t, "initialiser");
     return elided(r, t, first);
 }
 
-static Node *initialise(Reader *r, Type *t, Node *first)
+static Node *read_initialiser(Reader *r, Type *t, Node *first)
 {
     Ocl *o = r->o;
-    Node *n = ocl_enter(o, o->tok.loc) ? (is_aggregate(t) ? aggregate(r, t, first)
-                                                          : scalar(r, t, first))
-                                       : ocl_bad(o, o->tok.loc);
+    Node *n = ocl_enter(o, o->tok.loc)
+                  ? (is_aggregate(t) ? aggregate(r, t, first) : read_scalar(r, t, first))
+                  : ocl_bad(o, o->tok.loc);
     ocl_leave(o);
     return n;
 }
@@ -365,7 +365,7 @@ Node *ocl_parse_initialiser(Ocl *o, Type **type, bool constant)
         if ((*type)->n == UNKNOWN_LENGTH)
             *type = ocl_array(o, (*type)->base, 1);
     } else
-        n = initialise(&r, *type, NULL);
+        n = read_initialiser(&r, *type, NULL);
     if (is_array(*type) && (*type)->n == UNKNOWN_LENGTH)
         *type = ocl_array(o, (*type)->base, 1);
     if (constant && !n->bad && !ocl_is_constant(o, n)) {

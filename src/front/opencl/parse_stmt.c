@@ -199,7 +199,7 @@ static Node *case_label(Ocl *o)
 
 /* ---- iteration ------------------------------------------------------------------------------- */
 
-static Node *body(Ocl *o)
+static Node *parse_loop_body(Ocl *o)
 {
     o->loops++;
     Node *n = nested(o);
@@ -212,7 +212,7 @@ static Node *while_statement(Ocl *o)
     Node *n = node(o, N_WHILE, o->tok.loc);
     ocl_advance(o);
     n->a = ocl_condition(o, in_parentheses(o, "after 'while'"));
-    n->b = body(o);
+    n->b = parse_loop_body(o);
     ocl_depth(o, n, n->a);
     ocl_depth(o, n, n->b);
     return n;
@@ -222,7 +222,7 @@ static Node *do_statement(Ocl *o)
 {
     Node *n = node(o, N_DO, o->tok.loc);
     ocl_advance(o);
-    n->b = body(o);
+    n->b = parse_loop_body(o);
     ocl_expect(o, K_WHILE, "after the body of 'do'");
     n->a = ocl_condition(o, in_parentheses(o, "after 'while'"));
     ocl_expect(o, P_SEMICOLON, "after 'do'");
@@ -258,7 +258,7 @@ static Node *for_statement(Ocl *o)
     if (o->tok.kind != P_RPAREN)
         n->d = full(o);
     ocl_expect(o, P_RPAREN, "after 'for'");
-    n->b = body(o);
+    n->b = parse_loop_body(o);
     ocl_pop_scope(o);
     ocl_depth(o, n, n->a);
     ocl_depth(o, n, n->b);

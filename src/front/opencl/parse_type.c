@@ -11,7 +11,7 @@
 
 /* ---- attributes ------------------------------------------------------------------------------ */
 
-static bool is_word(const Token *t, const char *word)
+static bool is_type_word(const Token *t, const char *word)
 {
     size_t n = strlen(word);
     return t->ident && (!strcmp(t->ident->name, word) ||
@@ -125,11 +125,11 @@ static void attribute(Ocl *o, Attributes *out)
     ocl_advance(o);
     bool args = ocl_accept(o, P_LPAREN);
     uint64_t v;
-    if (is_word(&name, "coop_mat")) {
+    if (is_type_word(&name, "coop_mat")) {
         matrix_attribute(o, out, name.loc, args);
-    } else if (is_word(&name, "packed")) {
+    } else if (is_type_word(&name, "packed")) {
         out->packed = true;
-    } else if (is_word(&name, "aligned")) {
+    } else if (is_type_word(&name, "aligned")) {
         out->aligned = 16;
         if (args && ocl_parse_constant(o, "an alignment", &v, NULL)) {
             if (!is_pow2(v) || v > 1 << 16)
@@ -137,19 +137,19 @@ static void attribute(Ocl *o, Attributes *out)
             else
                 out->aligned = (uint32_t)v;
         }
-    } else if (is_word(&name, "reqd_work_group_size") && args) {
+    } else if (is_type_word(&name, "reqd_work_group_size") && args) {
         out->has_local_size = sizes(o, out->local_size, true);
-    } else if (is_word(&name, "work_group_size_hint") && args) {
+    } else if (is_type_word(&name, "work_group_size_hint") && args) {
         out->has_size_hint = sizes(o, out->size_hint, true);
-    } else if (is_word(&name, "intel_reqd_sub_group_size") && args) {
+    } else if (is_type_word(&name, "intel_reqd_sub_group_size") && args) {
         sizes(o, &out->subgroup_size, false);
-    } else if (is_word(&name, "vec_type_hint") && args) {
+    } else if (is_type_word(&name, "vec_type_hint") && args) {
         out->vec_type_hint = ocl_parse_type_name(o);
-    } else if (is_word(&name, "opencl_unroll_hint")) {
+    } else if (is_type_word(&name, "opencl_unroll_hint")) {
         out->unroll = UNROLL_ALL;
         if (args && ocl_parse_constant(o, "how often to unroll", &v, NULL))
             out->unroll = (uint32_t)MIN(MAX(v, 1), UNROLL_ALL);
-    } else if (is_word(&name, "overloadable")) {
+    } else if (is_type_word(&name, "overloadable")) {
         out->overloadable = true;
     } else {
         static const char *const harmless[] = { "always_inline", "noinline", "unused", "const",
@@ -157,7 +157,7 @@ static void attribute(Ocl *o, Attributes *out)
                                                 "used" };
         bool known = false;
         for (size_t i = 0; i < COUNT_OF(harmless); i++)
-            known |= is_word(&name, harmless[i]);
+            known |= is_type_word(&name, harmless[i]);
         if (!known)
             ocl_warning(o, name.loc, "unknown attribute '%.*s' is ignored", (int)name.len,
                         name.text);
@@ -215,7 +215,7 @@ typedef struct TypeWords {
     uint32_t total;
 } TypeWords;
 
-static Type *combine(Ocl *o, const TypeWords *w, Loc loc)
+static Type *combine_words(Ocl *o, const TypeWords *w, Loc loc)
 {
 #define HAS(name) w->count[K_##name - K_BREAK]
     uint32_t sign = HAS(SIGNED) + HAS(UNSIGNED), lengths = HAS(SHORT) + HAS(LONG);
@@ -357,7 +357,7 @@ bool ocl_parse_specifiers(Ocl *o, Specifiers *s)
             ocl_error(o, o->tok.loc, "expected a type");
         named = o->basic[TY_INT];
     }
-    Type *t = named ? named : combine(o, &w, s->loc);
+    Type *t = named ? named : combine_words(o, &w, s->loc);
     if (s->attributes.has_matrix)
         t = ocl_matrix_attribute(o, t, &s->attributes);
     if (s->of_expression && s->has_space)

@@ -52,7 +52,7 @@ static bool is_constant_memory(LLVMValueRef pointer)
 }
 
 /* What `i` is to become, in the same place; NULL: it stays. */
-static LLVMValueRef variable(LLVMBuilderRef b, LLVMValueRef i)
+static LLVMValueRef lower_variable(LLVMBuilderRef b, LLVMValueRef i)
 {
     LLVMTypeRef own = LLVMGetAllocatedType(i), t = lowered(own);
     LLVMValueRef v = t == own ? NULL : LLVMBuildAlloca(b, t, "");
@@ -80,7 +80,7 @@ static void same_access(LLVMValueRef to, LLVMValueRef from)
     LLVMSetVolatile(to, LLVMGetVolatile(from));
 }
 
-static LLVMValueRef load(LLVMBuilderRef b, LLVMValueRef i)
+static LLVMValueRef lower_load(LLVMBuilderRef b, LLVMValueRef i)
 {
     LLVMTypeRef t = LLVMTypeOf(i);
     LLVMValueRef from = LLVMGetOperand(i, 0);
@@ -92,7 +92,7 @@ static LLVMValueRef load(LLVMBuilderRef b, LLVMValueRef i)
 }
 
 /* Pointers, and the zeros of what holds some. */
-static LLVMValueRef store(LLVMBuilderRef b, LLVMValueRef i)
+static LLVMValueRef lower_store(LLVMBuilderRef b, LLVMValueRef i)
 {
     LLVMValueRef v = LLVMGetOperand(i, 0);
     LLVMTypeRef own = LLVMTypeOf(v), t = lowered(own);
@@ -135,16 +135,16 @@ static LLVMValueRef widening(LLVMBuilderRef b, LLVMValueRef i)
     return bits_of(to) > bits_of(LLVMTypeOf(x)) ? LLVMBuildZExt(b, x, to, "") : x;
 }
 
-static void lower(LLVMBuilderRef b, LLVMValueRef i)
+static void lower_inst(LLVMBuilderRef b, LLVMValueRef i)
 {
     LLVMValueRef to = NULL;
     size_t length;
     LLVMPositionBuilderBefore(b, i);
     switch (LLVMGetInstructionOpcode(i)) {
-    case LLVMAlloca: to = variable(b, i); break;
+    case LLVMAlloca: to = lower_variable(b, i); break;
     case LLVMGetElementPtr: to = chain(b, i); break;
-    case LLVMLoad: to = load(b, i); break;
-    case LLVMStore: to = store(b, i); break;
+    case LLVMLoad: to = lower_load(b, i); break;
+    case LLVMStore: to = lower_store(b, i); break;
     case LLVMZExt: to = widening(b, i); break;
     default: break;
     }
@@ -188,7 +188,7 @@ void ocl_lower_pointers(LLVMModuleRef m)
         for (LLVMBasicBlockRef k = LLVMGetFirstBasicBlock(f); k; k = LLVMGetNextBasicBlock(k))
             for (LLVMValueRef i = LLVMGetFirstInstruction(k), next; i; i = next) {
                 next = LLVMGetNextInstruction(i);
-                lower(b, i);
+                lower_inst(b, i);
             }
     LLVMDisposeBuilder(b);
 }

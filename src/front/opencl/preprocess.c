@@ -195,7 +195,7 @@ static void include_directive(Ocl *o, Token *line, uint32_t n, Loc loc)
 
 /* ---- conditions ------------------------------------------------------------------------------ */
 
-static bool is_word(const Token *t, const char *word)
+static bool is_directive(const Token *t, const char *word)
 {
     return t->kind == T_IDENT && t->len == strlen(word) && !memcmp(t->text, word, t->len);
 }
@@ -231,12 +231,12 @@ static void open_condition(Ocl *o, const Token *word, Token *line, uint32_t n)
     Condition c = { .loc = word->loc, .taken = true };
     if (!ocl_skipping(o)) {
         bool value = false;
-        if (is_word(word, "if"))
+        if (is_directive(word, "if"))
             ocl_if_expression(o, line, n, word->loc, &value);
         else if (!n || line[0].kind != T_IDENT)
             ocl_error(o, word->loc, "#%.*s needs a macro's name", (int)word->len, word->text);
         else
-            value = (line[0].ident->macro != NULL) == is_word(word, "ifdef");
+            value = (line[0].ident->macro != NULL) == is_directive(word, "ifdef");
         c.taken = c.active = value;
     }
     vec_push(o->arena, &o->conditions, c);
@@ -244,14 +244,14 @@ static void open_condition(Ocl *o, const Token *word, Token *line, uint32_t n)
 
 static void next_condition(Ocl *o, const Token *word, Token *line, uint32_t n)
 {
-    bool is_else = is_word(word, "else");
+    bool is_else = is_directive(word, "else");
     if (!o->conditions.len || (o->input && o->input->lexer &&
                                o->conditions.len <= o->input->conditions)) {
         ocl_error(o, word->loc, "#%.*s without #if", (int)word->len, word->text);
         return;
     }
     Condition *c = &vec_last(&o->conditions);
-    if (is_word(word, "endif")) {
+    if (is_directive(word, "endif")) {
         o->conditions.len--;
         return;
     }
@@ -311,7 +311,7 @@ static void say_directive(Ocl *o, const Token *word, const Token *line, uint32_t
 {
     const char *text = n ? line[0].text : "";
     int len = n ? (int)(line[n - 1].text + line[n - 1].len - text) : 0;
-    if (is_word(word, "error"))
+    if (is_directive(word, "error"))
         ocl_error(o, word->loc, "#error %.*s", len, text);
     else
         ocl_warning(o, word->loc, "#warning %.*s", len, text);
@@ -321,7 +321,7 @@ static void say_directive(Ocl *o, const Token *word, const Token *line, uint32_t
 static void unroll_pragma(Ocl *o, Token *line, uint32_t n)
 {
     o->pragma_pending = true;
-    o->pragma_unroll = is_word(&line[0], "nounroll") ? UNROLL_NOT : UNROLL_ALL;
+    o->pragma_unroll = is_directive(&line[0], "nounroll") ? UNROLL_NOT : UNROLL_ALL;
     ocl_expand_list(o, line, n, &line, &n);
     for (uint32_t i = 1; i < n; i++)
         if (line[i].kind == T_NUMBER)
@@ -334,17 +334,17 @@ static void pragma_directive(Ocl *o, Token *line, uint32_t n, Loc loc)
 {
     static const char *const known[] = { "OPENCL", "STDC", "unroll", "once", "nounroll" };
     for (size_t i = 0; n && i < COUNT_OF(known); i++) {
-        if (is_word(&line[0], known[i]))
+        if (is_directive(&line[0], known[i]))
             goto found;
     }
     ocl_warning(o, loc, "unknown pragma is ignored");
     return;
 found:
-    if (is_word(&line[0], "unroll") || is_word(&line[0], "nounroll"))
+    if (is_directive(&line[0], "unroll") || is_directive(&line[0], "nounroll"))
         unroll_pragma(o, line, n);
-    if (n > 2 && is_word(&line[0], "OPENCL") && is_word(&line[1], "EXTENSION") &&
+    if (n > 2 && is_directive(&line[0], "OPENCL") && is_directive(&line[1], "EXTENSION") &&
         !(n == 5 && line[3].kind == P_COLON &&
-          (is_word(&line[4], "enable") || is_word(&line[4], "disable"))))
+          (is_directive(&line[4], "enable") || is_directive(&line[4], "disable"))))
         ocl_warning(o, loc, "expected '#pragma OPENCL EXTENSION name : enable' or 'disable'");
 }
 
@@ -356,22 +356,24 @@ static void directive(Ocl *o)
         ocl_unread(o, &word, own);
         return;
     }
-    o->any_text = is_word(&word, "error") || is_word(&word, "warning");
+    o->any_text = is_directive(&word, "error") || is_directive(&word, "warning");
     uint32_t n = rest_of_line(o, &line);
     o->any_text = false;
     if (word.kind == T_NUMBER && !ocl_skipping(o)) /* # 1 "file" 2: as preprocessors leave #line */
         line_mark(o, &word, n ? &line[0] : NULL, word.loc);
-    else if (is_word(&word, "if") || is_word(&word, "ifdef") || is_word(&word, "ifndef"))
+    else if (is_directive(&word, "if") || is_directive(&word, "ifdef") ||
+             is_directive(&word, "ifndef"))
         open_condition(o, &word, line, n);
-    else if (is_word(&word, "elif") || is_word(&word, "else") || is_word(&word, "endif"))
+    else if (is_directive(&word, "elif") || is_directive(&word, "else") ||
+             is_directive(&word, "endif"))
         next_condition(o, &word, line, n);
     else if (ocl_skipping(o))
         ;
-    else if (is_word(&word, "define"))
+    else if (is_directive(&word, "define"))
         ocl_define_directive(o, line, n, word.loc);
-    else if (is_word(&word, "undef"))
+    else if (is_directive(&word, "undef"))
         undef_directive(o, line, n, word.loc);
-    else if (is_word(&word, "include")) {
+    else if (is_directive(&word, "include")) {
         /* The token read too far belongs to the file that includes. */
         Token next = o->unread;
         Lexer *l = o->input && o->input->lexer ? o->input->lexer : NULL;
@@ -381,11 +383,11 @@ static void directive(Ocl *o)
             o->has_unread = false;
         }
         include_directive(o, line, n, word.loc);
-    } else if (is_word(&word, "line"))
+    } else if (is_directive(&word, "line"))
         line_directive(o, line, n, word.loc);
-    else if (is_word(&word, "error") || is_word(&word, "warning"))
+    else if (is_directive(&word, "error") || is_directive(&word, "warning"))
         say_directive(o, &word, line, n);
-    else if (is_word(&word, "pragma"))
+    else if (is_directive(&word, "pragma"))
         pragma_directive(o, line, n, word.loc);
     else
         ocl_error(o, word.loc, "unknown directive #%.*s", (int)word.len, word.text);
@@ -410,7 +412,7 @@ static void pragma_operator(Ocl *o, Loc loc)
     uint32_t n = 0;
     for (ocl_lex(o, &l, &list[0]); list[n].kind != T_EOF && n + 1 < COUNT_OF(list);)
         ocl_lex(o, &l, &list[++n]);
-    if (n && (is_word(&list[0], "unroll") || is_word(&list[0], "nounroll")))
+    if (n && (is_directive(&list[0], "unroll") || is_directive(&list[0], "nounroll")))
         unroll_pragma(o, list, n);
 }
 
@@ -435,7 +437,7 @@ static void next_token(Ocl *o, Token *out)
             return;
         if (ocl_expand_macro(o, out))
             continue;
-        if (out->kind == T_IDENT && is_word(out, "_Pragma")) {
+        if (out->kind == T_IDENT && is_directive(out, "_Pragma")) {
             pragma_operator(o, out->loc);
             continue;
         }

@@ -57,7 +57,7 @@ static Node *promoted(Ocl *o, Node *n)
 
 /* The format's text, which must be known here (OpenCL C 3.0, 6.15.14): a literal, or an array in
  * constant memory that is initialised by one. NULL: it is neither. */
-static const Node *format_of(const Node *n)
+static const Node *printf_format(const Node *n)
 {
     if (n->kind != N_CAST || n->op != CAST_DECAY)
         return NULL;
@@ -88,7 +88,7 @@ static bool check_strings(Ocl *o, const Node *format, Node *const *args, uint32_
     return true;
 }
 
-static Node *print(Ocl *o, Loc loc, Node **args, uint32_t n)
+static Node *check_printf(Ocl *o, Loc loc, Node **args, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
         args[i] = ocl_pending(args[i]) ? ocl_settle(o, args[i], NULL) : ocl_rvalue(o, args[i]);
@@ -100,7 +100,7 @@ static Node *print(Ocl *o, Loc loc, Node **args, uint32_t n)
             return ocl_bad(o, loc);
         }
     }
-    const Node *format = n ? format_of(args[0]) : NULL;
+    const Node *format = n ? printf_format(args[0]) : NULL;
     if (!format)
         ocl_error(o, n ? args[0]->loc : loc, "printf needs a format: a string literal, or a "
                   "__constant array that one initialises");
@@ -132,7 +132,7 @@ static uint32_t suits(const Node *arg, const Type *want)
 }
 
 /* The overloaded function that the arguments suit best; NULL: none, or *two do equally. */
-static Symbol *choose(Ocl *o, Symbol *f, Node **args, uint32_t n, bool *two)
+static Symbol *choose_overload(Ocl *o, Symbol *f, Node **args, uint32_t n, bool *two)
 {
     Symbol *best = NULL;
     uint32_t most = 0;
@@ -159,7 +159,7 @@ static Symbol *choose(Ocl *o, Symbol *f, Node **args, uint32_t n, bool *two)
 Node *ocl_call(Ocl *o, Loc loc, Node *callee, Ident *name, Node **args, uint32_t n)
 {
     if (!callee && name == o->words.printf_)
-        return print(o, loc, args, n);
+        return check_printf(o, loc, args, n);
     if (!callee)
         return unknown(o, loc, name);
     if (callee->bad)
@@ -171,7 +171,7 @@ Node *ocl_call(Ocl *o, Loc loc, Node *callee, Ident *name, Node **args, uint32_t
     Symbol *f = callee->symbol;
     if (ocl_overload(f)) {
         bool two;
-        f = choose(o, f, args, n, &two);
+        f = choose_overload(o, f, args, n, &two);
         if (!f) {
             ocl_error(o, loc, two ? "two functions '%s' suit these arguments equally well"
                                   : "no function '%s' takes these arguments",

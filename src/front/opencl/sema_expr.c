@@ -11,7 +11,7 @@ static const char *spelling(Ocl *o, Tok op)
     return arena_strndup(o->arena, name + 1, strlen(name) - 2);
 }
 
-static Node *refuse(Ocl *o, Tok op, Loc loc, const Node *a, const Node *b)
+static Node *refuse_operands(Ocl *o, Tok op, Loc loc, const Node *a, const Node *b)
 {
     if (a->bad || (b && b->bad))
         return ocl_bad(o, loc);
@@ -46,7 +46,7 @@ static Type *truth(Ocl *o, Type *t)
 
 /* A scalar beside a vector must not have the greater rank (6.4.6), but a constant that the
  * component holds exactly is welcome. */
-static bool fits(Ocl *o, const Node *scalar, Type *element)
+static bool fits_element(Ocl *o, const Node *scalar, Type *element)
 {
     Type *s = scalar->type->plain;
     Value v, w;
@@ -71,10 +71,10 @@ static Type *with_vector(Ocl *o, Tok op, Loc loc, Node **a, Node **b)
     if (is_vector((*other)->type)) {
         if ((*other)->type->plain == t)
             return t;
-        refuse(o, op, loc, *a, *b);
+        refuse_operands(o, op, loc, *a, *b);
         return NULL;
     }
-    if (!fits(o, *other, t->base)) {
+    if (!fits_element(o, *other, t->base)) {
         ocl_error(o, (*other)->loc, "'%s' has a greater rank than the components of '%s'; a cast "
                   "to '%s' says that it is meant", ocl_type_name(o, (*other)->type),
                   ocl_type_name(o, t), ocl_type_name(o, t->base));
@@ -120,7 +120,7 @@ static Node *dereference(Ocl *o, Loc loc, Node *a)
     if (a->bad)
         return a;
     if (!is_pointer(a->type))
-        return refuse(o, P_STAR, loc, a, NULL);
+        return refuse_operands(o, P_STAR, loc, a, NULL);
     if (is_void(a->type->base) || !ocl_is_complete(a->type->base)) {
         ocl_error(o, loc, "what a '%s' points to has no known size", ocl_type_name(o, a->type));
         return ocl_bad(o, loc);
@@ -145,13 +145,13 @@ Node *ocl_unary(Ocl *o, Tok op, Loc loc, Node *a)
         return ocl_matrix_unary(o, op, loc, a);
     if (op == P_NOT) {
         if (!is_arithmetic(a->type) && !is_pointer(a->type))
-            return refuse(o, op, loc, a, NULL);
+            return refuse_operands(o, op, loc, a, NULL);
         Node *n = ocl_node(o, N_UNARY, loc, truth(o, a->type), a, NULL);
         n->op = (uint8_t)op;
         return n;
     }
     if (!is_arithmetic(a->type) || (op == P_TILDE && !is_integer(element_of(a->type))))
-        return refuse(o, op, loc, a, NULL);
+        return refuse_operands(o, op, loc, a, NULL);
     Type *t = is_vector(a->type) ? a->type->plain : ocl_promoted(o, a);
     Node *n = ocl_node(o, N_UNARY, loc, t, ocl_to_number(o, a, t), NULL);
     n->op = (uint8_t)op;
@@ -160,7 +160,7 @@ Node *ocl_unary(Ocl *o, Tok op, Loc loc, Node *a)
 
 /* ---- binary ---------------------------------------------------------------------------------- */
 
-static Node *make(Ocl *o, Tok op, Loc loc, Type *t, Node *a, Node *b)
+static Node *make_expr(Ocl *o, Tok op, Loc loc, Type *t, Node *a, Node *b)
 {
     Node *n = ocl_node(o, N_BINARY, loc, t, a, b);
     n->op = (uint8_t)op;
@@ -181,12 +181,12 @@ static Node *pointer_sum(Ocl *o, Tok op, Loc loc, Node *a, Node *b)
             return ocl_bad(o, loc);
         }
         Type *wide = o->basic[is_signed(b->type) || b->type->size < 8 ? TY_LONG : TY_ULONG];
-        return make(o, op, loc, a->type->plain, a, ocl_to_number(o, b, wide));
+        return make_expr(o, op, loc, a->type->plain, a, ocl_to_number(o, b, wide));
     }
     if (op == P_MINUS && is_pointer(a->type) && is_pointer(b->type) &&
         a->type->base->plain == b->type->base->plain && ocl_is_complete(a->type->base))
-        return make(o, op, loc, o->basic[TY_LONG], a, b);
-    return refuse(o, op, loc, a, b);
+        return make_expr(o, op, loc, o->basic[TY_LONG], a, b);
+    return refuse_operands(o, op, loc, a, b);
 }
 
 static Node *pointer_comparison(Ocl *o, Tok op, Loc loc, Node *a, Node *b)
@@ -207,32 +207,32 @@ static Node *pointer_comparison(Ocl *o, Tok op, Loc loc, Node *a, Node *b)
     } else if (is_pointer(b->type) && a->kind == N_INT && !a->u) {
         a = ocl_convert(o, a, b->type, "comparison");
     } else {
-        return refuse(o, op, loc, a, b);
+        return refuse_operands(o, op, loc, a, b);
     }
-    return a->bad || b->bad ? ocl_bad(o, loc) : make(o, op, loc, o->basic[TY_INT], a, b);
+    return a->bad || b->bad ? ocl_bad(o, loc) : make_expr(o, op, loc, o->basic[TY_INT], a, b);
 }
 
 static Node *logic(Ocl *o, Tok op, Loc loc, Node *a, Node *b)
 {
     if (is_vector(a->type) || is_vector(b->type)) {
         if (!is_arithmetic(a->type) || !is_arithmetic(b->type))
-            return refuse(o, op, loc, a, b);
+            return refuse_operands(o, op, loc, a, b);
         Type *t = with_vector(o, op, loc, &a, &b);
-        return t ? make(o, op, loc, truth(o, t), a, b) : ocl_bad(o, loc);
+        return t ? make_expr(o, op, loc, truth(o, t), a, b) : ocl_bad(o, loc);
     }
     if ((is_scalar(a->type) || is_pointer(a->type)) && (is_scalar(b->type) || is_pointer(b->type)))
-        return make(o, op, loc, o->basic[TY_INT], a, b);
-    return refuse(o, op, loc, a, b);
+        return make_expr(o, op, loc, o->basic[TY_INT], a, b);
+    return refuse_operands(o, op, loc, a, b);
 }
 
 /* The right operand of a shift keeps its own type in C; here it takes the left's, as only as many
  * of its bits matter as select one of the left's (6.5.6). */
-static Node *shift(Ocl *o, Tok op, Loc loc, Node *a, Node *b)
+static Node *shift_expr(Ocl *o, Tok op, Loc loc, Node *a, Node *b)
 {
     Type *t = is_vector(a->type) ? a->type->plain : ocl_promoted(o, a);
     if (is_vector(b->type) && (!is_vector(a->type) || b->type->n != t->n))
-        return refuse(o, op, loc, a, b);
-    return make(o, op, loc, t, ocl_to_number(o, a, t), ocl_to_number(o, b, t));
+        return refuse_operands(o, op, loc, a, b);
+    return make_expr(o, op, loc, t, ocl_to_number(o, a, t), ocl_to_number(o, b, t));
 }
 
 Node *ocl_binary(Ocl *o, Tok op, Loc loc, Node *a, Node *b)
@@ -253,18 +253,18 @@ Node *ocl_binary(Ocl *o, Tok op, Loc loc, Node *a, Node *b)
         return is_comparison(op) ? pointer_comparison(o, op, loc, a, b)
                                  : pointer_sum(o, op, loc, a, b);
     if (!is_arithmetic(a->type) || !is_arithmetic(b->type))
-        return refuse(o, op, loc, a, b);
+        return refuse_operands(o, op, loc, a, b);
     if (integers_only(op) &&
         (!is_integer(element_of(a->type)) || !is_integer(element_of(b->type))))
-        return refuse(o, op, loc, a, b);
+        return refuse_operands(o, op, loc, a, b);
     if (op == P_SHL || op == P_SHR)
-        return shift(o, op, loc, a, b);
+        return shift_expr(o, op, loc, a, b);
     Type *t = usual(o, op, loc, &a, &b);
     if (!t)
         return ocl_bad(o, loc);
     if ((op == P_SLASH || op == P_PERCENT) && is_integer(t) && b->kind == N_INT && !b->u)
         ocl_warning(o, loc, "division by zero");
-    return make(o, op, loc, is_comparison(op) ? truth(o, t) : t, a, b);
+    return make_expr(o, op, loc, is_comparison(op) ? truth(o, t) : t, a, b);
 }
 
 /* ---- assignment ------------------------------------------------------------------------------ */
@@ -352,7 +352,7 @@ Node *ocl_step(Ocl *o, Tok op, bool postfix, Loc loc, Node *a)
     if (!assignable(o, loc, a))
         return ocl_bad(o, loc);
     if (!is_arithmetic(a->type) && !is_pointer(a->type))
-        return refuse(o, op, loc, a, NULL);
+        return refuse_operands(o, op, loc, a, NULL);
     Node *h = held(o, a), *one = ocl_int(o, loc, o->basic[TY_INT], 1);
     Node *sum = ocl_binary(o, op == P_INC ? P_PLUS : P_MINUS, loc, h, one);
     sum = ocl_convert(o, sum, a->type, "assignment");
@@ -375,7 +375,7 @@ static Node *vector_conditional(Ocl *o, Loc loc, Node *c, Node *a, Node *b)
         return ocl_bad(o, loc);
     }
     if (!is_arithmetic(a->type) || !is_arithmetic(b->type))
-        return refuse(o, P_QUESTION, loc, a, b);
+        return refuse_operands(o, P_QUESTION, loc, a, b);
     Type *t;
     if (is_vector(a->type) || is_vector(b->type)) {
         t = with_vector(o, P_QUESTION, loc, &a, &b);
@@ -422,7 +422,7 @@ static Type *conditional_type(Ocl *o, Loc loc, Node **a, Node **b)
         *b = ocl_convert(o, *b, t, "'?:'");
         return (*a)->bad || (*b)->bad ? NULL : t;
     }
-    refuse(o, P_QUESTION, loc, *a, *b);
+    refuse_operands(o, P_QUESTION, loc, *a, *b);
     return NULL;
 }
 
@@ -484,7 +484,7 @@ static uint32_t half_lanes(const char *name, uint32_t n, uint8_t *lanes)
     return half;
 }
 
-static Node *component(Ocl *o, Loc loc, Node *a, Ident *name, Loc name_loc)
+static Node *vector_component(Ocl *o, Loc loc, Node *a, Ident *name, Loc name_loc)
 {
     const char *s = name->name;
     uint8_t lanes[16] = { 0 };
@@ -549,7 +549,7 @@ Node *ocl_member(Ocl *o, Loc loc, Node *a, Ident *name, Loc name_loc)
     if (a->bad || !a->type)
         return ocl_pending(a) ? ocl_settle(o, a, NULL) : a;
     if (is_vector(a->type))
-        return component(o, loc, a, name, name_loc);
+        return vector_component(o, loc, a, name, name_loc);
     if (is_record(a->type) && a->type->record->complete) {
         Node *n = find_member(o, loc, a, name);
         if (n)

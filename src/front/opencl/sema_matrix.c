@@ -80,7 +80,7 @@ Node *ocl_settle(Ocl *o, Node *n, Type *type)
 
 /* ---- what differs ---------------------------------------------------------------------------- */
 
-static const char *difference(Ocl *o, const Type *a, const Type *b)
+static const char *type_difference(Ocl *o, const Type *a, const Type *b)
 {
     if (a->base != b->base)
         return arena_printf(o->arena, "the components differ (%s and %s)",
@@ -96,7 +96,7 @@ Node *ocl_matrix_mismatch(Ocl *o, Node *n, Type *to, const char *what)
 {
     if (is_matrix(n->type) && is_matrix(to))
         ocl_error(o, n->loc, "%s: '%s' does not become '%s': %s", what, ocl_type_name(o, n->type),
-                  ocl_type_name(o, to), difference(o, n->type, to));
+                  ocl_type_name(o, to), type_difference(o, n->type, to));
     else if (is_matrix(to))
         ocl_error(o, n->loc, "%s: '%s' does not become '%s'; coop_mat_load makes a matrix of what "
                   "lies in memory, = {0} one of zeros", what, ocl_type_name(o, n->type),
@@ -172,21 +172,21 @@ Node *ocl_matrix_binary(Ocl *o, Tok op, Loc loc, Node *a, Node *b)
     if (a->type->plain == b->type->plain)
         return operation(o, op, loc, a->type, a, b);
     ocl_error(o, loc, "%s needs matrices of one type: %s%s", ocl_token_name(op),
-              difference(o, a->type, b->type),
+              type_difference(o, a->type, b->type),
               op == P_STAR ? "; coop_matmul_add multiplies A by B" : "");
     return ocl_bad(o, loc);
 }
 
 /* ---- built-in functions ---------------------------------------------------------------------- */
 
-static bool arguments(Ocl *o, const Ident *name, Loc loc, uint32_t got, uint32_t want)
+static bool takes_arguments(Ocl *o, const Ident *name, Loc loc, uint32_t got, uint32_t want)
 {
     if (got != want)
         ocl_error(o, loc, "%s takes %u arguments, not %u", name->name, want, got);
     return got == want;
 }
 
-static bool constant(Ocl *o, Node *n, const char *what, uint64_t limit, uint64_t *out)
+static bool constant_argument(Ocl *o, Node *n, const char *what, uint64_t limit, uint64_t *out)
 {
     Value v;
     if (n->bad)
@@ -234,7 +234,7 @@ static Node *memory(Ocl *o, const Ident *name, Node *p, bool writes)
     return ocl_bad(o, p->loc);
 }
 
-static Node *stride_of(Ocl *o, Node *n)
+static Node *stride_argument(Ocl *o, Node *n)
 {
     n = ocl_rvalue(o, n);
     if (n->bad || (n->type && is_integer(n->type)))
@@ -244,14 +244,14 @@ static Node *stride_of(Ocl *o, Node *n)
     return ocl_bad(o, n->loc);
 }
 
-static Node *load(Ocl *o, const Ident *name, Loc loc, Node **args, uint32_t n)
+static Node *matrix_load(Ocl *o, const Ident *name, Loc loc, Node **args, uint32_t n)
 {
     uint64_t layout = 0;
-    if (!arguments(o, name, loc, n, 3))
+    if (!takes_arguments(o, name, loc, n, 3))
         return ocl_bad(o, loc);
     Node *p = memory(o, name, args[0], false);
-    bool good = constant(o, args[1], "the layout", 1, &layout);
-    Node *stride = stride_of(o, args[2]);
+    bool good = constant_argument(o, args[1], "the layout", 1, &layout);
+    Node *stride = stride_argument(o, args[2]);
     if (p->bad || !good || stride->bad)
         return ocl_bad(o, loc);
     Node *l = ocl_node(o, N_LOAD_MATRIX, loc, NULL, p, stride);
@@ -259,15 +259,15 @@ static Node *load(Ocl *o, const Ident *name, Loc loc, Node **args, uint32_t n)
     return l;
 }
 
-static Node *store(Ocl *o, const Ident *name, Loc loc, Node **args, uint32_t n)
+static Node *matrix_store(Ocl *o, const Ident *name, Loc loc, Node **args, uint32_t n)
 {
     uint64_t layout = 0;
-    if (!arguments(o, name, loc, n, 4))
+    if (!takes_arguments(o, name, loc, n, 4))
         return ocl_bad(o, loc);
     Node *p = memory(o, name, args[0], true);
     Node *m = matrix_value(o, args[1], "coop_mat_store stores a matrix");
-    bool good = constant(o, args[2], "the layout", 1, &layout);
-    Node *stride = stride_of(o, args[3]);
+    bool good = constant_argument(o, args[2], "the layout", 1, &layout);
+    Node *stride = stride_argument(o, args[3]);
     if (p->bad || m->bad || !good || stride->bad)
         return ocl_bad(o, loc);
     check_memory_type(o, p, m->type);
@@ -337,9 +337,9 @@ static Node *multiply_add(Ocl *o, const Ident *name, Loc loc, Node **args, uint3
     Node *m[3];
     uint64_t operands = 0;
     bool by_type = n == 3 && !strcmp(name->name, "coop_mat_mulAdd");
-    if (!by_type && !arguments(o, name, loc, n, 4))
+    if (!by_type && !takes_arguments(o, name, loc, n, 4))
         return ocl_bad(o, loc);
-    bool good = by_type || constant(o, args[3], "coop_mat_operand", 31, &operands);
+    bool good = by_type || constant_argument(o, args[3], "coop_mat_operand", 31, &operands);
     for (int i = 0; i < 3; i++) {
         m[i] = matrix_value(o, args[i], arena_printf(o->arena, "operand %c of %s is a matrix",
                                                      letters[i], name->name));
@@ -362,9 +362,9 @@ static Node *multiply_add(Ocl *o, const Ident *name, Loc loc, Node **args, uint3
     return r;
 }
 
-static Node *fill(Ocl *o, const Ident *name, Loc loc, Node **args, uint32_t n)
+static Node *matrix_fill(Ocl *o, const Ident *name, Loc loc, Node **args, uint32_t n)
 {
-    if (!arguments(o, name, loc, n, 1))
+    if (!takes_arguments(o, name, loc, n, 1))
         return ocl_bad(o, loc);
     Node *x = ocl_pending(args[0]) ? ocl_settle(o, args[0], NULL) : ocl_rvalue(o, args[0]);
     if (!x->bad && !is_scalar(x->type)) {
@@ -375,9 +375,9 @@ static Node *fill(Ocl *o, const Ident *name, Loc loc, Node **args, uint32_t n)
     return x->bad ? ocl_bad(o, loc) : ocl_node(o, N_FILL_MATRIX, loc, NULL, x, NULL);
 }
 
-static Node *length(Ocl *o, const Ident *name, Loc loc, Node **args, uint32_t n)
+static Node *matrix_length(Ocl *o, const Ident *name, Loc loc, Node **args, uint32_t n)
 {
-    if (!arguments(o, name, loc, n, 1))
+    if (!takes_arguments(o, name, loc, n, 1))
         return ocl_bad(o, loc);
     Node *m = matrix_value(o, args[0], "coop_mat_length tells of a matrix");
     return m->bad ? ocl_bad(o, loc) : ocl_node(o, N_MATRIX_LENGTH, loc, o->basic[TY_UINT], m, NULL);
@@ -390,9 +390,9 @@ Node *ocl_matrix_call(Ocl *o, Ident *name, Loc loc, Node **args, uint32_t n, boo
         const char *name;
         Node *(*make)(Ocl *, const Ident *, Loc, Node **, uint32_t);
     } table[] = {
-        { "coop_mat_load", load }, { "coop_mat_store", store }, { "coop_matmul_add", multiply_add },
-        { "coop_mat_mulAdd", multiply_add }, { "coop_mat_init", fill },
-        { "coop_mat_length", length },
+        { "coop_mat_load", matrix_load },    { "coop_mat_store", matrix_store },
+        { "coop_matmul_add", multiply_add }, { "coop_mat_mulAdd", multiply_add },
+        { "coop_mat_init", matrix_fill },    { "coop_mat_length", matrix_length },
     };
     for (size_t i = 0; i < COUNT_OF(table); i++) {
         *known = !strcmp(table[i].name, name->name);

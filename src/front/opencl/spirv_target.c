@@ -33,7 +33,7 @@ typedef struct Emission {
 
 static const char triple[] = "spirv64-unknown-unknown";
 
-static void initialise(void)
+static void initialise_target(void)
 {
     /* Those that heddle runs and that LLVM would use for what OpenCL C can say. */
     static const char *const arguments[] = {
@@ -62,7 +62,7 @@ static void say(Emission *e, const char *what, const char *text)
 
 /* What cannot be translated is told with its function's name. The module itself is sound: a copy of
  * it is what is being translated. */
-static void find_place(Emission *e, const char *reason)
+static void name_function(Emission *e, const char *reason)
 {
     static const char before[] = "(in function: ";
     const char *at = strstr(reason, before), *value;
@@ -84,7 +84,7 @@ static void find_place(Emission *e, const char *reason)
 static void on_fatal_error(void *user, const char *reason)
 {
     char beginning[256];
-    find_place(user, reason);
+    name_function(user, reason);
     snprintf(beginning, sizeof beginning, "%s%s", reason,
              strlen(reason) < sizeof beginning ? "" : "...");
     say(user, "LLVM's SPIR-V target: ", beginning);
@@ -260,7 +260,7 @@ static bool work(void *user)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     Emission *e = user;
     LLVMContextRef context = LLVMGetModuleContext(e->module);
-    pthread_once(&once, initialise);
+    pthread_once(&once, initialise_target);
     LLVMContextSetDiagnosticHandler(context, on_diagnostic, e);
     bool ok = emit(e);
     LLVMDisposeModule(e->module);
@@ -269,7 +269,7 @@ static bool work(void *user)
 }
 
 /* One at a time: the target's tables are the process's. */
-static bool run(Emission *e)
+static bool run_target(Emission *e)
 {
     static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&one);
@@ -280,7 +280,7 @@ static bool run(Emission *e)
 
 #else
 
-static bool run(Emission *e)
+static bool run_target(Emission *e)
 {
     LLVMContextRef context = LLVMGetModuleContext(e->module);
     LLVMDisposeModule(e->module);
@@ -296,7 +296,7 @@ SpvModule *ocl_spirv(Arena *arena, LLVMModuleRef ir, bool structured, const char
 {
     Emission e = { .module = ir, .structured = structured };
     SpvModule *m = NULL;
-    bool good = run(&e);
+    bool good = run_target(&e);
     DiagLoc loc = { .file = e.line ? e.file : name, .line = e.line, .column = e.column };
     if (good)
         m = spv_read(arena, LLVMGetBufferStart(e.out), LLVMGetBufferSize(e.out), name, sink);
