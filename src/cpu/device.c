@@ -53,18 +53,10 @@ static void read_name(char *out, size_t size)
 
 static void list_features(Cpu *c)
 {
-    const CpuTarget *t = &c->target;
-    const struct {
-        bool has;
-        const char *name;
-    } all[] = { { t->f16c, "f16c" }, { t->avx512, "avx512" }, { t->vnni, "avx512-vnni" },
-                { t->bf16_dot, "avx512-bf16" }, { t->fp16, "avx512-fp16" },
-                { t->amx_int8, "amx-int8" }, { t->amx_bf16, "amx-bf16" } };
     DeviceInfo *info = &c->base.info;
-    for (size_t i = 0; i < COUNT_OF(all); i++) {
-        if (all[i].has && info->n_features < COUNT_OF(c->features))
-            c->features[info->n_features++] = all[i].name;
-    }
+    for (uint32_t left = cpu_sets_used(&c->target);
+         left && info->n_features < COUNT_OF(c->features); left &= left - 1)
+        c->features[info->n_features++] = cpu_set_name(left & -left);
     info->features = c->features;
 }
 

@@ -311,7 +311,7 @@ typedef struct AheadLines {
 /* In a loop that asks for wait queues: bytes (i64) from what a load reads to what it reads some
  * iterations later. NULL: it does not look ahead. `a` NULL: of an OpLoad. */
 LV emit_ahead_distance(Emit *e, const SpvInst *i, const AheadLines *a);
-LV emit_asked_ahead(Emit *e);                       /* i1: the dispatch asks for it */
+LV emit_prefetch_wanted(Emit *e);                   /* i1: by the dispatch */
 /* Prefetch what that is. */
 void emit_ahead(Emit *e, const SpvInst *i, const AheadLines *a);
 void emit_ahead_lanes(Emit *e, const SpvInst *i, const Pointer *p); /* of an OpLoad through p */

@@ -89,7 +89,7 @@ static LV in_array(Emit *e, LT element, LV array, LV index)
  * lanes. A loop over the lanes instead, with their addresses and values in memory. */
 static bool needs_loop(Emit *e, uint32_t bits, bool store)
 {
-    if (e->target->avx512)
+    if (e->target->sets & CPU_AVX512)
         return e->W >= 32 && store && bits < 32;
     return e->W >= (store || e->target->vector_bits < 256 ? 32 : 64);
 }

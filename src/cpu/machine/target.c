@@ -20,7 +20,7 @@
 
 typedef struct Level {
     const char *name, *arch, *cpu;
-    const char *features;       /* spelt out: what the flags of CpuTarget are read from */
+    const char *features;       /* spelt out: what CpuTarget.sets are found from */
 } Level;
 
 #define X86_V2 "+cx16,+sahf,+popcnt,+sse3,+ssse3,+sse4.1,+sse4.2"
@@ -82,33 +82,42 @@ static bool may_use_tiles(void)
 #endif
 }
 
-static void read_flags(CpuTarget *t)
+/* What makes up an instruction set. */
+typedef struct InstructionSet {
+    const char *name, *arch, *features;
+} InstructionSet;
+
+#define AVX512 "+avx512f,+avx512bw,+avx512dq,+avx512vl"
+
+static const InstructionSet sets[] = {      /* by the bits' order */
+    { "f16c", "x86_64", "+f16c" },
+    { "avx2", "x86_64", "+avx2" },
+    { "avx512", "x86_64", AVX512 },
+    { "avx512-vnni", "x86_64", AVX512 ",+avx512vnni" },
+    { "avx512-bf16", "x86_64", AVX512 ",+avx512bf16" },
+    { "avx512-fp16", "x86_64", AVX512 ",+avx512fp16" },
+    { "avx-vnni", "x86_64", "+avx2,+avxvnni" },
+    { "amx-int8", "x86_64", "+amx-tile,+amx-int8" },
+    { "amx-bf16", "x86_64", "+amx-tile,+amx-bf16" },
+    { "neon", "aarch64", "+neon" },
+};
+_Static_assert(COUNT_OF(sets) == CPU_N_SETS, "a row a bit");
+
+const char *cpu_set_name(uint32_t bit)
 {
-    const char *f = t->features;
-    if (!strncmp(t->triple, "aarch64", 7) || !strncmp(t->triple, "arm64", 5)) {
-        t->vector_bits = 128;
-        t->vector_registers = 32;
-        t->f16c = true;
-        t->fp16 = has_feature(f, "fullfp16");
-        t->bf16_dot = has_feature(f, "bf16");
-        return;
-    }
-    if (strncmp(t->triple, "x86_64", 6) != 0) {
-        t->vector_bits = 128;
-        t->vector_registers = 32;
-        return;
-    }
-    t->avx512 = has_feature(f, "avx512f") && has_feature(f, "avx512bw") &&
-                has_feature(f, "avx512dq") && has_feature(f, "avx512vl");
-    t->vnni = (t->avx512 && has_feature(f, "avx512vnni")) || has_feature(f, "avxvnni");
-    t->bf16_dot = t->avx512 && has_feature(f, "avx512bf16");
-    t->fp16 = t->avx512 && has_feature(f, "avx512fp16");
-    bool tiles = has_feature(f, "amx-tile") && may_use_tiles();
-    t->amx_int8 = tiles && has_feature(f, "amx-int8");
-    t->amx_bf16 = tiles && has_feature(f, "amx-bf16");
-    t->f16c = has_feature(f, "f16c");
-    t->vector_bits = t->avx512 ? 512 : has_feature(f, "avx2") ? 256 : 128;
-    t->vector_registers = t->avx512 ? 32 : 16;
+    return sets[__builtin_ctz(bit)].name;
+}
+
+static uint32_t find_sets(const CpuTarget *t)
+{
+    uint32_t found = 0;
+    char lacks[32];
+    for (size_t i = 0; i < COUNT_OF(sets); i++)
+        if (!strncmp(t->triple, sets[i].arch, strlen(sets[i].arch)) &&
+            !lacks_feature(t->features, sets[i].features, lacks, sizeof lacks))
+            found |= 1u << i;
+    uint32_t tiles = CPU_AMX_INT8 | CPU_AMX_BF16;
+    return found & tiles && !may_use_tiles() ? found & ~tiles : found;
 }
 
 /* The first line of a small file; false when it cannot be read. */
@@ -124,7 +133,7 @@ static bool read_line(const char *path, char *out, size_t size)
     return ok;
 }
 
-uint32_t cpu_host_l2_bytes(void)
+uint32_t cpu_host_l2_bytes(const CpuTuning *t)
 {
     static const char dir[] = "/sys/devices/system/cpu/cpu0/cache/index";
     for (int i = 0; i < 8; i++) {
@@ -148,7 +157,7 @@ uint32_t cpu_host_l2_bytes(void)
     if (n >= 64 << 10 && n <= 1 << 30)
         return (uint32_t)n;
 #endif
-    return 1 << 20;
+    return t->l2_bytes;
 }
 
 static bool take_level(CpuTarget *t, const char *name, DiagSink *sink)
@@ -170,7 +179,8 @@ static bool take_level(CpuTarget *t, const char *name, DiagSink *sink)
     return true;
 }
 
-bool cpu_target_any(CpuTarget *t, const char *level, DiagSink *sink)
+/* What LLVM detects; false: out of memory. */
+static bool detect(CpuTarget *t)
 {
     memset(t, 0, sizeof *t);
     char *triple = LLVMGetDefaultTargetTriple(), *cpu = LLVMGetHostCPUName();
@@ -181,7 +191,12 @@ bool cpu_target_any(CpuTarget *t, const char *level, DiagSink *sink)
     LLVMDisposeMessage(triple);
     LLVMDisposeMessage(cpu);
     LLVMDisposeMessage(features);
-    bool ok = t->features != NULL;
+    return t->features != NULL;
+}
+
+bool cpu_target_any(CpuTarget *t, const char *level, DiagSink *sink)
+{
+    bool ok = detect(t);
     if (ok && level && strcmp(level, "host") != 0)
         ok = take_level(t, level, sink);
     if (!t->features)
@@ -190,10 +205,22 @@ bool cpu_target_any(CpuTarget *t, const char *level, DiagSink *sink)
         cpu_target_free(t);
         return false;
     }
-    t->l2_bytes = cpu_host_l2_bytes();
     LLVMGetVersion(&t->llvm[0], &t->llvm[1], &t->llvm[2]);
-    read_flags(t);
+    t->sets = find_sets(t);
+    t->tuning = cpu_tuning(t->triple, t->sets);
+    t->vector_bits = t->tuning->vector_bits;
+    t->l2_bytes = cpu_host_l2_bytes(t->tuning);
     return true;
+}
+
+const CpuTuning *cpu_host_tuning(void)
+{
+    CpuTarget t;
+    const CpuTuning *tuning = cpu_tuning("", 0);
+    if (detect(&t))
+        tuning = cpu_tuning(t.triple, find_sets(&t));
+    cpu_target_free(&t);
+    return tuning;
 }
 
 bool cpu_target_runs(const CpuTarget *t, DiagSink *sink)

@@ -253,8 +253,7 @@ static void reserve(Emit *e, const GemmShape *s)
 
 static TileView view(const Tile *t) { return (TileView){t->ptr, t->stride}; }
 
-/* Bytes to what the operand's load reads some iterations later, 0: the dispatch does not ask. NULL:
- * it is no tile that looks ahead. */
+/* Bytes to what the operand's load reads some iterations later. NULL: that is not known. */
 static LV ahead_of(Emit *e, SpvId id)
 {
     const MatValue *v = mat_value(e, id);
@@ -278,14 +277,14 @@ static void grid_emit(Emit *e, Grid *g)
     for (uint32_t r = 0; r < R; r++)
         for (uint32_t k = 0; k < S; k++)
             c[r * S + k] = view(&g->cells[r * MAX_GRID + k]->to);
-    LV far = emit_env(e, e->b, e->i32, offsetof(CpuEnv, far));
-    far = LLVMBuildICmp(e->b, LLVMIntNE, far, ir_int(e->i32, 0), "");
-    GemmWhere where = { .far = far, .ahead_a = ahead_of(e, g->row[0]->a.data[0]),
+    LV cold = emit_env(e, e->b, e->i32, offsetof(CpuEnv, beyond_l2));
+    cold = LLVMBuildICmp(e->b, LLVMIntNE, cold, ir_int(e->i32, 0), "");
+    GemmWhere where = { .cold = cold, .ahead_a = ahead_of(e, g->row[0]->a.data[0]),
                         .ahead_b = ahead_of(e, g->col[0]->b.data[0]) };
-    s.ahead_a = where.ahead_a;
-    s.ahead_b = where.ahead_b;
-    if (s.ahead_a || s.ahead_b)
-        where.asked = emit_asked_ahead(e);
+    s.prefetch_a = where.ahead_a;
+    s.prefetch_b = where.ahead_b;
+    if (s.prefetch_a || s.prefetch_b)
+        where.prefetch = emit_prefetch_wanted(e);
     reserve(e, &s);
     Leader l = mat_leader_begin(e, spv_type_of(e->module, g->row[0]->result));
     gemm_call(e->matrix->gemm, e->b, &s, a, b, c, mat_table(e, gemm_table_entries(&s)),

@@ -12,7 +12,7 @@
 #define HEDDLE_CPU_MATRIX_MATRIX_H
 
 #include "cpu/emit/emit.h"
-#include "cpu/matrix/gemm.h"
+#include "cpu/gemm/gemm.h"
 #include "llvm/arith.h"
 
 typedef struct Tile {

@@ -5,16 +5,14 @@
  * load reads some iterations later. In: a load and where it reads. Out: prefetches.
  *
  * A step need only be right to be of use: a prefetch of any address changes no result and cannot
- * fault. More than MOST iterations never paid (PERFORMANCE, rule 6). Whether it pays at all, which
- * is when the data is far away and workgroups are not interleaved, the dispatch knows
+ * fault. More than CpuTuning.queues iterations never paid. Whether it pays at all, which
+ * is when the data is in no near cache and workgroups are not interleaved, the dispatch knows
  * (CpuEnv.prefetch).
  */
 #include "cpu/emit/emit.h"
 #include "llvm/ir.h"
 
 #include <stddef.h>
-
-enum { MOST = 2, LINE = 64 };
 
 typedef struct Look {
     Emit *e;
@@ -65,32 +63,34 @@ LV emit_ahead_distance(Emit *e, const SpvInst *i, const AheadLines *a)
     Look s = { e, i };
     if (!l || l->moves != AHEAD_STEPS || (a && is_dense(a)))
         return NULL;
-    LV far = distance(&s, l->bytes);
-    for (uint32_t k = 0; a && far && k < a->n_dims; k++) {
+    LV ahead = distance(&s, l->bytes);
+    for (uint32_t k = 0; a && ahead && k < a->n_dims; k++) {
         LV elements = distance(&s, l->slice[k]);
         if (!elements)
             return NULL;
         LV bytes = LLVMBuildMul(e->b, elements, a->strides[k], "");
-        far = LLVMBuildAdd(e->b, far, LLVMBuildSDiv(e->b, bytes, ir_int(e->i64, a->block[k]), ""),
-                           "");
+        LV blocks = LLVMBuildSDiv(e->b, bytes, ir_int(e->i64, a->block[k]), "");
+        ahead = LLVMBuildAdd(e->b, ahead, blocks, "");
     }
-    if (!far)
+    if (!ahead)
         return NULL;
-    far = LLVMBuildMul(e->b, far, ir_int(e->i64, MIN(l->queues, MOST)), "");
-    int64_t bytes = LLVMIsAConstantInt(far) ? LLVMConstIntGetSExtValue(far) : LINE;
-    return bytes < LINE && bytes > -LINE ? NULL : far;
+    const CpuTuning *t = e->target->tuning;
+    ahead = LLVMBuildMul(e->b, ahead, ir_int(e->i64, MIN(l->queues, t->queues)), "");
+    int64_t line = t->line_bytes;
+    int64_t bytes = LLVMIsAConstantInt(ahead) ? LLVMConstIntGetSExtValue(ahead) : line;
+    return bytes < line && bytes > -line ? NULL : ahead;
 }
 
 static void prefetch(Emit *e, LV p, LV offset, uint32_t bytes)
 {
-    for (uint32_t k = 0; k < bytes; k += LINE) {
+    for (uint32_t k = 0; k < bytes; k += e->target->tuning->line_bytes) {
         LV at = LLVMBuildAdd(e->b, offset, ir_int(e->i64, k), "");
         LV args[] = { ir_at(e->b, p, at), ir_int(e->i32, 0), ir_int(e->i32, 3), ir_int(e->i32, 1) };
         ir_intrinsic(e->b, "llvm.prefetch", &e->ptr, 1, args, 4);
     }
 }
 
-LV emit_asked_ahead(Emit *e)
+LV emit_prefetch_wanted(Emit *e)
 {
     LV on = emit_env(e, e->b, e->i32, offsetof(CpuEnv, prefetch));
     return LLVMBuildICmp(e->b, LLVMIntNE, on, ir_int(e->i32, 0), "");
@@ -98,12 +98,12 @@ LV emit_asked_ahead(Emit *e)
 
 void emit_ahead(Emit *e, const SpvInst *i, const AheadLines *a)
 {
-    LV far = emit_ahead_distance(e, i, a);
-    if (!far)
+    LV ahead = emit_ahead_distance(e, i, a);
+    if (!ahead)
         return;
-    If f = if_begin(e, emit_asked_ahead(e));
+    If f = if_begin(e, emit_prefetch_wanted(e));
     Loop l = loop_begin(e, ir_int(e->i64, a->lines));
-    LV offset = LLVMBuildAdd(e->b, far, LLVMBuildMul(e->b, l.index, a->stride, ""), "");
+    LV offset = LLVMBuildAdd(e->b, ahead, LLVMBuildMul(e->b, l.index, a->stride, ""), "");
     prefetch(e, a->p, offset, a->bytes);
     loop_end(e, &l);
     if_end(e, &f);
@@ -112,17 +112,17 @@ void emit_ahead(Emit *e, const SpvInst *i, const AheadLines *a)
 void emit_ahead_lanes(Emit *e, const SpvInst *i, const Pointer *p)
 {
     uint32_t bytes = (uint32_t)spv_type_size(spv_type(e->module, i->type));
-    LV far = emit_ahead_distance(e, i, NULL);
-    if (!far)
+    LV ahead = emit_ahead_distance(e, i, NULL);
+    if (!ahead)
         return;
-    If f = if_begin(e, emit_asked_ahead(e));
+    If f = if_begin(e, emit_prefetch_wanted(e));
     LV address = emit_address(e, p, 0, 1);
     bool lanes = emit_is_lanes(address);
     bool side_by_side = lanes && !emit_is_lanes(p->base) && p->affine.group >= e->W &&
                         p->lane_scale * p->affine.stride == (int64_t)bytes;
     for (uint32_t k = 0; k < (lanes && !side_by_side ? e->W : 1); k++) {
         LV at = lanes ? LLVMBuildExtractElement(e->b, address, ir_int(e->i32, k), "") : address;
-        prefetch(e, at, far, side_by_side ? bytes * e->W : bytes);
+        prefetch(e, at, ahead, side_by_side ? bytes * e->W : bytes);
     }
     if_end(e, &f);
 }

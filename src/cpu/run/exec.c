@@ -24,15 +24,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define SPIN_NS 30000           /* before a thread sleeps: about what waking it costs */
-#define STRANDS_TOGETHER 16     /* of all workgroups interleaved (rule 5: 4x4) */
 #define MAX_STRANDS 4096        /* on a thread, when the caller forces interleaving */
-#define YIELD_BYTES 65536       /* streamed by a workgroup between two yields; measured */
 #define SAFE_STACK (64u << 10)  /* what any thread that calls us is taken to have left */
-#define BLOCKS_PER_THREAD 16    /* for balance */
-#define MAX_BLOCK 64            /* workgroups; so many make the counter's cost vanish */
-#define FAR 16                  /* second-level caches of data that prefetching pays for (rule 6) */
-#define PANEL 8                 /* workgroups a panel of blocks is wide (rule 7) */
 
 typedef struct Job Job;
 struct Job {
@@ -55,6 +48,7 @@ struct CpuDevice {
     uint32_t n_workers, sleeping, spinning;
     atomic_uint epoch;          /* counts the jobs queued: what idle threads watch */
     bool stop;
+    const CpuTuning *tuning;
     uint32_t l2_bytes;
 };
 
@@ -93,7 +87,7 @@ static void shape(const uint32_t groups[3], uint32_t n, uint32_t out[2])
     out[0] = MIN(groups[0], MAX(1, n / out[1]));
 }
 
-static void set_blocks(Plan *p, const uint32_t block[2])
+static void set_blocks(Plan *p, const uint32_t block[2], uint32_t panel_groups)
 {
     const uint32_t *groups = p->dispatch->groups;
     for (int i = 0; i < 2; i++) {
@@ -101,7 +95,7 @@ static void set_blocks(Plan *p, const uint32_t block[2])
         p->blocks[i] = (uint32_t)(((uint64_t)groups[i] + block[i] - 1) / block[i]);
     }
     p->n_blocks = (uint64_t)p->blocks[0] * p->blocks[1] * groups[2];
-    p->panel = MAX(1, PANEL / block[0]);
+    p->panel = MAX(1, panel_groups / block[0]);
 }
 
 /* ---- the plan: interleaving ---------------------------------------------------------------- */
@@ -132,6 +126,7 @@ static uint64_t footprint(const CpuDispatch *d)
 static uint32_t decide_interleave(const Plan *p, const CpuDevice *device, uint32_t threads)
 {
     const CpuDispatch *d = p->dispatch;
+    const CpuTuning *tuning = device->tuning;
     uint64_t total = (uint64_t)d->groups[0] * d->groups[1];
     if (!p->kernel->can_yield || d->interleave == 1)
         return 1;
@@ -141,42 +136,49 @@ static uint32_t decide_interleave(const Plan *p, const CpuDevice *device, uint32
     }
     if (footprint(d) <= device->l2_bytes)
         return 1;
-    uint32_t n = MAX(1, STRANDS_TOGETHER / p->n_subgroups);
+    uint32_t n = MAX(1, tuning->strands / p->n_subgroups);
     uint64_t each = p->kernel->frame_bytes * p->n_subgroups + p->shared_bytes;
-    while (n > 1 && (n > total || each > device->l2_bytes * 3ull / 4 / n ||
+    uint64_t room = (uint64_t)device->l2_bytes * tuning->frames_percent / 100;
+    while (n > 1 && (n > total || each > room / n ||
                      total * d->groups[2] / n < threads))
         n /= 2;
     return n;
 }
 
-static void plan_blocks(Plan *p, const CpuDevice *device, uint32_t threads)
+/* The block of workgroups that run one after the other. What works on tiles of its data shares them
+ * with its neighbours, in a square; what reads it where it lies goes along its rows, as the caches'
+ * prefetchers do. */
+static void shape_alone(const Plan *p, const CpuTuning *tuning, uint32_t threads, uint32_t block[2])
 {
     const uint32_t *groups = p->dispatch->groups;
-    uint32_t block[2], together = decide_interleave(p, device, threads);
+    uint64_t total = (uint64_t)groups[0] * groups[1] * groups[2];
+    uint64_t most = total / ((uint64_t)threads * tuning->blocks_per_thread);
+    uint32_t n = 1;
+    while (n < tuning->block_groups && n * 2 <= most)
+        n *= 2;
+    if (p->kernel->can_yield || p->kernel->has_barrier) {
+        shape(groups, n, block);
+    } else {
+        block[0] = MIN(groups[0], n);
+        block[1] = MIN(groups[1], MAX(1, n / block[0]));
+    }
+}
+
+static void plan_blocks(Plan *p, const CpuDevice *device, uint32_t threads)
+{
+    const CpuTuning *tuning = device->tuning;
+    uint64_t data = footprint(p->dispatch);
+    uint32_t block[2] = {1, 1}, together = decide_interleave(p, device, threads);
     if (together > 1) {
-        shape(groups, together, block);
+        shape(p->dispatch->groups, together, block);
         together = block[0] * block[1];
     }
+    if (together == 1)
+        shape_alone(p, tuning, threads, block);
     /* A workgroup of several subgroups may be worth interleaving in itself. */
     bool alone = together == 1 && (p->n_subgroups == 1 || !p->kernel->can_yield ||
-                                   p->dispatch->interleave == 1 ||
-                                   footprint(p->dispatch) <= device->l2_bytes);
-    /* What works on tiles of its data shares them with its neighbours, in a square; what reads it
-     * where it lies goes along its rows, as the caches' prefetchers do. */
-    if (together == 1) {
-        uint64_t total = (uint64_t)groups[0] * groups[1] * groups[2];
-        uint64_t most = total / ((uint64_t)threads * BLOCKS_PER_THREAD);
-        uint32_t n = 1;
-        while (n < MAX_BLOCK && n * 2 <= most)
-            n *= 2;
-        if (p->kernel->can_yield || p->kernel->has_barrier) {
-            shape(groups, n, block);
-        } else {
-            block[0] = MIN(groups[0], n);
-            block[1] = MIN(groups[1], MAX(1, n / block[0]));
-        }
-    }
-    set_blocks(p, block);
+                                   p->dispatch->interleave == 1 || data <= device->l2_bytes);
+    set_blocks(p, block, tuning->panel_groups);
     p->together = together;
     p->fibers = !alone || (p->kernel->has_barrier && p->n_subgroups > 1);
     /* Where a row of invocations goes on in the next workgroup, not in the next subgroup. */
@@ -184,10 +186,10 @@ static void plan_blocks(Plan *p, const CpuDevice *device, uint32_t threads)
                     p->local_size[0] <= p->kernel->subgroup_size;
     p->own_stack = !p->fibers && p->kernel->stack_bytes > SAFE_STACK;
     uint64_t step = p->kernel->stream_bytes_per_step;
-    p->yield_every = alone ? 0 : step ? (uint32_t)MAX(1, YIELD_BYTES / step) : 1;
-    p->far = footprint(p->dispatch) > device->l2_bytes;
+    p->yield_every = alone ? 0 : step ? (uint32_t)MAX(1, tuning->yield_bytes / step) : 1;
+    p->beyond_l2 = data > device->l2_bytes;
     p->prefetch = p->dispatch->prefetch ||
-                  (alone && footprint(p->dispatch) / FAR > device->l2_bytes);
+                  (alone && data / tuning->prefetch_l2s > device->l2_bytes);
 }
 
 /* ---- the plan: sizes ----------------------------------------------------------------------- */
@@ -259,9 +261,9 @@ static inline void relax(void)
 }
 
 /* Waits a little for *value to change from `seen`. */
-static void spin_while(atomic_uint *value, unsigned seen)
+static void spin_while(atomic_uint *value, unsigned seen, uint64_t ns)
 {
-    uint64_t end = clock_ns() + SPIN_NS;
+    uint64_t end = clock_ns() + ns;
     do {
         for (int i = 0; i < 32; i++) {
             if (atomic_load_explicit(value, memory_order_acquire) != seen)
@@ -317,7 +319,7 @@ static void *worker_main(void *argument)
         unsigned seen = d->epoch;
         d->spinning++;
         pthread_mutex_unlock(&d->lock);
-        spin_while(&d->epoch, seen);
+        spin_while(&d->epoch, seen, d->tuning->spin_ns);
         pthread_mutex_lock(&d->lock);
         d->spinning--;
         while (d->epoch == seen && !d->stop) {
@@ -360,7 +362,7 @@ static void retire_job(CpuDevice *d, Job *j)
     pthread_mutex_unlock(&d->lock);
     if (!helpers)
         return;
-    uint64_t end = clock_ns() + SPIN_NS;
+    uint64_t end = clock_ns() + d->tuning->spin_ns;
     while (atomic_load_explicit(&j->helpers, memory_order_acquire) && clock_ns() < end)
         relax();
     pthread_mutex_lock(&d->lock);
@@ -478,7 +480,8 @@ CpuDevice *cpu_device_new(uint32_t threads, DiagSink *sink)
     pthread_mutex_init(&d->print_lock, NULL);
     pthread_cond_init(&d->work, NULL);
     pthread_cond_init(&d->done, NULL);
-    d->l2_bytes = cpu_host_l2_bytes();
+    d->tuning = cpu_host_tuning();
+    d->l2_bytes = cpu_host_l2_bytes(d->tuning);
     fault_catch();
     for (; d->n_workers < n; d->n_workers++) {
         int error = thread_start(&d->workers[d->n_workers], NULL, "heddle worker", worker_main, d);

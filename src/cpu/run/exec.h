@@ -21,7 +21,7 @@ typedef struct Plan {
     bool fibers;                /* a fiber a subgroup; false: subgroups run one after the other */
     bool own_stack;             /* without fibers, but more stack than a thread is sure to have */
     uint32_t together;          /* workgroups in flight on a thread; 1 without fibers */
-    uint32_t yield_every, prefetch, far; /* CpuEnv's */
+    uint32_t yield_every, prefetch, beyond_l2; /* CpuEnv's */
     /* without fibers: a subgroup is run for all workgroups of a row before the next one is */
     bool along_rows;
     uint32_t block[2];          /* workgroups a block */

@@ -172,7 +172,7 @@ static void fill_env(Pool *pool, const Plan *p, Strand *s, void *frame, void *sh
         .n_subgroups = p->n_subgroups,
         .yield_every = p->yield_every,
         .prefetch = p->prefetch,
-        .far = p->far,
+        .beyond_l2 = p->beyond_l2,
         .barrier = p->fibers ? barrier_fiber : barrier_alone,
         .yield = p->fibers ? yield_fiber : barrier_alone,
         .stats = pool->stats,

@@ -5,7 +5,7 @@
  * that takes tile addresses from a buffer.
  */
 #include "base/test.h"
-#include "cpu/matrix/gemm.h"
+#include "cpu/gemm/gemm_internal.h"
 #include "cpu/jit/jit.h"
 
 #include <math.h>
@@ -242,8 +242,8 @@ static GemmShape shape(uint32_t ty, uint32_t M, uint32_t N, uint32_t K, uint32_t
     s.a = types[ty].a; s.b = types[ty].b; s.c = types[ty].c;
     s.saturate = types[ty].sat;
     s.a_col = order & 1; s.b_col = order & 2; s.c_col = order & 4;
-    s.ahead_a = R > 1;
-    s.ahead_b = S > 1 || R == 3;
+    s.prefetch_a = R > 1;
+    s.prefetch_b = S > 1 || R == 3;
     return s;
 }
 
@@ -284,4 +284,55 @@ TEST(levels)
             GemmShape s = shape(ty, 16, 16, 16, 2, 2, 2, l + ty);
             CHECK(run(&s, levels[l], false));
         }
+}
+
+static const struct {
+    const char *level;
+    uint8_t a, b, c;
+    const char *engine;
+} machines[] = {
+    { "x86-64", COMP_F32, COMP_F32, COMP_F32, "muladd" },
+    { "x86-64-v4", COMP_S8, COMP_S8, COMP_S32, "muladd" },
+    { "cooperlake", COMP_S8, COMP_S8, COMP_S32, "vpdpbusd" },
+    { "cooperlake", COMP_S8, COMP_S8, COMP_S16, "muladd" },
+    { "znver4", COMP_S16, COMP_S16, COMP_S32, "vpdpwssd" },
+    { "znver4", COMP_U16, COMP_U16, COMP_U32, "muladd" },
+};
+
+TEST(engines_of_machines)
+{
+    DiagSink sink = {.report = report};
+    for (uint32_t i = 0; i < COUNT_OF(machines); i++) {
+        CpuTarget t;
+        if (!cpu_target_any(&t, machines[i].level, &sink))
+            continue;           /* another architecture's */
+        GemmShape s = shape(0, 16, 16, 64, 1, 1, 1, 0);
+        s.a = machines[i].a;
+        s.b = machines[i].b;
+        s.c = machines[i].c;
+        CHECK_STR(gemm_engine(&s, &t)->name, machines[i].engine);
+        cpu_target_free(&t);
+    }
+}
+
+/* Only what the machine has is said to be used, under its own name. */
+TEST(sets_used)
+{
+    CpuTarget t = { .tuning = cpu_tuning("x86_64-pc-linux-gnu", CPU_AVX2) };
+    t.sets = CPU_AVX2 | CPU_AVX_VNNI;
+    CHECK(!(cpu_sets_used(&t) & ~t.sets));
+    CHECK(!(cpu_sets_used(&t) & CPU_AVX512_VNNI));
+    t.sets |= CPU_AVX512 | CPU_AVX512_VNNI;
+    CHECK(cpu_sets_used(&t) & CPU_AVX512_VNNI);
+    CHECK_STR(cpu_set_name(CPU_AVX512_VNNI), "avx512-vnni");
+    CHECK_STR(cpu_set_name(CPU_AVX_VNNI), "avx-vnni");
+}
+
+TEST(tuning_of_machines)
+{
+    CHECK(cpu_tuning("x86_64-pc-linux-gnu", CPU_AVX512 | CPU_AVX2)->vector_bits == 512);
+    CHECK(cpu_tuning("x86_64-pc-linux-gnu", CPU_AVX2)->vector_bits == 256);
+    CHECK(cpu_tuning("x86_64-pc-linux-gnu", 0)->vector_bits == 128);
+    CHECK(cpu_tuning("riscv64-unknown-linux-gnu", 0)->vector_bits == 128);
+    CHECK(cpu_host_l2_bytes(cpu_host_tuning()) >= 64 << 10);
 }

@@ -8,8 +8,8 @@
  * function, which packs what must be packed and runs the micro-kernel. Design rules 1 to 4, 9 and
  * 10 of docs/PERFORMANCE.md.
  */
-#ifndef HEDDLE_CPU_MATRIX_GEMM_H
-#define HEDDLE_CPU_MATRIX_GEMM_H
+#ifndef HEDDLE_CPU_GEMM_GEMM_H
+#define HEDDLE_CPU_GEMM_GEMM_H
 
 #include "cpu/cpu.h"
 #include "llvm/comp.h"
@@ -26,7 +26,7 @@ typedef struct GemmShape {      /* compared as bytes: zero-initialise */
     /* lies in workgroup memory or the frame: reading it again is cheap */
     bool a_near, b_near;
     bool c_dense;               /* C's tiles are dense: their stride need not be looked up */
-    bool ahead_a, ahead_b;      /* the call may say where the next ones' A and B are */
+    bool prefetch_a, prefetch_b; /* the call may say where a later one's A and B are */
     /* integer: the sum of products is added to C with saturation; steps == 1 */
     bool saturate;
 } GemmShape;
@@ -40,9 +40,10 @@ uint32_t gemm_table_entries(const GemmShape *s);    /* of 8 bytes */
 
 /* What a call knows of where its operands are. */
 typedef struct GemmWhere {
-    LLVMValueRef far;           /* i1: A and B are likely in no near cache */
-    /* with shape.ahead: i64, bytes from A's and B's tiles to those of a later call, 0: not known */
-    LLVMValueRef ahead_a, ahead_b, asked;
+    LLVMValueRef cold;          /* i1: A and B are likely in no near cache */
+    /* with shape.prefetch_...: i64, bytes from A's and B's tiles to those of a later call, 0: not
+     * known; i1: they are to be prefetched */
+    LLVMValueRef ahead_a, ahead_b, prefetch;
 } GemmWhere;
 
 /* a: rows x steps, b: steps x cols, c: rows x cols views. Emits at the builder's position. */

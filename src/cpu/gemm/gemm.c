@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Multiply-add kernels. In: a shape. Out: an LLVM function
+ *
+ *     void gemm_<types>_<M>x<N>x<K>_<grid>(ptr table, ptr scratch, i1 cold, i64 ahead_a, ahead_b)
+ *
+ * whose table holds (address, row stride) of the A tiles, then the B tiles, then the C tiles; and
+ * calls of it. Packing copies B into a panel of whole vectors, one row a unit of k, converting on
+ * the way; A only where its type must change. Then come the products (kernel.c, tiles.c).
+ * Column-major C is the transposed product, so one kernel serves both orders.
+ */
+#include "cpu/gemm/gemm_internal.h"
+
+#include <stdio.h>
+
+Gemm *gemm_new(Arena *a, LLVMModuleRef module, const CpuTarget *t)
+{
+    Gemm *g = NEW(a, Gemm);
+    g->arena = a;
+    g->module = module;
+    g->cx = LLVMGetModuleContext(module);
+    g->target = t;
+    return g;
+}
+
+static LLVMTypeRef function_type(LLVMContextRef cx)
+{
+    LLVMTypeRef ptr = LLVMPointerTypeInContext(cx, 0), i64 = LLVMInt64TypeInContext(cx),
+                args[] = { ptr, ptr, LLVMInt1TypeInContext(cx), i64, i64 };
+    return LLVMFunctionType(LLVMVoidTypeInContext(cx), args, 5, false);
+}
+
+static void add_attribute(LLVMContextRef cx, LLVMValueRef fn, LLVMAttributeIndex at_index,
+                          const char *name)
+{
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+    LLVMAddAttributeAtIndex(fn, at_index, LLVMCreateEnumAttribute(cx, kind, 0));
+}
+
+/* An empty function named after the shape, which is what a profile shows. */
+static LLVMValueRef new_function(Gemm *g, const GemmShape *s)
+{
+    char name[128];
+    snprintf(name, sizeof(name), "gemm_%s_%s_%s_%ux%ux%u_%ux%ux%u%s%s%s%s%s",
+             comp_name((Comp)s->a), comp_name((Comp)s->b), comp_name((Comp)s->c), s->M, s->N, s->K,
+             s->rows, s->cols, s->steps, s->a_col ? "_at" : "", s->b_col ? "_bt" : "",
+             s->c_col ? "_ct" : "", s->saturate ? "_sat" : "",
+             s->prefetch_a || s->prefetch_b ? "_ahead" : "");
+    LLVMValueRef fn = LLVMAddFunction(g->module, name, function_type(g->cx));
+    LLVMSetLinkage(fn, LLVMInternalLinkage);
+    add_attribute(g->cx, fn, LLVMAttributeFunctionIndex, "nounwind");
+    add_attribute(g->cx, fn, LLVMAttributeFunctionIndex, "noinline");
+    add_attribute(g->cx, fn, 1, "noalias");
+    add_attribute(g->cx, fn, 2, "noalias");
+    return fn;
+}
+
+static GemmGen begin(Gemm *gemm, const GemmPlan *p, LLVMValueRef fn)
+{
+    LLVMContextRef cx = gemm->cx;
+    LLVMValueRef ahead_a = LLVMGetParam(fn, 3), ahead_b = LLVMGetParam(fn, 4);
+    GemmGen g = {.gemm = gemm, .p = p, .cx = cx, .fn = fn, .b = LLVMCreateBuilderInContext(cx),
+                 .table = LLVMGetParam(fn, 0), .scratch = LLVMGetParam(fn, 1),
+                 .cold = LLVMGetParam(fn, 2), .ahead_a = p->transposed ? ahead_b : ahead_a,
+                 .ahead_b = p->transposed ? ahead_a : ahead_b};
+    g.i1 = LLVMInt1TypeInContext(cx);
+    g.i8 = LLVMInt8TypeInContext(cx);
+    g.i32 = LLVMInt32TypeInContext(cx);
+    g.i64 = LLVMInt64TypeInContext(cx);
+    g.ptr = LLVMPointerTypeInContext(cx, 0);
+    g.lane = p->engine->group > 1 ? g.i32 : comp_type(cx, p->compute);
+    g.vector = LLVMVectorType(g.lane, p->lanes);
+    LLVMPositionBuilderAtEnd(g.b, LLVMAppendBasicBlockInContext(cx, fn, "entry"));
+    return g;
+}
+
+static LLVMValueRef emit_function(Gemm *gemm, const GemmShape *s)
+{
+    GemmPlan plan;
+    gemm_plan(gemm->arena, &plan, s, gemm->target);
+    LLVMValueRef fn = new_function(gemm, s);
+    GemmGen g = begin(gemm, &plan, fn);
+    g.contiguous = gemm_steps_contiguous(&g);
+    gemm_list_prefetches(&g);
+    gemm_prefetch_a(&g);
+    gemm_prefetch_rows(&g, k64(&g, 0), k64(&g, 0));
+    gemm_pack_b(&g);
+    if (plan.engine->product) {
+        gemm_pack_a(&g);
+        gemm_blocks(&g);
+    } else {
+        gemm_tiles(&g);
+    }
+    LLVMBuildRetVoid(g.b);
+    LLVMDisposeBuilder(g.b);
+    return fn;
+}
+
+static LLVMValueRef function_for(Gemm *g, const GemmShape *s)
+{
+    for (uint32_t i = 0; i < g->kernels.len; i++)
+        if (!memcmp(&g->kernels.data[i].key, s, sizeof(*s)))
+            return g->kernels.data[i].fn;
+    Kernel k = {*s, emit_function(g, s)};
+    vec_push(g->arena, &g->kernels, k);
+    return k.fn;
+}
+
+/* The table as it is filled in. */
+typedef struct Table { LLVMBuilderRef b; LLVMTypeRef i64; LLVMValueRef p; uint32_t n; } Table;
+
+static void append(Table *t, LLVMValueRef x)
+{
+    LLVMValueRef index = LLVMConstInt(t->i64, t->n++, false);
+    LLVMBuildStore(t->b, x, LLVMBuildInBoundsGEP2(t->b, t->i64, t->p, &index, 1, ""));
+}
+
+/* A grid of views, or its transpose. */
+static void append_views(Table *t, const TileView *v, uint32_t rows, uint32_t cols, bool transposed)
+{
+    uint32_t n = rows * cols;
+    for (uint32_t i = 0; i < n; i++) {
+        const TileView *x = &v[transposed ? i % rows * cols + i / rows : i];
+        append(t, x->ptr);
+        append(t, x->stride);
+    }
+}
+
+void gemm_call(Gemm *g, LLVMBuilderRef b, const GemmShape *s, const TileView *a, const TileView *bt,
+               const TileView *c, LLVMValueRef table, LLVMValueRef scratch, const GemmWhere *where)
+{
+    LLVMTypeRef i64 = LLVMInt64TypeInContext(g->cx);
+    LLVMValueRef none = LLVMConstInt(i64, 0, false);
+    GemmShape here = *s;
+    here.prefetch_a = here.prefetch_b = false;
+    LLVMValueRef fn = function_for(g, &here);
+    if (s->prefetch_a || s->prefetch_b)
+        fn = LLVMBuildSelect(b, where->prefetch, function_for(g, s), fn, "");
+    LLVMValueRef args[] = {table, scratch, where->cold, where->ahead_a ? where->ahead_a : none,
+                           where->ahead_b ? where->ahead_b : none};
+    Table t = {b, i64, table, 0};
+    bool swapped = s->c_col;    /* see normalise */
+    if (!swapped)
+        append_views(&t, a, s->rows, s->steps, false);
+    append_views(&t, bt, s->steps, s->cols, swapped);
+    if (swapped)
+        append_views(&t, a, s->rows, s->steps, true);
+    append_views(&t, c, s->rows, s->cols, swapped);
+    LLVMBuildCall2(b, function_type(g->cx), fn, args, 5, "");
+}

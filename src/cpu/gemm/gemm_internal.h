@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * gemm_internal: what the makers of multiply-add kernels share; src/cpu/gemm only.
+ *
+ * A kernel is planned (plan.c) around an engine (engines.c), then written: prefetches
+ * (prefetch.c), packing (pack.c), and the products, of vectors (kernel.c) or of tiles (tiles.c).
+ */
+#ifndef HEDDLE_CPU_GEMM_INTERNAL_H
+#define HEDDLE_CPU_GEMM_INTERNAL_H
+
+#include "cpu/gemm/gemm.h"
+
+#include "llvm/arith.h"
+#include "llvm/ir.h"
+
+typedef struct GemmGen GemmGen;
+typedef struct GemmPlan GemmPlan;
+
+/* What the fixed arrays have room for. A vector has at most 512 bits, so 64 lanes of a byte (four
+ * times 16 lanes of four while B's rows are joined), and at most 64 tiles in it; a block takes at
+ * most the registers that there are (plan_block). */
+enum { MOST_LANES = 64, MOST_REGISTERS = 32, MOST_VECTORS = 4 };
+
+/* ---- engines.c ------------------------------------------------------------------------------- */
+
+/* In place of a component type. */
+enum { GEMM_COMPUTE = COMP_COUNT, GEMM_AS_IT_LIES };
+
+/* A way to form products. The first row of the table that takes a shape's types, on a machine that
+ * has what it needs, makes its kernel. */
+typedef struct GemmEngine {
+    const char *name;
+    uint32_t needs;             /* instruction sets: CPU_... */
+    uint32_t a, b, c;           /* component types that it takes: bits 1 << Comp; 0: any */
+    bool (*fits)(const GemmShape *s);       /* what else it wants of a shape; NULL: nothing */
+    uint8_t group;              /* k a unit: so many elements, side by side, make a lane */
+    uint8_t compute;            /* Comp of the sums; GEMM_COMPUTE: chosen by the types */
+    /* Comp that A and B are converted to while they are packed, GEMM_COMPUTE, GEMM_AS_IT_LIES */
+    uint8_t operand;
+    bool mixed_signs;           /* multiplies unsigned by signed only: like signs are biased */
+    /* acc + a * b, of vectors of lanes. NULL: C lives in tile registers (tiles.c) */
+    LLVMValueRef (*product)(GemmGen *g, LLVMValueRef acc, LLVMValueRef a, LLVMValueRef b);
+    const char *(*tile_product)(const GemmPlan *p);     /* its instruction's intrinsic */
+} GemmEngine;
+
+const GemmEngine *gemm_engine(const GemmShape *s, const CpuTarget *t);
+
+/* ---- plan.c ---------------------------------------------------------------------------------- */
+
+/* One run of columns of a tile within a vector of the panel. */
+typedef struct GemmPiece { uint16_t tile, column, width, lane; } GemmPiece;
+
+struct GemmPlan {
+    GemmShape s;                /* normalised: C row-major */
+    bool transposed;            /* s has A and B swapped against the caller's */
+    const GemmEngine *engine;
+    const CpuTuning *tuning;
+    bool flip_a;                /* A's bytes are biased by 128 to the other signedness */
+    bool pack_a, pack_b;
+    Comp compute;               /* type of the products' sums */
+    Comp operand_a, operand_b;  /* of the elements in a unit */
+    uint32_t unit;              /* bytes of one unit of A or of a lane of B */
+    uint32_t lanes;             /* of a vector */
+    uint32_t n_vectors;         /* in a row of the panel */
+    uint32_t max_pieces;
+    GemmPiece *pieces;          /* n_vectors x max_pieces, width 0 ends */
+    uint32_t block_rows, block_vectors;
+    uint32_t units;             /* of one tile's K */
+};
+
+void gemm_plan(Arena *a, GemmPlan *p, const GemmShape *s, const CpuTarget *t);
+uint64_t gemm_row_bytes(const GemmPlan *p);         /* of the panel */
+/* The scratch memory: panel, column sums, packed A, list of prefetches, each 64-byte aligned. */
+uint64_t gemm_sums_offset(const GemmPlan *p);
+uint64_t gemm_packed_a_offset(const GemmPlan *p);
+uint64_t gemm_list_offset(const GemmPlan *p);
+/* Entries of the table: address and stride. */
+uint32_t gemm_n_a(const GemmShape *s);
+uint32_t gemm_n_b(const GemmShape *s);
+
+/* ---- ir.c ------------------------------------------------------------------------------------ */
+
+typedef struct Kernel { GemmShape key; LLVMValueRef fn; } Kernel;
+
+struct Gemm {
+    Arena *arena;
+    LLVMModuleRef module;
+    LLVMContextRef cx;
+    const CpuTarget *target;
+    VEC(Kernel) kernels;
+};
+
+/* State of one function being emitted. */
+struct GemmGen {
+    Gemm *gemm;
+    const GemmPlan *p;
+    LLVMContextRef cx;
+    LLVMBuilderRef b;
+    LLVMValueRef fn, table, scratch;
+    LLVMValueRef cold;          /* i1: A and B are likely in no near cache */
+    LLVMValueRef ahead_a, ahead_b;  /* i64: GemmWhere's, of the normalised shape */
+    /* i1: the steps' tiles lie one behind the other, so k runs through */
+    LLVMValueRef contiguous;
+    LLVMTypeRef i1, i8, i16, i32, i64, ptr;
+    LLVMTypeRef lane, vector;   /* what one unit is, in the engine's product */
+    /* i64: in a run of like vectors, how far on tiles, columns and vectors are; NULL: not at all */
+    LLVMValueRef more_tiles, more_columns, more_vectors;
+};
+
+static inline LLVMValueRef k64(const GemmGen *g, uint64_t v)
+{
+    return LLVMConstInt(g->i64, v, false);
+}
+static inline LLVMValueRef add(GemmGen *g, LLVMValueRef a, LLVMValueRef b)
+{
+    return LLVMBuildAdd(g->b, a, b, "");
+}
+static inline LLVMValueRef mul(GemmGen *g, LLVMValueRef a, LLVMValueRef b)
+{
+    return LLVMBuildMul(g->b, a, b, "");
+}
+static inline LLVMValueRef at(GemmGen *g, LLVMValueRef base, LLVMValueRef bytes)
+{
+    return ir_at_inbounds(g->b, base, bytes);
+}
+/* Loops run at least once: every count here is a positive constant, or a choice of two. */
+typedef struct GemmLoop {
+    LLVMBasicBlockRef body;
+    LLVMValueRef i, *phi;
+    uint32_t n;
+} GemmLoop;
+GemmLoop gemm_loop_begin(GemmGen *g, LLVMValueRef *carry, uint32_t n);
+/* Ends the body; `next` are the carried values' new ones, on return theirs after the loop. */
+void gemm_loop_end(GemmGen *g, GemmLoop *l, uint64_t step, LLVMValueRef to, LLVMValueRef *next);
+
+/* Blocks of vectors that differ only in where they lie: the code for one is a loop's body. */
+typedef struct GemmRun {
+    uint32_t first, n, blocks;          /* vectors; a block's; how many blocks */
+    int32_t tiles, columns;             /* from a block to the next */
+    bool looped;
+    GemmLoop loop;
+} GemmRun;
+GemmRun gemm_run_begin(GemmGen *g, uint32_t first, uint32_t most);
+uint32_t gemm_run_end(GemmGen *g, GemmRun *r);      /* the first vector behind */
+/* Where a piece is, in a run too: its tile; its column, in units of so many bytes. */
+LLVMValueRef gemm_piece_tile(GemmGen *g, const GemmPiece *pc);
+LLVMValueRef gemm_piece_column(GemmGen *g, const GemmPiece *pc, uint64_t unit);
+LLVMValueRef gemm_vector_offset(GemmGen *g, uint32_t v);    /* bytes from a panel row's start */
+/* Puts a piece's elements into its lanes of `v`, the others kept; takes them out again. */
+LLVMValueRef gemm_place(GemmGen *g, LLVMValueRef v, LLVMValueRef part, const GemmPiece *pc);
+LLVMValueRef gemm_extract(GemmGen *g, LLVMValueRef v, const GemmPiece *pc);
+
+/* Entry `index` (a pair) of the table's section that begins at pair `base`. */
+TileView gemm_table_at(GemmGen *g, uint32_t base, LLVMValueRef index);
+TileView gemm_a_tile(GemmGen *g, LLVMValueRef row, LLVMValueRef step);
+TileView gemm_b_tile(GemmGen *g, LLVMValueRef step, LLVMValueRef col);
+TileView gemm_c_tile(GemmGen *g, LLVMValueRef row, LLVMValueRef col);
+
+/* ---- pack.c ---------------------------------------------------------------------------------- */
+
+LLVMValueRef gemm_panel(GemmGen *g);
+LLVMValueRef gemm_column_sums(GemmGen *g);
+LLVMValueRef gemm_packed_a(GemmGen *g);
+void gemm_pack_a(GemmGen *g);
+void gemm_pack_b(GemmGen *g);
+
+/* ---- prefetch.c ------------------------------------------------------------------------------ */
+
+uint32_t gemm_n_prefetches(const GemmPlan *p);      /* cache lines of a later call's operands */
+void gemm_list_prefetches(GemmGen *g);
+/* Some of them, in each of `of` places that a call comes to in turn. */
+void gemm_prefetch_some(GemmGen *g, LLVMValueRef place, uint32_t of);
+/* This call's A: all of it, or a block's rows, whichever this kernel does. */
+void gemm_prefetch_a(GemmGen *g);
+void gemm_prefetch_rows(GemmGen *g, LLVMValueRef tile, LLVMValueRef row);
+void gemm_prefetch_next_rows(GemmGen *g, LLVMValueRef tile, LLVMValueRef row);
+
+/* ---- kernel.c, tiles.c ----------------------------------------------------------------------- */
+
+/* i1: every step's A tiles (and B tiles, where they are read in place) follow the one before. */
+LLVMValueRef gemm_steps_contiguous(GemmGen *g);
+void gemm_blocks(GemmGen *g);
+void gemm_tiles(GemmGen *g);
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Small pieces of a multiply-add kernel's LLVM IR: loops, runs of like vectors, the table of tiles.
+ */
+#include "cpu/gemm/gemm_internal.h"
+
+GemmLoop gemm_loop_begin(GemmGen *g, LLVMValueRef *carry, uint32_t n)
+{
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(g->b);
+    GemmLoop l = {.body = LLVMAppendBasicBlockInContext(g->cx, g->fn, "loop"), .n = n};
+    l.phi = NEW_ARRAY(g->gemm->arena, LLVMValueRef, n + 1);
+    LLVMBuildBr(g->b, l.body);
+    LLVMPositionBuilderAtEnd(g->b, l.body);
+    l.i = LLVMBuildPhi(g->b, g->i64, "");
+    LLVMValueRef zero = k64(g, 0);
+    LLVMAddIncoming(l.i, &zero, &from, 1);
+    for (uint32_t k = 0; k < n; k++) {
+        l.phi[k] = LLVMBuildPhi(g->b, LLVMTypeOf(carry[k]), "");
+        LLVMAddIncoming(l.phi[k], &carry[k], &from, 1);
+    }
+    return l;
+}
+
+void gemm_loop_end(GemmGen *g, GemmLoop *l, uint64_t step, LLVMValueRef to, LLVMValueRef *next)
+{
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(g->b);
+    LLVMValueRef i = LLVMBuildNUWAdd(g->b, l->i, k64(g, step), "");
+    LLVMBasicBlockRef out = LLVMAppendBasicBlockInContext(g->cx, g->fn, "");
+    LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntULT, i, to, ""), l->body, out);
+    LLVMAddIncoming(l->i, &i, &from, 1);
+    for (uint32_t k = 0; k < l->n; k++)
+        LLVMAddIncoming(l->phi[k], &next[k], &from, 1);
+    LLVMPositionBuilderAtEnd(g->b, out);
+}
+
+static bool is_like(const GemmPlan *p, uint32_t x, uint32_t y, uint32_t n, int32_t *tiles,
+                    int32_t *columns)
+{
+    const GemmPiece *a = &p->pieces[x * p->max_pieces], *b = &p->pieces[y * p->max_pieces];
+    *tiles = b->tile - a->tile;
+    *columns = b->column - a->column;
+    for (uint32_t k = 0; k < n * p->max_pieces; k++)
+        if (a[k].width != b[k].width || a[k].lane != b[k].lane ||
+            (a[k].width && (b[k].tile - a[k].tile != *tiles ||
+                            b[k].column - a[k].column != *columns)))
+            return false;
+    return true;
+}
+
+GemmRun gemm_run_begin(GemmGen *g, uint32_t first, uint32_t most)
+{
+    const GemmPlan *p = g->p;
+    GemmRun r = {.first = first, .n = MIN(most, p->n_vectors - first), .blocks = 1};
+    int32_t tiles, columns;
+    uint32_t at = first + r.n;
+    for (; r.n == most && at + most <= p->n_vectors; at += most, r.blocks++) {
+        if (!is_like(p, at - most, at, most, &tiles, &columns) ||
+            (r.blocks > 1 && (tiles != r.tiles || columns != r.columns)))
+            break;
+        r.tiles = tiles;
+        r.columns = columns;
+    }
+    r.looped = r.blocks > 1;
+    if (!r.looped)
+        return r;
+    LLVMValueRef none = NULL;
+    r.loop = gemm_loop_begin(g, &none, 0);
+    g->more_tiles = mul(g, r.loop.i, LLVMConstInt(g->i64, (uint64_t)(int64_t)r.tiles, true));
+    g->more_columns = mul(g, r.loop.i, LLVMConstInt(g->i64, (uint64_t)(int64_t)r.columns, true));
+    g->more_vectors = mul(g, r.loop.i, k64(g, most));
+    return r;
+}
+
+uint32_t gemm_run_end(GemmGen *g, GemmRun *r)
+{
+    if (r->looped)
+        gemm_loop_end(g, &r->loop, 1, k64(g, r->blocks), NULL);
+    g->more_tiles = g->more_columns = g->more_vectors = NULL;
+    return r->first + r->n * r->blocks;
+}
+
+static LLVMValueRef moved(GemmGen *g, uint64_t n, LLVMValueRef more, uint64_t unit)
+{
+    LLVMValueRef at_first = k64(g, n * unit);
+    return more ? add(g, mul(g, more, k64(g, unit)), at_first) : at_first;
+}
+
+LLVMValueRef gemm_piece_tile(GemmGen *g, const GemmPiece *pc)
+{
+    return moved(g, pc->tile, g->more_tiles, 1);
+}
+
+LLVMValueRef gemm_piece_column(GemmGen *g, const GemmPiece *pc, uint64_t unit)
+{
+    return moved(g, pc->column, g->more_columns, unit);
+}
+
+LLVMValueRef gemm_vector_offset(GemmGen *g, uint32_t v)
+{
+    return moved(g, v, g->more_vectors, (uint64_t)g->p->lanes * g->p->unit);
+}
+
+TileView gemm_table_at(GemmGen *g, uint32_t base, LLVMValueRef index)
+{
+    LLVMValueRef p = at(g, g->table, mul(g, add(g, index, k64(g, base)), k64(g, 16)));
+    TileView v = {ir_load(g->b, g->ptr, p, 8), NULL};
+    v.stride = ir_load(g->b, g->i64, at(g, p, k64(g, 8)), 8);
+    return v;
+}
+
+TileView gemm_a_tile(GemmGen *g, LLVMValueRef row, LLVMValueRef step)
+{
+    return gemm_table_at(g, 0, add(g, mul(g, row, k64(g, g->p->s.steps)), step));
+}
+
+TileView gemm_b_tile(GemmGen *g, LLVMValueRef step, LLVMValueRef col)
+{
+    return gemm_table_at(g, gemm_n_a(&g->p->s), add(g, mul(g, step, k64(g, g->p->s.cols)), col));
+}
+
+TileView gemm_c_tile(GemmGen *g, LLVMValueRef row, LLVMValueRef col)
+{
+    const GemmShape *s = &g->p->s;
+    LLVMValueRef index = add(g, mul(g, row, k64(g, s->cols)), col);
+    TileView v = gemm_table_at(g, gemm_n_a(s) + gemm_n_b(s), index);
+    if (s->c_dense)
+        v.stride = k64(g, (uint64_t)s->N * comp_bytes((Comp)s->c));
+    return v;
+}
+
+LLVMValueRef gemm_place(GemmGen *g, LLVMValueRef v, LLVMValueRef part, const GemmPiece *pc)
+{
+    int wide[MOST_LANES], mix[MOST_LANES];
+    uint32_t n = g->p->lanes;
+    if (pc->width == n)
+        return part;
+    for (uint32_t i = 0; i < n; i++) {
+        bool in = i >= pc->lane && i < (uint32_t)pc->lane + pc->width;
+        wide[i] = in ? (int)(i - pc->lane) : -1;
+        mix[i] = in ? (int)(n + i) : (int)i;
+    }
+    return ir_shuffle(g->b, v, ir_shuffle(g->b, part, NULL, wide, n), mix, n);
+}
+
+LLVMValueRef gemm_extract(GemmGen *g, LLVMValueRef v, const GemmPiece *pc)
+{
+    int lanes[MOST_LANES];
+    if (pc->width == g->p->lanes)
+        return v;
+    for (uint32_t i = 0; i < pc->width; i++)
+        lanes[i] = (int)(pc->lane + i);
+    return ir_shuffle(g->b, v, NULL, lanes, pc->width);
+}

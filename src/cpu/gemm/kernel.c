@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The micro-kernel of vectors: up to 4 x 4 vectors of C in registers, one broadcast of A a row and
+ * unit of k; it never leaves a value in memory between k.
+ */
+#include "cpu/gemm/gemm_internal.h"
+
+typedef struct RegisterBlock {
+    LLVMValueRef tile, row;     /* grid row; first row within the tile */
+    LLVMValueRef number;        /* of this block in the call */
+    uint32_t rows, first, n;    /* rows; vectors [first, first + n) */
+} RegisterBlock;
+
+static LLVMValueRef c_address(GemmGen *g, const RegisterBlock *k, uint32_t r, const GemmPiece *pc)
+{
+    TileView t = gemm_c_tile(g, k->tile, gemm_piece_tile(g, pc));
+    LLVMValueRef row = mul(g, add(g, k->row, k64(g, r)), t.stride);
+    return at(g, at(g, t.ptr, row), gemm_piece_column(g, pc, comp_bytes((Comp)g->p->s.c)));
+}
+
+/* C in the type of the sums. */
+static LLVMValueRef load_c(GemmGen *g, const RegisterBlock *k, uint32_t r, uint32_t v)
+{
+    const GemmPlan *p = g->p;
+    Comp c = (Comp)p->s.c;
+    LLVMValueRef out = LLVMConstNull(LLVMVectorType(comp_type(g->cx, c), p->lanes));
+    for (uint32_t i = 0; i < p->max_pieces; i++) {
+        const GemmPiece *pc = &p->pieces[(k->first + v) * p->max_pieces + i];
+        if (!pc->width)
+            continue;
+        LLVMTypeRef type = LLVMVectorType(comp_type(g->cx, c), pc->width);
+        LLVMValueRef part = ir_load(g->b, type, c_address(g, k, r, pc), comp_bytes(c));
+        out = gemm_place(g, out, part, pc);
+    }
+    return arith_convert(g->b, out, c, p->compute, ROUND_NEAREST, false);
+}
+
+static void store_c(GemmGen *g, const RegisterBlock *k, uint32_t r, uint32_t v, LLVMValueRef x)
+{
+    const GemmPlan *p = g->p;
+    Comp c = (Comp)p->s.c;
+    x = arith_convert(g->b, x, p->compute, c, ROUND_NEAREST, false);
+    for (uint32_t i = 0; i < p->max_pieces; i++) {
+        const GemmPiece *pc = &p->pieces[(k->first + v) * p->max_pieces + i];
+        if (pc->width)
+            ir_store(g->b, gemm_extract(g, x, pc), c_address(g, k, r, pc), comp_bytes(c));
+    }
+}
+
+/* What the sum starts from: C, or nothing when the saturating addition comes last. */
+static LLVMValueRef first_sum(GemmGen *g, const RegisterBlock *k, uint32_t r, uint32_t v)
+{
+    const GemmPlan *p = g->p;
+    LLVMValueRef x = p->s.saturate ? LLVMConstNull(g->vector) : load_c(g, k, r, v);
+    if (p->flip_a) {
+        LLVMValueRef sums = at(g, gemm_column_sums(g), gemm_vector_offset(g, k->first + v));
+        x = LLVMBuildAdd(g->b, x, ir_load(g->b, g->vector, sums, 4), "");
+    }
+    return x;
+}
+
+static void last_sum(GemmGen *g, const RegisterBlock *k, uint32_t r, uint32_t v, LLVMValueRef x)
+{
+    if (g->p->s.saturate) {
+        bool s = comp_is_signed((Comp)g->p->s.c);
+        x = ir_binary(g->b, s ? "llvm.sadd.sat" : "llvm.uadd.sat", x, load_c(g, k, r, v));
+    }
+    store_c(g, k, r, v, x);
+}
+
+/* Where a block's row and unit of A and the panel's rows are found. */
+typedef struct Operands {
+    /* by row: address of unit 0; bytes from unit to unit; by vector: the same */
+    LLVMValueRef a[MOST_REGISTERS], a_unit, b[MOST_VECTORS], b_unit;
+} Operands;
+
+/* The same address, of which LLVM does not know that it is another's plus a stride: it would
+ * compute the rows' addresses from one another in every iteration. */
+static LLVMValueRef opaque(GemmGen *g, LLVMValueRef p)
+{
+    LLVMTypeRef type = LLVMFunctionType(g->ptr, &g->ptr, 1, false);
+    LLVMValueRef nothing = LLVMGetInlineAsm(type, "", 0, "=r,0", 4, false, false,
+                                            LLVMInlineAsmDialectATT, false);
+    return LLVMBuildCall2(g->b, type, nothing, &p, 1, "");
+}
+
+static void operand_a(GemmGen *g, const RegisterBlock *k, LLVMValueRef step, Operands *o)
+{
+    const GemmPlan *p = g->p;
+    const GemmShape *s = &p->s;
+    LLVMValueRef row = k->row, base, a_row;
+    if (p->pack_a) {
+        uint64_t all_rows = (uint64_t)s->rows * s->M, all_units = (uint64_t)s->steps * p->units;
+        a_row = k64(g, s->a_col ? p->unit : all_units * p->unit);
+        o->a_unit = k64(g, s->a_col ? all_rows * p->unit : p->unit);
+        base = at(g, gemm_packed_a(g), mul(g, mul(g, step, k64(g, p->units)), o->a_unit));
+        row = add(g, row, mul(g, k->tile, k64(g, s->M)));
+    } else {
+        TileView t = gemm_a_tile(g, k->tile, step);
+        base = t.ptr;
+        a_row = s->a_col ? k64(g, comp_bytes((Comp)s->a)) : t.stride;
+        o->a_unit = s->a_col ? t.stride : k64(g, p->unit);
+    }
+    base = at(g, base, mul(g, row, a_row));
+    for (uint32_t r = 0; r < k->rows; r++) {
+        LLVMValueRef first = at(g, base, mul(g, k64(g, r), a_row));
+        o->a[r] = LLVMIsConstant(a_row) ? first : opaque(g, first);
+    }
+}
+
+static void operand_b(GemmGen *g, const RegisterBlock *k, LLVMValueRef step, Operands *o)
+{
+    const GemmPlan *p = g->p;
+    for (uint32_t v = 0; v < k->n; v++) {
+        if (p->pack_b) {
+            LLVMValueRef to = mul(g, step, k64(g, p->units * gemm_row_bytes(p)));
+            o->b[v] = at(g, at(g, gemm_panel(g), to), gemm_vector_offset(g, k->first + v));
+            o->b_unit = k64(g, gemm_row_bytes(p));
+        } else {
+            const GemmPiece *pc = &p->pieces[(k->first + v) * p->max_pieces];
+            TileView t = gemm_b_tile(g, step, gemm_piece_tile(g, pc));
+            o->b[v] = at(g, t.ptr, gemm_piece_column(g, pc, p->unit));
+            o->b_unit = t.stride;
+        }
+    }
+}
+
+static uint32_t blocks_down(const GemmPlan *p)
+{
+    return (p->s.M + p->block_rows - 1) / p->block_rows * p->s.rows;
+}
+static uint32_t blocks_across(const GemmPlan *p)
+{
+    return (p->n_vectors + p->block_vectors - 1) / p->block_vectors;
+}
+static uint32_t n_blocks(const GemmPlan *p) { return blocks_down(p) * blocks_across(p); }
+
+/* Units of a block from one place where it prefetches lines to the next; they divide a tile's. */
+static uint32_t units_between(const GemmPlan *p)
+{
+    uint32_t n = gemm_n_prefetches(p), all = n_blocks(p) * p->units * p->s.steps, between = 1;
+    while (n && p->units % (between * 2) == 0 && all / (between * 2) >= n)
+        between *= 2;
+    return between;
+}
+
+static void prefetch_in_block(GemmGen *g, const RegisterBlock *k, LLVMValueRef step,
+                              LLVMValueRef place)
+{
+    uint32_t in_tile = g->p->units / units_between(g->p), in_block = in_tile * g->p->s.steps;
+    LLVMValueRef here = add(g, mul(g, step, k64(g, in_tile)), place);
+    gemm_prefetch_some(g, add(g, mul(g, k->number, k64(g, in_block)), here),
+                       n_blocks(g->p) * in_block);
+}
+
+/* One unit of k: acc += a column of A times a row of B. */
+static void block_unit(GemmGen *g, const RegisterBlock *k, const Operands *o, LLVMValueRef unit,
+                       LLVMValueRef *acc)
+{
+    const GemmPlan *p = g->p;
+    LLVMValueRef a_offset = mul(g, unit, o->a_unit), b_offset = mul(g, unit, o->b_unit);
+    LLVMValueRef b[MOST_VECTORS];
+    uint32_t a_align = p->pack_a ? p->unit : comp_bytes((Comp)p->s.a);
+    for (uint32_t v = 0; v < k->n; v++)
+        b[v] = ir_load(g->b, g->vector, at(g, o->b[v], b_offset), p->unit);
+    for (uint32_t r = 0; r < k->rows; r++) {
+        LLVMValueRef x = ir_load(g->b, g->lane, at(g, o->a[r], a_offset), a_align);
+        x = ir_splat(g->b, x, p->lanes);
+        for (uint32_t v = 0; v < k->n; v++)
+            acc[r * k->n + v] = p->engine->product(g, acc[r * k->n + v], x, b[v]);
+    }
+}
+
+/* Nothing that reads memory moves across: LLVM would move the broadcasts of several k together and
+ * spill them. */
+static void keep_apart(GemmGen *g)
+{
+    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(g->cx), NULL, 0, false);
+    LLVMValueRef nothing = LLVMGetInlineAsm(type, "", 0, "~{memory}", 10, true, false,
+                                            LLVMInlineAsmDialectATT, false);
+    LLVMBuildCall2(g->b, type, nothing, NULL, 0, "");
+}
+
+/* Units of k an iteration; one of short kernels, whose compile time more are not worth. */
+static uint32_t units_at_once(const GemmPlan *p)
+{
+    uint32_t run = gemm_n_prefetches(p) ? units_between(p) : p->units;
+    uint32_t at_once = p->tuning->units_at_once;
+    return p->units * p->s.steps <= p->tuning->short_units || run % at_once ? 1 : at_once;
+}
+
+static void block(GemmGen *g, const RegisterBlock *k)
+{
+    const GemmPlan *p = g->p;
+    uint32_t n = k->rows * k->n, at_once = units_at_once(p);
+    LLVMValueRef acc[MOST_REGISTERS];
+    for (uint32_t i = 0; i < n; i++)
+        acc[i] = first_sum(g, k, i / k->n, i % k->n);
+    /* When the steps lie one behind the other, one pass over all their units saves the outer loop's
+     * cost. */
+    LLVMValueRef n_steps = k64(g, p->s.steps), n_units = k64(g, p->units), n_places = k64(g, 1);
+    n_steps = LLVMBuildSelect(g->b, g->contiguous, k64(g, 1), n_steps, "");
+    n_units =
+        LLVMBuildSelect(g->b, g->contiguous, k64(g, (uint64_t)p->units * p->s.steps), n_units, "");
+    if (gemm_n_prefetches(p)) {
+        LLVMValueRef between = k64(g, units_between(p));
+        n_places = LLVMBuildUDiv(g->b, n_units, between, "");
+        n_units = between;
+    }
+    GemmLoop steps = gemm_loop_begin(g, acc, n);
+    Operands o = {.a_unit = NULL};
+    operand_a(g, k, steps.i, &o);
+    operand_b(g, k, steps.i, &o);
+    GemmLoop places = gemm_loop_begin(g, steps.phi, n);
+    prefetch_in_block(g, k, steps.i, places.i);
+    GemmLoop units = gemm_loop_begin(g, places.phi, n);
+    memcpy(acc, units.phi, n * sizeof(acc[0]));
+    LLVMValueRef unit = add(g, mul(g, places.i, n_units), units.i);
+    for (uint32_t u = 0; u < at_once; u++) {
+        if (u)
+            keep_apart(g);
+        block_unit(g, k, &o, add(g, unit, k64(g, u)), acc);
+    }
+    gemm_loop_end(g, &units, at_once, n_units, acc);
+    gemm_loop_end(g, &places, 1, n_places, acc);
+    gemm_loop_end(g, &steps, 1, n_steps, acc);
+    for (uint32_t i = 0; i < n; i++)
+        last_sum(g, k, i / k->n, i % k->n, acc[i]);
+}
+
+/* i1: the step's i-th tile of one operand is followed by the next step's. */
+static LLVMValueRef is_followed(GemmGen *g, bool of_b, LLVMValueRef step, uint32_t i)
+{
+    const GemmShape *s = &g->p->s;
+    LLVMValueRef next = add(g, step, k64(g, 1));
+    TileView t = of_b ? gemm_b_tile(g, step, k64(g, i)) : gemm_a_tile(g, k64(g, i), step);
+    TileView u = of_b ? gemm_b_tile(g, next, k64(g, i)) : gemm_a_tile(g, k64(g, i), next);
+    bool by_stride = of_b ? !s->b_col : s->a_col;
+    LLVMValueRef apart = by_stride ? mul(g, t.stride, k64(g, s->K))
+        : k64(g, (uint64_t)s->K * comp_bytes((Comp)(of_b ? s->b : s->a)));
+    LLVMValueRef same = LLVMBuildICmp(g->b, LLVMIntEQ, u.ptr, at(g, t.ptr, apart), "");
+    LLVMValueRef pitch = LLVMBuildICmp(g->b, LLVMIntEQ, u.stride, t.stride, "");
+    return LLVMBuildAnd(g->b, same, pitch, "");
+}
+
+LLVMValueRef gemm_steps_contiguous(GemmGen *g)
+{
+    const GemmPlan *p = g->p;
+    const GemmShape *s = &p->s;
+    bool in_place_a = !p->pack_a || !p->engine->product;
+    if (s->steps == 1 || (!in_place_a && p->pack_b))
+        return LLVMConstInt(g->i1, 1, false);
+    LLVMValueRef all = LLVMConstInt(g->i1, 1, false);
+    GemmLoop l = gemm_loop_begin(g, &all, 1);
+    LLVMValueRef ok = l.phi[0];
+    for (uint32_t i = 0; in_place_a && i < s->rows; i++)
+        ok = LLVMBuildAnd(g->b, ok, is_followed(g, false, l.i, i), "");
+    for (uint32_t i = 0; !p->pack_b && i < s->cols; i++)
+        ok = LLVMBuildAnd(g->b, ok, is_followed(g, true, l.i, i), "");
+    gemm_loop_end(g, &l, 1, k64(g, s->steps - 1u), &ok);
+    return ok;
+}
+
+/* All vectors of a block's rows: what the rows have of A is read once, however wide C is. Where its
+ * stride is a power of two it does not stay in any cache. */
+static void block_rows(GemmGen *g, RegisterBlock k)
+{
+    for (k.first = 0; k.first < g->p->n_vectors;) {
+        GemmRun run = gemm_run_begin(g, k.first, g->p->block_vectors);
+        k.n = run.n;
+        LLVMValueRef down = k.number, across = k64(g, k.first / g->p->block_vectors);
+        if (g->more_vectors)
+            across = add(g, across, run.loop.i);
+        k.number = add(g, mul(g, down, k64(g, blocks_across(g->p))), across);
+        block(g, &k);
+        k.number = down;
+        k.first = gemm_run_end(g, &run);
+    }
+}
+
+void gemm_blocks(GemmGen *g)
+{
+    const GemmPlan *p = g->p;
+    uint32_t whole = p->s.M / p->block_rows * p->block_rows;
+    uint32_t each = (p->s.M + p->block_rows - 1) / p->block_rows;
+    LLVMValueRef none = NULL;
+    GemmLoop tiles = gemm_loop_begin(g, &none, 0);
+    GemmLoop rows = gemm_loop_begin(g, &none, 0);
+    LLVMValueRef part = LLVMBuildUDiv(g->b, rows.i, k64(g, p->block_rows), "");
+    LLVMValueRef first = mul(g, tiles.i, k64(g, each));
+    gemm_prefetch_next_rows(g, tiles.i, rows.i);
+    block_rows(g, (RegisterBlock){.tile = tiles.i, .row = rows.i, .number = add(g, first, part),
+                                  .rows = p->block_rows});
+    gemm_loop_end(g, &rows, p->block_rows, k64(g, whole), NULL);
+    if (whole < p->s.M)
+        block_rows(g, (RegisterBlock){.tile = tiles.i, .row = k64(g, whole),
+                                      .number = add(g, first, k64(g, each - 1)),
+                                      .rows = p->s.M - whole});
+    gemm_loop_end(g, &tiles, 1, k64(g, p->s.rows), NULL);
+}

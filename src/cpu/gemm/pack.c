@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Packing. In: tiles of A and B. Out, in scratch memory: B as a panel of whole vectors, one row a
+ * unit of k, converted to the engine's operands, with the column sums that undo a bias; A in units,
+ * where it must be converted, biased or, column-major, joined.
+ */
+#include "cpu/gemm/gemm_internal.h"
+
+LLVMValueRef gemm_panel(GemmGen *g) { return g->scratch; }
+
+LLVMValueRef gemm_column_sums(GemmGen *g)
+{
+    return at(g, g->scratch, k64(g, gemm_sums_offset(g->p)));
+}
+
+LLVMValueRef gemm_packed_a(GemmGen *g)
+{
+    return at(g, gemm_column_sums(g), k64(g, gemm_packed_a_offset(g->p) - gemm_sums_offset(g->p)));
+}
+
+/* ---- units ----------------------------------------------------------------------------------- */
+
+/* An operand: what lies in memory, and what the engine takes. */
+typedef struct Source { Comp lies, operand; } Source;
+
+static Source source_a(const GemmPlan *p) { return (Source){(Comp)p->s.a, p->operand_a}; }
+static Source source_b(const GemmPlan *p) { return (Source){(Comp)p->s.b, p->operand_b}; }
+
+static uint32_t unit_bytes(const GemmPlan *p, Source s)
+{
+    return p->engine->group * comp_bytes(s.lies);
+}
+
+/* A unit in memory, of elements side by side. */
+static LLVMTypeRef unit_type(GemmGen *g, Source s)
+{
+    if (g->p->engine->group == 1)
+        return comp_type(g->cx, s.lies);
+    return LLVMIntTypeInContext(g->cx, 8 * unit_bytes(g->p, s));
+}
+
+/* `n` units as they lie, converted: lanes of the engine's vectors. */
+static LLVMValueRef convert_units(GemmGen *g, LLVMValueRef x, Source s, uint32_t n)
+{
+    uint32_t group = g->p->engine->group;
+    if (group > 1 && s.lies != s.operand)
+        x = LLVMBuildBitCast(g->b, x, LLVMVectorType(comp_type(g->cx, s.lies), n * group), "");
+    if (group == 1 || s.lies != s.operand)
+        x = arith_convert(g->b, x, s.lies, s.operand, ROUND_NEAREST, false);
+    return group == 1 ? x : LLVMBuildBitCast(g->b, x, LLVMVectorType(g->lane, n), "");
+}
+
+static LLVMValueRef load_units(GemmGen *g, LLVMValueRef p, Source s, uint32_t n)
+{
+    LLVMTypeRef type = LLVMVectorType(unit_type(g, s), n);
+    return convert_units(g, ir_load(g->b, type, p, comp_bytes(s.lies)), s, n);
+}
+
+/* `n` units whose elements lie one below the other, in `group` rows: the rows are interleaved. */
+static LLVMValueRef join_units(GemmGen *g, LLVMValueRef p, LLVMValueRef stride, Source s,
+                               uint32_t n)
+{
+    uint32_t group = g->p->engine->group, bytes = comp_bytes(s.lies);
+    if (group == 1)
+        return load_units(g, p, s, n);
+    LLVMTypeRef raw = LLVMVectorType(comp_type(g->cx, s.lies), n);
+    LLVMValueRef r[4] = {NULL};
+    int lanes[MOST_LANES], join[MOST_LANES];
+    for (uint32_t q = 0; q < group; q++)
+        r[q] = ir_load(g->b, raw, at(g, p, mul(g, k64(g, q), stride)), bytes);
+    for (uint32_t j = 0; j < group * n; j++) {
+        join[j] = (int)j;
+        lanes[j] = (int)(j % group * n + j / group);
+    }
+    LLVMValueRef all = ir_shuffle(g->b, r[0], r[1], join, 2 * n);
+    if (group == 4)
+        all = ir_shuffle(g->b, all, ir_shuffle(g->b, r[2], r[3], join, 2 * n), join, 4 * n);
+    return convert_units(g, ir_shuffle(g->b, all, NULL, lanes, group * n), s, n);
+}
+
+/* ---- B --------------------------------------------------------------------------------------- */
+
+/* One vector of a row-major B's unit row. */
+static LLVMValueRef b_vector(GemmGen *g, const GemmPiece *pieces, const TileView *tiles,
+                             LLVMValueRef k)
+{
+    const GemmPlan *p = g->p;
+    Source s = source_b(p);
+    LLVMValueRef out = LLVMConstNull(g->vector);
+    for (uint32_t i = 0; i < p->max_pieces && pieces[i].width; i++) {
+        const GemmPiece *pc = &pieces[i];
+        LLVMValueRef row = at(g, tiles[i].ptr, mul(g, k, tiles[i].stride));
+        row = at(g, row, gemm_piece_column(g, pc, comp_bytes(s.lies)));
+        LLVMValueRef part = join_units(g, row, tiles[i].stride, s, pc->width);
+        out = gemm_place(g, out, part, pc);
+    }
+    return out;
+}
+
+/* Rows of four lanes each become columns, in every run of 4 lanes: two butterfly stages. */
+static void transpose4(GemmGen *g, LLVMValueRef v[4], LLVMValueRef out[4])
+{
+    uint32_t n = g->p->lanes;
+    int lanes[MOST_LANES];
+    LLVMValueRef w[4];          /* w[0], w[1]: rows 0 and 1 zipped; w[2], w[3]: rows 2 and 3 */
+    for (uint32_t i = 0; i < 4; i++) {
+        uint32_t hi = i & 1;
+        for (uint32_t l = 0; l < n; l++)
+            lanes[l] = (int)((l & 1 ? n : 0) + (l & ~3u) + hi * 2 + (l & 3) / 2);
+        w[i] = ir_shuffle(g->b, v[i & 2], v[(i & 2) + 1], lanes, n);
+    }
+    for (uint32_t i = 0; i < 4; i++) {
+        uint32_t hi = i & 1;
+        for (uint32_t l = 0; l < n; l++)
+            lanes[l] = (int)((l & 2 ? n : 0) + (l & ~3u) + hi * 2 + (l & 1));
+        out[i] = ir_shuffle(g->b, w[i / 2], w[i / 2 + 2], lanes, n);
+    }
+}
+
+/* Four panel rows at once from a column-major B: 4 units of each of `lanes` columns, transposed.
+ * Each load brings 4 units of one column; rows g, g + 4, g + 8... share a vector (rule 10). */
+static void b_transposed4(GemmGen *g, const TileView *t, const GemmPiece *own, LLVMValueRef unit,
+                          LLVMValueRef out[4])
+{
+    Source s = source_b(g->p);
+    uint32_t n = g->p->lanes;
+    LLVMTypeRef raw = unit_type(g, s);
+    LLVMValueRef offset = mul(g, unit, k64(g, unit_bytes(g->p, s))), v[4];
+    LLVMValueRef column = mul(g, gemm_piece_column(g, own, 1), t->stride);
+    LLVMValueRef first = at(g, at(g, t->ptr, column), offset);
+    for (uint32_t q = 0; q < 4; q++) {
+        v[q] = LLVMGetPoison(LLVMVectorType(raw, n));
+        for (uint32_t i = 0; i < n / 4; i++) {
+            LLVMValueRef from = at(g, first, mul(g, k64(g, i * 4 + q), t->stride));
+            LLVMValueRef part = ir_load(g->b, LLVMVectorType(raw, 4), from, comp_bytes(s.lies));
+            GemmPiece pc = {0, 0, 4, (uint16_t)(i * 4)};
+            v[q] = gemm_place(g, v[q], part, &pc);
+        }
+        v[q] = convert_units(g, v[q], s, n);
+    }
+    transpose4(g, v, out);
+}
+
+/* A column-major B that does not come in whole 4 x lanes blocks: unit by unit. */
+static LLVMValueRef b_gathered(GemmGen *g, const GemmPiece *pieces, const TileView *tiles,
+                               LLVMValueRef unit)
+{
+    const GemmPlan *p = g->p;
+    Source s = source_b(p);
+    bool single = p->engine->group == 1;
+    LLVMTypeRef raw = unit_type(g, s);
+    LLVMValueRef out = LLVMConstNull(single ? g->vector : LLVMVectorType(raw, p->lanes));
+    LLVMValueRef offset = mul(g, unit, k64(g, unit_bytes(p, s)));
+    for (uint32_t i = 0; i < p->max_pieces && pieces[i].width; i++) {
+        LLVMValueRef col = mul(g, gemm_piece_column(g, &pieces[i], 1), tiles[i].stride);
+        LLVMValueRef first = at(g, at(g, tiles[i].ptr, col), offset);
+        for (uint32_t j = 0; j < pieces[i].width; j++) {
+            LLVMValueRef q = at(g, first, mul(g, k64(g, j), tiles[i].stride));
+            LLVMValueRef lane = LLVMConstInt(g->i32, pieces[i].lane + j, false);
+            LLVMValueRef x = ir_load(g->b, raw, q, comp_bytes(s.lies));
+            if (single)
+                x = convert_units(g, x, s, 1);
+            out = LLVMBuildInsertElement(g->b, out, x, lane, "");
+        }
+    }
+    return single ? out : convert_units(g, out, s, p->lanes);
+}
+
+/* 128 times the column sums, with the sign that is added to C. */
+static void store_sums(GemmGen *g, uint32_t first, uint32_t n, LLVMValueRef *sums)
+{
+    const GemmPlan *p = g->p;
+    for (uint32_t v = 0; v < n; v++) {
+        LLVMValueRef x = LLVMBuildShl(g->b, sums[v], ir_int(g->vector, 7), "");
+        if (comp_is_signed(p->operand_b))
+            x = LLVMBuildNeg(g->b, x, "");
+        ir_store(g->b, x, at(g, gemm_column_sums(g), gemm_vector_offset(g, first + v)),
+                   p->lanes * p->unit);
+    }
+}
+
+/* A column-major B is transposed where it comes in whole blocks. */
+static bool in_blocks(const GemmPlan *p)
+{
+    return p->s.b_col && p->max_pieces == 1 && p->s.N % p->lanes == 0 && p->units % 4 == 0;
+}
+
+static void make_rows(GemmGen *g, const GemmPiece *own, const TileView *tiles, LLVMValueRef unit,
+                      LLVMValueRef rows[4])
+{
+    if (in_blocks(g->p))
+        b_transposed4(g, tiles, own, unit, rows);
+    else if (g->p->s.b_col)
+        rows[0] = b_gathered(g, own, tiles, unit);
+    else
+        rows[0] = b_vector(g, own, tiles, mul(g, unit, k64(g, g->p->engine->group)));
+}
+
+/* Vectors [first, first + n) of the panel over all steps and units, with the column sums that undo
+ * A's bias. */
+static void pack_b_columns(GemmGen *g, uint32_t first, uint32_t n)
+{
+    const GemmPlan *p = g->p;
+    const GemmPiece *pieces = &p->pieces[first * p->max_pieces];
+    uint32_t at_once = in_blocks(p) ? 4 : 1, sums = p->flip_a ? n : 0;
+    LLVMValueRef carry[MOST_VECTORS], rows[4];
+    for (uint32_t v = 0; v < n; v++)
+        carry[v] = LLVMConstNull(g->vector);
+    GemmLoop steps = gemm_loop_begin(g, carry, sums);
+    TileView tiles[MOST_VECTORS][MOST_LANES];
+    for (uint32_t v = 0; v < n; v++)
+        for (uint32_t i = 0; i < p->max_pieces && pieces[v * p->max_pieces + i].width; i++) {
+            const GemmPiece *pc = &pieces[v * p->max_pieces + i];
+            tiles[v][i] = gemm_b_tile(g, steps.i, gemm_piece_tile(g, pc));
+        }
+    GemmLoop units = gemm_loop_begin(g, steps.phi, sums);
+    memcpy(carry, units.phi, sums * sizeof(carry[0]));
+    LLVMValueRef unit = add(g, mul(g, steps.i, k64(g, p->units)), units.i);
+    for (uint32_t v = 0; v < n; v++) {
+        make_rows(g, &pieces[v * p->max_pieces], tiles[v], units.i, rows);
+        for (uint32_t q = 0; q < at_once; q++) {
+            LLVMValueRef row = mul(g, add(g, unit, k64(g, q)), k64(g, gemm_row_bytes(p)));
+            LLVMValueRef to = at(g, gemm_panel(g), row);
+            ir_store(g->b, rows[q], at(g, to, gemm_vector_offset(g, first + v)),
+                       p->lanes * p->unit);
+            if (sums)
+                carry[v] = p->engine->product(g, carry[v], ir_int(g->vector, 0x01010101),
+                                              rows[q]);
+        }
+    }
+    gemm_loop_end(g, &units, at_once, k64(g, p->units), carry);
+    gemm_loop_end(g, &steps, 1, k64(g, p->s.steps), carry);
+    store_sums(g, first, sums, carry);
+}
+
+void gemm_pack_b(GemmGen *g)
+{
+    uint32_t at_once = MIN(g->p->tuning->packed_vectors, (uint32_t)MOST_VECTORS);
+    for (uint32_t v = 0; g->p->pack_b && v < g->p->n_vectors;) {
+        GemmRun r = gemm_run_begin(g, v, at_once);
+        pack_b_columns(g, v, r.n);
+        v = gemm_run_end(g, &r);
+    }
+}
+
+/* ---- A --------------------------------------------------------------------------------------- */
+
+/* Bytes from row to row of units in scratch, or, column-major, from unit to unit of rows. */
+static uint64_t pitch_of(const GemmPlan *p)
+{
+    const GemmShape *s = &p->s;
+    return s->a_col ? (uint64_t)s->rows * s->M * p->unit
+                    : (uint64_t)s->steps * p->units * p->unit;
+}
+
+/* Where a tile's rows (column-major: units) begin in scratch. */
+static LLVMValueRef packed_tile(GemmGen *g, LLVMValueRef tile_row, LLVMValueRef step)
+{
+    const GemmPlan *p = g->p;
+    uint64_t pitch = pitch_of(p), row_bytes = (uint64_t)p->s.M * p->unit;
+    if (p->s.a_col)
+        return add(g, mul(g, mul(g, step, k64(g, p->units)), k64(g, pitch)),
+                   mul(g, tile_row, k64(g, row_bytes)));
+    return add(g, mul(g, mul(g, tile_row, k64(g, p->s.M)), k64(g, pitch)),
+               mul(g, step, k64(g, (uint64_t)p->units * p->unit)));
+}
+
+/* The bytes to the other signedness: 128 is added to or taken from each. */
+static LLVMValueRef flip(GemmGen *g, LLVMValueRef x, uint32_t n)
+{
+    return LLVMBuildXor(g->b, x, ir_int(LLVMVectorType(g->i32, n), 0x80808080), "");
+}
+
+/* A tile's rows (or, column-major, its units) converted into scratch in the order they have. */
+static void pack_a_tile(GemmGen *g, const TileView *t, LLVMValueRef tile_row, LLVMValueRef step)
+{
+    const GemmPlan *p = g->p;
+    Source s = source_a(p);
+    bool col = p->s.a_col;
+    uint32_t run = col ? p->s.M : p->units;         /* units that lie side by side in scratch */
+    uint32_t rows = col ? p->units : p->s.M, group = p->engine->group;
+    LLVMValueRef base = packed_tile(g, tile_row, step), none = NULL;
+    GemmLoop l = gemm_loop_begin(g, &none, 0);
+    LLVMValueRef to = at(g, gemm_packed_a(g), add(g, base, mul(g, l.i, k64(g, pitch_of(p)))));
+    LLVMValueRef from = at(g, t->ptr, mul(g, l.i, mul(g, t->stride, k64(g, col ? group : 1))));
+    for (uint32_t done = 0; done < run;) {
+        uint32_t n = MIN(16u, run - done);
+        while (n & (n - 1))
+            n &= n - 1;                             /* powers of two: 16, then what is left */
+        uint64_t apart = col ? comp_bytes(s.lies) : unit_bytes(p, s);
+        LLVMValueRef p_at = at(g, from, k64(g, done * apart));
+        LLVMValueRef x = col ? join_units(g, p_at, t->stride, s, n) : load_units(g, p_at, s, n);
+        if (p->flip_a)
+            x = flip(g, x, n);
+        ir_store(g->b, x, at(g, to, k64(g, (uint64_t)done * p->unit)), p->unit);
+        done += n;
+    }
+    gemm_loop_end(g, &l, 1, k64(g, rows), NULL);
+}
+
+void gemm_pack_a(GemmGen *g)
+{
+    LLVMValueRef none = NULL;
+    if (!g->p->pack_a)
+        return;
+    GemmLoop rows = gemm_loop_begin(g, &none, 0);
+    GemmLoop steps = gemm_loop_begin(g, &none, 0);
+    TileView t = gemm_a_tile(g, rows.i, steps.i);
+    pack_a_tile(g, &t, rows.i, steps.i);
+    gemm_loop_end(g, &steps, 1, k64(g, g->p->s.steps), NULL);
+    gemm_loop_end(g, &rows, 1, k64(g, g->p->s.rows), NULL);
+}

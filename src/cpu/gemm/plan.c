@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * In: a shape and a machine. Out: the plan of its kernel: which product it is (a column-major C is
+ * the transposed one), its engine, how columns lie in vectors, the register block, what is packed,
+ * and how much scratch memory that takes.
+ *
+ * Why these shapes: docs/PERFORMANCE.md, sections 1, 4 and 5; cpu/machine/tuning.c.
+ */
+#include "cpu/gemm/gemm_internal.h"
+
+static uint32_t pow2_at_least(uint32_t n)
+{
+    uint32_t p = 1;
+    while (p < n)
+        p *= 2;
+    return p;
+}
+
+static void swap_u16(uint16_t *a, uint16_t *b) { uint16_t t = *a; *a = *b; *b = t; }
+static void swap_u8(uint8_t *a, uint8_t *b) { uint8_t t = *a; *a = *b; *b = t; }
+
+/* C^T = B^T A^T: a column-major C is the row-major one of the swapped product. */
+static void normalise(GemmPlan *p)
+{
+    GemmShape *s = &p->s;
+    if (!s->c_col)
+        return;
+    bool a_col = !s->b_col, b_col = !s->a_col, a_near = s->b_near, prefetch_a = s->prefetch_b;
+    p->transposed = true;
+    swap_u16(&s->M, &s->N);
+    swap_u16(&s->rows, &s->cols);
+    swap_u8(&s->a, &s->b);
+    s->a_col = a_col;
+    s->b_col = b_col;
+    s->b_near = s->a_near;
+    s->a_near = a_near;
+    s->prefetch_b = s->prefetch_a;
+    s->prefetch_a = prefetch_a;
+    s->c_col = false;
+}
+
+static Comp compute_type(const GemmPlan *p)
+{
+    const GemmShape *s = &p->s;
+    if (p->engine->compute != GEMM_COMPUTE)
+        return (Comp)p->engine->compute;
+    if (!comp_is_float(s->c))
+        return (Comp)s->c;
+    return s->a == COMP_F64 || s->b == COMP_F64 || s->c == COMP_F64 ? COMP_F64 : COMP_F32;
+}
+
+static Comp operand_type(const GemmPlan *p, Comp c)
+{
+    uint8_t t = p->engine->operand;
+    return t == GEMM_AS_IT_LIES ? c : t == GEMM_COMPUTE ? p->compute : (Comp)t;
+}
+
+static void plan_engine(GemmPlan *p, const CpuTarget *t)
+{
+    const GemmShape *s = &p->s;
+    p->engine = gemm_engine(s, t);
+    p->compute = compute_type(p);
+    p->operand_a = operand_type(p, (Comp)s->a);
+    p->operand_b = operand_type(p, (Comp)s->b);
+    p->flip_a = p->engine->mixed_signs && s->a == s->b;
+    p->unit = p->engine->group * comp_bytes(p->operand_b);
+    p->units = s->K / p->engine->group;
+}
+
+/* It needs no conversion. */
+static bool same_layout(Comp c, Comp operand)
+{
+    return c == operand || (comp_bytes(c) == comp_bytes(operand) && !comp_is_float(c)
+                            && !comp_is_float(operand));
+}
+
+/* Maps the grid's columns to the lanes of the panel's vectors. */
+static void plan_columns(Arena *a, GemmPlan *p, uint32_t max_lanes)
+{
+    const GemmShape *s = &p->s;
+    uint32_t N = s->N, total = (uint32_t)s->cols * N;
+    uint32_t room = MIN(max_lanes, (uint32_t)MOST_LANES);
+    uint32_t lanes = MIN(room, MAX(pow2_at_least(total), 4u));
+    bool shared = N < lanes && lanes % N == 0;  /* several tiles a vector */
+    uint32_t per_tile = (N + lanes - 1) / lanes, tiles_each = shared ? lanes / N : 1;
+    p->lanes = lanes;
+    p->n_vectors = shared ? (total + lanes - 1) / lanes : s->cols * per_tile;
+    p->max_pieces = tiles_each;
+    p->pieces = NEW_ARRAY(a, GemmPiece, (size_t)p->n_vectors * tiles_each);
+    for (uint32_t v = 0; v < p->n_vectors; v++)
+        for (uint32_t i = 0; i < tiles_each; i++) {
+            GemmPiece *pc = &p->pieces[v * tiles_each + i];
+            if (shared) {
+                uint32_t tile = v * tiles_each + i;
+                if (tile < s->cols)
+                    *pc = (GemmPiece){(uint16_t)tile, 0, (uint16_t)N, (uint16_t)(i * N)};
+            } else {
+                uint32_t column = v % per_tile * lanes;
+                *pc = (GemmPiece){(uint16_t)(v / per_tile), (uint16_t)column,
+                              (uint16_t)MIN(lanes, N - column), 0};
+            }
+        }
+}
+
+/* The register block. Rows divide M where they can, so that there is one block size to compile. */
+static void plan_block(GemmPlan *p)
+{
+    const CpuTuning *t = p->tuning;
+    uint32_t nv = MIN(p->n_vectors, MIN(t->block_vectors, (uint32_t)MOST_VECTORS));
+    if (p->n_vectors % nv && p->n_vectors % (nv - 1 ? nv - 1 : 1) == 0)
+        nv--;
+    uint32_t most = MAX(1u, MIN(t->accumulators, (uint32_t)MOST_REGISTERS) / nv);
+    uint32_t rows = MIN(most, p->s.M);
+    for (uint32_t r = rows; r * 2 > rows; r--)
+        if (p->s.M % r == 0) {
+            rows = r;
+            break;
+        }
+    p->block_rows = rows;
+    p->block_vectors = nv;
+}
+
+/* AMX's A is copied only where steps that lie apart do not each have whole 64 bytes of k. */
+static bool packs_a(const GemmPlan *p)
+{
+    const GemmShape *s = &p->s;
+    if (!p->engine->product)
+        return s->K * comp_bytes((Comp)s->a) % 64 != 0;
+    return p->flip_a || (s->a_col && p->engine->group > 1)
+        || !same_layout((Comp)s->a, p->operand_a);
+}
+
+static bool packs_b(const GemmPlan *p)
+{
+    const GemmShape *s = &p->s;
+    bool whole = s->N % p->lanes == 0;
+    bool once = (uint32_t)s->rows * s->M <= p->tuning->blocks_to_pack * p->block_rows;
+    return p->engine->group > 1 || s->b_col || !whole
+        || !same_layout((Comp)s->b, p->operand_b) || !(s->b_near || once);
+}
+
+void gemm_plan(Arena *a, GemmPlan *p, const GemmShape *s, const CpuTarget *t)
+{
+    *p = (GemmPlan){.s = *s, .tuning = t->tuning};
+    normalise(p);
+    plan_engine(p, t);
+    plan_columns(a, p, t->vector_bits / 8 / p->unit);
+    plan_block(p);
+    p->pack_a = packs_a(p);
+    p->pack_b = packs_b(p);
+}
+
+/* ---- scratch memory and table ---------------------------------------------------------------- */
+
+uint64_t gemm_row_bytes(const GemmPlan *p) { return (uint64_t)p->n_vectors * p->lanes * p->unit; }
+
+static uint64_t panel_bytes(const GemmPlan *p)
+{
+    return p->pack_b ? gemm_row_bytes(p) * p->units * p->s.steps : 0;
+}
+
+static uint64_t packed_a_bytes(const GemmPlan *p)
+{
+    uint64_t rows = (uint64_t)p->s.rows * p->s.M, units = (uint64_t)p->units * p->s.steps;
+    return p->pack_a ? rows * units * p->unit : 0;
+}
+
+uint64_t gemm_sums_offset(const GemmPlan *p) { return align_up(panel_bytes(p), 64); }
+
+uint64_t gemm_packed_a_offset(const GemmPlan *p)
+{
+    return gemm_sums_offset(p) + (p->flip_a ? align_up(gemm_row_bytes(p), 64) : 0);
+}
+
+uint64_t gemm_list_offset(const GemmPlan *p)
+{
+    return gemm_packed_a_offset(p) + align_up(packed_a_bytes(p), 64);
+}
+
+uint64_t gemm_scratch_bytes(Gemm *g, const GemmShape *s)
+{
+    GemmPlan p;
+    gemm_plan(g->arena, &p, s, g->target);
+    return gemm_list_offset(&p) + 8ull * gemm_n_prefetches(&p);
+}
+
+uint32_t gemm_n_a(const GemmShape *s) { return (uint32_t)s->rows * s->steps; }
+uint32_t gemm_n_b(const GemmShape *s) { return (uint32_t)s->steps * s->cols; }
+
+uint32_t gemm_table_entries(const GemmShape *s)
+{
+    return 2 * (gemm_n_a(s) + gemm_n_b(s) + (uint32_t)s->rows * s->cols);
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The kernel of tile registers (AMX): 2 x 2 tiles of C in registers, 16 x 16 elements each, A's
+ * tiles read in place where their k is whole, B's from the panel.
+ */
+#include "cpu/gemm/gemm_internal.h"
+
+enum { TILE_C = 0, TILE_A = 4, TILE_B = 6 };    /* C: 2 x 2, A: 2, B: 2 of the eight */
+
+static void tile_op(GemmGen *g, const char *name, uint32_t t0, uint32_t t1, uint32_t t2)
+{
+    LLVMValueRef args[] = {LLVMConstInt(g->i8, t0, false), LLVMConstInt(g->i8, t1, false),
+                           LLVMConstInt(g->i8, t2, false)};
+    ir_intrinsic(g->b, name, NULL, 0, args, 3);
+}
+
+static void tile_move(GemmGen *g, const char *name, uint32_t tile, LLVMValueRef p,
+                      LLVMValueRef stride)
+{
+    LLVMValueRef args[] = {LLVMConstInt(g->i8, tile, false), p, stride};
+    ir_intrinsic(g->b, name, NULL, 0, args, 3);
+}
+
+/* All eight tiles 16 rows of 64 bytes (Intel SDM, LDTILECFG: palette 1). */
+static void tile_configure(GemmGen *g)
+{
+    uint8_t config[64] = {1};
+    for (uint32_t t = 0; t < 8; t++) {
+        config[16 + 2 * t] = 64;
+        config[48 + t] = 16;
+    }
+    LLVMValueRef bytes[64];
+    for (uint32_t i = 0; i < 64; i++)
+        bytes[i] = LLVMConstInt(g->i8, config[i], false);
+    LLVMValueRef init = LLVMConstArray2(g->i8, bytes, 64);
+    LLVMValueRef global = LLVMGetNamedGlobal(g->gemm->module, "tile_config");
+    if (!global) {
+        global = LLVMAddGlobal(g->gemm->module, LLVMTypeOf(init), "tile_config");
+        LLVMSetInitializer(global, init);
+        LLVMSetLinkage(global, LLVMPrivateLinkage);
+        LLVMSetGlobalConstant(global, true);
+        LLVMSetAlignment(global, 64);
+    }
+    ir_intrinsic(g->b, "llvm.x86.ldtilecfg", NULL, 0, &global, 1);
+}
+
+/* Sixteen rows of the grid, counted through: the address of their A at byte `k`, and its stride. */
+static TileView tile_a(GemmGen *g, LLVMValueRef q, LLVMValueRef k)
+{
+    const GemmPlan *p = g->p;
+    uint64_t step_bytes = (uint64_t)p->units * p->unit, all = step_bytes * p->s.steps;
+    LLVMValueRef each = k64(g, p->s.M / 16), k16 = k64(g, 16), zero = k64(g, 0);
+    LLVMValueRef row = mul(g, LLVMBuildURem(g->b, q, each, ""), k16);
+    LLVMValueRef tile = LLVMBuildUDiv(g->b, q, each, "");
+    TileView v;
+    if (!p->pack_a) {
+        LLVMValueRef step = LLVMBuildUDiv(g->b, k, k64(g, step_bytes), "");
+        v = gemm_a_tile(g, tile, step);
+        k = LLVMBuildURem(g->b, k, k64(g, step_bytes), "");
+        v.ptr = at(g, v.ptr, mul(g, row, v.stride));
+    } else {
+        v = gemm_a_tile(g, tile, zero);
+        LLVMValueRef packed = at(g, gemm_packed_a(g), mul(g, q, k64(g, 16 * all)));
+        v.ptr =
+            LLVMBuildSelect(g->b, g->contiguous, at(g, v.ptr, mul(g, row, v.stride)), packed, "");
+        v.stride = LLVMBuildSelect(g->b, g->contiguous, v.stride, k64(g, all), "");
+    }
+    v.ptr = at(g, v.ptr, k);
+    return v;
+}
+
+static TileView tile_c(GemmGen *g, LLVMValueRef q, uint32_t vector)
+{
+    const GemmPiece *pc = &g->p->pieces[vector * g->p->max_pieces];
+    LLVMValueRef each = k64(g, g->p->s.M / 16);
+    TileView v = gemm_c_tile(g, LLVMBuildUDiv(g->b, q, each, ""), gemm_piece_tile(g, pc));
+    LLVMValueRef row = mul(g, LLVMBuildURem(g->b, q, each, ""), k64(g, 16));
+    v.ptr = at(g, at(g, v.ptr, mul(g, row, v.stride)), gemm_piece_column(g, pc, 4));
+    return v;
+}
+
+/* A later call's lines, some of them with each 64 bytes of k. */
+static void prefetch_in_tiles(GemmGen *g, LLVMValueRef q, uint32_t v, LLVMValueRef k)
+{
+    const GemmPlan *p = g->p;
+    uint64_t bytes = (uint64_t)p->units * p->unit * p->s.steps;
+    uint32_t across = (p->n_vectors + 1) / 2, down = ((uint32_t)p->s.rows * p->s.M / 16 + 1) / 2;
+    uint32_t in_block = (uint32_t)(bytes / 64);
+    LLVMValueRef column = k64(g, v / 2), row = LLVMBuildUDiv(g->b, q, k64(g, 2), "");
+    if (g->more_vectors)
+        column = add(g, column, LLVMBuildUDiv(g->b, g->more_vectors, k64(g, 2), ""));
+    LLVMValueRef number = add(g, mul(g, column, k64(g, down)), row);
+    LLVMValueRef step = LLVMBuildUDiv(g->b, k, k64(g, 64), "");
+    gemm_prefetch_some(g, add(g, mul(g, number, k64(g, in_block)), step),
+                       across * down * in_block);
+}
+
+/* nr x nc tiles of C from the q-th row of tiles and vector v on. */
+static void tile_block(GemmGen *g, LLVMValueRef q, uint32_t nr, uint32_t v, uint32_t nc)
+{
+    const GemmPlan *p = g->p;
+    const char *product = p->engine->tile_product(p);
+    uint64_t bytes = (uint64_t)p->units * p->unit * p->s.steps;
+    LLVMValueRef none = NULL;
+    for (uint32_t i = 0; i < nr * nc; i++) {
+        TileView c = tile_c(g, add(g, q, k64(g, i / nc)), v + i % nc);
+        tile_move(g, "llvm.x86.tileloadd64", TILE_C + i, c.ptr, c.stride);
+    }
+    GemmLoop k = gemm_loop_begin(g, &none, 0);
+    prefetch_in_tiles(g, q, v, k.i);
+    for (uint32_t r = 0; r < nr; r++) {
+        TileView a = tile_a(g, add(g, q, k64(g, r)), k.i);
+        tile_move(g, "llvm.x86.tileloadd64", TILE_A + r, a.ptr, a.stride);
+    }
+    /* 64 bytes of k are 16 units, that is 16 rows of the panel. */
+    LLVMValueRef unit = LLVMBuildUDiv(g->b, k.i, k64(g, p->unit), "");
+    LLVMValueRef row = mul(g, unit, k64(g, gemm_row_bytes(p)));
+    for (uint32_t c = 0; c < nc; c++) {
+        LLVMValueRef b = at(g, at(g, gemm_panel(g), row), gemm_vector_offset(g, v + c));
+        tile_move(g, "llvm.x86.tileloadd64", TILE_B + c, b, k64(g, gemm_row_bytes(p)));
+    }
+    for (uint32_t i = 0; i < nr * nc; i++)
+        tile_op(g, product, TILE_C + i, TILE_A + i / nc, TILE_B + i % nc);
+    gemm_loop_end(g, &k, 64, k64(g, bytes), NULL);
+    for (uint32_t i = 0; i < nr * nc; i++) {
+        TileView c = tile_c(g, add(g, q, k64(g, i / nc)), v + i % nc);
+        tile_move(g, "llvm.x86.tilestored64", TILE_C + i, c.ptr, c.stride);
+    }
+}
+
+void gemm_tiles(GemmGen *g)
+{
+    const GemmPlan *p = g->p;
+    uint32_t rows = (uint32_t)p->s.rows * p->s.M / 16;
+    LLVMValueRef none = NULL;
+    /* K of a tile is no whole 64 bytes: steps that lie apart are copied */
+    if (p->pack_a) {
+        LLVMBasicBlockRef copy = LLVMAppendBasicBlockInContext(g->cx, g->fn, "pack_a");
+        LLVMBasicBlockRef go = LLVMAppendBasicBlockInContext(g->cx, g->fn, "tiles");
+        LLVMBuildCondBr(g->b, g->contiguous, go, copy);
+        LLVMPositionBuilderAtEnd(g->b, copy);
+        gemm_pack_a(g);
+        LLVMBuildBr(g->b, go);
+        LLVMPositionBuilderAtEnd(g->b, go);
+    }
+    tile_configure(g);
+    for (uint32_t v = 0; v < p->n_vectors;) {
+        GemmRun run = gemm_run_begin(g, v, 2);
+        uint32_t nc = run.n;
+        if (rows > 1) {
+            GemmLoop l = gemm_loop_begin(g, &none, 0);
+            tile_block(g, l.i, 2, v, nc);
+            gemm_loop_end(g, &l, 2, k64(g, rows / 2 * 2), NULL);
+        }
+        if (rows % 2)
+            tile_block(g, k64(g, rows - 1), 1, v, nc);
+        v = gemm_run_end(g, &run);
+    }
+    ir_intrinsic(g->b, "llvm.x86.tilerelease", NULL, 0, NULL, 0);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * In: a target's triple and instruction sets. Out: the numbers that were measured of such machines.
+ *
+ * The first row that fits is the machine's; a new kind of machine is a new row above those that it
+ * would have had. Figures are ratios to OpenBLAS in f32, one thread, at n = 256, 512, 1024 and 2048
+ * (docs/PERFORMANCE.md, docs/BENCHMARKS.md); P and a number is a design rule of PERFORMANCE. What
+ * is called a guess was never varied.
+ */
+#include "cpu/cpu.h"
+
+/* What all rows have in common so far: only the two x86 machines of the documents were measured. */
+#define EVERYWHERE \
+    .line_bytes = 64,           /* of every x86, and of nearly every AArch64 */ \
+    /* Four k an iteration, which the scheduler may not mix: 1024 0.85 to 0.87, ld n+16 0.81 to \
+     * 0.83; sixteen lose 8 to 19 % (P2). Short kernels have one: half the compile time. */ \
+    .units_at_once = 4, \
+    .short_units = 16, \
+    /* Rows of four vectors, not column by column: 512 0.77 to 0.86, 1024 0.66 to 0.74. */ \
+    .packed_vectors = 4, \
+    .blocks_to_pack = 2,        /* guess: packing is a pass over B, which three blocks read */ \
+    .queues = 2,                /* P6: one or two gain 20 to 25 % at 2048, more never won */ \
+    .l2_bytes = 1 << 20,        /* guess: the least of today's servers */ \
+    .spin_ns = 30000,           /* what waking a thread costs, about */ \
+    /* P5: 4 x 4 workgroups gain 62 to 75 % at 2048; 4, 8 and 32 are the same (0.75 to 0.79). */ \
+    .strands = 16, \
+    .frames_percent = 75,       /* guess: the rest is for what streams through */ \
+    .yield_bytes = 65536,       /* P5: every four steps of k = 16; half as often as at first */ \
+    .blocks_per_thread = 16,    /* guess: a thread that falls behind costs 6 % at most */ \
+    /* So many make the counter's cost vanish: 64 empty workgroups take 1 us, one 0.12. */ \
+    .block_groups = 64, \
+    /* For wait queues: with a bound of four, 18 MB went at 0.96 to 1.03 where L2 is 2 MB. */ \
+    .prefetch_l2s = 16, \
+    /* P7 uses it for the order of blocks; 8, 4 and 2 are the same (0.61 to 0.63), 1 is worse. */ \
+    .panel_groups = 8
+
+/* Three quarters of the registers hold C. P1: 4 x 4 and 6 x 4 are within 3 %, 12 x 2 loses 6 to
+ * 19 %, 16 x 1 is the worst. With 16 registers 4 x 2 is a guess from the same proportion. */
+static const CpuTuning rows[] = {
+    { .name = "x86-64 with AVX-512", .arch = "x86_64", .needs = CPU_AVX512, .vector_bits = 512,
+      .accumulators = 24, .block_vectors = 4, EVERYWHERE },
+    { .name = "x86-64 with AVX2", .arch = "x86_64", .needs = CPU_AVX2, .vector_bits = 256,
+      .accumulators = 12, .block_vectors = 2, EVERYWHERE },
+    { .name = "x86-64", .arch = "x86_64", .vector_bits = 128,
+      .accumulators = 12, .block_vectors = 2, EVERYWHERE },
+    { .name = "any", .arch = "", .vector_bits = 128,
+      .accumulators = 24, .block_vectors = 4, EVERYWHERE },
+};
+
+const CpuTuning *cpu_tuning(const char *triple, uint32_t sets)
+{
+    const CpuTuning *t = rows;
+    while (strncmp(triple, t->arch, strlen(t->arch)) != 0 || (t->needs & ~sets))
+        t++;
+    return t;
+}
