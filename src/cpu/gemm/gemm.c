@@ -126,25 +126,25 @@ static void append_views(Table *t, const TileView *v, uint32_t rows, uint32_t co
     }
 }
 
-void gemm_call(Gemm *g, LLVMBuilderRef b, const GemmShape *s, const TileView *a, const TileView *bt,
-               const TileView *c, LLVMValueRef table, LLVMValueRef scratch, const GemmWhere *where)
+void gemm_call(Gemm *g, LLVMBuilderRef b, const GemmCall *c)
 {
     LLVMTypeRef i64 = LLVMInt64TypeInContext(g->cx);
     LLVMValueRef none = LLVMConstInt(i64, 0, false);
+    const GemmShape *s = &c->shape;
     GemmShape here = *s;
     here.prefetch_a = here.prefetch_b = false;
     LLVMValueRef fn = function_for(g, &here);
     if (s->prefetch_a || s->prefetch_b)
-        fn = LLVMBuildSelect(b, where->prefetch, function_for(g, s), fn, "");
-    LLVMValueRef args[] = {table, scratch, where->cold, where->ahead_a ? where->ahead_a : none,
-                           where->ahead_b ? where->ahead_b : none};
-    Table t = {b, i64, table, 0};
+        fn = LLVMBuildSelect(b, c->prefetch, function_for(g, s), fn, "");
+    LLVMValueRef args[] = {c->table, c->scratch, c->cold, c->ahead_a ? c->ahead_a : none,
+                           c->ahead_b ? c->ahead_b : none};
+    Table t = {b, i64, c->table, 0};
     bool swapped = s->c_col;    /* see normalise */
     if (!swapped)
-        append_views(&t, a, s->rows, s->steps, false);
-    append_views(&t, bt, s->steps, s->cols, swapped);
+        append_views(&t, c->a, s->rows, s->steps, false);
+    append_views(&t, c->b, s->steps, s->cols, swapped);
     if (swapped)
-        append_views(&t, a, s->rows, s->steps, true);
-    append_views(&t, c, s->rows, s->cols, swapped);
+        append_views(&t, c->a, s->rows, s->steps, true);
+    append_views(&t, c->c, s->rows, s->cols, swapped);
     LLVMBuildCall2(b, function_type(g->cx), fn, args, 5, "");
 }

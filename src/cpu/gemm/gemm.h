@@ -38,16 +38,18 @@ Gemm *gemm_new(Arena *a, LLVMModuleRef module, const CpuTarget *t);
 uint64_t gemm_scratch_bytes(Gemm *g, const GemmShape *s);
 uint32_t gemm_table_entries(const GemmShape *s);    /* of 8 bytes */
 
-/* What a call knows of where its operands are. */
-typedef struct GemmWhere {
+/* One call of a kernel. */
+typedef struct GemmCall {
+    GemmShape shape;
+    const TileView *a, *b, *c;  /* rows x steps, steps x cols, rows x cols */
+    LLVMValueRef table, scratch;
     LLVMValueRef cold;          /* i1: A and B are likely in no near cache */
     /* with shape.prefetch_...: i64, bytes from A's and B's tiles to those of a later call, 0: not
      * known; i1: they are to be prefetched */
     LLVMValueRef ahead_a, ahead_b, prefetch;
-} GemmWhere;
+} GemmCall;
 
-/* a: rows x steps, b: steps x cols, c: rows x cols views. Emits at the builder's position. */
-void gemm_call(Gemm *g, LLVMBuilderRef b, const GemmShape *s, const TileView *a, const TileView *bt,
-               const TileView *c, LLVMValueRef table, LLVMValueRef scratch, const GemmWhere *where);
+/* Emits at the builder's position. */
+void gemm_call(Gemm *g, LLVMBuilderRef b, const GemmCall *c);
 
 #endif

@@ -98,7 +98,7 @@ struct GemmGen {
     LLVMBuilderRef b;
     LLVMValueRef fn, table, scratch;
     LLVMValueRef cold;          /* i1: A and B are likely in no near cache */
-    LLVMValueRef ahead_a, ahead_b;  /* i64: GemmWhere's, of the normalised shape */
+    LLVMValueRef ahead_a, ahead_b;  /* i64: GemmCall's, of the normalised shape */
     /* i1: the steps' tiles lie one behind the other, so k runs through */
     LLVMValueRef contiguous;
     LLVMTypeRef i1, i8, i16, i32, i64, ptr;

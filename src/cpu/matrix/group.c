@@ -279,16 +279,19 @@ static void grid_emit(Emit *e, Grid *g)
             c[r * S + k] = view(&g->cells[r * MAX_GRID + k]->to);
     LV cold = emit_env(e, e->b, e->i32, offsetof(CpuEnv, beyond_l2));
     cold = LLVMBuildICmp(e->b, LLVMIntNE, cold, ir_int(e->i32, 0), "");
-    GemmWhere where = { .cold = cold, .ahead_a = ahead_of(e, g->row[0]->a.data[0]),
-                        .ahead_b = ahead_of(e, g->col[0]->b.data[0]) };
-    s.prefetch_a = where.ahead_a;
-    s.prefetch_b = where.ahead_b;
+    GemmCall call = { .a = a, .b = b, .c = c, .cold = cold,
+                      .ahead_a = ahead_of(e, g->row[0]->a.data[0]),
+                      .ahead_b = ahead_of(e, g->col[0]->b.data[0]) };
+    s.prefetch_a = call.ahead_a;
+    s.prefetch_b = call.ahead_b;
     if (s.prefetch_a || s.prefetch_b)
-        where.prefetch = emit_prefetch_wanted(e);
+        call.prefetch = emit_prefetch_wanted(e);
     reserve(e, &s);
     Leader l = mat_leader_begin(e, spv_type_of(e->module, g->row[0]->result));
-    gemm_call(e->matrix->gemm, e->b, &s, a, b, c, mat_table(e, gemm_table_entries(&s)),
-              e->matrix->scratch, &where);
+    call.shape = s;
+    call.table = mat_table(e, gemm_table_entries(&s));
+    call.scratch = e->matrix->scratch;
+    gemm_call(e->matrix->gemm, e->b, &call);
     mat_leader_end(e, &l);
 }
 

@@ -110,10 +110,11 @@ static CpuSubgroupFn *build(Arena *a, const GemmShape *s, const CpuTarget *t,
     LLVMValueRef table =
         LLVMBuildArrayAlloca(b, i64, LLVMConstInt(i64, gemm_table_entries(s), false), "");
     *scratch = gemm_scratch_bytes(g, s);
-    GemmWhere where = { LLVMConstInt(LLVMInt1TypeInContext(cx), 1, false),
-                        LLVMConstInt(i64, 1 << 20, false), NULL,
-                        LLVMConstInt(LLVMInt1TypeInContext(cx), 1, false) };
-    gemm_call(g, b, s, v, v + na, v + na + nb, table, scr, &where);
+    LLVMValueRef yes = LLVMConstInt(LLVMInt1TypeInContext(cx), 1, false);
+    GemmCall call = { .shape = *s, .a = v, .b = v + na, .c = v + na + nb, .table = table,
+                      .scratch = scr, .cold = yes, .prefetch = yes,
+                      .ahead_a = LLVMConstInt(i64, 1 << 20, false) };
+    gemm_call(g, b, &call);
     LLVMBuildRetVoid(b);
     LLVMDisposeBuilder(b);
     CpuOptions o = {.optimise = true};
