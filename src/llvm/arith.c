@@ -13,8 +13,7 @@
 
 typedef LLVMValueRef Val;
 
-static LLVMTypeRef element_of(Val x) { return ir_element(LLVMTypeOf(x)); }
-static unsigned width_of(Val x) { return LLVMGetIntTypeWidth(element_of(x)); }
+static unsigned width_of(Val x) { return LLVMGetIntTypeWidth(ir_element_of(x)); }
 
 /* Poison (a lane that is not active may hold it) becomes any value. */
 static Val freeze(LLVMBuilderRef b, Val x)
@@ -118,7 +117,7 @@ Val arith_resize(LLVMBuilderRef b, Val x, LLVMTypeRef element, bool is_signed)
 /* The amount in x's width, below it. */
 static Val amount_for(LLVMBuilderRef b, Val x, Val amount)
 {
-    amount = arith_resize(b, amount, element_of(x), false);
+    amount = arith_resize(b, amount, ir_element_of(x), false);
     return LLVMBuildAnd(b, amount, ir_inum(x, width_of(x) - 1), "");
 }
 
@@ -148,8 +147,8 @@ static Val low_mask(LLVMBuilderRef b, Val x, Val count)
 
 Val arith_insert_bits(LLVMBuilderRef b, Val base, Val insert, Val offset, Val count)
 {
-    offset = arith_resize(b, offset, element_of(base), false);
-    count = arith_resize(b, count, element_of(base), false);
+    offset = arith_resize(b, offset, ir_element_of(base), false);
+    count = arith_resize(b, count, ir_element_of(base), false);
     Val mask = arith_shl(b, low_mask(b, base, count), offset);
     Val in = LLVMBuildAnd(b, arith_shl(b, insert, offset), mask, "");
     return LLVMBuildOr(b, in, LLVMBuildAnd(b, base, LLVMBuildNot(b, mask, ""), ""), "");
@@ -157,8 +156,8 @@ Val arith_insert_bits(LLVMBuilderRef b, Val base, Val insert, Val offset, Val co
 
 Val arith_extract_bits(LLVMBuilderRef b, Val base, Val offset, Val count, bool is_signed)
 {
-    offset = arith_resize(b, offset, element_of(base), false);
-    count = arith_resize(b, count, element_of(base), false);
+    offset = arith_resize(b, offset, ir_element_of(base), false);
+    count = arith_resize(b, count, ir_element_of(base), false);
     if (!is_signed)
         return LLVMBuildAnd(b, arith_lshr(b, base, offset), low_mask(b, base, count), "");
     Val above = LLVMBuildSub(b, ir_inum(base, width_of(base)), count, "");
@@ -199,7 +198,7 @@ Val arith_find_msb(LLVMBuilderRef b, Val x, bool is_signed)
 
 /* ---- floats ---------------------------------------------------------------------------------- */
 
-static bool is_half(Val x) { return LLVMGetTypeKind(element_of(x)) == LLVMHalfTypeKind; }
+static bool is_half(Val x) { return LLVMGetTypeKind(ir_element_of(x)) == LLVMHalfTypeKind; }
 
 static Val widen_half(LLVMBuilderRef b, Val x)
 {
@@ -257,7 +256,7 @@ Val arith_fmod(LLVMBuilderRef b, Val x, Val y)
 
 static double least_normal(Val x)
 {
-    switch (LLVMGetTypeKind(element_of(x))) {
+    switch (LLVMGetTypeKind(ir_element_of(x))) {
     case LLVMHalfTypeKind: return 0x1p-14;
     case LLVMDoubleTypeKind: return 0x1p-1022;
     default: return 0x1p-126;
@@ -291,7 +290,7 @@ static Val scale_below(LLVMBuilderRef b, Val x, double least, double scale)
  * Small numbers are scaled first, so that it does not underflow. */
 static Val error_of(LLVMBuilderRef b, LLVMOpcode op, Val x, Val y, Val r)
 {
-    bool wide = LLVMGetTypeKind(element_of(x)) == LLVMDoubleTypeKind;
+    bool wide = LLVMGetTypeKind(ir_element_of(x)) == LLVMDoubleTypeKind;
     if (op == LLVMFDiv) {
         Val scale = scale_below(b, x, wide ? 0x1p-900 : 0x1p-100, wide ? 0x1p120 : 0x1p60);
         x = LLVMBuildFMul(b, x, scale, "");

@@ -16,13 +16,15 @@
 typedef LLVMValueRef Val;
 
 static LLVMContextRef context_of(Val x) { return LLVMGetTypeContext(LLVMTypeOf(x)); }
-static LLVMTypeRef element_of(Val x) { return ir_element(LLVMTypeOf(x)); }
-static LLVMTypeRef like(Val x, LLVMTypeRef element) { return ir_type_like(LLVMTypeOf(x), element); }
+static LLVMTypeRef type_like(Val x, LLVMTypeRef element)
+{
+    return ir_type_like(LLVMTypeOf(x), element);
+}
 static LLVMTypeRef ints(Val x, unsigned n)
 {
-    return like(x, LLVMIntTypeInContext(context_of(x), n));
+    return type_like(x, LLVMIntTypeInContext(context_of(x), n));
 }
-static LLVMTypeRef floats(Val x) { return like(x, LLVMFloatTypeInContext(context_of(x))); }
+static LLVMTypeRef floats(Val x) { return type_like(x, LLVMFloatTypeInContext(context_of(x))); }
 
 static Val and_(LLVMBuilderRef b, Val x, uint64_t n)
 {
@@ -37,7 +39,7 @@ static Val lshr(LLVMBuilderRef b, Val x, unsigned n)
 {
     return LLVMBuildLShr(b, x, ir_inum(x, n), "");
 }
-static Val cast(LLVMBuilderRef b, Val x, LLVMTypeRef t) { return LLVMBuildBitCast(b, x, t, ""); }
+static Val bitcast(LLVMBuilderRef b, Val x, LLVMTypeRef t) { return LLVMBuildBitCast(b, x, t, ""); }
 static Val pick(LLVMBuilderRef b, Val c, Val x, Val y) { return LLVMBuildSelect(b, c, x, y, ""); }
 
 static Val ieq(LLVMBuilderRef b, Val x, uint64_t n)
@@ -50,7 +52,7 @@ static Val above(LLVMBuilderRef b, Val x, uint64_t n)
     return LLVMBuildICmp(b, LLVMIntUGT, x, ir_inum(x, n), "");
 }
 
-static bool is_double(Val x) { return LLVMGetTypeKind(element_of(x)) == LLVMDoubleTypeKind; }
+static bool is_double(Val x) { return LLVMGetTypeKind(ir_element_of(x)) == LLVMDoubleTypeKind; }
 
 /* ---- small floats ---------------------------------------------------------------------------- */
 
@@ -77,14 +79,14 @@ static Val widen_tiny(LLVMBuilderRef b, Val x, Comp c)
     unsigned sign_bit = 1u << (f.bits - 1);
     Val i = LLVMBuildZExt(b, x, ints(x, 32), "");
     Val low = and_(b, i, sign_bit - 1), sign = shl(b, and_(b, i, sign_bit), 32 - f.bits);
-    Val scaled = LLVMBuildFMul(b, cast(b, shl(b, low, 23 - f.mantissa), floats(i)),
+    Val scaled = LLVMBuildFMul(b, bitcast(b, shl(b, low, 23 - f.mantissa), floats(i)),
                                ir_real(floats(i), ldexp(1, 127 - (int)f.bias)), "");
-    Val r = cast(b, scaled, LLVMTypeOf(i));
+    Val r = bitcast(b, scaled, LLVMTypeOf(i));
     if (c == COMP_E5M2)
         r = pick(b, ieq(b, low, f.overflow), ir_inum(i, 0x7f800000), r);
     if (f.nan)
         r = pick(b, above(b, low, f.overflow - (c == COMP_E4M3)), ir_inum(i, 0x7fc00000), r);
-    return cast(b, or_(b, r, sign), floats(i));
+    return bitcast(b, or_(b, r, sign), floats(i));
 }
 
 /* A bare exponent: 2^-127 is a denormal of float's, the last code NaN. */
@@ -92,7 +94,7 @@ static Val widen_e8m0(LLVMBuilderRef b, Val x)
 {
     Val i = LLVMBuildZExt(b, x, ints(x, 32), "");
     Val r = pick(b, ieq(b, i, 0xff), ir_inum(i, 0x7fc00000), shl(b, i, 23));
-    return cast(b, pick(b, ieq(b, i, 0), ir_inum(i, 0x400000), r), floats(i));
+    return bitcast(b, pick(b, ieq(b, i, 0), ir_inum(i, 0x400000), r), floats(i));
 }
 
 /* 64ths. */
@@ -109,16 +111,16 @@ static Val narrow_tiny(LLVMBuilderRef b, Val x, Comp c, bool saturate)
     Tiny f = tiny(c);
     unsigned drop = 23 - f.mantissa;
     int least = 1 - (int)f.bias;                    /* exponent of the smallest normal */
-    Val i = cast(b, x, ints(x, 32));
+    Val i = bitcast(b, x, ints(x, 32));
     Val sign = and_(b, lshr(b, i, 24), 0x80), a = and_(b, i, 0x7fffffff);
     Val odd = and_(b, lshr(b, a, drop), 1);
     Val up = LLVMBuildAdd(b, a, LLVMBuildAdd(b, odd, ir_inum(a, (1u << (drop - 1)) - 1), ""), "");
     Val normal = LLVMBuildSub(b, lshr(b, up, drop), ir_inum(a, (127 - f.bias) << f.mantissa), "");
     double magic = ldexp(1, 23 + least - (int)f.mantissa);
-    Val sum = LLVMBuildFAdd(b, cast(b, a, LLVMTypeOf(x)), ir_fnum(x, magic), "");
+    Val sum = LLVMBuildFAdd(b, bitcast(b, a, LLVMTypeOf(x)), ir_fnum(x, magic), "");
     uint32_t magic_bits;
     memcpy(&magic_bits, &(float){ (float)magic }, 4);
-    Val denormal = LLVMBuildSub(b, cast(b, sum, LLVMTypeOf(i)), ir_inum(i, magic_bits), "");
+    Val denormal = LLVMBuildSub(b, bitcast(b, sum, LLVMTypeOf(i)), ir_inum(i, magic_bits), "");
     Val small = LLVMBuildICmp(b, LLVMIntULT, a, ir_inum(a, (uint32_t)(127 + least) << 23), "");
     Val r = pick(b, small, denormal, normal);
     Val over = LLVMBuildAnd(b, LLVMBuildNot(b, small, ""),
@@ -130,36 +132,36 @@ static Val narrow_tiny(LLVMBuilderRef b, Val x, Comp c, bool saturate)
 
 static Val widen_bf16(LLVMBuilderRef b, Val x)
 {
-    Val i = LLVMBuildZExt(b, cast(b, x, ints(x, 16)), ints(x, 32), "");
-    return cast(b, shl(b, i, 16), floats(x));
+    Val i = LLVMBuildZExt(b, bitcast(b, x, ints(x, 16)), ints(x, 32), "");
+    return bitcast(b, shl(b, i, 16), floats(x));
 }
 
 static Val narrow_bf16(LLVMBuilderRef b, Val x)
 {
-    Val i = cast(b, x, ints(x, 32));
+    Val i = bitcast(b, x, ints(x, 32));
     Val odd = and_(b, lshr(b, i, 16), 1);
     Val up = LLVMBuildAdd(b, i, LLVMBuildAdd(b, odd, ir_inum(i, 0x7fff), ""), "");
     Val nan = LLVMBuildFCmp(b, LLVMRealUNO, x, x, "");
     Val r = pick(b, nan, or_(b, i, ir_inum(i, 0x400000)), up);
     r = LLVMBuildTrunc(b, lshr(b, r, 16), ints(x, 16), "");
-    return cast(b, r, like(x, LLVMBFloatTypeInContext(context_of(x))));
+    return bitcast(b, r, type_like(x, LLVMBFloatTypeInContext(context_of(x))));
 }
 
 /* A double as a float with 11 mantissa bits and the "or" of the others in the twelfth. */
 static Val sticky_float(LLVMBuilderRef b, Val x)
 {
-    Val i = cast(b, x, ints(x, 64));
+    Val i = bitcast(b, x, ints(x, 64));
     uint64_t low = (UINT64_C(1) << 40) - 1;
     Val some = LLVMBuildICmp(b, LLVMIntNE, and_(b, i, low), ir_inum(i, 0), "");
     Val keep =
         or_(b, and_(b, i, ~low), pick(b, some, ir_inum(i, UINT64_C(1) << 40), ir_inum(i, 0)));
-    return LLVMBuildFPTrunc(b, cast(b, keep, LLVMTypeOf(x)), floats(x), "");
+    return LLVMBuildFPTrunc(b, bitcast(b, keep, LLVMTypeOf(x)), floats(x), "");
 }
 
 /* ---- float to float -------------------------------------------------------------------------- */
 
 /* To float, or double where it is one. Exact. */
-static Val widen(LLVMBuilderRef b, Val x, Comp from)
+static Val widen_float(LLVMBuilderRef b, Val x, Comp from)
 {
     switch (from) {
     case COMP_F16: return LLVMBuildFPExt(b, x, floats(x), "");
@@ -173,9 +175,9 @@ static Val widen(LLVMBuilderRef b, Val x, Comp from)
 }
 
 /* x is float or double. To nearest even. */
-static Val narrow(LLVMBuilderRef b, Val x, Comp to, bool saturate)
+static Val narrow_float(LLVMBuilderRef b, Val x, Comp to, bool saturate)
 {
-    LLVMTypeRef t = like(x, comp_type(context_of(x), to));
+    LLVMTypeRef t = type_like(x, comp_type(context_of(x), to));
     if (to == COMP_F64)
         return is_double(x) ? x : LLVMBuildFPExt(b, x, t, "");
     if (to == COMP_F32)
@@ -190,13 +192,13 @@ static Val narrow(LLVMBuilderRef b, Val x, Comp to, bool saturate)
 /* Steps `r`, x rounded to nearest in `to`, by one unit where it lies on the wrong side of x. */
 static Val directed(LLVMBuilderRef b, Val x, Val r, Comp to, Rounding rounding)
 {
-    Val back = widen(b, r, to);
+    Val back = widen_float(b, r, to);
     if (is_double(x) && !is_double(back))
         back = LLVMBuildFPExt(b, back, LLVMTypeOf(x), "");
     Val high = LLVMBuildFCmp(b, LLVMRealOGT, back, x, "");
     Val low = LLVMBuildFCmp(b, LLVMRealOLT, back, x, "");
     Val minus = LLVMBuildFCmp(b, LLVMRealOLT, x, ir_fnum(x, 0), "");
-    Val i = cast(b, r, ints(r, comp_bytes(to) * 8));
+    Val i = bitcast(b, r, ints(r, comp_bytes(to) * 8));
     /* the magnitude shrinks or grows by one unit; zeros grow into the sign of x */
     Val signed_ =
         or_(b, and_(b, i, (UINT64_C(1) << (comp_bytes(to) * 8 - 1)) - 1),
@@ -214,14 +216,14 @@ static Val directed(LLVMBuilderRef b, Val x, Val r, Comp to, Rounding rounding)
         shrink = LLVMBuildAnd(b, far, wrong_sign, "");
         grow = LLVMBuildAnd(b, near, LLVMBuildNot(b, wrong_sign, ""), "");
     }
-    return cast(b, pick(b, shrink, in, pick(b, grow, out, i)), LLVMTypeOf(r));
+    return bitcast(b, pick(b, shrink, in, pick(b, grow, out, i)), LLVMTypeOf(r));
 }
 
 static Val float_to_float(LLVMBuilderRef b, Val x, Comp from, Comp to, Rounding rounding,
                           bool saturate)
 {
-    x = widen(b, x, from);
-    Val r = narrow(b, x, to, saturate);
+    x = widen_float(b, x, from);
+    Val r = narrow_float(b, x, to, saturate);
     bool directs = rounding != ROUND_NEAREST && comp_bytes(to) < (is_double(x) ? 8 : 4) &&
                    to != COMP_E4M3 && to != COMP_E5M2;
     return directs ? directed(b, x, r, to, rounding) : r;
@@ -232,7 +234,7 @@ static Val float_to_float(LLVMBuilderRef b, Val x, Comp from, Comp to, Rounding 
 static Val float_to_int(LLVMBuilderRef b, Val x, Comp from, Comp to, Rounding rounding,
                         bool saturate)
 {
-    x = widen(b, x, from);
+    x = widen_float(b, x, from);
     if (rounding == ROUND_UP || rounding == ROUND_DOWN)
         x = ir_unary(b, rounding == ROUND_UP ? "llvm.ceil" : "llvm.floor", x);
     LLVMTypeRef t = ints(x, comp_bytes(to) * 8);
@@ -249,7 +251,7 @@ static Val float_to_int(LLVMBuilderRef b, Val x, Comp from, Comp to, Rounding ro
 
 static Val int_as_float(LLVMBuilderRef b, Val x, LLVMTypeRef element, bool is_signed)
 {
-    LLVMTypeRef t = like(x, element);
+    LLVMTypeRef t = type_like(x, element);
     return is_signed ? LLVMBuildSIToFP(b, x, t, "") : LLVMBuildUIToFP(b, x, t, "");
 }
 
@@ -257,7 +259,7 @@ static Val int_as_float(LLVMBuilderRef b, Val x, LLVMTypeRef element, bool is_si
  * dropped. */
 static Val leading_bits(LLVMBuilderRef b, Val magnitude, unsigned keep, bool sticky)
 {
-    unsigned w = LLVMGetIntTypeWidth(element_of(magnitude));
+    unsigned w = LLVMGetIntTypeWidth(ir_element_of(magnitude));
     LLVMTypeRef t = LLVMTypeOf(magnitude);
     Val args[2] = { magnitude,
                     LLVMConstInt(LLVMInt1TypeInContext(context_of(magnitude)), 0, false) };
@@ -297,8 +299,8 @@ static Val int_to_float_slow(LLVMBuilderRef b, Val x, Comp from, Comp to, Roundi
             if (rounding == ROUND_UP)
                 outward = LLVMBuildNot(b, outward, "");
             Val step = LLVMBuildAnd(b, outward, LLVMBuildNot(b, exact, ""), "");
-            Val i = cast(b, r, LLVMTypeOf(x));
-            r = cast(b, LLVMBuildAdd(b, i, LLVMBuildZExt(b, step, LLVMTypeOf(x), ""), ""),
+            Val i = bitcast(b, r, LLVMTypeOf(x));
+            r = bitcast(b, LLVMBuildAdd(b, i, LLVMBuildZExt(b, step, LLVMTypeOf(x), ""), ""),
                      LLVMTypeOf(r));
         }
         return minus ? pick(b, minus, LLVMBuildFNeg(b, r, ""), r) : r;
@@ -358,7 +360,7 @@ Val arith_convert(LLVMBuilderRef b, Val x, Comp from, Comp to, Rounding rounding
 /* SPIR-V, 3.3.11, OpQuantizeToF16: what has no normal f16 becomes a zero, overflow an infinity. */
 Val arith_quantize_f16(LLVMBuilderRef b, Val x)
 {
-    Val h = LLVMBuildFPTrunc(b, x, like(x, LLVMHalfTypeInContext(context_of(x))), "");
+    Val h = LLVMBuildFPTrunc(b, x, type_like(x, LLVMHalfTypeInContext(context_of(x))), "");
     Val r = LLVMBuildFPExt(b, h, LLVMTypeOf(x), "");
     Val small = LLVMBuildFCmp(b, LLVMRealOLT, ir_unary(b, "llvm.fabs", r), ir_fnum(r, 0x1p-14), "");
     return pick(b, small, ir_binary(b, "llvm.copysign", ir_fnum(r, 0), r), r);

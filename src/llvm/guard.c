@@ -45,7 +45,7 @@ static void install(void)
     LLVMInstallFatalErrorHandler(on_fatal_error);
 }
 
-static void *run(void *argument)
+static void *run_guarded(void *argument)
 {
     Guard *g = argument;
     current = g;
@@ -67,11 +67,11 @@ bool llvm_guarded(bool (*work)(void *user), void (*fatal)(void *user, const char
     pthread_t thread;
     pthread_attr_init(&attributes);
     bool started = pthread_attr_setstacksize(&attributes, THREAD_STACK) == 0 &&
-                   thread_start(&thread, &attributes, "heddle llvm", run, &g) == 0;
+                   thread_start(&thread, &attributes, "heddle llvm", run_guarded, &g) == 0;
     pthread_attr_destroy(&attributes);
     if (started)
         pthread_join(thread, NULL);
     else
-        run(&g);
+        run_guarded(&g);
     return g.ok;
 }

@@ -14,6 +14,8 @@ static bool is_vector_type(LLVMTypeRef t) { return LLVMGetTypeKind(t) == LLVMVec
 
 LLVMTypeRef ir_element(LLVMTypeRef t) { return is_vector_type(t) ? LLVMGetElementType(t) : t; }
 
+LLVMTypeRef ir_element_of(Val v) { return ir_element(LLVMTypeOf(v)); }
+
 LLVMTypeRef ir_type_like(LLVMTypeRef like, LLVMTypeRef element)
 {
     return is_vector_type(like) ? LLVMVectorType(element, LLVMGetVectorSize(like)) : element;

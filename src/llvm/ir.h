@@ -16,6 +16,7 @@ enum { IR_MAX_LANES = 1024 };   /* of vectors that are shuffled, and of constant
 /* ---- types ----------------------------------------------------------------------------------- */
 
 LLVMTypeRef ir_element(LLVMTypeRef t);                  /* of a vector; of a scalar itself */
+LLVMTypeRef ir_element_of(LLVMValueRef v);              /* of its type */
 /* `like` with its element type replaced: the same number of lanes. */
 LLVMTypeRef ir_type_like(LLVMTypeRef like, LLVMTypeRef element);
 bool ir_is_vector(LLVMValueRef v);

@@ -39,7 +39,7 @@ Val math_fma(LLVMBuilderRef b, Val x, Val y, Val z)
     return ir_intrinsic(b, "llvm.fmuladd", &t, 1, args, 3);
 }
 
-static M open(LLVMBuilderRef b, Val x)
+static M math_of(LLVMBuilderRef b, Val x)
 {
     LLVMTypeRef t = LLVMTypeOf(x);
     LLVMContextRef cx = LLVMGetTypeContext(t);
@@ -85,7 +85,7 @@ static Val poly(M *m, Val x, const double *c, unsigned n)
          sizeof((const double[]){ __VA_ARGS__ }) / sizeof(double))
 
 /* Bounds that let NaN through. */
-static Val clamp(M *m, Val x, double lo, double hi)
+static Val clamp_between(M *m, Val x, double lo, double hi)
 {
     x = pick(m, cmp(m, LLVMRealOGT, x, hi), num(m, hi), x);
     return pick(m, cmp(m, LLVMRealOLT, x, lo), num(m, lo), x);
@@ -163,7 +163,7 @@ Val math_libm(LLVMBuilderRef b, const char *name, Val x, Val y)
     return narrow ? LLVMBuildFPTrunc(b, r, t, "") : r;
 }
 
-static Val apply(LLVMBuilderRef b, Val x, Unary *in_float, const char *libm)
+static Val apply_unary(LLVMBuilderRef b, Val x, Unary *in_float, const char *libm)
 {
     if (is_kind(x, LLVMDoubleTypeKind))
         return call_libm(b, libm, x, NULL);
@@ -171,14 +171,14 @@ static Val apply(LLVMBuilderRef b, Val x, Unary *in_float, const char *libm)
     bool narrow = !is_kind(x, LLVMFloatTypeKind);
     if (narrow)
         x = to_float(b, x);
-    M m = open(b, x);
+    M m = math_of(b, x);
     Val r = in_float(&m, x);
     return narrow ? LLVMBuildFPTrunc(b, r, t, "") : r;
 }
 
 typedef Val Binary(M *m, Val x, Val y);
 
-static Val apply2(LLVMBuilderRef b, Val x, Val y, Binary *in_float, const char *libm)
+static Val apply_binary(LLVMBuilderRef b, Val x, Val y, Binary *in_float, const char *libm)
 {
     if (is_kind(x, LLVMDoubleTypeKind))
         return call_libm(b, libm, x, y);
@@ -188,7 +188,7 @@ static Val apply2(LLVMBuilderRef b, Val x, Val y, Binary *in_float, const char *
         x = to_float(b, x);
         y = to_float(b, y);
     }
-    M m = open(b, x);
+    M m = math_of(b, x);
     Val r = in_float(&m, x, y);
     return narrow ? LLVMBuildFPTrunc(b, r, t, "") : r;
 }
@@ -197,7 +197,7 @@ static Val apply2(LLVMBuilderRef b, Val x, Val y, Binary *in_float, const char *
 
 static Val exp2_float(M *m, Val x)
 {
-    x = clamp(m, x, -151, 129);
+    x = clamp_between(m, x, -151, 129);
     Val n, r = sub(m, x, nearest(m, x, &n));
     Val p = POLY(m, r, 0x1.62e43p-1, 0x1.ebfbdcp-3, 0x1.c6af7ap-5, 0x1.3b2dd2p-7, 0x1.5f0956p-10,
                  0x1.417ae8p-13);
@@ -207,7 +207,7 @@ static Val exp2_float(M *m, Val x)
 /* 2^shift * e^x. ln 2 is split so that n * high is exact: 16 + 8 bits. */
 static Val exp_shifted(M *m, Val x, int shift)
 {
-    x = clamp(m, x, -105, 90);
+    x = clamp_between(m, x, -105, 90);
     Val n, t = nearest(m, mul(m, x, num(m, 0x1.715476p+0)), &n);
     Val r = mad(m, t, num(m, -0x1.62e4p-1), x);
     r = mad(m, t, num(m, -0x1.7f7d1cp-20), r);
@@ -240,7 +240,7 @@ static Val cosh_float(M *m, Val x)
 static Val tanh_float(M *m, Val x)
 {
     Val a = fabsv(m, x);
-    Val bounded = clamp(m, a, 0, 10);   /* 1 from 9.02 on */
+    Val bounded = clamp_between(m, a, 0, 10);   /* 1 from 9.02 on */
     Val e = exp_float(m, add(m, bounded, bounded));
     Val large = sub(m, num(m, 1), quot(m, num(m, 2), add(m, e, num(m, 1))));
     Val z = mul(m, a, a);
@@ -253,7 +253,7 @@ static Val tanh_float(M *m, Val x)
 /* ---- logarithms ------------------------------------------------------------------------------ */
 
 /* x = (1 + f) * 2^e with 1 + f in [sqrt(1/2), sqrt(2)); finite x > 0. */
-static Val split(M *m, Val x, Val *e)
+static Val split_exponent(M *m, Val x, Val *e)
 {
     Val small = cmp(m, LLVMRealOLT, x, 0x1p-126);
     Val i = bits(m, pick(m, small, mul(m, x, num(m, 0x1p23)), x));
@@ -281,7 +281,7 @@ static Val log_edges(M *m, Val x, Val r)
 
 static Val log_float(M *m, Val x)
 {
-    Val e, f = split(m, x, &e);
+    Val e, f = split_exponent(m, x, &e);
     Val tail = mad(m, e, num(m, 0x1.7f7d1cp-20), log_tail(m, f));
     Val r = mad(m, e, num(m, 0x1.62e4p-1), add(m, f, tail));
     return log_edges(m, x, r);
@@ -289,7 +289,7 @@ static Val log_float(M *m, Val x)
 
 static Val log2_float(M *m, Val x)
 {
-    Val e, f = split(m, x, &e);
+    Val e, f = split_exponent(m, x, &e);
     Val tail = mad(m, f, num(m, 0x1.4ae0cp-26), mul(m, log_tail(m, f), num(m, 0x1.715476p+0)));
     return log_edges(m, x, add(m, e, mad(m, f, num(m, 0x1.715476p+0), tail)));
 }
@@ -345,7 +345,7 @@ static Val atanh_float(M *m, Val x)
 static Val pow_float(M *m, Val x, Val y)
 {
     LLVMTypeRef wide = ir_type_like(m->t, LLVMDoubleTypeInContext(LLVMGetTypeContext(m->t)));
-    Val e, f = split(m, x, &e);
+    Val e, f = split_exponent(m, x, &e);
     M d = { m->b, wide, ir_type_like(wide, LLVMInt64TypeInContext(LLVMGetTypeContext(wide))) };
     e = LLVMBuildFPExt(m->b, e, wide, "");
     f = LLVMBuildFPExt(m->b, f, wide, "");
@@ -356,7 +356,7 @@ static Val pow_float(M *m, Val x, Val y)
     l = pick(&d, cmp(m, LLVMRealOEQ, x, 0), num(&d, -INFINITY), l);
     l = pick(&d, cmp(m, LLVMRealOEQ, x, INFINITY), num(&d, INFINITY), l);
     l = pick(&d, cmp(m, LLVMRealULT, x, 0), num(&d, NAN), l);
-    Val t = clamp(&d, mul(&d, LLVMBuildFPExt(m->b, y, wide, ""), l), -200, 200);
+    Val t = clamp_between(&d, mul(&d, LLVMBuildFPExt(m->b, y, wide, ""), l), -200, 200);
     Val shifted = add(&d, t, num(&d, 0x1.8p52));
     Val n = isub(&d, bits(&d, shifted), bits(&d, num(&d, 0x1.8p52)));
     Val r = sub(&d, t, sub(&d, shifted, num(&d, 0x1.8p52)));
@@ -378,7 +378,7 @@ static const uint32_t inv_pi[6] = {
 
 /* The word number `at` + k of inv_pi for lanes' at in 0..3; at + k = 0 is the zero before the
  * point. */
-static Val word(M *m, Val at, int k)
+static Val pi_word(M *m, Val at, int k)
 {
     Val r = inum(m, k < 3 ? inv_pi[k + 2] : inv_pi[5]);
     for (int i = 2; i >= 0; i--) {
@@ -412,7 +412,7 @@ static void build_reduction(M *m, Val x, Val *quadrant, Val *remainder)
     Val s = LLVMBuildAnd(b, e, inum(m, 31), "");
     Val words[4];
     for (int k = 0; k < 4; k++)
-        words[k] = word(m, at, k);
+        words[k] = pi_word(m, at, k);
     Val wide = LLVMBuildZExt(b, mant, i64, "");
     Val part[3];
     for (int k = 0; k < 3; k++) {
@@ -478,9 +478,10 @@ static Val phi2(M *m, LLVMTypeRef t, Val x, LLVMBasicBlockRef from_x, Val y,
 
 /* |x| = quadrant * pi/2 + remainder. Up to 2^13 pi/2 is taken off in three parts of 8, 11 and 24
  * bits, the first two exact without a fused multiply. Infinities leave NaN. */
-static Val reduce(M *m, Val a, Val *quadrant)
+static Val reduce_angle(M *m, Val a, Val *quadrant)
 {
-    Val near_q, n = nearest(m, mul(m, clamp(m, a, 0, 0x1p14), num(m, 0x1.45f306p-1)), &near_q);
+    Val near_q,
+        n = nearest(m, mul(m, clamp_between(m, a, 0, 0x1p14), num(m, 0x1.45f306p-1)), &near_q);
     Val r = mad(m, n, num(m, -0x1.92p0), a);
     r = mad(m, n, num(m, -0x1.fb4p-12), r);
     r = mad(m, n, num(m, -0x1.4442d2p-24), r);
@@ -543,7 +544,7 @@ static Val flip_with(M *m, Val x, Val sign_of)
 
 static Val sin_float(M *m, Val x)
 {
-    Val q, r = reduce(m, fabsv(m, x), &q);
+    Val q, r = reduce_angle(m, fabsv(m, x), &q);
     Val z = mul(m, r, r);
     Val y = pick(m, odd(m, q), cos_poly(m, z), sin_poly(m, r, z));
     return flip_with(m, flip(m, y, q), x);
@@ -551,7 +552,7 @@ static Val sin_float(M *m, Val x)
 
 static Val cos_float(M *m, Val x)
 {
-    Val q, r = reduce(m, fabsv(m, x), &q);
+    Val q, r = reduce_angle(m, fabsv(m, x), &q);
     Val z = mul(m, r, r);
     Val y = pick(m, odd(m, q), sin_poly(m, r, z), cos_poly(m, z));
     return flip(m, y, iadd(m, q, inum(m, 1)));
@@ -559,7 +560,7 @@ static Val cos_float(M *m, Val x)
 
 static Val tan_float(M *m, Val x)
 {
-    Val q, r = reduce(m, fabsv(m, x), &q);
+    Val q, r = reduce_angle(m, fabsv(m, x), &q);
     Val z = mul(m, r, r), s = sin_poly(m, r, z), c = cos_poly(m, z), o = odd(m, q);
     Val y = quot(m, pick(m, o, neg(m, c), s), pick(m, o, s, c));
     return flip_with(m, y, x);
@@ -652,42 +653,45 @@ Val math_sqrt(LLVMBuilderRef b, Val x) { return ir_unary(b, "llvm.sqrt", x); }
 Val math_rsqrt(LLVMBuilderRef b, Val x)
 {
     if (!is_kind(x, LLVMDoubleTypeKind))
-        return apply(b, x, rsqrt_float, NULL);
-    M m = open(b, x);
+        return apply_unary(b, x, rsqrt_float, NULL);
+    M m = math_of(b, x);
     return rsqrt_float(&m, x);
 }
 
-Val math_exp(LLVMBuilderRef b, Val x) { return apply(b, x, exp_float, "exp"); }
-Val math_exp2(LLVMBuilderRef b, Val x) { return apply(b, x, exp2_float, "exp2"); }
-Val math_log(LLVMBuilderRef b, Val x) { return apply(b, x, log_float, "log"); }
-Val math_log2(LLVMBuilderRef b, Val x) { return apply(b, x, log2_float, "log2"); }
-Val math_pow(LLVMBuilderRef b, Val x, Val y) { return apply2(b, x, y, pow_float, "pow"); }
-Val math_sin(LLVMBuilderRef b, Val x) { return apply(b, x, sin_float, "sin"); }
-Val math_cos(LLVMBuilderRef b, Val x) { return apply(b, x, cos_float, "cos"); }
-Val math_tan(LLVMBuilderRef b, Val x) { return apply(b, x, tan_float, "tan"); }
-Val math_asin(LLVMBuilderRef b, Val x) { return apply(b, x, asin_float, "asin"); }
-Val math_acos(LLVMBuilderRef b, Val x) { return apply(b, x, acos_float, "acos"); }
-Val math_atan(LLVMBuilderRef b, Val x) { return apply(b, x, atan_float, "atan"); }
-Val math_atan2(LLVMBuilderRef b, Val y, Val x) { return apply2(b, y, x, atan2_float, "atan2"); }
-Val math_sinh(LLVMBuilderRef b, Val x) { return apply(b, x, sinh_float, "sinh"); }
-Val math_cosh(LLVMBuilderRef b, Val x) { return apply(b, x, cosh_float, "cosh"); }
-Val math_tanh(LLVMBuilderRef b, Val x) { return apply(b, x, tanh_float, "tanh"); }
-Val math_asinh(LLVMBuilderRef b, Val x) { return apply(b, x, asinh_float, "asinh"); }
-Val math_acosh(LLVMBuilderRef b, Val x) { return apply(b, x, acosh_float, "acosh"); }
-Val math_atanh(LLVMBuilderRef b, Val x) { return apply(b, x, atanh_float, "atanh"); }
+Val math_exp(LLVMBuilderRef b, Val x) { return apply_unary(b, x, exp_float, "exp"); }
+Val math_exp2(LLVMBuilderRef b, Val x) { return apply_unary(b, x, exp2_float, "exp2"); }
+Val math_log(LLVMBuilderRef b, Val x) { return apply_unary(b, x, log_float, "log"); }
+Val math_log2(LLVMBuilderRef b, Val x) { return apply_unary(b, x, log2_float, "log2"); }
+Val math_pow(LLVMBuilderRef b, Val x, Val y) { return apply_binary(b, x, y, pow_float, "pow"); }
+Val math_sin(LLVMBuilderRef b, Val x) { return apply_unary(b, x, sin_float, "sin"); }
+Val math_cos(LLVMBuilderRef b, Val x) { return apply_unary(b, x, cos_float, "cos"); }
+Val math_tan(LLVMBuilderRef b, Val x) { return apply_unary(b, x, tan_float, "tan"); }
+Val math_asin(LLVMBuilderRef b, Val x) { return apply_unary(b, x, asin_float, "asin"); }
+Val math_acos(LLVMBuilderRef b, Val x) { return apply_unary(b, x, acos_float, "acos"); }
+Val math_atan(LLVMBuilderRef b, Val x) { return apply_unary(b, x, atan_float, "atan"); }
+Val math_atan2(LLVMBuilderRef b, Val y, Val x)
+{
+    return apply_binary(b, y, x, atan2_float, "atan2");
+}
+Val math_sinh(LLVMBuilderRef b, Val x) { return apply_unary(b, x, sinh_float, "sinh"); }
+Val math_cosh(LLVMBuilderRef b, Val x) { return apply_unary(b, x, cosh_float, "cosh"); }
+Val math_tanh(LLVMBuilderRef b, Val x) { return apply_unary(b, x, tanh_float, "tanh"); }
+Val math_asinh(LLVMBuilderRef b, Val x) { return apply_unary(b, x, asinh_float, "asinh"); }
+Val math_acosh(LLVMBuilderRef b, Val x) { return apply_unary(b, x, acosh_float, "acosh"); }
+Val math_atanh(LLVMBuilderRef b, Val x) { return apply_unary(b, x, atanh_float, "atanh"); }
 
 /* The two formats that exponents are taken apart in. */
-typedef struct Format { unsigned mantissa, bias, mask; } Format;
+typedef struct FloatFields { unsigned mantissa, bias, mask; } FloatFields;
 
-static Format format_of(M *m)
+static FloatFields fields_of(M *m)
 {
     bool wide = LLVMGetTypeKind(ir_element(m->t)) == LLVMDoubleTypeKind;
-    return wide ? (Format){ 52, 1023, 2047 } : (Format){ 23, 127, 255 };
+    return wide ? (FloatFields){ 52, 1023, 2047 } : (FloatFields){ 23, 127, 255 };
 }
 
 static Val frexp_bits(M *m, Val x, Val *e)
 {
-    Format f = format_of(m);
+    FloatFields f = fields_of(m);
     int lift = (int)f.mantissa + 1;
     Val a = fabsv(m, x);
     Val small = cmp(m, LLVMRealOLT, a, ldexp(1, 1 - (int)f.bias));
@@ -712,14 +716,14 @@ Val math_frexp(LLVMBuilderRef b, Val x, Val *e)
     bool narrow = !is_kind(x, LLVMFloatTypeKind) && !is_kind(x, LLVMDoubleTypeKind);
     if (narrow)
         x = to_float(b, x);
-    M m = open(b, x);
+    M m = math_of(b, x);
     Val r = frexp_bits(&m, x, e);
     if (m.it != i32)
         *e = LLVMBuildTrunc(b, *e, i32, "");
     return narrow ? LLVMBuildFPTrunc(b, r, t, "") : r;
 }
 
-static Val power_of_two(M *m, Format f, Val n)
+static Val power_of_two(M *m, FloatFields f, Val n)
 {
     return real(m, shl(m, iadd(m, n, inum(m, f.bias)), f.mantissa));
 }
@@ -738,8 +742,8 @@ Val math_ldexp(LLVMBuilderRef b, Val x, Val e)
     bool narrow = !is_kind(x, LLVMFloatTypeKind) && !is_kind(x, LLVMDoubleTypeKind);
     if (narrow)
         x = to_float(b, x);
-    M m = open(b, x);
-    Format f = format_of(&m);
+    M m = math_of(b, x);
+    FloatFields f = fields_of(&m);
     Val n, mant = frexp_bits(&m, x, &n);
     int64_t bias = f.bias;
     if (LLVMTypeOf(e) != m.it)

@@ -296,25 +296,10 @@ void emit_store_leaf(Emit *e, const Pointer *p, int64_t byte, const SpvType *t, 
 LV emit_masked_load(Emit *e, LT type, LV address, unsigned align, LV mask);
 void emit_masked_store(Emit *e, LV v, LV address, unsigned align, LV mask);
 
-/* ---- wait_queues.c: SPV_QCOM_multiple_wait_queues -------------------------------------------- */
+/* ---- matrix/prefetch.c ----------------------------------------------------------------------- */
 
-/* What a load of a matrix reads: `lines` runs of `bytes` each, `stride` (i64) apart from `p` on. */
-typedef struct AheadLines {
-    LV p, stride;
-    uint32_t lines, bytes;
-    /* by dimension of a tensor layout: bytes (i64) to the next block of so many elements */
-    const LV *strides;
-    const uint64_t *block;
-    uint32_t n_dims;
-} AheadLines;
-
-/* In a loop that asks for wait queues: bytes (i64) from what a load reads to what it reads some
- * iterations later. NULL: it does not look ahead. `a` NULL: of an OpLoad. */
-LV emit_ahead_distance(Emit *e, const SpvInst *i, const AheadLines *a);
-LV emit_prefetch_wanted(Emit *e);                   /* i1: by the dispatch */
-/* Prefetch what that is. */
-void emit_ahead(Emit *e, const SpvInst *i, const AheadLines *a);
-void emit_ahead_lanes(Emit *e, const SpvInst *i, const Pointer *p); /* of an OpLoad through p */
+/* In a loop with wait queues: what an OpLoad through p reads some iterations later. */
+void emit_ahead_lanes(Emit *e, const SpvInst *i, const Pointer *p);
 
 /* ---- matrix.c (cooperative matrices) --------------------------------------------------------- */
 

@@ -19,10 +19,13 @@ enum { MAX_STEPS = 64, MAX_GRID = 64 };
 
 static bool near_tile(Emit *e, SpvId id) { return mat_value(e, id)->tile.near; }
 
-static uint32_t flags_of(const SpvInst *i) { return spv_n_operands(i) > 3 ? spv_operand(i, 3) : 0; }
+static uint32_t operand_flags(const SpvInst *i)
+{
+    return spv_n_operands(i) > 3 ? spv_operand(i, 3) : 0;
+}
 
-/* Whether each float of one type is one of the other's. */
-static bool holds(Comp to, Comp from)
+/* Whether every value of the float type `from` is one of `to`. */
+static bool holds_exactly(Comp to, Comp from)
 {
     if (to == from || to == COMP_F64)
         return true;
@@ -30,15 +33,15 @@ static bool holds(Comp to, Comp from)
     return to == COMP_F32 ? from != COMP_F64 : tiny && (to == COMP_F16 || to == COMP_BF16);
 }
 
-/* The type that the products and C are summed up in: the result's, where that is no float that is
- * narrower than C. */
+/* The type that the products and C are summed up in: the result's, unless that is a float which
+ * cannot hold C. */
 static const SpvType *sum_type(Emit *e, const SpvInst *i)
 {
     static const SpvType f32 = { .kind = SPV_FLOAT, .bits = 32 };
     static const SpvType f64 = { .kind = SPV_FLOAT, .bits = 64 };
     const SpvType *t = spv_type(e->module, i->type);
     Comp c = mat_comp(spv_type_of(e->module, spv_operand(i, 2)));
-    if (!comp_is_float(c) || holds(mat_comp(t), c))
+    if (!comp_is_float(c) || holds_exactly(mat_comp(t), c))
         return t;
     SpvType *wide = arena_copy(e->arena, t, sizeof *t);
     wide->element = c == COMP_F64 ? &f64 : &f32;
@@ -49,7 +52,7 @@ static GemmShape shape_of(Emit *e, const SpvInst *i, const SpvType *c)
 {
     SpvId a = spv_operand(i, 0), b = spv_operand(i, 1);
     const SpvType *ta = spv_type_of(e->module, a), *tb = spv_type_of(e->module, b);
-    uint32_t flags = flags_of(i);
+    uint32_t flags = operand_flags(i);
     GemmShape s;
     memset(&s, 0, sizeof(s));   /* compared as bytes */
     s.M = (uint16_t)c->rows;
@@ -77,13 +80,13 @@ static void settle_operand(Emit *e, SpvId id)
     MatValue *v = mat_value(e, id);
     if (v->state != MAT_HOME && v->state != MAT_LAZY)
         mat_read(e, id);
-    if (v->state == MAT_SPLAT) {        /* a constant: filled here, kept where it is */
+    if (v->state == MAT_SPLAT) {        /* a constant: filled now, and kept there */
         v->tile = mat_read(e, id);
         v->state = MAT_HOME;
     }
 }
 
-static MulAdd *chain_ending_in(Emit *e, SpvId id)
+static MatMulAdd *chain_ending_in(Emit *e, SpvId id)
 {
     for (uint32_t k = 0; k < e->matrix->pending.len; k++)
         if (e->matrix->pending.data[k].result == id)
@@ -91,7 +94,7 @@ static MulAdd *chain_ending_in(Emit *e, SpvId id)
     return NULL;
 }
 
-static bool extends(const MulAdd *p, const GemmShape *s)
+static bool extends_chain(const MatMulAdd *p, const GemmShape *s)
 {
     GemmShape one = p->shape;
     one.steps = 1;
@@ -100,11 +103,16 @@ static bool extends(const MulAdd *p, const GemmShape *s)
            !memcmp(&one, s, sizeof(one));
 }
 
-static MulAdd new_chain(Emit *e, const SpvInst *i, const SpvType *t, const Tile *to,
-                        const GemmShape *shape)
+static MatMulAdd new_chain(Emit *e, const SpvInst *i, const SpvType *t, const Tile *to,
+                           const GemmShape *shape)
 {
-    MulAdd p = {.inst = i, .start = spv_operand(i, 2), .result = i->id, .type = t, .shape = *shape,
-                .to = *to, .scope = t->scope};
+    MatMulAdd p = { .inst = i,
+                    .start = spv_operand(i, 2),
+                    .result = i->id,
+                    .type = t,
+                    .shape = *shape,
+                    .to = *to,
+                    .scope = t->scope };
     vec_push(e->arena, &p.a, spv_operand(i, 0));
     vec_push(e->arena, &p.b, spv_operand(i, 1));
     return p;
@@ -115,9 +123,9 @@ static void add_pending(Emit *e, const SpvInst *i, GemmShape *shape, Tile home)
     SpvId c = spv_operand(i, 2);
     const SpvType *tc = spv_type_of(e->module, c), *tr = spv_type(e->module, i->type);
     MatValue *start = mat_value(e, c);
-    MulAdd *chain = start->state == MAT_PENDING ? chain_ending_in(e, c) : NULL;
+    MatMulAdd *chain = start->state == MAT_PENDING ? chain_ending_in(e, c) : NULL;
     shape->c_col = home.col;
-    if (chain && start->uses == 1 && tc->element == tr->element && extends(chain, shape)) {
+    if (chain && start->uses == 1 && tc->element == tr->element && extends_chain(chain, shape)) {
         vec_push(e->arena, &chain->a, spv_operand(i, 0));
         vec_push(e->arena, &chain->b, spv_operand(i, 1));
         chain->result = i->id;
@@ -128,27 +136,27 @@ static void add_pending(Emit *e, const SpvInst *i, GemmShape *shape, Tile home)
         if (start->state == MAT_PENDING)
             mat_flush(e);
         mat_before_write(e, &home, NULL);
-        MulAdd p = new_chain(e, i, tr, &home, shape);
+        MatMulAdd p = new_chain(e, i, tr, &home, shape);
         vec_push(e->arena, &e->matrix->pending, p);
     }
     mat_value(e, i->id)->state = MAT_PENDING;
 }
 
-/* At once, in memory of the wider type, and converted. */
+/* The sum is computed at once, in memory of the wider type, and then converted. */
 static void sum_up_wide(Emit *e, const SpvInst *i, const SpvType *wide, GemmShape *shape)
 {
     const SpvType *t = spv_type(e->module, i->type);
     bool col = shape->c_col = mat_home(e, i->id).col;
     Tile sums = mat_dense(e, wide, mat_frame(e, wide, mat_bytes(e, wide)), col);
     mat_flush(e);
-    MulAdd p = new_chain(e, i, wide, &sums, shape);
+    MatMulAdd p = new_chain(e, i, wide, &sums, shape);
     vec_push(e->arena, &e->matrix->pending, p);
     mat_flush(e);
     Tile to = mat_result(e, i);
     mat_convert(e, wide, (MatNumbers){ sums, mat_comp(wide) }, (MatNumbers){ to, mat_comp(t) });
 }
 
-void mat_muladd(Emit *e, const SpvInst *i)
+static void add_product(Emit *e, const SpvInst *i)
 {
     SpvId a = spv_operand(i, 0), b = spv_operand(i, 1), c = spv_operand(i, 2);
     const SpvType *ta = spv_type_of(e->module, a), *tb = spv_type_of(e->module, b),
@@ -172,13 +180,19 @@ void mat_muladd(Emit *e, const SpvInst *i)
         sum_up_wide(e, i, sum, &shape);
 }
 
+const MatrixRule matrix_rules_group[] = {
+    { SpvOpCooperativeMatrixMulAddKHR, MATRIX_ALWAYS, add_product },
+    { 0, 0, NULL },
+};
+
 /* ---- emission -------------------------------------------------------------------------------- */
 
 /* C must be where the result goes, in the result's type and order, before the kernel adds to it. */
-static void place_start(Emit *e, MulAdd *p)
+static void place_start(Emit *e, MatMulAdd *p)
 {
     MatValue *start = mat_value(e, p->start);
-    bool is_signed = flags_of(p->inst) & SpvCooperativeMatrixOperandsMatrixCSignedComponentsKHRMask;
+    bool is_signed =
+        operand_flags(p->inst) & SpvCooperativeMatrixOperandsMatrixCSignedComponentsKHRMask;
     Comp from = comp_with_sign(mat_comp(start->type), is_signed), to = mat_comp(p->type);
     bool other = comp_with_sign(from, true) != comp_with_sign(to, true);
     if (start->state == MAT_SPLAT) {
@@ -209,13 +223,13 @@ static bool same_ids(const SpvId *a, const SpvId *b, uint32_t n)
 }
 
 typedef struct Grid {
-    MulAdd *cells[MAX_GRID * MAX_GRID];
-    MulAdd *row[MAX_GRID], *col[MAX_GRID];  /* a chain that has the row's A, the column's B */
+    MatMulAdd *cells[MAX_GRID * MAX_GRID];
+    MatMulAdd *row[MAX_GRID], *col[MAX_GRID];  /* a chain that has the row's A, the column's B */
     uint32_t rows, cols, n, scope;
     GemmShape shape;
 } Grid;
 
-static uint32_t line_of(MulAdd **lines, uint32_t n, const MulAdd *p, bool by_a)
+static uint32_t line_of(MatMulAdd **lines, uint32_t n, const MatMulAdd *p, bool by_a)
 {
     for (uint32_t i = 0; i < n; i++)
         if (same_ids(by_a ? lines[i]->a.data : lines[i]->b.data, by_a ? p->a.data : p->b.data,
@@ -225,7 +239,7 @@ static uint32_t line_of(MulAdd **lines, uint32_t n, const MulAdd *p, bool by_a)
 }
 
 /* Adds the chain to the grid; false when it does not belong there. */
-static bool grid_add(Grid *g, MulAdd *p, uint32_t max_rows)
+static bool grid_add(Grid *g, MatMulAdd *p, uint32_t max_rows)
 {
     if (g->n && (g->scope != p->scope || memcmp(&g->shape, &p->shape, sizeof(g->shape))))
         return false;
@@ -243,7 +257,7 @@ static bool grid_add(Grid *g, MulAdd *p, uint32_t max_rows)
     return true;
 }
 
-static void reserve(Emit *e, const GemmShape *s)
+static void reserve_scratch(Emit *e, const GemmShape *s)
 {
     struct Matrix *m = e->matrix;
     e->kernel->scratch_bytes = MAX(e->kernel->scratch_bytes, gemm_scratch_bytes(m->gemm, s));
@@ -251,13 +265,13 @@ static void reserve(Emit *e, const GemmShape *s)
         m->scratch = emit_env(e, e->entry_b, e->ptr, offsetof(CpuEnv, scratch));
 }
 
-static TileView view(const Tile *t) { return (TileView){t->ptr, t->stride}; }
+static TileView tile_view(const Tile *t) { return (TileView){t->ptr, t->stride}; }
 
-/* Bytes to what the operand's load reads some iterations later. NULL: that is not known. */
-static LV ahead_of(Emit *e, SpvId id)
+/* Bytes to what the operand's load reads some iterations later. NULL: that is not prefetched. */
+static LV prefetch_distance(Emit *e, SpvId id)
 {
     const MatValue *v = mat_value(e, id);
-    return v->state == MAT_LAZY ? v->ahead : NULL;
+    return v->state == MAT_LAZY ? v->prefetch : NULL;
 }
 
 static void grid_emit(Emit *e, Grid *g)
@@ -270,23 +284,23 @@ static void grid_emit(Emit *e, Grid *g)
     TileView *c = NEW_ARRAY(e->arena, TileView, R * S);
     for (uint32_t r = 0; r < R; r++)
         for (uint32_t t = 0; t < T; t++)
-            a[r * T + t] = view(&mat_value(e, g->row[r]->a.data[t])->tile);
+            a[r * T + t] = tile_view(&mat_value(e, g->row[r]->a.data[t])->tile);
     for (uint32_t t = 0; t < T; t++)
         for (uint32_t k = 0; k < S; k++)
-            b[t * S + k] = view(&mat_value(e, g->col[k]->b.data[t])->tile);
+            b[t * S + k] = tile_view(&mat_value(e, g->col[k]->b.data[t])->tile);
     for (uint32_t r = 0; r < R; r++)
         for (uint32_t k = 0; k < S; k++)
-            c[r * S + k] = view(&g->cells[r * MAX_GRID + k]->to);
+            c[r * S + k] = tile_view(&g->cells[r * MAX_GRID + k]->to);
     LV cold = emit_env(e, e->b, e->i32, offsetof(CpuEnv, beyond_l2));
     cold = LLVMBuildICmp(e->b, LLVMIntNE, cold, ir_int(e->i32, 0), "");
     GemmCall call = { .a = a, .b = b, .c = c, .cold = cold,
-                      .ahead_a = ahead_of(e, g->row[0]->a.data[0]),
-                      .ahead_b = ahead_of(e, g->col[0]->b.data[0]) };
+                      .ahead_a = prefetch_distance(e, g->row[0]->a.data[0]),
+                      .ahead_b = prefetch_distance(e, g->col[0]->b.data[0]) };
     s.prefetch_a = call.ahead_a;
     s.prefetch_b = call.ahead_b;
     if (s.prefetch_a || s.prefetch_b)
-        call.prefetch = emit_prefetch_wanted(e);
-    reserve(e, &s);
+        call.prefetch = mat_prefetch_wanted(e);
+    reserve_scratch(e, &s);
     Leader l = mat_leader_begin(e, spv_type_of(e->module, g->row[0]->result));
     call.shape = s;
     call.table = mat_table(e, gemm_table_entries(&s));
@@ -308,7 +322,7 @@ static void count_stream(Emit *e, SpvId id)
                     * comp_bytes(mat_comp(v->type));
 }
 
-static void finish(Emit *e, MulAdd *p)
+static void settle_result(Emit *e, MatMulAdd *p)
 {
     MatValue *v = mat_value(e, p->result);
     v->state = MAT_HOME;
@@ -320,7 +334,7 @@ void mat_emit_groups(Emit *e)
 {
     struct Matrix *m = e->matrix;
     uint32_t n = m->pending.len;
-    MulAdd *all = m->pending.data;
+    MatMulAdd *all = m->pending.data;
     uint8_t *done = NEW_ARRAY(e->arena, uint8_t, n + 1);
     Grid *g = NEW(e->arena, Grid);
     for (uint32_t i = 0; i < n; i++) {
@@ -347,7 +361,7 @@ void mat_emit_groups(Emit *e)
         for (uint32_t k = i; k < n; k++)
             taken[k] = !done[k] && grid_add(g, &all[k], max_rows);
         if (g->n != g->rows * g->cols && max_rows > 1) {
-            max_rows = 1;       /* holes: this chain's row alone */
+            max_rows = 1;       /* the grid has holes: this chain's row alone */
             goto again;
         }
         grid_emit(e, g);
@@ -358,5 +372,5 @@ void mat_emit_groups(Emit *e)
     m->pending.data = NULL;
     m->pending.cap = 0;
     for (uint32_t i = 0; i < n; i++)
-        finish(e, &all[i]);
+        settle_result(e, &all[i]);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * matrix: cooperative matrices in the code generator; shared by matrix*.c only.
+ * matrix: cooperative matrices in the code generator; shared by the files of this folder only.
  *
  * A matrix value lies in memory: as a tile, the address of its element (0, 0), the bytes from row
  * to row (column-major: column to column), and its order. What is its own lies in its web's home in
@@ -35,7 +35,7 @@ typedef struct MatValue {
     const SpvType *type;
     MatState state;
     Tile tile;                  /* HOME, LAZY */
-    LV ahead;                   /* LAZY: bytes to a later iteration's tile, or NULL */
+    LV prefetch;                /* LAZY: bytes to a later iteration's tile, or NULL */
     /* HOME within a variable's memory: must be copied before that is written */
     MatPlace place;
     LV splat;                   /* SPLAT: every element, a scalar */
@@ -43,21 +43,22 @@ typedef struct MatValue {
     uint32_t other_blocks;      /* uses outside the block that defines it */
 } MatValue;
 
-/* Who holds the elements of a matrix: the subgroup's W lanes (in a workgroup that is smaller as
- * many as it has invocations), or all invocations of the workgroup.
- * Element e of holder h is linear element e * n + h of the row-major matrix. */
+/* Who holds the elements of a matrix: the W lanes of the subgroup, or only those that exist where
+ * the workgroup is smaller, or all invocations of the workgroup. Element e of holder h is linear
+ * element e * n + h of the row-major matrix. */
 typedef struct Holders { uint32_t n; LV first; /* i32: of this subgroup's lane 0 */ } Holders;
 
-typedef struct MulAdd {         /* a pending multiply-add chain: start + sum over a[i] * b[i] */
-    const SpvInst *inst;        /* the first, for diagnostics and operand flags */
+/* A pending chain of multiply-adds: start + sum of a[i] * b[i]. */
+typedef struct MatMulAdd {
+    const SpvInst *inst;        /* its first instruction, for diagnostics and operand flags */
     SpvId start, result;
-    const SpvType *type;        /* of what is in `to` */
+    const SpvType *type;        /* of the sum, which is in `to` */
     VEC(SpvId) a, b;
     uint32_t scope;
     GemmShape shape;            /* rows = cols = 1, steps as long as the chain */
     Tile to;                    /* where the result goes */
-    MatPlace place;             /* of `to`, when it is a variable's memory */
-} MulAdd;
+    MatPlace place;             /* where `to` is a variable's memory */
+} MatMulAdd;
 
 typedef struct Home { Tile tile; uint64_t bytes; } Home;
 
@@ -67,123 +68,181 @@ typedef struct CopyFn { uint32_t rows, cols, bytes; bool from_col, to_col; LV fn
 
 typedef struct Stored { const SpvType *type; Tile to, from; } Stored; /* both of one order */
 
+/* An instruction with a rule's opcode is emitted by that rule ... */
+typedef enum MatrixWhen {
+    MATRIX_ALWAYS,
+    MATRIX_POINTER,             /* where its pointer leads into a variable that holds matrices */
+    MATRIX_OPERAND,             /* where its first operand is a matrix */
+    MATRIX_RESULT               /* where its result is one */
+} MatrixWhen;
+typedef struct MatrixRule { uint16_t op, when; EmitFn *fn; } MatrixRule;
+
 struct Matrix {
+    const MatrixRule **rules;   /* by opcode */
+    uint32_t n_rules;
     Gemm *gemm;
     MatrixWebs *webs;
     MatValue **values;          /* by id */
     MatVariable **variables;    /* by id */
     Home *homes;                /* by web */
     uint8_t *web_col;           /* by web: column-major homes */
-    VEC(MulAdd) pending;
-    VEC(MatValue *) lazy;       /* loads of this block not read yet */
+    VEC(MatMulAdd) pending;
+    VEC(MatValue *) lazy;       /* loads of this block that nobody has read yet */
     VEC(MatValue *) borrowed;   /* values of this block that lie in a variable's memory */
     VEC(CopyFn) copies;
-    VEC(Stored) stores;         /* not carried out yet: of one type and order */
-    uint16_t *ids;              /* mat_ids: of the last instruction; how many there is room for */
-    uint32_t ids_room;
-    LV table, scratch;          /* what the kernels are called with; the largest table so far */
-    uint32_t table_entries;
+    VEC(Stored) stores;         /* waiting, all of one type and order */
+    uint16_t *ids;              /* what mat_ids returned last */
+    uint32_t ids_room;          /* for so many */
+    LV table, scratch;          /* arguments of the multiply-add kernels */
+    uint32_t table_entries;     /* of the largest table so far */
     uint8_t *same_in_workgroup; /* by id: workgroup_same's */
     uint64_t *loop_bytes;       /* by Cfg.loops: streamed from buffers an iteration */
     bool shared_elements;       /* invocations look at their elements of a workgroup's matrix */
     bool leading;               /* in code that only the first subgroup runs */
-    bool noted_lanes;           /* that some extract zeros was said */
+    bool noted_lanes;           /* the note on lanes that extract zeros was given */
 };
 
 /* ---- matrix.c -------------------------------------------------------------------------------- */
 
-/* Where the instruction has ids, all of them; until the next call. */
+/* Each ends with a row without a function; an opcode has one row. */
+extern const MatrixRule matrix_rules_memory[], matrix_rules_variable[], matrix_rules_whole[],
+    matrix_rules_ops[], matrix_rules_group[], matrix_rules_nv[], matrix_rules_reduce[],
+    matrix_rules_tensor[], matrix_rules_qcom[];
+
+bool mat_is(const SpvType *t);
+Comp mat_comp(const SpvType *matrix);
+
+/* ---- value.c --------------------------------------------------------------------------------- */
+
+/* Which words of the instruction are ids; valid until the next call. */
 const uint16_t *mat_ids(Emit *e, const SpvInst *i, uint32_t *n);
 MatValue *mat_value(Emit *e, SpvId id);             /* never NULL for an id of matrix type */
-/* its elements in memory, now; valid until the next write */
+/* The value's elements in memory, complete; valid until the next write. */
 Tile mat_read(Emit *e, SpvId id);
-Tile mat_home(Emit *e, SpvId id);                   /* where its own elements go; not written yet */
-/* Makes it safe to write there: whoever still needs what lies there has read or copied it. */
+Tile mat_home(Emit *e, SpvId id);                   /* where it belongs; nothing is written */
+/* Before a write to `t`: whoever still needs what lies there reads or copies it first. */
 void mat_before_write(Emit *e, const Tile *t, const MatPlace *place);
-/* The result of `i`, about to be written in full; then mat_wrote. */
+/* Where the result of `i` goes: the caller writes it in full next. */
 Tile mat_result(Emit *e, const SpvInst *i);
+/* Whether writing there would change what a pending multiply-add reads, or its result. */
+bool mat_is_awaited(Emit *e, const MatMulAdd *p, const Tile *t, const MatPlace *place);
+/* Whether a value lies in the memory about to be written. */
+bool mat_lies_in(const MatValue *v, const Tile *t, const MatPlace *place);
+bool mat_same_place(const MatPlace *a, const MatPlace *b);
 void mat_flush(Emit *e);                            /* emits the pending multiply-adds */
-Comp mat_comp(const SpvType *matrix);
+/* The instruction is done: its operands need not be kept for it any longer. */
+void mat_used(Emit *e, const SpvInst *i);
+
+/* ---- holders.c ------------------------------------------------------------------------------- */
+
+uint64_t mat_workgroup_size(const Emit *e);         /* 0: not known */
 uint64_t mat_bytes(Emit *e, const SpvType *matrix); /* of a dense home, padding included */
-bool mat_is(const SpvType *t);
-/* A workgroup's operation counts once. */
+/* Adds to a counter; the operation of a workgroup's matrix counts once, not for each subgroup. */
 void mat_count(Emit *e, const SpvType *matrix, DeviceStat stat, uint64_t n);
+uint32_t mat_n_holders(const Emit *e, const SpvType *matrix);
 Holders mat_holders(Emit *e, const SpvType *matrix);
 /* Memory for a matrix: the subgroup's frame, or the workgroup's memory. */
 LV mat_frame(Emit *e, const SpvType *matrix, uint64_t bytes);
-/* So many 8-byte entries of a table on the stack, for a call that is made at once. */
+/* A table of `entries` times 8 bytes on the stack, whose contents the next table overwrites. */
 LV mat_table(Emit *e, uint32_t entries);
-/* Around code that reads or writes matrices of that type's scope whole: a workgroup's are the
- * first subgroup's work. Nothing computed inside may be used behind. */
+/* Around code that reads or writes whole matrices of that type: where they are a workgroup's, only
+ * its first subgroup runs it, so nothing computed inside may be used after it. */
 typedef struct Leader { bool on; If f; } Leader;
 Leader mat_leader_begin(Emit *e, const SpvType *matrix);
 void mat_leader_end(Emit *e, Leader *l);
 
-/* ---- matrix_group.c: pending multiply-adds --------------------------------------------------- */
+/* ---- survey.c -------------------------------------------------------------------------------- */
 
-void mat_muladd(Emit *e, const SpvInst *i);
-/* all of e->matrix->pending, which is emptied */
+/* Before the first block: uses of each matrix, orders of webs, who looks at elements. */
+void mat_survey(Emit *e);
+
+/* ---- group.c: pending multiply-adds ---------------------------------------------------------- */
+
+/* Emits all of e->matrix->pending, and empties it. */
 void mat_emit_groups(Emit *e);
 
-/* ---- matrix_memory.c: tiles ------------------------------------------------------------------ */
+/* ---- copy.c ---------------------------------------------------------------------------------- */
 
 Tile mat_dense(Emit *e, const SpvType *t, LV ptr, bool col);
 void mat_copy(Emit *e, const SpvType *t, const Tile *to, const Tile *from);
 void mat_fill(Emit *e, const SpvType *t, const Tile *to, LV scalar);
-/* The tile a load or store instruction names; `size` bytes of it must be inside when access is
- * robust. */
-Tile mat_memory_tile(Emit *e, const SpvInst *i, const SpvType *t, SpvId pointer, uint32_t layout,
-                     SpvId stride, LV *inside);
-void mat_load(Emit *e, const SpvInst *i);
-void mat_store(Emit *e, const SpvInst *i);
+
+/* ---- element.c ------------------------------------------------------------------------------- */
+
+/* How many elements an invocation holds. */
+uint32_t mat_length(Emit *e, const SpvType *t);
 /* Element `index` (i32, scalar or a lane's own) of each lane: <W x T>. The tile is dense and in the
  * frame. */
 LV mat_element(Emit *e, const SpvType *t, const Tile *tile, LV index);
 void mat_set_element(Emit *e, const SpvType *t, const Tile *tile, LV index, LV value);
+
+/* ---- memory.c: loads and stores -------------------------------------------------------------- */
+
 /* Only multiply-adds of this block read the load's result: it may stay where it is until then. */
 bool mat_may_stay(Emit *e, const SpvInst *i);
-/* Variables: where access chain or variable `id` leads. The element index is set when it enters a
- * matrix. */
-MatPlace mat_place(Emit *e, SpvId id, Tile *tile, const SpvType **type, LV *element);
+
+/* ---- variable.c ------------------------------------------------------------------------------ */
+
 bool mat_points(Emit *e, SpvId pointer);            /* into a variable that holds matrices */
 
-/* ---- matrix_store.c: stores of neighbouring tiles -------------------------------------------- */
+/* ---- store.c: stores of neighbouring tiles --------------------------------------------------- */
 
-/* The next instruction that reads or writes memory is such a store too, or mat_stores_done comes
- * before it. */
+/* Puts a store off. The caller sees to it that nothing but such stores touches memory before
+ * mat_stores_done. */
 void mat_store_later(Emit *e, const SpvType *t, const Tile *to, const Tile *from);
 void mat_stores_done(Emit *e);
 
-/* ---- matrix_qcom.c: Qualcomm's conversions --------------------------------------------------- */
+/* ---- qcom.c: Qualcomm's conversions ---------------------------------------------------------- */
 
-void mat_qcom_construct(Emit *e, const SpvInst *i);
-void mat_qcom_extract(Emit *e, const SpvInst *i);
-/* Whether a column-major tile takes lanes' arrays as they are; else a row-major one does. */
+/* Whether lanes' arrays lie in a column-major tile as they are; if not, in a row-major one. */
 bool mat_qcom_order(const SpvType *t);
 
-/* ---- matrix_ops.c: element by element -------------------------------------------------------- */
+/* ---- ops.c: element by element --------------------------------------------------------------- */
 
-bool mat_elementwise(Emit *e, const SpvInst *i);    /* false: not such an instruction */
-/* An operand's elements in a dense tile of that order. */
+/* An operand's elements in a dense tile of the given order. */
 Tile mat_operand(Emit *e, SpvId id, bool col);
-/* The same converted to another component type, row by row, in memory of their own. */
+/* An operand converted to another component type, row-major, in memory of its own. */
 Tile mat_converted(Emit *e, SpvId id, const SpvType *element);
-/* Converts the elements of a dense tile into those of another, of one order, in memory that it does
- * not share; `t` has their number and scope. */
+/* Converts the elements of one dense tile into another of the same order, in memory of its own. `t`
+ * tells their number and scope. */
 typedef struct MatNumbers { Tile tile; Comp comp; } MatNumbers;
 void mat_convert(Emit *e, const SpvType *t, MatNumbers from, MatNumbers to);
 
-/* ---- matrix_nv.c: conversions, per-element functions, reductions ----------------------------- */
+/* ---- vector.c: elements side by side as vectors of W lanes ----------------------------------- */
 
-void mat_convert_use(Emit *e, const SpvInst *i);
-void mat_transpose(Emit *e, const SpvInst *i);
-void mat_per_element(Emit *e, const SpvInst *i);
-void mat_reduce(Emit *e, const SpvInst *i);
+LV mat_at(Emit *e, LV p, LV index, uint64_t scale);     /* p + index * scale, bytes */
+/* Lanes from + step * k of two vectors side by side (b NULL: of one), the last lane where that is
+ * too far. */
+LV mat_pick(Emit *e, LV a, LV b, uint32_t from, uint32_t step, uint32_t n);
+/* n <= W elements; nothing behind them is read or written. */
+LV mat_load_run(Emit *e, LT type, LV p, uint32_t n, uint32_t align);
+void mat_store_run(Emit *e, LV v, LV p, uint32_t n, uint32_t align);
+
+/* ---- prefetch.c: SPV_QCOM_multiple_wait_queues ----------------------------------------------- */
+
+/* What a load of a matrix reads: `lines` runs of `bytes` each, `stride` (i64) apart from `p` on. */
+typedef struct PrefetchLines {
+    LV p, stride;
+    uint32_t lines, bytes;
+    /* by dimension of a tensor layout: bytes (i64) to the next block of so many elements */
+    const LV *strides;
+    const uint64_t *block;
+    uint32_t n_dims;
+} PrefetchLines;
+
+/* In a loop with wait queues: bytes (i64) from what a load reads to what it reads some iterations
+ * later. NULL: that is not prefetched. `a` NULL: of an OpLoad. */
+LV mat_prefetch_distance(Emit *e, const SpvInst *i, const PrefetchLines *a);
+LV mat_prefetch_wanted(Emit *e);                    /* i1: by this dispatch */
+void mat_prefetch(Emit *e, const SpvInst *i, const PrefetchLines *a);   /* what that is */
+
+/* ---- nv.c ------------------------------------------------------------------------------------ */
+
+/* The type of the first operand; NULL after reporting that it is no matrix. */
+const SpvType *mat_source_type(Emit *e, const SpvInst *i);
 
 /* ---- tensor.c: through tensor layouts and views ---------------------------------------------- */
 
-void mat_load_tensor(Emit *e, const SpvInst *i);
-void mat_store_tensor(Emit *e, const SpvInst *i);
-bool mat_tensor_order(Emit *e, const SpvInst *i);   /* the tile in memory is column-major */
+bool mat_tensor_order(Emit *e, const SpvInst *i);   /* its tiles in memory are column-major */
 
 #endif

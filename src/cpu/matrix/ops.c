@@ -11,86 +11,107 @@
 
 typedef LV BinaryFn(LLVMBuilderRef b, LV x, LV y);
 
-static LV iadd(LLVMBuilderRef b, LV x, LV y) { return LLVMBuildAdd(b, x, y, ""); }
-static LV isub(LLVMBuilderRef b, LV x, LV y) { return LLVMBuildSub(b, x, y, ""); }
-static LV imul(LLVMBuilderRef b, LV x, LV y) { return LLVMBuildMul(b, x, y, ""); }
+static LV add_integers(LLVMBuilderRef b, LV x, LV y) { return LLVMBuildAdd(b, x, y, ""); }
+static LV subtract_integers(LLVMBuilderRef b, LV x, LV y) { return LLVMBuildSub(b, x, y, ""); }
+static LV multiply_integers(LLVMBuilderRef b, LV x, LV y) { return LLVMBuildMul(b, x, y, ""); }
 
-static const struct { uint16_t op; BinaryFn *fn; LLVMOpcode of_floats; } binary[] = {
-    {SpvOpIAdd, iadd, 0}, {SpvOpISub, isub, 0}, {SpvOpIMul, imul, 0},
-    {SpvOpSDiv, arith_sdiv, 0}, {SpvOpUDiv, arith_udiv, 0},
-    {SpvOpFAdd, NULL, LLVMFAdd}, {SpvOpFSub, NULL, LLVMFSub},
-    {SpvOpFMul, NULL, LLVMFMul}, {SpvOpFDiv, NULL, LLVMFDiv},
-};
+typedef enum OpKind { BINARY, NEGATE, SCALE, CONVERT, BITS } OpKind;
 
-typedef enum Kind { BINARY, NEGATE, SCALE, CONVERT, BITS } Kind;
+/* How a conversion reads the operand's integers. */
+typedef enum Reading { AS_TYPED, AS_SIGNED, AS_UNSIGNED } Reading;
 
 typedef struct Operation {
-    Kind kind;
-    BinaryFn *fn;               /* BINARY, SCALE: of integers */
+    uint16_t op;
+    OpKind kind;
+    BinaryFn *of_integers;      /* BINARY, SCALE */
     LLVMOpcode of_floats;
-    bool saturate;              /* CONVERT */
-    bool as_signed, as_unsigned;/* CONVERT: how the operand's integers are read */
+    Reading reading;            /* CONVERT */
     bool to_signed;
 } Operation;
 
-static bool find(const SpvInst *i, Operation *o)
+static const Operation operations[] = {
+    { .op = SpvOpIAdd, .kind = BINARY, .of_integers = add_integers },
+    { .op = SpvOpISub, .kind = BINARY, .of_integers = subtract_integers },
+    { .op = SpvOpIMul, .kind = BINARY, .of_integers = multiply_integers },
+    { .op = SpvOpSDiv, .kind = BINARY, .of_integers = arith_sdiv },
+    { .op = SpvOpUDiv, .kind = BINARY, .of_integers = arith_udiv },
+    { .op = SpvOpFAdd, .kind = BINARY, .of_floats = LLVMFAdd },
+    { .op = SpvOpFSub, .kind = BINARY, .of_floats = LLVMFSub },
+    { .op = SpvOpFMul, .kind = BINARY, .of_floats = LLVMFMul },
+    { .op = SpvOpFDiv, .kind = BINARY, .of_floats = LLVMFDiv },
+    { .op = SpvOpMatrixTimesScalar,
+      .kind = SCALE,
+      .of_integers = multiply_integers,
+      .of_floats = LLVMFMul },
+    { .op = SpvOpFNegate, .kind = NEGATE },
+    { .op = SpvOpSNegate, .kind = NEGATE },
+    { .op = SpvOpBitcast, .kind = BITS },
+    { .op = SpvOpFConvert, .kind = CONVERT },
+    { .op = SpvOpSConvert, .kind = CONVERT, .reading = AS_SIGNED, .to_signed = true },
+    { .op = SpvOpUConvert, .kind = CONVERT, .reading = AS_UNSIGNED },
+    { .op = SpvOpConvertSToF, .kind = CONVERT, .reading = AS_SIGNED, .to_signed = true },
+    { .op = SpvOpConvertUToF, .kind = CONVERT, .reading = AS_UNSIGNED },
+    { .op = SpvOpConvertFToS, .kind = CONVERT, .to_signed = true },
+    { .op = SpvOpConvertFToU, .kind = CONVERT },
+};
+
+/* What becomes of every element. */
+typedef struct Elementwise {
+    const SpvInst *inst;
+    const Operation *o;
+    Comp from, to;
+    bool saturate;              /* CONVERT */
+} Elementwise;
+
+static const Operation *operation_of(uint16_t op)
 {
-    *o = (Operation){.fn = imul, .of_floats = LLVMFMul};
-    for (uint32_t k = 0; k < COUNT_OF(binary); k++)
-        if (binary[k].op == i->op) {
-            o->fn = binary[k].fn;
-            o->of_floats = binary[k].of_floats;
-            return true;
-        }
-    switch (i->op) {
-    case SpvOpFNegate:
-    case SpvOpSNegate: o->kind = NEGATE; return true;
-    case SpvOpMatrixTimesScalar: o->kind = SCALE; return true;
-    case SpvOpBitcast: o->kind = BITS; return true;
-    case SpvOpFConvert: o->kind = CONVERT; return true;
-    case SpvOpSConvert:
-    case SpvOpConvertSToF: o->kind = CONVERT; o->as_signed = true; o->to_signed = true; return true;
-    case SpvOpUConvert:
-    case SpvOpConvertUToF: o->kind = CONVERT; o->as_unsigned = true; return true;
-    case SpvOpConvertFToS: o->kind = CONVERT; o->to_signed = true; return true;
-    case SpvOpConvertFToU: o->kind = CONVERT; return true;
-    default: return false;
-    }
+    uint32_t k = 0;
+    while (operations[k].op != op)
+        k++;
+    return &operations[k];
 }
 
-/* The type arithmetic on `c` is done in. */
-static Comp working(Comp c)
+/* The type that arithmetic on `c` is done in. */
+static Comp working_type(Comp c)
 {
     return c == COMP_BF16 || c == COMP_E4M3 || c == COMP_E5M2 ? COMP_F32 : c;
 }
 
-static LV convert(Emit *e, LV x, Comp from, Comp to)
+static LV convert_to(Emit *e, LV x, Comp from, Comp to)
 {
-    return from == to ? x : arith_convert(e->b, x, from, to, ROUND_NEAREST, false);
+    return arith_convert(e->b, x, from, to, ROUND_NEAREST, false);
 }
 
-static LV apply(Emit *e, const SpvInst *i, const Operation *o, LV x, LV y, Comp from, Comp to)
+static LV convert_as_told(Emit *e, const Elementwise *w, LV x)
 {
-    Comp w = working(from);
-    switch (o->kind) {
+    Reading reading = w->o->reading;
+    Comp from = reading == AS_TYPED ? w->from : comp_with_sign(w->from, reading == AS_SIGNED);
+    Comp to = comp_with_sign(w->to, w->o->to_signed);
+    if (from == to)
+        return x;
+    return arith_convert(e->b, x, from, to, ops_rounding(e, w->inst, to), w->saturate);
+}
+
+static LV apply_to(Emit *e, const Elementwise *w, LV x, LV y)
+{
+    Comp from = w->from, working = working_type(from);
+    switch (w->o->kind) {
     case BINARY:
     case SCALE:
         if (!comp_is_float(from))
-            return o->fn(e->b, x, y);
-        x = ops_float(e, NULL, o->of_floats, convert(e, x, from, w), convert(e, y, from, w));
-        return convert(e, x, w, to);
+            return w->o->of_integers(e->b, x, y);
+        x = ops_float(e, NULL, w->o->of_floats, convert_to(e, x, from, working),
+                      convert_to(e, y, from, working));
+        return convert_to(e, x, working, w->to);
     case NEGATE:
-        if (i->op == SpvOpSNegate)
+        if (w->inst->op == SpvOpSNegate)
             return LLVMBuildNeg(e->b, x, "");
-        return convert(e, LLVMBuildFNeg(e->b, convert(e, x, from, w), ""), w, to);
-    case BITS:
-        return x;               /* the store gives the bits their new type */
+        x = LLVMBuildFNeg(e->b, convert_to(e, x, from, working), "");
+        return convert_to(e, x, working, w->to);
     case CONVERT:
-        if (o->as_signed || o->as_unsigned)
-            from = comp_with_sign(from, o->as_signed);
-        to = comp_with_sign(to, o->to_signed);
-        return from == to ? x
-               : arith_convert(e->b, x, from, to, ops_rounding(e, i, to), o->saturate);
+        return convert_as_told(e, w, x);
+    case BITS:
+        break; /* the store gives the bits their new type */
     }
     return x;
 }
@@ -101,14 +122,13 @@ static LV vector_at(Emit *e, const Tile *t, Comp c, uint32_t n, LV index)
     return ir_at_inbounds(e->b, t->ptr, offset);
 }
 
-static LV load_vector(Emit *e, const Tile *t, Comp c, uint32_t n, LV index)
+static LV load_home_vector(Emit *e, const Tile *t, Comp c, uint32_t n, LV index)
 {
-    LV v = ir_load(e->b, LLVMVectorType(comp_type(e->cx, c), n), vector_at(e, t, c, n, index),
-                   comp_bytes(c));
-    return v;
+    LT type = LLVMVectorType(comp_type(e->cx, c), n);
+    return ir_load(e->b, type, vector_at(e, t, c, n, index), comp_bytes(c));
 }
 
-static LV splat(Emit *e, LV x, Comp c, uint32_t n)
+static LV splat_as(Emit *e, LV x, Comp c, uint32_t n)
 {
     LT type = comp_type(e->cx, c);
     return ir_splat(e->b, LLVMTypeOf(x) == type ? x : LLVMBuildBitCast(e->b, x, type, ""), n);
@@ -126,18 +146,16 @@ Tile mat_operand(Emit *e, SpvId id, bool col)
     return aside;
 }
 
-/* matrix times a scalar that differs between lanes: each scales the elements it holds. */
-static void scale_by_lane(Emit *e, const SpvInst *i, const Operation *o, LV scalar)
+/* A matrix times a scalar that differs between lanes: each scales the elements it holds. */
+static void scale_by_lane(Emit *e, const Elementwise *w, LV scalar)
 {
-    const SpvType *t = spv_type(e->module, i->type);
-    Tile from = mat_read(e, spv_operand(i, 0));
-    Tile to = mat_result(e, i);
-    Comp c = mat_comp(t);
-    uint32_t holders = mat_holders(e, t).n, n = (t->rows * t->cols + holders - 1) / holders;
-    Loop l = loop_begin(e, ir_int(e->i32, n));
+    const SpvType *t = spv_type(e->module, w->inst->type);
+    Tile from = mat_read(e, spv_operand(w->inst, 0));
+    Tile to = mat_result(e, w->inst);
+    Loop l = loop_begin(e, ir_int(e->i32, mat_length(e, t)));
     LV x = mat_element(e, t, &from, l.index);
     scalar = emit_lanes(e, scalar);
-    mat_set_element(e, t, &to, l.index, apply(e, i, o, x, scalar, c, c));
+    mat_set_element(e, t, &to, l.index, apply_to(e, w, x, scalar));
     loop_end(e, &l);
 }
 
@@ -147,7 +165,8 @@ void mat_convert(Emit *e, const SpvType *t, MatNumbers from, MatNumbers to)
     uint64_t count = mat_bytes(e, t) / comp_bytes(mat_comp(t)) / n;
     Leader leader = mat_leader_begin(e, t);
     Loop l = loop_begin(e, ir_int(e->i64, count));
-    LV r = convert(e, load_vector(e, &from.tile, from.comp, n, l.index), from.comp, to.comp);
+    LV r =
+        convert_to(e, load_home_vector(e, &from.tile, from.comp, n, l.index), from.comp, to.comp);
     ir_store(e->b, r, vector_at(e, &to.tile, to.comp, n, l.index), comp_bytes(to.comp));
     loop_end(e, &l);
     mat_leader_end(e, &leader);
@@ -164,58 +183,101 @@ Tile mat_converted(Emit *e, SpvId id, const SpvType *element)
     return to;
 }
 
-static bool same_size(const SpvType *a, const SpvType *b)
+static bool is_sized_as(const SpvType *t, const SpvType *other)
 {
-    return a->rows == b->rows && a->cols == b->cols;
+    return mat_is(other) && t->rows == other->rows && t->cols == other->cols;
 }
 
-bool mat_elementwise(Emit *e, const SpvInst *i)
+static bool fits_operands(Emit *e, const Elementwise *w)
 {
-    Operation o;
-    if (!find(i, &o))
+    const SpvType *t = spv_type(e->module, w->inst->type);
+    const SpvType *x = spv_type_of(e->module, spv_operand(w->inst, 0));
+    if (!is_sized_as(t, x))
         return false;
-    const SpvType *t = spv_type(e->module, i->type),
-                  *tx = spv_type_of(e->module, spv_operand(i, 0));
-    const SpvType *ty = o.kind == BINARY ? spv_type_of(e->module, spv_operand(i, 1)) : NULL;
-    Comp to_type = mat_comp(t);
-    if (!mat_is(tx) || !same_size(t, tx) || (o.kind == BINARY && (!mat_is(ty) || !same_size(t, ty)))
-        || (o.kind == BITS && comp_bytes(mat_comp(tx)) != comp_bytes(to_type))) {
+    if (w->o->kind == BINARY)
+        return is_sized_as(t, spv_type_of(e->module, spv_operand(w->inst, 1)));
+    return w->o->kind != BITS || comp_bytes(mat_comp(x)) == comp_bytes(mat_comp(t));
+}
+
+static bool is_saturating(Emit *e, const SpvInst *i)
+{
+    return spv_has_decoration(e->module, i->id, -1,
+                              SpvDecorationSaturatedToLargestFloat8NormalConversionEXT) ||
+           spv_has_decoration(e->module, i->id, -1, SpvDecorationSaturatedConversion);
+}
+
+/* Vector by vector. The second operand is y, or `scalar` where y's ptr is NULL; negations and
+ * conversions have neither. */
+static void apply_to_vectors(Emit *e, const Elementwise *w, const Tile *x, const Tile *y, LV scalar,
+                             const Tile *to)
+{
+    const SpvType *t = spv_type(e->module, w->inst->type);
+    uint32_t n = 64 / MAX(comp_bytes(w->from), comp_bytes(w->to));
+    uint64_t count = mat_bytes(e, t) / comp_bytes(w->to) / n;
+    Leader leader = mat_leader_begin(e, t);
+    LV factor = scalar ? splat_as(e, scalar, w->from, n) : NULL;
+    Loop l = loop_begin(e, ir_int(e->i64, count));
+    LV a = load_home_vector(e, x, w->from, n, l.index);
+    LV b = y->ptr ? load_home_vector(e, y, w->from, n, l.index) : factor;
+    LV r = apply_to(e, w, a, b);
+    ir_store(e->b, r, vector_at(e, to, w->to, n, l.index), comp_bytes(w->to));
+    loop_end(e, &l);
+    mat_leader_end(e, &leader);
+}
+
+static void emit_elementwise(Emit *e, const SpvInst *i)
+{
+    Elementwise w = { .inst = i, .o = operation_of(i->op), .saturate = is_saturating(e, i) };
+    const SpvType *t = spv_type(e->module, i->type);
+    const SpvType *tx = spv_type_of(e->module, spv_operand(i, 0));
+    if (!fits_operands(e, &w)) {
         emit_error(e, i, "SPV_KHR_cooperative_matrix, component-wise operations",
                    "the operand is not a cooperative matrix of the result's size");
-        return true;
+        return;
     }
-    Comp from_type = mat_comp(tx);
-    LV scalar = o.kind == SCALE ? emit_leaf(e, spv_operand(i, 1), 0) : NULL;
-    if (scalar && (emit_is_lanes(scalar) ||
-                   (t->scope == SpvScopeWorkgroup &&
-                    !e->matrix->same_in_workgroup[spv_operand(i, 1)]))) {
-        scale_by_lane(e, i, &o, scalar);
-        return true;
+    w.from = mat_comp(tx);
+    w.to = mat_comp(t);
+    LV scalar = w.o->kind == SCALE ? emit_leaf(e, spv_operand(i, 1), 0) : NULL;
+    if (scalar && (emit_is_lanes(scalar) || (t->scope == SpvScopeWorkgroup &&
+                                             !e->matrix->same_in_workgroup[spv_operand(i, 1)]))) {
+        scale_by_lane(e, &w, scalar);
+        return;
     }
-    o.saturate = spv_has_decoration(e->module, i->id, -1,
-                                    SpvDecorationSaturatedToLargestFloat8NormalConversionEXT) ||
-                 spv_has_decoration(e->module, i->id, -1, SpvDecorationSaturatedConversion);
     bool col = mat_home(e, i->id).col;
-    Tile x = mat_operand(e, spv_operand(i, 0), col),
-         y = o.kind == BINARY ? mat_operand(e, spv_operand(i, 1), col) : x;
+    Tile x = mat_operand(e, spv_operand(i, 0), col), y = { 0 };
+    if (w.o->kind == BINARY)
+        y = mat_operand(e, spv_operand(i, 1), col);
     Tile to = mat_result(e, i);
-    /* would overtake its reading */
-    if (x.ptr == to.ptr && comp_bytes(from_type) < comp_bytes(to_type)) {
+    if (x.ptr == to.ptr &&
+        comp_bytes(w.from) < comp_bytes(w.to)) { /* writing would overtake reading */
         Tile aside = mat_dense(e, tx, mat_frame(e, tx, mat_bytes(e, tx)), col);
         mat_copy(e, tx, &aside, &x);
         x = aside;
     }
-    uint32_t n = 64 / MAX(comp_bytes(from_type), comp_bytes(to_type));
-    uint64_t count = mat_bytes(e, t) / comp_bytes(to_type) / n;
-    Leader leader = mat_leader_begin(e, t);
-    LV factor = scalar ? splat(e, scalar, from_type, n) : NULL;
-    Loop l = loop_begin(e, ir_int(e->i64, count));
-    LV a = load_vector(e, &x, from_type, n, l.index);
-    LV b = factor ? factor : o.kind == BINARY ? load_vector(e, &y, from_type, n, l.index) : NULL;
-    LV r = apply(e, i, &o, a, b, from_type, to_type);
-    ir_store(e->b, r, vector_at(e, &to, to_type, n, l.index), comp_bytes(to_type));
-    loop_end(e, &l);
-    mat_leader_end(e, &leader);
-    mat_count(e, t, DEVICE_STAT_CONVERSIONS, o.kind == CONVERT);
-    return true;
+    apply_to_vectors(e, &w, &x, &y, scalar, &to);
+    mat_count(e, t, DEVICE_STAT_CONVERSIONS, w.o->kind == CONVERT);
 }
+
+const MatrixRule matrix_rules_ops[] = {
+    { SpvOpIAdd, MATRIX_RESULT, emit_elementwise },
+    { SpvOpISub, MATRIX_RESULT, emit_elementwise },
+    { SpvOpIMul, MATRIX_RESULT, emit_elementwise },
+    { SpvOpSDiv, MATRIX_RESULT, emit_elementwise },
+    { SpvOpUDiv, MATRIX_RESULT, emit_elementwise },
+    { SpvOpFAdd, MATRIX_RESULT, emit_elementwise },
+    { SpvOpFSub, MATRIX_RESULT, emit_elementwise },
+    { SpvOpFMul, MATRIX_RESULT, emit_elementwise },
+    { SpvOpFDiv, MATRIX_RESULT, emit_elementwise },
+    { SpvOpMatrixTimesScalar, MATRIX_RESULT, emit_elementwise },
+    { SpvOpFNegate, MATRIX_RESULT, emit_elementwise },
+    { SpvOpSNegate, MATRIX_RESULT, emit_elementwise },
+    { SpvOpBitcast, MATRIX_RESULT, emit_elementwise },
+    { SpvOpFConvert, MATRIX_RESULT, emit_elementwise },
+    { SpvOpSConvert, MATRIX_RESULT, emit_elementwise },
+    { SpvOpUConvert, MATRIX_RESULT, emit_elementwise },
+    { SpvOpConvertSToF, MATRIX_RESULT, emit_elementwise },
+    { SpvOpConvertUToF, MATRIX_RESULT, emit_elementwise },
+    { SpvOpConvertFToS, MATRIX_RESULT, emit_elementwise },
+    { SpvOpConvertFToU, MATRIX_RESULT, emit_elementwise },
+    { 0, 0, NULL },
+};

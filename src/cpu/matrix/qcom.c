@@ -4,7 +4,7 @@
  *
  * Element k of all lanes is one vector. Side by side these vectors are the column-major tile whose
  * rows are the lanes (A, accumulators) and the row-major one whose columns are (B): a home in that
- * order, which matrix.c's survey prefers for such values, is stored and loaded vector by vector as
+ * order, which survey.c prefers for such values, is stored and loaded vector by vector as
  * it is; another takes a transposing copy. Arrays of u32 hold two f16 or four bytes a word, the
  * first in the lowest bits. Lanes past the matrix are not stored, and get zeros.
  */
@@ -14,69 +14,72 @@ static const char section[] = "SPV_QCOM_cooperative_matrix_conversion";
 
 /* ---- bits ------------------------------------------------------------------------------------ */
 
-static LT like(Emit *e, LV v, LT scalar)
+static LT lanes_like(Emit *e, LV v, LT scalar)
 {
     return emit_is_lanes(v) ? emit_lanes_type(e, scalar) : scalar;
 }
 
-static LV as(Emit *e, LV v, LT scalar)
+static LV bits_as(Emit *e, LV v, LT scalar)
 {
-    LT type = like(e, v, scalar);
+    LT type = lanes_like(e, v, scalar);
     return LLVMTypeOf(v) == type ? v : LLVMBuildBitCast(e->b, v, type, "");
 }
 
 static LT int_type(Emit *e, uint32_t bits) { return LLVMIntTypeInContext(e->cx, bits); }
 
 /* Part `part` of a word, of type `to`. */
-static LV part_of(Emit *e, LV word, uint32_t bits, uint32_t part, uint32_t to_bits, LT to)
+static LV part_of_word(Emit *e, LV word, uint32_t bits, uint32_t part, uint32_t to_bits, LT to)
 {
-    LV x = as(e, word, int_type(e, bits));
+    LV x = bits_as(e, word, int_type(e, bits));
     if (part)
         x = LLVMBuildLShr(e->b, x, ir_int(LLVMTypeOf(x), part * to_bits), "");
-    return as(e, LLVMBuildTrunc(e->b, x, like(e, x, int_type(e, to_bits)), ""), to);
+    return bits_as(e, LLVMBuildTrunc(e->b, x, lanes_like(e, x, int_type(e, to_bits)), ""), to);
 }
 
-static LV word_of(Emit *e, const LV *parts, uint32_t bits, uint32_t to_bits, LT to)
+static LV word_of_parts(Emit *e, const LV *parts, uint32_t bits, uint32_t to_bits, LT to)
 {
-    LV v[4];                    /* of 8 to 32 bits both: element_of */
+    LV v[4]; /* both of 8 to 32 bits: number_type */
     uint32_t n = to_bits / bits;
     memcpy(v, parts, n * sizeof(*v));
     emit_unify(e, v, n);
     LV word = NULL;
     for (uint32_t k = 0; k < n; k++) {
-        LV x = as(e, v[k], int_type(e, bits));
-        x = LLVMBuildZExt(e->b, x, like(e, x, int_type(e, to_bits)), "");
+        LV x = bits_as(e, v[k], int_type(e, bits));
+        x = LLVMBuildZExt(e->b, x, lanes_like(e, x, int_type(e, to_bits)), "");
         if (k)
             x = LLVMBuildShl(e->b, x, ir_int(LLVMTypeOf(x), k * bits), "");
         word = word ? LLVMBuildOr(e->b, word, x, "") : x;
     }
-    return as(e, word, to);
+    return bits_as(e, word, to);
 }
 
 /* n values of `to_bits` and type `to` from as many bits in values of `bits`; 8 to 32 both. */
-static LV *recast(Emit *e, const LV *from, uint32_t bits, LT to, uint32_t to_bits, uint32_t n)
+static LV *recast_numbers(Emit *e, const LV *from, uint32_t bits, LT to, uint32_t to_bits,
+                          uint32_t n)
 {
     LV *r = NEW_ARRAY(e->arena, LV, n + 1);
     for (uint32_t k = 0; k < n; k++) {
         if (to_bits == bits)
-            r[k] = as(e, from[k], to);
+            r[k] = bits_as(e, from[k], to);
         else if (to_bits < bits)
-            r[k] = part_of(e, from[k / (bits / to_bits)], bits, k % (bits / to_bits), to_bits, to);
+            r[k] = part_of_word(e, from[k / (bits / to_bits)], bits, k % (bits / to_bits), to_bits,
+                                to);
         else
-            r[k] = word_of(e, from + k * (to_bits / bits), bits, to_bits, to);
+            r[k] = word_of_parts(e, from + k * (to_bits / bits), bits, to_bits, to);
     }
     return r;
 }
 
 /* The element of an array of numbers of 8 to 32 bits, else NULL. */
-static const SpvType *element_of(const SpvType *t)
+static const SpvType *number_type(const SpvType *t)
 {
     const SpvType *x = t && t->kind == SPV_ARRAY ? t->element : NULL;
     return x && (x->kind == SPV_INT || x->kind == SPV_FLOAT) && x->bits >= 8 && x->bits <= 32
-        ? x : NULL;
+               ? x
+               : NULL;
 }
 
-static LV *leaves_of(Emit *e, SpvId id, uint32_t n)
+static LV *array_leaves(Emit *e, SpvId id, uint32_t n)
 {
     LV *v = NEW_ARRAY(e->arena, LV, n + 1);
     for (uint32_t k = 0; k < n; k++)
@@ -88,19 +91,21 @@ static void bitcast_array(Emit *e, const SpvInst *i)
 {
     const SpvType *to = spv_type(e->module, i->type);
     const SpvType *from = spv_type_of(e->module, spv_operand(i, 0));
-    const SpvType *et = element_of(to), *ef = element_of(from);
+    const SpvType *et = number_type(to), *ef = number_type(from);
     if (!et || !ef || (uint64_t)et->bits * to->count != (uint64_t)ef->bits * from->count) {
         emit_error(e, i, section,
                    "the operand and the result are not arrays of numbers of one size");
         return;
     }
-    LV *v = leaves_of(e, spv_operand(i, 0), from->count);
-    emit_set(e, i, recast(e, v, ef->bits, emit_scalar_type(e, et), et->bits, to->count), to->count);
+    LV *v = array_leaves(e, spv_operand(i, 0), from->count);
+    emit_set(e, i, recast_numbers(e, v, ef->bits, emit_scalar_type(e, et), et->bits, to->count),
+             to->count);
 }
 
 /* ---- parts of arrays ------------------------------------------------------------------------- */
 
-/* A start that is only known when it runs: the array goes through memory, lanes side by side. */
+/* Where the start is not known before the kernel runs, the array goes through memory, lanes side
+ * by side. */
 static void take_part(Emit *e, const SpvInst *i, LV *from, uint32_t n_from, LV start, uint32_t n)
 {
     emit_unify(e, from, n_from);
@@ -126,7 +131,7 @@ static void take_part(Emit *e, const SpvInst *i, LV *from, uint32_t n_from, LV s
         LV own = LLVMBuildMul(e->b, e->lane_id, ir_int(LLVMTypeOf(start), bytes), "");
         offset = LLVMBuildAdd(e->b, offset, own, "");
     }
-    offset = LLVMBuildZExt(e->b, offset, like(e, offset, e->i64), "");
+    offset = LLVMBuildZExt(e->b, offset, lanes_like(e, offset, e->i64), "");
     for (uint32_t k = 0; k < n; k++) {
         LV at = ir_int(LLVMTypeOf(offset), k * line);
         LV p = ir_at(e->b, home, LLVMBuildAdd(e->b, offset, at, ""));
@@ -144,7 +149,7 @@ static void extract_sub_array(Emit *e, const SpvInst *i)
     const SpvType *to = spv_type(e->module, i->type);
     const SpvType *from = spv_type_of(e->module, spv_operand(i, 0));
     uint64_t start = 0;
-    if (!element_of(to) || !element_of(from) || to->element != from->element ||
+    if (!number_type(to) || !number_type(from) || to->element != from->element ||
         to->count > from->count) {
         emit_error(e, i, section, "the result is not a part of the array");
         return;
@@ -152,10 +157,11 @@ static void extract_sub_array(Emit *e, const SpvInst *i)
     if (!spv_is_listed(from->count, SPV_LISTED_N) || !spv_is_listed(to->count, SPV_LISTED_K)) {
         emit_error(e, i, "VUID-RuntimeSpirv-NSize-12352, VUID-RuntimeSpirv-KSize-12353",
                    "a part of %u elements of an array of %u: the one must be a listed K, the other "
-                   "a listed N", to->count, from->count);
+                   "a listed N",
+                   to->count, from->count);
         return;
     }
-    LV *v = leaves_of(e, spv_operand(i, 0), from->count);
+    LV *v = array_leaves(e, spv_operand(i, 0), from->count);
     if (!spv_constant(e->module, spv_operand(i, 1), &start)) {
         take_part(e, i, v, from->count, emit_leaf(e, spv_operand(i, 1), 0), to->count);
         return;
@@ -172,26 +178,26 @@ const EmitRule emit_rules_qcom[] = {
 
 /* ---- matrices -------------------------------------------------------------------------------- */
 
-typedef struct Conversion {
+typedef struct QcomConversion {
     const SpvType *matrix, *array;
     uint32_t lanes, length; /* arrays in the matrix, components in each */
     uint32_t bits, word;    /* of a component, of an array's element */
     uint32_t bytes;
     bool col; /* of a tile in which the arrays' vectors lie as they are */
     LT type;
-} Conversion;
+} QcomConversion;
 
 bool mat_qcom_order(const SpvType *t) { return t->use != SpvCooperativeMatrixUseMatrixBKHR; }
 
-static bool conversion(Emit *e, const SpvInst *i, const SpvType *matrix, const SpvType *array,
-                       Conversion *x)
+static bool open_conversion(Emit *e, const SpvInst *i, const SpvType *matrix, const SpvType *array,
+                            QcomConversion *x)
 {
-    const SpvType *word = element_of(array);
+    const SpvType *word = number_type(array);
     if (!mat_is(matrix) || !word) {
         emit_error(e, i, section, "what is converted is not an array of numbers and a matrix");
         return false;
     }
-    *x = (Conversion){
+    *x = (QcomConversion){
         .matrix = matrix, .array = array, .bits = matrix->element->bits, .word = word->bits
     };
     x->col = mat_qcom_order(matrix);
@@ -235,7 +241,7 @@ static LV with_lanes(Emit *e, LV v, uint32_t n)
 }
 
 /* Where vector k of a dense tile is, and how it is aligned. */
-static LV line_at(Emit *e, const Conversion *x, const Tile *t, uint32_t k, uint32_t *align)
+static LV line_at(Emit *e, const QcomConversion *x, const Tile *t, uint32_t k, uint32_t *align)
 {
     uint64_t line = (uint64_t)x->lanes * x->bytes;
     *align = (uint32_t)MIN(line & -line, 64);
@@ -243,20 +249,20 @@ static LV line_at(Emit *e, const Conversion *x, const Tile *t, uint32_t k, uint3
 }
 
 /* Memory for the vectors where the home is of the other order. */
-static Tile beside(Emit *e, const Conversion *x)
+static Tile memory_beside(Emit *e, const QcomConversion *x)
 {
     return mat_dense(e, x->matrix, emit_frame(e, mat_bytes(e, x->matrix)), x->col);
 }
 
-void mat_qcom_construct(Emit *e, const SpvInst *i)
+static void construct_from_array(Emit *e, const SpvInst *i)
 {
-    Conversion x;
+    QcomConversion x;
     SpvId source = spv_operand(i, 0);
-    if (!conversion(e, i, spv_type(e->module, i->type), spv_type_of(e->module, source), &x))
+    if (!open_conversion(e, i, spv_type(e->module, i->type), spv_type_of(e->module, source), &x))
         return;
-    LV *v = leaves_of(e, source, x.array->count);
-    v = recast(e, v, x.word, x.type, x.bits, x.length);
-    Tile home = mat_result(e, i), to = home.col == x.col ? home : beside(e, &x);
+    LV *v = array_leaves(e, source, x.array->count);
+    v = recast_numbers(e, v, x.word, x.type, x.bits, x.length);
+    Tile home = mat_result(e, i), to = home.col == x.col ? home : memory_beside(e, &x);
     for (uint32_t k = 0; k < x.length; k++) {
         uint32_t align;
         LV p = line_at(e, &x, &to, k, &align);
@@ -268,26 +274,28 @@ void mat_qcom_construct(Emit *e, const SpvInst *i)
 }
 
 /* Once a kernel: an unrolled loop has the instruction many times. */
-static void note_lanes(Emit *e, const SpvInst *i, const Conversion *x)
+static void note_lanes(Emit *e, const SpvInst *i, const QcomConversion *x)
 {
     if (x->lanes == e->W || e->matrix->noted_lanes)
         return;
     DiagLoc loc = spv_loc(e->arena, e->module, i);
     e->matrix->noted_lanes = true;
-    diag(e->sink, DIAG_NOTE, &loc, NULL, "the matrix has no %s for lanes %u to %u: they get zeros, "
-         "but elsewhere undefined values", x->col ? "rows" : "columns", x->lanes, e->W - 1);
+    diag(e->sink, DIAG_NOTE, &loc, NULL,
+         "the matrix has no %s for lanes %u to %u: they get zeros, "
+         "but elsewhere undefined values",
+         x->col ? "rows" : "columns", x->lanes, e->W - 1);
 }
 
-void mat_qcom_extract(Emit *e, const SpvInst *i)
+static void extract_to_array(Emit *e, const SpvInst *i)
 {
-    Conversion x;
+    QcomConversion x;
     SpvId source = spv_operand(i, 0);
-    if (!conversion(e, i, spv_type_of(e->module, source), spv_type(e->module, i->type), &x))
+    if (!open_conversion(e, i, spv_type_of(e->module, source), spv_type(e->module, i->type), &x))
         return;
     note_lanes(e, i, &x);
     Tile home = mat_read(e, source), from = home;
     if (home.col != x.col) {
-        from = beside(e, &x);
+        from = memory_beside(e, &x);
         mat_copy(e, x.matrix, &from, &home);
     }
     LV *v = NEW_ARRAY(e->arena, LV, x.length + 1);
@@ -298,5 +306,11 @@ void mat_qcom_extract(Emit *e, const SpvInst *i)
         v[k] = with_lanes(e, v[k], e->W);
     }
     LT type = emit_scalar_type(e, x.array->element);
-    emit_set(e, i, recast(e, v, x.bits, type, x.word, x.array->count), x.array->count);
+    emit_set(e, i, recast_numbers(e, v, x.bits, type, x.word, x.array->count), x.array->count);
 }
+
+const MatrixRule matrix_rules_qcom[] = {
+    { SpvOpCompositeConstructCoopMatQCOM, MATRIX_ALWAYS, construct_from_array },
+    { SpvOpCompositeExtractCoopMatQCOM, MATRIX_ALWAYS, extract_to_array },
+    { 0, 0, NULL },
+};

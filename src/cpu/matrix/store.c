@@ -12,31 +12,32 @@
 
 #include <stdio.h>
 
-typedef struct Copies {         /* state of the function being emitted */
+typedef struct MatCopies {         /* state of the function being emitted */
     Emit *e;
     LLVMBuilderRef b;
     LV fn, table;
     uint64_t run;               /* bytes of a tile's line */
-} Copies;
+} MatCopies;
 
-static LV mul(const Copies *c, LV x, LV y) { return LLVMBuildMul(c->b, x, y, ""); }
-static LV add(const Copies *c, LV x, LV y) { return LLVMBuildAdd(c->b, x, y, ""); }
-static LLVMBasicBlockRef block(const Copies *c, const char *name)
+static LV copies_mul(const MatCopies *c, LV x, LV y) { return LLVMBuildMul(c->b, x, y, ""); }
+static LV copies_add(const MatCopies *c, LV x, LV y) { return LLVMBuildAdd(c->b, x, y, ""); }
+static LLVMBasicBlockRef new_block(const MatCopies *c, const char *name)
 {
     return LLVMAppendBasicBlockInContext(c->e->cx, c->fn, name);
 }
 
 /* Member `which` of the table's entry: target, its stride, source. */
 enum { TARGET, STRIDE, SOURCE, MEMBERS };
-static LV member(const Copies *c, LV entry, unsigned which)
+static LV entry_member(const MatCopies *c, LV entry, unsigned which)
 {
-    LV index = add(c, mul(c, entry, ir_int(c->e->i64, MEMBERS)), ir_int(c->e->i64, which));
+    LV index =
+        copies_add(c, copies_mul(c, entry, ir_int(c->e->i64, MEMBERS)), ir_int(c->e->i64, which));
     LV p = LLVMBuildInBoundsGEP2(c->b, c->e->i64, c->table, &index, 1, "");
     return LLVMBuildLoad2(c->b, which == STRIDE ? c->e->i64 : c->e->ptr, p, "");
 }
 
-/* A loop's counter from 0, in a new block; the condition is the caller's. */
-static LV counter(const Copies *c, LLVMBasicBlockRef body, LV first)
+/* Begins a loop in a new block with its counter; the caller ends it with a condition. */
+static LV loop_counter(const MatCopies *c, LLVMBasicBlockRef body, LV first)
 {
     LLVMBasicBlockRef from = LLVMGetInsertBlock(c->b);
     LLVMBuildBr(c->b, body);
@@ -46,8 +47,8 @@ static LV counter(const Copies *c, LLVMBasicBlockRef body, LV first)
     return i;
 }
 
-/* Back to the counter's block while the next value is below n, else on to `out`. */
-static void again(const Copies *c, LV i, LV next, LV n, LLVMBasicBlockRef out)
+/* Ends a loop: back to the counter's block while its next value is below n, else on to `out`. */
+static void loop_while_below(const MatCopies *c, LV i, LV next, LV n, LLVMBasicBlockRef out)
 {
     LLVMBasicBlockRef from = LLVMGetInsertBlock(c->b);
     LLVMBasicBlockRef body = LLVMGetInstructionParent(i);
@@ -58,17 +59,19 @@ static void again(const Copies *c, LV i, LV next, LV n, LLVMBasicBlockRef out)
 
 /* How many tiles from `first` on are neighbours: each `run` bytes behind the one before, lines so
  * far apart that none of one lies in another's. */
-static LV neighbours(const Copies *c, LV first, LV n, LV target, LV stride)
+static LV count_neighbours(const MatCopies *c, LV first, LV n, LV target, LV stride)
 {
-    LLVMBasicBlockRef look = block(c, "look"), next = block(c, "next"), rows = block(c, "rows");
-    LV width = counter(c, look, ir_int(c->e->i64, 1)), entry = add(c, first, width);
+    LLVMBasicBlockRef look = new_block(c, "look"), next = new_block(c, "next"),
+                      rows = new_block(c, "rows");
+    LV width = loop_counter(c, look, ir_int(c->e->i64, 1)), entry = copies_add(c, first, width);
     LLVMBuildCondBr(c->b, LLVMBuildICmp(c->b, LLVMIntULT, entry, n, ""), next, rows);
     LLVMPositionBuilderAtEnd(c->b, next);
-    LV behind = ir_at_inbounds(c->b, target, mul(c, width, ir_int(c->e->i64, c->run))),
-       more = add(c, width, ir_int(c->e->i64, 1));
-    LV beside = LLVMBuildICmp(c->b, LLVMIntEQ, member(c, entry, TARGET), behind, "");
-    LV same = LLVMBuildICmp(c->b, LLVMIntEQ, member(c, entry, STRIDE), stride, "");
-    LV room = LLVMBuildICmp(c->b, LLVMIntUGE, stride, mul(c, more, ir_int(c->e->i64, c->run)), "");
+    LV behind = ir_at_inbounds(c->b, target, copies_mul(c, width, ir_int(c->e->i64, c->run))),
+       more = copies_add(c, width, ir_int(c->e->i64, 1));
+    LV beside = LLVMBuildICmp(c->b, LLVMIntEQ, entry_member(c, entry, TARGET), behind, "");
+    LV same = LLVMBuildICmp(c->b, LLVMIntEQ, entry_member(c, entry, STRIDE), stride, "");
+    LV room =
+        LLVMBuildICmp(c->b, LLVMIntUGE, stride, copies_mul(c, more, ir_int(c->e->i64, c->run)), "");
     same = LLVMBuildAnd(c->b, beside, LLVMBuildAnd(c->b, same, room, ""), "");
     LLVMBuildCondBr(c->b, same, look, rows);
     LLVMAddIncoming(width, &more, &next, 1);
@@ -93,23 +96,24 @@ static LV make_copies(Emit *e, uint64_t run, uint64_t lines)
         return fn;
     fn = LLVMAddFunction(e->ll, name, copies_type(e));
     LLVMSetLinkage(fn, LLVMInternalLinkage);
-    Copies c = { e, LLVMCreateBuilderInContext(e->cx), fn, LLVMGetParam(fn, 0), run };
-    LLVMPositionBuilderAtEnd(c.b, block(&c, ""));
+    MatCopies c = { e, LLVMCreateBuilderInContext(e->cx), fn, LLVMGetParam(fn, 0), run };
+    LLVMPositionBuilderAtEnd(c.b, new_block(&c, ""));
     LV n = LLVMGetParam(fn, 1);
-    LV first = counter(&c, block(&c, "tiles"), ir_int(c.e->i64, 0));
-    LV target = member(&c, first, TARGET), stride = member(&c, first, STRIDE);
-    LV width = neighbours(&c, first, n, target, stride);
-    LV line = counter(&c, block(&c, "lines"), ir_int(c.e->i64, 0));
-    LV to = ir_at_inbounds(c.b, target, mul(&c, line, stride)),
-       offset = mul(&c, line, ir_int(c.e->i64, run));
-    LV tile = counter(&c, block(&c, "tile"), ir_int(c.e->i64, 0));
-    LV from = ir_at_inbounds(c.b, member(&c, add(&c, first, tile), SOURCE), offset);
+    LV first = loop_counter(&c, new_block(&c, "tiles"), ir_int(c.e->i64, 0));
+    LV target = entry_member(&c, first, TARGET), stride = entry_member(&c, first, STRIDE);
+    LV width = count_neighbours(&c, first, n, target, stride);
+    LV line = loop_counter(&c, new_block(&c, "lines"), ir_int(c.e->i64, 0));
+    LV to = ir_at_inbounds(c.b, target, copies_mul(&c, line, stride)),
+       offset = copies_mul(&c, line, ir_int(c.e->i64, run));
+    LV tile = loop_counter(&c, new_block(&c, "tile"), ir_int(c.e->i64, 0));
+    LV from = ir_at_inbounds(c.b, entry_member(&c, copies_add(&c, first, tile), SOURCE), offset);
     unsigned align = (unsigned)MIN(run & -run, 64);
-    LLVMBuildMemCpy(c.b, ir_at_inbounds(c.b, to, mul(&c, tile, ir_int(c.e->i64, run))), 1, from,
-                    align, ir_int(c.e->i64, run));
-    again(&c, tile, add(&c, tile, ir_int(c.e->i64, 1)), width, block(&c, ""));
-    again(&c, line, add(&c, line, ir_int(c.e->i64, 1)), ir_int(c.e->i64, lines), block(&c, ""));
-    again(&c, first, add(&c, first, width), n, block(&c, ""));
+    LLVMBuildMemCpy(c.b, ir_at_inbounds(c.b, to, copies_mul(&c, tile, ir_int(c.e->i64, run))), 1,
+                    from, align, ir_int(c.e->i64, run));
+    loop_while_below(&c, tile, copies_add(&c, tile, ir_int(c.e->i64, 1)), width, new_block(&c, ""));
+    loop_while_below(&c, line, copies_add(&c, line, ir_int(c.e->i64, 1)), ir_int(c.e->i64, lines),
+                     new_block(&c, ""));
+    loop_while_below(&c, first, copies_add(&c, first, width), n, new_block(&c, ""));
     LLVMBuildRetVoid(c.b);
     LLVMDisposeBuilder(c.b);
     return fn;

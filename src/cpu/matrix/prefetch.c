@@ -5,22 +5,21 @@
  * load reads some iterations later. In: a load and where it reads. Out: prefetches.
  *
  * A step need only be right to be of use: a prefetch of any address changes no result and cannot
- * fault. More than CpuTuning.queues iterations never paid. Whether it pays at all, which
- * is when the data is in no near cache and workgroups are not interleaved, the dispatch knows
+ * fault. More than CpuTuning.queues iterations never paid. Whether it pays at all, which is when
+ * the data is in no near cache and workgroups are not interleaved, the dispatch knows
  * (CpuEnv.prefetch).
  */
-#include "cpu/emit/emit.h"
-#include "llvm/ir.h"
+#include "cpu/matrix/matrix.h"
 
 #include <stddef.h>
 
-typedef struct Look {
+typedef struct PrefetchLoad {
     Emit *e;
     const SpvInst *load;
-} Look;
+} PrefetchLoad;
 
-/* What a step is made of may be loaded in each iteration, and after the load that is ahead. */
-static bool is_available(const Look *s, SpvId id)
+/* A step's value may be computed anew in each iteration, and only after the load. */
+static bool is_step_available(const PrefetchLoad *s, SpvId id)
 {
     const Cfg *c = s->e->cfg;
     const SpvInst *i = spv_def(s->e->module, id);
@@ -34,54 +33,54 @@ static bool is_available(const Look *s, SpvId id)
     return i != NULL;
 }
 
-static LV distance(const Look *s, const Step *x)
+static LV step_bytes(const PrefetchLoad *s, const Step *x)
 {
     Emit *e = s->e;
     if (x->kind == STEP_CONSTANT)
         return ir_int(e->i64, x->bits);
     if (x->kind == STEP_VALUE)
-        return !is_available(s, x->value)
+        return !is_step_available(s, x->value)
                    ? NULL
                    : emit_cast_index(e, emit_uniform(e, emit_leaf(e, x->value, 0)), e->i64);
-    LV a = distance(s, x->x), b = a ? distance(s, x->y) : NULL;
+    LV a = step_bytes(s, x->x), b = a ? step_bytes(s, x->y) : NULL;
     return !b                    ? NULL
            : x->kind == STEP_ADD ? LLVMBuildAdd(e->b, a, b, "")
            : x->kind == STEP_SUB ? LLVMBuildSub(e->b, a, b, "")
                                  : LLVMBuildMul(e->b, a, b, "");
 }
 
-/* Runs side by side are what the caches' own prefetchers see coming. */
-static bool is_dense(const AheadLines *a)
+/* Caches foresee lines side by side themselves. */
+static bool is_dense(const PrefetchLines *a)
 {
     return LLVMIsAConstantInt(a->stride) && LLVMConstIntGetZExtValue(a->stride) == a->bytes;
 }
 
-/* What a line holds already needs no prefetch. */
-LV emit_ahead_distance(Emit *e, const SpvInst *i, const AheadLines *a)
+/* A step within one cache line needs no prefetch. */
+LV mat_prefetch_distance(Emit *e, const SpvInst *i, const PrefetchLines *a)
 {
     const AheadLoad *l = wait_queues_load(e->ahead, i);
-    Look s = { e, i };
+    PrefetchLoad s = { e, i };
     if (!l || l->moves != AHEAD_STEPS || (a && is_dense(a)))
         return NULL;
-    LV ahead = distance(&s, l->bytes);
-    for (uint32_t k = 0; a && ahead && k < a->n_dims; k++) {
-        LV elements = distance(&s, l->slice[k]);
+    LV distance = step_bytes(&s, l->bytes);
+    for (uint32_t k = 0; a && distance && k < a->n_dims; k++) {
+        LV elements = step_bytes(&s, l->slice[k]);
         if (!elements)
             return NULL;
         LV bytes = LLVMBuildMul(e->b, elements, a->strides[k], "");
         LV blocks = LLVMBuildSDiv(e->b, bytes, ir_int(e->i64, a->block[k]), "");
-        ahead = LLVMBuildAdd(e->b, ahead, blocks, "");
+        distance = LLVMBuildAdd(e->b, distance, blocks, "");
     }
-    if (!ahead)
+    if (!distance)
         return NULL;
     const CpuTuning *t = e->target->tuning;
-    ahead = LLVMBuildMul(e->b, ahead, ir_int(e->i64, MIN(l->queues, t->queues)), "");
+    distance = LLVMBuildMul(e->b, distance, ir_int(e->i64, MIN(l->queues, t->queues)), "");
     int64_t line = t->line_bytes;
-    int64_t bytes = LLVMIsAConstantInt(ahead) ? LLVMConstIntGetSExtValue(ahead) : line;
-    return bytes < line && bytes > -line ? NULL : ahead;
+    int64_t bytes = LLVMIsAConstantInt(distance) ? LLVMConstIntGetSExtValue(distance) : line;
+    return bytes < line && bytes > -line ? NULL : distance;
 }
 
-static void prefetch(Emit *e, LV p, LV offset, uint32_t bytes)
+static void prefetch_run(Emit *e, LV p, LV offset, uint32_t bytes)
 {
     for (uint32_t k = 0; k < bytes; k += e->target->tuning->line_bytes) {
         LV at = LLVMBuildAdd(e->b, offset, ir_int(e->i64, k), "");
@@ -90,21 +89,21 @@ static void prefetch(Emit *e, LV p, LV offset, uint32_t bytes)
     }
 }
 
-LV emit_prefetch_wanted(Emit *e)
+LV mat_prefetch_wanted(Emit *e)
 {
     LV on = emit_env(e, e->b, e->i32, offsetof(CpuEnv, prefetch));
     return LLVMBuildICmp(e->b, LLVMIntNE, on, ir_int(e->i32, 0), "");
 }
 
-void emit_ahead(Emit *e, const SpvInst *i, const AheadLines *a)
+void mat_prefetch(Emit *e, const SpvInst *i, const PrefetchLines *a)
 {
-    LV ahead = emit_ahead_distance(e, i, a);
-    if (!ahead)
+    LV distance = mat_prefetch_distance(e, i, a);
+    if (!distance)
         return;
-    If f = if_begin(e, emit_prefetch_wanted(e));
+    If f = if_begin(e, mat_prefetch_wanted(e));
     Loop l = loop_begin(e, ir_int(e->i64, a->lines));
-    LV offset = LLVMBuildAdd(e->b, ahead, LLVMBuildMul(e->b, l.index, a->stride, ""), "");
-    prefetch(e, a->p, offset, a->bytes);
+    LV offset = LLVMBuildAdd(e->b, distance, LLVMBuildMul(e->b, l.index, a->stride, ""), "");
+    prefetch_run(e, a->p, offset, a->bytes);
     loop_end(e, &l);
     if_end(e, &f);
 }
@@ -112,17 +111,17 @@ void emit_ahead(Emit *e, const SpvInst *i, const AheadLines *a)
 void emit_ahead_lanes(Emit *e, const SpvInst *i, const Pointer *p)
 {
     uint32_t bytes = (uint32_t)spv_type_size(spv_type(e->module, i->type));
-    LV ahead = emit_ahead_distance(e, i, NULL);
-    if (!ahead)
+    LV distance = mat_prefetch_distance(e, i, NULL);
+    if (!distance)
         return;
-    If f = if_begin(e, emit_prefetch_wanted(e));
+    If f = if_begin(e, mat_prefetch_wanted(e));
     LV address = emit_address(e, p, 0, 1);
     bool lanes = emit_is_lanes(address);
     bool side_by_side = lanes && !emit_is_lanes(p->base) && p->affine.group >= e->W &&
                         p->lane_scale * p->affine.stride == (int64_t)bytes;
     for (uint32_t k = 0; k < (lanes && !side_by_side ? e->W : 1); k++) {
         LV at = lanes ? LLVMBuildExtractElement(e->b, address, ir_int(e->i32, k), "") : address;
-        prefetch(e, at, ahead, side_by_side ? bytes * e->W : bytes);
+        prefetch_run(e, at, distance, side_by_side ? bytes * e->W : bytes);
     }
     if_end(e, &f);
 }

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * OpCooperativeMatrixReduceNV. The function that combines is called.c's, one call for W elements.
+ *
+ * A reduction sees its operand as lines of contiguous elements (rows of a row-major tile). Across
+ * lines it adds whole vectors, with several sums at once. Along lines it folds them: the first and
+ * the second halves of the lines in two vectors are combined into one, so that W elements of as
+ * many lines cost about W calls, and the results come out in order. The order of combination
+ * depends on the sizes alone.
+ */
+#include "cpu/matrix/matrix.h"
+
+typedef struct MatReduction { const SpvInst *inst; LT type; uint32_t bytes; } MatReduction;
+typedef struct MatLines { LV p; uint32_t n, length; } MatLines;   /* one behind the other */
+
+static LV combine_by_call(Emit *e, const MatReduction *r, LV x, LV y)
+{
+    LV args[] = { x, y }, result = x;
+    ElementCall c = { r->inst, spv_operand(r->inst, 2), args, 2, NULL, &result, 1 };
+    emit_call(e, &c);
+    return result;
+}
+
+static LV load_elements(Emit *e, const MatReduction *r, LV p, LV index, uint32_t n)
+{
+    return mat_load_run(e, r->type, mat_at(e, p, index, r->bytes), n, r->bytes);
+}
+
+static LV room_for(Emit *e, const MatReduction *r, uint64_t n)
+{
+    return emit_frame(e, (n + 2 * e->W) * r->bytes);
+}
+
+/* Combines `lines` vectors of n elements, `stride` elements apart. */
+static LV combine_lines(Emit *e, const MatReduction *r, LV p, uint32_t lines, uint64_t stride,
+                        uint32_t n)
+{
+    uint32_t sums = lines % 4 == 0 && lines >= 8 ? 4 : lines % 2 == 0 && lines >= 4 ? 2 : 1;
+    LV sum[4], x[4]; /* `sums` at most */
+    for (uint32_t k = 0; k < sums; k++) {
+        x[k] = load_elements(e, r, p, ir_int(e->i64, k * stride), n);
+        sum[k] = emit_alloca(e, LLVMTypeOf(x[k]), "sum");
+        LLVMBuildStore(e->b, x[k], sum[k]);
+    }
+    if (lines > sums) {
+        Loop l = loop_begin(e, ir_int(e->i64, lines / sums - 1));
+        LV first = mat_at(e, p, LLVMBuildAdd(e->b, l.index, ir_int(e->i64, 1), ""),
+                          sums * stride * r->bytes);
+        for (uint32_t k = 0; k < sums; k++) {
+            LV y = load_elements(e, r, first, ir_int(e->i64, k * stride), n);
+            LV old = LLVMBuildLoad2(e->b, LLVMTypeOf(y), sum[k], "");
+            LLVMBuildStore(e->b, combine_by_call(e, r, old, y), sum[k]);
+        }
+        loop_end(e, &l);
+    }
+    for (uint32_t k = 0; k < sums; k++)
+        x[k] = LLVMBuildLoad2(e->b, LLVMTypeOf(x[k]), sum[k], "");
+    for (uint32_t step = 1; step < sums; step *= 2)
+        for (uint32_t k = 0; k + step < sums; k += 2 * step)
+            x[k] = combine_by_call(e, r, x[k], x[k + step]);
+    return x[0];
+}
+
+enum { MOST_STREAMS = 8 };
+
+/* The whole vectors of long lines, a few lines at a time and in the order they lie in memory: the
+ * sums are in `to`. */
+static void combine_across_long(Emit *e, const MatReduction *r, const MatLines *from, LV to)
+{
+    uint32_t lines = from->n, length = from->length;
+    uint32_t group = lines % 4 == 0 ? 4 : lines % 2 == 0 ? 2 : 1;
+    for (uint32_t rest = 0; rest < 2; rest++) { /* the first lines, then the rest */
+        Loop l = loop_begin(e, ir_int(e->i64, rest ? lines / group - 1 : 1));
+        LV line = LLVMBuildAdd(e->b, l.index, ir_int(e->i64, rest), "");
+        LV p = mat_at(e, from->p, line, (uint64_t)group * length * r->bytes);
+        Loop k = loop_begin(e, ir_int(e->i64, length / e->W));
+        LV x = combine_lines(e, r, mat_at(e, p, k.index, e->W * r->bytes), group, length, e->W);
+        LV sum = mat_at(e, to, k.index, e->W * r->bytes);
+        if (rest)
+            x = combine_by_call(e, r, mat_load_run(e, r->type, sum, e->W, r->bytes), x);
+        mat_store_run(e, x, sum, e->W, r->bytes);
+        loop_end(e, &k);
+        loop_end(e, &l);
+    }
+}
+
+/* to[j] = the combination of from[i][j] over all i. */
+static void combine_across(Emit *e, const MatReduction *r, const MatLines *from, LV to)
+{
+    uint32_t lines = from->n, length = from->length;
+    uint32_t whole = length / e->W, rest = length % e->W, fold = rest ? e->W / rest : 1;
+    if (!whole && rest * fold == e->W && lines % fold == 0 && lines > fold) {
+        LV x = combine_lines(e, r, from->p, lines / fold, e->W, e->W);
+        for (uint32_t half = e->W / 2; half >= length; half /= 2)
+            x = combine_by_call(e, r, x, mat_pick(e, x, x, half, 1, e->W));
+        mat_store_run(e, x, to, length, r->bytes);
+        return;
+    }
+    if (whole > MOST_STREAMS) {
+        combine_across_long(e, r, from, to);
+    } else if (whole) {
+        Loop l = loop_begin(e, ir_int(e->i64, whole));
+        LV x =
+            combine_lines(e, r, mat_at(e, from->p, l.index, e->W * r->bytes), lines, length, e->W);
+        mat_store_run(e, x, mat_at(e, to, l.index, e->W * r->bytes), e->W, r->bytes);
+        loop_end(e, &l);
+    }
+    if (rest) {
+        LV done = ir_int(e->i64, whole * e->W);
+        LV x = combine_lines(e, r, mat_at(e, from->p, done, r->bytes), lines, length, rest);
+        mat_store_run(e, x, mat_at(e, to, done, r->bytes), rest, r->bytes);
+    }
+}
+
+/* The first or the second halves of the lines of n elements that lie in two vectors (or in one). */
+static LV halves(Emit *e, LV x, LV y, uint32_t n, bool second)
+{
+    int *lanes = NEW_ARRAY(e->arena, int, e->W);
+    uint32_t half = n / 2, last = e->W * (x == y ? 1 : 2) - 1;
+    for (uint32_t k = 0; k < e->W; k++)
+        lanes[k] = (int)MIN(k / half * n + k % half + (second ? half : 0), last);
+    return ir_shuffle(e->b, x, y, lanes, e->W);
+}
+
+/* to[i] = the combination of line i, of `length` elements, which are n, a power of two up to W, or
+ * several times W = n. Reads and writes up to a vector more. */
+static void fold_lines(Emit *e, const MatReduction *r, const MatLines *from, uint32_t n, LV to)
+{
+    uint32_t lines = from->n, length = from->length;
+    enum { AT_ONCE = 8 };
+    uint64_t vectors = ((uint64_t)lines * n + e->W - 1) / e->W;
+    uint32_t group = 1, each = e->W * (length / n); /* elements that become a vector */
+    while (group < MIN(n, (uint32_t)AT_ONCE) && vectors % (group * 2) == 0)
+        group *= 2;
+    Loop l = loop_begin(e, ir_int(e->i64, vectors / group));
+    LV x[AT_ONCE], first = mat_at(e, from->p, l.index, (uint64_t)group * each * r->bytes);
+    for (uint32_t k = 0; k < group; k++)
+        x[k] = combine_lines(e, r, mat_at(e, first, ir_int(e->i64, k), (uint64_t)each * r->bytes),
+                             length / n, e->W, e->W);
+    uint32_t left = n;
+    for (uint32_t m = group; m > 1; m /= 2, left /= 2)
+        for (uint32_t k = 0; k < m / 2; k++)
+            x[k] = combine_by_call(e, r, halves(e, x[2 * k], x[2 * k + 1], left, false),
+                                   halves(e, x[2 * k], x[2 * k + 1], left, true));
+    for (; left > 1; left /= 2)
+        x[0] = combine_by_call(e, r, halves(e, x[0], x[0], left, false),
+                               halves(e, x[0], x[0], left, true));
+    uint32_t results = e->W * group / n;
+    mat_store_run(e, x[0], mat_at(e, to, l.index, results * r->bytes), results, r->bytes);
+    loop_end(e, &l);
+}
+
+/* Lines of any length, one for each lane. */
+static void gather_lines(Emit *e, const MatReduction *r, const MatLines *from, LV to)
+{
+    uint32_t lines = from->n, n = from->length;
+    Loop l = loop_begin(e, ir_int(e->i64, (lines + e->W - 1) / e->W));
+    LV first =
+        LLVMBuildTrunc(e->b, LLVMBuildMul(e->b, l.index, ir_int(e->i64, e->W), ""), e->i32, "");
+    LV line = LLVMBuildAdd(e->b, emit_lanes(e, first), e->lane_id, ""),
+       last = ir_int(LLVMTypeOf(line), lines - 1);
+    LV in = LLVMBuildICmp(e->b, LLVMIntULT, line, last, "");
+    line = LLVMBuildSelect(e->b, in, line, last, "");
+    LV offset = LLVMBuildMul(e->b, line, ir_int(LLVMTypeOf(line), n * r->bytes), "");
+    offset = LLVMBuildZExt(e->b, offset, LLVMVectorType(e->i64, e->W), "");
+    LV p = ir_at(e->b, from->p, offset);
+    LV all = LLVMConstAllOnes(LLVMVectorType(e->i1, e->W));
+    LT type = LLVMVectorType(r->type, e->W);
+    LV x = emit_masked_load(e, type, p, r->bytes, all);
+    LV sum = emit_alloca(e, LLVMTypeOf(x), "sum");
+    LLVMBuildStore(e->b, x, sum);
+    Loop k = loop_begin(e, ir_int(e->i64, n - 1));
+    LV step = LLVMBuildMul(e->b, LLVMBuildAdd(e->b, k.index, ir_int(e->i64, 1), ""),
+                           ir_int(e->i64, r->bytes), "");
+    LV y = emit_masked_load(e, type, ir_at(e->b, p, step), r->bytes, all);
+    LV old = LLVMBuildLoad2(e->b, LLVMTypeOf(y), sum, "");
+    LLVMBuildStore(e->b, combine_by_call(e, r, old, y), sum);
+    loop_end(e, &k);
+    x = LLVMBuildLoad2(e->b, LLVMTypeOf(x), sum, "");
+    mat_store_run(e, x, mat_at(e, to, l.index, e->W * r->bytes), e->W, r->bytes);
+    loop_end(e, &l);
+}
+
+/* to[i] = the combination of from[i][j] over all j. */
+static void combine_along(Emit *e, const MatReduction *r, const MatLines *from, LV to)
+{
+    uint32_t lines = from->n, length = from->length;
+    uint32_t n = length & -length;
+    n = MIN(n, e->W);
+    if (n < 8 && n < length) {
+        gather_lines(e, r, from, to);
+        return;
+    }
+    if (n < length && n < e->W) { /* each line to one of n elements */
+        LV shorter = room_for(e, r, (uint64_t)lines * n);
+        Loop l = loop_begin(e, ir_int(e->i64, lines));
+        LV x = combine_lines(e, r, mat_at(e, from->p, l.index, (uint64_t)length * r->bytes),
+                             length / n, n, n);
+        mat_store_run(e, x, mat_at(e, shorter, l.index, (uint64_t)n * r->bytes), n, r->bytes);
+        loop_end(e, &l);
+        fold_lines(e, r, &(MatLines){ shorter, lines, n }, n, to);
+        return;
+    }
+    fold_lines(e, r, from, n, to);
+}
+
+/* to[0] = the combination of all. */
+static void combine_all(Emit *e, const MatReduction *r, const MatLines *from, LV to)
+{
+    uint32_t lines = from->n, length = from->length;
+    uint32_t total = lines * length;
+    bool even = total % e->W == 0;
+    LV row = room_for(e, r, even ? e->W : lines);
+    if (even)
+        combine_across(e, r, &(MatLines){ from->p, total / e->W, e->W }, row);
+    else
+        combine_along(e, r, from, row);
+    combine_along(e, r, &(MatLines){ row, 1, even ? e->W : lines }, to);
+}
+
+/* Each element of the smaller tile from four of the larger, both of the same order. */
+static void combine_squares(Emit *e, const MatReduction *r, const MatLines *from, LV to)
+{
+    uint32_t lines = from->n, length = from->length;
+    uint32_t half = length / 2, whole = half / e->W, rest = half % e->W;
+    Loop l = loop_begin(e, ir_int(e->i64, lines / 2));
+    LV upper = mat_at(e, from->p, l.index, 2ull * length * r->bytes);
+    LV lower = mat_at(e, upper, ir_int(e->i64, length), r->bytes);
+    LV line = mat_at(e, to, l.index, (uint64_t)half * r->bytes);
+    for (uint32_t part = 0; part < 2; part++) {
+        uint32_t n = part ? rest : e->W, left = MIN(2 * n, e->W), right = 2 * n - left;
+        if (!n || (!part && !whole))
+            continue;
+        Loop k = loop_begin(e, ir_int(e->i64, part ? 1 : whole));
+        LV done = LLVMBuildAdd(e->b, LLVMBuildMul(e->b, k.index, ir_int(e->i64, e->W), ""),
+                               ir_int(e->i64, part ? whole * e->W : 0), "");
+        LV j = LLVMBuildMul(e->b, done, ir_int(e->i64, 2), "");
+        LV x = combine_by_call(e, r, load_elements(e, r, upper, j, left),
+                               load_elements(e, r, lower, j, left)),
+           y = x;
+        if (right) {
+            j = LLVMBuildAdd(e->b, j, ir_int(e->i64, e->W), "");
+            y = combine_by_call(e, r, load_elements(e, r, upper, j, right),
+                                load_elements(e, r, lower, j, right));
+        }
+        x = combine_by_call(e, r, mat_pick(e, x, y, 0, 2, e->W), mat_pick(e, x, y, 1, 2, e->W));
+        mat_store_run(e, x, mat_at(e, line, done, r->bytes), n, r->bytes);
+        loop_end(e, &k);
+    }
+    loop_end(e, &l);
+}
+
+/* Makes lines that are all `row`, or line k full of row[k]. */
+static void spread_line(Emit *e, const MatReduction *r, LV row, bool same_lines, const MatLines *to)
+{
+    uint32_t length = to->length;
+    Loop l = loop_begin(e, ir_int(e->i64, to->n));
+    LV line = mat_at(e, to->p, l.index, (uint64_t)length * r->bytes), x = NULL;
+    if (same_lines) {
+        LLVMBuildMemCpy(e->b, line, r->bytes, row, r->bytes,
+                        ir_int(e->i64, (uint64_t)length * r->bytes));
+    } else {
+        x = ir_load(e->b, r->type, mat_at(e, row, l.index, r->bytes), r->bytes);
+        x = emit_lanes(e, x);
+        if (length >= e->W) {
+            Loop k = loop_begin(e, ir_int(e->i64, length / e->W));
+            mat_store_run(e, x, mat_at(e, line, k.index, e->W * r->bytes), e->W, r->bytes);
+            loop_end(e, &k);
+        }
+        if (length % e->W)
+            mat_store_run(e, x, mat_at(e, line, ir_int(e->i64, length / e->W * e->W), r->bytes),
+                          length % e->W, r->bytes);
+    }
+    loop_end(e, &l);
+}
+
+/* The lines of a dense tile. */
+static MatLines lines_of(const SpvType *t, const Tile *tile)
+{
+    return (MatLines){ tile->ptr, tile->col ? t->cols : t->rows, tile->col ? t->rows : t->cols };
+}
+
+static bool sizes_fit(uint32_t mode, const SpvType *from, const SpvType *to)
+{
+    switch (mode) {
+    case SpvCooperativeMatrixReduceRowMask: return from->rows == to->rows;
+    case SpvCooperativeMatrixReduceColumnMask: return from->cols == to->cols;
+    case SpvCooperativeMatrixReduceRowMask | SpvCooperativeMatrixReduceColumnMask: return true;
+    case SpvCooperativeMatrixReduce2x2Mask:
+        return from->rows == 2 * to->rows && from->cols == 2 * to->cols;
+    default: return false;
+    }
+}
+
+static void reduce_squares(Emit *e, const MatReduction *r, const MatLines *from, bool col)
+{
+    const SpvType *t = spv_type(e->module, r->inst->type);
+    Tile home = mat_result(e, r->inst), to = home;
+    if (to.col != col)
+        to = mat_dense(e, t, mat_frame(e, t, mat_bytes(e, t)), col);
+    Leader l = mat_leader_begin(e, t);
+    combine_squares(e, r, from, to.ptr);
+    mat_leader_end(e, &l);
+    if (to.ptr != home.ptr)
+        mat_copy(e, t, &home, &to);
+}
+
+/* Reduces rows, which are lines unless the tile is column-major (`col`), columns, or both. */
+static void reduce_lines(Emit *e, const MatReduction *r, const MatLines *from, bool col,
+                         const Tile *to)
+{
+    const SpvType *t = spv_type(e->module, r->inst->type);
+    uint32_t mode = spv_operand(r->inst, 1);
+    bool rows = mode == SpvCooperativeMatrixReduceRowMask;
+    bool columns = mode == SpvCooperativeMatrixReduceColumnMask;
+    LV row = room_for(e, r, rows ? t->rows : columns ? t->cols : 1);
+    if (!rows && !columns)
+        combine_all(e, r, from, row);
+    else if (rows != col)
+        combine_along(e, r, from, row);
+    else
+        combine_across(e, r, from, row);
+    if (rows || columns) {
+        MatLines lines = lines_of(t, to);
+        spread_line(e, r, row, rows == to->col, &lines);
+        return;
+    }
+    LV one = ir_load(e->b, r->type, row, r->bytes);
+    mat_fill(e, t, to, one);
+}
+
+static void reduce_matrix(Emit *e, const SpvInst *i)
+{
+    const SpvType *t = spv_type(e->module, i->type), *from = mat_source_type(e, i);
+    uint32_t mode = spv_operand(i, 1);
+    Comp c = mat_comp(t);
+    MatReduction r = { i, comp_type(e->cx, c), comp_bytes(c) };
+    if (!from || from->element != t->element || !sizes_fit(mode, from, t)) {
+        emit_error(e, i, "SPV_NV_cooperative_matrix2",
+                   "the result's type does not fit the reduction");
+        return;
+    }
+    Tile x = mat_read(e, spv_operand(i, 0));
+    MatLines lines = lines_of(from, &x);
+    if (mode == SpvCooperativeMatrixReduce2x2Mask) {
+        reduce_squares(e, &r, &lines, x.col);
+        return;
+    }
+    Tile to = mat_result(e, i);
+    Leader l = mat_leader_begin(e, t);
+    reduce_lines(e, &r, &lines, x.col, &to);
+    mat_leader_end(e, &l);
+}
+
+const MatrixRule matrix_rules_reduce[] = {
+    { SpvOpCooperativeMatrixReduceNV, MATRIX_RESULT, reduce_matrix },
+    { 0, 0, NULL },
+};

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Variables that hold matrices, or arrays of them: memory of the subgroup's frame, in which each
+ * matrix is dense and row-major. A load borrows the value there until the place is written, and a
+ * pending multiply-add stores its result there at once.
+ */
+#include "cpu/matrix/matrix.h"
+
+/* Bytes in the frame of a matrix or of an array of them. */
+static uint64_t variable_bytes(Emit *e, const SpvType *t)
+{
+    return mat_is(t)              ? mat_bytes(e, t)
+           : t->kind == SPV_ARRAY ? t->count * variable_bytes(e, t->element)
+                                  : 0;
+}
+
+bool mat_points(Emit *e, SpvId pointer)
+{
+    const SpvInst *v = pointer_root(e->module, pointer);
+    if (!v || v->op != SpvOpVariable)
+        return false;
+    const SpvType *t = spv_type(e->module, v->type);
+    return t && t->kind == SPV_POINTER && t->element && emit_has_matrix(t->element);
+}
+
+static MatVariable *variable_memory(Emit *e, const SpvInst *i)
+{
+    MatVariable **v = &e->matrix->variables[i->id];
+    if (!*v) {
+        const SpvType *t = spv_type(e->module, i->type)->element;
+        *v = NEW(e->arena, MatVariable);
+        (*v)->bytes = variable_bytes(e, t);
+        while (t->kind == SPV_ARRAY)
+            t = t->element;
+        (*v)->base = mat_frame(e, t, MAX((*v)->bytes, 64));
+    }
+    return *v;
+}
+
+/* One step of a chain: moves `place`, `offset` (may be NULL: 0) and `t` on by index `id`. */
+static const SpvType *step_into(Emit *e, const SpvInst *chain, const SpvType *t, SpvId id,
+                                MatPlace *place, LV *offset)
+{
+    uint64_t k;
+    bool known = spv_constant(e->module, id, &k);
+    if (t->kind != SPV_ARRAY) { /* which pass_apart did not take apart */
+        emit_error(e, chain, NULL,
+                   "a variable of structures of cooperative matrices is volatile or too large");
+        return NULL;
+    }
+    uint64_t size = variable_bytes(e, t->element);
+    if (known && k < t->count) {
+        place->offset += k * size;
+        return t->element;
+    }
+    place->known = false;
+    LV index = emit_cast_index(e, emit_uniform(e, emit_leaf(e, id, 0)), e->i64),
+       last = ir_int(e->i64, t->count - 1);
+    index =
+        LLVMBuildSelect(e->b, LLVMBuildICmp(e->b, LLVMIntULE, index, last, ""), index, last, "");
+    index = LLVMBuildMul(e->b, index, ir_int(e->i64, size), "");
+    *offset = *offset ? LLVMBuildAdd(e->b, *offset, index, "") : index;
+    return t->element;
+}
+
+static const SpvType *walk_chain(Emit *e, const SpvInst *i, MatPlace *place, LV *base, LV *offset,
+                                 LV *element)
+{
+    const SpvInst *chain[32];
+    uint32_t n = 0;
+    while ((i->op == SpvOpAccessChain || i->op == SpvOpInBoundsAccessChain ||
+            i->op == SpvOpCopyObject) &&
+           n < COUNT_OF(chain)) {
+        chain[n++] = i;
+        i = spv_def(e->module, spv_operand(i, 0));
+    }
+    const SpvType *t = i->op == SpvOpVariable ? spv_type(e->module, i->type)->element : NULL;
+    if (!t)
+        return NULL;
+    *place = (MatPlace){ i->id, true, 0 };
+    *base = variable_memory(e, i)->base;
+    while (t && n--)
+        for (uint32_t k = 1; t && chain[n]->op != SpvOpCopyObject && k < spv_n_operands(chain[n]);
+             k++) {
+            if (!mat_is(t))
+                t = step_into(e, chain[n], t, spv_operand(chain[n], k), place, offset);
+            else if (element)
+                *element = emit_leaf(e, spv_operand(chain[n], k), 0);
+        }
+    return t;
+}
+
+/* Where an access chain or a variable leads. The element's index is set where it enters a matrix.
+ */
+static MatPlace variable_place(Emit *e, SpvId id, Tile *tile, const SpvType **type, LV *element)
+{
+    MatPlace place = { 0 };
+    LV base = NULL, offset = NULL;
+    const SpvInst *i = spv_def(e->module, id);
+    *type = walk_chain(e, i, &place, &base, &offset, element);
+    if (!mat_is(*type)) {
+        emit_error(e, i, NULL,
+                   "a pointer to cooperative matrices is used in a way that is not supported");
+        *tile = (Tile){ LLVMGetUndef(e->ptr), ir_int(e->i64, 0), false, true };
+        for (SpvInst *g = e->module->globals.first; g; g = g->next)
+            if (g->op == SpvOpTypeCooperativeMatrixKHR)
+                *type = spv_type(e->module, g->id);
+        return place;
+    }
+    LV p = ir_at_inbounds(e->b, base, ir_int(e->i64, place.offset));
+    *tile = mat_dense(e, *type, offset ? ir_at_inbounds(e->b, p, offset) : p, false);
+    return place;
+}
+
+/* ---- loads and stores --------------------------------------------------------------------------
+ */
+
+static void load_variable(Emit *e, const SpvInst *i)
+{
+    const SpvType *t;
+    Tile tile;
+    LV element = NULL;
+    MatPlace place = variable_place(e, spv_operand(i, 0), &tile, &t, &element);
+    for (uint32_t p = 0; p < e->matrix->pending.len; p++)
+        if (mat_same_place(&e->matrix->pending.data[p].place, &place)) {
+            mat_flush(e);
+            break;
+        }
+    if (element) {
+        emit_set1(e, i, mat_element(e, t, &tile, element));
+        return;
+    }
+    MatValue *v = mat_value(e, i->id);
+    if (!v->other_blocks) {
+        v->state = MAT_HOME;
+        v->tile = tile;
+        v->place = place;
+        vec_push(e->arena, &e->matrix->borrowed, v);
+        return;
+    }
+    Tile to = mat_result(e, i);
+    mat_copy(e, t, &to, &tile);
+}
+
+/* A pending result whose only use is to be stored goes there directly. */
+static bool redirect_result(Emit *e, SpvId object, const Tile *to, const MatPlace *place)
+{
+    struct Matrix *m = e->matrix;
+    MatValue *v = mat_value(e, object);
+    if (v->state != MAT_PENDING || v->uses != 1)
+        return false;
+    for (uint32_t i = 0; i < m->pending.len; i++) {
+        MatMulAdd *p = &m->pending.data[i];
+        if (p->result != object) {
+            if (mat_is_awaited(e, p, to, place))
+                return false;
+            continue;
+        }
+        for (uint32_t k = 0; k < p->a.len; k++)
+            if (mat_lies_in(mat_value(e, p->a.data[k]), to, place) ||
+                mat_lies_in(mat_value(e, p->b.data[k]), to, place))
+                return false;
+        if (p->place.variable)
+            return false;
+    }
+    for (uint32_t i = 0; i < m->pending.len; i++)
+        if (m->pending.data[i].result == object) {
+            const MatValue *start = mat_value(e, m->pending.data[i].start);
+            if (mat_lies_in(start, to, place) && start->uses)
+                return false;
+            m->pending.data[i].to = *to;
+            m->pending.data[i].place = *place;
+            m->pending.data[i].shape.c_col = to->col;
+        }
+    return true;
+}
+
+static void store_variable(Emit *e, const SpvInst *i)
+{
+    const SpvType *t;
+    Tile to;
+    LV element = NULL;
+    MatPlace place = variable_place(e, spv_operand(i, 0), &to, &t, &element);
+    SpvId object = spv_operand(i, 1);
+    if (element) {
+        LV x = emit_leaf(e, object, 0);
+        mat_before_write(e, &to, &place);
+        mat_set_element(e, t, &to, element, x);
+        return;
+    }
+    if (redirect_result(e, object, &to, &place))
+        return;
+    Tile from = mat_read(e, object);
+    if (from.ptr == to.ptr)
+        return;
+    mat_before_write(e, &to, &place);
+    mat_copy(e, t, &to, &from);
+}
+
+/* A pointer has no code: its chain is walked where it is used. */
+static void leave_pointer(Emit *e, const SpvInst *i)
+{
+    (void)e;
+    (void)i;
+}
+
+const MatrixRule matrix_rules_variable[] = {
+    { SpvOpVariable, MATRIX_POINTER, leave_pointer },
+    { SpvOpAccessChain, MATRIX_POINTER, leave_pointer },
+    { SpvOpInBoundsAccessChain, MATRIX_POINTER, leave_pointer },
+    { SpvOpLoad, MATRIX_POINTER, load_variable },
+    { SpvOpStore, MATRIX_POINTER, store_variable },
+    { 0, 0, NULL },
+};
