@@ -60,18 +60,25 @@ def run(heddle, arguments):
 
 
 def one(heddle, folder, kernel):
-    """Writes (or returns) the kernel's IR in all its forms, after one run of the front end."""
-    tag = hashlib.sha1(kernel.encode()).hexdigest()[:12] + "-" + os.path.basename(kernel)
+    """The kernel's IR in all its forms by name, after one run of the front end."""
+    name = os.path.relpath(kernel, HERE) if kernel.startswith(HERE + os.sep) else kernel
+    tag = hashlib.sha1(name.encode()).hexdigest()[:12] + "-" + os.path.basename(kernel)
     spirv = os.path.join(folder, tag + ".spv")
     if not os.path.exists(spirv):
         said = run(heddle, [kernel, "--emit", "spirv", "-o", spirv])
         if not os.path.exists(spirv):
             return {tag: said}
+    said = run(heddle, [spirv, "--emit", "passes"])
+    several = re.search(r"several entry points, name one of: (.*)", said)
+    entries = re.findall(r"'([^']*)'", several.group(1)) if several else [None]
     out = {}
-    for w in ("8", "32"):
-        for isa in ("host", "x86-64-v3"):
-            text = run(heddle, [spirv, "--emit", "llvm-plain", "--subgroup-size", w, "--isa", isa])
-            out["%s.%s.%s" % (tag, w, isa)] = canonical(text)
+    for entry in entries:
+        for w in ("8", "32"):
+            for isa in ("host", "x86-64-v3"):
+                text = run(heddle, [spirv, "--emit", "llvm-plain", "--subgroup-size", w, "--isa",
+                                    isa] + (["--entry", entry] if entry else []))
+                name = "%s.%s.%s%s" % (tag, w, isa, "." + entry if entry else "")
+                out[name] = canonical(text.replace(spirv, os.path.basename(spirv)))
     return out
 
 

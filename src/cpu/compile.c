@@ -6,11 +6,48 @@
  * All memory of a compilation lies in one arena that is freed at the end; what stays is the
  * CpuKernel and the machine code it owns. Running out of memory is a diagnostic.
  */
-#include "cpu/emit/emit.h"
-#include "cpu/emit/emit_internal.h"
 #include "cpu/jit/jit.h"
+#include "cpu/matrix/matrix.h"
 
 #include <stdlib.h>
+
+static const EmitRule *const rules[] = {
+    lanes_rules_flow, lanes_rules_subgroup, lanes_rules_atomic, lanes_rules_image,
+    emit_rules_tensor, emit_rules_qcom, NULL
+};
+
+static bool plan(Emit *e)
+{
+    return matrix_begin(e) && lanes_plan(e);
+}
+
+static void blocks(Emit *e)
+{
+    lanes_blocks(e);
+    matrix_end(e);
+}
+
+/* Lanes, with matrices among them. */
+static EmitTarget target_of_lanes(void)
+{
+    EmitTarget t = lanes_target;
+    t.rules = rules;
+    t.plan = plan;
+    t.blocks = blocks;
+    t.inst = matrix_inst;
+    t.block_begin = matrix_block_begin;
+    t.block_end = matrix_block_end;
+    t.edge = matrix_phi_edges;
+    t.settle = matrix_memory_barrier;
+    t.prefetch = emit_ahead_lanes;
+    return t;
+}
+
+bool cpu_handles(uint16_t op)
+{
+    EmitTarget t = target_of_lanes();
+    return emit_handles(&t, op);
+}
 
 typedef struct Compilation {
     Arena arena;
@@ -21,6 +58,7 @@ typedef struct Compilation {
     PassOptions passes;
     SpvEntryPoint entry;
     DiagSink *sink;
+    EmitTarget emit_target;
     Emit *emit;
     CpuKernel *kernel;
     bool llvm_owned;            /* the LLVM module is ours to dispose of */
@@ -113,8 +151,12 @@ static bool lower(Compilation *c)
     e->arena = &c->arena;
     e->module = m;
     e->entry = &c->entry;
+    c->emit_target = target_of_lanes();
+    e->target = &c->emit_target;
     e->options = &c->options;
-    e->target = c->target;
+    e->robust = c->options.robust;
+    e->machine = c->target;
+    e->fma = c->target->features && strstr(c->target->features, "+fma");
     e->sink = c->sink;
     e->kernel = c->kernel;
     e->W = c->options.subgroup_size;
@@ -128,6 +170,22 @@ static bool lower(Compilation *c)
     return true;
 }
 
+/* What was found out about the kernel. */
+static bool keep_facts(Compilation *c)
+{
+    const Emit *e = c->emit;
+    CpuKernel *k = c->kernel;
+    k->push_bytes = e->push_bytes;
+    k->shared_bytes = e->shared_bytes;
+    k->n_slots = (uint32_t)e->slots.len;
+    k->slots = calloc(e->slots.len + 1, sizeof *k->slots);
+    for (uint32_t s = 0; k->slots && s < k->n_slots; s++) {
+        const EmitSlot *x = &e->slots.data[s];
+        k->slots[s] = (CpuSlot){ x->set, x->binding, x->count, x->storage, x->written };
+    }
+    return k->slots || fail(c, "out of memory while compiling");
+}
+
 static bool generate(Compilation *c)
 {
     Emit *e = c->emit;
@@ -136,7 +194,7 @@ static bool generate(Compilation *c)
     e->ll = LLVMModuleCreateWithNameInContext("heddle", e->cx);
     LLVMSetTarget(e->ll, c->target->triple);
     c->llvm_owned = true;
-    if (!emit_module(e))
+    if (!emit_module(e, CPU_KERNEL_NAME) || !keep_facts(c))
         return false;
     CpuJit jit;
     c->llvm_owned = false;

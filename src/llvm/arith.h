@@ -45,6 +45,10 @@ LLVMValueRef arith_flush(LLVMBuilderRef b, LLVMValueRef x);
 /* op is LLVMFAdd, LLVMFSub, LLVMFMul or LLVMFDiv, on float or double: rounded towards zero. */
 LLVMValueRef arith_towards_zero(LLVMBuilderRef b, LLVMOpcode op, LLVMValueRef x, LLVMValueRef y);
 
+/* A C function that machine code finds by this name: double (double, double, double), rounded
+ * towards zero once. */
+#define ARITH_FMA_TOWARDS_ZERO "heddle_fma_towards_zero"
+
 /* ---- convert.c ------------------------------------------------------------------------------- */
 
 typedef enum Rounding { ROUND_NEAREST, ROUND_ZERO, ROUND_UP, ROUND_DOWN } Rounding;

@@ -60,7 +60,6 @@ void cpu_without_bfloats(LLVMValueRef function);
 
 typedef struct CpuSymbol { const char *name; void (*address)(void); } CpuSymbol;
 #define CPU_CLOCK_NAME "heddle_clock"
-#define CPU_FMA_TOWARDS_ZERO_NAME "heddle_fma_towards_zero"
 
 extern const CpuSymbol cpu_symbols[];
 extern const uint32_t cpu_n_symbols;

@@ -9,6 +9,7 @@
  */
 #include "cpu/lanes/image.h"
 #include "cpu/jit/jit.h"
+#include "llvm/arith.h"
 
 #include <fenv.h>
 #include <math.h>
@@ -86,7 +87,7 @@ static double fma_towards_zero(double x, double y, double z)
 
 const CpuSymbol cpu_symbols[] = {
     ROW(CPU_IMAGE_NAME, cpu_image) ROW(CPU_CLOCK_NAME, clock_ns)
-    ROW(CPU_FMA_TOWARDS_ZERO_NAME, fma_towards_zero)
+    ROW(ARITH_FMA_TOWARDS_ZERO, fma_towards_zero)
     ROW("memcpy", memcpy) ROW("memmove", memmove) ROW("memset", memset) ROW("memcmp", memcmp)
     BOTH(acos) BOTH(acosh) BOTH(asin) BOTH(asinh) BOTH(atan) BOTH(atan2) BOTH(atanh) BOTH(cbrt)
     BOTH(ceil) BOTH(copysign) BOTH(cos) BOTH(cosh) BOTH(erf) BOTH(erfc) BOTH(exp) BOTH(exp2)

@@ -9,8 +9,7 @@
  * written. A scalar access that is outside goes to other memory instead; lanes outside are masked
  * out.
  */
-#include "cpu/emit/emit.h"
-#include "cpu/emit/emit_internal.h"
+#include "cpu/lanes/internal.h"
 
 #include <llvm/Config/llvm-config.h>
 
@@ -89,22 +88,22 @@ static LV in_array(Emit *e, LT element, LV array, LV index)
  * lanes. A loop over the lanes instead, with their addresses and values in memory. */
 static bool needs_loop(Emit *e, uint32_t bits, bool store)
 {
-    if (e->target->sets & CPU_AVX512)
+    if (e->machine->sets & CPU_AVX512)
         return e->W >= 32 && store && bits < 32;
-    return e->W >= (store || e->target->vector_bits < 256 ? 32 : 64);
+    return e->W >= (store || e->machine->vector_bits < 256 ? 32 : 64);
 }
 
 static LaneLoop over_addresses(Emit *e, LV address, LV values, LV mask, LV *at)
 {
-    if (!e->lane_addresses) {
-        e->lane_addresses = emit_alloca(e, LLVMTypeOf(address), "lane_addresses");
-        e->lane_values = emit_alloca(e, LLVMVectorType(e->i64, e->W), "lane_values");
+    if (!e->lanes->addresses) {
+        e->lanes->addresses = emit_alloca(e, LLVMTypeOf(address), "lane_addresses");
+        e->lanes->values = emit_alloca(e, LLVMVectorType(e->i64, e->W), "lane_values");
     }
-    LLVMBuildStore(e->b, address, e->lane_addresses);
-    LLVMBuildStore(e->b, values, e->lane_values);
+    LLVMBuildStore(e->b, address, e->lanes->addresses);
+    LLVMBuildStore(e->b, values, e->lanes->values);
     bool all = mask == LLVMConstAllOnes(LLVMTypeOf(mask));
     LaneLoop l = lane_loop_begin(e, all ? NULL : mask);
-    *at = LLVMBuildLoad2(e->b, e->ptr, in_array(e, e->ptr, e->lane_addresses, l.index), "");
+    *at = LLVMBuildLoad2(e->b, e->ptr, in_array(e, e->ptr, e->lanes->addresses, l.index), "");
     return l;
 }
 
@@ -115,9 +114,9 @@ static LV gather_by_lanes(Emit *e, LT type, LV address, unsigned align, LV mask)
     LaneLoop l = over_addresses(e, address, LLVMConstNull(type), mask, &from);
     LV x = LLVMBuildLoad2(e->b, element, from, "");
     LLVMSetAlignment(x, align);
-    LLVMBuildStore(e->b, x, in_array(e, element, e->lane_values, l.index));
+    LLVMBuildStore(e->b, x, in_array(e, element, e->lanes->values, l.index));
     lane_loop_end(e, &l);
-    return LLVMBuildLoad2(e->b, type, e->lane_values, "");
+    return LLVMBuildLoad2(e->b, type, e->lanes->values, "");
 }
 
 static void scatter_by_lanes(Emit *e, LV v, LV address, unsigned align, LV mask)
@@ -125,7 +124,7 @@ static void scatter_by_lanes(Emit *e, LV v, LV address, unsigned align, LV mask)
     LT element = LLVMGetElementType(LLVMTypeOf(v));
     LV to;
     LaneLoop l = over_addresses(e, address, v, mask, &to);
-    LV x = LLVMBuildLoad2(e->b, element, in_array(e, element, e->lane_values, l.index), "");
+    LV x = LLVMBuildLoad2(e->b, element, in_array(e, element, e->lanes->values, l.index), "");
     LLVMSetAlignment(LLVMBuildStore(e->b, x, to), align);
     lane_loop_end(e, &l);
 }
@@ -220,7 +219,7 @@ static LV zeros(Emit *e)
 static LV load_same(Emit *e, const Pointer *p, const AccessPart *part)
 {
     uint32_t size = emit_scalar_bytes(e, part->type);
-    LV address = emit_address(e, p, part->byte, size);
+    LV address = address_of_part(e, p, part->byte, size);
     LV inside = emit_in_bounds(e, p, part->byte, size);
     if (inside)
         address = LLVMBuildSelect(e->b, inside, address, zeros(e), "");
@@ -230,10 +229,10 @@ static LV load_same(Emit *e, const Pointer *p, const AccessPart *part)
 static void store_same(Emit *e, const Pointer *p, const AccessPart *part, LV v)
 {
     uint32_t size = emit_scalar_bytes(e, part->type);
-    LV address = emit_address(e, p, part->byte, size);
+    LV address = address_of_part(e, p, part->byte, size);
     LV inside = emit_in_bounds(e, p, part->byte, size);
     if (inside)
-        address = LLVMBuildSelect(e->b, inside, address, memory_dropped(e), "");
+        address = LLVMBuildSelect(e->b, inside, address, variables_dropped(e), "");
     plain_store(e, p, emit_uniform(e, v), address, alignment(e, p, part->type));
 }
 
@@ -426,7 +425,7 @@ static LV gather(Emit *e, const Pointer *p, const AccessPart *part)
     LT lanes = emit_lanes_type(e, memory_type(e, part->type));
     uint32_t size = emit_scalar_bytes(e, part->type);
     LV mask = access_mask(e, p, part->byte, size);
-    return emit_masked_load(e, lanes, emit_address(e, p, part->byte, size),
+    return emit_masked_load(e, lanes, address_of_part(e, p, part->byte, size),
                             alignment(e, p, part->type), mask ? mask : emit_mask(e));
 }
 
@@ -434,7 +433,7 @@ static void scatter(Emit *e, const Pointer *p, const AccessPart *part, LV v)
 {
     uint32_t size = emit_scalar_bytes(e, part->type);
     LV mask = access_mask(e, p, part->byte, size);
-    emit_masked_store(e, v, emit_address(e, p, part->byte, size), alignment(e, p, part->type),
+    emit_masked_store(e, v, address_of_part(e, p, part->byte, size), alignment(e, p, part->type),
                  mask ? mask : emit_mask(e));
 }
 
@@ -475,13 +474,13 @@ static void store_part(Emit *e, const Pointer *p, const AccessPart *part, LV v)
     }
 }
 
-LV emit_load_leaf(Emit *e, const Pointer *p, int64_t byte, const SpvType *t)
+LV access_load_leaf(Emit *e, const Pointer *p, int64_t byte, const SpvType *t)
 {
     AccessPart part = { byte, t };
     return from_memory(e, t, load_part(e, p, &part));
 }
 
-void emit_store_leaf(Emit *e, const Pointer *p, int64_t byte, const SpvType *t, LV v)
+void access_store_leaf(Emit *e, const Pointer *p, int64_t byte, const SpvType *t, LV v)
 {
     AccessPart part = { byte, t };
     store_part(e, p, &part, to_memory(e, t, v));
@@ -607,10 +606,10 @@ static bool ways_next(Emit *e, Ways *w, uint32_t k)
 
 /* ---- the accesses ---------------------------------------------------------------------------- */
 
-void emit_load(Emit *e, const Pointer *p, LV *leaves)
+void access_load(Emit *e, const Pointer *p, LV *leaves)
 {
     if (p->builtin) {
-        memory_load_builtin(e, p, leaves);
+        emit_load_builtin(e, p, leaves);
         return;
     }
     uint32_t n, k = 0;
@@ -630,7 +629,7 @@ void emit_load(Emit *e, const Pointer *p, LV *leaves)
     }
 }
 
-void emit_store(Emit *e, const Pointer *p, const LV *leaves)
+void access_store(Emit *e, const Pointer *p, const LV *leaves)
 {
     uint32_t n, k = 0;
     AccessPart *part = access_parts(e, p, &n);

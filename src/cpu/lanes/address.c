@@ -9,8 +9,7 @@
  * are accessed by the address of their first one, the question is whether all that is accessed so
  * is inside (Span), and no lane's own index may have wrapped on the way from the first one's to it.
  */
-#include "cpu/emit/emit.h"
-#include "cpu/emit/emit_internal.h"
+#include "cpu/lanes/internal.h"
 
 static LV i64c(Emit *e, int64_t x)
 {
@@ -73,7 +72,7 @@ static LV lanes_address(Emit *e, const Pointer *p, int64_t byte, uint32_t size)
     return gep(e, unit, base, index);
 }
 
-LV emit_address(Emit *e, const Pointer *p, int64_t byte, uint32_t size)
+LV address_of_part(Emit *e, const Pointer *p, int64_t byte, uint32_t size)
 {
     if (p->at.rule == LAYOUT_LANES)
         return lanes_address(e, p, byte, size);
@@ -134,7 +133,7 @@ LV address_group(Emit *e, const Pointer *p, int64_t byte, uint32_t group)
 
 bool address_checked(Emit *e, const Pointer *p)
 {
-    bool wanted = e->options->robust || p->storage == SpvStorageClassImage;
+    bool wanted = e->robust || p->storage == SpvStorageClassImage;
     return wanted && p->limit && p->at.rule != LAYOUT_LANES;
 }
 
@@ -157,15 +156,6 @@ static bool index_range_known(Emit *e, const Pointer *p)
     return p->lane_scale > 0 && !emit_is_lanes(p->limit) && type == e->i32;
 }
 
-LV address_clamp(Emit *e, LV x, int64_t least, int64_t most)
-{
-    LT type = LLVMTypeOf(x);
-    LV low[2] = { x, emit_int(e, type, (uint64_t)least) };
-    LV high[2] = { emit_intrinsic(e, "llvm.smax", &type, 1, low, 2),
-                   emit_int(e, type, (uint64_t)most) };
-    return emit_intrinsic(e, "llvm.smin", &type, 1, high, 2);
-}
-
 /* The same as numbers of 64 bits, none of which is below `least` or above `most`. */
 static LV first_index(Emit *e, LV from, LV offset, int64_t scale, int64_t least, int64_t most)
 {
@@ -175,7 +165,7 @@ static LV first_index(Emit *e, LV from, LV offset, int64_t scale, int64_t least,
     LV rest = LLVMBuildSub(e->b, x, LLVMBuildMul(e->b, q, i64c(e, scale), ""), "");
     LV above = LLVMBuildICmp(e->b, LLVMIntSGT, rest, i64c(e, 0), "");
     q = LLVMBuildAdd(e->b, q, LLVMBuildZExt(e->b, above, e->i64, ""), "");
-    return address_clamp(e, q, least, most);
+    return emit_clamp(e, q, least, most);
 }
 
 /* Of indices beside which, `below` less and `above` more, there are others that must not wrap. */

@@ -9,17 +9,7 @@
  * counts, at a border it is not: whether it is (`expected`) is asked there, once, and the accesses
  * that rely on it branch.
  */
-#include "cpu/emit/emit.h"
-#include "cpu/emit/emit_internal.h"
-
-Affine value_affine(Emit *e, const Value *v, uint32_t k)
-{
-    if (v->affine && k < v->n)
-        return v->affine[k];
-    if (k < v->n && v->leaf[k] && !emit_is_lanes(v->leaf[k]))
-        return (Affine){ .first = { v->leaf[k] }, .group = e->W };
-    return (Affine){ .group = 1 };
-}
+#include "cpu/lanes/internal.h"
 
 /* ---- firsts ---------------------------------------------------------------------------------- */
 
@@ -297,9 +287,9 @@ static uint32_t bound_of(const SpvInst *i)
 /* The same bound on the groups' first lanes. */
 static Affine affine_bound(Emit *e, const SpvInst *i, uint32_t row, uint32_t k)
 {
-    Affine r = value_affine(e, emit_value(e, spv_operand(i, 2)), k);
+    Affine r = emit_affine(e, emit_value(e, spv_operand(i, 2)), k);
     for (uint32_t o = 3; o < spv_n_operands(i); o++) {
-        Affine a = r, b = value_affine(e, emit_value(e, spv_operand(i, o)), k);
+        Affine a = r, b = emit_affine(e, emit_value(e, spv_operand(i, o)), k);
         r = affine_join(e, &a, &b);
         for (uint32_t g = 0; g < AFFINE_GROUPS && a.first[g] && b.first[g]; g++) {
             LV args[2] = { a.first[g], b.first[g] };
@@ -317,7 +307,7 @@ static Affine affine_choice(Emit *e, const SpvInst *i, uint32_t k, LV result)
     LV counting = NULL;
     for (uint32_t o = i->op == SpvOpSelect ? 1 : 2; o < spv_n_operands(i); o++) {
         const Value *v = emit_value(e, spv_operand(i, o));
-        Affine a = value_affine(e, v, k);
+        Affine a = emit_affine(e, v, k);
         if (a.group == 1 || (a.stride && counting))
             return (Affine){ .group = 1 };
         if (!a.stride)
@@ -363,7 +353,7 @@ static uint32_t same_within(Emit *e, const SpvInst *i, uint32_t n, uint32_t k)
         const Value *v = emit_value(e, i->words[at[o]]);
         if (v->pointer || (v->n != n && v->n != 1))
             return 1;
-        Affine a = value_affine(e, v, v->n == 1 ? 0 : k);
+        Affine a = emit_affine(e, v, v->n == 1 ? 0 : k);
         if (a.stride || a.expected)
             return 1;
         group = MIN(group, a.group);
@@ -377,7 +367,7 @@ static Affine affine_integer(Emit *e, const SpvInst *i, const Value *v, uint32_t
     SpvId x;
     int64_t by, factor;
     if (v->n == 1 && sign_extends(e, i, &x, &by, &factor))
-        return affine_extended(e, value_affine(e, emit_value(e, x), 0), by, factor,
+        return affine_extended(e, emit_affine(e, emit_value(e, x), 0), by, factor,
                                emit_scalar_type(e, emit_leaf_type(e, v->type, k)));
     if (!is_unary(i->op) && !is_binary(i->op))
         return none;
@@ -386,13 +376,13 @@ static Affine affine_integer(Emit *e, const SpvInst *i, const Value *v, uint32_t
     if (a->n != v->n || b->n != v->n)
         return none;
     if (is_binary(i->op))
-        return affine_binary(e, i->op, value_affine(e, a, k), value_affine(e, b, k));
+        return affine_binary(e, i->op, emit_affine(e, a, k), emit_affine(e, b, k));
     LT from = LLVMTypeOf(a->leaf[k]);
     from = emit_is_lanes(a->leaf[k]) ? LLVMGetElementType(from) : from;
     if (LLVMGetTypeKind(from) != LLVMIntegerTypeKind)
         return none;
     LT type = emit_scalar_type(e, emit_leaf_type(e, v->type, k));
-    return affine_unary(e, i, value_affine(e, a, k), from, type);
+    return affine_unary(e, i, emit_affine(e, a, k), from, type);
 }
 
 /* The lanes of what is the same in groups. */
@@ -440,7 +430,7 @@ static Affine affine_leaf(Emit *e, const SpvInst *i, Value *v, uint32_t k)
     return affine_integer(e, i, v, k);
 }
 
-/* Arithmetic: from the operands. Composites set theirs themselves (value_set_affine). */
+/* Arithmetic: from the operands. Composites set theirs themselves (emit_set_affine). */
 void affine_result(Emit *e, const SpvInst *i, Value *v)
 {
     if (!v->n || v->n > 4 || i->op == SpvOpPhi || v->type->kind == SPV_POINTER || !spv_is_pure(i))

@@ -8,7 +8,7 @@
  * ascending. Workgroup and private memory belong to one thread (the subgroups of a workgroup take
  * turns on it), so they need no locks.
  */
-#include "cpu/emit/ops.h"
+#include "cpu/lanes/internal.h"
 
 typedef struct Atomic {
     const SpvInst *i;
@@ -311,7 +311,7 @@ static Atomic open(Emit *e, const SpvInst *i)
 /* Float atomics on vectors (SPV_NV_shader_atomic_fp16_vector) are one atomic a component. */
 static void atomic(Emit *e, const SpvInst *i)
 {
-    matrix_memory_barrier(e);
+    e->target->settle(e);
     Atomic a = open(e, i);
     const SpvType *t = a.p->at.type;
     uint32_t n = emit_n_leaves(e, t), value, comparator;
@@ -340,7 +340,7 @@ static void atomic(Emit *e, const SpvInst *i)
 
 #define ROW(name) { SpvOp##name, 0, atomic }
 
-const EmitRule emit_rules_atomic[] = {
+const EmitRule lanes_rules_atomic[] = {
     ROW(AtomicLoad), ROW(AtomicStore), ROW(AtomicExchange), ROW(AtomicCompareExchange),
     ROW(AtomicCompareExchangeWeak), ROW(AtomicIIncrement), ROW(AtomicIDecrement), ROW(AtomicIAdd),
     ROW(AtomicISub), ROW(AtomicSMin), ROW(AtomicUMin), ROW(AtomicSMax), ROW(AtomicUMax),

@@ -8,8 +8,7 @@
  * line up, the parts of LocalInvocationId are known to count up by one, or to be the same, within
  * groups of lanes (Affine), and the parts that are the same for all lanes are scalars.
  */
-#include "cpu/emit/emit.h"
-#include "cpu/emit/emit_internal.h"
+#include "cpu/lanes/internal.h"
 
 #include <stddef.h>
 
@@ -334,7 +333,7 @@ bool builtin_value(Emit *e, const SpvInst *variable, LV *leaves, Affine *affine,
 bool builtin_begin(Emit *e)
 {
     e->lane_id = lane_vector(e);
-    e->entry_mask = NULL;
+    e->lanes->entry_mask = NULL;
     uint64_t n = invocations(e);
     if (n && n % e->W == 0)
         return true;
@@ -344,7 +343,7 @@ bool builtin_begin(Emit *e)
                  : LLVMBuildMul(e->b, LLVMBuildMul(e->b, local_size(e, 0), local_size(e, 1), ""),
                                 local_size(e, 2), "");
     LV left = LLVMBuildSub(e->b, total, subgroup_start(e), "");
-    e->entry_mask = LLVMBuildICmp(e->b, LLVMIntULT, e->lane_id, emit_lanes(e, left), "");
+    e->lanes->entry_mask = LLVMBuildICmp(e->b, LLVMIntULT, e->lane_id, emit_lanes(e, left), "");
     e->b = b;
     return true;
 }

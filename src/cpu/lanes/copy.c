@@ -5,8 +5,7 @@
  * written is left out: of the copy's bytes those that exist are a range on either side, and where
  * both have one the bytes move.
  */
-#include "cpu/emit/emit.h"
-#include "cpu/emit/emit_internal.h"
+#include "cpu/lanes/internal.h"
 
 /* One side of a copy: i64, or <W x i64>, and an address likewise. `limit` NULL: all of it is
  * there. */
@@ -32,8 +31,8 @@ static Side side_of(Emit *e, const Pointer *p)
     bool own = p->storage == SpvStorageClassFunction || p->storage == SpvStorageClassPrivate;
     if (address_checked(e, p))
         s.limit = p->limit;
-    else if (e->options->robust && own && p->variable)
-        s.limit = i64c(e, memory_private_bytes(e, p->variable));
+    else if (e->robust && own && p->variable)
+        s.limit = i64c(e, variables_own_bytes(e, p->variable));
     if (s.limit)
         s.offset = address_offset(e, p, 0);
     return s;
@@ -94,12 +93,12 @@ static void copy(Emit *e, const Side *to, const Side *from, LV size)
     clear(e, to, last, w.last);
 }
 
-void memory_copy_sized(Emit *e, const SpvInst *i)
+void copy_sized(Emit *e, const SpvInst *i)
 {
     const Pointer *written = emit_pointer(e, spv_operand(i, 0));
     Side to = side_of(e, written), from = side_of(e, emit_pointer(e, spv_operand(i, 1)));
     LV size = emit_leaf(e, spv_operand(i, 2), 0);
-    memory_before_write(e, written);
+    emit_before_write(e, written);
     LV parts[] = { to.address, from.address, size };
     bool lanes = false;
     for (uint32_t k = 0; k < COUNT_OF(parts); k++)

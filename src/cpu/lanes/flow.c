@@ -10,7 +10,7 @@
  * from the back of the loop), or the same one in an earlier iteration of a divergent loop that it
  * leaves, may have stored already: nobody reads the lanes that did not come.
  */
-#include "llvm/arith.h"
+#include "cpu/lanes/internal.h"
 #include "cpu/lanes/flow.h"
 #include "cpu/jit/jit.h"
 
@@ -64,47 +64,12 @@ LV emit_first_lane(Emit *e)
     return LLVMBuildAnd(e->b, lane, LLVMConstInt(e->i32, e->W - 1, 0), "");
 }
 
-/* ---- small structures inside a block --------------------------------------------------------- */
-
-LLVMBasicBlockRef emit_new_block(Emit *e, const char *name)
+LV emit_uniform(Emit *e, LV v)
 {
-    LLVMBasicBlockRef bb = LLVMAppendBasicBlockInContext(e->cx, e->fn, name);
-    LLVMMoveBasicBlockAfter(bb, LLVMGetInsertBlock(e->b));
-    return bb;
+    return emit_is_lanes(v) ? emit_lane(e, v, emit_first_lane(e)) : v;
 }
 
-LV emit_alloca(Emit *e, LT type, const char *name)
-{
-    return LLVMBuildAlloca(e->alloca_b, type, name);
-}
-
-Loop loop_begin(Emit *e, LV count)
-{
-    Loop l = { .count = count };
-    LT type = LLVMTypeOf(count);
-    LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b);
-    l.done = emit_new_block(e, "loop.done");
-    l.body = emit_new_block(e, "loop.body");
-    l.head = emit_new_block(e, "loop");
-    LLVMBuildBr(e->b, l.head);
-    LLVMPositionBuilderAtEnd(e->b, l.head);
-    l.index = LLVMBuildPhi(e->b, type, "");
-    LV zero = LLVMConstNull(type);
-    LLVMAddIncoming(l.index, &zero, &before, 1);
-    LV more = LLVMBuildICmp(e->b, LLVMIntULT, l.index, count, "");
-    LLVMBuildCondBr(e->b, more, l.body, l.done);
-    LLVMPositionBuilderAtEnd(e->b, l.body);
-    return l;
-}
-
-void loop_end(Emit *e, Loop *l)
-{
-    LV next = LLVMBuildAdd(e->b, l->index, LLVMConstInt(LLVMTypeOf(l->index), 1, 0), "");
-    LLVMBasicBlockRef from = LLVMGetInsertBlock(e->b);
-    LLVMAddIncoming(l->index, &next, &from, 1);
-    LLVMBuildBr(e->b, l->head);
-    LLVMPositionBuilderAtEnd(e->b, l->done);
-}
+/* ---- loops over lanes ------------------------------------------------------------------------ */
 
 LaneLoop lane_loop_begin(Emit *e, LV mask)
 {
@@ -139,22 +104,6 @@ void lane_loop_end(Emit *e, LaneLoop *l)
     LLVMAddIncoming(l->rest, &rest, &from, 1);
     LLVMBuildBr(e->b, l->head);
     LLVMPositionBuilderAtEnd(e->b, l->done);
-}
-
-If if_begin(Emit *e, LV condition)
-{
-    If f;
-    f.done = emit_new_block(e, "if.done");
-    f.then = emit_new_block(e, "if");
-    LLVMBuildCondBr(e->b, condition, f.then, f.done);
-    LLVMPositionBuilderAtEnd(e->b, f.then);
-    return f;
-}
-
-void if_end(Emit *e, If *f)
-{
-    LLVMBuildBr(e->b, f->done);
-    LLVMPositionBuilderAtEnd(e->b, f->done);
 }
 
 /* ---- phis ------------------------------------------------------------------------------------ */
@@ -227,7 +176,7 @@ static bool counts_alike(Emit *e, const SpvInst *phi)
 
 static PhiSlot *phi_slot(Emit *e, const SpvInst *phi, const SpvType *t)
 {
-    PhiSlot *s = &e->flow->phis[phi->id];
+    PhiSlot *s = &e->lanes->flow->phis[phi->id];
     if (s->slot)
         return s;
     s->home = flow_edges_home(e, e->cfg->position[phi->block->index], FLOW_NONE);
@@ -288,9 +237,9 @@ static void store_phis(Emit *e, uint32_t from, uint32_t to, LV mask)
         for (uint32_t k = 0; k < s->n; k++)
             store_phi_leaf(e, s->slot[k], emit_leaf(e, id, k), mask);
         if (s->alike)
-            store_known(e, s, value_affine(e, emit_value(e, id), 0), from < to);
+            store_known(e, s, emit_affine(e, emit_value(e, id), 0), from < to);
     }
-    matrix_phi_edges(e, from, to);
+    e->target->edge(e, from, to);
 }
 
 static void load_phis(Emit *e, const SpvBlock *block)
@@ -299,7 +248,7 @@ static void load_phis(Emit *e, const SpvBlock *block)
     for (; next_phi(&i); i = i->next) {
         const SpvType *t = spv_type(e->module, i->type);
         if (emit_has_matrix(t)) {
-            matrix_inst(e, i);
+            e->target->inst(e, i);
             continue;
         }
         PhiSlot *s = phi_slot(e, i, t);
@@ -308,7 +257,7 @@ static void load_phis(Emit *e, const SpvBlock *block)
             leaves[k] = slot_load(e, s->slot[k]);
         if (s->alike && s->known.group > 1) {
             Affine a = affine_load(e, &s->known_slot, s->known);
-            value_set_affine(e, i, leaves, s->n, &a);
+            emit_set_affine(e, i, leaves, s->n, &a);
         } else {
             emit_set(e, i, leaves, s->n);
         }
@@ -319,7 +268,7 @@ static void load_phis(Emit *e, const SpvBlock *block)
 
 LLVMBuilderRef flow_top(Emit *e)
 {
-    return e->flow->top;
+    return e->lanes->flow->top;
 }
 
 static Slot *mask_slot(Emit *e, uint32_t home)
@@ -330,13 +279,13 @@ static Slot *mask_slot(Emit *e, uint32_t home)
 /* Of the lanes that wait for a node. */
 static uint32_t mask_home(Emit *e, const Node *n)
 {
-    return n->is_latch ? e->flow->node_of[n->loop->header]
+    return n->is_latch ? e->lanes->flow->node_of[n->loop->header]
                        : flow_edges_home(e, n->block, n->chosen_by);
 }
 
 static void make_blocks(Emit *e)
 {
-    struct Flow *f = e->flow;
+    struct Flow *f = e->lanes->flow;
     for (uint32_t k = 0; k < f->n_nodes; k++) {
         Node *n = &f->nodes[k];
         char name[32];
@@ -358,7 +307,8 @@ static void make_blocks(Emit *e)
 
 static uint32_t target_node(Emit *e, const Node *n, const SpvInst *term, uint32_t k)
 {
-    return flow_edge_node(e->flow, n->block, e->cfg->position[flow_target(e, term, k)->index]);
+    uint32_t to = e->cfg->position[flow_target(e, term, k)->index];
+    return flow_edge_node(e->lanes->flow, n->block, to);
 }
 
 static int by_literal(const void *a, const void *b)
@@ -401,17 +351,17 @@ static LV switch_leads(Emit *e, const Node *n, LV selector, uint32_t to)
 
 static LV block_mask(Emit *e, uint32_t node)
 {
-    const Node *n = &e->flow->nodes[node], *v;
+    const Node *n = &e->lanes->flow->nodes[node], *v;
     if (!n->masked)
-        return e->entry_mask;
+        return e->lanes->entry_mask;
     if (!n->tracked) {
-        v = &e->flow->nodes[n->heir_of];
-        return v->masked ? slot_load(e, v->own_slot) : e->entry_mask;
+        v = &e->lanes->flow->nodes[n->heir_of];
+        return v->masked ? slot_load(e, v->own_slot) : e->lanes->entry_mask;
     }
     LV waiting = slot_load(e, n->mask_slot);
     if (n->chosen_by == FLOW_NONE)
         return waiting;
-    v = &e->flow->nodes[n->chosen_by];
+    v = &e->lanes->flow->nodes[n->chosen_by];
     LV chosen = switch_leads(e, v, slot_load(e, v->selector), node);
     return LLVMBuildOr(e->b, emit_and(e, slot_load(e, v->parting), chosen), waiting, "");
 }
@@ -419,14 +369,14 @@ static LV block_mask(Emit *e, uint32_t node)
 /* Where control goes from the current LLVM block, which is about to branch there. */
 static LLVMBasicBlockRef next_bb(Emit *e, const Node *n, uint32_t to)
 {
-    Node *next = &e->flow->nodes[flow_next(&n->pending, to)];
+    Node *next = &e->lanes->flow->nodes[flow_next(&n->pending, to)];
     slot_edge(e, next);
     return next->bb;
 }
 
 static void enter_block(Emit *e, uint32_t node)
 {
-    Node *n = &e->flow->nodes[node];
+    Node *n = &e->lanes->flow->nodes[node];
     LLVMPositionBuilderAtEnd(e->b, n->bb);
     slot_segment(e, node, &n->from);
     e->mask = block_mask(e, node);
@@ -440,21 +390,21 @@ static void enter_block(Emit *e, uint32_t node)
     LLVMBasicBlockRef body = emit_new_block(e, "");
     LV jump = LLVMBuildBr(e->b, body);
     slot_segment_behind(e);
-    LLVMPositionBuilderBefore(e->flow->top, jump);
+    LLVMPositionBuilderBefore(e->lanes->flow->top, jump);
     LLVMPositionBuilderAtEnd(e->b, body);
 }
 
 /* Lanes in `mask` (NULL: all that exist) go from block `from` to node `to`. */
 static void emit_edge(Emit *e, const Node *from, uint32_t to, LV mask)
 {
-    Node *n = &e->flow->nodes[to];
+    Node *n = &e->lanes->flow->nodes[to];
     if (n->is_latch)
         store_phis(e, from->block, n->loop->header, mask);
     else if (n->block != FLOW_NONE)
         store_phis(e, from->block, n->block, mask);
-    if (!n->tracked || (n->chosen_by != FLOW_NONE && &e->flow->nodes[n->chosen_by] == from))
+    if (!n->tracked || (n->chosen_by != FLOW_NONE && &e->lanes->flow->nodes[n->chosen_by] == from))
         return;
-    LV lanes = mask ? mask : e->entry_mask ? e->entry_mask : all_lanes(e);
+    LV lanes = mask ? mask : e->lanes->entry_mask ? e->lanes->entry_mask : all_lanes(e);
     slot_store(e, n->mask_slot, LLVMBuildOr(e->b, lanes, slot_load(e, n->mask_slot), ""));
 }
 
@@ -462,13 +412,13 @@ static void emit_edge(Emit *e, const Node *from, uint32_t to, LV mask)
 static LLVMBasicBlockRef edge_block(Emit *e, const Node *n, uint32_t to)
 {
     LLVMBasicBlockRef here = LLVMGetInsertBlock(e->b), bb = emit_new_block(e, "");
-    uint32_t body = e->flow->segment;
+    uint32_t body = e->lanes->flow->segment;
     slot_segment_behind(e);
     LLVMPositionBuilderAtEnd(e->b, bb);
     emit_edge(e, n, to, n->masked ? e->mask : NULL);
     LLVMBuildBr(e->b, next_bb(e, n, to));
     LLVMPositionBuilderAtEnd(e->b, here);
-    e->flow->segment = body;
+    e->lanes->flow->segment = body;
     return bb;
 }
 
@@ -532,20 +482,20 @@ static void emit_block(Emit *e, Node *n)
 {
     SpvBlock *block = e->cfg->blocks[n->block].block;
     e->position = n->block;
-    enter_block(e, e->flow->node_of[n->block]);
-    matrix_block_begin(e);
+    enter_block(e, e->lanes->flow->node_of[n->block]);
+    e->target->block_begin(e);
     load_phis(e, block);
     emit_block_insts(e, block);
-    matrix_block_end(e);
+    e->target->block_end(e);
     leave_block(e, n);
 }
 
 /* Where the back edges of a loop meet. */
 static void emit_latch(Emit *e, Node *n)
 {
-    Node *header = &e->flow->nodes[e->flow->node_of[n->loop->header]];
+    Node *header = &e->lanes->flow->nodes[e->lanes->flow->node_of[n->loop->header]];
     LLVMPositionBuilderAtEnd(e->b, n->bb);
-    slot_segment(e, (uint32_t)(n - e->flow->nodes), &n->from);
+    slot_segment(e, (uint32_t)(n - e->lanes->flow->nodes), &n->from);
     LV mask = n->tracked ? slot_load(e, n->mask_slot) : NULL;
     if (mask && header->mask_slot)
         slot_store(e, header->mask_slot, mask);
@@ -556,9 +506,9 @@ static void emit_latch(Emit *e, Node *n)
         LLVMBuildBr(e->b, header->bb);
 }
 
-void flow_emit(Emit *e)
+void lanes_blocks(Emit *e)
 {
-    struct Flow *f = e->flow;
+    struct Flow *f = e->lanes->flow;
     make_blocks(e);
     f->top = LLVMCreateBuilderInContext(e->cx);
     f->phi_b = LLVMCreateBuilderInContext(e->cx);
@@ -617,7 +567,7 @@ void flow_barrier(Emit *e)
 static void control_barrier(Emit *e, const SpvInst *i)
 {
     uint32_t execution = constant(e, spv_operand(i, 0));
-    matrix_memory_barrier(e);
+    e->target->settle(e);
     fence(e, constant(e, spv_operand(i, 1)));
     if (execution == SpvScopeSubgroup || execution == SpvScopeInvocation)
         return;
@@ -629,13 +579,13 @@ static void control_barrier(Emit *e, const SpvInst *i)
 /* SPV_EXT_split_barrier: those who arrive go on; all are waited for where they wait. */
 static void arrive(Emit *e, const SpvInst *i)
 {
-    matrix_memory_barrier(e);
+    e->target->settle(e);
     fence(e, constant(e, spv_operand(i, 1)));
 }
 
 static void memory_barrier(Emit *e, const SpvInst *i)
 {
-    matrix_memory_barrier(e);
+    e->target->settle(e);
     fence(e, constant(e, spv_operand(i, 0)));
 }
 
@@ -662,7 +612,7 @@ static void nothing(Emit *e, const SpvInst *i)
     (void)i;
 }
 
-const EmitRule emit_rules_flow[] = {
+const EmitRule lanes_rules_flow[] = {
     { SpvOpControlBarrier, 0, control_barrier },
     { SpvOpControlBarrierArriveEXT, 0, arrive },
     { SpvOpControlBarrierWaitEXT, 0, control_barrier },

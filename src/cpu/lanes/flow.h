@@ -6,8 +6,7 @@
 #ifndef HEDDLE_CPU_LANES_FLOW_H
 #define HEDDLE_CPU_LANES_FLOW_H
 
-#include "cpu/emit/emit.h"
-#include "cpu/emit/emit_internal.h"
+#include "cpu/lanes/internal.h"
 
 #define FLOW_NONE UINT32_MAX
 

@@ -132,11 +132,11 @@ static void find_targets(Emit *e, Node *n)
         count++;
     SwitchCase *edges = NEW_ARRAY(e->arena, SwitchCase, count + 1);
     for (uint32_t k = 0; (to = flow_target(e, term, k)); k++) {
-        edges[k].node = flow_edge_node(e->flow, n->block, e->cfg->position[to->index]);
+        edges[k].node = flow_edge_node(e->lanes->flow, n->block, e->cfg->position[to->index]);
         edges[k].literal = term->op == SpvOpSwitch && k ? switch_literal(e, term, k) : 0;
     }
     if (!count)
-        edges[count++].node = e->flow->n_nodes - 1;
+        edges[count++].node = e->lanes->flow->n_nodes - 1;
     if (term->op == SpvOpSwitch) {
         n->n_cases = count - 1;
         n->cases = arena_copy(e->arena, edges + 1, n->n_cases * sizeof *edges);
@@ -152,7 +152,7 @@ static void find_targets(Emit *e, Node *n)
 
 static void make_nodes(Emit *e)
 {
-    struct Flow *f = e->flow;
+    struct Flow *f = e->lanes->flow;
     const Cfg *c = e->cfg;
     f->nodes = NEW_ARRAY(e->arena, Node, c->n + c->n_loops + 1);
     f->node_of = NEW_ARRAY(e->arena, uint32_t, c->n);
@@ -187,7 +187,7 @@ static void make_nodes(Emit *e)
 /* Where the blocks of a loop lead to outside of it. */
 static NodeSet loop_exits(Emit *e, const CfgLoop *l)
 {
-    struct Flow *f = e->flow;
+    struct Flow *f = e->lanes->flow;
     NodeSet exits = { 0 };
     uint32_t first = f->node_of[l->header], last = f->latch_of[l->header];
     for (uint32_t k = first; k <= last; k++)
@@ -199,7 +199,7 @@ static NodeSet loop_exits(Emit *e, const CfgLoop *l)
 
 static void arrive(Emit *e, uint32_t node, const NodeSet *pending, uint32_t to, uint32_t except)
 {
-    Node *n = &e->flow->nodes[node];
+    Node *n = &e->lanes->flow->nodes[node];
     n->reached = true;
     set_add_all(e->arena, &n->pending, pending, node);
     if (to != FLOW_NONE && to != node && to != except)
@@ -225,7 +225,7 @@ static void leave_block(Emit *e, Node *n)
  * that. */
 static bool leave_latch(Emit *e, Node *n, NodeSet *more)
 {
-    struct Flow *f = e->flow;
+    struct Flow *f = e->lanes->flow;
     Node *header = &f->nodes[f->node_of[n->loop->header]];
     bool changed = false;
     if (n->divergent)
@@ -243,7 +243,7 @@ static bool leave_latch(Emit *e, Node *n, NodeSet *more)
 
 static void find_pending(Emit *e)
 {
-    struct Flow *f = e->flow;
+    struct Flow *f = e->lanes->flow;
     /* by header: pending all through the loop */
     NodeSet *more = NEW_ARRAY(e->arena, NodeSet, e->cfg->n);
     for (uint32_t k = 0; k < e->cfg->n_loops; k++)
@@ -285,7 +285,7 @@ static bool in_divergent_loop(const struct Flow *f, const CfgLoop *l)
  * p. */
 static bool same_lanes(Emit *e, uint32_t v, uint32_t p)
 {
-    struct Flow *f = e->flow;
+    struct Flow *f = e->lanes->flow;
     const CfgBlock *bv = &e->cfg->blocks[v], *bp = &e->cfg->blocks[p];
     const Node *np = &f->nodes[f->node_of[p]], *nv = &f->nodes[f->node_of[v]];
     bool header = np->loop && !f->loop_diverges[p] && np->loop->parent == bv->loop;
@@ -306,7 +306,7 @@ static bool same_lanes(Emit *e, uint32_t v, uint32_t p)
 /* Whether p is where all lanes of its only predecessor v go, together, when they come. */
 static bool follows_together(Emit *e, uint32_t v, uint32_t p)
 {
-    struct Flow *f = e->flow;
+    struct Flow *f = e->lanes->flow;
     const CfgBlock *bp = &e->cfg->blocks[p];
     if (bp->n_preds != 1 || bp->preds[0] != v || f->nodes[f->node_of[v]].divergent)
         return false;
@@ -336,7 +336,7 @@ static uint32_t find_heir_of(Emit *e, uint32_t p)
 /* All lanes that come to a divergent loop come by one edge that they take together. */
 static bool entered_together(Emit *e, const Node *n)
 {
-    struct Flow *f = e->flow;
+    struct Flow *f = e->lanes->flow;
     const CfgBlock *b = &e->cfg->blocks[n->block];
     uint32_t entries = 0, from = 0;
     for (uint32_t k = 0; n->loop && k < b->n_preds; k++)
@@ -373,7 +373,7 @@ static bool is_cheap(Emit *e, const Node *n)
 
 static void find_masks(Emit *e)
 {
-    struct Flow *f = e->flow;
+    struct Flow *f = e->lanes->flow;
     for (uint32_t k = 0; k < f->n_nodes; k++) {
         Node *n = &f->nodes[k];
         uint32_t p = n->block;
@@ -407,15 +407,15 @@ uint32_t flow_home(Emit *e, uint32_t from, uint32_t to)
     for (const CfgLoop *l = e->cfg->blocks[from].loop; l && !cfg_in_loop(l, e->cfg, to);
          l = l->parent)
         from = e->cfg->blocks[l->header].idom;
-    return e->flow->node_of[from];
+    return e->lanes->flow->node_of[from];
 }
 
 uint32_t flow_edges_home(Emit *e, uint32_t to, uint32_t except)
 {
     const CfgBlock *b = &e->cfg->blocks[to];
-    uint32_t home = e->flow->node_of[to];
+    uint32_t home = e->lanes->flow->node_of[to];
     for (uint32_t k = 0; k < b->n_preds; k++)
-        if (b->preds[k] < to && e->flow->node_of[b->preds[k]] != except)
+        if (b->preds[k] < to && e->lanes->flow->node_of[b->preds[k]] != except)
             home = MIN(home, flow_home(e, b->preds[k], to));
     return home;
 }
@@ -424,7 +424,7 @@ uint32_t flow_edges_home(Emit *e, uint32_t to, uint32_t except)
  * those of targets that lanes come to in other iterations too. */
 static void find_chosen(Emit *e)
 {
-    struct Flow *f = e->flow;
+    struct Flow *f = e->lanes->flow;
     for (uint32_t k = 0; k < f->n_nodes; k++) {
         Node *n = &f->nodes[k];
         for (uint32_t t = 0; n->divergent && n->cases && t < n->n_targets; t++) {
@@ -440,21 +440,21 @@ static void find_chosen(Emit *e)
 
 int flow_needs_slot(const Emit *e, SpvId id)
 {
-    return id < e->module->bound ? e->flow->needs_slot[id] : SLOT_NONE;
+    return id < e->module->bound ? e->lanes->flow->needs_slot[id] : SLOT_NONE;
 }
 
 bool flow_left_apart(Emit *e, uint32_t from, uint32_t to)
 {
     for (const CfgLoop *l = e->cfg->blocks[from].loop; l &&
          !cfg_in_loop(l, e->cfg, to); l = l->parent)
-        if (e->flow->loop_diverges[l->header])
+        if (e->lanes->flow->loop_diverges[l->header])
             return true;
     return false;
 }
 
 uint32_t flow_slot_home(const Emit *e, SpvId id)
 {
-    return e->flow->home[id];
+    return e->lanes->flow->home[id];
 }
 
 typedef struct Uses { Emit *e; uint16_t at[65536]; } Uses;
@@ -466,13 +466,14 @@ static void note_use(Uses *u, SpvId id, uint32_t use, uint32_t depth)
     if (!def || !def->block || !def->type || e->cfg->position[def->block->index] == FLOW_NONE)
         return;
     uint32_t p = e->cfg->position[def->block->index];
-    uint8_t *slot = &e->flow->needs_slot[id];
-    if (p == use || !e->flow->nodes[e->flow->node_of[p]].masked || def->op == SpvOpVariable)
+    struct Flow *f = e->lanes->flow;
+    uint8_t *slot = &f->needs_slot[id];
+    if (p == use || !f->nodes[f->node_of[p]].masked || def->op == SpvOpVariable)
         return;
     uint32_t home = flow_home(e, p, use);
-    e->flow->home[id] = *slot ? MIN(e->flow->home[id], home) : home;
+    f->home[id] = *slot ? MIN(f->home[id], home) : home;
     *slot = MAX(*slot, flow_left_apart(e, p, use) ? SLOT_MASKED : SLOT_PLAIN);
-    if (!memory_is_chain(e, def) || depth > 32)
+    if (!emit_is_chain(e, def) || depth > 32)
         return;
     for (uint32_t k = 0; k < spv_n_operands(def); k++)
         note_use(u, spv_operand(def, k), use, depth + 1);
@@ -500,9 +501,9 @@ static void find_slots(Emit *e)
         }
 }
 
-bool flow_plan(Emit *e)
+bool lanes_plan(Emit *e)
 {
-    struct Flow *f = e->flow = NEW(e->arena, struct Flow);
+    struct Flow *f = e->lanes->flow = NEW(e->arena, struct Flow);
     f->needs_slot = NEW_ARRAY(e->arena, uint8_t, e->module->bound);
     f->home = NEW_ARRAY(e->arena, uint32_t, e->module->bound);
     f->phis = NEW_ARRAY(e->arena, PhiSlot, e->module->bound);

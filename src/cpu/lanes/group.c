@@ -6,8 +6,7 @@
  * the others; then each reads what it needs. A second wait keeps the slots until all have read
  * them. A copy is done at once, each subgroup a part; waiting for its event is a barrier.
  */
-#include "cpu/emit/emit_internal.h"
-#include "cpu/emit/ops.h"
+#include "cpu/lanes/internal.h"
 
 #include <stddef.h>
 
@@ -35,8 +34,8 @@ static LV slots(Emit *e, uint32_t bytes)
     uint64_t n = invocations(e);
     if (!n)
         n = e->kernel->max_invocations = MAX_INVOCATIONS;
-    uint64_t start = align_up(e->kernel->shared_bytes, 64);
-    e->kernel->shared_bytes = start + (n + e->W - 1) / e->W * bytes;
+    uint64_t start = align_up(e->shared_bytes, 64);
+    e->shared_bytes = start + (n + e->W - 1) / e->W * bytes;
     return at(e, emit_env(e, e->b, e->ptr, offsetof(CpuEnv, shared)), i64c(e, start));
 }
 
@@ -135,7 +134,7 @@ void group_inst(Emit *e, const SpvInst *i)
     bool vote = i->op == SpvOpGroupAll || i->op == SpvOpGroupAny ||
                 i->op == SpvOpGroupNonUniformAll || i->op == SpvOpGroupNonUniformAny;
     bool broadcast = i->op == SpvOpGroupBroadcast || i->op == SpvOpGroupNonUniformBroadcast;
-    matrix_memory_barrier(e);
+    e->target->settle(e);
     LV *v = ops_leaves(e, spv_operand(i, vote || broadcast ? 1 : 2), &n);
     LV index = broadcast ? linear(e, spv_operand(i, 2)) : NULL;
     bool all = i->op == SpvOpGroupAll || i->op == SpvOpGroupNonUniformAll;
@@ -177,7 +176,7 @@ void group_async_copy(Emit *e, const SpvInst *i)
     LV n = wide(e, spv_operand(i, 3)), step = wide(e, spv_operand(i, 4)), bytes = i64c(e, size);
     LV stride = LLVMBuildMul(e->b, step, bytes, "");
     bool gathers = p->storage == SpvStorageClassWorkgroup;
-    matrix_memory_barrier(e);
+    e->target->settle(e);
     LV d = uniform_address(e, to), s = uniform_address(e, from), number = subgroup(e);
     LV first = share(e, n, number);
     LV count = LLVMBuildSub(e->b, share(e, n, LLVMBuildAdd(e->b, number, i32c(e, 1), "")), first,
@@ -194,6 +193,6 @@ void group_async_copy(Emit *e, const SpvInst *i)
 void group_wait_events(Emit *e, const SpvInst *i)
 {
     (void)i;
-    matrix_memory_barrier(e);
+    e->target->settle(e);
     flow_barrier(e);
 }

@@ -7,9 +7,7 @@
  * all.
  */
 #include "cpu/lanes/image.h"
-#include "cpu/emit/emit.h"
-#include "cpu/emit/emit_internal.h"
-#include "cpu/emit/ops.h"
+#include "cpu/lanes/internal.h"
 
 #include <stddef.h>
 
@@ -21,13 +19,6 @@ struct Image {
 };
 
 static const SpvType address_type = { .kind = SPV_INT, .bits = 64 };
-
-bool emit_is_opaque(const SpvType *t)
-{
-    while (t && (t->kind == SPV_ARRAY || t->kind == SPV_RUNTIME_ARRAY))
-        t = t->element;
-    return t && (t->kind == SPV_IMAGE || t->kind == SPV_SAMPLER || t->kind == SPV_SAMPLED_IMAGE);
-}
 
 void image_load(Emit *e, const Pointer *p, LV *leaves)
 {
@@ -59,10 +50,10 @@ typedef struct Call {
 
 static struct Image *shared_memory(Emit *e)
 {
-    struct Image *m = e->image;
+    struct Image *m = e->lanes->image;
     if (m)
         return m;
-    m = e->image = NEW(e->arena, struct Image);
+    m = e->lanes->image = NEW(e->arena, struct Image);
     m->in = emit_alloca(e, LLVMArrayType2(e->i32, (uint64_t)IMAGE_N_ROWS * e->W), "image.in");
     m->out = emit_alloca(e, LLVMArrayType2(e->i32, 4ull * e->W), "image.out");
     m->images = emit_alloca(e, LLVMArrayType2(e->i64, e->W), "images");
@@ -238,7 +229,7 @@ static void set_results(Call *c, bool one)
     LT single = one ? e->f32 : emit_lanes_type(e, e->f32);
     LV words[4];
     for (uint32_t k = 0; k < 4; k++) {
-        LV at = element(e, e->image->out, e->i32, (uint64_t)k * c->to.lanes);
+        LV at = element(e, e->lanes->image->out, e->i32, (uint64_t)k * c->to.lanes);
         words[k] = LLVMBuildLoad2(e->b, word, at, "");
         LLVMSetAlignment(words[k], 4);
     }
@@ -271,7 +262,7 @@ static void image_inst(Emit *e, const SpvInst *inst)
 {
     Call c;
     if (inst->op == SpvOpImageWrite)
-        matrix_memory_barrier(e);
+        e->target->settle(e);
     if (!call_begin(e, inst, &c))
         return;
     c.image = emit_leaf(e, c.i.image, 0);
@@ -294,7 +285,7 @@ static void texel_pointer(Emit *e, const SpvInst *inst)
     c.to.bytes = (uint8_t)emit_scalar_bytes(e, t->element);
     bool one = call(&c);
     LT type = one ? e->i64 : emit_lanes_type(e, e->i64);
-    LV at = LLVMBuildLoad2(e->b, type, e->image->out, "");
+    LV at = LLVMBuildLoad2(e->b, type, e->lanes->image->out, "");
     LLVMSetAlignment(at, 8);
     LV is = LLVMBuildICmp(e->b, LLVMIntEQ, at, LLVMConstNull(type), "");
     Pointer p = { .storage = t->storage, .at = { .type = t->element, .rule = LAYOUT_EXPLICIT },
@@ -318,7 +309,7 @@ static void image_of(Emit *e, const SpvInst *i)
 
 #define ROW(name) { SpvOpImage##name, 0, image_inst }
 
-const EmitRule emit_rules_image[] = {
+const EmitRule lanes_rules_image[] = {
     { SpvOpSampledImage, EMIT_CHEAP, sampled_image },
     { SpvOpImage, EMIT_CHEAP, image_of },
     { SpvOpImageTexelPointer, 0, texel_pointer },

@@ -9,10 +9,9 @@
  * times; scans shift it by 1, 2, 4...; both in an order that depends on W alone, so that a kernel
  * gives the same on all machines. What all lanes get is kept as a scalar.
  */
-#include "cpu/emit/ops.h"
+#include "cpu/lanes/internal.h"
 
 #include <llvm/Config/llvm-config.h>
-#include <math.h>
 
 static LT element_of(LV v) { return math_element(LLVMTypeOf(v)); }
 static LV u32(Emit *e, uint64_t x) { return LLVMConstInt(e->i32, x, 0); }
@@ -516,43 +515,6 @@ static void broadcast(Emit *e, const SpvInst *i)
 
 /* ---- reductions and scans -------------------------------------------------------------------- */
 
-LV combine(Emit *e, Combine how, LV x, LV y)
-{
-    static const char *const calls[COMBINE_N] = {
-        [COMBINE_SMIN] = "llvm.smin", [COMBINE_UMIN] = "llvm.umin", [COMBINE_FMIN] = "llvm.minnum",
-        [COMBINE_SMAX] = "llvm.smax", [COMBINE_UMAX] = "llvm.umax", [COMBINE_FMAX] = "llvm.maxnum",
-    };
-    switch (how) {
-    case COMBINE_IADD: return LLVMBuildAdd(e->b, x, y, "");
-    case COMBINE_FADD: return LLVMBuildFAdd(e->b, x, y, "");
-    case COMBINE_IMUL: return LLVMBuildMul(e->b, x, y, "");
-    case COMBINE_FMUL: return LLVMBuildFMul(e->b, x, y, "");
-    case COMBINE_AND: return LLVMBuildAnd(e->b, x, y, "");
-    case COMBINE_OR: return LLVMBuildOr(e->b, x, y, "");
-    case COMBINE_XOR: return LLVMBuildXor(e->b, x, y, "");
-    default: return math_binary(e->b, calls[how], x, y);
-    }
-}
-
-LV combine_identity(Emit *e, Combine how, LT t)
-{
-    (void)e;
-    uint64_t top = how == COMBINE_SMIN || how == COMBINE_SMAX
-                       ? UINT64_C(1) << (LLVMGetIntTypeWidth(t) - 1) : 0;
-    switch (how) {
-    case COMBINE_FADD: return LLVMConstReal(t, -0.0);
-    case COMBINE_IMUL: return LLVMConstInt(t, 1, 0);
-    case COMBINE_FMUL: return LLVMConstReal(t, 1);
-    case COMBINE_SMIN: return LLVMConstInt(t, top - 1, 0);
-    case COMBINE_SMAX: return LLVMConstInt(t, top, 0);
-    case COMBINE_FMIN: return LLVMConstReal(t, INFINITY);
-    case COMBINE_FMAX: return LLVMConstReal(t, -INFINITY);
-    case COMBINE_UMIN:
-    case COMBINE_AND: return LLVMConstAllOnes(t);
-    default: return LLVMConstNull(t);
-    }
-}
-
 /* The mask as a value that LLVM cannot tell to be the same. LLVM 22's x86 peephole optimiser folds
  * a load under a mask into its user under the same mask, shuffles included: those then read lanes
  * that the first mask had replaced. */
@@ -675,27 +637,6 @@ static LV combine_parts(Emit *e, Combine how, LV v, LV *ballot, uint32_t operati
     return LLVMBuildLoad2(e->b, LLVMTypeOf(v), memory, "");
 }
 
-Combine combine_of(uint16_t op)
-{
-    switch (op) {
-    case SpvOpGroupNonUniformIAdd: case SpvOpGroupIAdd: return COMBINE_IADD;
-    case SpvOpGroupNonUniformFAdd: case SpvOpGroupFAdd: return COMBINE_FADD;
-    case SpvOpGroupNonUniformIMul: case SpvOpGroupIMulKHR: return COMBINE_IMUL;
-    case SpvOpGroupNonUniformFMul: case SpvOpGroupFMulKHR: return COMBINE_FMUL;
-    case SpvOpGroupNonUniformSMin: case SpvOpGroupSMin: return COMBINE_SMIN;
-    case SpvOpGroupNonUniformUMin: case SpvOpGroupUMin: return COMBINE_UMIN;
-    case SpvOpGroupNonUniformFMin: case SpvOpGroupFMin: return COMBINE_FMIN;
-    case SpvOpGroupNonUniformSMax: case SpvOpGroupSMax: return COMBINE_SMAX;
-    case SpvOpGroupNonUniformUMax: case SpvOpGroupUMax: return COMBINE_UMAX;
-    case SpvOpGroupNonUniformFMax: case SpvOpGroupFMax: return COMBINE_FMAX;
-    case SpvOpGroupNonUniformBitwiseAnd: case SpvOpGroupNonUniformLogicalAnd:
-    case SpvOpGroupBitwiseAndKHR: case SpvOpGroupLogicalAndKHR: return COMBINE_AND;
-    case SpvOpGroupNonUniformBitwiseOr: case SpvOpGroupNonUniformLogicalOr:
-    case SpvOpGroupBitwiseOrKHR: case SpvOpGroupLogicalOrKHR: return COMBINE_OR;
-    default: return COMBINE_XOR;
-    }
-}
-
 static void arithmetic(Emit *e, const SpvInst *i)
 {
     if (!of_subgroup(e, i))
@@ -729,7 +670,7 @@ static void arithmetic(Emit *e, const SpvInst *i)
 #define ROW(name, fn) { SpvOp##name, 0, fn }
 #define ARITHMETIC(name) { SpvOpGroup##name, 0, arithmetic }
 
-const EmitRule emit_rules_subgroup[] = {
+const EmitRule lanes_rules_subgroup[] = {
     ROW(GroupNonUniformElect, elect),
     ROW(GroupNonUniformAll, vote),
     ROW(GroupNonUniformAny, vote),

@@ -8,8 +8,7 @@
  * Neighbours of an element (a stencil, an unrolled loop) then cost a comparison a line, not one
  * each. Where the test fails each access asks its lanes, as it would alone.
  */
-#include "cpu/emit/emit.h"
-#include "cpu/emit/emit_internal.h"
+#include "cpu/lanes/internal.h"
 
 enum { MEMBERS = 16, SLICE = 64 };  /* accesses a test; instructions looked at for an address */
 
@@ -45,13 +44,13 @@ static bool is_movable(Emit *e, const SpvInst *i)
     t = spv_type(e->module, i->type);
     if (t && t->kind == SPV_VECTOR)
         t = t->element;
-    return memory_is_chain(e, i) ||
+    return emit_is_chain(e, i) ||
            (t && (t->kind == SPV_INT || t->kind == SPV_BOOL) && spv_is_pure(i));
 }
 
 static bool is_there(Emit *e, SpvId id)
 {
-    return e->together->place[id] <= e->together->anchored;
+    return e->lanes->together->place[id] <= e->lanes->together->anchored;
 }
 
 /* Whether a value is there at the anchor, or can be; `budget` instructions are looked at. */
@@ -81,19 +80,19 @@ static void bring(Emit *e, SpvId id)
     for (uint32_t k = 0; k < n; k++)
         bring(e, i->words[at[k]]);
     spv_unlink(i);
-    spv_insert_before(e->together->anchor, i);
-    e->together->place[id] = 0;
+    spv_insert_before(e->lanes->together->anchor, i);
+    e->lanes->together->place[id] = 0;
 }
 
 void together_block(Emit *e, SpvBlock *block)
 {
-    if (!e->options->robust)
+    if (!e->robust)
         return;
-    if (!e->together) {
-        e->together = NEW(e->arena, struct Together);
-        e->together->place = NEW_ARRAY(e->arena, uint32_t, e->module->bound);
+    if (!e->lanes->together) {
+        e->lanes->together = NEW(e->arena, struct Together);
+        e->lanes->together->place = NEW_ARRAY(e->arena, uint32_t, e->module->bound);
     }
-    struct Together *t = e->together;
+    struct Together *t = e->lanes->together;
     t->batches.len = 0;
     Batch *b = NULL;
     for (SpvInst *i = block->insts.first, *next; i; i = next) {
@@ -127,8 +126,8 @@ static void ask(Emit *e, Batch *b)
 
 LV together_inside(Emit *e, const SpvInst *i)
 {
-    for (uint32_t n = 0; e->together && n < e->together->batches.len; n++) {
-        Batch *b = &e->together->batches.data[n];
+    for (uint32_t n = 0; e->lanes->together && n < e->lanes->together->batches.len; n++) {
+        Batch *b = &e->lanes->together->batches.data[n];
         for (uint32_t k = 0; k < b->n && b->n > 1; k++) {
             if (b->access[k] != i)
                 continue;

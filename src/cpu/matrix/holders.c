@@ -3,7 +3,6 @@
  * Who holds the elements of a matrix, where it lies, and who does its work: a workgroup's matrices
  * lie in the workgroup's memory, and what reads or writes them whole is the first subgroup's work.
  */
-#include "cpu/emit/emit_internal.h"
 #include "cpu/matrix/matrix.h"
 
 #include <stddef.h>
@@ -54,8 +53,8 @@ LV mat_frame(Emit *e, const SpvType *t, uint64_t bytes)
     if (t->scope != SpvScopeWorkgroup)
         return emit_frame(e, bytes);
     LV base = emit_env(e, e->entry_b, e->ptr, offsetof(CpuEnv, shared));
-    uint64_t at = align_up(e->kernel->shared_bytes, 64);
-    e->kernel->shared_bytes = at + bytes;
+    uint64_t at = align_up(e->shared_bytes, 64);
+    e->shared_bytes = at + bytes;
     LV offset = ir_int(e->i64, at);
     return ir_at(e->entry_b, base, offset);
 }

@@ -129,7 +129,7 @@ bool matrix_begin(Emit *e)
     struct Matrix *m = e->matrix = NEW(e->arena, struct Matrix);
     index_rules(e, m);
     m->webs = matrix_webs(e->arena, e->module, e->cfg);
-    m->gemm = gemm_new(e->arena, e->ll, e->target);
+    m->gemm = gemm_new(e->arena, e->ll, e->machine);
     m->values = NEW_ARRAY(e->arena, MatValue *, e->module->bound);
     m->variables = NEW_ARRAY(e->arena, MatVariable *, e->module->bound);
     m->homes = NEW_ARRAY(e->arena, Home, m->webs->n_webs + 1);

@@ -11,8 +11,8 @@
 #ifndef HEDDLE_CPU_MATRIX_MATRIX_H
 #define HEDDLE_CPU_MATRIX_MATRIX_H
 
-#include "cpu/emit/emit.h"
 #include "cpu/gemm/gemm.h"
+#include "cpu/lanes/lanes.h"
 #include "llvm/arith.h"
 
 typedef struct Tile {
@@ -244,5 +244,18 @@ const SpvType *mat_source_type(Emit *e, const SpvInst *i);
 /* ---- tensor.c: through tensor layouts and views ---------------------------------------------- */
 
 bool mat_tensor_order(Emit *e, const SpvInst *i);   /* its tiles in memory are column-major */
+
+/* ---- for the target of lanes (cpu/compile.c), whose hooks these are -------------------------- */
+
+bool matrix_begin(Emit *e);                         /* before the first block */
+void matrix_end(Emit *e);                           /* after the last */
+bool matrix_inst(Emit *e, const SpvInst *i);        /* EmitTarget.inst */
+void matrix_block_begin(Emit *e);                   /* block_begin */
+void matrix_block_end(Emit *e);                     /* block_end */
+void matrix_memory_barrier(Emit *e);                /* settle */
+void matrix_phi_edges(Emit *e, uint32_t from, uint32_t to);     /* edge */
+void emit_ahead_lanes(Emit *e, const SpvInst *i, const Pointer *p);     /* prefetch */
+extern const EmitRule emit_rules_tensor[];          /* tensor_layout.c: layouts and views */
+extern const EmitRule emit_rules_qcom[];            /* qcom.c: on arrays */
 
 #endif

@@ -77,7 +77,7 @@ static Tile memory_tile(Emit *e, const SpvInst *i, const SpvType *t, LV *inside)
     tile.ptr = emit_uniform(e, emit_address(e, p, 0, bytes));
     SpvId stride = spv_n_operands(i) > first + 1 ? spv_operand(i, first + 1) : 0;
     tile.stride = stride_bytes(e, stride, pointee, tile.col ? t->rows : t->cols, bytes);
-    *inside = e->options->robust && p->limit ? is_tile_inside(e, t, p, &tile) : NULL;
+    *inside = e->robust && p->limit ? is_tile_inside(e, t, p, &tile) : NULL;
     return tile;
 }
 

@@ -7,7 +7,6 @@
  * SPV_KHR_cooperative_matrix lists the instructions ("component-wise operations").
  */
 #include "cpu/matrix/matrix.h"
-#include "cpu/emit/ops.h"
 
 typedef LV BinaryFn(LLVMBuilderRef b, LV x, LV y);
 

@@ -73,7 +73,7 @@ LV mat_prefetch_distance(Emit *e, const SpvInst *i, const PrefetchLines *a)
     }
     if (!distance)
         return NULL;
-    const CpuTuning *t = e->target->tuning;
+    const CpuTuning *t = e->machine->tuning;
     distance = LLVMBuildMul(e->b, distance, ir_int(e->i64, MIN(l->queues, t->queues)), "");
     int64_t line = t->line_bytes;
     int64_t bytes = LLVMIsAConstantInt(distance) ? LLVMConstIntGetSExtValue(distance) : line;
@@ -82,7 +82,7 @@ LV mat_prefetch_distance(Emit *e, const SpvInst *i, const PrefetchLines *a)
 
 static void prefetch_run(Emit *e, LV p, LV offset, uint32_t bytes)
 {
-    for (uint32_t k = 0; k < bytes; k += e->target->tuning->line_bytes) {
+    for (uint32_t k = 0; k < bytes; k += e->machine->tuning->line_bytes) {
         LV at = LLVMBuildAdd(e->b, offset, ir_int(e->i64, k), "");
         LV args[] = { ir_at(e->b, p, at), ir_int(e->i32, 0), ir_int(e->i32, 3), ir_int(e->i32, 1) };
         ir_intrinsic(e->b, "llvm.prefetch", &e->ptr, 1, args, 4);

@@ -202,7 +202,7 @@ bool mat_tensor_order(Emit *e, const SpvInst *i)
     tensor_addressing(i, ids);
     const SpvType *t = ids[0] ? spv_type_of(e->module, ids[0]) : NULL;
     const SpvInst *def = t && t->kind == SPV_TENSOR_VIEW ? spv_def(e->module, t->id) : NULL;
-    uint32_t d = def ? tensor_n_dims(e, t) : 0;
+    uint32_t d = def ? emit_tensor_dims(e, t) : 0;
     uint64_t sizes = 0;
     return d > 1 && spv_constant(e->module, spv_operand(def, 1), &sizes) && !sizes &&
            !tensor_constant(e, spv_operand(def, 1 + d));

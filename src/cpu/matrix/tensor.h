@@ -54,7 +54,6 @@ typedef struct TensorPlace {
 /* ---- tensor_layout.c: layouts and views as values -------------------------------------------- */
 
 uint32_t tensor_constant(Emit *e, SpvId id);
-uint32_t tensor_n_dims(Emit *e, const SpvType *t);    /* of a layout or a view */
 LV *tensor_state(Emit *e, SpvId id, uint32_t n);    /* its n leaves, the same for all lanes */
 LV tensor_divisor(Emit *e, LV n);                   /* n, which must not trap where it is 0 */
 

@@ -14,17 +14,6 @@ uint32_t tensor_constant(Emit *e, SpvId id)
     return (uint32_t)x;
 }
 
-uint32_t tensor_n_dims(Emit *e, const SpvType *t)
-{
-    return MIN(tensor_constant(e, spv_operand(spv_def(e->module, t->id), 0)),
-               (uint32_t)TENSOR_MAX_DIMS);
-}
-
-uint32_t tensor_leaves(Emit *e, const SpvType *t)
-{
-    return t->kind == SPV_TENSOR_LAYOUT ? 5 * tensor_n_dims(e, t) + 1 : 2 * tensor_n_dims(e, t) + 4;
-}
-
 static LV uniform_operand(Emit *e, SpvId id)
 {
     return emit_cast_index(e, emit_uniform(e, emit_leaf(e, id, 0)), e->i32);
@@ -41,7 +30,7 @@ LV *tensor_state(Emit *e, SpvId id, uint32_t n)
 static void create_tensor(Emit *e, const SpvInst *i)
 {
     const SpvType *t = spv_type(e->module, i->type);
-    uint32_t n = tensor_leaves(e, t), dims = tensor_n_dims(e, t);
+    uint32_t n = emit_n_leaves(e, t), dims = emit_tensor_dims(e, t);
     LV *v = NEW_ARRAY(e->arena, LV, n + 1);
     for (uint32_t k = 0; k < n; k++)
         v[k] = ir_int(e->i32, t->kind == SPV_TENSOR_LAYOUT && k < dims);
@@ -72,7 +61,7 @@ static LV blocks_in(Emit *e, LV n, LV size)
 static void set_layout(Emit *e, const SpvInst *i)
 {
     const SpvType *t = spv_type(e->module, i->type);
-    uint32_t n = tensor_leaves(e, t), d = tensor_n_dims(e, t);
+    uint32_t n = emit_n_leaves(e, t), d = emit_tensor_dims(e, t);
     LV *v = tensor_state(e, spv_operand(i, 0), n), x[2 * TENSOR_MAX_DIMS];
     uint32_t given = spv_n_operands(i) - 1;
     bool slice = i->op == SpvOpTensorLayoutSliceNV;
@@ -108,7 +97,7 @@ static void set_layout(Emit *e, const SpvInst *i)
 static void set_view(Emit *e, const SpvInst *i)
 {
     const SpvType *t = spv_type(e->module, i->type);
-    uint32_t n = tensor_leaves(e, t), d = tensor_n_dims(e, t), given = spv_n_operands(i) - 1;
+    uint32_t n = emit_n_leaves(e, t), d = emit_tensor_dims(e, t), given = spv_n_operands(i) - 1;
     LV *v = tensor_state(e, spv_operand(i, 0), n), stride = ir_int(e->i32, 1);
     bool clip = i->op == SpvOpTensorViewSetClipNV;
     if (given != (clip ? 4 : d)) {

@@ -46,8 +46,8 @@ static void open_view(Emit *e, TensorTransfer *x)
         return;
     const SpvType *t = spv_type_of(e->module, x->view);
     const SpvInst *def = spv_def(e->module, t->id);
-    x->vd = tensor_n_dims(e, t);
-    x->v = tensor_state(e, x->view, tensor_leaves(e, t));
+    x->vd = emit_tensor_dims(e, t);
+    x->v = tensor_state(e, x->view, emit_n_leaves(e, t));
     uint64_t has = 0;
     spv_constant(e->module, spv_operand(def, 1), &has);
     x->view_sizes = has;
@@ -72,7 +72,7 @@ static void open_pointer(Emit *e, TensorTransfer *x)
     x->base = emit_address(e, p, 0, x->bytes);
     x->base = emit_uniform(e, x->base);
     x->near = p->storage == SpvStorageClassWorkgroup;
-    if (!e->options->robust || !p->limit)
+    if (!e->robust || !p->limit)
         return;
     LV start = LLVMBuildPtrToInt(e->b, emit_uniform(e, p->base), e->i64, "");
     LV offset = LLVMBuildSub(e->b, LLVMBuildPtrToInt(e->b, x->base, e->i64, ""), start, "");
@@ -84,9 +84,9 @@ static void open_pointer(Emit *e, TensorTransfer *x)
 static void open_layout(Emit *e, TensorTransfer *x, const SpvType *t)
 {
     LV most = ir_int(e->i32, (uint64_t)1 << 31);
-    x->d = tensor_n_dims(e, t);
+    x->d = emit_tensor_dims(e, t);
     x->clamp = tensor_constant(e, spv_operand(spv_def(e->module, t->id), 1));
-    x->f = tensor_state(e, x->layout, tensor_leaves(e, t));
+    x->f = tensor_state(e, x->layout, emit_n_leaves(e, t));
     for (uint32_t k = 0; k < x->d; k++) {
         LV size = tensor_field(x, TENSOR_SIZE, k),
            small = LLVMBuildICmp(e->b, LLVMIntULT, size, most, "");
@@ -108,8 +108,8 @@ bool tensor_open(Emit *e, const SpvInst *i, TensorTransfer *x)
     x->matrix = spv_type_of(e->module, spv_operand(i, 1));
     const SpvType *t = spv_type_of(e->module, x->layout);
     const SpvType *v = x->view ? spv_type_of(e->module, x->view) : NULL;
-    if (!mat_is(x->matrix) || !t || t->kind != SPV_TENSOR_LAYOUT || !tensor_n_dims(e, t) ||
-        (x->view && (!v || v->kind != SPV_TENSOR_VIEW || !tensor_n_dims(e, v)))) {
+    if (!mat_is(x->matrix) || !t || t->kind != SPV_TENSOR_LAYOUT || !emit_tensor_dims(e, t) ||
+        (x->view && (!v || v->kind != SPV_TENSOR_VIEW || !emit_tensor_dims(e, v)))) {
         emit_error(e, i, section, "the object is no cooperative matrix, or the layout no tensor's");
         return false;
     }

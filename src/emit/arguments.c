@@ -8,10 +8,7 @@
  * copied once a lane. A variable of program scope is a global of the machine code's own, with the
  * bytes of its initialiser.
  */
-#include "cpu/emit/emit.h"
-#include "cpu/emit/emit_internal.h"
-
-#include <stddef.h>
+#include "emit/internal.h"
 
 static Layout opencl(const SpvType *t)
 {
@@ -25,13 +22,13 @@ static LV i64c(Emit *e, uint64_t x)
 
 /* ---- parameters ------------------------------------------------------------------------------ */
 
-bool kernel_begin(Emit *e)
+bool arguments_begin(Emit *e)
 {
     if (e->entry->model != SpvExecutionModelKernel)
         return true;
     if (!spv_kernel_arguments(e->arena, e->module, e->entry->function, &e->arguments, e->sink))
         return false;
-    e->kernel->push_bytes = e->arguments.size;
+    e->push_bytes = e->arguments.size;
     return true;
 }
 
@@ -45,29 +42,15 @@ static bool is_read_only(Emit *e, SpvId parameter)
     return false;
 }
 
-/* A copy for each lane, lane after lane. */
-static Pointer copies(Emit *e, const SpvArgument *a, LV from)
-{
-    uint64_t stride = align_up(a->size, MAX(a->align, 8));
-    LV base = emit_frame(e, stride * e->W);
-    for (uint32_t l = 0; l < e->W; l++) {
-        LV at = i64c(e, stride * l), to = LLVMBuildGEP2(e->b, e->i8, base, &at, 1, "");
-        LLVMBuildMemCpy(e->b, to, 1, from, 1, i64c(e, a->size));
-    }
-    return (Pointer){ .base = base, .lane_index = e->lane_id, .lane_scale = (int64_t)stride,
-                      .affine = { .first = { LLVMConstInt(e->i32, 0, 0) }, .stride = 1,
-                                  .group = e->W } };
-}
-
 /* In the entry block. */
 static void parameter_value(Emit *e, const SpvArgument *a, const SpvInst *i, Value *v)
 {
-    LV push = emit_env(e, e->b, e->ptr, offsetof(CpuEnv, push)), at = i64c(e, a->offset);
+    LV push = e->target->given(e, e->b, EMIT_GIVEN_PUSH), at = i64c(e, a->offset);
     LV address = LLVMBuildGEP2(e->b, e->i8, push, &at, 1, "");
     Pointer p = { .base = address, .affine = { .group = 1 } };
     if (a->by_reference) {
         if (!is_read_only(e, i->id))
-            p = copies(e, a, address);
+            p = e->target->own_copy(e, address, a->size, a->align);
         p.at = opencl(a->type);
         p.storage = SpvStorageClassFunction;
         v->pointer = arena_copy(e->arena, &p, sizeof p);
@@ -78,13 +61,13 @@ static void parameter_value(Emit *e, const SpvArgument *a, const SpvInst *i, Val
     p.read_only = true;
     emit_load(e, &p, v->leaf);
     if (a->kind == SPV_ARGUMENT_LOCAL) {
-        LV shared = emit_env(e, e->b, e->ptr, offsetof(CpuEnv, shared));
+        LV shared = e->target->given(e, e->b, EMIT_GIVEN_SHARED);
         v->leaf[0] = LLVMBuildAdd(e->b, LLVMBuildPtrToInt(e->b, shared, e->i64, ""), v->leaf[0],
                                   "");
     }
 }
 
-bool kernel_parameter(Emit *e, const SpvInst *i, Value *v)
+bool arguments_value(Emit *e, const SpvInst *i, Value *v)
 {
     for (uint32_t k = 0; k < e->arguments.n; k++) {
         if (e->arguments.list[k].id != i->id)
@@ -142,7 +125,7 @@ static void add_value(Emit *e, Bytes *b, const Layout *l, uint64_t at, SpvId id,
     }
 }
 
-void kernel_variable(Emit *e, const SpvInst *variable, Pointer *p)
+void arguments_variable(Emit *e, const SpvInst *variable, Pointer *p)
 {
     const SpvType *t = p->at.type;
     uint64_t size = emit_layout_size(e, &p->at);

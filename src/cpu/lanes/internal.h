@@ -1,31 +1,29 @@
 /* SPDX-License-Identifier: MIT
  *
- * What emit.c, flow.c, value.c, memory.c, image.c and builtin.c tell each other and nobody else.
+ * What the files of cpu/lanes tell each other and nobody else.
  */
-#ifndef HEDDLE_CPU_EMIT_EMIT_INTERNAL_H
-#define HEDDLE_CPU_EMIT_EMIT_INTERNAL_H
+#ifndef HEDDLE_CPU_LANES_INTERNAL_H
+#define HEDDLE_CPU_LANES_INTERNAL_H
 
-#include "cpu/emit/emit.h"
+#include "cpu/lanes/lanes.h"
 
-/* emit.c */
-const EmitRule *emit_rule(const Emit *e, uint16_t op);
-void emit_inst(Emit *e, const SpvInst *i);
-void emit_open_function(Emit *e);                   /* builders for the body of e->fn */
-void emit_close_function(Emit *e);
-void emit_block_insts(Emit *e, SpvBlock *block);    /* all but the terminator */
+typedef struct Kept Kept;
+typedef struct LanesVariables LanesVariables;
 
-/* called.c */
-void called_return(Emit *e, const SpvInst *i);      /* OpReturnValue, for the active lanes */
-void called_exit(Emit *e);                          /* ends the function */
-/* What is uniform in the entry point, beside which such functions may be left. */
-Uniformity *called_uniformity(Arena *a, SpvModule *m, const Cfg *c, uint32_t W, DiagSink *sink);
-
-/* value.c */
-void value_begin(Emit *e);
-/* Of a parameter: good everywhere. */
-void value_set_parameter(Emit *e, const SpvInst *i, const LV *leaves);
-void value_set_affine(Emit *e, const SpvInst *i, const LV *leaves, uint32_t n,
-                      const Affine *affine);
+/* Of one function. */
+struct Lanes {
+    /* lanes that exist at all (a workgroup that is no multiple of W); NULL: all W */
+    LV entry_mask;
+    struct Flow *flow;          /* flow.c's */
+    Kept *kept;                 /* kept.c's, by id */
+    LanesVariables *variables;  /* variables.c's */
+    struct Together *together;  /* together.c's: of the current block */
+    LV addresses, values;       /* access.c's: what a loop over the lanes reads */
+    struct Image *image;        /* image.c's: memory that its calls share; NULL: not needed yet */
+    struct Called *called;      /* called.c's: the functions that were made, of all functions */
+    LV *returned;               /* allocas for what it returns, leaf by leaf */
+    uint32_t n_returned;
+};
 
 /* slot.c: variables of the linearised function, which become SSA values. */
 typedef struct Slot Slot;
@@ -34,7 +32,6 @@ void slot_store(Emit *e, const Slot *s, LV v);      /* at the current place */
 LV slot_load(Emit *e, const Slot *s);
 
 /* affine.c */
-Affine value_affine(Emit *e, const Value *v, uint32_t k);
 /* The scalars in an Affine, kept for other blocks. */
 typedef struct AffineSlots { Slot *of[AFFINE_GROUPS + 1]; } AffineSlots;
 void affine_store(Emit *e, AffineSlots *slots, uint32_t home, const Affine *a);
@@ -45,31 +42,41 @@ void affine_result(Emit *e, const SpvInst *i, Value *v);    /* fills v->affine *
 
 /* flow.c */
 enum { SLOT_NONE, SLOT_PLAIN, SLOT_MASKED };
-bool flow_plan(Emit *e);                            /* after value_begin, memory_begin */
-void flow_emit(Emit *e);
 int flow_needs_slot(const Emit *e, SpvId id);
 uint32_t flow_slot_home(const Emit *e, SpvId id);
-void flow_barrier(Emit *e);                         /* waits for the workgroup's other subgroups */
 LLVMBuilderRef flow_top(Emit *e);                   /* at the top of the current block */
 
-/* memory.c */
-bool memory_begin(Emit *e);
-/* For a function that `caller` calls. */
-void memory_begin_called(Emit *e, const Emit *caller);
-Pointer *memory_variable(Emit *e, const SpvInst *variable);
-Pointer *memory_pointer_from_leaves(Emit *e, const SpvType *type, const LV *leaves,
-                                    const Affine *affine);
-/* cheap address arithmetic: emitted again where used */
-bool memory_is_chain(Emit *e, const SpvInst *i);
-void memory_chain_again(Emit *e, const SpvInst *i);
-void memory_bitcast(Emit *e, const SpvInst *i);     /* OpBitcast from or to a pointer */
-/* Moves a pointer by `index` times `stride` bytes. */
-void memory_add_index(Emit *e, Pointer *p, SpvId index, int64_t stride);
-void memory_before_write(Emit *e, const Pointer *p);
+/* kept.c: EmitTarget.defined, elsewhere */
+void kept_begin(Emit *e);
+void kept_defined(Emit *e, const SpvInst *i, Value *v);
+const Value *kept_elsewhere(Emit *e, const SpvInst *i, const Value *v);
+
+/* called.c */
+void called_return(Emit *e, const SpvInst *i);      /* OpReturnValue, for the active lanes */
+void called_exit(Emit *e);                          /* ends the function */
+
+/* variables.c: EmitTarget's functions for variables */
+void variables_lanes_begin(Emit *e);
+void variables_lanes_begin_called(Emit *e);         /* of a function that e->caller calls */
+LV variables_given(Emit *e, LLVMBuilderRef b, EmitGiven what);
+void variables_own(Emit *e, const SpvInst *variable, Pointer *p);
+Pointer variables_copy(Emit *e, LV from, uint64_t size, uint64_t align);
+void variables_zero_shared(Emit *e, LV base, uint64_t bytes);
+void variables_memory_of(Emit *e, LV address, LV *shared, LV *own);
 /* Of a Function or Private variable that can be addressed: for all lanes. */
-uint64_t memory_private_bytes(Emit *e, SpvId variable);
-LV memory_dropped(Emit *e);                         /* 64 bytes that nobody reads */
-void memory_load_builtin(Emit *e, const Pointer *p, LV *leaves);
+uint64_t variables_own_bytes(Emit *e, SpvId variable);
+LV variables_dropped(Emit *e);                      /* 64 bytes that nobody reads */
+
+/* index.c: EmitTarget.add_lanes */
+void index_add_lanes(Emit *e, Pointer *p, LV index, Affine affine, int64_t stride);
+
+/* access.c: EmitTarget.load, store, load_leaf, store_leaf; address.c: address; copy.c */
+void access_load(Emit *e, const Pointer *p, LV *leaves);
+void access_store(Emit *e, const Pointer *p, const LV *leaves);
+LV access_load_leaf(Emit *e, const Pointer *p, int64_t byte, const SpvType *t);
+void access_store_leaf(Emit *e, const Pointer *p, int64_t byte, const SpvType *t, LV v);
+LV address_of_part(Emit *e, const Pointer *p, int64_t byte, uint32_t size);
+void copy_sized(Emit *e, const SpvInst *i);
 
 /* address.c */
 /* A scalar of an access, `byte` bytes into the pointee. */
@@ -80,7 +87,6 @@ LV address_offset(Emit *e, const Pointer *p, int64_t byte);
 /* base + (offset + constant + byte) * scale: without the lanes' part */
 LV address_uniform(Emit *e, const Pointer *p, int64_t byte, int64_t scale);
 LV address_group(Emit *e, const Pointer *p, int64_t byte, uint32_t group); /* its first lane's */
-LV address_clamp(Emit *e, LV x, int64_t least, int64_t most);   /* signed, lane-wise */
 int64_t address_lane_stride(const Pointer *p);      /* bytes between lanes of a group */
 /* i1: whether by their group's first, without wrapping, all lanes are signed numbers from least to
  * most. NULL: the firsts are not known. */
@@ -92,8 +98,6 @@ LV address_all_inside(Emit *e, const Pointer *p, const AccessPart *part, uint32_
  * access must ask itself. */
 void access_inside(Emit *e, const Pointer *p, uint32_t n, LV *test);
 
-void memory_copy_sized(Emit *e, const SpvInst *i);   /* copy.c */
-
 /* access.c: the scalars of the pointee, in order */
 AccessPart *access_parts(Emit *e, const Pointer *p, uint32_t *n);
 
@@ -103,19 +107,24 @@ void together_block(Emit *e, SpvBlock *block);      /* before its first instruct
 LV together_inside(Emit *e, const SpvInst *i);
 
 /* image.c */
-bool emit_is_opaque(const SpvType *t);              /* (an array of) images, samplers or both */
 void image_load(Emit *e, const Pointer *p, LV *leaves);
-
-/* kernel.c */
-bool kernel_begin(Emit *e);
-/* In the entry block; false: none of the kernel's. */
-bool kernel_parameter(Emit *e, const SpvInst *i, Value *v);
-void kernel_variable(Emit *e, const SpvInst *variable, Pointer *p);
 
 /* builtin.c */
 bool builtin_begin(Emit *e);                        /* entry mask, lane ids */
 /* Leaves of an input variable, in the entry block; affine has room for as many. False after
  * reporting. */
 bool builtin_value(Emit *e, const SpvInst *variable, LV *leaves, Affine *affine, uint32_t n);
+
+/* subgroup.c */
+/* By how much v differs in the quad, towards x (1) or y (2). */
+LV subgroup_slope(Emit *e, const SpvInst *i, LV v, uint32_t axis);
+
+/* group.c: operations of a whole workgroup */
+bool group_is_subgroup(Emit *e);                    /* a workgroup has one subgroup */
+void group_inst(Emit *e, const SpvInst *i);
+EmitFn group_async_copy, group_wait_events;
+
+/* print.c */
+void lanes_print(Emit *e, const EmitPrint *p);
 
 #endif

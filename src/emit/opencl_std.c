@@ -8,7 +8,7 @@
  * for; those that are seldom used call the C library for each lane (math_libm). native_ and half_
  * functions are the full ones.
  */
-#include "cpu/emit/opencl_std.h"
+#include "emit/opencl_std.h"
 
 #include <math.h> /* has sinpi, pown, powr, ... by C23: ours end in _ */
 

@@ -8,8 +8,8 @@
  * of their own width, floats as double, strings as addresses) in a record a lane; the dispatch
  * formats them (CpuEnv.print).
  */
-#include "cpu/emit/emit_internal.h"
-#include "cpu/emit/opencl_std.h"
+#include "emit/internal.h"
+#include "emit/opencl_std.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -28,7 +28,7 @@ static const SpvType half = { .kind = SPV_FLOAT, .bits = 16, .leaves = 1, .size 
 static Pointer element(Emit *e, SpvId pointer, SpvId index, int64_t stride)
 {
     Pointer p = *emit_pointer(e, pointer);
-    memory_add_index(e, &p, index, stride);
+    pointer_add_index(e, &p, index, stride);
     return p;
 }
 
@@ -51,7 +51,7 @@ static void store_vector(Emit *e, const SpvInst *i)
     LV *v = ops_leaves(e, operand(i, 0), &n);
     Pointer p = element(e, operand(i, 2), operand(i, 1), (int64_t)size * n);
     p.at.type = value->type;
-    matrix_memory_barrier(e);
+    e->target->settle(e);
     emit_store(e, &p, v);
 }
 
@@ -82,7 +82,7 @@ static void store_half(Emit *e, const SpvInst *i, bool aligned, bool rounded)
     Comp from = comp_of(ops_type(e, operand(i, 0)));
     Rounding r = rounded ? rounding(operand(i, 3)) : ROUND_NEAREST;
     Pointer p = element(e, operand(i, 2), operand(i, 1), 2 * (aligned && n == 3 ? 4 : n));
-    matrix_memory_barrier(e);
+    e->target->settle(e);
     for (uint32_t k = 0; k < n; k++)
         emit_store_leaf(e, &p, 2 * k, &half,
                         arith_convert(e->b, v[k], from, COMP_F16, r, false));
@@ -145,7 +145,7 @@ static void two_results(Emit *e, const SpvInst *i, uint32_t number)
         if (LLVMGetTypeKind(type) == LLVMIntegerTypeKind)
             second[k] = arith_resize(e->b, second[k], type, true);
     }
-    matrix_memory_barrier(e);
+    e->target->settle(e);
     emit_store(e, &p, second);
     emit_set(e, i, x, n);
 }
@@ -272,13 +272,6 @@ static LV print_word(Emit *e, const SpvType *t, LV v)
     return arith_resize(e->b, v, e->i64, false);
 }
 
-/* The format's text as a constant of the machine code, which the dispatch reads. */
-static LV print_format(Emit *e, SpvId id)
-{
-    LV leaf = emit_leaf(e, id, 0);
-    return emit_uniform(e, leaf);
-}
-
 static void print(Emit *e, const SpvInst *i)
 {
     VEC(LV) words = { 0 };
@@ -289,23 +282,8 @@ static void print(Emit *e, const SpvInst *i)
         for (uint32_t k = 0; k < n; k++)
             vec_push(e->arena, &words, print_word(e, emit_leaf_type(e, t, k), v[k]));
     }
-    LT lanes = emit_lanes_type(e, e->i64);
-    LV record = emit_alloca(e, LLVMArrayType2(lanes, words.len + 1), "print");
-    for (uint32_t k = 0; k < words.len; k++) {
-        LV at = LLVMConstInt(e->i64, k, 0);
-        LLVMBuildStore(e->b, emit_lanes(e, words.data[k]),
-                       LLVMBuildGEP2(e->b, lanes, record, &at, 1, ""));
-    }
-    LV mask = LLVMBuildBitCast(e->b, emit_mask(e), LLVMIntTypeInContext(e->cx, e->W), "");
-    LV bits = emit_alloca(e, LLVMArrayType2(e->i64, 2), "mask");
-    LLVMBuildStore(e->b, LLVMBuildZExt(e->b, mask, LLVMIntTypeInContext(e->cx, 128), ""), bits);
-    LV fn = emit_env(e, e->b, e->ptr, offsetof(CpuEnv, print));
-    If listens = if_begin(e, LLVMBuildIsNotNull(e->b, fn, ""));
-    LT params[5] = { e->ptr, e->i64, e->ptr, e->i32, e->ptr };
-    LV args[5] = { e->env, print_format(e, operand(i, 0)), record,
-                   LLVMConstInt(e->i32, words.len, 0), bits };
-    LLVMBuildCall2(e->b, LLVMFunctionType(e->void_, params, 5, 0), fn, args, 5, "");
-    if_end(e, &listens);
+    EmitPrint p = { operand(i, 0), words.data, (uint32_t)words.len };
+    e->target->print(e, &p);
     emit_set1(e, i, LLVMConstNull(emit_scalar_type(e, result_type(e, i))));
 }
 

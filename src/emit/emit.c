@@ -3,11 +3,8 @@
  * Driver of code generation: makes the LLVM function, its entry block and the tables that lead from
  * an opcode to the function that emits it; reports errors.
  */
-#include "cpu/emit/emit.h"
-#include "cpu/emit/emit_internal.h"
-#include "cpu/jit/jit.h"
+#include "emit/internal.h"
 
-#include <stddef.h>
 #include <stdio.h>
 
 void emit_error(Emit *e, const SpvInst *i, const char *rule, const char *fmt, ...)
@@ -24,29 +21,46 @@ void emit_error(Emit *e, const SpvInst *i, const char *rule, const char *fmt, ..
 
 /* ---- instructions ---------------------------------------------------------------------------- */
 
-static const EmitRule *const rule_tables[] = {
-    emit_rules_value, emit_rules_memory, emit_rules_flow, emit_rules_arith, emit_rules_subgroup,
-    emit_rules_atomic, emit_rules_qcom, emit_rules_tensor, emit_rules_image
+static const EmitRule *const own_rules[] = {
+    emit_rules_value, emit_rules_pointer, emit_rules_memory, emit_rules_address, emit_rules_arith,
+    NULL
 };
 
-static void make_rules(Emit *e)
+static const EmitRule *find_rule(const EmitRule *const *tables, uint16_t op)
 {
-    for (uint32_t t = 0; t < COUNT_OF(rule_tables); t++)
-        for (const EmitRule *r = rule_tables[t]; r->fn; r++)
+    for (; *tables; tables++)
+        for (const EmitRule *r = *tables; r->fn; r++)
+            if (r->op == op)
+                return r;
+    return NULL;
+}
+
+bool emit_handles(const EmitTarget *t, uint16_t op)
+{
+    return find_rule(own_rules, op) || find_rule(t->rules, op);
+}
+
+static void count_rules(Emit *e, const EmitRule *const *tables)
+{
+    for (; *tables; tables++)
+        for (const EmitRule *r = *tables; r->fn; r++)
             e->n_rules = MAX(e->n_rules, r->op + 1u);
-    e->rules = NEW_ARRAY(e->arena, const EmitRule *, e->n_rules);
-    for (uint32_t t = 0; t < COUNT_OF(rule_tables); t++)
-        for (const EmitRule *r = rule_tables[t]; r->fn; r++)
+}
+
+static void enter_rules(Emit *e, const EmitRule *const *tables)
+{
+    for (; *tables; tables++)
+        for (const EmitRule *r = *tables; r->fn; r++)
             e->rules[r->op] = r;
 }
 
-bool cpu_handles(uint16_t op)
+static void make_rules(Emit *e)
 {
-    for (uint32_t t = 0; t < COUNT_OF(rule_tables); t++)
-        for (const EmitRule *r = rule_tables[t]; r->fn; r++)
-            if (r->op == op)
-                return true;
-    return false;
+    count_rules(e, own_rules);
+    count_rules(e, e->target->rules);
+    e->rules = NEW_ARRAY(e->arena, const EmitRule *, e->n_rules);
+    enter_rules(e, own_rules);
+    enter_rules(e, e->target->rules);
 }
 
 const EmitRule *emit_rule(const Emit *e, uint16_t op)
@@ -65,55 +79,28 @@ void emit_inst(Emit *e, const SpvInst *i)
     const SpvOpInfo *info = spv_op_info(i->op);
     if (info && info->flags & SPV_OPF_DEBUG)
         return;
-    if (matrix_inst(e, i))
+    if (e->target->inst && e->target->inst(e, i))
         return;
     const EmitRule *rule = emit_rule(e, i->op);
     if (i->op == SpvOpBitcast && (is_pointer(e, i->id) || is_pointer(e, spv_operand(i, 0))))
-        memory_bitcast(e, i);
+        address_bitcast(e, i);
     else if (rule)
         rule->fn(e, i);
     else if (i->op != SpvOpLabel && i->op != SpvOpNoLine && i->op != SpvOpLine)
-        emit_error(e, i, NULL, "%s is not supported on the CPU", spv_op_name(i->op));
+        emit_error(e, i, NULL, "%s is not supported on %s", spv_op_name(i->op),
+                   e->target->name);
 }
 
 void emit_block_insts(Emit *e, SpvBlock *block)
 {
-    together_block(e, block);
+    if (e->target->prepare)
+        e->target->prepare(e, block);
     for (const SpvInst *i = block->insts.first; i != block->insts.last && !e->failed; i = i->next)
         if (i->op != SpvOpPhi && i->op != SpvOpLabel)
             emit_inst(e, i);
 }
 
 /* ---- the function ---------------------------------------------------------------------------- */
-
-LV emit_env(Emit *e, LLVMBuilderRef b, LT type, size_t offset)
-{
-    LV index = LLVMConstInt(e->i64, offset, 0);
-    LV at = LLVMBuildGEP2(b, e->i8, e->env, &index, 1, "");
-    return LLVMBuildLoad2(b, type, at, "");
-}
-
-LV emit_frame(Emit *e, uint64_t bytes)
-{
-    LV base = emit_env(e, e->entry_b, e->ptr, offsetof(CpuEnv, frame));
-    LV index = LLVMConstInt(e->i64, e->kernel->frame_bytes, 0);
-    e->kernel->frame_bytes += align_up(bytes, 64);
-    return LLVMBuildGEP2(e->entry_b, e->i8, base, &index, 1, "");
-}
-
-void emit_count(Emit *e, DeviceStat stat, LV amount)
-{
-    if (!e->options->stats)
-        return;
-    LV stats = emit_env(e, e->b, e->ptr, offsetof(CpuEnv, stats));
-    If f = if_begin(e, LLVMBuildIsNotNull(e->b, stats, ""));
-    LV index = LLVMConstInt(e->i64, stat, 0);
-    LV at = LLVMBuildGEP2(e->b, e->i64, stats, &index, 1, "");
-    LV sum = LLVMBuildAdd(e->b, LLVMBuildLoad2(e->b, e->i64, at, ""),
-                          amount ? amount : LLVMConstInt(e->i64, 1, 0), "");
-    LLVMBuildStore(e->b, sum, at);
-    if_end(e, &f);
-}
 
 static void make_types(Emit *e)
 {
@@ -161,19 +148,24 @@ static void initialise_shared(Emit *e)
             emit_value(e, i->id);
 }
 
-bool emit_module(Emit *e)
+void emit_begin_called(Emit *e)
 {
+    value_begin(e);
+    variables_begin_called(e);
+}
+
+bool emit_module(Emit *e, const char *name)
+{
+    const EmitTarget *t = e->target;
     make_types(e);
     make_rules(e);
-    e->fn = LLVMAddFunction(e->ll, CPU_KERNEL_NAME, LLVMFunctionType(e->void_, &e->ptr, 1, 0));
+    e->fn = LLVMAddFunction(e->ll, name, LLVMFunctionType(e->void_, &e->ptr, 1, 0));
     e->env = LLVMGetParam(e->fn, 0);
     emit_open_function(e);
     value_begin(e);
-    if (builtin_begin(e) && kernel_begin(e) && memory_begin(e) && matrix_begin(e) &&
-        flow_plan(e) && !e->failed) {
+    if (t->begin(e) && arguments_begin(e) && variables_begin(e) && t->plan(e) && !e->failed) {
         initialise_shared(e);
-        flow_emit(e);
-        matrix_end(e);
+        t->blocks(e);
     }
     emit_close_function(e);
     return !e->failed;

@@ -2,27 +2,14 @@
  *
  * Values of the code generator: constants, results of instructions, their leaves, and composites.
  *
- * A result is kept as its LLVM values, good in the block that defined it. Where flow.c says that
- * another block may be reached around the defining one (code under a mask may be jumped over), each
- * leaf also gets a slot (slot.c), which other blocks read at their top. The value of a lane that
- * leaves a divergent loop earlier than others is kept by storing under the mask.
- *
- * Of integers, what is known over the lanes (Affine) is carried along through additions,
- * multiplications and the like, with the scalar arithmetic for lane 0 beside the vector's.
+ * A result is kept as its LLVM values, good in the block that defined it. What it is in others the
+ * target knows, which lays out the blocks.
  */
-#include "llvm/arith.h"
-#include "cpu/emit/emit.h"
-#include "cpu/emit/emit_internal.h"
-
-#include <stdlib.h>
+#include "emit/internal.h"
 
 typedef struct Entry {
-    Value *value;               /* as defined */
+    Value *value;
     uint32_t block;             /* Cfg position that defined it; UINT32_MAX: good everywhere */
-    Value *here;                /* loaded from its slots, in block `here_block` */
-    uint32_t here_block;
-    Slot **slot;                /* by leaf; NULL: the value itself is good everywhere */
-    AffineSlots *affine_slot;   /* by leaf: of the scalars in its Affine; NULL: forget that */
 } Entry;
 
 struct Values { Entry *entries; uint32_t n; uint32_t depth; };
@@ -34,82 +21,9 @@ void value_begin(Emit *e)
     e->values->entries = NEW_ARRAY(e->arena, Entry, e->module->bound);
 }
 
-/* ---- small helpers --------------------------------------------------------------------------- */
-
-bool emit_is_lanes(LV v)
-{
-    return LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMVectorTypeKind;
-}
-
-static LV splat_constant(Emit *e, LV v)
-{
-    LV *lanes = NEW_ARRAY(e->arena, LV, e->W);
-    for (uint32_t k = 0; k < e->W; k++)
-        lanes[k] = v;
-    return LLVMConstVector(lanes, e->W);
-}
-
-LV emit_lanes(Emit *e, LV v)
-{
-    if (emit_is_lanes(v))
-        return v;
-    return LLVMIsConstant(v) ? splat_constant(e, v) : arith_splat(e->b, v, e->W);
-}
-
-void emit_unify(Emit *e, LV *v, uint32_t n)
-{
-    bool lanes = false;
-    for (uint32_t k = 0; k < n; k++)
-        lanes |= emit_is_lanes(v[k]);
-    for (uint32_t k = 0; lanes && k < n; k++)
-        v[k] = emit_lanes(e, v[k]);
-}
-
-LV emit_lane(Emit *e, LV v, LV index)
-{
-    return emit_is_lanes(v) ? LLVMBuildExtractElement(e->b, v, index, "") : v;
-}
-
-LV emit_uniform(Emit *e, LV v)
-{
-    return emit_is_lanes(v) ? emit_lane(e, v, emit_first_lane(e)) : v;
-}
-
-LV emit_int(Emit *e, LT type, uint64_t x)
-{
-    if (LLVMGetTypeKind(type) == LLVMVectorTypeKind)
-        return splat_constant(e, LLVMConstInt(LLVMGetElementType(type), x, 0));
-    return LLVMConstInt(type, x, 0);
-}
-
-LV emit_zero(LT type)
-{
-    return LLVMConstNull(type);
-}
-
-LV emit_cast_index(Emit *e, LV v, LT type)
-{
-    unsigned from = LLVMGetIntTypeWidth(emit_is_lanes(v) ? LLVMGetElementType(LLVMTypeOf(v))
-                                                        : LLVMTypeOf(v));
-    unsigned to = LLVMGetIntTypeWidth(type);
-    LT t = emit_is_lanes(v) ? emit_lanes_type(e, type) : type;
-    if (from == to)
-        return v;
-    return from < to ? LLVMBuildSExt(e->b, v, t, "") : LLVMBuildTrunc(e->b, v, t, "");
-}
-
-LV emit_intrinsic(Emit *e, const char *name, LT *types, unsigned n_types, LV *args, unsigned n_args)
-{
-    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
-    LV fn = LLVMGetIntrinsicDeclaration(e->ll, id, types, n_types);
-    LT type = LLVMIntrinsicGetType(e->cx, id, types, n_types);
-    LV call = LLVMBuildCall2(e->b, type, fn, args, n_args, "");
-    return call;
-}
-
 /* ---- constants ------------------------------------------------------------------------------- */
 
-static Value *new_value(Emit *e, const SpvType *t)
+Value *emit_new_value(Emit *e, const SpvType *t)
 {
     Value *v = NEW(e->arena, Value);
     v->type = t;
@@ -120,7 +34,7 @@ static Value *new_value(Emit *e, const SpvType *t)
 
 static Value *zero_value(Emit *e, const SpvType *t)
 {
-    Value *v = new_value(e, t);
+    Value *v = emit_new_value(e, t);
     for (uint32_t k = 0; k < v->n; k++)
         v->leaf[k] = LLVMConstNull(emit_scalar_type(e, emit_leaf_type(e, t, k)));
     return v;
@@ -162,11 +76,11 @@ static Value *constant(Emit *e, const SpvInst *i, const SpvType *t)
     Value *v;
     switch (i->op) {
     case SpvOpConstantTrue: case SpvOpSpecConstantTrue:
-        v = new_value(e, t);
+        v = emit_new_value(e, t);
         v->leaf[0] = LLVMConstInt(e->i1, 1, 0);
         return v;
     case SpvOpConstant: case SpvOpSpecConstant:
-        v = new_value(e, t);
+        v = emit_new_value(e, t);
         v->leaf[0] = scalar_constant(e, i, t);
         return v;
     case SpvOpConstantComposite: case SpvOpSpecConstantComposite:
@@ -182,45 +96,20 @@ static Value *constant(Emit *e, const SpvInst *i, const SpvType *t)
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-static Value *with_pointer(Emit *e, Value *v)
+Value *emit_with_pointer(Emit *e, Value *v)
 {
     if (v->type && v->type->kind == SPV_POINTER && !v->pointer)
-        v->pointer = memory_pointer_from_leaves(e, v->type, v->leaf, v->affine);
+        v->pointer = pointer_from_leaves(e, v->type, v->leaf, v->affine);
     return v;
 }
 
-static const Value *from_slots(Emit *e, Entry *n)
+const Value *emit_again(Emit *e, const SpvInst *i)
 {
-    Value *v = new_value(e, n->value->type);
-    bool affine = n->value->affine && n->affine_slot;
-    if (affine)
-        v->affine = NEW_ARRAY(e->arena, Affine, v->n);
-    for (uint32_t k = 0; k < v->n; k++) {
-        v->leaf[k] = n->slot[k] ? slot_load(e, n->slot[k]) : n->value->leaf[k];
-        if (affine)
-            v->affine[k] = affine_load(e, &n->affine_slot[k], n->value->affine[k]);
-    }
-    LLVMBuilderRef b = e->b;
-    e->b = flow_top(e);
-    n->here = with_pointer(e, v);
-    e->b = b;
-    n->here_block = e->position;
+    Entry *n = &e->values->entries[i->id], first = *n;
+    emit_inst(e, i);
+    const Value *v = n->value;
+    *n = first;
     return v;
-}
-
-/* Emits a chain of pointer arithmetic again: cheaper than keeping its parts in slots. */
-static const Value *again(Emit *e, Entry *n, const SpvInst *i)
-{
-    LLVMBuilderRef b = e->b;
-    Entry saved = *n;
-    e->b = flow_top(e);
-    memory_chain_again(e, i);
-    e->b = b;
-    n->here = n->value;
-    n->here_block = e->position;
-    n->value = saved.value;
-    n->block = saved.block;
-    return n->here;
 }
 
 const Value *emit_value(Emit *e, SpvId id)
@@ -232,23 +121,18 @@ const Value *emit_value(Emit *e, SpvId id)
         return zero_value(e, NULL);
     }
     Entry *n = &vs->entries[id];
-    if (n->value) {
-        if (n->block == UINT32_MAX || n->block == e->position || !flow_needs_slot(e, id))
-            return n->value;
-        if (n->here && n->here_block == e->position)
-            return n->here;
-        if (memory_is_chain(e, i))
-            return again(e, n, i);
-        return n->slot ? from_slots(e, n) : n->value;
-    }
+    if (n->value && (n->block == UINT32_MAX || n->block == e->position))
+        return n->value;
+    if (n->value)
+        return e->target->elsewhere(e, i, n->value);
     const SpvType *t = i->type ? spv_type(e->module, i->type) : NULL;
     if (i->op == SpvOpFunctionParameter) {
-        n->value = new_value(e, t);
+        n->value = emit_new_value(e, t);
         n->block = UINT32_MAX;
         LLVMBuilderRef b = e->b;
         e->b = e->entry_b;
-        bool known = kernel_parameter(e, i, n->value);
-        n->value = known ? with_pointer(e, n->value) : NULL;
+        bool known = arguments_value(e, i, n->value);
+        n->value = known ? emit_with_pointer(e, n->value) : NULL;
         e->b = b;
         if (known)
             return n->value;
@@ -259,17 +143,26 @@ const Value *emit_value(Emit *e, SpvId id)
         vs->depth--;
         n->block = UINT32_MAX;
         if (!n->value && i->op == SpvOpVariable) {
-            n->value = new_value(e, t);
-            n->value->pointer = memory_variable(e, i);
+            n->value = emit_new_value(e, t);
+            n->value->pointer = variable_pointer(e, i);
         }
         if (n->value)
-            return with_pointer(e, n->value);
+            return emit_with_pointer(e, n->value);
     }
     emit_error(e, i, NULL, i->block ? "the value is used before it is computed"
                                     : "this kind of value cannot be used in a kernel");
-    n->value = t ? with_pointer(e, zero_value(e, t)) : zero_value(e, NULL);
+    n->value = t ? emit_with_pointer(e, zero_value(e, t)) : zero_value(e, NULL);
     n->block = UINT32_MAX;
     return n->value;
+}
+
+Affine emit_affine(Emit *e, const Value *v, uint32_t k)
+{
+    if (v->affine && k < v->n)
+        return v->affine[k];
+    if (k < v->n && v->leaf[k] && !emit_is_lanes(v->leaf[k]))
+        return (Affine){ .first = { v->leaf[k] }, .group = e->W };
+    return (Affine){ .group = 1 };
 }
 
 LV emit_leaf(Emit *e, SpvId id, uint32_t k)
@@ -287,54 +180,23 @@ LV emit_leaf(Emit *e, SpvId id, uint32_t k)
     return LLVMConstInt(e->i32, 0, 0);
 }
 
-/* Keeps the leaves of a value that other blocks reach around its definition. */
-static void store_slots(Emit *e, Entry *n, const SpvInst *i)
-{
-    Value *v = n->value;
-    bool masked = flow_needs_slot(e, i->id) == SLOT_MASKED;
-    uint32_t home = flow_slot_home(e, i->id);
-    if (!n->slot) {
-        n->slot = NEW_ARRAY(e->arena, Slot *, v->n);
-        n->affine_slot = masked ? NULL : NEW_ARRAY(e->arena, AffineSlots, v->n);
-    }
-    for (uint32_t k = 0; k < v->n; k++) {
-        LV leaf = v->leaf[k];
-        if (LLVMIsConstant(leaf) && !n->slot[k])
-            continue;
-        if (masked)
-            leaf = emit_lanes(e, leaf);
-        if (!n->slot[k])
-            n->slot[k] = slot_new(e, LLVMTypeOf(leaf), home, false);
-        if (masked && e->mask)
-            leaf = LLVMBuildSelect(e->b, e->mask, leaf, slot_load(e, n->slot[k]), "");
-        slot_store(e, n->slot[k], leaf);
-        if (n->affine_slot && v->affine)
-            affine_store(e, &n->affine_slot[k], home, &v->affine[k]);
-    }
-}
-
 static void define(Emit *e, const SpvInst *i, Value *v)
 {
-    Entry *n = &e->values->entries[i->id];
-    n->value = v;
-    n->block = e->position;
-    n->here = NULL;
-    if (flow_needs_slot(e, i->id) && !memory_is_chain(e, i) && v->n)
-        store_slots(e, n, i);
-    with_pointer(e, v);
+    e->values->entries[i->id] = (Entry){ v, e->position };
+    e->target->defined(e, i, v);
+    emit_with_pointer(e, v);
 }
 
 void emit_set(Emit *e, const SpvInst *i, const LV *leaves, uint32_t n)
 {
     const SpvType *t = spv_type(e->module, i->type);
-    Value *v = new_value(e, t);
+    Value *v = emit_new_value(e, t);
     if (n != v->n)
         emit_error(e, i, NULL, "the result has %u components where its type has %u", n, v->n);
     for (uint32_t k = 0; k < v->n; k++)
         v->leaf[k] = k < n && leaves[k] ? leaves[k]
                                         : LLVMConstNull(emit_scalar_type(e,
                                                                          emit_leaf_type(e, t, k)));
-    affine_result(e, i, v);
     define(e, i, v);
 }
 
@@ -343,9 +205,9 @@ void emit_set1(Emit *e, const SpvInst *i, LV leaf)
     emit_set(e, i, &leaf, 1);
 }
 
-void value_set_affine(Emit *e, const SpvInst *i, const LV *leaves, uint32_t n, const Affine *affine)
+void emit_set_affine(Emit *e, const SpvInst *i, const LV *leaves, uint32_t n, const Affine *affine)
 {
-    Value *v = new_value(e, spv_type(e->module, i->type));
+    Value *v = emit_new_value(e, spv_type(e->module, i->type));
     v->affine = NEW_ARRAY(e->arena, Affine, v->n);
     for (uint32_t k = 0; k < v->n && k < n; k++) {
         v->leaf[k] = leaves[k];
@@ -354,20 +216,20 @@ void value_set_affine(Emit *e, const SpvInst *i, const LV *leaves, uint32_t n, c
     define(e, i, v);
 }
 
-void value_set_parameter(Emit *e, const SpvInst *i, const LV *leaves)
+void emit_set_parameter(Emit *e, const SpvInst *i, const LV *leaves)
 {
     Entry *n = &e->values->entries[i->id];
-    n->value = new_value(e, spv_type(e->module, i->type));
+    n->value = emit_new_value(e, spv_type(e->module, i->type));
     n->block = UINT32_MAX;
     memcpy(n->value->leaf, leaves, n->value->n * sizeof *leaves);
-    with_pointer(e, n->value);
+    emit_with_pointer(e, n->value);
 }
 
 void emit_set_pointer(Emit *e, const SpvInst *i, const Pointer *p)
 {
-    Value *v = new_value(e, spv_type(e->module, i->type));
+    Value *v = emit_new_value(e, spv_type(e->module, i->type));
     v->pointer = arena_copy(e->arena, p, sizeof *p);
-    if (!memory_is_chain(e, i) && i->op != SpvOpVariable)
+    if (!emit_is_chain(e, i) && i->op != SpvOpVariable)
         emit_pointer_leaves(e, p, v->leaf);
     define(e, i, v);
 }
@@ -406,14 +268,14 @@ static void add_leaf(Emit *e, Leaves *l, SpvId id, uint32_t k)
     if (l->n == l->cap)
         return;
     l->leaf[l->n] = emit_leaf(e, id, k);
-    l->affine[l->n++] = value_affine(e, emit_value(e, id), k);
+    l->affine[l->n++] = emit_affine(e, emit_value(e, id), k);
 }
 
 static void set_leaves(Emit *e, const SpvInst *i, Leaves *l)
 {
     for (; l->n < l->cap; l->n++)
         l->leaf[l->n] = LLVMConstNull(e->i32);
-    value_set_affine(e, i, l->leaf, l->n, l->affine);
+    emit_set_affine(e, i, l->leaf, l->n, l->affine);
 }
 
 static uint32_t result_leaves(Emit *e, const SpvInst *i)

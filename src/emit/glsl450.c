@@ -7,7 +7,8 @@
  * where it is elementary. Those that look at whole vectors or matrices, have two results or write
  * memory have functions of their own. Round takes halves to even, as RoundEven does.
  */
-#include "cpu/emit/ops.h"
+#include "emit/ops.h"
+#include "emit/target.h"
 
 #include <math.h>
 
@@ -221,7 +222,7 @@ static void two_results(Emit *e, const SpvInst *i)
         }
     }
     if (memory) {
-        matrix_memory_barrier(e);
+        e->target->settle(e);
         emit_store(e, p, r + n);
     }
     emit_set(e, i, r, memory ? n : 2 * n);

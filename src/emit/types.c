@@ -7,7 +7,7 @@
  * type has none (a scalar behind a physical pointer, a workgroup variable) it is laid out
  * naturally, every scalar aligned to itself.
  */
-#include "cpu/emit/emit.h"
+#include "emit/target.h"
 
 LT emit_scalar_type(Emit *e, const SpvType *t)
 {
@@ -31,7 +31,7 @@ LT emit_scalar_type(Emit *e, const SpvType *t)
 
 LT emit_lanes_type(Emit *e, LT scalar)
 {
-    return LLVMVectorType(scalar, e->W);
+    return e->target->lanes ? LLVMVectorType(scalar, e->W) : scalar;
 }
 
 bool emit_is_physical(const Emit *e, const SpvType *pointer)
@@ -46,6 +46,20 @@ bool emit_is_physical(const Emit *e, const SpvType *pointer)
     default:
         return false;
     }
+}
+
+bool emit_is_opaque(const SpvType *t)
+{
+    while (t && (t->kind == SPV_ARRAY || t->kind == SPV_RUNTIME_ARRAY))
+        t = t->element;
+    return t && (t->kind == SPV_IMAGE || t->kind == SPV_SAMPLER || t->kind == SPV_SAMPLED_IMAGE);
+}
+
+uint32_t emit_tensor_dims(Emit *e, const SpvType *t)
+{
+    uint64_t n = 0;
+    spv_constant(e->module, spv_operand(spv_def(e->module, t->id), 0), &n);
+    return (uint32_t)MIN((uint32_t)n, 5u);
 }
 
 uint32_t emit_n_leaves(Emit *e, const SpvType *t)
@@ -65,8 +79,10 @@ uint32_t emit_n_leaves(Emit *e, const SpvType *t)
         for (uint32_t k = 0; k < t->count; k++)
             n += emit_n_leaves(e, t->members[k]);
         break;
-    case SPV_TENSOR_LAYOUT: case SPV_TENSOR_VIEW:
-        return tensor_leaves(e, t);
+    case SPV_TENSOR_LAYOUT:
+        return 5 * emit_tensor_dims(e, t) + 1;
+    case SPV_TENSOR_VIEW:
+        return 2 * emit_tensor_dims(e, t) + 4;
     default:
         return 0;
     }
@@ -289,7 +305,7 @@ uint64_t emit_layout_size(Emit *e, const Layout *l)
     case SPV_TENSOR_LAYOUT: case SPV_TENSOR_VIEW:
         return (uint64_t)emit_n_leaves(e, t) * emit_scalar_bytes(e, t);
     case SPV_IMAGE: case SPV_SAMPLER: case SPV_SAMPLED_IMAGE:
-        return sizeof(DeviceBinding);
+        return DESCRIPTOR_BYTES;
     default:
         return 0;
     }

@@ -1,38 +1,43 @@
 /* SPDX-License-Identifier: MIT
  *
- * emit: internal header of code generation, SPIR-V (one function, in SSA, specialised) to LLVM IR.
+ * emit: code generation, SPIR-V (one function, in SSA, specialised) to LLVM IR, for a target.
  *
- * The W invocations of a subgroup are W lanes of one function `void heddle_kernel(CpuEnv *)`. A
- * value is flattened to leaves (its scalar components in order); a leaf is an LLVM scalar T where
- * all lanes hold the same, else <W x T>. Leaf by leaf: a vec3 may have one varying and two uniform
- * leaves, and the LLVM type of the leaf alone tells which. Operations take what their operands are:
- * when one is a vector, emit_unify splats the others, and the same LLVMBuild* call does for both.
+ * A value is flattened to leaves (its scalar components in order). What is the same for the whole
+ * subgroup is an LLVM scalar T. What differs between its invocations is, by target (target.h),
+ *     <W x T>, a lane an invocation, where a subgroup is the machine's vectors, or
+ *     T, where an invocation is a thread of the machine and has a T of its own.
+ * Leaf by leaf: a vec3 may have one varying and two uniform leaves, and the LLVM type of the leaf
+ * alone tells which. Operations take what their operands are: when one is a vector, emit_unify
+ * splats the others, and the same LLVMBuild* call does for both. So a target of threads gets what
+ * is emitted where everything is uniform.
  *
  * Lanes that are not active hold anything, poison included. So an operation that traps or is
  * undefined for some operands (division) must make these harmless first (LLVMBuildFreeze, then
- * select), in every lane; and lane masks are combined with selects (emit_and), which do not let
- * poison of inactive lanes through. Within a block's body at least one lane is active, unless
- * flow.c found that all its instructions are pure and cheap (rule flag EMIT_CHEAP) and runs it
+ * select), in every lane. Within a block's body at least one lane is active, unless the target
+ * found that all its instructions are pure and cheap (rule flag EMIT_CHEAP) and runs it
  * unconditionally.
  *
  * Errors are sticky: after emit_error the rest still runs, on zeros, and the compilation fails.
  */
-#ifndef HEDDLE_CPU_EMIT_EMIT_H
-#define HEDDLE_CPU_EMIT_EMIT_H
+#ifndef HEDDLE_EMIT_H
+#define HEDDLE_EMIT_H
 
-#include "cpu/cpu.h"
+#include "llvm/comp.h"
+#include "pass/pass.h"
 
 #include <llvm-c/Core.h>
 
 typedef LLVMValueRef LV;
 typedef LLVMTypeRef LT;
 typedef struct Emit Emit;
+typedef struct EmitTarget EmitTarget;
 
 enum { AFFINE_GROUPS = 8 };
 
-/* What is known of an integer leaf over the lanes: within each aligned group of `group` lanes (a
- * power of two, 1 = nothing known) lane l holds first-of-group + (l % group) * stride, modulo
- * 2^bits. Makes consecutive addresses one vector access. */
+/* What is known of an integer leaf over the lanes, on targets that have them: within each aligned
+ * group of `group` lanes (a power of two, 1 = nothing known) lane l holds
+ * first-of-group + (l % group) * stride, modulo 2^bits. Makes consecutive addresses one vector
+ * access. */
 typedef struct Affine {
     LV first[AFFINE_GROUPS];    /* of each group, scalars; NULL: not known, or too many groups */
     LV expected;                /* i1: whether all this is true of the active lanes; NULL: it is */
@@ -91,7 +96,7 @@ typedef struct Pointer {
     bool volatile_;
     /* what the access promises when less than a scalar's own size; 0: that */
     uint32_t align;
-    /* an array of buffers, not chosen from yet: its DeviceBinding array; base is NULL */
+    /* an array of buffers, not chosen from yet: its descriptors; base is NULL */
     LV descriptors;
     LV n_descriptors;           /* how many are bound, i32; NULL: it is no array of them */
     bool matrix;                /* into an element of a cooperative matrix: matrix.c's */
@@ -103,25 +108,41 @@ enum { EMIT_CHEAP = 1 };        /* pure, cheap, cannot trap: may run with no lan
 typedef void EmitFn(Emit *e, const SpvInst *i);
 typedef struct EmitRule { uint16_t op; uint16_t flags; EmitFn *fn; } EmitRule;
 
+/* A descriptor in memory, of a buffer: its address (ptr) and size (i64). */
+enum { DESCRIPTOR_BASE = 0, DESCRIPTOR_SIZE = 8, DESCRIPTOR_BYTES = 16 };
+
+/* A variable that a dispatch binds descriptors to. */
+typedef struct EmitSlot {
+    /* count: array size, 1 for a single one; UINT32_MAX for a runtime array */
+    uint32_t set, binding, count;
+    /* SpvStorageClassStorageBuffer, Uniform; UniformConstant: images, samplers */
+    uint32_t storage;
+    bool written;
+} EmitSlot;
+
 struct Emit {
+    /* set by the caller of emit_module */
     Arena *arena;               /* of this compilation */
     SpvModule *module;          /* the private copy, after the passes */
     const SpvEntryPoint *entry;
     Cfg *cfg;
     Uniformity *uniformity;
     const WaitQueues *ahead;    /* loads that look ahead */
-    const CpuOptions *options;
-    const CpuTarget *target;
     DiagSink *sink;
-    CpuKernel *kernel;          /* being made: slots, sizes, flags are filled in on the way */
-    bool failed;
-
-    uint32_t W;                 /* subgroup size = lanes */
-    uint32_t local_size[3];     /* 0 0 0 where CpuEnv decides */
-
+    const EmitTarget *target;
+    uint32_t W;                 /* subgroup size */
+    uint32_t local_size[3];     /* 0 0 0 where the dispatch decides */
+    bool robust;                /* robustBufferAccess2: reads outside give 0, writes are dropped */
+    bool fma;                   /* the machine fuses multiplication and addition */
     LLVMContextRef cx;
     LLVMModuleRef ll;
-    LV fn, env;                 /* the function; its parameter, a CpuEnv * */
+
+    bool failed;
+    /* what is found out about the kernel */
+    VEC(EmitSlot) slots;        /* by number */
+    uint64_t push_bytes, shared_bytes;
+
+    LV fn, env;                 /* the function; its first parameter */
     /* where the current instruction goes; may be moved to new LLVM blocks */
     LLVMBuilderRef b;
     /* the function's entry block, before its terminator: dominates everything */
@@ -130,60 +151,52 @@ struct Emit {
     LT i1, i8, i16, i32, i64, f16, bf16, f32, f64, ptr, void_;
 
     uint32_t position;          /* current block, by Cfg position */
-    LV mask;                    /* active lanes of the current block, <W x i1>; NULL: all W */
-    /* lanes that exist at all (a workgroup that is no multiple of W); NULL: all W */
-    LV entry_mask;
-    LV lane_id;                 /* <W x i32> 0, 1, 2, ... */
-
+    LV mask;                    /* active lanes of the current block, <W x i1>; NULL: all */
     const EmitRule **rules;     /* by opcode */
     uint32_t n_rules;
-    struct Flow *flow;          /* flow.c's */
     struct Values *values;      /* value.c's */
-    struct Memory *memory;      /* memory.c's */
-    struct Together *together;  /* together.c's: of the current block */
-    LV lane_addresses, lane_values; /* access.c's: what a loop over the lanes reads */
-    struct Matrix *matrix;      /* matrix.c's, set by matrix_begin */
-    struct Ops *ops;            /* free for ops.c and its neighbours; NULL at the start */
-    /* of a function that instructions call for elements (called.c); the entry point's is NULL */
-    const Emit *caller;
-    LV *returned;               /* allocas for what it returns, leaf by leaf */
-    uint32_t n_returned;
-    struct Called *called;      /* called.c's: the functions that were made */
+    struct Variables *variables; /* variables.c's */
+    struct Ops *ops;            /* ops.c's; NULL at the start */
     SpvArguments arguments;     /* of an OpenCL kernel */
-    struct Image *image;        /* image.c's: memory that its calls share; NULL: not needed yet */
+    /* of a function that instructions call for elements; the entry point's is NULL */
+    const Emit *caller;
+
+    struct Lanes *lanes;        /* the target's own, where it has lanes */
+    struct Matrix *matrix;      /* and of its matrices */
+    struct CpuKernel *kernel;
+    const struct CpuOptions *options;
+    const struct CpuTarget *machine;
+    LV lane_id;                 /* <W x i32> 0, 1, 2, ... */
 };
 
 /* ---- emit.c: driver, errors ------------------------------------------------------------------ */
 
-/* Builds e->ll from e->module. False after reporting. All fields above `W` are set by the
- * caller. */
-bool emit_module(Emit *e);
-/* Adds to a counter of CpuEnv.stats when options->stats; amount i64, or NULL for 1. */
-void emit_count(Emit *e, DeviceStat stat, LV amount);
+/* Builds e->ll from e->module. False after reporting. */
+bool emit_module(Emit *e, const char *function_name);
 void emit_error(Emit *e, const SpvInst *i, const char *rule, const char *fmt, ...)
     PRINTF_LIKE(4, 5);
-/* The function's own tables; each ends with a row of op 0. An opcode in none is an error that names
- * it. */
-extern const EmitRule emit_rules_value[], emit_rules_memory[], emit_rules_flow[];
-/* ops.c: arithmetic, conversions, logic, bits, extended instructions */
-extern const EmitRule emit_rules_arith[];
-extern const EmitRule emit_rules_subgroup[];    /* subgroup.c */
-extern const EmitRule emit_rules_atomic[];      /* atomics.c */
-extern const EmitRule emit_rules_image[];       /* image.c */
-extern const EmitRule emit_rules_tensor[];      /* tensor.c: layouts and views */
-extern const EmitRule emit_rules_qcom[];        /* matrix_qcom.c: on arrays */
+/* Whether there is a rule for the opcode (what the target's `inst` takes aside). */
+bool emit_handles(const EmitTarget *t, uint16_t op);
+const EmitRule *emit_rule(const Emit *e, uint16_t op);  /* NULL: there is none */
+void emit_inst(Emit *e, const SpvInst *i);
+void emit_block_insts(Emit *e, SpvBlock *block);    /* all but phis and the terminator */
+void emit_open_function(Emit *e);                   /* builders for the body of e->fn */
+void emit_close_function(Emit *e);
+/* For a function that e->caller calls: values and inputs of its own, the caller's variables. */
+void emit_begin_called(Emit *e);
 
 /* ---- types.c: types, leaves, layouts --------------------------------------------------------- */
 
 /* i1 for bool; i8 for fp8; i64 for a physical pointer */
 LT emit_scalar_type(Emit *e, const SpvType *t);
-LT emit_lanes_type(Emit *e, LT scalar);             /* <W x scalar> */
+LT emit_lanes_type(Emit *e, LT scalar);             /* of a varying leaf: <W x scalar> */
 uint32_t emit_n_leaves(Emit *e, const SpvType *t);  /* 0 for void, matrices and opaque types */
 /* Its value is one i64, an address: of kernels (OpenCL) every pointer's. */
 bool emit_is_physical(const Emit *e, const SpvType *pointer);
+bool emit_is_opaque(const SpvType *t);              /* (an array of) images, samplers or both */
 /* scalar type of the k-th leaf */
 const SpvType *emit_leaf_type(Emit *e, const SpvType *t, uint32_t k);
-uint32_t tensor_leaves(Emit *e, const SpvType *t);  /* tensor.c: of a tensor layout or view */
+uint32_t emit_tensor_dims(Emit *e, const SpvType *t);   /* of a tensor layout or view; 1 to 5 */
 /* The first leaf of member/element `index` of a composite. */
 uint32_t emit_leaf_offset(Emit *e, const SpvType *t, uint32_t index);
 /* NULL when there is none */
@@ -208,112 +221,79 @@ LV emit_leaf(Emit *e, SpvId id, uint32_t k);        /* scalar or vector */
 void emit_set(Emit *e, const SpvInst *i, const LV *leaves, uint32_t n);
 void emit_set1(Emit *e, const SpvInst *i, LV leaf);
 void emit_set_pointer(Emit *e, const SpvInst *i, const Pointer *p);
+void emit_set_affine(Emit *e, const SpvInst *i, const LV *leaves, uint32_t n,
+                     const Affine *affine);
+/* Of a parameter: good everywhere. */
+void emit_set_parameter(Emit *e, const SpvInst *i, const LV *leaves);
 /* Leaf by leaf from the operands: for each leaf k of the result, fn(e, i, k-th leaves of the
  * operands, unified). Operands with one leaf where the result has more are repeated (vector times
  * scalar). */
 typedef LV EmitLeafFn(Emit *e, const SpvInst *i, LV *operands, uint32_t n);
 void emit_each_leaf(Emit *e, const SpvInst *i, uint32_t first_operand, uint32_t n_operands,
                     EmitLeafFn *fn);
+Affine emit_affine(Emit *e, const Value *v, uint32_t k);    /* what is known of a leaf */
+
+/* For targets' `elsewhere`: a value of that type with room for its leaves; the Pointer of a
+ * pointer's leaves, made at the current place; the value of `i` emitted once more, there. */
+Value *emit_new_value(Emit *e, const SpvType *t);
+Value *emit_with_pointer(Emit *e, Value *v);
+const Value *emit_again(Emit *e, const SpvInst *i);
 
 bool emit_is_lanes(LV v);                           /* <W x T>, not T */
 LV emit_lanes(Emit *e, LV v);                       /* as <W x T>, splatted if need be */
 void emit_unify(Emit *e, LV *v, uint32_t n);        /* all scalars, or all <W x T> */
-/* of a vector known to be the same for all active lanes */
-LV emit_uniform(Emit *e, LV v);
 LV emit_lane(Emit *e, LV v, LV index);              /* one lane's value; a scalar gives itself */
+
+/* ---- build.c: LLVM IR ------------------------------------------------------------------------ */
+
 LV emit_int(Emit *e, LT type, uint64_t x);          /* constant; splatted where type is a vector */
 LV emit_zero(LT type);
 /* sign-extended or truncated to integer `type`, lane-wise */
 LV emit_cast_index(Emit *e, LV v, LT type);
+LV emit_clamp(Emit *e, LV x, int64_t least, int64_t most);  /* signed, lane-wise */
 /* Calls the overloaded intrinsic `name` with the types it is overloaded on. */
 LV emit_intrinsic(Emit *e, const char *name, LT *types, unsigned n_types, LV *args,
                   unsigned n_args);
-
-/* ---- flow.c: control flow -------------------------------------------------------------------- */
-
-LV emit_mask(Emit *e);                              /* e->mask, or the constant of all lanes */
-/* mask && condition (i1 or <W x i1>); mask NULL = all */
-LV emit_and(Emit *e, LV mask, LV condition);
-LV emit_any(Emit *e, LV mask);                      /* i1 */
-/* i32: lowest active lane; W - if none - is taken modulo W */
-LV emit_first_lane(Emit *e);
 LLVMBasicBlockRef emit_new_block(Emit *e, const char *name); /* after the current one */
 LV emit_alloca(Emit *e, LT type, const char *name); /* in the entry block */
-/* Memory of the subgroup that outlives a stack frame: for what is large. 64-byte aligned. */
-LV emit_frame(Emit *e, uint64_t bytes);
-LV emit_env(Emit *e, LLVMBuilderRef b, LT type, size_t offset);   /* a field of CpuEnv */
 
 /* for (index = 0; index < count; index++): i32 or i64 like count, which must not be a vector.
  *     Loop l = loop_begin(e, count); ... l.index ...; loop_end(e, &l); */
 typedef struct Loop { LV index, count; LLVMBasicBlockRef head, body, done; } Loop;
 Loop loop_begin(Emit *e, LV count);
 void loop_end(Emit *e, Loop *l);
-/* The body once for each lane of mask (NULL: all), in ascending order; l.index is the lane, i32.
- * Lanes that it sets in l.also, an integer of W bits, are left out after that. */
-typedef struct LaneLoop { LV index, rest, also; LLVMBasicBlockRef head, body, done; } LaneLoop;
-LaneLoop lane_loop_begin(Emit *e, LV mask);
-void lane_loop_end(Emit *e, LaneLoop *l);
 typedef struct If { LLVMBasicBlockRef then, done; } If;
 If if_begin(Emit *e, LV condition);                 /* i1 */
 void if_end(Emit *e, If *f);
 
-/* ---- called.c: functions that instructions call for the elements of matrices ----------------- */
+/* ---- variables.c, pointer.c, memory.c -------------------------------------------------------- */
 
-/* Calls `function` once for W lanes: arguments leaf by leaf, scalars or <W x T>; `mask` NULL: all
- * lanes; results are always <W x T>. False after reporting. */
-typedef struct ElementCall {
-    const SpvInst *inst;
-    SpvId function;
-    const LV *arguments;
-    uint32_t n_arguments;
-    LV mask;
-    LV *results;
-    uint32_t n_results;
-} ElementCall;
-bool emit_call(Emit *e, const ElementCall *call);
-
-/* ---- memory.c -------------------------------------------------------------------------------- */
-
+Layout emit_layout(Emit *e, const SpvType *pointee, uint32_t storage);
+/* The variable's address escapes into values that are not followed: phis, selects, casts. */
+bool emit_escapes(const Emit *e, SpvId variable);
 const Pointer *emit_pointer(Emit *e, SpvId id);     /* never NULL */
-/* Address of what lies `byte` bytes into the pointee: ptr, or <W x ptr> where it differs between
- * lanes. LAYOUT_LANES: of the leaf of `size` bytes at that offset, always <W x ptr>. */
-LV emit_address(Emit *e, const Pointer *p, int64_t byte, uint32_t size);
-bool emit_same_address(const Pointer *p);           /* emit_address gives a ptr */
-/* Robust access: whether [byte, byte + size) is inside, i1 or <W x i1>; NULL: no need to ask. */
-LV emit_in_bounds(Emit *e, const Pointer *p, int64_t byte, uint32_t size);
+/* The pointer's own leaves (3 of a logical one: base, offset, limit as i64; 1 of a physical
+ * one). */
+void emit_pointer_leaves(Emit *e, const Pointer *p, LV *leaves);
+/* cheap address arithmetic: emitted again where used */
+bool emit_is_chain(Emit *e, const SpvInst *i);
+/* Robust access: whether accesses through p, and indices on the way, are checked. */
+bool emit_is_checked(const Emit *e, const Pointer *p);
+/* An index of so many bytes that a sum of some cannot lead once around all 64-bit addresses. */
+bool emit_is_tame(LV index, int64_t stride);
+int64_t emit_farthest(int64_t stride);  /* what others are clamped to, and its negative */
+void emit_load_builtin(Emit *e, const Pointer *p, LV *leaves);
 /* Loads or stores all leaves of the pointee for the active lanes. `leaves` has emit_n_leaves of
  * p->at.type. */
 void emit_load(Emit *e, const Pointer *p, LV *leaves);
 void emit_store(Emit *e, const Pointer *p, const LV *leaves);
-/* The pointer's own leaves (3 of a logical one: base, offset, limit as i64; 1 of a physical
- * one). */
-void emit_pointer_leaves(Emit *e, const Pointer *p, LV *leaves);
 /* One leaf in memory at p + byte, of scalar type t. */
 LV emit_load_leaf(Emit *e, const Pointer *p, int64_t byte, const SpvType *t);
 void emit_store_leaf(Emit *e, const Pointer *p, int64_t byte, const SpvType *t, LV v);
-/* A vector of `type` from one address, or an element from each of a vector of addresses; zeros
- * where the mask is false. And such a store. */
-LV emit_masked_load(Emit *e, LT type, LV address, unsigned align, LV mask);
-void emit_masked_store(Emit *e, LV v, LV address, unsigned align, LV mask);
-
-/* ---- matrix/prefetch.c ----------------------------------------------------------------------- */
-
-/* In a loop with wait queues: what an OpLoad through p reads some iterations later. */
-void emit_ahead_lanes(Emit *e, const SpvInst *i, const Pointer *p);
-
-/* ---- matrix.c (cooperative matrices) --------------------------------------------------------- */
-
-bool matrix_begin(Emit *e);                         /* before the first block */
-void matrix_end(Emit *e);                           /* after the last */
-/* Asked first for every instruction. False: not one of its, the tables are asked. */
-bool matrix_inst(Emit *e, const SpvInst *i);
-/* Around the instructions of a block, e->position. end: before the terminator and the phi edges. */
-void matrix_block_begin(Emit *e);
-void matrix_block_end(Emit *e);
-/* Before anything that may write memory or wait: lazy loads must be done by now. */
-void matrix_memory_barrier(Emit *e);
-/* At the end of block `from`, once for each edge, where its other phi values are stored; positions.
- * On a back edge (to <= from) it may yield. */
-void matrix_phi_edges(Emit *e, uint32_t from, uint32_t to);
+/* Address of what lies `byte` bytes into the pointee: ptr, or <W x ptr> where it differs between
+ * lanes. LAYOUT_LANES: of the leaf of `size` bytes at that offset, always <W x ptr>. */
+LV emit_address(Emit *e, const Pointer *p, int64_t byte, uint32_t size);
+/* Before memory that others may see is written through p. */
+void emit_before_write(Emit *e, const Pointer *p);
 
 #endif

@@ -10,8 +10,7 @@
  * rounding is to nearest and signed zeros, infinities and NaN are kept unless a kernel asks
  * otherwise.
  */
-#include "cpu/jit/jit.h"
-#include "cpu/emit/opencl_std.h"
+#include "emit/opencl_std.h"
 
 /* ---- float controls -------------------------------------------------------------------------- */
 
@@ -25,7 +24,6 @@ struct Ops {
     uint32_t fast[N_FORMATS];   /* FPFastMathDefault */
     bool has_fast;              /* of any format: then of the others it is 0 */
     uint32_t algebra;           /* of FPFastMathMode: allows any algebraic transformation */
-    bool fma;                   /* the machine has fused multiply-add */
 };
 
 static unsigned format_of(uint32_t bits)
@@ -67,7 +65,6 @@ static struct Ops *controls(Emit *e)
         else if ((i->op == SpvOpExecutionMode || i->op == SpvOpExecutionModeId) &&
             spv_operand(i, 0) == entry)
             read_mode(e, o, i);
-    o->fma = e->target->features && strstr(e->target->features, "+fma");
     return o;
 }
 
@@ -188,7 +185,7 @@ LV ops_fma(Emit *e, LV x, LV y, LV z)
         LV r = LLVMBuildFAdd(e->b, LLVMBuildFMul(e->b, v[0], v[1], ""), v[2], "");
         return ops_flush(e, LLVMBuildFPTrunc(e->b, r, t, ""));
     }
-    const char *fma = controls(e)->fma ? "llvm.fma" : "llvm.fmuladd";
+    const char *fma = e->fma ? "llvm.fma" : "llvm.fmuladd";
     return ops_flush(e, emit_intrinsic(e, fma, &t, 1, v, 3));
 }
 
@@ -315,7 +312,7 @@ static LV fused_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
     for (uint32_t k = 0; k < n; k++)
         v[k] = arith_convert(e->b, ops_flush(e, v[k]), c, COMP_F64, ROUND_NEAREST, false);
     if (c == COMP_F64)
-        return ops_flush(e, math_call(e->b, CPU_FMA_TOWARDS_ZERO_NAME, v, 3));
+        return ops_flush(e, math_call(e->b, ARITH_FMA_TOWARDS_ZERO, v, 3));
     LV r = LLVMBuildFMul(e->b, v[0], v[1], "");
     r = zero ? arith_towards_zero(e->b, LLVMFAdd, r, v[2]) : LLVMBuildFAdd(e->b, r, v[2], "");
     return ops_flush(e, arith_convert(e->b, r, COMP_F64, c, zero ? ROUND_ZERO : ROUND_NEAREST,

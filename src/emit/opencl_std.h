@@ -2,10 +2,10 @@
  *
  * OpenCL.std: what its two files tell each other and ops.c.
  */
-#ifndef HEDDLE_CPU_EMIT_OPENCL_STD_H
-#define HEDDLE_CPU_EMIT_OPENCL_STD_H
+#ifndef HEDDLE_EMIT_OPENCL_STD_H
+#define HEDDLE_EMIT_OPENCL_STD_H
 
-#include "cpu/emit/ops.h"
+#include "emit/ops.h"
 
 void opencl_inst(Emit *e, const SpvInst *i);        /* OpExtInst of OpenCL.std */
 /* opencl_memory.c: loads, stores, results through pointers, geometry, shuffles, printf. False: not

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the emitters of plain instructions share: ops.c, ops_vector.c, glsl450.c, subgroup.c,
- * atomics.c.
+ * What the emitters of plain instructions share, those of targets among them.
  */
-#ifndef HEDDLE_CPU_EMIT_OPS_H
-#define HEDDLE_CPU_EMIT_OPS_H
+#ifndef HEDDLE_EMIT_OPS_H
+#define HEDDLE_EMIT_OPS_H
 
 #include "llvm/arith.h"
-#include "cpu/emit/emit.h"
+#include "emit/emit.h"
 
 /* ---- ops.c ----------------------------------------------------------------------------------- */
 
@@ -40,7 +39,7 @@ EmitFn ops_any_all, ops_inner_product, ops_integer_dot, ops_times_scalar, ops_ma
 
 void glsl450_inst(Emit *e, const SpvInst *i);       /* OpExtInst of GLSL.std.450 */
 
-/* ---- subgroup.c ------------------------------------------------------------------------------ */
+/* ---- combine.c ------------------------------------------------------------------------------- */
 
 /* What reductions and scans combine with. */
 typedef enum Combine {
@@ -61,20 +60,6 @@ typedef enum Combine {
 } Combine;
 LV combine(Emit *e, Combine how, LV x, LV y);       /* same types */
 LV combine_identity(Emit *e, Combine how, LT scalar);
-/* Over the active lanes of `mask` (NULL: all): a scalar. v may be one. */
-LV combine_reduce(Emit *e, Combine how, LV v, LV mask);
-/* For each lane over the lanes below it (and itself when `inclusive`). */
-LV combine_scan(Emit *e, Combine how, LV v, LV mask, bool inclusive);
 Combine combine_of(uint16_t op);                    /* of an OpGroup* or OpGroupNonUniform* */
-/* v's lanes picked by index, which may be anything: only its low bits count. */
-LV subgroup_permute(Emit *e, LV v, LV index);
-/* By how much v differs in the quad, towards x (1) or y (2). */
-LV subgroup_slope(Emit *e, const SpvInst *i, LV v, uint32_t axis);
-
-/* ---- group.c: operations of a whole workgroup ------------------------------------------------ */
-
-bool group_is_subgroup(Emit *e);                    /* a workgroup has one subgroup */
-void group_inst(Emit *e, const SpvInst *i);
-EmitFn group_async_copy, group_wait_events;
 
 #endif

@@ -12,8 +12,7 @@
  * another. Private variables are shared with the entry point: a lane's function reads the copy of
  * the invocation that is that lane.
  */
-#include "cpu/emit/emit.h"
-#include "cpu/emit/emit_internal.h"
+#include "cpu/lanes/internal.h"
 
 #include <stdio.h>
 
@@ -87,23 +86,24 @@ Uniformity *called_uniformity(Arena *a, SpvModule *m, const Cfg *c, uint32_t W, 
 
 void called_return(Emit *e, const SpvInst *i)
 {
-    for (uint32_t k = 0; k < e->n_returned; k++) {
+    for (uint32_t k = 0; k < e->lanes->n_returned; k++) {
         LV x = emit_lanes(e, emit_leaf(e, spv_operand(i, 0), k));
         if (e->mask) {
-            LV old = LLVMBuildLoad2(e->b, LLVMTypeOf(x), e->returned[k], "");
+            LV old = LLVMBuildLoad2(e->b, LLVMTypeOf(x), e->lanes->returned[k], "");
             x = LLVMBuildSelect(e->b, e->mask, x, old, "");
         }
-        LLVMBuildStore(e->b, x, e->returned[k]);
+        LLVMBuildStore(e->b, x, e->lanes->returned[k]);
     }
 }
 
 void called_exit(Emit *e)
 {
-    LV *r = NEW_ARRAY(e->arena, LV, e->n_returned + 1);
-    for (uint32_t k = 0; k < e->n_returned; k++)
-        r[k] = LLVMBuildLoad2(e->b, LLVMGetAllocatedType(e->returned[k]), e->returned[k], "");
-    if (e->n_returned)
-        LLVMBuildAggregateRet(e->b, r, e->n_returned);
+    uint32_t n = e->lanes->n_returned;
+    LV *r = NEW_ARRAY(e->arena, LV, n + 1), *from = e->lanes->returned;
+    for (uint32_t k = 0; k < n; k++)
+        r[k] = LLVMBuildLoad2(e->b, LLVMGetAllocatedType(from[k]), from[k], "");
+    if (n)
+        LLVMBuildAggregateRet(e->b, r, n);
     else
         LLVMBuildRetVoid(e->b);
 }
@@ -120,7 +120,7 @@ static void set_parameters(Emit *e, const SpvFunction *f)
             leaves[k] = LLVMGetParam(e->fn, at++);
         LLVMBuilderRef b = e->b;
         e->b = e->entry_b;
-        value_set_parameter(e, i, leaves);
+        emit_set_parameter(e, i, leaves);
         e->b = b;
     }
 }
@@ -155,10 +155,10 @@ static bool emit_body(Emit *caller, SpvFunction *f, const Instance *x)
     e->caller = caller;
     e->fn = x->fn;
     e->env = LLVMGetParam(e->fn, 0);
+    e->lanes = NEW(e->arena, struct Lanes);
+    e->lanes->called = caller->lanes->called;
     e->matrix = NULL;
-    e->together = NULL;
-    e->mask = e->entry_mask = NULL;
-    e->lane_addresses = e->lane_values = NULL;
+    e->mask = NULL;
     e->position = 0;
     UniformityKnown known = {same_parameters(caller, f, x),
                              caller->uniformity->varying_variable};
@@ -168,19 +168,20 @@ static bool emit_body(Emit *caller, SpvFunction *f, const Instance *x)
     e->ahead = wait_queues_find(e->arena, e->module, e->cfg);
     e->uniformity = uniformity_build_known(e->arena, e->module, e->cfg, e->W, &known);
     emit_open_function(e);
-    value_begin(e);
-    memory_begin_called(e, caller);
+    emit_begin_called(e);
+    kept_begin(e);
+    variables_lanes_begin_called(e);
     const SpvType *t = spv_type(e->module, f->def->type);
-    e->n_returned = emit_n_leaves(e, t);
-    e->returned = NEW_ARRAY(e->arena, LV, e->n_returned + 1);
-    for (uint32_t k = 0; k < e->n_returned; k++)
-        e->returned[k] = emit_alloca(
+    e->lanes->n_returned = emit_n_leaves(e, t);
+    e->lanes->returned = NEW_ARRAY(e->arena, LV, e->lanes->n_returned + 1);
+    for (uint32_t k = 0; k < e->lanes->n_returned; k++)
+        e->lanes->returned[k] = emit_alloca(
             e, emit_lanes_type(e, emit_scalar_type(e, emit_leaf_type(e, t, k))), "returned");
     if (x->masked)
-        e->entry_mask = LLVMGetLastParam(e->fn);
+        e->lanes->entry_mask = LLVMGetLastParam(e->fn);
     set_parameters(e, f);
-    if (flow_plan(e))
-        flow_emit(e);
+    if (lanes_plan(e))
+        lanes_blocks(e);
     emit_close_function(e);
     return !e->failed;
 }
@@ -196,10 +197,10 @@ static const Instance *instance(Emit *e, SpvFunction *f, const ElementCall *c)
         types[1 + k] = LLVMTypeOf(c->arguments[k]);
         key.lanes[k / 64] |= (uint64_t)emit_is_lanes(c->arguments[k]) << k % 64;
     }
-    if (!e->called)
-        e->called = NEW(e->arena, struct Called);
-    for (uint32_t k = 0; k < e->called->list.len; k++) {
-        const Instance *x = &e->called->list.data[k];
+    if (!e->lanes->called)
+        e->lanes->called = NEW(e->arena, struct Called);
+    for (uint32_t k = 0; k < e->lanes->called->list.len; k++) {
+        const Instance *x = &e->lanes->called->list.data[k];
         if (x->function == key.function && x->masked == key.masked &&
             !memcmp(x->lanes, key.lanes, sizeof key.lanes))
             return x;
@@ -213,11 +214,11 @@ static const Instance *instance(Emit *e, SpvFunction *f, const ElementCall *c)
     key.type = LLVMFunctionType(n ? LLVMStructTypeInContext(e->cx, results, n, false) : e->void_,
                                 types, c->n_arguments + 1 + key.masked, false);
     char name[48];
-    snprintf(name, sizeof name, "element_%u_%u", c->function, e->called->list.len);
+    snprintf(name, sizeof name, "element_%u_%u", c->function, e->lanes->called->list.len);
     key.fn = LLVMAddFunction(e->ll, name, key.type);
     LLVMSetLinkage(key.fn, LLVMInternalLinkage);
     add_attribute(e, key.fn, "alwaysinline");
-    vec_push(e->arena, &e->called->list, key);
+    vec_push(e->arena, &e->lanes->called->list, key);
     const Instance *x = arena_copy(e->arena, &key, sizeof key);
     e->failed |= !emit_body(e, f, x);
     return x;

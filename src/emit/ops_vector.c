@@ -6,7 +6,7 @@
  * Matrices are columns one after the other: component (row, column) of one with R rows is leaf
  * column * R + row. Dot products sum from the first component to the last.
  */
-#include "cpu/emit/ops.h"
+#include "emit/ops.h"
 
 static const SpvType *result_type(Emit *e, const SpvInst *i)
 {

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Values in other blocks than their own. Where flow_plan.c says that another block may be reached
+ * around the defining one (code under a mask may be jumped over), each leaf also gets a slot
+ * (slot.c), which other blocks read at their top. The value of a lane that leaves a divergent loop
+ * earlier than others is kept by storing under the mask.
+ */
+#include "cpu/lanes/internal.h"
+
+/* Of a value. */
+struct Kept {
+    Slot **slot;                /* by leaf; NULL: the value itself is good everywhere */
+    AffineSlots *affine_slot;   /* by leaf: of the scalars in its Affine; NULL: forget that */
+    const Value *here;          /* as it is in block `here_block` */
+    uint32_t here_block;
+};
+
+void kept_begin(Emit *e)
+{
+    e->lanes->kept = NEW_ARRAY(e->arena, Kept, e->module->bound);
+}
+
+static const Value *from_slots(Emit *e, Kept *k, const Value *from)
+{
+    Value *v = emit_new_value(e, from->type);
+    bool affine = from->affine && k->affine_slot;
+    if (affine)
+        v->affine = NEW_ARRAY(e->arena, Affine, v->n);
+    for (uint32_t n = 0; n < v->n; n++) {
+        v->leaf[n] = k->slot[n] ? slot_load(e, k->slot[n]) : from->leaf[n];
+        if (affine)
+            v->affine[n] = affine_load(e, &k->affine_slot[n], from->affine[n]);
+    }
+    LLVMBuilderRef b = e->b;
+    e->b = flow_top(e);
+    emit_with_pointer(e, v);
+    e->b = b;
+    return v;
+}
+
+/* Emits a chain of pointer arithmetic again: cheaper than keeping its parts in slots. */
+static const Value *again(Emit *e, const SpvInst *i)
+{
+    LLVMBuilderRef b = e->b;
+    e->b = flow_top(e);
+    const Value *v = emit_again(e, i);
+    e->b = b;
+    return v;
+}
+
+const Value *kept_elsewhere(Emit *e, const SpvInst *i, const Value *v)
+{
+    Kept *k = &e->lanes->kept[i->id];
+    bool chain = emit_is_chain(e, i);
+    if (!flow_needs_slot(e, i->id) || (!k->slot && !chain))
+        return v;
+    if (!k->here || k->here_block != e->position) {
+        k->here = chain ? again(e, i) : from_slots(e, k, v);
+        k->here_block = e->position;
+    }
+    return k->here;
+}
+
+/* Keeps the leaves of a value that other blocks reach around its definition. */
+static void store_slots(Emit *e, const SpvInst *i, const Value *v)
+{
+    Kept *k = &e->lanes->kept[i->id];
+    bool masked = flow_needs_slot(e, i->id) == SLOT_MASKED;
+    uint32_t home = flow_slot_home(e, i->id);
+    if (!k->slot) {
+        k->slot = NEW_ARRAY(e->arena, Slot *, v->n);
+        k->affine_slot = masked ? NULL : NEW_ARRAY(e->arena, AffineSlots, v->n);
+    }
+    for (uint32_t n = 0; n < v->n; n++) {
+        LV leaf = v->leaf[n];
+        if (LLVMIsConstant(leaf) && !k->slot[n])
+            continue;
+        if (masked)
+            leaf = emit_lanes(e, leaf);
+        if (!k->slot[n])
+            k->slot[n] = slot_new(e, LLVMTypeOf(leaf), home, false);
+        if (masked && e->mask)
+            leaf = LLVMBuildSelect(e->b, e->mask, leaf, slot_load(e, k->slot[n]), "");
+        slot_store(e, k->slot[n], leaf);
+        if (k->affine_slot && v->affine)
+            affine_store(e, &k->affine_slot[n], home, &v->affine[n]);
+    }
+}
+
+void kept_defined(Emit *e, const SpvInst *i, Value *v)
+{
+    if (!v->affine && !v->pointer)
+        affine_result(e, i, v);
+    e->lanes->kept[i->id].here = NULL;
+    if (flow_needs_slot(e, i->id) && !emit_is_chain(e, i) && v->n)
+        store_slots(e, i, v);
+}

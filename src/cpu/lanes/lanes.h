@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * lanes: invocations as SIMD lanes. The W invocations of a subgroup are W lanes of one function
+ * `void heddle_kernel(CpuEnv *)`; a varying leaf is <W x T>. What is here is for whoever emits
+ * code of a whole subgroup: masks, loops over lanes, accesses under a mask, the kernel's
+ * environment.
+ *
+ * Lane masks are combined with selects (emit_and), which do not let poison of inactive lanes
+ * through.
+ */
+#ifndef HEDDLE_CPU_LANES_H
+#define HEDDLE_CPU_LANES_H
+
+#include "cpu/cpu.h"
+#include "emit/ops.h"
+#include "emit/target.h"
+
+/* ---- target.c: the table that emit knows lanes by -------------------------------------------- */
+
+/* Rules and what matrices do (`inst`, `block_begin` to `edge`, `prefetch`, `settle`) are left
+ * open. */
+extern const EmitTarget lanes_target;
+extern const EmitRule lanes_rules_flow[], lanes_rules_subgroup[], lanes_rules_atomic[],
+                      lanes_rules_image[];
+bool lanes_plan(Emit *e);                       /* EmitTarget.plan: how the blocks are laid out */
+void lanes_blocks(Emit *e);                     /* EmitTarget.blocks */
+
+/* ---- env.c: the kernel's environment --------------------------------------------------------- */
+
+LV emit_env(Emit *e, LLVMBuilderRef b, LT type, size_t offset);     /* a field of CpuEnv */
+/* Memory of the subgroup that outlives a stack frame: for what is large. 64-byte aligned. */
+LV emit_frame(Emit *e, uint64_t bytes);
+/* Adds to a counter of CpuEnv.stats when options->stats; amount i64, or NULL for 1. */
+void emit_count(Emit *e, DeviceStat stat, LV amount);
+
+/* ---- flow.c: masks --------------------------------------------------------------------------- */
+
+LV emit_mask(Emit *e);                              /* e->mask, or the constant of all lanes */
+/* mask && condition (i1 or <W x i1>); mask NULL = all */
+LV emit_and(Emit *e, LV mask, LV condition);
+LV emit_any(Emit *e, LV mask);                      /* i1 */
+/* i32: lowest active lane; W - if none - is taken modulo W */
+LV emit_first_lane(Emit *e);
+/* of a vector known to be the same for all active lanes */
+LV emit_uniform(Emit *e, LV v);
+void flow_barrier(Emit *e);                         /* waits for the workgroup's other subgroups */
+
+/* The body once for each lane of mask (NULL: all), in ascending order; l.index is the lane, i32.
+ * Lanes that it sets in l.also, an integer of W bits, are left out after that. */
+typedef struct LaneLoop { LV index, rest, also; LLVMBasicBlockRef head, body, done; } LaneLoop;
+LaneLoop lane_loop_begin(Emit *e, LV mask);
+void lane_loop_end(Emit *e, LaneLoop *l);
+
+/* ---- called.c: functions that instructions call for the elements of matrices ----------------- */
+
+/* Calls `function` once for W lanes: arguments leaf by leaf, scalars or <W x T>; `mask` NULL: all
+ * lanes; results are always <W x T>. False after reporting. */
+typedef struct ElementCall {
+    const SpvInst *inst;
+    SpvId function;
+    const LV *arguments;
+    uint32_t n_arguments;
+    LV mask;
+    LV *results;
+    uint32_t n_results;
+} ElementCall;
+bool emit_call(Emit *e, const ElementCall *call);
+/* What is uniform in the entry point, beside which such functions may be left. */
+Uniformity *called_uniformity(Arena *a, SpvModule *m, const Cfg *c, uint32_t W, DiagSink *sink);
+
+/* ---- access.c, address.c --------------------------------------------------------------------- */
+
+bool emit_same_address(const Pointer *p);           /* emit_address gives a ptr */
+/* Robust access: whether [byte, byte + size) is inside, i1 or <W x i1>; NULL: no need to ask. */
+LV emit_in_bounds(Emit *e, const Pointer *p, int64_t byte, uint32_t size);
+/* A vector of `type` from one address, or an element from each of a vector of addresses; zeros
+ * where the mask is false. And such a store. */
+LV emit_masked_load(Emit *e, LT type, LV address, unsigned align, LV mask);
+void emit_masked_store(Emit *e, LV v, LV address, unsigned align, LV mask);
+
+/* ---- subgroup.c, group.c --------------------------------------------------------------------- */
+
+/* Over the active lanes of `mask` (NULL: all): a scalar. v may be one. */
+LV combine_reduce(Emit *e, Combine how, LV v, LV mask);
+/* For each lane over the lanes below it (and itself when `inclusive`). */
+LV combine_scan(Emit *e, Combine how, LV v, LV mask, bool inclusive);
+/* v's lanes picked by index, which may be anything: only its low bits count. */
+LV subgroup_permute(Emit *e, LV v, LV index);
+
+#endif

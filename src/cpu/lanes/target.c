@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The table that emit knows lanes by, and the kernel's environment.
+ */
+#include "cpu/lanes/internal.h"
+
+_Static_assert(sizeof(DeviceBinding) == DESCRIPTOR_BYTES, "a descriptor");
+_Static_assert(offsetof(DeviceBinding, size) == DESCRIPTOR_SIZE, "a descriptor");
+
+LV emit_env(Emit *e, LLVMBuilderRef b, LT type, size_t offset)
+{
+    LV index = LLVMConstInt(e->i64, offset, 0);
+    LV at = LLVMBuildGEP2(b, e->i8, e->env, &index, 1, "");
+    return LLVMBuildLoad2(b, type, at, "");
+}
+
+LV emit_frame(Emit *e, uint64_t bytes)
+{
+    LV base = emit_env(e, e->entry_b, e->ptr, offsetof(CpuEnv, frame));
+    LV index = LLVMConstInt(e->i64, e->kernel->frame_bytes, 0);
+    e->kernel->frame_bytes += align_up(bytes, 64);
+    return LLVMBuildGEP2(e->entry_b, e->i8, base, &index, 1, "");
+}
+
+void emit_count(Emit *e, DeviceStat stat, LV amount)
+{
+    if (!e->options->stats)
+        return;
+    LV stats = emit_env(e, e->b, e->ptr, offsetof(CpuEnv, stats));
+    If f = if_begin(e, LLVMBuildIsNotNull(e->b, stats, ""));
+    LV index = LLVMConstInt(e->i64, stat, 0);
+    LV at = LLVMBuildGEP2(e->b, e->i64, stats, &index, 1, "");
+    LV sum = LLVMBuildAdd(e->b, LLVMBuildLoad2(e->b, e->i64, at, ""),
+                          amount ? amount : LLVMConstInt(e->i64, 1, 0), "");
+    LLVMBuildStore(e->b, sum, at);
+    if_end(e, &f);
+}
+
+static bool begin(Emit *e)
+{
+    e->lanes = NEW(e->arena, struct Lanes);
+    kept_begin(e);
+    variables_lanes_begin(e);
+    return builtin_begin(e);
+}
+
+const EmitTarget lanes_target = {
+    .name = "the CPU",
+    .lanes = true,
+    .begin = begin,
+    .plan = lanes_plan,
+    .blocks = lanes_blocks,
+    .prepare = together_block,
+    .defined = kept_defined,
+    .elsewhere = kept_elsewhere,
+    .given = variables_given,
+    .own_variable = variables_own,
+    .own_copy = variables_copy,
+    .builtin = builtin_value,
+    .zero_shared = variables_zero_shared,
+    .add_lanes = index_add_lanes,
+    .address = address_of_part,
+    .load = access_load,
+    .store = access_store,
+    .load_leaf = access_load_leaf,
+    .store_leaf = access_store_leaf,
+    .load_opaque = image_load,
+    .copy_sized = copy_sized,
+    .inside = together_inside,
+    .memory_of = variables_memory_of,
+    .print = lanes_print,
+};

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where variables live. Function and Private variables that are the same for all lanes exist once;
+ * the others once a lane, lane-interleaved, or lane after lane where their address escapes into
+ * values that are not followed (phis, selects, casts). Small ones are on the stack, large ones in
+ * the frame.
+ */
+#include "cpu/lanes/internal.h"
+
+#include <stddef.h>
+
+enum { STACK_VARIABLE = 16384 };
+
+struct LanesVariables {
+    VEC(Pointer) privates;      /* variables that generic pointers may lead to, by base */
+    VEC(uint64_t) private_bytes;
+    uint64_t *frame;            /* by variable that several functions share: 1 + offset */
+    LV dropped;
+};
+
+static LV i64c(Emit *e, uint64_t x)
+{
+    return LLVMConstInt(e->i64, x, 0);
+}
+
+static LV byte_gep(Emit *e, LLVMBuilderRef b, LV base, LV offset)
+{
+    return LLVMBuildGEP2(b, e->i8, base, &offset, 1, "");
+}
+
+void variables_lanes_begin(Emit *e)
+{
+    LanesVariables *v = e->lanes->variables = NEW(e->arena, LanesVariables);
+    v->frame = NEW_ARRAY(e->arena, uint64_t, e->module->bound);
+}
+
+void variables_lanes_begin_called(Emit *e)
+{
+    e->lanes->variables = arena_copy(e->arena, e->caller->lanes->variables, sizeof(LanesVariables));
+    e->lanes->variables->dropped = NULL;
+}
+
+LV variables_dropped(Emit *e)
+{
+    LanesVariables *v = e->lanes->variables;
+    if (!v->dropped)
+        v->dropped = emit_alloca(e, LLVMArrayType2(e->i8, 64), "dropped");
+    return v->dropped;
+}
+
+LV variables_given(Emit *e, LLVMBuilderRef b, EmitGiven what)
+{
+    static const size_t offsets[] = {
+        [EMIT_GIVEN_SLOTS] = offsetof(CpuEnv, slots),
+        [EMIT_GIVEN_COUNTS] = offsetof(CpuEnv, counts),
+        [EMIT_GIVEN_PUSH] = offsetof(CpuEnv, push),
+        [EMIT_GIVEN_SHARED] = offsetof(CpuEnv, shared),
+        [EMIT_GIVEN_SHARED_BYTES] = offsetof(CpuEnv, shared_bytes),
+    };
+    return emit_env(e, b, what == EMIT_GIVEN_SHARED_BYTES ? e->i64 : e->ptr, offsets[what]);
+}
+
+/* Workgroup memory that starts as zeros: the first subgroup sees to it, the others wait. */
+void variables_zero_shared(Emit *e, LV base, uint64_t bytes)
+{
+    LLVMBuilderRef b = e->b;
+    e->b = e->entry_b;
+    LV subgroup = emit_env(e, e->b, e->i32, offsetof(CpuEnv, subgroup));
+    LV first = LLVMBuildICmp(e->b, LLVMIntEQ, subgroup, LLVMConstInt(e->i32, 0, 0), "");
+    LV size = LLVMBuildSelect(e->b, first, i64c(e, bytes), i64c(e, 0), "");
+    LLVMBuildMemSet(e->b, base, LLVMConstInt(e->i8, 0, 0), size, 64);
+    flow_barrier(e);
+    e->b = b;
+}
+
+/* A Private variable is one for all functions. */
+static LV shared_frame(Emit *e, SpvId variable, uint64_t bytes)
+{
+    uint64_t *at = &e->lanes->variables->frame[variable];
+    if (!*at) {
+        *at = 1 + e->kernel->frame_bytes;
+        return emit_frame(e, bytes);
+    }
+    LV frame = emit_env(e, e->entry_b, e->ptr, offsetof(CpuEnv, frame));
+    return byte_gep(e, e->entry_b, frame, i64c(e, *at - 1));
+}
+
+static LV private_memory(Emit *e, const SpvInst *variable, uint64_t bytes)
+{
+    if (e->module->functions->next && spv_operand(variable, 0) == SpvStorageClassPrivate)
+        return shared_frame(e, variable->id, bytes);
+    if (bytes > STACK_VARIABLE)
+        return emit_frame(e, bytes);
+    LV slot = emit_alloca(e, LLVMArrayType2(e->i8, MAX(bytes, 1)), "");
+    LLVMSetAlignment(slot, 64);
+    return slot;
+}
+
+uint64_t variables_own_bytes(Emit *e, SpvId variable)
+{
+    const SpvType *t = spv_type_of(e->module, variable);
+    Layout l = emit_layout(e, t->element, t->storage);
+    uint64_t size = align_up(emit_layout_size(e, &l), emit_layout_align(e, &l));
+    return e->uniformity->varying_variable[variable] ? align_up(size, 8) * e->W : size;
+}
+
+static void place(Emit *e, Pointer *p, const SpvInst *variable)
+{
+    uint64_t size = align_up(emit_layout_size(e, &p->at), emit_layout_align(e, &p->at));
+    if (size > (uint64_t)1 << 24) {
+        emit_error(e, variable, NULL, "a private variable of %llu bytes is too large",
+                   (unsigned long long)size);
+        size = 0;
+    }
+    if (!e->uniformity->varying_variable[variable->id]) {
+        p->base = private_memory(e, variable, size);
+    } else if (emit_escapes(e, variable->id)) {
+        size = align_up(size, 8);
+        p->base = private_memory(e, variable, size * e->W);
+        p->lane_index = e->lane_id;
+        p->lane_scale = (int64_t)size;
+        p->affine = (Affine){ .first = { LLVMConstInt(e->i32, 0, 0) }, .stride = 1, .group = e->W };
+    } else {
+        p->at.rule = LAYOUT_LANES;
+        p->base = private_memory(e, variable, size * e->W);
+    }
+}
+
+/* What a generic pointer may lead into. */
+static void keep_private(Emit *e, const Pointer *p)
+{
+    uint64_t size = align_up(emit_layout_size(e, &p->at), emit_layout_align(e, &p->at));
+    if (p->at.rule == LAYOUT_LANES || e->entry->model != SpvExecutionModelKernel)
+        return;
+    vec_push(e->arena, &e->lanes->variables->privates, *p);
+    vec_push(e->arena, &e->lanes->variables->private_bytes,
+             p->lane_scale ? (uint64_t)p->lane_scale * e->W : size);
+}
+
+void variables_own(Emit *e, const SpvInst *variable, Pointer *p)
+{
+    place(e, p, variable);
+    keep_private(e, p);
+}
+
+Pointer variables_copy(Emit *e, LV from, uint64_t size, uint64_t align)
+{
+    uint64_t stride = align_up(size, MAX(align, 8));
+    LV base = emit_frame(e, stride * e->W);
+    for (uint32_t l = 0; l < e->W; l++) {
+        LV to = byte_gep(e, e->b, base, i64c(e, stride * l));
+        LLVMBuildMemCpy(e->b, to, 1, from, 1, i64c(e, size));
+    }
+    return (Pointer){ .base = base, .lane_index = e->lane_id, .lane_scale = (int64_t)stride,
+                      .affine = { .first = { LLVMConstInt(e->i32, 0, 0) }, .stride = 1,
+                                  .group = e->W } };
+}
+
+static LV within(Emit *e, LV address, LV base, LV bytes)
+{
+    LV v[2] = { LLVMBuildSub(e->b, address,
+                             emit_is_lanes(address) ? emit_lanes(e, base) : base, ""), bytes };
+    emit_unify(e, v, 2);
+    return LLVMBuildICmp(e->b, LLVMIntULT, v[0], v[1], "");
+}
+
+/* Which memory a generic address lies in: workgroup memory, one of the private variables, else the
+ * buffers. */
+void variables_memory_of(Emit *e, LV address, LV *shared, LV *own)
+{
+    const LanesVariables *v = e->lanes->variables;
+    LV base = emit_env(e, e->b, e->ptr, offsetof(CpuEnv, shared));
+    *shared = within(e, address, LLVMBuildPtrToInt(e->b, base, e->i64, ""),
+                     emit_env(e, e->b, e->i64, offsetof(CpuEnv, shared_bytes)));
+    *own = LLVMConstNull(LLVMTypeOf(*shared));
+    for (uint32_t k = 0; k < v->privates.len; k++) {
+        LV start = LLVMBuildPtrToInt(e->b, v->privates.data[k].base, e->i64, "");
+        LV in = within(e, address, start, i64c(e, v->private_bytes.data[k]));
+        *own = LLVMBuildOr(e->b, *own, in, "");
+    }
+}

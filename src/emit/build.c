@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Pieces of LLVM IR: constants and casts of scalars or lanes alike, small control structures inside
+ * a block.
+ */
+#include "emit/target.h"
+#include "llvm/arith.h"
+
+/* ---- lanes ----------------------------------------------------------------------------------- */
+
+bool emit_is_lanes(LV v)
+{
+    return LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMVectorTypeKind;
+}
+
+static LV splat_constant(Emit *e, LV v)
+{
+    LV *lanes = NEW_ARRAY(e->arena, LV, e->W);
+    for (uint32_t k = 0; k < e->W; k++)
+        lanes[k] = v;
+    return LLVMConstVector(lanes, e->W);
+}
+
+LV emit_lanes(Emit *e, LV v)
+{
+    if (emit_is_lanes(v) || !e->target->lanes)
+        return v;
+    return LLVMIsConstant(v) ? splat_constant(e, v) : arith_splat(e->b, v, e->W);
+}
+
+void emit_unify(Emit *e, LV *v, uint32_t n)
+{
+    bool lanes = false;
+    for (uint32_t k = 0; k < n; k++)
+        lanes |= emit_is_lanes(v[k]);
+    for (uint32_t k = 0; lanes && k < n; k++)
+        v[k] = emit_lanes(e, v[k]);
+}
+
+LV emit_lane(Emit *e, LV v, LV index)
+{
+    return emit_is_lanes(v) ? LLVMBuildExtractElement(e->b, v, index, "") : v;
+}
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+LV emit_int(Emit *e, LT type, uint64_t x)
+{
+    if (LLVMGetTypeKind(type) == LLVMVectorTypeKind)
+        return splat_constant(e, LLVMConstInt(LLVMGetElementType(type), x, 0));
+    return LLVMConstInt(type, x, 0);
+}
+
+LV emit_zero(LT type)
+{
+    return LLVMConstNull(type);
+}
+
+LV emit_cast_index(Emit *e, LV v, LT type)
+{
+    unsigned from = LLVMGetIntTypeWidth(emit_is_lanes(v) ? LLVMGetElementType(LLVMTypeOf(v))
+                                                        : LLVMTypeOf(v));
+    unsigned to = LLVMGetIntTypeWidth(type);
+    LT t = emit_is_lanes(v) ? emit_lanes_type(e, type) : type;
+    if (from == to)
+        return v;
+    return from < to ? LLVMBuildSExt(e->b, v, t, "") : LLVMBuildTrunc(e->b, v, t, "");
+}
+
+LV emit_intrinsic(Emit *e, const char *name, LT *types, unsigned n_types, LV *args, unsigned n_args)
+{
+    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    LV fn = LLVMGetIntrinsicDeclaration(e->ll, id, types, n_types);
+    LT type = LLVMIntrinsicGetType(e->cx, id, types, n_types);
+    LV call = LLVMBuildCall2(e->b, type, fn, args, n_args, "");
+    return call;
+}
+
+LV emit_clamp(Emit *e, LV x, int64_t least, int64_t most)
+{
+    LT type = LLVMTypeOf(x);
+    LV low[2] = { x, emit_int(e, type, (uint64_t)least) };
+    LV high[2] = { emit_intrinsic(e, "llvm.smax", &type, 1, low, 2),
+                   emit_int(e, type, (uint64_t)most) };
+    return emit_intrinsic(e, "llvm.smin", &type, 1, high, 2);
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+LLVMBasicBlockRef emit_new_block(Emit *e, const char *name)
+{
+    LLVMBasicBlockRef bb = LLVMAppendBasicBlockInContext(e->cx, e->fn, name);
+    LLVMMoveBasicBlockAfter(bb, LLVMGetInsertBlock(e->b));
+    return bb;
+}
+
+LV emit_alloca(Emit *e, LT type, const char *name)
+{
+    return LLVMBuildAlloca(e->alloca_b, type, name);
+}
+
+Loop loop_begin(Emit *e, LV count)
+{
+    Loop l = { .count = count };
+    LT type = LLVMTypeOf(count);
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b);
+    l.done = emit_new_block(e, "loop.done");
+    l.body = emit_new_block(e, "loop.body");
+    l.head = emit_new_block(e, "loop");
+    LLVMBuildBr(e->b, l.head);
+    LLVMPositionBuilderAtEnd(e->b, l.head);
+    l.index = LLVMBuildPhi(e->b, type, "");
+    LV zero = LLVMConstNull(type);
+    LLVMAddIncoming(l.index, &zero, &before, 1);
+    LV more = LLVMBuildICmp(e->b, LLVMIntULT, l.index, count, "");
+    LLVMBuildCondBr(e->b, more, l.body, l.done);
+    LLVMPositionBuilderAtEnd(e->b, l.body);
+    return l;
+}
+
+void loop_end(Emit *e, Loop *l)
+{
+    LV next = LLVMBuildAdd(e->b, l->index, LLVMConstInt(LLVMTypeOf(l->index), 1, 0), "");
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(e->b);
+    LLVMAddIncoming(l->index, &next, &from, 1);
+    LLVMBuildBr(e->b, l->head);
+    LLVMPositionBuilderAtEnd(e->b, l->done);
+}
+
+If if_begin(Emit *e, LV condition)
+{
+    If f;
+    f.done = emit_new_block(e, "if.done");
+    f.then = emit_new_block(e, "if");
+    LLVMBuildCondBr(e->b, condition, f.then, f.done);
+    LLVMPositionBuilderAtEnd(e->b, f.then);
+    return f;
+}
+
+void if_end(Emit *e, If *f)
+{
+    LLVMBuildBr(e->b, f->done);
+    LLVMPositionBuilderAtEnd(e->b, f->done);
+}
