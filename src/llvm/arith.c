@@ -175,7 +175,7 @@ Val arith_multiply_high(LLVMBuilderRef b, Val x, Val y, bool is_signed)
     return LLVMBuildTrunc(b, LLVMBuildLShr(b, p, ir_inum(p, n), ""), LLVMTypeOf(x), "");
 }
 
-/* cttz and ctlz, the width for 0. */
+/* By cttz or ctlz; of 0 both give the width. */
 static Val count_zeros(LLVMBuilderRef b, const char *intrinsic, Val x)
 {
     LLVMTypeRef t = LLVMTypeOf(x);
@@ -279,7 +279,7 @@ static Val fused(LLVMBuilderRef b, Val x, Val y, Val z)
     return ir_intrinsic(b, "llvm.fma", &t, 1, args, 3);
 }
 
-/* scale where |x| is less than that, 1 elsewhere. */
+/* `scale` in lanes where |x| < least, 1 in the others. */
 static Val scale_below(LLVMBuilderRef b, Val x, double least, double scale)
 {
     Val small = LLVMBuildFCmp(b, LLVMRealOLT, fabsv(b, x), ir_fnum(x, least), "");
@@ -330,7 +330,7 @@ Val arith_towards_zero(LLVMBuilderRef b, LLVMOpcode op, Val x, Val y)
     Val fx = LLVMBuildFCmp(b, LLVMRealOLT, fabsv(b, x), ir_fnum(x, INFINITY), "");
     Val fy = LLVMBuildFCmp(b, LLVMRealOLT, fabsv(b, y), ir_fnum(y, INFINITY), "");
     Val overflow = LLVMBuildAnd(b, infinite, LLVMBuildAnd(b, fx, fy, ""), "");
-    if (op == LLVMFDiv) /* x / 0 is exact */
+    if (op == LLVMFDiv) /* x / 0 is exactly infinite */
         overflow =
             LLVMBuildAnd(b, overflow, LLVMBuildFCmp(b, LLVMRealONE, y, ir_fnum(y, 0), ""), "");
     Val step = LLVMBuildZExt(b, LLVMBuildOr(b, away, overflow, ""), bits, "");

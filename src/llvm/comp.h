@@ -20,8 +20,8 @@ uint32_t comp_bytes(Comp c);
 bool comp_is_float(Comp c);
 bool comp_is_arithmetic(Comp c);                /* others are only converted from */
 bool comp_is_signed(Comp c);
-/* An integer type read as signed or unsigned, as instructions and their operand flags say and not
- * the types; others are themselves. */
+/* An integer type read as signed or unsigned, which instructions and their operand flags decide
+ * rather than types; other types stay as they are. */
 Comp comp_with_sign(Comp c, bool is_signed);
 const char *comp_name(Comp c);                  /* "f16" */
 /* The LLVM type of a component; smaller than 16 bits: i8. */

@@ -56,8 +56,9 @@ static bool is_double(Val x) { return LLVMGetTypeKind(ir_element_of(x)) == LLVMD
 
 /* ---- small floats ---------------------------------------------------------------------------- */
 
-/* A format of at most 8 bits: bits of it and of its mantissa, exponent bias, code of the largest
- * finite, of overflow, of NaN; those of SPV_EXT_ocp_microscaling_types have neither of these. */
+/* A format of at most 8 bits: how many bits it and its mantissa have, its exponent's bias, its
+ * codes of the largest finite value, of overflow and of NaN. The formats of
+ * SPV_EXT_ocp_microscaling_types have neither of the last two. */
 typedef struct Tiny { unsigned bits, mantissa, bias, max, overflow, nan; } Tiny;
 
 static Tiny tiny(Comp c)
@@ -97,7 +98,7 @@ static Val widen_e8m0(LLVMBuilderRef b, Val x)
     return bitcast(b, pick(b, ieq(b, i, 0), ir_inum(i, 0x400000), r), floats(i));
 }
 
-/* 64ths. */
+/* The integer counts 64ths. */
 static Val widen_mxint8(LLVMBuilderRef b, Val x)
 {
     Val f = LLVMBuildSIToFP(b, x, floats(x), "");

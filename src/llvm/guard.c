@@ -32,7 +32,7 @@ static void on_fatal_error(const char *reason)
         g->fatal(g->user, reason);
         longjmp(g->escape, 1);
     }
-    /* Not ours: another user of the same LLVM in this process. What LLVM does without a handler. */
+    /* Another user of the same LLVM in this process: as LLVM does without a handler. */
     static const char prefix[] = "LLVM ERROR: ";
     ssize_t ignored = write(STDERR_FILENO, prefix, sizeof prefix - 1);
     ignored = write(STDERR_FILENO, reason, strlen(reason));

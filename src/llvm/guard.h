@@ -13,7 +13,7 @@
 
 /* Runs work(user) on a thread with a large stack. A fatal error of LLVM's in it ends it: `fatal` is
  * told the reason, and the LLVM objects that `work` used must be left alone, since nothing is known
- * of their state. False then, else what work says. */
+ * of their state. Returns false then, otherwise what work returned. */
 bool llvm_guarded(bool (*work)(void *user), void (*fatal)(void *user, const char *reason),
                   void *user);
 

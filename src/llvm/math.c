@@ -109,7 +109,6 @@ static Val scale(M *m, Val x, Val n)
     return mul(m, mul(m, x, a), b);
 }
 
-/* half computes in float; double calls `libm`. NULL: go on in float with *x replaced. */
 typedef Val Unary(M *m, Val x);
 
 static bool is_kind(Val x, LLVMTypeKind k)
@@ -163,6 +162,7 @@ Val math_libm(LLVMBuilderRef b, const char *name, Val x, Val y)
     return narrow ? LLVMBuildFPTrunc(b, r, t, "") : r;
 }
 
+/* Half is computed in float, double by the C library. */
 static Val apply_unary(LLVMBuilderRef b, Val x, Unary *in_float, const char *libm)
 {
     if (is_kind(x, LLVMDoubleTypeKind))
