@@ -168,7 +168,7 @@ int main(void)
         if (!bench_fibers(fibers[i]))
             return 1;
     for (uint32_t threads = 1; threads != UINT32_MAX; threads = threads ? 0 : UINT32_MAX) {
-        CpuDevice *device = cpu_device_new(threads, &sink);
+        CpuDevice *device = cpu_device_new(threads, true, &sink);
         bool ok = device != NULL;
         for (size_t i = 0; ok && threads == 1 && i < COUNT_OF(on_one_thread); i++)
             ok = bench_shape(device, &on_one_thread[i], &sink);

@@ -155,7 +155,7 @@ static double problem_run(const Problem *p, HeddleLog *log)
     HeddleDispatch d = { .groups = { p->shape.n / TILE, p->shape.m / TILE, 1 },
                          .bindings = bindings, .n_bindings = 3,
                          .push = sizes, .push_size = sizeof sizes };
-    HeddleReport report;
+    HeddleReport report = { .struct_size = sizeof report };
     return heddle_dispatch(p->kernel, &d, &report, log) ? -1 : report.seconds;
 }
 

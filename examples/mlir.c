@@ -181,7 +181,7 @@ static HeddleResult run_form(Session *s, Form *f, double *seconds)
                                        .buffer = i < N_INPUTS ? s->buffers[i] : f->buffer };
     HeddleDispatch d = { .groups = { s->w->groups[0], s->w->groups[1], 1 }, .bindings = bindings,
                          .n_bindings = N_INPUTS + 1 };
-    HeddleReport report;
+    HeddleReport report = { .struct_size = sizeof report };
     memset(f->out->data, 0, f->out->size); /* linalg's kernel adds to it */
     HeddleResult r = heddle_dispatch(f->kernel, &d, &report, s->log);
     *seconds = r ? 0 : report.seconds;

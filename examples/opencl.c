@@ -47,7 +47,7 @@ static double launch(const Session *s, const Launch *l, int rounds)
     HeddleDispatch d = { .global_size = { l->global[0], l->global[1], 1 }, .bindings = b,
                          .n_bindings = l->n };
     for (int r = 0; good && r < rounds; r++) {
-        HeddleReport report;
+        HeddleReport report = { .struct_size = sizeof report };
         good = !heddle_dispatch(k, &d, &report, s->log);
         times[r] = report.seconds;
     }

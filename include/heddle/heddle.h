@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * libheddle: compiles compute kernels with cooperative matrices (SPIR-V, its assembly, GLSL,
- * MLIR) and
- * runs them on this machine.
+ * libheddle: compiles compute kernels with cooperative matrices (GLSL, OpenCL C, MLIR, SPIR-V and
+ * its assembly) and runs them on this machine.
  *
  *     HeddleLog *log = heddle_log_new(heddle_print_to_stderr, NULL);
  *     HeddleDevice *device;
@@ -17,8 +16,13 @@
  *                     .bindings = &(HeddleBinding){ .buffer = x } }, NULL, log);
  *
  * Conventions, true of every function here:
- * - Option structs are valid when zero-initialised; a pointer to one may be NULL, which means the
- *   same.
+ * - Structs that the caller makes are zero-initialised before their fields are set; a pointer to
+ *   options may be NULL, which means all zeros.
+ * - Structs grow at their end from one version to the next. One with a `struct_size` says how much
+ *   of it there is: whoever makes it sets sizeof of it, or leaves 0, which stands for what it was
+ *   in 0.2. The library takes what a smaller one lacks for zeros, and refuses a larger one only if
+ *   there is something in what it does not know. What the library hands out says the same of
+ *   itself. Structs without it, which stand in arrays, never change.
  * - A function that makes an object writes it to its `out` argument on HEDDLE_OK and writes NULL
  *   there on failure. The caller owns it and gives it to the `_free` function of its kind; freeing
  *   NULL is allowed. Objects made from another (kernels and buffers from a device) must be freed
@@ -28,9 +32,14 @@
  * - Sizes and offsets are in bytes, times in seconds, matrix dimensions in elements.
  * - `log` may be NULL (diagnostics are dropped). Every result but HEDDLE_OK comes with at least one
  *   error in the log.
- * - There is no global state. Devices, modules and kernels may be used from several threads at
- *   once; a log and an array belong to one thread at a time. Nothing here prints, exits or aborts,
- *   but for heddle_print_to_stderr.
+ * - Devices, modules, kernels and queues may be used from several threads at once; a log and an
+ *   array belong to one thread at a time. Nothing here prints, exits or aborts, but for
+ *   heddle_print_to_stderr.
+ * - Objects share no state, but two things are the process's. While there is a device of kind
+ *   HEDDLE_DEVICE_CPU, handlers of SIGSEGV, SIGBUS, SIGFPE and SIGILL end a kernel that faults, and
+ *   pass on every other signal to the handlers that they found
+ *   (HeddleDeviceOptions.no_signal_handlers leaves them out). Compiling installs LLVM's handler of
+ *   fatal errors, which lets those of other users of the same LLVM go on as they were.
  */
 #ifndef HEDDLE_H
 #define HEDDLE_H
@@ -50,10 +59,10 @@ extern "C" {
 #endif
 
 #define HEDDLE_VERSION_MAJOR 0
-#define HEDDLE_VERSION_MINOR 1
+#define HEDDLE_VERSION_MINOR 2
 #define HEDDLE_VERSION_PATCH 0
 
-/* "0.1.0": of the library that is running, which may be newer than this header. */
+/* "0.2.0": of the library that is running, which may be newer than this header. */
 HEDDLE_API const char *heddle_version(void);
 
 /* ==== Results and diagnostics ================================================================= */
@@ -64,14 +73,16 @@ typedef enum HeddleResult {
                                      * bad size */
     HEDDLE_ERROR_MEMORY = -2,       /* out of memory */
     HEDDLE_ERROR_IO = -3,           /* a file cannot be read or written */
-    HEDDLE_ERROR_TOOL = -4,         /* a compiler that heddle runs (glslang,
-                                     * heddle-mlir) is missing or cannot start */
+    HEDDLE_ERROR_TOOL = -4,         /* a compiler that heddle runs (glslang, heddle-mlir) is missing
+                                     * or cannot start */
     HEDDLE_ERROR_SOURCE = -5,       /* the kernel's source or module is wrong */
     HEDDLE_ERROR_UNSUPPORTED = -6,  /* the kernel is right, but asks for what the device does not
                                      * have */
     HEDDLE_ERROR_BINDING = -7,      /* a buffer or the push constants that the kernel uses are
                                      * not there */
-    HEDDLE_ERROR_RUN = -8,          /* the kernel did wrong while it ran (checking devices) */
+    HEDDLE_ERROR_RUN = -8,          /* the kernel did wrong while it ran: it reached for memory
+                                     * that is not there or divided by zero; with
+                                     * HeddleKernelOptions.check, any mistake */
     HEDDLE_ERROR_MISMATCH = -9,     /* heddle_array_compare: the arrays differ */
 } HeddleResult;
 
@@ -81,6 +92,7 @@ HEDDLE_API const char *heddle_result_name(HeddleResult result);
 typedef enum HeddleSeverity { HEDDLE_NOTE, HEDDLE_WARNING, HEDDLE_ERROR } HeddleSeverity;
 
 typedef struct HeddleDiagnostic {
+    size_t struct_size;
     HeddleSeverity severity;
     const char *file;               /* NULL when unknown */
     uint32_t line, column;          /* from 1; 0 when unknown */
@@ -114,7 +126,7 @@ HEDDLE_API void heddle_log_clear(HeddleLog *log);
 /* A HeddleReportFn for programs: writes the text and a newline to standard error. */
 HEDDLE_API void heddle_print_to_stderr(void *user, const HeddleDiagnostic *diagnostic);
 
-/* ==== Element types, matrix shapes, who holds which element =================================== */
+/* ==== Element types =========================================================================== */
 
 typedef enum HeddleType {
     HEDDLE_NO_TYPE,
@@ -134,50 +146,6 @@ HEDDLE_API size_t heddle_type_size(HeddleType type);
  * as NumPy names them, "float" and "double". HEDDLE_NO_TYPE when unknown. */
 HEDDLE_API HeddleType heddle_type_from_name(const char *name);
 
-typedef enum HeddleScope { HEDDLE_SCOPE_WORKGROUP = 2, HEDDLE_SCOPE_SUBGROUP = 3 } HeddleScope;
-typedef enum HeddleUse { HEDDLE_USE_A, HEDDLE_USE_B, HEDDLE_USE_ACCUMULATOR } HeddleUse;
-
-/* One supported multiply-add: A (m x k) * B (k x n) + C (m x n) -> result (m x n). */
-typedef struct HeddleMatrixShape {
-    uint32_t m, n, k;
-    HeddleType a, b, c, result;
-    bool saturating;                /* the multiply-add clamps to the result's range */
-    HeddleScope scope;
-} HeddleMatrixShape;
-
-/* The most rows, and columns, of a matrix, at any scope. */
-enum { HEDDLE_MATRIX_MOST = 1024 };
-/* The shapes heddle reports (kernels may use any other up to HEDDLE_MATRIX_MOST too), the preferred
- * one first. Writes their count to *count. Static. */
-HEDDLE_API const HeddleMatrixShape *heddle_matrix_shapes(size_t *count);
-
-/* Multiply-adds whose m, n and k are any multiples of these, up to 1024 each
- * (VK_NV_cooperative_matrix2's flexible dimensions). */
-typedef struct HeddleFlexibleShape {
-    uint32_t m, n, k;
-    HeddleType a, b, c, result;
-    bool saturating;
-    HeddleScope scope;
-    uint32_t workgroup;             /* invocations of the workgroup whose matrices they are, or 0 */
-} HeddleFlexibleShape;
-
-/* Static; their count to *count. */
-HEDDLE_API const HeddleFlexibleShape *heddle_flexible_shapes(size_t *count);
-
-/* Elements of a rows x columns matrix that one invocation of a subgroup holds (the last
- * invocations may hold fewer that mean something): what OpCooperativeMatrixLengthKHR gives. 0 if
- * an argument is 0. */
-HEDDLE_API uint32_t heddle_matrix_length(uint32_t rows, uint32_t columns, uint32_t subgroup_size);
-/* Where element `element` of invocation `lane` lies. False, nothing written, when it holds none
- * there. */
-HEDDLE_API bool heddle_matrix_position(uint32_t rows, uint32_t columns, uint32_t subgroup_size,
-                                       uint32_t lane, uint32_t element, uint32_t *row,
-                                       uint32_t *column);
-/* The inverse: who holds (row, column). False, nothing written, outside the matrix. */
-HEDDLE_API bool heddle_matrix_owner(uint32_t rows, uint32_t columns, uint32_t subgroup_size,
-                                    uint32_t row, uint32_t column, uint32_t *lane,
-                                    uint32_t *element);
-
 /* ==== Devices ================================================================================= */
 
 typedef enum HeddleDeviceKind {
@@ -187,16 +155,26 @@ typedef enum HeddleDeviceKind {
     HEDDLE_N_DEVICE_KINDS
 } HeddleDeviceKind;
 
+/* "cpu", "reference": what the command line calls the kind; NULL for what is none. Static. */
+HEDDLE_API const char *heddle_device_kind_name(HeddleDeviceKind kind);
+/* How many devices of the kind this machine has. */
+HEDDLE_API uint32_t heddle_device_count(HeddleDeviceKind kind);
+
 typedef struct HeddleDeviceOptions {
+    size_t struct_size;
     HeddleDeviceKind kind;
+    uint32_t ordinal;               /* which one of the kind, from 0 */
     uint32_t threads;               /* worker threads; 0 = one a core */
     const char *isa;                /* CPU: generate for "x86-64-v2", "-v3", "-v4", "cooperlake",
                                      * "znver4"; NULL or "host" = all there is. Kernels for what
                                      * this machine lacks can be looked at, not dispatched */
+    bool no_signal_handlers;        /* CPU: a kernel that faults ends the program */
 } HeddleDeviceOptions;
 
 typedef struct HeddleDeviceInfo {
+    size_t struct_size;
     HeddleDeviceKind kind;
+    uint32_t ordinal;
     const char *kind_name;          /* "cpu", "reference": what the command line calls it */
     const char *name;               /* "AMD Ryzen 9 7950X" */
     const char *target;             /* LLVM's name of the processor: "znver4"; "" for the
@@ -216,12 +194,69 @@ typedef struct HeddleDeviceInfo {
 
 typedef struct HeddleDevice HeddleDevice;
 
-/* Errors: ARGUMENT, MEMORY, UNSUPPORTED (there is no such options->isa). */
+/* Errors: ARGUMENT, MEMORY, UNSUPPORTED (there is no such options->isa, or no such device). */
 HEDDLE_API HeddleResult heddle_device_new(const HeddleDeviceOptions *options, HeddleDevice **out,
                                           HeddleLog *log);
 HEDDLE_API void heddle_device_free(HeddleDevice *device);
 /* Belongs to the device. */
 HEDDLE_API const HeddleDeviceInfo *heddle_device_info(const HeddleDevice *device);
+
+/* ==== Matrix shapes, and who holds which element ============================================== */
+
+typedef enum HeddleScope { HEDDLE_SCOPE_WORKGROUP = 2, HEDDLE_SCOPE_SUBGROUP = 3 } HeddleScope;
+typedef enum HeddleUse { HEDDLE_USE_A, HEDDLE_USE_B, HEDDLE_USE_ACCUMULATOR } HeddleUse;
+
+/* One supported multiply-add: A (m x k) * B (k x n) + C (m x n) -> result (m x n). */
+typedef struct HeddleMatrixShape {
+    uint32_t m, n, k;
+    HeddleType a, b, c, result;
+    bool saturating;                /* the multiply-add clamps to the result's range */
+    HeddleScope scope;
+} HeddleMatrixShape;
+
+/* The most rows, and columns, of a matrix, at any scope. */
+enum { HEDDLE_MATRIX_MOST = 1024 };
+/* The shapes that the device reports (heddle's own may be given any other up to HEDDLE_MATRIX_MOST
+ * too), the preferred one first. Writes their count to *count. They belong to the device; `device`
+ * may be NULL in all five functions here: what HEDDLE_DEVICE_CPU does. */
+HEDDLE_API const HeddleMatrixShape *heddle_matrix_shapes(const HeddleDevice *device, size_t *count);
+
+/* Multiply-adds whose m, n and k are any multiples of these, up to 1024 each
+ * (VK_NV_cooperative_matrix2's flexible dimensions). */
+typedef struct HeddleFlexibleShape {
+    uint32_t m, n, k;
+    HeddleType a, b, c, result;
+    bool saturating;
+    HeddleScope scope;
+    uint32_t workgroup;             /* invocations of the workgroup whose matrices they are, or 0 */
+} HeddleFlexibleShape;
+
+/* The same of these. */
+HEDDLE_API const HeddleFlexibleShape *heddle_flexible_shapes(const HeddleDevice *device,
+                                                             size_t *count);
+
+/* A matrix that a subgroup holds. */
+typedef struct HeddleMatrixLayout {
+    size_t struct_size;
+    uint32_t rows, columns;
+    HeddleType type;                /* these two matter to devices whose machines have layouts of */
+    HeddleUse use;                  /* their own */
+    uint32_t subgroup_size;
+} HeddleMatrixLayout;
+
+/* Elements that one invocation holds (the last invocations may hold fewer that mean something):
+ * what OpCooperativeMatrixLengthKHR gives. 0 if a size is 0. */
+HEDDLE_API uint32_t heddle_matrix_length(const HeddleDevice *device,
+                                         const HeddleMatrixLayout *matrix);
+/* Where element `element` of invocation `lane` lies. False, nothing written, when it holds none
+ * there. */
+HEDDLE_API bool heddle_matrix_position(const HeddleDevice *device, const HeddleMatrixLayout *matrix,
+                                       uint32_t lane, uint32_t element, uint32_t *row,
+                                       uint32_t *column);
+/* The inverse: who holds (row, column). False, nothing written, outside the matrix. */
+HEDDLE_API bool heddle_matrix_owner(const HeddleDevice *device, const HeddleMatrixLayout *matrix,
+                                    uint32_t row, uint32_t column, uint32_t *lane,
+                                    uint32_t *element);
 
 /* ==== Modules ================================================================================= */
 
@@ -245,6 +280,7 @@ typedef struct HeddleDefine {
 } HeddleDefine;
 
 typedef struct HeddleModuleOptions {
+    size_t struct_size;
     HeddleLanguage language;
     bool unchecked;                 /* leave out the checks that need types: for broken modules'
                                      * sake */
@@ -354,6 +390,7 @@ typedef struct HeddleMatrixInfo {   /* a matrix type that the kernel declares */
 } HeddleMatrixInfo;
 
 typedef struct HeddleKernelInfo {
+    size_t struct_size;
     const char *entry;
     bool opencl;                    /* an OpenCL kernel: its bindings are its arguments */
     uint32_t local_size[3];         /* invocations of a workgroup; 0 where the dispatch decides */
@@ -379,6 +416,7 @@ typedef struct HeddleSpecValue {
 } HeddleSpecValue;
 
 typedef struct HeddlePipelineOptions {
+    size_t struct_size;
     const char *entry;              /* NULL = the only entry point */
     const HeddleSpecValue *specs;
     uint32_t n_specs;
@@ -443,6 +481,7 @@ typedef enum HeddleEmit {
 } HeddleEmit;
 
 typedef struct HeddleKernelOptions {
+    size_t struct_size;
     const char *entry;              /* NULL = the only entry point */
     const HeddleSpecValue *specs;
     uint32_t n_specs;
@@ -482,18 +521,36 @@ HEDDLE_API double heddle_kernel_seconds(const HeddleKernel *kernel);
 
 typedef struct HeddleBuffer HeddleBuffer;
 
-/* Zero-filled, aligned to a page (one of 2 MiB from that size on), between 64 KiB on both sides
- * that cannot be accessed. Errors: ARGUMENT (size 0), MEMORY. */
+typedef enum HeddlePlacement {
+    HEDDLE_PLACEMENT_HOST,          /* where the program reaches it: heddle_buffer_data */
+    HEDDLE_PLACEMENT_DEVICE,        /* where kernels reach it fastest, which the program may not be
+                                     * able to; the same where the device's memory is the host's */
+    HEDDLE_N_PLACEMENTS
+} HeddlePlacement;
+
+/* Zero-filled. Of heddle's own devices: aligned to a page (one of 2 MiB from that size on), between
+ * 64 KiB on both sides that cannot be accessed. Errors: ARGUMENT (size 0), MEMORY. */
 HEDDLE_API HeddleResult heddle_buffer_new(HeddleDevice *device, uint64_t size, HeddleBuffer **out,
                                           HeddleLog *log);
+/* The same, placed; heddle_buffer_new's are in HEDDLE_PLACEMENT_HOST. */
+HEDDLE_API HeddleResult heddle_buffer_new_placed(HeddleDevice *device, uint64_t size,
+                                                 HeddlePlacement placement, HeddleBuffer **out,
+                                                 HeddleLog *log);
 /* The caller's memory, in place: kernels read and write `data` itself, which must outlive the
  * buffer. 16-byte alignment is needed, 64 is better. Errors: ARGUMENT (NULL, size 0,
- * misaligned), MEMORY. */
+ * misaligned), MEMORY, UNSUPPORTED (the device cannot reach the program's memory). */
 HEDDLE_API HeddleResult heddle_buffer_wrap(HeddleDevice *device, void *data, uint64_t size,
                                            HeddleBuffer **out, HeddleLog *log);
 /* Frees what heddle_buffer_new allocated; leaves the caller's memory alone. */
 HEDDLE_API void heddle_buffer_free(HeddleBuffer *buffer);
-/* The memory itself: valid to use whenever no dispatch that uses the buffer is running. */
+/* Copy bytes out of and into the buffer, wherever it lies, whenever no dispatch that uses it is
+ * running. Errors: ARGUMENT (NULL, outside of the buffer), RUN (the device failed). */
+HEDDLE_API HeddleResult heddle_buffer_read(const HeddleBuffer *buffer, uint64_t offset, void *data,
+                                           uint64_t size, HeddleLog *log);
+HEDDLE_API HeddleResult heddle_buffer_write(HeddleBuffer *buffer, uint64_t offset, const void *data,
+                                            uint64_t size, HeddleLog *log);
+/* The memory itself: valid to use whenever no dispatch that uses the buffer is running. NULL where
+ * the program cannot reach it: never of HEDDLE_PLACEMENT_HOST or what is wrapped. */
 HEDDLE_API void *heddle_buffer_data(const HeddleBuffer *buffer);
 HEDDLE_API uint64_t heddle_buffer_size(const HeddleBuffer *buffer);
 /* What a kernel's physical pointers (GL_EXT_buffer_reference) to it hold. They may lead to any
@@ -511,6 +568,7 @@ typedef struct HeddleBinding {
 } HeddleBinding;
 
 typedef struct HeddleDispatch {
+    size_t struct_size;
     uint32_t groups[3];             /* workgroups in x, y, z; a 0 means 1 */
     uint32_t base_group[3];         /* added to the workgroup's id */
     /* OpenCL kernels: invocations, instead of groups; the last workgroups are smaller where the
@@ -547,7 +605,9 @@ typedef struct HeddleStats {
 } HeddleStats;
 
 typedef struct HeddleReport {
-    double seconds;                 /* wall clock, from start to end */
+    size_t struct_size;
+    double seconds;                 /* from start to end */
+    double start, end;              /* on a clock of the device's whose zero means nothing */
     HeddleStats stats;
 } HeddleReport;
 
@@ -555,10 +615,30 @@ typedef struct HeddleReport {
  * what their kernels do to shared buffers is theirs to order. `report` may be NULL. Errors:
  * ARGUMENT, MEMORY, BINDING (something the kernel uses is missing), RUN (the kernel reaches for
  * memory that the program does not have; with `check`, any mistake), UNSUPPORTED (the machine lacks
- * what the device's `isa` has). A buffer smaller than
- * HeddleBindingInfo.static_size is a warning. */
+ * what the device's `isa` has). A buffer smaller than HeddleBindingInfo.static_size is a
+ * warning. */
 HEDDLE_API HeddleResult heddle_dispatch(HeddleKernel *kernel, const HeddleDispatch *dispatch,
                                         HeddleReport *report, HeddleLog *log);
+
+/* A queue of dispatches: they run one after the other, in the order in which they were submitted,
+ * while the program goes on. Several threads may submit to one; several queues run side by side. */
+typedef struct HeddleQueue HeddleQueue;
+
+/* Errors: ARGUMENT, MEMORY. */
+HEDDLE_API HeddleResult heddle_queue_new(HeddleDevice *device, HeddleQueue **out, HeddleLog *log);
+/* Waits first. Before its device. */
+HEDDLE_API void heddle_queue_free(HeddleQueue *queue);
+/* Puts a dispatch at the queue's end, unless something is wrong that can be seen before it runs:
+ * ARGUMENT, MEMORY, BINDING. `dispatch`, its bindings and what they point to are copied; the kernel
+ * and the buffers must stay until the queue has been waited for, and so must `report`, which is
+ * filled in by then and may be NULL. */
+HEDDLE_API HeddleResult heddle_queue_submit(HeddleQueue *queue, HeddleKernel *kernel,
+                                            const HeddleDispatch *dispatch, HeddleReport *report,
+                                            HeddleLog *log);
+/* Waits until all that was submitted has run. What the dispatches had to say goes to `log`, in
+ * their order; the result is the first one's that failed. A dispatch that fails does not keep those
+ * behind it from running. */
+HEDDLE_API HeddleResult heddle_queue_wait(HeddleQueue *queue, HeddleLog *log);
 
 /* ==== Arrays: numbers for kernels, from and to files ========================================== */
 
@@ -606,6 +686,7 @@ HEDDLE_API double heddle_array_get(const HeddleArray *array, uint64_t i);
 HEDDLE_API void heddle_array_set(HeddleArray *array, uint64_t i, double value);
 
 typedef struct HeddleComparison {
+    size_t struct_size;
     uint64_t count, different;      /* elements compared, and beyond the tolerance */
     double max_absolute, max_relative;  /* largest |a - b|, and |a - b| / max(|b|, tiny) */
     double relative_norm;           /* |a - b| / |b| over all, Frobenius */

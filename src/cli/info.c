@@ -46,7 +46,7 @@ static const char *types_text(CellText *c, const HeddleMatrixShape *s)
 static void print_shapes(void)
 {
     size_t n;
-    const HeddleMatrixShape *s = heddle_matrix_shapes(&n);
+    const HeddleMatrixShape *s = heddle_matrix_shapes(NULL, &n);
     printf("\nmatrix shapes reported, M x N x K (kernels may use any from 1 to %d)\n",
            HEDDLE_MATRIX_MOST);
     for (size_t i = 0, column = 0; i < n; i++) {

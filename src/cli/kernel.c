@@ -144,16 +144,39 @@ HeddleResult open_opencl(const Options *o, HeddleOpenclForm form, char **text, H
     return with_options(o, read_opencl, &p, log);
 }
 
+/* "cpu", "cpu:0" */
+static bool parse_device(const char *text, HeddleDeviceOptions *d)
+{
+    size_t name = strcspn(text, ":");
+    uint32_t kind = 0;
+    for (; kind < HEDDLE_N_DEVICE_KINDS; kind++) {
+        const char *known = heddle_device_kind_name((HeddleDeviceKind)kind);
+        if (strlen(known) == name && !memcmp(known, text, name))
+            break;
+    }
+    char *end = (char *)text + name;
+    if (*end) {
+        errno = 0;
+        unsigned long ordinal = strtoul(text + name + 1, &end, 10);
+        if (end == text + name + 1 || errno || ordinal > UINT32_MAX)
+            return false;
+        d->ordinal = (uint32_t)ordinal;
+    }
+    d->kind = (HeddleDeviceKind)kind;
+    return kind < HEDDLE_N_DEVICE_KINDS && !*end;
+}
+
 HeddleResult open_device(const Options *o, HeddleDevice **out, HeddleLog *log)
 {
-    HeddleDeviceOptions d = { .threads = o->threads, .isa = o->isa };
+    HeddleDeviceOptions d = { .struct_size = sizeof d, .threads = o->threads, .isa = o->isa };
     *out = NULL;
-    bool reference = o->device ? !strcmp(o->device, "reference") : o->check != NULL;
-    if (o->device && !reference && strcmp(o->device, "cpu")) {
-        complain("--device takes cpu or reference, not '%s'", o->device);
+    if (o->check)
+        d.kind = HEDDLE_DEVICE_REFERENCE;
+    if (o->device && !parse_device(o->device, &d)) {
+        complain("--device takes cpu or reference, or one of several as cpu:0, not '%s'",
+                 o->device);
         return HEDDLE_ERROR_ARGUMENT;
     }
-    d.kind = reference ? HEDDLE_DEVICE_REFERENCE : HEDDLE_DEVICE_CPU;
     return heddle_device_new(&d, out, log);
 }
 

@@ -113,18 +113,27 @@ static int width_of(uint32_t n)
     return snprintf(NULL, 0, "%u", n);
 }
 
+static HeddleMatrixLayout matrix_of(const Layout *l)
+{
+    return (HeddleMatrixLayout){ .struct_size = sizeof(HeddleMatrixLayout), .rows = l->rows,
+                                 .columns = l->columns, .type = l->type, .use = l->use,
+                                 .subgroup_size = l->subgroup_size };
+}
+
 uint32_t layout_length(const Layout *l)
 {
+    HeddleMatrixLayout m = matrix_of(l);
     if (!l->array)
-        return heddle_matrix_length(l->rows, l->columns, l->subgroup_size);
+        return heddle_matrix_length(NULL, &m);
     return (l->use == HEDDLE_USE_B ? l->rows : l->columns) / packed(l);
 }
 
 void layout_owner(const Layout *l, uint32_t row, uint32_t column, uint32_t *lane, uint32_t *element)
 {
+    HeddleMatrixLayout m = matrix_of(l);
     bool b = l->use == HEDDLE_USE_B;
     if (!l->array) {
-        heddle_matrix_owner(l->rows, l->columns, l->subgroup_size, row, column, lane, element);
+        heddle_matrix_owner(NULL, &m, row, column, lane, element);
         return;
     }
     *lane = b ? column : row;
@@ -177,7 +186,7 @@ static void print_layout(const Layout *l)
         print_arrays(l);
         return;
     }
-    uint32_t length = heddle_matrix_length(l->rows, l->columns, l->subgroup_size);
+    uint32_t length = layout_length(l);
     uint64_t n = (uint64_t)l->rows * l->columns;
     printf("%ux%u %s %s, subgroup of %u: %u element%s an invocation. Cells: lane.element\n",
            l->rows, l->columns, heddle_type_name(l->type), use_name(l->use), l->subgroup_size,

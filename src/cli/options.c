@@ -50,7 +50,7 @@ static const Option options[] = {
       LIST, AT(pushes), 0, RUNS },
     { "--spec", "ID=VALUE", "specialisation constant, by id or name", LIST, AT(specs), 0, KERNEL },
     { "--entry", "NAME", "entry point", STRING, AT(entry), 0, KERNEL },
-    { "--device", "DEVICE", "cpu (default) or reference",
+    { "--device", "DEVICE", "cpu (default) or reference; KIND:N, the N-th of several",
       STRING, AT(device), 0, RUNS | ON(CMD_CHECK) },
     { "--check", "[=portability]", "report what the kernel does wrong as it runs (reference)",
       OPTIONAL, AT(check), 0, RUNS },

@@ -426,7 +426,7 @@ static HeddleResult write_and_compare(Run *r)
 
 static HeddleResult run_once(Run *r)
 {
-    HeddleReport report;
+    HeddleReport report = { .struct_size = sizeof report };
     HeddleResult result = dispatch_once(r, r->kernel, &report);
     /* What a checked run found wrong does not make its output less interesting. */
     if (result && !(result == HEDDLE_ERROR_RUN && r->options->check))
@@ -472,7 +472,7 @@ static HeddleStats count_operations(Run *r)
 static HeddleResult measure(Run *r, HeddleKernel **kernels, uint32_t n_kernels, double *times,
                             uint32_t *n)
 {
-    HeddleReport report;
+    HeddleReport report = { .struct_size = sizeof report };
     HeddleResult result = HEDDLE_OK;
     for (uint32_t k = 0; k < n_kernels && !result; k++)
         result = dispatch_once(r, kernels[k], &report);

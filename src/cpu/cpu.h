@@ -191,7 +191,8 @@ CpuKernel *cpu_kernel_load(const void *data, size_t size, DiagSink *sink);
 /* ---- exec.c: running ------------------------------------------------------------------------- */
 
 typedef struct CpuDevice CpuDevice; /* worker threads with their stacks; no other state */
-CpuDevice *cpu_device_new(uint32_t threads /* 0 = one a core */, DiagSink *sink);
+/* threads: 0 = one a core; faults: handlers of signals end kernels that fault */
+CpuDevice *cpu_device_new(uint32_t threads, bool faults, DiagSink *sink);
 void cpu_device_free(CpuDevice *d);
 uint32_t cpu_device_threads(const CpuDevice *d);
 

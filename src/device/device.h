@@ -44,6 +44,10 @@ typedef struct DeviceInfo {
                                      * library's build: the processor, its driver, the compiler */
     bool checks;                    /* compile knows DeviceCompile.check */
     bool wants_images;              /* dispatch reads DeviceDispatch.images */
+    /* what it reports; NULL: all that heddle lists */
+    const HeddleMatrixShape *shapes;
+    const HeddleFlexibleShape *flexible_shapes;
+    size_t n_shapes, n_flexible_shapes;
 } DeviceInfo;
 
 /* Immutable once open returned. */
@@ -53,8 +57,10 @@ typedef struct DeviceBase {
 } DeviceBase;
 
 typedef struct DeviceOptions {
+    uint32_t ordinal;               /* which one of its kind, from 0 */
     uint32_t threads;               /* 0 = one a core */
     const char *isa;                /* a processor to generate code for; NULL = the machine's own */
+    bool no_signal_handlers;        /* of the process's */
 } DeviceOptions;
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -187,6 +193,8 @@ typedef struct DeviceDispatch {
     /* what came of it */
     uint64_t stats[DEVICE_N_STATS];
     DeviceFault fault;
+    uint64_t start_ns, end_ns;      /* on a clock of the device's that goes forward only */
+    HeddleResult result;            /* of one that was submitted to a queue */
 } DeviceDispatch;
 
 /* A box of workgroups of one size, of the up to eight that a dispatch consists of:
@@ -201,16 +209,20 @@ uint32_t device_work_dim(const DeviceDispatch *d);
 struct DeviceOps {
     const char *name;               /* what the command line calls it: "cpu" */
 
-    /* Opens a device. *out is the caller's, for close; NULL on failure. */
+    /* How many devices of the kind this machine has. NULL: one. */
+    uint32_t (*count)(void);
+    /* Opens one of them. *out is the caller's, for close; NULL on failure. */
     HeddleResult (*open)(const DeviceOptions *options, DeviceBase **out, DiagSink *sink);
     /* Nothing of the device is in use any more. */
     void (*close)(DeviceBase *d);
 
-    /* Memory of its own, filled with zeros, aligned to 64 bytes at least. Fills *out, which is the
-     * caller's, for free. False where there is none; says nothing. */
-    bool (*alloc)(DeviceBase *d, uint64_t size, DeviceMemory *out);
+    /* Memory of its own, filled with zeros, aligned to 64 bytes at least; in HEDDLE_PLACEMENT_HOST
+     * it has a `host`. Fills *out, which is the caller's, for free. False where there is none; says
+     * nothing. */
+    bool (*alloc)(DeviceBase *d, uint64_t size, HeddlePlacement placement, DeviceMemory *out);
     /* The program's memory, in place: kernels see what the program writes, and it stays the
-     * program's. False where the device cannot; says nothing. */
+     * program's. False where there is no memory for that; says nothing. NULL where the device
+     * cannot reach the program's memory. */
     bool (*wrap)(DeviceBase *d, void *data, uint64_t size, DeviceMemory *out);
     /* Frees what alloc gave, or lets go of what wrap was given. */
     void (*free)(DeviceBase *d, DeviceMemory *m);
@@ -239,6 +251,25 @@ struct DeviceOps {
      * failed. What the dispatch points to lives for the call. `scratch` is for the call, too. */
     HeddleResult (*dispatch)(DeviceBase *d, DeviceDispatch *x, Arena *scratch, DiagSink *sink);
 
+    /* A queue of the device's own, whose dispatches run in order while the program goes on. NULL,
+     * and the three below: the runtime makes queues of `dispatch`, with a thread for each. */
+    HeddleResult (*queue_open)(DeviceBase *d, void **out, DiagSink *sink);
+    /* Everything in it has been waited for. */
+    void (*queue_close)(DeviceBase *d, void *queue);
+    /* Puts a dispatch at its end and returns at once; one call at a time on a queue. All that is
+     * passed lives until a later wait has returned: what came of it, the result too, is in *x by
+     * then, and what there was to say has gone to the sink, from any thread. */
+    HeddleResult (*submit)(DeviceBase *d, void *queue, DeviceDispatch *x, Arena *scratch,
+                           DiagSink *sink);
+    /* Returns when all that was submitted before the call has ended. */
+    void (*wait)(DeviceBase *d, void *queue);
+
+    /* Where element `element` of a subgroup's invocation `lane` lies in a matrix of which no size
+     * is 0. False, nothing written, where it holds none there. NULL: heddle's own layout, in which
+     * it is row-major element `element` * subgroup size + `lane`. */
+    bool (*matrix_position)(const DeviceBase *d, const HeddleMatrixLayout *m, uint32_t lane,
+                            uint32_t element, uint32_t *row, uint32_t *column);
+
     /* Calls work(user), which only moves bytes of the program's. False, with *fault filled in,
      * where it reaches for memory that the program does not have and the device can tell. NULL
      * where it cannot. */
@@ -259,7 +290,8 @@ void *host_memory_map(uint64_t size, HostMemoryKind kind, HostMapping *out);
 void host_memory_unmap(HostMapping *m);
 
 /* alloc, wrap and free of such a device. */
-bool host_memory_alloc(DeviceBase *d, uint64_t size, DeviceMemory *out);
+bool host_memory_alloc(DeviceBase *d, uint64_t size, HeddlePlacement placement,
+                       DeviceMemory *out);
 bool host_memory_wrap(DeviceBase *d, void *data, uint64_t size, DeviceMemory *out);
 void host_memory_free(DeviceBase *d, DeviceMemory *m);
 

@@ -74,9 +74,10 @@ void host_memory_unmap(HostMapping *m)
     *m = (HostMapping){ 0 };
 }
 
-bool host_memory_alloc(DeviceBase *d, uint64_t size, DeviceMemory *out)
+bool host_memory_alloc(DeviceBase *d, uint64_t size, HeddlePlacement placement,
+                       DeviceMemory *out)
 {
-    (void)d;
+    (void)d, (void)placement;
     HostMapping map;
     void *data = host_memory_map(size, HOST_MEMORY_BUFFER, &map);
     *out = (DeviceMemory){ .address = (uintptr_t)data, .size = size, .host = data,

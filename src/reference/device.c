@@ -79,9 +79,9 @@ static bool add_piece(RefDevice *d, DeviceMemory *m)
     return true;
 }
 
-static bool alloc_piece(DeviceBase *d, uint64_t size, DeviceMemory *out)
+static bool alloc_piece(DeviceBase *d, uint64_t size, HeddlePlacement placement, DeviceMemory *out)
 {
-    if (!host_memory_alloc(d, size, out))
+    if (!host_memory_alloc(d, size, placement, out))
         return false;
     if (add_piece((RefDevice *)d, out))
         return true;
@@ -264,16 +264,18 @@ static HeddleResult interpret(DeviceBase *device, DeviceDispatch *x, Arena *scra
     RefResult result = { 0 };
     uint32_t errors = sink->errors;
     DeviceRegion part;
-    for (uint32_t n = 0; device_region(x, &n, &part);) {
+    bool whole = true;
+    x->start_ns = clock_ns();
+    for (uint32_t n = 0; whole && device_region(x, &n, &part);) {
         memcpy(d.groups, part.groups, sizeof d.groups);
         memcpy(d.base_group, part.first, sizeof d.base_group);
         memcpy(d.local_size, k->arguments ? part.local_size : k->base.local_size,
                sizeof d.local_size);
         /* The interpreter fills the module's side tables, so each run has a module of its own. */
-        if (!ref_dispatch(scratch, spv_clone(scratch, k->module), &d, &result, sink))
-            return HEDDLE_ERROR_RUN;
+        whole = ref_dispatch(scratch, spv_clone(scratch, k->module), &d, &result, sink);
     }
-    return sink->errors > errors ? HEDDLE_ERROR_RUN : HEDDLE_OK;
+    x->end_ns = clock_ns();
+    return !whole || sink->errors > errors ? HEDDLE_ERROR_RUN : HEDDLE_OK;
 }
 
 const DeviceOps reference_device_ops = {

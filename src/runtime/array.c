@@ -233,14 +233,14 @@ HeddleResult heddle_array_compare(const HeddleArray *got, const HeddleArray *exp
     if (!got || !expected || !(tolerance >= 0))
         return log_fail(log, HEDDLE_ERROR_ARGUMENT,
                         "heddle_array_compare: an array is NULL or the tolerance is negative");
-    if (out)
-        *out = (HeddleComparison){ 0 };
+    if (!sized_check(&sized_comparison, out, log))
+        return HEDDLE_ERROR_ARGUMENT;
+    sized_write(&sized_comparison, out, &(HeddleComparison){ 0 }, log);
     if (!same_shape(got, expected))
         return log_fail(log, HEDDLE_ERROR_ARGUMENT,
                         "arrays of different shapes cannot be compared (%llu and %llu elements)",
                         (unsigned long long)got->count, (unsigned long long)expected->count);
     HeddleComparison c = compare(got, expected, tolerance);
-    if (out)
-        *out = c;
+    sized_write(&sized_comparison, out, &c, log);
     return c.different ? mismatch(got, &c, tolerance, log) : HEDDLE_OK;
 }

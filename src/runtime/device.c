@@ -60,10 +60,23 @@ static HeddleDeviceKind kind_of(const DeviceOps *ops)
     return (HeddleDeviceKind)kind;
 }
 
-static void fill_info(HeddleDeviceInfo *to, const DeviceBase *d)
+const char *heddle_device_kind_name(HeddleDeviceKind kind)
+{
+    return (unsigned)kind < HEDDLE_N_DEVICE_KINDS ? devices[kind]->name : NULL;
+}
+
+static uint32_t count_of(const DeviceOps *ops) { return ops->count ? ops->count() : 1; }
+
+uint32_t heddle_device_count(HeddleDeviceKind kind)
+{
+    return (unsigned)kind < HEDDLE_N_DEVICE_KINDS ? count_of(devices[kind]) : 0;
+}
+
+static void fill_info(HeddleDeviceInfo *to, const DeviceBase *d, uint32_t ordinal)
 {
     const DeviceInfo *from = &d->info;
     *to = (HeddleDeviceInfo){
+        .struct_size = sizeof *to, .ordinal = ordinal,
         .kind = kind_of(d->ops), .kind_name = d->ops->name, .name = from->name,
         .target = from->target, .features = from->features, .n_features = from->n_features,
         .threads = from->threads, .vector_bits = from->vector_bits,
@@ -76,8 +89,14 @@ static void fill_info(HeddleDeviceInfo *to, const DeviceBase *d)
 HeddleResult device_new(const DeviceOps *ops, const HeddleDeviceOptions *o, HeddleDevice **out,
                         HeddleLog *log)
 {
-    DeviceOptions options = { .threads = o->threads, .isa = o->isa };
+    DeviceOptions options = { .ordinal = o->ordinal, .threads = o->threads, .isa = o->isa,
+                              .no_signal_handlers = o->no_signal_handlers };
     DiagSink sink = log_sink(log);
+    uint32_t count = count_of(ops);
+    if (o->ordinal >= count)
+        return log_fail(log, HEDDLE_ERROR_UNSUPPORTED,
+                        "there is no %s device with ordinal %u: this machine has %u", ops->name,
+                        o->ordinal, count);
     HeddleDevice *d = calloc(1, sizeof *d);
     if (!d)
         return log_fail(log, HEDDLE_ERROR_MEMORY, "out of memory");
@@ -86,7 +105,7 @@ HeddleResult device_new(const DeviceOps *ops, const HeddleDeviceOptions *o, Hedd
         free(d);
         return log_failed_stage(&sink, log, r, "opening the device");
     }
-    fill_info(&d->info, d->base);
+    fill_info(&d->info, d->base, o->ordinal);
     *out = d;
     return HEDDLE_OK;
 }
@@ -94,14 +113,15 @@ HeddleResult device_new(const DeviceOps *ops, const HeddleDeviceOptions *o, Hedd
 HeddleResult heddle_device_new(const HeddleDeviceOptions *options, HeddleDevice **out,
                                HeddleLog *log)
 {
-    static const HeddleDeviceOptions defaults;
-    const HeddleDeviceOptions *o = options ? options : &defaults;
+    HeddleDeviceOptions o;
     if (!out)
         return log_fail(log, HEDDLE_ERROR_ARGUMENT, "heddle_device_new: out is NULL");
     *out = NULL;
-    if ((unsigned)o->kind >= HEDDLE_N_DEVICE_KINDS)
+    if (!sized_read(&sized_device_options, options, &o, log))
+        return HEDDLE_ERROR_ARGUMENT;
+    if ((unsigned)o.kind >= HEDDLE_N_DEVICE_KINDS)
         return log_fail(log, HEDDLE_ERROR_ARGUMENT, "heddle_device_new: unknown kind of device");
-    return device_new(devices[o->kind], o, out, log);
+    return device_new(devices[o.kind], &o, out, log);
 }
 
 void heddle_device_free(HeddleDevice *device)
@@ -120,15 +140,19 @@ const HeddleDeviceInfo *heddle_device_info(const HeddleDevice *device)
 /* ---- buffers --------------------------------------------------------------------------------- */
 
 /* `data`: the caller's, to be wrapped; NULL: memory of the device's own. */
-static HeddleResult new_buffer(HeddleDevice *device, void *data, uint64_t size, HeddleBuffer **out,
-                               HeddleLog *log)
+static HeddleResult new_buffer(HeddleDevice *device, void *data, uint64_t size,
+                               HeddlePlacement placement, HeddleBuffer **out, HeddleLog *log)
 {
     DeviceBase *d = device->base;
+    if (data && !d->ops->wrap)
+        return log_fail(log, HEDDLE_ERROR_UNSUPPORTED,
+                        "the %s device cannot reach the program's memory", d->ops->name);
     HeddleBuffer *b = calloc(1, sizeof *b);
     if (!b)
         return log_fail(log, HEDDLE_ERROR_MEMORY, "out of memory");
     b->device = device;
-    bool good = data ? d->ops->wrap(d, data, size, &b->memory) : d->ops->alloc(d, size, &b->memory);
+    bool good = data ? d->ops->wrap(d, data, size, &b->memory)
+                     : d->ops->alloc(d, size, placement, &b->memory);
     if (!good) {
         free(b);
         return log_fail(log, HEDDLE_ERROR_MEMORY, "no memory for a buffer of %llu bytes",
@@ -138,15 +162,22 @@ static HeddleResult new_buffer(HeddleDevice *device, void *data, uint64_t size, 
     return HEDDLE_OK;
 }
 
-HeddleResult heddle_buffer_new(HeddleDevice *device, uint64_t size, HeddleBuffer **out,
-                               HeddleLog *log)
+HeddleResult heddle_buffer_new_placed(HeddleDevice *device, uint64_t size,
+                                      HeddlePlacement placement, HeddleBuffer **out,
+                                      HeddleLog *log)
 {
     if (out)
         *out = NULL;
-    if (!device || !out || !size)
-        return log_fail(log, HEDDLE_ERROR_ARGUMENT,
-                        "heddle_buffer_new: device or out is NULL, or size is 0");
-    return new_buffer(device, NULL, size, out, log);
+    if (!device || !out || !size || (unsigned)placement >= HEDDLE_N_PLACEMENTS)
+        return log_fail(log, HEDDLE_ERROR_ARGUMENT, "a buffer without a device or a size, whose "
+                        "out is NULL, or whose placement is unknown");
+    return new_buffer(device, NULL, size, placement, out, log);
+}
+
+HeddleResult heddle_buffer_new(HeddleDevice *device, uint64_t size, HeddleBuffer **out,
+                               HeddleLog *log)
+{
+    return heddle_buffer_new_placed(device, size, HEDDLE_PLACEMENT_HOST, out, log);
 }
 
 HeddleResult heddle_buffer_wrap(HeddleDevice *device, void *data, uint64_t size, HeddleBuffer **out,
@@ -160,7 +191,7 @@ HeddleResult heddle_buffer_wrap(HeddleDevice *device, void *data, uint64_t size,
     if ((uintptr_t)data % 16)
         return log_fail(log, HEDDLE_ERROR_ARGUMENT,
                         "heddle_buffer_wrap: data must be aligned to 16 bytes");
-    return new_buffer(device, data, size, out, log);
+    return new_buffer(device, data, size, HEDDLE_PLACEMENT_HOST, out, log);
 }
 
 void heddle_buffer_free(HeddleBuffer *buffer)
@@ -170,6 +201,52 @@ void heddle_buffer_free(HeddleBuffer *buffer)
     DeviceBase *d = buffer->device->base;
     d->ops->free(d, &buffer->memory);
     free(buffer);
+}
+
+/* Whether `size` bytes from `offset` on, and `data`, are there. */
+static bool inside(const HeddleBuffer *b, uint64_t offset, const void *data, uint64_t size,
+                   HeddleLog *log)
+{
+    uint64_t whole = b ? b->memory.size : 0;
+    if (b && (data || !size) && offset <= whole && size <= whole - offset)
+        return true;
+    log_fail(log, HEDDLE_ERROR_ARGUMENT,
+             "bytes %llu to %llu of a buffer of %llu cannot be copied, or from or to nowhere",
+             (unsigned long long)offset, (unsigned long long)(offset + size),
+             (unsigned long long)whole);
+    return false;
+}
+
+HeddleResult heddle_buffer_read(const HeddleBuffer *buffer, uint64_t offset, void *data,
+                                uint64_t size, HeddleLog *log)
+{
+    if (!inside(buffer, offset, data, size, log))
+        return HEDDLE_ERROR_ARGUMENT;
+    const DeviceMemory *m = &buffer->memory;
+    DeviceBase *d = buffer->device->base;
+    DiagSink sink = log_sink(log);
+    if (!size)
+        return HEDDLE_OK;
+    if (!m->host)
+        return d->ops->read(d, m, offset, data, size, &sink);
+    memcpy(data, (const char *)m->host + offset, size);
+    return HEDDLE_OK;
+}
+
+HeddleResult heddle_buffer_write(HeddleBuffer *buffer, uint64_t offset, const void *data,
+                                 uint64_t size, HeddleLog *log)
+{
+    if (!inside(buffer, offset, data, size, log))
+        return HEDDLE_ERROR_ARGUMENT;
+    const DeviceMemory *m = &buffer->memory;
+    DeviceBase *d = buffer->device->base;
+    DiagSink sink = log_sink(log);
+    if (!size)
+        return HEDDLE_OK;
+    if (!m->host)
+        return d->ops->write(d, m, offset, data, size, &sink);
+    memcpy((char *)m->host + offset, data, size);
+    return HEDDLE_OK;
 }
 
 void *heddle_buffer_data(const HeddleBuffer *buffer) { return buffer ? buffer->memory.host : NULL; }

@@ -6,14 +6,6 @@
 
 #include "runtime/internal.h"
 
-typedef struct Run {
-    Arena scratch;
-    HeddleKernel *kernel;
-    const HeddleDispatch *dispatch;
-    HeddleReport *report;
-    DiagSink *sink;
-} Run;
-
 /* "set 0, binding 1 ('weights')"; with the element of an array of buffers. */
 static const char *describe(Run *r, const HeddleBindingInfo *b, uint32_t index)
 {
@@ -36,13 +28,13 @@ static bool place(Run *r, const HeddleBindingInfo *b, const HeddleBinding *given
 {
     uint64_t whole = given->buffer ? given->buffer->memory.size : 0;
     if (!given->buffer) {
-        diag(r->sink, DIAG_ERROR, NULL, NULL, "%s: its buffer is NULL",
+        diag(&r->sink, DIAG_ERROR, NULL, NULL, "%s: its buffer is NULL",
              describe(r, b, given->index));
         return false;
     }
     if (given->offset % 16 || given->offset >= whole || given->size > whole - given->offset) {
         diag(
-            r->sink, DIAG_ERROR, NULL, NULL,
+            &r->sink, DIAG_ERROR, NULL, NULL,
             "%s: offset %llu and size %llu do not fit a buffer of %llu bytes (the offset must be a "
             "multiple of 16)",
             describe(r, b, given->index), (unsigned long long)given->offset,
@@ -52,7 +44,7 @@ static bool place(Run *r, const HeddleBindingInfo *b, const HeddleBinding *given
     to->base = (void *)(uintptr_t)(given->buffer->memory.address + given->offset);
     to->size = given->size ? given->size : whole - given->offset;
     if (to->size < b->static_size)
-        diag(r->sink, DIAG_WARNING, NULL, NULL,
+        diag(&r->sink, DIAG_WARNING, NULL, NULL,
              "%s: the buffer has %llu bytes, the kernel accesses at least %llu",
              describe(r, b, given->index), (unsigned long long)to->size,
              (unsigned long long)b->static_size);
@@ -66,36 +58,37 @@ static bool give(Run *r, const HeddleBindingInfo *b, DeviceBinding **out, uint32
     bool local = b->kind == HEDDLE_BINDING_LOCAL;
     *count = 1;
     *out = NEW_ARRAY(&r->scratch, DeviceBinding, 1);
-    for (uint32_t i = 0; i < r->dispatch->n_bindings; i++) {
-        const HeddleBinding *x = &r->dispatch->bindings[i];
+    for (uint32_t i = 0; i < r->dispatch.n_bindings; i++) {
+        const HeddleBinding *x = &r->dispatch.bindings[i];
         if (x->set == b->set && x->binding == b->binding)
             given = x;
     }
     if (!given || (local ? !given->size || given->value || given->buffer : !given->value)) {
-        diag(r->sink, DIAG_ERROR, NULL, NULL, local
+        diag(&r->sink, DIAG_ERROR, NULL, NULL, local
              ? "argument %u of the kernel is workgroup memory: it needs a size"
              : "argument %u of the kernel is a value: it needs one", b->binding);
         return false;
     }
     /* of three components, that many are enough */
     if (!local && given->size != b->static_size && given->size * 4 != b->static_size * 3) {
-        diag(r->sink, DIAG_ERROR, NULL, NULL,
+        diag(&r->sink, DIAG_ERROR, NULL, NULL,
              "argument %u of the kernel has %llu bytes, %llu are given", b->binding,
              (unsigned long long)b->static_size, (unsigned long long)given->size);
         return false;
     }
-    **out = (DeviceBinding){ (void *)given->value, given->size };
+    **out = (DeviceBinding){ local ? NULL : arena_copy(&r->scratch, given->value, given->size),
+                             given->size };
     return true;
 }
 
 static bool bind(Run *r, const HeddleBindingInfo *b, DeviceBinding **out, uint32_t *count)
 {
-    const HeddleDispatch *d = r->dispatch;
+    const HeddleDispatch *d = &r->dispatch;
     bool good = true;
     if (b->kind == HEDDLE_BINDING_VALUE || b->kind == HEDDLE_BINDING_LOCAL)
         return give(r, b, out, count);
     if (b->kind == HEDDLE_BINDING_IMAGE) {
-        diag(r->sink, DIAG_ERROR, NULL, NULL, "%s is an image or a sampler, which only the Vulkan "
+        diag(&r->sink, DIAG_ERROR, NULL, NULL, "%s is an image or a sampler, which only the Vulkan "
              "driver can bind", describe(r, b, 0));
         return false;
     }
@@ -113,7 +106,7 @@ static bool bind(Run *r, const HeddleBindingInfo *b, DeviceBinding **out, uint32
             continue;
         if (b->count == UINT32_MAX && *count) /* holes in an unbounded array are the caller's */
             continue;
-        diag(r->sink, DIAG_ERROR, NULL, NULL, "no buffer is bound to %s", describe(r, b, i));
+        diag(&r->sink, DIAG_ERROR, NULL, NULL, "no buffer is bound to %s", describe(r, b, i));
         return false;
     }
     return true;
@@ -121,10 +114,10 @@ static bool bind(Run *r, const HeddleBindingInfo *b, DeviceBinding **out, uint32
 
 static bool bind_push(Run *r, DeviceDispatch *x)
 {
-    const HeddleDispatch *d = r->dispatch;
+    const HeddleDispatch *d = &r->dispatch;
     uint64_t size = r->kernel->info->push_size;
     if (d->push_size < size || (size && !d->push)) {
-        diag(r->sink, DIAG_ERROR, NULL, NULL,
+        diag(&r->sink, DIAG_ERROR, NULL, NULL,
              "the kernel has %llu bytes of push constants, %zu are given",
              (unsigned long long)size, d->push ? d->push_size : 0);
         return false;
@@ -138,13 +131,12 @@ static bool bind_push(Run *r, DeviceDispatch *x)
 
 /* The descriptors of each binding of the kernel's, in the order of the device's slots. A slot that
  * the kernel's reflection does not name is a variable that no code uses: it has empty buffers. */
-static void order_slots(const Run *r, Arena *scratch, DeviceBinding *const *bound,
-                        const uint32_t *n_bound, DeviceDispatch *x)
+static void order_slots(Run *r)
 {
     const HeddleKernelInfo *info = r->kernel->info;
-    const DeviceKernel *k = x->kernel;
-    const DeviceBinding **slots = NEW_ARRAY(scratch, const DeviceBinding *, k->n_slots);
-    uint32_t *counts = NEW_ARRAY(scratch, uint32_t, k->n_slots);
+    const DeviceKernel *k = r->kernel->code;
+    const DeviceBinding **slots = NEW_ARRAY(&r->scratch, const DeviceBinding *, k->n_slots);
+    uint32_t *counts = NEW_ARRAY(&r->scratch, uint32_t, k->n_slots);
     for (uint32_t n = 0; n < k->n_slots; n++) {
         const DeviceSlot *slot = &k->slots[n];
         uint32_t i = 0;
@@ -152,11 +144,11 @@ static void order_slots(const Run *r, Arena *scratch, DeviceBinding *const *boun
                                         info->bindings[i].binding != slot->binding))
             i++;
         bool used = i < info->n_bindings;
-        counts[n] = used ? n_bound[i] : slot->count == UINT32_MAX ? 1 : MAX(slot->count, 1);
-        slots[n] = used ? bound[i] : NEW_ARRAY(scratch, DeviceBinding, counts[n]);
+        counts[n] = used ? r->n_bound[i] : slot->count == UINT32_MAX ? 1 : MAX(slot->count, 1);
+        slots[n] = used ? r->bound[i] : NEW_ARRAY(&r->scratch, DeviceBinding, counts[n]);
     }
-    x->slots = slots;
-    x->counts = counts;
+    r->x.slots = slots;
+    r->x.counts = counts;
 }
 
 /* ---- sizes of OpenCL dispatches -------------------------------------------------------------- */
@@ -173,7 +165,7 @@ static uint32_t chosen_size(uint32_t global)
 
 static bool size_opencl(Run *r, DeviceDispatch *b)
 {
-    const HeddleDispatch *d = r->dispatch;
+    const HeddleDispatch *d = &r->dispatch;
     const uint32_t *own = r->kernel->info->local_size;
     bool open = !own[0] && !own[1] && !own[2], chosen = open && !d->local_size[0];
     for (int k = 0; k < 3; k++) {
@@ -188,7 +180,7 @@ static bool size_opencl(Run *r, DeviceDispatch *b)
         b->global_size[k] = global;
         b->groups[k] = (uint32_t)(((uint64_t)global + b->local_size[k] - 1) / b->local_size[k]);
         if (!open && global % b->local_size[k]) {
-            diag(r->sink, DIAG_ERROR, NULL, NULL,
+            diag(&r->sink, DIAG_ERROR, NULL, NULL,
                  "%u invocations in %c are no multiple of the workgroup's size %u, which the "
                  "kernel was compiled for", global, "xyz"[k], b->local_size[k]);
             return false;
@@ -224,18 +216,17 @@ static void consider(Neighbour *best, const HeddleBindingInfo *info, const Devic
 }
 
 /* Says which of the kernel's buffers the address is beside. */
-static void note_neighbour(const Run *r, DeviceBinding *const *bound, const uint32_t *n_bound,
-                           uint64_t address)
+static void note_neighbour(Run *r)
 {
     Neighbour best = { .away = INT64_C(1) << 32 };  /* as far as nothing is beside an array */
     for (uint32_t i = 0; i < r->kernel->info->n_bindings; i++) {
         const HeddleBindingInfo *info = &r->kernel->info->bindings[i];
         bool buffer = info->kind == HEDDLE_BINDING_STORAGE || info->kind == HEDDLE_BINDING_UNIFORM;
-        for (uint32_t n = 0; buffer && n < n_bound[i]; n++)
-            consider(&best, info, &bound[i][n], address);
+        for (uint32_t n = 0; buffer && n < r->n_bound[i]; n++)
+            consider(&best, info, &r->bound[i][n], r->x.fault.address);
     }
     if (best.info)
-        diag(r->sink, DIAG_NOTE, NULL, NULL,
+        diag(&r->sink, DIAG_NOTE, NULL, NULL,
              "that would be byte %lld of set %u, binding %u ('%s'), which has %llu bytes",
              (long long)best.offset, best.info->set, best.info->binding, best.info->name,
              (unsigned long long)best.size);
@@ -256,50 +247,81 @@ static HeddleStats stats_of(const uint64_t *from)
 
 /* ---- a dispatch ------------------------------------------------------------------------------ */
 
-static HeddleResult run(void *user)
+static HeddleResult prepare(void *user)
 {
     Run *r = user;
     const HeddleKernelInfo *info = r->kernel->info;
-    const HeddleDispatch *d = r->dispatch;
-    DeviceBase *device = r->kernel->device->base;
-    DeviceDispatch x = { .kernel = r->kernel->code, .max_threads = d->max_threads,
-                         .interleave = d->interleave, .seed = d->seed, .budget = d->budget,
-                         .print = d->print ? print_words_of : NULL, .user = (void *)d };
+    const HeddleDispatch *d = &r->dispatch;
+    DeviceDispatch *x = &r->x;
+    *x = (DeviceDispatch){ .kernel = r->kernel->code, .max_threads = d->max_threads,
+                           .interleave = d->interleave, .seed = d->seed, .budget = d->budget,
+                           .print = d->print ? print_words_of : NULL, .user = &r->dispatch };
     for (int i = 0; i < 3; i++)
-        x.groups[i] = MAX(d->groups[i], 1);
-    memcpy(x.base_group, d->base_group, sizeof x.base_group);
-    memcpy(x.global_offset, d->global_offset, sizeof x.global_offset);
-    DeviceBinding **bound = NEW_ARRAY(&r->scratch, DeviceBinding *, info->n_bindings);
-    uint32_t *n_bound = NEW_ARRAY(&r->scratch, uint32_t, info->n_bindings);
+        x->groups[i] = MAX(d->groups[i], 1);
+    memcpy(x->base_group, d->base_group, sizeof x->base_group);
+    memcpy(x->global_offset, d->global_offset, sizeof x->global_offset);
+    r->bound = NEW_ARRAY(&r->scratch, DeviceBinding *, info->n_bindings);
+    r->n_bound = NEW_ARRAY(&r->scratch, uint32_t, info->n_bindings);
     bool good = true;
     for (uint32_t i = 0; i < info->n_bindings; i++)
-        good &= bind(r, &info->bindings[i], &bound[i], &n_bound[i]);
-    if (!bind_push(r, &x) || !good)
+        good &= bind(r, &info->bindings[i], &r->bound[i], &r->n_bound[i]);
+    if (!bind_push(r, x) || !good)
         return HEDDLE_ERROR_BINDING;
-    if (r->kernel->opencl && !size_opencl(r, &x))
+    if (r->kernel->opencl && !size_opencl(r, x))
         return HEDDLE_ERROR_ARGUMENT;
-    order_slots(r, &r->scratch, bound, n_bound, &x);
-    double start = clock_seconds();
-    HeddleResult result = device->ops->dispatch(device, &x, &r->scratch, r->sink);
-    r->report->seconds = clock_seconds() - start;
-    r->report->stats = stats_of(x.stats);
-    if (result && x.fault.address)
-        note_neighbour(r, bound, n_bound, x.fault.address);
-    return result;
+    order_slots(r);
+    return HEDDLE_OK;
 }
+
+HeddleResult run_prepare(Run *r, HeddleKernel *kernel, const HeddleDispatch *dispatch,
+                         HeddleLog *log)
+{
+    r->kernel = kernel;
+    r->sink = log_sink(log);
+    if (!sized_read(&sized_dispatch, dispatch, &r->dispatch, log))
+        return HEDDLE_ERROR_ARGUMENT;
+    if (!kernel || !dispatch || (r->dispatch.n_bindings && !r->dispatch.bindings))
+        return log_fail(log, HEDDLE_ERROR_ARGUMENT,
+                        "a dispatch without a kernel, or whose bindings are NULL");
+    HeddleResult result = log_guarded(log, &r->scratch, prepare, r);
+    return result ? log_failed_stage(&r->sink, log, result, "preparing a dispatch") : HEDDLE_OK;
+}
+
+static HeddleResult execute(void *user)
+{
+    Run *r = user;
+    DeviceBase *device = r->kernel->device->base;
+    return device->ops->dispatch(device, &r->x, &r->scratch, &r->sink);
+}
+
+HeddleResult run_execute(Run *r, HeddleLog *log)
+{
+    return log_guarded(log, &r->scratch, execute, r);
+}
+
+HeddleResult run_report(Run *r, HeddleResult result, HeddleReport *report, HeddleLog *log)
+{
+    const DeviceDispatch *x = &r->x;
+    HeddleReport all = { .seconds = 1e-9 * (double)(x->end_ns - x->start_ns),
+                         .start = 1e-9 * (double)x->start_ns, .end = 1e-9 * (double)x->end_ns,
+                         .stats = stats_of(x->stats) };
+    if (result && x->fault.address)
+        note_neighbour(r);
+    sized_write(&sized_report, report, &all, log);
+    return result ? log_failed_stage(&r->sink, log, result, "running the kernel") : HEDDLE_OK;
+}
+
+void run_free(Run *r) { arena_free(&r->scratch); }
 
 HeddleResult heddle_dispatch(HeddleKernel *kernel, const HeddleDispatch *dispatch,
                              HeddleReport *report, HeddleLog *log)
 {
-    HeddleReport unused;
-    if (!kernel || !dispatch || (dispatch->n_bindings && !dispatch->bindings))
-        return log_fail(log, HEDDLE_ERROR_ARGUMENT,
-                        "heddle_dispatch: kernel, dispatch or its bindings is NULL");
-    DiagSink sink = log_sink(log);
-    Run r = { .kernel = kernel, .dispatch = dispatch, .report = report ? report : &unused,
-              .sink = &sink };
-    *r.report = (HeddleReport){ 0 };
-    HeddleResult result = log_guarded(log, &r.scratch, run, &r);
-    arena_free(&r.scratch);
-    return result ? log_failed_stage(&sink, log, result, "running the kernel") : HEDDLE_OK;
+    Run r = { 0 };
+    if (!sized_check(&sized_report, report, log))
+        return HEDDLE_ERROR_ARGUMENT;
+    HeddleResult result = run_prepare(&r, kernel, dispatch, log);
+    if (!result)
+        result = run_report(&r, run_execute(&r, log), report, log);
+    run_free(&r);
+    return result;
 }

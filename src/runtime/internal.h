@@ -50,6 +50,43 @@ uint32_t module_subgroup_size(const HeddleModule *m, const char *entry);
 /* For passes whose result is written; NULL after reporting an error. */
 SpvModule *module_copy(Arena *arena, const HeddleModule *m, DiagSink *sink);
 
+/* ---- sized.c: structs of the public header that grow ----------------------------------------- */
+
+typedef struct Sized {
+    const char *name;
+    size_t first, now;              /* bytes in 0.2, and of what this library knows */
+} Sized;
+extern const Sized sized_device_options, sized_matrix_layout, sized_module_options,
+    sized_pipeline_options, sized_kernel_options, sized_dispatch, sized_report, sized_comparison;
+/* Copies the caller's (may be NULL) to one of this library's, with zeros for what it has not. False
+ * after reporting. */
+bool sized_read(const Sized *s, const void *from, void *to, HeddleLog *log);
+/* Copies to the caller's (may be NULL) what it has room for. False after reporting. */
+bool sized_write(const Sized *s, void *to, const void *from, HeddleLog *log);
+/* Whether that will work. */
+bool sized_check(const Sized *s, const void *given, HeddleLog *log);
+
+/* ---- dispatch.c ------------------------------------------------------------------------------ */
+
+/* A dispatch from its submission to its end. */
+typedef struct Run {
+    Arena scratch;
+    HeddleKernel *kernel;
+    HeddleDispatch dispatch;        /* the caller's; what it points to is copied to `x` or bound */
+    DeviceBinding **bound;          /* by the kernel's bindings: the descriptors of each */
+    uint32_t *n_bound;
+    DeviceDispatch x;
+    DiagSink sink;
+} Run;
+/* Makes a zeroed Run ready to be carried out. run_free also after a failure. */
+HeddleResult run_prepare(Run *r, HeddleKernel *kernel, const HeddleDispatch *dispatch,
+                         HeddleLog *log);
+/* On this thread, to its end. */
+HeddleResult run_execute(Run *r, HeddleLog *log);
+/* Tells what came of it. */
+HeddleResult run_report(Run *r, HeddleResult result, HeddleReport *report, HeddleLog *log);
+void run_free(Run *r);
+
 /* ---- devices.c ------------------------------------------------------------------------------- */
 
 /* The devices there are, by HeddleDeviceKind. */

@@ -217,22 +217,22 @@ HeddleResult heddle_kernel_new(HeddleDevice *device, const HeddleModule *module,
                                const HeddleKernelOptions *options, HeddleKernel **out,
                                HeddleLog *log)
 {
-    static const HeddleKernelOptions defaults;
-    const HeddleKernelOptions *o = options ? options : &defaults;
+    HeddleKernelOptions own;
     if (out)
         *out = NULL;
+    if (!sized_read(&sized_kernel_options, options, &own, log))
+        return HEDDLE_ERROR_ARGUMENT;
+    const HeddleKernelOptions *o = &own;
     if (!device || !module || !out || (o->n_specs && !o->specs))
         return log_fail(log, HEDDLE_ERROR_ARGUMENT,
                         "heddle_kernel_new: device, module, out or specs is NULL");
-    HeddleKernelOptions sized = *o;
     uint32_t made_for = module_subgroup_size(module, o->entry);
     if (made_for && o->subgroup_size && o->subgroup_size != made_for)
         return log_fail(log, HEDDLE_ERROR_ARGUMENT,
                         "the kernel was compiled for subgroups of %u, not %u", made_for,
                         o->subgroup_size);
     if (made_for)
-        sized.subgroup_size = made_for;
-    o = &sized;
+        own.subgroup_size = made_for;
     HeddleResult r = refuse(device, o, log);
     if (r)
         return r;

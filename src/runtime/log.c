@@ -109,6 +109,7 @@ static void report(void *user, const Diag *diag)
     char *text = need > sizeof fixed ? malloc(need) : NULL;
     if (text) diag_format(diag, text, need);
     HeddleDiagnostic d = {
+        .struct_size = sizeof d,
         .severity = diag->severity == DIAG_ERROR     ? HEDDLE_ERROR
                     : diag->severity == DIAG_WARNING ? HEDDLE_WARNING
                                                      : HEDDLE_NOTE,
@@ -127,6 +128,18 @@ static void report(void *user, const Diag *diag)
     bool kept = keep(log, &d);
     if (log->report) log->report(log->user, kept ? log->entries[log->count - 1] : &d);
     free(text);
+}
+
+void log_move(HeddleLog *to, HeddleLog *from)
+{
+    for (size_t i = 0; to && i < from->count; i++) {
+        const HeddleDiagnostic *d = from->entries[i];
+        to->errors += d->severity == HEDDLE_ERROR;
+        bool kept = keep(to, d);
+        if (to->report)
+            to->report(to->user, kept ? to->entries[to->count - 1] : d);
+    }
+    heddle_log_clear(from);
 }
 
 DiagSink log_sink(HeddleLog *log)

@@ -274,16 +274,17 @@ HeddleResult heddle_module_new(const void *data, size_t size, const char *name,
                                const HeddleModuleOptions *options, HeddleModule **out,
                                HeddleLog *log)
 {
-    static const HeddleModuleOptions defaults;
-    const HeddleModuleOptions *o = options ? options : &defaults;
+    HeddleModuleOptions o;
     if (out)
         *out = NULL;
-    if (!data || !out || (unsigned)o->language >= HEDDLE_N_LANGUAGES)
+    if (!sized_read(&sized_module_options, options, &o, log))
+        return HEDDLE_ERROR_ARGUMENT;
+    if (!data || !out || (unsigned)o.language >= HEDDLE_N_LANGUAGES)
         return log_fail(log, HEDDLE_ERROR_ARGUMENT,
                         "heddle_module_new: data or out is NULL, or the language is unknown");
     DiagSink sink = log_sink(log);
-    Load l = { .data = data, .size = size, .name = name ? name : "module", .options = o,
-               .language = o->language, .sink = &sink };
+    Load l = { .data = data, .size = size, .name = name ? name : "module", .options = &o,
+               .language = o.language, .sink = &sink };
     if (!l.language)
         l.language = heddle_language_of(data, size, name);
     if (!l.language) {
@@ -295,7 +296,7 @@ HeddleResult heddle_module_new(const void *data, size_t size, const char *name,
     l.module = calloc(1, sizeof *l.module);
     if (!l.module)
         return log_fail(log, HEDDLE_ERROR_MEMORY, "out of memory");
-    l.module->unchecked = o->unchecked;
+    l.module->unchecked = o.unchecked;
     HeddleResult r = log_guarded(log, &l.module->arena, load, &l);
     if (r) {
         heddle_module_free(l.module);
@@ -409,14 +410,16 @@ static HeddleResult translate(void *user)
 HeddleResult heddle_opencl_from_file(const char *path, const HeddleModuleOptions *options,
                                      HeddleOpenclForm form, char **text, HeddleLog *log)
 {
-    static const HeddleModuleOptions defaults;
+    HeddleModuleOptions own;
     if (text)
         *text = NULL;
+    if (!sized_read(&sized_module_options, options, &own, log))
+        return HEDDLE_ERROR_ARGUMENT;
     if (!path || !text || (unsigned)form >= HEDDLE_N_OPENCL_FORMS)
         return log_fail(log, HEDDLE_ERROR_ARGUMENT,
                         "heddle_opencl_from_file: path or text is NULL, or the form is unknown");
     DiagSink sink = log_sink(log);
-    Translation t = { .options = options ? options : &defaults, .form = form, .sink = &sink };
+    Translation t = { .options = &own, .form = form, .sink = &sink };
     size_t size;
     char *data = file_read(path, &size, &sink);
     if (!data)
@@ -458,15 +461,17 @@ static HeddleResult rewrite(void *user)
 HeddleResult heddle_mlir_from_file(const char *path, const HeddleModuleOptions *options,
                                    HeddleMlirForm form, char **text, HeddleLog *log)
 {
-    static const HeddleModuleOptions defaults;
+    HeddleModuleOptions own;
     if (text)
         *text = NULL;
+    if (!sized_read(&sized_module_options, options, &own, log))
+        return HEDDLE_ERROR_ARGUMENT;
     if (!path || !text || (unsigned)form >= HEDDLE_N_MLIR_FORMS)
         return log_fail(log, HEDDLE_ERROR_ARGUMENT,
                         "heddle_mlir_from_file: path or text is NULL, or the form is unknown");
     DiagSink sink = log_sink(log);
     Rewrite r = { .path = strcmp(path, "-") ? path : "standard input", .form = form,
-                  .options = options ? options : &defaults, .sink = &sink };
+                  .options = &own, .sink = &sink };
     char *data = file_read(path, &r.size, &sink);
     if (!data)
         return HEDDLE_ERROR_IO;

@@ -75,14 +75,16 @@ HeddleResult heddle_module_pipeline(const HeddleModule *module,
                                     const HeddlePipelineOptions *options, HeddleModule **out,
                                     HeddleLog *log)
 {
-    static const HeddlePipelineOptions defaults;
+    HeddlePipelineOptions own;
     if (out)
         *out = NULL;
-    if (!module || !out || (options && options->n_specs && !options->specs))
+    if (!sized_read(&sized_pipeline_options, options, &own, log))
+        return HEDDLE_ERROR_ARGUMENT;
+    if (!module || !out || (own.n_specs && !own.specs))
         return log_fail(log, HEDDLE_ERROR_ARGUMENT,
                         "heddle_module_pipeline: module, out or options->specs is NULL");
     DiagSink sink = log_sink(log);
-    Pipelining p = { .from = module, .options = options ? options : &defaults, .out = out,
+    Pipelining p = { .from = module, .options = &own, .out = out,
                      .log = log, .sink = &sink };
     HeddleResult r = log_guarded(log, &p.arena, transform, &p);
     arena_free(&p.arena);

@@ -420,6 +420,7 @@ HeddleKernelInfo *reflect(Arena *arena, SpvModule *m, const SpvEntryPoint *e)
     r.extent = NEW_ARRAY(arena, uint64_t, m->bound);
     r.root = NEW_ARRAY(arena, SpvId, m->bound);
     HeddleKernelInfo *info = NEW(arena, HeddleKernelInfo);
+    info->struct_size = sizeof *info;
     info->entry = arena_strdup(arena, e->name);
     for (int i = 0; i < 3; i++)
         info->local_size[i] = e->local_size[i];

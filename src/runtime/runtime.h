@@ -12,6 +12,8 @@
 
 /* A sink for one API call. Each call has its own, so that the limit on errors is a call's. */
 DiagSink log_sink(HeddleLog *log);
+/* Reports to `to` (may be NULL) what `from` has kept, and clears that. */
+void log_move(HeddleLog *to, HeddleLog *from);
 /* Reports an error without a position and returns `result`. */
 HeddleResult log_fail(HeddleLog *log, HeddleResult result, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* Runs work(user) so that running out of memory in `arena` ends it: reported,

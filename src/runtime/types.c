@@ -187,44 +187,109 @@ static const HeddleFlexibleShape flexible[] = {
 
 /* clang-format on */
 
-const HeddleFlexibleShape *heddle_flexible_shapes(size_t *count)
+const HeddleFlexibleShape *heddle_flexible_shapes(const HeddleDevice *device, size_t *count)
 {
-    *count = COUNT_OF(flexible);
-    return flexible;
+    const DeviceInfo *own = device ? &device->base->info : NULL;
+    bool all = !own || !own->flexible_shapes;
+    *count = all ? COUNT_OF(flexible) : own->n_flexible_shapes;
+    return all ? flexible : own->flexible_shapes;
 }
 
-const HeddleMatrixShape *heddle_matrix_shapes(size_t *count)
+const HeddleMatrixShape *heddle_matrix_shapes(const HeddleDevice *device, size_t *count)
 {
-    *count = COUNT_OF(shapes);
-    return shapes;
+    const DeviceInfo *own = device ? &device->base->info : NULL;
+    bool all = !own || !own->shapes;
+    *count = all ? COUNT_OF(shapes) : own->n_shapes;
+    return all ? shapes : own->shapes;
 }
 
 /* ---- ownership ------------------------------------------------------------------------------- */
 
-/* Element e of lane l is element e * W + l of the row-major matrix. */
-
-uint32_t heddle_matrix_length(uint32_t rows, uint32_t columns, uint32_t subgroup_size)
+/* False: there is none, or it is empty. */
+static bool read_layout(const HeddleMatrixLayout *given, HeddleMatrixLayout *m)
 {
-    uint64_t n = (uint64_t)rows * columns;
-    return subgroup_size ? (uint32_t)((n + subgroup_size - 1) / subgroup_size) : 0;
+    return given && sized_read(&sized_matrix_layout, given, m, NULL) && m->rows && m->columns &&
+           m->subgroup_size;
 }
 
-bool heddle_matrix_position(uint32_t rows, uint32_t columns, uint32_t subgroup_size, uint32_t lane,
-                            uint32_t element, uint32_t *row, uint32_t *column)
+/* Element e of lane l is element e * W + l of the row-major matrix, unless the device says else. */
+static bool position(const HeddleDevice *d, const HeddleMatrixLayout *m, uint32_t lane,
+                     uint32_t element, uint32_t at[2])
 {
-    uint64_t linear = (uint64_t)element * subgroup_size + lane;
-    if (lane >= subgroup_size || linear >= (uint64_t)rows * columns) return false;
-    *row = (uint32_t)(linear / columns);
-    *column = (uint32_t)(linear % columns);
+    if (lane >= m->subgroup_size)
+        return false;
+    if (d && d->base->ops->matrix_position)
+        return d->base->ops->matrix_position(d->base, m, lane, element, &at[0], &at[1]);
+    uint64_t linear = (uint64_t)element * m->subgroup_size + lane;
+    if (linear >= (uint64_t)m->rows * m->columns)
+        return false;
+    at[0] = (uint32_t)(linear / m->columns);
+    at[1] = (uint32_t)(linear % m->columns);
     return true;
 }
 
-bool heddle_matrix_owner(uint32_t rows, uint32_t columns, uint32_t subgroup_size, uint32_t row,
+static bool any_has(const HeddleDevice *d, const HeddleMatrixLayout *m, uint32_t element)
+{
+    uint32_t at[2];
+    for (uint32_t lane = 0; lane < m->subgroup_size; lane++) {
+        if (position(d, m, lane, element, at))
+            return true;
+    }
+    return false;
+}
+
+uint32_t heddle_matrix_length(const HeddleDevice *device, const HeddleMatrixLayout *matrix)
+{
+    HeddleMatrixLayout m;
+    uint32_t n = 0;
+    if (!read_layout(matrix, &m))
+        return 0;
+    if (!device || !device->base->ops->matrix_position)
+        return (uint32_t)(((uint64_t)m.rows * m.columns + m.subgroup_size - 1) / m.subgroup_size);
+    while (any_has(device, &m, n))
+        n++;
+    return n;
+}
+
+bool heddle_matrix_position(const HeddleDevice *device, const HeddleMatrixLayout *matrix,
+                            uint32_t lane, uint32_t element, uint32_t *row, uint32_t *column)
+{
+    HeddleMatrixLayout m;
+    uint32_t at[2];
+    if (!read_layout(matrix, &m) || !position(device, &m, lane, element, at))
+        return false;
+    *row = at[0];
+    *column = at[1];
+    return true;
+}
+
+/* A device's own layout is searched: matrices are small, and nobody asks for speed. */
+static bool search(const HeddleDevice *d, const HeddleMatrixLayout *m, const uint32_t of[2],
+                   uint32_t *lane, uint32_t *element)
+{
+    for (uint32_t e = 0; any_has(d, m, e); e++) {
+        for (uint32_t l = 0; l < m->subgroup_size; l++) {
+            uint32_t at[2];
+            if (!position(d, m, l, e, at) || at[0] != of[0] || at[1] != of[1])
+                continue;
+            *lane = l;
+            *element = e;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool heddle_matrix_owner(const HeddleDevice *device, const HeddleMatrixLayout *matrix, uint32_t row,
                          uint32_t column, uint32_t *lane, uint32_t *element)
 {
-    if (row >= rows || column >= columns || !subgroup_size) return false;
-    uint64_t linear = (uint64_t)row * columns + column;
-    *lane = (uint32_t)(linear % subgroup_size);
-    *element = (uint32_t)(linear / subgroup_size);
+    HeddleMatrixLayout m;
+    if (!read_layout(matrix, &m) || row >= m.rows || column >= m.columns)
+        return false;
+    if (device && device->base->ops->matrix_position)
+        return search(device, &m, (const uint32_t[2]){ row, column }, lane, element);
+    uint64_t linear = (uint64_t)row * m.columns + column;
+    *lane = (uint32_t)(linear % m.subgroup_size);
+    *element = (uint32_t)(linear / m.subgroup_size);
     return true;
 }

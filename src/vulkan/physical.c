@@ -438,7 +438,7 @@ static VkResult list_shapes(VkPhysicalDevice device, uint32_t *count, void *out,
 {
     const Config *config = &Physical_of(device)->instance->config;
     size_t all;
-    const HeddleMatrixShape *shapes = heddle_matrix_shapes(&all);
+    const HeddleMatrixShape *shapes = heddle_matrix_shapes(Physical_of(device)->heddle, &all);
     uint32_t n = 0;
     for (size_t i = 0; i < all; i++) {
         if (!wanted(config, &shapes[i]))
@@ -496,7 +496,7 @@ hv_GetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV(
 {
     (void)device;
     size_t all;
-    const HeddleFlexibleShape *shapes = heddle_flexible_shapes(&all);
+    const HeddleFlexibleShape *shapes = heddle_flexible_shapes(Physical_of(device)->heddle, &all);
     uint32_t n = 0;
     for (size_t i = 0; i < all; i++) {
         const HeddleFlexibleShape *s = &shapes[i];
@@ -524,7 +524,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_GetPhysicalDeviceCooperativeMatrixProperties2E
 {
     (void)device;
     size_t all;
-    const HeddleFlexibleShape *s = heddle_flexible_shapes(&all);
+    const HeddleFlexibleShape *s = heddle_flexible_shapes(Physical_of(device)->heddle, &all);
     bool saturating = info->flags & VK_COOPERATIVE_MATRIX_SATURATING_ACCUMULATION_BIT_EXT;
     bool fits = info->scope == VK_SCOPE_SUBGROUP_KHR || (info->scope == VK_SCOPE_WORKGROUP_KHR &&
                                                          info->invocations <= MAX_INVOCATIONS);

@@ -38,7 +38,7 @@ typedef struct Path {
 static bool path_open(Path *p)
 {
     DiagSink sink = { 0 };
-    return cpu_target(&p->target, NULL, &sink) && (p->device = cpu_device_new(1, &sink));
+    return cpu_target(&p->target, NULL, &sink) && (p->device = cpu_device_new(1, true, &sink));
 }
 
 static inline void path_close(Path *p)

@@ -211,7 +211,7 @@ static bool run_cpu(const SpvModule *m, uint32_t subgroup, DeviceBinding buffers
     PassOptions passes = { .optimise = true };
     CpuOptions o = { .subgroup_size = subgroup, .optimise = true, .robust = subgroup == 8 };
     CpuKernel *k = cpu_compile(m, &target, &passes, &o, sink);
-    CpuDevice *device = cpu_device_new(1, sink);
+    CpuDevice *device = cpu_device_new(1, true, sink);
     const DeviceBinding *bound[MAX_VARIABLES];
     uint32_t counts[MAX_VARIABLES];
     for (uint32_t s = 0; k && s < k->n_slots; s++) {

@@ -15,5 +15,6 @@ int main(void)
     printf("heddle %s on %s\n", heddle_version(), heddle_device_info(device)->name);
     heddle_device_free(device);
     heddle_log_free(log);
-    return heddle_matrix_length(16, 16, 32) != 8;
+    HeddleMatrixLayout m = { .rows = 16, .columns = 16, .subgroup_size = 32 };
+    return heddle_matrix_length(NULL, &m) != 8;
 }

@@ -260,7 +260,7 @@ static uint32_t count(const char *text, size_t size, const char *what)
 static bool run_cpu(Loop *l, const SpvModule *m, const uint32_t *push, uint32_t *prefetches)
 {
     CpuTarget target;
-    CpuDevice *device = cpu_device_new(1, &l->diags.sink);
+    CpuDevice *device = cpu_device_new(1, true, &l->diags.sink);
     PassOptions passes = { .optimise = true };
     CpuOptions o = { .subgroup_size = l->subgroup_size, .optimise = true, .emit = CPU_EMIT_LLVM };
     if (!device || !cpu_target(&target, NULL, &l->diags.sink))

@@ -48,6 +48,7 @@ struct CpuDevice {
     uint32_t n_workers, sleeping, spinning;
     atomic_uint epoch;          /* counts the jobs queued: what idle threads watch */
     bool stop;
+    bool faults;                /* become errors: the process has its handlers for us */
     const CpuTuning *tuning;
     uint32_t l2_bytes;
 };
@@ -465,7 +466,7 @@ static uint32_t cores(void)
     return n > 0 ? (uint32_t)n : 1;
 }
 
-CpuDevice *cpu_device_new(uint32_t threads, DiagSink *sink)
+CpuDevice *cpu_device_new(uint32_t threads, bool faults, DiagSink *sink)
 {
     uint32_t n = MIN(threads ? threads : cores(), 4096) - 1;
     CpuDevice *d = calloc(1, sizeof *d);
@@ -482,7 +483,9 @@ CpuDevice *cpu_device_new(uint32_t threads, DiagSink *sink)
     pthread_cond_init(&d->done, NULL);
     d->tuning = cpu_host_tuning();
     d->l2_bytes = cpu_host_l2_bytes(d->tuning);
-    fault_catch();
+    d->faults = faults;
+    if (faults)
+        fault_catch();
     for (; d->n_workers < n; d->n_workers++) {
         int error = thread_start(&d->workers[d->n_workers], NULL, "heddle worker", worker_main, d);
         if (error) {
@@ -516,7 +519,8 @@ void cpu_device_free(CpuDevice *d)
     pthread_mutex_destroy(&d->print_lock);
     pthread_cond_destroy(&d->work);
     pthread_cond_destroy(&d->done);
-    fault_catch_no_more();
+    if (d->faults)
+        fault_catch_no_more();
     free(d->workers);
     free(d);
 }

@@ -21,7 +21,7 @@ static bool dispatch_with(CpuDevice *d, CpuDispatch *x, DiagSink *sink)
 static bool dispatch_on(uint32_t threads, CpuDispatch *x)
 {
     TestDiags diags = TEST_DIAGS(diags);
-    CpuDevice *d = cpu_device_new(threads, &diags.sink);
+    CpuDevice *d = cpu_device_new(threads, true, &diags.sink);
     if (!d)
         return false;
     bool ok = dispatch_with(d, x, &diags.sink) && diags.len == 0;
@@ -91,7 +91,7 @@ TEST(every_workgroup_runs_once)
                         .shared_bytes = 100, .frame_bytes = 1000, .stack_bytes = 8192};
     for (uint32_t threads = 1; threads <= 3; threads++) {
         TestDiags diags = TEST_DIAGS(diags);
-        CpuDevice *d = cpu_device_new(threads, &diags.sink);
+        CpuDevice *d = cpu_device_new(threads, true, &diags.sink);
         REQUIRE(d);
         CHECK_EQ_U64(cpu_device_threads(d), threads);
         for (uint32_t i = 0; i < COUNT_OF(grids) * COUNT_OF(interleaves); i++) {
@@ -268,7 +268,7 @@ static void nothing(CpuEnv *env)
 TEST(impossible_dispatches_are_diagnostics)
 {
     TestDiags d = TEST_DIAGS(d);
-    CpuDevice *device = cpu_device_new(2, &d.sink);
+    CpuDevice *device = cpu_device_new(2, true, &d.sink);
     REQUIRE(device);
     CpuKernel kernel = {.code = nothing, .subgroup_size = 32, .local_size = {32, 1, 1},
                         .stack_bytes = 4096};
@@ -322,7 +322,7 @@ static void *call_often(void *argument)
 TEST(threads_dispatch_at_once)
 {
     TestDiags d = TEST_DIAGS(d);
-    CpuDevice *device = cpu_device_new(3, &d.sink);
+    CpuDevice *device = cpu_device_new(3, true, &d.sink);
     REQUIRE(device);
     Caller callers[4];
     pthread_t threads[4];
@@ -406,7 +406,7 @@ TEST(a_stray_access_ends_the_dispatch)
                 writes = { 199, 0, (uint32_t *)pages, true };
     for (uint32_t threads = 1; threads <= 3; threads++) {
         TestDiags diags = TEST_DIAGS(diags);
-        CpuDevice *d = cpu_device_new(threads, &diags.sink);
+        CpuDevice *d = cpu_device_new(threads, true, &diags.sink);
         REQUIRE(d);
         for (uint32_t i = 0; i < 3; i++) {
             CpuKernel k = { .code = stray, .subgroup_size = 32, .local_size = { 64, 1, 1 },
@@ -437,7 +437,7 @@ TEST(a_stray_access_seen_by_the_program_first)
     CpuKernel k = { .code = stray, .subgroup_size = 32, .local_size = { 64, 1, 1 },
                     .stack_bytes = 5000, .has_barrier = true };
     TestDiags diags = TEST_DIAGS(diags);
-    CpuDevice *d = cpu_device_new(1, &diags.sink);
+    CpuDevice *d = cpu_device_new(1, true, &diags.sink);
     REQUIRE(d && page != MAP_FAILED);
     sigfillset(&own.sa_mask);
     sigaction(SIGSEGV, &own, &heddles);
@@ -464,7 +464,7 @@ TEST(other_faults_are_the_programs)
     struct sigaction own = { .sa_handler = note }, before, after;
     TestDiags diags = TEST_DIAGS(diags);
     sigaction(SIGSEGV, &own, &before);
-    CpuDevice *d = cpu_device_new(2, &diags.sink);
+    CpuDevice *d = cpu_device_new(2, true, &diags.sink);
     REQUIRE(d);
     char *page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (sigsetjmp(out, 1) == 0)

@@ -273,7 +273,7 @@ TEST(arrays_of_buffers)
             for (uint32_t s = 0; k && s < k->n_slots; s++)
                 slots[s] = k->slots[s].binding ? &bs : as,
                 counts[s] = k->slots[s].binding ? 1 : 3;
-            CpuDevice *device = cpu_device_new(1, &sink);
+            CpuDevice *device = cpu_device_new(1, true, &sink);
             CpuDispatch d = { .kernel = k, .slots = slots, .counts = counts,
                               .groups = { N / 64, 1, 1 } };
             CHECK(k && cpu_dispatch(device, &d, &sink));

@@ -245,7 +245,7 @@ static CpuDevice *the_device(void)
 {
     static CpuDevice *device;
     DiagSink sink = { 0 };
-    return device ? device : (device = cpu_device_new(1, &sink));
+    return device ? device : (device = cpu_device_new(1, true, &sink));
 }
 
 static CpuKernel *compile(const SpvModule *m, const Lanes *of, const char *level, uint32_t subgroup,

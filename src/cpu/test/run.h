@@ -84,7 +84,7 @@ static inline bool run_module(const SpvModule *m, const Run *r)
     if (!cpu_target(&target, NULL, &sink))
         return false;
     if (!device)
-        device = cpu_device_new(1, &sink);
+        device = cpu_device_new(1, true, &sink);
     PassOptions passes = { .optimise = !r->plain };
     CpuOptions options = { .subgroup_size = r->subgroup_size, .robust = r->robust,
                            .optimise = !r->plain,
