@@ -12,6 +12,8 @@
 // RUN: status 2 %heddle run %s --groups 2,x 2>&1 | %filecheck %s --check-prefix=GROUPS
 // RUN: status 2 %heddle run %s --groups 2>&1 | %filecheck %s --check-prefix=VALUE
 // RUN: status 2 %heddle run %s --device gpu 2>&1 | %filecheck %s --check-prefix=DEVICE
+// RUN: status 2 %heddle run %s --device cpu:x 2>&1 | %filecheck %s --check-prefix=ORDINAL
+// RUN: status 1 %heddle run %s --device cpu:1 2>&1 | %filecheck %s --check-prefix=SECOND
 // RUN: status 2 %heddle run %s --global 33 2>&1 | %filecheck %s --check-prefix=GLOBAL
 // RUN: status 2 %heddle compile %s --emit ptx 2>&1 | %filecheck %s --check-prefix=EMIT
 // RUN: status 2 %heddle run 2>&1 | %filecheck %s --check-prefix=NONE
@@ -29,6 +31,8 @@
 // GROUPS: heddle: error: --groups takes X,Y,Z, not '2,x'
 // VALUE: heddle: error: --groups needs a value: --groups X,Y,Z
 // DEVICE: heddle: error: --device takes cpu or reference, not 'gpu'
+// ORDINAL: heddle: error: --device takes cpu or reference, not 'cpu:x'
+// SECOND: error: there is no cpu device with ordinal 1: this machine has 1
 // GLOBAL: heddle: error: --global: 33 is no multiple of 32, the workgroup's size in x
 // EMIT: heddle: error: --emit takes {{.*}}, not 'ptx'
 // NONE: heddle: error: usage: heddle run KERNEL [options]
