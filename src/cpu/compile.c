@@ -6,6 +6,7 @@
  * All memory of a compilation lies in one arena that is freed at the end; what stays is the
  * CpuKernel and the machine code it owns. Running out of memory is a diagnostic.
  */
+#include "cpu/cpu.h"
 #include "cpu/jit/jit.h"
 #include "cpu/matrix/matrix.h"
 

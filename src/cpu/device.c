@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "cpu/cpu.h"
+#include "cpu/gemm/gemm.h"
 #include "cpu/run/fault.h"
 
 typedef struct Cpu {

@@ -4,6 +4,7 @@
  * what follows, so that files cut short or changed are told from whole ones; whether the bytes are
  * of this build and this CPU is for the caller to know.
  */
+#include "cpu/cpu.h"
 #include "cpu/jit/jit.h"
 
 #include <stdlib.h>

@@ -11,7 +11,7 @@
 #ifndef HEDDLE_CPU_GEMM_GEMM_H
 #define HEDDLE_CPU_GEMM_GEMM_H
 
-#include "cpu/cpu.h"
+#include "cpu/machine/machine.h"
 #include "llvm/comp.h"
 
 /* A tile in memory: address of element (0, 0) and the bytes from one row (column-major: column) to
@@ -30,6 +30,9 @@ typedef struct GemmShape {      /* compared as bytes: zero-initialise */
     /* integer: the sum of products is added to C with saturation; steps == 1 */
     bool saturate;
 } GemmShape;
+
+/* engines.c: the instruction sets (CPU_...) of a machine that code makes use of. */
+uint32_t cpu_sets_used(const CpuTarget *t);
 
 typedef struct Gemm Gemm;       /* the kernels of one LLVM module */
 Gemm *gemm_new(Arena *a, LLVMModuleRef module, const CpuTarget *t);

@@ -18,12 +18,12 @@
 #ifndef HEDDLE_CPU_JIT_JIT_H
 #define HEDDLE_CPU_JIT_JIT_H
 
-#include "cpu/cpu.h"
+#include "cpu/machine/kernel.h"
+#include "cpu/machine/machine.h"
 
 #include <llvm-c/Core.h>
 #include <llvm-c/Target.h>
 
-#define CPU_KERNEL_NAME "heddle_kernel"
 
 struct CpuCode;                 /* the memory of one kernel's machine code */
 
@@ -59,7 +59,6 @@ void cpu_without_bfloats(LLVMValueRef function);
 /* ---- symbols.c: the C functions that machine code may call by name ------------------------- */
 
 typedef struct CpuSymbol { const char *name; void (*address)(void); } CpuSymbol;
-#define CPU_CLOCK_NAME "heddle_clock"
 
 extern const CpuSymbol cpu_symbols[];
 extern const uint32_t cpu_n_symbols;

@@ -7,7 +7,7 @@
  * dependencies' symbols are not visible to such a search, and half conversions of the compiler's
  * own support library never are. A name found nowhere is a diagnostic of the kernel that calls it.
  */
-#include "cpu/lanes/image.h"
+#include "cpu/machine/image.h"
 #include "cpu/jit/jit.h"
 #include "llvm/arith.h"
 

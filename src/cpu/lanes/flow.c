@@ -12,7 +12,6 @@
  */
 #include "cpu/lanes/internal.h"
 #include "cpu/lanes/flow.h"
-#include "cpu/jit/jit.h"
 
 #include <stddef.h>
 #include <stdio.h>

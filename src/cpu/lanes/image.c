@@ -6,7 +6,7 @@
  * and calls cpu_image once for all active lanes, or for one where the operands are the same for
  * all.
  */
-#include "cpu/lanes/image.h"
+#include "cpu/machine/image.h"
 #include "cpu/lanes/internal.h"
 
 #include <stddef.h>

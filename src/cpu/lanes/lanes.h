@@ -11,7 +11,8 @@
 #ifndef HEDDLE_CPU_LANES_H
 #define HEDDLE_CPU_LANES_H
 
-#include "cpu/cpu.h"
+#include "cpu/machine/kernel.h"
+#include "cpu/machine/machine.h"
 #include "emit/ops.h"
 #include "emit/target.h"
 

@@ -6,7 +6,7 @@
  * The host's CPU and features are what LLVM detects. A named level is a row of the table below:
  * where the host lacks one of its features, its code can be looked at and not run.
  */
-#include "cpu/cpu.h"
+#include "cpu/machine/machine.h"
 
 #include <llvm-c/Core.h>
 #include <llvm-c/Target.h>

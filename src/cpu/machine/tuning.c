@@ -7,7 +7,7 @@
  * (docs/PERFORMANCE.md, docs/BENCHMARKS.md); P and a number is a design rule of PERFORMANCE. What
  * is called a guess was never varied.
  */
-#include "cpu/cpu.h"
+#include "cpu/machine/machine.h"
 
 /* What all rows have in common so far: only the two x86 machines of the documents were measured. */
 #define EVERYWHERE \

@@ -7,7 +7,8 @@
 #ifndef HEDDLE_CPU_RUN_EXEC_H
 #define HEDDLE_CPU_RUN_EXEC_H
 
-#include "cpu/cpu.h"
+#include "cpu/machine/machine.h"
+#include "cpu/run/run.h"
 #include "cpu/run/fiber.h"
 
 #include <stdatomic.h>

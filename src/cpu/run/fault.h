@@ -10,7 +10,8 @@
 #ifndef HEDDLE_CPU_RUN_FAULT_H
 #define HEDDLE_CPU_RUN_FAULT_H
 
-#include "cpu/cpu.h"
+#include "cpu/machine/machine.h"
+#include "cpu/run/run.h"
 #include "cpu/run/fiber.h"
 
 /* Counted: the first installs the handlers, the last puts back what was there. */

@@ -7,7 +7,7 @@
  * of a float and an extent are exact. Texels outside of an image read as zeros with the format's
  * missing components filled in, and are not written (robustImageAccess2); NULL is an image of none.
  */
-#include "cpu/lanes/image.h"
+#include "cpu/machine/image.h"
 
 #include <float.h>
 #include <math.h>

@@ -2,8 +2,8 @@
  *
  * What the code generator (image.c) and the function that its code calls (sampling.c) agree on.
  */
-#ifndef HEDDLE_CPU_LANES_IMAGE_H
-#define HEDDLE_CPU_LANES_IMAGE_H
+#ifndef HEDDLE_CPU_MACHINE_IMAGE_H
+#define HEDDLE_CPU_MACHINE_IMAGE_H
 
 #include "base/image.h"
 #include "spirv/spirv.h"
