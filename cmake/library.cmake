@@ -21,7 +21,10 @@ foreach(kind IN ITEMS SHARED STATIC)
     set_target_properties(${library} PROPERTIES OUTPUT_NAME heddle LINKER_LANGUAGE C
         VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
 endforeach()
-set_target_properties(heddle_shared PROPERTIES EXPORT_NAME heddle)
+set_target_properties(heddle_shared PROPERTIES EXPORT_NAME heddle
+    LINK_DEPENDS "${PROJECT_SOURCE_DIR}/cmake/heddle.map")
+target_link_options(heddle_shared PRIVATE
+    "-Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/heddle.map")
 if(NOT HEDDLE_SANITIZE)
     target_link_options(heddle_shared PRIVATE -Wl,-z,defs)
 endif()

@@ -79,6 +79,8 @@ if(TARGET heddle_cli)
     set_tests_properties(golden PROPERTIES PROCESSORS 2 TIMEOUT ${seconds})
 endif()
 if(TARGET heddle_shared AND NOT HEDDLE_SANITIZE)
+    add_test(NAME abi COMMAND Python3::Interpreter tests/abi/run.py --compiler "${CMAKE_C_COMPILER}"
+        --library $<TARGET_FILE:heddle_shared> WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
     add_test(NAME install COMMAND sh "${PROJECT_SOURCE_DIR}/tests/install/run.sh"
         "${CMAKE_COMMAND}" "${CMAKE_C_COMPILER}" "${PROJECT_BINARY_DIR}")
 endif()

@@ -6,7 +6,7 @@
 set -eu
 
 packages="build-essential cmake ninja-build pkg-config python3 libopenblas-dev libmpfr-dev
-    vulkan-tools vulkan-validationlayers"
+    vulkan-tools vulkan-validationlayers abigail-tools"
 llvm_versions="22 21 20 19"
 
 installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2> /dev/null)" = installed ]; }

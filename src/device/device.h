@@ -13,7 +13,7 @@
  * it is in use: kernels and memory before their device, and both after the dispatches that use
  * them.
  *
- * Errors: an op that fails has reported an error to its sink, and says which kind it was. Memory:
+ * Errors: an op that fails says why to its sink, and returns which kind of error it was. Memory:
  * an arena that is passed in is guarded: where it runs out, the op is left by longjmp, so it holds
  * no lock and owns nothing outside of the arena while it allocates from it.
  */

@@ -50,7 +50,7 @@ with_find_package() {
 # The linker's own symbols are there where another library (LLVM 19) mentions them.
 only_the_api_is_exported() {
     exported=$(nm -D --defined-only "$libdir/libheddle.so" | awk '{ print $3 }' |
-        grep -v '^heddle_\|^__bss_start$\|^_edata$\|^_end$')
+        grep -v '^heddle_\|^HEDDLE_\|^__bss_start$\|^_edata$\|^_end$')
     echo "exported: $exported"
     [ -z "$exported" ]
 }
