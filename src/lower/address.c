@@ -40,13 +40,32 @@ static SpvInst *find_chain(Lower *l, SpvId pointer)
  * of a component. */
 static void take_memory(Address *a, const SpvInst *i, uint32_t at)
 {
-    uint32_t n = spv_n_operands(i);
     const SpvType *scalar = a->pointee->element ? a->pointee->element : a->pointee;
+    SpvOperand o;
+    bool begun = false;
     a->n_memory = 0;
-    for (uint32_t k = at; k < n && a->n_memory < 4; k++)
-        a->memory[a->n_memory++] = spv_operand(i, k);
-    if (a->n_memory && a->memory[0] & SpvMemoryAccessAlignedMask)
+    for (SpvWalk w = spv_walk(i); at && spv_walk_next(&w, &o);) {
+        begun |= o.kind == SPV_OPERAND_MemoryAccess && o.word == i->first_operand + at;
+        if (o.kind == SPV_OPERAND_TensorAddressingOperands)
+            break;
+        if (begun && a->n_memory < 4)
+            a->memory[a->n_memory++] = i->words[o.word];
+    }
+    if (a->n_memory > 1 && a->memory[0] & SpvMemoryAccessAlignedMask)
         a->memory[1] = (uint32_t)MIN(scalar->size, a->memory[1]);
+}
+
+bool address_open_at(Lower *l, SpvInst *i, const SpvType *element, uint32_t memory, Address *out)
+{
+    const SpvType *p = spv_type_of(l->m, spv_operand(i, 0));
+    *out = (Address){ .inst = i, .chain = find_chain(l, spv_operand(i, 0)), .element = element,
+                      .pointee = p && p->kind == SPV_POINTER ? p->element : NULL };
+    if (!out->chain || !out->pointee || !out->pointee->size)
+        return lower_refuse(l, i, "its pointer is no element of an array that it names itself");
+    out->last = spv_operand(out->chain, spv_n_operands(out->chain) - 1);
+    out->stride = build_const(l, 0);
+    take_memory(out, i, memory);
+    return true;
 }
 
 bool address_open(Lower *l, SpvInst *i, const SpvType *matrix, Address *out)
@@ -54,15 +73,10 @@ bool address_open(Lower *l, SpvInst *i, const SpvType *matrix, Address *out)
     bool store = i->op == SpvOpCooperativeMatrixStoreKHR;
     uint32_t at = store ? 2 : 1, n = spv_n_operands(i);
     uint64_t layout = 0;
-    const SpvType *p = spv_type_of(l->m, spv_operand(i, 0));
-    *out = (Address){ .inst = i, .chain = find_chain(l, spv_operand(i, 0)),
-                      .element = matrix->element };
-    out->pointee = p && p->kind == SPV_POINTER ? p->element : NULL;
-    if (!out->chain || !out->pointee || !out->pointee->size)
-        return lower_refuse(l, i, "its pointer is no element of an array that it names itself");
+    if (!address_open_at(l, i, matrix->element, at + 2, out))
+        return false;
     if (!spv_constant(l->m, spv_operand(i, at), &layout) || layout > 1)
         return lower_refuse(l, i, "its layout is neither row-major nor column-major");
-    out->last = spv_operand(out->chain, spv_n_operands(out->chain) - 1);
     out->by_column = layout == 1;
     out->major = out->by_column ? matrix->cols : matrix->rows;
     out->minor = out->by_column ? matrix->rows : matrix->cols;
@@ -71,7 +85,6 @@ bool address_open(Lower *l, SpvInst *i, const SpvType *matrix, Address *out)
     else
         out->stride = build_const(l, (uint32_t)(out->minor * matrix->element->size /
                                                 out->pointee->size));
-    take_memory(out, i, at + 2);
     return true;
 }
 

@@ -19,6 +19,9 @@ typedef struct Staging {
     uint32_t rows, count;
 } Staging;
 
+/* A decode function that was copied for a buffer. */
+typedef struct DecoderCopy { SpvId function, variable, copy; } DecoderCopy;
+
 typedef struct Lower {
     SpvModule *m;
     const Profile *profile;
@@ -31,8 +34,10 @@ typedef struct Lower {
     uint32_t lanes;             /* of them there are: fewer in a small workgroup */
     uint32_t invocations, subgroups;    /* of a workgroup */
     VEC(Staging) staging;
+    VEC(DecoderCopy) decoders;
     Map places[3];              /* by function: the value of BuiltIn k there */
     uint32_t types_used;        /* PROFILE_HAS_*: of what functions and workgroup memory now hold */
+    bool has_blocks;            /* of tensor layouts, of more than one element */
     bool asks_lane;             /* reads a builtin of subgroups */
     bool failed;
 } Lower;
@@ -148,6 +153,9 @@ typedef struct Address {
     uint32_t memory[4], n_memory;       /* operands of an access to one pointee */
 } Address;
 bool address_open(Lower *l, SpvInst *i, const SpvType *matrix, Address *out);
+/* For elements of a type, one behind the other, from the pointer that is the first operand on.
+ * Memory operands begin with operand `memory`. */
+bool address_open_at(Lower *l, SpvInst *i, const SpvType *element, uint32_t memory, Address *out);
 /* A pointer to the pointee with that number from the pointer on. */
 SpvId address_pointer(Lower *l, SpvInst *at, const Address *a, SpvId number);
 SpvId address_load(Lower *l, SpvInst *at, const Address *a, SpvId major, SpvId minor);

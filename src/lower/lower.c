@@ -15,6 +15,7 @@ typedef struct LowerPass {
 } LowerPass;
 
 static const LowerPass passes[] = {
+    { "lower_tensor", lower_tensor, PROFILE_HAS_TENSORS, false },
     { "lower_nv2", lower_nv2, PROFILE_HAS_NV2, false },
     { "lower_qcom", lower_qcom, PROFILE_HAS_QCOM, false },
     { "lower_khr", lower_khr, 0, true },
@@ -187,6 +188,7 @@ static bool run_passes(Lower *l)
     }
     if (l->failed || !staging_close(l))
         return false;
+    drop_functions(l); /* what was called for elements may have been copied */
     lower_finish(l);
     pass_lines(l->m);
     return true;

@@ -85,6 +85,7 @@ HeddleResult __wrap_heddle_kernel_new(HeddleDevice *device, const HeddleModule *
         r = HEDDLE_ERROR_SOURCE;
     o.specs = NULL;
     o.n_specs = 0;
+    o.check_portability = false; /* what is lowered is so for one subgroup size */
     if (!r)
         r = __real_heddle_kernel_new(device, lowered, &o, out, log);
     heddle_module_free(lowered);

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tensor: layouts and views of SPV_NV_tensor_addressing as rows of words, and where they put an
+ * element. Private to lower_tensor's files.
+ */
+#ifndef HEDDLE_LOWER_TENSOR_H
+#define HEDDLE_LOWER_TENSOR_H
+
+#include "lower/internal.h"
+
+enum { TENSOR_BLOCK, TENSOR_SIZE, TENSOR_STRIDE, TENSOR_OFFSET, TENSOR_SPAN, TENSOR_CLAMP };
+enum { VIEW_SIZE, VIEW_STRIDE, VIEW_CLIP };
+enum { CLIP_ROW, CLIP_ROWS, CLIP_COLUMN, CLIP_COLUMNS };
+
+/* What a type says. */
+typedef struct TensorType {
+    bool is_view, has_sizes;
+    uint32_t dims, clamp, words;    /* words: in the array that it becomes */
+    uint32_t order[TENSOR_MAX_DIMENSIONS];
+} TensorType;
+bool tensor_type(const Lower *l, SpvId type, TensorType *out);
+
+typedef struct TensorAccess {
+    SpvInst *inst;
+    bool store;
+    const SpvType *matrix;
+    SpvId object, layout, view;
+    TensorType of_layout, of_view;
+    SpvId decode;               /* function */
+    bool vector;                /* that it returns */
+    SpvId coordinates;          /* the type of what it is told */
+    SpvId first;                /* the block, or the address of it, that the tensor begins with */
+    SpvId block_pointer;        /* the type of an address; 0: blocks have numbers */
+    uint32_t block_size;        /* bytes */
+    bool blocks;                /* of more than one element, perhaps */
+    SpvId x[5 * TENSOR_MAX_DIMENSIONS + 1];     /* the layout's words, u32 */
+    SpvId v[2 * TENSOR_MAX_DIMENSIONS + 4];     /* the view's */
+    Address address;            /* of elements where there is no decode function */
+} TensorAccess;
+
+/* Where an element is. */
+typedef struct TensorPlace {
+    SpvId clipped, inside;      /* conditions; 0: no, and yes */
+    SpvId index;                /* of the element, or of its block */
+    SpvId block[TENSOR_MAX_DIMENSIONS], in_block[TENSOR_MAX_DIMENSIONS];
+} TensorPlace;
+
+/* tensor_place.c */
+TensorPlace tensor_place(Lower *l, SpvInst *at, const TensorAccess *a, SpvId row, SpvId column);
+/* tensor_decode.c: calls the function for an element that is inside. */
+SpvId tensor_decode(Lower *l, SpvInst *at, const TensorAccess *a, const TensorPlace *p);
+/* Readies the function, for which the buffer needs another view; false after reporting. */
+bool tensor_decode_open(Lower *l, TensorAccess *a);
+
+#endif
