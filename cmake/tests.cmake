@@ -18,7 +18,8 @@ endforeach()
 # several will do: whole, each of them takes as long as it does unlowered, and more.
 set(step ${HEDDLE_TEST_STEP})
 math(EXPR HEDDLE_TEST_STEP "5 * ${step}")
-foreach(lowered IN ITEMS none:khr none:tiny none:qcom none:mixed none:nv2 none:nv none:levels)
+foreach(lowered IN ITEMS none:khr none:tiny none:qcom none:mixed none:nv2 none:nv none:levels
+        khr:qcom khr:nv2 khr:nv)
     string(REPLACE ":" ";" parts "${lowered}")
     list(GET parts 0 profile)
     list(GET parts 1 stem)

@@ -52,4 +52,14 @@ SpvId tensor_decode(Lower *l, SpvInst *at, const TensorAccess *a, const TensorPl
 /* Readies the function, for which the buffer needs another view; false after reporting. */
 bool tensor_decode_open(Lower *l, TensorAccess *a);
 
+/* decode_copy.c: functions that take the address of a block, for one that has a number. */
+typedef struct DecodeCopy {
+    Lower *l;
+    SpvId buffer;               /* a variable: a structure of one array of blocks */
+    SpvId pointer;              /* type of the addresses */
+    VEC(SpvId) made;            /* functions and their copies, by turns */
+} DecodeCopy;
+SpvId tensor_copy_decoder(DecodeCopy *c, SpvId function);   /* 0 after reporting */
+SpvFunction *tensor_function(const Lower *l, SpvId id);
+
 #endif

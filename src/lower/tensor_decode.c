@@ -12,17 +12,9 @@ typedef struct Decoder {
     uint32_t stride;            /* bytes from one block to the next */
 } Decoder;
 
-static SpvFunction *function_of(const Lower *l, SpvId id)
-{
-    SpvFunction *f = l->m->functions;
-    while (f && f->def->id != id)
-        f = f->next;
-    return f;
-}
-
 static bool read_decoder(Lower *l, const TensorAccess *a, Decoder *d)
 {
-    const SpvFunction *f = function_of(l, a->decode);
+    const SpvFunction *f = tensor_function(l, a->decode);
     const SpvType *t[3] = { NULL };
     uint32_t n = 0;
     for (const SpvInst *p = f ? f->head.first : NULL; p; p = p->next)
@@ -93,144 +85,6 @@ static SpvId declare_again(Lower *l, SpvId variable, const Decoder *d)
     return again;
 }
 
-/* ---- the function for it --------------------------------------------------------------------- */
-
-typedef struct Copy {
-    Lower *l;
-    SpvId *with;                /* by id of the original */
-    uint32_t n, storage;
-} Copy;
-
-static void rename_id(void *user, uint32_t *id)
-{
-    const Copy *c = user;
-    if (*id < c->n && c->with[*id])
-        *id = c->with[*id];
-}
-
-static SpvInst *copy_inst(Copy *c, const SpvInst *i)
-{
-    SpvModule *m = c->l->m;
-    SpvInst *copy = spv_make(m, i->op, i->type, i->id ? c->with[i->id] : 0,
-                             i->words + i->first_operand, spv_n_operands(i));
-    copy->file = i->file;
-    copy->line = i->line;
-    copy->column = i->column;
-    copy->index = i->index;
-    spv_each_id(copy, rename_id, c);
-    return copy;
-}
-
-/* Chains from the block's pointer lead through the buffer; whatever else is done with one would
- * need an address. */
-static bool turn_pointers(Copy *c, SpvInst *i, uint8_t *derived)
-{
-    Lower *l = c->l;
-    uint16_t at[64];
-    bool chain = i->op == SpvOpAccessChain || i->op == SpvOpInBoundsAccessChain;
-    for (uint32_t n = spv_id_operands(i, at, COUNT_OF(at)), k = 0; k < n; k++) {
-        SpvId id = i->words[at[k]];
-        if (!derived[id])
-            continue;
-        if (chain && k == 0) {
-            const SpvType *t = spv_type(l->m, i->type);
-            i->type = i->words[1] = spv_pointer_type(l->m, c->storage, t->element->id);
-            derived[i->id] = 1;
-        } else if (i->op != SpvOpLoad) {
-            return lower_refuse(l, i, "a decode function needs the address of its block");
-        }
-    }
-    return true;
-}
-
-static void add_function(SpvModule *m, SpvFunction *f)
-{
-    m->last_function->next = f;
-    m->last_function = f;
-}
-
-static SpvInst *make_head(Copy *c, const SpvFunction *from, SpvFunction *f)
-{
-    Lower *l = c->l;
-    SpvModule *m = l->m;
-    SpvInst *number = NULL;
-    uint32_t type[4] = { from->def->type, build_u32(l) }, n = 0;
-    for (SpvInst *p = from->head.first; p; p = p->next) {
-        if (p->op != SpvOpFunctionParameter)
-            continue;
-        SpvInst *copy = n++ ? copy_inst(c, p) : spv_make(m, p->op, build_u32(l), spv_new_id(m),
-                                                         NULL, 0);
-        number = number ? number : copy;
-        type[n] = copy->type;
-        spv_insert_after(f->head.last, copy);
-    }
-    SpvInst *t = spv_make(m, SpvOpTypeFunction, 0, spv_new_id(m), type, 4);
-    for (SpvInst *i = m->globals.first; i; i = i->next) /* a type that is there must not be again */
-        if (i->op == SpvOpTypeFunction && i->n_words == t->n_words &&
-            !memcmp(i->words + 2, t->words + 2, 16)) {
-            m->defs[t->id] = NULL;
-            t = i;
-        }
-    if (!t->list)
-        spv_append_global(m, t);
-    f->def->words[f->def->first_operand + 1] = t->id;
-    return number;
-}
-
-static void number_ids(Copy *c, const SpvFunction *from)
-{
-    SpvModule *m = c->l->m;
-    for (const SpvInst *i = from->head.first; i; i = i->next)
-        if (i->id)
-            c->with[i->id] = spv_new_id(m);
-    for (const SpvBlock *b = from->first; b; b = b->next)
-        for (const SpvInst *i = b->insts.first; i; i = i->next)
-            if (i->id)
-                c->with[i->id] = spv_new_id(m);
-}
-
-static SpvId copy_function(Lower *l, const SpvFunction *from, SpvId again, const Decoder *d)
-{
-    SpvModule *m = l->m;
-    Copy c = { .l = l, .n = m->bound };
-    c.with = NEW_ARRAY(l->scratch, SpvId, c.n);
-    c.storage = spv_operand(spv_def(m, again), 0);
-    number_ids(&c, from);
-    SpvFunction *f = NEW(m->arena, SpvFunction);
-    f->module = m;
-    f->def = copy_inst(&c, from->def);
-    f->end = spv_make(m, SpvOpFunctionEnd, 0, 0, NULL, 0);
-    f->head.first = f->head.last = f->def;
-    f->def->list = &f->head;
-    SpvInst *number = make_head(&c, from, f), *parameter = from->head.first;
-    while (parameter->op != SpvOpFunctionParameter)
-        parameter = parameter->next;
-    for (const SpvBlock *b = from->first; b; b = b->next) {
-        SpvBlock *to = spv_new_block(f, f->last);
-        to->id = c.with[b->id];
-        edit_remove(m, to->insts.first);
-        for (const SpvInst *i = b->insts.first; i; i = i->next)
-            spv_append(to, copy_inst(&c, i));
-    }
-    add_function(m, f);
-    SpvInst *first = f->first->insts.first->next;
-    while (first->op == SpvOpVariable)
-        first = first->next;
-    const SpvType *all = spv_type_of(m, again)->element;
-    SpvId element = all->members[0]->element->id, block = c.with[parameter->id];
-    SpvId chain[] = { again, build_const(l, 0), number->id };
-    (void)d;
-    spv_insert_before(first, spv_make(m, SpvOpAccessChain,
-                                      spv_pointer_type(m, c.storage, element), block, chain, 3));
-    uint8_t *derived = NEW_ARRAY(l->scratch, uint8_t, m->bound + 64);
-    derived[block] = 1;
-    for (SpvBlock *b = f->first; b; b = b->next)
-        for (SpvInst *i = b->insts.first; i; i = i->next)
-            if (i->id != block && !turn_pointers(&c, i, derived))
-                return 0;
-    return f->def->id;
-}
-
 /* ---- accesses -------------------------------------------------------------------------------- */
 
 /* The block that the pointer leads to, counted from the buffer's start; the variable. */
@@ -279,8 +133,8 @@ static bool copy_for(Lower *l, TensorAccess *a, const Decoder *d, SpvId variable
             return true;
         }
     }
-    SpvId again = declare_again(l, variable, d);
-    SpvId copy = copy_function(l, function_of(l, a->decode), again, d);
+    DecodeCopy c = { .l = l, .buffer = declare_again(l, variable, d), .pointer = d->pointer->id };
+    SpvId copy = tensor_copy_decoder(&c, a->decode);
     vec_push(l->scratch, &l->decoders, (DecoderCopy){ a->decode, variable, copy });
     a->decode = copy;
     return copy;
