@@ -267,7 +267,8 @@ SpvId each_get(Each *e, SpvId value, SpvId element)
 /* A matrix that stays one is not made of elements, but a variable that they are put into. */
 static bool is_composed(const Each *e, SpvId type)
 {
-    return !e->looped && !(spv_type(e->l->m, type)->kind == SPV_COOPMAT && e->l->profile->n_shapes);
+    const SpvType *t = spv_type(e->l->m, type);
+    return !e->looped && (t->kind != SPV_COOPMAT || lower_is_array(e->l, t));
 }
 
 void each_put(Each *e, SpvId type, SpvId element, SpvId value)

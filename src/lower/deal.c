@@ -6,14 +6,16 @@
 #include "lower/internal.h"
 
 /* What becomes arrays does so by lower_khr's order, which is this one. */
-bool deal_is_known(const Lower *l)
+bool deal_is_known(const Lower *l, const SpvType *matrix)
 {
-    return !l->profile->n_shapes || l->profile->ownership == PROFILE_LINEAR;
+    uint32_t kind = lower_fate(l, matrix).kind;
+    return kind == FATE_ARRAY ||
+        (kind == FATE_STAYS && l->profile->ownership == PROFILE_LINEAR);
 }
 
 Deal deal_open(Lower *l, SpvInst *at, const SpvType *type, uint32_t first)
 {
-    Deal d = { .l = l, .inst = at, .type = type, .first = first, .known = deal_is_known(l) };
+    Deal d = { .l = l, .inst = at, .type = type, .first = first, .known = deal_is_known(l, type) };
     if (!d.known)
         staging_of(l, type->element->id, type->scope, first + type->rows * type->cols);
     d.each = each_open(l, at, place_length(l, type));
@@ -42,7 +44,7 @@ SpvId deal_get(Deal *d, SpvId matrix, uint32_t first)
 {
     Lower *l = d->l;
     const SpvType *t = spv_type_of(l->m, matrix);
-    if (!d->known)
+    if (!deal_is_known(l, t))
         return staging_load(l, d->at, t->element->id, t->scope,
                             build_add(l, d->at, d->element.number, build_const(l, first)));
     SpvInst *at = d->each.at;

@@ -19,6 +19,10 @@ typedef struct Staging {
     uint32_t rows, count;
 } Staging;
 
+/* What becomes of a matrix type: it stays, becomes tiles of rows x cols, an array of elements. */
+typedef enum FateKind { FATE_STAYS, FATE_TILES, FATE_ARRAY } FateKind;
+typedef struct Fate { uint32_t kind, rows, cols; } Fate;
+
 /* A decode function that was copied for a buffer. */
 typedef struct DecoderCopy { SpvId function, variable, copy; } DecoderCopy;
 
@@ -33,6 +37,9 @@ typedef struct Lower {
     uint32_t width;             /* invocations of a subgroup, as the kernel has it */
     uint32_t lanes;             /* of them there are: fewer in a small workgroup */
     uint32_t invocations, subgroups;    /* of a workgroup */
+    Fate *fates;                /* by type id, n_fates of them: as the module was at first */
+    uint32_t n_fates;
+    bool has_arrays, has_tiles;
     VEC(Staging) staging;
     VEC(DecoderCopy) decoders;
     Map places[3];              /* by function: the value of BuiltIn k there */
@@ -54,7 +61,14 @@ bool lower_has(const Lower *l, const SpvType *t);   /* the target has them */
  * Stops where the pass has failed. */
 void lower_each(Lower *l, void (*visit)(Lower *l, SpvInst *i));
 
-/* --- build.c: instructions before `at`, folded where operands are constants ------------------ */
+/* ---- fate.c ---------------------------------------------------------------------------------- */
+
+void lower_decide_fates(Lower *l);
+Fate lower_fate(const Lower *l, const SpvType *matrix);
+/* A matrix type that becomes an array. */
+bool lower_is_array(const Lower *l, const SpvType *t);
+
+/* ---- build.c: instructions before `at`, folded where operands are constants ------------------ */
 
 SpvId build(Lower *l, SpvInst *at, uint16_t op, SpvId type, const uint32_t *operands, uint32_t n);
 #define BUILD(l, at, op, type, ...)                                                                \
@@ -182,7 +196,7 @@ typedef struct Deal {
     Each each;
     Element element;
 } Deal;
-bool deal_is_known(const Lower *l);
+bool deal_is_known(const Lower *l, const SpvType *matrix);
 Deal deal_open(Lower *l, SpvInst *at, const SpvType *type, uint32_t first);
 bool deal_next(Deal *d);
 /* The same element of a matrix of that shape, which is staged from `first` on where it must be. */
@@ -201,11 +215,16 @@ void lower_qcom(Lower *l);
 void lower_nv2(Lower *l);
 /* Tensor layouts and views become arrays of words, loads and stores by them element by element. */
 void lower_tensor(Lower *l);
-/* Matrices become arrays of their elements, (e * W + l)-th by rows in lane l. */
+/* Matrices whose fate is tiles become arrays of those. */
+void fit_matrices(Lower *l);
+/* Those whose fate it is become arrays of their elements, (e * W + l)-th by rows in lane l. */
 void lower_khr(Lower *l);
 void khr_load(Lower *l, SpvInst *i);        /* khr_memory.c */
 void khr_store(Lower *l, SpvInst *i);
 void khr_multiply(Lower *l, SpvInst *i);    /* khr_multiply.c */
+/* Subgroups larger than the target's become parts of the workgroup: what they do together goes
+ * through workgroup memory. */
+void wide_subgroups(Lower *l);
 /* Declares what is used, and nothing that is not; puts declarations into order. */
 void lower_finish(Lower *l);
 

@@ -11,7 +11,7 @@
 static const SpvType *matrix_of(Lower *l, SpvId value)
 {
     const SpvType *t = spv_type_of(l->m, value);
-    return t && t->kind == SPV_COOPMAT ? t : NULL;
+    return lower_is_array(l, t) ? t : NULL;
 }
 
 /* ---- values of one number -------------------------------------------------------------------- */
@@ -32,7 +32,7 @@ static void repeat_constants(Lower *l)
         bool constant = i->op == SpvOpConstantComposite ||
             i->op == SpvOpConstantCompositeReplicateEXT;
         const SpvType *t = constant ? spv_type(l->m, i->type) : NULL;
-        if (t && t->kind == SPV_COOPMAT)
+        if (lower_is_array(l, t))
             repeat(l, i, t, SpvOpConstantComposite);
     }
 }
@@ -146,23 +146,28 @@ static void visit(Lower *l, SpvInst *i)
     const SpvType *t = i->type ? spv_type(l->m, i->type) : NULL, *of;
     switch (i->op) {
     case SpvOpCooperativeMatrixLoadKHR:
-        khr_load(l, i);
+        if (lower_is_array(l, t))
+            khr_load(l, i);
         return;
     case SpvOpCooperativeMatrixStoreKHR:
-        khr_store(l, i);
+        if (matrix_of(l, spv_operand(i, 1)))
+            khr_store(l, i);
         return;
     case SpvOpCooperativeMatrixMulAddKHR:
-        khr_multiply(l, i);
+        if (lower_is_array(l, t))
+            khr_multiply(l, i);
         return;
     case SpvOpCooperativeMatrixLengthKHR:
         of = spv_type(l->m, spv_operand(i, 0));
+        if (!lower_is_array(l, of))
+            return;
         lower_note(l, i, "a constant");
         build_replace(l, i, spv_int_constant(l->m, i->type, place_length(l, of)));
         return;
     default:
         break;
     }
-    if (!t || t->kind != SPV_COOPMAT)
+    if (!lower_is_array(l, t))
         return;
     bool one = spv_n_operands(i) == 1; /* else it is made of elements already */
     if ((i->op == SpvOpCompositeConstruct && one) || i->op == SpvOpCompositeConstructReplicateEXT)
@@ -190,7 +195,8 @@ static bool fits(Lower *l, const SpvInst *i, const SpvType *t)
 static bool check_types(Lower *l)
 {
     for (SpvInst *i = l->m->globals.first; i; i = i->next)
-        if (i->op == SpvOpTypeCooperativeMatrixKHR && !fits(l, i, spv_type(l->m, i->id)))
+        if (i->op == SpvOpTypeCooperativeMatrixKHR && lower_is_array(l, spv_type(l->m, i->id)) &&
+            !fits(l, i, spv_type(l->m, i->id)))
             return false;
     return true;
 }
@@ -201,6 +207,8 @@ static void replace_types(Lower *l)
         if (i->op != SpvOpTypeCooperativeMatrixKHR)
             continue;
         const SpvType *t = spv_type(l->m, i->id);
+        if (!lower_is_array(l, t))
+            continue;
         lower_uses(l, t->element);
         uint32_t words[] = { t->element->id, build_const(l, place_length(l, t)) };
         edit_become(l->m, i, SpvOpTypeArray, words, 2);
@@ -210,7 +218,7 @@ static void replace_types(Lower *l)
 
 void lower_khr(Lower *l)
 {
-    if (!check_types(l))
+    if (!l->has_arrays || !check_types(l))
         return;
     repeat_constants(l);
     lower_each(l, visit);

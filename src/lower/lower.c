@@ -10,15 +10,16 @@
 typedef struct LowerPass {
     const char *name;
     void (*run)(Lower *l);
-    uint32_t has;               /* runs where the profile lacks one of these features */
-    bool matrices;              /* runs where the profile lists no shapes */
+    uint32_t has;               /* what it takes away: not where the target has that whole */
 } LowerPass;
 
 static const LowerPass passes[] = {
-    { "lower_tensor", lower_tensor, PROFILE_HAS_TENSORS, false },
-    { "lower_nv2", lower_nv2, PROFILE_HAS_NV2, false },
-    { "lower_qcom", lower_qcom, PROFILE_HAS_QCOM, false },
-    { "lower_khr", lower_khr, 0, true },
+    { "lower_tensor", lower_tensor, PROFILE_HAS_TENSORS },
+    { "lower_nv2", lower_nv2, PROFILE_HAS_NV2 },
+    { "lower_qcom", lower_qcom, PROFILE_HAS_QCOM },
+    { "fit_matrices", fit_matrices, 0 },
+    { "lower_khr", lower_khr, 0 },
+    { "wide_subgroups", wide_subgroups, 0 },
 };
 
 /* ---- what the passes share ------------------------------------------------------------------- */
@@ -167,10 +168,9 @@ static bool take_sizes(Lower *l, const LowerOptions *o)
     if (l->invocations > p->workgroup_invocations)
         return lower_refuse(l, l->entry.inst, "its workgroup has %u invocations, of %u that there"
                             " may be", l->invocations, p->workgroup_invocations);
-    if (l->width < p->min_subgroup_size || l->width > p->max_subgroup_size)
-        return lower_refuse(l, l->entry.inst, "its subgroups have %u invocations, which the"
-                            " target's cannot have (%u to %u)", l->width, p->min_subgroup_size,
-                            p->max_subgroup_size);
+    if (l->width < p->min_subgroup_size)
+        return lower_refuse(l, l->entry.inst, "its subgroups have %u invocations, the target's at"
+                            " least %u", l->width, p->min_subgroup_size);
     l->lanes = MIN(l->width, l->invocations);
     l->subgroups = (l->invocations + l->width - 1) / l->width;
     return true;
@@ -183,7 +183,7 @@ static bool run_passes(Lower *l)
     for (uint32_t k = 0; k < COUNT_OF(passes) && !l->failed; k++) {
         const LowerPass *p = &passes[k];
         l->pass = p->name;
-        if ((p->has & ~l->profile->features) || (p->matrices && !l->profile->n_shapes))
+        if (!p->has || p->has & ~l->profile->features || l->has_arrays || l->has_tiles)
             p->run(l);
     }
     if (l->failed || !staging_close(l))
@@ -204,7 +204,10 @@ static bool run(PassContext *c, const LowerOptions *o)
     drop_lines(l.m);
     drop_entries(&l);
     drop_functions(&l);
-    return take_sizes(&l, o) && run_passes(&l);
+    if (!take_sizes(&l, o))
+        return false;
+    lower_decide_fates(&l);
+    return run_passes(&l);
 }
 
 /* A function of its own, so that nothing it changes is in the frame that setjmp saved. */

@@ -14,6 +14,12 @@ static const SpvType *matrix_of(Lower *l, SpvId value)
 
 /* ---- element by element ---------------------------------------------------------------------- */
 
+/* Whether the target itself does NV2's operations on it. */
+static bool stays(const Lower *l, const SpvType *t)
+{
+    return l->profile->features & PROFILE_HAS_NV2 && lower_fate(l, t).kind == FATE_STAYS;
+}
+
 /* Where need be, one matrix after the other goes to the staging; returns where its next is free. */
 static uint32_t stage_operands(Lower *l, SpvInst *i, uint32_t n)
 {
@@ -34,7 +40,7 @@ static void per_element(Lower *l, SpvInst *i)
     const SpvType *t = spv_type(l->m, i->type);
     uint32_t n = spv_n_operands(i), size = t->rows * t->cols;
     uint32_t *args = NEW_ARRAY(l->scratch, uint32_t, n + 2);
-    uint32_t first = deal_is_known(l) ? 0 : stage_operands(l, i, n);
+    uint32_t first = deal_is_known(l, t) ? 0 : stage_operands(l, i, n);
     Deal d = deal_open(l, i, t, first);
     args[0] = spv_operand(i, 1);
     while (deal_next(&d)) {
@@ -64,11 +70,12 @@ static void convert(Lower *l, SpvInst *i)
 {
     const SpvType *t = spv_type(l->m, i->type);
     SpvId from = spv_operand(i, 0);
-    uint32_t first = deal_is_known(l) ? 0 : stage_operands(l, i, 1);
+    bool known = deal_is_known(l, matrix_of(l, from));
+    uint32_t first = known ? 0 : stage_operands(l, i, 1);
     Deal d = deal_open(l, i, t, first);
     while (deal_next(&d))
         deal_put(&d, converted(l, d.at, i, t->element, deal_get(&d, from, 0)));
-    lower_note(l, i, deal_is_known(l) ? "element by element" : "workgroup memory");
+    lower_note(l, i, known && d.known ? "element by element" : "workgroup memory");
     build_replace(l, i, deal_close(&d));
 }
 
@@ -167,36 +174,37 @@ static void reduce(Lower *l, SpvInst *i)
     build_replace(l, i, result);
 }
 
-static bool changes_use(Lower *l, const SpvInst *i)
+/* A conversion between uses that the target does not do, or between matrices of different fates. */
+static bool crosses(Lower *l, const SpvInst *i)
 {
     const SpvType *t = i->type ? spv_type(l->m, i->type) : NULL;
     const SpvOpInfo *info = spv_op_info(i->op);
     bool unary = info && info->flags & SPV_OPF_MATRICES && spv_n_operands(i) == 1;
     const SpvType *from = t && t->kind == SPV_COOPMAT && unary ? matrix_of(l, spv_operand(i, 0))
                                                                : NULL;
-    return from && from->use != t->use;
+    if (!from || (lower_is_array(l, from) && lower_is_array(l, t)))
+        return false;
+    Fate a = lower_fate(l, from), b = lower_fate(l, t);
+    bool same = a.kind == b.kind &&
+        (a.kind == FATE_STAYS || (a.rows == b.rows && a.cols == b.cols));
+    return !same || (from->use != t->use && !stays(l, t));
 }
 
 static void visit(Lower *l, SpvInst *i)
 {
-    switch (i->op) {
-    case SpvOpCooperativeMatrixTransposeNV:
+    const SpvType *t = i->type ? spv_type(l->m, i->type) : NULL;
+    const SpvType *from = spv_n_operands(i) ? matrix_of(l, spv_operand(i, 0)) : NULL;
+    if (!t || t->kind != SPV_COOPMAT || !from)
+        return;
+    bool whole = stays(l, t) && stays(l, from);
+    if (i->op == SpvOpCooperativeMatrixTransposeNV && !whole)
         transpose(l, i);
-        return;
-    case SpvOpCooperativeMatrixReduceNV:
+    else if (i->op == SpvOpCooperativeMatrixReduceNV && !whole)
         reduce(l, i);
-        return;
-    case SpvOpCooperativeMatrixPerElementOpNV:
+    else if (i->op == SpvOpCooperativeMatrixPerElementOpNV && !whole)
         per_element(l, i);
-        return;
-    case SpvOpCooperativeMatrixConvertNV:
+    else if (i->op == SpvOpCooperativeMatrixConvertNV ? !whole : crosses(l, i))
         convert(l, i);
-        return;
-    default:
-        if (l->profile->n_shapes && changes_use(l, i))
-            convert(l, i);
-        return;
-    }
 }
 
 void lower_nv2(Lower *l) { lower_each(l, visit); }

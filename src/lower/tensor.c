@@ -215,7 +215,7 @@ static void load(Lower *l, TensorAccess *a)
     SpvInst *i = a->inst;
     const SpvType *t = a->matrix;
     bool clips = a->view != 0;
-    if (clips && !deal_is_known(l)) {
+    if (clips && !deal_is_known(l, t)) {
         staging_put_matrix(l, i, a->object, 0);
         place_barrier(l, i, t->scope);
     }
@@ -243,7 +243,7 @@ static void store(Lower *l, TensorAccess *a)
 {
     SpvInst *i = a->inst;
     const SpvType *t = a->matrix;
-    bool known = deal_is_known(l);
+    bool known = deal_is_known(l, t);
     if (!known) {
         staging_put_matrix(l, i, a->object, 0);
         place_barrier(l, i, t->scope);

@@ -5,7 +5,7 @@
 // RUN: %spirv-val --target-env vulkan1.3 %t.spv
 // RUN: %heddle check %t.spv
 // RUN: %heddle compile %t.spv | %filecheck %s
-// RUN: not %heddle compile %s --for subgroup8 --subgroup-size 32 2>&1 | %filecheck %s --check-prefix=SIZE
+// RUN: not %heddle compile %s --for subgroup32 --subgroup-size 16 2>&1 | %filecheck %s --check-prefix=SIZE
 // RUN: not %heddle compile %s --for nothing 2>&1 | %filecheck %s --check-prefix=NONE
 // RUN: echo '{ "name": "x", "sorce": "y" }' > %t.json
 // RUN: not %heddle compile %s --for %t.json 2>&1 | %filecheck %s --check-prefix=MEMBER
@@ -17,7 +17,7 @@
 // CHECK: OpLine %{{.*}} [[#@LINE+28]] 0
 // CHECK: OpControlBarrier
 // CHECK: OpLoopMerge
-// SIZE: subgroups have 32 invocations, which the target's cannot have (8 to 8)
+// SIZE: its subgroups have 16 invocations, the target's at least 32
 // NONE: brings no profile of that name
 // MEMBER: error: there is no member 'sorce' here
 // JSON: error: {{.*}}RFC 8259

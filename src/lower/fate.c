@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * fate: what becomes of a matrix type on the target. It stays where the target lists its shape; it
+ * becomes tiles of a listed one where these divide it; else, or where a multiply-add that it takes
+ * part in is not listed, it becomes an array of elements, and with it whatever it is multiplied by
+ * or added to. One tile a type: where multiply-adds want different ones, their types become arrays.
+ */
+#include "lower/internal.h"
+
+enum { UNDECIDED = FATE_ARRAY + 1 };
+
+typedef struct Product {
+    const SpvInst *inst;
+    const SpvType *t[4];        /* A, B, C, result */
+} Product;
+
+typedef struct Deciding {
+    Lower *l;
+    VEC(Product) products;
+    bool changed;
+} Deciding;
+
+static ProfileType type_of(const SpvType *t, bool is_signed)
+{
+    static const ProfileType small[] = { [SPV_BF16] = PROFILE_BF16, [SPV_E4M3] = PROFILE_E4M3,
+                                         [SPV_E5M2] = PROFILE_E5M2 };
+    uint32_t step = t->bits == 8 ? 0 : t->bits == 16 ? 1 : t->bits == 32 ? 2 : 3;
+    if (t->kind == SPV_INT)
+        return (ProfileType)((is_signed ? PROFILE_S8 : PROFILE_U8) + step);
+    if (t->format == SPV_IEEE)
+        return t->bits == 16 ? PROFILE_F16 : t->bits == 32 ? PROFILE_F32 : PROFILE_F64;
+    return t->format <= SPV_E5M2 ? small[t->format] : PROFILE_N_TYPES;
+}
+
+Fate lower_fate(const Lower *l, const SpvType *t)
+{
+    return t->id < l->n_fates ? l->fates[t->id] : (Fate){ FATE_STAYS, t->rows, t->cols };
+}
+
+bool lower_is_array(const Lower *l, const SpvType *t)
+{
+    return t && t->kind == SPV_COOPMAT && lower_fate(l, t).kind == FATE_ARRAY;
+}
+
+/* ---- shapes ---------------------------------------------------------------------------------- */
+
+/* Rows and columns of operand k of a shape, of a matrix's own where the shape takes any. */
+static Fate tile_of(const ProfileShape *s, uint32_t k, const SpvType *t)
+{
+    uint32_t rows = k == 1 ? s->k : s->m, cols = k == 0 ? s->k : s->n;
+    if (!s->m)
+        return (Fate){ FATE_STAYS, t->rows, t->cols };
+    return (Fate){ rows == t->rows && cols == t->cols ? FATE_STAYS : FATE_TILES, rows, cols };
+}
+
+static bool divides(const Lower *l, Fate f, const SpvType *t)
+{
+    Fate now = l->fates[t->id];
+    bool same = now.kind == UNDECIDED || (now.rows == f.rows && now.cols == f.cols);
+    return same && t->rows % f.rows == 0 && t->cols % f.cols == 0;
+}
+
+static bool lists(const Lower *l, const Product *p, const ProfileShape *s)
+{
+    uint32_t operands = spv_n_operands(p->inst) > 3 ? spv_operand(p->inst, 3) : 0;
+    const ProfileType listed[] = { s->a, s->b, s->c, s->result };
+    bool saturates = operands & SpvCooperativeMatrixOperandsSaturatingAccumulationKHRMask;
+    if (s->scope != p->t[3]->scope || s->saturating != saturates)
+        return false;
+    for (uint32_t k = 0; k < 4; k++)
+        if (type_of(p->t[k]->element, operands >> k & 1) != listed[k] ||
+            !divides(l, tile_of(s, k, p->t[k]), p->t[k]))
+            return false;
+    return !saturates || !s->m || s->k == p->t[0]->cols; /* saturates once, in the end */
+}
+
+static uint64_t size_of(const ProfileShape *s) { return (uint64_t)s->m * s->n * s->k; }
+
+static const ProfileShape *best_for(const Lower *l, const Product *p)
+{
+    const ProfileShape *best = NULL;
+    for (uint32_t k = 0; k < l->profile->n_shapes; k++) {
+        const ProfileShape *s = &l->profile->shapes[k];
+        if (lists(l, p, s) && (!best || !s->m || (best->m && size_of(s) > size_of(best))))
+            best = s;
+    }
+    return best;
+}
+
+/* ---- deciding -------------------------------------------------------------------------------- */
+
+static void decide(Deciding *d, const SpvType *t, Fate f)
+{
+    Fate *now = &d->l->fates[t->id];
+    d->changed |= now->kind != f.kind;
+    *now = f;
+}
+
+static void decide_product(Deciding *d, const Product *p)
+{
+    bool array = false;
+    for (uint32_t k = 0; k < 4; k++)
+        array |= d->l->fates[p->t[k]->id].kind == FATE_ARRAY;
+    const ProfileShape *s = array ? NULL : best_for(d->l, p);
+    for (uint32_t k = 0; k < 4; k++)
+        decide(d, p->t[k], s ? tile_of(s, k, p->t[k]) : (Fate){ FATE_ARRAY, 0, 0 });
+}
+
+/* A type that nothing multiplies: any tile that is listed for its use. */
+static void decide_alone(Deciding *d, const SpvType *t)
+{
+    const Profile *p = d->l->profile;
+    Fate f = { FATE_ARRAY, 0, 0 };
+    for (uint32_t k = 0; k < p->n_shapes; k++) {
+        const ProfileShape *s = &p->shapes[k];
+        uint32_t operand = t->use == SpvCooperativeMatrixUseMatrixAKHR ? 0
+            : t->use == SpvCooperativeMatrixUseMatrixBKHR ? 1 : 2;
+        const ProfileType of[] = { s->a, s->b, s->c };
+        bool fits = s->scope == t->scope && (of[operand] == type_of(t->element, false) ||
+                                             of[operand] == type_of(t->element, true));
+        Fate tile = tile_of(s, operand, t);
+        if (fits && divides(d->l, tile, t) && f.kind != FATE_STAYS)
+            f = tile;
+    }
+    decide(d, t, f);
+}
+
+static void collect(Deciding *d)
+{
+    Lower *l = d->l;
+    for (SpvFunction *f = l->m->functions; f; f = f->next)
+        for (SpvBlock *b = f->first; b; b = b->next)
+            for (SpvInst *i = b->insts.first; i; i = i->next) {
+                if (i->op != SpvOpCooperativeMatrixMulAddKHR)
+                    continue;
+                Product p = { .inst = i, .t[3] = spv_type(l->m, i->type) };
+                for (uint32_t k = 0; k < 3; k++)
+                    p.t[k] = spv_type_of(l->m, spv_operand(i, k));
+                vec_push(l->scratch, &d->products, p);
+            }
+}
+
+void lower_decide_fates(Lower *l)
+{
+    Deciding d = { .l = l };
+    uint32_t undecided = l->profile->n_shapes ? UNDECIDED : FATE_ARRAY;
+    l->n_fates = l->m->bound;
+    l->fates = NEW_ARRAY(l->scratch, Fate, l->n_fates);
+    for (uint32_t k = 0; k < l->n_fates; k++)
+        l->fates[k].kind = undecided;
+    collect(&d);
+    do {
+        d.changed = false;
+        for (uint32_t k = 0; k < d.products.len; k++)
+            decide_product(&d, &d.products.data[k]);
+    } while (d.changed);
+    for (const SpvInst *i = l->m->globals.first; i; i = i->next) {
+        if (i->op != SpvOpTypeCooperativeMatrixKHR)
+            continue;
+        if (l->fates[i->id].kind == UNDECIDED)
+            decide_alone(&d, spv_type(l->m, i->id));
+        l->has_arrays |= l->fates[i->id].kind == FATE_ARRAY;
+        l->has_tiles |= l->fates[i->id].kind == FATE_TILES;
+    }
+}
