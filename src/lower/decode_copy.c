@@ -18,7 +18,7 @@ typedef struct Copy {
     Map kinds;                  /* by id of the copy */
 } Copy;
 
-SpvFunction *tensor_function(const Lower *l, SpvId id)
+SpvFunction *lower_tensor_function(const Lower *l, SpvId id)
 {
     SpvFunction *f = l->m->functions;
     while (f && f->def->id != id)
@@ -91,7 +91,7 @@ static bool chain(Copy *c, SpvInst *i)
 
 static bool call(Copy *c, SpvInst *i)
 {
-    SpvId callee = tensor_copy_decoder(c->of, spv_operand(i, 0));
+    SpvId callee = lower_tensor_copy_decoder(c->of, spv_operand(i, 0));
     i->words[i->first_operand] = callee;
     return callee;
 }
@@ -190,10 +190,10 @@ static bool copy_blocks(Copy *c, const SpvFunction *from, SpvFunction *f)
     return true;
 }
 
-SpvId tensor_copy_decoder(DecodeCopy *of, SpvId function)
+SpvId lower_tensor_copy_decoder(DecodeCopy *of, SpvId function)
 {
     Lower *l = of->l;
-    const SpvFunction *from = tensor_function(l, function);
+    const SpvFunction *from = lower_tensor_function(l, function);
     Copy c = { .of = of, .l = l, .m = l->m, .n = l->m->bound };
     for (uint32_t k = 0; k < of->made.len; k += 2)
         if (of->made.data[k] == function)

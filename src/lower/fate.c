@@ -148,6 +148,12 @@ void lower_decide_fates(Lower *l)
     l->fates = NEW_ARRAY(l->scratch, Fate, l->n_fates);
     for (uint32_t k = 0; k < l->n_fates; k++)
         l->fates[k].kind = undecided;
+    for (const SpvInst *i = l->m->globals.first; i; i = i->next) {
+        const SpvType *t = i->op == SpvOpTypeCooperativeMatrixKHR ? spv_type(l->m, i->id) : NULL;
+        /* no subgroup of the target's is one of the kernel's */
+        if (t && t->scope == SpvScopeSubgroup && l->width > l->profile->max_subgroup_size)
+            l->fates[t->id].kind = FATE_ARRAY;
+    }
     collect(&d);
     do {
         d.changed = false;

@@ -7,7 +7,7 @@
  */
 #include "lower/tensor.h"
 
-bool tensor_type(const Lower *l, SpvId type, TensorType *out)
+bool lower_tensor_type(const Lower *l, SpvId type, TensorType *out)
 {
     const SpvInst *t = spv_def(l->m, type);
     uint64_t dims = 0, mode = 0, at;
@@ -92,7 +92,7 @@ static void set(Lower *l, SpvInst *i)
 {
     TensorType t;
     SpvId x[5 * TENSOR_MAX_DIMENSIONS + 4];
-    if (!tensor_type(l, i->type, &t)) {
+    if (!lower_tensor_type(l, i->type, &t)) {
         lower_refuse(l, i, "its type's dimensions are not known");
         return;
     }
@@ -175,14 +175,14 @@ static bool open_access(Lower *l, SpvInst *i, TensorAccess *a)
                          .blocks = l->has_blocks };
     a->matrix = spv_type_of(l->m, a->object);
     uint32_t memory = read_operands(l, a);
-    if (!tensor_type(l, spv_def(l->m, a->layout)->type, &a->of_layout) ||
-        (a->view && !tensor_type(l, spv_def(l->m, a->view)->type, &a->of_view)))
+    if (!lower_tensor_type(l, spv_def(l->m, a->layout)->type, &a->of_layout) ||
+        (a->view && !lower_tensor_type(l, spv_def(l->m, a->view)->type, &a->of_view)))
         return lower_refuse(l, i, "its layout's or view's dimensions are not known");
     words_of(l, i, a->layout, a->of_layout.words, a->x);
     if (a->view)
         words_of(l, i, a->view, a->of_view.words, a->v);
     if (a->decode)
-        return tensor_decode_open(l, a);
+        return lower_tensor_decode_open(l, a);
     return address_open_at(l, i, a->matrix->element, memory, &a->address);
 }
 
@@ -206,7 +206,7 @@ static SpvId clamp_value(Lower *l, SpvInst *at, const TensorAccess *a)
 
 static SpvId load_element(Lower *l, SpvInst *at, const TensorAccess *a, const TensorPlace *p)
 {
-    return a->decode ? tensor_decode(l, at, a, p)
+    return a->decode ? lower_tensor_decode(l, at, a, p)
                      : address_load(l, at, &a->address, build_const(l, 0), p->index);
 }
 
@@ -222,7 +222,7 @@ static void load(Lower *l, TensorAccess *a)
     SpvId outside = clamp_value(l, i, a);
     Deal d = deal_open(l, i, t, clips ? t->rows * t->cols : 0);
     while (deal_next(&d)) {
-        TensorPlace p = tensor_place(l, d.at, a, d.element.row, d.element.column);
+        TensorPlace p = lower_tensor_place(l, d.at, a, d.element.row, d.element.column);
         if (!p.inside && !p.clipped) {
             deal_put(&d, load_element(l, d.at, a, &p));
             continue;
@@ -251,7 +251,7 @@ static void store(Lower *l, TensorAccess *a)
     Deal d = deal_open(l, i, t, 0);
     while (deal_next(&d)) {
         SpvId value = deal_get(&d, a->object, 0);
-        TensorPlace p = tensor_place(l, d.at, a, d.element.row, d.element.column);
+        TensorPlace p = lower_tensor_place(l, d.at, a, d.element.row, d.element.column);
         SpvInst *at = p.inside ? build_if(l, d.at, p.inside) : d.at;
         address_store(l, at, &a->address, build_const(l, 0), p.index, value);
     }
@@ -293,7 +293,7 @@ static void replace_types(Lower *l)
 {
     TensorType t;
     for (SpvInst *i = l->m->globals.first; i; i = i->next) {
-        if (!i->id || !tensor_type(l, i->id, &t))
+        if (!i->id || !lower_tensor_type(l, i->id, &t))
             continue;
         uint32_t words[] = { build_u32(l), build_const(l, t.words) };
         edit_become(l->m, i, SpvOpTypeArray, words, 2);

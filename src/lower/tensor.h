@@ -18,7 +18,7 @@ typedef struct TensorType {
     uint32_t dims, clamp, words;    /* words: in the array that it becomes */
     uint32_t order[TENSOR_MAX_DIMENSIONS];
 } TensorType;
-bool tensor_type(const Lower *l, SpvId type, TensorType *out);
+bool lower_tensor_type(const Lower *l, SpvId type, TensorType *out);
 
 typedef struct TensorAccess {
     SpvInst *inst;
@@ -46,11 +46,12 @@ typedef struct TensorPlace {
 } TensorPlace;
 
 /* tensor_place.c */
-TensorPlace tensor_place(Lower *l, SpvInst *at, const TensorAccess *a, SpvId row, SpvId column);
+TensorPlace lower_tensor_place(Lower *l, SpvInst *at, const TensorAccess *a, SpvId row,
+                               SpvId column);
 /* tensor_decode.c: calls the function for an element that is inside. */
-SpvId tensor_decode(Lower *l, SpvInst *at, const TensorAccess *a, const TensorPlace *p);
+SpvId lower_tensor_decode(Lower *l, SpvInst *at, const TensorAccess *a, const TensorPlace *p);
 /* Readies the function, for which the buffer needs another view; false after reporting. */
-bool tensor_decode_open(Lower *l, TensorAccess *a);
+bool lower_tensor_decode_open(Lower *l, TensorAccess *a);
 
 /* decode_copy.c: functions that take the address of a block, for one that has a number. */
 typedef struct DecodeCopy {
@@ -59,7 +60,7 @@ typedef struct DecodeCopy {
     SpvId pointer;              /* type of the addresses */
     VEC(SpvId) made;            /* functions and their copies, by turns */
 } DecodeCopy;
-SpvId tensor_copy_decoder(DecodeCopy *c, SpvId function);   /* 0 after reporting */
-SpvFunction *tensor_function(const Lower *l, SpvId id);
+SpvId lower_tensor_copy_decoder(DecodeCopy *c, SpvId function);   /* 0 after reporting */
+SpvFunction *lower_tensor_function(const Lower *l, SpvId id);
 
 #endif

@@ -14,7 +14,7 @@ typedef struct Decoder {
 
 static bool read_decoder(Lower *l, const TensorAccess *a, Decoder *d)
 {
-    const SpvFunction *f = tensor_function(l, a->decode);
+    const SpvFunction *f = lower_tensor_function(l, a->decode);
     const SpvType *t[3] = { NULL };
     uint32_t n = 0;
     for (const SpvInst *p = f ? f->head.first : NULL; p; p = p->next)
@@ -134,13 +134,13 @@ static bool copy_for(Lower *l, TensorAccess *a, const Decoder *d, SpvId variable
         }
     }
     DecodeCopy c = { .l = l, .buffer = declare_again(l, variable, d), .pointer = d->pointer->id };
-    SpvId copy = tensor_copy_decoder(&c, a->decode);
+    SpvId copy = lower_tensor_copy_decoder(&c, a->decode);
     vec_push(l->scratch, &l->decoders, (DecoderCopy){ a->decode, variable, copy });
     a->decode = copy;
     return copy;
 }
 
-bool tensor_decode_open(Lower *l, TensorAccess *a)
+bool lower_tensor_decode_open(Lower *l, TensorAccess *a)
 {
     Decoder d = { 0 };
     const SpvType *from = spv_type_of(l->m, spv_operand(a->inst, 0));
@@ -174,7 +174,7 @@ static SpvId block_of(Lower *l, SpvInst *at, const TensorAccess *a, SpvId number
                  BUILD(l, at, SpvOpIAdd, u64, a->first, bytes));
 }
 
-SpvId tensor_decode(Lower *l, SpvInst *at, const TensorAccess *a, const TensorPlace *p)
+SpvId lower_tensor_decode(Lower *l, SpvInst *at, const TensorAccess *a, const TensorPlace *p)
 {
     uint32_t dims = a->of_layout.dims;
     const SpvType *result = spv_type(l->m, spv_def(l->m, a->decode)->type);

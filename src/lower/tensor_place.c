@@ -125,7 +125,8 @@ static void through_layout(Lower *l, SpvInst *at, const TensorAccess *a, SpvId i
     }
 }
 
-TensorPlace tensor_place(Lower *l, SpvInst *at, const TensorAccess *a, SpvId row, SpvId column)
+TensorPlace lower_tensor_place(Lower *l, SpvInst *at, const TensorAccess *a, SpvId row,
+                               SpvId column)
 {
     TensorPlace p = { 0 };
     SpvId index = from_matrix(l, at, a, row, column, &p.clipped);
