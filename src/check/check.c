@@ -34,6 +34,7 @@ static const struct {
     { &check_core_widths, AS_READ },
     { &check_core_access, AS_READ },
     { &check_core_structure, AS_READ },
+    { &check_core_control_flow, AS_READ },
     { &check_glsl, LATER },
     { &check_opencl, LATER },
     { &check_khr_cooperative_matrix, LATER },
@@ -106,6 +107,16 @@ const SpvType *operand_type(Checker *c, const SpvInst *i, uint32_t n)
         return NULL;
     const SpvInst *def = spv_def(c->m, spv_operand(i, n));
     return def && def->type && def->op != SpvOpFunction ? spv_type(c->m, def->type) : NULL;
+}
+
+SpvFunction *function_of(Checker *c, SpvId id)
+{
+    uint64_t f = 0;
+    if (!c->bodies.len)
+        for (SpvFunction *k = c->m->functions; k; k = k->next)
+            map_put(c->arena, &c->bodies, k->def->id, (uint64_t)(uintptr_t)k);
+    map_get(&c->bodies, id, &f);
+    return (SpvFunction *)(uintptr_t)f;
 }
 
 const SpvType *result_type(Checker *c, const SpvInst *i)

@@ -9,6 +9,7 @@
 
 typedef struct Checker Checker;
 typedef struct Flow Flow;
+typedef struct Structure Structure;
 
 /* A rule is asked about each instruction whose opcode is in `ops` (0 ends the list) or in `group`.
  */
@@ -25,7 +26,7 @@ typedef struct CheckFamily {
 } CheckFamily;
 extern const CheckFamily check_core_floats, check_core_image, check_core_kernel,
     check_core_semantics, check_core_decorations, check_core_layout, check_core_widths,
-    check_core_access, check_core_structure,
+    check_core_access, check_core_structure, check_core_control_flow,
     check_core_builtins, check_khr_untyped_pointers;
 extern const CheckFamily check_core_types, check_core_values, check_core_composites,
     check_core_memory, check_core_flow, check_core_group, check_glsl, check_opencl,
@@ -51,6 +52,9 @@ struct Checker {
     Map for_elements;      /* functions called for the elements of a matrix, looked into */
     uint8_t *holds_stored[3]; /* numbers of 8, of 16 bits, floats of 16 */
     Map merges;            /* blocks that headers name */
+    Structure *structure;  /* of the last function asked about */
+    Map reconverges;       /* functions of entry points that ask for maximal reconvergence */
+    bool reconverges_known;
     Map decorated;         /* targets, members and decorations there were */
     uint8_t *laid_out;     /* by type: its layout was looked at */
     Map matched;           /* pairs of types found to match logically */
@@ -69,6 +73,7 @@ bool is_shader(Checker *c); /* one that Vulkan runs, no library */
 /* The type of operand `n` (a value), or NULL: not there, or no value. */
 const SpvType *operand_type(Checker *c, const SpvInst *i, uint32_t n);
 const SpvType *result_type(Checker *c, const SpvInst *i);
+SpvFunction *function_of(Checker *c, SpvId id); /* or NULL */
 /* Reports and returns NULL when operand `n` is no value. */
 const SpvType *want_value(Checker *c, const SpvInst *i, uint32_t n);
 

@@ -136,16 +136,6 @@ static void check_workgroup(Checker *c, SpvInst *i)
 
 /* ---- functions called for elements ----------------------------------------------------------- */
 
-static SpvFunction *body(Checker *c, SpvId function)
-{
-    uint64_t f = 0;
-    if (!c->bodies.len)
-        for (SpvFunction *k = c->m->functions; k; k = k->next)
-            map_put(c->arena, &c->bodies, k->def->id, (uint64_t)(uintptr_t)k);
-    map_get(&c->bodies, function, &f);
-    return (SpvFunction *)(uintptr_t)f;
-}
-
 static const char *name_of(Checker *c, SpvId id)
 {
     const char *name = spv_name(c->m, id);
@@ -173,7 +163,7 @@ static void check_tangled(Checker *c, SpvInst *i)
         look_into(c, &todo, callees[k]);
     while (todo.ids.len) {
         SpvId id = todo.ids.data[--todo.ids.len];
-        SpvFunction *f = body(c, id);
+        SpvFunction *f = function_of(c, id);
         for (SpvBlock *b = f ? f->first : NULL; b; b = b->next)
             for (SpvInst *k = b->insts.first; k; k = k->next) {
                 const SpvOpInfo *info = spv_op_info(k->op);

@@ -6,51 +6,41 @@
  */
 #include "spirv/internal.h"
 
-typedef struct Tree {
-    const SpvEdges *edges;
-    uint32_t n;
-    uint32_t *first_succ, *succs; /* the edges turned round */
-    uint32_t *order, n_order;     /* postorder of what can be reached; the entry is last */
-    uint32_t *number;             /* by block: place in `order` plus one, 0: cannot be reached */
-    uint32_t *idom;               /* by block */
-    uint32_t *enter, *leave;      /* by block: times of a walk over the dominator tree */
-} Tree;
+typedef SpvDominators Tree;
 
-static void turn_edges(Arena *a, Tree *t)
+SpvEdges spv_turn_edges(Arena *a, const SpvEdges *edges, uint32_t n)
 {
-    const SpvEdges *e = t->edges;
-    uint32_t n_edges = e->first_pred[t->n];
-    t->first_succ = NEW_ARRAY(a, uint32_t, t->n + 2);
-    t->succs = NEW_ARRAY(a, uint32_t, n_edges + 1);
-    for (uint32_t k = 0; k < n_edges; k++)
-        t->first_succ[e->preds[k] + 2]++;
-    for (uint32_t b = 0; b < t->n; b++)
-        t->first_succ[b + 2] += t->first_succ[b + 1];
-    for (uint32_t b = 0; b < t->n; b++)
-        for (uint32_t k = e->first_pred[b]; k < e->first_pred[b + 1]; k++)
-            t->succs[t->first_succ[e->preds[k] + 1]++] = b;
+    SpvEdges t = { NEW_ARRAY(a, uint32_t, n + 2), NEW_ARRAY(a, uint32_t, edges->first[n] + 1) };
+    for (uint32_t k = 0; k < edges->first[n]; k++)
+        t.first[edges->ends[k] + 2]++;
+    for (uint32_t b = 0; b < n; b++)
+        t.first[b + 2] += t.first[b + 1];
+    for (uint32_t b = 0; b < n; b++)
+        for (uint32_t k = edges->first[b]; k < edges->first[b + 1]; k++)
+            t.ends[t.first[edges->ends[k] + 1]++] = b;
+    return t;
 }
 
 /* Postorder without recursion: `at` is how far each block's successors were followed. */
-static void sort_blocks(Arena *a, Tree *t)
+static void sort_blocks(Arena *a, Tree *t, SpvEdges out)
 {
     uint32_t *stack = NEW_ARRAY(a, uint32_t, t->n), *at = NEW_ARRAY(a, uint32_t, t->n);
     uint32_t depth = 0;
     t->order = NEW_ARRAY(a, uint32_t, t->n);
     t->number = NEW_ARRAY(a, uint32_t, t->n);
     for (uint32_t b = 0; b < t->n; b++)
-        at[b] = t->first_succ[b];
+        at[b] = out.first[b];
     t->number[0] = UINT32_MAX; /* on its way */
     stack[depth++] = 0;
     while (depth) {
         uint32_t b = stack[depth - 1];
-        if (at[b] == t->first_succ[b + 1]) {
+        if (at[b] == out.first[b + 1]) {
             t->order[t->n_order++] = b;
             t->number[b] = t->n_order;
             depth--;
             continue;
         }
-        uint32_t next = t->succs[at[b]++];
+        uint32_t next = out.ends[at[b]++];
         if (!t->number[next]) {
             t->number[next] = UINT32_MAX;
             stack[depth++] = next;
@@ -69,7 +59,7 @@ static uint32_t meet(const Tree *t, uint32_t a, uint32_t b)
     return a;
 }
 
-static void find_dominators(Arena *a, Tree *t)
+static void find_dominators(Arena *a, Tree *t, const SpvEdges *e)
 {
     t->idom = NEW_ARRAY(a, uint32_t, t->n);
     for (uint32_t b = 1; b < t->n; b++)
@@ -78,8 +68,8 @@ static void find_dominators(Arena *a, Tree *t)
         changed = false;
         for (uint32_t k = t->n_order - 1; k-- > 0;) {
             uint32_t b = t->order[k], best = UINT32_MAX;
-            for (uint32_t p = t->edges->first_pred[b]; p < t->edges->first_pred[b + 1]; p++) {
-                uint32_t pred = t->edges->preds[p];
+            for (uint32_t p = e->first[b]; p < e->first[b + 1]; p++) {
+                uint32_t pred = e->ends[p];
                 if (!t->number[pred] || t->idom[pred] == UINT32_MAX)
                     continue;
                 best = best == UINT32_MAX ? pred : meet(t, best, pred);
@@ -108,21 +98,32 @@ static void number_tree(Arena *a, Tree *t)
     }
 }
 
-static bool tree_dominates(const Tree *t, const SpvBlock *a, const SpvBlock *b)
+SpvDominators *spv_dominators(Arena *a, const SpvEdges *edges, uint32_t n)
 {
-    return t->number[a->index] && t->enter[a->index] <= t->enter[b->index] &&
-           t->leave[b->index] <= t->leave[a->index];
+    Tree *t = NEW(a, Tree);
+    t->n = n;
+    sort_blocks(a, t, spv_turn_edges(a, edges, n));
+    find_dominators(a, t, edges);
+    number_tree(a, t);
+    return t;
 }
+
+bool spv_dominates(const SpvDominators *t, uint32_t a, uint32_t b)
+{
+    return t->number[a] && t->enter[a] <= t->enter[b] && t->leave[b] <= t->leave[a];
+}
+
+/* ---- uses ------------------------------------------------------------------------------------ */
 
 static bool is_there(const Tree *t, const SpvInst *def, const SpvInst *use, const SpvBlock *from)
 {
     if (!def->block || def->op == SpvOpLabel)
         return true; /* parameters and what is global; labels are no values */
     if (from)
-        return !t->number[from->index] || tree_dominates(t, def->block, from);
+        return !t->number[from->index] || spv_dominates(t, def->block->index, from->index);
     if (def->block == use->block)
         return def->index < use->index;
-    return tree_dominates(t, def->block, use->block);
+    return spv_dominates(t, def->block->index, use->block->index);
 }
 
 static bool may_name_labels(uint16_t op)
@@ -168,18 +169,14 @@ static bool check_order(const Tree *t, const SpvModule *m, const SpvBlock *b, Di
 
 bool spv_check_dominance(SpvModule *m, SpvFunction *f, const SpvEdges *edges, DiagSink *sink)
 {
-    Tree t = { .edges = edges, .n = f->n_blocks };
-    turn_edges(m->arena, &t);
-    sort_blocks(m->arena, &t);
-    find_dominators(m->arena, &t);
-    number_tree(m->arena, &t);
+    const Tree *t = spv_dominators(m->arena, edges, f->n_blocks);
     for (const SpvBlock *b = f->first; b; b = b->next) {
-        if (!check_order(&t, m, b, sink))
+        if (!check_order(t, m, b, sink))
             return false;
-        if (!t.number[b->index])
+        if (!t->number[b->index])
             continue;
         for (const SpvInst *i = b->insts.first; i; i = i->next)
-            if (!check_inst(&t, m, i, sink))
+            if (!check_inst(t, m, i, sink))
                 return false;
     }
     return true;

@@ -42,8 +42,7 @@ static SpvBlock *label_block(Flow *w, SpvId id)
 
 /* ---- edges ----------------------------------------------------------------------------------- */
 
-/* Which operands of a terminator or merge are labels: from, then every `step`. */
-static bool label_operands(const SpvInst *i, uint32_t *from, uint32_t *step, uint32_t *end)
+bool spv_label_operands(const SpvInst *i, uint32_t *from, uint32_t *step, uint32_t *end)
 {
     *step = 1;
     *end = spv_n_operands(i);
@@ -75,7 +74,7 @@ static bool label_operands(const SpvInst *i, uint32_t *from, uint32_t *step, uin
 static bool check_labels(Flow *w, const SpvInst *i)
 {
     uint32_t from, step, end;
-    if (!label_operands(i, &from, &step, &end))
+    if (!spv_label_operands(i, &from, &step, &end))
         return true;
     for (uint32_t k = from; k < end; k += step) {
         const SpvBlock *b = label_block(w, spv_operand(i, k));
@@ -101,12 +100,12 @@ static bool check_merge(Flow *w, const SpvInst *i)
 static void count_edges(Flow *w, const SpvInst *end, bool store)
 {
     uint32_t from, step, stop;
-    if (!label_operands(end, &from, &step, &stop))
+    if (!spv_label_operands(end, &from, &step, &stop))
         return;
     for (uint32_t k = from; k < stop; k += step) {
         uint32_t to = label_block(w, spv_operand(end, k))->index;
         if (store)
-            w->edges.preds[w->edges.first_pred[to] + --w->n_preds[to]] = end->block->index;
+            w->edges.ends[w->edges.first[to] + --w->n_preds[to]] = end->block->index;
         else
             w->n_preds[to]++;
     }
@@ -116,18 +115,18 @@ static void collect_preds(Flow *w)
 {
     uint32_t n = w->f->n_blocks, edges = 0;
     w->n_preds = NEW_ARRAY(w->m->arena, uint32_t, n);
-    w->edges.first_pred = NEW_ARRAY(w->m->arena, uint32_t, n + 1);
+    w->edges.first = NEW_ARRAY(w->m->arena, uint32_t, n + 1);
     w->is_pred = NEW_ARRAY(w->m->arena, uint32_t, n);
     w->seen = NEW_ARRAY(w->m->arena, uint32_t, n);
     w->stamp = 0;
     for (SpvBlock *b = w->f->first; b; b = b->next)
         count_edges(w, b->insts.last, false);
     for (uint32_t k = 0; k < n; k++) {
-        w->edges.first_pred[k] = edges;
+        w->edges.first[k] = edges;
         edges += w->n_preds[k];
     }
-    w->edges.first_pred[n] = edges;
-    w->edges.preds = NEW_ARRAY(w->m->arena, uint32_t, edges + 1);
+    w->edges.first[n] = edges;
+    w->edges.ends = NEW_ARRAY(w->m->arena, uint32_t, edges + 1);
     for (SpvBlock *b = w->f->first; b; b = b->next)
         count_edges(w, b->insts.last, true);
 }
@@ -138,8 +137,8 @@ static void collect_preds(Flow *w)
 static uint32_t mark_preds(Flow *w, const SpvBlock *b, uint32_t stamp)
 {
     uint32_t n = 0;
-    for (uint32_t k = w->edges.first_pred[b->index]; k < w->edges.first_pred[b->index + 1]; k++) {
-        uint32_t p = w->edges.preds[k];
+    for (uint32_t k = w->edges.first[b->index]; k < w->edges.first[b->index + 1]; k++) {
+        uint32_t p = w->edges.ends[k];
         if (w->is_pred[p] != stamp)
             n++;
         w->is_pred[p] = stamp;

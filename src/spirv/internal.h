@@ -68,10 +68,6 @@ void spv_each_annotation(SpvModule *m, SpvId id, void (*visit)(void *user, const
 bool spv_check_declarations(SpvModule *m, DiagSink *sink);
 
 /* dominate.c: definitions dominate uses. */
-typedef struct SpvEdges {
-    uint32_t *first_pred; /* by block index, in preds; one more at the end */
-    uint32_t *preds;      /* block indices; parallel edges each */
-} SpvEdges;
 bool spv_check_dominance(SpvModule *m, SpvFunction *f, const SpvEdges *edges, DiagSink *sink);
 
 /* flow.c: blocks, terminators, branch targets, calls and entry points. */

@@ -327,6 +327,30 @@ SpvId spv_undef(SpvModule *m, SpvId type);                  /* at module scope *
  * size; a bool is 1 byte, a pointer 8); for COOPMAT and runtime arrays 0. */
 uint64_t spv_type_size(const SpvType *t);
 
+/* ---- flow.c, dominate.c: graphs of blocks ---------------------------------------------------- */
+
+/* Which operands of a branch or merge instruction are labels: from `from`, every `step` words, to
+ * `end`. False for other instructions. */
+bool spv_label_operands(const SpvInst *i, uint32_t *from, uint32_t *step, uint32_t *end);
+
+/* Of a graph whose nodes are numbers: their predecessors, or, turned round, their successors. */
+typedef struct SpvEdges {
+    uint32_t *first;            /* by node, in ends; one more at the end */
+    uint32_t *ends;             /* nodes; parallel edges each */
+} SpvEdges;
+SpvEdges spv_turn_edges(Arena *a, const SpvEdges *edges, uint32_t n);
+
+/* The dominator tree of a graph that is entered at node 0. */
+typedef struct SpvDominators {
+    uint32_t n;
+    uint32_t *order, n_order;   /* postorder of what can be reached; node 0 is last */
+    uint32_t *number;           /* by node: place in `order` plus one, 0: cannot be reached */
+    uint32_t *idom;             /* by node */
+    uint32_t *enter, *leave;    /* by node: times of a walk over the tree */
+} SpvDominators;
+SpvDominators *spv_dominators(Arena *a, const SpvEdges *edges, uint32_t n);
+bool spv_dominates(const SpvDominators *t, uint32_t a, uint32_t b);
+
 /* ---- image.c: image instructions ------------------------------------------------------------- */
 
 typedef struct SpvImageType {

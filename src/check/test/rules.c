@@ -158,9 +158,12 @@ static const Case cases[] = {
       AT "%x = OpSelect %p_sf %t %e %e" },
     { "variable-first", "%v = OpVariable %p_f Function",
       "%x = OpFAdd %f32 %f1 %f1\n%v = OpVariable %p_f Function" },
-    { "selection-merge", "OpSelectionMerge %m None\nOpBranchConditional %t %m %m\n%m = OpLabel",
+    { "selection-merge",
+      "OpSelectionMerge %m None\nOpBranchConditional %t %a %m\n%a = OpLabel\nOpBranch %m\n"
+      "%m = OpLabel",
       "OpSelectionMerge %m None\nOpBranchConditional %t %a %m\n%a = OpLabel\n"
-      "OpSelectionMerge %m None\nOpBranchConditional %t %m %m\n%m = OpLabel" },
+      "OpSelectionMerge %m None\nOpBranchConditional %t %b %m\n%b = OpLabel\nOpBranch %m\n"
+      "%m = OpLabel" },
     { "loop-merge",
       "OpBranch %h\n%h = OpLabel\nOpLoopMerge %m %h Unroll\nOpBranchConditional %t %h %m\n"
       "%m = OpLabel",
@@ -250,8 +253,11 @@ static const Case cases[] = {
     { "entry-point", "", "OpExecutionMode %main LocalSize 4096 4096 1\n---\n" },
     { "phi", "OpBranch %m\n%m = OpLabel\n%x = OpPhi %u32 %c1 %entry",
       "OpBranch %m\n%m = OpLabel\n%x = OpPhi %f32 %c1 %entry" },
-    { "branch-operand", "OpSelectionMerge %m None\nOpBranchConditional %t %m %m\n%m = OpLabel",
-      "OpSelectionMerge %m None\nOpBranchConditional %c1 %m %m\n%m = OpLabel" },
+    { "branch-operand",
+      "OpSelectionMerge %m None\nOpBranchConditional %t %a %m\n%a = OpLabel\nOpBranch %m\n"
+      "%m = OpLabel",
+      "OpSelectionMerge %m None\nOpBranchConditional %c1 %a %m\n%a = OpLabel\nOpBranch %m\n"
+      "%m = OpLabel" },
     { "return", "", "OpReturnValue %c1\n%after = OpLabel" },
     { "call", "%x = OpFunctionCall %f32 %half %f1", "%x = OpFunctionCall %f32 %half %c1" },
     { "recursion", "%x = OpFunctionCall %f32 %half %f1", "%x = OpFunctionCall %void %main" },
@@ -539,12 +545,13 @@ TEST(every_rule_has_a_case)
 {
     for (uint32_t n = 0; check_rule(n); n++) {
         const CheckRule *r = check_rule(n);
-        /* qcom.c, nv.c, opencl_std.c, wait_queues.c, kernel.c and untyped.c have those */
+        /* the other files here have those */
         static const char *const elsewhere[] = {
             "qcom-", "nv-", "opencl-", "wait-queues-", signs, "generic-cast", "generic-semantics",
             "async-copy", "wait-events", "lifetime", "pass-on", "assumption", "expectation",
             "clock",
-            "group-rotate", "partition", "builtin", "untyped-"
+            "group-rotate", "partition", "builtin", "untyped-", "back-edge", "construct-",
+            "selection-structured", "case-order", "branch-labels", "maximal-reconvergence"
         };
         bool found = false;
         for (uint32_t k = 0; k < COUNT_OF(elsewhere); k++)
