@@ -35,6 +35,9 @@ static const struct {
     { &check_core_access, AS_READ },
     { &check_core_structure, AS_READ },
     { &check_core_control_flow, AS_READ },
+    { &check_core_capabilities, AS_READ },
+    { &check_core_constants, AS_READ },
+    { &check_clspv_reflection, AS_READ },
     { &check_glsl, LATER },
     { &check_opencl, LATER },
     { &check_khr_cooperative_matrix, LATER },
@@ -354,6 +357,9 @@ static bool walk(Arena *scratch, SpvModule *m, DiagSink *sink, int when)
             for (SpvInst *i = b->insts.first; i; i = i->next)
                 ask(c, k, i);
     }
+    c->function = NULL;
+    for (SpvInst *i = m->trailing.first; i; i = i->next)
+        ask(c, k, i);
     m->arena->on_failure = outer;
     return !c->failed;
 }

@@ -30,35 +30,13 @@ static const struct {
     { SPV_FLOAT, 64, 1, { SpvCapabilityFloat64 }, NULL },
 };
 
-/* One whose name begins so. */
-static bool has_extension(Checker *c, const char *name)
-{
-    for (const SpvInst *i = c->m->globals.first; i && i->op != SpvOpMemoryModel; i = i->next)
-        if (i->op == SpvOpExtension && !strncmp(spv_string(i, 0, NULL), name, strlen(name)))
-            return true;
-    return false;
-}
-
-static bool is_enabled(Checker *c, const uint16_t *any, uint32_t n)
-{
-    bool enabled = !n;
-    for (uint32_t k = 0; k < n; k++)
-        enabled |= has_capability(c, any[k]);
-    return enabled;
-}
-
 static void check_width(Checker *c, SpvInst *i)
 {
     const SpvType *t = spv_type(c->m, i->id);
     bool encoded = i->op == SpvOpTypeFloat && spv_n_operands(i) > 1;
-    const SpvEnumerant *e =
-        encoded ? spv_enumerant(SPV_OPERAND_FPEncoding, spv_operand(i, 1)) : NULL;
-    if (e && !is_enabled(c, e->capabilities, e->n_capabilities))
-        broken(c, i, "%s without capability %s", e->name,
-               spv_enum_name(SPV_OPERAND_Capability, e->capabilities[0]));
     for (uint32_t k = 0; !encoded && k < COUNT_OF(widths); k++)
         if (t->kind == widths[k].kind && t->bits == widths[k].bits &&
-            !is_enabled(c, widths[k].any, widths[k].n) &&
+            !has_any(c, widths[k].any, widths[k].n) &&
             !(widths[k].extension && has_extension(c, widths[k].extension)))
             broken(c, i, "%s without capability %s", type_name(c, t),
                    spv_enum_name(SPV_OPERAND_Capability, widths[k].any[0]));
@@ -175,7 +153,7 @@ static void check_stored(Checker *c, SpvInst *i)
     bool enabled = !bits;
     for (uint32_t k = 0; k < COUNT_OF(stores); k++)
         if (stores[k].storage == storage && stores[k].bits == bits)
-            enabled |= is_enabled(c, stores[k].any, stores[k].n);
+            enabled |= has_any(c, stores[k].any, stores[k].n);
     if (!enabled)
         broken(c, i, "a variable with numbers of %u bits, which the capabilities do not give its "
                      "storage class", bits);
@@ -189,11 +167,16 @@ static bool keeps_stored(uint16_t op)
                                                                     SPV_OPF_ANNOTATION);
 }
 
+static bool makes_constant(uint16_t op)
+{
+    return op == SpvOpConstantNull || op == SpvOpUndef || op == SpvOpPoisonKHR;
+}
+
 static bool uses_values(uint16_t op)
 {
     const SpvOpInfo *o = spv_op_info(op);
-    return o && o->n_operands && !keeps_stored(op) && op != SpvOpEntryPoint &&
-           op != SpvOpFunction;
+    return o && (o->n_operands || makes_constant(op)) && !keeps_stored(op) &&
+           op != SpvOpEntryPoint && op != SpvOpFunction;
 }
 
 static bool may_make_stored(uint16_t op)
@@ -226,7 +209,7 @@ static void check_stored_use(Checker *c, SpvInst *i)
 }
 
 static const CheckRow rows[] = {
-    { { "width", "SPIR-V 2.16.1", "A capability gives the width, or the encoding." },
+    { { "width", "SPIR-V 2.16.1", "A capability gives the width." },
       { SpvOpTypeInt, SpvOpTypeFloat },
       NULL,
       check_width },

@@ -27,6 +27,7 @@ typedef struct CheckFamily {
 extern const CheckFamily check_core_floats, check_core_image, check_core_kernel,
     check_core_semantics, check_core_decorations, check_core_layout, check_core_widths,
     check_core_access, check_core_structure, check_core_control_flow,
+    check_core_capabilities, check_core_constants, check_clspv_reflection,
     check_core_builtins, check_khr_untyped_pointers;
 extern const CheckFamily check_core_types, check_core_values, check_core_composites,
     check_core_memory, check_core_flow, check_core_group, check_glsl, check_opencl,
@@ -53,6 +54,7 @@ struct Checker {
     uint8_t *holds_stored[3]; /* numbers of 8, of 16 bits, floats of 16 */
     Map merges;            /* blocks that headers name */
     Structure *structure;  /* of the last function asked about */
+    Map declared;          /* types that may be declared once, by hash */
     Map reconverges;       /* functions of entry points that ask for maximal reconvergence */
     bool reconverges_known;
     Map decorated;         /* targets, members and decorations there were */
@@ -113,6 +115,8 @@ enum {
     EXTENSION_WAIT_QUEUES = 128
 };
 bool has_capability(Checker *c, uint32_t capability); /* declared, or implied by one that is */
+bool has_any(Checker *c, const uint16_t *capabilities, uint32_t n); /* one of them, or n is 0 */
+bool has_extension(Checker *c, const char *name); /* one whose name begins so */
 /* Reports unless the capability is declared. */
 void want_capability(Checker *c, const SpvInst *i, uint32_t capability);
 /* Reports where OpCapability `i` is this one and comes without one of these extensions. */

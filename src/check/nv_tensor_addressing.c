@@ -60,6 +60,22 @@ bool has_capability(Checker *c, uint32_t capability)
     return map_get(&c->capabilities, capability, &any);
 }
 
+bool has_extension(Checker *c, const char *name)
+{
+    for (const SpvInst *i = c->m->globals.first; i && i->op != SpvOpMemoryModel; i = i->next)
+        if (i->op == SpvOpExtension && !strncmp(spv_string(i, 0, NULL), name, strlen(name)))
+            return true;
+    return false;
+}
+
+bool has_any(Checker *c, const uint16_t *any, uint32_t n)
+{
+    bool enabled = !n;
+    for (uint32_t k = 0; k < n; k++)
+        enabled |= has_capability(c, any[k]);
+    return enabled;
+}
+
 static const char *capability_name(uint32_t capability)
 {
     const char *name = spv_enum_name(SPV_OPERAND_Capability, capability);

@@ -84,14 +84,6 @@ static bool may_read(uint32_t storage)
     return may_write(storage) || storage == SpvStorageClassUniformConstant;
 }
 
-static bool has_extension(Checker *c, const char *name)
-{
-    for (const SpvInst *i = c->m->globals.first; i && i->op != SpvOpMemoryModel; i = i->next)
-        if (i->op == SpvOpExtension && !strcmp(spv_string(i, 0, NULL), name))
-            return true;
-    return false;
-}
-
 /* Of size_t; 0 where pointers are no addresses. */
 static uint32_t address_bits(Checker *c)
 {

@@ -13,7 +13,11 @@ static const char head[] =
     "OpCapability Int64\n"
     "OpCapability Int8\nOpCapability Float16\nOpCapability Float64\nOpCapability "
     "GroupNonUniformArithmetic\n"
-    "OpCapability ComputeDerivativeGroupLinearKHR\n"
+    "OpCapability ComputeDerivativeGroupLinearKHR\nOpCapability ImageQuery\n"
+    "OpCapability DerivativeControl\nOpCapability GroupNonUniformBallot\n"
+    "OpCapability GroupNonUniformVote\nOpCapability SplitBarrierEXT\n"
+    "OpCapability DotProduct\nOpCapability DotProductInputAll\n"
+    "OpCapability DotProductInput4x8BitPacked\nOpCapability BitcastExtractEXT\n"
     "OpExtension \"SPV_KHR_cooperative_matrix\"\n"
     "%glsl = OpExtInstImport \"GLSL.std.450\"\n"
     "OpMemoryModel Logical Vulkan\n"
@@ -117,15 +121,61 @@ typedef struct Case {
     LAID("%u8", "OpMemberDecorate %s 0 Offset 0\n")                                                \
     "%e8 = OpAccessChain %p_8 %v %c0\n%b = OpLoad %u8 %e8\n"
 
-#define ADDRESSES                                                                                  \
+#define BUFFER_ADDRESSES                                                                           \
     "OpCapability PhysicalStorageBufferAddresses\n-OpMemoryModel\n"                                \
-    "OpMemoryModel PhysicalStorageBuffer64 Vulkan\n"                                               \
+    "OpMemoryModel PhysicalStorageBuffer64 Vulkan\n"
+#define ADDRESSES                                                                                  \
+    BUFFER_ADDRESSES                                                                               \
     "%p = OpTypePointer PhysicalStorageBuffer %f32\n---\n%a = OpConvertUToPtr %p %l1\n"
+
+#define FORWARD BUFFER_ADDRESSES "OpTypeForwardPointer %q PhysicalStorageBuffer\n"
+#define SPECIAL "OpDecorate %k SpecId 1\n%k = OpSpecConstant %u32 1\n"
+
+#define REFLECTION(version)                                                                        \
+    "%clspv = OpExtInstImport \"NonSemantic.ClspvReflection." #version                             \
+    "\"\n%text = OpString \"main\"\n"
+#define REFLECT "%x = OpExtInst %void %clspv "
 
 static const Case cases[] = {
     { "width", "%x = OpTypeInt 64 1\n---\n", "%x = OpTypeInt 16 0\n---\n" },
-    { "width", "OpCapability Float8EXT\n%x = OpTypeFloat 8 Float8E5M2EXT\n---\n",
+    { "capability", "OpCapability Float8EXT\n%x = OpTypeFloat 8 Float8E5M2EXT\n---\n",
       "%x = OpTypeFloat 8 Float8E5M2EXT\n---\n" },
+    { "capability",
+      "OpCapability ShaderClockKHR\n---\n%x = OpReadClockKHR %u64 %c3",
+      "%x = OpReadClockKHR %u64 %c3" },
+    { "capability", "", "OpDecorate %c1 BuiltIn InvocationId\n---\n" },
+    { "type-unique", "%x = OpTypeStruct %u32 %u32\n---\n", "%x = OpTypeInt 32 0\n---\n" },
+    { "type-unique", "%x = OpTypeFunction %u32 %u32\n---\n",
+      "%x = OpTypeFunction %f32 %f32\n---\n" },
+    { "forward-pointer",
+      FORWARD "OpMemberDecorate %n 0 Offset 0\n%n = OpTypeStruct %q\n"
+              "%q = OpTypePointer PhysicalStorageBuffer %n\n---\n",
+      FORWARD "%q = OpTypePointer PhysicalStorageBuffer %u32\n---\n" },
+    { "constant-settled", SPECIAL "%x = OpSpecConstantComposite %u2 %k %k\n---\n",
+      SPECIAL "%x = OpConstantComposite %u2 %k %k\n---\n" },
+    { "null-address", "%x = OpConstantNull %u64\n---\n",
+      BUFFER_ADDRESSES
+      "%p = OpTypePointer PhysicalStorageBuffer %f32\n%x = OpConstantNull %p\n---\n" },
+    { "spec-operation", SPECIAL "%x = OpSpecConstantOp %u32 IAdd %k %k\n---\n",
+      "%x = OpSpecConstantOp %f32 FAdd %f1 %f1\n---\n" },
+    { "spec-operation", "%x = OpSpecConstantOp %u32 UConvert %l1\n---\n",
+      "; Version: 1.3\n%x = OpSpecConstantOp %u32 UConvert %l1\n---\n" },
+    { "conversion", "%x = OpFConvert %f16 %f1", "%x = OpFConvert %f32 %f1" },
+    { "conversion", "", "%x = OpSConvert %u32 %i1" },
+    { "reflection-import", REFLECTION(1) "---\n",
+      "%clspv = OpExtInstImport \"NonSemantic.ClspvReflection.1a\"\n---\n" },
+    { "reflection-import", "",
+      "; Version: 1.5\n%clspv = OpExtInstImport \"NonSemantic.ClspvReflection.1\"\n---\n" },
+    { "reflection-operand",
+      REFLECTION(2) "---\n" REFLECT "SpecConstantSubgroupMaxSize %c1\n",
+      REFLECTION(1) "---\n" REFLECT "SpecConstantSubgroupMaxSize %c1\n" },
+    { "reflection-operand", "",
+      REFLECTION(2) "---\n" REFLECT "SpecConstantSubgroupMaxSize %f1\n" },
+    { "reflection-operand",
+      REFLECTION(1) "---\n%g = OpExtInst %void %clspv Kernel %main %text\n" REFLECT
+                    "PropertyRequiredWorkgroupSize %g %c1 %c1 %c1\n",
+      REFLECTION(1) "---\n" REFLECT "PropertyRequiredWorkgroupSize %c1 %c1 %c1 %c1\n" },
+    { "reflection-operand", "", REFLECTION(1) "---\n" REFLECT "Kernel %half %text\n" },
     { "extension-version", "OpExtension \"SPV_KHR_workgroup_memory_explicit_layout\"\n---\n",
       "; Version: 1.3\nOpExtension \"SPV_KHR_workgroup_memory_explicit_layout\"\n---\n" },
     { "vector-count", "OpCapability LongVectorEXT\n%x = OpTypeVector %f32 5\n---\n",
@@ -473,7 +523,8 @@ static uint32_t place(const char *line)
         { "; Version", VERSION },
         { "OpCapability", CAPABILITIES }, { "OpExtension", EXTENSIONS },
         { "OpMemoryModel", MODEL },       { "OpEntryPoint", ENTRY },
-        { "%glsl", IMPORTS },          { "%ocl", IMPORTS },
+        { "%glsl", IMPORTS },          { "%clspv", IMPORTS },
+        { "%text", MODES },
         { "OpExecutionMode", MODES },     { "OpName", ANNOTATIONS },
         { "OpDecorate", ANNOTATIONS },    { "OpMemberDecorate", ANNOTATIONS },
         { "OpGroup", ANNOTATIONS }, { "%group", ANNOTATIONS },
@@ -541,6 +592,34 @@ TEST(signs_of_floats_are_doubtful)
     }
 }
 
+/* The assembler writes none that are wrong. */
+TEST(high_bits_of_literals)
+{
+    static const struct {
+        const char *line;
+        uint32_t word;
+        bool good;
+    } literals[] = {
+        { "%x = OpConstant %s8 1", 0xffffffff, true },  { "%x = OpConstant %s8 1", 0xff, false },
+        { "%x = OpConstant %s8 1", 0x101, false },      { "%x = OpConstant %f16 1", 0x3c00, true },
+        { "%x = OpConstant %f16 1", 0x13c00, false },
+        { "%x = OpSpecConstant %s8 1", 0x80, false },
+    };
+    for (uint32_t k = 0; k < COUNT_OF(literals); k++) {
+        Arena a = { 0 };
+        TestDiags d = TEST_DIAGS(d);
+        char *text = module_text(&a, arena_printf(&a, "%s\n---\n", literals[k].line));
+        SpvModule *m = spv_assemble(&a, text, strlen(text), "m.spvasm", &d.sink);
+        const SpvInst *i = m ? m->globals.last : NULL;
+        CHECK(i && i->n_words == 4);
+        if (i)
+            i->words[3] = literals[k].word;
+        CHECK(i && check_read(m, &d.sink) == literals[k].good);
+        CHECK((strstr(d.text, "[literal-bits (") != NULL) != literals[k].good);
+        arena_free(&a);
+    }
+}
+
 TEST(every_rule_has_a_case)
 {
     for (uint32_t n = 0; check_rule(n); n++) {
@@ -551,7 +630,8 @@ TEST(every_rule_has_a_case)
             "async-copy", "wait-events", "lifetime", "pass-on", "assumption", "expectation",
             "clock",
             "group-rotate", "partition", "builtin", "untyped-", "back-edge", "construct-",
-            "selection-structured", "case-order", "branch-labels", "maximal-reconvergence"
+            "selection-structured", "literal-bits", "case-order", "branch-labels",
+            "maximal-reconvergence"
         };
         bool found = false;
         for (uint32_t k = 0; k < COUNT_OF(elsewhere); k++)
