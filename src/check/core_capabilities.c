@@ -14,15 +14,24 @@ static const char *names(Checker *c, const uint16_t *any, uint32_t n)
     return s.data;
 }
 
-/* Members of gl_PerVertex that a shader need not use (SPIR-V 3.2.21), and the hint that has a rule
- * of its own (wait-queues-capability). */
-static bool may_be_named(uint8_t kind, uint32_t value)
+/* Members of gl_PerVertex that a shader need not use (SPIR-V 3.2.21); the hint that has a rule of
+ * its own (wait-queues-capability); what an instruction does for a group, which is enabled itself.
+ */
+static bool may_be_named(Checker *c, uint8_t kind, uint32_t value)
 {
-    if (kind == SPV_OPERAND_LoopControl)
+    switch (kind) {
+    case SPV_OPERAND_BuiltIn:
+        return value == SpvBuiltInPointSize || value == SpvBuiltInClipDistance ||
+               value == SpvBuiltInCullDistance;
+    case SPV_OPERAND_LoopControl:
         return value == SpvLoopControlMultipleWaitQueuesQCOMMask;
-    return kind == SPV_OPERAND_BuiltIn &&
-           (value == SpvBuiltInPointSize || value == SpvBuiltInClipDistance ||
-            value == SpvBuiltInCullDistance);
+    case SPV_OPERAND_GroupOperation:
+        return value <= SpvGroupOperationExclusiveScan &&
+               (has_capability(c, SpvCapabilityGroups) ||
+                has_capability(c, SpvCapabilityGroupUniformArithmeticKHR));
+    default:
+        return false;
+    }
 }
 
 /* SPV_AMD_shader_ballot has them without Groups. */
@@ -35,7 +44,7 @@ static bool is_of_ballot(Checker *c, uint16_t op)
 static void check_enumerant(Checker *c, const SpvInst *i, uint8_t kind, uint32_t value)
 {
     const SpvEnumerant *e = spv_enumerant(kind, value);
-    if (e && !may_be_named(kind, value) && !has_any(c, e->capabilities, e->n_capabilities))
+    if (e && !may_be_named(c, kind, value) && !has_any(c, e->capabilities, e->n_capabilities))
         broken(c, i, "%s needs %s", e->name, names(c, e->capabilities, e->n_capabilities));
 }
 

@@ -165,7 +165,7 @@ static void check_extended(Checker *c, SpvInst *i)
 
 /* ---- conversions ----------------------------------------------------------------------------- */
 
-/* Conversions from one width to another. */
+/* Conversions from one width to another; LLVM's target has kernels convert to the same. */
 static bool changes_width(uint16_t op)
 {
     return op == SpvOpUConvert || op == SpvOpSConvert || op == SpvOpFConvert;
@@ -196,7 +196,8 @@ static void check_conversion(Checker *c, SpvInst *i)
     if (component(a)->kind != from || component(r)->kind != to ||
         !(same_shape(a, r) || changes_use(a, r)) || a->kind == SPV_MATRIX || r->kind == SPV_MATRIX)
         broken(c, i, "%s from %s to %s", spv_op_name(i->op), type_name(c, a), type_name(c, r));
-    else if (changes_width(i->op) && !is_matrix(a) && alike(a, r))
+    else if (changes_width(i->op) && !has_capability(c, SpvCapabilityKernel) &&
+             !is_matrix(a) && alike(a, r))
         broken(c, i, "%s is %s already", spv_op_name(i->op), type_name(c, a));
     else if (i->op == SpvOpQuantizeToF16 && (component(a)->bits != 32 || component(r)->bits != 32))
         broken(c, i, "only f32 is quantized, not %s", type_name(c, a));
