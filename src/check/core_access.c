@@ -104,7 +104,28 @@ static void check_copy(Checker *c, SpvInst *i)
     }
 }
 
+/* ---- blocks that are read -------------------------------------------------------------------- */
+
+static void check_written(Checker *c, SpvInst *i)
+{
+    const SpvInst *root = spv_def(c->m, spv_operand(i, 0));
+    while (root && (root->op == SpvOpAccessChain || root->op == SpvOpInBoundsAccessChain ||
+                    root->op == SpvOpCopyObject))
+        root = spv_def(c->m, spv_operand(root, 0));
+    const SpvType *t = root && root->op == SpvOpVariable ? spv_type(c->m, root->type) : NULL;
+    if (!is_shader(c) || !t || t->kind != SPV_POINTER || t->storage != SpvStorageClassUniform)
+        return;
+    for (t = t->element; t && (t->kind == SPV_ARRAY || t->kind == SPV_RUNTIME_ARRAY);)
+        t = t->element;
+    if (t && spv_has_decoration(c->m, t->id, -1, SpvDecorationBlock))
+        broken(c, i, "%%%u, a uniform block, is written (VUID 06925)", root->id);
+}
+
 static const CheckRow rows[] = {
+    { { "uniform-block", "Vulkan, Uniform 06925", "Shaders do not write uniform blocks." },
+      { SpvOpStore, SpvOpCopyMemory, SpvOpCopyMemorySized },
+      NULL,
+      check_written },
     { { "memory-access", "SPIR-V 3.2.26; Vulkan, appendix A",
         "Memory operands fit the pointer and what is done by it." },
       { SpvOpLoad },

@@ -29,6 +29,8 @@ struct Construct {
     bool is_switch;           /* SELECTION */
     Construct *of;            /* CONTINUE: its loop; CASE: its switch */
     Construct *parent;        /* the innermost that it lies in */
+    Construct *loop;          /* the innermost loop or continue construct around it */
+    Construct *in_switch;     /* the innermost switch within that */
     Construct *falls, *fallen; /* CASE: which it falls through to, and from */
 };
 
@@ -40,6 +42,7 @@ struct Structure {
     Construct **headed;           /* by block: the selection or loop of its merge instruction */
     Construct **continues, **cases; /* by block: what is entered there */
     Construct **innermost;        /* by block */
+    bool too_deep;
 };
 
 /* ---- the structural graph -------------------------------------------------------------------- */
@@ -187,12 +190,19 @@ static void find_back_edges(Structure *s)
     }
 }
 
-static void enter(const Structure *s, Construct *k, uint32_t b, Construct **chain)
+static void enter(Structure *s, Construct *k, uint32_t b, Construct **chain)
 {
+    Construct *p = *chain;
     if (!k || !contains(s, k, b))
         return;
-    k->parent = *chain;
-    k->depth = (*chain ? (*chain)->depth : 0) + (k->kind == LOOP || k->kind == SELECTION);
+    k->parent = p;
+    k->depth = (p ? p->depth : 0) + (k->kind == LOOP || k->kind == SELECTION);
+    if (p) {
+        bool loop = p->kind == LOOP || p->kind == CONTINUE;
+        k->loop = loop ? p : p->loop;
+        k->in_switch = loop ? NULL : p->kind == SELECTION && p->is_switch ? p : p->in_switch;
+    }
+    s->too_deep |= k->depth > MOST_NESTED;
     *chain = k;
 }
 
@@ -231,6 +241,13 @@ static Structure *structure(Checker *c)
     find_back_edges(s);
     nest_constructs(s);
     return s;
+}
+
+/* For rules that go through chains, unless these have no end. */
+static Structure *nested_structure(Checker *c)
+{
+    Structure *s = structure(c);
+    return s && !s->too_deep ? s : NULL;
 }
 
 static SpvId name(const Structure *s, uint32_t b) { return s->blocks[b]->id; }
@@ -323,17 +340,9 @@ static void check_nesting(Checker *c, SpvInst *i)
  * innermost switch, but from a switch. */
 static bool breaks(const Construct *selection, uint32_t to)
 {
-    bool in_switch = selection->is_switch;
-    for (const Construct *k = selection->parent; k; k = k->parent) {
-        if (k->kind == LOOP || k->kind == CONTINUE)
-            return to == k->merge || to == k->target;
-        if (k->kind == SELECTION && k->is_switch) {
-            if (!in_switch && to == k->merge)
-                return true;
-            in_switch = true;
-        }
-    }
-    return false;
+    const Construct *loop = selection->loop, *out = selection->in_switch;
+    return (loop && (to == loop->merge || to == loop->target)) ||
+           (!selection->is_switch && out && to == out->merge);
 }
 
 static bool is_exit(const Structure *s, const Construct *k, uint32_t to)
@@ -352,7 +361,7 @@ static bool is_exit(const Structure *s, const Construct *k, uint32_t to)
 
 static void check_exits(Checker *c, SpvInst *i)
 {
-    const Structure *s = structure(c);
+    const Structure *s = nested_structure(c);
     (void)i;
     if (!s)
         return;
@@ -367,7 +376,7 @@ static void check_exits(Checker *c, SpvInst *i)
 
 static void check_entries(Checker *c, SpvInst *i)
 {
-    const Structure *s = structure(c);
+    const Structure *s = nested_structure(c);
     (void)i;
     if (!s)
         return;
@@ -471,7 +480,7 @@ static void check_order(Checker *c, const Structure *s, uint32_t b)
 
 static void check_cases(Checker *c, SpvInst *i)
 {
-    const Structure *s = structure(c);
+    const Structure *s = nested_structure(c);
     (void)i;
     if (!s)
         return;

@@ -100,14 +100,19 @@ static void check_moved(Checker *c, SpvInst *i)
     }
 }
 
-/* The operand's value, a constant that only a cluster's size may be decided by. */
+/* The operand's value, a constant that only a cluster's size may be decided by. Of size 0 it is
+ * undefined what comes out. */
 static void check_cluster(Checker *c, SpvInst *i, uint32_t k)
 {
     uint64_t size;
     const SpvType *t = want_value(c, i, k);
-    if (t && (t->kind != SPV_INT || !spv_constant(c->m, spv_operand(i, k), &size) ||
-              !is_pow2(size)))
-        broken(c, i, "the cluster's size is not a constant power of two");
+    if (!t)
+        return;
+    if (t->kind != SPV_INT || t->is_signed || !spv_constant(c->m, spv_operand(i, k), &size) ||
+        (size && !is_pow2(size)))
+        broken(c, i, "the cluster's size is not an unsigned constant power of two");
+    else if (!size)
+        doubtful(c, i, "clusters of 0 invocations: the result is undefined");
 }
 
 static void check_rotated(Checker *c, SpvInst *i)

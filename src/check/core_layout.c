@@ -220,7 +220,22 @@ static void check_untyped(Checker *c, SpvInst *i)
     lay_out(&(Laid){ c, i }, inner && is_block(c, inner) ? inner : t, (Matrices){ 0 });
 }
 
+/* An array of descriptors is no memory. */
+static void check_descriptors(Checker *c, SpvInst *i)
+{
+    const SpvType *p = result_type(c, i), *t = p ? p->element : NULL;
+    if (!is_shader(c) || spv_operand(i, 0) != SpvStorageClassUniformConstant || !t ||
+        (t->kind != SPV_ARRAY && t->kind != SPV_RUNTIME_ARRAY))
+        return;
+    if (t->array_stride || spv_has_decoration(c->m, t->id, -1, SpvDecorationArrayStrideIdEXT))
+        broken(c, i, "descriptors have no ArrayStride (VUID 10684)");
+}
+
 static const CheckRow rows[] = {
+    { { "descriptor-layout", "Vulkan, None 10684", "Arrays of descriptors have no layout." },
+      { SpvOpVariable },
+      NULL,
+      check_descriptors },
     { { "block-layout", "SPIR-V 2.16.2; Vulkan, 15.8.4",
         "Blocks are laid out whole: members and elements are aligned and do not overlap." },
       { SpvOpVariable, SpvOpUntypedVariableKHR },

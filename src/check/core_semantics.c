@@ -21,10 +21,22 @@ enum {
 
 /* ---- scopes ---------------------------------------------------------------------------------- */
 
+/* The scope of memory operands, and of image operands, has no name. */
 static bool names_memory(const SpvOperand *o)
 {
     return o->kind == SPV_OPERAND_IdScope &&
-           (!strcmp(o->name, "Memory") || !strcmp(o->name, "Visibility"));
+           (!strcmp(o->name, "Memory") || !strcmp(o->name, "Visibility") || !*o->name);
+}
+
+static bool has_scope(uint16_t op)
+{
+    const SpvOpInfo *info = spv_op_info(op);
+    for (uint32_t k = 0; info && k < info->n_operands; k++)
+        if (info->operands[k].kind == SPV_OPERAND_IdMemorySemantics ||
+            info->operands[k].kind == SPV_OPERAND_MemoryAccess ||
+            info->operands[k].kind == SPV_OPERAND_ImageOperands)
+            return true;
+    return false;
 }
 
 static bool has_semantics(uint16_t op)
@@ -199,7 +211,7 @@ static const CheckRow rows[] = {
     { { "memory-scope", "SPIR-V 3.2.27; Vulkan, appendix A",
         "A scope of memory is one that the module's memory model has." },
       { 0 },
-      has_semantics,
+      has_scope,
       check_memory_scope },
     { { "memory-semantics", "SPIR-V 3.2.25; Vulkan, appendix A",
         "Semantics have one order at most, that fits the instruction, and what it is of." },

@@ -76,10 +76,100 @@ static void check_arguments(Checker *c, SpvInst *i)
 static void check_given(Checker *c, SpvInst *i)
 {
     const SpvType *t = i->type ? spv_type(c->m, i->type) : NULL;
+    bool may_be_any = i->op == SpvOpConstantNull || i->op == SpvOpPtrAccessChain ||
+                      i->op == SpvOpInBoundsPtrAccessChain;
+    if (may_be_any && t && t->storage != SpvStorageClassStorageBuffer &&
+        t->storage != SpvStorageClassWorkgroup)
+        return;
     if (t && t->kind == SPV_POINTER && is_logical(c) && !is_variable_pointer(c, t->storage) &&
         t->storage != SpvStorageClassUniformConstant)
         broken(c, i, "%s gives a pointer to storage class %s", spv_op_name(i->op),
                storage_name(t->storage));
+}
+
+static void check_compared(Checker *c, SpvInst *i)
+{
+    const SpvType *p = operand_type(c, i, 0);
+    if (!p || p->kind != SPV_POINTER || !is_logical(c))
+        return;
+    if (p->storage == SpvStorageClassPhysicalStorageBuffer)
+        broken(c, i, "addresses of buffers are compared as integers");
+    else if (!is_variable_pointer(c, p->storage))
+        broken(c, i, "pointers to storage class %s are no variable pointers",
+               storage_name(p->storage));
+}
+
+static void check_kept(Checker *c, SpvInst *i)
+{
+    const SpvType *p = result_type(c, i), *t = p ? p->element : NULL;
+    uint32_t storage = spv_operand(i, 0);
+    if (i->op == SpvOpUntypedVariableKHR)
+        t = spv_n_operands(i) > 1 ? spv_type(c->m, spv_operand(i, 1)) : NULL;
+    if (!t || t->kind != SPV_POINTER || !is_logical(c) ||
+        t->storage == SpvStorageClassPhysicalStorageBuffer)
+        return;
+    if (!is_variable_pointer(c, t->storage))
+        broken(c, i, "a variable of pointers to storage class %s", storage_name(t->storage));
+    else if (storage != SpvStorageClassFunction && storage != SpvStorageClassPrivate)
+        broken(c, i, "variable pointers in storage class %s", storage_name(storage));
+}
+
+/* ---- matrices behind variable pointers ------------------------------------------------------- */
+
+/* Whether a chain leads into a matrix. */
+static bool enters_matrix(Checker *c, const SpvInst *i)
+{
+    bool untyped = i->op == SpvOpUntypedAccessChainKHR ||
+                   i->op == SpvOpUntypedInBoundsAccessChainKHR;
+    const SpvType *p = untyped ? NULL : operand_type(c, i, 0);
+    const SpvType *t = untyped ? spv_type(c->m, spv_operand(i, 0)) : p ? p->element : NULL;
+    uint64_t index;
+    for (uint32_t k = 1u + untyped; t && k < spv_n_operands(i); k++) {
+        if (t->kind == SPV_MATRIX)
+            return true;
+        if (t->kind != SPV_STRUCT)
+            t = t->element;
+        else
+            t = spv_constant(c->m, spv_operand(i, k), &index) && index < t->count
+                    ? t->members[index]
+                    : NULL;
+    }
+    return false;
+}
+
+static bool is_chain(uint16_t op)
+{
+    return op == SpvOpAccessChain || op == SpvOpInBoundsAccessChain ||
+           op == SpvOpUntypedAccessChainKHR || op == SpvOpUntypedInBoundsAccessChainKHR;
+}
+
+static bool is_matrix_type(const SpvType *t) { return t->kind == SPV_MATRIX; }
+
+static bool has_matrices(Checker *c)
+{
+    for (const SpvInst *i = c->m->globals.first; i && !c->matrices; i = i->next)
+        c->matrices = i->op == SpvOpTypeMatrix ? 2 : 0;
+    c->matrices = c->matrices ? c->matrices : 1;
+    return c->matrices == 2;
+}
+
+static void check_variable_pointer(Checker *c, SpvInst *i)
+{
+    const SpvType *p = result_type(c, i);
+    const SpvInst *from;
+    if (!p || p->kind != SPV_POINTER || !is_logical(c) || !has_matrices(c) ||
+        p->storage == SpvStorageClassPhysicalStorageBuffer || !is_variable_pointer(c, p->storage))
+        return;
+    if (p->element && holds(c, p->element, &c->holds_columns, is_matrix_type))
+        broken(c, i, "a variable pointer to what holds a matrix");
+    for (Trace t = trace(c, i->id); (from = trace_next(&t));)
+        for (const SpvInst *k = from; k && is_chain(k->op);
+             k = spv_def(c->m, spv_operand(k, k->op == SpvOpUntypedAccessChainKHR ||
+                                              k->op == SpvOpUntypedInBoundsAccessChainKHR)))
+            if (enters_matrix(c, k)) {
+                broken(c, i, "a variable pointer to a part of a matrix, by %%%u", k->id);
+                return;
+            }
 }
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
@@ -151,9 +241,26 @@ static const CheckRow rows[] = {
       check_arguments },
     { { "logical-pointer", "SPIR-V 2.16.1",
         "Only variable pointers are given back, chosen or merged." },
-      { SpvOpFunction, SpvOpPhi, SpvOpSelect, SpvOpFunctionCall },
+      { SpvOpFunction, SpvOpPhi, SpvOpSelect, SpvOpFunctionCall, SpvOpConstantNull,
+        SpvOpPtrAccessChain, SpvOpInBoundsPtrAccessChain },
       NULL,
       check_given },
+    { { "pointer-comparison", "SPIR-V 2.16.1, 3.3.8", "Variable pointers are compared." },
+      { SpvOpPtrEqual, SpvOpPtrNotEqual, SpvOpPtrDiff },
+      NULL,
+      check_compared },
+    { { "pointer-variable", "SPIR-V 2.16.1",
+        "Logical pointers in variables are variable pointers, in memory of one invocation." },
+      { SpvOpVariable, SpvOpUntypedVariableKHR },
+      NULL,
+      check_kept },
+    { { "pointer-matrix", "SPIR-V 2.16.1",
+        "Variable pointers lead to no matrix and into none." },
+      { SpvOpPhi, SpvOpSelect, SpvOpLoad, SpvOpFunctionCall, SpvOpPtrAccessChain,
+        SpvOpInBoundsPtrAccessChain, SpvOpUntypedPtrAccessChainKHR,
+        SpvOpUntypedInBoundsPtrAccessChainKHR },
+      NULL,
+      check_variable_pointer },
     { { "variable-first", "SPIR-V 2.4", "A function's variables come before all else in it." },
       { SpvOpVariable, SpvOpUntypedVariableKHR },
       NULL,

@@ -185,6 +185,25 @@ static bool may_make_stored(uint16_t op)
            op == SpvOpSConvert || op == SpvOpFConvert || op == SpvOpFunctionParameter;
 }
 
+static bool is_aggregate(const SpvType *t)
+{
+    return t && (t->kind == SPV_STRUCT || t->kind == SPV_ARRAY || t->kind == SPV_RUNTIME_ARRAY);
+}
+
+/* Loads and stores are of scalars, vectors and matrices; nothing is copied as a whole. */
+static void check_moved(Checker *c, SpvInst *i)
+{
+    bool copies = i->op == SpvOpCopyMemory || i->op == SpvOpCopyMemorySized;
+    const SpvType *t = i->op == SpvOpLoad ? result_type(c, i) : operand_type(c, i, !copies);
+    if (copies && t && t->kind == SPV_POINTER)
+        t = t->element;
+    else if (!is_aggregate(t))
+        return;
+    if (stored_bits(c, t))
+        broken(c, i, "%s of a whole with numbers of %u bits, which are for storage only",
+               spv_op_name(i->op), stored_bits(c, t));
+}
+
 /* Loaded, converted, stored: nothing else is done with them. */
 static void check_stored_use(Checker *c, SpvInst *i)
 {
@@ -241,5 +260,10 @@ static const CheckRow rows[] = {
       { 0 },
       uses_values,
       check_stored_use },
+    { { "width-move", "SPIR-V 2.16.2",
+        "Numbers of 8 and 16 bits that are for storage only are not moved in aggregates." },
+      { SpvOpLoad, SpvOpStore, SpvOpCopyMemory, SpvOpCopyMemorySized },
+      NULL,
+      check_moved },
 };
 const CheckFamily check_core_widths = { rows, COUNT_OF(rows) };

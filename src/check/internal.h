@@ -43,10 +43,11 @@ struct Checker {
     SpvFunction *function; /* that the instruction is in, or NULL */
     /* by type: 0 not asked yet, 1 no, 2 yes */
     uint8_t *holds_matrix, *holds_tensor, *holds_sub_byte, *holds_image, *holds_bodiless;
+    uint8_t *holds_columns;
     Map capabilities;      /* declared, and EXTENSION_* of those known here; once asked */
     uint32_t extensions;
     Flow *flow;            /* of values, when asked */
-    uint8_t vulkan;        /* 0 not asked yet */
+    uint8_t vulkan, matrices; /* 0 not asked yet */
     bool has_entry;        /* with `named`: an entry point */
     Map named;             /* what functions name, when asked */
     Map bodies;            /* functions by id, when asked */

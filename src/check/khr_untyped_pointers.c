@@ -41,20 +41,44 @@ static void want_integer(Checker *c, SpvInst *i, uint32_t n)
 
 /* ---- variables ------------------------------------------------------------------------------- */
 
+static bool is_own(uint32_t storage)
+{
+    return storage == SpvStorageClassFunction || storage == SpvStorageClassPrivate ||
+           storage == SpvStorageClassWorkgroup;
+}
+
+/* What a variable holds is said, but for heaps of descriptors; workgroups' memory that is laid out
+ * is a block. */
+static void check_held(Checker *c, SpvInst *i, const SpvType *t)
+{
+    uint32_t storage = spv_operand(i, 0);
+    bool heap = spv_has_decoration(c->m, i->id, -1, SpvDecorationBuiltIn);
+    bool laid_out = storage == SpvStorageClassWorkgroup &&
+                    has_capability(c, SpvCapabilityWorkgroupMemoryExplicitLayoutKHR);
+    if (storage == SpvStorageClassGeneric)
+        broken(c, i, "a variable of storage class Generic");
+    if (spv_n_operands(i) < 2 && (is_own(storage) || (is_shader(c) && !heap)))
+        broken(c, i, "a variable without a type");
+    if (t && laid_out &&
+        (t->kind != SPV_STRUCT || !spv_has_decoration(c->m, t->id, -1, SpvDecorationBlock)))
+        broken(c, i, "%s in a workgroup's memory, which is laid out, is no block",
+               type_name(c, t));
+}
+
 static void check_variable(Checker *c, SpvInst *i)
 {
     const SpvType *r = result_type(c, i);
     uint32_t storage = spv_operand(i, 0), n = spv_n_operands(i);
     const SpvType *t = n > 1 ? want_type(c, i, 1) : NULL;
+    check_held(c, i, t);
     if (!is_untyped(r) || r->storage != storage)
         broken(c, i, "the result is not an untyped pointer of the variable's storage class");
     if ((storage == SpvStorageClassFunction) != (c->function != NULL))
         broken(c, i, "variables of storage class Function, and only those, stand in functions");
     if (!t)
         return;
-    bool own = storage == SpvStorageClassFunction || storage == SpvStorageClassPrivate ||
-               storage == SpvStorageClassWorkgroup;
-    if (t->kind == SPV_VOID || t->kind == SPV_FUNCTION || (own && t->kind == SPV_RUNTIME_ARRAY))
+    if (t->kind == SPV_VOID || t->kind == SPV_FUNCTION ||
+        (is_own(storage) && t->kind == SPV_RUNTIME_ARRAY))
         broken(c, i, "a variable of %s", type_name(c, t));
     const SpvType *init = n > 2 ? want_value(c, i, 2) : NULL;
     if (init && (!spv_is_constant(c->m, spv_operand(i, 2)) || !same_type(init, t)))
@@ -89,8 +113,8 @@ static void check_array_length(Checker *c, SpvInst *i)
 {
     const SpvType *s = want_type(c, i, 0), *p = want_value(c, i, 1), *r = result_type(c, i);
     uint32_t n = spv_operand(i, 2);
-    if (p && p->kind != SPV_POINTER)
-        broken(c, i, "the length of what %s leads to", type_name(c, p));
+    if (p && !is_untyped(p))
+        broken(c, i, "the length of what %s, no untyped pointer, leads to", type_name(c, p));
     if (s && (s->kind != SPV_STRUCT || !s->count || n != s->count - 1 || !s->members[n] ||
               s->members[n]->kind != SPV_RUNTIME_ARRAY))
         broken(c, i, "member %u of %s is not a runtime array at its end", n, type_name(c, s));

@@ -136,6 +136,22 @@ typedef struct Case {
     "\"\n%text = OpString \"main\"\n"
 #define REFLECT "%x = OpExtInst %void %clspv "
 
+/* A pointer to the second element of an array in workgroup memory: a column of a matrix, or not. */
+#define CHOSEN(type, part)                                                                         \
+    "OpCapability VariablePointers\n%p_w = OpTypePointer Workgroup " type "\n"                     \
+    "%p_x = OpTypePointer Workgroup " part "\n%w = OpVariable %p_w Workgroup\n---\n"  \
+    "%k = OpAccessChain %p_x %w %c1\n"
+#define CLUSTERED "OpCapability GroupNonUniformClustered\n---\n"
+#define UNIFORM                                                                                    \
+    "OpDecorate %ub Block\nOpMemberDecorate %ub 0 Offset 0\nOpDecorate %uv DescriptorSet 0\n"      \
+    "OpDecorate %uv Binding 3\n%ub = OpTypeStruct %u32\n%p_ub = OpTypePointer Uniform %ub\n"       \
+    "%p_uu = OpTypePointer Uniform %u32\n%uv = OpVariable %p_ub Uniform\n---\n"                    \
+    "%e = OpAccessChain %p_uu %uv %c0\n"
+#define IMAGE_ARRAY(decoration)                                                                    \
+    decoration "OpDecorate %mv DescriptorSet 0\nOpDecorate %mv Binding 4\n%sm = OpTypeSampler\n"   \
+    "%many = OpTypeArray %sm %c4\n%p_many = OpTypePointer UniformConstant %many\n"                 \
+    "%mv = OpVariable %p_many UniformConstant\n---\n"
+
 static const Case cases[] = {
     { "width", "%x = OpTypeInt 64 1\n---\n", "%x = OpTypeInt 16 0\n---\n" },
     { "capability", "OpCapability Float8EXT\n%x = OpTypeFloat 8 Float8E5M2EXT\n---\n",
@@ -203,6 +219,29 @@ static const Case cases[] = {
     { "logical-argument",
       "OpCapability VariablePointersStorageBuffer\n---\n" AT "%x = OpFunctionCall %void %take %e",
       AT "%x = OpFunctionCall %void %take %e" },
+    { "logical-pointer",
+      "OpCapability VariablePointersStorageBuffer\n%n = OpConstantNull %p_sf\n---\n",
+      "%n = OpConstantNull %p_sf\n---\n" },
+    { "pointer-comparison",
+      "OpCapability VariablePointersStorageBuffer\n---\n" AT "%x = OpPtrEqual %bool %e %e",
+      AT "%x = OpPtrEqual %bool %e %e" },
+    { "pointer-comparison", "", ADDRESSES "%x = OpPtrEqual %bool %a %a" },
+    { "pointer-variable",
+      "OpCapability VariablePointersStorageBuffer\n%pp = OpTypePointer Function %p_sf\n---\n"
+      "%x = OpVariable %pp Function",
+      "%pp = OpTypePointer Function %p_sf\n---\n%x = OpVariable %pp Function" },
+    { "pointer-variable", "",
+      "OpCapability VariablePointers\n%pp = OpTypePointer Workgroup %p_sf\n"
+      "%x = OpVariable %pp Workgroup\n---\n" },
+    { "pointer-matrix", CHOSEN("%arr", "%f32") "%x = OpSelect %p_x %t %k %k",
+      CHOSEN("%m2", "%v2") "%x = OpSelect %p_x %t %k %k" },
+    { "uniform-block", UNIFORM "%x = OpLoad %u32 %e", UNIFORM "OpStore %e %c1" },
+    { "width-move", BYTES BYTE "OpStore %e8 %b",
+      BYTES BYTE "%whole = OpLoad %s %v" },
+    { "width-move", "", BYTES BYTE "OpCopyMemory %v %v" },
+    { "descriptor-layout", IMAGE_ARRAY(""), IMAGE_ARRAY("OpDecorate %many ArrayStride 8\n") },
+    { "memory-scope", AT "%x = OpLoad %f32 %e MakePointerVisible|NonPrivatePointer %c2",
+      AT "%x = OpLoad %f32 %e MakePointerVisible|NonPrivatePointer %c1" },
     { "logical-pointer",
       "OpCapability VariablePointersStorageBuffer\n---\n" AT "%x = OpSelect %p_sf %t %e %e",
       AT "%x = OpSelect %p_sf %t %e %e" },
@@ -416,7 +455,9 @@ static const Case cases[] = {
                        "%x = OpImageTexelPointer %p_if %write %cu2 %c0",
       IMAGES "%p_iu = OpTypePointer Image %u32\n---\n"
              "%x = OpImageTexelPointer %p_iu %write %cu2 %c0" },
-    { "pointer-relation", AT "%x = OpPtrEqual %bool %e %e", AT "%x = OpPtrEqual %u32 %e %e" },
+    { "pointer-relation",
+      "OpCapability VariablePointersStorageBuffer\n---\n" AT "%x = OpPtrEqual %bool %e %e",
+      "OpCapability VariablePointersStorageBuffer\n---\n" AT "%x = OpPtrEqual %u32 %e %e" },
     { "atomic", "%x = OpAtomicIAdd %u32 %shared %c2 %c264 %c1",
       "%x = OpAtomicIAdd %u32 %shared %c2 %c264 %f1" },
     { "variable", "%v = OpVariable %p_u Function %c1", "%v = OpVariable %p_u Function %f1" },
@@ -449,6 +490,10 @@ static const Case cases[] = {
       "%x = OpGroupNonUniformBroadcastFirst %v2 %c3 %cv3" },
     { "group-reduce", "%x = OpGroupNonUniformFAdd %f32 %c3 Reduce %f1",
       "%x = OpGroupNonUniformFAdd %u32 %c3 Reduce %c1" },
+    { "group-reduce", CLUSTERED "%x = OpGroupNonUniformIAdd %u32 %c3 ClusteredReduce %c1 %c4",
+      CLUSTERED "%x = OpGroupNonUniformIAdd %u32 %c3 ClusteredReduce %c1 %c3" },
+    { "group-reduce", CLUSTERED "%x = OpGroupNonUniformIAdd %u32 %c3 ClusteredReduce %c1 %c0",
+      CLUSTERED "%x = OpGroupNonUniformIAdd %u32 %c3 ClusteredReduce %c1 %i1" },
     { "vote", "%x = OpGroupNonUniformAny %bool %c3 %t", "%x = OpGroupNonUniformAny %bool %c3 %c1" },
     { "ballot", "%x = OpGroupNonUniformBallot %u4 %c3 %t",
       "%x = OpGroupNonUniformBallot %u2 %c3 %t" },
