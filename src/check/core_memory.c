@@ -141,18 +141,19 @@ static void check_array_length(Checker *c, SpvInst *i)
         broken(c, i, "the length is %s, not an integer of 32 or 64 bits", type_name(c, r));
 }
 
-/* Untyped pointers are pointers to bytes by now; their types may be declared twice. */
-static bool may_be_compared(const SpvType *a, const SpvType *b)
+/* Untyped pointers, which have types by now, equal others to the same storage class or not. */
+static bool may_be_compared(Checker *c, const SpvInst *i, const SpvType *a, const SpvType *b)
 {
-    return a->kind == SPV_POINTER && b->kind == SPV_POINTER && a->storage == b->storage &&
-           (same_type(a, b) || same_type(a->element, b->element));
+    bool untyped = i->op != SpvOpPtrDiff && has_capability(c, SpvCapabilityUntypedPointersKHR);
+    return a->kind == SPV_POINTER &&
+           (same_type(a, b) || (untyped && b->kind == SPV_POINTER && a->storage == b->storage));
 }
 
 static void check_relation(Checker *c, SpvInst *i)
 {
     const SpvType *a = want_value(c, i, 0), *b = want_value(c, i, 1), *r = result_type(c, i);
     SpvKind want = i->op == SpvOpPtrDiff ? SPV_INT : SPV_BOOL;
-    if (a && b && !may_be_compared(a, b))
+    if (a && b && !may_be_compared(c, i, a, b))
         broken(c, i, "%s and %s are not pointers of one type", type_name(c, a), type_name(c, b));
     else if (a && b && (!r || r->kind != want))
         broken(c, i, "%s gives %s", spv_op_name(i->op), type_name(c, r));

@@ -85,7 +85,8 @@ static const Case cases[] = {
     { "pointer-relation", AT "%x = OpPtrEqual %bool %e %buffer", AT "%x = OpPtrEqual %u32 %e %e" },
     { "pointer-relation", AT "%x = OpPtrDiff %u32 %e %buffer",
       "%x = OpPtrNotEqual %bool %buffer %shared" },
-    { "pointer-relation", "", "%x = OpPtrEqual %bool %shared %typed" },
+    { "pointer-relation", "%x = OpPtrEqual %bool %shared %typed",
+      "%x = OpPtrDiff %u32 %shared %typed" },
 };
 
 static char *module_text(Arena *a, const char *insts)
