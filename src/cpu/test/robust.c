@@ -4,7 +4,8 @@
  * and sums of them that wrap, over kinds of access, types, layouts, subgroup sizes and machines.
  * What is inside of the buffer is accessed exactly, what is outside reads as zero and is not
  * written. The buffer lies in the middle of a terabyte that nobody may touch, with bytes before and
- * behind it that must stay as they are.
+ * behind it that must stay as they are. Pointers are made by access chains, and by what variable
+ * pointers allow: steps, choices, loops, choices between it and a buffer of no bytes.
  *
  * Which machine and subgroup size a kernel is run with goes round, and so does every third way the
  * lanes' indices differ; HEDDLE_TEST_ALL=1 takes all kernels through all of them (20 minutes).
@@ -77,6 +78,7 @@ typedef struct Access {
     bool neighbours;            /* elements at i + 1 and i + 2 as well */
     bool wide;                  /* indices are Push.wide + ..., in 64 bits */
     bool leaves_out;            /* lanes l % 3 == 1 do nothing */
+    bool nothing;               /* theirs is a buffer of no bytes, which they read as 0 */
 } Access;
 static const Access accesses[] = {
     { .body = "o[l] = AT(index());" },
@@ -193,9 +195,14 @@ static bool is_right(const Kernel *k, const Push *p, const Outcome *x, const uin
     if (memcmp(want, data - MARGIN, ROOM))
         return false;
     for (uint32_t l = 0; l < LOCAL && k->access->effect != STORES; l++)
-        for (uint32_t c = 0; c < t->components && takes_part(k, l); c++) {
+        for (uint32_t c = 0; c < t->components; c++) {
             uint64_t got = 0;
             memcpy(&got, x->out + l * t->stride + c * t->component_bytes, t->component_bytes);
+            if (!takes_part(k, l)) {
+                if (k->access->nothing && got != 0)
+                    return false;
+                continue;
+            }
             bool outside = !is_inside(offset_of(k, p, l, 0), t->component_bytes);
             if (k->access->effect == ADDS ? outside && got != 0
                 : got != expected_load(k, p, x->before + MARGIN, l, c))
@@ -299,7 +306,8 @@ static void run_numbers(const Kernel *k, const CpuKernel *kernel, const char *le
     memcpy(x.before, data - MARGIN, ROOM);
     for (uint32_t n = 0; n < all.n; n++) {
         Messages messages = { "" };
-        DeviceBinding buffers[BINDINGS] = { { x.out, sizeof x.out }, { data, LIMIT } };
+        DeviceBinding buffers[BINDINGS] = { { x.out, sizeof x.out }, { data, LIMIT },
+                                            { n % 2 ? data + 400 : NULL, 0 } };
         memcpy(data - MARGIN, x.before, ROOM);
         memset(x.out, 0x5a, sizeof x.out);
         bool ran = dispatch(kernel, buffers, &all.push[n], &messages);
@@ -394,6 +402,31 @@ static const char wide_text[] =
     "%i = OpIAdd %i64 %start %far64\n%element = OpAccessChain %p_word %a %n0 %i\n@"
     "OpReturn\nOpFunctionEnd\n";
 
+/* An assembly text with these instructions in the place of its '@'. */
+static SpvModule *assemble_with(Arena *arena, const char *text, const char *body)
+{
+    Messages messages = { "" };
+    DiagSink sink = { .report = keep_message, .user = &messages };
+    const char *split = strchr(text, '@');
+    char *whole = arena_printf(arena, "%.*s%s%s", (int)(split - text), text, body, split + 1);
+    SpvModule *m = spv_assemble(arena, whole, strlen(whole), "text", &sink);
+    if (!m)
+        test_fail(__FILE__, __LINE__, "%s", messages.text);
+    return m;
+}
+
+static void check_words(const char *text, const Place *place, const Access *access, uint32_t *turn)
+{
+    Arena arena = { 0 };
+    SpvModule *m = assemble_with(&arena, text, access->body);
+    Kernel k = { &elements[2], place, access, NULL };
+    for (uint32_t l = 0; m && l < COUNT_OF(lanes); l++) {
+        k.lanes = &lanes[l];
+        run_kernel(&k, m, (*turn)++);
+    }
+    arena_free(&arena);
+}
+
 TEST(wide_indices)
 {
     static const Access wide[] = {
@@ -403,23 +436,96 @@ TEST(wide_indices)
     };
     REQUIRE(buffer_memory() != NULL);
     uint32_t turn = 0;
-    for (uint32_t a = 0; a < COUNT_OF(wide); a++) {
-        Arena arena = { 0 };
-        Messages messages = { "" };
-        DiagSink sink = { .report = keep_message, .user = &messages };
-        const char *split = strchr(wide_text, '@');
-        char *text = arena_printf(&arena, "%.*s%s%s", (int)(split - wide_text), wide_text,
-                                  wide[a].body, split + 1);
-        SpvModule *m = spv_assemble(&arena, text, strlen(text), "wide", &sink);
-        if (!m)
-            test_fail(__FILE__, __LINE__, "%s", messages.text);
-        Kernel k = { &elements[2], &places[0], &wide[a], NULL };
-        for (uint32_t l = 0; m && l < COUNT_OF(lanes); l++) {
-            k.lanes = &lanes[l];
-            run_kernel(&k, m, turn++);
-        }
-        arena_free(&arena);
-    }
+    for (uint32_t a = 0; a < COUNT_OF(wide); a++)
+        check_words(wide_text, &places[0], &wide[a], &turn);
+}
+
+/* ---- variable pointers ----------------------------------------------------------------------- */
+
+static const char variable_text[] =
+    "OpCapability Shader\nOpCapability VariablePointers\n"
+    "OpExtension \"SPV_KHR_variable_pointers\"\nOpMemoryModel Logical GLSL450\n"
+    "OpEntryPoint GLCompute %main \"main\" %lid\n"
+    "OpExecutionMode %main LocalSize 128 1 1\n"
+    "OpDecorate %lid BuiltIn LocalInvocationIndex\n"
+    "OpDecorate %o DescriptorSet 0\nOpDecorate %o Binding 0\n"
+    "OpDecorate %a DescriptorSet 0\nOpDecorate %a Binding 1\n"
+    "OpDecorate %z DescriptorSet 0\nOpDecorate %z Binding 2\n"
+    "OpDecorate %words ArrayStride 4\nOpDecorate %p_word ArrayStride 4\n"
+    "OpDecorate %block Block\nOpMemberDecorate %block 0 Offset 0\n"
+    "OpDecorate %push Block\nOpMemberDecorate %push 0 Offset 0\n"
+    "OpMemberDecorate %push 1 Offset 4\n"
+    "OpDecorate %mask SpecId 0\nOpDecorate %times SpecId 1\n"
+    "%void = OpTypeVoid\n%fn = OpTypeFunction %void\n%bool = OpTypeBool\n"
+    "%u32 = OpTypeInt 32 0\n%i32 = OpTypeInt 32 1\n"
+    "%n0 = OpConstant %u32 0\n%n1 = OpConstant %u32 1\n%n2 = OpConstant %u32 2\n"
+    "%n3 = OpConstant %u32 3\n%n6 = OpConstant %u32 6\n%n16 = OpConstant %u32 16\n"
+    "%mask = OpSpecConstant %u32 0\n%times = OpSpecConstant %i32 0\n"
+    "%words = OpTypeRuntimeArray %u32\n%block = OpTypeStruct %words\n"
+    "%push = OpTypeStruct %i32 %i32\n"
+    "%p_block = OpTypePointer StorageBuffer %block\n%p_word = OpTypePointer StorageBuffer %u32\n"
+    "%p_push = OpTypePointer PushConstant %push\n%p_int = OpTypePointer PushConstant %i32\n"
+    "%p_in = OpTypePointer Input %u32\n%p_held = OpTypePointer Function %p_word\n"
+    "%o = OpVariable %p_block StorageBuffer\n%a = OpVariable %p_block StorageBuffer\n"
+    "%z = OpVariable %p_block StorageBuffer\n"
+    "%p = OpVariable %p_push PushConstant\n%lid = OpVariable %p_in Input\n"
+    "%main = OpFunction %void None %fn\n%begin = OpLabel\n%held = OpVariable %p_held Function\n"
+    "%l = OpLoad %u32 %lid\n%key = OpBitwiseAnd %u32 %l %mask\n"
+    "%far = OpIMul %i32 %key %times\n%third = OpUMod %u32 %l %n3\n"
+    "%left = OpIEqual %bool %third %n1\n"
+    "%at_u = OpAccessChain %p_int %p %n0\n%u = OpLoad %i32 %at_u\n"
+    "%at_s = OpAccessChain %p_int %p %n1\n%s = OpLoad %i32 %at_s\n%i = OpIAdd %i32 %s %far\n"
+    "%y = OpIAdd %u32 %key %n16\n%out = OpAccessChain %p_word %o %n0 %l\n@"
+    "OpReturn\nOpFunctionEnd\n";
+
+#define OF_A     "%element = OpAccessChain %p_word %a %n0 %i\n"
+#define STEPPED  "%row = OpAccessChain %p_word %a %n0 %u\n" \
+                 "%element = OpPtrAccessChain %p_word %row %i\n"
+#define OF_ROW   "%first = OpAccessChain %p_word %a %n0 %i\n" \
+                 "%element = OpPtrAccessChain %p_word %first %u\n"
+#define SELECTED OF_A "%none = OpAccessChain %p_word %z %n0 %i\n" \
+                 "%q = OpSelect %p_word %left %none %element\n"
+/* By a branch, and through a variable. */
+#define MERGED   OF_A "OpSelectionMerge %met None\nOpBranchConditional %left %leaves %met\n" \
+                 "%leaves = OpLabel\n%none = OpAccessChain %p_word %z %n0 %i\nOpBranch %met\n" \
+                 "%met = OpLabel\n%q = OpPhi %p_word %none %leaves %element %begin\n"
+#define HELD     SELECTED "OpStore %held %q\n%r = OpLoad %p_word %held\n"
+/* The pointer steps from element to element; what is read is weighed 1, 3, 5. */
+#define WALKED   OF_A "OpBranch %head\n%head = OpLabel\n" \
+                 "%at = OpPhi %p_word %element %begin %next %again\n" \
+                 "%sum = OpPhi %u32 %n0 %begin %sum1 %again\n" \
+                 "%w = OpPhi %u32 %n1 %begin %w1 %again\nOpLoopMerge %done %again None\n" \
+                 "OpBranch %again\n%again = OpLabel\n%x1 = OpLoad %u32 %at\n" \
+                 "%weighed = OpIMul %u32 %x1 %w\n%sum1 = OpIAdd %u32 %sum %weighed\n" \
+                 "%w1 = OpIAdd %u32 %w %n2\n%next = OpPtrAccessChain %p_word %at %n1\n" \
+                 "%more = OpULessThan %bool %w1 %n6\nOpBranchConditional %more %head %done\n" \
+                 "%done = OpLabel\n"
+#define LOADED(from) "%x = OpLoad %u32 " from "\nOpStore %out %x\n"
+#define ADDED(to) "%x = OpAtomicIAdd %u32 " to " %n1 %n0 %n1\nOpStore %out %x\n"
+#define OTHERS .leaves_out = true, .nothing = true
+
+TEST(variable_pointers)
+{
+    static const Place row = { "", "a[u] + i", false, 1, 1, 0 };
+    static const Access by_row[] = {
+        { .body = STEPPED LOADED("%element") }, { .body = OF_ROW LOADED("%element") },
+        { .body = STEPPED "OpStore %element %y\n", STORES },
+        { .body = OF_ROW ADDED("%element"), ADDS },
+    }, by_index[] = {
+        { .body = SELECTED LOADED("%q"), OTHERS }, { .body = MERGED LOADED("%q"), OTHERS },
+        { .body = HELD LOADED("%r"), OTHERS },
+        { .body = SELECTED "OpStore %q %y\n", STORES, OTHERS },
+        { .body = MERGED "OpStore %q %y\n", STORES, OTHERS },
+        { .body = SELECTED ADDED("%q"), ADDS, OTHERS },
+        { .body = MERGED ADDED("%q"), ADDS, OTHERS },
+        { .body = WALKED "OpStore %out %sum1\n", .neighbours = true },
+    };
+    REQUIRE(buffer_memory() != NULL);
+    uint32_t turn = 0;
+    for (uint32_t a = 0; a < COUNT_OF(by_row); a++)
+        check_words(variable_text, &row, &by_row[a], &turn);
+    for (uint32_t a = 0; a < COUNT_OF(by_index); a++)
+        check_words(variable_text, &places[0], &by_index[a], &turn);
 }
 
 /* ---- kernels of their own -------------------------------------------------------------------- */
