@@ -124,6 +124,18 @@ static bool rewrite_inst(Shader *s, SpvInst *i)
     return fate != FATE_ERROR;
 }
 
+/* OpenCL counts a sub-group's invocations, of which the last may have fewer; Vulkan's SubgroupSize
+ * is what all could have. All that there are come by the kernel's first instruction. */
+static SpvId count_subgroup(Shader *s)
+{
+    for (const SpvInst *i = s->m->globals.first; i; i = i->next)
+        if (i->op == SpvOpDecorate && spv_operand(i, 1) == SpvDecorationBuiltIn &&
+            spv_operand(i, 2) == SpvBuiltInSubgroupSize)
+            return EMIT(s, SpvOpGroupNonUniformIAdd, s->u32, shader_u32(s, SpvScopeSubgroup),
+                        SpvGroupOperationReduce, shader_u32(s, 1));
+    return 0;
+}
+
 static bool rewrite_all(Shader *s)
 {
     s->n_with = s->m->bound;
@@ -131,6 +143,7 @@ static bool rewrite_all(Shader *s)
     s->at = s->f->first->insts.first->next;
     while (s->at->op == SpvOpVariable)
         s->at = s->at->next;
+    s->subgroup_size = count_subgroup(s);
     shader_open_memory(s);
     /* What is put between comes to stand in blocks of its own, and the rest of a block behind. */
     VEC(SpvBlock *) blocks = { 0 };

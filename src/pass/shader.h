@@ -71,6 +71,7 @@ typedef struct Shader {
     SpvId local_size[3];        /* constants */
     SpvId group_size;           /* their product, once it was asked for */
     SpvId push, work_dim;
+    SpvId subgroup_size;        /* of this one, where the kernel asks for it */
     Map specs, inputs;          /* constants by SpecId; variables by built-in */
     VEC(SpvId) interface;
     bool exact;                 /* the kernel's ContractionOff */

@@ -81,6 +81,7 @@ static SpvId single(Shader *s, uint32_t builtin)
                       times(s, input_triple(s, SpvBuiltInNumWorkgroups), local_size(s)));
     case SpvBuiltInWorkDim:
         return s->work_dim = s->work_dim ? s->work_dim : shader_spec(s, 3, 3);
+    case SpvBuiltInSubgroupSize: return s->subgroup_size;
     case SpvBuiltInSubgroupMaxSize: return shader_input(s, SpvBuiltInSubgroupSize, s->u32);
     case SpvBuiltInNumEnqueuedSubgroups: return shader_input(s, SpvBuiltInNumSubgroups, s->u32);
     default: return shader_input(s, builtin, s->u32);

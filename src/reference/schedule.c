@@ -34,6 +34,15 @@ static void builtin_mask(uint32_t lane, uint32_t width, uint32_t builtin, uint64
     }
 }
 
+/* Invocations of a workgroup that is not cut off at the edge of the dispatch. */
+static uint64_t n_enqueued(const Machine *m)
+{
+    uint64_t n = 1;
+    for (uint32_t k = 0; k < 3; k++)
+        n *= m->d->enqueued_size[k] ? m->d->enqueued_size[k] : m->local_size[k];
+    return n;
+}
+
 /* False for a builtin that a compute kernel does not have. */
 static bool builtin_value(const Machine *m, const Inv *v, uint32_t builtin, uint64_t out[4])
 {
@@ -83,13 +92,18 @@ static bool builtin_value(const Machine *m, const Inv *v, uint32_t builtin, uint
     case SpvBuiltInLocalInvocationIndex:
         out[0] = (v->local[2] * m->local_size[1] + v->local[1]) * m->local_size[0] + v->local[0];
         return true;
-    case SpvBuiltInSubgroupSize:
+    case SpvBuiltInSubgroupSize: /* in OpenCL those that there are */
+        out[0] = m->model != SpvExecutionModelKernel
+                     ? m->width : MIN(m->width, m->n_inv - v->subgroup * m->width);
+        return true;
     case SpvBuiltInSubgroupMaxSize:
         out[0] = m->width;
         return true;
     case SpvBuiltInNumSubgroups:
-    case SpvBuiltInNumEnqueuedSubgroups:
         out[0] = m->n_subgroups;
+        return true;
+    case SpvBuiltInNumEnqueuedSubgroups:
+        out[0] = (n_enqueued(m) + m->width - 1) / m->width;
         return true;
     case SpvBuiltInSubgroupId:
         out[0] = v->subgroup;

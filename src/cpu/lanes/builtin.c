@@ -253,6 +253,33 @@ static LV n_subgroups(Emit *e)
     return env_u32(e, offsetof(CpuEnv, n_subgroups));
 }
 
+static LV product(Emit *e, LV (*size)(Emit *e, uint32_t axis))
+{
+    return LLVMBuildMul(e->b, LLVMBuildMul(e->b, size(e, 0), size(e, 1), ""), size(e, 2), "");
+}
+
+/* In OpenCL the last workgroups may be smaller than the others. */
+static LV n_enqueued_subgroups(Emit *e)
+{
+    if (e->entry->model != SpvExecutionModelKernel)
+        return n_subgroups(e);
+    LV n = LLVMBuildAdd(e->b, product(e, enqueued_size), u32(e, e->W - 1), "");
+    return LLVMBuildUDiv(e->b, n, u32(e, e->W), "");
+}
+
+/* All that a subgroup could have in Vulkan; those that there are in OpenCL. */
+static LV subgroup_size(Emit *e)
+{
+    uint64_t n = invocations(e);
+    LV whole = u32(e, e->W);
+    if (e->entry->model != SpvExecutionModelKernel || (n && n % e->W == 0))
+        return whole;
+    LV total = n ? u32(e, (uint32_t)n) : product(e, local_size);
+    LV left = LLVMBuildSub(e->b, total, subgroup_start(e), "");
+    LV fewer = LLVMBuildICmp(e->b, LLVMIntULT, left, whole, "");
+    return LLVMBuildSelect(e->b, fewer, left, whole, "");
+}
+
 /* Fills id; false: unknown. */
 static bool parts(Emit *e, uint32_t builtin, Part *id)
 {
@@ -273,11 +300,9 @@ static bool parts(Emit *e, uint32_t builtin, Part *id)
     case SpvBuiltInSubgroupLocalInvocationId: id[0] = counting(e, u32(e, 0)); return true;
     case SpvBuiltInSubgroupId:
         id[0] = uniform(e, env_u32(e, offsetof(CpuEnv, subgroup))); return true;
-    case SpvBuiltInNumSubgroups:
-    case SpvBuiltInNumEnqueuedSubgroups:
-        id[0] = uniform(e, n_subgroups(e));
-        return true;
-    case SpvBuiltInSubgroupSize:
+    case SpvBuiltInNumSubgroups: id[0] = uniform(e, n_subgroups(e)); return true;
+    case SpvBuiltInNumEnqueuedSubgroups: id[0] = uniform(e, n_enqueued_subgroups(e)); return true;
+    case SpvBuiltInSubgroupSize: id[0] = uniform(e, subgroup_size(e)); return true;
     case SpvBuiltInSubgroupMaxSize:
         id[0] = uniform(e, u32(e, e->W));
         return true;
@@ -339,9 +364,7 @@ bool builtin_begin(Emit *e)
         return true;
     LLVMBuilderRef b = e->b;
     e->b = e->entry_b;
-    LV total = n ? u32(e, (uint32_t)n)
-                 : LLVMBuildMul(e->b, LLVMBuildMul(e->b, local_size(e, 0), local_size(e, 1), ""),
-                                local_size(e, 2), "");
+    LV total = n ? u32(e, (uint32_t)n) : product(e, local_size);
     LV left = LLVMBuildSub(e->b, total, subgroup_start(e), "");
     e->lanes->entry_mask = LLVMBuildICmp(e->b, LLVMIntULT, e->lane_id, emit_lanes(e, left), "");
     e->b = b;
