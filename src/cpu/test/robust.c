@@ -456,11 +456,10 @@ static const char variable_text[] =
     "OpDecorate %push Block\nOpMemberDecorate %push 0 Offset 0\n"
     "OpMemberDecorate %push 1 Offset 4\n"
     "OpDecorate %mask SpecId 0\nOpDecorate %times SpecId 1\n"
-    "%void = OpTypeVoid\n%fn = OpTypeFunction %void\n%bool = OpTypeBool\n"
-    "%u32 = OpTypeInt 32 0\n%i32 = OpTypeInt 32 1\n"
-    "%n0 = OpConstant %u32 0\n%n1 = OpConstant %u32 1\n%n2 = OpConstant %u32 2\n"
-    "%n3 = OpConstant %u32 3\n%n6 = OpConstant %u32 6\n%n16 = OpConstant %u32 16\n"
-    "%mask = OpSpecConstant %u32 0\n%times = OpSpecConstant %i32 0\n"
+    "%void = OpTypeVoid\n%fn = OpTypeFunction %void\n%bool = OpTypeBool\n%u32 = OpTypeInt 32 0\n"
+    "%i32 = OpTypeInt 32 1\n%n0 = OpConstant %u32 0\n%n1 = OpConstant %u32 1\n"
+    "%n2 = OpConstant %u32 2\n%n3 = OpConstant %u32 3\n%n6 = OpConstant %u32 6\n"
+    "%n16 = OpConstant %u32 16\n%mask = OpSpecConstant %u32 0\n%times = OpSpecConstant %i32 0\n"
     "%words = OpTypeRuntimeArray %u32\n%block = OpTypeStruct %words\n"
     "%push = OpTypeStruct %i32 %i32\n"
     "%p_block = OpTypePointer StorageBuffer %block\n%p_word = OpTypePointer StorageBuffer %u32\n"
@@ -513,11 +512,9 @@ TEST(variable_pointers)
         { .body = OF_ROW ADDED("%element"), ADDS },
     }, by_index[] = {
         { .body = SELECTED LOADED("%q"), OTHERS }, { .body = MERGED LOADED("%q"), OTHERS },
-        { .body = HELD LOADED("%r"), OTHERS },
+        { .body = HELD LOADED("%r"), OTHERS }, { .body = MERGED ADDED("%q"), ADDS, OTHERS },
         { .body = SELECTED "OpStore %q %y\n", STORES, OTHERS },
         { .body = MERGED "OpStore %q %y\n", STORES, OTHERS },
-        { .body = SELECTED ADDED("%q"), ADDS, OTHERS },
-        { .body = MERGED ADDED("%q"), ADDS, OTHERS },
         { .body = WALKED "OpStore %out %sum1\n", .neighbours = true },
     };
     REQUIRE(buffer_memory() != NULL);
