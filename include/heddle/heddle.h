@@ -487,7 +487,9 @@ typedef struct HeddleKernelOptions {
     uint32_t n_specs;
     uint32_t subgroup_size;         /* 8, 16, 32, 64, 128; 0 = the kernel's own wish, else the
                                      * device's default */
-    uint32_t local_size[3];         /* for kernels that leave it open (OpenCL) */
+    /* For kernels that leave it open (OpenCL), or to constants that `specs` does not name; of any
+     * other kernel it is the size that it has. 0 = the kernel's. */
+    uint32_t local_size[3];
     /* Accesses outside a buffer read 0 and write nothing, workgroup and private memory included;
      * indices into arrays of buffers end at the last one that is bound. Nothing is promised of
      * buffer references, whose addresses are the kernel's own affair; an OpenCL kernel, all of

@@ -194,23 +194,26 @@ int command_compile(const Options *o)
     return status;
 }
 
-/* What is wrong with an entry point whose specialisation constants have their defaults is no fault
- * of the module's: who runs it may give them other values. */
+/* What breaks a rule by its specialisation constants' defaults (which a note says of it) is no
+ * fault of the module's: who runs it may give them other values. */
 static HeddleResult doubt_defaults(const HeddleLog *kept, HeddleResult r)
 {
-    for (size_t i = 0; i < heddle_log_count(kept); i++) {
+    size_t n = heddle_log_count(kept);
+    const char *rule = n ? heddle_log_get(kept, n - 1)->rule : NULL;
+    bool doubtful = r && rule && !strcmp(rule, "spec-defaults");
+    for (size_t i = 0; i < n; i++) {
         HeddleDiagnostic d = *heddle_log_get(kept, i);
         char text[2048];
         const char *at = strstr(d.text, "error:");
-        if (r == HEDDLE_ERROR_SOURCE && d.severity == HEDDLE_ERROR && at) {
-            snprintf(text, sizeof text, "%.*swarning:%s, as specialisation constants are by "
-                     "default", (int)(at - d.text), d.text, at + strlen("error:"));
+        if (doubtful && d.severity == HEDDLE_ERROR && at) {
+            snprintf(text, sizeof text, "%.*swarning:%s", (int)(at - d.text), d.text,
+                     at + strlen("error:"));
             d.severity = HEDDLE_WARNING;
             d.text = text;
         }
         print_diagnostic(NULL, &d);
     }
-    return r == HEDDLE_ERROR_SOURCE ? HEDDLE_OK : r;
+    return doubtful ? HEDDLE_OK : r;
 }
 
 /* Compiles an entry point, for what only a device can say. */

@@ -301,12 +301,12 @@ HeddleResult open_kernel(const Options *o, HeddleDevice *d, const HeddleModule *
                               .no_optimisation = o->no_optimisation,
                               .stats = purpose.stats,
                               .emit = purpose.emit };
-    /* A size that does not divide the dispatch stays open, for the smaller workgroups at its
-     * edge. */
-    bool divides = true;
+    /* A size that does not divide the dispatch stays open where it is, for the smaller workgroups
+     * at its edge. */
+    bool divides = true, open = !info || !info->local_size[0];
     for (int i = 0; i < 3 && o->has_local && o->has_global; i++)
         divides &= o->global[i] % o->local[i] == 0;
-    if (divides)
+    if (divides || !open)
         memcpy(k.local_size, o->local, sizeof k.local_size);
     k.check = o->check != NULL;
     k.check_portability = o->check && !strcmp(o->check, "portability");

@@ -22,7 +22,7 @@ typedef struct Build {
 static void choose_specs(Build *b, const HeddleKernelInfo *info)
 {
     const HeddleKernelOptions *o = b->options;
-    b->specs = NEW_ARRAY(&b->kernel->arena, SpecValue, o->n_specs);
+    b->specs = NEW_ARRAY(&b->kernel->arena, SpecValue, o->n_specs + 3);
     for (uint32_t i = 0; i < o->n_specs; i++) {
         bool known = false;
         for (uint32_t j = 0; j < info->n_specs; j++)
@@ -33,6 +33,43 @@ static void choose_specs(Build *b, const HeddleKernelInfo *info)
             diag(b->sink, DIAG_WARNING, NULL, NULL, "the kernel has no specialisation constant %u",
                  o->specs[i].id);
     }
+}
+
+static bool is_chosen(const Build *b, uint32_t id)
+{
+    bool chosen = false;
+    for (uint32_t i = 0; i < b->how.n_specs; i++)
+        chosen |= b->specs[i].id == id;
+    return chosen;
+}
+
+/* A workgroup's size that is asked for is the value of the constants that make it. */
+static void choose_size(Build *b, SpvModule *m, const SpvEntryPoint *e)
+{
+    const uint32_t *size = b->options->local_size;
+    for (uint32_t k = 0; k < 3 && size[0]; k++) {
+        const uint32_t *id = spv_decoration(m, e->size_ids[k], -1, SpvDecorationSpecId, NULL);
+        if (id && !is_chosen(b, *id))
+            b->specs[b->how.n_specs++] = (SpecValue){ *id, MAX(size[k], 1) };
+    }
+}
+
+/* Any other kernel that does not leave its size open has the one asked for, or none will do. */
+static HeddleResult check_size(const Build *b)
+{
+    const uint32_t *want = b->options->local_size, *has = b->kernel->info->local_size;
+    bool same = !want[0] || (!has[0] && !has[1] && !has[2]);
+    for (uint32_t k = 0; k < 3 && !same; k++) {
+        if (MAX(want[k], 1) == MAX(has[k], 1)) {
+            same = k == 2;
+            continue;
+        }
+        diag(b->sink, DIAG_ERROR, NULL, NULL,
+             "workgroups of %ux%ux%u are asked for; the kernel is made for ones of %ux%ux%u",
+             want[0], MAX(want[1], 1), MAX(want[2], 1), has[0], has[1], has[2]);
+        return HEDDLE_ERROR_ARGUMENT;
+    }
+    return HEDDLE_OK;
 }
 
 static HeddleSpecInfo *used_specs(const Build *b, const HeddleKernelInfo *info)
@@ -56,7 +93,11 @@ static bool check_values(const Build *b, SpvModule *m)
     bool some = false;
     for (const SpvInst *i = b->module->spv->globals.first; i && !some; i = i->next)
         some = spv_is_spec_constant(b->module->spv, i->id);
-    return !some || b->module->unchecked || check_specialised(m, b->sink);
+    bool good = !some || b->module->unchecked || check_specialised(m, b->sink);
+    if (!good && !b->how.n_specs)
+        diag(b->sink, DIAG_NOTE, NULL, "spec-defaults",
+             "specialisation constants have their defaults; other values may mend it");
+    return good;
 }
 
 static void find_scopes(Build *b, SpvModule *m)
@@ -105,6 +146,8 @@ static HeddleResult reflect_specialised(Build *b, const SpvModule *module)
     passes.subgroup_size = b->options->subgroup_size ? b->options->subgroup_size
                            : c.entry.required_subgroup_size ? c.entry.required_subgroup_size
                            : k->device->info.default_subgroup_size;
+    choose_size(b, m, &c.entry);
+    passes.n_spec = b->how.n_specs;
     b->size_is_default = c.entry.size_is_specialised && !b->how.n_specs;
     if (!pass_specialise(&c) || !spv_entry_point(m, passes.entry, &c.entry, b->sink) ||
         !check_values(b, m))
@@ -184,6 +227,7 @@ static HeddleResult build(void *user)
     const HeddleKernelInfo *declared = b->module->entries[0];
     choose_specs(b, declared);
     HeddleResult r = reflect_specialised(b, b->module->spv);
+    r = r ? r : check_size(b);
     if (r)
         return r;
     k->info->specs = used_specs(b, declared);

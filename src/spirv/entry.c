@@ -28,6 +28,7 @@ static void size_from_ids(SpvModule *m, const uint32_t *ids, uint32_t n, SpvEntr
         uint64_t value;
         bool is = spv_constant(m, ids[k], &value) && value <= UINT32_MAX;
         e->local_size[k] = is ? (uint32_t)value : 0;
+        e->size_ids[k] = ids[k];
         e->size_is_specialised |= spv_is_spec_constant(m, ids[k]);
     }
 }

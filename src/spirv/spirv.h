@@ -406,6 +406,7 @@ typedef struct SpvEntryPoint {
     SpvFunction *function;
     uint32_t model;             /* SpvExecutionModel* */
     uint32_t local_size[3];     /* LocalSize, LocalSizeId, a WorkgroupSize constant; or 0 0 0 */
+    SpvId size_ids[3];          /* the constants that it comes from, or 0 */
     bool size_is_specialised;   /* specialisation constants may change it */
     uint32_t required_subgroup_size;    /* OpenCL's SubgroupSize mode, or 0 */
     SpvQuads quads;

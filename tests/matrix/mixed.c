@@ -4,6 +4,8 @@
  * sums of their own: double, which holds these floats' sums exactly, and integers that wrap. No
  * language that heddle compiles has them all, so they are written as SPIR-V: D = A B + C from
  * memory, from it E = A B + D in C's type where that is accepted, and F = A B + a constant C.
+ * Where C's addition saturates, the products' sum stays inside of the result's type: beyond it all
+ * would be undefined.
  */
 #include "base/test.h"
 
@@ -44,6 +46,7 @@ typedef struct Case {
     const Type *t[4];           /* A, B, C, D */
     uint32_t M, N, K, subgroup, scope;
     bool col[4];                /* their order in memory */
+    bool saturates;
 } Case;
 
 /* ---- SPIR-V ---------------------------------------------------------------------------------- */
@@ -141,6 +144,7 @@ static void put_muladd(Text *o, const Case *c, uint32_t buffer, const char *star
         { c->t[1]->is_signed, "MatrixBSignedComponentsKHR" },
         { from->is_signed, "MatrixCSignedComponentsKHR" },
         { to->is_signed, "MatrixResultSignedComponentsKHR" },
+        { c->saturates, "SaturatingAccumulationKHR" },
     };
     bool any = false;
     for (uint32_t k = 0; k < COUNT_OF(flags); k++)
@@ -203,6 +207,29 @@ static uint64_t place(const Case *c, uint32_t buffer, uint32_t row, uint32_t col
                              : (uint64_t)row * cols_in(c, buffer) + col;
 }
 
+static __int128 highest(const Type *t)
+{
+    return ((__int128)1 << (t->bits - t->is_signed)) - 1;
+}
+
+static __int128 lowest(const Type *t) { return t->is_signed ? -highest(t) - 1 : 0; }
+
+static uint64_t clamp(const Type *t, __int128 x)
+{
+    return (uint64_t)MAX(lowest(t), MIN(highest(t), x));
+}
+
+/* What random bits become as a factor, so that K products of two of them fit all results. */
+static uint64_t small_factor(const Case *c, const Type *t, uint64_t bits)
+{
+    const Type *narrow = has_second(c) && c->t[2]->is_signed ? c->t[2] : c->t[3];
+    __int128 most = (__int128)sqrt((double)highest(narrow) / c->K * 0.999);
+    most = MIN(most, highest(t));
+    bool negative = t->is_signed && c->t[3]->is_signed && (!has_second(c) || c->t[2]->is_signed);
+    uint64_t magnitude = bits % (uint64_t)(most + 1);
+    return negative && bits >> 63 ? -magnitude : magnitude;
+}
+
 static HeddleArray *array_in(const Case *c, uint32_t buffer, Rng *r)
 {
     const Type *t = type_in(c, buffer);
@@ -212,16 +239,26 @@ static HeddleArray *array_in(const Case *c, uint32_t buffer, Rng *r)
     for (uint64_t k = 0; a && k < n && is_float(t); k++)
         heddle_array_set(a, k, buffer < 2 ? floor(rng_uniform(r) * 5) / 2 - 1
                                           : floor((rng_uniform(r) * 8 - 4) / t->unit) * t->unit);
-    for (uint64_t k = 0; a && k < a->size && !is_float(t); k++)
-        ((uint8_t *)a->data)[k] = (uint8_t)(rng_u64(r) >> 32);
+    for (uint64_t k = 0; a && k < n && !is_float(t); k++) {
+        uint64_t x = rng_u64(r);
+        if (buffer < 2 && c->saturates)
+            x = small_factor(c, t, x);
+        memcpy((uint8_t *)a->data + k * (t->bits / 8), &x, t->bits / 8);
+    }
     return a;
+}
+
+static __int128 exact(const Type *t, Number x)
+{
+    return t->is_signed ? (__int128)(int64_t)x.i : (__int128)x.i;
 }
 
 /* The sum of products and one more, of type `from`, as the type in `buffer` has it. */
 static Number sum(const Case *c, HeddleArray **a, uint32_t buffer, uint32_t row, uint32_t col,
-                  Number start)
+                  const Type *from, Number start)
 {
     const Type *t = type_in(c, buffer);
+    __int128 all = exact(from, start);
     for (uint32_t k = 0; k < c->K; k++) {
         Number x = get(a[0], c->t[0], place(c, 0, row, k));
         Number y = get(a[1], c->t[1], place(c, 1, k, col));
@@ -229,7 +266,11 @@ static Number sum(const Case *c, HeddleArray **a, uint32_t buffer, uint32_t row,
             start.f += x.f * y.f;
         else
             start.i += x.i * y.i;
+        if (c->saturates)
+            all += exact(c->t[0], x) * exact(c->t[1], y);
     }
+    if (c->saturates)
+        start.i = clamp(t, all);
     uint64_t one = 1;
     HeddleArray *rounded = NULL;
     heddle_array_new(t->type, 1, &one, &rounded, NULL);
@@ -249,9 +290,9 @@ static bool right(const Case *c, HeddleArray **a, uint32_t buffer, uint32_t row,
     Number got = get(a[buffer], t, place(c, buffer, row, col));
     if (is_float(t) ? got.f == want.f : got.i == want.i)
         return true;
-    printf("%s x %s + %s to %s, %ux%ux%u, subgroups of %u, buffer %u: (%u, %u) is ", c->t[0]->name,
-           c->t[1]->name, c->t[2]->name, c->t[3]->name, c->M, c->N, c->K, c->subgroup, buffer, row,
-           col);
+    printf("%s x %s + %s to %s%s, %ux%ux%u, subgroups of %u, buffer %u: (%u, %u) is ",
+           c->t[0]->name, c->t[1]->name, c->t[2]->name, c->t[3]->name,
+           c->saturates ? ", saturating" : "", c->M, c->N, c->K, c->subgroup, buffer, row, col);
     if (is_float(t))
         printf("%.17g, not %.17g\n", got.f, want.f);
     else
@@ -266,10 +307,11 @@ static bool all_right(const Case *c, HeddleArray **a)
         three.f = 3;
     for (uint32_t e = 0; e < c->M * c->N; e++) {
         uint32_t row = e / c->N, col = e % c->N;
-        Number d = sum(c, a, 3, row, col, get(a[2], c->t[2], place(c, 2, row, col)));
+        Number d = sum(c, a, 3, row, col, c->t[2], get(a[2], c->t[2], place(c, 2, row, col)));
         if (!right(c, a, 3, row, col, d)
-            || (has_second(c) && !right(c, a, 4, row, col, sum(c, a, 4, row, col, d)))
-            || !right(c, a, 5, row, col, sum(c, a, 5, row, col, three)))
+            || (has_second(c)
+                && !right(c, a, 4, row, col, sum(c, a, 4, row, col, c->t[3], d)))
+            || !right(c, a, 5, row, col, sum(c, a, 5, row, col, c->t[2], three)))
             return false;
     }
     return true;
@@ -323,7 +365,8 @@ static bool accepted(const Type *from, const Type *to)
 }
 
 /* All pairs of C and D; A runs through its types with each, B so that it meets all of them. */
-static void all_pairs(bool floats, HeddleDevice **devices, uint32_t n, HeddleLog *log)
+static void all_pairs(bool floats, bool saturates, HeddleDevice **devices, uint32_t n,
+                      HeddleLog *log)
 {
     static const uint32_t shapes[][3] = {
         { 8, 8, 8 }, { 16, 16, 16 }, { 5, 7, 3 }, { 16, 8, 32 }, { 1, 17, 4 }, { 4, 32, 6 }
@@ -340,23 +383,24 @@ static void all_pairs(bool floats, HeddleDevice **devices, uint32_t n, HeddleLog
                     continue;
                 Case x = { { &types[a], &types[b], &types[c], &types[d] }, s[0], s[1], s[2],
                            i % 3 ? 32 : 8, i % 5 ? 3 : 2,
-                           { flags & 1, flags & 2, flags & 4, flags & 8 } };
+                           { flags & 1, flags & 2, flags & 4, flags & 8 }, saturates };
                 CHECK(run(&x, devices, n, &r, log));
             }
 }
 
-static void both_devices(bool floats)
+static void both_devices(bool floats, bool saturates)
 {
     HeddleLog *log = heddle_log_new(heddle_print_to_stderr, NULL);
     HeddleDevice *d[2] = { 0 };
     HeddleDeviceOptions reference = { .kind = HEDDLE_DEVICE_REFERENCE };
     if (!heddle_device_new(NULL, &d[0], log) && !heddle_device_new(&reference, &d[1], log))
-        all_pairs(floats, d, 2, log);
+        all_pairs(floats, saturates, d, 2, log);
     CHECK(!heddle_log_count(log));
     heddle_device_free(d[0]);
     heddle_device_free(d[1]);
     heddle_log_free(log);
 }
 
-TEST(floats) { both_devices(true); }
-TEST(integers) { both_devices(false); }
+TEST(floats) { both_devices(true, false); }
+TEST(integers) { both_devices(false, false); }
+TEST(saturating_integers) { both_devices(false, true); }

@@ -29,6 +29,7 @@ typedef struct GemmShape {      /* compared as bytes: zero-initialise */
     bool prefetch_a, prefetch_b; /* the call may say where a later one's A and B are */
     /* integer: the sum of products is added to C with saturation; steps == 1 */
     bool saturate;
+    bool c_other_sign;          /* saturating: one of C and the result is signed */
 } GemmShape;
 
 /* engines.c: the instruction sets (CPU_...) of a machine that code makes use of. */

@@ -67,6 +67,8 @@ static GemmShape shape_of(Emit *e, const SpvInst *i, const SpvType *c)
     s.c = comp_with_sign(mat_comp(c),
                     flags & SpvCooperativeMatrixOperandsMatrixResultSignedComponentsKHRMask);
     s.saturate = flags & SpvCooperativeMatrixOperandsSaturatingAccumulationKHRMask;
+    s.c_other_sign = s.saturate && comp_is_signed((Comp)s.c) !=
+                     !!(flags & SpvCooperativeMatrixOperandsMatrixCSignedComponentsKHRMask);
     s.a_col = mat_value(e, a)->tile.col;
     s.b_col = mat_value(e, b)->tile.col;
     s.a_near = near_tile(e, a);
