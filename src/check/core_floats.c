@@ -23,25 +23,26 @@ static bool is_relation(uint16_t op)
            (op >= SpvOpFOrdEqual && op <= SpvOpFUnordGreaterThanEqual);
 }
 
+static bool is_arithmetic(uint16_t op)
+{
+    return (op >= SpvOpSNegate && op <= SpvOpSMulExtended) || is_relation(op) ||
+           op == SpvOpFmaKHR || op == SpvOpExtInst || op == SpvOpArithmeticFenceEXT;
+}
+
 /* Instructions that compute with numbers, or hand them to other invocations. */
 static bool computes(uint16_t op)
 {
     const SpvOpInfo *o = spv_op_info(op);
-    return (op >= SpvOpSNegate && op <= SpvOpSMulExtended) || is_relation(op) ||
-           op == SpvOpFmaKHR || op == SpvOpExtInst || op == SpvOpArithmeticFenceEXT ||
-           (o && o->flags & (SPV_OPF_ATOMIC | SPV_OPF_GROUP));
+    return is_arithmetic(op) || (o && o->flags & (SPV_OPF_ATOMIC | SPV_OPF_GROUP));
 }
 
-/* OFP8 and bf16 are numbers of matrices too, which have arithmetic; of bf16 there are dot products.
- */
-static bool is_bare(const SpvInst *i, const SpvType *t)
+/* Floats of another encoding than IEEE's; of bf16 there are dot products. */
+static bool is_encoded(const SpvInst *i, const SpvType *t)
 {
     const SpvType *s = t ? component(t) : NULL;
     if (!s || s->kind != SPV_FLOAT || s->format == SPV_IEEE)
         return false;
-    if (s->format == SPV_BF16 && i->op == SpvOpDot)
-        return false;
-    return spv_is_microscaling(s) || !is_matrix(t);
+    return s->format != SPV_BF16 || i->op != SpvOpDot;
 }
 
 /* The operand of a group's instruction that is asked about: its value, where that is not of the
@@ -53,6 +54,7 @@ static uint32_t value_of_group(uint16_t op)
                                                     : UINT32_MAX;
 }
 
+/* Devices here compute with matrices of OFP8 and bf16, which no extension allows. */
 static void check_use(Checker *c, SpvInst *i)
 {
     const SpvType *t = result_type(c, i);
@@ -60,11 +62,17 @@ static void check_use(Checker *c, SpvInst *i)
     uint32_t k = i->op == SpvOpExtInst ? 2 : 0, n = group ? 0 : spv_n_operands(i);
     if (spv_is_nonsemantic(i))
         return;
-    if (group && !is_bare(i, t))
+    if (group && !is_encoded(i, t))
         t = operand_type(c, i, value_of_group(i->op));
-    for (; !is_bare(i, t) && k < n; k++)
+    for (; !is_encoded(i, t) && k < n; k++)
         t = operand_type(c, i, k);
-    if (is_bare(i, t))
+    if (!is_encoded(i, t))
+        return;
+    bool known = is_matrix(t) && !spv_is_microscaling(component(t));
+    if (known && is_arithmetic(i->op))
+        doubtful(c, i, "%s of a matrix of %s, which heddle computes and no other driver need",
+                 spv_op_name(i->op), type_name(c, component(t)));
+    else if (!known)
         broken(c, i, "%s has no meaning for %s", spv_op_name(i->op), type_name(c, t));
 }
 

@@ -161,7 +161,10 @@ static bool lay_out(Laid *l, const SpvType *t, Matrices m)
     case SPV_MATRIX:
         return lay_out_matrix(l, t, m);
     default:
-        return true;
+        if (component(t)->kind != SPV_BOOL)
+            return true;
+        broken(l->c, l->at, "a boolean in memory that others see: it has no size there");
+        return false;
     }
 }
 

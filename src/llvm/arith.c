@@ -101,6 +101,23 @@ Val arith_smod(LLVMBuilderRef b, Val x, Val y)
     return LLVMBuildAdd(b, r, LLVMBuildSelect(b, fix, y, ir_inum(y, 0), ""), "");
 }
 
+/* A negative y is taken from an unsigned x; an unsigned one is added to a signed x by halves, which
+ * are not negative. */
+LLVMValueRef arith_add_saturating(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y, bool is_signed,
+                                  bool mixed)
+{
+    if (!mixed)
+        return ir_binary(b, is_signed ? "llvm.sadd.sat" : "llvm.uadd.sat", x, y);
+    if (!is_signed) {
+        Val negative = LLVMBuildICmp(b, LLVMIntSLT, y, ir_inum(y, 0), "");
+        Val less = ir_binary(b, "llvm.usub.sat", x, LLVMBuildNeg(b, y, ""));
+        return LLVMBuildSelect(b, negative, less, ir_binary(b, "llvm.uadd.sat", x, y), "");
+    }
+    Val half = LLVMBuildLShr(b, y, ir_inum(y, 1), "");
+    Val sum = ir_binary(b, "llvm.sadd.sat", ir_binary(b, "llvm.sadd.sat", x, half), half);
+    return ir_binary(b, "llvm.sadd.sat", sum, LLVMBuildAnd(b, y, ir_inum(y, 1), ""));
+}
+
 /* ---- bits ------------------------------------------------------------------------------------ */
 
 Val arith_resize(LLVMBuilderRef b, Val x, LLVMTypeRef element, bool is_signed)

@@ -31,6 +31,9 @@ LLVMValueRef arith_insert_bits(LLVMBuilderRef b, LLVMValueRef base, LLVMValueRef
 LLVMValueRef arith_extract_bits(LLVMBuilderRef b, LLVMValueRef base, LLVMValueRef offset,
                                 LLVMValueRef count, bool is_signed);
 LLVMValueRef arith_multiply_high(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y, bool is_signed);
+/* Clamped to the range of the signedness told; y's is the other one where `mixed`. */
+LLVMValueRef arith_add_saturating(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y, bool is_signed,
+                                  bool mixed);
 /* Zero- or sign-extended or truncated to the width of `element`. */
 LLVMValueRef arith_resize(LLVMBuilderRef b, LLVMValueRef x, LLVMTypeRef element, bool is_signed);
 LLVMValueRef arith_find_lsb(LLVMBuilderRef b, LLVMValueRef x);             /* -1 for 0 */

@@ -303,6 +303,14 @@ static const Case cases[] = {
     { "block-layout", LAID("%f64", "OpMemberDecorate %s 0 Offset 8\n"),
       LAID("%f64", "OpMemberDecorate %s 0 Offset 4\n") },
     { "block-layout", "", LAID("%f32", "") },
+    { "block-layout", "", LAID("%bool", "OpMemberDecorate %s 0 Offset 0\n") },
+    { "block-layout", "", LAID("%u32 %b2", "OpMemberDecorate %s 0 Offset 0\n"
+                                           "OpMemberDecorate %s 1 Offset 8\n") },
+    { "block-layout",
+      "OpCapability Linkage\n%of_one = OpTypeStruct %bool\n%p_one = OpTypePointer Workgroup "
+      "%of_one\n%one = OpVariable %p_one Workgroup\n---\n",
+      "OpDecorate %yes Block\nOpMemberDecorate %yes 0 Offset 0\n%yes = OpTypeStruct %bool\n"
+      "%p_yes = OpTypePointer PushConstant %yes\n%said = OpVariable %p_yes PushConstant\n---\n" },
     { "block-layout",
       LAID("%arr", "OpMemberDecorate %s 0 Offset 0\nOpDecorate %arr ArrayStride 4\n"),
       LAID("%arr", "OpMemberDecorate %s 0 Offset 0\n") },
@@ -621,19 +629,30 @@ static char *module_text(Arena *a, const char *insts)
 
 #include "check/test/cases.h"
 
-/* The one rule whose breach is a warning. */
+/* Rules whose breach is a warning. */
 static const char signs[] = "coopmat-muladd-signs";
+#define BRAIN_MATRIX                                                                               \
+    "OpCapability BFloat16CooperativeMatrixKHR\nOpExtension \"SPV_KHR_bfloat16\"\n"               \
+    "%bf16 = OpTypeFloat 16 BFloat16KHR\n%bm = OpTypeCooperativeMatrixKHR %bf16 %c3 %c16 %c4 %c2\n"\
+    "%nbm = OpConstantNull %bm\n---\n"
 
-TEST(signs_of_floats_are_doubtful)
+TEST(doubts_are_warnings)
 {
-    static const char *const insts[] = {
-        "%x = OpCooperativeMatrixMulAddKHR %mi %nia %nib %ni MatrixASignedComponentsKHR",
-        "%x = OpCooperativeMatrixMulAddKHR %mc %na %nb %nc MatrixASignedComponentsKHR",
+    static const struct {
+        const char *rule, *clear, *doubtful;
+    } insts[] = {
+        { signs, "%x = OpCooperativeMatrixMulAddKHR %mi %nia %nib %ni MatrixASignedComponentsKHR",
+          "%x = OpCooperativeMatrixMulAddKHR %mc %na %nb %nc MatrixASignedComponentsKHR" },
+        { "float-encoding", BRAIN_MATRIX "%x = OpFConvert %mc %nbm",
+          BRAIN_MATRIX "%x = OpFAdd %bm %nbm %nbm" },
+        { "float-encoding", BRAIN_MATRIX "%x = OpSelect %bm %t %nbm %nbm",
+          BRAIN_MATRIX "%x = OpFNegate %bm %nbm" },
     };
-    for (uint32_t k = 0; k < 2; k++) {
-        TestDiags d = TEST_DIAGS(d);
-        CHECK(judge(insts[k], &d) == ACCEPTED);
-        CHECK((strstr(d.text, signs) != NULL) == k);
+    for (uint32_t k = 0; k < COUNT_OF(insts); k++) {
+        TestDiags clear = TEST_DIAGS(clear), doubtful = TEST_DIAGS(doubtful);
+        CHECK(judge(insts[k].clear, &clear) == ACCEPTED && !strstr(clear.text, insts[k].rule));
+        CHECK(judge(insts[k].doubtful, &doubtful) == ACCEPTED);
+        CHECK(strstr(doubtful.text, insts[k].rule));
     }
 }
 

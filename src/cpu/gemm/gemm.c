@@ -44,7 +44,7 @@ static LLVMValueRef new_function(Gemm *g, const GemmShape *s)
     snprintf(name, sizeof(name), "gemm_%s_%s_%s_%ux%ux%u_%ux%ux%u%s%s%s%s%s",
              comp_name((Comp)s->a), comp_name((Comp)s->b), comp_name((Comp)s->c), s->M, s->N, s->K,
              s->rows, s->cols, s->steps, s->a_col ? "_at" : "", s->b_col ? "_bt" : "",
-             s->c_col ? "_ct" : "", s->saturate ? "_sat" : "",
+             s->c_col ? "_ct" : "", s->c_other_sign ? "_sat_mixed" : s->saturate ? "_sat" : "",
              s->prefetch_a || s->prefetch_b ? "_ahead" : "");
     LLVMValueRef fn = LLVMAddFunction(g->module, name, function_type(g->cx));
     LLVMSetLinkage(fn, LLVMInternalLinkage);

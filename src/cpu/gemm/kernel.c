@@ -61,10 +61,9 @@ static LLVMValueRef first_sum(GemmGen *g, const RegisterBlock *k, uint32_t r, ui
 
 static void last_sum(GemmGen *g, const RegisterBlock *k, uint32_t r, uint32_t v, LLVMValueRef x)
 {
-    if (g->p->s.saturate) {
-        bool s = comp_is_signed((Comp)g->p->s.c);
-        x = ir_binary(g->b, s ? "llvm.sadd.sat" : "llvm.uadd.sat", x, load_c(g, k, r, v));
-    }
+    if (g->p->s.saturate)
+        x = arith_add_saturating(g->b, x, load_c(g, k, r, v), comp_is_signed((Comp)g->p->s.c),
+                                 g->p->s.c_other_sign);
     store_c(g, k, r, v, x);
 }
 

@@ -554,56 +554,95 @@ static bool point_at_elements(SpvModule *m)
     return changed;
 }
 
-/* LLVM's target may give an array of pointers the type of one of them (LLVM 22). What it was, casts
- * of the variable's address and the beginning of its life tell: its size in bytes. */
-static uint64_t true_size(SpvModule *m, const SpvFunction *f, const SpvInst *variable)
+/* LLVM's target may give an array that holds pointers the type of one of them, or of a byte (LLVM
+ * 22). What it was, the beginning of its life and casts of its address tell: its size in bytes. */
+typedef struct Extent {
+    uint64_t bytes;
+    bool told, steps;           /* by something; there are steps from its address on */
+} Extent;
+
+static const SpvInst *without_casts(const SpvModule *m, SpvId id)
 {
-    uint32_t align;
-    uint64_t most = spv_opencl_size(m, spv_type(m, variable->type)->element, &align);
-    for (SpvBlock *b = f->first; b; b = b->next)
-        for (SpvInst *i = b->insts.first; i; i = i->next) {
-            bool casts = i->op == SpvOpBitcast, starts = i->op == SpvOpLifetimeStart;
-            const SpvInst *of = casts || starts ? spv_def(m, spv_operand(i, 0)) : NULL;
-            if (starts && of && of->op == SpvOpBitcast)
-                of = spv_def(m, spv_operand(of, 0));
-            if (of != variable)
-                continue;
-            const SpvType *t = casts ? spv_type(m, i->type) : NULL;
-            if (starts)
-                most = MAX(most, spv_operand(i, 1));
-            else if (t && t->kind == SPV_POINTER && t->element && t->element->kind == SPV_ARRAY)
-                most = MAX(most, spv_opencl_size(m, t->element, &align));
-        }
-    return most;
+    const SpvInst *i = spv_def(m, id);
+    while (i && i->op == SpvOpBitcast)
+        i = spv_def(m, spv_operand(i, 0));
+    return i;
 }
 
-/* The variable is an array, and what was it is a cast of its address. */
-static bool enlarge_variables(SpvModule *m)
+static void look_at_use(SpvModule *m, const SpvInst *i, Extent *x)
 {
-    enum { MAX_BYTES = 1 << 24, POINTER_BYTES = 8 };
-    SpvId u32_type = spv_int_type(m, 32, false);
-    bool changed = false;
+    uint32_t align;
+    uint64_t element = 1;
+    const SpvType *t = i->type ? spv_type(m, i->type) : NULL;
+    bool pointer = t && t->kind == SPV_POINTER && t->element;
+    if (i->op == SpvOpLifetimeStart && spv_operand(i, 1)) {
+        x->bytes = MAX(x->bytes, spv_operand(i, 1));
+        x->told = true;
+    } else if (i->op == SpvOpBitcast && pointer && t->element->kind == SPV_ARRAY) {
+        x->bytes = MAX(x->bytes, spv_opencl_size(m, t->element, &align));
+        x->told = true;
+    } else if (i->op == SpvOpPtrAccessChain || i->op == SpvOpInBoundsPtrAccessChain) {
+        x->steps |= !spv_constant(m, spv_operand(i, 1), &element) || element;
+    }
+}
+
+static Extent true_extent(SpvModule *m, const SpvFunction *f, const SpvInst *variable)
+{
+    uint32_t align;
+    Extent x = { .bytes = spv_opencl_size(m, spv_type(m, variable->type)->element, &align) };
+    for (SpvBlock *b = f->first; b; b = b->next)
+        for (SpvInst *i = b->insts.first; i; i = i->next)
+            if ((i->op == SpvOpLifetimeStart || i->op == SpvOpBitcast ||
+                 i->op == SpvOpPtrAccessChain || i->op == SpvOpInBoundsPtrAccessChain) &&
+                without_casts(m, spv_operand(i, 0)) == variable)
+                look_at_use(m, i, &x);
+    return x;
+}
+
+/* In its place an array of pointers of its type or, if that is none, of words, and a cast of its
+ * address. */
+static void enlarge(SpvModule *m, SpvInst *variable, uint64_t bytes)
+{
+    enum { WORD = 8 };
+    const SpvType *t = spv_type(m, variable->type)->element;
+    uint32_t storage = SpvStorageClassFunction;
+    SpvInst *end = variable->next;
+    while (end->op == SpvOpVariable)
+        end = end->next;
+    SpvId n = spv_int_constant(m, spv_int_type(m, 32, false), (bytes + WORD - 1) / WORD);
+    SpvId element = t->kind == SPV_POINTER ? t->id : spv_int_type(m, 64, false);
+    SpvId type = spv_pointer_type(m, storage, spv_array_type(m, element, n));
+    SpvInst *own = spv_put(m, variable, SpvOpVariable, type, &storage, 1);
+    SpvInst *cast = spv_make(m, SpvOpBitcast, variable->type, variable->id, &own->id, 1);
+    spv_unlink(variable);
+    spv_insert_before(end, cast);
+}
+
+/* False after reporting a variable whose size nothing tells. */
+static bool enlarge_variables(SpvModule *m, DiagSink *sink, bool *changed)
+{
+    enum { MAX_BYTES = 1 << 24 };
     for (SpvFunction *f = m->functions; f; f = f->next)
         for (SpvInst *i = f->first ? f->first->insts.first->next : NULL, *next;
              i && i->op == SpvOpVariable; i = next) {
             next = i->next;
             const SpvType *t = spv_type(m, i->type)->element;
-            uint64_t size = t && t->kind == SPV_POINTER ? true_size(m, f, i) : 0;
-            if (size <= POINTER_BYTES || size > MAX_BYTES)
+            bool byte = t && t->kind == SPV_INT && t->bits == 8;
+            if (spv_n_operands(i) > 1 || (!byte && (!t || t->kind != SPV_POINTER)))
                 continue;
-            SpvInst *end = next;
-            while (end->op == SpvOpVariable)
-                end = end->next;
-            uint32_t storage = SpvStorageClassFunction;
-            SpvId n = spv_int_constant(m, u32_type, (size + POINTER_BYTES - 1) / POINTER_BYTES);
-            SpvId type = spv_pointer_type(m, storage, spv_array_type(m, t->id, n));
-            SpvInst *own = spv_put(m, i, SpvOpVariable, type, &storage, 1);
-            SpvInst *cast = spv_make(m, SpvOpBitcast, i->type, i->id, &own->id, 1);
-            spv_unlink(i);
-            spv_insert_before(end, cast);
-            changed = true;
+            Extent x = true_extent(m, f, i);
+            if (!x.told && x.steps) {
+                spv_error(m, i, sink, NULL, "the variable is %s and is stepped through like an "
+                          "array, whose size nothing tells: LLVM's SPIR-V target leaves arrays "
+                          "that hold pointers so", byte ? "a byte" : "one pointer");
+                return false;
+            }
+            if (x.bytes > (byte ? 1 : 8) && x.bytes <= MAX_BYTES) {
+                enlarge(m, i, x.bytes);
+                *changed = true;
+            }
         }
-    return changed;
+    return true;
 }
 
 /* ---- addresses as constants ------------------------------------------------------------------ */
@@ -737,7 +776,8 @@ bool ocl_link(SpvModule *m, DiagSink *sink)
     changed |= fit_widths(m);
     changed |= point_at_elements(m);
     changed |= compare_pointers(m);
-    changed |= enlarge_variables(m);
+    if (!enlarge_variables(m, sink, &changed))
+        return false;
     changed |= work_out_addresses(m);
     for (SpvFunction *f = m->functions, *next; f; f = next) {
         next = f->next;
