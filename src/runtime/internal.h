@@ -100,6 +100,7 @@ struct HeddleModule {               /* immutable once made: shared by threads */
     uint32_t *words;
     size_t size;
     bool unchecked;                 /* as its options said */
+    bool specialises;               /* has specialisation constants */
     uint32_t n_entries;
     HeddleKernelInfo **entries;
     uint32_t n_loops;

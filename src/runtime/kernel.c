@@ -15,6 +15,7 @@ typedef struct Build {
     const HeddleKernelOptions *options;
     DiagSink *sink;
     const SpvInst *scopes[SpvScopeSubgroup + 1];   /* a matrix type of that scope, or NULL */
+    uint32_t subgroup_size;
     bool size_is_default;       /* of the workgroup: nobody specialised what makes it */
 } Build;
 
@@ -90,10 +91,8 @@ static HeddleSpecInfo *used_specs(const Build *b, const HeddleKernelInfo *info)
 /* The module's check left open what specialisation constants decide. */
 static bool check_values(const Build *b, SpvModule *m)
 {
-    bool some = false;
-    for (const SpvInst *i = b->module->spv->globals.first; i && !some; i = i->next)
-        some = spv_is_spec_constant(b->module->spv, i->id);
-    bool good = !some || b->module->unchecked || check_specialised(m, b->sink);
+    bool settled = !b->module->specialises || b->module->unchecked;
+    bool good = settled || check_specialised(m, b->sink);
     if (!good && !b->how.n_specs)
         diag(b->sink, DIAG_NOTE, NULL, "spec-defaults",
              "specialisation constants have their defaults; other values may mend it");
@@ -116,7 +115,7 @@ static HeddleResult check_subgroups(const Build *b)
         [SpvScopeSubgroup] = "VUID-VkPipelineShaderStageCreateInfo-module-08987",
         [SpvScopeWorkgroup] = "VUID-VkPipelineShaderStageCreateInfo-module-10169" };
     const HeddleKernelInfo *info = b->kernel->info;
-    const uint32_t *n = info->local_size, w = info->subgroup_size;
+    const uint32_t *n = info->local_size, w = b->subgroup_size;
     bool whole = (uint64_t)n[0] * n[1] * n[2] % w == 0, warn = whole || b->size_is_default;
     for (uint32_t scope = 0; scope <= SpvScopeSubgroup && !b->kernel->opencl; scope++) {
         if (!b->scopes[scope] || !rules[scope] || n[0] % w == 0)
@@ -146,6 +145,7 @@ static HeddleResult reflect_specialised(Build *b, const SpvModule *module)
     passes.subgroup_size = b->options->subgroup_size ? b->options->subgroup_size
                            : c.entry.required_subgroup_size ? c.entry.required_subgroup_size
                            : k->device->info.default_subgroup_size;
+    b->subgroup_size = passes.subgroup_size;
     choose_size(b, m, &c.entry);
     passes.n_spec = b->how.n_specs;
     b->size_is_default = c.entry.size_is_specialised && !b->how.n_specs;
@@ -232,8 +232,8 @@ static HeddleResult build(void *user)
         return r;
     k->info->specs = used_specs(b, declared);
     k->info->n_specs = declared->n_specs;
-    r = compile(b);
-    return r ? r : check_subgroups(b);
+    r = check_subgroups(b);
+    return r ? r : compile(b);
 }
 
 static bool known_subgroup_size(const HeddleDeviceInfo *info, uint32_t size)

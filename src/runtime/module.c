@@ -248,6 +248,8 @@ static HeddleResult examine(Load *l)
 {
     HeddleModule *m = l->module;
     SpvModule *clone = spv_clone(&m->arena, m->spv);
+    for (const SpvInst *i = clone->globals.first; i && !m->specialises; i = i->next)
+        m->specialises = spv_is_spec_constant(clone, i->id);
     if (!l->options->unchecked && !check_module(clone, l->sink))
         return HEDDLE_ERROR_SOURCE;
     SpvEntryPoint *entries;

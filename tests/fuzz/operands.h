@@ -83,10 +83,19 @@ static void each_pointer(Text *t, char letter, const char *storage, bool variabl
         }
 }
 
+/* What is made of numbers, and in Function variables too. */
+static const char *const others[] = { "ii", "ff", "fi", "array" };
+
+static void each_function_pointer(Text *t)
+{
+    each_pointer(t, 't', "Function", false);
+    for (uint32_t k = 0; k < COUNT_OF(others); k++)
+        str_printf(t->a, &t->s, "%%pt%s = OpTypePointer Function %%%s\n", others[k], others[k]);
+}
+
 /* Function variables of numbers and of what is made of them. */
 static void declare_variables(Text *t)
 {
-    static const char *const others[] = { "ii", "ff", "fi", "array" };
     for (uint32_t n = 1; n <= t->most; n += n < 4 ? 1 : n)
         for (uint32_t k = 0; k < t->n_kinds; k++)
             str_printf(t->a, &t->s, "%%t%c%u = OpVariable %%pt%c%u Function\n",
@@ -137,8 +146,6 @@ static const char shader_globals[] =
     "%stored = OpVariable %p_store UniformConstant\n%sampler = OpVariable %p_smp UniformConstant\n"
     "%p_block = OpTypePointer StorageBuffer %block\n%buffer = OpVariable %p_block StorageBuffer\n"
     "%p_id = OpTypePointer Input %i3\n%id = OpVariable %p_id Input\n"
-    "%ptii = OpTypePointer Function %ii\n%ptff = OpTypePointer Function %ff\n"
-    "%ptfi = OpTypePointer Function %fi\n%ptarray = OpTypePointer Function %array\n"
     "%pt22 = OpTypePointer Function %m22\n%pt32 = OpTypePointer Function %m32\n";
 
 static char *shader_text(Arena *a)
@@ -157,7 +164,7 @@ static char *shader_text(Arena *a)
     for (uint32_t m = 0; m < members; m++)
         str_printf(a, &t.s, "%%at%u = OpConstant %%I1 %u\n", m, m);
     each_pointer(&t, 'g', "StorageBuffer", false);
-    each_pointer(&t, 't', "Function", false);
+    each_function_pointer(&t);
     each_pointer(&t, 'w', "Workgroup", true);
     str_add(a, &t.s, "%main = OpFunction %void None %fn\n%entry = OpLabel\n");
     declare_variables(&t);
@@ -193,8 +200,6 @@ static const char kernel_globals[] =
     "%event = OpTypeEvent\n%none = OpConstantNull %event\n"
     "%p_event = OpTypePointer Function %event\n"
     "%p_id = OpTypePointer Input %l3\n%id = OpVariable %p_id Input\n"
-    "%ptii = OpTypePointer Function %ii\n%ptff = OpTypePointer Function %ff\n"
-    "%ptfi = OpTypePointer Function %fi\n%ptarray = OpTypePointer Function %array\n"
     "%p_text = OpTypePointer UniformConstant %c1\n";
 
 static char *kernel_text(Arena *a)
@@ -206,7 +211,7 @@ static char *kernel_text(Arena *a)
     each_pointer(&t, 'g', "CrossWorkgroup", false);
     each_pointer(&t, 'w', "Workgroup", false);
     each_pointer(&t, 'e', "Generic", false);
-    each_pointer(&t, 't', "Function", false);
+    each_function_pointer(&t);
     str_add(a, &t.s, "%fk = OpTypeFunction %void %pgl1 %pwl1 %p_text\n"
                      "%main = OpFunction %void None %fk\n%arg = OpFunctionParameter %pgl1\n"
                      "%local = OpFunctionParameter %pwl1\n%text = OpFunctionParameter %p_text\n"

@@ -554,7 +554,7 @@ static bool point_at_elements(SpvModule *m)
     return changed;
 }
 
-/* LLVM's target may give an array that holds pointers the type of one of them, or of a byte (LLVM
+/* LLVM's target may give an array that holds pointers the type of a part of it or of a byte (LLVM
  * 22). What it was, the beginning of its life and casts of its address tell: its size in bytes. */
 typedef struct Extent {
     uint64_t bytes;
@@ -605,6 +605,7 @@ static void enlarge(SpvModule *m, SpvInst *variable, uint64_t bytes)
 {
     enum { WORD = 8 };
     const SpvType *t = spv_type(m, variable->type)->element;
+    t = t->kind == SPV_ARRAY ? t->element : t;
     uint32_t storage = SpvStorageClassFunction;
     SpvInst *end = variable->next;
     while (end->op == SpvOpVariable)
@@ -627,17 +628,19 @@ static bool enlarge_variables(SpvModule *m, DiagSink *sink, bool *changed)
              i && i->op == SpvOpVariable; i = next) {
             next = i->next;
             const SpvType *t = spv_type(m, i->type)->element;
+            const SpvType *e = t && t->kind == SPV_ARRAY ? t->element : t;
             bool byte = t && t->kind == SPV_INT && t->bits == 8;
-            if (spv_n_operands(i) > 1 || (!byte && (!t || t->kind != SPV_POINTER)))
+            if (spv_n_operands(i) > 1 || (!byte && (!e || e->kind != SPV_POINTER)))
                 continue;
+            uint32_t align;
             Extent x = true_extent(m, f, i);
-            if (!x.told && x.steps) {
+            if (!x.told && x.steps && e == t) {
                 spv_error(m, i, sink, NULL, "the variable is %s and is stepped through like an "
                           "array, whose size nothing tells: LLVM's SPIR-V target leaves arrays "
                           "that hold pointers so", byte ? "a byte" : "one pointer");
                 return false;
             }
-            if (x.bytes > (byte ? 1 : 8) && x.bytes <= MAX_BYTES) {
+            if (x.bytes > spv_opencl_size(m, t, &align) && x.bytes <= MAX_BYTES) {
                 enlarge(m, i, x.bytes);
                 *changed = true;
             }

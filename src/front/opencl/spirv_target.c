@@ -101,9 +101,10 @@ static void on_diagnostic(LLVMDiagnosticInfoRef info, void *user)
 
 /* One function a kernel, its variables values, its pointers of known address spaces: the target
  * guesses what pointers lead to, and guesses best when there is little of it. */
-#define TIDY(promote)                                                                              \
-    "always-inline,globaldce,function(" promote ",early-cse,loop(loop-rotate,loop-unroll-full),"   \
-    promote ",early-cse,infer-address-spaces,early-cse)"
+#define ONE_FUNCTION "always-inline,globaldce"
+#define TIDY(promote, loops)                                                                       \
+    "function(" promote ",early-cse," loops promote ",early-cse,infer-address-spaces,early-cse)"
+#define LOOPS "loop(loop-rotate,loop-unroll-full),"
 /* Every loop has one exit, at its end, and every selection one end: as AMD's targets want it.
  * Values that cross blocks are in variables meanwhile, as structurizecfg takes phis with poison for
  * others (LLVM 22). */
@@ -141,17 +142,30 @@ static bool has_odd_vectors(LLVMModuleRef m)
     return false;
 }
 
+/* Each loop that is unrolled costs time in proportion to the function around it, so that of many
+ * inlined ones nothing is unrolled. */
+static bool is_vast(LLVMModuleRef m)
+{
+    enum { MOST_BLOCKS = 2000 };
+    for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f))
+        if (LLVMCountBasicBlocks(f) > MOST_BLOCKS)
+            return true;
+    return false;
+}
+
 /* sroa makes one vector of a union that is accessed as vectors of several types, of 128 bytes if
  * need be, which the target is slow not to translate. Such a program's variables are promoted as
  * wholes or not at all. */
 static void tidy(Emission *e, LLVMTargetMachineRef machine)
 {
+    run_passes(e, ONE_FUNCTION, machine);
+    bool vast = is_vast(e->module);
     LLVMModuleRef copy = LLVMCloneModule(e->module);
-    run_passes(e, TIDY("sroa"), machine);
+    run_passes(e, vast ? TIDY("sroa", "") : TIDY("sroa", LOOPS), machine);
     if (has_odd_vectors(e->module)) {
         LLVMDisposeModule(e->module);
         e->module = copy;
-        run_passes(e, TIDY("mem2reg"), machine);
+        run_passes(e, vast ? TIDY("mem2reg", "") : TIDY("mem2reg", LOOPS), machine);
     } else {
         LLVMDisposeModule(copy);
     }
