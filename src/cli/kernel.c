@@ -61,6 +61,17 @@ bool mlir_options(const Options *o, HeddleModuleOptions *out)
     return false;
 }
 
+/* A module of SPIR-V was compiled for something already. */
+static bool fits_target(const Options *o, const HeddleModuleOptions *m)
+{
+    HeddleLanguage l = m->language ? m->language
+                                   : heddle_language_of(NULL, 0, o->inputs.data[0]);
+    if (!m->opencl_to_vulkan || (l != HEDDLE_LANGUAGE_SPIRV && l != HEDDLE_LANGUAGE_SPIRV_ASM))
+        return true;
+    complain("--target vulkan: %s is SPIR-V, not OpenCL C", o->inputs.data[0]);
+    return false;
+}
+
 typedef HeddleResult (*OpenFn)(void *user, const HeddleModuleOptions *options, HeddleLog *log);
 
 /* Calls `open` with what the command line says of modules. */
@@ -81,7 +92,7 @@ static HeddleResult with_options(const Options *o, OpenFn open, void *user, Hedd
         complain("-D takes NAME or NAME=VALUE");
     else if (o->target && !m.opencl_to_vulkan && strcmp(o->target, "opencl"))
         complain("--target takes opencl or vulkan, not '%s'", o->target);
-    else if (mlir_options(o, &m) && parse_language(o->language, &m.language))
+    else if (mlir_options(o, &m) && parse_language(o->language, &m.language) && fits_target(o, &m))
         r = open(user, &m, log);
     for (uint32_t i = 0; defines && i < o->defines.len; i++)
         free((char *)defines[i].name);
