@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Profiles: those that heddle brings along are read, and what is wrong with one is said, whatever
+ * it is.
+ */
+#include "base/test.h"
+#include "lower/lower.h"
+
+#include <glob.h>
+#include <stdlib.h>
+
+static const char good[] =
+    "{ \"name\": \"a \\u0062\\n\", \"source\": \"c\", \"subgroup_size\": 32,"
+    " \"features\": [\"int8\"], \"workgroup_memory\": 32768,"
+    " \"workgroup_invocations\": 1024, \"ownership\": \"linear\","
+    " \"shapes\": [ { \"a\": \"f16\", \"b\": \"f16\", \"c\": \"f32\", \"result\": \"f32\","
+    " \"m\": 16, \"n\": 8, \"k\": 4, \"scope\": \"workgroup\", \"saturating\": true } ] }";
+
+static const Profile *read_profile(Arena *a, const char *text, size_t size, TestDiags *d)
+{
+    *d = (TestDiags)TEST_DIAGS(*d);
+    return profile_read(a, text, size, "test.json", &d->sink);
+}
+
+TEST(members)
+{
+    Arena a = { 0 };
+    TestDiags d;
+    const Profile *p = read_profile(&a, good, sizeof good - 1, &d);
+    CHECK(p != NULL);
+    if (p) {
+        CHECK(!strcmp(p->name, "a b\n") && p->subgroup_size == 32 && p->max_subgroup_size == 32);
+        CHECK(p->features == PROFILE_HAS_INT8 && p->ownership == PROFILE_LINEAR);
+        CHECK(p->n_shapes == 1 && p->shapes[0].n == 8 && p->shapes[0].saturating);
+        CHECK(p->shapes[0].scope == SpvScopeWorkgroup && p->shapes[0].c == PROFILE_F32);
+    }
+    arena_free(&a);
+}
+
+/* A text to look for in the good one, one to put there, what is said. */
+static const char *const wrong[][3] = {
+    { "\"source\"", "\"sorce\"", "no member 'sorce'" },
+    { "\"c\", \"subgroup_size\": 32,", "\"c\",", "'subgroup_size' is missing" },
+    { "[\"int8\"]", "[\"int9\"]", "'int9' is no feature" },
+    { "[\"int8\"]", "3", "'features' is an array" },
+    { "32768", "4294967296", "below 2^32" },
+    { "32768", "1.5", "not a value" },
+    { "\"f32\"", "\"f33\"", "'f33' is no component type" },
+    { "\"workgroup\",", "\"queue\",", "'queue' is no scope" },
+    { "true", "1", "'saturating' is true or false" },
+    { "_size\": 32", "_size\": 33", "powers of two" },
+    { "linear", "linera", "'linera' is no ownership" },
+    { "\\u0062", "\\u000", "a string that does not end" },
+    { "\\u0062", "\\u0000", "a string that does not end" },
+    { "} ] }", "} ]", "is missing" },
+    { "} ] }", "} ] } x", "behind the value" },
+    { "\"name\":", "name:", "needs a name" },
+};
+
+static char *replaced(const char *what, const char *by)
+{
+    const char *at = strstr(good, what);
+    char *text = malloc(sizeof good + strlen(by));
+    if (text && at)
+        sprintf(text, "%.*s%s%s", (int)(at - good), good, by, at + strlen(what));
+    return at ? text : NULL;
+}
+
+TEST(what_is_wrong_is_said)
+{
+    for (uint32_t k = 0; k < COUNT_OF(wrong); k++) {
+        Arena a = { 0 };
+        TestDiags d;
+        char *text = replaced(wrong[k][0], wrong[k][1]);
+        CHECK(text && !read_profile(&a, text, strlen(text), &d));
+        if (text && !strstr(d.text, wrong[k][2]))
+            test_fail(__FILE__, __LINE__, "%s: '%s'", wrong[k][1], d.text);
+        free(text);
+        arena_free(&a);
+    }
+}
+
+/* Cut anywhere, and too deep: an error, never a byte from behind the end. */
+TEST(ends_anywhere)
+{
+    for (size_t n = 0; n < sizeof good - 1; n++) {
+        Arena a = { 0 };
+        TestDiags d;
+        char *copy = malloc(n + 1);
+        memcpy(copy, good, n);
+        CHECK(!read_profile(&a, copy, n, &d));
+        free(copy);
+        arena_free(&a);
+    }
+    char deep[5000];
+    Arena a = { 0 };
+    TestDiags d;
+    memset(deep, '[', sizeof deep);
+    CHECK(!read_profile(&a, deep, sizeof deep, &d) && strstr(d.text, "too deep"));
+    arena_free(&a);
+}
+
+TEST(those_that_come_along)
+{
+    glob_t found;
+    CHECK(!glob(HEDDLE_SOURCE_DIR "/share/profiles/*.json", 0, NULL, &found));
+    CHECK(found.gl_pathc >= 8);
+    for (size_t k = 0; k < found.gl_pathc; k++) {
+        static char text[65536];
+        Arena a = { 0 };
+        TestDiags d;
+        FILE *f = fopen(found.gl_pathv[k], "rb");
+        size_t n = f ? fread(text, 1, sizeof text, f) : 0;
+        if (f)
+            fclose(f);
+        if (!read_profile(&a, text, n, &d))
+            test_fail(__FILE__, __LINE__, "%s: %s", found.gl_pathv[k], d.text);
+        arena_free(&a);
+    }
+    globfree(&found);
+}
