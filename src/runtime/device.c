@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "devices/devices.h"
 #include "runtime/internal.h"
 
 #define TEXT(x) TEXT_(x)

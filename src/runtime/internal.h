@@ -87,11 +87,6 @@ HeddleResult run_execute(Run *r, HeddleLog *log);
 HeddleResult run_report(Run *r, HeddleResult result, HeddleReport *report, HeddleLog *log);
 void run_free(Run *r);
 
-/* ---- devices.c ------------------------------------------------------------------------------- */
-
-/* The devices there are, by HeddleDeviceKind. */
-extern const DeviceOps *const devices[HEDDLE_N_DEVICE_KINDS];
-
 /* ---- the objects ----------------------------------------------------------------------------- */
 
 struct HeddleModule {               /* immutable once made: shared by threads */
