@@ -90,7 +90,7 @@ def functions(path, text, code):
         if line.startswith("{") or (re.match(r"[A-Za-z_].*\)\s*\{\s*$", line)
                                     and "=" not in line.split("(")[0]):
             head = n
-            while head > 0 and lines[head - 1].strip() and not re.match(r"[}#]|.*;\s*$",
+            while head > 0 and lines[head - 1].strip() and not re.match(r"[}#]|.*[;}]\s*$",
                                                                          lines[head - 1]):
                 head -= 1
             signature = " ".join(lines[head:n + 1])

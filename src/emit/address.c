@@ -3,11 +3,7 @@
  * Pointers as numbers: comparisons, differences, casts, generic pointers.
  */
 #include "emit/internal.h"
-
-static LV i64c(Emit *e, uint64_t x)
-{
-    return LLVMConstInt(e->i64, x, 0);
-}
+#include "llvm/ir.h"
 
 /* The lanes' part is added as a number: LLVM 22 miscompiles differences of vectors of addresses
  * that have a scalar base. */
@@ -20,7 +16,7 @@ static LV address_of(Emit *e, SpvId id)
     start.lane_index = NULL;
     LV at = emit_lanes(e, pointer_to_address(e, emit_address(e, &start, 0, 1)));
     LV index = emit_lanes(e, emit_cast_index(e, p->lane_index, e->i64));
-    LV scale = emit_int(e, LLVMTypeOf(index), (uint64_t)p->lane_scale);
+    LV scale = ir_int(LLVMTypeOf(index), (uint64_t)p->lane_scale);
     return LLVMBuildAdd(e->b, at, LLVMBuildMul(e->b, index, scale, ""), "");
 }
 
@@ -43,7 +39,7 @@ static void pointer_difference(Emit *e, const SpvInst *i)
     emit_unify(e, v, 2);
     LV bytes = LLVMBuildSub(e->b, v[0], v[1], "");
     LV n = LLVMBuildSDiv(e->b, LLVMBuildFreeze(e->b, bytes, ""),
-                         emit_int(e, LLVMTypeOf(bytes), stride ? stride : 1), "");
+                         ir_int(LLVMTypeOf(bytes), stride ? stride : 1), "");
     emit_set1(e, i, emit_cast_index(e, n, emit_scalar_type(e, spv_type(e->module, i->type))));
 }
 
@@ -51,7 +47,7 @@ static void pointer_difference(Emit *e, const SpvInst *i)
 static void set_address(Emit *e, const SpvInst *i, LV address, const Affine *affine)
 {
     const SpvType *t = spv_type(e->module, i->type);
-    LV leaves[3] = { address, i64c(e, 0), i64c(e, INT64_MAX) };
+    LV leaves[3] = { address, ir_int(e->i64, 0), ir_int(e->i64, INT64_MAX) };
     if (t->kind != SPV_POINTER) {
         LT type = emit_scalar_type(e, t);
         emit_set1(e, i, emit_cast_index(e, address, type));
@@ -97,10 +93,10 @@ static void generic_semantics(Emit *e, const SpvInst *i)
     e->target->memory_of(e, address, &shared, &own);
     LT type = emit_is_lanes(shared) ? emit_lanes_type(e, e->i32) : e->i32;
     LV other = LLVMBuildSelect(e->b, own, LLVMConstNull(type),
-                               emit_int(e, type, SpvMemorySemanticsCrossWorkgroupMemoryMask), "");
-    emit_set1(e, i, LLVMBuildSelect(e->b, shared,
-                                    emit_int(e, type, SpvMemorySemanticsWorkgroupMemoryMask),
-                                    other, ""));
+                               ir_int(type, SpvMemorySemanticsCrossWorkgroupMemoryMask), "");
+    emit_set1(e, i,
+              LLVMBuildSelect(e->b, shared, ir_int(type, SpvMemorySemanticsWorkgroupMemoryMask),
+                              other, ""));
 }
 
 void address_bitcast(Emit *e, const SpvInst *i)
@@ -118,7 +114,7 @@ void address_bitcast(Emit *e, const SpvInst *i)
     if (from->kind == SPV_POINTER && to->kind == SPV_VECTOR) {
         LV address = address_of(e, spv_operand(i, 0)), leaves[2];
         leaves[0] = emit_cast_index(e, address, e->i32);
-        LV high = LLVMBuildLShr(e->b, address, emit_int(e, LLVMTypeOf(address), 32), "");
+        LV high = LLVMBuildLShr(e->b, address, ir_int(LLVMTypeOf(address), 32), "");
         leaves[1] = emit_cast_index(e, high, e->i32);
         emit_set(e, i, leaves, 2);
         return;
@@ -131,8 +127,7 @@ void address_bitcast(Emit *e, const SpvInst *i)
         LV v[2] = { emit_leaf(e, spv_operand(i, 0), 0), emit_leaf(e, spv_operand(i, 0), 1) };
         emit_unify(e, v, 2);
         LT type = emit_is_lanes(v[0]) ? emit_lanes_type(e, e->i64) : e->i64;
-        LV high = LLVMBuildShl(e->b, LLVMBuildZExt(e->b, v[1], type, ""), emit_int(e, type, 32),
-                               "");
+        LV high = LLVMBuildShl(e->b, LLVMBuildZExt(e->b, v[1], type, ""), ir_int(type, 32), "");
         set_address(e, i, LLVMBuildOr(e->b, LLVMBuildZExt(e->b, v[0], type, ""), high, ""), NULL);
         return;
     }

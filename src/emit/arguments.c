@@ -9,15 +9,11 @@
  * bytes of its initialiser.
  */
 #include "emit/internal.h"
+#include "llvm/ir.h"
 
 static Layout opencl(const SpvType *t)
 {
     return (Layout){ .type = t, .rule = LAYOUT_OPENCL };
-}
-
-static LV i64c(Emit *e, uint64_t x)
-{
-    return LLVMConstInt(e->i64, x, 0);
 }
 
 /* ---- parameters ------------------------------------------------------------------------------ */
@@ -45,8 +41,8 @@ static bool is_read_only(Emit *e, SpvId parameter)
 /* In the entry block. */
 static void parameter_value(Emit *e, const SpvArgument *a, const SpvInst *i, Value *v)
 {
-    LV push = e->target->given(e, e->b, EMIT_GIVEN_PUSH), at = i64c(e, a->offset);
-    LV address = LLVMBuildGEP2(e->b, e->i8, push, &at, 1, "");
+    LV push = e->target->given(e, e->b, EMIT_GIVEN_PUSH), at = ir_int(e->i64, a->offset);
+    LV address = ir_at(e->b, push, at);
     Pointer p = { .base = address, .affine = { .group = 1 } };
     if (a->by_reference) {
         if (!is_read_only(e, i->id))
@@ -100,7 +96,7 @@ static void add_field(Emit *e, Bytes *b, uint64_t at, LV constant, uint32_t size
 {
     pad_to(e, b, at);
     if (LLVMTypeOf(constant) == e->i1)
-        constant = LLVMConstInt(e->i8, LLVMConstIntGetZExtValue(constant), 0);
+        constant = ir_int(e->i8, LLVMConstIntGetZExtValue(constant));
     vec_push(e->arena, &b->field, constant);
     b->size += size;
 }

@@ -13,19 +13,11 @@ bool emit_is_lanes(LV v)
     return LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMVectorTypeKind;
 }
 
-static LV splat_constant(Emit *e, LV v)
-{
-    LV *lanes = NEW_ARRAY(e->arena, LV, e->W);
-    for (uint32_t k = 0; k < e->W; k++)
-        lanes[k] = v;
-    return LLVMConstVector(lanes, e->W);
-}
-
 LV emit_lanes(Emit *e, LV v)
 {
     if (emit_is_lanes(v) || !e->target->lanes)
         return v;
-    return LLVMIsConstant(v) ? splat_constant(e, v) : arith_splat(e->b, v, e->W);
+    return ir_splat(e->b, v, e->W);
 }
 
 void emit_unify(Emit *e, LV *v, uint32_t n)
@@ -44,13 +36,6 @@ LV emit_lane(Emit *e, LV v, LV index)
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-LV emit_int(Emit *e, LT type, uint64_t x)
-{
-    if (LLVMGetTypeKind(type) == LLVMVectorTypeKind)
-        return splat_constant(e, LLVMConstInt(LLVMGetElementType(type), x, 0));
-    return LLVMConstInt(type, x, 0);
-}
-
 LV emit_zero(LT type)
 {
     return LLVMConstNull(type);
@@ -67,22 +52,13 @@ LV emit_cast_index(Emit *e, LV v, LT type)
     return from < to ? LLVMBuildSExt(e->b, v, t, "") : LLVMBuildTrunc(e->b, v, t, "");
 }
 
-LV emit_intrinsic(Emit *e, const char *name, LT *types, unsigned n_types, LV *args, unsigned n_args)
-{
-    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
-    LV fn = LLVMGetIntrinsicDeclaration(e->ll, id, types, n_types);
-    LT type = LLVMIntrinsicGetType(e->cx, id, types, n_types);
-    LV call = LLVMBuildCall2(e->b, type, fn, args, n_args, "");
-    return call;
-}
-
 LV emit_clamp(Emit *e, LV x, int64_t least, int64_t most)
 {
     LT type = LLVMTypeOf(x);
-    LV low[2] = { x, emit_int(e, type, (uint64_t)least) };
-    LV high[2] = { emit_intrinsic(e, "llvm.smax", &type, 1, low, 2),
-                   emit_int(e, type, (uint64_t)most) };
-    return emit_intrinsic(e, "llvm.smin", &type, 1, high, 2);
+    LV low[2] = { x, ir_int(type, (uint64_t)least) };
+    LV high[2] = { ir_intrinsic(e->b, "llvm.smax", &type, 1, low, 2),
+                   ir_int(type, (uint64_t)most) };
+    return ir_intrinsic(e->b, "llvm.smin", &type, 1, high, 2);
 }
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
@@ -120,7 +96,7 @@ Loop loop_begin(Emit *e, LV count)
 
 void loop_end(Emit *e, Loop *l)
 {
-    LV next = LLVMBuildAdd(e->b, l->index, LLVMConstInt(LLVMTypeOf(l->index), 1, 0), "");
+    LV next = LLVMBuildAdd(e->b, l->index, ir_int(LLVMTypeOf(l->index), 1), "");
     LLVMBasicBlockRef from = LLVMGetInsertBlock(e->b);
     LLVMAddIncoming(l->index, &next, &from, 1);
     LLVMBuildBr(e->b, l->head);

@@ -3,6 +3,7 @@
  * What reductions and scans combine with.
  */
 #include "emit/ops.h"
+#include "llvm/ir.h"
 
 #include <math.h>
 
@@ -20,7 +21,8 @@ LV combine(Emit *e, Combine how, LV x, LV y)
     case COMBINE_AND: return LLVMBuildAnd(e->b, x, y, "");
     case COMBINE_OR: return LLVMBuildOr(e->b, x, y, "");
     case COMBINE_XOR: return LLVMBuildXor(e->b, x, y, "");
-    default: return math_binary(e->b, calls[how], x, y);
+    default:
+        return ir_binary(e->b, calls[how], x, y);
     }
 }
 
@@ -31,10 +33,13 @@ LV combine_identity(Emit *e, Combine how, LT t)
                        ? UINT64_C(1) << (LLVMGetIntTypeWidth(t) - 1) : 0;
     switch (how) {
     case COMBINE_FADD: return LLVMConstReal(t, -0.0);
-    case COMBINE_IMUL: return LLVMConstInt(t, 1, 0);
+    case COMBINE_IMUL:
+        return ir_int(t, 1);
     case COMBINE_FMUL: return LLVMConstReal(t, 1);
-    case COMBINE_SMIN: return LLVMConstInt(t, top - 1, 0);
-    case COMBINE_SMAX: return LLVMConstInt(t, top, 0);
+    case COMBINE_SMIN:
+        return ir_int(t, top - 1);
+    case COMBINE_SMAX:
+        return ir_int(t, top);
     case COMBINE_FMIN: return LLVMConstReal(t, INFINITY);
     case COMBINE_FMAX: return LLVMConstReal(t, -INFINITY);
     case COMBINE_UMIN:

@@ -246,14 +246,10 @@ LV emit_lane(Emit *e, LV v, LV index);              /* one lane's value; a scala
 
 /* ---- build.c: LLVM IR ------------------------------------------------------------------------ */
 
-LV emit_int(Emit *e, LT type, uint64_t x);          /* constant; splatted where type is a vector */
 LV emit_zero(LT type);
 /* sign-extended or truncated to integer `type`, lane-wise */
 LV emit_cast_index(Emit *e, LV v, LT type);
 LV emit_clamp(Emit *e, LV x, int64_t least, int64_t most);  /* signed, lane-wise */
-/* Calls the overloaded intrinsic `name` with the types it is overloaded on. */
-LV emit_intrinsic(Emit *e, const char *name, LT *types, unsigned n_types, LV *args,
-                  unsigned n_args);
 LLVMBasicBlockRef emit_new_block(Emit *e, const char *name); /* after the current one */
 LV emit_alloca(Emit *e, LT type, const char *name); /* in the entry block */
 

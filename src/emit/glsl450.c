@@ -9,11 +9,10 @@
  */
 #include "emit/ops.h"
 #include "emit/target.h"
+#include "llvm/ir.h"
 
 #include <math.h>
 
-static LV inum(LV like, uint64_t x) { return math_const_int(LLVMTypeOf(like), x); }
-static LV fnum(LV like, double x) { return math_const_real(LLVMTypeOf(like), x); }
 static LV add(Emit *e, const SpvInst *i, LV x, LV y) { return ops_float(e, i, LLVMFAdd, x, y); }
 static LV sub(Emit *e, const SpvInst *i, LV x, LV y) { return ops_float(e, i, LLVMFSub, x, y); }
 static LV mul(Emit *e, const SpvInst *i, LV x, LV y) { return ops_float(e, i, LLVMFMul, x, y); }
@@ -36,22 +35,22 @@ static const SpvType *result_type(Emit *e, const SpvInst *i)
 /* -1, 0 or 1, also of what is no number. */
 static LV fsign(Emit *e, LV x)
 {
-    LV one = math_binary(e->b, "llvm.copysign", fnum(x, 1), x);
-    LV number = pick(e, fcmp(e, LLVMRealONE, x, fnum(x, 0)), one, x);
-    return pick(e, fcmp(e, LLVMRealUNO, x, x), fnum(x, 0), number);
+    LV one = ir_binary(e->b, "llvm.copysign", ir_fnum(x, 1), x);
+    LV number = pick(e, fcmp(e, LLVMRealONE, x, ir_fnum(x, 0)), one, x);
+    return pick(e, fcmp(e, LLVMRealUNO, x, x), ir_fnum(x, 0), number);
 }
 
 static LV ssign(Emit *e, LV x)
 {
-    return math_binary(e->b, "llvm.smax", math_binary(e->b, "llvm.smin", x, inum(x, 1)),
-                       inum(x, UINT64_MAX));
+    return ir_binary(e->b, "llvm.smax", ir_binary(e->b, "llvm.smin", x, ir_inum(x, 1)),
+                     ir_inum(x, UINT64_MAX));
 }
 
 static LV sabs(Emit *e, LV x)
 {
     LT t = LLVMTypeOf(x);
-    LV args[2] = { x, LLVMConstInt(e->i1, 0, 0) };
-    return emit_intrinsic(e, "llvm.abs", &t, 1, args, 2);
+    LV args[2] = { x, ir_int(e->i1, 0) };
+    return ir_intrinsic(e->b, "llvm.abs", &t, 1, args, 2);
 }
 
 /* Of two zeros a minimum has the bits of both, a maximum what they share, where that is asked
@@ -82,12 +81,12 @@ static LV fmax_(Emit *e, const SpvInst *i, LV x, LV y)
 
 static LV nmin(Emit *e, const SpvInst *i, LV x, LV y)
 {
-    return of_zeros(e, i, x, y, math_binary(e->b, "llvm.minnum", x, y), true);
+    return of_zeros(e, i, x, y, ir_binary(e->b, "llvm.minnum", x, y), true);
 }
 
 static LV nmax(Emit *e, const SpvInst *i, LV x, LV y)
 {
-    return of_zeros(e, i, x, y, math_binary(e->b, "llvm.maxnum", x, y), false);
+    return of_zeros(e, i, x, y, ir_binary(e->b, "llvm.maxnum", x, y), false);
 }
 
 /* x - floor(x), kept below 1 where that rounds up: programs index with it. */
@@ -95,15 +94,15 @@ static LV fract(Emit *e, const SpvInst *i, LV x)
 {
     static const double below_one[] = { 0x1.ffcp-1, 0x1.fffffep-1, 0x1.fffffffffffffp-1 };
     uint32_t bits = emit_leaf_type(e, result_type(e, i), 0)->bits;
-    LV r = sub(e, i, x, math_unary(e->b, "llvm.floor", x));
-    return fmin_(e, i, r, fnum(r, below_one[bits == 16 ? 0 : bits == 32 ? 1 : 2]));
+    LV r = sub(e, i, x, ir_unary(e->b, "llvm.floor", x));
+    return fmin_(e, i, r, ir_fnum(r, below_one[bits == 16 ? 0 : bits == 32 ? 1 : 2]));
 }
 
 static LV smooth_step(Emit *e, const SpvInst *i, LV low, LV high, LV x)
 {
     LV t = quot(e, i, sub(e, i, x, low), sub(e, i, high, low));
-    t = fmin_(e, i, fmax_(e, i, t, fnum(t, 0)), fnum(t, 1));
-    return mul(e, i, mul(e, i, t, t), sub(e, i, fnum(t, 3), mul(e, i, t, fnum(t, 2))));
+    t = fmin_(e, i, fmax_(e, i, t, ir_fnum(t, 0)), ir_fnum(t, 1));
+    return mul(e, i, mul(e, i, t, t), sub(e, i, ir_fnum(t, 3), mul(e, i, t, ir_fnum(t, 2))));
 }
 
 static LV leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
@@ -111,34 +110,46 @@ static LV leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
     LV x = v[0], y = n > 1 ? v[1] : NULL, z = n > 2 ? v[2] : NULL;
     switch (spv_operand(i, 1)) {
     case GLSLstd450Round:
-    case GLSLstd450RoundEven: return math_unary(e->b, "llvm.roundeven", x);
-    case GLSLstd450Trunc: return math_unary(e->b, "llvm.trunc", x);
-    case GLSLstd450FAbs: return math_unary(e->b, "llvm.fabs", x);
+    case GLSLstd450RoundEven:
+        return ir_unary(e->b, "llvm.roundeven", x);
+    case GLSLstd450Trunc:
+        return ir_unary(e->b, "llvm.trunc", x);
+    case GLSLstd450FAbs:
+        return ir_unary(e->b, "llvm.fabs", x);
     case GLSLstd450SAbs: return sabs(e, x);
     case GLSLstd450FSign: return fsign(e, x);
     case GLSLstd450SSign: return ssign(e, x);
-    case GLSLstd450Floor: return math_unary(e->b, "llvm.floor", x);
-    case GLSLstd450Ceil: return math_unary(e->b, "llvm.ceil", x);
+    case GLSLstd450Floor:
+        return ir_unary(e->b, "llvm.floor", x);
+    case GLSLstd450Ceil:
+        return ir_unary(e->b, "llvm.ceil", x);
     case GLSLstd450Fract: return fract(e, i, x);
-    case GLSLstd450Radians: return mul(e, i, x, fnum(x, 0x1.1df46a2529d39p-6));
-    case GLSLstd450Degrees: return mul(e, i, x, fnum(x, 0x1.ca5dc1a63c1f8p+5));
+    case GLSLstd450Radians:
+        return mul(e, i, x, ir_fnum(x, 0x1.1df46a2529d39p-6));
+    case GLSLstd450Degrees:
+        return mul(e, i, x, ir_fnum(x, 0x1.ca5dc1a63c1f8p+5));
     case GLSLstd450FMin: return fmin_(e, i, x, y);
     case GLSLstd450FMax: return fmax_(e, i, x, y);
-    case GLSLstd450UMin: return math_binary(e->b, "llvm.umin", x, y);
-    case GLSLstd450UMax: return math_binary(e->b, "llvm.umax", x, y);
-    case GLSLstd450SMin: return math_binary(e->b, "llvm.smin", x, y);
-    case GLSLstd450SMax: return math_binary(e->b, "llvm.smax", x, y);
+    case GLSLstd450UMin:
+        return ir_binary(e->b, "llvm.umin", x, y);
+    case GLSLstd450UMax:
+        return ir_binary(e->b, "llvm.umax", x, y);
+    case GLSLstd450SMin:
+        return ir_binary(e->b, "llvm.smin", x, y);
+    case GLSLstd450SMax:
+        return ir_binary(e->b, "llvm.smax", x, y);
     case GLSLstd450NMin: return nmin(e, i, x, y);
     case GLSLstd450NMax: return nmax(e, i, x, y);
     case GLSLstd450FClamp: return fmin_(e, i, fmax_(e, i, x, y), z);
     case GLSLstd450UClamp:
-        return math_binary(e->b, "llvm.umin", math_binary(e->b, "llvm.umax", x, y), z);
+        return ir_binary(e->b, "llvm.umin", ir_binary(e->b, "llvm.umax", x, y), z);
     case GLSLstd450SClamp:
-        return math_binary(e->b, "llvm.smin", math_binary(e->b, "llvm.smax", x, y), z);
+        return ir_binary(e->b, "llvm.smin", ir_binary(e->b, "llvm.smax", x, y), z);
     case GLSLstd450NClamp: return nmin(e, i, nmax(e, i, x, y), z);
     case GLSLstd450FMix:
-        return add(e, i, mul(e, i, x, sub(e, i, fnum(z, 1), z)), mul(e, i, y, z));
-    case GLSLstd450Step: return pick(e, fcmp(e, LLVMRealOLT, y, x), fnum(x, 0), fnum(x, 1));
+        return add(e, i, mul(e, i, x, sub(e, i, ir_fnum(z, 1), z)), mul(e, i, y, z));
+    case GLSLstd450Step:
+        return pick(e, fcmp(e, LLVMRealOLT, y, x), ir_fnum(x, 0), ir_fnum(x, 1));
     case GLSLstd450SmoothStep: return smooth_step(e, i, x, y, z);
     case GLSLstd450Fma: return ops_fma(e, x, y, z);
     case GLSLstd450FindILsb: return arith_find_lsb(e->b, x);
@@ -191,9 +202,9 @@ static LV elementary2_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
 
 static LV fraction(Emit *e, const SpvInst *i, LV x, LV whole)
 {
-    LV infinite = fcmp(e, LLVMRealOEQ, math_unary(e->b, "llvm.fabs", x), fnum(x, INFINITY));
-    LV rest = pick(e, infinite, fnum(x, 0), sub(e, i, x, whole));
-    return math_binary(e->b, "llvm.copysign", rest, x);
+    LV infinite = fcmp(e, LLVMRealOEQ, ir_unary(e->b, "llvm.fabs", x), ir_fnum(x, INFINITY));
+    LV rest = pick(e, infinite, ir_fnum(x, 0), sub(e, i, x, whole));
+    return ir_binary(e->b, "llvm.copysign", rest, x);
 }
 
 /* The second result goes to memory, or behind the first in a struct. */
@@ -217,7 +228,7 @@ static void two_results(Emit *e, const SpvInst *i)
             r[n + k] =
                 arith_resize(e->b, power, emit_scalar_type(e, emit_leaf_type(e, second, k)), true);
         } else {
-            r[n + k] = math_unary(e->b, "llvm.trunc", x[k]);
+            r[n + k] = ir_unary(e->b, "llvm.trunc", x[k]);
             r[k] = fraction(e, i, x[k], r[n + k]);
         }
     }
@@ -264,11 +275,12 @@ static void pack_norm(Emit *e, const SpvInst *i)
     LV *x = ops_leaves(e, operand(i, 0), &n), r = NULL;
     emit_unify(e, x, n);
     for (uint32_t k = 0; k < MIN(n, p.count); k++) {
-        LV v = fmin_(e, i, fmax_(e, i, x[k], fnum(x[k], p.is_signed ? -1 : 0)), fnum(x[k], 1));
+        LV v =
+            fmin_(e, i, fmax_(e, i, x[k], ir_fnum(x[k], p.is_signed ? -1 : 0)), ir_fnum(x[k], 1));
         /* adding 1.5 * 2^23 leaves the product, rounded to an integer, in the low bits */
-        LV bits = ops_bits(e, math_fma(e->b, v, fnum(v, p.scale), fnum(v, 0x1.8p23)));
-        bits = LLVMBuildAnd(e->b, bits, inum(bits, (1u << p.bits) - 1), "");
-        bits = LLVMBuildShl(e->b, bits, inum(bits, (uint64_t)p.bits * k), "");
+        LV bits = ops_bits(e, math_fma(e->b, v, ir_fnum(v, p.scale), ir_fnum(v, 0x1.8p23)));
+        bits = LLVMBuildAnd(e->b, bits, ir_inum(bits, (1u << p.bits) - 1), "");
+        bits = LLVMBuildShl(e->b, bits, ir_inum(bits, (uint64_t)p.bits * k), "");
         r = r ? LLVMBuildOr(e->b, r, bits, "") : bits;
     }
     emit_set1(e, i, r);
@@ -279,12 +291,12 @@ static void unpack_norm(Emit *e, const SpvInst *i)
     Packing p = packing(spv_operand(i, 1));
     LV x = emit_leaf(e, operand(i, 0), 0), r[4];
     for (uint32_t k = 0; k < p.count; k++) {
-        LV v = LLVMBuildShl(e->b, x, inum(x, 32 - (uint64_t)p.bits * (k + 1)), "");
-        v = p.is_signed ? LLVMBuildAShr(e->b, v, inum(v, 32 - p.bits), "")
-                        : LLVMBuildLShr(e->b, v, inum(v, 32 - p.bits), "");
+        LV v = LLVMBuildShl(e->b, x, ir_inum(x, 32 - (uint64_t)p.bits * (k + 1)), "");
+        v = p.is_signed ? LLVMBuildAShr(e->b, v, ir_inum(v, 32 - p.bits), "")
+                        : LLVMBuildLShr(e->b, v, ir_inum(v, 32 - p.bits), "");
         v = arith_convert(e->b, v, COMP_S32, COMP_F32, ROUND_NEAREST, false);
-        v = LLVMBuildFDiv(e->b, v, fnum(v, p.scale), "");
-        r[k] = p.is_signed ? fmax_(e, i, v, fnum(v, -1)) : v;
+        v = LLVMBuildFDiv(e->b, v, ir_fnum(v, p.scale), "");
+        r[k] = p.is_signed ? fmax_(e, i, v, ir_fnum(v, -1)) : v;
     }
     emit_set(e, i, r, p.count);
 }
@@ -299,17 +311,18 @@ static void pack_half(Emit *e, const SpvInst *i)
                                                 ROUND_NEAREST, false)));
         half[k] = arith_resize(e->b, h, e->i32, false);
     }
-    emit_set1(e, i,
-              LLVMBuildOr(e->b, half[0], LLVMBuildShl(e->b, half[1], inum(half[1], 16), ""), ""));
+    emit_set1(
+        e, i,
+        LLVMBuildOr(e->b, half[0], LLVMBuildShl(e->b, half[1], ir_inum(half[1], 16), ""), ""));
 }
 
 static void unpack_half(Emit *e, const SpvInst *i)
 {
     LV x = emit_leaf(e, operand(i, 0), 0), r[2];
     for (uint32_t k = 0; k < 2; k++) {
-        LV h = arith_resize(e->b, LLVMBuildLShr(e->b, x, inum(x, 16 * (uint64_t)k), ""), e->i16,
+        LV h = arith_resize(e->b, LLVMBuildLShr(e->b, x, ir_inum(x, 16 * (uint64_t)k), ""), e->i16,
                             false);
-        h = LLVMBuildBitCast(e->b, h, math_type_like(LLVMTypeOf(h), e->f16), "");
+        h = LLVMBuildBitCast(e->b, h, ir_type_like(LLVMTypeOf(h), e->f16), "");
         h = ops_flush(e, h);
         r[k] = arith_convert(e->b, h, COMP_F16, COMP_F32, ROUND_NEAREST, false);
     }
@@ -323,14 +336,14 @@ static void pack_double(Emit *e, const SpvInst *i)
     emit_unify(e, x, n);
     LV low = arith_resize(e->b, x[0], e->i64, false),
        high = arith_resize(e->b, x[1], e->i64, false);
-    LV bits = LLVMBuildOr(e->b, low, LLVMBuildShl(e->b, high, inum(high, 32), ""), "");
-    emit_set1(e, i, LLVMBuildBitCast(e->b, bits, math_type_like(LLVMTypeOf(bits), e->f64), ""));
+    LV bits = LLVMBuildOr(e->b, low, LLVMBuildShl(e->b, high, ir_inum(high, 32), ""), "");
+    emit_set1(e, i, LLVMBuildBitCast(e->b, bits, ir_type_like(LLVMTypeOf(bits), e->f64), ""));
 }
 
 static void unpack_double(Emit *e, const SpvInst *i)
 {
     LV bits = ops_bits(e, emit_leaf(e, operand(i, 0), 0));
-    LV high = LLVMBuildLShr(e->b, bits, inum(bits, 32), "");
+    LV high = LLVMBuildLShr(e->b, bits, ir_inum(bits, 32), "");
     LV r[2] = { arith_resize(e->b, bits, e->i32, false), arith_resize(e->b, high, e->i32, false) };
     emit_set(e, i, r, 2);
 }
@@ -347,7 +360,7 @@ static void length(Emit *e, const SpvInst *i)
             x[k] = sub(e, i, x[k], y[k]);
     }
     emit_set1(e, i,
-              n == 1 ? math_unary(e->b, "llvm.fabs", ops_flush(e, x[0]))
+              n == 1 ? ir_unary(e->b, "llvm.fabs", ops_flush(e, x[0]))
                      : math_sqrt(e->b, ops_dot(e, i, x, x, n)));
 }
 
@@ -379,7 +392,7 @@ static void face_forward(Emit *e, const SpvInst *i)
     LV *normal = ops_leaves(e, operand(i, 0), &n), *incident = ops_leaves(e, operand(i, 1), &n);
     LV *reference = ops_leaves(e, operand(i, 2), &n);
     LV d = ops_dot(e, i, reference, incident, n);
-    LV towards = fcmp(e, LLVMRealOLT, d, fnum(d, 0));
+    LV towards = fcmp(e, LLVMRealOLT, d, ir_fnum(d, 0));
     for (uint32_t k = 0; k < n; k++)
         normal[k] = ops_select(e, towards, normal[k], LLVMBuildFNeg(e->b, normal[k], ""));
     emit_set(e, i, normal, n);
@@ -391,7 +404,7 @@ static void reflect(Emit *e, const SpvInst *i)
     uint32_t n;
     LV *incident = ops_leaves(e, operand(i, 0), &n), *normal = ops_leaves(e, operand(i, 1), &n);
     LV d = ops_dot(e, i, normal, incident, n);
-    d = mul(e, i, d, fnum(d, 2));
+    d = mul(e, i, d, ir_fnum(d, 2));
     for (uint32_t k = 0; k < n; k++)
         incident[k] = sub(e, i, incident[k], mul(e, i, d, normal[k]));
     emit_set(e, i, incident, n);
@@ -406,14 +419,14 @@ static void refract(Emit *e, const SpvInst *i)
     eta = arith_convert(e->b, eta, comp_of(ops_type(e, operand(i, 2))),
                         comp_of(ops_type(e, operand(i, 0))), ROUND_NEAREST, false);
     LV d = ops_dot(e, i, normal, incident, n);
-    LV side = sub(e, i, fnum(d, 1), mul(e, i, d, d));
+    LV side = sub(e, i, ir_fnum(d, 1), mul(e, i, d, d));
     LV k2 = mul(e, i, mul(e, i, eta, eta), side);
-    LV k = sub(e, i, fnum(k2, 1), k2);
-    LV none = fcmp(e, LLVMRealOLT, k, fnum(k, 0));
+    LV k = sub(e, i, ir_fnum(k2, 1), k2);
+    LV none = fcmp(e, LLVMRealOLT, k, ir_fnum(k, 0));
     LV factor = add(e, i, mul(e, i, eta, d), math_sqrt(e->b, k));
     for (uint32_t c = 0; c < n; c++) {
         LV r = sub(e, i, mul(e, i, eta, incident[c]), mul(e, i, factor, normal[c]));
-        incident[c] = ops_select(e, none, fnum(r, 0), r);
+        incident[c] = ops_select(e, none, ir_fnum(r, 0), r);
     }
     emit_set(e, i, incident, n);
 }
@@ -481,7 +494,7 @@ static void inverse(Emit *e, const SpvInst *i)
     LV det = mul(e, i, m[0], cofactor[0]);
     for (uint32_t row = 1; row < n; row++)
         det = add(e, i, det, mul(e, i, m[row], cofactor[row]));
-    LV scale = quot(e, i, fnum(det, 1), det), r[16];
+    LV scale = quot(e, i, ir_fnum(det, 1), det), r[16];
     for (uint32_t column = 0; column < n; column++)
         for (uint32_t row = 0; row < n; row++)
             r[column * n + row] = mul(e, i, cofactor[row * n + column], scale);

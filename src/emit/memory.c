@@ -3,6 +3,7 @@
  * Instructions that load and store. The accesses themselves are the target's.
  */
 #include "emit/internal.h"
+#include "llvm/ir.h"
 
 void emit_load(Emit *e, const Pointer *p, LV *leaves)
 {
@@ -34,12 +35,12 @@ void emit_load_builtin(Emit *e, const Pointer *p, LV *leaves)
     const Input *b = variable_input(e, p->variable);
     uint32_t n = emit_n_leaves(e, p->at.type), at = (uint32_t)p->constant;
     for (uint32_t k = 0; k < n; k++)
-        leaves[k] = at + k < b->n ? b->leaves[at + k] : LLVMConstInt(e->i64, 0, 0);
+        leaves[k] = at + k < b->n ? b->leaves[at + k] : ir_int(e->i64, 0);
     if (!p->lane_index)
         return;
     for (uint32_t k = at + 1; k < b->n; k++) { /* an index that is no constant, into a vector */
         LV is = LLVMBuildICmp(e->b, LLVMIntEQ, p->lane_index,
-                              emit_int(e, LLVMTypeOf(p->lane_index), k - at), "");
+                              ir_int(LLVMTypeOf(p->lane_index), k - at), "");
         LV v[2] = { emit_is_lanes(is) ? emit_lanes(e, b->leaves[k]) : b->leaves[k], leaves[0] };
         emit_unify(e, v, 2);
         leaves[0] = LLVMBuildSelect(e->b, is, v[0], v[1], "");
@@ -152,9 +153,9 @@ static void array_length(Emit *e, const SpvInst *i)
     Layout array = emit_layout_part(e, &p->at, member, &offset);
     uint64_t stride = emit_layout_stride(e, &array);
     LT type = LLVMTypeOf(p->limit);
-    LV args[2] = { p->limit, emit_int(e, type, offset) };
-    LV bytes = emit_intrinsic(e, "llvm.usub.sat", &type, 1, args, 2);
-    LV n = LLVMBuildUDiv(e->b, bytes, emit_int(e, type, stride ? stride : 1), "");
+    LV args[2] = { p->limit, ir_int(type, offset) };
+    LV bytes = ir_intrinsic(e->b, "llvm.usub.sat", &type, 1, args, 2);
+    LV n = LLVMBuildUDiv(e->b, bytes, ir_int(type, stride ? stride : 1), "");
     emit_set1(e, i, emit_cast_index(e, n, emit_scalar_type(e, spv_type(e->module, i->type))));
 }
 

@@ -10,6 +10,7 @@
  */
 #include "emit/internal.h"
 #include "emit/opencl_std.h"
+#include "llvm/ir.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -105,21 +106,21 @@ static LV second_result(Emit *e, const SpvInst *i, uint32_t number, LV x, LV y, 
         return r;
     }
     case OpenCLstd_modf: {
-        *second = math_unary(e->b, "llvm.trunc", x);
+        *second = ir_unary(e->b, "llvm.trunc", x);
         LV rest = LLVMBuildFSub(e->b, x, *second, "");
-        LV infinite = LLVMBuildFCmp(e->b, LLVMRealOEQ, math_unary(e->b, "llvm.fabs", x),
-                                    math_const_real(LLVMTypeOf(x), INFINITY), "");
+        LV infinite = LLVMBuildFCmp(e->b, LLVMRealOEQ, ir_unary(e->b, "llvm.fabs", x),
+                                    ir_real(LLVMTypeOf(x), INFINITY), "");
         rest = LLVMBuildSelect(e->b, infinite, zero, rest, "");
-        return math_binary(e->b, "llvm.copysign", rest, x);
+        return ir_binary(e->b, "llvm.copysign", rest, x);
     }
     default: { /* lgamma_r: gamma is negative between -1 and 0, -3 and -2, ... */
-        LV floor = math_unary(e->b, "llvm.floor", x);
-        LV two = LLVMBuildFMul(e->b, floor, math_const_real(LLVMTypeOf(x), 0.5), "");
-        LV odd = LLVMBuildFCmp(e->b, LLVMRealONE, math_unary(e->b, "llvm.floor", two), two, "");
+        LV floor = ir_unary(e->b, "llvm.floor", x);
+        LV two = LLVMBuildFMul(e->b, floor, ir_real(LLVMTypeOf(x), 0.5), "");
+        LV odd = LLVMBuildFCmp(e->b, LLVMRealONE, ir_unary(e->b, "llvm.floor", two), two, "");
         LV below = LLVMBuildFCmp(e->b, LLVMRealOLT, x, zero, "");
-        LT ints = math_type_like(LLVMTypeOf(x), e->i32);
+        LT ints = ir_type_like(LLVMTypeOf(x), e->i32);
         *second = LLVMBuildSelect(e->b, LLVMBuildAnd(e->b, odd, below, ""),
-                                  math_const_int(ints, UINT64_MAX), math_const_int(ints, 1), "");
+                                  ir_int(ints, UINT64_MAX), ir_int(ints, 1), "");
         (void)i;
         return math_libm(e->b, "lgamma", x, NULL);
     }
@@ -157,16 +158,15 @@ static LV times(Emit *e, LV x, LV y) { return LLVMBuildFMul(e->b, x, y, ""); }
 /* 2^-s or 2^s where the largest component's square would overflow or vanish, else 1. */
 static LV scale_of(Emit *e, const LV *x, uint32_t n)
 {
-    LV most = math_unary(e->b, "llvm.fabs", x[0]);
+    LV most = ir_unary(e->b, "llvm.fabs", x[0]);
     for (uint32_t k = 1; k < n; k++)
-        most = math_binary(e->b, "llvm.maxnum", most, math_unary(e->b, "llvm.fabs", x[k]));
+        most = ir_binary(e->b, "llvm.maxnum", most, ir_unary(e->b, "llvm.fabs", x[k]));
     LT t = LLVMTypeOf(most);
-    double limit = math_element(t) == e->f64 ? 0x1p500 : 0x1p60;
-    LV large = LLVMBuildFCmp(e->b, LLVMRealOGT, most, math_const_real(t, limit), "");
-    LV small = LLVMBuildFCmp(e->b, LLVMRealOLT, most, math_const_real(t, 1 / limit), "");
-    LV up = LLVMBuildSelect(e->b, small, math_const_real(t, limit * 0x1p26),
-                            math_const_real(t, 1), "");
-    return LLVMBuildSelect(e->b, large, math_const_real(t, 1 / limit / 0x1p10), up, "");
+    double limit = ir_element(t) == e->f64 ? 0x1p500 : 0x1p60;
+    LV large = LLVMBuildFCmp(e->b, LLVMRealOGT, most, ir_real(t, limit), "");
+    LV small = LLVMBuildFCmp(e->b, LLVMRealOLT, most, ir_real(t, 1 / limit), "");
+    LV up = LLVMBuildSelect(e->b, small, ir_real(t, limit * 0x1p26), ir_real(t, 1), "");
+    return LLVMBuildSelect(e->b, large, ir_real(t, 1 / limit / 0x1p10), up, "");
 }
 
 /* half goes through float, which its squares fit. */
@@ -175,15 +175,15 @@ static LV *widened(Emit *e, SpvId id, uint32_t *n)
     LV *x = ops_leaves(e, id, n);
     emit_unify(e, x, *n);
     for (uint32_t k = 0; k < *n; k++)
-        if (math_element(LLVMTypeOf(x[k])) == e->f16)
-            x[k] = LLVMBuildFPExt(e->b, x[k], math_type_like(LLVMTypeOf(x[k]), e->f32), "");
+        if (ir_element(LLVMTypeOf(x[k])) == e->f16)
+            x[k] = LLVMBuildFPExt(e->b, x[k], ir_type_like(LLVMTypeOf(x[k]), e->f32), "");
     return x;
 }
 
 static LV narrowed(Emit *e, const SpvInst *i, LV x)
 {
     LT t = emit_scalar_type(e, emit_leaf_type(e, result_type(e, i), 0));
-    return t == e->f16 ? LLVMBuildFPTrunc(e->b, x, math_type_like(LLVMTypeOf(x), t), "") : x;
+    return t == e->f16 ? LLVMBuildFPTrunc(e->b, x, ir_type_like(LLVMTypeOf(x), t), "") : x;
 }
 
 static LV norm(Emit *e, const SpvInst *i, const LV *x, uint32_t n, LV scale)
@@ -206,7 +206,7 @@ static void length(Emit *e, const SpvInst *i, bool distance)
     emit_unify(e, x, n);
     LV scale = scale_of(e, x, n);
     LV r = LLVMBuildFDiv(e->b, norm(e, i, x, n, scale), scale, "");
-    emit_set1(e, i, narrowed(e, i, n == 1 ? math_unary(e->b, "llvm.fabs", x[0]) : r));
+    emit_set1(e, i, narrowed(e, i, n == 1 ? ir_unary(e->b, "llvm.fabs", x[0]) : r));
 }
 
 static void normalize(Emit *e, const SpvInst *i)
@@ -249,10 +249,10 @@ static void shuffle(Emit *e, const SpvInst *i, bool two)
     LV *r = NEW_ARRAY(e->arena, LV, count + 1);
     for (uint32_t k = 0; k < count; k++) {
         LT t = LLVMTypeOf(mask[k]);
-        LV at = LLVMBuildAnd(e->b, mask[k], math_const_int(t, n + m - 1), "");
+        LV at = LLVMBuildAnd(e->b, mask[k], ir_int(t, n + m - 1), "");
         r[k] = x[0];
         for (uint32_t j = 1; j < n + m; j++) {
-            LV is = LLVMBuildICmp(e->b, LLVMIntEQ, at, math_const_int(t, j), "");
+            LV is = LLVMBuildICmp(e->b, LLVMIntEQ, at, ir_int(t, j), "");
             r[k] = ops_select(e, is, j < n ? x[j] : y[j - n], r[k]);
         }
     }
@@ -267,7 +267,7 @@ static LV print_word(Emit *e, const SpvType *t, LV v)
     if (t->kind == SPV_FLOAT) {
         Comp c = comp_of(t);
         v = c == COMP_F64 ? v : arith_convert(e->b, v, c, COMP_F64, ROUND_NEAREST, false);
-        return LLVMBuildBitCast(e->b, v, math_type_like(LLVMTypeOf(v), e->i64), "");
+        return LLVMBuildBitCast(e->b, v, ir_type_like(LLVMTypeOf(v), e->i64), "");
     }
     return arith_resize(e->b, v, e->i64, false);
 }

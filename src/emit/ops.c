@@ -11,6 +11,7 @@
  * otherwise.
  */
 #include "emit/opencl_std.h"
+#include "llvm/ir.h"
 
 /* ---- float controls -------------------------------------------------------------------------- */
 
@@ -68,7 +69,7 @@ static struct Ops *controls(Emit *e)
     return o;
 }
 
-static LT element_of(LV v) { return math_element(LLVMTypeOf(v)); }
+static LT element_of(LV v) { return ir_element(LLVMTypeOf(v)); }
 static LLVMTypeKind kind_of(LV v) { return LLVMGetTypeKind(element_of(v)); }
 
 static unsigned float_index(LV v)
@@ -186,7 +187,7 @@ LV ops_fma(Emit *e, LV x, LV y, LV z)
         return ops_flush(e, LLVMBuildFPTrunc(e->b, r, t, ""));
     }
     const char *fma = e->fma ? "llvm.fma" : "llvm.fmuladd";
-    return ops_flush(e, emit_intrinsic(e, fma, &t, 1, v, 3));
+    return ops_flush(e, ir_intrinsic(e->b, fma, &t, 1, v, 3));
 }
 
 /* ---- helpers --------------------------------------------------------------------------------- */
@@ -214,7 +215,7 @@ LV ops_bits(Emit *e, LV v)
     case LLVMDoubleTypeKind: n = 64; break;
     default: return v;
     }
-    return LLVMBuildBitCast(e->b, v, math_type_like(LLVMTypeOf(v), LLVMIntTypeInContext(e->cx, n)),
+    return LLVMBuildBitCast(e->b, v, ir_type_like(LLVMTypeOf(v), LLVMIntTypeInContext(e->cx, n)),
                             "");
 }
 
@@ -226,9 +227,6 @@ LV ops_select(Emit *e, LV condition, LV x, LV y)
     emit_unify(e, v, 2);
     return LLVMBuildSelect(e->b, condition, v[0], v[1], "");
 }
-
-static LV inum(LV like, uint64_t x) { return math_const_int(LLVMTypeOf(like), x); }
-static LV fnum(LV like, double x) { return math_const_real(LLVMTypeOf(like), x); }
 
 /* ---- one LLVM instruction -------------------------------------------------------------------- */
 
@@ -349,7 +347,7 @@ static void call_inst(Emit *e, const SpvInst *i)
 
 /* ---- one operand ----------------------------------------------------------------------------- */
 
-static LV absolute(Emit *e, LV v) { return math_unary(e->b, "llvm.fabs", v); }
+static LV absolute(Emit *e, LV v) { return ir_unary(e->b, "llvm.fabs", v); }
 
 static LV classify(Emit *e, uint16_t op, LV v)
 {
@@ -362,7 +360,7 @@ static LV classify(Emit *e, uint16_t op, LV v)
     case SpvOpIsFinite: return LLVMBuildFCmp(e->b, LLVMRealOLT, a, inf, "");
     default: { /* OpIsNormal */
         static const double least[] = { 0x1p-14, 0x1p-126, 0x1p-1022, 0x1p-126 };
-        LV some = LLVMBuildFCmp(e->b, LLVMRealOGE, a, fnum(v, least[float_index(v)]), "");
+        LV some = LLVMBuildFCmp(e->b, LLVMRealOGE, a, ir_fnum(v, least[float_index(v)]), "");
         return LLVMBuildAnd(e->b, some, LLVMBuildFCmp(e->b, LLVMRealOLT, a, inf, ""), "");
     }
     }
@@ -379,19 +377,20 @@ static LV unary_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
         if (kind_of(x) != LLVMBFloatTypeKind && bits != x)
             return ops_flush(e, LLVMBuildFNeg(e->b, x, ""));
         unsigned w = LLVMGetIntTypeWidth(element_of(bits));
-        bits = LLVMBuildXor(e->b, bits, inum(bits, UINT64_C(1) << (w - 1)), "");
+        bits = LLVMBuildXor(e->b, bits, ir_inum(bits, UINT64_C(1) << (w - 1)), "");
         return LLVMBuildBitCast(e->b, bits, LLVMTypeOf(x), "");
     }
     case SpvOpNot:
     case SpvOpLogicalNot: return LLVMBuildNot(e->b, x, "");
-    case SpvOpBitReverse: return math_unary(e->b, "llvm.bitreverse", x);
+    case SpvOpBitReverse:
+        return ir_unary(e->b, "llvm.bitreverse", x);
     case SpvOpSignBitSet: {
         LV bits = ops_bits(e, x);
-        return LLVMBuildICmp(e->b, LLVMIntSLT, bits, inum(bits, 0), "");
+        return LLVMBuildICmp(e->b, LLVMIntSLT, bits, ir_inum(bits, 0), "");
     }
     case SpvOpQuantizeToF16: return arith_quantize_f16(e->b, x);
     case SpvOpArithmeticFenceEXT:
-        return kind_of(x) == LLVMBFloatTypeKind ? x : math_unary(e->b, "llvm.arithmetic.fence", x);
+        return kind_of(x) == LLVMBFloatTypeKind ? x : ir_unary(e->b, "llvm.arithmetic.fence", x);
     default: return classify(e, i->op, ops_fold(e, x));
     }
 }
@@ -405,7 +404,7 @@ static LV bit_count_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
 {
     (void)n;
     LT result = emit_scalar_type(e, emit_leaf_type(e, spv_type(e->module, i->type), 0));
-    return arith_resize(e->b, math_unary(e->b, "llvm.ctpop", v[0]), result, false);
+    return arith_resize(e->b, ir_unary(e->b, "llvm.ctpop", v[0]), result, false);
 }
 
 static void bit_count(Emit *e, const SpvInst *i)
@@ -496,7 +495,7 @@ static void convert(Emit *e, const SpvInst *i)
     for (uint32_t k = 0; k < n; k++) {
         LV x = ops_flush(e, leaves[k]);
         if (c.nearest)
-            x = math_unary(e->b, "llvm.roundeven", x);
+            x = ir_unary(e->b, "llvm.roundeven", x);
         leaves[k] = ops_flush(e, arith_convert(e->b, x, c.from, c.to, c.rounding, c.saturate));
     }
     emit_set(e, i, leaves, n);
@@ -517,13 +516,13 @@ static LV cut(Emit *e, LV *v, unsigned width, unsigned low, unsigned bits)
         LV x = arith_resize(e->b, v[k], wide, false);
         unsigned at = k * width;
         if (at < low)
-            x = LLVMBuildLShr(e->b, x, inum(x, low - at), "");
+            x = LLVMBuildLShr(e->b, x, ir_inum(x, low - at), "");
         else if (at > low)
-            x = LLVMBuildShl(e->b, x, inum(x, at - low), "");
+            x = LLVMBuildShl(e->b, x, ir_inum(x, at - low), "");
         r = r ? LLVMBuildOr(e->b, r, x, "") : x;
     }
     r = arith_resize(e->b, r, LLVMIntTypeInContext(e->cx, carrier(bits)), false);
-    return bits < 8 ? LLVMBuildAnd(e->b, r, inum(r, (1u << bits) - 1), "") : r;
+    return bits < 8 ? LLVMBuildAnd(e->b, r, ir_inum(r, (1u << bits) - 1), "") : r;
 }
 
 /* Bits of a leaf; 0 of one that no bit cast takes. */
@@ -548,7 +547,7 @@ static void bitcast(Emit *e, const SpvInst *i)
     LT element = emit_scalar_type(e, leaf);
     for (uint32_t k = 0; k < m; k++) {
         LV x = cut(e, from, width, k * bits, bits);
-        to[k] = LLVMBuildBitCast(e->b, x, math_type_like(LLVMTypeOf(x), element), "");
+        to[k] = LLVMBuildBitCast(e->b, x, ir_type_like(LLVMTypeOf(x), element), "");
     }
     emit_set(e, i, to, m);
 }
@@ -561,7 +560,7 @@ static LV bitcast_extract_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
     unsigned bits = leaf_bits(leaf);
     LV x = arith_lshr(e->b, ops_bits(e, v[0]), v[1]);
     x = cut(e, &x, LLVMGetIntTypeWidth(element_of(x)), 0, bits);
-    return LLVMBuildBitCast(e->b, x, math_type_like(LLVMTypeOf(x), emit_scalar_type(e, leaf)), "");
+    return LLVMBuildBitCast(e->b, x, ir_type_like(LLVMTypeOf(x), emit_scalar_type(e, leaf)), "");
 }
 
 static void bitcast_extract(Emit *e, const SpvInst *i)

@@ -7,6 +7,7 @@
  * column * R + row. Dot products sum from the first component to the last.
  */
 #include "emit/ops.h"
+#include "llvm/ir.h"
 
 static const SpvType *result_type(Emit *e, const SpvInst *i)
 {
@@ -19,7 +20,7 @@ void ops_any_all(Emit *e, const SpvInst *i)
 {
     uint32_t n;
     LV *v = ops_leaves(e, spv_operand(i, 0), &n);
-    LV r = n ? v[0] : LLVMConstInt(e->i1, i->op == SpvOpAll, 0);
+    LV r = n ? v[0] : ir_int(e->i1, i->op == SpvOpAll);
     for (uint32_t k = 1; k < n; k++) {
         LV pair[2] = { r, v[k] };
         emit_unify(e, pair, 2);
@@ -48,7 +49,7 @@ void ops_inner_product(Emit *e, const SpvInst *i)
         emit_error(e, i, "SPIR-V, OpDot", "the vectors have %u and %u components", n, m);
         return;
     }
-    bool narrow = LLVMGetTypeKind(math_element(LLVMTypeOf(x[0]))) == LLVMBFloatTypeKind;
+    bool narrow = LLVMGetTypeKind(ir_element(LLVMTypeOf(x[0]))) == LLVMBFloatTypeKind;
     for (uint32_t k = 0; k < n; k++) {
         x[k] = ops_fold(e, x[k]);
         y[k] = ops_fold(e, y[k]);
@@ -66,7 +67,7 @@ static uint32_t components(Emit *e, SpvId id, LT to, bool is_signed, LV *out)
     for (uint32_t k = 0; k < n; k++) {
         LV x = emit_leaf(e, id, packed ? 0 : k);
         if (packed) {
-            x = LLVMBuildLShr(e->b, x, math_const_int(LLVMTypeOf(x), 8 * k), "");
+            x = LLVMBuildLShr(e->b, x, ir_int(LLVMTypeOf(x), 8 * k), "");
             x = arith_resize(e->b, x, e->i8, false);
         }
         out[k] = arith_resize(e->b, x, to, is_signed);
@@ -86,17 +87,17 @@ void ops_integer_dot(Emit *e, const SpvInst *i)
     uint32_t n = components(e, spv_operand(i, 0), to, sx, x);
     uint32_t m = components(e, spv_operand(i, 1), to, sy, y);
     for (uint32_t k = 0; k < MIN(n, m); k++) {
-        LV v[3] = { x[k], y[k], sum ? sum : math_const_int(to, 0) };
+        LV v[3] = { x[k], y[k], sum ? sum : ir_int(to, 0) };
         emit_unify(e, v, 3);
         LV product = LLVMBuildMul(e->b, v[0], v[1], "");
         sum = sum ? LLVMBuildAdd(e->b, v[2], product, "") : product;
     }
     if (!sum)
-        sum = math_const_int(to, 0);
+        sum = ir_int(to, 0);
     if (accumulate) {
         LV v[2] = { sum, emit_leaf(e, spv_operand(i, 2), 0) };
         emit_unify(e, v, 2);
-        sum = math_binary(e->b, sx ? "llvm.sadd.sat" : "llvm.uadd.sat", v[0], v[1]);
+        sum = ir_binary(e->b, sx ? "llvm.sadd.sat" : "llvm.uadd.sat", v[0], v[1]);
     }
     emit_set1(e, i, sum);
 }

@@ -3,11 +3,7 @@
  * Pointers: as values with leaves, and access chains, which move them.
  */
 #include "emit/internal.h"
-
-static LV i64c(Emit *e, uint64_t x)
-{
-    return LLVMConstInt(e->i64, x, 0);
-}
+#include "llvm/ir.h"
 
 const Pointer *emit_pointer(Emit *e, SpvId id)
 {
@@ -42,7 +38,7 @@ void emit_pointer_leaves(Emit *e, const Pointer *p, LV *leaves)
         emit_error(e, NULL, NULL, "a pointer to %s cannot be a value",
                    p->builtin ? "an input" : p->descriptors ? "an array of buffers"
                        : "this variable");
-        leaves[0] = leaves[1] = leaves[2] = i64c(e, 0);
+        leaves[0] = leaves[1] = leaves[2] = ir_int(e->i64, 0);
         return;
     }
     if (emit_is_physical(e, &t)) {
@@ -53,7 +49,7 @@ void emit_pointer_leaves(Emit *e, const Pointer *p, LV *leaves)
     offset.base = LLVMConstNull(e->ptr);
     leaves[0] = pointer_to_address(e, p->base);
     leaves[1] = pointer_to_address(e, emit_address(e, &offset, 0, 1));
-    leaves[2] = p->limit ? p->limit : LLVMConstInt(e->i64, INT64_MAX, 0);
+    leaves[2] = p->limit ? p->limit : ir_int(e->i64, INT64_MAX);
 }
 
 Pointer *pointer_from_leaves(Emit *e, const SpvType *type, const LV *leaves, const Affine *affine)
@@ -98,7 +94,7 @@ static LV scaled(Emit *e, LV v, int64_t factor)
 {
     if (factor == 1)
         return v;
-    return LLVMBuildMul(e->b, v, emit_int(e, LLVMTypeOf(v), (uint64_t)factor), "");
+    return LLVMBuildMul(e->b, v, ir_int(LLVMTypeOf(v), (uint64_t)factor), "");
 }
 
 bool emit_is_checked(const Emit *e, const Pointer *p)
@@ -155,16 +151,16 @@ static LV clamp_index(Emit *e, LV index, LV count)
     if (LLVMIsAConstantInt(index) && LLVMIsAConstantInt(count)) {
         uint64_t n = LLVMConstIntGetZExtValue(count);
         return LLVMConstIntGetZExtValue(index) < n ? index
-            : LLVMConstInt(LLVMTypeOf(index), n ? n - 1 : 0, 0);
+                                                   : ir_int(LLVMTypeOf(index), n ? n - 1 : 0);
     }
     LT type = LLVMTypeOf(index);
     if (LLVMGetIntTypeWidth(emit_is_lanes(index) ? LLVMGetElementType(type) : type) < 32)
         index = emit_cast_index(e, index, e->i32);
     type = LLVMTypeOf(index);
-    LV last = LLVMBuildSub(e->b, count, LLVMConstInt(e->i32, 1, 0), "");
+    LV last = LLVMBuildSub(e->b, count, ir_int(e->i32, 1), "");
     last = LLVMBuildZExt(e->b, last, emit_is_lanes(index) ? LLVMGetElementType(type) : type, "");
     LV args[2] = { index, emit_is_lanes(index) ? emit_lanes(e, last) : last };
-    return emit_intrinsic(e, "llvm.umin", &type, 1, args, 2);
+    return ir_intrinsic(e->b, "llvm.umin", &type, 1, args, 2);
 }
 
 /* How many parts there are of what has no size to check against; NULL: it has one. */
@@ -175,7 +171,7 @@ static LV parts_to_clamp(Emit *e, const Pointer *p, const SpvType *t)
         return p->n_descriptors;
     if (t->kind == SPV_RUNTIME_ARRAY || p->builtin || !own)
         return NULL;
-    return LLVMConstInt(e->i32, t->count, 0);
+    return ir_int(e->i32, t->count);
 }
 
 /* Chooses one buffer of an array of them. */

@@ -6,6 +6,7 @@
  * target knows, which lays out the blocks.
  */
 #include "emit/internal.h"
+#include "llvm/ir.h"
 
 typedef struct Entry {
     Value *value;
@@ -47,7 +48,7 @@ static LV scalar_constant(Emit *e, const SpvInst *i, const SpvType *t)
         bits |= (uint64_t)spv_operand(i, 1) << 32;
     if (t->bits < 64)
         bits &= ((uint64_t)1 << t->bits) - 1;
-    LV v = LLVMConstInt(LLVMIntTypeInContext(e->cx, emit_scalar_bytes(e, t) * 8), bits, 0);
+    LV v = ir_int(LLVMIntTypeInContext(e->cx, emit_scalar_bytes(e, t) * 8), bits);
     LT type = emit_scalar_type(e, t);
     return t->kind == SPV_FLOAT && type != e->i8 ? LLVMConstBitCast(v, type) : v;
 }
@@ -77,7 +78,7 @@ static Value *constant(Emit *e, const SpvInst *i, const SpvType *t)
     switch (i->op) {
     case SpvOpConstantTrue: case SpvOpSpecConstantTrue:
         v = emit_new_value(e, t);
-        v->leaf[0] = LLVMConstInt(e->i1, 1, 0);
+        v->leaf[0] = ir_int(e->i1, 1);
         return v;
     case SpvOpConstant: case SpvOpSpecConstant:
         v = emit_new_value(e, t);
@@ -177,7 +178,7 @@ LV emit_leaf(Emit *e, SpvId id, uint32_t k)
         return v->leaf[k];
     emit_error(e, spv_def(e->module, id), NULL, "the value has %u components, number %u is used",
                v->n, k);
-    return LLVMConstInt(e->i32, 0, 0);
+    return ir_int(e->i32, 0);
 }
 
 static void define(Emit *e, const SpvInst *i, Value *v)
@@ -384,7 +385,7 @@ static void vector_extract_dynamic(Emit *e, const SpvInst *i)
     LV index = emit_leaf(e, spv_operand(i, 1), 0);
     LV result = emit_leaf(e, spv_operand(i, 0), 0);
     for (uint32_t k = 1; k < v->n; k++) {
-        LV is = LLVMBuildICmp(e->b, LLVMIntEQ, index, emit_int(e, LLVMTypeOf(index), k), "");
+        LV is = LLVMBuildICmp(e->b, LLVMIntEQ, index, ir_int(LLVMTypeOf(index), k), "");
         LV part[2] = { emit_leaf(e, spv_operand(i, 0), k), result };
         if (emit_is_lanes(is))
             part[0] = emit_lanes(e, part[0]);
@@ -400,7 +401,7 @@ static void vector_insert_dynamic(Emit *e, const SpvInst *i)
     LV index = emit_leaf(e, spv_operand(i, 2), 0);
     LV *result = NEW_ARRAY(e->arena, LV, v->n ? v->n : 1);
     for (uint32_t k = 0; k < v->n; k++) {
-        LV is = LLVMBuildICmp(e->b, LLVMIntEQ, index, emit_int(e, LLVMTypeOf(index), k), "");
+        LV is = LLVMBuildICmp(e->b, LLVMIntEQ, index, ir_int(LLVMTypeOf(index), k), "");
         LV part[2] = { emit_leaf(e, spv_operand(i, 1), 0), emit_leaf(e, spv_operand(i, 0), k) };
         if (emit_is_lanes(is))
             part[0] = emit_lanes(e, part[0]);

@@ -5,6 +5,7 @@
  * dispatch; where an invocation's own variables live, and what inputs hold, the target says.
  */
 #include "emit/internal.h"
+#include "llvm/ir.h"
 
 struct Variables {
     uint32_t *slot;             /* by variable: 1 + number in e->slots */
@@ -12,16 +13,6 @@ struct Variables {
     uint8_t *escapes, *used;    /* by variable */
     Input *input;               /* by variable */
 };
-
-static LV i64c(Emit *e, uint64_t x)
-{
-    return LLVMConstInt(e->i64, x, 0);
-}
-
-static LV byte_gep(Emit *e, LLVMBuilderRef b, LV base, LV offset)
-{
-    return LLVMBuildGEP2(b, e->i8, base, &offset, 1, "");
-}
 
 static LayoutRule rule_of(const Emit *e, uint32_t storage)
 {
@@ -108,22 +99,6 @@ static void add_shared(Emit *e, const SpvInst *variable, const SpvType *pointee)
     e->shared_bytes = MAX(e->shared_bytes, at + size);
 }
 
-/* The variable a pointer points into, through chains and copies; 0 when it is not that simple. */
-static SpvId root_of(Emit *e, SpvId id)
-{
-    for (uint32_t depth = 0; depth < 64; depth++) {
-        SpvInst *i = spv_def(e->module, id);
-        if (!i)
-            return 0;
-        if (i->op == SpvOpVariable)
-            return id;
-        if (!emit_is_chain(e, i) && i->op != SpvOpCopyObject)
-            return 0;
-        id = spv_operand(i, 0);
-    }
-    return 0;
-}
-
 static bool follows_pointers(const SpvInst *i, uint32_t word)
 {
     switch (i->op) {
@@ -152,7 +127,7 @@ static void find_uses(Emit *e, const SpvFunction *f)
                 const SpvType *t = spv_type_of(e->module, id);
                 e->variables->used[id] = 1;
                 if (t && t->kind == SPV_POINTER && !follows_pointers(i, o.word))
-                    e->variables->escapes[root_of(e, id)] = 1;
+                    e->variables->escapes[pointer_variable(e->module, id)] = 1;
             }
 }
 
@@ -211,8 +186,7 @@ static LV invariant_load(Emit *e, LLVMBuilderRef b, LT type, LV address)
 void variable_use_descriptor(Emit *e, LLVMBuilderRef b, Pointer *p, LV descriptor)
 {
     p->base = invariant_load(e, b, e->ptr, descriptor);
-    p->limit = invariant_load(e, b, e->i64,
-                              byte_gep(e, b, descriptor, i64c(e, DESCRIPTOR_SIZE)));
+    p->limit = invariant_load(e, b, e->i64, ir_at(b, descriptor, ir_int(e->i64, DESCRIPTOR_SIZE)));
 }
 
 /* Of an array of buffers or images: never more than it was declared with. */
@@ -222,7 +196,7 @@ static LV descriptor_count(Emit *e, LLVMBuilderRef b, const SpvType *array, LV s
     LV n = invariant_load(e, b, e->i32, LLVMBuildGEP2(b, e->i32, counts, &slot, 1, ""));
     if (array->kind == SPV_RUNTIME_ARRAY)
         return n;
-    LV declared = LLVMConstInt(e->i32, array->count, 0);
+    LV declared = ir_int(e->i32, array->count);
     LV less = LLVMBuildICmp(b, LLVMIntULT, n, declared, "");
     return LLVMBuildSelect(b, less, n, declared, "");
 }
@@ -231,7 +205,7 @@ static void buffer_variable(Emit *e, Pointer *p, const SpvInst *variable)
 {
     LLVMBuilderRef b = e->entry_b;
     LV slots = e->target->given(e, b, EMIT_GIVEN_SLOTS);
-    LV number = i64c(e, e->variables->slot[variable->id] - 1);
+    LV number = ir_int(e->i64, e->variables->slot[variable->id] - 1);
     LV slot = LLVMBuildGEP2(b, e->ptr, slots, &number, 1, "");
     LV descriptors = invariant_load(e, b, e->ptr, slot);
     p->read_only = !e->slots.data[e->variables->slot[variable->id] - 1].written;
@@ -248,8 +222,8 @@ static void buffer_variable(Emit *e, Pointer *p, const SpvInst *variable)
 static void shared_variable(Emit *e, Pointer *p, const SpvInst *variable)
 {
     LV shared = e->target->given(e, e->entry_b, EMIT_GIVEN_SHARED);
-    p->base = byte_gep(e, e->entry_b, shared, i64c(e, e->variables->shared[variable->id] - 1));
-    p->limit = i64c(e, emit_layout_size(e, &p->at));
+    p->base = ir_at(e->entry_b, shared, ir_int(e->i64, e->variables->shared[variable->id] - 1));
+    p->limit = ir_int(e->i64, emit_layout_size(e, &p->at));
     if (spv_n_operands(variable) > 1 && !e->caller) /* an initialiser, which can only be null */
         e->target->zero_shared(e, p->base, emit_layout_size(e, &p->at));
 }
@@ -292,7 +266,7 @@ Pointer *variable_pointer(Emit *e, const SpvInst *variable)
         break;
     case SpvStorageClassPushConstant:
         p->base = e->target->given(e, e->entry_b, EMIT_GIVEN_PUSH);
-        p->limit = i64c(e, emit_layout_size(e, &p->at));
+        p->limit = ir_int(e->i64, emit_layout_size(e, &p->at));
         p->read_only = true;
         break;
     case SpvStorageClassWorkgroup:

@@ -13,8 +13,6 @@
 #include "llvm/ir.h"
 #include "llvm/math.h"
 
-#define arith_splat ir_splat
-
 /* ---- arith.c: integers ----------------------------------------------------------------------- */
 
 LLVMValueRef arith_udiv(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y);

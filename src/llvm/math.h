@@ -51,13 +51,4 @@ LLVMValueRef math_libm(LLVMBuilderRef b, const char *name, LLVMValueRef x, LLVMV
 /* x * y + z, fused where that is cheap. */
 LLVMValueRef math_fma(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y, LLVMValueRef z);
 
-/* Names of before ir.h. */
-#define math_type_like ir_type_like
-#define math_element ir_element
-#define math_const_real ir_real
-#define math_const_int ir_int
-#define math_intrinsic ir_intrinsic
-#define math_unary ir_unary
-#define math_binary ir_binary
-
 #endif

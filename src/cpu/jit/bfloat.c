@@ -8,6 +8,7 @@
  * and the store of a single one, which is what is left of 9, 17 or 33.
  */
 #include "cpu/jit/jit.h"
+#include "llvm/ir.h"
 
 #include <string.h>
 
@@ -59,8 +60,8 @@ static LLVMValueRef shuffled(const Bfloats *r, LLVMValueRef i)
     for (unsigned k = 0; k < n; k++) {
         int from = LLVMGetMaskValue(i, k);
         if (from != LLVMGetUndefMaskElem())
-            mask = LLVMBuildInsertElement(r->b, mask, LLVMConstInt(word, (unsigned)from, false),
-                                          LLVMConstInt(word, k, false), "");
+            mask = LLVMBuildInsertElement(r->b, mask, ir_int(word, (unsigned)from), ir_int(word, k),
+                                          "");
     }
     return LLVMBuildShuffleVector(r->b, bits(r, LLVMGetOperand(i, 0)),
                                   bits(r, LLVMGetOperand(i, 1)), mask, "");
@@ -129,7 +130,7 @@ static LLVMValueRef called(const Bfloats *r, LLVMValueRef i)
 static LLVMValueRef negated(const Bfloats *r, LLVMValueRef i, LLVMTypeRef t)
 {
     LLVMTypeRef one = LLVMInt16TypeInContext(r->context);
-    LLVMValueRef sign = LLVMConstInt(one, 0x8000, false), signs[128];
+    LLVMValueRef sign = ir_int(one, 0x8000), signs[128];
     unsigned n = t == one ? 0 : LLVMGetVectorSize(t);
     if (n > COUNT_OF(signs))
         return NULL;

@@ -9,6 +9,7 @@
  * workgroup has zero subgroups. It costs one compare with memory a piece.
  */
 #include "cpu/jit/jit.h"
+#include "llvm/ir.h"
 
 #define MEMORY_LIMIT 256u       /* accesses of a machine vector each */
 #define TOTAL_LIMIT 2048u       /* operations on one */
@@ -90,11 +91,10 @@ static void cut_before(Splitter *s, LLVMBasicBlockRef block, LLVMValueRef cut)
         i = next;
     }
     LLVMTypeRef byte = LLVMInt8TypeInContext(s->context), word = LLVMInt32TypeInContext(s->context);
-    LLVMValueRef offset = LLVMConstInt(word, offsetof(CpuEnv, n_subgroups), false);
+    LLVMValueRef offset = ir_int(word, offsetof(CpuEnv, n_subgroups));
     LLVMValueRef at = LLVMBuildGEP2(s->builder, byte, s->env, &offset, 1, "");
     LLVMValueRef n = LLVMBuildLoad2(s->builder, word, at, "");
-    LLVMValueRef never =
-        LLVMBuildICmp(s->builder, LLVMIntEQ, n, LLVMConstInt(word, 0, false), "");
+    LLVMValueRef never = LLVMBuildICmp(s->builder, LLVMIntEQ, n, ir_int(word, 0), "");
     LLVMBuildCondBr(s->builder, never, out, block);
 }
 

@@ -6,6 +6,7 @@
  * subgroup.c, has to be known where the code is made: another_mask.)
  */
 #include "cpu/jit/jit.h"
+#include "llvm/ir.h"
 
 typedef struct Rewriter {
     LLVMContextRef context;
@@ -58,7 +59,7 @@ static LLVMValueRef mask_without_shuffle(Rewriter *r, LLVMValueRef i)
     for (unsigned k = 0; k < n; k++) {
         if (!kept(i, k) && !cleared(i, n, k))
             return NULL;
-        lanes[k] = LLVMConstInt(LLVMInt1TypeInContext(r->context), kept(i, k), false);
+        lanes[k] = ir_int(LLVMInt1TypeInContext(r->context), kept(i, k));
     }
     return LLVMBuildAnd(r->builder, LLVMBuildFreeze(r->builder, mask, ""),
                         LLVMConstVector(lanes, n), "");
@@ -86,7 +87,7 @@ static LLVMValueRef numbers_by_select(Rewriter *r, LLVMValueRef i)
 
 static LLVMValueRef lane_number(Rewriter *r, unsigned lane)
 {
-    return LLVMConstInt(LLVMInt32TypeInContext(r->context), lane, false);
+    return ir_int(LLVMInt32TypeInContext(r->context), lane);
 }
 
 static LLVMValueRef lane_of(Rewriter *r, LLVMValueRef v, unsigned lane)

@@ -10,6 +10,7 @@
  * out.
  */
 #include "cpu/lanes/internal.h"
+#include "llvm/ir.h"
 
 #include <llvm/Config/llvm-config.h>
 
@@ -28,9 +29,9 @@ static LV masked(Emit *e, const char *name, LT type, LV *args, unsigned n, unsig
     for (; k < n; k++) {
         all[m++] = args[k];
         if (LLVM_VERSION_MAJOR < 22 && k == address)
-            all[m++] = LLVMConstInt(e->i32, align, 0);
+            all[m++] = ir_int(e->i32, align);
     }
-    LV call = emit_intrinsic(e, name, types, 2, all, m);
+    LV call = ir_intrinsic(e->b, name, types, 2, all, m);
     if (LLVM_VERSION_MAJOR >= 22) {
         unsigned kind = LLVMGetEnumAttributeKindForName("align", 5);
         LLVMAddCallSiteAttribute(call, address + 1, LLVMCreateEnumAttribute(e->cx, kind, align));
@@ -44,13 +45,13 @@ static LV gather_narrow(Emit *e, LT type, LV address, uint32_t bits, LV mask)
 {
     LT words = LLVMVectorType(e->i32, e->W), addresses = LLVMVectorType(e->i64, e->W);
     LT types[2] = { LLVMTypeOf(address), addresses };
-    LV aligned[2] = { address, emit_int(e, addresses, ~3ull) };
-    LV args[3] = { emit_intrinsic(e, "llvm.ptrmask", types, 2, aligned, 2), mask,
+    LV aligned[2] = { address, ir_int(addresses, ~3ull) };
+    LV args[3] = { ir_intrinsic(e->b, "llvm.ptrmask", types, 2, aligned, 2), mask,
                    LLVMConstNull(words) };
     LV word = masked(e, "llvm.masked.gather", words, args, 3, 0, 4);
     LV byte = LLVMBuildTrunc(e->b, LLVMBuildPtrToInt(e->b, address, addresses, ""), words, "");
-    byte = LLVMBuildAnd(e->b, byte, emit_int(e, words, 3), "");
-    word = LLVMBuildLShr(e->b, word, LLVMBuildShl(e->b, byte, emit_int(e, words, 3), ""), "");
+    byte = LLVMBuildAnd(e->b, byte, ir_int(words, 3), "");
+    word = LLVMBuildLShr(e->b, word, LLVMBuildShl(e->b, byte, ir_int(words, 3), ""), "");
     LT narrow = LLVMVectorType(LLVMIntTypeInContext(e->cx, bits), e->W);
     return LLVMBuildBitCast(e->b, LLVMBuildTrunc(e->b, word, narrow, ""), type, "");
 }
@@ -59,11 +60,11 @@ static LV gather_narrow(Emit *e, LT type, LV address, uint32_t bits, LV mask)
 static LV gather_halves(Emit *e, LT type, LV address, LV mask)
 {
     LT bytes = LLVMVectorType(e->i8, e->W), whole = LLVMVectorType(e->i16, e->W);
-    LV one = LLVMConstInt(e->i64, 1, 0);
+    LV one = ir_int(e->i64, 1);
     LV low = gather_narrow(e, bytes, address, 8, mask);
-    LV above = LLVMBuildGEP2(e->b, e->i8, address, &one, 1, "");
+    LV above = ir_at(e->b, address, one);
     LV high = LLVMBuildZExt(e->b, gather_narrow(e, bytes, above, 8, mask), whole, "");
-    high = LLVMBuildShl(e->b, high, emit_int(e, whole, 8), "");
+    high = LLVMBuildShl(e->b, high, ir_int(whole, 8), "");
     return LLVMBuildBitCast(e->b, LLVMBuildOr(e->b, high, LLVMBuildZExt(e->b, low, whole, ""), ""),
                             type, "");
 }
@@ -112,8 +113,7 @@ static LV gather_by_lanes(Emit *e, LT type, LV address, unsigned align, LV mask)
     LT element = LLVMGetElementType(type);
     LV from;
     LaneLoop l = over_addresses(e, address, LLVMConstNull(type), mask, &from);
-    LV x = LLVMBuildLoad2(e->b, element, from, "");
-    LLVMSetAlignment(x, align);
+    LV x = ir_load(e->b, element, from, align);
     LLVMBuildStore(e->b, x, in_array(e, element, e->lanes->values, l.index));
     lane_loop_end(e, &l);
     return LLVMBuildLoad2(e->b, type, e->lanes->values, "");
@@ -125,7 +125,7 @@ static void scatter_by_lanes(Emit *e, LV v, LV address, unsigned align, LV mask)
     LV to;
     LaneLoop l = over_addresses(e, address, v, mask, &to);
     LV x = LLVMBuildLoad2(e->b, element, in_array(e, element, e->lanes->values, l.index), "");
-    LLVMSetAlignment(LLVMBuildStore(e->b, x, to), align);
+    ir_store(e->b, x, to, align);
     lane_loop_end(e, &l);
 }
 
@@ -158,8 +158,7 @@ void emit_masked_store(Emit *e, LV v, LV address, unsigned align, LV mask)
 
 static LV plain_load(Emit *e, const Pointer *p, LT type, LV address, unsigned align)
 {
-    LV v = LLVMBuildLoad2(e->b, type, address, "");
-    LLVMSetAlignment(v, align);
+    LV v = ir_load(e->b, type, address, align);
     if (p->volatile_)
         LLVMSetVolatile(v, 1);
     return v;
@@ -238,15 +237,6 @@ static void store_same(Emit *e, const Pointer *p, const AccessPart *part, LV v)
 
 /* ---- groups of lanes side by side ------------------------------------------------------------ */
 
-static LV shuffle(Emit *e, LV a, LV b, const int *lane, uint32_t n)
-{
-    LV *index = NEW_ARRAY(e->arena, LV, n);
-    for (uint32_t k = 0; k < n; k++)
-        index[k] = lane[k] < 0 ? LLVMGetPoison(e->i32) : LLVMConstInt(e->i32, (unsigned)lane[k], 0);
-    return LLVMBuildShuffleVector(e->b, a, b ? b : LLVMGetPoison(LLVMTypeOf(a)),
-                                  LLVMConstVector(index, n), "");
-}
-
 static LV sub_vector(Emit *e, LV v, uint32_t from, uint32_t n)
 {
     int lane[MAX_LANES];
@@ -254,7 +244,7 @@ static LV sub_vector(Emit *e, LV v, uint32_t from, uint32_t n)
         return v;
     for (uint32_t k = 0; k < n; k++)
         lane[k] = (int)(from + k);
-    return shuffle(e, v, NULL, lane, n);
+    return ir_shuffle(e->b, v, NULL, lane, n);
 }
 
 /* Puts n vectors of equal length one behind the other; n a power of two. */
@@ -266,7 +256,7 @@ static LV concatenate(Emit *e, LV *v, uint32_t n)
             uint32_t size = LLVMGetVectorSize(LLVMTypeOf(v[2 * k]));
             for (uint32_t j = 0; j < 2 * size; j++)
                 lane[j] = (int)j;
-            v[k] = shuffle(e, v[2 * k], v[2 * k + 1], lane, 2 * size);
+            v[k] = ir_shuffle(e->b, v[2 * k], v[2 * k + 1], lane, 2 * size);
         }
     return v[0];
 }
@@ -346,7 +336,7 @@ static LV wide_mask(Emit *e, uint32_t stride, uint32_t n)
     LV mask = emit_mask(e), none = LLVMConstNull(LLVMTypeOf(mask));
     for (uint32_t k = 0; k < e->W * stride; k++)
         lane[k] = (int)(k % stride < n ? k / stride : e->W);
-    return shuffle(e, mask, none, lane, e->W * stride);
+    return ir_shuffle(e->b, mask, none, lane, e->W * stride);
 }
 
 static void load_wide(Emit *e, const Pointer *p, const AccessPart *part, uint32_t n,
@@ -361,7 +351,7 @@ static void load_wide(Emit *e, const Pointer *p, const AccessPart *part, uint32_
     for (uint32_t k = 0; k < n; k++) {
         for (uint32_t l = 0; l < e->W; l++)
             lane[l] = (int)(l * stride + k);
-        leaves[k] = shuffle(e, all, NULL, lane, e->W);
+        leaves[k] = ir_shuffle(e->b, all, NULL, lane, e->W);
     }
 }
 
@@ -376,7 +366,7 @@ static void store_wide(Emit *e, const Pointer *p, const AccessPart *part, uint32
     for (uint32_t k = 0; k < e->W * stride; k++)
         lane[k] = k % stride < n ? (int)(k % stride * e->W + k / stride) : -1;
     LV joined = concatenate(e, piece, count);
-    LV v = shuffle(e, joined, NULL, lane, e->W * stride);
+    LV v = ir_shuffle(e->b, joined, NULL, lane, e->W * stride);
     LV address = address_group(e, p, part[0].byte, 0), mask = wide_mask(e, stride, n);
     unsigned align = alignment(e, p, part[0].type);
     if (mask)
@@ -564,8 +554,8 @@ static void narrow(Emit *e, Ways *w, uint32_t k)
     LV branch = LLVMBuildCondBr(e->b, w->test[k], w->begin[0], w->begin[1]);
     LLVMMetadataRef weights[3] = {
         LLVMMDStringInContext2(e->cx, "branch_weights", 14),
-        LLVMValueAsMetadata(LLVMConstInt(e->i32, 1000, 0)),
-        LLVMValueAsMetadata(LLVMConstInt(e->i32, 1, 0)),
+        LLVMValueAsMetadata(ir_int(e->i32, 1000)),
+        LLVMValueAsMetadata(ir_int(e->i32, 1)),
     };
     LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(e->cx, "prof", 4),
                     LLVMMetadataAsValue(e->cx, LLVMMDNodeInContext2(e->cx, weights, 3)));

@@ -10,11 +10,7 @@
  * is inside (Span), and no lane's own index may have wrapped on the way from the first one's to it.
  */
 #include "cpu/lanes/internal.h"
-
-static LV i64c(Emit *e, int64_t x)
-{
-    return LLVMConstInt(e->i64, (uint64_t)x, 1);
-}
+#include "llvm/ir.h"
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 
@@ -32,10 +28,10 @@ static LV gep(Emit *e, LT unit, LV base, LV index)
 static LV uniform_offset(Emit *e, const Pointer *p, int64_t byte, int64_t scale)
 {
     uint64_t known = (uint64_t)p->constant + (uint64_t)byte;
-    LV constant = i64c(e, (int64_t)(known * (uint64_t)scale));
+    LV constant = ir_int(e->i64, (int64_t)(known * (uint64_t)scale));
     if (!p->offset)
         return constant;
-    LV offset = scale == 1 ? p->offset : LLVMBuildMul(e->b, p->offset, i64c(e, scale), "");
+    LV offset = scale == 1 ? p->offset : LLVMBuildMul(e->b, p->offset, ir_int(e->i64, scale), "");
     return LLVMBuildAdd(e->b, offset, constant, "");
 }
 
@@ -66,7 +62,7 @@ static LV lanes_address(Emit *e, const Pointer *p, int64_t byte, uint32_t size)
     if (p->lane_index) { /* private memory is small: 32 bits do */
         LV at = emit_cast_index(e, p->lane_index, e->i32);
         int64_t factor = p->lane_scale * e->W / size;
-        at = LLVMBuildMul(e->b, at, emit_int(e, LLVMTypeOf(at), (uint64_t)factor), "");
+        at = LLVMBuildMul(e->b, at, ir_int(LLVMTypeOf(at), (uint64_t)factor), "");
         index = LLVMBuildAdd(e->b, emit_lanes(e, at), index, "");
     }
     return gep(e, unit, base, index);
@@ -84,7 +80,7 @@ LV address_of_part(Emit *e, const Pointer *p, int64_t byte, uint32_t size)
     LV index = p->lane_index;
     if (factor != 1) {
         index = emit_cast_index(e, index, e->i64);
-        index = LLVMBuildMul(e->b, index, emit_int(e, LLVMTypeOf(index), (uint64_t)factor), "");
+        index = LLVMBuildMul(e->b, index, ir_int(LLVMTypeOf(index), (uint64_t)factor), "");
     }
     return gep(e, unit, base, index);
 }
@@ -96,8 +92,7 @@ LV address_offset(Emit *e, const Pointer *p, int64_t byte)
         return offset;
     LV index = emit_cast_index(e, p->lane_index, e->i64);
     if (p->lane_scale != 1)
-        index = LLVMBuildMul(e->b, index, emit_int(e, LLVMTypeOf(index), (uint64_t)p->lane_scale),
-                             "");
+        index = LLVMBuildMul(e->b, index, ir_int(LLVMTypeOf(index), (uint64_t)p->lane_scale), "");
     return LLVMBuildAdd(e->b, index, emit_lanes(e, offset), "");
 }
 
@@ -113,15 +108,15 @@ static LV group_index(Emit *e, const Pointer *p, uint32_t group)
 {
     LV index = group < AFFINE_GROUPS ? p->affine.first[group] : NULL;
     return index ? index
-        : LLVMBuildExtractElement(e->b, p->lane_index,
-                                  LLVMConstInt(e->i32, group * p->affine.group, 0), "");
+                 : LLVMBuildExtractElement(e->b, p->lane_index,
+                                           ir_int(e->i32, group * p->affine.group), "");
 }
 
 /* How far a group's first lane is from the uniform part of the address, in bytes. */
 static LV group_offset(Emit *e, const Pointer *p, uint32_t group)
 {
     LV index = emit_cast_index(e, group_index(e, p, group), e->i64);
-    return LLVMBuildMul(e->b, index, i64c(e, p->lane_scale), "");
+    return LLVMBuildMul(e->b, index, ir_int(e->i64, p->lane_scale), "");
 }
 
 LV address_group(Emit *e, const Pointer *p, int64_t byte, uint32_t group)
@@ -141,8 +136,8 @@ bool address_checked(Emit *e, const Pointer *p)
 static LV end_offset(Emit *e, LV limit, uint64_t size)
 {
     LT type = LLVMTypeOf(limit);
-    LV args[2] = { limit, emit_int(e, type, size - 1) };
-    return emit_intrinsic(e, "llvm.usub.sat", &type, 1, args, 2);
+    LV args[2] = { limit, ir_int(type, size - 1) };
+    return ir_intrinsic(e->b, "llvm.usub.sat", &type, 1, args, 2);
 }
 
 /* The 32-bit indices, signed, for which 0 <= offset + index * scale < end: low and count. Computed
@@ -160,10 +155,10 @@ static bool index_range_known(Emit *e, const Pointer *p)
 static LV first_index(Emit *e, LV from, LV offset, int64_t scale, int64_t least, int64_t most)
 {
     LV difference[2] = { from, offset };
-    LV x = emit_intrinsic(e, "llvm.ssub.sat", &e->i64, 1, difference, 2);
-    LV q = LLVMBuildSDiv(e->b, x, i64c(e, scale), ""); /* towards zero: up where x < 0 */
-    LV rest = LLVMBuildSub(e->b, x, LLVMBuildMul(e->b, q, i64c(e, scale), ""), "");
-    LV above = LLVMBuildICmp(e->b, LLVMIntSGT, rest, i64c(e, 0), "");
+    LV x = ir_intrinsic(e->b, "llvm.ssub.sat", &e->i64, 1, difference, 2);
+    LV q = LLVMBuildSDiv(e->b, x, ir_int(e->i64, scale), ""); /* towards zero: up where x < 0 */
+    LV rest = LLVMBuildSub(e->b, x, LLVMBuildMul(e->b, q, ir_int(e->i64, scale), ""), "");
+    LV above = LLVMBuildICmp(e->b, LLVMIntSGT, rest, ir_int(e->i64, 0), "");
     q = LLVMBuildAdd(e->b, q, LLVMBuildZExt(e->b, above, e->i64, ""), "");
     return emit_clamp(e, q, least, most);
 }
@@ -174,12 +169,13 @@ static IndexRange index_range_beside(Emit *e, const Pointer *p, int64_t byte, ui
 {
     LV offset = uniform_offset(e, p, byte, 1), end = end_offset(e, p->limit, size);
     int64_t least = INT32_MIN + below, most = MAX((int64_t)INT32_MAX + 1 - above, least);
-    LV low = first_index(e, i64c(e, 0), offset, p->lane_scale, least, most);
+    LV low = first_index(e, ir_int(e->i64, 0), offset, p->lane_scale, least, most);
     LV high = first_index(e, end, offset, p->lane_scale, least, most);
     LV some = LLVMBuildICmp(e->b, LLVMIntSLT, low, high, "");
-    LV count = LLVMBuildSelect(e->b, some, LLVMBuildSub(e->b, high, low, ""), i64c(e, 0), "");
-    LV fits[2] = { count, i64c(e, UINT32_MAX) };
-    count = emit_intrinsic(e, "llvm.umin", &e->i64, 1, fits, 2);
+    LV count =
+        LLVMBuildSelect(e->b, some, LLVMBuildSub(e->b, high, low, ""), ir_int(e->i64, 0), "");
+    LV fits[2] = { count, ir_int(e->i64, UINT32_MAX) };
+    count = ir_intrinsic(e->b, "llvm.umin", &e->i64, 1, fits, 2);
     return (IndexRange){ LLVMBuildTrunc(e->b, low, e->i32, ""),
                          LLVMBuildTrunc(e->b, count, e->i32, "") };
 }
@@ -191,10 +187,11 @@ static IndexRange index_range(Emit *e, const Pointer *p, int64_t byte, uint64_t 
         return index_range_beside(e, p, byte, size, 0, 0);
     /* both are sums with constants */
     LV end = end_offset(e, p->limit, size);
-    LV n = LLVMBuildAdd(e->b, end, i64c(e, pad + scale - 1), "");
-    n = LLVMBuildSub(e->b, LLVMBuildUDiv(e->b, n, i64c(e, scale), ""), i64c(e, pad > 0), "");
-    LV most[2] = { n, i64c(e, (int64_t)INT32_MAX + 1 + at / scale) };
-    n = emit_intrinsic(e, "llvm.umin", &e->i64, 1, most, 2);
+    LV n = LLVMBuildAdd(e->b, end, ir_int(e->i64, pad + scale - 1), "");
+    n = LLVMBuildSub(e->b, LLVMBuildUDiv(e->b, n, ir_int(e->i64, scale), ""),
+                     ir_int(e->i64, pad > 0), "");
+    LV most[2] = { n, ir_int(e->i64, (int64_t)INT32_MAX + 1 + at / scale) };
+    n = ir_intrinsic(e->b, "llvm.umin", &e->i64, 1, most, 2);
     return (IndexRange){ LLVMConstInt(e->i32, (uint64_t)-(at / scale), 1),
                          LLVMBuildTrunc(e->b, n, e->i32, "") };
 }
@@ -225,7 +222,7 @@ LV address_firsts_within(Emit *e, const Affine *a, int64_t least, int64_t most)
 {
     uint32_t n = a->group ? e->W / MIN(a->group, e->W) : UINT32_MAX;
     int64_t across = a->stride * (int64_t)(a->group - 1);
-    LV all = LLVMConstInt(e->i1, 1, 0);
+    LV all = ir_int(e->i1, 1);
     if (n > AFFINE_GROUPS || !a->first[n - 1])
         return NULL;
     for (uint32_t k = 0; k < n; k++) {
@@ -312,7 +309,7 @@ static LV largest(Emit *e, const Sum *sums, uint32_t n, LV low)
     LT type = LLVMTypeOf(last);
     for (uint32_t k = 1; k < n; k++) {
         LV pair[2] = { LLVMBuildSub(e->b, sums[k].least, low, ""), last };
-        last = emit_intrinsic(e, "llvm.umax", &type, 1, pair, 2);
+        last = ir_intrinsic(e->b, "llvm.umax", &type, 1, pair, 2);
     }
     return LLVMBuildFreeze(e->b, last, "");
 }
@@ -327,11 +324,11 @@ static LV index_inside(Emit *e, Pointer *p, const Sum *sums, uint32_t n, int64_t
         return LLVMBuildICmp(e->b, LLVMIntULT, largest(e, sums, n, r.low), r.count, "");
     }
     /* as an unsigned number, for which the buffer ends where indices turn negative */
-    LV ends[2] = { p->limit, i64c(e, p->lane_scale << 31) };
-    LV limit = emit_intrinsic(e, "llvm.umin", &e->i64, 1, ends, 2);
+    LV ends[2] = { p->limit, ir_int(e->i64, p->lane_scale << 31) };
+    LV limit = ir_intrinsic(e->b, "llvm.umin", &e->i64, 1, ends, 2);
     LV last = LLVMBuildZExt(e->b, largest(e, sums, n, emit_zero(e->i32)), e->i64, "");
-    LV end = LLVMBuildMul(e->b, last, i64c(e, p->lane_scale), "");
-    end = LLVMBuildAdd(e->b, end, i64c(e, high), "");
+    LV end = LLVMBuildMul(e->b, last, ir_int(e->i64, p->lane_scale), "");
+    end = LLVMBuildAdd(e->b, end, ir_int(e->i64, high), "");
     return LLVMBuildICmp(e->b, LLVMIntULE, end, limit, "");
 }
 

@@ -10,6 +10,7 @@
  * that rely on it branch.
  */
 #include "cpu/lanes/internal.h"
+#include "llvm/ir.h"
 
 /* ---- firsts ---------------------------------------------------------------------------------- */
 
@@ -49,8 +50,8 @@ static void regroup(Emit *e, Affine *a, uint32_t group)
     for (uint32_t k = 0; k < e->W / group && e->W / group <= AFFINE_GROUPS && a->first[0]; k++) {
         LV from = a->first[k * group / a->group];
         int64_t steps = k * group % a->group;
-        first[k] = LLVMBuildAdd(e->b, from, emit_int(e, LLVMTypeOf(from),
-                                                     (uint64_t)(steps * a->stride)), "");
+        first[k] =
+            LLVMBuildAdd(e->b, from, ir_int(LLVMTypeOf(from), (uint64_t)(steps * a->stride)), "");
     }
     memcpy(a->first, first, sizeof first);
     a->group = group;
@@ -121,8 +122,8 @@ static Affine affine_split(Emit *e, Affine a, uint32_t bits, bool quotient)
     Affine r = { .stride = !quotient, .group = (uint32_t)MIN(run, a.group), .no_wrap = true };
     regroup(e, &a, r.group);
     for (uint32_t k = 0; k < AFFINE_GROUPS && a.first[k]; k++)
-        r.first[k] = quotient ? LLVMBuildLShr(e->b, a.first[k], LLVMConstInt(type, bits, 0), "")
-                              : LLVMBuildAnd(e->b, a.first[k], LLVMConstInt(type, run - 1, 0), "");
+        r.first[k] = quotient ? LLVMBuildLShr(e->b, a.first[k], ir_int(type, bits), "")
+                              : LLVMBuildAnd(e->b, a.first[k], ir_int(type, run - 1), "");
     return r;
 }
 
@@ -174,7 +175,7 @@ static Affine affine_binary(Emit *e, uint16_t op, Affine a, Affine b)
             return none;
         stride = a.stride * ((int64_t)1 << factor);
         if (a.first[0])         /* the amount may be of another width */
-            b.first[0] = LLVMConstInt(LLVMTypeOf(a.first[0]), (uint64_t)factor, false);
+            b.first[0] = ir_int(LLVMTypeOf(a.first[0]), (uint64_t)factor);
         break;
     default:
         return !a.expected && !b.expected && splits(op, amount, &bits, &quotient)
@@ -240,8 +241,8 @@ static Affine affine_extended(Emit *e, Affine a, int64_t by, int64_t factor, LT 
         return (Affine){ .group = 1 };
     a.stride *= factor;
     for (uint32_t k = 0; k < AFFINE_GROUPS && a.first[k]; k++) {
-        LV high = LLVMBuildShl(e->b, a.first[k], LLVMConstInt(type, 32, 0), "");
-        a.first[k] = LLVMBuildAShr(e->b, high, LLVMConstInt(type, (uint64_t)by, 0), "");
+        LV high = LLVMBuildShl(e->b, a.first[k], ir_int(type, 32), "");
+        a.first[k] = LLVMBuildAShr(e->b, high, ir_int(type, (uint64_t)by), "");
     }
     a.no_wrap = false;
     return a;
@@ -294,7 +295,7 @@ static Affine affine_bound(Emit *e, const SpvInst *i, uint32_t row, uint32_t k)
         for (uint32_t g = 0; g < AFFINE_GROUPS && a.first[g] && b.first[g]; g++) {
             LV args[2] = { a.first[g], b.first[g] };
             LT type = LLVMTypeOf(args[0]);
-            r.first[g] = emit_intrinsic(e, bounds[row].fn[o - 3], &type, 1, args, 2);
+            r.first[g] = ir_intrinsic(e->b, bounds[row].fn[o - 3], &type, 1, args, 2);
         }
     }
     return r;
@@ -390,14 +391,12 @@ static LV spread(Emit *e, const Affine *a)
 {
     uint32_t n = e->W / a->group;
     LV v = LLVMGetPoison(LLVMVectorType(LLVMTypeOf(a->first[0]), n));
-    LV *from = NEW_ARRAY(e->arena, LV, e->W);
+    int *from = NEW_ARRAY(e->arena, int, e->W);
     for (uint32_t k = 0; k < n; k++)
-        v = LLVMBuildInsertElement(e->b, v, a->first[k], LLVMConstInt(e->i32, k, 0), "");
+        v = LLVMBuildInsertElement(e->b, v, a->first[k], ir_int(e->i32, k), "");
     for (uint32_t k = 0; k < e->W; k++)
-        from[k] = LLVMConstInt(e->i32, k / a->group, 0);
-    return n == 1 ? a->first[0]
-        : LLVMBuildShuffleVector(e->b, v, LLVMGetPoison(LLVMTypeOf(v)),
-                                 LLVMConstVector(from, e->W), "");
+        from[k] = (int)(k / a->group);
+    return n == 1 ? a->first[0] : ir_shuffle(e->b, v, NULL, from, e->W);
 }
 
 /* What is the same in few groups is computed by scalars: it most likely ends in addresses. */
@@ -413,8 +412,7 @@ static Affine same_in_groups(Emit *e, const SpvInst *i, Value *v, uint32_t k, ui
     }
     r = (Affine){ .group = group };
     for (uint32_t g = 0; g < n && n <= AFFINE_GROUPS; g++)
-        r.first[g] = LLVMBuildExtractElement(e->b, v->leaf[k], LLVMConstInt(e->i32, g * group, 0),
-                                             "");
+        r.first[g] = LLVMBuildExtractElement(e->b, v->leaf[k], ir_int(e->i32, g * group), "");
     return r;
 }
 

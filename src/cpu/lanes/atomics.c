@@ -9,6 +9,7 @@
  * turns on it), so they need no locks.
  */
 #include "cpu/lanes/internal.h"
+#include "llvm/ir.h"
 
 typedef struct Atomic {
     const SpvInst *i;
@@ -96,8 +97,7 @@ static LV applied(Emit *e, const Row *row, LV old, LV value)
 
 static LV load(Emit *e, const Atomic *a, LV at)
 {
-    LV v = LLVMBuildLoad2(e->b, a->type, at, "");
-    LLVMSetAlignment(v, a->size);
+    LV v = ir_load(e->b, a->type, at, a->size);
     if (a->locked)
         LLVMSetOrdering(v, of_load(a->order));
     return v;
@@ -173,7 +173,7 @@ typedef struct Spilled { LV address, value, comparator, result; } Spilled;
 static void every_lane(Emit *e, const Atomic *a, const Spilled *s)
 {
     for (uint32_t k = 0; k < e->W; k++) {
-        LV index = LLVMConstInt(e->i32, k, 0);
+        LV index = ir_int(e->i32, k);
         LV value = a->value ? emit_lane(e, a->value, index) : NULL;
         LV comparator = a->comparator ? emit_lane(e, a->comparator, index) : NULL;
         LV old = one(e, a, emit_lane(e, a->address, index), value, comparator);
@@ -292,7 +292,7 @@ static LV implied_value(Emit *e, uint16_t op, LT type)
 {
     if (op == SpvOpAtomicIIncrement || op == SpvOpAtomicIDecrement
         || op == SpvOpAtomicFlagTestAndSet)
-        return LLVMConstInt(type, 1, 0);
+        return ir_int(type, 1);
     (void)e;
     return op == SpvOpAtomicFlagClear ? LLVMConstNull(type) : NULL;
 }

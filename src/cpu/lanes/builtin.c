@@ -9,15 +9,11 @@
  * groups of lanes (Affine), and the parts that are the same for all lanes are scalars.
  */
 #include "cpu/lanes/internal.h"
+#include "llvm/ir.h"
 
 #include <stddef.h>
 
 typedef struct Part { LV v; Affine affine; } Part;
-
-static LV u32(Emit *e, uint32_t x)
-{
-    return LLVMConstInt(e->i32, x, 0);
-}
 
 static LV env_u32(Emit *e, size_t offset)
 {
@@ -33,14 +29,14 @@ static LV lane_vector(Emit *e)
 {
     LV *lane = NEW_ARRAY(e->arena, LV, e->W);
     for (uint32_t k = 0; k < e->W; k++)
-        lane[k] = u32(e, k);
+        lane[k] = ir_int(e->i32, k);
     return LLVMConstVector(lane, e->W);
 }
 
 static LV local_size(Emit *e, uint32_t axis)
 {
     if (e->local_size[axis])
-        return u32(e, e->local_size[axis]);
+        return ir_int(e->i32, e->local_size[axis]);
     return env_u32(e, offsetof(CpuEnv, local_size) + 4 * axis);
 }
 
@@ -48,7 +44,7 @@ static LV local_size(Emit *e, uint32_t axis)
 static LV enqueued_size(Emit *e, uint32_t axis)
 {
     if (e->local_size[axis])
-        return u32(e, e->local_size[axis]);
+        return ir_int(e->i32, e->local_size[axis]);
     return env_u32(e, offsetof(CpuEnv, enqueued_size) + 4 * axis);
 }
 
@@ -67,14 +63,14 @@ static Part counting(Emit *e, LV first)
 static LV subgroup_start(Emit *e)
 {
     if (invocations(e) && invocations(e) <= e->W)
-        return u32(e, 0);
-    return LLVMBuildMul(e->b, env_u32(e, offsetof(CpuEnv, subgroup)), u32(e, e->W), "");
+        return ir_int(e->i32, 0);
+    return LLVMBuildMul(e->b, env_u32(e, offsetof(CpuEnv, subgroup)), ir_int(e->i32, e->W), "");
 }
 
 /* In the order that subgroups are made in: LocalInvocationIndex, unless that is by quads. */
 static Part invocation(Emit *e)
 {
-    return invocations(e) == 1 ? uniform(e, u32(e, 0)) : counting(e, subgroup_start(e));
+    return invocations(e) == 1 ? uniform(e, ir_int(e->i32, 0)) : counting(e, subgroup_start(e));
 }
 
 /* LocalInvocationId when the workgroup's size is only known when it runs. */
@@ -92,7 +88,7 @@ static void local_id_open(Emit *e, Part *id)
 static void local_id_at(Emit *e, LV index, LV *id)
 {
     LT type = LLVMTypeOf(index);
-    LV x = emit_int(e, type, e->local_size[0]), y = emit_int(e, type, e->local_size[1]);
+    LV x = ir_int(type, e->local_size[0]), y = ir_int(type, e->local_size[1]);
     LV row = LLVMBuildUDiv(e->b, index, x, "");
     id[0] = LLVMBuildURem(e->b, index, x, "");
     id[1] = LLVMBuildURem(e->b, row, y, "");
@@ -104,9 +100,9 @@ static void local_id_quads(Emit *e, Part *id)
 {
     LV n = invocation(e).v;
     LT type = LLVMTypeOf(n);
-    LV one = emit_int(e, type, 1), two = emit_int(e, type, 2);
+    LV one = ir_int(type, 1), two = ir_int(type, 2);
     uint32_t x = e->local_size[0], y = e->local_size[1];
-    LV across = emit_int(e, type, x / 2), down = emit_int(e, type, y / 2);
+    LV across = ir_int(type, x / 2), down = ir_int(type, y / 2);
     LV quad = LLVMBuildLShr(e->b, n, two, ""), row = LLVMBuildUDiv(e->b, quad, across, "");
     LV part[2] = { LLVMBuildURem(e->b, quad, across, ""), LLVMBuildURem(e->b, row, down, "") };
     LV in[2] = { LLVMBuildAnd(e->b, n, one, ""),
@@ -129,16 +125,16 @@ static void local_id(Emit *e, Part *id)
         return;
     }
     for (uint32_t k = 0; k < 3; k++)
-        id[k] = uniform(e, u32(e, 0));
+        id[k] = uniform(e, ir_int(e->i32, 0));
     if (y == 1 && e->local_size[2] == 1) {
         id[0] = invocation(e);
         return;
     }
     if (x % e->W == 0) { /* rows are whole subgroups */
-        LV start = subgroup_start(e), row = LLVMBuildUDiv(e->b, start, u32(e, x), "");
-        id[0] = counting(e, LLVMBuildURem(e->b, start, u32(e, x), ""));
-        id[1] = uniform(e, LLVMBuildURem(e->b, row, u32(e, y), ""));
-        id[2] = uniform(e, LLVMBuildUDiv(e->b, row, u32(e, y), ""));
+        LV start = subgroup_start(e), row = LLVMBuildUDiv(e->b, start, ir_int(e->i32, x), "");
+        id[0] = counting(e, LLVMBuildURem(e->b, start, ir_int(e->i32, x), ""));
+        id[1] = uniform(e, LLVMBuildURem(e->b, row, ir_int(e->i32, y), ""));
+        id[2] = uniform(e, LLVMBuildUDiv(e->b, row, ir_int(e->i32, y), ""));
         return;
     }
     uint32_t group = 1;
@@ -150,16 +146,16 @@ static void local_id(Emit *e, Part *id)
     local_id_at(e, invocation(e).v, lanes);
     for (uint32_t g = 0; g < e->W / group && e->W / group <= AFFINE_GROUPS; g++) {
         LV first[3];
-        local_id_at(e, LLVMBuildAdd(e->b, subgroup_start(e), u32(e, g * group), ""), first);
+        local_id_at(e, LLVMBuildAdd(e->b, subgroup_start(e), ir_int(e->i32, g * group), ""), first);
         for (uint32_t k = 0; k < 3; k++)
             id[k].affine.first[g] = first[k];
     }
     for (uint32_t k = 0; k < 3; k++)
         id[k].v = lanes[k];
     if (x * y % e->W == 0) /* planes are whole subgroups */
-        id[2] = uniform(e, LLVMBuildUDiv(e->b, subgroup_start(e), u32(e, x * y), ""));
+        id[2] = uniform(e, LLVMBuildUDiv(e->b, subgroup_start(e), ir_int(e->i32, x * y), ""));
     if (x == 1)
-        id[0] = uniform(e, u32(e, 0));
+        id[0] = uniform(e, ir_int(e->i32, 0));
 }
 
 static Part local_index(Emit *e)
@@ -170,7 +166,7 @@ static Part local_index(Emit *e)
     local_id(e, id);
     LV r = id[2].v;
     for (uint32_t k = 2; k-- > 0;) {
-        r = LLVMBuildMul(e->b, r, emit_int(e, LLVMTypeOf(r), e->local_size[k]), "");
+        r = LLVMBuildMul(e->b, r, ir_int(LLVMTypeOf(r), e->local_size[k]), "");
         r = LLVMBuildAdd(e->b, r, id[k].v, "");
     }
     return (Part){ r, { .group = 1 } };
@@ -240,7 +236,7 @@ static void lane_masks(Emit *e, uint32_t builtin, Part *id)
                          : builtin == SpvBuiltInSubgroupLeMask ? bit <= l : bit < l;
                 bits |= (uint32_t)set << k;
             }
-            lane[l] = u32(e, bits);
+            lane[l] = ir_int(e->i32, bits);
         }
         id[word] = (Part){ LLVMConstVector(lane, e->W), { .group = 1 } };
     }
@@ -249,7 +245,7 @@ static void lane_masks(Emit *e, uint32_t builtin, Part *id)
 static LV n_subgroups(Emit *e)
 {
     if (invocations(e))
-        return u32(e, (uint32_t)((invocations(e) + e->W - 1) / e->W));
+        return ir_int(e->i32, (uint32_t)((invocations(e) + e->W - 1) / e->W));
     return env_u32(e, offsetof(CpuEnv, n_subgroups));
 }
 
@@ -263,18 +259,18 @@ static LV n_enqueued_subgroups(Emit *e)
 {
     if (e->entry->model != SpvExecutionModelKernel)
         return n_subgroups(e);
-    LV n = LLVMBuildAdd(e->b, product(e, enqueued_size), u32(e, e->W - 1), "");
-    return LLVMBuildUDiv(e->b, n, u32(e, e->W), "");
+    LV n = LLVMBuildAdd(e->b, product(e, enqueued_size), ir_int(e->i32, e->W - 1), "");
+    return LLVMBuildUDiv(e->b, n, ir_int(e->i32, e->W), "");
 }
 
 /* All that a subgroup could have in Vulkan; those that there are in OpenCL. */
 static LV subgroup_size(Emit *e)
 {
     uint64_t n = invocations(e);
-    LV whole = u32(e, e->W);
+    LV whole = ir_int(e->i32, e->W);
     if (e->entry->model != SpvExecutionModelKernel || (n && n % e->W == 0))
         return whole;
-    LV total = n ? u32(e, (uint32_t)n) : product(e, local_size);
+    LV total = n ? ir_int(e->i32, (uint32_t)n) : product(e, local_size);
     LV left = LLVMBuildSub(e->b, total, subgroup_start(e), "");
     LV fewer = LLVMBuildICmp(e->b, LLVMIntULT, left, whole, "");
     return LLVMBuildSelect(e->b, fewer, left, whole, "");
@@ -297,18 +293,22 @@ static bool parts(Emit *e, uint32_t builtin, Part *id)
     case SpvBuiltInLocalInvocationId: local_id(e, id); return true;
     case SpvBuiltInGlobalInvocationId: global_id(e, id); return true;
     case SpvBuiltInLocalInvocationIndex: id[0] = local_index(e); return true;
-    case SpvBuiltInSubgroupLocalInvocationId: id[0] = counting(e, u32(e, 0)); return true;
+    case SpvBuiltInSubgroupLocalInvocationId:
+        id[0] = counting(e, ir_int(e->i32, 0));
+        return true;
     case SpvBuiltInSubgroupId:
         id[0] = uniform(e, env_u32(e, offsetof(CpuEnv, subgroup))); return true;
     case SpvBuiltInNumSubgroups: id[0] = uniform(e, n_subgroups(e)); return true;
     case SpvBuiltInNumEnqueuedSubgroups: id[0] = uniform(e, n_enqueued_subgroups(e)); return true;
     case SpvBuiltInSubgroupSize: id[0] = uniform(e, subgroup_size(e)); return true;
     case SpvBuiltInSubgroupMaxSize:
-        id[0] = uniform(e, u32(e, e->W));
+        id[0] = uniform(e, ir_int(e->i32, e->W));
         return true;
     case SpvBuiltInGlobalLinearId: id[0] = global_linear(e); return true;
     case SpvBuiltInWorkDim: id[0] = uniform(e, env_u32(e, offsetof(CpuEnv, work_dim))); return true;
-    case SpvBuiltInDeviceIndex: id[0] = uniform(e, u32(e, 0)); return true;
+    case SpvBuiltInDeviceIndex:
+        id[0] = uniform(e, ir_int(e->i32, 0));
+        return true;
     case SpvBuiltInSubgroupEqMask: case SpvBuiltInSubgroupGeMask: case SpvBuiltInSubgroupGtMask:
     case SpvBuiltInSubgroupLeMask: case SpvBuiltInSubgroupLtMask:
         lane_masks(e, builtin, id);
@@ -364,7 +364,7 @@ bool builtin_begin(Emit *e)
         return true;
     LLVMBuilderRef b = e->b;
     e->b = e->entry_b;
-    LV total = n ? u32(e, (uint32_t)n) : product(e, local_size);
+    LV total = n ? ir_int(e->i32, (uint32_t)n) : product(e, local_size);
     LV left = LLVMBuildSub(e->b, total, subgroup_start(e), "");
     e->lanes->entry_mask = LLVMBuildICmp(e->b, LLVMIntULT, e->lane_id, emit_lanes(e, left), "");
     e->b = b;

@@ -53,9 +53,7 @@ static void find_stores(SpvModule *m, const SpvFunction *f, uint8_t *varying)
 {
     for (const SpvBlock *b = f->first; b; b = b->next)
         for (const SpvInst *i = b->insts.first; i; i = i->next) {
-            const SpvInst *p = i->op == SpvOpStore ? spv_def(m, spv_operand(i, 0)) : NULL;
-            while (p && (p->op == SpvOpAccessChain || p->op == SpvOpInBoundsAccessChain))
-                p = spv_def(m, spv_operand(p, 0));
+            const SpvInst *p = i->op == SpvOpStore ? pointer_root(m, spv_operand(i, 0)) : NULL;
             if (p && p->op == SpvOpVariable && spv_operand(p, 0) == SpvStorageClassPrivate)
                 varying[p->id] = 1;
         }

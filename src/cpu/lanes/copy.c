@@ -6,6 +6,7 @@
  * both have one the bytes move.
  */
 #include "cpu/lanes/internal.h"
+#include "llvm/ir.h"
 
 /* One side of a copy: i64, or <W x i64>, and an address likewise. `limit` NULL: all of it is
  * there. */
@@ -14,15 +15,10 @@ typedef struct Side { LV address, offset, limit; } Side;
 /* Bytes of the copy, numbered from its start: from first to the one before last. */
 typedef struct Bytes { LV first, last; } Bytes;
 
-static LV i64c(Emit *e, uint64_t x)
-{
-    return LLVMConstInt(e->i64, x, 0);
-}
-
 static LV binary(Emit *e, const char *intrinsic, LV a, LV b)
 {
     LV args[2] = { a, b };
-    return emit_intrinsic(e, intrinsic, &e->i64, 1, args, 2);
+    return ir_intrinsic(e->b, intrinsic, &e->i64, 1, args, 2);
 }
 
 static Side side_of(Emit *e, const Pointer *p)
@@ -32,7 +28,7 @@ static Side side_of(Emit *e, const Pointer *p)
     if (address_checked(e, p))
         s.limit = p->limit;
     else if (e->robust && own && p->variable)
-        s.limit = i64c(e, variables_own_bytes(e, p->variable));
+        s.limit = ir_int(e->i64, variables_own_bytes(e, p->variable));
     if (s.limit)
         s.offset = address_offset(e, p, 0);
     return s;
@@ -53,25 +49,22 @@ static Side side_of_lane(Emit *e, const Side *s, LV lane)
 static Bytes bytes_inside(Emit *e, const Side *s, LV size)
 {
     if (!s->limit)
-        return (Bytes){ i64c(e, 0), size };
+        return (Bytes){ ir_int(e->i64, 0), size };
     LV inside = LLVMBuildICmp(e->b, LLVMIntULT, s->offset, s->limit, "");
     LV before = LLVMBuildNeg(e->b, s->offset, "");
-    Bytes r = { .first = LLVMBuildSelect(e->b, inside, i64c(e, 0), before, "") };
+    Bytes r = { .first = LLVMBuildSelect(e->b, inside, ir_int(e->i64, 0), before, "") };
     r.first = binary(e, "llvm.umin", r.first, size);
     r.last = binary(e, "llvm.umin", LLVMBuildSub(e->b, s->limit, s->offset, ""), size);
     r.last = binary(e, "llvm.umax", r.first, r.last);
     return r;
 }
 
-static LV byte_address(Emit *e, LV address, LV byte)
-{
-    return LLVMBuildGEP2(e->b, e->i8, address, &byte, 1, "");
-}
+static LV byte_address(Emit *e, LV address, LV byte) { return ir_at(e->b, address, byte); }
 
 static void clear(Emit *e, const Side *to, LV first, LV last)
 {
     LV n = binary(e, "llvm.usub.sat", last, first);
-    LLVMBuildMemSet(e->b, byte_address(e, to->address, first), LLVMConstInt(e->i8, 0, 0), n, 1);
+    LLVMBuildMemSet(e->b, byte_address(e, to->address, first), ir_int(e->i8, 0), n, 1);
 }
 
 /* Of one lane. Zeros come last: what they cover may be read before. */
@@ -82,7 +75,7 @@ static void copy(Emit *e, const Side *to, const Side *from, LV size)
         return;
     }
     size = LLVMBuildZExt(e->b, size, e->i64, "");
-    size = binary(e, "llvm.umin", size, i64c(e, (uint64_t)1 << 62));
+    size = binary(e, "llvm.umin", size, ir_int(e->i64, (uint64_t)1 << 62));
     Bytes w = bytes_inside(e, to, size), r = bytes_inside(e, from, size);
     LV first = binary(e, "llvm.umin", binary(e, "llvm.umax", w.first, r.first), w.last);
     LV last = binary(e, "llvm.umax", binary(e, "llvm.umin", w.last, r.last), first);

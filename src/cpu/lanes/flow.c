@@ -12,6 +12,7 @@
  */
 #include "cpu/lanes/internal.h"
 #include "cpu/lanes/flow.h"
+#include "llvm/ir.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -19,10 +20,7 @@
 
 /* ---- masks ----------------------------------------------------------------------------------- */
 
-static LV all_lanes(Emit *e)
-{
-    return emit_int(e, emit_lanes_type(e, e->i1), 1);
-}
+static LV all_lanes(Emit *e) { return ir_int(emit_lanes_type(e, e->i1), 1); }
 
 LV emit_mask(Emit *e)
 {
@@ -51,16 +49,16 @@ LV emit_any(Emit *e, LV mask)
 LV emit_first_lane(Emit *e)
 {
     if (!e->mask)
-        return LLVMConstInt(e->i32, 0, 0);
+        return ir_int(e->i32, 0);
     LV bits = mask_bits(e, e->mask);
     LT type = LLVMTypeOf(bits);
-    LV args[2] = { bits, LLVMConstInt(e->i1, 0, 0) };
-    LV lane = emit_intrinsic(e, "llvm.cttz", &type, 1, args, 2);
+    LV args[2] = { bits, ir_int(e->i1, 0) };
+    LV lane = ir_intrinsic(e->b, "llvm.cttz", &type, 1, args, 2);
     if (e->W < 32)
         lane = LLVMBuildZExt(e->b, lane, e->i32, "");
     else if (e->W > 32)
         lane = LLVMBuildTrunc(e->b, lane, e->i32, "");
-    return LLVMBuildAnd(e->b, lane, LLVMConstInt(e->i32, e->W - 1, 0), "");
+    return LLVMBuildAnd(e->b, lane, ir_int(e->i32, e->W - 1), "");
 }
 
 LV emit_uniform(Emit *e, LV v)
@@ -86,8 +84,8 @@ LaneLoop lane_loop_begin(Emit *e, LV mask)
     LV more = LLVMBuildICmp(e->b, LLVMIntNE, l.rest, LLVMConstNull(type), "");
     LLVMBuildCondBr(e->b, more, l.body, l.done);
     LLVMPositionBuilderAtEnd(e->b, l.body);
-    LV args[2] = { l.rest, LLVMConstInt(e->i1, 1, 0) };
-    LV lane = emit_intrinsic(e, "llvm.cttz", &type, 1, args, 2);
+    LV args[2] = { l.rest, ir_int(e->i1, 1) };
+    LV lane = ir_intrinsic(e->b, "llvm.cttz", &type, 1, args, 2);
     l.index = e->W < 32 ? LLVMBuildZExt(e->b, lane, e->i32, "")
             : e->W > 32 ? LLVMBuildTrunc(e->b, lane, e->i32, "") : lane;
     return l;
@@ -95,7 +93,7 @@ LaneLoop lane_loop_begin(Emit *e, LV mask)
 
 void lane_loop_end(Emit *e, LaneLoop *l)
 {
-    LV one = LLVMConstInt(LLVMTypeOf(l->rest), 1, 0);
+    LV one = ir_int(LLVMTypeOf(l->rest), 1);
     LV rest = LLVMBuildAnd(e->b, l->rest, LLVMBuildSub(e->b, l->rest, one, ""), "");
     if (l->also)
         rest = LLVMBuildAnd(e->b, rest, LLVMBuildNot(e->b, l->also, ""), "");
@@ -324,8 +322,8 @@ static LV in_cases(Emit *e, LV selector, const SwitchCase *c, uint32_t n)
     for (uint32_t k = 0, end; k < n; k = end) {
         for (end = k + 1; end < n && c[end].literal == c[end - 1].literal + 1;)
             end++;
-        LV at = LLVMBuildSub(e->b, selector, emit_int(e, type, c[k].literal), "");
-        LV in = LLVMBuildICmp(e->b, LLVMIntULT, at, emit_int(e, type, end - k), "");
+        LV at = LLVMBuildSub(e->b, selector, ir_int(type, c[k].literal), "");
+        LV in = LLVMBuildICmp(e->b, LLVMIntULT, at, ir_int(type, end - k), "");
         any = LLVMBuildOr(e->b, in, any, "");
     }
     return any;
@@ -441,7 +439,7 @@ static void branch_together(Emit *e, const Node *n, const SpvInst *term)
     for (uint32_t k = 0; k < n->n_cases; k++) {
         while (n->targets[t] != n->cases[k].node)
             t++;
-        LLVMAddCase(s, LLVMConstInt(LLVMTypeOf(c), n->cases[k].literal, 0), to[t]);
+        LLVMAddCase(s, ir_int(LLVMTypeOf(c), n->cases[k].literal), to[t]);
     }
 }
 
@@ -597,8 +595,8 @@ static void read_clock(Emit *e, const SpvInst *i)
         fn = LLVMAddFunction(e->ll, CPU_CLOCK_NAME, type);
     LV now = LLVMBuildCall2(e->b, type, fn, NULL, 0, "");
     LV half[2] = { arith_resize(e->b, now, e->i32, false),
-                   arith_resize(e->b, LLVMBuildLShr(e->b, now, LLVMConstInt(e->i64, 32, 0), ""),
-                                e->i32, false) };
+                   arith_resize(e->b, LLVMBuildLShr(e->b, now, ir_int(e->i64, 32), ""), e->i32,
+                                false) };
     if (emit_n_leaves(e, spv_type(e->module, i->type)) == 2)
         emit_set(e, i, half, 2);
     else

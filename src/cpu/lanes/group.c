@@ -7,18 +7,11 @@
  * them. A copy is done at once, each subgroup a part; waiting for its event is a barrier.
  */
 #include "cpu/lanes/internal.h"
+#include "llvm/ir.h"
 
 #include <stddef.h>
 
 enum { MAX_INVOCATIONS = 65536 };   /* where the workgroup's size is open */
-
-static LV i32c(Emit *e, uint64_t x) { return LLVMConstInt(e->i32, x, 0); }
-static LV i64c(Emit *e, uint64_t x) { return LLVMConstInt(e->i64, x, 0); }
-
-static LV at(Emit *e, LV base, LV byte)
-{
-    return LLVMBuildGEP2(e->b, e->i8, base, &byte, 1, "");
-}
 
 static uint64_t invocations(const Emit *e)
 {
@@ -36,7 +29,7 @@ static LV slots(Emit *e, uint32_t bytes)
         n = e->kernel->max_invocations = MAX_INVOCATIONS;
     uint64_t start = align_up(e->shared_bytes, 64);
     e->shared_bytes = start + (n + e->W - 1) / e->W * bytes;
-    return at(e, emit_env(e, e->b, e->ptr, offsetof(CpuEnv, shared)), i64c(e, start));
+    return ir_at(e->b, emit_env(e, e->b, e->ptr, offsetof(CpuEnv, shared)), ir_int(e->i64, start));
 }
 
 static LV slot(Emit *e, LV base, LV number, LT type)
@@ -75,7 +68,7 @@ static LV combine_slots(Emit *e, Combine how, LV base, LV n, LT type)
 /* Over the workgroup; `operation` as SPIR-V's GroupOperation. */
 static LV group_combine(Emit *e, Combine how, LV v, uint32_t operation)
 {
-    LT type = math_element(LLVMTypeOf(v)), t = stored_type(e, type);
+    LT type = ir_element(LLVMTypeOf(v)), t = stored_type(e, type);
     LV own = combine_reduce(e, how, v, e->mask), number = subgroup(e), n = n_subgroups(e);
     LV base = slots(e, 8);
     LLVMBuildStore(e->b, to_slot(e, own), slot(e, base, number, t));
@@ -92,9 +85,9 @@ static LV group_combine(Emit *e, Combine how, LV v, uint32_t operation)
 /* v of the invocation with that index in the workgroup. */
 static LV group_broadcast(Emit *e, LV v, LV index)
 {
-    LT type = math_element(LLVMTypeOf(v)), t = stored_type(e, type);
-    LV base = slots(e, 8), lane = LLVMBuildAnd(e->b, index, i32c(e, e->W - 1), "");
-    LV owner = LLVMBuildUDiv(e->b, index, i32c(e, e->W), "");
+    LT type = ir_element(LLVMTypeOf(v)), t = stored_type(e, type);
+    LV base = slots(e, 8), lane = LLVMBuildAnd(e->b, index, ir_int(e->i32, e->W - 1), "");
+    LV owner = LLVMBuildUDiv(e->b, index, ir_int(e->i32, e->W), "");
     If mine = if_begin(e, LLVMBuildICmp(e->b, LLVMIntEQ, owner, subgroup(e), ""));
     LLVMBuildStore(e->b, to_slot(e, emit_lane(e, v, lane)), base);
     if_end(e, &mine);
@@ -106,16 +99,15 @@ static LV group_broadcast(Emit *e, LV v, LV index)
 
 static LV local_size(Emit *e, uint32_t axis)
 {
-    return e->local_size[axis] ? i32c(e, e->local_size[axis])
-                               : emit_env(e, e->b, e->i32,
-                                          offsetof(CpuEnv, local_size) + 4 * axis);
+    return e->local_size[axis] ? ir_int(e->i32, e->local_size[axis])
+                               : emit_env(e, e->b, e->i32, offsetof(CpuEnv, local_size) + 4 * axis);
 }
 
 /* The place in the workgroup of a local id of one to three components. */
 static LV linear(Emit *e, SpvId id)
 {
     uint32_t n;
-    LV *x = ops_leaves(e, id, &n), index = i32c(e, 0);
+    LV *x = ops_leaves(e, id, &n), index = ir_int(e->i32, 0);
     for (uint32_t k = n; k-- > 0;) {
         LV part = arith_resize(e->b, emit_uniform(e, x[k]), e->i32, false);
         index = LLVMBuildAdd(e->b, LLVMBuildMul(e->b, index, local_size(e, k), ""), part, "");
@@ -173,18 +165,19 @@ void group_async_copy(Emit *e, const SpvInst *i)
     SpvId to = spv_operand(i, 1), from = spv_operand(i, 2);
     const Pointer *p = emit_pointer(e, to);
     uint64_t size = align_up(emit_layout_size(e, &p->at), emit_layout_align(e, &p->at));
-    LV n = wide(e, spv_operand(i, 3)), step = wide(e, spv_operand(i, 4)), bytes = i64c(e, size);
+    LV n = wide(e, spv_operand(i, 3)), step = wide(e, spv_operand(i, 4)),
+       bytes = ir_int(e->i64, size);
     LV stride = LLVMBuildMul(e->b, step, bytes, "");
     bool gathers = p->storage == SpvStorageClassWorkgroup;
     e->target->settle(e);
     LV d = uniform_address(e, to), s = uniform_address(e, from), number = subgroup(e);
     LV first = share(e, n, number);
-    LV count = LLVMBuildSub(e->b, share(e, n, LLVMBuildAdd(e->b, number, i32c(e, 1), "")), first,
-                            "");
+    LV count = LLVMBuildSub(e->b, share(e, n, LLVMBuildAdd(e->b, number, ir_int(e->i32, 1), "")),
+                            first, "");
     Loop l = loop_begin(e, count);
     LV k = LLVMBuildAdd(e->b, first, l.index, "");
-    LV there = at(e, d, LLVMBuildMul(e->b, k, gathers ? bytes : stride, ""));
-    LV here = at(e, s, LLVMBuildMul(e->b, k, gathers ? stride : bytes, ""));
+    LV there = ir_at(e->b, d, LLVMBuildMul(e->b, k, gathers ? bytes : stride, ""));
+    LV here = ir_at(e->b, s, LLVMBuildMul(e->b, k, gathers ? stride : bytes, ""));
     LLVMBuildMemCpy(e->b, there, 1, here, 1, bytes);
     loop_end(e, &l);
     emit_set1(e, i, NULL);

@@ -8,6 +8,7 @@
  */
 #include "cpu/machine/image.h"
 #include "cpu/lanes/internal.h"
+#include "llvm/ir.h"
 
 #include <stddef.h>
 
@@ -65,11 +66,9 @@ static struct Image *shared_memory(Emit *e)
     return m;
 }
 
-static LV inum(LV like, uint64_t x) { return math_const_int(LLVMTypeOf(like), x); }
-
 static LV as_float(Emit *e, LV word)
 {
-    return LLVMBuildBitCast(e->b, word, math_type_like(LLVMTypeOf(word), e->f32), "");
+    return LLVMBuildBitCast(e->b, word, ir_type_like(LLVMTypeOf(word), e->f32), "");
 }
 
 /* A component as 32 bits. */
@@ -98,7 +97,7 @@ static void add_rows(Call *c, uint32_t row, SpvId id, uint32_t most, uint16_t fl
     if (!n)
         return;
     if (row == IMAGE_TEXEL && t->kind == SPV_INT && t->bits == 64) { /* texel_is_long */
-        LV v = emit_leaf(c->e, id, 0), high = LLVMBuildLShr(c->e->b, v, inum(v, 32), "");
+        LV v = emit_leaf(c->e, id, 0), high = LLVMBuildLShr(c->e->b, v, ir_inum(v, 32), "");
         c->row[row] = emit_cast_index(c->e, v, c->e->i32);
         c->row[row + 1] = emit_cast_index(c->e, high, c->e->i32);
         return;
@@ -169,13 +168,13 @@ static bool call_begin(Emit *e, const SpvInst *inst, Call *c)
 /* Index k of an array of T. */
 static LV element(Emit *e, LV base, LT type, uint64_t k)
 {
-    LV index = LLVMConstInt(e->i64, k, 0);
+    LV index = ir_int(e->i64, k);
     return LLVMBuildGEP2(e->b, type, base, &index, 1, "");
 }
 
 static void put(Emit *e, LV v, LV at, bool lanes)
 {
-    LLVMSetAlignment(LLVMBuildStore(e->b, lanes ? emit_lanes(e, v) : v, at), 4);
+    ir_store(e->b, lanes ? emit_lanes(e, v) : v, at, 4);
 }
 
 /* Calls cpu_image; results are in shared_memory's `out`. True: of one lane, the same for all. */
@@ -183,7 +182,7 @@ static bool call(Call *c)
 {
     Emit *e = c->e;
     struct Image *m = shared_memory(e);
-    LV sampler = c->sampler ? c->sampler : LLVMConstInt(e->i64, 0, 0);
+    LV sampler = c->sampler ? c->sampler : ir_int(e->i64, 0);
     bool lanes = emit_is_lanes(c->image) || emit_is_lanes(sampler);
     for (uint32_t k = 0; k < IMAGE_N_ROWS; k++)
         lanes |= c->row[k] && emit_is_lanes(c->row[k]);
@@ -197,7 +196,7 @@ static bool call(Call *c)
     if (lanes && e->mask) {
         mask = m->mask;
         LV bytes = LLVMBuildZExt(e->b, e->mask, emit_lanes_type(e, e->i8), "");
-        LLVMSetAlignment(LLVMBuildStore(e->b, bytes, mask), 1);
+        ir_store(e->b, bytes, mask, 1);
     }
     uint64_t what;
     memcpy(&what, &c->to, sizeof what);
@@ -206,7 +205,7 @@ static bool call(Call *c)
     LV fn = LLVMGetNamedFunction(e->ll, CPU_IMAGE_NAME);
     if (!fn)
         fn = LLVMAddFunction(e->ll, CPU_IMAGE_NAME, type);
-    LV args[6] = { LLVMConstInt(e->i64, what, 0), mask, m->images, m->samplers, m->in, m->out };
+    LV args[6] = { ir_int(e->i64, what), mask, m->images, m->samplers, m->in, m->out };
     LLVMBuildCall2(e->b, type, fn, args, COUNT_OF(args), "");
     return !lanes;
 }
@@ -230,13 +229,12 @@ static void set_results(Call *c, bool one)
     LV words[4];
     for (uint32_t k = 0; k < 4; k++) {
         LV at = element(e, e->lanes->image->out, e->i32, (uint64_t)k * c->to.lanes);
-        words[k] = LLVMBuildLoad2(e->b, word, at, "");
-        LLVMSetAlignment(words[k], 4);
+        words[k] = ir_load(e->b, word, at, 4);
     }
     if (s->kind == SPV_INT && s->bits == 64 && c->to.act != SPV_IMAGE_GATHER) { /* texel_is_long */
         LV high = LLVMBuildZExt(e->b, words[1], type, "");
         leaves[0] = LLVMBuildOr(e->b, LLVMBuildZExt(e->b, words[0], type, ""),
-                                LLVMBuildShl(e->b, high, inum(high, 32), ""), "");
+                                LLVMBuildShl(e->b, high, ir_inum(high, 32), ""), "");
         leaves[1] = leaves[2] = LLVMConstNull(type);
         leaves[3] = LLVMBuildZExt(e->b, words[3], type, "");
         emit_set(e, c->inst, leaves, n);
@@ -285,14 +283,13 @@ static void texel_pointer(Emit *e, const SpvInst *inst)
     c.to.bytes = (uint8_t)emit_scalar_bytes(e, t->element);
     bool one = call(&c);
     LT type = one ? e->i64 : emit_lanes_type(e, e->i64);
-    LV at = LLVMBuildLoad2(e->b, type, e->lanes->image->out, "");
-    LLVMSetAlignment(at, 8);
+    LV at = ir_load(e->b, type, e->lanes->image->out, 8);
     LV is = LLVMBuildICmp(e->b, LLVMIntEQ, at, LLVMConstNull(type), "");
     Pointer p = { .storage = t->storage, .at = { .type = t->element, .rule = LAYOUT_EXPLICIT },
                   .affine = { .group = 1 } };
     p.base = LLVMBuildIntToPtr(e->b, at, one ? e->ptr : emit_lanes_type(e, e->ptr), "");
     p.limit = LLVMBuildSelect(e->b, is, LLVMConstNull(type),
-                              emit_int(e, type, emit_layout_size(e, &p.at)), "");
+                              ir_int(type, emit_layout_size(e, &p.at)), "");
     emit_set_pointer(e, inst, &p);
 }
 

@@ -3,12 +3,13 @@
  * Indices that differ between lanes: how a pointer moves by one, and by two.
  */
 #include "cpu/lanes/internal.h"
+#include "llvm/ir.h"
 
 static LV scaled(Emit *e, LV v, int64_t factor)
 {
     if (factor == 1)
         return v;
-    return LLVMBuildMul(e->b, v, emit_int(e, LLVMTypeOf(v), (uint64_t)factor), "");
+    return LLVMBuildMul(e->b, v, ir_int(LLVMTypeOf(v), (uint64_t)factor), "");
 }
 
 /* Where lanes' indices are outside of what is given, their addresses do not go on as `a` says. */

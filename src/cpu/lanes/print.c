@@ -3,6 +3,7 @@
  * printf: the words of all lanes, row by row, and which lanes are active, for the dispatch to show.
  */
 #include "cpu/lanes/internal.h"
+#include "llvm/ir.h"
 
 #include <stddef.h>
 
@@ -11,7 +12,7 @@ void lanes_print(Emit *e, const EmitPrint *p)
     LT lanes = emit_lanes_type(e, e->i64);
     LV record = emit_alloca(e, LLVMArrayType2(lanes, p->n_words + 1), "print");
     for (uint32_t k = 0; k < p->n_words; k++) {
-        LV at = LLVMConstInt(e->i64, k, 0);
+        LV at = ir_int(e->i64, k);
         LLVMBuildStore(e->b, emit_lanes(e, p->words[k]),
                        LLVMBuildGEP2(e->b, lanes, record, &at, 1, ""));
     }
@@ -23,7 +24,7 @@ void lanes_print(Emit *e, const EmitPrint *p)
     LT params[5] = { e->ptr, e->i64, e->ptr, e->i32, e->ptr };
     /* the format's text is a constant of the machine code, which the dispatch reads */
     LV args[5] = { e->env, emit_uniform(e, emit_leaf(e, p->format, 0)), record,
-                   LLVMConstInt(e->i32, p->n_words, 0), bits };
+                   ir_int(e->i32, p->n_words), bits };
     LLVMBuildCall2(e->b, LLVMFunctionType(e->void_, params, 5, 0), fn, args, 5, "");
     if_end(e, &listens);
 }

@@ -10,12 +10,11 @@
  * gives the same on all machines. What all lanes get is kept as a scalar.
  */
 #include "cpu/lanes/internal.h"
+#include "llvm/ir.h"
 
 #include <llvm/Config/llvm-config.h>
 
-static LT element_of(LV v) { return math_element(LLVMTypeOf(v)); }
-static LV u32(Emit *e, uint64_t x) { return LLVMConstInt(e->i32, x, 0); }
-static LV lanes_u32(Emit *e, uint64_t x) { return emit_int(e, emit_lanes_type(e, e->i32), x); }
+static LV lanes_u32(Emit *e, uint64_t x) { return ir_int(emit_lanes_type(e, e->i32), x); }
 static const SpvType *result_type(Emit *e, const SpvInst *i)
 {
     return spv_type(e->module, i->type);
@@ -23,47 +22,39 @@ static const SpvType *result_type(Emit *e, const SpvInst *i)
 
 /* ---- shuffles -------------------------------------------------------------------------------- */
 
-/* A shuffle whose lane l takes lane from[l] of v, or of `other` when from[l] >= W. */
-static LV shuffle(Emit *e, LV v, LV other, const uint32_t *from, uint32_t n)
-{
-    LV at[128];
-    for (uint32_t l = 0; l < n; l++)
-        at[l] = u32(e, from[l]);
-    return LLVMBuildShuffleVector(e->b, v, other ? other : LLVMGetPoison(LLVMTypeOf(v)),
-                                  LLVMConstVector(at, n), "");
-}
-
 static LV shuffle_xor(Emit *e, LV v, uint32_t mask)
 {
-    uint32_t from[128];
+    int from[128];
     for (uint32_t l = 0; l < e->W; l++)
         from[l] = (l ^ mask) & (e->W - 1);
-    return shuffle(e, v, NULL, from, e->W);
+    return ir_shuffle(e->b, v, NULL, from, e->W);
 }
 
 /* Lane l takes lane l - by of v; the lowest take `fill`. */
 static LV shift_up(Emit *e, LV v, uint32_t by, LV fill)
 {
-    uint32_t from[128];
+    int from[128];
     for (uint32_t l = 0; l < e->W; l++)
         from[l] = l >= by ? l - by : e->W + l;
-    return shuffle(e, v, fill, from, e->W);
+    return ir_shuffle(e->b, v, fill, from, e->W);
 }
 
 /* Memory has no bits and gathers are of 32 and 64 bits: as such integers, and back. */
 static LV gatherable(Emit *e, LV v)
 {
     v = ops_bits(e, v);
-    return LLVMGetIntTypeWidth(element_of(v)) < 32 ? arith_resize(e->b, v, e->i32, false) : v;
+    return LLVMGetIntTypeWidth(ir_element_of(v)) < 32 ? arith_resize(e->b, v, e->i32, false) : v;
 }
 
 static LV gathered(Emit *e, LV v, LT type)
 {
-    LLVMTypeKind k = LLVMGetTypeKind(math_element(type));
-    unsigned n = k == LLVMIntegerTypeKind ? LLVMGetIntTypeWidth(math_element(type))
-               : k == LLVMDoubleTypeKind ? 64 : k == LLVMFloatTypeKind ? 32 : 16;
+    LLVMTypeKind k = LLVMGetTypeKind(ir_element(type));
+    unsigned n = k == LLVMIntegerTypeKind  ? LLVMGetIntTypeWidth(ir_element(type))
+                 : k == LLVMDoubleTypeKind ? 64
+                 : k == LLVMFloatTypeKind  ? 32
+                                           : 16;
     v = arith_resize(e->b, v, LLVMIntTypeInContext(e->cx, n), false);
-    return LLVMBuildBitCast(e->b, v, math_type_like(LLVMTypeOf(v), math_element(type)), "");
+    return LLVMBuildBitCast(e->b, v, ir_type_like(LLVMTypeOf(v), ir_element(type)), "");
 }
 
 LV subgroup_permute(Emit *e, LV v, LV index)
@@ -71,13 +62,13 @@ LV subgroup_permute(Emit *e, LV v, LV index)
     if (!emit_is_lanes(v))
         return v;
     index = LLVMBuildFreeze(e->b, index, "");
-    index = LLVMBuildAnd(e->b, index, math_const_int(LLVMTypeOf(index), e->W - 1), "");
+    index = LLVMBuildAnd(e->b, index, ir_int(LLVMTypeOf(index), e->W - 1), "");
     if (!emit_is_lanes(index))
         return emit_lane(e, v, index);
     LV plain = gatherable(e, v);
     LV memory = emit_alloca(e, LLVMTypeOf(plain), "permute");
     LLVMBuildStore(e->b, plain, memory);
-    LV at = LLVMBuildGEP2(e->b, element_of(plain), memory, &index, 1, "");
+    LV at = LLVMBuildGEP2(e->b, ir_element_of(plain), memory, &index, 1, "");
     LV all = LLVMConstAllOnes(emit_lanes_type(e, e->i1));
     LV r = emit_masked_load(e, LLVMTypeOf(plain), at, 4, all);
     return gathered(e, r, LLVMTypeOf(v));
@@ -112,12 +103,13 @@ static bool constant_operand(LV v, uint32_t *x)
 
 static void mapped_result(Emit *e, const SpvInst *i, SpvId value, uint32_t amount, LaneMap *map)
 {
-    uint32_t n, from[128];
+    uint32_t n;
+    int from[128];
     LV *v = ops_leaves(e, value, &n);
     for (uint32_t l = 0; l < e->W; l++)
         from[l] = map(l, amount, e->W) & (e->W - 1);
     for (uint32_t k = 0; k < n; k++)
-        v[k] = emit_is_lanes(v[k]) ? shuffle(e, v[k], NULL, from, e->W) : v[k];
+        v[k] = emit_is_lanes(v[k]) ? ir_shuffle(e->b, v[k], NULL, from, e->W) : v[k];
     emit_set(e, i, v, n);
 }
 
@@ -169,13 +161,14 @@ static void rotate(Emit *e, const SpvInst *i)
     LV in = LLVMBuildAnd(e->b, moved, lanes_u32(e, cluster - 1), "");
     LV base = LLVMBuildAnd(e->b, e->lane_id, lanes_u32(e, ~(cluster - 1)), "");
     LV index = LLVMBuildOr(e->b, in, base, "");
-    uint32_t n, from[128];
+    uint32_t n;
+    int from[128];
     LV *v = ops_leaves(e, spv_operand(i, 1), &n);
     for (uint32_t k = 0; k < n; k++) {
         for (uint32_t l = 0; l < e->W && LLVMIsConstant(index); l++)
             from[l] = (uint32_t)LLVMConstIntGetZExtValue(LLVMGetAggregateElement(index, l));
         if (emit_is_lanes(v[k]))
-            v[k] = LLVMIsConstant(index) ? shuffle(e, v[k], NULL, from, e->W)
+            v[k] = LLVMIsConstant(index) ? ir_shuffle(e->b, v[k], NULL, from, e->W)
                                          : subgroup_permute(e, v[k], index);
     }
     emit_set(e, i, v, n);
@@ -220,15 +213,15 @@ static void quad_vote(Emit *e, const SpvInst *i)
 
 LV subgroup_slope(Emit *e, const SpvInst *i, LV v, uint32_t axis)
 {
-    uint32_t near[128], far[128];
+    int near[128], far[128];
     if (!emit_is_lanes(v))
         return ops_float(e, i, LLVMFSub, v, v);
     for (uint32_t l = 0; l < e->W; l++) {
         near[l] = l & ~axis;
         far[l] = l | axis;
     }
-    return ops_float(e, i, LLVMFSub, shuffle(e, v, NULL, far, e->W),
-                     shuffle(e, v, NULL, near, e->W));
+    return ops_float(e, i, LLVMFSub, ir_shuffle(e->b, v, NULL, far, e->W),
+                     ir_shuffle(e->b, v, NULL, near, e->W));
 }
 
 /* All are the fine ones (Vulkan 1.4, Derivative Operations). */
@@ -240,8 +233,8 @@ static LV slope_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
     if (x || y)
         return subgroup_slope(e, i, v[0], x ? 1 : 2);
     LV dx = subgroup_slope(e, i, v[0], 1), dy = subgroup_slope(e, i, v[0], 2);
-    return ops_float(e, i, LLVMFAdd, math_unary(e->b, "llvm.fabs", dx),
-                     math_unary(e->b, "llvm.fabs", dy));
+    return ops_float(e, i, LLVMFAdd, ir_unary(e->b, "llvm.fabs", dx),
+                     ir_unary(e->b, "llvm.fabs", dy));
 }
 
 static void slope(Emit *e, const SpvInst *i)
@@ -284,7 +277,7 @@ static LV vote_all(Emit *e, LV p)
 
 static LV same(Emit *e, LV x, LV y)
 {
-    return LLVMGetTypeKind(element_of(x)) == LLVMIntegerTypeKind
+    return LLVMGetTypeKind(ir_element_of(x)) == LLVMIntegerTypeKind
                ? LLVMBuildICmp(e->b, LLVMIntEQ, x, y, "")
                : LLVMBuildFCmp(e->b, LLVMRealOEQ, ops_fold(e, x), ops_fold(e, y), "");
 }
@@ -293,7 +286,7 @@ static LV same(Emit *e, LV x, LV y)
 static LV vote_equal(Emit *e, SpvId id)
 {
     uint32_t n;
-    LV *v = ops_leaves(e, id, &n), r = LLVMConstInt(e->i1, 1, 0);
+    LV *v = ops_leaves(e, id, &n), r = ir_int(e->i1, 1);
     for (uint32_t k = 0; k < n; k++) {
         LV first = emit_uniform(e, v[k]);
         LV equal =
@@ -342,10 +335,10 @@ static void ballot_words(Emit *e, LV mask, LV *word)
     LV bits = LLVMBuildBitCast(e->b, mask, whole, "");
     for (uint32_t k = 0; k < 4; k++) {
         if (k * 32 >= e->W) {
-            word[k] = u32(e, 0);
+            word[k] = ir_int(e->i32, 0);
             continue;
         }
-        LV part = LLVMBuildLShr(e->b, bits, LLVMConstInt(whole, k * 32, 0), "");
+        LV part = LLVMBuildLShr(e->b, bits, ir_int(whole, k * 32), "");
         word[k] = arith_resize(e->b, part, e->i32, false);
     }
 }
@@ -363,10 +356,10 @@ static LV own_bit(Emit *e, LV *word)
 {
     LV r = emit_lanes(e, word[0]);
     for (uint32_t k = 1; k * 32 < e->W; k++) {
-        uint32_t from[128];
+        int from[128];
         for (uint32_t l = 0; l < e->W; l++)
             from[l] = l / 32 >= k ? e->W + l : l;
-        r = shuffle(e, r, emit_lanes(e, word[k]), from, e->W);
+        r = ir_shuffle(e->b, r, emit_lanes(e, word[k]), from, e->W);
     }
     LV place = LLVMBuildAnd(e->b, e->lane_id, lanes_u32(e, 31), "");
     r = LLVMBuildAnd(e->b, LLVMBuildLShr(e->b, r, place, ""), lanes_u32(e, 1), "");
@@ -427,15 +420,14 @@ static void ballot_extract(Emit *e, const SpvInst *i)
     uint32_t n;
     LV *word = ops_leaves(e, spv_operand(i, 1), &n), index = index_leaf(e, spv_operand(i, 2)),
        r = word[0];
-    LV which = LLVMBuildLShr(e->b, index, math_const_int(LLVMTypeOf(index), 5), "");
+    LV which = LLVMBuildLShr(e->b, index, ir_int(LLVMTypeOf(index), 5), "");
     for (uint32_t k = 1; k < 4; k++)
-        r = ops_select(
-            e, LLVMBuildICmp(e->b, LLVMIntEQ, which, math_const_int(LLVMTypeOf(which), k), ""),
-            word[k], r);
+        r = ops_select(e, LLVMBuildICmp(e->b, LLVMIntEQ, which, ir_int(LLVMTypeOf(which), k), ""),
+                       word[k], r);
     LV v[2] = { r, index };
     emit_unify(e, v, 2);
     r = arith_lshr(e->b, v[0], v[1]);
-    r = LLVMBuildAnd(e->b, r, math_const_int(LLVMTypeOf(r), 1), "");
+    r = LLVMBuildAnd(e->b, r, ir_int(LLVMTypeOf(r), 1), "");
     emit_set1(e, i, LLVMBuildICmp(e->b, LLVMIntNE, r, LLVMConstNull(LLVMTypeOf(r)), ""));
 }
 
@@ -449,7 +441,7 @@ static LV visible(Emit *e, uint32_t k, uint32_t group_operation)
         uint32_t bits = end <= k * 32        ? 0
                         : end - k * 32 >= 32 ? UINT32_MAX
                                              : (1u << (end - k * 32)) - 1;
-        lane[l] = u32(e, bits);
+        lane[l] = ir_int(e->i32, bits);
     }
     return group_operation == SpvGroupOperationReduce ? lane[0] : LLVMConstVector(lane, e->W);
 }
@@ -457,11 +449,11 @@ static LV visible(Emit *e, uint32_t k, uint32_t group_operation)
 static void ballot_count(Emit *e, const SpvInst *i)
 {
     uint32_t n;
-    LV *word = ops_leaves(e, spv_operand(i, 2), &n), sum = u32(e, 0);
+    LV *word = ops_leaves(e, spv_operand(i, 2), &n), sum = ir_int(e->i32, 0);
     for (uint32_t k = 0; k < 4 && k * 32 < e->W; k++) {
         LV v[2] = { word[k], visible(e, k, spv_operand(i, 1)) };
         emit_unify(e, v, 2);
-        LV s[2] = { sum, math_unary(e->b, "llvm.ctpop", LLVMBuildAnd(e->b, v[0], v[1], "")) };
+        LV s[2] = { sum, ir_unary(e->b, "llvm.ctpop", LLVMBuildAnd(e->b, v[0], v[1], "")) };
         emit_unify(e, s, 2);
         sum = LLVMBuildAdd(e->b, s[0], s[1], "");
     }
@@ -473,14 +465,14 @@ static void ballot_find(Emit *e, const SpvInst *i)
 {
     bool low = i->op == SpvOpGroupNonUniformBallotFindLSB;
     uint32_t n, words = (e->W + 31) / 32;
-    LV *word = ops_leaves(e, spv_operand(i, 1), &n), r = u32(e, UINT32_MAX);
+    LV *word = ops_leaves(e, spv_operand(i, 1), &n), r = ir_int(e->i32, UINT32_MAX);
     for (uint32_t step = 0; step < words; step++) {
         uint32_t k = low ? words - 1 - step : step;
         LV v[2] = { word[k], visible(e, k, SpvGroupOperationReduce) };
         emit_unify(e, v, 2);
         LV bits = LLVMBuildAnd(e->b, v[0], v[1], "");
         LV at = low ? arith_find_lsb(e->b, bits) : arith_find_msb(e->b, bits, false);
-        at = LLVMBuildAdd(e->b, at, math_const_int(LLVMTypeOf(at), k * 32), "");
+        at = LLVMBuildAdd(e->b, at, ir_int(LLVMTypeOf(at), k * 32), "");
         LV some = LLVMBuildICmp(e->b, LLVMIntNE, bits, LLVMConstNull(LLVMTypeOf(bits)), "");
         r = ops_select(e, some, at, r);
     }
@@ -526,9 +518,9 @@ static LV another_mask(Emit *e, LV mask)
     LT words = LLVMVectorType(word, MAX(e->W / 32, 1));
     LV v = LLVMBuildBitCast(e->b, mask, words, "");
     for (uint32_t k = 0; k < LLVMGetVectorSize(words); k++) {
-        LV bits = LLVMBuildExtractElement(e->b, v, u32(e, k), "");
+        LV bits = LLVMBuildExtractElement(e->b, v, ir_int(e->i32, k), "");
         bits = LLVMBuildCall2(e->b, type, copy, &bits, 1, "");
-        v = LLVMBuildInsertElement(e->b, v, bits, u32(e, k), "");
+        v = LLVMBuildInsertElement(e->b, v, bits, ir_int(e->i32, k), "");
     }
     return LLVMBuildBitCast(e->b, v, LLVMTypeOf(mask), "");
 }
@@ -539,7 +531,7 @@ static LV with_identity(Emit *e, Combine how, LV v, LV mask)
     v = emit_lanes(e, v);
     if (!mask)
         return v;
-    LV identity = emit_lanes(e, combine_identity(e, how, element_of(v)));
+    LV identity = emit_lanes(e, combine_identity(e, how, ir_element_of(v)));
     return LLVMBuildSelect(e->b, another_mask(e, mask), v, identity, "");
 }
 
@@ -552,9 +544,9 @@ static bool idempotent(Combine how)
 static LV active_lanes(Emit *e, LV mask, LT type)
 {
     if (!mask)
-        return LLVMConstInt(type, e->W, 0);
+        return ir_int(type, e->W);
     LV bits = LLVMBuildBitCast(e->b, mask, LLVMIntTypeInContext(e->cx, e->W), "");
-    return arith_resize(e->b, math_unary(e->b, "llvm.ctpop", bits), type, false);
+    return arith_resize(e->b, ir_unary(e->b, "llvm.ctpop", bits), type, false);
 }
 
 LV combine_reduce(Emit *e, Combine how, LV v, LV mask)
@@ -565,14 +557,14 @@ LV combine_reduce(Emit *e, Combine how, LV v, LV mask)
         return LLVMBuildMul(e->b, v, active_lanes(e, mask, LLVMTypeOf(v)), "");
     v = with_identity(e, how, v, mask);
     for (uint32_t n = e->W / 2; n >= 1; n /= 2) {
-        uint32_t low[128], high[128];
+        int low[128], high[128];
         for (uint32_t l = 0; l < n; l++) {
             low[l] = l;
             high[l] = n + l;
         }
-        v = combine(e, how, shuffle(e, v, NULL, low, n), shuffle(e, v, NULL, high, n));
+        v = combine(e, how, ir_shuffle(e->b, v, NULL, low, n), ir_shuffle(e->b, v, NULL, high, n));
     }
-    return LLVMBuildExtractElement(e->b, v, u32(e, 0), "");
+    return LLVMBuildExtractElement(e->b, v, ir_int(e->i32, 0), "");
 }
 
 /* The lanes below the first of mask, and that. */
@@ -580,14 +572,14 @@ static LV up_to_first(Emit *e, LV mask)
 {
     LT whole = LLVMIntTypeInContext(e->cx, e->W);
     LV bits = mask ? LLVMBuildBitCast(e->b, mask, whole, "") : LLVMConstAllOnes(whole);
-    LV below = LLVMBuildSub(e->b, bits, LLVMConstInt(whole, 1, 0), "");
+    LV below = LLVMBuildSub(e->b, bits, ir_int(whole, 1), "");
     return LLVMBuildBitCast(e->b, LLVMBuildXor(e->b, bits, below, ""),
                             emit_lanes_type(e, e->i1), "");
 }
 
 LV combine_scan(Emit *e, Combine how, LV v, LV mask, bool inclusive)
 {
-    LV identity = emit_lanes(e, combine_identity(e, how, element_of(v)));
+    LV identity = emit_lanes(e, combine_identity(e, how, ir_element_of(v)));
     v = with_identity(e, how, v, mask);
     for (uint32_t by = 1; by < e->W; by *= 2)
         v = combine(e, how, shift_up(e, v, by, identity), v);
@@ -614,7 +606,7 @@ static LV ballot_lanes(Emit *e, LV *word)
     LV bits = LLVMConstNull(whole);
     for (uint32_t k = 0; k * 32 < e->W; k++) {
         LV part = arith_resize(e->b, word[k], whole, false);
-        part = LLVMBuildShl(e->b, part, LLVMConstInt(whole, k * 32, 0), "");
+        part = LLVMBuildShl(e->b, part, ir_int(whole, k * 32), "");
         bits = LLVMBuildOr(e->b, bits, part, "");
     }
     return LLVMBuildBitCast(e->b, bits, emit_lanes_type(e, e->i1), "");

@@ -3,23 +3,24 @@
  * The table that emit knows lanes by, and the kernel's environment.
  */
 #include "cpu/lanes/internal.h"
+#include "llvm/ir.h"
 
 _Static_assert(sizeof(DeviceBinding) == DESCRIPTOR_BYTES, "a descriptor");
 _Static_assert(offsetof(DeviceBinding, size) == DESCRIPTOR_SIZE, "a descriptor");
 
 LV emit_env(Emit *e, LLVMBuilderRef b, LT type, size_t offset)
 {
-    LV index = LLVMConstInt(e->i64, offset, 0);
-    LV at = LLVMBuildGEP2(b, e->i8, e->env, &index, 1, "");
+    LV index = ir_int(e->i64, offset);
+    LV at = ir_at(b, e->env, index);
     return LLVMBuildLoad2(b, type, at, "");
 }
 
 LV emit_frame(Emit *e, uint64_t bytes)
 {
     LV base = emit_env(e, e->entry_b, e->ptr, offsetof(CpuEnv, frame));
-    LV index = LLVMConstInt(e->i64, e->kernel->frame_bytes, 0);
+    LV index = ir_int(e->i64, e->kernel->frame_bytes);
     e->kernel->frame_bytes += align_up(bytes, 64);
-    return LLVMBuildGEP2(e->entry_b, e->i8, base, &index, 1, "");
+    return ir_at(e->entry_b, base, index);
 }
 
 void emit_count(Emit *e, DeviceStat stat, LV amount)
@@ -28,10 +29,10 @@ void emit_count(Emit *e, DeviceStat stat, LV amount)
         return;
     LV stats = emit_env(e, e->b, e->ptr, offsetof(CpuEnv, stats));
     If f = if_begin(e, LLVMBuildIsNotNull(e->b, stats, ""));
-    LV index = LLVMConstInt(e->i64, stat, 0);
+    LV index = ir_int(e->i64, stat);
     LV at = LLVMBuildGEP2(e->b, e->i64, stats, &index, 1, "");
     LV sum = LLVMBuildAdd(e->b, LLVMBuildLoad2(e->b, e->i64, at, ""),
-                          amount ? amount : LLVMConstInt(e->i64, 1, 0), "");
+                          amount ? amount : ir_int(e->i64, 1), "");
     LLVMBuildStore(e->b, sum, at);
     if_end(e, &f);
 }

@@ -6,6 +6,7 @@
  * the frame.
  */
 #include "cpu/lanes/internal.h"
+#include "llvm/ir.h"
 
 #include <stddef.h>
 
@@ -17,16 +18,6 @@ struct LanesVariables {
     uint64_t *frame;            /* by variable that several functions share: 1 + offset */
     LV dropped;
 };
-
-static LV i64c(Emit *e, uint64_t x)
-{
-    return LLVMConstInt(e->i64, x, 0);
-}
-
-static LV byte_gep(Emit *e, LLVMBuilderRef b, LV base, LV offset)
-{
-    return LLVMBuildGEP2(b, e->i8, base, &offset, 1, "");
-}
 
 void variables_lanes_begin(Emit *e)
 {
@@ -66,9 +57,9 @@ void variables_zero_shared(Emit *e, LV base, uint64_t bytes)
     LLVMBuilderRef b = e->b;
     e->b = e->entry_b;
     LV subgroup = emit_env(e, e->b, e->i32, offsetof(CpuEnv, subgroup));
-    LV first = LLVMBuildICmp(e->b, LLVMIntEQ, subgroup, LLVMConstInt(e->i32, 0, 0), "");
-    LV size = LLVMBuildSelect(e->b, first, i64c(e, bytes), i64c(e, 0), "");
-    LLVMBuildMemSet(e->b, base, LLVMConstInt(e->i8, 0, 0), size, 64);
+    LV first = LLVMBuildICmp(e->b, LLVMIntEQ, subgroup, ir_int(e->i32, 0), "");
+    LV size = LLVMBuildSelect(e->b, first, ir_int(e->i64, bytes), ir_int(e->i64, 0), "");
+    LLVMBuildMemSet(e->b, base, ir_int(e->i8, 0), size, 64);
     flow_barrier(e);
     e->b = b;
 }
@@ -82,7 +73,7 @@ static LV shared_frame(Emit *e, SpvId variable, uint64_t bytes)
         return emit_frame(e, bytes);
     }
     LV frame = emit_env(e, e->entry_b, e->ptr, offsetof(CpuEnv, frame));
-    return byte_gep(e, e->entry_b, frame, i64c(e, *at - 1));
+    return ir_at(e->entry_b, frame, ir_int(e->i64, *at - 1));
 }
 
 static LV private_memory(Emit *e, const SpvInst *variable, uint64_t bytes)
@@ -119,7 +110,7 @@ static void place(Emit *e, Pointer *p, const SpvInst *variable)
         p->base = private_memory(e, variable, size * e->W);
         p->lane_index = e->lane_id;
         p->lane_scale = (int64_t)size;
-        p->affine = (Affine){ .first = { LLVMConstInt(e->i32, 0, 0) }, .stride = 1, .group = e->W };
+        p->affine = (Affine){ .first = { ir_int(e->i32, 0) }, .stride = 1, .group = e->W };
     } else {
         p->at.rule = LAYOUT_LANES;
         p->base = private_memory(e, variable, size * e->W);
@@ -148,12 +139,13 @@ Pointer variables_copy(Emit *e, LV from, uint64_t size, uint64_t align)
     uint64_t stride = align_up(size, MAX(align, 8));
     LV base = emit_frame(e, stride * e->W);
     for (uint32_t l = 0; l < e->W; l++) {
-        LV to = byte_gep(e, e->b, base, i64c(e, stride * l));
-        LLVMBuildMemCpy(e->b, to, 1, from, 1, i64c(e, size));
+        LV to = ir_at(e->b, base, ir_int(e->i64, stride * l));
+        LLVMBuildMemCpy(e->b, to, 1, from, 1, ir_int(e->i64, size));
     }
-    return (Pointer){ .base = base, .lane_index = e->lane_id, .lane_scale = (int64_t)stride,
-                      .affine = { .first = { LLVMConstInt(e->i32, 0, 0) }, .stride = 1,
-                                  .group = e->W } };
+    return (Pointer){ .base = base,
+                      .lane_index = e->lane_id,
+                      .lane_scale = (int64_t)stride,
+                      .affine = { .first = { ir_int(e->i32, 0) }, .stride = 1, .group = e->W } };
 }
 
 static LV within(Emit *e, LV address, LV base, LV bytes)
@@ -175,7 +167,7 @@ void variables_memory_of(Emit *e, LV address, LV *shared, LV *own)
     *own = LLVMConstNull(LLVMTypeOf(*shared));
     for (uint32_t k = 0; k < v->privates.len; k++) {
         LV start = LLVMBuildPtrToInt(e->b, v->privates.data[k].base, e->i64, "");
-        LV in = within(e, address, start, i64c(e, v->private_bytes.data[k]));
+        LV in = within(e, address, start, ir_int(e->i64, v->private_bytes.data[k]));
         *own = LLVMBuildOr(e->b, *own, in, "");
     }
 }
