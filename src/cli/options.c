@@ -59,7 +59,7 @@ static const Option options[] = {
     { "--threads", "T", "worker threads; default one a core", NUMBER, AT(threads), 0, RUNS },
     { "--interleave", "N", "workgroups that share a core by turns: 0 decide, 1 off, 16",
       NUMBER, AT(interleave), 0, RUNS },
-    { "--isa", "LEVEL", "generate for x86-64-v2, -v3, -v4, cooperlake, znver4 or host",
+    { "--isa", "LEVEL", "generate for x86-64-v2, -v3, -v4, cooperlake, znver4, ... or host",
       STRING, AT(isa), 0, KERNEL },
     { "--robust", NULL, "accesses outside a buffer read 0 and write nothing",
       FLAG, AT(robust), 0, KERNEL },

@@ -20,7 +20,7 @@
 enum { HALF, SINGLE, DOUBLE, BRAIN, N_FORMATS };
 
 struct Ops {
-    bool flush[N_FORMATS], towards_zero[N_FORMATS];
+    bool flush[N_FORMATS], preserve[N_FORMATS], towards_zero[N_FORMATS];
     bool no_contraction;        /* ContractionOff */
     uint32_t fast[N_FORMATS];   /* FPFastMathDefault */
     bool has_fast;              /* of any format: then of the others it is 0 */
@@ -38,6 +38,8 @@ static void read_mode(Emit *e, struct Ops *o, const SpvInst *i)
     uint32_t width = n > 2 ? spv_operand(i, 2) : 0;
     if (mode == SpvExecutionModeDenormFlushToZero && n > 2)
         o->flush[format_of(width)] = true;
+    else if (mode == SpvExecutionModeDenormPreserve && n > 2)
+        o->preserve[format_of(width)] = true;
     else if (mode == SpvExecutionModeRoundingModeRTZ && n > 2)
         o->towards_zero[format_of(width)] = true;
     else if (mode == SpvExecutionModeContractionOff)
@@ -68,6 +70,8 @@ static struct Ops *controls(Emit *e)
             read_mode(e, o, i);
     return o;
 }
+
+bool ops_keeps_denormals(Emit *e, uint32_t bits) { return controls(e)->preserve[format_of(bits)]; }
 
 static LT element_of(LV v) { return ir_element(LLVMTypeOf(v)); }
 static LLVMTypeKind kind_of(LV v) { return LLVMGetTypeKind(element_of(v)); }

@@ -11,6 +11,7 @@
 /* ---- ops.c ----------------------------------------------------------------------------------- */
 
 LV ops_flush(Emit *e, LV v);                        /* denormals, where the kernel asks for it */
+bool ops_keeps_denormals(Emit *e, uint32_t bits);   /* the kernel asks for that; IEEE formats */
 LV ops_fold(Emit *e, LV v);                         /* bf16 as float, anything else as it is */
 
 /* How a conversion to `to` rounds: as decorated, or as the kernel's float controls have it. */

@@ -30,6 +30,7 @@ typedef struct GemmShape {      /* compared as bytes: zero-initialise */
     /* integer: the sum of products is added to C with saturation; steps == 1 */
     bool saturate;
     bool c_other_sign;          /* saturating: one of C and the result is signed */
+    bool denormals;             /* float: the sums' are to be kept */
 } GemmShape;
 
 /* engines.c: the instruction sets (CPU_...) of a machine that code makes use of. */

@@ -13,6 +13,7 @@
 #include "llvm/arith.h"
 #include "llvm/ir.h"
 
+typedef struct GemmEngine GemmEngine;
 typedef struct GemmGen GemmGen;
 typedef struct GemmPlan GemmPlan;
 
@@ -28,20 +29,22 @@ enum { GEMM_COMPUTE = COMP_COUNT, GEMM_AS_IT_LIES };
 
 /* A way to form products. The first row of the table that takes a shape's types, on a machine that
  * has what it needs, makes its kernel. */
-typedef struct GemmEngine {
+struct GemmEngine {
     const char *name;
     uint32_t needs;             /* instruction sets: CPU_... */
     uint32_t a, b, c;           /* component types that it takes: bits 1 << Comp; 0: any */
-    bool (*fits)(const GemmShape *s);       /* what else it wants of a shape; NULL: nothing */
+    /* what else it wants of a shape; NULL: nothing */
+    bool (*fits)(const GemmEngine *e, const GemmShape *s);
     uint8_t group;              /* k a unit: so many elements, side by side, make a lane */
     uint8_t compute;            /* Comp of the sums; GEMM_COMPUTE: chosen by the types */
     /* Comp that A and B are converted to while they are packed, GEMM_COMPUTE, GEMM_AS_IT_LIES */
     uint8_t operand;
     bool mixed_signs;           /* multiplies unsigned by signed only: like signs are biased */
+    bool flushes;               /* takes denormals of sums, and makes them, zeros */
     /* acc + a * b, of vectors of lanes. NULL: C lives in tile registers (tiles.c) */
     LLVMValueRef (*product)(GemmGen *g, LLVMValueRef acc, LLVMValueRef a, LLVMValueRef b);
     const char *(*tile_product)(const GemmPlan *p);     /* its instruction's intrinsic */
-} GemmEngine;
+};
 
 const GemmEngine *gemm_engine(const GemmShape *s, const CpuTarget *t);
 

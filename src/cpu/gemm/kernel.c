@@ -246,7 +246,7 @@ LLVMValueRef gemm_steps_contiguous(GemmGen *g)
 {
     const GemmPlan *p = g->p;
     const GemmShape *s = &p->s;
-    bool in_place_a = !p->pack_a || !p->engine->product;
+    bool in_place_a = !p->pack_a || (!p->engine->product && p->operand_a == (Comp)s->a);
     if (s->steps == 1 || (!in_place_a && p->pack_b))
         return LLVMConstInt(g->i1, 1, false);
     LLVMValueRef all = LLVMConstInt(g->i1, 1, false);

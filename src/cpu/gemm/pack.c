@@ -179,10 +179,11 @@ static void store_sums(GemmGen *g, uint32_t first, uint32_t n, LLVMValueRef *sum
     }
 }
 
-/* A column-major B is transposed where it comes in whole blocks. */
+/* A column-major B is transposed where it comes in whole blocks, of four columns and more. */
 static bool in_blocks(const GemmPlan *p)
 {
-    return p->s.b_col && p->max_pieces == 1 && p->s.N % p->lanes == 0 && p->units % 4 == 0;
+    return p->s.b_col && p->max_pieces == 1 && p->lanes % 4 == 0 && p->s.N % p->lanes == 0
+        && p->units % 4 == 0;
 }
 
 static void make_rows(GemmGen *g, const GemmPiece *own, const TileView *tiles, LLVMValueRef unit,

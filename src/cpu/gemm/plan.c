@@ -120,14 +120,16 @@ static void plan_block(GemmPlan *p)
     p->block_vectors = nv;
 }
 
-/* AMX's A is copied only where steps that lie apart do not each have whole 64 bytes of k. */
+/* What AMX need not convert is copied only where steps that lie apart do not each have whole 64
+ * bytes of k. */
 static bool packs_a(const GemmPlan *p)
 {
     const GemmShape *s = &p->s;
+    if (!same_layout((Comp)s->a, p->operand_a))
+        return true;
     if (!p->engine->product)
         return s->K * comp_bytes((Comp)s->a) % 64 != 0;
-    return p->flip_a || (s->a_col && p->engine->group > 1)
-        || !same_layout((Comp)s->a, p->operand_a);
+    return p->flip_a || (s->a_col && p->engine->group > 1);
 }
 
 static bool packs_b(const GemmPlan *p)

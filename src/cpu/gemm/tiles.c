@@ -44,6 +44,13 @@ static void tile_configure(GemmGen *g)
     ir_intrinsic(g->b, "llvm.x86.ldtilecfg", NULL, 0, &global, 1);
 }
 
+/* i1: A is read where it lies. */
+static LLVMValueRef reads_in_place(GemmGen *g)
+{
+    bool converts = g->p->operand_a != (Comp)g->p->s.a;
+    return converts ? LLVMConstInt(g->i1, 0, false) : g->contiguous;
+}
+
 /* Sixteen rows of the grid, counted through: the address of their A at byte `k`, and its stride. */
 static TileView tile_a(GemmGen *g, LLVMValueRef q, LLVMValueRef k)
 {
@@ -61,9 +68,9 @@ static TileView tile_a(GemmGen *g, LLVMValueRef q, LLVMValueRef k)
     } else {
         v = gemm_a_tile(g, tile, zero);
         LLVMValueRef packed = at(g, gemm_packed_a(g), mul(g, q, k64(g, 16 * all)));
-        v.ptr =
-            LLVMBuildSelect(g->b, g->contiguous, at(g, v.ptr, mul(g, row, v.stride)), packed, "");
-        v.stride = LLVMBuildSelect(g->b, g->contiguous, v.stride, k64(g, all), "");
+        LLVMValueRef lies = at(g, v.ptr, mul(g, row, v.stride)), in_place = reads_in_place(g);
+        v.ptr = LLVMBuildSelect(g->b, in_place, lies, packed, "");
+        v.stride = LLVMBuildSelect(g->b, in_place, v.stride, k64(g, all), "");
     }
     v.ptr = at(g, v.ptr, k);
     return v;
@@ -133,11 +140,11 @@ void gemm_tiles(GemmGen *g)
     const GemmPlan *p = g->p;
     uint32_t rows = (uint32_t)p->s.rows * p->s.M / 16;
     LLVMValueRef none = NULL;
-    /* K of a tile is no whole 64 bytes: steps that lie apart are copied */
+    /* K of a tile is no whole 64 bytes, and steps lie apart; or A is converted */
     if (p->pack_a) {
         LLVMBasicBlockRef copy = LLVMAppendBasicBlockInContext(g->cx, g->fn, "pack_a");
         LLVMBasicBlockRef go = LLVMAppendBasicBlockInContext(g->cx, g->fn, "tiles");
-        LLVMBuildCondBr(g->b, g->contiguous, go, copy);
+        LLVMBuildCondBr(g->b, reads_in_place(g), go, copy);
         LLVMPositionBuilderAtEnd(g->b, copy);
         gemm_pack_a(g);
         LLVMBuildBr(g->b, go);

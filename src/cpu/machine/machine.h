@@ -11,17 +11,18 @@
 
 /* Instruction sets that code is generated for: bits of CpuTarget.sets, rows of a table. */
 enum {
-    CPU_F16C = 1 << 0,
-    CPU_AVX2 = 1 << 1,
-    CPU_AVX512 = 1 << 2,            /* F, BW, DQ and VL */
-    CPU_AVX512_VNNI = 1 << 3,
-    CPU_AVX512_BF16 = 1 << 4,
-    CPU_AVX512_FP16 = 1 << 5,
-    CPU_AVX_VNNI = 1 << 6,
-    CPU_AMX_INT8 = 1 << 7,
-    CPU_AMX_BF16 = 1 << 8,
-    CPU_NEON = 1 << 9,
-    CPU_N_SETS = 10
+    CPU_SSE2 = 1 << 0,              /* of every x86-64 */
+    CPU_F16C = 1 << 1,
+    CPU_AVX2 = 1 << 2,
+    CPU_AVX512 = 1 << 3,            /* F, BW, DQ and VL */
+    CPU_AVX512_VNNI = 1 << 4,
+    CPU_AVX512_BF16 = 1 << 5,
+    CPU_AVX512_FP16 = 1 << 6,
+    CPU_AVX_VNNI = 1 << 7,
+    CPU_AMX_INT8 = 1 << 8,
+    CPU_AMX_BF16 = 1 << 9,
+    CPU_NEON = 1 << 10,
+    CPU_N_SETS = 11
 };
 
 typedef struct CpuTuning CpuTuning;
@@ -50,12 +51,13 @@ const char *cpu_set_name(uint32_t bit); /* "avx512-vnni" */
  * tuning.c has the measurement behind each. */
 struct CpuTuning {
     const char *name;
-    const char *arch;               /* that the target's triple begins with; "": any */
+    const char *arch, *cpu;         /* that the target's triple and CPU begin with; "": any */
     uint32_t needs;                 /* CPU_... */
     uint32_t vector_bits;
     uint32_t line_bytes;            /* of the caches */
 
     /* multiply-add kernels */
+    uint32_t slow;                  /* CPU_...: engines that another one beats */
     uint32_t accumulators;          /* vectors of C in registers */
     uint32_t block_vectors;         /* of them side by side */
     uint32_t units_at_once;         /* of k, an iteration */
@@ -75,7 +77,7 @@ struct CpuTuning {
     uint32_t prefetch_l2s;          /* data of so many L2 caches is worth prefetching */
     uint32_t panel_groups;          /* workgroups that a panel of blocks is wide */
 };
-const CpuTuning *cpu_tuning(const char *triple, uint32_t sets);
+const CpuTuning *cpu_tuning(const CpuTarget *t);    /* by triple, cpu and sets */
 const CpuTuning *cpu_host_tuning(void);             /* of this machine */
 /* Of one core of this machine; the row's where it does not say. */
 uint32_t cpu_host_l2_bytes(const CpuTuning *t);

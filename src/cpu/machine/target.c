@@ -30,6 +30,10 @@ typedef struct Level {
 #define ZEN_4 COOPER_LAKE ",+avx512ifma,+avx512vbmi,+avx512vbmi2,+avx512bitalg,+avx512vpopcntdq" \
     ",+gfni,+sse4a"
 
+#define ALDER_LAKE X86_V3 ",+avxvnni,+gfni,+vaes,+vpclmulqdq"
+#define SAPPHIRE_RAPIDS COOPER_LAKE ",+avx512ifma,+avx512vbmi,+avx512vbmi2,+avx512bitalg" \
+    ",+avx512vpopcntdq,+gfni,+vaes,+vpclmulqdq,+avx512fp16,+avxvnni,+amx-tile,+amx-int8,+amx-bf16"
+
 static const Level levels[] = {
     {"x86-64", "x86_64", "x86-64", ""},
     {"x86-64-v2", "x86_64", "x86-64-v2", X86_V2},
@@ -37,6 +41,8 @@ static const Level levels[] = {
     {"x86-64-v4", "x86_64", "x86-64-v4", X86_V4},
     {"cooperlake", "x86_64", "cooperlake", COOPER_LAKE},
     {"znver4", "x86_64", "znver4", ZEN_4},
+    {"alderlake", "x86_64", "alderlake", ALDER_LAKE},
+    {"sapphirerapids", "x86_64", "sapphirerapids", SAPPHIRE_RAPIDS},
     {"armv8", "aarch64", "generic", "+neon"},
     {"armv8.2", "aarch64", "generic", "+v8.2a,+neon,+fullfp16,+dotprod"},
 };
@@ -90,6 +96,7 @@ typedef struct InstructionSet {
 #define AVX512 "+avx512f,+avx512bw,+avx512dq,+avx512vl"
 
 static const InstructionSet sets[] = {      /* by the bits' order */
+    { "sse2", "x86_64", "" },
     { "f16c", "x86_64", "+f16c" },
     { "avx2", "x86_64", "+avx2" },
     { "avx512", "x86_64", AVX512 },
@@ -207,7 +214,7 @@ bool cpu_target_any(CpuTarget *t, const char *level, DiagSink *sink)
     }
     LLVMGetVersion(&t->llvm[0], &t->llvm[1], &t->llvm[2]);
     t->sets = find_sets(t);
-    t->tuning = cpu_tuning(t->triple, t->sets);
+    t->tuning = cpu_tuning(t);
     t->vector_bits = t->tuning->vector_bits;
     t->l2_bytes = cpu_host_l2_bytes(t->tuning);
     return true;
@@ -216,9 +223,9 @@ bool cpu_target_any(CpuTarget *t, const char *level, DiagSink *sink)
 const CpuTuning *cpu_host_tuning(void)
 {
     CpuTarget t;
-    const CpuTuning *tuning = cpu_tuning("", 0);
     if (detect(&t))
-        tuning = cpu_tuning(t.triple, find_sets(&t));
+        t.sets = find_sets(&t);
+    const CpuTuning *tuning = cpu_tuning(&t);
     cpu_target_free(&t);
     return tuning;
 }

@@ -14,6 +14,7 @@
  * something by that are summed up in a wider type, which is rounded once.
  */
 #include "cpu/matrix/matrix.h"
+#include "emit/ops.h"
 
 enum { MAX_STEPS = 64, MAX_GRID = 64 };
 
@@ -69,6 +70,7 @@ static GemmShape shape_of(Emit *e, const SpvInst *i, const SpvType *c)
     s.saturate = flags & SpvCooperativeMatrixOperandsSaturatingAccumulationKHRMask;
     s.c_other_sign = s.saturate && comp_is_signed((Comp)s.c) !=
                      !!(flags & SpvCooperativeMatrixOperandsMatrixCSignedComponentsKHRMask);
+    s.denormals = s.c == COMP_F32 && ops_keeps_denormals(e, 32);
     s.a_col = mat_value(e, a)->tile.col;
     s.b_col = mat_value(e, b)->tile.col;
     s.a_near = near_tile(e, a);

@@ -161,6 +161,9 @@ static bool run(const GemmShape *s, const char *level, bool apart)
     uint64_t scratch_bytes;
     if (!cpu_target(&t, level, &sink))
         return false;
+    CpuTuning all_engines = *t.tuning;      /* the slow ones are to be right, too */
+    all_engines.slow = 0;
+    t.tuning = &all_engines;
     CpuSubgroupFn *code = build(&a, s, &t, &owner, &scratch_bytes, &sink);
     if (!code)
         return false;
@@ -225,10 +228,12 @@ static const struct { uint8_t a, b, c; bool sat;
     { COMP_F16, COMP_F16, COMP_F16, 0 },    { COMP_BF16, COMP_BF16, COMP_F32, 0 },
     { COMP_BF16, COMP_BF16, COMP_BF16, 0 }, { COMP_F64, COMP_F64, COMP_F64, 0 },
     { COMP_E4M3, COMP_E4M3, COMP_F32, 0 },  { COMP_E5M2, COMP_E5M2, COMP_F16, 0 },
+    { COMP_E4M3, COMP_E5M2, COMP_F32, 0 },  { COMP_BF16, COMP_E4M3, COMP_BF16, 0 },
     { COMP_S8, COMP_S8, COMP_S32, 0 },      { COMP_U8, COMP_S8, COMP_S32, 0 },
     { COMP_S8, COMP_U8, COMP_S32, 0 },      { COMP_U8, COMP_U8, COMP_U32, 0 },
     { COMP_S8, COMP_S8, COMP_S32, 1 },      { COMP_U8, COMP_U8, COMP_U32, 1 },
-    { COMP_S16, COMP_S16, COMP_S32, 0 },    { COMP_U16, COMP_U16, COMP_U32, 0 },
+    { COMP_S16, COMP_S16, COMP_S32, 0 },    { COMP_S8, COMP_S16, COMP_S32, 0 },
+    { COMP_U8, COMP_S16, COMP_U32, 0 },     { COMP_U16, COMP_U16, COMP_U32, 0 },
     { COMP_S32, COMP_S32, COMP_S32, 0 },    { COMP_S64, COMP_S64, COMP_S64, 0 },
     { COMP_S8, COMP_S8, COMP_S8, 0 },       { COMP_S8, COMP_S8, COMP_S16, 0 },
 };
@@ -265,7 +270,7 @@ TEST(sizes)
         { 16, 8, 32, 1, 3, 1 },  { 13, 17, 4, 1, 2, 3 },  { 4, 2, 12, 3, 5, 1 },
         { 16, 16, 16, 4, 4, 4 }, { 33, 40, 20, 1, 1, 1 }, { 16, 24, 16, 1, 2, 1 },
     };
-    static const uint8_t some[] = {0, 1, 8, 11, 14, 2};
+    static const uint8_t some[] = {0, 1, 10, 13, 16, 2, 3, 6};
     for (uint32_t i = 0; i < COUNT_OF(sizes); i++)
         for (uint32_t ty = 0; ty < COUNT_OF(some); ty++) {
             uint32_t order = (i * 3 + ty) % 8;
@@ -277,13 +282,31 @@ TEST(sizes)
         }
 }
 
+/* What this machine can run of it. */
+static bool runs(const char *level)
+{
+    DiagSink sink = {.report = report};
+    CpuTarget t;
+    if (!cpu_target_any(&t, level, &sink))
+        return false;
+    bool able = !t.lacks[0];
+    cpu_target_free(&t);
+    return able;
+}
+
 TEST(levels)
 {
-    static const char *const levels[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
+    static const char *const levels[] = {
+        "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "cooperlake", "znver4", "alderlake",
+        "sapphirerapids",
+    };
     for (uint32_t l = 0; l < COUNT_OF(levels); l++)
-        for (uint32_t ty = 0; ty < COUNT_OF(types); ty += 4) {
-            GemmShape s = shape(ty, 16, 16, 16, 2, 2, 2, l + ty);
-            CHECK(run(&s, levels[l], false));
+        for (uint32_t ty = l % HEDDLE_TEST_STEP; runs(levels[l]) && ty < COUNT_OF(types);
+             ty += HEDDLE_TEST_STEP) {
+            bool odd = (l + ty) & 8;
+            GemmShape s = odd ? shape(ty, 8, 24, 12, 1, 2, 3, l + ty)
+                              : shape(ty, 16, 16, 16, 2, 2, 4, l + ty);
+            CHECK(run(&s, levels[l], odd));
         }
 }
 
@@ -293,7 +316,17 @@ static const struct {
     const char *engine;
 } machines[] = {
     { "x86-64", COMP_F32, COMP_F32, COMP_F32, "muladd" },
-    { "x86-64-v4", COMP_S8, COMP_S8, COMP_S32, "muladd" },
+    { "x86-64", COMP_S8, COMP_U8, COMP_S32, "pmaddwd" },
+    { "x86-64-v3", COMP_S16, COMP_S16, COMP_S32, "pmaddwd" },
+    { "x86-64-v4", COMP_S8, COMP_S8, COMP_S32, "pmaddwd" },
+    { "x86-64-v4", COMP_BF16, COMP_BF16, COMP_F32, "muladd" },
+    { "alderlake", COMP_S8, COMP_S8, COMP_S32, "vpdpbusd (vex)" },
+    { "alderlake", COMP_S8, COMP_S16, COMP_S32, "vpdpwssd (vex)" },
+    { "cooperlake", COMP_BF16, COMP_BF16, COMP_F32, "muladd" },
+    { "sapphirerapids", COMP_BF16, COMP_BF16, COMP_BF16, "muladd" },
+    { "znver4", COMP_BF16, COMP_BF16, COMP_F32, "vdpbf16ps" },
+    { "znver4", COMP_E4M3, COMP_E5M2, COMP_BF16, "vdpbf16ps" },
+    { "cooperlake", COMP_F16, COMP_F16, COMP_F32, "muladd" },
     { "cooperlake", COMP_S8, COMP_S8, COMP_S32, "vpdpbusd" },
     { "cooperlake", COMP_S8, COMP_S8, COMP_S16, "muladd" },
     { "znver4", COMP_S16, COMP_S16, COMP_S32, "vpdpwssd" },
@@ -316,24 +349,42 @@ TEST(engines_of_machines)
     }
 }
 
+/* Kernels that preserve denormals get no engine that makes zeros of them. */
+TEST(denormals_are_kept)
+{
+    DiagSink sink = {.report = report};
+    CpuTarget t;
+    if (!cpu_target_any(&t, "sapphirerapids", &sink))
+        return;
+    GemmShape s = shape(3, 16, 16, 32, 1, 1, 1, 0);
+    CHECK(gemm_engine(&s, &t)->flushes);
+    s.denormals = true;
+    CHECK_STR(gemm_engine(&s, &t)->name, "muladd");
+    cpu_target_free(&t);
+}
+
 /* Only what the machine has is said to be used, under its own name. */
 TEST(sets_used)
 {
-    CpuTarget t = { .tuning = cpu_tuning("x86_64-pc-linux-gnu", CPU_AVX2) };
-    t.sets = CPU_AVX2 | CPU_AVX_VNNI;
+    CpuTarget t = { .triple = "x86_64-pc-linux-gnu", .sets = CPU_AVX2 | CPU_AVX_VNNI };
+    t.tuning = cpu_tuning(&t);
     CHECK(!(cpu_sets_used(&t) & ~t.sets));
-    CHECK(!(cpu_sets_used(&t) & CPU_AVX512_VNNI));
+    CHECK(!(cpu_sets_used(&t) & CPU_AVX512_VNNI) && cpu_sets_used(&t) & CPU_AVX_VNNI);
     t.sets |= CPU_AVX512 | CPU_AVX512_VNNI;
-    CHECK(cpu_sets_used(&t) & CPU_AVX512_VNNI);
+    CHECK(cpu_sets_used(&t) & CPU_AVX512_VNNI && !(cpu_sets_used(&t) & CPU_AVX_VNNI));
     CHECK_STR(cpu_set_name(CPU_AVX512_VNNI), "avx512-vnni");
     CHECK_STR(cpu_set_name(CPU_AVX_VNNI), "avx-vnni");
 }
 
 TEST(tuning_of_machines)
 {
-    CHECK(cpu_tuning("x86_64-pc-linux-gnu", CPU_AVX512 | CPU_AVX2)->vector_bits == 512);
-    CHECK(cpu_tuning("x86_64-pc-linux-gnu", CPU_AVX2)->vector_bits == 256);
-    CHECK(cpu_tuning("x86_64-pc-linux-gnu", 0)->vector_bits == 128);
-    CHECK(cpu_tuning("riscv64-unknown-linux-gnu", 0)->vector_bits == 128);
+    CpuTarget t = { .triple = "x86_64-pc-linux-gnu", .sets = CPU_AVX512 | CPU_AVX2 };
+    CHECK(cpu_tuning(&t)->vector_bits == 512);
+    t.sets = CPU_AVX2;
+    CHECK(cpu_tuning(&t)->vector_bits == 256);
+    t.sets = 0;
+    CHECK(cpu_tuning(&t)->vector_bits == 128);
+    memcpy(t.triple, "riscv64-unknown-linux-gnu", sizeof "riscv64-unknown-linux-gnu");
+    CHECK(cpu_tuning(&t)->vector_bits == 128);
     CHECK(cpu_host_l2_bytes(cpu_host_tuning()) >= 64 << 10);
 }
