@@ -126,6 +126,10 @@ static inline LLVMValueRef at(GemmGen *g, LLVMValueRef base, LLVMValueRef bytes)
 {
     return ir_at_inbounds(g->b, base, bytes);
 }
+/* The same value, of which LLVM does not know what it is made of; in a register as the constraint
+ * of inline assembly says. */
+LLVMValueRef gemm_opaque(GemmGen *g, LLVMValueRef v, const char *constraint);
+
 /* Loops run at least once: every count here is a positive constant, or a choice of two. */
 typedef struct GemmLoop {
     LLVMBasicBlockRef body;

@@ -73,16 +73,6 @@ typedef struct Operands {
     LLVMValueRef a[MOST_REGISTERS], a_unit, b[MOST_VECTORS], b_unit;
 } Operands;
 
-/* The same address, of which LLVM does not know that it is another's plus a stride: it would
- * compute the rows' addresses from one another in every iteration. */
-static LLVMValueRef opaque(GemmGen *g, LLVMValueRef p)
-{
-    LLVMTypeRef type = LLVMFunctionType(g->ptr, &g->ptr, 1, false);
-    LLVMValueRef nothing = LLVMGetInlineAsm(type, "", 0, "=r,0", 4, false, false,
-                                            LLVMInlineAsmDialectATT, false);
-    return LLVMBuildCall2(g->b, type, nothing, &p, 1, "");
-}
-
 static void operand_a(GemmGen *g, const RegisterBlock *k, LLVMValueRef step, Operands *o)
 {
     const GemmPlan *p = g->p;
@@ -103,7 +93,8 @@ static void operand_a(GemmGen *g, const RegisterBlock *k, LLVMValueRef step, Ope
     base = at(g, base, mul(g, row, a_row));
     for (uint32_t r = 0; r < k->rows; r++) {
         LLVMValueRef first = at(g, base, mul(g, k64(g, r), a_row));
-        o->a[r] = LLVMIsConstant(a_row) ? first : opaque(g, first);
+        /* LLVM would compute the rows' addresses from one another in every iteration. */
+        o->a[r] = LLVMIsConstant(a_row) ? first : gemm_opaque(g, first, "=r,0");
     }
 }
 

@@ -56,6 +56,22 @@ static LLVMValueRef load_units(GemmGen *g, LLVMValueRef p, Source s, uint32_t n)
     return convert_units(g, ir_load(g->b, type, p, comp_bytes(s.lies)), s, n);
 }
 
+/* Four rows of sixteen bytes become sixteen of four: by double words across the lanes of 128 bits,
+ * then by bytes in them. LLVM is kept from making one tree of unpacks of it, whose eleven
+ * instructions are all one port's: s8 on AMX 785 to 950 Gop/s at n = 256, 919 to 1178 at 512. */
+static LLVMValueRef transpose_bytes(GemmGen *g, LLVMValueRef rows)
+{
+    int words[16], bytes[64];
+    for (int i = 0; i < 16; i++)
+        words[i] = i % 4 * 4 + i / 4;
+    for (int i = 0; i < 64; i++)
+        bytes[i] = i / 16 * 16 + i % 4 * 4 + i / 4 % 4;
+    LLVMValueRef v = LLVMBuildBitCast(g->b, rows, LLVMVectorType(g->i32, 16), "");
+    v = ir_shuffle(g->b, gemm_opaque(g, v, "=v,0"), NULL, words, 16);
+    v = LLVMBuildBitCast(g->b, gemm_opaque(g, v, "=v,0"), LLVMTypeOf(rows), "");
+    return ir_shuffle(g->b, v, NULL, bytes, 64);
+}
+
 /* `n` units whose elements lie one below the other, in `group` rows: the rows are interleaved. */
 static LLVMValueRef join_units(GemmGen *g, LLVMValueRef p, LLVMValueRef stride, Source s,
                                uint32_t n)
@@ -75,6 +91,8 @@ static LLVMValueRef join_units(GemmGen *g, LLVMValueRef p, LLVMValueRef stride, 
     LLVMValueRef all = ir_shuffle(g->b, r[0], r[1], join, 2 * n);
     if (group == 4)
         all = ir_shuffle(g->b, all, ir_shuffle(g->b, r[2], r[3], join, 2 * n), join, 4 * n);
+    if (bytes == 1 && group * n == 64 && g->gemm->target->sets & CPU_AVX512)
+        return convert_units(g, transpose_bytes(g, all), s, n);
     return convert_units(g, ir_shuffle(g->b, all, NULL, lanes, group * n), s, n);
 }
 
