@@ -13,12 +13,12 @@ enum { EXIT_DONE = 0, EXIT_WRONG = 1, EXIT_USAGE = 2 };
 
 /* ---- options.c ------------------------------------------------------------------------------- */
 
-typedef struct StringList {
+typedef struct CliStrings {
     const char **data;
     uint32_t len;
-} StringList;
+} CliStrings;
 
-typedef enum Command {
+typedef enum CliCommand {
     CMD_INFO,
     CMD_COMPILE,
     CMD_CHECK,
@@ -27,13 +27,13 @@ typedef enum Command {
     CMD_LAYOUT,
     CMD_VULKAN,
     N_COMMANDS
-} Command;
+} CliCommand;
 
 /* Every option of every command; those a command does not take stay as they are. */
-typedef struct Options {
-    Command command;
-    StringList inputs;              /* the arguments that are no options */
-    StringList binds, outs, specs, compares, pushes, includes, defines;
+typedef struct CliOptions {
+    CliCommand command;
+    CliStrings inputs;              /* the arguments that are no options */
+    CliStrings binds, outs, specs, compares, pushes, includes, defines;
     const char *output, *emit, *device, *entry, *glslang, *target_env, *language, *isa, *svg,
         *check, *rotate_as, *sweep, *target, *arrays, *profile;
     uint32_t groups[3], global[3], local[3], offset[3];
@@ -41,12 +41,12 @@ typedef struct Options {
     uint32_t subgroup_size, threads, interleave, seed, budget;
     double tolerance, seconds;
     bool stats, robust, no_optimisation, help, rotate_loads, pipeline;
-} Options;
+} CliOptions;
 
 /* Reads argv[0..n-1] for out->command. False after saying what is wrong on standard error. */
-bool options_parse(int n, char **argv, Options *out);
-void options_free(Options *o);
-void options_help(Command command);     /* the command's options, on standard output */
+bool options_parse(int n, char **argv, CliOptions *out);
+void options_free(CliOptions *o);
+void options_help(CliCommand command);     /* the command's options, on standard output */
 /* The one of `names` that `word` is likely a misspelling of, or NULL. */
 const char *nearest(const char *word, const char *const *names, size_t n);
 /* "X", "X,Y" or "X,Y,Z"; what is not given is 1. */
@@ -61,26 +61,26 @@ void print_diagnostic(void *user, const HeddleDiagnostic *d);
 void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Columns as wide as their contents; those of numbers are flush right. */
-typedef struct Table {
+typedef struct CliTable {
     uint32_t columns, rows, cap;
     const char *align;              /* a letter a column: l or r */
     char **cells;                   /* row by row, the heading first */
     bool aside;                     /* on standard error */
-} Table;
-void table_row(Table *t, ...);      /* one string a column */
-void table_print(Table *t);         /* and frees it */
+} CliTable;
+void table_row(CliTable *t, ...);      /* one string a column */
+void table_print(CliTable *t);         /* and frees it */
 /* Text made for a cell; in a ring of 16, so good for one row. */
-typedef struct CellText { char text[16][96]; uint32_t next; } CellText;
-const char *cell(CellText *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-const char *cell_seconds(CellText *c, double seconds);  /* "1.23 ms" */
+typedef struct CliCells { char text[16][96]; uint32_t next; } CliCells;
+const char *cell(CliCells *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+const char *cell_seconds(CliCells *c, double seconds);  /* "1.23 ms" */
 
 /* ---- the commands ---------------------------------------------------------------------------- */
 
-int command_info(const Options *o);
-int command_compile(const Options *o);
-int command_check(const Options *o);
-int command_run(const Options *o);      /* run and bench */
-int command_layout(const Options *o);
+int command_info(const CliOptions *o);
+int command_compile(const CliOptions *o);
+int command_check(const CliOptions *o);
+int command_run(const CliOptions *o);      /* run and bench */
+int command_layout(const CliOptions *o);
 /* `heddle vulkan` with the arguments behind it; returns only when it fails. */
 int command_vulkan(int n, char **argv);
 void vulkan_help(void);
@@ -91,46 +91,46 @@ void vulkan_help(void);
 HeddleLog *open_log(void);
 /* Exit status of a failed call. */
 int exit_status(HeddleResult r);
-HeddleResult open_module(const Options *o, HeddleModule **out, HeddleLog *log);
+HeddleResult open_module(const CliOptions *o, HeddleModule **out, HeddleLog *log);
 /* The options that say what an MLIR module becomes. False after complaining. */
-bool mlir_options(const Options *o, HeddleModuleOptions *out);
+bool mlir_options(const CliOptions *o, HeddleModuleOptions *out);
 /* A file of OpenCL C in another form; for free(). */
-HeddleResult open_opencl(const Options *o, HeddleOpenclForm form, char **text, HeddleLog *log);
-HeddleResult open_device(const Options *o, HeddleDevice **out, HeddleLog *log);
+HeddleResult open_opencl(const CliOptions *o, HeddleOpenclForm form, char **text, HeddleLog *log);
+HeddleResult open_device(const CliOptions *o, HeddleDevice **out, HeddleLog *log);
 /* The entry point that o->entry names (or the only one); NULL when there is none. */
-const HeddleKernelInfo *find_entry(const Options *o, const HeddleModule *m);
+const HeddleKernelInfo *find_entry(const CliOptions *o, const HeddleModule *m);
 /* Parses --spec by the constants' types into *specs, for free(). False after complaining. */
-bool parse_specs(const Options *o, const HeddleKernelInfo *info, HeddleSpecValue **specs);
+bool parse_specs(const CliOptions *o, const HeddleKernelInfo *info, HeddleSpecValue **specs);
 /* What a kernel is for, besides what the options say. */
-typedef struct KernelPurpose {
+typedef struct CliPurpose {
     HeddleEmit emit;
     bool stats;
-} KernelPurpose;
-HeddleResult open_kernel(const Options *o, HeddleDevice *d, const HeddleModule *m,
-                         KernelPurpose purpose, HeddleKernel **out, HeddleLog *log);
+} CliPurpose;
+HeddleResult open_kernel(const CliOptions *o, HeddleDevice *d, const HeddleModule *m,
+                         CliPurpose purpose, HeddleKernel **out, HeddleLog *log);
 
 /* ---- profile.c ------------------------------------------------------------------------------- */
 
 /* The module for the target that --for names: a file, or one of those that heddle brings along. In
  * the place of *m, which is freed in any case. */
-HeddleResult lower_for(const Options *o, HeddleModule **m, HeddleLog *log);
-void print_lowerings(const Options *o, const HeddleModule *m);
+HeddleResult lower_for(const CliOptions *o, HeddleModule **m, HeddleLog *log);
+void print_lowerings(const CliOptions *o, const HeddleModule *m);
 
 /* ---- svg.c ----------------------------------------------------------------------------------- */
 
-typedef struct Layout {
+typedef struct CliLayout {
     uint32_t rows, columns, subgroup_size;
     HeddleType type;
     HeddleUse use;
     HeddleType array;           /* of Qualcomm's conversions; NO_TYPE: who owns elements */
-} Layout;
+} CliLayout;
 /* layout.c: */
-uint32_t layout_length(const Layout *l);    /* elements that a lane holds, or of its array */
+uint32_t layout_length(const CliLayout *l);    /* elements that a lane holds, or of its array */
 /* Whose element (row, column) is, and which of that lane's. */
-void layout_owner(const Layout *l, uint32_t row, uint32_t column, uint32_t *lane,
+void layout_owner(const CliLayout *l, uint32_t row, uint32_t column, uint32_t *lane,
                   uint32_t *element);
 const char *use_name(HeddleUse use);    /* "A", "B", "C" */
-bool layout_svg(const Layout *l, const char *path);
+bool layout_svg(const CliLayout *l, const char *path);
 /* An empty picture, "-" on standard output. NULL after complaining. */
 FILE *svg_open(const char *path, double width, double height);
 void svg_text(FILE *f, double x, double y, double size, const char *attributes, const char *s);
@@ -140,16 +140,16 @@ bool svg_close(FILE *f, const char *path);  /* false after complaining */
 
 enum { SWEEP_UNHINTED, SWEEP_ROWS = 10 /* and row n asks for n - 1 wait queues */ };
 
-typedef struct Sweep {
+typedef struct CliSweep {
     const char *kernel, *device;
     uint32_t runs;
     double flops;               /* of a run; 0: not known */
     double median[SWEEP_ROWS];  /* seconds */
-} Sweep;
+} CliSweep;
 /* The module as row `row` has it. SOURCE after complaining: no loop asks for wait queues. */
 HeddleResult sweep_module(const HeddleModule *m, const char *name, uint32_t row,
                           HeddleModule **out, HeddleLog *log);
-void sweep_print(const Sweep *s);
-bool sweep_svg(const Sweep *s, const char *path);
+void sweep_print(const CliSweep *s);
+bool sweep_svg(const CliSweep *s, const char *path);
 
 #endif

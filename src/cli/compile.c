@@ -32,7 +32,7 @@ static const struct {
 enum { N_FORMS = sizeof forms / sizeof *forms };
 
 /* The form asked for; else by the output's name; else assembly. Negative after complaining. */
-static int choose_form(const Options *o)
+static int choose_form(const CliOptions *o)
 {
     const char *name = o->emit;
     const char *dot = o->output ? strrchr(o->output, '.') : NULL;
@@ -49,7 +49,7 @@ static int choose_form(const Options *o)
     return -1;
 }
 
-static int write_out(const Options *o, const void *data, size_t size, bool binary)
+static int write_out(const CliOptions *o, const void *data, size_t size, bool binary)
 {
     bool standard = !o->output || !strcmp(o->output, "-");
     if (standard && binary && isatty(STDOUT_FILENO)) {
@@ -69,14 +69,14 @@ static int write_out(const Options *o, const void *data, size_t size, bool binar
     return EXIT_WRONG;
 }
 
-static int write_module(const Options *o, const HeddleModule *m)
+static int write_module(const CliOptions *o, const HeddleModule *m)
 {
     size_t size;
     const uint32_t *words = heddle_module_spirv(m, &size);
     return write_out(o, words, size, true);
 }
 
-static int write_disassembly(const Options *o, const HeddleModule *m)
+static int write_disassembly(const CliOptions *o, const HeddleModule *m)
 {
     char *text = heddle_module_disassemble(m, true);
     if (!text)
@@ -87,7 +87,7 @@ static int write_disassembly(const Options *o, const HeddleModule *m)
 }
 
 /* The module as the passes leave it is binary: read it back to show it. */
-static int write_passes(const Options *o, const void *spirv, size_t size, HeddleLog *log)
+static int write_passes(const CliOptions *o, const void *spirv, size_t size, HeddleLog *log)
 {
     HeddleModule *m;
     HeddleModuleOptions options = { .language = HEDDLE_LANGUAGE_SPIRV, .unchecked = true };
@@ -97,13 +97,13 @@ static int write_passes(const Options *o, const void *spirv, size_t size, Heddle
     return status;
 }
 
-static int write_compiled(const Options *o, const HeddleModule *m, int form, HeddleLog *log)
+static int write_compiled(const CliOptions *o, const HeddleModule *m, int form, HeddleLog *log)
 {
     HeddleDevice *device = NULL;
     HeddleKernel *kernel = NULL;
     HeddleResult r = open_device(o, &device, log);
     if (!r)
-        r = open_kernel(o, device, m, (KernelPurpose){ .emit = forms[form].emit }, &kernel, log);
+        r = open_kernel(o, device, m, (CliPurpose){ .emit = forms[form].emit }, &kernel, log);
     int status = exit_status(r);
     size_t size = 0;
     const void *text = r ? NULL : heddle_kernel_text(kernel, &size);
@@ -116,7 +116,7 @@ static int write_compiled(const Options *o, const HeddleModule *m, int form, Hed
     return status;
 }
 
-static int write_mlir(const Options *o, int form, HeddleLog *log)
+static int write_mlir(const CliOptions *o, int form, HeddleLog *log)
 {
     HeddleModuleOptions options = { 0 };
     char *text = NULL;
@@ -131,13 +131,13 @@ static int write_mlir(const Options *o, int form, HeddleLog *log)
 }
 
 /* The front end's own LLVM IR, which becomes SPIR-V, is what --emit llvm means for OpenCL C. */
-static bool is_opencl(const Options *o)
+static bool is_opencl(const CliOptions *o)
 {
     return o->language ? !strcmp(o->language, "opencl")
                        : heddle_language_of(NULL, 0, o->inputs.data[0]) == HEDDLE_LANGUAGE_OPENCL;
 }
 
-static int write_opencl(const Options *o, int form, HeddleLog *log)
+static int write_opencl(const CliOptions *o, int form, HeddleLog *log)
 {
     char *text;
     HeddleResult r = open_opencl(o, forms[form].form == AST ? HEDDLE_OPENCL_AST
@@ -148,12 +148,12 @@ static int write_opencl(const Options *o, int form, HeddleLog *log)
 }
 
 /* What became of the loops that ask for wait queues; aside where the module itself is printed. */
-static void print_loops(const Options *o, const HeddleModule *m)
+static void print_loops(const CliOptions *o, const HeddleModule *m)
 {
     uint32_t n;
     const HeddleLoopInfo *loops = heddle_module_loops(m, &n);
-    Table t = { .columns = 5, .align = "lrrrl", .aside = !o->output || !strcmp(o->output, "-") };
-    CellText c = { 0 };
+    CliTable t = { .columns = 5, .align = "lrrrl", .aside = !o->output || !strcmp(o->output, "-") };
+    CliCells c = { 0 };
     table_row(&t, "loop", "iterations", "loads", "ahead", "");
     for (uint32_t i = 0; i < n; i++)
         table_row(&t, cell(&c, "%s:%u", loops[i].file ? loops[i].file : "?", loops[i].line),
@@ -162,7 +162,7 @@ static void print_loops(const Options *o, const HeddleModule *m)
     table_print(&t);
 }
 
-int command_compile(const Options *o)
+int command_compile(const CliOptions *o)
 {
     int form = choose_form(o);
     HeddleLog *log = form < 0 ? NULL : open_log();
@@ -217,14 +217,14 @@ static HeddleResult doubt_defaults(const HeddleLog *kept, HeddleResult r)
 }
 
 /* Compiles an entry point, for what only a device can say. */
-static HeddleResult check_entry(const Options *o, HeddleDevice *d, const HeddleModule *m,
+static HeddleResult check_entry(const CliOptions *o, HeddleDevice *d, const HeddleModule *m,
                                 HeddleLog *log)
 {
     const HeddleKernelInfo *info = find_entry(o, m);
     bool defaults = info && info->n_specs && !o->specs.len;
     HeddleLog *kept = defaults ? heddle_log_new(NULL, NULL) : NULL;
     HeddleKernel *k;
-    HeddleResult r = open_kernel(o, d, m, (KernelPurpose){ 0 }, &k, kept ? kept : log);
+    HeddleResult r = open_kernel(o, d, m, (CliPurpose){ 0 }, &k, kept ? kept : log);
     heddle_kernel_free(k);
     if (kept)
         r = doubt_defaults(kept, r);
@@ -233,13 +233,13 @@ static HeddleResult check_entry(const Options *o, HeddleDevice *d, const HeddleM
 }
 
 /* Every entry point, or the one named. */
-static HeddleResult check_entries(const Options *o, HeddleDevice *d, const HeddleModule *m,
+static HeddleResult check_entries(const CliOptions *o, HeddleDevice *d, const HeddleModule *m,
                                   HeddleLog *log)
 {
     HeddleResult worst = HEDDLE_OK;
     uint32_t n = heddle_module_n_entry_points(m);
     for (uint32_t i = 0; i < (o->entry || !n ? 1 : n); i++) {
-        Options one = *o;
+        CliOptions one = *o;
         if (!one.entry && n)
             one.entry = heddle_module_entry_point(m, i)->entry;
         HeddleResult r = check_entry(&one, d, m, log);
@@ -248,7 +248,7 @@ static HeddleResult check_entries(const Options *o, HeddleDevice *d, const Heddl
     return worst;
 }
 
-int command_check(const Options *o)
+int command_check(const CliOptions *o)
 {
     HeddleLog *log = open_log();
     if (!log)

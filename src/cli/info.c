@@ -36,7 +36,7 @@ static void print_device(const HeddleDeviceInfo *d)
 }
 
 /* "f16 f16 -> f32" */
-static const char *types_text(CellText *c, const HeddleMatrixShape *s)
+static const char *types_text(CliCells *c, const HeddleMatrixShape *s)
 {
     return cell(c, "%s*%s->%s%s", heddle_type_name(s->a), heddle_type_name(s->b),
                 heddle_type_name(s->result), s->saturating ? " saturating" : "");
@@ -50,7 +50,7 @@ static void print_shapes(void)
     printf("\nmatrix shapes reported, M x N x K (kernels may use any from 1 to %d)\n",
            HEDDLE_MATRIX_MOST);
     for (size_t i = 0, column = 0; i < n; i++) {
-        CellText c = { 0 };
+        CliCells c = { 0 };
         const char *types = types_text(&c, &s[i]);
         bool same = i && s[i].m == s[i - 1].m && s[i].n == s[i - 1].n && s[i].k == s[i - 1].k;
         if (!same)
@@ -66,7 +66,7 @@ static void print_shapes(void)
     printf("\n");
 }
 
-int command_info(const Options *o)
+int command_info(const CliOptions *o)
 {
     (void)o;
     HeddleLog *log = open_log();

@@ -11,7 +11,7 @@
 static const struct {
     const char *name, *arguments, *help;
     uint32_t min_inputs, max_inputs;
-    int (*run)(const Options *o);
+    int (*run)(const CliOptions *o);
 } commands[N_COMMANDS] = {
     [CMD_INFO] = { "info", "", "devices, extensions, matrix shapes", 0, 0, command_info },
     [CMD_COMPILE] = { "compile", " KERNEL [-o OUT] [--emit FORM]", "compile and show a form of it",
@@ -43,7 +43,7 @@ static int usage(FILE *to)
     return to == stdout ? EXIT_DONE : EXIT_USAGE;
 }
 
-static int help(Command c)
+static int help(CliCommand c)
 {
     printf("usage: heddle %s%s\n\n%s\n\n", commands[c].name, commands[c].arguments,
            commands[c].help);
@@ -57,11 +57,11 @@ static int help(Command c)
     return EXIT_DONE;
 }
 
-static Command find_command(const char *name)
+static CliCommand find_command(const char *name)
 {
     for (int i = 0; i < N_COMMANDS; i++) {
         if (!strcmp(commands[i].name, name))
-            return (Command)i;
+            return (CliCommand)i;
     }
     return N_COMMANDS;
 }
@@ -79,9 +79,9 @@ static int unknown(const char *name)
     return EXIT_USAGE;
 }
 
-static int run_command(Command c, int n, char **argv)
+static int run_command(CliCommand c, int n, char **argv)
 {
-    Options o = { .command = c, .tolerance = 1e-3, .seconds = 0.5 };
+    CliOptions o = { .command = c, .tolerance = 1e-3, .seconds = 0.5 };
     int status = EXIT_USAGE;
     if (!options_parse(n, argv, &o))
         ;
@@ -109,7 +109,7 @@ int main(int argc, char **argv)
     bool asks = !strcmp(first, "help") || !strcmp(first, "--help") || !strcmp(first, "-h");
     if (asks && argc == 2)
         return usage(stdout);
-    Command c = find_command(asks ? argv[2] : first);
+    CliCommand c = find_command(asks ? argv[2] : first);
     if (c == N_COMMANDS)
         return unknown(asks ? argv[2] : first);
     if (!asks && c == CMD_VULKAN)

@@ -22,7 +22,7 @@ typedef struct Option {
 } Option;
 
 #define ON(command) (1u << (command))
-#define AT(field) offsetof(Options, field)
+#define AT(field) offsetof(CliOptions, field)
 
 enum {
     KERNEL = ON(CMD_COMPILE) | ON(CMD_CHECK) | ON(CMD_RUN) | ON(CMD_BENCH),
@@ -154,7 +154,7 @@ const char *nearest(const char *word, const char *const *names, size_t n)
     return best;
 }
 
-static bool unknown_option(Command command, const char *name)
+static bool unknown_option(CliCommand command, const char *name)
 {
     const char *names[N_OPTIONS];
     size_t n = 0;
@@ -207,7 +207,7 @@ static bool parse_real(const char *text, double *out)
     return end != text && !*end && *out >= 0;
 }
 
-static bool append_string(StringList *l, const char *s)
+static bool append_string(CliStrings *l, const char *s)
 {
     const char **data = realloc(l->data, (l->len + 1) * sizeof *data);
     if (!data) {
@@ -219,7 +219,7 @@ static bool append_string(StringList *l, const char *s)
     return true;
 }
 
-static bool set_option(const Option *o, const char *value, Options *out)
+static bool set_option(const Option *o, const char *value, CliOptions *out)
 {
     void *at = (char *)out + o->at;
     bool good = true;
@@ -242,7 +242,7 @@ static bool set_option(const Option *o, const char *value, Options *out)
 /* ---- arguments ------------------------------------------------------------------------------- */
 
 /* The option that argument `s` names, and the value joined to it ("--x=V", "-DV") or NULL. */
-static const Option *find_option(Command command, const char *s, const char **joined)
+static const Option *find_option(CliCommand command, const char *s, const char **joined)
 {
     *joined = NULL;
     for (size_t i = 0; i < N_OPTIONS; i++) {
@@ -263,7 +263,7 @@ static const Option *find_option(Command command, const char *s, const char **jo
     return NULL;
 }
 
-static bool option(int *i, int n, char **argv, Options *out)
+static bool option(int *i, int n, char **argv, CliOptions *out)
 {
     const char *value;
     const Option *o = find_option(out->command, argv[*i], &value);
@@ -285,7 +285,7 @@ static bool option(int *i, int n, char **argv, Options *out)
     return set_option(o, value, out);
 }
 
-bool options_parse(int n, char **argv, Options *out)
+bool options_parse(int n, char **argv, CliOptions *out)
 {
     bool only_inputs = false;
     for (int i = 0; i < n; i++) {
@@ -302,15 +302,15 @@ bool options_parse(int n, char **argv, Options *out)
     return true;
 }
 
-void options_free(Options *o)
+void options_free(CliOptions *o)
 {
-    StringList *lists[] = { &o->inputs, &o->binds, &o->outs, &o->specs, &o->compares, &o->pushes,
+    CliStrings *lists[] = { &o->inputs, &o->binds, &o->outs, &o->specs, &o->compares, &o->pushes,
                             &o->includes, &o->defines };
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         free(lists[i]->data);
 }
 
-void options_help(Command command)
+void options_help(CliCommand command)
 {
     for (size_t i = 0; i < N_OPTIONS; i++) {
         const Option *o = &options[i];

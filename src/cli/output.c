@@ -80,7 +80,7 @@ void complain(const char *fmt, ...)
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-void table_row(Table *t, ...)
+void table_row(CliTable *t, ...)
 {
     if (t->rows == t->cap) {
         uint32_t cap = t->cap ? 2 * t->cap : 8;
@@ -98,13 +98,13 @@ void table_row(Table *t, ...)
     t->rows++;
 }
 
-static const char *cell_at(const Table *t, uint32_t row, uint32_t column)
+static const char *cell_at(const CliTable *t, uint32_t row, uint32_t column)
 {
     const char *s = t->cells[row * t->columns + column];
     return s ? s : "";
 }
 
-static int width(const Table *t, uint32_t column)
+static int width(const CliTable *t, uint32_t column)
 {
     size_t w = 0;
     for (uint32_t r = 0; r < t->rows; r++)
@@ -113,7 +113,7 @@ static int width(const Table *t, uint32_t column)
 }
 
 /* Spaces are owed until a cell follows, so that no line ends in them. */
-static void print_row(const Table *t, uint32_t row)
+static void print_row(const CliTable *t, uint32_t row)
 {
     int owed = 0;
     FILE *to = t->aside ? stderr : stdout;
@@ -131,17 +131,17 @@ static void print_row(const Table *t, uint32_t row)
     fprintf(to, "\n");
 }
 
-void table_print(Table *t)
+void table_print(CliTable *t)
 {
     for (uint32_t r = 0; r < t->rows; r++)
         print_row(t, r);
     for (uint32_t i = 0; i < t->rows * t->columns; i++)
         free(t->cells[i]);
     free(t->cells);
-    *t = (Table){ 0 };
+    *t = (CliTable){ 0 };
 }
 
-const char *cell(CellText *c, const char *fmt, ...)
+const char *cell(CliCells *c, const char *fmt, ...)
 {
     char *to = c->text[c->next++ % 16];
     va_list args;
@@ -151,7 +151,7 @@ const char *cell(CellText *c, const char *fmt, ...)
     return to;
 }
 
-const char *cell_seconds(CellText *c, double seconds)
+const char *cell_seconds(CliCells *c, double seconds)
 {
     if (seconds >= 1)
         return cell(c, "%.3f s", seconds);

@@ -56,7 +56,7 @@ static char *read_profile(const char *name, size_t *size)
     return text;
 }
 
-HeddleResult lower_for(const Options *o, HeddleModule **m, HeddleLog *log)
+HeddleResult lower_for(const CliOptions *o, HeddleModule **m, HeddleLog *log)
 {
     HeddleModule *from = *m;
     HeddleSpecValue *specs = NULL;
@@ -80,12 +80,12 @@ HeddleResult lower_for(const Options *o, HeddleModule **m, HeddleLog *log)
 
 /* What became of the instructions that the target does not have; aside where the module itself is
  * printed. */
-void print_lowerings(const Options *o, const HeddleModule *m)
+void print_lowerings(const CliOptions *o, const HeddleModule *m)
 {
     uint32_t n;
     const HeddleLowering *rows = heddle_module_lowerings(m, &n);
-    Table t = { .columns = 4, .align = "lrll", .aside = !o->output || !strcmp(o->output, "-") };
-    CellText c = { 0 };
+    CliTable t = { .columns = 4, .align = "lrll", .aside = !o->output || !strcmp(o->output, "-") };
+    CliCells c = { 0 };
     table_row(&t, "instruction", "count", "pass", "became");
     for (uint32_t k = 0; k < n; k++)
         table_row(&t, rows[k].instruction, cell(&c, "%u", rows[k].count), rows[k].pass,

@@ -18,7 +18,7 @@ typedef struct Slot {
 } Slot;
 
 typedef struct Run {
-    const Options *options;
+    const CliOptions *options;
     HeddleLog *log;
     HeddleModule *module;
     HeddleDevice *device;
@@ -221,7 +221,7 @@ static HeddleResult join_push(Run *r)
 
 static HeddleResult choose_groups(Run *r)
 {
-    const Options *o = r->options;
+    const CliOptions *o = r->options;
     for (int i = 0; i < 3; i++) {
         uint32_t local = r->info->local_size[i];
         if (!local)
@@ -247,13 +247,13 @@ static HeddleResult choose_groups(Run *r)
 
 static HeddleResult set_up(Run *r)
 {
-    const Options *o = r->options;
+    const CliOptions *o = r->options;
     HeddleResult result = open_module(o, &r->module, r->log);
     if (!result)
         result = open_device(o, &r->device, r->log);
     if (!result)
         result = open_kernel(o, r->device, r->module,
-                             (KernelPurpose){ .stats = o->stats && o->command == CMD_RUN },
+                             (CliPurpose){ .stats = o->stats && o->command == CMD_RUN },
                              &r->kernel, r->log);
     if (result)
         return result;
@@ -319,20 +319,20 @@ static double bound_bytes(const Run *r)
     return bytes;
 }
 
-static const char *groups_text(const Run *r, CellText *c)
+static const char *groups_text(const Run *r, CliCells *c)
 {
     return cell(c, "%ux%ux%u", r->groups[0], r->groups[1], r->groups[2]);
 }
 
-static const char *gflops(CellText *c, const HeddleStats *s, double seconds)
+static const char *gflops(CliCells *c, const HeddleStats *s, double seconds)
 {
     return s->flops && seconds > 0 ? cell(c, "%.2f", (double)s->flops / seconds * 1e-9) : "-";
 }
 
 static void print_run(const Run *r, const HeddleReport *report)
 {
-    CellText c = { 0 };
-    Table t = { .columns = 8, .align = "llrlrrrr" };
+    CliCells c = { 0 };
+    CliTable t = { .columns = 8, .align = "llrlrrrr" };
     table_row(&t, "kernel", "device", "subgroup", "groups", "compile", "time", "GFLOP/s", "GB/s");
     table_row(&t, r->options->inputs.data[0], heddle_device_info(r->device)->kind_name,
               cell(&c, "%u", r->info->subgroup_size), groups_text(r, &c),
@@ -358,8 +358,8 @@ static void print_stats(const Run *r, const HeddleStats *s)
                  { "bytes loaded", s->bytes_loaded, 0 },
                  { "bytes stored", s->bytes_stored, 0 },
                  { "bytes moved", s->bytes_moved, s->matrix_loads | s->conversions } };
-    Table t = { .columns = 2, .align = "lr" };
-    CellText c = { 0 };
+    CliTable t = { .columns = 2, .align = "lr" };
+    CliCells c = { 0 };
     size_t n = 0;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (!rows[i].value && !rows[i].of)
@@ -460,7 +460,7 @@ static HeddleStats count_operations(Run *r)
 {
     HeddleReport report = { 0 };
     HeddleKernel *counting;
-    if (!open_kernel(r->options, r->device, r->module, (KernelPurpose){ .stats = true }, &counting,
+    if (!open_kernel(r->options, r->device, r->module, (CliPurpose){ .stats = true }, &counting,
                      r->log))
         dispatch_once(r, counting, &report);
     heddle_kernel_free(counting);
@@ -491,9 +491,9 @@ static HeddleResult measure(Run *r, HeddleKernel **kernels, uint32_t n_kernels, 
 
 static void print_bench(const Run *r, const double *t, uint32_t n, const HeddleStats *stats)
 {
-    CellText c = { 0 };
+    CliCells c = { 0 };
     double median = t[n / 2];
-    Table table = { .columns = 11, .align = "llrlrrrrrrr" };
+    CliTable table = { .columns = 11, .align = "llrlrrrrrrr" };
     table_row(&table, "kernel", "device", "subgroup", "groups", "runs", "median", "min", "max",
               "spread", "GFLOP/s", "GB/s");
     table_row(&table, r->options->inputs.data[0], heddle_device_info(r->device)->kind_name,
@@ -523,7 +523,7 @@ static HeddleResult bench(Run *r)
 static HeddleResult print_sweep(const Run *r, const double *times, uint32_t n,
                                 const HeddleStats *stats)
 {
-    Sweep s = { r->options->inputs.data[0], heddle_device_info(r->device)->kind_name, n,
+    CliSweep s = { r->options->inputs.data[0], heddle_device_info(r->device)->kind_name, n,
                 (double)stats->flops, { 0 } };
     for (uint32_t row = 0; row < SWEEP_ROWS; row++)
         s.median[row] = times[(size_t)row * MAX_RUNS + n / 2];
@@ -542,7 +542,7 @@ static HeddleResult sweep(Run *r)
     for (uint32_t row = 0; row < SWEEP_ROWS && !result; row++) {
         result = sweep_module(r->module, r->options->inputs.data[0], row, &modules[row], r->log);
         if (!result)
-            result = open_kernel(r->options, r->device, modules[row], (KernelPurpose){ 0 },
+            result = open_kernel(r->options, r->device, modules[row], (CliPurpose){ 0 },
                                  &kernels[row], r->log);
     }
     uint32_t n = 0;
@@ -562,7 +562,7 @@ static HeddleResult sweep(Run *r)
 }
 
 /* What the table of options cannot say of them. */
-static bool sweeps_well(const Options *o)
+static bool sweeps_well(const CliOptions *o)
 {
     if (o->sweep && strcmp(o->sweep, "wait-queues"))
         complain("--sweep takes wait-queues, not '%s'", o->sweep);
@@ -573,7 +573,7 @@ static bool sweeps_well(const Options *o)
     return false;
 }
 
-int command_run(const Options *o)
+int command_run(const CliOptions *o)
 {
     if (!sweeps_well(o))
         return EXIT_USAGE;

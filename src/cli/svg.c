@@ -13,7 +13,7 @@
 
 typedef struct Picture {
     FILE *f;
-    const Layout *l;
+    const CliLayout *l;
     uint32_t length;            /* elements a lane */
     double cell;                /* side of a cell */
     double letters;             /* size of the text in it; 0 = none */
@@ -160,7 +160,7 @@ static void axes(const Picture *p)
 
 static void heading(const Picture *p)
 {
-    const Layout *l = p->l;
+    const CliLayout *l = p->l;
     char s[200];
     snprintf(s, sizeof s, "%u × %u %s, %s, in a subgroup of %u", l->rows, l->columns,
              heddle_type_name(l->type),
@@ -219,7 +219,7 @@ static double letters(const Picture *p)
 
 static void measure(Picture *p)
 {
-    const Layout *l = p->l;
+    const CliLayout *l = p->l;
     uint32_t side = l->rows > l->columns ? l->rows : l->columns;
     p->length = layout_length(l);
     p->cell = side <= 8     ? 52
@@ -250,7 +250,7 @@ static void draw(const Picture *p)
     legend(p);
 }
 
-bool layout_svg(const Layout *l, const char *path)
+bool layout_svg(const CliLayout *l, const char *path)
 {
     Picture p = { .l = l };
     measure(&p);

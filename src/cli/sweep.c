@@ -70,17 +70,17 @@ HeddleResult sweep_module(const HeddleModule *m, const char *name, uint32_t row,
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-static const char *row_name(CellText *c, uint32_t row)
+static const char *row_name(CliCells *c, uint32_t row)
 {
     return row == SWEEP_UNHINTED ? "unhinted" : cell(c, "%u", row - 1);
 }
 
-static double ratio(const Sweep *s, uint32_t row)
+static double ratio(const CliSweep *s, uint32_t row)
 {
     return s->median[SWEEP_UNHINTED] / s->median[row];
 }
 
-static double best(const Sweep *s)
+static double best(const CliSweep *s)
 {
     double most = 0;
     for (uint32_t row = 0; row < SWEEP_ROWS; row++)
@@ -88,13 +88,13 @@ static double best(const Sweep *s)
     return most;
 }
 
-static const char *rate(CellText *c, const Sweep *s, uint32_t row)
+static const char *rate(CliCells *c, const CliSweep *s, uint32_t row)
 {
     return s->flops > 0 ? cell(c, "%.2f", s->flops / s->median[row] * 1e-9) : "-";
 }
 
 /* Blocks, the last one of as many eighths as are left over. */
-static const char *bar(CellText *c, double share)
+static const char *bar(CliCells *c, double share)
 {
     char *to = c->text[c->next++ % 16], *end = to;
     uint32_t eighths = (uint32_t)(share * BAR * 8 + 0.5);
@@ -106,10 +106,10 @@ static const char *bar(CellText *c, double share)
     return to;
 }
 
-void sweep_print(const Sweep *s)
+void sweep_print(const CliSweep *s)
 {
-    Table t = { .columns = 5, .align = "rrrrl" };
-    CellText c = { 0 };
+    CliTable t = { .columns = 5, .align = "rrrrl" };
+    CliCells c = { 0 };
     printf("%s on %s: medians of %u runs each, by turns\n", s->kernel, s->device, s->runs);
     table_row(&t, "wait queues", "median", "GFLOP/s", "ratio", "");
     for (uint32_t row = 0; row < SWEEP_ROWS; row++)
@@ -122,9 +122,9 @@ void sweep_print(const Sweep *s)
 
 enum { WIDTH = 680, HEIGHT = 400, LEFT = 40, TOP = 112, BOTTOM = 320, STEP = 60, COLUMN = 40 };
 
-static void draw_column(FILE *f, const Sweep *s, uint32_t row)
+static void draw_column(FILE *f, const CliSweep *s, uint32_t row)
 {
-    CellText c = { 0 };
+    CliCells c = { 0 };
     double x = LEFT + STEP * row + (STEP - COLUMN) / 2.0, middle = x + COLUMN / 2.0;
     double height = (BOTTOM - TOP) * ratio(s, row) / best(s);
     fprintf(f,
@@ -138,9 +138,9 @@ static void draw_column(FILE *f, const Sweep *s, uint32_t row)
              s->flops > 0 ? rate(&c, s, row) : cell_seconds(&c, s->median[row]));
 }
 
-bool sweep_svg(const Sweep *s, const char *path)
+bool sweep_svg(const CliSweep *s, const char *path)
 {
-    CellText c = { 0 };
+    CliCells c = { 0 };
     FILE *f = svg_open(path, WIDTH, HEIGHT);
     if (!f)
         return false;

@@ -45,7 +45,7 @@ const char *layout_fault(MlirType memref)
 }
 
 /* Of a shader's; OpenCL's kernels may have pointers to any. */
-static const char *space_fault(Job *j, MlirType memref)
+static const char *space_fault(HmJob *j, MlirType memref)
 {
     static const char *const buffers[] = {
         "", "0 : i64", "4 : i64", "#gpu.address_space<global>",
@@ -60,7 +60,7 @@ static const char *space_fault(Job *j, MlirType memref)
            "workgroup(%w: memref<...>)";
 }
 
-static const char *memref_fault(Job *j, MlirType t, bool opencl)
+static const char *memref_fault(HmJob *j, MlirType t, bool opencl)
 {
     if (!is_element(mlirShapedTypeGetElementType(t)))
         return "a buffer consists of numbers of up to 64 bits, or of vectors of up to four";
@@ -72,7 +72,7 @@ static const char *memref_fault(Job *j, MlirType t, bool opencl)
     return layout || opencl ? layout : space_fault(j, t);
 }
 
-static const char *fault_of(Job *j, MlirType t, bool opencl)
+static const char *fault_of(HmJob *j, MlirType t, bool opencl)
 {
     if (mlirTypeIsAMemRef(t))
         return memref_fault(j, t, opencl);
@@ -80,7 +80,7 @@ static const char *fault_of(Job *j, MlirType t, bool opencl)
                ? NULL : "a kernel takes numbers of 2 to 64 bits, and memrefs of known rank";
 }
 
-static bool verify(Job *j, MlirOperation kernel)
+static bool verify(HmJob *j, MlirOperation kernel)
 {
     MlirBlock entry = mlirRegionGetFirstBlock(mlirOperationGetRegion(kernel, 0));
     MlirType type = mlirTypeAttrGetValue(attr_of(kernel, "function_type"));
@@ -98,9 +98,9 @@ static bool verify(Job *j, MlirOperation kernel)
     return good;
 }
 
-bool arguments_verify(Job *j)
+bool arguments_verify(HmJob *j)
 {
-    OpList ops = ops_named(j, j->module, "gpu.func");
+    HmOpList ops = ops_named(j, j->module, "gpu.func");
     bool good = true;
     for (uint32_t i = 0; i < ops.len; i++) {
         if (!mlirAttributeIsNull(attr_of(ops.data[i], "gpu.kernel")))

@@ -15,14 +15,14 @@
 
 #include "mlir/mlir.h"
 
-static bool in_gpu_dialect(Job *j, MlirType t, Matrix *m)
+static bool in_gpu_dialect(HmJob *j, MlirType t, HmMatrix *m)
 {
     return matrix_of(j, t, m) && !strncmp(type_text(j, t), "!gpu.", 5);
 }
 
-static bool has_sign(const Matrix *m) { return m->element[0] == 's' || m->element[0] == 'u'; }
+static bool has_sign(const HmMatrix *m) { return m->element[0] == 's' || m->element[0] == 'u'; }
 
-uint32_t elements_held(Job *j, MlirOperation op, const Matrix *m)
+uint32_t elements_held(HmJob *j, MlirOperation op, const HmMatrix *m)
 {
     uint32_t width = subgroup_around(j, op), n = m->rows * m->columns;
     if (is_pow2(width) && n % width == 0)
@@ -36,7 +36,7 @@ uint32_t elements_held(Job *j, MlirOperation op, const Matrix *m)
 /* ---- extract, insert ------------------------------------------------------------------------- */
 
 /* The one number in the brackets; false after reporting. */
-static bool element_number(Job *j, MlirOperation op, const char *name, const Matrix *m,
+static bool element_number(HmJob *j, MlirOperation op, const char *name, const HmMatrix *m,
                            uint32_t *out)
 {
     MlirLocation loc = mlirOperationGetLocation(op);
@@ -66,7 +66,7 @@ typedef struct Access {
     MlirType type, element, result;
 } Access;
 
-static bool access_fits(Job *j, const Access *a, MlirLocation loc, Matrix *m)
+static bool access_fits(HmJob *j, const Access *a, MlirLocation loc, HmMatrix *m)
 {
     const char *type = type_text(j, a->type);
     if (!in_gpu_dialect(j, a->type, m))
@@ -84,12 +84,12 @@ static bool access_fits(Job *j, const Access *a, MlirLocation loc, Matrix *m)
     return false;
 }
 
-static bool lower_access(Job *j, MlirOperation op, bool insert)
+static bool lower_access(HmJob *j, MlirOperation op, bool insert)
 {
     Access a = { .insert = insert,
                  .name = insert ? "gpu.subgroup_mma_insert" : "gpu.subgroup_mma_extract" };
-    Build b = { j, op, mlirOperationGetLocation(op) };
-    Matrix m;
+    HmBuild b = { j, op, mlirOperationGetLocation(op) };
+    HmMatrix m;
     uint32_t at;
     if (mlirOperationGetNumOperands(op) != 1 + insert || mlirOperationGetNumResults(op) != 1) {
         complain_at(j, b.loc, "%s takes %s and has one result", a.name,
@@ -118,7 +118,7 @@ static bool is_i32(MlirType t)
 }
 
 /* gpu.rotate %v, %offset, %width */
-static bool turn_operands_fit(Job *j, MlirOperation op)
+static bool turn_operands_fit(HmJob *j, MlirOperation op)
 {
     MlirLocation loc = mlirOperationGetLocation(op);
     if (mlirOperationGetNumOperands(op) != 3 || mlirOperationGetNumResults(op) != 1) {
@@ -139,7 +139,7 @@ static bool turn_operands_fit(Job *j, MlirOperation op)
     return false;
 }
 
-static bool lower_turn(Job *j, MlirOperation op)
+static bool lower_turn(HmJob *j, MlirOperation op)
 {
     if (!turn_operands_fit(j, op))
         return false;
@@ -154,7 +154,7 @@ static bool lower_turn(Job *j, MlirOperation op)
     }
     if (constant_int(delta, &known))
         known &= cluster - 1;
-    Build b = { j, op, mlirOperationGetLocation(op) };
+    HmBuild b = { j, op, mlirOperationGetLocation(op) };
     MlirValue v = rotate_ops[j->rotation].rotate(&b, mlirOperationGetOperand(op, 0), delta, known,
                                                  width, (uint32_t)cluster);
     mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), v);
@@ -162,9 +162,9 @@ static bool lower_turn(Job *j, MlirOperation op)
     return true;
 }
 
-bool elements_lower(Job *j)
+bool elements_lower(HmJob *j)
 {
-    OpList ops = ops_named(j, j->module, NULL);
+    HmOpList ops = ops_named(j, j->module, NULL);
     bool good = true;
     for (uint32_t i = 0; i < ops.len; i++) {
         if (is_op(ops.data[i], EXTRACT) || is_op(ops.data[i], INSERT))
@@ -184,14 +184,14 @@ static const struct { const char *kind, *scalar; } forms[] = {
 };
 
 /* Element by element, in the place of the first operand's. */
-static bool apply_to_elements(Job *j, MlirOperation op, const char *scalar)
+static bool apply_to_elements(HmJob *j, MlirOperation op, const char *scalar)
 {
     MlirType type = mlirValueGetType(mlirOperationGetResult(op, 0));
-    Matrix m;
+    HmMatrix m;
     if (!in_gpu_dialect(j, type, &m) || has_sign(&m))
         return true;                /* MLIR's conversion says that it has none */
     uint32_t n = elements_held(j, op, &m);
-    Build b = { j, op, mlirOperationGetLocation(op) };
+    HmBuild b = { j, op, mlirOperationGetLocation(op) };
     MlirType element = type_parse(j, "%s", m.element);
     MlirValue x = mlirOperationGetOperand(op, 0), y = mlirOperationGetOperand(op, 1), result = x;
     for (uint32_t i = 0; i < n; i++) {
@@ -204,9 +204,9 @@ static bool apply_to_elements(Job *j, MlirOperation op, const char *scalar)
     return n;
 }
 
-bool elementwise_lower(Job *j)
+bool elementwise_lower(HmJob *j)
 {
-    OpList ops = ops_named(j, j->module, "gpu.subgroup_mma_elementwise");
+    HmOpList ops = ops_named(j, j->module, "gpu.subgroup_mma_elementwise");
     bool good = true;
     for (uint32_t i = 0; i < ops.len; i++) {
         const char *kind = attr_text(j, attr_of(ops.data[i], "opType"));

@@ -13,26 +13,26 @@
 
 void text_add(MlirStringRef s, void *text)
 {
-    Text *t = text;
+    HmText *t = text;
     str_addn(t->arena, &t->str, s.data, s.length);
 }
 
-const char *type_text(Job *j, MlirType type)
+const char *type_text(HmJob *j, MlirType type)
 {
-    Text t = { .arena = j->arena };
+    HmText t = { .arena = j->arena };
     mlirTypePrint(type, text_add, &t);
     return t.str.data ? t.str.data : "";
 }
 
-const char *attr_text(Job *j, MlirAttribute a)
+const char *attr_text(HmJob *j, MlirAttribute a)
 {
-    Text t = { .arena = j->arena };
+    HmText t = { .arena = j->arena };
     if (!mlirAttributeIsNull(a))
         mlirAttributePrint(a, text_add, &t);
     return t.str.data ? t.str.data : "";
 }
 
-MlirAttribute attr_parse(Job *j, const char *fmt, ...)
+MlirAttribute attr_parse(HmJob *j, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
@@ -42,7 +42,7 @@ MlirAttribute attr_parse(Job *j, const char *fmt, ...)
     return mlirAttributeParseGet(j->context, ref(text));
 }
 
-MlirType type_parse(Job *j, const char *fmt, ...)
+MlirType type_parse(HmJob *j, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
@@ -62,16 +62,16 @@ bool is_op(MlirOperation op, const char *name)
     return mlirStringRefEqual(mlirIdentifierStr(mlirOperationGetName(op)), ref(name));
 }
 
-const char *op_name(Job *j, MlirOperation op)
+const char *op_name(HmJob *j, MlirOperation op)
 {
     MlirStringRef s = mlirIdentifierStr(mlirOperationGetName(op));
     return arena_strndup(j->arena, s.data, s.length);
 }
 
 typedef struct Search {
-    Job *job;
+    HmJob *job;
     const char *name;
-    OpList found;
+    HmOpList found;
 } Search;
 
 static MlirWalkResult visit_op(MlirOperation op, void *user)
@@ -82,7 +82,7 @@ static MlirWalkResult visit_op(MlirOperation op, void *user)
     return MlirWalkResultAdvance;
 }
 
-OpList ops_named(Job *j, MlirOperation root, const char *name)
+HmOpList ops_named(HmJob *j, MlirOperation root, const char *name)
 {
     Search s = { .job = j, .name = name };
     mlirOperationWalk(root, visit_op, &s, MlirWalkPreOrder);
@@ -115,19 +115,19 @@ MlirAttribute attr_around(MlirOperation op, const char *name)
     return a;
 }
 
-static uint32_t subgroup_of(Job *j, MlirAttribute abi)
+static uint32_t subgroup_of(HmJob *j, MlirAttribute abi)
 {
     const char *at = strstr(attr_text(j, abi), "subgroup_size = ");
     uint32_t size;
     return at && sscanf(at, "subgroup_size = %u", &size) == 1 && size ? size : j->subgroup_size;
 }
 
-uint32_t subgroup_around(Job *j, MlirOperation op)
+uint32_t subgroup_around(HmJob *j, MlirOperation op)
 {
     MlirAttribute around = attr_around(op, "spirv.entry_point_abi");
     if (!mlirAttributeIsNull(around))
         return subgroup_of(j, around);
-    OpList ops = ops_named(j, j->module, NULL);
+    HmOpList ops = ops_named(j, j->module, NULL);
     uint32_t all = 0;
     for (uint32_t i = 0; i < ops.len; i++) {
         MlirAttribute abi = attr_of(ops.data[i], "spirv.entry_point_abi");
@@ -142,7 +142,7 @@ uint32_t subgroup_around(Job *j, MlirOperation op)
 /* heddle's own limit, which its check of SPIR-V has too. */
 enum { MAX_WORKGROUP = 16384 };
 
-uint32_t workgroup_around(Job *j, MlirOperation op)
+uint32_t workgroup_around(HmJob *j, MlirOperation op)
 {
     static const char start[] = "workgroup_size = [";
     const char *at = strstr(attr_text(j, attr_around(op, "spirv.entry_point_abi")), start);
@@ -157,7 +157,7 @@ uint32_t workgroup_around(Job *j, MlirOperation op)
     return *at == ']' && n <= MAX_WORKGROUP ? (uint32_t)n : 0;
 }
 
-MlirValue build_op(Build *b, const NewOp *o)
+MlirValue build_op(HmBuild *b, const HmNewOp *o)
 {
     MlirOperationState s = mlirOperationStateGet(ref(o->name), b->loc);
     mlirOperationStateAddOperands(&s, o->n, o->operands);
@@ -173,16 +173,16 @@ MlirValue build_op(Build *b, const NewOp *o)
     return o->n_results ? mlirOperationGetResult(op, 0) : (MlirValue){ NULL };
 }
 
-MlirValue build_n(Build *b, const char *name, MlirType result, const char *attributes, uint32_t n,
+MlirValue build_n(HmBuild *b, const char *name, MlirType result, const char *attributes, uint32_t n,
                   const MlirValue *operands)
 {
-    return build_op(b, &(NewOp){ name, &result, !mlirTypeIsNull(result), attributes, operands, n });
+    return build_op(b, &(HmNewOp){ name, &result, !mlirTypeIsNull(result), attributes, operands, n });
 }
 
-MlirValue any_value(Build *b, MlirType type)
+MlirValue any_value(HmBuild *b, MlirType type)
 {
     const char *t = type_text(b->job, type);
-    Matrix m;
+    HmMatrix m;
     if (matrix_of(b->job, type, &m))
         return rotate_zero(b, type, &m);
     bool vector = mlirTypeIsAVector(type);
@@ -201,10 +201,10 @@ void erase(MlirOperation op)
     mlirOperationDestroy(op);
 }
 
-bool run_passes(Job *j, MlirOperation module, const char *pipeline)
+bool run_passes(HmJob *j, MlirOperation module, const char *pipeline)
 {
     MlirPassManager m = mlirPassManagerCreate(j->context);
-    Text said = { .arena = j->arena };
+    HmText said = { .arena = j->arena };
     MlirLogicalResult r = mlirParsePassPipeline(mlirPassManagerGetAsOpPassManager(m), ref(pipeline),
                                                 text_add, &said);
     if (mlirLogicalResultIsFailure(r))
@@ -215,7 +215,7 @@ bool run_passes(Job *j, MlirOperation module, const char *pipeline)
     return mlirLogicalResultIsSuccess(r);
 }
 
-bool matrix_of(Job *j, MlirType t, Matrix *out)
+bool matrix_of(HmJob *j, MlirType t, HmMatrix *out)
 {
     const char *text = type_text(j, t);
     if (sscanf(text, "!gpu.mma_matrix<%ux%ux%7[a-z0-9], \"%15[A-Z]p\">", &out->rows,

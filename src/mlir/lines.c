@@ -14,7 +14,7 @@ enum { DECORATION_LOCATION = 30 };
 /* ---- before ---------------------------------------------------------------------------------- */
 
 /* Not those that are something else than one instruction in a block. */
-static bool is_instruction(Job *j, MlirOperation op)
+static bool is_instruction(HmJob *j, MlirOperation op)
 {
     static const char *const others[] = {
         "spirv.mlir.", "spirv.Constant", "spirv.Spec", "spirv.Branch", "spirv.Return",
@@ -30,22 +30,22 @@ static bool is_instruction(Job *j, MlirOperation op)
     return !strncmp(name, "spirv.", 6);
 }
 
-static MlirOperation stand_before(Job *j, MlirOperation op)
+static MlirOperation stand_before(HmJob *j, MlirOperation op)
 {
-    Build b = { j, op, mlirOperationGetLocation(op) };
+    HmBuild b = { j, op, mlirOperationGetLocation(op) };
     MlirType i32 = type_parse(j, "i32");
     MlirValue zero = build_n(&b, "spirv.Constant", i32, "{value = 0 : i32}", 0, NULL);
     return definition(build(&b, "spirv.SNegate", i32, NULL, zero));
 }
 
-void lines_mark(Job *j, MlirOperation module)
+void lines_mark(HmJob *j, MlirOperation module)
 {
-    OpList ops = ops_named(j, module, NULL);
+    HmOpList ops = ops_named(j, module, NULL);
     for (uint32_t i = 0; i < ops.len; i++) {
         MlirOperation op = ops.data[i];
         if (!is_instruction(j, op))
             continue;
-        Line line = { .at = location_of(j, mlirOperationGetLocation(op)),
+        HmLine line = { .at = location_of(j, mlirOperationGetLocation(op)),
                       .alone = mlirOperationGetNumResults(op) == 0 };
         if (!line.at.line)
             continue;
@@ -60,14 +60,14 @@ void lines_mark(Job *j, MlirOperation module)
 /* ---- after ----------------------------------------------------------------------------------- */
 
 typedef struct Rewrite {
-    Job *job;
+    HmJob *job;
     Str out;
     Map numbers;                /* by id: of the operation, until its instruction was met */
     Map strings;                /* by a file's name's hash: the OpString's id */
     uint32_t bound;
     bool past_head;             /* past the instructions before which there are no OpStrings */
     bool in_functions;
-    const Line *last;           /* in this block */
+    const HmLine *last;           /* in this block */
 } Rewrite;
 
 static void put_words(Rewrite *r, const uint32_t *words, uint32_t n)
@@ -93,7 +93,7 @@ static void put_strings(Rewrite *r)
     }
 }
 
-static void put_line(Rewrite *r, const Line *line)
+static void put_line(Rewrite *r, const HmLine *line)
 {
     uint64_t file;
     bool same = r->last && r->last->at.line == line->at.line &&
@@ -130,7 +130,7 @@ static void rewrite_inst(Rewrite *r, const uint32_t *inst, uint32_t length)
     uint64_t number = 0;
     if (r->in_functions && length > 2 && map_get(&r->numbers, inst[2], &number) && number) {
         map_put(r->job->arena, &r->numbers, inst[2], 0);
-        const Line *line = &r->job->lines.data[number - FIRST_NUMBER];
+        const HmLine *line = &r->job->lines.data[number - FIRST_NUMBER];
         put_line(r, line);
         if (line->alone)
             return;
@@ -138,7 +138,7 @@ static void rewrite_inst(Rewrite *r, const uint32_t *inst, uint32_t length)
     put_words(r, inst, length);
 }
 
-void lines_write(Job *j)
+void lines_write(HmJob *j)
 {
     const uint32_t *in = (const uint32_t *)(const void *)j->output.data;
     uint32_t n = j->output.len / 4;

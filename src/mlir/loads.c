@@ -43,10 +43,10 @@ typedef struct Load {
 typedef VEC(Load) Loads;
 
 typedef struct Group {
-    Job *job;
+    HmJob *job;
     MlirValue memref;
     MlirType type;              /* of the matrices */
-    Matrix shape;
+    HmMatrix shape;
     int64_t lead;               /* leading dimension */
     int64_t rank, strides[MAX_RANK], offset;
     int64_t size;               /* elements of the memref; 0 = not known */
@@ -139,7 +139,7 @@ static bool largest(const Linear *f, int64_t *out)
 /* ---- which loads belong together ------------------------------------------------------------- */
 
 /* Whether nothing in `op` writes memory or waits for others who do. */
-static bool only_reads(Job *j, MlirOperation op)
+static bool only_reads(HmJob *j, MlirOperation op)
 {
     static const char *const known[] = {
         "arith.", "math.", "index.", "affine.apply", "affine.for", "affine.yield", "affine.load",
@@ -153,7 +153,7 @@ static bool only_reads(Job *j, MlirOperation op)
         "gpu.num_subgroups", "gpu.rotate", "gpu.shuffle",
         "spirv.GroupNonUniformRotateKHR", "spirv.Constant", ROTATE
     };
-    OpList ops = ops_named(j, op, NULL);
+    HmOpList ops = ops_named(j, op, NULL);
     for (uint32_t i = 0; i < ops.len; i++) {
         const char *name = op_name(j, ops.data[i]);
         size_t k = 0;
@@ -166,7 +166,7 @@ static bool only_reads(Job *j, MlirOperation op)
 }
 
 /* Rows of the matrices are rows of the memref: SPIR-V would take other elements apart. */
-static bool same_element(Job *j, MlirType memref, const Matrix *m)
+static bool same_element(HmJob *j, MlirType memref, const HmMatrix *m)
 {
     bool sign = m->element[0] == 's' || m->element[0] == 'u';
     return !strcmp(type_text(j, mlirShapedTypeGetElementType(memref)), m->element + sign);
@@ -240,7 +240,7 @@ typedef struct Run {
 /* Of `m` and what follows it. */
 static MlirValue rotate(Run *r, MlirValue m, MlirValue next, int64_t rows, MlirLocation loc)
 {
-    Build b = { r->group->job, r->first->op, loc };
+    HmBuild b = { r->group->job, r->first->op, loc };
     const char *value = arena_printf(b.job->arena, "{value = %lld : i32}",
                                      (long long)(rows * r->group->shape.columns));
     MlirValue offset = build_n(&b, "arith.constant", type_parse(b.job, "i32"), value, 0, NULL);
@@ -251,7 +251,7 @@ static MlirValue rotate(Run *r, MlirValue m, MlirValue next, int64_t rows, MlirL
 static MlirValue load_at(Run *r, int64_t row, MlirLocation loc)
 {
     Group *g = r->group;
-    Build b = { g->job, r->first->op, loc };
+    HmBuild b = { g->job, r->first->op, loc };
     MlirValue operands[MAX_RANK + 1];
     for (int64_t k = 0; k <= g->rank; k++)
         operands[k] = mlirOperationGetOperand(r->first->op, k);
@@ -282,7 +282,7 @@ static MlirLocation location(const Load *l) { return mlirOperationGetLocation(l-
 
 static void rewrite_run(Run *r)
 {
-    Job *j = r->group->job;
+    HmJob *j = r->group->job;
     int64_t height = r->group->shape.rows;
     const Load *low = &r->loads[0], *top = &r->loads[r->n - 1];
     uint32_t steps = (uint32_t)((top->row - low->row + height - 1) / height);
@@ -342,7 +342,7 @@ static bool try_run(Run *r)
 }
 
 /* The loads from `op` on that belong to it; whether any was replaced. */
-static bool from_load(Job *j, MlirOperation op)
+static bool from_load(HmJob *j, MlirOperation op)
 {
     Group g = { .job = j };
     if (!describe_group(&g, op))
@@ -366,12 +366,12 @@ static bool from_load(Job *j, MlirOperation op)
 }
 
 /* Indices of views and affine maps become sums, and equal values one. */
-bool loads_rotate(Job *j)
+bool loads_rotate(HmJob *j)
 {
     if (!run_passes(j, j->module,
                     "builtin.module(gpu.module(fold-memref-alias-ops,lower-affine,cse))"))
         return false;
-    OpList ops = ops_named(j, j->module, LOAD);
+    HmOpList ops = ops_named(j, j->module, LOAD);
     for (uint32_t i = 0; i < ops.len; i++) {
         if (from_load(j, ops.data[i])) { /* what was found is gone */
             ops = ops_named(j, j->module, LOAD);
@@ -381,4 +381,4 @@ bool loads_rotate(Job *j)
     return true;
 }
 
-uint32_t loads_count(Job *j) { return ops_named(j, j->module, LOAD).len; }
+uint32_t loads_count(HmJob *j) { return ops_named(j, j->module, LOAD).len; }

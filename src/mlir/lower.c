@@ -46,9 +46,9 @@ static void set_attr(MlirOperation op, const char *name, MlirAttribute a)
 /* ---- before: kernels alone, with all that MLIR asks of them ---------------------------------- */
 
 /* Code of the host refers to kernels, so the later goes first. */
-static void erase_host(Job *j)
+static void erase_host(HmJob *j)
 {
-    OpList ops = { 0 };
+    HmOpList ops = { 0 };
     for (MlirOperation o = mlirBlockGetFirstOperation(module_body(j->module));
          !mlirOperationIsNull(o); o = mlirOperationGetNextInBlock(o)) {
         if (!is_op(o, "gpu.module") && !is_op(o, "spirv.module"))
@@ -59,7 +59,7 @@ static void erase_host(Job *j)
 }
 
 /* The target may be an attribute of its own, or the first that is one for SPIR-V of a list. */
-static MlirAttribute target_of(Job *j, MlirOperation module)
+static MlirAttribute target_of(HmJob *j, MlirOperation module)
 {
     MlirAttribute a = attr_around(module, "spirv.target_env"), list = attr_of(module, "targets");
     intptr_t n = mlirAttributeIsNull(list) ? 0 : mlirArrayAttrGetNumElements(list);
@@ -72,7 +72,7 @@ static MlirAttribute target_of(Job *j, MlirOperation module)
 }
 
 /* All kernels of a file are one SPIR-V module. */
-static bool merge(Job *j, MlirOperation into, MlirOperation from)
+static bool merge(HmJob *j, MlirOperation into, MlirOperation from)
 {
     MlirBlock block = module_body(into);
     if (!mlirAttributeEqual(target_of(j, into), target_of(j, from))) {
@@ -98,7 +98,7 @@ static bool merge(Job *j, MlirOperation into, MlirOperation from)
 }
 
 /* Both sizes, where the interface does not name them. */
-static bool complete_kernel(Job *j, MlirOperation kernel)
+static bool complete_kernel(HmJob *j, MlirOperation kernel)
 {
     const char *given = attr_text(j, attr_of(kernel, "spirv.entry_point_abi"));
     const char *parts = strchr(given, '<'), *known;
@@ -122,7 +122,7 @@ static bool complete_kernel(Job *j, MlirOperation kernel)
 }
 
 /* Tells what subgroups the function was made for. */
-static void tell_subgroup(Job *j, MlirOperation kernel)
+static void tell_subgroup(HmJob *j, MlirOperation kernel)
 {
     const char *name = attr_text(j, attr_of(kernel, "sym_name"));
     message_figure("subgroup", arena_strndup(j->arena, name + 1, strlen(name) - 2),
@@ -130,9 +130,9 @@ static void tell_subgroup(Job *j, MlirOperation kernel)
 }
 
 /* How many there are; 0 after reporting. */
-static uint32_t complete_kernels(Job *j, MlirOperation module)
+static uint32_t complete_kernels(HmJob *j, MlirOperation module)
 {
-    OpList ops = ops_named(j, module, NULL);
+    HmOpList ops = ops_named(j, module, NULL);
     uint32_t kernels = 0, width = j->subgroup_size;
     for (uint32_t i = 0; i < ops.len; i++) {
         MlirOperation op = ops.data[i];
@@ -152,15 +152,15 @@ static uint32_t complete_kernels(Job *j, MlirOperation module)
     return kernels;
 }
 
-bool lower_prepare(Job *j)
+bool lower_prepare(HmJob *j)
 {
     if (ops_named(j, j->module, "gpu.launch").len &&
         !run_passes(j, j->module,
                     "builtin.module(gpu-launch-sink-index-computations,gpu-kernel-outlining)"))
         return false;
     erase_host(j);
-    OpList gpu = ops_named(j, j->module, "gpu.module");
-    OpList spirv = ops_named(j, j->module, "spirv.module");
+    HmOpList gpu = ops_named(j, j->module, "gpu.module");
+    HmOpList spirv = ops_named(j, j->module, "spirv.module");
     MlirLocation loc = mlirOperationGetLocation(j->module);
     for (uint32_t i = 1; i < gpu.len; i++) {
         if (!merge(j, gpu.data[0], gpu.data[i]))
@@ -184,9 +184,9 @@ bool lower_prepare(Job *j)
 
 /* The operation that the held message names, if one: of several with that position one that stands
  * for another, or the first. */
-static MlirOperation held_operation(Job *j, const char *name)
+static MlirOperation held_operation(HmJob *j, const char *name)
 {
-    OpList ops = ops_named(j, j->module, name);
+    HmOpList ops = ops_named(j, j->module, name);
     MlirOperation found = { NULL };
     for (uint32_t i = 0; i < ops.len; i++) {
         bool stands = !mlirAttributeIsNull(attr_of(ops.data[i], STANDS));
@@ -198,12 +198,12 @@ static MlirOperation held_operation(Job *j, const char *name)
 }
 
 /* Out of the module; zeros with the mark stand for its results. */
-static bool take_out(Job *j, MlirOperation op)
+static bool take_out(HmJob *j, MlirOperation op)
 {
     if (mlirOperationIsNull(op) || is_op(op, "gpu.func") ||
         mlirOperationIsNull(mlirOperationGetNextInBlock(op)))
         return false;
-    Build b = { j, op, mlirOperationGetLocation(op) };
+    HmBuild b = { j, op, mlirOperationGetLocation(op) };
     for (intptr_t k = 0; k < mlirOperationGetNumResults(op); k++) {
         MlirValue old = mlirOperationGetResult(op, k);
         MlirValue v = any_value(&b, mlirValueGetType(old));
@@ -217,7 +217,7 @@ static bool take_out(Job *j, MlirOperation op)
 }
 
 /* Zeros of a type that SPIR-V does not have go with all that works on them. */
-static bool take_out_users(Job *j, MlirOperation zeros)
+static bool take_out_users(HmJob *j, MlirOperation zeros)
 {
     MlirValue v = mlirOperationGetResult(zeros, 0);
     for (MlirOpOperand use = mlirValueGetFirstUse(v); !mlirOpOperandIsNull(use);
@@ -229,7 +229,7 @@ static bool take_out_users(Job *j, MlirOperation zeros)
     return true;
 }
 
-static const char *value_fault(Job *j, MlirValue v)
+static const char *value_fault(HmJob *j, MlirValue v)
 {
     MlirType t = mlirValueGetType(v);
     const char *fault = mlirTypeIsAMemRef(t) ? layout_fault(t) : NULL;
@@ -237,7 +237,7 @@ static const char *value_fault(Job *j, MlirValue v)
 }
 
 /* What is known to keep MLIR from it, or "". */
-static const char *fault_of(Job *j, MlirOperation op)
+static const char *fault_of(HmJob *j, MlirOperation op)
 {
     const char *fault = NULL;
     for (intptr_t i = 0; !fault && i < mlirOperationGetNumOperands(op); i++)
@@ -248,7 +248,7 @@ static const char *fault_of(Job *j, MlirOperation op)
 }
 
 /* Reports the held message; whether it makes sense to look for more. */
-static bool explain(Job *j)
+static bool explain(HmJob *j)
 {
     static const char start[] = "failed to legalize operation '";
     const char *name = j->held && !strncmp(j->held, start, sizeof start - 1)
@@ -268,7 +268,7 @@ static bool explain(Job *j)
 }
 
 /* Like run_passes, on a copy that takes the module's place when all of it was converted. */
-static bool convert_module(Job *j, const char *pipeline)
+static bool convert_module(HmJob *j, const char *pipeline)
 {
     enum { MAX_TRIES = 100 };
     for (int i = 0; i < MAX_TRIES; i++) {
@@ -291,7 +291,7 @@ static bool convert_module(Job *j, const char *pipeline)
 /* ---- lowering -------------------------------------------------------------------------------- */
 
 /* Adds to the bits that an enumeration's attribute names. */
-static void add_bits(Job *j, MlirOperation op, const char *attribute, const char *bits)
+static void add_bits(HmJob *j, MlirOperation op, const char *attribute, const char *bits)
 {
     const char *text = attr_text(j, attr_of(op, attribute));
     if (strchr(text, '>'))
@@ -299,7 +299,7 @@ static void add_bits(Job *j, MlirOperation op, const char *attribute, const char
 }
 
 /* Atomics that order memory say which (VUID-StandaloneSpirv-MemorySemantics-10870). */
-static void complete_atomic(Job *j, MlirOperation op)
+static void complete_atomic(HmJob *j, MlirOperation op)
 {
     const char *semantics = attr_text(j, attr_of(op, "semantics"));
     if (!strstr(op_name(j, op), ".Atomic") || strstr(semantics, "None") ||
@@ -312,7 +312,7 @@ static void complete_atomic(Job *j, MlirOperation op)
 
 /* By Vulkan's memory model (SPIR-V 1.6, 3.25 and 3.26) accesses are the invocation's own business,
  * and barriers order without passing on, unless they say otherwise. */
-static void complete_accesses(Job *j, MlirOperation op)
+static void complete_accesses(HmJob *j, MlirOperation op)
 {
     static const struct { const char *op, *attribute; } accesses[] = {
         { "spirv.Load", "memory_access" },
@@ -333,9 +333,9 @@ static void complete_accesses(Job *j, MlirOperation op)
 }
 
 /* Returns whether something has the device's scope: that needs a capability in Vulkan's model. */
-static bool complete_memory(Job *j, MlirOperation module, bool vulkan)
+static bool complete_memory(HmJob *j, MlirOperation module, bool vulkan)
 {
-    OpList ops = ops_named(j, module, NULL);
+    HmOpList ops = ops_named(j, module, NULL);
     bool device = false;
     for (uint32_t i = 0; i < ops.len; i++) {
         device |= strstr(attr_text(j, attr_of(ops.data[i], "memory_scope")), "<Device>") != NULL;
@@ -347,9 +347,9 @@ static bool complete_memory(Job *j, MlirOperation module, bool vulkan)
 }
 
 /* Whether the module has built-ins about subgroups, which MLIR asks no capability for. */
-static bool asks_subgroups(Job *j, MlirOperation module)
+static bool asks_subgroups(HmJob *j, MlirOperation module)
 {
-    OpList variables = ops_named(j, module, "spirv.GlobalVariable");
+    HmOpList variables = ops_named(j, module, "spirv.GlobalVariable");
     for (uint32_t i = 0; i < variables.len; i++) {
         if (strstr(attr_text(j, attr_of(variables.data[i], "built_in")), "Subgroup"))
             return true;
@@ -361,7 +361,7 @@ static bool asks_subgroups(Job *j, MlirOperation module)
  * extension of rotations and the capability of built-ins, and from SPIR-V 1.4 on it lists all
  * variables in an entry point's interface while it gives the module the lowest version that its
  * instructions have. */
-static void complete_requirements(Job *j, MlirOperation module)
+static void complete_requirements(HmJob *j, MlirOperation module)
 {
     const char *vce = attr_text(j, attr_of(module, "vce_triple"));
     const char *has = strstr(attr_text(j, attr_around(module, "spirv.target_env")), "vce<v1.");
@@ -387,11 +387,11 @@ static void complete_requirements(Job *j, MlirOperation module)
 
 /* MLIR has the signs of integers in the types; SPIR-V's multiply-add has them as operands, which
  * MLIR's conversion leaves out. Accumulators count as signed (gpu.subgroup_mma_compute). */
-static void complete_signs(Job *j)
+static void complete_signs(HmJob *j)
 {
-    OpList ops = ops_named(j, j->module, "spirv.KHR.CooperativeMatrixMulAdd");
+    HmOpList ops = ops_named(j, j->module, "spirv.KHR.CooperativeMatrixMulAdd");
     for (uint32_t i = 0; i < ops.len; i++) {
-        Matrix m[3];
+        HmMatrix m[3];
         for (int k = 0; k < 3; k++)
             matrix_of(j, mlirValueGetType(mlirOperationGetOperand(ops.data[i], k)), &m[k]);
         if (m[2].element[0] == 'f' || !mlirAttributeIsNull(attr_of(ops.data[i], "matrix_operands")))
@@ -403,7 +403,7 @@ static void complete_signs(Job *j)
     }
 }
 
-bool lower_to_spirv(Job *j)
+bool lower_to_spirv(HmJob *j)
 {
     if (!prepare(j))
         return false;
@@ -411,7 +411,7 @@ bool lower_to_spirv(Job *j)
     if (!convert_module(j, "builtin.module(convert-gpu-to-spirv)"))
         return false;
     /* For targets of OpenCL's kind MLIR leaves the result inside. */
-    OpList kernels = ops_named(j, j->module, "gpu.module");
+    HmOpList kernels = ops_named(j, j->module, "gpu.module");
     MlirOperation module = ops_named(j, j->module, "spirv.module").data[0];
     mlirOperationRemoveFromParent(module);
     mlirBlockAppendOwnedOperation(module_body(j->module), module);
@@ -432,7 +432,7 @@ bool lower_to_spirv(Job *j)
 }
 
 /* MLIR serialises as the last step of compiling a gpu.module that holds a spirv.module. */
-bool lower_serialise(Job *j)
+bool lower_serialise(HmJob *j)
 {
     MlirOperation module = ops_named(j, j->module, "spirv.module").data[0];
     const char *text = arena_printf(j->arena, "builtin.module { gpu.module @binary [%s] {} }",

@@ -13,7 +13,7 @@
 
 #include "mlir/mlir.h"
 
-static bool read_file(Job *j, const char *path, Str *out)
+static bool read_file(HmJob *j, const char *path, Str *out)
 {
     FILE *f = fopen(path, "re");
     char part[1 << 16];
@@ -33,7 +33,7 @@ static bool write_file(const char *path, const Str *s)
     return f && fclose(f) == 0 && good;
 }
 
-static bool parse_module(Job *j, const Str *source)
+static bool parse_module(HmJob *j, const Str *source)
 {
     static const char bytecode[] = { 'M', 'L', (char)0xef, 'R' };
     MlirStringRef text = { source->data ? source->data : "", source->len };
@@ -48,15 +48,15 @@ static bool parse_module(Job *j, const Str *source)
     return !mlirOperationIsNull(j->module);
 }
 
-static void print_module(Job *j)
+static void print_module(HmJob *j)
 {
-    Text t = { .arena = j->arena };
+    HmText t = { .arena = j->arena };
     mlirOperationPrint(j->module, text_add, &t);
     j->output = t.str;
     str_add(j->arena, &j->output, "\n");
 }
 
-static bool compile_module(Job *j)
+static bool compile_module(HmJob *j)
 {
     if (!lower_prepare(j) || !elements_lower(j) || !rotate_verify(j))
         return false;
@@ -78,7 +78,7 @@ static bool compile_module(Job *j)
     return true;
 }
 
-static int run_job(Job *j, const char *input, const char *output)
+static int run_job(HmJob *j, const char *input, const char *output)
 {
     /* Dialects that operations are made of, whether or not the module has any. */
     static const char *const built[] = { "gpu", "spirv", "arith", "func", "memref", "vector" };
@@ -115,13 +115,13 @@ int main(int n, char **argv)
         return 2;
     Arena arena = { 0 };
     DiagSink sink = { .report = message_write };
-    Job j = { .arena = &arena, .sink = &sink, .name = argv[3],
+    HmJob j = { .arena = &arena, .sink = &sink, .name = argv[3],
               .rotate_loads = !strcmp(argv[6], "rotate-loads"),
               .subgroup_size = (uint32_t)strtoul(argv[7], NULL, 10) };
     for (int i = 0; i < 3; i++)
-        j.form = strcmp(argv[4], forms[i]) ? j.form : (Form)i;
+        j.form = strcmp(argv[4], forms[i]) ? j.form : (HmForm)i;
     for (int i = 0; i < 2; i++)
-        j.rotation = strcmp(argv[5], rotations[i]) ? j.rotation : (Rotation)i;
+        j.rotation = strcmp(argv[5], rotations[i]) ? j.rotation : (HmRotation)i;
     jmp_buf out_of_memory;
     if (ARENA_GUARD(&arena, out_of_memory)) {
         diag(&sink, DIAG_ERROR, NULL, NULL, "out of memory");

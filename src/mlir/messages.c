@@ -36,11 +36,11 @@ void message_figure(const char *name, const char *key, uint32_t a, uint32_t b)
 
 /* ---- positions ------------------------------------------------------------------------------- */
 
-static uint32_t source_column(const Job *j, uint32_t line, uint32_t column)
+static uint32_t source_column(const HmJob *j, uint32_t line, uint32_t column)
 {
     int32_t shift = 0;
     for (uint32_t i = 0; i < j->shifts.len && j->shifts.data[i].line <= line; i++) {
-        const Shift *s = &j->shifts.data[i];
+        const HmShift *s = &j->shifts.data[i];
         if (s->line == line && s->column <= column)
             shift += s->by;
     }
@@ -48,7 +48,7 @@ static uint32_t source_column(const Job *j, uint32_t line, uint32_t column)
 }
 
 /* The innermost position that a file has: the first that is one, of fused ones. */
-static MlirLocation file_location(Job *j, MlirLocation loc)
+static MlirLocation file_location(HmJob *j, MlirLocation loc)
 {
     if (mlirLocationIsAName(loc))
         return file_location(j, mlirLocationNameGetChildLoc(loc));
@@ -67,7 +67,7 @@ static MlirLocation file_location(Job *j, MlirLocation loc)
     return loc;
 }
 
-DiagLoc location_of(Job *j, MlirLocation loc)
+DiagLoc location_of(HmJob *j, MlirLocation loc)
 {
     loc = file_location(j, loc);
     if (!mlirLocationIsAFileLineColRange(loc))
@@ -83,7 +83,7 @@ DiagLoc location_of(Job *j, MlirLocation loc)
     return d;
 }
 
-void complain_at(Job *j, MlirLocation loc, const char *fmt, ...)
+void complain_at(HmJob *j, MlirLocation loc, const char *fmt, ...)
 {
     DiagLoc at = location_of(j, loc);
     va_list args;
@@ -94,15 +94,15 @@ void complain_at(Job *j, MlirLocation loc, const char *fmt, ...)
 
 /* ---- MLIR's ---------------------------------------------------------------------------------- */
 
-static const char *message_text(Job *j, MlirDiagnostic d)
+static const char *message_text(HmJob *j, MlirDiagnostic d)
 {
-    Text t = { .arena = j->arena };
+    HmText t = { .arena = j->arena };
     mlirDiagnosticPrint(d, text_add, &t);
     return t.str.data ? t.str.data : "";
 }
 
 /* Notes that print the operation again are of no use beside its position. */
-static void report(Job *j, MlirDiagnostic d, DiagSeverity severity)
+static void report(HmJob *j, MlirDiagnostic d, DiagSeverity severity)
 {
     const char *text = message_text(j, d);
     if (!strncmp(text, "see current operation", 21))
@@ -116,7 +116,7 @@ static void report(Job *j, MlirDiagnostic d, DiagSeverity severity)
 /* Remarks are what passes say about patterns that do not match. */
 static MlirLogicalResult handle(MlirDiagnostic d, void *user)
 {
-    Job *j = user;
+    HmJob *j = user;
     MlirDiagnosticSeverity severity = mlirDiagnosticGetSeverity(d);
     if (severity == MlirDiagnosticRemark)
         return mlirLogicalResultSuccess();
@@ -132,4 +132,4 @@ static MlirLogicalResult handle(MlirDiagnostic d, void *user)
     return mlirLogicalResultSuccess();
 }
 
-void messages_attach(Job *j) { mlirContextAttachDiagnosticHandler(j->context, handle, j, NULL); }
+void messages_attach(HmJob *j) { mlirContextAttachDiagnosticHandler(j->context, handle, j, NULL); }

@@ -13,41 +13,41 @@
 #include "base/base.h"
 
 /* What gpu.subgroup_mma_rotate becomes. */
-typedef enum Rotation {
+typedef enum HmRotation {
     ROTATION_GPU,               /* the gpu dialect's operations on what an invocation holds */
     ROTATION_SPIRV,             /* SPIR-V's own */
-} Rotation;
+} HmRotation;
 
-typedef enum Form {
+typedef enum HmForm {
     FORM_SPIRV,                 /* binary */
     FORM_MLIR,                  /* the module after heddle's rewrites, before MLIR's conversions */
     FORM_LOWERED,               /* the spirv.module */
-} Form;
+} HmForm;
 
 /* An insertion into the source's text, or the removal of part of it, as positions see it. */
-typedef struct Shift {
+typedef struct HmShift {
     uint32_t line, column;      /* in the text that MLIR reads, from 1 */
     int32_t by;                 /* what to add to columns from there on for the source's */
-} Shift;
+} HmShift;
 
 /* What an instruction's position is. */
-typedef struct Line {
+typedef struct HmLine {
     DiagLoc at;
     bool alone;                 /* the instruction stands for one without a result: drop it */
-} Line;
+} HmLine;
 
-typedef VEC(MlirOperation) OpList;
+typedef VEC(MlirOperation) HmOpList;
 
-typedef struct Job {
+typedef struct HmJob {
     Arena *arena;
     DiagSink *sink;
     const char *name;           /* the source's */
-    Form form;
-    Rotation rotation;
+    HmForm form;
+    HmRotation rotation;
     bool rotate_loads;
     uint32_t subgroup_size;     /* where the module names none */
-    VEC(Shift) shifts;          /* in order */
-    VEC(Line) lines;            /* by the number that an operation was given */
+    VEC(HmShift) shifts;          /* in order */
+    VEC(HmLine) lines;            /* by the number that an operation was given */
     MlirContext context;
     MlirOperation module;
     /* While passes run whose errors are not reported as they come: the first one. */
@@ -55,7 +55,7 @@ typedef struct Job {
     MlirLocation held_at;
     const char *held;
     Str output;
-} Job;
+} HmJob;
 
 /* ---- messages.c ------------------------------------------------------------------------------ */
 
@@ -65,10 +65,10 @@ void message_write(void *user, const Diag *d);
 /* A line of figures, of the same form: the name, then the values. */
 void message_figure(const char *name, const char *key, uint32_t a, uint32_t b);
 /* MLIR's diagnostics to j->sink from here on. */
-void messages_attach(Job *j);
+void messages_attach(HmJob *j);
 /* The source's position of a location. */
-DiagLoc location_of(Job *j, MlirLocation loc);
-void complain_at(Job *j, MlirLocation loc, const char *fmt, ...) PRINTF_LIKE(3, 4);
+DiagLoc location_of(HmJob *j, MlirLocation loc);
+void complain_at(HmJob *j, MlirLocation loc, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 /* ---- syntax.c -------------------------------------------------------------------------------- */
 
@@ -79,23 +79,23 @@ void complain_at(Job *j, MlirLocation loc, const char *fmt, ...) PRINTF_LIKE(3, 
 #define TURN    "heddle.rotate"
 /* The text with these operations in MLIR's generic form; the shifts go to the job. NULL after
  * reporting. */
-const char *syntax_generic(Job *j, const char *text, size_t size, size_t *out_size);
+const char *syntax_generic(HmJob *j, const char *text, size_t size, size_t *out_size);
 
 /* ---- ir.c: MLIR's C API made short ----------------------------------------------------------- */
 
 static inline MlirStringRef ref(const char *s) { return mlirStringRefCreateFromCString(s); }
 /* Text that MLIR prints: text_add is its callback. */
-typedef struct Text { Arena *arena; Str str; } Text;
+typedef struct HmText { Arena *arena; Str str; } HmText;
 void text_add(MlirStringRef s, void *text);
-const char *type_text(Job *j, MlirType t);
-const char *attr_text(Job *j, MlirAttribute a);     /* "" of none */
-MlirAttribute attr_parse(Job *j, const char *fmt, ...) PRINTF_LIKE(2, 3);
-MlirType type_parse(Job *j, const char *fmt, ...) PRINTF_LIKE(2, 3);
+const char *type_text(HmJob *j, MlirType t);
+const char *attr_text(HmJob *j, MlirAttribute a);     /* "" of none */
+MlirAttribute attr_parse(HmJob *j, const char *fmt, ...) PRINTF_LIKE(2, 3);
+MlirType type_parse(HmJob *j, const char *fmt, ...) PRINTF_LIKE(2, 3);
 MlirAttribute attr_of(MlirOperation op, const char *name);
 bool is_op(MlirOperation op, const char *name);
-const char *op_name(Job *j, MlirOperation op);
+const char *op_name(HmJob *j, MlirOperation op);
 /* All operations of that name (NULL: all) in `root`, outer before inner. */
-OpList ops_named(Job *j, MlirOperation root, const char *name);
+HmOpList ops_named(HmJob *j, MlirOperation root, const char *name);
 /* The operation that makes `v`; a null one where `v` is an argument. */
 MlirOperation definition(MlirValue v);
 /* The value of an integer constant of the arith or spirv dialect. */
@@ -104,118 +104,118 @@ bool constant_int(MlirValue v, int64_t *out);
 MlirAttribute attr_around(MlirOperation op, const char *name);
 /* The subgroup's size where `op` stands: its entry point's; in a function that these call the one
  * that all of them have, or 0; else the job's. */
-uint32_t subgroup_around(Job *j, MlirOperation op);
+uint32_t subgroup_around(HmJob *j, MlirOperation op);
 
 /* The workgroup's invocations where `op` stands, by its entry point's interface; 0 if that names no
  * size, or one that no kernel can have. */
-uint32_t workgroup_around(Job *j, MlirOperation op);
+uint32_t workgroup_around(HmJob *j, MlirOperation op);
 
-typedef struct Build {
-    Job *job;
+typedef struct HmBuild {
+    HmJob *job;
     MlirOperation before;       /* what is built goes there */
     MlirLocation loc;
-} Build;
-typedef struct NewOp {
+} HmBuild;
+typedef struct HmNewOp {
     const char *name;
     const MlirType *results;
     uint32_t n_results;
     const char *attributes; /* a dictionary's text, or NULL */
     const MlirValue *operands;
     uint32_t n;
-} NewOp;
+} HmNewOp;
 /* Its first result, or a null value. */
-MlirValue build_op(Build *b, const NewOp *o);
-MlirValue build_n(Build *b, const char *name, MlirType result, const char *attributes, uint32_t n,
+MlirValue build_op(HmBuild *b, const HmNewOp *o);
+MlirValue build_n(HmBuild *b, const char *name, MlirType result, const char *attributes, uint32_t n,
                   const MlirValue *operands);
 #define build(b, name, result, attributes, ...)                                                    \
     build_n(b, name, result, attributes, COUNT_OF(((MlirValue[]){ __VA_ARGS__ })),                \
             (MlirValue[]){ __VA_ARGS__ })
 /* Some value of that type, for who has none: zeros. Null: the type has none. */
-MlirValue any_value(Build *b, MlirType type);
+MlirValue any_value(HmBuild *b, MlirType type);
 void erase(MlirOperation op);
 /* Runs a pipeline; false when it fails, which was reported (or held). */
-bool run_passes(Job *j, MlirOperation module, const char *pipeline);
+bool run_passes(HmJob *j, MlirOperation module, const char *pipeline);
 
 /* A matrix type of the gpu or the spirv dialect. */
-typedef struct Matrix {
+typedef struct HmMatrix {
     uint32_t rows, columns;
     char element[8];            /* "f16", "si8" */
     char use[16];               /* "AOp", "BOp", "COp"; of SPIR-V "MatrixA" and so on */
-} Matrix;
-bool matrix_of(Job *j, MlirType t, Matrix *out);
+} HmMatrix;
+bool matrix_of(HmJob *j, MlirType t, HmMatrix *out);
 
 /* ---- rotate.c, rotate_ops.c ------------------------------------------------------------------ */
 
 /* How a dialect says what the scalar part of a rotation consists of. */
-typedef struct RotateOps {
+typedef struct HmRotateOps {
     const char *constant, *select, *bit_and, *shift_right, *greater_equal, *not_equal;
     const char *greater_equal_attr, *not_equal_attr;
     /* Among `cluster` neighbours of the subgroup's `width`; known: delta's value, or -1. */
-    MlirValue (*rotate)(Build *b, MlirValue v, MlirValue delta, int64_t known, uint32_t width,
+    MlirValue (*rotate)(HmBuild *b, MlirValue v, MlirValue delta, int64_t known, uint32_t width,
                         uint32_t cluster);
-} RotateOps;
-extern const RotateOps rotate_ops[]; /* by Rotation */
+} HmRotateOps;
+extern const HmRotateOps rotate_ops[]; /* by Rotation */
 
 /* The rest has one form, which MLIR converts. */
-MlirValue rotate_zero(Build *b, MlirType matrix, const Matrix *m);  /* null: it has none */
-MlirValue rotate_extract(Build *b, MlirValue matrix, MlirType element, uint32_t at);
-MlirValue rotate_insert(Build *b, MlirValue matrix, MlirValue element, uint32_t at);
-MlirValue rotate_lane(Build *b);                                    /* i32 */
-MlirValue rotate_constant(const RotateOps *ops, Build *b, int64_t value);   /* i32 */
+MlirValue rotate_zero(HmBuild *b, MlirType matrix, const HmMatrix *m);  /* null: it has none */
+MlirValue rotate_extract(HmBuild *b, MlirValue matrix, MlirType element, uint32_t at);
+MlirValue rotate_insert(HmBuild *b, MlirValue matrix, MlirValue element, uint32_t at);
+MlirValue rotate_lane(HmBuild *b);                                    /* i32 */
+MlirValue rotate_constant(const HmRotateOps *ops, HmBuild *b, int64_t value);   /* i32 */
 
 /* Checks all rotations of the module: types, offset, whole elements. */
-bool rotate_verify(Job *j);
+bool rotate_verify(HmJob *j);
 /* Replaces all of them by what j->rotation says, but for those that must wait for a spirv.module:
  * marked before MLIR's conversion and replaced after it. */
-bool rotate_lower(Job *j);
-void rotate_wait(Job *j);
-void rotate_finish(Job *j);
+bool rotate_lower(HmJob *j);
+void rotate_wait(HmJob *j);
+void rotate_finish(HmJob *j);
 
 /* ---- elements.c ------------------------------------------------------------------------------ */
 
 /* How many elements an invocation holds; 0 after reporting that these are no whole number. */
-uint32_t elements_held(Job *j, MlirOperation op, const Matrix *m);
+uint32_t elements_held(HmJob *j, MlirOperation op, const HmMatrix *m);
 /* The RFC's proposal 2: elements in and out of matrices, values between invocations. */
-bool elements_lower(Job *j);
+bool elements_lower(HmJob *j);
 /* What SPIR-V has no operation on matrices for is done to each element. */
-bool elementwise_lower(Job *j);
+bool elementwise_lower(HmJob *j);
 
 /* ---- reduce.c -------------------------------------------------------------------------------- */
 
 /* Reductions of subgroups become ones that MLIR converts, those of workgroups become these. */
-bool reduce_lower(Job *j);
+bool reduce_lower(HmJob *j);
 
 /* ---- arguments.c ----------------------------------------------------------------------------- */
 
 /* Reports arguments of kernels that are neither numbers nor buffers. */
-bool arguments_verify(Job *j);
+bool arguments_verify(HmJob *j);
 /* Why memory of that type cannot be accessed; NULL if it can. */
 const char *layout_fault(MlirType memref);
 
 /* ---- loads.c --------------------------------------------------------------------------------- */
 
 /* Overlapping loads of matrices become disjoint ones and rotations. False after reporting. */
-bool loads_rotate(Job *j);
-uint32_t loads_count(Job *j);
+bool loads_rotate(HmJob *j);
+uint32_t loads_count(HmJob *j);
 
 /* ---- prepare.c ------------------------------------------------------------------------------- */
 
 /* Brings the kernels into a form that MLIR's conversion takes. */
-bool prepare(Job *j);
+bool prepare(HmJob *j);
 
 /* ---- lower.c --------------------------------------------------------------------------------- */
 
 /* Only what is a kernel's stays, in one gpu.module, with a target and an interface. */
-bool lower_prepare(Job *j);
+bool lower_prepare(HmJob *j);
 /* To a spirv.module. */
-bool lower_to_spirv(Job *j);
+bool lower_to_spirv(HmJob *j);
 /* The binary, into j->output. */
-bool lower_serialise(Job *j);
+bool lower_serialise(HmJob *j);
 
 /* ---- lines.c --------------------------------------------------------------------------------- */
 
 /* Numbers the operations of a spirv.module; and makes lines of what MLIR wrote of that. */
-void lines_mark(Job *j, MlirOperation module);
-void lines_write(Job *j);
+void lines_mark(HmJob *j, MlirOperation module);
+void lines_write(HmJob *j);
 
 #endif

@@ -27,7 +27,7 @@ static const struct {
 };
 
 /* The text with SPIR-V's names; NULL where it has none of the gpu dialect's. */
-static const char *renamed(Job *j, const char *text)
+static const char *renamed(HmJob *j, const char *text)
 {
     Str out = { 0 };
     const char *done = text;
@@ -46,14 +46,14 @@ static const char *renamed(Job *j, const char *text)
     return out.data;
 }
 
-static void rename_value(Job *j, MlirValue v)
+static void rename_value(HmJob *j, MlirValue v)
 {
     const char *text = renamed(j, type_text(j, mlirValueGetType(v)));
     if (text)
         mlirValueSetType(v, mlirTypeParseGet(j->context, ref(text)));
 }
 
-static void rename_spaces(Job *j, MlirOperation op)
+static void rename_spaces(HmJob *j, MlirOperation op)
 {
     for (intptr_t i = 0; i < mlirOperationGetNumResults(op); i++)
         rename_value(j, mlirOperationGetResult(op, i));
@@ -77,14 +77,14 @@ static void rename_spaces(Job *j, MlirOperation op)
 
 /* A kernel's block has arguments beyond its function's for memory of the workgroup, then for its
  * own. */
-static void allocate(Job *j, MlirOperation kernel)
+static void allocate(HmJob *j, MlirOperation kernel)
 {
     MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(kernel, 0));
     MlirType type = mlirTypeAttrGetValue(attr_of(kernel, "function_type"));
     intptr_t inputs = mlirFunctionTypeGetNumInputs(type);
     MlirAttribute shared = attr_of(kernel, "workgroup_attributions");
     intptr_t n_shared = mlirAttributeIsNull(shared) ? 0 : mlirIntegerAttrGetValueInt(shared);
-    Build b = { j, mlirBlockGetFirstOperation(block), mlirOperationGetLocation(kernel) };
+    HmBuild b = { j, mlirBlockGetFirstOperation(block), mlirOperationGetLocation(kernel) };
     for (intptr_t i = inputs; i < mlirBlockGetNumArguments(block); i++) {
         MlirValue old = mlirBlockGetArgument(block, i);
         const char *name = i < inputs + n_shared ? "memref.alloc" : "memref.alloca";
@@ -99,18 +99,18 @@ static void allocate(Job *j, MlirOperation kernel)
 
 /* ---- kernels as functions -------------------------------------------------------------------- */
 
-static void change_returns(Job *j, MlirOperation function, const char *from, const char *to)
+static void change_returns(HmJob *j, MlirOperation function, const char *from, const char *to)
 {
-    OpList returns = ops_named(j, function, from);
+    HmOpList returns = ops_named(j, function, from);
     for (uint32_t i = 0; i < returns.len; i++) {
-        Build b = { j, returns.data[i], mlirOperationGetLocation(returns.data[i]) };
+        HmBuild b = { j, returns.data[i], mlirOperationGetLocation(returns.data[i]) };
         build_n(&b, to, (MlirType){ NULL }, NULL, 0, NULL);
         erase(returns.data[i]);
     }
 }
 
 /* A func.func with the kernel's body in the kernel's place; the kernel is left outside. */
-static MlirOperation to_function(Job *j, MlirOperation kernel)
+static MlirOperation to_function(HmJob *j, MlirOperation kernel)
 {
     const char *text = arena_printf(j->arena, "{sym_name = %s, function_type = %s}",
                                     attr_text(j, attr_of(kernel, "sym_name")),
@@ -132,7 +132,7 @@ static MlirOperation to_function(Job *j, MlirOperation kernel)
     return function;
 }
 
-static void to_kernel(Job *j, MlirOperation function, MlirOperation kernel)
+static void to_kernel(HmJob *j, MlirOperation function, MlirOperation kernel)
 {
     change_returns(j, function, "func.return", "gpu.return");
     mlirRegionTakeBody(mlirOperationGetRegion(kernel, 0), mlirOperationGetRegion(function, 0));
@@ -145,9 +145,9 @@ static bool is_kernel(MlirOperation op)
     return is_op(op, "gpu.func") && !mlirAttributeIsNull(attr_of(op, "gpu.kernel"));
 }
 
-static MlirOperation function_named(Job *j, MlirAttribute name)
+static MlirOperation function_named(HmJob *j, MlirAttribute name)
 {
-    OpList functions = ops_named(j, j->module, "func.func");
+    HmOpList functions = ops_named(j, j->module, "func.func");
     for (uint32_t i = 0; i < functions.len; i++) {
         if (mlirAttributeEqual(attr_of(functions.data[i], "sym_name"), name))
             return functions.data[i];
@@ -155,9 +155,9 @@ static MlirOperation function_named(Job *j, MlirAttribute name)
     return (MlirOperation){ NULL };
 }
 
-static bool run_as_functions(Job *j, const char *pipeline)
+static bool run_as_functions(HmJob *j, const char *pipeline)
 {
-    OpList all = ops_named(j, j->module, "gpu.func"), kernels = { 0 };
+    HmOpList all = ops_named(j, j->module, "gpu.func"), kernels = { 0 };
     for (uint32_t i = 0; i < all.len; i++) {
         if (!is_kernel(all.data[i]))
             continue;
@@ -170,25 +170,25 @@ static bool run_as_functions(Job *j, const char *pipeline)
     return good;
 }
 
-static bool run_as_kernels(Job *j, const char *pipeline)
+static bool run_as_kernels(HmJob *j, const char *pipeline)
 {
     return run_passes(j, j->module, pipeline);
 }
 
 /* Functions that nothing calls any more. */
-static void erase_functions(Job *j)
+static void erase_functions(HmJob *j)
 {
-    OpList functions = ops_named(j, j->module, "func.func");
+    HmOpList functions = ops_named(j, j->module, "func.func");
     for (uint32_t i = 0; i < functions.len && !ops_named(j, j->module, "func.call").len; i++)
         erase(functions.data[i]);
 }
 
 /* What control flow that was made structured has where it had nothing: any value will do. */
-static void define_poison(Job *j)
+static void define_poison(HmJob *j)
 {
-    OpList ops = ops_named(j, j->module, "ub.poison");
+    HmOpList ops = ops_named(j, j->module, "ub.poison");
     for (uint32_t i = 0; i < ops.len; i++) {
-        Build b = { j, ops.data[i], mlirOperationGetLocation(ops.data[i]) };
+        HmBuild b = { j, ops.data[i], mlirOperationGetLocation(ops.data[i]) };
         MlirValue poison = mlirOperationGetResult(ops.data[i], 0);
         MlirValue v = any_value(&b, mlirValueGetType(poison));
         if (!v.ptr)
@@ -201,7 +201,7 @@ static void define_poison(Job *j)
 /* ---- vectors --------------------------------------------------------------------------------- */
 
 /* One element of a vector of one dimension, by the indices of the first. */
-static MlirValue access_element(Build *b, MlirOperation op, const char *access, MlirValue stored,
+static MlirValue access_element(HmBuild *b, MlirOperation op, const char *access, MlirValue stored,
                                 MlirType type, int64_t i)
 {
     MlirType index = type_parse(b->job, "index");
@@ -219,7 +219,7 @@ static MlirValue access_element(Build *b, MlirOperation op, const char *access, 
     return build_n(b, access, skip ? (MlirType){ NULL } : type, NULL, (uint32_t)n, operands);
 }
 
-static void split_access(Job *j, MlirOperation op)
+static void split_access(HmJob *j, MlirOperation op)
 {
     bool load = is_op(op, "vector.load");
     MlirValue stored = load ? (MlirValue){ NULL } : mlirOperationGetOperand(op, 0);
@@ -228,7 +228,7 @@ static void split_access(Job *j, MlirOperation op)
     if (mlirShapedTypeGetRank(vector) != 1 || mlirShapedTypeGetRank(memory) < 1 ||
         mlirVectorTypeIsScalable(vector) || mlirTypeIsAVector(mlirShapedTypeGetElementType(memory)))
         return;
-    Build b = { j, op, mlirOperationGetLocation(op) };
+    HmBuild b = { j, op, mlirOperationGetLocation(op) };
     int64_t n = mlirShapedTypeGetDimSize(vector, 0);
     MlirValue *parts = NEW_ARRAY(j->arena, MlirValue, n);
     for (int64_t i = 0; i < n; i++)
@@ -242,7 +242,7 @@ static void split_access(Job *j, MlirOperation op)
 }
 
 /* A transfer that is a load or a store: one dimension, the memref's last, in bounds, no mask. */
-static void simplify_transfer(Job *j, MlirOperation op)
+static void simplify_transfer(HmJob *j, MlirOperation op)
 {
     bool read = is_op(op, "vector.transfer_read");
     MlirValue memory = mlirOperationGetOperand(op, !read);
@@ -262,7 +262,7 @@ static void simplify_transfer(Job *j, MlirOperation op)
     MlirValue *operands = NEW_ARRAY(j->arena, MlirValue, rank + 2);
     for (uint32_t i = 0; i < rank + 2; i++)
         operands[i] = mlirOperationGetOperand(op, i);
-    Build b = { j, op, mlirOperationGetLocation(op) };
+    HmBuild b = { j, op, mlirOperationGetLocation(op) };
     MlirValue v = build_n(&b, read ? "vector.load" : "vector.store",
                           read ? vector : (MlirType){ NULL }, NULL, rank + (read ? 1 : 2),
                           operands);
@@ -289,9 +289,9 @@ static const struct {
                       "extra-types=f16 target-type=f32},convert-math-to-spirv))" },
 };
 
-static bool has_operations(Job *j, const char *start)
+static bool has_operations(HmJob *j, const char *start)
 {
-    OpList ops = ops_named(j, j->module, NULL);
+    HmOpList ops = ops_named(j, j->module, NULL);
     for (uint32_t i = 0; i < ops.len; i++) {
         if (!strncmp(op_name(j, ops.data[i]), start, strlen(start)))
             return true;
@@ -299,11 +299,11 @@ static bool has_operations(Job *j, const char *start)
     return false;
 }
 
-bool prepare(Job *j)
+bool prepare(HmJob *j)
 {
     if (!arguments_verify(j))
         return false;
-    OpList ops = ops_named(j, j->module, NULL);
+    HmOpList ops = ops_named(j, j->module, NULL);
     for (uint32_t i = 0; i < ops.len; i++)
         rename_spaces(j, ops.data[i]);
     for (uint32_t i = 0; i < ops.len; i++) {
@@ -311,7 +311,7 @@ bool prepare(Job *j)
             allocate(j, ops.data[i]);
     }
     for (size_t i = 0; i < COUNT_OF(steps); i++) {
-        bool (*run)(Job *, const char *) = steps[i].functions ? run_as_functions : run_as_kernels;
+        bool (*run)(HmJob *, const char *) = steps[i].functions ? run_as_functions : run_as_kernels;
         if (has_operations(j, steps[i].start) && !run(j, steps[i].pipeline))
             return false;
     }

@@ -42,7 +42,7 @@ static const Reduction reductions[] = {
       "spirv.GroupNonUniformLogicalXor" },
 };
 
-static const Reduction *reduction_of(Job *j, MlirOperation op)
+static const Reduction *reduction_of(HmJob *j, MlirOperation op)
 {
     const char *kind = attr_text(j, attr_of(op, "op"));
     for (size_t i = 0; i < COUNT_OF(reductions); i++) {
@@ -52,7 +52,7 @@ static const Reduction *reduction_of(Job *j, MlirOperation op)
     return NULL;
 }
 
-static MlirValue of_subgroup(Build *b, const Reduction *r, MlirValue v)
+static MlirValue of_subgroup(HmBuild *b, const Reduction *r, MlirValue v)
 {
     MlirType t = mlirValueGetType(v);
     bool boolean = mlirTypeIsAInteger(t) && mlirIntegerTypeGetWidth(t) == 1;
@@ -66,27 +66,27 @@ static MlirValue of_subgroup(Build *b, const Reduction *r, MlirValue v)
 /* ---- workgroups ------------------------------------------------------------------------------ */
 
 /* Workgroup memory is the kernel's: declared where it begins. */
-static MlirValue allocate(Job *j, MlirOperation op, uint32_t n, MlirType t)
+static MlirValue allocate(HmJob *j, MlirOperation op, uint32_t n, MlirType t)
 {
     MlirOperation kernel = op;
     while (!is_op(kernel, "gpu.func"))
         kernel = mlirOperationGetParentOperation(kernel);
     MlirBlock entry = mlirRegionGetFirstBlock(mlirOperationGetRegion(kernel, 0));
-    Build b = { j, mlirBlockGetFirstOperation(entry), mlirOperationGetLocation(op) };
+    HmBuild b = { j, mlirBlockGetFirstOperation(entry), mlirOperationGetLocation(op) };
     MlirType memref = type_parse(j, "memref<%ux%s, #spirv.storage_class<Workgroup>>", n,
                                  type_text(j, t));
     return build_n(&b, "memref.alloc", memref, "{operandSegmentSizes = array<i32: 0, 0>}", 0, NULL);
 }
 
-static MlirValue index_of(Build *b, uint32_t value)
+static MlirValue index_of(HmBuild *b, uint32_t value)
 {
     const char *text = arena_printf(b->job->arena, "{value = %u : index}", value);
     return build_n(b, "arith.constant", type_parse(b->job, "index"), text, 0, NULL);
 }
 
-static void barrier(Build *b) { build_n(b, "gpu.barrier", (MlirType){ NULL }, NULL, 0, NULL); }
+static void barrier(HmBuild *b) { build_n(b, "gpu.barrier", (MlirType){ NULL }, NULL, 0, NULL); }
 
-static MlirValue of_workgroup(Build *b, const Reduction *r, MlirValue v)
+static MlirValue of_workgroup(HmBuild *b, const Reduction *r, MlirValue v)
 {
     MlirType t = mlirValueGetType(v), index = type_parse(b->job, "index");
     uint32_t width = subgroup_around(b->job, b->before);
@@ -113,7 +113,7 @@ static MlirValue of_workgroup(Build *b, const Reduction *r, MlirValue v)
 
 /* ---- all of them, bf16 as f32 ---------------------------------------------------------------- */
 
-static bool lower_reduction(Job *j, MlirOperation op, bool all)
+static bool lower_reduction(HmJob *j, MlirOperation op, bool all)
 {
     const Reduction *r = reduction_of(j, op);
     MlirValue v = mlirOperationGetOperand(op, 0);
@@ -127,7 +127,7 @@ static bool lower_reduction(Job *j, MlirOperation op, bool all)
     bool simple = !mlirTypeIsAVector(t) && mlirAttributeIsNull(attr_of(op, "cluster_size"));
     if (!simple || (!all && !r->subgroup && !mlirTypeIsABF16(t)))
         return true;                /* MLIR's conversion takes it, or says that it has none */
-    Build b = { j, op, mlirOperationGetLocation(op) };
+    HmBuild b = { j, op, mlirOperationGetLocation(op) };
     if (mlirTypeIsABF16(t))
         v = build(&b, "arith.extf", type_parse(j, "f32"), NULL, v);
     MlirValue result = all ? of_workgroup(&b, r, v) : of_subgroup(&b, r, v);
@@ -138,9 +138,9 @@ static bool lower_reduction(Job *j, MlirOperation op, bool all)
     return true;
 }
 
-bool reduce_lower(Job *j)
+bool reduce_lower(HmJob *j)
 {
-    OpList ops = ops_named(j, j->module, NULL);
+    HmOpList ops = ops_named(j, j->module, NULL);
     bool good = true;
     for (uint32_t i = 0; i < ops.len; i++) {
         bool all = is_op(ops.data[i], "gpu.all_reduce");

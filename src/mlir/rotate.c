@@ -18,7 +18,7 @@
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-static bool check_types(Job *j, MlirOperation op, Matrix *m)
+static bool check_types(HmJob *j, MlirOperation op, HmMatrix *m)
 {
     MlirLocation loc = mlirOperationGetLocation(op);
     if (mlirOperationGetNumOperands(op) != 3 || mlirOperationGetNumResults(op) != 1) {
@@ -45,9 +45,9 @@ static bool check_types(Job *j, MlirOperation op, Matrix *m)
     return false;
 }
 
-static bool verify(Job *j, MlirOperation op)
+static bool verify(HmJob *j, MlirOperation op)
 {
-    Matrix m;
+    HmMatrix m;
     if (!check_types(j, op, &m))
         return false;
     MlirLocation loc = mlirOperationGetLocation(op);
@@ -68,9 +68,9 @@ static bool verify(Job *j, MlirOperation op)
     return false;
 }
 
-bool rotate_verify(Job *j)
+bool rotate_verify(HmJob *j)
 {
-    OpList ops = ops_named(j, j->module, ROTATE);
+    HmOpList ops = ops_named(j, j->module, ROTATE);
     bool good = true;
     for (uint32_t i = 0; i < ops.len; i++)
         good = verify(j, ops.data[i]) && good;
@@ -80,12 +80,12 @@ bool rotate_verify(Job *j)
 /* ---- the lowering of one --------------------------------------------------------------------- */
 
 typedef struct Lowering {
-    Build build;
-    const RotateOps *ops;
+    HmBuild build;
+    const HmRotateOps *ops;
     MlirValue matrices[2], offset;
     MlirValue lane;                 /* null: to be asked for */
     MlirType element, i1, i32;
-    Matrix shape;
+    HmMatrix shape;
     uint32_t width, length;         /* of the subgroup; elements an invocation holds */
     MlirValue *held;                /* 2 * length, those of both operands; null: not extracted */
     MlirValue delta;                /* lanes to rotate by */
@@ -124,7 +124,7 @@ static void shift_held(Lowering *l, MlirValue whole)
 /* Takes the offset apart; returns how many elements later than its own a lane gives. */
 static uint32_t split_offset(Lowering *l)
 {
-    Build *b = &l->build;
+    HmBuild *b = &l->build;
     MlirValue offset = l->offset;
     int64_t known;
     if (constant_int(offset, &known)) {
@@ -157,7 +157,7 @@ static MlirValue rotated_element(Lowering *l, uint32_t i)
 /* Builds before `op` what takes the place of its result, and erases it. */
 static void lower_rotation(Lowering *l, MlirOperation op)
 {
-    Job *j = l->build.job;
+    HmJob *j = l->build.job;
     l->build.before = op;
     l->build.loc = mlirOperationGetLocation(op);
     MlirType matrix = mlirValueGetType(l->matrices[0]);
@@ -186,11 +186,11 @@ static void lower_rotation(Lowering *l, MlirOperation op)
  * name that says so. */
 #define WAITING "heddle.rotate"
 
-static void wait_for_spirv(Job *j, MlirOperation op, uint32_t number)
+static void wait_for_spirv(HmJob *j, MlirOperation op, uint32_t number)
 {
     const char *name = arena_printf(j->arena, WAITING ".%u", number);
     MlirLocation loc = mlirOperationGetLocation(op);
-    Build b = { j, op, mlirLocationNameGet(j->context, ref(name), loc) };
+    HmBuild b = { j, op, mlirLocationNameGet(j->context, ref(name), loc) };
     MlirValue v[3];
     for (int i = 0; i < 3; i++)
         v[i] = mlirOperationGetOperand(op, i);
@@ -201,9 +201,9 @@ static void wait_for_spirv(Job *j, MlirOperation op, uint32_t number)
     erase(op);
 }
 
-bool rotate_lower(Job *j)
+bool rotate_lower(HmJob *j)
 {
-    OpList ops = ops_named(j, j->module, ROTATE);
+    HmOpList ops = ops_named(j, j->module, ROTATE);
     for (uint32_t i = 0; i < ops.len; i++) {
         MlirOperation op = ops.data[i];
         Lowering l = { .build = { .job = j }, .ops = &rotate_ops[j->rotation],
@@ -222,17 +222,17 @@ bool rotate_lower(Job *j)
     return true;
 }
 
-void rotate_wait(Job *j)
+void rotate_wait(HmJob *j)
 {
-    OpList ops = ops_named(j, j->module, ROTATE);
+    HmOpList ops = ops_named(j, j->module, ROTATE);
     for (uint32_t i = 0; i < ops.len; i++)
         wait_for_spirv(j, ops.data[i], i);
 }
 
-void rotate_finish(Job *j)
+void rotate_finish(HmJob *j)
 {
-    OpList matrices = ops_named(j, j->module, "spirv.ISub");
-    OpList scalars = ops_named(j, j->module, "spirv.GroupNonUniformRotateKHR");
+    HmOpList matrices = ops_named(j, j->module, "spirv.ISub");
+    HmOpList scalars = ops_named(j, j->module, "spirv.GroupNonUniformRotateKHR");
     for (uint32_t i = 0; i < matrices.len; i++) {
         MlirLocation loc = mlirOperationGetLocation(matrices.data[i]);
         MlirStringRef name = { "", 0 };

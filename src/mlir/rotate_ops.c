@@ -9,7 +9,7 @@
 
 #include "mlir/mlir.h"
 
-static MlirValue index_constant(Build *b, uint32_t value)
+static MlirValue index_constant(HmBuild *b, uint32_t value)
 {
     char text[48];
     snprintf(text, sizeof text, "{value = %u : index}", value);
@@ -17,7 +17,7 @@ static MlirValue index_constant(Build *b, uint32_t value)
 }
 
 /* Constants of the arith dialect are signless, and constant matrices of no more than 32 bits. */
-MlirValue rotate_zero(Build *b, MlirType matrix, const Matrix *m)
+MlirValue rotate_zero(HmBuild *b, MlirType matrix, const HmMatrix *m)
 {
     if (m->element[0] == 's' || m->element[0] == 'u' || !strcmp(m->element, "f64"))
         return (MlirValue){ NULL };
@@ -28,12 +28,12 @@ MlirValue rotate_zero(Build *b, MlirType matrix, const Matrix *m)
     return build(b, "gpu.subgroup_mma_constant_matrix", matrix, NULL, v);
 }
 
-static bool is_spirv(Build *b, MlirValue matrix)
+static bool is_spirv(HmBuild *b, MlirValue matrix)
 {
     return !strncmp(type_text(b->job, mlirValueGetType(matrix)), "!spirv.", 7);
 }
 
-MlirValue rotate_extract(Build *b, MlirValue matrix, MlirType element, uint32_t at)
+MlirValue rotate_extract(HmBuild *b, MlirValue matrix, MlirType element, uint32_t at)
 {
     char text[48];
     snprintf(text, sizeof text, "{indices = [%u : i32]}", at);
@@ -43,7 +43,7 @@ MlirValue rotate_extract(Build *b, MlirValue matrix, MlirType element, uint32_t 
                  index_constant(b, at));
 }
 
-MlirValue rotate_insert(Build *b, MlirValue matrix, MlirValue element, uint32_t at)
+MlirValue rotate_insert(HmBuild *b, MlirValue matrix, MlirValue element, uint32_t at)
 {
     MlirType type = mlirValueGetType(matrix);
     char text[48];
@@ -54,13 +54,13 @@ MlirValue rotate_insert(Build *b, MlirValue matrix, MlirValue element, uint32_t 
                  index_constant(b, at));
 }
 
-MlirValue rotate_lane(Build *b)
+MlirValue rotate_lane(HmBuild *b)
 {
     MlirValue id = build_n(b, "gpu.lane_id", type_parse(b->job, "index"), NULL, 0, NULL);
     return build(b, "arith.index_cast", type_parse(b->job, "i32"), NULL, id);
 }
 
-MlirValue rotate_constant(const RotateOps *ops, Build *b, int64_t value)
+MlirValue rotate_constant(const HmRotateOps *ops, HmBuild *b, int64_t value)
 {
     char text[48];
     snprintf(text, sizeof text, "{value = %lld : i32}", (long long)value);
@@ -68,17 +68,17 @@ MlirValue rotate_constant(const RotateOps *ops, Build *b, int64_t value)
 }
 
 /* The value alone of an operation that has a second result, whether it is valid. */
-static MlirValue first_of_two(Build *b, const char *name, MlirType type, const char *attributes,
+static MlirValue first_of_two(HmBuild *b, const char *name, MlirType type, const char *attributes,
                               uint32_t n, const MlirValue *operands)
 {
     MlirType types[] = { type, type_parse(b->job, "i1") };
-    return build_op(b, &(NewOp){ name, types, 2, attributes, operands, n });
+    return build_op(b, &(HmNewOp){ name, types, 2, attributes, operands, n });
 }
 
-static MlirValue gpu_rotate(Build *b, MlirValue v, MlirValue delta, int64_t known, uint32_t width,
+static MlirValue gpu_rotate(HmBuild *b, MlirValue v, MlirValue delta, int64_t known, uint32_t width,
                             uint32_t cluster)
 {
-    const RotateOps *arith = &rotate_ops[ROTATION_GPU];
+    const HmRotateOps *arith = &rotate_ops[ROTATION_GPU];
     MlirType i32 = type_parse(b->job, "i32"), type = mlirValueGetType(v);
     char text[64];
     if (known >= 0) {
@@ -97,7 +97,7 @@ static MlirValue gpu_rotate(Build *b, MlirValue v, MlirValue delta, int64_t know
     return first_of_two(b, "gpu.shuffle", type, "{mode = #gpu<shuffle_mode idx>}", 3, operands);
 }
 
-static MlirValue spirv_rotate(Build *b, MlirValue v, MlirValue delta, int64_t known,
+static MlirValue spirv_rotate(HmBuild *b, MlirValue v, MlirValue delta, int64_t known,
                               uint32_t width, uint32_t cluster)
 {
     (void)known;
@@ -108,7 +108,7 @@ static MlirValue spirv_rotate(Build *b, MlirValue v, MlirValue delta, int64_t kn
                    "{execution_scope = #spirv.scope<Subgroup>}", cluster < width ? 3 : 2, operands);
 }
 
-const RotateOps rotate_ops[] = {
+const HmRotateOps rotate_ops[] = {
     [ROTATION_GPU] = {
         .constant = "arith.constant", .select = "arith.select", .bit_and = "arith.andi",
         .shift_right = "arith.shrui",

@@ -35,7 +35,7 @@ static const Spelling spellings[] = {
 };
 
 typedef struct Scan {
-    Job *job;
+    HmJob *job;
     const Spelling *spelling;       /* of the operation that is read */
     const char *at, *end;
     const char *done;               /* copied up to there */
@@ -68,7 +68,7 @@ static void replace_text(Scan *s, const char *at, size_t n, const char *text)
     copy_to(s, at);
     str_add(s->job->arena, &s->out, text);
     s->done = at + n;
-    Shift shift = { s->line, s->out.len - s->out_line_start + 1,
+    HmShift shift = { s->line, s->out.len - s->out_line_start + 1,
                     (int32_t)n - (int32_t)strlen(text) };
     vec_push(s->job->arena, &s->job->shifts, shift);
 }
@@ -226,7 +226,7 @@ static const Spelling *spelling_of(const char *token, size_t n)
     return NULL;
 }
 
-const char *syntax_generic(Job *j, const char *text, size_t size, size_t *out_size)
+const char *syntax_generic(HmJob *j, const char *text, size_t size, size_t *out_size)
 {
     Scan s = { .job = j, .at = text, .end = text + size, .done = text, .line_start = text,
                .line = 1 };

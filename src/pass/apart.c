@@ -19,7 +19,7 @@ typedef struct OpenPhi { SpvInst *inst; SpvId *parts; } OpenPhi;
 typedef struct Apart {
     PassContext *c;
     SpvModule *m;
-    Fold fold;
+    PassFold fold;
     SpvInst ***columns;         /* by id of a variable: a variable for each of its members */
     uint8_t *closed;            /* by id of a variable: not to be touched */
     SpvId *with, **parts;       /* by id */
@@ -94,7 +94,7 @@ static void add_to_interface(Apart *s, SpvId variable)
     }
 }
 
-static void open_variable(Apart *s, const Variable *var)
+static void open_variable(Apart *s, const PassVariable *var)
 {
     SpvInst *old = var->inst;
     uint32_t n = (uint32_t)count(var->type, false), storage = spv_operand(old, 0);
@@ -176,7 +176,7 @@ static void store_whole(Apart *s, const Spot *at, SpvId value, SpvInst *before)
     }
 }
 
-static void rewrite_access(Apart *s, const Variable *var, SpvInst *i)
+static void rewrite_access(Apart *s, const PassVariable *var, SpvInst *i)
 {
     const SpvInst *chain = spv_def(s->m, spv_operand(i, 0));
     uint32_t n = chain == var->inst ? 1 : spv_n_operands(chain);
@@ -207,7 +207,7 @@ static void rewrite_access(Apart *s, const Variable *var, SpvInst *i)
 }
 
 /* A store at the function's beginning takes the place of an initialiser. */
-static void store_initialiser(Apart *s, const SpvFunction *f, const Variable *var)
+static void store_initialiser(Apart *s, const SpvFunction *f, const PassVariable *var)
 {
     SpvInst *old = var->inst, *before = edit_after_phis(f->first);
     Spot at = { .columns = s->columns[old->id], .type = var->type };
@@ -218,10 +218,10 @@ static void store_initialiser(Apart *s, const SpvFunction *f, const Variable *va
     edit_become(s->m, old, SpvOpVariable, old->words + old->first_operand, 1);
 }
 
-static void rewrite_function(Apart *s, SpvFunction *f, Variables *v)
+static void rewrite_function(Apart *s, SpvFunction *f, PassVariables *v)
 {
     for (uint32_t k = 0; k < v->list.len; k++) {
-        Variable *var = &v->list.data[k];
+        PassVariable *var = &v->list.data[k];
         if (!var->type || !edit_has_matrix(var->type) || s->closed[var->inst->id])
             continue;
         if (!s->columns[var->inst->id]) {
@@ -253,7 +253,7 @@ static void end(Apart *s)
 
 static bool open_variables(Apart *s)
 {
-    VEC(Variables *) found = { 0 };
+    VEC(PassVariables *) found = { 0 };
     for (SpvFunction *f = s->m->functions; f; f = f->next) {
         edit_prune(s->m, f, s->c->scratch);
         Cfg *g = cfg_build(s->c->scratch, f, s->c->sink);
@@ -266,7 +266,7 @@ static bool open_variables(Apart *s)
     s->closed = NEW_ARRAY(s->c->scratch, uint8_t, s->n_ids);
     for (uint32_t n = 0; n < found.len; n++)
         for (uint32_t k = 0; k < found.data[n]->list.len; k++) {
-            const Variable *var = &found.data[n]->list.data[k];
+            const PassVariable *var = &found.data[n]->list.data[k];
             s->closed[var->inst->id] |= !var->followed || count(var->type, true) > MAX_PARTS;
         }
     uint32_t n = 0;

@@ -17,20 +17,20 @@ SpvId loop_incoming(const SpvInst *phi, SpvId pred)
     return 0;
 }
 
-bool loop_holds(const LoopCopy *l, const SpvBlock *b)
+bool loop_holds(const PassLoopCopy *l, const SpvBlock *b)
 {
     return l->marks->stamp[b->index] == l->stamp;
 }
 
-LoopMarks loop_marks(PassContext *c, const Cfg *g)
+PassLoopMarks loop_marks(PassContext *c, const Cfg *g)
 {
-    LoopMarks marks = { .n_map = c->module->bound, .n_used = c->module->bound };
+    PassLoopMarks marks = { .n_map = c->module->bound, .n_used = c->module->bound };
     marks.stamp = NEW_ARRAY(c->scratch, uint32_t, g->made_later + 1);
     marks.map = NEW_ARRAY(c->scratch, SpvId, marks.n_map);
     return marks;
 }
 
-static void add_block(LoopCopy *l, SpvBlock *b)
+static void add_block(PassLoopCopy *l, SpvBlock *b)
 {
     l->marks->stamp[b->index] = l->stamp;
     vec_push(l->c->scratch, &l->blocks, b);
@@ -39,7 +39,7 @@ static void add_block(LoopCopy *l, SpvBlock *b)
 }
 
 /* A loop closed before may have put loads into this one. */
-static void grow_map(LoopMarks *marks, PassContext *c)
+static void grow_map(PassLoopMarks *marks, PassContext *c)
 {
     uint32_t need = c->module->bound;
     if (need <= marks->n_map)
@@ -50,10 +50,10 @@ static void grow_map(LoopMarks *marks, PassContext *c)
     marks->n_map = need * 2;
 }
 
-bool loop_open(LoopCopy *l, PassContext *c, const Cfg *g, LoopMarks *marks, const CfgLoop *loop,
+bool loop_open(PassLoopCopy *l, PassContext *c, const Cfg *g, PassLoopMarks *marks, const CfgLoop *loop,
                uint32_t max_blocks)
 {
-    *l = (LoopCopy){ .c = c, .g = g, .loop = loop, .marks = marks, .stamp = ++marks->stamps };
+    *l = (PassLoopCopy){ .c = c, .g = g, .loop = loop, .marks = marks, .stamp = ++marks->stamps };
     grow_map(marks, c);
     if (loop->latch == NONE || loop->n_blocks > max_blocks)
         return false;
@@ -76,7 +76,7 @@ bool loop_open(LoopCopy *l, PassContext *c, const Cfg *g, LoopMarks *marks, cons
     return true;
 }
 
-bool loop_stays(const LoopCopy *l, SpvId label)
+bool loop_stays(const PassLoopCopy *l, SpvId label)
 {
     const Cfg *g = l->g;
     SpvBlock *b = edit_block(l->c->module, label);
@@ -100,7 +100,7 @@ void loop_decide_exit(SpvModule *m, SpvBlock *b, bool exit_when, bool leave)
     edit_become(m, term, SpvOpBranch, &taken, 1);
 }
 
-void loop_redirect_entries(LoopCopy *l, const SpvBlock *to)
+void loop_redirect_entries(PassLoopCopy *l, const SpvBlock *to)
 {
     SpvId header = l->header->id;
     for (SpvBlock *b = l->g->function->first; b; b = b->next) {
@@ -120,7 +120,7 @@ typedef struct Use { SpvInst *inst; uint32_t word; } Use;
 typedef VEC(Use) Uses;
 
 typedef struct Closer {
-    LoopCopy *l;
+    PassLoopCopy *l;
     SpvModule *m;
     SpvBlock *exit;             /* the only block that follows the loop, and follows nothing else */
     VEC(SpvBlock *) from;       /* its predecessors */
@@ -135,9 +135,9 @@ static SpvBlock *place_of_use(const SpvModule *m, const SpvInst *i, uint32_t wor
                                                        : i->block;
 }
 
-static void index_users(PassContext *c, const Cfg *g, LoopMarks *marks)
+static void index_users(PassContext *c, const Cfg *g, PassLoopMarks *marks)
 {
-    IdWords *ids = NEW(c->scratch, IdWords);
+    PassIdWords *ids = NEW(c->scratch, PassIdWords);
     uint32_t *start = marks->use_start = NEW_ARRAY(c->scratch, uint32_t, (size_t)marks->n_used + 2);
     for (uint32_t pass = 0; pass < 2; pass++) {
         for (uint32_t p = 0; p + 1 < g->n; p++) {
@@ -163,10 +163,10 @@ static void index_users(PassContext *c, const Cfg *g, LoopMarks *marks)
 }
 
 /* Where `d` is used behind the loop. */
-static void find_uses_of(Closer *s, SpvInst *d, IdWords *ids)
+static void find_uses_of(Closer *s, SpvInst *d, PassIdWords *ids)
 {
     Arena *a = s->l->c->scratch;
-    const LoopMarks *marks = s->l->marks;
+    const PassLoopMarks *marks = s->l->marks;
     Uses uses = { 0 };
     for (uint32_t n = marks->use_start[d->id]; n < marks->use_start[d->id + 1]; n++) {
         SpvInst *i = marks->users[n];
@@ -188,8 +188,8 @@ static void find_uses_of(Closer *s, SpvInst *d, IdWords *ids)
 
 static void find_uses(Closer *s)
 {
-    LoopMarks *marks = s->l->marks;
-    IdWords *ids = NEW(s->l->c->scratch, IdWords);
+    PassLoopMarks *marks = s->l->marks;
+    PassIdWords *ids = NEW(s->l->c->scratch, PassIdWords);
     if (!marks->use_start)
         index_users(s->l->c, s->l->g, marks);
     for (uint32_t k = 0; k < s->l->blocks.len; k++)
@@ -272,7 +272,7 @@ static void close_by_variable(Closer *s, SpvInst *value, const Uses *uses)
     }
 }
 
-bool loop_close_values(LoopCopy *l)
+bool loop_close_values(PassLoopCopy *l)
 {
     Closer s = { .l = l, .m = l->c->module };
     find_exit(&s);
@@ -293,12 +293,12 @@ bool loop_close_values(LoopCopy *l)
 
 /* ---- copying --------------------------------------------------------------------------------- */
 
-SpvId loop_mapped(const LoopCopy *l, SpvId id)
+SpvId loop_mapped(const PassLoopCopy *l, SpvId id)
 {
     return id < l->marks->n_map && l->marks->map[id] ? l->marks->map[id] : id;
 }
 
-void loop_done(LoopCopy *l)
+void loop_done(PassLoopCopy *l)
 {
     for (uint32_t k = 0; k < l->blocks.len; k++)
         for (SpvInst *i = l->blocks.data[k]->insts.first; i; i = i->next)
@@ -306,7 +306,7 @@ void loop_done(LoopCopy *l)
                 l->marks->map[i->id] = 0;
 }
 
-static void copy_insts(LoopCopy *l, const SpvBlock *b, IdWords *ids)
+static void copy_insts(PassLoopCopy *l, const SpvBlock *b, PassIdWords *ids)
 {
     const SpvId *map = l->marks->map;
     SpvModule *m = l->c->module;
@@ -327,7 +327,7 @@ static void copy_insts(LoopCopy *l, const SpvBlock *b, IdWords *ids)
 }
 
 /* The copy of an edge out of the loop: the phis there get the copies of its operands. */
-static void copy_exits(LoopCopy *l, const SpvBlock *b)
+static void copy_exits(PassLoopCopy *l, const SpvBlock *b)
 {
     SpvModule *m = l->c->module;
     uint32_t at, before;
@@ -348,7 +348,7 @@ static void copy_exits(LoopCopy *l, const SpvBlock *b)
 
 /* What is said of a value is said of its copies (copies of decorations, of the few that there
  * are). */
-static void copy_loop_decorations(LoopCopy *l)
+static void copy_loop_decorations(PassLoopCopy *l)
 {
     const SpvId *map = l->marks->map;
     SpvModule *m = l->c->module;
@@ -366,11 +366,11 @@ static void copy_loop_decorations(LoopCopy *l)
     }
 }
 
-SpvBlock *loop_copy(LoopCopy *l, SpvBlock *after)
+SpvBlock *loop_copy(PassLoopCopy *l, SpvBlock *after)
 {
     SpvId *map = l->marks->map;
     SpvModule *m = l->c->module;
-    IdWords *ids = NEW(l->c->scratch, IdWords);
+    PassIdWords *ids = NEW(l->c->scratch, PassIdWords);
     for (uint32_t k = 0; k < l->blocks.len; k++) {
         SpvBlock *b = l->blocks.data[k];
         after = spv_new_block(l->g->function, after);

@@ -10,10 +10,10 @@
 typedef struct Dead {
     PassContext *c;
     SpvModule *m;
-    Variables *v;
+    PassVariables *v;
     uint8_t *live;              /* by id */
     VEC(SpvInst *) work;
-    IdWords ids;
+    PassIdWords ids;
 } Dead;
 
 /* Neither volatile nor by a function that may store. */
@@ -49,9 +49,9 @@ static bool is_removable(const SpvInst *i)
 }
 
 /* A store that matters only when its variable is read. */
-static Variable *private_store(Dead *d, const SpvInst *i)
+static PassVariable *private_store(Dead *d, const SpvInst *i)
 {
-    Variable *var = i->op == SpvOpStore ? variable_of(d->v, spv_operand(i, 0)) : NULL;
+    PassVariable *var = i->op == SpvOpStore ? variable_of(d->v, spv_operand(i, 0)) : NULL;
     return var && var->followed && spv_operand(var->inst, 0) == SpvStorageClassFunction ? var
                                                                                         : NULL;
 }
@@ -63,7 +63,7 @@ static void keep_id(Dead *d, SpvId id)
         return;
     d->live[id] = 1;
     vec_push(d->c->scratch, &d->work, i);
-    Variable *var = i->op == SpvOpVariable ? variable_of(d->v, id) : NULL;
+    PassVariable *var = i->op == SpvOpVariable ? variable_of(d->v, id) : NULL;
     for (uint32_t k = 0; var && var->followed && k < var->accesses.len; k++)
         if (var->accesses.data[k]->op == SpvOpStore)
             vec_push(d->c->scratch, &d->work, var->accesses.data[k]);
@@ -148,7 +148,7 @@ static void remove_dead(Dead *d, SpvFunction *f)
     for (SpvBlock *b = f->first; b; b = b->next) {
         for (SpvInst *i = b->insts.first, *next; i; i = next) {
             next = i->next;
-            Variable *var = private_store(d, i);
+            PassVariable *var = private_store(d, i);
             if (var ? !d->live[var->inst->id] : is_removable(i) && !d->live[i->id])
                 edit_remove(d->m, i);
         }

@@ -7,7 +7,7 @@
 
 #define NONE UINT32_MAX
 
-void edit_ids(const SpvInst *i, IdWords *out)
+void edit_ids(const SpvInst *i, PassIdWords *out)
 {
     out->n = spv_id_operands(i, out->at, COUNT_OF(out->at));
 }
@@ -295,7 +295,7 @@ static SpvId resolve(SpvId *with, uint32_t n, SpvId id)
 
 void edit_replace(SpvFunction *f, SpvId *with, uint32_t n)
 {
-    IdWords ids;
+    PassIdWords ids;
     for (SpvBlock *b = f->first; b; b = b->next) {
         for (SpvInst *i = b->insts.first; i; i = i->next) {
             edit_ids(i, &ids);

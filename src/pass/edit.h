@@ -46,30 +46,30 @@ bool edit_has_matrix(const SpvType *t);             /* is one, or holds one */
  * unknown. */
 bool edit_matrix_length(const PassContext *c, SpvId type, uint64_t *length);
 /* Places in words of all id operands of an instruction. 128 KB: one a function, or in an arena. */
-typedef struct IdWords { uint16_t at[65536]; uint32_t n; } IdWords;
-void edit_ids(const SpvInst *i, IdWords *out);
+typedef struct PassIdWords { uint16_t at[65536]; uint32_t n; } PassIdWords;
+void edit_ids(const SpvInst *i, PassIdWords *out);
 
 /* ---- split.c: the variables of the one function ---------------------------------------------- */
 
 /* A Function variable, and what is done with it. */
-typedef struct Variable {
+typedef struct PassVariable {
     SpvInst *inst;
     const SpvType *type;        /* of its contents */
     /* false: its address goes where nobody follows, or it is volatile */
     bool followed;
     VEC(SpvInst *) chains;      /* OpAccessChain and kin, each directly on the variable */
     VEC(SpvInst *) accesses;    /* OpLoad and OpStore, through the variable or a chain, in order */
-} Variable;
+} PassVariable;
 
-typedef struct Variables {
-    VEC(Variable) list;
+typedef struct PassVariables {
+    VEC(PassVariable) list;
     VEC(uint32_t) of;           /* by id of a variable or chain: 1 + its place in list */
-} Variables;
+} PassVariables;
 
 /* Needs a function without unreachable code. Copies of pointers and chains of chains are gone
  * after. */
-Variables *variables_find(PassContext *c, const Cfg *g);
-Variable *variable_of(Variables *v, SpvId pointer); /* NULL: none of them */
+PassVariables *variables_find(PassContext *c, const Cfg *g);
+PassVariable *variable_of(PassVariables *v, SpvId pointer); /* NULL: none of them */
 /* In the entry point, makes Private variables that can be followed, and that no other function
  * names, Function variables. */
 void variables_localise(PassContext *c, const Cfg *g);
@@ -79,7 +79,7 @@ void variables_split(PassContext *c, const Cfg *g);
 /* ---- copy.c: copies of a loop's blocks ------------------------------------------------------- */
 
 /* Shared by the loops of one Cfg. */
-typedef struct LoopMarks {
+typedef struct PassLoopMarks {
     uint32_t *stamp, stamps;    /* by block index: the loop that a block was last seen in */
     SpvId *map;                 /* by id, n_map of them: loop_copy's; all zero between two loops */
     uint32_t n_map;
@@ -87,42 +87,42 @@ typedef struct LoopMarks {
     uint32_t *use_start;
     SpvInst **users;            /* NULL until asked for */
     uint32_t n_used;
-} LoopMarks;
+} PassLoopMarks;
 
-typedef struct LoopCopy {
+typedef struct PassLoopCopy {
     PassContext *c;
     const Cfg *g;
     const CfgLoop *loop;
-    LoopMarks *marks;
+    PassLoopMarks *marks;
     uint32_t stamp;
     /* of the loop, in the Cfg's order; then the unreachable ones that they name */
     VEC(SpvBlock *) blocks;
     SpvBlock *header, *latch;
     uint32_t size;              /* instructions */
-} LoopCopy;
+} PassLoopCopy;
 
-LoopMarks loop_marks(PassContext *c, const Cfg *g);
+PassLoopMarks loop_marks(PassContext *c, const Cfg *g);
 /* What a loop consists of. False: it has several latches, or more blocks than that. */
-bool loop_open(LoopCopy *l, PassContext *c, const Cfg *g, LoopMarks *marks, const CfgLoop *loop,
+bool loop_open(PassLoopCopy *l, PassContext *c, const Cfg *g, PassLoopMarks *marks, const CfgLoop *loop,
                uint32_t max_blocks);
-bool loop_holds(const LoopCopy *l, const SpvBlock *b);
+bool loop_holds(const PassLoopCopy *l, const SpvBlock *b);
 /* Makes values that are used behind the loop phis of its exit, or else variables. False: a pointer
  * is among them. Nothing has changed then. Of loops that share marks, earlier ones must be closed
  * before later ones. */
-bool loop_close_values(LoopCopy *l);
+bool loop_close_values(PassLoopCopy *l);
 /* Copies all blocks behind `after`; the map tells the copies. Header phis are not copied: the
  * caller has set their map entries. OpLoopMerge of the header is left out. Phis of blocks outside
  * get operands for the copies' edges. Returns the last block. */
-SpvBlock *loop_copy(LoopCopy *l, SpvBlock *after);
-SpvId loop_mapped(const LoopCopy *l, SpvId id);
-void loop_done(LoopCopy *l);                        /* clears the map */
+SpvBlock *loop_copy(PassLoopCopy *l, SpvBlock *after);
+SpvId loop_mapped(const PassLoopCopy *l, SpvId id);
+void loop_done(PassLoopCopy *l);                        /* clears the map */
 /* Whether a branch to that block stays in the loop and is not on the way out. */
-bool loop_stays(const LoopCopy *l, SpvId label);
+bool loop_stays(const PassLoopCopy *l, SpvId label);
 /* Decides the conditional branch that ends block b, of a loop or a copy of it: to leave or not.
  * exit_when: the value of its condition that leaves. */
 void loop_decide_exit(SpvModule *m, SpvBlock *b, bool exit_when, bool leave);
 /* All that entered the loop enters `to`: edges, and constructs that end or go on there. */
-void loop_redirect_entries(LoopCopy *l, const SpvBlock *to);
+void loop_redirect_entries(PassLoopCopy *l, const SpvBlock *to);
 /* Operand of a header phi for the edge from `pred`. */
 SpvId loop_incoming(const SpvInst *phi, SpvId pred);
 
@@ -138,38 +138,38 @@ void dead_remove(PassContext *c, const Cfg *g);
 enum { FOLD_MAX = 16 };
 
 /* A constant scalar or vector. Bits in the type's width, the rest zero. */
-typedef struct FoldValue {
+typedef struct PassFoldValue {
     const SpvType *type;        /* of a component */
     uint32_t count;             /* 1: a scalar */
     uint64_t bits[FOLD_MAX];
-} FoldValue;
+} PassFoldValue;
 
-typedef struct Fold {
+typedef struct PassFold {
     SpvModule *m;
     Arena *scratch;
     Map pool;                   /* hash of type and words -> id */
     SpvInst *before;            /* where new constants go in the preamble; NULL: its end */
     bool denormals;             /* fold to and from denormal numbers, whatever the machine does */
     uint32_t towards_zero;      /* RoundingModeRTZ: the sum of 16, 32, 64 that it is asked for */
-} Fold;
+} PassFold;
 
-void fold_learn(Fold *f, const SpvInst *i);         /* a constant, into the pool */
+void fold_learn(PassFold *f, const SpvInst *i);         /* a constant, into the pool */
 /* What the entry point asks for; nothing where its inst is NULL (a kernel becomes a shader). */
-void fold_modes(Fold *f, const SpvEntryPoint *entry);
-Fold fold_open(SpvModule *m, Arena *scratch);
-bool fold_read(const Fold *f, SpvId id, FoldValue *v);
-int64_t fold_signed(const FoldValue *v, uint32_t component);
-SpvId fold_write(Fold *f, SpvId type, const FoldValue *v);
-SpvId fold_int(Fold *f, SpvId type, uint64_t value);
-SpvId fold_bool(Fold *f, SpvId type, bool value);
-SpvId fold_composite(Fold *f, SpvId type, const SpvId *parts, uint32_t n);
-SpvId fold_null(Fold *f, SpvId type);
+void fold_modes(PassFold *f, const SpvEntryPoint *entry);
+PassFold fold_open(SpvModule *m, Arena *scratch);
+bool fold_read(const PassFold *f, SpvId id, PassFoldValue *v);
+int64_t fold_signed(const PassFoldValue *v, uint32_t component);
+SpvId fold_write(PassFold *f, SpvId type, const PassFoldValue *v);
+SpvId fold_int(PassFold *f, SpvId type, uint64_t value);
+SpvId fold_bool(PassFold *f, SpvId type, bool value);
+SpvId fold_composite(PassFold *f, SpvId type, const SpvId *parts, uint32_t n);
+SpvId fold_null(PassFold *f, SpvId type);
 /* The constituent of a constant composite (or null) at a member index; 0 when it has none. */
-SpvId fold_member(Fold *f, SpvId composite, uint32_t index);
+SpvId fold_member(PassFold *f, SpvId composite, uint32_t index);
 /* Value of `op` with the operand words given (ids of constants, and literals where the instruction
  * has them); 0 when it has no value that is known here. */
-SpvId fold_op(Fold *f, uint16_t op, SpvId type, const uint32_t *operands, uint32_t n);
+SpvId fold_op(PassFold *f, uint16_t op, SpvId type, const uint32_t *operands, uint32_t n);
 /* The same of a pure instruction; those that round their own way are left to the machine. */
-SpvId fold_inst(Fold *f, const SpvInst *i, const uint32_t *operands, uint32_t n);
+SpvId fold_inst(PassFold *f, const SpvInst *i, const uint32_t *operands, uint32_t n);
 
 #endif

@@ -24,7 +24,7 @@ static bool same_inst(const SpvInst *i, uint16_t op, SpvId type, const uint32_t 
            (!n || !memcmp(i->words + i->first_operand, words, n * sizeof *words));
 }
 
-void fold_learn(Fold *f, const SpvInst *i)
+void fold_learn(PassFold *f, const SpvInst *i)
 {
     if (i->op != SpvOpConstant && i->op != SpvOpConstantTrue && i->op != SpvOpConstantFalse &&
         i->op != SpvOpConstantNull && i->op != SpvOpConstantComposite)
@@ -34,7 +34,7 @@ void fold_learn(Fold *f, const SpvInst *i)
         map_put(f->scratch, &f->pool, key, i->id);
 }
 
-void fold_modes(Fold *f, const SpvEntryPoint *entry)
+void fold_modes(PassFold *f, const SpvEntryPoint *entry)
 {
     SpvId function = entry->inst ? spv_operand(entry->inst, 1) : 0;
     for (const SpvInst *i = f->m->globals.first; i; i = i->next)
@@ -43,9 +43,9 @@ void fold_modes(Fold *f, const SpvEntryPoint *entry)
             f->towards_zero |= spv_operand(i, 2);
 }
 
-Fold fold_open(SpvModule *m, Arena *scratch)
+PassFold fold_open(SpvModule *m, Arena *scratch)
 {
-    Fold f = { .m = m, .scratch = scratch };
+    PassFold f = { .m = m, .scratch = scratch };
     for (SpvInst *i = m->globals.first; i; i = i->next)
         fold_learn(&f, i);
     return f;
@@ -53,7 +53,7 @@ Fold fold_open(SpvModule *m, Arena *scratch)
 
 /* One key may stand for two constants: then the second is made anew each time, which is
  * harmless. */
-static SpvId pool_get(Fold *f, uint16_t op, SpvId type, const uint32_t *words, uint32_t n)
+static SpvId pool_get(PassFold *f, uint16_t op, SpvId type, const uint32_t *words, uint32_t n)
 {
     uint64_t id, key = pool_key(op, type, words, n);
     if (map_get(&f->pool, key, &id) && same_inst(spv_def(f->m, (SpvId)id), op, type, words, n))
@@ -74,7 +74,7 @@ static uint64_t width_mask(const SpvType *t)
     return t->kind == SPV_BOOL ? 1 : t->bits >= 64 ? UINT64_MAX : ((uint64_t)1 << t->bits) - 1;
 }
 
-static bool read_scalar(const Fold *f, SpvId id, const SpvType *t, uint64_t *bits)
+static bool read_scalar(const PassFold *f, SpvId id, const SpvType *t, uint64_t *bits)
 {
     const SpvInst *i = spv_def(f->m, id);
     if (!i || (t->kind != SPV_INT && t->kind != SPV_FLOAT && t->kind != SPV_BOOL))
@@ -92,7 +92,7 @@ static bool read_scalar(const Fold *f, SpvId id, const SpvType *t, uint64_t *bit
     }
 }
 
-bool fold_read(const Fold *f, SpvId id, FoldValue *v)
+bool fold_read(const PassFold *f, SpvId id, PassFoldValue *v)
 {
     const SpvInst *i = spv_def(f->m, id);
     const SpvType *t = i && i->type ? spv_type(f->m, i->type) : NULL;
@@ -120,13 +120,13 @@ bool fold_read(const Fold *f, SpvId id, FoldValue *v)
     return true;
 }
 
-int64_t fold_signed(const FoldValue *v, uint32_t c)
+int64_t fold_signed(const PassFoldValue *v, uint32_t c)
 {
     uint32_t bits = v->type->kind == SPV_INT ? v->type->bits : 64;
     return bits >= 64 ? (int64_t)v->bits[c] : (int64_t)(v->bits[c] << (64 - bits)) >> (64 - bits);
 }
 
-static SpvId write_scalar(Fold *f, SpvId type, const SpvType *t, uint64_t bits)
+static SpvId write_scalar(PassFold *f, SpvId type, const SpvType *t, uint64_t bits)
 {
     if (t->kind == SPV_BOOL)
         return pool_get(f, bits ? SpvOpConstantTrue : SpvOpConstantFalse, type, NULL, 0);
@@ -136,12 +136,12 @@ static SpvId write_scalar(Fold *f, SpvId type, const SpvType *t, uint64_t bits)
     return pool_get(f, SpvOpConstant, type, words, t->bits > 32 ? 2 : 1);
 }
 
-SpvId fold_composite(Fold *f, SpvId type, const SpvId *parts, uint32_t n)
+SpvId fold_composite(PassFold *f, SpvId type, const SpvId *parts, uint32_t n)
 {
     return pool_get(f, SpvOpConstantComposite, type, parts, n);
 }
 
-SpvId fold_write(Fold *f, SpvId type, const FoldValue *v)
+SpvId fold_write(PassFold *f, SpvId type, const PassFoldValue *v)
 {
     const SpvType *t = spv_type(f->m, type);
     if (!t)
@@ -154,23 +154,23 @@ SpvId fold_write(Fold *f, SpvId type, const FoldValue *v)
     return fold_composite(f, type, parts, v->count);
 }
 
-SpvId fold_int(Fold *f, SpvId type, uint64_t value)
+SpvId fold_int(PassFold *f, SpvId type, uint64_t value)
 {
     const SpvType *t = spv_type(f->m, type);
     return write_scalar(f, type, t, value & width_mask(t));
 }
 
-SpvId fold_bool(Fold *f, SpvId type, bool value)
+SpvId fold_bool(PassFold *f, SpvId type, bool value)
 {
     return pool_get(f, value ? SpvOpConstantTrue : SpvOpConstantFalse, type, NULL, 0);
 }
 
-SpvId fold_null(Fold *f, SpvId type)
+SpvId fold_null(PassFold *f, SpvId type)
 {
     return pool_get(f, SpvOpConstantNull, type, NULL, 0);
 }
 
-SpvId fold_member(Fold *f, SpvId composite, uint32_t index)
+SpvId fold_member(PassFold *f, SpvId composite, uint32_t index)
 {
     const SpvInst *i = spv_def(f->m, composite);
     const SpvType *t = i && i->type ? spv_type(f->m, i->type) : NULL;
@@ -258,13 +258,13 @@ static uint64_t float_bits(const SpvType *t, double x)
 
 /* Of the machine's modes, what folding minds: RoundingModeRTZ of the result's width. */
 typedef struct Operands {
-    const FoldValue *a, *b;
+    const PassFoldValue *a, *b;
     const SpvType *result;
     bool denormals, towards_zero;
 } Operands;
 
 /* No mode is about bf16 (Vulkan, Precision and Operation of SPIR-V Instructions). */
-static bool rounds_towards_zero(const Fold *f, const SpvType *t)
+static bool rounds_towards_zero(const PassFold *f, const SpvType *t)
 {
     return t->kind == SPV_FLOAT && t->format == SPV_IEEE && f->towards_zero & t->bits;
 }
@@ -423,7 +423,7 @@ static bool eval_float(uint16_t op, const Operands *o, uint32_t c, uint64_t *out
                             !is_denormal(r, float_of(r, *out)));
 }
 
-static bool eval(uint16_t op, const Operands *o, FoldValue *out)
+static bool eval(uint16_t op, const Operands *o, PassFoldValue *out)
 {
     const SpvType *t = o->a->type;
     for (uint32_t c = 0; c < out->count; c++) {
@@ -446,10 +446,10 @@ static bool is_scalar(const SpvType *t)
 }
 
 /* Arithmetic, logic and conversions, component by component. */
-static SpvId fold_components(Fold *f, uint16_t op, SpvId type, const uint32_t *operands, uint32_t n)
+static SpvId fold_components(PassFold *f, uint16_t op, SpvId type, const uint32_t *operands, uint32_t n)
 {
     const SpvType *t = spv_type(f->m, type);
-    FoldValue a, b = { 0 }, out = { 0 };
+    PassFoldValue a, b = { 0 }, out = { 0 };
     if (!t || n < 1 || n > 2 || !fold_read(f, operands[0], &a))
         return 0;
     b = a;
@@ -472,9 +472,9 @@ static SpvId fold_components(Fold *f, uint16_t op, SpvId type, const uint32_t *o
     return eval(op, &o, &out) ? fold_write(f, type, &out) : 0;
 }
 
-static SpvId fold_select(Fold *f, SpvId type, const uint32_t *operands)
+static SpvId fold_select(PassFold *f, SpvId type, const uint32_t *operands)
 {
-    FoldValue c, a, b;
+    PassFoldValue c, a, b;
     if (!fold_read(f, operands[0], &c))
         return 0;
     if (c.count == 1)
@@ -487,9 +487,9 @@ static SpvId fold_select(Fold *f, SpvId type, const uint32_t *operands)
     return fold_write(f, type, &a);
 }
 
-static SpvId fold_shuffle(Fold *f, SpvId type, const uint32_t *operands, uint32_t n)
+static SpvId fold_shuffle(PassFold *f, SpvId type, const uint32_t *operands, uint32_t n)
 {
-    FoldValue a, b, out = { 0 };
+    PassFoldValue a, b, out = { 0 };
     if (n < 2 || n - 2 > FOLD_MAX || !fold_read(f, operands[0], &a) ||
         !fold_read(f, operands[1], &b))
         return 0;
@@ -504,7 +504,7 @@ static SpvId fold_shuffle(Fold *f, SpvId type, const uint32_t *operands, uint32_
 }
 
 /* The composite with `object` where the indices lead. */
-static SpvId fold_insert(Fold *f, SpvId type, SpvId object, SpvId composite, const uint32_t *at,
+static SpvId fold_insert(PassFold *f, SpvId type, SpvId object, SpvId composite, const uint32_t *at,
                          uint32_t n)
 {
     const SpvType *t = spv_type(f->m, type);
@@ -526,7 +526,7 @@ static SpvId fold_insert(Fold *f, SpvId type, SpvId object, SpvId composite, con
     return fold_composite(f, type, parts, t->count);
 }
 
-static bool is_constant_id(const Fold *f, SpvId id)
+static bool is_constant_id(const PassFold *f, SpvId id)
 {
     const SpvInst *i = spv_def(f->m, id);
     return i && (i->op == SpvOpConstant || i->op == SpvOpConstantTrue ||
@@ -534,7 +534,7 @@ static bool is_constant_id(const Fold *f, SpvId id)
                  i->op == SpvOpConstantComposite || i->op == SpvOpConstantCompositeReplicateEXT);
 }
 
-SpvId fold_op(Fold *f, uint16_t op, SpvId type, const uint32_t *operands, uint32_t n)
+SpvId fold_op(PassFold *f, uint16_t op, SpvId type, const uint32_t *operands, uint32_t n)
 {
     switch (op) {
     case SpvOpSelect:
@@ -553,7 +553,7 @@ SpvId fold_op(Fold *f, uint16_t op, SpvId type, const uint32_t *operands, uint32
     }
     case SpvOpCompositeConstruct: {
         const SpvType *t = spv_type(f->m, type);
-        FoldValue out = { 0 }, part;
+        PassFoldValue out = { 0 }, part;
         if (!t || t->kind == SPV_COOPMAT)
             return 0;
         for (uint32_t k = 0; k < n; k++)
@@ -574,7 +574,7 @@ SpvId fold_op(Fold *f, uint16_t op, SpvId type, const uint32_t *operands, uint32
     }
 }
 
-SpvId fold_inst(Fold *f, const SpvInst *i, const uint32_t *operands, uint32_t n)
+SpvId fold_inst(PassFold *f, const SpvInst *i, const uint32_t *operands, uint32_t n)
 {
     static const uint32_t ways[] = { SpvDecorationFPRoundingMode, SpvDecorationSaturatedConversion,
                                      SpvDecorationSaturatedToLargestFloat8NormalConversionEXT };

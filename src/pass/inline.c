@@ -27,7 +27,7 @@ typedef struct Inliner {
     VEC(Note) notes;            /* decorations, chained by target; 0 ends */
     VEC(uint32_t) note_of;      /* by id */
     VEC(SpvId) map;             /* by id of the callee: the copy's */
-    IdWords ids;
+    PassIdWords ids;
     bool structured;
 } Inliner;
 

@@ -72,12 +72,12 @@ typedef struct Pipeliner {
     SpvModule *m;
     const Cfg *g;
     const WaitQueues *found;
-    LoopMarks marks;
-    IdWords ids;
+    PassLoopMarks marks;
+    PassIdWords ids;
     uint64_t budget;
     VEC(Rename) renames;        /* at the end of a round */
     /* of one loop */
-    LoopCopy l;
+    PassLoopCopy l;
     uint32_t queues;
     SpvInst *exit;              /* its terminator leaves the loop */
     bool exit_when, behind;     /* on this value; loads stand behind it */
@@ -667,7 +667,7 @@ static void close_main(Pipeliner *s, Main *x)
     for (uint32_t k = 0; k < s->always.insts.len; k++)
         if (x->counters[k])
             add_edge(s, x->counters[k], x->next[k], from);
-    Fold fold = fold_open(s->m, s->c->scratch);
+    PassFold fold = fold_open(s->m, s->c->scratch);
     SpvId yes = fold_bool(&fold, spv_bool_type(s->m), true);
     add_edge(s, x->full, s->behind ? yes : x->comes, from);
     for (uint32_t n = 0; n < s->registers.len; n++) {

@@ -20,7 +20,7 @@ typedef struct Promoter {
     PassContext *c;
     SpvModule *m;
     const Cfg *g;
-    Variables *v;
+    PassVariables *v;
     uint8_t *promoted;          /* by variable */
     VEC(uint32_t) *frontier;    /* by position */
     uint32_t *defines, *live, *has_phi;     /* by position: stamp of the variable, 1 + number */
@@ -47,7 +47,7 @@ static bool constant_index(Promoter *s, SpvId id, const SpvType *t, uint32_t *in
 
 /* May a chain's access become one to the whole variable? It goes into a vector by any index, or
  * into a matrix by a known one (and a column of that as into a vector). */
-static bool is_partial(Promoter *s, const Variable *var, const SpvInst *chain)
+static bool is_partial(Promoter *s, const PassVariable *var, const SpvInst *chain)
 {
     const SpvType *t = var->type;
     uint32_t n = spv_n_operands(chain) - 1, index;
@@ -60,7 +60,7 @@ static bool is_partial(Promoter *s, const Variable *var, const SpvInst *chain)
     return false;
 }
 
-static bool is_promotable(Promoter *s, const Variable *var)
+static bool is_promotable(Promoter *s, const PassVariable *var)
 {
     if (!var->followed || !var->inst->block)
         return false;
@@ -91,7 +91,7 @@ static SpvId set_element(Promoter *s, SpvInst *at, SpvId whole, const SpvType *t
                    (uint32_t[]){ whole, value, id }, 3)->id;
 }
 
-static void widen_access(Promoter *s, const Variable *var, SpvInst *i)
+static void widen_access(Promoter *s, const PassVariable *var, SpvInst *i)
 {
     SpvInst *chain = spv_def(s->m, spv_operand(i, 0));
     if (chain == var->inst)
@@ -118,9 +118,9 @@ static void widen_access(Promoter *s, const Variable *var, SpvInst *i)
 
 static void widen_accesses(Promoter *s)
 {
-    Variables *v = variables_find(s->c, s->g);
+    PassVariables *v = variables_find(s->c, s->g);
     for (uint32_t k = 0; k < v->list.len; k++) {
-        Variable *var = &v->list.data[k];
+        PassVariable *var = &v->list.data[k];
         if (!is_promotable(s, var))
             continue;
         for (uint32_t n = 0; n < var->accesses.len; n++)
@@ -173,7 +173,7 @@ static void find_hidden_preds(Promoter *s)
 typedef VEC(uint32_t) Nodes;
 
 /* Stamps the blocks that store to the variable, and those at whose start its value is needed. */
-static void find_liveness(Promoter *s, const Variable *var, uint32_t stamp, Nodes *defs,
+static void find_liveness(Promoter *s, const PassVariable *var, uint32_t stamp, Nodes *defs,
                           Nodes *work)
 {
     Arena *a = s->c->scratch;
@@ -248,7 +248,7 @@ static bool choose_variables(Promoter *s)
     bool any = false;
     Nodes defs = { 0 }, work = { 0 }, at = { 0 };
     for (uint32_t k = 0; k < s->v->list.len; k++) {
-        Variable *var = &s->v->list.data[k];
+        PassVariable *var = &s->v->list.data[k];
         if (!var->followed || !var->inst->block || var->chains.len)
             continue;
         defs.len = work.len = 0;

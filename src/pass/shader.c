@@ -75,7 +75,7 @@ bool shader_refuse(Shader *s, const SpvInst *i, const char *what)
 
 static void replace_operands(Shader *s, SpvInst *i)
 {
-    IdWords *ids = s->ids;
+    PassIdWords *ids = s->ids;
     edit_ids(i, ids);
     for (uint32_t k = 0; k < ids->n; k++) {
         SpvId *id = &i->words[ids->at[k]];
@@ -94,7 +94,7 @@ static void retype_undefined(Shader *s, SpvInst *phi)
     }
 }
 
-Fate shader_lower(Shader *s, SpvInst *i, SpvId *to)
+ShaderFate shader_lower(Shader *s, SpvInst *i, SpvId *to)
 {
     if (i->op != SpvOpPhi)
         replace_operands(s, i);
@@ -104,7 +104,7 @@ Fate shader_lower(Shader *s, SpvInst *i, SpvId *to)
     SpvId pointer = shader_ambiguous(s, i);
     if (pointer)
         return shader_by_cases(s, i, pointer, to);
-    Fate fate = shader_pointer(s, i, to);
+    ShaderFate fate = shader_pointer(s, i, to);
     if (fate == FATE_STAYS)
         fate = shader_memory(s, i, to);
     if (fate == FATE_STAYS)
@@ -115,7 +115,7 @@ Fate shader_lower(Shader *s, SpvInst *i, SpvId *to)
 static bool rewrite_inst(Shader *s, SpvInst *i)
 {
     SpvId to = 0;
-    Fate fate = shader_lower(s, i, &to);
+    ShaderFate fate = shader_lower(s, i, &to);
     if (fate == FATE_GONE) {
         if (i->id && to)
             s->with[i->id] = to;
@@ -280,7 +280,7 @@ static bool simplify(Shader *s)
 static bool shader_module(Shader *s)
 {
     SpvModule *m = s->m;
-    s->ids = NEW(s->a, IdWords);
+    s->ids = NEW(s->a, PassIdWords);
     s->u32 = spv_int_type(m, 32, false);
     s->bool_ = spv_bool_type(m);
     if (!shader_narrow(s))

@@ -12,10 +12,10 @@
 /* ---- where pointers lead --------------------------------------------------------------------- */
 
 /* What a buffer, or a variable, is accessed through. */
-typedef struct View { SpvId variable, type; uint32_t bits, count; } View;
+typedef struct ShaderView { SpvId variable, type; uint32_t bits, count; } ShaderView;
 
 /* What pointers lead into; the first of a kernel's is null. */
-typedef struct Root {
+typedef struct ShaderRoot {
     const SpvInst *def;         /* the parameter or variable */
     uint32_t index;             /* among the kernel's */
     uint32_t storage;           /* of what it becomes */
@@ -24,35 +24,35 @@ typedef struct Root {
     uint32_t unit;              /* bits of the smallest piece accessed */
     SpvId unit_type;
     bool written, by_atomics;
-    VEC(View) views;
-} Root;
+    VEC(ShaderView) views;
+} ShaderRoot;
 
-typedef struct Term { SpvId index; uint32_t scale; } Term;
+typedef struct ShaderTerm { SpvId index; uint32_t scale; } ShaderTerm;
 
 enum { MAX_TERMS = 8 };
 
-typedef struct Address {
+typedef struct ShaderAddress {
     uint64_t *set;              /* bits: roots that it may lead into */
     uint32_t grain;             /* a power of two that divides the distance */
-    Root *root;                 /* the only one but for null, else NULL */
+    ShaderRoot *root;                 /* the only one but for null, else NULL */
     uint32_t n_roots;           /* but for null */
     bool varies;                /* one or another, or null */
     /* known when it is rewritten: */
     SpvId which;                /* where it varies, the root's index */
     uint32_t constant, n;       /* the distance: constant + sum of index * scale */
-    Term terms[MAX_TERMS];
-} Address;
+    ShaderTerm terms[MAX_TERMS];
+} ShaderAddress;
 
 /* A phi of pointers, and what it becomes. */
-typedef struct PointerPhi { SpvInst *old, *distance, *which; uint32_t scale; } PointerPhi;
+typedef struct ShaderPointerPhi { SpvInst *old, *distance, *which; uint32_t scale; } ShaderPointerPhi;
 
-struct Memory {
-    Address **address;          /* by id, n of them */
+struct ShaderMemory {
+    ShaderAddress **address;          /* by id, n of them */
     uint32_t n, n_words;        /* words: of sets */
     SpvArguments arguments;
-    VEC(Root *) roots;
-    Address *null, *escaped;    /* escaped: all that pointers in memory may lead into */
-    VEC(PointerPhi) phis;
+    VEC(ShaderRoot *) roots;
+    ShaderAddress *null, *escaped;    /* escaped: all that pointers in memory may lead into */
+    VEC(ShaderPointerPhi) phis;
 };
 
 /* ---- the pass -------------------------------------------------------------------------------- */
@@ -78,8 +78,8 @@ typedef struct Shader {
     bool matrices;              /* Vulkan's memory model, which they require */
     VEC(SpvId) exact_ids;       /* results to be decorated NoContraction */
     Map group_arrays;           /* by type: variables of one element an invocation */
-    IdWords *ids;
-    struct Memory *memory;
+    PassIdWords *ids;
+    struct ShaderMemory *memory;
 } Shader;
 
 /* ---- shader.c: emitting ---------------------------------------------------------------------- */
@@ -100,17 +100,17 @@ bool shader_refuse(Shader *s, const SpvInst *i, const char *what);
 bool shader_constant(const Shader *s, SpvId id, uint64_t *value);
 
 /* What becomes of an instruction. */
-typedef enum Fate {
+typedef enum ShaderFate {
     FATE_STAYS,
     FATE_GONE,                  /* its result, if it has one, is replaced by *to */
     FATE_ERROR                  /* which was reported */
-} Fate;
+} ShaderFate;
 
 /* ---- shader_wide.c --------------------------------------------------------------------------- */
 
 bool shader_narrow(Shader *s);
 
-Fate shader_lower(Shader *s, SpvInst *i, SpvId *to);
+ShaderFate shader_lower(Shader *s, SpvInst *i, SpvId *to);
 
 /* ---- shader_flow.c --------------------------------------------------------------------------- */
 
@@ -120,10 +120,10 @@ bool shader_structure(Shader *s);
 
 /* Where each pointer leads, and what accesses there are. */
 bool shader_find_memory(Shader *s);
-Address *shader_address(const Shader *s, SpvId id);         /* of a pointer, else NULL */
-const Address *shader_pointed(const Shader *s, SpvId id);   /* of null, too */
-bool shader_may_be(const Address *a, const Root *r);
-bool shader_in_class(const Root *r, uint32_t storage);      /* one of OpenCL's */
+ShaderAddress *shader_address(const Shader *s, SpvId id);         /* of a pointer, else NULL */
+const ShaderAddress *shader_pointed(const Shader *s, SpvId id);   /* of null, too */
+bool shader_may_be(const ShaderAddress *a, const ShaderRoot *r);
+bool shader_in_class(const ShaderRoot *r, uint32_t storage);      /* one of OpenCL's */
 bool shader_accesses(const SpvInst *i, uint32_t operand);   /* memory through that pointer */
 const SpvType *shader_scalar(const SpvType *t);
 uint32_t shader_grain(uint64_t x);                  /* the largest power of two up to 16 in it */
@@ -131,37 +131,37 @@ uint32_t shader_grain(uint64_t x);                  /* the largest power of two 
 uint32_t shader_copy_piece(const Shader *s, const SpvInst *i, uint64_t size);
 
 /* What the indices of a chain count, one after the other. */
-typedef struct Chain {
+typedef struct ShaderChain {
     Shader *s;
     const SpvInst *inst;
     const SpvType *type;        /* that the address so far leads to */
     uint32_t next;              /* operand */
-} Chain;
+} ShaderChain;
 
-Chain shader_chain(Shader *s, const SpvInst *i);
+ShaderChain shader_chain(Shader *s, const SpvInst *i);
 /* The next index and its scale, or a constant number of bytes and index 0. False at the end. */
-bool shader_chain_step(Chain *c, SpvId *index, uint64_t *scale);
+bool shader_chain_step(ShaderChain *c, SpvId *index, uint64_t *scale);
 
 /* ---- shader_pointers.c ----------------------------------------------------------------------- */
 
 void shader_pointers_in_memory(Shader *s);          /* before all else */
-Fate shader_pointer(Shader *s, SpvInst *i, SpvId *to);
+ShaderFate shader_pointer(Shader *s, SpvInst *i, SpvId *to);
 /* The pointer of one or another root that an instruction accesses memory through; or 0. */
 SpvId shader_ambiguous(const Shader *s, const SpvInst *i);
 /* The instruction once for each of these roots. */
-Fate shader_by_cases(Shader *s, SpvInst *i, SpvId pointer, SpvId *to);
+ShaderFate shader_by_cases(Shader *s, SpvInst *i, SpvId pointer, SpvId *to);
 void shader_close_pointers(Shader *s);              /* phis of pointers */
 /* The distance in units of so many bytes. */
-SpvId shader_distance(Shader *s, const Address *a, uint32_t extra, uint32_t unit);
-void shader_add_index(Shader *s, Address *a, SpvId index, uint32_t scale);
+SpvId shader_distance(Shader *s, const ShaderAddress *a, uint32_t extra, uint32_t unit);
+void shader_add_index(Shader *s, ShaderAddress *a, SpvId index, uint32_t scale);
 SpvId shader_narrow_integer(Shader *s, SpvId id);   /* modulo 2^32 */
 /* A pointer as two words, and the other way round. */
 SpvId shader_pack(Shader *s, SpvId pointer);
-void shader_unpack(Shader *s, Address *a, SpvId words);
+void shader_unpack(Shader *s, ShaderAddress *a, SpvId words);
 
 /* ---- shader_memory.c ------------------------------------------------------------------------- */
 
-Fate shader_memory(Shader *s, SpvInst *i, SpvId *to);
+ShaderFate shader_memory(Shader *s, SpvInst *i, SpvId *to);
 void shader_open_memory(Shader *s);                 /* the arguments' values */
 void shader_close_memory(Shader *s);                /* buffers of several views */
 bool shader_store(Shader *s, const SpvInst *i, SpvId pointer, SpvId value);
@@ -179,16 +179,16 @@ const char *shader_text(Shader *s, SpvId pointer);
 
 /* ---- shader_print.c -------------------------------------------------------------------------- */
 
-Fate shader_print(Shader *s, SpvInst *i, SpvId *to);
+ShaderFate shader_print(Shader *s, SpvInst *i, SpvId *to);
 
 /* ---- shader_group.c -------------------------------------------------------------------------- */
 
 /* Functions of whole work-groups, and their copies. */
-Fate shader_group(Shader *s, SpvInst *i, SpvId *to);
+ShaderFate shader_group(Shader *s, SpvInst *i, SpvId *to);
 
 /* ---- shader_ops.c ---------------------------------------------------------------------------- */
 
-Fate shader_operation(Shader *s, SpvInst *i, SpvId *to);
+ShaderFate shader_operation(Shader *s, SpvInst *i, SpvId *to);
 /* A conversion to floating point, rounded in one of OpenCL's modes (SpvFPRoundingMode*). */
 SpvId shader_round(Shader *s, uint16_t op, SpvId type, SpvId x, uint32_t mode);
 /* A barrier of the work-group, with that memory (SpvMemorySemantics*). */
@@ -197,7 +197,7 @@ void shader_barrier(Shader *s, uint32_t memory);
 /* ---- shader_math.c --------------------------------------------------------------------------- */
 
 /* An instruction of OpenCL.std. */
-Fate shader_function(Shader *s, SpvInst *i, SpvId *to);
+ShaderFate shader_function(Shader *s, SpvInst *i, SpvId *to);
 /* The value of an expression (shader_math.c) of the operands x, y, z. */
 /* Of a floating-point number of 16, 32 or 64 bits. */
 uint64_t shader_float_bits(double value, uint32_t bits);

@@ -211,7 +211,7 @@ static SpvId result_of(const Group *g, const Row *r, uint32_t operation)
 }
 
 /* Truths are words meanwhile. */
-static Fate reduce_group(Shader *s, const SpvInst *i, const Row *r, SpvId *to)
+static ShaderFate reduce_group(Shader *s, const SpvInst *i, const Row *r, SpvId *to)
 {
     bool vote = r->of == SpvOpGroupAll || r->of == SpvOpGroupAny;
     const SpvType *t = spv_type(s->m, i->type);
@@ -229,7 +229,7 @@ static Fate reduce_group(Shader *s, const SpvInst *i, const Row *r, SpvId *to)
 }
 
 /* From the invocation of that number: one, or two or three coordinates. */
-static Fate broadcast(Shader *s, const SpvInst *i, SpvId *to)
+static ShaderFate broadcast(Shader *s, const SpvInst *i, SpvId *to)
 {
     SpvId id = spv_operand(i, 2), index = 0;
     const SpvType *t = spv_type_of(s->m, id);
@@ -251,7 +251,7 @@ static Fate broadcast(Shader *s, const SpvInst *i, SpvId *to)
 /* ---- copies ---------------------------------------------------------------------------------- */
 
 /* The stride is that of the side in global memory. */
-static Fate copy_async(Shader *s, const SpvInst *i)
+static ShaderFate copy_async(Shader *s, const SpvInst *i)
 {
     const SpvType *to = spv_type_of(s->m, spv_operand(i, 1));
     SpvId n = shader_narrow_integer(s, spv_operand(i, 3));
@@ -266,7 +266,7 @@ static Fate copy_async(Shader *s, const SpvInst *i)
     return ok ? FATE_GONE : FATE_ERROR;
 }
 
-Fate shader_group(Shader *s, SpvInst *i, SpvId *to)
+ShaderFate shader_group(Shader *s, SpvInst *i, SpvId *to)
 {
     const Row *r = row_of(i->op);
     uint64_t where;

@@ -305,7 +305,7 @@ static SpvId evaluate(Shader *s, uint8_t widths, const char *expression, SpvId t
 }
 
 /* With a second result, which is stored. */
-static Fate store_two_results(Shader *s, const SpvInst *i, const Storing *r, SpvId *to)
+static ShaderFate store_two_results(Shader *s, const SpvInst *i, const Storing *r, SpvId *to)
 {
     const SpvId *operands = i->words + i->first_operand + 2;
     const SpvType *x = spv_type(s->m, i->type);
@@ -318,7 +318,7 @@ static Fate store_two_results(Shader *s, const SpvInst *i, const Storing *r, Spv
     return shader_store(s, i, operands[n], stored) ? FATE_GONE : FATE_ERROR;
 }
 
-static Fate refuse_math(Shader *s, const SpvInst *i, bool other_width, uint32_t bits)
+static ShaderFate refuse_math(Shader *s, const SpvInst *i, bool other_width, uint32_t bits)
 {
     const SpvExtInst *info = spv_ext_inst(SPV_SET_OpenCLstd_, spv_operand(i, 1));
     char text[128];
@@ -330,14 +330,14 @@ static Fate refuse_math(Shader *s, const SpvInst *i, bool other_width, uint32_t 
 }
 
 /* A shuffle by a mask that is a constant. */
-static Fate shuffle_vectors(Shader *s, SpvInst *i, SpvId *to)
+static ShaderFate shuffle_vectors(Shader *s, SpvInst *i, SpvId *to)
 {
     bool two = spv_operand(i, 1) == OpenCLstd_shuffle2;
     const SpvType *t = spv_type_of(s->m, spv_operand(i, 2));
     SpvId mask = spv_operand(i, two ? 4 : 3);
     uint32_t n = spv_type_of(s->m, mask)->count, all = t->count * (two ? 2 : 1);
-    Fold fold = fold_open(s->m, s->a);
-    FoldValue v;
+    PassFold fold = fold_open(s->m, s->a);
+    PassFoldValue v;
     if (!fold_read(&fold, mask, &v))
         return shader_refuse(s, i, "a shuffle by a mask that is not constant"), FATE_ERROR;
     uint32_t words[18] = { spv_operand(i, 2), spv_operand(i, two ? 3 : 2) };
@@ -347,7 +347,7 @@ static Fate shuffle_vectors(Shader *s, SpvInst *i, SpvId *to)
     return FATE_GONE;
 }
 
-Fate shader_function(Shader *s, SpvInst *i, SpvId *to)
+ShaderFate shader_function(Shader *s, SpvInst *i, SpvId *to)
 {
     uint16_t function = (uint16_t)spv_operand(i, 1);
     if (function == OpenCLstd_prefetch)

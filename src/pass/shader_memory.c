@@ -35,7 +35,7 @@ static void constant_bytes(Shader *s, SpvId id, uint8_t *out)
                                                     : k * stride_in_memory(s, t->element)));
 }
 
-static SpvId initialiser(Shader *s, const Root *r, SpvId array, const SpvType *unit, uint32_t n)
+static SpvId initialiser(Shader *s, const ShaderRoot *r, SpvId array, const SpvType *unit, uint32_t n)
 {
     if (spv_n_operands(r->def) < 2)
         return 0;
@@ -54,8 +54,8 @@ static SpvId initialiser(Shader *s, const Root *r, SpvId array, const SpvType *u
 
 const char *shader_text(Shader *s, SpvId pointer)
 {
-    const Address *a = shader_address(s, pointer);
-    const Root *r = a ? a->root : NULL;
+    const ShaderAddress *a = shader_address(s, pointer);
+    const ShaderRoot *r = a ? a->root : NULL;
     if (!r || a->n || r->storage != SpvStorageClassPrivate || a->constant >= r->size)
         return NULL;
     uint8_t *bytes = arena_alloc(s->a, r->size + 1);
@@ -97,7 +97,7 @@ static SpvId new_block(Shader *s, const SpvId *members, const uint32_t *offsets,
     return id;
 }
 
-static SpvId new_buffer(Shader *s, const Root *r, SpvId element, uint32_t bytes)
+static SpvId new_buffer(Shader *s, const ShaderRoot *r, SpvId element, uint32_t bytes)
 {
     SpvId array = new_array(s, element, 0, bytes);
     SpvId block = new_block(s, &array, (uint32_t[1]){ 0 }, 1);
@@ -110,7 +110,7 @@ static SpvId new_buffer(Shader *s, const Root *r, SpvId element, uint32_t bytes)
 }
 
 /* Bytes of a workgroup argument that is no multiple of its unit: the rest is left out. */
-static SpvId caller_length(Shader *s, Root *r, uint32_t bytes)
+static SpvId caller_length(Shader *s, ShaderRoot *r, uint32_t bytes)
 {
     enum { DEFAULT_BYTES = 4096 };
     SpvId size = shader_spec(s, 4 + r->number, DEFAULT_BYTES);
@@ -125,11 +125,11 @@ SpvId shader_workgroup_array(Shader *s, SpvId element, SpvId length)
     return new_variable(s, SpvStorageClassWorkgroup, new_array(s, element, length, 0), 0);
 }
 
-static View *new_view(Shader *s, Root *r, const SpvType *t)
+static ShaderView *new_view(Shader *s, ShaderRoot *r, const SpvType *t)
 {
     uint32_t count = t->kind == SPV_VECTOR ? t->count : 1, bits = shader_scalar(t)->bits;
     uint32_t bytes = count * bits / 8, n = (uint32_t)((r->size + bytes - 1) / bytes);
-    View v = { .type = t->id, .bits = bits, .count = count };
+    ShaderView v = { .type = t->id, .bits = bits, .count = count };
     if (r->storage == SpvStorageClassStorageBuffer) {
         v.variable = new_buffer(s, r, t->id, bytes);
     } else if (r->storage == SpvStorageClassPushConstant) {
@@ -146,12 +146,12 @@ static View *new_view(Shader *s, Root *r, const SpvType *t)
 
 /* What to access a scalar or vector through: in a buffer it has the type's size (exact: it is that
  * type), elsewhere it may be smaller. */
-static View *view_of(Shader *s, Root *r, const SpvType *t, bool exact)
+static ShaderView *view_of(Shader *s, ShaderRoot *r, const SpvType *t, bool exact)
 {
     bool buffer = r->storage == SpvStorageClassStorageBuffer;
     uint32_t count = t->kind == SPV_VECTOR ? t->count : 1;
     for (uint32_t k = 0; k < r->views.len; k++) {
-        View *v = &r->views.data[k];
+        ShaderView *v = &r->views.data[k];
         bool same = v->bits == shader_scalar(t)->bits && v->count == count;
         if (!buffer || v->type == t->id || (same && !exact))
             return v;
@@ -161,7 +161,7 @@ static View *view_of(Shader *s, Root *r, const SpvType *t, bool exact)
 
 /* ---- push constants -------------------------------------------------------------------------- */
 
-static SpvId member_type(Shader *s, const SpvArgument *a, const Root *r)
+static SpvId member_type(Shader *s, const SpvArgument *a, const ShaderRoot *r)
 {
     const SpvType *t = a->type;
     bool wide = t->kind == SPV_VECTOR && t->count > 4;
@@ -174,13 +174,13 @@ static SpvId member_type(Shader *s, const SpvArgument *a, const Root *r)
 
 static void open_push_constants(Shader *s)
 {
-    struct Memory *y = s->memory;
+    struct ShaderMemory *y = s->memory;
     VEC(SpvId) types = { 0 };
     VEC(uint32_t) offsets = { 0 };
     uint64_t at = 0;
     for (uint32_t k = 0; k < y->arguments.n; k++) {
         const SpvArgument *a = &y->arguments.list[k];
-        Root *r = shader_address(s, a->id) ? shader_address(s, a->id)->root : NULL;
+        ShaderRoot *r = shader_address(s, a->id) ? shader_address(s, a->id)->root : NULL;
         if (a->kind != SPV_ARGUMENT_VALUE)
             continue;
         at = align_up(at, a->align);
@@ -206,7 +206,7 @@ static SpvId push_pointer(Shader *s, SpvId type, uint32_t member, SpvId index)
 /* The values of the arguments that are no pointers. */
 void shader_open_memory(Shader *s)
 {
-    struct Memory *y = s->memory;
+    struct ShaderMemory *y = s->memory;
     uint32_t member = 0;
     open_push_constants(s);
     for (uint32_t k = 0; k < y->arguments.n; k++) {
@@ -234,13 +234,13 @@ void shader_open_memory(Shader *s)
 typedef struct Access {
     Shader *s;
     const SpvInst *inst;
-    Address place;
+    ShaderAddress place;
     uint32_t mask;              /* memory operands */
 } Access;
 
 static bool open_access(Shader *s, const SpvInst *i, SpvId pointer, uint32_t mask, Access *out)
 {
-    const Address *a = shader_address(s, pointer);
+    const ShaderAddress *a = shader_address(s, pointer);
     if (!a || !a->root)
         return shader_refuse(s, i, "an access through a null pointer");
     *out = (Access){ s, i, *a, mask & SpvMemoryAccessVolatileMask };
@@ -251,10 +251,10 @@ static bool open_access(Shader *s, const SpvInst *i, SpvId pointer, uint32_t mas
     return true;
 }
 
-static SpvId element_pointer(const Access *x, const View *v, uint32_t extra)
+static SpvId element_pointer(const Access *x, const ShaderView *v, uint32_t extra)
 {
     Shader *s = x->s;
-    const Root *r = x->place.root;
+    const ShaderRoot *r = x->place.root;
     SpvId index = shader_distance(s, &x->place, extra, v->bits / 8 * v->count);
     SpvId pointer = spv_pointer_type(s->m, r->storage, v->type);
     if (r->storage == SpvStorageClassPushConstant)
@@ -264,7 +264,7 @@ static SpvId element_pointer(const Access *x, const View *v, uint32_t extra)
     return EMIT(s, SpvOpAccessChain, pointer, v->variable, index);
 }
 
-static SpvId load_through(const Access *x, const View *v, uint32_t extra)
+static SpvId load_through(const Access *x, const ShaderView *v, uint32_t extra)
 {
     uint32_t operands[] = { element_pointer(x, v, extra), x->mask };
     return shader_emit(x->s, SpvOpLoad, v->type, operands, x->mask ? 2 : 1);
@@ -273,7 +273,7 @@ static SpvId load_through(const Access *x, const View *v, uint32_t extra)
 static SpvId load_scalar(const Access *x, uint32_t extra, const SpvType *t)
 {
     Shader *s = x->s;
-    const View *v = view_of(s, x->place.root, t, false);
+    const ShaderView *v = view_of(s, x->place.root, t, false);
     if (v->bits == t->bits) {
         SpvId value = load_through(x, v, extra);
         return v->type == t->id ? value : EMIT(s, SpvOpBitcast, t->id, value);
@@ -284,7 +284,7 @@ static SpvId load_scalar(const Access *x, uint32_t extra, const SpvType *t)
     return EMIT(s, SpvOpBitcast, t->id, pair);
 }
 
-static void store_through(const Access *x, const View *v, uint32_t extra, SpvId value)
+static void store_through(const Access *x, const ShaderView *v, uint32_t extra, SpvId value)
 {
     uint32_t operands[] = { element_pointer(x, v, extra), value, x->mask };
     shader_emit(x->s, SpvOpStore, 0, operands, x->mask ? 3 : 2);
@@ -293,7 +293,7 @@ static void store_through(const Access *x, const View *v, uint32_t extra, SpvId 
 static void store_scalar(const Access *x, uint32_t extra, const SpvType *t, SpvId value)
 {
     Shader *s = x->s;
-    const View *v = view_of(s, x->place.root, t, false);
+    const ShaderView *v = view_of(s, x->place.root, t, false);
     if (v->bits == t->bits) {
         value = v->type == t->id ? value : EMIT(s, SpvOpBitcast, v->type, value);
         store_through(x, v, extra, value);
@@ -324,7 +324,7 @@ static SpvId load_parts(const Access *x, const SpvType *t, uint32_t align)
         return 0;
     }
     if (whole(x, t, align)) {
-        const View *v = view_of(s, x->place.root, t, false);
+        const ShaderView *v = view_of(s, x->place.root, t, false);
         SpvId value = load_through(x, v, 0);
         return v->type == t->id ? value : EMIT(s, SpvOpBitcast, t->id, value);
     }
@@ -343,7 +343,7 @@ static bool store_parts(const Access *x, const SpvType *t, SpvId value, uint32_t
     if (t->kind != SPV_VECTOR || !t->element->bits)
         return shader_refuse(s, x->inst, "an access to a value of this type");
     if (whole(x, t, align)) {
-        const View *v = view_of(s, x->place.root, t, false);
+        const ShaderView *v = view_of(s, x->place.root, t, false);
         value = v->type == t->id ? value : EMIT(s, SpvOpBitcast, v->type, value);
         store_through(x, v, 0, value);
         return true;
@@ -367,7 +367,7 @@ bool shader_store(Shader *s, const SpvInst *i, SpvId pointer, SpvId value)
     return open_access(s, i, pointer, 0, &x) && store_parts(&x, spv_type_of(s->m, value), value, 0);
 }
 
-static Fate lower_load(Shader *s, SpvInst *i, SpvId *to)
+static ShaderFate lower_load(Shader *s, SpvInst *i, SpvId *to)
 {
     uint32_t align, mask = memory_operands(i, 1, &align);
     const SpvInst *from = spv_def(s->m, spv_operand(i, 0));
@@ -387,7 +387,7 @@ static Fate lower_load(Shader *s, SpvInst *i, SpvId *to)
     return value ? FATE_GONE : FATE_ERROR;
 }
 
-static Fate lower_store(Shader *s, SpvInst *i)
+static ShaderFate lower_store(Shader *s, SpvInst *i)
 {
     uint32_t align, mask = memory_operands(i, 2, &align);
     SpvId value = spv_operand(i, 1);
@@ -400,7 +400,7 @@ static Fate lower_store(Shader *s, SpvInst *i)
 }
 
 /* By pieces that are good for both. */
-static Fate lower_copy(Shader *s, SpvInst *i)
+static ShaderFate lower_copy(Shader *s, SpvInst *i)
 {
     enum { MAX_PIECES = 1024 };
     uint64_t size;
@@ -452,7 +452,7 @@ SpvId shader_access_chain(Shader *s, const SpvInst *i, SpvId pointer, const SpvT
     Access x = { 0 };
     if (!open_access(s, i, pointer, 0, &x))
         return 0;
-    const View *v = view_of(s, x.place.root, t, exact);
+    const ShaderView *v = view_of(s, x.place.root, t, exact);
     *pieces = t->bits / v->bits;
     if (exact && v->type != t->id) {
         shader_refuse(s, i, "an atomic of memory that is also accessed by other types");
@@ -462,7 +462,7 @@ SpvId shader_access_chain(Shader *s, const SpvInst *i, SpvId pointer, const SpvT
 }
 
 /* vloadn, vstoren: n components from the offset times n on; of halves that are floats, too. */
-static Fate vector_access(Shader *s, SpvInst *i, SpvId *to)
+static ShaderFate vector_access(Shader *s, SpvInst *i, SpvId *to)
 {
     uint32_t number = spv_operand(i, 1);
     bool is_load = number == OpenCLstd_vloadn || number == OpenCLstd_vload_half ||
@@ -506,7 +506,7 @@ static bool is_event(Shader *s, const SpvInst *i)
     return t && t->kind == SPV_EVENT;
 }
 
-Fate shader_memory(Shader *s, SpvInst *i, SpvId *to)
+ShaderFate shader_memory(Shader *s, SpvInst *i, SpvId *to)
 {
     if (is_event(s, i))
         return FATE_GONE;
@@ -522,9 +522,9 @@ Fate shader_memory(Shader *s, SpvInst *i, SpvId *to)
 
 void shader_close_memory(Shader *s)
 {
-    struct Memory *y = s->memory;
+    struct ShaderMemory *y = s->memory;
     for (uint32_t k = 0; k < y->roots.len; k++) {
-        const Root *r = y->roots.data[k];
+        const ShaderRoot *r = y->roots.data[k];
         for (uint32_t j = 0; j < r->views.len && r->views.len > 1; j++)
             shader_decorate(s, r->views.data[j].variable, SpvDecorationAliased, 0, 0);
     }

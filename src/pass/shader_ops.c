@@ -88,7 +88,7 @@ static SpvId single(Shader *s, uint32_t builtin)
     }
 }
 
-static Fate builtin(Shader *s, SpvInst *i, SpvId *to)
+static ShaderFate builtin(Shader *s, SpvInst *i, SpvId *to)
 {
     uint32_t n;
     const uint32_t *which = spv_decoration(s->m, spv_operand(i, 0), -1, SpvDecorationBuiltIn, &n);
@@ -149,7 +149,7 @@ static SpvId semantics(Shader *s, SpvId id, uint32_t forbidden)
     return shader_u32(s, order | memory);
 }
 
-static Fate barrier(Shader *s, SpvInst *i)
+static ShaderFate barrier(Shader *s, SpvInst *i)
 {
     bool control = i->op == SpvOpControlBarrier;
     uint32_t at = i->first_operand;
@@ -170,7 +170,7 @@ void shader_barrier(Shader *s, uint32_t memory)
 
 /* ---- atomics --------------------------------------------------------------------------------- */
 
-static Fate flag(Shader *s, SpvInst *i, SpvId *to)
+static ShaderFate flag(Shader *s, SpvInst *i, SpvId *to)
 {
     const SpvType *word = spv_type(s->m, s->u32);
     uint32_t pieces;
@@ -200,7 +200,7 @@ static uint32_t forbidden_orders(uint16_t op)
     return 0;
 }
 
-static Fate convert_atomic(Shader *s, SpvInst *i, SpvId *to)
+static ShaderFate convert_atomic(Shader *s, SpvInst *i, SpvId *to)
 {
     bool is_store = i->op == SpvOpAtomicStore;
     bool compare = i->op == SpvOpAtomicCompareExchange ||
@@ -231,7 +231,7 @@ static Fate convert_atomic(Shader *s, SpvInst *i, SpvId *to)
 
 /* ---- sub-groups ------------------------------------------------------------------------------ */
 
-static Fate group(Shader *s, SpvInst *i, SpvId *to)
+static ShaderFate group(Shader *s, SpvInst *i, SpvId *to)
 {
     static const struct { uint16_t op, as; } table[] = {
         { SpvOpGroupAll, SpvOpGroupNonUniformAll }, { SpvOpGroupAny, SpvOpGroupNonUniformAny },
@@ -260,7 +260,7 @@ static Fate group(Shader *s, SpvInst *i, SpvId *to)
 
 /* ---- matrices -------------------------------------------------------------------------------- */
 
-static Fate matrix_access(Shader *s, SpvInst *i, SpvId *to)
+static ShaderFate matrix_access(Shader *s, SpvInst *i, SpvId *to)
 {
     bool is_load = i->op == SpvOpCooperativeMatrixLoadKHR;
     uint32_t at = is_load ? 1 : 2, pieces, words[5], n = 0;
@@ -327,7 +327,7 @@ static double power_of_two(uint32_t n)
 }
 
 /* To an integer, as the decorations say: rounded first, and the ends of the range chosen. */
-static Fate float_to_int(Shader *s, SpvInst *i, SpvId *to)
+static ShaderFate float_to_int(Shader *s, SpvInst *i, SpvId *to)
 {
     static const char *const modes[] = { "x RoundEven", NULL, "x Ceil", "x Floor" };
     uint32_t n;
@@ -406,7 +406,7 @@ SpvId shader_round(Shader *s, uint16_t op, SpvId type, SpvId x, uint32_t mode)
     return shader_evaluate(s, steps[mode], type, set);
 }
 
-static Fate to_float(Shader *s, SpvInst *i, SpvId *to)
+static ShaderFate to_float(Shader *s, SpvInst *i, SpvId *to)
 {
     uint32_t n;
     const uint32_t *mode = spv_decoration(s->m, i->id, -1, SpvDecorationFPRoundingMode, &n);
@@ -416,7 +416,7 @@ static Fate to_float(Shader *s, SpvInst *i, SpvId *to)
     return FATE_GONE;
 }
 
-static Fate saturate(Shader *s, SpvInst *i, SpvId *to)
+static ShaderFate saturate(Shader *s, SpvInst *i, SpvId *to)
 {
     SpvId x = spv_operand(i, 0);
     const SpvType *from = spv_type_of(s->m, x), *t = spv_type(s->m, i->type);
@@ -434,14 +434,14 @@ static Fate saturate(Shader *s, SpvInst *i, SpvId *to)
     return FATE_GONE;
 }
 
-static Fate by_expression(Shader *s, SpvInst *i, const char *expression, SpvId *to)
+static ShaderFate by_expression(Shader *s, SpvInst *i, const char *expression, SpvId *to)
 {
     *to = shader_evaluate(s, expression, i->type, i->words + i->first_operand);
     return FATE_GONE;
 }
 
 /* NoContraction where the kernel's arithmetic is to be carried out as it is written. */
-static Fate arithmetic(Shader *s, SpvInst *i)
+static ShaderFate arithmetic(Shader *s, SpvInst *i)
 {
     if (s->exact && spv_type(s->m, i->type)->kind != SPV_COOPMAT)
         vec_push(s->a, &s->exact_ids, i->id);
@@ -449,7 +449,7 @@ static Fate arithmetic(Shader *s, SpvInst *i)
 }
 
 /* Of a composite that was just made. */
-static Fate convert_extract(Shader *s, SpvInst *i, SpvId *to)
+static ShaderFate convert_extract(Shader *s, SpvInst *i, SpvId *to)
 {
     const SpvInst *from = spv_def(s->m, spv_operand(i, 0));
     uint32_t k = spv_operand(i, 1);
@@ -460,7 +460,7 @@ static Fate convert_extract(Shader *s, SpvInst *i, SpvId *to)
     return FATE_GONE;
 }
 
-static Fate convert_call(Shader *s, SpvInst *i)
+static ShaderFate convert_call(Shader *s, SpvInst *i)
 {
     const char *name = spv_name(s->m, spv_operand(i, 0));
     char text[160];
@@ -470,7 +470,7 @@ static Fate convert_call(Shader *s, SpvInst *i)
 }
 
 /* Vulkan has clocks of sub-groups and of the device. */
-static Fate clock_of(Shader *s, SpvInst *i)
+static ShaderFate clock_of(Shader *s, SpvInst *i)
 {
     uint64_t where;
     if (!shader_constant(s, spv_operand(i, 0), &where) || where != SpvScopeSubgroup)
@@ -478,7 +478,7 @@ static Fate clock_of(Shader *s, SpvInst *i)
     return FATE_STAYS;
 }
 
-Fate shader_operation(Shader *s, SpvInst *i, SpvId *to)
+ShaderFate shader_operation(Shader *s, SpvInst *i, SpvId *to)
 {
     const SpvOpInfo *info = spv_op_info(i->op);
     switch (i->op) {

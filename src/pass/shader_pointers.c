@@ -29,7 +29,7 @@ SpvId shader_narrow_integer(Shader *s, SpvId id)
 
 /* Adds index * scale, modulo 2^32. Sums and constant multiples in 64 bits are taken apart, so that
  * what is left are values of 32 bits. */
-static void add_index(Shader *s, Address *a, SpvId index, uint32_t scale, uint32_t depth)
+static void add_index(Shader *s, ShaderAddress *a, SpvId index, uint32_t scale, uint32_t depth)
 {
     const SpvInst *i = spv_def(s->m, index);
     const SpvType *t = spv_type_of(s->m, index);
@@ -53,17 +53,17 @@ static void add_index(Shader *s, Address *a, SpvId index, uint32_t scale, uint32
             a->terms[j].scale += scale;
             return;
         }
-        a->terms[a->n++] = (Term){ term, scale };
+        a->terms[a->n++] = (ShaderTerm){ term, scale };
     }
 }
 
-void shader_add_index(Shader *s, Address *a, SpvId index, uint32_t scale)
+void shader_add_index(Shader *s, ShaderAddress *a, SpvId index, uint32_t scale)
 {
     add_index(s, a, index, scale, 0);
 }
 
 /* The distance in units of so many bytes. Constants and scales may be negative. */
-SpvId shader_distance(Shader *s, const Address *a, uint32_t extra, uint32_t unit)
+SpvId shader_distance(Shader *s, const ShaderAddress *a, uint32_t extra, uint32_t unit)
 {
     int32_t constant = (int32_t)(a->constant + extra), by = (int32_t)unit;
     SpvId sum = 0;
@@ -86,37 +86,37 @@ SpvId shader_distance(Shader *s, const Address *a, uint32_t extra, uint32_t unit
 
 /* ---- which root ------------------------------------------------------------------------------ */
 
-static SpvId which(Shader *s, const Address *a)
+static SpvId which(Shader *s, const ShaderAddress *a)
 {
     return a && a->varies ? a->which : shader_u32(s, a && a->root ? a->root->index : 0);
 }
 
-static SpvId bytes(Shader *s, const Address *a) { return a ? shader_distance(s, a, 0, 1)
+static SpvId bytes(Shader *s, const ShaderAddress *a) { return a ? shader_distance(s, a, 0, 1)
                                                            : shader_u32(s, 0); }
 
 static SpvId pair_type(Shader *s) { return spv_vector_type(s->m, s->u32, 2); }
 
 SpvId shader_pack(Shader *s, SpvId pointer)
 {
-    const Address *a = shader_pointed(s, pointer);
+    const ShaderAddress *a = shader_pointed(s, pointer);
     return EMIT(s, SpvOpCompositeConstruct, pair_type(s), bytes(s, a), which(s, a));
 }
 
-void shader_unpack(Shader *s, Address *a, SpvId words)
+void shader_unpack(Shader *s, ShaderAddress *a, SpvId words)
 {
     a->constant = 0;
     a->n = 1;
-    a->terms[0] = (Term){ EMIT(s, SpvOpCompositeExtract, s->u32, words, 0), 1 };
+    a->terms[0] = (ShaderTerm){ EMIT(s, SpvOpCompositeExtract, s->u32, words, 0), 1 };
     a->which = EMIT(s, SpvOpCompositeExtract, s->u32, words, 1);
 }
 
 /* Whether it leads into a root of that storage class. */
-static SpvId in_class(Shader *s, const Address *a, uint32_t storage)
+static SpvId in_class(Shader *s, const ShaderAddress *a, uint32_t storage)
 {
-    const struct Memory *y = s->memory;
+    const struct ShaderMemory *y = s->memory;
     SpvId any = 0, one;
     for (uint32_t k = 1; a && k < y->roots.len; k++) {
-        const Root *r = y->roots.data[k];
+        const ShaderRoot *r = y->roots.data[k];
         if (!shader_may_be(a, r) || !shader_in_class(r, storage))
             continue;
         one = EMIT(s, SpvOpIEqual, s->bool_, which(s, a), shader_u32(s, k));
@@ -128,7 +128,7 @@ static SpvId in_class(Shader *s, const Address *a, uint32_t storage)
 SpvId shader_ambiguous(const Shader *s, const SpvInst *i)
 {
     for (uint32_t k = 0; k < MIN(spv_n_operands(i), 8); k++) {
-        const Address *a = shader_accesses(i, k) ? shader_address(s, spv_operand(i, k)) : NULL;
+        const ShaderAddress *a = shader_accesses(i, k) ? shader_address(s, spv_operand(i, k)) : NULL;
         if (a && a->n_roots > 1)
             return spv_operand(i, k);
     }
@@ -141,7 +141,7 @@ static bool loads_pointer(Shader *s, const SpvInst *i)
 }
 
 /* The instruction in a block of its own, which goes on to `rest`. */
-static Fate one_case(Shader *s, const SpvInst *i, SpvBlock *b, const SpvBlock *rest, SpvId value[2])
+static ShaderFate one_case(Shader *s, const SpvInst *i, SpvBlock *b, const SpvBlock *rest, SpvId value[2])
 {
     SpvInst *own = spv_clone_inst(s->m, i);
     own->id = i->id ? spv_new_id(s->m) : 0;
@@ -155,17 +155,17 @@ static Fate one_case(Shader *s, const SpvInst *i, SpvBlock *b, const SpvBlock *r
     const SpvInst *end = b->insts.last;
     spv_insert_before(b->insts.last, own);
     value[0] = own->id;
-    Fate fate = shader_lower(s, own, &value[0]);
+    ShaderFate fate = shader_lower(s, own, &value[0]);
     if (fate == FATE_GONE)
         spv_unlink(own);
     value[1] = end->block->id; /* which may be another by now */
     return fate;
 }
 
-Fate shader_by_cases(Shader *s, SpvInst *i, SpvId pointer, SpvId *to)
+ShaderFate shader_by_cases(Shader *s, SpvInst *i, SpvId pointer, SpvId *to)
 {
-    const struct Memory *y = s->memory;
-    Address *a = shader_address(s, pointer), all = *a;
+    const struct ShaderMemory *y = s->memory;
+    ShaderAddress *a = shader_address(s, pointer), all = *a;
     SpvBlock *head = i->block, *rest = edit_split(s->m, i);
     VEC(uint32_t) choice = { 0 }, values = { 0 };
     vec_push(s->a, &choice, all.which);
@@ -236,7 +236,7 @@ void shader_pointers_in_memory(Shader *s)
 /* ---- pointers -------------------------------------------------------------------------------- */
 
 /* What leads as `from` does; the search knows where. */
-static void lead_as(Address *a, const Address *from)
+static void lead_as(ShaderAddress *a, const ShaderAddress *from)
 {
     a->constant = from ? from->constant : 0;
     a->n = from ? from->n : 0;
@@ -245,11 +245,11 @@ static void lead_as(Address *a, const Address *from)
         a->terms[k] = from->terms[k];
 }
 
-static Fate lower_chain(Shader *s, SpvInst *i)
+static ShaderFate lower_chain(Shader *s, SpvInst *i)
 {
-    Address *a = shader_address(s, i->id);
+    ShaderAddress *a = shader_address(s, i->id);
     lead_as(a, shader_pointed(s, spv_operand(i, 0)));
-    Chain c = shader_chain(s, i);
+    ShaderChain c = shader_chain(s, i);
     SpvId index;
     uint64_t scale;
     while (shader_chain_step(&c, &index, &scale)) {
@@ -258,7 +258,7 @@ static Fate lower_chain(Shader *s, SpvInst *i)
             continue;
         }
         if (a->n + 1 >= MAX_TERMS) {
-            a->terms[0] = (Term){ bytes(s, a), 1 };
+            a->terms[0] = (ShaderTerm){ bytes(s, a), 1 };
             a->n = 1;
             a->constant = 0;
         }
@@ -273,12 +273,12 @@ static SpvInst *new_phi(Shader *s, SpvInst *i)
 }
 
 /* It stays until all of its values are known, as it tells where they come from. */
-static Fate lower_phi(Shader *s, SpvInst *i)
+static ShaderFate lower_phi(Shader *s, SpvInst *i)
 {
-    Address *a = shader_address(s, i->id);
-    PointerPhi p = { i, new_phi(s, i), a->varies ? new_phi(s, i) : NULL, a->grain };
+    ShaderAddress *a = shader_address(s, i->id);
+    ShaderPointerPhi p = { i, new_phi(s, i), a->varies ? new_phi(s, i) : NULL, a->grain };
     a->n = 1;
-    a->terms[0] = (Term){ p.distance->id, a->grain };
+    a->terms[0] = (ShaderTerm){ p.distance->id, a->grain };
     a->which = p.which ? p.which->id : 0;
     vec_push(s->a, &s->memory->phis, p);
     return FATE_STAYS;
@@ -286,12 +286,12 @@ static Fate lower_phi(Shader *s, SpvInst *i)
 
 void shader_close_pointers(Shader *s)
 {
-    struct Memory *y = s->memory;
+    struct ShaderMemory *y = s->memory;
     for (uint32_t p = 0; p < y->phis.len; p++) {
-        PointerPhi *w = &y->phis.data[p];
+        ShaderPointerPhi *w = &y->phis.data[p];
         for (uint32_t k = 0; k + 1 < spv_n_operands(w->old); k += 2) {
             SpvBlock *from = edit_block(s->m, spv_operand(w->old, k + 1));
-            const Address *a = shader_pointed(s, spv_operand(w->old, k));
+            const ShaderAddress *a = shader_pointed(s, spv_operand(w->old, k));
             SpvInst *merge = cfg_merge_inst(from);
             s->at = merge ? merge : from->insts.last;
             SpvId d = a ? shader_distance(s, a, 0, w->scale) : shader_u32(s, 0);
@@ -308,25 +308,25 @@ static SpvId choose_number(Shader *s, SpvId condition, SpvId yes, SpvId no)
     return yes == no ? yes : EMIT(s, SpvOpSelect, s->u32, condition, yes, no);
 }
 
-static Fate lower_select(Shader *s, SpvInst *i)
+static ShaderFate lower_select(Shader *s, SpvInst *i)
 {
-    Address *a = shader_address(s, i->id);
+    ShaderAddress *a = shader_address(s, i->id);
     SpvId d[2], w[2];
     for (uint32_t k = 0; k < 2; k++) {
-        const Address *x = shader_pointed(s, spv_operand(i, 1 + k));
+        const ShaderAddress *x = shader_pointed(s, spv_operand(i, 1 + k));
         d[k] = x ? shader_distance(s, x, 0, a->grain) : shader_u32(s, 0);
         w[k] = which(s, x);
     }
     a->n = 1;
-    a->terms[0] = (Term){ choose_number(s, spv_operand(i, 0), d[0], d[1]), a->grain };
+    a->terms[0] = (ShaderTerm){ choose_number(s, spv_operand(i, 0), d[0], d[1]), a->grain };
     a->which = choose_number(s, spv_operand(i, 0), w[0], w[1]);
     return FATE_GONE;
 }
 
-static Fate lower_difference(Shader *s, SpvInst *i, SpvId *to)
+static ShaderFate lower_difference(Shader *s, SpvInst *i, SpvId *to)
 {
-    const Address *a = shader_pointed(s, spv_operand(i, 0));
-    const Address *b = shader_pointed(s, spv_operand(i, 1));
+    const ShaderAddress *a = shader_pointed(s, spv_operand(i, 0));
+    const ShaderAddress *b = shader_pointed(s, spv_operand(i, 1));
     uint32_t align;
     uint32_t size = (uint32_t)spv_opencl_size(s->m, spv_type_of(s->m, spv_operand(i, 0))->element,
                                               &align);
@@ -336,10 +336,10 @@ static Fate lower_difference(Shader *s, SpvInst *i, SpvId *to)
     return FATE_GONE;
 }
 
-static Fate lower_compare(Shader *s, SpvInst *i, SpvId *to)
+static ShaderFate lower_compare(Shader *s, SpvInst *i, SpvId *to)
 {
-    const Address *a = shader_pointed(s, spv_operand(i, 0));
-    const Address *b = shader_pointed(s, spv_operand(i, 1));
+    const ShaderAddress *a = shader_pointed(s, spv_operand(i, 0));
+    const ShaderAddress *b = shader_pointed(s, spv_operand(i, 1));
     SpvId wa = which(s, a), wb = which(s, b);
     SpvId equal = EMIT(s, SpvOpIEqual, s->bool_, bytes(s, a), bytes(s, b));
     if (wa != wb) {
@@ -352,10 +352,10 @@ static Fate lower_compare(Shader *s, SpvInst *i, SpvId *to)
 }
 
 /* A cast to another class than the pointer's root has gives null. */
-static Fate lower_cast(Shader *s, SpvInst *i)
+static ShaderFate lower_cast(Shader *s, SpvInst *i)
 {
-    Address *a = shader_address(s, i->id);
-    const Address *from = shader_pointed(s, spv_operand(i, 0));
+    ShaderAddress *a = shader_address(s, i->id);
+    const ShaderAddress *from = shader_pointed(s, spv_operand(i, 0));
     bool narrower = i->op == SpvOpGenericCastToPtrExplicit && from &&
                     memcmp(a->set, from->set, s->memory->n_words * sizeof *a->set);
     lead_as(a, narrower && !a->n_roots ? NULL : from);
@@ -363,15 +363,15 @@ static Fate lower_cast(Shader *s, SpvInst *i)
         return FATE_GONE;
     SpvId good = in_class(s, from, spv_operand(i, 1)), none = shader_u32(s, 0);
     a->which = choose_number(s, good, which(s, from), none);
-    a->terms[0] = (Term){ choose_number(s, good, bytes(s, from), none), 1 };
+    a->terms[0] = (ShaderTerm){ choose_number(s, good, bytes(s, from), none), 1 };
     a->n = 1;
     a->constant = 0;
     return FATE_GONE;
 }
 
-static Fate lower_semantics(Shader *s, SpvInst *i, SpvId *to)
+static ShaderFate lower_semantics(Shader *s, SpvInst *i, SpvId *to)
 {
-    const Address *a = shader_pointed(s, spv_operand(i, 0));
+    const ShaderAddress *a = shader_pointed(s, spv_operand(i, 0));
     SpvId global = in_class(s, a, SpvStorageClassCrossWorkgroup);
     SpvId local = in_class(s, a, SpvStorageClassWorkgroup), none = shader_u32(s, 0);
     local = choose_number(s, local, shader_u32(s, SpvMemorySemanticsWorkgroupMemoryMask), none);
@@ -380,9 +380,9 @@ static Fate lower_semantics(Shader *s, SpvInst *i, SpvId *to)
     return FATE_GONE;
 }
 
-static Fate lower_to_integer(Shader *s, SpvInst *i, SpvId *to)
+static ShaderFate lower_to_integer(Shader *s, SpvInst *i, SpvId *to)
 {
-    const Address *a = shader_pointed(s, spv_operand(i, 0));
+    const ShaderAddress *a = shader_pointed(s, spv_operand(i, 0));
     if (spv_type(s->m, i->type)->bits < 64)
         *to = bytes(s, a);
     else if (!a || (!a->n_roots && !a->n)) /* what offsetof comes to */
@@ -392,7 +392,7 @@ static Fate lower_to_integer(Shader *s, SpvInst *i, SpvId *to)
     return FATE_GONE;
 }
 
-static Fate lower_from_integer(Shader *s, SpvInst *i)
+static ShaderFate lower_from_integer(Shader *s, SpvInst *i)
 {
     SpvId x = spv_operand(i, 0), wide = spv_int_type(s->m, 64, false);
     if (spv_type_of(s->m, x)->bits < 64)
@@ -401,7 +401,7 @@ static Fate lower_from_integer(Shader *s, SpvInst *i)
     return FATE_GONE;
 }
 
-Fate shader_pointer(Shader *s, SpvInst *i, SpvId *to)
+ShaderFate shader_pointer(Shader *s, SpvInst *i, SpvId *to)
 {
     bool pointer = i->id && shader_address(s, i->id);
     switch (i->op) {

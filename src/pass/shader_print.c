@@ -121,7 +121,7 @@ static SpvId import(Shader *s)
     return s->debug_printf;
 }
 
-Fate shader_print(Shader *s, SpvInst *i, SpvId *to)
+ShaderFate shader_print(Shader *s, SpvInst *i, SpvId *to)
 {
     enum { DEBUG_PRINTF = 1 };
     Print p = { .s = s, .inst = i, .next = 3 };

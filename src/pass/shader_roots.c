@@ -18,18 +18,18 @@ uint32_t shader_grain(uint64_t x)
     return lowest ? (uint32_t)MIN(lowest, GRAIN_ANY) : GRAIN_ANY;
 }
 
-Address *shader_address(const Shader *s, SpvId id)
+ShaderAddress *shader_address(const Shader *s, SpvId id)
 {
     return id < s->memory->n ? s->memory->address[id] : NULL;
 }
 
-const Address *shader_pointed(const Shader *s, SpvId id)
+const ShaderAddress *shader_pointed(const Shader *s, SpvId id)
 {
     const SpvInst *def = spv_def(s->m, id);
     return def && def->op == SpvOpConstantNull ? s->memory->null : shader_address(s, id);
 }
 
-bool shader_may_be(const Address *a, const Root *r)
+bool shader_may_be(const ShaderAddress *a, const ShaderRoot *r)
 {
     return a->set && (a->set[r->index / 64] >> r->index % 64 & 1);
 }
@@ -47,7 +47,7 @@ const SpvType *shader_scalar(const SpvType *t)
     return t;
 }
 
-bool shader_in_class(const Root *r, uint32_t storage)
+bool shader_in_class(const ShaderRoot *r, uint32_t storage)
 {
     bool buffer = r->storage == SpvStorageClassStorageBuffer;
     switch (storage) {
@@ -62,44 +62,44 @@ bool shader_in_class(const Root *r, uint32_t storage)
 
 /* ---- sets ------------------------------------------------------------------------------------ */
 
-static Address *new_address(Shader *s)
+static ShaderAddress *new_address(Shader *s)
 {
-    Address *a = NEW(s->a, Address);
+    ShaderAddress *a = NEW(s->a, ShaderAddress);
     a->set = NEW_ARRAY(s->a, uint64_t, s->memory->n_words);
     a->grain = GRAIN_ANY;
     return a;
 }
 
-static void add_root(Address *a, const Root *r)
+static void add_root(ShaderAddress *a, const ShaderRoot *r)
 {
     a->set[r->index / 64] |= UINT64_C(1) << r->index % 64;
 }
 
 /* Adds what `from` may lead into of that storage class, and null in place of what is left out. */
-static void unite(Shader *s, Address *to, const Address *from, uint32_t storage)
+static void unite(Shader *s, ShaderAddress *to, const ShaderAddress *from, uint32_t storage)
 {
-    const struct Memory *y = s->memory;
+    const struct ShaderMemory *y = s->memory;
     if (!from || !from->set)
         return;
     for (uint32_t k = 0; k < y->roots.len; k++) {
-        const Root *r = y->roots.data[k];
+        const ShaderRoot *r = y->roots.data[k];
         if (shader_may_be(from, r))
             add_root(to, !k || shader_in_class(r, storage) ? r : y->roots.data[0]);
     }
     to->grain = MIN(to->grain, from->grain);
 }
 
-static bool differ(const Shader *s, const Address *a, const Address *b)
+static bool differ(const Shader *s, const ShaderAddress *a, const ShaderAddress *b)
 {
     return a->grain != b->grain || memcmp(a->set, b->set, s->memory->n_words * sizeof *a->set);
 }
 
 /* ---- roots ----------------------------------------------------------------------------------- */
 
-static Root *new_root(Shader *s, const SpvInst *def, uint32_t storage)
+static ShaderRoot *new_root(Shader *s, const SpvInst *def, uint32_t storage)
 {
-    Root *r = NEW(s->a, Root);
-    *r = (Root){ .def = def, .storage = storage, .index = s->memory->roots.len };
+    ShaderRoot *r = NEW(s->a, ShaderRoot);
+    *r = (ShaderRoot){ .def = def, .storage = storage, .index = s->memory->roots.len };
     vec_push(s->a, &s->memory->roots, r);
     return r;
 }
@@ -121,7 +121,7 @@ static bool variable_root(Shader *s, const SpvInst *v)
     if (constant ? spv_n_operands(v) < 2
                  : storage != SpvStorageClassWorkgroup && storage != SpvStorageClassFunction)
         return shader_refuse(s, v, "a variable of the program in global memory");
-    Root *r = new_root(s, v, constant ? SpvStorageClassPrivate : storage);
+    ShaderRoot *r = new_root(s, v, constant ? SpvStorageClassPrivate : storage);
     r->size = holds_events(t->element) ? 1 : spv_opencl_size(s->m, t->element, &align);
     return r->size != 0 || shader_refuse(s, v, "a variable of this type");
 }
@@ -133,7 +133,7 @@ static void argument_roots(Shader *s)
         const SpvArgument *a = &list->list[k];
         if (a->kind == SPV_ARGUMENT_VALUE && !a->by_reference)
             continue;
-        Root *r = new_root(s, spv_def(s->m, a->id),
+        ShaderRoot *r = new_root(s, spv_def(s->m, a->id),
                            a->kind == SPV_ARGUMENT_BUFFER ? SpvStorageClassStorageBuffer
                            : a->kind == SPV_ARGUMENT_LOCAL ? SpvStorageClassWorkgroup
                                                            : SpvStorageClassPushConstant);
@@ -144,7 +144,7 @@ static void argument_roots(Shader *s)
 
 static bool find_roots(Shader *s)
 {
-    struct Memory *y = s->memory;
+    struct ShaderMemory *y = s->memory;
     new_root(s, NULL, UINT32_MAX); /* null */
     argument_roots(s);
     for (SpvInst *i = s->m->globals.first; i; i = i->next)
@@ -155,7 +155,7 @@ static bool find_roots(Shader *s)
             return false;
     y->n_words = (y->roots.len + 63) / 64;
     for (uint32_t k = 0; k < y->roots.len; k++) {
-        Address *a = new_address(s);
+        ShaderAddress *a = new_address(s);
         add_root(a, y->roots.data[k]);
         if (k)
             y->address[y->roots.data[k]->def->id] = a;
@@ -167,10 +167,10 @@ static bool find_roots(Shader *s)
 
 /* ---- where pointers lead --------------------------------------------------------------------- */
 
-Chain shader_chain(Shader *s, const SpvInst *i)
+ShaderChain shader_chain(Shader *s, const SpvInst *i)
 {
     const SpvType *t = spv_type_of(s->m, spv_operand(i, 0));
-    return (Chain){ s, i, t ? t->element : NULL, 1 };
+    return (ShaderChain){ s, i, t ? t->element : NULL, 1 };
 }
 
 /* From one element of an array to the next. */
@@ -181,7 +181,7 @@ static uint64_t stride_of_root(Shader *s, const SpvType *t)
     return size ? align_up(size, align) : 0;
 }
 
-bool shader_chain_step(Chain *c, SpvId *index, uint64_t *scale)
+bool shader_chain_step(ShaderChain *c, SpvId *index, uint64_t *scale)
 {
     const SpvInst *i = c->inst;
     bool element = c->next == 1 && (i->op == SpvOpPtrAccessChain ||
@@ -206,7 +206,7 @@ bool shader_chain_step(Chain *c, SpvId *index, uint64_t *scale)
 
 static uint32_t chain_grain(Shader *s, const SpvInst *i)
 {
-    Chain c = shader_chain(s, i);
+    ShaderChain c = shader_chain(s, i);
     uint32_t grain = GRAIN_ANY;
     SpvId index;
     uint64_t scale, k;
@@ -217,9 +217,9 @@ static uint32_t chain_grain(Shader *s, const SpvInst *i)
     return grain;
 }
 
-static bool follow_inst(Shader *s, const SpvInst *i, Address *now)
+static bool follow_inst(Shader *s, const SpvInst *i, ShaderAddress *now)
 {
-    struct Memory *y = s->memory;
+    struct ShaderMemory *y = s->memory;
     uint32_t storage = spv_type(s->m, i->type)->storage;
     switch (i->op) {
     case SpvOpPhi:
@@ -257,12 +257,12 @@ static bool follow_inst(Shader *s, const SpvInst *i, Address *now)
 /* What goes to memory, or becomes an integer, may come back from there. */
 static void escape(Shader *s, const SpvInst *i, bool *changed)
 {
-    struct Memory *y = s->memory;
+    struct ShaderMemory *y = s->memory;
     bool stored = i->op == SpvOpStore &&
                   spv_type_of(s->m, spv_operand(i, 1))->kind == SPV_POINTER;
     if (!stored && i->op != SpvOpConvertPtrToU)
         return;
-    Address *now = new_address(s);
+    ShaderAddress *now = new_address(s);
     unite(s, now, y->escaped, SpvStorageClassGeneric);
     unite(s, now, shader_pointed(s, spv_operand(i, stored ? 1 : 0)), SpvStorageClassGeneric);
     *changed |= differ(s, now, y->escaped);
@@ -281,14 +281,14 @@ static void escape_constant(Shader *s, SpvId id)
 
 static bool trace_inst(Shader *s, const SpvInst *i, bool *changed)
 {
-    Address **slot = &s->memory->address[i->id];
+    ShaderAddress **slot = &s->memory->address[i->id];
     if (!i->id || i->op == SpvOpVariable || !is_pointer_type(s, i->type)) {
         escape(s, i, changed);
         return true;
     }
     if (!*slot)
         *slot = new_address(s);
-    Address *now = new_address(s);
+    ShaderAddress *now = new_address(s);
     unite(s, now, *slot, SpvStorageClassGeneric);
     if (!follow_inst(s, i, now))
         return false;
@@ -298,9 +298,9 @@ static bool trace_inst(Shader *s, const SpvInst *i, bool *changed)
 }
 
 /* The only root, or how many there are. */
-static void conclude(Shader *s, Address *a)
+static void conclude(Shader *s, ShaderAddress *a)
 {
-    const struct Memory *y = s->memory;
+    const struct ShaderMemory *y = s->memory;
     a->root = NULL;
     a->n_roots = 0;
     for (uint32_t k = 1; k < y->roots.len; k++) {
@@ -313,7 +313,7 @@ static void conclude(Shader *s, Address *a)
 
 static bool follow_all(Shader *s)
 {
-    struct Memory *y = s->memory;
+    struct ShaderMemory *y = s->memory;
     bool changed = true;
     y->escaped = new_address(s);
     for (uint32_t k = 1; k < y->roots.len; k++)
@@ -334,7 +334,7 @@ static bool follow_all(Shader *s)
 
 /* ---- what accesses there are ----------------------------------------------------------------- */
 
-static void note_root(Root *r, const SpvType *t, bool atomic, bool writes)
+static void note_root(ShaderRoot *r, const SpvType *t, bool atomic, bool writes)
 {
     bool smaller = !r->unit || t->bits < r->unit;
     r->written |= writes;
@@ -347,8 +347,8 @@ static void note_root(Root *r, const SpvType *t, bool atomic, bool writes)
 
 static void note(Shader *s, SpvId pointer, const SpvType *t, bool atomic, bool writes)
 {
-    const struct Memory *y = s->memory;
-    const Address *a = shader_address(s, pointer);
+    const struct ShaderMemory *y = s->memory;
+    const ShaderAddress *a = shader_address(s, pointer);
     t = shader_scalar(t);
     if (t && t->kind == SPV_POINTER)
         t = spv_type(s->m, s->u32);
@@ -359,8 +359,8 @@ static void note(Shader *s, SpvId pointer, const SpvType *t, bool atomic, bool w
 
 uint32_t shader_copy_piece(const Shader *s, const SpvInst *i, uint64_t size)
 {
-    const Address *to = shader_address(s, spv_operand(i, 0));
-    const Address *from = shader_address(s, spv_operand(i, 1));
+    const ShaderAddress *to = shader_address(s, spv_operand(i, 0));
+    const ShaderAddress *from = shader_address(s, spv_operand(i, 1));
     uint32_t grain = MIN(shader_grain(size), 4);
     return MIN(grain, MIN(to ? to->grain : 1, from ? from->grain : 1));
 }
@@ -438,9 +438,9 @@ bool shader_accesses(const SpvInst *i, uint32_t k)
 
 bool shader_find_memory(Shader *s)
 {
-    struct Memory *y = s->memory = NEW(s->a, struct Memory);
+    struct ShaderMemory *y = s->memory = NEW(s->a, struct ShaderMemory);
     y->n = s->m->bound;
-    y->address = NEW_ARRAY(s->a, Address *, y->n);
+    y->address = NEW_ARRAY(s->a, ShaderAddress *, y->n);
     if (!spv_kernel_arguments(s->a, s->m, s->f, &y->arguments, s->c->sink))
         return false;
     if (!find_roots(s) || !follow_all(s))

@@ -12,7 +12,7 @@
 typedef struct Spec {
     PassContext *c;
     SpvModule *m;
-    Fold fold;
+    PassFold fold;
     Map ids;                    /* constant's id -> 1 + index in options->spec */
 } Spec;
 
@@ -185,7 +185,7 @@ bool pass_specialise(PassContext *c)
     match_ids(&s);
     spv_forget_types(s.m);
     /* The pool grows with the walk, so that nothing comes from behind it. */
-    s.fold = (Fold){ .m = s.m, .scratch = c->scratch, .denormals = true };
+    s.fold = (PassFold){ .m = s.m, .scratch = c->scratch, .denormals = true };
     fold_modes(&s.fold, &c->entry);
     freeze_scalars(&s);
     if (!spv_entry_point(s.m, c->entry.name, &c->entry, c->sink))

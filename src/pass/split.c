@@ -19,29 +19,29 @@ static bool is_chain(uint16_t op)
     return op == SpvOpAccessChain || op == SpvOpInBoundsAccessChain;
 }
 
-Variable *variable_of(Variables *v, SpvId pointer)
+PassVariable *variable_of(PassVariables *v, SpvId pointer)
 {
     uint32_t k = pointer < v->of.len ? v->of.data[pointer] : 0;
     return k ? &v->list.data[k - 1] : NULL;
 }
 
-static void set_variable(Arena *a, Variables *v, SpvId id, uint32_t k)
+static void set_variable(Arena *a, PassVariables *v, SpvId id, uint32_t k)
 {
     while (v->of.len <= id)
         vec_push(a, &v->of, 0);
     v->of.data[id] = k;
 }
 
-static void add_variable(PassContext *c, Variables *v, SpvInst *i)
+static void add_variable(PassContext *c, PassVariables *v, SpvInst *i)
 {
     const SpvType *t = spv_type(c->module, i->type);
-    Variable var = { .inst = i, .type = t ? t->element : NULL, .followed = t && t->element };
+    PassVariable var = { .inst = i, .type = t ? t->element : NULL, .followed = t && t->element };
     vec_push(c->scratch, &v->list, var);
     set_variable(c->scratch, v, i->id, v->list.len);
 }
 
 /* An access chain on another one becomes one on the variable itself. */
-static void add_chain(PassContext *c, Variables *v, SpvInst *i)
+static void add_chain(PassContext *c, PassVariables *v, SpvInst *i)
 {
     SpvInst *base = spv_def(c->module, spv_operand(i, 0));
     uint32_t k = v->of.data[base->id];
@@ -61,7 +61,7 @@ static bool has_volatile_operand(const SpvInst *i, uint32_t operand)
     return spv_n_operands(i) > operand && spv_operand(i, operand) & SpvMemoryAccessVolatileMask;
 }
 
-static void add_access(PassContext *c, Variable *var, SpvInst *i)
+static void add_access(PassContext *c, PassVariable *var, SpvInst *i)
 {
     if (has_volatile_operand(i, i->op == SpvOpLoad ? 1 : 2))
         var->followed = false;
@@ -69,7 +69,7 @@ static void add_access(PassContext *c, Variable *var, SpvInst *i)
 }
 
 /* OpCopyMemory where one side is a variable: a load and a store in its place. */
-static SpvInst *expand_copy(PassContext *c, Variables *v, SpvInst *i)
+static SpvInst *expand_copy(PassContext *c, PassVariables *v, SpvInst *i)
 {
     SpvModule *m = c->module;
     const SpvType *from = spv_type_of(m, spv_operand(i, 1));
@@ -87,9 +87,9 @@ static SpvInst *expand_copy(PassContext *c, Variables *v, SpvInst *i)
     return load;
 }
 
-static void add_uses(PassContext *c, Variables *v, SpvInst *i, IdWords *ids)
+static void add_uses(PassContext *c, PassVariables *v, SpvInst *i, PassIdWords *ids)
 {
-    Variable *var;
+    PassVariable *var;
     if (is_chain(i->op) && variable_of(v, spv_operand(i, 0))) {
         add_chain(c, v, i);
         return;
@@ -126,10 +126,10 @@ static void forward_copies(PassContext *c, const Cfg *g)
         edit_replace(g->function, with, n_ids);
 }
 
-Variables *variables_find(PassContext *c, const Cfg *g)
+PassVariables *variables_find(PassContext *c, const Cfg *g)
 {
-    Variables *v = NEW(c->scratch, Variables);
-    IdWords *ids = NEW(c->scratch, IdWords);
+    PassVariables *v = NEW(c->scratch, PassVariables);
+    PassIdWords *ids = NEW(c->scratch, PassIdWords);
     forward_copies(c, g);
     for (SpvInst *i = c->module->globals.first; i; i = i->next)
         if (i->op == SpvOpVariable && spv_operand(i, 0) == SpvStorageClassPrivate)
@@ -157,7 +157,7 @@ Variables *variables_find(PassContext *c, const Cfg *g)
 static bool *named_elsewhere(const PassContext *c, const SpvFunction *here)
 {
     bool *named = NEW_ARRAY(c->scratch, bool, c->module->bound);
-    IdWords *ids = NEW(c->scratch, IdWords);
+    PassIdWords *ids = NEW(c->scratch, PassIdWords);
     for (const SpvFunction *f = c->module->functions; f; f = f->next)
         for (const SpvBlock *b = f == here ? NULL : f->first; b; b = b->next)
             for (const SpvInst *i = b->insts.first; i; i = i->next) {
@@ -174,13 +174,13 @@ void variables_localise(PassContext *c, const Cfg *g)
     if (g->function->def->id != spv_operand(c->entry.inst, 1))
         return;
     const bool *elsewhere = named_elsewhere(c, g->function);
-    Variables *v = variables_find(c, g);
+    PassVariables *v = variables_find(c, g);
     uint32_t n_ids = m->bound;
     SpvId *with = NEW_ARRAY(c->scratch, SpvId, n_ids);
     SpvInst *label = g->function->first->insts.first;
     bool any = false;
     for (uint32_t k = 0; k < v->list.len; k++) {
-        Variable *var = &v->list.data[k];
+        PassVariable *var = &v->list.data[k];
         SpvInst *i = var->inst;
         if (!var->followed || i->block || elsewhere[i->id])
             continue;
@@ -219,7 +219,7 @@ typedef struct Part {
 typedef struct Splitter {
     PassContext *c;
     SpvModule *m;
-    Fold fold;
+    PassFold fold;
     uint32_t n_parts;
 } Splitter;
 
@@ -334,12 +334,12 @@ static void rewrite_access(Splitter *s, const Part *p, SpvInst *i, SpvId *with)
 void variables_split(PassContext *c, const Cfg *g)
 {
     Splitter s = { .c = c, .m = c->module };
-    Variables *v = variables_find(c, g);
+    PassVariables *v = variables_find(c, g);
     uint32_t n_ids = s.m->bound;
     SpvId *with = NEW_ARRAY(c->scratch, SpvId, n_ids);
     s.fold = fold_open(s.m, c->scratch);
     for (uint32_t k = 0; k < v->list.len; k++) {
-        Variable *var = &v->list.data[k];
+        PassVariable *var = &v->list.data[k];
         if (!var->followed || !var->inst->block)
             continue;
         Part root = { .type = var->type };

@@ -29,9 +29,9 @@ typedef struct Miner {
     PassContext *c;
     SpvModule *m;
     const Cfg *g;
-    LoopMarks marks;
-    IdWords ids;
-    LoopCopy l;
+    PassLoopMarks marks;
+    PassIdWords ids;
+    PassLoopCopy l;
     uint32_t steps;
     SpvBlock *head, *body, *out;    /* of the new loop; `out` leads to the old one */
     SpvId *cloned;              /* by step and place in slice */

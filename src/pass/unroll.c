@@ -32,8 +32,8 @@ typedef struct Unroller {
     PassContext *c;
     SpvModule *m;
     const Cfg *g;
-    Fold fold;
-    LoopMarks marks;
+    PassFold fold;
+    PassLoopMarks marks;
     uint64_t budget;            /* instructions left to grow by */
     bool structured;
 } Unroller;
@@ -84,7 +84,7 @@ static SpvId evaluate(Counting *s, SpvId id, uint32_t depth)
     return fold_inst(&s->u->fold, i, operands, n);
 }
 
-static bool start_counting(Counting *s, const LoopCopy *l)
+static bool start_counting(Counting *s, const PassLoopCopy *l)
 {
     const CfgBlock *h = &s->u->g->blocks[s->loop->header];
     for (SpvInst *i = h->block->insts.first->next; i && i->op == SpvOpPhi; i = i->next) {
@@ -104,7 +104,7 @@ static bool start_counting(Counting *s, const LoopCopy *l)
     return s->phis.len > 0;
 }
 
-static void next_iteration(Counting *s, const LoopCopy *l)
+static void next_iteration(Counting *s, const PassLoopCopy *l)
 {
     SpvId *next = NEW_ARRAY(s->u->c->scratch, SpvId, s->phis.len);
     for (uint32_t k = 0; k < s->phis.len; k++) {
@@ -115,7 +115,7 @@ static void next_iteration(Counting *s, const LoopCopy *l)
 }
 
 /* Runs the loop on its constants until block p's branch leaves it. */
-static bool count_at(Unroller *u, const LoopCopy *l, uint32_t p, uint32_t limit, Trip *trip)
+static bool count_at(Unroller *u, const PassLoopCopy *l, uint32_t p, uint32_t limit, Trip *trip)
 {
     SpvInst *term = u->g->blocks[p].block->insts.last;
     if (u->g->blocks[p].loop != l->loop || term->op != SpvOpBranchConditional)
@@ -143,7 +143,7 @@ static bool count_at(Unroller *u, const LoopCopy *l, uint32_t p, uint32_t limit,
     return false;
 }
 
-static bool count_trip(Unroller *u, const LoopCopy *l, uint32_t limit, Trip *trip)
+static bool count_trip(Unroller *u, const PassLoopCopy *l, uint32_t limit, Trip *trip)
 {
     uint32_t p = l->loop->latch;
     for (;; p = u->g->blocks[p].idom) { /* blocks that each iteration runs */
@@ -194,7 +194,7 @@ static void judge_chain(Unroller *u, const SpvInst *i, Traits *t)
     t->indexes_arrays = true;
 }
 
-static Traits judge(Unroller *u, const LoopCopy *l)
+static Traits judge(Unroller *u, const PassLoopCopy *l)
 {
     Traits t = { 0 };
     uint32_t control = l->loop->merge_inst ? spv_operand(l->loop->merge_inst, 2) : 0;
@@ -217,7 +217,7 @@ static Traits judge(Unroller *u, const LoopCopy *l)
 }
 
 /* Instructions that the loop may become, and its most copies. */
-static uint64_t allowance(Unroller *u, const LoopCopy *l, uint32_t *limit)
+static uint64_t allowance(Unroller *u, const PassLoopCopy *l, uint32_t *limit)
 {
     Traits t = judge(u, l);
     uint64_t whole = u->c->options->max_unrolled ? u->c->options->max_unrolled : DEFAULT_BUDGET;
@@ -239,7 +239,7 @@ static uint64_t allowance(Unroller *u, const LoopCopy *l, uint32_t *limit)
 
 /* ---- unrolling ------------------------------------------------------------------------------- */
 
-static uint32_t count_branches_to(const LoopCopy *l, const SpvBlock *to, const SpvBlock *but)
+static uint32_t count_branches_to(const PassLoopCopy *l, const SpvBlock *to, const SpvBlock *but)
 {
     uint32_t at, n = 0;
     for (uint32_t k = 0; k < l->blocks.len; k++) {
@@ -263,7 +263,7 @@ static void wrap(Unroller *u, SpvBlock *b, SpvId merge)
 typedef struct Copies { SpvBlock **header, **latch, **exit; SpvId *target; } Copies;
 
 /* Chains the copies: latch to next header, exits decided, constructs put where breaks are left. */
-static void link_copies(Unroller *u, const LoopCopy *l, const Trip *trip, const Copies *k,
+static void link_copies(Unroller *u, const PassLoopCopy *l, const Trip *trip, const Copies *k,
                         SpvInst *merge_inst)
 {
     SpvId merge = merge_inst ? spv_operand(merge_inst, 0) : 0;
@@ -286,7 +286,7 @@ static void link_copies(Unroller *u, const LoopCopy *l, const Trip *trip, const 
 }
 
 /* The next copy's header phis are what the last one's latch passes on. */
-static void advance_phis(Unroller *u, LoopCopy *l)
+static void advance_phis(Unroller *u, PassLoopCopy *l)
 {
     VEC(SpvId) next = { 0 };
     uint32_t k = 0;
@@ -296,7 +296,7 @@ static void advance_phis(Unroller *u, LoopCopy *l)
         l->marks->map[i->id] = next.data[k++];
 }
 
-static bool unroll_loop(Unroller *u, LoopCopy *l, const Trip *trip)
+static bool unroll_loop(Unroller *u, PassLoopCopy *l, const Trip *trip)
 {
     Arena *a = u->c->scratch;
     SpvBlock *after = l->blocks.data[l->blocks.len - 1];
@@ -350,7 +350,7 @@ static const CfgLoop **order_loops(Unroller *u)
 
 static bool try_loop(Unroller *u, const CfgLoop *loop)
 {
-    LoopCopy l;
+    PassLoopCopy l;
     Trip trip;
     uint32_t limit;
     if (u->budget <= LEAST_COST || !loop_open(&l, u->c, u->g, &u->marks, loop, MAX_BLOCKS))

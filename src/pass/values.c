@@ -17,12 +17,12 @@ typedef struct Values {
     PassContext *c;
     SpvModule *m;
     const Cfg *g;
-    Fold fold;
+    PassFold fold;
     SpvId *with;
     uint32_t n_ids;
     uint8_t *decorated;         /* by id: more is said of it than RelaxedPrecision */
     Map seen;                   /* hash of an instruction -> id of the last such */
-    IdWords ids;
+    PassIdWords ids;
     bool changed;
 } Values;
 
@@ -273,7 +273,7 @@ static SpvId whole_of_shuffle(const Values *s, const SpvInst *i)
 /* A constant whose components are all the same. */
 static bool splat_bits(const Values *s, SpvId id, uint64_t *bits)
 {
-    FoldValue v;
+    PassFoldValue v;
     if (!fold_read(&s->fold, id, &v) || v.type->kind == SPV_FLOAT)
         return false;
     for (uint32_t k = 1; k < v.count; k++)
@@ -351,7 +351,7 @@ static SpvId with_itself(Values *s, const SpvInst *i, SpvId a)
 /* (x + c1) + c2 is x + (c1 + c2); the same with *, and x - c is x + -c. */
 static void reassociate(Values *s, SpvInst *i)
 {
-    FoldValue v;
+    PassFoldValue v;
     if (i->op == SpvOpISub && fold_read(&s->fold, spv_operand(i, 1), &v) && v.count == 1) {
         v.bits[0] = 0 - v.bits[0];
         if (type_of(s, spv_operand(i, 1)) == i->type)

@@ -22,20 +22,20 @@ typedef struct Search {
     uint32_t left;              /* values that may still be asked about */
 } Search;
 
-static const Step *step_of(Search *s, SpvId id, uint32_t depth);
+static const AheadStep *step_of(Search *s, SpvId id, uint32_t depth);
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-static const Step *constant_step(Search *s, uint64_t bits)
+static const AheadStep *constant_step(Search *s, uint64_t bits)
 {
-    Step *x = NEW(s->arena, Step);
+    AheadStep *x = NEW(s->arena, AheadStep);
     x->bits = bits;
     return x;
 }
 
-static const Step *value(Search *s, SpvId id)
+static const AheadStep *value(Search *s, SpvId id)
 {
-    Step *x = NEW(s->arena, Step);
+    AheadStep *x = NEW(s->arena, AheadStep);
     uint64_t bits;
     if (spv_constant(s->m, id, &bits))
         return constant_step(s, bits);
@@ -44,12 +44,12 @@ static const Step *value(Search *s, SpvId id)
     return x;
 }
 
-static bool is_constant(const Step *x, uint64_t bits)
+static bool is_constant(const AheadStep *x, uint64_t bits)
 {
     return x && x->kind == STEP_CONSTANT && x->bits == bits;
 }
 
-static const Step *combine_steps(Search *s, StepKind kind, const Step *x, const Step *y)
+static const AheadStep *combine_steps(Search *s, AheadStepKind kind, const AheadStep *x, const AheadStep *y)
 {
     if (!x || !y)
         return NULL;
@@ -63,8 +63,8 @@ static const Step *combine_steps(Search *s, StepKind kind, const Step *x, const 
         return y;
     if (kind == STEP_MUL && (is_constant(x, 0) || is_constant(y, 0)))
         return constant_step(s, 0);
-    Step *both = NEW(s->arena, Step);
-    *both = (Step){ .kind = kind, .x = x, .y = y };
+    AheadStep *both = NEW(s->arena, AheadStep);
+    *both = (AheadStep){ .kind = kind, .x = x, .y = y };
     return both;
 }
 
@@ -82,7 +82,7 @@ static bool is_same(Search *s, SpvId id, uint32_t depth)
 }
 
 /* id - phi, where id is phi plus what does not change. */
-static const Step *beyond(Search *s, SpvId phi, SpvId id, uint32_t depth)
+static const AheadStep *beyond(Search *s, SpvId phi, SpvId id, uint32_t depth)
 {
     const SpvInst *i = spv_def(s->m, id);
     if (id == phi)
@@ -91,7 +91,7 @@ static const Step *beyond(Search *s, SpvId phi, SpvId id, uint32_t depth)
         return NULL;
     for (uint32_t k = 0; k < (i->op == SpvOpIAdd ? 2u : 1u); k++) {
         SpvId other = spv_operand(i, 1 - k);
-        const Step *rest = beyond(s, phi, spv_operand(i, k), depth);
+        const AheadStep *rest = beyond(s, phi, spv_operand(i, k), depth);
         if (rest && is_same(s, other, depth))
             return combine_steps(s, i->op == SpvOpIAdd ? STEP_ADD : STEP_SUB, rest,
                                  value(s, other));
@@ -99,7 +99,7 @@ static const Step *beyond(Search *s, SpvId phi, SpvId id, uint32_t depth)
     return NULL;
 }
 
-static const Step *step_of_phi(Search *s, const SpvInst *phi, uint32_t depth)
+static const AheadStep *step_of_phi(Search *s, const SpvInst *phi, uint32_t depth)
 {
     if (!s->latch || phi->block != s->cfg->blocks[s->loop->header].block)
         return NULL;
@@ -109,24 +109,24 @@ static const Step *step_of_phi(Search *s, const SpvInst *phi, uint32_t depth)
     return NULL;
 }
 
-static const Step *step_of_product(Search *s, const SpvInst *i, uint32_t depth)
+static const AheadStep *step_of_product(Search *s, const SpvInst *i, uint32_t depth)
 {
     SpvId a = spv_operand(i, 0), b = spv_operand(i, 1);
-    const Step *x = step_of(s, a, depth), *y = step_of(s, b, depth);
+    const AheadStep *x = step_of(s, a, depth), *y = step_of(s, b, depth);
     if (is_constant(y, 0))
         return combine_steps(s, STEP_MUL, x, value(s, b));
     return is_constant(x, 0) ? combine_steps(s, STEP_MUL, y, value(s, a)) : NULL;
 }
 
 /* Bytes that a chain's indices from the `first` on move on. */
-static const Step *step_of_indices(Search *s, const SpvInst *i, uint32_t first, const Step *sum,
+static const AheadStep *step_of_indices(Search *s, const SpvInst *i, uint32_t first, const AheadStep *sum,
                                    uint32_t depth)
 {
     const SpvType *t = spv_type_of(s->m, spv_operand(i, 0));
     t = t && t->kind == SPV_POINTER ? t->element : NULL;
     for (uint32_t k = first; sum && k < spv_n_operands(i); k++) {
         uint64_t member;
-        const Step *index = t ? step_of(s, spv_operand(i, k), depth) : NULL;
+        const AheadStep *index = t ? step_of(s, spv_operand(i, k), depth) : NULL;
         if (!index)
             return NULL;
         if (t->kind == SPV_STRUCT) {
@@ -144,16 +144,16 @@ static const Step *step_of_indices(Search *s, const SpvInst *i, uint32_t first, 
     return sum;
 }
 
-static const Step *step_of_chain(Search *s, const SpvInst *i, uint32_t depth)
+static const AheadStep *step_of_chain(Search *s, const SpvInst *i, uint32_t depth)
 {
-    const Step *base = step_of(s, spv_operand(i, 0), depth);
+    const AheadStep *base = step_of(s, spv_operand(i, 0), depth);
     if (i->op == SpvOpAccessChain || i->op == SpvOpInBoundsAccessChain)
         return step_of_indices(s, i, 1, base, depth);
     const SpvType *t = spv_type_of(s->m, spv_operand(i, 0));
     if (!t || t->kind != SPV_POINTER || !t->element)
         return NULL;
     uint64_t stride = t->array_stride ? t->array_stride : spv_type_size(t->element);
-    const Step *element = step_of(s, spv_operand(i, 1), depth);
+    const AheadStep *element = step_of(s, spv_operand(i, 1), depth);
     return step_of_indices(
         s, i, 2,
         combine_steps(s, STEP_ADD, base,
@@ -161,7 +161,7 @@ static const Step *step_of_chain(Search *s, const SpvInst *i, uint32_t depth)
         depth);
 }
 
-static const Step *step_of_shift(Search *s, const SpvInst *i, uint32_t depth)
+static const AheadStep *step_of_shift(Search *s, const SpvInst *i, uint32_t depth)
 {
     uint64_t bits;
     if (!spv_constant(s->m, spv_operand(i, 1), &bits) || bits > 63)
@@ -171,7 +171,7 @@ static const Step *step_of_shift(Search *s, const SpvInst *i, uint32_t depth)
 }
 
 /* The same operands give the same. */
-static const Step *step_of_same(Search *s, const SpvInst *i, uint32_t depth)
+static const AheadStep *step_of_same(Search *s, const SpvInst *i, uint32_t depth)
 {
     uint16_t at[16];
     uint32_t n = spv_id_operands(i, at, COUNT_OF(at));
@@ -184,10 +184,10 @@ static const Step *step_of_same(Search *s, const SpvInst *i, uint32_t depth)
 }
 
 /* What `id` grows by from one iteration to the next; NULL: not the same each time. */
-static const Step *step_of(Search *s, SpvId id, uint32_t depth)
+static const AheadStep *step_of(Search *s, SpvId id, uint32_t depth)
 {
     const SpvInst *i = spv_def(s->m, id);
-    const Step *step = NULL;
+    const AheadStep *step = NULL;
     if (!inside(s, i))
         return constant_step(s, 0);
     if (!depth-- || !s->left)
@@ -230,7 +230,7 @@ bool wait_queues_may_load(SpvModule *m, const SpvInst *i)
 }
 
 /* Adds to `slice` what a tensor layout's slice moves on in each dimension. */
-static bool slice_steps(Search *s, SpvId layout, const Step *slice[TENSOR_MAX_DIMENSIONS])
+static bool slice_steps(Search *s, SpvId layout, const AheadStep *slice[TENSOR_MAX_DIMENSIONS])
 {
     for (uint32_t depth = MAX_DEPTH; depth; depth--) {
         const SpvInst *i = spv_def(s->m, layout);
@@ -242,7 +242,7 @@ static bool slice_steps(Search *s, SpvId layout, const Step *slice[TENSOR_MAX_DI
             i->op != SpvOpTensorLayoutSetBlockSizeNV)
             return false;
         for (uint32_t k = 1; k < spv_n_operands(i); k++) {
-            const Step *step = step_of(s, spv_operand(i, k), MAX_DEPTH);
+            const AheadStep *step = step_of(s, spv_operand(i, k), MAX_DEPTH);
             uint32_t dimension = (k - 1) / 2;
             if (!step || ((!cut || k % 2 == 0) && !is_constant(step, 0)) ||
                 dimension >= TENSOR_MAX_DIMENSIONS)
@@ -258,7 +258,7 @@ static bool slice_steps(Search *s, SpvId layout, const Step *slice[TENSOR_MAX_DI
 static void find_step(Search *s, AheadLoad *l)
 {
     s->left = MAX_ASKED;
-    const Step *bytes = step_of(s, spv_operand(l->inst, 0), MAX_DEPTH);
+    const AheadStep *bytes = step_of(s, spv_operand(l->inst, 0), MAX_DEPTH);
     bool moves = bytes && !is_constant(bytes, 0), known = bytes;
     for (uint32_t k = 0; k < TENSOR_MAX_DIMENSIONS; k++)
         l->slice[k] = constant_step(s, 0);

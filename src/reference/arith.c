@@ -10,11 +10,11 @@
 
 static uint64_t round_result(const RInst *i, double x)
 {
-    return i->rtz ? fmt_put_rtz((Fmt)i->fmt, x) : fmt_put((Fmt)i->fmt, x);
+    return i->rtz ? fmt_put_rtz((RFmt)i->fmt, x) : fmt_put((RFmt)i->fmt, x);
 }
 
 #define UNARY(name, expr)                                                                          \
-    static Step name(Machine *m, Inv *v, const RInst *i)                                           \
+    static RStep name(RMachine *m, RInv *v, const RInst *i)                                           \
     {                                                                                              \
         uint64_t *d = leaf(v, i->dst);                                                             \
         const uint64_t *a = leaf(v, i->ops[0]);                                                    \
@@ -28,7 +28,7 @@ static uint64_t round_result(const RInst *i, double x)
     }
 
 #define BINARY(name, expr)                                                                         \
-    static Step name(Machine *m, Inv *v, const RInst *i)                                           \
+    static RStep name(RMachine *m, RInv *v, const RInst *i)                                           \
     {                                                                                              \
         uint64_t *d = leaf(v, i->dst);                                                             \
         const uint64_t *a = leaf(v, i->ops[0]), *b = leaf(v, i->ops[1]);                           \
@@ -45,7 +45,7 @@ static uint64_t round_result(const RInst *i, double x)
 
 #define INT(expr) ((uint64_t)(expr)&mask_bits(i->bits))
 #define S(x)      sext(x, i->sbits)
-#define F(x)      fmt_get((Fmt)i->sfmt, x)
+#define F(x)      fmt_get((RFmt)i->sfmt, x)
 
 BINARY(iadd, INT(A + B))
 BINARY(isub, INT(A - B))
@@ -56,7 +56,7 @@ BINARY(bxor, A ^ B)
 UNARY(snegate, INT(0 - A))
 UNARY(bnot, INT(~A))
 
-static uint64_t divide_integers(Machine *m, Inv *v, const RInst *i, uint64_t a, uint64_t b,
+static uint64_t divide_integers(RMachine *m, RInv *v, const RInst *i, uint64_t a, uint64_t b,
                                 uint8_t undefined)
 {
     bool is_signed = i->op == SpvOpSDiv || i->op == SpvOpSRem || i->op == SpvOpSMod;
@@ -85,7 +85,7 @@ static uint64_t divide_integers(Machine *m, Inv *v, const RInst *i, uint64_t a, 
 }
 BINARY(idivide, divide_integers(m, v, i, A, B, s[k] | t[k]))
 
-static uint64_t shift_bits(Machine *m, Inv *v, const RInst *i, uint64_t a, uint64_t b,
+static uint64_t shift_bits(RMachine *m, RInv *v, const RInst *i, uint64_t a, uint64_t b,
                            uint8_t undefined)
 {
     if (b >= i->sbits) {
@@ -148,17 +148,17 @@ BINARY(unordered, isnan(F(A)) || isnan(F(B)))
 UNARY(is_nan, isnan(F(A)) != 0)
 UNARY(is_inf, isinf(F(A)) != 0)
 UNARY(is_finite, isfinite(F(A)) != 0)
-static bool is_normal_in(Fmt f, double x)
+static bool is_normal_in(RFmt f, double x)
 {
     double least = f == FMT_F16 ? 0x1p-14 : f == FMT_F64 ? 0x1p-1022 : 0x1p-126;
     return isfinite(x) && fabs(x) >= least;
 }
-UNARY(is_normal, is_normal_in((Fmt)i->sfmt, F(A)))
+UNARY(is_normal, is_normal_in((RFmt)i->sfmt, F(A)))
 UNARY(sign_bit, A >> (i->sbits - 1) & 1)
 
 /* SPV_KHR_fma: one rounding. For f32 and narrower the product is exact in double; the sum is
  * rounded to double first, which can only matter to a tie. */
-static Step step_fused(Machine *m, Inv *v, const RInst *i)
+static RStep step_fused(RMachine *m, RInv *v, const RInst *i)
 {
     (void)m;
     for (uint32_t k = 0; k < i->n; k++) {
@@ -185,7 +185,7 @@ UNARY(bit_reverse, reverse(A, i->sbits))
 UNARY(bit_count, (uint64_t)__builtin_popcountll(A))
 
 /* Offset and count come last and are scalars; (base, insert,) offset, count. */
-static Step step_bit_field(Machine *m, Inv *v, const RInst *i)
+static RStep step_bit_field(RMachine *m, RInv *v, const RInst *i)
 {
     uint32_t at = i->op == SpvOpBitFieldInsert ? 2 : 1;
     uint64_t offset = *leaf(v, i->ops[at]), count = *leaf(v, i->ops[at + 1]);
@@ -214,7 +214,7 @@ static Step step_bit_field(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static bool prepare_bit_field(Machine *m, RInst *i)
+static bool prepare_bit_field(RMachine *m, RInst *i)
 {
     uint32_t n = i->op == SpvOpBitFieldInsert ? 4 : 3;
     if (i->n_ops < n || !prepare_value(m, i))
@@ -231,7 +231,7 @@ static bool prepare_bit_field(Machine *m, RInst *i)
 
 /* ---- results of two halves ------------------------------------------------------------------- */
 
-static Step step_extended(Machine *m, Inv *v, const RInst *i)
+static RStep step_extended(RMachine *m, RInv *v, const RInst *i)
 {
     uint32_t n = i->n / 2, bits = i->sbits;
     const uint64_t *a = leaf(v, i->ops[0]), *b = leaf(v, i->ops[1]);
@@ -265,7 +265,7 @@ static Step step_extended(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static bool prepare_extended(Machine *m, RInst *i)
+static bool prepare_extended(RMachine *m, RInst *i)
 {
     if (i->n_ops < 2 || !prepare_value(m, i))
         return false;
@@ -277,7 +277,7 @@ static bool prepare_extended(Machine *m, RInst *i)
 
 /* ---- select, any, all ------------------------------------------------------------------------ */
 
-static Step step_select(Machine *m, Inv *v, const RInst *i)
+static RStep step_select(RMachine *m, RInv *v, const RInst *i)
 {
     const uint64_t *c = leaf(v, i->ops[0]);
     const uint8_t *cu = unset(v, i->ops[0]);
@@ -291,7 +291,7 @@ static Step step_select(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static bool prepare_select(Machine *m, RInst *i)
+static bool prepare_select(RMachine *m, RInst *i)
 {
     if (i->n_ops < 3 || !prepare_value(m, i))
         return false;
@@ -303,7 +303,7 @@ static bool prepare_select(Machine *m, RInst *i)
     return false;
 }
 
-static Step step_any_all(Machine *m, Inv *v, const RInst *i)
+static RStep step_any_all(RMachine *m, RInv *v, const RInst *i)
 {
     const uint64_t *a = leaf(v, i->ops[0]);
     bool all = i->op == SpvOpAll, r = all, decided = false;
@@ -326,7 +326,7 @@ static Step step_any_all(Machine *m, Inv *v, const RInst *i)
 static double dot(const RInst *i, const uint64_t *a, uint32_t sa, const uint64_t *b, uint32_t sb,
                   uint32_t n)
 {
-    Fmt f = (Fmt)i->fmt;
+    RFmt f = (RFmt)i->fmt;
     double sum = 0;
     for (uint32_t k = 0; k < n; k++) {
         double p = fmt_get(f, round_result(i, fmt_get(f, a[k * sa]) * fmt_get(f, b[k * sb])));
@@ -343,7 +343,7 @@ static uint8_t any_unset(const uint8_t *a, uint32_t step, uint32_t n)
     return u;
 }
 
-static Step step_dot(Machine *m, Inv *v, const RInst *i)
+static RStep step_dot(RMachine *m, RInv *v, const RInst *i)
 {
     uint32_t n = i->at->leaves;
     (void)m;
@@ -352,7 +352,7 @@ static Step step_dot(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static bool prepare_dot(Machine *m, RInst *i)
+static bool prepare_dot(RMachine *m, RInst *i)
 {
     if (i->n_ops >= 2 && prepare_value(m, i) && i->n == 1 && i->at->leaves &&
         i->at->leaves == operand_type(m, i, 1)->leaves)
@@ -361,7 +361,7 @@ static bool prepare_dot(Machine *m, RInst *i)
     return false;
 }
 
-static Step step_times_scalar(Machine *m, Inv *v, const RInst *i)
+static RStep step_times_scalar(RMachine *m, RInv *v, const RInst *i)
 {
     uint64_t s = *leaf(v, i->ops[1]);
     uint8_t su = *unset(v, i->ops[1]);
@@ -374,7 +374,7 @@ static Step step_times_scalar(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static bool prepare_times_scalar(Machine *m, RInst *i)
+static bool prepare_times_scalar(RMachine *m, RInst *i)
 {
     if (i->n_ops >= 2 && prepare_value(m, i) && i->at->leaves == i->n &&
         operand_type(m, i, 1)->leaves == 1)
@@ -384,7 +384,7 @@ static bool prepare_times_scalar(Machine *m, RInst *i)
 }
 
 /* Columns of a (cols x inner) and b; a vector is a matrix of one column (on the right) or row. */
-static Step step_matrix_product(Machine *m, Inv *v, const RInst *i)
+static RStep step_matrix_product(RMachine *m, RInv *v, const RInst *i)
 {
     const RType *a = i->at, *b = operand_type(m, i, 1);
     uint32_t inner = a->count, rows = a->kind == SPV_MATRIX ? a->element->count : 1;
@@ -399,7 +399,7 @@ static Step step_matrix_product(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static bool prepare_matrix_product(Machine *m, RInst *i)
+static bool prepare_matrix_product(RMachine *m, RInst *i)
 {
     if (i->n_ops >= 2 && prepare_value(m, i)) {
         const RType *a = operand_type(m, i, 0), *b = operand_type(m, i, 1);
@@ -417,7 +417,7 @@ static bool prepare_matrix_product(Machine *m, RInst *i)
     return false;
 }
 
-static Step step_outer_product(Machine *m, Inv *v, const RInst *i)
+static RStep step_outer_product(RMachine *m, RInv *v, const RInst *i)
 {
     uint32_t rows = i->at->leaves, cols = i->n / rows;
     (void)m;
@@ -430,7 +430,7 @@ static Step step_outer_product(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static bool prepare_outer(Machine *m, RInst *i)
+static bool prepare_outer(RMachine *m, RInst *i)
 {
     if (i->n_ops >= 2 && prepare_value(m, i) &&
         (uint64_t)i->at->leaves * operand_type(m, i, 1)->leaves == i->n && i->n)
@@ -439,7 +439,7 @@ static bool prepare_outer(Machine *m, RInst *i)
     return false;
 }
 
-static Step step_transpose(Machine *m, Inv *v, const RInst *i)
+static RStep step_transpose(RMachine *m, RInv *v, const RInst *i)
 {
     uint32_t rows = i->at->element->count, cols = i->at->count;
     (void)m;
@@ -451,7 +451,7 @@ static Step step_transpose(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static bool prepare_transpose(Machine *m, RInst *i)
+static bool prepare_transpose(RMachine *m, RInst *i)
 {
     if (prepare_same(m, i) && i->at->kind == SPV_MATRIX)
         return true;
@@ -461,7 +461,7 @@ static bool prepare_transpose(Machine *m, RInst *i)
 
 /* ---- integer dot products (SPV_KHR_integer_dot_product) -------------------------------------- */
 
-static Step step_integer_dot(Machine *m, Inv *v, const RInst *i)
+static RStep step_integer_dot(RMachine *m, RInv *v, const RInst *i)
 {
     bool sa = i->op != SpvOpUDot && i->op != SpvOpUDotAccSat;
     bool sb = i->op == SpvOpSDot || i->op == SpvOpSDotAccSat;
@@ -491,7 +491,7 @@ static Step step_integer_dot(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static bool prepare_integer_dot(Machine *m, RInst *i)
+static bool prepare_integer_dot(RMachine *m, RInst *i)
 {
     bool sat = i->op >= SpvOpSDotAccSat;
     if (i->n_ops >= 2u + sat && prepare_value(m, i) && i->n == 1 &&
@@ -503,7 +503,7 @@ static bool prepare_integer_dot(Machine *m, RInst *i)
 }
 
 /* clang-format off */
-static const OpRow rows[] = {
+static const ROpRow rows[] = {
     { SpvOpIAdd, iadd, prepare_same, NULL, OPF_CONSTANT },
     { SpvOpISub, isub, prepare_same, NULL, OPF_CONSTANT },
     { SpvOpIMul, imul, prepare_same, NULL, OPF_CONSTANT },
@@ -591,4 +591,4 @@ static const OpRow rows[] = {
     { SpvOpSUDotAccSat, step_integer_dot, prepare_integer_dot, NULL, 0 },
 };
 /* clang-format on */
-const OpTable ref_arith_ops = { rows, COUNT_OF(rows) };
+const ROpTable ref_arith_ops = { rows, COUNT_OF(rows) };

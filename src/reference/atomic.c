@@ -28,7 +28,7 @@ uint32_t atomic_scope(const RInst *i)
 static uint64_t combine_atomic(const RInst *i, const RType *t, uint64_t old, uint64_t x)
 {
     uint64_t mask = mask_bits(t->bits);
-    Fmt f = fmt_of(t);
+    RFmt f = fmt_of(t);
     double a = f != FMT_NONE ? fmt_get(f, old) : 0, b = f != FMT_NONE ? fmt_get(f, x) : 0;
     switch (i->op) {
     case SpvOpAtomicIIncrement:
@@ -68,21 +68,21 @@ static uint64_t combine_atomic(const RInst *i, const RType *t, uint64_t old, uin
     }
 }
 
-static Step step_atomic(Machine *m, Inv *v, const RInst *i)
+static RStep step_atomic(RMachine *m, RInv *v, const RInst *i)
 {
     const Atomic *x = i->aux;
-    Pointer p = pointer_at(v, i->ops[0]);
+    RPointer p = pointer_at(v, i->ops[0]);
     uint32_t size = (uint32_t)x->t->size;
     bool reads = i->op == SpvOpAtomicLoad,
          writes = i->op == SpvOpAtomicStore || i->op == SpvOpAtomicFlagClear;
-    Access a;
+    RAccess a;
     matters(m, v, i, i->ops[0], 1, "is used as an address");
     if (i->dst != REF_NONE) {
         *leaf(v, i->dst) = 0;
         *unset(v, i->dst) = 0;
     }
-    AccessKind kind = reads ? ACCESS_ATOMIC_READ : ACCESS_ATOMIC;
-    if (!mem_access(m, v, i, &(MemRequest){ p, size, size, kind }, &a))
+    RAccessKind kind = reads ? ACCESS_ATOMIC_READ : ACCESS_ATOMIC;
+    if (!mem_access(m, v, i, &(RRequest){ p, size, size, kind }, &a))
         return STEP_NEXT;
     uint64_t old = mem_read(a.data, size), value = x->value == REF_NONE ? 0 : *leaf(v, x->value);
     uint8_t undef = x->value == REF_NONE ? 0 : *unset(v, x->value), old_undef = 0;
@@ -110,7 +110,7 @@ static Step step_atomic(Machine *m, Inv *v, const RInst *i)
     return STEP_SWITCH;
 }
 
-static bool prepare_atomic(Machine *m, RInst *i)
+static bool prepare_atomic(RMachine *m, RInst *i)
 {
     uint64_t scope, order;
     Atomic *x = NEW(m->arena, Atomic);
@@ -142,7 +142,7 @@ static bool prepare_atomic(Machine *m, RInst *i)
     return !m->failed;
 }
 
-static const OpRow rows[] = {
+static const ROpRow rows[] = {
 #define ATOMIC(name) { SpvOpAtomic##name, step_atomic, prepare_atomic, NULL, 0 }
     ATOMIC(Load),
     ATOMIC(Store),
@@ -167,4 +167,4 @@ static const OpRow rows[] = {
     ATOMIC(FlagClear),
 #undef ATOMIC
 };
-const OpTable ref_atomic_ops = { rows, COUNT_OF(rows) };
+const ROpTable ref_atomic_ops = { rows, COUNT_OF(rows) };

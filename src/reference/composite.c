@@ -4,14 +4,14 @@
  */
 #include "reference/machine.h"
 
-static void move(Inv *v, Ref to, uint32_t at_to, Ref from, uint32_t at_from, uint32_t n)
+static void move(RInv *v, Ref to, uint32_t at_to, Ref from, uint32_t at_from, uint32_t n)
 {
     memmove(leaf(v, to) + at_to, leaf(v, from) + at_from, n * sizeof(uint64_t));
     memmove(unset(v, to) + at_to, unset(v, from) + at_from, n);
 }
 
 /* The part of `t` that the literals from operand `first` on name; its first leaf in *at. */
-static const RType *walk(Machine *m, RInst *i, const RType *t, uint32_t first, uint32_t *at)
+static const RType *walk(RMachine *m, RInst *i, const RType *t, uint32_t first, uint32_t *at)
 {
     *at = 0;
     for (uint32_t k = first; k < i->n_ops; k++) {
@@ -40,14 +40,14 @@ static const RType *walk(Machine *m, RInst *i, const RType *t, uint32_t first, u
     return t;
 }
 
-static Step step_extract(Machine *m, Inv *v, const RInst *i)
+static RStep step_extract(RMachine *m, RInv *v, const RInst *i)
 {
     (void)m;
     move(v, i->dst, 0, i->ops[0], i->part, i->n);
     return STEP_NEXT;
 }
 
-static bool prepare_extract(Machine *m, RInst *i)
+static bool prepare_extract(RMachine *m, RInst *i)
 {
     if (!i->at)
         return prepare_value(m, i);
@@ -57,7 +57,7 @@ static bool prepare_extract(Machine *m, RInst *i)
     return !m->failed;
 }
 
-static Step step_insert(Machine *m, Inv *v, const RInst *i)
+static RStep step_insert(RMachine *m, RInv *v, const RInst *i)
 {
     (void)m;
     move(v, i->dst, 0, i->ops[1], 0, i->n);
@@ -65,7 +65,7 @@ static Step step_insert(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static bool prepare_insert(Machine *m, RInst *i)
+static bool prepare_insert(RMachine *m, RInst *i)
 {
     if (i->n_ops < 2 || !prepare_value(m, i) || operand_type(m, i, 1)->leaves != i->n) {
         refuse(m, i->src, "the composite is not of the result type");
@@ -77,7 +77,7 @@ static bool prepare_insert(Machine *m, RInst *i)
     return !m->failed;
 }
 
-static Step step_construct(Machine *m, Inv *v, const RInst *i)
+static RStep step_construct(RMachine *m, RInv *v, const RInst *i)
 {
     uint32_t at = 0;
     bool splat = i->part;
@@ -89,7 +89,7 @@ static Step step_construct(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static bool prepare_construct(Machine *m, RInst *i)
+static bool prepare_construct(RMachine *m, RInst *i)
 {
     uint64_t total = 0;
     if (!prepare_value(m, i))
@@ -105,7 +105,7 @@ static bool prepare_construct(Machine *m, RInst *i)
     return fits;
 }
 
-static Step step_shuffle(Machine *m, Inv *v, const RInst *i)
+static RStep step_shuffle(RMachine *m, RInv *v, const RInst *i)
 {
     uint32_t first = i->at->leaves;
     (void)m;
@@ -123,7 +123,7 @@ static Step step_shuffle(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static bool prepare_shuffle(Machine *m, RInst *i)
+static bool prepare_shuffle(RMachine *m, RInst *i)
 {
     if (!prepare_value(m, i) || i->n_ops < 2 || i->n_ops - 2u != i->n) {
         refuse(m, i->src, "as many components are named as the result has");
@@ -138,7 +138,7 @@ static bool prepare_shuffle(Machine *m, RInst *i)
     return true;
 }
 
-static bool index_in(Machine *m, Inv *v, const RInst *i, Ref r, uint32_t count, uint32_t *index)
+static bool index_in(RMachine *m, RInv *v, const RInst *i, Ref r, uint32_t count, uint32_t *index)
 {
     uint64_t x = *leaf(v, r);
     *index = (uint32_t)x;
@@ -150,7 +150,7 @@ static bool index_in(Machine *m, Inv *v, const RInst *i, Ref r, uint32_t count, 
     return false;
 }
 
-static Step step_extract_dynamic(Machine *m, Inv *v, const RInst *i)
+static RStep step_extract_dynamic(RMachine *m, RInv *v, const RInst *i)
 {
     uint32_t index;
     if (index_in(m, v, i, i->ops[1], i->at->leaves, &index)) {
@@ -163,7 +163,7 @@ static Step step_extract_dynamic(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static Step step_insert_dynamic(Machine *m, Inv *v, const RInst *i)
+static RStep step_insert_dynamic(RMachine *m, RInv *v, const RInst *i)
 {
     uint32_t index;
     move(v, i->dst, 0, i->ops[0], 0, i->n);
@@ -172,7 +172,7 @@ static Step step_insert_dynamic(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static bool prepare_dynamic(Machine *m, RInst *i)
+static bool prepare_dynamic(RMachine *m, RInst *i)
 {
     bool in = i->op == SpvOpVectorInsertDynamic;
     bool fits = prepare_value(m, i) && i->n_ops >= 2u + in && i->at->kind == SPV_VECTOR &&
@@ -184,7 +184,7 @@ static bool prepare_dynamic(Machine *m, RInst *i)
 }
 
 /* clang-format off */
-static const OpRow rows[] = {
+static const ROpRow rows[] = {
     { SpvOpCompositeExtract, step_extract, prepare_extract, NULL, OPF_CONSTANT },
     { SpvOpCompositeInsert, step_insert, prepare_insert, NULL, OPF_CONSTANT },
     { SpvOpCompositeConstruct, step_construct, prepare_construct, NULL, 0 },
@@ -194,4 +194,4 @@ static const OpRow rows[] = {
     { SpvOpVectorInsertDynamic, step_insert_dynamic, prepare_dynamic, NULL, 0 },
 };
 /* clang-format on */
-const OpTable ref_composite_ops = { rows, COUNT_OF(rows) };
+const ROpTable ref_composite_ops = { rows, COUNT_OF(rows) };

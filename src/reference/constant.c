@@ -5,7 +5,7 @@
  */
 #include "reference/machine.h"
 
-Ref constant_alloc(Machine *m, uint32_t leaves)
+Ref constant_alloc(RMachine *m, uint32_t leaves)
 {
     uint64_t need = (uint64_t)m->n_const + leaves;
     if (need > 0x7ffffff0u)
@@ -29,9 +29,9 @@ Ref constant_alloc(Machine *m, uint32_t leaves)
     return r;
 }
 
-static uint64_t *const_leaf(Machine *m, Ref r) { return m->cv + (r & 0x7fffffff); }
+static uint64_t *const_leaf(RMachine *m, Ref r) { return m->cv + (r & 0x7fffffff); }
 
-bool constant_uint(Machine *m, SpvId id, uint64_t *x)
+bool constant_uint(RMachine *m, SpvId id, uint64_t *x)
 {
     if (id >= m->bound || m->refs[id] == REF_NONE || !(m->refs[id] & REF_CONST))
         return false;
@@ -42,7 +42,7 @@ bool constant_uint(Machine *m, SpvId id, uint64_t *x)
     return true;
 }
 
-static void scalar_constant(Machine *m, SpvInst *i, const RType *t, uint64_t *at)
+static void scalar_constant(RMachine *m, SpvInst *i, const RType *t, uint64_t *at)
 {
     uint64_t x = 0;
     switch (i->op) {
@@ -70,7 +70,7 @@ static void scalar_constant(Machine *m, SpvInst *i, const RType *t, uint64_t *at
     *at = x & mask_bits(t->bits);
 }
 
-static void composite_constant(Machine *m, SpvInst *i, const RType *t, Ref r)
+static void composite_constant(RMachine *m, SpvInst *i, const RType *t, Ref r)
 {
     uint32_t n = spv_n_operands(i), at = 0;
     bool splat = t->kind == SPV_COOPMAT || i->op == SpvOpConstantCompositeReplicateEXT ||
@@ -96,11 +96,11 @@ static void composite_constant(Machine *m, SpvInst *i, const RType *t, Ref r)
 }
 
 /* The operation as an instruction of its own, run on the constants. */
-static void operation_constant(Machine *m, SpvInst *i, Ref r)
+static void operation_constant(RMachine *m, SpvInst *i, Ref r)
 {
     uint32_t n = spv_n_operands(i);
     uint16_t op = n ? (uint16_t)spv_operand(i, 0) : 0;
-    const OpRow *row = op_row(op);
+    const ROpRow *row = op_row(op);
     if (!row || !(row->flags & OPF_CONSTANT)) {
         refuse(m, i, "OpSpecConstantOp of %s is not supported", spv_op_name(op));
         return;
@@ -153,7 +153,7 @@ static bool is_constant(uint16_t op)
     }
 }
 
-static void define_constant(Machine *m, SpvInst *i)
+static void define_constant(RMachine *m, SpvInst *i)
 {
     const RType *t = type_get(m, i->type);
     if (!t)
@@ -190,7 +190,7 @@ static void define_constant(Machine *m, SpvInst *i)
     m->refs[i->id] = r;
 }
 
-bool constants_build(Machine *m)
+bool constants_build(RMachine *m)
 {
     memset(m->types, 0, m->bound * sizeof(*m->types));
     memset(m->value_types, 0, m->bound * sizeof(*m->value_types));

@@ -7,23 +7,23 @@
 #include "reference/machine.h"
 
 /* Phis read all their operands before any is written. */
-void inv_jump(Machine *m, Inv *v, const Edge *e)
+void inv_jump(RMachine *m, RInv *v, const REdge *e)
 {
     if (e->n_copies == 1) {
-        const PhiCopy *c = e->copies;
+        const RPhiCopy *c = e->copies;
         memmove(leaf(v, c->dst), leaf(v, c->src), c->n * sizeof(uint64_t));
         memmove(unset(v, c->dst), unset(v, c->src), c->n);
     } else if (e->n_copies) {
         uint32_t at = 0;
         for (uint32_t k = 0; k < e->n_copies; k++) {
-            const PhiCopy *c = &e->copies[k];
+            const RPhiCopy *c = &e->copies[k];
             memcpy(m->copy_v + at, leaf(v, c->src), c->n * sizeof(uint64_t));
             memcpy(m->copy_u + at, unset(v, c->src), c->n);
             at += c->n;
         }
         at = 0;
         for (uint32_t k = 0; k < e->n_copies; k++) {
-            const PhiCopy *c = &e->copies[k];
+            const RPhiCopy *c = &e->copies[k];
             memcpy(leaf(v, c->dst), m->copy_v + at, c->n * sizeof(uint64_t));
             memcpy(unset(v, c->dst), m->copy_u + at, c->n);
             at += c->n;
@@ -38,22 +38,22 @@ void inv_jump(Machine *m, Inv *v, const Edge *e)
         endless_turn(m, v, e);
 }
 
-static Step step_branch(Machine *m, Inv *v, const RInst *i)
+static RStep step_branch(RMachine *m, RInv *v, const RInst *i)
 {
     inv_jump(m, v, i->aux);
     return STEP_JUMP;
 }
 
-static Step step_branch_conditional(Machine *m, Inv *v, const RInst *i)
+static RStep step_branch_conditional(RMachine *m, RInv *v, const RInst *i)
 {
-    const Edge *e = i->aux;
+    const REdge *e = i->aux;
     if (*unset(v, i->ops[0]))
         matters(m, v, i, i->ops[0], 1, "decides a branch");
     inv_jump(m, v, *leaf(v, i->ops[0]) ? &e[0] : &e[1]);
     return STEP_JUMP;
 }
 
-static bool prepare_condition(Machine *m, RInst *i)
+static bool prepare_condition(RMachine *m, RInst *i)
 {
     bool fits = i->at && i->at->leaves == 1 && i->n_ops &&
                 ref_of(m, spv_operand(i->src, 0)) != REF_NONE &&
@@ -64,9 +64,9 @@ static bool prepare_condition(Machine *m, RInst *i)
     return fits;
 }
 
-static Step step_switch(Machine *m, Inv *v, const RInst *i)
+static RStep step_switch(RMachine *m, RInv *v, const RInst *i)
 {
-    const Edge *e = i->aux;
+    const REdge *e = i->aux;
     uint64_t x = *leaf(v, i->ops[0]);
     uint32_t wide = i->sbits > 32 ? 2 : 1, which = 0;
     if (*unset(v, i->ops[0]))
@@ -84,19 +84,19 @@ static Step step_switch(Machine *m, Inv *v, const RInst *i)
     return STEP_JUMP;
 }
 
-static void set_frame(Inv *v)
+static void set_frame(RInv *v)
 {
-    const Frame *f = &v->frames[v->n_frames - 1];
+    const RFrame *f = &v->frames[v->n_frames - 1];
     v->base[0] = v->slots + f->base;
     v->ubase[0] = v->undef + f->base;
 }
 
-Step inv_enter(Machine *m, Inv *v, RFunc *f, uint32_t return_pc, Ref result, uint32_t n_leaves)
+RStep inv_enter(RMachine *m, RInv *v, RFunc *f, uint32_t return_pc, Ref result, uint32_t n_leaves)
 {
-    Frame *new = &v->frames[v->n_frames];
-    *new = (Frame){ .function = f, .return_pc = return_pc, .result = result, .n_leaves = n_leaves };
+    RFrame *new = &v->frames[v->n_frames];
+    *new = (RFrame){ .function = f, .return_pc = return_pc, .result = result, .n_leaves = n_leaves };
     if (v->n_frames) {
-        const Frame *old = new - 1;
+        const RFrame *old = new - 1;
         new->base = old->base + old->function->slots;
         new->iters = old->iters + old->function->max_depth;
         new->objects = old->objects + old->function->n_variables;
@@ -114,7 +114,7 @@ Step inv_enter(Machine *m, Inv *v, RFunc *f, uint32_t return_pc, Ref result, uin
     return STEP_JUMP;
 }
 
-static Step step_call(Machine *m, Inv *v, const RInst *i)
+static RStep step_call(RMachine *m, RInv *v, const RInst *i)
 {
     RFunc *f = i->aux;
     const uint64_t *from = v->base[0], *constants = v->base[1];
@@ -131,7 +131,7 @@ static Step step_call(Machine *m, Inv *v, const RInst *i)
     return STEP_JUMP;
 }
 
-static bool prepare_call(Machine *m, RInst *i)
+static bool prepare_call(RMachine *m, RInst *i)
 {
     RFunc *f = i->n_ops ? decode_find(m, spv_operand(i->src, 0)) : NULL;
     uint32_t k = 1;
@@ -162,9 +162,9 @@ static bool prepare_call(Machine *m, RInst *i)
     return true;
 }
 
-static Step step_return(Machine *m, Inv *v, const RInst *i)
+static RStep step_return(RMachine *m, RInv *v, const RInst *i)
 {
-    Frame done = v->frames[v->n_frames - 1];
+    RFrame done = v->frames[v->n_frames - 1];
     uint64_t *from = i->n_ops ? leaf(v, i->ops[0]) : NULL;
     uint8_t *ufrom = i->n_ops ? unset(v, i->ops[0]) : NULL;
     (void)m;
@@ -182,7 +182,7 @@ static Step step_return(Machine *m, Inv *v, const RInst *i)
     return STEP_JUMP;
 }
 
-void inv_call(Machine *m, Inv *v, RFunc *f, const CallArg *args, Ref result, uint32_t n_leaves)
+void inv_call(RMachine *m, RInv *v, RFunc *f, const RCallArg *args, Ref result, uint32_t n_leaves)
 {
     const uint32_t frames = v->n_frames, objects = v->n_objects, pc = v->pc;
     const uint64_t budget = m->d->budget ? m->d->budget : REF_BUDGET, began = v->steps;
@@ -199,7 +199,7 @@ void inv_call(Machine *m, Inv *v, RFunc *f, const CallArg *args, Ref result, uin
         const RInst *i = &m->code.data[v->pc];
         if (!inv_may_step(m, v, i, budget))
             break;
-        Step s = i->run(m, v, i);
+        RStep s = i->run(m, v, i);
         if (s == STEP_NEXT || s == STEP_SWITCH)
             v->pc++;
         if (s == STEP_WAIT)
@@ -220,7 +220,7 @@ void inv_call(Machine *m, Inv *v, RFunc *f, const CallArg *args, Ref result, uin
     inv_account(m, v, began);
 }
 
-RFunc *inv_callee(Machine *m, RInst *i, SpvId function, const RType *result,
+RFunc *inv_callee(RMachine *m, RInst *i, SpvId function, const RType *result,
                   const RType *const *params, uint32_t n)
 {
     RFunc *f = decode_find(m, function);
@@ -248,7 +248,7 @@ RFunc *inv_callee(Machine *m, RInst *i, SpvId function, const RType *result,
     return f;
 }
 
-static bool prepare_return(Machine *m, RInst *i)
+static bool prepare_return(RMachine *m, RInst *i)
 {
     const RType *t = type_get(m, i->block->function->src->def->type);
     uint32_t want = t ? t->leaves : 0;
@@ -260,14 +260,14 @@ static bool prepare_return(Machine *m, RInst *i)
     return fits;
 }
 
-static Step step_terminate(Machine *m, Inv *v, const RInst *i)
+static RStep step_terminate(RMachine *m, RInv *v, const RInst *i)
 {
     if (i->op == SpvOpUnreachable)
         found(m, v, i, REF_UNDEFINED, "OpUnreachable was reached");
     return STEP_DONE;
 }
 
-static Step step_undef(Machine *m, Inv *v, const RInst *i)
+static RStep step_undef(RMachine *m, RInv *v, const RInst *i)
 {
     (void)m;
     memset(leaf(v, i->dst), 0, i->n * sizeof(uint64_t));
@@ -275,7 +275,7 @@ static Step step_undef(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static Step step_nothing(Machine *m, Inv *v, const RInst *i)
+static RStep step_nothing(RMachine *m, RInv *v, const RInst *i)
 {
     (void)m;
     (void)v;
@@ -283,14 +283,14 @@ static Step step_nothing(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static Step step_assume(Machine *m, Inv *v, const RInst *i)
+static RStep step_assume(RMachine *m, RInv *v, const RInst *i)
 {
     if (!*leaf(v, i->ops[0]) && !*unset(v, i->ops[0]))
         found(m, v, i, REF_RANGE, "an assumption does not hold");
     return STEP_NEXT;
 }
 
-static Step step_clock(Machine *m, Inv *v, const RInst *i)
+static RStep step_clock(RMachine *m, RInv *v, const RInst *i)
 {
     uint64_t now = m->instructions + v->steps;
     m->changes++;
@@ -303,7 +303,7 @@ static Step step_clock(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static bool prepare_clock(Machine *m, RInst *i)
+static bool prepare_clock(RMachine *m, RInst *i)
 {
     (void)m;
     return i->n == 1 || i->n == 2;
@@ -318,14 +318,14 @@ typedef struct Variable {
     Ref init;
 } Variable;
 
-static Step step_variable(Machine *m, Inv *v, const RInst *i)
+static RStep step_variable(RMachine *m, RInv *v, const RInst *i)
 {
     const Variable *x = i->aux;
-    const Frame *f = &v->frames[v->n_frames - 1];
+    const RFrame *f = &v->frames[v->n_frames - 1];
     uint64_t at = f->memory + x->offset;
     uint32_t index = f->objects + x->index;
     (void)m;
-    v->objects[index] = (LocalObject){ at, x->type->size, i->src->id };
+    v->objects[index] = (RLocalObject){ at, x->type->size, i->src->id };
     leaf(v, i->dst)[0] = LOCAL_BASE + at;
     leaf(v, i->dst)[1] = PTR_LOCAL | index;
     memset(unset(v, i->dst), 0, 2);
@@ -336,7 +336,7 @@ static Step step_variable(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static bool prepare_variable(Machine *m, RInst *i)
+static bool prepare_variable(RMachine *m, RInst *i)
 {
     RFunc *f = i->block->function;
     if (i->type->kind != SPV_POINTER || i->n_ops < 1 || i->ops[0] != SpvStorageClassFunction) {
@@ -373,7 +373,7 @@ static bool prepare_variable(Machine *m, RInst *i)
 }
 
 /* clang-format off */
-static const OpRow rows[] = {
+static const ROpRow rows[] = {
     { SpvOpBranch, step_branch, NULL, NULL, 0 },
     { SpvOpBranchConditional, step_branch_conditional, prepare_condition, NULL, 0 },
     { SpvOpSwitch, step_switch, prepare_condition, NULL, 0 },
@@ -392,4 +392,4 @@ static const OpRow rows[] = {
     { SpvOpReadClockKHR, step_clock, prepare_clock, NULL, 0 },
 };
 /* clang-format on */
-const OpTable ref_control_ops = { rows, COUNT_OF(rows) };
+const ROpTable ref_control_ops = { rows, COUNT_OF(rows) };

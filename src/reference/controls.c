@@ -14,32 +14,32 @@
 
 enum { MAX_OPERANDS = 4, MAX_LEAVES = 16 };
 
-typedef struct Part { Ref at; uint32_t n; Fmt fmt; } Part;
+typedef struct Part { Ref at; uint32_t n; RFmt fmt; } Part;
 
-struct Controls {
+struct RControls {
     Handler *run;
     bool towards_zero;
     Part operand[MAX_OPERANDS], result;
     uint32_t n_operands;
 };
 
-static uint64_t flushed(Fmt f, uint64_t x)
+static uint64_t flushed(RFmt f, uint64_t x)
 {
     uint64_t sign = f == FMT_F16 ? 0x8000 : f == FMT_F32 ? 1ull << 31 : 1ull << 63;
     uint64_t exponent = f == FMT_F16 ? 0x7c00 : f == FMT_F32 ? 0xffull << 23 : 0x7ffull << 52;
     return x & exponent ? x : x & sign;
 }
 
-uint64_t controls_flush(const Machine *m, Fmt f, uint64_t x)
+uint64_t controls_flush(const RMachine *m, RFmt f, uint64_t x)
 {
     bool is = (f == FMT_F16 && m->ftz[1]) || (f == FMT_F32 && m->ftz[2]) ||
               (f == FMT_F64 && m->ftz[3]);
     return is ? flushed(f, x) : x;
 }
 
-static Step step_run(Machine *m, Inv *v, const RInst *i)
+static RStep step_run(RMachine *m, RInv *v, const RInst *i)
 {
-    const struct Controls *f = i->controls;
+    const struct RControls *f = i->controls;
     uint64_t kept[MAX_OPERANDS][MAX_LEAVES];
     for (uint32_t k = 0; k < f->n_operands; k++) {
         uint64_t *x = leaf(v, f->operand[k].at);
@@ -49,7 +49,7 @@ static Step step_run(Machine *m, Inv *v, const RInst *i)
     }
     if (f->towards_zero)
         fesetround(FE_TOWARDZERO);
-    Step s = f->run(m, v, i);
+    RStep s = f->run(m, v, i);
     if (f->towards_zero)
         fesetround(FE_TONEAREST);
     for (uint32_t k = f->n_operands; k-- > 0;)
@@ -60,7 +60,7 @@ static Step step_run(Machine *m, Inv *v, const RInst *i)
 }
 
 /* False when nothing of that type is flushed. */
-static bool part_flushed(Machine *m, const RType *t, Ref at, Part *p)
+static bool part_flushed(RMachine *m, const RType *t, Ref at, Part *p)
 {
     const RType *s = t && !type_is_wide(t) ? type_scalar(t) : NULL;
     *p = (Part){ at, s ? t->leaves : 0, s ? fmt_of(s) : FMT_NONE };
@@ -88,9 +88,9 @@ static bool is_flushed(uint16_t op)
            (op >= SpvOpLessOrGreater && op <= SpvOpFUnordGreaterThanEqual);
 }
 
-void controls_prepare(Machine *m, RInst *i)
+void controls_prepare(RMachine *m, RInst *i)
 {
-    struct Controls f = { .run = i->run };
+    struct RControls f = { .run = i->run };
     uint16_t at[8];
     uint32_t n;
     f.towards_zero = i->rtz && is_rounded(i->op) &&

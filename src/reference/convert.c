@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-static uint64_t integer_of(Machine *m, Inv *v, const RInst *i, double x, bool to_signed,
+static uint64_t integer_of(RMachine *m, RInv *v, const RInst *i, double x, bool to_signed,
                            uint8_t undefined)
 {
     double top = ldexp(1, (int)i->bits - to_signed), least = to_signed ? -top : 0;
@@ -42,7 +42,7 @@ static uint64_t float_of(const RInst *i, uint64_t bits, bool is_signed)
 {
     int64_t s = sext(bits, i->sbits);
     if (decorated(i))
-        return fmt_put_mode((Fmt)i->fmt, is_signed ? (long double)s : (long double)bits,
+        return fmt_put_mode((RFmt)i->fmt, is_signed ? (long double)s : (long double)bits,
                             decorated(i) - 1);
     if (i->fmt == FMT_F32 && !i->rtz) {
         float f = is_signed ? (float)s : (float)bits;
@@ -51,7 +51,7 @@ static uint64_t float_of(const RInst *i, uint64_t bits, bool is_signed)
         return w;
     }
     double x = is_signed ? (double)s : (double)bits;
-    return i->rtz ? fmt_put_rtz((Fmt)i->fmt, x) : fmt_put((Fmt)i->fmt, x);
+    return i->rtz ? fmt_put_rtz((RFmt)i->fmt, x) : fmt_put((RFmt)i->fmt, x);
 }
 
 /* Instructions that saturate, and those that are decorated so. */
@@ -78,14 +78,14 @@ static double clamp_fp8(const RInst *i, double x)
     return isnan(x) || !i->part ? x : fmin(fmax(x, -most), most);
 }
 
-static Step step_convert(Machine *m, Inv *v, const RInst *i)
+static RStep step_convert(RMachine *m, RInv *v, const RInst *i)
 {
     const uint64_t *a = leaf(v, i->ops[0]);
     uint64_t *d = leaf(v, i->dst);
     const uint8_t *u = unset(v, i->ops[0]);
     uint64_t mask = mask_bits(i->bits);
     for (uint32_t k = 0; k < i->n; k++) {
-        double x = i->sfmt != FMT_NONE ? fmt_get((Fmt)i->sfmt, a[k]) : 0;
+        double x = i->sfmt != FMT_NONE ? fmt_get((RFmt)i->sfmt, a[k]) : 0;
         switch (i->op) {
         case SpvOpConvertFToU:
             d[k] = integer_of(m, v, i, rounded(i, x), false, u[k]);
@@ -107,12 +107,12 @@ static Step step_convert(Machine *m, Inv *v, const RInst *i)
             break;
         case SpvOpFConvert:
             x = clamp_fp8(i, x);
-            d[k] = decorated(i) ? fmt_put_mode((Fmt)i->fmt, x, decorated(i) - 1)
-                   : i->rtz ? fmt_put_rtz((Fmt)i->fmt, x) : fmt_put((Fmt)i->fmt, x);
+            d[k] = decorated(i) ? fmt_put_mode((RFmt)i->fmt, x, decorated(i) - 1)
+                   : i->rtz ? fmt_put_rtz((RFmt)i->fmt, x) : fmt_put((RFmt)i->fmt, x);
             break;
         case SpvOpQuantizeToF16: {
             double h = f16_to_double(f16_from_double(x));
-            d[k] = fmt_put((Fmt)i->fmt, h != 0 && fabs(h) < 0x1p-14 ? copysign(0, h) : h);
+            d[k] = fmt_put((RFmt)i->fmt, h != 0 && fabs(h) < 0x1p-14 ? copysign(0, h) : h);
             break;
         }
         default:
@@ -124,7 +124,7 @@ static Step step_convert(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static Step step_copy(Machine *m, Inv *v, const RInst *i)
+static RStep step_copy(RMachine *m, RInv *v, const RInst *i)
 {
     (void)m;
     memmove(leaf(v, i->dst), leaf(v, i->ops[0]), i->n * 8);
@@ -134,7 +134,7 @@ static Step step_copy(Machine *m, Inv *v, const RInst *i)
 
 /* SPV_NV_cooperative_matrix2: a matrix of another use, whose elements others may own. Converted in
  * place, then moved. */
-static void all_change_use(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_change_use(RMachine *m, RInv **set, uint32_t n, const RInst *i)
 {
     for (uint32_t k = 0; k < n; k++)
         i->op == SpvOpCooperativeMatrixConvertNV ? step_copy(m, set[k], i)
@@ -142,7 +142,7 @@ static void all_change_use(Machine *m, Inv **set, uint32_t n, const RInst *i)
     matrix_scatter(m, set, n, i->type, i->dst, matrix_gather(m, set, n, i->at, i->dst));
 }
 
-static bool prepare_use(Machine *m, RInst *i)
+static bool prepare_use(RMachine *m, RInst *i)
 {
     if (!prepare_same(m, i))
         return false;
@@ -161,7 +161,7 @@ static bool prepare_use(Machine *m, RInst *i)
     return true;
 }
 
-static bool prepare_convert(Machine *m, RInst *i)
+static bool prepare_convert(RMachine *m, RInst *i)
 {
     uint32_t n;
     if (!prepare_use(m, i))
@@ -198,7 +198,7 @@ static uint32_t leaf_bits(const RType *t)
     return t->kind == SPV_POINTER ? 64 : type_scalar(t)->bits;
 }
 
-static Step step_bitcast(Machine *m, Inv *v, const RInst *i)
+static RStep step_bitcast(RMachine *m, RInv *v, const RInst *i)
 {
     uint32_t from = leaf_bits(i->at), to = leaf_bits(i->type);
     const uint64_t *a = leaf(v, i->ops[0]);
@@ -222,11 +222,11 @@ static Step step_bitcast(Machine *m, Inv *v, const RInst *i)
         }
     }
     if (i->type->kind == SPV_POINTER)
-        d[1] = mem_provenance(m, v, (Pointer){ d[0], PTR_NOWHERE });
+        d[1] = mem_provenance(m, v, (RPointer){ d[0], PTR_NOWHERE });
     return STEP_NEXT;
 }
 
-static bool prepare_bitcast(Machine *m, RInst *i)
+static bool prepare_bitcast(RMachine *m, RInst *i)
 {
     if (!prepare_value(m, i) || i->n_ops < 1)
         return false;
@@ -240,7 +240,7 @@ static bool prepare_bitcast(Machine *m, RInst *i)
 }
 
 /* SPV_EXT_ocp_microscaling_types: `bits` from bit `offset` of each component. */
-static Step step_bitcast_extract(Machine *m, Inv *v, const RInst *i)
+static RStep step_bitcast_extract(RMachine *m, RInv *v, const RInst *i)
 {
     const uint64_t *a = leaf(v, i->ops[0]), offset = *leaf(v, i->ops[1]);
     uint64_t *d = leaf(v, i->dst);
@@ -255,7 +255,7 @@ static Step step_bitcast_extract(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static bool prepare_bitcast_extract(Machine *m, RInst *i)
+static bool prepare_bitcast_extract(RMachine *m, RInst *i)
 {
     const RType *offset = i->n_ops > 1 ? m->value_types[spv_operand(i->src, 1)] : NULL;
     if (prepare_value(m, i) && offset && offset->kind == SPV_INT && i->at->leaves == i->n &&
@@ -265,7 +265,7 @@ static bool prepare_bitcast_extract(Machine *m, RInst *i)
     return false;
 }
 
-static Step step_pointer_to_integer(Machine *m, Inv *v, const RInst *i)
+static RStep step_pointer_to_integer(RMachine *m, RInv *v, const RInst *i)
 {
     (void)m;
     *leaf(v, i->dst) = *leaf(v, i->ops[0]) & mask_bits(i->bits);
@@ -273,17 +273,17 @@ static Step step_pointer_to_integer(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static Step step_integer_to_pointer(Machine *m, Inv *v, const RInst *i)
+static RStep step_integer_to_pointer(RMachine *m, RInv *v, const RInst *i)
 {
     uint64_t *d = leaf(v, i->dst);
     d[0] = *leaf(v, i->ops[0]);
-    d[1] = mem_provenance(m, v, (Pointer){ d[0], PTR_NOWHERE });
+    d[1] = mem_provenance(m, v, (RPointer){ d[0], PTR_NOWHERE });
     unset(v, i->dst)[0] = *unset(v, i->ops[0]);
     unset(v, i->dst)[1] = 0;
     return STEP_NEXT;
 }
 
-static bool prepare_pointer(Machine *m, RInst *i)
+static bool prepare_pointer(RMachine *m, RInst *i)
 {
     bool to = i->op == SpvOpConvertUToPtr;
     if (prepare_value(m, i) && i->n_ops >= 1 && (to ? i->type : i->at)->kind == SPV_POINTER &&
@@ -296,19 +296,19 @@ static bool prepare_pointer(Machine *m, RInst *i)
 /* ---- generic pointers ------------------------------------------------------------------------ */
 
 /* The storage class of what a generic pointer leads to. */
-static uint32_t storage_of(Machine *m, Inv *v, Pointer p)
+static uint32_t storage_of(RMachine *m, RInv *v, RPointer p)
 {
     uint64_t prov = mem_provenance(m, v, p);
-    const Object *o = mem_object(m, prov);
+    const RObject *o = mem_object(m, prov);
     if (prov & PTR_LOCAL)
         return SpvStorageClassFunction;
     bool shared = o && o->storage == SpvStorageClassWorkgroup;
     return shared ? SpvStorageClassWorkgroup : SpvStorageClassCrossWorkgroup;
 }
 
-static Step step_generic_cast(Machine *m, Inv *v, const RInst *i)
+static RStep step_generic_cast(RMachine *m, RInv *v, const RInst *i)
 {
-    Pointer p = pointer_at(v, i->ops[0]);
+    RPointer p = pointer_at(v, i->ops[0]);
     uint64_t *d = leaf(v, i->dst);
     bool is = storage_of(m, v, p) == i->type->storage;
     d[0] = is ? p.va : 0;
@@ -317,7 +317,7 @@ static Step step_generic_cast(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static Step step_generic_semantics(Machine *m, Inv *v, const RInst *i)
+static RStep step_generic_semantics(RMachine *m, RInv *v, const RInst *i)
 {
     uint32_t storage = storage_of(m, v, pointer_at(v, i->ops[0]));
     *leaf(v, i->dst) = storage == SpvStorageClassWorkgroup ? SpvMemorySemanticsWorkgroupMemoryMask
@@ -328,21 +328,21 @@ static Step step_generic_semantics(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static bool prepare_generic(Machine *m, RInst *i)
+static bool prepare_generic(RMachine *m, RInst *i)
 {
     return i->n_ops >= 1 && prepare_value(m, i) && i->at && i->at->kind == SPV_POINTER;
 }
 
 /* clang-format off */
 /* Whatever an undefined value was, from here on it is that. */
-static Step step_freeze(Machine *m, Inv *v, const RInst *i)
+static RStep step_freeze(RMachine *m, RInv *v, const RInst *i)
 {
     step_copy(m, v, i);
     memset(unset(v, i->dst), 0, i->n);
     return STEP_NEXT;
 }
 
-static const OpRow rows[] = {
+static const ROpRow rows[] = {
     { SpvOpConvertFToU, step_convert, prepare_convert, NULL, OPF_CONSTANT },
     { SpvOpConvertFToS, step_convert, prepare_convert, NULL, OPF_CONSTANT },
     { SpvOpConvertSToF, step_convert, prepare_convert, NULL, OPF_CONSTANT },
@@ -369,4 +369,4 @@ static const OpRow rows[] = {
     { SpvOpFreezeKHR, step_freeze, prepare_same, NULL, 0 },
 };
 /* clang-format on */
-const OpTable ref_convert_ops = { rows, COUNT_OF(rows) };
+const ROpTable ref_convert_ops = { rows, COUNT_OF(rows) };

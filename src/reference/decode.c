@@ -8,13 +8,13 @@
 
 enum { MAX_VALUE = 1 << 20 };
 
-Ref ref_of(Machine *m, SpvId id) { return id < m->bound ? m->refs[id] : REF_NONE; }
+Ref ref_of(RMachine *m, SpvId id) { return id < m->bound ? m->refs[id] : REF_NONE; }
 
-const RType *type_of(Machine *m, SpvId id) { return id < m->bound ? m->value_types[id] : NULL; }
+const RType *type_of(RMachine *m, SpvId id) { return id < m->bound ? m->value_types[id] : NULL; }
 
-const OpRow *op_row(uint16_t op)
+const ROpRow *op_row(uint16_t op)
 {
-    static const OpTable *const tables[] = {
+    static const ROpTable *const tables[] = {
         &ref_arith_ops,   &ref_convert_ops, &ref_composite_ops, &ref_load_store_ops,
         &ref_pointer_ops, &ref_control_ops, &ref_group_ops,     &ref_matrix_ops,
         &ref_nv_ops,      &ref_tensor_ops,  &ref_qcom_ops,      &ref_atomic_ops,
@@ -30,13 +30,13 @@ const OpRow *op_row(uint16_t op)
 bool ref_handles(uint16_t op) { return op_row(op); }
 
 /* Word indices of id operands, ascending; at most one a word. */
-static uint32_t id_words(Machine *m, const SpvInst *src, uint16_t **at)
+static uint32_t id_words(RMachine *m, const SpvInst *src, uint16_t **at)
 {
     *at = NEW_ARRAY(m->arena, uint16_t, src->n_words + 1u);
     return spv_id_operands(src, *at, src->n_words);
 }
 
-bool prepare_value(Machine *m, RInst *i)
+bool prepare_value(RMachine *m, RInst *i)
 {
     uint16_t *at;
     uint32_t n = id_words(m, i->src, &at);
@@ -50,7 +50,7 @@ bool prepare_value(Machine *m, RInst *i)
     return true;
 }
 
-bool prepare_same(Machine *m, RInst *i)
+bool prepare_same(RMachine *m, RInst *i)
 {
     uint16_t *at;
     uint32_t n = id_words(m, i->src, &at);
@@ -66,7 +66,7 @@ bool prepare_same(Machine *m, RInst *i)
     return true;
 }
 
-void decode_inst(Machine *m, RInst *out, SpvInst *src)
+void decode_inst(RMachine *m, RInst *out, SpvInst *src)
 {
     uint16_t *at;
     uint32_t n_ids = id_words(m, src, &at), n = spv_n_operands(src);
@@ -105,7 +105,7 @@ void decode_inst(Machine *m, RInst *out, SpvInst *src)
     out->rtz = s->kind == SPV_FLOAT && s->format == SPV_IEEE && m->rtz[size];
 }
 
-RFunc *decode_find(Machine *m, SpvId id)
+RFunc *decode_find(RMachine *m, SpvId id)
 {
     if (id >= m->bound)
         return NULL;
@@ -129,7 +129,7 @@ RFunc *decode_find(Machine *m, SpvId id)
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
-static void place_result(Machine *m, RFunc *f, SpvInst *i)
+static void place_result(RMachine *m, RFunc *f, SpvInst *i)
 {
     const RType *t = type_get(m, i->type);
     if (!t)
@@ -147,7 +147,7 @@ static void place_result(Machine *m, RFunc *f, SpvInst *i)
     f->slots += t->leaves;
 }
 
-static void place_values(Machine *m, RFunc *f)
+static void place_values(RMachine *m, RFunc *f)
 {
     uint32_t n = 0;
     for (SpvInst *i = f->src->head.first; i; i = i->next)
@@ -169,13 +169,13 @@ static void place_values(Machine *m, RFunc *f)
 
 /* ---- blocks and edges ------------------------------------------------------------------------ */
 
-static RBlock *block_at(Machine *m, SpvId label)
+static RBlock *block_at(RMachine *m, SpvId label)
 {
     return label < m->bound ? m->blocks[label] : NULL;
 }
 
 /* Labels a terminator names, in order; at most `cap`. */
-static uint32_t targets(Machine *m, const SpvInst *t, SpvId *out, uint32_t cap)
+static uint32_t targets(RMachine *m, const SpvInst *t, SpvId *out, uint32_t cap)
 {
     uint32_t n = 0, ops = spv_n_operands(t);
     if (t->op == SpvOpBranch && ops > 0) {
@@ -193,7 +193,7 @@ static uint32_t targets(Machine *m, const SpvInst *t, SpvId *out, uint32_t cap)
     return n;
 }
 
-static void link_blocks(Machine *m, RFunc *f)
+static void link_blocks(RMachine *m, RFunc *f)
 {
     uint32_t n = 0;
     for (SpvBlock *b = f->src->first; b; b = b->next)
@@ -238,7 +238,7 @@ static void link_blocks(Machine *m, RFunc *f)
         }
 }
 
-static bool copy_phi(Machine *m, Edge *e, SpvInst *phi, SpvId from)
+static bool copy_phi(RMachine *m, REdge *e, SpvInst *phi, SpvId from)
 {
     for (uint32_t k = 0; k + 1 < spv_n_operands(phi); k += 2) {
         if (spv_operand(phi, k + 1) != from)
@@ -249,7 +249,7 @@ static bool copy_phi(Machine *m, Edge *e, SpvInst *phi, SpvId from)
             refuse(m, phi, "operand %%%u is not a value of the phi's type", id);
             return false;
         }
-        e->copies[e->n_copies++] = (PhiCopy){ m->refs[phi->id], m->refs[id], t->leaves };
+        e->copies[e->n_copies++] = (RPhiCopy){ m->refs[phi->id], m->refs[id], t->leaves };
         e->n_leaves += t->leaves;
         return true;
     }
@@ -257,13 +257,13 @@ static bool copy_phi(Machine *m, Edge *e, SpvInst *phi, SpvId from)
     return false;
 }
 
-static void make_edge(Machine *m, RBlock *from, RBlock *to, Edge *e)
+static void make_edge(RMachine *m, RBlock *from, RBlock *to, REdge *e)
 {
     uint32_t n = 0;
     e->to = to;
     for (SpvInst *i = to->src->insts.first; i; i = i->next)
         n += i->op == SpvOpPhi;
-    e->copies = NEW_ARRAY(m->arena, PhiCopy, n + 1);
+    e->copies = NEW_ARRAY(m->arena, RPhiCopy, n + 1);
     for (SpvInst *i = to->src->insts.first; i && n && !m->failed; i = i->next)
         if (i->op == SpvOpPhi)
             copy_phi(m, e, i, from->src->id);
@@ -286,7 +286,7 @@ static bool is_silent(const SpvInst *i)
 }
 
 /* The row of an extended instruction: NULL with *silent where it may be ignored. */
-static const OpRow *extended_row(Machine *m, SpvInst *i, bool *silent)
+static const ROpRow *extended_row(RMachine *m, SpvInst *i, bool *silent)
 {
     SpvInst *set = spv_def(m->module, spv_operand(i, 0));
     const char *name = set && set->op == SpvOpExtInstImport ? spv_string(set, 0, NULL) : NULL;
@@ -295,7 +295,7 @@ static const OpRow *extended_row(Machine *m, SpvInst *i, bool *silent)
         *silent = true;
         return NULL;
     }
-    const OpRow *row = NULL;
+    const ROpRow *row = NULL;
     if (name && !strcmp(name, "GLSL.std.450"))
         row = glsl_row(spv_operand(i, 1));
     if (name && !strcmp(name, "OpenCL.std"))
@@ -306,12 +306,12 @@ static const OpRow *extended_row(Machine *m, SpvInst *i, bool *silent)
     return row;
 }
 
-static void decode_one(Machine *m, RBlock *b, SpvInst *i)
+static void decode_one(RMachine *m, RBlock *b, SpvInst *i)
 {
     bool silent = is_silent(i);
     if (silent)
         return;
-    const OpRow *row = i->op == SpvOpExtInst ? extended_row(m, i, &silent) : op_row(i->op);
+    const ROpRow *row = i->op == SpvOpExtInst ? extended_row(m, i, &silent) : op_row(i->op);
     if (silent || m->failed)
         return;
     if (!row) {
@@ -336,14 +336,14 @@ static void decode_one(Machine *m, RBlock *b, SpvInst *i)
     vec_push(m->arena, &m->code, out);
     const SpvOpInfo *info = spv_op_info(i->op);
     if (info && (info->flags & SPV_OPF_TERMINATOR) && b->n_succs) {
-        Edge *edges = NEW_ARRAY(m->arena, Edge, b->n_succs);
+        REdge *edges = NEW_ARRAY(m->arena, REdge, b->n_succs);
         for (uint32_t s = 0; s < b->n_succs && !m->failed; s++)
             make_edge(m, b, b->succs[s], &edges[s]);
         vec_last(&m->code).aux = edges;
     }
 }
 
-static void decode_function(Machine *m, RFunc *f)
+static void decode_function(RMachine *m, RFunc *f)
 {
     if (!f->src->first) {
         refuse(m, f->src->def, "the function has no body");
@@ -365,7 +365,7 @@ static void decode_function(Machine *m, RFunc *f)
 }
 
 /* Room for the deepest chain of calls. The graph of calls must have no cycle (SPIR-V 2.16.1). */
-static bool total(Machine *m, RFunc *f, uint32_t depth)
+static bool total(RMachine *m, RFunc *f, uint32_t depth)
 {
     if (f->state == 2)
         return true;
@@ -394,7 +394,7 @@ static bool total(Machine *m, RFunc *f, uint32_t depth)
     return true;
 }
 
-bool decode_module(Machine *m)
+bool decode_module(RMachine *m)
 {
     RFunc *entry = decode_find(m, m->entry.function->def->id);
     for (RFunc *f = m->first_function; f && !m->failed; f = f->next)

@@ -9,7 +9,7 @@
 
 static uint32_t width_index(uint32_t bits) { return bits == 16 ? 1 : bits == 32 ? 2 : 3; }
 
-static void execution_mode(Machine *m, SpvInst *i)
+static void execution_mode(RMachine *m, SpvInst *i)
 {
     uint32_t n = spv_n_operands(i);
     if (n < 2 || spv_operand(i, 0) != m->entry.inst->words[2])
@@ -44,7 +44,7 @@ static void execution_mode(Machine *m, SpvInst *i)
     }
 }
 
-static void builtin_size(Machine *m, SpvInst *i)
+static void builtin_size(RMachine *m, SpvInst *i)
 {
     if (i->op != SpvOpDecorate || spv_n_operands(i) < 3 ||
         spv_operand(i, 1) != SpvDecorationBuiltIn || spv_operand(i, 2) != SpvBuiltInWorkgroupSize)
@@ -57,7 +57,7 @@ static void builtin_size(Machine *m, SpvInst *i)
         m->local_size[k] = (uint32_t)leaf(&m->const_inv, r)[k];
 }
 
-static bool find_sizes(Machine *m)
+static bool find_sizes(RMachine *m)
 {
     for (SpvInst *i = m->module->globals.first; i; i = i->next)
         if (i->op == SpvOpExecutionMode || i->op == SpvOpExecutionModeId)
@@ -96,9 +96,9 @@ static bool find_sizes(Machine *m)
 
 /* ---- arguments of OpenCL kernels ------------------------------------------------------------- */
 
-static Ref buffer_argument(Machine *m, const RefArg *a, bool local)
+static Ref buffer_argument(RMachine *m, const RefArg *a, bool local)
 {
-    Object o = { .shared = true, .writable = true, .size = a->size };
+    RObject o = { .shared = true, .writable = true, .size = a->size };
     Ref r = constant_alloc(m, 2);
     o.storage = local ? SpvStorageClassWorkgroup : SpvStorageClassCrossWorkgroup;
     if (local) {
@@ -116,7 +116,7 @@ static Ref buffer_argument(Machine *m, const RefArg *a, bool local)
 }
 
 /* A structure by value: each invocation has its own copy of it. */
-static bool copy_argument(Machine *m, SpvInst *i, const RefArg *a, const RType *t, Ref *r)
+static bool copy_argument(RMachine *m, SpvInst *i, const RefArg *a, const RType *t, Ref *r)
 {
     const RType *s = type_get(m, t->pointee);
     if (!s || a->kind != REF_ARG_VALUE || a->size != s->size) {
@@ -135,11 +135,11 @@ static bool copy_argument(Machine *m, SpvInst *i, const RefArg *a, const RType *
     *r = constant_alloc(m, 2);
     m->cv[*r & 0x7fffffff] = LOCAL_BASE + at;
     m->cv[(*r & 0x7fffffff) + 1] = PTR_LOCAL | m->local_objects.len;
-    vec_push(m->arena, &m->local_objects, (LocalObject){ at, s->size, i->id });
+    vec_push(m->arena, &m->local_objects, (RLocalObject){ at, s->size, i->id });
     return true;
 }
 
-static bool bind_arguments(Machine *m)
+static bool bind_arguments(RMachine *m)
 {
     const RFunc *f = decode_find(m, m->entry.function->def->id);
     uint32_t n = 0;
@@ -183,7 +183,7 @@ static bool bind_arguments(Machine *m)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static bool prepare_dispatch(Machine *m)
+static bool prepare_dispatch(RMachine *m)
 {
     SpvModule *s = m->module;
     m->bound = MIN(s->bound, s->defs_cap);
@@ -230,7 +230,7 @@ static bool guarded_task(const Task *t, Arena *own)
     }
     own->on_failure = &out_of_memory;
     t->module->arena->on_failure = &out_of_memory;
-    Machine *m = NEW(own, Machine);
+    RMachine *m = NEW(own, RMachine);
     m->arena = own;
     m->module = t->module;
     m->d = t->d;

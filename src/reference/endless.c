@@ -7,38 +7,38 @@
  * turns 2^k and compared with those that follow (Brent, An improved Monte Carlo factorization
  * algorithm, 1980), so any period is found after about as many turns as it takes to get there. One
  * that looks at memory which others may change is endless when these too go round in circles or
- * wait for it: Machine.changes counts whatever an invocation may notice of others.
+ * wait for it: RMachine.changes counts whatever an invocation may notice of others.
  */
 #include "reference/machine.h"
 
 enum { FIRST_TURN = 1024 };
 
-struct Earlier {
-    const Edge *edge;
+struct REarlier {
+    const REdge *edge;
     uint64_t changes;
     uint32_t n_frames;
-    Frame *frames;
+    RFrame *frames;
     uint64_t *slots;
     uint8_t *undef, *memory, *memory_undef;
 };
 
 /* How much of an invocation's slots and memory is in use. */
-static void extent(const Inv *v, uint64_t *slots, uint64_t *memory)
+static void extent(const RInv *v, uint64_t *slots, uint64_t *memory)
 {
-    const Frame *top = &v->frames[v->n_frames - 1];
+    const RFrame *top = &v->frames[v->n_frames - 1];
     *slots = top->base + top->function->slots;
     *memory = top->memory + top->function->memory;
 }
 
-static void keep(Machine *m, Inv *v, const Edge *e)
+static void keep(RMachine *m, RInv *v, const REdge *e)
 {
     uint64_t slots, memory;
     extent(v, &slots, &memory);
-    struct Earlier *s = v->earlier;
+    struct REarlier *s = v->earlier;
     if (!s) {
         const RFunc *f = v->frames[0].function;
-        s = v->earlier = NEW(m->arena, struct Earlier);
-        s->frames = NEW_ARRAY(m->arena, Frame, f->total_frames + 1);
+        s = v->earlier = NEW(m->arena, struct REarlier);
+        s->frames = NEW_ARRAY(m->arena, RFrame, f->total_frames + 1);
         s->slots = NEW_ARRAY(m->arena, uint64_t, f->total_slots + 1);
         s->undef = NEW_ARRAY(m->arena, uint8_t, f->total_slots + 1);
         s->memory = NEW_ARRAY(m->arena, uint8_t, m->local_bytes + f->total_memory + 16);
@@ -47,7 +47,7 @@ static void keep(Machine *m, Inv *v, const Edge *e)
     s->edge = e;
     s->changes = m->changes;
     s->n_frames = v->n_frames;
-    memcpy(s->frames, v->frames, v->n_frames * sizeof(Frame));
+    memcpy(s->frames, v->frames, v->n_frames * sizeof(RFrame));
     memcpy(s->slots, v->slots, slots * sizeof(uint64_t));
     memcpy(s->undef, v->undef, slots);
     memcpy(s->memory, v->memory, memory);
@@ -55,9 +55,9 @@ static void keep(Machine *m, Inv *v, const Edge *e)
     v->looked = false;
 }
 
-static bool as_earlier(const Inv *v, const Edge *e)
+static bool as_earlier(const RInv *v, const REdge *e)
 {
-    const struct Earlier *s = v->earlier;
+    const struct REarlier *s = v->earlier;
     uint64_t slots, memory;
     if (!s || s->edge != e || s->n_frames != v->n_frames)
         return false;
@@ -71,7 +71,7 @@ static bool as_earlier(const Inv *v, const Edge *e)
            !memcmp(s->memory_undef, v->memory_undef, memory);
 }
 
-void endless_turn(Machine *m, Inv *v, const Edge *e)
+void endless_turn(RMachine *m, RInv *v, const REdge *e)
 {
     if (++v->turns < FIRST_TURN || m->stop)
         return;
@@ -84,19 +84,19 @@ void endless_turn(Machine *m, Inv *v, const Edge *e)
     }
 }
 
-void endless_forget(Inv *v)
+void endless_forget(RInv *v)
 {
     v->circles = 0;
     if (v->earlier)
         v->earlier->edge = NULL;
 }
 
-bool endless_circles(const Machine *m, const Inv *v)
+bool endless_circles(const RMachine *m, const RInv *v)
 {
     return v->circles == m->changes + 1;
 }
 
-void endless_found(Machine *m, const Inv *v, const char *why)
+void endless_found(RMachine *m, const RInv *v, const char *why)
 {
     found(m, v, &m->code.data[v->pc], REF_ENDLESS, "an endless loop: %s", why);
     m->stop = true;

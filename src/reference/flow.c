@@ -22,7 +22,7 @@ static bool block_dominates(const RBlock *a, const RBlock *b)
 }
 
 /* Reverse postorder of the reachable blocks, without recursion. */
-static uint32_t number_blocks(Machine *m, RFunc *f, RBlock **order)
+static uint32_t number_blocks(RMachine *m, RFunc *f, RBlock **order)
 {
     RBlock **stack = NEW_ARRAY(m->arena, RBlock *, f->n_blocks + 1);
     uint32_t *next = NEW_ARRAY(m->arena, uint32_t, f->n_blocks + 1);
@@ -84,7 +84,7 @@ static void find_dominators(RBlock **order, uint32_t n)
 }
 
 /* Intervals of the dominator tree: subtree sizes from the back, then places from the front. */
-static void number_tree(Machine *m, RBlock **order, uint32_t n)
+static void number_tree(RMachine *m, RBlock **order, uint32_t n)
 {
     uint32_t *size = NEW_ARRAY(m->arena, uint32_t, n), *used = NEW_ARRAY(m->arena, uint32_t, n);
     for (uint32_t k = n; k-- > 0;) {
@@ -102,7 +102,7 @@ static void number_tree(Machine *m, RBlock **order, uint32_t n)
 }
 
 /* Blocks that reach a back edge of `h` without passing it. */
-static void natural_loop(Machine *m, RBlock *h, uint32_t n)
+static void natural_loop(RMachine *m, RBlock *h, uint32_t n)
 {
     RBlock **stack = NEW_ARRAY(m->arena, RBlock *, n);
     uint32_t depth = 0;
@@ -134,7 +134,7 @@ static bool in_loop(const RBlock *h, const RBlock *b)
     return block_dominates(h, b) && !(h->merge->reached && block_dominates(h->merge, b));
 }
 
-static void find_levels(Machine *m, RFunc *f, RBlock **order, uint32_t n)
+static void find_levels(RMachine *m, RFunc *f, RBlock **order, uint32_t n)
 {
     for (uint32_t k = 0; k < n; k++) {
         RBlock *b = order[k];
@@ -148,7 +148,7 @@ static void find_levels(Machine *m, RFunc *f, RBlock **order, uint32_t n)
     }
 }
 
-bool flow_build(Machine *m, RFunc *f)
+bool flow_build(RMachine *m, RFunc *f)
 {
     RBlock **order = NEW_ARRAY(m->arena, RBlock *, f->n_blocks + 1);
     uint32_t n = number_blocks(m, f, order);
@@ -191,10 +191,10 @@ static int compare_blocks(const RBlock *a, const uint32_t *ia, const RBlock *b, 
     }
 }
 
-int flow_compare(const Machine *m, const Inv *a, const Inv *b)
+int flow_compare(const RMachine *m, const RInv *a, const RInv *b)
 {
     for (uint32_t k = 0;; k++) {
-        const Frame *fa = &a->frames[k], *fb = &b->frames[k];
+        const RFrame *fa = &a->frames[k], *fb = &b->frames[k];
         bool last_a = k + 1 == a->n_frames, last_b = k + 1 == b->n_frames;
         uint32_t pa = last_a ? a->pc : a->frames[k + 1].return_pc - 1;
         uint32_t pb = last_b ? b->pc : b->frames[k + 1].return_pc - 1;

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-static double read_float(const RInst *i, uint64_t x) { return fmt_get((Fmt)i->sfmt, x); }
+static double read_float(const RInst *i, uint64_t x) { return fmt_get((RFmt)i->sfmt, x); }
 
 static uint64_t round_result(const RInst *i, long double x)
 {
@@ -18,12 +18,12 @@ static uint64_t round_result(const RInst *i, long double x)
         memcpy(&w, &f, 4);
         return w;
     }
-    return i->rtz ? fmt_put_rtz((Fmt)i->fmt, (double)x) : fmt_put((Fmt)i->fmt, (double)x);
+    return i->rtz ? fmt_put_rtz((RFmt)i->fmt, (double)x) : fmt_put((RFmt)i->fmt, (double)x);
 }
 
 static uint32_t which(const RInst *i) { return i->ops[1]; }
 
-static uint8_t join(Inv *v, const RInst *i, uint32_t k)
+static uint8_t join(RInv *v, const RInst *i, uint32_t k)
 {
     uint8_t u = 0;
     for (uint32_t o = 2; o < i->n_ops; o++)
@@ -93,7 +93,7 @@ static long double float1(uint32_t op, long double x)
     }
 }
 
-static Step step_unary(Machine *m, Inv *v, const RInst *i)
+static RStep step_unary(RMachine *m, RInv *v, const RInst *i)
 {
     uint32_t op = which(i);
     const uint64_t *a = leaf(v, i->ops[2]);
@@ -116,17 +116,17 @@ static Step step_unary(Machine *m, Inv *v, const RInst *i)
 }
 
 /* Of zeros, the one with the sign that orders them where the module may care. */
-static long double least(const Machine *m, long double x, long double y)
+static long double least(const RMachine *m, long double x, long double y)
 {
     return y < x || (m->signed_zeros && x == y && signbit(y)) ? y : x;
 }
 
-static long double most(const Machine *m, long double x, long double y)
+static long double most(const RMachine *m, long double x, long double y)
 {
     return x < y || (m->signed_zeros && x == y && signbit(x)) ? y : x;
 }
 
-static long double float2(const Machine *m, uint32_t op, long double x, long double y)
+static long double float2(const RMachine *m, uint32_t op, long double x, long double y)
 {
     switch (op) {
     case GLSLstd450Atan2:
@@ -146,7 +146,7 @@ static long double float2(const Machine *m, uint32_t op, long double x, long dou
     }
 }
 
-static Step step_binary(Machine *m, Inv *v, const RInst *i)
+static RStep step_binary(RMachine *m, RInv *v, const RInst *i)
 {
     const uint64_t *a = leaf(v, i->ops[2]), *b = leaf(v, i->ops[3]);
     (void)m;
@@ -158,7 +158,7 @@ static Step step_binary(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static uint64_t float3(const Machine *m, const RInst *i, uint64_t a, uint64_t b, uint64_t c)
+static uint64_t float3(const RMachine *m, const RInst *i, uint64_t a, uint64_t b, uint64_t c)
 {
     double x = read_float(i, a), y = read_float(i, b), z = read_float(i, c);
     switch (which(i)) {
@@ -179,7 +179,7 @@ static uint64_t float3(const Machine *m, const RInst *i, uint64_t a, uint64_t b,
     }
 }
 
-static Step step_ternary(Machine *m, Inv *v, const RInst *i)
+static RStep step_ternary(RMachine *m, RInv *v, const RInst *i)
 {
     const uint64_t *a = leaf(v, i->ops[2]), *b = leaf(v, i->ops[3]), *c = leaf(v, i->ops[4]);
     (void)m;
@@ -201,7 +201,7 @@ static uint64_t find_bit(uint32_t op, uint64_t x, uint32_t bits)
     return (uint64_t)(op == GLSLstd450FindILsb ? __builtin_ctzll(x) : 63 - __builtin_clzll(x));
 }
 
-static Step step_integer(Machine *m, Inv *v, const RInst *i)
+static RStep step_integer(RMachine *m, RInv *v, const RInst *i)
 {
     uint32_t op = which(i), bits = i->sbits;
     (void)m;
@@ -255,7 +255,7 @@ static long double dot(const RInst *i, const uint64_t *a, const uint64_t *b, uin
     return s;
 }
 
-static Step step_geometry(Machine *m, Inv *v, const RInst *i)
+static RStep step_geometry(RMachine *m, RInv *v, const RInst *i)
 {
     uint32_t n = i->at->leaves, op = which(i);
     const uint64_t *a = leaf(v, i->ops[2]), *b = i->n_ops > 3 ? leaf(v, i->ops[3]) : a;
@@ -343,7 +343,7 @@ static long double invert(long double a[4][4], uint32_t n)
     return det;
 }
 
-static Step step_matrix(Machine *m, Inv *v, const RInst *i)
+static RStep step_matrix(RMachine *m, RInv *v, const RInst *i)
 {
     uint32_t n = i->at->count;
     long double a[4][4];
@@ -366,7 +366,7 @@ static Step step_matrix(Machine *m, Inv *v, const RInst *i)
 
 /* ---- parts of a float ------------------------------------------------------------------------ */
 
-static Step step_split(Machine *m, Inv *v, const RInst *i)
+static RStep step_split(RMachine *m, RInv *v, const RInst *i)
 {
     bool pointer = which(i) == GLSLstd450Modf || which(i) == GLSLstd450Frexp;
     bool whole = which(i) == GLSLstd450Modf || which(i) == GLSLstd450ModfStruct;
@@ -377,18 +377,18 @@ static Step step_split(Machine *m, Inv *v, const RInst *i)
         uint8_t u = unset(v, i->ops[2])[k];
         uint64_t low, high;
         if (whole) {
-            low = fmt_put((Fmt)i->sfmt, modf(x, &part));
-            high = fmt_put((Fmt)i->sfmt, part);
+            low = fmt_put((RFmt)i->sfmt, modf(x, &part));
+            high = fmt_put((RFmt)i->sfmt, part);
         } else {
             int e = 0;
-            low = fmt_put((Fmt)i->sfmt, frexp(x, &e));
+            low = fmt_put((RFmt)i->sfmt, frexp(x, &e));
             high = (uint64_t)(int64_t)(isfinite(x) ? e : 0) & mask_bits(second->bits);
         }
         leaf(v, i->dst)[k] = low;
         unset(v, i->dst)[k] = u;
         if (pointer) {
-            Pointer p = pointer_plus(pointer_at(v, i->ops[3]), k * second->size);
-            mem_store_scalar(m, v, i, p, second, (Leaves){ &high, &u });
+            RPointer p = pointer_plus(pointer_at(v, i->ops[3]), k * second->size);
+            mem_store_scalar(m, v, i, p, second, (RLeaves){ &high, &u });
         } else {
             leaf(v, i->dst)[n + k] = high;
             unset(v, i->dst)[n + k] = u;
@@ -397,7 +397,7 @@ static Step step_split(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static Step step_ldexp(Machine *m, Inv *v, const RInst *i)
+static RStep step_ldexp(RMachine *m, RInv *v, const RInst *i)
 {
     uint32_t bits = type_scalar(operand_type(m, i, 3))->bits;
     for (uint32_t k = 0; k < i->n; k++) {
@@ -416,7 +416,7 @@ static double clamp_double(double x, double lo, double hi)
     return x < lo || isnan(x) ? lo : x > hi ? hi : x;
 }
 
-static Step step_pack(Machine *m, Inv *v, const RInst *i)
+static RStep step_pack(RMachine *m, RInv *v, const RInst *i)
 {
     uint64_t r = 0;
     uint32_t n = i->at->leaves, bits = 64 / n / (which(i) == GLSLstd450PackDouble2x32 ? 1 : 2);
@@ -448,7 +448,7 @@ static Step step_pack(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static Step step_unpack(Machine *m, Inv *v, const RInst *i)
+static RStep step_unpack(RMachine *m, RInv *v, const RInst *i)
 {
     uint64_t a = *leaf(v, i->ops[2]);
     uint32_t bits = (which(i) == GLSLstd450UnpackDouble2x32 ? 64 : 32) / i->n;
@@ -523,7 +523,7 @@ static uint32_t wanted(const RInst *i, uint32_t op, uint32_t k)
     return i->at->leaves;
 }
 
-static bool operands_fit(Machine *m, RInst *i, uint32_t op)
+static bool operands_fit(RMachine *m, RInst *i, uint32_t op)
 {
     uint32_t n = i->at->leaves, r = i->n;
     switch (op) {
@@ -573,7 +573,7 @@ static bool operands_fit(Machine *m, RInst *i, uint32_t op)
     }
 }
 
-static bool prepare_glsl(Machine *m, RInst *i)
+static bool prepare_glsl(RMachine *m, RInst *i)
 {
     uint32_t op = i->ops[1], n = n_operands(op);
     bool good = i->n_ops >= 2 + n && i->at;
@@ -589,7 +589,7 @@ static bool prepare_glsl(Machine *m, RInst *i)
     return true;
 }
 
-static const OpRow rows[] = {
+static const ROpRow rows[] = {
     { 0, step_unary, prepare_glsl, NULL, 0 },    { 0, step_binary, prepare_glsl, NULL, 0 },
     { 0, step_ternary, prepare_glsl, NULL, 0 },  { 0, step_integer, prepare_glsl, NULL, 0 },
     { 0, step_geometry, prepare_glsl, NULL, 0 }, { 0, step_matrix, prepare_glsl, NULL, 0 },
@@ -609,7 +609,7 @@ enum {
     R_UNPACK
 };
 
-const OpRow *glsl_row(uint32_t op)
+const ROpRow *glsl_row(uint32_t op)
 {
     switch (op) {
     case GLSLstd450SAbs:

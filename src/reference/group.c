@@ -9,12 +9,12 @@
 
 #include <math.h>
 
-static uint32_t number_of(const RInst *i, const Inv *v)
+static uint32_t number_of(const RInst *i, const RInv *v)
 {
     return i->scope == SpvScopeWorkgroup ? v->index : v->lane;
 }
 
-static void put_all(Inv **set, uint32_t n, const RInst *i, uint64_t x, uint8_t undef)
+static void put_all(RInv **set, uint32_t n, const RInst *i, uint64_t x, uint8_t undef)
 {
     for (uint32_t k = 0; k < n; k++) {
         *leaf(set[k], i->dst) = x;
@@ -22,20 +22,20 @@ static void put_all(Inv **set, uint32_t n, const RInst *i, uint64_t x, uint8_t u
     }
 }
 
-static void copy_value(const RInst *i, Inv *to, const Inv *from, Ref r)
+static void copy_value(const RInst *i, RInv *to, const RInv *from, Ref r)
 {
     memcpy(leaf(to, i->dst), leaf(from, r), i->n * sizeof(uint64_t));
     memcpy(unset(to, i->dst), unset(from, r), i->n);
 }
 
-static void no_value(const RInst *i, Inv *to)
+static void no_value(const RInst *i, RInv *to)
 {
     memset(leaf(to, i->dst), 0, i->n * sizeof(uint64_t));
     memset(unset(to, i->dst), 1, i->n);
 }
 
 /* The invocation numbered `x` among those that take part, or NULL. */
-static Inv *member_numbered(Inv **set, uint32_t n, const RInst *i, uint64_t x)
+static RInv *member_numbered(RInv **set, uint32_t n, const RInst *i, uint64_t x)
 {
     if (x < n && number_of(i, set[x]) == x)
         return set[x];
@@ -88,7 +88,7 @@ static uint32_t value_operand(uint16_t op)
     }
 }
 
-static bool prepare_scope(Machine *m, RInst *i, SpvId id)
+static bool prepare_scope(RMachine *m, RInst *i, SpvId id)
 {
     uint64_t scope;
     if (!constant_uint(m, id, &scope) ||
@@ -100,7 +100,7 @@ static bool prepare_scope(Machine *m, RInst *i, SpvId id)
     return true;
 }
 
-static bool prepare_group(Machine *m, RInst *i)
+static bool prepare_group(RMachine *m, RInst *i)
 {
     uint32_t at = value_operand(i->op);
     if (at && (i->n_ops < 1 || !prepare_scope(m, i, spv_operand(i->src, 0))))
@@ -119,7 +119,7 @@ static bool prepare_group(Machine *m, RInst *i)
     return true;
 }
 
-static bool prepare_like(Machine *m, RInst *i)
+static bool prepare_like(RMachine *m, RInst *i)
 {
     if (!prepare_group(m, i) || !i->at || i->at->leaves != i->n) {
         refuse(m, i->src, "the value is not of the result type");
@@ -128,7 +128,7 @@ static bool prepare_like(Machine *m, RInst *i)
     return true;
 }
 
-static bool prepare_ballot(Machine *m, RInst *i)
+static bool prepare_ballot(RMachine *m, RInst *i)
 {
     bool makes = i->op == SpvOpGroupNonUniformBallot || i->op == SpvOpSubgroupBallotKHR ||
                  i->op == SpvOpGroupNonUniformPartitionEXT;
@@ -141,7 +141,7 @@ static bool prepare_ballot(Machine *m, RInst *i)
 
 /* ---- barriers -------------------------------------------------------------------------------- */
 
-static void all_barrier(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_barrier(RMachine *m, RInv **set, uint32_t n, const RInst *i)
 {
     uint64_t memory = 0, semantics = 0;
     constant_uint(m, spv_operand(i->src, 1), &memory);
@@ -154,7 +154,7 @@ static void all_barrier(Machine *m, Inv **set, uint32_t n, const RInst *i)
 
 /* SPV_EXT_split_barrier. An invocation arrives and waits in turns (Vulkan, VUIDs 13559 to 13561);
  * they arrive together, since control flow is uniform. */
-static void all_split_barrier(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_split_barrier(RMachine *m, RInv **set, uint32_t n, const RInst *i)
 {
     bool arrives = i->op == SpvOpControlBarrierArriveEXT;
     uint32_t bit = 1u << i->scope;
@@ -168,12 +168,12 @@ static void all_split_barrier(Machine *m, Inv **set, uint32_t n, const RInst *i)
     all_barrier(m, set, n, i);
 }
 
-static bool prepare_barrier(Machine *m, RInst *i)
+static bool prepare_barrier(RMachine *m, RInst *i)
 {
     return i->n_ops >= 3 && prepare_scope(m, i, spv_operand(i->src, 0)) && prepare_value(m, i);
 }
 
-static Step step_memory_barrier(Machine *m, Inv *v, const RInst *i)
+static RStep step_memory_barrier(RMachine *m, RInv *v, const RInst *i)
 {
     uint64_t scope = 0, semantics = 0;
     constant_uint(m, spv_operand(i->src, 0), &scope);
@@ -185,9 +185,9 @@ static Step step_memory_barrier(Machine *m, Inv *v, const RInst *i)
 /* ---- asynchronous copies, done at once ------------------------------------------------------- */
 
 /* The stride is that of the memory which is not the workgroup's. */
-static void all_async_copy(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_async_copy(RMachine *m, RInv **set, uint32_t n, const RInst *i)
 {
-    Pointer to = pointer_at(set[0], i->ops[1]), from = pointer_at(set[0], i->ops[2]);
+    RPointer to = pointer_at(set[0], i->ops[1]), from = pointer_at(set[0], i->ops[2]);
     uint64_t count = *leaf(set[0], i->ops[3]), stride = *leaf(set[0], i->ops[4]), size = i->part;
     bool gathers = operand_type(m, i, 1)->storage == SpvStorageClassWorkgroup;
     uint64_t to_step = (gathers ? 1 : stride) * size, from_step = (gathers ? stride : 1) * size;
@@ -200,7 +200,7 @@ static void all_async_copy(Machine *m, Inv **set, uint32_t n, const RInst *i)
     put_all(set, n, i, 0, 0);
 }
 
-static bool prepare_copy(Machine *m, RInst *i)
+static bool prepare_copy(RMachine *m, RInst *i)
 {
     if (i->n_ops < 6 || !prepare_scope(m, i, spv_operand(i->src, 0)) || !prepare_value(m, i))
         return false;
@@ -212,40 +212,40 @@ static bool prepare_copy(Machine *m, RInst *i)
            operand_type(m, i, 4)->kind == SPV_INT;
 }
 
-static void all_wait_events(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_wait_events(RMachine *m, RInv **set, uint32_t n, const RInst *i)
 {
     race_barrier(m, set, n, i,
                  SpvMemorySemanticsAcquireReleaseMask | SpvMemorySemanticsWorkgroupMemoryMask |
                      SpvMemorySemanticsCrossWorkgroupMemoryMask);
 }
 
-static bool prepare_wait(Machine *m, RInst *i)
+static bool prepare_wait(RMachine *m, RInst *i)
 {
     return i->n_ops >= 1 && prepare_scope(m, i, spv_operand(i->src, 0));
 }
 
 /* ---- votes and ballots ----------------------------------------------------------------------- */
 
-static void all_elect(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_elect(RMachine *m, RInv **set, uint32_t n, const RInst *i)
 {
     (void)m;
     put_all(set, n, i, 0, 0);
     *leaf(set[0], i->dst) = 1;
 }
 
-static bool same_value(const RInst *i, const Inv *a, const Inv *b, Ref r)
+static bool same_value(const RInst *i, const RInv *a, const RInv *b, Ref r)
 {
     for (uint32_t k = 0; k < i->at->leaves; k++) {
         uint64_t x = leaf(a, r)[k], y = leaf(b, r)[k];
         bool same =
-            i->sfmt == FMT_NONE ? x == y : fmt_get((Fmt)i->sfmt, x) == fmt_get((Fmt)i->sfmt, y);
+            i->sfmt == FMT_NONE ? x == y : fmt_get((RFmt)i->sfmt, x) == fmt_get((RFmt)i->sfmt, y);
         if (!same)
             return false;
     }
     return true;
 }
 
-static void all_vote(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_vote(RMachine *m, RInv **set, uint32_t n, const RInst *i)
 {
     Ref r = i->ops[i->part];
     bool all = true, any = false, equal = true;
@@ -265,7 +265,7 @@ static void all_vote(Machine *m, Inv **set, uint32_t n, const RInst *i)
     put_all(set, n, i, is_equal ? equal : is_any ? any : all, undef);
 }
 
-static void all_quad_vote(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_quad_vote(RMachine *m, RInv **set, uint32_t n, const RInst *i)
 {
     bool is_any = i->op == SpvOpGroupNonUniformQuadAnyKHR;
     (void)m;
@@ -281,7 +281,7 @@ static void all_quad_vote(Machine *m, Inv **set, uint32_t n, const RInst *i)
     }
 }
 
-static void all_ballot(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_ballot(RMachine *m, RInv **set, uint32_t n, const RInst *i)
 {
     uint64_t bits[4] = { 0 };
     uint8_t undef = 0;
@@ -305,7 +305,7 @@ static bool ballot_bit(const uint64_t *b, uint64_t x)
 }
 
 /* Questions about a ballot: each invocation answers alone. */
-static Step step_ask_ballot(Machine *m, Inv *v, const RInst *i)
+static RStep step_ask_ballot(RMachine *m, RInv *v, const RInst *i)
 {
     const uint64_t *b = leaf(v, i->ops[i->part]);
     uint32_t width = m->width, count = 0, first = width, last = width;
@@ -347,7 +347,7 @@ static Step step_ask_ballot(Machine *m, Inv *v, const RInst *i)
 
 /* ---- moving values --------------------------------------------------------------------------- */
 
-static void all_broadcast_first(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_broadcast_first(RMachine *m, RInv **set, uint32_t n, const RInst *i)
 {
     (void)m;
     for (uint32_t k = n; k-- > 0;)
@@ -355,7 +355,7 @@ static void all_broadcast_first(Machine *m, Inv **set, uint32_t n, const RInst *
 }
 
 /* Which invocation's value number `x` gets; `size`: of the scope. */
-static uint64_t source(const RInst *i, const Inv *v, uint32_t size)
+static uint64_t source(const RInst *i, const RInv *v, uint32_t size)
 {
     uint64_t x = number_of(i, v), by = i->n_ops > i->part + 1u ? *leaf(v, i->ops[i->part + 1]) : 0;
     switch (i->op) {
@@ -379,14 +379,14 @@ static uint64_t source(const RInst *i, const Inv *v, uint32_t size)
     }
 }
 
-static void all_shuffle(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_shuffle(RMachine *m, RInv **set, uint32_t n, const RInst *i)
 {
     uint32_t size = i->scope == SpvScopeWorkgroup ? m->n_inv : m->width;
     bool same = i->op == SpvOpGroupNonUniformBroadcast || i->op == SpvOpGroupBroadcast ||
                 i->op == SpvOpSubgroupReadInvocationKHR;
     for (uint32_t k = 0; k < n; k++) {
         uint64_t from = source(i, set[k], size);
-        Inv *s = member_numbered(set, n, i, from);
+        RInv *s = member_numbered(set, n, i, from);
         if (same && from != source(i, set[0], size))
             found(m, set[k], i, REF_NOT_UNIFORM, "the invocation to broadcast from differs");
         if (i->n_ops > i->part + 1u && *unset(set[k], i->ops[i->part + 1]))
@@ -399,7 +399,7 @@ static void all_shuffle(Machine *m, Inv **set, uint32_t n, const RInst *i)
 }
 
 /* The local id is a vector in OpenCL's broadcast over a workgroup. */
-static void all_group_broadcast(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_group_broadcast(RMachine *m, RInv **set, uint32_t n, const RInst *i)
 {
     const RType *t = operand_type(m, i, 2);
     const uint64_t *id = leaf(set[0], i->ops[2]);
@@ -408,7 +408,7 @@ static void all_group_broadcast(Machine *m, Inv **set, uint32_t n, const RInst *
         x += t->leaves > 1 ? id[1] * m->local_size[0] : 0;
         x += t->leaves > 2 ? id[2] * m->local_size[0] * m->local_size[1] : 0;
     }
-    const Inv *s = member_numbered(set, n, i, x);
+    const RInv *s = member_numbered(set, n, i, x);
     for (uint32_t k = 0; k < n; k++) {
         if (s)
             copy_value(i, set[k], s, i->ops[1]);
@@ -419,7 +419,7 @@ static void all_group_broadcast(Machine *m, Inv **set, uint32_t n, const RInst *
 
 /* ---- derivatives ----------------------------------------------------------------------------- */
 
-Inv *group_neighbour(const RInst *i, Inv **set, uint32_t n, uint32_t lane)
+RInv *group_neighbour(const RInst *i, RInv **set, uint32_t n, uint32_t lane)
 {
     return member_numbered(set, n, i, lane);
 }
@@ -430,10 +430,10 @@ typedef struct Difference {
 } Difference;
 
 /* P of the invocation `to` less that of `from`; not defined where one of them is not here. */
-static Difference difference(const Machine *m, const RInst *i, const Inv *from, const Inv *to,
+static Difference difference(const RMachine *m, const RInst *i, const RInv *from, const RInv *to,
                              Ref p)
 {
-    Fmt f = (Fmt)i->fmt;
+    RFmt f = (RFmt)i->fmt;
     if (!from || !to)
         return (Difference){ 0, false };
     double d = fmt_get(f, controls_flush(m, f, *leaf(to, p))) -
@@ -444,17 +444,17 @@ static Difference difference(const Machine *m, const RInst *i, const Inv *from, 
 
 /* The fine derivatives, which the others may be too: the difference within the quad towards x (bit
  * 0 of the lane) or y (bit 1). */
-static void all_derivative(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_derivative(RMachine *m, RInv **set, uint32_t n, const RInst *i)
 {
     enum { TO_X = 1, TO_Y = 2 };
     bool x = i->op == SpvOpDPdx || i->op == SpvOpDPdxFine || i->op == SpvOpDPdxCoarse;
     bool y = i->op == SpvOpDPdy || i->op == SpvOpDPdyFine || i->op == SpvOpDPdyCoarse;
-    Fmt f = (Fmt)i->fmt;
+    RFmt f = (RFmt)i->fmt;
     for (uint32_t k = 0; k < n; k++) {
         uint32_t lane = set[k]->lane;
-        const Inv *left = member_numbered(set, n, i, lane & ~TO_X),
+        const RInv *left = member_numbered(set, n, i, lane & ~TO_X),
                   *right = member_numbered(set, n, i, lane | TO_X);
-        const Inv *low = member_numbered(set, n, i, lane & ~TO_Y),
+        const RInv *low = member_numbered(set, n, i, lane & ~TO_Y),
                   *high = member_numbered(set, n, i, lane | TO_Y);
         for (uint32_t c = 0; c < i->n; c++) {
             Difference dx = difference(m, i, left, right, i->ops[0] + c);
@@ -466,7 +466,7 @@ static void all_derivative(Machine *m, Inv **set, uint32_t n, const RInst *i)
     }
 }
 
-static bool prepare_derivative(Machine *m, RInst *i)
+static bool prepare_derivative(RMachine *m, RInst *i)
 {
     if (!m->entry.quads || i->n_ops < 1 || !prepare_same(m, i) || i->fmt == FMT_NONE) {
         refuse(m, i->src, m->entry.quads ? "derivatives are of floats"
@@ -546,7 +546,7 @@ static Fold fold_of(uint16_t op)
 
 static uint64_t fold(Fold f, const RInst *i, uint64_t a, uint64_t b)
 {
-    Fmt t = (Fmt)i->fmt;
+    RFmt t = (RFmt)i->fmt;
     int64_t x = sext(a, i->bits), y = sext(b, i->bits);
     double p = t != FMT_NONE ? fmt_get(t, a) : 0, q = t != FMT_NONE ? fmt_get(t, b) : 0;
     switch (f) {
@@ -586,13 +586,13 @@ static uint64_t identity(Fold f, const RInst *i)
     case FOLD_IMUL:
         return 1;
     case FOLD_FMUL:
-        return fmt_put((Fmt)i->fmt, 1);
+        return fmt_put((RFmt)i->fmt, 1);
     case FOLD_FADD:
-        return fmt_put((Fmt)i->fmt, -0.0);
+        return fmt_put((RFmt)i->fmt, -0.0);
     case FOLD_FMIN:
-        return fmt_put((Fmt)i->fmt, INFINITY);
+        return fmt_put((RFmt)i->fmt, INFINITY);
     case FOLD_FMAX:
-        return fmt_put((Fmt)i->fmt, -INFINITY);
+        return fmt_put((RFmt)i->fmt, -INFINITY);
     case FOLD_SMIN:
         return all >> 1;
     case FOLD_SMAX:
@@ -605,7 +605,7 @@ static uint64_t identity(Fold f, const RInst *i)
     }
 }
 
-static void all_reduce(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_reduce(RMachine *m, RInv **set, uint32_t n, const RInst *i)
 {
     Fold f = fold_of(i->op);
     uint32_t how = i->ops[1], size = i->scope == SpvScopeWorkgroup ? m->n_inv : m->width;
@@ -649,7 +649,7 @@ static void all_reduce(Machine *m, Inv **set, uint32_t n, const RInst *i)
 
 /* SPV_EXT_shader_subgroup_partitioned: ballots of those that hold the same value, and reductions
  * within the set that each invocation's ballot names. */
-static void all_partition(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_partition(RMachine *m, RInv **set, uint32_t n, const RInst *i)
 {
     (void)m;
     for (uint32_t k = 0; k < n; k++) {
@@ -662,7 +662,7 @@ static void all_partition(Machine *m, Inv **set, uint32_t n, const RInst *i)
     }
 }
 
-static void reduce_partition(Inv **set, uint32_t n, const RInst *i, Inv *to)
+static void reduce_partition(RInv **set, uint32_t n, const RInst *i, RInv *to)
 {
     const uint64_t *b = leaf(to, i->ops[3]);
     uint32_t how = i->ops[1];
@@ -686,7 +686,7 @@ static void reduce_partition(Inv **set, uint32_t n, const RInst *i, Inv *to)
     }
 }
 
-static void all_reduce_any(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_reduce_any(RMachine *m, RInv **set, uint32_t n, const RInst *i)
 {
     if (i->ops[1] <= SpvGroupOperationClusteredReduce)
         all_reduce(m, set, n, i);
@@ -695,7 +695,7 @@ static void all_reduce_any(Machine *m, Inv **set, uint32_t n, const RInst *i)
             reduce_partition(set, n, i, set[k]);
 }
 
-static bool prepare_reduce(Machine *m, RInst *i)
+static bool prepare_reduce(RMachine *m, RInst *i)
 {
     if (i->n_ops < 3 || !prepare_like(m, i))
         return false;
@@ -712,7 +712,7 @@ static bool prepare_reduce(Machine *m, RInst *i)
     return true;
 }
 
-static const OpRow rows[] = {
+static const ROpRow rows[] = {
     { SpvOpControlBarrier, NULL, prepare_barrier, all_barrier, 0 },
     { SpvOpControlBarrierArriveEXT, NULL, prepare_barrier, all_split_barrier, 0 },
     { SpvOpControlBarrierWaitEXT, NULL, prepare_barrier, all_split_barrier, 0 },
@@ -796,4 +796,4 @@ static const OpRow rows[] = {
     REDUCE(LogicalXorKHR),
 #undef REDUCE
 };
-const OpTable ref_group_ops = { rows, COUNT_OF(rows) };
+const ROpTable ref_group_ops = { rows, COUNT_OF(rows) };

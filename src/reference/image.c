@@ -18,8 +18,8 @@ typedef struct Op {
 
 /* One access under way. */
 typedef struct Look {
-    Machine *m;
-    Inv *v;
+    RMachine *m;
+    RInv *v;
     const RInst *i;
     const Op *op;
     const ImageDesc *image;
@@ -68,19 +68,19 @@ static uint8_t undefined_operands(const Look *l)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static Pointer texel_at(const ImageDesc *image, int64_t level, const int64_t ijk[3],
+static RPointer texel_at(const ImageDesc *image, int64_t level, const int64_t ijk[3],
                         int64_t layer)
 {
     const ImageLevel *v = &image->levels[level];
-    return (Pointer){ (uint64_t)(uintptr_t)v->base + (uint64_t)ijk[0] * image->format->bytes +
+    return (RPointer){ (uint64_t)(uintptr_t)v->base + (uint64_t)ijk[0] * image->format->bytes +
                           (uint64_t)ijk[1] * v->row + (uint64_t)ijk[2] * v->slice +
                           (uint64_t)layer * v->layer,
                       PTR_NOWHERE };
 }
 
-static bool texel_access(const Look *l, Pointer texel, AccessKind kind, Access *a)
+static bool texel_access(const Look *l, RPointer texel, RAccessKind kind, RAccess *a)
 {
-    MemRequest r = { texel, l->image->format->bytes, 1, kind };
+    RRequest r = { texel, l->image->format->bytes, 1, kind };
     return mem_access(l->m, l->v, l->i, &r, a);
 }
 
@@ -135,7 +135,7 @@ static bool find_texel(const Look *l, Place *p)
     return there;
 }
 
-static bool place_access(const Look *l, const Place *p, AccessKind kind, Access *a)
+static bool place_access(const Look *l, const Place *p, RAccessKind kind, RAccess *a)
 {
     return texel_access(l, texel_at(l->image, p->level, p->ijk, p->layer), kind, a);
 }
@@ -144,7 +144,7 @@ static void fetch(Look *l, uint32_t x[4])
 {
     static const uint8_t zeros[32];
     Place p;
-    Access a = { .data = NULL };
+    RAccess a = { .data = NULL };
     if (find_texel(l, &p) && !place_access(l, &p, ACCESS_READ, &a))
         a.data = NULL;
     if (!l->image)
@@ -158,7 +158,7 @@ static void fetch(Look *l, uint32_t x[4])
 static void store_texel(Look *l)
 {
     Place p;
-    Access a;
+    RAccess a;
     SpvId texel = l->op->s.texel;
     const RType *t = type_of(l->m, texel);
     uint32_t x[4] = { 0 };
@@ -354,7 +354,7 @@ static void load_texel(const Look *l, int64_t level, const int64_t from[3], uint
     const ImageLevel *v = &l->image->levels[level];
     int64_t ijk[3] = { from[0], from[1], from[2] }, face = l->face, layer = l->layer;
     bool border = false;
-    Access a;
+    RAccess a;
     memset(x, 0, 4 * sizeof *x);
     if (face >= 0) {
         int64_t edge = v->size[0] - 1;
@@ -536,7 +536,7 @@ static void query_lod(Look *l, uint32_t x[4])
 
 /* ---- instructions ---------------------------------------------------------------------------- */
 
-static Look look_of(Machine *m, Inv *v, const RInst *i)
+static Look look_of(RMachine *m, RInv *v, const RInst *i)
 {
     const Op *op = i->aux;
     const uint64_t *handles = leaf(v, ref_of(m, op->s.image));
@@ -590,7 +590,7 @@ static void carry_out(Look *l, uint8_t undefined)
 
 /* Levels of detail by derivatives (Vulkan 1.4, Derivative Operations): the projected coordinates'
  * differences in the quad. */
-static void all_sample(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_sample(RMachine *m, RInv **set, uint32_t n, const RInst *i)
 {
     const Op *op = i->aux;
     uint32_t n_space = op->s.type.n_space;
@@ -601,13 +601,13 @@ static void all_sample(Machine *m, Inv **set, uint32_t n, const RInst *i)
         l.has_slope = true;
         for (uint32_t c = 0; c < 2 * n_space; c++) {
             uint32_t axis = c / n_space + 1;
-            const Inv *from = group_neighbour(i, set, n, set[k]->lane & ~axis),
+            const RInv *from = group_neighbour(i, set, n, set[k]->lane & ~axis),
                       *to = group_neighbour(i, set, n, set[k]->lane | axis);
             if (!from || !to) {
                 undefined = 1;
                 continue;
             }
-            Look a = look_of(m, (Inv *)from, i), b = look_of(m, (Inv *)to, i);
+            Look a = look_of(m, (RInv *)from, i), b = look_of(m, (RInv *)to, i);
             l.slope[axis - 1][c % n_space] =
                 (float)(projected(&b, c % n_space) - projected(&a, c % n_space));
             undefined |= unset(from, at)[c % n_space] | unset(to, at)[c % n_space];
@@ -616,7 +616,7 @@ static void all_sample(Machine *m, Inv **set, uint32_t n, const RInst *i)
     }
 }
 
-static Step step_access_image(Machine *m, Inv *v, const RInst *i)
+static RStep step_access_image(RMachine *m, RInv *v, const RInst *i)
 {
     Look l = look_of(m, v, i);
     carry_out(&l, 0);
@@ -626,12 +626,12 @@ static Step step_access_image(Machine *m, Inv *v, const RInst *i)
     return STEP_SWITCH;
 }
 
-static Step step_texel_pointer(Machine *m, Inv *v, const RInst *i)
+static RStep step_texel_pointer(RMachine *m, RInv *v, const RInst *i)
 {
     const Op *op = i->aux;
-    MemRequest r = { pointer_at(v, ref_of(m, op->s.image)), sizeof(ImageBinding), 1, ACCESS_READ };
+    RRequest r = { pointer_at(v, ref_of(m, op->s.image)), sizeof(ImageBinding), 1, ACCESS_READ };
     Look l = { .m = m, .v = v, .i = i, .op = op };
-    Access a;
+    RAccess a;
     Place at;
     uint64_t *out = leaf(v, i->dst);
     out[0] = 0;
@@ -646,14 +646,14 @@ static Step step_texel_pointer(Machine *m, Inv *v, const RInst *i)
     const RType *t = type_get(m, i->type->pointee);
     bool fits = b.image && t && b.image->format->bytes >= t->size;
     if (find_texel(&l, &at) && fits) {
-        Pointer texel = texel_at(b.image, 0, at.ijk, at.layer);
+        RPointer texel = texel_at(b.image, 0, at.ijk, at.layer);
         out[0] = texel.va;
         out[1] = texel.prov;
     }
     return STEP_NEXT;
 }
 
-static Step step_copy_handles(Machine *m, Inv *v, const RInst *i)
+static RStep step_copy_handles(RMachine *m, RInv *v, const RInst *i)
 {
     (void)m;
     for (uint32_t k = 0; k < i->n; k++) {
@@ -664,7 +664,7 @@ static Step step_copy_handles(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static bool prepare_handles(Machine *m, RInst *i)
+static bool prepare_handles(RMachine *m, RInst *i)
 {
     if (!prepare_value(m, i))
         return false;
@@ -675,7 +675,7 @@ static bool prepare_handles(Machine *m, RInst *i)
 }
 
 /* Whether an operand has numbers of a kind, as many as are looked at. Absent is fine. */
-static bool has(Machine *m, SpvId id, SpvKind kind, uint32_t n)
+static bool has(RMachine *m, SpvId id, SpvKind kind, uint32_t n)
 {
     const RType *t = id ? type_of(m, id) : NULL, *s = t ? type_scalar(t) : NULL;
     if (s && t->kind == SPV_ARRAY) /* ConstOffsets */
@@ -683,7 +683,7 @@ static bool has(Machine *m, SpvId id, SpvKind kind, uint32_t n)
     return !id || (t && t->leaves >= n && s->kind == kind);
 }
 
-static bool prepare_image(Machine *m, RInst *i)
+static bool prepare_image(RMachine *m, RInst *i)
 {
     Op *op = NEW(m->arena, Op);
     const SpvImageInst *s = &op->s;
@@ -728,7 +728,7 @@ static bool prepare_image(Machine *m, RInst *i)
 }
 
 #define ROW(name) { SpvOpImage##name, step_access_image, prepare_image, NULL, 0 }
-static const OpRow rows[] = {
+static const ROpRow rows[] = {
     { SpvOpSampledImage, step_copy_handles, prepare_handles, NULL, 0 },
     { SpvOpImage, step_copy_handles, prepare_handles, NULL, 0 },
     { SpvOpImageTexelPointer, step_texel_pointer, prepare_image, NULL, 0 },
@@ -751,4 +751,4 @@ static const OpRow rows[] = {
     ROW(QueryLevels),
     ROW(QuerySamples),
 };
-const OpTable ref_image_ops = { rows, COUNT_OF(rows) };
+const ROpTable ref_image_ops = { rows, COUNT_OF(rows) };

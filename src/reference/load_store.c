@@ -7,18 +7,18 @@
 /* Moves a value of type `t` between memory and leaves, scalar by scalar. Matrices lie as the
  * pointer's stride and order say, or packed by columns. Recursion is as deep as types nest. */
 typedef struct Mover {
-    Machine *m;
-    Inv *v;
+    RMachine *m;
+    RInv *v;
     const RInst *i;
     bool stores;
 } Mover;
 
-static void move_scalars(const Mover *c, Pointer at, const RType *e, uint32_t n, uint64_t stride,
-                         Leaves l)
+static void move_scalars(const Mover *c, RPointer at, const RType *e, uint32_t n, uint64_t stride,
+                         RLeaves l)
 {
     for (uint32_t k = 0; k < n; k++) {
-        Pointer p = pointer_plus(at, k * stride);
-        Leaves part = leaves_from(l, (size_t)k * e->leaves);
+        RPointer p = pointer_plus(at, k * stride);
+        RLeaves part = leaves_from(l, (size_t)k * e->leaves);
         if (c->stores)
             mem_store_scalar(c->m, c->v, c->i, p, e, part);
         else
@@ -26,7 +26,7 @@ static void move_scalars(const Mover *c, Pointer at, const RType *e, uint32_t n,
     }
 }
 
-static void move_matrix(const Mover *c, Pointer at, const RType *t, Leaves l)
+static void move_matrix(const Mover *c, RPointer at, const RType *t, RLeaves l)
 {
     const RType *column = t->element;
     uint32_t stride = PTR_STRIDE(at.prov);
@@ -38,12 +38,12 @@ static void move_matrix(const Mover *c, Pointer at, const RType *t, Leaves l)
                      rows ? stride : column->stride, leaves_from(l, (size_t)k * column->count));
 }
 
-static void move_value(const Mover *c, Pointer at, const RType *t, Leaves l)
+static void move_value(const Mover *c, RPointer at, const RType *t, RLeaves l)
 {
     static const RType handle = {
         .kind = SPV_INT, .bits = 64, .leaves = 1, .size = 8, .align = 8
     };
-    Pointer plain = { at.va, at.prov & ~PTR_LAYOUT };
+    RPointer plain = { at.va, at.prov & ~PTR_LAYOUT };
     uint32_t stride = PTR_STRIDE(at.prov);
     if (!t->leaves)
         return; /* however many empty structures there are */
@@ -67,7 +67,7 @@ static void move_value(const Mover *c, Pointer at, const RType *t, Leaves l)
         break;
     case SPV_STRUCT:
         for (uint32_t k = 0; k < t->count; k++) {
-            Pointer member = pointer_plus(plain, t->offsets[k]);
+            RPointer member = pointer_plus(plain, t->offsets[k]);
             member.prov |= (uint64_t)t->matrix_strides[k] << 32;
             member.prov |= t->row_major[k] ? PTR_ROW_MAJOR : 0;
             move_value(c, member, t->members[k], leaves_from(l, t->first_leaf[k]));
@@ -88,7 +88,7 @@ static void move_value(const Mover *c, Pointer at, const RType *t, Leaves l)
     }
 }
 
-void mem_initialize(const RType *t, Leaves from, uint8_t *data, uint8_t *undef)
+void mem_initialize(const RType *t, RLeaves from, uint8_t *data, uint8_t *undef)
 {
     if (!t->leaves)
         return;
@@ -120,7 +120,7 @@ void mem_initialize(const RType *t, Leaves from, uint8_t *data, uint8_t *undef)
 /* ---- instructions ---------------------------------------------------------------------------- */
 
 /* Invocations change places at memory that they share. */
-static Step after_access(Machine *m, Inv *v, Pointer p)
+static RStep after_access(RMachine *m, RInv *v, RPointer p)
 {
     if ((p.prov & PTR_LOCAL) || v->left--)
         return STEP_NEXT;
@@ -128,7 +128,7 @@ static Step after_access(Machine *m, Inv *v, Pointer p)
     return STEP_SWITCH;
 }
 
-static void check_alignment(Machine *m, Inv *v, const RInst *i, uint32_t operand)
+static void check_alignment(RMachine *m, RInv *v, const RInst *i, uint32_t operand)
 {
     if (*unset(v, i->ops[operand]))
         matters(m, v, i, i->ops[operand], 1, "is used as an address");
@@ -139,9 +139,9 @@ static void check_alignment(Machine *m, Inv *v, const RInst *i, uint32_t operand
               (unsigned long long)va, align);
 }
 
-static Step step_load(Machine *m, Inv *v, const RInst *i)
+static RStep step_load(RMachine *m, RInv *v, const RInst *i)
 {
-    Pointer p = pointer_at(v, i->ops[0]);
+    RPointer p = pointer_at(v, i->ops[0]);
     check_alignment(m, v, i, 0);
     if (i->n == 1 && !type_is_wide(i->type)) {
         mem_load_scalar(m, v, i, p, type_scalar(i->type), leaves_at(v, i->dst));
@@ -152,9 +152,9 @@ static Step step_load(Machine *m, Inv *v, const RInst *i)
     return after_access(m, v, p);
 }
 
-static Step step_store(Machine *m, Inv *v, const RInst *i)
+static RStep step_store(RMachine *m, RInv *v, const RInst *i)
 {
-    Pointer p = pointer_at(v, i->ops[0]);
+    RPointer p = pointer_at(v, i->ops[0]);
     check_alignment(m, v, i, 0);
     v->steps += i->n / 8;
     move_value(&(Mover){ m, v, i, true }, p, operand_type(m, i, 1), leaves_at(v, i->ops[1]));
@@ -171,7 +171,7 @@ static uint32_t aligned(const RInst *i, uint32_t operand)
     return is_pow2(a) && a <= 4096 ? a : 0;
 }
 
-static bool prepare_load(Machine *m, RInst *i)
+static bool prepare_load(RMachine *m, RInst *i)
 {
     const RType *t = pointer_to(m, i, i->at);
     if (t && (t->id != i->type->id && (t->leaves != i->n || t->kind != i->type->kind)))
@@ -182,7 +182,7 @@ static bool prepare_load(Machine *m, RInst *i)
     return !m->failed;
 }
 
-static bool prepare_store(Machine *m, RInst *i)
+static bool prepare_store(RMachine *m, RInst *i)
 {
     const RType *t = pointer_to(m, i, i->at);
     const RType *x = i->n_ops > 1 && ref_of(m, spv_operand(i->src, 1)) != REF_NONE
@@ -199,13 +199,13 @@ static bool prepare_store(Machine *m, RInst *i)
 
 typedef struct CopiedValue {
     const RType *t;
-    Leaves l;
+    RLeaves l;
 } CopiedValue;
 
-static Step step_copy_memory(Machine *m, Inv *v, const RInst *i)
+static RStep step_copy_memory(RMachine *m, RInv *v, const RInst *i)
 {
     const CopiedValue *x = i->aux;
-    Pointer to = pointer_at(v, i->ops[0]), from = pointer_at(v, i->ops[1]);
+    RPointer to = pointer_at(v, i->ops[0]), from = pointer_at(v, i->ops[1]);
     matters(m, v, i, i->ops[0], 1, "is used as an address");
     matters(m, v, i, i->ops[1], 1, "is used as an address");
     v->steps += x->t->leaves / 4;
@@ -214,7 +214,7 @@ static Step step_copy_memory(Machine *m, Inv *v, const RInst *i)
     return after_access(m, v, to);
 }
 
-static bool prepare_copy_memory(Machine *m, RInst *i)
+static bool prepare_copy_memory(RMachine *m, RInst *i)
 {
     if (i->n_ops < 2 || !prepare_value(m, i))
         return false;
@@ -231,9 +231,9 @@ static bool prepare_copy_memory(Machine *m, RInst *i)
     return true;
 }
 
-static Step step_copy_sized(Machine *m, Inv *v, const RInst *i)
+static RStep step_copy_sized(RMachine *m, RInv *v, const RInst *i)
 {
-    Pointer to = pointer_at(v, i->ops[0]), from = pointer_at(v, i->ops[1]);
+    RPointer to = pointer_at(v, i->ops[0]), from = pointer_at(v, i->ops[1]);
     uint64_t n = *leaf(v, i->ops[2]);
     for (uint64_t k = 0; k < n; k++, v->steps++)
         if (!mem_copy_byte(m, v, i, pointer_plus(to, k), pointer_plus(from, k)))
@@ -241,18 +241,18 @@ static Step step_copy_sized(Machine *m, Inv *v, const RInst *i)
     return after_access(m, v, to);
 }
 
-static bool prepare_copy_sized(Machine *m, RInst *i)
+static bool prepare_copy_sized(RMachine *m, RInst *i)
 {
     return i->n_ops >= 3 && prepare_value(m, i) && i->at->kind == SPV_POINTER &&
            operand_type(m, i, 1)->kind == SPV_POINTER && operand_type(m, i, 2)->kind == SPV_INT;
 }
 
 /* clang-format off */
-static const OpRow rows[] = {
+static const ROpRow rows[] = {
     { SpvOpLoad, step_load, prepare_load, NULL, 0 },
     { SpvOpStore, step_store, prepare_store, NULL, 0 },
     { SpvOpCopyMemory, step_copy_memory, prepare_copy_memory, NULL, 0 },
     { SpvOpCopyMemorySized, step_copy_sized, prepare_copy_sized, NULL, 0 },
 };
 /* clang-format on */
-const OpTable ref_load_store_ops = { rows, COUNT_OF(rows) };
+const ROpTable ref_load_store_ops = { rows, COUNT_OF(rows) };

@@ -20,8 +20,8 @@ typedef struct RType RType;
 typedef struct RInst RInst;
 typedef struct RBlock RBlock;
 typedef struct RFunc RFunc;
-typedef struct Inv Inv;
-typedef struct Machine Machine;
+typedef struct RInv RInv;
+typedef struct RMachine RMachine;
 
 /* ---- types.c --------------------------------------------------------------------------------- */
 
@@ -53,9 +53,9 @@ struct RType {
     uint32_t depth;
 };
 
-const RType *type_get(Machine *m, SpvId id);      /* NULL when it is none (reported) */
-const RType *type_define(Machine *m, SpvInst *i); /* the type a declaration makes */
-void type_forward(Machine *m, SpvInst *i);        /* OpTypeForwardPointer */
+const RType *type_get(RMachine *m, SpvId id);      /* NULL when it is none (reported) */
+const RType *type_define(RMachine *m, SpvInst *i); /* the type a declaration makes */
+void type_forward(RMachine *m, SpvInst *i);        /* OpTypeForwardPointer */
 /* The scalar a vector, matrix or cooperative matrix consists of; the type itself otherwise. */
 const RType *type_scalar(const RType *t);
 bool type_is_opaque(const RType *t); /* an image, a sampler or both */
@@ -64,10 +64,10 @@ bool type_is_wide(const RType *t); /* a struct, array or opaque: not one operand
 /* ---- scalars --------------------------------------------------------------------------------- */
 
 /* Nothing is put into those from FMT_E2M1 on. */
-typedef enum Fmt {
+typedef enum RFmt {
     FMT_F16, FMT_F32, FMT_F64, FMT_BF16, FMT_E4M3, FMT_E5M2,
     FMT_E2M1, FMT_E3M2, FMT_E2M3, FMT_E8M0, FMT_MXINT8, FMT_NONE
-} Fmt;
+} RFmt;
 
 static inline uint64_t mask_bits(uint32_t bits)
 {
@@ -80,16 +80,16 @@ static inline int64_t sext(uint64_t v, uint32_t bits)
 }
 
 /* Places of a value's leaves, or of part of them. */
-typedef struct Leaves {
+typedef struct RLeaves {
     uint64_t *x;
     uint8_t *undef;
-} Leaves;
+} RLeaves;
 
-Fmt fmt_of(const RType *t);
-double fmt_get(Fmt f, uint64_t bits);
-uint64_t fmt_put(Fmt f, double x); /* to nearest even */
-uint64_t fmt_put_rtz(Fmt f, double x);
-uint64_t fmt_put_mode(Fmt f, long double x, uint32_t mode); /* SpvFPRoundingMode* */
+RFmt fmt_of(const RType *t);
+double fmt_get(RFmt f, uint64_t bits);
+uint64_t fmt_put(RFmt f, double x); /* to nearest even */
+uint64_t fmt_put_rtz(RFmt f, double x);
+uint64_t fmt_put_mode(RFmt f, long double x, uint32_t mode); /* SpvFPRoundingMode* */
 
 /* ---- memory.c -------------------------------------------------------------------------------- */
 
@@ -105,14 +105,14 @@ uint64_t fmt_put_mode(Fmt f, long double x, uint32_t mode); /* SpvFPRoundingMode
 #define PTR_INDEX_MASK  0x7fffffffu
 
 /* A pointer's leaves: its address, and its provenance as above. */
-typedef struct Pointer {
+typedef struct RPointer {
     uint64_t va, prov;
-} Pointer;
+} RPointer;
 
 #define LOCAL_BASE  (1ull << 61) /* addresses of invocations' own memory */
 #define SHARED_BASE (1ull << 62) /* of workgroup memory */
 
-typedef struct Object {
+typedef struct RObject {
     uint64_t va, size;
     uint8_t *data;
     uint8_t *undef; /* a byte a byte, or NULL: always defined */
@@ -122,101 +122,101 @@ typedef struct Object {
     SpvId variable;
     uint32_t set, binding, element;
     uint32_t row; /* of a descriptor array's first: how many follow, itself counted */
-} Object;
+} RObject;
 
-typedef struct LocalObject {
+typedef struct RLocalObject {
     uint64_t offset, size;
     SpvId variable;
-} LocalObject;
+} RLocalObject;
 
-typedef enum AccessKind { ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC_READ, ACCESS_ATOMIC } AccessKind;
+typedef enum RAccessKind { ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC_READ, ACCESS_ATOMIC } RAccessKind;
 
 /* What an access asks for. */
-typedef struct MemRequest {
-    Pointer at;
+typedef struct RRequest {
+    RPointer at;
     uint32_t size, align;
-    AccessKind kind;
-} MemRequest;
+    RAccessKind kind;
+} RRequest;
 
 /* The bytes that it may touch. */
-typedef struct Access {
+typedef struct RAccess {
     uint8_t *data, *undef;
-    const Object *object;
-} Access;
+    const RObject *object;
+} RAccess;
 
 /* Checks an access; false (after reporting where asked) when it may not be carried out. */
-bool mem_access(Machine *m, Inv *v, const RInst *i, const MemRequest *r, Access *out);
+bool mem_access(RMachine *m, RInv *v, const RInst *i, const RRequest *r, RAccess *out);
 /* One scalar between memory and a leaf. */
-bool mem_load_scalar(Machine *m, Inv *v, const RInst *i, Pointer at, const RType *t, Leaves to);
-void mem_store_scalar(Machine *m, Inv *v, const RInst *i, Pointer at, const RType *t,
-                      Leaves from);
-bool mem_copy_byte(Machine *m, Inv *v, const RInst *i, Pointer to, Pointer from);
+bool mem_load_scalar(RMachine *m, RInv *v, const RInst *i, RPointer at, const RType *t, RLeaves to);
+void mem_store_scalar(RMachine *m, RInv *v, const RInst *i, RPointer at, const RType *t,
+                      RLeaves from);
+bool mem_copy_byte(RMachine *m, RInv *v, const RInst *i, RPointer to, RPointer from);
 uint64_t mem_read(const uint8_t *p, uint32_t size);
 void mem_write(uint8_t *p, uint32_t size, uint64_t x);
 /* The pointer's provenance, or that of the object its address lies in where it came without. */
-uint64_t mem_provenance(Machine *m, Inv *v, Pointer p);
+uint64_t mem_provenance(RMachine *m, RInv *v, RPointer p);
 /* The object of a provenance that is not of the invocation's own memory; NULL when it is none. */
-const Object *mem_object(const Machine *m, uint64_t prov);
+const RObject *mem_object(const RMachine *m, uint64_t prov);
 
 /* ---- load_store.c ---------------------------------------------------------------------------- */
 
 /* An initializer's leaves to the bytes of a variable that nobody else sees yet. */
-void mem_initialize(const RType *t, Leaves from, uint8_t *data, uint8_t *undef);
+void mem_initialize(const RType *t, RLeaves from, uint8_t *data, uint8_t *undef);
 
 /* ---- pointer.c ------------------------------------------------------------------------------- */
 
 /* What a pointer's type points to; NULL after refusing where it is none. */
-const RType *pointer_to(Machine *m, const RInst *i, const RType *pointer);
+const RType *pointer_to(RMachine *m, const RInst *i, const RType *pointer);
 
 /* ---- variables.c ----------------------------------------------------------------------------- */
 
-bool mem_bind(Machine *m); /* variables of module scope to objects */
-void mem_new_group(Machine *m);
-bool mem_is_descriptor_array(Machine *m, const RType *t, uint32_t storage);
+bool mem_bind(RMachine *m); /* variables of module scope to objects */
+void mem_new_group(RMachine *m);
+bool mem_is_descriptor_array(RMachine *m, const RType *t, uint32_t storage);
 
 /* ---- race.c ---------------------------------------------------------------------------------- */
 
 /* What an invocation knows of others: key (kind, index) -> time. Sparse; empty in kernels that only
  * use barriers. */
-typedef struct Clock {
+typedef struct RClock {
     uint64_t *keys;
     uint32_t *times;
     uint32_t len, cap;
     bool all;
-} Clock;
+} RClock;
 
 enum { RACE_GLOBAL, RACE_SHARED, RACE_N_CLASSES }; /* what a barrier may order separately */
 
-typedef struct RaceOrder { /* of one invocation */
+typedef struct ROrder { /* of one invocation */
     uint32_t time;         /* advances at each release */
     uint32_t fence_time;   /* at the last release fence */
     uint32_t fenced;       /* storage semantics fenced since the last barrier */
-    Clock know, pending;   /* pending: acquired relaxed, until an acquire fence */
-} RaceOrder;
+    RClock know, pending;   /* pending: acquired relaxed, until an acquire fence */
+} ROrder;
 
 /* Of a workgroup or a subgroup: barriers that all know to be passed, and arrivals at split ones
  * since then, which nobody has waited for. */
-typedef struct Epochs {
+typedef struct REpochs {
     uint32_t known[RACE_N_CLASSES], split[RACE_N_CLASSES];
-    Clock brought; /* to the last barrier, by all */
-} Epochs;
+    RClock brought; /* to the last barrier, by all */
+} REpochs;
 
 uint32_t atomic_scope(const RInst *i); /* of an atomic instruction (atomic.c) */
 /* Bytes that an invocation touches. */
-typedef struct Touched {
-    const Object *object;
+typedef struct RTouched {
+    const RObject *object;
     uint64_t offset;
     uint32_t size;
-    AccessKind kind;
-} Touched;
-void race_access(Machine *m, Inv *v, const RInst *i, const Touched *t);
-void race_new_group(Machine *m);
-void race_release(Machine *m, Inv *v, const Object *o, uint64_t offset, uint32_t scope,
+    RAccessKind kind;
+} RTouched;
+void race_access(RMachine *m, RInv *v, const RInst *i, const RTouched *t);
+void race_new_group(RMachine *m);
+void race_release(RMachine *m, RInv *v, const RObject *o, uint64_t offset, uint32_t scope,
                   bool fenced);
-void race_acquire(Machine *m, Inv *v, const Object *o, uint64_t offset, uint32_t scope, bool now);
-void race_fence(Machine *m, Inv *v, uint32_t scope, uint32_t semantics);
+void race_acquire(RMachine *m, RInv *v, const RObject *o, uint64_t offset, uint32_t scope, bool now);
+void race_fence(RMachine *m, RInv *v, uint32_t scope, uint32_t semantics);
 /* The barrier `i`, or a half of it, among `n` invocations. Semantics 0: orders nothing. */
-void race_barrier(Machine *m, Inv **set, uint32_t n, const RInst *i, uint32_t semantics);
+void race_barrier(RMachine *m, RInv **set, uint32_t n, const RInst *i, uint32_t semantics);
 
 /* ---- code ------------------------------------------------------------------------------------ */
 
@@ -224,17 +224,17 @@ typedef uint32_t Ref; /* where a value is: kind << 31 | first leaf */
 #define REF_CONST 0x80000000u
 #define REF_NONE  0xffffffffu
 
-typedef enum Step {
+typedef enum RStep {
     STEP_NEXT,   /* go on with the next instruction */
     STEP_JUMP,   /* the handler has set pc */
     STEP_SWITCH, /* next instruction, but a good moment for another invocation */
     STEP_WAIT,   /* a collective operation: wait here for the others */
     STEP_DONE    /* the invocation has ended */
-} Step;
+} RStep;
 
-typedef Step Handler(Machine *m, Inv *v, const RInst *i);
+typedef RStep Handler(RMachine *m, RInv *v, const RInst *i);
 /* A collective operation, for the n invocations that take part together. */
-typedef void Collective(Machine *m, Inv **set, uint32_t n, const RInst *i);
+typedef void Collective(RMachine *m, RInv **set, uint32_t n, const RInst *i);
 
 struct RInst {
     Handler *run;
@@ -254,22 +254,22 @@ struct RInst {
     uint8_t scope;       /* collectives: SpvScope */
     bool whole;          /* collectives: every invocation of the scope must take part */
     bool rtz;            /* results are rounded towards zero */
-    const struct Controls *controls; /* controls.c's, where it stands around the handler */
+    const struct RControls *controls; /* controls.c's, where it stands around the handler */
     uint32_t part;       /* composites: first leaf of the part */
     uint32_t number;     /* place in the code */
 };
 
-typedef struct PhiCopy {
+typedef struct RPhiCopy {
     Ref dst, src;
     uint32_t n;
-} PhiCopy;
-typedef struct Edge {
+} RPhiCopy;
+typedef struct REdge {
     RBlock *to;
     uint32_t n_copies, n_leaves;
-    PhiCopy *copies;
+    RPhiCopy *copies;
     uint32_t level; /* loop level whose counter changes, 0 = none */
     bool back;      /* counts up, else starts at 0 */
-} Edge;
+} REdge;
 
 struct RBlock {
     uint32_t first, rpo;
@@ -306,49 +306,49 @@ struct RFunc {
 };
 
 /* flow.c: orders blocks and finds loops. False after reporting an irreducible graph. */
-bool flow_build(Machine *m, RFunc *f);
+bool flow_build(RMachine *m, RFunc *f);
 /* Orders two invocations by where they are: <0, 0, >0. Execution only ever moves up in this order,
  * and equal means the same dynamic instance. */
-int flow_compare(const Machine *m, const Inv *a, const Inv *b);
+int flow_compare(const RMachine *m, const RInv *a, const RInv *b);
 
 /* decode.c */
-bool decode_module(Machine *m);
-RFunc *decode_find(Machine *m, SpvId function);
-Ref ref_of(Machine *m, SpvId id);
-const RType *type_of(Machine *m, SpvId id);
-bool constant_uint(Machine *m, SpvId id, uint64_t *x);
-bool constants_build(Machine *m); /* constant.c: the module's declarations, in order */
-Ref constant_alloc(Machine *m, uint32_t leaves);
-void decode_inst(Machine *m, RInst *out, SpvInst *i); /* fills what every handler needs */
+bool decode_module(RMachine *m);
+RFunc *decode_find(RMachine *m, SpvId function);
+Ref ref_of(RMachine *m, SpvId id);
+const RType *type_of(RMachine *m, SpvId id);
+bool constant_uint(RMachine *m, SpvId id, uint64_t *x);
+bool constants_build(RMachine *m); /* constant.c: the module's declarations, in order */
+Ref constant_alloc(RMachine *m, uint32_t leaves);
+void decode_inst(RMachine *m, RInst *out, SpvInst *i); /* fills what every handler needs */
 /* Checks an instruction's operands as far as its handler relies on them and prepares aux; false
  * after refusing. NULL: nothing to check. */
-typedef bool Prepare(Machine *m, RInst *i);
-typedef struct OpRow {
+typedef bool Prepare(RMachine *m, RInst *i);
+typedef struct ROpRow {
     uint16_t op;
     Handler *run;
     Prepare *prepare;
     Collective *together;
     uint8_t flags;
-} OpRow;
+} ROpRow;
 enum { OPF_CONSTANT = 1, OPF_WHOLE = 2 }; /* may be an OpSpecConstantOp; whole scope */
-typedef struct OpTable {
-    const OpRow *rows;
+typedef struct ROpTable {
+    const ROpRow *rows;
     uint32_t n;
-} OpTable;
-extern const OpTable ref_arith_ops, ref_convert_ops, ref_composite_ops, ref_load_store_ops,
+} ROpTable;
+extern const ROpTable ref_arith_ops, ref_convert_ops, ref_composite_ops, ref_load_store_ops,
     ref_pointer_ops, ref_control_ops, ref_group_ops, ref_matrix_ops, ref_nv_ops, ref_tensor_ops,
     ref_qcom_ops, ref_atomic_ops, ref_image_ops;
 Prepare prepare_same;  /* every value operand has as many leaves as the result */
 Prepare prepare_value; /* every id operand is a value */
-const OpRow *op_row(uint16_t op);
-Step collective_wait(Machine *m, Inv *v, const RInst *i);
+const ROpRow *op_row(uint16_t op);
+RStep collective_wait(RMachine *m, RInv *v, const RInst *i);
 /* glsl.c: the handler of an instruction of GLSL.std.450, or NULL. */
-const OpRow *glsl_row(uint32_t number);
-const OpRow *opencl_row(uint32_t number); /* opencl.c: of OpenCL.std */
+const ROpRow *glsl_row(uint32_t number);
+const ROpRow *opencl_row(uint32_t number); /* opencl.c: of OpenCL.std */
 
 /* ---- machine --------------------------------------------------------------------------------- */
 
-typedef struct Frame {
+typedef struct RFrame {
     const RFunc *function;
     uint32_t base; /* first slot */
     uint32_t return_pc;
@@ -357,51 +357,51 @@ typedef struct Frame {
     uint32_t iters; /* first loop counter */
     uint64_t memory;
     uint32_t objects;
-} Frame;
+} RFrame;
 
-typedef enum InvState { INV_READY, INV_WAITING, INV_DONE } InvState;
+typedef enum RInvState { INV_READY, INV_WAITING, INV_DONE } RInvState;
 
-struct Inv {
+struct RInv {
     uint64_t *base[2]; /* by Ref's kind: frame, constants */
     uint8_t *ubase[2];
     uint32_t pc;
-    InvState state;
+    RInvState state;
     uint64_t steps;
     uint32_t index, lane, subgroup, local[3];
     uint64_t *slots;
     uint8_t *undef;
-    Frame *frames;
+    RFrame *frames;
     uint32_t n_frames;
     uint32_t *iters;
     uint8_t *memory, *memory_undef;
     uint64_t memory_top;
-    LocalObject *objects;
+    RLocalObject *objects;
     uint32_t n_objects;
     uint32_t left; /* memory operations until the next switch */
     uint64_t turns; /* back edges taken */
-    struct Earlier *earlier; /* endless.c: the state after some of them, or NULL */
+    struct REarlier *earlier; /* endless.c: the state after some of them, or NULL */
     bool looked;      /* since then, at memory that others may change */
-    uint64_t circles; /* 1 + Machine.changes when it was found to go round in circles */
-    RaceOrder order;
+    uint64_t circles; /* 1 + RMachine.changes when it was found to go round in circles */
+    ROrder order;
     uint32_t arrived; /* at split barriers, by scope, and not waited yet */
 };
 
-typedef struct Subgroup {
-    Inv *first;
+typedef struct RSubgroup {
+    RInv *first;
     uint32_t n, index;
-    Epochs epochs;
-} Subgroup;
+    REpochs epochs;
+} RSubgroup;
 
-typedef struct FindingEntry {
+typedef struct RFinding {
     RefFindingKind kind;
     const SpvInst *inst;
     uint64_t count;
     uint32_t group[3], local[3];
     bool no_place;
     const char *message;
-} FindingEntry;
+} RFinding;
 
-struct Machine {
+struct RMachine {
     Arena *arena;
     SpvModule *module;
     const RefDispatch *d;
@@ -429,10 +429,10 @@ struct Machine {
     bool ftz[4]; /* DenormFlushToZero */
     bool rtz_any, signed_zeros; /* the order of zeros counts */
     /* objects: buffers, workgroup variables, push constants */
-    VEC(Object) objects;
+    VEC(RObject) objects;
     uint64_t local_bytes; /* of private and input variables, each invocation */
-    VEC(LocalObject) local_objects;
-    VEC(struct Initial {
+    VEC(RLocalObject) local_objects;
+    VEC(struct RInitial {
         SpvId variable;
         uint64_t offset;
         const RType *type;
@@ -440,7 +440,7 @@ struct Machine {
         uint32_t object;
     })
     initials;
-    VEC(struct Builtin {
+    VEC(struct RBuiltin {
         uint64_t offset;
         const RType *type;
         uint32_t builtin;
@@ -452,12 +452,12 @@ struct Machine {
     uint32_t local_size[3], n_inv, width, n_subgroups, smallest;
     uint32_t group[3];
     uint64_t group_number;
-    Inv *inv;
-    Subgroup *subgroups;
+    RInv *inv;
+    RSubgroup *subgroups;
     uint32_t *ready, n_ready;
-    Inv *ahead; /* has run long on what it knows by itself, or NULL */
-    Epochs epochs; /* the workgroup's */
-    struct RaceState *race;
+    RInv *ahead; /* has run long on what it knows by itself, or NULL */
+    REpochs epochs; /* the workgroup's */
+    struct RRaces *race;
     bool by_matrix; /* the access is part of a matrix load or store */
     void *scratch;  /* of matrix operations */
     size_t scratch_size;
@@ -466,28 +466,28 @@ struct Machine {
     bool deadlocked; /* told for this workgroup: what follows is only its echo */
     bool stop;       /* budget used up: end the dispatch */
     /* findings */
-    VEC(FindingEntry) findings;
+    VEC(RFinding) findings;
     Map finding_index;
-    Inv const_inv; /* for evaluating constants */
+    RInv const_inv; /* for evaluating constants */
 };
 
-static inline uint64_t *leaf(const Inv *v, Ref r) { return v->base[r >> 31] + (r & 0x7fffffff); }
-static inline uint8_t *unset(const Inv *v, Ref r) { return v->ubase[r >> 31] + (r & 0x7fffffff); }
-static inline Leaves leaves_at(const Inv *v, Ref r) { return (Leaves){ leaf(v, r), unset(v, r) }; }
-static inline Leaves leaves_from(Leaves l, size_t k) { return (Leaves){ l.x + k, l.undef + k }; }
-static inline Pointer pointer_at(const Inv *v, Ref r)
+static inline uint64_t *leaf(const RInv *v, Ref r) { return v->base[r >> 31] + (r & 0x7fffffff); }
+static inline uint8_t *unset(const RInv *v, Ref r) { return v->ubase[r >> 31] + (r & 0x7fffffff); }
+static inline RLeaves leaves_at(const RInv *v, Ref r) { return (RLeaves){ leaf(v, r), unset(v, r) }; }
+static inline RLeaves leaves_from(RLeaves l, size_t k) { return (RLeaves){ l.x + k, l.undef + k }; }
+static inline RPointer pointer_at(const RInv *v, Ref r)
 {
-    return (Pointer){ leaf(v, r)[0], leaf(v, r)[1] };
+    return (RPointer){ leaf(v, r)[0], leaf(v, r)[1] };
 }
-static inline Pointer pointer_plus(Pointer p, uint64_t bytes)
+static inline RPointer pointer_plus(RPointer p, uint64_t bytes)
 {
-    return (Pointer){ p.va + bytes, p.prov };
+    return (RPointer){ p.va + bytes, p.prov };
 }
-static inline const RType *operand_type(Machine *m, const RInst *i, uint32_t n)
+static inline const RType *operand_type(RMachine *m, const RInst *i, uint32_t n)
 {
     return m->value_types[spv_operand(i->src, n)];
 }
-static inline uint32_t random_below(Machine *m, uint32_t n)
+static inline uint32_t random_below(RMachine *m, uint32_t n)
 {
     m->rng ^= m->rng << 13;
     m->rng ^= m->rng >> 7;
@@ -499,17 +499,17 @@ static inline uint32_t random_below(Machine *m, uint32_t n)
 
 /* Counts a finding of this kind at this instruction; the message is kept of the first. Nothing when
  * the kind is not checked for (budget, deadlock and unsupported always are). */
-void found(Machine *m, const Inv *v, const RInst *i, RefFindingKind kind, const char *fmt, ...)
+void found(RMachine *m, const RInv *v, const RInst *i, RefFindingKind kind, const char *fmt, ...)
     PRINTF_LIKE(5, 6);
 /* Counts once more what was found at `i`; false when nothing was. */
-bool found_again(Machine *m, const RInst *i, RefFindingKind kind);
-bool checking(const Machine *m, RefFindingKind kind);
+bool found_again(RMachine *m, const RInst *i, RefFindingKind kind);
+bool checking(const RMachine *m, RefFindingKind kind);
 /* An error that keeps the kernel from running. */
-void refuse(Machine *m, const SpvInst *i, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void refuse(RMachine *m, const SpvInst *i, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* Reports an undefined leaf among n that matters (in `what`), and forgets that it is undefined. */
-void matters(Machine *m, Inv *v, const RInst *i, Ref r, uint32_t n, const char *what);
-void report_all(Machine *m, Arena *a, RefResult *r);
-const char *name_of(Machine *m, SpvId id);
+void matters(RMachine *m, RInv *v, const RInst *i, Ref r, uint32_t n, const char *what);
+void report_all(RMachine *m, Arena *a, RefResult *r);
+const char *name_of(RMachine *m, SpvId id);
 
 /* What a message calls a value whose byte is `unset`. */
 const char *undefined_name(uint8_t unset);
@@ -517,60 +517,60 @@ const char *undefined_name(uint8_t unset);
 /* ---- matrix.c -------------------------------------------------------------------------------- */
 
 /* The row-major element that is an invocation's e-th of a matrix; UINT32_MAX for padding. */
-uint32_t matrix_owned(const Machine *m, const Inv *v, const RType *t, uint32_t e);
+uint32_t matrix_owned(const RMachine *m, const RInv *v, const RType *t, uint32_t e);
 /* Memory for one operation, until the next asks. */
-void *matrix_scratch(Machine *m, size_t size);
+void *matrix_scratch(RMachine *m, size_t size);
 /* Copies what the invocations of a set own of a matrix to the whole of it, row-major. */
-void matrix_collect(Machine *m, Inv **set, uint32_t n, const RType *t, Ref r, Leaves whole);
+void matrix_collect(RMachine *m, RInv **set, uint32_t n, const RType *t, Ref r, RLeaves whole);
 /* The whole, in scratch memory. What nobody of the set owns is 0. */
-Leaves matrix_gather(Machine *m, Inv **set, uint32_t n, const RType *t, Ref r);
-void matrix_scatter(Machine *m, Inv **set, uint32_t n, const RType *t, Ref r, Leaves whole);
+RLeaves matrix_gather(RMachine *m, RInv **set, uint32_t n, const RType *t, Ref r);
+void matrix_scatter(RMachine *m, RInv **set, uint32_t n, const RType *t, Ref r, RLeaves whole);
 /* An operand that all invocations of a matrix operation must give the same value. */
-typedef struct SharedOperand {
+typedef struct RSharedOperand {
     Ref r;
     uint32_t leaves;
     const char *what; /* for the message */
-} SharedOperand;
+} RSharedOperand;
 /* Reports it when it differs between the invocations of `set`. */
-void matrix_uniform(Machine *m, Inv **set, uint32_t n, const RInst *i, SharedOperand o);
+void matrix_uniform(RMachine *m, RInv **set, uint32_t n, const RInst *i, RSharedOperand o);
 
 /* ---- endless.c ------------------------------------------------------------------------------- */
 
 /* The invocation takes a back edge, whose phis are set; reports it when it will do so for ever. */
-void endless_turn(Machine *m, Inv *v, const Edge *e);
-void endless_forget(Inv *v); /* what it did so far */
+void endless_turn(RMachine *m, RInv *v, const REdge *e);
+void endless_forget(RInv *v); /* what it did so far */
 /* It does so unless somebody changes what it looks at. */
-bool endless_circles(const Machine *m, const Inv *v);
-void endless_found(Machine *m, const Inv *v, const char *why);
+bool endless_circles(const RMachine *m, const RInv *v);
+void endless_found(RMachine *m, const RInv *v, const char *why);
 
 /* ---- controls.c ------------------------------------------------------------------------------ */
 
-void controls_prepare(Machine *m, RInst *i); /* once the handler is known */
-uint64_t controls_flush(const Machine *m, Fmt f, uint64_t x);
+void controls_prepare(RMachine *m, RInst *i); /* once the handler is known */
+uint64_t controls_flush(const RMachine *m, RFmt f, uint64_t x);
 /* group.c: the one of a subgroup's that is there, or NULL */
-Inv *group_neighbour(const RInst *i, Inv **set, uint32_t n, uint32_t lane);
+RInv *group_neighbour(const RInst *i, RInv **set, uint32_t n, uint32_t lane);
 
 /* ---- schedule.c ------------------------------------------------------------------------------ */
 
-bool run_groups(Machine *m);
+bool run_groups(RMachine *m);
 /* Counts a step; false after reporting that the invocation has had its budget. */
-bool inv_may_step(Machine *m, Inv *v, const RInst *i, uint64_t budget);
+bool inv_may_step(RMachine *m, RInv *v, const RInst *i, uint64_t budget);
 /* Adds the steps since `began` to the dispatch's, which has a budget too. */
-void inv_account(Machine *m, const Inv *v, uint64_t began);
+void inv_account(RMachine *m, const RInv *v, uint64_t began);
 /* dispatch.c: without the comparisons of portability.c. */
 bool dispatch_once(Arena *a, SpvModule *m, const RefDispatch *d, RefResult *r, DiagSink *sink);
-void inv_jump(Machine *m, Inv *v, const Edge *e);
-Step inv_enter(Machine *m, Inv *v, RFunc *f, uint32_t return_pc, Ref result, uint32_t n_leaves);
+void inv_jump(RMachine *m, RInv *v, const REdge *e);
+RStep inv_enter(RMachine *m, RInv *v, RFunc *f, uint32_t return_pc, Ref result, uint32_t n_leaves);
 /* Calls a function to its end from within an instruction of the invocation. args[k]: where the
  * k-th parameter's leaves are; `result` has n_leaves, in the invocation's frame. */
-typedef struct CallArg {
+typedef struct RCallArg {
     const uint64_t *x;
     const uint8_t *undef;
-} CallArg;
-void inv_call(Machine *m, Inv *v, RFunc *f, const CallArg *args, Ref result, uint32_t n_leaves);
+} RCallArg;
+void inv_call(RMachine *m, RInv *v, RFunc *f, const RCallArg *args, Ref result, uint32_t n_leaves);
 /* The function that an operand names, which `i` may call: with `n` parameters of these types. NULL
  * after refusing. */
-RFunc *inv_callee(Machine *m, RInst *i, SpvId function, const RType *result,
+RFunc *inv_callee(RMachine *m, RInst *i, SpvId function, const RType *result,
                   const RType *const *params, uint32_t n);
 
 #endif

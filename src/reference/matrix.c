@@ -36,7 +36,7 @@ uint32_t ref_owned_element(const RefShape *s, uint32_t lane, uint32_t e)
     return x;
 }
 
-static uint32_t lanes_of(const Machine *m, const Inv *v, uint32_t scope)
+static uint32_t lanes_of(const RMachine *m, const RInv *v, uint32_t scope)
 {
     if (m->probing)
         return 1; /* for the workgroup's size, which is not known yet */
@@ -45,18 +45,18 @@ static uint32_t lanes_of(const Machine *m, const Inv *v, uint32_t scope)
     return scope == SpvScopeWorkgroup ? m->n_inv : m->subgroups[v->subgroup].n;
 }
 
-static uint32_t lane_of(const Inv *v, uint32_t scope)
+static uint32_t lane_of(const RInv *v, uint32_t scope)
 {
     return scope == SpvScopeWorkgroup ? v->index : v->lane;
 }
 
-uint32_t matrix_owned(const Machine *m, const Inv *v, const RType *t, uint32_t e)
+uint32_t matrix_owned(const RMachine *m, const RInv *v, const RType *t, uint32_t e)
 {
     RefShape s = { m->d->ownership, t->rows, t->cols, t->use, lanes_of(m, v, t->scope) };
     return ref_owned_element(&s, lane_of(v, t->scope), e);
 }
 
-void *matrix_scratch(Machine *m, size_t size)
+void *matrix_scratch(RMachine *m, size_t size)
 {
     if (size > m->scratch_size) {
         m->scratch = arena_alloc(m->arena, size * 2);
@@ -65,7 +65,7 @@ void *matrix_scratch(Machine *m, size_t size)
     return m->scratch;
 }
 
-void matrix_collect(Machine *m, Inv **set, uint32_t n, const RType *t, Ref r, Leaves whole)
+void matrix_collect(RMachine *m, RInv **set, uint32_t n, const RType *t, Ref r, RLeaves whole)
 {
     for (uint32_t k = 0; k < n; k++)
         for (uint32_t e = 0; e < t->count; e++) {
@@ -77,17 +77,17 @@ void matrix_collect(Machine *m, Inv **set, uint32_t n, const RType *t, Ref r, Le
         }
 }
 
-Leaves matrix_gather(Machine *m, Inv **set, uint32_t n, const RType *t, Ref r)
+RLeaves matrix_gather(RMachine *m, RInv **set, uint32_t n, const RType *t, Ref r)
 {
     size_t total = (size_t)t->rows * t->cols;
-    Leaves whole = { matrix_scratch(m, total * 9), NULL };
+    RLeaves whole = { matrix_scratch(m, total * 9), NULL };
     whole.undef = (uint8_t *)(whole.x + total);
     memset(whole.x, 0, total * 9);
     matrix_collect(m, set, n, t, r, whole);
     return whole;
 }
 
-void matrix_scatter(Machine *m, Inv **set, uint32_t n, const RType *t, Ref r, Leaves whole)
+void matrix_scatter(RMachine *m, RInv **set, uint32_t n, const RType *t, Ref r, RLeaves whole)
 {
     for (uint32_t k = 0; k < n; k++)
         for (uint32_t e = 0; e < t->count; e++) {
@@ -99,7 +99,7 @@ void matrix_scatter(Machine *m, Inv **set, uint32_t n, const RType *t, Ref r, Le
 
 /* ---- length ---------------------------------------------------------------------------------- */
 
-static Step step_length(Machine *m, Inv *v, const RInst *i)
+static RStep step_length(RMachine *m, RInv *v, const RInst *i)
 {
     const RType *t = i->aux ? i->aux : type_get(m, spv_operand(i->src, 0));
     uint32_t lanes = t ? lanes_of(m, v, t->scope) : 1;
@@ -108,7 +108,7 @@ static Step step_length(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static bool prepare_length(Machine *m, RInst *i)
+static bool prepare_length(RMachine *m, RInst *i)
 {
     const RType *t = i->n_ops ? type_get(m, spv_operand(i->src, 0)) : NULL;
     if (!t || t->kind != SPV_COOPMAT || i->n != 1) {
@@ -121,7 +121,7 @@ static bool prepare_length(Machine *m, RInst *i)
 
 /* ---- load and store -------------------------------------------------------------------------- */
 
-void matrix_uniform(Machine *m, Inv **set, uint32_t n, const RInst *i, SharedOperand o)
+void matrix_uniform(RMachine *m, RInv **set, uint32_t n, const RInst *i, RSharedOperand o)
 {
     if (o.r == REF_NONE || (o.r & REF_CONST))
         return;
@@ -146,7 +146,7 @@ typedef struct Transfer {
 } Transfer;
 
 /* An invocation's share of a matrix to or from the memory at `base`. */
-static void transfer_share(Machine *m, Inv *v, const RInst *i, Pointer base, uint64_t stride)
+static void transfer_share(RMachine *m, RInv *v, const RInst *i, RPointer base, uint64_t stride)
 {
     const Transfer *x = i->aux;
     const RType *t = x->t, *e = t->element;
@@ -154,7 +154,7 @@ static void transfer_share(Machine *m, Inv *v, const RInst *i, Pointer base, uin
     v->steps += t->count / 4;
     for (uint32_t j = 0; j < t->count; j++) {
         uint32_t at = matrix_owned(m, v, t, j);
-        Leaves l = leaves_at(v, (stores ? x->object : i->dst) + j);
+        RLeaves l = leaves_at(v, (stores ? x->object : i->dst) + j);
         if (at == UINT32_MAX) {
             if (!stores)
                 *l.x = *l.undef = 0;
@@ -170,21 +170,21 @@ static void transfer_share(Machine *m, Inv *v, const RInst *i, Pointer base, uin
     }
 }
 
-static void all_transfer(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_transfer(RMachine *m, RInv **set, uint32_t n, const RInst *i)
 {
     const Transfer *x = i->aux;
     uint64_t stride = x->no_stride;
     if (x->stride != REF_NONE)
         stride = (uint64_t)sext(*leaf(set[0], x->stride), x->stride_bits) * x->pointee->size;
-    matrix_uniform(m, set, n, i, (SharedOperand){ x->pointer, 2, "pointer" });
-    matrix_uniform(m, set, n, i, (SharedOperand){ x->stride, 1, "stride" });
+    matrix_uniform(m, set, n, i, (RSharedOperand){ x->pointer, 2, "pointer" });
+    matrix_uniform(m, set, n, i, (RSharedOperand){ x->stride, 1, "stride" });
     m->by_matrix = true;
     for (uint32_t k = 0; k < n; k++)
         transfer_share(m, set[k], i, pointer_at(set[0], x->pointer), stride);
     m->by_matrix = false;
 }
 
-static bool prepare_transfer(Machine *m, RInst *i)
+static bool prepare_transfer(RMachine *m, RInst *i)
 {
     bool store = i->op == SpvOpCooperativeMatrixStoreKHR;
     uint32_t at = store ? 2 : 1;
@@ -251,12 +251,12 @@ typedef union Number {
 
 /* A matrix as numbers, row-major, from what the invocations of the set own; what nobody of them
  * owns is 0. */
-static void collect(Machine *m, Inv **set, uint32_t n, const Factor *x, Number *out,
+static void collect(RMachine *m, RInv **set, uint32_t n, const Factor *x, Number *out,
                     uint8_t *undef)
 {
     const RType *t = x->t;
     uint32_t total = t->rows * t->cols;
-    Fmt f = fmt_of(t);
+    RFmt f = fmt_of(t);
     memset(out, 0, total * sizeof(*out));
     memset(undef, 0, total);
     for (uint32_t k = 0; k < n; k++)
@@ -298,7 +298,7 @@ static double float_element(const Number *a, const Number *b, double c, uint32_t
     return sum + c;
 }
 
-static void all_muladd(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_muladd(RMachine *m, RInv **set, uint32_t n, const RInst *i)
 {
     const MulAdd *x = i->aux;
     uint32_t rows = x->d->rows, cols = x->d->cols, depth = x->a.t->cols;
@@ -316,7 +316,7 @@ static void all_muladd(Machine *m, Inv **set, uint32_t n, const RInst *i)
         for (uint32_t q = 0; q < cols; q++)
             ub[q] |= ub[k * cols + q];
     for (uint32_t k = 0; k < n; k++) {
-        Inv *v = set[k];
+        RInv *v = set[k];
         v->steps += (uint64_t)rows * cols * depth / n / 8;
         for (uint32_t e = 0; e < x->d->count; e++) {
             uint32_t at = matrix_owned(m, v, x->d, e);
@@ -336,13 +336,13 @@ static void all_muladd(Machine *m, Inv **set, uint32_t n, const RInst *i)
 
 /* The n-th operand, whose components are signed where the instruction's Matrix Operands have the
  * bit `sign`. */
-static Factor factor(Machine *m, const RInst *i, uint32_t n, uint32_t sign)
+static Factor factor(RMachine *m, const RInst *i, uint32_t n, uint32_t sign)
 {
     bool is_signed = i->n_ops > 3 && i->ops[3] & sign;
     return (Factor){ type_of(m, spv_operand(i->src, n)), i->ops[n], is_signed };
 }
 
-static bool prepare_muladd(Machine *m, RInst *i)
+static bool prepare_muladd(RMachine *m, RInst *i)
 {
     if (i->n_ops < 3)
         return false;
@@ -382,11 +382,11 @@ static bool prepare_muladd(Machine *m, RInst *i)
 }
 
 /* clang-format off */
-static const OpRow rows[] = {
+static const ROpRow rows[] = {
     { SpvOpCooperativeMatrixLengthKHR, step_length, prepare_length, NULL, OPF_CONSTANT },
     { SpvOpCooperativeMatrixLoadKHR, NULL, prepare_transfer, all_transfer, OPF_WHOLE },
     { SpvOpCooperativeMatrixStoreKHR, NULL, prepare_transfer, all_transfer, OPF_WHOLE },
     { SpvOpCooperativeMatrixMulAddKHR, NULL, prepare_muladd, all_muladd, OPF_WHOLE },
 };
 /* clang-format on */
-const OpTable ref_matrix_ops = { rows, COUNT_OF(rows) };
+const ROpTable ref_matrix_ops = { rows, COUNT_OF(rows) };

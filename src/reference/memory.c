@@ -18,7 +18,7 @@ void mem_write(uint8_t *p, uint32_t size, uint64_t x) { memcpy(p, &x, size); }
 
 /* ---- access ---------------------------------------------------------------------------------- */
 
-static const char *describe_object(Machine *m, const Object *o)
+static const char *describe_object(RMachine *m, const RObject *o)
 {
     if (o->variable && o->storage != SpvStorageClassWorkgroup &&
         o->storage != SpvStorageClassPushConstant)
@@ -28,7 +28,7 @@ static const char *describe_object(Machine *m, const Object *o)
     return o->variable ? arena_printf(m->arena, "'%s'", name_of(m, o->variable)) : "a buffer";
 }
 
-static bool outside(Machine *m, Inv *v, const RInst *i, const MemRequest *r, uint64_t at,
+static bool outside(RMachine *m, RInv *v, const RInst *i, const RRequest *r, uint64_t at,
                     const char *what)
 {
     bool reads = r->kind == ACCESS_READ || r->kind == ACCESS_ATOMIC_READ;
@@ -37,14 +37,14 @@ static bool outside(Machine *m, Inv *v, const RInst *i, const MemRequest *r, uin
     return false;
 }
 
-static bool local_access(Machine *m, Inv *v, const RInst *i, const MemRequest *r, Access *out)
+static bool local_access(RMachine *m, RInv *v, const RInst *i, const RRequest *r, RAccess *out)
 {
     uint32_t index = r->at.prov & PTR_INDEX_MASK;
     if (index >= v->n_objects) {
         found(m, v, i, REF_OUT_OF_BOUNDS, "access to a variable that no longer exists");
         return false;
     }
-    const LocalObject *o = &v->objects[index];
+    const RLocalObject *o = &v->objects[index];
     uint64_t at = r->at.va - LOCAL_BASE - o->offset;
     if (at > o->size || r->size > o->size - at)
         return checking(m, REF_OUT_OF_BOUNDS) &&
@@ -57,16 +57,16 @@ static bool local_access(Machine *m, Inv *v, const RInst *i, const MemRequest *r
     return true;
 }
 
-const Object *mem_object(const Machine *m, uint64_t prov)
+const RObject *mem_object(const RMachine *m, uint64_t prov)
 {
     uint32_t index = prov & PTR_INDEX_MASK;
     bool there = !(prov & PTR_LOCAL) && index && index < m->objects.len;
     return there ? &m->objects.data[index] : NULL;
 }
 
-static bool shared_access(Machine *m, Inv *v, const RInst *i, const MemRequest *r, Access *out)
+static bool shared_access(RMachine *m, RInv *v, const RInst *i, const RRequest *r, RAccess *out)
 {
-    const Object *o = mem_object(m, r->at.prov);
+    const RObject *o = mem_object(m, r->at.prov);
     bool writes = r->kind == ACCESS_WRITE || r->kind == ACCESS_ATOMIC;
     if (!o) {
         found(m, v, i, REF_OUT_OF_BOUNDS,
@@ -91,13 +91,13 @@ static bool shared_access(Machine *m, Inv *v, const RInst *i, const MemRequest *
     v->looked |= o->writable && r->kind != ACCESS_WRITE;
     m->changes += r->kind == ACCESS_WRITE;
     if (o->shared && checking(m, REF_RACE))
-        race_access(m, v, i, &(Touched){ o, at, r->size, r->kind });
+        race_access(m, v, i, &(RTouched){ o, at, r->size, r->kind });
     return true;
 }
 
-bool mem_access(Machine *m, Inv *v, const RInst *i, const MemRequest *request, Access *out)
+bool mem_access(RMachine *m, RInv *v, const RInst *i, const RRequest *request, RAccess *out)
 {
-    MemRequest r = *request;
+    RRequest r = *request;
     if (r.at.prov & PTR_STRAY) {
         found(m, v, i, REF_OUT_OF_BOUNDS, "an index on the way here was outside its array");
         return false;
@@ -110,7 +110,7 @@ bool mem_access(Machine *m, Inv *v, const RInst *i, const MemRequest *request, A
                                  : shared_access(m, v, i, &r, out);
 }
 
-uint64_t mem_provenance(Machine *m, Inv *v, Pointer p)
+uint64_t mem_provenance(RMachine *m, RInv *v, RPointer p)
 {
     if (p.prov & PTR_OBJECT_MASK)
         return p.prov;
@@ -121,7 +121,7 @@ uint64_t mem_provenance(Machine *m, Inv *v, Pointer p)
                 return PTR_LOCAL | k;
     }
     for (uint32_t k = 1; k < m->objects.len; k++) {
-        const Object *o = &m->objects.data[k];
+        const RObject *o = &m->objects.data[k];
         if (p.va >= o->va && p.va - o->va < o->size && o->storage != SpvStorageClassPushConstant)
             return k;
     }
@@ -138,15 +138,15 @@ static uint8_t any_undef(const uint8_t *u, uint32_t n)
     return any;
 }
 
-bool mem_load_scalar(Machine *m, Inv *v, const RInst *i, Pointer at, const RType *t, Leaves to)
+bool mem_load_scalar(RMachine *m, RInv *v, const RInst *i, RPointer at, const RType *t, RLeaves to)
 {
-    Access a;
+    RAccess a;
     uint32_t size = (uint32_t)t->size;
     bool pointer = t->kind == SPV_POINTER;
     to.x[0] = to.undef[0] = 0;
     if (pointer)
         to.x[1] = to.undef[1] = 0;
-    if (!mem_access(m, v, i, &(MemRequest){ at, size, t->align, ACCESS_READ }, &a))
+    if (!mem_access(m, v, i, &(RRequest){ at, size, t->align, ACCESS_READ }, &a))
         return false;
     to.undef[0] = any_undef(a.undef, size);
     to.x[0] = mem_read(a.data, pointer ? 8 : size);
@@ -157,12 +157,12 @@ bool mem_load_scalar(Machine *m, Inv *v, const RInst *i, Pointer at, const RType
     return true;
 }
 
-void mem_store_scalar(Machine *m, Inv *v, const RInst *i, Pointer at, const RType *t, Leaves from)
+void mem_store_scalar(RMachine *m, RInv *v, const RInst *i, RPointer at, const RType *t, RLeaves from)
 {
-    Access a;
+    RAccess a;
     uint32_t size = (uint32_t)t->size;
     uint8_t undef = from.undef[0];
-    if (!mem_access(m, v, i, &(MemRequest){ at, size, t->align, ACCESS_WRITE }, &a))
+    if (!mem_access(m, v, i, &(RRequest){ at, size, t->align, ACCESS_WRITE }, &a))
         return;
     if (undef && !a.undef)
         found(m, v, i, REF_UNDEFINED, "%s is stored to a buffer", undefined_name(undef));
@@ -176,11 +176,11 @@ void mem_store_scalar(Machine *m, Inv *v, const RInst *i, Pointer at, const RTyp
         mem_write(a.data + 8, 8, from.x[1]);
 }
 
-bool mem_copy_byte(Machine *m, Inv *v, const RInst *i, Pointer to, Pointer from)
+bool mem_copy_byte(RMachine *m, RInv *v, const RInst *i, RPointer to, RPointer from)
 {
-    Access a, b;
-    if (!mem_access(m, v, i, &(MemRequest){ from, 1, 1, ACCESS_READ }, &a) ||
-        !mem_access(m, v, i, &(MemRequest){ to, 1, 1, ACCESS_WRITE }, &b))
+    RAccess a, b;
+    if (!mem_access(m, v, i, &(RRequest){ from, 1, 1, ACCESS_READ }, &a) ||
+        !mem_access(m, v, i, &(RRequest){ to, 1, 1, ACCESS_WRITE }, &b))
         return false;
     *b.data = *a.data;
     if (b.undef)

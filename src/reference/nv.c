@@ -12,14 +12,14 @@ static uint64_t convert_component(const RInst *i, uint64_t x)
 {
     const RType *from = i->at->element, *to = i->type->element;
     if (i->sfmt != FMT_NONE)
-        return i->sfmt == i->fmt ? x : fmt_put((Fmt)i->fmt, fmt_get((Fmt)i->sfmt, x));
+        return i->sfmt == i->fmt ? x : fmt_put((RFmt)i->fmt, fmt_get((RFmt)i->sfmt, x));
     return (from->is_signed ? (uint64_t)sext(x, from->bits) : x) & mask_bits(to->bits);
 }
 
-static void all_transpose(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_transpose(RMachine *m, RInv **set, uint32_t n, const RInst *i)
 {
     const RType *t = i->type;
-    Leaves from = matrix_gather(m, set, n, i->at, i->ops[0]);
+    RLeaves from = matrix_gather(m, set, n, i->at, i->ops[0]);
     for (uint32_t k = 0; k < n; k++)
         for (uint32_t e = 0; e < t->count; e++) {
             uint32_t at = matrix_owned(m, set[k], t, e);
@@ -29,7 +29,7 @@ static void all_transpose(Machine *m, Inv **set, uint32_t n, const RInst *i)
         }
 }
 
-static bool prepare_transpose(Machine *m, RInst *i)
+static bool prepare_transpose(RMachine *m, RInst *i)
 {
     if (!prepare_value(m, i))
         return false;
@@ -53,7 +53,7 @@ typedef struct Reduction {
 
 /* The result of a region that begins at (row, column), computed by one invocation. Its own first
  * element is where the function returns to. */
-static void reduce_region(Machine *m, Inv *v, const RInst *i, Leaves w, uint32_t row,
+static void reduce_region(RMachine *m, RInv *v, const RInst *i, RLeaves w, uint32_t row,
                           uint32_t column)
 {
     const Reduction *x = i->aux;
@@ -66,7 +66,7 @@ static void reduce_region(Machine *m, Inv *v, const RInst *i, Leaves w, uint32_t
         size_t at = (size_t)r * i->at->cols + c;
         uint64_t left = *sum;
         uint8_t left_undef = *undef;
-        CallArg args[] = { { &left, &left_undef }, { &w.x[at], &w.undef[at] } };
+        RCallArg args[] = { { &left, &left_undef }, { &w.x[at], &w.undef[at] } };
         if (k) {
             inv_call(m, v, x->combine, args, i->dst, 1);
         } else {
@@ -76,13 +76,13 @@ static void reduce_region(Machine *m, Inv *v, const RInst *i, Leaves w, uint32_t
     }
 }
 
-static void all_reduce(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_reduce(RMachine *m, RInv **set, uint32_t n, const RInst *i)
 {
     const Reduction *x = i->aux;
     const RType *t = i->type;
-    Leaves from = matrix_gather(m, set, n, i->at, i->ops[0]);
+    RLeaves from = matrix_gather(m, set, n, i->at, i->ops[0]);
     for (uint32_t k = 0; k < x->rows * x->cols; k++) {
-        Inv *v = set[k % n];
+        RInv *v = set[k % n];
         uint32_t row = k / x->cols * x->deep, column = k % x->cols * x->wide;
         size_t first = (size_t)row * i->at->cols + column; /* done with: keeps the result */
         reduce_region(m, v, i, from, row, column);
@@ -99,7 +99,7 @@ static void all_reduce(Machine *m, Inv **set, uint32_t n, const RInst *i)
         }
 }
 
-static bool prepare_reduce(Machine *m, RInst *i)
+static bool prepare_reduce(RMachine *m, RInst *i)
 {
     Reduction *x = NEW(m->arena, Reduction);
     const RType *from = i->at, *to = i->type;
@@ -134,12 +134,12 @@ static bool prepare_reduce(Machine *m, RInst *i)
 
 typedef struct PerElement {
     RFunc *function;
-    CallArg *args;
+    RCallArg *args;
     bool *by_element; /* the parameter is a matrix' element */
     uint32_t n;
 } PerElement;
 
-static void each_owned(Machine *m, Inv *v, const RInst *i)
+static void each_owned(RMachine *m, RInv *v, const RInst *i)
 {
     const PerElement *x = i->aux;
     static const uint8_t defined;
@@ -160,13 +160,13 @@ static void each_owned(Machine *m, Inv *v, const RInst *i)
     }
 }
 
-static void all_per_element(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_per_element(RMachine *m, RInv **set, uint32_t n, const RInst *i)
 {
     for (uint32_t k = 0; k < n; k++)
         each_owned(m, set[k], i);
 }
 
-static bool prepare_per_element(Machine *m, RInst *i)
+static bool prepare_per_element(RMachine *m, RInst *i)
 {
     PerElement *x = NEW(m->arena, PerElement);
     if (i->n_ops < 2 || !i->at || i->at->kind != SPV_COOPMAT || i->type->id != i->at->id) {
@@ -175,7 +175,7 @@ static bool prepare_per_element(Machine *m, RInst *i)
     }
     static const RType word = { .kind = SPV_INT, .bits = 32, .leaves = 1 };
     x->n = i->n_ops + 1u;
-    x->args = NEW_ARRAY(m->arena, CallArg, x->n);
+    x->args = NEW_ARRAY(m->arena, RCallArg, x->n);
     x->by_element = NEW_ARRAY(m->arena, bool, x->n);
     const RType **params = NEW_ARRAY(m->arena, const RType *, x->n);
     params[0] = params[1] = &word;
@@ -197,10 +197,10 @@ static bool prepare_per_element(Machine *m, RInst *i)
 }
 
 /* clang-format off */
-static const OpRow rows[] = {
+static const ROpRow rows[] = {
     { SpvOpCooperativeMatrixTransposeNV, NULL, prepare_transpose, all_transpose, OPF_WHOLE },
     { SpvOpCooperativeMatrixReduceNV, NULL, prepare_reduce, all_reduce, OPF_WHOLE },
     { SpvOpCooperativeMatrixPerElementOpNV, NULL, prepare_per_element, all_per_element, OPF_WHOLE },
 };
 /* clang-format on */
-const OpTable ref_nv_ops = { rows, COUNT_OF(rows) };
+const ROpTable ref_nv_ops = { rows, COUNT_OF(rows) };

@@ -12,7 +12,7 @@ __extension__ typedef unsigned __int128 UWide;
 
 static const long double PI = 3.14159265358979323846264338327950288L;
 
-static double read_float(const RInst *i, uint64_t x) { return fmt_get((Fmt)i->sfmt, x); }
+static double read_float(const RInst *i, uint64_t x) { return fmt_get((RFmt)i->sfmt, x); }
 
 static uint64_t round_result(const RInst *i, long double x)
 {
@@ -22,12 +22,12 @@ static uint64_t round_result(const RInst *i, long double x)
         memcpy(&w, &f, 4);
         return w;
     }
-    return fmt_put((Fmt)i->fmt, (double)x);
+    return fmt_put((RFmt)i->fmt, (double)x);
 }
 
 static uint32_t which(const RInst *i) { return i->ops[1]; }
 
-static uint8_t join(Inv *v, const RInst *i, uint32_t k)
+static uint8_t join(RInv *v, const RInst *i, uint32_t k)
 {
     uint8_t u = 0;
     for (uint32_t o = 2; o < i->n_ops; o++)
@@ -270,7 +270,7 @@ static uint64_t not_a_number(const RInst *i, uint64_t code)
 
 /* ---- component by component ------------------------------------------------------------------ */
 
-static uint64_t compute_component(Machine *m, Inv *v, const RInst *i, uint32_t k)
+static uint64_t compute_component(RMachine *m, RInv *v, const RInst *i, uint32_t k)
 {
     uint32_t op = which(i);
     uint64_t x[3] = { 0 };
@@ -307,7 +307,7 @@ static uint64_t compute_component(Machine *m, Inv *v, const RInst *i, uint32_t k
     return round_result(i, r);
 }
 
-static Step step_plain(Machine *m, Inv *v, const RInst *i)
+static RStep step_plain(RMachine *m, RInv *v, const RInst *i)
 {
     for (uint32_t k = 0; k < i->n; k++) {
         leaf(v, i->dst)[k] = compute_component(m, v, i, k);
@@ -361,11 +361,11 @@ static uint64_t split_value(const RInst *i, double x, double y, const RType *sec
                                    : round_result(i, part);
 }
 
-static Step step_two_results(Machine *m, Inv *v, const RInst *i)
+static RStep step_two_results(RMachine *m, RInv *v, const RInst *i)
 {
     uint32_t at = which(i) == OpenCLstd_remquo ? 4 : 3;
     const RType *second = i->aux;
-    Pointer p = pointer_at(v, i->ops[at]);
+    RPointer p = pointer_at(v, i->ops[at]);
     for (uint32_t k = 0; k < i->n; k++) {
         long double first = 0;
         double y = at == 4 ? read_float(i, leaf(v, i->ops[3])[k]) : 0;
@@ -374,13 +374,13 @@ static Step step_two_results(Machine *m, Inv *v, const RInst *i)
         leaf(v, i->dst)[k] = round_result(i, first);
         unset(v, i->dst)[k] = u;
         mem_store_scalar(m, v, i, pointer_plus(p, k * second->size), second,
-                         (Leaves){ &other, &u });
+                         (RLeaves){ &other, &u });
     }
     return STEP_NEXT;
 }
 
 /* The operands behind the set and the number, `n` of them (0: all), are values. */
-static bool values(Machine *m, const RInst *i, uint32_t n)
+static bool values(RMachine *m, const RInst *i, uint32_t n)
 {
     for (uint32_t o = 2; o < (n ? 2 + n : i->n_ops); o++)
         if (o >= i->n_ops || ref_of(m, spv_operand(i->src, o)) == REF_NONE ||
@@ -398,11 +398,11 @@ typedef struct Lane {
     uint32_t mode;              /* FPRoundingMode of a store */
 } Lane;
 
-static Step step_vectors(Machine *m, Inv *v, const RInst *i)
+static RStep step_vectors(RMachine *m, RInv *v, const RInst *i)
 {
     const Lane *l = i->aux;
     const RType *it = operand_type(m, i, l->index);
-    Pointer p = pointer_at(v, i->ops[l->pointer]);
+    RPointer p = pointer_at(v, i->ops[l->pointer]);
     p.va += (uint64_t)sext(*leaf(v, i->ops[l->index]), it->bits) * l->stride;
     bool store = l->pointer == 4, half = l->scalar.format == SPV_IEEE &&
         l->scalar.kind == SPV_FLOAT && l->scalar.bits == 16 && i->sfmt != FMT_F16;
@@ -410,11 +410,11 @@ static Step step_vectors(Machine *m, Inv *v, const RInst *i)
         if (store) {
             uint64_t x = leaf(v, i->ops[2])[k];
             if (l->mode != UINT32_MAX)
-                x = fmt_put_mode(FMT_F16, fmt_get((Fmt)i->sfmt, x), l->mode);
-            mem_store_scalar(m, v, i, p, &l->scalar, (Leaves){ &x, &unset(v, i->ops[2])[k] });
+                x = fmt_put_mode(FMT_F16, fmt_get((RFmt)i->sfmt, x), l->mode);
+            mem_store_scalar(m, v, i, p, &l->scalar, (RLeaves){ &x, &unset(v, i->ops[2])[k] });
             continue;
         }
-        Leaves to = leaves_at(v, i->dst + k);
+        RLeaves to = leaves_at(v, i->dst + k);
         mem_load_scalar(m, v, i, p, &l->scalar, to);
         if (half && i->fmt != FMT_F16 && i->fmt != FMT_NONE)
             *to.x = round_result(i, f16_to_double((uint16_t)*to.x));
@@ -422,7 +422,7 @@ static Step step_vectors(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static bool prepare_vectors(Machine *m, RInst *i)
+static bool prepare_vectors(RMachine *m, RInst *i)
 {
     uint32_t op = which(i);
     Lane *l = NEW(m->arena, Lane);
@@ -454,7 +454,7 @@ static bool prepare_vectors(Machine *m, RInst *i)
 
 /* ---- geometry, shuffles ---------------------------------------------------------------------- */
 
-static Step step_geometry(Machine *m, Inv *v, const RInst *i)
+static RStep step_geometry(RMachine *m, RInv *v, const RInst *i)
 {
     uint32_t n = i->at->leaves, op = which(i);
     const uint64_t *a = leaf(v, i->ops[2]), *b = i->n_ops > 3 ? leaf(v, i->ops[3]) : a;
@@ -489,7 +489,7 @@ static Step step_geometry(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static Step step_shuffle(Machine *m, Inv *v, const RInst *i)
+static RStep step_shuffle(RMachine *m, RInv *v, const RInst *i)
 {
     bool two = which(i) == OpenCLstd_shuffle2;
     uint32_t n = i->at->leaves;
@@ -507,11 +507,11 @@ static Step step_shuffle(Machine *m, Inv *v, const RInst *i)
 /* ---- printf, prefetch ------------------------------------------------------------------------ */
 
 /* A NUL-terminated text in memory of the device; NULL when it is none. */
-static const char *text_at(Machine *m, Inv *v, const RInst *i, Pointer p)
+static const char *text_at(RMachine *m, RInv *v, const RInst *i, RPointer p)
 {
     for (uint32_t n = 0; n < 65536; n++) {
-        Access a;
-        if (!mem_access(m, v, i, &(MemRequest){ pointer_plus(p, n), 1, 1, ACCESS_READ }, &a))
+        RAccess a;
+        if (!mem_access(m, v, i, &(RRequest){ pointer_plus(p, n), 1, 1, ACCESS_READ }, &a))
             return NULL;
         if (!*a.data)
             return (const char *)a.data - n;
@@ -519,7 +519,7 @@ static const char *text_at(Machine *m, Inv *v, const RInst *i, Pointer p)
     return NULL;
 }
 
-static Step step_print(Machine *m, Inv *v, const RInst *i)
+static RStep step_print(RMachine *m, RInv *v, const RInst *i)
 {
     enum { MAX_WORDS = 256 };
     uint64_t words[MAX_WORDS];
@@ -547,7 +547,7 @@ static Step step_print(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static Step step_nothing(Machine *m, Inv *v, const RInst *i)
+static RStep step_nothing(RMachine *m, RInv *v, const RInst *i)
 {
     (void)m;
     (void)v;
@@ -558,7 +558,7 @@ static Step step_nothing(Machine *m, Inv *v, const RInst *i)
 /* ---- preparation ----------------------------------------------------------------------------- */
 
 /* Every operand has as many components as the result. */
-static bool prepare_plain(Machine *m, RInst *i)
+static bool prepare_plain(RMachine *m, RInst *i)
 {
     const SpvExtInst *info = spv_ext_inst(SPV_SET_OpenCLstd_, which(i));
     if (!info || i->n_ops != 2u + info->n_operands || !values(m, i, 0))
@@ -569,7 +569,7 @@ static bool prepare_plain(Machine *m, RInst *i)
     return true;
 }
 
-static bool prepare_two(Machine *m, RInst *i)
+static bool prepare_two(RMachine *m, RInst *i)
 {
     uint32_t at = which(i) == OpenCLstd_remquo ? 4 : 3;
     if (i->n_ops <= at || !values(m, i, 0) || i->n != i->at->leaves)
@@ -582,7 +582,7 @@ static bool prepare_two(Machine *m, RInst *i)
     return true;
 }
 
-static bool prepare_geometry(Machine *m, RInst *i)
+static bool prepare_geometry(RMachine *m, RInst *i)
 {
     bool two = which(i) == OpenCLstd_cross || which(i) == OpenCLstd_distance ||
                which(i) == OpenCLstd_fast_distance;
@@ -591,7 +591,7 @@ static bool prepare_geometry(Machine *m, RInst *i)
            (i->n == 1 || i->n == i->at->leaves);
 }
 
-static bool prepare_shuffle(Machine *m, RInst *i)
+static bool prepare_shuffle(RMachine *m, RInst *i)
 {
     bool two = which(i) == OpenCLstd_shuffle2;
     return i->n_ops == 4u + two && values(m, i, 0) && is_pow2(i->at->leaves) &&
@@ -599,14 +599,14 @@ static bool prepare_shuffle(Machine *m, RInst *i)
            operand_type(m, i, two ? 4 : 3)->leaves == i->n;
 }
 
-static bool prepare_print(Machine *m, RInst *i)
+static bool prepare_print(RMachine *m, RInst *i)
 {
     return i->n_ops >= 3 && values(m, i, 0) && i->at->kind == SPV_POINTER;
 }
 
-const OpRow *opencl_row(uint32_t op)
+const ROpRow *opencl_row(uint32_t op)
 {
-    static const OpRow plain_row = { 0, step_plain, prepare_plain, NULL, 0 },
+    static const ROpRow plain_row = { 0, step_plain, prepare_plain, NULL, 0 },
                        two_row = { 0, step_two_results, prepare_two, NULL, 0 },
                        vectors_row = { 0, step_vectors, prepare_vectors, NULL, 0 },
                        geometry_row = { 0, step_geometry, prepare_geometry, NULL, 0 },

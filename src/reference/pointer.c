@@ -4,7 +4,7 @@
  */
 #include "reference/machine.h"
 
-const RType *pointer_to(Machine *m, const RInst *i, const RType *p)
+const RType *pointer_to(RMachine *m, const RInst *i, const RType *p)
 {
     if (!p || p->kind != SPV_POINTER) {
         refuse(m, i->src, "the operand is not a pointer");
@@ -35,9 +35,9 @@ typedef struct Chain {
     uint32_t n;
 } Chain;
 
-static void follow_descriptor(Machine *m, uint64_t x, Pointer *p)
+static void follow_descriptor(RMachine *m, uint64_t x, RPointer *p)
 {
-    const Object *first = mem_object(m, p->prov);
+    const RObject *first = mem_object(m, p->prov);
     if (first && x < first->row) {
         p->prov += x;
         p->va = first[x].va;
@@ -46,7 +46,7 @@ static void follow_descriptor(Machine *m, uint64_t x, Pointer *p)
     }
 }
 
-static void follow_link(Machine *m, Inv *v, const Link *l, Pointer *p, uint8_t *undef)
+static void follow_link(RMachine *m, RInv *v, const Link *l, RPointer *p, uint8_t *undef)
 {
     if (l->kind == LINK_OFFSET) {
         p->va += l->stride;
@@ -78,10 +78,10 @@ static void follow_link(Machine *m, Inv *v, const Link *l, Pointer *p, uint8_t *
     }
 }
 
-static Step step_access_chain(Machine *m, Inv *v, const RInst *i)
+static RStep step_access_chain(RMachine *m, RInv *v, const RInst *i)
 {
     const Chain *c = i->aux;
-    Pointer p = pointer_at(v, i->ops[0]);
+    RPointer p = pointer_at(v, i->ops[0]);
     uint8_t undef = *unset(v, i->ops[0]);
     for (uint32_t k = 0; k < c->n; k++)
         follow_link(m, v, &c->links[k], &p, &undef);
@@ -93,7 +93,7 @@ static Step step_access_chain(Machine *m, Inv *v, const RInst *i)
 }
 
 /* One index: appends its link, returns what it leads to. */
-static const RType *link_index(Machine *m, RInst *i, const RType *t, SpvId id, uint32_t storage,
+static const RType *link_index(RMachine *m, RInst *i, const RType *t, SpvId id, uint32_t storage,
                                Link *l)
 {
     const RType *it = type_of(m, id);
@@ -138,7 +138,7 @@ static const RType *link_index(Machine *m, RInst *i, const RType *t, SpvId id, u
     return t->element;
 }
 
-static bool prepare_chain(Machine *m, RInst *i)
+static bool prepare_chain(RMachine *m, RInst *i)
 {
     bool first = i->op == SpvOpPtrAccessChain || i->op == SpvOpInBoundsPtrAccessChain;
     const RType *t = pointer_to(m, i, i->at);
@@ -178,11 +178,11 @@ static bool prepare_chain(Machine *m, RInst *i)
 
 /* ---- lengths and comparisons ----------------------------------------------------------------- */
 
-static Step step_array_length(Machine *m, Inv *v, const RInst *i)
+static RStep step_array_length(RMachine *m, RInv *v, const RInst *i)
 {
-    Pointer p = pointer_at(v, i->ops[0]);
+    RPointer p = pointer_at(v, i->ops[0]);
     const RType *s = type_get(m, i->at->pointee);
-    const Object *o = mem_object(m, mem_provenance(m, v, p));
+    const RObject *o = mem_object(m, mem_provenance(m, v, p));
     uint32_t member = i->ops[1];
     uint64_t length = 0;
     if (o) {
@@ -194,7 +194,7 @@ static Step step_array_length(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static bool prepare_array_length(Machine *m, RInst *i)
+static bool prepare_array_length(RMachine *m, RInst *i)
 {
     const RType *s = pointer_to(m, i, i->at);
     if (s && (s->kind != SPV_STRUCT || i->n_ops < 2 || i->ops[1] >= s->count ||
@@ -203,7 +203,7 @@ static bool prepare_array_length(Machine *m, RInst *i)
     return !m->failed;
 }
 
-static Step step_pointer_relation(Machine *m, Inv *v, const RInst *i)
+static RStep step_pointer_relation(RMachine *m, RInv *v, const RInst *i)
 {
     uint64_t a = *leaf(v, i->ops[0]), b = *leaf(v, i->ops[1]);
     (void)m;
@@ -215,7 +215,7 @@ static Step step_pointer_relation(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static bool prepare_relation(Machine *m, RInst *i)
+static bool prepare_relation(RMachine *m, RInst *i)
 {
     if (i->n_ops < 2 || !prepare_value(m, i) || i->at->kind != SPV_POINTER || i->n != 1 ||
         operand_type(m, i, 1)->kind != SPV_POINTER)
@@ -226,7 +226,7 @@ static bool prepare_relation(Machine *m, RInst *i)
 }
 
 /* clang-format off */
-static const OpRow rows[] = {
+static const ROpRow rows[] = {
     { SpvOpAccessChain, step_access_chain, prepare_chain, NULL, 0 },
     { SpvOpInBoundsAccessChain, step_access_chain, prepare_chain, NULL, 0 },
     { SpvOpPtrAccessChain, step_access_chain, prepare_chain, NULL, 0 },
@@ -237,4 +237,4 @@ static const OpRow rows[] = {
     { SpvOpPtrDiff, step_pointer_relation, prepare_relation, NULL, 0 },
 };
 /* clang-format on */
-const OpTable ref_pointer_ops = { rows, COUNT_OF(rows) };
+const ROpTable ref_pointer_ops = { rows, COUNT_OF(rows) };

@@ -13,7 +13,7 @@ static const uint32_t sizes[] = { 8, 16, 32, 64, 128 };
 
 /* The one scalar type a variable's buffer consists of, as its Fmt; FMT_NONE when there are several
  * or it is of integers. */
-static Fmt buffer_format(SpvModule *m, const RefBinding *b)
+static RFmt buffer_format(SpvModule *m, const RefBinding *b)
 {
     for (SpvInst *i = m->globals.first; i; i = i->next) {
         uint32_t n, n2;
@@ -34,7 +34,7 @@ static Fmt buffer_format(SpvModule *m, const RefBinding *b)
 }
 
 /* Index of the first byte that differs by more than rounding, or UINT64_MAX. */
-static uint64_t first_difference(Fmt f, const uint8_t *a, const uint8_t *b, uint64_t size)
+static uint64_t first_difference(RFmt f, const uint8_t *a, const uint8_t *b, uint64_t size)
 {
     uint32_t w = f == FMT_F16 ? 2 : f == FMT_F32 ? 4 : f == FMT_F64 ? 8 : 1;
     double tolerance = f == FMT_F16 ? 0x1p-7 : f == FMT_F32 ? 0x1p-17 : 0x1p-40, largest = 0;

@@ -11,7 +11,7 @@
 
 /* A row of scalars. */
 typedef struct Scalars {
-    Leaves l;
+    RLeaves l;
     uint32_t bits; /* of each */
 } Scalars;
 
@@ -53,7 +53,7 @@ static const RType *flat(const RType *t)
     return e && (e->kind == SPV_INT || e->kind == SPV_FLOAT) ? e : NULL;
 }
 
-static Step step_bitcast(Machine *m, Inv *v, const RInst *i)
+static RStep step_bitcast(RMachine *m, RInv *v, const RInst *i)
 {
     (void)m;
     Scalars from = { leaves_at(v, i->ops[0]), i->at->element->bits };
@@ -61,7 +61,7 @@ static Step step_bitcast(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static bool prepare_bitcast(Machine *m, RInst *i)
+static bool prepare_bitcast(RMachine *m, RInst *i)
 {
     const RType *to = flat(i->type), *from = flat(i->at);
     bool fits = prepare_value(m, i) && to && from &&
@@ -73,7 +73,7 @@ static bool prepare_bitcast(Machine *m, RInst *i)
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
-static Step step_part(Machine *m, Inv *v, const RInst *i)
+static RStep step_part(RMachine *m, RInv *v, const RInst *i)
 {
     uint64_t *to = leaf(v, i->dst);
     uint8_t *undef = unset(v, i->dst);
@@ -99,7 +99,7 @@ static Step step_part(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static bool prepare_part(Machine *m, RInst *i)
+static bool prepare_part(RMachine *m, RInst *i)
 {
     bool fits = prepare_value(m, i) && i->n_ops == 2 && flat(i->type) && flat(i->at) &&
                 i->type->element->id == i->at->element->id &&
@@ -129,7 +129,7 @@ static size_t place_of(const Conversion *x, uint32_t lane, uint32_t k)
     return x->by_column ? (size_t)k * x->matrix->cols + lane : (size_t)lane * x->matrix->cols + k;
 }
 
-static void check_columns(Machine *m, Inv *v, const RInst *i)
+static void check_columns(RMachine *m, RInv *v, const RInst *i)
 {
     const Conversion *x = i->aux;
     if (x->matrix->use == SpvCooperativeMatrixUseMatrixAccumulatorKHR && x->length != m->width &&
@@ -142,12 +142,12 @@ static void check_columns(Machine *m, Inv *v, const RInst *i)
 
 /* A matrix of which nothing is set yet, and one array of its components. */
 typedef struct Lines {
-    Leaves whole; /* the matrix, row-major */
-    Leaves line;  /* an invocation's row or column of it */
+    RLeaves whole; /* the matrix, row-major */
+    RLeaves line;  /* an invocation's row or column of it */
 } Lines;
 
 /* Undefined zeros, in scratch memory. */
-static Lines open_lines(Machine *m, Inv *v, const RInst *i)
+static Lines open_lines(RMachine *m, RInv *v, const RInst *i)
 {
     const Conversion *x = i->aux;
     size_t total = (size_t)x->matrix->rows * x->matrix->cols, n = total + x->length;
@@ -160,12 +160,12 @@ static Lines open_lines(Machine *m, Inv *v, const RInst *i)
     return w;
 }
 
-static void all_construct(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_construct(RMachine *m, RInv **set, uint32_t n, const RInst *i)
 {
     const Conversion *x = i->aux;
     Lines w = open_lines(m, set[0], i);
     for (uint32_t j = 0; j < n; j++) {
-        Inv *v = set[j];
+        RInv *v = set[j];
         v->steps += x->length / 4;
         if (v->lane >= x->lanes)
             continue;
@@ -179,13 +179,13 @@ static void all_construct(Machine *m, Inv **set, uint32_t n, const RInst *i)
     matrix_scatter(m, set, n, x->matrix, i->dst, w.whole);
 }
 
-static void all_extract(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_extract(RMachine *m, RInv **set, uint32_t n, const RInst *i)
 {
     const Conversion *x = i->aux;
     Lines w = open_lines(m, set[0], i);
     matrix_collect(m, set, n, x->matrix, i->ops[0], w.whole);
     for (uint32_t j = 0; j < n; j++) {
-        Inv *v = set[j];
+        RInv *v = set[j];
         bool in = v->lane < x->lanes;
         v->steps += x->length / 4;
         for (uint32_t k = 0; k < x->length; k++) {
@@ -197,7 +197,7 @@ static void all_extract(Machine *m, Inv **set, uint32_t n, const RInst *i)
     }
 }
 
-static bool prepare_conversion(Machine *m, RInst *i)
+static bool prepare_conversion(RMachine *m, RInst *i)
 {
     bool constructs = i->op == SpvOpCompositeConstructCoopMatQCOM;
     Conversion *x = NEW(m->arena, Conversion);
@@ -239,11 +239,11 @@ static bool prepare_conversion(Machine *m, RInst *i)
 }
 
 /* clang-format off */
-static const OpRow rows[] = {
+static const ROpRow rows[] = {
     { SpvOpBitCastArrayQCOM, step_bitcast, prepare_bitcast, NULL, 0 },
     { SpvOpExtractSubArrayQCOM, step_part, prepare_part, NULL, 0 },
     { SpvOpCompositeConstructCoopMatQCOM, NULL, prepare_conversion, all_construct, OPF_WHOLE },
     { SpvOpCompositeExtractCoopMatQCOM, NULL, prepare_conversion, all_extract, OPF_WHOLE },
 };
 /* clang-format on */
-const OpTable ref_qcom_ops = { rows, COUNT_OF(rows) };
+const ROpTable ref_qcom_ops = { rows, COUNT_OF(rows) };

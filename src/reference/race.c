@@ -25,17 +25,17 @@ typedef struct Cell {
     Record write, read[2];
 } Cell;
 typedef struct SyncVar {
-    Clock clock;
+    RClock clock;
     uint32_t scope, group, subgroup;
 } SyncVar;
 
-typedef struct RaceState {
+typedef struct RRaces {
     Map pages, syncs;
     uint64_t last_key;
     Cell *last;
     uint64_t bytes;
     bool unordered_barrier; /* some barrier did not order buffers */
-} RaceState;
+} RRaces;
 
 #define PAGE_BUDGET (768ull << 20)
 
@@ -46,7 +46,7 @@ static uint64_t key_of(uint32_t kind, uint32_t class, uint64_t group, uint32_t i
     return (uint64_t)kind << 62 | (uint64_t) class << 61 | (group & 0xffffffff) << 16 | index;
 }
 
-static void clock_put(Machine *m, Clock *c, uint64_t key, uint32_t time)
+static void clock_put(RMachine *m, RClock *c, uint64_t key, uint32_t time)
 {
     for (uint32_t k = 0; k < c->len; k++)
         if (c->keys[k] == key) {
@@ -73,7 +73,7 @@ static void clock_put(Machine *m, Clock *c, uint64_t key, uint32_t time)
     c->times[c->len++] = time;
 }
 
-static bool clock_knows(const Clock *c, uint64_t key, uint32_t at_least)
+static bool clock_knows(const RClock *c, uint64_t key, uint32_t at_least)
 {
     if (c->all)
         return true;
@@ -83,23 +83,23 @@ static bool clock_knows(const Clock *c, uint64_t key, uint32_t at_least)
     return false;
 }
 
-static void clock_merge(Machine *m, Clock *to, const Clock *from)
+static void clock_merge(RMachine *m, RClock *to, const RClock *from)
 {
     to->all |= from->all;
     for (uint32_t k = 0; k < from->len && !to->all; k++)
         clock_put(m, to, from->keys[k], from->times[k]);
 }
 
-static uint32_t epoch_now(const Epochs *e, uint32_t class)
+static uint32_t epoch_now(const REpochs *e, uint32_t class)
 {
     return e->known[class] + e->split[class];
 }
 
 /* ---- accesses -------------------------------------------------------------------------------- */
 
-static Cell *cells_at(Machine *m, uint64_t address)
+static Cell *cells_at(RMachine *m, uint64_t address)
 {
-    RaceState *r = m->race;
+    RRaces *r = m->race;
     uint64_t key = address / (4 * WORDS), page;
     if (r->last && r->last_key == key)
         return r->last;
@@ -115,9 +115,9 @@ static Cell *cells_at(Machine *m, uint64_t address)
     return r->last;
 }
 
-static bool ordered(const Machine *m, const Inv *v, const Record *x, uint32_t class, uint32_t self)
+static bool ordered(const RMachine *m, const RInv *v, const Record *x, uint32_t class, uint32_t self)
 {
-    const Clock *know = &v->order.know;
+    const RClock *know = &v->order.know;
     uint64_t group = x->group - 1;
     uint32_t subgroup = x->lane & MATRIX_UNIT ? x->lane & 0x7fffu : x->lane / m->width;
     if (group == m->group_number) {
@@ -134,7 +134,7 @@ static bool ordered(const Machine *m, const Inv *v, const Record *x, uint32_t cl
 }
 
 /* Whether an invocation is in another one's instance of a scope. */
-static bool in_scope(const Machine *m, const Inv *v, uint64_t group, uint32_t subgroup,
+static bool in_scope(const RMachine *m, const RInv *v, uint64_t group, uint32_t subgroup,
                      uint32_t scope)
 {
     switch (scope) {
@@ -149,18 +149,18 @@ static bool in_scope(const Machine *m, const Inv *v, uint64_t group, uint32_t su
     }
 }
 
-static bool touches_to_write(const Touched *t)
+static bool touches_to_write(const RTouched *t)
 {
     return t->kind == ACCESS_WRITE || t->kind == ACCESS_ATOMIC;
 }
 
-static bool touches_atomically(const Touched *t)
+static bool touches_atomically(const RTouched *t)
 {
     return t->kind == ACCESS_ATOMIC || t->kind == ACCESS_ATOMIC_READ;
 }
 
 /* Reports that `t` conflicts with `x`, which is a write or a read. */
-static void report_race(Machine *m, Inv *v, const RInst *i, const Touched *t, const Record *x,
+static void report_race(RMachine *m, RInv *v, const RInst *i, const RTouched *t, const Record *x,
                         bool x_writes)
 {
     const char *who = "another workgroup", *line = "", *hint = "";
@@ -188,7 +188,7 @@ static void report_race(Machine *m, Inv *v, const RInst *i, const Touched *t, co
           other->src->index, line, hint);
 }
 
-static bool conflict(Machine *m, Inv *v, const Record *x, const Record *now, uint32_t class,
+static bool conflict(RMachine *m, RInv *v, const Record *x, const Record *now, uint32_t class,
                      bool shared)
 {
     if (!x->group || !(x->mask & now->mask))
@@ -203,7 +203,7 @@ static bool conflict(Machine *m, Inv *v, const Record *x, const Record *now, uin
     return !ordered(m, v, x, class, now->lane);
 }
 
-void race_access(Machine *m, Inv *v, const RInst *i, const Touched *t)
+void race_access(RMachine *m, RInv *v, const RInst *i, const RTouched *t)
 {
     bool shared = t->object->storage == SpvStorageClassWorkgroup;
     uint32_t class = shared ? RACE_SHARED : RACE_GLOBAL;
@@ -245,15 +245,15 @@ void race_access(Machine *m, Inv *v, const RInst *i, const Touched *t)
 
 /* ---- synchronisation ------------------------------------------------------------------------- */
 
-void race_new_group(Machine *m)
+void race_new_group(RMachine *m)
 {
     if (!m->race)
-        m->race = NEW(m->arena, RaceState);
-    m->epochs = (Epochs){ 0 };
+        m->race = NEW(m->arena, RRaces);
+    m->epochs = (REpochs){ 0 };
     for (uint32_t k = 0; k < m->n_subgroups; k++)
-        m->subgroups[k].epochs = (Epochs){ 0 };
+        m->subgroups[k].epochs = (REpochs){ 0 };
     for (uint32_t k = 0; k < m->n_inv; k++) {
-        RaceOrder *o = &m->inv[k].order;
+        ROrder *o = &m->inv[k].order;
         o->time = 1;
         o->fence_time = o->fenced = 0;
         o->know.len = o->pending.len = 0;
@@ -261,7 +261,7 @@ void race_new_group(Machine *m)
     }
 }
 
-static SyncVar *sync_at(Machine *m, const Object *o, uint64_t offset, bool make)
+static SyncVar *sync_at(RMachine *m, const RObject *o, uint64_t offset, bool make)
 {
     uint64_t key = (uint64_t)(uintptr_t)o->data + offset, at;
     if (o->storage == SpvStorageClassWorkgroup)
@@ -275,9 +275,9 @@ static SyncVar *sync_at(Machine *m, const Object *o, uint64_t offset, bool make)
     return s;
 }
 
-void race_release(Machine *m, Inv *v, const Object *o, uint64_t offset, uint32_t scope, bool fenced)
+void race_release(RMachine *m, RInv *v, const RObject *o, uint64_t offset, uint32_t scope, bool fenced)
 {
-    RaceOrder *r = &v->order;
+    ROrder *r = &v->order;
     if (!checking(m, REF_RACE) || !o || (fenced && !r->fence_time))
         return;
     SyncVar *s = sync_at(m, o, offset, true);
@@ -298,7 +298,7 @@ void race_release(Machine *m, Inv *v, const Object *o, uint64_t offset, uint32_t
         r->time++;
 }
 
-void race_acquire(Machine *m, Inv *v, const Object *o, uint64_t offset, uint32_t scope, bool now)
+void race_acquire(RMachine *m, RInv *v, const RObject *o, uint64_t offset, uint32_t scope, bool now)
 {
     if (!checking(m, REF_RACE) || !o)
         return;
@@ -308,9 +308,9 @@ void race_acquire(Machine *m, Inv *v, const Object *o, uint64_t offset, uint32_t
         clock_merge(m, now ? &v->order.know : &v->order.pending, &s->clock);
 }
 
-void race_fence(Machine *m, Inv *v, uint32_t scope, uint32_t semantics)
+void race_fence(RMachine *m, RInv *v, uint32_t scope, uint32_t semantics)
 {
-    RaceOrder *r = &v->order;
+    ROrder *r = &v->order;
     uint32_t both =
         SpvMemorySemanticsAcquireReleaseMask | SpvMemorySemanticsSequentiallyConsistentMask;
     if (!checking(m, REF_RACE) || scope == SpvScopeInvocation)
@@ -327,7 +327,7 @@ void race_fence(Machine *m, Inv *v, uint32_t scope, uint32_t semantics)
 
 /* What a barrier orders in a class of memory. What follows the arrival at a split one is of a later
  * epoch, which only another barrier makes known. */
-static void pass_barrier(Epochs *e, uint32_t class, uint16_t op)
+static void pass_barrier(REpochs *e, uint32_t class, uint16_t op)
 {
     if (op == SpvOpControlBarrierArriveEXT) {
         e->split[class]++;
@@ -337,7 +337,7 @@ static void pass_barrier(Epochs *e, uint32_t class, uint16_t op)
     e->split[class] = 0;
 }
 
-void race_barrier(Machine *m, Inv **set, uint32_t n, const RInst *i, uint32_t semantics)
+void race_barrier(RMachine *m, RInv **set, uint32_t n, const RInst *i, uint32_t semantics)
 {
     uint32_t order = SpvMemorySemanticsAcquireMask | SpvMemorySemanticsReleaseMask |
                      SpvMemorySemanticsAcquireReleaseMask |
@@ -356,7 +356,7 @@ void race_barrier(Machine *m, Inv **set, uint32_t n, const RInst *i, uint32_t se
     }
     /* to wait acquires what was released on arrival */
     orders = wait ? UINT32_MAX : orders | fenced;
-    Epochs *e = i->scope == SpvScopeWorkgroup ? &m->epochs
+    REpochs *e = i->scope == SpvScopeWorkgroup ? &m->epochs
                                               : &m->subgroups[set[0]->subgroup].epochs;
     if (orders & global)
         pass_barrier(e, RACE_GLOBAL, i->op);
@@ -365,7 +365,7 @@ void race_barrier(Machine *m, Inv **set, uint32_t n, const RInst *i, uint32_t se
     if (orders & SpvMemorySemanticsWorkgroupMemoryMask)
         pass_barrier(e, RACE_SHARED, i->op);
     if (orders && !wait)
-        e->brought = (Clock){ 0 };
+        e->brought = (RClock){ 0 };
     for (uint32_t k = 0; k < n && any && orders && !wait; k++)
         clock_merge(m, &e->brought, &set[k]->order.know);
     for (uint32_t k = 0; k < n && orders && i->op != SpvOpControlBarrierArriveEXT; k++)

@@ -28,7 +28,7 @@ const char *ref_finding_name(RefFindingKind kind)
     return kind < REF_N_FINDINGS ? names[kind] : "unknown";
 }
 
-const char *name_of(Machine *m, SpvId id)
+const char *name_of(RMachine *m, SpvId id)
 {
     const char *n = id ? spv_name(m->module, id) : NULL;
     const SpvInst *def = id ? spv_def(m->module, id) : NULL;
@@ -40,13 +40,13 @@ const char *name_of(Machine *m, SpvId id)
     return n && *n ? n : arena_printf(m->arena, "%%%u", id);
 }
 
-bool checking(const Machine *m, RefFindingKind kind)
+bool checking(const RMachine *m, RefFindingKind kind)
 {
     return (m->check >> kind & 1) || kind == REF_ENDLESS || kind == REF_DEADLOCK ||
            kind == REF_UNSUPPORTED;
 }
 
-void found(Machine *m, const Inv *v, const RInst *i, RefFindingKind kind, const char *fmt, ...)
+void found(RMachine *m, const RInv *v, const RInst *i, RefFindingKind kind, const char *fmt, ...)
 {
     if (!checking(m, kind) || (v && v == &m->const_inv))
         return;
@@ -62,7 +62,7 @@ void found(Machine *m, const Inv *v, const RInst *i, RefFindingKind kind, const 
     va_start(args, fmt);
     vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
-    FindingEntry f = { .kind = kind, .inst = i ? i->src : NULL, .count = 1, .no_place = !v };
+    RFinding f = { .kind = kind, .inst = i ? i->src : NULL, .count = 1, .no_place = !v };
     f.message = arena_strdup(m->arena, text);
     memcpy(f.group, m->group, sizeof(f.group));
     if (v)
@@ -71,7 +71,7 @@ void found(Machine *m, const Inv *v, const RInst *i, RefFindingKind kind, const 
     vec_push(m->arena, &m->findings, f);
 }
 
-bool found_again(Machine *m, const RInst *i, RefFindingKind kind)
+bool found_again(RMachine *m, const RInst *i, RefFindingKind kind)
 {
     uint64_t at;
     if (!map_get(&m->finding_index, (uint64_t)(i->number + 1) << 8 | kind, &at))
@@ -80,7 +80,7 @@ bool found_again(Machine *m, const RInst *i, RefFindingKind kind)
     return true;
 }
 
-void refuse(Machine *m, const SpvInst *i, const char *fmt, ...)
+void refuse(RMachine *m, const SpvInst *i, const char *fmt, ...)
 {
     char text[600];
     va_list args;
@@ -98,7 +98,7 @@ const char *undefined_name(uint8_t unset)
                               : "a value that was never written";
 }
 
-void matters(Machine *m, Inv *v, const RInst *i, Ref r, uint32_t n, const char *what)
+void matters(RMachine *m, RInv *v, const RInst *i, Ref r, uint32_t n, const char *what)
 {
     uint8_t *u = unset(v, r);
     uint8_t any = 0;
@@ -111,12 +111,12 @@ void matters(Machine *m, Inv *v, const RInst *i, Ref r, uint32_t n, const char *
         memset(u, 0, n);
 }
 
-void report_all(Machine *m, Arena *a, RefResult *r)
+void report_all(RMachine *m, Arena *a, RefResult *r)
 {
     if (r) {
         RefFinding *out = NEW_ARRAY(a, RefFinding, m->findings.len + 1);
         for (uint32_t k = 0; k < m->findings.len; k++) {
-            FindingEntry *f = &m->findings.data[k];
+            RFinding *f = &m->findings.data[k];
             out[k] = (RefFinding){ .kind = f->kind, .inst = f->inst, .count = f->count };
             memcpy(out[k].group, f->group, sizeof(f->group));
             memcpy(out[k].local, f->local, sizeof(f->local));
@@ -126,7 +126,7 @@ void report_all(Machine *m, Arena *a, RefResult *r)
         r->n_findings = m->findings.len;
     }
     for (uint32_t k = 0; k < m->findings.len; k++) {
-        FindingEntry *f = &m->findings.data[k];
+        RFinding *f = &m->findings.data[k];
         char where[160] = "", times[48] = "";
         if (f->count > 1)
             snprintf(times, sizeof(times), "; %llu times, first", (unsigned long long)f->count);

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-double fmt_get(Fmt f, uint64_t bits)
+double fmt_get(RFmt f, uint64_t bits)
 {
     switch (f) {
     case FMT_F16:
@@ -43,7 +43,7 @@ double fmt_get(Fmt f, uint64_t bits)
     }
 }
 
-uint64_t fmt_put(Fmt f, double x)
+uint64_t fmt_put(RFmt f, double x)
 {
     switch (f) {
     case FMT_F16:
@@ -70,7 +70,7 @@ uint64_t fmt_put(Fmt f, double x)
 
 /* Rounds to nearest, then steps back when that went away from zero. Sign and magnitude formats
  * order their magnitudes as integers. */
-uint64_t fmt_put_rtz(Fmt f, double x)
+uint64_t fmt_put_rtz(RFmt f, double x)
 {
     uint64_t r = fmt_put(f, x);
     if (f == FMT_F64 || x != x || isinf(x))
@@ -82,7 +82,7 @@ uint64_t fmt_put_rtz(Fmt f, double x)
 }
 
 /* Rounds to nearest, then to the neighbour where that lies on the wrong side. */
-uint64_t fmt_put_mode(Fmt f, long double x, uint32_t mode)
+uint64_t fmt_put_mode(RFmt f, long double x, uint32_t mode)
 {
     static const uint32_t widths[] = { [FMT_F16] = 16, [FMT_F32] = 32, [FMT_F64] = 64,
                                        [FMT_BF16] = 16, [FMT_E4M3] = 8, [FMT_E5M2] = 8 };

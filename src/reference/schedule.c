@@ -12,7 +12,7 @@ enum {
     LONG = 1 << 20   /* that are many for an invocation */
 };
 
-Step collective_wait(Machine *m, Inv *v, const RInst *i)
+RStep collective_wait(RMachine *m, RInv *v, const RInst *i)
 {
     (void)m;
     (void)v;
@@ -44,7 +44,7 @@ static uint64_t n_enqueued(const Machine *m)
 }
 
 /* False for a builtin that a compute kernel does not have. */
-static bool builtin_value(const Machine *m, const Inv *v, uint32_t builtin, uint64_t out[4])
+static bool builtin_value(const RMachine *m, const RInv *v, uint32_t builtin, uint64_t out[4])
 {
     const RefDispatch *d = m->d;
     for (uint32_t k = 0; k < 3; k++) {
@@ -139,12 +139,12 @@ static bool builtin_value(const Machine *m, const Inv *v, uint32_t builtin, uint
     }
 }
 
-static void start(Machine *m, Inv *v, RFunc *entry)
+static void start(RMachine *m, RInv *v, RFunc *entry)
 {
     memcpy(v->memory, m->local_image, m->local_bytes);
     memcpy(v->memory_undef, m->local_undef, m->local_bytes);
     for (uint32_t k = 0; k < m->builtins.len; k++) {
-        const struct Builtin *b = &m->builtins.data[k];
+        const struct RBuiltin *b = &m->builtins.data[k];
         const RType *s = type_scalar(b->type);
         uint64_t x[4] = { 0 };
         builtin_value(m, v, b->builtin, x);
@@ -170,7 +170,7 @@ static void start(Machine *m, Inv *v, RFunc *entry)
 
 /* LocalInvocationId of invocation `n` of a workgroup, in the order that subgroups are made in: by
  * rows, or by quads, which are by rows (Vulkan 1.4, Quad scope). */
-static void local_id(const Machine *m, uint32_t n, uint32_t id[3])
+static void local_id(const RMachine *m, uint32_t n, uint32_t id[3])
 {
     uint32_t x = m->local_size[0], y = m->local_size[1];
     if (m->entry.quads != SPV_QUADS_SQUARE) {
@@ -185,27 +185,27 @@ static void local_id(const Machine *m, uint32_t n, uint32_t id[3])
     id[2] = quad / across / down;
 }
 
-static void make_invocations(Machine *m, const RFunc *f)
+static void make_invocations(RMachine *m, const RFunc *f)
 {
-    m->inv = NEW_ARRAY(m->arena, Inv, m->n_inv);
+    m->inv = NEW_ARRAY(m->arena, RInv, m->n_inv);
     m->ready = NEW_ARRAY(m->arena, uint32_t, m->n_inv);
-    m->subgroups = NEW_ARRAY(m->arena, Subgroup, m->n_subgroups);
+    m->subgroups = NEW_ARRAY(m->arena, RSubgroup, m->n_subgroups);
     uint64_t memory = m->local_bytes + f->total_memory;
     for (uint32_t k = 0; k < m->n_inv; k++) {
-        Inv *v = &m->inv[k];
-        Subgroup *s = &m->subgroups[k / m->width];
+        RInv *v = &m->inv[k];
+        RSubgroup *s = &m->subgroups[k / m->width];
         v->index = k;
         v->lane = k % m->width;
         v->subgroup = k / m->width;
         local_id(m, k, v->local);
         v->slots = NEW_ARRAY(m->arena, uint64_t, f->total_slots + 1);
         v->undef = NEW_ARRAY(m->arena, uint8_t, f->total_slots + 1);
-        v->frames = NEW_ARRAY(m->arena, Frame, f->total_frames + 1);
+        v->frames = NEW_ARRAY(m->arena, RFrame, f->total_frames + 1);
         v->iters = NEW_ARRAY(m->arena, uint32_t, f->total_depth + 1);
         v->memory = NEW_ARRAY(m->arena, uint8_t, memory + 16);
         v->memory_undef = NEW_ARRAY(m->arena, uint8_t, memory + 16);
         v->objects =
-            NEW_ARRAY(m->arena, LocalObject, m->local_objects.len + f->total_variables + 1);
+            NEW_ARRAY(m->arena, RLocalObject, m->local_objects.len + f->total_variables + 1);
         v->base[1] = m->cv;
         v->ubase[1] = m->cu;
         if (!s->n++) {
@@ -217,7 +217,7 @@ static void make_invocations(Machine *m, const RFunc *f)
 
 /* ---- running one ----------------------------------------------------------------------------- */
 
-bool inv_may_step(Machine *m, Inv *v, const RInst *i, uint64_t budget)
+bool inv_may_step(RMachine *m, RInv *v, const RInst *i, uint64_t budget)
 {
     if (++v->steps <= budget)
         return true;
@@ -227,7 +227,7 @@ bool inv_may_step(Machine *m, Inv *v, const RInst *i, uint64_t budget)
     return false;
 }
 
-void inv_account(Machine *m, const Inv *v, uint64_t began)
+void inv_account(RMachine *m, const RInv *v, uint64_t began)
 {
     m->instructions += v->steps - began;
     if (m->d->total_budget && m->instructions > m->d->total_budget && !m->stop) {
@@ -238,7 +238,7 @@ void inv_account(Machine *m, const Inv *v, uint64_t began)
     }
 }
 
-static void run_invocation(Machine *m, Inv *v, uint64_t budget)
+static void run_invocation(RMachine *m, RInv *v, uint64_t budget)
 {
     uint64_t began = v->steps, until = MIN(budget, began + SLICE);
     const RInst *code = m->code.data;
@@ -246,7 +246,7 @@ static void run_invocation(Machine *m, Inv *v, uint64_t budget)
         const RInst *i = &code[v->pc];
         if (!inv_may_step(m, v, i, budget) || v->steps > until)
             break;
-        Step s = i->run(m, v, i);
+        RStep s = i->run(m, v, i);
         if (s == STEP_NEXT) {
             v->pc++;
             continue;
@@ -264,7 +264,7 @@ static void run_invocation(Machine *m, Inv *v, uint64_t budget)
 
 /* ---- collective operations ------------------------------------------------------------------- */
 
-static void wake(Machine *m, Inv **set, uint32_t n)
+static void wake(RMachine *m, RInv **set, uint32_t n)
 {
     for (uint32_t k = 0; k < n; k++) {
         set[k]->pc++;
@@ -274,7 +274,7 @@ static void wake(Machine *m, Inv **set, uint32_t n)
     }
 }
 
-static void carry_out(Machine *m, Inv **set, uint32_t n, const RInst *i, uint32_t all)
+static void carry_out(RMachine *m, RInv **set, uint32_t n, const RInst *i, uint32_t all)
 {
     if (i->whole && n < all)
         found(m, set[0], i, REF_DIVERGENT, "%s is reached by %u of the %u invocations of its %s",
@@ -285,11 +285,11 @@ static void carry_out(Machine *m, Inv **set, uint32_t n, const RInst *i, uint32_
 }
 
 /* Those of `first`.. that are where `at` is; 0 when one of them is still under way. */
-static uint32_t gather_waiting(Machine *m, Inv *first, uint32_t count, const Inv *at, Inv **set)
+static uint32_t gather_waiting(RMachine *m, RInv *first, uint32_t count, const RInv *at, RInv **set)
 {
     uint32_t n = 0;
     for (uint32_t k = 0; k < count; k++) {
-        Inv *v = &first[k];
+        RInv *v = &first[k];
         if (v->state == INV_DONE || flow_compare(m, v, at))
             continue;
         if (v->state != INV_WAITING)
@@ -299,21 +299,21 @@ static uint32_t gather_waiting(Machine *m, Inv *first, uint32_t count, const Inv
     return n;
 }
 
-static Inv *earliest(Machine *m, Inv *first, uint32_t count)
+static RInv *earliest(RMachine *m, RInv *first, uint32_t count)
 {
-    Inv *least = NULL;
+    RInv *least = NULL;
     for (uint32_t k = 0; k < count; k++)
         if (first[k].state != INV_DONE && (!least || flow_compare(m, &first[k], least) < 0))
             least = &first[k];
     return least;
 }
 
-static bool resolve_subgroups(Machine *m, Inv **set)
+static bool resolve_subgroups(RMachine *m, RInv **set)
 {
     bool progress = false;
     for (uint32_t s = 0; s < m->n_subgroups; s++) {
-        Subgroup *g = &m->subgroups[s];
-        Inv *least = earliest(m, g->first, g->n);
+        RSubgroup *g = &m->subgroups[s];
+        RInv *least = earliest(m, g->first, g->n);
         if (!least || least->state != INV_WAITING)
             continue;
         const RInst *i = &m->code.data[least->pc];
@@ -328,10 +328,10 @@ static bool resolve_subgroups(Machine *m, Inv **set)
 }
 
 /* A workgroup's operation goes ahead when all invocations that have not ended wait at it. */
-static bool resolve_workgroup(Machine *m, Inv **set, bool force)
+static bool resolve_workgroup(RMachine *m, RInv **set, bool force)
 {
     uint32_t alive = 0, n;
-    Inv *least = earliest(m, m->inv, m->n_inv);
+    RInv *least = earliest(m, m->inv, m->n_inv);
     if (!least || least->state != INV_WAITING)
         return false;
     const RInst *i = &m->code.data[least->pc];
@@ -364,7 +364,7 @@ static bool resolve_workgroup(Machine *m, Inv **set, bool force)
     return true;
 }
 
-static bool any_alive(const Machine *m)
+static bool any_alive(const RMachine *m)
 {
     for (uint32_t k = 0; k < m->n_inv; k++)
         if (m->inv[k].state != INV_DONE)
@@ -373,7 +373,7 @@ static bool any_alive(const Machine *m)
 }
 
 /* No invocation goes on, but in circles. */
-static bool all_circle(const Machine *m)
+static bool all_circle(const RMachine *m)
 {
     for (uint32_t k = 0; k < m->n_ready; k++)
         if (!endless_circles(m, &m->inv[m->ready[k]]))
@@ -383,10 +383,10 @@ static bool all_circle(const Machine *m)
 
 /* Which of `ready` runs next: any; by turns one that has run long without looking at what others
  * do, so that an endless loop of many invocations uses up the budget of one, not of all. */
-static uint32_t choose_invocation(Machine *m)
+static uint32_t choose_invocation(RMachine *m)
 {
     uint32_t at = random_below(m, m->n_ready), k = 0;
-    const Inv *v = m->ahead;
+    const RInv *v = m->ahead;
     if (!v || v->looked || !(m->rng & 1))
         return at;
     while (k < m->n_ready && &m->inv[m->ready[k]] != v)
@@ -394,7 +394,7 @@ static uint32_t choose_invocation(Machine *m)
     return k < m->n_ready ? k : at;
 }
 
-static void run_group(Machine *m, RFunc *entry, Inv **set, uint64_t budget)
+static void run_group(RMachine *m, RFunc *entry, RInv **set, uint64_t budget)
 {
     uint64_t looked = m->instructions;
     mem_new_group(m);
@@ -415,7 +415,7 @@ static void run_group(Machine *m, RFunc *entry, Inv **set, uint64_t budget)
             continue;
         }
         uint32_t at = choose_invocation(m);
-        Inv *v = &m->inv[m->ready[at]];
+        RInv *v = &m->inv[m->ready[at]];
         run_invocation(m, v, budget);
         if (v->steps > LONG && !v->looked && (!m->ahead || m->ahead->steps < v->steps))
             m->ahead = v;
@@ -431,10 +431,10 @@ static void run_group(Machine *m, RFunc *entry, Inv **set, uint64_t budget)
     }
 }
 
-bool run_groups(Machine *m)
+bool run_groups(RMachine *m)
 {
     RFunc *entry = decode_find(m, m->entry.function->def->id);
-    Inv **set = NEW_ARRAY(m->arena, Inv *, m->n_inv);
+    RInv **set = NEW_ARRAY(m->arena, RInv *, m->n_inv);
     uint64_t budget = m->d->budget ? m->d->budget : REF_BUDGET;
     make_invocations(m, entry);
     for (uint32_t z = 0; z < m->d->groups[2] && !m->stop; z++)

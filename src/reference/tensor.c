@@ -29,20 +29,20 @@ enum { MAX_DIMS = 5, MAX_VECTOR = 8, POINTER_ALIGN = 16 };
 
 /* ---- layouts and views ----------------------------------------------------------------------- */
 
-static void copy_state(Inv *v, const RInst *i)
+static void copy_state(RInv *v, const RInst *i)
 {
     memcpy(leaf(v, i->dst), leaf(v, i->ops[0]), i->n * sizeof(uint64_t));
     memcpy(unset(v, i->dst), unset(v, i->ops[0]), i->n);
 }
 
-static void set_field(Inv *v, const RInst *i, uint32_t field, uint32_t dim, uint32_t operand)
+static void set_field(RInv *v, const RInst *i, uint32_t field, uint32_t dim, uint32_t operand)
 {
     uint32_t at = field * i->type->dims + dim;
     leaf(v, i->dst)[at] = *leaf(v, i->ops[operand]);
     unset(v, i->dst)[at] = *unset(v, i->ops[operand]);
 }
 
-static Step step_create(Machine *m, Inv *v, const RInst *i)
+static RStep step_create(RMachine *m, RInv *v, const RInst *i)
 {
     uint64_t *x = leaf(v, i->dst);
     const RType *t = i->type;
@@ -56,7 +56,7 @@ static Step step_create(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static bool prepare_create(Machine *m, RInst *i)
+static bool prepare_create(RMachine *m, RInst *i)
 {
     bool layout = i->op == SpvOpCreateTensorLayoutNV;
     (void)m;
@@ -68,7 +68,7 @@ static uint32_t blocks(uint64_t elements, uint64_t size)
     return (uint32_t)(size ? (elements + size - 1) / size : elements);
 }
 
-static Step step_set_dimension(Machine *m, Inv *v, const RInst *i)
+static RStep step_set_dimension(RMachine *m, RInv *v, const RInst *i)
 {
     uint32_t dims = i->type->dims;
     uint64_t *x = leaf(v, i->dst), stride = 1;
@@ -87,7 +87,7 @@ static Step step_set_dimension(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static Step step_set_stride(Machine *m, Inv *v, const RInst *i)
+static RStep step_set_stride(RMachine *m, RInv *v, const RInst *i)
 {
     uint32_t dims = i->type->dims;
     const uint64_t *x = leaf(v, i->dst);
@@ -106,7 +106,7 @@ static Step step_set_stride(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static Step step_set_block_size(Machine *m, Inv *v, const RInst *i)
+static RStep step_set_block_size(RMachine *m, RInv *v, const RInst *i)
 {
     (void)m;
     copy_state(v, i);
@@ -115,7 +115,7 @@ static Step step_set_block_size(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static Step step_slice(Machine *m, Inv *v, const RInst *i)
+static RStep step_slice(RMachine *m, RInv *v, const RInst *i)
 {
     uint32_t dims = i->type->dims;
     uint64_t *x = leaf(v, i->dst);
@@ -130,7 +130,7 @@ static Step step_slice(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static Step step_set_clamp_value(Machine *m, Inv *v, const RInst *i)
+static RStep step_set_clamp_value(RMachine *m, RInv *v, const RInst *i)
 {
     (void)m;
     copy_state(v, i);
@@ -138,7 +138,7 @@ static Step step_set_clamp_value(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static Step step_set_view_dimension(Machine *m, Inv *v, const RInst *i)
+static RStep step_set_view_dimension(RMachine *m, RInv *v, const RInst *i)
 {
     uint32_t dims = i->type->dims;
     uint64_t *x = leaf(v, i->dst), stride = 1;
@@ -155,7 +155,7 @@ static Step step_set_view_dimension(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static Step step_set_view_stride(Machine *m, Inv *v, const RInst *i)
+static RStep step_set_view_stride(RMachine *m, RInv *v, const RInst *i)
 {
     (void)m;
     copy_state(v, i);
@@ -164,7 +164,7 @@ static Step step_set_view_stride(Machine *m, Inv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static Step step_set_clip(Machine *m, Inv *v, const RInst *i)
+static RStep step_set_clip(RMachine *m, RInv *v, const RInst *i)
 {
     (void)m;
     copy_state(v, i);
@@ -174,7 +174,7 @@ static Step step_set_clip(Machine *m, Inv *v, const RInst *i)
 }
 
 /* The operands are an object of the result's type and as many words as the opcode takes. */
-static bool prepare_set(Machine *m, RInst *i)
+static bool prepare_set(RMachine *m, RInst *i)
 {
     uint32_t dims = i->type->dims;
     uint32_t words = i->op == SpvOpTensorLayoutSetClampValueNV ? 1
@@ -205,8 +205,8 @@ typedef enum Outcome { INSIDE, CLIPPED, CONSTANT, NOWHERE } Outcome;
 
 /* Where one element is. */
 typedef struct Place {
-    Machine *m;
-    Inv *v;
+    RMachine *m;
+    RInv *v;
     const RInst *i;
     const uint64_t *layout, *view; /* leaves */
     uint32_t block[MAX_DIMS], in_block[MAX_DIMS];
@@ -467,19 +467,19 @@ static bool in_vector(const Transfer *x, const Place *p, uint32_t at)
     return x->layout->clamp == SpvTensorClampModeUndefined || (first < size && size - first >= n);
 }
 
-static Pointer tensor_base(const Transfer *x, const Place *p)
+static RPointer tensor_base(const Transfer *x, const Place *p)
 {
-    Pointer base = pointer_at(p->v, x->pointer);
-    return (Pointer){ base.va, base.prov & (PTR_OBJECT_MASK | PTR_STRAY) };
+    RPointer base = pointer_at(p->v, x->pointer);
+    return (RPointer){ base.va, base.prov & (PTR_OBJECT_MASK | PTR_STRAY) };
 }
 
-static void decode(const Transfer *x, const Place *p, uint32_t at, Leaves to)
+static void decode(const Transfer *x, const Place *p, uint32_t at, RLeaves to)
 {
     static const uint8_t defined[MAX_DIMS];
     uint32_t dims = x->layout->dims, part = 0;
     bool vector = in_vector(x, p, at);
     const RType *block = vector ? x->vector_block : x->block;
-    Pointer q = tensor_base(x, p);
+    RPointer q = tensor_base(x, p);
     uint64_t pointer[2] = { q.va + (uint64_t)p->index * align_up(block->size, block->align),
                             q.prov };
     uint64_t coord[2][MAX_DIMS];
@@ -491,7 +491,7 @@ static void decode(const Transfer *x, const Place *p, uint32_t at, Leaves to)
         part = p->in_block[dims - 1] % x->vector;
         coord[1][dims - 1] -= part;
     }
-    CallArg args[] = { { pointer, defined }, { coord[0], defined }, { coord[1], defined } };
+    RCallArg args[] = { { pointer, defined }, { coord[0], defined }, { coord[1], defined } };
     inv_call(p->m, p->v, vector ? x->decode_vector : x->decode, args, x->mail,
              vector ? x->vector : 1);
     *to.x = leaf(p->v, x->mail)[part];
@@ -529,7 +529,7 @@ static void check_apart(const Transfer *x, const Place *p)
 static void transfer_element(const Transfer *x, Place *p, uint32_t at, uint32_t e)
 {
     const RType *t = x->matrix->element;
-    Leaves object = leaves_at(p->v, x->object + e), to = { 0 };
+    RLeaves object = leaves_at(p->v, x->object + e), to = { 0 };
     Outcome o = at == UINT32_MAX ? NOWHERE : find_element(x, p, at);
     if (!x->store) {
         to = leaves_at(p->v, p->i->dst + e);
@@ -543,7 +543,7 @@ static void transfer_element(const Transfer *x, Place *p, uint32_t at, uint32_t 
         return;
     if (p->keys)
         p->keys[p->n_keys++] = (uint64_t)p->index << AT_BITS | at;
-    Pointer q = pointer_plus(tensor_base(x, p), (uint64_t)p->index * t->size);
+    RPointer q = pointer_plus(tensor_base(x, p), (uint64_t)p->index * t->size);
     p->m->by_matrix = !x->decode;
     if (x->store)
         mem_store_scalar(p->m, p->v, p->i, q, t, object);
@@ -554,22 +554,22 @@ static void transfer_element(const Transfer *x, Place *p, uint32_t at, uint32_t 
     p->m->by_matrix = false;
 }
 
-static void all_transfer(Machine *m, Inv **set, uint32_t n, const RInst *i)
+static void all_transfer(RMachine *m, RInv **set, uint32_t n, const RInst *i)
 {
     const Transfer *x = i->aux;
-    matrix_uniform(m, set, n, i, (SharedOperand){ x->pointer, 2, "pointer" });
+    matrix_uniform(m, set, n, i, (RSharedOperand){ x->pointer, 2, "pointer" });
     matrix_uniform(m, set, n, i,
-                   (SharedOperand){ x->layout_ref, x->layout->leaves, "tensor layout" });
+                   (RSharedOperand){ x->layout_ref, x->layout->leaves, "tensor layout" });
     for (uint32_t k = 0; k < x->layout->leaves; k++)
         matters(m, set[0], i, x->layout_ref + k, 1, "is part of a tensor layout");
     if (x->view)
         matrix_uniform(m, set, n, i,
-                       (SharedOperand){ x->view_ref, x->view->leaves, "tensor view" });
+                       (RSharedOperand){ x->view_ref, x->view->leaves, "tensor view" });
     Place p = { .m = m, .i = i };
     if (x->store && checking(m, REF_RACE))
         p.keys = matrix_scratch(m, (size_t)x->matrix->rows * x->matrix->cols * sizeof *p.keys);
     for (uint32_t k = 0; k < n && !m->stop; k++) {
-        Inv *v = p.v = set[k];
+        RInv *v = p.v = set[k];
         p.layout = leaf(v, x->layout_ref);
         p.view = x->view ? leaf(v, x->view_ref) : NULL;
         if (!k)
@@ -582,7 +582,7 @@ static void all_transfer(Machine *m, Inv **set, uint32_t n, const RInst *i)
 }
 
 /* The function an operand names, called with a pointer to a block and two arrays of coordinates. */
-static RFunc *decode_function(Machine *m, RInst *i, const Transfer *x, SpvId id,
+static RFunc *decode_function(RMachine *m, RInst *i, const Transfer *x, SpvId id,
                               const RType **block, uint32_t *components)
 {
     const RFunc *f = decode_find(m, id);
@@ -608,7 +608,7 @@ static RFunc *decode_function(Machine *m, RInst *i, const Transfer *x, SpvId id,
 }
 
 /* The operands that the addressing mask announces, in the order of its bits. */
-static bool prepare_addressing(Machine *m, RInst *i, Transfer *x)
+static bool prepare_addressing(RMachine *m, RInst *i, Transfer *x)
 {
     SpvOperand o;
     uint32_t mask = 0, n = 0;
@@ -636,7 +636,7 @@ static bool prepare_addressing(Machine *m, RInst *i, Transfer *x)
     return !m->failed;
 }
 
-static bool prepare_transfer(Machine *m, RInst *i)
+static bool prepare_transfer(RMachine *m, RInst *i)
 {
     Transfer *x = NEW(m->arena, Transfer);
     RFunc *f = i->block->function;
@@ -662,7 +662,7 @@ static bool prepare_transfer(Machine *m, RInst *i)
 }
 
 /* clang-format off */
-static const OpRow rows[] = {
+static const ROpRow rows[] = {
     { SpvOpCreateTensorLayoutNV, step_create, prepare_create, NULL, 0 },
     { SpvOpTensorLayoutSetBlockSizeNV, step_set_block_size, prepare_set, NULL, 0 },
     { SpvOpTensorLayoutSetDimensionNV, step_set_dimension, prepare_set, NULL, 0 },
@@ -677,4 +677,4 @@ static const OpRow rows[] = {
     { SpvOpCooperativeMatrixStoreTensorNV, NULL, prepare_transfer, all_transfer, OPF_WHOLE },
 };
 /* clang-format on */
-const OpTable ref_tensor_ops = { rows, COUNT_OF(rows) };
+const ROpTable ref_tensor_ops = { rows, COUNT_OF(rows) };

@@ -10,7 +10,7 @@
 enum { MAX_DEPTH = 255, MAX_LEAVES = 1 << 20 };
 #define MAX_SIZE (1ull << 40)
 
-const RType *type_get(Machine *m, SpvId id)
+const RType *type_get(RMachine *m, SpvId id)
 {
     const RType *t = id < m->bound ? m->types[id] : NULL;
     if (!t)
@@ -36,12 +36,12 @@ bool type_is_opaque(const RType *t)
     return t->kind == SPV_IMAGE || t->kind == SPV_SAMPLER || t->kind == SPV_SAMPLED_IMAGE;
 }
 
-Fmt fmt_of(const RType *t)
+RFmt fmt_of(const RType *t)
 {
     t = type_scalar(t);
     if (t->kind != SPV_FLOAT)
         return FMT_NONE;
-    static const Fmt formats[] = { [SPV_BF16] = FMT_BF16, [SPV_E4M3] = FMT_E4M3,
+    static const RFmt formats[] = { [SPV_BF16] = FMT_BF16, [SPV_E4M3] = FMT_E4M3,
                                    [SPV_E5M2] = FMT_E5M2, [SPV_E2M1] = FMT_E2M1,
                                    [SPV_E3M2] = FMT_E3M2, [SPV_E2M3] = FMT_E2M3,
                                    [SPV_E8M0] = FMT_E8M0, [SPV_MXINT8] = FMT_MXINT8 };
@@ -59,7 +59,7 @@ static void set_scalar(RType *t, SpvKind kind, uint32_t bits, uint32_t size)
     t->leaves = 1;
 }
 
-static void define_float(Machine *m, RType *t, SpvInst *i)
+static void define_float(RMachine *m, RType *t, SpvInst *i)
 {
     uint32_t bits = spv_operand(i, 0);
     set_scalar(t, SPV_FLOAT, bits, (bits + 7) / 8);
@@ -70,7 +70,7 @@ static void define_float(Machine *m, RType *t, SpvInst *i)
 }
 
 /* The element of an aggregate, checked; NULL after reporting. */
-static const RType *element_type(Machine *m, RType *t, SpvInst *i)
+static const RType *element_type(RMachine *m, RType *t, SpvInst *i)
 {
     const RType *e = type_get(m, spv_operand(i, 0));
     if (!e)
@@ -92,7 +92,7 @@ static const RType *element_type(Machine *m, RType *t, SpvInst *i)
     return e;
 }
 
-static void repeat(Machine *m, RType *t, SpvInst *i, uint64_t count, uint64_t stride)
+static void repeat(RMachine *m, RType *t, SpvInst *i, uint64_t count, uint64_t stride)
 {
     const RType *e = t->element;
     if (count > UINT32_MAX || count * e->leaves > MAX_LEAVES * 64ull || stride > MAX_SIZE ||
@@ -107,7 +107,7 @@ static void repeat(Machine *m, RType *t, SpvInst *i, uint64_t count, uint64_t st
     t->align = e->align;
 }
 
-static void define_vector(Machine *m, RType *t, SpvInst *i, SpvKind kind)
+static void define_vector(RMachine *m, RType *t, SpvInst *i, SpvKind kind)
 {
     t->kind = kind;
     const RType *e = element_type(m, t, i);
@@ -134,7 +134,7 @@ static void define_vector(Machine *m, RType *t, SpvInst *i, SpvKind kind)
     }
 }
 
-static void define_array(Machine *m, RType *t, SpvInst *i)
+static void define_array(RMachine *m, RType *t, SpvInst *i)
 {
     t->kind = i->op == SpvOpTypeArray ? SPV_ARRAY : SPV_RUNTIME_ARRAY;
     const RType *e = element_type(m, t, i);
@@ -150,7 +150,7 @@ static void define_array(Machine *m, RType *t, SpvInst *i)
     repeat(m, t, i, count, stride && n ? *stride : align_up(e->size, MAX(e->align, 1)));
 }
 
-static void define_struct(Machine *m, RType *t, SpvInst *i)
+static void define_struct(RMachine *m, RType *t, SpvInst *i)
 {
     uint32_t n = spv_n_operands(i), leaves = 0, words;
     uint64_t at = 0;
@@ -206,7 +206,7 @@ static void define_struct(Machine *m, RType *t, SpvInst *i)
     t->row_major = row_major;
 }
 
-static void define_coopmat(Machine *m, RType *t, SpvInst *i)
+static void define_coopmat(RMachine *m, RType *t, SpvInst *i)
 {
     t->kind = SPV_COOPMAT;
     const RType *e = element_type(m, t, i);
@@ -237,7 +237,7 @@ static void define_coopmat(Machine *m, RType *t, SpvInst *i)
 }
 
 /* A layout's fields, each by dimension, and a clamp value; a view's, and its clip (tensor.c). */
-static void define_tensor(Machine *m, RType *t, SpvInst *i)
+static void define_tensor(RMachine *m, RType *t, SpvInst *i)
 {
     static const RType word = {
         .kind = SPV_INT, .bits = 32, .leaves = 1, .size = 4, .align = 4
@@ -265,7 +265,7 @@ static void define_tensor(Machine *m, RType *t, SpvInst *i)
     repeat(m, t, i, layout ? 5 * dims + 1 : 2 * dims + 4, word.size);
 }
 
-static void define_pointer(Machine *m, RType *t, SpvInst *i)
+static void define_pointer(RMachine *m, RType *t, SpvInst *i)
 {
     uint32_t n;
     t->kind = SPV_POINTER;
@@ -279,7 +279,7 @@ static void define_pointer(Machine *m, RType *t, SpvInst *i)
     t->stride = stride && n ? *stride : 0;
 }
 
-void type_forward(Machine *m, SpvInst *i)
+void type_forward(RMachine *m, SpvInst *i)
 {
     SpvId id = spv_operand(i, 0);
     if (id >= m->bound || m->types[id])
@@ -295,7 +295,7 @@ void type_forward(Machine *m, SpvInst *i)
     m->types[id] = t;
 }
 
-const RType *type_define(Machine *m, SpvInst *i)
+const RType *type_define(RMachine *m, SpvInst *i)
 {
     /* A pointer declared ahead of its pointee is already there, without the pointee. */
     RType *t =

@@ -5,39 +5,39 @@
  */
 #include "reference/machine.h"
 
-static bool is_block(Machine *m, const RType *t)
+static bool is_block(RMachine *m, const RType *t)
 {
     return t->kind == SPV_STRUCT &&
            (spv_has_decoration(m->module, t->id, -1, SpvDecorationBlock) ||
             spv_has_decoration(m->module, t->id, -1, SpvDecorationBufferBlock));
 }
 
-bool mem_is_descriptor_array(Machine *m, const RType *t, uint32_t storage)
+bool mem_is_descriptor_array(RMachine *m, const RType *t, uint32_t storage)
 {
     return (t->kind == SPV_ARRAY || t->kind == SPV_RUNTIME_ARRAY) && is_block(m, t->element) &&
            (storage == SpvStorageClassStorageBuffer || storage == SpvStorageClassUniform);
 }
 
-static uint32_t add_object(Machine *m, Object o)
+static uint32_t add_object(RMachine *m, RObject o)
 {
     vec_push(m->arena, &m->objects, o);
     return m->objects.len - 1;
 }
 
 /* The pointer that stands for a variable. */
-static void point_to(Machine *m, Ref r, uint64_t va, uint64_t prov)
+static void point_to(RMachine *m, Ref r, uint64_t va, uint64_t prov)
 {
     m->cv[r & 0x7fffffff] = va;
     m->cv[(r & 0x7fffffff) + 1] = prov;
 }
 
-static void bind_buffer(Machine *m, SpvInst *i, const RType *t, Ref r)
+static void bind_buffer(RMachine *m, SpvInst *i, const RType *t, Ref r)
 {
     uint32_t n, n2, count = 1, first = 0;
     const uint32_t *set = spv_decoration(m->module, i->id, -1, SpvDecorationDescriptorSet, &n);
     const uint32_t *binding = spv_decoration(m->module, i->id, -1, SpvDecorationBinding, &n2);
     uint32_t storage = spv_operand(i, 0);
-    Object o = { .storage = storage, .variable = i->id, .shared = true, .writable = true };
+    RObject o = { .storage = storage, .variable = i->id, .shared = true, .writable = true };
     o.set = set && n ? *set : 0;
     o.binding = binding && n2 ? *binding : 0;
     if (mem_is_descriptor_array(m, t, storage)) {
@@ -80,13 +80,13 @@ static bool is_opaque(const RType *t)
 
 /* The variable is an array of ImageBindings, and each image's memory an object of its own, which
  * texels' addresses lead to. */
-static void bind_images(Machine *m, SpvInst *i, const RType *t, Ref r)
+static void bind_images(RMachine *m, SpvInst *i, const RType *t, Ref r)
 {
     bool open = t->kind == SPV_RUNTIME_ARRAY;
     uint32_t n, count = open ? 1 : (uint32_t)(t->size / sizeof(ImageBinding));
     const uint32_t *set = spv_decoration(m->module, i->id, -1, SpvDecorationDescriptorSet, &n);
     const uint32_t *binding = spv_decoration(m->module, i->id, -1, SpvDecorationBinding, &n);
-    Object o = { .storage = SpvStorageClassImage, .variable = i->id, .shared = true,
+    RObject o = { .storage = SpvStorageClassImage, .variable = i->id, .shared = true,
                  .writable = true, .set = set ? *set : 0, .binding = binding ? *binding : 0 };
     const RefBinding *all = m->d->bindings;
     for (uint32_t b = 0; open && b < m->d->n_bindings; b++)
@@ -107,34 +107,34 @@ static void bind_images(Machine *m, SpvInst *i, const RType *t, Ref r)
         o.va = (uint64_t)(uintptr_t)o.data;
         add_object(m, o);
     }
-    Object variable = { .storage = SpvStorageClassUniformConstant, .variable = i->id,
+    RObject variable = { .storage = SpvStorageClassUniformConstant, .variable = i->id,
                         .data = (uint8_t *)table, .size = count * sizeof *table };
     variable.va = (uint64_t)(uintptr_t)table;
     point_to(m, r, variable.va, add_object(m, variable));
 }
 
-static void place_local(Machine *m, SpvInst *i, const RType *t, Ref r)
+static void place_local(RMachine *m, SpvInst *i, const RType *t, Ref r)
 {
     uint32_t n;
     uint64_t at = align_up(m->local_bytes, 16);
     m->local_bytes = align_up(at + t->size, 16);
     point_to(m, r, LOCAL_BASE + at, PTR_LOCAL | m->local_objects.len);
-    vec_push(m->arena, &m->local_objects, (LocalObject){ at, t->size, i->id });
+    vec_push(m->arena, &m->local_objects, (RLocalObject){ at, t->size, i->id });
     const uint32_t *b = spv_decoration(m->module, i->id, -1, SpvDecorationBuiltIn, &n);
     if (b && n && type_is_wide(t))
         refuse(m, i, "a built-in variable must be a scalar or a vector");
     else if (b && n)
-        vec_push(m->arena, &m->builtins, (struct Builtin){ at, t, *b });
+        vec_push(m->arena, &m->builtins, (struct RBuiltin){ at, t, *b });
     SpvId init = spv_n_operands(i) > 1 ? spv_operand(i, 1) : 0;
     if (init)
-        vec_push(m->arena, &m->initials, (struct Initial){ i->id, at, t, ref_of(m, init), 0 });
+        vec_push(m->arena, &m->initials, (struct RInitial){ i->id, at, t, ref_of(m, init), 0 });
     if (m->local_bytes > (1ull << 32))
         refuse(m, i, "private variables take too much memory");
 }
 
 /* Blocks in workgroup memory share it (SPV_KHR_workgroup_memory_explicit_layout): what the largest
  * of them takes. */
-static uint64_t room_of_blocks(Machine *m)
+static uint64_t room_of_blocks(RMachine *m)
 {
     uint64_t room = 0;
     for (const SpvInst *i = m->module->globals.first; i; i = i->next) {
@@ -153,12 +153,12 @@ typedef struct SharedMemory {
     uint32_t block; /* the first object that is a block, or 0 */
 } SharedMemory;
 
-static void place_shared(Machine *m, SpvInst *i, const RType *t, Ref r, SharedMemory *s)
+static void place_shared(RMachine *m, SpvInst *i, const RType *t, Ref r, SharedMemory *s)
 {
     bool aliased = is_block(m, t);
     uint64_t room = aliased ? room_of_blocks(m) : t->size;
     SpvId init = spv_n_operands(i) > 1 ? spv_operand(i, 1) : 0;
-    Object o = {
+    RObject o = {
         .storage = SpvStorageClassWorkgroup, .variable = i->id, .shared = true, .writable = true
     };
     if (room > (1ull << 32) || s->bytes > (1ull << 32)) {
@@ -167,7 +167,7 @@ static void place_shared(Machine *m, SpvInst *i, const RType *t, Ref r, SharedMe
     }
     o.size = t->size;
     if (aliased && s->block) {
-        const Object *b = &m->objects.data[s->block];
+        const RObject *b = &m->objects.data[s->block];
         o.va = b->va;
         o.data = b->data;
         o.undef = b->undef;
@@ -182,12 +182,12 @@ static void place_shared(Machine *m, SpvInst *i, const RType *t, Ref r, SharedMe
         s->block = index;
     point_to(m, r, o.va, index);
     if (init)
-        vec_push(m->arena, &m->initials, (struct Initial){ i->id, 0, t, ref_of(m, init), index });
+        vec_push(m->arena, &m->initials, (struct RInitial){ i->id, 0, t, ref_of(m, init), index });
 }
 
-static void bind_push(Machine *m, SpvInst *i, Ref r)
+static void bind_push(RMachine *m, SpvInst *i, Ref r)
 {
-    Object o = { .storage = SpvStorageClassPushConstant, .variable = i->id };
+    RObject o = { .storage = SpvStorageClassPushConstant, .variable = i->id };
     o.data = (uint8_t *)m->d->push;
     o.size = m->d->push ? m->d->push_size : 0;
     o.va = (uint64_t)(uintptr_t)o.data;
@@ -195,9 +195,9 @@ static void bind_push(Machine *m, SpvInst *i, Ref r)
 }
 
 /* A constant or a variable of an OpenCL program, one for all. */
-static void place_global(Machine *m, SpvInst *i, const RType *t, Ref r)
+static void place_global(RMachine *m, SpvInst *i, const RType *t, Ref r)
 {
-    Object o = { .storage = spv_operand(i, 0), .variable = i->id, .shared = true, .size = t->size };
+    RObject o = { .storage = spv_operand(i, 0), .variable = i->id, .shared = true, .size = t->size };
     o.writable = o.storage == SpvStorageClassCrossWorkgroup;
     o.data = arena_alloc(m->arena, t->size + 16);
     o.va = (uint64_t)(uintptr_t)o.data;
@@ -209,7 +209,7 @@ static void place_global(Machine *m, SpvInst *i, const RType *t, Ref r)
     point_to(m, r, o.va, add_object(m, o));
 }
 
-static bool initializer_fits(Machine *m, SpvInst *i, const RType *t)
+static bool initializer_fits(RMachine *m, SpvInst *i, const RType *t)
 {
     if (spv_n_operands(i) < 2)
         return true;
@@ -221,7 +221,7 @@ static bool initializer_fits(Machine *m, SpvInst *i, const RType *t)
     return false;
 }
 
-static void bind_variable(Machine *m, SpvInst *i, SharedMemory *shared)
+static void bind_variable(RMachine *m, SpvInst *i, SharedMemory *shared)
 {
     const RType *p = type_get(m, i->type);
     if (!p || p->kind != SPV_POINTER || spv_n_operands(i) < 1)
@@ -262,13 +262,13 @@ static void bind_variable(Machine *m, SpvInst *i, SharedMemory *shared)
     m->refs[i->id] = r;
 }
 
-static void initial_images(Machine *m)
+static void initial_images(RMachine *m)
 {
     m->local_image = arena_alloc(m->arena, m->local_bytes + 16);
     m->local_undef = arena_alloc(m->arena, m->local_bytes + 16);
     memset(m->local_undef, 1, m->local_bytes);
     for (uint32_t k = 0; k < m->initials.len; k++) {
-        const struct Initial *x = &m->initials.data[k];
+        const struct RInitial *x = &m->initials.data[k];
         if (!x->object)
             mem_initialize(x->type, leaves_at(&m->const_inv, x->init), m->local_image + x->offset,
                            m->local_undef + x->offset);
@@ -277,16 +277,16 @@ static void initial_images(Machine *m)
         memset(m->local_undef + m->builtins.data[k].offset, 0, m->builtins.data[k].type->size);
 }
 
-bool mem_bind(Machine *m)
+bool mem_bind(RMachine *m)
 {
     SharedMemory shared = { 0 };
-    add_object(m, (Object){ 0 });
+    add_object(m, (RObject){ 0 });
     for (SpvInst *i = m->module->globals.first; i && !m->failed; i = i->next)
         if (i->op == SpvOpVariable)
             bind_variable(m, i, &shared);
     for (uint32_t k = 0; k < m->d->n_memory; k++) {
         const RefMemory *x = &m->d->memory[k];
-        Object o = { .storage = SpvStorageClassPhysicalStorageBuffer,
+        RObject o = { .storage = SpvStorageClassPhysicalStorageBuffer,
                      .shared = true,
                      .writable = true };
         o.data = x->base;
@@ -299,19 +299,19 @@ bool mem_bind(Machine *m)
     return !m->failed;
 }
 
-void mem_new_group(Machine *m)
+void mem_new_group(RMachine *m)
 {
     for (uint32_t k = 1; k < m->objects.len; k++) {
-        Object *o = &m->objects.data[k];
+        RObject *o = &m->objects.data[k];
         if (o->storage == SpvStorageClassWorkgroup) {
             memset(o->data, 0, o->size);
             memset(o->undef, 1, o->size);
         }
     }
     for (uint32_t k = 0; k < m->initials.len; k++) {
-        const struct Initial *x = &m->initials.data[k];
+        const struct RInitial *x = &m->initials.data[k];
         if (x->object) {
-            Object *o = &m->objects.data[x->object];
+            RObject *o = &m->objects.data[x->object];
             mem_initialize(x->type, leaves_at(&m->const_inv, x->init), o->data, o->undef);
         }
     }

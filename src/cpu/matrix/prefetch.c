@@ -33,7 +33,7 @@ static bool is_step_available(const PrefetchLoad *s, SpvId id)
     return i != NULL;
 }
 
-static LV step_bytes(const PrefetchLoad *s, const Step *x)
+static LV step_bytes(const PrefetchLoad *s, const AheadStep *x)
 {
     Emit *e = s->e;
     if (x->kind == STEP_CONSTANT)

@@ -27,23 +27,23 @@ enum {
 #include "front/opencl/builtin_sets.def"
 };
 
-static const Builtin table[] = {
+static const OclBuiltin table[] = {
 #define ROW(kind, name, set, signature, operation) { name, signature, set, kind, operation },
 #include "front/opencl/builtins.def"
 };
 
-const Builtin *ocl_builtin_table(uint32_t *n)
+const OclBuiltin *ocl_builtin_table(uint32_t *n)
 {
     *n = COUNT_OF(table);
     return table;
 }
 
-bool ocl_same_name(const Builtin *row, const Ident *name)
+bool ocl_same_name(const OclBuiltin *row, const OclIdent *name)
 {
     return row < table + COUNT_OF(table) && !strcmp(row->name, name->name);
 }
 
-const Builtin *ocl_find_builtin(Ocl *o, Ident *name)
+const OclBuiltin *ocl_find_builtin(Ocl *o, OclIdent *name)
 {
     (void)o;
     for (size_t i = 0; !name->looked_up && i < COUNT_OF(table); i++) {
@@ -56,10 +56,10 @@ const Builtin *ocl_find_builtin(Ocl *o, Ident *name)
     return name->builtin;
 }
 
-static bool in_set(uint32_t set, const Type *t)
+static bool in_set(uint32_t set, const OclType *t)
 {
     uint64_t n = lanes_of(t);
-    const Type *e = is_vector(t) ? t->base : t;
+    const OclType *e = is_vector(t) ? t->base : t;
     return is_scalar(e) && e->kind != TY_BOOL && sets[set] >> e->kind & 1 &&
            sets[set] & (n == 16 ? 1u << 31 : 1u << (15 + n));
 }
@@ -67,10 +67,10 @@ static bool in_set(uint32_t set, const Type *t)
 /* ---- binding --------------------------------------------------------------------------------- */
 
 typedef struct Binding {
-    const Builtin *row;
-    Node **args;
+    const OclBuiltin *row;
+    OclNode **args;
     uint32_t n;
-    Type *t, *mask;
+    OclType *t, *mask;
     bool fixed;                 /* t is what a pointer points to */
 } Binding;
 
@@ -79,13 +79,13 @@ static bool is_prefix(char c)
     return c && strchr("pqaAgywz", c);
 }
 
-static Type *widened(Ocl *o, Type *t)
+static OclType *widened(Ocl *o, OclType *t)
 {
-    Type *e = element_of(t);
+    OclType *e = element_of(t);
     return ocl_lanes(o, ocl_sized_int(o, e->size * 2, is_signed(e)), lanes_of(t));
 }
 
-static Type *relation(Ocl *o, Type *t)
+static OclType *relation(Ocl *o, OclType *t)
 {
     if (!is_vector(t))
         return o->basic[TY_INT];
@@ -102,11 +102,11 @@ static uint32_t digits(const char *name)
 }
 
 /* The type that one code of a signature stands for. */
-static Type *decode(Ocl *o, const Binding *b, char code)
+static OclType *decode(Ocl *o, const Binding *b, char code)
 {
     static const char basic[] = "vbchstijlmDfde";
     const char *at = strchr(basic, code);
-    Type *t = b->t, *e = t ? element_of(t) : NULL;
+    OclType *t = b->t, *e = t ? element_of(t) : NULL;
     uint64_t n = t ? lanes_of(t) : 1, size = e ? e->size : 4;
     if (at)
         return o->basic[at - basic];
@@ -132,7 +132,7 @@ static Type *decode(Ocl *o, const Binding *b, char code)
 }
 
 /* One argument's say in what T is. */
-static bool bind_one(Ocl *o, Binding *b, char prefix, char code, Type *arg)
+static bool bind_one(Ocl *o, Binding *b, char prefix, char code, OclType *arg)
 {
     if (code == 'M') {
         if (!is_vector(arg))
@@ -192,7 +192,7 @@ static bool bind(Ocl *o, Binding *b)
         b->t = o->basic[TY_FLOAT];
     if (in_set(b->row->set, b->t))
         return true;
-    Type *as_float = ocl_lanes(o, o->basic[TY_FLOAT], lanes_of(b->t));
+    OclType *as_float = ocl_lanes(o, o->basic[TY_FLOAT], lanes_of(b->t));
     if (!b->fixed && is_integer(b->t) && in_set(b->row->set, as_float)) {
         b->t = as_float;
         return true;
@@ -201,12 +201,12 @@ static bool bind(Ocl *o, Binding *b)
 }
 
 /* What the parameter is, given the argument: pointers keep the argument's address space. */
-static Type *parameter(Ocl *o, const Binding *b, char prefix, char code, Type *arg)
+static OclType *parameter(Ocl *o, const Binding *b, char prefix, char code, OclType *arg)
 {
-    Type *t = decode(o, b, code);
+    OclType *t = decode(o, b, code);
     if (!prefix || !t)
         return t;
-    Space space = (Space)arg->base->space;
+    OclSpace space = (OclSpace)arg->base->space;
     uint8_t quals = strchr("qyz", prefix) ? Q_CONST : prefix == 'a' ? Q_VOLATILE
                     : prefix == 'A' ? Q_VOLATILE | Q_ATOMIC : 0;
     if (prefix == 'g' || prefix == 'y')
@@ -216,18 +216,18 @@ static Type *parameter(Ocl *o, const Binding *b, char prefix, char code, Type *a
     return ocl_pointer(o, ocl_qualified(o, t, quals, space));
 }
 
-static bool suits_pointer(const Type *arg, const Type *want)
+static bool suits_pointer(const OclType *arg, const OclType *want)
 {
-    const Type *a = arg->base, *w = want->base;
+    const OclType *a = arg->base, *w = want->base;
     if (a->space != w->space || (a->space == AS_CONSTANT && !(w->quals & Q_CONST)))
         return false;
     return a->plain == w->plain && !(a->quals & Q_CONST & ~w->quals);
 }
 
 /* Whether an argument converts: scalars to scalars and to each lane, vectors only to themselves. */
-static bool suits(const Node *arg, const Type *want)
+static bool suits(const OclNode *arg, const OclType *want)
 {
-    const Type *t = arg->type->plain, *w = want->plain;
+    const OclType *t = arg->type->plain, *w = want->plain;
     if (is_pointer(w))
         return is_pointer(t) && suits_pointer(t, w);
     if (t == w || (w->kind == TY_EVENT && arg->kind == N_INT && !arg->u))
@@ -235,7 +235,7 @@ static bool suits(const Node *arg, const Type *want)
     return is_scalar(t) && is_arithmetic(w);
 }
 
-static bool parameters(Ocl *o, const Binding *b, Type **out)
+static bool parameters(Ocl *o, const Binding *b, OclType **out)
 {
     uint32_t i = 0;
     for (const char *p = b->row->signature + 1; *p; p++, i++) {
@@ -252,10 +252,10 @@ static bool parameters(Ocl *o, const Binding *b, Type **out)
 typedef struct Mangler {
     Ocl *o;
     Str text;
-    VEC(const Type *) seen;
+    VEC(const OclType *) seen;
 } Mangler;
 
-static bool substitute(Mangler *m, const Type *t)
+static bool substitute(Mangler *m, const OclType *t)
 {
     for (uint32_t i = 0; i < m->seen.len; i++) {
         if (m->seen.data[i] != t)
@@ -270,7 +270,7 @@ static bool substitute(Mangler *m, const Type *t)
     return false;
 }
 
-static void mangle_type(Mangler *m, const Type *t)
+static void mangle_type(Mangler *m, const OclType *t)
 {
     static const char letters[] = "vbchstijlm";
     Arena *a = m->o->arena;
@@ -305,7 +305,7 @@ static void mangle_type(Mangler *m, const Type *t)
         str_add(a, &m->text, "P");
         mangle_type(m, t->base);
     } else if (is_matrix(t)) {
-        const Type *c = t->base;
+        const OclType *c = t->base;
         char *name = arena_printf(a, "CoopMat_%c%u_%u_%u_%u_%u",
                                   is_float(c) ? 'f' : is_signed(c) ? 's' : 'u',
                                   (unsigned)c->size * 8, t->scope, t->rows, t->columns, t->use);
@@ -316,7 +316,7 @@ static void mangle_type(Mangler *m, const Type *t)
     vec_push(a, &m->seen, t);
 }
 
-const char *ocl_mangle(Ocl *o, const char *name, Type **params, uint32_t n)
+const char *ocl_mangle(Ocl *o, const char *name, OclType **params, uint32_t n)
 {
     Mangler m = { .o = o };
     str_printf(o->arena, &m.text, "_Z%u%s", (unsigned)strlen(name), name);
@@ -328,7 +328,7 @@ const char *ocl_mangle(Ocl *o, const char *name, Type **params, uint32_t n)
 }
 
 /* The result is part of a template's name: a load's is not told by its parameters. */
-const char *ocl_mangle_template(Ocl *o, const char *name, Type *result, Type **params, uint32_t n)
+const char *ocl_mangle_template(Ocl *o, const char *name, OclType *result, OclType **params, uint32_t n)
 {
     Mangler m = { .o = o };
     str_printf(o->arena, &m.text, "_Z%u%sI", (unsigned)strlen(name), name);
@@ -341,9 +341,9 @@ const char *ocl_mangle_template(Ocl *o, const char *name, Type *result, Type **p
 
 /* ---- the call -------------------------------------------------------------------------------- */
 
-static Node *build(Ocl *o, const Binding *b, Loc loc, Type **params)
+static OclNode *build(Ocl *o, const Binding *b, Loc loc, OclType **params)
 {
-    Node *n = ocl_node(o, N_BUILTIN, loc, decode(o, b, b->row->signature[0]), NULL, NULL);
+    OclNode *n = ocl_node(o, N_BUILTIN, loc, decode(o, b, b->row->signature[0]), NULL, NULL);
     for (uint32_t i = 0; i < b->n; i++) {
         if (!is_pointer(params[i]))
             b->args[i] = ocl_convert(o, b->args[i], params[i], "argument");
@@ -358,14 +358,14 @@ static Node *build(Ocl *o, const Binding *b, Loc loc, Type **params)
     return n;
 }
 
-static Node *refuse_arguments(Ocl *o, const Ident *name, Loc loc, Node **args, uint32_t n)
+static OclNode *refuse_arguments(Ocl *o, const OclIdent *name, Loc loc, OclNode **args, uint32_t n)
 {
     Str list = { 0 };
     str_add(o->arena, &list, "");
     for (uint32_t i = 0; i < n; i++)
         str_printf(o->arena, &list, "%s%s", i ? ", " : "", ocl_type_name(o, args[i]->type));
     bool counted = false;
-    for (const Builtin *r = name->builtin; ocl_same_name(r, name); r++)
+    for (const OclBuiltin *r = name->builtin; ocl_same_name(r, name); r++)
         counted |= count_params(r->signature) == n;
     if (counted || !name->builtin)
         ocl_error(o, loc, "no built-in '%s' takes (%s)", name->name, list.data);
@@ -377,18 +377,18 @@ static Node *refuse_arguments(Ocl *o, const Ident *name, Loc loc, Node **args, u
 }
 
 /* to_global(p): a generic pointer's, or null when it leads elsewhere; get_fence(p). */
-static Node *to_space(Ocl *o, const Builtin *row, Loc loc, Node **args, uint32_t n)
+static OclNode *to_space(Ocl *o, const OclBuiltin *row, Loc loc, OclNode **args, uint32_t n)
 {
     if (n != 1 || !is_pointer(args[0]->type) || args[0]->type->base->space == AS_CONSTANT)
         return NULL;
-    Type *from = args[0]->type->base;
+    OclType *from = args[0]->type->base;
     if (from->space != AS_GENERIC)
         args[0] = ocl_implicit(o, CAST_SPACE, args[0],
                                ocl_pointer(o, ocl_in_space(o, from, AS_GENERIC)));
-    Type *to = o->basic[TY_UINT];
+    OclType *to = o->basic[TY_UINT];
     if (row->operation)
-        to = ocl_pointer(o, ocl_in_space(o, from, (Space)(row->operation[0] - '0')));
-    Node *c = ocl_node(o, N_BUILTIN, loc, to, NULL, NULL);
+        to = ocl_pointer(o, ocl_in_space(o, from, (OclSpace)(row->operation[0] - '0')));
+    OclNode *c = ocl_node(o, N_BUILTIN, loc, to, NULL, NULL);
     ocl_depth(o, c, args[0]);
     c->list = args;
     c->n = 1;
@@ -396,9 +396,9 @@ static Node *to_space(Ocl *o, const Builtin *row, Loc loc, Node **args, uint32_t
     return c;
 }
 
-Node *ocl_call_builtin(Ocl *o, Ident *name, Loc loc, Node **args, uint32_t n)
+OclNode *ocl_call_builtin(Ocl *o, OclIdent *name, Loc loc, OclNode **args, uint32_t n)
 {
-    const Builtin *row = ocl_find_builtin(o, name);
+    const OclBuiltin *row = ocl_find_builtin(o, name);
     for (uint32_t i = 0; i < n; i++) {
         args[i] = ocl_pending(args[i]) ? ocl_settle(o, args[i], NULL) : ocl_rvalue(o, args[i]);
         if (args[i]->bad)
@@ -409,10 +409,10 @@ Node *ocl_call_builtin(Ocl *o, Ident *name, Loc loc, Node **args, uint32_t n)
         return ocl_bad(o, loc);
     }
     if (row->what == B_TO_SPACE) {
-        Node *c = to_space(o, row, loc, args, n);
+        OclNode *c = to_space(o, row, loc, args, n);
         return c ? c : refuse_arguments(o, name, loc, args, n);
     }
-    Type **params = NEW_ARRAY(o->arena, Type *, n);
+    OclType **params = NEW_ARRAY(o->arena, OclType *, n);
     for (; ocl_same_name(row, name); row++) {
         Binding b = { .row = row, .args = args, .n = n };
         if (bind(o, &b) && parameters(o, &b, params))
@@ -424,9 +424,9 @@ Node *ocl_call_builtin(Ocl *o, Ident *name, Loc loc, Node **args, uint32_t n)
 /* ---- convert_T and as_T ---------------------------------------------------------------------- */
 
 /* "float4_sat_rte" -> float4, and what follows it. */
-static Type *named_type(Ocl *o, const char *s, const char **rest)
+static OclType *named_type(Ocl *o, const char *s, const char **rest)
 {
-    static const struct { const char *name; TypeKind kind; } names[] = {
+    static const struct { const char *name; OclTypeKind kind; } names[] = {
         { "char", TY_CHAR }, { "uchar", TY_UCHAR }, { "short", TY_SHORT }, { "ushort", TY_USHORT },
         { "int", TY_INT }, { "uint", TY_UINT }, { "long", TY_LONG }, { "ulong", TY_ULONG },
         { "half", TY_HALF }, { "float", TY_FLOAT }, { "double", TY_DOUBLE },
@@ -452,9 +452,9 @@ static Type *named_type(Ocl *o, const char *s, const char **rest)
     return NULL;
 }
 
-static Node *as_type(Ocl *o, Loc loc, Type *to, Node *a)
+static OclNode *as_type(Ocl *o, Loc loc, OclType *to, OclNode *a)
 {
-    Type *from = a->type->plain;
+    OclType *from = a->type->plain;
     bool sizes = is_arithmetic(from) && (from->size == to->size ||
                  (lanes_of(from) == 4 && lanes_of(to) == 3 && from->base->size == to->base->size));
     if (!sizes || (is_scalar(from) && from->kind == TY_BOOL)) {
@@ -462,16 +462,16 @@ static Node *as_type(Ocl *o, Loc loc, Type *to, Node *a)
                   ocl_type_name(o, from));
         return ocl_bad(o, loc);
     }
-    Node *c = ocl_implicit(o, CAST_BITS, a, to);
+    OclNode *c = ocl_implicit(o, CAST_BITS, a, to);
     c->implicit = false;
     c->loc = loc;
     return c;
 }
 
-static Node *convert_function(Ocl *o, const Ident *name, Loc loc, Type *to, const char *suffix,
-                              Node *a)
+static OclNode *convert_function(Ocl *o, const OclIdent *name, Loc loc, OclType *to, const char *suffix,
+                              OclNode *a)
 {
-    Type *from = a->type->plain, *e = element_of(to);
+    OclType *from = a->type->plain, *e = element_of(to);
     bool sat = !strncmp(suffix, "_sat", 4);
     const char *rounding = suffix + (sat ? 4 : 0);
     static const char *const modes[] = { "", "_rte", "_rtz", "_rtp", "_rtn" };
@@ -488,16 +488,16 @@ static Node *convert_function(Ocl *o, const Ident *name, Loc loc, Type *to, cons
                   ocl_type_name(o, from));
         return ocl_bad(o, loc);
     }
-    Type *fe = element_of(from);
+    OclType *fe = element_of(from);
     bool exact = !is_float(fe) && !is_float(e); /* between integers nothing rounds */
     if ((exact || !*rounding || (is_float(fe) && is_integer(e) && !strcmp(rounding, "_rtz"))) &&
         !sat)
         return ocl_cast_lanes(o, CAST_NUMBER, loc, to, a);
     if (exact) /* the target's own takes signs for others (LLVM 22) */
         return ocl_cast_lanes(o, CAST_SATURATE, loc, to, a);
-    Node *n = ocl_node(o, N_BUILTIN, loc, to, NULL, NULL);
-    n->list = NEW(o->arena, Node *);
-    n->types = NEW(o->arena, Type *);
+    OclNode *n = ocl_node(o, N_BUILTIN, loc, to, NULL, NULL);
+    n->list = NEW(o->arena, OclNode *);
+    n->types = NEW(o->arena, OclType *);
     n->list[0] = a;
     n->types[0] = from;
     n->n = 1;
@@ -507,11 +507,11 @@ static Node *convert_function(Ocl *o, const Ident *name, Loc loc, Type *to, cons
     return n;
 }
 
-Node *ocl_call_conversion(Ocl *o, Ident *name, Loc loc, Node **args, uint32_t n, bool *known)
+OclNode *ocl_call_conversion(Ocl *o, OclIdent *name, Loc loc, OclNode **args, uint32_t n, bool *known)
 {
     bool as = !strncmp(name->name, "as_", 3);
     const char *suffix;
-    Type *to = as ? named_type(o, name->name + 3, &suffix)
+    OclType *to = as ? named_type(o, name->name + 3, &suffix)
                : !strncmp(name->name, "convert_", 8) ? named_type(o, name->name + 8, &suffix)
                                                      : NULL;
     *known = to && (!as || !*suffix);
@@ -521,7 +521,7 @@ Node *ocl_call_conversion(Ocl *o, Ident *name, Loc loc, Node **args, uint32_t n,
         ocl_error(o, loc, "%s takes 1 argument, not %u", name->name, n);
         return ocl_bad(o, loc);
     }
-    Node *a = ocl_pending(args[0]) ? ocl_settle(o, args[0], NULL) : ocl_rvalue(o, args[0]);
+    OclNode *a = ocl_pending(args[0]) ? ocl_settle(o, args[0], NULL) : ocl_rvalue(o, args[0]);
     if (a->bad)
         return a;
     return as ? as_type(o, loc, to, a) : convert_function(o, name, loc, to, suffix, a);

@@ -22,7 +22,7 @@ void ocl_advance(Ocl *o)
         o->tok.loc = o->last_end;
 }
 
-const Token *ocl_peek(Ocl *o)
+const OclToken *ocl_peek(Ocl *o)
 {
     if (!o->has_ahead)
         ocl_next_token(o, &o->ahead);
@@ -30,7 +30,7 @@ const Token *ocl_peek(Ocl *o)
     return &o->ahead;
 }
 
-bool ocl_accept(Ocl *o, Tok kind)
+bool ocl_accept(Ocl *o, OclTok kind)
 {
     bool is = o->tok.kind == kind;
     if (is)
@@ -39,7 +39,7 @@ bool ocl_accept(Ocl *o, Tok kind)
 }
 
 /* What is missing belongs where the last token ends. */
-bool ocl_expect(Ocl *o, Tok kind, const char *where)
+bool ocl_expect(Ocl *o, OclTok kind, const char *where)
 {
     if (ocl_accept(o, kind))
         return true;
@@ -49,7 +49,7 @@ bool ocl_expect(Ocl *o, Tok kind, const char *where)
     return false;
 }
 
-void ocl_skip_to(Ocl *o, Tok open, Tok close)
+void ocl_skip_to(Ocl *o, OclTok open, OclTok close)
 {
     for (uint32_t depth = 1; o->tok.kind != T_EOF; ocl_advance(o)) {
         depth += (o->tok.kind == open) - (o->tok.kind == close);
@@ -60,14 +60,14 @@ void ocl_skip_to(Ocl *o, Tok open, Tok close)
 
 /* ---- the beginning --------------------------------------------------------------------------- */
 
-static void keyword(Ocl *o, const char *name, Tok kind)
+static void keyword(Ocl *o, const char *name, OclTok kind)
 {
     ocl_intern(o, name, strlen(name))->keyword = kind;
 }
 
 static void keywords(Ocl *o)
 {
-    static const struct { const char *name; Tok kind; } table[] = {
+    static const struct { const char *name; OclTok kind; } table[] = {
 #define KEYWORD(name, text) { text, K_##name },
 #include "front/opencl/tokens.def"
         { "_Bool", K_BOOL }, { "__const", K_CONST }, { "__volatile__", K_VOLATILE },
@@ -87,14 +87,14 @@ static void vector_types(Ocl *o)
     static const uint32_t lanes[] = { 2, 3, 4, 8, 16 };
     for (int k = TY_CHAR; k <= TY_DOUBLE; k++) {
         for (size_t i = 0; i < COUNT_OF(lanes); i++) {
-            Type *t = ocl_vector(o, o->basic[k], lanes[i]);
+            OclType *t = ocl_vector(o, o->basic[k], lanes[i]);
             const char *name = ocl_type_name(o, t);
             ocl_declare(o, S_TYPEDEF, ocl_intern(o, name, strlen(name)), t, 0);
         }
     }
 }
 
-static Ident *keyword_of(Ocl *o, const char *name) { return ocl_intern(o, name, strlen(name)); }
+static OclIdent *keyword_of(Ocl *o, const char *name) { return ocl_intern(o, name, strlen(name)); }
 
 typedef struct Job {
     Arena *arena;
@@ -117,7 +117,7 @@ static bool parse_source(const Job *j, Ocl *o)
     OclSource source = { j->source->text, j->source->size, o->name };
     keywords(o);
     o->words =
-        (Words){ keyword_of(o, "__VA_ARGS__"), keyword_of(o, "defined"), keyword_of(o, "printf") };
+        (OclWords){ keyword_of(o, "__VA_ARGS__"), keyword_of(o, "defined"), keyword_of(o, "printf") };
     ocl_types_start(o);
     vec_push(o->arena, &o->scopes, NULL);
     vector_types(o);

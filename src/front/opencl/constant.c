@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-uint64_t ocl_wrap(const Type *t, uint64_t v)
+uint64_t ocl_wrap(const OclType *t, uint64_t v)
 {
     if (t->kind == TY_BOOL)
         return v != 0;
@@ -21,7 +21,7 @@ uint64_t ocl_wrap(const Type *t, uint64_t v)
     return v;
 }
 
-double ocl_round(const Type *t, double v)
+double ocl_round(const OclType *t, double v)
 {
     return t->kind == TY_FLOAT ? (double)(float)v
            : t->kind == TY_HALF ? f16_to_double(f16_from_double(v)) : v;
@@ -29,7 +29,7 @@ double ocl_round(const Type *t, double v)
 
 /* ---- casts ----------------------------------------------------------------------------------- */
 
-static bool cast_lane(const Type *from, const Type *to, uint64_t *u, double *f)
+static bool cast_lane(const OclType *from, const OclType *to, uint64_t *u, double *f)
 {
     if (is_float(to)) {
         double v = is_float(from) ? *f : is_signed(from) ? (double)(int64_t)*u : (double)*u;
@@ -54,7 +54,7 @@ static bool cast_lane(const Type *from, const Type *to, uint64_t *u, double *f)
     return true;
 }
 
-static uint64_t lane_bits(const Type *t, uint64_t u, double f)
+static uint64_t lane_bits(const OclType *t, uint64_t u, double f)
 {
     float single = (float)f;
     uint32_t word;
@@ -70,16 +70,16 @@ static uint64_t lane_bits(const Type *t, uint64_t u, double f)
     return u;
 }
 
-uint64_t ocl_lane_bits(const Type *element, const Value *v, uint32_t i)
+uint64_t ocl_lane_bits(const OclType *element, const OclValue *v, uint32_t i)
 {
     return lane_bits(element, v->lane[i].u, is_float(element) ? v->lane[i].f : 0);
 }
 
 /* as_T of a constant */
-static bool cast_bits(const Type *from, const Type *to, Value *v)
+static bool cast_bits(const OclType *from, const OclType *to, OclValue *v)
 {
     uint8_t bytes[128] = { 0 };
-    const Type *fe = is_vector(from) ? from->base : from, *te = is_vector(to) ? to->base : to;
+    const OclType *fe = is_vector(from) ? from->base : from, *te = is_vector(to) ? to->base : to;
     if (!is_scalar(fe) || !is_scalar(te) || fe->size * v->n > sizeof bytes)
         return false;
     for (uint32_t i = 0; i < v->n; i++) {
@@ -104,9 +104,9 @@ static bool cast_bits(const Type *from, const Type *to, Value *v)
     return true;
 }
 
-static bool fold_cast(Ocl *o, const Node *n, Value *v)
+static bool fold_cast(Ocl *o, const OclNode *n, OclValue *v)
 {
-    Type *from = n->a->type, *to = n->type;
+    OclType *from = n->a->type, *to = n->type;
     if (!from || !ocl_fold(o, n->a, v))
         return false;
     switch (n->op) {
@@ -130,7 +130,7 @@ static bool fold_cast(Ocl *o, const Node *n, Value *v)
 
 /* ---- operators ------------------------------------------------------------------------------- */
 
-static bool fold_int(const Type *t, Tok op, uint64_t a, uint64_t b, uint64_t *out)
+static bool fold_int(const OclType *t, OclTok op, uint64_t a, uint64_t b, uint64_t *out)
 {
     bool s = is_signed(t);
     uint64_t mask = t->size * 8 - 1;
@@ -159,7 +159,7 @@ static bool fold_int(const Type *t, Tok op, uint64_t a, uint64_t b, uint64_t *ou
     return true;
 }
 
-static bool fold_float(const Type *t, Tok op, double a, double b, double *out)
+static bool fold_float(const OclType *t, OclTok op, double a, double b, double *out)
 {
     switch (op) {
     case P_PLUS: *out = a + b; break;
@@ -172,7 +172,7 @@ static bool fold_float(const Type *t, Tok op, double a, double b, double *out)
     return true;
 }
 
-static bool compare_values(const Type *t, Tok op, const Value *a, const Value *b, uint32_t i,
+static bool compare_values(const OclType *t, OclTok op, const OclValue *a, const OclValue *b, uint32_t i,
                            bool *out)
 {
     int less, equal;
@@ -200,25 +200,25 @@ static bool compare_values(const Type *t, Tok op, const Value *a, const Value *b
     }
 }
 
-static bool is_true(const Type *t, const Value *v, uint32_t i)
+static bool is_true(const OclType *t, const OclValue *v, uint32_t i)
 {
     return is_float(t) ? v->lane[i].f != 0 : v->lane[i].u != 0;
 }
 
-static bool fold_logic(Ocl *o, const Node *n, Value *out)
+static bool fold_logic(Ocl *o, const OclNode *n, OclValue *out)
 {
-    Value a, b;
+    OclValue a, b;
     if (!is_arithmetic(n->a->type) || !ocl_fold(o, n->a, &a))
         return false;
-    Type *t = element_of(n->a->type);
+    OclType *t = element_of(n->a->type);
     bool is_and = n->op == P_AND, scalar = !is_vector(n->type);
     if (scalar && is_true(t, &a, 0) != is_and) {
-        *out = (Value){ .n = 1, .lane[0].u = !is_and };
+        *out = (OclValue){ .n = 1, .lane[0].u = !is_and };
         return true;
     }
     if (!is_arithmetic(n->b->type) || !ocl_fold(o, n->b, &b))
         return false;
-    Type *u = element_of(n->b->type);
+    OclType *u = element_of(n->b->type);
     out->n = a.n;
     for (uint32_t i = 0; i < a.n; i++) {
         bool x = is_true(t, &a, i), y = is_true(u, &b, i), r = is_and ? x && y : x || y;
@@ -227,15 +227,15 @@ static bool fold_logic(Ocl *o, const Node *n, Value *out)
     return true;
 }
 
-static bool fold_binary(Ocl *o, const Node *n, Value *out)
+static bool fold_binary(Ocl *o, const OclNode *n, OclValue *out)
 {
-    Value a, b;
+    OclValue a, b;
     if (n->op == P_AND || n->op == P_OR)
         return fold_logic(o, n, out);
     if (!is_arithmetic(n->a->type) || !is_arithmetic(n->b->type) || !ocl_fold(o, n->a, &a) ||
         !ocl_fold(o, n->b, &b))
         return false;
-    Type *t = element_of(n->a->type);
+    OclType *t = element_of(n->a->type);
     out->n = a.n;
     for (uint32_t i = 0; i < a.n; i++) {
         bool r;
@@ -248,11 +248,11 @@ static bool fold_binary(Ocl *o, const Node *n, Value *out)
     return true;
 }
 
-static bool fold_unary(Ocl *o, const Node *n, Value *v)
+static bool fold_unary(Ocl *o, const OclNode *n, OclValue *v)
 {
     if (!is_arithmetic(n->a->type) || !ocl_fold(o, n->a, v))
         return false;
-    Type *t = element_of(n->a->type);
+    OclType *t = element_of(n->a->type);
     for (uint32_t i = 0; i < v->n; i++) {
         if (n->op == P_NOT)
             v->lane[i].u = is_true(t, v, i) ? 0 : is_vector(n->type) ? UINT64_MAX : 1;
@@ -268,19 +268,19 @@ static bool fold_unary(Ocl *o, const Node *n, Value *v)
     return true;
 }
 
-static bool fold_conditional(Ocl *o, const Node *n, Value *out)
+static bool fold_conditional(Ocl *o, const OclNode *n, OclValue *out)
 {
-    Value c;
+    OclValue c;
     if (is_vector(n->a->type) || !is_arithmetic(n->a->type) || !ocl_fold(o, n->a, &c))
         return false;
     return ocl_fold(o, is_true(n->a->type, &c, 0) ? n->b : n->c, out);
 }
 
-static bool fold_vector(Ocl *o, const Node *n, Value *out)
+static bool fold_vector(Ocl *o, const OclNode *n, OclValue *out)
 {
     out->n = 0;
     for (uint32_t i = 0; i < n->n; i++) {
-        Value part;
+        OclValue part;
         if (!ocl_fold(o, n->list[i], &part) || out->n + part.n > 16)
             return false;
         memcpy(&out->lane[out->n], part.lane, part.n * sizeof part.lane[0]);
@@ -290,12 +290,12 @@ static bool fold_vector(Ocl *o, const Node *n, Value *out)
 }
 
 /* The address of a member of a null pointer's object: what offsetof is made of. */
-static bool fold_offset(Ocl *o, const Node *n, uint64_t *offset)
+static bool fold_offset(Ocl *o, const OclNode *n, uint64_t *offset)
 {
-    Value v;
+    OclValue v;
     switch (n->kind) {
     case N_MEMBER: {
-        const Member *m = &n->a->type->record->members.data[n->member];
+        const OclMember *m = &n->a->type->record->members.data[n->member];
         if (m->bit_field || !fold_offset(o, n->a, offset))
             return false;
         *offset += m->offset;
@@ -308,7 +308,7 @@ static bool fold_offset(Ocl *o, const Node *n, uint64_t *offset)
         *offset += v.lane[0].u * n->type->size;
         return true;
     case N_DEREF: {
-        const Node *p = n->a;
+        const OclNode *p = n->a;
         while (p->kind == N_CAST && (p->op == CAST_BITS || p->op == CAST_SPACE))
             p = p->a;
         *offset = 0;
@@ -318,7 +318,7 @@ static bool fold_offset(Ocl *o, const Node *n, uint64_t *offset)
     }
 }
 
-bool ocl_fold(Ocl *o, const Node *n, Value *out)
+bool ocl_fold(Ocl *o, const OclNode *n, OclValue *out)
 {
     out->n = 1;
     if (n->type && lanes_of(n->type) > 16)
@@ -335,7 +335,7 @@ bool ocl_fold(Ocl *o, const Node *n, Value *out)
             return fold_offset(o, n->a->a, &out->lane[0].u);
         return fold_cast(o, n, out);
     case N_SWIZZLE: {
-        Value v;
+        OclValue v;
         if (!ocl_fold(o, n->a, &v))
             return false;
         out->n = (uint32_t)lanes_of(n->type);
@@ -349,9 +349,9 @@ bool ocl_fold(Ocl *o, const Node *n, Value *out)
 
 /* ---- addresses and lists --------------------------------------------------------------------- */
 
-static bool lasting(Ocl *o, const Node *n)
+static bool lasting(Ocl *o, const OclNode *n)
 {
-    Value v;
+    OclValue v;
     switch (n->kind) {
     case N_SYMBOL: return n->symbol->kind == S_VARIABLE && n->symbol->global;
     case N_STRING: return true;
@@ -362,9 +362,9 @@ static bool lasting(Ocl *o, const Node *n)
     }
 }
 
-bool ocl_is_constant(Ocl *o, const Node *n)
+bool ocl_is_constant(Ocl *o, const OclNode *n)
 {
-    Value v;
+    OclValue v;
     if (ocl_fold(o, n, &v))
         return true;
     switch (n->kind) {

@@ -49,7 +49,7 @@ static void dump_text(Dump *d, const char *fmt, const char *text)
 }
 
 /* A matrix type is a node of its own. */
-static void matrix_type(Dump *d, const Type *t, uint32_t level)
+static void matrix_type(Dump *d, const OclType *t, uint32_t level)
 {
     static const char *const uses[] = { "CLK_COOPERATIVE_MATRIX_A", "CLK_COOPERATIVE_MATRIX_B",
                                         "CLK_COOPERATIVE_MATRIX_ACCUMULATOR" };
@@ -63,14 +63,14 @@ static void matrix_type(Dump *d, const Type *t, uint32_t level)
                t->rows, t->columns, uses[t->use]);
 }
 
-static const char *operator_text(Dump *d, Tok op)
+static const char *operator_text(Dump *d, OclTok op)
 {
     const char *s = ocl_token_name(op);
     return arena_strndup(d->o->arena, s + 1, strlen(s) - 2);
 }
 
 /* What the node says beyond its kind. */
-static void detail(Dump *d, const Node *n)
+static void detail(Dump *d, const OclNode *n)
 {
     Arena *a = d->o->arena;
     switch (n->kind) {
@@ -84,7 +84,7 @@ static void detail(Dump *d, const Node *n)
     case N_SYMBOL:
     case N_DECLARATION: dump_text(d, " %s", n->symbol->ident->name); break;
     case N_MEMBER: {
-        const Ident *name = n->a->type->record->members.data[n->member].name;
+        const OclIdent *name = n->a->type->record->members.data[n->member].name;
         dump_text(d, " .%s", name ? name->name : "(unnamed)");
         break;
     }
@@ -94,7 +94,7 @@ static void detail(Dump *d, const Node *n)
             str_printf(a, &d->text, "%x", n->lanes[i]);
         break;
     case N_UNARY: case N_BINARY: case N_ASSIGN: case N_STEP:
-        dump_text(d, n->postfix ? " postfix %s" : " %s", operator_text(d, (Tok)n->op));
+        dump_text(d, n->postfix ? " postfix %s" : " %s", operator_text(d, (OclTok)n->op));
         break;
     case N_CAST: dump_text(d, n->implicit ? " implicit, %s" : " %s", casts[n->op]); break;
     case N_BUILTIN: dump_text(d, " %s", n->name ? n->name : n->builtin->name); break;
@@ -109,13 +109,13 @@ static void detail(Dump *d, const Node *n)
     }
 }
 
-static bool has_list(const Node *n)
+static bool has_list(const OclNode *n)
 {
     return n->kind == N_CALL || n->kind == N_BUILTIN || n->kind == N_VECTOR || n->kind == N_INIT ||
            n->kind == N_BLOCK || n->kind == N_STATEMENTS;
 }
 
-static void dump(Dump *d, const Node *n, uint32_t level)
+static void dump(Dump *d, const OclNode *n, uint32_t level)
 {
     Arena *a = d->o->arena;
     indent(d, level);
@@ -125,7 +125,7 @@ static void dump(Dump *d, const Node *n, uint32_t level)
     }
     str_add(a, &d->text, kinds[n->kind]);
     detail(d, n);
-    const Type *t = n->kind == N_DECLARATION ? n->symbol->type : n->type;
+    const OclType *t = n->kind == N_DECLARATION ? n->symbol->type : n->type;
     if (t)
         dump_text(d, " [%s]", ocl_type_name(d->o, t));
     DiagLoc at = ocl_position(d->o, n->loc);
@@ -139,7 +139,7 @@ static void dump(Dump *d, const Node *n, uint32_t level)
     if (has_list(n))
         return;
     bool loop = n->kind == N_FOR;
-    const Node *below[] = { n->a, loop ? n->c : n->b, loop ? n->d : n->c, loop ? n->b : NULL };
+    const OclNode *below[] = { n->a, loop ? n->c : n->b, loop ? n->d : n->c, loop ? n->b : NULL };
     if (n->kind == N_GOTO || n->kind == N_CASE || n->kind == N_DEFAULT || n->kind == N_LABEL)
         below[1] = below[2] = NULL;
     if (n->kind == N_ASSIGN || n->kind == N_STEP || n->kind == N_SWITCH)
@@ -150,13 +150,13 @@ static void dump(Dump *d, const Node *n, uint32_t level)
     }
 }
 
-static void dump_function(Dump *d, const Symbol *f)
+static void dump_function(Dump *d, const OclSymbol *f)
 {
     Arena *a = d->o->arena;
     DiagLoc at = ocl_position(d->o, f->loc);
     str_printf(a, &d->text, "%s %s [%s] <%u:%u>\n", f->kernel ? "Kernel" : "Function",
                f->ident->name, ocl_type_name(d->o, f->type), at.line, at.column);
-    const Attributes *x = &f->attributes;
+    const OclAttributes *x = &f->attributes;
     if (x->has_local_size)
         str_printf(a, &d->text, "  reqd_work_group_size %u %u %u\n", x->local_size[0],
                    x->local_size[1], x->local_size[2]);
@@ -169,7 +169,7 @@ static void dump_function(Dump *d, const Symbol *f)
         dump_text(d, "  vec_type_hint %s\n", ocl_type_name(d->o, x->vec_type_hint));
     matrix_type(d, f->type->base, 1);
     for (uint32_t i = 0; f->defined && i < f->type->n_params; i++) {
-        const Symbol *p = f->params[i];
+        const OclSymbol *p = f->params[i];
         str_printf(a, &d->text, "  Parameter %s [%s]\n", p->ident ? p->ident->name : "(unnamed)",
                    ocl_type_name(d->o, p->type));
         matrix_type(d, p->type, 2);
@@ -183,7 +183,7 @@ char *ocl_dump(Ocl *o)
     Dump d = { .o = o };
     str_add(o->arena, &d.text, "");
     for (uint32_t i = 0; i < o->globals.len; i++) {
-        const Symbol *s = o->globals.data[i];
+        const OclSymbol *s = o->globals.data[i];
         if (s->kind == S_FUNCTION) {
             dump_function(&d, s);
         } else {

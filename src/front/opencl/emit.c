@@ -14,7 +14,7 @@ enum { SPIR_FUNC = LLVMSPIRFUNCCallConv, SPIR_KERNEL = LLVMSPIRKERNELCallConv };
 static const char layout[] = "e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-"
                              "v512:512-v1024:1024-n8:16:32:64-G1";
 
-static LLVMAttributeRef attribute(Emit *e, const char *name, uint64_t value)
+static LLVMAttributeRef attribute(OclEmit *e, const char *name, uint64_t value)
 {
     return LLVMCreateEnumAttribute(e->context,
                                    LLVMGetEnumAttributeKindForName(name, strlen(name)), value);
@@ -22,7 +22,7 @@ static LLVMAttributeRef attribute(Emit *e, const char *name, uint64_t value)
 
 /* ---- functions of others --------------------------------------------------------------------- */
 
-LLVMValueRef ocl_external(Emit *e, const char *name, LLVMTypeRef type, bool pure)
+LLVMValueRef ocl_external(OclEmit *e, const char *name, LLVMTypeRef type, bool pure)
 {
     LLVMValueRef f = LLVMGetNamedFunction(e->module, name);
     if (f)
@@ -41,20 +41,20 @@ LLVMValueRef ocl_external(Emit *e, const char *name, LLVMTypeRef type, bool pure
 
 /* ---- variables that last --------------------------------------------------------------------- */
 
-static const char *global_name(Emit *e, const Symbol *s)
+static const char *global_name(OclEmit *e, const OclSymbol *s)
 {
     if (!s->owner)
         return s->ident->name;
     return arena_printf(e->o->arena, "%s.%s", s->owner->ident->name, s->ident->name);
 }
 
-LLVMValueRef ocl_emit_global(Emit *e, Symbol *s)
+LLVMValueRef ocl_emit_global(OclEmit *e, OclSymbol *s)
 {
     if (s->same)
         return ocl_emit_global(e, s->same);
     if (s->llvm)
         return s->llvm;
-    Type *t = s->type;
+    OclType *t = s->type;
     LLVMTypeRef llvm = ocl_memory_type(e, t);
     LLVMValueRef g = LLVMAddGlobalInAddressSpace(e->module, llvm, global_name(e, s), t->space);
     s->llvm = g;
@@ -71,7 +71,7 @@ LLVMValueRef ocl_emit_global(Emit *e, Symbol *s)
     return g;
 }
 
-LLVMValueRef ocl_emit_string(Emit *e, const Node *n)
+LLVMValueRef ocl_emit_string(OclEmit *e, const OclNode *n)
 {
     LLVMValueRef text = LLVMConstStringInContext2(e->context, n->string.text, n->string.size, true);
     LLVMValueRef g = LLVMAddGlobalInAddressSpace(e->module, LLVMTypeOf(text),
@@ -87,13 +87,13 @@ LLVMValueRef ocl_emit_string(Emit *e, const Node *n)
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
-static LLVMTypeRef parameter_type(Emit *e, Type *t)
+static LLVMTypeRef parameter_type(OclEmit *e, OclType *t)
 {
     return is_record(t) ? LLVMPointerTypeInContext(e->context, AS_PRIVATE) : ocl_value_type(e, t);
 }
 
 /* A structure goes in by the address of a copy, and comes out by the address it is to go to. */
-static LLVMTypeRef function_type(Emit *e, const Type *t)
+static LLVMTypeRef function_type(OclEmit *e, const OclType *t)
 {
     LLVMTypeRef *list = NEW_ARRAY(e->o->arena, LLVMTypeRef, t->n_params + 1);
     uint32_t n = 0;
@@ -105,7 +105,7 @@ static LLVMTypeRef function_type(Emit *e, const Type *t)
     return LLVMFunctionType(out ? e->void_type : ocl_value_type(e, t->base), list, n, false);
 }
 
-static void type_attribute(Emit *e, LLVMValueRef f, uint32_t at, const char *name, Type *t)
+static void type_attribute(OclEmit *e, LLVMValueRef f, uint32_t at, const char *name, OclType *t)
 {
     unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
     LLVMAddAttributeAtIndex(f, at, LLVMCreateTypeAttribute(e->context, kind,
@@ -113,7 +113,7 @@ static void type_attribute(Emit *e, LLVMValueRef f, uint32_t at, const char *nam
     LLVMAddAttributeAtIndex(f, at, attribute(e, "align", MAX(t->align, 1)));
 }
 
-static void place_attribute(Emit *e, LLVMValueRef f, Loc loc)
+static void place_attribute(OclEmit *e, LLVMValueRef f, Loc loc)
 {
     DiagLoc at = ocl_position(e->o, loc);
     const char *text = arena_printf(e->o->arena, "%u:%u:%s", at.line, at.column, at.file);
@@ -122,7 +122,7 @@ static void place_attribute(Emit *e, LLVMValueRef f, Loc loc)
     LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, a);
 }
 
-static LLVMValueRef add_function(Emit *e, const Symbol *s, const char *name, bool kernel)
+static LLVMValueRef add_function(OclEmit *e, const OclSymbol *s, const char *name, bool kernel)
 {
     LLVMValueRef f = LLVMAddFunction(e->module, name, function_type(e, s->type));
     LLVMSetFunctionCallConv(f, kernel ? SPIR_KERNEL : SPIR_FUNC);
@@ -138,7 +138,7 @@ static LLVMValueRef add_function(Emit *e, const Symbol *s, const char *name, boo
     if (is_record(s->type->base))
         type_attribute(e, f, at++, "sret", s->type->base);
     for (uint32_t i = 0; i < s->type->n_params; i++, at++) {
-        Type *t = s->defined ? s->params[i]->type : s->type->params[i];
+        OclType *t = s->defined ? s->params[i]->type : s->type->params[i];
         if (is_record(t) && kernel)
             type_attribute(e, f, at, "byval", t);
         if (is_pointer(t) && t->quals & Q_RESTRICT)
@@ -151,7 +151,7 @@ static LLVMValueRef add_function(Emit *e, const Symbol *s, const char *name, boo
 }
 
 /* What is called: for a kernel, which SPIR-V lets nobody call, a function with its body. */
-LLVMValueRef ocl_emit_function(Emit *e, Symbol *s)
+LLVMValueRef ocl_emit_function(OclEmit *e, OclSymbol *s)
 {
     if (s->same)
         return ocl_emit_function(e, s->same);
@@ -166,7 +166,7 @@ LLVMValueRef ocl_emit_function(Emit *e, Symbol *s)
     return s->llvm;
 }
 
-static void emit_body(Emit *e, Symbol *s, LLVMValueRef f)
+static void emit_body(OclEmit *e, OclSymbol *s, LLVMValueRef f)
 {
     LLVMBasicBlockRef entry = LLVMAppendBasicBlockInContext(e->context, f, "entry");
     LLVMBasicBlockRef start = LLVMAppendBasicBlockInContext(e->context, f, "start");
@@ -179,7 +179,7 @@ static void emit_body(Emit *e, Symbol *s, LLVMValueRef f)
     LLVMPositionBuilderAtEnd(e->entry, entry);
     LLVMPositionBuilderAtEnd(e->builder, start);
     for (uint32_t i = 0; i < s->type->n_params; i++, at++) {
-        Symbol *p = s->params[i];
+        OclSymbol *p = s->params[i];
         LLVMValueRef v = LLVMGetParam(f, at);
         if (is_record(p->type)) {
             p->llvm = v;
@@ -187,7 +187,7 @@ static void emit_body(Emit *e, Symbol *s, LLVMValueRef f)
         }
         p->llvm = ocl_variable(e, p->type, p->ident ? arena_printf(e->o->arena, "%s.addr",
                                                                    p->ident->name) : "");
-        Place place = { .pointer = p->llvm, .type = p->type };
+        OclPlace place = { .pointer = p->llvm, .type = p->type };
         ocl_store(e, &place, v);
     }
     ocl_emit_statement(e, s->body);
@@ -202,23 +202,23 @@ static void emit_body(Emit *e, Symbol *s, LLVMValueRef f)
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
-static LLVMMetadataRef metadata_number(Emit *e, uint64_t v)
+static LLVMMetadataRef metadata_number(OclEmit *e, uint64_t v)
 {
     return LLVMValueAsMetadata(LLVMConstInt(e->i32, v, false));
 }
 
-static void set_metadata(Emit *e, LLVMValueRef f, const char *name, LLVMMetadataRef *list, size_t n)
+static void set_metadata(OclEmit *e, LLVMValueRef f, const char *name, LLVMMetadataRef *list, size_t n)
 {
     unsigned kind = LLVMGetMDKindIDInContext(e->context, name, (unsigned)strlen(name));
     LLVMGlobalSetMetadata(f, kind, LLVMMDNodeInContext2(e->context, list, n));
 }
 
-static LLVMMetadataRef text(Emit *e, const char *s)
+static LLVMMetadataRef text(OclEmit *e, const char *s)
 {
     return LLVMMDStringInContext2(e->context, s, strlen(s));
 }
 
-static void argument_metadata(Emit *e, LLVMValueRef f, const Symbol *s)
+static void argument_metadata(OclEmit *e, LLVMValueRef f, const OclSymbol *s)
 {
     static const char *const names[] = { "kernel_arg_addr_space", "kernel_arg_access_qual",
                                          "kernel_arg_type", "kernel_arg_base_type",
@@ -228,7 +228,7 @@ static void argument_metadata(Emit *e, LLVMValueRef f, const Symbol *s)
     for (size_t k = 0; k < COUNT_OF(names); k++)
         list[k] = NEW_ARRAY(e->o->arena, LLVMMetadataRef, n);
     for (uint32_t i = 0; i < n; i++) {
-        const Type *t = s->params[i]->type, *shown = t->plain;
+        const OclType *t = s->params[i]->type, *shown = t->plain;
         const char *quals = "";
         if (is_pointer(t)) {
             quals = arena_printf(e->o->arena, "%s%s%s", t->quals & Q_RESTRICT ? "restrict " : "",
@@ -251,9 +251,9 @@ static void argument_metadata(Emit *e, LLVMValueRef f, const Symbol *s)
         set_metadata(e, f, names[k], list[k], n);
 }
 
-static void kernel_metadata(Emit *e, LLVMValueRef f, const Symbol *s)
+static void kernel_metadata(OclEmit *e, LLVMValueRef f, const OclSymbol *s)
 {
-    const Attributes *a = &s->attributes;
+    const OclAttributes *a = &s->attributes;
     LLVMMetadataRef list[3];
     argument_metadata(e, f, s);
     for (int i = 0; i < 3; i++)
@@ -276,7 +276,7 @@ static void kernel_metadata(Emit *e, LLVMValueRef f, const Symbol *s)
 }
 
 /* The kernel of a body that others call too. */
-static void wrap(Emit *e, Symbol *s)
+static void wrap(OclEmit *e, OclSymbol *s)
 {
     LLVMValueRef f = add_function(e, s, s->ident->name, true);
     uint32_t n = s->type->n_params;
@@ -292,17 +292,17 @@ static void wrap(Emit *e, Symbol *s)
 
 /* ---- the module ------------------------------------------------------------------------------ */
 
-static void named_metadata(Emit *e, const char *name, uint64_t a, uint64_t b)
+static void named_metadata(OclEmit *e, const char *name, uint64_t a, uint64_t b)
 {
     LLVMMetadataRef list[] = { metadata_number(e, a), metadata_number(e, b) };
     LLVMAddNamedMetadataOperand(e->module, name, LLVMMetadataAsValue(
         e->context, LLVMMDNodeInContext2(e->context, list, 2)));
 }
 
-static void functions(Emit *e)
+static void functions(OclEmit *e)
 {
     for (uint32_t i = 0; i < e->o->globals.len; i++) {
-        Symbol *s = e->o->globals.data[i];
+        OclSymbol *s = e->o->globals.data[i];
         if (s->kind != S_FUNCTION) {
             if (s->type->space != AS_LOCAL && !s->is_extern && !s->owner)
                 ocl_emit_global(e, s);
@@ -322,7 +322,7 @@ static void functions(Emit *e)
 struct LLVMOpaqueModule *ocl_emit(Ocl *o, struct LLVMOpaqueContext *context)
 {
     LLVMContextRef c = context;
-    Emit e = { .o = o, .context = c, .i1 = LLVMInt1TypeInContext(c), .i8 = LLVMInt8TypeInContext(c),
+    OclEmit e = { .o = o, .context = c, .i1 = LLVMInt1TypeInContext(c), .i8 = LLVMInt8TypeInContext(c),
                .i32 = LLVMInt32TypeInContext(c), .i64 = LLVMInt64TypeInContext(c),
                .void_type = LLVMVoidTypeInContext(c) };
     e.module = LLVMModuleCreateWithNameInContext(o->name, c);

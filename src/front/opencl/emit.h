@@ -12,66 +12,66 @@
 
 #include "front/opencl/internal.h"
 
-typedef struct Emit {
+typedef struct OclEmit {
     Ocl *o;
     LLVMContextRef context;
     LLVMModuleRef module;
     LLVMBuilderRef builder, entry;      /* entry: where allocas go */
     LLVMTypeRef i1, i8, i32, i64, void_type;
-    Symbol *symbol;
+    OclSymbol *symbol;
     LLVMValueRef function, result;      /* result: where a structure goes */
     LLVMBasicBlockRef break_to, continue_to;
     uint32_t strings;
     bool has_matrix_arrays;             /* in this function, so far */
-} Emit;
+} OclEmit;
 
 /* A place that can be read and written: memory, lanes of a vector in it, or bits in it. */
-typedef struct Place {
+typedef struct OclPlace {
     LLVMValueRef pointer;
-    Type *type;                         /* of the whole vector for lanes */
+    OclType *type;                         /* of the whole vector for lanes */
     const uint8_t *lanes;               /* a swizzle's */
     uint32_t n;
     LLVMValueRef index;                 /* one lane, by number */
-    const Member *bits;
+    const OclMember *bits;
     bool is_volatile;
-} Place;
+} OclPlace;
 
 /* emit.c */
-LLVMValueRef ocl_emit_function(Emit *e, Symbol *s);     /* declares it, the body comes later */
-LLVMValueRef ocl_emit_global(Emit *e, Symbol *s);
-LLVMValueRef ocl_emit_string(Emit *e, const Node *n);
-LLVMValueRef ocl_external(Emit *e, const char *name, LLVMTypeRef type, bool pure);
+LLVMValueRef ocl_emit_function(OclEmit *e, OclSymbol *s);     /* declares it, the body comes later */
+LLVMValueRef ocl_emit_global(OclEmit *e, OclSymbol *s);
+LLVMValueRef ocl_emit_string(OclEmit *e, const OclNode *n);
+LLVMValueRef ocl_external(OclEmit *e, const char *name, LLVMTypeRef type, bool pure);
 
 /* emit_type.c */
-LLVMTypeRef ocl_value_type(Emit *e, Type *t);
-LLVMTypeRef ocl_memory_type(Emit *e, Type *t);
-LLVMTypeRef ocl_record_llvm(Emit *e, Record *r);
-LLVMValueRef ocl_constant(Emit *e, Type *t, const Node *n);     /* as it lies in memory */
-bool ocl_has_address(const Node *n);                    /* a constant initialiser */
-bool ocl_is_whole_address(Emit *e, const Node *n);      /* of a variable or a string */
-LLVMValueRef ocl_constant_value(Emit *e, const Type *t, const Value *v);
+LLVMTypeRef ocl_value_type(OclEmit *e, OclType *t);
+LLVMTypeRef ocl_memory_type(OclEmit *e, OclType *t);
+LLVMTypeRef ocl_record_llvm(OclEmit *e, OclRecord *r);
+LLVMValueRef ocl_constant(OclEmit *e, OclType *t, const OclNode *n);     /* as it lies in memory */
+bool ocl_has_address(const OclNode *n);                    /* a constant initialiser */
+bool ocl_is_whole_address(OclEmit *e, const OclNode *n);      /* of a variable or a string */
+LLVMValueRef ocl_constant_value(OclEmit *e, const OclType *t, const OclValue *v);
 
 /* emit_expr.c */
-LLVMValueRef ocl_emit_value(Emit *e, Node *n);
-Place ocl_emit_place(Emit *e, Node *n);
-LLVMValueRef ocl_emit_condition(Emit *e, Node *n);      /* i1 */
-void ocl_emit_into(Emit *e, LLVMValueRef pointer, Type *t, Node *n);    /* initialises memory */
-LLVMValueRef ocl_load(Emit *e, const Place *p);
-void ocl_store(Emit *e, const Place *p, LLVMValueRef v);
-LLVMValueRef ocl_variable(Emit *e, Type *t, const char *name);
-void ocl_copy(Emit *e, Type *t, LLVMValueRef to, LLVMValueRef from);
-LLVMBasicBlockRef ocl_block(Emit *e, const char *name);
-void ocl_go(Emit *e, LLVMBasicBlockRef to);     /* branches unless the block has ended */
-void ocl_start(Emit *e, LLVMBasicBlockRef b);
+LLVMValueRef ocl_emit_value(OclEmit *e, OclNode *n);
+OclPlace ocl_emit_place(OclEmit *e, OclNode *n);
+LLVMValueRef ocl_emit_condition(OclEmit *e, OclNode *n);      /* i1 */
+void ocl_emit_into(OclEmit *e, LLVMValueRef pointer, OclType *t, OclNode *n);    /* initialises memory */
+LLVMValueRef ocl_load(OclEmit *e, const OclPlace *p);
+void ocl_store(OclEmit *e, const OclPlace *p, LLVMValueRef v);
+LLVMValueRef ocl_variable(OclEmit *e, OclType *t, const char *name);
+void ocl_copy(OclEmit *e, OclType *t, LLVMValueRef to, LLVMValueRef from);
+LLVMBasicBlockRef ocl_block(OclEmit *e, const char *name);
+void ocl_go(OclEmit *e, LLVMBasicBlockRef to);     /* branches unless the block has ended */
+void ocl_start(OclEmit *e, LLVMBasicBlockRef b);
 
 /* emit_call.c */
-LLVMValueRef ocl_emit_call(Emit *e, Node *n);
-LLVMValueRef ocl_emit_builtin(Emit *e, Node *n);
-LLVMValueRef ocl_emit_matrix(Emit *e, Node *n);
-LLVMValueRef ocl_emit_zeros(Emit *e, Type *t);          /* a matrix */
+LLVMValueRef ocl_emit_call(OclEmit *e, OclNode *n);
+LLVMValueRef ocl_emit_builtin(OclEmit *e, OclNode *n);
+LLVMValueRef ocl_emit_matrix(OclEmit *e, OclNode *n);
+LLVMValueRef ocl_emit_zeros(OclEmit *e, OclType *t);          /* a matrix */
 
 /* emit_stmt.c */
-void ocl_emit_statement(Emit *e, Node *n);
-LLVMValueRef ocl_emit_statements(Emit *e, Node *n);     /* in an expression */
+void ocl_emit_statement(OclEmit *e, OclNode *n);
+LLVMValueRef ocl_emit_statements(OclEmit *e, OclNode *n);     /* in an expression */
 
 #endif

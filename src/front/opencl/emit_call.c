@@ -5,7 +5,7 @@
  */
 #include "front/opencl/emit.h"
 
-static LLVMValueRef emit_call_of(Emit *e, LLVMValueRef f, LLVMTypeRef type, LLVMValueRef *args,
+static LLVMValueRef emit_call_of(OclEmit *e, LLVMValueRef f, LLVMTypeRef type, LLVMValueRef *args,
                                  uint32_t n)
 {
     LLVMValueRef c = LLVMBuildCall2(e->builder, type, f, args, n, "");
@@ -13,7 +13,7 @@ static LLVMValueRef emit_call_of(Emit *e, LLVMValueRef f, LLVMTypeRef type, LLVM
     return c;
 }
 
-static LLVMValueRef call_named(Emit *e, const char *name, Type *result, LLVMValueRef *args,
+static LLVMValueRef call_named(OclEmit *e, const char *name, OclType *result, LLVMValueRef *args,
                                uint32_t n, bool pure)
 {
     LLVMTypeRef *types = NEW_ARRAY(e->o->arena, LLVMTypeRef, n);
@@ -26,7 +26,7 @@ static LLVMValueRef call_named(Emit *e, const char *name, Type *result, LLVMValu
 /* ---- the program's functions ----------------------------------------------------------------- */
 
 /* A structure goes by the address of a copy of its own. */
-static LLVMValueRef argument(Emit *e, Node *n)
+static LLVMValueRef argument(OclEmit *e, OclNode *n)
 {
     LLVMValueRef v = ocl_emit_value(e, n);
     if (!is_record(n->type))
@@ -36,7 +36,7 @@ static LLVMValueRef argument(Emit *e, Node *n)
     return copy;
 }
 
-static LLVMValueRef emit_printf(Emit *e, Node *n, LLVMValueRef *args)
+static LLVMValueRef emit_printf(OclEmit *e, OclNode *n, LLVMValueRef *args)
 {
     LLVMTypeRef format = LLVMPointerTypeInContext(e->context, AS_CONSTANT);
     LLVMTypeRef type = LLVMFunctionType(e->i32, &format, 1, true);
@@ -45,7 +45,7 @@ static LLVMValueRef emit_printf(Emit *e, Node *n, LLVMValueRef *args)
     return emit_call_of(e, ocl_external(e, "printf", type, false), type, args, n->n);
 }
 
-LLVMValueRef ocl_emit_call(Emit *e, Node *n)
+LLVMValueRef ocl_emit_call(OclEmit *e, OclNode *n)
 {
     LLVMValueRef *args = NEW_ARRAY(e->o->arena, LLVMValueRef, n->n + 1), result = NULL;
     uint32_t count = 0;
@@ -63,29 +63,29 @@ LLVMValueRef ocl_emit_call(Emit *e, Node *n)
 /* ---- atomics --------------------------------------------------------------------------------- */
 
 /* SPIR-V's memory semantics. An order that is not known is the strongest. */
-static uint64_t semantics(Emit *e, const Node *order, Space space)
+static uint64_t semantics(OclEmit *e, const OclNode *order, OclSpace space)
 {
     enum { SEQUENTIAL = 16, WORKGROUP = 256, CROSS_WORKGROUP = 512 };
     static const uint8_t orders[] = { 0, 2, 2, 4, 8, SEQUENTIAL };
     static const uint16_t memories[] = { 0, CROSS_WORKGROUP, 0, WORKGROUP,
                                          CROSS_WORKGROUP | WORKGROUP };
-    Value v;
+    OclValue v;
     uint64_t s = order && ocl_fold(e->o, order, &v) && v.lane[0].u < COUNT_OF(orders)
                      ? orders[v.lane[0].u] : SEQUENTIAL;
     return s ? s | memories[space] : 0;
 }
 
-static uint64_t scope(Emit *e, const Node *n)
+static uint64_t scope(OclEmit *e, const OclNode *n)
 {
     static const uint8_t scopes[] = { 4, 2, 1, 0, 3 };
-    Value v;
+    OclValue v;
     if (!n)
         return 1;
     return ocl_fold(e->o, n, &v) && v.lane[0].u < COUNT_OF(scopes) ? scopes[v.lane[0].u] : 0;
 }
 
 /* The instruction that the target's name for it begins with "__spirv_Atomic". */
-static const char *operation(const Builtin *b, const Type *t)
+static const char *operation(const OclBuiltin *b, const OclType *t)
 {
     static const struct { const char *name, *s, *u, *f; } table[] = {
         { "add", "IAdd", "IAdd", "FAddEXT" },  { "sub", "ISub", "ISub", "FAddEXT" },
@@ -103,14 +103,14 @@ static const char *operation(const Builtin *b, const Type *t)
 /* Functions of 1.x are relaxed (OpenCL C 3.0, 6.15.12.7), those of C11 without an order
  * sequentially consistent; the scope is the device. Instructions by their names, not LLVM's
  * atomicrmw: the target takes its pointers for others where they are constant. */
-static LLVMValueRef emit_atomic(Emit *e, Node *n)
+static LLVMValueRef emit_atomic(OclEmit *e, OclNode *n)
 {
-    const Builtin *b = n->builtin;
+    const OclBuiltin *b = n->builtin;
     Ocl *o = e->o;
-    Type *t = n->type;
+    OclType *t = n->type;
     bool old = strchr(b->signature, 'a') != NULL;
     uint32_t given = b->what == B_STEP ? 1 : 2;
-    Space space = (Space)n->list[0]->type->base->space;
+    OclSpace space = (OclSpace)n->list[0]->type->base->space;
     LLVMValueRef p = ocl_emit_value(e, n->list[0]);
     LLVMValueRef v = b->what == B_STEP ? LLVMConstInt(ocl_value_type(e, t), 1, false)
                                        : ocl_emit_value(e, n->list[1]);
@@ -121,7 +121,7 @@ static LLVMValueRef emit_atomic(Emit *e, Node *n)
         p, LLVMConstInt(e->i32, scope(e, n->n > given + 1 ? n->list[given + 1] : NULL), false),
         LLVMConstInt(e->i32, order, false), v,
     };
-    Type *types[] = { ocl_pointer(o, ocl_qualified(o, t, Q_VOLATILE, space)), o->basic[TY_INT],
+    OclType *types[] = { ocl_pointer(o, ocl_qualified(o, t, Q_VOLATILE, space)), o->basic[TY_INT],
                       o->basic[TY_INT], t };
     const char *name = arena_printf(o->arena, "__spirv_Atomic%s", operation(b, t));
     return call_named(e, ocl_mangle(o, name, types, 4), t, args, 4, false);
@@ -130,11 +130,11 @@ static LLVMValueRef emit_atomic(Emit *e, Node *n)
 /* ---- built-in functions ---------------------------------------------------------------------- */
 
 /* mem_fence and its kin of 1.x are fences of the work-group. */
-static LLVMValueRef fence(Emit *e, Node *n)
+static LLVMValueRef fence(OclEmit *e, OclNode *n)
 {
     Ocl *o = e->o;
-    Type *u = o->basic[TY_UINT];
-    Type *types[] = { u, ocl_qualified(o, u, Q_ORDER, AS_PRIVATE),
+    OclType *u = o->basic[TY_UINT];
+    OclType *types[] = { u, ocl_qualified(o, u, Q_ORDER, AS_PRIVATE),
                       ocl_qualified(o, u, Q_SCOPE, AS_PRIVATE) };
     LLVMValueRef args[] = { ocl_emit_value(e, n->list[0]),
                             LLVMConstInt(e->i32, (uint64_t)(n->builtin->operation[0] - '0'), false),
@@ -144,18 +144,18 @@ static LLVMValueRef fence(Emit *e, Node *n)
 }
 
 /* The storage class is SPIR-V's: Workgroup, CrossWorkgroup, Function. */
-static LLVMValueRef to_space(Emit *e, Node *n)
+static LLVMValueRef to_space(OclEmit *e, OclNode *n)
 {
     static const char *const names[] = { "Private", "Global", "", "Local" };
     static const uint32_t classes[] = { 7, 5, 0, 4 };
     Ocl *o = e->o;
-    Type *types[] = { ocl_pointer(o, ocl_in_space(o, o->basic[TY_VOID], AS_GENERIC)),
+    OclType *types[] = { ocl_pointer(o, ocl_in_space(o, o->basic[TY_VOID], AS_GENERIC)),
                       o->basic[TY_INT] };
     if (!n->builtin->operation) {
         LLVMValueRef p = ocl_emit_value(e, n->list[0]);
         return call_named(e, ocl_mangle(o, "get_fence", types, 1), n->type, &p, 1, true);
     }
-    Space space = (Space)n->type->base->space;
+    OclSpace space = (OclSpace)n->type->base->space;
     LLVMValueRef args[] = { ocl_emit_value(e, n->list[0]),
                             LLVMConstInt(e->i32, classes[space], false) };
     const char *name = arena_printf(o->arena, "__spirv_GenericCastToPtrExplicit_To%s",
@@ -166,12 +166,12 @@ static LLVMValueRef to_space(Emit *e, Node *n)
 /* By the instruction's name, as the target gives OpenCL's a stride of 32 bits, which SPIR-V with
  * addresses of 64 does not allow; for the target by a name that tells the elements' size, as it
  * takes what a variable holds for what a pointer to it leads to (LLVM 22). */
-static LLVMValueRef emit_async_copy(Emit *e, Node *n)
+static LLVMValueRef emit_async_copy(OclEmit *e, OclNode *n)
 {
     Ocl *o = e->o;
     bool strided = n->n == 5;
     LLVMValueRef args[6] = { LLVMConstInt(e->i32, 2, false) };
-    Type *types[6] = { o->basic[TY_INT] };
+    OclType *types[6] = { o->basic[TY_INT] };
     for (uint32_t i = 0, at = 1; i < n->n; i++) {
         if (i == 3 && !strided) {
             args[at] = LLVMConstInt(e->i64, 1, false);
@@ -187,10 +187,10 @@ static LLVMValueRef emit_async_copy(Emit *e, Node *n)
 }
 
 /* any and all: the target would make instructions on booleans of them, and lanes are none. */
-static LLVMValueRef sign_bits(Emit *e, Node *n)
+static LLVMValueRef sign_bits(OclEmit *e, OclNode *n)
 {
     LLVMValueRef v = ocl_emit_value(e, n->list[0]), r = v;
-    Type *t = n->list[0]->type;
+    OclType *t = n->list[0]->type;
     for (uint32_t i = 0; is_vector(t) && i < t->n; i++) {
         LLVMValueRef at = LLVMConstInt(e->i32, i, false);
         LLVMValueRef lane = LLVMBuildExtractElement(e->builder, v, at, "");
@@ -201,9 +201,9 @@ static LLVMValueRef sign_bits(Emit *e, Node *n)
     return LLVMBuildZExt(e->builder, r, e->i32, "");
 }
 
-LLVMValueRef ocl_emit_builtin(Emit *e, Node *n)
+LLVMValueRef ocl_emit_builtin(OclEmit *e, OclNode *n)
 {
-    switch ((BuiltinKind)n->builtin->what) {
+    switch ((OclBuiltinKind)n->builtin->what) {
     case B_ATOMIC:
     case B_STEP: return emit_atomic(e, n);
     case B_FENCE: return fence(e, n);
@@ -232,11 +232,11 @@ LLVMValueRef ocl_emit_builtin(Emit *e, Node *n)
 
 /* ---- matrices -------------------------------------------------------------------------------- */
 
-static LLVMValueRef emit_matrix_load(Emit *e, Node *n)
+static LLVMValueRef emit_matrix_load(OclEmit *e, OclNode *n)
 {
     Ocl *o = e->o;
-    Type *types[] = { ocl_pointer(o, ocl_qualified(o, n->a->type->base, 0,
-                                                   (Space)n->a->type->base->space)),
+    OclType *types[] = { ocl_pointer(o, ocl_qualified(o, n->a->type->base, 0,
+                                                   (OclSpace)n->a->type->base->space)),
                       o->basic[TY_INT], o->size_type };
     LLVMValueRef p = ocl_emit_value(e, n->a);
     LLVMValueRef args[] = { p, LLVMConstInt(e->i32, n->u, false), ocl_emit_value(e, n->b) };
@@ -245,11 +245,11 @@ static LLVMValueRef emit_matrix_load(Emit *e, Node *n)
     return call_named(e, name, n->type, args, 3, false);
 }
 
-static LLVMValueRef emit_matrix_store(Emit *e, Node *n)
+static LLVMValueRef emit_matrix_store(OclEmit *e, OclNode *n)
 {
     Ocl *o = e->o;
-    Type *types[] = { ocl_pointer(o, ocl_qualified(o, n->a->type->base, 0,
-                                                   (Space)n->a->type->base->space)),
+    OclType *types[] = { ocl_pointer(o, ocl_qualified(o, n->a->type->base, 0,
+                                                   (OclSpace)n->a->type->base->space)),
                       n->b->type->plain, o->basic[TY_INT], o->size_type };
     LLVMValueRef p = ocl_emit_value(e, n->a), m = ocl_emit_value(e, n->b);
     LLVMValueRef args[] = { p, m, LLVMConstInt(e->i32, n->u, false), ocl_emit_value(e, n->c) };
@@ -257,10 +257,10 @@ static LLVMValueRef emit_matrix_store(Emit *e, Node *n)
                       args, 4, false);
 }
 
-static LLVMValueRef multiply_add(Emit *e, Node *n)
+static LLVMValueRef multiply_add(OclEmit *e, OclNode *n)
 {
     Ocl *o = e->o;
-    Type *types[] = { n->a->type->plain, n->b->type->plain, n->c->type->plain, o->basic[TY_INT] };
+    OclType *types[] = { n->a->type->plain, n->b->type->plain, n->c->type->plain, o->basic[TY_INT] };
     LLVMValueRef a = ocl_emit_value(e, n->a), b = ocl_emit_value(e, n->b);
     /* The RFC marks the result of a product of floats as signed; SPIR-V allows that of integers
      * only. */
@@ -270,7 +270,7 @@ static LLVMValueRef multiply_add(Emit *e, Node *n)
                       args, 4, false);
 }
 
-static LLVMValueRef operators(Emit *e, Node *n)
+static LLVMValueRef operators(OclEmit *e, OclNode *n)
 {
     Ocl *o = e->o;
     bool scalar = n->b && !is_matrix(n->b->type), negate = !n->b;
@@ -281,7 +281,7 @@ static LLVMValueRef operators(Emit *e, Node *n)
                        : n->op == P_STAR ? "__spirv_CooperativeMatrixBinaryMul"
                                          : "__spirv_CooperativeMatrixBinaryDiv";
     LLVMValueRef args[2] = { ocl_emit_value(e, n->a) };
-    Type *types[2] = { n->a->type->plain };
+    OclType *types[2] = { n->a->type->plain };
     if (!negate) {
         args[1] = ocl_emit_value(e, n->b);
         types[1] = n->b->type->plain;
@@ -290,28 +290,28 @@ static LLVMValueRef operators(Emit *e, Node *n)
     return call_named(e, ocl_mangle(o, name, types, count), n->type, args, count, true);
 }
 
-static LLVMValueRef filled(Emit *e, Type *t, LLVMValueRef component)
+static LLVMValueRef filled(OclEmit *e, OclType *t, LLVMValueRef component)
 {
-    Type *c = t->base;
+    OclType *c = t->base;
     return call_named(e, ocl_mangle_template(e->o, "__spirv_CompositeConstruct", t->plain, &c, 1),
                       t, &component, 1, true);
 }
 
 /* A matrix of zeros is made of a scalar: the target cannot translate constant matrices. */
-LLVMValueRef ocl_emit_zeros(Emit *e, Type *t)
+LLVMValueRef ocl_emit_zeros(OclEmit *e, OclType *t)
 {
     return filled(e, t, LLVMConstNull(ocl_value_type(e, t->base)));
 }
 
-static LLVMValueRef emit_matrix_length(Emit *e, Node *n)
+static LLVMValueRef emit_matrix_length(OclEmit *e, OclNode *n)
 {
-    Type *t = n->a->type->plain;
+    OclType *t = n->a->type->plain;
     LLVMValueRef m = ocl_emit_value(e, n->a);
     return call_named(e, ocl_mangle(e->o, "__spirv_CooperativeMatrixLengthKHR", &t, 1), n->type, &m,
                       1, true);
 }
 
-LLVMValueRef ocl_emit_matrix(Emit *e, Node *n)
+LLVMValueRef ocl_emit_matrix(OclEmit *e, OclNode *n)
 {
     switch (n->kind) {
     case N_LOAD_MATRIX: return emit_matrix_load(e, n);

@@ -6,25 +6,25 @@
 
 /* ---- blocks and variables -------------------------------------------------------------------- */
 
-LLVMBasicBlockRef ocl_block(Emit *e, const char *name)
+LLVMBasicBlockRef ocl_block(OclEmit *e, const char *name)
 {
     return LLVMAppendBasicBlockInContext(e->context, e->function, name);
 }
 
-void ocl_go(Emit *e, LLVMBasicBlockRef to)
+void ocl_go(OclEmit *e, LLVMBasicBlockRef to)
 {
     if (!LLVMGetBasicBlockTerminator(LLVMGetInsertBlock(e->builder)))
         LLVMBuildBr(e->builder, to);
 }
 
 /* Blocks stand in the order in which they are filled. */
-void ocl_start(Emit *e, LLVMBasicBlockRef b)
+void ocl_start(OclEmit *e, LLVMBasicBlockRef b)
 {
     LLVMMoveBasicBlockAfter(b, LLVMGetLastBasicBlock(e->function));
     LLVMPositionBuilderAtEnd(e->builder, b);
 }
 
-LLVMValueRef ocl_variable(Emit *e, Type *t, const char *name)
+LLVMValueRef ocl_variable(OclEmit *e, OclType *t, const char *name)
 {
     LLVMValueRef v = LLVMBuildAlloca(e->entry, ocl_memory_type(e, t), name);
     if (!is_matrix(t) && !ocl_has_matrix(t))
@@ -32,28 +32,28 @@ LLVMValueRef ocl_variable(Emit *e, Type *t, const char *name)
     return v;
 }
 
-static LLVMValueRef index32(Emit *e, uint64_t i)
+static LLVMValueRef index32(OclEmit *e, uint64_t i)
 {
     return LLVMConstInt(e->i32, i, false);
 }
 
 /* ---- reading and writing places -------------------------------------------------------------- */
 
-static void aligned(LLVMValueRef access, const Place *p)
+static void aligned(LLVMValueRef access, const OclPlace *p)
 {
     if (!ocl_has_matrix(p->type))
         LLVMSetAlignment(access, MAX(p->type->align, 1));
     LLVMSetVolatile(access, p->is_volatile);
 }
 
-static LLVMValueRef load_whole(Emit *e, const Place *p)
+static LLVMValueRef load_whole(OclEmit *e, const OclPlace *p)
 {
     LLVMValueRef v = LLVMBuildLoad2(e->builder, ocl_memory_type(e, p->type), p->pointer, "");
     aligned(v, p);
     return p->type->kind == TY_BOOL ? LLVMBuildTrunc(e->builder, v, e->i1, "") : v;
 }
 
-static void store_whole(Emit *e, const Place *p, LLVMValueRef v)
+static void store_whole(OclEmit *e, const OclPlace *p, LLVMValueRef v)
 {
     if (p->type->kind == TY_BOOL)
         v = LLVMBuildZExt(e->builder, v, e->i8, "");
@@ -61,7 +61,7 @@ static void store_whole(Emit *e, const Place *p, LLVMValueRef v)
 }
 
 /* The low bits of an integer, as a value of the bit-field's type. */
-static LLVMValueRef cut(Emit *e, const Member *m, LLVMValueRef v)
+static LLVMValueRef cut(OclEmit *e, const OclMember *m, LLVMValueRef v)
 {
     LLVMTypeRef t = LLVMTypeOf(v);
     LLVMValueRef up = LLVMConstInt(t, LLVMGetIntTypeWidth(t) - m->width, false);
@@ -70,7 +70,7 @@ static LLVMValueRef cut(Emit *e, const Member *m, LLVMValueRef v)
                               : LLVMBuildLShr(e->builder, v, up, "");
 }
 
-static LLVMTypeRef bits_type(Emit *e, const Member *m)
+static LLVMTypeRef bits_type(OclEmit *e, const OclMember *m)
 {
     return LLVMIntTypeInContext(e->context, (unsigned)m->type->size * 8);
 }
@@ -83,9 +83,9 @@ typedef struct Part {
     int32_t shift;              /* of the bit-field's bit 0 in the part */
 } Part;
 
-static bool part_of(Emit *e, const Place *p, uint32_t i, Part *out)
+static bool part_of(OclEmit *e, const OclPlace *p, uint32_t i, Part *out)
 {
-    const Member *m = p->bits;
+    const OclMember *m = p->bits;
     LLVMValueRef at = LLVMConstInt(e->i64, i, false);
     if (!m->packed) {
         *out = (Part){ bits_type(e, m), p->pointer, m->bit };
@@ -99,14 +99,14 @@ static bool part_of(Emit *e, const Place *p, uint32_t i, Part *out)
     return true;
 }
 
-static LLVMValueRef shifted(Emit *e, LLVMValueRef v, int32_t left)
+static LLVMValueRef shifted(OclEmit *e, LLVMValueRef v, int32_t left)
 {
     LLVMValueRef by = LLVMConstInt(LLVMTypeOf(v), (uint64_t)(left < 0 ? -left : left), false);
     return left > 0 ? LLVMBuildShl(e->builder, v, by, "")
            : left < 0 ? LLVMBuildLShr(e->builder, v, by, "") : v;
 }
 
-static LLVMValueRef load_part(Emit *e, const Place *p, const Part *part)
+static LLVMValueRef load_part(OclEmit *e, const OclPlace *p, const Part *part)
 {
     LLVMValueRef v = LLVMBuildLoad2(e->builder, part->type, part->pointer, "");
     LLVMSetAlignment(v, 1);
@@ -114,9 +114,9 @@ static LLVMValueRef load_part(Emit *e, const Place *p, const Part *part)
     return v;
 }
 
-static LLVMValueRef load_bits(Emit *e, const Place *p)
+static LLVMValueRef load_bits(OclEmit *e, const OclPlace *p)
 {
-    const Member *m = p->bits;
+    const OclMember *m = p->bits;
     LLVMTypeRef t = bits_type(e, m);
     LLVMValueRef v = NULL;
     Part part;
@@ -128,9 +128,9 @@ static LLVMValueRef load_bits(Emit *e, const Place *p)
     return LLVMBuildTruncOrBitCast(e->builder, cut(e, m, v), ocl_value_type(e, m->type), "");
 }
 
-static void store_bits(Emit *e, const Place *p, LLVMValueRef v)
+static void store_bits(OclEmit *e, const OclPlace *p, LLVMValueRef v)
 {
-    const Member *m = p->bits;
+    const OclMember *m = p->bits;
     LLVMValueRef mask = LLVMConstInt(bits_type(e, m), UINT64_MAX >> (64 - m->width), false);
     Part part;
     v = LLVMBuildZExtOrBitCast(e->builder, v, LLVMTypeOf(mask), "");
@@ -148,7 +148,7 @@ static void store_bits(Emit *e, const Place *p, LLVMValueRef v)
     }
 }
 
-static LLVMValueRef pick_lanes(Emit *e, LLVMValueRef v, const uint8_t *lanes, uint32_t n)
+static LLVMValueRef pick_lanes(OclEmit *e, LLVMValueRef v, const uint8_t *lanes, uint32_t n)
 {
     if (n == 1)
         return LLVMBuildExtractElement(e->builder, v, index32(e, lanes[0]), "");
@@ -159,7 +159,7 @@ static LLVMValueRef pick_lanes(Emit *e, LLVMValueRef v, const uint8_t *lanes, ui
                                   LLVMConstVector(mask, n), "");
 }
 
-LLVMValueRef ocl_load(Emit *e, const Place *p)
+LLVMValueRef ocl_load(OclEmit *e, const OclPlace *p)
 {
     if (p->bits)
         return load_bits(e, p);
@@ -172,7 +172,7 @@ LLVMValueRef ocl_load(Emit *e, const Place *p)
 }
 
 /* Lanes are written by writing the whole vector. */
-static LLVMValueRef merged(Emit *e, const Place *p, LLVMValueRef v)
+static LLVMValueRef merged(OclEmit *e, const OclPlace *p, LLVMValueRef v)
 {
     LLVMValueRef whole = load_whole(e, p);
     if (p->index)
@@ -186,7 +186,7 @@ static LLVMValueRef merged(Emit *e, const Place *p, LLVMValueRef v)
     return whole;
 }
 
-void ocl_store(Emit *e, const Place *p, LLVMValueRef v)
+void ocl_store(OclEmit *e, const OclPlace *p, LLVMValueRef v)
 {
     if (p->bits)
         store_bits(e, p, v);
@@ -198,14 +198,14 @@ void ocl_store(Emit *e, const Place *p, LLVMValueRef v)
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
-static LLVMValueRef element_pointer(Emit *e, Type *element, LLVMValueRef p, LLVMValueRef i)
+static LLVMValueRef element_pointer(OclEmit *e, OclType *element, LLVMValueRef p, LLVMValueRef i)
 {
     return LLVMBuildInBoundsGEP2(e->builder, ocl_memory_type(e, element), p, &i, 1, "");
 }
 
-static LLVMValueRef member_pointer(Emit *e, Type *t, LLVMValueRef p, const Member *m)
+static LLVMValueRef member_pointer(OclEmit *e, OclType *t, LLVMValueRef p, const OclMember *m)
 {
-    Record *r = t->record;
+    OclRecord *r = t->record;
     LLVMTypeRef llvm = ocl_record_llvm(e, r);
     if (!r->flat)
         return LLVMBuildStructGEP2(e->builder, llvm, p, m->index, "");
@@ -213,19 +213,19 @@ static LLVMValueRef member_pointer(Emit *e, Type *t, LLVMValueRef p, const Membe
     return m->offset ? LLVMBuildInBoundsGEP2(e->builder, e->i8, p, &offset, 1, "") : p;
 }
 
-static Place emit_member(Emit *e, Node *n)
+static OclPlace emit_member(OclEmit *e, OclNode *n)
 {
-    Place p = { .type = n->type };
-    const Member *m = &n->a->type->record->members.data[n->member];
+    OclPlace p = { .type = n->type };
+    const OclMember *m = &n->a->type->record->members.data[n->member];
     LLVMValueRef whole = n->a->lvalue ? ocl_emit_place(e, n->a).pointer : ocl_emit_value(e, n->a);
     p.pointer = member_pointer(e, n->a->type, whole, m);
     p.bits = m->bit_field ? m : NULL;
     return p;
 }
 
-static Place temporary(Emit *e, Node *n)
+static OclPlace temporary(OclEmit *e, OclNode *n)
 {
-    Place p = { .type = n->type };
+    OclPlace p = { .type = n->type };
     if (is_record(n->type)) {
         p.pointer = ocl_emit_value(e, n);
         return p;
@@ -237,9 +237,9 @@ static Place temporary(Emit *e, Node *n)
 }
 
 /* The place's type is without qualifiers where it matters: is_volatile says the one that does. */
-Place ocl_emit_place(Emit *e, Node *n)
+OclPlace ocl_emit_place(OclEmit *e, OclNode *n)
 {
-    Place p = { .type = n->type };
+    OclPlace p = { .type = n->type };
     switch (n->kind) {
     case N_SYMBOL:
         p.pointer = n->symbol->global ? ocl_emit_global(e, n->symbol) : n->symbol->llvm;
@@ -276,7 +276,7 @@ Place ocl_emit_place(Emit *e, Node *n)
 /* ---- copying and initialising ---------------------------------------------------------------- */
 
 /* Matrices have no bytes: what holds them is copied part by part. */
-static void copy_parts(Emit *e, Type *t, LLVMValueRef to, LLVMValueRef from)
+static void copy_parts(OclEmit *e, OclType *t, LLVMValueRef to, LLVMValueRef from)
 {
     if (is_array(t)) {
         for (uint64_t i = 0; i < t->n; i++) {
@@ -287,12 +287,12 @@ static void copy_parts(Emit *e, Type *t, LLVMValueRef to, LLVMValueRef from)
         return;
     }
     for (uint32_t i = 0; i < t->record->members.len; i++) {
-        const Member *m = &t->record->members.data[i];
+        const OclMember *m = &t->record->members.data[i];
         ocl_copy(e, m->type, member_pointer(e, t, to, m), member_pointer(e, t, from, m));
     }
 }
 
-void ocl_copy(Emit *e, Type *t, LLVMValueRef to, LLVMValueRef from)
+void ocl_copy(OclEmit *e, OclType *t, LLVMValueRef to, LLVMValueRef from)
 {
     if (!is_aggregate(t)) {
         LLVMTypeRef type = ocl_memory_type(e, t);
@@ -306,14 +306,14 @@ void ocl_copy(Emit *e, Type *t, LLVMValueRef to, LLVMValueRef from)
 }
 
 /* Zeros for what is an aggregate; its matrices one by one. */
-static void clear(Emit *e, LLVMValueRef p, Type *t)
+static void clear(OclEmit *e, LLVMValueRef p, OclType *t)
 {
     if (is_array(t) && ocl_has_matrix(t)) {
         for (uint64_t i = 0; i < t->n; i++)
             clear(e, element_pointer(e, t->base, p, LLVMConstInt(e->i64, i, false)), t->base);
     } else if (is_record(t) && t->record->has_matrix) {
         for (uint32_t i = 0; i < t->record->members.len; i++) {
-            const Member *m = &t->record->members.data[i];
+            const OclMember *m = &t->record->members.data[i];
             clear(e, member_pointer(e, t, p, m), m->type);
         }
     } else if (ocl_size_of(t)) {
@@ -325,7 +325,7 @@ static void clear(Emit *e, LLVMValueRef p, Type *t)
     }
 }
 
-static bool complete(const Type *t, const Node *n)
+static bool complete(const OclType *t, const OclNode *n)
 {
     uint64_t want = is_array(t) ? t->n : t->record->is_union ? UINT64_MAX : t->record->members.len;
     bool all = !n->a && n->n >= want && !(is_record(t) && t->record->flat);
@@ -336,10 +336,10 @@ static bool complete(const Type *t, const Node *n)
     return all;
 }
 
-static void emit_initializer(Emit *e, LLVMValueRef p, Type *t, Node *n, bool cleared)
+static void emit_initializer(OclEmit *e, LLVMValueRef p, OclType *t, OclNode *n, bool cleared)
 {
     if (n->kind != N_INIT) {
-        Place place = { .pointer = p, .type = t };
+        OclPlace place = { .pointer = p, .type = t };
         LLVMValueRef v = ocl_emit_value(e, n);
         ocl_store(e, &place, v);
         return;
@@ -356,10 +356,10 @@ static void emit_initializer(Emit *e, LLVMValueRef p, Type *t, Node *n, bool cle
             emit_initializer(e, at, t->base, n->list[i], true);
             continue;
         }
-        const Member *m = &t->record->members.data[i];
+        const OclMember *m = &t->record->members.data[i];
         LLVMValueRef at = member_pointer(e, t, p, m);
         if (m->bit_field) {
-            Place place = { .pointer = at, .type = m->type, .bits = m };
+            OclPlace place = { .pointer = at, .type = m->type, .bits = m };
             ocl_store(e, &place, ocl_emit_value(e, n->list[i]));
         } else {
             emit_initializer(e, at, m->type, n->list[i], true);
@@ -367,7 +367,7 @@ static void emit_initializer(Emit *e, LLVMValueRef p, Type *t, Node *n, bool cle
     }
 }
 
-void ocl_emit_into(Emit *e, LLVMValueRef p, Type *t, Node *n)
+void ocl_emit_into(OclEmit *e, LLVMValueRef p, OclType *t, OclNode *n)
 {
     if (n->kind == N_INIT && is_array(t) && n->n > 16 && !ocl_has_matrix(t) &&
         ocl_is_constant(e->o, n) && !ocl_has_address(n)) { /* a table: copied as a whole */
@@ -386,7 +386,7 @@ void ocl_emit_into(Emit *e, LLVMValueRef p, Type *t, Node *n)
 
 /* ---- conversions ----------------------------------------------------------------------------- */
 
-static LLVMValueRef is_nonzero(Emit *e, Type *t, LLVMValueRef v)
+static LLVMValueRef is_nonzero(OclEmit *e, OclType *t, LLVMValueRef v)
 {
     LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(v));
     if (is_float(element_of(t)))
@@ -394,10 +394,10 @@ static LLVMValueRef is_nonzero(Emit *e, Type *t, LLVMValueRef v)
     return t->kind == TY_BOOL ? v : LLVMBuildICmp(e->builder, LLVMIntNE, v, zero, "");
 }
 
-static LLVMValueRef emit_conversion(Emit *e, LLVMValueRef v, Type *from, Type *to)
+static LLVMValueRef emit_conversion(OclEmit *e, LLVMValueRef v, OclType *from, OclType *to)
 {
     LLVMTypeRef llvm = ocl_value_type(e, to);
-    Type *fe = element_of(from), *te = element_of(to);
+    OclType *fe = element_of(from), *te = element_of(to);
     bool ff = is_float(fe), tf = is_float(te);
     if (te->kind == TY_BOOL)
         return is_nonzero(e, from, v);
@@ -413,10 +413,10 @@ static LLVMValueRef emit_conversion(Emit *e, LLVMValueRef v, Type *from, Type *t
     return LLVMBuildIntCast2(e->builder, v, llvm, is_signed(fe), "");
 }
 
-static LLVMValueRef limited(Emit *e, LLVMValueRef v, LLVMIntPredicate beyond, Type *t,
+static LLVMValueRef limited(OclEmit *e, LLVMValueRef v, LLVMIntPredicate beyond, OclType *t,
                             uint64_t limit)
 {
-    Value all = { .n = (uint32_t)lanes_of(t) };
+    OclValue all = { .n = (uint32_t)lanes_of(t) };
     for (uint32_t i = 0; i < all.n; i++)
         all.lane[i].u = limit;
     LLVMValueRef most = ocl_constant_value(e, t, &all);
@@ -424,9 +424,9 @@ static LLVMValueRef limited(Emit *e, LLVMValueRef v, LLVMIntPredicate beyond, Ty
 }
 
 /* Integers to the nearest of the other type. */
-static LLVMValueRef saturate(Emit *e, LLVMValueRef v, Type *from, Type *to)
+static LLVMValueRef saturate(OclEmit *e, LLVMValueRef v, OclType *from, OclType *to)
 {
-    Type *fe = element_of(from), *te = element_of(to);
+    OclType *fe = element_of(from), *te = element_of(to);
     uint64_t bits = te->size * 8, ones = UINT64_MAX >> (64 - bits);
     uint64_t most = is_signed(te) ? ones >> 1 : ones, least = is_signed(te) ? ~most : 0;
     if (is_signed(fe) && (!is_signed(te) || te->size < fe->size))
@@ -436,7 +436,7 @@ static LLVMValueRef saturate(Emit *e, LLVMValueRef v, Type *from, Type *to)
     return emit_conversion(e, v, from, to);
 }
 
-static LLVMValueRef emit_splat(Emit *e, LLVMValueRef v, Type *to)
+static LLVMValueRef emit_splat(OclEmit *e, LLVMValueRef v, OclType *to)
 {
     LLVMTypeRef llvm = ocl_value_type(e, to);
     LLVMValueRef zeros = LLVMConstNull(LLVMVectorType(e->i32, (unsigned)to->n));
@@ -445,7 +445,7 @@ static LLVMValueRef emit_splat(Emit *e, LLVMValueRef v, Type *to)
 }
 
 /* as_float3(float4) drops a lane; all else keeps the bits. */
-static LLVMValueRef reinterpret(Emit *e, LLVMValueRef v, Type *from, Type *to)
+static LLVMValueRef reinterpret(OclEmit *e, LLVMValueRef v, OclType *from, OclType *to)
 {
     if (is_pointer(from))
         return v;
@@ -456,15 +456,15 @@ static LLVMValueRef reinterpret(Emit *e, LLVMValueRef v, Type *from, Type *to)
         LLVMValueRef mask[] = { index32(e, 0), index32(e, 1), index32(e, 2), index32(e, 2) };
         v = LLVMBuildShuffleVector(e->builder, v, v, LLVMConstVector(mask, 4), "");
     } else if (lanes_of(to) == 3 && lanes_of(from) != 3) {
-        Type *wide = ocl_vector(e->o, to->base, 4);
+        OclType *wide = ocl_vector(e->o, to->base, 4);
         return pick_lanes(e, LLVMBuildBitCast(e->builder, v, ocl_value_type(e, wide), ""), four, 3);
     }
     return LLVMBuildBitCast(e->builder, v, ocl_value_type(e, to), "");
 }
 
-static LLVMValueRef emit_cast(Emit *e, Node *n)
+static LLVMValueRef emit_cast(OclEmit *e, OclNode *n)
 {
-    Type *to = n->type;
+    OclType *to = n->type;
     if (n->op == CAST_DECAY)
         return ocl_emit_place(e, n->a).pointer;
     if (n->op == CAST_NULL)
@@ -486,15 +486,15 @@ static LLVMValueRef emit_cast(Emit *e, Node *n)
 /* ---- operators ------------------------------------------------------------------------------- */
 
 /* i1, or a vector of it, to what OpenCL makes of truth: 1, in vectors -1. */
-static LLVMValueRef truth(Emit *e, LLVMValueRef v, Type *t)
+static LLVMValueRef truth(OclEmit *e, LLVMValueRef v, OclType *t)
 {
     return is_vector(t) ? LLVMBuildSExt(e->builder, v, ocl_value_type(e, t), "")
                         : LLVMBuildZExt(e->builder, v, ocl_value_type(e, t), "");
 }
 
-static LLVMValueRef emit_comparison(Emit *e, Tok op, Type *t, LLVMValueRef a, LLVMValueRef b)
+static LLVMValueRef emit_comparison(OclEmit *e, OclTok op, OclType *t, LLVMValueRef a, LLVMValueRef b)
 {
-    static const struct { Tok op; LLVMRealPredicate f; LLVMIntPredicate s, u; } table[] = {
+    static const struct { OclTok op; LLVMRealPredicate f; LLVMIntPredicate s, u; } table[] = {
         { P_LT, LLVMRealOLT, LLVMIntSLT, LLVMIntULT },
         { P_GT, LLVMRealOGT, LLVMIntSGT, LLVMIntUGT },
         { P_LE, LLVMRealOLE, LLVMIntSLE, LLVMIntULE },
@@ -505,7 +505,7 @@ static LLVMValueRef emit_comparison(Emit *e, Tok op, Type *t, LLVMValueRef a, LL
     for (size_t i = 0; i < COUNT_OF(table); i++) {
         if (table[i].op != op)
             continue;
-        Type *c = element_of(t);
+        OclType *c = element_of(t);
         if (is_float(c))
             return LLVMBuildFCmp(e->builder, table[i].f, a, b, "");
         return LLVMBuildICmp(e->builder, is_signed(c) ? table[i].s : table[i].u, a, b, "");
@@ -513,10 +513,10 @@ static LLVMValueRef emit_comparison(Emit *e, Tok op, Type *t, LLVMValueRef a, LL
     return NULL;
 }
 
-static LLVMValueRef arithmetic(Emit *e, Tok op, Type *t, LLVMValueRef a, LLVMValueRef b)
+static LLVMValueRef arithmetic(OclEmit *e, OclTok op, OclType *t, LLVMValueRef a, LLVMValueRef b)
 {
     LLVMBuilderRef B = e->builder;
-    Type *c = element_of(t);
+    OclType *c = element_of(t);
     bool s = is_signed(c);
     if (is_float(c))
         return op == P_PLUS ? LLVMBuildFAdd(B, a, b, "")
@@ -534,7 +534,7 @@ static LLVMValueRef arithmetic(Emit *e, Tok op, Type *t, LLVMValueRef a, LLVMVal
     default: break;
     }
     /* OpenCL shifts by as many of the low bits as select a bit of the left operand. */
-    Value mask = { .n = (uint32_t)lanes_of(t) };
+    OclValue mask = { .n = (uint32_t)lanes_of(t) };
     for (uint32_t i = 0; i < mask.n; i++)
         mask.lane[i].u = c->size * 8 - 1;
     b = LLVMBuildAnd(B, b, ocl_constant_value(e, t, &mask), "");
@@ -542,7 +542,7 @@ static LLVMValueRef arithmetic(Emit *e, Tok op, Type *t, LLVMValueRef a, LLVMVal
            : s ? LLVMBuildAShr(B, a, b, "") : LLVMBuildLShr(B, a, b, "");
 }
 
-static LLVMValueRef short_circuit(Emit *e, Node *n)
+static LLVMValueRef short_circuit(OclEmit *e, OclNode *n)
 {
     bool is_and = n->op == P_AND;
     LLVMValueRef a = ocl_emit_condition(e, n->a);
@@ -563,10 +563,10 @@ static LLVMValueRef short_circuit(Emit *e, Node *n)
     return phi;
 }
 
-static LLVMValueRef pointer_arithmetic(Emit *e, Node *n)
+static LLVMValueRef pointer_arithmetic(OclEmit *e, OclNode *n)
 {
     LLVMValueRef a = ocl_emit_value(e, n->a), b = ocl_emit_value(e, n->b);
-    Type *element = n->a->type->base;
+    OclType *element = n->a->type->base;
     if (!is_pointer(n->type)) { /* a difference */
         a = LLVMBuildPtrToInt(e->builder, a, e->i64, "");
         b = LLVMBuildPtrToInt(e->builder, b, e->i64, "");
@@ -580,7 +580,7 @@ static LLVMValueRef pointer_arithmetic(Emit *e, Node *n)
 }
 
 /* A comparison or logic: i1 or a vector of it; NULL when it is neither. */
-static LLVMValueRef relation(Emit *e, Node *n)
+static LLVMValueRef relation(OclEmit *e, OclNode *n)
 {
     bool logic = n->op == P_AND || n->op == P_OR;
     if (logic && !is_vector(n->type))
@@ -595,10 +595,10 @@ static LLVMValueRef relation(Emit *e, Node *n)
         n->op != P_NE)
         return NULL;
     LLVMValueRef a = ocl_emit_value(e, n->a), b = ocl_emit_value(e, n->b);
-    return emit_comparison(e, (Tok)n->op, n->a->type, a, b);
+    return emit_comparison(e, (OclTok)n->op, n->a->type, a, b);
 }
 
-static LLVMValueRef emit_binary(Emit *e, Node *n)
+static LLVMValueRef emit_binary(OclEmit *e, OclNode *n)
 {
     if (is_matrix(n->type))
         return ocl_emit_matrix(e, n);
@@ -608,10 +608,10 @@ static LLVMValueRef emit_binary(Emit *e, Node *n)
     if (is_pointer(n->a->type))
         return pointer_arithmetic(e, n);
     LLVMValueRef a = ocl_emit_value(e, n->a), b = ocl_emit_value(e, n->b);
-    return arithmetic(e, (Tok)n->op, n->type, a, b);
+    return arithmetic(e, (OclTok)n->op, n->type, a, b);
 }
 
-static LLVMValueRef emit_unary(Emit *e, Node *n)
+static LLVMValueRef emit_unary(OclEmit *e, OclNode *n)
 {
     if (is_matrix(n->type))
         return ocl_emit_matrix(e, n);
@@ -628,7 +628,7 @@ static LLVMValueRef emit_unary(Emit *e, Node *n)
     }
 }
 
-LLVMValueRef ocl_emit_condition(Emit *e, Node *n)
+LLVMValueRef ocl_emit_condition(OclEmit *e, OclNode *n)
 {
     if (n->kind == N_BINARY && !is_vector(n->type) && !is_matrix(n->a->type)) {
         LLVMValueRef r = relation(e, n);
@@ -641,15 +641,15 @@ LLVMValueRef ocl_emit_condition(Emit *e, Node *n)
 }
 
 /* What an assignment yields is what the place holds then. */
-static LLVMValueRef stored(Emit *e, const Place *p, LLVMValueRef v)
+static LLVMValueRef stored(OclEmit *e, const OclPlace *p, LLVMValueRef v)
 {
     return p->bits && p->bits->type->kind != TY_BOOL ? cut(e, p->bits, v) : v;
 }
 
-static LLVMValueRef assign(Emit *e, Node *n)
+static LLVMValueRef assign(OclEmit *e, OclNode *n)
 {
     if (n->c) { /* the old value is part of the new one */
-        Place p = ocl_emit_place(e, n->a);
+        OclPlace p = ocl_emit_place(e, n->a);
         LLVMValueRef old = ocl_load(e, &p);
         n->c->llvm = old;
         LLVMValueRef v = ocl_emit_value(e, n->b);
@@ -658,17 +658,17 @@ static LLVMValueRef assign(Emit *e, Node *n)
     }
     if (is_record(n->type)) {
         LLVMValueRef from = ocl_emit_value(e, n->b);
-        Place p = ocl_emit_place(e, n->a);
+        OclPlace p = ocl_emit_place(e, n->a);
         ocl_store(e, &p, from);
         return p.pointer;
     }
     LLVMValueRef v = ocl_emit_value(e, n->b);
-    Place p = ocl_emit_place(e, n->a);
+    OclPlace p = ocl_emit_place(e, n->a);
     ocl_store(e, &p, v);
     return stored(e, &p, v);
 }
 
-static LLVMValueRef conditional(Emit *e, Node *n)
+static LLVMValueRef conditional(OclEmit *e, OclNode *n)
 {
     if (is_vector(n->a->type)) {
         LLVMValueRef c = ocl_emit_value(e, n->a), a = ocl_emit_value(e, n->b);
@@ -704,9 +704,9 @@ static LLVMValueRef conditional(Emit *e, Node *n)
     return phi;
 }
 
-static LLVMValueRef vector(Emit *e, Node *n)
+static LLVMValueRef vector(OclEmit *e, OclNode *n)
 {
-    Value v;
+    OclValue v;
     if (ocl_fold(e->o, n, &v))
         return ocl_constant_value(e, n->type, &v);
     LLVMValueRef whole = LLVMGetPoison(ocl_value_type(e, n->type));
@@ -725,10 +725,10 @@ static LLVMValueRef vector(Emit *e, Node *n)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-LLVMValueRef ocl_emit_value(Emit *e, Node *n)
+LLVMValueRef ocl_emit_value(OclEmit *e, OclNode *n)
 {
     if (n->lvalue) {
-        Place p = ocl_emit_place(e, n);
+        OclPlace p = ocl_emit_place(e, n);
         return ocl_load(e, &p);
     }
     switch (n->kind) {
@@ -753,7 +753,7 @@ LLVMValueRef ocl_emit_value(Emit *e, Node *n)
     case N_MATRIX_LENGTH:
         return ocl_emit_matrix(e, n);
     case N_MEMBER: { /* of a structure that is no variable */
-        Place p = emit_member(e, n);
+        OclPlace p = emit_member(e, n);
         return ocl_load(e, &p);
     }
     case N_SWIZZLE:

@@ -6,14 +6,14 @@
 
 #include <llvm-c/DebugInfo.h>
 
-static void branch(Emit *e, Node *condition, LLVMBasicBlockRef yes, LLVMBasicBlockRef no)
+static void branch(OclEmit *e, OclNode *condition, LLVMBasicBlockRef yes, LLVMBasicBlockRef no)
 {
     LLVMBuildCondBr(e->builder, ocl_emit_condition(e, condition), yes, no);
 }
 
-static void declaration(Emit *e, Node *n)
+static void declaration(OclEmit *e, OclNode *n)
 {
-    Symbol *s = n->symbol;
+    OclSymbol *s = n->symbol;
     if (s->global)
         return;
     e->has_matrix_arrays |= is_aggregate(s->type) && ocl_has_matrix(s->type);
@@ -26,7 +26,7 @@ static void declaration(Emit *e, Node *n)
         ocl_emit_into(e, s->llvm, s->type, n->a);
 }
 
-static void if_statement(Emit *e, Node *n)
+static void if_statement(OclEmit *e, OclNode *n)
 {
     LLVMBasicBlockRef then = ocl_block(e, "if.then"), end = ocl_block(e, "if.end");
     LLVMBasicBlockRef otherwise = n->c ? ocl_block(e, "if.else") : end;
@@ -43,7 +43,7 @@ static void if_statement(Emit *e, Node *n)
 }
 
 /* The body of a loop, or of a switch, which has no continue of its own. */
-static void emit_loop_body(Emit *e, Node *n, LLVMBasicBlockRef break_to,
+static void emit_loop_body(OclEmit *e, OclNode *n, LLVMBasicBlockRef break_to,
                            LLVMBasicBlockRef continue_to)
 {
     LLVMBasicBlockRef outer_break = e->break_to, outer_continue = e->continue_to;
@@ -56,7 +56,7 @@ static void emit_loop_body(Emit *e, Node *n, LLVMBasicBlockRef break_to,
 }
 
 /* What LLVM calls it, with a count where one is given. */
-static void unroll(Emit *e, LLVMValueRef back_edge, const char *how, uint64_t count)
+static void unroll(OclEmit *e, LLVMValueRef back_edge, const char *how, uint64_t count)
 {
     LLVMContextRef c = e->context;
     LLVMMetadataRef text[] = { LLVMMDStringInContext2(c, how, strlen(how)),
@@ -70,7 +70,7 @@ static void unroll(Emit *e, LLVMValueRef back_edge, const char *how, uint64_t co
 }
 
 /* The way back of loop n: unless the body never gets to its end. */
-static void back_edge(Emit *e, const Node *n, LLVMBasicBlockRef to)
+static void back_edge(OclEmit *e, const OclNode *n, LLVMBasicBlockRef to)
 {
     LLVMValueRef back = LLVMGetBasicBlockTerminator(LLVMGetInsertBlock(e->builder));
     if (!n->u || !LLVMGetNumSuccessors(back) || LLVMGetSuccessor(back, 0) != to)
@@ -85,14 +85,14 @@ static void back_edge(Emit *e, const Node *n, LLVMBasicBlockRef to)
 
 /* Arrays of matrices must come apart, as matrices have no memory that could be indexed: loops of a
  * known length are unrolled where there are such arrays. */
-static bool must_unroll(Emit *e, const Node *condition)
+static bool must_unroll(OclEmit *e, const OclNode *condition)
 {
-    Value v;
+    OclValue v;
     return e->has_matrix_arrays && condition && condition->kind == N_BINARY &&
            ocl_fold(e->o, condition->b, &v);
 }
 
-static void while_statement(Emit *e, Node *n)
+static void while_statement(OclEmit *e, OclNode *n)
 {
     LLVMBasicBlockRef test = ocl_block(e, "while.cond"), loop = ocl_block(e, "while.body");
     LLVMBasicBlockRef end = ocl_block(e, "while.end");
@@ -106,7 +106,7 @@ static void while_statement(Emit *e, Node *n)
     ocl_start(e, end);
 }
 
-static void do_statement(Emit *e, Node *n)
+static void do_statement(OclEmit *e, OclNode *n)
 {
     LLVMBasicBlockRef loop = ocl_block(e, "do.body"), test = ocl_block(e, "do.cond");
     LLVMBasicBlockRef end = ocl_block(e, "do.end");
@@ -120,7 +120,7 @@ static void do_statement(Emit *e, Node *n)
     ocl_start(e, end);
 }
 
-static void for_statement(Emit *e, Node *n)
+static void for_statement(OclEmit *e, OclNode *n)
 {
     LLVMBasicBlockRef test = ocl_block(e, "for.cond"), loop = ocl_block(e, "for.body");
     LLVMBasicBlockRef next = ocl_block(e, "for.inc"), end = ocl_block(e, "for.end");
@@ -149,10 +149,10 @@ static void for_statement(Emit *e, Node *n)
 }
 
 /* Ranges are compared with first: each goes on to the next, the last to the switch. */
-static void ranges(Emit *e, Node *n, LLVMValueRef v)
+static void ranges(OclEmit *e, OclNode *n, LLVMValueRef v)
 {
     LLVMTypeRef t = LLVMTypeOf(v);
-    for (Node *c = n->d; c; c = c->d) {
+    for (OclNode *c = n->d; c; c = c->d) {
         if (c->kind != N_CASE || !c->b)
             continue;
         LLVMBasicBlockRef next = ocl_block(e, "switch.next");
@@ -165,13 +165,13 @@ static void ranges(Emit *e, Node *n, LLVMValueRef v)
     }
 }
 
-static void switch_statement(Emit *e, Node *n)
+static void switch_statement(OclEmit *e, OclNode *n)
 {
     LLVMValueRef v = ocl_emit_value(e, n->a);
     LLVMBasicBlockRef end = ocl_block(e, "switch.end");
     LLVMBasicBlockRef otherwise = end;
     uint32_t count = 0;
-    for (Node *c = n->d; c; c = c->d) {
+    for (OclNode *c = n->d; c; c = c->d) {
         c->llvm = ocl_block(e, c->kind == N_CASE ? "case" : "default");
         if (c->kind == N_DEFAULT)
             otherwise = c->llvm;
@@ -180,7 +180,7 @@ static void switch_statement(Emit *e, Node *n)
     ranges(e, n, v);
     LLVMValueRef s = LLVMBuildSwitch(e->builder, v, otherwise, count);
     LLVMTypeRef t = LLVMTypeOf(v);
-    for (Node *c = n->d; c; c = c->d) {
+    for (OclNode *c = n->d; c; c = c->d) {
         if (c->kind == N_CASE && !c->b)
             LLVMAddCase(s, LLVMConstInt(t, c->u, false), c->llvm);
     }
@@ -190,7 +190,7 @@ static void switch_statement(Emit *e, Node *n)
     ocl_start(e, end);
 }
 
-static void return_statement(Emit *e, Node *n)
+static void return_statement(OclEmit *e, OclNode *n)
 {
     LLVMValueRef v = n->a ? ocl_emit_value(e, n->a) : NULL;
     if (e->result && n->a) {
@@ -203,20 +203,20 @@ static void return_statement(Emit *e, Node *n)
     }
 }
 
-static LLVMBasicBlockRef label_block(Emit *e, Node *n)
+static LLVMBasicBlockRef label_block(OclEmit *e, OclNode *n)
 {
     if (!n->llvm)
         n->llvm = ocl_block(e, n->ident->name);
     return n->llvm;
 }
 
-static void after_jump(Emit *e)
+static void after_jump(OclEmit *e)
 {
     if (LLVMGetBasicBlockTerminator(LLVMGetInsertBlock(e->builder)))
         ocl_start(e, ocl_block(e, "dead"));
 }
 
-LLVMValueRef ocl_emit_statements(Emit *e, Node *n)
+LLVMValueRef ocl_emit_statements(OclEmit *e, OclNode *n)
 {
     for (uint32_t i = 0; i < n->n; i++)
         ocl_emit_statement(e, n->list[i]);
@@ -224,7 +224,7 @@ LLVMValueRef ocl_emit_statements(Emit *e, Node *n)
     return n->a ? ocl_emit_value(e, n->a) : NULL;
 }
 
-void ocl_emit_statement(Emit *e, Node *n)
+void ocl_emit_statement(OclEmit *e, OclNode *n)
 {
     after_jump(e);
     switch (n->kind) {

@@ -10,7 +10,7 @@
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
-static uint32_t natural_align(const Type *t)
+static uint32_t natural_align(const OclType *t)
 {
     while (is_array(t))
         t = t->base;
@@ -19,7 +19,7 @@ static uint32_t natural_align(const Type *t)
     return (uint32_t)t->plain->align;
 }
 
-static LLVMTypeRef flat(Emit *e, Record *r)
+static LLVMTypeRef flat(OclEmit *e, OclRecord *r)
 {
     uint32_t unit = r->packed ? 1 : MIN(r->align, 8);
     r->flat = true;
@@ -27,13 +27,13 @@ static LLVMTypeRef flat(Emit *e, Record *r)
     return LLVMArrayType2(LLVMIntTypeInContext(e->context, unit * 8), r->size / unit);
 }
 
-static void pad(Emit *e, LLVMTypeRef *list, uint32_t *n, uint64_t bytes)
+static void pad(OclEmit *e, LLVMTypeRef *list, uint32_t *n, uint64_t bytes)
 {
     if (bytes)
         list[(*n)++] = LLVMArrayType2(e->i8, bytes);
 }
 
-LLVMTypeRef ocl_record_llvm(Emit *e, Record *r)
+LLVMTypeRef ocl_record_llvm(OclEmit *e, OclRecord *r)
 {
     if (r->llvm)
         return r->llvm;
@@ -44,7 +44,7 @@ LLVMTypeRef ocl_record_llvm(Emit *e, Record *r)
     uint64_t at = 0;
     r->llvm_align = 1;
     for (uint32_t i = 0; i < r->members.len; i++) {
-        Member *m = &r->members.data[i];
+        OclMember *m = &r->members.data[i];
         LLVMTypeRef t = ocl_memory_type(e, m->type);
         uint32_t align = MAX(natural_align(m->type), 1);
         if (align_up(at, align) > m->offset || m->offset % align)
@@ -64,7 +64,7 @@ LLVMTypeRef ocl_record_llvm(Emit *e, Record *r)
     return r->llvm = s;
 }
 
-static LLVMTypeRef make_type(Emit *e, Type *t)
+static LLVMTypeRef make_type(OclEmit *e, OclType *t)
 {
     LLVMContextRef c = e->context;
     switch (t->kind) {
@@ -90,7 +90,7 @@ static LLVMTypeRef make_type(Emit *e, Type *t)
     }
 }
 
-LLVMTypeRef ocl_value_type(Emit *e, Type *t)
+LLVMTypeRef ocl_value_type(OclEmit *e, OclType *t)
 {
     t = t->plain;
     if (!t->llvm)
@@ -98,21 +98,21 @@ LLVMTypeRef ocl_value_type(Emit *e, Type *t)
     return t->llvm;
 }
 
-LLVMTypeRef ocl_memory_type(Emit *e, Type *t)
+LLVMTypeRef ocl_memory_type(OclEmit *e, OclType *t)
 {
     return t->kind == TY_BOOL ? e->i8 : ocl_value_type(e, t);
 }
 
 /* ---- constants ------------------------------------------------------------------------------- */
 
-static LLVMValueRef lane(Emit *e, Type *t, const Value *v, uint32_t i)
+static LLVMValueRef lane(OclEmit *e, OclType *t, const OclValue *v, uint32_t i)
 {
     LLVMTypeRef llvm = ocl_value_type(e, t);
     return is_float(t) ? LLVMConstReal(llvm, v->lane[i].f)
                        : LLVMConstInt(llvm, v->lane[i].u, is_signed(t));
 }
 
-LLVMValueRef ocl_constant_value(Emit *e, const Type *t, const Value *v)
+LLVMValueRef ocl_constant_value(OclEmit *e, const OclType *t, const OclValue *v)
 {
     if (!is_vector(t))
         return lane(e, t->plain, v, 0);
@@ -124,9 +124,9 @@ LLVMValueRef ocl_constant_value(Emit *e, const Type *t, const Value *v)
 
 /* What a constant address is an offset from, NULL: nothing; adds the offset in bytes. The caller's
  * tree is one that ocl_is_constant likes. */
-static LLVMValueRef base_of(Emit *e, const Node *n, uint64_t *offset)
+static LLVMValueRef base_of(OclEmit *e, const OclNode *n, uint64_t *offset)
 {
-    Value v;
+    OclValue v;
     switch (n->kind) {
     case N_SYMBOL: return ocl_emit_global(e, n->symbol);
     case N_STRING: return ocl_emit_string(e, n);
@@ -143,7 +143,7 @@ static LLVMValueRef base_of(Emit *e, const Node *n, uint64_t *offset)
     }
 }
 
-bool ocl_has_address(const Node *n)
+bool ocl_has_address(const OclNode *n)
 {
     for (uint32_t i = 0; n && n->kind == N_INIT && i < n->n; i++)
         if (ocl_has_address(n->list[i]))
@@ -156,13 +156,13 @@ bool ocl_has_address(const Node *n)
 }
 
 /* LLVM's SPIR-V target makes no valid constant of others. */
-bool ocl_is_whole_address(Emit *e, const Node *n)
+bool ocl_is_whole_address(OclEmit *e, const OclNode *n)
 {
     uint64_t offset = 0;
     return is_pointer(n->type) && base_of(e, n, &offset) && !offset;
 }
 
-static LLVMValueRef constant_pointer(Emit *e, const Node *n)
+static LLVMValueRef constant_pointer(OclEmit *e, const OclNode *n)
 {
     uint64_t offset = 0;
     LLVMTypeRef type = ocl_value_type(e, n->type);
@@ -175,9 +175,9 @@ static LLVMValueRef constant_pointer(Emit *e, const Node *n)
 }
 
 /* The bytes of a constant in a flat structure. False where an address is among them. */
-static bool bytes_of(Emit *e, Type *t, const Node *n, uint8_t *out)
+static bool bytes_of(OclEmit *e, OclType *t, const OclNode *n, uint8_t *out)
 {
-    Value v;
+    OclValue v;
     if (n && n->kind == N_COMPOUND)
         n = n->a;
     if (!n)
@@ -191,7 +191,7 @@ static bool bytes_of(Emit *e, Type *t, const Node *n, uint8_t *out)
                     return false;
                 continue;
             }
-            const Member *m = &t->record->members.data[i];
+            const OclMember *m = &t->record->members.data[i];
             if (m->bit_field && ocl_fold(e->o, n->list[i], &v)) {
                 for (uint32_t k = 0; k < m->width; k++)
                     out[m->offset + (m->bit + k) / 8] |=
@@ -204,7 +204,7 @@ static bool bytes_of(Emit *e, Type *t, const Node *n, uint8_t *out)
     }
     if (!ocl_fold(e->o, n, &v))
         return false;
-    const Type *c = is_vector(t) ? t->base : t;
+    const OclType *c = is_vector(t) ? t->base : t;
     for (uint32_t i = 0; i < v.n; i++) {
         uint64_t bits = ocl_lane_bits(c, &v, i);
         memcpy(out + i * c->size, &bits, c->size);
@@ -212,9 +212,9 @@ static bool bytes_of(Emit *e, Type *t, const Node *n, uint8_t *out)
     return true;
 }
 
-static LLVMValueRef flat_constant(Emit *e, Type *t, const Node *n)
+static LLVMValueRef flat_constant(OclEmit *e, OclType *t, const OclNode *n)
 {
-    Record *r = t->record;
+    OclRecord *r = t->record;
     LLVMTypeRef llvm = ocl_record_llvm(e, r);
     uint8_t *bytes = arena_alloc(e->o->arena, r->size + 8);
     if (!bytes_of(e, t, n, bytes)) {
@@ -233,9 +233,9 @@ static LLVMValueRef flat_constant(Emit *e, Type *t, const Node *n)
     return LLVMConstArray2(unit, list, count);
 }
 
-static LLVMValueRef constant_record(Emit *e, Type *t, const Node *n)
+static LLVMValueRef constant_record(OclEmit *e, OclType *t, const OclNode *n)
 {
-    Record *r = t->record;
+    OclRecord *r = t->record;
     LLVMTypeRef llvm = ocl_record_llvm(e, r);
     if (r->flat)
         return flat_constant(e, t, n);
@@ -244,16 +244,16 @@ static LLVMValueRef constant_record(Emit *e, Type *t, const Node *n)
     for (unsigned i = 0; i < count; i++)
         list[i] = LLVMConstNull(LLVMStructGetTypeAtIndex(llvm, i));
     for (uint32_t i = 0; i < n->n; i++) {
-        const Member *m = &r->members.data[i];
+        const OclMember *m = &r->members.data[i];
         if (n->list[i])
             list[m->index] = ocl_constant(e, m->type, n->list[i]);
     }
     return LLVMConstNamedStruct(llvm, list, count);
 }
 
-LLVMValueRef ocl_constant(Emit *e, Type *t, const Node *n)
+LLVMValueRef ocl_constant(OclEmit *e, OclType *t, const OclNode *n)
 {
-    Value v;
+    OclValue v;
     if (n->kind == N_COMPOUND)
         return ocl_constant(e, t, n->a);
     if (is_array(t) && n->kind == N_INIT) {

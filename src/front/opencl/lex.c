@@ -50,10 +50,10 @@ static const char *joined(Ocl *o, const char *text, size_t *size)
     return out;
 }
 
-SourceFile *ocl_add_file(Ocl *o, const char *name, const char *text, size_t size)
+OclFile *ocl_add_file(Ocl *o, const char *name, const char *text, size_t size)
 {
     static const char mark[] = "\xef\xbb\xbf"; /* UTF-8's byte order mark */
-    SourceFile *f = NEW(o->arena, SourceFile);
+    OclFile *f = NEW(o->arena, OclFile);
     if (size >= 3 && !memcmp(text, mark, 3)) {
         text += 3;
         size -= 3;
@@ -76,7 +76,7 @@ SourceFile *ocl_add_file(Ocl *o, const char *name, const char *text, size_t size
     return f;
 }
 
-SourceFile *ocl_file_of(Ocl *o, Loc loc)
+OclFile *ocl_file_of(Ocl *o, Loc loc)
 {
     uint32_t low = 0, high = o->files.len;
     if (!loc || !high)
@@ -88,7 +88,7 @@ SourceFile *ocl_file_of(Ocl *o, Loc loc)
     return o->files.data[low];
 }
 
-uint32_t ocl_line_of(const SourceFile *f, Loc loc)
+uint32_t ocl_line_of(const OclFile *f, Loc loc)
 {
     uint32_t offset = loc - f->start, low = 0, high = f->lines.len;
     while (high - low > 1) {
@@ -100,14 +100,14 @@ uint32_t ocl_line_of(const SourceFile *f, Loc loc)
 
 DiagLoc ocl_position(Ocl *o, Loc loc)
 {
-    SourceFile *f = ocl_file_of(o, loc);
+    OclFile *f = ocl_file_of(o, loc);
     if (!f)
         return (DiagLoc){ .file = o->name };
     uint32_t low = ocl_line_of(f, loc);
     DiagLoc d = { .file = f->name, .line = low + 1,
                   .column = loc - f->start - f->lines.data[low] + 1 };
     for (uint32_t i = f->marks.len; i-- > 0;) {
-        const LineMark *m = &f->marks.data[i];
+        const OclLineMark *m = &f->marks.data[i];
         if (m->line <= low + 1) {
             d.line = m->presumed + (low + 1 - m->line);
             d.file = m->name ? m->name : d.file;
@@ -175,11 +175,11 @@ void ocl_leave(Ocl *o)
 static void grow_idents(Ocl *o)
 {
     uint32_t cap = o->cap_idents ? o->cap_idents * 2 : 1024;
-    Ident **table = NEW_ARRAY(o->arena, Ident *, cap);
+    OclIdent **table = NEW_ARRAY(o->arena, OclIdent *, cap);
     for (uint32_t i = 0; i < o->cap_idents; i++) {
-        for (Ident *id = o->idents[i], *next; id; id = next) {
+        for (OclIdent *id = o->idents[i], *next; id; id = next) {
             next = id->next;
-            Ident **at = &table[hash_bytes(id->name, id->len, 0) & (cap - 1)];
+            OclIdent **at = &table[hash_bytes(id->name, id->len, 0) & (cap - 1)];
             id->next = *at;
             *at = id;
         }
@@ -188,17 +188,17 @@ static void grow_idents(Ocl *o)
     o->cap_idents = cap;
 }
 
-Ident *ocl_intern(Ocl *o, const char *name, size_t len)
+OclIdent *ocl_intern(Ocl *o, const char *name, size_t len)
 {
     if (o->n_idents >= o->cap_idents)
         grow_idents(o);
-    Ident **at = &o->idents[hash_bytes(name, len, 0) & (o->cap_idents - 1)];
-    for (Ident *id = *at; id; id = id->next) {
+    OclIdent **at = &o->idents[hash_bytes(name, len, 0) & (o->cap_idents - 1)];
+    for (OclIdent *id = *at; id; id = id->next) {
         if (id->len == len && !memcmp(id->name, name, len))
             return id;
     }
-    Ident *id = NEW(o->arena, Ident);
-    *id = (Ident){ .name = arena_strndup(o->arena, name, len), .len = (uint32_t)len,
+    OclIdent *id = NEW(o->arena, OclIdent);
+    *id = (OclIdent){ .name = arena_strndup(o->arena, name, len), .len = (uint32_t)len,
                    .keyword = T_IDENT, .next = *at };
     o->n_idents++;
     return *at = id;
@@ -213,7 +213,7 @@ static const char *const names[N_TOKENS] = {
 #include "front/opencl/tokens.def"
 };
 
-const char *ocl_token_name(Tok kind)
+const char *ocl_token_name(OclTok kind)
 {
     return kind < N_TOKENS ? names[kind] : "";
 }
@@ -229,7 +229,7 @@ static bool is_digit(char c)
 }
 
 /* Past white space and comments; tells whether there was any, and a line break among it. */
-static const char *skip(Ocl *o, Lexer *l, const char *p, uint8_t *flags)
+static const char *skip(Ocl *o, OclLexer *l, const char *p, uint8_t *flags)
 {
     const char *end = l->file->text + l->file->size;
     for (;;) {
@@ -257,7 +257,7 @@ static const char *skip(Ocl *o, Lexer *l, const char *p, uint8_t *flags)
 }
 
 /* Past a literal in quotes, which ends with its line at the latest. */
-static const char *quoted(Ocl *o, Lexer *l, const char *p)
+static const char *quoted(Ocl *o, OclLexer *l, const char *p)
 {
     const char *start = p, *end = l->file->text + l->file->size;
     char quote = *p++;
@@ -280,7 +280,7 @@ static const char *lex_number(const char *p)
     }
 }
 
-static Tok punctuator(const char *p, uint32_t *len)
+static OclTok punctuator(const char *p, uint32_t *len)
 {
     static const struct { const char text[5]; uint8_t kind, len; } table[] = {
 #define PUNCTUATOR(name, text) { text, P_##name, sizeof(text) - 1 },
@@ -298,13 +298,13 @@ static Tok punctuator(const char *p, uint32_t *len)
     return T_OTHER;
 }
 
-void ocl_lex(Ocl *o, Lexer *l, Token *out)
+void ocl_lex(Ocl *o, OclLexer *l, OclToken *out)
 {
     uint8_t flags = l->at_line ? TF_LINE : 0;
     const char *p = skip(o, l, l->at, &flags), *start = p;
-    Tok kind;
+    OclTok kind;
     uint32_t len;
-    *out = (Token){ .flags = flags, .text = p, .loc = l->file->start + (Loc)(p - l->file->text) };
+    *out = (OclToken){ .flags = flags, .text = p, .loc = l->file->start + (Loc)(p - l->file->text) };
     l->at_line = false;
     if (p >= l->file->text + l->file->size) {
         l->at = p;

@@ -14,12 +14,12 @@ static int hex_digit(char c)
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-static bool is_hex(const Token *t)
+static bool is_hex(const OclToken *t)
 {
     return t->len > 1 && t->text[0] == '0' && (t->text[1] | 32) == 'x';
 }
 
-static bool is_floating(const Token *t)
+static bool is_floating(const OclToken *t)
 {
     bool hex = is_hex(t);
     for (uint32_t i = 0; i < t->len; i++) {
@@ -30,11 +30,11 @@ static bool is_floating(const Token *t)
     return false;
 }
 
-static Node *floating(Ocl *o, const Token *t)
+static OclNode *floating(Ocl *o, const OclToken *t)
 {
     char *text = arena_strndup(o->arena, t->text, t->len), *end;
     double v = strtod(text, &end);
-    Type *type = o->basic[TY_DOUBLE];
+    OclType *type = o->basic[TY_DOUBLE];
     char suffix = (char)(*end | 32);
     if (suffix == 'f')
         type = o->basic[TY_FLOAT];
@@ -47,13 +47,13 @@ static Node *floating(Ocl *o, const Token *t)
     }
     if (type->kind == TY_FLOAT) /* rounded once */
         v = strtof(text, NULL);
-    Node *n = ocl_node(o, N_FLOAT, t->loc, type, NULL, NULL);
+    OclNode *n = ocl_node(o, N_FLOAT, t->loc, type, NULL, NULL);
     n->f = ocl_round(type, v);
     return n;
 }
 
 /* The first of C99's list (6.4.4.1) that holds the value. */
-static Type *integer_type(Ocl *o, uint64_t v, bool decimal, bool is_unsigned, bool is_long)
+static OclType *integer_type(Ocl *o, uint64_t v, bool decimal, bool is_unsigned, bool is_long)
 {
     if (!is_long && !is_unsigned && v <= INT32_MAX)
         return o->basic[TY_INT];
@@ -62,7 +62,7 @@ static Type *integer_type(Ocl *o, uint64_t v, bool decimal, bool is_unsigned, bo
     return o->basic[!is_unsigned && v <= INT64_MAX ? TY_LONG : TY_ULONG];
 }
 
-static Node *integer_literal(Ocl *o, const Token *t)
+static OclNode *integer_literal(Ocl *o, const OclToken *t)
 {
     const char *p = t->text, *end = p + t->len;
     unsigned base = 10;
@@ -97,7 +97,7 @@ static Node *integer_literal(Ocl *o, const Token *t)
     return ocl_int(o, t->loc, integer_type(o, v, base == 10, u, l), v);
 }
 
-Node *ocl_number(Ocl *o, const Token *t)
+OclNode *ocl_number(Ocl *o, const OclToken *t)
 {
     return is_floating(t) ||
                    (t->len > 1 && (t->text[t->len - 1] | 32) == 'h' && (t->text[1] | 32) != 'x')
@@ -137,7 +137,7 @@ static unsigned character(Ocl *o, Loc loc, const char **at, const char *end)
     return v & 255;
 }
 
-Node *ocl_character(Ocl *o, const Token *t)
+OclNode *ocl_character(Ocl *o, const OclToken *t)
 {
     const char *p = t->text + 1, *end = t->text + t->len - 1;
     if (p >= end || t->text[t->len - 1] != '\'') {
@@ -154,10 +154,10 @@ Node *ocl_character(Ocl *o, const Token *t)
     return ocl_int(o, t->loc, o->basic[TY_INT], v);
 }
 
-Node *ocl_text(Ocl *o, Loc loc, const char *text, uint32_t size)
+OclNode *ocl_text(Ocl *o, Loc loc, const char *text, uint32_t size)
 {
-    Type *c = ocl_qualified(o, o->basic[TY_CHAR], 0, AS_CONSTANT);
-    Node *n = ocl_node(o, N_STRING, loc, ocl_array(o, c, size), NULL, NULL);
+    OclType *c = ocl_qualified(o, o->basic[TY_CHAR], 0, AS_CONSTANT);
+    OclNode *n = ocl_node(o, N_STRING, loc, ocl_array(o, c, size), NULL, NULL);
     n->string.text = text;
     n->string.size = size;
     n->lvalue = true;
@@ -165,7 +165,7 @@ Node *ocl_text(Ocl *o, Loc loc, const char *text, uint32_t size)
 }
 
 /* Strings side by side are one. */
-Node *ocl_string(Ocl *o)
+OclNode *ocl_string(Ocl *o)
 {
     Str s = { 0 };
     Loc loc = o->tok.loc;

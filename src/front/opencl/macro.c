@@ -16,18 +16,18 @@ enum { MAX_EXPANSIONS = 1 << 20, MAX_TOKENS = 1 << 21 };
 enum { SPECIAL_FILE = 1, SPECIAL_LINE, SPECIAL_DATE, SPECIAL_TIME, SPECIAL_COUNTER };
 
 typedef struct Argument {
-    Token *tokens, *expanded;
+    OclToken *tokens, *expanded;
     uint32_t n, n_expanded;
     bool is_expanded;
 } Argument;
 
-typedef VEC(Token) Tokens;
+typedef VEC(OclToken) Tokens;
 
 /* ---- #define --------------------------------------------------------------------------------- */
 
-static bool read_params(Ocl *o, Macro *m, const Token *line, uint32_t n, uint32_t *i)
+static bool read_params(Ocl *o, OclMacro *m, const OclToken *line, uint32_t n, uint32_t *i)
 {
-    VEC(Ident *) params = { 0 };
+    VEC(OclIdent *) params = { 0 };
     for (++*i; *i < n; ++*i) {
         if (line[*i].kind == P_RPAREN && !params.len)
             break;
@@ -58,7 +58,7 @@ static bool read_params(Ocl *o, Macro *m, const Token *line, uint32_t n, uint32_
     return false;
 }
 
-static int param_of(const Macro *m, const Token *t)
+static int param_of(const OclMacro *m, const OclToken *t)
 {
     for (uint32_t i = 0; t->kind == T_IDENT && i < m->n_params; i++) {
         if (m->params[i] == t->ident)
@@ -67,7 +67,7 @@ static int param_of(const Macro *m, const Token *t)
     return -1;
 }
 
-static bool same_body(const Macro *a, const Macro *b)
+static bool same_body(const OclMacro *a, const OclMacro *b)
 {
     bool same = a->n_body == b->n_body && a->function == b->function && a->n_params == b->n_params;
     for (uint32_t i = 0; same && i < a->n_body; i++)
@@ -76,13 +76,13 @@ static bool same_body(const Macro *a, const Macro *b)
     return same;
 }
 
-void ocl_define_directive(Ocl *o, Token *line, uint32_t n, Loc loc)
+void ocl_define_directive(Ocl *o, OclToken *line, uint32_t n, Loc loc)
 {
     if (!n || line[0].kind != T_IDENT || line[0].ident == o->words.defined) {
         ocl_error(o, n ? line[0].loc : loc, "#define needs a name");
         return;
     }
-    Macro *m = NEW(o->arena, Macro);
+    OclMacro *m = NEW(o->arena, OclMacro);
     m->name = line[0].ident;
     m->loc = line[0].loc;
     uint32_t i = 1;
@@ -94,7 +94,7 @@ void ocl_define_directive(Ocl *o, Token *line, uint32_t n, Loc loc)
     m->body = line + i;
     m->n_body = n - i;
     for (uint32_t k = 0; k < m->n_body; k++) {
-        const Token *t = &m->body[k];
+        const OclToken *t = &m->body[k];
         if (t->kind == P_PASTE && (k == 0 || k + 1 == m->n_body)) {
             ocl_error(o, t->loc, "'##' at the %s of a macro", k ? "end" : "beginning");
             return;
@@ -115,20 +115,20 @@ void ocl_define_directive(Ocl *o, Token *line, uint32_t n, Loc loc)
 
 /* ---- # and ## -------------------------------------------------------------------------------- */
 
-static Token text_token(Ocl *o, Tok kind, const char *text, Loc loc, uint8_t flags)
+static OclToken text_token(Ocl *o, OclTok kind, const char *text, Loc loc, uint8_t flags)
 {
-    Token t = { .kind = (uint8_t)kind, .flags = flags, .text = text, .len = (uint32_t)strlen(text),
+    OclToken t = { .kind = (uint8_t)kind, .flags = flags, .text = text, .len = (uint32_t)strlen(text),
                 .loc = loc };
     (void)o;
     return t;
 }
 
-static Token stringised(Ocl *o, const Argument *a, Loc loc, uint8_t flags)
+static OclToken stringised(Ocl *o, const Argument *a, Loc loc, uint8_t flags)
 {
     Str s = { 0 };
     str_add(o->arena, &s, "\"");
     for (uint32_t i = 0; i < a->n; i++) {
-        const Token *t = &a->tokens[i];
+        const OclToken *t = &a->tokens[i];
         if (i && t->flags & (TF_SPACE | TF_LINE))
             str_add(o->arena, &s, " ");
         for (uint32_t k = 0; k < t->len; k++) {
@@ -142,13 +142,13 @@ static Token stringised(Ocl *o, const Argument *a, Loc loc, uint8_t flags)
     return text_token(o, T_STRING, s.data, loc, flags);
 }
 
-static void paste(Ocl *o, Tokens *out, const Token *right, Loc loc)
+static void paste(Ocl *o, Tokens *out, const OclToken *right, Loc loc)
 {
-    Token *left = &vec_last(out), t;
+    OclToken *left = &vec_last(out), t;
     char *text = arena_printf(o->arena, "%.*s%.*s", (int)left->len, left->text, (int)right->len,
                               right->text);
-    SourceFile f = { .text = text, .size = (uint32_t)strlen(text), .start = loc };
-    Lexer l = { .file = &f, .at = text };
+    OclFile f = { .text = text, .size = (uint32_t)strlen(text), .start = loc };
+    OclLexer l = { .file = &f, .at = text };
     uint32_t errors = o->n_errors;
     if (text[0] == '/' && (text[1] == '/' || text[1] == '*')) {
         ocl_error(o, loc, "'##' makes a comment of '%s'", text);
@@ -168,12 +168,12 @@ static void paste(Ocl *o, Tokens *out, const Token *right, Loc loc)
 /* ---- expansion ------------------------------------------------------------------------------- */
 
 /* The arguments up to the ')' that closes them. False when the input ends first. */
-static bool read_arguments(Ocl *o, const Macro *m, Loc loc, Argument **out, uint32_t *n_out)
+static bool read_arguments(Ocl *o, const OclMacro *m, Loc loc, Argument **out, uint32_t *n_out)
 {
     VEC(Argument) args = { 0 };
     Tokens current = { 0 };
     uint32_t depth = 0;
-    Token t;
+    OclToken t;
     for (;;) {
         ocl_raw_token(o, &t);
         if (t.kind == T_EOF) {
@@ -206,7 +206,7 @@ static bool read_arguments(Ocl *o, const Macro *m, Loc loc, Argument **out, uint
     return false;
 }
 
-static void append_tokens(Ocl *o, Tokens *out, const Token *list, uint32_t n, uint8_t flags)
+static void append_tokens(Ocl *o, Tokens *out, const OclToken *list, uint32_t n, uint8_t flags)
 {
     for (uint32_t i = 0; i < n; i++) {
         vec_push(o->arena, out, list[i]);
@@ -216,11 +216,11 @@ static void append_tokens(Ocl *o, Tokens *out, const Token *list, uint32_t n, ui
 }
 
 /* What the body is with these arguments in it. */
-static void substitute(Ocl *o, const Macro *m, Argument *args, Loc loc, Tokens *out)
+static void substitute(Ocl *o, const OclMacro *m, Argument *args, Loc loc, Tokens *out)
 {
     bool placemarker = false;   /* the last argument beside a ## was empty */
     for (uint32_t i = 0; i < m->n_body; i++) {
-        Token t = m->body[i];
+        OclToken t = m->body[i];
         t.loc = loc;
         uint8_t space = t.flags & TF_SPACE;
         if (t.kind == P_HASH && m->function) {
@@ -229,7 +229,7 @@ static void substitute(Ocl *o, const Macro *m, Argument *args, Loc loc, Tokens *
             continue;
         }
         bool pastes = t.kind == P_PASTE && i + 1 < m->n_body;
-        const Token *subject = pastes ? &m->body[++i] : &m->body[i];
+        const OclToken *subject = pastes ? &m->body[++i] : &m->body[i];
         int p = param_of(m, subject);
         bool before_paste = i + 1 < m->n_body && m->body[i + 1].kind == P_PASTE;
         if (p < 0) {
@@ -269,7 +269,7 @@ static void substitute(Ocl *o, const Macro *m, Argument *args, Loc loc, Tokens *
     }
 }
 
-static void expand_special(Ocl *o, const Macro *m, Token *t)
+static void expand_special(Ocl *o, const OclMacro *m, OclToken *t)
 {
     DiagLoc at = ocl_position(o, t->loc);
     char *text = "\"\"";
@@ -280,15 +280,15 @@ static void expand_special(Ocl *o, const Macro *m, Token *t)
     case SPECIAL_TIME: text = "\"\?\?:\?\?:\?\?\""; break;
     default: text = arena_printf(o->arena, "%u", o->counter++); break;
     }
-    Token *list = NEW(o->arena, Token);
+    OclToken *list = NEW(o->arena, OclToken);
     *list = text_token(o, text[0] == '"' ? T_STRING : T_NUMBER, text, t->loc,
                        t->flags & (TF_LINE | TF_SPACE));
     ocl_push_tokens(o, list, 1, NULL, 0);
 }
 
-bool ocl_expand_macro(Ocl *o, Token *t)
+bool ocl_expand_macro(Ocl *o, OclToken *t)
 {
-    Macro *m = t->kind == T_IDENT ? t->ident->macro : NULL;
+    OclMacro *m = t->kind == T_IDENT ? t->ident->macro : NULL;
     if (!m || t->flags & TF_FROZEN)
         return false;
     if (m->disabled) {
@@ -299,7 +299,7 @@ bool ocl_expand_macro(Ocl *o, Token *t)
         expand_special(o, m, t);
         return true;
     }
-    Token use = *t, next;
+    OclToken use = *t, next;
     Argument *args = NULL;
     uint32_t n_args = 0;
     if (m->function) {
@@ -336,7 +336,7 @@ bool ocl_expand_macro(Ocl *o, Token *t)
 
 typedef struct Expression {
     Ocl *o;
-    const Token *at, *end;
+    const OclToken *at, *end;
     Loc loc;
     bool failed;
 } Expression;
@@ -350,7 +350,7 @@ static void wrong(Expression *e, const char *what)
     e->failed = true;
 }
 
-static Tok peek(const Expression *e)
+static OclTok peek(const Expression *e)
 {
     return e->at < e->end ? e->at->kind : T_EOF;
 }
@@ -364,9 +364,9 @@ static Number primary(Expression *e, bool live)
         wrong(e, "expected an expression in #if");
         return v;
     }
-    const Token *t = e->at++;
+    const OclToken *t = e->at++;
     if (t->kind == T_NUMBER || t->kind == T_CHAR) {
-        Node *n = t->kind == T_CHAR ? ocl_character(e->o, t) : ocl_number(e->o, t);
+        OclNode *n = t->kind == T_CHAR ? ocl_character(e->o, t) : ocl_number(e->o, t);
         if (n->kind != N_INT) {
             e->at--;
             wrong(e, "#if needs an integer");
@@ -391,7 +391,7 @@ static Number primary(Expression *e, bool live)
 
 static Number evaluate_unary(Expression *e, bool live)
 {
-    Tok op = peek(e);
+    OclTok op = peek(e);
     if (op != P_MINUS && op != P_PLUS && op != P_NOT && op != P_TILDE)
         return primary(e, live);
     e->at++;
@@ -408,7 +408,7 @@ static Number evaluate_unary(Expression *e, bool live)
     return v;
 }
 
-static Number divide_numbers(Expression *e, Tok op, Number a, Number b, bool live)
+static Number divide_numbers(Expression *e, OclTok op, Number a, Number b, bool live)
 {
     bool u = a.is_unsigned || b.is_unsigned;
     if (!b.u) {
@@ -424,7 +424,7 @@ static Number divide_numbers(Expression *e, Tok op, Number a, Number b, bool liv
     return (Number){ (uint64_t)(op == P_SLASH ? x / y : x % y), false };
 }
 
-static Number apply_operator(Expression *e, Tok op, Number a, Number b, bool live)
+static Number apply_operator(Expression *e, OclTok op, Number a, Number b, bool live)
 {
     bool u = a.is_unsigned || b.is_unsigned;
     bool less = u ? a.u < b.u : (int64_t)a.u < (int64_t)b.u;
@@ -455,7 +455,7 @@ static Number evaluate_binary(Expression *e, int least, bool live)
 {
     Number a = evaluate_unary(e, live);
     for (;;) {
-        Tok op = peek(e);
+        OclTok op = peek(e);
         int p = ocl_precedence(op);
         if (!p || p < least || e->failed)
             return a;
@@ -488,10 +488,10 @@ static Number conditional(Expression *e, bool live)
 }
 
 /* defined X and defined(X) become 1 and 0 before macros are expanded. */
-static bool replace_defined(Ocl *o, const Token *line, uint32_t n, Tokens *out)
+static bool replace_defined(Ocl *o, const OclToken *line, uint32_t n, Tokens *out)
 {
     for (uint32_t i = 0; i < n; i++) {
-        Token t = line[i];
+        OclToken t = line[i];
         if (t.kind == T_IDENT && t.ident == o->words.defined) {
             bool paren = i + 1 < n && line[i + 1].kind == P_LPAREN;
             uint32_t at = i + 1 + paren;
@@ -508,10 +508,10 @@ static bool replace_defined(Ocl *o, const Token *line, uint32_t n, Tokens *out)
     return true;
 }
 
-bool ocl_if_expression(Ocl *o, const Token *line, uint32_t n, Loc loc, bool *value)
+bool ocl_if_expression(Ocl *o, const OclToken *line, uint32_t n, Loc loc, bool *value)
 {
     Tokens tokens = { 0 };
-    Token *list;
+    OclToken *list;
     *value = false;
     if (!replace_defined(o, line, n, &tokens))
         return false;

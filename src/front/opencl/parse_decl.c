@@ -7,7 +7,7 @@
 
 /* ---- structures and unions ------------------------------------------------------------------- */
 
-static void bit_field(Ocl *o, Member *m)
+static void bit_field(Ocl *o, OclMember *m)
 {
     uint64_t width = 0;
     Loc loc = o->tok.loc;
@@ -28,7 +28,7 @@ static void bit_field(Ocl *o, Member *m)
     m->width = (uint16_t)width;
 }
 
-static void add_member(Ocl *o, Record *r, Member *m, uint32_t align, Map *names)
+static void add_member(Ocl *o, OclRecord *r, OclMember *m, uint32_t align, Map *names)
 {
     if (m->name && map_get(names, (uintptr_t)m->name, NULL))
         ocl_error(o, m->loc, "two members named '%s'", m->name->name);
@@ -44,7 +44,7 @@ static void add_member(Ocl *o, Record *r, Member *m, uint32_t align, Map *names)
     if (r->is_union && ocl_has_matrix(m->type))
         ocl_error(o, m->loc, "a union holds no matrix, which has no bytes that others could share");
     if (align > m->type->align) { /* an alignment of its own: a type that has it */
-        Type *t = NEW(o->arena, Type);
+        OclType *t = NEW(o->arena, OclType);
         *t = *m->type;
         t->align = align;
         m->type = t;
@@ -58,14 +58,14 @@ static void add_member(Ocl *o, Record *r, Member *m, uint32_t align, Map *names)
 }
 
 /* What an aligned typedef asks of what is declared with it, but for pointers to it. */
-static uint32_t typedef_align(const Specifiers *s, const Declarator *d)
+static uint32_t typedef_align(const OclSpecifiers *s, const OclDeclarator *d)
 {
     return is_pointer(d->type) ? 0 : s->type_align;
 }
 
-static void member_declaration(Ocl *o, Record *r, Map *names)
+static void member_declaration(Ocl *o, OclRecord *r, Map *names)
 {
-    Specifiers s;
+    OclSpecifiers s;
     if (!ocl_parse_specifiers(o, &s)) {
         ocl_advance(o);
         return;
@@ -73,19 +73,19 @@ static void member_declaration(Ocl *o, Record *r, Map *names)
     if (s.is_typedef || s.is_static || s.is_extern)
         ocl_error(o, s.loc, "a member has no storage class");
     if (o->tok.kind == P_SEMICOLON && is_record(s.type)) { /* members of it are members of r */
-        Member m = { .type = s.type, .loc = s.loc };
+        OclMember m = { .type = s.type, .loc = s.loc };
         if (!s.type->record->name)
             add_member(o, r, &m, 0, names);
     }
     while (o->tok.kind != P_SEMICOLON && o->tok.kind != T_EOF) {
-        Declarator d;
+        OclDeclarator d;
         ocl_parse_declarator(o, &s, &d);
-        Member m = { .name = d.name, .type = d.type, .loc = d.loc };
+        OclMember m = { .name = d.name, .type = d.type, .loc = d.loc };
         if (ocl_accept(o, P_COLON))
             bit_field(o, &m);
         else if (!d.name)
             ocl_error(o, d.loc, "expected a member's name");
-        Attributes a = s.attributes;
+        OclAttributes a = s.attributes;
         a.has_matrix = false;
         ocl_parse_attributes(o, &a);
         if (a.has_matrix)
@@ -100,9 +100,9 @@ static void member_declaration(Ocl *o, Record *r, Map *names)
             ocl_advance(o);
 }
 
-static Record *find_record(Ocl *o, Ident *name, bool is_union, bool defines, Loc loc)
+static OclRecord *find_record(Ocl *o, OclIdent *name, bool is_union, bool defines, Loc loc)
 {
-    Symbol *tag = name ? name->tag : NULL;
+    OclSymbol *tag = name ? name->tag : NULL;
     bool here = tag && (!defines || tag->scope == o->scope);
     if (here && !tag->record) {
         ocl_error(o, loc, "'%s' is an enumeration", name->name);
@@ -118,7 +118,7 @@ static Record *find_record(Ocl *o, Ident *name, bool is_union, bool defines, Loc
     }
     if (here)
         return tag->record;
-    Record *r = NEW(o->arena, Record);
+    OclRecord *r = NEW(o->arena, OclRecord);
     r->is_union = is_union;
     r->align = 1;
     r->name = name ? name->name : NULL;
@@ -129,15 +129,15 @@ static Record *find_record(Ocl *o, Ident *name, bool is_union, bool defines, Loc
     return r;
 }
 
-Type *ocl_parse_record(Ocl *o, Specifiers *spec)
+OclType *ocl_parse_record(Ocl *o, OclSpecifiers *spec)
 {
     bool is_union = o->tok.kind == K_UNION;
     Loc loc = o->tok.loc;
-    Attributes a = { 0 };
+    OclAttributes a = { 0 };
     Map names = { 0 };
     ocl_advance(o);
     ocl_parse_attributes(o, &a);
-    Ident *name = o->tok.kind == T_IDENT ? o->tok.ident : NULL;
+    OclIdent *name = o->tok.kind == T_IDENT ? o->tok.ident : NULL;
     if (name) {
         loc = o->tok.loc;
         ocl_advance(o);
@@ -148,7 +148,7 @@ Type *ocl_parse_record(Ocl *o, Specifiers *spec)
         return o->basic[TY_INT];
     }
     bool lone = o->tok.kind == P_SEMICOLON;
-    Record *r = find_record(o, name, is_union, defines || lone, loc);
+    OclRecord *r = find_record(o, name, is_union, defines || lone, loc);
     if (!defines)
         return ocl_record_type(o, r);
     ocl_advance(o);
@@ -172,13 +172,13 @@ Type *ocl_parse_record(Ocl *o, Specifiers *spec)
 /* ---- enumerations ---------------------------------------------------------------------------- */
 
 /* Enumerators are int. So is the enumeration, or uint when nothing in it is negative. */
-Type *ocl_parse_enum(Ocl *o)
+OclType *ocl_parse_enum(Ocl *o)
 {
     Loc loc = o->tok.loc;
-    Attributes ignored = { 0 };
+    OclAttributes ignored = { 0 };
     ocl_advance(o);
     ocl_parse_attributes(o, &ignored);
-    Ident *name = o->tok.kind == T_IDENT ? o->tok.ident : NULL;
+    OclIdent *name = o->tok.kind == T_IDENT ? o->tok.ident : NULL;
     if (name)
         ocl_advance(o);
     if (!ocl_accept(o, P_LBRACE)) {
@@ -193,13 +193,13 @@ Type *ocl_parse_enum(Ocl *o)
     uint64_t next = 0;
     bool negative = false;
     while (o->tok.kind == T_IDENT) {
-        Token t = o->tok;
+        OclToken t = o->tok;
         ocl_advance(o);
         if (ocl_accept(o, P_ASSIGN))
             ocl_parse_constant(o, "an enumerator", &next, NULL);
         if (t.ident->symbol && t.ident->symbol->scope == o->scope)
             ocl_error(o, t.loc, "'%s' is declared twice", t.ident->name);
-        Symbol *s = ocl_declare(o, S_ENUMERATOR, t.ident, o->basic[TY_INT], t.loc);
+        OclSymbol *s = ocl_declare(o, S_ENUMERATOR, t.ident, o->basic[TY_INT], t.loc);
         if (next > INT32_MAX && next <= UINT32_MAX)
             s->type = o->basic[TY_UINT];
         s->value = next = ocl_wrap(s->type, next);
@@ -209,7 +209,7 @@ Type *ocl_parse_enum(Ocl *o)
             break;
     }
     ocl_expect(o, P_RBRACE, "after the enumerators");
-    Type *t = o->basic[negative ? TY_INT : TY_UINT];
+    OclType *t = o->basic[negative ? TY_INT : TY_UINT];
     if (name) {
         if (name->tag && name->tag->scope == o->scope)
             ocl_error(o, loc, "'%s' is defined twice", name->name);
@@ -221,10 +221,10 @@ Type *ocl_parse_enum(Ocl *o)
 /* ---- variables ------------------------------------------------------------------------------- */
 
 /* Where the variable lies, after saying what is wrong with where it is said to. */
-static Space address_space_of(Ocl *o, const Specifiers *s, const Declarator *d, bool has_init)
+static OclSpace address_space_of(Ocl *o, const OclSpecifiers *s, const OclDeclarator *d, bool has_init)
 {
     bool file = !o->function;
-    Space space = (Space)d->type->space;
+    OclSpace space = (OclSpace)d->type->space;
     if (space == AS_GENERIC) {
         ocl_error(o, d->loc, "a variable lies in one address space, __generic is for pointers");
         return AS_PRIVATE;
@@ -248,16 +248,16 @@ static Space address_space_of(Ocl *o, const Specifiers *s, const Declarator *d, 
     return space;
 }
 
-static void check_matrix(Ocl *o, const Type *t, Loc loc, Space space)
+static void check_matrix(Ocl *o, const OclType *t, Loc loc, OclSpace space)
 {
     if (ocl_has_matrix(t) && space != AS_PRIVATE)
         ocl_error(o, loc, "a matrix lies in __private memory, not in %s; coop_mat_store brings its "
                   "elements there", ocl_space_name(space));
 }
 
-static Symbol *redeclared(Ocl *o, const Declarator *d, Type *t)
+static OclSymbol *redeclared(Ocl *o, const OclDeclarator *d, OclType *t)
 {
-    Symbol *old = d->name->symbol;
+    OclSymbol *old = d->name->symbol;
     if (!old || old->scope != o->scope)
         return NULL;
     if (old->kind == S_VARIABLE && !o->function && old->type == t)
@@ -267,9 +267,9 @@ static Symbol *redeclared(Ocl *o, const Declarator *d, Type *t)
     return NULL;
 }
 
-static Node *parse_initialiser(Ocl *o, Symbol *v, bool constant)
+static OclNode *parse_initialiser(Ocl *o, OclSymbol *v, bool constant)
 {
-    Type *t = v->type;
+    OclType *t = v->type;
     if (v->init)
         ocl_error(o, v->loc, "'%s' is initialised twice", v->ident->name);
     v->init = ocl_parse_initialiser(o, &t, constant);
@@ -277,14 +277,14 @@ static Node *parse_initialiser(Ocl *o, Symbol *v, bool constant)
     return v->init;
 }
 
-static Symbol *declare_variable(Ocl *o, const Specifiers *s, Declarator *d, const Attributes *a)
+static OclSymbol *declare_variable(Ocl *o, const OclSpecifiers *s, OclDeclarator *d, const OclAttributes *a)
 {
     bool has_init = o->tok.kind == P_ASSIGN;
-    Space space = address_space_of(o, s, d, has_init);
-    Type *t = ocl_in_space(o, d->type, space);
+    OclSpace space = address_space_of(o, s, d, has_init);
+    OclType *t = ocl_in_space(o, d->type, space);
     check_matrix(o, t, d->loc, space);
     bool lasting = space != AS_PRIVATE;
-    Symbol *v = redeclared(o, d, t);
+    OclSymbol *v = redeclared(o, d, t);
     if (!v) {
         v = ocl_declare(o, S_VARIABLE, d->name, t, d->loc);
         v->global = lasting;
@@ -308,9 +308,9 @@ static Symbol *declare_variable(Ocl *o, const Specifiers *s, Declarator *d, cons
     return v;
 }
 
-static void typedef_declaration(Ocl *o, const Declarator *d, uint32_t align)
+static void typedef_declaration(Ocl *o, const OclDeclarator *d, uint32_t align)
 {
-    Symbol *old = d->name->symbol;
+    OclSymbol *old = d->name->symbol;
     if (old && old->scope == o->scope && (old->kind != S_TYPEDEF || old->type != d->type)) {
         ocl_error(o, d->loc, "'%s' is declared twice", d->name->name);
         ocl_note(o, old->loc, "it was declared here");
@@ -323,13 +323,13 @@ static void typedef_declaration(Ocl *o, const Declarator *d, uint32_t align)
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
-static void check_kernel(Ocl *o, const Declarator *d)
+static void check_kernel(Ocl *o, const OclDeclarator *d)
 {
     if (!is_void(d->type->base))
         ocl_error(o, d->loc, "a kernel yields void, not '%s'", ocl_type_name(o, d->type->base));
     for (uint32_t i = 0; i < d->n_params; i++) {
-        const Symbol *p = d->params[i];
-        const Type *t = p->type;
+        const OclSymbol *p = d->params[i];
+        const OclType *t = p->type;
         if (ocl_has_matrix(t))
             ocl_error(o, p->loc, "a kernel takes no matrices; pass a pointer and load from it");
         else if (is_pointer(t) && (t->base->space == AS_GENERIC || t->base->space == AS_PRIVATE))
@@ -341,22 +341,22 @@ static void check_kernel(Ocl *o, const Declarator *d)
 }
 
 /* What the declaration may be one of: of overloaded functions the one of this type. */
-static Symbol *earlier(Ocl *o, const Declarator *d, const Attributes *a)
+static OclSymbol *earlier(Ocl *o, const OclDeclarator *d, const OclAttributes *a)
 {
-    Symbol *old = d->name->symbol;
+    OclSymbol *old = d->name->symbol;
     bool overloads = old && old->kind == S_FUNCTION && old->scope == o->scope &&
                      old->attributes.overloadable && a->overloadable;
-    for (Symbol *s = old; overloads && s; s = ocl_overload(s))
+    for (OclSymbol *s = old; overloads && s; s = ocl_overload(s))
         if (s->type->n_params == d->type->n_params &&
             !memcmp(s->type->params, d->type->params, s->type->n_params * sizeof *s->type->params))
             return s;
     return overloads ? NULL : old;
 }
 
-static Symbol *declare_function(Ocl *o, const Specifiers *s, const Declarator *d,
-                                const Attributes *a)
+static OclSymbol *declare_function(Ocl *o, const OclSpecifiers *s, const OclDeclarator *d,
+                                const OclAttributes *a)
 {
-    Symbol *old = earlier(o, d, a);
+    OclSymbol *old = earlier(o, d, a);
     for (uint32_t i = 0; i < d->n_params; i++) {
         if (d->params[i]->type->space)
             ocl_error(o, d->params[i]->loc, "a parameter is __private itself; what it points to "
@@ -376,7 +376,7 @@ static Symbol *declare_function(Ocl *o, const Specifiers *s, const Declarator *d
             return old;
         }
     }
-    Symbol *f = ocl_declare(o, S_FUNCTION, d->name, d->type, d->loc);
+    OclSymbol *f = ocl_declare(o, S_FUNCTION, d->name, d->type, d->loc);
     f->kernel = s->kernel;
     f->attributes = *a;
     f->owner = NULL;
@@ -384,9 +384,9 @@ static Symbol *declare_function(Ocl *o, const Specifiers *s, const Declarator *d
     return f;
 }
 
-static void define(Ocl *o, const Specifiers *s, const Declarator *d, const Attributes *a)
+static void define(Ocl *o, const OclSpecifiers *s, const OclDeclarator *d, const OclAttributes *a)
 {
-    Symbol *f = declare_function(o, s, d, a);
+    OclSymbol *f = declare_function(o, s, d, a);
     if (f->defined) {
         ocl_error(o, d->loc, "'%s' is defined twice", d->name->name);
         ocl_note(o, f->loc, "it was defined here");
@@ -398,7 +398,7 @@ static void define(Ocl *o, const Specifiers *s, const Declarator *d, const Attri
     o->function = f;
     ocl_push_scope(o);
     for (uint32_t i = 0; i < d->n_params; i++) {
-        Symbol *p = d->params[i];
+        OclSymbol *p = d->params[i];
         if (p->ident && p->ident->symbol && p->ident->symbol->scope == o->scope)
             ocl_error(o, p->loc, "two parameters named '%s'", p->ident->name);
         d->params[i] = ocl_declare(o, S_PARAMETER, p->ident, p->type, p->loc);
@@ -430,10 +430,10 @@ static void recover(Ocl *o)
 }
 
 /* One declarator and what follows it. False at the end of the declaration. */
-static bool declare_one(Ocl *o, Specifiers *s, Node ***tail)
+static bool declare_one(Ocl *o, OclSpecifiers *s, OclNode ***tail)
 {
-    Declarator d;
-    Attributes a = s->attributes;
+    OclDeclarator d;
+    OclAttributes a = s->attributes;
     a.has_matrix = false;
     ocl_parse_declarator(o, s, &d);
     ocl_parse_attributes(o, &a);
@@ -462,9 +462,9 @@ static bool declare_one(Ocl *o, Specifiers *s, Node ***tail)
             ocl_error(o, d.loc, "a variable cannot have type '%s'", ocl_type_name(o, d.type));
         } else {
             a.aligned = MAX(a.aligned, typedef_align(s, &d));
-            Symbol *v = declare_variable(o, s, &d, &a);
+            OclSymbol *v = declare_variable(o, s, &d, &a);
             if (tail) {
-                Node *n = ocl_node(o, N_DECLARATION, d.loc, NULL, v->global ? NULL : v->init, NULL);
+                OclNode *n = ocl_node(o, N_DECLARATION, d.loc, NULL, v->global ? NULL : v->init, NULL);
                 n->symbol = v;
                 **tail = n;
                 *tail = &n->d;
@@ -479,10 +479,10 @@ static bool declare_one(Ocl *o, Specifiers *s, Node ***tail)
 }
 
 /* The variables declared, linked by d; NULL when there are none. */
-Node *ocl_parse_declaration(Ocl *o)
+OclNode *ocl_parse_declaration(Ocl *o)
 {
-    Specifiers s;
-    Node *first = NULL, **tail = &first;
+    OclSpecifiers s;
+    OclNode *first = NULL, **tail = &first;
     if (!ocl_parse_specifiers(o, &s)) {
         recover(o);
         return NULL;
@@ -496,9 +496,9 @@ Node *ocl_parse_declaration(Ocl *o)
 
 /* Whether a function or an extern variable, declared in a function, is one of the program's: all of
  * it is known by now (C99, 6.2.2). */
-static bool outer(Ocl *o, Symbol *s)
+static bool outer(Ocl *o, OclSymbol *s)
 {
-    Symbol *t = s->ident->symbol;
+    OclSymbol *t = s->ident->symbol;
     if (!s->scope || (s->kind != S_FUNCTION && !s->is_extern) || !t || t->kind != s->kind)
         return false;
     while (t->type != s->type && ocl_overload(t))
@@ -525,7 +525,7 @@ void ocl_parse(Ocl *o)
         ocl_parse_declaration(o);
     }
     for (uint32_t i = 0; i < o->globals.len; i++) {
-        Symbol *s = o->globals.data[i];
+        OclSymbol *s = o->globals.data[i];
         if (outer(o, s))
             continue;
         if (s->called && !s->defined && s->kind == S_FUNCTION)

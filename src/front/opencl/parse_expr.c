@@ -6,7 +6,7 @@
 
 enum { MAX_ARGUMENTS = 4096 };
 
-typedef VEC(Node *) Nodes;
+typedef VEC(OclNode *) Nodes;
 
 /* ---- calls and primaries --------------------------------------------------------------------- */
 
@@ -15,7 +15,7 @@ static bool parse_arguments(Ocl *o, Nodes *out)
     bool good = true;
     ocl_advance(o);
     while (o->tok.kind != P_RPAREN && o->tok.kind != T_EOF) {
-        Node *n = ocl_parse_assignment(o);
+        OclNode *n = ocl_parse_assignment(o);
         good = good && !n->bad;
         vec_push(o->arena, out, n);
         if (!ocl_accept(o, P_COMMA))
@@ -30,13 +30,13 @@ static bool parse_arguments(Ocl *o, Nodes *out)
 }
 
 /* A name that is no variable's and comes before '(': a function of ours or a built-in one. */
-static Node *call_by_name(Ocl *o, Ident *name, Loc loc)
+static OclNode *call_by_name(Ocl *o, OclIdent *name, Loc loc)
 {
     Nodes args = { 0 };
     bool good = parse_arguments(o, &args), known;
     if (!good)
         return ocl_bad(o, loc);
-    Node *n = ocl_matrix_call(o, name, loc, args.data, args.len, &known);
+    OclNode *n = ocl_matrix_call(o, name, loc, args.data, args.len, &known);
     if (known)
         return n;
     if (ocl_find_builtin(o, name))
@@ -47,17 +47,17 @@ static Node *call_by_name(Ocl *o, Ident *name, Loc loc)
     return ocl_call(o, loc, NULL, name, args.data, args.len);
 }
 
-static Node *size_of(Ocl *o, Tok what)
+static OclNode *size_of(Ocl *o, OclTok what)
 {
     Loc loc = o->tok.loc;
-    Type *t;
+    OclType *t;
     ocl_advance(o);
     if (o->tok.kind == P_LPAREN && ocl_starts_type(o, ocl_peek(o))) {
         ocl_advance(o);
         t = ocl_parse_type_name(o);
         ocl_expect(o, P_RPAREN, "after the type");
     } else {
-        Node *n = ocl_parse_unary(o);
+        OclNode *n = ocl_parse_unary(o);
         if (n->bad)
             return n;
         t = n->type;
@@ -85,11 +85,11 @@ static Node *size_of(Ocl *o, Tok what)
                                                           : t->align);
 }
 
-static Node *primary(Ocl *o)
+static OclNode *primary(Ocl *o)
 {
-    Token t = o->tok;
-    Node *n;
-    switch ((Tok)t.kind) {
+    OclToken t = o->tok;
+    OclNode *n;
+    switch ((OclTok)t.kind) {
     case T_IDENT:
         ocl_advance(o);
         if (o->tok.kind == P_LPAREN && (!t.ident->symbol || t.ident->symbol->kind == S_TYPEDEF))
@@ -127,7 +127,7 @@ static Node *primary(Ocl *o)
         }
         ocl_error(o, t.loc, "expected an expression, not %s", t.kind == T_OTHER
                   ? arena_printf(o->arena, "'%.*s'", (int)t.len, t.text)
-                  : ocl_token_name((Tok)t.kind));
+                  : ocl_token_name((OclTok)t.kind));
         if (t.kind != P_SEMICOLON && t.kind != P_RPAREN && t.kind != P_RBRACE &&
             t.kind != P_RBRACKET && t.kind != P_COMMA)
             ocl_advance(o);
@@ -135,7 +135,7 @@ static Node *primary(Ocl *o)
     }
 }
 
-static Node *arrow(Ocl *o, Loc loc, Node *a)
+static OclNode *arrow(Ocl *o, Loc loc, OclNode *a)
 {
     if (a->bad)
         return a;
@@ -147,14 +147,14 @@ static Node *arrow(Ocl *o, Loc loc, Node *a)
     return a->bad ? a : ocl_unary(o, P_STAR, loc, a);
 }
 
-static Node *postfix(Ocl *o, Node *n)
+static OclNode *postfix(Ocl *o, OclNode *n)
 {
     for (;;) {
         Loc loc = o->tok.loc;
-        Tok op = (Tok)o->tok.kind;
+        OclTok op = (OclTok)o->tok.kind;
         if (op == P_LBRACKET) {
             ocl_advance(o);
-            Node *i = ocl_parse_expression(o);
+            OclNode *i = ocl_parse_expression(o);
             ocl_expect(o, P_RBRACKET, "after the subscript");
             n = ocl_index(o, loc, n, i);
         } else if (op == P_LPAREN) {
@@ -183,15 +183,15 @@ static Node *postfix(Ocl *o, Node *n)
 /* ---- unary, casts ---------------------------------------------------------------------------- */
 
 /* (type){...}, (type)(a, b, ...) for a vector, (type)e; the '(' is the current token. */
-static Node *parse_cast(Ocl *o)
+static OclNode *parse_cast(Ocl *o)
 {
     Loc loc = o->tok.loc;
     ocl_advance(o);
-    Type *t = ocl_parse_type_name(o);
+    OclType *t = ocl_parse_type_name(o);
     ocl_expect(o, P_RPAREN, "after the type");
     if (o->tok.kind == P_LBRACE) {
-        Node *init = ocl_parse_initialiser(o, &t, false);
-        Node *n = ocl_node(o, N_COMPOUND, loc, t, init, NULL);
+        OclNode *init = ocl_parse_initialiser(o, &t, false);
+        OclNode *n = ocl_node(o, N_COMPOUND, loc, t, init, NULL);
         n->lvalue = true;
         return postfix(o, n);
     }
@@ -204,10 +204,10 @@ static Node *parse_cast(Ocl *o)
     return ocl_cast(o, loc, t, ocl_parse_unary(o));
 }
 
-static Node *parse_unary(Ocl *o)
+static OclNode *parse_unary(Ocl *o)
 {
     Loc loc = o->tok.loc;
-    Tok op = (Tok)o->tok.kind;
+    OclTok op = (OclTok)o->tok.kind;
     switch (op) {
     case P_PLUS: case P_MINUS: case P_NOT: case P_TILDE: case P_STAR: case P_BITAND:
         ocl_advance(o);
@@ -225,16 +225,16 @@ static Node *parse_unary(Ocl *o)
     return postfix(o, primary(o));
 }
 
-Node *ocl_parse_unary(Ocl *o)
+OclNode *ocl_parse_unary(Ocl *o)
 {
-    Node *n = ocl_enter(o, o->tok.loc) ? parse_unary(o) : ocl_bad(o, o->tok.loc);
+    OclNode *n = ocl_enter(o, o->tok.loc) ? parse_unary(o) : ocl_bad(o, o->tok.loc);
     ocl_leave(o);
     return n;
 }
 
 /* ---- binary ---------------------------------------------------------------------------------- */
 
-int ocl_precedence(Tok op)
+int ocl_precedence(OclTok op)
 {
     switch (op) {
     case P_STAR: case P_SLASH: case P_PERCENT: return 10;
@@ -251,58 +251,58 @@ int ocl_precedence(Tok op)
     }
 }
 
-static Node *parse_binary(Ocl *o, Node *a, int least)
+static OclNode *parse_binary(Ocl *o, OclNode *a, int least)
 {
     for (;;) {
-        Tok op = (Tok)o->tok.kind;
+        OclTok op = (OclTok)o->tok.kind;
         Loc loc = o->tok.loc;
         int p = ocl_precedence(op);
         if (!p || p < least)
             return a;
         ocl_advance(o);
-        Node *b = ocl_parse_unary(o);
-        if (ocl_precedence((Tok)o->tok.kind) > p)
+        OclNode *b = ocl_parse_unary(o);
+        if (ocl_precedence((OclTok)o->tok.kind) > p)
             b = parse_binary(o, b, p + 1);
         a = ocl_binary(o, op, loc, a, b);
     }
 }
 
-Node *ocl_parse_conditional(Ocl *o)
+OclNode *ocl_parse_conditional(Ocl *o)
 {
-    Node *c = parse_binary(o, ocl_parse_unary(o), 1);
+    OclNode *c = parse_binary(o, ocl_parse_unary(o), 1);
     if (o->tok.kind != P_QUESTION)
         return c;
     Loc loc = o->tok.loc;
     ocl_advance(o);
-    Node *a = ocl_parse_expression(o);
+    OclNode *a = ocl_parse_expression(o);
     if (!ocl_expect(o, P_COLON, "between the values of '?:'"))
         return ocl_bad(o, loc);
-    Node *b = ocl_enter(o, loc) ? ocl_parse_conditional(o) : ocl_bad(o, loc);
+    OclNode *b = ocl_enter(o, loc) ? ocl_parse_conditional(o) : ocl_bad(o, loc);
     ocl_leave(o);
     return ocl_conditional(o, loc, c, a, b);
 }
 
-Node *ocl_parse_assignment(Ocl *o)
+OclNode *ocl_parse_assignment(Ocl *o)
 {
-    Node *a = ocl_parse_conditional(o);
-    Tok op = (Tok)o->tok.kind;
+    OclNode *a = ocl_parse_conditional(o);
+    OclTok op = (OclTok)o->tok.kind;
     Loc loc = o->tok.loc;
     if (op != P_ASSIGN && !(op >= P_MUL_ASSIGN && op <= P_OR_ASSIGN) && op != P_SHL_ASSIGN &&
         op != P_SHR_ASSIGN)
         return a;
     ocl_advance(o);
-    Node *b = ocl_enter(o, loc) ? ocl_parse_assignment(o) : ocl_bad(o, loc);
+    OclNode *b = ocl_enter(o, loc) ? ocl_parse_assignment(o) : ocl_bad(o, loc);
     ocl_leave(o);
     return ocl_assign(o, op, loc, a, b);
 }
 
-Node *ocl_parse_expression(Ocl *o)
+OclNode *ocl_parse_expression(Ocl *o)
 {
-    Node *a = ocl_parse_assignment(o);
+    OclNode *a = ocl_parse_assignment(o);
     while (o->tok.kind == P_COMMA) {
         Loc loc = o->tok.loc;
         ocl_advance(o);
-        Node *b = ocl_parse_assignment(o);
+        OclNode *b = ocl_parse_assignment(o);
         if (ocl_pending(a))
             a = ocl_settle(o, a, NULL);
         if (a->bad || b->bad || ocl_pending(b)) {
@@ -315,10 +315,10 @@ Node *ocl_parse_expression(Ocl *o)
     return a;
 }
 
-bool ocl_parse_constant(Ocl *o, const char *what, uint64_t *value, Type **type)
+bool ocl_parse_constant(Ocl *o, const char *what, uint64_t *value, OclType **type)
 {
-    Node *n = ocl_rvalue(o, ocl_parse_conditional(o));
-    Value v;
+    OclNode *n = ocl_rvalue(o, ocl_parse_conditional(o));
+    OclValue v;
     *value = 0;
     if (type)
         *type = n->type;

@@ -16,11 +16,11 @@ typedef struct Reader {
     uint32_t braces;            /* how deep in them */
 } Reader;
 
-typedef VEC(Node *) Nodes;
+typedef VEC(OclNode *) Nodes;
 
-static Node *read_initialiser(Reader *r, Type *t, Node *first);
+static OclNode *read_initialiser(Reader *r, OclType *t, OclNode *first);
 
-static Node *make_list(Reader *r, Type *t, Loc loc)
+static OclNode *make_list(Reader *r, OclType *t, Loc loc)
 {
     return ocl_node(r->o, N_INIT, loc, t, NULL, NULL);
 }
@@ -32,7 +32,7 @@ static bool more(Ocl *o)
            ocl_peek(o)->kind != P_DOT && ocl_peek(o)->kind != P_LBRACKET;
 }
 
-static Node *set_element(Reader *r, Node *init, uint64_t i, Node *value)
+static OclNode *set_element(Reader *r, OclNode *init, uint64_t i, OclNode *value)
 {
     Nodes v = { init->list, init->n, init->first };
     if (i >= MAX_ELEMENTS) {
@@ -51,19 +51,19 @@ static Node *set_element(Reader *r, Node *init, uint64_t i, Node *value)
     return value;
 }
 
-static uint64_t elements_of(const Type *t)
+static uint64_t elements_of(const OclType *t)
 {
     return is_array(t) ? t->n : is_vector(t) || is_matrix(t) ? 0
            : t->record->is_union ? MIN(t->record->members.len, 1) : t->record->members.len;
 }
 
-static Type *type_of(const Type *t, uint64_t i)
+static OclType *type_of(const OclType *t, uint64_t i)
 {
     return is_array(t) ? t->base : t->record->members.data[i].type;
 }
 
 /* Members without a name and bits are not initialised. */
-static uint64_t skip_unnamed(const Type *t, uint64_t i)
+static uint64_t skip_unnamed(const OclType *t, uint64_t i)
 {
     while (is_record(t) && i < t->record->members.len && !t->record->members.data[i].name &&
            t->record->members.data[i].bit_field)
@@ -74,14 +74,14 @@ static uint64_t skip_unnamed(const Type *t, uint64_t i)
 /* ---- scalars, strings ------------------------------------------------------------------------ */
 
 /* A vector in braces: what is left out is 0. */
-static Node *vector(Ocl *o, Type *t)
+static OclNode *vector(Ocl *o, OclType *t)
 {
     Nodes list = { 0 };
     Loc loc = o->tok.loc;
     uint64_t lanes = 0;
     ocl_advance(o);
     while (o->tok.kind != P_RBRACE && o->tok.kind != T_EOF) {
-        Node *n = ocl_parse_assignment(o);
+        OclNode *n = ocl_parse_assignment(o);
         lanes += n->type ? lanes_of(n->type) : 1;
         vec_push(o->arena, &list, n);
         if (!ocl_accept(o, P_COMMA))
@@ -94,9 +94,9 @@ static Node *vector(Ocl *o, Type *t)
 }
 
 /* {0}: a matrix of zeros, as for any object in C. */
-static Node *matrix(Reader *r, Type *t, Node *n)
+static OclNode *matrix(Reader *r, OclType *t, OclNode *n)
 {
-    Value v;
+    OclValue v;
     if (n->bad || !n->type || !is_scalar(n->type))
         return ocl_convert(r->o, n, t, "initialiser");
     if (ocl_fold(r->o, n, &v) && (is_float(n->type) ? v.lane[0].f == 0 : v.lane[0].u == 0))
@@ -105,10 +105,10 @@ static Node *matrix(Reader *r, Type *t, Node *n)
     return ocl_bad(r->o, n->loc);
 }
 
-static Node *read_scalar(Reader *r, Type *t, Node *first)
+static OclNode *read_scalar(Reader *r, OclType *t, OclNode *first)
 {
     Ocl *o = r->o;
-    Node *n = first;
+    OclNode *n = first;
     if (!n && o->tok.kind == P_LBRACE && is_vector(t))
         return vector(o, t);
     if (!n && o->tok.kind == P_LBRACE) {
@@ -131,10 +131,10 @@ static Node *read_scalar(Reader *r, Type *t, Node *first)
     return ocl_convert(o, n, t, "initialiser");
 }
 
-static Node *string(Reader *r, Type **t)
+static OclNode *string(Reader *r, OclType **t)
 {
     Ocl *o = r->o;
-    Node *s = ocl_string(o), *init = make_list(r, *t, s->loc);
+    OclNode *s = ocl_string(o), *init = make_list(r, *t, s->loc);
     uint64_t n = s->string.size;
     if ((*t)->n == UNKNOWN_LENGTH)
         *t = init->type = ocl_array(o, (*t)->base, n);
@@ -145,7 +145,7 @@ static Node *string(Reader *r, Type **t)
     return init;
 }
 
-static bool is_string_for(const Ocl *o, const Type *t)
+static bool is_string_for(const Ocl *o, const OclType *t)
 {
     return o->tok.kind == T_STRING && is_array(t) &&
            (t->base->kind == TY_CHAR || t->base->kind == TY_UCHAR);
@@ -155,10 +155,10 @@ static bool is_string_for(const Ocl *o, const Type *t)
 
 /* Into the element that *i names: its init, made where there is none. Of what an expression
  * initialised already (N_INIT's a) the rest stays (C99, 6.7.8, 19). */
-static bool enter(Reader *r, Node **init, Type **t, uint64_t i)
+static bool enter(Reader *r, OclNode **init, OclType **t, uint64_t i)
 {
-    Type *inner = type_of(*t, i);
-    Node *at = i < (*init)->n ? (*init)->list[i] : NULL;
+    OclType *inner = type_of(*t, i);
+    OclNode *at = i < (*init)->n ? (*init)->list[i] : NULL;
     if (!is_aggregate(inner)) {
         ocl_error(r->o, r->o->tok.loc, "'%s' has nothing to designate",
                   ocl_type_name(r->o, inner));
@@ -167,7 +167,7 @@ static bool enter(Reader *r, Node **init, Type **t, uint64_t i)
     if (at && at->kind == N_COMPOUND)
         at = (*init)->list[i] = at->a;
     if (!at || at->kind != N_INIT) {
-        Node *whole = at && !at->bad ? at : NULL;
+        OclNode *whole = at && !at->bad ? at : NULL;
         at = set_element(r, *init, i, ocl_node(r->o, N_INIT, r->o->tok.loc, inner, whole, NULL));
     }
     *init = at;
@@ -176,12 +176,12 @@ static bool enter(Reader *r, Node **init, Type **t, uint64_t i)
 }
 
 /* The member of that name, or the one without a name that has it; the number of members: none. */
-static uint32_t find_member(const Type *t, const Ident *name)
+static uint32_t find_member(const OclType *t, const OclIdent *name)
 {
-    const Record *rec = is_record(t) ? t->record : NULL;
+    const OclRecord *rec = is_record(t) ? t->record : NULL;
     uint32_t n = rec ? rec->members.len : 0, inside = n;
     for (uint32_t k = 0; k < n && name; k++) {
-        const Member *m = &rec->members.data[k];
+        const OclMember *m = &rec->members.data[k];
         if (m->name == name)
             return k;
         if (!m->name && is_record(m->type) && inside == n &&
@@ -193,13 +193,13 @@ static uint32_t find_member(const Type *t, const Ident *name)
 
 /* .name or [index], several of them; the init that the last one is in, and where. The list goes on
  * after the outermost one. */
-static bool designate(Reader *r, Node **init, Type **t, uint64_t *i, uint64_t *outermost)
+static bool designate(Reader *r, OclNode **init, OclType **t, uint64_t *i, uint64_t *outermost)
 {
     Ocl *o = r->o;
     for (uint32_t level = 0;; level++) {
         if (level && !enter(r, init, t, *i))
             return false;
-        const Type *outer = *t;
+        const OclType *outer = *t;
         Loc loc = o->tok.loc;
         if (o->tok.kind == P_LBRACKET) {
             ocl_advance(o);
@@ -217,7 +217,7 @@ static bool designate(Reader *r, Node **init, Type **t, uint64_t *i, uint64_t *o
             ocl_expect(o, P_RBRACKET, "after a designator");
         } else {
             ocl_advance(o);
-            Ident *name = o->tok.ident;
+            OclIdent *name = o->tok.ident;
             *i = find_member(*t, name);
             if (!is_record(*t) || *i == (*t)->record->members.len) {
                 ocl_error(o, o->tok.loc, "'%s' has no member of this name", ocl_type_name(o, *t));
@@ -239,11 +239,11 @@ static bool designate(Reader *r, Node **init, Type **t, uint64_t *i, uint64_t *o
 }
 
 /* One entry of the list; *i is the next one's place then. False when the list cannot go on. */
-static bool entry(Reader *r, Node *init, Type *t, uint64_t *i, uint64_t *longest)
+static bool entry(Reader *r, OclNode *init, OclType *t, uint64_t *i, uint64_t *longest)
 {
     Ocl *o = r->o;
-    Node *into = init;
-    Type *at = t;
+    OclNode *into = init;
+    OclType *at = t;
     uint64_t where = *i;
     if (o->tok.kind == P_DOT || o->tok.kind == P_LBRACKET) {
         if (!designate(r, &into, &at, &where, i))
@@ -256,18 +256,18 @@ static bool entry(Reader *r, Node *init, Type *t, uint64_t *i, uint64_t *longest
         ocl_error(o, o->tok.loc, "more values than '%s' has room for", ocl_type_name(o, t));
         return false;
     }
-    Node *value = read_initialiser(r, type_of(at, where), NULL);
+    OclNode *value = read_initialiser(r, type_of(at, where), NULL);
     set_element(r, into, where, value);
     *i = skip_unnamed(t, *i + 1);
     *longest = MAX(*longest, *i);
     return true;
 }
 
-static Node *braces(Reader *r, Type **type)
+static OclNode *braces(Reader *r, OclType **type)
 {
     Ocl *o = r->o;
-    Type *t = *type;
-    Node *init = make_list(r, t, o->tok.loc);
+    OclType *t = *type;
+    OclNode *init = make_list(r, t, o->tok.loc);
     uint64_t i = skip_unnamed(t, 0), longest = 0;
     ocl_advance(o);
     if (is_string_for(o, t) && (ocl_peek(o)->kind == P_RBRACE || ocl_peek(o)->kind == P_COMMA)) {
@@ -297,10 +297,10 @@ static Node *braces(Reader *r, Type **type)
 /* ---- lists without braces of their own ------------------------------------------------------- */
 
 /* Fills the aggregate from the list around it, starting with `first`. */
-static Node *elided(Reader *r, Type *t, Node *first)
+static OclNode *elided(Reader *r, OclType *t, OclNode *first)
 {
     Ocl *o = r->o;
-    Node *init = make_list(r, t, first->loc);
+    OclNode *init = make_list(r, t, first->loc);
     uint64_t n = elements_of(t);
     for (uint64_t i = skip_unnamed(t, 0); i < n; i = skip_unnamed(t, i + 1)) {
         if (i && !first) {
@@ -316,7 +316,7 @@ static Node *elided(Reader *r, Type *t, Node *first)
     return init;
 }
 
-static Node *aggregate(Reader *r, Type *t, Node *first)
+static OclNode *aggregate(Reader *r, OclType *t, OclNode *first)
 {
     Ocl *o = r->o;
     if (!first && o->tok.kind == P_LBRACE)
@@ -334,20 +334,20 @@ static Node *aggregate(Reader *r, Type *t, Node *first)
     return elided(r, t, first);
 }
 
-static Node *read_initialiser(Reader *r, Type *t, Node *first)
+static OclNode *read_initialiser(Reader *r, OclType *t, OclNode *first)
 {
     Ocl *o = r->o;
-    Node *n = ocl_enter(o, o->tok.loc)
+    OclNode *n = ocl_enter(o, o->tok.loc)
                   ? (is_aggregate(t) ? aggregate(r, t, first) : read_scalar(r, t, first))
                   : ocl_bad(o, o->tok.loc);
     ocl_leave(o);
     return n;
 }
 
-Node *ocl_parse_initialiser(Ocl *o, Type **type, bool constant)
+OclNode *ocl_parse_initialiser(Ocl *o, OclType **type, bool constant)
 {
     Reader r = { .o = o };
-    Node *n;
+    OclNode *n;
     Loc loc = o->tok.loc;
     if (is_aggregate(*type) && !is_array(*type) && !ocl_is_complete(*type)) {
         ocl_error(o, loc, "'%s' has no known size", ocl_type_name(o, *type));
@@ -358,7 +358,7 @@ Node *ocl_parse_initialiser(Ocl *o, Type **type, bool constant)
     else if (is_string_for(o, *type))
         n = string(&r, type);
     else if (is_array(*type)) {
-        Node *e = ocl_parse_assignment(o);
+        OclNode *e = ocl_parse_assignment(o);
         if (!e->bad)
             ocl_error(o, loc, "an array is initialised by a list in braces");
         n = ocl_bad(o, loc);

@@ -5,32 +5,32 @@
  */
 #include "front/opencl/internal.h"
 
-static Node *statement(Ocl *o);
+static OclNode *statement(Ocl *o);
 
-static Node *node(Ocl *o, NodeKind kind, Loc loc)
+static OclNode *node(Ocl *o, OclNodeKind kind, Loc loc)
 {
     return ocl_node(o, kind, loc, NULL, NULL, NULL);
 }
 
-static Node *nested(Ocl *o)
+static OclNode *nested(Ocl *o)
 {
     ocl_push_scope(o);
-    Node *n = statement(o);
+    OclNode *n = statement(o);
     ocl_pop_scope(o);
     return n;
 }
 
 /* An expression whose value nobody wants. */
-static Node *full(Ocl *o)
+static OclNode *full(Ocl *o)
 {
-    Node *n = ocl_parse_expression(o);
+    OclNode *n = ocl_parse_expression(o);
     return ocl_pending(n) ? ocl_settle(o, n, NULL) : n;
 }
 
-static Node *in_parentheses(Ocl *o, const char *where)
+static OclNode *in_parentheses(Ocl *o, const char *where)
 {
     ocl_expect(o, P_LPAREN, where);
-    Node *n = ocl_parse_expression(o);
+    OclNode *n = ocl_parse_expression(o);
     ocl_expect(o, P_RPAREN, "after the expression");
     return n;
 }
@@ -38,10 +38,10 @@ static Node *in_parentheses(Ocl *o, const char *where)
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
 /* The '{' is the current token. */
-static Node *block(Ocl *o)
+static OclNode *block(Ocl *o)
 {
-    Node *b = node(o, N_BLOCK, o->tok.loc);
-    VEC(Node *) list = { 0 };
+    OclNode *b = node(o, N_BLOCK, o->tok.loc);
+    VEC(OclNode *) list = { 0 };
     ocl_advance(o);
     while (o->tok.kind != P_RBRACE && o->tok.kind != T_EOF) {
         ocl_parse_attributes(o, &o->leading);
@@ -49,10 +49,10 @@ static Node *block(Ocl *o)
                     !(o->tok.kind == T_IDENT && ocl_peek(o)->kind == P_COLON);
         if (!type) {
             o->unroll = o->leading.unroll;
-            o->leading = (Attributes){ 0 };
+            o->leading = (OclAttributes){ 0 };
         }
-        Node *n = type ? ocl_parse_declaration(o) : statement(o);
-        for (Node *next; n; n = next) {
+        OclNode *n = type ? ocl_parse_declaration(o) : statement(o);
+        for (OclNode *next; n; n = next) {
             next = n->kind == N_DECLARATION ? n->d : NULL;
             vec_push(o->arena, &list, n);
             ocl_depth(o, b, n);
@@ -65,9 +65,9 @@ static Node *block(Ocl *o)
 }
 
 /* GNU C's: the value is that of the last statement, where that is an expression. */
-Node *ocl_parse_statements(Ocl *o)
+OclNode *ocl_parse_statements(Ocl *o)
 {
-    Node *n = ocl_node(o, N_STATEMENTS, o->tok.loc, o->basic[TY_VOID], NULL, NULL);
+    OclNode *n = ocl_node(o, N_STATEMENTS, o->tok.loc, o->basic[TY_VOID], NULL, NULL);
     if (!o->function) {
         ocl_error(o, n->loc, "statements in an expression belong in a function");
         ocl_advance(o);
@@ -76,12 +76,12 @@ Node *ocl_parse_statements(Ocl *o)
         return ocl_bad(o, n->loc);
     }
     ocl_push_scope(o);
-    Node *b = block(o);
+    OclNode *b = block(o);
     ocl_pop_scope(o);
     ocl_depth(o, n, b);
     n->list = b->list;
     n->n = b->n;
-    Node *last = n->n ? n->list[n->n - 1] : NULL;
+    OclNode *last = n->n ? n->list[n->n - 1] : NULL;
     if (!last || last->kind != N_EXPRESSION || !last->a->type || is_void(last->a->type))
         return n;
     n->n--;
@@ -93,9 +93,9 @@ Node *ocl_parse_statements(Ocl *o)
 
 /* ---- selection ------------------------------------------------------------------------------- */
 
-static Node *if_statement(Ocl *o)
+static OclNode *if_statement(Ocl *o)
 {
-    Node *n = node(o, N_IF, o->tok.loc);
+    OclNode *n = node(o, N_IF, o->tok.loc);
     ocl_advance(o);
     n->a = ocl_condition(o, in_parentheses(o, "after 'if'"));
     n->b = nested(o);
@@ -107,11 +107,11 @@ static Node *if_statement(Ocl *o)
     return n;
 }
 
-static Node *switch_statement(Ocl *o)
+static OclNode *switch_statement(Ocl *o)
 {
-    Node *n = node(o, N_SWITCH, o->tok.loc), *outer = o->switch_node;
+    OclNode *n = node(o, N_SWITCH, o->tok.loc), *outer = o->switch_node;
     ocl_advance(o);
-    Node *e = ocl_rvalue(o, in_parentheses(o, "after 'switch'"));
+    OclNode *e = ocl_rvalue(o, in_parentheses(o, "after 'switch'"));
     if (!e->bad && (!e->type || !is_integer(e->type))) {
         ocl_error(o, e->loc, "switch needs an integer, not '%s'", ocl_type_name(o, e->type));
         e = ocl_bad(o, e->loc);
@@ -128,20 +128,20 @@ static Node *switch_statement(Ocl *o)
 }
 
 /* From a case's first value to its last, as the switch counts. */
-static uint64_t span(const Node *n) { return n->b ? n->b->u - n->u : 0; }
+static uint64_t span(const OclNode *n) { return n->b ? n->b->u - n->u : 0; }
 
 /* Single values are in a map; whether ranges overlap, a look at all cases tells. s->u counts
  * ranges. */
-static bool is_taken(const Node *s, const Node *n)
+static bool is_taken(const OclNode *s, const OclNode *n)
 {
     bool taken = map_get(s->cases, n->u, NULL);
-    for (const Node *c = s->u || n->b ? s->d : NULL; c && !taken; c = c->d)
+    for (const OclNode *c = s->u || n->b ? s->d : NULL; c && !taken; c = c->d)
         taken = c->kind == N_CASE && (n->u - c->u <= span(c) || c->u - n->u <= span(n));
     return taken;
 }
 
 /* case 1 ... 5: GNU C's. */
-static void end_of_range(Ocl *o, Node *n, const Node *s)
+static void end_of_range(Ocl *o, OclNode *n, const OclNode *s)
 {
     uint64_t v;
     Loc loc = o->tok.loc;
@@ -154,7 +154,7 @@ static void end_of_range(Ocl *o, Node *n, const Node *s)
     }
 }
 
-static void add_case(Ocl *o, Node *s, Node *n)
+static void add_case(Ocl *o, OclNode *s, OclNode *n)
 {
     bool is_default = n->kind == N_DEFAULT;
     if (!s->cases)
@@ -173,10 +173,10 @@ static void add_case(Ocl *o, Node *s, Node *n)
 }
 
 /* The switch's cases are linked by d, the newest first. */
-static Node *case_label(Ocl *o)
+static OclNode *case_label(Ocl *o)
 {
     bool is_default = o->tok.kind == K_DEFAULT;
-    Node *n = node(o, is_default ? N_DEFAULT : N_CASE, o->tok.loc), *s = o->switch_node;
+    OclNode *n = node(o, is_default ? N_DEFAULT : N_CASE, o->tok.loc), *s = o->switch_node;
     uint64_t v = 0;
     ocl_advance(o);
     if (!is_default)
@@ -199,17 +199,17 @@ static Node *case_label(Ocl *o)
 
 /* ---- iteration ------------------------------------------------------------------------------- */
 
-static Node *parse_loop_body(Ocl *o)
+static OclNode *parse_loop_body(Ocl *o)
 {
     o->loops++;
-    Node *n = nested(o);
+    OclNode *n = nested(o);
     o->loops--;
     return n;
 }
 
-static Node *while_statement(Ocl *o)
+static OclNode *while_statement(Ocl *o)
 {
-    Node *n = node(o, N_WHILE, o->tok.loc);
+    OclNode *n = node(o, N_WHILE, o->tok.loc);
     ocl_advance(o);
     n->a = ocl_condition(o, in_parentheses(o, "after 'while'"));
     n->b = parse_loop_body(o);
@@ -218,9 +218,9 @@ static Node *while_statement(Ocl *o)
     return n;
 }
 
-static Node *do_statement(Ocl *o)
+static OclNode *do_statement(Ocl *o)
 {
-    Node *n = node(o, N_DO, o->tok.loc);
+    OclNode *n = node(o, N_DO, o->tok.loc);
     ocl_advance(o);
     n->b = parse_loop_body(o);
     ocl_expect(o, K_WHILE, "after the body of 'do'");
@@ -233,16 +233,16 @@ static Node *do_statement(Ocl *o)
 
 /* a: what it starts with (a block of declarations, or an expression), b: body, c: condition,
  * d: step. */
-static Node *for_statement(Ocl *o)
+static OclNode *for_statement(Ocl *o)
 {
-    Node *n = node(o, N_FOR, o->tok.loc);
+    OclNode *n = node(o, N_FOR, o->tok.loc);
     ocl_advance(o);
     ocl_expect(o, P_LPAREN, "after 'for'");
     ocl_push_scope(o);
     if (ocl_starts_type(o, &o->tok)) {
-        Node *b = node(o, N_BLOCK, o->tok.loc);
-        VEC(Node *) list = { 0 };
-        for (Node *d = ocl_parse_declaration(o); d; d = d->d)
+        OclNode *b = node(o, N_BLOCK, o->tok.loc);
+        VEC(OclNode *) list = { 0 };
+        for (OclNode *d = ocl_parse_declaration(o); d; d = d->d)
             vec_push(o->arena, &list, d);
         b->list = list.data;
         b->n = list.len;
@@ -269,13 +269,13 @@ static Node *for_statement(Ocl *o)
 
 /* ---- jumps ----------------------------------------------------------------------------------- */
 
-static Node *return_statement(Ocl *o)
+static OclNode *return_statement(Ocl *o)
 {
-    Node *n = node(o, N_RETURN, o->tok.loc);
-    Type *t = o->function->type->base;
+    OclNode *n = node(o, N_RETURN, o->tok.loc);
+    OclType *t = o->function->type->base;
     ocl_advance(o);
     if (o->tok.kind != P_SEMICOLON) {
-        Node *e = ocl_parse_expression(o);
+        OclNode *e = ocl_parse_expression(o);
         if (is_void(t)) {
             if (!e->bad && !(e->type && is_void(e->type)))
                 ocl_error(o, e->loc, "'%s' yields nothing", o->function->ident->name);
@@ -292,9 +292,9 @@ static Node *return_statement(Ocl *o)
     return n;
 }
 
-static Node *jump(Ocl *o, NodeKind kind, bool inside, const char *what)
+static OclNode *jump(Ocl *o, OclNodeKind kind, bool inside, const char *what)
 {
-    Node *n = node(o, kind, o->tok.loc);
+    OclNode *n = node(o, kind, o->tok.loc);
     ocl_advance(o);
     if (!inside)
         ocl_error(o, n->loc, "%s", what);
@@ -302,9 +302,9 @@ static Node *jump(Ocl *o, NodeKind kind, bool inside, const char *what)
     return inside ? n : node(o, N_EMPTY, n->loc);
 }
 
-static Node *goto_statement(Ocl *o)
+static OclNode *goto_statement(Ocl *o)
 {
-    Node *n = node(o, N_GOTO, o->tok.loc);
+    OclNode *n = node(o, N_GOTO, o->tok.loc);
     ocl_advance(o);
     if (o->tok.kind != T_IDENT) {
         ocl_error(o, o->tok.loc, "expected a label after 'goto'");
@@ -317,18 +317,18 @@ static Node *goto_statement(Ocl *o)
     return n;
 }
 
-static Node *label(Ocl *o)
+static OclNode *label(Ocl *o)
 {
-    Node *n = node(o, N_LABEL, o->tok.loc);
-    Ident *name = o->tok.ident;
+    OclNode *n = node(o, N_LABEL, o->tok.loc);
+    OclIdent *name = o->tok.ident;
     n->ident = name;
     ocl_advance(o);
     ocl_advance(o);
     if (name->label && name->label->owner == o->function) {
         ocl_error(o, n->loc, "two labels named '%s'", name->name);
     } else {
-        Symbol *s = NEW(o->arena, Symbol);
-        *s = (Symbol){ .kind = S_LABEL, .ident = name, .loc = n->loc, .owner = o->function };
+        OclSymbol *s = NEW(o->arena, OclSymbol);
+        *s = (OclSymbol){ .kind = S_LABEL, .ident = name, .loc = n->loc, .owner = o->function };
         s->body = n;
         name->label = s;
     }
@@ -339,9 +339,9 @@ static Node *label(Ocl *o)
 
 /* ---- statements ------------------------------------------------------------------------------ */
 
-static Node *expression_statement(Ocl *o)
+static OclNode *expression_statement(Ocl *o)
 {
-    Node *n = node(o, N_EXPRESSION, o->tok.loc);
+    OclNode *n = node(o, N_EXPRESSION, o->tok.loc);
     n->a = full(o);
     ocl_depth(o, n, n->a);
     if (!ocl_expect(o, P_SEMICOLON, "after the expression")) {
@@ -353,25 +353,25 @@ static Node *expression_statement(Ocl *o)
     return n;
 }
 
-static Node *loop(Ocl *o)
+static OclNode *loop(Ocl *o)
 {
     uint32_t unroll = o->tok.flags & TF_UNROLL ? o->pragma_unroll : o->unroll;
     o->unroll = 0;
-    Node *n = o->tok.kind == K_WHILE ? while_statement(o)
+    OclNode *n = o->tok.kind == K_WHILE ? while_statement(o)
               : o->tok.kind == K_DO ? do_statement(o) : for_statement(o);
     n->u = unroll;
     return n;
 }
 
-static Node *any_statement(Ocl *o)
+static OclNode *any_statement(Ocl *o)
 {
     Loc loc = o->tok.loc;
     if (o->tok.kind != K_WHILE && o->tok.kind != K_DO && o->tok.kind != K_FOR)
         o->unroll = 0;
-    switch ((Tok)o->tok.kind) {
+    switch ((OclTok)o->tok.kind) {
     case P_LBRACE: {
         ocl_push_scope(o);
-        Node *b = block(o);
+        OclNode *b = block(o);
         ocl_pop_scope(o);
         return b;
     }
@@ -388,7 +388,7 @@ static Node *any_statement(Ocl *o)
     case K_CONTINUE: return jump(o, N_CONTINUE, o->loops, "'continue' outside of a loop");
     case K_GOTO: return goto_statement(o);
     case K_ATTRIBUTE: { /* of the loop that follows: how to unroll it */
-        Attributes a = { 0 };
+        OclAttributes a = { 0 };
         ocl_parse_attributes(o, &a);
         o->unroll = a.unroll;
         return statement(o);
@@ -407,22 +407,22 @@ static Node *any_statement(Ocl *o)
     return expression_statement(o);
 }
 
-static Node *statement(Ocl *o)
+static OclNode *statement(Ocl *o)
 {
-    Node *n = ocl_enter(o, o->tok.loc) ? any_statement(o) : node(o, N_EMPTY, o->tok.loc);
+    OclNode *n = ocl_enter(o, o->tok.loc) ? any_statement(o) : node(o, N_EMPTY, o->tok.loc);
     ocl_leave(o);
     return n;
 }
 
-Node *ocl_parse_body(Ocl *o, Symbol *function)
+OclNode *ocl_parse_body(Ocl *o, OclSymbol *function)
 {
     o->gotos.len = 0;
     o->loops = o->switches = 0;
     o->switch_node = NULL;
-    Node *b = block(o);
+    OclNode *b = block(o);
     for (uint32_t i = 0; i < o->gotos.len; i++) {
-        Node *g = o->gotos.data[i];
-        Symbol *s = g->ident->label;
+        OclNode *g = o->gotos.data[i];
+        OclSymbol *s = g->ident->label;
         if (s && s->owner == function)
             g->b = s->body;
         else

@@ -11,7 +11,7 @@
 
 /* ---- attributes ------------------------------------------------------------------------------ */
 
-static bool is_type_word(const Token *t, const char *word)
+static bool is_type_word(const OclToken *t, const char *word)
 {
     size_t n = strlen(word);
     return t->ident && (!strcmp(t->ident->name, word) ||
@@ -38,8 +38,8 @@ static bool sizes(Ocl *o, uint32_t *out, bool several)
 /* The cooperative matrix RFC's section 4.6 has enumerators in quotes. */
 static bool quoted_number(Ocl *o, const char *what, uint64_t *out)
 {
-    Token t = o->tok;
-    const Symbol *s = t.len < 2 ? NULL : ocl_intern(o, t.text + 1, t.len - 2)->symbol;
+    OclToken t = o->tok;
+    const OclSymbol *s = t.len < 2 ? NULL : ocl_intern(o, t.text + 1, t.len - 2)->symbol;
     ocl_advance(o);
     if (s && s->kind == S_ENUMERATOR) {
         *out = s->value;
@@ -50,7 +50,7 @@ static bool quoted_number(Ocl *o, const char *what, uint64_t *out)
 }
 
 /* The scope may also be the one that OpenCL C's enumeration of scopes has for a sub-group. */
-static bool is_opencl_scope(const Token *t)
+static bool is_opencl_scope(const OclToken *t)
 {
     static const char prefix[] = "memory_scope_";
     return t->kind == T_IDENT && !strncmp(t->ident->name, prefix, sizeof prefix - 1);
@@ -106,7 +106,7 @@ static bool matrix_numbers(Ocl *o, uint64_t v[4])
 }
 
 /* What is wrong makes a matrix of no rows, of which nothing more is said. */
-static void matrix_attribute(Ocl *o, Attributes *out, Loc loc, bool args)
+static void matrix_attribute(Ocl *o, OclAttributes *out, Loc loc, bool args)
 {
     uint64_t v[4] = { 0 };
     if (!args)
@@ -119,9 +119,9 @@ static void matrix_attribute(Ocl *o, Attributes *out, Loc loc, bool args)
     out->use = good ? (uint8_t)v[3] : 0;
 }
 
-static void attribute(Ocl *o, Attributes *out)
+static void attribute(Ocl *o, OclAttributes *out)
 {
-    Token name = o->tok;
+    OclToken name = o->tok;
     ocl_advance(o);
     bool args = ocl_accept(o, P_LPAREN);
     uint64_t v;
@@ -170,7 +170,7 @@ static void attribute(Ocl *o, Attributes *out)
     }
 }
 
-void ocl_parse_attributes(Ocl *o, Attributes *out)
+void ocl_parse_attributes(Ocl *o, OclAttributes *out)
 {
     while (o->tok.kind == K_ATTRIBUTE) {
         ocl_advance(o);
@@ -192,10 +192,10 @@ void ocl_parse_attributes(Ocl *o, Attributes *out)
 
 /* ---- specifiers ------------------------------------------------------------------------------ */
 
-bool ocl_starts_type(Ocl *o, const Token *t)
+bool ocl_starts_type(Ocl *o, const OclToken *t)
 {
     (void)o;
-    switch ((Tok)t->kind) {
+    switch ((OclTok)t->kind) {
     case K_CHAR: case K_CONST: case K_DOUBLE: case K_ENUM: case K_FLOAT: case K_HALF: case K_INT:
     case K_LONG: case K_SHORT: case K_SIGNED: case K_STRUCT: case K_UNION: case K_UNSIGNED:
     case K_VOID: case K_VOLATILE: case K_BOOL: case K_ATOMIC: case K_EVENT: case K_GLOBAL:
@@ -215,12 +215,12 @@ typedef struct TypeWords {
     uint32_t total;
 } TypeWords;
 
-static Type *combine_words(Ocl *o, const TypeWords *w, Loc loc)
+static OclType *combine_words(Ocl *o, const TypeWords *w, Loc loc)
 {
 #define HAS(name) w->count[K_##name - K_BREAK]
     uint32_t sign = HAS(SIGNED) + HAS(UNSIGNED), lengths = HAS(SHORT) + HAS(LONG);
     bool u = HAS(UNSIGNED);
-    TypeKind k = TY_INT;
+    OclTypeKind k = TY_INT;
     bool good = sign <= 1 && w->total <= 3;
     if (HAS(CHAR)) {
         k = TY_CHAR;
@@ -241,7 +241,7 @@ static Type *combine_words(Ocl *o, const TypeWords *w, Loc loc)
 #undef HAS
 }
 
-static void set_space(Ocl *o, Specifiers *s, Space space)
+static void set_space(Ocl *o, OclSpecifiers *s, OclSpace space)
 {
     if (s->has_space && s->space != space)
         ocl_error(o, o->tok.loc, "two address spaces: %s and %s", ocl_space_name(s->space),
@@ -251,9 +251,9 @@ static void set_space(Ocl *o, Specifiers *s, Space space)
 }
 
 /* The token, when it is no word of a type, storage class, qualifier or address space: false. */
-static bool simple_specifier(Ocl *o, Specifiers *s, TypeWords *w, uint8_t *quals)
+static bool simple_specifier(Ocl *o, OclSpecifiers *s, TypeWords *w, uint8_t *quals)
 {
-    switch ((Tok)o->tok.kind) {
+    switch ((OclTok)o->tok.kind) {
     case K_CHAR: case K_DOUBLE: case K_FLOAT: case K_HALF: case K_INT: case K_LONG: case K_SHORT:
     case K_SIGNED: case K_UNSIGNED: case K_VOID: case K_BOOL: case K_EVENT:
         w->count[o->tok.kind - K_BREAK]++;
@@ -281,10 +281,10 @@ static bool simple_specifier(Ocl *o, Specifiers *s, TypeWords *w, uint8_t *quals
 }
 
 /* NULL for what is not supported; another of its words may follow. */
-static Type *typedef_name(Ocl *o, Specifiers *s, bool *refused)
+static OclType *typedef_name(Ocl *o, OclSpecifiers *s, bool *refused)
 {
-    Ident *id = o->tok.ident;
-    Type *t = NULL;
+    OclIdent *id = o->tok.ident;
+    OclType *t = NULL;
     bool qualifies = !id->symbol && ocl_peek(o)->kind == T_IDENT; /* read_only pipe */
     const char *next = qualifies ? ocl_unsupported(ocl_peek(o)->ident) : NULL;
     if (id->symbol) {
@@ -300,16 +300,16 @@ static Type *typedef_name(Ocl *o, Specifiers *s, bool *refused)
 }
 
 /* typeof(type), typeof(expression) */
-static Type *typeof_type(Ocl *o, Specifiers *s)
+static OclType *typeof_type(Ocl *o, OclSpecifiers *s)
 {
-    Type *t = o->basic[TY_INT];
+    OclType *t = o->basic[TY_INT];
     ocl_advance(o);
     if (!ocl_expect(o, P_LPAREN, "after 'typeof'"))
         return t;
     if (ocl_starts_type(o, &o->tok)) {
         t = ocl_parse_type_name(o);
     } else {
-        Node *n = ocl_parse_expression(o);
+        OclNode *n = ocl_parse_expression(o);
         n = ocl_pending(n) ? ocl_settle(o, n, NULL) : n;
         t = n->bad ? t : n->type;
         s->of_expression = true;
@@ -318,14 +318,14 @@ static Type *typeof_type(Ocl *o, Specifiers *s)
     return t;
 }
 
-bool ocl_parse_specifiers(Ocl *o, Specifiers *s)
+bool ocl_parse_specifiers(Ocl *o, OclSpecifiers *s)
 {
     TypeWords w = { 0 };
     uint8_t quals = 0;
-    Type *named = NULL;
+    OclType *named = NULL;
     bool refused = false;
-    *s = (Specifiers){ .loc = o->tok.loc, .attributes = o->leading };
-    o->leading = (Attributes){ 0 };
+    *s = (OclSpecifiers){ .loc = o->tok.loc, .attributes = o->leading };
+    o->leading = (OclAttributes){ 0 };
     for (;;) {
         if (o->tok.kind == K_ATTRIBUTE)
             ocl_parse_attributes(o, &s->attributes);
@@ -357,15 +357,15 @@ bool ocl_parse_specifiers(Ocl *o, Specifiers *s)
             ocl_error(o, o->tok.loc, "expected a type");
         named = o->basic[TY_INT];
     }
-    Type *t = named ? named : combine_words(o, &w, s->loc);
+    OclType *t = named ? named : combine_words(o, &w, s->loc);
     if (s->attributes.has_matrix)
         t = ocl_matrix_attribute(o, t, &s->attributes);
     if (s->of_expression && s->has_space)
         t = ocl_in_space(o, t, s->space);
     if (t->space && !s->has_space)
-        s->space = (Space)t->space;
+        s->space = (OclSpace)t->space;
     if (t->space && s->has_space && t->space != s->space)
-        ocl_error(o, s->loc, "two address spaces: %s and %s", ocl_space_name((Space)t->space),
+        ocl_error(o, s->loc, "two address spaces: %s and %s", ocl_space_name((OclSpace)t->space),
                   ocl_space_name(s->space));
     s->type = ocl_qualified(o, t, t->quals | quals, s->space);
     return found;
@@ -378,9 +378,9 @@ typedef struct Chunk {
     Loc loc;
     uint8_t quals;
     bool has_space, variadic;
-    Space space;
+    OclSpace space;
     uint64_t n;
-    Symbol **params;
+    OclSymbol **params;
     uint32_t n_params;
 } Chunk;
 
@@ -388,13 +388,13 @@ typedef VEC(Chunk) Chunks;
 
 static void pointer_qualifiers(Ocl *o, Chunk *c)
 {
-    Specifiers s = { 0 };
+    OclSpecifiers s = { 0 };
     TypeWords w = { 0 };
     while (o->tok.kind == K_CONST || o->tok.kind == K_VOLATILE || o->tok.kind == K_RESTRICT ||
            (o->tok.kind >= K_GLOBAL && o->tok.kind <= K_GENERIC))
         simple_specifier(o, &s, &w, &c->quals);
     if (o->tok.kind == K_ATTRIBUTE) {
-        Attributes ignored = { 0 };
+        OclAttributes ignored = { 0 };
         ocl_parse_attributes(o, &ignored);
         if (ignored.has_matrix)
             ocl_error(o, ignored.matrix_loc, "a pointer is no matrix");
@@ -405,7 +405,7 @@ static void pointer_qualifiers(Ocl *o, Chunk *c)
 
 static void parameters(Ocl *o, Chunk *c)
 {
-    VEC(Symbol *) params = { 0 };
+    VEC(OclSymbol *) params = { 0 };
     bool only_void = o->tok.kind == K_VOID && ocl_peek(o)->kind == P_RPAREN;
     if (only_void)
         ocl_advance(o);
@@ -415,17 +415,17 @@ static void parameters(Ocl *o, Chunk *c)
             ocl_advance(o);
             break;
         }
-        Specifiers s;
-        Declarator d;
-        Attributes after = { 0 };
+        OclSpecifiers s;
+        OclDeclarator d;
+        OclAttributes after = { 0 };
         if (!ocl_parse_specifiers(o, &s))
             break;
         ocl_parse_declarator(o, &s, &d);
         ocl_parse_attributes(o, &after);
         if (after.has_matrix)
             d.type = ocl_matrix_attribute(o, d.type, &after);
-        Symbol *p = NEW(o->arena, Symbol);
-        *p = (Symbol){ .kind = S_PARAMETER, .ident = d.name, .type = d.type,
+        OclSymbol *p = NEW(o->arena, OclSymbol);
+        *p = (OclSymbol){ .kind = S_PARAMETER, .ident = d.name, .type = d.type,
                        .loc = d.name ? d.loc : s.loc };
         if (is_array(d.type)) /* the parameter is a pointer to its elements */
             p->type = ocl_pointer(o, d.type->base->space || s.has_space ||
@@ -466,7 +466,7 @@ static void suffixes(Ocl *o, Chunks *out)
     }
 }
 
-static void direct(Ocl *o, Declarator *d, Chunks *out)
+static void direct(Ocl *o, OclDeclarator *d, Chunks *out)
 {
     if (!ocl_enter(o, o->tok.loc)) {
         ocl_leave(o);
@@ -499,7 +499,7 @@ static void direct(Ocl *o, Declarator *d, Chunks *out)
     ocl_leave(o);
 }
 
-static Type *pointer_to(Ocl *o, Type *t, const Chunk *c, bool has_space)
+static OclType *pointer_to(Ocl *o, OclType *t, const Chunk *c, bool has_space)
 {
     if (t->kind == TY_FUNCTION) {
         ocl_error(o, c->loc, "there are no pointers to functions");
@@ -513,7 +513,7 @@ static Type *pointer_to(Ocl *o, Type *t, const Chunk *c, bool has_space)
     return ocl_qualified(o, ocl_pointer(o, t), c->quals, c->space);
 }
 
-static Type *array_of(Ocl *o, Type *t, const Chunk *c)
+static OclType *array_of(Ocl *o, OclType *t, const Chunk *c)
 {
     if (t->kind == TY_FUNCTION || is_void(t) || !ocl_is_complete(t)) {
         ocl_error(o, c->loc, "there are no arrays of '%s'", ocl_type_name(o, t));
@@ -527,25 +527,25 @@ static Type *array_of(Ocl *o, Type *t, const Chunk *c)
     return ocl_array(o, t, c->n);
 }
 
-static Type *function_of(Ocl *o, Type *t, const Chunk *c)
+static OclType *function_of(Ocl *o, OclType *t, const Chunk *c)
 {
     if (is_array(t) || t->kind == TY_FUNCTION) {
         ocl_error(o, c->loc, "a function cannot yield '%s'", ocl_type_name(o, t));
         t = o->basic[TY_INT];
     }
-    Type **types = NEW_ARRAY(o->arena, Type *, c->n_params);
+    OclType **types = NEW_ARRAY(o->arena, OclType *, c->n_params);
     for (uint32_t i = 0; i < c->n_params; i++)
         types[i] = c->params[i]->type->plain;
     return ocl_function(o, t->plain, types, c->n_params, false);
 }
 
 /* 64 levels of pointers and arrays are more than a type needs, and keep types shallow. */
-void ocl_parse_declarator(Ocl *o, const Specifiers *s, Declarator *d)
+void ocl_parse_declarator(Ocl *o, const OclSpecifiers *s, OclDeclarator *d)
 {
     Chunks chunks = { 0 };
-    *d = (Declarator){ .loc = o->tok.loc };
+    *d = (OclDeclarator){ .loc = o->tok.loc };
     direct(o, d, &chunks);
-    Type *t = s->type;
+    OclType *t = s->type;
     bool pointer = false;
     for (uint32_t i = 0; i < chunks.len; i++)
         pointer |= chunks.data[i].kind == POINTER;
@@ -575,13 +575,13 @@ void ocl_parse_declarator(Ocl *o, const Specifiers *s, Declarator *d)
     d->type = t;
 }
 
-Type *ocl_parse_type_name(Ocl *o)
+OclType *ocl_parse_type_name(Ocl *o)
 {
-    Specifiers s;
-    Declarator d;
+    OclSpecifiers s;
+    OclDeclarator d;
     ocl_parse_specifiers(o, &s);
     ocl_parse_declarator(o, &s, &d);
-    Attributes after = { 0 };
+    OclAttributes after = { 0 };
     ocl_parse_attributes(o, &after);
     if (after.has_matrix)
         d.type = ocl_matrix_attribute(o, d.type, &after);

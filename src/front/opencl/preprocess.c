@@ -16,20 +16,20 @@ enum { MAX_INCLUDES = 64, MAX_FILE = 64 << 20 };
 
 /* ---- the stack of inputs --------------------------------------------------------------------- */
 
-static Input *push(Ocl *o)
+static OclInput *push(Ocl *o)
 {
-    Input *in = o->free_inputs;
+    OclInput *in = o->free_inputs;
     if (in)
         o->free_inputs = in->up;
     else
-        in = NEW(o->arena, Input);
-    *in = (Input){ .up = o->input };
+        in = NEW(o->arena, OclInput);
+    *in = (OclInput){ .up = o->input };
     return o->input = in;
 }
 
 static void pop(Ocl *o)
 {
-    Input *in = o->input;
+    OclInput *in = o->input;
     if (in->macro)
         in->macro->disabled = false;
     if (in->lexer) {
@@ -44,19 +44,19 @@ static void pop(Ocl *o)
     o->free_inputs = in;
 }
 
-static void push_file(Ocl *o, SourceFile *f)
+static void push_file(Ocl *o, OclFile *f)
 {
-    Lexer *l = NEW(o->arena, Lexer);
-    *l = (Lexer){ .file = f, .at = f->text, .at_line = true };
-    Input *in = push(o);
+    OclLexer *l = NEW(o->arena, OclLexer);
+    *l = (OclLexer){ .file = f, .at = f->text, .at_line = true };
+    OclInput *in = push(o);
     in->lexer = l;
     in->conditions = o->conditions.len;
     o->include_depth++;
 }
 
-void ocl_push_tokens(Ocl *o, const Token *tokens, uint32_t n, Macro *macro, Loc loc)
+void ocl_push_tokens(Ocl *o, const OclToken *tokens, uint32_t n, OclMacro *macro, Loc loc)
 {
-    Input *in = push(o);
+    OclInput *in = push(o);
     in->tokens = tokens;
     in->n = n;
     in->macro = macro;
@@ -65,14 +65,14 @@ void ocl_push_tokens(Ocl *o, const Token *tokens, uint32_t n, Macro *macro, Loc 
         macro->disabled = true;
 }
 
-void ocl_unread(Ocl *o, const Token *t, bool from_file)
+void ocl_unread(Ocl *o, const OclToken *t, bool from_file)
 {
     o->unread = *t;
     o->has_unread = true;
     o->unread_from_file = from_file;
 }
 
-bool ocl_raw_token(Ocl *o, Token *out)
+bool ocl_raw_token(Ocl *o, OclToken *out)
 {
     if (o->has_unread) {
         *out = o->unread;
@@ -80,8 +80,8 @@ bool ocl_raw_token(Ocl *o, Token *out)
         return o->unread_from_file;
     }
     for (;;) {
-        Input *in = o->input;
-        *out = (Token){ .kind = T_EOF, .text = "", .flags = TF_LINE };
+        OclInput *in = o->input;
+        *out = (OclToken){ .kind = T_EOF, .text = "", .flags = TF_LINE };
         if (!in || o->stop)
             return false;
         if (in->lexer) {
@@ -104,14 +104,14 @@ bool ocl_raw_token(Ocl *o, Token *out)
     }
 }
 
-void ocl_expand_list(Ocl *o, const Token *tokens, uint32_t n, Token **out, uint32_t *n_out)
+void ocl_expand_list(Ocl *o, const OclToken *tokens, uint32_t n, OclToken **out, uint32_t *n_out)
 {
-    VEC(Token) list = { 0 };
-    Token saved = o->unread, t;
+    VEC(OclToken) list = { 0 };
+    OclToken saved = o->unread, t;
     bool had = o->has_unread, from_file = o->unread_from_file;
     o->has_unread = false;
     ocl_push_tokens(o, tokens, n, NULL, 0);
-    Input *mine = o->input;
+    OclInput *mine = o->input;
     mine->barrier = true;
     for (;;) {
         ocl_raw_token(o, &t);
@@ -169,7 +169,7 @@ static bool include_file(Ocl *o, const char *name, bool quoted, Loc loc)
     return false;
 }
 
-static void include_directive(Ocl *o, Token *line, uint32_t n, Loc loc)
+static void include_directive(Ocl *o, OclToken *line, uint32_t n, Loc loc)
 {
     if (n && line[0].kind == T_IDENT)
         ocl_expand_list(o, line, n, &line, &n);
@@ -195,16 +195,16 @@ static void include_directive(Ocl *o, Token *line, uint32_t n, Loc loc)
 
 /* ---- conditions ------------------------------------------------------------------------------ */
 
-static bool is_directive(const Token *t, const char *word)
+static bool is_directive(const OclToken *t, const char *word)
 {
     return t->kind == T_IDENT && t->len == strlen(word) && !memcmp(t->text, word, t->len);
 }
 
 /* The rest of the line; the arena keeps it. */
-static uint32_t rest_of_line(Ocl *o, Token **out)
+static uint32_t rest_of_line(Ocl *o, OclToken **out)
 {
-    VEC(Token) list = { 0 };
-    Token t;
+    VEC(OclToken) list = { 0 };
+    OclToken t;
     o->in_line = true;
     for (;;) {
         bool own = ocl_raw_token(o, &t);
@@ -226,9 +226,9 @@ bool ocl_skipping(const Ocl *o)
     return o->conditions.len && !vec_last(&o->conditions).active;
 }
 
-static void open_condition(Ocl *o, const Token *word, Token *line, uint32_t n)
+static void open_condition(Ocl *o, const OclToken *word, OclToken *line, uint32_t n)
 {
-    Condition c = { .loc = word->loc, .taken = true };
+    OclCondition c = { .loc = word->loc, .taken = true };
     if (!ocl_skipping(o)) {
         bool value = false;
         if (is_directive(word, "if"))
@@ -242,7 +242,7 @@ static void open_condition(Ocl *o, const Token *word, Token *line, uint32_t n)
     vec_push(o->arena, &o->conditions, c);
 }
 
-static void next_condition(Ocl *o, const Token *word, Token *line, uint32_t n)
+static void next_condition(Ocl *o, const OclToken *word, OclToken *line, uint32_t n)
 {
     bool is_else = is_directive(word, "else");
     if (!o->conditions.len || (o->input && o->input->lexer &&
@@ -250,7 +250,7 @@ static void next_condition(Ocl *o, const Token *word, Token *line, uint32_t n)
         ocl_error(o, word->loc, "#%.*s without #if", (int)word->len, word->text);
         return;
     }
-    Condition *c = &vec_last(&o->conditions);
+    OclCondition *c = &vec_last(&o->conditions);
     if (is_directive(word, "endif")) {
         o->conditions.len--;
         return;
@@ -270,7 +270,7 @@ static void next_condition(Ocl *o, const Token *word, Token *line, uint32_t n)
 /* ---- directives ------------------------------------------------------------------------------ */
 
 /* The next line is this one of that file; NULL: of the same. */
-static void line_mark(Ocl *o, const Token *line, const Token *file, Loc loc)
+static void line_mark(Ocl *o, const OclToken *line, const OclToken *file, Loc loc)
 {
     uint32_t number = 0;
     bool good = line->kind == T_NUMBER && line->len < 10;
@@ -279,12 +279,12 @@ static void line_mark(Ocl *o, const Token *line, const Token *file, Loc loc)
         number = number * 10 + (uint32_t)(line->text[i] - '0');
     }
     good = good && (!file || (file->kind == T_STRING && file->len >= 2));
-    SourceFile *f = ocl_file_of(o, loc);
+    OclFile *f = ocl_file_of(o, loc);
     if (!good || !f) {
         ocl_error(o, loc, "#line needs a line's number, and \"file\" or nothing");
         return;
     }
-    LineMark mark = { .line = ocl_line_of(f, loc) + 2, .presumed = number };
+    OclLineMark mark = { .line = ocl_line_of(f, loc) + 2, .presumed = number };
     if (file)
         mark.name = arena_strndup(o->arena, file->text + 1, file->len - 2);
     else if (f->marks.len)
@@ -292,14 +292,14 @@ static void line_mark(Ocl *o, const Token *line, const Token *file, Loc loc)
     vec_push(o->arena, &f->marks, mark);
 }
 
-static void line_directive(Ocl *o, Token *line, uint32_t n, Loc loc)
+static void line_directive(Ocl *o, OclToken *line, uint32_t n, Loc loc)
 {
-    static const Token nothing;
+    static const OclToken nothing;
     ocl_expand_list(o, line, n, &line, &n);
     line_mark(o, n && n <= 2 ? &line[0] : &nothing, n == 2 ? &line[1] : NULL, loc);
 }
 
-static void undef_directive(Ocl *o, const Token *line, uint32_t n, Loc loc)
+static void undef_directive(Ocl *o, const OclToken *line, uint32_t n, Loc loc)
 {
     if (n != 1 || line[0].kind != T_IDENT || line[0].ident == o->words.defined)
         ocl_error(o, loc, "#undef needs a macro's name");
@@ -307,7 +307,7 @@ static void undef_directive(Ocl *o, const Token *line, uint32_t n, Loc loc)
         line[0].ident->macro = NULL;
 }
 
-static void say_directive(Ocl *o, const Token *word, const Token *line, uint32_t n)
+static void say_directive(Ocl *o, const OclToken *word, const OclToken *line, uint32_t n)
 {
     const char *text = n ? line[0].text : "";
     int len = n ? (int)(line[n - 1].text + line[n - 1].len - text) : 0;
@@ -318,7 +318,7 @@ static void say_directive(Ocl *o, const Token *word, const Token *line, uint32_t
 }
 
 /* #pragma unroll, unroll 4, unroll(4), nounroll: of the loop whose first token is the next. */
-static void unroll_pragma(Ocl *o, Token *line, uint32_t n)
+static void unroll_pragma(Ocl *o, OclToken *line, uint32_t n)
 {
     o->pragma_pending = true;
     o->pragma_unroll = is_directive(&line[0], "nounroll") ? UNROLL_NOT : UNROLL_ALL;
@@ -330,7 +330,7 @@ static void unroll_pragma(Ocl *o, Token *line, uint32_t n)
 
 /* OpenCL's own pragmas change nothing here: every extension there is is on, and products and sums
  * are never contracted. */
-static void pragma_directive(Ocl *o, Token *line, uint32_t n, Loc loc)
+static void pragma_directive(Ocl *o, OclToken *line, uint32_t n, Loc loc)
 {
     static const char *const known[] = { "OPENCL", "STDC", "unroll", "once", "nounroll" };
     for (size_t i = 0; n && i < COUNT_OF(known); i++) {
@@ -350,7 +350,7 @@ found:
 
 static void directive(Ocl *o)
 {
-    Token word, *line;
+    OclToken word, *line;
     bool own = ocl_raw_token(o, &word);
     if (word.kind == T_EOF || word.flags & TF_LINE) { /* a # alone */
         ocl_unread(o, &word, own);
@@ -375,8 +375,8 @@ static void directive(Ocl *o)
         undef_directive(o, line, n, word.loc);
     else if (is_directive(&word, "include")) {
         /* The token read too far belongs to the file that includes. */
-        Token next = o->unread;
-        Lexer *l = o->input && o->input->lexer ? o->input->lexer : NULL;
+        OclToken next = o->unread;
+        OclLexer *l = o->input && o->input->lexer ? o->input->lexer : NULL;
         if (o->has_unread && l && next.loc >= l->file->start) {
             l->at = next.text;
             l->at_line = true;
@@ -396,7 +396,7 @@ static void directive(Ocl *o)
 /* Of what _Pragma("...") may say only how to unroll means anything here. */
 static void pragma_operator(Ocl *o, Loc loc)
 {
-    Token t[3];
+    OclToken t[3];
     for (int i = 0; i < 3; i++)
         ocl_raw_token(o, &t[i]);
     if (t[0].kind != P_LPAREN || t[1].kind != T_STRING || t[2].kind != P_RPAREN) {
@@ -406,9 +406,9 @@ static void pragma_operator(Ocl *o, Loc loc)
     if (t[1].len < 2) /* without its end */
         return;
     const char *text = arena_strndup(o->arena, t[1].text + 1, t[1].len - 2);
-    SourceFile *f = ocl_add_file(o, "_Pragma", text, t[1].len - 2);
-    Lexer l = { .file = f, .at = f->text };
-    Token list[8];
+    OclFile *f = ocl_add_file(o, "_Pragma", text, t[1].len - 2);
+    OclLexer l = { .file = f, .at = f->text };
+    OclToken list[8];
     uint32_t n = 0;
     for (ocl_lex(o, &l, &list[0]); list[n].kind != T_EOF && n + 1 < COUNT_OF(list);)
         ocl_lex(o, &l, &list[++n]);
@@ -416,7 +416,7 @@ static void pragma_operator(Ocl *o, Loc loc)
         unroll_pragma(o, list, n);
 }
 
-static void next_token(Ocl *o, Token *out)
+static void next_token(Ocl *o, OclToken *out)
 {
     for (;;) {
         bool own = ocl_raw_token(o, out);
@@ -447,7 +447,7 @@ static void next_token(Ocl *o, Token *out)
     }
 }
 
-void ocl_next_token(Ocl *o, Token *out)
+void ocl_next_token(Ocl *o, OclToken *out)
 {
     next_token(o, out);
     out->flags |= o->pragma_pending ? TF_UNROLL : 0;
@@ -466,14 +466,14 @@ void ocl_preprocess_start(Ocl *o, const OclSource *source)
     static const char *const special[] = { "__FILE__", "__LINE__", "__DATE__", "__TIME__",
                                            "__COUNTER__" };
     for (uint32_t i = 0; i < COUNT_OF(special); i++) {
-        Macro *m = NEW(o->arena, Macro);
+        OclMacro *m = NEW(o->arena, OclMacro);
         m->name = ocl_intern(o, special[i], strlen(special[i]));
         m->special = (uint8_t)(i + 1);
         m->name->macro = m;
     }
     Str text = { 0 };
     str_add(o->arena, &text, prelude);
-    SourceFile *ours = ocl_add_file(o, "prelude", text.data, text.len);
+    OclFile *ours = ocl_add_file(o, "prelude", text.data, text.len);
     ours->ours = true;
     Str defines = { 0 };
     str_add(o->arena, &defines, "");

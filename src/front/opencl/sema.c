@@ -9,7 +9,7 @@ enum { MAX_TREE = 1200 };
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-void ocl_depth(Ocl *o, Node *n, const Node *below)
+void ocl_depth(Ocl *o, OclNode *n, const OclNode *below)
 {
     if (below && below->depth >= n->depth)
         n->depth = (uint16_t)(below->depth + 1);
@@ -19,9 +19,9 @@ void ocl_depth(Ocl *o, Node *n, const Node *below)
     }
 }
 
-Node *ocl_node(Ocl *o, NodeKind kind, Loc loc, Type *type, Node *a, Node *b)
+OclNode *ocl_node(Ocl *o, OclNodeKind kind, Loc loc, OclType *type, OclNode *a, OclNode *b)
 {
-    Node *n = NEW(o->arena, Node);
+    OclNode *n = NEW(o->arena, OclNode);
     n->kind = (uint8_t)kind;
     n->loc = loc;
     n->type = type;
@@ -32,16 +32,16 @@ Node *ocl_node(Ocl *o, NodeKind kind, Loc loc, Type *type, Node *a, Node *b)
     return n;
 }
 
-Node *ocl_int(Ocl *o, Loc loc, Type *type, uint64_t value)
+OclNode *ocl_int(Ocl *o, Loc loc, OclType *type, uint64_t value)
 {
-    Node *n = ocl_node(o, N_INT, loc, type, NULL, NULL);
+    OclNode *n = ocl_node(o, N_INT, loc, type, NULL, NULL);
     n->u = ocl_wrap(type, value);
     return n;
 }
 
-Node *ocl_bad(Ocl *o, Loc loc)
+OclNode *ocl_bad(Ocl *o, Loc loc)
 {
-    Node *n = ocl_int(o, loc, o->basic[TY_INT], 0);
+    OclNode *n = ocl_int(o, loc, o->basic[TY_INT], 0);
     n->bad = true;
     return n;
 }
@@ -54,7 +54,7 @@ void ocl_push_scope(Ocl *o)
     o->scope++;
 }
 
-static Symbol **meaning(Symbol *s)
+static OclSymbol **meaning(OclSymbol *s)
 {
     return s->kind == S_TAG ? &s->ident->tag : s->kind == S_LABEL ? &s->ident->label
                                                                    : &s->ident->symbol;
@@ -62,19 +62,19 @@ static Symbol **meaning(Symbol *s)
 
 void ocl_pop_scope(Ocl *o)
 {
-    for (Symbol *s = vec_last(&o->scopes); s; s = s->in_scope)
+    for (OclSymbol *s = vec_last(&o->scopes); s; s = s->in_scope)
         *meaning(s) = s->shadowed;
     o->scopes.len--;
     o->scope--;
 }
 
-Symbol *ocl_declare(Ocl *o, SymbolKind kind, Ident *name, Type *type, Loc loc)
+OclSymbol *ocl_declare(Ocl *o, OclSymbolKind kind, OclIdent *name, OclType *type, Loc loc)
 {
-    Symbol *s = NEW(o->arena, Symbol);
-    *s = (Symbol){ .kind = kind, .ident = name, .type = type, .loc = loc, .scope = o->scope,
+    OclSymbol *s = NEW(o->arena, OclSymbol);
+    *s = (OclSymbol){ .kind = kind, .ident = name, .type = type, .loc = loc, .scope = o->scope,
                    .owner = o->function };
     if (name) {
-        Symbol **at = meaning(s);
+        OclSymbol **at = meaning(s);
         s->shadowed = *at;
         *at = s;
         s->in_scope = vec_last(&o->scopes);
@@ -83,20 +83,20 @@ Symbol *ocl_declare(Ocl *o, SymbolKind kind, Ident *name, Type *type, Loc loc)
     return s;
 }
 
-Symbol *ocl_overload(const Symbol *s)
+OclSymbol *ocl_overload(const OclSymbol *s)
 {
-    Symbol *t = s->shadowed;
+    OclSymbol *t = s->shadowed;
     return s->attributes.overloadable && t && t->kind == S_FUNCTION && t->scope == s->scope ? t
                                                                                              : NULL;
 }
 
-Symbol *ocl_declare_tag(Ocl *o, Ident *name, Loc loc)
+OclSymbol *ocl_declare_tag(Ocl *o, OclIdent *name, Loc loc)
 {
     return ocl_declare(o, S_TAG, name, NULL, loc);
 }
 
 /* Images, pipes and queues are told apart from what is merely misspelt. */
-const char *ocl_unsupported(const Ident *name)
+const char *ocl_unsupported(const OclIdent *name)
 {
     static const struct { const char *name, *what; } table[] = {
         { "sampler_t", "samplers" }, { "pipe", "pipes" }, { "reserve_id_t", "pipes" },
@@ -114,9 +114,9 @@ const char *ocl_unsupported(const Ident *name)
            name->name[6] == 'd' ? "images" : NULL; /* image2d_array_depth_t */
 }
 
-Node *ocl_symbol(Ocl *o, Ident *name, Loc loc)
+OclNode *ocl_symbol(Ocl *o, OclIdent *name, Loc loc)
 {
-    Symbol *s = name->symbol;
+    OclSymbol *s = name->symbol;
     if (!s && o->function && !strcmp(name->name, "__func__")) /* C99, 6.4.2.2 */
         return ocl_text(o, loc, o->function->ident->name, o->function->ident->len + 1);
     if (!s) {
@@ -134,7 +134,7 @@ Node *ocl_symbol(Ocl *o, Ident *name, Loc loc)
         ocl_error(o, loc, "'%s' is a type; an expression is expected", name->name);
         return ocl_bad(o, loc);
     }
-    Node *n = ocl_node(o, N_SYMBOL, loc, s->type, NULL, NULL);
+    OclNode *n = ocl_node(o, N_SYMBOL, loc, s->type, NULL, NULL);
     n->symbol = s;
     n->lvalue = s->kind != S_FUNCTION;
     return n;
@@ -142,16 +142,16 @@ Node *ocl_symbol(Ocl *o, Ident *name, Loc loc)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-Node *ocl_implicit(Ocl *o, CastKind kind, Node *n, Type *to)
+OclNode *ocl_implicit(Ocl *o, OclCastKind kind, OclNode *n, OclType *to)
 {
-    Node *c = ocl_node(o, N_CAST, n->loc, to, n, NULL);
+    OclNode *c = ocl_node(o, N_CAST, n->loc, to, n, NULL);
     c->op = (uint8_t)kind;
     c->implicit = true;
     c->bad = n->bad;
     return c;
 }
 
-Node *ocl_rvalue(Ocl *o, Node *n)
+OclNode *ocl_rvalue(Ocl *o, OclNode *n)
 {
     if (!n->type || n->bad)
         return n;
@@ -170,7 +170,7 @@ Node *ocl_rvalue(Ocl *o, Node *n)
     return n;
 }
 
-Node *ocl_condition(Ocl *o, Node *n)
+OclNode *ocl_condition(Ocl *o, OclNode *n)
 {
     n = ocl_rvalue(o, n);
     if (n->bad)
@@ -183,35 +183,35 @@ Node *ocl_condition(Ocl *o, Node *n)
     return ocl_bad(o, n->loc);
 }
 
-const Member *ocl_bit_field(const Node *n)
+const OclMember *ocl_bit_field(const OclNode *n)
 {
     while (n->kind == N_HELD || n->kind == N_ASSIGN || (n->kind == N_STEP && !n->postfix) ||
            n->kind == N_COMMA)
         n = n->kind == N_HELD ? n->d : n->kind == N_COMMA ? n->b : n->a;
-    const Member *m = n->kind == N_MEMBER ? &n->a->type->record->members.data[n->member] : NULL;
+    const OclMember *m = n->kind == N_MEMBER ? &n->a->type->record->members.data[n->member] : NULL;
     return m && m->bit_field ? m : NULL;
 }
 
-static Type *promoted(Ocl *o, Type *t)
+static OclType *promoted(Ocl *o, OclType *t)
 {
     return is_integer(t) && t->size < 4 ? o->basic[TY_INT] : t;
 }
 
 /* A bit-field narrower than int is an int, whatever its type says (C99, 6.3.1.1). */
-Type *ocl_promoted(Ocl *o, const Node *n)
+OclType *ocl_promoted(Ocl *o, const OclNode *n)
 {
-    const Member *m = ocl_bit_field(n);
+    const OclMember *m = ocl_bit_field(n);
     if (m && m->width <= 32)
         return o->basic[m->width < 32 || is_signed(m->type) ? TY_INT : TY_UINT];
     return promoted(o, n->type->plain);
 }
 
-Type *ocl_common(Ocl *o, Type *a, Type *b)
+OclType *ocl_common(Ocl *o, OclType *a, OclType *b)
 {
     a = a->plain;
     b = b->plain;
     if (is_float(a) || is_float(b)) {
-        TypeKind ka = is_float(a) ? a->kind : TY_HALF, kb = is_float(b) ? b->kind : TY_HALF;
+        OclTypeKind ka = is_float(a) ? a->kind : TY_HALF, kb = is_float(b) ? b->kind : TY_HALF;
         return o->basic[MAX(ka, kb)];
     }
     a = promoted(o, a);
@@ -221,7 +221,7 @@ Type *ocl_common(Ocl *o, Type *a, Type *b)
 
 /* ---- conversions ----------------------------------------------------------------------------- */
 
-Node *ocl_to_number(Ocl *o, Node *n, Type *to)
+OclNode *ocl_to_number(Ocl *o, OclNode *n, OclType *to)
 {
     to = to->plain;
     if (n->type->plain == to)
@@ -229,24 +229,24 @@ Node *ocl_to_number(Ocl *o, Node *n, Type *to)
     if (is_vector(to) && is_scalar(n->type))
         return ocl_implicit(o, CAST_SPLAT, ocl_to_number(o, n, to->base), to);
     if (n->kind == N_INT && is_integer(to) && !n->parens) { /* a constant needs no cast */
-        Node *c = ocl_int(o, n->loc, to, n->u);
+        OclNode *c = ocl_int(o, n->loc, to, n->u);
         c->bad = n->bad;
         return c;
     }
     return ocl_implicit(o, to->kind == TY_BOOL ? CAST_TO_BOOL : CAST_NUMBER, n, to);
 }
 
-static bool is_null(const Node *n)
+static bool is_null(const OclNode *n)
 {
     return n->kind == N_INT && !n->u && !n->bad;
 }
 
-static bool is_null_pointer(const Node *n)
+static bool is_null_pointer(const OclNode *n)
 {
     return n->kind == N_CAST && n->op == CAST_NULL && is_void(n->type->base);
 }
 
-static const char *space_problem(const Type *from, const Type *to)
+static const char *space_problem(const OclType *from, const OclType *to)
 {
     if (from->space == to->space)
         return NULL;
@@ -256,7 +256,7 @@ static const char *space_problem(const Type *from, const Type *to)
 }
 
 /* The same but for qualifiers, those of arrays' elements too. */
-static bool alike(const Type *a, const Type *b)
+static bool alike(const OclType *a, const OclType *b)
 {
     while (is_array(a) && is_array(b) && a->n == b->n) {
         a = a->base;
@@ -265,9 +265,9 @@ static bool alike(const Type *a, const Type *b)
     return a->plain == b->plain;
 }
 
-static Node *convert_pointer(Ocl *o, Node *n, Type *to, const char *what)
+static OclNode *convert_pointer(Ocl *o, OclNode *n, OclType *to, const char *what)
 {
-    Type *from = n->type->base, *target = to->base;
+    OclType *from = n->type->base, *target = to->base;
     if (is_null_pointer(n))
         return ocl_implicit(o, CAST_NULL, n, to->plain);
     if (space_problem(from, target)) {
@@ -287,9 +287,9 @@ static Node *convert_pointer(Ocl *o, Node *n, Type *to, const char *what)
     return n->type->plain == to->plain ? n : ocl_implicit(o, CAST_BITS, n, to->plain);
 }
 
-static Node *mismatch(Ocl *o, Node *n, Type *to, const char *what)
+static OclNode *mismatch(Ocl *o, OclNode *n, OclType *to, const char *what)
 {
-    const Type *from = n->type;
+    const OclType *from = n->type;
     const char *fix = "";
     if (is_vector(from) && is_vector(to) && from->n == to->n)
         fix = arena_printf(o->arena, "; convert_%s() converts", ocl_type_name(o, to->plain));
@@ -304,7 +304,7 @@ static Node *mismatch(Ocl *o, Node *n, Type *to, const char *what)
     return ocl_bad(o, n->loc);
 }
 
-Node *ocl_convert(Ocl *o, Node *n, Type *to, const char *what)
+OclNode *ocl_convert(Ocl *o, OclNode *n, OclType *to, const char *what)
 {
     if (is_bad_matrix(to))
         return ocl_bad(o, n->loc);
@@ -316,7 +316,7 @@ Node *ocl_convert(Ocl *o, Node *n, Type *to, const char *what)
             n->type = is_scalar(to) ? to->plain : n->type;
         return n;
     }
-    Type *from = n->type->plain;
+    OclType *from = n->type->plain;
     to = to->plain;
     if (from == to)
         return n;
@@ -339,22 +339,22 @@ Node *ocl_convert(Ocl *o, Node *n, Type *to, const char *what)
 
 /* ---- casts that are written ------------------------------------------------------------------ */
 
-static Node *explicit(Ocl *o, CastKind kind, Loc loc, Type *to, Node *a)
+static OclNode *explicit(Ocl *o, OclCastKind kind, Loc loc, OclType *to, OclNode *a)
 {
-    Node *c = ocl_implicit(o, kind, a, to);
+    OclNode *c = ocl_implicit(o, kind, a, to);
     c->implicit = false;
     c->loc = loc;
     return c;
 }
 
-Node *ocl_cast_lanes(Ocl *o, CastKind kind, Loc loc, Type *to, Node *a)
+OclNode *ocl_cast_lanes(Ocl *o, OclCastKind kind, Loc loc, OclType *to, OclNode *a)
 {
     return explicit(o, kind, loc, to, a);
 }
 
-static Node *cast_pointer(Ocl *o, Loc loc, Type *to, Node *a)
+static OclNode *cast_pointer(Ocl *o, Loc loc, OclType *to, OclNode *a)
 {
-    Type *from = a->type->base, *target = to->base;
+    OclType *from = a->type->base, *target = to->base;
     if (from->space != target->space) {
         if (from->space == AS_CONSTANT || target->space == AS_CONSTANT ||
             (from->space != AS_GENERIC && target->space != AS_GENERIC)) {
@@ -362,16 +362,16 @@ static Node *cast_pointer(Ocl *o, Loc loc, Type *to, Node *a)
                       "space", ocl_type_name(o, a->type), ocl_type_name(o, to));
             return ocl_bad(o, loc);
         }
-        Type *there = ocl_in_space(o, from, target->space);
+        OclType *there = ocl_in_space(o, from, target->space);
         a = explicit(o, CAST_SPACE, loc, ocl_pointer(o, there), a);
     }
     return explicit(o, CAST_BITS, loc, to, a);
 }
 
-static Node *cast_to_vector(Ocl *o, Loc loc, Type *to, Node *a)
+static OclNode *cast_to_vector(Ocl *o, Loc loc, OclType *to, OclNode *a)
 {
     if (is_scalar(a->type)) {
-        Node *e = ocl_to_number(o, a, to->base);
+        OclNode *e = ocl_to_number(o, a, to->base);
         return explicit(o, CAST_SPLAT, loc, to, e);
     }
     if (is_vector(a->type)) {
@@ -385,7 +385,7 @@ static Node *cast_to_vector(Ocl *o, Loc loc, Type *to, Node *a)
     return mismatch(o, a, to, "cast");
 }
 
-Node *ocl_cast(Ocl *o, Loc loc, Type *to, Node *a)
+OclNode *ocl_cast(Ocl *o, Loc loc, OclType *to, OclNode *a)
 {
     to = to->plain;
     if (is_bad_matrix(to))
@@ -397,7 +397,7 @@ Node *ocl_cast(Ocl *o, Loc loc, Type *to, Node *a)
     a = ocl_rvalue(o, a);
     if (a->bad)
         return a;
-    Type *from = a->type->plain;
+    OclType *from = a->type->plain;
     if (is_vector(to))
         return cast_to_vector(o, loc, to, a);
     if (is_scalar(to) && is_scalar(from))
@@ -415,15 +415,15 @@ Node *ocl_cast(Ocl *o, Loc loc, Type *to, Node *a)
     return ocl_convert(o, a, to, "cast");
 }
 
-Node *ocl_vector_literal(Ocl *o, Loc loc, Type *to, Node **list, uint32_t n)
+OclNode *ocl_vector_literal(Ocl *o, Loc loc, OclType *to, OclNode **list, uint32_t n)
 {
     to = to->plain;
     uint64_t lanes = 0;
     if (n == 1 && (!list[0]->type || !is_vector(list[0]->type)))
         return ocl_cast(o, loc, to, list[0]);
-    Node *v = ocl_node(o, N_VECTOR, loc, to, NULL, NULL);
+    OclNode *v = ocl_node(o, N_VECTOR, loc, to, NULL, NULL);
     for (uint32_t i = 0; i < n; i++) {
-        Node *e = ocl_rvalue(o, list[i]);
+        OclNode *e = ocl_rvalue(o, list[i]);
         if (e->bad)
             return e;
         if (!e->type || !is_arithmetic(e->type)) {

@@ -13,7 +13,7 @@ static const char *plural(uint32_t n)
 static const char *near_name(const char *name)
 {
     uint32_t n;
-    const Builtin *table = ocl_builtin_table(&n);
+    const OclBuiltin *table = ocl_builtin_table(&n);
     size_t len = strlen(name);
     for (uint32_t i = 0; i < n && len > 3; i++) {
         const char *other = table[i].name;
@@ -31,7 +31,7 @@ static const char *near_name(const char *name)
     return NULL;
 }
 
-static Node *unknown(Ocl *o, Loc loc, const Ident *name)
+static OclNode *unknown(Ocl *o, Loc loc, const OclIdent *name)
 {
     const char *what = ocl_unsupported(name), *near = near_name(name->name);
     if (what)
@@ -44,9 +44,9 @@ static Node *unknown(Ocl *o, Loc loc, const Ident *name)
 }
 
 /* What the default argument promotions make of it (C99, 6.5.2.2; OpenCL C 3.0, 6.15.14). */
-static Node *promoted(Ocl *o, Node *n)
+static OclNode *promoted(Ocl *o, OclNode *n)
 {
-    Type *t = n->type->plain;
+    OclType *t = n->type->plain;
     if (is_float(t))
         return ocl_to_number(o, n, o->basic[TY_DOUBLE]);
     if (is_vector(t) && t->base->kind == TY_HALF)
@@ -57,7 +57,7 @@ static Node *promoted(Ocl *o, Node *n)
 
 /* The format's text, which must be known here (OpenCL C 3.0, 6.15.14): a literal, or an array in
  * constant memory that is initialised by one. NULL: it is neither. */
-static const Node *printf_format(const Node *n)
+static const OclNode *printf_format(const OclNode *n)
 {
     if (n->kind != N_CAST || n->op != CAST_DECAY)
         return NULL;
@@ -68,14 +68,14 @@ static const Node *printf_format(const Node *n)
 }
 
 /* What %s prints is in constant memory, as literals are (6.15.14.4). */
-static bool check_strings(Ocl *o, const Node *format, Node *const *args, uint32_t n)
+static bool check_strings(Ocl *o, const OclNode *format, OclNode *const *args, uint32_t n)
 {
     uint32_t at = 1;
     for (const char *p = format->string.text; *p && at < n; p++) {
         if (*p != '%' || *++p == '%')
             continue;
         p += strspn(p, "-+ #0123456789.vhl");
-        const Type *t = args[at++]->type;
+        const OclType *t = args[at++]->type;
         if (!*p)
             break;
         bool null = args[at - 1]->kind == N_CAST && args[at - 1]->op == CAST_NULL;
@@ -88,7 +88,7 @@ static bool check_strings(Ocl *o, const Node *format, Node *const *args, uint32_
     return true;
 }
 
-static Node *check_printf(Ocl *o, Loc loc, Node **args, uint32_t n)
+static OclNode *check_printf(Ocl *o, Loc loc, OclNode **args, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
         args[i] = ocl_pending(args[i]) ? ocl_settle(o, args[i], NULL) : ocl_rvalue(o, args[i]);
@@ -100,13 +100,13 @@ static Node *check_printf(Ocl *o, Loc loc, Node **args, uint32_t n)
             return ocl_bad(o, loc);
         }
     }
-    const Node *format = n ? printf_format(args[0]) : NULL;
+    const OclNode *format = n ? printf_format(args[0]) : NULL;
     if (!format)
         ocl_error(o, n ? args[0]->loc : loc, "printf needs a format: a string literal, or a "
                   "__constant array that one initialises");
     if (!format || !check_strings(o, format, args, n))
         return ocl_bad(o, loc);
-    Node *c = ocl_node(o, N_CALL, loc, o->basic[TY_INT], NULL, NULL);
+    OclNode *c = ocl_node(o, N_CALL, loc, o->basic[TY_INT], NULL, NULL);
     for (uint32_t i = 0; i < n; i++) {
         args[i] = i ? promoted(o, args[i]) : args[0];
         ocl_depth(o, c, args[i]);
@@ -118,9 +118,9 @@ static Node *check_printf(Ocl *o, Loc loc, Node **args, uint32_t n)
 }
 
 /* How well an argument suits a parameter: 2 exactly, 1 by a conversion, 0 not at all. */
-static uint32_t suits(const Node *arg, const Type *want)
+static uint32_t suits(const OclNode *arg, const OclType *want)
 {
-    const Type *t = arg->type->plain, *w = want->plain;
+    const OclType *t = arg->type->plain, *w = want->plain;
     if (t == w)
         return 2;
     if (is_pointer(t) && is_pointer(w)) {
@@ -132,9 +132,9 @@ static uint32_t suits(const Node *arg, const Type *want)
 }
 
 /* The overloaded function that the arguments suit best; NULL: none, or *two do equally. */
-static Symbol *choose_overload(Ocl *o, Symbol *f, Node **args, uint32_t n, bool *two)
+static OclSymbol *choose_overload(Ocl *o, OclSymbol *f, OclNode **args, uint32_t n, bool *two)
 {
-    Symbol *best = NULL;
+    OclSymbol *best = NULL;
     uint32_t most = 0;
     *two = false;
     for (uint32_t i = 0; i < n; i++)
@@ -156,7 +156,7 @@ static Symbol *choose_overload(Ocl *o, Symbol *f, Node **args, uint32_t n, bool 
     return *two ? NULL : best;
 }
 
-Node *ocl_call(Ocl *o, Loc loc, Node *callee, Ident *name, Node **args, uint32_t n)
+OclNode *ocl_call(Ocl *o, Loc loc, OclNode *callee, OclIdent *name, OclNode **args, uint32_t n)
 {
     if (!callee && name == o->words.printf_)
         return check_printf(o, loc, args, n);
@@ -168,7 +168,7 @@ Node *ocl_call(Ocl *o, Loc loc, Node *callee, Ident *name, Node **args, uint32_t
         ocl_error(o, loc, "'%s' is no function", ocl_type_name(o, callee->type));
         return ocl_bad(o, loc);
     }
-    Symbol *f = callee->symbol;
+    OclSymbol *f = callee->symbol;
     if (ocl_overload(f)) {
         bool two;
         f = choose_overload(o, f, args, n, &two);
@@ -181,14 +181,14 @@ Node *ocl_call(Ocl *o, Loc loc, Node *callee, Ident *name, Node **args, uint32_t
         callee->symbol = f;
         callee->type = f->type;
     }
-    Type *t = f->type;
+    OclType *t = f->type;
     if (n != t->n_params) {
         ocl_error(o, loc, "'%s' takes %u argument%s, not %u", f->ident->name, t->n_params,
                   plural(t->n_params), n);
         ocl_note(o, f->loc, "it is declared here");
         return ocl_bad(o, loc);
     }
-    Node *c = ocl_node(o, N_CALL, loc, t->base, NULL, NULL);
+    OclNode *c = ocl_node(o, N_CALL, loc, t->base, NULL, NULL);
     for (uint32_t i = 0; i < n; i++) {
         args[i] = ocl_convert(o, args[i], t->params[i],
                               arena_printf(o->arena, "argument %u", i + 1));
@@ -198,7 +198,7 @@ Node *ocl_call(Ocl *o, Loc loc, Node *callee, Ident *name, Node **args, uint32_t
     }
     f->called = true;
     if (o->function)
-        vec_push(o->arena, &o->calls, (Call){ o->function, f, loc });
+        vec_push(o->arena, &o->calls, (OclCall){ o->function, f, loc });
     c->a = callee;
     c->list = args;
     c->n = n;
@@ -207,7 +207,7 @@ Node *ocl_call(Ocl *o, Loc loc, Node *callee, Ident *name, Node **args, uint32_t
 
 /* ---- recursion (OpenCL C 3.0, 6.11: there is none) ------------------------------------------- */
 
-static const Call *call_from(const Ocl *o, const Symbol *f)
+static const OclCall *call_from(const Ocl *o, const OclSymbol *f)
 {
     uint32_t i = 0;
     while (o->calls.data[i].from != f)
@@ -236,7 +236,7 @@ void ocl_check_recursion(Ocl *o)
     } while (left && left < n);
     if (!left)
         return;
-    const Call *c = &o->calls.data[0];
+    const OclCall *c = &o->calls.data[0];
     for (uint32_t i = 0; i < n; i++)
         c = call_from(o, c->to);
     const char *name = c->from->ident->name;

@@ -5,13 +5,13 @@
  */
 #include "front/opencl/internal.h"
 
-static const char *spelling(Ocl *o, Tok op)
+static const char *spelling(Ocl *o, OclTok op)
 {
     const char *name = ocl_token_name(op);
     return arena_strndup(o->arena, name + 1, strlen(name) - 2);
 }
 
-static Node *refuse_operands(Ocl *o, Tok op, Loc loc, const Node *a, const Node *b)
+static OclNode *refuse_operands(Ocl *o, OclTok op, Loc loc, const OclNode *a, const OclNode *b)
 {
     if (a->bad || (b && b->bad))
         return ocl_bad(o, loc);
@@ -24,19 +24,19 @@ static Node *refuse_operands(Ocl *o, Tok op, Loc loc, const Node *a, const Node 
     return ocl_bad(o, loc);
 }
 
-static bool is_comparison(Tok op)
+static bool is_comparison(OclTok op)
 {
     return op == P_LT || op == P_GT || op == P_LE || op == P_GE || op == P_EQ || op == P_NE;
 }
 
-static bool integers_only(Tok op)
+static bool integers_only(OclTok op)
 {
     return op == P_PERCENT || op == P_BITAND || op == P_BITOR || op == P_XOR || op == P_SHL ||
            op == P_SHR || op == P_TILDE;
 }
 
 /* What comparisons and logic of t yield. */
-static Type *truth(Ocl *o, Type *t)
+static OclType *truth(Ocl *o, OclType *t)
 {
     return is_vector(t) ? ocl_vector(o, ocl_sized_int(o, t->base->size, true), (uint32_t)t->n)
                         : o->basic[TY_INT];
@@ -46,10 +46,10 @@ static Type *truth(Ocl *o, Type *t)
 
 /* A scalar beside a vector must not have the greater rank (6.4.6), but a constant that the
  * component holds exactly is welcome. */
-static bool fits_element(Ocl *o, const Node *scalar, Type *element)
+static bool fits_element(Ocl *o, const OclNode *scalar, OclType *element)
 {
-    Type *s = scalar->type->plain;
-    Value v, w;
+    OclType *s = scalar->type->plain;
+    OclValue v, w;
     if (s == element || (is_integer(s) && is_float(element)))
         return true;
     if (is_float(s) && is_float(element) && s->kind <= element->kind)
@@ -64,10 +64,10 @@ static bool fits_element(Ocl *o, const Node *scalar, Type *element)
     return is_float(element) && (ocl_round(element, v.lane[0].f) == w.lane[0].f);
 }
 
-static Type *with_vector(Ocl *o, Tok op, Loc loc, Node **a, Node **b)
+static OclType *with_vector(Ocl *o, OclTok op, Loc loc, OclNode **a, OclNode **b)
 {
-    Node **vector = is_vector((*a)->type) ? a : b, **other = vector == a ? b : a;
-    Type *t = (*vector)->type->plain;
+    OclNode **vector = is_vector((*a)->type) ? a : b, **other = vector == a ? b : a;
+    OclType *t = (*vector)->type->plain;
     if (is_vector((*other)->type)) {
         if ((*other)->type->plain == t)
             return t;
@@ -85,11 +85,11 @@ static Type *with_vector(Ocl *o, Tok op, Loc loc, Node **a, Node **b)
 }
 
 /* NULL after saying what is wrong. */
-static Type *usual(Ocl *o, Tok op, Loc loc, Node **a, Node **b)
+static OclType *usual(Ocl *o, OclTok op, Loc loc, OclNode **a, OclNode **b)
 {
     if (is_vector((*a)->type) || is_vector((*b)->type))
         return with_vector(o, op, loc, a, b);
-    Type *t = ocl_common(o, ocl_promoted(o, *a), ocl_promoted(o, *b));
+    OclType *t = ocl_common(o, ocl_promoted(o, *a), ocl_promoted(o, *b));
     *a = ocl_to_number(o, *a, t);
     *b = ocl_to_number(o, *b, t);
     return t;
@@ -97,7 +97,7 @@ static Type *usual(Ocl *o, Tok op, Loc loc, Node **a, Node **b)
 
 /* ---- unary ----------------------------------------------------------------------------------- */
 
-static Node *address(Ocl *o, Loc loc, Node *a)
+static OclNode *address(Ocl *o, Loc loc, OclNode *a)
 {
     if (a->bad)
         return a;
@@ -114,7 +114,7 @@ static Node *address(Ocl *o, Loc loc, Node *a)
     return ocl_bad(o, loc);
 }
 
-static Node *dereference(Ocl *o, Loc loc, Node *a)
+static OclNode *dereference(Ocl *o, Loc loc, OclNode *a)
 {
     a = ocl_rvalue(o, a);
     if (a->bad)
@@ -125,12 +125,12 @@ static Node *dereference(Ocl *o, Loc loc, Node *a)
         ocl_error(o, loc, "what a '%s' points to has no known size", ocl_type_name(o, a->type));
         return ocl_bad(o, loc);
     }
-    Node *n = ocl_node(o, N_DEREF, loc, a->type->base, a, NULL);
+    OclNode *n = ocl_node(o, N_DEREF, loc, a->type->base, a, NULL);
     n->lvalue = true;
     return n;
 }
 
-Node *ocl_unary(Ocl *o, Tok op, Loc loc, Node *a)
+OclNode *ocl_unary(Ocl *o, OclTok op, Loc loc, OclNode *a)
 {
     if (op == P_BITAND)
         return address(o, loc, a);
@@ -146,31 +146,31 @@ Node *ocl_unary(Ocl *o, Tok op, Loc loc, Node *a)
     if (op == P_NOT) {
         if (!is_arithmetic(a->type) && !is_pointer(a->type))
             return refuse_operands(o, op, loc, a, NULL);
-        Node *n = ocl_node(o, N_UNARY, loc, truth(o, a->type), a, NULL);
+        OclNode *n = ocl_node(o, N_UNARY, loc, truth(o, a->type), a, NULL);
         n->op = (uint8_t)op;
         return n;
     }
     if (!is_arithmetic(a->type) || (op == P_TILDE && !is_integer(element_of(a->type))))
         return refuse_operands(o, op, loc, a, NULL);
-    Type *t = is_vector(a->type) ? a->type->plain : ocl_promoted(o, a);
-    Node *n = ocl_node(o, N_UNARY, loc, t, ocl_to_number(o, a, t), NULL);
+    OclType *t = is_vector(a->type) ? a->type->plain : ocl_promoted(o, a);
+    OclNode *n = ocl_node(o, N_UNARY, loc, t, ocl_to_number(o, a, t), NULL);
     n->op = (uint8_t)op;
     return n;
 }
 
 /* ---- binary ---------------------------------------------------------------------------------- */
 
-static Node *make_expr(Ocl *o, Tok op, Loc loc, Type *t, Node *a, Node *b)
+static OclNode *make_expr(Ocl *o, OclTok op, Loc loc, OclType *t, OclNode *a, OclNode *b)
 {
-    Node *n = ocl_node(o, N_BINARY, loc, t, a, b);
+    OclNode *n = ocl_node(o, N_BINARY, loc, t, a, b);
     n->op = (uint8_t)op;
     return n;
 }
 
-static Node *pointer_sum(Ocl *o, Tok op, Loc loc, Node *a, Node *b)
+static OclNode *pointer_sum(Ocl *o, OclTok op, Loc loc, OclNode *a, OclNode *b)
 {
     if (op == P_PLUS && is_pointer(b->type)) {
-        Node *swap = a;
+        OclNode *swap = a;
         a = b;
         b = swap;
     }
@@ -180,7 +180,7 @@ static Node *pointer_sum(Ocl *o, Tok op, Loc loc, Node *a, Node *b)
                       ocl_type_name(o, a->type));
             return ocl_bad(o, loc);
         }
-        Type *wide = o->basic[is_signed(b->type) || b->type->size < 8 ? TY_LONG : TY_ULONG];
+        OclType *wide = o->basic[is_signed(b->type) || b->type->size < 8 ? TY_LONG : TY_ULONG];
         return make_expr(o, op, loc, a->type->plain, a, ocl_to_number(o, b, wide));
     }
     if (op == P_MINUS && is_pointer(a->type) && is_pointer(b->type) &&
@@ -189,10 +189,10 @@ static Node *pointer_sum(Ocl *o, Tok op, Loc loc, Node *a, Node *b)
     return refuse_operands(o, op, loc, a, b);
 }
 
-static Node *pointer_comparison(Ocl *o, Tok op, Loc loc, Node *a, Node *b)
+static OclNode *pointer_comparison(Ocl *o, OclTok op, Loc loc, OclNode *a, OclNode *b)
 {
     if (is_pointer(a->type) && is_pointer(b->type)) {
-        Type *ta = a->type->base, *tb = b->type->base;
+        OclType *ta = a->type->base, *tb = b->type->base;
         if (ta->space != tb->space) {
             if (ta->space == AS_GENERIC || (b->kind == N_CAST && b->op == CAST_NULL))
                 b = ocl_convert(o, b, a->type, "comparison");
@@ -212,12 +212,12 @@ static Node *pointer_comparison(Ocl *o, Tok op, Loc loc, Node *a, Node *b)
     return a->bad || b->bad ? ocl_bad(o, loc) : make_expr(o, op, loc, o->basic[TY_INT], a, b);
 }
 
-static Node *logic(Ocl *o, Tok op, Loc loc, Node *a, Node *b)
+static OclNode *logic(Ocl *o, OclTok op, Loc loc, OclNode *a, OclNode *b)
 {
     if (is_vector(a->type) || is_vector(b->type)) {
         if (!is_arithmetic(a->type) || !is_arithmetic(b->type))
             return refuse_operands(o, op, loc, a, b);
-        Type *t = with_vector(o, op, loc, &a, &b);
+        OclType *t = with_vector(o, op, loc, &a, &b);
         return t ? make_expr(o, op, loc, truth(o, t), a, b) : ocl_bad(o, loc);
     }
     if ((is_scalar(a->type) || is_pointer(a->type)) && (is_scalar(b->type) || is_pointer(b->type)))
@@ -227,15 +227,15 @@ static Node *logic(Ocl *o, Tok op, Loc loc, Node *a, Node *b)
 
 /* The right operand of a shift keeps its own type in C; here it takes the left's, as only as many
  * of its bits matter as select one of the left's (6.5.6). */
-static Node *shift_expr(Ocl *o, Tok op, Loc loc, Node *a, Node *b)
+static OclNode *shift_expr(Ocl *o, OclTok op, Loc loc, OclNode *a, OclNode *b)
 {
-    Type *t = is_vector(a->type) ? a->type->plain : ocl_promoted(o, a);
+    OclType *t = is_vector(a->type) ? a->type->plain : ocl_promoted(o, a);
     if (is_vector(b->type) && (!is_vector(a->type) || b->type->n != t->n))
         return refuse_operands(o, op, loc, a, b);
     return make_expr(o, op, loc, t, ocl_to_number(o, a, t), ocl_to_number(o, b, t));
 }
 
-Node *ocl_binary(Ocl *o, Tok op, Loc loc, Node *a, Node *b)
+OclNode *ocl_binary(Ocl *o, OclTok op, Loc loc, OclNode *a, OclNode *b)
 {
     if (ocl_pending(a))
         a = ocl_settle(o, a, NULL);
@@ -259,7 +259,7 @@ Node *ocl_binary(Ocl *o, Tok op, Loc loc, Node *a, Node *b)
         return refuse_operands(o, op, loc, a, b);
     if (op == P_SHL || op == P_SHR)
         return shift_expr(o, op, loc, a, b);
-    Type *t = usual(o, op, loc, &a, &b);
+    OclType *t = usual(o, op, loc, &a, &b);
     if (!t)
         return ocl_bad(o, loc);
     if ((op == P_SLASH || op == P_PERCENT) && is_integer(t) && b->kind == N_INT && !b->u)
@@ -269,19 +269,19 @@ Node *ocl_binary(Ocl *o, Tok op, Loc loc, Node *a, Node *b)
 
 /* ---- assignment ------------------------------------------------------------------------------ */
 
-static bool has_const_member(const Type *t)
+static bool has_const_member(const OclType *t)
 {
     while (is_array(t))
         t = t->base;
     for (uint32_t i = 0; is_record(t) && i < t->record->members.len; i++) {
-        const Type *m = t->record->members.data[i].type;
+        const OclType *m = t->record->members.data[i].type;
         if (m->quals & Q_CONST)
             return true;
     }
     return false;
 }
 
-static bool assignable(Ocl *o, Loc loc, const Node *a)
+static bool assignable(Ocl *o, Loc loc, const OclNode *a)
 {
     if (a->bad)
         return false;
@@ -305,7 +305,7 @@ static bool assignable(Ocl *o, Loc loc, const Node *a)
     return !why;
 }
 
-static Tok without_assign(Tok op)
+static OclTok without_assign(OclTok op)
 {
     switch (op) {
     case P_MUL_ASSIGN: return P_STAR;
@@ -321,19 +321,19 @@ static Tok without_assign(Tok op)
     }
 }
 
-static Node *held(Ocl *o, Node *a)
+static OclNode *held(Ocl *o, OclNode *a)
 {
-    Node *h = ocl_node(o, N_HELD, a->loc, a->type->plain, NULL, NULL);
+    OclNode *h = ocl_node(o, N_HELD, a->loc, a->type->plain, NULL, NULL);
     h->depth = 0;
     h->d = a;
     return h;
 }
 
-Node *ocl_assign(Ocl *o, Tok op, Loc loc, Node *a, Node *b)
+OclNode *ocl_assign(Ocl *o, OclTok op, Loc loc, OclNode *a, OclNode *b)
 {
     if (!assignable(o, loc, a) || b->bad)
         return ocl_bad(o, loc);
-    Node *h = NULL;
+    OclNode *h = NULL;
     if (op != P_ASSIGN) {
         h = held(o, a);
         b = ocl_binary(o, without_assign(op), loc, h, b);
@@ -341,24 +341,24 @@ Node *ocl_assign(Ocl *o, Tok op, Loc loc, Node *a, Node *b)
     b = ocl_convert(o, b, a->type, "assignment");
     if (b->bad)
         return b;
-    Node *n = ocl_node(o, N_ASSIGN, loc, a->type->plain, a, b);
+    OclNode *n = ocl_node(o, N_ASSIGN, loc, a->type->plain, a, b);
     n->c = h;
     n->op = (uint8_t)op;
     return n;
 }
 
-Node *ocl_step(Ocl *o, Tok op, bool postfix, Loc loc, Node *a)
+OclNode *ocl_step(Ocl *o, OclTok op, bool postfix, Loc loc, OclNode *a)
 {
     if (!assignable(o, loc, a))
         return ocl_bad(o, loc);
     if (!is_arithmetic(a->type) && !is_pointer(a->type))
         return refuse_operands(o, op, loc, a, NULL);
-    Node *h = held(o, a), *one = ocl_int(o, loc, o->basic[TY_INT], 1);
-    Node *sum = ocl_binary(o, op == P_INC ? P_PLUS : P_MINUS, loc, h, one);
+    OclNode *h = held(o, a), *one = ocl_int(o, loc, o->basic[TY_INT], 1);
+    OclNode *sum = ocl_binary(o, op == P_INC ? P_PLUS : P_MINUS, loc, h, one);
     sum = ocl_convert(o, sum, a->type, "assignment");
     if (sum->bad)
         return sum;
-    Node *n = ocl_node(o, N_STEP, loc, a->type->plain, a, sum);
+    OclNode *n = ocl_node(o, N_STEP, loc, a->type->plain, a, sum);
     n->c = h;
     n->op = (uint8_t)op;
     n->postfix = postfix;
@@ -367,7 +367,7 @@ Node *ocl_step(Ocl *o, Tok op, bool postfix, Loc loc, Node *a)
 
 /* ---- ?: -------------------------------------------------------------------------------------- */
 
-static Node *vector_conditional(Ocl *o, Loc loc, Node *c, Node *a, Node *b)
+static OclNode *vector_conditional(Ocl *o, Loc loc, OclNode *c, OclNode *a, OclNode *b)
 {
     if (!is_integer(c->type->base)) {
         ocl_error(o, c->loc, "the condition of a vector '?:' has integer components, not '%s'",
@@ -376,7 +376,7 @@ static Node *vector_conditional(Ocl *o, Loc loc, Node *c, Node *a, Node *b)
     }
     if (!is_arithmetic(a->type) || !is_arithmetic(b->type))
         return refuse_operands(o, P_QUESTION, loc, a, b);
-    Type *t;
+    OclType *t;
     if (is_vector(a->type) || is_vector(b->type)) {
         t = with_vector(o, P_QUESTION, loc, &a, &b);
     } else { /* two scalars: each to a vector of as many lanes as the condition */
@@ -391,16 +391,16 @@ static Node *vector_conditional(Ocl *o, Loc loc, Node *c, Node *a, Node *b)
                   ocl_type_name(o, c->type), ocl_type_name(o, t));
         return ocl_bad(o, loc);
     }
-    Node *n = ocl_node(o, N_CONDITIONAL, loc, t, c, a);
+    OclNode *n = ocl_node(o, N_CONDITIONAL, loc, t, c, a);
     n->b = a;
     n->c = b;
     ocl_depth(o, n, b);
     return n;
 }
 
-static Type *conditional_type(Ocl *o, Loc loc, Node **a, Node **b)
+static OclType *conditional_type(Ocl *o, Loc loc, OclNode **a, OclNode **b)
 {
-    Type *ta = (*a)->type, *tb = (*b)->type;
+    OclType *ta = (*a)->type, *tb = (*b)->type;
     if (is_void(ta) && is_void(tb))
         return ta;
     *a = ocl_rvalue(o, *a);
@@ -417,7 +417,7 @@ static Type *conditional_type(Ocl *o, Loc loc, Node **a, Node **b)
         bool to_a = is_pointer(ta) && (!is_pointer(tb) || ta->base->space == AS_GENERIC ||
                                        is_void(ta->base) ||
                                        ((*b)->kind == N_CAST && (*b)->op == CAST_NULL));
-        Type *t = to_a ? ta : tb;
+        OclType *t = to_a ? ta : tb;
         *a = ocl_convert(o, *a, t, "'?:'");
         *b = ocl_convert(o, *b, t, "'?:'");
         return (*a)->bad || (*b)->bad ? NULL : t;
@@ -426,7 +426,7 @@ static Type *conditional_type(Ocl *o, Loc loc, Node **a, Node **b)
     return NULL;
 }
 
-Node *ocl_conditional(Ocl *o, Loc loc, Node *c, Node *a, Node *b)
+OclNode *ocl_conditional(Ocl *o, Loc loc, OclNode *c, OclNode *a, OclNode *b)
 {
     c = ocl_rvalue(o, c);
     if (ocl_pending(a) && !ocl_pending(b))
@@ -440,10 +440,10 @@ Node *ocl_conditional(Ocl *o, Loc loc, Node *c, Node *a, Node *b)
     if (c->type && is_vector(c->type))
         return vector_conditional(o, loc, c, ocl_rvalue(o, a), ocl_rvalue(o, b));
     c = ocl_condition(o, c);
-    Type *t = conditional_type(o, loc, &a, &b);
+    OclType *t = conditional_type(o, loc, &a, &b);
     if (!t || c->bad)
         return ocl_bad(o, loc);
-    Node *n = ocl_node(o, N_CONDITIONAL, loc, t->plain, c, a);
+    OclNode *n = ocl_node(o, N_CONDITIONAL, loc, t->plain, c, a);
     n->c = b;
     ocl_depth(o, n, b);
     return n;
@@ -451,10 +451,10 @@ Node *ocl_conditional(Ocl *o, Loc loc, Node *c, Node *a, Node *b)
 
 /* ---- members, components, elements ----------------------------------------------------------- */
 
-static Node *swizzle(Ocl *o, Loc loc, Node *a, uint32_t n, const uint8_t *lanes)
+static OclNode *swizzle(Ocl *o, Loc loc, OclNode *a, uint32_t n, const uint8_t *lanes)
 {
-    Type *t = ocl_lanes(o, a->type->base, n);
-    Node *s = ocl_node(o, N_SWIZZLE, loc, ocl_qualified(o, t, a->type->quals, a->type->space), a,
+    OclType *t = ocl_lanes(o, a->type->base, n);
+    OclNode *s = ocl_node(o, N_SWIZZLE, loc, ocl_qualified(o, t, a->type->quals, a->type->space), a,
                        NULL);
     memcpy(s->lanes, lanes, n);
     s->lvalue = a->lvalue;
@@ -484,7 +484,7 @@ static uint32_t half_lanes(const char *name, uint32_t n, uint8_t *lanes)
     return half;
 }
 
-static Node *vector_component(Ocl *o, Loc loc, Node *a, Ident *name, Loc name_loc)
+static OclNode *vector_component(Ocl *o, Loc loc, OclNode *a, OclIdent *name, Loc name_loc)
 {
     const char *s = name->name;
     uint8_t lanes[16] = { 0 };
@@ -515,28 +515,28 @@ static Node *vector_component(Ocl *o, Loc loc, Node *a, Ident *name, Loc name_lo
     return swizzle(o, loc, a, n, lanes);
 }
 
-static Node *select_member(Ocl *o, Loc loc, Node *a, uint32_t i)
+static OclNode *select_member(Ocl *o, Loc loc, OclNode *a, uint32_t i)
 {
-    const Member *m = &a->type->record->members.data[i];
-    Type *t = ocl_qualified(o, m->type, m->type->quals | a->type->quals, a->type->space);
-    Node *n = ocl_node(o, N_MEMBER, loc, t, a, NULL);
+    const OclMember *m = &a->type->record->members.data[i];
+    OclType *t = ocl_qualified(o, m->type, m->type->quals | a->type->quals, a->type->space);
+    OclNode *n = ocl_node(o, N_MEMBER, loc, t, a, NULL);
     n->member = i;
     n->lvalue = a->lvalue;
     return n;
 }
 
 /* Looks into unnamed members too; NULL when there is none of that name. */
-static Node *find_member(Ocl *o, Loc loc, Node *a, Ident *name)
+static OclNode *find_member(Ocl *o, Loc loc, OclNode *a, OclIdent *name)
 {
-    Record *r = a->type->record;
+    OclRecord *r = a->type->record;
     for (uint32_t i = 0; i < r->members.len; i++) {
         if (r->members.data[i].name == name)
             return select_member(o, loc, a, i);
     }
     for (uint32_t i = 0; i < r->members.len; i++) {
-        const Member *m = &r->members.data[i];
+        const OclMember *m = &r->members.data[i];
         if (!m->name && is_record(m->type)) {
-            Node *found = find_member(o, loc, select_member(o, loc, a, i), name);
+            OclNode *found = find_member(o, loc, select_member(o, loc, a, i), name);
             if (found)
                 return found;
         }
@@ -544,14 +544,14 @@ static Node *find_member(Ocl *o, Loc loc, Node *a, Ident *name)
     return NULL;
 }
 
-Node *ocl_member(Ocl *o, Loc loc, Node *a, Ident *name, Loc name_loc)
+OclNode *ocl_member(Ocl *o, Loc loc, OclNode *a, OclIdent *name, Loc name_loc)
 {
     if (a->bad || !a->type)
         return ocl_pending(a) ? ocl_settle(o, a, NULL) : a;
     if (is_vector(a->type))
         return vector_component(o, loc, a, name, name_loc);
     if (is_record(a->type) && a->type->record->complete) {
-        Node *n = find_member(o, loc, a, name);
+        OclNode *n = find_member(o, loc, a, name);
         if (n)
             return n;
         ocl_error(o, name_loc, "'%s' has no member '%s'", ocl_type_name(o, a->type), name->name);
@@ -565,7 +565,7 @@ Node *ocl_member(Ocl *o, Loc loc, Node *a, Ident *name, Loc name_loc)
     return ocl_bad(o, loc);
 }
 
-Node *ocl_index(Ocl *o, Loc loc, Node *a, Node *b)
+OclNode *ocl_index(Ocl *o, Loc loc, OclNode *a, OclNode *b)
 {
     if (ocl_pending(a))
         a = ocl_settle(o, a, NULL);
@@ -578,14 +578,14 @@ Node *ocl_index(Ocl *o, Loc loc, Node *a, Node *b)
     if (a->bad || b->bad)
         return ocl_bad(o, loc);
     if (is_vector(a->type) && is_integer(b->type)) { /* as clang has it: v[i] */
-        Node *n = ocl_node(o, N_INDEX, loc, ocl_qualified(o, a->type->base, a->type->quals,
+        OclNode *n = ocl_node(o, N_INDEX, loc, ocl_qualified(o, a->type->base, a->type->quals,
                                                           a->type->space), a, b);
         n->lvalue = a->lvalue;
         return n;
     }
     a = ocl_rvalue(o, a);
     if (is_pointer(b->type) && is_integer(a->type)) {
-        Node *swap = a;
+        OclNode *swap = a;
         a = b;
         b = swap;
     }
@@ -598,12 +598,12 @@ Node *ocl_index(Ocl *o, Loc loc, Node *a, Node *b)
         ocl_error(o, loc, "what a '%s' points to has no known size", ocl_type_name(o, a->type));
         return ocl_bad(o, loc);
     }
-    Type *array = a->kind == N_CAST && a->op == CAST_DECAY ? a->a->type : NULL;
+    OclType *array = a->kind == N_CAST && a->op == CAST_DECAY ? a->a->type : NULL;
     if (array && b->kind == N_INT && array->n != UNKNOWN_LENGTH && b->u >= array->n)
         ocl_warning(o, loc, "index %lld is outside of '%s'", (long long)b->u,
                     ocl_type_name(o, array));
-    Type *wide = o->basic[is_signed(b->type) || b->type->size < 8 ? TY_LONG : TY_ULONG];
-    Node *n = ocl_node(o, N_INDEX, loc, a->type->base, a, ocl_to_number(o, b, wide));
+    OclType *wide = o->basic[is_signed(b->type) || b->type->size < 8 ? TY_LONG : TY_ULONG];
+    OclNode *n = ocl_node(o, N_INDEX, loc, a->type->base, a, ocl_to_number(o, b, wide));
     n->lvalue = true;
     return n;
 }

@@ -12,10 +12,10 @@ static const char *const uses[] = { "A", "B", "ACCUMULATOR" };
 
 /* ---- the type -------------------------------------------------------------------------------- */
 
-Type *ocl_matrix_attribute(Ocl *o, Type *t, const Attributes *a)
+OclType *ocl_matrix_attribute(Ocl *o, OclType *t, const OclAttributes *a)
 {
     if (is_array(t)) {
-        Type *element = ocl_matrix_attribute(o, t->base, a);
+        OclType *element = ocl_matrix_attribute(o, t->base, a);
         return ocl_array(o, element, t->n);
     }
     if (is_bad_matrix(t))
@@ -34,14 +34,14 @@ Type *ocl_matrix_attribute(Ocl *o, Type *t, const Attributes *a)
 
 /* ---- loads without a type -------------------------------------------------------------------- */
 
-bool ocl_pending(const Node *n)
+bool ocl_pending(const OclNode *n)
 {
     return (n->kind == N_LOAD_MATRIX || n->kind == N_FILL_MATRIX) && !n->type && !n->bad;
 }
 
-static void check_memory_type(Ocl *o, const Node *pointer, const Type *matrix)
+static void check_memory_type(Ocl *o, const OclNode *pointer, const OclType *matrix)
 {
-    const Type *e = pointer->type->base;
+    const OclType *e = pointer->type->base;
     e = is_vector(e) ? e->base : e;
     if (e->kind != matrix->base->kind)
         ocl_warning(o, pointer->loc,
@@ -51,7 +51,7 @@ static void check_memory_type(Ocl *o, const Node *pointer, const Type *matrix)
 }
 
 /* coop_mat_init's scalar becomes a component as an initialiser would. */
-static Node *settle_fill(Ocl *o, Node *n, Type *type)
+static OclNode *settle_fill(Ocl *o, OclNode *n, OclType *type)
 {
     n->a = ocl_convert(o, n->a, type->base, "coop_mat_init");
     if (n->a->bad)
@@ -60,7 +60,7 @@ static Node *settle_fill(Ocl *o, Node *n, Type *type)
     return n;
 }
 
-Node *ocl_settle(Ocl *o, Node *n, Type *type)
+OclNode *ocl_settle(Ocl *o, OclNode *n, OclType *type)
 {
     const char *name = n->kind == N_FILL_MATRIX ? "coop_mat_init" : "coop_mat_load";
     if (type && is_matrix(type)) {
@@ -80,7 +80,7 @@ Node *ocl_settle(Ocl *o, Node *n, Type *type)
 
 /* ---- what differs ---------------------------------------------------------------------------- */
 
-static const char *type_difference(Ocl *o, const Type *a, const Type *b)
+static const char *type_difference(Ocl *o, const OclType *a, const OclType *b)
 {
     if (a->base != b->base)
         return arena_printf(o->arena, "the components differ (%s and %s)",
@@ -92,7 +92,7 @@ static const char *type_difference(Ocl *o, const Type *a, const Type *b)
     return arena_printf(o->arena, "the uses differ (%s and %s)", uses[a->use], uses[b->use]);
 }
 
-Node *ocl_matrix_mismatch(Ocl *o, Node *n, Type *to, const char *what)
+OclNode *ocl_matrix_mismatch(Ocl *o, OclNode *n, OclType *to, const char *what)
 {
     if (is_matrix(n->type) && is_matrix(to))
         ocl_error(o, n->loc, "%s: '%s' does not become '%s': %s", what, ocl_type_name(o, n->type),
@@ -109,14 +109,14 @@ Node *ocl_matrix_mismatch(Ocl *o, Node *n, Type *to, const char *what)
 
 /* ---- operators ------------------------------------------------------------------------------- */
 
-static Node *operation(Ocl *o, Tok op, Loc loc, Type *t, Node *a, Node *b)
+static OclNode *operation(Ocl *o, OclTok op, Loc loc, OclType *t, OclNode *a, OclNode *b)
 {
-    Node *n = ocl_node(o, b ? N_BINARY : N_UNARY, loc, t->plain, a, b);
+    OclNode *n = ocl_node(o, b ? N_BINARY : N_UNARY, loc, t->plain, a, b);
     n->op = (uint8_t)op;
     return n;
 }
 
-Node *ocl_matrix_unary(Ocl *o, Tok op, Loc loc, Node *a)
+OclNode *ocl_matrix_unary(Ocl *o, OclTok op, Loc loc, OclNode *a)
 {
     if (op == P_MINUS)
         return operation(o, op, loc, a->type, a, NULL);
@@ -126,14 +126,14 @@ Node *ocl_matrix_unary(Ocl *o, Tok op, Loc loc, Node *a)
 
 /* The scalar is of the component's type (4.6), or a constant that the component holds exactly: the
  * RFC's own example multiplies a matrix of float by 4. */
-static Node *scaled(Ocl *o, Loc loc, Node *matrix, Node *scalar)
+static OclNode *scaled(Ocl *o, Loc loc, OclNode *matrix, OclNode *scalar)
 {
-    Type *component = matrix->type->base;
-    Value v;
+    OclType *component = matrix->type->base;
+    OclValue v;
     bool same = scalar->type->plain == component, exact = false;
     if (!same && is_scalar(scalar->type) && ocl_fold(o, scalar, &v)) {
-        Node *cast = ocl_to_number(o, scalar, component);
-        Value w;
+        OclNode *cast = ocl_to_number(o, scalar, component);
+        OclValue w;
         exact = ocl_fold(o, cast, &w) &&
                 (is_float(component)
                      ? (is_float(scalar->type) ? w.lane[0].f == v.lane[0].f
@@ -149,7 +149,7 @@ static Node *scaled(Ocl *o, Loc loc, Node *matrix, Node *scalar)
     return operation(o, P_STAR, loc, matrix->type, matrix, ocl_to_number(o, scalar, component));
 }
 
-Node *ocl_matrix_binary(Ocl *o, Tok op, Loc loc, Node *a, Node *b)
+OclNode *ocl_matrix_binary(Ocl *o, OclTok op, Loc loc, OclNode *a, OclNode *b)
 {
     bool ma = is_matrix(a->type), mb = is_matrix(b->type);
     if (op == P_LT || op == P_GT || op == P_LE || op == P_GE || op == P_EQ || op == P_NE) {
@@ -162,7 +162,7 @@ Node *ocl_matrix_binary(Ocl *o, Tok op, Loc loc, Node *a, Node *b)
         return ocl_bad(o, loc);
     }
     if (ma != mb) {
-        Node *matrix = ma ? a : b, *scalar = ma ? b : a;
+        OclNode *matrix = ma ? a : b, *scalar = ma ? b : a;
         if (op == P_STAR && is_arithmetic(scalar->type))
             return scaled(o, loc, matrix, scalar);
         ocl_error(o, loc, "%s does not go with '%s' and '%s'; only '*' takes a matrix and a scalar",
@@ -179,16 +179,16 @@ Node *ocl_matrix_binary(Ocl *o, Tok op, Loc loc, Node *a, Node *b)
 
 /* ---- built-in functions ---------------------------------------------------------------------- */
 
-static bool takes_arguments(Ocl *o, const Ident *name, Loc loc, uint32_t got, uint32_t want)
+static bool takes_arguments(Ocl *o, const OclIdent *name, Loc loc, uint32_t got, uint32_t want)
 {
     if (got != want)
         ocl_error(o, loc, "%s takes %u arguments, not %u", name->name, want, got);
     return got == want;
 }
 
-static bool constant_argument(Ocl *o, Node *n, const char *what, uint64_t limit, uint64_t *out)
+static bool constant_argument(Ocl *o, OclNode *n, const char *what, uint64_t limit, uint64_t *out)
 {
-    Value v;
+    OclValue v;
     if (n->bad)
         return false;
     if (!n->type || !is_integer(n->type) || !ocl_fold(o, n, &v)) {
@@ -204,7 +204,7 @@ static bool constant_argument(Ocl *o, Node *n, const char *what, uint64_t limit,
 }
 
 /* A matrix's value; says what else it is in the words of `what`. */
-static Node *matrix_value(Ocl *o, Node *m, const char *what)
+static OclNode *matrix_value(Ocl *o, OclNode *m, const char *what)
 {
     m = ocl_pending(m) ? ocl_settle(o, m, NULL) : ocl_rvalue(o, m);
     if (m->bad || is_matrix(m->type))
@@ -214,12 +214,12 @@ static Node *matrix_value(Ocl *o, Node *m, const char *what)
 }
 
 /* A pointer to numbers in memory that the sub-group shares; a generic one may lead there. */
-static Node *memory(Ocl *o, const Ident *name, Node *p, bool writes)
+static OclNode *memory(Ocl *o, const OclIdent *name, OclNode *p, bool writes)
 {
     p = ocl_rvalue(o, p);
     if (p->bad)
         return p;
-    Type *e = p->type && is_pointer(p->type) ? p->type->base : NULL;
+    OclType *e = p->type && is_pointer(p->type) ? p->type->base : NULL;
     if (!e || !is_arithmetic(e) || element_of(e)->kind == TY_BOOL)
         ocl_error(o, p->loc, "%s needs a pointer to numbers, not '%s'", name->name,
                   ocl_type_name(o, p->type));
@@ -234,7 +234,7 @@ static Node *memory(Ocl *o, const Ident *name, Node *p, bool writes)
     return ocl_bad(o, p->loc);
 }
 
-static Node *stride_argument(Ocl *o, Node *n)
+static OclNode *stride_argument(Ocl *o, OclNode *n)
 {
     n = ocl_rvalue(o, n);
     if (n->bad || (n->type && is_integer(n->type)))
@@ -244,40 +244,40 @@ static Node *stride_argument(Ocl *o, Node *n)
     return ocl_bad(o, n->loc);
 }
 
-static Node *matrix_load(Ocl *o, const Ident *name, Loc loc, Node **args, uint32_t n)
+static OclNode *matrix_load(Ocl *o, const OclIdent *name, Loc loc, OclNode **args, uint32_t n)
 {
     uint64_t layout = 0;
     if (!takes_arguments(o, name, loc, n, 3))
         return ocl_bad(o, loc);
-    Node *p = memory(o, name, args[0], false);
+    OclNode *p = memory(o, name, args[0], false);
     bool good = constant_argument(o, args[1], "the layout", 1, &layout);
-    Node *stride = stride_argument(o, args[2]);
+    OclNode *stride = stride_argument(o, args[2]);
     if (p->bad || !good || stride->bad)
         return ocl_bad(o, loc);
-    Node *l = ocl_node(o, N_LOAD_MATRIX, loc, NULL, p, stride);
+    OclNode *l = ocl_node(o, N_LOAD_MATRIX, loc, NULL, p, stride);
     l->u = layout;
     return l;
 }
 
-static Node *matrix_store(Ocl *o, const Ident *name, Loc loc, Node **args, uint32_t n)
+static OclNode *matrix_store(Ocl *o, const OclIdent *name, Loc loc, OclNode **args, uint32_t n)
 {
     uint64_t layout = 0;
     if (!takes_arguments(o, name, loc, n, 4))
         return ocl_bad(o, loc);
-    Node *p = memory(o, name, args[0], true);
-    Node *m = matrix_value(o, args[1], "coop_mat_store stores a matrix");
+    OclNode *p = memory(o, name, args[0], true);
+    OclNode *m = matrix_value(o, args[1], "coop_mat_store stores a matrix");
     bool good = constant_argument(o, args[2], "the layout", 1, &layout);
-    Node *stride = stride_argument(o, args[3]);
+    OclNode *stride = stride_argument(o, args[3]);
     if (p->bad || m->bad || !good || stride->bad)
         return ocl_bad(o, loc);
     check_memory_type(o, p, m->type);
-    Node *s = ocl_node(o, N_STORE_MATRIX, loc, o->basic[TY_VOID], p, m);
+    OclNode *s = ocl_node(o, N_STORE_MATRIX, loc, o->basic[TY_VOID], p, m);
     s->c = stride;
     s->u = layout;
     return s;
 }
 
-static bool factors_match(Ocl *o, Loc loc, Node *const m[3])
+static bool factors_match(Ocl *o, Loc loc, OclNode *const m[3])
 {
     static const char *const names[] = { "A", "B", "C" };
     bool good = true;
@@ -290,7 +290,7 @@ static bool factors_match(Ocl *o, Loc loc, Node *const m[3])
     }
     if (!good)
         return false;
-    const Type *a = m[0]->type, *b = m[1]->type, *c = m[2]->type;
+    const OclType *a = m[0]->type, *b = m[1]->type, *c = m[2]->type;
     if (a->columns != b->rows) {
         ocl_error(o, m[1]->loc, "operand B has %u rows, but A has %u columns (K)", b->rows,
                   a->columns);
@@ -315,12 +315,12 @@ static bool factors_match(Ocl *o, Loc loc, Node *const m[3])
 }
 
 /* The bits alone say whether integers are signed: say it when they do not say what the types do. */
-static void check_signs(Ocl *o, Node *const m[3], uint64_t operands)
+static void check_signs(Ocl *o, OclNode *const m[3], uint64_t operands)
 {
     static const char *const bits[] = { "MATRIX_A_SIGNED", "MATRIX_B_SIGNED",
                                         "MATRIX_C_SIGNED" };
     for (uint32_t i = 0; i < 3; i++) {
-        const Type *t = m[i]->type->base;
+        const OclType *t = m[i]->type->base;
         if (is_integer(t) && is_signed(t) != (operands >> i & 1))
             ocl_warning(o, m[i]->loc, "the components are '%s', but CLK_COOPERATIVE_MATRIX_OPERAND_"
                         "%s is %sgiven: they are taken as %s", ocl_type_name(o, t), bits[i],
@@ -331,10 +331,10 @@ static void check_signs(Ocl *o, Node *const m[3], uint64_t operands)
 
 /* coop_matmul_add(a, b, c, operands); the extension's later drafts call it coop_mat_mulAdd, whose
  * operands may be left out: then they are what the types say. */
-static Node *multiply_add(Ocl *o, const Ident *name, Loc loc, Node **args, uint32_t n)
+static OclNode *multiply_add(Ocl *o, const OclIdent *name, Loc loc, OclNode **args, uint32_t n)
 {
     static const char letters[] = "ABC";
-    Node *m[3];
+    OclNode *m[3];
     uint64_t operands = 0;
     bool by_type = n == 3 && !strcmp(name->name, "coop_mat_mulAdd");
     if (!by_type && !takes_arguments(o, name, loc, n, 4))
@@ -355,18 +355,18 @@ static Node *multiply_add(Ocl *o, const Ident *name, Loc loc, Node **args, uint3
         return ocl_bad(o, loc);
     }
     check_signs(o, m, operands);
-    Node *r = ocl_node(o, N_MULTIPLY_ADD, loc, m[2]->type->plain, m[0], m[1]);
+    OclNode *r = ocl_node(o, N_MULTIPLY_ADD, loc, m[2]->type->plain, m[0], m[1]);
     r->c = m[2];
     ocl_depth(o, r, m[2]);
     r->u = operands;
     return r;
 }
 
-static Node *matrix_fill(Ocl *o, const Ident *name, Loc loc, Node **args, uint32_t n)
+static OclNode *matrix_fill(Ocl *o, const OclIdent *name, Loc loc, OclNode **args, uint32_t n)
 {
     if (!takes_arguments(o, name, loc, n, 1))
         return ocl_bad(o, loc);
-    Node *x = ocl_pending(args[0]) ? ocl_settle(o, args[0], NULL) : ocl_rvalue(o, args[0]);
+    OclNode *x = ocl_pending(args[0]) ? ocl_settle(o, args[0], NULL) : ocl_rvalue(o, args[0]);
     if (!x->bad && !is_scalar(x->type)) {
         ocl_error(o, x->loc, "coop_mat_init makes all components of one number, not of '%s'",
                   ocl_type_name(o, x->type));
@@ -375,20 +375,20 @@ static Node *matrix_fill(Ocl *o, const Ident *name, Loc loc, Node **args, uint32
     return x->bad ? ocl_bad(o, loc) : ocl_node(o, N_FILL_MATRIX, loc, NULL, x, NULL);
 }
 
-static Node *matrix_length(Ocl *o, const Ident *name, Loc loc, Node **args, uint32_t n)
+static OclNode *matrix_length(Ocl *o, const OclIdent *name, Loc loc, OclNode **args, uint32_t n)
 {
     if (!takes_arguments(o, name, loc, n, 1))
         return ocl_bad(o, loc);
-    Node *m = matrix_value(o, args[0], "coop_mat_length tells of a matrix");
+    OclNode *m = matrix_value(o, args[0], "coop_mat_length tells of a matrix");
     return m->bad ? ocl_bad(o, loc) : ocl_node(o, N_MATRIX_LENGTH, loc, o->basic[TY_UINT], m, NULL);
 }
 
 /* The RFC's, then those that later drafts of cl_khr_cooperative_matrix have. */
-Node *ocl_matrix_call(Ocl *o, Ident *name, Loc loc, Node **args, uint32_t n, bool *known)
+OclNode *ocl_matrix_call(Ocl *o, OclIdent *name, Loc loc, OclNode **args, uint32_t n, bool *known)
 {
     static const struct {
         const char *name;
-        Node *(*make)(Ocl *, const Ident *, Loc, Node **, uint32_t);
+        OclNode *(*make)(Ocl *, const OclIdent *, Loc, OclNode **, uint32_t);
     } table[] = {
         { "coop_mat_load", matrix_load },    { "coop_mat_store", matrix_store },
         { "coop_matmul_add", multiply_add }, { "coop_mat_mulAdd", multiply_add },

@@ -16,7 +16,7 @@ static const struct { const char *name; uint8_t size; } basics[N_BASIC_TYPES] = 
 
 /* ---- interning ------------------------------------------------------------------------------- */
 
-static uint64_t hash(const Type *t)
+static uint64_t hash(const OclType *t)
 {
     const uint64_t key[] = { t->kind | (uint64_t)t->quals << 8 | (uint64_t)t->space << 16 |
                                  (uint64_t)t->use << 24 | (uint64_t)t->variadic << 32,
@@ -26,7 +26,7 @@ static uint64_t hash(const Type *t)
     return t->n_params ? hash_bytes(t->params, t->n_params * sizeof *t->params, h) : h;
 }
 
-static bool same(const Type *a, const Type *b)
+static bool same(const OclType *a, const OclType *b)
 {
     return a->kind == b->kind && a->quals == b->quals && a->space == b->space && a->use == b->use &&
            a->variadic == b->variadic && a->rows == b->rows && a->columns == b->columns &&
@@ -38,11 +38,11 @@ static bool same(const Type *a, const Type *b)
 static void grow(Ocl *o)
 {
     uint32_t cap = o->cap_types ? o->cap_types * 2 : 256;
-    Type **table = NEW_ARRAY(o->arena, Type *, cap);
+    OclType **table = NEW_ARRAY(o->arena, OclType *, cap);
     for (uint32_t i = 0; i < o->cap_types; i++) {
-        for (Type *t = o->types[i], *next; t; t = next) {
+        for (OclType *t = o->types[i], *next; t; t = next) {
             next = t->next;
-            Type **at = &table[hash(t) & (cap - 1)];
+            OclType **at = &table[hash(t) & (cap - 1)];
             t->next = *at;
             *at = t;
         }
@@ -51,16 +51,16 @@ static void grow(Ocl *o)
     o->cap_types = cap;
 }
 
-static Type *intern(Ocl *o, const Type *key)
+static OclType *intern(Ocl *o, const OclType *key)
 {
     if (o->n_types >= o->cap_types)
         grow(o);
-    Type **at = &o->types[hash(key) & (o->cap_types - 1)];
-    for (Type *t = *at; t; t = t->next) {
+    OclType **at = &o->types[hash(key) & (o->cap_types - 1)];
+    for (OclType *t = *at; t; t = t->next) {
         if (same(t, key))
             return t;
     }
-    Type *t = NEW(o->arena, Type);
+    OclType *t = NEW(o->arena, OclType);
     *t = *key;
     t->llvm = NULL;
     if (t->n_params)
@@ -68,7 +68,7 @@ static Type *intern(Ocl *o, const Type *key)
     t->next = *at;
     *at = t;
     o->n_types++;
-    Type plain = *t;
+    OclType plain = *t;
     plain.quals = plain.space = 0;
     t->plain = t->quals || t->space ? intern(o, &plain) : t;
     return t;
@@ -77,35 +77,35 @@ static Type *intern(Ocl *o, const Type *key)
 void ocl_types_start(Ocl *o)
 {
     for (int i = 0; i < N_BASIC_TYPES; i++) {
-        Type t = { .kind = (TypeKind)i, .size = basics[i].size, .align = MAX(basics[i].size, 1) };
+        OclType t = { .kind = (OclTypeKind)i, .size = basics[i].size, .align = MAX(basics[i].size, 1) };
         o->basic[i] = intern(o, &t);
     }
     o->size_type = o->basic[TY_ULONG];
 }
 
-Type *ocl_vector(Ocl *o, Type *element, uint32_t n)
+OclType *ocl_vector(Ocl *o, OclType *element, uint32_t n)
 {
     uint64_t size = element->size * (n == 3 ? 4 : n);
-    Type t = { .kind = TY_VECTOR, .base = element->plain, .n = n, .size = size,
+    OclType t = { .kind = TY_VECTOR, .base = element->plain, .n = n, .size = size,
                .align = (uint32_t)size };
     return intern(o, &t);
 }
 
-Type *ocl_lanes(Ocl *o, Type *element, uint64_t n)
+OclType *ocl_lanes(Ocl *o, OclType *element, uint64_t n)
 {
     return n == 1 ? element->plain : ocl_vector(o, element, (uint32_t)n);
 }
 
-Type *ocl_pointer(Ocl *o, Type *pointee)
+OclType *ocl_pointer(Ocl *o, OclType *pointee)
 {
-    Type t = { .kind = TY_POINTER, .base = pointee, .size = 8, .align = 8 };
+    OclType t = { .kind = TY_POINTER, .base = pointee, .size = 8, .align = 8 };
     return intern(o, &t);
 }
 
 /* An array's elements carry its qualifiers and address space, and so does the array. */
-Type *ocl_array(Ocl *o, Type *element, uint64_t n)
+OclType *ocl_array(Ocl *o, OclType *element, uint64_t n)
 {
-    Type t = { .kind = TY_ARRAY, .base = element, .n = n, .quals = element->quals,
+    OclType t = { .kind = TY_ARRAY, .base = element, .n = n, .quals = element->quals,
                .space = element->space, .align = element->align };
     t.size = n == UNKNOWN_LENGTH ? 0 : element->size * n;
     if (n != UNKNOWN_LENGTH && element->size && n > (UINT64_C(1) << 40) / element->size)
@@ -113,43 +113,43 @@ Type *ocl_array(Ocl *o, Type *element, uint64_t n)
     return intern(o, &t);
 }
 
-Type *ocl_matrix(Ocl *o, Type *component, uint32_t rows, uint32_t columns, uint8_t use)
+OclType *ocl_matrix(Ocl *o, OclType *component, uint32_t rows, uint32_t columns, uint8_t use)
 {
-    Type t = { .kind = TY_MATRIX, .base = component->plain, .rows = rows, .columns = columns,
+    OclType t = { .kind = TY_MATRIX, .base = component->plain, .rows = rows, .columns = columns,
                .use = use, .scope = SCOPE_SUBGROUP, .size = 8, .align = 8 };
     return intern(o, &t);
 }
 
-Type *ocl_function(Ocl *o, Type *result, Type **params, uint32_t n, bool variadic)
+OclType *ocl_function(Ocl *o, OclType *result, OclType **params, uint32_t n, bool variadic)
 {
-    Type t = { .kind = TY_FUNCTION, .base = result, .params = params, .n_params = n,
+    OclType t = { .kind = TY_FUNCTION, .base = result, .params = params, .n_params = n,
                .variadic = variadic, .align = 1 };
     return intern(o, &t);
 }
 
-Type *ocl_record_type(Ocl *o, Record *r)
+OclType *ocl_record_type(Ocl *o, OclRecord *r)
 {
-    Type t = { .kind = TY_RECORD, .record = r, .align = 1 };
-    Type *found = intern(o, &t);
+    OclType t = { .kind = TY_RECORD, .record = r, .align = 1 };
+    OclType *found = intern(o, &t);
     found->size = r->size;
     found->align = MAX(r->align, 1);
     return found;
 }
 
-Type *ocl_qualified(Ocl *o, Type *t, uint8_t quals, Space space)
+OclType *ocl_qualified(Ocl *o, OclType *t, uint8_t quals, OclSpace space)
 {
     if (is_array(t)) {
-        Type *element = ocl_qualified(o, t->base, quals, space);
+        OclType *element = ocl_qualified(o, t->base, quals, space);
         return ocl_array(o, element, t->n);
     }
-    Type key = *t->plain;
+    OclType key = *t->plain;
     key.quals = quals;
     key.space = (uint8_t)space;
     if (is_record(t)) {
         key.size = t->record->size;
         key.align = MAX(t->record->align, 1);
     }
-    Type *q = intern(o, &key);
+    OclType *q = intern(o, &key);
     if (is_record(q)) { /* perhaps completed since it was made */
         q->size = key.size;
         q->align = key.align;
@@ -157,32 +157,32 @@ Type *ocl_qualified(Ocl *o, Type *t, uint8_t quals, Space space)
     return q;
 }
 
-Type *ocl_add_quals(Ocl *o, Type *t, uint8_t quals)
+OclType *ocl_add_quals(Ocl *o, OclType *t, uint8_t quals)
 {
     return ocl_qualified(o, t, t->quals | quals, t->space);
 }
 
-Type *ocl_in_space(Ocl *o, Type *t, Space space)
+OclType *ocl_in_space(Ocl *o, OclType *t, OclSpace space)
 {
     return ocl_qualified(o, t, t->quals, space);
 }
 
-Type *ocl_sized_int(Ocl *o, uint64_t size, bool is_signed)
+OclType *ocl_sized_int(Ocl *o, uint64_t size, bool is_signed)
 {
-    TypeKind k = size == 1 ? TY_CHAR : size == 2 ? TY_SHORT : size == 4 ? TY_INT : TY_LONG;
+    OclTypeKind k = size == 1 ? TY_CHAR : size == 2 ? TY_SHORT : size == 4 ? TY_INT : TY_LONG;
     return o->basic[is_signed ? k : k + 1];
 }
 
 /* ---- what they are --------------------------------------------------------------------------- */
 
-bool ocl_has_matrix(const Type *t)
+bool ocl_has_matrix(const OclType *t)
 {
     while (is_array(t))
         t = t->base;
     return is_matrix(t) || (is_record(t) && t->record->has_matrix);
 }
 
-bool ocl_is_complete(const Type *t)
+bool ocl_is_complete(const OclType *t)
 {
     while (is_array(t)) {
         if (t->n == UNKNOWN_LENGTH)
@@ -194,7 +194,7 @@ bool ocl_is_complete(const Type *t)
 
 /* ---- layout ---------------------------------------------------------------------------------- */
 
-uint64_t ocl_size_of(const Type *t)
+uint64_t ocl_size_of(const OclType *t)
 {
     if (is_array(t))
         return t->n == UNKNOWN_LENGTH ? 0 : ocl_size_of(t->base) * t->n;
@@ -202,7 +202,7 @@ uint64_t ocl_size_of(const Type *t)
 }
 
 /* A bit-field goes to the next bits, unless it would then cross the bounds of its type. */
-static void place_bits(Record *r, Member *m, uint64_t *bit)
+static void place_bits(OclRecord *r, OclMember *m, uint64_t *bit)
 {
     uint64_t unit = m->type->size * 8, align = r->packed ? 8 : unit;
     if (!m->width)
@@ -216,13 +216,13 @@ static void place_bits(Record *r, Member *m, uint64_t *bit)
     *bit += m->width;
 }
 
-bool ocl_lay_out(Ocl *o, Record *r, uint32_t align)
+bool ocl_lay_out(Ocl *o, OclRecord *r, uint32_t align)
 {
     uint64_t bit = 0, end = 0;
     (void)o;
     r->align = 1;
     for (uint32_t i = 0; i < r->members.len; i++) {
-        Member *m = &r->members.data[i];
+        OclMember *m = &r->members.data[i];
         uint32_t a = r->packed ? 1 : MAX(m->type->align, 1);
         if (r->is_union)
             bit = 0;
@@ -251,7 +251,7 @@ bool ocl_lay_out(Ocl *o, Record *r, uint32_t align)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-static void add_quals(Ocl *o, Str *s, const Type *t)
+static void add_quals(Ocl *o, Str *s, const OclType *t)
 {
     static const char *const spaces[] = { "", "__global ", "__constant ", "__local ", "" };
     str_add(o->arena, s, spaces[t->space]);
@@ -263,14 +263,14 @@ static void add_quals(Ocl *o, Str *s, const Type *t)
         str_add(o->arena, s, "_Atomic ");
 }
 
-static void add_matrix(Ocl *o, Str *s, const Type *t)
+static void add_matrix(Ocl *o, Str *s, const OclType *t)
 {
     static const char *const uses[] = { "A", "B", "accumulator" };
     str_printf(o->arena, s, "coop_mat<%s, %ux%u, %s>", basics[t->base->kind].name, t->rows,
                t->columns, uses[t->use]);
 }
 
-static void add_name(Ocl *o, Str *s, const Type *t, int depth)
+static void add_name(Ocl *o, Str *s, const OclType *t, int depth)
 {
     if (depth > 40) {
         str_add(o->arena, s, "...");
@@ -312,7 +312,7 @@ static void add_name(Ocl *o, Str *s, const Type *t, int depth)
     }
 }
 
-const char *ocl_type_name(Ocl *o, const Type *t)
+const char *ocl_type_name(Ocl *o, const OclType *t)
 {
     Str s = { 0 };
     if (!t)
@@ -321,7 +321,7 @@ const char *ocl_type_name(Ocl *o, const Type *t)
     return s.data;
 }
 
-const char *ocl_space_name(Space space)
+const char *ocl_space_name(OclSpace space)
 {
     static const char *const names[] = { "__private", "__global", "__constant", "__local",
                                          "__generic" };

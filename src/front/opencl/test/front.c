@@ -25,7 +25,7 @@ static void compile(Run *r, const char *text, size_t limit)
 TEST(the_table_is_sound)
 {
     uint32_t n;
-    const Builtin *table = ocl_builtin_table(&n);
+    const OclBuiltin *table = ocl_builtin_table(&n);
     CHECK(n > 400);
     for (uint32_t i = 0; i < n; i++) {
         const char *s = table[i].signature;
