@@ -27,6 +27,10 @@ choose_llvm() {
                 if [ $v -ge 22 ] && available libmlir-$v-dev; then
                     llvm="$llvm libmlir-$v-dev mlir-$v-tools"
                 fi
+                # the style test does without it
+                if [ $v = 22 ] && [ "$(id -u)" = 0 ] && available clang-format-22; then
+                    llvm="$llvm clang-format-22"
+                fi
                 return
             fi
         done

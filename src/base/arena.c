@@ -26,7 +26,7 @@ enum { ALIGNMENT = 16, FIRST_CHUNK = 4096, LAST_CHUNK = 1 << 20 };
 
 struct ArenaChunk {
     struct ArenaChunk *next;
-    size_t size, used;          /* of data */
+    size_t size, used; /* of data */
     _Alignas(ALIGNMENT) unsigned char data[];
 };
 
@@ -118,10 +118,7 @@ char *arena_strndup(Arena *a, const char *s, size_t n)
     return p ? memcpy(p, s, n) : NULL;
 }
 
-char *arena_strdup(Arena *a, const char *s)
-{
-    return arena_copy(a, s, strlen(s) + 1);
-}
+char *arena_strdup(Arena *a, const char *s) { return arena_copy(a, s, strlen(s) + 1); }
 
 char *arena_printf(Arena *a, const char *fmt, ...)
 {

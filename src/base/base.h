@@ -17,9 +17,9 @@
 #include <string.h>
 #include <time.h>
 
-#define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))
-#define MIN(a, b) ((a) < (b) ? (a) : (b))
-#define MAX(a, b) ((a) > (b) ? (a) : (b))
+#define COUNT_OF(a)            (sizeof(a) / sizeof((a)[0]))
+#define MIN(a, b)              ((a) < (b) ? (a) : (b))
+#define MAX(a, b)              ((a) > (b) ? (a) : (b))
 #define PRINTF_LIKE(fmt, args) __attribute__((format(printf, fmt, args)))
 
 static inline uint64_t align_up(uint64_t x, uint64_t a) { return (x + a - 1) / a * a; }
@@ -40,8 +40,8 @@ typedef struct Arena Arena;
 struct ArenaChunk;
 struct Arena {
     struct ArenaChunk *chunks;
-    size_t used, limit;     /* bytes handed out; 0 = no limit. Going past it is out of memory. */
-    jmp_buf *on_failure;    /* where out-of-memory goes; set by ARENA_GUARD */
+    size_t used, limit;  /* bytes handed out; 0 = no limit. Going past it is out of memory. */
+    jmp_buf *on_failure; /* where out-of-memory goes; set by ARENA_GUARD */
 };
 
 /* Catches running out of memory in an arena that others will allocate from:
@@ -66,18 +66,21 @@ char *arena_strdup(Arena *a, const char *s);
 char *arena_strndup(Arena *a, const char *s, size_t n);
 char *arena_printf(Arena *a, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-#define NEW(arena, T) ((T *)arena_alloc((arena), sizeof(T)))
+#define NEW(arena, T)          ((T *)arena_alloc((arena), sizeof(T)))
 #define NEW_ARRAY(arena, T, n) ((T *)arena_alloc_array((arena), sizeof(T), (n)))
 /* n * size with overflow treated as out of memory. */
 void *arena_alloc_array(Arena *a, size_t size, size_t n);
 
 /* ---- growing arrays, in an arena ------------------------------------------------------------ */
 
+/* clang-format off */
 #define VEC(T) struct { T *data; uint32_t len, cap; }
+/* clang-format on */
 void arena_vec_grow(Arena *a, void **data, uint32_t *cap, uint32_t need, size_t size);
 #define vec_reserve(arena, v, n)                                                                   \
-    ((n) > (v)->cap ? arena_vec_grow((arena), (void **)&(v)->data, &(v)->cap, (n),                \
-                                     sizeof(*(v)->data)) : (void)0)
+    ((n) > (v)->cap                                                                                \
+         ? arena_vec_grow((arena), (void **)&(v)->data, &(v)->cap, (n), sizeof(*(v)->data))        \
+         : (void)0)
 #define vec_push(arena, v, ...)                                                                    \
     (vec_reserve((arena), (v), (v)->len + 1), (void)((v)->data[(v)->len++] = (__VA_ARGS__)))
 #define vec_last(v) ((v)->data[(v)->len - 1])
@@ -85,7 +88,7 @@ void arena_vec_grow(Arena *a, void **data, uint32_t *cap, uint32_t need, size_t 
 /* ---- map.c: u64 -> u64, open addressing, in an arena ----------------------------------------- */
 
 typedef struct Map {
-    uint64_t *keys, *values;    /* key 0 is stored too: occupied tells */
+    uint64_t *keys, *values; /* key 0 is stored too: occupied tells */
     uint8_t *occupied;
     uint32_t len, cap;
 } Map;
@@ -96,7 +99,10 @@ uint64_t hash_bytes(const void *data, size_t size, uint64_t seed);
 /* ---- str.c: text being built, in an arena ---------------------------------------------------- */
 
 /* data is NUL-terminated once non-empty */
-typedef struct Str { char *data; uint32_t len, cap; } Str;
+typedef struct Str {
+    char *data;
+    uint32_t len, cap;
+} Str;
 void str_add(Arena *a, Str *s, const char *text);
 void str_addn(Arena *a, Str *s, const char *text, size_t n);
 void str_printf(Arena *a, Str *s, const char *fmt, ...) PRINTF_LIKE(3, 4);
@@ -104,7 +110,11 @@ void str_printf(Arena *a, Str *s, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* ---- cursor.c: the one way to read untrusted bytes ------------------------------------------- */
 
 /* Reads past the end return zeros and set `overrun`; `pos` never passes `size`. */
-typedef struct Cursor { const uint8_t *data; size_t size, pos; bool swap, overrun; } Cursor;
+typedef struct Cursor {
+    const uint8_t *data;
+    size_t size, pos;
+    bool swap, overrun;
+} Cursor;
 uint8_t cursor_u8(Cursor *c);
 uint16_t cursor_u16(Cursor *c);
 uint32_t cursor_u32(Cursor *c);
@@ -119,9 +129,9 @@ typedef struct DiagLoc {
     const char *file;
     uint32_t line, column;
     bool has_inst;
-    uint32_t inst;              /* index of the instruction in the module, from 0 */
-    const char *opcode;         /* "OpCooperativeMatrixLoadKHR" */
-    const char *result;         /* "%acc" */
+    uint32_t inst;      /* index of the instruction in the module, from 0 */
+    const char *opcode; /* "OpCooperativeMatrixLoadKHR" */
+    const char *result; /* "%acc" */
 } DiagLoc;
 
 typedef struct Diag {
@@ -129,7 +139,7 @@ typedef struct Diag {
     DiagLoc loc;
     /* the rule broken: VUID or "SPV_KHR_cooperative_matrix, 3.x"; or NULL */
     const char *rule;
-    const char *message;        /* one sentence, in the source language's terms */
+    const char *message; /* one sentence, in the source language's terms */
 } Diag;
 
 /* A sink outlives the calls it is passed to; `report` may be called from the calling thread
@@ -139,11 +149,11 @@ typedef struct DiagSink {
     void (*report)(void *user, const Diag *diag);
     void *user;
     uint32_t errors, warnings;
-    uint32_t max_errors;        /* after so many errors the rest are only counted; 0 = 20 */
+    uint32_t max_errors; /* after so many errors the rest are only counted; 0 = 20 */
 } DiagSink;
 
-void diag(DiagSink *s, DiagSeverity severity, const DiagLoc *loc, const char *rule,
-          const char *fmt, ...) PRINTF_LIKE(5, 6);
+void diag(DiagSink *s, DiagSeverity severity, const DiagLoc *loc, const char *rule, const char *fmt,
+          ...) PRINTF_LIKE(5, 6);
 void diag_v(DiagSink *s, DiagSeverity severity, const DiagLoc *loc, const char *rule,
             const char *fmt, va_list args);
 /* "kernel.comp:12:3: error: message [rule]" into out; returns the length needed, as snprintf. */
@@ -162,14 +172,14 @@ uint16_t f16_from_double(double x);
 double f16_to_double(uint16_t h);
 uint16_t bf16_from_double(double x);
 double bf16_to_double(uint16_t h);
-uint8_t e4m3_from_double(double x);      /* OFP8 E4M3: max 448, no infinity */
+uint8_t e4m3_from_double(double x); /* OFP8 E4M3: max 448, no infinity */
 double e4m3_to_double(uint8_t h);
 /* OCP Microscaling Formats 1.0, in the low bits. Only E8M0 has a NaN; none has infinities. */
 double e2m1_to_double(uint8_t h);
 double e3m2_to_double(uint8_t h);
 double e2m3_to_double(uint8_t h);
-double e8m0_to_double(uint8_t h);       /* a bare exponent */
-double mxint8_to_double(uint8_t h);     /* 64ths */
+double e8m0_to_double(uint8_t h);   /* a bare exponent */
+double mxint8_to_double(uint8_t h); /* 64ths */
 uint8_t e5m2_from_double(double x);
 double e5m2_to_double(uint8_t h);
 /* 5 bits of exponent, no sign (Vulkan 3.9.3, 3.9.4): negative numbers are 0, what is too large is
@@ -178,9 +188,11 @@ uint32_t ufloat_from_double(double x, int mantissa_bits);
 
 /* ---- rng.c: the generator behind randn: and rand:, the same on every machine ----------------- */
 
-typedef struct Rng { uint64_t state; } Rng;
+typedef struct Rng {
+    uint64_t state;
+} Rng;
 uint64_t rng_u64(Rng *r);
-double rng_uniform(Rng *r);              /* [0, 1) */
+double rng_uniform(Rng *r); /* [0, 1) */
 double rng_normal(Rng *r);
 
 #endif

@@ -44,8 +44,8 @@ void diag_v(DiagSink *s, DiagSeverity severity, const DiagLoc *loc, const char *
         free(text);
 }
 
-void diag(DiagSink *s, DiagSeverity severity, const DiagLoc *loc, const char *rule,
-          const char *fmt, ...)
+void diag(DiagSink *s, DiagSeverity severity, const DiagLoc *loc, const char *rule, const char *fmt,
+          ...)
 {
     va_list args;
     va_start(args, fmt);
@@ -53,7 +53,10 @@ void diag(DiagSink *s, DiagSeverity severity, const DiagLoc *loc, const char *ru
     va_end(args);
 }
 
-typedef struct Out { char *data; size_t size, len; } Out;
+typedef struct Out {
+    char *data;
+    size_t size, len;
+} Out;
 
 static PRINTF_LIKE(2, 3) void put(Out *o, const char *fmt, ...)
 {

@@ -14,7 +14,7 @@
 
 typedef struct Printer {
     char *out;
-    size_t size, used;          /* used may exceed size: what was not written */
+    size_t size, used; /* used may exceed size: what was not written */
     const uint64_t *words;
     uint32_t n;
 } Printer;
@@ -28,8 +28,8 @@ static void put_text(Printer *p, const char *text, size_t n)
 
 /* One conversion of a format: "%-+5.2v4hlf". */
 typedef struct Conversion {
-    char flags[48];             /* with '%', width and precision */
-    uint32_t vector, bits;      /* components, width of an integer */
+    char flags[48];        /* with '%', width and precision */
+    uint32_t vector, bits; /* components, width of an integer */
     char kind;
 } Conversion;
 

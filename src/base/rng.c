@@ -16,10 +16,7 @@ uint64_t rng_u64(Rng *r)
     return x ^ (x >> 31);
 }
 
-double rng_uniform(Rng *r)
-{
-    return (double)(rng_u64(r) >> 11) * 0x1p-53;
-}
+double rng_uniform(Rng *r) { return (double)(rng_u64(r) >> 11) * 0x1p-53; }
 
 /* Natural logarithm of x > 0: 2 artanh((m-1)/(m+1)) + e ln 2, m within a factor sqrt(2) of 1, where
  * 12 terms of the series reach a double's last place. */

@@ -28,10 +28,7 @@ void str_addn(Arena *a, Str *s, const char *text, size_t n)
     s->data[s->len] = 0;
 }
 
-void str_add(Arena *a, Str *s, const char *text)
-{
-    str_addn(a, s, text, strlen(text));
-}
+void str_add(Arena *a, Str *s, const char *text) { str_addn(a, s, text, strlen(text)); }
 
 void str_printf(Arena *a, Str *s, const char *fmt, ...)
 {

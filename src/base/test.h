@@ -23,7 +23,7 @@ typedef struct TestCase {
 
 typedef struct TestState {
     TestCase *first, **last;
-    int failures;               /* checks of the running case that failed */
+    int failures; /* checks of the running case that failed */
 } TestState;
 
 static TestState test_state;
@@ -62,10 +62,9 @@ static inline PRINTF_LIKE(3, 4) bool test_fail(const char *file, int line, const
 static inline bool test_eq_u64(const char *file, int line, const char *what, uint64_t got,
                                uint64_t want)
 {
-    return got == want ||
-           test_fail(file, line, "%s is %llu (0x%llx), not %llu (0x%llx)", what,
-                     (unsigned long long)got, (unsigned long long)got, (unsigned long long)want,
-                     (unsigned long long)want);
+    return got == want || test_fail(file, line, "%s is %llu (0x%llx), not %llu (0x%llx)", what,
+                                    (unsigned long long)got, (unsigned long long)got,
+                                    (unsigned long long)want, (unsigned long long)want);
 }
 
 static inline bool test_str(const char *file, int line, const char *what, const char *got,
@@ -91,10 +90,10 @@ static inline bool test_near(const char *file, int line, const char *what, doubl
            test_fail(file, line, "%s is %.17g, not %.17g +- %g", what, got, want, tolerance);
 }
 
-#define CHECK(cond) ((void)((cond) || test_fail(__FILE__, __LINE__, "%s", #cond)))
-#define CHECK_EQ_U64(got, want) test_eq_u64(__FILE__, __LINE__, #got, (uint64_t)(got), (want))
-#define CHECK_STR(got, want) test_str(__FILE__, __LINE__, #got, (got), (want))
-#define CHECK_CONTAINS(got, part) test_contains(__FILE__, __LINE__, #got, (got), (part))
+#define CHECK(cond)                ((void)((cond) || test_fail(__FILE__, __LINE__, "%s", #cond)))
+#define CHECK_EQ_U64(got, want)    test_eq_u64(__FILE__, __LINE__, #got, (uint64_t)(got), (want))
+#define CHECK_STR(got, want)       test_str(__FILE__, __LINE__, #got, (got), (want))
+#define CHECK_CONTAINS(got, part)  test_contains(__FILE__, __LINE__, #got, (got), (part))
 #define CHECK_NEAR(got, want, tol) test_near(__FILE__, __LINE__, #got, (got), (want), (tol))
 #define REQUIRE(cond)                                                                              \
     do {                                                                                           \
@@ -123,7 +122,9 @@ static inline void test_diags_report(void *user, const Diag *d)
     t->text[t->len] = 0;
 }
 
+/* clang-format off */
 #define TEST_DIAGS(name) { .sink = { .report = test_diags_report, .user = &(name) } }
+/* clang-format on */
 
 int main(int argc, char **argv)
 {

@@ -15,7 +15,7 @@ static const TexelFormat formats[] = {
 
 const TexelFormat *texel_format(uint32_t number)
 {
-    enum { DENSE = 127 };       /* formats 1 to 127 are the first rows, in order */
+    enum { DENSE = 127 }; /* formats 1 to 127 are the first rows, in order */
     if (number && number <= DENSE)
         return &formats[number - 1];
     for (size_t k = DENSE; k < COUNT_OF(formats); k++)
@@ -128,7 +128,8 @@ static uint32_t load_component(const TexelFormat *f, int c, uint32_t x)
     case TEXEL_SNORM: number = fmax((int32_t)sign_extended(x, bits) / top, -1); break;
     case TEXEL_USCALED: number = x; break;
     case TEXEL_SSCALED: number = (int32_t)sign_extended(x, bits); break;
-    case TEXEL_SFLOAT: case TEXEL_UFLOAT:
+    case TEXEL_SFLOAT:
+    case TEXEL_UFLOAT:
         if (bits == 32)
             return x;
         number = float_of(x, bits);

@@ -32,7 +32,7 @@ typedef enum CliCommand {
 /* Every option of every command; those a command does not take stay as they are. */
 typedef struct CliOptions {
     CliCommand command;
-    CliStrings inputs;              /* the arguments that are no options */
+    CliStrings inputs; /* the arguments that are no options */
     CliStrings binds, outs, specs, compares, pushes, includes, defines;
     const char *output, *emit, *device, *entry, *glslang, *target_env, *language, *isa, *svg,
         *check, *rotate_as, *sweep, *target, *arrays, *profile;
@@ -46,7 +46,7 @@ typedef struct CliOptions {
 /* Reads argv[0..n-1] for out->command. False after saying what is wrong on standard error. */
 bool options_parse(int n, char **argv, CliOptions *out);
 void options_free(CliOptions *o);
-void options_help(CliCommand command);     /* the command's options, on standard output */
+void options_help(CliCommand command); /* the command's options, on standard output */
 /* The one of `names` that `word` is likely a misspelling of, or NULL. */
 const char *nearest(const char *word, const char *const *names, size_t n);
 /* "X", "X,Y" or "X,Y,Z"; what is not given is 1. */
@@ -63,23 +63,26 @@ void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Columns as wide as their contents; those of numbers are flush right. */
 typedef struct CliTable {
     uint32_t columns, rows, cap;
-    const char *align;              /* a letter a column: l or r */
-    char **cells;                   /* row by row, the heading first */
-    bool aside;                     /* on standard error */
+    const char *align; /* a letter a column: l or r */
+    char **cells;      /* row by row, the heading first */
+    bool aside;        /* on standard error */
 } CliTable;
-void table_row(CliTable *t, ...);      /* one string a column */
-void table_print(CliTable *t);         /* and frees it */
+void table_row(CliTable *t, ...); /* one string a column */
+void table_print(CliTable *t);    /* and frees it */
 /* Text made for a cell; in a ring of 16, so good for one row. */
-typedef struct CliCells { char text[16][96]; uint32_t next; } CliCells;
+typedef struct CliCells {
+    char text[16][96];
+    uint32_t next;
+} CliCells;
 const char *cell(CliCells *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-const char *cell_seconds(CliCells *c, double seconds);  /* "1.23 ms" */
+const char *cell_seconds(CliCells *c, double seconds); /* "1.23 ms" */
 
 /* ---- the commands ---------------------------------------------------------------------------- */
 
 int command_info(const CliOptions *o);
 int command_compile(const CliOptions *o);
 int command_check(const CliOptions *o);
-int command_run(const CliOptions *o);      /* run and bench */
+int command_run(const CliOptions *o); /* run and bench */
 int command_layout(const CliOptions *o);
 /* `heddle vulkan` with the arguments behind it; returns only when it fails. */
 int command_vulkan(int n, char **argv);
@@ -122,19 +125,19 @@ typedef struct CliLayout {
     uint32_t rows, columns, subgroup_size;
     HeddleType type;
     HeddleUse use;
-    HeddleType array;           /* of Qualcomm's conversions; NO_TYPE: who owns elements */
+    HeddleType array; /* of Qualcomm's conversions; NO_TYPE: who owns elements */
 } CliLayout;
 /* layout.c: */
-uint32_t layout_length(const CliLayout *l);    /* elements that a lane holds, or of its array */
+uint32_t layout_length(const CliLayout *l); /* elements that a lane holds, or of its array */
 /* Whose element (row, column) is, and which of that lane's. */
 void layout_owner(const CliLayout *l, uint32_t row, uint32_t column, uint32_t *lane,
                   uint32_t *element);
-const char *use_name(HeddleUse use);    /* "A", "B", "C" */
+const char *use_name(HeddleUse use); /* "A", "B", "C" */
 bool layout_svg(const CliLayout *l, const char *path);
 /* An empty picture, "-" on standard output. NULL after complaining. */
 FILE *svg_open(const char *path, double width, double height);
 void svg_text(FILE *f, double x, double y, double size, const char *attributes, const char *s);
-bool svg_close(FILE *f, const char *path);  /* false after complaining */
+bool svg_close(FILE *f, const char *path); /* false after complaining */
 
 /* ---- sweep.c: bench --sweep ------------------------------------------------------------------ */
 
@@ -143,12 +146,12 @@ enum { SWEEP_UNHINTED, SWEEP_ROWS = 10 /* and row n asks for n - 1 wait queues *
 typedef struct CliSweep {
     const char *kernel, *device;
     uint32_t runs;
-    double flops;               /* of a run; 0: not known */
-    double median[SWEEP_ROWS];  /* seconds */
+    double flops;              /* of a run; 0: not known */
+    double median[SWEEP_ROWS]; /* seconds */
 } CliSweep;
 /* The module as row `row` has it. SOURCE after complaining: no loop asks for wait queues. */
-HeddleResult sweep_module(const HeddleModule *m, const char *name, uint32_t row,
-                          HeddleModule **out, HeddleLog *log);
+HeddleResult sweep_module(const HeddleModule *m, const char *name, uint32_t row, HeddleModule **out,
+                          HeddleLog *log);
 void sweep_print(const CliSweep *s);
 bool sweep_svg(const CliSweep *s, const char *path);
 

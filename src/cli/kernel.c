@@ -83,8 +83,10 @@ static HeddleResult with_options(const Options *o, OpenFn open, void *user, Hedd
         good = split_define(o->defines.data[i], &defines[i]);
     const char *glslang = o->glslang ? o->glslang : getenv("HEDDLE_GLSLANG");
     HeddleModuleOptions m = { .compiler = glslang && *glslang ? glslang : NULL,
-                              .include_dirs = o->includes.data, .n_include_dirs = o->includes.len,
-                              .defines = defines, .n_defines = o->defines.len,
+                              .include_dirs = o->includes.data,
+                              .n_include_dirs = o->includes.len,
+                              .defines = defines,
+                              .n_defines = o->defines.len,
                               .target_env = o->target_env,
                               .opencl_to_vulkan = o->target && !strcmp(o->target, "vulkan") };
     HeddleResult r = HEDDLE_ERROR_ARGUMENT;

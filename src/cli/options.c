@@ -13,16 +13,16 @@
 typedef enum Kind { FLAG, STRING, OPTIONAL, LIST, NUMBER, REAL, DIMENSIONS } Kind;
 
 typedef struct Option {
-    const char *name;       /* with its dashes */
-    const char *value;      /* what stands for its value in the help; NULL: a flag */
+    const char *name;  /* with its dashes */
+    const char *value; /* what stands for its value in the help; NULL: a flag */
     const char *help;
     Kind kind;
-    size_t at, given;       /* where in Options; given: of the has_ flag, 0 = none */
-    unsigned commands;      /* bits of Command */
+    size_t at, given;  /* where in Options; given: of the has_ flag, 0 = none */
+    unsigned commands; /* bits of Command */
 } Option;
 
 #define ON(command) (1u << (command))
-#define AT(field) offsetof(CliOptions, field)
+#define AT(field)   offsetof(CliOptions, field)
 
 enum {
     KERNEL = ON(CMD_COMPILE) | ON(CMD_CHECK) | ON(CMD_RUN) | ON(CMD_BENCH),
@@ -304,8 +304,8 @@ bool options_parse(int n, char **argv, CliOptions *out)
 
 void options_free(CliOptions *o)
 {
-    CliStrings *lists[] = { &o->inputs, &o->binds, &o->outs, &o->specs, &o->compares, &o->pushes,
-                            &o->includes, &o->defines };
+    CliStrings *lists[] = { &o->inputs,   &o->binds,  &o->outs,     &o->specs,
+                            &o->compares, &o->pushes, &o->includes, &o->defines };
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         free(lists[i]->data);
 }

@@ -62,7 +62,8 @@ HeddleResult lower_for(const CliOptions *o, HeddleModule **m, HeddleLog *log)
     HeddleSpecValue *specs = NULL;
     const HeddleKernelInfo *info = find_entry(o, from);
     HeddleResult r = HEDDLE_ERROR_ARGUMENT;
-    HeddleLowerOptions l = { .profile_name = o->profile, .entry = o->entry,
+    HeddleLowerOptions l = { .profile_name = o->profile,
+                             .entry = o->entry,
                              .subgroup_size = o->subgroup_size };
     char *text = read_profile(o->profile, &l.profile_size);
     *m = NULL;

@@ -14,7 +14,7 @@
 typedef struct Slot {
     HeddleArray *array;
     HeddleBuffer *buffer;
-    bool pushed;                /* its address is among the push constants */
+    bool pushed; /* its address is among the push constants */
 } Slot;
 
 typedef struct Run {
@@ -24,18 +24,20 @@ typedef struct Run {
     HeddleDevice *device;
     HeddleKernel *kernel;
     const HeddleKernelInfo *info;
-    Slot *slots;                /* by --bind */
+    Slot *slots; /* by --bind */
     HeddleBinding *bindings;
     uint32_t n_bindings;
     char *push;
     size_t push_size;
     uint32_t groups[3];
-    bool opencl;                    /* the dispatch's sizes are its invocations */
+    bool opencl; /* the dispatch's sizes are its invocations */
 } Run;
 
 /* ---- bindings -------------------------------------------------------------------------------- */
 
-typedef struct Key { uint32_t set, binding, index; } Key;
+typedef struct Key {
+    uint32_t set, binding, index;
+} Key;
 
 static bool digits(const char **s, uint32_t *out)
 {
@@ -253,8 +255,8 @@ static HeddleResult set_up(Run *r)
         result = open_device(o, &r->device, r->log);
     if (!result)
         result = open_kernel(o, r->device, r->module,
-                             (CliPurpose){ .stats = o->stats && o->command == CMD_RUN },
-                             &r->kernel, r->log);
+                             (CliPurpose){ .stats = o->stats && o->command == CMD_RUN }, &r->kernel,
+                             r->log);
     if (result)
         return result;
     r->info = heddle_kernel_info(r->kernel);
@@ -295,9 +297,13 @@ static void print_text(void *user, const char *text, size_t length)
 
 static HeddleResult dispatch_once(Run *r, HeddleKernel *kernel, HeddleReport *report)
 {
-    HeddleDispatch d = { .bindings = r->bindings, .n_bindings = r->n_bindings, .push = r->push,
-                         .push_size = r->push_size, .interleave = (int)r->options->interleave,
-                         .seed = r->options->seed, .budget = r->options->budget };
+    HeddleDispatch d = { .bindings = r->bindings,
+                         .n_bindings = r->n_bindings,
+                         .push = r->push,
+                         .push_size = r->push_size,
+                         .interleave = (int)r->options->interleave,
+                         .seed = r->options->seed,
+                         .budget = r->options->budget };
     memcpy(d.groups, r->groups, sizeof d.groups);
     if (r->opencl && r->options->has_global)
         memcpy(d.global_size, r->options->global, sizeof d.global_size);
@@ -523,8 +529,11 @@ static HeddleResult bench(Run *r)
 static HeddleResult print_sweep(const Run *r, const double *times, uint32_t n,
                                 const HeddleStats *stats)
 {
-    CliSweep s = { r->options->inputs.data[0], heddle_device_info(r->device)->kind_name, n,
-                (double)stats->flops, { 0 } };
+    CliSweep s = { r->options->inputs.data[0],
+                   heddle_device_info(r->device)->kind_name,
+                   n,
+                   (double)stats->flops,
+                   { 0 } };
     for (uint32_t row = 0; row < SWEEP_ROWS; row++)
         s.median[row] = times[(size_t)row * MAX_RUNS + n / 2];
     sweep_print(&s);

@@ -14,13 +14,13 @@
 typedef struct Picture {
     FILE *f;
     const CliLayout *l;
-    uint32_t length;            /* elements a lane */
-    double cell;                /* side of a cell */
-    double letters;             /* size of the text in it; 0 = none */
-    double left, top;           /* of the grid */
+    uint32_t length;  /* elements a lane */
+    double cell;      /* side of a cell */
+    double letters;   /* size of the text in it; 0 = none */
+    double left, top; /* of the grid */
     double width, height;
-    double swatch;              /* of the legend */
-    uint32_t per_row;           /* swatches */
+    double swatch;    /* of the legend */
+    uint32_t per_row; /* swatches */
 } Picture;
 
 /* ---- any picture ----------------------------------------------------------------------------- */
@@ -76,7 +76,9 @@ static int channel(double linear)
     return (int)(255 * x + 0.5);
 }
 
-typedef struct Colour { char text[8]; } Colour;
+typedef struct Colour {
+    char text[8];
+} Colour;
 
 static Colour oklch(double lightness, double chroma, double hue)
 {
@@ -149,12 +151,12 @@ static void axes(const Picture *p)
     for (uint32_t c = 0; c < p->l->columns; c += every) {
         snprintf(s, sizeof s, "%u", c);
         svg_text(p->f, p->left + (c + 0.5) * p->cell, p->top - 8, size,
-             "text-anchor=\"middle\" fill=\"#69707d\"", s);
+                 "text-anchor=\"middle\" fill=\"#69707d\"", s);
     }
     for (uint32_t r = 0; r < p->l->rows; r += every) {
         snprintf(s, sizeof s, "%u", r);
         svg_text(p->f, p->left - 10, p->top + (r + 0.5) * p->cell + size * 0.36, size,
-             "text-anchor=\"end\" fill=\"#69707d\"", s);
+                 "text-anchor=\"end\" fill=\"#69707d\"", s);
     }
 }
 
@@ -170,7 +172,8 @@ static void heading(const Picture *p)
         snprintf(s, sizeof s, "from and to arrays %s[%u]: lane l's is %s l",
                  heddle_type_name(l->array), p->length, l->use == HEDDLE_USE_B ? "column" : "row");
     else
-        snprintf(s, sizeof s, "%u element%s an invocation · element e of lane l is number "
+        snprintf(s, sizeof s,
+                 "%u element%s an invocation · element e of lane l is number "
                  "e · %u + l, row by row",
                  p->length, p->length == 1 ? "" : "s", l->subgroup_size);
     svg_text(p->f, 28, 68, 13, "fill=\"#4d5461\"", s);
@@ -203,8 +206,9 @@ static void legend(const Picture *p)
         svg_text(p->f, x + (i + 0.5) * p->swatch, y + p->swatch / 2 + 3.8, 10.5, s, n);
     }
     svg_text(p->f, x, y + p->swatch + 24, 12.5, "fill=\"#4d5461\"",
-         p->letters > 0 ? "A cell shows lane.element. Outlined: what lane 0 holds."
-                        : "Hue is the lane, lightness the element. Outlined: what lane 0 holds.");
+             p->letters > 0
+                 ? "A cell shows lane.element. Outlined: what lane 0 holds."
+                 : "Hue is the lane, lightness the element. Outlined: what lane 0 holds.");
 }
 
 /* The longest text, lane in bold and element smaller, fills at most nine tenths of a cell. */

@@ -16,7 +16,7 @@ enum {
     OP_LOOP_MERGE = 246,
     CONTROL = 3, /* the loop control's word; its literals follow by their bits, lowest first */
     WAIT_QUEUES = 0x10000000, /* the highest of these bits, so its literal is the last word */
-    BAR = 28, /* characters of the longest */
+    BAR = 28,                 /* characters of the longest */
 };
 
 /* ---- modules --------------------------------------------------------------------------------- */
@@ -47,8 +47,8 @@ static uint32_t write_hints(const uint32_t *from, size_t *n, uint32_t row, uint3
     return hints;
 }
 
-HeddleResult sweep_module(const HeddleModule *m, const char *name, uint32_t row,
-                          HeddleModule **out, HeddleLog *log)
+HeddleResult sweep_module(const HeddleModule *m, const char *name, uint32_t row, HeddleModule **out,
+                          HeddleLog *log)
 {
     size_t size, n;
     const uint32_t *words = heddle_module_spirv(m, &size);
@@ -63,7 +63,8 @@ HeddleResult sweep_module(const HeddleModule *m, const char *name, uint32_t row,
         result = heddle_module_new(copy, n * sizeof *copy, name, &o, out, log);
     else
         complain("--sweep wait-queues: no loop of %s asks for wait queues; in GLSL "
-                 "[[multiple_wait_queuesQCOM(N)]] does", name);
+                 "[[multiple_wait_queuesQCOM(N)]] does",
+                 name);
     free(copy);
     return result;
 }
@@ -127,8 +128,7 @@ static void draw_column(FILE *f, const CliSweep *s, uint32_t row)
     CliCells c = { 0 };
     double x = LEFT + STEP * row + (STEP - COLUMN) / 2.0, middle = x + COLUMN / 2.0;
     double height = (BOTTOM - TOP) * ratio(s, row) / best(s);
-    fprintf(f,
-            "<rect x=\"%.1f\" y=\"%.1f\" width=\"%d\" height=\"%.1f\" rx=\"2\" fill=\"%s\"/>\n",
+    fprintf(f, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%d\" height=\"%.1f\" rx=\"2\" fill=\"%s\"/>\n",
             x, BOTTOM - height, COLUMN, height, row == SWEEP_UNHINTED ? "#7b8494" : "#5b86c5");
     svg_text(f, middle, BOTTOM - 9, 12, "text-anchor=\"middle\" fill=\"#ffffff\"",
              cell(&c, "%.2f", ratio(s, row)));

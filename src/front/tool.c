@@ -95,8 +95,7 @@ static void name_files(Tool *t, const char *input, const char *output)
 static ToolStatus io_error(Tool *t, const char *path)
 {
     DiagLoc loc = { .file = path };
-    diag(t->sink, DIAG_ERROR, &loc, NULL, "temporary file for %s: %s", t->program,
-         strerror(errno));
+    diag(t->sink, DIAG_ERROR, &loc, NULL, "temporary file for %s: %s", t->program, strerror(errno));
     return TOOL_IO;
 }
 

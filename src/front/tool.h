@@ -9,9 +9,9 @@
 #include "base/base.h"
 
 typedef struct ProcessResult {
-    int error;          /* errno when it could not be started, else 0 */
-    int status;         /* exit status; 128 + signal when a signal ended it */
-    char *output;       /* standard output and standard error together, NUL-terminated */
+    int error;    /* errno when it could not be started, else 0 */
+    int status;   /* exit status; 128 + signal when a signal ended it */
+    char *output; /* standard output and standard error together, NUL-terminated */
 } ProcessResult;
 
 /* Runs argv[0] (looked for in PATH when it has no slash) with argv, with nothing on its standard
@@ -32,9 +32,9 @@ typedef struct Tool Tool;
 struct Tool {
     Arena *arena;
     DiagSink *sink;
-    const char *program;        /* a path, or a name to look for in PATH */
-    const char *language;       /* what it reads, for messages */
-    const char *advice;         /* to those who have not got it */
+    const char *program;  /* a path, or a name to look for in PATH */
+    const char *language; /* what it reads, for messages */
+    const char *advice;   /* to those who have not got it */
     ToolSource source;
     const char *const *(*arguments)(Tool *t);
     /* Makes diagnostics of what it said; returns what was none. */
@@ -42,8 +42,8 @@ struct Tool {
     void *user;
     /* From here on tool_run's own. */
     char *folder, *input, *output;
-    bool made;                  /* the folder exists */
-    void *bytes;                /* the output's */
+    bool made;   /* the folder exists */
+    void *bytes; /* the output's */
     size_t n_bytes;
 };
 

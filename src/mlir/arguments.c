@@ -40,17 +40,20 @@ const char *layout_fault(MlirType memref)
     bool known = !mlirShapedTypeIsDynamicStrideOrOffset(offset);
     for (int64_t i = 0; i < rank; i++)
         known &= !mlirShapedTypeIsDynamicStrideOrOffset(strides[i]);
-    return known ? NULL : "its strides and offset are known only as the kernel runs; of sizes the "
-                          "outermost alone may be '?'";
+    return known ? NULL
+                 : "its strides and offset are known only as the kernel runs; of sizes the "
+                   "outermost alone may be '?'";
 }
 
 /* Of a shader's; OpenCL's kernels may have pointers to any. */
 static const char *space_fault(HmJob *j, MlirType memref)
 {
-    static const char *const buffers[] = {
-        "", "0 : i64", "4 : i64", "#gpu.address_space<global>",
-        "#spirv.storage_class<StorageBuffer>", "#spirv.storage_class<Uniform>"
-    };
+    static const char *const buffers[] = { "",
+                                           "0 : i64",
+                                           "4 : i64",
+                                           "#gpu.address_space<global>",
+                                           "#spirv.storage_class<StorageBuffer>",
+                                           "#spirv.storage_class<Uniform>" };
     const char *space = attr_text(j, mlirMemRefTypeGetMemorySpace(memref));
     for (size_t i = 0; i < COUNT_OF(buffers); i++) {
         if (!strcmp(space, buffers[i]))
@@ -77,7 +80,8 @@ static const char *fault_of(HmJob *j, MlirType t, bool opencl)
     if (mlirTypeIsAMemRef(t))
         return memref_fault(j, t, opencl);
     return is_number(t, 2) || (opencl && is_element(t))
-               ? NULL : "a kernel takes numbers of 2 to 64 bits, and memrefs of known rank";
+               ? NULL
+               : "a kernel takes numbers of 2 to 64 bits, and memrefs of known rank";
 }
 
 static bool verify(HmJob *j, MlirOperation kernel)

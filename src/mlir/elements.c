@@ -27,9 +27,10 @@ uint32_t elements_held(HmJob *j, MlirOperation op, const HmMatrix *m)
     uint32_t width = subgroup_around(j, op), n = m->rows * m->columns;
     if (is_pow2(width) && n % width == 0)
         return n / width;
-    complain_at(j, mlirOperationGetLocation(op), "the %u elements of %ux%u matrices are not a "
-                "whole number for each of a subgroup's %u invocations", n, m->rows, m->columns,
-                width);
+    complain_at(j, mlirOperationGetLocation(op),
+                "the %u elements of %ux%u matrices are not a "
+                "whole number for each of a subgroup's %u invocations",
+                n, m->rows, m->columns, width);
     return 0;
 }
 
@@ -45,15 +46,19 @@ static bool element_number(HmJob *j, MlirOperation op, const char *name, const H
         mlirArrayAttrGetNumElements(list) == 1)
         number = mlirArrayAttrGetElement(list, 0);
     if (mlirAttributeIsNull(number) || !mlirAttributeIsAInteger(number)) {
-        complain_at(j, loc, "%s takes one number in brackets: of an element that the invocation "
-                            "holds", name);
+        complain_at(j, loc,
+                    "%s takes one number in brackets: of an element that the invocation "
+                    "holds",
+                    name);
         return false;
     }
     int64_t at = mlirIntegerAttrGetValueInt(number);
     uint32_t n = elements_held(j, op, m);
     if (n && (at < 0 || at >= n))
-        complain_at(j, loc, "%s: element %lld; an invocation holds elements 0 to %u of %ux%u "
-                            "matrices", name, (long long)at, n - 1, m->rows, m->columns);
+        complain_at(j, loc,
+                    "%s: element %lld; an invocation holds elements 0 to %u of %ux%u "
+                    "matrices",
+                    name, (long long)at, n - 1, m->rows, m->columns);
     *out = (uint32_t)at;
     return at >= 0 && at < n;
 }
@@ -146,10 +151,12 @@ static bool lower_turn(HmJob *j, MlirOperation op)
     uint32_t width = subgroup_around(j, op);
     int64_t cluster, known = -1;
     MlirValue delta = mlirOperationGetOperand(op, 1);
-    if (!constant_int(mlirOperationGetOperand(op, 2), &cluster) || cluster < 1 ||
-        cluster > width || !is_pow2((uint64_t)cluster)) {
-        complain_at(j, mlirOperationGetLocation(op), "gpu.rotate's width is a constant power of "
-                    "two up to the subgroup's %u invocations (SPIR-V's ClusterSize)", width);
+    if (!constant_int(mlirOperationGetOperand(op, 2), &cluster) || cluster < 1 || cluster > width ||
+        !is_pow2((uint64_t)cluster)) {
+        complain_at(j, mlirOperationGetLocation(op),
+                    "gpu.rotate's width is a constant power of "
+                    "two up to the subgroup's %u invocations (SPIR-V's ClusterSize)",
+                    width);
         return false;
     }
     if (constant_int(delta, &known))
@@ -177,7 +184,9 @@ bool elements_lower(HmJob *j)
 
 /* ---- elementwise operations ------------------------------------------------------------------ */
 
-static const struct { const char *kind, *scalar; } forms[] = {
+static const struct {
+    const char *kind, *scalar;
+} forms[] = {
     { "#gpu<mma_element_wise maxf>", "arith.maximumf" },
     { "#gpu<mma_element_wise minf>", "arith.minimumf" },
     { "#gpu<mma_element_wise muli>", "arith.muli" },
@@ -189,7 +198,7 @@ static bool apply_to_elements(HmJob *j, MlirOperation op, const char *scalar)
     MlirType type = mlirValueGetType(mlirOperationGetResult(op, 0));
     HmMatrix m;
     if (!in_gpu_dialect(j, type, &m) || has_sign(&m))
-        return true;                /* MLIR's conversion says that it has none */
+        return true; /* MLIR's conversion says that it has none */
     uint32_t n = elements_held(j, op, &m);
     HmBuild b = { j, op, mlirOperationGetLocation(op) };
     MlirType element = type_parse(j, "%s", m.element);

@@ -176,7 +176,8 @@ MlirValue build_op(HmBuild *b, const HmNewOp *o)
 MlirValue build_n(HmBuild *b, const char *name, MlirType result, const char *attributes, uint32_t n,
                   const MlirValue *operands)
 {
-    return build_op(b, &(HmNewOp){ name, &result, !mlirTypeIsNull(result), attributes, operands, n });
+    return build_op(b,
+                    &(HmNewOp){ name, &result, !mlirTypeIsNull(result), attributes, operands, n });
 }
 
 MlirValue any_value(HmBuild *b, MlirType type)
@@ -190,8 +191,8 @@ MlirValue any_value(HmBuild *b, MlirType type)
     const char *zero = mlirTypeIsAFloat(element) ? "0.0" : "0";
     if (!mlirTypeIsAFloat(element) && !mlirTypeIsAInteger(element) && !mlirTypeIsAIndex(element))
         return (MlirValue){ NULL };
-    const char *attributes = arena_printf(b->job->arena, vector ? "{value = dense<%s> : %s}"
-                                                                : "{value = %s : %s}", zero, t);
+    const char *attributes = arena_printf(
+        b->job->arena, vector ? "{value = dense<%s> : %s}" : "{value = %s : %s}", zero, t);
     return build_n(b, "arith.constant", type, attributes, 0, NULL);
 }
 
@@ -205,8 +206,8 @@ bool run_passes(HmJob *j, MlirOperation module, const char *pipeline)
 {
     MlirPassManager m = mlirPassManagerCreate(j->context);
     HmText said = { .arena = j->arena };
-    MlirLogicalResult r = mlirParsePassPipeline(mlirPassManagerGetAsOpPassManager(m), ref(pipeline),
-                                                text_add, &said);
+    MlirLogicalResult r =
+        mlirParsePassPipeline(mlirPassManagerGetAsOpPassManager(m), ref(pipeline), text_add, &said);
     if (mlirLogicalResultIsFailure(r))
         complain_at(j, mlirOperationGetLocation(module), "%s: %s", pipeline, said.str.data);
     else
@@ -218,8 +219,8 @@ bool run_passes(HmJob *j, MlirOperation module, const char *pipeline)
 bool matrix_of(HmJob *j, MlirType t, HmMatrix *out)
 {
     const char *text = type_text(j, t);
-    if (sscanf(text, "!gpu.mma_matrix<%ux%ux%7[a-z0-9], \"%15[A-Z]p\">", &out->rows,
-               &out->columns, out->element, out->use) == 4) {
+    if (sscanf(text, "!gpu.mma_matrix<%ux%ux%7[a-z0-9], \"%15[A-Z]p\">", &out->rows, &out->columns,
+               out->element, out->use) == 4) {
         strcat(out->use, "p");
         return true;
     }

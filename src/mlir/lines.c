@@ -17,10 +17,11 @@ enum { DECORATION_LOCATION = 30 };
 static bool is_instruction(HmJob *j, MlirOperation op)
 {
     static const char *const others[] = {
-        "spirv.mlir.", "spirv.Constant", "spirv.Spec", "spirv.Branch", "spirv.Return",
-        "spirv.Unreachable", "spirv.Variable", "spirv.Undef", "spirv.func", "spirv.Switch",
-        "spirv.Kill", "spirv.module", "spirv.GlobalVariable", "spirv.EntryPoint",
-        "spirv.ExecutionMode", "spirv.EXT.", "spirv.Constituent"
+        "spirv.mlir.",          "spirv.Constant",    "spirv.Spec",          "spirv.Branch",
+        "spirv.Return",         "spirv.Unreachable", "spirv.Variable",      "spirv.Undef",
+        "spirv.func",           "spirv.Switch",      "spirv.Kill",          "spirv.module",
+        "spirv.GlobalVariable", "spirv.EntryPoint",  "spirv.ExecutionMode", "spirv.EXT.",
+        "spirv.Constituent"
     };
     const char *name = op_name(j, op);
     for (size_t i = 0; i < COUNT_OF(others); i++) {
@@ -46,7 +47,7 @@ void lines_mark(HmJob *j, MlirOperation module)
         if (!is_instruction(j, op))
             continue;
         HmLine line = { .at = location_of(j, mlirOperationGetLocation(op)),
-                      .alone = mlirOperationGetNumResults(op) == 0 };
+                        .alone = mlirOperationGetNumResults(op) == 0 };
         if (!line.at.line)
             continue;
         if (line.alone)
@@ -62,12 +63,12 @@ void lines_mark(HmJob *j, MlirOperation module)
 typedef struct Rewrite {
     HmJob *job;
     Str out;
-    Map numbers;                /* by id: of the operation, until its instruction was met */
-    Map strings;                /* by a file's name's hash: the OpString's id */
+    Map numbers; /* by id: of the operation, until its instruction was met */
+    Map strings; /* by a file's name's hash: the OpString's id */
     uint32_t bound;
-    bool past_head;             /* past the instructions before which there are no OpStrings */
+    bool past_head; /* past the instructions before which there are no OpStrings */
     bool in_functions;
-    const HmLine *last;           /* in this block */
+    const HmLine *last; /* in this block */
 } Rewrite;
 
 static void put_words(Rewrite *r, const uint32_t *words, uint32_t n)
@@ -96,8 +97,8 @@ static void put_strings(Rewrite *r)
 static void put_line(Rewrite *r, const HmLine *line)
 {
     uint64_t file;
-    bool same = r->last && r->last->at.line == line->at.line &&
-                r->last->at.column == line->at.column;
+    bool same =
+        r->last && r->last->at.line == line->at.line && r->last->at.column == line->at.column;
     if (same || !map_get(&r->strings, name_hash(line->at.file), &file))
         return;
     uint32_t words[] = { 4 << 16 | OP_LINE, (uint32_t)file, line->at.line, line->at.column };

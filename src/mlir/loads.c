@@ -35,9 +35,9 @@ typedef struct Linear {
 
 typedef struct Load {
     MlirOperation op;
-    Linear address;             /* in elements, from the memref's start */
-    int64_t row;                /* from the group's first load */
-    uint32_t order;             /* in the block */
+    Linear address; /* in elements, from the memref's start */
+    int64_t row;    /* from the group's first load */
+    uint32_t order; /* in the block */
 } Load;
 
 typedef VEC(Load) Loads;
@@ -45,11 +45,11 @@ typedef VEC(Load) Loads;
 typedef struct Group {
     HmJob *job;
     MlirValue memref;
-    MlirType type;              /* of the matrices */
+    MlirType type; /* of the matrices */
     HmMatrix shape;
-    int64_t lead;               /* leading dimension */
+    int64_t lead; /* leading dimension */
     int64_t rank, strides[MAX_RANK], offset;
-    int64_t size;               /* elements of the memref; 0 = not known */
+    int64_t size; /* elements of the memref; 0 = not known */
     Loads loads;
 } Group;
 
@@ -141,18 +141,52 @@ static bool largest(const Linear *f, int64_t *out)
 /* Whether nothing in `op` writes memory or waits for others who do. */
 static bool only_reads(HmJob *j, MlirOperation op)
 {
-    static const char *const known[] = {
-        "arith.", "math.", "index.", "affine.apply", "affine.for", "affine.yield", "affine.load",
-        "memref.load", "memref.subview", "memref.cast", "memref.dim", "memref.reinterpret_cast",
-        "vector.load", "vector.transfer_read", "vector.extract", "vector.insert",
-        "vector.broadcast", "vector.fma", "vector.splat", "vector.shape_cast", "vector.bitcast",
-        "vector.reduction", "vector.shuffle", "scf.for", "scf.if", "scf.yield", "ub.poison", LOAD,
-        "gpu.subgroup_mma_compute", "gpu.subgroup_mma_constant", "gpu.subgroup_mma_elementwise",
-        "gpu.subgroup_mma_extract", "gpu.subgroup_mma_insert", "gpu.block_", "gpu.thread_id",
-        "gpu.global_id", "gpu.grid_dim", "gpu.lane_id", "gpu.subgroup_id", "gpu.subgroup_size",
-        "gpu.num_subgroups", "gpu.rotate", "gpu.shuffle",
-        "spirv.GroupNonUniformRotateKHR", "spirv.Constant", ROTATE
-    };
+    static const char *const known[] = { "arith.",
+                                         "math.",
+                                         "index.",
+                                         "affine.apply",
+                                         "affine.for",
+                                         "affine.yield",
+                                         "affine.load",
+                                         "memref.load",
+                                         "memref.subview",
+                                         "memref.cast",
+                                         "memref.dim",
+                                         "memref.reinterpret_cast",
+                                         "vector.load",
+                                         "vector.transfer_read",
+                                         "vector.extract",
+                                         "vector.insert",
+                                         "vector.broadcast",
+                                         "vector.fma",
+                                         "vector.splat",
+                                         "vector.shape_cast",
+                                         "vector.bitcast",
+                                         "vector.reduction",
+                                         "vector.shuffle",
+                                         "scf.for",
+                                         "scf.if",
+                                         "scf.yield",
+                                         "ub.poison",
+                                         LOAD,
+                                         "gpu.subgroup_mma_compute",
+                                         "gpu.subgroup_mma_constant",
+                                         "gpu.subgroup_mma_elementwise",
+                                         "gpu.subgroup_mma_extract",
+                                         "gpu.subgroup_mma_insert",
+                                         "gpu.block_",
+                                         "gpu.thread_id",
+                                         "gpu.global_id",
+                                         "gpu.grid_dim",
+                                         "gpu.lane_id",
+                                         "gpu.subgroup_id",
+                                         "gpu.subgroup_size",
+                                         "gpu.num_subgroups",
+                                         "gpu.rotate",
+                                         "gpu.shuffle",
+                                         "spirv.GroupNonUniformRotateKHR",
+                                         "spirv.Constant",
+                                         ROTATE };
     HmOpList ops = ops_named(j, op, NULL);
     for (uint32_t i = 0; i < ops.len; i++) {
         const char *name = op_name(j, ops.data[i]);
@@ -231,10 +265,10 @@ static int by_row(const void *a, const void *b)
 
 typedef struct Run {
     Group *group;
-    Load *loads;                /* by row */
+    Load *loads; /* by row */
     uint32_t n;
-    Load *first;                /* in the block: all is built before it */
-    int64_t dimension;          /* of the memref, whose index counts rows */
+    Load *first;       /* in the block: all is built before it */
+    int64_t dimension; /* of the memref, whose index counts rows */
 } Run;
 
 /* Of `m` and what follows it. */
@@ -263,8 +297,8 @@ static MlirValue load_at(Run *r, int64_t row, MlirLocation loc)
         MlirValue *operand = &operands[r->dimension + 1];
         *operand = build(&b, "arith.addi", index, NULL, *operand, c);
     }
-    const char *lead = arena_printf(g->job->arena, "{leadDimension = %lld : index}",
-                                    (long long)g->lead);
+    const char *lead =
+        arena_printf(g->job->arena, "{leadDimension = %lld : index}", (long long)g->lead);
     return build_n(&b, LOAD, g->type, lead, (uint32_t)g->rank + 1, operands);
 }
 
@@ -286,7 +320,7 @@ static void rewrite_run(Run *r)
     int64_t height = r->group->shape.rows;
     const Load *low = &r->loads[0], *top = &r->loads[r->n - 1];
     uint32_t steps = (uint32_t)((top->row - low->row + height - 1) / height);
-    int64_t end = low->row + steps * height;    /* of the last tile */
+    int64_t end = low->row + steps * height; /* of the last tile */
     MlirValue *tiles = NEW_ARRAY(j->arena, MlirValue, steps + 1), last = { NULL };
     for (uint32_t i = 0; i < steps; i++)
         tiles[i] = load_at(r, low->row + i * height, location(low));
@@ -302,7 +336,8 @@ static void rewrite_run(Run *r)
         int64_t rows = (l->row - low->row) % height;
         MlirValue *tile = &tiles[(l->row - low->row) / height];
         MlirValue v = l->row == top->row && last.ptr ? last
-                      : rows ? rotate(r, tile[0], tile[1], rows, location(l)) : *tile;
+                      : rows ? rotate(r, tile[0], tile[1], rows, location(l))
+                             : *tile;
         mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(l->op, 0), v);
         old[i] = l->op;
     }

@@ -105,7 +105,7 @@ static bool complete_kernel(HmJob *j, MlirOperation kernel)
     uint32_t width = parts ? subgroup_around(j, kernel) : j->subgroup_size;
     int size[3] = { (int)width, 1, 1 };
     known = attr_text(j, attr_of(kernel, "known_block_size"));
-    if (!*known)                    /* what it was called before it became the operation's own */
+    if (!*known) /* what it was called before it became the operation's own */
         known = attr_text(j, attr_of(kernel, "gpu.known_block_size"));
     sscanf(known, "array<i32: %d, %d, %d>", &size[0], &size[1], &size[2]);
     if (!strstr(given, "subgroup_size"))
@@ -251,8 +251,8 @@ static const char *fault_of(HmJob *j, MlirOperation op)
 static bool explain(HmJob *j)
 {
     static const char start[] = "failed to legalize operation '";
-    const char *name = j->held && !strncmp(j->held, start, sizeof start - 1)
-                           ? j->held + sizeof start - 1 : NULL;
+    const char *name =
+        j->held && !strncmp(j->held, start, sizeof start - 1) ? j->held + sizeof start - 1 : NULL;
     if (!name) {
         complain_at(j, j->held ? j->held_at : mlirOperationGetLocation(j->module), "%s",
                     j->held ? j->held : "MLIR's conversion to SPIR-V failed");
@@ -306,15 +306,17 @@ static void complete_atomic(HmJob *j, MlirOperation op)
         strstr(semantics, "Memory|") || strstr(semantics, "Memory>"))
         return;
     const char *pointer = type_text(j, mlirValueGetType(mlirOperationGetOperand(op, 0)));
-    add_bits(j, op, "semantics", strstr(pointer, ", Workgroup>") ? "WorkgroupMemory"
-                                                                 : "UniformMemory");
+    add_bits(j, op, "semantics",
+             strstr(pointer, ", Workgroup>") ? "WorkgroupMemory" : "UniformMemory");
 }
 
 /* By Vulkan's memory model (SPIR-V 1.6, 3.25 and 3.26) accesses are the invocation's own business,
  * and barriers order without passing on, unless they say otherwise. */
 static void complete_accesses(HmJob *j, MlirOperation op)
 {
-    static const struct { const char *op, *attribute; } accesses[] = {
+    static const struct {
+        const char *op, *attribute;
+    } accesses[] = {
         { "spirv.Load", "memory_access" },
         { "spirv.Store", "memory_access" },
         { "spirv.KHR.CooperativeMatrixLoad", "memory_operand" },
@@ -374,9 +376,12 @@ static void complete_requirements(HmJob *j, MlirOperation module)
         return;
     bool none = end == middle + 4, device = complete_memory(j, module, vulkan);
     const char *model = vulkan && device ? ", VulkanMemoryModel, VulkanMemoryModelDeviceScope"
-                        : vulkan ? ", VulkanMemoryModel" : "";
-    const char *group = asks_subgroups(j, module) && !strstr(vce, "GroupNonUniform") &&
-                        !strstr(vce, "Kernel") ? ", GroupNonUniform" : "";
+                        : vulkan         ? ", VulkanMemoryModel"
+                                         : "";
+    const char *group =
+        asks_subgroups(j, module) && !strstr(vce, "GroupNonUniform") && !strstr(vce, "Kernel")
+            ? ", GroupNonUniform"
+            : "";
     set_attr(module, "vce_triple",
              attr_parse(j, "%.*s%s%s%.*s%s%s]>", (int)(middle - vce), vce, model, group,
                         (int)(end - middle), middle, rotates ? none ? "" : ", " : "",

@@ -115,9 +115,11 @@ int main(int n, char **argv)
         return 2;
     Arena arena = { 0 };
     DiagSink sink = { .report = message_write };
-    HmJob j = { .arena = &arena, .sink = &sink, .name = argv[3],
-              .rotate_loads = !strcmp(argv[6], "rotate-loads"),
-              .subgroup_size = (uint32_t)strtoul(argv[7], NULL, 10) };
+    HmJob j = { .arena = &arena,
+                .sink = &sink,
+                .name = argv[3],
+                .rotate_loads = !strcmp(argv[6], "rotate-loads"),
+                .subgroup_size = (uint32_t)strtoul(argv[7], NULL, 10) };
     for (int i = 0; i < 3; i++)
         j.form = strcmp(argv[4], forms[i]) ? j.form : (HmForm)i;
     for (int i = 0; i < 2; i++)

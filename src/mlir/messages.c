@@ -127,8 +127,10 @@ static MlirLogicalResult handle(MlirDiagnostic d, void *user)
         }
         return mlirLogicalResultSuccess();
     }
-    report(j, d, severity == MlirDiagnosticError ? DIAG_ERROR
-                 : severity == MlirDiagnosticWarning ? DIAG_WARNING : DIAG_NOTE);
+    report(j, d,
+           severity == MlirDiagnosticError     ? DIAG_ERROR
+           : severity == MlirDiagnosticWarning ? DIAG_WARNING
+                                               : DIAG_NOTE);
     return mlirLogicalResultSuccess();
 }
 

@@ -14,26 +14,26 @@
 
 /* What gpu.subgroup_mma_rotate becomes. */
 typedef enum HmRotation {
-    ROTATION_GPU,               /* the gpu dialect's operations on what an invocation holds */
-    ROTATION_SPIRV,             /* SPIR-V's own */
+    ROTATION_GPU,   /* the gpu dialect's operations on what an invocation holds */
+    ROTATION_SPIRV, /* SPIR-V's own */
 } HmRotation;
 
 typedef enum HmForm {
-    FORM_SPIRV,                 /* binary */
-    FORM_MLIR,                  /* the module after heddle's rewrites, before MLIR's conversions */
-    FORM_LOWERED,               /* the spirv.module */
+    FORM_SPIRV,   /* binary */
+    FORM_MLIR,    /* the module after heddle's rewrites, before MLIR's conversions */
+    FORM_LOWERED, /* the spirv.module */
 } HmForm;
 
 /* An insertion into the source's text, or the removal of part of it, as positions see it. */
 typedef struct HmShift {
-    uint32_t line, column;      /* in the text that MLIR reads, from 1 */
-    int32_t by;                 /* what to add to columns from there on for the source's */
+    uint32_t line, column; /* in the text that MLIR reads, from 1 */
+    int32_t by;            /* what to add to columns from there on for the source's */
 } HmShift;
 
 /* What an instruction's position is. */
 typedef struct HmLine {
     DiagLoc at;
-    bool alone;                 /* the instruction stands for one without a result: drop it */
+    bool alone; /* the instruction stands for one without a result: drop it */
 } HmLine;
 
 typedef VEC(MlirOperation) HmOpList;
@@ -41,13 +41,13 @@ typedef VEC(MlirOperation) HmOpList;
 typedef struct HmJob {
     Arena *arena;
     DiagSink *sink;
-    const char *name;           /* the source's */
+    const char *name; /* the source's */
     HmForm form;
     HmRotation rotation;
     bool rotate_loads;
-    uint32_t subgroup_size;     /* where the module names none */
-    VEC(HmShift) shifts;          /* in order */
-    VEC(HmLine) lines;            /* by the number that an operation was given */
+    uint32_t subgroup_size; /* where the module names none */
+    VEC(HmShift) shifts;    /* in order */
+    VEC(HmLine) lines;      /* by the number that an operation was given */
     MlirContext context;
     MlirOperation module;
     /* While passes run whose errors are not reported as they come: the first one. */
@@ -85,10 +85,13 @@ const char *syntax_generic(HmJob *j, const char *text, size_t size, size_t *out_
 
 static inline MlirStringRef ref(const char *s) { return mlirStringRefCreateFromCString(s); }
 /* Text that MLIR prints: text_add is its callback. */
-typedef struct HmText { Arena *arena; Str str; } HmText;
+typedef struct HmText {
+    Arena *arena;
+    Str str;
+} HmText;
 void text_add(MlirStringRef s, void *text);
 const char *type_text(HmJob *j, MlirType t);
-const char *attr_text(HmJob *j, MlirAttribute a);     /* "" of none */
+const char *attr_text(HmJob *j, MlirAttribute a); /* "" of none */
 MlirAttribute attr_parse(HmJob *j, const char *fmt, ...) PRINTF_LIKE(2, 3);
 MlirType type_parse(HmJob *j, const char *fmt, ...) PRINTF_LIKE(2, 3);
 MlirAttribute attr_of(MlirOperation op, const char *name);
@@ -112,7 +115,7 @@ uint32_t workgroup_around(HmJob *j, MlirOperation op);
 
 typedef struct HmBuild {
     HmJob *job;
-    MlirOperation before;       /* what is built goes there */
+    MlirOperation before; /* what is built goes there */
     MlirLocation loc;
 } HmBuild;
 typedef struct HmNewOp {
@@ -128,7 +131,7 @@ MlirValue build_op(HmBuild *b, const HmNewOp *o);
 MlirValue build_n(HmBuild *b, const char *name, MlirType result, const char *attributes, uint32_t n,
                   const MlirValue *operands);
 #define build(b, name, result, attributes, ...)                                                    \
-    build_n(b, name, result, attributes, COUNT_OF(((MlirValue[]){ __VA_ARGS__ })),                \
+    build_n(b, name, result, attributes, COUNT_OF(((MlirValue[]){ __VA_ARGS__ })),                 \
             (MlirValue[]){ __VA_ARGS__ })
 /* Some value of that type, for who has none: zeros. Null: the type has none. */
 MlirValue any_value(HmBuild *b, MlirType type);
@@ -139,8 +142,8 @@ bool run_passes(HmJob *j, MlirOperation module, const char *pipeline);
 /* A matrix type of the gpu or the spirv dialect. */
 typedef struct HmMatrix {
     uint32_t rows, columns;
-    char element[8];            /* "f16", "si8" */
-    char use[16];               /* "AOp", "BOp", "COp"; of SPIR-V "MatrixA" and so on */
+    char element[8]; /* "f16", "si8" */
+    char use[16];    /* "AOp", "BOp", "COp"; of SPIR-V "MatrixA" and so on */
 } HmMatrix;
 bool matrix_of(HmJob *j, MlirType t, HmMatrix *out);
 
@@ -157,11 +160,11 @@ typedef struct HmRotateOps {
 extern const HmRotateOps rotate_ops[]; /* by Rotation */
 
 /* The rest has one form, which MLIR converts. */
-MlirValue rotate_zero(HmBuild *b, MlirType matrix, const HmMatrix *m);  /* null: it has none */
+MlirValue rotate_zero(HmBuild *b, MlirType matrix, const HmMatrix *m); /* null: it has none */
 MlirValue rotate_extract(HmBuild *b, MlirValue matrix, MlirType element, uint32_t at);
 MlirValue rotate_insert(HmBuild *b, MlirValue matrix, MlirValue element, uint32_t at);
-MlirValue rotate_lane(HmBuild *b);                                    /* i32 */
-MlirValue rotate_constant(const HmRotateOps *ops, HmBuild *b, int64_t value);   /* i32 */
+MlirValue rotate_lane(HmBuild *b);                                            /* i32 */
+MlirValue rotate_constant(const HmRotateOps *ops, HmBuild *b, int64_t value); /* i32 */
 
 /* Checks all rotations of the module: types, offset, whole elements. */
 bool rotate_verify(HmJob *j);

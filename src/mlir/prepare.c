@@ -116,8 +116,8 @@ static MlirOperation to_function(HmJob *j, MlirOperation kernel)
                                     attr_text(j, attr_of(kernel, "sym_name")),
                                     attr_text(j, attr_of(kernel, "function_type")));
     MlirAttribute all = mlirAttributeParseGet(j->context, ref(text));
-    MlirOperationState s = mlirOperationStateGet(ref("func.func"),
-                                                 mlirOperationGetLocation(kernel));
+    MlirOperationState s =
+        mlirOperationStateGet(ref("func.func"), mlirOperationGetLocation(kernel));
     MlirRegion region = mlirRegionCreate();
     mlirOperationStateAddOwnedRegions(&s, 1, &region);
     for (intptr_t i = 0; i < mlirDictionaryAttrGetNumElements(all); i++) {
@@ -246,8 +246,8 @@ static void simplify_transfer(HmJob *j, MlirOperation op)
 {
     bool read = is_op(op, "vector.transfer_read");
     MlirValue memory = mlirOperationGetOperand(op, !read);
-    MlirType vector = mlirValueGetType(read ? mlirOperationGetResult(op, 0)
-                                            : mlirOperationGetOperand(op, 0));
+    MlirType vector =
+        mlirValueGetType(read ? mlirOperationGetResult(op, 0) : mlirOperationGetOperand(op, 0));
     if (!mlirTypeIsAMemRef(mlirValueGetType(memory)))
         return;
     uint32_t rank = (uint32_t)mlirShapedTypeGetRank(mlirValueGetType(memory));
@@ -263,9 +263,9 @@ static void simplify_transfer(HmJob *j, MlirOperation op)
     for (uint32_t i = 0; i < rank + 2; i++)
         operands[i] = mlirOperationGetOperand(op, i);
     HmBuild b = { j, op, mlirOperationGetLocation(op) };
-    MlirValue v = build_n(&b, read ? "vector.load" : "vector.store",
-                          read ? vector : (MlirType){ NULL }, NULL, rank + (read ? 1 : 2),
-                          operands);
+    MlirValue v =
+        build_n(&b, read ? "vector.load" : "vector.store", read ? vector : (MlirType){ NULL }, NULL,
+                rank + (read ? 1 : 2), operands);
     if (read)
         mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), v);
     erase(op);
@@ -273,8 +273,8 @@ static void simplify_transfer(HmJob *j, MlirOperation op)
 
 /* Passes, and what they are for: a module that has none of it stays as it is. */
 static const struct {
-    const char *start;          /* of operations' names */
-    bool functions;             /* the pass sees kernels as functions */
+    const char *start; /* of operations' names */
+    bool functions;    /* the pass sees kernels as functions */
     const char *pipeline;
 } steps[] = {
     { "func.call", true, "builtin.module(gpu.module(inline))" },
@@ -283,10 +283,12 @@ static const struct {
     { "memref.subview", false, "builtin.module(gpu.module(fold-memref-alias-ops))" },
     { "memref.expand_shape", false, "builtin.module(gpu.module(fold-memref-alias-ops))" },
     { "memref.collapse_shape", false, "builtin.module(gpu.module(fold-memref-alias-ops))" },
-    { "arith.", false, "builtin.module(gpu.module(arith-emulate-unsupported-floats{"
-                       "source-types=bf16 target-type=f32}))" },
-    { "math.", false, "builtin.module(gpu.module(math-extend-to-supported-types{"
-                      "extra-types=f16 target-type=f32},convert-math-to-spirv))" },
+    { "arith.", false,
+      "builtin.module(gpu.module(arith-emulate-unsupported-floats{"
+      "source-types=bf16 target-type=f32}))" },
+    { "math.", false,
+      "builtin.module(gpu.module(math-extend-to-supported-types{"
+      "extra-types=f16 target-type=f32},convert-math-to-spirv))" },
 };
 
 static bool has_operations(HmJob *j, const char *start)

@@ -59,7 +59,8 @@ static MlirValue of_subgroup(HmBuild *b, const Reduction *r, MlirValue v)
     if (r->subgroup)
         return build(b, boolean ? r->boolean : r->subgroup, t,
                      "{execution_scope = #spirv.scope<Subgroup>, "
-                     "group_operation = #spirv.group_operation<Reduce>}", v);
+                     "group_operation = #spirv.group_operation<Reduce>}",
+                     v);
     return build(b, "gpu.subgroup_reduce", t, arena_printf(b->job->arena, "{op = %s}", r->kind), v);
 }
 
@@ -73,8 +74,8 @@ static MlirValue allocate(HmJob *j, MlirOperation op, uint32_t n, MlirType t)
         kernel = mlirOperationGetParentOperation(kernel);
     MlirBlock entry = mlirRegionGetFirstBlock(mlirOperationGetRegion(kernel, 0));
     HmBuild b = { j, mlirBlockGetFirstOperation(entry), mlirOperationGetLocation(op) };
-    MlirType memref = type_parse(j, "memref<%ux%s, #spirv.storage_class<Workgroup>>", n,
-                                 type_text(j, t));
+    MlirType memref =
+        type_parse(j, "memref<%ux%s, #spirv.storage_class<Workgroup>>", n, type_text(j, t));
     return build_n(&b, "memref.alloc", memref, "{operandSegmentSizes = array<i32: 0, 0>}", 0, NULL);
 }
 
@@ -104,8 +105,8 @@ static MlirValue of_workgroup(HmBuild *b, const Reduction *r, MlirValue v)
     MlirValue total = { NULL };
     for (uint32_t i = 0; i < n; i++) {
         MlirValue part = build(b, "memref.load", t, NULL, memory, index_of(b, i * width));
-        total = i ? build(b, mlirTypeIsAFloat(t) ? r->real : r->integer, t, NULL, total, part)
-                  : part;
+        total =
+            i ? build(b, mlirTypeIsAFloat(t) ? r->real : r->integer, t, NULL, total, part) : part;
     }
     barrier(b);
     return total;
@@ -118,7 +119,8 @@ static bool lower_reduction(HmJob *j, MlirOperation op, bool all)
     const Reduction *r = reduction_of(j, op);
     MlirValue v = mlirOperationGetOperand(op, 0);
     if (all && !r) {
-        complain_at(j, mlirOperationGetLocation(op), "gpu.all_reduce by a region of operations: "
+        complain_at(j, mlirOperationGetLocation(op),
+                    "gpu.all_reduce by a region of operations: "
                     "only the operations that have names (add, mul, ...) can be converted");
         return false;
     }
@@ -126,7 +128,7 @@ static bool lower_reduction(HmJob *j, MlirOperation op, bool all)
     MlirType t = mlirValueGetType(v);
     bool simple = !mlirTypeIsAVector(t) && mlirAttributeIsNull(attr_of(op, "cluster_size"));
     if (!simple || (!all && !r->subgroup && !mlirTypeIsABF16(t)))
-        return true;                /* MLIR's conversion takes it, or says that it has none */
+        return true; /* MLIR's conversion takes it, or says that it has none */
     HmBuild b = { j, op, mlirOperationGetLocation(op) };
     if (mlirTypeIsABF16(t))
         v = build(&b, "arith.extf", type_parse(j, "f32"), NULL, v);

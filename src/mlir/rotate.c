@@ -22,8 +22,9 @@ static bool check_types(HmJob *j, MlirOperation op, HmMatrix *m)
 {
     MlirLocation loc = mlirOperationGetLocation(op);
     if (mlirOperationGetNumOperands(op) != 3 || mlirOperationGetNumResults(op) != 1) {
-        complain_at(j, loc, "gpu.subgroup_mma_rotate takes two matrices and an offset and has one "
-                            "result");
+        complain_at(j, loc,
+                    "gpu.subgroup_mma_rotate takes two matrices and an offset and has one "
+                    "result");
         return false;
     }
     MlirType a = mlirValueGetType(mlirOperationGetOperand(op, 0));
@@ -34,8 +35,10 @@ static bool check_types(HmJob *j, MlirOperation op, HmMatrix *m)
         complain_at(j, loc, "gpu.subgroup_mma_rotate takes matrices (!gpu.mma_matrix), not %s",
                     type_text(j, a));
     else if (!mlirTypeEqual(a, b) || !mlirTypeEqual(a, result))
-        complain_at(j, loc, "gpu.subgroup_mma_rotate takes and makes matrices of one type, not %s, "
-                            "%s and %s", type_text(j, a), type_text(j, b), type_text(j, result));
+        complain_at(j, loc,
+                    "gpu.subgroup_mma_rotate takes and makes matrices of one type, not %s, "
+                    "%s and %s",
+                    type_text(j, a), type_text(j, b), type_text(j, result));
     else if (!mlirTypeIsAInteger(offset) || mlirIntegerTypeGetWidth(offset) != 32 ||
              !mlirIntegerTypeIsSignless(offset))
         complain_at(j, loc, "gpu.subgroup_mma_rotate's offset is an i32, not %s",
@@ -54,15 +57,19 @@ static bool verify(HmJob *j, MlirOperation op)
     uint32_t n = m.rows * m.columns, width = subgroup_around(j, op);
     int64_t offset;
     if (constant_int(mlirOperationGetOperand(op, 2), &offset) && (offset < 0 || offset > n))
-        complain_at(j, loc, "gpu.subgroup_mma_rotate's offset is %lld; %ux%u matrices have "
-                            "elements 0 to %u", (long long)offset, m.rows, m.columns, n);
+        complain_at(j, loc,
+                    "gpu.subgroup_mma_rotate's offset is %lld; %ux%u matrices have "
+                    "elements 0 to %u",
+                    (long long)offset, m.rows, m.columns, n);
     else if (!width)
-        complain_at(j, loc, "gpu.subgroup_mma_rotate is in a function of a module whose kernels "
-                            "have subgroups of different sizes");
+        complain_at(j, loc,
+                    "gpu.subgroup_mma_rotate is in a function of a module whose kernels "
+                    "have subgroups of different sizes");
     else if (!is_pow2(width) || n % width)
-        complain_at(j, loc, "gpu.subgroup_mma_rotate: the %u elements of %ux%u matrices are not a "
-                            "whole number for each of a subgroup's %u invocations", n, m.rows,
-                    m.columns, width);
+        complain_at(j, loc,
+                    "gpu.subgroup_mma_rotate: the %u elements of %ux%u matrices are not a "
+                    "whole number for each of a subgroup's %u invocations",
+                    n, m.rows, m.columns, width);
     else
         return true;
     return false;
@@ -83,14 +90,14 @@ typedef struct Lowering {
     HmBuild build;
     const HmRotateOps *ops;
     MlirValue matrices[2], offset;
-    MlirValue lane;                 /* null: to be asked for */
+    MlirValue lane; /* null: to be asked for */
     MlirType element, i1, i32;
     HmMatrix shape;
-    uint32_t width, length;         /* of the subgroup; elements an invocation holds */
-    MlirValue *held;                /* 2 * length, those of both operands; null: not extracted */
-    MlirValue delta;                /* lanes to rotate by */
-    int64_t known_delta;            /* or -1 */
-    MlirValue direct;               /* i1: this lane gives element e + k */
+    uint32_t width, length; /* of the subgroup; elements an invocation holds */
+    MlirValue *held;        /* 2 * length, those of both operands; null: not extracted */
+    MlirValue delta;        /* lanes to rotate by */
+    int64_t known_delta;    /* or -1 */
+    MlirValue direct;       /* i1: this lane gives element e + k */
 } Lowering;
 
 static MlirValue held(Lowering *l, uint32_t i)
@@ -206,7 +213,8 @@ bool rotate_lower(HmJob *j)
     HmOpList ops = ops_named(j, j->module, ROTATE);
     for (uint32_t i = 0; i < ops.len; i++) {
         MlirOperation op = ops.data[i];
-        Lowering l = { .build = { .job = j }, .ops = &rotate_ops[j->rotation],
+        Lowering l = { .build = { .job = j },
+                       .ops = &rotate_ops[j->rotation],
                        .matrices = { mlirOperationGetOperand(op, 0),
                                      mlirOperationGetOperand(op, 1) },
                        .offset = mlirOperationGetOperand(op, 2) };
@@ -214,8 +222,10 @@ bool rotate_lower(HmJob *j)
         if (!strstr(type, "xsi8") && !strstr(type, "xui8")) {
             lower_rotation(&l, op);
         } else if (j->rotation == ROTATION_GPU || j->form == FORM_MLIR) {
-            complain_at(j, mlirOperationGetLocation(op), "the gpu dialect cannot take elements out "
-                        "of %s; only SPIR-V can (--rotate-as spirv)", type);
+            complain_at(j, mlirOperationGetLocation(op),
+                        "the gpu dialect cannot take elements out "
+                        "of %s; only SPIR-V can (--rotate-as spirv)",
+                        type);
             return false;
         }
     }
@@ -244,7 +254,8 @@ void rotate_finish(HmJob *j)
         while (!mlirLocationEqual(loc, mlirOperationGetLocation(scalars.data[k])))
             k++;
         MlirOperation m = matrices.data[i], s = scalars.data[k];
-        Lowering l = { .build = { .job = j }, .ops = &rotate_ops[ROTATION_SPIRV],
+        Lowering l = { .build = { .job = j },
+                       .ops = &rotate_ops[ROTATION_SPIRV],
                        .matrices = { mlirOperationGetOperand(m, 0), mlirOperationGetOperand(m, 1) },
                        .lane = mlirOperationGetOperand(s, 0),
                        .offset = mlirOperationGetOperand(s, 1) };

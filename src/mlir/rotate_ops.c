@@ -109,14 +109,20 @@ static MlirValue spirv_rotate(HmBuild *b, MlirValue v, MlirValue delta, int64_t 
 }
 
 const HmRotateOps rotate_ops[] = {
-    [ROTATION_GPU] = {
-        .constant = "arith.constant", .select = "arith.select", .bit_and = "arith.andi",
-        .shift_right = "arith.shrui",
-        .greater_equal = "arith.cmpi", .greater_equal_attr = "{predicate = 5 : i64}",
-        .not_equal = "arith.cmpi", .not_equal_attr = "{predicate = 1 : i64}",
-        .rotate = gpu_rotate },
-    [ROTATION_SPIRV] = {
-        .constant = "spirv.Constant", .select = "spirv.Select", .bit_and = "spirv.BitwiseAnd",
-        .shift_right = "spirv.ShiftRightLogical", .greater_equal = "spirv.SGreaterThanEqual",
-        .not_equal = "spirv.INotEqual", .rotate = spirv_rotate },
+    [ROTATION_GPU] = { .constant = "arith.constant",
+                       .select = "arith.select",
+                       .bit_and = "arith.andi",
+                       .shift_right = "arith.shrui",
+                       .greater_equal = "arith.cmpi",
+                       .greater_equal_attr = "{predicate = 5 : i64}",
+                       .not_equal = "arith.cmpi",
+                       .not_equal_attr = "{predicate = 1 : i64}",
+                       .rotate = gpu_rotate },
+    [ROTATION_SPIRV] = { .constant = "spirv.Constant",
+                         .select = "spirv.Select",
+                         .bit_and = "spirv.BitwiseAnd",
+                         .shift_right = "spirv.ShiftRightLogical",
+                         .greater_equal = "spirv.SGreaterThanEqual",
+                         .not_equal = "spirv.INotEqual",
+                         .rotate = spirv_rotate },
 };

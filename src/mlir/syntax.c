@@ -21,10 +21,10 @@
 
 typedef struct Spelling {
     const char *name, *generic;
-    uint32_t n;                     /* operands */
-    const char *operands;           /* what they are, for messages */
-    bool indexed;                   /* numbers in brackets behind the last operand */
-    bool shared;                    /* MLIR has another one, whose second operand is a number */
+    uint32_t n;           /* operands */
+    const char *operands; /* what they are, for messages */
+    bool indexed;         /* numbers in brackets behind the last operand */
+    bool shared;          /* MLIR has another one, whose second operand is a number */
 } Spelling;
 
 static const Spelling spellings[] = {
@@ -36,13 +36,13 @@ static const Spelling spellings[] = {
 
 typedef struct Scan {
     HmJob *job;
-    const Spelling *spelling;       /* of the operation that is read */
+    const Spelling *spelling; /* of the operation that is read */
     const char *at, *end;
-    const char *done;               /* copied up to there */
+    const char *done; /* copied up to there */
     Str out;
-    const char *line_start;         /* of the source's line that `done` is in */
+    const char *line_start; /* of the source's line that `done` is in */
     uint32_t line;
-    uint32_t out_line_start;        /* in out */
+    uint32_t out_line_start; /* in out */
 } Scan;
 
 /* ---- the output ------------------------------------------------------------------------------ */
@@ -69,14 +69,15 @@ static void replace_text(Scan *s, const char *at, size_t n, const char *text)
     str_add(s->job->arena, &s->out, text);
     s->done = at + n;
     HmShift shift = { s->line, s->out.len - s->out_line_start + 1,
-                    (int32_t)n - (int32_t)strlen(text) };
+                      (int32_t)n - (int32_t)strlen(text) };
     vec_push(s->job->arena, &s->job->shifts, shift);
 }
 
 static bool expected(Scan *s, const char *what)
 {
     copy_to(s, s->at);
-    DiagLoc at = { .file = s->job->name, .line = s->line,
+    DiagLoc at = { .file = s->job->name,
+                   .line = s->line,
                    .column = (uint32_t)(s->at - s->line_start) + 1 };
     diag(s->job->sink, DIAG_ERROR, &at, "MLIR", "%s: expected %s", s->spelling->name, what);
     return false;
@@ -228,7 +229,11 @@ static const Spelling *spelling_of(const char *token, size_t n)
 
 const char *syntax_generic(HmJob *j, const char *text, size_t size, size_t *out_size)
 {
-    Scan s = { .job = j, .at = text, .end = text + size, .done = text, .line_start = text,
+    Scan s = { .job = j,
+               .at = text,
+               .end = text + size,
+               .done = text,
+               .line_start = text,
                .line = 1 };
     while (s.at < s.end) {
         const char *token = s.at;

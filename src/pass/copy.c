@@ -50,8 +50,8 @@ static void grow_map(PassLoopMarks *marks, PassContext *c)
     marks->n_map = need * 2;
 }
 
-bool loop_open(PassLoopCopy *l, PassContext *c, const Cfg *g, PassLoopMarks *marks, const CfgLoop *loop,
-               uint32_t max_blocks)
+bool loop_open(PassLoopCopy *l, PassContext *c, const Cfg *g, PassLoopMarks *marks,
+               const CfgLoop *loop, uint32_t max_blocks)
 {
     *l = (PassLoopCopy){ .c = c, .g = g, .loop = loop, .marks = marks, .stamp = ++marks->stamps };
     grow_map(marks, c);

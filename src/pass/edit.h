@@ -46,7 +46,10 @@ bool edit_has_matrix(const SpvType *t);             /* is one, or holds one */
  * unknown. */
 bool edit_matrix_length(const PassContext *c, SpvId type, uint64_t *length);
 /* Places in words of all id operands of an instruction. 128 KB: one a function, or in an arena. */
-typedef struct PassIdWords { uint16_t at[65536]; uint32_t n; } PassIdWords;
+typedef struct PassIdWords {
+    uint16_t at[65536];
+    uint32_t n;
+} PassIdWords;
 void edit_ids(const SpvInst *i, PassIdWords *out);
 
 /* ---- split.c: the variables of the one function ---------------------------------------------- */
@@ -103,8 +106,8 @@ typedef struct PassLoopCopy {
 
 PassLoopMarks loop_marks(PassContext *c, const Cfg *g);
 /* What a loop consists of. False: it has several latches, or more blocks than that. */
-bool loop_open(PassLoopCopy *l, PassContext *c, const Cfg *g, PassLoopMarks *marks, const CfgLoop *loop,
-               uint32_t max_blocks);
+bool loop_open(PassLoopCopy *l, PassContext *c, const Cfg *g, PassLoopMarks *marks,
+               const CfgLoop *loop, uint32_t max_blocks);
 bool loop_holds(const PassLoopCopy *l, const SpvBlock *b);
 /* Makes values that are used behind the loop phis of its exit, or else variables. False: a pointer
  * is among them. Nothing has changed then. Of loops that share marks, earlier ones must be closed
@@ -115,7 +118,7 @@ bool loop_close_values(PassLoopCopy *l);
  * get operands for the copies' edges. Returns the last block. */
 SpvBlock *loop_copy(PassLoopCopy *l, SpvBlock *after);
 SpvId loop_mapped(const PassLoopCopy *l, SpvId id);
-void loop_done(PassLoopCopy *l);                        /* clears the map */
+void loop_done(PassLoopCopy *l); /* clears the map */
 /* Whether a branch to that block stays in the loop and is not on the way out. */
 bool loop_stays(const PassLoopCopy *l, SpvId label);
 /* Decides the conditional branch that ends block b, of a loop or a copy of it: to leave or not.
@@ -153,7 +156,7 @@ typedef struct PassFold {
     uint32_t towards_zero;      /* RoundingModeRTZ: the sum of 16, 32, 64 that it is asked for */
 } PassFold;
 
-void fold_learn(PassFold *f, const SpvInst *i);         /* a constant, into the pool */
+void fold_learn(PassFold *f, const SpvInst *i); /* a constant, into the pool */
 /* What the entry point asks for; nothing where its inst is NULL (a kernel becomes a shader). */
 void fold_modes(PassFold *f, const SpvEntryPoint *entry);
 PassFold fold_open(SpvModule *m, Arena *scratch);

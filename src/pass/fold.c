@@ -165,10 +165,7 @@ SpvId fold_bool(PassFold *f, SpvId type, bool value)
     return pool_get(f, value ? SpvOpConstantTrue : SpvOpConstantFalse, type, NULL, 0);
 }
 
-SpvId fold_null(PassFold *f, SpvId type)
-{
-    return pool_get(f, SpvOpConstantNull, type, NULL, 0);
-}
+SpvId fold_null(PassFold *f, SpvId type) { return pool_get(f, SpvOpConstantNull, type, NULL, 0); }
 
 SpvId fold_member(PassFold *f, SpvId composite, uint32_t index)
 {
@@ -446,7 +443,8 @@ static bool is_scalar(const SpvType *t)
 }
 
 /* Arithmetic, logic and conversions, component by component. */
-static SpvId fold_components(PassFold *f, uint16_t op, SpvId type, const uint32_t *operands, uint32_t n)
+static SpvId fold_components(PassFold *f, uint16_t op, SpvId type, const uint32_t *operands,
+                             uint32_t n)
 {
     const SpvType *t = spv_type(f->m, type);
     PassFoldValue a, b = { 0 }, out = { 0 };

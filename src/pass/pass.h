@@ -96,13 +96,19 @@ enum {
 };
 
 /* What a value grows by from one iteration of a loop to the next. */
-typedef enum AheadStepKind { STEP_CONSTANT, STEP_VALUE, STEP_ADD, STEP_SUB, STEP_MUL } AheadStepKind;
+typedef enum AheadStepKind {
+    STEP_CONSTANT,
+    STEP_VALUE,
+    STEP_ADD,
+    STEP_SUB,
+    STEP_MUL
+} AheadStepKind;
 typedef struct AheadStep AheadStep;
 struct AheadStep {
     AheadStepKind kind;
     uint64_t bits;              /* CONSTANT */
     SpvId value;                /* VALUE: the same in all iterations, but perhaps made in each */
-    const AheadStep *x, *y;          /* ADD, SUB, MUL */
+    const AheadStep *x, *y;     /* ADD, SUB, MUL */
 };
 
 typedef enum AheadMoves { AHEAD_STEPS, AHEAD_STAYS, AHEAD_UNKNOWN } AheadMoves;
@@ -113,7 +119,7 @@ typedef struct AheadLoad {
     const CfgLoop *loop;
     uint32_t queues;            /* 1 to WAIT_QUEUES_MOST */
     AheadMoves moves;           /* STEPS: by a loop-invariant step */
-    const AheadStep *bytes;          /* STEPS: what the pointer moves on */
+    const AheadStep *bytes;     /* STEPS: what the pointer moves on */
     const AheadStep *slice[TENSOR_MAX_DIMENSIONS]; /* elements that a tensor layout's slice does */
 } AheadLoad;
 

@@ -12,7 +12,10 @@
 /* ---- where pointers lead --------------------------------------------------------------------- */
 
 /* What a buffer, or a variable, is accessed through. */
-typedef struct ShaderView { SpvId variable, type; uint32_t bits, count; } ShaderView;
+typedef struct ShaderView {
+    SpvId variable, type;
+    uint32_t bits, count;
+} ShaderView;
 
 /* What pointers lead into; the first of a kernel's is null. */
 typedef struct ShaderRoot {
@@ -27,14 +30,17 @@ typedef struct ShaderRoot {
     VEC(ShaderView) views;
 } ShaderRoot;
 
-typedef struct ShaderTerm { SpvId index; uint32_t scale; } ShaderTerm;
+typedef struct ShaderTerm {
+    SpvId index;
+    uint32_t scale;
+} ShaderTerm;
 
 enum { MAX_TERMS = 8 };
 
 typedef struct ShaderAddress {
     uint64_t *set;              /* bits: roots that it may lead into */
     uint32_t grain;             /* a power of two that divides the distance */
-    ShaderRoot *root;                 /* the only one but for null, else NULL */
+    ShaderRoot *root;           /* the only one but for null, else NULL */
     uint32_t n_roots;           /* but for null */
     bool varies;                /* one or another, or null */
     /* known when it is rewritten: */
@@ -44,14 +50,17 @@ typedef struct ShaderAddress {
 } ShaderAddress;
 
 /* A phi of pointers, and what it becomes. */
-typedef struct ShaderPointerPhi { SpvInst *old, *distance, *which; uint32_t scale; } ShaderPointerPhi;
+typedef struct ShaderPointerPhi {
+    SpvInst *old, *distance, *which;
+    uint32_t scale;
+} ShaderPointerPhi;
 
 struct ShaderMemory {
-    ShaderAddress **address;          /* by id, n of them */
+    ShaderAddress **address;    /* by id, n of them */
     uint32_t n, n_words;        /* words: of sets */
     SpvArguments arguments;
     VEC(ShaderRoot *) roots;
-    ShaderAddress *null, *escaped;    /* escaped: all that pointers in memory may lead into */
+    ShaderAddress *null, *escaped; /* escaped: all that pointers in memory may lead into */
     VEC(ShaderPointerPhi) phis;
 };
 
@@ -102,8 +111,8 @@ bool shader_constant(const Shader *s, SpvId id, uint64_t *value);
 /* What becomes of an instruction. */
 typedef enum ShaderFate {
     FATE_STAYS,
-    FATE_GONE,                  /* its result, if it has one, is replaced by *to */
-    FATE_ERROR                  /* which was reported */
+    FATE_GONE, /* its result, if it has one, is replaced by *to */
+    FATE_ERROR /* which was reported */
 } ShaderFate;
 
 /* ---- shader_wide.c --------------------------------------------------------------------------- */
@@ -120,10 +129,10 @@ bool shader_structure(Shader *s);
 
 /* Where each pointer leads, and what accesses there are. */
 bool shader_find_memory(Shader *s);
-ShaderAddress *shader_address(const Shader *s, SpvId id);         /* of a pointer, else NULL */
-const ShaderAddress *shader_pointed(const Shader *s, SpvId id);   /* of null, too */
+ShaderAddress *shader_address(const Shader *s, SpvId id);       /* of a pointer, else NULL */
+const ShaderAddress *shader_pointed(const Shader *s, SpvId id); /* of null, too */
 bool shader_may_be(const ShaderAddress *a, const ShaderRoot *r);
-bool shader_in_class(const ShaderRoot *r, uint32_t storage);      /* one of OpenCL's */
+bool shader_in_class(const ShaderRoot *r, uint32_t storage); /* one of OpenCL's */
 bool shader_accesses(const SpvInst *i, uint32_t operand);   /* memory through that pointer */
 const SpvType *shader_scalar(const SpvType *t);
 uint32_t shader_grain(uint64_t x);                  /* the largest power of two up to 16 in it */

@@ -35,7 +35,8 @@ static void constant_bytes(Shader *s, SpvId id, uint8_t *out)
                                                     : k * stride_in_memory(s, t->element)));
 }
 
-static SpvId initialiser(Shader *s, const ShaderRoot *r, SpvId array, const SpvType *unit, uint32_t n)
+static SpvId initialiser(Shader *s, const ShaderRoot *r, SpvId array, const SpvType *unit,
+                         uint32_t n)
 {
     if (spv_n_operands(r->def) < 2)
         return 0;

@@ -91,8 +91,10 @@ static SpvId which(Shader *s, const ShaderAddress *a)
     return a && a->varies ? a->which : shader_u32(s, a && a->root ? a->root->index : 0);
 }
 
-static SpvId bytes(Shader *s, const ShaderAddress *a) { return a ? shader_distance(s, a, 0, 1)
-                                                           : shader_u32(s, 0); }
+static SpvId bytes(Shader *s, const ShaderAddress *a)
+{
+    return a ? shader_distance(s, a, 0, 1) : shader_u32(s, 0);
+}
 
 static SpvId pair_type(Shader *s) { return spv_vector_type(s->m, s->u32, 2); }
 
@@ -128,7 +130,8 @@ static SpvId in_class(Shader *s, const ShaderAddress *a, uint32_t storage)
 SpvId shader_ambiguous(const Shader *s, const SpvInst *i)
 {
     for (uint32_t k = 0; k < MIN(spv_n_operands(i), 8); k++) {
-        const ShaderAddress *a = shader_accesses(i, k) ? shader_address(s, spv_operand(i, k)) : NULL;
+        const ShaderAddress *a =
+            shader_accesses(i, k) ? shader_address(s, spv_operand(i, k)) : NULL;
         if (a && a->n_roots > 1)
             return spv_operand(i, k);
     }
@@ -141,7 +144,8 @@ static bool loads_pointer(Shader *s, const SpvInst *i)
 }
 
 /* The instruction in a block of its own, which goes on to `rest`. */
-static ShaderFate one_case(Shader *s, const SpvInst *i, SpvBlock *b, const SpvBlock *rest, SpvId value[2])
+static ShaderFate one_case(Shader *s, const SpvInst *i, SpvBlock *b, const SpvBlock *rest,
+                           SpvId value[2])
 {
     SpvInst *own = spv_clone_inst(s->m, i);
     own->id = i->id ? spv_new_id(s->m) : 0;

@@ -134,9 +134,9 @@ static void argument_roots(Shader *s)
         if (a->kind == SPV_ARGUMENT_VALUE && !a->by_reference)
             continue;
         ShaderRoot *r = new_root(s, spv_def(s->m, a->id),
-                           a->kind == SPV_ARGUMENT_BUFFER ? SpvStorageClassStorageBuffer
-                           : a->kind == SPV_ARGUMENT_LOCAL ? SpvStorageClassWorkgroup
-                                                           : SpvStorageClassPushConstant);
+                                 a->kind == SPV_ARGUMENT_BUFFER  ? SpvStorageClassStorageBuffer
+                                 : a->kind == SPV_ARGUMENT_LOCAL ? SpvStorageClassWorkgroup
+                                                                 : SpvStorageClassPushConstant);
         r->number = k;
         r->size = a->kind == SPV_ARGUMENT_VALUE ? a->size : 0;
     }

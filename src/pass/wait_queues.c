@@ -49,7 +49,8 @@ static bool is_constant(const AheadStep *x, uint64_t bits)
     return x && x->kind == STEP_CONSTANT && x->bits == bits;
 }
 
-static const AheadStep *combine_steps(Search *s, AheadStepKind kind, const AheadStep *x, const AheadStep *y)
+static const AheadStep *combine_steps(Search *s, AheadStepKind kind, const AheadStep *x,
+                                      const AheadStep *y)
 {
     if (!x || !y)
         return NULL;
@@ -119,8 +120,8 @@ static const AheadStep *step_of_product(Search *s, const SpvInst *i, uint32_t de
 }
 
 /* Bytes that a chain's indices from the `first` on move on. */
-static const AheadStep *step_of_indices(Search *s, const SpvInst *i, uint32_t first, const AheadStep *sum,
-                                   uint32_t depth)
+static const AheadStep *step_of_indices(Search *s, const SpvInst *i, uint32_t first,
+                                        const AheadStep *sum, uint32_t depth)
 {
     const SpvType *t = spv_type_of(s->m, spv_operand(i, 0));
     t = t && t->kind == SPV_POINTER ? t->element : NULL;

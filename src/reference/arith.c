@@ -14,7 +14,7 @@ static uint64_t round_result(const RInst *i, double x)
 }
 
 #define UNARY(name, expr)                                                                          \
-    static RStep name(RMachine *m, RInv *v, const RInst *i)                                           \
+    static RStep name(RMachine *m, RInv *v, const RInst *i)                                        \
     {                                                                                              \
         uint64_t *d = leaf(v, i->dst);                                                             \
         const uint64_t *a = leaf(v, i->ops[0]);                                                    \
@@ -28,7 +28,7 @@ static uint64_t round_result(const RInst *i, double x)
     }
 
 #define BINARY(name, expr)                                                                         \
-    static RStep name(RMachine *m, RInv *v, const RInst *i)                                           \
+    static RStep name(RMachine *m, RInv *v, const RInst *i)                                        \
     {                                                                                              \
         uint64_t *d = leaf(v, i->dst);                                                             \
         const uint64_t *a = leaf(v, i->ops[0]), *b = leaf(v, i->ops[1]);                           \
@@ -43,7 +43,7 @@ static uint64_t round_result(const RInst *i, double x)
         return STEP_NEXT;                                                                          \
     }
 
-#define INT(expr) ((uint64_t)(expr)&mask_bits(i->bits))
+#define INT(expr) ((uint64_t)(expr) & mask_bits(i->bits))
 #define S(x)      sext(x, i->sbits)
 #define F(x)      fmt_get((RFmt)i->sfmt, x)
 
@@ -69,14 +69,10 @@ static uint64_t divide_integers(RMachine *m, RInv *v, const RInst *i, uint64_t a
         return 0;
     }
     switch (i->op) {
-    case SpvOpUDiv:
-        return a / b;
-    case SpvOpUMod:
-        return a % b;
-    case SpvOpSDiv:
-        return INT(x / y);
-    case SpvOpSRem:
-        return INT(x % y);
+    case SpvOpUDiv: return a / b;
+    case SpvOpUMod: return a % b;
+    case SpvOpSDiv: return INT(x / y);
+    case SpvOpSRem: return INT(x % y);
     default: {
         int64_t r = x % y;
         return INT(r && (r < 0) != (y < 0) ? r + y : r);
@@ -95,12 +91,9 @@ static uint64_t shift_bits(RMachine *m, RInv *v, const RInst *i, uint64_t a, uin
         return 0;
     }
     switch (i->op) {
-    case SpvOpShiftLeftLogical:
-        return INT(a << b);
-    case SpvOpShiftRightLogical:
-        return a >> b;
-    default:
-        return INT(S(a) >> b);
+    case SpvOpShiftLeftLogical: return INT(a << b);
+    case SpvOpShiftRightLogical: return a >> b;
+    default: return INT(S(a) >> b);
     }
 }
 BINARY(ishift, shift_bits(m, v, i, A, B, s[k] | t[k]))
@@ -128,7 +121,7 @@ BINARY(sgt, S(A) > S(B))
 BINARY(sge, S(A) >= S(B))
 BINARY(slt, S(A) < S(B))
 BINARY(sle, S(A) <= S(B))
-BINARY(land, A &B & 1)
+BINARY(land, A & B & 1)
 BINARY(lor, (A | B) & 1)
 UNARY(lnot, !A)
 BINARY(ford_eq, F(A) == F(B))

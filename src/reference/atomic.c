@@ -20,10 +20,7 @@ enum {
                SpvMemorySemanticsSequentiallyConsistentMask,
 };
 
-uint32_t atomic_scope(const RInst *i)
-{
-    return ((const Atomic *)i->aux)->scope;
-}
+uint32_t atomic_scope(const RInst *i) { return ((const Atomic *)i->aux)->scope; }
 
 static uint64_t combine_atomic(const RInst *i, const RType *t, uint64_t old, uint64_t x)
 {
@@ -31,40 +28,23 @@ static uint64_t combine_atomic(const RInst *i, const RType *t, uint64_t old, uin
     RFmt f = fmt_of(t);
     double a = f != FMT_NONE ? fmt_get(f, old) : 0, b = f != FMT_NONE ? fmt_get(f, x) : 0;
     switch (i->op) {
-    case SpvOpAtomicIIncrement:
-        return (old + 1) & mask;
-    case SpvOpAtomicIDecrement:
-        return (old - 1) & mask;
-    case SpvOpAtomicIAdd:
-        return (old + x) & mask;
-    case SpvOpAtomicISub:
-        return (old - x) & mask;
-    case SpvOpAtomicAnd:
-        return old & x;
-    case SpvOpAtomicOr:
-        return old | x;
-    case SpvOpAtomicXor:
-        return old ^ x;
-    case SpvOpAtomicUMin:
-        return MIN(old, x);
-    case SpvOpAtomicUMax:
-        return MAX(old, x);
-    case SpvOpAtomicSMin:
-        return sext(old, t->bits) < sext(x, t->bits) ? old : x;
-    case SpvOpAtomicSMax:
-        return sext(old, t->bits) > sext(x, t->bits) ? old : x;
-    case SpvOpAtomicFAddEXT:
-        return fmt_put(f, a + b);
-    case SpvOpAtomicFMinEXT:
-        return isnan(a) || b < a ? x : old;
-    case SpvOpAtomicFMaxEXT:
-        return isnan(a) || b > a ? x : old;
-    case SpvOpAtomicFlagTestAndSet:
-        return 1;
-    case SpvOpAtomicFlagClear:
-        return 0;
-    default:
-        return x; /* store, exchange */
+    case SpvOpAtomicIIncrement: return (old + 1) & mask;
+    case SpvOpAtomicIDecrement: return (old - 1) & mask;
+    case SpvOpAtomicIAdd: return (old + x) & mask;
+    case SpvOpAtomicISub: return (old - x) & mask;
+    case SpvOpAtomicAnd: return old & x;
+    case SpvOpAtomicOr: return old | x;
+    case SpvOpAtomicXor: return old ^ x;
+    case SpvOpAtomicUMin: return MIN(old, x);
+    case SpvOpAtomicUMax: return MAX(old, x);
+    case SpvOpAtomicSMin: return sext(old, t->bits) < sext(x, t->bits) ? old : x;
+    case SpvOpAtomicSMax: return sext(old, t->bits) > sext(x, t->bits) ? old : x;
+    case SpvOpAtomicFAddEXT: return fmt_put(f, a + b);
+    case SpvOpAtomicFMinEXT: return isnan(a) || b < a ? x : old;
+    case SpvOpAtomicFMaxEXT: return isnan(a) || b > a ? x : old;
+    case SpvOpAtomicFlagTestAndSet: return 1;
+    case SpvOpAtomicFlagClear: return 0;
+    default: return x; /* store, exchange */
     }
 }
 

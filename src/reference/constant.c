@@ -47,17 +47,14 @@ static void scalar_constant(RMachine *m, SpvInst *i, const RType *t, uint64_t *a
     uint64_t x = 0;
     switch (i->op) {
     case SpvOpConstantTrue:
-    case SpvOpSpecConstantTrue:
-        x = 1;
-        break;
+    case SpvOpSpecConstantTrue: x = 1; break;
     case SpvOpConstant:
     case SpvOpSpecConstant:
         x = spv_operand(i, 0);
         if (t->bits > 32 && spv_n_operands(i) > 1)
             x |= (uint64_t)spv_operand(i, 1) << 32;
         break;
-    default:
-        break;
+    default: break;
     }
     if (i->op == SpvOpSpecConstant || i->op == SpvOpSpecConstantTrue ||
         i->op == SpvOpSpecConstantFalse) {
@@ -146,10 +143,8 @@ static bool is_constant(uint16_t op)
     case SpvOpSpecConstantComposite:
     case SpvOpSpecConstantOp:
     case SpvOpConstantCompositeReplicateEXT:
-    case SpvOpSpecConstantCompositeReplicateEXT:
-        return true;
-    default:
-        return false;
+    case SpvOpSpecConstantCompositeReplicateEXT: return true;
+    default: return false;
     }
 }
 
@@ -167,20 +162,13 @@ static void define_constant(RMachine *m, SpvInst *i)
     Ref r = constant_alloc(m, t->leaves);
     switch (i->op) {
     case SpvOpUndef:
-    case SpvOpPoisonKHR:
-        memset(m->cu + (r & 0x7fffffff), 1, t->leaves);
-        break;
-    case SpvOpConstantNull:
-        break;
+    case SpvOpPoisonKHR: memset(m->cu + (r & 0x7fffffff), 1, t->leaves); break;
+    case SpvOpConstantNull: break;
     case SpvOpConstantComposite:
     case SpvOpSpecConstantComposite:
     case SpvOpConstantCompositeReplicateEXT:
-    case SpvOpSpecConstantCompositeReplicateEXT:
-        composite_constant(m, i, t, r);
-        break;
-    case SpvOpSpecConstantOp:
-        operation_constant(m, i, r);
-        return;
+    case SpvOpSpecConstantCompositeReplicateEXT: composite_constant(m, i, t, r); break;
+    case SpvOpSpecConstantOp: operation_constant(m, i, r); return;
     default:
         if (t->kind == SPV_INT || t->kind == SPV_FLOAT || t->kind == SPV_BOOL)
             scalar_constant(m, i, t, const_leaf(m, r));

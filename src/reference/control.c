@@ -94,7 +94,8 @@ static void set_frame(RInv *v)
 RStep inv_enter(RMachine *m, RInv *v, RFunc *f, uint32_t return_pc, Ref result, uint32_t n_leaves)
 {
     RFrame *new = &v->frames[v->n_frames];
-    *new = (RFrame){ .function = f, .return_pc = return_pc, .result = result, .n_leaves = n_leaves };
+    *new =
+        (RFrame){ .function = f, .return_pc = return_pc, .result = result, .n_leaves = n_leaves };
     if (v->n_frames) {
         const RFrame *old = new - 1;
         new->base = old->base + old->function->slots;

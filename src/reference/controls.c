@@ -14,7 +14,11 @@
 
 enum { MAX_OPERANDS = 4, MAX_LEAVES = 16 };
 
-typedef struct Part { Ref at; uint32_t n; RFmt fmt; } Part;
+typedef struct Part {
+    Ref at;
+    uint32_t n;
+    RFmt fmt;
+} Part;
 
 struct RControls {
     Handler *run;
@@ -32,8 +36,8 @@ static uint64_t flushed(RFmt f, uint64_t x)
 
 uint64_t controls_flush(const RMachine *m, RFmt f, uint64_t x)
 {
-    bool is = (f == FMT_F16 && m->ftz[1]) || (f == FMT_F32 && m->ftz[2]) ||
-              (f == FMT_F64 && m->ftz[3]);
+    bool is =
+        (f == FMT_F16 && m->ftz[1]) || (f == FMT_F32 && m->ftz[2]) || (f == FMT_F64 && m->ftz[3]);
     return is ? flushed(f, x) : x;
 }
 
@@ -65,20 +69,35 @@ static bool part_flushed(RMachine *m, const RType *t, Ref at, Part *p)
     const RType *s = t && !type_is_wide(t) ? type_scalar(t) : NULL;
     *p = (Part){ at, s ? t->leaves : 0, s ? fmt_of(s) : FMT_NONE };
     return s && s->kind == SPV_FLOAT && s->format == SPV_IEEE && t->leaves <= MAX_LEAVES &&
-           m->ftz[s->bits == 16 ? 1 : s->bits == 32 ? 2 : 3];
+           m->ftz[s->bits == 16   ? 1
+                  : s->bits == 32 ? 2
+                                  : 3];
 }
 
 static bool is_rounded(uint16_t op)
 {
     switch (op) {
-    case SpvOpConvertFToU: case SpvOpConvertFToS: case SpvOpConvertSToF: case SpvOpConvertUToF:
-    case SpvOpFConvert: case SpvOpFNegate: case SpvOpFAdd: case SpvOpFSub: case SpvOpFMul:
-    case SpvOpFDiv: case SpvOpFRem: case SpvOpFMod: case SpvOpVectorTimesScalar:
-    case SpvOpMatrixTimesScalar: case SpvOpVectorTimesMatrix: case SpvOpMatrixTimesVector:
-    case SpvOpMatrixTimesMatrix: case SpvOpOuterProduct: case SpvOpDot: case SpvOpFmaKHR:
-        return true;
-    default:
-        return false;
+    case SpvOpConvertFToU:
+    case SpvOpConvertFToS:
+    case SpvOpConvertSToF:
+    case SpvOpConvertUToF:
+    case SpvOpFConvert:
+    case SpvOpFNegate:
+    case SpvOpFAdd:
+    case SpvOpFSub:
+    case SpvOpFMul:
+    case SpvOpFDiv:
+    case SpvOpFRem:
+    case SpvOpFMod:
+    case SpvOpVectorTimesScalar:
+    case SpvOpMatrixTimesScalar:
+    case SpvOpVectorTimesMatrix:
+    case SpvOpMatrixTimesVector:
+    case SpvOpMatrixTimesMatrix:
+    case SpvOpOuterProduct:
+    case SpvOpDot:
+    case SpvOpFmaKHR: return true;
+    default: return false;
     }
 }
 

@@ -13,8 +13,8 @@ static uint64_t integer_of(RMachine *m, RInv *v, const RInst *i, double x, bool 
     double top = ldexp(1, (int)i->bits - to_signed), least = to_signed ? -top : 0;
     uint64_t most = mask_bits(i->bits) >> to_signed;
     if (isnan(x) || trunc(x) >= top || trunc(x) < least) {
-        if (!undefined && !spv_has_decoration(m->module, i->src->id, -1,
-                                              SpvDecorationSaturatedConversion))
+        if (!undefined &&
+            !spv_has_decoration(m->module, i->src->id, -1, SpvDecorationSaturatedConversion))
             found(m, v, i, REF_RANGE, "%g does not fit the %u-bit %s integer it is converted to", x,
                   i->bits, to_signed ? "signed" : "unsigned");
         if (isnan(x))
@@ -60,14 +60,10 @@ static uint64_t saturate(const RInst *i, uint64_t a)
     const uint64_t mask = mask_bits(i->bits);
     const int64_t s = sext(a, i->sbits), most = (int64_t)(mask >> 1);
     switch (i->op) {
-    case SpvOpSConvert:
-        return (uint64_t)(s < -most - 1 ? -most - 1 : MIN(s, most)) & mask;
-    case SpvOpUConvert:
-        return MIN(a, mask);
-    case SpvOpSatConvertSToU:
-        return s < 0 ? 0 : MIN((uint64_t)s, mask);
-    default:
-        return MIN(a, mask >> 1);
+    case SpvOpSConvert: return (uint64_t)(s < -most - 1 ? -most - 1 : MIN(s, most)) & mask;
+    case SpvOpUConvert: return MIN(a, mask);
+    case SpvOpSatConvertSToU: return s < 0 ? 0 : MIN((uint64_t)s, mask);
+    default: return MIN(a, mask >> 1);
     }
 }
 
@@ -87,37 +83,26 @@ static RStep step_convert(RMachine *m, RInv *v, const RInst *i)
     for (uint32_t k = 0; k < i->n; k++) {
         double x = i->sfmt != FMT_NONE ? fmt_get((RFmt)i->sfmt, a[k]) : 0;
         switch (i->op) {
-        case SpvOpConvertFToU:
-            d[k] = integer_of(m, v, i, rounded(i, x), false, u[k]);
-            break;
-        case SpvOpConvertFToS:
-            d[k] = integer_of(m, v, i, rounded(i, x), true, u[k]);
-            break;
-        case SpvOpConvertSToF:
-            d[k] = float_of(i, a[k], true);
-            break;
-        case SpvOpConvertUToF:
-            d[k] = float_of(i, a[k], false);
-            break;
-        case SpvOpUConvert:
-            d[k] = i->part ? saturate(i, a[k]) : a[k] & mask;
-            break;
+        case SpvOpConvertFToU: d[k] = integer_of(m, v, i, rounded(i, x), false, u[k]); break;
+        case SpvOpConvertFToS: d[k] = integer_of(m, v, i, rounded(i, x), true, u[k]); break;
+        case SpvOpConvertSToF: d[k] = float_of(i, a[k], true); break;
+        case SpvOpConvertUToF: d[k] = float_of(i, a[k], false); break;
+        case SpvOpUConvert: d[k] = i->part ? saturate(i, a[k]) : a[k] & mask; break;
         case SpvOpSConvert:
             d[k] = i->part ? saturate(i, a[k]) : (uint64_t)sext(a[k], i->sbits) & mask;
             break;
         case SpvOpFConvert:
             x = clamp_fp8(i, x);
             d[k] = decorated(i) ? fmt_put_mode((RFmt)i->fmt, x, decorated(i) - 1)
-                   : i->rtz ? fmt_put_rtz((RFmt)i->fmt, x) : fmt_put((RFmt)i->fmt, x);
+                   : i->rtz     ? fmt_put_rtz((RFmt)i->fmt, x)
+                                : fmt_put((RFmt)i->fmt, x);
             break;
         case SpvOpQuantizeToF16: {
             double h = f16_to_double(f16_from_double(x));
             d[k] = fmt_put((RFmt)i->fmt, h != 0 && fabs(h) < 0x1p-14 ? copysign(0, h) : h);
             break;
         }
-        default:
-            d[k] = saturate(i, a[k]);
-            break;
+        default: d[k] = saturate(i, a[k]); break;
         }
     }
     memcpy(unset(v, i->dst), u, i->n);

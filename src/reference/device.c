@@ -17,19 +17,19 @@ typedef struct RefPiece {
 
 typedef struct RefDevice {
     DeviceBase base;
-    pthread_mutex_t lock;           /* of pieces */
-    RefPiece *pieces;               /* all there are: where a kernel's physical pointers may lead */
+    pthread_mutex_t lock; /* of pieces */
+    RefPiece *pieces;     /* all there are: where a kernel's physical pointers may lead */
 } RefDevice;
 
 typedef struct RefKernel {
     DeviceKernel base;
-    const SpvModule *module;        /* its own copy, not specialised */
+    const SpvModule *module; /* its own copy, not specialised */
     const char *entry;
     const SpecValue *specs;
     uint32_t n_specs;
-    const SpvArguments *arguments;  /* of an OpenCL kernel; or NULL */
-    uint32_t subgroup_size;         /* asked for */
-    uint32_t check;                 /* REF_CHECK_* */
+    const SpvArguments *arguments; /* of an OpenCL kernel; or NULL */
+    uint32_t subgroup_size;        /* asked for */
+    uint32_t check;                /* REF_CHECK_* */
 } RefKernel;
 
 /* ---- the device and its memory --------------------------------------------------------------- */
@@ -48,9 +48,14 @@ static HeddleResult open_reference(const DeviceOptions *o, DeviceBase **out, Dia
     pthread_mutex_init(&d->lock, NULL);
     d->base.ops = &reference_device_ops;
     d->base.info = (DeviceInfo){
-        .name = "interpreter", .target = "", .threads = 1, .subgroup_sizes = subgroup_sizes,
-        .n_subgroup_sizes = COUNT_OF(subgroup_sizes), .default_subgroup_size = 32,
-        .checks = true, .wants_images = true,
+        .name = "interpreter",
+        .target = "",
+        .threads = 1,
+        .subgroup_sizes = subgroup_sizes,
+        .n_subgroup_sizes = COUNT_OF(subgroup_sizes),
+        .default_subgroup_size = 32,
+        .checks = true,
+        .wants_images = true,
     };
     *out = &d->base;
     return HEDDLE_OK;
@@ -155,7 +160,9 @@ static RefArg *list_arguments(const RefKernel *k, const DeviceBinding *const *gi
 
 static RefDispatch dispatch_of(const RefKernel *k)
 {
-    return (RefDispatch){ .entry = k->entry, .spec = k->specs, .n_spec = k->n_specs,
+    return (RefDispatch){ .entry = k->entry,
+                          .spec = k->specs,
+                          .n_spec = k->n_specs,
                           .subgroup_size = k->subgroup_size,
                           .n_args = k->arguments ? k->arguments->n : 0 };
 }
@@ -182,8 +189,11 @@ static HeddleResult compile_for_reference(DeviceBase *d, const DeviceCompile *ho
         return HEDDLE_ERROR_UNSUPPORTED;
     }
     RefKernel *k = NEW(arena, RefKernel);
-    k->base = (DeviceKernel){ .device = d, .slots = how->slots, .n_slots = how->n_slots,
-                              .shared_bytes = how->shared_bytes, .push_bytes = how->push_bytes };
+    k->base = (DeviceKernel){ .device = d,
+                              .slots = how->slots,
+                              .n_slots = how->n_slots,
+                              .shared_bytes = how->shared_bytes,
+                              .push_bytes = how->push_bytes };
     k->module = spv_clone(arena, how->module);
     k->entry = how->entry;
     k->specs = how->specs;
@@ -279,7 +289,13 @@ static HeddleResult interpret(DeviceBase *device, DeviceDispatch *x, Arena *scra
 }
 
 const DeviceOps reference_device_ops = {
-    .name = "reference", .open = open_reference, .close = close_reference,
-    .alloc = alloc_piece, .wrap = wrap_piece, .free = free_piece,
-    .compile = compile_for_reference, .release = release_interpreted, .dispatch = interpret,
+    .name = "reference",
+    .open = open_reference,
+    .close = close_reference,
+    .alloc = alloc_piece,
+    .wrap = wrap_piece,
+    .free = free_piece,
+    .compile = compile_for_reference,
+    .release = release_interpreted,
+    .dispatch = interpret,
 };

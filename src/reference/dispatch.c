@@ -39,8 +39,7 @@ static void execution_mode(RMachine *m, SpvInst *i)
         if (n > 2)
             m->rtz[width_index(spv_operand(i, 2))] = true;
         break;
-    default:
-        break;
+    default: break;
     }
 }
 

@@ -91,10 +91,7 @@ void endless_forget(RInv *v)
         v->earlier->edge = NULL;
 }
 
-bool endless_circles(const RMachine *m, const RInv *v)
-{
-    return v->circles == m->changes + 1;
-}
+bool endless_circles(const RMachine *m, const RInv *v) { return v->circles == m->changes + 1; }
 
 void endless_found(RMachine *m, const RInv *v, const char *why)
 {

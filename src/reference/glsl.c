@@ -36,60 +36,33 @@ static long double float1(uint32_t op, long double x)
     const long double pi = 3.14159265358979323846264338327950288L;
     switch (op) {
     case GLSLstd450Round:
-    case GLSLstd450RoundEven:
-        return rintl(x);
-    case GLSLstd450Trunc:
-        return truncl(x);
-    case GLSLstd450FAbs:
-        return fabsl(x);
-    case GLSLstd450FSign:
-        return isnan(x) ? 0 : x > 0 ? 1 : x < 0 ? -1 : x;
-    case GLSLstd450Floor:
-        return floorl(x);
-    case GLSLstd450Ceil:
-        return ceill(x);
-    case GLSLstd450Fract:
-        return x - floorl(x);
-    case GLSLstd450Radians:
-        return x * pi / 180;
-    case GLSLstd450Degrees:
-        return x * 180 / pi;
-    case GLSLstd450Sin:
-        return sinl(x);
-    case GLSLstd450Cos:
-        return cosl(x);
-    case GLSLstd450Tan:
-        return tanl(x);
-    case GLSLstd450Asin:
-        return asinl(x);
-    case GLSLstd450Acos:
-        return acosl(x);
-    case GLSLstd450Atan:
-        return atanl(x);
-    case GLSLstd450Sinh:
-        return sinhl(x);
-    case GLSLstd450Cosh:
-        return coshl(x);
-    case GLSLstd450Tanh:
-        return tanhl(x);
-    case GLSLstd450Asinh:
-        return asinhl(x);
-    case GLSLstd450Acosh:
-        return acoshl(x);
-    case GLSLstd450Atanh:
-        return atanhl(x);
-    case GLSLstd450Exp:
-        return expl(x);
-    case GLSLstd450Log:
-        return logl(x);
-    case GLSLstd450Exp2:
-        return exp2l(x);
-    case GLSLstd450Log2:
-        return log2l(x);
-    case GLSLstd450Sqrt:
-        return sqrtl(x);
-    default:
-        return 1 / sqrtl(x);
+    case GLSLstd450RoundEven: return rintl(x);
+    case GLSLstd450Trunc: return truncl(x);
+    case GLSLstd450FAbs: return fabsl(x);
+    case GLSLstd450FSign: return isnan(x) ? 0 : x > 0 ? 1 : x < 0 ? -1 : x;
+    case GLSLstd450Floor: return floorl(x);
+    case GLSLstd450Ceil: return ceill(x);
+    case GLSLstd450Fract: return x - floorl(x);
+    case GLSLstd450Radians: return x * pi / 180;
+    case GLSLstd450Degrees: return x * 180 / pi;
+    case GLSLstd450Sin: return sinl(x);
+    case GLSLstd450Cos: return cosl(x);
+    case GLSLstd450Tan: return tanl(x);
+    case GLSLstd450Asin: return asinl(x);
+    case GLSLstd450Acos: return acosl(x);
+    case GLSLstd450Atan: return atanl(x);
+    case GLSLstd450Sinh: return sinhl(x);
+    case GLSLstd450Cosh: return coshl(x);
+    case GLSLstd450Tanh: return tanhl(x);
+    case GLSLstd450Asinh: return asinhl(x);
+    case GLSLstd450Acosh: return acoshl(x);
+    case GLSLstd450Atanh: return atanhl(x);
+    case GLSLstd450Exp: return expl(x);
+    case GLSLstd450Log: return logl(x);
+    case GLSLstd450Exp2: return exp2l(x);
+    case GLSLstd450Log2: return log2l(x);
+    case GLSLstd450Sqrt: return sqrtl(x);
+    default: return 1 / sqrtl(x);
     }
 }
 
@@ -129,20 +102,13 @@ static long double most(const RMachine *m, long double x, long double y)
 static long double float2(const RMachine *m, uint32_t op, long double x, long double y)
 {
     switch (op) {
-    case GLSLstd450Atan2:
-        return atan2l(x, y);
-    case GLSLstd450Pow:
-        return powl(x, y);
-    case GLSLstd450FMin:
-        return least(m, x, y);
-    case GLSLstd450FMax:
-        return most(m, x, y);
-    case GLSLstd450NMin:
-        return isnan(x) ? y : isnan(y) ? x : least(m, x, y);
-    case GLSLstd450NMax:
-        return isnan(x) ? y : isnan(y) ? x : most(m, x, y);
-    default:
-        return y < x ? 0 : 1; /* Step: edge, x */
+    case GLSLstd450Atan2: return atan2l(x, y);
+    case GLSLstd450Pow: return powl(x, y);
+    case GLSLstd450FMin: return least(m, x, y);
+    case GLSLstd450FMax: return most(m, x, y);
+    case GLSLstd450NMin: return isnan(x) ? y : isnan(y) ? x : least(m, x, y);
+    case GLSLstd450NMax: return isnan(x) ? y : isnan(y) ? x : most(m, x, y);
+    default: return y < x ? 0 : 1; /* Step: edge, x */
     }
 }
 
@@ -211,33 +177,15 @@ static RStep step_integer(RMachine *m, RInv *v, const RInst *i)
                  c = i->n_ops > 4 ? leaf(v, i->ops[4])[k] : 0;
         int64_t x = sext(a, bits), y = sext(b, bits), z = sext(c, bits);
         switch (op) {
-        case GLSLstd450SAbs:
-            r = (uint64_t)(x < 0 ? 0 - (uint64_t)x : (uint64_t)x);
-            break;
-        case GLSLstd450SSign:
-            r = x > 0 ? 1 : x < 0 ? UINT64_MAX : 0;
-            break;
-        case GLSLstd450UMin:
-            r = MIN(a, b);
-            break;
-        case GLSLstd450UMax:
-            r = MAX(a, b);
-            break;
-        case GLSLstd450SMin:
-            r = x < y ? a : b;
-            break;
-        case GLSLstd450SMax:
-            r = x > y ? a : b;
-            break;
-        case GLSLstd450UClamp:
-            r = MIN(MAX(a, b), c);
-            break;
-        case GLSLstd450SClamp:
-            r = MAX(x, y) < z ? (uint64_t)MAX(x, y) : c;
-            break;
-        default:
-            r = find_bit(op, a, bits);
-            break;
+        case GLSLstd450SAbs: r = (uint64_t)(x < 0 ? 0 - (uint64_t)x : (uint64_t)x); break;
+        case GLSLstd450SSign: r = x > 0 ? 1 : x < 0 ? UINT64_MAX : 0; break;
+        case GLSLstd450UMin: r = MIN(a, b); break;
+        case GLSLstd450UMax: r = MAX(a, b); break;
+        case GLSLstd450SMin: r = x < y ? a : b; break;
+        case GLSLstd450SMax: r = x > y ? a : b; break;
+        case GLSLstd450UClamp: r = MIN(MAX(a, b), c); break;
+        case GLSLstd450SClamp: r = MAX(x, y) < z ? (uint64_t)MAX(x, y) : c; break;
+        default: r = find_bit(op, a, bits); break;
         }
         leaf(v, i->dst)[k] = r & mask_bits(i->bits);
         unset(v, i->dst)[k] = join(v, i, k);
@@ -435,11 +383,8 @@ static RStep step_pack(RMachine *m, RInv *v, const RInst *i)
         case GLSLstd450PackUnorm2x16:
             a = (uint64_t)rint(clamp_double(x, 0, 1) * (double)mask_bits(bits));
             break;
-        case GLSLstd450PackHalf2x16:
-            a = controls_flush(m, FMT_F16, f16_from_double(x));
-            break;
-        default:
-            break;
+        case GLSLstd450PackHalf2x16: a = controls_flush(m, FMT_F16, f16_from_double(x)); break;
+        default: break;
         }
         r |= (a & mask_bits(bits)) << k * bits;
     }
@@ -466,8 +411,7 @@ static RStep step_unpack(RMachine *m, RInv *v, const RInst *i)
         case GLSLstd450UnpackHalf2x16:
             x = round_result(i, f16_to_double((uint16_t)controls_flush(m, FMT_F16, x)));
             break;
-        default:
-            break;
+        default: break;
         }
         leaf(v, i->dst)[k] = x;
         unset(v, i->dst)[k] = *unset(v, i->ops[2]);
@@ -496,8 +440,7 @@ static uint32_t n_operands(uint32_t op)
     case GLSLstd450Cross:
     case GLSLstd450Reflect:
     case GLSLstd450NMin:
-    case GLSLstd450NMax:
-        return 2;
+    case GLSLstd450NMax: return 2;
     case GLSLstd450FClamp:
     case GLSLstd450UClamp:
     case GLSLstd450SClamp:
@@ -506,10 +449,8 @@ static uint32_t n_operands(uint32_t op)
     case GLSLstd450Fma:
     case GLSLstd450FaceForward:
     case GLSLstd450Refract:
-    case GLSLstd450NClamp:
-        return 3;
-    default:
-        return 1;
+    case GLSLstd450NClamp: return 3;
+    default: return 1;
     }
 }
 
@@ -528,10 +469,8 @@ static bool operands_fit(RMachine *m, RInst *i, uint32_t op)
     uint32_t n = i->at->leaves, r = i->n;
     switch (op) {
     case GLSLstd450Length:
-    case GLSLstd450Distance:
-        return r == 1;
-    case GLSLstd450Cross:
-        return r == 3 && n == 3;
+    case GLSLstd450Distance: return r == 1;
+    case GLSLstd450Cross: return r == 3 && n == 3;
     case GLSLstd450Determinant:
     case GLSLstd450MatrixInverse:
         return i->at->kind == SPV_MATRIX && i->at->count <= 4 &&
@@ -553,23 +492,18 @@ static bool operands_fit(RMachine *m, RInst *i, uint32_t op)
         return r == n;
     }
     case GLSLstd450PackSnorm4x8:
-    case GLSLstd450PackUnorm4x8:
-        return n == 4 && r == 1;
+    case GLSLstd450PackUnorm4x8: return n == 4 && r == 1;
     case GLSLstd450PackSnorm2x16:
     case GLSLstd450PackUnorm2x16:
     case GLSLstd450PackHalf2x16:
-    case GLSLstd450PackDouble2x32:
-        return n == 2 && r == 1;
+    case GLSLstd450PackDouble2x32: return n == 2 && r == 1;
     case GLSLstd450UnpackSnorm2x16:
     case GLSLstd450UnpackUnorm2x16:
     case GLSLstd450UnpackHalf2x16:
-    case GLSLstd450UnpackDouble2x32:
-        return n == 1 && r == 2;
+    case GLSLstd450UnpackDouble2x32: return n == 1 && r == 2;
     case GLSLstd450UnpackSnorm4x8:
-    case GLSLstd450UnpackUnorm4x8:
-        return n == 1 && r == 4;
-    default:
-        return r == n;
+    case GLSLstd450UnpackUnorm4x8: return n == 1 && r == 4;
+    default: return r == n;
     }
 }
 
@@ -622,44 +556,35 @@ const ROpRow *glsl_row(uint32_t op)
     case GLSLstd450SClamp:
     case GLSLstd450FindILsb:
     case GLSLstd450FindSMsb:
-    case GLSLstd450FindUMsb:
-        return &rows[R_INTEGER];
+    case GLSLstd450FindUMsb: return &rows[R_INTEGER];
     case GLSLstd450Atan2:
     case GLSLstd450Pow:
     case GLSLstd450FMin:
     case GLSLstd450FMax:
     case GLSLstd450Step:
     case GLSLstd450NMin:
-    case GLSLstd450NMax:
-        return &rows[R_BINARY];
+    case GLSLstd450NMax: return &rows[R_BINARY];
     case GLSLstd450FClamp:
     case GLSLstd450FMix:
     case GLSLstd450SmoothStep:
     case GLSLstd450Fma:
-    case GLSLstd450NClamp:
-        return &rows[R_TERNARY];
+    case GLSLstd450NClamp: return &rows[R_TERNARY];
     case GLSLstd450Determinant:
-    case GLSLstd450MatrixInverse:
-        return &rows[R_MATRIX];
+    case GLSLstd450MatrixInverse: return &rows[R_MATRIX];
     case GLSLstd450Modf:
     case GLSLstd450ModfStruct:
     case GLSLstd450Frexp:
-    case GLSLstd450FrexpStruct:
-        return &rows[R_SPLIT];
-    case GLSLstd450Ldexp:
-        return &rows[R_LDEXP];
+    case GLSLstd450FrexpStruct: return &rows[R_SPLIT];
+    case GLSLstd450Ldexp: return &rows[R_LDEXP];
     case GLSLstd450Length:
     case GLSLstd450Distance:
     case GLSLstd450Cross:
     case GLSLstd450Normalize:
     case GLSLstd450FaceForward:
     case GLSLstd450Reflect:
-    case GLSLstd450Refract:
-        return &rows[R_GEOMETRY];
-    case GLSLstd450IMix:
-        return NULL;
-    default:
-        break;
+    case GLSLstd450Refract: return &rows[R_GEOMETRY];
+    case GLSLstd450IMix: return NULL;
+    default: break;
     }
     if (op >= GLSLstd450PackSnorm4x8 && op <= GLSLstd450PackDouble2x32)
         return &rows[R_PACK];

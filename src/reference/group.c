@@ -59,8 +59,7 @@ static uint32_t value_operand(uint16_t op)
     case SpvOpSubgroupAllEqualKHR:
     case SpvOpSubgroupReadInvocationKHR:
     case SpvOpGroupNonUniformQuadAllKHR:
-    case SpvOpGroupNonUniformQuadAnyKHR:
-        return 0;
+    case SpvOpGroupNonUniformQuadAnyKHR: return 0;
     case SpvOpGroupNonUniformElect:
     case SpvOpGroupNonUniformAll:
     case SpvOpGroupNonUniformAny:
@@ -81,10 +80,8 @@ static uint32_t value_operand(uint16_t op)
     case SpvOpGroupNonUniformQuadSwap:
     case SpvOpGroupAll:
     case SpvOpGroupAny:
-    case SpvOpGroupBroadcast:
-        return 1;
-    default:
-        return 2;
+    case SpvOpGroupBroadcast: return 1;
+    default: return 2;
     }
 }
 
@@ -321,21 +318,11 @@ static RStep step_ask_ballot(RMachine *m, RInv *v, const RInst *i)
         last = k;
     }
     switch (i->op) {
-    case SpvOpGroupNonUniformInverseBallot:
-        r = ballot_bit(b, v->lane);
-        break;
-    case SpvOpGroupNonUniformBallotBitExtract:
-        r = ballot_bit(b, *leaf(v, i->ops[2]));
-        break;
-    case SpvOpGroupNonUniformBallotBitCount:
-        r = count;
-        break;
-    case SpvOpGroupNonUniformBallotFindLSB:
-        r = first;
-        break;
-    default:
-        r = last;
-        break;
+    case SpvOpGroupNonUniformInverseBallot: r = ballot_bit(b, v->lane); break;
+    case SpvOpGroupNonUniformBallotBitExtract: r = ballot_bit(b, *leaf(v, i->ops[2])); break;
+    case SpvOpGroupNonUniformBallotBitCount: r = count; break;
+    case SpvOpGroupNonUniformBallotFindLSB: r = first; break;
+    default: r = last; break;
     }
     bool none = first == width && (i->op == SpvOpGroupNonUniformBallotFindLSB ||
                                    i->op == SpvOpGroupNonUniformBallotFindMSB);
@@ -359,23 +346,17 @@ static uint64_t source(const RInst *i, const RInv *v, uint32_t size)
 {
     uint64_t x = number_of(i, v), by = i->n_ops > i->part + 1u ? *leaf(v, i->ops[i->part + 1]) : 0;
     switch (i->op) {
-    case SpvOpGroupNonUniformShuffleXor:
-        return x ^ by;
-    case SpvOpGroupNonUniformShuffleUp:
-        return x - by;
-    case SpvOpGroupNonUniformShuffleDown:
-        return x + by;
-    case SpvOpGroupNonUniformQuadBroadcast:
-        return (x & ~3ull) + (by & 3);
-    case SpvOpGroupNonUniformQuadSwap:
-        return x ^ (by == 0 ? 1 : by == 1 ? 2 : 3);
+    case SpvOpGroupNonUniformShuffleXor: return x ^ by;
+    case SpvOpGroupNonUniformShuffleUp: return x - by;
+    case SpvOpGroupNonUniformShuffleDown: return x + by;
+    case SpvOpGroupNonUniformQuadBroadcast: return (x & ~3ull) + (by & 3);
+    case SpvOpGroupNonUniformQuadSwap: return x ^ (by == 0 ? 1 : by == 1 ? 2 : 3);
     case SpvOpGroupNonUniformRotateKHR: {
         uint64_t cluster = i->n_ops > i->part + 2u ? *leaf(v, i->ops[i->part + 2]) : size;
         cluster = cluster ? cluster : size;
         return x / cluster * cluster + (x + by) % cluster;
     }
-    default:
-        return by;
+    default: return by;
     }
 }
 
@@ -453,9 +434,9 @@ static void all_derivative(RMachine *m, RInv **set, uint32_t n, const RInst *i)
     for (uint32_t k = 0; k < n; k++) {
         uint32_t lane = set[k]->lane;
         const RInv *left = member_numbered(set, n, i, lane & ~TO_X),
-                  *right = member_numbered(set, n, i, lane | TO_X);
+                   *right = member_numbered(set, n, i, lane | TO_X);
         const RInv *low = member_numbered(set, n, i, lane & ~TO_Y),
-                  *high = member_numbered(set, n, i, lane | TO_Y);
+                   *high = member_numbered(set, n, i, lane | TO_Y);
         for (uint32_t c = 0; c < i->n; c++) {
             Difference dx = difference(m, i, left, right, i->ops[0] + c);
             Difference dy = difference(m, i, low, high, i->ops[0] + c);
@@ -469,8 +450,9 @@ static void all_derivative(RMachine *m, RInv **set, uint32_t n, const RInst *i)
 static bool prepare_derivative(RMachine *m, RInst *i)
 {
     if (!m->entry.quads || i->n_ops < 1 || !prepare_same(m, i) || i->fmt == FMT_NONE) {
-        refuse(m, i->src, m->entry.quads ? "derivatives are of floats"
-                                         : "the entry point has no derivative group");
+        refuse(m, i->src,
+               m->entry.quads ? "derivatives are of floats"
+                              : "the entry point has no derivative group");
         return false;
     }
     i->scope = SpvScopeSubgroup;
@@ -500,47 +482,34 @@ static Fold fold_of(uint16_t op)
 {
     switch (op) {
     case SpvOpGroupIAdd:
-    case SpvOpGroupNonUniformIAdd:
-        return FOLD_IADD;
+    case SpvOpGroupNonUniformIAdd: return FOLD_IADD;
     case SpvOpGroupFAdd:
-    case SpvOpGroupNonUniformFAdd:
-        return FOLD_FADD;
+    case SpvOpGroupNonUniformFAdd: return FOLD_FADD;
     case SpvOpGroupIMulKHR:
-    case SpvOpGroupNonUniformIMul:
-        return FOLD_IMUL;
+    case SpvOpGroupNonUniformIMul: return FOLD_IMUL;
     case SpvOpGroupFMulKHR:
-    case SpvOpGroupNonUniformFMul:
-        return FOLD_FMUL;
+    case SpvOpGroupNonUniformFMul: return FOLD_FMUL;
     case SpvOpGroupSMin:
-    case SpvOpGroupNonUniformSMin:
-        return FOLD_SMIN;
+    case SpvOpGroupNonUniformSMin: return FOLD_SMIN;
     case SpvOpGroupUMin:
-    case SpvOpGroupNonUniformUMin:
-        return FOLD_UMIN;
+    case SpvOpGroupNonUniformUMin: return FOLD_UMIN;
     case SpvOpGroupFMin:
-    case SpvOpGroupNonUniformFMin:
-        return FOLD_FMIN;
+    case SpvOpGroupNonUniformFMin: return FOLD_FMIN;
     case SpvOpGroupSMax:
-    case SpvOpGroupNonUniformSMax:
-        return FOLD_SMAX;
+    case SpvOpGroupNonUniformSMax: return FOLD_SMAX;
     case SpvOpGroupUMax:
-    case SpvOpGroupNonUniformUMax:
-        return FOLD_UMAX;
+    case SpvOpGroupNonUniformUMax: return FOLD_UMAX;
     case SpvOpGroupFMax:
-    case SpvOpGroupNonUniformFMax:
-        return FOLD_FMAX;
+    case SpvOpGroupNonUniformFMax: return FOLD_FMAX;
     case SpvOpGroupBitwiseAndKHR:
     case SpvOpGroupLogicalAndKHR:
     case SpvOpGroupNonUniformBitwiseAnd:
-    case SpvOpGroupNonUniformLogicalAnd:
-        return FOLD_AND;
+    case SpvOpGroupNonUniformLogicalAnd: return FOLD_AND;
     case SpvOpGroupBitwiseOrKHR:
     case SpvOpGroupLogicalOrKHR:
     case SpvOpGroupNonUniformBitwiseOr:
-    case SpvOpGroupNonUniformLogicalOr:
-        return FOLD_OR;
-    default:
-        return FOLD_XOR;
+    case SpvOpGroupNonUniformLogicalOr: return FOLD_OR;
+    default: return FOLD_XOR;
     }
 }
 
@@ -550,32 +519,19 @@ static uint64_t fold(Fold f, const RInst *i, uint64_t a, uint64_t b)
     int64_t x = sext(a, i->bits), y = sext(b, i->bits);
     double p = t != FMT_NONE ? fmt_get(t, a) : 0, q = t != FMT_NONE ? fmt_get(t, b) : 0;
     switch (f) {
-    case FOLD_IADD:
-        return (a + b) & mask_bits(i->bits);
-    case FOLD_IMUL:
-        return (a * b) & mask_bits(i->bits);
-    case FOLD_FADD:
-        return fmt_put(t, p + q);
-    case FOLD_FMUL:
-        return fmt_put(t, p * q);
-    case FOLD_SMIN:
-        return x < y ? a : b;
-    case FOLD_SMAX:
-        return x > y ? a : b;
-    case FOLD_UMIN:
-        return MIN(a, b);
-    case FOLD_UMAX:
-        return MAX(a, b);
-    case FOLD_FMIN:
-        return isnan(p) || q < p ? b : a;
-    case FOLD_FMAX:
-        return isnan(p) || q > p ? b : a;
-    case FOLD_AND:
-        return a & b;
-    case FOLD_OR:
-        return a | b;
-    default:
-        return a ^ b;
+    case FOLD_IADD: return (a + b) & mask_bits(i->bits);
+    case FOLD_IMUL: return (a * b) & mask_bits(i->bits);
+    case FOLD_FADD: return fmt_put(t, p + q);
+    case FOLD_FMUL: return fmt_put(t, p * q);
+    case FOLD_SMIN: return x < y ? a : b;
+    case FOLD_SMAX: return x > y ? a : b;
+    case FOLD_UMIN: return MIN(a, b);
+    case FOLD_UMAX: return MAX(a, b);
+    case FOLD_FMIN: return isnan(p) || q < p ? b : a;
+    case FOLD_FMAX: return isnan(p) || q > p ? b : a;
+    case FOLD_AND: return a & b;
+    case FOLD_OR: return a | b;
+    default: return a ^ b;
     }
 }
 
@@ -583,25 +539,16 @@ static uint64_t identity(Fold f, const RInst *i)
 {
     uint64_t all = mask_bits(i->bits);
     switch (f) {
-    case FOLD_IMUL:
-        return 1;
-    case FOLD_FMUL:
-        return fmt_put((RFmt)i->fmt, 1);
-    case FOLD_FADD:
-        return fmt_put((RFmt)i->fmt, -0.0);
-    case FOLD_FMIN:
-        return fmt_put((RFmt)i->fmt, INFINITY);
-    case FOLD_FMAX:
-        return fmt_put((RFmt)i->fmt, -INFINITY);
-    case FOLD_SMIN:
-        return all >> 1;
-    case FOLD_SMAX:
-        return (all >> 1) + 1;
+    case FOLD_IMUL: return 1;
+    case FOLD_FMUL: return fmt_put((RFmt)i->fmt, 1);
+    case FOLD_FADD: return fmt_put((RFmt)i->fmt, -0.0);
+    case FOLD_FMIN: return fmt_put((RFmt)i->fmt, INFINITY);
+    case FOLD_FMAX: return fmt_put((RFmt)i->fmt, -INFINITY);
+    case FOLD_SMIN: return all >> 1;
+    case FOLD_SMAX: return (all >> 1) + 1;
     case FOLD_UMIN:
-    case FOLD_AND:
-        return all;
-    default:
-        return 0;
+    case FOLD_AND: return all;
+    default: return 0;
     }
 }
 

@@ -68,14 +68,13 @@ static uint8_t undefined_operands(const Look *l)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static RPointer texel_at(const ImageDesc *image, int64_t level, const int64_t ijk[3],
-                        int64_t layer)
+static RPointer texel_at(const ImageDesc *image, int64_t level, const int64_t ijk[3], int64_t layer)
 {
     const ImageLevel *v = &image->levels[level];
     return (RPointer){ (uint64_t)(uintptr_t)v->base + (uint64_t)ijk[0] * image->format->bytes +
-                          (uint64_t)ijk[1] * v->row + (uint64_t)ijk[2] * v->slice +
-                          (uint64_t)layer * v->layer,
-                      PTR_NOWHERE };
+                           (uint64_t)ijk[1] * v->row + (uint64_t)ijk[2] * v->slice +
+                           (uint64_t)layer * v->layer,
+                       PTR_NOWHERE };
 }
 
 static bool texel_access(const Look *l, RPointer texel, RAccessKind kind, RAccess *a)
@@ -130,8 +129,8 @@ static bool find_texel(const Look *l, Place *p)
     if (!there && l->image)
         found(l->m, l->v, l->i, REF_OUT_OF_BOUNDS,
               "texel (%lld, %lld, %lld), layer %lld, level %lld is outside of the image",
-              (long long)p->ijk[0], (long long)p->ijk[1], (long long)p->ijk[2],
-              (long long)p->layer, (long long)p->level);
+              (long long)p->ijk[0], (long long)p->ijk[1], (long long)p->ijk[2], (long long)p->layer,
+              (long long)p->level);
     return there;
 }
 
@@ -313,16 +312,11 @@ static int64_t mirror(int64_t n) { return n >= 0 ? n : -(1 + n); }
 static int64_t wrap(int64_t i, int64_t size, uint8_t mode)
 {
     switch (mode) {
-    case ADDRESS_REPEAT:
-        return mod(i, size);
-    case ADDRESS_MIRRORED_REPEAT:
-        return size - 1 - mirror(mod(i, 2 * size) - size);
-    case ADDRESS_CLAMP_EDGE:
-        return clamp_i(i, 0, size - 1);
-    case ADDRESS_CLAMP_BORDER:
-        return clamp_i(i, -1, size);
-    default:
-        return clamp_i(mirror(i), 0, size - 1);
+    case ADDRESS_REPEAT: return mod(i, size);
+    case ADDRESS_MIRRORED_REPEAT: return size - 1 - mirror(mod(i, 2 * size) - size);
+    case ADDRESS_CLAMP_EDGE: return clamp_i(i, 0, size - 1);
+    case ADDRESS_CLAMP_BORDER: return clamp_i(i, -1, size);
+    default: return clamp_i(mirror(i), 0, size - 1);
     }
 }
 
@@ -343,8 +337,7 @@ static uint32_t compare_depth(const Look *l, float d)
     double ref = real(l, l->op->s.dref, 0) / l->q;
     if (l->image->format->kind == TEXEL_UNORM)
         ref = clamp_double(ref, 0, 1);
-    const bool results[] = { false,   ref < d,  ref == d, ref <= d,
-                             ref > d, ref != d, ref >= d, true };
+    const bool results[] = { false, ref<d, ref == d, ref <= d, ref> d, ref != d, ref >= d, true };
     return texel_bits(results[l->sampler->compare & 7] ? 1 : 0);
 }
 
@@ -558,10 +551,9 @@ static void set_result(const Look *l, const uint32_t x[4], uint8_t undefined)
     uint64_t *out = leaf(l->v, l->i->dst);
     const uint64_t wide[4] = { x[0] | (uint64_t)x[1] << 32, 0, 0, x[3] };
     for (uint32_t k = 0; k < t->leaves; k++) {
-        out[k] = s->bits == 64 ? wide[k] /* texel_is_long */
-                 : s->kind == SPV_FLOAT && s->bits != 32
-                     ? fmt_put(fmt_of(s), texel_float(x[k]))
-                     : (uint64_t)x[k] & mask_bits(s->bits);
+        out[k] = s->bits == 64                           ? wide[k] /* texel_is_long */
+                 : s->kind == SPV_FLOAT && s->bits != 32 ? fmt_put(fmt_of(s), texel_float(x[k]))
+                                                         : (uint64_t)x[k] & mask_bits(s->bits);
         unset(l->v, l->i->dst)[k] = undefined;
     }
 }
@@ -602,7 +594,7 @@ static void all_sample(RMachine *m, RInv **set, uint32_t n, const RInst *i)
         for (uint32_t c = 0; c < 2 * n_space; c++) {
             uint32_t axis = c / n_space + 1;
             const RInv *from = group_neighbour(i, set, n, set[k]->lane & ~axis),
-                      *to = group_neighbour(i, set, n, set[k]->lane | axis);
+                       *to = group_neighbour(i, set, n, set[k]->lane | axis);
             if (!from || !to) {
                 undefined = 1;
                 continue;
@@ -694,8 +686,8 @@ static bool prepare_image(RMachine *m, RInst *i)
         return false;
     }
     uint32_t n = s->type.n_space, layer = s->type.arrayed && i->op != SpvOpImageQueryLod;
-    bool whole = s->act == SPV_IMAGE_FETCH || s->act == SPV_IMAGE_WRITE ||
-                 s->act == SPV_IMAGE_POINT;
+    bool whole =
+        s->act == SPV_IMAGE_FETCH || s->act == SPV_IMAGE_WRITE || s->act == SPV_IMAGE_POINT;
     if (whole && s->type.dim == SpvDimCube)
         layer = 0; /* the third coordinate is the layer's face */
     bool query = s->act == SPV_IMAGE_QUERY_SIZE;
@@ -719,9 +711,8 @@ static bool prepare_image(RMachine *m, RInst *i)
            has(m, s->dref, SPV_FLOAT, 1) && has(m, s->bias, SPV_FLOAT, 1) &&
            has(m, s->lod, whole || query ? SPV_INT : SPV_FLOAT, 1) &&
            has(m, s->grad_x, SPV_FLOAT, n) && has(m, s->grad_y, SPV_FLOAT, n) &&
-           has(m, s->offset, SPV_INT, dims_in_layer(&s->type)) &&
-           has(m, s->offsets, SPV_INT, 8) && has(m, s->sample, SPV_INT, 1) &&
-           has(m, s->min_lod, SPV_FLOAT, 1) &&
+           has(m, s->offset, SPV_INT, dims_in_layer(&s->type)) && has(m, s->offsets, SPV_INT, 8) &&
+           has(m, s->sample, SPV_INT, 1) && has(m, s->min_lod, SPV_FLOAT, 1) &&
            (!s->texel || (type_of(m, s->texel)->leaves <= 4 &&
                           (type_scalar(type_of(m, s->texel))->bits <= 32 ||
                            type_scalar(type_of(m, s->texel))->kind == SPV_INT)));

@@ -40,9 +40,7 @@ static void move_matrix(const Mover *c, RPointer at, const RType *t, RLeaves l)
 
 static void move_value(const Mover *c, RPointer at, const RType *t, RLeaves l)
 {
-    static const RType handle = {
-        .kind = SPV_INT, .bits = 64, .leaves = 1, .size = 8, .align = 8
-    };
+    static const RType handle = { .kind = SPV_INT, .bits = 64, .leaves = 1, .size = 8, .align = 8 };
     RPointer plain = { at.va, at.prov & ~PTR_LAYOUT };
     uint32_t stride = PTR_STRIDE(at.prov);
     if (!t->leaves)
@@ -54,12 +52,8 @@ static void move_value(const Mover *c, RPointer at, const RType *t, RLeaves l)
         break;
     case SPV_COOPMAT:
     case SPV_TENSOR_LAYOUT:
-    case SPV_TENSOR_VIEW:
-        move_scalars(c, plain, t->element, t->count, t->stride, l);
-        break;
-    case SPV_MATRIX:
-        move_matrix(c, at, t, l);
-        break;
+    case SPV_TENSOR_VIEW: move_scalars(c, plain, t->element, t->count, t->stride, l); break;
+    case SPV_MATRIX: move_matrix(c, at, t, l); break;
     case SPV_ARRAY:
         for (uint32_t k = 0; k < t->count; k++)
             move_value(c, pointer_plus(at, k * t->stride), t->element,
@@ -73,18 +67,13 @@ static void move_value(const Mover *c, RPointer at, const RType *t, RLeaves l)
             move_value(c, member, t->members[k], leaves_from(l, t->first_leaf[k]));
         }
         break;
-    case SPV_RUNTIME_ARRAY:
-        break;
+    case SPV_RUNTIME_ARRAY: break;
     case SPV_IMAGE:
-    case SPV_SAMPLED_IMAGE:
-        move_scalars(c, plain, &handle, t->leaves, handle.size, l);
-        break;
+    case SPV_SAMPLED_IMAGE: move_scalars(c, plain, &handle, t->leaves, handle.size, l); break;
     case SPV_SAMPLER:
         move_scalars(c, pointer_plus(plain, offsetof(ImageBinding, sampler)), &handle, 1, 0, l);
         break;
-    default:
-        move_scalars(c, plain, t, 1, 0, l);
-        break;
+    default: move_scalars(c, plain, t, 1, 0, l); break;
     }
 }
 
@@ -105,8 +94,8 @@ void mem_initialize(const RType *t, RLeaves from, uint8_t *data, uint8_t *undef)
         break;
     case SPV_STRUCT:
         for (uint32_t k = 0; k < t->count; k++)
-            mem_initialize(t->members[k], leaves_from(from, t->first_leaf[k]),
-                           data + t->offsets[k], undef + t->offsets[k]);
+            mem_initialize(t->members[k], leaves_from(from, t->first_leaf[k]), data + t->offsets[k],
+                           undef + t->offsets[k]);
         break;
     default:
         mem_write(data, (uint32_t)MIN(t->size, 8), from.x[0]);

@@ -59,14 +59,24 @@ void type_forward(RMachine *m, SpvInst *i);        /* OpTypeForwardPointer */
 /* The scalar a vector, matrix or cooperative matrix consists of; the type itself otherwise. */
 const RType *type_scalar(const RType *t);
 bool type_is_opaque(const RType *t); /* an image, a sampler or both */
-bool type_is_wide(const RType *t); /* a struct, array or opaque: not one operand of arithmetic */
+bool type_is_wide(const RType *t);   /* a struct, array or opaque: not one operand of arithmetic */
 
 /* ---- scalars --------------------------------------------------------------------------------- */
 
 /* Nothing is put into those from FMT_E2M1 on. */
 typedef enum RFmt {
-    FMT_F16, FMT_F32, FMT_F64, FMT_BF16, FMT_E4M3, FMT_E5M2,
-    FMT_E2M1, FMT_E3M2, FMT_E2M3, FMT_E8M0, FMT_MXINT8, FMT_NONE
+    FMT_F16,
+    FMT_F32,
+    FMT_F64,
+    FMT_BF16,
+    FMT_E4M3,
+    FMT_E5M2,
+    FMT_E2M1,
+    FMT_E3M2,
+    FMT_E2M3,
+    FMT_E8M0,
+    FMT_MXINT8,
+    FMT_NONE
 } RFmt;
 
 static inline uint64_t mask_bits(uint32_t bits)
@@ -129,7 +139,12 @@ typedef struct RLocalObject {
     SpvId variable;
 } RLocalObject;
 
-typedef enum RAccessKind { ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC_READ, ACCESS_ATOMIC } RAccessKind;
+typedef enum RAccessKind {
+    ACCESS_READ,
+    ACCESS_WRITE,
+    ACCESS_ATOMIC_READ,
+    ACCESS_ATOMIC
+} RAccessKind;
 
 /* What an access asks for. */
 typedef struct RRequest {
@@ -187,11 +202,11 @@ typedef struct RClock {
 
 enum { RACE_GLOBAL, RACE_SHARED, RACE_N_CLASSES }; /* what a barrier may order separately */
 
-typedef struct ROrder { /* of one invocation */
-    uint32_t time;         /* advances at each release */
-    uint32_t fence_time;   /* at the last release fence */
-    uint32_t fenced;       /* storage semantics fenced since the last barrier */
-    RClock know, pending;   /* pending: acquired relaxed, until an acquire fence */
+typedef struct ROrder {   /* of one invocation */
+    uint32_t time;        /* advances at each release */
+    uint32_t fence_time;  /* at the last release fence */
+    uint32_t fenced;      /* storage semantics fenced since the last barrier */
+    RClock know, pending; /* pending: acquired relaxed, until an acquire fence */
 } ROrder;
 
 /* Of a workgroup or a subgroup: barriers that all know to be passed, and arrivals at split ones
@@ -213,7 +228,8 @@ void race_access(RMachine *m, RInv *v, const RInst *i, const RTouched *t);
 void race_new_group(RMachine *m);
 void race_release(RMachine *m, RInv *v, const RObject *o, uint64_t offset, uint32_t scope,
                   bool fenced);
-void race_acquire(RMachine *m, RInv *v, const RObject *o, uint64_t offset, uint32_t scope, bool now);
+void race_acquire(RMachine *m, RInv *v, const RObject *o, uint64_t offset, uint32_t scope,
+                  bool now);
 void race_fence(RMachine *m, RInv *v, uint32_t scope, uint32_t semantics);
 /* The barrier `i`, or a half of it, among `n` invocations. Semantics 0: orders nothing. */
 void race_barrier(RMachine *m, RInv **set, uint32_t n, const RInst *i, uint32_t semantics);
@@ -255,8 +271,8 @@ struct RInst {
     bool whole;          /* collectives: every invocation of the scope must take part */
     bool rtz;            /* results are rounded towards zero */
     const struct RControls *controls; /* controls.c's, where it stands around the handler */
-    uint32_t part;       /* composites: first leaf of the part */
-    uint32_t number;     /* place in the code */
+    uint32_t part;                    /* composites: first leaf of the part */
+    uint32_t number;                  /* place in the code */
 };
 
 typedef struct RPhiCopy {
@@ -377,11 +393,11 @@ struct RInv {
     uint64_t memory_top;
     RLocalObject *objects;
     uint32_t n_objects;
-    uint32_t left; /* memory operations until the next switch */
-    uint64_t turns; /* back edges taken */
+    uint32_t left;            /* memory operations until the next switch */
+    uint64_t turns;           /* back edges taken */
     struct REarlier *earlier; /* endless.c: the state after some of them, or NULL */
-    bool looked;      /* since then, at memory that others may change */
-    uint64_t circles; /* 1 + RMachine.changes when it was found to go round in circles */
+    bool looked;              /* since then, at memory that others may change */
+    uint64_t circles;         /* 1 + RMachine.changes when it was found to go round in circles */
     ROrder order;
     uint32_t arrived; /* at split barriers, by scope, and not waited yet */
 };
@@ -425,8 +441,8 @@ struct RMachine {
     uint32_t max_copy; /* most leaves one edge copies */
     uint64_t *copy_v;
     uint8_t *copy_u;
-    bool rtz[4]; /* by log2(bits) - 3: RoundingModeRTZ */
-    bool ftz[4]; /* DenormFlushToZero */
+    bool rtz[4];                /* by log2(bits) - 3: RoundingModeRTZ */
+    bool ftz[4];                /* DenormFlushToZero */
     bool rtz_any, signed_zeros; /* the order of zeros counts */
     /* objects: buffers, workgroup variables, push constants */
     VEC(RObject) objects;
@@ -455,7 +471,7 @@ struct RMachine {
     RInv *inv;
     RSubgroup *subgroups;
     uint32_t *ready, n_ready;
-    RInv *ahead; /* has run long on what it knows by itself, or NULL */
+    RInv *ahead;    /* has run long on what it knows by itself, or NULL */
     REpochs epochs; /* the workgroup's */
     struct RRaces *race;
     bool by_matrix; /* the access is part of a matrix load or store */
@@ -463,8 +479,8 @@ struct RMachine {
     size_t scratch_size;
     uint64_t rng, instructions;
     uint64_t changes; /* of memory that invocations share; what they do together; the clock */
-    bool deadlocked; /* told for this workgroup: what follows is only its echo */
-    bool stop;       /* budget used up: end the dispatch */
+    bool deadlocked;  /* told for this workgroup: what follows is only its echo */
+    bool stop;        /* budget used up: end the dispatch */
     /* findings */
     VEC(RFinding) findings;
     Map finding_index;
@@ -473,7 +489,10 @@ struct RMachine {
 
 static inline uint64_t *leaf(const RInv *v, Ref r) { return v->base[r >> 31] + (r & 0x7fffffff); }
 static inline uint8_t *unset(const RInv *v, Ref r) { return v->ubase[r >> 31] + (r & 0x7fffffff); }
-static inline RLeaves leaves_at(const RInv *v, Ref r) { return (RLeaves){ leaf(v, r), unset(v, r) }; }
+static inline RLeaves leaves_at(const RInv *v, Ref r)
+{
+    return (RLeaves){ leaf(v, r), unset(v, r) };
+}
 static inline RLeaves leaves_from(RLeaves l, size_t k) { return (RLeaves){ l.x + k, l.undef + k }; }
 static inline RPointer pointer_at(const RInv *v, Ref r)
 {

@@ -161,8 +161,8 @@ static void transfer_share(RMachine *m, RInv *v, const RInst *i, RPointer base, 
             continue;
         }
         uint64_t row = at / t->cols, col = at % t->cols;
-        uint64_t offset = x->column_major ? col * stride + row * e->size
-                                          : row * stride + col * e->size;
+        uint64_t offset =
+            x->column_major ? col * stride + row * e->size : row * stride + col * e->size;
         if (stores)
             mem_store_scalar(m, v, i, pointer_plus(base, offset), e, l);
         else
@@ -362,8 +362,7 @@ static bool prepare_muladd(RMachine *m, RInst *i)
         .b = factor(m, i, 1, SpvCooperativeMatrixOperandsMatrixBSignedComponentsKHRMask),
         .c = factor(m, i, 2, SpvCooperativeMatrixOperandsMatrixCSignedComponentsKHRMask),
         .d = i->type,
-        .signed_result =
-            operands & SpvCooperativeMatrixOperandsMatrixResultSignedComponentsKHRMask,
+        .signed_result = operands & SpvCooperativeMatrixOperandsMatrixResultSignedComponentsKHRMask,
         .saturate = operands & SpvCooperativeMatrixOperandsSaturatingAccumulationKHRMask,
     };
     const RType *a = x->a.t, *b = x->b.t, *c = x->c.t, *d = x->d;

@@ -106,8 +106,7 @@ bool mem_access(RMachine *m, RInv *v, const RInst *i, const RRequest *request, R
     if (r.align > 1 && r.at.va % r.align)
         found(m, v, i, REF_MISALIGNED, "address %#llx is not a multiple of %u",
               (unsigned long long)r.at.va, r.align);
-    return r.at.prov & PTR_LOCAL ? local_access(m, v, i, &r, out)
-                                 : shared_access(m, v, i, &r, out);
+    return r.at.prov & PTR_LOCAL ? local_access(m, v, i, &r, out) : shared_access(m, v, i, &r, out);
 }
 
 uint64_t mem_provenance(RMachine *m, RInv *v, RPointer p)
@@ -157,7 +156,8 @@ bool mem_load_scalar(RMachine *m, RInv *v, const RInst *i, RPointer at, const RT
     return true;
 }
 
-void mem_store_scalar(RMachine *m, RInv *v, const RInst *i, RPointer at, const RType *t, RLeaves from)
+void mem_store_scalar(RMachine *m, RInv *v, const RInst *i, RPointer at, const RType *t,
+                      RLeaves from)
 {
     RAccess a;
     uint32_t size = (uint32_t)t->size;

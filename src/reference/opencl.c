@@ -71,47 +71,59 @@ static bool float1(uint32_t op, long double x, long double *r)
     case OpenCLstd_atanpi: *r = atanl(x) / PI; return true;
     case OpenCLstd_cbrt: *r = cbrtl(x); return true;
     case OpenCLstd_ceil: *r = ceill(x); return true;
-    case OpenCLstd_cos: case OpenCLstd_half_cos: case OpenCLstd_native_cos:
-        *r = cosl(x); return true;
+    case OpenCLstd_cos:
+    case OpenCLstd_half_cos:
+    case OpenCLstd_native_cos: *r = cosl(x); return true;
     case OpenCLstd_cosh: *r = coshl(x); return true;
     case OpenCLstd_cospi: *r = turns(x, true); return true;
     case OpenCLstd_erfc: *r = erfcl(x); return true;
     case OpenCLstd_erf: *r = erfl(x); return true;
-    case OpenCLstd_exp: case OpenCLstd_half_exp: case OpenCLstd_native_exp:
-        *r = expl(x); return true;
-    case OpenCLstd_exp2: case OpenCLstd_half_exp2: case OpenCLstd_native_exp2:
-        *r = exp2l(x); return true;
-    case OpenCLstd_exp10: case OpenCLstd_half_exp10: case OpenCLstd_native_exp10:
-        *r = powl(10, x); return true;
+    case OpenCLstd_exp:
+    case OpenCLstd_half_exp:
+    case OpenCLstd_native_exp: *r = expl(x); return true;
+    case OpenCLstd_exp2:
+    case OpenCLstd_half_exp2:
+    case OpenCLstd_native_exp2: *r = exp2l(x); return true;
+    case OpenCLstd_exp10:
+    case OpenCLstd_half_exp10:
+    case OpenCLstd_native_exp10: *r = powl(10, x); return true;
     case OpenCLstd_expm1: *r = expm1l(x); return true;
     case OpenCLstd_fabs: *r = fabsl(x); return true;
     case OpenCLstd_floor: *r = floorl(x); return true;
     case OpenCLstd_lgamma: *r = lgammal(x); return true;
-    case OpenCLstd_log: case OpenCLstd_half_log: case OpenCLstd_native_log:
-        *r = logl(x); return true;
-    case OpenCLstd_log2: case OpenCLstd_half_log2: case OpenCLstd_native_log2:
-        *r = log2l(x); return true;
-    case OpenCLstd_log10: case OpenCLstd_half_log10: case OpenCLstd_native_log10:
-        *r = log10l(x); return true;
+    case OpenCLstd_log:
+    case OpenCLstd_half_log:
+    case OpenCLstd_native_log: *r = logl(x); return true;
+    case OpenCLstd_log2:
+    case OpenCLstd_half_log2:
+    case OpenCLstd_native_log2: *r = log2l(x); return true;
+    case OpenCLstd_log10:
+    case OpenCLstd_half_log10:
+    case OpenCLstd_native_log10: *r = log10l(x); return true;
     case OpenCLstd_log1p: *r = log1pl(x); return true;
     case OpenCLstd_logb: *r = logbl(x); return true;
     case OpenCLstd_rint: *r = rintl(x); return true;
     case OpenCLstd_round: *r = roundl(x); return true;
-    case OpenCLstd_rsqrt: case OpenCLstd_half_rsqrt: case OpenCLstd_native_rsqrt:
-        *r = 1 / sqrtl(x); return true;
-    case OpenCLstd_sin: case OpenCLstd_half_sin: case OpenCLstd_native_sin:
-        *r = sinl(x); return true;
+    case OpenCLstd_rsqrt:
+    case OpenCLstd_half_rsqrt:
+    case OpenCLstd_native_rsqrt: *r = 1 / sqrtl(x); return true;
+    case OpenCLstd_sin:
+    case OpenCLstd_half_sin:
+    case OpenCLstd_native_sin: *r = sinl(x); return true;
     case OpenCLstd_sinh: *r = sinhl(x); return true;
     case OpenCLstd_sinpi: *r = turns(x, false); return true;
-    case OpenCLstd_sqrt: case OpenCLstd_half_sqrt: case OpenCLstd_native_sqrt:
-        *r = sqrtl(x); return true;
-    case OpenCLstd_tan: case OpenCLstd_half_tan: case OpenCLstd_native_tan:
-        *r = tanl(x); return true;
+    case OpenCLstd_sqrt:
+    case OpenCLstd_half_sqrt:
+    case OpenCLstd_native_sqrt: *r = sqrtl(x); return true;
+    case OpenCLstd_tan:
+    case OpenCLstd_half_tan:
+    case OpenCLstd_native_tan: *r = tanl(x); return true;
     case OpenCLstd_tanh: *r = tanhl(x); return true;
     case OpenCLstd_tanpi: *r = turns(x, false) / turns(x, true); return true;
     case OpenCLstd_tgamma: *r = tgammal(x); return true;
     case OpenCLstd_trunc: *r = truncl(x); return true;
-    case OpenCLstd_half_recip: case OpenCLstd_native_recip: *r = 1 / x; return true;
+    case OpenCLstd_half_recip:
+    case OpenCLstd_native_recip: *r = 1 / x; return true;
     case OpenCLstd_degrees: *r = x * 180 / PI; return true;
     case OpenCLstd_radians: *r = x * PI / 180; return true;
     case OpenCLstd_sign: *r = isnan(x) ? 0 : x > 0 ? 1 : x < 0 ? -1 : x; return true;
@@ -153,15 +165,19 @@ static bool float2(const RInst *i, uint32_t op, uint64_t a, uint64_t b, long dou
     case OpenCLstd_fmod: *r = fmodl(x, y); return true;
     case OpenCLstd_hypot: *r = hypotl(x, y); return true;
     case OpenCLstd_maxmag:
-        *r = fabsl(x) > fabsl(y) ? x : fabsl(y) > fabsl(x) ? y : fmaxl(x, y); return true;
+        *r = fabsl(x) > fabsl(y) ? x : fabsl(y) > fabsl(x) ? y : fmaxl(x, y);
+        return true;
     case OpenCLstd_minmag:
-        *r = fabsl(x) < fabsl(y) ? x : fabsl(y) < fabsl(x) ? y : fminl(x, y); return true;
+        *r = fabsl(x) < fabsl(y) ? x : fabsl(y) < fabsl(x) ? y : fminl(x, y);
+        return true;
     case OpenCLstd_nextafter: *r = nextafter_of(i, a, b); return true;
     case OpenCLstd_pow: *r = powl(x, y); return true;
-    case OpenCLstd_powr: case OpenCLstd_half_powr: case OpenCLstd_native_powr:
-        *r = powr_(x, y); return true;
+    case OpenCLstd_powr:
+    case OpenCLstd_half_powr:
+    case OpenCLstd_native_powr: *r = powr_(x, y); return true;
     case OpenCLstd_remainder: *r = remainderl(x, y); return true;
-    case OpenCLstd_half_divide: case OpenCLstd_native_divide: *r = x / y; return true;
+    case OpenCLstd_half_divide:
+    case OpenCLstd_native_divide: *r = x / y; return true;
     case OpenCLstd_fmax_common: *r = x < y ? y : x; return true;
     case OpenCLstd_fmin_common: *r = y < x ? y : x; return true;
     case OpenCLstd_step: *r = y < x ? 0 : 1; return true;
@@ -190,7 +206,8 @@ static uint64_t float3(const RInst *i, uint64_t a, uint64_t b, uint64_t c)
     double x = read_float(i, a), y = read_float(i, b), z = read_float(i, c);
     long double t;
     switch (which(i)) {
-    case OpenCLstd_fma: case OpenCLstd_mad:
+    case OpenCLstd_fma:
+    case OpenCLstd_mad:
         return i->sfmt == FMT_F64   ? fmt_put(FMT_F64, fma(x, y, z))
                : i->sfmt == FMT_F32 ? round_result(i, fmaf((float)x, (float)y, (float)z))
                                     : round_result(i, (long double)x * y + z);
@@ -247,13 +264,16 @@ static uint64_t integer_of(uint32_t op, uint64_t a, uint64_t b, uint64_t c, uint
         UWide p = (UWide)a * b, sum = p + c;
         return sum < p || sum > mask_bits(bits) ? mask_bits(bits) : (uint64_t)sum;
     }
-    case OpenCLstd_s_mul24: case OpenCLstd_u_mul24: return a * b;
-    case OpenCLstd_s_mad24: case OpenCLstd_u_mad24: return a * b + c;
+    case OpenCLstd_s_mul24:
+    case OpenCLstd_u_mul24: return a * b;
+    case OpenCLstd_s_mad24:
+    case OpenCLstd_u_mad24: return a * b + c;
     case OpenCLstd_rotate: {
         uint32_t n = (uint32_t)(b % bits);
         return n ? a << n | (a & mask_bits(bits)) >> (bits - n) : a;
     }
-    case OpenCLstd_u_upsample: case OpenCLstd_s_upsample: return a << bits | b;
+    case OpenCLstd_u_upsample:
+    case OpenCLstd_s_upsample: return a << bits | b;
     case OpenCLstd_bitselect: return (a & ~c) | (b & c);
     default: return 0;
     }
@@ -278,9 +298,11 @@ static uint64_t compute_component(RMachine *m, RInv *v, const RInst *i, uint32_t
     for (uint32_t o = 2; o < i->n_ops && o < 5; o++)
         x[o - 2] = leaf(v, i->ops[o])[k];
     switch (op) {
-    case OpenCLstd_fma: case OpenCLstd_mad: case OpenCLstd_fclamp: case OpenCLstd_mix:
-    case OpenCLstd_smoothstep:
-        return float3(i, x[0], x[1], x[2]);
+    case OpenCLstd_fma:
+    case OpenCLstd_mad:
+    case OpenCLstd_fclamp:
+    case OpenCLstd_mix:
+    case OpenCLstd_smoothstep: return float3(i, x[0], x[1], x[2]);
     case OpenCLstd_ilogb: {
         double a = read_float(i, x[0]);
         int64_t e = a == 0 ? INT32_MIN : !isfinite(a) ? INT32_MAX : ilogb(a);
@@ -333,9 +355,7 @@ static uint64_t split_value(const RInst *i, double x, double y, const RType *sec
         *first = *first == 0 ? copysignl(0, x) : *first > most ? most : *first;
         break;
     }
-    case OpenCLstd_modf:
-        *first = modfl(x, &part);
-        break;
+    case OpenCLstd_modf: *first = modfl(x, &part); break;
     case OpenCLstd_sincos:
         *first = sinl(x);
         part = cosl(x);
@@ -392,10 +412,10 @@ static bool values(RMachine *m, const RInst *i, uint32_t n)
 /* ---- vectors in memory ----------------------------------------------------------------------- */
 
 typedef struct Lane {
-    RType scalar;               /* in memory */
-    uint32_t n, stride;         /* components; bytes from one vector to the next */
-    uint32_t index, pointer;    /* operands */
-    uint32_t mode;              /* FPRoundingMode of a store */
+    RType scalar;            /* in memory */
+    uint32_t n, stride;      /* components; bytes from one vector to the next */
+    uint32_t index, pointer; /* operands */
+    uint32_t mode;           /* FPRoundingMode of a store */
 } Lane;
 
 static RStep step_vectors(RMachine *m, RInv *v, const RInst *i)
@@ -405,7 +425,8 @@ static RStep step_vectors(RMachine *m, RInv *v, const RInst *i)
     RPointer p = pointer_at(v, i->ops[l->pointer]);
     p.va += (uint64_t)sext(*leaf(v, i->ops[l->index]), it->bits) * l->stride;
     bool store = l->pointer == 4, half = l->scalar.format == SPV_IEEE &&
-        l->scalar.kind == SPV_FLOAT && l->scalar.bits == 16 && i->sfmt != FMT_F16;
+                                         l->scalar.kind == SPV_FLOAT && l->scalar.bits == 16 &&
+                                         i->sfmt != FMT_F16;
     for (uint32_t k = 0; k < l->n; k++, p.va += l->scalar.size) {
         if (store) {
             uint64_t x = leaf(v, i->ops[2])[k];
@@ -574,8 +595,8 @@ static bool prepare_two(RMachine *m, RInst *i)
     uint32_t at = which(i) == OpenCLstd_remquo ? 4 : 3;
     if (i->n_ops <= at || !values(m, i, 0) || i->n != i->at->leaves)
         return false;
-    const RType *p = operand_type(m, i, at), *t = p->kind == SPV_POINTER ? type_get(m, p->pointee)
-                                                                        : NULL;
+    const RType *p = operand_type(m, i, at),
+                *t = p->kind == SPV_POINTER ? type_get(m, p->pointee) : NULL;
     if (!t || t->leaves != i->n || type_is_wide(t) || t->kind == SPV_POINTER)
         return false;
     i->aux = (void *)(uintptr_t)type_scalar(t);
@@ -607,25 +628,32 @@ static bool prepare_print(RMachine *m, RInst *i)
 const ROpRow *opencl_row(uint32_t op)
 {
     static const ROpRow plain_row = { 0, step_plain, prepare_plain, NULL, 0 },
-                       two_row = { 0, step_two_results, prepare_two, NULL, 0 },
-                       vectors_row = { 0, step_vectors, prepare_vectors, NULL, 0 },
-                       geometry_row = { 0, step_geometry, prepare_geometry, NULL, 0 },
-                       shuffle_row = { 0, step_shuffle, prepare_shuffle, NULL, 0 },
-                       print_row = { 0, step_print, prepare_print, NULL, 0 },
-                       nothing_row = { 0, step_nothing, NULL, NULL, 0 };
+                        two_row = { 0, step_two_results, prepare_two, NULL, 0 },
+                        vectors_row = { 0, step_vectors, prepare_vectors, NULL, 0 },
+                        geometry_row = { 0, step_geometry, prepare_geometry, NULL, 0 },
+                        shuffle_row = { 0, step_shuffle, prepare_shuffle, NULL, 0 },
+                        print_row = { 0, step_print, prepare_print, NULL, 0 },
+                        nothing_row = { 0, step_nothing, NULL, NULL, 0 };
     if (!spv_ext_inst(SPV_SET_OpenCLstd_, op))
         return NULL;
     if (op >= OpenCLstd_vloadn && op <= OpenCLstd_vstorea_halfn_r)
         return &vectors_row;
     switch (op) {
-    case OpenCLstd_fract: case OpenCLstd_frexp: case OpenCLstd_modf: case OpenCLstd_sincos:
-    case OpenCLstd_remquo: case OpenCLstd_lgamma_r:
-        return &two_row;
-    case OpenCLstd_cross: case OpenCLstd_distance: case OpenCLstd_length:
-    case OpenCLstd_normalize: case OpenCLstd_fast_distance: case OpenCLstd_fast_length:
-    case OpenCLstd_fast_normalize:
-        return &geometry_row;
-    case OpenCLstd_shuffle: case OpenCLstd_shuffle2: return &shuffle_row;
+    case OpenCLstd_fract:
+    case OpenCLstd_frexp:
+    case OpenCLstd_modf:
+    case OpenCLstd_sincos:
+    case OpenCLstd_remquo:
+    case OpenCLstd_lgamma_r: return &two_row;
+    case OpenCLstd_cross:
+    case OpenCLstd_distance:
+    case OpenCLstd_length:
+    case OpenCLstd_normalize:
+    case OpenCLstd_fast_distance:
+    case OpenCLstd_fast_length:
+    case OpenCLstd_fast_normalize: return &geometry_row;
+    case OpenCLstd_shuffle:
+    case OpenCLstd_shuffle2: return &shuffle_row;
     case OpenCLstd_printf: return &print_row;
     case OpenCLstd_prefetch: return &nothing_row;
     default: return &plain_row;

@@ -60,9 +60,7 @@ static void follow_link(RMachine *m, RInv *v, const Link *l, RPointer *p, uint8_
     if (l->count && x >= l->count)
         p->prov |= PTR_STRAY;
     switch (l->kind) {
-    case LINK_DESCRIPTOR:
-        follow_descriptor(m, x, p);
-        break;
+    case LINK_DESCRIPTOR: follow_descriptor(m, x, p); break;
     case LINK_MATRIX:
         p->va += x * (rows && stride ? l->scalar : stride ? stride : l->stride);
         if (!rows)
@@ -72,9 +70,7 @@ static void follow_link(RMachine *m, RInv *v, const Link *l, RPointer *p, uint8_
         p->va += x * (rows && stride ? stride : l->stride);
         p->prov &= ~PTR_LAYOUT;
         break;
-    default:
-        p->va += x * l->stride;
-        break;
+    default: p->va += x * l->stride; break;
     }
 }
 
@@ -121,19 +117,13 @@ static const RType *link_index(RMachine *m, RInst *i, const RType *t, SpvId id, 
     case SPV_RUNTIME_ARRAY:
         l->kind = mem_is_descriptor_array(m, t, storage) ? LINK_DESCRIPTOR : LINK_ARRAY;
         break;
-    case SPV_VECTOR:
-        l->kind = LINK_VECTOR;
-        break;
-    case SPV_COOPMAT:
-        l->kind = LINK_ARRAY;
-        break;
+    case SPV_VECTOR: l->kind = LINK_VECTOR; break;
+    case SPV_COOPMAT: l->kind = LINK_ARRAY; break;
     case SPV_MATRIX:
         l->kind = LINK_MATRIX;
         l->scalar = t->element->element->size;
         break;
-    default:
-        refuse(m, i->src, "an index into something that has no parts");
-        return NULL;
+    default: refuse(m, i->src, "an index into something that has no parts"); return NULL;
     }
     return t->element;
 }

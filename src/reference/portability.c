@@ -57,8 +57,8 @@ static uint64_t first_difference(RFmt f, const uint8_t *a, const uint8_t *b, uin
 
 /* A dispatch under other conditions, and what the first one was. */
 typedef struct Trial {
-    Arena *arena;   /* of the result */
-    Arena *copies;  /* of the buffers' */
+    Arena *arena;  /* of the result */
+    Arena *copies; /* of the buffers' */
     SpvModule *module;
     const RefDispatch *first;
     RefResult *result; /* of the first; findings are added to it */
@@ -169,7 +169,11 @@ bool ref_dispatch(Arena *a, SpvModule *m, const RefDispatch *d, RefResult *r, Di
         return dispatch_once(a, m, d, r, sink);
     Arena copies = { .limit = d->memory_limit ? d->memory_limit : 2ull << 30 };
     RefResult own = { 0 };
-    Trial t = { .arena = a, .copies = &copies, .module = m, .first = d, .result = r ? r : &own,
+    Trial t = { .arena = a,
+                .copies = &copies,
+                .module = m,
+                .first = d,
+                .result = r ? r : &own,
                 .sink = sink };
     bool done = guarded_trials(&t);
     arena_free(&copies);

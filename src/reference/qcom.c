@@ -90,7 +90,8 @@ static RStep step_part(RMachine *m, RInv *v, const RInst *i)
     else if (start % i->n)
         found(m, v, i, REF_RANGE,
               "the start index %lld is not a multiple of the part's length, %u (VUID-RuntimeSpirv-"
-              "OpExtractSubArrayQCOM-12354)", (long long)start, i->n);
+              "OpExtractSubArrayQCOM-12354)",
+              (long long)start, i->n);
     for (uint32_t k = 0; k < i->n; k++) {
         bool inside = start + k >= 0 && start + k < i->at->count;
         to[k] = inside ? leaf(v, i->ops[0])[start + k] : 0;
@@ -108,9 +109,10 @@ static bool prepare_part(RMachine *m, RInst *i)
         refuse(m, i->src, "the operands are not an array of the result's elements and an index");
     if (fits && (!spv_is_listed(i->at->count, SPV_LISTED_N) ||
                  !spv_is_listed(i->type->count, SPV_LISTED_K))) {
-        refuse(m, i->src, "a part of %u elements of an array of %u: the one must be a listed K, "
-               "the other a listed N (VUID-RuntimeSpirv-KSize-12353, -NSize-12352)", i->type->count,
-               i->at->count);
+        refuse(m, i->src,
+               "a part of %u elements of an array of %u: the one must be a listed K, "
+               "the other a listed N (VUID-RuntimeSpirv-KSize-12353, -NSize-12352)",
+               i->type->count, i->at->count);
         fits = false;
     }
     return fits;

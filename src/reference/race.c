@@ -16,8 +16,8 @@ enum { WORDS = 256, MAX_CLOCK = 4096, MATRIX_UNIT = 0x8000 };
 enum { KEY_LANE, KEY_GROUP, KEY_SUBGROUP };
 
 typedef struct Record {
-    uint32_t group; /* its number + 1; 0: none */
-    uint16_t lane;  /* in the workgroup, or MATRIX_UNIT | subgroup */
+    uint32_t group;       /* its number + 1; 0: none */
+    uint16_t lane;        /* in the workgroup, or MATRIX_UNIT | subgroup */
     uint8_t mask, atomic; /* 1 + its scope */
     uint32_t time, group_epoch, subgroup_epoch, inst;
 } Record;
@@ -43,7 +43,7 @@ typedef struct RRaces {
 
 static uint64_t key_of(uint32_t kind, uint32_t class, uint64_t group, uint32_t index)
 {
-    return (uint64_t)kind << 62 | (uint64_t) class << 61 | (group & 0xffffffff) << 16 | index;
+    return (uint64_t)kind << 62 | (uint64_t)class << 61 | (group & 0xffffffff) << 16 | index;
 }
 
 static void clock_put(RMachine *m, RClock *c, uint64_t key, uint32_t time)
@@ -115,7 +115,8 @@ static Cell *cells_at(RMachine *m, uint64_t address)
     return r->last;
 }
 
-static bool ordered(const RMachine *m, const RInv *v, const Record *x, uint32_t class, uint32_t self)
+static bool ordered(const RMachine *m, const RInv *v, const Record *x, uint32_t class,
+                    uint32_t self)
 {
     const RClock *know = &v->order.know;
     uint64_t group = x->group - 1;
@@ -138,14 +139,10 @@ static bool in_scope(const RMachine *m, const RInv *v, uint64_t group, uint32_t 
                      uint32_t scope)
 {
     switch (scope) {
-    case SpvScopeInvocation:
-        return false;
-    case SpvScopeSubgroup:
-        return group == m->group_number && subgroup == v->subgroup;
-    case SpvScopeWorkgroup:
-        return group == m->group_number;
-    default:
-        return true;
+    case SpvScopeInvocation: return false;
+    case SpvScopeSubgroup: return group == m->group_number && subgroup == v->subgroup;
+    case SpvScopeWorkgroup: return group == m->group_number;
+    default: return true;
     }
 }
 
@@ -194,8 +191,7 @@ static bool conflict(RMachine *m, RInv *v, const Record *x, const Record *now, u
     if (!x->group || !(x->mask & now->mask))
         return false;
     uint64_t group = x->group - 1;
-    if (x->atomic && now->atomic &&
-        in_scope(m, v, group, x->lane / m->width, x->atomic - 1) &&
+    if (x->atomic && now->atomic && in_scope(m, v, group, x->lane / m->width, x->atomic - 1) &&
         in_scope(m, v, group, x->lane / m->width, now->atomic - 1))
         return false;
     if (shared && x->group - 1 != m->group_number)
@@ -275,7 +271,8 @@ static SyncVar *sync_at(RMachine *m, const RObject *o, uint64_t offset, bool mak
     return s;
 }
 
-void race_release(RMachine *m, RInv *v, const RObject *o, uint64_t offset, uint32_t scope, bool fenced)
+void race_release(RMachine *m, RInv *v, const RObject *o, uint64_t offset, uint32_t scope,
+                  bool fenced)
 {
     ROrder *r = &v->order;
     if (!checking(m, REF_RACE) || !o || (fenced && !r->fence_time))
@@ -356,8 +353,8 @@ void race_barrier(RMachine *m, RInv **set, uint32_t n, const RInst *i, uint32_t 
     }
     /* to wait acquires what was released on arrival */
     orders = wait ? UINT32_MAX : orders | fenced;
-    REpochs *e = i->scope == SpvScopeWorkgroup ? &m->epochs
-                                              : &m->subgroups[set[0]->subgroup].epochs;
+    REpochs *e =
+        i->scope == SpvScopeWorkgroup ? &m->epochs : &m->subgroups[set[0]->subgroup].epochs;
     if (orders & global)
         pass_barrier(e, RACE_GLOBAL, i->op);
     else

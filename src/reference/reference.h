@@ -103,10 +103,10 @@ typedef struct RefDispatch {
     uint32_t global_offset[3]; /* OpenCL's */
     /* OpenCL's, where the workgroups run are the smaller ones at an edge; 0 = as those run */
     uint32_t enqueued_size[3], n_groups[3], global_size[3];
-    uint32_t work_dim;         /* 0 = 3 */
-    uint32_t subgroup_size;    /* 0 = the kernel's required size, else 32; 1 to 128 */
-    uint32_t check;            /* REF_CHECK_* */
-    uint64_t seed;             /* of the schedule */
+    uint32_t work_dim;      /* 0 = 3 */
+    uint32_t subgroup_size; /* 0 = the kernel's required size, else 32; 1 to 128 */
+    uint32_t check;         /* REF_CHECK_* */
+    uint64_t seed;          /* of the schedule */
     RefOwnership ownership;
     uint64_t budget;       /* instructions an invocation may run; 0 = REF_BUDGET */
     uint64_t total_budget; /* instructions of all; 0 = unlimited */

@@ -11,24 +11,15 @@
 double fmt_get(RFmt f, uint64_t bits)
 {
     switch (f) {
-    case FMT_F16:
-        return f16_to_double((uint16_t)bits);
-    case FMT_BF16:
-        return bf16_to_double((uint16_t)bits);
-    case FMT_E4M3:
-        return e4m3_to_double((uint8_t)bits);
-    case FMT_E5M2:
-        return e5m2_to_double((uint8_t)bits);
-    case FMT_E2M1:
-        return e2m1_to_double((uint8_t)bits);
-    case FMT_E3M2:
-        return e3m2_to_double((uint8_t)bits);
-    case FMT_E2M3:
-        return e2m3_to_double((uint8_t)bits);
-    case FMT_E8M0:
-        return e8m0_to_double((uint8_t)bits);
-    case FMT_MXINT8:
-        return mxint8_to_double((uint8_t)bits);
+    case FMT_F16: return f16_to_double((uint16_t)bits);
+    case FMT_BF16: return bf16_to_double((uint16_t)bits);
+    case FMT_E4M3: return e4m3_to_double((uint8_t)bits);
+    case FMT_E5M2: return e5m2_to_double((uint8_t)bits);
+    case FMT_E2M1: return e2m1_to_double((uint8_t)bits);
+    case FMT_E3M2: return e3m2_to_double((uint8_t)bits);
+    case FMT_E2M3: return e2m3_to_double((uint8_t)bits);
+    case FMT_E8M0: return e8m0_to_double((uint8_t)bits);
+    case FMT_MXINT8: return mxint8_to_double((uint8_t)bits);
     case FMT_F32: {
         uint32_t w = (uint32_t)bits;
         float x;
@@ -46,14 +37,10 @@ double fmt_get(RFmt f, uint64_t bits)
 uint64_t fmt_put(RFmt f, double x)
 {
     switch (f) {
-    case FMT_F16:
-        return f16_from_double(x);
-    case FMT_BF16:
-        return bf16_from_double(x);
-    case FMT_E4M3:
-        return e4m3_from_double(x);
-    case FMT_E5M2:
-        return e5m2_from_double(x);
+    case FMT_F16: return f16_from_double(x);
+    case FMT_BF16: return bf16_from_double(x);
+    case FMT_E4M3: return e4m3_from_double(x);
+    case FMT_E5M2: return e5m2_from_double(x);
     case FMT_F32: {
         float y = (float)x;
         uint32_t w;
@@ -84,7 +71,7 @@ uint64_t fmt_put_rtz(RFmt f, double x)
 /* Rounds to nearest, then to the neighbour where that lies on the wrong side. */
 uint64_t fmt_put_mode(RFmt f, long double x, uint32_t mode)
 {
-    static const uint32_t widths[] = { [FMT_F16] = 16, [FMT_F32] = 32, [FMT_F64] = 64,
+    static const uint32_t widths[] = { [FMT_F16] = 16,  [FMT_F32] = 32, [FMT_F64] = 64,
                                        [FMT_BF16] = 16, [FMT_E4M3] = 8, [FMT_E5M2] = 8 };
     uint64_t r = fmt_put(f, (double)x), sign = UINT64_C(1) << (widths[f] - 1);
     if (f == FMT_F32) { /* at once: a double between would round twice */

@@ -275,8 +275,8 @@ static Outcome through_view(const Transfer *x, const Place *p, uint32_t *index)
     uint32_t coord[MAX_DIMS], stride = 1, rest = *index, dims = x->view->dims;
     for (uint32_t k = dims; k-- > 0;) {
         uint32_t at = x->view->permutation[k];
-        uint32_t size = x->view->has_dims ? view_field(x, p, VIEW_DIMENSION, at)
-                                          : field(x, p, SPAN, at);
+        uint32_t size =
+            x->view->has_dims ? view_field(x, p, VIEW_DIMENSION, at) : field(x, p, SPAN, at);
         if (!size)
             return nowhere(p, x->view->has_dims ? "view" : "span", at);
         coord[at] = rest % size;
@@ -459,8 +459,8 @@ static bool in_vector(const Transfer *x, const Place *p, uint32_t at)
 {
     uint32_t last = x->layout->dims - 1, n = x->vector, minor, length;
     if (!x->decode_vector || p->m->d->ownership != REF_OWN_ROW_MAJOR ||
-        !find_line(x, p, at, &minor, &length) || length % n ||
-        field(x, p, OFFSET, last) % n || field(x, p, BLOCK_SIZE, last) % n)
+        !find_line(x, p, at, &minor, &length) || length % n || field(x, p, OFFSET, last) % n ||
+        field(x, p, BLOCK_SIZE, last) % n)
         return false;
     uint32_t first = field(x, p, OFFSET, last) + minor - minor % n;
     uint32_t size = MIN(field(x, p, DIMENSION, last), (uint32_t)1 << 31);
@@ -500,7 +500,7 @@ static void decode(const Transfer *x, const Place *p, uint32_t at, RLeaves to)
 
 /* Where a store's elements go, each of them one key: the tensor's element, then the matrix's. */
 enum { AT_BITS = 24 };
-_Static_assert((uint64_t)SPV_MATRIX_MOST * SPV_MATRIX_MOST <= 1u << AT_BITS, "AT_BITS");
+_Static_assert((uint64_t)SPV_MATRIX_MOST *SPV_MATRIX_MOST <= 1u << AT_BITS, "AT_BITS");
 
 static int by_key(const void *a, const void *b)
 {

@@ -42,9 +42,9 @@ RFmt fmt_of(const RType *t)
     if (t->kind != SPV_FLOAT)
         return FMT_NONE;
     static const RFmt formats[] = { [SPV_BF16] = FMT_BF16, [SPV_E4M3] = FMT_E4M3,
-                                   [SPV_E5M2] = FMT_E5M2, [SPV_E2M1] = FMT_E2M1,
-                                   [SPV_E3M2] = FMT_E3M2, [SPV_E2M3] = FMT_E2M3,
-                                   [SPV_E8M0] = FMT_E8M0, [SPV_MXINT8] = FMT_MXINT8 };
+                                    [SPV_E5M2] = FMT_E5M2, [SPV_E2M1] = FMT_E2M1,
+                                    [SPV_E3M2] = FMT_E3M2, [SPV_E2M3] = FMT_E2M3,
+                                    [SPV_E8M0] = FMT_E8M0, [SPV_MXINT8] = FMT_MXINT8 };
     if (spv_float_info(t->format))
         return formats[t->format];
     return t->bits == 16 ? FMT_F16 : t->bits == 32 ? FMT_F32 : FMT_F64;
@@ -239,9 +239,7 @@ static void define_coopmat(RMachine *m, RType *t, SpvInst *i)
 /* A layout's fields, each by dimension, and a clamp value; a view's, and its clip (tensor.c). */
 static void define_tensor(RMachine *m, RType *t, SpvInst *i)
 {
-    static const RType word = {
-        .kind = SPV_INT, .bits = 32, .leaves = 1, .size = 4, .align = 4
-    };
+    static const RType word = { .kind = SPV_INT, .bits = 32, .leaves = 1, .size = 4, .align = 4 };
     uint64_t dims = 0, x = 0, seen = 0;
     bool layout = i->op == SpvOpTypeTensorLayoutNV, sound;
     t->kind = layout ? SPV_TENSOR_LAYOUT : SPV_TENSOR_VIEW;
@@ -257,8 +255,9 @@ static void define_tensor(RMachine *m, RType *t, SpvInst *i)
         t->permutation[k] = (uint8_t)x;
     }
     if (!sound) {
-        refuse(m, i, "the tensor's dimensions, clamp mode or permutation are not constants that "
-                     "make sense");
+        refuse(m, i,
+               "the tensor's dimensions, clamp mode or permutation are not constants that "
+               "make sense");
         return;
     }
     t->element = &word;
@@ -303,9 +302,7 @@ const RType *type_define(RMachine *m, SpvInst *i)
     t->id = i->id;
     t->kind = SPV_OTHER;
     switch (i->op) {
-    case SpvOpTypeVoid:
-        t->kind = SPV_VOID;
-        break;
+    case SpvOpTypeVoid: t->kind = SPV_VOID; break;
     case SpvOpTypeBool: set_scalar(t, SPV_BOOL, 1, 4); break;
     case SpvOpTypeInt: {
         uint32_t bits = spv_operand(i, 0);
@@ -315,37 +312,19 @@ const RType *type_define(RMachine *m, SpvInst *i)
         t->is_signed = spv_operand(i, 1);
         break;
     }
-    case SpvOpTypeFloat:
-        define_float(m, t, i);
-        break;
+    case SpvOpTypeFloat: define_float(m, t, i); break;
     case SpvOpTypeVector:
-    case SpvOpTypeVectorIdEXT:
-        define_vector(m, t, i, SPV_VECTOR);
-        break;
-    case SpvOpTypeMatrix:
-        define_vector(m, t, i, SPV_MATRIX);
-        break;
+    case SpvOpTypeVectorIdEXT: define_vector(m, t, i, SPV_VECTOR); break;
+    case SpvOpTypeMatrix: define_vector(m, t, i, SPV_MATRIX); break;
     case SpvOpTypeArray:
-    case SpvOpTypeRuntimeArray:
-        define_array(m, t, i);
-        break;
-    case SpvOpTypeStruct:
-        define_struct(m, t, i);
-        break;
+    case SpvOpTypeRuntimeArray: define_array(m, t, i); break;
+    case SpvOpTypeStruct: define_struct(m, t, i); break;
     case SpvOpTypePointer:
-    case SpvOpTypeUntypedPointerKHR:
-        define_pointer(m, t, i);
-        break;
-    case SpvOpTypeFunction:
-        t->kind = SPV_FUNCTION;
-        break;
-    case SpvOpTypeCooperativeMatrixKHR:
-        define_coopmat(m, t, i);
-        break;
+    case SpvOpTypeUntypedPointerKHR: define_pointer(m, t, i); break;
+    case SpvOpTypeFunction: t->kind = SPV_FUNCTION; break;
+    case SpvOpTypeCooperativeMatrixKHR: define_coopmat(m, t, i); break;
     case SpvOpTypeTensorLayoutNV:
-    case SpvOpTypeTensorViewNV:
-        define_tensor(m, t, i);
-        break;
+    case SpvOpTypeTensorViewNV: define_tensor(m, t, i); break;
     case SpvOpTypeEvent: /* of a copy that is done at once */
         t->kind = SPV_INT;
         t->bits = 64;
@@ -362,8 +341,7 @@ const RType *type_define(RMachine *m, SpvInst *i)
         t->size = sizeof(ImageBinding);
         t->align = 8;
         break;
-    default:
-        break; /* an error where one is used */
+    default: break; /* an error where one is used */
     }
     return t;
 }

@@ -86,8 +86,12 @@ static void bind_images(RMachine *m, SpvInst *i, const RType *t, Ref r)
     uint32_t n, count = open ? 1 : (uint32_t)(t->size / sizeof(ImageBinding));
     const uint32_t *set = spv_decoration(m->module, i->id, -1, SpvDecorationDescriptorSet, &n);
     const uint32_t *binding = spv_decoration(m->module, i->id, -1, SpvDecorationBinding, &n);
-    RObject o = { .storage = SpvStorageClassImage, .variable = i->id, .shared = true,
-                 .writable = true, .set = set ? *set : 0, .binding = binding ? *binding : 0 };
+    RObject o = { .storage = SpvStorageClassImage,
+                  .variable = i->id,
+                  .shared = true,
+                  .writable = true,
+                  .set = set ? *set : 0,
+                  .binding = binding ? *binding : 0 };
     const RefBinding *all = m->d->bindings;
     for (uint32_t b = 0; open && b < m->d->n_bindings; b++)
         if (all[b].set == o.set && all[b].binding == o.binding)
@@ -107,8 +111,10 @@ static void bind_images(RMachine *m, SpvInst *i, const RType *t, Ref r)
         o.va = (uint64_t)(uintptr_t)o.data;
         add_object(m, o);
     }
-    RObject variable = { .storage = SpvStorageClassUniformConstant, .variable = i->id,
-                        .data = (uint8_t *)table, .size = count * sizeof *table };
+    RObject variable = { .storage = SpvStorageClassUniformConstant,
+                         .variable = i->id,
+                         .data = (uint8_t *)table,
+                         .size = count * sizeof *table };
     variable.va = (uint64_t)(uintptr_t)table;
     point_to(m, r, variable.va, add_object(m, variable));
 }
@@ -158,9 +164,10 @@ static void place_shared(RMachine *m, SpvInst *i, const RType *t, Ref r, SharedM
     bool aliased = is_block(m, t);
     uint64_t room = aliased ? room_of_blocks(m) : t->size;
     SpvId init = spv_n_operands(i) > 1 ? spv_operand(i, 1) : 0;
-    RObject o = {
-        .storage = SpvStorageClassWorkgroup, .variable = i->id, .shared = true, .writable = true
-    };
+    RObject o = { .storage = SpvStorageClassWorkgroup,
+                  .variable = i->id,
+                  .shared = true,
+                  .writable = true };
     if (room > (1ull << 32) || s->bytes > (1ull << 32)) {
         refuse(m, i, "workgroup variables take too much memory");
         return;
@@ -197,7 +204,10 @@ static void bind_push(RMachine *m, SpvInst *i, Ref r)
 /* A constant or a variable of an OpenCL program, one for all. */
 static void place_global(RMachine *m, SpvInst *i, const RType *t, Ref r)
 {
-    RObject o = { .storage = spv_operand(i, 0), .variable = i->id, .shared = true, .size = t->size };
+    RObject o = { .storage = spv_operand(i, 0),
+                  .variable = i->id,
+                  .shared = true,
+                  .size = t->size };
     o.writable = o.storage == SpvStorageClassCrossWorkgroup;
     o.data = arena_alloc(m->arena, t->size + 16);
     o.va = (uint64_t)(uintptr_t)o.data;
@@ -233,20 +243,12 @@ static void bind_variable(RMachine *m, SpvInst *i, SharedMemory *shared)
     m->value_types[i->id] = p;
     switch (spv_operand(i, 0)) {
     case SpvStorageClassStorageBuffer:
-    case SpvStorageClassUniform:
-        bind_buffer(m, i, t, r);
-        break;
-    case SpvStorageClassPushConstant:
-        bind_push(m, i, r);
-        break;
-    case SpvStorageClassWorkgroup:
-        place_shared(m, i, t, r, shared);
-        break;
+    case SpvStorageClassUniform: bind_buffer(m, i, t, r); break;
+    case SpvStorageClassPushConstant: bind_push(m, i, r); break;
+    case SpvStorageClassWorkgroup: place_shared(m, i, t, r, shared); break;
     case SpvStorageClassPrivate:
     case SpvStorageClassInput:
-    case SpvStorageClassOutput:
-        place_local(m, i, t, r);
-        break;
+    case SpvStorageClassOutput: place_local(m, i, t, r); break;
     case SpvStorageClassUniformConstant:
     case SpvStorageClassCrossWorkgroup:
         if (t->kind == SPV_OTHER)
@@ -256,8 +258,7 @@ static void bind_variable(RMachine *m, SpvInst *i, SharedMemory *shared)
         else
             place_global(m, i, t, r);
         break;
-    default:
-        return;
+    default: return;
     }
     m->refs[i->id] = r;
 }
@@ -287,8 +288,8 @@ bool mem_bind(RMachine *m)
     for (uint32_t k = 0; k < m->d->n_memory; k++) {
         const RefMemory *x = &m->d->memory[k];
         RObject o = { .storage = SpvStorageClassPhysicalStorageBuffer,
-                     .shared = true,
-                     .writable = true };
+                      .shared = true,
+                      .writable = true };
         o.data = x->base;
         o.va = (uint64_t)(uintptr_t)x->base;
         o.size = x->base ? x->size : 0;

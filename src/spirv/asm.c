@@ -414,27 +414,20 @@ static bool parse_operand(Asm *a, Line *l, uint8_t kind)
     uint32_t unused;
     uint64_t set;
     switch (kind) {
-    case SPV_OPERAND_LiteralString:
-        return parse_string(a);
-    case SPV_OPERAND_LiteralInteger:
-        return parse_integer(a);
+    case SPV_OPERAND_LiteralString: return parse_string(a);
+    case SPV_OPERAND_LiteralInteger: return parse_integer(a);
     case SPV_OPERAND_LiteralFloat:
-        return parse_number(
-            a, (SpvNumber){ .bits = 32, .is_float = true });
-    case SPV_OPERAND_LiteralContextDependentNumber:
-        return parse_constant(a, l);
-    case SPV_OPERAND_LiteralSpecConstantOpInteger:
-        return parse_nested_op(a, l);
-    case SPV_OPERAND_LiteralExtInstInteger:
-        return parse_ext_inst(a, l);
+        return parse_number(a, (SpvNumber){ .bits = 32, .is_float = true });
+    case SPV_OPERAND_LiteralContextDependentNumber: return parse_constant(a, l);
+    case SPV_OPERAND_LiteralSpecConstantOpInteger: return parse_nested_op(a, l);
+    case SPV_OPERAND_LiteralExtInstInteger: return parse_ext_inst(a, l);
     case SPV_OPERAND_PairIdRefIdRef:
         return parse_operand(a, l, SPV_OPERAND_IdRef) && parse_operand(a, l, SPV_OPERAND_IdRef);
     case SPV_OPERAND_PairIdRefLiteralInteger:
         return parse_operand(a, l, SPV_OPERAND_IdRef) && parse_integer(a);
     case SPV_OPERAND_PairLiteralIntegerIdRef:
         return parse_selector_literal(a, l) && parse_operand(a, l, SPV_OPERAND_IdRef);
-    default:
-        break;
+    default: break;
     }
     if (spv_kind_is_mask(kind))
         return parse_mask(a, l, kind);

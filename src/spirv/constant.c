@@ -86,15 +86,9 @@ static bool evaluate_binary(uint16_t op, uint64_t a, uint64_t b, uint32_t bits, 
     uint64_t ua = zero_extend(a, bits), ub = zero_extend(b, bits);
     int64_t sa = sign_extend(a, bits), sb = sign_extend(b, bits);
     switch (op) {
-    case SpvOpIAdd:
-        *r = a + b;
-        return true;
-    case SpvOpISub:
-        *r = a - b;
-        return true;
-    case SpvOpIMul:
-        *r = a * b;
-        return true;
+    case SpvOpIAdd: *r = a + b; return true;
+    case SpvOpISub: *r = a - b; return true;
+    case SpvOpIMul: *r = a * b; return true;
     case SpvOpUDiv:
     case SpvOpSDiv:
     case SpvOpUMod:
@@ -104,77 +98,37 @@ static bool evaluate_binary(uint16_t op, uint64_t a, uint64_t b, uint32_t bits, 
     case SpvOpShiftRightArithmetic:
     case SpvOpShiftLeftLogical: return evaluate_shift(op, a, b, bits, r);
     case SpvOpBitwiseOr:
-    case SpvOpLogicalOr:
-        *r = a | b;
-        return true;
-    case SpvOpBitwiseXor:
-        *r = a ^ b;
-        return true;
+    case SpvOpLogicalOr: *r = a | b; return true;
+    case SpvOpBitwiseXor: *r = a ^ b; return true;
     case SpvOpBitwiseAnd:
-    case SpvOpLogicalAnd:
-        *r = a & b;
-        return true;
+    case SpvOpLogicalAnd: *r = a & b; return true;
     case SpvOpIEqual:
-    case SpvOpLogicalEqual:
-        *r = ua == ub;
-        return true;
+    case SpvOpLogicalEqual: *r = ua == ub; return true;
     case SpvOpINotEqual:
-    case SpvOpLogicalNotEqual:
-        *r = ua != ub;
-        return true;
-    case SpvOpULessThan:
-        *r = ua < ub;
-        return true;
-    case SpvOpSLessThan:
-        *r = sa < sb;
-        return true;
-    case SpvOpUGreaterThan:
-        *r = ua > ub;
-        return true;
-    case SpvOpSGreaterThan:
-        *r = sa > sb;
-        return true;
-    case SpvOpULessThanEqual:
-        *r = ua <= ub;
-        return true;
-    case SpvOpSLessThanEqual:
-        *r = sa <= sb;
-        return true;
-    case SpvOpUGreaterThanEqual:
-        *r = ua >= ub;
-        return true;
-    case SpvOpSGreaterThanEqual:
-        *r = sa >= sb;
-        return true;
-    default:
-        return false;
+    case SpvOpLogicalNotEqual: *r = ua != ub; return true;
+    case SpvOpULessThan: *r = ua < ub; return true;
+    case SpvOpSLessThan: *r = sa < sb; return true;
+    case SpvOpUGreaterThan: *r = ua > ub; return true;
+    case SpvOpSGreaterThan: *r = sa > sb; return true;
+    case SpvOpULessThanEqual: *r = ua <= ub; return true;
+    case SpvOpSLessThanEqual: *r = sa <= sb; return true;
+    case SpvOpUGreaterThanEqual: *r = ua >= ub; return true;
+    case SpvOpSGreaterThanEqual: *r = sa >= sb; return true;
+    default: return false;
     }
 }
 
 static bool evaluate_unary(uint16_t op, uint64_t a, uint32_t bits, uint64_t *r)
 {
     switch (op) {
-    case SpvOpSConvert:
-        *r = (uint64_t)sign_extend(a, bits);
-        return true;
-    case SpvOpUConvert:
-        *r = zero_extend(a, bits);
-        return true;
-    case SpvOpSNegate:
-        *r = -a;
-        return true;
-    case SpvOpNot:
-        *r = ~a;
-        return true;
-    case SpvOpLogicalNot:
-        *r = !a;
-        return true;
+    case SpvOpSConvert: *r = (uint64_t)sign_extend(a, bits); return true;
+    case SpvOpUConvert: *r = zero_extend(a, bits); return true;
+    case SpvOpSNegate: *r = -a; return true;
+    case SpvOpNot: *r = ~a; return true;
+    case SpvOpLogicalNot: *r = !a; return true;
     case SpvOpBitcast:
-    case SpvOpCopyObject:
-        *r = a;
-        return true;
-    default:
-        return false;
+    case SpvOpCopyObject: *r = a; return true;
+    default: return false;
     }
 }
 
@@ -233,14 +187,10 @@ static bool evaluate(Eval *e, SpvId id, uint32_t depth, uint64_t *value)
         return false;
     switch (i->op) {
     case SpvOpConstantTrue:
-    case SpvOpSpecConstantTrue:
-        *value = 1;
-        return true;
+    case SpvOpSpecConstantTrue: *value = 1; return true;
     case SpvOpConstantFalse:
     case SpvOpSpecConstantFalse:
-    case SpvOpConstantNull:
-        *value = 0;
-        return true;
+    case SpvOpConstantNull: *value = 0; return true;
     case SpvOpConstant:
     case SpvOpSpecConstant:
         *value = spv_operand(i, 0);
@@ -251,8 +201,7 @@ static bool evaluate(Eval *e, SpvId id, uint32_t depth, uint64_t *value)
         if (!evaluate_op(e, i, depth, value))
             return false;
         break;
-    default:
-        return false;
+    default: return false;
     }
     *value = extend(*value, w);
     return true;
@@ -301,12 +250,10 @@ static bool may_share(SpvModule *m, const SpvInst *i)
     case SpvOpConstantNull:
     case SpvOpUndef:
     case SpvOpConstantTrue:
-    case SpvOpConstantFalse:
-        return true;
+    case SpvOpConstantFalse: return true;
     case SpvOpTypePointer: /* types that differ in decorations are different types */
         return !spv_has_decoration(m, i->id, -1, SpvDecorationArrayStride);
-    default:
-        return false;
+    default: return false;
     }
 }
 
@@ -347,10 +294,7 @@ SpvId spv_int_type(SpvModule *m, uint32_t bits, bool is_signed)
     return intern(m, SpvOpTypeInt, 0, (uint32_t[]){ bits, is_signed }, 2);
 }
 
-SpvId spv_float_type(SpvModule *m, uint32_t bits)
-{
-    return intern(m, SpvOpTypeFloat, 0, &bits, 1);
-}
+SpvId spv_float_type(SpvModule *m, uint32_t bits) { return intern(m, SpvOpTypeFloat, 0, &bits, 1); }
 
 SpvId spv_vector_type(SpvModule *m, SpvId element, uint32_t n)
 {

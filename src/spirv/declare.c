@@ -68,11 +68,9 @@ static Want wanted(uint16_t op, uint32_t n)
     case SpvOpTypeCooperativeMatrixKHR:
     case SpvOpTypeCooperativeMatrixNV:
     case SpvOpTypeVectorIdEXT:
-    case SpvOpTypeTensorARM:
-        return n ? WANT_CONSTANT : WANT_TYPE;
+    case SpvOpTypeTensorARM: return n ? WANT_CONSTANT : WANT_TYPE;
     case SpvOpTypeTensorLayoutNV:
-    case SpvOpTypeTensorViewNV:
-        return WANT_CONSTANT;
+    case SpvOpTypeTensorViewNV: return WANT_CONSTANT;
     case SpvOpTypeVector:
     case SpvOpTypeMatrix:
     case SpvOpTypeImage:
@@ -80,10 +78,8 @@ static Want wanted(uint16_t op, uint32_t n)
     case SpvOpTypeRuntimeArray:
     case SpvOpTypeStruct:
     case SpvOpTypePointer:
-    case SpvOpTypeFunction:
-        return WANT_TYPE;
-    default:
-        return WANT_ANY;
+    case SpvOpTypeFunction: return WANT_TYPE;
+    default: return WANT_ANY;
     }
 }
 
@@ -181,10 +177,8 @@ static Want wanted_of_constant(uint16_t op)
     case SpvOpSpecConstantComposite:
     case SpvOpConstantCompositeReplicateEXT:
     case SpvOpSpecConstantCompositeReplicateEXT:
-    case SpvOpVariable:
-        return WANT_VALUE;
-    default:
-        return WANT_ANY;
+    case SpvOpVariable: return WANT_VALUE;
+    default: return WANT_ANY;
     }
 }
 

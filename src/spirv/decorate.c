@@ -65,22 +65,13 @@ static struct SpvDecorations *decorations(SpvModule *m)
         switch (i->op) {
         case SpvOpDecorate:
         case SpvOpDecorateId:
-        case SpvOpDecorateString:
-            add_decorate(m, d, i, false);
-            break;
+        case SpvOpDecorateString: add_decorate(m, d, i, false); break;
         case SpvOpMemberDecorate:
         case SpvOpMemberDecorateString:
-        case SpvOpMemberDecorateIdEXT:
-            add_decorate(m, d, i, true);
-            break;
-        case SpvOpGroupDecorate:
-            add_group(m, d, i, false);
-            break;
-        case SpvOpGroupMemberDecorate:
-            add_group(m, d, i, true);
-            break;
-        default:
-            break;
+        case SpvOpMemberDecorateIdEXT: add_decorate(m, d, i, true); break;
+        case SpvOpGroupDecorate: add_group(m, d, i, false); break;
+        case SpvOpGroupMemberDecorate: add_group(m, d, i, true); break;
+        default: break;
         }
     }
     return m->decorations = d;

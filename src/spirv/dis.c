@@ -61,9 +61,7 @@ static void print_operand(Dis *d, const SpvInst *i, const SpvOperand *o)
     SpvNumber n = { .bits = 32 };
     uint32_t unused;
     switch (o->kind) {
-    case SPV_OPERAND_LiteralString:
-        print_string(d, (const char *)words);
-        return;
+    case SPV_OPERAND_LiteralString: print_string(d, (const char *)words); return;
     case SPV_OPERAND_LiteralFloat:
         n.is_float = true;
         spv_print_number(d->arena, &d->out, n, words, 1);
@@ -84,8 +82,7 @@ static void print_operand(Dis *d, const SpvInst *i, const SpvOperand *o)
             str_printf(d->arena, &d->out, "%u", *words);
         return;
     }
-    default:
-        break;
+    default: break;
     }
     if (o->is_id)
         str_printf(d->arena, &d->out, "%%%s", id_text(d, *words));

@@ -47,9 +47,7 @@ bool spv_label_operands(const SpvInst *i, uint32_t *from, uint32_t *step, uint32
     *step = 1;
     *end = spv_n_operands(i);
     switch (i->op) {
-    case SpvOpBranch:
-        *from = 0;
-        return true;
+    case SpvOpBranch: *from = 0; return true;
     case SpvOpBranchConditional:
         *from = 1;
         *end = 3;
@@ -66,8 +64,7 @@ bool spv_label_operands(const SpvInst *i, uint32_t *from, uint32_t *step, uint32
         *from = 0;
         *end = 1;
         return true;
-    default:
-        return false;
+    default: return false;
     }
 }
 
@@ -204,12 +201,9 @@ static bool check_callee(Flow *w, const SpvInst *i, uint32_t operand, int64_t n_
 static bool check_calls(Flow *w, const SpvInst *i)
 {
     switch (i->op) {
-    case SpvOpFunctionCall:
-        return check_callee(w, i, 0, (int64_t)spv_n_operands(i) - 1);
-    case SpvOpCooperativeMatrixReduceNV:
-        return check_callee(w, i, 2, -1);
-    case SpvOpCooperativeMatrixPerElementOpNV:
-        return check_callee(w, i, 1, -1);
+    case SpvOpFunctionCall: return check_callee(w, i, 0, (int64_t)spv_n_operands(i) - 1);
+    case SpvOpCooperativeMatrixReduceNV: return check_callee(w, i, 2, -1);
+    case SpvOpCooperativeMatrixPerElementOpNV: return check_callee(w, i, 1, -1);
     case SpvOpExtInst: {
         const SpvInst *set = spv_def(w->m, spv_operand(i, 0));
         return set->op == SpvOpExtInstImport ||
@@ -220,8 +214,7 @@ static bool check_calls(Flow *w, const SpvInst *i)
         return file->op == SpvOpString ||
                flow_fail(w, i, NULL, "%%%u is not an OpString", file->id);
     }
-    default:
-        return true;
+    default: return true;
     }
 }
 

@@ -52,8 +52,10 @@ const SpvType *spv_image_type(SpvModule *m, const SpvType *t, SpvImageType *out)
     if (!i)
         return NULL;
     *out = (SpvImageType){ .sampled_type = spv_type(m, spv_operand(i, 0)),
-                           .dim = spv_operand(i, 1), .arrayed = spv_operand(i, 3) == 1,
-                           .multisampled = spv_operand(i, 4) == 1, .sampled = spv_operand(i, 5),
+                           .dim = spv_operand(i, 1),
+                           .arrayed = spv_operand(i, 3) == 1,
+                           .multisampled = spv_operand(i, 4) == 1,
+                           .sampled = spv_operand(i, 5),
                            .format = spv_operand(i, 6) };
     static const uint8_t spatial[] = {
         [SpvDim1D] = 1, [SpvDim2D] = 2, [SpvDim3D] = 3, [SpvDimCube] = 3, [SpvDimBuffer] = 1,
@@ -67,7 +69,10 @@ static bool image_operands(const SpvInst *i, uint32_t at, SpvImageInst *out)
 {
     uint32_t n = spv_n_operands(i);
     uint32_t mask = at < n ? spv_operand(i, at++) : 0;
-    const struct { uint32_t bit; SpvId *first, *second; } ids[] = {
+    const struct {
+        uint32_t bit;
+        SpvId *first, *second;
+    } ids[] = {
         { SpvImageOperandsBiasMask, &out->bias, NULL },
         { SpvImageOperandsLodMask, &out->lod, NULL },
         { SpvImageOperandsGradMask, &out->grad_x, &out->grad_y },
@@ -113,9 +118,11 @@ bool spv_image_inst(SpvModule *m, const SpvInst *i, SpvImageInst *out)
         return false;
     bool alone = row->flags & ALONE;
     SpvId *const more[] = {
-        alone ? NULL : &out->coordinate, row->flags & DREF ? &out->dref : NULL,
+        alone ? NULL : &out->coordinate,
+        row->flags & DREF ? &out->dref : NULL,
         row->flags & COMPONENT ? &out->component : NULL,
-        row->flags & TEXEL ? &out->texel : NULL, row->flags & SAMPLE ? &out->sample : NULL,
+        row->flags & TEXEL ? &out->texel : NULL,
+        row->flags & SAMPLE ? &out->sample : NULL,
         row->flags & LEVEL ? &out->lod : NULL,
     };
     for (uint32_t k = 0; k < COUNT_OF(more); k++) {

@@ -41,14 +41,10 @@ uint64_t spv_opencl_size(SpvModule *m, const SpvType *t, uint32_t *align)
     uint64_t size;
     *align = 1;
     switch (t ? t->kind : SPV_VOID) {
-    case SPV_BOOL:
-        return 1;
-    case SPV_INT: case SPV_FLOAT:
-        *align = t->bits / 8;
-        return t->bits / 8;
-    case SPV_POINTER:
-        *align = 8;
-        return 8;
+    case SPV_BOOL: return 1;
+    case SPV_INT:
+    case SPV_FLOAT: *align = t->bits / 8; return t->bits / 8;
+    case SPV_POINTER: *align = 8; return 8;
     case SPV_VECTOR:
         size = spv_opencl_size(m, t->element, align);
         *align = (uint32_t)size * (t->count == 3 ? 4 : t->count);
@@ -56,10 +52,8 @@ uint64_t spv_opencl_size(SpvModule *m, const SpvType *t, uint32_t *align)
     case SPV_ARRAY:
         size = spv_opencl_size(m, t->element, align);
         return t->count * align_up(size, *align);
-    case SPV_STRUCT:
-        return struct_size(m, t, align);
-    default:
-        return 0;
+    case SPV_STRUCT: return struct_size(m, t, align);
+    default: return 0;
     }
 }
 
@@ -81,8 +75,7 @@ static bool describe_argument(SpvModule *m, SpvInst *i, SpvArgument *a)
         a->type = is_by_value(m, i->id) ? t->element : NULL;
         a->by_reference = true;
     } else if (t && t->kind == SPV_POINTER) {
-        a->kind = t->storage == SpvStorageClassWorkgroup ? SPV_ARGUMENT_LOCAL
-                                                         : SPV_ARGUMENT_BUFFER;
+        a->kind = t->storage == SpvStorageClassWorkgroup ? SPV_ARGUMENT_LOCAL : SPV_ARGUMENT_BUFFER;
     }
     if (a->type)
         a->size = spv_opencl_size(m, a->type, &a->align);
@@ -99,8 +92,10 @@ bool spv_kernel_arguments(Arena *arena, SpvModule *m, const SpvFunction *f, SpvA
         if (i->op != SpvOpFunctionParameter)
             continue;
         if (!describe_argument(m, i, &a)) {
-            spv_error(m, i, sink, NULL, "argument %u of the kernel is of a type that cannot be "
-                      "given: images, samplers and pipes are not supported", list.len);
+            spv_error(m, i, sink, NULL,
+                      "argument %u of the kernel is of a type that cannot be "
+                      "given: images, samplers and pipes are not supported",
+                      list.len);
             return false;
         }
         a.offset = align_up(at, a.align);

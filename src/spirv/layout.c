@@ -37,39 +37,29 @@ int spv_section(const SpvInst *i)
 {
     switch (i->op) {
     case SpvOpCapability:
-    case SpvOpConditionalCapabilityINTEL:
-        return 1;
+    case SpvOpConditionalCapabilityINTEL: return 1;
     case SpvOpExtension:
-    case SpvOpConditionalExtensionINTEL:
-        return 2;
-    case SpvOpExtInstImport:
-        return 3;
-    case SpvOpMemoryModel:
-        return 4;
+    case SpvOpConditionalExtensionINTEL: return 2;
+    case SpvOpExtInstImport: return 3;
+    case SpvOpMemoryModel: return 4;
     case SpvOpEntryPoint:
-    case SpvOpConditionalEntryPointINTEL:
-        return 5;
+    case SpvOpConditionalEntryPointINTEL: return 5;
     case SpvOpExecutionMode:
-    case SpvOpExecutionModeId:
-        return 6;
+    case SpvOpExecutionModeId: return 6;
     case SpvOpString:
     case SpvOpSource:
     case SpvOpSourceExtension:
-    case SpvOpSourceContinued:
-        return 7;
+    case SpvOpSourceContinued: return 7;
     case SpvOpName:
-    case SpvOpMemberName:
-        return 8;
-    case SpvOpModuleProcessed:
-        return 9;
+    case SpvOpMemberName: return 8;
+    case SpvOpModuleProcessed: return 9;
     case SpvOpSamplerImageAddressingModeNV:
     case SpvOpLine:
     case SpvOpNoLine:
     case SpvOpExtInst:
     case SpvOpExtInstWithForwardRefsKHR:
     case SpvOpGraphEntryPointARM:
-    case SpvOpNop:
-        return SPV_ANY_SECTION;
+    case SpvOpNop: return SPV_ANY_SECTION;
     case SpvOpVariable:
     case SpvOpUntypedVariableKHR:
     case SpvOpTypeForwardPointer:
@@ -81,10 +71,8 @@ int spv_section(const SpvInst *i)
     case SpvOpAliasDomainDeclINTEL:
     case SpvOpAliasScopeDeclINTEL:
     case SpvOpAliasScopeListDeclINTEL:
-    case SpvOpGraphARM:
-        return SPV_LAST_SECTION;
-    default:
-        break;
+    case SpvOpGraphARM: return SPV_LAST_SECTION;
+    default: break;
     }
     uint32_t flags = spv_op_info(i->op)->flags;
     if (flags & SPV_OPF_ANNOTATION)
@@ -103,15 +91,12 @@ static bool may_be_in_body(const SpvInst *i)
     case SpvOpUntypedVariableKHR:
     case SpvOpExtInst:
     case SpvOpExtInstWithForwardRefsKHR:
-    case SpvOpPoisonKHR:
-        return true;
+    case SpvOpPoisonKHR: return true;
     case SpvOpFunctionParameter:
     case SpvOpGraphEndARM:
     case SpvOpGraphInputARM:
-    case SpvOpGraphSetOutputARM:
-        return false;
-    default:
-        return spv_section(i) < 0;
+    case SpvOpGraphSetOutputARM: return false;
+    default: return spv_section(i) < 0;
     }
 }
 
@@ -226,8 +211,7 @@ static bool add_inst(Layout *l, SpvInst *i)
         if (line)
             return spv_list_append(&l->held, i), true;
         return misplaced(l, i, "this instruction stands before the function's first block");
-    case IN_BLOCK:
-        return add_to_block(l, i);
+    case IN_BLOCK: return add_to_block(l, i);
     case AFTER_BLOCK:
         if (i->op == SpvOpLabel)
             return begin_block(l, i);

@@ -64,20 +64,18 @@ static const char *number_type_name(const SpvModule *m, SpvId id)
         return NULL;
     if (t.is_float) {
         const SpvFloatInfo *info = spv_float_info(t.format);
-        return info ? info->listed
-               : t.bits == 16 ? "half" : t.bits == 32 ? "float" : t.bits ? "double" : NULL;
+        return info           ? info->listed
+               : t.bits == 16 ? "half"
+               : t.bits == 32 ? "float"
+               : t.bits       ? "double"
+                              : NULL;
     }
     switch (t.bits) {
-    case 8:
-        return t.is_signed ? "char" : "uchar";
-    case 16:
-        return t.is_signed ? "short" : "ushort";
-    case 32:
-        return t.is_signed ? "int" : "uint";
-    case 64:
-        return t.is_signed ? "long" : "ulong";
-    default:
-        return NULL;
+    case 8: return t.is_signed ? "char" : "uchar";
+    case 16: return t.is_signed ? "short" : "ushort";
+    case 32: return t.is_signed ? "int" : "uint";
+    case 64: return t.is_signed ? "long" : "ulong";
+    default: return NULL;
     }
 }
 
@@ -86,16 +84,10 @@ static void name_type(Names *n, const SpvInst *i)
     Arena *a = n->arena;
     const char *name = NULL;
     switch (i->op) {
-    case SpvOpTypeVoid:
-        name = "void";
-        break;
-    case SpvOpTypeBool:
-        name = "bool";
-        break;
+    case SpvOpTypeVoid: name = "void"; break;
+    case SpvOpTypeBool: name = "bool"; break;
     case SpvOpTypeInt:
-    case SpvOpTypeFloat:
-        name = number_type_name(n->m, i->id);
-        break;
+    case SpvOpTypeFloat: name = number_type_name(n->m, i->id); break;
     case SpvOpTypeVector:
         name = arena_printf(a, "v%u%s", spv_operand(i, 1), name_part(n, spv_operand(i, 0)));
         break;
@@ -109,17 +101,14 @@ static void name_type(Names *n, const SpvInst *i)
     case SpvOpTypeRuntimeArray:
         name = arena_printf(a, "_runtimearr_%s", name_part(n, spv_operand(i, 0)));
         break;
-    case SpvOpTypeStruct:
-        name = arena_printf(a, "_struct_%u", i->id);
-        break;
+    case SpvOpTypeStruct: name = arena_printf(a, "_struct_%u", i->id); break;
     case SpvOpTypePointer: {
         const char *storage = spv_enum_name(SPV_OPERAND_StorageClass, spv_operand(i, 0));
         name =
             arena_printf(a, "_ptr_%s_%s", storage ? storage : "", name_part(n, spv_operand(i, 1)));
         break;
     }
-    default:
-        break;
+    default: break;
     }
     if (name)
         give(n, i->id, name);

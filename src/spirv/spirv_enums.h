@@ -13,24 +13,24 @@ enum { SpvMagicNumber = 0x07230203, SpvOpCodeMask = 0xffff, SpvWordCountShift = 
 
 enum SpvOp {
 #define OP(name, number, type, result, operands, caps, flags) SpvOp##name = number,
-#define ALIAS(other, name) SpvOp##other = SpvOp##name,
+#define ALIAS(other, name)                                    SpvOp##other = SpvOp##name,
 #include "spirv/ops.def"
 };
 
 enum {
 #define VALUE(kind, name, value, params, caps) Spv##kind##name = value,
-#define VALUE_ALIAS(kind, other, name) Spv##kind##other = Spv##kind##name,
-#define MASK(kind, name, value, params, caps) Spv##kind##name##Mask = value,
-#define MASK_ALIAS(kind, other, name) Spv##kind##other##Mask = Spv##kind##name##Mask,
-#define NONE(kind, name, value, params, caps) Spv##kind##Mask##name = value,
-#define NONE_ALIAS(kind, other, name) Spv##kind##Mask##other = Spv##kind##Mask##name,
+#define VALUE_ALIAS(kind, other, name)         Spv##kind##other = Spv##kind##name,
+#define MASK(kind, name, value, params, caps)  Spv##kind##name##Mask = value,
+#define MASK_ALIAS(kind, other, name)          Spv##kind##other##Mask = Spv##kind##name##Mask,
+#define NONE(kind, name, value, params, caps)  Spv##kind##Mask##name = value,
+#define NONE_ALIAS(kind, other, name)          Spv##kind##Mask##other = Spv##kind##Mask##name,
 #include "spirv/enumerants.def"
 };
 
 /* What an operand is. Kinds that are masks or enumerations are named in enumerants.def. */
 enum {
     SPV_OPERAND_NONE,
-#define MASK_KIND(kind) SPV_OPERAND_##kind,
+#define MASK_KIND(kind)  SPV_OPERAND_##kind,
 #define VALUE_KIND(kind) SPV_OPERAND_##kind,
 #define PLAIN_KIND(kind) SPV_OPERAND_##kind,
 #include "spirv/enumerants.def"
@@ -40,7 +40,9 @@ enum {
 /* Extended instruction sets: SpvInst.ext_set. Sets unknown to the tables are SPV_SET_UNKNOWN, or
  * SPV_SET_NONSEMANTIC when their name says that they have no meaning. */
 enum {
-    SPV_SET_NONE, SPV_SET_UNKNOWN, SPV_SET_NONSEMANTIC,
+    SPV_SET_NONE,
+    SPV_SET_UNKNOWN,
+    SPV_SET_NONSEMANTIC,
 #define SET(token, name) SPV_SET_##token,
 #include "spirv/ext_insts.def"
     SPV_N_SETS

@@ -193,49 +193,29 @@ static void structure(SpvModule *m, SpvType *t, const SpvInst *i)
 static SpvKind kind_of(uint16_t op)
 {
     switch (op) {
-    case SpvOpTypeVoid:
-        return SPV_VOID;
-    case SpvOpTypeBool:
-        return SPV_BOOL;
-    case SpvOpTypeInt:
-        return SPV_INT;
-    case SpvOpTypeFloat:
-        return SPV_FLOAT;
+    case SpvOpTypeVoid: return SPV_VOID;
+    case SpvOpTypeBool: return SPV_BOOL;
+    case SpvOpTypeInt: return SPV_INT;
+    case SpvOpTypeFloat: return SPV_FLOAT;
     case SpvOpTypeVector:
-    case SpvOpTypeVectorIdEXT:
-        return SPV_VECTOR;
-    case SpvOpTypeMatrix:
-        return SPV_MATRIX;
-    case SpvOpTypeArray:
-        return SPV_ARRAY;
-    case SpvOpTypeRuntimeArray:
-        return SPV_RUNTIME_ARRAY;
-    case SpvOpTypeStruct:
-        return SPV_STRUCT;
+    case SpvOpTypeVectorIdEXT: return SPV_VECTOR;
+    case SpvOpTypeMatrix: return SPV_MATRIX;
+    case SpvOpTypeArray: return SPV_ARRAY;
+    case SpvOpTypeRuntimeArray: return SPV_RUNTIME_ARRAY;
+    case SpvOpTypeStruct: return SPV_STRUCT;
     case SpvOpTypePointer:
-    case SpvOpTypeUntypedPointerKHR:
-        return SPV_POINTER;
-    case SpvOpTypeFunction:
-        return SPV_FUNCTION;
+    case SpvOpTypeUntypedPointerKHR: return SPV_POINTER;
+    case SpvOpTypeFunction: return SPV_FUNCTION;
     case SpvOpTypeCooperativeMatrixKHR:
-    case SpvOpTypeCooperativeMatrixNV:
-        return SPV_COOPMAT;
-    case SpvOpTypeTensorLayoutNV:
-        return SPV_TENSOR_LAYOUT;
-    case SpvOpTypeTensorViewNV:
-        return SPV_TENSOR_VIEW;
-    case SpvOpTypeImage:
-        return SPV_IMAGE;
-    case SpvOpTypeSampler:
-        return SPV_SAMPLER;
-    case SpvOpTypeSampledImage:
-        return SPV_SAMPLED_IMAGE;
-    case SpvOpTypeEvent:
-        return SPV_EVENT;
-    case SpvOpTypeOpaque:
-        return SPV_OPAQUE;
-    default:
-        return SPV_OTHER;
+    case SpvOpTypeCooperativeMatrixNV: return SPV_COOPMAT;
+    case SpvOpTypeTensorLayoutNV: return SPV_TENSOR_LAYOUT;
+    case SpvOpTypeTensorViewNV: return SPV_TENSOR_VIEW;
+    case SpvOpTypeImage: return SPV_IMAGE;
+    case SpvOpTypeSampler: return SPV_SAMPLER;
+    case SpvOpTypeSampledImage: return SPV_SAMPLED_IMAGE;
+    case SpvOpTypeEvent: return SPV_EVENT;
+    case SpvOpTypeOpaque: return SPV_OPAQUE;
+    default: return SPV_OTHER;
     }
 }
 
@@ -263,9 +243,7 @@ static void fill_function(SpvModule *m, SpvType *t, const SpvInst *i)
 static void fill_type(SpvModule *m, SpvType *t, const SpvInst *i)
 {
     switch (t->kind) {
-    case SPV_BOOL:
-        scalar_size(t, 8);
-        break;
+    case SPV_BOOL: scalar_size(t, 8); break;
     case SPV_INT:
         t->bits = spv_operand(i, 0);
         t->is_signed = spv_operand(i, 1) != 0;
@@ -291,15 +269,10 @@ static void fill_type(SpvModule *m, SpvType *t, const SpvInst *i)
         coopmat(m, t, i);
         break;
     case SPV_SAMPLED_IMAGE: t->element = make_type(m, spv_operand(i, 0)); break;
-    case SPV_STRUCT:
-        structure(m, t, i);
-        break;
-    case SPV_POINTER:
-        pointer(m, t, i);
-        break;
+    case SPV_STRUCT: structure(m, t, i); break;
+    case SPV_POINTER: pointer(m, t, i); break;
     case SPV_FUNCTION: fill_function(m, t, i); break;
-    default:
-        break;
+    default: break;
     }
 }
 

@@ -54,10 +54,7 @@ TEST(limit_unwinds)
     arena_free(&a);
 }
 
-static void allocate_100(void *arena)
-{
-    arena_alloc(arena, 100);
-}
+static void allocate_100(void *arena) { arena_alloc(arena, 100); }
 
 static void try_inside(void *arena)
 {

@@ -8,9 +8,9 @@ typedef struct Row {
     const char *name;
     uint32_t (*from)(double);
     double (*to)(uint32_t);
-    uint32_t n;                 /* of encodings */
-    uint32_t infinity, nan;     /* e4m3 has no infinity: both are its NaN */
-    double largest, smallest;   /* smallest subnormal */
+    uint32_t n;               /* of encodings */
+    uint32_t infinity, nan;   /* e4m3 has no infinity: both are its NaN */
+    double largest, smallest; /* smallest subnormal */
 } Row;
 
 static uint32_t f16_from(double x) { return f16_from_double(x); }

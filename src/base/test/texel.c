@@ -9,13 +9,19 @@
 #include <ctype.h>
 #include <math.h>
 
-typedef struct Name { const char *text; uint32_t number; } Name;
+typedef struct Name {
+    const char *text;
+    uint32_t number;
+} Name;
 static const Name names[] = {
 #define TEXEL(name, number, ...) { #name, number },
 #include "base/texel.def"
 };
 
-typedef struct Part { char component; uint32_t bits, shift; } Part;
+typedef struct Part {
+    char component;
+    uint32_t bits, shift;
+} Part;
 typedef struct Parsed {
     Part parts[4];
     int n;
@@ -48,10 +54,7 @@ static Parsed parse(const char *text)
     return p;
 }
 
-static bool is(const Parsed *p, const char *kind)
-{
-    return !strncmp(p->kind, kind, strlen(kind));
-}
+static bool is(const Parsed *p, const char *kind) { return !strncmp(p->kind, kind, strlen(kind)); }
 
 static double small_float(uint64_t x, uint32_t mantissa, bool has_sign)
 {
@@ -112,8 +115,8 @@ static void check_texel(const Name *n, const Parsed *p, const uint8_t *texel)
     }
     texel_load(f, texel, x);
     for (int c = 0; c < 4; c++) {
-        double got = whole ? is(p, "SINT") ? (double)(int32_t)x[c] : x[c]
-                           : (double)texel_float(x[c]);
+        double got =
+            whole ? is(p, "SINT") ? (double)(int32_t)x[c] : x[c] : (double)texel_float(x[c]);
         if (!(got == (double)(float)want[c] || (whole && got == want[c]) ||
               (is(p, "SRGB") && fabs(got - want[c]) < 1e-7) || (isnan(got) && isnan(want[c]))))
             test_fail(__FILE__, __LINE__, "%s: component %d is %a, not %a", n->text, c, got,

@@ -56,7 +56,10 @@ TEST(diagnostics_as_text)
 {
     TestDiags t = TEST_DIAGS(t);
     DiagLoc source = { .file = "k.comp", .line = 12, .column = 3 };
-    DiagLoc inst = { .file = "k.spv", .has_inst = true, .inst = 7, .opcode = "OpIAdd",
+    DiagLoc inst = { .file = "k.spv",
+                     .has_inst = true,
+                     .inst = 7,
+                     .opcode = "OpIAdd",
                      .result = "%sum" };
     diag(&t.sink, DIAG_ERROR, &source, NULL, "%d is too many", 9);
     diag(&t.sink, DIAG_WARNING, &inst, "VUID-1", "odd");

@@ -62,9 +62,12 @@ static const char *const *glslang_arguments(Tool *t)
 {
     const GlslOptions *o = t->user;
     Arguments v = { 0 };
-    const char *fixed[] = { t->program, "--quiet", "-V", "-g", "--error-column", "-S", "comp",
-                            "--target-env", o->target_env ? o->target_env : "vulkan1.4", "-o",
-                            t->output };
+    const char *fixed[] = {
+        t->program, "--quiet",        "-V",
+        "-g",       "--error-column", "-S",
+        "comp",     "--target-env",   o->target_env ? o->target_env : "vulkan1.4",
+        "-o",       t->output
+    };
     for (size_t i = 0; i < COUNT_OF(fixed); i++)
         vec_push(t->arena, &v, fixed[i]);
     vec_push(t->arena, &v, arena_printf(t->arena, "-I%s", folder_of(t->arena, t->source.name)));
@@ -84,7 +87,7 @@ static const char *const *glslang_arguments(Tool *t)
 
 typedef struct Rewrite {
     uint32_t *out;
-    uint32_t n;                     /* words written */
+    uint32_t n; /* words written */
     const char *from, *to;
     uint32_t from_words, to_words;
 } Rewrite;
@@ -115,8 +118,11 @@ static void rename_source(Tool *t)
     enum { HEADER = 5, LONGEST_NAME = 0xfff0 };
     const uint32_t *in = t->bytes;
     uint32_t n = (uint32_t)(t->n_bytes / 4);
-    Rewrite r = { .from = t->input, .to = t->source.name, .from_words = string_words(t->input),
-                  .to_words = string_words(t->source.name), .n = HEADER };
+    Rewrite r = { .from = t->input,
+                  .to = t->source.name,
+                  .from_words = string_words(t->input),
+                  .to_words = string_words(t->source.name),
+                  .n = HEADER };
     if (n < HEADER || in[0] != 0x07230203 || r.to_words > LONGEST_NAME)
         return;
     r.out = NEW_ARRAY(t->arena, uint32_t, (size_t)n + (size_t)n / (2 + r.from_words) * r.to_words);
@@ -145,11 +151,18 @@ ToolStatus glsl_compile(Arena *arena, const ToolSource *source, const GlslOption
                         void **spirv, size_t *spirv_size, DiagSink *sink)
 {
     GlslOptions o = options ? *options : (GlslOptions){ 0 };
-    Tool t = { .arena = arena, .sink = sink, .program = find_compiler(arena, &o),
-               .language = "GLSL", .source = *source,
-               .arguments = glslang_arguments, .messages = messages, .user = &o,
-               .advice = arena_printf(arena, "install glslang %d.%d or later, or name its path "
-                                      "with --glslang or HEDDLE_GLSLANG", MIN_MAJOR, MIN_MINOR) };
+    Tool t = { .arena = arena,
+               .sink = sink,
+               .program = find_compiler(arena, &o),
+               .language = "GLSL",
+               .source = *source,
+               .arguments = glslang_arguments,
+               .messages = messages,
+               .user = &o,
+               .advice = arena_printf(arena,
+                                      "install glslang %d.%d or later, or name its path "
+                                      "with --glslang or HEDDLE_GLSLANG",
+                                      MIN_MAJOR, MIN_MINOR) };
     ToolStatus status = tool_run(&t, "kernel.comp", "kernel.spv");
     if (status == TOOL_WRONG_SOURCE)
         note_old_version(&t);

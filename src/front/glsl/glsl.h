@@ -7,16 +7,18 @@
 
 #include "front/tool.h"
 
-typedef struct GlslDefine { const char *name, *value; /* NULL = 1 */ } GlslDefine;
+typedef struct GlslDefine {
+    const char *name, *value; /* NULL = 1 */
+} GlslDefine;
 
 typedef struct GlslOptions {
-    const char *compiler;       /* its path; NULL = the one found when heddle was built, else in
+    const char *compiler; /* its path; NULL = the one found when heddle was built, else in
                                  * PATH */
     const char *const *include_dirs;
     uint32_t n_include_dirs;
     const GlslDefine *defines;
     uint32_t n_defines;
-    const char *target_env;     /* "vulkan1.3"; NULL = vulkan1.4 */
+    const char *target_env; /* "vulkan1.3"; NULL = vulkan1.4 */
 } GlslOptions;
 
 /* The module's bytes, in `arena`, with the names and lines of the source. The source's name is for

@@ -87,8 +87,10 @@ static void line(Arena *arena, char *s, const GlslNames *names, DiagSink *sink)
     static const struct {
         const char *prefix;
         DiagSeverity severity;
-    } kinds[] = { { "ERROR: ", DIAG_ERROR }, { "WARNING: ", DIAG_WARNING },
-                  { "INTERNAL ERROR: ", DIAG_ERROR }, { "UNIMPLEMENTED: ", DIAG_ERROR } };
+    } kinds[] = { { "ERROR: ", DIAG_ERROR },
+                  { "WARNING: ", DIAG_WARNING },
+                  { "INTERNAL ERROR: ", DIAG_ERROR },
+                  { "UNIMPLEMENTED: ", DIAG_ERROR } };
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         size_t n = strlen(kinds[i].prefix);
         if (strncmp(s, kinds[i].prefix, n) || is_summary(s))

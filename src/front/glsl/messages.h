@@ -8,9 +8,9 @@
 #include "base/base.h"
 
 typedef struct GlslNames {
-    const char *temporary;      /* the path that glslang was given */
-    const char *source;         /* what the user calls it */
-    const char *text;           /* of it, NUL-terminated */
+    const char *temporary; /* the path that glslang was given */
+    const char *source;    /* what the user calls it */
+    const char *text;      /* of it, NUL-terminated */
 } GlslNames;
 
 /* Reports every message in `text`, which it takes apart. */

@@ -94,11 +94,15 @@ static const char *const *translator_arguments(Tool *t)
 {
     static const char *const forms[] = { "spirv", "mlir", "lowered" };
     const MlirOptions *o = ((const Job *)t->user)->options;
-    const char *argv[] = {
-        t->program, t->input, t->output, t->source.name, forms[o->form],
-        o->rotate_by_gpu ? "gpu" : "spirv", o->rotate_loads ? "rotate-loads" : "-",
-        arena_printf(t->arena, "%u", o->subgroup_size ? o->subgroup_size : 32), NULL
-    };
+    const char *argv[] = { t->program,
+                           t->input,
+                           t->output,
+                           t->source.name,
+                           forms[o->form],
+                           o->rotate_by_gpu ? "gpu" : "spirv",
+                           o->rotate_loads ? "rotate-loads" : "-",
+                           arena_printf(t->arena, "%u", o->subgroup_size ? o->subgroup_size : 32),
+                           NULL };
     return arena_copy(t->arena, argv, sizeof argv);
 }
 
@@ -107,9 +111,14 @@ ToolStatus mlir_compile(Arena *arena, const ToolSource *source, const MlirOption
 {
     *out = (MlirResult){ 0 };
     Job j = { options, out };
-    Tool t = { .arena = arena, .sink = sink, .program = find_compiler(arena), .language = "MLIR",
-               .source = *source, .arguments = translator_arguments,
-               .messages = lines, .user = &j,
+    Tool t = { .arena = arena,
+               .sink = sink,
+               .program = find_compiler(arena),
+               .language = "MLIR",
+               .source = *source,
+               .arguments = translator_arguments,
+               .messages = lines,
+               .user = &j,
                .advice = "it is built where MLIR 22 is installed; Debian's package is "
                          "libmlir-22-dev" };
     ToolStatus status = tool_run(&t, "kernel.mlir", "kernel.spv");

@@ -8,25 +8,25 @@
 #include "front/tool.h"
 
 typedef enum MlirForm {
-    MLIR_SPIRV,                 /* binary */
-    MLIR_REWRITTEN,             /* MLIR after heddle's rewrites, before MLIR's conversions */
-    MLIR_LOWERED,               /* MLIR's spirv.module */
+    MLIR_SPIRV,     /* binary */
+    MLIR_REWRITTEN, /* MLIR after heddle's rewrites, before MLIR's conversions */
+    MLIR_LOWERED,   /* MLIR's spirv.module */
 } MlirForm;
 
 typedef struct MlirOptions {
     MlirForm form;
-    bool rotate_loads;          /* overlapping loads of matrices become rotations */
-    bool rotate_by_gpu;         /* rotations become the gpu dialect's operations, not SPIR-V's */
-    uint32_t subgroup_size;     /* of kernels that name none; 0 = 32 */
+    bool rotate_loads;      /* overlapping loads of matrices become rotations */
+    bool rotate_by_gpu;     /* rotations become the gpu dialect's operations, not SPIR-V's */
+    uint32_t subgroup_size; /* of kernels that name none; 0 = 32 */
 } MlirOptions;
 
 typedef struct MlirKernel {
     const char *name;
-    uint32_t subgroup_size;     /* that it was compiled for */
+    uint32_t subgroup_size; /* that it was compiled for */
 } MlirKernel;
 
 typedef struct MlirResult {
-    void *bytes;                /* the form asked for */
+    void *bytes; /* the form asked for */
     size_t size;
     VEC(MlirKernel) kernels;
     uint32_t loads_before, loads_after; /* of matrices, in the text */

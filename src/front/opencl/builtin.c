@@ -7,7 +7,7 @@
 
 /* ---- what T may be --------------------------------------------------------------------------- */
 
-#define K(kind) (1u << TY_##kind)
+#define K(kind)  (1u << TY_##kind)
 #define L(lanes) (1u << (15 + (lanes)))
 enum {
     ANY_LANES = L(1) | L(2) | L(3) | L(4) | L(8) | 1u << 31,
@@ -71,13 +71,10 @@ typedef struct Binding {
     OclNode **args;
     uint32_t n;
     OclType *t, *mask;
-    bool fixed;                 /* t is what a pointer points to */
+    bool fixed; /* t is what a pointer points to */
 } Binding;
 
-static bool is_prefix(char c)
-{
-    return c && strchr("pqaAgywz", c);
-}
+static bool is_prefix(char c) { return c && strchr("pqaAgywz", c); }
 
 static OclType *widened(Ocl *o, OclType *t)
 {
@@ -119,8 +116,8 @@ static OclType *decode(Ocl *o, const Binding *b, char code)
     case 'S': return e;
     case 'U': return ocl_lanes(o, ocl_sized_int(o, size, false), n);
     case 'N': return ocl_lanes(o, ocl_sized_int(o, size, true), n);
-    case 'X': return ocl_lanes(o, o->basic[size == 2 ? TY_HALF : size == 4 ? TY_FLOAT : TY_DOUBLE],
-                               n);
+    case 'X':
+        return ocl_lanes(o, o->basic[size == 2 ? TY_HALF : size == 4 ? TY_FLOAT : TY_DOUBLE], n);
     case 'W': return widened(o, t);
     case 'Y': return ocl_lanes(o, o->basic[TY_INT], n);
     case 'R': return relation(o, t);
@@ -207,8 +204,10 @@ static OclType *parameter(Ocl *o, const Binding *b, char prefix, char code, OclT
     if (!prefix || !t)
         return t;
     OclSpace space = (OclSpace)arg->base->space;
-    uint8_t quals = strchr("qyz", prefix) ? Q_CONST : prefix == 'a' ? Q_VOLATILE
-                    : prefix == 'A' ? Q_VOLATILE | Q_ATOMIC : 0;
+    uint8_t quals = strchr("qyz", prefix) ? Q_CONST
+                    : prefix == 'a'       ? Q_VOLATILE
+                    : prefix == 'A'       ? Q_VOLATILE | Q_ATOMIC
+                                          : 0;
     if (prefix == 'g' || prefix == 'y')
         space = AS_GLOBAL;
     if (prefix == 'w' || prefix == 'z')
@@ -261,8 +260,8 @@ static bool substitute(Mangler *m, const OclType *t)
         if (m->seen.data[i] != t)
             continue;
         if (i)
-            str_printf(m->o->arena, &m->text, "S%c_", i <= 10 ? '0' + (int)i - 1
-                                                            : 'A' + (int)i - 11);
+            str_printf(m->o->arena, &m->text, "S%c_",
+                       i <= 10 ? '0' + (int)i - 1 : 'A' + (int)i - 11);
         else
             str_add(m->o->arena, &m->text, "S_");
         return true;
@@ -307,7 +306,9 @@ static void mangle_type(Mangler *m, const OclType *t)
     } else if (is_matrix(t)) {
         const OclType *c = t->base;
         char *name = arena_printf(a, "CoopMat_%c%u_%u_%u_%u_%u",
-                                  is_float(c) ? 'f' : is_signed(c) ? 's' : 'u',
+                                  is_float(c)    ? 'f'
+                                  : is_signed(c) ? 's'
+                                                 : 'u',
                                   (unsigned)c->size * 8, t->scope, t->rows, t->columns, t->use);
         str_printf(a, &m->text, "u%u%s", (unsigned)strlen(name), name);
     } else {
@@ -328,7 +329,8 @@ const char *ocl_mangle(Ocl *o, const char *name, OclType **params, uint32_t n)
 }
 
 /* The result is part of a template's name: a load's is not told by its parameters. */
-const char *ocl_mangle_template(Ocl *o, const char *name, OclType *result, OclType **params, uint32_t n)
+const char *ocl_mangle_template(Ocl *o, const char *name, OclType *result, OclType **params,
+                                uint32_t n)
 {
     Mangler m = { .o = o };
     str_printf(o->arena, &m.text, "_Z%u%sI", (unsigned)strlen(name), name);
@@ -383,8 +385,8 @@ static OclNode *to_space(Ocl *o, const OclBuiltin *row, Loc loc, OclNode **args,
         return NULL;
     OclType *from = args[0]->type->base;
     if (from->space != AS_GENERIC)
-        args[0] = ocl_implicit(o, CAST_SPACE, args[0],
-                               ocl_pointer(o, ocl_in_space(o, from, AS_GENERIC)));
+        args[0] =
+            ocl_implicit(o, CAST_SPACE, args[0], ocl_pointer(o, ocl_in_space(o, from, AS_GENERIC)));
     OclType *to = o->basic[TY_UINT];
     if (row->operation)
         to = ocl_pointer(o, ocl_in_space(o, from, (OclSpace)(row->operation[0] - '0')));
@@ -426,12 +428,15 @@ OclNode *ocl_call_builtin(Ocl *o, OclIdent *name, Loc loc, OclNode **args, uint3
 /* "float4_sat_rte" -> float4, and what follows it. */
 static OclType *named_type(Ocl *o, const char *s, const char **rest)
 {
-    static const struct { const char *name; OclTypeKind kind; } names[] = {
-        { "char", TY_CHAR }, { "uchar", TY_UCHAR }, { "short", TY_SHORT }, { "ushort", TY_USHORT },
-        { "int", TY_INT }, { "uint", TY_UINT }, { "long", TY_LONG }, { "ulong", TY_ULONG },
-        { "half", TY_HALF }, { "float", TY_FLOAT }, { "double", TY_DOUBLE },
-        { "size_t", TY_ULONG }, { "ptrdiff_t", TY_LONG }, { "intptr_t", TY_LONG },
-        { "uintptr_t", TY_ULONG },
+    static const struct {
+        const char *name;
+        OclTypeKind kind;
+    } names[] = {
+        { "char", TY_CHAR },      { "uchar", TY_UCHAR },   { "short", TY_SHORT },
+        { "ushort", TY_USHORT },  { "int", TY_INT },       { "uint", TY_UINT },
+        { "long", TY_LONG },      { "ulong", TY_ULONG },   { "half", TY_HALF },
+        { "float", TY_FLOAT },    { "double", TY_DOUBLE }, { "size_t", TY_ULONG },
+        { "ptrdiff_t", TY_LONG }, { "intptr_t", TY_LONG }, { "uintptr_t", TY_ULONG },
     };
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         size_t len = strlen(names[i].name);
@@ -455,8 +460,9 @@ static OclType *named_type(Ocl *o, const char *s, const char **rest)
 static OclNode *as_type(Ocl *o, Loc loc, OclType *to, OclNode *a)
 {
     OclType *from = a->type->plain;
-    bool sizes = is_arithmetic(from) && (from->size == to->size ||
-                 (lanes_of(from) == 4 && lanes_of(to) == 3 && from->base->size == to->base->size));
+    bool sizes = is_arithmetic(from) &&
+                 (from->size == to->size ||
+                  (lanes_of(from) == 4 && lanes_of(to) == 3 && from->base->size == to->base->size));
     if (!sizes || (is_scalar(from) && from->kind == TY_BOOL)) {
         ocl_error(o, loc, "as_%s needs a type of as many bytes, not '%s'", ocl_type_name(o, to),
                   ocl_type_name(o, from));
@@ -468,8 +474,8 @@ static OclNode *as_type(Ocl *o, Loc loc, OclType *to, OclNode *a)
     return c;
 }
 
-static OclNode *convert_function(Ocl *o, const OclIdent *name, Loc loc, OclType *to, const char *suffix,
-                              OclNode *a)
+static OclNode *convert_function(Ocl *o, const OclIdent *name, Loc loc, OclType *to,
+                                 const char *suffix, OclNode *a)
 {
     OclType *from = a->type->plain, *e = element_of(to);
     bool sat = !strncmp(suffix, "_sat", 4);
@@ -507,13 +513,14 @@ static OclNode *convert_function(Ocl *o, const OclIdent *name, Loc loc, OclType 
     return n;
 }
 
-OclNode *ocl_call_conversion(Ocl *o, OclIdent *name, Loc loc, OclNode **args, uint32_t n, bool *known)
+OclNode *ocl_call_conversion(Ocl *o, OclIdent *name, Loc loc, OclNode **args, uint32_t n,
+                             bool *known)
 {
     bool as = !strncmp(name->name, "as_", 3);
     const char *suffix;
-    OclType *to = as ? named_type(o, name->name + 3, &suffix)
-               : !strncmp(name->name, "convert_", 8) ? named_type(o, name->name + 8, &suffix)
-                                                     : NULL;
+    OclType *to = as                                    ? named_type(o, name->name + 3, &suffix)
+                  : !strncmp(name->name, "convert_", 8) ? named_type(o, name->name + 8, &suffix)
+                                                        : NULL;
     *known = to && (!as || !*suffix);
     if (!*known)
         return NULL;

@@ -67,16 +67,32 @@ static void keyword(Ocl *o, const char *name, OclTok kind)
 
 static void keywords(Ocl *o)
 {
-    static const struct { const char *name; OclTok kind; } table[] = {
+    static const struct {
+        const char *name;
+        OclTok kind;
+    } table[] = {
 #define KEYWORD(name, text) { text, K_##name },
 #include "front/opencl/tokens.def"
-        { "_Bool", K_BOOL }, { "__const", K_CONST }, { "__volatile__", K_VOLATILE },
-        { "__volatile", K_VOLATILE }, { "__restrict", K_RESTRICT }, { "__inline", K_INLINE },
-        { "__restrict__", K_RESTRICT }, { "__inline__", K_INLINE }, { "__kernel", K_KERNEL },
-        { "__attribute", K_ATTRIBUTE }, { "__global", K_GLOBAL }, { "__local", K_LOCAL },
-        { "__constant", K_CONSTANT }, { "__private", K_PRIVATE }, { "__generic", K_GENERIC },
-        { "__signed", K_SIGNED }, { "typeof", K_TYPEOF }, { "__typeof", K_TYPEOF },
-        { "_Alignof", K_ALIGNOF }, { "__alignof", K_ALIGNOF },
+        { "_Bool", K_BOOL },
+        { "__const", K_CONST },
+        { "__volatile__", K_VOLATILE },
+        { "__volatile", K_VOLATILE },
+        { "__restrict", K_RESTRICT },
+        { "__inline", K_INLINE },
+        { "__restrict__", K_RESTRICT },
+        { "__inline__", K_INLINE },
+        { "__kernel", K_KERNEL },
+        { "__attribute", K_ATTRIBUTE },
+        { "__global", K_GLOBAL },
+        { "__local", K_LOCAL },
+        { "__constant", K_CONSTANT },
+        { "__private", K_PRIVATE },
+        { "__generic", K_GENERIC },
+        { "__signed", K_SIGNED },
+        { "typeof", K_TYPEOF },
+        { "__typeof", K_TYPEOF },
+        { "_Alignof", K_ALIGNOF },
+        { "__alignof", K_ALIGNOF },
     };
     for (size_t i = 0; i < COUNT_OF(table); i++)
         keyword(o, table[i].name, table[i].kind);
@@ -112,12 +128,15 @@ static bool parse_source(const Job *j, Ocl *o)
 {
     static const OclOptions none;
     uint32_t errors = j->sink ? j->sink->errors : 0;
-    *o = (Ocl){ .arena = j->arena, .sink = j->sink, .options = j->options ? j->options : &none,
-                .name = j->source->name ? j->source->name : "kernel.cl", .next_loc = 1 };
+    *o = (Ocl){ .arena = j->arena,
+                .sink = j->sink,
+                .options = j->options ? j->options : &none,
+                .name = j->source->name ? j->source->name : "kernel.cl",
+                .next_loc = 1 };
     OclSource source = { j->source->text, j->source->size, o->name };
     keywords(o);
-    o->words =
-        (OclWords){ keyword_of(o, "__VA_ARGS__"), keyword_of(o, "defined"), keyword_of(o, "printf") };
+    o->words = (OclWords){ keyword_of(o, "__VA_ARGS__"), keyword_of(o, "defined"),
+                           keyword_of(o, "printf") };
     ocl_types_start(o);
     vec_push(o->arena, &o->scopes, NULL);
     vector_types(o);
@@ -163,8 +182,7 @@ static void keep_text(void *user)
     j->text = arena_copy(j->arena, j->printed.text, j->printed.size);
 }
 
-char *ocl_to_llvm(Arena *arena, const OclSource *source, const OclOptions *options,
-                  DiagSink *sink)
+char *ocl_to_llvm(Arena *arena, const OclSource *source, const OclOptions *options, DiagSink *sink)
 {
     Job j = { .arena = arena, .source = source, .options = options, .sink = sink };
     if (!build(&j))
@@ -184,8 +202,11 @@ char *ocl_to_llvm(Arena *arena, const OclSource *source, const OclOptions *optio
 struct SpvModule *ocl_compile(Arena *arena, const OclSource *source, const OclOptions *options,
                               DiagSink *sink)
 {
-    Job j = { .arena = arena, .source = source, .options = options, .sink = sink,
+    Job j = { .arena = arena,
+              .source = source,
+              .options = options,
+              .sink = sink,
               .to_spirv = true };
-    return build(&j) ? ocl_spirv(arena, j.module, options && options->vulkan,
-                                         j.source->name, sink) : NULL;
+    return build(&j) ? ocl_spirv(arena, j.module, options && options->vulkan, j.source->name, sink)
+                     : NULL;
 }

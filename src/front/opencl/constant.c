@@ -23,8 +23,9 @@ uint64_t ocl_wrap(const OclType *t, uint64_t v)
 
 double ocl_round(const OclType *t, double v)
 {
-    return t->kind == TY_FLOAT ? (double)(float)v
-           : t->kind == TY_HALF ? f16_to_double(f16_from_double(v)) : v;
+    return t->kind == TY_FLOAT  ? (double)(float)v
+           : t->kind == TY_HALF ? f16_to_double(f16_from_double(v))
+                                : v;
 }
 
 /* ---- casts ----------------------------------------------------------------------------------- */
@@ -110,7 +111,8 @@ static bool fold_cast(Ocl *o, const OclNode *n, OclValue *v)
     if (!from || !ocl_fold(o, n->a, v))
         return false;
     switch (n->op) {
-    case CAST_NUMBER: case CAST_TO_BOOL:
+    case CAST_NUMBER:
+    case CAST_TO_BOOL:
         if (is_pointer(from))
             return false;
         for (uint32_t i = 0; i < v->n; i++) {
@@ -143,7 +145,8 @@ static bool fold_int(const OclType *t, OclTok op, uint64_t a, uint64_t b, uint64
     case P_XOR: *out = a ^ b; break;
     case P_SHL: *out = a << (b & mask); break;
     case P_SHR: *out = s ? (uint64_t)((int64_t)a >> (b & mask)) : a >> (b & mask); break;
-    case P_SLASH: case P_PERCENT:
+    case P_SLASH:
+    case P_PERCENT:
         if (!b)
             return false;
         if (s && b == UINT64_MAX)
@@ -172,8 +175,8 @@ static bool fold_float(const OclType *t, OclTok op, double a, double b, double *
     return true;
 }
 
-static bool compare_values(const OclType *t, OclTok op, const OclValue *a, const OclValue *b, uint32_t i,
-                           bool *out)
+static bool compare_values(const OclType *t, OclTok op, const OclValue *a, const OclValue *b,
+                           uint32_t i, bool *out)
 {
     int less, equal;
     uint64_t x = a->lane[i].u, y = b->lane[i].u;

@@ -12,29 +12,64 @@ typedef struct Dump {
 } Dump;
 
 static const char *const kinds[] = {
-    [N_INT] = "Integer", [N_FLOAT] = "Floating", [N_STRING] = "String", [N_SYMBOL] = "Name",
-    [N_MEMBER] = "Member", [N_SWIZZLE] = "Components", [N_INDEX] = "Subscript",
-    [N_DEREF] = "Dereference", [N_ADDRESS] = "AddressOf", [N_HELD] = "OldValue",
-    [N_UNARY] = "Unary", [N_BINARY] = "Binary", [N_ASSIGN] = "Assign", [N_STEP] = "Step",
-    [N_CONDITIONAL] = "Conditional", [N_COMMA] = "Comma", [N_CALL] = "Call",
-    [N_BUILTIN] = "BuiltinCall", [N_CAST] = "Cast", [N_VECTOR] = "VectorLiteral",
-    [N_COMPOUND] = "CompoundLiteral", [N_INIT] = "InitialiserList",
-    [N_LOAD_MATRIX] = "CooperativeMatrixLoad", [N_STATEMENTS] = "StatementExpression",
+    [N_INT] = "Integer",
+    [N_FLOAT] = "Floating",
+    [N_STRING] = "String",
+    [N_SYMBOL] = "Name",
+    [N_MEMBER] = "Member",
+    [N_SWIZZLE] = "Components",
+    [N_INDEX] = "Subscript",
+    [N_DEREF] = "Dereference",
+    [N_ADDRESS] = "AddressOf",
+    [N_HELD] = "OldValue",
+    [N_UNARY] = "Unary",
+    [N_BINARY] = "Binary",
+    [N_ASSIGN] = "Assign",
+    [N_STEP] = "Step",
+    [N_CONDITIONAL] = "Conditional",
+    [N_COMMA] = "Comma",
+    [N_CALL] = "Call",
+    [N_BUILTIN] = "BuiltinCall",
+    [N_CAST] = "Cast",
+    [N_VECTOR] = "VectorLiteral",
+    [N_COMPOUND] = "CompoundLiteral",
+    [N_INIT] = "InitialiserList",
+    [N_LOAD_MATRIX] = "CooperativeMatrixLoad",
+    [N_STATEMENTS] = "StatementExpression",
     [N_STORE_MATRIX] = "CooperativeMatrixStore",
-    [N_FILL_MATRIX] = "CooperativeMatrixFill", [N_MATRIX_LENGTH] = "CooperativeMatrixLength",
-    [N_MULTIPLY_ADD] = "CooperativeMatrixMultiplyAdd", [N_BLOCK] = "Block",
-    [N_EXPRESSION] = "Expression", [N_DECLARATION] = "Declaration", [N_IF] = "If",
-    [N_WHILE] = "While", [N_DO] = "Do", [N_FOR] = "For", [N_SWITCH] = "Switch", [N_CASE] = "Case",
-    [N_DEFAULT] = "Default", [N_BREAK] = "Break", [N_CONTINUE] = "Continue",
-    [N_RETURN] = "Return", [N_GOTO] = "Goto", [N_LABEL] = "Label", [N_EMPTY] = "Empty",
+    [N_FILL_MATRIX] = "CooperativeMatrixFill",
+    [N_MATRIX_LENGTH] = "CooperativeMatrixLength",
+    [N_MULTIPLY_ADD] = "CooperativeMatrixMultiplyAdd",
+    [N_BLOCK] = "Block",
+    [N_EXPRESSION] = "Expression",
+    [N_DECLARATION] = "Declaration",
+    [N_IF] = "If",
+    [N_WHILE] = "While",
+    [N_DO] = "Do",
+    [N_FOR] = "For",
+    [N_SWITCH] = "Switch",
+    [N_CASE] = "Case",
+    [N_DEFAULT] = "Default",
+    [N_BREAK] = "Break",
+    [N_CONTINUE] = "Continue",
+    [N_RETURN] = "Return",
+    [N_GOTO] = "Goto",
+    [N_LABEL] = "Label",
+    [N_EMPTY] = "Empty",
 };
 
 static const char *const casts[] = {
-    [CAST_NUMBER] = "number", [CAST_SATURATE] = "saturated", [CAST_SPLAT] = "splat",
+    [CAST_NUMBER] = "number",
+    [CAST_SATURATE] = "saturated",
+    [CAST_SPLAT] = "splat",
     [CAST_BITS] = "bits",
-    [CAST_SPACE] = "address space", [CAST_DECAY] = "array to pointer", [CAST_NULL] = "null",
-    [CAST_FROM_POINTER] = "pointer to integer", [CAST_TO_POINTER] = "integer to pointer",
-    [CAST_TO_BOOL] = "to bool", [CAST_VOID] = "to void",
+    [CAST_SPACE] = "address space",
+    [CAST_DECAY] = "array to pointer",
+    [CAST_NULL] = "null",
+    [CAST_FROM_POINTER] = "pointer to integer",
+    [CAST_TO_POINTER] = "integer to pointer",
+    [CAST_TO_BOOL] = "to bool",
+    [CAST_VOID] = "to void",
 };
 
 static void indent(Dump *d, uint32_t level)
@@ -58,9 +93,10 @@ static void matrix_type(Dump *d, const OclType *t, uint32_t level)
     if (!t || !is_matrix(t))
         return;
     indent(d, level);
-    str_printf(d->o->arena, &d->text, "CooperativeMatrixType %s %ux%u scope "
-               "CLK_COOPERATIVE_MATRIX_SCOPE_SUBGROUP use %s\n", ocl_type_name(d->o, t->base),
-               t->rows, t->columns, uses[t->use]);
+    str_printf(d->o->arena, &d->text,
+               "CooperativeMatrixType %s %ux%u scope "
+               "CLK_COOPERATIVE_MATRIX_SCOPE_SUBGROUP use %s\n",
+               ocl_type_name(d->o, t->base), t->rows, t->columns, uses[t->use]);
 }
 
 static const char *operator_text(Dump *d, OclTok op)
@@ -93,7 +129,10 @@ static void detail(Dump *d, const OclNode *n)
         for (uint32_t i = 0; i < lanes_of(n->type); i++)
             str_printf(a, &d->text, "%x", n->lanes[i]);
         break;
-    case N_UNARY: case N_BINARY: case N_ASSIGN: case N_STEP:
+    case N_UNARY:
+    case N_BINARY:
+    case N_ASSIGN:
+    case N_STEP:
         dump_text(d, n->postfix ? " postfix %s" : " %s", operator_text(d, (OclTok)n->op));
         break;
     case N_CAST: dump_text(d, n->implicit ? " implicit, %s" : " %s", casts[n->op]); break;

@@ -16,8 +16,8 @@ static const char layout[] = "e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:
 
 static LLVMAttributeRef attribute(OclEmit *e, const char *name, uint64_t value)
 {
-    return LLVMCreateEnumAttribute(e->context,
-                                   LLVMGetEnumAttributeKindForName(name, strlen(name)), value);
+    return LLVMCreateEnumAttribute(e->context, LLVMGetEnumAttributeKindForName(name, strlen(name)),
+                                   value);
 }
 
 /* ---- functions of others --------------------------------------------------------------------- */
@@ -62,8 +62,10 @@ LLVMValueRef ocl_emit_global(OclEmit *e, OclSymbol *s)
     LLVMSetAlignment(g, MAX(t->align, s->attributes.aligned));
     LLVMSetGlobalConstant(g, t->space == AS_CONSTANT);
     if (e->o->to_spirv && ocl_has_address(s->init) && !ocl_is_whole_address(e, s->init))
-        ocl_error(e->o, s->init->loc, "an address in the initialiser of '%s' can only be a whole "
-                  "variable's, and alone; assign it in a function", s->ident->name);
+        ocl_error(e->o, s->init->loc,
+                  "an address in the initialiser of '%s' can only be a whole "
+                  "variable's, and alone; assign it in a function",
+                  s->ident->name);
     if (t->space == AS_LOCAL)
         LLVMSetInitializer(g, LLVMGetUndef(llvm));
     else
@@ -108,8 +110,8 @@ static LLVMTypeRef function_type(OclEmit *e, const OclType *t)
 static void type_attribute(OclEmit *e, LLVMValueRef f, uint32_t at, const char *name, OclType *t)
 {
     unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
-    LLVMAddAttributeAtIndex(f, at, LLVMCreateTypeAttribute(e->context, kind,
-                                                           ocl_memory_type(e, t)));
+    LLVMAddAttributeAtIndex(f, at,
+                            LLVMCreateTypeAttribute(e->context, kind, ocl_memory_type(e, t)));
     LLVMAddAttributeAtIndex(f, at, attribute(e, "align", MAX(t->align, 1)));
 }
 
@@ -157,8 +159,8 @@ LLVMValueRef ocl_emit_function(OclEmit *e, OclSymbol *s)
         return ocl_emit_function(e, s->same);
     if (s->kernel && s->called) {
         if (!s->kernel_body)
-            s->kernel_body = add_function(e, s, arena_printf(e->o->arena, "%s.body",
-                                                             s->ident->name), false);
+            s->kernel_body =
+                add_function(e, s, arena_printf(e->o->arena, "%s.body", s->ident->name), false);
         return s->kernel_body;
     }
     if (!s->llvm)
@@ -185,8 +187,8 @@ static void emit_body(OclEmit *e, OclSymbol *s, LLVMValueRef f)
             p->llvm = v;
             continue;
         }
-        p->llvm = ocl_variable(e, p->type, p->ident ? arena_printf(e->o->arena, "%s.addr",
-                                                                   p->ident->name) : "");
+        p->llvm = ocl_variable(
+            e, p->type, p->ident ? arena_printf(e->o->arena, "%s.addr", p->ident->name) : "");
         OclPlace place = { .pointer = p->llvm, .type = p->type };
         ocl_store(e, &place, v);
     }
@@ -207,7 +209,8 @@ static LLVMMetadataRef metadata_number(OclEmit *e, uint64_t v)
     return LLVMValueAsMetadata(LLVMConstInt(e->i32, v, false));
 }
 
-static void set_metadata(OclEmit *e, LLVMValueRef f, const char *name, LLVMMetadataRef *list, size_t n)
+static void set_metadata(OclEmit *e, LLVMValueRef f, const char *name, LLVMMetadataRef *list,
+                         size_t n)
 {
     unsigned kind = LLVMGetMDKindIDInContext(e->context, name, (unsigned)strlen(name));
     LLVMGlobalSetMetadata(f, kind, LLVMMDNodeInContext2(e->context, list, n));
@@ -221,8 +224,8 @@ static LLVMMetadataRef text(OclEmit *e, const char *s)
 static void argument_metadata(OclEmit *e, LLVMValueRef f, const OclSymbol *s)
 {
     static const char *const names[] = { "kernel_arg_addr_space", "kernel_arg_access_qual",
-                                         "kernel_arg_type", "kernel_arg_base_type",
-                                         "kernel_arg_type_qual", "kernel_arg_name" };
+                                         "kernel_arg_type",       "kernel_arg_base_type",
+                                         "kernel_arg_type_qual",  "kernel_arg_name" };
     uint32_t n = s->type->n_params;
     LLVMMetadataRef *list[COUNT_OF(names)];
     for (size_t k = 0; k < COUNT_OF(names); k++)
@@ -231,16 +234,16 @@ static void argument_metadata(OclEmit *e, LLVMValueRef f, const OclSymbol *s)
         const OclType *t = s->params[i]->type, *shown = t->plain;
         const char *quals = "";
         if (is_pointer(t)) {
-            quals = arena_printf(e->o->arena, "%s%s%s", t->quals & Q_RESTRICT ? "restrict " : "",
-                                 t->base->quals & Q_CONST || t->base->space == AS_CONSTANT
-                                     ? "const " : "",
-                                 t->base->quals & Q_VOLATILE ? "volatile " : "");
+            quals = arena_printf(
+                e->o->arena, "%s%s%s", t->quals & Q_RESTRICT ? "restrict " : "",
+                t->base->quals & Q_CONST || t->base->space == AS_CONSTANT ? "const " : "",
+                t->base->quals & Q_VOLATILE ? "volatile " : "");
             size_t len = strlen(quals);
             quals = arena_strndup(e->o->arena, quals, len ? len - 1 : 0);
             shown = t->base->plain;
         }
-        const char *name = arena_printf(e->o->arena, "%s%s", ocl_type_name(e->o, shown),
-                                        is_pointer(t) ? "*" : "");
+        const char *name =
+            arena_printf(e->o->arena, "%s%s", ocl_type_name(e->o, shown), is_pointer(t) ? "*" : "");
         list[0][i] = metadata_number(e, is_pointer(t) ? t->base->space : 0);
         list[1][i] = text(e, "none");
         list[2][i] = list[3][i] = text(e, name);
@@ -283,8 +286,8 @@ static void wrap(OclEmit *e, OclSymbol *s)
     LLVMValueRef *args = NEW_ARRAY(e->o->arena, LLVMValueRef, n);
     LLVMPositionBuilderAtEnd(e->builder, LLVMAppendBasicBlockInContext(e->context, f, "entry"));
     LLVMGetParams(f, args);
-    LLVMValueRef call = LLVMBuildCall2(e->builder, function_type(e, s->type), s->kernel_body, args,
-                                       n, "");
+    LLVMValueRef call =
+        LLVMBuildCall2(e->builder, function_type(e, s->type), s->kernel_body, args, n, "");
     LLVMSetInstructionCallConv(call, SPIR_FUNC);
     LLVMBuildRetVoid(e->builder);
     kernel_metadata(e, f, s);
@@ -295,8 +298,9 @@ static void wrap(OclEmit *e, OclSymbol *s)
 static void named_metadata(OclEmit *e, const char *name, uint64_t a, uint64_t b)
 {
     LLVMMetadataRef list[] = { metadata_number(e, a), metadata_number(e, b) };
-    LLVMAddNamedMetadataOperand(e->module, name, LLVMMetadataAsValue(
-        e->context, LLVMMDNodeInContext2(e->context, list, 2)));
+    LLVMAddNamedMetadataOperand(
+        e->module, name,
+        LLVMMetadataAsValue(e->context, LLVMMDNodeInContext2(e->context, list, 2)));
 }
 
 static void functions(OclEmit *e)
@@ -322,9 +326,13 @@ static void functions(OclEmit *e)
 struct LLVMOpaqueModule *ocl_emit(Ocl *o, struct LLVMOpaqueContext *context)
 {
     LLVMContextRef c = context;
-    OclEmit e = { .o = o, .context = c, .i1 = LLVMInt1TypeInContext(c), .i8 = LLVMInt8TypeInContext(c),
-               .i32 = LLVMInt32TypeInContext(c), .i64 = LLVMInt64TypeInContext(c),
-               .void_type = LLVMVoidTypeInContext(c) };
+    OclEmit e = { .o = o,
+                  .context = c,
+                  .i1 = LLVMInt1TypeInContext(c),
+                  .i8 = LLVMInt8TypeInContext(c),
+                  .i32 = LLVMInt32TypeInContext(c),
+                  .i64 = LLVMInt64TypeInContext(c),
+                  .void_type = LLVMVoidTypeInContext(c) };
     e.module = LLVMModuleCreateWithNameInContext(o->name, c);
     e.builder = LLVMCreateBuilderInContext(c);
     e.entry = LLVMCreateBuilderInContext(c);

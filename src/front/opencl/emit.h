@@ -16,28 +16,28 @@ typedef struct OclEmit {
     Ocl *o;
     LLVMContextRef context;
     LLVMModuleRef module;
-    LLVMBuilderRef builder, entry;      /* entry: where allocas go */
+    LLVMBuilderRef builder, entry; /* entry: where allocas go */
     LLVMTypeRef i1, i8, i32, i64, void_type;
     OclSymbol *symbol;
-    LLVMValueRef function, result;      /* result: where a structure goes */
+    LLVMValueRef function, result; /* result: where a structure goes */
     LLVMBasicBlockRef break_to, continue_to;
     uint32_t strings;
-    bool has_matrix_arrays;             /* in this function, so far */
+    bool has_matrix_arrays; /* in this function, so far */
 } OclEmit;
 
 /* A place that can be read and written: memory, lanes of a vector in it, or bits in it. */
 typedef struct OclPlace {
     LLVMValueRef pointer;
-    OclType *type;                         /* of the whole vector for lanes */
-    const uint8_t *lanes;               /* a swizzle's */
+    OclType *type;        /* of the whole vector for lanes */
+    const uint8_t *lanes; /* a swizzle's */
     uint32_t n;
-    LLVMValueRef index;                 /* one lane, by number */
+    LLVMValueRef index; /* one lane, by number */
     const OclMember *bits;
     bool is_volatile;
 } OclPlace;
 
 /* emit.c */
-LLVMValueRef ocl_emit_function(OclEmit *e, OclSymbol *s);     /* declares it, the body comes later */
+LLVMValueRef ocl_emit_function(OclEmit *e, OclSymbol *s); /* declares it, the body comes later */
 LLVMValueRef ocl_emit_global(OclEmit *e, OclSymbol *s);
 LLVMValueRef ocl_emit_string(OclEmit *e, const OclNode *n);
 LLVMValueRef ocl_external(OclEmit *e, const char *name, LLVMTypeRef type, bool pure);
@@ -46,32 +46,33 @@ LLVMValueRef ocl_external(OclEmit *e, const char *name, LLVMTypeRef type, bool p
 LLVMTypeRef ocl_value_type(OclEmit *e, OclType *t);
 LLVMTypeRef ocl_memory_type(OclEmit *e, OclType *t);
 LLVMTypeRef ocl_record_llvm(OclEmit *e, OclRecord *r);
-LLVMValueRef ocl_constant(OclEmit *e, OclType *t, const OclNode *n);     /* as it lies in memory */
-bool ocl_has_address(const OclNode *n);                    /* a constant initialiser */
-bool ocl_is_whole_address(OclEmit *e, const OclNode *n);      /* of a variable or a string */
+LLVMValueRef ocl_constant(OclEmit *e, OclType *t, const OclNode *n); /* as it lies in memory */
+bool ocl_has_address(const OclNode *n);                              /* a constant initialiser */
+bool ocl_is_whole_address(OclEmit *e, const OclNode *n);             /* of a variable or a string */
 LLVMValueRef ocl_constant_value(OclEmit *e, const OclType *t, const OclValue *v);
 
 /* emit_expr.c */
 LLVMValueRef ocl_emit_value(OclEmit *e, OclNode *n);
 OclPlace ocl_emit_place(OclEmit *e, OclNode *n);
-LLVMValueRef ocl_emit_condition(OclEmit *e, OclNode *n);      /* i1 */
-void ocl_emit_into(OclEmit *e, LLVMValueRef pointer, OclType *t, OclNode *n);    /* initialises memory */
+LLVMValueRef ocl_emit_condition(OclEmit *e, OclNode *n); /* i1 */
+void ocl_emit_into(OclEmit *e, LLVMValueRef pointer, OclType *t,
+                   OclNode *n); /* initialises memory */
 LLVMValueRef ocl_load(OclEmit *e, const OclPlace *p);
 void ocl_store(OclEmit *e, const OclPlace *p, LLVMValueRef v);
 LLVMValueRef ocl_variable(OclEmit *e, OclType *t, const char *name);
 void ocl_copy(OclEmit *e, OclType *t, LLVMValueRef to, LLVMValueRef from);
 LLVMBasicBlockRef ocl_block(OclEmit *e, const char *name);
-void ocl_go(OclEmit *e, LLVMBasicBlockRef to);     /* branches unless the block has ended */
+void ocl_go(OclEmit *e, LLVMBasicBlockRef to); /* branches unless the block has ended */
 void ocl_start(OclEmit *e, LLVMBasicBlockRef b);
 
 /* emit_call.c */
 LLVMValueRef ocl_emit_call(OclEmit *e, OclNode *n);
 LLVMValueRef ocl_emit_builtin(OclEmit *e, OclNode *n);
 LLVMValueRef ocl_emit_matrix(OclEmit *e, OclNode *n);
-LLVMValueRef ocl_emit_zeros(OclEmit *e, OclType *t);          /* a matrix */
+LLVMValueRef ocl_emit_zeros(OclEmit *e, OclType *t); /* a matrix */
 
 /* emit_stmt.c */
 void ocl_emit_statement(OclEmit *e, OclNode *n);
-LLVMValueRef ocl_emit_statements(OclEmit *e, OclNode *n);     /* in an expression */
+LLVMValueRef ocl_emit_statements(OclEmit *e, OclNode *n); /* in an expression */
 
 #endif

@@ -71,7 +71,8 @@ static uint64_t semantics(OclEmit *e, const OclNode *order, OclSpace space)
                                          CROSS_WORKGROUP | WORKGROUP };
     OclValue v;
     uint64_t s = order && ocl_fold(e->o, order, &v) && v.lane[0].u < COUNT_OF(orders)
-                     ? orders[v.lane[0].u] : SEQUENTIAL;
+                     ? orders[v.lane[0].u]
+                     : SEQUENTIAL;
     return s ? s | memories[space] : 0;
 }
 
@@ -87,10 +88,12 @@ static uint64_t scope(OclEmit *e, const OclNode *n)
 /* The instruction that the target's name for it begins with "__spirv_Atomic". */
 static const char *operation(const OclBuiltin *b, const OclType *t)
 {
-    static const struct { const char *name, *s, *u, *f; } table[] = {
-        { "add", "IAdd", "IAdd", "FAddEXT" },  { "sub", "ISub", "ISub", "FAddEXT" },
-        { "min", "SMin", "UMin", "FMinEXT" },  { "max", "SMax", "UMax", "FMaxEXT" },
-        { "and", "And", "And", "" },           { "or", "Or", "Or", "" },
+    static const struct {
+        const char *name, *s, *u, *f;
+    } table[] = {
+        { "add", "IAdd", "IAdd", "FAddEXT" }, { "sub", "ISub", "ISub", "FAddEXT" },
+        { "min", "SMin", "UMin", "FMinEXT" }, { "max", "SMax", "UMax", "FMaxEXT" },
+        { "and", "And", "And", "" },          { "or", "Or", "Or", "" },
         { "xor", "Xor", "Xor", "" },
     };
     for (size_t i = 0; i < COUNT_OF(table); i++) {
@@ -118,11 +121,13 @@ static LLVMValueRef emit_atomic(OclEmit *e, OclNode *n)
         v = LLVMBuildFNeg(e->builder, v, "");
     uint64_t order = old ? 0 : semantics(e, n->n > given ? n->list[given] : NULL, space);
     LLVMValueRef args[] = {
-        p, LLVMConstInt(e->i32, scope(e, n->n > given + 1 ? n->list[given + 1] : NULL), false),
-        LLVMConstInt(e->i32, order, false), v,
+        p,
+        LLVMConstInt(e->i32, scope(e, n->n > given + 1 ? n->list[given + 1] : NULL), false),
+        LLVMConstInt(e->i32, order, false),
+        v,
     };
     OclType *types[] = { ocl_pointer(o, ocl_qualified(o, t, Q_VOLATILE, space)), o->basic[TY_INT],
-                      o->basic[TY_INT], t };
+                         o->basic[TY_INT], t };
     const char *name = arena_printf(o->arena, "__spirv_Atomic%s", operation(b, t));
     return call_named(e, ocl_mangle(o, name, types, 4), t, args, 4, false);
 }
@@ -135,7 +140,7 @@ static LLVMValueRef fence(OclEmit *e, OclNode *n)
     Ocl *o = e->o;
     OclType *u = o->basic[TY_UINT];
     OclType *types[] = { u, ocl_qualified(o, u, Q_ORDER, AS_PRIVATE),
-                      ocl_qualified(o, u, Q_SCOPE, AS_PRIVATE) };
+                         ocl_qualified(o, u, Q_SCOPE, AS_PRIVATE) };
     LLVMValueRef args[] = { ocl_emit_value(e, n->list[0]),
                             LLVMConstInt(e->i32, (uint64_t)(n->builtin->operation[0] - '0'), false),
                             LLVMConstInt(e->i32, 1, false) };
@@ -150,7 +155,7 @@ static LLVMValueRef to_space(OclEmit *e, OclNode *n)
     static const uint32_t classes[] = { 7, 5, 0, 4 };
     Ocl *o = e->o;
     OclType *types[] = { ocl_pointer(o, ocl_in_space(o, o->basic[TY_VOID], AS_GENERIC)),
-                      o->basic[TY_INT] };
+                         o->basic[TY_INT] };
     if (!n->builtin->operation) {
         LLVMValueRef p = ocl_emit_value(e, n->list[0]);
         return call_named(e, ocl_mangle(o, "get_fence", types, 1), n->type, &p, 1, true);
@@ -158,8 +163,8 @@ static LLVMValueRef to_space(OclEmit *e, OclNode *n)
     OclSpace space = (OclSpace)n->type->base->space;
     LLVMValueRef args[] = { ocl_emit_value(e, n->list[0]),
                             LLVMConstInt(e->i32, classes[space], false) };
-    const char *name = arena_printf(o->arena, "__spirv_GenericCastToPtrExplicit_To%s",
-                                    names[space]);
+    const char *name =
+        arena_printf(o->arena, "__spirv_GenericCastToPtrExplicit_To%s", names[space]);
     return call_named(e, ocl_mangle(o, name, types, 2), n->type, args, 2, true);
 }
 
@@ -181,8 +186,8 @@ static LLVMValueRef emit_async_copy(OclEmit *e, OclNode *n)
         types[at++] = n->types[i];
     }
     const char *name = !o->to_spirv ? "__spirv_GroupAsyncCopy"
-                       : arena_printf(o->arena, "heddle_async_copy%u",
-                                      (unsigned)n->types[0]->base->size);
+                                    : arena_printf(o->arena, "heddle_async_copy%u",
+                                                   (unsigned)n->types[0]->base->size);
     return call_named(e, ocl_mangle(o, name, types, 6), n->type, args, 6, false);
 }
 
@@ -194,8 +199,9 @@ static LLVMValueRef sign_bits(OclEmit *e, OclNode *n)
     for (uint32_t i = 0; is_vector(t) && i < t->n; i++) {
         LLVMValueRef at = LLVMConstInt(e->i32, i, false);
         LLVMValueRef lane = LLVMBuildExtractElement(e->builder, v, at, "");
-        r = !i ? lane : n->builtin->what == B_ANY ? LLVMBuildOr(e->builder, r, lane, "")
-                                                  : LLVMBuildAnd(e->builder, r, lane, "");
+        r = !i                          ? lane
+            : n->builtin->what == B_ANY ? LLVMBuildOr(e->builder, r, lane, "")
+                                        : LLVMBuildAnd(e->builder, r, lane, "");
     }
     r = LLVMBuildICmp(e->builder, LLVMIntSLT, r, LLVMConstNull(LLVMTypeOf(r)), "");
     return LLVMBuildZExt(e->builder, r, e->i32, "");
@@ -209,7 +215,8 @@ LLVMValueRef ocl_emit_builtin(OclEmit *e, OclNode *n)
     case B_FENCE: return fence(e, n);
     case B_TO_SPACE: return to_space(e, n);
     case B_COPY: return emit_async_copy(e, n);
-    case B_ANY: case B_ALL: return sign_bits(e, n);
+    case B_ANY:
+    case B_ALL: return sign_bits(e, n);
     case B_INIT: {
         LLVMValueRef p = ocl_emit_value(e, n->list[0]);
         LLVMBuildStore(e->builder, ocl_emit_value(e, n->list[1]), p);
@@ -236,12 +243,12 @@ static LLVMValueRef emit_matrix_load(OclEmit *e, OclNode *n)
 {
     Ocl *o = e->o;
     OclType *types[] = { ocl_pointer(o, ocl_qualified(o, n->a->type->base, 0,
-                                                   (OclSpace)n->a->type->base->space)),
-                      o->basic[TY_INT], o->size_type };
+                                                      (OclSpace)n->a->type->base->space)),
+                         o->basic[TY_INT], o->size_type };
     LLVMValueRef p = ocl_emit_value(e, n->a);
     LLVMValueRef args[] = { p, LLVMConstInt(e->i32, n->u, false), ocl_emit_value(e, n->b) };
-    const char *name = ocl_mangle_template(o, "__spirv_CooperativeMatrixLoadKHR", n->type, types,
-                                           3);
+    const char *name =
+        ocl_mangle_template(o, "__spirv_CooperativeMatrixLoadKHR", n->type, types, 3);
     return call_named(e, name, n->type, args, 3, false);
 }
 
@@ -249,8 +256,8 @@ static LLVMValueRef emit_matrix_store(OclEmit *e, OclNode *n)
 {
     Ocl *o = e->o;
     OclType *types[] = { ocl_pointer(o, ocl_qualified(o, n->a->type->base, 0,
-                                                   (OclSpace)n->a->type->base->space)),
-                      n->b->type->plain, o->basic[TY_INT], o->size_type };
+                                                      (OclSpace)n->a->type->base->space)),
+                         n->b->type->plain, o->basic[TY_INT], o->size_type };
     LLVMValueRef p = ocl_emit_value(e, n->a), m = ocl_emit_value(e, n->b);
     LLVMValueRef args[] = { p, m, LLVMConstInt(e->i32, n->u, false), ocl_emit_value(e, n->c) };
     return call_named(e, ocl_mangle(o, "__spirv_CooperativeMatrixStoreKHR", types, 4), n->type,
@@ -260,7 +267,8 @@ static LLVMValueRef emit_matrix_store(OclEmit *e, OclNode *n)
 static LLVMValueRef multiply_add(OclEmit *e, OclNode *n)
 {
     Ocl *o = e->o;
-    OclType *types[] = { n->a->type->plain, n->b->type->plain, n->c->type->plain, o->basic[TY_INT] };
+    OclType *types[] = { n->a->type->plain, n->b->type->plain, n->c->type->plain,
+                         o->basic[TY_INT] };
     LLVMValueRef a = ocl_emit_value(e, n->a), b = ocl_emit_value(e, n->b);
     /* The RFC marks the result of a product of floats as signed; SPIR-V allows that of integers
      * only. */
@@ -274,12 +282,12 @@ static LLVMValueRef operators(OclEmit *e, OclNode *n)
 {
     Ocl *o = e->o;
     bool scalar = n->b && !is_matrix(n->b->type), negate = !n->b;
-    const char *name = negate ? "__spirv_CooperativeMatrixScalarNeg"
-                       : scalar ? "__spirv_CooperativeMatrixScalarMul"
-                       : n->op == P_PLUS ? "__spirv_CooperativeMatrixBinaryAdd"
+    const char *name = negate             ? "__spirv_CooperativeMatrixScalarNeg"
+                       : scalar           ? "__spirv_CooperativeMatrixScalarMul"
+                       : n->op == P_PLUS  ? "__spirv_CooperativeMatrixBinaryAdd"
                        : n->op == P_MINUS ? "__spirv_CooperativeMatrixBinarySub"
-                       : n->op == P_STAR ? "__spirv_CooperativeMatrixBinaryMul"
-                                         : "__spirv_CooperativeMatrixBinaryDiv";
+                       : n->op == P_STAR  ? "__spirv_CooperativeMatrixBinaryMul"
+                                          : "__spirv_CooperativeMatrixBinaryDiv";
     LLVMValueRef args[2] = { ocl_emit_value(e, n->a) };
     OclType *types[2] = { n->a->type->plain };
     if (!negate) {

@@ -32,10 +32,7 @@ LLVMValueRef ocl_variable(OclEmit *e, OclType *t, const char *name)
     return v;
 }
 
-static LLVMValueRef index32(OclEmit *e, uint64_t i)
-{
-    return LLVMConstInt(e->i32, i, false);
-}
+static LLVMValueRef index32(OclEmit *e, uint64_t i) { return LLVMConstInt(e->i32, i, false); }
 
 /* ---- reading and writing places -------------------------------------------------------------- */
 
@@ -80,7 +77,7 @@ static LLVMTypeRef bits_type(OclEmit *e, const OclMember *m)
 typedef struct Part {
     LLVMTypeRef type;
     LLVMValueRef pointer;
-    int32_t shift;              /* of the bit-field's bit 0 in the part */
+    int32_t shift; /* of the bit-field's bit 0 in the part */
 } Part;
 
 static bool part_of(OclEmit *e, const OclPlace *p, uint32_t i, Part *out)
@@ -102,8 +99,9 @@ static bool part_of(OclEmit *e, const OclPlace *p, uint32_t i, Part *out)
 static LLVMValueRef shifted(OclEmit *e, LLVMValueRef v, int32_t left)
 {
     LLVMValueRef by = LLVMConstInt(LLVMTypeOf(v), (uint64_t)(left < 0 ? -left : left), false);
-    return left > 0 ? LLVMBuildShl(e->builder, v, by, "")
-           : left < 0 ? LLVMBuildLShr(e->builder, v, by, "") : v;
+    return left > 0   ? LLVMBuildShl(e->builder, v, by, "")
+           : left < 0 ? LLVMBuildLShr(e->builder, v, by, "")
+                      : v;
 }
 
 static LLVMValueRef load_part(OclEmit *e, const OclPlace *p, const Part *part)
@@ -141,8 +139,8 @@ static void store_bits(OclEmit *e, const OclPlace *p, LLVMValueRef v)
         some = LLVMBuildTruncOrBitCast(e->builder, some, part.type, "");
         LLVMValueRef old = load_part(e, p, &part);
         old = LLVMBuildAnd(e->builder, old, LLVMBuildNot(e->builder, ones, ""), "");
-        LLVMValueRef s = LLVMBuildStore(e->builder, LLVMBuildOr(e->builder, old, some, ""),
-                                        part.pointer);
+        LLVMValueRef s =
+            LLVMBuildStore(e->builder, LLVMBuildOr(e->builder, old, some, ""), part.pointer);
         LLVMSetAlignment(s, 1);
         LLVMSetVolatile(s, p->is_volatile);
     }
@@ -317,8 +315,8 @@ static void clear(OclEmit *e, LLVMValueRef p, OclType *t)
             clear(e, member_pointer(e, t, p, m), m->type);
         }
     } else if (ocl_size_of(t)) {
-        LLVMValueRef zeros = is_matrix(t) ? ocl_emit_zeros(e, t)
-                                          : LLVMConstNull(ocl_memory_type(e, t));
+        LLVMValueRef zeros =
+            is_matrix(t) ? ocl_emit_zeros(e, t) : LLVMConstNull(ocl_memory_type(e, t));
         LLVMValueRef s = LLVMBuildStore(e->builder, zeros, p);
         if (!is_matrix(t))
             LLVMSetAlignment(s, MAX(t->align, 1));
@@ -330,9 +328,9 @@ static bool complete(const OclType *t, const OclNode *n)
     uint64_t want = is_array(t) ? t->n : t->record->is_union ? UINT64_MAX : t->record->members.len;
     bool all = !n->a && n->n >= want && !(is_record(t) && t->record->flat);
     for (uint32_t i = 0; all && i < n->n; i++)
-        all = n->list[i] && (n->list[i]->kind != N_INIT ||
-                             (!is_matrix(n->list[i]->type) &&
-                              complete(n->list[i]->type, n->list[i])));
+        all = n->list[i] &&
+              (n->list[i]->kind != N_INIT ||
+               (!is_matrix(n->list[i]->type) && complete(n->list[i]->type, n->list[i])));
     return all;
 }
 
@@ -372,8 +370,8 @@ void ocl_emit_into(OclEmit *e, LLVMValueRef p, OclType *t, OclNode *n)
     if (n->kind == N_INIT && is_array(t) && n->n > 16 && !ocl_has_matrix(t) &&
         ocl_is_constant(e->o, n) && !ocl_has_address(n)) { /* a table: copied as a whole */
         LLVMValueRef table = ocl_constant(e, t, n);
-        LLVMValueRef g = LLVMAddGlobalInAddressSpace(e->module, LLVMTypeOf(table), ".table",
-                                                     AS_CONSTANT);
+        LLVMValueRef g =
+            LLVMAddGlobalInAddressSpace(e->module, LLVMTypeOf(table), ".table", AS_CONSTANT);
         LLVMSetInitializer(g, table);
         LLVMSetLinkage(g, LLVMPrivateLinkage);
         LLVMSetGlobalConstant(g, true);
@@ -402,8 +400,9 @@ static LLVMValueRef emit_conversion(OclEmit *e, LLVMValueRef v, OclType *from, O
     if (te->kind == TY_BOOL)
         return is_nonzero(e, from, v);
     if (ff && tf)
-        return fe->size < te->size ? LLVMBuildFPExt(e->builder, v, llvm, "")
-               : fe->size > te->size ? LLVMBuildFPTrunc(e->builder, v, llvm, "") : v;
+        return fe->size < te->size   ? LLVMBuildFPExt(e->builder, v, llvm, "")
+               : fe->size > te->size ? LLVMBuildFPTrunc(e->builder, v, llvm, "")
+                                     : v;
     if (ff)
         return is_signed(te) ? LLVMBuildFPToSI(e->builder, v, llvm, "")
                              : LLVMBuildFPToUI(e->builder, v, llvm, "");
@@ -492,9 +491,14 @@ static LLVMValueRef truth(OclEmit *e, LLVMValueRef v, OclType *t)
                         : LLVMBuildZExt(e->builder, v, ocl_value_type(e, t), "");
 }
 
-static LLVMValueRef emit_comparison(OclEmit *e, OclTok op, OclType *t, LLVMValueRef a, LLVMValueRef b)
+static LLVMValueRef emit_comparison(OclEmit *e, OclTok op, OclType *t, LLVMValueRef a,
+                                    LLVMValueRef b)
 {
-    static const struct { OclTok op; LLVMRealPredicate f; LLVMIntPredicate s, u; } table[] = {
+    static const struct {
+        OclTok op;
+        LLVMRealPredicate f;
+        LLVMIntPredicate s, u;
+    } table[] = {
         { P_LT, LLVMRealOLT, LLVMIntSLT, LLVMIntULT },
         { P_GT, LLVMRealOGT, LLVMIntSGT, LLVMIntUGT },
         { P_LE, LLVMRealOLE, LLVMIntSLE, LLVMIntULE },
@@ -519,9 +523,10 @@ static LLVMValueRef arithmetic(OclEmit *e, OclTok op, OclType *t, LLVMValueRef a
     OclType *c = element_of(t);
     bool s = is_signed(c);
     if (is_float(c))
-        return op == P_PLUS ? LLVMBuildFAdd(B, a, b, "")
+        return op == P_PLUS    ? LLVMBuildFAdd(B, a, b, "")
                : op == P_MINUS ? LLVMBuildFSub(B, a, b, "")
-               : op == P_STAR ? LLVMBuildFMul(B, a, b, "") : LLVMBuildFDiv(B, a, b, "");
+               : op == P_STAR  ? LLVMBuildFMul(B, a, b, "")
+                               : LLVMBuildFDiv(B, a, b, "");
     switch (op) {
     case P_PLUS: return LLVMBuildAdd(B, a, b, "");
     case P_MINUS: return LLVMBuildSub(B, a, b, "");
@@ -539,7 +544,8 @@ static LLVMValueRef arithmetic(OclEmit *e, OclTok op, OclType *t, LLVMValueRef a
         mask.lane[i].u = c->size * 8 - 1;
     b = LLVMBuildAnd(B, b, ocl_constant_value(e, t, &mask), "");
     return op == P_SHL ? LLVMBuildShl(B, a, b, "")
-           : s ? LLVMBuildAShr(B, a, b, "") : LLVMBuildLShr(B, a, b, "");
+           : s         ? LLVMBuildAShr(B, a, b, "")
+                       : LLVMBuildLShr(B, a, b, "");
 }
 
 static LLVMValueRef short_circuit(OclEmit *e, OclNode *n)
@@ -715,8 +721,9 @@ static LLVMValueRef vector(OclEmit *e, OclNode *n)
         LLVMValueRef part = ocl_emit_value(e, n->list[i]);
         uint32_t lanes = (uint32_t)lanes_of(n->list[i]->type);
         for (uint32_t k = 0; k < lanes; k++) {
-            LLVMValueRef lane = !is_vector(n->list[i]->type) ? part
-                                : LLVMBuildExtractElement(e->builder, part, index32(e, k), "");
+            LLVMValueRef lane = !is_vector(n->list[i]->type)
+                                    ? part
+                                    : LLVMBuildExtractElement(e->builder, part, index32(e, k), "");
             whole = LLVMBuildInsertElement(e->builder, whole, lane, index32(e, at++), "");
         }
     }
@@ -738,20 +745,21 @@ LLVMValueRef ocl_emit_value(OclEmit *e, OclNode *n)
     case N_ADDRESS: return ocl_emit_place(e, n->a).pointer;
     case N_UNARY: return emit_unary(e, n);
     case N_BINARY: return emit_binary(e, n);
-    case N_ASSIGN: case N_STEP: return assign(e, n);
+    case N_ASSIGN:
+    case N_STEP: return assign(e, n);
     case N_CONDITIONAL: return conditional(e, n);
-    case N_COMMA:
-        ocl_emit_value(e, n->a);
-        return ocl_emit_value(e, n->b);
+    case N_COMMA: ocl_emit_value(e, n->a); return ocl_emit_value(e, n->b);
     case N_CALL: return ocl_emit_call(e, n);
     case N_BUILTIN: return ocl_emit_builtin(e, n);
     case N_CAST: return emit_cast(e, n);
     case N_VECTOR: return vector(e, n);
     case N_STATEMENTS: return ocl_emit_statements(e, n);
     case N_INIT: return ocl_emit_zeros(e, n->type);
-    case N_LOAD_MATRIX: case N_STORE_MATRIX: case N_FILL_MATRIX: case N_MULTIPLY_ADD:
-    case N_MATRIX_LENGTH:
-        return ocl_emit_matrix(e, n);
+    case N_LOAD_MATRIX:
+    case N_STORE_MATRIX:
+    case N_FILL_MATRIX:
+    case N_MULTIPLY_ADD:
+    case N_MATRIX_LENGTH: return ocl_emit_matrix(e, n);
     case N_MEMBER: { /* of a structure that is no variable */
         OclPlace p = emit_member(e, n);
         return ocl_load(e, &p);

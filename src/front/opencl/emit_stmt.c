@@ -239,7 +239,8 @@ void ocl_emit_statement(OclEmit *e, OclNode *n)
     case N_DO: do_statement(e, n); break;
     case N_FOR: for_statement(e, n); break;
     case N_SWITCH: switch_statement(e, n); break;
-    case N_CASE: case N_DEFAULT:
+    case N_CASE:
+    case N_DEFAULT:
         ocl_go(e, n->llvm);
         ocl_start(e, n->llvm);
         ocl_emit_statement(e, n->a);

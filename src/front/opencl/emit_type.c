@@ -58,8 +58,9 @@ LLVMTypeRef ocl_record_llvm(OclEmit *e, OclRecord *r)
     }
     if (align_up(at, r->llvm_align) < r->size)
         pad(e, list, &n, r->size - at);
-    LLVMTypeRef s = LLVMStructCreateNamed(e->context, arena_printf(
-        e->o->arena, "%s.%s", r->is_union ? "union" : "struct", r->name ? r->name : "anon"));
+    LLVMTypeRef s = LLVMStructCreateNamed(e->context, arena_printf(e->o->arena, "%s.%s",
+                                                                   r->is_union ? "union" : "struct",
+                                                                   r->name ? r->name : "anon"));
     LLVMStructSetBody(s, list, n, false);
     return r->llvm = s;
 }
@@ -133,7 +134,8 @@ static LLVMValueRef base_of(OclEmit *e, const OclNode *n, uint64_t *offset)
     case N_MEMBER:
         *offset += n->a->type->record->members.data[n->member].offset;
         return base_of(e, n->a, offset);
-    case N_INDEX: case N_BINARY:
+    case N_INDEX:
+    case N_BINARY:
         ocl_fold(e->o, n->b, &v);
         v.lane[0].u *= ocl_size_of(n->a->type->base);
         *offset += n->kind == N_BINARY && n->op == P_MINUS ? 0 - v.lane[0].u : v.lane[0].u;
@@ -218,8 +220,9 @@ static LLVMValueRef flat_constant(OclEmit *e, OclType *t, const OclNode *n)
     LLVMTypeRef llvm = ocl_record_llvm(e, r);
     uint8_t *bytes = arena_alloc(e->o->arena, r->size + 8);
     if (!bytes_of(e, t, n, bytes)) {
-        ocl_error(e->o, n->loc, "a constant address cannot be in a union, a packed structure or "
-                                "one with bit-fields");
+        ocl_error(e->o, n->loc,
+                  "a constant address cannot be in a union, a packed structure or "
+                  "one with bit-fields");
         return LLVMConstNull(llvm);
     }
     uint64_t count = r->size / r->llvm_align;

@@ -19,7 +19,7 @@
 struct LLVMOpaqueContext;
 struct LLVMOpaqueModule;
 
-typedef uint32_t Loc;           /* 0: nowhere; else 1 + an offset into all texts, end to end */
+typedef uint32_t Loc; /* 0: nowhere; else 1 + an offset into all texts, end to end */
 
 typedef struct Ocl Ocl;
 typedef struct OclIdent OclIdent;
@@ -33,9 +33,14 @@ typedef struct OclBuiltin OclBuiltin;
 /* ---- tokens ---------------------------------------------------------------------------------- */
 
 typedef enum OclTok {
-    T_EOF, T_IDENT, T_NUMBER, T_CHAR, T_STRING, T_OTHER,
+    T_EOF,
+    T_IDENT,
+    T_NUMBER,
+    T_CHAR,
+    T_STRING,
+    T_OTHER,
 #define PUNCTUATOR(name, text) P_##name,
-#define KEYWORD(name, text) K_##name,
+#define KEYWORD(name, text)    K_##name,
 #include "front/opencl/tokens.def"
     N_TOKENS
 } OclTok;
@@ -51,32 +56,35 @@ typedef struct OclToken {
     uint8_t kind, flags;
     uint32_t len;
     Loc loc;
-    OclIdent *ident;               /* identifiers and keywords */
+    OclIdent *ident; /* identifiers and keywords */
     const char *text;
 } OclToken;
 
 struct OclIdent {
     const char *name;
     uint32_t len;
-    OclTok keyword;                /* T_IDENT for what is none */
+    OclTok keyword; /* T_IDENT for what is none */
     OclMacro *macro;
-    OclSymbol *symbol, *tag, *label;   /* the innermost */
-    const OclBuiltin *builtin;     /* first row of the table; set when looked up */
+    OclSymbol *symbol, *tag, *label; /* the innermost */
+    const OclBuiltin *builtin;       /* first row of the table; set when looked up */
     bool looked_up;
     OclIdent *next;
 };
 
 /* ---- lex.c ----------------------------------------------------------------------------------- */
 
-typedef struct OclLineMark { uint32_t line, presumed; const char *name; } OclLineMark;
+typedef struct OclLineMark {
+    uint32_t line, presumed;
+    const char *name;
+} OclLineMark;
 
 typedef struct OclFile {
     const char *name, *text;
     uint32_t size;
-    Loc start;                  /* of its first character */
-    VEC(uint32_t) lines;        /* where they start */
-    VEC(OclLineMark) marks;        /* #line */
-    bool ours;                  /* the prelude */
+    Loc start;              /* of its first character */
+    VEC(uint32_t) lines;    /* where they start */
+    VEC(OclLineMark) marks; /* #line */
+    bool ours;              /* the prelude */
 } OclFile;
 
 typedef struct OclLexer {
@@ -87,7 +95,7 @@ typedef struct OclLexer {
 
 OclFile *ocl_add_file(Ocl *o, const char *name, const char *text, size_t size);
 OclFile *ocl_file_of(Ocl *o, Loc loc);
-uint32_t ocl_line_of(const OclFile *f, Loc loc);     /* from 0 */
+uint32_t ocl_line_of(const OclFile *f, Loc loc); /* from 0 */
 void ocl_lex(Ocl *o, OclLexer *lexer, OclToken *out);
 OclIdent *ocl_intern(Ocl *o, const char *name, size_t len);
 const char *ocl_token_name(OclTok kind);
@@ -96,7 +104,7 @@ DiagLoc ocl_position(Ocl *o, Loc loc);
 void ocl_error(Ocl *o, Loc loc, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void ocl_warning(Ocl *o, Loc loc, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void ocl_note(Ocl *o, Loc loc, const char *fmt, ...) PRINTF_LIKE(3, 4);
-void ocl_stop(Ocl *o);         /* no more tokens */
+void ocl_stop(Ocl *o); /* no more tokens */
 /* One level deeper; false after saying that it is too deep. ocl_leave undoes it either way. */
 bool ocl_enter(Ocl *o, Loc loc);
 void ocl_leave(Ocl *o);
@@ -107,34 +115,37 @@ struct OclMacro {
     OclIdent *name;
     Loc loc;
     bool function, variadic, disabled;
-    uint8_t special;            /* __FILE__, __LINE__... */
+    uint8_t special; /* __FILE__, __LINE__... */
     OclIdent **params;
     uint32_t n_params;
     OclToken *body;
     uint32_t n_body;
 };
 
-typedef struct OclCondition { Loc loc; bool taken, active, seen_else; } OclCondition;
+typedef struct OclCondition {
+    Loc loc;
+    bool taken, active, seen_else;
+} OclCondition;
 
 typedef struct OclInput {
     struct OclInput *up;
-    OclLexer *lexer;               /* of a file; else tokens */
+    OclLexer *lexer; /* of a file; else tokens */
     const OclToken *tokens;
     uint32_t n, pos;
-    OclMacro *macro;               /* is disabled while this is read */
-    Loc loc;                    /* non-zero: where its tokens are said to be */
-    bool barrier;               /* ends here, for those who expand an argument */
-    uint32_t conditions;        /* open when the file began */
+    OclMacro *macro;     /* is disabled while this is read */
+    Loc loc;             /* non-zero: where its tokens are said to be */
+    bool barrier;        /* ends here, for those who expand an argument */
+    uint32_t conditions; /* open when the file began */
 } OclInput;
 
-bool ocl_skipping(const Ocl *o);                    /* in a group that #if leaves out */
+bool ocl_skipping(const Ocl *o); /* in a group that #if leaves out */
 void ocl_preprocess_start(Ocl *o, const OclSource *source);
-void ocl_next_token(Ocl *o, OclToken *out);            /* preprocessed, keywords told apart */
+void ocl_next_token(Ocl *o, OclToken *out); /* preprocessed, keywords told apart */
 /* The same without directives and macros, for preprocess.c and macro.c. */
-bool ocl_raw_token(Ocl *o, OclToken *out);             /* true: it is a file's own */
+bool ocl_raw_token(Ocl *o, OclToken *out); /* true: it is a file's own */
 void ocl_unread(Ocl *o, const OclToken *t, bool from_file);
 void ocl_push_tokens(Ocl *o, const OclToken *tokens, uint32_t n, OclMacro *macro, Loc loc);
-bool ocl_expand_macro(Ocl *o, OclToken *t);            /* true: pushed what it stands for */
+bool ocl_expand_macro(Ocl *o, OclToken *t); /* true: pushed what it stands for */
 /* The tokens, all macros in them expanded. */
 void ocl_expand_list(Ocl *o, const OclToken *tokens, uint32_t n, OclToken **out, uint32_t *n_out);
 void ocl_define_directive(Ocl *o, OclToken *line, uint32_t n, Loc loc);
@@ -144,16 +155,37 @@ bool ocl_if_expression(Ocl *o, const OclToken *line, uint32_t n, Loc loc, bool *
 /* ---- type.c ---------------------------------------------------------------------------------- */
 
 typedef enum OclTypeKind {
-    TY_VOID, TY_BOOL,
-    TY_CHAR, TY_UCHAR, TY_SHORT, TY_USHORT, TY_INT, TY_UINT, TY_LONG, TY_ULONG,
-    TY_HALF, TY_FLOAT, TY_DOUBLE,
+    TY_VOID,
+    TY_BOOL,
+    TY_CHAR,
+    TY_UCHAR,
+    TY_SHORT,
+    TY_USHORT,
+    TY_INT,
+    TY_UINT,
+    TY_LONG,
+    TY_ULONG,
+    TY_HALF,
+    TY_FLOAT,
+    TY_DOUBLE,
     TY_EVENT,
     N_BASIC_TYPES,
-    TY_VECTOR = N_BASIC_TYPES, TY_POINTER, TY_ARRAY, TY_RECORD, TY_FUNCTION, TY_MATRIX
+    TY_VECTOR = N_BASIC_TYPES,
+    TY_POINTER,
+    TY_ARRAY,
+    TY_RECORD,
+    TY_FUNCTION,
+    TY_MATRIX
 } OclTypeKind;
 
-enum { Q_CONST = 1, Q_VOLATILE = 2, Q_RESTRICT = 4, Q_ATOMIC = 8,
-       Q_ORDER = 16, Q_SCOPE = 32 };    /* uint that is mangled as memory_order, memory_scope */
+enum {
+    Q_CONST = 1,
+    Q_VOLATILE = 2,
+    Q_RESTRICT = 4,
+    Q_ATOMIC = 8,
+    Q_ORDER = 16,
+    Q_SCOPE = 32
+}; /* uint that is mangled as memory_order, memory_scope */
 /* LLVM's numbers for SPIR-V. */
 typedef enum OclSpace { AS_PRIVATE, AS_GLOBAL, AS_CONSTANT, AS_LOCAL, AS_GENERIC } OclSpace;
 enum { MATRIX_A, MATRIX_B, MATRIX_ACCUMULATOR };
@@ -166,33 +198,33 @@ struct OclType {
     OclTypeKind kind;
     uint8_t quals, space;
     bool variadic;
-    uint8_t scope, use;         /* matrices */
+    uint8_t scope, use; /* matrices */
     uint32_t rows, columns;
-    OclType *base;                 /* element, component, pointee, result */
-    uint64_t n;                 /* lanes, length */
+    OclType *base; /* element, component, pointee, result */
+    uint64_t n;    /* lanes, length */
     OclRecord *record;
     OclType **params;
     uint32_t n_params;
     uint64_t size;
     uint32_t align;
     OclType *plain, *next;
-    void *llvm;                 /* emit.c: LLVMTypeRef */
+    void *llvm; /* emit.c: LLVMTypeRef */
 };
 
 typedef struct OclMember {
-    OclIdent *name;                /* NULL: unnamed */
+    OclIdent *name; /* NULL: unnamed */
     OclType *type;
     Loc loc;
     uint64_t offset;
     bool bit_field, packed;
-    uint16_t bit, width;        /* in the unit of the type's size at offset; packed: in bytes */
-    uint32_t index;             /* in the LLVM struct */
+    uint16_t bit, width; /* in the unit of the type's size at offset; packed: in bytes */
+    uint32_t index;      /* in the LLVM struct */
 } OclMember;
 
 struct OclRecord {
     OclSymbol *tag;
-    const char *name;           /* NULL: none */
-    bool is_union, complete, packed, has_matrix, flat;  /* flat: no LLVM struct, bytes */
+    const char *name;                                  /* NULL: none */
+    bool is_union, complete, packed, has_matrix, flat; /* flat: no LLVM struct, bytes */
     VEC(OclMember) members;
     uint64_t size;
     uint32_t align, llvm_align;
@@ -206,7 +238,7 @@ OclType *ocl_array(Ocl *o, OclType *element, uint64_t n);
 OclType *ocl_matrix(Ocl *o, OclType *component, uint32_t rows, uint32_t columns, uint8_t use);
 OclType *ocl_function(Ocl *o, OclType *result, OclType **params, uint32_t n, bool variadic);
 OclType *ocl_record_type(Ocl *o, OclRecord *r);
-OclType *ocl_qualified(Ocl *o, OclType *t, uint8_t quals, OclSpace space);   /* exactly these */
+OclType *ocl_qualified(Ocl *o, OclType *t, uint8_t quals, OclSpace space); /* exactly these */
 OclType *ocl_add_quals(Ocl *o, OclType *t, uint8_t quals);
 OclType *ocl_in_space(Ocl *o, OclType *t, OclSpace space);
 OclType *ocl_sized_int(Ocl *o, uint64_t size, bool is_signed);
@@ -214,14 +246,20 @@ OclType *ocl_sized_int(Ocl *o, uint64_t size, bool is_signed);
 OclType *ocl_lanes(Ocl *o, OclType *element, uint64_t n);
 const char *ocl_type_name(Ocl *o, const OclType *t);
 const char *ocl_space_name(OclSpace space);
-uint64_t ocl_size_of(const OclType *t);                /* structures may be completed since */
+uint64_t ocl_size_of(const OclType *t); /* structures may be completed since */
 bool ocl_lay_out(Ocl *o, OclRecord *r, uint32_t align);
 bool ocl_has_matrix(const OclType *t);
 bool ocl_is_complete(const OclType *t);
 
-static inline bool is_integer(const OclType *t) { return t->kind >= TY_BOOL && t->kind <= TY_ULONG; }
+static inline bool is_integer(const OclType *t)
+{
+    return t->kind >= TY_BOOL && t->kind <= TY_ULONG;
+}
 static inline bool is_float(const OclType *t) { return t->kind >= TY_HALF && t->kind <= TY_DOUBLE; }
-static inline bool is_scalar(const OclType *t) { return t->kind >= TY_BOOL && t->kind <= TY_DOUBLE; }
+static inline bool is_scalar(const OclType *t)
+{
+    return t->kind >= TY_BOOL && t->kind <= TY_DOUBLE;
+}
 static inline bool is_vector(const OclType *t) { return t->kind == TY_VECTOR; }
 static inline bool is_pointer(const OclType *t) { return t->kind == TY_POINTER; }
 static inline bool is_array(const OclType *t) { return t->kind == TY_ARRAY; }
@@ -238,32 +276,71 @@ static inline bool is_signed(const OclType *t)
     return t->kind == TY_CHAR || t->kind == TY_SHORT || t->kind == TY_INT || t->kind == TY_LONG;
 }
 /* A scalar or a vector. */
-static inline bool is_arithmetic(const OclType *t)
-{
-    return is_scalar(t) || is_vector(t);
-}
+static inline bool is_arithmetic(const OclType *t) { return is_scalar(t) || is_vector(t); }
 
 /* ---- the tree -------------------------------------------------------------------------------- */
 
 typedef enum OclNodeKind {
     /* expressions */
-    N_INT, N_FLOAT, N_STRING, N_SYMBOL, N_MEMBER, N_SWIZZLE, N_INDEX, N_DEREF, N_ADDRESS,
-    N_HELD, N_UNARY, N_BINARY, N_ASSIGN, N_STEP, N_CONDITIONAL, N_COMMA, N_CALL, N_BUILTIN, N_CAST,
-    N_VECTOR, N_COMPOUND, N_INIT, N_STATEMENTS, N_LOAD_MATRIX, N_STORE_MATRIX, N_FILL_MATRIX,
-    N_MULTIPLY_ADD, N_MATRIX_LENGTH,
+    N_INT,
+    N_FLOAT,
+    N_STRING,
+    N_SYMBOL,
+    N_MEMBER,
+    N_SWIZZLE,
+    N_INDEX,
+    N_DEREF,
+    N_ADDRESS,
+    N_HELD,
+    N_UNARY,
+    N_BINARY,
+    N_ASSIGN,
+    N_STEP,
+    N_CONDITIONAL,
+    N_COMMA,
+    N_CALL,
+    N_BUILTIN,
+    N_CAST,
+    N_VECTOR,
+    N_COMPOUND,
+    N_INIT,
+    N_STATEMENTS,
+    N_LOAD_MATRIX,
+    N_STORE_MATRIX,
+    N_FILL_MATRIX,
+    N_MULTIPLY_ADD,
+    N_MATRIX_LENGTH,
     /* statements */
-    N_BLOCK, N_EXPRESSION, N_DECLARATION, N_IF, N_WHILE, N_DO, N_FOR, N_SWITCH, N_CASE, N_DEFAULT,
-    N_BREAK, N_CONTINUE, N_RETURN, N_GOTO, N_LABEL, N_EMPTY
+    N_BLOCK,
+    N_EXPRESSION,
+    N_DECLARATION,
+    N_IF,
+    N_WHILE,
+    N_DO,
+    N_FOR,
+    N_SWITCH,
+    N_CASE,
+    N_DEFAULT,
+    N_BREAK,
+    N_CONTINUE,
+    N_RETURN,
+    N_GOTO,
+    N_LABEL,
+    N_EMPTY
 } OclNodeKind;
 
 typedef enum OclCastKind {
-    CAST_NUMBER,                /* between numbers, or vectors of as many lanes */
-    CAST_SPLAT,                 /* a scalar to each lane */
-    CAST_SATURATE,              /* between integers, to the nearest that there is */
-    CAST_BITS,                  /* as_type, and pointers to other types */
-    CAST_SPACE,                 /* between address spaces */
-    CAST_DECAY,                 /* an array to a pointer to its first element */
-    CAST_NULL, CAST_FROM_POINTER, CAST_TO_POINTER, CAST_TO_BOOL, CAST_VOID
+    CAST_NUMBER,   /* between numbers, or vectors of as many lanes */
+    CAST_SPLAT,    /* a scalar to each lane */
+    CAST_SATURATE, /* between integers, to the nearest that there is */
+    CAST_BITS,     /* as_type, and pointers to other types */
+    CAST_SPACE,    /* between address spaces */
+    CAST_DECAY,    /* an array to a pointer to its first element */
+    CAST_NULL,
+    CAST_FROM_POINTER,
+    CAST_TO_POINTER,
+    CAST_TO_BOOL,
+    CAST_VOID
 } OclCastKind;
 
 /* a op= b is N_ASSIGN of a and of an expression in which N_HELD stands for the value a had;
@@ -273,29 +350,43 @@ typedef enum OclCastKind {
 struct OclNode {
     uint8_t kind, op;
     uint16_t depth;
-    bool lvalue, implicit, postfix, parens, bad;  /* bad: said what is wrong already */
+    bool lvalue, implicit, postfix, parens, bad; /* bad: said what is wrong already */
     Loc loc;
-    OclType *type;                 /* NULL in statements; in a pending one until it is known */
+    OclType *type; /* NULL in statements; in a pending one until it is known */
     OclNode *a, *b, *c, *d;
     union {
-        uint64_t u;             /* sign- or zero-extended as the type says; of a loop UNROLL_ */
+        uint64_t u; /* sign- or zero-extended as the type says; of a loop UNROLL_ */
         double f;
-        struct { const char *text; uint32_t size; } string;  /* with its NUL */
+        struct {
+            const char *text;
+            uint32_t size;
+        } string; /* with its NUL */
         OclSymbol *symbol;
-        struct { OclNode **list; uint32_t n; uint32_t first; };
+        struct {
+            OclNode **list;
+            uint32_t n;
+            uint32_t first;
+        };
         uint32_t member;
         uint8_t lanes[16];
-        OclIdent *ident;           /* goto, label */
+        OclIdent *ident; /* goto, label */
     };
-    Map *cases;                 /* of a switch, linked by d; a range has its last value in b */
-    const OclBuiltin *builtin;     /* N_BUILTIN; with the concrete types of its parameters */
+    Map *cases;                /* of a switch, linked by d; a range has its last value in b */
+    const OclBuiltin *builtin; /* N_BUILTIN; with the concrete types of its parameters */
     OclType **types;
-    const char *name;           /* of a builtin, mangled */
-    void *llvm;                 /* emission: blocks */
+    const char *name; /* of a builtin, mangled */
+    void *llvm;       /* emission: blocks */
 };
 
-typedef enum OclSymbolKind { S_VARIABLE, S_PARAMETER, S_FUNCTION, S_TYPEDEF, S_ENUMERATOR, S_TAG,
-                          S_LABEL } OclSymbolKind;
+typedef enum OclSymbolKind {
+    S_VARIABLE,
+    S_PARAMETER,
+    S_FUNCTION,
+    S_TYPEDEF,
+    S_ENUMERATOR,
+    S_TAG,
+    S_LABEL
+} OclSymbolKind;
 
 typedef struct OclAttributes {
     uint32_t aligned, local_size[3], size_hint[3], subgroup_size, unroll;
@@ -312,18 +403,18 @@ struct OclSymbol {
     OclType *type;
     Loc loc;
     bool global, is_static, kernel, used, defined, called, is_extern;
-    bool calls;                 /* while recursion is looked for */
-    uint64_t value;             /* enumerators */
+    bool calls;     /* while recursion is looked for */
+    uint64_t value; /* enumerators */
     OclAttributes attributes;
-    OclNode *init;                 /* variables */
-    OclSymbol **params;            /* functions */
+    OclNode *init;      /* variables */
+    OclSymbol **params; /* functions */
     OclNode *body;
-    OclRecord *record;             /* tags; NULL: an enum's */
-    OclSymbol *owner;              /* the function a static or local variable is in */
-    uint32_t scope;             /* depth of its scope */
-    OclSymbol *shadowed;           /* what the name meant outside */
-    OclSymbol *in_scope;           /* the one declared before it in the same scope */
-    OclSymbol *same;               /* declared in a function: the program's; NULL */
+    OclRecord *record;   /* tags; NULL: an enum's */
+    OclSymbol *owner;    /* the function a static or local variable is in */
+    uint32_t scope;      /* depth of its scope */
+    OclSymbol *shadowed; /* what the name meant outside */
+    OclSymbol *in_scope; /* the one declared before it in the same scope */
+    OclSymbol *same;     /* declared in a function: the program's; NULL */
     void *llvm, *kernel_body;
 };
 
@@ -332,20 +423,22 @@ struct OclSymbol {
 struct OclBuiltin {
     const char *name, *signature;
     uint8_t set, what;
-    const char *operation;      /* what LLVM or SPIR-V calls it, where that is not the name */
+    const char *operation; /* what LLVM or SPIR-V calls it, where that is not the name */
 };
 
 typedef enum OclBuiltinKind {
-    B_CALL,                     /* of the mangled name */
-    B_PURE,                     /* the same, reads and writes nothing */
+    B_CALL, /* of the mangled name */
+    B_PURE, /* the same, reads and writes nothing */
     B_FENCE,
-    B_ATOMIC, B_STEP,           /* an atomicrmw instruction; by one */
-    B_INIT,                     /* a plain store */
+    B_ATOMIC,
+    B_STEP, /* an atomicrmw instruction; by one */
+    B_INIT, /* a plain store */
     B_TO_SPACE,
-    B_COPY,                     /* async_work_group_copy */
-    B_LOAD_PADDED,              /* a call; three lanes lie four apart */
-    B_ANY, B_ALL,               /* of the lanes' sign bits */
-    B_REFUSED,                  /* operation says what is not supported */
+    B_COPY,        /* async_work_group_copy */
+    B_LOAD_PADDED, /* a call; three lanes lie four apart */
+    B_ANY,
+    B_ALL,     /* of the lanes' sign bits */
+    B_REFUSED, /* operation says what is not supported */
 } OclBuiltinKind;
 
 const OclBuiltin *ocl_find_builtin(Ocl *o, OclIdent *name);
@@ -354,20 +447,22 @@ const OclBuiltin *ocl_builtin_table(uint32_t *n);
 /* The first row that the arguments suit; converts them. NULL after saying why none does. */
 OclNode *ocl_call_builtin(Ocl *o, OclIdent *name, Loc loc, OclNode **args, uint32_t n);
 /* convert_T, as_T: NULL when it is neither. */
-OclNode *ocl_call_conversion(Ocl *o, OclIdent *name, Loc loc, OclNode **args, uint32_t n, bool *known);
+OclNode *ocl_call_conversion(Ocl *o, OclIdent *name, Loc loc, OclNode **args, uint32_t n,
+                             bool *known);
 /* "_Z3maxDv4_fS_" */
 const char *ocl_mangle(Ocl *o, const char *name, OclType **params, uint32_t n);
-const char *ocl_mangle_template(Ocl *o, const char *name, OclType *result, OclType **params, uint32_t n);
+const char *ocl_mangle_template(Ocl *o, const char *name, OclType *result, OclType **params,
+                                uint32_t n);
 
 /* ---- parse_*.c ------------------------------------------------------------------------------- */
 
 typedef struct OclSpecifiers {
     OclType *type;
     bool is_typedef, is_static, is_extern, is_inline, kernel, has_space;
-    bool of_expression;         /* typeof's */
+    bool of_expression; /* typeof's */
     OclSpace space;
     OclAttributes attributes;
-    uint32_t type_align;        /* of an aligned typedef; 0 */
+    uint32_t type_align; /* of an aligned typedef; 0 */
     Loc loc;
 } OclSpecifiers;
 
@@ -375,7 +470,7 @@ typedef struct OclDeclarator {
     OclIdent *name;
     Loc loc;
     OclType *type;
-    OclSymbol **params;            /* of a function */
+    OclSymbol **params; /* of a function */
     uint32_t n_params;
     bool is_function;
 } OclDeclarator;
@@ -384,8 +479,8 @@ void ocl_parse(Ocl *o);
 void ocl_advance(Ocl *o);
 bool ocl_accept(Ocl *o, OclTok kind);
 bool ocl_expect(Ocl *o, OclTok kind, const char *where);
-void ocl_skip_to(Ocl *o, OclTok open, OclTok close);      /* which closes what is open; or ; */
-const OclToken *ocl_peek(Ocl *o);                      /* the one after the current one */
+void ocl_skip_to(Ocl *o, OclTok open, OclTok close); /* which closes what is open; or ; */
+const OclToken *ocl_peek(Ocl *o);                    /* the one after the current one */
 bool ocl_starts_type(Ocl *o, const OclToken *t);
 void ocl_parse_attributes(Ocl *o, OclAttributes *out);
 bool ocl_parse_specifiers(Ocl *o, OclSpecifiers *out);
@@ -393,8 +488,8 @@ void ocl_parse_declarator(Ocl *o, const OclSpecifiers *s, OclDeclarator *out);
 OclType *ocl_parse_type_name(Ocl *o);
 OclType *ocl_parse_record(Ocl *o, OclSpecifiers *spec);
 OclType *ocl_parse_enum(Ocl *o);
-OclNode *ocl_parse_declaration(Ocl *o);                /* within a function; a list of N_DECLARATION */
-OclNode *ocl_parse_expression(Ocl *o);                 /* never NULL */
+OclNode *ocl_parse_declaration(Ocl *o); /* within a function; a list of N_DECLARATION */
+OclNode *ocl_parse_expression(Ocl *o);  /* never NULL */
 OclNode *ocl_parse_assignment(Ocl *o);
 OclNode *ocl_parse_conditional(Ocl *o);
 OclNode *ocl_parse_unary(Ocl *o);
@@ -403,17 +498,17 @@ int ocl_precedence(OclTok op);
 bool ocl_parse_constant(Ocl *o, const char *what, uint64_t *value, OclType **type);
 OclNode *ocl_parse_initialiser(Ocl *o, OclType **type, bool constant);
 OclNode *ocl_parse_body(Ocl *o, OclSymbol *function);
-OclNode *ocl_parse_statements(Ocl *o);                 /* ({ ... }), from its { on */
+OclNode *ocl_parse_statements(Ocl *o); /* ({ ... }), from its { on */
 OclNode *ocl_number(Ocl *o, const OclToken *t);
 OclNode *ocl_character(Ocl *o, const OclToken *t);
 OclNode *ocl_string(Ocl *o);
-OclNode *ocl_text(Ocl *o, Loc loc, const char *text, uint32_t size);  /* with its NUL */
+OclNode *ocl_text(Ocl *o, Loc loc, const char *text, uint32_t size); /* with its NUL */
 
 /* ---- sema_*.c -------------------------------------------------------------------------------- */
 
 OclNode *ocl_node(Ocl *o, OclNodeKind kind, Loc loc, OclType *type, OclNode *a, OclNode *b);
 OclNode *ocl_int(Ocl *o, Loc loc, OclType *type, uint64_t value);
-OclNode *ocl_bad(Ocl *o, Loc loc);                     /* in place of what was wrong: an int 0 */
+OclNode *ocl_bad(Ocl *o, Loc loc); /* in place of what was wrong: an int 0 */
 void ocl_depth(Ocl *o, OclNode *n, const OclNode *below);
 void ocl_push_scope(Ocl *o);
 void ocl_pop_scope(Ocl *o);
@@ -422,9 +517,9 @@ OclSymbol *ocl_declare(Ocl *o, OclSymbolKind kind, OclIdent *name, OclType *type
 OclSymbol *ocl_overload(const OclSymbol *s);
 OclSymbol *ocl_declare_tag(Ocl *o, OclIdent *name, Loc loc);
 
-const char *ocl_unsupported(const OclIdent *name);      /* "images"; NULL */
+const char *ocl_unsupported(const OclIdent *name); /* "images"; NULL */
 OclNode *ocl_symbol(Ocl *o, OclIdent *name, Loc loc);
-OclNode *ocl_rvalue(Ocl *o, OclNode *n);                  /* arrays decay; no void */
+OclNode *ocl_rvalue(Ocl *o, OclNode *n); /* arrays decay; no void */
 OclNode *ocl_unary(Ocl *o, OclTok op, Loc loc, OclNode *a);
 OclNode *ocl_step(Ocl *o, OclTok op, bool postfix, Loc loc, OclNode *a);
 OclNode *ocl_binary(Ocl *o, OclTok op, Loc loc, OclNode *a, OclNode *b);
@@ -435,20 +530,22 @@ OclNode *ocl_index(Ocl *o, Loc loc, OclNode *a, OclNode *b);
 OclNode *ocl_call(Ocl *o, Loc loc, OclNode *callee, OclIdent *name, OclNode **args, uint32_t n);
 void ocl_check_recursion(Ocl *o);
 OclNode *ocl_cast(Ocl *o, Loc loc, OclType *to, OclNode *a);
-OclNode *ocl_cast_lanes(Ocl *o, OclCastKind kind, Loc loc, OclType *to, OclNode *a);  /* as many lanes */
+OclNode *ocl_cast_lanes(Ocl *o, OclCastKind kind, Loc loc, OclType *to,
+                        OclNode *a); /* as many lanes */
 OclNode *ocl_vector_literal(Ocl *o, Loc loc, OclType *to, OclNode **list, uint32_t n);
-OclNode *ocl_condition(Ocl *o, OclNode *n);               /* a scalar to branch on */
-const OclMember *ocl_bit_field(const OclNode *n);         /* that n is, or was assigned to; NULL */
-OclType *ocl_promoted(Ocl *o, const OclNode *n);          /* what a scalar is as an operand */
-OclType *ocl_common(Ocl *o, OclType *a, OclType *b);         /* of two scalars */
+OclNode *ocl_condition(Ocl *o, OclNode *n);          /* a scalar to branch on */
+const OclMember *ocl_bit_field(const OclNode *n);    /* that n is, or was assigned to; NULL */
+OclType *ocl_promoted(Ocl *o, const OclNode *n);     /* what a scalar is as an operand */
+OclType *ocl_common(Ocl *o, OclType *a, OclType *b); /* of two scalars */
 /* To `to`, as an assignment does; says what is wrong in the words of `what`. */
 OclNode *ocl_convert(Ocl *o, OclNode *n, OclType *to, const char *what);
 OclNode *ocl_implicit(Ocl *o, OclCastKind kind, OclNode *n, OclType *to);
-OclNode *ocl_to_number(Ocl *o, OclNode *n, OclType *to);     /* scalars and vectors, already compatible */
+OclNode *ocl_to_number(Ocl *o, OclNode *n,
+                       OclType *to); /* scalars and vectors, already compatible */
 
 /* sema_matrix.c */
 OclType *ocl_matrix_attribute(Ocl *o, OclType *t, const OclAttributes *a);
-bool ocl_pending(const OclNode *n);        /* coop_mat_load or coop_mat_init without its type yet */
+bool ocl_pending(const OclNode *n); /* coop_mat_load or coop_mat_init without its type yet */
 OclNode *ocl_settle(Ocl *o, OclNode *n, OclType *type);
 OclNode *ocl_matrix_mismatch(Ocl *o, OclNode *n, OclType *to, const char *what);
 OclNode *ocl_matrix_unary(Ocl *o, OclTok op, Loc loc, OclNode *a);
@@ -458,14 +555,17 @@ OclNode *ocl_matrix_call(Ocl *o, OclIdent *name, Loc loc, OclNode **args, uint32
 /* ---- constant.c ------------------------------------------------------------------------------ */
 
 typedef struct OclValue {
-    uint32_t n;                 /* lanes */
-    union { uint64_t u; double f; } lane[16];
+    uint32_t n; /* lanes */
+    union {
+        uint64_t u;
+        double f;
+    } lane[16];
 } OclValue;
 
 /* What the expression is when all is known while compiling. */
 bool ocl_fold(Ocl *o, const OclNode *n, OclValue *out);
-bool ocl_is_constant(Ocl *o, const OclNode *n);          /* addresses and lists too */
-uint64_t ocl_wrap(const OclType *t, uint64_t v);       /* to the type's width, extended as it says */
+bool ocl_is_constant(Ocl *o, const OclNode *n);  /* addresses and lists too */
+uint64_t ocl_wrap(const OclType *t, uint64_t v); /* to the type's width, extended as it says */
 double ocl_round(const OclType *t, double v);
 /* as they lie in memory */
 uint64_t ocl_lane_bits(const OclType *element, const OclValue *v, uint32_t i);
@@ -477,9 +577,12 @@ struct LLVMOpaqueModule *ocl_emit(Ocl *o, struct LLVMOpaqueContext *context);
 
 /* ---- one compilation ------------------------------------------------------------------------- */
 
-typedef struct OclCall { OclSymbol *from, *to; Loc loc; } OclCall;
+typedef struct OclCall {
+    OclSymbol *from, *to;
+    Loc loc;
+} OclCall;
 
-typedef struct OclWords {          /* identifiers that the front end asks for */
+typedef struct OclWords { /* identifiers that the front end asks for */
     OclIdent *va_args, *defined, *printf_;
 } OclWords;
 
@@ -498,8 +601,8 @@ struct Ocl {
     VEC(OclCondition) conditions;
     OclToken unread;
     bool has_unread, unread_from_file;
-    bool in_line;               /* a directive is read, which ends with its file at the latest */
-    bool any_text;              /* what is read need not be tokens: #error's line */
+    bool in_line;  /* a directive is read, which ends with its file at the latest */
+    bool any_text; /* what is read need not be tokens: #error's line */
     uint32_t include_depth, n_expanded, n_tokens, counter;
 
     OclType *basic[N_BASIC_TYPES];
@@ -508,19 +611,19 @@ struct Ocl {
     OclType *size_type, *string_type;
 
     OclToken tok, ahead;
-    bool has_ahead, stop, to_spirv;     /* to_spirv: the IR is for that, not to be shown */
+    bool has_ahead, stop, to_spirv; /* to_spirv: the IR is for that, not to be shown */
     uint32_t n_errors;
-    Loc last_end;               /* just past the token before tok */
+    Loc last_end; /* just past the token before tok */
     uint32_t depth, scope;
-    VEC(OclSymbol *) scopes;       /* the newest symbol of each */
-    VEC(OclSymbol *) globals;      /* functions and variables, in order */
-    VEC(OclCall) calls;            /* of the program's functions */
+    VEC(OclSymbol *) scopes;  /* the newest symbol of each */
+    VEC(OclSymbol *) globals; /* functions and variables, in order */
+    VEC(OclCall) calls;       /* of the program's functions */
     OclSymbol *function;
     uint32_t loops, switches;
-    uint32_t unroll, pragma_unroll;     /* of the next loop, by an attribute; by the last pragma */
+    uint32_t unroll, pragma_unroll; /* of the next loop, by an attribute; by the last pragma */
     bool pragma_pending;
     OclNode *switch_node;
-    OclAttributes leading;         /* read before it was known what they are of */
+    OclAttributes leading; /* read before it was known what they are of */
     VEC(OclNode *) gotos;
 };
 

@@ -104,7 +104,8 @@ DiagLoc ocl_position(Ocl *o, Loc loc)
     if (!f)
         return (DiagLoc){ .file = o->name };
     uint32_t low = ocl_line_of(f, loc);
-    DiagLoc d = { .file = f->name, .line = low + 1,
+    DiagLoc d = { .file = f->name,
+                  .line = low + 1,
                   .column = loc - f->start - f->lines.data[low] + 1 };
     for (uint32_t i = f->marks.len; i-- > 0;) {
         const OclLineMark *m = &f->marks.data[i];
@@ -145,15 +146,9 @@ void ocl_error(Ocl *o, Loc loc, const char *fmt, ...)
         ocl_stop(o);
 }
 
-void ocl_warning(Ocl *o, Loc loc, const char *fmt, ...)
-{
-    REPORT(DIAG_WARNING);
-}
+void ocl_warning(Ocl *o, Loc loc, const char *fmt, ...) { REPORT(DIAG_WARNING); }
 
-void ocl_note(Ocl *o, Loc loc, const char *fmt, ...)
-{
-    REPORT(DIAG_NOTE);
-}
+void ocl_note(Ocl *o, Loc loc, const char *fmt, ...) { REPORT(DIAG_NOTE); }
 
 bool ocl_enter(Ocl *o, Loc loc)
 {
@@ -165,10 +160,7 @@ bool ocl_enter(Ocl *o, Loc loc)
     return false;
 }
 
-void ocl_leave(Ocl *o)
-{
-    o->depth--;
-}
+void ocl_leave(Ocl *o) { o->depth--; }
 
 /* ---- identifiers ----------------------------------------------------------------------------- */
 
@@ -198,8 +190,10 @@ OclIdent *ocl_intern(Ocl *o, const char *name, size_t len)
             return id;
     }
     OclIdent *id = NEW(o->arena, OclIdent);
-    *id = (OclIdent){ .name = arena_strndup(o->arena, name, len), .len = (uint32_t)len,
-                   .keyword = T_IDENT, .next = *at };
+    *id = (OclIdent){ .name = arena_strndup(o->arena, name, len),
+                      .len = (uint32_t)len,
+                      .keyword = T_IDENT,
+                      .next = *at };
     o->n_idents++;
     return *at = id;
 }
@@ -209,24 +203,18 @@ OclIdent *ocl_intern(Ocl *o, const char *name, size_t len)
 static const char *const names[N_TOKENS] = {
     "the end of the file", "an identifier", "a number", "a character", "a string", "a character",
 #define PUNCTUATOR(name, text) "'" text "'",
-#define KEYWORD(name, text) "'" text "'",
+#define KEYWORD(name, text)    "'" text "'",
 #include "front/opencl/tokens.def"
 };
 
-const char *ocl_token_name(OclTok kind)
-{
-    return kind < N_TOKENS ? names[kind] : "";
-}
+const char *ocl_token_name(OclTok kind) { return kind < N_TOKENS ? names[kind] : ""; }
 
 static bool is_letter(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$';
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /* Past white space and comments; tells whether there was any, and a line break among it. */
 static const char *skip(Ocl *o, OclLexer *l, const char *p, uint8_t *flags)
@@ -282,9 +270,12 @@ static const char *lex_number(const char *p)
 
 static OclTok punctuator(const char *p, uint32_t *len)
 {
-    static const struct { const char text[5]; uint8_t kind, len; } table[] = {
+    static const struct {
+        const char text[5];
+        uint8_t kind, len;
+    } table[] = {
 #define PUNCTUATOR(name, text) { text, P_##name, sizeof(text) - 1 },
-#define DIGRAPH PUNCTUATOR
+#define DIGRAPH                PUNCTUATOR
 #include "front/opencl/tokens.def"
     };
     for (size_t i = 0; i < COUNT_OF(table); i++) {
@@ -304,7 +295,8 @@ void ocl_lex(Ocl *o, OclLexer *l, OclToken *out)
     const char *p = skip(o, l, l->at, &flags), *start = p;
     OclTok kind;
     uint32_t len;
-    *out = (OclToken){ .flags = flags, .text = p, .loc = l->file->start + (Loc)(p - l->file->text) };
+    *out =
+        (OclToken){ .flags = flags, .text = p, .loc = l->file->start + (Loc)(p - l->file->text) };
     l->at_line = false;
     if (p >= l->file->text + l->file->size) {
         l->at = p;

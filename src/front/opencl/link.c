@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 typedef struct Row {
-    const char *name;           /* after "__spirv_" */
+    const char *name; /* after "__spirv_" */
     uint16_t of_float, of_signed, of_unsigned;
 } Row;
 
@@ -80,8 +80,9 @@ static uint16_t instruction_of(SpvModule *m, const SpvFunction *f, const char *l
         return 0;
     for (uint32_t k = 0; k < COUNT_OF(rows); k++)
         if (strlen(rows[k].name) == n && !strncmp(rows[k].name, name, n))
-            return t->kind == SPV_FLOAT ? rows[k].of_float
-                 : strstr(name, "CoopMat_u") ? rows[k].of_unsigned : rows[k].of_signed;
+            return t->kind == SPV_FLOAT        ? rows[k].of_float
+                   : strstr(name, "CoopMat_u") ? rows[k].of_unsigned
+                                               : rows[k].of_signed;
     return plain_instruction(name, n);
 }
 
@@ -127,9 +128,9 @@ static void drop(SpvModule *m, SpvFunction *f)
 typedef struct Site {
     SpvModule *m;
     SpvInst *call;
-    const char *name;           /* of the function, without "_Z" and length */
-    size_t length;              /* of the identifier */
-    const char *params;         /* the mangled parameters, or "" */
+    const char *name;   /* of the function, without "_Z" and length */
+    size_t length;      /* of the identifier */
+    const char *params; /* the mangled parameters, or "" */
     DiagSink *sink;
 } Site;
 
@@ -190,7 +191,10 @@ static bool replace_call(const Site *s, uint16_t op)
 
 /* ---- OpenCL C's functions -------------------------------------------------------------------- */
 
-typedef struct Atomic { const char *name; uint16_t op, of_unsigned; } Atomic;
+typedef struct Atomic {
+    const char *name;
+    uint16_t op, of_unsigned;
+} Atomic;
 
 static const Atomic atomics[] = {
     { "inc", SpvOpAtomicIIncrement, SpvOpAtomicIIncrement },
@@ -233,7 +237,8 @@ static uint32_t semantics_of(const Site *s, SpvId order)
                                          SpvMemorySemanticsAcquireReleaseMask };
     uint64_t x;
     return order && spv_constant(s->m, order, &x) && x < COUNT_OF(by_order)
-               ? by_order[x] : SpvMemorySemanticsSequentiallyConsistentMask;
+               ? by_order[x]
+               : SpvMemorySemanticsSequentiallyConsistentMask;
 }
 
 static uint32_t scope_of(const Site *s, SpvId scope)
@@ -334,10 +339,10 @@ static void decorate(const Site *s, uint32_t decoration, uint32_t value, uint32_
 /* convert_uchar4_sat_rte and its kin. */
 static bool link_conversion(const Site *s)
 {
-    static const char *const modes[] = {
-        [SpvFPRoundingModeRTE] = "_rte", [SpvFPRoundingModeRTZ] = "_rtz",
-        [SpvFPRoundingModeRTP] = "_rtp", [SpvFPRoundingModeRTN] = "_rtn"
-    };
+    static const char *const modes[] = { [SpvFPRoundingModeRTE] = "_rte",
+                                         [SpvFPRoundingModeRTZ] = "_rtz",
+                                         [SpvFPRoundingModeRTP] = "_rtp",
+                                         [SpvFPRoundingModeRTN] = "_rtn" };
     const SpvType *to = component_of(spv_type(s->m, s->call->type));
     const SpvType *from = argument(s, 0) ? component_of(spv_type_of(s->m, argument(s, 0))) : NULL;
     if (!to || !from)
@@ -368,18 +373,26 @@ static bool link_conversion(const Site *s)
 
 static bool opencl_function(const Site *s)
 {
-    static const struct { const char *name; int what; } plain[] = {
-        { "mem_fence", -1 }, { "read_mem_fence", -1 }, { "write_mem_fence", -1 },
-        { "sub_group_barrier", -2 }, { "get_fence", -3 },
+    static const struct {
+        const char *name;
+        int what;
+    } plain[] = {
+        { "mem_fence", -1 },
+        { "read_mem_fence", -1 },
+        { "write_mem_fence", -1 },
+        { "sub_group_barrier", -2 },
+        { "get_fence", -3 },
         { "__to_global", SpvStorageClassCrossWorkgroup },
-        { "__to_local", SpvStorageClassWorkgroup }, { "__to_private", SpvStorageClassFunction },
+        { "__to_local", SpvStorageClassWorkgroup },
+        { "__to_private", SpvStorageClassFunction },
     };
     for (uint32_t k = 0; k < COUNT_OF(plain); k++) {
         if (strlen(plain[k].name) != s->length || strncmp(plain[k].name, s->name, s->length))
             continue;
         int what = plain[k].what;
-        return what == -3 ? get_fence(s) : what < 0 ? fence(s, what == -2)
-                                         : cast_generic(s, (uint32_t)what);
+        return what == -3 ? get_fence(s)
+               : what < 0 ? fence(s, what == -2)
+                          : cast_generic(s, (uint32_t)what);
     }
     if (starts(s, "heddle_async_copy"))
         return async_copy(s, (uint32_t)strtoul(s->name + strlen("heddle_async_copy"), NULL, 10));
@@ -657,7 +670,10 @@ static bool is_of_address(const SpvModule *m, const SpvInst *i)
     return of && (of->op == SpvOpVariable || is_of_address(m, of));
 }
 
-typedef struct Exchange { SpvId from, to; bool met; } Exchange;
+typedef struct Exchange {
+    SpvId from, to;
+    bool met;
+} Exchange;
 
 static void exchange(void *user, uint32_t *id)
 {
@@ -683,9 +699,9 @@ static bool work_out(SpvModule *m, const SpvInst *constant, SpvFunction *f)
     Exchange x = { .from = constant->id, .to = spv_new_id(m) };
     if (!f->first || !exchange_in(f, &x))
         return false;
-    SpvInst *i = spv_make(m, (uint16_t)spv_operand(constant, 0), constant->type, x.to,
-                          constant->words + constant->first_operand + 1,
-                          spv_n_operands(constant) - 1);
+    SpvInst *i =
+        spv_make(m, (uint16_t)spv_operand(constant, 0), constant->type, x.to,
+                 constant->words + constant->first_operand + 1, spv_n_operands(constant) - 1);
     SpvInst *at = f->first->insts.first->next;
     while (at->op == SpvOpVariable)
         at = at->next;

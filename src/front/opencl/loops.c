@@ -14,9 +14,14 @@ enum { ALL = 0, NOT = 1 };
 /* What one operand of llvm.loop's node says; false: something else. */
 static bool says(LLVMValueRef node, unsigned *times)
 {
-    static const struct { const char *name; unsigned times; } table[] = {
-        { "llvm.loop.unroll.enable", ALL }, { "llvm.loop.unroll.full", ALL },
-        { "llvm.loop.unroll.disable", NOT }, { "llvm.loop.unroll.count", 0 },
+    static const struct {
+        const char *name;
+        unsigned times;
+    } table[] = {
+        { "llvm.loop.unroll.enable", ALL },
+        { "llvm.loop.unroll.full", ALL },
+        { "llvm.loop.unroll.disable", NOT },
+        { "llvm.loop.unroll.count", 0 },
     };
     LLVMValueRef part[2] = { NULL };
     unsigned n = LLVMIsAMDNode(node) ? (unsigned)LLVMGetMDNodeNumOperands(node) : 0, length;

@@ -99,8 +99,7 @@ void ocl_define_directive(Ocl *o, OclToken *line, uint32_t n, Loc loc)
             ocl_error(o, t->loc, "'##' at the %s of a macro", k ? "end" : "beginning");
             return;
         }
-        if (t->kind == P_HASH && m->function &&
-            (k + 1 == m->n_body || param_of(m, t + 1) < 0)) {
+        if (t->kind == P_HASH && m->function && (k + 1 == m->n_body || param_of(m, t + 1) < 0)) {
             ocl_error(o, t->loc, "'#' needs a parameter of the macro after it");
             return;
         }
@@ -117,8 +116,11 @@ void ocl_define_directive(Ocl *o, OclToken *line, uint32_t n, Loc loc)
 
 static OclToken text_token(Ocl *o, OclTok kind, const char *text, Loc loc, uint8_t flags)
 {
-    OclToken t = { .kind = (uint8_t)kind, .flags = flags, .text = text, .len = (uint32_t)strlen(text),
-                .loc = loc };
+    OclToken t = { .kind = (uint8_t)kind,
+                   .flags = flags,
+                   .text = text,
+                   .len = (uint32_t)strlen(text),
+                   .loc = loc };
     (void)o;
     return t;
 }
@@ -218,7 +220,7 @@ static void append_tokens(Ocl *o, Tokens *out, const OclToken *list, uint32_t n,
 /* What the body is with these arguments in it. */
 static void substitute(Ocl *o, const OclMacro *m, Argument *args, Loc loc, Tokens *out)
 {
-    bool placemarker = false;   /* the last argument beside a ## was empty */
+    bool placemarker = false; /* the last argument beside a ## was empty */
     for (uint32_t i = 0; i < m->n_body; i++) {
         OclToken t = m->body[i];
         t.loc = loc;
@@ -324,8 +326,8 @@ bool ocl_expand_macro(Ocl *o, OclToken *t)
             ocl_stop(o);
         }
         if (out.len)
-            out.data[0].flags = (out.data[0].flags & TF_FROZEN) |
-                                (use.flags & (TF_LINE | TF_SPACE));
+            out.data[0].flags =
+                (out.data[0].flags & TF_FROZEN) | (use.flags & (TF_LINE | TF_SPACE));
         ocl_push_tokens(o, out.data, out.len, m, 0);
     }
     ocl_leave(o);
@@ -341,7 +343,10 @@ typedef struct Expression {
     bool failed;
 } Expression;
 
-typedef struct Number { uint64_t u; bool is_unsigned; } Number;
+typedef struct Number {
+    uint64_t u;
+    bool is_unsigned;
+} Number;
 
 static void wrong(Expression *e, const char *what)
 {
@@ -350,10 +355,7 @@ static void wrong(Expression *e, const char *what)
     e->failed = true;
 }
 
-static OclTok peek(const Expression *e)
-{
-    return e->at < e->end ? e->at->kind : T_EOF;
-}
+static OclTok peek(const Expression *e) { return e->at < e->end ? e->at->kind : T_EOF; }
 
 static Number conditional(Expression *e, bool live);
 
@@ -434,8 +436,8 @@ static Number apply_operator(Expression *e, OclTok op, Number a, Number b, bool 
     case P_MINUS: return (Number){ a.u - b.u, u };
     case P_SHL: return (Number){ a.u << (b.u & 63), a.is_unsigned };
     case P_SHR:
-        return (Number){ a.is_unsigned ? a.u >> (b.u & 63)
-                                       : (uint64_t)((int64_t)a.u >> (b.u & 63)), a.is_unsigned };
+        return (Number){ a.is_unsigned ? a.u >> (b.u & 63) : (uint64_t)((int64_t)a.u >> (b.u & 63)),
+                         a.is_unsigned };
     case P_LT: return (Number){ less, false };
     case P_GE: return (Number){ !less, false };
     case P_GT: return (Number){ !less && a.u != b.u, false };

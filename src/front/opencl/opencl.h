@@ -22,23 +22,28 @@
 
 struct SpvModule;
 
-typedef struct OclDefine { const char *name, *value; /* NULL = 1 */ } OclDefine;
+typedef struct OclDefine {
+    const char *name, *value; /* NULL = 1 */
+} OclDefine;
 
 typedef struct OclOptions {
     const char *const *include_dirs;
     uint32_t n_include_dirs;
     const OclDefine *defines;
     uint32_t n_defines;
-    bool vulkan;                /* for pass_shader: one function a kernel, structured */
+    bool vulkan; /* for pass_shader: one function a kernel, structured */
 } OclOptions;
 
 /* A translation unit: its bytes, and its name for messages and for finding quoted includes. */
-typedef struct OclSource { const char *text; size_t size; const char *name; } OclSource;
+typedef struct OclSource {
+    const char *text;
+    size_t size;
+    const char *name;
+} OclSource;
 
 /* All say what is wrong through the sink and return NULL then. The texts are in `arena`. */
 char *ocl_to_ast(Arena *arena, const OclSource *source, const OclOptions *options, DiagSink *sink);
-char *ocl_to_llvm(Arena *arena, const OclSource *source, const OclOptions *options,
-                  DiagSink *sink);
+char *ocl_to_llvm(Arena *arena, const OclSource *source, const OclOptions *options, DiagSink *sink);
 /* All the way to SPIR-V. */
 struct SpvModule *ocl_compile(Arena *arena, const OclSource *source, const OclOptions *options,
                               DiagSink *sink);

@@ -221,7 +221,8 @@ OclType *ocl_parse_enum(Ocl *o)
 /* ---- variables ------------------------------------------------------------------------------- */
 
 /* Where the variable lies, after saying what is wrong with where it is said to. */
-static OclSpace address_space_of(Ocl *o, const OclSpecifiers *s, const OclDeclarator *d, bool has_init)
+static OclSpace address_space_of(Ocl *o, const OclSpecifiers *s, const OclDeclarator *d,
+                                 bool has_init)
 {
     bool file = !o->function;
     OclSpace space = (OclSpace)d->type->space;
@@ -251,8 +252,10 @@ static OclSpace address_space_of(Ocl *o, const OclSpecifiers *s, const OclDeclar
 static void check_matrix(Ocl *o, const OclType *t, Loc loc, OclSpace space)
 {
     if (ocl_has_matrix(t) && space != AS_PRIVATE)
-        ocl_error(o, loc, "a matrix lies in __private memory, not in %s; coop_mat_store brings its "
-                  "elements there", ocl_space_name(space));
+        ocl_error(o, loc,
+                  "a matrix lies in __private memory, not in %s; coop_mat_store brings its "
+                  "elements there",
+                  ocl_space_name(space));
 }
 
 static OclSymbol *redeclared(Ocl *o, const OclDeclarator *d, OclType *t)
@@ -277,7 +280,8 @@ static OclNode *parse_initialiser(Ocl *o, OclSymbol *v, bool constant)
     return v->init;
 }
 
-static OclSymbol *declare_variable(Ocl *o, const OclSpecifiers *s, OclDeclarator *d, const OclAttributes *a)
+static OclSymbol *declare_variable(Ocl *o, const OclSpecifiers *s, OclDeclarator *d,
+                                   const OclAttributes *a)
 {
     bool has_init = o->tok.kind == P_ASSIGN;
     OclSpace space = address_space_of(o, s, d, has_init);
@@ -333,7 +337,8 @@ static void check_kernel(Ocl *o, const OclDeclarator *d)
         if (ocl_has_matrix(t))
             ocl_error(o, p->loc, "a kernel takes no matrices; pass a pointer and load from it");
         else if (is_pointer(t) && (t->base->space == AS_GENERIC || t->base->space == AS_PRIVATE))
-            ocl_error(o, p->loc, "a kernel's pointer needs an address space: __global, __local or "
+            ocl_error(o, p->loc,
+                      "a kernel's pointer needs an address space: __global, __local or "
                       "__constant");
         else if (t->kind == TY_BOOL || t->kind == TY_EVENT)
             ocl_error(o, p->loc, "a kernel takes no '%s'", ocl_type_name(o, t));
@@ -354,12 +359,13 @@ static OclSymbol *earlier(Ocl *o, const OclDeclarator *d, const OclAttributes *a
 }
 
 static OclSymbol *declare_function(Ocl *o, const OclSpecifiers *s, const OclDeclarator *d,
-                                const OclAttributes *a)
+                                   const OclAttributes *a)
 {
     OclSymbol *old = earlier(o, d, a);
     for (uint32_t i = 0; i < d->n_params; i++) {
         if (d->params[i]->type->space)
-            ocl_error(o, d->params[i]->loc, "a parameter is __private itself; what it points to "
+            ocl_error(o, d->params[i]->loc,
+                      "a parameter is __private itself; what it points to "
                       "may lie elsewhere");
         if (!ocl_is_complete(d->params[i]->type))
             ocl_error(o, d->params[i]->loc, "a parameter cannot have type '%s'",
@@ -464,7 +470,8 @@ static bool declare_one(Ocl *o, OclSpecifiers *s, OclNode ***tail)
             a.aligned = MAX(a.aligned, typedef_align(s, &d));
             OclSymbol *v = declare_variable(o, s, &d, &a);
             if (tail) {
-                OclNode *n = ocl_node(o, N_DECLARATION, d.loc, NULL, v->global ? NULL : v->init, NULL);
+                OclNode *n =
+                    ocl_node(o, N_DECLARATION, d.loc, NULL, v->global ? NULL : v->init, NULL);
                 n->symbol = v;
                 **tail = n;
                 *tail = &n->d;

@@ -25,8 +25,7 @@ static bool parse_arguments(Ocl *o, Nodes *out)
             good = false;
         }
     }
-    return ocl_expect(o, P_RPAREN, "after the arguments") && good &&
-           out->len <= MAX_ARGUMENTS;
+    return ocl_expect(o, P_RPAREN, "after the arguments") && good && out->len <= MAX_ARGUMENTS;
 }
 
 /* A name that is no variable's and comes before '(': a function of ours or a built-in one. */
@@ -81,8 +80,8 @@ static OclNode *size_of(Ocl *o, OclTok what)
         return ocl_bad(o, loc);
     }
     uint64_t size = is_array(t) ? t->base->size * t->n : t->size;
-    return ocl_int(o, loc, o->size_type, what == K_SIZEOF ? (is_array(t) ? t->size : size)
-                                                          : t->align);
+    return ocl_int(o, loc, o->size_type,
+                   what == K_SIZEOF ? (is_array(t) ? t->size : size) : t->align);
 }
 
 static OclNode *primary(Ocl *o)
@@ -95,9 +94,7 @@ static OclNode *primary(Ocl *o)
         if (o->tok.kind == P_LPAREN && (!t.ident->symbol || t.ident->symbol->kind == S_TYPEDEF))
             return call_by_name(o, t.ident, t.loc);
         return ocl_symbol(o, t.ident, t.loc);
-    case T_NUMBER:
-        ocl_advance(o);
-        return ocl_number(o, &t);
+    case T_NUMBER: ocl_advance(o); return ocl_number(o, &t);
     case T_CHAR:
         ocl_advance(o);
         n = ocl_character(o, &t);
@@ -125,9 +122,9 @@ static OclNode *primary(Ocl *o)
             ocl_accept(o, P_RBRACE);
             return ocl_bad(o, t.loc);
         }
-        ocl_error(o, t.loc, "expected an expression, not %s", t.kind == T_OTHER
-                  ? arena_printf(o->arena, "'%.*s'", (int)t.len, t.text)
-                  : ocl_token_name((OclTok)t.kind));
+        ocl_error(o, t.loc, "expected an expression, not %s",
+                  t.kind == T_OTHER ? arena_printf(o->arena, "'%.*s'", (int)t.len, t.text)
+                                    : ocl_token_name((OclTok)t.kind));
         if (t.kind != P_SEMICOLON && t.kind != P_RPAREN && t.kind != P_RBRACE &&
             t.kind != P_RBRACKET && t.kind != P_COMMA)
             ocl_advance(o);
@@ -209,13 +206,17 @@ static OclNode *parse_unary(Ocl *o)
     Loc loc = o->tok.loc;
     OclTok op = (OclTok)o->tok.kind;
     switch (op) {
-    case P_PLUS: case P_MINUS: case P_NOT: case P_TILDE: case P_STAR: case P_BITAND:
-        ocl_advance(o);
-        return ocl_unary(o, op, loc, ocl_parse_unary(o));
-    case P_INC: case P_DEC:
-        ocl_advance(o);
-        return ocl_step(o, op, false, loc, ocl_parse_unary(o));
-    case K_SIZEOF: case K_ALIGNOF: case K_VEC_STEP: return size_of(o, op);
+    case P_PLUS:
+    case P_MINUS:
+    case P_NOT:
+    case P_TILDE:
+    case P_STAR:
+    case P_BITAND: ocl_advance(o); return ocl_unary(o, op, loc, ocl_parse_unary(o));
+    case P_INC:
+    case P_DEC: ocl_advance(o); return ocl_step(o, op, false, loc, ocl_parse_unary(o));
+    case K_SIZEOF:
+    case K_ALIGNOF:
+    case K_VEC_STEP: return size_of(o, op);
     case P_LPAREN:
         if (ocl_starts_type(o, ocl_peek(o)))
             return parse_cast(o);
@@ -237,11 +238,19 @@ OclNode *ocl_parse_unary(Ocl *o)
 int ocl_precedence(OclTok op)
 {
     switch (op) {
-    case P_STAR: case P_SLASH: case P_PERCENT: return 10;
-    case P_PLUS: case P_MINUS: return 9;
-    case P_SHL: case P_SHR: return 8;
-    case P_LT: case P_GT: case P_LE: case P_GE: return 7;
-    case P_EQ: case P_NE: return 6;
+    case P_STAR:
+    case P_SLASH:
+    case P_PERCENT: return 10;
+    case P_PLUS:
+    case P_MINUS: return 9;
+    case P_SHL:
+    case P_SHR: return 8;
+    case P_LT:
+    case P_GT:
+    case P_LE:
+    case P_GE: return 7;
+    case P_EQ:
+    case P_NE: return 6;
     case P_BITAND: return 5;
     case P_XOR: return 4;
     case P_BITOR: return 3;

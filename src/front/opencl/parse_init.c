@@ -13,7 +13,7 @@ enum { MAX_ELEMENTS = 1 << 20 };
 
 typedef struct Reader {
     Ocl *o;
-    uint32_t braces;            /* how deep in them */
+    uint32_t braces; /* how deep in them */
 } Reader;
 
 typedef VEC(OclNode *) Nodes;
@@ -28,8 +28,8 @@ static OclNode *make_list(Reader *r, OclType *t, Loc loc)
 /* Whether the next token goes on with the list. */
 static bool more(Ocl *o)
 {
-    return o->tok.kind == P_COMMA && ocl_peek(o)->kind != P_RBRACE &&
-           ocl_peek(o)->kind != P_DOT && ocl_peek(o)->kind != P_LBRACKET;
+    return o->tok.kind == P_COMMA && ocl_peek(o)->kind != P_RBRACE && ocl_peek(o)->kind != P_DOT &&
+           ocl_peek(o)->kind != P_LBRACKET;
 }
 
 static OclNode *set_element(Reader *r, OclNode *init, uint64_t i, OclNode *value)
@@ -53,8 +53,10 @@ static OclNode *set_element(Reader *r, OclNode *init, uint64_t i, OclNode *value
 
 static uint64_t elements_of(const OclType *t)
 {
-    return is_array(t) ? t->n : is_vector(t) || is_matrix(t) ? 0
-           : t->record->is_union ? MIN(t->record->members.len, 1) : t->record->members.len;
+    return is_array(t)                    ? t->n
+           : is_vector(t) || is_matrix(t) ? 0
+           : t->record->is_union          ? MIN(t->record->members.len, 1)
+                                          : t->record->members.len;
 }
 
 static OclType *type_of(const OclType *t, uint64_t i)
@@ -160,8 +162,7 @@ static bool enter(Reader *r, OclNode **init, OclType **t, uint64_t i)
     OclType *inner = type_of(*t, i);
     OclNode *at = i < (*init)->n ? (*init)->list[i] : NULL;
     if (!is_aggregate(inner)) {
-        ocl_error(r->o, r->o->tok.loc, "'%s' has nothing to designate",
-                  ocl_type_name(r->o, inner));
+        ocl_error(r->o, r->o->tok.loc, "'%s' has nothing to designate", ocl_type_name(r->o, inner));
         return false;
     }
     if (at && at->kind == N_COMPOUND)
@@ -338,8 +339,8 @@ static OclNode *read_initialiser(Reader *r, OclType *t, OclNode *first)
 {
     Ocl *o = r->o;
     OclNode *n = ocl_enter(o, o->tok.loc)
-                  ? (is_aggregate(t) ? aggregate(r, t, first) : read_scalar(r, t, first))
-                  : ocl_bad(o, o->tok.loc);
+                     ? (is_aggregate(t) ? aggregate(r, t, first) : read_scalar(r, t, first))
+                     : ocl_bad(o, o->tok.loc);
     ocl_leave(o);
     return n;
 }

@@ -160,8 +160,8 @@ static void add_case(Ocl *o, OclNode *s, OclNode *n)
     if (!s->cases)
         s->cases = NEW(o->arena, Map);
     if (is_default ? s->c != NULL : is_taken(s, n))
-        ocl_error(o, n->loc, is_default ? "two defaults in one switch"
-                                        : "the switch has this case already");
+        ocl_error(o, n->loc,
+                  is_default ? "two defaults in one switch" : "the switch has this case already");
     if (is_default)
         s->c = n;
     else if (n->b)
@@ -285,8 +285,7 @@ static OclNode *return_statement(Ocl *o)
         }
         ocl_depth(o, n, n->a);
     } else if (!is_void(t)) {
-        ocl_error(o, n->loc, "'%s' must yield '%s'", o->function->ident->name,
-                  ocl_type_name(o, t));
+        ocl_error(o, n->loc, "'%s' must yield '%s'", o->function->ident->name, ocl_type_name(o, t));
     }
     ocl_expect(o, P_SEMICOLON, "after 'return'");
     return n;
@@ -358,7 +357,8 @@ static OclNode *loop(Ocl *o)
     uint32_t unroll = o->tok.flags & TF_UNROLL ? o->pragma_unroll : o->unroll;
     o->unroll = 0;
     OclNode *n = o->tok.kind == K_WHILE ? while_statement(o)
-              : o->tok.kind == K_DO ? do_statement(o) : for_statement(o);
+                 : o->tok.kind == K_DO  ? do_statement(o)
+                                        : for_statement(o);
     n->u = unroll;
     return n;
 }
@@ -375,13 +375,14 @@ static OclNode *any_statement(Ocl *o)
         ocl_pop_scope(o);
         return b;
     }
-    case P_SEMICOLON:
-        ocl_advance(o);
-        return node(o, N_EMPTY, loc);
+    case P_SEMICOLON: ocl_advance(o); return node(o, N_EMPTY, loc);
     case K_IF: return if_statement(o);
     case K_SWITCH: return switch_statement(o);
-    case K_CASE: case K_DEFAULT: return case_label(o);
-    case K_WHILE: case K_DO: case K_FOR: return loop(o);
+    case K_CASE:
+    case K_DEFAULT: return case_label(o);
+    case K_WHILE:
+    case K_DO:
+    case K_FOR: return loop(o);
     case K_RETURN: return return_statement(o);
     case K_BREAK:
         return jump(o, N_BREAK, o->loops || o->switches, "'break' outside of a loop and a switch");

@@ -14,9 +14,9 @@
 static bool is_type_word(const OclToken *t, const char *word)
 {
     size_t n = strlen(word);
-    return t->ident && (!strcmp(t->ident->name, word) ||
-                        (t->len == n + 4 && !strncmp(t->text, "__", 2) &&
-                         !strncmp(t->text + 2, word, n)));
+    return t->ident &&
+           (!strcmp(t->ident->name, word) ||
+            (t->len == n + 4 && !strncmp(t->text, "__", 2) && !strncmp(t->text + 2, word, n)));
 }
 
 static bool sizes(Ocl *o, uint32_t *out, bool several)
@@ -69,8 +69,8 @@ static bool matrix_number(Ocl *o, const char *what, uint64_t least, uint64_t mos
     if (*out >= least && *out <= most)
         return true;
     if (most > 3)
-        ocl_error(o, loc, "%s must be from %llu to %llu, not %lld", what,
-                  (unsigned long long)least, (unsigned long long)most, (long long)*out);
+        ocl_error(o, loc, "%s must be from %llu to %llu, not %lld", what, (unsigned long long)least,
+                  (unsigned long long)most, (long long)*out);
     else if (least == SCOPE_SUBGROUP)
         ocl_error(o, loc, "the only scope of a matrix is CLK_COOPERATIVE_MATRIX_SCOPE_SUBGROUP");
     else
@@ -152,9 +152,9 @@ static void attribute(Ocl *o, OclAttributes *out)
     } else if (is_type_word(&name, "overloadable")) {
         out->overloadable = true;
     } else {
-        static const char *const harmless[] = { "always_inline", "noinline", "unused", "const",
-                                                "pure", "endian", "nosvm", "convergent",
-                                                "used" };
+        static const char *const harmless[] = { "always_inline", "noinline",   "unused",
+                                                "const",         "pure",       "endian",
+                                                "nosvm",         "convergent", "used" };
         bool known = false;
         for (size_t i = 0; i < COUNT_OF(harmless); i++)
             known |= is_type_word(&name, harmless[i]);
@@ -196,12 +196,38 @@ bool ocl_starts_type(Ocl *o, const OclToken *t)
 {
     (void)o;
     switch ((OclTok)t->kind) {
-    case K_CHAR: case K_CONST: case K_DOUBLE: case K_ENUM: case K_FLOAT: case K_HALF: case K_INT:
-    case K_LONG: case K_SHORT: case K_SIGNED: case K_STRUCT: case K_UNION: case K_UNSIGNED:
-    case K_VOID: case K_VOLATILE: case K_BOOL: case K_ATOMIC: case K_EVENT: case K_GLOBAL:
-    case K_LOCAL: case K_CONSTANT: case K_PRIVATE: case K_GENERIC: case K_TYPEDEF: case K_STATIC:
-    case K_EXTERN: case K_INLINE: case K_REGISTER: case K_KERNEL: case K_ATTRIBUTE:
-    case K_RESTRICT: case K_TYPEOF: return true;
+    case K_CHAR:
+    case K_CONST:
+    case K_DOUBLE:
+    case K_ENUM:
+    case K_FLOAT:
+    case K_HALF:
+    case K_INT:
+    case K_LONG:
+    case K_SHORT:
+    case K_SIGNED:
+    case K_STRUCT:
+    case K_UNION:
+    case K_UNSIGNED:
+    case K_VOID:
+    case K_VOLATILE:
+    case K_BOOL:
+    case K_ATOMIC:
+    case K_EVENT:
+    case K_GLOBAL:
+    case K_LOCAL:
+    case K_CONSTANT:
+    case K_PRIVATE:
+    case K_GENERIC:
+    case K_TYPEDEF:
+    case K_STATIC:
+    case K_EXTERN:
+    case K_INLINE:
+    case K_REGISTER:
+    case K_KERNEL:
+    case K_ATTRIBUTE:
+    case K_RESTRICT:
+    case K_TYPEOF: return true;
     case T_IDENT:
         return t->ident->symbol ? t->ident->symbol->kind == S_TYPEDEF
                                 : ocl_unsupported(t->ident) != NULL && !t->ident->builtin &&
@@ -229,8 +255,12 @@ static OclType *combine_words(Ocl *o, const TypeWords *w, Loc loc)
         k = HAS(SHORT) ? TY_SHORT : HAS(LONG) ? TY_LONG : TY_INT;
         good &= lengths <= 1 && HAS(INT) <= 1 && w->total == sign + lengths + HAS(INT);
     } else if (w->total != sign) {
-        k = HAS(VOID) ? TY_VOID : HAS(BOOL) ? TY_BOOL : HAS(HALF) ? TY_HALF
-            : HAS(FLOAT) ? TY_FLOAT : HAS(DOUBLE) ? TY_DOUBLE : TY_EVENT;
+        k = HAS(VOID)     ? TY_VOID
+            : HAS(BOOL)   ? TY_BOOL
+            : HAS(HALF)   ? TY_HALF
+            : HAS(FLOAT)  ? TY_FLOAT
+            : HAS(DOUBLE) ? TY_DOUBLE
+                          : TY_EVENT;
         good &= w->total == 1;
         u = false;
     }
@@ -254,8 +284,18 @@ static void set_space(Ocl *o, OclSpecifiers *s, OclSpace space)
 static bool simple_specifier(Ocl *o, OclSpecifiers *s, TypeWords *w, uint8_t *quals)
 {
     switch ((OclTok)o->tok.kind) {
-    case K_CHAR: case K_DOUBLE: case K_FLOAT: case K_HALF: case K_INT: case K_LONG: case K_SHORT:
-    case K_SIGNED: case K_UNSIGNED: case K_VOID: case K_BOOL: case K_EVENT:
+    case K_CHAR:
+    case K_DOUBLE:
+    case K_FLOAT:
+    case K_HALF:
+    case K_INT:
+    case K_LONG:
+    case K_SHORT:
+    case K_SIGNED:
+    case K_UNSIGNED:
+    case K_VOID:
+    case K_BOOL:
+    case K_EVENT:
         w->count[o->tok.kind - K_BREAK]++;
         w->total++;
         break;
@@ -425,11 +465,12 @@ static void parameters(Ocl *o, Chunk *c)
         if (after.has_matrix)
             d.type = ocl_matrix_attribute(o, d.type, &after);
         OclSymbol *p = NEW(o->arena, OclSymbol);
-        *p = (OclSymbol){ .kind = S_PARAMETER, .ident = d.name, .type = d.type,
-                       .loc = d.name ? d.loc : s.loc };
+        *p = (OclSymbol){ .kind = S_PARAMETER,
+                          .ident = d.name,
+                          .type = d.type,
+                          .loc = d.name ? d.loc : s.loc };
         if (is_array(d.type)) /* the parameter is a pointer to its elements */
-            p->type = ocl_pointer(o, d.type->base->space || s.has_space ||
-                                             ocl_has_matrix(d.type)
+            p->type = ocl_pointer(o, d.type->base->space || s.has_space || ocl_has_matrix(d.type)
                                          ? d.type->base
                                          : ocl_in_space(o, d.type->base, AS_GENERIC));
         vec_push(o->arena, &params, p);
@@ -506,7 +547,8 @@ static OclType *pointer_to(Ocl *o, OclType *t, const Chunk *c, bool has_space)
         return o->basic[TY_INT];
     }
     if (ocl_has_matrix(t) && t->space)
-        ocl_error(o, c->loc, "a matrix lies in __private memory; a pointer to one is '__private "
+        ocl_error(o, c->loc,
+                  "a matrix lies in __private memory; a pointer to one is '__private "
                   "T *'");
     else if (!has_space && !t->space && !ocl_has_matrix(t))
         t = ocl_in_space(o, t, AS_GENERIC);

@@ -135,8 +135,8 @@ void ocl_expand_list(Ocl *o, const OclToken *tokens, uint32_t n, OclToken **out,
 static char *read_file(Ocl *o, const char *path, size_t *size)
 {
     struct stat s;
-    FILE *f = stat(path, &s) || !S_ISREG(s.st_mode) || s.st_size > MAX_FILE ? NULL
-                                                                           : fopen(path, "rbe");
+    FILE *f =
+        stat(path, &s) || !S_ISREG(s.st_mode) || s.st_size > MAX_FILE ? NULL : fopen(path, "rbe");
     if (!f)
         return NULL;
     char *text = arena_alloc(o->arena, (size_t)s.st_size + 1);
@@ -156,8 +156,8 @@ static bool include_file(Ocl *o, const char *name, bool quoted, Loc loc)
         if (name[0] == '/')
             path = name;
         else if (!i)
-            path = arena_printf(o->arena, "%.*s%s", slash ? (int)(slash + 1 - from) : 0, from,
-                                name);
+            path =
+                arena_printf(o->arena, "%.*s%s", slash ? (int)(slash + 1 - from) : 0, from, name);
         else
             path = arena_printf(o->arena, "%s/%s", o->options->include_dirs[i - 1], name);
         char *text = read_file(o, path, &size);
@@ -221,10 +221,7 @@ static uint32_t rest_of_line(Ocl *o, OclToken **out)
     return list.len;
 }
 
-bool ocl_skipping(const Ocl *o)
-{
-    return o->conditions.len && !vec_last(&o->conditions).active;
-}
+bool ocl_skipping(const Ocl *o) { return o->conditions.len && !vec_last(&o->conditions).active; }
 
 static void open_condition(Ocl *o, const OclToken *word, OclToken *line, uint32_t n)
 {
@@ -245,8 +242,8 @@ static void open_condition(Ocl *o, const OclToken *word, OclToken *line, uint32_
 static void next_condition(Ocl *o, const OclToken *word, OclToken *line, uint32_t n)
 {
     bool is_else = is_directive(word, "else");
-    if (!o->conditions.len || (o->input && o->input->lexer &&
-                               o->conditions.len <= o->input->conditions)) {
+    if (!o->conditions.len ||
+        (o->input && o->input->lexer && o->conditions.len <= o->input->conditions)) {
         ocl_error(o, word->loc, "#%.*s without #if", (int)word->len, word->text);
         return;
     }

@@ -56,8 +56,9 @@ void ocl_push_scope(Ocl *o)
 
 static OclSymbol **meaning(OclSymbol *s)
 {
-    return s->kind == S_TAG ? &s->ident->tag : s->kind == S_LABEL ? &s->ident->label
-                                                                   : &s->ident->symbol;
+    return s->kind == S_TAG     ? &s->ident->tag
+           : s->kind == S_LABEL ? &s->ident->label
+                                : &s->ident->symbol;
 }
 
 void ocl_pop_scope(Ocl *o)
@@ -71,8 +72,12 @@ void ocl_pop_scope(Ocl *o)
 OclSymbol *ocl_declare(Ocl *o, OclSymbolKind kind, OclIdent *name, OclType *type, Loc loc)
 {
     OclSymbol *s = NEW(o->arena, OclSymbol);
-    *s = (OclSymbol){ .kind = kind, .ident = name, .type = type, .loc = loc, .scope = o->scope,
-                   .owner = o->function };
+    *s = (OclSymbol){ .kind = kind,
+                      .ident = name,
+                      .type = type,
+                      .loc = loc,
+                      .scope = o->scope,
+                      .owner = o->function };
     if (name) {
         OclSymbol **at = meaning(s);
         s->shadowed = *at;
@@ -87,7 +92,7 @@ OclSymbol *ocl_overload(const OclSymbol *s)
 {
     OclSymbol *t = s->shadowed;
     return s->attributes.overloadable && t && t->kind == S_FUNCTION && t->scope == s->scope ? t
-                                                                                             : NULL;
+                                                                                            : NULL;
 }
 
 OclSymbol *ocl_declare_tag(Ocl *o, OclIdent *name, Loc loc)
@@ -98,12 +103,21 @@ OclSymbol *ocl_declare_tag(Ocl *o, OclIdent *name, Loc loc)
 /* Images, pipes and queues are told apart from what is merely misspelt. */
 const char *ocl_unsupported(const OclIdent *name)
 {
-    static const struct { const char *name, *what; } table[] = {
-        { "sampler_t", "samplers" }, { "pipe", "pipes" }, { "reserve_id_t", "pipes" },
-        { "queue_t", "device-side queues" }, { "ndrange_t", "device-side queues" },
-        { "clk_event_t", "device-side queues" }, { "read_only", "images" },
-        { "write_only", "images" }, { "read_write", "images" }, { "__read_only", "images" },
-        { "__write_only", "images" }, { "__read_write", "images" },
+    static const struct {
+        const char *name, *what;
+    } table[] = {
+        { "sampler_t", "samplers" },
+        { "pipe", "pipes" },
+        { "reserve_id_t", "pipes" },
+        { "queue_t", "device-side queues" },
+        { "ndrange_t", "device-side queues" },
+        { "clk_event_t", "device-side queues" },
+        { "read_only", "images" },
+        { "write_only", "images" },
+        { "read_write", "images" },
+        { "__read_only", "images" },
+        { "__write_only", "images" },
+        { "__read_write", "images" },
     };
     for (size_t i = 0; i < COUNT_OF(table); i++) {
         if (!strcmp(name->name, table[i].name))
@@ -111,7 +125,9 @@ const char *ocl_unsupported(const OclIdent *name)
     }
     size_t n = name->len;
     return n >= 9 && !strncmp(name->name, "image", 5) && !strcmp(name->name + n - 2, "_t") &&
-           name->name[6] == 'd' ? "images" : NULL; /* image2d_array_depth_t */
+                   name->name[6] == 'd'
+               ? "images"
+               : NULL; /* image2d_array_depth_t */
 }
 
 OclNode *ocl_symbol(Ocl *o, OclIdent *name, Loc loc)
@@ -236,10 +252,7 @@ OclNode *ocl_to_number(Ocl *o, OclNode *n, OclType *to)
     return ocl_implicit(o, to->kind == TY_BOOL ? CAST_TO_BOOL : CAST_NUMBER, n, to);
 }
 
-static bool is_null(const OclNode *n)
-{
-    return n->kind == N_INT && !n->u && !n->bad;
-}
+static bool is_null(const OclNode *n) { return n->kind == N_INT && !n->u && !n->bad; }
 
 static bool is_null_pointer(const OclNode *n)
 {
@@ -276,8 +289,10 @@ static OclNode *convert_pointer(Ocl *o, OclNode *n, OclType *to, const char *wha
         return ocl_bad(o, n->loc);
     }
     if (!alike(from, target) && !is_void(from) && !is_void(target)) {
-        ocl_warning(o, n->loc, "%s: '%s' becomes '%s', which points to another type; a cast says "
-                    "that it is meant", what, ocl_type_name(o, n->type), ocl_type_name(o, to));
+        ocl_warning(o, n->loc,
+                    "%s: '%s' becomes '%s', which points to another type; a cast says "
+                    "that it is meant",
+                    what, ocl_type_name(o, n->type), ocl_type_name(o, to));
     } else if (from->quals & ~target->quals & (Q_CONST | Q_VOLATILE)) {
         ocl_warning(o, n->loc, "%s: '%s' becomes '%s' and loses qualifiers", what,
                     ocl_type_name(o, n->type), ocl_type_name(o, to));
@@ -358,8 +373,10 @@ static OclNode *cast_pointer(Ocl *o, Loc loc, OclType *to, OclNode *a)
     if (from->space != target->space) {
         if (from->space == AS_CONSTANT || target->space == AS_CONSTANT ||
             (from->space != AS_GENERIC && target->space != AS_GENERIC)) {
-            ocl_error(o, loc, "'%s' cannot be cast to '%s', which points into another address "
-                      "space", ocl_type_name(o, a->type), ocl_type_name(o, to));
+            ocl_error(o, loc,
+                      "'%s' cannot be cast to '%s', which points into another address "
+                      "space",
+                      ocl_type_name(o, a->type), ocl_type_name(o, to));
             return ocl_bad(o, loc);
         }
         OclType *there = ocl_in_space(o, from, target->space);
@@ -377,9 +394,9 @@ static OclNode *cast_to_vector(Ocl *o, Loc loc, OclType *to, OclNode *a)
     if (is_vector(a->type)) {
         if (a->type->plain == to)
             return a;
-        ocl_error(o, loc, "'%s' cannot be cast to '%s'; %s_%s() does it",
-                  ocl_type_name(o, a->type), ocl_type_name(o, to),
-                  a->type->n == to->n ? "convert" : "as", ocl_type_name(o, to));
+        ocl_error(o, loc, "'%s' cannot be cast to '%s'; %s_%s() does it", ocl_type_name(o, a->type),
+                  ocl_type_name(o, to), a->type->n == to->n ? "convert" : "as",
+                  ocl_type_name(o, to));
         return ocl_bad(o, loc);
     }
     return mismatch(o, a, to, "cast");

@@ -4,10 +4,7 @@
  */
 #include "front/opencl/internal.h"
 
-static const char *plural(uint32_t n)
-{
-    return n == 1 ? "" : "s";
-}
+static const char *plural(uint32_t n) { return n == 1 ? "" : "s"; }
 
 /* The one of the built-in functions that a name is likely a misspelling of: one letter off. */
 static const char *near_name(const char *name)
@@ -81,8 +78,10 @@ static bool check_strings(Ocl *o, const OclNode *format, OclNode *const *args, u
         bool null = args[at - 1]->kind == N_CAST && args[at - 1]->op == CAST_NULL;
         if (*p != 's' || null || (is_pointer(t) && t->base->space == AS_CONSTANT))
             continue;
-        ocl_error(o, args[at - 1]->loc, "%%s prints a string literal or another in __constant "
-                  "memory, not '%s'", ocl_type_name(o, t));
+        ocl_error(o, args[at - 1]->loc,
+                  "%%s prints a string literal or another in __constant "
+                  "memory, not '%s'",
+                  ocl_type_name(o, t));
         return false;
     }
     return true;
@@ -102,7 +101,8 @@ static OclNode *check_printf(Ocl *o, Loc loc, OclNode **args, uint32_t n)
     }
     const OclNode *format = n ? printf_format(args[0]) : NULL;
     if (!format)
-        ocl_error(o, n ? args[0]->loc : loc, "printf needs a format: a string literal, or a "
+        ocl_error(o, n ? args[0]->loc : loc,
+                  "printf needs a format: a string literal, or a "
                   "__constant array that one initialises");
     if (!format || !check_strings(o, format, args, n))
         return ocl_bad(o, loc);
@@ -173,8 +173,9 @@ OclNode *ocl_call(Ocl *o, Loc loc, OclNode *callee, OclIdent *name, OclNode **ar
         bool two;
         f = choose_overload(o, f, args, n, &two);
         if (!f) {
-            ocl_error(o, loc, two ? "two functions '%s' suit these arguments equally well"
-                                  : "no function '%s' takes these arguments",
+            ocl_error(o, loc,
+                      two ? "two functions '%s' suit these arguments equally well"
+                          : "no function '%s' takes these arguments",
                       callee->symbol->ident->name);
             return ocl_bad(o, loc);
         }
@@ -190,8 +191,8 @@ OclNode *ocl_call(Ocl *o, Loc loc, OclNode *callee, OclIdent *name, OclNode **ar
     }
     OclNode *c = ocl_node(o, N_CALL, loc, t->base, NULL, NULL);
     for (uint32_t i = 0; i < n; i++) {
-        args[i] = ocl_convert(o, args[i], t->params[i],
-                              arena_printf(o->arena, "argument %u", i + 1));
+        args[i] =
+            ocl_convert(o, args[i], t->params[i], arena_printf(o->arena, "argument %u", i + 1));
         if (args[i]->bad)
             return ocl_bad(o, loc);
         ocl_depth(o, c, args[i]);

@@ -19,8 +19,7 @@ static OclNode *refuse_operands(Ocl *o, OclTok op, Loc loc, const OclNode *a, co
         ocl_error(o, loc, "'%s' does not go with '%s' and '%s'", spelling(o, op),
                   ocl_type_name(o, a->type), ocl_type_name(o, b->type));
     else
-        ocl_error(o, loc, "'%s' does not go with '%s'", spelling(o, op),
-                  ocl_type_name(o, a->type));
+        ocl_error(o, loc, "'%s' does not go with '%s'", spelling(o, op), ocl_type_name(o, a->type));
     return ocl_bad(o, loc);
 }
 
@@ -75,9 +74,10 @@ static OclType *with_vector(Ocl *o, OclTok op, Loc loc, OclNode **a, OclNode **b
         return NULL;
     }
     if (!fits_element(o, *other, t->base)) {
-        ocl_error(o, (*other)->loc, "'%s' has a greater rank than the components of '%s'; a cast "
-                  "to '%s' says that it is meant", ocl_type_name(o, (*other)->type),
-                  ocl_type_name(o, t), ocl_type_name(o, t->base));
+        ocl_error(o, (*other)->loc,
+                  "'%s' has a greater rank than the components of '%s'; a cast "
+                  "to '%s' says that it is meant",
+                  ocl_type_name(o, (*other)->type), ocl_type_name(o, t), ocl_type_name(o, t->base));
         return NULL;
     }
     *other = ocl_to_number(o, *other, t);
@@ -176,8 +176,7 @@ static OclNode *pointer_sum(Ocl *o, OclTok op, Loc loc, OclNode *a, OclNode *b)
     }
     if (is_pointer(a->type) && is_integer(b->type) && (op == P_PLUS || op == P_MINUS)) {
         if (!ocl_is_complete(a->type->base)) {
-            ocl_error(o, loc, "what a '%s' points to has no known size",
-                      ocl_type_name(o, a->type));
+            ocl_error(o, loc, "what a '%s' points to has no known size", ocl_type_name(o, a->type));
             return ocl_bad(o, loc);
         }
         OclType *wide = o->basic[is_signed(b->type) || b->type->size < 8 ? TY_LONG : TY_ULONG];
@@ -254,8 +253,7 @@ OclNode *ocl_binary(Ocl *o, OclTok op, Loc loc, OclNode *a, OclNode *b)
                                  : pointer_sum(o, op, loc, a, b);
     if (!is_arithmetic(a->type) || !is_arithmetic(b->type))
         return refuse_operands(o, op, loc, a, b);
-    if (integers_only(op) &&
-        (!is_integer(element_of(a->type)) || !is_integer(element_of(b->type))))
+    if (integers_only(op) && (!is_integer(element_of(a->type)) || !is_integer(element_of(b->type))))
         return refuse_operands(o, op, loc, a, b);
     if (op == P_SHL || op == P_SHR)
         return shift_expr(o, op, loc, a, b);
@@ -414,9 +412,9 @@ static OclType *conditional_type(Ocl *o, Loc loc, OclNode **a, OclNode **b)
     if (is_arithmetic(ta) && is_arithmetic(tb))
         return usual(o, P_QUESTION, loc, a, b);
     if (is_pointer(ta) || is_pointer(tb)) {
-        bool to_a = is_pointer(ta) && (!is_pointer(tb) || ta->base->space == AS_GENERIC ||
-                                       is_void(ta->base) ||
-                                       ((*b)->kind == N_CAST && (*b)->op == CAST_NULL));
+        bool to_a = is_pointer(ta) &&
+                    (!is_pointer(tb) || ta->base->space == AS_GENERIC || is_void(ta->base) ||
+                     ((*b)->kind == N_CAST && (*b)->op == CAST_NULL));
         OclType *t = to_a ? ta : tb;
         *a = ocl_convert(o, *a, t, "'?:'");
         *b = ocl_convert(o, *b, t, "'?:'");
@@ -454,8 +452,8 @@ OclNode *ocl_conditional(Ocl *o, Loc loc, OclNode *c, OclNode *a, OclNode *b)
 static OclNode *swizzle(Ocl *o, Loc loc, OclNode *a, uint32_t n, const uint8_t *lanes)
 {
     OclType *t = ocl_lanes(o, a->type->base, n);
-    OclNode *s = ocl_node(o, N_SWIZZLE, loc, ocl_qualified(o, t, a->type->quals, a->type->space), a,
-                       NULL);
+    OclNode *s =
+        ocl_node(o, N_SWIZZLE, loc, ocl_qualified(o, t, a->type->quals, a->type->space), a, NULL);
     memcpy(s->lanes, lanes, n);
     s->lvalue = a->lvalue;
     if (a->kind == N_SWIZZLE) { /* v.xyz.zy is one swizzle of v */
@@ -468,8 +466,10 @@ static OclNode *swizzle(Ocl *o, Loc loc, OclNode *a, uint32_t n, const uint8_t *
 
 static int hex_digit(char c)
 {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
 }
 
 /* lo, hi, even, odd: of three lanes the fourth is undefined, here the last. */
@@ -477,8 +477,10 @@ static uint32_t half_lanes(const char *name, uint32_t n, uint8_t *lanes)
 {
     uint32_t half = n == 3 ? 2 : n / 2;
     for (uint32_t i = 0; i < half; i++) {
-        uint32_t lane = !strcmp(name, "lo") ? i : !strcmp(name, "hi") ? half + i
-                        : !strcmp(name, "even") ? 2 * i : 2 * i + 1;
+        uint32_t lane = !strcmp(name, "lo")     ? i
+                        : !strcmp(name, "hi")   ? half + i
+                        : !strcmp(name, "even") ? 2 * i
+                                                : 2 * i + 1;
         lanes[i] = (uint8_t)MIN(lane, n - 1);
     }
     return half;
@@ -570,16 +572,17 @@ OclNode *ocl_index(Ocl *o, Loc loc, OclNode *a, OclNode *b)
     if (ocl_pending(a))
         a = ocl_settle(o, a, NULL);
     if (a->type && is_matrix(a->type)) {
-        ocl_error(o, loc, "a matrix has no subscripts: its elements are spread over the sub-group; "
-                          "coop_mat_store brings them to memory");
+        ocl_error(o, loc,
+                  "a matrix has no subscripts: its elements are spread over the sub-group; "
+                  "coop_mat_store brings them to memory");
         return ocl_bad(o, loc);
     }
     b = ocl_rvalue(o, b);
     if (a->bad || b->bad)
         return ocl_bad(o, loc);
     if (is_vector(a->type) && is_integer(b->type)) { /* as clang has it: v[i] */
-        OclNode *n = ocl_node(o, N_INDEX, loc, ocl_qualified(o, a->type->base, a->type->quals,
-                                                          a->type->space), a, b);
+        OclNode *n = ocl_node(
+            o, N_INDEX, loc, ocl_qualified(o, a->type->base, a->type->quals, a->type->space), a, b);
         n->lvalue = a->lvalue;
         return n;
     }

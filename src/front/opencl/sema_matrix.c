@@ -25,8 +25,10 @@ OclType *ocl_matrix_attribute(Ocl *o, OclType *t, const OclAttributes *a)
         return t;
     }
     if (!is_scalar(t) || t->kind == TY_BOOL) {
-        ocl_error(o, a->matrix_loc, "the components of a matrix are integers or floating-point "
-                  "numbers, not '%s'", ocl_type_name(o, t));
+        ocl_error(o, a->matrix_loc,
+                  "the components of a matrix are integers or floating-point "
+                  "numbers, not '%s'",
+                  ocl_type_name(o, t));
         return ocl_matrix(o, o->basic[TY_INT], 0, 0, 0);
     }
     return ocl_qualified(o, ocl_matrix(o, t, a->rows, a->columns, a->use), t->quals, t->space);
@@ -45,9 +47,9 @@ static void check_memory_type(Ocl *o, const OclNode *pointer, const OclType *mat
     e = is_vector(e) ? e->base : e;
     if (e->kind != matrix->base->kind)
         ocl_warning(o, pointer->loc,
-            "'%s' lies in memory as '%s': the bytes are taken as they are, "
-                    "nothing is converted", ocl_type_name(o, matrix),
-                    ocl_type_name(o, pointer->type->base->plain));
+                    "'%s' lies in memory as '%s': the bytes are taken as they are, "
+                    "nothing is converted",
+                    ocl_type_name(o, matrix), ocl_type_name(o, pointer->type->base->plain));
 }
 
 /* coop_mat_init's scalar becomes a component as an initialiser would. */
@@ -73,8 +75,10 @@ OclNode *ocl_settle(Ocl *o, OclNode *n, OclType *type)
     if (type)
         ocl_error(o, n->loc, "%s makes a matrix, not '%s'", name, ocl_type_name(o, type));
     else
-        ocl_error(o, n->loc, "nothing says which matrix %s is to make; assign it to a variable, or "
-                  "cast it: (type)%s(...)", name, name);
+        ocl_error(o, n->loc,
+                  "nothing says which matrix %s is to make; assign it to a variable, or "
+                  "cast it: (type)%s(...)",
+                  name, name);
     return ocl_bad(o, n->loc);
 }
 
@@ -98,12 +102,15 @@ OclNode *ocl_matrix_mismatch(Ocl *o, OclNode *n, OclType *to, const char *what)
         ocl_error(o, n->loc, "%s: '%s' does not become '%s': %s", what, ocl_type_name(o, n->type),
                   ocl_type_name(o, to), type_difference(o, n->type, to));
     else if (is_matrix(to))
-        ocl_error(o, n->loc, "%s: '%s' does not become '%s'; coop_mat_load makes a matrix of what "
-                  "lies in memory, = {0} one of zeros", what, ocl_type_name(o, n->type),
-                  ocl_type_name(o, to));
+        ocl_error(o, n->loc,
+                  "%s: '%s' does not become '%s'; coop_mat_load makes a matrix of what "
+                  "lies in memory, = {0} one of zeros",
+                  what, ocl_type_name(o, n->type), ocl_type_name(o, to));
     else
-        ocl_error(o, n->loc, "%s: '%s' does not become '%s'; coop_mat_store brings its elements to "
-                  "memory", what, ocl_type_name(o, n->type), ocl_type_name(o, to));
+        ocl_error(o, n->loc,
+                  "%s: '%s' does not become '%s'; coop_mat_store brings its elements to "
+                  "memory",
+                  what, ocl_type_name(o, n->type), ocl_type_name(o, to));
     return ocl_bad(o, n->loc);
 }
 
@@ -141,8 +148,10 @@ static OclNode *scaled(Ocl *o, Loc loc, OclNode *matrix, OclNode *scalar)
                      : is_integer(scalar->type) && w.lane[0].u == v.lane[0].u);
     }
     if (!same && !exact) {
-        ocl_error(o, scalar->loc, "the scalar beside '%s' must be '%s', not '%s'; a cast to '%s' "
-                  "converts", ocl_type_name(o, matrix->type), ocl_type_name(o, component),
+        ocl_error(o, scalar->loc,
+                  "the scalar beside '%s' must be '%s', not '%s'; a cast to '%s' "
+                  "converts",
+                  ocl_type_name(o, matrix->type), ocl_type_name(o, component),
                   ocl_type_name(o, scalar->type), ocl_type_name(o, component));
         return ocl_bad(o, loc);
     }
@@ -157,8 +166,10 @@ OclNode *ocl_matrix_binary(Ocl *o, OclTok op, Loc loc, OclNode *a, OclNode *b)
         return ocl_bad(o, loc);
     }
     if (op != P_PLUS && op != P_MINUS && op != P_STAR && op != P_SLASH) {
-        ocl_error(o, loc, "%s does not go with a matrix; '+', '-', '*' and '/' do, component by "
-                  "component", ocl_token_name(op));
+        ocl_error(o, loc,
+                  "%s does not go with a matrix; '+', '-', '*' and '/' do, component by "
+                  "component",
+                  ocl_token_name(op));
         return ocl_bad(o, loc);
     }
     if (ma != mb) {
@@ -198,8 +209,7 @@ static bool constant_argument(Ocl *o, OclNode *n, const char *what, uint64_t lim
     *out = v.lane[0].u;
     if (v.lane[0].u <= limit)
         return true;
-    ocl_error(o, n->loc, "%s: %lld is no value of its enumeration", what,
-              (long long)v.lane[0].u);
+    ocl_error(o, n->loc, "%s: %lld is no value of its enumeration", what, (long long)v.lane[0].u);
     return false;
 }
 
@@ -224,8 +234,10 @@ static OclNode *memory(Ocl *o, const OclIdent *name, OclNode *p, bool writes)
         ocl_error(o, p->loc, "%s needs a pointer to numbers, not '%s'", name->name,
                   ocl_type_name(o, p->type));
     else if (e->space == AS_PRIVATE || (writes && e->space == AS_CONSTANT))
-        ocl_error(o, p->loc, "%s needs __global or __local memory, which the sub-group shares, not "
-                  "%s", name->name, ocl_space_name(e->space));
+        ocl_error(o, p->loc,
+                  "%s needs __global or __local memory, which the sub-group shares, not "
+                  "%s",
+                  name->name, ocl_space_name(e->space));
     else if (writes && e->quals & Q_CONST)
         ocl_error(o, p->loc, "%s writes through '%s', which is const", name->name,
                   ocl_type_name(o, p->type));
@@ -283,8 +295,10 @@ static bool factors_match(Ocl *o, Loc loc, OclNode *const m[3])
     bool good = true;
     for (uint32_t i = 0; i < 3; i++) {
         if (m[i]->type->use != i) {
-            ocl_error(o, m[i]->loc, "operand %s is declared for use %s; it must be "
-                      "CLK_COOPERATIVE_MATRIX_%s", names[i], uses[m[i]->type->use], uses[i]);
+            ocl_error(o, m[i]->loc,
+                      "operand %s is declared for use %s; it must be "
+                      "CLK_COOPERATIVE_MATRIX_%s",
+                      names[i], uses[m[i]->type->use], uses[i]);
             good = false;
         }
     }
@@ -306,9 +320,10 @@ static bool factors_match(Ocl *o, Loc loc, OclNode *const m[3])
         good = false;
     }
     if (is_float(a->base) != is_float(c->base) || is_float(b->base) != is_float(c->base)) {
-        ocl_error(o, loc, "integer and floating-point matrices do not multiply: A is '%s', B '%s', "
-                  "C '%s'", ocl_type_name(o, a->base), ocl_type_name(o, b->base),
-                  ocl_type_name(o, c->base));
+        ocl_error(o, loc,
+                  "integer and floating-point matrices do not multiply: A is '%s', B '%s', "
+                  "C '%s'",
+                  ocl_type_name(o, a->base), ocl_type_name(o, b->base), ocl_type_name(o, c->base));
         good = false;
     }
     return good;
@@ -317,14 +332,14 @@ static bool factors_match(Ocl *o, Loc loc, OclNode *const m[3])
 /* The bits alone say whether integers are signed: say it when they do not say what the types do. */
 static void check_signs(Ocl *o, OclNode *const m[3], uint64_t operands)
 {
-    static const char *const bits[] = { "MATRIX_A_SIGNED", "MATRIX_B_SIGNED",
-                                        "MATRIX_C_SIGNED" };
+    static const char *const bits[] = { "MATRIX_A_SIGNED", "MATRIX_B_SIGNED", "MATRIX_C_SIGNED" };
     for (uint32_t i = 0; i < 3; i++) {
         const OclType *t = m[i]->type->base;
         if (is_integer(t) && is_signed(t) != (operands >> i & 1))
-            ocl_warning(o, m[i]->loc, "the components are '%s', but CLK_COOPERATIVE_MATRIX_OPERAND_"
-                        "%s is %sgiven: they are taken as %s", ocl_type_name(o, t), bits[i],
-                        operands >> i & 1 ? "" : "not ",
+            ocl_warning(o, m[i]->loc,
+                        "the components are '%s', but CLK_COOPERATIVE_MATRIX_OPERAND_"
+                        "%s is %sgiven: they are taken as %s",
+                        ocl_type_name(o, t), bits[i], operands >> i & 1 ? "" : "not ",
                         operands >> i & 1 ? "signed" : "unsigned");
     }
 }
@@ -341,8 +356,9 @@ static OclNode *multiply_add(Ocl *o, const OclIdent *name, Loc loc, OclNode **ar
         return ocl_bad(o, loc);
     bool good = by_type || constant_argument(o, args[3], "coop_mat_operand", 31, &operands);
     for (int i = 0; i < 3; i++) {
-        m[i] = matrix_value(o, args[i], arena_printf(o->arena, "operand %c of %s is a matrix",
-                                                     letters[i], name->name));
+        m[i] = matrix_value(
+            o, args[i],
+            arena_printf(o->arena, "operand %c of %s is a matrix", letters[i], name->name));
         good = good && !m[i]->bad;
         if (by_type && good && is_integer(m[i]->type->base) && is_signed(m[i]->type->base))
             operands |= i == 2 ? OPERAND_C | OPERAND_RESULT : 1u << i;

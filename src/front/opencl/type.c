@@ -8,10 +8,13 @@
  */
 #include "front/opencl/internal.h"
 
-static const struct { const char *name; uint8_t size; } basics[N_BASIC_TYPES] = {
-    { "void", 0 },  { "bool", 1 },   { "char", 1 },  { "uchar", 1 }, { "short", 2 },
-    { "ushort", 2 }, { "int", 4 },   { "uint", 4 },  { "long", 8 },  { "ulong", 8 },
-    { "half", 2 },  { "float", 4 },  { "double", 8 }, { "event_t", 8 },
+static const struct {
+    const char *name;
+    uint8_t size;
+} basics[N_BASIC_TYPES] = {
+    { "void", 0 },   { "bool", 1 },  { "char", 1 },   { "uchar", 1 },   { "short", 2 },
+    { "ushort", 2 }, { "int", 4 },   { "uint", 4 },   { "long", 8 },    { "ulong", 8 },
+    { "half", 2 },   { "float", 4 }, { "double", 8 }, { "event_t", 8 },
 };
 
 /* ---- interning ------------------------------------------------------------------------------- */
@@ -77,7 +80,9 @@ static OclType *intern(Ocl *o, const OclType *key)
 void ocl_types_start(Ocl *o)
 {
     for (int i = 0; i < N_BASIC_TYPES; i++) {
-        OclType t = { .kind = (OclTypeKind)i, .size = basics[i].size, .align = MAX(basics[i].size, 1) };
+        OclType t = { .kind = (OclTypeKind)i,
+                      .size = basics[i].size,
+                      .align = MAX(basics[i].size, 1) };
         o->basic[i] = intern(o, &t);
     }
     o->size_type = o->basic[TY_ULONG];
@@ -86,8 +91,11 @@ void ocl_types_start(Ocl *o)
 OclType *ocl_vector(Ocl *o, OclType *element, uint32_t n)
 {
     uint64_t size = element->size * (n == 3 ? 4 : n);
-    OclType t = { .kind = TY_VECTOR, .base = element->plain, .n = n, .size = size,
-               .align = (uint32_t)size };
+    OclType t = { .kind = TY_VECTOR,
+                  .base = element->plain,
+                  .n = n,
+                  .size = size,
+                  .align = (uint32_t)size };
     return intern(o, &t);
 }
 
@@ -105,8 +113,12 @@ OclType *ocl_pointer(Ocl *o, OclType *pointee)
 /* An array's elements carry its qualifiers and address space, and so does the array. */
 OclType *ocl_array(Ocl *o, OclType *element, uint64_t n)
 {
-    OclType t = { .kind = TY_ARRAY, .base = element, .n = n, .quals = element->quals,
-               .space = element->space, .align = element->align };
+    OclType t = { .kind = TY_ARRAY,
+                  .base = element,
+                  .n = n,
+                  .quals = element->quals,
+                  .space = element->space,
+                  .align = element->align };
     t.size = n == UNKNOWN_LENGTH ? 0 : element->size * n;
     if (n != UNKNOWN_LENGTH && element->size && n > (UINT64_C(1) << 40) / element->size)
         t.size = UINT64_C(1) << 40;
@@ -115,15 +127,25 @@ OclType *ocl_array(Ocl *o, OclType *element, uint64_t n)
 
 OclType *ocl_matrix(Ocl *o, OclType *component, uint32_t rows, uint32_t columns, uint8_t use)
 {
-    OclType t = { .kind = TY_MATRIX, .base = component->plain, .rows = rows, .columns = columns,
-               .use = use, .scope = SCOPE_SUBGROUP, .size = 8, .align = 8 };
+    OclType t = { .kind = TY_MATRIX,
+                  .base = component->plain,
+                  .rows = rows,
+                  .columns = columns,
+                  .use = use,
+                  .scope = SCOPE_SUBGROUP,
+                  .size = 8,
+                  .align = 8 };
     return intern(o, &t);
 }
 
 OclType *ocl_function(Ocl *o, OclType *result, OclType **params, uint32_t n, bool variadic)
 {
-    OclType t = { .kind = TY_FUNCTION, .base = result, .params = params, .n_params = n,
-               .variadic = variadic, .align = 1 };
+    OclType t = { .kind = TY_FUNCTION,
+                  .base = result,
+                  .params = params,
+                  .n_params = n,
+                  .variadic = variadic,
+                  .align = 1 };
     return intern(o, &t);
 }
 
@@ -279,7 +301,8 @@ static void add_name(Ocl *o, Str *s, const OclType *t, int depth)
     if (!is_array(t))
         add_quals(o, s, t);
     switch (t->kind) {
-    case TY_VECTOR: str_printf(o->arena, s, "%s%u", basics[t->base->kind].name, (unsigned)t->n);
+    case TY_VECTOR:
+        str_printf(o->arena, s, "%s%u", basics[t->base->kind].name, (unsigned)t->n);
         break;
     case TY_POINTER:
         add_name(o, s, t->base, depth + 1);

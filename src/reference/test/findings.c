@@ -309,16 +309,15 @@ TEST(tensors)
     DRAWS(REF_RANGE, "the view has 512 elements, the slice 256", 1,
           ONE_SUBGROUP VIEW("16, 32") "coopMatLoadTensorNV(m, f, 0, " SLICE ", v); }");
     DRAWS(REF_RANGE, "the matrix has more elements than the view, 128", 1,
-          ONE_SUBGROUP VIEW("8, 16")
-              "coopMatLoadTensorNV(m, f, 0, sliceTensorLayoutNV(t, 0, 8, 0, 16), v); }");
+          ONE_SUBGROUP VIEW(
+              "8, 16") "coopMatLoadTensorNV(m, f, 0, sliceTensorLayoutNV(t, 0, 8, 0, 16), v); }");
     DRAWS(REF_RANGE, "the view leads to element", 1,
-          ONE_SUBGROUP VIEW("16, 16")
-              "coopMatLoadTensorNV(m, f, 0, " SLICE ", setTensorViewStrideNV(v, 17, 1)); }");
+          ONE_SUBGROUP VIEW("16, 16") "coopMatLoadTensorNV(m, f, 0, " SLICE
+                                      ", setTensorViewStrideNV(v, 17, 1)); }");
     CLEAN(1, ONE_SUBGROUP VIEW("16, 16") "coopMatLoadTensorNV(m, f, 0, " SLICE ", v); }");
     DRAWS(REF_RANGE, "the span of dimension 1 is 0", 1,
           ONE_SUBGROUP "coopMatLoadTensorNV(m, f, 0, sliceTensorLayoutNV(t, 0, 16, 0, 0)); }");
-    DRAWS(REF_RANGE, "stride 0 is 31", 1,
-          ONE_SUBGROUP "t = setTensorLayoutStrideNV(t, 31, 1); }");
+    DRAWS(REF_RANGE, "stride 0 is 31", 1, ONE_SUBGROUP "t = setTensorLayoutStrideNV(t, 31, 1); }");
     DRAWS(REF_NOT_UNIFORM, "the tensor layout differs", 1,
           ONE_SUBGROUP
           "coopMatLoadTensorNV(m, f, 0, sliceTensorLayoutNV(t, 0, 16, I / 16, 16)); }");

@@ -97,7 +97,7 @@ static inline bool kernel_glsl(Kernel *k, const char *body)
                                "#extension GL_KHR_shader_subgroup_shuffle_relative : enable\n"
                                "#extension GL_KHR_shader_subgroup_clustered : enable\n"
                                "#extension GL_KHR_shader_subgroup_quad : enable\n"
-        "#extension GL_NV_shader_subgroup_partitioned : enable\n"
+                               "#extension GL_NV_shader_subgroup_partitioned : enable\n"
                                "#extension GL_EXT_bfloat16 : enable\n"
                                "#extension GL_EXT_integer_dot_product : enable\n"
                                "#extension GL_EXT_maximal_reconvergence : enable\n";

@@ -185,9 +185,11 @@ TEST(matrices_in_variables_and_functions)
 
 TEST(every_element_is_owned_once)
 {
-    static const uint32_t shapes[][3] = {
-        { 16, 16, 32 }, { 8, 8, 8 }, { 7, 5, 32 }, { 1, 200, 16 }, { 64, 3, 128 }
-    };
+    static const uint32_t shapes[][3] = { { 16, 16, 32 },
+                                          { 8, 8, 8 },
+                                          { 7, 5, 32 },
+                                          { 1, 200, 16 },
+                                          { 64, 3, 128 } };
     for (uint32_t s = 0; s < COUNT_OF(shapes); s++)
         for (uint32_t map = 0; map < REF_N_OWNERSHIPS; map++) {
             uint32_t rows = shapes[s][0], cols = shapes[s][1], w = shapes[s][2], seen[4096] = { 0 };

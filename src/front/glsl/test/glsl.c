@@ -92,7 +92,8 @@ static void discard(Compiled *c)
 
 TEST(compiles_with_the_name_of_the_source)
 {
-    GlslOptions o = { .defines = &(GlslDefine){ "VALUE", "7u" }, .n_defines = 1,
+    GlslOptions o = { .defines = &(GlslDefine){ "VALUE", "7u" },
+                      .n_defines = 1,
                       .compiler = HEDDLE_TOOLCHAIN "/bin/glslang" };
     Compiled *c = compile(source, &o);
     CHECK_STR(c->diags.text, "");

@@ -9,7 +9,11 @@
 
 #include "front/opencl/internal.h"
 
-typedef struct Run { Arena arena; TestDiags diags; char *llvm; } Run;
+typedef struct Run {
+    Arena arena;
+    TestDiags diags;
+    char *llvm;
+} Run;
 
 static void compile(Run *r, const char *text, size_t limit)
 {
@@ -31,8 +35,7 @@ TEST(the_table_is_sound)
         const char *s = table[i].signature;
         CHECK(strspn(s, "vbchstijlmDfdeox24TSUNXWYRVMJpqaAgywz") == strlen(s));
         for (uint32_t k = i + 2; k < n; k++) {
-            if (!strcmp(table[i].name, table[k].name) &&
-                strcmp(table[k - 1].name, table[k].name))
+            if (!strcmp(table[i].name, table[k].name) && strcmp(table[k - 1].name, table[k].name))
                 test_fail(__FILE__, __LINE__, "%s stands in two places", table[i].name);
         }
     }
@@ -40,7 +43,9 @@ TEST(the_table_is_sound)
 
 TEST(names_are_mangled_as_clang_does)
 {
-    static const struct { const char *call, *name; } rows[] = {
+    static const struct {
+        const char *call, *name;
+    } rows[] = {
         { "max(*(global float4 *)p, (float4)1)", "@_Z3maxDv4_fS_(" },
         { "get_global_id(0)", "@_Z13get_global_idj(" },
         { "vload4(1, (global float *)p)", "@_Z6vload4mPU3AS1Kf(" },
@@ -70,15 +75,26 @@ TEST(names_are_mangled_as_clang_does)
 TEST(sizes_are_those_of_the_specification)
 {
     static const char *const rows[] = {
-        "sizeof(float3) == 16", "sizeof(long16) == 128", "sizeof(void *) == 8",
+        "sizeof(float3) == 16",
+        "sizeof(long16) == 128",
+        "sizeof(void *) == 8",
         "sizeof(struct { char a; int b; }) == 8",
         "sizeof(struct { char a; int b; } __attribute__((packed))) == 5",
         "sizeof(struct { int a : 3; int b : 30; }) == 8",
-        "sizeof(union { char a[5]; short b; }) == 6", "sizeof(half) == 2",
-        "sizeof(int[3][2]) == 24", "__alignof__(double4) == 32", "'a' == 97 && 077 == 63",
-        "(uchar)300 == 44", "-1 < 0u ? 0 : 1", "(1 ? 2 : 3) == 2", "0x7fffffff + 0L == 2147483647",
-        "offsetof(struct { char a; float4 b; }, b) == 16", "vec_step(int3) == 4",
-        "(int)1.9f == 1", "1 << 35 == 8", "as_int(1.0f) == 0x3f800000",
+        "sizeof(union { char a[5]; short b; }) == 6",
+        "sizeof(half) == 2",
+        "sizeof(int[3][2]) == 24",
+        "__alignof__(double4) == 32",
+        "'a' == 97 && 077 == 63",
+        "(uchar)300 == 44",
+        "-1 < 0u ? 0 : 1",
+        "(1 ? 2 : 3) == 2",
+        "0x7fffffff + 0L == 2147483647",
+        "offsetof(struct { char a; float4 b; }, b) == 16",
+        "vec_step(int3) == 4",
+        "(int)1.9f == 1",
+        "1 << 35 == 8",
+        "as_int(1.0f) == 0x3f800000",
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         Run r = { 0 };
@@ -105,8 +121,9 @@ TEST(memory_may_run_out)
 
 TEST(what_is_nested_deeply_is_refused)
 {
-    static const char *const openers[] = { "(", "{", "[", "-", "if (1) ", "int a[", "*", "a ? ",
-                                           "struct { ", "(int)", "f(", "else ", "do ", "x = " };
+    static const char *const openers[] = { "(",      "{",     "[",    "-",         "if (1) ",
+                                           "int a[", "*",     "a ? ", "struct { ", "(int)",
+                                           "f(",     "else ", "do ",  "x = " };
     enum { TIMES = 20000 };
     for (size_t i = 0; i < COUNT_OF(openers); i++) {
         Run r = { 0 };
@@ -121,4 +138,3 @@ TEST(what_is_nested_deeply_is_refused)
         arena_free(&r.arena);
     }
 }
-

@@ -32,8 +32,8 @@ static const char matrices[] =
     ", " MAT ")\n"
     "declare spir_func " MAT " @__spirv_FNegate(" MAT ")\n"
     "declare spir_func " MAT " @__spirv_MatrixTimesScalar.f(" MAT ", float)\n"
-    "declare spir_func " INT
-    " @_Z34__spirv_CooperativeMatrixBinaryDivu23CoopMat_u32_3_16_16_2(" INT ", " INT ")\n"
+    "declare spir_func " INT " @_Z34__spirv_CooperativeMatrixBinaryDivu23CoopMat_u32_3_16_16_2(" INT
+    ", " INT ")\n"
     "define spir_kernel void @k(ptr addrspace(1) %a, ptr addrspace(1) %b, float %s) {\n"
     "  %x = call spir_func " MAT " @_Z32__spirv_CooperativeMatrixLoadKHR_a(ptr addrspace(1) %a, "
     "i32 0, i64 16, i32 0)\n"
@@ -55,8 +55,7 @@ static const char matrices[] =
 static LLVMModuleRef parse(const char *text)
 {
     LLVMContextRef context = LLVMContextCreate();
-    LLVMMemoryBufferRef b =
-        LLVMCreateMemoryBufferWithMemoryRangeCopy(text, strlen(text), "test");
+    LLVMMemoryBufferRef b = LLVMCreateMemoryBufferWithMemoryRangeCopy(text, strlen(text), "test");
     LLVMModuleRef m = NULL;
     char *error = NULL;
     if (LLVMParseIRInContext(context, b, &m, &error)) {
@@ -66,10 +65,7 @@ static LLVMModuleRef parse(const char *text)
     return m;
 }
 
-static void keep_message(void *user, const Diag *d)
-{
-    snprintf(user, 256, "%s", d->message);
-}
+static void keep_message(void *user, const Diag *d) { snprintf(user, 256, "%s", d->message); }
 
 static uint32_t count(const SpvModule *m, uint16_t op)
 {
@@ -139,14 +135,13 @@ static void keep_place(void *user, const Diag *d)
 
 TEST(what_cannot_be_translated_is_told_with_its_kernel)
 {
-    static const char wide[] =
-        "target triple = \"spirv64-unknown-unknown\"\n"
-        "define spir_kernel void @k(ptr addrspace(1) %a, fp128 %v) #0 {\n"
-        "  %x = fptrunc fp128 %v to float\n"
-        "  store float %x, ptr addrspace(1) %a\n"
-        "  ret void\n"
-        "}\n"
-        "attributes #0 = { \"" OCL_PLACE "\"=\"7:13:some.cl\" }\n";
+    static const char wide[] = "target triple = \"spirv64-unknown-unknown\"\n"
+                               "define spir_kernel void @k(ptr addrspace(1) %a, fp128 %v) #0 {\n"
+                               "  %x = fptrunc fp128 %v to float\n"
+                               "  store float %x, ptr addrspace(1) %a\n"
+                               "  ret void\n"
+                               "}\n"
+                               "attributes #0 = { \"" OCL_PLACE "\"=\"7:13:some.cl\" }\n";
     Arena a = { 0 };
     char said[512] = "";
     DiagSink sink = { .report = keep_place, .user = said };
