@@ -49,7 +49,7 @@ static bool split_define(const char *s, HeddleDefine *out)
     return n && out->name;
 }
 
-bool mlir_options(const Options *o, HeddleModuleOptions *out)
+bool mlir_options(const CliOptions *o, HeddleModuleOptions *out)
 {
     const char *as = o->rotate_as ? o->rotate_as : "spirv";
     out->subgroup_size = o->subgroup_size;
@@ -75,7 +75,7 @@ static bool fits_target(const Options *o, const HeddleModuleOptions *m)
 typedef HeddleResult (*OpenFn)(void *user, const HeddleModuleOptions *options, HeddleLog *log);
 
 /* Calls `open` with what the command line says of modules. */
-static HeddleResult with_options(const Options *o, OpenFn open, void *user, HeddleLog *log)
+static HeddleResult with_options(const CliOptions *o, OpenFn open, void *user, HeddleLog *log)
 {
     HeddleDefine *defines = calloc(o->defines.len + 1, sizeof *defines);
     bool good = defines != NULL;
@@ -122,7 +122,7 @@ static HeddleResult read_opencl(void *user, const HeddleModuleOptions *options, 
 }
 
 /* Puts the module with software pipelines in the place of *m. */
-static HeddleResult pipeline(const Options *o, HeddleModule **m, HeddleLog *log)
+static HeddleResult pipeline(const CliOptions *o, HeddleModule **m, HeddleLog *log)
 {
     HeddleModule *from = *m;
     HeddleSpecValue *specs = NULL;
@@ -140,7 +140,7 @@ static HeddleResult pipeline(const Options *o, HeddleModule **m, HeddleLog *log)
     return r;
 }
 
-HeddleResult open_module(const Options *o, HeddleModule **out, HeddleLog *log)
+HeddleResult open_module(const CliOptions *o, HeddleModule **out, HeddleLog *log)
 {
     Opening p = { .path = o->inputs.data[0], .module = out };
     *out = NULL;
@@ -150,7 +150,7 @@ HeddleResult open_module(const Options *o, HeddleModule **out, HeddleLog *log)
     return r || !o->profile ? r : lower_for(o, out, log);
 }
 
-HeddleResult open_opencl(const Options *o, HeddleOpenclForm form, char **text, HeddleLog *log)
+HeddleResult open_opencl(const CliOptions *o, HeddleOpenclForm form, char **text, HeddleLog *log)
 {
     Opening p = { .path = o->inputs.data[0], .form = form, .text = text };
     *text = NULL;
@@ -179,7 +179,7 @@ static bool parse_device(const char *text, HeddleDeviceOptions *d)
     return kind < HEDDLE_N_DEVICE_KINDS && !*end;
 }
 
-HeddleResult open_device(const Options *o, HeddleDevice **out, HeddleLog *log)
+HeddleResult open_device(const CliOptions *o, HeddleDevice **out, HeddleLog *log)
 {
     HeddleDeviceOptions d = { .struct_size = sizeof d, .threads = o->threads, .isa = o->isa };
     *out = NULL;
@@ -192,7 +192,7 @@ HeddleResult open_device(const Options *o, HeddleDevice **out, HeddleLog *log)
     return heddle_device_new(&d, out, log);
 }
 
-const HeddleKernelInfo *find_entry(const Options *o, const HeddleModule *m)
+const HeddleKernelInfo *find_entry(const CliOptions *o, const HeddleModule *m)
 {
     uint32_t n = heddle_module_n_entry_points(m);
     for (uint32_t i = 0; i < n; i++) {
@@ -284,7 +284,7 @@ static bool parse_spec(const char *text, const HeddleKernelInfo *info, HeddleSpe
     return false;
 }
 
-bool parse_specs(const Options *o, const HeddleKernelInfo *info, HeddleSpecValue **specs)
+bool parse_specs(const CliOptions *o, const HeddleKernelInfo *info, HeddleSpecValue **specs)
 {
     *specs = calloc(o->specs.len + 1, sizeof **specs);
     for (uint32_t i = 0; *specs && i < o->specs.len; i++) {
@@ -298,8 +298,8 @@ bool parse_specs(const Options *o, const HeddleKernelInfo *info, HeddleSpecValue
 
 /* ---- kernel ---------------------------------------------------------------------------------- */
 
-HeddleResult open_kernel(const Options *o, HeddleDevice *d, const HeddleModule *m,
-                         KernelPurpose purpose, HeddleKernel **out, HeddleLog *log)
+HeddleResult open_kernel(const CliOptions *o, HeddleDevice *d, const HeddleModule *m,
+                         CliPurpose purpose, HeddleKernel **out, HeddleLog *log)
 {
     *out = NULL;
     HeddleSpecValue *specs = NULL;

@@ -16,7 +16,7 @@ const char *use_name(HeddleUse use)
     return use == HEDDLE_USE_A ? "A" : use == HEDDLE_USE_B ? "B" : "C";
 }
 
-static bool parse_shape(const char *text, Layout *l)
+static bool parse_shape(const char *text, CliLayout *l)
 {
     char *end;
     unsigned long rows = strtoul(text, &end, 10), columns = 0;
@@ -35,7 +35,7 @@ static bool parse_shape(const char *text, Layout *l)
     return good;
 }
 
-static bool parse_type(const char *text, Layout *l)
+static bool parse_type(const char *text, CliLayout *l)
 {
     l->type = heddle_type_from_name(text);
     bool good = l->type != HEDDLE_NO_TYPE && l->type != HEDDLE_BOOL;
@@ -44,7 +44,7 @@ static bool parse_type(const char *text, Layout *l)
     return good;
 }
 
-static bool parse_use(const char *text, Layout *l)
+static bool parse_use(const char *text, CliLayout *l)
 {
     char c = (char)toupper((unsigned char)text[0]);
     bool word = !strcmp(text, "accumulator") || !strcmp(text, "Accumulator");
@@ -56,12 +56,12 @@ static bool parse_use(const char *text, Layout *l)
 }
 
 /* Elements in one of an array's. */
-static uint32_t packed(const Layout *l)
+static uint32_t packed(const CliLayout *l)
 {
     return l->array ? (uint32_t)(heddle_type_size(l->array) / heddle_type_size(l->type)) : 1;
 }
 
-static bool converts(const Layout *l)
+static bool converts(const CliLayout *l)
 {
     bool c = l->use == HEDDLE_USE_ACCUMULATOR;
     return l->type == HEDDLE_F32 || l->type == HEDDLE_F16 ||
@@ -69,7 +69,7 @@ static bool converts(const Layout *l)
 }
 
 /* By the rules of SPV_QCOM_cooperative_matrix_conversion. */
-static bool parse_arrays(const Options *o, Layout *l)
+static bool parse_arrays(const CliOptions *o, CliLayout *l)
 {
     if (!o->arrays)
         return true;
@@ -80,13 +80,15 @@ static bool parse_arrays(const Options *o, Layout *l)
     const char *word = b ? "rows" : "columns";
     if (!converts(l))
         complain("layout: --arrays: A and B are of f32, f16, s8 or u8, accumulators of f32, f16, "
-                 "s32 or u32, not of %s", heddle_type_name(l->type));
+                 "s32 or u32, not of %s",
+                 heddle_type_name(l->type));
     else if (l->array != l->type && (l->array != HEDDLE_U32 || size >= 4 || (c && size != 2)))
         complain("layout: --arrays %s: arrays are of the matrix's own type%s", o->arrays,
                  size < 4 ? ", or of u32, which hold several" : "");
     else if (!c && length * size != 32)
         complain("layout: --arrays: an array is of 32 bytes, so A has %u columns of %s and B %u "
-                 "rows", 32 / size, heddle_type_name(l->type), 32 / size);
+                 "rows",
+                 32 / size, heddle_type_name(l->type), 32 / size);
     else if (length % packed(l))
         complain("layout: --arrays u32: %u %s are no whole number of words", length, word);
     else if (!c ? lanes > w : lanes != w && lanes * 2 != w && lanes * 4 != w)
@@ -98,7 +100,7 @@ static bool parse_arrays(const Options *o, Layout *l)
     return false;
 }
 
-static bool parse_subgroup(const Options *o, Layout *l)
+static bool parse_subgroup(const CliOptions *o, CliLayout *l)
 {
     l->subgroup_size = o->subgroup_size ? o->subgroup_size : 32;
     uint32_t w = l->subgroup_size;
@@ -108,19 +110,19 @@ static bool parse_subgroup(const Options *o, Layout *l)
     return good;
 }
 
-static int width_of(uint32_t n)
-{
-    return snprintf(NULL, 0, "%u", n);
-}
+static int width_of(uint32_t n) { return snprintf(NULL, 0, "%u", n); }
 
-static HeddleMatrixLayout matrix_of(const Layout *l)
+static HeddleMatrixLayout matrix_of(const CliLayout *l)
 {
-    return (HeddleMatrixLayout){ .struct_size = sizeof(HeddleMatrixLayout), .rows = l->rows,
-                                 .columns = l->columns, .type = l->type, .use = l->use,
+    return (HeddleMatrixLayout){ .struct_size = sizeof(HeddleMatrixLayout),
+                                 .rows = l->rows,
+                                 .columns = l->columns,
+                                 .type = l->type,
+                                 .use = l->use,
                                  .subgroup_size = l->subgroup_size };
 }
 
-uint32_t layout_length(const Layout *l)
+uint32_t layout_length(const CliLayout *l)
 {
     HeddleMatrixLayout m = matrix_of(l);
     if (!l->array)
@@ -128,7 +130,8 @@ uint32_t layout_length(const Layout *l)
     return (l->use == HEDDLE_USE_B ? l->rows : l->columns) / packed(l);
 }
 
-void layout_owner(const Layout *l, uint32_t row, uint32_t column, uint32_t *lane, uint32_t *element)
+void layout_owner(const CliLayout *l, uint32_t row, uint32_t column, uint32_t *lane,
+                  uint32_t *element)
 {
     HeddleMatrixLayout m = matrix_of(l);
     bool b = l->use == HEDDLE_USE_B;
@@ -140,7 +143,7 @@ void layout_owner(const Layout *l, uint32_t row, uint32_t column, uint32_t *lane
     *element = (b ? row : column) / packed(l);
 }
 
-static void print_grid(const Layout *l)
+static void print_grid(const CliLayout *l)
 {
     uint32_t length = layout_length(l);
     int lane_width = width_of(l->subgroup_size - 1), element_width = width_of(length - 1);
@@ -166,7 +169,7 @@ static void print_grid(const Layout *l)
     }
 }
 
-static void print_arrays(const Layout *l)
+static void print_arrays(const CliLayout *l)
 {
     uint32_t n = packed(l), length = layout_length(l);
     bool b = l->use == HEDDLE_USE_B;
@@ -180,7 +183,7 @@ static void print_arrays(const Layout *l)
     print_grid(l);
 }
 
-static void print_layout(const Layout *l)
+static void print_layout(const CliLayout *l)
 {
     if (l->array) {
         print_arrays(l);
@@ -198,9 +201,9 @@ static void print_layout(const Layout *l)
     print_grid(l);
 }
 
-int command_layout(const Options *o)
+int command_layout(const CliOptions *o)
 {
-    Layout l = { 0 };
+    CliLayout l = { 0 };
     const char **in = o->inputs.data;
     if (!parse_shape(in[0], &l) || !parse_type(in[1], &l) || !parse_use(in[2], &l) ||
         !parse_subgroup(o, &l) || !parse_arrays(o, &l))
