@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * analysis: what the passes and the code generators ask about a function. Nothing here changes the
- * module; every result lives in the arena it was asked with and is void once the function changes.
+ * analysis: what passes and code generators need to know about a function. Nothing here changes the
+ * module. Each result lives in the arena that was passed in, and is invalid once the function
+ * changes.
  */
 #ifndef HEDDLE_ANALYSIS_H
 #define HEDDLE_ANALYSIS_H
@@ -18,7 +19,7 @@ typedef struct CfgBlock {
     /* positions; the entry's idom and the exit's ipdom are themselves */
     uint32_t idom, ipdom;
     CfgLoop *loop;              /* innermost loop that contains it, or NULL */
-    /* part of `loop` only on the way out: its header cannot be reached again */
+    /* part of `loop` only on the way out: the header cannot be reached from it */
     bool leaving;
     uint32_t dom_first, dom_last; /* interval of the dominator tree: what cfg_dominates compares */
 } CfgBlock;
@@ -36,10 +37,9 @@ struct CfgLoop {
     SpvInst *merge_inst;        /* OpLoopMerge, or NULL: its loop controls */
 };
 
-/* Blocks are in an order in which a block comes after all its predecessors but for back edges,
- * and the blocks of a loop, and those of a selection construct, are contiguous ("compact"): the
- * order in which divergent code is laid out. Unreachable blocks are left out. The virtual exit
- * is last. */
+/* Blocks are in compact order, in which divergent code is laid out: each block comes after all its
+ * predecessors except along back edges, and the blocks of a loop or a selection construct are
+ * contiguous. Unreachable blocks are left out. The virtual exit is last. */
 typedef struct Cfg {
     SpvFunction *function;
     CfgBlock *blocks;
@@ -65,8 +65,8 @@ SpvInst *cfg_merge_inst(const SpvBlock *b);
 
 /* ---- uniformity.c ---------------------------------------------------------------------------- */
 
-/* For one entry point after inlining. A value is uniform when all active invocations of a subgroup
- * hold the same; a block is divergent when a proper subset of the subgroup may run it. */
+/* For one entry point after inlining. A value is uniform if all active invocations of a subgroup
+ * hold the same; a block is divergent if a proper subset of the subgroup may run it. */
 typedef struct Uniformity {
     /* by id: 1 = differs between lanes (also pointers: 1 = the address differs) */
     uint8_t *varying;
@@ -79,12 +79,12 @@ typedef struct Uniformity {
     uint16_t *components;
 } Uniformity;
 /* Matrices (and variables that hold nothing else) belong to the subgroup and are never varying;
- * their elements are. `subgroup_size` 0: unknown; else LocalInvocationId.y and .z may be told
- * uniform where the rows of the workgroup are whole subgroups. */
+ * their elements are. `subgroup_size` 0: unknown; else LocalInvocationId.y and .z may be uniform,
+ * if rows of the workgroup consist of whole subgroups. */
 Uniformity *uniformity_build(Arena *a, SpvModule *m, const Cfg *c);
 Uniformity *uniformity_build_for(Arena *a, SpvModule *m, const Cfg *c, uint32_t subgroup_size);
-/* The same of a function that an instruction calls for its elements, or of an entry point beside
- * which such functions are left. */
+/* The same for a function that an instruction calls for its elements, or for an entry point in a
+ * module with such functions. */
 typedef struct UniformityKnown {
     const uint8_t *same;        /* by parameter: one value for all lanes; NULL: none known */
     const uint8_t *varying_variable; /* by id: Private ones that vary elsewhere; may be NULL */

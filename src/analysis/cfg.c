@@ -4,12 +4,12 @@
  *
  * Blocks are numbered in reverse postorder first. Dominators and post-dominators are Lengauer and
  * Tarjan's ("A fast algorithm for finding dominators in a flowgraph", 1979, the simple variant).
- * Loops grow backwards from their back edges, inner ones first and then as one node; a loop with an
- * OpLoopMerge also takes in the blocks that lead from it to its merge block (SPIR-V 2.11,
- * structured control flow: a construct is what its header dominates and its merge block does not).
- * The compact order is a preorder walk of the dominator tree, loops walked to their end before what
- * follows them. Nothing recurses, and nothing costs more than blocks times loop depth on reducible
- * graphs.
+ * Loops are grown backwards from their back edges, inner ones first, which then count as one node;
+ * a loop with an OpLoopMerge also takes in the blocks that lead from it to its merge block (SPIR-V
+ * 2.11, structured control flow: a construct is what its header dominates and its merge block does
+ * not). The compact order is a preorder walk of the dominator tree, loops walked to their end
+ * before what follows them. Nothing recurses, and nothing costs more than blocks times loop depth
+ * on reducible graphs.
  */
 #include "analysis/analysis.h"
 
@@ -340,7 +340,7 @@ static void collect_exits_of(Builder *b, uint32_t l, uint32_t node)
     }
 }
 
-/* Where loop l is left to: from its own blocks and from its inner loops. */
+/* Finds the blocks that loop l exits to, from its own blocks and from inner loops. */
 static void collect_exits(Builder *b, uint32_t l)
 {
     const Nodes *inner = &b->inner;
@@ -391,8 +391,8 @@ static void adopt_ways(Builder *b, uint32_t l, const Nodes *ways, uint32_t n)
     }
 }
 
-/* Whether what follows the loop, whose merge block nothing reaches, is outside of what its header
- * dominates: the end of a function, which returns in the loop lead to. */
+/* For a loop with an unreachable merge block: whether the code after it is outside the blocks that
+ * its header dominates. This is the end of a function, which returns in the loop lead to. */
 static bool leads_outside(const Builder *b, uint32_t l, const Nodes *ways)
 {
     for (uint32_t i = 0; i < ways->len; i++) {

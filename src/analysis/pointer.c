@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * pointer: what pointers lead into. In: a pointer. Out: what it was made from, backwards through
- * access chains, copies and casts, none of which leaves the object that it begins with
+ * pointer: finds what pointers point into. In: a pointer. Out: what it was derived from, traced
+ * back through access chains, copies and casts, none of which leaves the object that it starts with
  * (OpPtrAccessChain: the element is one of the array that the base points into). Everything else
  * ends the walk: phis, selections, loads, arithmetic on addresses.
  */
@@ -20,7 +20,7 @@ SpvId pointer_from(const SpvInst *i)
     }
 }
 
-/* In code that never runs a pointer may be made from itself. */
+/* In unreachable code a pointer may be derived from itself. */
 const SpvInst *pointer_root(const SpvModule *m, SpvId pointer)
 {
     const SpvInst *i = spv_def(m, pointer);

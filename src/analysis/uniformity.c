@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * uniformity: what is the same for all invocations of a subgroup. In: a function (an entry point
- * after inlining) and its Cfg. Out: Uniformity.
+ * uniformity: finds the values that are the same for all invocations of a subgroup. In: a function
+ * (an entry point after inlining) and its Cfg. Out: Uniformity.
  *
- * Optimistic: all starts uniform, and what differs spreads along uses until nothing changes.
- * Vectors are followed component by component. A branch on a varying condition makes the blocks up
- * to its immediate post-dominator divergent, and joins of disjoint paths from it (found by
- * spreading labels over the compact order) make their phis varying; where it lets lanes leave a
- * loop in different iterations, the loop is divergent, and so is what was computed in it and is
- * used after it. A Function or Private variable is varying once something varying, or by some lanes
- * only, is stored to it.
+ * The analysis is optimistic: everything starts out uniform, and variance spreads along uses until
+ * nothing changes. Vectors are followed component by component. A branch on a varying condition
+ * makes the blocks up to its immediate post-dominator divergent, and joins of disjoint paths from
+ * it (found by spreading labels over the compact order) make their phis varying; where it lets
+ * lanes leave a loop in different iterations, the loop is divergent, and so is what was computed in
+ * it and is used after it. A Function or Private variable is varying once something varying, or by
+ * some lanes only, is stored to it.
  */
 #include "analysis/analysis.h"
 
@@ -197,8 +197,8 @@ static void make_join(State *s, uint32_t p)
 
 typedef struct Walk { uint32_t stop, pending; } Walk;
 
-/* A path labelled `label` reaches `to` from `from`. Two labels meeting are lanes that had
- * parted. */
+/* A path labelled `label` reaches `to` from `from`. If two labels meet, lanes that had diverged
+ * join. */
 static void arrive(State *s, Walk *w, uint32_t from, uint32_t to, uint32_t label)
 {
     bool known = s->stamp[to] == s->stamps;
@@ -623,8 +623,8 @@ static bool enters_matrix(State *s, const SpvInst *i)
     return false;
 }
 
-/* Which variable each pointer points into, which instructions read a variable, and which variables
- * are used in ways that are not followed (these vary). */
+/* Finds the variable that each pointer points into, the instructions that read a variable, and the
+ * variables whose uses cannot all be followed (these vary). */
 static void trace_pointers(State *s)
 {
     s->base = NEW_ARRAY(s->a, SpvId, s->m->bound);
@@ -729,7 +729,7 @@ Uniformity *uniformity_build_known(Arena *a, SpvModule *m, const Cfg *c, uint32_
     for (SpvInst *i = c->function->head.first; i; i = i->next) {
         const SpvType *t = i->op == SpvOpFunctionParameter ? spv_type(m, i->type) : NULL;
         bool same = entry || (t && known->same && known->same[parameter++]);
-        /* A kernel's arguments are the same for all; of a structure each has its own copy. */
+        /* A kernel's arguments are uniform, but each invocation has its own copy of a structure. */
         if (t && (!same || (t->kind == SPV_POINTER && t->storage == SpvStorageClassFunction)))
             set_mask(s, i, ALL);
     }

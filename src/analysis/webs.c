@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * webs: which matrix values share memory. In: a function in SSA and its Cfg. Out: MatrixWebs.
+ * webs: finds the matrix values that share memory. In: a function in SSA and its Cfg. Out:
+ * MatrixWebs.
  *
  * Liveness is walked from each use up to the definition. Webs start as single values and grow along
  * multiply-adds, phis and elementwise operations, wherever the two webs do not interfere: their
@@ -71,7 +72,7 @@ static void find_values(Builder *b)
     }
 }
 
-/* Does the instruction finish reading this operand's element before it writes the result's? */
+/* Whether the instruction has read this operand's element before it writes the result's. */
 static bool is_in_place(Builder *b, const SpvInst *i, uint32_t word)
 {
     const SpvType *to = matrix_type(b, i), *from = matrix_type(b, spv_def(b->m, i->words[word]));
@@ -189,7 +190,7 @@ static void make_sets(Builder *b)
 
 /* ---- interference ---------------------------------------------------------------------------- */
 
-/* Is x, whose definition dominates y's, still needed once y is there? */
+/* Whether x, whose definition dominates y's, is still needed when y is defined. */
 static bool is_live_at(const Builder *b, uint32_t x, uint32_t y)
 {
     const Value *vx = &b->values.data[x], *vy = &b->values.data[y];
@@ -243,8 +244,8 @@ static bool merge_lists(Builder *b, const Web *x, const Web *y, Web *out)
     return true;
 }
 
-/* An accumulator that dies in the result's birth and is the last of its web: then nothing else of
- * the web is live there, and the result goes to its end. */
+/* For an accumulator that is the last value of its web and dies where the result is defined:
+ * nothing else of the web is live there, so the result is appended to it. */
 static bool append_result(Builder *b, uint32_t x, uint32_t y, uint32_t from, uint32_t to)
 {
     Web *wx = &b->webs[x], *wy = &b->webs[y];
@@ -294,7 +295,7 @@ static void coalesce_phis(Builder *b)
     }
 }
 
-/* The operand whose place an elementwise result may take: its number, or none. */
+/* The number of the operand whose place an elementwise result may take, or none. */
 static uint32_t replaced_operand(const Builder *b, const SpvInst *i)
 {
     if (spv_op_info(i->op)->flags & SPV_OPF_MATRICES)

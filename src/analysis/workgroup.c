@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * workgroup: what is the same for all invocations of a workgroup, as far as operands tell. In: what
- * is the same for a subgroup. Out: the values that are computed, without a side effect, from
- * constants, arguments, built-ins of the workgroup and memory that the workgroup shares.
+ * workgroup: finds the values that are the same for all invocations of a workgroup, as far as
+ * operands tell. In: the values that are the same for a subgroup. Out: the values that are
+ * computed, without a side effect, from constants, arguments, built-ins of the workgroup and memory
+ * that the workgroup shares.
  *
  * Blocks are visited in the Cfg's order, where a definition comes before its uses. Phis, the only
- * exception, are never the same here: which way subgroups came is not followed.
+ * exception, are never counted as the same, since the paths that subgroups take are not tracked.
  */
 #include "analysis/analysis.h"
 

@@ -3,8 +3,8 @@
  * Arenas: memory that lives and dies together.
  *
  * Chunks grow with the arena (4 KiB to 1 MiB), so a small arena costs little and a large one few
- * calls of malloc. What is larger than a chunk gets one of its own. Under AddressSanitizer every
- * allocation is a chunk of its own, so that running over its end is found.
+ * calls of malloc. Allocations larger than a chunk get one of their own. Under AddressSanitizer
+ * every allocation is a separate chunk, so that overruns are found.
  */
 #include "base/base.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * base: what every stage stands on. Knows nothing of SPIR-V or LLVM.
+ * base: the foundation of every stage. It knows nothing of SPIR-V or LLVM.
  *
  * Memory: an arena per lifetime (module, kernel, scratch). Arena memory is zeroed and is never
  * freed singly. Running out of memory unwinds to the arena's owner by longjmp (arena_guard), so the
@@ -49,10 +49,10 @@ struct Arena {
  *     if (ARENA_GUARD(&arena, oom)) { ...failed: clean up, report... }
  * Locals changed after it and read in the failure branch must be volatile. */
 #define ARENA_GUARD(arena, buf) ((arena)->on_failure = &(buf), setjmp(buf) != 0)
-/* The same for those who do not like setjmp among their locals: runs body(user) under a guard,
- * which it restores; false when it ran out of memory. */
+/* The same without setjmp in the caller: runs body(user) under a guard and restores the previous
+ * one; false if memory ran out. */
 bool arena_try(Arena *a, void (*body)(void *user), void *user);
-/* What running out of memory does; returns only where no guard is set. */
+/* What happens when memory runs out; returns only if no guard is set. */
 void arena_fail(Arena *a);
 
 /* An arena is valid when zero-initialised. Freeing it twice is harmless; it keeps limit and
@@ -88,7 +88,7 @@ void arena_vec_grow(Arena *a, void **data, uint32_t *cap, uint32_t need, size_t 
 /* ---- map.c: u64 -> u64, open addressing, in an arena ----------------------------------------- */
 
 typedef struct Map {
-    uint64_t *keys, *values; /* key 0 is stored too: occupied tells */
+    uint64_t *keys, *values; /* key 0 is a key like any other: `occupied` tells */
     uint8_t *occupied;
     uint32_t len, cap;
 } Map;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The cursor through untrusted bytes. A read that does not fit moves to the end, yields zeros and
- * leaves a mark, so that a reader may check once after a run of reads instead of at each.
+ * sets a flag, so that a reader can check once after several reads instead of after each.
  */
 #include "base/base.h"
 

@@ -20,7 +20,8 @@ void diag_v(DiagSink *s, DiagSeverity severity, const DiagLoc *loc, const char *
     if (!s->report || s->errors > max)
         return;
 
-    /* A message longer than the buffer that finds no memory is cut, which beats losing it. */
+    /* If there is no memory for a message longer than the buffer, it is truncated rather than
+     * lost. */
     char local[512], *text = local;
     va_list again;
     va_copy(again, args);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * image: texels, and what a kernel's binding of an image or a sampler points to. Whoever makes
- * images (the Vulkan driver) fills the descriptors; both devices read them, each with code of its
- * own. Only what a format's bits mean is here once, as a table (texel.def).
+ * image: texels, and what a kernel's binding of an image or a sampler points to. The Vulkan driver,
+ * which creates images, fills in the descriptors; both devices read them, each with its own code.
+ * Only the meaning of a format's bits is shared, as a table (texel.def).
  */
 #ifndef HEDDLE_IMAGE_H
 #define HEDDLE_IMAGE_H
@@ -81,7 +81,7 @@ typedef struct ImageLevel {
 
 enum { IMAGE_MAX_LEVELS = 15 };
 
-/* What a component of a view is: one of the texel's, 0 or 1. */
+/* The source of a view's component: one of the texel's, 0 or 1. */
 enum { SWIZZLE_R, SWIZZLE_G, SWIZZLE_B, SWIZZLE_A, SWIZZLE_0, SWIZZLE_1 };
 
 /* An image view or a texel buffer (one level, size[0] texels). */

@@ -4,7 +4,7 @@
  * width, floats as the bits of a double, strings as addresses; of a vector one word a component.
  *
  * A conversion is handed to C's snprintf with the length modifier that the word's width asks for.
- * What no conversion has words for, or C does not know, is written as it stands.
+ * Conversions without words left, or unknown to C, are written out unchanged.
  */
 #include "base/base.h"
 

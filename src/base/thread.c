@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A thread starts with its maker's signal mask: all are blocked meanwhile, but those that an
- * instruction raises. They stay with the thread that executes it, and a blocked one would end the
- * program.
+ * A thread inherits its creator's signal mask, so all signals are blocked while it is created,
+ * except those that an instruction raises: these go to the thread that executes the instruction,
+ * and would end the program if blocked.
  */
 #include "base/thread.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * thread: starting threads of the library's own. The program's signals are for the program's
- * threads, so none that is sent to the process is handled on these.
+ * thread: starting threads of the library's own. Signals sent to the process are meant for the
+ * program's own threads, so they are never handled on these.
  */
 #ifndef HEDDLE_THREAD_H
 #define HEDDLE_THREAD_H

@@ -42,7 +42,7 @@ static const char *types_text(CliCells *c, const HeddleMatrixShape *s)
                 heddle_type_name(s->result), s->saturating ? " saturating" : "");
 }
 
-/* Neighbours of one size share a row. */
+/* Adjacent shapes of the same size share a row. */
 static void print_shapes(void)
 {
     size_t n;

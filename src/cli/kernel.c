@@ -121,7 +121,7 @@ static HeddleResult read_opencl(void *user, const HeddleModuleOptions *options, 
     return heddle_opencl_from_file(p->path, options, p->form, p->text, log);
 }
 
-/* Puts the module with software pipelines in the place of *m. */
+/* Replaces *m by the module with software pipelines. */
 static HeddleResult pipeline(const CliOptions *o, HeddleModule **m, HeddleLog *log)
 {
     HeddleModule *from = *m;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * heddle: compiles and runs cooperative-matrix kernels on this machine.
- * Exit status: 0 done, 1 the kernel or its input is wrong, 2 the command line is.
+ * heddle: compiles and runs cooperative-matrix kernels on this machine. Exit status: 0 success, 1
+ * an error in the kernel or its input, 2 an error in the command line.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * run: a dispatch of a kernel on arrays from files and descriptions, and what became of them.
- * bench: the same dispatch over and over. Arrays are bound in place: no copies.
+ * run: dispatches a kernel on arrays from files and descriptions, and reports what became of them.
+ * bench: repeats the same dispatch. Arrays are bound in place, without copies.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -103,8 +103,8 @@ static const HeddleBindingInfo *info_of(const Run *r, Key key)
 
 static bool is_float(HeddleType t) { return t >= HEDDLE_F16 && t <= HEDDLE_E5M2; }
 
-/* Integers are often the bits of something else; numbers of another format or size are a
- * mistake. */
+/* Integers often hold the bits of something else, but numbers of another format or size are
+ * probably a mistake. */
 static bool likely_mistake(HeddleType kernel, HeddleType array)
 {
     if (!is_float(kernel) || array == HEDDLE_NO_TYPE || array == kernel)
@@ -348,7 +348,8 @@ static void print_run(const Run *r, const HeddleReport *report)
     table_print(&t);
 }
 
-/* What a kernel does not do has no line; that matrices were moved by no byte is worth one. */
+/* Operations that a kernel does not perform get no line, but it is worth showing that no bytes of
+ * matrices were moved. */
 static void print_stats(const Run *r, const HeddleStats *s)
 {
     const struct {
@@ -434,7 +435,7 @@ static HeddleResult run_once(Run *r)
 {
     HeddleReport report = { .struct_size = sizeof report };
     HeddleResult result = dispatch_once(r, r->kernel, &report);
-    /* What a checked run found wrong does not make its output less interesting. */
+    /* The output is still interesting when a checked run found mistakes. */
     if (result && !(result == HEDDLE_ERROR_RUN && r->options->check))
         return result;
     print_run(r, &report);
@@ -473,8 +474,8 @@ static HeddleStats count_operations(Run *r)
     return report.stats;
 }
 
-/* Runs n_kernels by turns, each round beginning with another one; kernel k's *n times from
- * times[k * MAX_RUNS] on, sorted. */
+/* Runs n_kernels in turns, each round starting with another one; stores the *n sorted times of
+ * kernel k from times[k * MAX_RUNS] on. */
 static HeddleResult measure(Run *r, HeddleKernel **kernels, uint32_t n_kernels, double *times,
                             uint32_t *n)
 {
@@ -570,7 +571,7 @@ static HeddleResult sweep(Run *r)
     return result ? result : write_and_compare(r);
 }
 
-/* What the table of options cannot say of them. */
+/* Restrictions that the table of options cannot express. */
 static bool sweeps_well(const CliOptions *o)
 {
     if (o->sweep && strcmp(o->sweep, "wait-queues"))

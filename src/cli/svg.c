@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Pictures, and the one of a matrix's layout: a cell an element, its hue the lane that holds it,
- * its lightness which of that lane's elements it is. Colours are made in OKLCH (B. Ottosson, A
- * perceptual color space for image processing, 2020), where equal steps look equal.
+ * Pictures, and the one of a matrix's layout: one cell per element, whose hue shows the lane that
+ * holds it and whose lightness shows which of that lane's elements it is. Colours are made in OKLCH
+ * (B. Ottosson, A perceptual color space for image processing, 2020), where equal steps look equal.
  */
 #include <errno.h>
 #include <math.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * bench --sweep wait-queues: one kernel with each number of wait queues its loops may ask for
- * (SPV_QCOM_multiple_wait_queues), and without the hint. Here are the modules that differ in the
- * hint alone, and what their times look like: a table with a bar a row, a picture with a column
- * each. Bars are speeds, from 0 on.
+ * (SPV_QCOM_multiple_wait_queues), and without the hint. This file makes the modules, which differ
+ * only in the hint, and shows their times: a table with a bar in each row, and a picture with a
+ * column for each. The bars show speeds, starting at 0.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,7 +94,7 @@ static const char *rate(CliCells *c, const CliSweep *s, uint32_t row)
     return s->flops > 0 ? cell(c, "%.2f", s->flops / s->median[row] * 1e-9) : "-";
 }
 
-/* Blocks, the last one of as many eighths as are left over. */
+/* Full blocks, then one of as many eighths as are left. */
 static const char *bar(CliCells *c, double share)
 {
     char *to = c->text[c->next++ % 16], *end = to;

@@ -37,7 +37,7 @@ void vulkan_help(void)
         printf("  %-24s %s\n", variables[i].name, variables[i].help);
 }
 
-/* The manifest beside this program: in a build tree as where it is installed. */
+/* The manifest, relative to this program: the same in a build tree and where it is installed. */
 static bool find_manifest(char *out, size_t size)
 {
     char self[4096];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * posix_spawn with a pipe. The pipe's ends close on exec, so that programs started by other
- * threads at the same time do not hold them open. Around it the files: they go also where memory
- * runs out, so whoever is called back may take it from the arena.
+ * posix_spawn with a pipe. The pipe's ends close on exec, so that programs started by other threads
+ * at the same time do not hold them open. The code around it handles the files. They are removed
+ * even if memory runs out, so callbacks may allocate from the arena.
  */
 #include "front/tool.h"
 
@@ -128,7 +128,8 @@ static bool read_file(Tool *t)
         fclose(file);
         return false;
     }
-    /* Not from the arena while the file is open: running out of memory would leave it so. */
+    /* Not from the arena while the file is open, because running out of memory would leave it
+     * open. */
     void *read = malloc((size_t)st.st_size + 1);
     size_t n = read ? fread(read, 1, (size_t)st.st_size, file) : 0;
     fclose(file);
@@ -172,7 +173,7 @@ const char *tool_find(Arena *arena, const char *paths)
 
 static ToolStatus run_in_folder(Tool *t)
 {
-    enum { NOT_FOUND = 127, SIGNAL = 128 }; /* as shells say it, so scripts around programs too */
+    enum { NOT_FOUND = 127, SIGNAL = 128 }; /* as shells and scripts report it */
     ToolStatus status = make_files(t);
     if (status)
         return status;

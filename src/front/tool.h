@@ -15,8 +15,8 @@ typedef struct ProcessResult {
 } ProcessResult;
 
 /* Runs argv[0] (looked for in PATH when it has no slash) with argv, with nothing on its standard
- * input, to its end. Output beyond 256 KB is dropped. Takes memory before the program starts
- * only. */
+ * input, to its end. Output beyond 256 KB is dropped. Allocates memory only before the program
+ * starts. */
 void process_run(Arena *arena, const char *const *argv, ProcessResult *out);
 
 typedef enum ToolStatus { TOOL_OK, TOOL_WRONG_SOURCE, TOOL_MISSING, TOOL_IO } ToolStatus;
@@ -27,7 +27,7 @@ typedef struct ToolSource {
     const char *name; /* for messages */
 } ToolSource;
 
-/* A program that makes a file of a file. */
+/* A program that turns one file into another. */
 typedef struct Tool Tool;
 struct Tool {
     Arena *arena;
@@ -37,7 +37,7 @@ struct Tool {
     const char *advice;   /* to those who have not got it */
     ToolSource source;
     const char *const *(*arguments)(Tool *t);
-    /* Makes diagnostics of what it said; returns what was none. */
+    /* Turns its output into diagnostics; returns the rest of it. */
     const char *(*messages)(Tool *t, char *text);
     void *user;
     /* From here on tool_run's own. */
@@ -49,8 +49,8 @@ struct Tool {
 
 /* The first of `paths` (separated by colons) that can be run, or NULL. */
 const char *tool_find(Arena *arena, const char *paths);
-/* Runs the program on a copy of the source, a file of that name in a private folder that is gone
- * afterwards, however it ends. */
+/* Runs the program on a copy of the source, a file of that name in a private folder that is removed
+ * afterwards in any case. */
 ToolStatus tool_run(Tool *t, const char *input, const char *output);
 
 #endif

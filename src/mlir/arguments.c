@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a kernel's arguments may be: numbers, and memrefs of numbers, which are buffers. MLIR's
- * conversion names the kernel alone where it has no SPIR-V for one of them, and takes some for what
- * no shader can have: tensors, matrices, memory of a workgroup.
+ * Checks a kernel's arguments, which may be numbers, and memrefs of numbers, which are buffers. If
+ * MLIR's conversion has no SPIR-V for an argument it names only the kernel, and it accepts some
+ * that no shader can have: tensors, matrices, workgroup memory.
  */
 #include <mlir-c/BuiltinAttributes.h>
 #include <mlir-c/BuiltinTypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is done to the elements that an invocation holds of a matrix. The RFC's proposal 2 takes
- * them out, puts them in and hands them from one invocation to another:
+ * Operations on the elements of a matrix that an invocation holds. The RFC's proposal 2 takes them
+ * out, puts them in and hands them from one invocation to another:
  *
  *     gpu.subgroup_mma_extract    spirv.CompositeExtract
  *     gpu.subgroup_mma_insert     spirv.CompositeInsert
@@ -192,7 +192,7 @@ static const struct {
     { "#gpu<mma_element_wise muli>", "arith.muli" },
 };
 
-/* Element by element, in the place of the first operand's. */
+/* Element by element, replacing those of the first operand. */
 static bool apply_to_elements(HmJob *j, MlirOperation op, const char *scalar)
 {
     MlirType type = mlirValueGetType(mlirOperationGetResult(op, 0));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * MLIR's C API in the words of the rest of the program: types and attributes as text, lists of
+ * MLIR's C API in a form that suits the rest of the program: types and attributes as text, lists of
  * operations, building before an operation.
  */
 #include <mlir-c/BuiltinAttributes.h>

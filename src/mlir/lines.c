@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Positions in the SPIR-V: MLIR's serialiser could write OpLine, but nothing that can be called
- * asks it to. It does write a decoration for an attribute that has one's name, so before it runs
- * each operation in a function gets a Location with a number; operations without a result get one
- * that has, which goes again. Afterwards decorations become lines (SPIR-V 1.6, 3.52.2).
+ * Positions in the SPIR-V. MLIR's serialiser can write OpLine, but there is no way to ask for it
+ * through the API. It does write a decoration for an attribute with a decoration's name, so before
+ * it runs, each operation in a function gets a Location with a number. An operation without a
+ * result gets a companion that has one, which is removed again. Afterwards decorations become lines
+ * (SPIR-V 1.6, 3.52.2).
  */
 #include "mlir/mlir.h"
 

@@ -10,9 +10,9 @@
  *     loads at rows     0  1  2  3         of 4 x 4 matrices
  *     tiles at rows     0           4      2 loads; the others are rotate(tile 0, tile 4, 4 n)
  *
- * The last tile may reach beyond what was loaded before. Where it cannot be shown to lie in the
- * memref the last load itself is taken, its rows moved to where the tile has them; what then wraps
- * around is in rows that nothing uses.
+ * The last tile may reach beyond what was loaded before. If it cannot be proved to be inside the
+ * memref, the last load itself is used, with its rows moved to their place in the tile; the rows
+ * that wrap around are not used.
  */
 #include <mlir-c/BuiltinAttributes.h>
 #include <mlir-c/BuiltinTypes.h>
@@ -211,7 +211,7 @@ static int64_t lead_of(MlirOperation load)
     return mlirIntegerAttrGetValueInt(attr_of(load, "leadDimension"));
 }
 
-/* What `first` loads and how; false where rotations cannot serve it. */
+/* Describes what `first` loads and how; false if rotations cannot replace it. */
 static bool describe_group(Group *g, MlirOperation first)
 {
     g->memref = mlirOperationGetOperand(first, 0);

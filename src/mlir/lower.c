@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * From the gpu dialect to a SPIR-V binary by MLIR's passes, with what they want to know filled in:
- * a target that has what heddle runs, and an interface for each kernel. What MLIR does not convert
- * is found operation by operation: after each failure the operation is taken out, and the
+ * From the gpu dialect to a SPIR-V binary with MLIR's passes, after filling in what they require: a
+ * target with everything that heddle runs, and an interface for each kernel. Operations that MLIR
+ * does not convert are found one by one: after each failure the operation is removed and the
  * conversion tried again.
  */
 #include <mlir-c/BuiltinAttributes.h>
@@ -15,7 +15,7 @@
 /* Of zeros in the place of an operation that MLIR does not convert. */
 #define STANDS "heddle.stands"
 
-/* What heddle's devices run of what MLIR's SPIR-V dialect knows. */
+/* The part of MLIR's SPIR-V dialect that heddle's devices run. */
 static const char target[] =
     "#spirv.target_env<#spirv.vce<v1.6, [Shader, Int8, Int16, Int64, Float16, Float64, "
     "StorageBuffer8BitAccess, UniformAndStorageBuffer8BitAccess, StorageBuffer16BitAccess, "
@@ -45,7 +45,7 @@ static void set_attr(MlirOperation op, const char *name, MlirAttribute a)
 
 /* ---- before: kernels alone, with all that MLIR asks of them ---------------------------------- */
 
-/* Code of the host refers to kernels, so the later goes first. */
+/* Host code refers to kernels, so the last operation is erased first. */
 static void erase_host(HmJob *j)
 {
     HmOpList ops = { 0 };
@@ -216,7 +216,7 @@ static bool take_out(HmJob *j, MlirOperation op)
     return true;
 }
 
-/* Zeros of a type that SPIR-V does not have go with all that works on them. */
+/* Removes zeros of types that SPIR-V does not have, and all operations on them. */
 static bool take_out_users(HmJob *j, MlirOperation zeros)
 {
     MlirValue v = mlirOperationGetResult(zeros, 0);
@@ -236,7 +236,7 @@ static const char *value_fault(HmJob *j, MlirValue v)
     return fault ? arena_printf(j->arena, ": %s: %s", type_text(j, t), fault) : NULL;
 }
 
-/* What is known to keep MLIR from it, or "". */
+/* A known reason for MLIR's failure, or "". */
 static const char *fault_of(HmJob *j, MlirOperation op)
 {
     const char *fault = NULL;
@@ -415,7 +415,7 @@ bool lower_to_spirv(HmJob *j)
     rotate_wait(j);
     if (!convert_module(j, "builtin.module(convert-gpu-to-spirv)"))
         return false;
-    /* For targets of OpenCL's kind MLIR leaves the result inside. */
+    /* For OpenCL targets MLIR leaves the result inside. */
     HmOpList kernels = ops_named(j, j->module, "gpu.module");
     MlirOperation module = ops_named(j, j->module, "spirv.module").data[0];
     mlirOperationRemoveFromParent(module);

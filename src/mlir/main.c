@@ -3,8 +3,8 @@
  *     heddle-mlir INPUT OUTPUT NAME spirv|mlir|lowered gpu|spirv rotate-loads|- SUBGROUP-SIZE
  *
  * Reads the MLIR module in INPUT (text or bytecode), which messages call NAME, and writes the form
- * asked for to OUTPUT. gpu or spirv: what gpu.subgroup_mma_rotate becomes. Exit status 1: what is
- * wrong was said; 2: wrong arguments, or a file that cannot be read or written.
+ * asked for to OUTPUT. gpu or spirv: what gpu.subgroup_mma_rotate becomes. Exit status 1: an error
+ * was reported; 2: wrong arguments, or a file that cannot be read or written.
  */
 #include <errno.h>
 #include <mlir-c/RegisterEverything.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What heddle-mlir says, and how MLIR's diagnostics come to be said. Each is a line of fields
- * separated by \037 on standard output; src/front/mlir turns them into heddle's own.
+ * The messages of heddle-mlir, including MLIR's diagnostics. Each is a line of fields separated by
+ * \037 on standard output; src/front/mlir turns them into heddle's diagnostics.
  *
  * MLIR reads a text in which rotations have another form (syntax.c): columns are those of the
  * source after subtraction of what was inserted before them.
@@ -113,7 +113,7 @@ static void report(HmJob *j, MlirDiagnostic d, DiagSeverity severity)
         report(j, mlirDiagnosticGetNote(d, i), DIAG_NOTE);
 }
 
-/* Remarks are what passes say about patterns that do not match. */
+/* Passes emit remarks about patterns that do not match. */
 static MlirLogicalResult handle(MlirDiagnostic d, void *user)
 {
     HmJob *j = user;

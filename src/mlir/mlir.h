@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * mlir: the program heddle-mlir, which makes SPIR-V of MLIR modules with MLIR's own passes. It is a
- * program and not a part of libheddle, so that who has no MLIR kernels needs no MLIR, and what goes
- * wrong inside MLIR ends a process of its own. src/front/mlir runs it and reads what it writes on
- * standard output (messages.c).
+ * mlir: the program heddle-mlir, which compiles MLIR modules to SPIR-V with MLIR's own passes. It
+ * is a separate program rather than part of libheddle, so that MLIR is needed only for MLIR kernels
+ * and a crash inside MLIR ends only this process. src/front/mlir runs it and reads what it writes
+ * on standard output (messages.c). Types of the program's own begin with Hm, those of MLIR's C API
+ * with Mlir.
  */
 #ifndef HEDDLE_MLIR_TOOL_H
 #define HEDDLE_MLIR_TOOL_H
@@ -24,13 +25,13 @@ typedef enum HmForm {
     FORM_LOWERED, /* the spirv.module */
 } HmForm;
 
-/* An insertion into the source's text, or the removal of part of it, as positions see it. */
+/* The effect on positions of an insertion into the source's text, or of a removal. */
 typedef struct HmShift {
     uint32_t line, column; /* in the text that MLIR reads, from 1 */
     int32_t by;            /* what to add to columns from there on for the source's */
 } HmShift;
 
-/* What an instruction's position is. */
+/* The position of an instruction. */
 typedef struct HmLine {
     DiagLoc at;
     bool alone; /* the instruction stands for one without a result: drop it */
@@ -133,7 +134,7 @@ MlirValue build_n(HmBuild *b, const char *name, MlirType result, const char *att
 #define build(b, name, result, attributes, ...)                                                    \
     build_n(b, name, result, attributes, COUNT_OF(((MlirValue[]){ __VA_ARGS__ })),                 \
             (MlirValue[]){ __VA_ARGS__ })
-/* Some value of that type, for who has none: zeros. Null: the type has none. */
+/* An arbitrary value of that type: zeros. Null: the type has none. */
 MlirValue any_value(HmBuild *b, MlirType type);
 void erase(MlirOperation op);
 /* Runs a pipeline; false when it fails, which was reported (or held). */
@@ -180,7 +181,7 @@ void rotate_finish(HmJob *j);
 uint32_t elements_held(HmJob *j, MlirOperation op, const HmMatrix *m);
 /* The RFC's proposal 2: elements in and out of matrices, values between invocations. */
 bool elements_lower(HmJob *j);
-/* What SPIR-V has no operation on matrices for is done to each element. */
+/* Operations that SPIR-V does not have for matrices are applied to each element. */
 bool elementwise_lower(HmJob *j);
 
 /* ---- reduce.c -------------------------------------------------------------------------------- */
@@ -208,7 +209,7 @@ bool prepare(HmJob *j);
 
 /* ---- lower.c --------------------------------------------------------------------------------- */
 
-/* Only what is a kernel's stays, in one gpu.module, with a target and an interface. */
+/* Keeps only what kernels need, in one gpu.module, with a target and interfaces. */
 bool lower_prepare(HmJob *j);
 /* To a spirv.module. */
 bool lower_to_spirv(HmJob *j);

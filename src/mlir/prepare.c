@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What MLIR's conversion to SPIR-V does not do itself, brought into a form that it does:
+ * Rewrites what MLIR's conversion to SPIR-V does not handle into forms that it does:
  *
  *   - memory spaces of the gpu dialect become SPIR-V's storage classes;
  *   - memory that a kernel declares beside its arguments becomes allocations in it;
@@ -183,7 +183,7 @@ static void erase_functions(HmJob *j)
         erase(functions.data[i]);
 }
 
-/* What control flow that was made structured has where it had nothing: any value will do. */
+/* Values that structured control flow needs where there were none; any value is fine. */
 static void define_poison(HmJob *j)
 {
     HmOpList ops = ops_named(j, j->module, "ub.poison");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * gpu.subgroup_reduce and gpu.all_reduce. What MLIR's conversion makes of the former when it is
- * `uniform`, and of bit operations, is not for shaders; the latter it gives the workgroup's scope,
+ * gpu.subgroup_reduce and gpu.all_reduce. MLIR's conversion turns the former, if it is `uniform` or
+ * a bit operation, into instructions that shaders cannot use, and gives the latter workgroup scope,
  * which Vulkan does not have (VUID-StandaloneSpirv-None-04642). So an all_reduce of a workgroup of
  * several subgroups is
  *

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * apart: structures and arrays that hold matrices. In: functions without calls. Out: no value of
- * the entry point is such a composite; each of their parts, a matrix or a member without matrices,
- * is a value of its own. A variable of such a type is one variable for each member, an array where
- * arrays are on the way to it, and is accessed a part at a time;
- * initialisers are stores.
+ * apart: splits structures and arrays that hold matrices. In: functions without calls. Out: no
+ * value in the entry point is such a composite; each of its parts, a matrix or a member without
+ * matrices, is a separate value. A variable of such a type becomes one variable for each member (an
+ * array if the member is inside arrays) and is accessed one part at a time; initialisers become
+ * stores.
  *
- * So the code generator meets matrices and arrays of them only. Variables first: a whole that is
- * loaded or stored there is constructed and extracted from; then the values, in the order of the
- * blocks, in which definitions come before their uses, but for those of phis.
+ * So the code generator sees only matrices and arrays of them. Variables are split first, with
+ * constructs and extracts where a whole is loaded or stored. Values follow, in the order of the
+ * blocks, where definitions come before their uses except for those of phis.
  */
 #include "pass/edit.h"
 
@@ -40,7 +40,8 @@ static const SpvType *member_type(const SpvType *t, uint32_t k)
     return t->kind == SPV_ARRAY ? t->element : t->members[k];
 }
 
-/* Parts of a value, where `arrays`; else members of a variable, whose arrays stay. */
+/* Counts the parts of a value (with `arrays`), or the members of a variable, whose arrays stay
+ * whole. */
 static uint64_t count(const SpvType *t, bool arrays)
 {
     uint64_t n = 0;
@@ -53,7 +54,7 @@ static uint64_t count(const SpvType *t, bool arrays)
     return n;
 }
 
-/* How many of them come before member k. */
+/* How many of them precede member k. */
 static uint32_t parts_before(const SpvType *t, uint32_t k, bool arrays)
 {
     uint64_t n = t->kind == SPV_ARRAY && arrays ? k * count(t->element, arrays) : 0;
@@ -64,7 +65,7 @@ static uint32_t parts_before(const SpvType *t, uint32_t k, bool arrays)
 
 /* ---- variables ------------------------------------------------------------------------------- */
 
-/* The type of a variable's member number `at`: as it is, in the arrays on the way. */
+/* The type of a variable's member number `at`, inside the arrays on the way to it. */
 static SpvId column_type(Apart *s, const SpvType *t, uint32_t at)
 {
     if (!is_open(t))
@@ -206,7 +207,7 @@ static void rewrite_access(Apart *s, const PassVariable *var, SpvInst *i)
     }
 }
 
-/* A store at the function's beginning takes the place of an initialiser. */
+/* A store at the beginning of the function replaces an initialiser. */
 static void store_initialiser(Apart *s, const SpvFunction *f, const PassVariable *var)
 {
     SpvInst *old = var->inst, *before = edit_after_phis(f->first);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * copy: copies of a loop's blocks, for unroll and strip_mine. In: a function, its Cfg and a loop of
- * it. A loop is first closed: what it computes and is used behind it leaves through phis of its
- * only exit block, or through variables (which promote makes values again). Then a copy changes
- * nothing but the phis of exit blocks.
+ * it. A loop is first closed: values that it computes and that are used after it leave through phis
+ * of its only exit block, or through variables (which promote turns into values again). After that
+ * a copy affects only the phis of exit blocks.
  */
 #include "pass/edit.h"
 
@@ -38,7 +38,7 @@ static void add_block(PassLoopCopy *l, SpvBlock *b)
         l->size++;
 }
 
-/* A loop closed before may have put loads into this one. */
+/* Closing another loop may have put loads into this one. */
 static void grow_map(PassLoopMarks *marks, PassContext *c)
 {
     uint32_t need = c->module->bound;
@@ -128,7 +128,7 @@ typedef struct Closer {
     VEC(Uses) uses;             /* of values, one for one */
 } Closer;
 
-/* A phi uses its operand where that comes from. */
+/* A phi uses its operand in the block that the operand comes from. */
 static SpvBlock *place_of_use(const SpvModule *m, const SpvInst *i, uint32_t word)
 {
     return i->op == SpvOpPhi && word + 1u < i->n_words ? edit_block(m, i->words[word + 1])
@@ -346,8 +346,7 @@ static void copy_exits(PassLoopCopy *l, const SpvBlock *b)
     }
 }
 
-/* What is said of a value is said of its copies (copies of decorations, of the few that there
- * are). */
+/* Decorations of a value apply to its copies too; there are few of them. */
 static void copy_loop_decorations(PassLoopCopy *l)
 {
     const SpvId *map = l->marks->map;

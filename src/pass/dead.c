@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * dead: removes what nothing observable needs. In: a function without unreachable code. Out: the
- * same without unused results, and without stores to variables that are never read; the preamble
- * without constants, types and variables that nothing names. Buffers and push constants stay: they
- * are what the kernel's caller sees.
+ * dead: removes whatever has no observable effect. In: a function without unreachable code. Out:
+ * the same without unused results and without stores to variables that are never read; the preamble
+ * without constants, types and variables that nothing names. Buffers and push constants stay,
+ * because the kernel's caller sees them.
  */
 #include "pass/edit.h"
 
@@ -16,7 +16,7 @@ typedef struct Dead {
     PassIdWords ids;
 } Dead;
 
-/* Neither volatile nor by a function that may store. */
+/* Whether a load is neither volatile nor done by a function that may store. */
 static bool is_plain_load(const SpvInst *i)
 {
     SpvOperand o;
@@ -106,7 +106,7 @@ static bool is_interface(const SpvInst *i)
     }
 }
 
-/* What the preamble keeps for its own sake. */
+/* What the preamble keeps regardless of uses. */
 static void keep_preamble(Dead *d)
 {
     for (SpvInst *i = d->m->globals.first; i; i = i->next) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * edit: changes to a module that the passes share. In: a module. Out: the same, changed; what hangs
- * together (phis and predecessors, ids and what annotates them) stays so.
+ * edit: operations on a module that the passes share. In: a module. Out: the same, changed and
+ * still consistent: phis match their predecessors, and ids their annotations.
  */
 #include "pass/edit.h"
 
@@ -175,7 +175,7 @@ static bool is_global_value(const SpvModule *m, SpvId id)
     return i && !i->block;
 }
 
-/* Leaves of b its label and `term`. Nothing reachable uses what it defined, but for phis of
+/* Reduces b to its label and `term`. Nothing reachable uses what it defined, except phis of
  * `header`. */
 static bool make_stub(SpvModule *m, SpvBlock *b, SpvBlock *header)
 {
@@ -403,7 +403,7 @@ bool edit_matrix_length(const PassContext *c, SpvId type, uint64_t *length)
         return false;
     if (scope == SpvScopeWorkgroup)
         holders = workgroup;
-    else if (workgroup && workgroup < holders) /* those that there are hold the matrix */
+    else if (workgroup && workgroup < holders) /* a smaller workgroup holds the whole matrix */
         holders = workgroup;
     if (scope != SpvScopeWorkgroup && scope != SpvScopeSubgroup)
         return false;

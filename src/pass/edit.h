@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the passes share: edits of a module that keep its parts consistent, and the values of
+ * What the passes share: operations on a module that keep it consistent, and the values of
  * constants. Private to pass/ and lower/.
  */
 #ifndef HEDDLE_PASS_EDIT_H
@@ -17,8 +17,8 @@ void edit_become(SpvModule *m, SpvInst *i, uint16_t op, const uint32_t *operands
 SpvInst *edit_after_phis(const SpvBlock *b);
 SpvBlock *edit_block(const SpvModule *m, SpvId label);
 void edit_append(SpvModule *m, SpvBlock *b, uint16_t op, const uint32_t *operands, uint32_t n);
-/* Moves `at` and what follows it to a new block behind; the phis that follow know. The old block is
- * left without a terminator. */
+/* Moves `at` and everything after it to a new block, and updates the phis of the successors. The
+ * old block is left without a terminator. */
 SpvBlock *edit_split(SpvModule *m, SpvInst *at);
 void edit_rename_pred(SpvModule *m, SpvBlock *b, SpvId from, SpvId to); /* in b's phis */
 void edit_remove_pred(SpvModule *m, SpvBlock *b, SpvId pred);
@@ -26,23 +26,23 @@ void edit_add_incoming(SpvModule *m, SpvInst *phi, SpvId value, SpvId pred);
 /* As edit_rename_pred, for all the blocks that `term` goes to. */
 void edit_rename_source(SpvModule *m, const SpvInst *term, SpvId from, SpvId to);
 void edit_retarget(SpvInst *term, SpvId from, SpvId to); /* a terminator's targets */
-/* Pure, and has a value whatever its operands are: it may be carried out where it was not. */
+/* Whether an instruction is pure and has a value whatever its operands are, so that it may be
+ * executed speculatively. */
 bool edit_cannot_fail(const SpvModule *m, const SpvInst *i);
 /* with[id] instead of id wherever the function uses it (0, and ids from n on: keep), following
  * chains. */
 void edit_replace(SpvFunction *f, SpvId *with, uint32_t n);
-/* Drops unreachable blocks and what phis say of them. Merge blocks and continue targets that their
- * headers still name stay as empty blocks (SPIR-V 2.11). True when anything changed. */
+/* Drops unreachable blocks and the phi operands for them. Merge blocks and continue targets that
+ * their headers still name stay as empty blocks (SPIR-V 2.11). True when anything changed. */
 bool edit_prune(SpvModule *m, SpvFunction *f, Arena *scratch);
-/* Puts the function's blocks in the order of its Cfg, in which each comes after what dominates
- * it. */
+/* Orders the function's blocks as its Cfg does, each after the blocks that dominate it. */
 void edit_order_blocks(const Cfg *g);
 /* Drops names, decorations, modes and interface entries of ids that are defined no more. */
 void edit_sweep(SpvModule *m, Arena *scratch);
 void edit_insert_global(SpvInst *before, SpvInst *i);
 uint32_t edit_count(const SpvFunction *f);          /* instructions */
 bool edit_has_matrix(const SpvType *t);             /* is one, or holds one */
-/* Elements of a matrix that one invocation holds: of an OpTypeCooperativeMatrixKHR. False:
+/* The number of elements of an OpTypeCooperativeMatrixKHR that one invocation holds. False:
  * unknown. */
 bool edit_matrix_length(const PassContext *c, SpvId type, uint64_t *length);
 /* Places in words of all id operands of an instruction. 128 KB: one a function, or in an arena. */
@@ -58,7 +58,7 @@ void edit_ids(const SpvInst *i, PassIdWords *out);
 typedef struct PassVariable {
     SpvInst *inst;
     const SpvType *type;        /* of its contents */
-    /* false: its address goes where nobody follows, or it is volatile */
+    /* false: its address escapes, or it is volatile */
     bool followed;
     VEC(SpvInst *) chains;      /* OpAccessChain and kin, each directly on the variable */
     VEC(SpvInst *) accesses;    /* OpLoad and OpStore, through the variable or a chain, in order */
@@ -76,7 +76,7 @@ PassVariable *variable_of(PassVariables *v, SpvId pointer); /* NULL: none of the
 /* In the entry point, makes Private variables that can be followed, and that no other function
  * names, Function variables. */
 void variables_localise(PassContext *c, const Cfg *g);
-/* One variable a part, where parts are accessed by constant indices. */
+/* Makes one variable per part where parts are accessed by constant indices. */
 void variables_split(PassContext *c, const Cfg *g);
 
 /* ---- copy.c: copies of a loop's blocks ------------------------------------------------------- */
@@ -105,26 +105,27 @@ typedef struct PassLoopCopy {
 } PassLoopCopy;
 
 PassLoopMarks loop_marks(PassContext *c, const Cfg *g);
-/* What a loop consists of. False: it has several latches, or more blocks than that. */
+/* Finds what a loop consists of. False: it has several latches, or more blocks than max_blocks. */
 bool loop_open(PassLoopCopy *l, PassContext *c, const Cfg *g, PassLoopMarks *marks,
                const CfgLoop *loop, uint32_t max_blocks);
 bool loop_holds(const PassLoopCopy *l, const SpvBlock *b);
-/* Makes values that are used behind the loop phis of its exit, or else variables. False: a pointer
- * is among them. Nothing has changed then. Of loops that share marks, earlier ones must be closed
- * before later ones. */
+/* Turns values that are used after the loop into phis of its exit, or else into variables. False if
+ * one of them is a pointer; nothing has changed then. Of loops that share marks, earlier ones must
+ * be closed before later ones. */
 bool loop_close_values(PassLoopCopy *l);
-/* Copies all blocks behind `after`; the map tells the copies. Header phis are not copied: the
- * caller has set their map entries. OpLoopMerge of the header is left out. Phis of blocks outside
- * get operands for the copies' edges. Returns the last block. */
+/* Copies all blocks, placing the copies after `after`; the map leads to them. Header phis are not
+ * copied: the caller has set their map entries. The header's OpLoopMerge is left out. Phis of
+ * blocks outside get operands for the copies' edges. Returns the last block. */
 SpvBlock *loop_copy(PassLoopCopy *l, SpvBlock *after);
 SpvId loop_mapped(const PassLoopCopy *l, SpvId id);
 void loop_done(PassLoopCopy *l); /* clears the map */
-/* Whether a branch to that block stays in the loop and is not on the way out. */
+/* Whether a branch to that block stays in the loop and does not lead out of it. */
 bool loop_stays(const PassLoopCopy *l, SpvId label);
 /* Decides the conditional branch that ends block b, of a loop or a copy of it: to leave or not.
  * exit_when: the value of its condition that leaves. */
 void loop_decide_exit(SpvModule *m, SpvBlock *b, bool exit_when, bool leave);
-/* All that entered the loop enters `to`: edges, and constructs that end or go on there. */
+/* Redirects everything that enters the loop to `to`: edges, and constructs that end or continue
+ * there. */
 void loop_redirect_entries(PassLoopCopy *l, const SpvBlock *to);
 /* Operand of a header phi for the edge from `pred`. */
 SpvId loop_incoming(const SpvInst *phi, SpvId pred);
@@ -133,7 +134,7 @@ SpvId loop_incoming(const SpvInst *phi, SpvId pred);
 
 /* Folds, forwards and merges equal values. True when anything changed. */
 bool values_simplify(PassContext *c, const Cfg *g);
-/* Removes what nothing observable needs, in the function and in the preamble. */
+/* Removes whatever has no observable effect, in the function and in the preamble. */
 void dead_remove(PassContext *c, const Cfg *g);
 
 /* ---- fold.c ---------------------------------------------------------------------------------- */
@@ -157,7 +158,8 @@ typedef struct PassFold {
 } PassFold;
 
 void fold_learn(PassFold *f, const SpvInst *i); /* a constant, into the pool */
-/* What the entry point asks for; nothing where its inst is NULL (a kernel becomes a shader). */
+/* Sets the modes that the entry point asks for; none if its inst is NULL (a kernel becomes a
+ * shader). */
 void fold_modes(PassFold *f, const SpvEntryPoint *entry);
 PassFold fold_open(SpvModule *m, Arena *scratch);
 bool fold_read(const PassFold *f, SpvId id, PassFoldValue *v);
@@ -172,7 +174,8 @@ SpvId fold_member(PassFold *f, SpvId composite, uint32_t index);
 /* Value of `op` with the operand words given (ids of constants, and literals where the instruction
  * has them); 0 when it has no value that is known here. */
 SpvId fold_op(PassFold *f, uint16_t op, SpvId type, const uint32_t *operands, uint32_t n);
-/* The same of a pure instruction; those that round their own way are left to the machine. */
+/* The same for a pure instruction; those with a rounding mode of their own are left to the
+ * machine. */
 SpvId fold_inst(PassFold *f, const SpvInst *i, const uint32_t *operands, uint32_t n);
 
 #endif

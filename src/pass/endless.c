@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * endless: loops that only returns leave. In: functions of a shader. Out: the same, but the returns
- * inside such a loop branch to its merge block, a new one, which returns. So invocations that leave
- * in one iteration do the rest of it by themselves, and meet the others behind the loop (SPIR-V
- * 2.11, SPV_KHR_maximal_reconvergence): once the function is inlined nothing else tells what
- * belongs to the loop from what follows the call.
+ * endless: loops that are left only by returns. In: functions of a shader. Out: the same, except
+ * that returns inside such a loop branch to its new merge block, which returns. So invocations that
+ * leave in some iteration finish it by themselves and meet the others after the loop (SPIR-V 2.11,
+ * SPV_KHR_maximal_reconvergence). Once the function is inlined, nothing else distinguishes the loop
+ * from what follows the call.
  */
 #include "pass/edit.h"
 
-/* A block that returns, and where in the Cfg it or what dominates it is. */
+/* A block that returns, and the position in the Cfg of it or of the block that dominates it. */
 typedef struct End { SpvBlock *block; uint32_t at; } End;
 typedef VEC(End) Ends;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * fold: values of operations on constants. In: an opcode and constant operands. Out: the id of a
- * constant, found in a pool by type and value or made.
+ * fold: evaluates operations on constants. In: an opcode and constant operands. Out: the id of a
+ * constant, which is found in a pool by type and value, or made.
  *
  * Integers wrap at their width. f16, bf16, f32 and f64 are computed with one rounding (double holds
  * the exact f16 and bf16 sums and products, and a quotient rounded twice this way is the same).
@@ -51,7 +51,7 @@ PassFold fold_open(SpvModule *m, Arena *scratch)
     return f;
 }
 
-/* One key may stand for two constants: then the second is made anew each time, which is
+/* Two constants may have the same key; then the second is created anew each time, which is
  * harmless. */
 static SpvId pool_get(PassFold *f, uint16_t op, SpvId type, const uint32_t *words, uint32_t n)
 {
@@ -195,7 +195,7 @@ SpvId fold_member(PassFold *f, SpvId composite, uint32_t index)
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* Of 8 bits and fewer; without `from` nothing is converted to them. */
+/* Formats of 8 bits and fewer; without `from` nothing is converted to the format. */
 static const struct { double (*to)(uint8_t bits); uint8_t (*from)(double x); } small[] = {
     [SPV_E4M3] = { e4m3_to_double, e4m3_from_double },
     [SPV_E5M2] = { e5m2_to_double, e5m2_from_double },
@@ -253,7 +253,7 @@ static uint64_t float_bits(const SpvType *t, double x)
     return w;
 }
 
-/* Of the machine's modes, what folding minds: RoundingModeRTZ of the result's width. */
+/* The only mode of the machine that folding heeds: RoundingModeRTZ for the result's width. */
 typedef struct Operands {
     const PassFoldValue *a, *b;
     const SpvType *result;
@@ -273,8 +273,8 @@ static uint64_t rounded_bits(const Operands *o, double x)
     return bits - (o->towards_zero && fabs(float_of(o->result, bits)) > fabs(x));
 }
 
-/* An integer for rounded_bits: what a double has no room for counts as one bit behind what it has,
- * which rounds a narrower type as the whole would. */
+/* Prepares an integer for rounded_bits: bits that a double has no room for become one sticky bit,
+ * so that a narrower type is rounded as the whole number would be. */
 static double wide_integer(const Operands *o, uint64_t magnitude)
 {
     int extra = magnitude >> 53 ? 11 - __builtin_clzll(magnitude) : 0;
@@ -374,7 +374,7 @@ static bool eval_float(uint16_t op, const Operands *o, uint32_t c, uint64_t *out
     double b = is_plain_float(o->b->type) ? float_of(o->b->type, o->b->bits[c]) : 0;
     bool ordered = !isnan(a) && !isnan(b);
     bool exact = op == SpvOpFConvert || op == SpvOpQuantizeToF16;
-    /* Denormals are left to the machine, whose mode decides about them. */
+    /* Denormals are left to the machine, because its mode decides what becomes of them. */
     if (!o->denormals && (is_denormal(o->a->type, a) || is_denormal(o->b->type, b)))
         return false;
     switch (op) {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * inline: one function from many. In: a module without recursion. Out: the entry point with every
- * call in its place, no other function (but those that instructions other than calls name, such as
- * the combining function of a matrix reduction), no OpLine and no debug instructions: an
- * instruction knows its source position itself.
+ * inline: makes one function of many. In: a module without recursion. Out: the entry point with
+ * every call inlined, no other functions (except those named by instructions other than calls, such
+ * as the combine function of a matrix reduction), no OpLine and no debug instructions, since every
+ * instruction knows its own source position.
  *
- * Callees come before their callers, so that each call is copied once for each place. A function
- * that returns in several places becomes, in a shader, an OpSwitch of one case: its returns branch
- * to that construct's merge block, which is a structured exit unless a loop lies between (SPIR-V
- * 2.11.2); the graph is reducible either way. A loop header with a call keeps OpLoopMerge and
- * branches to its body.
+ * Callees are processed before their callers, so that each call is copied only once per call site.
+ * A function that returns in several places becomes, in a shader, an OpSwitch of one case: its
+ * returns branch to that construct's merge block, which is a structured exit unless a loop lies
+ * between (SPIR-V 2.11.2); the graph is reducible either way. A loop header with a call keeps
+ * OpLoopMerge and branches to its body.
  */
 #include "pass/edit.h"
 
@@ -153,7 +153,7 @@ static void add_note(Inliner *s, SpvId target, SpvInst *decoration)
     s->note_of.data[target] = s->notes.len - 1;
 }
 
-/* What is said of values; of RelaxedPrecision nothing is made here. */
+/* Decorations of values, except RelaxedPrecision, which has no effect here. */
 static void index_decorations(Inliner *s)
 {
     vec_push(s->c->scratch, &s->notes, (Note){ NULL, 0 });
@@ -239,7 +239,7 @@ static void copy_variable(Inliner *s, const Site *t, const SpvInst *i, SpvInst *
     spv_insert_after(t->caller->first->insts.first, c);
 }
 
-/* Ends a callee's block: returns go to what follows the call. */
+/* Ends a callee's block; returns branch to what follows the call. */
 static bool copy_return(Inliner *s, Site *t, const SpvInst *i, SpvBlock *to)
 {
     if (i->op != SpvOpReturn && i->op != SpvOpReturnValue)
@@ -302,7 +302,7 @@ static bool returns_early(const SpvFunction *f)
     return ends > 1;
 }
 
-/* Its returns leave loops, which is no structured exit where it is inlined. */
+/* Whether its returns leave loops, which is not a structured exit once it is inlined. */
 static bool returns_from_loop(Inliner *s, SpvFunction *f)
 {
     spv_number_blocks(f);

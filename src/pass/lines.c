@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * lines: positions become instructions again. In: a module after the passes, which keep positions
- * in instructions and drop OpLine. Out: OpLine wherever the position changes, for whoever is given
- * the module: drivers, debuggers, profilers. A line holds until its block ends (SPIR-V 2.4).
+ * lines: turns positions into instructions again. In: a module after the passes, which keep
+ * positions in instructions and drop OpLine. Out: OpLine wherever the position changes, for the
+ * module's readers: drivers, debuggers, profilers. A line holds until its block ends (SPIR-V 2.4).
  */
 #include "pass/pass.h"
 

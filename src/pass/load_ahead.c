@@ -9,12 +9,13 @@
  *     epilogue   the old loop, which loads nothing: iteration i, on r[0]; r <<= nothing
  *
  * The registers are phis. Counters run twice, the second time N iterations ahead, and what
- * addresses and the exit's condition are made of is computed on those. So any counting will do,
- * wrapping included, and a load is carried out for exactly the iterations that do carry it out.
- * Before it is known that an iteration comes, only what cannot fail is computed for it.
+ * addresses and the exit's condition are made of is computed on those. So any way of counting
+ * works, wrapping included, and loads are carried out for exactly those iterations that carry them
+ * out in the original. Until it is certain that an iteration will come, only what cannot fail is
+ * computed for it.
  *
- * A load may move up past all that is done in N iterations when nothing there writes the memory or
- * orders accesses to it. The table below names what keeps a loop, or a load, as it is.
+ * A load may move up past everything in N iterations if nothing there writes the memory or orders
+ * accesses to it. The table below lists the reasons for leaving a loop, or a load, as it is.
  */
 #include "pass/edit.h"
 
@@ -250,7 +251,7 @@ static bool has(const Slice *x, const SpvInst *i, uint32_t *place)
     return false;
 }
 
-/* A matrix that a tensor's load only keeps where a view clips it. */
+/* A matrix that a tensor load keeps only where a view clips it. */
 static bool is_unused_object(const SpvInst *i, uint32_t word)
 {
     SpvOperand o;
@@ -470,15 +471,15 @@ static SpvBlock *block_after(Pipeliner *s, SpvBlock *b)
     return made;
 }
 
-/* The iteration at hand is no more known. */
+/* Forgets the values of the current iteration. */
 static void next_iteration(Pipeliner *s)
 {
     s->always.made = NEW_ARRAY(s->c->scratch, SpvId, s->always.insts.len + 1);
     s->guarded.made = NEW_ARRAY(s->c->scratch, SpvId, s->guarded.insts.len + 1);
 }
 
-/* The value of `id` in the iteration at hand, made at the end of `b` where it is not yet. Recursion
- * is bounded by what slices hold. */
+/* The value of `id` in the current iteration, computed at the end of `b` if it is not there yet.
+ * The size of slices bounds the recursion. */
 static SpvId make_value(Pipeliner *s, SpvBlock *b, SpvId id)
 {
     SpvInst *i = in_loop(s, id) ? spv_def(s->m, id) : NULL;
@@ -504,21 +505,21 @@ static SpvId make_value(Pipeliner *s, SpvBlock *b, SpvId id)
     return x->made[place] = copy->id;
 }
 
-/* Whether the iteration at hand stays in the loop at its exit. */
+/* Whether the current iteration stays in the loop at its exit. */
 static SpvId make_condition(Pipeliner *s, SpvBlock *b)
 {
     SpvId value = make_value(s, b, spv_operand(s->exit, 0));
     return s->exit_when ? put_inst(s, b, SpvOpLogicalNot, spv_bool_type(s->m), &value, 1) : value;
 }
 
-/* Counters of the iteration at hand, by place in `always`; 0 for what is none. */
+/* Counters of the current iteration, by place in `always`; 0 for anything else. */
 static void set_counters(Pipeliner *s, const SpvId *counters)
 {
     next_iteration(s);
     memcpy(s->always.made, counters, s->always.insts.len * sizeof *counters);
 }
 
-/* Those of the iteration behind it. */
+/* Those of the next iteration. */
 static SpvId *make_next(Pipeliner *s, SpvBlock *b)
 {
     SpvId *next = NEW_ARRAY(s->c->scratch, SpvId, s->always.insts.len + 1);
@@ -537,7 +538,7 @@ typedef struct Prologue {
     SpvId full;                 /* whether all registers were loaded, or 0: they were */
 } Prologue;
 
-/* What entered the loop enters the prologue, with the same values. */
+/* Redirects what entered the loop to the prologue, with the same values. */
 static void enter_prologue(Pipeliner *s, Prologue *p)
 {
     uint32_t n = 0, place;
@@ -700,7 +701,7 @@ static void make_main(Pipeliner *s, const Prologue *p, Main *x)
     close_main(s, x);
 }
 
-/* The old loop goes on where the main loop ends. */
+/* The old loop continues where the main loop ends. */
 static void make_epilogue(Pipeliner *s, const Main *x)
 {
     SpvBlock *header = s->l.header;
@@ -727,7 +728,7 @@ static void make_epilogue(Pipeliner *s, const Main *x)
                 (uint32_t[]){ spv_operand(merge, 0), spv_operand(merge, 1), plain_controls(s) }, 3);
 }
 
-/* What is said of a value is said of its copies, but for its precision. */
+/* Decorations of a value apply to its copies too, except for its precision. */
 static void decorate_copies(Pipeliner *s)
 {
     for (SpvInst *i = s->m->globals.first; i; i = i->next) {

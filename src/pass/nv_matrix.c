@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * nv_matrix: SPV_NV_cooperative_matrix in terms of SPV_KHR_cooperative_matrix, which came of it.
+ * nv_matrix: expresses SPV_NV_cooperative_matrix in terms of SPV_KHR_cooperative_matrix, its
+ * successor.
  *
- * The older types have no use: they become accumulators, and multiply-adds convert what they
- * multiply to A and B (SPV_EXT_cooperative_matrix_maintenance1). What is signed of integers is not
- * said by a multiply-add, but by the types.
+ * The older types have no use operand. They become accumulators, and multiply-adds convert their
+ * factors to A and B (SPV_EXT_cooperative_matrix_maintenance1). Signedness of integers comes from
+ * the types rather than from the multiply-add.
  */
 #include "pass/edit.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * pass: SPIR-V to SPIR-V. A pass is one file with one exported function and a contract: what it
- * needs and what it leaves. The pipeline is a table in pipeline.c. A module between two passes
- * reads again, and spirv-val accepts it, but for two things: where a return left several loops, a
- * function that returns from within a loop was inlined, or a loop with both break and continue
- * left was unrolled, its branches are no structured exits any more (SPIR-V 2.11.2); and the
- * OpSelect of a structure with matrices becomes those of matrices, which it does not know. Graphs
- * stay reducible, and blocks come after what dominates them.
+ * needs and what it leaves. The pipeline is a table in pipeline.c. Between any two passes a module
+ * can be read again and spirv-val accepts it, with two exceptions. Where a return left several
+ * loops, a function that returns from within a loop was inlined, or a loop with both break and
+ * continue left was unrolled, branches are no longer structured exits (SPIR-V 2.11.2). And the
+ * OpSelect of a structure with matrices becomes one of matrices, which spirv-val does not know.
+ * Graphs stay reducible, and blocks come after what dominates them.
  */
 #ifndef HEDDLE_PASS_H
 #define HEDDLE_PASS_H
@@ -23,7 +23,7 @@ typedef struct PassOptions {
     /* strip-mining of matrix loops; 0 = as many as make K about 64, 1 = off */
     uint32_t fuse_steps;
     bool optimise;              /* false: only what the code generator cannot do without */
-    /* not NULL: hinted loops load ahead into registers, and what came of it is put here */
+    /* not NULL: hinted loops load ahead into registers, and the outcome is stored here */
     struct AheadReport *ahead;
     /* for --emit and tests; may be NULL */
     void (*after)(void *user, const char *pass, SpvModule *m);
@@ -40,12 +40,13 @@ typedef struct PassContext {
 
 /* Each returns false after reporting an error. */
 
-/* Freezes specialisation constants to their given or default values (also through WorkgroupSize),
- * turns OpSpecConstantOp into constants, array lengths and matrix sizes with it. An id given that
- * no constant has is a warning. Leaves no OpSpecConstant*, but for OpSpecConstantOp on pointers. */
+/* Freezes specialisation constants to their given or default values (also through
+ * WorkgroupSize), turns OpSpecConstantOp into constants, array lengths and matrix sizes with it.
+ * A given id that no constant has causes a warning. Leaves no OpSpecConstant*, but for
+ * OpSpecConstantOp on pointers. */
 bool pass_specialise(PassContext *c);
-/* In a shader, gives loops whose merge block is not reached, since only returns leave them, one
- * that they branch to. Not for portable output. */
+/* In a shader, gives loops that are left only by returns, so that their merge block is unreachable,
+ * a merge block that they branch to. Not for portable output. */
 bool pass_endless(PassContext *c);
 /* Inlines every call reachable from the entry point into it and drops the other functions, but
  * those that other instructions name (a reduction's combining function). Early returns become
@@ -56,8 +57,8 @@ bool pass_inline(PassContext *c);
 /* In an OpenCL kernel, accesses a variable of the function as a whole by its own type where its
  * address is cast to that of another type of the same size, and casts the value instead. */
 bool pass_retype(PassContext *c);
-/* Takes structures and arrays that hold matrices apart: as values into their matrices and members
- * without matrices; as variables into one for each member, an array where arrays are on the way. */
+/* Splits structures and arrays that hold matrices: values into their matrices and members without
+ * matrices, variables into one for each member, which is an array if it was inside arrays. */
 bool pass_apart(PassContext *c);
 /* Splits Function variables (and Private ones of the entry point alone) of structures and
  * arrays that are accessed by constant indices only, or that hold matrices, into one variable a
@@ -74,15 +75,15 @@ bool pass_simplify(PassContext *c);
  * matrices by their counter, ask for it ([[unroll]] with matrices inside), or are short;
  * simplifies. */
 bool pass_unroll(PassContext *c);
-/* Puts in front of a uniform loop whose body is one straight line without stores and that chains
- * multiply-adds a loop that does several of its steps (options->fuse_steps) in one block; the old
- * one does the rest. Simplifies. */
+/* Precedes each uniform loop that chains multiply-adds in a straight line without stores by a loop
+ * that does several of its steps (options->fuse_steps) in one block; the old loop does the rest.
+ * Simplifies. */
 bool pass_strip_mine(PassContext *c);
 
-/* Software pipelines for the loops with a hint for wait queues (SPV_QCOM_multiple_wait_queues) when
- * options->ahead: N iterations ahead of its use, what a load brings goes to a register, N of which
- * rotate as phis of the loop. Results stay the same bit for bit. Afterwards no loop has the hint,
- * and the module neither capability nor extension. Simplifies. */
+/* With options->ahead, software-pipelines the loops with a hint for wait queues
+ * (SPV_QCOM_multiple_wait_queues): a value is loaded N iterations before its use into one of N
+ * registers, which rotate as phis of the loop. Results stay the same bit for bit. Afterwards no
+ * loop has the hint, and the module neither capability nor extension. Simplifies. */
 bool pass_load_ahead(PassContext *c);
 /* Takes the hints out, and the capability and the extension. */
 void pass_drop_wait_queues(SpvModule *m);
@@ -152,7 +153,7 @@ typedef struct AheadLoop {
 
 typedef struct AheadReport {
     Arena *arena;
-    /* inlining or unrolling left control flow that is not structured, which drivers refuse */
+    /* inlining or unrolling left unstructured control flow, which drivers reject */
     bool unstructured;
     VEC(AheadLoop) loops;
 } AheadReport;
@@ -167,8 +168,8 @@ void pass_nv_matrix(SpvModule *m);
  * that was just read. */
 void pass_untyped(SpvModule *m);
 
-/* Makes a compute shader for Vulkan of an OpenCL module, whose kernels call nothing and have loops
- * with one exit and selections with one end, without merge instructions:
+/* Turns an OpenCL module into compute shaders for Vulkan. Its kernels must not contain calls; loops
+ * have one exit and selections one end, without merge instructions:
  *
  *     pointers to global, constant memory  storage buffers: set 0, binding = the argument's number
  *     pointers to workgroup memory         arrays of as many bytes as the specialisation constant
@@ -177,14 +178,14 @@ void pass_untyped(SpvModule *m);
  *     the workgroup's size                 LocalSize, or specialisation constants 0, 1, 2
  *     get_work_dim()                       specialisation constant 3
  *
- * What Vulkan has no way to do is an error that names it. */
+ * Anything that Vulkan cannot express is reported as an error. */
 bool pass_shader(SpvModule *m, DiagSink *sink);
 
-/* Puts the positions that instructions have into OpLine, which the passes drop: for a module that
- * is to be written. */
+/* Restores OpLine, which the passes drop, from the positions in instructions, for a module that is
+ * to be written. */
 void pass_lines(SpvModule *m);
 
-/* All of it, as the code generators want it: one function, specialised, in SSA. */
+/* Runs all passes; the result is what code generators expect: one function, specialised, in SSA. */
 bool pass_pipeline(SpvModule *m, const PassOptions *o, SpvEntryPoint *entry, DiagSink *sink);
 
 #endif

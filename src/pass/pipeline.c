@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * pipeline: the passes in the order that the code generators want. In: a module. Out: one function
- * and those that instructions call for the elements of matrices, specialised, in SSA. The table
- * says what runs; running out of memory anywhere in it is a diagnostic.
+ * pipeline: the passes in the order that code generators need. In: a module. Out: one function and
+ * those that instructions call for the elements of matrices, specialised, in SSA. The table says
+ * what runs; running out of memory anywhere in it is a diagnostic.
  */
 #include "pass/edit.h"
 
@@ -57,7 +57,7 @@ static bool run_passes(PassContext *c)
     return spv_entry_point(c->module, c->entry.name, &c->entry, c->sink);
 }
 
-/* The guard is a function of its own, so that nothing it changes is in the frame that setjmp
+/* The guard is a separate function, so that nothing it changes is in the frame that setjmp
  * saved. */
 static bool guarded(PassContext *c, const char *entry)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * promote: variables to SSA values. In: any function. Out: Function variables (and Private ones
- * of the entry point alone) whose address is only loaded and stored through, whole or by parts
- * that are known, are values with phis; without unreachable blocks.
+ * promote: turns variables into SSA values. In: any function. Out: Function variables (and Private
+ * ones used only by the entry point) whose address is used only for loads and stores, of the whole
+ * or of known parts, are values with phis; there are no unreachable blocks.
  *
- * split.c makes variables small first. An access to a component becomes one to the whole vector or
- * matrix. Phis stand on the iterated dominance frontier of the stores, only where the variable is
- * live (Cytron et al., "Efficiently computing static single assignment form", 1991); a walk of the
- * dominator tree then gives each load its value.
+ * split.c first splits variables into small ones. An access to a component becomes an access to the
+ * whole vector or matrix. Phis stand on the iterated dominance frontier of the stores, only where
+ * the variable is live (Cytron et al., "Efficiently computing static single assignment form",
+ * 1991); a walk of the dominator tree then gives each load its value.
  */
 #include "pass/edit.h"
 
@@ -45,8 +45,8 @@ static bool constant_index(Promoter *s, SpvId id, const SpvType *t, uint32_t *in
     return true;
 }
 
-/* May a chain's access become one to the whole variable? It goes into a vector by any index, or
- * into a matrix by a known one (and a column of that as into a vector). */
+/* Whether a chain's access may become one to the whole variable: the chain indexes a vector with
+ * any index, or a matrix with a known one (and its column like a vector). */
 static bool is_partial(Promoter *s, const PassVariable *var, const SpvInst *chain)
 {
     const SpvType *t = var->type;

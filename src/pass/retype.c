@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * retype: accesses of variables by their own type. In: a function whose variables are accessed
- * through OpBitcast of their address, as compilers without typed pointers make them. Out: where the
- * whole variable is accessed as another type of the same size (a pointer to something else, an
- * integer as a float), the access is of the variable's type, and the value is cast instead, so that
- * promote can follow the variable.
+ * retype: makes accesses to variables use the variables' own types. In: a function whose variables
+ * are accessed through OpBitcast of their address, as compilers without typed pointers make them.
+ * Out: where the whole variable is accessed as another type of the same size (a pointer to
+ * something else, an integer as a float), the access is of the variable's type, and the value is
+ * cast instead, so that promote can follow the variable.
  */
 #include "pass/edit.h"
 

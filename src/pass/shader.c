@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * shader: an OpenCL module for Vulkan. In: kernels that call nothing, with structured graphs that
- * no merge instruction describes (pass.h). Out: compute shaders, as pass.h says what becomes of
- * their arguments; SPIR-V 1.6 with logical addressing, and with Vulkan's memory model where there
- * are cooperative matrices, which ask for it.
+ * shader: converts an OpenCL module for Vulkan. In: kernels without calls, with structured graphs
+ * but no merge instructions (pass.h). Out: compute shaders, with arguments as pass.h describes;
+ * SPIR-V 1.6 with logical addressing, and with Vulkan's memory model if there are cooperative
+ * matrices, which require it.
  *
  * Each kernel: merge instructions (shader_flow.c), then where pointers lead (shader_memory.c), then
  * every instruction in the order of the graph (shader_memory.c, shader_ops.c, shader_math.c).
@@ -145,7 +145,8 @@ static bool rewrite_all(Shader *s)
         s->at = s->at->next;
     s->subgroup_size = count_subgroup(s);
     shader_open_memory(s);
-    /* What is put between comes to stand in blocks of its own, and the rest of a block behind. */
+    /* Code inserted into a block goes to blocks of its own, and the rest of the block follows
+     * them. */
     VEC(SpvBlock *) blocks = { 0 };
     for (SpvBlock *b = s->f->first; b; b = b->next)
         vec_push(s->a, &blocks, b);
@@ -175,7 +176,7 @@ static void find_local_size(Shader *s)
     spv_append_global(s->m, spv_make(s->m, SpvOpExecutionModeId, 0, 0, words, 5));
 }
 
-/* The function takes nothing; what it uses is its entry point's interface. */
+/* The function has no parameters; the variables that it uses form its entry point's interface. */
 static void change_interface(Shader *s)
 {
     for (SpvInst *i = s->f->head.first, *next; i; i = next) {
@@ -222,7 +223,7 @@ static bool convert_kernel(Shader *s, SpvInst *entry)
 
 static void drop(SpvInst *i) { spv_unlink(i); }
 
-/* What only OpenCL's environment has, and what was said of what is gone. */
+/* Removes what exists only in OpenCL's environment, and annotations of removed ids. */
 static void clear_preamble(Shader *s)
 {
     for (SpvInst *i = s->m->globals.first, *next; i; i = next) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the files of pass_shader tell each other. A kernel is rewritten in place, in the order of
- * its graph: what an instruction becomes is emitted before it, and `with` says by what its result
- * is replaced.
+ * its graph: replacements of an instruction are emitted before it, and `with` tells what replaces
+ * its result.
  */
 #ifndef HEDDLE_PASS_SHADER_H
 #define HEDDLE_PASS_SHADER_H
@@ -17,7 +17,7 @@ typedef struct ShaderView {
     uint32_t bits, count;
 } ShaderView;
 
-/* What pointers lead into; the first of a kernel's is null. */
+/* What pointers point into; the first root of a kernel is null. */
 typedef struct ShaderRoot {
     const SpvInst *def;         /* the parameter or variable */
     uint32_t index;             /* among the kernel's */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * shader, work-groups: functions of a whole work-group and its copies, which Vulkan has none of.
- * Values meet in an array of workgroup memory, one element an invocation; a reduction or scan is
- * log2(n) steps in which each adds what the one 1, 2, 4, ... before it has (Hillis and Steele). A
- * copy is a loop over the elements in which all take part; waiting for it is a barrier.
+ * shader, work-groups: work-group functions and async copies, which Vulkan does not have. Values
+ * are exchanged through an array in workgroup memory with one element per invocation; a reduction
+ * or scan takes log2(n) steps, in which each invocation adds the value of the one 1, 2, 4, ...
+ * before it (Hillis and Steele). A copy is a loop over the elements in which all invocations take
+ * part; waiting for it is a barrier.
  */
 #include "pass/shader.h"
 
@@ -210,7 +211,7 @@ static SpvId result_of(const Group *g, const Row *r, uint32_t operation)
                         value);
 }
 
-/* Truths are words meanwhile. */
+/* Booleans are stored as words in between. */
 static ShaderFate reduce_group(Shader *s, const SpvInst *i, const Row *r, SpvId *to)
 {
     bool vote = r->of == SpvOpGroupAll || r->of == SpvOpGroupAny;
@@ -250,7 +251,7 @@ static ShaderFate broadcast(Shader *s, const SpvInst *i, SpvId *to)
 
 /* ---- copies ---------------------------------------------------------------------------------- */
 
-/* The stride is that of the side in global memory. */
+/* The stride applies to the side in global memory. */
 static ShaderFate copy_async(Shader *s, const SpvInst *i)
 {
     const SpvType *to = spv_type_of(s->m, spv_operand(i, 1));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * shader, capabilities: what a finished shader asks of a driver, told by its instructions and their
- * operands as the grammar has it; and the extensions that define it. An instruction that only
- * OpenCL's capabilities enable is an error: it is what no other file knew to translate.
+ * shader, capabilities: declares what a finished shader requires of a driver, which follows from
+ * its instructions and operands by the grammar, and the extensions that define it. An instruction
+ * that only OpenCL's capabilities enable is an error, since no other file could translate it.
  */
 #include "pass/shader.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * shader, instructions: what is said differently in Vulkan's environment than in OpenCL's: built-in
- * variables, barriers and atomics (scopes and semantics), sub-group functions, matrices' memory,
- * conversions that round or saturate, classes of numbers.
+ * shader, instructions: translates what Vulkan's environment expresses differently from OpenCL's:
+ * built-in variables, barriers and atomics (scopes and semantics), sub-group functions, matrices'
+ * memory, conversions that round or saturate, classes of numbers.
  */
 #include "pass/shader.h"
 
@@ -121,7 +121,7 @@ static SpvId scope(Shader *s, SpvId id)
     return shader_u32(s, (uint32_t)x);
 }
 
-/* No sequential consistency in Vulkan: acquire and release. */
+/* Vulkan has no sequential consistency: it becomes acquire and release. */
 static SpvId semantics(Shader *s, SpvId id, uint32_t forbidden)
 {
     enum { ORDERS = SpvMemorySemanticsAcquireMask | SpvMemorySemanticsReleaseMask |
@@ -208,7 +208,7 @@ static ShaderFate convert_atomic(Shader *s, SpvInst *i, SpvId *to)
     if (i->op == SpvOpAtomicFlagTestAndSet || i->op == SpvOpAtomicFlagClear)
         return flag(s, i, to);
     const SpvType *t = is_store ? spv_type_of(s->m, spv_operand(i, 3)) : spv_type(s->m, i->type);
-    /* Floats are only moved: as integers, which every driver can. */
+    /* Floats are only moved here, so they are moved as integers, which every driver supports. */
     bool moved = t->kind == SPV_FLOAT && (is_store || compare || i->op == SpvOpAtomicLoad ||
                                           i->op == SpvOpAtomicExchange);
     const SpvType *as = moved ? spv_type(s->m, spv_int_type(s->m, t->bits, false)) : t;
@@ -380,7 +380,7 @@ static void compare_integer(Shader *s, const SpvType *t, SpvId x, SpvId r, bool 
     }
 }
 
-/* Shaders round to one of the two neighbours; where that is the wrong one, the other is taken. */
+/* Shaders round to either neighbour; if it is the wrong one, the other is taken. */
 SpvId shader_round(Shader *s, uint16_t op, SpvId type, SpvId x, uint32_t mode)
 {
     /* of the result, whether it is above, whether below */

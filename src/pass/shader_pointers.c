@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * shader, pointers: logical addressing. A pointer becomes the root that it leads into and a
- * distance in bytes from where that begins, 32 bits wide: a sum of multiples of values. Where it
- * leads into one or another root, a second number says which, and what accesses memory through it
- * stands once for each of them, behind a switch. In memory, and as an integer, a pointer is both:
- * the root's number in the upper half, the distance in the lower.
+ * shader, pointers: logical addressing. A pointer becomes the root that it points into and a 32-bit
+ * distance in bytes from the root's start, which is a sum of multiples of values. If it may point
+ * into one of several roots, a second number says which, and memory accesses through it are
+ * repeated for each of them in a switch. In memory, and as an integer, a pointer holds both: the
+ * root's number in the upper half and the distance in the lower.
  */
 #include "pass/shader.h"
 
@@ -276,7 +276,7 @@ static SpvInst *new_phi(Shader *s, SpvInst *i)
     return spv_put(s->m, i, SpvOpPhi, s->u32, NULL, 0);
 }
 
-/* It stays until all of its values are known, as it tells where they come from. */
+/* It stays until all of its values are known, because it tells where they come from. */
 static ShaderFate lower_phi(Shader *s, SpvInst *i)
 {
     ShaderAddress *a = shader_address(s, i->id);
@@ -355,7 +355,7 @@ static ShaderFate lower_compare(Shader *s, SpvInst *i, SpvId *to)
     return FATE_GONE;
 }
 
-/* A cast to another class than the pointer's root has gives null. */
+/* A cast to a storage class other than that of the pointer's root yields null. */
 static ShaderFate lower_cast(Shader *s, SpvInst *i)
 {
     ShaderAddress *a = shader_address(s, i->id);

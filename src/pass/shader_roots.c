@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * shader, roots: where the pointers of a kernel lead, before anything is rewritten. In: a kernel of
- * an OpenCL module. Out: its roots (arguments and variables, and null, which is number 0); for each
- * pointer the set of roots that it may lead into and a power of two that divides its distance from
- * where they begin; for each root the smallest pieces that it is accessed by.
+ * shader, roots: finds where the pointers of a kernel point, before anything is rewritten. In: a
+ * kernel of an OpenCL module. Out: its roots (arguments and variables, and null, which is number
+ * 0); for each pointer the set of roots that it may lead into and a power of two that divides its
+ * distance from where they begin; for each root the smallest pieces that it is accessed by.
  *
  * A pointer that is read from memory, or made of an integer, leads into any root of its storage
  * class that a pointer in memory or an integer has been made of.
@@ -104,7 +104,7 @@ static ShaderRoot *new_root(Shader *s, const SpvInst *def, uint32_t storage)
     return r;
 }
 
-/* Events are nothing that shaders have, and no memory is used for them. */
+/* Shaders have no events, so events need no memory. */
 static bool holds_events(const SpvType *t)
 {
     t = shader_scalar(t);
@@ -254,7 +254,7 @@ static bool follow_inst(Shader *s, const SpvInst *i, ShaderAddress *now)
     }
 }
 
-/* What goes to memory, or becomes an integer, may come back from there. */
+/* Pointers that are stored in memory or become integers may come back from there. */
 static void escape(Shader *s, const SpvInst *i, bool *changed)
 {
     struct ShaderMemory *y = s->memory;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * shader, vectors of 8 and 16 components: shaders have none. In: an OpenCL module's functions, as
- * LLVM's target wrote them. Out: the same without values of such types; each is two or four of four
- * components (its parts). What works component by component is done to each part, with the same
- * decorations; what picks components is said anew; memory is accessed part by part.
+ * shader, vectors of 8 and 16 components, which shaders do not have. In: an OpenCL module's
+ * functions, as LLVM's target wrote them. Out: the same without values of such types; each becomes
+ * two or four vectors of four components (its parts). Componentwise instructions are applied to
+ * each part, with the same decorations; instructions that select components are rewritten; memory
+ * is accessed part by part.
  */
 #include "pass/shader.h"
 
@@ -373,7 +374,7 @@ static void by_parts(Wide *w, const SpvInst *i)
     define(w, i, p);
 }
 
-/* One truth of all parts. */
+/* Combines a boolean per part into one. */
 static void fold_parts(Wide *w, SpvInst *i, uint16_t op)
 {
     uint32_t n = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * simplify: the function without what can be known now. In: any function. Out: the same, with
- * constants folded, copies forwarded, branches on constants taken, straight lines of blocks made
- * one, and what is unreachable or unused removed.
+ * simplify: evaluates what is known at compile time. In: any function. Out: the same with constants
+ * folded, copies forwarded, branches on constants resolved, straight lines of blocks merged, and
+ * unreachable or unused code removed.
  *
  * Rounds of values.c and of the branches here run until nothing changes, then dead.c sweeps. A
  * switch whose case is known keeps its construct, as a switch with one target, while other blocks
@@ -47,7 +47,7 @@ static void count_preds(Simplifier *s)
 
 /* ---- branches -------------------------------------------------------------------------------- */
 
-/* Where a terminator surely goes, or 0. */
+/* The only block that a terminator can branch to, or 0. */
 static SpvId sure_target(Simplifier *s, const SpvInst *term)
 {
     uint64_t value;
@@ -181,7 +181,7 @@ static uint32_t place_of(const Simplifier *s, const Cfg *g, SpvId label)
     return b ? g->position[b->index] : NONE;
 }
 
-/* Where nobody breaks or continues, a loop of one trip is no construct at all. */
+/* Without break or continue, a loop with a single trip need not be a construct. */
 static bool drop_idle_loops(Simplifier *s, const Cfg *g)
 {
     bool changed = false;
@@ -200,8 +200,7 @@ static bool drop_idle_loops(Simplifier *s, const Cfg *g)
     return changed;
 }
 
-/* Else it stays one, and gets an unreachable continue target with the back edge that there must
- * be. */
+/* Otherwise it stays one, and gets an unreachable continue target with the required back edge. */
 static void close_idle_loops(Simplifier *s, const Cfg *g)
 {
     for (uint32_t p = 0; p + 1 < g->n; p++) {

@@ -54,8 +54,8 @@ static bool is_pointer_op(uint32_t op)
     }
 }
 
-/* Undefined where the specification has no value (a division by zero, a shift by too much, a float
- * that no integer is like): told as 0, in the open. */
+/* If the specification defines no value (division by zero, too large a shift, a float out of an
+ * integer's range), the value is 0 and a warning says so. */
 static bool undefined_value(Spec *s, uint16_t op, SpvInst *i, SpvId *id)
 {
     bool divides = op >= SpvOpUDiv && op <= SpvOpSMod;
@@ -164,7 +164,7 @@ static void match_ids(Spec *s)
                  "the kernel has no specialisation constant with id %u", o->spec[k].id);
 }
 
-/* The check of the module saw sizes by default. */
+/* The check of the module saw only the default sizes. */
 static bool matrices_have_sizes(Spec *s)
 {
     for (const SpvInst *i = s->m->globals.first; i; i = i->next) {
@@ -184,7 +184,7 @@ bool pass_specialise(PassContext *c)
     Spec s = { .c = c, .m = c->module };
     match_ids(&s);
     spv_forget_types(s.m);
-    /* The pool grows with the walk, so that nothing comes from behind it. */
+    /* The pool grows with the walk, so that constants never come from later declarations. */
     s.fold = (PassFold){ .m = s.m, .scratch = c->scratch, .denormals = true };
     fold_modes(&s.fold, &c->entry);
     freeze_scalars(&s);

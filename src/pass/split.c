@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * split: variables into their parts. In: a function without unreachable code. Out: Function
- * variables of structs and arrays that are accessed by constant indices only, or that hold
- * matrices, are one variable a part; accesses to a whole are taken apart with OpCompositeExtract
- * and OpCompositeConstruct.
+ * split: splits variables into their parts. In: a function without unreachable code. Out: Function
+ * variables of structs and arrays that are accessed only by constant indices, or that hold
+ * matrices, become one variable per part; accesses to a whole are split with OpCompositeExtract and
+ * OpCompositeConstruct.
  *
- * For each variable the paths of its access chains make a tree. A node is split when each path
- * through it goes on with a constant index; below a node that is not split there is one variable.
+ * The paths of a variable's access chains form a tree. A node is split if every path through it
+ * continues with a constant index; a node that is not split becomes one variable.
  */
 #include "pass/edit.h"
 

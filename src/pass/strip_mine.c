@@ -6,11 +6,12 @@
  * it can keep in registers; the old loop does what is left over. Nothing is reordered here.
  *
  * The loop must be one straight line behind a header that alone leaves it, uniformly, without
- * stores, atomics, barriers or volatile accesses. The new header computes the old one's condition
- * for each step ahead, on the values that the counters will have then, and goes on only if all
- * hold: so any counting and any comparison will do, wrapping included, and no step is begun that
- * would not have been. What it computes ahead must have no effects: pure instructions that cannot
- * fail, and loads that do not depend on the counters.
+ * stores, atomics, barriers or volatile accesses. The new header evaluates the old one's condition
+ * for each step in advance, with the values that the counters will have then, and continues only if
+ * all hold. So any counting and any comparison work, wrapping included, and no step is started that
+ * the old loop would not have started. The code that is evaluated in advance must have no effects:
+ * it consists of pure instructions that cannot fail, and of loads that do not depend on the
+ * counters.
  */
 #include "pass/edit.h"
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * unroll: counted loops to straight lines. In: a function after simplify. Out: loops whose trip
- * count is constant are gone where they index variables that hold matrices by what they count (so
- * that promote can split those), where they ask for it with matrices inside, or where they are
+ * unroll: turns counted loops into straight lines. In: a function after simplify. Out: loops whose
+ * trip count is constant are gone where they index variables that hold matrices by what they count
+ * (so that promote can split those), if they have matrices inside and ask for it, or if they are
  * short; simplified.
  *
  * The trip count is found by computing the exit's condition from the header phis' constants,
- * iteration after iteration, so any counting will do. Copies are chained, each with its exit branch
- * decided; other ways out stay. Inner loops go first; after each round of loops the function is
- * simplified, which makes the counts of outer loops and of triangular inner ones known.
+ * iteration after iteration, so any way of counting works. Copies are chained, each with its exit
+ * branch decided; other ways out stay. Inner loops go first; after each round of loops the function
+ * is simplified, which makes the counts of outer loops and of triangular inner ones known.
  *
  * A `break` or `continue` that is left in a copy was structured as the loop's exit. Where one of
  * the two is left, an OpSwitch of one case in its place keeps it so; where both are, the module's

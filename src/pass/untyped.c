@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * untyped: SPV_KHR_untyped_pointers in terms of typed pointers. In: a module that was just read.
- * Out: what was an untyped pointer leads to bytes, which is how the extension counts where nothing
- * else says what a pointer leads to (differences, copies, strides of matrices); what is accessed as
- * something else is cast to it there. OpBitcast between logical pointers is not SPIR-V, but the
+ * untyped: expresses SPV_KHR_untyped_pointers in terms of typed pointers. In: a module that was
+ * just read. Out: untyped pointers have become pointers to bytes, which is how the extension counts
+ * unless something else gives the pointee type (differences, copies, strides of matrices), and are
+ * cast where something else is accessed. OpBitcast between logical pointers is not SPIR-V, but the
  * devices know it.
  */
 #include "pass/edit.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * values: what instructions compute. In: a function without unreachable code and its Cfg. Out:
- * operations on constants are constants, copies and trivial phis are what they copy, extracts look
- * through the constructs and inserts before them, and a pure instruction that a dominating one
- * repeats is that one.
+ * values: simplifies single instructions. In: a function without unreachable code and its Cfg. Out:
+ * operations on constants are folded, copies and trivial phis are replaced by what they copy,
+ * extracts look through preceding constructs and inserts, and a pure instruction that repeats a
+ * dominating one is replaced by it.
  *
  * One walk in compact order, which meets definitions before their uses (but for phis): each
  * instruction gets its operands' replacements first and is then replaced, rewritten or remembered.
@@ -243,7 +243,7 @@ static bool simplify_extract(Values *s, SpvInst *i)
     return false;
 }
 
-/* A composite put together of all parts of another one. */
+/* A composite that is assembled from all parts of another one. */
 static SpvId whole_of_parts(const Values *s, const SpvInst *i)
 {
     SpvId whole = 0;
@@ -541,8 +541,8 @@ static bool same_work(const SpvInst *a, const SpvInst *b)
                           n * sizeof *a->words));
 }
 
-/* May what `d` computes be used at `i`? Not from outside of d's loop: lanes that leave a loop in
- * different iterations would make it vary. */
+/* Whether the result of `d` may be used at `i`. Not from outside d's loop: lanes that leave a loop
+ * in different iterations would make it vary. */
 static bool reaches(const Values *s, const SpvInst *d, const SpvInst *i)
 {
     uint32_t from = s->g->position[d->block->index], to = s->g->position[i->block->index];

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * wait_queues: what loops with a hint (SPV_QCOM_multiple_wait_queues) load, and how far the address
- * moves on from one iteration to the next. In: a function in SSA and its Cfg. Out: the loops, the
- * loads that are theirs alone, and their steps, as sums and products of loop-invariant values. The
- * module stays as it is: load_ahead.c makes registers of what is found, the cpu prefetches.
+ * wait_queues: finds what loops with a hint (SPV_QCOM_multiple_wait_queues) load, and how far the
+ * address advances from one iteration to the next. In: a function in SSA and its Cfg. Out: the
+ * loops, the loads that are theirs alone, and their steps, as sums and products of loop-invariant
+ * values. The module is not changed: load_ahead.c turns the loads into rotating registers, and the
+ * cpu device prefetches.
  *
  * A step is found by differences: of header phis by what the latch adds to them, of sums and
- * products by their operands'. A load from where the loop does not go on has the same value again,
- * as far as this analysis knows: who relies on that has to look for stores.
+ * products by their operands'. For this analysis a load from an address that does not advance has
+ * the same value each time; callers that rely on it have to look for stores.
  */
 #include "pass/pass.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Atomic instructions (SPIR-V 3.3.18). One invocation runs at a time, so that each is atomic
- * already; orders and scopes matter to race.c.
+ * Atomic instructions (SPIR-V 3.3.18). Since only one invocation runs at a time, each is atomic
+ * already; memory orders and scopes matter only to race.c.
  */
 #include "reference/machine.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Composite instructions (SPIR-V 3.3.12): moving leaves about.
+ * Composite instructions (SPIR-V 3.3.12), which move leaves around.
  */
 #include "reference/machine.h"
 
@@ -17,7 +17,7 @@ static const RType *walk(RMachine *m, RInst *i, const RType *t, uint32_t first, 
     for (uint32_t k = first; k < i->n_ops; k++) {
         uint32_t index = spv_operand(i->src, k);
         if (t->kind == SPV_COOPMAT && m->probing)
-            index = 0; /* nobody knows yet how many there are */
+            index = 0; /* their number is not known yet */
         bool aggregate = t->kind == SPV_STRUCT || t->kind == SPV_ARRAY || t->kind == SPV_VECTOR ||
                          t->kind == SPV_MATRIX || t->kind == SPV_COOPMAT;
         if (t->kind == SPV_COOPMAT && index >= t->count) {

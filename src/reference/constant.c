@@ -9,7 +9,7 @@ Ref constant_alloc(RMachine *m, uint32_t leaves)
 {
     uint64_t need = (uint64_t)m->n_const + leaves;
     if (need > 0x7ffffff0u)
-        arena_alloc(m->arena, SIZE_MAX / 2); /* out of memory, by the usual way */
+        arena_alloc(m->arena, SIZE_MAX / 2); /* runs out of memory, as everywhere */
     if (need > m->cap_const) {
         uint32_t cap = (uint32_t)MIN(MAX(need, m->cap_const * 2ull + 64), 0x7ffffff0u);
         uint64_t *v = NEW_ARRAY(m->arena, uint64_t, cap);

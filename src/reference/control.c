@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Control flow (SPIR-V 3.3.17), calls and the variables of functions. A frame is a range of slots,
- * of loop counters, of memory and of objects; there is no recursion, so that each invocation has
- * room for the deepest chain of calls from the start.
+ * of loop counters, of memory and of objects; since there is no recursion, each invocation has room
+ * for the deepest chain of calls from the start.
  */
 #include "reference/machine.h"
 
@@ -214,7 +214,7 @@ void inv_call(RMachine *m, RInv *v, RFunc *f, const RCallArg *args, Ref result, 
         if (endless_circles(m, v) && !m->stop)
             endless_found(m, v, "nobody changes what it waits for");
     }
-    v->n_frames = frames; /* wherever it was left */
+    v->n_frames = frames; /* however deep it was left */
     v->n_objects = objects;
     v->pc = pc;
     set_frame(v);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Conversions (SPIR-V 3.3.11). Float to integer truncates; out of range it saturates (NaN gives 0)
- * and is a finding. Bit casts repack leaves, low-numbered components in the low bits.
+ * Conversions (SPIR-V 3.3.11). Conversions from float to integer truncate; values out of range
+ * saturate (a NaN becomes 0) and are findings. Bit casts repack leaves, with low-numbered
+ * components in the low bits.
  */
 #include "reference/machine.h"
 
@@ -27,7 +28,8 @@ static uint64_t integer_of(RMachine *m, RInv *v, const RInst *i, double x, bool 
 /* 1 + the FPRoundingMode of an instruction that is decorated with one; else 0. */
 static uint32_t decorated(const RInst *i) { return (uint32_t)(uintptr_t)i->aux; }
 
-/* A float that becomes an integer, as decorated (OpenCL's convert_int_rte and its kin). */
+/* Rounds a float that becomes an integer as the decoration says (OpenCL's convert_int_rte and
+ * similar). */
 static double rounded(const RInst *i, double x)
 {
     switch (decorated(i)) {
@@ -54,7 +56,7 @@ static uint64_t float_of(const RInst *i, uint64_t bits, bool is_signed)
     return i->rtz ? fmt_put_rtz((RFmt)i->fmt, x) : fmt_put((RFmt)i->fmt, x);
 }
 
-/* Instructions that saturate, and those that are decorated so. */
+/* For instructions that saturate and those decorated to do so. */
 static uint64_t saturate(const RInst *i, uint64_t a)
 {
     const uint64_t mask = mask_bits(i->bits);
@@ -319,7 +321,7 @@ static bool prepare_generic(RMachine *m, RInst *i)
 }
 
 /* clang-format off */
-/* Whatever an undefined value was, from here on it is that. */
+/* An undefined value keeps the bits that it happens to have. */
 static RStep step_freeze(RMachine *m, RInv *v, const RInst *i)
 {
     step_copy(m, v, i);

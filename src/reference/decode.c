@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * A module into code: places for every value, blocks, edges with their phi copies, and for each
- * instruction a handler whose demands on its operands have been checked. Functions are decoded from
- * the entry point on, as calls name them; what is never called is never looked at.
+ * Turns a module into code: a place for every value, blocks, edges with their phi copies, and for
+ * each instruction a handler whose requirements on operands have been checked. Functions are
+ * decoded starting from the entry point, as calls name them; functions that are never called are
+ * ignored.
  */
 #include "reference/machine.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * One dispatch: sizes, constants, variables, arguments, code, then the workgroups. All memory comes
- * from one arena with a limit; running out of it unwinds to here.
+ * One dispatch: determines sizes, constants, variables, arguments and code, then runs the
+ * workgroups. All memory comes from one arena with a limit; running out of it unwinds to here.
  */
 #include "reference/machine.h"
 
@@ -201,7 +201,7 @@ static bool prepare_dispatch(RMachine *m)
     m->functions = NEW_ARRAY(m->arena, RFunc *, m->bound + 1);
     m->blocks = NEW_ARRAY(m->arena, RBlock *, m->bound + 1);
     m->const_inv.objects = NULL;
-    /* Matrix types need the workgroup's size, which may hang on constants declared after them. */
+    /* Matrix types need the workgroup's size, which may depend on constants declared after them. */
     m->probing = true;
     if (!constants_build(m) || !find_sizes(m))
         return false;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Loops that will not end, for certain: an invocation takes a loop's back edge in the state in
- * which it took it before. In: the back edges an invocation takes. Out: a finding.
+ * Finds loops that certainly never end: an invocation takes a loop's back edge in a state in which
+ * it took it before. In: the back edges that an invocation takes. Out: a finding.
  *
  * A state is what the invocation goes on with: calls, values, its own memory. States are kept at
  * turns 2^k and compared with those that follow (Brent, An improved Monte Carlo factorization
- * algorithm, 1980), so any period is found after about as many turns as it takes to get there. One
- * that looks at memory which others may change is endless when these too go round in circles or
- * wait for it: RMachine.changes counts whatever an invocation may notice of others.
+ * algorithm, 1980), so any period is found after about as many turns as it takes to get there. An
+ * invocation that looks at memory which others may change is in an endless loop if these, too,
+ * repeat their states or wait for it: RMachine.changes counts whatever an invocation may notice of
+ * others.
  */
 #include "reference/machine.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where an invocation is, as a key that only grows while it runs: for each frame, for each loop
- * around the block the loop's place and its iteration, then the block's place, then the
+ * The position of an invocation as a key that only grows while it runs: for each frame, for each
+ * loop around the block the loop's place and its iteration, then the block's place, then the
  * instruction. Places are reverse postorder numbers, so that forward edges go up and a back edge
  * raises an iteration.
  *

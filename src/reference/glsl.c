@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * GLSL.std.450: computed in double (long double for f64), rounded once to the result's type, except
- * where the specification asks for an exact result. Undefined arguments give 0 or NaN as C's
- * library does.
+ * where the specification asks for an exact result. For undefined arguments the result is 0 or NaN,
+ * as in the C library.
  */
 #include "reference/machine.h"
 
@@ -88,7 +88,7 @@ static RStep step_unary(RMachine *m, RInv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-/* Of zeros, the one with the sign that orders them where the module may care. */
+/* Of two zeros, picks by sign if the module may distinguish them. */
 static long double least(const RMachine *m, long double x, long double y)
 {
     return y < x || (m->signed_zeros && x == y && signbit(y)) ? y : x;
@@ -454,7 +454,7 @@ static uint32_t n_operands(uint32_t op)
     }
 }
 
-/* How many leaves operand `k` must have, given those of the first one and of the result. */
+/* How many leaves operand `k` must have, given those of the first operand and of the result. */
 static uint32_t wanted(const RInst *i, uint32_t op, uint32_t k)
 {
     if (op == GLSLstd450Refract && k == 2)

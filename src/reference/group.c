@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Barriers and the operations of subgroups and workgroups (SPIR-V 3.3.20, 3.3.21, 3.3.24). The
- * invocations that take part are those the scheduler found at the same dynamic instance. Reductions
- * and scans go through them in the order of their numbers, rounding at each step. What an inactive
- * invocation would have to supply is undefined.
+ * invocations that take part are those that the scheduler found at the same dynamic instance.
+ * Reductions and scans visit them in the order of their numbers and round at each step. Values that
+ * an inactive invocation would have to supply are undefined.
  */
 #include "reference/machine.h"
 
@@ -149,8 +149,8 @@ static void all_barrier(RMachine *m, RInv **set, uint32_t n, const RInst *i)
     race_barrier(m, set, n, i, wide ? (uint32_t)semantics : 0);
 }
 
-/* SPV_EXT_split_barrier. An invocation arrives and waits in turns (Vulkan, VUIDs 13559 to 13561);
- * they arrive together, since control flow is uniform. */
+/* SPV_EXT_split_barrier. Each invocation alternates between arriving and waiting (Vulkan, VUIDs
+ * 13559 to 13561); all arrive together, since control flow is uniform. */
 static void all_split_barrier(RMachine *m, RInv **set, uint32_t n, const RInst *i)
 {
     bool arrives = i->op == SpvOpControlBarrierArriveEXT;
@@ -181,7 +181,7 @@ static RStep step_memory_barrier(RMachine *m, RInv *v, const RInst *i)
 
 /* ---- asynchronous copies, done at once ------------------------------------------------------- */
 
-/* The stride is that of the memory which is not the workgroup's. */
+/* The stride applies to the side that is not workgroup memory. */
 static void all_async_copy(RMachine *m, RInv **set, uint32_t n, const RInst *i)
 {
     RPointer to = pointer_at(set[0], i->ops[1]), from = pointer_at(set[0], i->ops[2]);
@@ -301,7 +301,7 @@ static bool ballot_bit(const uint64_t *b, uint64_t x)
     return x < 128 && (b[x / 32] >> x % 32 & 1);
 }
 
-/* Questions about a ballot: each invocation answers alone. */
+/* Queries of a ballot's bits, which each invocation answers by itself. */
 static RStep step_ask_ballot(RMachine *m, RInv *v, const RInst *i)
 {
     const uint64_t *b = leaf(v, i->ops[i->part]);
@@ -379,7 +379,7 @@ static void all_shuffle(RMachine *m, RInv **set, uint32_t n, const RInst *i)
     }
 }
 
-/* The local id is a vector in OpenCL's broadcast over a workgroup. */
+/* In OpenCL's broadcast over a workgroup the local id is a vector. */
 static void all_group_broadcast(RMachine *m, RInv **set, uint32_t n, const RInst *i)
 {
     const RType *t = operand_type(m, i, 2);
@@ -423,8 +423,8 @@ static Difference difference(const RMachine *m, const RInst *i, const RInv *from
                          !*unset(from, p) && !*unset(to, p) };
 }
 
-/* The fine derivatives, which the others may be too: the difference within the quad towards x (bit
- * 0 of the lane) or y (bit 1). */
+/* Coarse derivatives may be the same as fine ones: the difference within the quad along x (bit 0 of
+ * the lane) or y (bit 1). */
 static void all_derivative(RMachine *m, RInv **set, uint32_t n, const RInst *i)
 {
     enum { TO_X = 1, TO_Y = 2 };

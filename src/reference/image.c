@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Images, samplers and texel buffers, by the letter of Vulkan 1.3, 16 (Image Operations), in double
- * and a texel at a time: shares with the other device only what a format's bits mean. A value of
- * these types is the addresses of its descriptors (base/image.h): one leaf, of a sampled image two.
+ * and one texel at a time. The other device shares only the meaning of a format's bits. A value of
+ * these types consists of the addresses of its descriptors (base/image.h): one leaf, or two for a
+ * sampled image.
  *
  * Texels outside of an image read as zeros, are not written, and are findings.
  */
@@ -51,7 +52,7 @@ static uint32_t dims_in_layer(const SpvImageType *t)
     return t->dim == SpvDimCube ? 2 : t->n_space;
 }
 
-/* Undefined operands make the result so; undefined places matter at once. */
+/* Undefined operands make the result undefined; undefined coordinates are reported at once. */
 static uint8_t undefined_operands(const Look *l)
 {
     uint16_t at[32];
@@ -191,7 +192,7 @@ static OnFace select_face(const double r[3])
     return x < 0 ? (OnFace){ 1, z, -y, x } : (OnFace){ 0, -z, -y, x };
 }
 
-/* What select_face makes of a vector, were it on this face. */
+/* What select_face would compute for a vector on this face. */
 static OnFace as_on_face(int64_t face, const double r[3])
 {
     const double x = r[0], y = r[1], z = r[2];
@@ -352,7 +353,7 @@ static void load_texel(const Look *l, int64_t level, const int64_t from[3], uint
     if (face >= 0) {
         int64_t edge = v->size[0] - 1;
         bool out_i = ijk[0] < 0 || ijk[0] > edge, out_j = ijk[1] < 0 || ijk[1] > edge;
-        if (out_i && out_j) /* integers, of which there is no average */
+        if (out_i && out_j) /* integers cannot be averaged */
             ijk[0] = clamp_i(ijk[0], 0, edge), ijk[1] = clamp_i(ijk[1], 0, edge);
         else if (out_i || out_j)
             next_face(&face, ijk, v->size[0]);
@@ -431,7 +432,7 @@ static void linear(const Look *l, int64_t level, uint32_t k, const int64_t at[3]
     linear(l, level, k, ijk, a);
     ijk[k]++;
     linear(l, level, k, ijk, b);
-    for (int c = 0; c < 4; c++) /* what has no weight does not count, be it infinite */
+    for (int c = 0; c < 4; c++) /* values without weight do not count, even if they are infinite */
         color[c] = (alpha < 1 ? (1 - alpha) * a[c] : 0) + (alpha > 0 ? alpha * b[c] : 0);
 }
 
@@ -666,7 +667,7 @@ static bool prepare_handles(RMachine *m, RInst *i)
            operand_type(m, i, 1)->kind == SPV_SAMPLER && i->type->kind == SPV_SAMPLED_IMAGE;
 }
 
-/* Whether an operand has numbers of a kind, as many as are looked at. Absent is fine. */
+/* Whether an operand, if present, has enough numbers of a kind. */
 static bool has(RMachine *m, SpvId id, SpvKind kind, uint32_t n)
 {
     const RType *t = id ? type_of(m, id) : NULL, *s = t ? type_scalar(t) : NULL;

@@ -3,11 +3,10 @@
  * What the files of reference/ share. decode.c turns a module into a flat array of RInst, each with
  * a handler; schedule.c runs the invocations of one workgroup after another on it.
  *
- * A value is a row of leaves: its scalars in order, raw bits zero-extended to 64, each with a byte
- * that is not 0 while the scalar is undefined: UNSET, or UNSET_LANE where it was extracted from a
- * matrix by a lane past it. A pointer is two leaves, address and provenance. An
- * invocation's share of a cooperative matrix is its elements. Every id has a fixed place: a frame
- * slot or a constant.
+ * A value is a row of leaves: its scalars in order, raw bits zero-extended to 64. Each has a byte
+ * that is not 0 while the scalar is undefined: UNSET, or UNSET_LANE if a lane beyond a matrix
+ * extracted it. A pointer is two leaves, address and provenance. An invocation's share of a
+ * cooperative matrix is its elements. Every id has a fixed place: a frame slot or a constant.
  */
 #ifndef HEDDLE_REFERENCE_MACHINE_H
 #define HEDDLE_REFERENCE_MACHINE_H
@@ -63,7 +62,7 @@ bool type_is_wide(const RType *t);   /* a struct, array or opaque: not one opera
 
 /* ---- scalars --------------------------------------------------------------------------------- */
 
-/* Nothing is put into those from FMT_E2M1 on. */
+/* Nothing is converted to the formats from FMT_E2M1 on. */
 typedef enum RFmt {
     FMT_F16,
     FMT_F32,
@@ -103,9 +102,10 @@ uint64_t fmt_put_mode(RFmt f, long double x, uint32_t mode); /* SpvFPRoundingMod
 
 /* ---- memory.c -------------------------------------------------------------------------------- */
 
-/* A pointer's second leaf: object in bits 0-31 (bit 31: of the invocation), matrix stride in 32-61,
- * row-major in 62, "left its array on the way" in 63. */
-#define PTR_NOWHERE     0ull /* object 0 is none: found by address */
+/* A pointer's second leaf, its provenance: the object in bits 0-31 (bit 31 set: one of the
+ * invocation's own), the matrix stride in 32-61, row-major in 62, and in 63 that an index on the
+ * way was outside its array. */
+#define PTR_NOWHERE     0ull /* no object: it is found by the address */
 #define PTR_LOCAL       0x80000000ull
 #define PTR_STRIDE(p)   ((uint32_t)((p) >> 32 & 0x3fffffff))
 #define PTR_ROW_MAJOR   (1ull << 62)
@@ -168,14 +168,14 @@ void mem_store_scalar(RMachine *m, RInv *v, const RInst *i, RPointer at, const R
 bool mem_copy_byte(RMachine *m, RInv *v, const RInst *i, RPointer to, RPointer from);
 uint64_t mem_read(const uint8_t *p, uint32_t size);
 void mem_write(uint8_t *p, uint32_t size, uint64_t x);
-/* The pointer's provenance, or that of the object its address lies in where it came without. */
+/* The pointer's provenance; if it has none, that of the object that its address lies in. */
 uint64_t mem_provenance(RMachine *m, RInv *v, RPointer p);
-/* The object of a provenance that is not of the invocation's own memory; NULL when it is none. */
+/* The object that a provenance names, unless it is in the invocation's own memory; or NULL. */
 const RObject *mem_object(const RMachine *m, uint64_t prov);
 
 /* ---- load_store.c ---------------------------------------------------------------------------- */
 
-/* An initializer's leaves to the bytes of a variable that nobody else sees yet. */
+/* Writes an initializer's leaves to the bytes of a variable that nobody else sees yet. */
 void mem_initialize(const RType *t, RLeaves from, uint8_t *data, uint8_t *undef);
 
 /* ---- pointer.c ------------------------------------------------------------------------------- */
@@ -191,8 +191,8 @@ bool mem_is_descriptor_array(RMachine *m, const RType *t, uint32_t storage);
 
 /* ---- race.c ---------------------------------------------------------------------------------- */
 
-/* What an invocation knows of others: key (kind, index) -> time. Sparse; empty in kernels that only
- * use barriers. */
+/* What an invocation knows about the progress of others: key (kind, index) -> time. Sparse, and
+ * empty in kernels that use only barriers. */
 typedef struct RClock {
     uint64_t *keys;
     uint32_t *times;
@@ -209,8 +209,8 @@ typedef struct ROrder {   /* of one invocation */
     RClock know, pending; /* pending: acquired relaxed, until an acquire fence */
 } ROrder;
 
-/* Of a workgroup or a subgroup: barriers that all know to be passed, and arrivals at split ones
- * since then, which nobody has waited for. */
+/* Of a workgroup or a subgroup: how many barriers all have passed, and how many arrivals at split
+ * barriers came since then, which nobody has waited for. */
 typedef struct REpochs {
     uint32_t known[RACE_N_CLASSES], split[RACE_N_CLASSES];
     RClock brought; /* to the last barrier, by all */
@@ -231,7 +231,7 @@ void race_release(RMachine *m, RInv *v, const RObject *o, uint64_t offset, uint3
 void race_acquire(RMachine *m, RInv *v, const RObject *o, uint64_t offset, uint32_t scope,
                   bool now);
 void race_fence(RMachine *m, RInv *v, uint32_t scope, uint32_t semantics);
-/* The barrier `i`, or a half of it, among `n` invocations. Semantics 0: orders nothing. */
+/* Carries out the barrier `i`, or half of it, among `n` invocations. Semantics 0 order nothing. */
 void race_barrier(RMachine *m, RInv **set, uint32_t n, const RInst *i, uint32_t semantics);
 
 /* ---- code ------------------------------------------------------------------------------------ */
@@ -336,8 +336,8 @@ bool constant_uint(RMachine *m, SpvId id, uint64_t *x);
 bool constants_build(RMachine *m); /* constant.c: the module's declarations, in order */
 Ref constant_alloc(RMachine *m, uint32_t leaves);
 void decode_inst(RMachine *m, RInst *out, SpvInst *i); /* fills what every handler needs */
-/* Checks an instruction's operands as far as its handler relies on them and prepares aux; false
- * after refusing. NULL: nothing to check. */
+/* Checks whatever its handler relies on in an instruction's operands, and prepares aux; false after
+ * reporting an error. NULL: nothing to check. */
 typedef bool Prepare(RMachine *m, RInst *i);
 typedef struct ROpRow {
     uint16_t op;
@@ -397,7 +397,7 @@ struct RInv {
     uint64_t turns;           /* back edges taken */
     struct REarlier *earlier; /* endless.c: the state after some of them, or NULL */
     bool looked;              /* since then, at memory that others may change */
-    uint64_t circles;         /* 1 + RMachine.changes when it was found to go round in circles */
+    uint64_t circles;         /* 1 + RMachine.changes when it was found to repeat its states */
     ROrder order;
     uint32_t arrived; /* at split barriers, by scope, and not waited yet */
 };
@@ -471,15 +471,15 @@ struct RMachine {
     RInv *inv;
     RSubgroup *subgroups;
     uint32_t *ready, n_ready;
-    RInv *ahead;    /* has run long on what it knows by itself, or NULL */
+    RInv *ahead;    /* has run for long without looking at others, or NULL */
     REpochs epochs; /* the workgroup's */
     struct RRaces *race;
     bool by_matrix; /* the access is part of a matrix load or store */
     void *scratch;  /* of matrix operations */
     size_t scratch_size;
     uint64_t rng, instructions;
-    uint64_t changes; /* of memory that invocations share; what they do together; the clock */
-    bool deadlocked;  /* told for this workgroup: what follows is only its echo */
+    uint64_t changes; /* counts shared memory changed, collective operations, clocks read */
+    bool deadlocked;  /* reported for this workgroup; what follows is a consequence */
     bool stop;        /* budget used up: end the dispatch */
     /* findings */
     VEC(RFinding) findings;
@@ -516,16 +516,17 @@ static inline uint32_t random_below(RMachine *m, uint32_t n)
 
 /* ---- report.c -------------------------------------------------------------------------------- */
 
-/* Counts a finding of this kind at this instruction; the message is kept of the first. Nothing when
- * the kind is not checked for (budget, deadlock and unsupported always are). */
+/* Counts a finding of this kind at this instruction and keeps the message of the first. Does
+ * nothing if the kind is not checked for (budget, deadlock and unsupported always are). */
 void found(RMachine *m, const RInv *v, const RInst *i, RefFindingKind kind, const char *fmt, ...)
     PRINTF_LIKE(5, 6);
-/* Counts once more what was found at `i`; false when nothing was. */
+/* Counts the finding at `i` once more; false if there was none. */
 bool found_again(RMachine *m, const RInst *i, RefFindingKind kind);
 bool checking(const RMachine *m, RefFindingKind kind);
 /* An error that keeps the kernel from running. */
 void refuse(RMachine *m, const SpvInst *i, const char *fmt, ...) PRINTF_LIKE(3, 4);
-/* Reports an undefined leaf among n that matters (in `what`), and forgets that it is undefined. */
+/* Reports an undefined leaf among n that affects the result (`what` says how), and then treats it
+ * as defined. */
 void matters(RMachine *m, RInv *v, const RInst *i, Ref r, uint32_t n, const char *what);
 void report_all(RMachine *m, Arena *a, RefResult *r);
 const char *name_of(RMachine *m, SpvId id);
@@ -537,11 +538,12 @@ const char *undefined_name(uint8_t unset);
 
 /* The row-major element that is an invocation's e-th of a matrix; UINT32_MAX for padding. */
 uint32_t matrix_owned(const RMachine *m, const RInv *v, const RType *t, uint32_t e);
-/* Memory for one operation, until the next asks. */
+/* Memory for one operation; the next call may return it again. */
 void *matrix_scratch(RMachine *m, size_t size);
-/* Copies what the invocations of a set own of a matrix to the whole of it, row-major. */
+/* Copies the elements of a matrix that the invocations of a set own to `whole`, which is
+ * row-major. */
 void matrix_collect(RMachine *m, RInv **set, uint32_t n, const RType *t, Ref r, RLeaves whole);
-/* The whole, in scratch memory. What nobody of the set owns is 0. */
+/* The whole matrix, in scratch memory. Elements that nobody in the set owns are 0. */
 RLeaves matrix_gather(RMachine *m, RInv **set, uint32_t n, const RType *t, Ref r);
 void matrix_scatter(RMachine *m, RInv **set, uint32_t n, const RType *t, Ref r, RLeaves whole);
 /* An operand that all invocations of a matrix operation must give the same value. */
@@ -555,10 +557,11 @@ void matrix_uniform(RMachine *m, RInv **set, uint32_t n, const RInst *i, RShared
 
 /* ---- endless.c ------------------------------------------------------------------------------- */
 
-/* The invocation takes a back edge, whose phis are set; reports it when it will do so for ever. */
+/* Called when the invocation takes a back edge, with the phis already set; reports loops that never
+ * end. */
 void endless_turn(RMachine *m, RInv *v, const REdge *e);
 void endless_forget(RInv *v); /* what it did so far */
-/* It does so unless somebody changes what it looks at. */
+/* Whether it repeats its states unless somebody changes the memory that it looks at. */
 bool endless_circles(const RMachine *m, const RInv *v);
 void endless_found(RMachine *m, const RInv *v, const char *why);
 
@@ -572,7 +575,7 @@ RInv *group_neighbour(const RInst *i, RInv **set, uint32_t n, uint32_t lane);
 /* ---- schedule.c ------------------------------------------------------------------------------ */
 
 bool run_groups(RMachine *m);
-/* Counts a step; false after reporting that the invocation has had its budget. */
+/* Counts a step; false after reporting that the invocation has used up its budget. */
 bool inv_may_step(RMachine *m, RInv *v, const RInst *i, uint64_t budget);
 /* Adds the steps since `began` to the dispatch's, which has a budget too. */
 void inv_account(RMachine *m, const RInv *v, uint64_t began);

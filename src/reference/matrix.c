@@ -2,8 +2,8 @@
  *
  * SPV_KHR_cooperative_matrix. An invocation's value of a matrix is the elements it owns;
  * whole-matrix operations are carried out for the scope's invocations together: loads and stores
- * element by element as their owners, a multiply-add on the gathered matrices. What works on
- * elements one by one (arith.c, convert.c, composite.c) needs nobody else.
+ * element by element as their owners, a multiply-add on the gathered matrices. Elementwise
+ * operations (arith.c, convert.c, composite.c) need no other invocation.
  */
 #include "reference/machine.h"
 
@@ -145,7 +145,7 @@ typedef struct Transfer {
     uint32_t stride_bits;
 } Transfer;
 
-/* An invocation's share of a matrix to or from the memory at `base`. */
+/* Moves an invocation's share of a matrix to or from the memory at `base`. */
 static void transfer_share(RMachine *m, RInv *v, const RInst *i, RPointer base, uint64_t stride)
 {
     const Transfer *x = i->aux;

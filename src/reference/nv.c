@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * SPV_NV_cooperative_matrix2 but for tensors (tensor.c) and conversions (convert.c): transposes,
- * reductions, functions of every element. The owner of an element calls its function, so that it
- * sees that invocation's own variables. Reductions go from left to right, within a matrix row by
- * row, within a 2x2 neighbourhood as the specification lists it: (0, 0), (1, 0), (0, 1), (1, 1).
+ * SPV_NV_cooperative_matrix2 except for tensors (tensor.c) and conversions (convert.c): transposes,
+ * reductions, and functions applied to every element. The owner of an element calls its function,
+ * so that it sees that invocation's own variables. Reductions go from left to right, within a
+ * matrix row by row, within a 2x2 neighbourhood as the specification lists it: (0, 0), (1, 0), (0,
+ * 1), (1, 1).
  */
 #include "reference/machine.h"
 
@@ -51,8 +52,8 @@ typedef struct Reduction {
     uint32_t deep, wide; /* elements of the source in each */
 } Reduction;
 
-/* The result of a region that begins at (row, column), computed by one invocation. Its own first
- * element is where the function returns to. */
+/* The result of a region that begins at (row, column), computed by one invocation. The function
+ * returns to that invocation's own first element. */
 static void reduce_region(RMachine *m, RInv *v, const RInst *i, RLeaves w, uint32_t row,
                           uint32_t column)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * OpenCL.std: computed in long double and rounded once to the result's type, or in integers of 64
- * or 128 bits; loads, stores and second results through the checked memory of every access.
+ * or 128 bits; loads, stores and second results go through checked memory accesses.
  */
 #include "reference/machine.h"
 

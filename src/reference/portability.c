@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Does a kernel's result depend on who owns which matrix element, or on the size of subgroups? It
- * runs again, on copies of the buffers as they were, under other ownership maps, schedules and
- * sizes; what then differs in a buffer is a finding. Buffers of floats may differ by rounding,
- * since the order of a subgroup's reductions is not fixed.
+ * Tests whether a kernel's result depends on who owns which matrix element, or on the size of
+ * subgroups. The kernel runs again, on copies of the original buffers, with other ownership maps,
+ * schedules and sizes; any difference in a buffer is a finding. Buffers of floats may differ by
+ * rounding, since the order of a subgroup's reductions is not fixed.
  */
 #include "reference/machine.h"
 
@@ -55,7 +55,7 @@ static uint64_t first_difference(RFmt f, const uint8_t *a, const uint8_t *b, uin
     return UINT64_MAX;
 }
 
-/* A dispatch under other conditions, and what the first one was. */
+/* A repetition of a dispatch under other conditions. */
 typedef struct Trial {
     Arena *arena;  /* of the result */
     Arena *copies; /* of the buffers' */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * SPV_QCOM_cooperative_matrix_conversion. The subgroup's arrays become the rows (of B: the columns)
- * of a matrix and the other way round, by invocation; an array of u32 holds two or four components
- * a word, the first in its lowest bits. Lanes past the matrix are ignored, and extract zeros that
+ * SPV_QCOM_cooperative_matrix_conversion. The subgroup's arrays become the rows of a matrix (for B,
+ * the columns) and vice versa, one per invocation; an array of u32 holds two or four components per
+ * word, the first in its lowest bits. Lanes beyond the matrix are ignored, and extract zeros that
  * count as undefined. Bit casts and parts of arrays are an invocation's own affair.
  */
 #include "reference/machine.h"
@@ -142,7 +142,7 @@ static void check_columns(RMachine *m, RInv *v, const RInst *i)
               x->length, m->width);
 }
 
-/* A matrix of which nothing is set yet, and one array of its components. */
+/* A matrix that is being assembled, and one array of its components. */
 typedef struct Lines {
     RLeaves whole; /* the matrix, row-major */
     RLeaves line;  /* an invocation's row or column of it */

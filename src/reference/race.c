@@ -7,8 +7,8 @@
  * differ), each with the time of its invocation and the barrier epochs it was made in. Barriers
  * advance the epoch of their workgroup or subgroup for the storage classes they order; releases and
  * acquires through atomics carry sparse clocks of invocations' times and epochs (FastTrack's idea,
- * with epochs for the common case). Clocks that grow too long are taken to know everything: a race
- * may be missed, none is invented.
+ * with epochs for the common case). Clocks that grow too long count as knowing everything, so a
+ * race may be missed, but none is invented.
  */
 #include "reference/machine.h"
 
@@ -162,7 +162,7 @@ static void report_race(RMachine *m, RInv *v, const RInst *i, const RTouched *t,
 {
     const char *who = "another workgroup", *line = "", *hint = "";
     const RInst *other = &m->code.data[x->inst];
-    /* A pair of accesses is one race, whichever comes second. */
+    /* A pair of accesses counts as one race, whichever comes second. */
     if (found_again(m, i, REF_RACE) || found_again(m, other, REF_RACE))
         return;
     if (x->group - 1 == m->group_number) {
@@ -195,7 +195,7 @@ static bool conflict(RMachine *m, RInv *v, const Record *x, const Record *now, u
         in_scope(m, v, group, x->lane / m->width, now->atomic - 1))
         return false;
     if (shared && x->group - 1 != m->group_number)
-        return false; /* workgroup memory of a workgroup that is over */
+        return false; /* workgroup memory of a finished workgroup */
     return !ordered(m, v, x, class, now->lane);
 }
 
@@ -322,8 +322,8 @@ void race_fence(RMachine *m, RInv *v, uint32_t scope, uint32_t semantics)
     }
 }
 
-/* What a barrier orders in a class of memory. What follows the arrival at a split one is of a later
- * epoch, which only another barrier makes known. */
+/* Advances the epoch of a class of memory that a barrier orders. Accesses after the arrival at a
+ * split barrier belong to a later epoch, which only another barrier makes known. */
 static void pass_barrier(REpochs *e, uint32_t class, uint16_t op)
 {
     if (op == SpvOpControlBarrierArriveEXT) {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * reference: the slow device that sees everything. It interprets the original module, one
- * invocation at a time, by the letter of the specification: no passes, no code shared with the code
- * generator.
+ * reference: the interpreter, which is slow but checks everything. It runs the original module, one
+ * invocation at a time and by the letter of the specification, without any passes and without
+ * sharing code with the code generator.
  *
- * Invocations are scheduled pseudo-randomly (seeded) and change at memory operations. Operations of
- * a subgroup or workgroup are carried out once every invocation that can reach that dynamic
- * instance has reached it (maximal reconvergence). A cooperative matrix is held in pieces by its
- * scope's invocations, as the ownership map says. Multiply-adds of floating-point matrices sum in
- * double (k ascending, C last) and round once to the result's type; integers are exact, then wrap
- * or saturate.
+ * Invocations are scheduled pseudo-randomly (from a seed), with switches at memory operations.
+ * Operations of a subgroup or workgroup are carried out once every invocation that can reach that
+ * dynamic instance has reached it (maximal reconvergence). A cooperative matrix is held in pieces
+ * by its scope's invocations, as the ownership map says. Multiply-adds of floating-point matrices
+ * sum in double (k ascending, C last) and round once to the result's type; integers are exact, then
+ * wrap or saturate.
  *
- * Memory outside what was bound is never touched: such reads give 0 and such writes are dropped.
+ * Memory outside what was bound is never touched: such reads return 0 and such writes are dropped.
  */
 #ifndef HEDDLE_REFERENCE_H
 #define HEDDLE_REFERENCE_H
@@ -101,7 +101,8 @@ typedef struct RefDispatch {
     uint32_t groups[3], base_group[3];
     uint32_t local_size[3];    /* for kernels that leave it open; 0 = 1 */
     uint32_t global_offset[3]; /* OpenCL's */
-    /* OpenCL's, where the workgroups run are the smaller ones at an edge; 0 = as those run */
+    /* for OpenCL, when the workgroups being run are the smaller ones at an edge; 0 = the same as
+     * these */
     uint32_t enqueued_size[3], n_groups[3], global_size[3];
     uint32_t work_dim;      /* 0 = 3 */
     uint32_t subgroup_size; /* 0 = the kernel's required size, else 32; 1 to 128 */
@@ -139,8 +140,8 @@ typedef struct RefResult {
  * that then differ from the first run's are findings. Float buffers may differ by rounding. */
 bool ref_dispatch(Arena *a, SpvModule *m, const RefDispatch *d, RefResult *r, DiagSink *sink);
 
-/* Whether a dispatch would begin, with such arguments: what the kernel asks for and the device does
- * not do is reported. No bindings are needed. As ref_dispatch, fills the module's side tables. */
+/* Whether a dispatch with such arguments would start; reports what the kernel needs and the device
+ * does not support. No bindings are needed. Like ref_dispatch, fills the module's side tables. */
 bool ref_prepare(SpvModule *m, const RefDispatch *d, DiagSink *sink);
 
 /* Whether the device knows the opcode. */

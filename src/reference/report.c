@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Findings: each kind at each instruction is kept once, with a count and where it was first seen,
- * and told when the dispatch is over.
+ * Findings: each kind is kept once per instruction, with a count and the place where it was first
+ * seen, and reported when the dispatch is over.
  */
 #include "reference/machine.h"
 

@@ -55,8 +55,8 @@ uint64_t fmt_put(RFmt f, double x)
     }
 }
 
-/* Rounds to nearest, then steps back when that went away from zero. Sign and magnitude formats
- * order their magnitudes as integers. */
+/* Rounds to nearest, then steps back if that went away from zero. Sign and magnitude formats order
+ * their magnitudes as integers. */
 uint64_t fmt_put_rtz(RFmt f, double x)
 {
     uint64_t r = fmt_put(f, x);
@@ -68,7 +68,7 @@ uint64_t fmt_put_rtz(RFmt f, double x)
     return r;
 }
 
-/* Rounds to nearest, then to the neighbour where that lies on the wrong side. */
+/* Rounds to nearest, then moves to the neighbour if that lies on the wrong side. */
 uint64_t fmt_put_mode(RFmt f, long double x, uint32_t mode)
 {
     static const uint32_t widths[] = { [FMT_F16] = 16,  [FMT_F32] = 32, [FMT_F64] = 64,

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Runs workgroups one after another. Within one, a random invocation that can go on runs until a
- * shared memory operation makes a good moment to change, a collective operation has to wait for the
- * others, or it ends. When nobody can go on, the collective operation that comes first in program
- * order (flow.c) is carried out for all that wait there.
+ * Runs workgroups one after another. Within a workgroup a random invocation that can proceed runs
+ * until a shared memory operation offers a chance to switch, a collective operation has to wait for
+ * the others, or it ends. When no invocation can proceed, the collective operation that comes first
+ * in program order (flow.c) is carried out for all that wait for it.
  */
 #include "reference/machine.h"
 
 enum {
     SLICE = 1 << 16, /* instructions between two looks at what waits */
-    LONG = 1 << 20   /* that are many for an invocation */
+    LONG = 1 << 20   /* instructions that are many for one invocation */
 };
 
 RStep collective_wait(RMachine *m, RInv *v, const RInst *i)
@@ -284,7 +284,8 @@ static void carry_out(RMachine *m, RInv **set, uint32_t n, const RInst *i, uint3
     wake(m, set, n);
 }
 
-/* Those of `first`.. that are where `at` is; 0 when one of them is still under way. */
+/* Collects the invocations from `first` on that are where `at` is; 0 if one of them is still on its
+ * way. */
 static uint32_t gather_waiting(RMachine *m, RInv *first, uint32_t count, const RInv *at, RInv **set)
 {
     uint32_t n = 0;
@@ -372,7 +373,7 @@ static bool any_alive(const RMachine *m)
     return false;
 }
 
-/* No invocation goes on, but in circles. */
+/* Whether all invocations that still run only repeat their states. */
 static bool all_circle(const RMachine *m)
 {
     for (uint32_t k = 0; k < m->n_ready; k++)
@@ -381,8 +382,9 @@ static bool all_circle(const RMachine *m)
     return m->n_ready > 0;
 }
 
-/* Which of `ready` runs next: any; by turns one that has run long without looking at what others
- * do, so that an endless loop of many invocations uses up the budget of one, not of all. */
+/* Chooses which of `ready` runs next: a random one, alternating with one that has run for long
+ * without looking at what others do, so that an endless loop in many invocations uses up the budget
+ * of one rather than of all. */
 static uint32_t choose_invocation(RMachine *m)
 {
     uint32_t at = random_below(m, m->n_ready), k = 0;
@@ -423,7 +425,8 @@ static void run_group(RMachine *m, RFunc *entry, RInv **set, uint64_t budget)
             m->ready[at] = m->ready[--m->n_ready];
         if (endless_circles(m, v) && all_circle(m) && !resolve_subgroups(m, set) && !m->stop)
             endless_found(m, v, "nobody of its workgroup will change what it waits for");
-        /* One that spins on memory may be waiting for what a collective operation leads to. */
+        /* An invocation that spins on memory may be waiting for a consequence of a collective
+         * operation. */
         if (m->instructions - looked > 16 * SLICE && m->n_ready) {
             looked = m->instructions;
             resolve_subgroups(m, set);

@@ -14,9 +14,9 @@
  * The pseudo-code's lines for mirrored repetition say `dim` where they mean the layout's dimension
  * (`dim` counts dimensions there); in one of a single element, where the period 2 * 1 - 2 would be
  * zero and the remainder is undefined, every coordinate is mirrored to 0, and reported. Decode
- * functions get what their owner's element asks for. Of two that may be called the vector's is
- * taken where the CPU device takes it, but under other ownership maps than heddle's own never, so
- * that two that disagree are found as results that are not portable.
+ * functions are called for the element of the invocation that owns it. If there are two, the vector
+ * function is called where the CPU device calls it, but never under ownership maps other than
+ * heddle's own, so that two functions that disagree show up as results that are not portable.
  */
 #include "reference/machine.h"
 
@@ -412,8 +412,8 @@ static void check_transfer(const Transfer *x, const Place *p)
 
 /* ---- loads and stores ------------------------------------------------------------------------ */
 
-/* Whether the view, which takes the dimensions in another order, makes the tensor's innermost one
- * the matrix's columns: two dimensions change places, of which alone the span is more than 1. */
+/* Whether the view, which permutes dimensions, turns the tensor's innermost dimension into the
+ * matrix's columns: it swaps two dimensions, the only ones whose span is more than 1. */
 static bool is_turned(const Transfer *x, const Place *p, uint32_t *outer)
 {
     uint32_t dims = x->layout->dims, place[MAX_DIMS] = { 0 };
@@ -428,8 +428,8 @@ static bool is_turned(const Transfer *x, const Place *p, uint32_t *outer)
     return dims > 1 && place[*outer] > place[dims - 1];
 }
 
-/* Whether the matrix's rows (or columns, by such a view) run along the tensor's innermost
- * dimension, and which element of its line the matrix's element `at` is, of how many. */
+/* Whether the matrix's rows (or columns, with such a view) run along the tensor's innermost
+ * dimension; finds which element of its line, and of how many, element `at` of the matrix is. */
 static bool find_line(const Transfer *x, const Place *p, uint32_t at, uint32_t *minor,
                       uint32_t *length)
 {
@@ -453,8 +453,8 @@ static bool find_line(const Transfer *x, const Place *p, uint32_t at, uint32_t *
            field(x, p, SPAN, dims - 1) >= rows;
 }
 
-/* Whether the vector function gives the matrix's element `at`: its lines consist of whole vectors,
- * and this one is inside the tensor. */
+/* Whether the vector function produces element `at` of the matrix: lines must consist of whole
+ * vectors, and this vector must be inside the tensor. */
 static bool in_vector(const Transfer *x, const Place *p, uint32_t at)
 {
     uint32_t last = x->layout->dims - 1, n = x->vector, minor, length;
@@ -498,7 +498,7 @@ static void decode(const Transfer *x, const Place *p, uint32_t at, RLeaves to)
     *to.undef = unset(p->v, x->mail)[part];
 }
 
-/* Where a store's elements go, each of them one key: the tensor's element, then the matrix's. */
+/* A key for each element that is stored: the tensor's element, then the matrix's. */
 enum { AT_BITS = 24 };
 _Static_assert((uint64_t)SPV_MATRIX_MOST *SPV_MATRIX_MOST <= 1u << AT_BITS, "AT_BITS");
 

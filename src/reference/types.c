@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Types as the interpreter needs them: specialised sizes, leaves, and one memory layout each. Where
- * a type carries explicit layout decorations they hold in every storage class; elsewhere scalars
- * are packed at their own alignment, a bool takes 4 bytes and a pointer 16 (address and provenance;
- * 8 where pointers are physical).
+ * Types as the interpreter needs them: specialised sizes, leaves, and one memory layout each.
+ * Explicit layout decorations of a type apply in every storage class; otherwise scalars are packed
+ * at their own alignment, and a bool takes 4 bytes and a pointer 16 (address and provenance; 8 if
+ * pointers are physical).
  */
 #include "reference/machine.h"
 
@@ -296,7 +296,7 @@ void type_forward(RMachine *m, SpvInst *i)
 
 const RType *type_define(RMachine *m, SpvInst *i)
 {
-    /* A pointer declared ahead of its pointee is already there, without the pointee. */
+    /* A pointer that was declared before its pointee already exists, without the pointee. */
     RType *t =
         i->id && m->types[i->id] ? (RType *)(uintptr_t)m->types[i->id] : NEW(m->arena, RType);
     t->id = i->id;
@@ -325,7 +325,7 @@ const RType *type_define(RMachine *m, SpvInst *i)
     case SpvOpTypeCooperativeMatrixKHR: define_coopmat(m, t, i); break;
     case SpvOpTypeTensorLayoutNV:
     case SpvOpTypeTensorViewNV: define_tensor(m, t, i); break;
-    case SpvOpTypeEvent: /* of a copy that is done at once */
+    case SpvOpTypeEvent: /* of a copy that is carried out at once */
         t->kind = SPV_INT;
         t->bits = 64;
         t->leaves = 1;

@@ -78,8 +78,8 @@ static bool is_opaque(const RType *t)
     return type_is_opaque(t);
 }
 
-/* The variable is an array of ImageBindings, and each image's memory an object of its own, which
- * texels' addresses lead to. */
+/* The variable is an array of ImageBindings. Each image's memory is an object of its own, which the
+ * addresses of texels point into. */
 static void bind_images(RMachine *m, SpvInst *i, const RType *t, Ref r)
 {
     bool open = t->kind == SPV_RUNTIME_ARRAY;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Text in the notation of spirv-as -> module. One instruction a line (a string may go over
- * several),
- * `;` begins a comment; %12 is id 12, other names get the ids that are left, in the order they
- * come. Comments at the top say version, generator, bound and byte order, as spv_disassemble writes
- * them. Operands follow ops.def's lists, as in walk.c; the words that come out go through the
- * reader, so that what it finds wrong is told with the line it came from.
+ * several), `;` begins a comment; %12 is id 12, other names get the ids that are left, in the order
+ * they come. Comments at the top say version, generator, bound and byte order, as spv_disassemble
+ * writes them. Operands follow ops.def's lists, as in walk.c. The resulting words go through the
+ * reader, which reports errors with the line that they came from.
  */
 #include <ctype.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Values of integer and bool constants. OpSpecConstantOp is computed each time it is asked, since a
- * pass may have changed what it stands on; a budget of steps keeps an expression that shares its
- * parts exponentially often from taking for ever (its value is then not known).
+ * Values of integer and bool constants. OpSpecConstantOp is evaluated at each request, since a pass
+ * may have changed its operands. A budget of steps bounds the time for expressions that share parts
+ * exponentially often (their values are then unknown).
  */
 #include "spirv/internal.h"
 
@@ -11,7 +11,7 @@ typedef struct Eval {
     uint32_t steps; /* left */
 } Eval;
 
-/* What an integer (or bool: 1 bit) type makes of the bits. */
+/* Extends the bits as an integer type (or bool: 1 bit) does. */
 typedef struct Width {
     uint32_t bits;
     bool is_signed;

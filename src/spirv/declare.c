@@ -2,8 +2,8 @@
  *
  * The preamble's types and constants: each names only what was declared before it (a type may also
  * name a pointer that OpTypeForwardPointer announced), types where types belong and constants where
- * constants do, and nests no deeper than 2.17 allows. That, and the sizes checked here, is what
- * lets every later stage recurse over types without a thought.
+ * constants do, and nests no deeper than 2.17 allows. Thanks to this and the sizes checked here,
+ * every later stage can safely recurse over types.
  */
 #include "spirv/internal.h"
 
@@ -28,7 +28,8 @@ static bool is_global_variable(const SpvInst *i)
     return i->op == SpvOpVariable || i->op == SpvOpUntypedVariableKHR;
 }
 
-/* One operand: declared before `i`, and of the wanted sort. Adds to the depth. */
+/* Checks that an operand was declared before `i` and is of the wanted sort, and updates the
+ * depth. */
 static bool check_part(Declare *d, const SpvInst *i, SpvId id, Want want, uint32_t *depth)
 {
     const SpvInst *def = spv_def(d->m, id);

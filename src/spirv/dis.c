@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Module -> text in the notation of spirv-as, one instruction a line. What the notation has no
- * words for (version, generator, bound, byte order) stands in comments at the top, where
- * spv_assemble finds it, so that with names = false the text gives back the very same module.
+ * Module -> text in the notation of spirv-as, one instruction a line. What the notation cannot
+ * express (version, generator, bound, byte order) is in comments at the top, where spv_assemble
+ * finds it, so that with names = false assembling the text yields the identical module.
  */
 #include "spirv/internal.h"
 
@@ -105,7 +105,7 @@ static bool print_inst(void *user, SpvInst *i)
         str_add(d->arena, &d->out, " ");
         print_operand(d, i, &o);
     }
-    /* Only a module that a pass broke has such an instruction: show all there is. */
+    /* Only a module that a pass broke has such an instruction; show all its words. */
     if (w.error[0]) {
         for (uint32_t k = w.word; k < i->n_words; k++)
             str_printf(d->arena, &d->out, " !0x%08x", i->words[k]);

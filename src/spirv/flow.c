@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Functions: signatures and calls agree in number, terminators and merges name labels of their own
- * function (never its first block), merges stand where they may, a phi has one value for each
- * predecessor, and no instruction uses what belongs to another function. Phis are checked against
- * lists of predecessors, so that the work stays linear in the function whatever its shape.
+ * Checks functions: signatures and calls agree in number, terminators and merges name labels of
+ * their own function (never its first block), merges are where they are allowed, a phi has one
+ * value for each predecessor, and no instruction uses ids of another function. Phis are checked
+ * against lists of predecessors, so that the time is linear in the function's size whatever its
+ * shape.
  */
 #include <stdio.h>
 

@@ -51,7 +51,7 @@ enum { SPV_ANY_SECTION = 0, SPV_ANNOTATION_SECTION = 10, SPV_LAST_SECTION = 11 }
 /* 2.4's sections, from 1; SPV_ANY_SECTION for what may stand in several; -1 for what is of a body.
  */
 int spv_section(const SpvInst *i);
-/* Hang the instructions in lists. Reports and returns false where they do not fit. */
+/* Puts the instructions into their lists; false after reporting one that does not fit. */
 bool spv_lay_out(SpvModule *m, SpvInst *insts, uint32_t n, DiagSink *sink);
 
 /* decorate.c: the annotations of an id, those of its groups included, in order. */

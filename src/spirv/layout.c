@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Hangs a module's instructions in the preamble, functions and blocks, by the logical layout
- * of 2.4. Lines (OpLine, OpNoLine and non-semantic instructions) may stand between the parts; they
- * are held back until the part that they precede is known, so that writing puts them where they
- * were.
+ * Sorts a module's instructions into the preamble, functions and blocks, following the logical
+ * layout of 2.4. Lines (OpLine, OpNoLine and non-semantic instructions) may be between the parts;
+ * they are held back until the part that they precede is known, so that writing puts them back in
+ * place.
  */
 #include "spirv/internal.h"
 

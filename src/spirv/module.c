@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Access to a module and changes to it. An instruction knows the list it hangs in, so that linking
- * and unlinking is the same in the preamble, in a function's head and in a block.
+ * Access to a module and changes to it. An instruction knows the list that it is in, so that
+ * linking and unlinking work alike in the preamble, in a function's head and in a block.
  */
 #include <stdio.h>
 
@@ -265,7 +265,8 @@ SpvInst *spv_make(SpvModule *m, uint16_t op, SpvId type, SpvId id, const uint32_
     const SpvOpInfo *info = spv_op_info(op);
     bool has_type = info && info->has_type, has_id = info && info->has_result;
     uint32_t first = 1u + has_type + has_id;
-    /* No instruction is longer: what asks for one meets the end of memory, which needs no check. */
+    /* No instruction can be longer; a request for one runs out of memory, which callers need not
+     * check. */
     if (n > UINT16_MAX - first)
         arena_alloc_array(m->arena, SIZE_MAX, 2);
     SpvInst *i = NEW(m->arena, SpvInst);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Names for ids in readable disassembly: what OpName says, and for types and constants without one
- * a name that tells what they are (%v4float, %_ptr_Uniform_uint, %uint_16). Characters that the
- * assembler does not take become '_'; a name already given gets a number behind it.
+ * Names for ids in readable disassembly: that of OpName or, for types and constants without one, a
+ * descriptive name (%v4float, %_ptr_Uniform_uint, %uint_16). Characters that the assembler does not
+ * take become '_'; a name already given gets a number behind it.
  */
 #include <stdio.h>
 

@@ -4,7 +4,7 @@
  * takes to get them back, all others (and what decimals cannot say: infinities, NaNs, subnormals)
  * hexadecimal: 0x1.8p+3. The exponent beyond the largest finite one stands for infinity and, with
  * digits after the point, for NaN and its payload, in each format as wide as its fraction: the bits
- * come back as they were. A word that is not what its type calls for is written as !0x12345678.
+ * come back as they were. A word that does not fit its type is written as !0x12345678.
  */
 #include <locale.h>
 #include <math.h>

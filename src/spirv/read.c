@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Bytes -> module. In steps, each of which trusts what the ones before it established:
- *   1. header: byte order, version, bound;
- *   2. split: word counts and opcodes make instructions, results are defined once, below the bound;
- *   3. operands: each instruction has the operands that its opcode asks for, every id is defined;
- *      source positions are noted on the way;
- *   4. layout.c hangs the instructions in functions and blocks;
- *   5. declare.c: types and constants;
- *   6. flow.c: control flow, calls, entry points.
- * A step reports all it finds; the next runs only if there was nothing.
+ * Bytes -> module, in steps, each of which relies on what the previous ones established:   1.
+ * header: byte order, version, bound;   2. split: word counts and opcodes make instructions,
+ * results are defined once, below the bound;   3. operands: each instruction has the operands that
+ * its opcode asks for, every id is defined;      source positions are noted on the way;   4.
+ * layout.c hangs the instructions in functions and blocks;   5. declare.c: types and constants; 6.
+ * flow.c: control flow, calls, entry points. A step reports every error that it finds; the next
+ * runs only if there were none.
  */
 #include "spirv/internal.h"
 

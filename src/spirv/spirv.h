@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * spirv: a SPIR-V module in memory, the one intermediate form of heddle.
+ * spirv: a SPIR-V module in memory, heddle's only intermediate form.
  *
  * Every instruction keeps its words, so that writing a module that was only read gives back the
- * same bytes. Instructions hang in doubly linked lists (module preamble, function headers, blocks),
- * and every id leads to its defining instruction. ops.def, one row an opcode, drives the reader,
- * the writer, the assembler, the disassembler and the checks.
+ * same bytes. Instructions are in doubly linked lists (module preamble, function headers, blocks),
+ * and every id leads to its defining instruction. ops.def, with one row per opcode, drives the
+ * reader, the writer, the assembler, the disassembler and the checks.
  */
 #ifndef HEDDLE_SPIRV_H
 #define HEDDLE_SPIRV_H
@@ -205,8 +205,8 @@ void spv_error(const SpvModule *m, const SpvInst *i, DiagSink *sink, const char 
 
 /* Calls visit for each word of `i` that is an id operand (not type, result); it may rewrite it. */
 void spv_each_id(SpvInst *i, void (*visit)(void *user, uint32_t *id), void *user);
-/* The same for a caller that would rather loop: fills at[] with word indices, up to cap of them,
- * and returns how many there are. */
+/* The same for callers that prefer a loop: fills at[] with up to cap word indices and returns how
+ * many there are. */
 uint32_t spv_id_operands(const SpvInst *i, uint16_t *at, uint32_t cap);
 
 /* The functions that an instruction calls, itself or for the elements of a matrix: their ids. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Types, one SpvType for each id, kept until spv_forget_types. The first question makes all of them
- * in the order of their declarations, so that a type's parts are there before it and nothing
- * recurses but into pointers declared ahead; those get their pointee when its turn has come.
+ * Types, one SpvType for each id, kept until spv_forget_types. The first request creates all of
+ * them in the order of their declarations, so that a type's parts exist before it and only pointers
+ * declared in advance need recursion; these get their pointee when it is declared.
  */
 #include "spirv/internal.h"
 

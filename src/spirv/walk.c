@@ -3,8 +3,8 @@
  * The operands of one instruction, one after the other, by the lists of ops.def. A mask's bits and
  * an enumeration's values bring parameters along (2.8 and 3 of the specification: lowest bit
  * first); OpSpecConstantOp and OpExtInst go on with the list of the instruction that they name.
- * This is the only place that knows where an operand ends: reader, writers and spv_each_id all
- * stand on it. It never reads past n_words, whatever the words are.
+ * This is the only place that knows where an operand ends; reader, writers and spv_each_id all rely
+ * on it. It never reads past n_words, whatever the words are.
  */
 #include <stdio.h>
 

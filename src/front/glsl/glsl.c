@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Runs glslang on a copy of the source in a private temporary folder, reads the module that it
- * leaves there, and puts the source's own name where the copy's path stands in messages and line
- * information.
+ * leaves there, and replaces the copy's path by the source's name in messages and line information.
  *
  * The compiler is the one the caller names, else the first that exists of those known when
  * heddle was built, else glslang in PATH.
@@ -29,7 +28,7 @@ static const char *find_compiler(Arena *arena, const GlslOptions *o)
     return known ? known : "glslang";
 }
 
-/* A note when an older compiler than heddle needs may be the reason of a failure. */
+/* Adds a note if the failure may be due to a compiler that is too old. */
 static void note_old_version(Tool *t)
 {
     const char *const argv[] = { t->program, "--version", NULL };

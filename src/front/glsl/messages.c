@@ -46,15 +46,15 @@ static const char *position(Arena *arena, const char *s, const GlslNames *names,
     return s;
 }
 
-/* Messages that only say that there were others. */
+/* Messages that only announce or count others. */
 static bool is_summary(const char *s)
 {
     return strstr(s, "compilation errors.  No code generated") ||
            strstr(s, "compilation terminated") || strstr(s, "SPIR-V is not generated for failed");
 }
 
-/* A comment that ends in a backslash goes on in the next line: worth a warning unless that line is
- * a comment anyway. */
+/* A comment that ends in a backslash continues on the next line, which deserves a warning unless
+ * that line is a comment anyway. */
 static bool harmless_continuation(const char *s, const GlslNames *names, const DiagLoc *loc)
 {
     const char *at = names->text;

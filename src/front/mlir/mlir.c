@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Runs heddle-mlir on a copy of the source. It is the first that exists of those known when heddle
- * was built, else the one installed beside the library, else the one in PATH. What it says is lines
- * of fields separated by \037: diagnostics (severity, line, column, file, message) and figures
- * (name, two numbers, what they are of).
+ * Runs heddle-mlir on a copy of the source. The program is the first that exists of those known
+ * when heddle was built, else the one installed beside the library, else the one in PATH. Its
+ * output is lines of fields separated by \037: diagnostics (severity, line, column, file, message)
+ * and figures (name, two numbers, what they describe).
  */
 #include "front/mlir/mlir.h"
 
@@ -69,7 +69,7 @@ static void line(Tool *t, char *const field[N_FIELDS])
     }
 }
 
-/* Returns what was none of it: words of MLIR's own on a way out that nobody meant it to take. */
+/* Returns the other lines, which are MLIR's own last words when it crashes. */
 static const char *lines(Tool *t, char *text)
 {
     Str rest = { 0 };

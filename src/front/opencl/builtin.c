@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Calls of built-in functions: which row of builtins.def the arguments suit, what they become, and
- * the name that the SPIR-V target knows it by: Itanium-mangled, as clang writes it.
+ * Calls of built-in functions: finds the row of builtins.def that the arguments match, converts
+ * them, and makes the name by which the SPIR-V target knows the function: Itanium-mangled, as clang
+ * does it.
  */
 #include "front/opencl/internal.h"
 
@@ -98,7 +99,7 @@ static uint32_t digits(const char *name)
     return n;
 }
 
-/* The type that one code of a signature stands for. */
+/* The type that a code in a signature stands for. */
 static OclType *decode(Ocl *o, const Binding *b, char code)
 {
     static const char basic[] = "vbchstijlmDfde";
@@ -128,7 +129,7 @@ static OclType *decode(Ocl *o, const Binding *b, char code)
     }
 }
 
-/* One argument's say in what T is. */
+/* What one argument implies for T. */
 static bool bind_one(Ocl *o, Binding *b, char prefix, char code, OclType *arg)
 {
     if (code == 'M') {
@@ -170,7 +171,7 @@ static uint32_t count_params(const char *signature)
     return n;
 }
 
-/* Finds T; integers are taken for float where only those will do. */
+/* Finds T; integers count as float if only floats match. */
 static bool bind(Ocl *o, Binding *b)
 {
     uint32_t i = 0;
@@ -223,7 +224,8 @@ static bool suits_pointer(const OclType *arg, const OclType *want)
     return a->plain == w->plain && !(a->quals & Q_CONST & ~w->quals);
 }
 
-/* Whether an argument converts: scalars to scalars and to each lane, vectors only to themselves. */
+/* Whether an argument can be converted: scalars to scalars and to every lane, vectors only to
+ * themselves. */
 static bool suits(const OclNode *arg, const OclType *want)
 {
     const OclType *t = arg->type->plain, *w = want->plain;

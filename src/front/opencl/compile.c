@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * One compilation from its text to the tree, and what stages ask for: the tree or the LLVM module.
+ * One compilation, from the text to the tree, and on to the form asked for: the tree or the LLVM
+ * module.
  */
 #include "front/opencl/internal.h"
 #include "front/opencl/spirv_target.h"
@@ -164,7 +165,7 @@ static void make_module(void *user)
     j->module = ocl_emit(&o, j->context);
 }
 
-/* In a context of its own. What LLVM holds is given back also when the arena runs out. */
+/* Uses an LLVM context of its own, which is released even if the arena runs out of memory. */
 static bool build(Job *j)
 {
     j->context = LLVMContextCreate();

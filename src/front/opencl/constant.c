@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Constant evaluation: integers wrap in their type's width, floating-point values are rounded to it
- * after each operation, vectors go lane by lane. What is undefined while running (division by zero)
- * is not constant.
+ * after each operation, vectors go lane by lane. Operations that are undefined at run time
+ * (division by zero) are not constant.
  */
 #include "front/opencl/internal.h"
 
@@ -292,7 +292,7 @@ static bool fold_vector(Ocl *o, const OclNode *n, OclValue *out)
     return out->n == lanes_of(n->type);
 }
 
-/* The address of a member of a null pointer's object: what offsetof is made of. */
+/* The address of a member of the object at a null pointer, which is how offsetof is written. */
 static bool fold_offset(Ocl *o, const OclNode *n, uint64_t *offset)
 {
     OclValue v;

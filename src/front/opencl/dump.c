@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The typed tree as text, a line a node: its kind, what it says, its type in brackets, its
- * position.
- * What the program does not say itself (implicit conversions) is marked as such.
+ * The typed tree as text, one line per node: its kind, its details, its type in brackets, its
+ * position. Whatever the program does not state itself (implicit conversions) is marked as
+ * implicit.
  */
 #include "front/opencl/internal.h"
 
@@ -105,7 +105,7 @@ static const char *operator_text(Dump *d, OclTok op)
     return arena_strndup(d->o->arena, s + 1, strlen(s) - 2);
 }
 
-/* What the node says beyond its kind. */
+/* The details of a node besides its kind. */
 static void detail(Dump *d, const OclNode *n)
 {
     Arena *a = d->o->arena;

@@ -94,7 +94,8 @@ static LLVMTypeRef parameter_type(OclEmit *e, OclType *t)
     return is_record(t) ? LLVMPointerTypeInContext(e->context, AS_PRIVATE) : ocl_value_type(e, t);
 }
 
-/* A structure goes in by the address of a copy, and comes out by the address it is to go to. */
+/* A structure is passed by the address of a copy, and returned through the address of its
+ * destination. */
 static LLVMTypeRef function_type(OclEmit *e, const OclType *t)
 {
     LLVMTypeRef *list = NEW_ARRAY(e->o->arena, LLVMTypeRef, t->n_params + 1);
@@ -152,7 +153,8 @@ static LLVMValueRef add_function(OclEmit *e, const OclSymbol *s, const char *nam
     return f;
 }
 
-/* What is called: for a kernel, which SPIR-V lets nobody call, a function with its body. */
+/* The function to call: for a kernel, which cannot be called in SPIR-V, a function with the same
+ * body. */
 LLVMValueRef ocl_emit_function(OclEmit *e, OclSymbol *s)
 {
     if (s->same)
@@ -196,7 +198,7 @@ static void emit_body(OclEmit *e, OclSymbol *s, LLVMValueRef f)
     if (!LLVMGetBasicBlockTerminator(LLVMGetInsertBlock(e->builder))) {
         if (is_void(s->type->base) || e->result)
             LLVMBuildRetVoid(e->builder);
-        else /* a function that ends without its value */
+        else /* a function that ends without returning a value */
             LLVMBuildRet(e->builder, LLVMGetUndef(ocl_value_type(e, s->type->base)));
     }
     LLVMBuildBr(e->entry, start);
@@ -278,7 +280,7 @@ static void kernel_metadata(OclEmit *e, LLVMValueRef f, const OclSymbol *s)
     }
 }
 
-/* The kernel of a body that others call too. */
+/* The kernel whose body others call as a function. */
 static void wrap(OclEmit *e, OclSymbol *s)
 {
     LLVMValueRef f = add_function(e, s, s->ident->name, true);

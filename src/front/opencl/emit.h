@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the files that make LLVM IR tell each other.
+ * What the files that emit LLVM IR share.
  *
  * A bool is i1 as a value and i8 in memory. A structure or union as a value is a pointer to it in
  * private memory. Nothing here optimises: variables are allocas, as in clang -O0.

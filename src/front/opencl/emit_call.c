@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Calls: of the program's functions, of built-in ones by their mangled names, of what matrices are
- * done with (the cooperative matrix RFC, 4.5 and 4.6; opencl.h lists the names).
+ * Calls: of the program's functions, of built-in functions by their mangled names, and of matrix
+ * operations (the cooperative matrix RFC, 4.5 and 4.6; opencl.h lists the names).
  */
 #include "front/opencl/emit.h"
 
@@ -25,7 +25,7 @@ static LLVMValueRef call_named(OclEmit *e, const char *name, OclType *result, LL
 
 /* ---- the program's functions ----------------------------------------------------------------- */
 
-/* A structure goes by the address of a copy of its own. */
+/* A structure is passed by the address of a separate copy. */
 static LLVMValueRef argument(OclEmit *e, OclNode *n)
 {
     LLVMValueRef v = ocl_emit_value(e, n);
@@ -103,9 +103,9 @@ static const char *operation(const OclBuiltin *b, const OclType *t)
     return "Exchange";
 }
 
-/* Functions of 1.x are relaxed (OpenCL C 3.0, 6.15.12.7), those of C11 without an order
- * sequentially consistent; the scope is the device. Instructions by their names, not LLVM's
- * atomicrmw: the target takes its pointers for others where they are constant. */
+/* Functions of 1.x are relaxed (OpenCL C 3.0, 6.15.12.7), those of C11 without an order are
+ * sequentially consistent; the scope is the device. They are called by the instructions' names
+ * instead of LLVM's atomicrmw, because the target mistakes its constant pointers for others. */
 static LLVMValueRef emit_atomic(OclEmit *e, OclNode *n)
 {
     const OclBuiltin *b = n->builtin;
@@ -168,9 +168,10 @@ static LLVMValueRef to_space(OclEmit *e, OclNode *n)
     return call_named(e, ocl_mangle(o, name, types, 2), n->type, args, 2, true);
 }
 
-/* By the instruction's name, as the target gives OpenCL's a stride of 32 bits, which SPIR-V with
- * addresses of 64 does not allow; for the target by a name that tells the elements' size, as it
- * takes what a variable holds for what a pointer to it leads to (LLVM 22). */
+/* Called by the instruction's name, because the target gives OpenCL's function a 32-bit stride,
+ * which SPIR-V with 64-bit addresses does not allow. For SPIR-V the name contains the elements'
+ * size, because the target mistakes the contents of a variable for the pointee of a pointer to it
+ * (LLVM 22). */
 static LLVMValueRef emit_async_copy(OclEmit *e, OclNode *n)
 {
     Ocl *o = e->o;
@@ -191,7 +192,8 @@ static LLVMValueRef emit_async_copy(OclEmit *e, OclNode *n)
     return call_named(e, ocl_mangle(o, name, types, 6), n->type, args, 6, false);
 }
 
-/* any and all: the target would make instructions on booleans of them, and lanes are none. */
+/* any and all: the target would translate them to instructions on booleans, but lanes are not
+ * booleans. */
 static LLVMValueRef sign_bits(OclEmit *e, OclNode *n)
 {
     LLVMValueRef v = ocl_emit_value(e, n->list[0]), r = v;

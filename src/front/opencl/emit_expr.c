@@ -17,7 +17,7 @@ void ocl_go(OclEmit *e, LLVMBasicBlockRef to)
         LLVMBuildBr(e->builder, to);
 }
 
-/* Blocks stand in the order in which they are filled. */
+/* Blocks are in the order in which they are filled. */
 void ocl_start(OclEmit *e, LLVMBasicBlockRef b)
 {
     LLVMMoveBasicBlockAfter(b, LLVMGetLastBasicBlock(e->function));
@@ -234,7 +234,7 @@ static OclPlace temporary(OclEmit *e, OclNode *n)
     return p;
 }
 
-/* The place's type is without qualifiers where it matters: is_volatile says the one that does. */
+/* The place's type has no qualifiers; is_volatile records the only one that matters. */
 OclPlace ocl_emit_place(OclEmit *e, OclNode *n)
 {
     OclPlace p = { .type = n->type };
@@ -273,7 +273,7 @@ OclPlace ocl_emit_place(OclEmit *e, OclNode *n)
 
 /* ---- copying and initialising ---------------------------------------------------------------- */
 
-/* Matrices have no bytes: what holds them is copied part by part. */
+/* Matrices have no bytes, so aggregates that hold them are copied part by part. */
 static void copy_parts(OclEmit *e, OclType *t, LLVMValueRef to, LLVMValueRef from)
 {
     if (is_array(t)) {
@@ -646,7 +646,7 @@ LLVMValueRef ocl_emit_condition(OclEmit *e, OclNode *n)
     return is_nonzero(e, n->type->plain, ocl_emit_value(e, n));
 }
 
-/* What an assignment yields is what the place holds then. */
+/* An assignment yields the new value of the place. */
 static LLVMValueRef stored(OclEmit *e, const OclPlace *p, LLVMValueRef v)
 {
     return p->bits && p->bits->type->kind != TY_BOOL ? cut(e, p->bits, v) : v;

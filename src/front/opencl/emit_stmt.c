@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Statements to LLVM IR. What follows a jump is put in a block of its own, which nothing reaches.
+ * Statements to LLVM IR. Code after a jump goes to a block of its own, which is unreachable.
  */
 #include "front/opencl/emit.h"
 
@@ -83,8 +83,8 @@ static void back_edge(OclEmit *e, const OclNode *n, LLVMBasicBlockRef to)
         unroll(e, back, "llvm.loop.unroll.count", n->u);
 }
 
-/* Arrays of matrices must come apart, as matrices have no memory that could be indexed: loops of a
- * known length are unrolled where there are such arrays. */
+/* Arrays of matrices must be split, because matrices have no memory that could be indexed.
+ * Therefore loops with a known trip count are unrolled in functions with such arrays. */
 static bool must_unroll(OclEmit *e, const OclNode *condition)
 {
     OclValue v;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * LLVM's types for ours, and constants as they lie in memory.
+ * LLVM's types for those of OpenCL C, and constants in their memory representation.
  *
  * A structure is an LLVM structure with the padding written out. Unions, packed structures and
  * those with bit-fields are flat: arrays of integers as wide as they are aligned, and their
@@ -80,7 +80,7 @@ static LLVMTypeRef make_type(OclEmit *e, OclType *t)
     case TY_ARRAY: return LLVMArrayType2(ocl_memory_type(e, t->base), t->n);
     case TY_RECORD: return ocl_record_llvm(e, t->record);
     case TY_MATRIX: {
-        /* The RFC's text leaves the scope out in places; the SPIR-V target wants component, scope,
+        /* The RFC's text omits the scope in places; the SPIR-V target expects component, scope,
          * rows, columns, use. */
         LLVMTypeRef component = ocl_value_type(e, t->base);
         unsigned numbers[] = { t->scope, t->rows, t->columns, t->use };
@@ -157,7 +157,7 @@ bool ocl_has_address(const OclNode *n)
     return n && n->type && is_pointer(n->type) && !(n->kind == N_CAST && n->op == CAST_NULL);
 }
 
-/* LLVM's SPIR-V target makes no valid constant of others. */
+/* LLVM's SPIR-V target makes no valid constants of other addresses. */
 bool ocl_is_whole_address(OclEmit *e, const OclNode *n)
 {
     uint64_t offset = 0;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the files of the OpenCL C front end tell each other.
+ * What the files of the OpenCL C front end share.
  *
  * Characters become tokens (lex.c), tokens are preprocessed as the parser asks for them
  * (preprocess.c, macro.c), the parser (parse_*.c) calls the semantic analysis (sema_*.c) for each
  * construct, which answers with nodes that have their types, implicit conversions written out.
- * emit_*.c makes LLVM IR of the tree, dump.c text.
+ * emit_*.c turns the tree into LLVM IR, dump.c into text.
  *
- * All memory is in one arena. Whatever recurses with the input's nesting counts its depth
- * (ocl_enter), and a node knows how deep the tree below it is, so that no input overflows the
- * stack.
+ * All memory is in one arena. Everything that recurses with the input's nesting counts its depth
+ * (ocl_enter), and each node knows the depth of the tree below it, so that no input can overflow
+ * the stack.
  */
 #ifndef HEDDLE_OPENCL_INTERNAL_H
 #define HEDDLE_OPENCL_INTERNAL_H
@@ -48,7 +48,7 @@ typedef enum OclTok {
 /* first of a line, after space, not a macro, after #pragma unroll */
 enum { TF_LINE = 1, TF_SPACE = 2, TF_FROZEN = 4, TF_UNROLL = 8 };
 
-/* How often a loop is to be unrolled; 0: nobody says. */
+/* How often a loop is to be unrolled; 0: not specified. */
 enum { UNROLL_NOT = 1 };
 #define UNROLL_ALL UINT32_MAX
 
@@ -105,7 +105,8 @@ void ocl_error(Ocl *o, Loc loc, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void ocl_warning(Ocl *o, Loc loc, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void ocl_note(Ocl *o, Loc loc, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void ocl_stop(Ocl *o); /* no more tokens */
-/* One level deeper; false after saying that it is too deep. ocl_leave undoes it either way. */
+/* Enters one more level of nesting; false after reporting that it is too deep. ocl_leave undoes it
+ * in either case. */
 bool ocl_enter(Ocl *o, Loc loc);
 void ocl_leave(Ocl *o);
 
@@ -192,8 +193,8 @@ enum { MATRIX_A, MATRIX_B, MATRIX_ACCUMULATOR };
 #define SCOPE_SUBGROUP 3
 #define UNKNOWN_LENGTH UINT64_MAX
 
-/* Interned: types that are the same are one object. Qualifiers and the address space are the
- * type's; `plain` is it without them. */
+/* Types are interned: equal types are one object. Qualifiers and the address space are the type's;
+ * `plain` is it without them. */
 struct OclType {
     OclTypeKind kind;
     uint8_t quals, space;
@@ -265,7 +266,7 @@ static inline bool is_pointer(const OclType *t) { return t->kind == TY_POINTER; 
 static inline bool is_array(const OclType *t) { return t->kind == TY_ARRAY; }
 static inline bool is_record(const OclType *t) { return t->kind == TY_RECORD; }
 static inline bool is_matrix(const OclType *t) { return t->kind == TY_MATRIX; }
-/* One whose attribute is wrong, which was said. */
+/* A matrix type whose attribute is wrong, which was reported. */
 static inline bool is_bad_matrix(const OclType *t) { return is_matrix(t) && !t->rows; }
 static inline bool is_void(const OclType *t) { return t->kind == TY_VOID; }
 static inline bool is_aggregate(const OclType *t) { return is_array(t) || is_record(t); }
@@ -562,7 +563,7 @@ typedef struct OclValue {
     } lane[16];
 } OclValue;
 
-/* What the expression is when all is known while compiling. */
+/* The expression's value if it is known at compile time. */
 bool ocl_fold(Ocl *o, const OclNode *n, OclValue *out);
 bool ocl_is_constant(Ocl *o, const OclNode *n);  /* addresses and lists too */
 uint64_t ocl_wrap(const OclType *t, uint64_t v); /* to the type's width, extended as it says */

@@ -3,9 +3,9 @@
  * In: the texts of the source and of what it includes. Out: tokens, positions, diagnostics.
  *
  * All texts lie end to end in one space of positions, so that a position is one number. Texts end
- * with a NUL, which is where the lexer stops; a NUL within a text is a character like another.
- * Lines that end in a backslash are joined when a text is added, and the line breaks follow
- * the joined line, so that line numbers stay what they are (C99, 5.1.1.2).
+ * with a NUL, where the lexer stops; a NUL within a text is an ordinary character. Lines that end
+ * in a backslash are joined when a text is added, and the line breaks follow the joined line, so
+ * that line numbers stay what they are (C99, 5.1.1.2).
  */
 #include "front/opencl/internal.h"
 
@@ -127,7 +127,8 @@ DiagLoc ocl_position(Ocl *o, Loc loc)
     diag_v(o->sink, severity, &at, NULL, fmt, args);                                               \
     va_end(args)
 
-/* The tokens end here, the current one too: whatever reads until the end comes to it. */
+/* Ends the token stream, including the current token, so that everything that reads to the end
+ * stops. */
 void ocl_stop(Ocl *o)
 {
     o->stop = true;
@@ -135,7 +136,7 @@ void ocl_stop(Ocl *o)
     o->has_ahead = false;
 }
 
-/* After twenty errors the rest of the source is not worth reading: the tokens end. */
+/* After twenty errors the rest of the source is skipped: the tokens end. */
 void ocl_error(Ocl *o, Loc loc, const char *fmt, ...)
 {
     if (o->stop) /* what follows is of that */

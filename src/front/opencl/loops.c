@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * In: LLVM IR whose loops say by metadata how they are to be unrolled. Out: the same, said by the
- * name of the loop's first block, which LLVM's SPIR-V target and the passes that nest control flow
- * keep, as they do not keep metadata: "unroll.all.for.body", "unroll.4.for.body", "unroll.1....".
+ * In: LLVM IR whose loops have metadata that tell how to unroll them. Out: the name of each loop's
+ * first block tells it instead, because LLVM's SPIR-V target and the passes that structure control
+ * flow preserve names but not metadata: "unroll.all.for.body", "unroll.4.for.body", "unroll.1....".
  */
 #include "front/opencl/spirv_target.h"
 

@@ -4,9 +4,9 @@
  * 6.10.3).
  *
  * While the tokens that a macro stands for are read, the macro is disabled; a use of it that is met
- * then is frozen and never expanded. Tokens of a macro's body are said to be where the macro was
- * used, those of its arguments where they were written. The number of expansions is bounded, since
- * a few macros can stand for any number of tokens.
+ * then is frozen and never expanded. Tokens of a macro's body have the position where the macro was
+ * used, those of its arguments the position where they were written. The number of expansions is
+ * bounded, since a few macros can produce any number of tokens.
  */
 #include "front/opencl/internal.h"
 
@@ -217,7 +217,7 @@ static void append_tokens(Ocl *o, Tokens *out, const OclToken *list, uint32_t n,
     }
 }
 
-/* What the body is with these arguments in it. */
+/* The body with these arguments substituted. */
 static void substitute(Ocl *o, const OclMacro *m, Argument *args, Loc loc, Tokens *out)
 {
     bool placemarker = false; /* the last argument beside a ## was empty */

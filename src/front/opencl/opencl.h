@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * opencl: OpenCL C (1.2 whole, the commonly used part of 3.0, cooperative matrices) to LLVM IR, by
- * a front end of our own, and on to SPIR-V by LLVM's SPIR-V target.
+ * opencl: compiles OpenCL C (all of 1.2, the commonly used part of 3.0, cooperative matrices) to
+ * LLVM IR with a front end of heddle's own, and on to SPIR-V with LLVM's SPIR-V target.
  *
  * The IR is what LLVM's SPIR-V target reads: builtin functions are calls of their Itanium-mangled
  * OpenCL names, a matrix is target("spirv.CooperativeMatrixKHR", T, scope, rows, columns, use), and
@@ -41,7 +41,7 @@ typedef struct OclSource {
     const char *name;
 } OclSource;
 
-/* All say what is wrong through the sink and return NULL then. The texts are in `arena`. */
+/* All report errors through the sink and then return NULL. The texts are in `arena`. */
 char *ocl_to_ast(Arena *arena, const OclSource *source, const OclOptions *options, DiagSink *sink);
 char *ocl_to_llvm(Arena *arena, const OclSource *source, const OclOptions *options, DiagSink *sink);
 /* All the way to SPIR-V. */

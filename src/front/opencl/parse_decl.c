@@ -57,7 +57,8 @@ static void add_member(Ocl *o, OclRecord *r, OclMember *m, uint32_t align, Map *
     vec_push(o->arena, &r->members, *m);
 }
 
-/* What an aligned typedef asks of what is declared with it, but for pointers to it. */
+/* The alignment that an aligned typedef requires of what is declared with it, except for pointers
+ * to it. */
 static uint32_t typedef_align(const OclSpecifiers *s, const OclDeclarator *d)
 {
     return is_pointer(d->type) ? 0 : s->type_align;
@@ -220,7 +221,7 @@ OclType *ocl_parse_enum(Ocl *o)
 
 /* ---- variables ------------------------------------------------------------------------------- */
 
-/* Where the variable lies, after saying what is wrong with where it is said to. */
+/* The variable's address space; reports one that it cannot have. */
 static OclSpace address_space_of(Ocl *o, const OclSpecifiers *s, const OclDeclarator *d,
                                  bool has_init)
 {
@@ -345,7 +346,8 @@ static void check_kernel(Ocl *o, const OclDeclarator *d)
     }
 }
 
-/* What the declaration may be one of: of overloaded functions the one of this type. */
+/* The earlier symbol that the declaration may redeclare; among overloaded functions, the one of
+ * this type. */
 static OclSymbol *earlier(Ocl *o, const OclDeclarator *d, const OclAttributes *a)
 {
     OclSymbol *old = d->name->symbol;

@@ -28,7 +28,7 @@ static bool parse_arguments(Ocl *o, Nodes *out)
     return ocl_expect(o, P_RPAREN, "after the arguments") && good && out->len <= MAX_ARGUMENTS;
 }
 
-/* A name that is no variable's and comes before '(': a function of ours or a built-in one. */
+/* A name before '(' that is not a variable's: a function of the program or a built-in function. */
 static OclNode *call_by_name(Ocl *o, OclIdent *name, Loc loc)
 {
     Nodes args = { 0 };

@@ -3,9 +3,9 @@
  * Initialisers (C99, 6.7.8): braces, designators, what is left out, arrays that take their length
  * from them.
  *
- * An N_INIT node is what initialises an aggregate: `list` has what each member or element gets,
- * NULL for zeros; it is no longer than it must be. Elements that a list without braces of its own
- * initialises are read as deep as the type goes.
+ * An N_INIT node initialises an aggregate: `list` has the initialiser of each member or element,
+ * NULL for zeros, and is no longer than necessary. Elements initialised by a list without braces of
+ * its own are read as deep as the type goes.
  */
 #include "front/opencl/internal.h"
 
@@ -75,7 +75,7 @@ static uint64_t skip_unnamed(const OclType *t, uint64_t i)
 
 /* ---- scalars, strings ------------------------------------------------------------------------ */
 
-/* A vector in braces: what is left out is 0. */
+/* A vector in braces; omitted lanes are 0. */
 static OclNode *vector(Ocl *o, OclType *t)
 {
     Nodes list = { 0 };
@@ -155,8 +155,8 @@ static bool is_string_for(const Ocl *o, const OclType *t)
 
 /* ---- lists in braces ------------------------------------------------------------------------- */
 
-/* Into the element that *i names: its init, made where there is none. Of what an expression
- * initialised already (N_INIT's a) the rest stays (C99, 6.7.8, 19). */
+/* Descends into the element that *i names, creating its init if there is none. If an expression
+ * initialised it before (N_INIT's a), the rest of it stays (C99, 6.7.8, 19). */
 static bool enter(Reader *r, OclNode **init, OclType **t, uint64_t i)
 {
     OclType *inner = type_of(*t, i);

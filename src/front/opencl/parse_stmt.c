@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Statements (C99, 6.8) and what they must be in: break in a loop, case in a switch, labels that
- * goto finds.
+ * Statements (C99, 6.8) and the rules about where they may occur: break in a loop, case in a
+ * switch, labels for goto.
  */
 #include "front/opencl/internal.h"
 
@@ -20,7 +20,7 @@ static OclNode *nested(Ocl *o)
     return n;
 }
 
-/* An expression whose value nobody wants. */
+/* An expression whose value is not used. */
 static OclNode *full(Ocl *o)
 {
     OclNode *n = ocl_parse_expression(o);
@@ -130,7 +130,7 @@ static OclNode *switch_statement(Ocl *o)
 /* From a case's first value to its last, as the switch counts. */
 static uint64_t span(const OclNode *n) { return n->b ? n->b->u - n->u : 0; }
 
-/* Single values are in a map; whether ranges overlap, a look at all cases tells. s->u counts
+/* Single values are in a map; overlapping ranges are found by looking at all cases. s->u counts
  * ranges. */
 static bool is_taken(const OclNode *s, const OclNode *n)
 {

@@ -2,10 +2,10 @@
  *
  * Specifiers, attributes and declarators (C99, 6.7; OpenCL C 3.0, 6.7 and 6.11).
  *
- * A declarator is read into a list of what surrounds its name, the nearest first; its type is then
- * built from the far end. A pointer that says no address space points to the generic one, as in
- * OpenCL C 3.0 with __opencl_c_generic_address_space; a pointer to a matrix to the private one,
- * which matrices lie in.
+ * A declarator is read into a list of the parts around its name, the nearest first; its type is
+ * then built from the other end. A pointer without an address space points to the generic one, as
+ * in OpenCL C 3.0 with __opencl_c_generic_address_space; a pointer to a matrix points to the
+ * private one, where matrices live.
  */
 #include "front/opencl/internal.h"
 
@@ -105,7 +105,7 @@ static bool matrix_numbers(Ocl *o, uint64_t v[4])
     return good;
 }
 
-/* What is wrong makes a matrix of no rows, of which nothing more is said. */
+/* An error results in a matrix without rows, about which nothing more is reported. */
 static void matrix_attribute(Ocl *o, OclAttributes *out, Loc loc, bool args)
 {
     uint64_t v[4] = { 0 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * In: LLVM IR that is optimised as far as it will be. Out: the same, with the pointers that are
- * still in memory integers there: variables and the chains into them are of integers, inttoptr
- * follows a load, ptrtoint comes before a store. LLVM's SPIR-V target guesses what a pointer to a
- * pointer leads to, and takes arrays and structures of pointers for one pointer (LLVM 22); of
- * integers there is nothing to guess. And a truncation that is widened again is a mask, as the
- * target makes one of it that has the wrong type.
+ * In: optimised LLVM IR. Out: the same, except that pointers in memory are integers: variables and
+ * the chains into them have integer types, inttoptr follows a load, ptrtoint precedes a store.
+ * LLVM's SPIR-V target guesses the pointee of a pointer to a pointer, and mistakes arrays and
+ * structures of pointers for a single pointer (LLVM 22); with integers there is nothing to guess.
+ * Also, a truncation that is widened again becomes a mask, because the target makes a mask with the
+ * wrong type of it.
  *
  * Constant memory stays as it is, since its initialisers hold addresses.
  */
@@ -51,7 +51,7 @@ static bool is_constant_memory(LLVMValueRef pointer)
     return LLVMGetPointerAddressSpace(LLVMTypeOf(pointer)) == CONSTANT_MEMORY;
 }
 
-/* What `i` is to become, in the same place; NULL: it stays. */
+/* The replacement of `i`, in the same place; NULL: it stays. */
 static LLVMValueRef lower_variable(LLVMBuilderRef b, LLVMValueRef i)
 {
     LLVMTypeRef own = LLVMGetAllocatedType(i), t = lowered(own);

@@ -371,7 +371,7 @@ static void directive(Ocl *o)
     else if (is_directive(&word, "undef"))
         undef_directive(o, line, n, word.loc);
     else if (is_directive(&word, "include")) {
-        /* The token read too far belongs to the file that includes. */
+        /* The token that was read too far belongs to the including file. */
         OclToken next = o->unread;
         OclLexer *l = o->input && o->input->lexer ? o->input->lexer : NULL;
         if (o->has_unread && l && next.loc >= l->file->start) {
@@ -390,7 +390,7 @@ static void directive(Ocl *o)
         ocl_error(o, word.loc, "unknown directive #%.*s", (int)word.len, word.text);
 }
 
-/* Of what _Pragma("...") may say only how to unroll means anything here. */
+/* The only _Pragma("...") with a meaning here is one that says how to unroll. */
 static void pragma_operator(Ocl *o, Loc loc)
 {
     OclToken t[3];
@@ -453,7 +453,8 @@ void ocl_next_token(Ocl *o, OclToken *out)
 
 /* ---- the beginning --------------------------------------------------------------------------- */
 
-/* What every program finds defined (OpenCL C 3.0, 6.10 and 6.15.4; the cooperative matrix RFC). */
+/* Macros that are defined in every program (OpenCL C 3.0, 6.10 and 6.15.4; the cooperative matrix
+ * RFC). */
 static const char prelude[] =
 #include "front/opencl/prelude.def"
     ;

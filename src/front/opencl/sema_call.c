@@ -6,7 +6,7 @@
 
 static const char *plural(uint32_t n) { return n == 1 ? "" : "s"; }
 
-/* The one of the built-in functions that a name is likely a misspelling of: one letter off. */
+/* The built-in function that a name is probably a misspelling of, with one letter changed. */
 static const char *near_name(const char *name)
 {
     uint32_t n;
@@ -40,7 +40,7 @@ static OclNode *unknown(Ocl *o, Loc loc, const OclIdent *name)
     return ocl_bad(o, loc);
 }
 
-/* What the default argument promotions make of it (C99, 6.5.2.2; OpenCL C 3.0, 6.15.14). */
+/* Applies the default argument promotions (C99, 6.5.2.2; OpenCL C 3.0, 6.15.14). */
 static OclNode *promoted(Ocl *o, OclNode *n)
 {
     OclType *t = n->type->plain;
@@ -117,7 +117,7 @@ static OclNode *check_printf(Ocl *o, Loc loc, OclNode **args, uint32_t n)
     return c;
 }
 
-/* How well an argument suits a parameter: 2 exactly, 1 by a conversion, 0 not at all. */
+/* How well an argument matches a parameter: 2 exactly, 1 by a conversion, 0 not at all. */
 static uint32_t suits(const OclNode *arg, const OclType *want)
 {
     const OclType *t = arg->type->plain, *w = want->plain;
@@ -131,7 +131,8 @@ static uint32_t suits(const OclNode *arg, const OclType *want)
     return is_scalar(t) && is_arithmetic(w);
 }
 
-/* The overloaded function that the arguments suit best; NULL: none, or *two do equally. */
+/* The overloaded function that matches the arguments best; NULL: none does, or *two match equally
+ * well. */
 static OclSymbol *choose_overload(Ocl *o, OclSymbol *f, OclNode **args, uint32_t n, bool *two)
 {
     OclSymbol *best = NULL;
@@ -216,8 +217,8 @@ static const OclCall *call_from(const Ocl *o, const OclSymbol *f)
     return &o->calls.data[i];
 }
 
-/* Calls of functions that call nobody are dropped until there are no more of them. Whoever follows
- * those that are left comes to a circle. */
+/* Calls of functions that call nothing are removed repeatedly. The calls that remain lead to a
+ * cycle. */
 void ocl_check_recursion(Ocl *o)
 {
     uint32_t n = o->calls.len, left = n;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operators: what their operands must be, what they become, what comes out (C99, 6.5; OpenCL C 3.0,
- * 6.4.6 and 6.5).
+ * Operators: checks and converts their operands, and determines their results (C99, 6.5; OpenCL C
+ * 3.0, 6.4.6 and 6.5).
  */
 #include "front/opencl/internal.h"
 
@@ -34,7 +34,7 @@ static bool integers_only(OclTok op)
            op == P_SHR || op == P_TILDE;
 }
 
-/* What comparisons and logic of t yield. */
+/* The type that comparisons and logical operations of t yield. */
 static OclType *truth(Ocl *o, OclType *t)
 {
     return is_vector(t) ? ocl_vector(o, ocl_sized_int(o, t->base->size, true), (uint32_t)t->n)

@@ -52,7 +52,7 @@ static void check_memory_type(Ocl *o, const OclNode *pointer, const OclType *mat
                     ocl_type_name(o, matrix), ocl_type_name(o, pointer->type->base->plain));
 }
 
-/* coop_mat_init's scalar becomes a component as an initialiser would. */
+/* coop_mat_init's scalar is converted to a component like an initialiser. */
 static OclNode *settle_fill(Ocl *o, OclNode *n, OclType *type)
 {
     n->a = ocl_convert(o, n->a, type->base, "coop_mat_init");
@@ -213,7 +213,7 @@ static bool constant_argument(Ocl *o, OclNode *n, const char *what, uint64_t lim
     return false;
 }
 
-/* A matrix's value; says what else it is in the words of `what`. */
+/* A matrix value; reports anything else in terms of `what`. */
 static OclNode *matrix_value(Ocl *o, OclNode *m, const char *what)
 {
     m = ocl_pending(m) ? ocl_settle(o, m, NULL) : ocl_rvalue(o, m);
@@ -329,7 +329,7 @@ static bool factors_match(Ocl *o, Loc loc, OclNode *const m[3])
     return good;
 }
 
-/* The bits alone say whether integers are signed: say it when they do not say what the types do. */
+/* Only the bits determine whether integers are signed: report bits that disagree with the types. */
 static void check_signs(Ocl *o, OclNode *const m[3], uint64_t operands)
 {
     static const char *const bits[] = { "MATRIX_A_SIGNED", "MATRIX_B_SIGNED", "MATRIX_C_SIGNED" };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Types: interned, so that equal types are one object; their sizes, layout and names.
+ * Types, which are interned so that equal types are one object, and their sizes, layouts and names.
  *
  * The layout is that of OpenCL C 3.0, 6.3.5 and of the SPIR-V target: a vector is as large and
  * aligned as the next power of two of its lanes, pointers have 64 bits, bit-fields are laid out as
