@@ -8,8 +8,6 @@
 
 #include <math.h>
 
-static double read_float(const RInst *i, uint64_t x) { return fmt_get((RFmt)i->sfmt, x); }
-
 static uint64_t round_result(const RInst *i, long double x)
 {
     if (i->fmt == FMT_F32) {
@@ -19,16 +17,6 @@ static uint64_t round_result(const RInst *i, long double x)
         return w;
     }
     return i->rtz ? fmt_put_rtz((RFmt)i->fmt, (double)x) : fmt_put((RFmt)i->fmt, (double)x);
-}
-
-static uint32_t which(const RInst *i) { return i->ops[1]; }
-
-static uint8_t join(RInv *v, const RInst *i, uint32_t k)
-{
-    uint8_t u = 0;
-    for (uint32_t o = 2; o < i->n_ops; o++)
-        u |= unset(v, i->ops[o])[k];
-    return u;
 }
 
 static long double float1(uint32_t op, long double x)
@@ -68,7 +56,7 @@ static long double float1(uint32_t op, long double x)
 
 static RStep step_unary(RMachine *m, RInv *v, const RInst *i)
 {
-    uint32_t op = which(i);
+    uint32_t op = ext_number(i);
     const uint64_t *a = leaf(v, i->ops[2]);
     (void)m;
     for (uint32_t k = 0; k < i->n; k++) {
@@ -77,10 +65,10 @@ static RStep step_unary(RMachine *m, RInv *v, const RInst *i)
             r = a[k] & mask_bits(i->sbits - 1u);
         else if (i->sfmt == FMT_F64 &&
                  (op == GLSLstd450Sqrt || op == GLSLstd450Floor || op == GLSLstd450Ceil))
-            r = fmt_put(FMT_F64, (double)float1(op, read_float(i, a[k])));
+            r = fmt_put(FMT_F64, (double)float1(op, ext_float(i, a[k])));
         else
-            r = round_result(i, float1(op, read_float(i, a[k])));
-        if (op == GLSLstd450Fract && read_float(i, r) >= 1) /* the result is below 1 */
+            r = round_result(i, float1(op, ext_float(i, a[k])));
+        if (op == GLSLstd450Fract && ext_float(i, r) >= 1) /* the result is below 1 */
             r -= 1;
         leaf(v, i->dst)[k] = r;
     }
@@ -118,16 +106,16 @@ static RStep step_binary(RMachine *m, RInv *v, const RInst *i)
     (void)m;
     for (uint32_t k = 0; k < i->n; k++) {
         leaf(v, i->dst)[k] =
-            round_result(i, float2(m, which(i), read_float(i, a[k]), read_float(i, b[k])));
-        unset(v, i->dst)[k] = join(v, i, k);
+            round_result(i, float2(m, ext_number(i), ext_float(i, a[k]), ext_float(i, b[k])));
+        unset(v, i->dst)[k] = ext_undefined(v, i, k);
     }
     return STEP_NEXT;
 }
 
 static uint64_t float3(const RMachine *m, const RInst *i, uint64_t a, uint64_t b, uint64_t c)
 {
-    double x = read_float(i, a), y = read_float(i, b), z = read_float(i, c);
-    switch (which(i)) {
+    double x = ext_float(i, a), y = ext_float(i, b), z = ext_float(i, c);
+    switch (ext_number(i)) {
     case GLSLstd450FClamp: return round_result(i, least(m, most(m, x, y), z));
     case GLSLstd450NClamp:
         return round_result(i, float2(m, GLSLstd450NMin, float2(m, GLSLstd450NMax, x, y), z));
@@ -151,7 +139,7 @@ static RStep step_ternary(RMachine *m, RInv *v, const RInst *i)
     (void)m;
     for (uint32_t k = 0; k < i->n; k++) {
         leaf(v, i->dst)[k] = float3(m, i, a[k], b[k], c[k]);
-        unset(v, i->dst)[k] = join(v, i, k);
+        unset(v, i->dst)[k] = ext_undefined(v, i, k);
     }
     return STEP_NEXT;
 }
@@ -169,7 +157,7 @@ static uint64_t find_bit(uint32_t op, uint64_t x, uint32_t bits)
 
 static RStep step_integer(RMachine *m, RInv *v, const RInst *i)
 {
-    uint32_t op = which(i), bits = i->sbits;
+    uint32_t op = ext_number(i), bits = i->sbits;
     (void)m;
     for (uint32_t k = 0; k < i->n; k++) {
         uint64_t a = leaf(v, i->ops[2])[k], r = 0;
@@ -188,7 +176,7 @@ static RStep step_integer(RMachine *m, RInv *v, const RInst *i)
         default: r = find_bit(op, a, bits); break;
         }
         leaf(v, i->dst)[k] = r & mask_bits(i->bits);
-        unset(v, i->dst)[k] = join(v, i, k);
+        unset(v, i->dst)[k] = ext_undefined(v, i, k);
     }
     return STEP_NEXT;
 }
@@ -199,13 +187,13 @@ static long double dot(const RInst *i, const uint64_t *a, const uint64_t *b, uin
 {
     long double s = 0;
     for (uint32_t k = 0; k < n; k++)
-        s += (long double)read_float(i, a[k]) * read_float(i, b[k]);
+        s += (long double)ext_float(i, a[k]) * ext_float(i, b[k]);
     return s;
 }
 
 static RStep step_geometry(RMachine *m, RInv *v, const RInst *i)
 {
-    uint32_t n = i->at->leaves, op = which(i);
+    uint32_t n = i->at->leaves, op = ext_number(i);
     const uint64_t *a = leaf(v, i->ops[2]), *b = i->n_ops > 3 ? leaf(v, i->ops[3]) : a;
     uint64_t *d = leaf(v, i->dst);
     uint8_t u = 0;
@@ -219,41 +207,41 @@ static RStep step_geometry(RMachine *m, RInv *v, const RInst *i)
     case GLSLstd450Length: d[0] = round_result(i, sqrtl(dot(i, a, a, n))); break;
     case GLSLstd450Distance:
         for (uint32_t k = 0; k < n; k++)
-            s += ((long double)read_float(i, a[k]) - read_float(i, b[k])) *
-                 ((long double)read_float(i, a[k]) - read_float(i, b[k]));
+            s += ((long double)ext_float(i, a[k]) - ext_float(i, b[k])) *
+                 ((long double)ext_float(i, a[k]) - ext_float(i, b[k]));
         d[0] = round_result(i, sqrtl(s));
         break;
     case GLSLstd450Cross:
         for (uint32_t k = 0; k < 3; k++) {
             uint32_t p = (k + 1) % 3, q = (k + 2) % 3;
-            d[k] = round_result(i, (long double)read_float(i, a[p]) * read_float(i, b[q]) -
-                                       (long double)read_float(i, a[q]) * read_float(i, b[p]));
+            d[k] = round_result(i, (long double)ext_float(i, a[p]) * ext_float(i, b[q]) -
+                                       (long double)ext_float(i, a[q]) * ext_float(i, b[p]));
         }
         break;
     case GLSLstd450Normalize:
         s = sqrtl(dot(i, a, a, n));
         for (uint32_t k = 0; k < n; k++)
-            d[k] = round_result(i, read_float(i, a[k]) / s);
+            d[k] = round_result(i, ext_float(i, a[k]) / s);
         break;
     case GLSLstd450FaceForward: { /* N, I, Nref */
         s = dot(i, leaf(v, i->ops[4]), b, n);
         for (uint32_t k = 0; k < n; k++)
-            d[k] = s < 0 ? a[k] : round_result(i, -read_float(i, a[k]));
+            d[k] = s < 0 ? a[k] : round_result(i, -ext_float(i, a[k]));
         break;
     }
     case GLSLstd450Reflect: /* I, N */
         s = dot(i, b, a, n);
         for (uint32_t k = 0; k < n; k++)
-            d[k] = round_result(i, read_float(i, a[k]) - 2 * s * read_float(i, b[k]));
+            d[k] = round_result(i, ext_float(i, a[k]) - 2 * s * ext_float(i, b[k]));
         break;
     default: { /* Refract: I, N, eta */
-        long double eta = read_float(i, *leaf(v, i->ops[4])), r;
+        long double eta = ext_float(i, *leaf(v, i->ops[4])), r;
         s = dot(i, b, a, n);
         r = 1 - eta * eta * (1 - s * s);
         for (uint32_t k = 0; k < n; k++)
             d[k] = r < 0 ? 0
-                         : round_result(i, eta * read_float(i, a[k]) -
-                                               (eta * s + sqrtl(r)) * read_float(i, b[k]));
+                         : round_result(i, eta * ext_float(i, a[k]) -
+                                               (eta * s + sqrtl(r)) * ext_float(i, b[k]));
         break;
     }
     }
@@ -299,11 +287,11 @@ static RStep step_matrix(RMachine *m, RInv *v, const RInst *i)
     (void)m;
     for (uint32_t c = 0; c < n; c++)
         for (uint32_t r = 0; r < n; r++) {
-            a[c][r] = read_float(i, leaf(v, i->ops[2])[c * n + r]);
+            a[c][r] = ext_float(i, leaf(v, i->ops[2])[c * n + r]);
             u |= unset(v, i->ops[2])[c * n + r];
         }
     long double det = invert(a, n);
-    if (which(i) == GLSLstd450Determinant)
+    if (ext_number(i) == GLSLstd450Determinant)
         *leaf(v, i->dst) = round_result(i, isnan(det) ? 0 : det);
     else
         for (uint32_t k = 0; k < n * n; k++)
@@ -316,12 +304,12 @@ static RStep step_matrix(RMachine *m, RInv *v, const RInst *i)
 
 static RStep step_split(RMachine *m, RInv *v, const RInst *i)
 {
-    bool pointer = which(i) == GLSLstd450Modf || which(i) == GLSLstd450Frexp;
-    bool whole = which(i) == GLSLstd450Modf || which(i) == GLSLstd450ModfStruct;
+    bool pointer = ext_number(i) == GLSLstd450Modf || ext_number(i) == GLSLstd450Frexp;
+    bool whole = ext_number(i) == GLSLstd450Modf || ext_number(i) == GLSLstd450ModfStruct;
     uint32_t n = i->at->leaves;
     const RType *second = i->aux;
     for (uint32_t k = 0; k < n; k++) {
-        double x = read_float(i, leaf(v, i->ops[2])[k]), part;
+        double x = ext_float(i, leaf(v, i->ops[2])[k]), part;
         uint8_t u = unset(v, i->ops[2])[k];
         uint64_t low, high;
         if (whole) {
@@ -351,8 +339,8 @@ static RStep step_ldexp(RMachine *m, RInv *v, const RInst *i)
     for (uint32_t k = 0; k < i->n; k++) {
         int64_t e = sext(leaf(v, i->ops[3])[k], bits);
         e = e > 5000 ? 5000 : e < -5000 ? -5000 : e;
-        leaf(v, i->dst)[k] = round_result(i, ldexpl(read_float(i, leaf(v, i->ops[2])[k]), (int)e));
-        unset(v, i->dst)[k] = join(v, i, k);
+        leaf(v, i->dst)[k] = round_result(i, ldexpl(ext_float(i, leaf(v, i->ops[2])[k]), (int)e));
+        unset(v, i->dst)[k] = ext_undefined(v, i, k);
     }
     return STEP_NEXT;
 }
@@ -367,13 +355,13 @@ static double clamp_double(double x, double lo, double hi)
 static RStep step_pack(RMachine *m, RInv *v, const RInst *i)
 {
     uint64_t r = 0;
-    uint32_t n = i->at->leaves, bits = 64 / n / (which(i) == GLSLstd450PackDouble2x32 ? 1 : 2);
+    uint32_t n = i->at->leaves, bits = 64 / n / (ext_number(i) == GLSLstd450PackDouble2x32 ? 1 : 2);
     uint8_t u = 0;
     for (uint32_t k = 0; k < n; k++) {
         uint64_t a = leaf(v, i->ops[2])[k];
-        double x = i->sfmt != FMT_NONE ? read_float(i, a) : 0;
+        double x = i->sfmt != FMT_NONE ? ext_float(i, a) : 0;
         u |= unset(v, i->ops[2])[k];
-        switch (which(i)) {
+        switch (ext_number(i)) {
         case GLSLstd450PackSnorm4x8:
         case GLSLstd450PackSnorm2x16:
             a = (uint64_t)(int64_t)rint(clamp_double(isnan(x) ? 0 : x, -1, 1) *
@@ -396,10 +384,10 @@ static RStep step_pack(RMachine *m, RInv *v, const RInst *i)
 static RStep step_unpack(RMachine *m, RInv *v, const RInst *i)
 {
     uint64_t a = *leaf(v, i->ops[2]);
-    uint32_t bits = (which(i) == GLSLstd450UnpackDouble2x32 ? 64 : 32) / i->n;
+    uint32_t bits = (ext_number(i) == GLSLstd450UnpackDouble2x32 ? 64 : 32) / i->n;
     for (uint32_t k = 0; k < i->n; k++) {
         uint64_t x = a >> k * bits & mask_bits(bits);
-        switch (which(i)) {
+        switch (ext_number(i)) {
         case GLSLstd450UnpackSnorm2x16:
         case GLSLstd450UnpackSnorm4x8:
             x = round_result(i, fmax((double)sext(x, bits) / (double)(mask_bits(bits) >> 1), -1));

@@ -358,6 +358,7 @@ Prepare prepare_same;  /* every value operand has as many leaves as the result *
 Prepare prepare_value; /* every id operand is a value */
 const ROpRow *op_row(uint16_t op);
 RStep collective_wait(RMachine *m, RInv *v, const RInst *i);
+Handler step_nothing; /* control.c: for instructions without an effect */
 /* glsl.c: the handler of an instruction of GLSL.std.450, or NULL. */
 const ROpRow *glsl_row(uint32_t number);
 const ROpRow *opencl_row(uint32_t number); /* opencl.c: of OpenCL.std */
@@ -505,6 +506,17 @@ static inline RPointer pointer_plus(RPointer p, uint64_t bytes)
 static inline const RType *operand_type(RMachine *m, const RInst *i, uint32_t n)
 {
     return m->value_types[spv_operand(i->src, n)];
+}
+/* Of an instruction of an extended set: its number, an operand's leaf as a float, and whether the
+ * k-th component of an operand is undefined. */
+static inline uint32_t ext_number(const RInst *i) { return i->ops[1]; }
+static inline double ext_float(const RInst *i, uint64_t x) { return fmt_get((RFmt)i->sfmt, x); }
+static inline uint8_t ext_undefined(const RInv *v, const RInst *i, uint32_t k)
+{
+    uint8_t u = 0;
+    for (uint32_t o = 2; o < i->n_ops; o++)
+        u |= unset(v, i->ops[o])[k];
+    return u;
 }
 static inline uint32_t random_below(RMachine *m, uint32_t n)
 {

@@ -12,8 +12,6 @@ __extension__ typedef unsigned __int128 UWide;
 
 static const long double PI = 3.14159265358979323846264338327950288L;
 
-static double read_float(const RInst *i, uint64_t x) { return fmt_get((RFmt)i->sfmt, x); }
-
 static uint64_t round_result(const RInst *i, long double x)
 {
     if (i->fmt == FMT_F32) {
@@ -23,16 +21,6 @@ static uint64_t round_result(const RInst *i, long double x)
         return w;
     }
     return fmt_put((RFmt)i->fmt, (double)x);
-}
-
-static uint32_t which(const RInst *i) { return i->ops[1]; }
-
-static uint8_t join(RInv *v, const RInst *i, uint32_t k)
-{
-    uint8_t u = 0;
-    for (uint32_t o = 2; o < i->n_ops; o++)
-        u |= unset(v, i->ops[o])[k];
-    return u;
 }
 
 /* ---- floats ---------------------------------------------------------------------------------- */
@@ -140,7 +128,7 @@ static long double powr_(long double x, long double y)
 
 static long double nextafter_of(const RInst *i, uint64_t a, uint64_t b)
 {
-    double x = read_float(i, a), y = read_float(i, b);
+    double x = ext_float(i, a), y = ext_float(i, b);
     uint32_t bits = i->sbits;
     uint64_t sign = UINT64_C(1) << (bits - 1);
     if (isnan(x) || isnan(y))
@@ -148,13 +136,13 @@ static long double nextafter_of(const RInst *i, uint64_t a, uint64_t b)
     if (x == y)
         return y;
     if (x == 0)
-        return read_float(i, (y < 0 ? sign : 0) | 1);
-    return read_float(i, (x < y) == (x > 0) ? a + 1 : a - 1);
+        return ext_float(i, (y < 0 ? sign : 0) | 1);
+    return ext_float(i, (x < y) == (x > 0) ? a + 1 : a - 1);
 }
 
 static bool float2(const RInst *i, uint32_t op, uint64_t a, uint64_t b, long double *r)
 {
-    long double x = read_float(i, a), y = read_float(i, b);
+    long double x = ext_float(i, a), y = ext_float(i, b);
     switch (op) {
     case OpenCLstd_atan2: *r = atan2l(x, y); return true;
     case OpenCLstd_atan2pi: *r = atan2l(x, y) / PI; return true;
@@ -203,9 +191,9 @@ static bool float_int(uint32_t op, long double x, int64_t n, long double *r)
 
 static uint64_t float3(const RInst *i, uint64_t a, uint64_t b, uint64_t c)
 {
-    double x = read_float(i, a), y = read_float(i, b), z = read_float(i, c);
+    double x = ext_float(i, a), y = ext_float(i, b), z = ext_float(i, c);
     long double t;
-    switch (which(i)) {
+    switch (ext_number(i)) {
     case OpenCLstd_fma:
     case OpenCLstd_mad:
         return i->sfmt == FMT_F64   ? fmt_put(FMT_F64, fma(x, y, z))
@@ -292,7 +280,7 @@ static uint64_t not_a_number(const RInst *i, uint64_t code)
 
 static uint64_t compute_component(RMachine *m, RInv *v, const RInst *i, uint32_t k)
 {
-    uint32_t op = which(i);
+    uint32_t op = ext_number(i);
     uint64_t x[3] = { 0 };
     long double r = 0;
     for (uint32_t o = 2; o < i->n_ops && o < 5; o++)
@@ -304,7 +292,7 @@ static uint64_t compute_component(RMachine *m, RInv *v, const RInst *i, uint32_t
     case OpenCLstd_mix:
     case OpenCLstd_smoothstep: return float3(i, x[0], x[1], x[2]);
     case OpenCLstd_ilogb: {
-        double a = read_float(i, x[0]);
+        double a = ext_float(i, x[0]);
         int64_t e = a == 0 ? INT32_MIN : !isfinite(a) ? INT32_MAX : ilogb(a);
         return (uint64_t)e & mask_bits(i->bits);
     }
@@ -319,11 +307,11 @@ static uint64_t compute_component(RMachine *m, RInv *v, const RInst *i, uint32_t
     }
     if (i->sfmt == FMT_NONE || op == OpenCLstd_bitselect)
         return integer_of(op, x[0], x[1], x[2], i->sbits) & mask_bits(i->bits);
-    if (i->n_ops == 3 && float1(op, read_float(i, x[0]), &r))
+    if (i->n_ops == 3 && float1(op, ext_float(i, x[0]), &r))
         return round_result(i, r);
     const RType *second = i->n_ops > 3 ? type_scalar(operand_type(m, i, 3)) : NULL;
     if (second && second->kind == SPV_INT)
-        float_int(op, read_float(i, x[0]), sext(x[1], second->bits), &r);
+        float_int(op, ext_float(i, x[0]), sext(x[1], second->bits), &r);
     else if (second)
         float2(i, op, x[0], x[1], &r);
     return round_result(i, r);
@@ -333,7 +321,7 @@ static RStep step_plain(RMachine *m, RInv *v, const RInst *i)
 {
     for (uint32_t k = 0; k < i->n; k++) {
         leaf(v, i->dst)[k] = compute_component(m, v, i, k);
-        unset(v, i->dst)[k] = join(v, i, k);
+        unset(v, i->dst)[k] = ext_undefined(v, i, k);
     }
     return STEP_NEXT;
 }
@@ -345,7 +333,7 @@ static uint64_t split_value(const RInst *i, double x, double y, const RType *sec
 {
     int n = 0;
     long double part = 0;
-    switch (which(i)) {
+    switch (ext_number(i)) {
     case OpenCLstd_fract: {
         part = floorl(x);
         long double most = i->fmt == FMT_F16   ? 0x1.ffcp-1L
@@ -383,13 +371,13 @@ static uint64_t split_value(const RInst *i, double x, double y, const RType *sec
 
 static RStep step_two_results(RMachine *m, RInv *v, const RInst *i)
 {
-    uint32_t at = which(i) == OpenCLstd_remquo ? 4 : 3;
+    uint32_t at = ext_number(i) == OpenCLstd_remquo ? 4 : 3;
     const RType *second = i->aux;
     RPointer p = pointer_at(v, i->ops[at]);
     for (uint32_t k = 0; k < i->n; k++) {
         long double first = 0;
-        double y = at == 4 ? read_float(i, leaf(v, i->ops[3])[k]) : 0;
-        uint64_t other = split_value(i, read_float(i, leaf(v, i->ops[2])[k]), y, second, &first);
+        double y = at == 4 ? ext_float(i, leaf(v, i->ops[3])[k]) : 0;
+        uint64_t other = split_value(i, ext_float(i, leaf(v, i->ops[2])[k]), y, second, &first);
         uint8_t u = unset(v, i->ops[2])[k];
         leaf(v, i->dst)[k] = round_result(i, first);
         unset(v, i->dst)[k] = u;
@@ -445,7 +433,7 @@ static RStep step_vectors(RMachine *m, RInv *v, const RInst *i)
 
 static bool prepare_vectors(RMachine *m, RInst *i)
 {
-    uint32_t op = which(i);
+    uint32_t op = ext_number(i);
     Lane *l = NEW(m->arena, Lane);
     bool load = op == OpenCLstd_vloadn || op == OpenCLstd_vload_half ||
                 op == OpenCLstd_vload_halfn || op == OpenCLstd_vloada_halfn;
@@ -477,16 +465,16 @@ static bool prepare_vectors(RMachine *m, RInst *i)
 
 static RStep step_geometry(RMachine *m, RInv *v, const RInst *i)
 {
-    uint32_t n = i->at->leaves, op = which(i);
+    uint32_t n = i->at->leaves, op = ext_number(i);
     const uint64_t *a = leaf(v, i->ops[2]), *b = i->n_ops > 3 ? leaf(v, i->ops[3]) : a;
     uint64_t *d = leaf(v, i->dst), out[16] = { 0 };
     long double s = 0;
     uint8_t u = 0;
     (void)m;
     for (uint32_t k = 0; k < n; k++)
-        u |= join(v, i, k);
+        u |= ext_undefined(v, i, k);
     for (uint32_t k = 0; k < n; k++) {
-        long double x = read_float(i, a[k]), y = read_float(i, b[k]);
+        long double x = ext_float(i, a[k]), y = ext_float(i, b[k]);
         if (op == OpenCLstd_distance || op == OpenCLstd_fast_distance)
             x -= y;
         s += x * x;
@@ -496,12 +484,11 @@ static RStep step_geometry(RMachine *m, RInv *v, const RInst *i)
         uint32_t p = (k + 1) % 3, q = (k + 2) % 3;
         if (op == OpenCLstd_cross)
             out[k] =
-                k == 3
-                    ? 0
-                    : round_result(i, (long double)read_float(i, a[p]) * read_float(i, b[q]) -
-                                          (long double)read_float(i, a[q]) * read_float(i, b[p]));
+                k == 3 ? 0
+                       : round_result(i, (long double)ext_float(i, a[p]) * ext_float(i, b[q]) -
+                                             (long double)ext_float(i, a[q]) * ext_float(i, b[p]));
         else
-            out[k] = s == 0 ? a[k] : round_result(i, read_float(i, a[k]) / s);
+            out[k] = s == 0 ? a[k] : round_result(i, ext_float(i, a[k]) / s);
     }
     if (i->n == 1 && op != OpenCLstd_normalize && op != OpenCLstd_fast_normalize)
         out[0] = round_result(i, s);
@@ -512,7 +499,7 @@ static RStep step_geometry(RMachine *m, RInv *v, const RInst *i)
 
 static RStep step_shuffle(RMachine *m, RInv *v, const RInst *i)
 {
-    bool two = which(i) == OpenCLstd_shuffle2;
+    bool two = ext_number(i) == OpenCLstd_shuffle2;
     uint32_t n = i->at->leaves;
     Ref mask = i->ops[two ? 4 : 3];
     (void)m;
@@ -568,20 +555,12 @@ static RStep step_print(RMachine *m, RInv *v, const RInst *i)
     return STEP_NEXT;
 }
 
-static RStep step_nothing(RMachine *m, RInv *v, const RInst *i)
-{
-    (void)m;
-    (void)v;
-    (void)i;
-    return STEP_NEXT;
-}
-
 /* ---- preparation ----------------------------------------------------------------------------- */
 
 /* Every operand has as many components as the result. */
 static bool prepare_plain(RMachine *m, RInst *i)
 {
-    const SpvExtInst *info = spv_ext_inst(SPV_SET_OpenCLstd_, which(i));
+    const SpvExtInst *info = spv_ext_inst(SPV_SET_OpenCLstd_, ext_number(i));
     if (!info || i->n_ops != 2u + info->n_operands || !values(m, i, 0))
         return false;
     for (uint32_t o = 2; o < i->n_ops; o++)
@@ -592,7 +571,7 @@ static bool prepare_plain(RMachine *m, RInst *i)
 
 static bool prepare_two(RMachine *m, RInst *i)
 {
-    uint32_t at = which(i) == OpenCLstd_remquo ? 4 : 3;
+    uint32_t at = ext_number(i) == OpenCLstd_remquo ? 4 : 3;
     if (i->n_ops <= at || !values(m, i, 0) || i->n != i->at->leaves)
         return false;
     const RType *p = operand_type(m, i, at),
@@ -605,8 +584,8 @@ static bool prepare_two(RMachine *m, RInst *i)
 
 static bool prepare_geometry(RMachine *m, RInst *i)
 {
-    bool two = which(i) == OpenCLstd_cross || which(i) == OpenCLstd_distance ||
-               which(i) == OpenCLstd_fast_distance;
+    bool two = ext_number(i) == OpenCLstd_cross || ext_number(i) == OpenCLstd_distance ||
+               ext_number(i) == OpenCLstd_fast_distance;
     return i->n_ops == 3u + two && values(m, i, 0) && i->at->leaves <= 16 &&
            (!two || operand_type(m, i, 3)->leaves == i->at->leaves) &&
            (i->n == 1 || i->n == i->at->leaves);
@@ -614,7 +593,7 @@ static bool prepare_geometry(RMachine *m, RInst *i)
 
 static bool prepare_shuffle(RMachine *m, RInst *i)
 {
-    bool two = which(i) == OpenCLstd_shuffle2;
+    bool two = ext_number(i) == OpenCLstd_shuffle2;
     return i->n_ops == 4u + two && values(m, i, 0) && is_pow2(i->at->leaves) &&
            (!two || operand_type(m, i, 3)->leaves == i->at->leaves) &&
            operand_type(m, i, two ? 4 : 3)->leaves == i->n;

@@ -106,13 +106,19 @@ static RStep step_set_stride(RMachine *m, RInv *v, const RInst *i)
     return STEP_NEXT;
 }
 
+/* Sets the first n words of a field to the operands behind the object. */
+static RStep set_fields(RInv *v, const RInst *i, uint32_t field, uint32_t n)
+{
+    copy_state(v, i);
+    for (uint32_t k = 0; k < n; k++)
+        set_field(v, i, field, k, k + 1);
+    return STEP_NEXT;
+}
+
 static RStep step_set_block_size(RMachine *m, RInv *v, const RInst *i)
 {
     (void)m;
-    copy_state(v, i);
-    for (uint32_t k = 0; k < i->type->dims; k++)
-        set_field(v, i, BLOCK_SIZE, k, k + 1);
-    return STEP_NEXT;
+    return set_fields(v, i, BLOCK_SIZE, i->type->dims);
 }
 
 static RStep step_slice(RMachine *m, RInv *v, const RInst *i)
@@ -133,9 +139,7 @@ static RStep step_slice(RMachine *m, RInv *v, const RInst *i)
 static RStep step_set_clamp_value(RMachine *m, RInv *v, const RInst *i)
 {
     (void)m;
-    copy_state(v, i);
-    set_field(v, i, CLAMP_VALUE, 0, 1);
-    return STEP_NEXT;
+    return set_fields(v, i, CLAMP_VALUE, 1);
 }
 
 static RStep step_set_view_dimension(RMachine *m, RInv *v, const RInst *i)
@@ -158,19 +162,13 @@ static RStep step_set_view_dimension(RMachine *m, RInv *v, const RInst *i)
 static RStep step_set_view_stride(RMachine *m, RInv *v, const RInst *i)
 {
     (void)m;
-    copy_state(v, i);
-    for (uint32_t k = 0; k < i->type->dims; k++)
-        set_field(v, i, VIEW_STRIDE, k, k + 1);
-    return STEP_NEXT;
+    return set_fields(v, i, VIEW_STRIDE, i->type->dims);
 }
 
 static RStep step_set_clip(RMachine *m, RInv *v, const RInst *i)
 {
     (void)m;
-    copy_state(v, i);
-    for (uint32_t k = 0; k < 4; k++)
-        set_field(v, i, VIEW_CLIP, k, k + 1);
-    return STEP_NEXT;
+    return set_fields(v, i, VIEW_CLIP, 4);
 }
 
 /* The operands are an object of the result's type and as many words as the opcode takes. */
