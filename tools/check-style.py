@@ -27,10 +27,6 @@ SIGNED_BY_OTHERS = r"hv_|heddle_"
 MANY_PARAMETERS = {
     "src/check/core_image.c": ("want_wide",),
     "src/cpu/lanes/access.c": ("masked",),
-    "src/cpu/matrix/gemm.c": ("gemm_call",),
-    "src/cpu/matrix/memory.c": ("mat_memory_tile",),
-    "src/cpu/matrix/nv.c": ("fold_lines", "spread", "reduce_lines"),
-    "src/cpu/matrix/ops.c": ("apply",),
     "src/vulkan/descriptor.c": ("write_elements",),
     "src/vulkan/texels.c": ("with_buffer",),
 }
