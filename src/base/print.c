@@ -27,16 +27,16 @@ static void put_text(Printer *p, const char *text, size_t n)
 }
 
 /* One conversion of a format: "%-+5.2v4hlf". */
-typedef struct Conversion {
+typedef struct PrintConversion {
     char flags[48];        /* with '%', width and precision */
     uint32_t vector, bits; /* components, width of an integer */
     char kind;
-} Conversion;
+} PrintConversion;
 
-static const char *parse_conversion(const char *s, Conversion *c)
+static const char *parse_conversion(const char *s, PrintConversion *c)
 {
     size_t n = 0;
-    *c = (Conversion){ .vector = 1, .bits = 32 };
+    *c = (PrintConversion){ .vector = 1, .bits = 32 };
     c->flags[n++] = *s++;
     while (*s && strchr("-+ #0123456789.", *s) && n + 8 < sizeof c->flags)
         c->flags[n++] = *s++;
@@ -58,7 +58,7 @@ static const char *parse_conversion(const char *s, Conversion *c)
     return *s ? s + 1 : s;
 }
 
-static void put_word(Printer *p, const Conversion *c, uint64_t word)
+static void put_word(Printer *p, const PrintConversion *c, uint64_t word)
 {
     char format[64], text[512];
     int64_t wide = (int64_t)(word << (64 - c->bits)) >> (64 - c->bits);
@@ -92,7 +92,7 @@ size_t print_words(char *out, size_t size, const char *format, const uint64_t *w
     Printer p = { .out = out, .size = size, .words = words, .n = n };
     uint32_t next = 0;
     for (const char *s = format; *s;) {
-        Conversion c;
+        PrintConversion c;
         size_t plain = strcspn(s, "%");
         put_text(&p, s, plain);
         s += plain;

@@ -17,7 +17,7 @@ typedef struct Slot {
     bool pushed; /* its address is among the push constants */
 } Slot;
 
-typedef struct Run {
+typedef struct CommandRun {
     const CliOptions *options;
     HeddleLog *log;
     HeddleModule *module;
@@ -31,7 +31,7 @@ typedef struct Run {
     size_t push_size;
     uint32_t groups[3];
     bool opencl; /* the dispatch's sizes are its invocations */
-} Run;
+} CommandRun;
 
 /* ---- bindings -------------------------------------------------------------------------------- */
 
@@ -50,7 +50,7 @@ static bool digits(const char **s, uint32_t *out)
 }
 
 /* "2", "1.2", "2[3]", "weights", "weights[3]" up to the '='. Returns what follows it, or NULL. */
-static const char *parse_key(const Run *r, const char *text, Key *key)
+static const char *parse_key(const CommandRun *r, const char *text, Key *key)
 {
     const char *s = text, *end = text + strcspn(text, "[=");
     *key = (Key){ 0 };
@@ -81,7 +81,7 @@ static const char *parse_key(const Run *r, const char *text, Key *key)
     return *s == '=' ? s + 1 : NULL;
 }
 
-static bool bad_key(const Run *r, const char *option, const char *text)
+static bool bad_key(const CommandRun *r, const char *option, const char *text)
 {
     complain("%s %s: N=... expected, N being a binding of set 0, S.N one of set S, or a name",
              option, text);
@@ -92,7 +92,7 @@ static bool bad_key(const Run *r, const char *option, const char *text)
     return false;
 }
 
-static const HeddleBindingInfo *info_of(const Run *r, Key key)
+static const HeddleBindingInfo *info_of(const CommandRun *r, Key key)
 {
     for (uint32_t i = 0; i < r->info->n_bindings; i++) {
         if (r->info->bindings[i].set == key.set && r->info->bindings[i].binding == key.binding)
@@ -112,7 +112,7 @@ static bool likely_mistake(HeddleType kernel, HeddleType array)
     return is_float(array) || heddle_type_size(array) != heddle_type_size(kernel);
 }
 
-static void warn_of_type(const Run *r, uint32_t slot)
+static void warn_of_type(const CommandRun *r, uint32_t slot)
 {
     Key key = { r->bindings[slot].set, r->bindings[slot].binding, 0 };
     const HeddleBindingInfo *b = info_of(r, key);
@@ -127,7 +127,7 @@ static void warn_of_type(const Run *r, uint32_t slot)
                 b->name, b->set, b->binding, heddle_type_name(b->element), heddle_type_name(type));
 }
 
-static HeddleResult bind_one(Run *r, uint32_t i)
+static HeddleResult bind_one(CommandRun *r, uint32_t i)
 {
     Key key;
     const char *text = r->options->binds.data[i], *spec = parse_key(r, text, &key);
@@ -161,7 +161,8 @@ static HeddleResult bind_one(Run *r, uint32_t i)
 }
 
 /* What is bound there; NULL after complaining. *rest is what follows the '='. */
-static Slot *bound_slot(const Run *r, const char *option, const char *text, const char **rest)
+static Slot *bound_slot(const CommandRun *r, const char *option, const char *text,
+                        const char **rest)
 {
     Key key;
     *rest = parse_key(r, text, &key);
@@ -178,7 +179,7 @@ static Slot *bound_slot(const Run *r, const char *option, const char *text, cons
     return NULL;
 }
 
-static HeddleResult append_push(Run *r, const void *data, size_t size)
+static HeddleResult append_push(CommandRun *r, const void *data, size_t size)
 {
     char *push = realloc(r->push, r->push_size + size + 1);
     if (!push)
@@ -190,7 +191,7 @@ static HeddleResult append_push(Run *r, const void *data, size_t size)
 }
 
 /* "address:2": eight bytes, where buffer 2 lies. */
-static HeddleResult push_address(Run *r, const char *key)
+static HeddleResult push_address(CommandRun *r, const char *key)
 {
     char text[96];
     const char *rest;
@@ -203,7 +204,7 @@ static HeddleResult push_address(Run *r, const char *key)
     return append_push(r, &address, sizeof address);
 }
 
-static HeddleResult join_push(Run *r)
+static HeddleResult join_push(CommandRun *r)
 {
     HeddleResult result = HEDDLE_OK;
     for (uint32_t i = 0; i < r->options->pushes.len && !result; i++) {
@@ -221,7 +222,7 @@ static HeddleResult join_push(Run *r)
     return result;
 }
 
-static HeddleResult choose_groups(Run *r)
+static HeddleResult choose_groups(CommandRun *r)
 {
     const CliOptions *o = r->options;
     for (int i = 0; i < 3; i++) {
@@ -247,7 +248,7 @@ static HeddleResult choose_groups(Run *r)
 
 /* ---- set-up ---------------------------------------------------------------------------------- */
 
-static HeddleResult set_up(Run *r)
+static HeddleResult set_up(CommandRun *r)
 {
     const CliOptions *o = r->options;
     HeddleResult result = open_module(o, &r->module, r->log);
@@ -274,7 +275,7 @@ static HeddleResult set_up(Run *r)
     return result ? result : choose_groups(r);
 }
 
-static void tear_down(Run *r)
+static void tear_down(CommandRun *r)
 {
     for (uint32_t i = 0; r->slots && i < r->options->binds.len; i++) {
         heddle_buffer_free(r->slots[i].buffer);
@@ -295,7 +296,7 @@ static void print_text(void *user, const char *text, size_t length)
     fwrite(text, 1, length, stdout);
 }
 
-static HeddleResult dispatch_once(Run *r, HeddleKernel *kernel, HeddleReport *report)
+static HeddleResult dispatch_once(CommandRun *r, HeddleKernel *kernel, HeddleReport *report)
 {
     HeddleDispatch d = { .bindings = r->bindings,
                          .n_bindings = r->n_bindings,
@@ -315,7 +316,7 @@ static HeddleResult dispatch_once(Run *r, HeddleKernel *kernel, HeddleReport *re
 
 /* ---- reporting ------------------------------------------------------------------------------- */
 
-static double bound_bytes(const Run *r)
+static double bound_bytes(const CommandRun *r)
 {
     double bytes = 0;
     for (uint32_t i = 0; i < r->n_bindings; i++) {
@@ -325,7 +326,7 @@ static double bound_bytes(const Run *r)
     return bytes;
 }
 
-static const char *groups_text(const Run *r, CliCells *c)
+static const char *groups_text(const CommandRun *r, CliCells *c)
 {
     return cell(c, "%ux%ux%u", r->groups[0], r->groups[1], r->groups[2]);
 }
@@ -335,7 +336,7 @@ static const char *gflops(CliCells *c, const HeddleStats *s, double seconds)
     return s->flops && seconds > 0 ? cell(c, "%.2f", (double)s->flops / seconds * 1e-9) : "-";
 }
 
-static void print_run(const Run *r, const HeddleReport *report)
+static void print_run(const CommandRun *r, const HeddleReport *report)
 {
     CliCells c = { 0 };
     CliTable t = { .columns = 8, .align = "llrlrrrr" };
@@ -350,7 +351,7 @@ static void print_run(const Run *r, const HeddleReport *report)
 
 /* Operations that a kernel does not perform get no line, but it is worth showing that no bytes of
  * matrices were moved. */
-static void print_stats(const Run *r, const HeddleStats *s)
+static void print_stats(const CommandRun *r, const HeddleStats *s)
 {
     const struct {
         const char *name;
@@ -388,7 +389,7 @@ static void print_stats(const Run *r, const HeddleStats *s)
                before, after);
 }
 
-static HeddleResult write_outs(Run *r)
+static HeddleResult write_outs(CommandRun *r)
 {
     HeddleResult worst = HEDDLE_OK;
     for (uint32_t i = 0; i < r->options->outs.len; i++) {
@@ -402,7 +403,7 @@ static HeddleResult write_outs(Run *r)
     return worst;
 }
 
-static HeddleResult compare_one(Run *r, const char *text)
+static HeddleResult compare_one(CommandRun *r, const char *text)
 {
     const char *spec;
     HeddleArray *expected = NULL;
@@ -421,7 +422,7 @@ static HeddleResult compare_one(Run *r, const char *text)
     return result;
 }
 
-static HeddleResult write_and_compare(Run *r)
+static HeddleResult write_and_compare(CommandRun *r)
 {
     HeddleResult worst = write_outs(r);
     for (uint32_t i = 0; i < r->options->compares.len; i++) {
@@ -431,7 +432,7 @@ static HeddleResult write_and_compare(Run *r)
     return worst;
 }
 
-static HeddleResult run_once(Run *r)
+static HeddleResult run_once(CommandRun *r)
 {
     HeddleReport report = { .struct_size = sizeof report };
     HeddleResult result = dispatch_once(r, r->kernel, &report);
@@ -463,7 +464,7 @@ static double now(void)
 }
 
 /* Operations of one dispatch, by a kernel that counts; zeros where the device has no counters. */
-static HeddleStats count_operations(Run *r)
+static HeddleStats count_operations(CommandRun *r)
 {
     HeddleReport report = { 0 };
     HeddleKernel *counting;
@@ -476,8 +477,8 @@ static HeddleStats count_operations(Run *r)
 
 /* Runs n_kernels in turns, each round starting with another one; stores the *n sorted times of
  * kernel k from times[k * MAX_RUNS] on. */
-static HeddleResult measure(Run *r, HeddleKernel **kernels, uint32_t n_kernels, double *times,
-                            uint32_t *n)
+static HeddleResult measure(CommandRun *r, HeddleKernel **kernels, uint32_t n_kernels,
+                            double *times, uint32_t *n)
 {
     HeddleReport report = { .struct_size = sizeof report };
     HeddleResult result = HEDDLE_OK;
@@ -496,7 +497,7 @@ static HeddleResult measure(Run *r, HeddleKernel **kernels, uint32_t n_kernels, 
     return result;
 }
 
-static void print_bench(const Run *r, const double *t, uint32_t n, const HeddleStats *stats)
+static void print_bench(const CommandRun *r, const double *t, uint32_t n, const HeddleStats *stats)
 {
     CliCells c = { 0 };
     double median = t[n / 2];
@@ -513,7 +514,7 @@ static void print_bench(const Run *r, const double *t, uint32_t n, const HeddleS
         print_stats(r, stats);
 }
 
-static HeddleResult bench(Run *r)
+static HeddleResult bench(CommandRun *r)
 {
     double *times = malloc(MAX_RUNS * sizeof *times);
     if (!times)
@@ -527,7 +528,7 @@ static HeddleResult bench(Run *r)
     return result ? result : write_and_compare(r);
 }
 
-static HeddleResult print_sweep(const Run *r, const double *times, uint32_t n,
+static HeddleResult print_sweep(const CommandRun *r, const double *times, uint32_t n,
                                 const HeddleStats *stats)
 {
     CliSweep s = { r->options->inputs.data[0],
@@ -543,7 +544,7 @@ static HeddleResult print_sweep(const Run *r, const double *times, uint32_t n,
     return !r->options->svg || sweep_svg(&s, r->options->svg) ? HEDDLE_OK : HEDDLE_ERROR_IO;
 }
 
-static HeddleResult sweep(Run *r)
+static HeddleResult sweep(CommandRun *r)
 {
     HeddleModule *modules[SWEEP_ROWS] = { NULL };
     HeddleKernel *kernels[SWEEP_ROWS] = { NULL };
@@ -587,7 +588,7 @@ int command_run(const CliOptions *o)
 {
     if (!sweeps_well(o))
         return EXIT_USAGE;
-    Run r = { .options = o, .log = open_log() };
+    CommandRun r = { .options = o, .log = open_log() };
     HeddleResult result = r.log ? set_up(&r) : HEDDLE_ERROR_MEMORY;
     if (!result)
         result = o->command == CMD_RUN ? run_once(&r) : o->sweep ? sweep(&r) : bench(&r);

@@ -64,14 +64,14 @@ static bool element_number(HmJob *j, MlirOperation op, const char *name, const H
 }
 
 /* The matrix is the last operand; an insertion has the element before it. */
-typedef struct Access {
+typedef struct ElementAccess {
     const char *name;
     bool insert;
     MlirValue matrix;
     MlirType type, element, result;
-} Access;
+} ElementAccess;
 
-static bool access_fits(HmJob *j, const Access *a, MlirLocation loc, HmMatrix *m)
+static bool access_fits(HmJob *j, const ElementAccess *a, MlirLocation loc, HmMatrix *m)
 {
     const char *type = type_text(j, a->type);
     if (!in_gpu_dialect(j, a->type, m))
@@ -91,8 +91,8 @@ static bool access_fits(HmJob *j, const Access *a, MlirLocation loc, HmMatrix *m
 
 static bool lower_access(HmJob *j, MlirOperation op, bool insert)
 {
-    Access a = { .insert = insert,
-                 .name = insert ? "gpu.subgroup_mma_insert" : "gpu.subgroup_mma_extract" };
+    ElementAccess a = { .insert = insert,
+                        .name = insert ? "gpu.subgroup_mma_insert" : "gpu.subgroup_mma_extract" };
     HmBuild b = { j, op, mlirOperationGetLocation(op) };
     HmMatrix m;
     uint32_t at;

@@ -68,15 +68,15 @@ const char *op_name(HmJob *j, MlirOperation op)
     return arena_strndup(j->arena, s.data, s.length);
 }
 
-typedef struct Search {
+typedef struct OpSearch {
     HmJob *job;
     const char *name;
     HmOpList found;
-} Search;
+} OpSearch;
 
 static MlirWalkResult visit_op(MlirOperation op, void *user)
 {
-    Search *s = user;
+    OpSearch *s = user;
     if (!s->name || is_op(op, s->name))
         vec_push(s->job->arena, &s->found, op);
     return MlirWalkResultAdvance;
@@ -84,7 +84,7 @@ static MlirWalkResult visit_op(MlirOperation op, void *user)
 
 HmOpList ops_named(HmJob *j, MlirOperation root, const char *name)
 {
-    Search s = { .job = j, .name = name };
+    OpSearch s = { .job = j, .name = name };
     mlirOperationWalk(root, visit_op, &s, MlirWalkPreOrder);
     return s.found;
 }

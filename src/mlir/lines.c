@@ -61,7 +61,7 @@ void lines_mark(HmJob *j, MlirOperation module)
 
 /* ---- after ----------------------------------------------------------------------------------- */
 
-typedef struct Rewrite {
+typedef struct LineRewrite {
     HmJob *job;
     Str out;
     Map numbers; /* by id: of the operation, until its instruction was met */
@@ -70,16 +70,16 @@ typedef struct Rewrite {
     bool past_head; /* past the instructions before which there are no OpStrings */
     bool in_functions;
     const HmLine *last; /* in this block */
-} Rewrite;
+} LineRewrite;
 
-static void put_words(Rewrite *r, const uint32_t *words, uint32_t n)
+static void put_words(LineRewrite *r, const uint32_t *words, uint32_t n)
 {
     str_addn(r->job->arena, &r->out, (const char *)words, n * sizeof *words);
 }
 
 static uint64_t name_hash(const char *name) { return hash_bytes(name, strlen(name), 0); }
 
-static void put_strings(Rewrite *r)
+static void put_strings(LineRewrite *r)
 {
     for (uint32_t i = 0; i < r->job->lines.len; i++) {
         const char *name = r->job->lines.data[i].at.file;
@@ -95,7 +95,7 @@ static void put_strings(Rewrite *r)
     }
 }
 
-static void put_line(Rewrite *r, const HmLine *line)
+static void put_line(LineRewrite *r, const HmLine *line)
 {
     uint64_t file;
     bool same =
@@ -113,7 +113,7 @@ static bool is_mark(const uint32_t *inst, uint32_t length)
            inst[3] >= FIRST_NUMBER;
 }
 
-static void rewrite_inst(Rewrite *r, const uint32_t *inst, uint32_t length)
+static void rewrite_inst(LineRewrite *r, const uint32_t *inst, uint32_t length)
 {
     /* capabilities to execution modes */
     static const uint16_t head[] = { 17, 10, 11, 14, 15, 16, 331 };
@@ -146,7 +146,7 @@ void lines_write(HmJob *j)
     uint32_t n = j->output.len / 4;
     if (!j->lines.len || n < HEADER)
         return;
-    Rewrite r = { .job = j, .bound = in[BOUND] };
+    LineRewrite r = { .job = j, .bound = in[BOUND] };
     for (uint32_t i = HEADER; i < n && in[i] >> 16; i += in[i] >> 16) {
         if (is_mark(&in[i], in[i] >> 16) && in[i + 3] - FIRST_NUMBER < j->lines.len)
             map_put(j->arena, &r.numbers, in[i + 1], in[i + 3]);

@@ -42,7 +42,7 @@ typedef struct Load {
 
 typedef VEC(Load) Loads;
 
-typedef struct Group {
+typedef struct LoadGroup {
     HmJob *job;
     MlirValue memref;
     MlirType type; /* of the matrices */
@@ -51,7 +51,7 @@ typedef struct Group {
     int64_t rank, strides[MAX_RANK], offset;
     int64_t size; /* elements of the memref; 0 = not known */
     Loads loads;
-} Group;
+} LoadGroup;
 
 /* ---- linear forms ---------------------------------------------------------------------------- */
 
@@ -212,7 +212,7 @@ static int64_t lead_of(MlirOperation load)
 }
 
 /* Describes what `first` loads and how; false if rotations cannot replace it. */
-static bool describe_group(Group *g, MlirOperation first)
+static bool describe_group(LoadGroup *g, MlirOperation first)
 {
     g->memref = mlirOperationGetOperand(first, 0);
     g->type = mlirValueGetType(mlirOperationGetResult(first, 0));
@@ -237,7 +237,7 @@ static bool describe_group(Group *g, MlirOperation first)
     return true;
 }
 
-static void add_load(Group *g, MlirOperation op, uint32_t order)
+static void add_load(LoadGroup *g, MlirOperation op, uint32_t order)
 {
     bool same = is_op(op, LOAD) && mlirValueEqual(mlirOperationGetOperand(op, 0), g->memref) &&
                 mlirTypeEqual(mlirValueGetType(mlirOperationGetResult(op, 0)), g->type) &&
@@ -263,16 +263,16 @@ static int by_row(const void *a, const void *b)
 
 /* ---- rewriting ------------------------------------------------------------------------------- */
 
-typedef struct Run {
-    Group *group;
+typedef struct LoadRun {
+    LoadGroup *group;
     Load *loads; /* by row */
     uint32_t n;
     Load *first;       /* in the block: all is built before it */
     int64_t dimension; /* of the memref, whose index counts rows */
-} Run;
+} LoadRun;
 
 /* Of `m` and what follows it. */
-static MlirValue rotate(Run *r, MlirValue m, MlirValue next, int64_t rows, MlirLocation loc)
+static MlirValue rotate(LoadRun *r, MlirValue m, MlirValue next, int64_t rows, MlirLocation loc)
 {
     HmBuild b = { r->group->job, r->first->op, loc };
     const char *value = arena_printf(b.job->arena, "{value = %lld : i32}",
@@ -282,9 +282,9 @@ static MlirValue rotate(Run *r, MlirValue m, MlirValue next, int64_t rows, MlirL
 }
 
 /* A load at `row`, by the first load's indices. */
-static MlirValue load_at(Run *r, int64_t row, MlirLocation loc)
+static MlirValue load_at(LoadRun *r, int64_t row, MlirLocation loc)
 {
-    Group *g = r->group;
+    LoadGroup *g = r->group;
     HmBuild b = { g->job, r->first->op, loc };
     MlirValue operands[MAX_RANK + 1];
     for (int64_t k = 0; k <= g->rank; k++)
@@ -302,9 +302,9 @@ static MlirValue load_at(Run *r, int64_t row, MlirLocation loc)
     return build_n(&b, LOAD, g->type, lead, (uint32_t)g->rank + 1, operands);
 }
 
-static bool in_bounds(const Run *r, int64_t row)
+static bool in_bounds(const LoadRun *r, int64_t row)
 {
-    const Group *g = r->group;
+    const LoadGroup *g = r->group;
     int64_t start;
     if (!g->size || !largest(&r->first->address, &start))
         return false;
@@ -314,7 +314,7 @@ static bool in_bounds(const Run *r, int64_t row)
 
 static MlirLocation location(const Load *l) { return mlirOperationGetLocation(l->op); }
 
-static void rewrite_run(Run *r)
+static void rewrite_run(LoadRun *r)
 {
     HmJob *j = r->group->job;
     int64_t height = r->group->shape.rows;
@@ -345,7 +345,7 @@ static void rewrite_run(Run *r)
         erase(old[i]);
 }
 
-static uint32_t distinct_rows(const Run *r)
+static uint32_t distinct_rows(const LoadRun *r)
 {
     uint32_t n = 1;
     for (uint32_t i = 1; i < r->n; i++)
@@ -353,9 +353,9 @@ static uint32_t distinct_rows(const Run *r)
     return n;
 }
 
-static bool try_run(Run *r)
+static bool try_run(LoadRun *r)
 {
-    Group *g = r->group;
+    LoadGroup *g = r->group;
     int64_t height = g->shape.rows;
     int64_t tiles = (r->loads[r->n - 1].row - r->loads[0].row + height - 1) / height + 1;
     if (tiles >= distinct_rows(r))
@@ -379,7 +379,7 @@ static bool try_run(Run *r)
 /* The loads from `op` on that belong to it; whether any was replaced. */
 static bool from_load(HmJob *j, MlirOperation op)
 {
-    Group g = { .job = j };
+    LoadGroup g = { .job = j };
     if (!describe_group(&g, op))
         return false;
     uint32_t order = 0;
@@ -394,7 +394,7 @@ static bool from_load(HmJob *j, MlirOperation op)
                 g.shape.rows)
                 break;
         }
-        Run r = { .group = &g, .loads = &g.loads.data[i], .n = n };
+        LoadRun r = { .group = &g, .loads = &g.loads.data[i], .n = n };
         changed |= try_run(&r);
     }
     return changed;

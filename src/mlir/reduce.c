@@ -17,13 +17,13 @@
 
 #include "mlir/mlir.h"
 
-typedef struct Reduction {
+typedef struct GroupReduction {
     const char *kind;
     const char *integer, *real;     /* of two values; NULL: there is none */
     const char *subgroup, *boolean; /* SPIR-V's, where MLIR's conversion has none */
-} Reduction;
+} GroupReduction;
 
-static const Reduction reductions[] = {
+static const GroupReduction reductions[] = {
     { "#gpu<all_reduce_op add>", "arith.addi", "arith.addf", NULL, NULL },
     { "#gpu<all_reduce_op mul>", "arith.muli", "arith.mulf", NULL, NULL },
     { "#gpu<all_reduce_op minui>", "arith.minui", NULL, NULL, NULL },
@@ -42,7 +42,7 @@ static const Reduction reductions[] = {
       "spirv.GroupNonUniformLogicalXor" },
 };
 
-static const Reduction *reduction_of(HmJob *j, MlirOperation op)
+static const GroupReduction *reduction_of(HmJob *j, MlirOperation op)
 {
     const char *kind = attr_text(j, attr_of(op, "op"));
     for (size_t i = 0; i < COUNT_OF(reductions); i++) {
@@ -52,7 +52,7 @@ static const Reduction *reduction_of(HmJob *j, MlirOperation op)
     return NULL;
 }
 
-static MlirValue of_subgroup(HmBuild *b, const Reduction *r, MlirValue v)
+static MlirValue of_subgroup(HmBuild *b, const GroupReduction *r, MlirValue v)
 {
     MlirType t = mlirValueGetType(v);
     bool boolean = mlirTypeIsAInteger(t) && mlirIntegerTypeGetWidth(t) == 1;
@@ -87,7 +87,7 @@ static MlirValue index_of(HmBuild *b, uint32_t value)
 
 static void barrier(HmBuild *b) { build_n(b, "gpu.barrier", (MlirType){ NULL }, NULL, 0, NULL); }
 
-static MlirValue of_workgroup(HmBuild *b, const Reduction *r, MlirValue v)
+static MlirValue of_workgroup(HmBuild *b, const GroupReduction *r, MlirValue v)
 {
     MlirType t = mlirValueGetType(v), index = type_parse(b->job, "index");
     uint32_t width = subgroup_around(b->job, b->before);
@@ -116,7 +116,7 @@ static MlirValue of_workgroup(HmBuild *b, const Reduction *r, MlirValue v)
 
 static bool lower_reduction(HmJob *j, MlirOperation op, bool all)
 {
-    const Reduction *r = reduction_of(j, op);
+    const GroupReduction *r = reduction_of(j, op);
     MlirValue v = mlirOperationGetOperand(op, 0);
     if (all && !r) {
         complain_at(j, mlirOperationGetLocation(op),

@@ -254,11 +254,11 @@ static uint64_t float_bits(const SpvType *t, double x)
 }
 
 /* The only mode of the machine that folding heeds: RoundingModeRTZ for the result's width. */
-typedef struct Operands {
+typedef struct FoldOperands {
     const PassFoldValue *a, *b;
     const SpvType *result;
     bool denormals, towards_zero;
-} Operands;
+} FoldOperands;
 
 /* No mode is about bf16 (Vulkan, Precision and Operation of SPIR-V Instructions). */
 static bool rounds_towards_zero(const PassFold *f, const SpvType *t)
@@ -267,7 +267,7 @@ static bool rounds_towards_zero(const PassFold *f, const SpvType *t)
 }
 
 /* x, which is exact, in a type's bits. */
-static uint64_t rounded_bits(const Operands *o, double x)
+static uint64_t rounded_bits(const FoldOperands *o, double x)
 {
     uint64_t bits = float_bits(o->result, x);
     return bits - (o->towards_zero && fabs(float_of(o->result, bits)) > fabs(x));
@@ -275,7 +275,7 @@ static uint64_t rounded_bits(const Operands *o, double x)
 
 /* Prepares an integer for rounded_bits: bits that a double has no room for become one sticky bit,
  * so that a narrower type is rounded as the whole number would be. */
-static double wide_integer(const Operands *o, uint64_t magnitude)
+static double wide_integer(const FoldOperands *o, uint64_t magnitude)
 {
     int extra = magnitude >> 53 ? 11 - __builtin_clzll(magnitude) : 0;
     uint64_t kept = magnitude >> extra;
@@ -291,7 +291,7 @@ static bool is_denormal(const SpvType *t, double x)
     return x != 0 && fabs(x) < least;
 }
 
-static bool eval_int(uint16_t op, const Operands *o, uint32_t c, uint64_t *out)
+static bool eval_int(uint16_t op, const FoldOperands *o, uint32_t c, uint64_t *out)
 {
     uint64_t a = o->a->bits[c], b = o->b->bits[c];
     int64_t sa = fold_signed(o->a, c), sb = fold_signed(o->b, c);
@@ -343,7 +343,7 @@ static bool eval_int(uint16_t op, const Operands *o, uint32_t c, uint64_t *out)
     }
 }
 
-static bool eval_bool(uint16_t op, const Operands *o, uint32_t c, uint64_t *out)
+static bool eval_bool(uint16_t op, const FoldOperands *o, uint32_t c, uint64_t *out)
 {
     uint64_t a = o->a->bits[c], b = o->b->bits[c];
     switch (op) {
@@ -356,7 +356,7 @@ static bool eval_bool(uint16_t op, const Operands *o, uint32_t c, uint64_t *out)
     }
 }
 
-static bool eval_float_to_int(uint16_t op, const Operands *o, double x, uint64_t *out)
+static bool eval_float_to_int(uint16_t op, const FoldOperands *o, double x, uint64_t *out)
 {
     uint32_t bits = o->result->bits;
     bool is_signed = op == SpvOpConvertFToS;
@@ -367,7 +367,7 @@ static bool eval_float_to_int(uint16_t op, const Operands *o, double x, uint64_t
     return true;
 }
 
-static bool eval_float(uint16_t op, const Operands *o, uint32_t c, uint64_t *out)
+static bool eval_float(uint16_t op, const FoldOperands *o, uint32_t c, uint64_t *out)
 {
     const SpvType *r = o->result;
     double a = float_of(o->a->type, o->a->bits[c]);
@@ -420,7 +420,7 @@ static bool eval_float(uint16_t op, const Operands *o, uint32_t c, uint64_t *out
                             !is_denormal(r, float_of(r, *out)));
 }
 
-static bool eval(uint16_t op, const Operands *o, PassFoldValue *out)
+static bool eval(uint16_t op, const FoldOperands *o, PassFoldValue *out)
 {
     const SpvType *t = o->a->type;
     for (uint32_t c = 0; c < out->count; c++) {
@@ -466,7 +466,7 @@ static SpvId fold_components(PassFold *f, uint16_t op, SpvId type, const uint32_
         memcpy(out.bits, a.bits, sizeof out.bits);
         return fold_write(f, type, &out);
     }
-    Operands o = { &a, &b, component, f->denormals, rounds_towards_zero(f, component) };
+    FoldOperands o = { &a, &b, component, f->denormals, rounds_towards_zero(f, component) };
     return eval(op, &o, &out) ? fold_write(f, type, &out) : 0;
 }
 

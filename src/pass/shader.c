@@ -314,11 +314,14 @@ static bool shader_module(Shader *s)
     return simplify(s) && shader_capabilities(s);
 }
 
-typedef struct Job { Shader *s; bool ok; } Job;
+typedef struct ShaderJob {
+    Shader *s;
+    bool ok;
+} ShaderJob;
 
 static void work(void *user)
 {
-    Job *j = user;
+    ShaderJob *j = user;
     j->ok = shader_module(j->s);
 }
 
@@ -328,7 +331,7 @@ bool pass_shader(SpvModule *m, DiagSink *sink)
     Arena scratch = { .on_failure = m->arena->on_failure };
     PassContext c = { .module = m, .options = &options, .sink = sink, .scratch = &scratch };
     Shader s = { .c = &c, .m = m, .a = m->arena };
-    Job j = { .s = &s };
+    ShaderJob j = { .s = &s };
     bool done = arena_try(m->arena, work, &j);
     arena_free(&scratch);
     if (!done)

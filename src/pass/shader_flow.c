@@ -11,14 +11,17 @@
 
 #define NONE UINT32_MAX
 
-typedef struct Flow {
+typedef struct ShaderFlow {
     Shader *s;
     SpvModule *m;
     Cfg *g;
     Map owner;                  /* of blocks made here, by label: position of the block it serves */
-} Flow;
+} ShaderFlow;
 
-static SpvBlock *block_at(const Flow *w, uint32_t position) { return w->g->blocks[position].block; }
+static SpvBlock *block_at(const ShaderFlow *w, uint32_t position)
+{
+    return w->g->blocks[position].block;
+}
 
 static void retarget(SpvInst *term, SpvId from, SpvId to)
 {
@@ -29,7 +32,7 @@ static void retarget(SpvInst *term, SpvId from, SpvId to)
 }
 
 /* A block that the edges from `preds` to `b` go through, with the phis they need. */
-static SpvBlock *join_edges(Flow *w, SpvBlock *b, SpvBlock *const *preds, uint32_t n)
+static SpvBlock *join_edges(ShaderFlow *w, SpvBlock *b, SpvBlock *const *preds, uint32_t n)
 {
     SpvModule *m = w->m;
     SpvBlock *join = spv_new_block(b->function, NULL);
@@ -57,13 +60,13 @@ static SpvBlock *join_edges(Flow *w, SpvBlock *b, SpvBlock *const *preds, uint32
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
-static bool is_inside(const Flow *w, const CfgLoop *l, uint32_t position)
+static bool is_inside(const ShaderFlow *w, const CfgLoop *l, uint32_t position)
 {
     return cfg_in_loop(l, w->g, position);
 }
 
 /* The block that the loop leaves to, or a new one that is never reached. */
-static SpvBlock *loop_exit(Flow *w, const CfgLoop *l)
+static SpvBlock *loop_exit(ShaderFlow *w, const CfgLoop *l)
 {
     VEC(SpvBlock *) leaving = { 0 };
     uint32_t target = NONE;
@@ -99,7 +102,7 @@ static uint32_t loop_control(const SpvModule *m, const SpvBlock *header, uint32_
            : *count ? SpvLoopControlPartialCountMask : 0;
 }
 
-static bool structure_loop(Flow *w, const CfgLoop *l)
+static bool structure_loop(ShaderFlow *w, const CfgLoop *l)
 {
     SpvBlock *header = block_at(w, l->header);
     SpvBlock *latch = l->latch == NONE ? NULL : block_at(w, l->latch);
@@ -120,7 +123,7 @@ static bool structure_loop(Flow *w, const CfgLoop *l)
 
 /* ---- selections ------------------------------------------------------------------------------ */
 
-static bool serves(Flow *w, SpvBlock *b, uint32_t head)
+static bool serves(ShaderFlow *w, SpvBlock *b, uint32_t head)
 {
     uint64_t owner;
     if (!map_get(&w->owner, b->id, &owner))
@@ -129,7 +132,8 @@ static bool serves(Flow *w, SpvBlock *b, uint32_t head)
 }
 
 /* Blocks that go to `b` and that `head` dominates; not the ones that go back in a loop. */
-static void find_preds(Flow *w, const SpvBlock *b, uint32_t head, SpvBlock ***out, uint32_t *n)
+static void find_preds(ShaderFlow *w, const SpvBlock *b, uint32_t head, SpvBlock ***out,
+                       uint32_t *n)
 {
     VEC(SpvBlock *) list = { 0 };
     for (SpvBlock *p = w->s->f->first; p; p = p->next) {
@@ -145,14 +149,14 @@ static void find_preds(Flow *w, const SpvBlock *b, uint32_t head, SpvBlock ***ou
     *n = list.len;
 }
 
-static bool is_exit(const Flow *w, SpvId label, const CfgLoop *l)
+static bool is_exit(const ShaderFlow *w, SpvId label, const CfgLoop *l)
 {
     const SpvInst *merge = l ? l->merge_inst : NULL;
     (void)w;
     return merge && (spv_operand(merge, 0) == label || spv_operand(merge, 1) == label);
 }
 
-static void structure_selection(Flow *w, uint32_t position)
+static void structure_selection(ShaderFlow *w, uint32_t position)
 {
     CfgBlock *b = &w->g->blocks[position];
     SpvInst *term = b->block->insts.last;
@@ -177,7 +181,7 @@ static void structure_selection(Flow *w, uint32_t position)
 /* ---- all ------------------------------------------------------------------------------------- */
 
 /* SPIR-V 1.6 wants the two labels of a conditional branch to differ. */
-static void drop_false_choices(Flow *w)
+static void drop_false_choices(ShaderFlow *w)
 {
     for (SpvBlock *b = w->s->f->first; b; b = b->next) {
         SpvInst *t = b->insts.last;
@@ -187,7 +191,7 @@ static void drop_false_choices(Flow *w)
     }
 }
 
-static bool look(Flow *w)
+static bool look(ShaderFlow *w)
 {
     spv_number_blocks(w->s->f);
     w->g = cfg_build(w->s->a, w->s->f, w->s->c->sink);
@@ -195,7 +199,7 @@ static bool look(Flow *w)
 }
 
 /* A loop without its merge instruction, all loops in which have theirs. */
-static const CfgLoop *innermost(const Flow *w)
+static const CfgLoop *innermost(const ShaderFlow *w)
 {
     for (uint32_t k = w->g->n_loops; k-- > 0;)
         if (!w->g->loops[k]->merge_inst)
@@ -205,7 +209,7 @@ static const CfgLoop *innermost(const Flow *w)
 
 bool shader_structure(Shader *s)
 {
-    Flow w = { .s = s, .m = s->m };
+    ShaderFlow w = { .s = s, .m = s->m };
     drop_false_choices(&w);
     edit_prune(s->m, s->f, s->a);
     if (!look(&w))

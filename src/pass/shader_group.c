@@ -68,15 +68,15 @@ static SpvId group_size(Shader *s)
     return n;
 }
 
-typedef struct Group {
+typedef struct GroupArray {
     Shader *s;
     SpvId type, array;
     SpvId size, own;            /* invocations; this one's number */
-} Group;
+} GroupArray;
 
-static Group open_group(Shader *s, SpvId type)
+static GroupArray open_group(Shader *s, SpvId type)
 {
-    Group g = { .s = s, .type = type, .size = s->group_size };
+    GroupArray g = { .s = s, .type = type, .size = s->group_size };
     uint64_t known;
     if (!g.size)
         g.size = s->group_size = group_size(s);
@@ -89,37 +89,40 @@ static Group open_group(Shader *s, SpvId type)
     return g;
 }
 
-static SpvId slot_of(const Group *g, SpvId index)
+static SpvId slot_of(const GroupArray *g, SpvId index)
 {
     SpvId pointer = spv_pointer_type(g->s->m, SpvStorageClassWorkgroup, g->type);
     return EMIT(g->s, SpvOpAccessChain, pointer, g->array, index);
 }
 
-static SpvId load_slot(const Group *g, SpvId index)
+static SpvId load_slot(const GroupArray *g, SpvId index)
 {
     uint32_t operands[] = { slot_of(g, index), SpvMemoryAccessNonPrivatePointerMask };
     return shader_emit(g->s, SpvOpLoad, g->type, operands, g->s->matrices ? 2 : 1);
 }
 
-static void store_slot(const Group *g, SpvId value)
+static void store_slot(const GroupArray *g, SpvId value)
 {
     uint32_t operands[] = { slot_of(g, g->own), value, SpvMemoryAccessNonPrivatePointerMask };
     shader_emit(g->s, SpvOpStore, 0, operands, g->s->matrices ? 3 : 2);
 }
 
-static void meet(const Group *g) { shader_barrier(g->s, SpvMemorySemanticsWorkgroupMemoryMask); }
+static void meet(const GroupArray *g)
+{
+    shader_barrier(g->s, SpvMemorySemanticsWorkgroupMemoryMask);
+}
 
 /* ---- reductions and scans -------------------------------------------------------------------- */
 
 typedef enum Identity { ZERO, ONE, LOWEST, HIGHEST, ALL } Identity;
 
-typedef struct Row {
+typedef struct GroupRow {
     uint16_t of, op;            /* op: an instruction, or of GLSL.std.450 */
     bool glsl;
     Identity identity;
-} Row;
+} GroupRow;
 
-static const Row rows[] = {
+static const GroupRow rows[] = {
     { SpvOpGroupIAdd, SpvOpIAdd, false, ZERO },
     { SpvOpGroupFAdd, SpvOpFAdd, false, ZERO },
     { SpvOpGroupFMin, GLSLstd450NMin, true, HIGHEST },
@@ -140,7 +143,7 @@ static const Row rows[] = {
     { SpvOpGroupAny, SpvOpBitwiseOr, false, ZERO },
 };
 
-static const Row *row_of(uint16_t op)
+static const GroupRow *row_of(uint16_t op)
 {
     for (uint32_t k = 0; k < COUNT_OF(rows); k++)
         if (rows[k].of == op)
@@ -164,7 +167,7 @@ static SpvId identity(Shader *s, const SpvType *t, Identity what)
     return spv_number_constant(s->m, t->id, bits);
 }
 
-static SpvId combine_values(const Group *g, const Row *r, SpvId x, SpvId y)
+static SpvId combine_values(const GroupArray *g, const GroupRow *r, SpvId x, SpvId y)
 {
     Shader *s = g->s;
     return r->glsl ? EMIT(s, SpvOpExtInst, g->type, s->glsl, r->op, x, y)
@@ -177,7 +180,7 @@ static SpvId select_value(Shader *s, SpvId type, SpvId condition, SpvId yes, Spv
 }
 
 /* The inclusive scan is in the array, for all to see. */
-static void scan(const Group *g, const Row *r, SpvId x)
+static void scan(const GroupArray *g, const GroupRow *r, SpvId x)
 {
     Shader *s = g->s;
     SpvId one = shader_u32(s, 1), none = shader_u32(s, 0);
@@ -196,7 +199,7 @@ static void scan(const Group *g, const Row *r, SpvId x)
     meet(g);
 }
 
-static SpvId result_of(const Group *g, const Row *r, uint32_t operation)
+static SpvId result_of(const GroupArray *g, const GroupRow *r, uint32_t operation)
 {
     Shader *s = g->s;
     SpvId one = shader_u32(s, 1), none = shader_u32(s, 0);
@@ -212,7 +215,7 @@ static SpvId result_of(const Group *g, const Row *r, uint32_t operation)
 }
 
 /* Booleans are stored as words in between. */
-static ShaderFate reduce_group(Shader *s, const SpvInst *i, const Row *r, SpvId *to)
+static ShaderFate reduce_group(Shader *s, const SpvInst *i, const GroupRow *r, SpvId *to)
 {
     bool vote = r->of == SpvOpGroupAll || r->of == SpvOpGroupAny;
     const SpvType *t = spv_type(s->m, i->type);
@@ -220,7 +223,7 @@ static ShaderFate reduce_group(Shader *s, const SpvInst *i, const Row *r, SpvId 
     SpvId none = shader_u32(s, 0);
     if (t->kind == SPV_BOOL)
         x = select_value(s, s->u32, x, shader_u32(s, UINT32_MAX), none);
-    Group g = open_group(s, t->kind == SPV_BOOL ? s->u32 : t->id);
+    GroupArray g = open_group(s, t->kind == SPV_BOOL ? s->u32 : t->id);
     scan(&g, r, x);
     *to = result_of(&g, r, vote ? SpvGroupOperationReduce : spv_operand(i, 1));
     meet(&g);
@@ -234,7 +237,7 @@ static ShaderFate broadcast(Shader *s, const SpvInst *i, SpvId *to)
 {
     SpvId id = spv_operand(i, 2), index = 0;
     const SpvType *t = spv_type_of(s->m, id);
-    Group g = open_group(s, i->type);
+    GroupArray g = open_group(s, i->type);
     for (uint32_t k = t->kind == SPV_VECTOR ? t->count : 1; k-- > 0;) {
         SpvId x = t->kind == SPV_VECTOR ? EMIT(s, SpvOpCompositeExtract, t->element->id, id, k)
                                         : id;
@@ -269,7 +272,7 @@ static ShaderFate copy_async(Shader *s, const SpvInst *i)
 
 ShaderFate shader_group(Shader *s, SpvInst *i, SpvId *to)
 {
-    const Row *r = row_of(i->op);
+    const GroupRow *r = row_of(i->op);
     uint64_t where;
     switch (i->op) {
     case SpvOpGroupAsyncCopy: return copy_async(s, i);

@@ -26,16 +26,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-typedef struct Row {
+typedef struct MathRow {
     uint16_t function;
     uint8_t widths;             /* bytes of x's component that it is good for, or'd */
     const char *expression;
-} Row;
+} MathRow;
 
 /* SHORT: 16 and 32 bits; FLOAT: 32, and 16 by way of that */
 enum { ANY = 15, SHORT = 6, UP_TO_4 = 7, BY_FLOAT = 16, FLOAT = BY_FLOAT | SHORT };
 
-static const Row rows[] = {
+static const MathRow rows[] = {
 #define ROW(name, widths, expression) { OpenCLstd_##name, widths, expression },
 #include "pass/shader_math.def"
 };
@@ -375,7 +375,7 @@ ShaderFate shader_function(Shader *s, SpvInst *i, SpvId *to)
                               i->type, operands);
         return FATE_GONE;
     }
-    const Row *row = NULL;
+    const MathRow *row = NULL;
     for (uint32_t k = 0; k < COUNT_OF(rows) && !row; k++) {
         other_width |= rows[k].function == function;
         row = rows[k].function == function && rows[k].widths & bits / 8 ? &rows[k] : NULL;

@@ -232,19 +232,20 @@ void shader_open_memory(Shader *s)
 
 /* ---- accesses -------------------------------------------------------------------------------- */
 
-typedef struct Access {
+typedef struct MemoryAccess {
     Shader *s;
     const SpvInst *inst;
     ShaderAddress place;
     uint32_t mask;              /* memory operands */
-} Access;
+} MemoryAccess;
 
-static bool open_access(Shader *s, const SpvInst *i, SpvId pointer, uint32_t mask, Access *out)
+static bool open_access(Shader *s, const SpvInst *i, SpvId pointer, uint32_t mask,
+                        MemoryAccess *out)
 {
     const ShaderAddress *a = shader_address(s, pointer);
     if (!a || !a->root)
         return shader_refuse(s, i, "an access through a null pointer");
-    *out = (Access){ s, i, *a, mask & SpvMemoryAccessVolatileMask };
+    *out = (MemoryAccess){ s, i, *a, mask & SpvMemoryAccessVolatileMask };
     if (s->matrices && a->root->storage != SpvStorageClassFunction &&
         a->root->storage != SpvStorageClassPrivate &&
         a->root->storage != SpvStorageClassPushConstant)
@@ -252,7 +253,7 @@ static bool open_access(Shader *s, const SpvInst *i, SpvId pointer, uint32_t mas
     return true;
 }
 
-static SpvId element_pointer(const Access *x, const ShaderView *v, uint32_t extra)
+static SpvId element_pointer(const MemoryAccess *x, const ShaderView *v, uint32_t extra)
 {
     Shader *s = x->s;
     const ShaderRoot *r = x->place.root;
@@ -265,13 +266,13 @@ static SpvId element_pointer(const Access *x, const ShaderView *v, uint32_t extr
     return EMIT(s, SpvOpAccessChain, pointer, v->variable, index);
 }
 
-static SpvId load_through(const Access *x, const ShaderView *v, uint32_t extra)
+static SpvId load_through(const MemoryAccess *x, const ShaderView *v, uint32_t extra)
 {
     uint32_t operands[] = { element_pointer(x, v, extra), x->mask };
     return shader_emit(x->s, SpvOpLoad, v->type, operands, x->mask ? 2 : 1);
 }
 
-static SpvId load_scalar(const Access *x, uint32_t extra, const SpvType *t)
+static SpvId load_scalar(const MemoryAccess *x, uint32_t extra, const SpvType *t)
 {
     Shader *s = x->s;
     const ShaderView *v = view_of(s, x->place.root, t, false);
@@ -285,13 +286,13 @@ static SpvId load_scalar(const Access *x, uint32_t extra, const SpvType *t)
     return EMIT(s, SpvOpBitcast, t->id, pair);
 }
 
-static void store_through(const Access *x, const ShaderView *v, uint32_t extra, SpvId value)
+static void store_through(const MemoryAccess *x, const ShaderView *v, uint32_t extra, SpvId value)
 {
     uint32_t operands[] = { element_pointer(x, v, extra), value, x->mask };
     shader_emit(x->s, SpvOpStore, 0, operands, x->mask ? 3 : 2);
 }
 
-static void store_scalar(const Access *x, uint32_t extra, const SpvType *t, SpvId value)
+static void store_scalar(const MemoryAccess *x, uint32_t extra, const SpvType *t, SpvId value)
 {
     Shader *s = x->s;
     const ShaderView *v = view_of(s, x->place.root, t, false);
@@ -307,14 +308,14 @@ static void store_scalar(const Access *x, uint32_t extra, const SpvType *t, SpvI
 }
 
 /* Whether a buffer may be accessed by the whole vector: it is aligned to its size. */
-static bool whole(const Access *x, const SpvType *t, uint32_t align)
+static bool whole(const MemoryAccess *x, const SpvType *t, uint32_t align)
 {
     return x->place.root->storage == SpvStorageClassStorageBuffer &&
            (t->count == 2 || t->count == 4) && align >= t->count * t->element->bits / 8;
 }
 
 /* `align` 0: of the type's own. */
-static SpvId load_parts(const Access *x, const SpvType *t, uint32_t align)
+static SpvId load_parts(const MemoryAccess *x, const SpvType *t, uint32_t align)
 {
     Shader *s = x->s;
     SpvId parts[16];
@@ -334,7 +335,7 @@ static SpvId load_parts(const Access *x, const SpvType *t, uint32_t align)
     return shader_emit(s, SpvOpCompositeConstruct, t->id, parts, t->count);
 }
 
-static bool store_parts(const Access *x, const SpvType *t, SpvId value, uint32_t align)
+static bool store_parts(const MemoryAccess *x, const SpvType *t, SpvId value, uint32_t align)
 {
     Shader *s = x->s;
     if (t->kind == SPV_INT || t->kind == SPV_FLOAT) {
@@ -364,7 +365,7 @@ static uint32_t memory_operands(const SpvInst *i, uint32_t at, uint32_t *align)
 
 bool shader_store(Shader *s, const SpvInst *i, SpvId pointer, SpvId value)
 {
-    Access x = { 0 };
+    MemoryAccess x = { 0 };
     return open_access(s, i, pointer, 0, &x) && store_parts(&x, spv_type_of(s->m, value), value, 0);
 }
 
@@ -372,7 +373,7 @@ static ShaderFate lower_load(Shader *s, SpvInst *i, SpvId *to)
 {
     uint32_t align, mask = memory_operands(i, 1, &align);
     const SpvInst *from = spv_def(s->m, spv_operand(i, 0));
-    Access x = { 0 };
+    MemoryAccess x = { 0 };
     if (from && from->op == SpvOpVariable && spv_operand(from, 0) == SpvStorageClassInput)
         return FATE_STAYS;
     if (!open_access(s, i, spv_operand(i, 0), mask, &x))
@@ -394,7 +395,7 @@ static ShaderFate lower_store(Shader *s, SpvInst *i)
     SpvId value = spv_operand(i, 1);
     if (spv_type_of(s->m, value)->kind == SPV_POINTER)
         value = shader_pack(s, value);
-    Access x = { 0 };
+    MemoryAccess x = { 0 };
     bool ok = open_access(s, i, spv_operand(i, 0), mask, &x) &&
               store_parts(&x, spv_type_of(s->m, value), value, align);
     return ok ? FATE_GONE : FATE_ERROR;
@@ -405,7 +406,7 @@ static ShaderFate lower_copy(Shader *s, SpvInst *i)
 {
     enum { MAX_PIECES = 1024 };
     uint64_t size;
-    Access to = { 0 }, from = { 0 };
+    MemoryAccess to = { 0 }, from = { 0 };
     if (!open_access(s, i, spv_operand(i, 0), 0, &to) ||
         !open_access(s, i, spv_operand(i, 1), 0, &from) ||
         !shader_constant(s, spv_operand(i, 2), &size))
@@ -424,7 +425,7 @@ bool shader_copy_element(Shader *s, const SpvInst *i, SpvId to, SpvId from)
 {
     const SpvType *t = spv_type_of(s->m, spv_operand(i, 1))->element;
     const SpvType *one = shader_scalar(t);
-    Access x = { 0 }, y = { 0 };
+    MemoryAccess x = { 0 }, y = { 0 };
     uint32_t n = t->kind == SPV_VECTOR ? t->count : 1, align;
     uint32_t bytes = (uint32_t)spv_opencl_size(s->m, t, &align);
     if (!one || !one->bits || (t->kind != SPV_VECTOR && t != one))
@@ -450,7 +451,7 @@ bool shader_copy_element(Shader *s, const SpvInst *i, SpvId to, SpvId from)
 SpvId shader_access_chain(Shader *s, const SpvInst *i, SpvId pointer, const SpvType *t, bool exact,
                           uint32_t *pieces)
 {
-    Access x = { 0 };
+    MemoryAccess x = { 0 };
     if (!open_access(s, i, pointer, 0, &x))
         return 0;
     const ShaderView *v = view_of(s, x.place.root, t, exact);
@@ -477,7 +478,7 @@ static ShaderFate vector_access(Shader *s, SpvInst *i, SpvId *to)
     SpvId kind = half ? spv_float_type(s->m, 16) : shader_scalar(t)->id;
     const SpvType *in = spv_type(s->m, count > 1 ? spv_vector_type(s->m, kind, count) : kind);
     uint32_t bytes = shader_scalar(in)->bits / 8 * (padded && count == 3 ? 4 : count);
-    Access x = { 0 };
+    MemoryAccess x = { 0 };
     bool rounded = number == OpenCLstd_vstore_half_r || number == OpenCLstd_vstore_halfn_r ||
                    number == OpenCLstd_vstorea_halfn_r;
     if (!open_access(s, i, spv_operand(i, first + 1), 0, &x))

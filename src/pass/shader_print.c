@@ -18,15 +18,15 @@ typedef struct Print {
 } Print;
 
 /* %[flags][width][.precision][vN][length]conversion */
-typedef struct Conversion {
+typedef struct PrintedConversion {
     const char *head;           /* what stands before the vector's size */
     uint32_t n_head, count;     /* components; 1: a scalar */
     char kind;
-} Conversion;
+} PrintedConversion;
 
-static const char *parse_conversion(const char *at, Conversion *c)
+static const char *parse_conversion(const char *at, PrintedConversion *c)
 {
-    *c = (Conversion){ .head = at, .count = 1 };
+    *c = (PrintedConversion){ .head = at, .count = 1 };
     at += strspn(at, "-+ #0123456789.");
     c->n_head = (uint32_t)(at - c->head);
     if (*at == 'v')
@@ -55,7 +55,7 @@ static SpvId argument(Print *p, SpvId id, bool is_signed)
     return EMIT(s, is_float ? SpvOpFConvert : is_signed ? SpvOpSConvert : SpvOpUConvert, wide, id);
 }
 
-static void put_value(Print *p, const Conversion *c, SpvId value)
+static void put_value(Print *p, const PrintedConversion *c, SpvId value)
 {
     Shader *s = p->s;
     bool is_signed = c->kind == 'd' || c->kind == 'i' || c->kind == 'c';
@@ -75,7 +75,7 @@ static void put_text(Print *p, const char *text)
         str_printf(p->s->a, &p->text, *text == '%' ? "%%%%" : "%c", *text);
 }
 
-static bool put_conversion(Print *p, const Conversion *c)
+static bool put_conversion(Print *p, const PrintedConversion *c)
 {
     Shader *s = p->s;
     for (uint32_t at = 0; at < c->count; at += 4) {
@@ -96,7 +96,7 @@ static bool put_conversion(Print *p, const Conversion *c)
             SpvId pair = shader_pack(s, id);
             id = EMIT(s, SpvOpBitcast, spv_int_type(s->m, 64, false), pair);
         }
-        Conversion own = *c;
+        PrintedConversion own = *c;
         own.kind = c->kind == 'p' ? 'x' : c->kind;
         put_value(p, &own, id);
     }
@@ -131,7 +131,7 @@ ShaderFate shader_print(Shader *s, SpvInst *i, SpvId *to)
     for (uint32_t k = 0; k < 3; k++)
         vec_push(s->a, &p.words, 0);
     while (*at) {
-        Conversion c;
+        PrintedConversion c;
         if (*at != '%' || at[1] == '%') {
             size_t n = *at == '%' ? 2 : strcspn(at, "%");
             str_printf(s->a, &p.text, "%.*s", (int)n, at);

@@ -208,13 +208,13 @@ void variables_localise(PassContext *c, const Cfg *g)
 
 /* ---- the tree of parts ----------------------------------------------------------------------- */
 
-typedef struct Part {
+typedef struct VariablePart {
     const SpvType *type;
-    struct Part *parts;         /* NULL: nobody went further than here */
+    struct VariablePart *parts; /* NULL: nobody went further than here */
     uint32_t n;
     bool whole;                 /* an index is not known: not to be split */
     SpvInst *var;
-} Part;
+} VariablePart;
 
 typedef struct Splitter {
     PassContext *c;
@@ -224,7 +224,7 @@ typedef struct Splitter {
 } Splitter;
 
 /* Makes the node's children; false where it has none or is too large. */
-static bool open_part(Splitter *s, Part *p)
+static bool open_part(Splitter *s, VariablePart *p)
 {
     if (p->parts)
         return true;
@@ -234,15 +234,15 @@ static bool open_part(Splitter *s, Part *p)
         return false;
     s->n_parts += p->type->count;
     p->n = p->type->count;
-    p->parts = NEW_ARRAY(s->c->scratch, Part, p->n);
+    p->parts = NEW_ARRAY(s->c->scratch, VariablePart, p->n);
     for (uint32_t k = 0; k < p->n; k++)
         p->parts[k].type = array ? p->type->element : p->type->members[k];
     return true;
 }
 
-static bool is_split(const Part *p) { return p->parts && !p->whole; }
+static bool is_split(const VariablePart *p) { return p->parts && !p->whole; }
 
-static void add_path(Splitter *s, Part *p, const SpvInst *chain)
+static void add_path(Splitter *s, VariablePart *p, const SpvInst *chain)
 {
     for (uint32_t k = 1; k < spv_n_operands(chain); k++) {
         uint64_t index;
@@ -258,7 +258,7 @@ static void add_path(Splitter *s, Part *p, const SpvInst *chain)
     }
 }
 
-static void open_matrices(Splitter *s, Part *p, uint32_t depth)
+static void open_matrices(Splitter *s, VariablePart *p, uint32_t depth)
 {
     if (depth > 64 || p->whole || p->type->kind == SPV_COOPMAT || !edit_has_matrix(p->type) ||
         !open_part(s, p))
@@ -269,7 +269,7 @@ static void open_matrices(Splitter *s, Part *p, uint32_t depth)
 
 /* ---- rewriting ------------------------------------------------------------------------------- */
 
-static void make_variables(Splitter *s, Part *p, SpvId init, SpvInst *old)
+static void make_variables(Splitter *s, VariablePart *p, SpvId init, SpvInst *old)
 {
     if (is_split(p)) {
         for (uint32_t k = 0; k < p->n; k++)
@@ -284,7 +284,7 @@ static void make_variables(Splitter *s, Part *p, SpvId init, SpvInst *old)
     spv_insert_before(old, p->var);
 }
 
-static SpvId load_parts(Splitter *s, const Part *p, SpvInst *before)
+static SpvId load_parts(Splitter *s, const VariablePart *p, SpvInst *before)
 {
     if (!is_split(p))
         return spv_put(s->m, before, SpvOpLoad, p->type->id, &p->var->id, 1)->id;
@@ -294,7 +294,7 @@ static SpvId load_parts(Splitter *s, const Part *p, SpvInst *before)
     return spv_put(s->m, before, SpvOpCompositeConstruct, p->type->id, parts, p->n)->id;
 }
 
-static void store_parts(Splitter *s, const Part *p, SpvId value, SpvInst *before)
+static void store_parts(Splitter *s, const VariablePart *p, SpvId value, SpvInst *before)
 {
     if (!is_split(p)) {
         spv_put(s->m, before, SpvOpStore, 0, (uint32_t[]){ p->var->id, value }, 2);
@@ -307,7 +307,7 @@ static void store_parts(Splitter *s, const Part *p, SpvId value, SpvInst *before
     }
 }
 
-static void rewrite_access(Splitter *s, const Part *p, SpvInst *i, SpvId *with)
+static void rewrite_access(Splitter *s, const VariablePart *p, SpvInst *i, SpvId *with)
 {
     SpvInst *at = spv_def(s->m, spv_operand(i, 0));
     uint32_t k = 1, n = at->op == SpvOpVariable ? 1 : spv_n_operands(at);
@@ -342,7 +342,7 @@ void variables_split(PassContext *c, const Cfg *g)
         PassVariable *var = &v->list.data[k];
         if (!var->followed || !var->inst->block)
             continue;
-        Part root = { .type = var->type };
+        VariablePart root = { .type = var->type };
         for (uint32_t n = 0; n < var->chains.len; n++)
             add_path(&s, &root, var->chains.data[n]);
         open_matrices(&s, &root, 0);

@@ -14,27 +14,27 @@
 
 enum { MAX_DEPTH = 24, MAX_ASKED = 256 };
 
-typedef struct Search {
+typedef struct StepSearch {
     Arena *arena;
     SpvModule *m;
     const Cfg *cfg;
     const CfgLoop *loop;
     const SpvBlock *latch;      /* NULL: several */
     uint32_t left;              /* values that may still be asked about */
-} Search;
+} StepSearch;
 
-static const AheadStep *step_of(Search *s, SpvId id, uint32_t depth);
+static const AheadStep *step_of(StepSearch *s, SpvId id, uint32_t depth);
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-static const AheadStep *constant_step(Search *s, uint64_t bits)
+static const AheadStep *constant_step(StepSearch *s, uint64_t bits)
 {
     AheadStep *x = NEW(s->arena, AheadStep);
     x->bits = bits;
     return x;
 }
 
-static const AheadStep *value(Search *s, SpvId id)
+static const AheadStep *value(StepSearch *s, SpvId id)
 {
     AheadStep *x = NEW(s->arena, AheadStep);
     uint64_t bits;
@@ -50,7 +50,7 @@ static bool is_constant(const AheadStep *x, uint64_t bits)
     return x && x->kind == STEP_CONSTANT && x->bits == bits;
 }
 
-static const AheadStep *combine_steps(Search *s, AheadStepKind kind, const AheadStep *x,
+static const AheadStep *combine_steps(StepSearch *s, AheadStepKind kind, const AheadStep *x,
                                       const AheadStep *y)
 {
     if (!x || !y)
@@ -72,19 +72,19 @@ static const AheadStep *combine_steps(Search *s, AheadStepKind kind, const Ahead
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static bool inside(const Search *s, const SpvInst *i)
+static bool inside(const StepSearch *s, const SpvInst *i)
 {
     uint32_t p = i && i->block ? s->cfg->position[i->block->index] : UINT32_MAX;
     return p != UINT32_MAX && cfg_in_loop(s->loop, s->cfg, p);
 }
 
-static bool is_same(Search *s, SpvId id, uint32_t depth)
+static bool is_same(StepSearch *s, SpvId id, uint32_t depth)
 {
     return is_constant(step_of(s, id, depth), 0);
 }
 
 /* id - phi, where id is phi plus what does not change. */
-static const AheadStep *beyond(Search *s, SpvId phi, SpvId id, uint32_t depth)
+static const AheadStep *beyond(StepSearch *s, SpvId phi, SpvId id, uint32_t depth)
 {
     const SpvInst *i = spv_def(s->m, id);
     if (id == phi)
@@ -101,7 +101,7 @@ static const AheadStep *beyond(Search *s, SpvId phi, SpvId id, uint32_t depth)
     return NULL;
 }
 
-static const AheadStep *step_of_phi(Search *s, const SpvInst *phi, uint32_t depth)
+static const AheadStep *step_of_phi(StepSearch *s, const SpvInst *phi, uint32_t depth)
 {
     if (!s->latch || phi->block != s->cfg->blocks[s->loop->header].block)
         return NULL;
@@ -111,7 +111,7 @@ static const AheadStep *step_of_phi(Search *s, const SpvInst *phi, uint32_t dept
     return NULL;
 }
 
-static const AheadStep *step_of_product(Search *s, const SpvInst *i, uint32_t depth)
+static const AheadStep *step_of_product(StepSearch *s, const SpvInst *i, uint32_t depth)
 {
     SpvId a = spv_operand(i, 0), b = spv_operand(i, 1);
     const AheadStep *x = step_of(s, a, depth), *y = step_of(s, b, depth);
@@ -121,7 +121,7 @@ static const AheadStep *step_of_product(Search *s, const SpvInst *i, uint32_t de
 }
 
 /* Bytes that a chain's indices from the `first` on move on. */
-static const AheadStep *step_of_indices(Search *s, const SpvInst *i, uint32_t first,
+static const AheadStep *step_of_indices(StepSearch *s, const SpvInst *i, uint32_t first,
                                         const AheadStep *sum, uint32_t depth)
 {
     const SpvType *t = spv_type_of(s->m, spv_operand(i, 0));
@@ -146,7 +146,7 @@ static const AheadStep *step_of_indices(Search *s, const SpvInst *i, uint32_t fi
     return sum;
 }
 
-static const AheadStep *step_of_chain(Search *s, const SpvInst *i, uint32_t depth)
+static const AheadStep *step_of_chain(StepSearch *s, const SpvInst *i, uint32_t depth)
 {
     const AheadStep *base = step_of(s, spv_operand(i, 0), depth);
     if (i->op == SpvOpAccessChain || i->op == SpvOpInBoundsAccessChain)
@@ -163,7 +163,7 @@ static const AheadStep *step_of_chain(Search *s, const SpvInst *i, uint32_t dept
         depth);
 }
 
-static const AheadStep *step_of_shift(Search *s, const SpvInst *i, uint32_t depth)
+static const AheadStep *step_of_shift(StepSearch *s, const SpvInst *i, uint32_t depth)
 {
     uint64_t bits;
     if (!spv_constant(s->m, spv_operand(i, 1), &bits) || bits > 63)
@@ -173,7 +173,7 @@ static const AheadStep *step_of_shift(Search *s, const SpvInst *i, uint32_t dept
 }
 
 /* The same operands give the same. */
-static const AheadStep *step_of_same(Search *s, const SpvInst *i, uint32_t depth)
+static const AheadStep *step_of_same(StepSearch *s, const SpvInst *i, uint32_t depth)
 {
     uint16_t at[16];
     uint32_t n = spv_id_operands(i, at, COUNT_OF(at));
@@ -186,7 +186,7 @@ static const AheadStep *step_of_same(Search *s, const SpvInst *i, uint32_t depth
 }
 
 /* What `id` grows by from one iteration to the next; NULL: not the same each time. */
-static const AheadStep *step_of(Search *s, SpvId id, uint32_t depth)
+static const AheadStep *step_of(StepSearch *s, SpvId id, uint32_t depth)
 {
     const SpvInst *i = spv_def(s->m, id);
     const AheadStep *step = NULL;
@@ -232,7 +232,7 @@ bool wait_queues_may_load(SpvModule *m, const SpvInst *i)
 }
 
 /* Adds to `slice` what a tensor layout's slice moves on in each dimension. */
-static bool slice_steps(Search *s, SpvId layout, const AheadStep *slice[TENSOR_MAX_DIMENSIONS])
+static bool slice_steps(StepSearch *s, SpvId layout, const AheadStep *slice[TENSOR_MAX_DIMENSIONS])
 {
     for (uint32_t depth = MAX_DEPTH; depth; depth--) {
         const SpvInst *i = spv_def(s->m, layout);
@@ -257,7 +257,7 @@ static bool slice_steps(Search *s, SpvId layout, const AheadStep *slice[TENSOR_M
     return false;
 }
 
-static void find_step(Search *s, AheadLoad *l)
+static void find_step(StepSearch *s, AheadLoad *l)
 {
     s->left = MAX_ASKED;
     const AheadStep *bytes = step_of(s, spv_operand(l->inst, 0), MAX_DEPTH);
@@ -273,22 +273,22 @@ static void find_step(Search *s, AheadLoad *l)
     l->bytes = l->moves == AHEAD_STEPS ? bytes : NULL;
 }
 
-static Search open_search(Arena *a, SpvModule *m, const Cfg *g, const CfgLoop *loop)
+static StepSearch open_search(Arena *a, SpvModule *m, const Cfg *g, const CfgLoop *loop)
 {
-    Search s = { .arena = a, .m = m, .cfg = g, .loop = loop, .left = MAX_ASKED };
+    StepSearch s = { .arena = a, .m = m, .cfg = g, .loop = loop, .left = MAX_ASKED };
     s.latch = loop->latch == UINT32_MAX ? NULL : g->blocks[loop->latch].block;
     return s;
 }
 
 bool wait_queues_same(Arena *a, SpvModule *m, const Cfg *g, const CfgLoop *loop, SpvId id)
 {
-    Search s = open_search(a, m, g, loop);
+    StepSearch s = open_search(a, m, g, loop);
     return is_same(&s, id, MAX_DEPTH);
 }
 
 static void find_loads(WaitQueues *w, Arena *a, SpvModule *m, const Cfg *g, const CfgLoop *loop)
 {
-    Search s = open_search(a, m, g, loop);
+    StepSearch s = open_search(a, m, g, loop);
     for (uint32_t k = 0; k < loop->n_blocks; k++) {
         const CfgBlock *b = &g->blocks[loop->blocks[k]];
         for (SpvInst *i = b->block->insts.first; i && b->loop == loop && !b->leaving; i = i->next) {

@@ -7,11 +7,11 @@
 
 #include <math.h>
 
-typedef struct Atomic {
+typedef struct AtomicInst {
     uint32_t scope, order, storage;
     const RType *t;
     Ref value, comparator;
-} Atomic;
+} AtomicInst;
 
 enum {
     ACQUIRES = SpvMemorySemanticsAcquireMask | SpvMemorySemanticsAcquireReleaseMask |
@@ -20,7 +20,7 @@ enum {
                SpvMemorySemanticsSequentiallyConsistentMask,
 };
 
-uint32_t atomic_scope(const RInst *i) { return ((const Atomic *)i->aux)->scope; }
+uint32_t atomic_scope(const RInst *i) { return ((const AtomicInst *)i->aux)->scope; }
 
 static uint64_t combine_atomic(const RInst *i, const RType *t, uint64_t old, uint64_t x)
 {
@@ -50,7 +50,7 @@ static uint64_t combine_atomic(const RInst *i, const RType *t, uint64_t old, uin
 
 static RStep step_atomic(RMachine *m, RInv *v, const RInst *i)
 {
-    const Atomic *x = i->aux;
+    const AtomicInst *x = i->aux;
     RPointer p = pointer_at(v, i->ops[0]);
     uint32_t size = (uint32_t)x->t->size;
     bool reads = i->op == SpvOpAtomicLoad,
@@ -93,7 +93,7 @@ static RStep step_atomic(RMachine *m, RInv *v, const RInst *i)
 static bool prepare_atomic(RMachine *m, RInst *i)
 {
     uint64_t scope, order;
-    Atomic *x = NEW(m->arena, Atomic);
+    AtomicInst *x = NEW(m->arena, AtomicInst);
     bool compares = i->op == SpvOpAtomicCompareExchange || i->op == SpvOpAtomicCompareExchangeWeak;
     uint32_t value = compares ? 4 : 3;
     if (i->n_ops < 3 || !prepare_value(m, i) || i->at->kind != SPV_POINTER) {

@@ -14,16 +14,16 @@
 
 enum { MAX_OPERANDS = 4, MAX_LEAVES = 16 };
 
-typedef struct Part {
+typedef struct FlushedPart {
     Ref at;
     uint32_t n;
     RFmt fmt;
-} Part;
+} FlushedPart;
 
 struct RControls {
     Handler *run;
     bool towards_zero;
-    Part operand[MAX_OPERANDS], result;
+    FlushedPart operand[MAX_OPERANDS], result;
     uint32_t n_operands;
 };
 
@@ -64,10 +64,10 @@ static RStep step_run(RMachine *m, RInv *v, const RInst *i)
 }
 
 /* False when nothing of that type is flushed. */
-static bool part_flushed(RMachine *m, const RType *t, Ref at, Part *p)
+static bool part_flushed(RMachine *m, const RType *t, Ref at, FlushedPart *p)
 {
     const RType *s = t && !type_is_wide(t) ? type_scalar(t) : NULL;
-    *p = (Part){ at, s ? t->leaves : 0, s ? fmt_of(s) : FMT_NONE };
+    *p = (FlushedPart){ at, s ? t->leaves : 0, s ? fmt_of(s) : FMT_NONE };
     return s && s->kind == SPV_FLOAT && s->format == SPV_IEEE && t->leaves <= MAX_LEAVES &&
            m->ftz[s->bits == 16   ? 1
                   : s->bits == 32 ? 2

@@ -96,15 +96,15 @@ static void swizzle(const Look *l, uint32_t x[4])
 
 /* ---- integer coordinates (16.4): fetches, reads, writes, pointers ---------------------------- */
 
-typedef struct Place {
+typedef struct TexelPlace {
     int64_t level, ijk[3], layer;
-} Place;
+} TexelPlace;
 
 /* Texel coordinate validation; false: there is no such texel. */
-static bool integer_place(const Look *l, Place *p)
+static bool integer_place(const Look *l, TexelPlace *p)
 {
     const SpvImageInst *s = &l->op->s;
-    *p = (Place){ .level = s->lod ? read_integer(l, s->lod, 0) : 0 };
+    *p = (TexelPlace){ .level = s->lod ? read_integer(l, s->lod, 0) : 0 };
     if (!l->image || p->level < 0 || p->level >= l->image->n_levels)
         return false;
     uint32_t n = dims_in_layer(&s->type);
@@ -124,7 +124,7 @@ static bool integer_place(const Look *l, Place *p)
     return p->layer >= 0 && p->layer < l->image->n_layers;
 }
 
-static bool find_texel(const Look *l, Place *p)
+static bool find_texel(const Look *l, TexelPlace *p)
 {
     bool there = integer_place(l, p);
     if (!there && l->image)
@@ -135,7 +135,7 @@ static bool find_texel(const Look *l, Place *p)
     return there;
 }
 
-static bool place_access(const Look *l, const Place *p, RAccessKind kind, RAccess *a)
+static bool place_access(const Look *l, const TexelPlace *p, RAccessKind kind, RAccess *a)
 {
     return texel_access(l, texel_at(l->image, p->level, p->ijk, p->layer), kind, a);
 }
@@ -143,7 +143,7 @@ static bool place_access(const Look *l, const Place *p, RAccessKind kind, RAcces
 static void fetch(Look *l, uint32_t x[4])
 {
     static const uint8_t zeros[32];
-    Place p;
+    TexelPlace p;
     RAccess a = { .data = NULL };
     if (find_texel(l, &p) && !place_access(l, &p, ACCESS_READ, &a))
         a.data = NULL;
@@ -157,7 +157,7 @@ static void fetch(Look *l, uint32_t x[4])
 
 static void store_texel(Look *l)
 {
-    Place p;
+    TexelPlace p;
     RAccess a;
     SpvId texel = l->op->s.texel;
     const RType *t = type_of(l->m, texel);
@@ -625,7 +625,7 @@ static RStep step_texel_pointer(RMachine *m, RInv *v, const RInst *i)
     RRequest r = { pointer_at(v, ref_of(m, op->s.image)), sizeof(ImageBinding), 1, ACCESS_READ };
     Look l = { .m = m, .v = v, .i = i, .op = op };
     RAccess a;
-    Place at;
+    TexelPlace at;
     uint64_t *out = leaf(v, i->dst);
     out[0] = 0;
     out[1] = PTR_STRAY; /* an access there does nothing */

@@ -136,19 +136,19 @@ void matrix_uniform(RMachine *m, RInv **set, uint32_t n, const RInst *i, RShared
     }
 }
 
-typedef struct Transfer {
+typedef struct MatrixTransfer {
     const RType *t; /* the matrix */
     const RType *pointee;
     Ref pointer, stride, object;
     bool column_major;
     uint64_t no_stride; /* the stride where the operand is left out */
     uint32_t stride_bits;
-} Transfer;
+} MatrixTransfer;
 
 /* Moves an invocation's share of a matrix to or from the memory at `base`. */
 static void transfer_share(RMachine *m, RInv *v, const RInst *i, RPointer base, uint64_t stride)
 {
-    const Transfer *x = i->aux;
+    const MatrixTransfer *x = i->aux;
     const RType *t = x->t, *e = t->element;
     bool stores = x->object != REF_NONE;
     v->steps += t->count / 4;
@@ -172,7 +172,7 @@ static void transfer_share(RMachine *m, RInv *v, const RInst *i, RPointer base, 
 
 static void all_transfer(RMachine *m, RInv **set, uint32_t n, const RInst *i)
 {
-    const Transfer *x = i->aux;
+    const MatrixTransfer *x = i->aux;
     uint64_t stride = x->no_stride;
     if (x->stride != REF_NONE)
         stride = (uint64_t)sext(*leaf(set[0], x->stride), x->stride_bits) * x->pointee->size;
@@ -189,7 +189,7 @@ static bool prepare_transfer(RMachine *m, RInst *i)
     bool store = i->op == SpvOpCooperativeMatrixStoreKHR;
     uint32_t at = store ? 2 : 1;
     uint64_t layout;
-    Transfer *x = NEW(m->arena, Transfer);
+    MatrixTransfer *x = NEW(m->arena, MatrixTransfer);
     x->object = x->stride = REF_NONE;
     if (i->n_ops <= at || !i->at || i->at->kind != SPV_POINTER) {
         refuse(m, i->src, "the pointer is not a pointer");

@@ -45,19 +45,19 @@ static bool prepare_transpose(RMachine *m, RInst *i)
 
 /* ---- reductions ------------------------------------------------------------------------------ */
 
-typedef struct Reduction {
+typedef struct MatrixReduction {
     RFunc *combine;
     uint32_t mode;
     uint32_t rows, cols; /* of distinct results */
     uint32_t deep, wide; /* elements of the source in each */
-} Reduction;
+} MatrixReduction;
 
 /* The result of a region that begins at (row, column), computed by one invocation. The function
  * returns to that invocation's own first element. */
 static void reduce_region(RMachine *m, RInv *v, const RInst *i, RLeaves w, uint32_t row,
                           uint32_t column)
 {
-    const Reduction *x = i->aux;
+    const MatrixReduction *x = i->aux;
     bool by_column = x->mode == SpvCooperativeMatrixReduce2x2Mask;
     uint64_t *sum = leaf(v, i->dst);
     uint8_t *undef = unset(v, i->dst);
@@ -79,7 +79,7 @@ static void reduce_region(RMachine *m, RInv *v, const RInst *i, RLeaves w, uint3
 
 static void all_reduce(RMachine *m, RInv **set, uint32_t n, const RInst *i)
 {
-    const Reduction *x = i->aux;
+    const MatrixReduction *x = i->aux;
     const RType *t = i->type;
     RLeaves from = matrix_gather(m, set, n, i->at, i->ops[0]);
     for (uint32_t k = 0; k < x->rows * x->cols; k++) {
@@ -102,7 +102,7 @@ static void all_reduce(RMachine *m, RInv **set, uint32_t n, const RInst *i)
 
 static bool prepare_reduce(RMachine *m, RInst *i)
 {
-    Reduction *x = NEW(m->arena, Reduction);
+    MatrixReduction *x = NEW(m->arena, MatrixReduction);
     const RType *from = i->at, *to = i->type;
     if (i->n_ops < 3 || !from || from->kind != SPV_COOPMAT || to->kind != SPV_COOPMAT ||
         from->scope != to->scope || from->element->id != to->element->id) {

@@ -120,20 +120,20 @@ static bool prepare_part(RMachine *m, RInst *i)
 
 /* ---- matrices -------------------------------------------------------------------------------- */
 
-typedef struct Conversion {
+typedef struct MatrixConversion {
     const RType *matrix, *array;
     uint32_t lanes, length; /* arrays in the matrix, components in each */
     bool by_column;
-} Conversion;
+} MatrixConversion;
 
-static size_t place_of(const Conversion *x, uint32_t lane, uint32_t k)
+static size_t place_of(const MatrixConversion *x, uint32_t lane, uint32_t k)
 {
     return x->by_column ? (size_t)k * x->matrix->cols + lane : (size_t)lane * x->matrix->cols + k;
 }
 
 static void check_columns(RMachine *m, RInv *v, const RInst *i)
 {
-    const Conversion *x = i->aux;
+    const MatrixConversion *x = i->aux;
     if (x->matrix->use == SpvCooperativeMatrixUseMatrixAccumulatorKHR && x->length != m->width &&
         x->length * 2 != m->width && x->length * 4 != m->width)
         found(m, v, i, REF_RANGE,
@@ -151,7 +151,7 @@ typedef struct Lines {
 /* Undefined zeros, in scratch memory. */
 static Lines open_lines(RMachine *m, RInv *v, const RInst *i)
 {
-    const Conversion *x = i->aux;
+    const MatrixConversion *x = i->aux;
     size_t total = (size_t)x->matrix->rows * x->matrix->cols, n = total + x->length;
     check_columns(m, v, i);
     Lines w = { .whole.x = matrix_scratch(m, n * 9) };
@@ -164,7 +164,7 @@ static Lines open_lines(RMachine *m, RInv *v, const RInst *i)
 
 static void all_construct(RMachine *m, RInv **set, uint32_t n, const RInst *i)
 {
-    const Conversion *x = i->aux;
+    const MatrixConversion *x = i->aux;
     Lines w = open_lines(m, set[0], i);
     for (uint32_t j = 0; j < n; j++) {
         RInv *v = set[j];
@@ -183,7 +183,7 @@ static void all_construct(RMachine *m, RInv **set, uint32_t n, const RInst *i)
 
 static void all_extract(RMachine *m, RInv **set, uint32_t n, const RInst *i)
 {
-    const Conversion *x = i->aux;
+    const MatrixConversion *x = i->aux;
     Lines w = open_lines(m, set[0], i);
     matrix_collect(m, set, n, x->matrix, i->ops[0], w.whole);
     for (uint32_t j = 0; j < n; j++) {
@@ -202,7 +202,7 @@ static void all_extract(RMachine *m, RInv **set, uint32_t n, const RInst *i)
 static bool prepare_conversion(RMachine *m, RInst *i)
 {
     bool constructs = i->op == SpvOpCompositeConstructCoopMatQCOM;
-    Conversion *x = NEW(m->arena, Conversion);
+    MatrixConversion *x = NEW(m->arena, MatrixConversion);
     if (!prepare_value(m, i))
         return false;
     x->matrix = constructs ? i->type : i->at;

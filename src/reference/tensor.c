@@ -191,18 +191,18 @@ static bool prepare_set(RMachine *m, RInst *i)
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 
-typedef struct Transfer {
+typedef struct TensorTransfer {
     const RType *matrix, *layout, *view, *block, *vector_block; /* what the pointers lead to */
     Ref pointer, object, layout_ref, view_ref, mail;
     RFunc *decode, *decode_vector;
     uint32_t vector; /* components */
     bool store;
-} Transfer;
+} TensorTransfer;
 
 typedef enum Outcome { INSIDE, CLIPPED, CONSTANT, NOWHERE } Outcome;
 
 /* Where one element is. */
-typedef struct Place {
+typedef struct TensorPlace {
     RMachine *m;
     RInv *v;
     const RInst *i;
@@ -211,26 +211,27 @@ typedef struct Place {
     uint32_t index; /* of the tensor's block */
     uint64_t *keys; /* of what is stored, see check_apart; NULL: not asked for */
     uint32_t n_keys;
-} Place;
+} TensorPlace;
 
-static uint32_t field(const Transfer *x, const Place *p, uint32_t which, uint32_t dim)
+static uint32_t field(const TensorTransfer *x, const TensorPlace *p, uint32_t which, uint32_t dim)
 {
     return (uint32_t)p->layout[which * x->layout->dims + dim];
 }
 
-static uint32_t view_field(const Transfer *x, const Place *p, uint32_t which, uint32_t at)
+static uint32_t view_field(const TensorTransfer *x, const TensorPlace *p, uint32_t which,
+                           uint32_t at)
 {
     return (uint32_t)p->view[which * x->view->dims + at];
 }
 
-static Outcome nowhere(const Place *p, const char *what, uint32_t dim)
+static Outcome nowhere(const TensorPlace *p, const char *what, uint32_t dim)
 {
     found(p->m, p->v, p->i, REF_RANGE, "the %s of dimension %u is 0", what, dim);
     return NOWHERE;
 }
 
-static Outcome from_matrix(const Transfer *x, const Place *p, uint32_t row, uint32_t col,
-                           uint32_t *index)
+static Outcome from_matrix(const TensorTransfer *x, const TensorPlace *p, uint32_t row,
+                           uint32_t col, uint32_t *index)
 {
     uint32_t width = x->matrix->cols;
     if (x->view) {
@@ -257,7 +258,8 @@ static uint64_t elements(const uint64_t *x, uint32_t n)
     return product;
 }
 
-static void check_inside(const Transfer *x, const Place *p, uint32_t rest, uint32_t index)
+static void check_inside(const TensorTransfer *x, const TensorPlace *p, uint32_t rest,
+                         uint32_t index)
 {
     uint64_t has = elements(p->layout + SPAN * x->layout->dims, x->layout->dims);
     if (rest)
@@ -268,7 +270,7 @@ static void check_inside(const Transfer *x, const Place *p, uint32_t rest, uint3
               (unsigned long long)has);
 }
 
-static Outcome through_view(const Transfer *x, const Place *p, uint32_t *index)
+static Outcome through_view(const TensorTransfer *x, const TensorPlace *p, uint32_t *index)
 {
     uint32_t coord[MAX_DIMS], stride = 1, rest = *index, dims = x->view->dims;
     for (uint32_t k = dims; k-- > 0;) {
@@ -296,7 +298,8 @@ static Outcome through_view(const Transfer *x, const Place *p, uint32_t *index)
 static int64_t smod(int64_t c, int64_t n) { return (c % n + n) % n; }
 
 /* A coordinate outside the tensor, as the clamp mode says. */
-static Outcome clamp_coordinate(const Transfer *x, const Place *p, uint32_t dim, int64_t *c)
+static Outcome clamp_coordinate(const TensorTransfer *x, const TensorPlace *p, uint32_t dim,
+                                int64_t *c)
 {
     int64_t size = field(x, p, DIMENSION, dim);
     uint32_t mode = x->layout->clamp;
@@ -326,7 +329,7 @@ static Outcome clamp_coordinate(const Transfer *x, const Place *p, uint32_t dim,
     return INSIDE;
 }
 
-static Outcome through_layout(const Transfer *x, Place *p, uint32_t index)
+static Outcome through_layout(const TensorTransfer *x, TensorPlace *p, uint32_t index)
 {
     uint32_t span[MAX_DIMS], dims = x->layout->dims;
     for (uint32_t k = dims; k-- > 0;) {
@@ -354,7 +357,7 @@ static Outcome through_layout(const Transfer *x, Place *p, uint32_t index)
     return INSIDE;
 }
 
-static Outcome find_element(const Transfer *x, Place *p, uint32_t at)
+static Outcome find_element(const TensorTransfer *x, TensorPlace *p, uint32_t at)
 {
     uint32_t index;
     Outcome o = from_matrix(x, p, at / x->matrix->cols, at % x->matrix->cols, &index);
@@ -367,7 +370,7 @@ static Outcome find_element(const Transfer *x, Place *p, uint32_t at)
 
 /* A view that covers the slice by strides of its own may name elements several times (windows that
  * overlap); without them it must have as many as the slice. */
-static void check_view(const Transfer *x, const Place *p)
+static void check_view(const TensorTransfer *x, const TensorPlace *p)
 {
     uint32_t dims = x->view->dims;
     const uint64_t *size = p->view, *stride = p->view + VIEW_STRIDE * dims;
@@ -387,7 +390,7 @@ static void check_view(const Transfer *x, const Place *p)
               (unsigned long long)elements(size, dims), (unsigned long long)has);
 }
 
-static void check_transfer(const Transfer *x, const Place *p)
+static void check_transfer(const TensorTransfer *x, const TensorPlace *p)
 {
     uint64_t va = *leaf(p->v, x->pointer);
     if (va % POINTER_ALIGN)
@@ -412,7 +415,7 @@ static void check_transfer(const Transfer *x, const Place *p)
 
 /* Whether the view, which permutes dimensions, turns the tensor's innermost dimension into the
  * matrix's columns: it swaps two dimensions, the only ones whose span is more than 1. */
-static bool is_turned(const Transfer *x, const Place *p, uint32_t *outer)
+static bool is_turned(const TensorTransfer *x, const TensorPlace *p, uint32_t *outer)
 {
     uint32_t dims = x->layout->dims, place[MAX_DIMS] = { 0 };
     *outer = dims > 1 ? dims - 2 : 0;
@@ -428,7 +431,7 @@ static bool is_turned(const Transfer *x, const Place *p, uint32_t *outer)
 
 /* Whether the matrix's rows (or columns, with such a view) run along the tensor's innermost
  * dimension; finds which element of its line, and of how many, element `at` of the matrix is. */
-static bool find_line(const Transfer *x, const Place *p, uint32_t at, uint32_t *minor,
+static bool find_line(const TensorTransfer *x, const TensorPlace *p, uint32_t at, uint32_t *minor,
                       uint32_t *length)
 {
     uint32_t dims = x->layout->dims, rows = x->matrix->rows, cols = x->matrix->cols, outer;
@@ -453,7 +456,7 @@ static bool find_line(const Transfer *x, const Place *p, uint32_t at, uint32_t *
 
 /* Whether the vector function produces element `at` of the matrix: lines must consist of whole
  * vectors, and this vector must be inside the tensor. */
-static bool in_vector(const Transfer *x, const Place *p, uint32_t at)
+static bool in_vector(const TensorTransfer *x, const TensorPlace *p, uint32_t at)
 {
     uint32_t last = x->layout->dims - 1, n = x->vector, minor, length;
     if (!x->decode_vector || p->m->d->ownership != REF_OWN_ROW_MAJOR ||
@@ -465,13 +468,13 @@ static bool in_vector(const Transfer *x, const Place *p, uint32_t at)
     return x->layout->clamp == SpvTensorClampModeUndefined || (first < size && size - first >= n);
 }
 
-static RPointer tensor_base(const Transfer *x, const Place *p)
+static RPointer tensor_base(const TensorTransfer *x, const TensorPlace *p)
 {
     RPointer base = pointer_at(p->v, x->pointer);
     return (RPointer){ base.va, base.prov & (PTR_OBJECT_MASK | PTR_STRAY) };
 }
 
-static void decode(const Transfer *x, const Place *p, uint32_t at, RLeaves to)
+static void decode(const TensorTransfer *x, const TensorPlace *p, uint32_t at, RLeaves to)
 {
     static const uint8_t defined[MAX_DIMS];
     uint32_t dims = x->layout->dims, part = 0;
@@ -507,7 +510,7 @@ static int by_key(const void *a, const void *b)
 }
 
 /* Elements that share a place are stored by invocations that race for it. */
-static void check_apart(const Transfer *x, const Place *p)
+static void check_apart(const TensorTransfer *x, const TensorPlace *p)
 {
     uint32_t cols = x->matrix->cols, mask = (1u << AT_BITS) - 1;
     if (p->n_keys)
@@ -524,7 +527,7 @@ static void check_apart(const Transfer *x, const Place *p)
 }
 
 /* Element `at` of the matrix, an invocation's e-th. */
-static void transfer_element(const Transfer *x, Place *p, uint32_t at, uint32_t e)
+static void transfer_element(const TensorTransfer *x, TensorPlace *p, uint32_t at, uint32_t e)
 {
     const RType *t = x->matrix->element;
     RLeaves object = leaves_at(p->v, x->object + e), to = { 0 };
@@ -554,7 +557,7 @@ static void transfer_element(const Transfer *x, Place *p, uint32_t at, uint32_t 
 
 static void all_transfer(RMachine *m, RInv **set, uint32_t n, const RInst *i)
 {
-    const Transfer *x = i->aux;
+    const TensorTransfer *x = i->aux;
     matrix_uniform(m, set, n, i, (RSharedOperand){ x->pointer, 2, "pointer" });
     matrix_uniform(m, set, n, i,
                    (RSharedOperand){ x->layout_ref, x->layout->leaves, "tensor layout" });
@@ -563,7 +566,7 @@ static void all_transfer(RMachine *m, RInv **set, uint32_t n, const RInst *i)
     if (x->view)
         matrix_uniform(m, set, n, i,
                        (RSharedOperand){ x->view_ref, x->view->leaves, "tensor view" });
-    Place p = { .m = m, .i = i };
+    TensorPlace p = { .m = m, .i = i };
     if (x->store && checking(m, REF_RACE))
         p.keys = matrix_scratch(m, (size_t)x->matrix->rows * x->matrix->cols * sizeof *p.keys);
     for (uint32_t k = 0; k < n && !m->stop; k++) {
@@ -580,7 +583,7 @@ static void all_transfer(RMachine *m, RInv **set, uint32_t n, const RInst *i)
 }
 
 /* The function an operand names, called with a pointer to a block and two arrays of coordinates. */
-static RFunc *decode_function(RMachine *m, RInst *i, const Transfer *x, SpvId id,
+static RFunc *decode_function(RMachine *m, RInst *i, const TensorTransfer *x, SpvId id,
                               const RType **block, uint32_t *components)
 {
     const RFunc *f = decode_find(m, id);
@@ -606,7 +609,7 @@ static RFunc *decode_function(RMachine *m, RInst *i, const Transfer *x, SpvId id
 }
 
 /* The operands that the addressing mask announces, in the order of its bits. */
-static bool prepare_addressing(RMachine *m, RInst *i, Transfer *x)
+static bool prepare_addressing(RMachine *m, RInst *i, TensorTransfer *x)
 {
     SpvOperand o;
     uint32_t mask = 0, n = 0;
@@ -636,7 +639,7 @@ static bool prepare_addressing(RMachine *m, RInst *i, Transfer *x)
 
 static bool prepare_transfer(RMachine *m, RInst *i)
 {
-    Transfer *x = NEW(m->arena, Transfer);
+    TensorTransfer *x = NEW(m->arena, TensorTransfer);
     RFunc *f = i->block->function;
     if (i->n_ops < 4 || !i->at || i->at->kind != SPV_POINTER)
         return false;

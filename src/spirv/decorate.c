@@ -6,19 +6,19 @@
  */
 #include "spirv/internal.h"
 
-typedef struct Entry {
+typedef struct DecorationEntry {
     SpvAnnotation a; /* a.inst NULL: membership in the group `group`, as a.member */
     SpvId group;
     uint32_t next; /* index + 1 of the target's next entry */
-} Entry;
+} DecorationEntry;
 
 struct SpvDecorations {
     uint32_t n_ids;
     uint32_t *first, *last; /* by id, index + 1 */
-    VEC(Entry) entries;
+    VEC(DecorationEntry) entries;
 };
 
-static void add_decoration(SpvModule *m, struct SpvDecorations *d, SpvId target, Entry e)
+static void add_decoration(SpvModule *m, struct SpvDecorations *d, SpvId target, DecorationEntry e)
 {
     if (target >= d->n_ids)
         return;
@@ -34,11 +34,11 @@ static void add_decorate(SpvModule *m, struct SpvDecorations *d, const SpvInst *
 {
     const uint32_t *w = i->words + i->first_operand;
     uint32_t skip = member ? 3 : 2;
-    Entry e = { .a = { .inst = i,
-                       .member = member ? (int32_t)w[1] : -1,
-                       .decoration = w[skip - 1],
-                       .n = spv_n_operands(i) - skip,
-                       .literals = w + skip } };
+    DecorationEntry e = { .a = { .inst = i,
+                                 .member = member ? (int32_t)w[1] : -1,
+                                 .decoration = w[skip - 1],
+                                 .n = spv_n_operands(i) - skip,
+                                 .literals = w + skip } };
     add_decoration(m, d, w[0], e);
 }
 
@@ -47,7 +47,7 @@ static void add_group(SpvModule *m, struct SpvDecorations *d, const SpvInst *i, 
     uint32_t step = member ? 2 : 1;
     for (uint32_t k = 1; k + step <= spv_n_operands(i); k += step) {
         int32_t at = member ? (int32_t)spv_operand(i, k + 1) : -1;
-        Entry e = { .a = { .member = at }, .group = spv_operand(i, 0) };
+        DecorationEntry e = { .a = { .member = at }, .group = spv_operand(i, 0) };
         add_decoration(m, d, spv_operand(i, k), e);
     }
 }
@@ -77,12 +77,12 @@ static struct SpvDecorations *decorations(SpvModule *m)
     return m->decorations = d;
 }
 
-static const Entry *first_entry(const struct SpvDecorations *d, SpvId id)
+static const DecorationEntry *first_entry(const struct SpvDecorations *d, SpvId id)
 {
     return id < d->n_ids && d->first[id] ? &d->entries.data[d->first[id] - 1] : NULL;
 }
 
-static const Entry *next_entry(const struct SpvDecorations *d, const Entry *e)
+static const DecorationEntry *next_entry(const struct SpvDecorations *d, const DecorationEntry *e)
 {
     return e->next ? &d->entries.data[e->next - 1] : NULL;
 }
@@ -91,12 +91,12 @@ void spv_each_annotation(SpvModule *m, SpvId id, void (*visit)(void *user, const
                          void *user)
 {
     const struct SpvDecorations *d = decorations(m);
-    for (const Entry *e = first_entry(d, id); e; e = next_entry(d, e)) {
+    for (const DecorationEntry *e = first_entry(d, id); e; e = next_entry(d, e)) {
         if (e->a.inst) {
             visit(user, &e->a);
             continue;
         }
-        for (const Entry *g = first_entry(d, e->group); g; g = next_entry(d, g)) {
+        for (const DecorationEntry *g = first_entry(d, e->group); g; g = next_entry(d, g)) {
             if (!g->a.inst || g->a.member >= 0)
                 continue;
             SpvAnnotation a = g->a;
@@ -106,16 +106,16 @@ void spv_each_annotation(SpvModule *m, SpvId id, void (*visit)(void *user, const
     }
 }
 
-typedef struct Search {
+typedef struct DecorationSearch {
     int32_t member;
     uint32_t decoration;
     bool found;
     SpvAnnotation a;
-} Search;
+} DecorationSearch;
 
 static void search(void *user, const SpvAnnotation *a)
 {
-    Search *s = user;
+    DecorationSearch *s = user;
     if (s->found || a->member != s->member || a->decoration != s->decoration)
         return;
     s->found = true;
@@ -125,7 +125,7 @@ static void search(void *user, const SpvAnnotation *a)
 const uint32_t *spv_decoration(SpvModule *m, SpvId id, int32_t member, uint32_t decoration,
                                uint32_t *n)
 {
-    Search s = { .member = member, .decoration = decoration };
+    DecorationSearch s = { .member = member, .decoration = decoration };
     spv_each_annotation(m, id, search, &s);
     if (n)
         *n = s.found ? s.a.n : 0;

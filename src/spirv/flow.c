@@ -10,7 +10,7 @@
 
 #include "spirv/internal.h"
 
-typedef struct Flow {
+typedef struct FlowCheck {
     SpvModule *m;
     DiagSink *sink;
     SpvFunction *f;
@@ -19,11 +19,11 @@ typedef struct Flow {
     SpvEdges edges;
     uint32_t *is_pred, *seen; /* by block: stamps */
     uint32_t stamp;
-} Flow;
+} FlowCheck;
 
-static bool flow_fail(Flow *w, const SpvInst *i, const char *rule, const char *fmt, ...)
+static bool flow_fail(FlowCheck *w, const SpvInst *i, const char *rule, const char *fmt, ...)
     PRINTF_LIKE(4, 5);
-static bool flow_fail(Flow *w, const SpvInst *i, const char *rule, const char *fmt, ...)
+static bool flow_fail(FlowCheck *w, const SpvInst *i, const char *rule, const char *fmt, ...)
 {
     char text[256];
     va_list args;
@@ -34,7 +34,7 @@ static bool flow_fail(Flow *w, const SpvInst *i, const char *rule, const char *f
     return false;
 }
 
-static SpvBlock *label_block(Flow *w, SpvId id)
+static SpvBlock *label_block(FlowCheck *w, SpvId id)
 {
     SpvInst *def = spv_def(w->m, id);
     return def && def->op == SpvOpLabel && def->block && def->block->function == w->f ? def->block
@@ -69,7 +69,7 @@ bool spv_label_operands(const SpvInst *i, uint32_t *from, uint32_t *step, uint32
     }
 }
 
-static bool check_labels(Flow *w, const SpvInst *i)
+static bool check_labels(FlowCheck *w, const SpvInst *i)
 {
     uint32_t from, step, end;
     if (!spv_label_operands(i, &from, &step, &end))
@@ -85,7 +85,7 @@ static bool check_labels(Flow *w, const SpvInst *i)
     return true;
 }
 
-static bool check_merge(Flow *w, const SpvInst *i)
+static bool check_merge(FlowCheck *w, const SpvInst *i)
 {
     if (i->op != SpvOpLoopMerge && i->op != SpvOpSelectionMerge)
         return true;
@@ -95,7 +95,7 @@ static bool check_merge(Flow *w, const SpvInst *i)
            flow_fail(w, i, "SPIR-V 2.16.2", "a merge instruction stands right before a branch");
 }
 
-static void count_edges(Flow *w, const SpvInst *end, bool store)
+static void count_edges(FlowCheck *w, const SpvInst *end, bool store)
 {
     uint32_t from, step, stop;
     if (!spv_label_operands(end, &from, &step, &stop))
@@ -109,7 +109,7 @@ static void count_edges(Flow *w, const SpvInst *end, bool store)
     }
 }
 
-static void collect_preds(Flow *w)
+static void collect_preds(FlowCheck *w)
 {
     uint32_t n = w->f->n_blocks, edges = 0;
     w->n_preds = NEW_ARRAY(w->m->arena, uint32_t, n);
@@ -132,7 +132,7 @@ static void collect_preds(Flow *w)
 /* ---- phis ------------------------------------------------------------------------------------ */
 
 /* Stamps the block's predecessors; returns how many there are, parallel edges counted once. */
-static uint32_t mark_preds(Flow *w, const SpvBlock *b, uint32_t stamp)
+static uint32_t mark_preds(FlowCheck *w, const SpvBlock *b, uint32_t stamp)
 {
     uint32_t n = 0;
     for (uint32_t k = w->edges.first[b->index]; k < w->edges.first[b->index + 1]; k++) {
@@ -144,7 +144,7 @@ static uint32_t mark_preds(Flow *w, const SpvBlock *b, uint32_t stamp)
     return n;
 }
 
-static bool check_phi(Flow *w, const SpvInst *i, uint32_t n_preds, uint32_t preds_stamp)
+static bool check_phi(FlowCheck *w, const SpvInst *i, uint32_t n_preds, uint32_t preds_stamp)
 {
     uint32_t stamp = ++w->stamp, n = spv_n_operands(i) / 2;
     for (uint32_t k = 0; k < n; k++) {
@@ -161,7 +161,7 @@ static bool check_phi(Flow *w, const SpvInst *i, uint32_t n_preds, uint32_t pred
            flow_fail(w, i, "SPIR-V 3.56.17", "%u values for %u predecessors", n, n_preds);
 }
 
-static bool check_phis(Flow *w, const SpvBlock *b)
+static bool check_phis(FlowCheck *w, const SpvBlock *b)
 {
     bool in_phis = true;
     uint32_t stamp = 0, n_preds = 0;
@@ -186,7 +186,7 @@ static bool check_phis(Flow *w, const SpvBlock *b)
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-static bool check_callee(Flow *w, const SpvInst *i, uint32_t operand, int64_t n_arguments)
+static bool check_callee(FlowCheck *w, const SpvInst *i, uint32_t operand, int64_t n_arguments)
 {
     const SpvInst *callee = spv_def(w->m, spv_operand(i, operand));
     if (callee->op != SpvOpFunction)
@@ -199,7 +199,7 @@ static bool check_callee(Flow *w, const SpvInst *i, uint32_t operand, int64_t n_
     return true;
 }
 
-static bool check_calls(Flow *w, const SpvInst *i)
+static bool check_calls(FlowCheck *w, const SpvInst *i)
 {
     switch (i->op) {
     case SpvOpFunctionCall: return check_callee(w, i, 0, (int64_t)spv_n_operands(i) - 1);
@@ -221,7 +221,7 @@ static bool check_calls(Flow *w, const SpvInst *i)
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
-static bool check_signature(Flow *w)
+static bool check_signature(FlowCheck *w)
 {
     const SpvInst *def = w->f->def;
     const SpvType *t = spv_type(w->m, spv_operand(def, 1));
@@ -243,7 +243,7 @@ static bool check_signature(Flow *w)
 }
 
 /* A value of another function, an id before the function that defines it. */
-static bool check_owners(Flow *w, const SpvInst *i)
+static bool check_owners(FlowCheck *w, const SpvInst *i)
 {
     SpvOperand o;
     for (SpvWalk x = spv_walk(i); spv_walk_next(&x, &o);) {
@@ -254,7 +254,7 @@ static bool check_owners(Flow *w, const SpvInst *i)
     return true;
 }
 
-static bool check_function(Flow *w)
+static bool check_function(FlowCheck *w)
 {
     if (!check_signature(w))
         return false;
@@ -272,14 +272,14 @@ static bool check_function(Flow *w)
     return spv_check_dominance(w->m, w->f, &w->edges, w->sink);
 }
 
-static void own_list(Flow *w, const SpvInstList *l, SpvFunction *f)
+static void own_list(FlowCheck *w, const SpvInstList *l, SpvFunction *f)
 {
     for (const SpvInst *i = l->first; i; i = i->next)
         if (i->id && i->op != SpvOpFunction)
             w->owner[i->id] = f;
 }
 
-static bool check_preamble(Flow *w)
+static bool check_preamble(FlowCheck *w)
 {
     for (const SpvInst *i = w->m->globals.first; i; i = i->next) {
         uint32_t flags = spv_op_info(i->op)->flags;
@@ -294,7 +294,7 @@ static bool check_preamble(Flow *w)
 
 bool spv_check_flow(SpvModule *m, DiagSink *sink)
 {
-    Flow w = { .m = m, .sink = sink, .owner = NEW_ARRAY(m->arena, SpvFunction *, m->bound) };
+    FlowCheck w = { .m = m, .sink = sink, .owner = NEW_ARRAY(m->arena, SpvFunction *, m->bound) };
     for (SpvFunction *f = m->functions; f; f = f->next) {
         own_list(&w, &f->head, f);
         for (SpvBlock *b = f->first; b; b = b->next)

@@ -5,14 +5,14 @@
  */
 #include "spirv/spirv.h"
 
-typedef struct Row {
+typedef struct ImageRow {
     uint16_t op;
     uint8_t act, flags;
-} Row;
+} ImageRow;
 
 enum { DREF = 1, PROJECTIVE = 2, TEXEL = 4, COMPONENT = 8, SAMPLE = 16, LEVEL = 32, ALONE = 64 };
 
-static const Row rows[] = {
+static const ImageRow rows[] = {
     { SpvOpImageTexelPointer, SPV_IMAGE_POINT, SAMPLE },
     { SpvOpImageSampleImplicitLod, SPV_IMAGE_SAMPLE, 0 },
     { SpvOpImageSampleExplicitLod, SPV_IMAGE_SAMPLE, 0 },
@@ -34,7 +34,7 @@ static const Row rows[] = {
     { SpvOpImageQuerySamples, SPV_IMAGE_QUERY_SAMPLES, ALONE },
 };
 
-static const Row *row_of(uint16_t op)
+static const ImageRow *row_of(uint16_t op)
 {
     for (uint32_t k = 0; k < COUNT_OF(rows); k++)
         if (rows[k].op == op)
@@ -105,7 +105,7 @@ static bool image_operands(const SpvInst *i, uint32_t at, SpvImageInst *out)
 
 bool spv_image_inst(SpvModule *m, const SpvInst *i, SpvImageInst *out)
 {
-    const Row *row = row_of(i->op);
+    const ImageRow *row = row_of(i->op);
     uint32_t at = 0, n = spv_n_operands(i);
     if (!row || !n)
         return false;

@@ -9,7 +9,7 @@
 
 typedef enum State { IN_PREAMBLE, IN_GRAPH, IN_HEAD, IN_BLOCK, AFTER_BLOCK, AFTER_FUNCTION } State;
 
-typedef struct Layout {
+typedef struct ModuleLayout {
     SpvModule *m;
     DiagSink *sink;
     State state;
@@ -17,7 +17,7 @@ typedef struct Layout {
     SpvFunction *f;
     SpvBlock *b;
     SpvInstList held; /* lines that belong to what comes next */
-} Layout;
+} ModuleLayout;
 
 static bool is_line(const SpvInst *i)
 {
@@ -100,13 +100,13 @@ static bool may_be_in_body(const SpvInst *i)
     }
 }
 
-static bool misplaced(Layout *l, SpvInst *i, const char *why)
+static bool misplaced(ModuleLayout *l, SpvInst *i, const char *why)
 {
     spv_error(l->m, i, l->sink, "SPIR-V 2.4", "%s", why);
     return false;
 }
 
-static bool add_global(Layout *l, SpvInst *i)
+static bool add_global(ModuleLayout *l, SpvInst *i)
 {
     int section = spv_section(i);
     if (section < 0)
@@ -125,7 +125,7 @@ static bool add_global(Layout *l, SpvInst *i)
     return true;
 }
 
-static bool begin_function(Layout *l, SpvInst *i)
+static bool begin_function(ModuleLayout *l, SpvInst *i)
 {
     SpvFunction *f = NEW(l->m->arena, SpvFunction);
     f->module = l->m;
@@ -141,7 +141,7 @@ static bool begin_function(Layout *l, SpvInst *i)
     return true;
 }
 
-static bool end_function(Layout *l, SpvInst *i)
+static bool end_function(ModuleLayout *l, SpvInst *i)
 {
     release(&l->held, l->f->first ? &l->f->before_end : &l->f->head);
     l->f->end = i;
@@ -150,7 +150,7 @@ static bool end_function(Layout *l, SpvInst *i)
     return true;
 }
 
-static bool begin_block(Layout *l, SpvInst *i)
+static bool begin_block(ModuleLayout *l, SpvInst *i)
 {
     SpvFunction *f = l->f;
     SpvBlock *b = NEW(l->m->arena, SpvBlock);
@@ -169,7 +169,7 @@ static bool begin_block(Layout *l, SpvInst *i)
     return true;
 }
 
-static bool add_to_block(Layout *l, SpvInst *i)
+static bool add_to_block(ModuleLayout *l, SpvInst *i)
 {
     if (i->op == SpvOpLabel || i->op == SpvOpFunctionEnd || i->op == SpvOpFunction) {
         spv_error(l->m, i, l->sink, "SPIR-V 2.4", "the block %%%u before has no terminator",
@@ -184,7 +184,7 @@ static bool add_to_block(Layout *l, SpvInst *i)
     return true;
 }
 
-static bool add_inst(Layout *l, SpvInst *i)
+static bool add_inst(ModuleLayout *l, SpvInst *i)
 {
     bool line = is_line(i);
     switch (l->state) {
@@ -232,7 +232,7 @@ static bool add_inst(Layout *l, SpvInst *i)
 
 bool spv_lay_out(SpvModule *m, SpvInst *insts, uint32_t n, DiagSink *sink)
 {
-    Layout l = { .m = m, .sink = sink, .state = IN_PREAMBLE };
+    ModuleLayout l = { .m = m, .sink = sink, .state = IN_PREAMBLE };
     for (uint32_t k = 0; k < n; k++)
         if (!add_inst(&l, &insts[k]))
             return false;

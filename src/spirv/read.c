@@ -10,7 +10,7 @@
  */
 #include "spirv/internal.h"
 
-typedef struct Reader {
+typedef struct ModuleReader {
     Arena *arena;
     DiagSink *sink;
     const char *name;
@@ -23,10 +23,10 @@ typedef struct Reader {
     uint32_t errors; /* sink->errors at the start of the step */
     SpvId file;      /* the position that holds at the current instruction */
     uint32_t line, column;
-} Reader;
+} ModuleReader;
 
-static void header_error(Reader *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
-static void header_error(Reader *r, const char *fmt, ...)
+static void header_error(ModuleReader *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
+static void header_error(ModuleReader *r, const char *fmt, ...)
 {
     DiagLoc loc = { .file = r->name };
     va_list args;
@@ -35,7 +35,7 @@ static void header_error(Reader *r, const char *fmt, ...)
     va_end(args);
 }
 
-static bool read_header(Reader *r)
+static bool read_header(ModuleReader *r)
 {
     const uint32_t *w = r->words;
     uint32_t version = w[1];
@@ -55,7 +55,7 @@ static bool read_header(Reader *r)
 
 /* ---- instructions ---------------------------------------------------------------------------- */
 
-static bool count_instructions(Reader *r)
+static bool count_instructions(ModuleReader *r)
 {
     size_t at = 5;
     for (r->n = 0; at < r->n_words; r->n++) {
@@ -75,7 +75,7 @@ static bool count_instructions(Reader *r)
 }
 
 /* Result type and result; defines the result. */
-static void read_results(Reader *r, SpvInst *i)
+static void read_results(ModuleReader *r, SpvInst *i)
 {
     SpvModule *m = r->m;
     const SpvOpInfo *info = spv_op_info(i->op);
@@ -105,7 +105,7 @@ static void read_results(Reader *r, SpvInst *i)
 }
 
 /* LLVM 22's SPIR-V target writes words behind OpConstantNull of an event, which mean nothing. */
-static void trim(const Reader *r, SpvInst *i)
+static void trim(const ModuleReader *r, SpvInst *i)
 {
     enum { LLVM_TARGET = 43, WANTED = 3 };
     if (i->op != SpvOpConstantNull || i->n_words <= WANTED || r->m->generator >> 16 != LLVM_TARGET)
@@ -114,7 +114,7 @@ static void trim(const Reader *r, SpvInst *i)
     i->words[0] = (uint32_t)WANTED << 16 | i->op;
 }
 
-static bool split_words(Reader *r)
+static bool split_words(ModuleReader *r)
 {
     if (!count_instructions(r))
         return false;
@@ -137,7 +137,7 @@ static bool split_words(Reader *r)
 
 /* ---- operands -------------------------------------------------------------------------------- */
 
-static bool check_id(Reader *r, const SpvInst *i, const char *what, SpvId id)
+static bool check_id(ModuleReader *r, const SpvInst *i, const char *what, SpvId id)
 {
     if (spv_def(r->m, id))
         return true;
@@ -150,7 +150,7 @@ static bool check_id(Reader *r, const SpvInst *i, const char *what, SpvId id)
 }
 
 /* The width of a constant's literal must be that of its type (3.49.9). */
-static void check_literal(Reader *r, const SpvInst *i)
+static void check_literal(ModuleReader *r, const SpvInst *i)
 {
     const SpvInst *type = spv_def(r->m, i->type);
     bool number = type && (type->op == SpvOpTypeInt || type->op == SpvOpTypeFloat);
@@ -164,7 +164,7 @@ static void check_literal(Reader *r, const SpvInst *i)
                   spv_n_operands(i), spv_operand(type, 0));
 }
 
-static bool check_operand_words(Reader *r, SpvInst *i)
+static bool check_operand_words(ModuleReader *r, SpvInst *i)
 {
     uint32_t before = r->sink->errors;
     if (spv_op_info(i->op)->has_type) {
@@ -192,7 +192,7 @@ static bool check_operand_words(Reader *r, SpvInst *i)
 /* ---- source positions ------------------------------------------------------------------------ */
 
 /* DebugLine's numbers are ids of constants; its source is a DebugSource, which names a file. */
-static void read_debug_line(Reader *r, const SpvInst *i)
+static void read_debug_line(ModuleReader *r, const SpvInst *i)
 {
     uint64_t line = 0, column = 0;
     const SpvInst *source = spv_def(r->m, spv_operand(i, 2));
@@ -205,7 +205,7 @@ static void read_debug_line(Reader *r, const SpvInst *i)
     r->column = (uint32_t)column;
 }
 
-static void read_position(Reader *r, SpvInst *i)
+static void read_position(ModuleReader *r, SpvInst *i)
 {
     if (r->lines)
         return;
@@ -228,7 +228,7 @@ static void read_position(Reader *r, SpvInst *i)
         r->file = r->line = r->column = 0;
 }
 
-static bool read_operands(Reader *r)
+static bool read_operands(ModuleReader *r)
 {
     bool ok = true;
     for (uint32_t k = 0; k < r->n; k++) {
@@ -246,13 +246,13 @@ static bool read_operands(Reader *r)
 SpvModule *spv_read_words(Arena *arena, uint32_t *words, size_t n, const char *name,
                           const uint32_t *lines, DiagSink *sink)
 {
-    Reader r = { .arena = arena,
-                 .sink = sink,
-                 .name = name,
-                 .words = words,
-                 .n_words = n,
-                 .lines = lines,
-                 .errors = sink->errors };
+    ModuleReader r = { .arena = arena,
+                       .sink = sink,
+                       .name = name,
+                       .words = words,
+                       .n_words = n,
+                       .lines = lines,
+                       .errors = sink->errors };
     bool ok = read_header(&r) && split_words(&r) && read_operands(&r) &&
               spv_lay_out(r.m, r.insts, r.n, sink) && spv_check_declarations(r.m, sink) &&
               spv_check_flow(r.m, sink);
@@ -261,7 +261,7 @@ SpvModule *spv_read_words(Arena *arena, uint32_t *words, size_t n, const char *n
 
 SpvModule *spv_read(Arena *arena, const void *data, size_t size, const char *name, DiagSink *sink)
 {
-    Reader r = { .name = name ? arena_strdup(arena, name) : NULL, .sink = sink };
+    ModuleReader r = { .name = name ? arena_strdup(arena, name) : NULL, .sink = sink };
     Cursor c = { .data = data, .size = size };
     uint32_t magic = cursor_u32(&c);
     if (size < 20 || size % 4)

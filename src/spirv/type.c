@@ -124,16 +124,16 @@ static void vector(SpvModule *m, SpvType *t, const SpvInst *i)
 
 /* ---- structures ------------------------------------------------------------------------------ */
 
-typedef struct Layout {
+typedef struct TypeLayout {
     SpvType *t;
     uint32_t *offsets, *strides;
     bool *row_major;
     bool explicit_offsets;
-} Layout;
+} TypeLayout;
 
 static void note_member(void *user, const SpvAnnotation *a)
 {
-    Layout *l = user;
+    TypeLayout *l = user;
     if (a->member < 0 || (uint32_t)a->member >= l->t->count)
         return;
     if (a->decoration == SpvDecorationOffset && a->n) {
@@ -165,8 +165,8 @@ static void structure(SpvModule *m, SpvType *t, const SpvInst *i)
     uint32_t n = spv_n_operands(i);
     t->count = n;
     t->members = NEW_ARRAY(m->arena, const SpvType *, n + 1);
-    Layout l = { t, NEW_ARRAY(m->arena, uint32_t, n + 1), NEW_ARRAY(m->arena, uint32_t, n + 1),
-                 NEW_ARRAY(m->arena, bool, n + 1), false };
+    TypeLayout l = { t, NEW_ARRAY(m->arena, uint32_t, n + 1), NEW_ARRAY(m->arena, uint32_t, n + 1),
+                     NEW_ARRAY(m->arena, bool, n + 1), false };
     for (uint32_t k = 0; k < n; k++) {
         t->members[k] = make_type(m, spv_operand(i, k));
         l.offsets[k] = UINT32_MAX;

@@ -84,18 +84,18 @@ static const char *const *glslang_arguments(Tool *t)
 
 /* ---- names in the module --------------------------------------------------------------------- */
 
-typedef struct Rewrite {
+typedef struct SourceRewrite {
     uint32_t *out;
     uint32_t n; /* words written */
     const char *from, *to;
     uint32_t from_words, to_words;
-} Rewrite;
+} SourceRewrite;
 
 static uint32_t string_words(const char *s) { return (uint32_t)(strlen(s) / 4 + 1); }
 
 /* Copies one instruction, with the source's name for the copy's path in an OpString and without the
  * text of the source, which -g adds to OpSource and OpSourceContinued (SPIR-V 1.6, 3.52.2). */
-static void rewrite_inst(Rewrite *r, const uint32_t *inst, uint32_t length)
+static void rewrite_inst(SourceRewrite *r, const uint32_t *inst, uint32_t length)
 {
     enum { SOURCE_CONTINUED = 2, SOURCE = 3, STRING = 7, SOURCE_WITHOUT_TEXT = 4 };
     uint32_t op = inst[0] & 0xffff;
@@ -117,11 +117,11 @@ static void rename_source(Tool *t)
     enum { HEADER = 5, LONGEST_NAME = 0xfff0 };
     const uint32_t *in = t->bytes;
     uint32_t n = (uint32_t)(t->n_bytes / 4);
-    Rewrite r = { .from = t->input,
-                  .to = t->source.name,
-                  .from_words = string_words(t->input),
-                  .to_words = string_words(t->source.name),
-                  .n = HEADER };
+    SourceRewrite r = { .from = t->input,
+                        .to = t->source.name,
+                        .from_words = string_words(t->input),
+                        .to_words = string_words(t->source.name),
+                        .n = HEADER };
     if (n < HEADER || in[0] != 0x07230203 || r.to_words > LONGEST_NAME)
         return;
     r.out = NEW_ARRAY(t->arena, uint32_t, (size_t)n + (size_t)n / (2 + r.from_words) * r.to_words);

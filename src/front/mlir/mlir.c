@@ -17,10 +17,10 @@
 
 static const char own_address; /* something that lies in this library */
 
-typedef struct Job {
+typedef struct MlirJob {
     const MlirOptions *options;
     MlirResult *out;
-} Job;
+} MlirJob;
 
 /* Beside the library, for an installation that was moved. */
 static const char *find_beside(Arena *arena)
@@ -51,7 +51,7 @@ enum { KIND, FIRST, SECOND, NAME, TEXT, N_FIELDS };
 static void line(Tool *t, char *const field[N_FIELDS])
 {
     static const char *const severities[] = { "note", "warning", "error" };
-    MlirResult *out = ((Job *)t->user)->out;
+    MlirResult *out = ((MlirJob *)t->user)->out;
     uint32_t a = (uint32_t)strtoul(field[FIRST], NULL, 10);
     uint32_t b = (uint32_t)strtoul(field[SECOND], NULL, 10);
     for (size_t i = 0; i < COUNT_OF(severities); i++) {
@@ -93,7 +93,7 @@ static const char *lines(Tool *t, char *text)
 static const char *const *translator_arguments(Tool *t)
 {
     static const char *const forms[] = { "spirv", "mlir", "lowered" };
-    const MlirOptions *o = ((const Job *)t->user)->options;
+    const MlirOptions *o = ((const MlirJob *)t->user)->options;
     const char *argv[] = { t->program,
                            t->input,
                            t->output,
@@ -110,7 +110,7 @@ ToolStatus mlir_compile(Arena *arena, const ToolSource *source, const MlirOption
                         MlirResult *out, DiagSink *sink)
 {
     *out = (MlirResult){ 0 };
-    Job j = { options, out };
+    MlirJob j = { options, out };
     Tool t = { .arena = arena,
                .sink = sink,
                .program = find_compiler(arena),

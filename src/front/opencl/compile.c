@@ -113,7 +113,7 @@ static void vector_types(Ocl *o)
 
 static OclIdent *keyword_of(Ocl *o, const char *name) { return ocl_intern(o, name, strlen(name)); }
 
-typedef struct Job {
+typedef struct CompileJob {
     Arena *arena;
     const OclSource *source;
     const OclOptions *options;
@@ -123,9 +123,9 @@ typedef struct Job {
     OclSource printed;
     bool to_spirv;
     char *text;
-} Job;
+} CompileJob;
 
-static bool parse_source(const Job *j, Ocl *o)
+static bool parse_source(const CompileJob *j, Ocl *o)
 {
     static const OclOptions none;
     uint32_t errors = j->sink ? j->sink->errors : 0;
@@ -151,13 +151,13 @@ static bool parse_source(const Job *j, Ocl *o)
 char *ocl_to_ast(Arena *arena, const OclSource *source, const OclOptions *options, DiagSink *sink)
 {
     Ocl o;
-    Job j = { .arena = arena, .source = source, .options = options, .sink = sink };
+    CompileJob j = { .arena = arena, .source = source, .options = options, .sink = sink };
     return parse_source(&j, &o) ? ocl_dump(&o) : NULL;
 }
 
 static void make_module(void *user)
 {
-    Job *j = user;
+    CompileJob *j = user;
     Ocl o;
     if (!parse_source(j, &o))
         return;
@@ -166,7 +166,7 @@ static void make_module(void *user)
 }
 
 /* Uses an LLVM context of its own, which is released even if the arena runs out of memory. */
-static bool build(Job *j)
+static bool build(CompileJob *j)
 {
     j->context = LLVMContextCreate();
     bool done = arena_try(j->arena, make_module, j);
@@ -179,13 +179,13 @@ static bool build(Job *j)
 
 static void keep_text(void *user)
 {
-    Job *j = user;
+    CompileJob *j = user;
     j->text = arena_copy(j->arena, j->printed.text, j->printed.size);
 }
 
 char *ocl_to_llvm(Arena *arena, const OclSource *source, const OclOptions *options, DiagSink *sink)
 {
-    Job j = { .arena = arena, .source = source, .options = options, .sink = sink };
+    CompileJob j = { .arena = arena, .source = source, .options = options, .sink = sink };
     if (!build(&j))
         return NULL;
     char *text = LLVMPrintModuleToString(j.module);
@@ -203,11 +203,11 @@ char *ocl_to_llvm(Arena *arena, const OclSource *source, const OclOptions *optio
 struct SpvModule *ocl_compile(Arena *arena, const OclSource *source, const OclOptions *options,
                               DiagSink *sink)
 {
-    Job j = { .arena = arena,
-              .source = source,
-              .options = options,
-              .sink = sink,
-              .to_spirv = true };
+    CompileJob j = { .arena = arena,
+                     .source = source,
+                     .options = options,
+                     .sink = sink,
+                     .to_spirv = true };
     return build(&j) ? ocl_spirv(arena, j.module, options && options->vulkan, j.source->name, sink)
                      : NULL;
 }

@@ -74,21 +74,21 @@ static LLVMTypeRef bits_type(OclEmit *e, const OclMember *m)
 
 /* A part of a bit-field: one access. A packed one has a part for each byte that it is in, since it
  * may reach past a unit of its type, which may reach past the structure. */
-typedef struct Part {
+typedef struct BitFieldPart {
     LLVMTypeRef type;
     LLVMValueRef pointer;
     int32_t shift; /* of the bit-field's bit 0 in the part */
-} Part;
+} BitFieldPart;
 
-static bool part_of(OclEmit *e, const OclPlace *p, uint32_t i, Part *out)
+static bool part_of(OclEmit *e, const OclPlace *p, uint32_t i, BitFieldPart *out)
 {
     const OclMember *m = p->bits;
     LLVMValueRef at = LLVMConstInt(e->i64, i, false);
     if (!m->packed) {
-        *out = (Part){ bits_type(e, m), p->pointer, m->bit };
+        *out = (BitFieldPart){ bits_type(e, m), p->pointer, m->bit };
         return !i;
     }
-    *out = (Part){ e->i8, p->pointer, (int32_t)m->bit - 8 * (int32_t)i };
+    *out = (BitFieldPart){ e->i8, p->pointer, (int32_t)m->bit - 8 * (int32_t)i };
     if (i * 8 >= (uint32_t)m->bit + m->width)
         return false;
     if (i)
@@ -104,7 +104,7 @@ static LLVMValueRef shifted(OclEmit *e, LLVMValueRef v, int32_t left)
                       : v;
 }
 
-static LLVMValueRef load_part(OclEmit *e, const OclPlace *p, const Part *part)
+static LLVMValueRef load_part(OclEmit *e, const OclPlace *p, const BitFieldPart *part)
 {
     LLVMValueRef v = LLVMBuildLoad2(e->builder, part->type, part->pointer, "");
     LLVMSetAlignment(v, 1);
@@ -117,7 +117,7 @@ static LLVMValueRef load_bits(OclEmit *e, const OclPlace *p)
     const OclMember *m = p->bits;
     LLVMTypeRef t = bits_type(e, m);
     LLVMValueRef v = NULL;
-    Part part;
+    BitFieldPart part;
     for (uint32_t i = 0; part_of(e, p, i, &part); i++) {
         LLVMValueRef some = LLVMBuildZExtOrBitCast(e->builder, load_part(e, p, &part), t, "");
         some = shifted(e, some, -part.shift);
@@ -130,7 +130,7 @@ static void store_bits(OclEmit *e, const OclPlace *p, LLVMValueRef v)
 {
     const OclMember *m = p->bits;
     LLVMValueRef mask = LLVMConstInt(bits_type(e, m), UINT64_MAX >> (64 - m->width), false);
-    Part part;
+    BitFieldPart part;
     v = LLVMBuildZExtOrBitCast(e->builder, v, LLVMTypeOf(mask), "");
     v = LLVMBuildAnd(e->builder, v, mask, "");
     for (uint32_t i = 0; part_of(e, p, i, &part); i++) {

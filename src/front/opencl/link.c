@@ -11,12 +11,12 @@
 #include <ctype.h>
 #include <stdlib.h>
 
-typedef struct Row {
+typedef struct LinkRow {
     const char *name; /* after "__spirv_" */
     uint16_t of_float, of_signed, of_unsigned;
-} Row;
+} LinkRow;
 
-static const Row rows[] = {
+static const LinkRow rows[] = {
     { "CooperativeMatrixBinaryAdd", SpvOpFAdd, SpvOpIAdd, SpvOpIAdd },
     { "CooperativeMatrixBinarySub", SpvOpFSub, SpvOpISub, SpvOpISub },
     { "CooperativeMatrixBinaryMul", SpvOpFMul, SpvOpIMul, SpvOpIMul },
@@ -191,12 +191,12 @@ static bool replace_call(const Site *s, uint16_t op)
 
 /* ---- OpenCL C's functions -------------------------------------------------------------------- */
 
-typedef struct Atomic {
+typedef struct LinkAtomic {
     const char *name;
     uint16_t op, of_unsigned;
-} Atomic;
+} LinkAtomic;
 
-static const Atomic atomics[] = {
+static const LinkAtomic atomics[] = {
     { "inc", SpvOpAtomicIIncrement, SpvOpAtomicIIncrement },
     { "dec", SpvOpAtomicIDecrement, SpvOpAtomicIDecrement },
     { "add", SpvOpAtomicIAdd, SpvOpAtomicIAdd },
@@ -258,7 +258,7 @@ static bool link_atomic(const Site *s, const char *what, size_t n, bool c11)
     end = end ? end : s->params + strlen(s->params);
     char last = end > s->params ? end[-1] : 0;
     for (uint32_t k = 0; k < COUNT_OF(atomics); k++) {
-        const Atomic *a = &atomics[k];
+        const LinkAtomic *a = &atomics[k];
         if (strlen(a->name) != n || strncmp(a->name, what, n))
             continue;
         uint32_t operands[6] = { typed_pointer(s, argument(s, 0), s->call->type) }, count = 3;

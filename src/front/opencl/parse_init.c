@@ -11,16 +11,16 @@
 
 enum { MAX_ELEMENTS = 1 << 20 };
 
-typedef struct Reader {
+typedef struct InitReader {
     Ocl *o;
     uint32_t braces; /* how deep in them */
-} Reader;
+} InitReader;
 
 typedef VEC(OclNode *) Nodes;
 
-static OclNode *read_initialiser(Reader *r, OclType *t, OclNode *first);
+static OclNode *read_initialiser(InitReader *r, OclType *t, OclNode *first);
 
-static OclNode *make_list(Reader *r, OclType *t, Loc loc)
+static OclNode *make_list(InitReader *r, OclType *t, Loc loc)
 {
     return ocl_node(r->o, N_INIT, loc, t, NULL, NULL);
 }
@@ -32,7 +32,7 @@ static bool more(Ocl *o)
            ocl_peek(o)->kind != P_LBRACKET;
 }
 
-static OclNode *set_element(Reader *r, OclNode *init, uint64_t i, OclNode *value)
+static OclNode *set_element(InitReader *r, OclNode *init, uint64_t i, OclNode *value)
 {
     Nodes v = { init->list, init->n, init->first };
     if (i >= MAX_ELEMENTS) {
@@ -96,7 +96,7 @@ static OclNode *vector(Ocl *o, OclType *t)
 }
 
 /* {0}: a matrix of zeros, as for any object in C. */
-static OclNode *matrix(Reader *r, OclType *t, OclNode *n)
+static OclNode *matrix(InitReader *r, OclType *t, OclNode *n)
 {
     OclValue v;
     if (n->bad || !n->type || !is_scalar(n->type))
@@ -107,7 +107,7 @@ static OclNode *matrix(Reader *r, OclType *t, OclNode *n)
     return ocl_bad(r->o, n->loc);
 }
 
-static OclNode *read_scalar(Reader *r, OclType *t, OclNode *first)
+static OclNode *read_scalar(InitReader *r, OclType *t, OclNode *first)
 {
     Ocl *o = r->o;
     OclNode *n = first;
@@ -133,7 +133,7 @@ static OclNode *read_scalar(Reader *r, OclType *t, OclNode *first)
     return ocl_convert(o, n, t, "initialiser");
 }
 
-static OclNode *string(Reader *r, OclType **t)
+static OclNode *string(InitReader *r, OclType **t)
 {
     Ocl *o = r->o;
     OclNode *s = ocl_string(o), *init = make_list(r, *t, s->loc);
@@ -157,7 +157,7 @@ static bool is_string_for(const Ocl *o, const OclType *t)
 
 /* Descends into the element that *i names, creating its init if there is none. If an expression
  * initialised it before (N_INIT's a), the rest of it stays (C99, 6.7.8, 19). */
-static bool enter(Reader *r, OclNode **init, OclType **t, uint64_t i)
+static bool enter(InitReader *r, OclNode **init, OclType **t, uint64_t i)
 {
     OclType *inner = type_of(*t, i);
     OclNode *at = i < (*init)->n ? (*init)->list[i] : NULL;
@@ -194,7 +194,7 @@ static uint32_t find_member(const OclType *t, const OclIdent *name)
 
 /* .name or [index], several of them; the init that the last one is in, and where. The list goes on
  * after the outermost one. */
-static bool designate(Reader *r, OclNode **init, OclType **t, uint64_t *i, uint64_t *outermost)
+static bool designate(InitReader *r, OclNode **init, OclType **t, uint64_t *i, uint64_t *outermost)
 {
     Ocl *o = r->o;
     for (uint32_t level = 0;; level++) {
@@ -240,7 +240,7 @@ static bool designate(Reader *r, OclNode **init, OclType **t, uint64_t *i, uint6
 }
 
 /* One entry of the list; *i is the next one's place then. False when the list cannot go on. */
-static bool entry(Reader *r, OclNode *init, OclType *t, uint64_t *i, uint64_t *longest)
+static bool entry(InitReader *r, OclNode *init, OclType *t, uint64_t *i, uint64_t *longest)
 {
     Ocl *o = r->o;
     OclNode *into = init;
@@ -264,7 +264,7 @@ static bool entry(Reader *r, OclNode *init, OclType *t, uint64_t *i, uint64_t *l
     return true;
 }
 
-static OclNode *braces(Reader *r, OclType **type)
+static OclNode *braces(InitReader *r, OclType **type)
 {
     Ocl *o = r->o;
     OclType *t = *type;
@@ -298,7 +298,7 @@ static OclNode *braces(Reader *r, OclType **type)
 /* ---- lists without braces of their own ------------------------------------------------------- */
 
 /* Fills the aggregate from the list around it, starting with `first`. */
-static OclNode *elided(Reader *r, OclType *t, OclNode *first)
+static OclNode *elided(InitReader *r, OclType *t, OclNode *first)
 {
     Ocl *o = r->o;
     OclNode *init = make_list(r, t, first->loc);
@@ -317,7 +317,7 @@ static OclNode *elided(Reader *r, OclType *t, OclNode *first)
     return init;
 }
 
-static OclNode *aggregate(Reader *r, OclType *t, OclNode *first)
+static OclNode *aggregate(InitReader *r, OclType *t, OclNode *first)
 {
     Ocl *o = r->o;
     if (!first && o->tok.kind == P_LBRACE)
@@ -335,7 +335,7 @@ static OclNode *aggregate(Reader *r, OclType *t, OclNode *first)
     return elided(r, t, first);
 }
 
-static OclNode *read_initialiser(Reader *r, OclType *t, OclNode *first)
+static OclNode *read_initialiser(InitReader *r, OclType *t, OclNode *first)
 {
     Ocl *o = r->o;
     OclNode *n = ocl_enter(o, o->tok.loc)
@@ -347,7 +347,7 @@ static OclNode *read_initialiser(Reader *r, OclType *t, OclNode *first)
 
 OclNode *ocl_parse_initialiser(Ocl *o, OclType **type, bool constant)
 {
-    Reader r = { .o = o };
+    InitReader r = { .o = o };
     OclNode *n;
     Loc loc = o->tok.loc;
     if (is_aggregate(*type) && !is_array(*type) && !ocl_is_complete(*type)) {
