@@ -37,15 +37,19 @@ static int choose_form(const CliOptions *o)
     const char *name = o->emit;
     const char *dot = o->output ? strrchr(o->output, '.') : NULL;
     if (!name && dot) {
-        name = !strcmp(dot, ".spv") ? "spirv" : !strcmp(dot, ".ll") ? "llvm"
-               : !strcmp(dot, ".s") ? "native" : !strcmp(dot, ".o") ? "object" : NULL;
+        name = !strcmp(dot, ".spv")  ? "spirv"
+               : !strcmp(dot, ".ll") ? "llvm"
+               : !strcmp(dot, ".s")  ? "native"
+               : !strcmp(dot, ".o")  ? "object"
+                                     : NULL;
     }
     for (int i = 0; i < N_FORMS; i++) {
         if (!strcmp(name ? name : "asm", forms[i].name))
             return i;
     }
     complain("--emit takes spirv, asm, passes, llvm, llvm-plain, native, object, mlir, "
-             "mlir-spirv or ast, not '%s'", name);
+             "mlir-spirv or ast, not '%s'",
+             name);
     return -1;
 }
 
@@ -121,8 +125,8 @@ static int write_mlir(const CliOptions *o, int form, HeddleLog *log)
     HeddleModuleOptions options = { 0 };
     char *text = NULL;
     HeddleResult r = HEDDLE_ERROR_ARGUMENT;
-    HeddleMlirForm wanted = strcmp(forms[form].name, "mlir") ? HEDDLE_MLIR_LOWERED
-                                                             : HEDDLE_MLIR_REWRITTEN;
+    HeddleMlirForm wanted =
+        strcmp(forms[form].name, "mlir") ? HEDDLE_MLIR_LOWERED : HEDDLE_MLIR_REWRITTEN;
     if (mlir_options(o, &options))
         r = heddle_mlir_from_file(o->inputs.data[0], &options, wanted, &text, log);
     int status = r ? exit_status(r) : write_out(o, text, strlen(text), false);
@@ -140,8 +144,8 @@ static bool is_opencl(const CliOptions *o)
 static int write_opencl(const CliOptions *o, int form, HeddleLog *log)
 {
     char *text;
-    HeddleResult r = open_opencl(o, forms[form].form == AST ? HEDDLE_OPENCL_AST
-                                                            : HEDDLE_OPENCL_LLVM, &text, log);
+    HeddleResult r = open_opencl(
+        o, forms[form].form == AST ? HEDDLE_OPENCL_AST : HEDDLE_OPENCL_LLVM, &text, log);
     int status = r ? exit_status(r) : write_out(o, text, strlen(text), false);
     free(text);
     return status;

@@ -62,10 +62,9 @@ bool mlir_options(const CliOptions *o, HeddleModuleOptions *out)
 }
 
 /* A module of SPIR-V was compiled for something already. */
-static bool fits_target(const Options *o, const HeddleModuleOptions *m)
+static bool fits_target(const CliOptions *o, const HeddleModuleOptions *m)
 {
-    HeddleLanguage l = m->language ? m->language
-                                   : heddle_language_of(NULL, 0, o->inputs.data[0]);
+    HeddleLanguage l = m->language ? m->language : heddle_language_of(NULL, 0, o->inputs.data[0]);
     if (!m->opencl_to_vulkan || (l != HEDDLE_LANGUAGE_SPIRV && l != HEDDLE_LANGUAGE_SPIRV_ASM))
         return true;
     complain("--target vulkan: %s is SPIR-V, not OpenCL C", o->inputs.data[0]);

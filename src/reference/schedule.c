@@ -35,7 +35,7 @@ static void builtin_mask(uint32_t lane, uint32_t width, uint32_t builtin, uint64
 }
 
 /* Invocations of a workgroup that is not cut off at the edge of the dispatch. */
-static uint64_t n_enqueued(const Machine *m)
+static uint64_t n_enqueued(const RMachine *m)
 {
     uint64_t n = 1;
     for (uint32_t k = 0; k < 3; k++)
@@ -54,29 +54,18 @@ static bool builtin_value(const RMachine *m, const RInv *v, uint32_t builtin, ui
         case SpvBuiltInNumWorkgroups:
             out[k] = d->n_groups[k] ? d->n_groups[k] : d->groups[k];
             break;
-        case SpvBuiltInWorkgroupSize:
-            out[k] = size;
-            break;
-        case SpvBuiltInEnqueuedWorkgroupSize:
-            out[k] = enqueued;
-            break;
-        case SpvBuiltInWorkgroupId:
-            out[k] = m->group[k];
-            break;
-        case SpvBuiltInLocalInvocationId:
-            out[k] = v->local[k];
-            break;
+        case SpvBuiltInWorkgroupSize: out[k] = size; break;
+        case SpvBuiltInEnqueuedWorkgroupSize: out[k] = enqueued; break;
+        case SpvBuiltInWorkgroupId: out[k] = m->group[k]; break;
+        case SpvBuiltInLocalInvocationId: out[k] = v->local[k]; break;
         case SpvBuiltInGlobalInvocationId:
             out[k] = m->group[k] * enqueued + v->local[k] + d->global_offset[k];
             break;
         case SpvBuiltInGlobalSize:
             out[k] = d->global_size[k] ? d->global_size[k] : d->groups[k] * size;
             break;
-        case SpvBuiltInGlobalOffset:
-            out[k] = d->global_offset[k];
-            break;
-        default:
-            break;
+        case SpvBuiltInGlobalOffset: out[k] = d->global_offset[k]; break;
+        default: break;
         }
     }
     switch (builtin) {
@@ -87,40 +76,28 @@ static bool builtin_value(const RMachine *m, const RInv *v, uint32_t builtin, ui
     case SpvBuiltInLocalInvocationId:
     case SpvBuiltInGlobalInvocationId:
     case SpvBuiltInGlobalSize:
-    case SpvBuiltInGlobalOffset:
-        return true;
+    case SpvBuiltInGlobalOffset: return true;
     case SpvBuiltInLocalInvocationIndex:
         out[0] = (v->local[2] * m->local_size[1] + v->local[1]) * m->local_size[0] + v->local[0];
         return true;
     case SpvBuiltInSubgroupSize: /* in OpenCL those that there are */
         out[0] = m->model != SpvExecutionModelKernel
-                     ? m->width : MIN(m->width, m->n_inv - v->subgroup * m->width);
+                     ? m->width
+                     : MIN(m->width, m->n_inv - v->subgroup * m->width);
         return true;
-    case SpvBuiltInSubgroupMaxSize:
-        out[0] = m->width;
-        return true;
-    case SpvBuiltInNumSubgroups:
-        out[0] = m->n_subgroups;
-        return true;
+    case SpvBuiltInSubgroupMaxSize: out[0] = m->width; return true;
+    case SpvBuiltInNumSubgroups: out[0] = m->n_subgroups; return true;
     case SpvBuiltInNumEnqueuedSubgroups:
         out[0] = (n_enqueued(m) + m->width - 1) / m->width;
         return true;
-    case SpvBuiltInSubgroupId:
-        out[0] = v->subgroup;
-        return true;
-    case SpvBuiltInSubgroupLocalInvocationId:
-        out[0] = v->lane;
-        return true;
+    case SpvBuiltInSubgroupId: out[0] = v->subgroup; return true;
+    case SpvBuiltInSubgroupLocalInvocationId: out[0] = v->lane; return true;
     case SpvBuiltInSubgroupEqMask:
     case SpvBuiltInSubgroupGeMask:
     case SpvBuiltInSubgroupGtMask:
     case SpvBuiltInSubgroupLeMask:
-    case SpvBuiltInSubgroupLtMask:
-        builtin_mask(v->lane, m->width, builtin, out);
-        return true;
-    case SpvBuiltInWorkDim:
-        out[0] = d->work_dim ? d->work_dim : 3;
-        return true;
+    case SpvBuiltInSubgroupLtMask: builtin_mask(v->lane, m->width, builtin, out); return true;
+    case SpvBuiltInWorkDim: out[0] = d->work_dim ? d->work_dim : 3; return true;
     case SpvBuiltInGlobalLinearId: {
         uint64_t x = 0;
         for (int k = 2; k >= 0; k--) {
@@ -132,10 +109,8 @@ static bool builtin_value(const RMachine *m, const RInv *v, uint32_t builtin, ui
         return true;
     }
     case SpvBuiltInDeviceIndex:
-    case SpvBuiltInViewIndex:
-        return true;
-    default:
-        return false;
+    case SpvBuiltInViewIndex: return true;
+    default: return false;
     }
 }
 

@@ -21,59 +21,61 @@ typedef struct SpvFunction SpvFunction;
 typedef struct SpvModule SpvModule;
 typedef struct SpvType SpvType;
 
-typedef struct SpvInstList { SpvInst *first, *last; } SpvInstList;
+typedef struct SpvInstList {
+    SpvInst *first, *last;
+} SpvInstList;
 
 struct SpvInst {
-    SpvInst *prev, *next;       /* in its list */
-    SpvInstList *list;          /* the list that it is linked in, or NULL */
-    SpvBlock *block;            /* NULL outside blocks */
-    uint32_t *words;            /* the whole instruction: words[0] = n_words << 16 | op */
+    SpvInst *prev, *next; /* in its list */
+    SpvInstList *list;    /* the list that it is linked in, or NULL */
+    SpvBlock *block;      /* NULL outside blocks */
+    uint32_t *words;      /* the whole instruction: words[0] = n_words << 16 | op */
     uint16_t op, n_words;
-    uint16_t first_operand;     /* index in words of the first operand after type and result */
-    uint8_t literal_words;      /* OpSwitch: words of a literal, by the selector's type; else 0 */
-    uint8_t ext_set;            /* OpExtInst: SPV_SET_*, from the import it names; else 0 */
-    SpvId type, id;             /* result type and result, 0 where the opcode has none */
-    uint32_t index;             /* place in the module as it was read; clones keep theirs */
-    uint32_t file, line, column;/* from OpLine or debug information; file: id of an OpString */
+    uint16_t first_operand;      /* index in words of the first operand after type and result */
+    uint8_t literal_words;       /* OpSwitch: words of a literal, by the selector's type; else 0 */
+    uint8_t ext_set;             /* OpExtInst: SPV_SET_*, from the import it names; else 0 */
+    SpvId type, id;              /* result type and result, 0 where the opcode has none */
+    uint32_t index;              /* place in the module as it was read; clones keep theirs */
+    uint32_t file, line, column; /* from OpLine or debug information; file: id of an OpString */
 };
 
 /* A block's list starts with OpLabel and ends with its terminator. */
 struct SpvBlock {
     SpvInstList insts;
-    SpvInstList before;         /* lines between the last terminator and the label; mostly empty */
-    SpvBlock *prev, *next;      /* in the function, in module order */
+    SpvInstList before;    /* lines between the last terminator and the label; mostly empty */
+    SpvBlock *prev, *next; /* in the function, in module order */
     SpvFunction *function;
-    SpvId id;                   /* of the OpLabel */
-    uint32_t index;             /* 0..n_blocks-1 in module order; spv_number_blocks renews it */
+    SpvId id;       /* of the OpLabel */
+    uint32_t index; /* 0..n_blocks-1 in module order; spv_number_blocks renews it */
 };
 
 struct SpvFunction {
-    SpvInst *def;               /* OpFunction */
-    SpvInstList before;         /* lines and non-semantic instructions before OpFunction */
-    SpvInstList head;           /* OpFunction, OpFunctionParameter..., lines between */
-    SpvBlock *first, *last;     /* NULL: a declaration (import linkage) */
-    SpvInstList before_end;     /* lines between the last terminator and OpFunctionEnd */
-    SpvInst *end;               /* OpFunctionEnd */
+    SpvInst *def;           /* OpFunction */
+    SpvInstList before;     /* lines and non-semantic instructions before OpFunction */
+    SpvInstList head;       /* OpFunction, OpFunctionParameter..., lines between */
+    SpvBlock *first, *last; /* NULL: a declaration (import linkage) */
+    SpvInstList before_end; /* lines between the last terminator and OpFunctionEnd */
+    SpvInst *end;           /* OpFunctionEnd */
     SpvFunction *next;
     SpvModule *module;
     uint32_t n_blocks;
 };
 
 struct SpvModule {
-    Arena *arena;               /* owns all of it */
-    uint32_t version;           /* 0x00010600 = 1.6 */
+    Arena *arena;     /* owns all of it */
+    uint32_t version; /* 0x00010600 = 1.6 */
     uint32_t generator, bound, schema;
-    bool swapped;               /* read from the other byte order; written back in it */
-    SpvInst **defs;             /* by id, bound entries: NULL for ids never defined */
+    bool swapped;   /* read from the other byte order; written back in it */
+    SpvInst **defs; /* by id, bound entries: NULL for ids never defined */
     uint32_t defs_cap;
-    SpvInstList globals;        /* all before the first function, in order */
-    SpvInstList trailing;       /* lines and non-semantic instructions after the last function */
+    SpvInstList globals;  /* all before the first function, in order */
+    SpvInstList trailing; /* lines and non-semantic instructions after the last function */
     SpvFunction *functions, *last_function;
-    SpvType **types;            /* by id, filled by spv_type on demand */
-    bool types_complete;        /* all that were declared are in `types` */
+    SpvType **types;                    /* by id, filled by spv_type on demand */
+    bool types_complete;                /* all that were declared are in `types` */
     struct SpvDecorations *decorations; /* index by target, built on demand */
     struct SpvInterned *interned;       /* types and constants by content, built on demand */
-    const char *name;           /* what diagnostics call the module: the file it came from */
+    const char *name; /* what diagnostics call the module: the file it came from */
 };
 
 /* ---- ops.c: the opcode table ----------------------------------------------------------------- */
@@ -82,82 +84,86 @@ enum { SPV_ONE, SPV_OPTIONAL, SPV_ANY };
 
 /* How an operand is read. ANY, which only ends a list, repeats it as long as words remain. */
 typedef struct SpvOperandInfo {
-    uint8_t kind;               /* SPV_OPERAND_* */
-    uint8_t times;              /* SPV_ONE, SPV_OPTIONAL, SPV_ANY */
-    const char *name;           /* "Memory Operands", or "" */
+    uint8_t kind;     /* SPV_OPERAND_* */
+    uint8_t times;    /* SPV_ONE, SPV_OPTIONAL, SPV_ANY */
+    const char *name; /* "Memory Operands", or "" */
 } SpvOperandInfo;
 
 typedef struct SpvOpInfo {
-    const char *name;           /* "OpIAdd" */
+    const char *name; /* "OpIAdd" */
     uint16_t op;
     bool has_type, has_result;
-    uint8_t n_operands;         /* after type and result */
+    uint8_t n_operands; /* after type and result */
     const SpvOperandInfo *operands;
-    const uint16_t *capabilities; uint8_t n_capabilities;   /* any one of them enables it */
-    uint32_t flags;             /* SPV_OPF_* */
+    const uint16_t *capabilities;
+    uint8_t n_capabilities; /* any one of them enables it */
+    uint32_t flags;         /* SPV_OPF_* */
 } SpvOpInfo;
 
 enum {
     SPV_OPF_TERMINATOR = 1,
-    SPV_OPF_TYPE = 2,           /* OpType* */
-    SPV_OPF_CONSTANT = 4,       /* OpSpecConstant*, OpUndef too */
-    SPV_OPF_PURE = 8,           /* no memory, effect, cross-lane meaning: may be moved or removed */
-    SPV_OPF_MEMORY = 16,        /* reads or writes memory */
+    SPV_OPF_TYPE = 2,     /* OpType* */
+    SPV_OPF_CONSTANT = 4, /* OpSpecConstant*, OpUndef too */
+    SPV_OPF_PURE = 8,     /* no memory, effect, cross-lane meaning: may be moved or removed */
+    SPV_OPF_MEMORY = 16,  /* reads or writes memory */
     SPV_OPF_BARRIER = 32,
-    SPV_OPF_GROUP = 64,         /* subgroup operation: depends on which lanes are active */
+    SPV_OPF_GROUP = 64, /* subgroup operation: depends on which lanes are active */
     SPV_OPF_ATOMIC = 128,
-    SPV_OPF_DEBUG = 256,        /* names, lines, non-semantic */
+    SPV_OPF_DEBUG = 256, /* names, lines, non-semantic */
     SPV_OPF_ANNOTATION = 512,
-    SPV_OPF_MATRICES = 1024,    /* works on cooperative matrices too, by component */
+    SPV_OPF_MATRICES = 1024, /* works on cooperative matrices too, by component */
 };
 
-const SpvOpInfo *spv_op_info(uint16_t op);          /* NULL if unknown */
-const char *spv_op_name(uint16_t op);               /* "Op<number>" if unknown */
+const SpvOpInfo *spv_op_info(uint16_t op);                    /* NULL if unknown */
+const char *spv_op_name(uint16_t op);                         /* "Op<number>" if unknown */
 const char *spv_enum_name(uint8_t enum_kind, uint32_t value); /* NULL if unknown */
 
 /* A value of an enumeration or a bit of a mask. */
 typedef struct SpvEnumerant {
     const char *name;
     uint32_t value;
-    const SpvOperandInfo *params; uint8_t n_params;         /* operands that it brings along */
-    const uint16_t *capabilities; uint8_t n_capabilities;   /* any one of them enables it */
+    const SpvOperandInfo *params;
+    uint8_t n_params; /* operands that it brings along */
+    const uint16_t *capabilities;
+    uint8_t n_capabilities; /* any one of them enables it */
 } SpvEnumerant;
 
 typedef struct SpvExtInst {
-    const char *name;           /* "FMin" */
+    const char *name; /* "FMin" */
     uint32_t number;
-    const SpvOperandInfo *operands; uint8_t n_operands;
+    const SpvOperandInfo *operands;
+    uint8_t n_operands;
 } SpvExtInst;
 
-const SpvEnumerant *spv_enumerant(uint8_t kind, uint32_t value);    /* NULL if unknown */
-const SpvEnumerant *spv_enumerants(uint8_t kind, uint32_t *n);      /* all of a kind, by value */
+const SpvEnumerant *spv_enumerant(uint8_t kind, uint32_t value); /* NULL if unknown */
+const SpvEnumerant *spv_enumerants(uint8_t kind, uint32_t *n);   /* all of a kind, by value */
 bool spv_kind_is_mask(uint8_t kind);
 bool spv_kind_is_id(uint8_t kind);
-const char *spv_kind_name(uint8_t kind);                                    /* "MemoryAccess" */
-const SpvOpInfo *spv_all_ops(uint32_t *n);                                  /* by number */
-bool spv_op_alias(uint32_t n, const char **alias, uint16_t *op);            /* n-th other name */
+const char *spv_kind_name(uint8_t kind);                         /* "MemoryAccess" */
+const SpvOpInfo *spv_all_ops(uint32_t *n);                       /* by number */
+bool spv_op_alias(uint32_t n, const char **alias, uint16_t *op); /* n-th other name */
 bool spv_enum_alias(uint32_t n, uint8_t *kind, const char **alias, uint32_t *value);
-uint8_t spv_set_by_name(const char *name);                                  /* SPV_SET_* */
-const char *spv_set_name(uint8_t set);                                      /* NULL if unknown */
-const SpvExtInst *spv_ext_inst(uint8_t set, uint32_t number);               /* NULL if unknown */
+uint8_t spv_set_by_name(const char *name);                    /* SPV_SET_* */
+const char *spv_set_name(uint8_t set);                        /* NULL if unknown */
+const SpvExtInst *spv_ext_inst(uint8_t set, uint32_t number); /* NULL if unknown */
 const SpvExtInst *spv_ext_insts(uint8_t set, uint32_t *n);
 /* As SPV_OPF_PURE, and knows the extended instructions that are pure too. */
 bool spv_is_pure(const SpvInst *i);
-bool spv_is_nonsemantic(const SpvInst *i);          /* OpExtInst of such a set */
+bool spv_is_nonsemantic(const SpvInst *i); /* OpExtInst of such a set */
 
 /* ---- walk.c: the operands of one instruction ------------------------------------------------- */
 
 /* One operand after type and result. Pairs come as two operands. */
 typedef struct SpvOperand {
-    uint16_t word, n_words;     /* where in inst->words */
-    uint8_t kind;               /* SPV_OPERAND_* */
+    uint16_t word, n_words; /* where in inst->words */
+    uint8_t kind;           /* SPV_OPERAND_* */
     bool is_id;
-    const char *name;           /* as the grammar calls it, or "" */
+    const char *name; /* as the grammar calls it, or "" */
 } SpvOperand;
 
 typedef struct SpvWalk {
     const SpvInst *inst;
-    char error[128];            /* why spv_walk_next ended early; "" at a sound end */
+    char error[128]; /* why spv_walk_next ended early; "" at a sound end */
     const SpvOperandInfo *list, *params;
     uint32_t word, mask;
     uint8_t n_list, n_params, mask_kind, pair_kind;
@@ -194,7 +200,7 @@ static inline uint32_t spv_operand(const SpvInst *i, uint32_t n)
 {
     return i->words[i->first_operand + n];
 }
-SpvInst *spv_def(const SpvModule *m, SpvId id);     /* NULL for undefined or out-of-bound ids */
+SpvInst *spv_def(const SpvModule *m, SpvId id); /* NULL for undefined or out-of-bound ids */
 /* A literal string operand. */
 const char *spv_string(const SpvInst *i, uint32_t operand, uint32_t *n_words);
 const char *spv_name(const SpvModule *m, SpvId id); /* OpName's, or NULL */
@@ -223,8 +229,8 @@ SpvId spv_new_id(SpvModule *m);
 /* A new instruction, unlinked; `type` and `id` 0 where the opcode has none. Defines the id. */
 SpvInst *spv_make(SpvModule *m, uint16_t op, SpvId type, SpvId id, const uint32_t *operands,
                   uint32_t n);
-SpvInst *spv_clone_inst(SpvModule *m, const SpvInst *i);    /* same ids, unlinked, not in defs */
-void spv_insert_before(SpvInst *at, SpvInst *i);            /* at is in a block (or another list) */
+SpvInst *spv_clone_inst(SpvModule *m, const SpvInst *i); /* same ids, unlinked, not in defs */
+void spv_insert_before(SpvInst *at, SpvInst *i);         /* at is in a block (or another list) */
 void spv_insert_after(SpvInst *at, SpvInst *i);
 /* A new one before `at`, with its position in the source; with an id where type is not 0. */
 SpvInst *spv_put(SpvModule *m, SpvInst *at, uint16_t op, SpvId type, const uint32_t *operands,
@@ -232,38 +238,63 @@ SpvInst *spv_put(SpvModule *m, SpvInst *at, uint16_t op, SpvId type, const uint3
 void spv_append(SpvBlock *b, SpvInst *i);
 /* Types and constants: end of the preamble; annotations, names...: end of their section. */
 void spv_append_global(SpvModule *m, SpvInst *i);
-void spv_unlink(SpvInst *i);                                /* leaves defs alone */
-SpvBlock *spv_new_block(SpvFunction *f, SpvBlock *after);   /* a fresh label; after NULL: last */
+void spv_unlink(SpvInst *i);                              /* leaves defs alone */
+SpvBlock *spv_new_block(SpvFunction *f, SpvBlock *after); /* a fresh label; after NULL: last */
 void spv_unlink_block(SpvBlock *b);
 void spv_number_blocks(SpvFunction *f);
-void spv_replace_uses(SpvModule *m, SpvId from, SpvId to);  /* not in debug names, decorations */
+void spv_replace_uses(SpvModule *m, SpvId from, SpvId to); /* not in debug names, decorations */
 
 /* ---- type.c: types and constants ------------------------------------------------------------- */
 
 typedef enum SpvKind {
-    SPV_VOID, SPV_BOOL, SPV_INT, SPV_FLOAT, SPV_VECTOR, SPV_MATRIX, SPV_ARRAY, SPV_RUNTIME_ARRAY,
-    SPV_STRUCT, SPV_POINTER, SPV_FUNCTION, SPV_COOPMAT, SPV_TENSOR_LAYOUT, SPV_TENSOR_VIEW,
-    SPV_IMAGE, SPV_SAMPLER, SPV_SAMPLED_IMAGE, SPV_EVENT, SPV_OPAQUE, SPV_OTHER
+    SPV_VOID,
+    SPV_BOOL,
+    SPV_INT,
+    SPV_FLOAT,
+    SPV_VECTOR,
+    SPV_MATRIX,
+    SPV_ARRAY,
+    SPV_RUNTIME_ARRAY,
+    SPV_STRUCT,
+    SPV_POINTER,
+    SPV_FUNCTION,
+    SPV_COOPMAT,
+    SPV_TENSOR_LAYOUT,
+    SPV_TENSOR_VIEW,
+    SPV_IMAGE,
+    SPV_SAMPLER,
+    SPV_SAMPLED_IMAGE,
+    SPV_EVENT,
+    SPV_OPAQUE,
+    SPV_OTHER
 } SpvKind;
 
 /* SPV_IEEE: no encoding, by its width; the last one: an encoding or a width that is not known. */
 typedef enum SpvFloatFormat {
-    SPV_IEEE, SPV_BF16, SPV_E4M3, SPV_E5M2, SPV_E2M1, SPV_E3M2, SPV_E2M3, SPV_E8M0, SPV_MXINT8,
+    SPV_IEEE,
+    SPV_BF16,
+    SPV_E4M3,
+    SPV_E5M2,
+    SPV_E2M1,
+    SPV_E3M2,
+    SPV_E2M3,
+    SPV_E8M0,
+    SPV_MXINT8,
     SPV_NO_FLOAT
 } SpvFloatFormat;
 
 /* One that an encoding names: OFP8's are of SPV_EXT_float8, those behind them of
  * SPV_EXT_ocp_microscaling_types. */
 typedef struct SpvFloatInfo {
-    const char *name;           /* "e4m3" */
-    const char *listed;         /* in disassembly: "fp8e4m3" */
+    const char *name;   /* "e4m3" */
+    const char *listed; /* in disassembly: "fp8e4m3" */
     uint32_t encoding, bits;
-    uint32_t exponent, fraction;    /* bits of each; 0 0: no floating point of the usual build */
+    uint32_t exponent, fraction; /* bits of each; 0 0: no floating point of the usual build */
 } SpvFloatInfo;
 
-enum { SPV_MATRIX_MOST = 1024 };   /* rows, and columns, of a cooperative matrix; also the API's */
+enum { SPV_MATRIX_MOST = 1024 }; /* rows, and columns, of a cooperative matrix; also the API's */
 
-enum { SPV_WAIT_QUEUES_MOST = 8 };  /* maxShaderWaitQueues */
+enum { SPV_WAIT_QUEUES_MOST = 8 }; /* maxShaderWaitQueues */
 
 /* The N and the K that VkCooperativeMatrixPropertiesKHR lists of multiply-adds, a bit each. */
 enum { SPV_LISTED_N = 8 | 16 | 32 | 64, SPV_LISTED_K = 8 | 16 | 32 };
@@ -275,45 +306,45 @@ static inline bool spv_is_listed(uint32_t size, uint32_t listed)
 struct SpvType {
     SpvKind kind;
     SpvId id;
-    uint32_t bits;              /* INT, FLOAT */
-    bool is_signed;             /* INT: the Signedness operand */
-    SpvFloatFormat format;      /* FLOAT */
-    const SpvType *element;     /* VECTOR, MATRIX (a column), arrays, POINTER (pointee), COOPMAT */
-    uint32_t count;             /* VECTOR, MATRIX (columns), ARRAY, STRUCT, FUNCTION (parameters) */
-    bool count_known;           /* ARRAY, COOPMAT: false where a specialisation constant decides */
-    const SpvType **members;    /* STRUCT, FUNCTION */
-    const SpvType *result;      /* FUNCTION */
-    uint32_t storage;           /* POINTER: SpvStorageClass* */
-    uint32_t scope, rows, cols, use;    /* COOPMAT, specialised; 0 while unknown */
+    uint32_t bits;           /* INT, FLOAT */
+    bool is_signed;          /* INT: the Signedness operand */
+    SpvFloatFormat format;   /* FLOAT */
+    const SpvType *element;  /* VECTOR, MATRIX (a column), arrays, POINTER (pointee), COOPMAT */
+    uint32_t count;          /* VECTOR, MATRIX (columns), ARRAY, STRUCT, FUNCTION (parameters) */
+    bool count_known;        /* ARRAY, COOPMAT: false where a specialisation constant decides */
+    const SpvType **members; /* STRUCT, FUNCTION */
+    const SpvType *result;   /* FUNCTION */
+    uint32_t storage;        /* POINTER: SpvStorageClass* */
+    uint32_t scope, rows, cols, use; /* COOPMAT, specialised; 0 while unknown */
     /* explicit layout, where decorated; 0 / NULL else */
-    uint32_t array_stride;      /* ARRAY, RUNTIME_ARRAY, POINTER */
-    const uint32_t *offsets;    /* STRUCT: by member, UINT32_MAX where undecorated */
+    uint32_t array_stride;          /* ARRAY, RUNTIME_ARRAY, POINTER */
+    const uint32_t *offsets;        /* STRUCT: by member, UINT32_MAX where undecorated */
     const uint32_t *matrix_strides; /* STRUCT: by member, for (arrays of) matrices */
-    const bool *row_major;      /* STRUCT: by member */
-    uint64_t size;              /* what spv_type_size says */
-    uint32_t align;             /* of the largest scalar within, in bytes; 1 where there is none */
-    uint64_t leaves;            /* scalars, pointers, matrices within; UINT64_MAX: too many */
+    const bool *row_major;          /* STRUCT: by member */
+    uint64_t size;                  /* what spv_type_size says */
+    uint32_t align;  /* of the largest scalar within, in bytes; 1 where there is none */
+    uint64_t leaves; /* scalars, pointers, matrices within; UINT64_MAX: too many */
 };
 
-const SpvFloatInfo *spv_float_info(SpvFloatFormat f);       /* NULL for SPV_IEEE, SPV_NO_FLOAT */
-SpvFloatFormat spv_float_format(const uint32_t *operands, uint32_t n);  /* of an OpTypeFloat */
+const SpvFloatInfo *spv_float_info(SpvFloatFormat f); /* NULL for SPV_IEEE, SPV_NO_FLOAT */
+SpvFloatFormat spv_float_format(const uint32_t *operands, uint32_t n); /* of an OpTypeFloat */
 /* A type of SPV_EXT_ocp_microscaling_types. */
 bool spv_is_microscaling(const SpvType *t);
 /* The type with that id, or NULL when the id is no type. Forward pointers may have a NULL element
  * until asked again. */
 const SpvType *spv_type(SpvModule *m, SpvId id);
-const SpvType *spv_type_of(SpvModule *m, SpvId value);      /* type of a value's result */
+const SpvType *spv_type_of(SpvModule *m, SpvId value); /* type of a value's result */
 /* Drop cached types and decorations: after a pass that changed declarations. */
 void spv_forget_types(SpvModule *m);
 /* Value of an integer or bool constant (spec constants: their current default; OpSpecConstantOp:
  * computed). Sign-extended when the type is signed. */
 bool spv_constant(const SpvModule *m, SpvId id, uint64_t *value);
-bool spv_is_constant(const SpvModule *m, SpvId id);         /* OpSpecConstant*, OpUndef too */
-bool spv_is_spec_constant(const SpvModule *m, SpvId id);    /* OpSpecConstant* */
+bool spv_is_constant(const SpvModule *m, SpvId id);      /* OpSpecConstant*, OpUndef too */
+bool spv_is_spec_constant(const SpvModule *m, SpvId id); /* OpSpecConstant* */
 /* Find or make; values in the type's own width. */
 SpvId spv_int_constant(SpvModule *m, SpvId type, uint64_t value);
 SpvId spv_int_type(SpvModule *m, uint32_t bits, bool is_signed);
-SpvId spv_float_type(SpvModule *m, uint32_t bits);          /* IEEE's */
+SpvId spv_float_type(SpvModule *m, uint32_t bits); /* IEEE's */
 SpvId spv_bool_type(SpvModule *m);
 SpvId spv_vector_type(SpvModule *m, SpvId element, uint32_t n);
 SpvId spv_composite_constant(SpvModule *m, SpvId type, const SpvId *parts, uint32_t n);
@@ -322,7 +353,7 @@ SpvId spv_number_constant(SpvModule *m, SpvId type, uint64_t bits);
 SpvId spv_pointer_type(SpvModule *m, uint32_t storage, SpvId pointee);
 SpvId spv_array_type(SpvModule *m, SpvId element, SpvId length);
 SpvId spv_null_constant(SpvModule *m, SpvId type);
-SpvId spv_undef(SpvModule *m, SpvId type);                  /* at module scope */
+SpvId spv_undef(SpvModule *m, SpvId type); /* at module scope */
 /* Size in bytes of a type with explicit layout or scalar packing (each scalar aligned to its own
  * size; a bool is 1 byte, a pointer 8); for COOPMAT and runtime arrays 0. */
 uint64_t spv_type_size(const SpvType *t);
@@ -335,18 +366,18 @@ bool spv_label_operands(const SpvInst *i, uint32_t *from, uint32_t *step, uint32
 
 /* Of a graph whose nodes are numbers: their predecessors, or, turned round, their successors. */
 typedef struct SpvEdges {
-    uint32_t *first;            /* by node, in ends; one more at the end */
-    uint32_t *ends;             /* nodes; parallel edges each */
+    uint32_t *first; /* by node, in ends; one more at the end */
+    uint32_t *ends;  /* nodes; parallel edges each */
 } SpvEdges;
 SpvEdges spv_turn_edges(Arena *a, const SpvEdges *edges, uint32_t n);
 
 /* The dominator tree of a graph that is entered at node 0. */
 typedef struct SpvDominators {
     uint32_t n;
-    uint32_t *order, n_order;   /* postorder of what can be reached; node 0 is last */
-    uint32_t *number;           /* by node: place in `order` plus one, 0: cannot be reached */
-    uint32_t *idom;             /* by node */
-    uint32_t *enter, *leave;    /* by node: times of a walk over the tree */
+    uint32_t *order, n_order; /* postorder of what can be reached; node 0 is last */
+    uint32_t *number;         /* by node: place in `order` plus one, 0: cannot be reached */
+    uint32_t *idom;           /* by node */
+    uint32_t *enter, *leave;  /* by node: times of a walk over the tree */
 } SpvDominators;
 SpvDominators *spv_dominators(Arena *a, const SpvEdges *edges, uint32_t n);
 bool spv_dominates(const SpvDominators *t, uint32_t a, uint32_t b);
@@ -355,19 +386,19 @@ bool spv_dominates(const SpvDominators *t, uint32_t a, uint32_t b);
 
 typedef struct SpvImageType {
     const SpvType *sampled_type;
-    uint32_t dim;               /* SpvDim* */
-    uint32_t n_space;           /* coordinates but for the layer; 0: a Dim that kernels have not */
+    uint32_t dim;     /* SpvDim* */
+    uint32_t n_space; /* coordinates but for the layer; 0: a Dim that kernels have not */
     bool arrayed, multisampled;
-    uint32_t sampled;           /* 1 with a sampler or fetched, 2 storage */
-    uint32_t format;            /* SpvImageFormat* */
+    uint32_t sampled; /* 1 with a sampler or fetched, 2 storage */
+    uint32_t format;  /* SpvImageFormat* */
 } SpvImageType;
 
 typedef enum SpvImageAct {
     SPV_IMAGE_SAMPLE,
-    SPV_IMAGE_FETCH,            /* OpImageRead too */
+    SPV_IMAGE_FETCH, /* OpImageRead too */
     SPV_IMAGE_GATHER,
     SPV_IMAGE_WRITE,
-    SPV_IMAGE_POINT,            /* OpImageTexelPointer */
+    SPV_IMAGE_POINT, /* OpImageTexelPointer */
     SPV_IMAGE_QUERY_SIZE,
     SPV_IMAGE_QUERY_LOD,
     SPV_IMAGE_QUERY_LEVELS,
@@ -379,7 +410,7 @@ typedef struct SpvImageInst {
     SpvImageAct act;
     SpvImageType type;
     bool has_sampler, projective, sign_extend, zero_extend;
-    SpvId image;                /* an image or a sampled image; POINT: a pointer to an image */
+    SpvId image; /* an image or a sampled image; POINT: a pointer to an image */
     SpvId coordinate, dref, component, texel;
     SpvId bias, lod, grad_x, grad_y, offset, offsets, sample, min_lod, scope;
 } SpvImageInst;
@@ -404,17 +435,20 @@ bool spv_has_whole_quads(SpvQuads q, const uint32_t size[3]);
 typedef struct SpvEntryPoint {
     const char *name;
     SpvFunction *function;
-    uint32_t model;             /* SpvExecutionModel* */
-    uint32_t local_size[3];     /* LocalSize, LocalSizeId, a WorkgroupSize constant; or 0 0 0 */
-    SpvId size_ids[3];          /* the constants that it comes from, or 0 */
-    bool size_is_specialised;   /* specialisation constants may change it */
-    uint32_t required_subgroup_size;    /* OpenCL's SubgroupSize mode, or 0 */
+    uint32_t model;           /* SpvExecutionModel* */
+    uint32_t local_size[3];   /* LocalSize, LocalSizeId, a WorkgroupSize constant; or 0 0 0 */
+    SpvId size_ids[3];        /* the constants that it comes from, or 0 */
+    bool size_is_specialised; /* specialisation constants may change it */
+    uint32_t required_subgroup_size; /* OpenCL's SubgroupSize mode, or 0 */
     SpvQuads quads;
-    SpvInst *inst;              /* OpEntryPoint */
+    SpvInst *inst; /* OpEntryPoint */
 } SpvEntryPoint;
 
 /* A specialisation constant's SpecId, and the value that it is to have, in its width. */
-typedef struct SpecValue { uint32_t id; uint64_t bits; } SpecValue;
+typedef struct SpecValue {
+    uint32_t id;
+    uint64_t bits;
+} SpecValue;
 
 /* The entry point called `name` (NULL: the only compute kernel, or an error that lists them). */
 bool spv_entry_point(SpvModule *m, const char *name, SpvEntryPoint *out, DiagSink *sink);
@@ -423,21 +457,25 @@ const uint32_t *spv_execution_mode(SpvModule *m, SpvId function, uint32_t mode, 
 /* ---- kernel.c: arguments of OpenCL kernels --------------------------------------------------- */
 
 typedef enum SpvArgumentKind {
-    SPV_ARGUMENT_BUFFER,        /* an address */
-    SPV_ARGUMENT_LOCAL,         /* an offset into workgroup memory, as large as the caller wants */
+    SPV_ARGUMENT_BUFFER, /* an address */
+    SPV_ARGUMENT_LOCAL,  /* an offset into workgroup memory, as large as the caller wants */
     SPV_ARGUMENT_VALUE
 } SpvArgumentKind;
 
 typedef struct SpvArgument {
     SpvArgumentKind kind;
-    SpvId id;                   /* OpFunctionParameter */
-    const SpvType *type;        /* of the value; of a buffer the pointer's */
-    bool by_reference;          /* the parameter is a pointer to a copy of the value */
-    uint64_t offset, size;      /* in the block of arguments */
+    SpvId id;              /* OpFunctionParameter */
+    const SpvType *type;   /* of the value; of a buffer the pointer's */
+    bool by_reference;     /* the parameter is a pointer to a copy of the value */
+    uint64_t offset, size; /* in the block of arguments */
     uint32_t align;
 } SpvArgument;
 
-typedef struct SpvArguments { SpvArgument *list; uint32_t n; uint64_t size; } SpvArguments;
+typedef struct SpvArguments {
+    SpvArgument *list;
+    uint32_t n;
+    uint64_t size;
+} SpvArguments;
 
 /* The arguments of a kernel, in `arena`. False after reporting one that cannot be given. */
 bool spv_kernel_arguments(Arena *arena, SpvModule *m, const SpvFunction *f, SpvArguments *out,

@@ -571,7 +571,7 @@ static bool point_at_elements(SpvModule *m)
  * 22). What it was, the beginning of its life and casts of its address tell: its size in bytes. */
 typedef struct Extent {
     uint64_t bytes;
-    bool told, steps;           /* by something; there are steps from its address on */
+    bool told, steps; /* by something; there are steps from its address on */
 } Extent;
 
 static const SpvInst *without_casts(const SpvModule *m, SpvId id)
@@ -648,9 +648,11 @@ static bool enlarge_variables(SpvModule *m, DiagSink *sink, bool *changed)
             uint32_t align;
             Extent x = true_extent(m, f, i);
             if (!x.told && x.steps && e == t) {
-                spv_error(m, i, sink, NULL, "the variable is %s and is stepped through like an "
+                spv_error(m, i, sink, NULL,
+                          "the variable is %s and is stepped through like an "
                           "array, whose size nothing tells: LLVM's SPIR-V target leaves arrays "
-                          "that hold pointers so", byte ? "a byte" : "one pointer");
+                          "that hold pointers so",
+                          byte ? "a byte" : "one pointer");
                 return false;
             }
             if (x.bytes > spv_opencl_size(m, t, &align) && x.bytes <= MAX_BYTES) {

@@ -24,8 +24,8 @@ typedef struct Emission {
     LLVMModuleRef module;
     LLVMMemoryBufferRef out;
     bool structured;
-    char *error;                /* for free() */
-    char file[512];             /* of the kernel that the error is about, where that is known */
+    char *error;    /* for free() */
+    char file[512]; /* of the kernel that the error is about, where that is known */
     unsigned line, column;
 } Emission;
 
@@ -74,8 +74,8 @@ static void name_function(Emission *e, const char *reason)
     snprintf(name, sizeof name, "%.*s", (int)strcspn(at, ")"), at);
     LLVMValueRef f = LLVMGetNamedFunction(e->module, name);
     LLVMAttributeRef a = !f ? NULL
-                         : LLVMGetStringAttributeAtIndex(f, (unsigned)LLVMAttributeFunctionIndex,
-                                                         OCL_PLACE, sizeof OCL_PLACE - 1);
+                            : LLVMGetStringAttributeAtIndex(f, (unsigned)LLVMAttributeFunctionIndex,
+                                                            OCL_PLACE, sizeof OCL_PLACE - 1);
     value = a ? LLVMGetStringAttributeValue(a, &length) : "";
     if (sscanf(value, "%u:%u:%511[^\n]", &e->line, &e->column, e->file) != 3)
         e->line = e->column = 0;
@@ -108,8 +108,8 @@ static void on_diagnostic(LLVMDiagnosticInfoRef info, void *user)
 /* Every loop has one exit, at its end, and every selection one end: as AMD's targets want it.
  * Values that cross blocks are in variables meanwhile, as structurizecfg takes phis with poison for
  * others (LLVM 22). */
-#define STRUCTURE                                                                                 \
-    "function(simplifycfg,lower-switch,mergereturn,unify-loop-exits,reg2mem,structurizecfg,"      \
+#define STRUCTURE                                                                                  \
+    "function(simplifycfg,lower-switch,mergereturn,unify-loop-exits,reg2mem,structurizecfg,"       \
     "mem2reg,early-cse)"
 
 static void run_passes(Emission *e, const char *passes, LLVMTargetMachineRef machine)
