@@ -29,7 +29,8 @@ typedef struct DeviceOps DeviceOps;
 
 /* ---- an open device -------------------------------------------------------------------------- */
 
-/* What a device says of itself. Strings and arrays live as long as the device. */
+/* What a device says of itself. Strings and arrays live as long as the device; strings are never
+ * NULL. */
 typedef struct DeviceInfo {
     const char *name;               /* of the machine: "AMD Ryzen 9 7950X" */
     const char *target;             /* LLVM's name of the processor, or "" */
@@ -57,7 +58,7 @@ typedef struct DeviceBase {
 } DeviceBase;
 
 typedef struct DeviceOptions {
-    uint32_t ordinal;               /* which one of its kind, from 0 */
+    uint32_t ordinal;               /* which one of its kind, from 0 and below `count` */
     uint32_t threads;               /* 0 = one a core */
     const char *isa;                /* a processor to generate code for; NULL = the machine's own */
     bool no_signal_handlers;        /* of the process's */
@@ -82,7 +83,9 @@ typedef struct DeviceMemory {
 } DeviceMemory;
 
 /* One descriptor of a buffer; of an image or a sampler there is an ImageBinding (base/image.h) in
- * its place. */
+ * its place. NULL and 0 where nothing is bound: in holes of an array of as many as are bound, and
+ * to variables that no code uses. A device that needs more than an address (a handle of its
+ * driver's, say) looks that up by it. */
 typedef struct DeviceBinding {
     void *base;                     /* DeviceMemory.address and an offset; the host's where the
                                      * slot is a value */
@@ -131,13 +134,16 @@ typedef struct DeviceCompile {
     uint32_t n_slots;
     uint64_t shared_bytes, push_bytes;
     const SpvArguments *arguments;  /* an OpenCL kernel's, slot by slot; NULL: a shader */
-    uint32_t required_subgroup_size;    /* 0: any */
+    uint32_t required_subgroup_size;    /* by the kernel's text; 0: any. Nobody else has asked
+                                         * whether the device has it */
     uint32_t local_size[3];         /* 0 where it is left open */
     /* what the caller asks for: HeddleKernelOptions */
-    uint32_t subgroup_size;         /* 0 = the device's choice */
+    uint32_t subgroup_size;         /* one of info's; 0 = the required one, else the device's
+                                     * choice */
     uint32_t wanted_size[3];        /* of a workgroup, for kernels that leave it open; 0 = none */
-    bool robust, stats, check, check_portability, no_optimisation;
-    HeddleEmit emit;
+    bool robust, stats, no_optimisation;
+    bool check, check_portability;  /* only where info.checks */
+    HeddleEmit emit;                /* a form that the device does not make is an error */
     SpvModule *copy;                /* with HEDDLE_EMIT_SPIRV: the device's to change and to write,
                                      * with the positions that a written module names */
 } DeviceCompile;
@@ -197,7 +203,8 @@ typedef struct DeviceDispatch {
     HeddleResult result;            /* of one that was submitted to a queue */
 } DeviceDispatch;
 
-/* A box of workgroups of one size, of the up to eight that a dispatch consists of:
+/* A box of workgroups of one size, of the up to eight that a dispatch consists of (a shader's is
+ * one, whose local_size is 0: the kernel knows it):
  *     for (n = 0; device_region(d, &n, &region);) */
 typedef struct DeviceRegion { uint32_t first[3], groups[3], local_size[3]; } DeviceRegion;
 bool device_region(const DeviceDispatch *d, uint32_t *number, DeviceRegion *out);
@@ -206,6 +213,7 @@ uint32_t device_work_dim(const DeviceDispatch *d);
 
 /* ---- a kind of device ------------------------------------------------------------------------ */
 
+/* What may be NULL says so; a device has all the rest. */
 struct DeviceOps {
     const char *name;               /* what the command line calls it: "cpu" */
 
@@ -217,8 +225,8 @@ struct DeviceOps {
     void (*close)(DeviceBase *d);
 
     /* Memory of its own, filled with zeros, aligned to 64 bytes at least; in HEDDLE_PLACEMENT_HOST
-     * it has a `host`. Fills *out, which is the caller's, for free. False where there is none; says
-     * nothing. */
+     * it has a `host`. `size` is not 0. Fills *out, which is the caller's, for free. False where
+     * there is none, or never any in that placement; says nothing. */
     bool (*alloc)(DeviceBase *d, uint64_t size, HeddlePlacement placement, DeviceMemory *out);
     /* The program's memory, in place: kernels see what the program writes, and it stays the
      * program's. False where there is no memory for that; says nothing. NULL where the device
@@ -236,7 +244,8 @@ struct DeviceOps {
     /* Makes a kernel. `arena` lives until it has been released, and so does what the kernel keeps
      * there; what it has outside of it, release gives back. *out is set as soon as there is
      * something to release: the caller releases it after a failure too, also where the arena ran
-     * out. */
+     * out. Errors: SOURCE (an instruction that the device cannot carry out: spv_error names it),
+     * UNSUPPORTED (what else it lacks: a subgroup size, a form to emit), MEMORY. */
     HeddleResult (*compile)(DeviceBase *d, const DeviceCompile *c, Arena *arena,
                             DeviceKernel **out, DiagSink *sink);
     void (*release)(DeviceKernel *k);
@@ -248,7 +257,9 @@ struct DeviceOps {
     DeviceKernel *(*load)(DeviceBase *d, const void *data, size_t size, DiagSink *sink);
 
     /* Runs a kernel of the device to its end, and fills in what came of it, also of one that
-     * failed. What the dispatch points to lives for the call. `scratch` is for the call, too. */
+     * failed. Of a fault it says what happened, and returns RUN; the caller adds beside which
+     * buffer the address in `fault` lies. What the dispatch points to lives for the call. `scratch`
+     * is for the call, too. */
     HeddleResult (*dispatch)(DeviceBase *d, DeviceDispatch *x, Arena *scratch, DiagSink *sink);
 
     /* A queue of the device's own, whose dispatches run in order while the program goes on. NULL,

@@ -36,7 +36,8 @@ bool file_write(const char *path, const void *a, size_t a_size, const void *b, s
 /* ---- device.c -------------------------------------------------------------------------------- */
 
 /* Opens a device of that kind, which need not be one of those that heddle_device_new knows: then
- * its info.kind is HEDDLE_N_DEVICE_KINDS. Results and errors are heddle_device_new's. */
+ * its info.kind is HEDDLE_N_DEVICE_KINDS. Results and errors are heddle_device_new's, but `options`
+ * is not NULL, and *out is left alone on failure. */
 HeddleResult device_new(const DeviceOps *ops, const HeddleDeviceOptions *options,
                         HeddleDevice **out, HeddleLog *log);
 

@@ -37,9 +37,10 @@ static HeddleResult counter_open(const DeviceOptions *o, DeviceBase **out, DiagS
 {
     Counter *c = calloc(1, sizeof *c);
     *out = (DeviceBase *)c;
-    (void)sink;
-    if (!c)
+    if (!c) {
+        diag(sink, DIAG_ERROR, NULL, NULL, "out of memory");
         return HEDDLE_ERROR_MEMORY;
+    }
     pthread_mutex_init(&c->lock, NULL);
     c->last = &c->first;
     c->base.ops = &counter_ops;
@@ -99,9 +100,10 @@ static bool counter_count_one(void *user, SpvInst *i)
 static HeddleResult counter_compile(DeviceBase *d, const DeviceCompile *how, Arena *arena,
                                     DeviceKernel **out, DiagSink *sink)
 {
-    (void)sink;
-    if (how->emit)
+    if (how->emit) {
+        diag(sink, DIAG_ERROR, NULL, NULL, "the counter device makes nothing that could be kept");
         return HEDDLE_ERROR_UNSUPPORTED;
+    }
     CounterKernel *k = NEW(arena, CounterKernel);
     k->base = (DeviceKernel){ .device = d, .slots = how->slots, .n_slots = how->n_slots,
                               .push_bytes = how->push_bytes,
