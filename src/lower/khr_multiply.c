@@ -47,12 +47,33 @@ static SpvId clamp(Lower *l, SpvInst *at, const Multiply *x, SpvId sum)
     return build_select(l, at, BUILD(l, at, SpvOpSGreaterThan, b, sum, low), sum, low);
 }
 
+/* The products' sum and C. For a result of 64 bits that saturates no larger integers are there: a
+ * sum beyond its ends has wrapped, which shows by its being on the wrong side of the products
+ * (these do not overflow: SPIR-V leaves undefined what then comes of a saturating accumulation). */
+static SpvId add(Lower *l, SpvInst *at, const Multiply *x, SpvId products, SpvId c)
+{
+    bool is_float = x->sum->kind == SPV_FLOAT, is_signed = x->sign_d;
+    SpvId type = x->sum->id, b = build_bool(l);
+    SpvId sum = BUILD(l, at, is_float ? SpvOpFAdd : SpvOpIAdd, type, products, c);
+    if (!x->saturate || x->d->element->bits < 64)
+        return sum;
+    uint16_t less = is_signed ? SpvOpSLessThan : SpvOpULessThan;
+    SpvId most = spv_int_constant(l->m, type, is_signed ? INT64_MAX : UINT64_MAX);
+    SpvId up = build_select(l, at, BUILD(l, at, less, b, sum, products), most, sum);
+    if (!x->sign_c)
+        return up;
+    SpvId least = spv_int_constant(l->m, type, is_signed ? (uint64_t)INT64_MIN : 0);
+    SpvId down = build_select(l, at, BUILD(l, at, less, b, products, sum), least, sum);
+    SpvId zero = spv_int_constant(l->m, type, 0);
+    return build_select(l, at, BUILD(l, at, SpvOpSLessThan, b, c, zero), down, up);
+}
+
 static SpvId narrow(Lower *l, SpvInst *at, const Multiply *x, SpvId sum)
 {
     const SpvType *to = x->d->element;
     if (to->kind == SPV_FLOAT)
         return convert(l, at, SpvOpFConvert, to->id, sum);
-    if (x->saturate)
+    if (x->saturate && to->bits < 64)
         sum = clamp(l, at, x, sum);
     if (to->bits == x->sum->bits)
         return convert(l, at, SpvOpBitcast, to->id, sum);
@@ -148,14 +169,13 @@ static void add_products(Lower *l, SpvInst *before, const Multiply *x)
 static SpvId finish(Lower *l, const Multiply *x)
 {
     SpvInst *i = x->inst;
-    bool is_float = x->sum->kind == SPV_FLOAT;
     Each e = each_open(l, i, place_length(l, x->d));
     while (each_next(&e)) {
         SpvId c = each_get(&e, spv_operand(i, 2), x->c->element->id);
         SpvId sum = build_load(l, e.at, x->sum->id, sum_pointer(l, e.at, x, e.index));
         c = widen(l, e.at, x, x->c->element, x->sign_c, c);
-        sum = BUILD(l, e.at, is_float ? SpvOpFAdd : SpvOpIAdd, x->sum->id, sum, c);
-        each_put(&e, x->d->id, x->d->element->id, narrow(l, e.at, x, sum));
+        sum = narrow(l, e.at, x, add(l, e.at, x, sum, c));
+        each_put(&e, x->d->id, x->d->element->id, sum);
     }
     return each_result(&e, x->d->id);
 }
@@ -170,9 +190,8 @@ static bool choose_sum(Lower *l, Multiply *x)
         x->sum = spv_type(l->m, spv_float_type(l->m, MAX(most, d->bits) == 64 ? 64 : 32));
         return true;
     }
-    if (wide && (!(has & PROFILE_HAS_INT64) || (x->saturate && d->bits == 64)))
-        return lower_refuse(l, x->inst, "it saturates, for which '%s' has no larger integers",
-                            l->profile->name);
+    if (wide && !(has & PROFILE_HAS_INT64))
+        return lower_refuse(l, x->inst, "it is summed up in integers of 64 bits");
     x->sum = spv_type(l->m, spv_int_type(l->m, wide ? 64 : 32, false));
     lower_uses(l, x->sum);
     return true;
