@@ -24,10 +24,12 @@ typedef enum EmitGiven {
 /* A call of printf: its format's id, and the leaves of its arguments, each as 64 bits. */
 typedef struct EmitPrint { SpvId format; LV *words; uint32_t n_words; } EmitPrint;
 
+/* What may be NULL says so; a target has all the rest. */
 struct EmitTarget {
     const char *name;           /* in messages: "the CPU" */
     bool lanes;                 /* a varying leaf is <W x T>; false: an invocation is a thread */
-    /* Tables of rules beside emit's own, each with a last row without a function. A NULL ends. */
+    /* Tables of rules beside emit's own, each with a last row without a function. A NULL ends
+     * them, and is there even if they are none. */
     const EmitRule *const *rules;
 
     /* ---- the function, in this order ---- */
@@ -35,10 +37,11 @@ struct EmitTarget {
     bool (*plan)(Emit *e);      /* variables are known */
     /* Emits the blocks, by emit_block_insts, their phis and terminators. */
     void (*blocks)(Emit *e);
-    /* Asked first for every instruction. False: not one of its. */
+    /* Asked first for every instruction. False: not one of its. NULL: none is. */
     bool (*inst)(Emit *e, const SpvInst *i);
 
-    /* ---- for who lays out the blocks: what matrices have to do there ---- */
+    /* ---- for who lays out the blocks: what matrices have to do there. emit calls `prepare`
+     * alone, the others are between `blocks` and them, or NULL ---- */
     void (*block_begin)(Emit *e);   /* e->position is entered */
     void (*block_end)(Emit *e);     /* before the terminator and the edges */
     /* At the end of block `from`, once for each edge, where its other phi values are stored;
