@@ -377,7 +377,7 @@ static bool accepted(const uint32_t *words, uint32_t n)
     Arena a = { 0 };
     DiagSink quiet = { 0 };
     SpvModule *m = spv_read(&a, words, n * sizeof *words, "m", &quiet);
-    bool good = m && check_module(m, &quiet);
+    bool good = m && check_read(m, &quiet) && check_module(m, &quiet);
     arena_free(&a);
     return good;
 }

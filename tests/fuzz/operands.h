@@ -116,6 +116,7 @@ static const char shader_capabilities[] =
     "OpCapability GroupNonUniformQuad\nOpCapability GroupNonUniformRotateKHR\n"
     "OpCapability GroupNonUniformPartitionedEXT\nOpCapability SubgroupVoteKHR\n"
     "OpCapability SubgroupBallotKHR\nOpCapability ComputeDerivativeGroupLinearKHR\n"
+    "OpCapability DerivativeControl\n"
     "OpCapability DotProduct\nOpCapability DotProductInputAll\n"
     "OpCapability DotProductInput4x8Bit\nOpCapability DotProductInput4x8BitPacked\n"
     "OpCapability ShaderClockKHR\nOpCapability ExpectAssumeKHR\nOpCapability PoisonFreezeKHR\n"
