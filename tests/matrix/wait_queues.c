@@ -5,7 +5,8 @@
  * with software pipelines instead, which spirv-val accepts. What a loop loads ends where it may not
  * be touched any more (begins there, where the loop goes down), so that prefetches go past the end
  * and loads would fault. All numbers are small integers: whatever the order of the sums, they are
- * exact.
+ * exact. With robust access what is loaded may be outside of the buffers, which then seem smaller
+ * than they are, with strides next to where numbers end: it reads as zeros, pipelined or not.
  */
 #include "base/test.h"
 #include "cpu/cpu.h"
@@ -63,6 +64,8 @@ typedef struct Loop {
     const Form *form;
     uint32_t steps, columns_of[2], stride[2], subgroup_size, interleave;
     bool constant, updates, restricts; /* steps is; the loop loads and stores tiles of sums */
+    bool robust;                       /* and A and B are bound in part, with any strides */
+    uint32_t left_out[2];              /* of their bytes, at the end */
     uint32_t ahead;                    /* loads that were pipelined */
     void *spirv;
     size_t spirv_size;
@@ -257,19 +260,25 @@ static uint32_t count(const char *text, size_t size, const char *what)
     return n;
 }
 
+static uint64_t bound_size(const Loop *l, uint32_t b)
+{
+    return l->buffers[b].size - (b <= B ? l->left_out[b] : 0);
+}
+
 static bool run_cpu(Loop *l, const SpvModule *m, const uint32_t *push, uint32_t *prefetches)
 {
     CpuTarget target;
     CpuDevice *device = cpu_device_new(1, true, &l->diags.sink);
     PassOptions passes = { .optimise = true };
-    CpuOptions o = { .subgroup_size = l->subgroup_size, .optimise = true, .emit = CPU_EMIT_LLVM };
+    CpuOptions o = { .subgroup_size = l->subgroup_size, .optimise = true, .robust = l->robust,
+                     .emit = CPU_EMIT_LLVM };
     if (!device || !cpu_target(&target, NULL, &l->diags.sink))
         return false;
     CpuKernel *k = cpu_compile(m, &target, &passes, &o, &l->diags.sink);
     DeviceBinding bound[N_BUFFERS];
     const DeviceBinding *slots[N_BUFFERS];
     for (uint32_t b = 0; b < N_BUFFERS; b++)
-        bound[b] = (DeviceBinding){ l->buffers[b].data, l->buffers[b].size };
+        bound[b] = (DeviceBinding){ l->buffers[b].data, bound_size(l, b) };
     for (uint32_t s = 0; k && s < k->n_slots; s++)
         slots[s] = &bound[k->slots[s].binding];
     CpuDispatch d = { .kernel = k, .slots = slots, .push = push, .groups = { GROUPS, 1, 1 },
@@ -287,10 +296,10 @@ static bool run_reference(Loop *l, SpvModule *m, const uint32_t *push)
     RefBinding bound[N_BUFFERS];
     for (uint32_t b = 0; b < N_BUFFERS; b++)
         bound[b] = (RefBinding){ .binding = b, .base = l->buffers[b].data,
-                                 .size = l->buffers[b].size };
+                                 .size = bound_size(l, b) };
     RefDispatch d = { .bindings = bound, .n_bindings = N_BUFFERS, .push = push, .push_size = 12,
                       .groups = { GROUPS, 1, 1 }, .subgroup_size = l->subgroup_size,
-                      .check = REF_CHECK_BOUNDS };
+                      .check = l->robust ? 0 : REF_CHECK_BOUNDS };
     RefResult result = { 0 };
     return ref_dispatch(&l->arena, m, &d, &result, &l->diags.sink) && !result.n_findings;
 }
@@ -356,11 +365,24 @@ static void choose(Loop *l, uint64_t seed)
     l->restricts = pick(l, 2);
 }
 
+/* Strides that lead out of the buffers, most of all and hardly; what is bound ends before them. */
+static void lead_outside(Loop *l)
+{
+    static const uint32_t strides[] = { 0, 1u << 20, 1u << 28, 1u << 30, INT32_MAX, UINT32_MAX };
+    for (uint32_t b = A; b <= B; b++) {
+        l->left_out[b] = pick(l, (uint32_t)l->buffers[b].size);
+        if (!pick(l, 2))
+            l->stride[b] = strides[pick(l, COUNT_OF(strides))] - 16 * pick(l, 3);
+    }
+}
+
 /* False: no use in going on. */
 static bool random_loop(Loop *l, uint64_t seed)
 {
     choose(l, seed);
     make_buffers(l);
+    if (l->robust)
+        lead_outside(l);
     ToolStatus status = compile(l);
     if (status == TOOL_MISSING)
         printf("no glslang: wait queues are not tested\n");
@@ -373,13 +395,14 @@ static bool random_loop(Loop *l, uint64_t seed)
     return false;
 }
 
-static bool run_seed(uint64_t seed)
+static bool run_seed(uint64_t seed, bool robust)
 {
     Loop *l = calloc(1, sizeof *l);
     jmp_buf failed;
     if (!l)
         return test_fail(__FILE__, __LINE__, "out of memory");
     l->diags = (TestDiags)TEST_DIAGS(l->diags);
+    l->robust = robust;
     l->arena.on_failure = &failed;
     if (setjmp(failed))
         return test_fail(__FILE__, __LINE__, "out of memory");
@@ -393,6 +416,12 @@ static bool run_seed(uint64_t seed)
 
 TEST(no_number_of_wait_queues_changes_a_bit)
 {
-    for (uint64_t seed = 1; seed <= LOOPS && run_seed(seed); seed++)
+    for (uint64_t seed = 1; seed <= LOOPS && run_seed(seed, false); seed++)
+        ;
+}
+
+TEST(what_is_outside_of_a_buffer_reads_as_zeros)
+{
+    for (uint64_t seed = 101; seed <= 100 + LOOPS && run_seed(seed, true); seed++)
         ;
 }
