@@ -190,6 +190,7 @@ def main():
             print(f"{n}\t{'VALID' if m.valid else 'INVALID'}\t{m.file}\t{m.test}\t{m.env}\t"
                   f"{v or m.text}")
             if o.save:
+                os.makedirs(o.save, exist_ok=True)
                 with open(f"{o.save}/{n}.spv", "wb") as f:
                     f.write(m.words)
     table(modules, verdicts)
