@@ -52,6 +52,13 @@ LV emit_cast_index(Emit *e, LV v, LT type)
     return from < to ? LLVMBuildSExt(e->b, v, t, "") : LLVMBuildTrunc(e->b, v, t, "");
 }
 
+LV emit_scaled(Emit *e, LV v, int64_t factor)
+{
+    if (factor == 1)
+        return v;
+    return LLVMBuildMul(e->b, v, ir_int(LLVMTypeOf(v), (uint64_t)factor), "");
+}
+
 LV emit_clamp(Emit *e, LV x, int64_t least, int64_t most)
 {
     LT type = LLVMTypeOf(x);

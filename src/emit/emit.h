@@ -249,6 +249,7 @@ LV emit_lane(Emit *e, LV v, LV index);              /* one lane's value; a scala
 LV emit_zero(LT type);
 /* sign-extended or truncated to integer `type`, lane-wise */
 LV emit_cast_index(Emit *e, LV v, LT type);
+LV emit_scaled(Emit *e, LV v, int64_t factor);
 LV emit_clamp(Emit *e, LV x, int64_t least, int64_t most);  /* signed, lane-wise */
 LLVMBasicBlockRef emit_new_block(Emit *e, const char *name); /* after the current one */
 LV emit_alloca(Emit *e, LT type, const char *name); /* in the entry block */

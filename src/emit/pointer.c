@@ -90,13 +90,6 @@ bool emit_is_chain(Emit *e, const SpvInst *i)
            i->op == SpvOpPtrAccessChain || i->op == SpvOpInBoundsPtrAccessChain;
 }
 
-static LV scaled(Emit *e, LV v, int64_t factor)
-{
-    if (factor == 1)
-        return v;
-    return LLVMBuildMul(e->b, v, ir_int(LLVMTypeOf(v), (uint64_t)factor), "");
-}
-
 bool emit_is_checked(const Emit *e, const Pointer *p)
 {
     return e->robust && (p->limit || p->descriptors);
@@ -128,7 +121,7 @@ static void add_uniform(Emit *e, Pointer *p, LV index, int64_t stride)
         p->constant = (int64_t)((uint64_t)p->constant + bytes);
         return;
     }
-    LV bytes = scaled(e, emit_cast_index(e, index, e->i64), stride);
+    LV bytes = emit_scaled(e, emit_cast_index(e, index, e->i64), stride);
     p->offset = p->offset ? LLVMBuildAdd(e->b, p->offset, bytes, "") : bytes;
 }
 

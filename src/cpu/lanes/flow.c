@@ -46,18 +46,21 @@ LV emit_any(Emit *e, LV mask)
     return LLVMBuildICmp(e->b, LLVMIntNE, bits, LLVMConstNull(LLVMTypeOf(bits)), "");
 }
 
+/* i32: the number of the lowest bit that is set; of W bits without one W, or poison. */
+static LV lowest_bit(Emit *e, LV bits, bool some_is_set)
+{
+    LT type = LLVMTypeOf(bits);
+    LV args[2] = { bits, ir_int(e->i1, some_is_set) };
+    LV lane = ir_intrinsic(e->b, "llvm.cttz", &type, 1, args, 2);
+    return e->W < 32 ? LLVMBuildZExt(e->b, lane, e->i32, "")
+         : e->W > 32 ? LLVMBuildTrunc(e->b, lane, e->i32, "") : lane;
+}
+
 LV emit_first_lane(Emit *e)
 {
     if (!e->mask)
         return ir_int(e->i32, 0);
-    LV bits = mask_bits(e, e->mask);
-    LT type = LLVMTypeOf(bits);
-    LV args[2] = { bits, ir_int(e->i1, 0) };
-    LV lane = ir_intrinsic(e->b, "llvm.cttz", &type, 1, args, 2);
-    if (e->W < 32)
-        lane = LLVMBuildZExt(e->b, lane, e->i32, "");
-    else if (e->W > 32)
-        lane = LLVMBuildTrunc(e->b, lane, e->i32, "");
+    LV lane = lowest_bit(e, mask_bits(e, e->mask), false);
     return LLVMBuildAnd(e->b, lane, ir_int(e->i32, e->W - 1), "");
 }
 
@@ -84,10 +87,7 @@ LaneLoop lane_loop_begin(Emit *e, LV mask)
     LV more = LLVMBuildICmp(e->b, LLVMIntNE, l.rest, LLVMConstNull(type), "");
     LLVMBuildCondBr(e->b, more, l.body, l.done);
     LLVMPositionBuilderAtEnd(e->b, l.body);
-    LV args[2] = { l.rest, ir_int(e->i1, 1) };
-    LV lane = ir_intrinsic(e->b, "llvm.cttz", &type, 1, args, 2);
-    l.index = e->W < 32 ? LLVMBuildZExt(e->b, lane, e->i32, "")
-            : e->W > 32 ? LLVMBuildTrunc(e->b, lane, e->i32, "") : lane;
+    l.index = lowest_bit(e, l.rest, true);
     return l;
 }
 

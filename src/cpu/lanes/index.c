@@ -5,13 +5,6 @@
 #include "cpu/lanes/internal.h"
 #include "llvm/ir.h"
 
-static LV scaled(Emit *e, LV v, int64_t factor)
-{
-    if (factor == 1)
-        return v;
-    return LLVMBuildMul(e->b, v, ir_int(LLVMTypeOf(v), (uint64_t)factor), "");
-}
-
 /* Where lanes' indices are outside of what is given, their addresses do not go on as `a` says. */
 static void keep_straight(Emit *e, Pointer *p, Affine *a, int64_t least, int64_t most)
 {
@@ -55,14 +48,15 @@ static void join_index(Emit *e, Pointer *p, LV index, int64_t scale, Affine affi
     for (uint32_t k = 0; k < 2 && emit_is_checked(e, p); k++)
         if (LLVMGetElementType(LLVMTypeOf(indices[k])) == e->i32)
             keep_straight(e, p, parts[k], INT32_MIN, INT32_MAX);
-    LV x = scaled(e, emit_cast_index(e, p->lane_index, e->i64), a);
-    LV y = scaled(e, emit_cast_index(e, index, e->i64), b);
+    LV x = emit_scaled(e, emit_cast_index(e, p->lane_index, e->i64), a);
+    LV y = emit_scaled(e, emit_cast_index(e, index, e->i64), b);
     Affine sum = affine_join(e, &p->affine, &affine);
     sum.stride = p->affine.stride * a + affine.stride * b;
-    for (uint32_t k = 0; k < AFFINE_GROUPS && p->affine.first[k] && affine.first[k]; k++)
-        sum.first[k] = LLVMBuildAdd(e->b,
-                                    scaled(e, emit_cast_index(e, p->affine.first[k], e->i64), a),
-                                    scaled(e, emit_cast_index(e, affine.first[k], e->i64), b), "");
+    for (uint32_t k = 0; k < AFFINE_GROUPS && p->affine.first[k] && affine.first[k]; k++) {
+        LV one = emit_scaled(e, emit_cast_index(e, p->affine.first[k], e->i64), a);
+        LV other = emit_scaled(e, emit_cast_index(e, affine.first[k], e->i64), b);
+        sum.first[k] = LLVMBuildAdd(e->b, one, other, "");
+    }
     p->lane_index = LLVMBuildAdd(e->b, x, y, "");
     p->lane_scale = unit;
     p->affine = sum;
