@@ -13,12 +13,12 @@
 
 typedef struct CfgLoop CfgLoop;
 typedef struct CfgBlock {
-    SpvBlock *block;            /* NULL for the virtual exit */
-    uint32_t *succs, *preds;    /* positions in Cfg.blocks; parallel edges (a switch) listed once */
+    SpvBlock *block;         /* NULL for the virtual exit */
+    uint32_t *succs, *preds; /* positions in Cfg.blocks; parallel edges (a switch) listed once */
     uint32_t n_succs, n_preds;
     /* positions; the entry's idom and the exit's ipdom are themselves */
     uint32_t idom, ipdom;
-    CfgLoop *loop;              /* innermost loop that contains it, or NULL */
+    CfgLoop *loop; /* innermost loop that contains it, or NULL */
     /* part of `loop` only on the way out: the header cannot be reached from it */
     bool leaving;
     uint32_t dom_first, dom_last; /* interval of the dominator tree: what cfg_dominates compares */
@@ -43,12 +43,12 @@ struct CfgLoop {
 typedef struct Cfg {
     SpvFunction *function;
     CfgBlock *blocks;
-    uint32_t n;                 /* with the virtual exit */
+    uint32_t n; /* with the virtual exit */
     /* by SpvBlock.index: place in blocks, UINT32_MAX when unreachable */
     uint32_t *position;
     /* an index for blocks made since: position[made_later] is UINT32_MAX */
     uint32_t made_later;
-    CfgLoop **loops;            /* outer before inner */
+    CfgLoop **loops; /* outer before inner */
     uint32_t n_loops;
 } Cfg;
 
@@ -70,9 +70,9 @@ SpvInst *cfg_merge_inst(const SpvBlock *b);
 typedef struct Uniformity {
     /* by id: 1 = differs between lanes (also pointers: 1 = the address differs) */
     uint8_t *varying;
-    uint8_t *divergent_block;   /* by Cfg position */
-    uint8_t *divergent_branch;  /* by Cfg position: its terminator's condition is varying */
-    uint8_t *divergent_loop;    /* by Cfg.loops index: lanes leave in different iterations */
+    uint8_t *divergent_block;  /* by Cfg position */
+    uint8_t *divergent_branch; /* by Cfg position: its terminator's condition is varying */
+    uint8_t *divergent_loop;   /* by Cfg.loops index: lanes leave in different iterations */
     /* by id of a Function or Private variable: 1 = needs a copy a lane */
     uint8_t *varying_variable;
     /* by id of a vector: bit i = component i differs; others 0 or 0xffff */
@@ -86,7 +86,7 @@ Uniformity *uniformity_build_for(Arena *a, SpvModule *m, const Cfg *c, uint32_t 
 /* The same for a function that an instruction calls for its elements, or for an entry point in a
  * module with such functions. */
 typedef struct UniformityKnown {
-    const uint8_t *same;        /* by parameter: one value for all lanes; NULL: none known */
+    const uint8_t *same;             /* by parameter: one value for all lanes; NULL: none known */
     const uint8_t *varying_variable; /* by id: Private ones that vary elsewhere; may be NULL */
 } UniformityKnown;
 Uniformity *uniformity_build_known(Arena *a, SpvModule *m, const Cfg *c, uint32_t subgroup_size,
@@ -120,9 +120,9 @@ typedef struct MatrixWebs {
     /* by id: 1 + web, 0 for ids that are no matrix value of the function */
     uint32_t *web;
     uint32_t n_webs;
-    SpvId *web_type;            /* by web */
-    uint32_t *value;            /* by id: 1 + dense number of a matrix value */
-    SpvId *value_id;            /* by dense number */
+    SpvId *web_type; /* by web */
+    uint32_t *value; /* by id: 1 + dense number of a matrix value */
+    SpvId *value_id; /* by dense number */
     uint32_t n_values;
 } MatrixWebs;
 MatrixWebs *matrix_webs(Arena *a, SpvModule *m, const Cfg *c);

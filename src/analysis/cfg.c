@@ -17,11 +17,13 @@
 enum { MAX_LOOP_DEPTH = 1023 }; /* SPIR-V 2.17, universal limits: nesting depth of control flow */
 
 /* of node i: to[start[i]] .. to[start[i + 1] - 1] */
-typedef struct Edges { uint32_t *start, *to; } Edges;
+typedef struct Edges {
+    uint32_t *start, *to;
+} Edges;
 typedef VEC(uint32_t) Nodes;
 
 typedef struct LoopInfo {
-    uint32_t header, parent, group;     /* group: union-find towards the outermost loop so far */
+    uint32_t header, parent, group; /* group: union-find towards the outermost loop so far */
     uint32_t latch, merge;
     SpvInst *merge_inst;
     Nodes own, exits;
@@ -31,18 +33,18 @@ typedef struct Builder {
     Arena *a;
     SpvFunction *f;
     DiagSink *sink;
-    uint32_t n;                 /* reachable blocks, and the exit: n - 1 */
-    SpvBlock **block;           /* by number */
-    uint32_t *number;           /* by SpvBlock.index, NONE when unreachable */
+    uint32_t n;       /* reachable blocks, and the exit: n - 1 */
+    SpvBlock **block; /* by number */
+    uint32_t *number; /* by SpvBlock.index, NONE when unreachable */
     Edges succ, pred;
     uint32_t *idom, *ipdom;
-    uint32_t *first, *last;     /* dominator tree intervals */
-    uint32_t *owner;            /* by number: innermost loop, NONE */
+    uint32_t *first, *last; /* dominator tree intervals */
+    uint32_t *owner;        /* by number: innermost loop, NONE */
     uint8_t *leaving;
-    VEC(LoopInfo) loops;        /* inner before outer */
-    Nodes inner;                /* loops taken into the loop that is being found */
+    VEC(LoopInfo) loops; /* inner before outer */
+    Nodes inner;         /* loops taken into the loop that is being found */
     uint32_t *stamp, stamps;
-    uint32_t *position;         /* by number: place in the compact order */
+    uint32_t *position; /* by number: place in the compact order */
 } Builder;
 
 SpvInst *cfg_merge_inst(const SpvBlock *b)
@@ -55,16 +57,13 @@ uint32_t cfg_target(const SpvInst *term, uint32_t k)
 {
     uint32_t at = term->first_operand;
     switch (term->op) {
-    case SpvOpBranch:
-        return k == 0 ? at : 0;
-    case SpvOpBranchConditional:
-        return k < 2 ? at + 1 + k : 0;
+    case SpvOpBranch: return k == 0 ? at : 0;
+    case SpvOpBranchConditional: return k < 2 ? at + 1 + k : 0;
     case SpvOpSwitch: {
         uint32_t word = at + 1 + k * ((term->literal_words == 2 ? 2u : 1u) + 1);
         return word < term->n_words ? word : 0;
     }
-    default:
-        return 0;
+    default: return 0;
     }
 }
 
@@ -152,7 +151,7 @@ static void find_edges(Builder *b)
 typedef struct Dom {
     uint32_t n, reached;
     uint32_t *vertex, *parent, *semi, *label, *ancestor, *bucket, *next, *idom, *path;
-    uint8_t *extra;             /* hung below the root although no edge leads there */
+    uint8_t *extra; /* hung below the root although no edge leads there */
 } Dom;
 
 static void dom_visit(Dom *d, uint32_t v, uint32_t parent)
@@ -495,7 +494,10 @@ static bool find_loop(Builder *b, uint32_t h)
     if (!work.len)
         return true;
     uint32_t l = b->loops.len;
-    LoopInfo info = { .header = h, .parent = NONE, .group = l, .merge = NONE,
+    LoopInfo info = { .header = h,
+                      .parent = NONE,
+                      .group = l,
+                      .merge = NONE,
                       .latch = work.len == 1 ? work.data[0] : NONE,
                       .merge_inst = loop_merge(b->block[h]) };
     if (info.merge_inst) {
@@ -533,7 +535,7 @@ static uint32_t region_parent(const Builder *b, uint32_t v, bool *outside)
         inner = loops[inner].parent;
     if (inner != NONE)
         return loops[inner].header;
-    *outside = false;           /* not nested as it should be: stay correct, lose compactness */
+    *outside = false; /* not nested as it should be: stay correct, lose compactness */
     return d;
 }
 

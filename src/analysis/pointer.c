@@ -10,13 +10,16 @@
 SpvId pointer_from(const SpvInst *i)
 {
     switch (i->op) {
-    case SpvOpAccessChain: case SpvOpInBoundsAccessChain:
-    case SpvOpPtrAccessChain: case SpvOpInBoundsPtrAccessChain:
-    case SpvOpCopyObject: case SpvOpBitcast: case SpvOpPtrCastToGeneric:
-    case SpvOpGenericCastToPtr: case SpvOpGenericCastToPtrExplicit:
-        return spv_operand(i, 0);
-    default:
-        return 0;
+    case SpvOpAccessChain:
+    case SpvOpInBoundsAccessChain:
+    case SpvOpPtrAccessChain:
+    case SpvOpInBoundsPtrAccessChain:
+    case SpvOpCopyObject:
+    case SpvOpBitcast:
+    case SpvOpPtrCastToGeneric:
+    case SpvOpGenericCastToPtr:
+    case SpvOpGenericCastToPtrExplicit: return spv_operand(i, 0);
+    default: return 0;
     }
 }
 

@@ -21,23 +21,23 @@ typedef struct State {
     SpvModule *m;
     const Cfg *c;
     Uniformity *u;
-    uint16_t *mask;             /* u->components */
-    SpvInst **insts;            /* of the reachable blocks, in order */
+    uint16_t *mask;  /* u->components */
+    SpvInst **insts; /* of the reachable blocks, in order */
     uint32_t n_insts;
-    uint32_t *first;            /* by position: number of the block's first instruction */
-    uint32_t *use_start, *use;  /* by id: numbers of the instructions that use it */
+    uint32_t *first;           /* by position: number of the block's first instruction */
+    uint32_t *use_start, *use; /* by id: numbers of the instructions that use it */
     uint32_t *work, n_work;
     uint8_t *queued;
-    SpvId *base;                /* by id of a pointer: the variable it points into, or 0 */
-    uint8_t *in_matrix;         /* by id of a pointer: to an element of a matrix */
+    SpvId *base;        /* by id of a pointer: the variable it points into, or 0 */
+    uint8_t *in_matrix; /* by id of a pointer: to an element of a matrix */
     /* by variable id, by instruction number: what reads a variable */
     uint32_t *load_head, *load_next;
-    uint8_t *join;              /* by position: lanes that parted meet here */
+    uint8_t *join; /* by position: lanes that parted meet here */
     uint32_t *label, *stamp, stamps;
-    uint8_t **back;             /* by loop, when asked: its blocks that lead to its header again */
-    uint32_t *walked_to;        /* by position: end of the walk that made it divergent */
+    uint8_t **back;      /* by loop, when asked: its blocks that lead to its header again */
+    uint32_t *walked_to; /* by position: end of the walk that made it divergent */
     uint16_t operand_at[65536];
-    uint16_t local_mask;        /* components of LocalInvocationId that differ */
+    uint16_t local_mask; /* components of LocalInvocationId that differ */
     bool single_invocation;
 } State;
 
@@ -76,15 +76,9 @@ static void set_mask(State *s, const SpvInst *i, uint16_t mask)
         push(s, s->use[k]);
 }
 
-static uint16_t of(const State *s, SpvId id)
-{
-    return id < s->m->bound ? s->mask[id] : 0;
-}
+static uint16_t of(const State *s, SpvId id) { return id < s->m->bound ? s->mask[id] : 0; }
 
-static uint16_t spread_scalar(uint16_t mask)
-{
-    return mask ? ALL : 0;
-}
+static uint16_t spread_scalar(uint16_t mask) { return mask ? ALL : 0; }
 
 /* ---- variables ------------------------------------------------------------------------------- */
 
@@ -112,21 +106,32 @@ static uint16_t builtin_mask(State *s, SpvId var)
     if (!builtin || !n)
         return ALL;
     switch (*builtin) {
-    case SpvBuiltInNumWorkgroups: case SpvBuiltInWorkgroupSize: case SpvBuiltInWorkgroupId:
-    case SpvBuiltInWorkDim: case SpvBuiltInGlobalSize: case SpvBuiltInEnqueuedWorkgroupSize:
-    case SpvBuiltInGlobalOffset: case SpvBuiltInSubgroupSize: case SpvBuiltInSubgroupMaxSize:
-    case SpvBuiltInNumSubgroups: case SpvBuiltInNumEnqueuedSubgroups: case SpvBuiltInSubgroupId:
-    case SpvBuiltInDeviceIndex: case SpvBuiltInWarpsPerSMNV: case SpvBuiltInSMCountNV:
-    case SpvBuiltInWarpIDNV: case SpvBuiltInSMIDNV: case SpvBuiltInCoreCountARM:
-    case SpvBuiltInCoreMaxIDARM: case SpvBuiltInWarpMaxIDARM: case SpvBuiltInCoreIDARM:
-    case SpvBuiltInWarpIDARM:
-        return 0;
-    case SpvBuiltInLocalInvocationId: case SpvBuiltInGlobalInvocationId:
-        return s->local_mask;
-    case SpvBuiltInLocalInvocationIndex:
-        return s->single_invocation ? 0 : ALL;
-    default:
-        return ALL;
+    case SpvBuiltInNumWorkgroups:
+    case SpvBuiltInWorkgroupSize:
+    case SpvBuiltInWorkgroupId:
+    case SpvBuiltInWorkDim:
+    case SpvBuiltInGlobalSize:
+    case SpvBuiltInEnqueuedWorkgroupSize:
+    case SpvBuiltInGlobalOffset:
+    case SpvBuiltInSubgroupSize:
+    case SpvBuiltInSubgroupMaxSize:
+    case SpvBuiltInNumSubgroups:
+    case SpvBuiltInNumEnqueuedSubgroups:
+    case SpvBuiltInSubgroupId:
+    case SpvBuiltInDeviceIndex:
+    case SpvBuiltInWarpsPerSMNV:
+    case SpvBuiltInSMCountNV:
+    case SpvBuiltInWarpIDNV:
+    case SpvBuiltInSMIDNV:
+    case SpvBuiltInCoreCountARM:
+    case SpvBuiltInCoreMaxIDARM:
+    case SpvBuiltInWarpMaxIDARM:
+    case SpvBuiltInCoreIDARM:
+    case SpvBuiltInWarpIDARM: return 0;
+    case SpvBuiltInLocalInvocationId:
+    case SpvBuiltInGlobalInvocationId: return s->local_mask;
+    case SpvBuiltInLocalInvocationIndex: return s->single_invocation ? 0 : ALL;
+    default: return ALL;
     }
 }
 
@@ -195,7 +200,9 @@ static void make_join(State *s, uint32_t p)
             push(s, k);
 }
 
-typedef struct Walk { uint32_t stop, pending; } Walk;
+typedef struct Walk {
+    uint32_t stop, pending;
+} Walk;
 
 /* A path labelled `label` reaches `to` from `from`. If two labels meet, lanes that had diverged
  * join. */
@@ -443,36 +450,47 @@ static uint16_t group_mask(State *s, const SpvInst *i, bool *known)
 {
     *known = true;
     switch (i->op) {
-    case SpvOpGroupNonUniformAll: case SpvOpGroupNonUniformAny: case SpvOpGroupNonUniformAllEqual:
-    case SpvOpGroupNonUniformBroadcast: case SpvOpGroupNonUniformBroadcastFirst:
+    case SpvOpGroupNonUniformAll:
+    case SpvOpGroupNonUniformAny:
+    case SpvOpGroupNonUniformAllEqual:
+    case SpvOpGroupNonUniformBroadcast:
+    case SpvOpGroupNonUniformBroadcastFirst:
     case SpvOpGroupNonUniformBallot:
     case SpvOpGroupAll:
     case SpvOpGroupAny:
     case SpvOpGroupBroadcast:
-    case SpvOpSubgroupBallotKHR: case SpvOpSubgroupFirstInvocationKHR: case SpvOpSubgroupAllKHR:
-    case SpvOpSubgroupAnyKHR: case SpvOpSubgroupAllEqualKHR: case SpvOpReadClockKHR:
-    case SpvOpCooperativeMatrixLengthKHR: case SpvOpCooperativeMatrixLengthNV:
-        return 0;
-    case SpvOpGroupNonUniformElect: case SpvOpGroupNonUniformInverseBallot:
-    case SpvOpGroupNonUniformPartitionEXT: case SpvOpFunctionCall:
-    case SpvOpCompositeExtractCoopMatQCOM: case SpvOpCooperativeMatrixGetCoordinateEXT:
-        return ALL;
-    case SpvOpGroupNonUniformShuffle: case SpvOpGroupNonUniformQuadBroadcast:
+    case SpvOpSubgroupBallotKHR:
+    case SpvOpSubgroupFirstInvocationKHR:
+    case SpvOpSubgroupAllKHR:
+    case SpvOpSubgroupAnyKHR:
+    case SpvOpSubgroupAllEqualKHR:
+    case SpvOpReadClockKHR:
+    case SpvOpCooperativeMatrixLengthKHR:
+    case SpvOpCooperativeMatrixLengthNV: return 0;
+    case SpvOpGroupNonUniformElect:
+    case SpvOpGroupNonUniformInverseBallot:
+    case SpvOpGroupNonUniformPartitionEXT:
+    case SpvOpFunctionCall:
+    case SpvOpCompositeExtractCoopMatQCOM:
+    case SpvOpCooperativeMatrixGetCoordinateEXT: return ALL;
+    case SpvOpGroupNonUniformShuffle:
+    case SpvOpGroupNonUniformQuadBroadcast:
         return of(s, spv_operand(i, 1)) && of(s, spv_operand(i, 2)) ? ALL : 0;
-    case SpvOpGroupNonUniformShuffleXor: case SpvOpGroupNonUniformShuffleUp:
-    case SpvOpGroupNonUniformShuffleDown: case SpvOpGroupNonUniformRotateKHR:
-    case SpvOpGroupNonUniformQuadSwap:
-        return spread_scalar(of(s, spv_operand(i, 1)));
+    case SpvOpGroupNonUniformShuffleXor:
+    case SpvOpGroupNonUniformShuffleUp:
+    case SpvOpGroupNonUniformShuffleDown:
+    case SpvOpGroupNonUniformRotateKHR:
+    case SpvOpGroupNonUniformQuadSwap: return spread_scalar(of(s, spv_operand(i, 1)));
     case SpvOpSubgroupReadInvocationKHR:
         return of(s, spv_operand(i, 0)) && of(s, spv_operand(i, 1)) ? ALL : 0;
     case SpvOpGroupNonUniformBallotBitCount:
         return reduction_mask(i) | spread_scalar(of(s, spv_operand(i, 2)));
-    case SpvOpGroupNonUniformBallotBitExtract: case SpvOpGroupNonUniformBallotFindLSB:
-    case SpvOpGroupNonUniformBallotFindMSB: case SpvOpGroupNonUniformQuadAllKHR:
-    case SpvOpGroupNonUniformQuadAnyKHR:
-        return spread_scalar(any_operand(s, i));
-    default:
-        break;
+    case SpvOpGroupNonUniformBallotBitExtract:
+    case SpvOpGroupNonUniformBallotFindLSB:
+    case SpvOpGroupNonUniformBallotFindMSB:
+    case SpvOpGroupNonUniformQuadAllKHR:
+    case SpvOpGroupNonUniformQuadAnyKHR: return spread_scalar(any_operand(s, i));
+    default: break;
     }
     if ((i->op >= SpvOpGroupNonUniformIAdd && i->op <= SpvOpGroupNonUniformLogicalXor) ||
         (i->op >= SpvOpGroupIAdd && i->op <= SpvOpGroupSMax) ||
@@ -510,7 +528,8 @@ static uint16_t result_mask(State *s, const SpvInst *i)
     switch (i->op) {
     case SpvOpPhi: return phi_mask(s, i);
     case SpvOpLoad: return load_mask(s, spv_operand(i, 0));
-    case SpvOpVariable: case SpvOpUndef: return 0;
+    case SpvOpVariable:
+    case SpvOpUndef: return 0;
     case SpvOpCompositeConstruct: return construct_mask(s, i);
     case SpvOpVectorShuffle: return shuffle_mask(s, i);
     case SpvOpCompositeExtract: return extract_mask(s, i);
@@ -524,8 +543,7 @@ static uint16_t result_mask(State *s, const SpvInst *i)
     case SpvOpAtomicLoad: return load_mask(s, spv_operand(i, 0));
     case SpvOpExtInst:
         return spv_is_pure(i) ? spread_scalar(any_operand(s, i)) : impure_ext_mask(s, i);
-    default:
-        break;
+    default: break;
     }
     mask = group_mask(s, i, &known);
     if (known)
@@ -540,15 +558,18 @@ static void visit_inst(State *s, uint32_t k)
 {
     const SpvInst *i = s->insts[k];
     switch (i->op) {
-    case SpvOpBranchConditional: case SpvOpSwitch:
+    case SpvOpBranchConditional:
+    case SpvOpSwitch:
         if (of(s, spv_operand(i, 0)))
             diverge_branch(s, i);
         return;
-    case SpvOpStore: case SpvOpAtomicStore:
+    case SpvOpStore:
+    case SpvOpAtomicStore:
         store_to(s, i, spv_operand(i, 0),
                  i->op == SpvOpStore ? as_value(s, spv_operand(i, 1)) : ALL);
         return;
-    case SpvOpCopyMemory: case SpvOpCopyMemorySized:
+    case SpvOpCopyMemory:
+    case SpvOpCopyMemorySized:
         store_to(s, i, spv_operand(i, 0), load_mask(s, spv_operand(i, 1)));
         return;
     default:
@@ -687,8 +708,8 @@ static void read_workgroup_size(State *s, uint32_t subgroup_size)
     uint64_t row = size[0], plane = (uint64_t)size[0] * size[1];
     bool rows = subgroup_size && row && row % subgroup_size == 0;
     bool planes = subgroup_size && plane && plane % subgroup_size == 0;
-    s->local_mask = (uint16_t)((size[0] != 1) | (size[1] != 1 && !rows) << 1 |
-                               (size[2] != 1 && !planes) << 2);
+    s->local_mask =
+        (uint16_t)((size[0] != 1) | (size[1] != 1 && !rows) << 1 | (size[2] != 1 && !planes) << 2);
     s->single_invocation = size[0] == 1 && size[1] == 1 && size[2] == 1;
 }
 

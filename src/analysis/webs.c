@@ -15,18 +15,22 @@
 #define NONE UINT32_MAX
 enum { MAX_LIVE_BYTES = 256 << 20 };
 
-typedef struct Use { uint32_t block, place; } Use; /* the last one in that block */
+typedef struct Use {
+    uint32_t block, place;
+} Use; /* the last one in that block */
 
 typedef struct Value {
     const SpvInst *inst;
-    uint32_t block;             /* Cfg position */
-    uint32_t place;             /* 2 * index in its block; phis 0 */
+    uint32_t block; /* Cfg position */
+    uint32_t place; /* 2 * index in its block; phis 0 */
     /* places: 2 * index, and 1 more where the operand outlives the result's birth */
     VEC(Use) uses;
-    uint32_t web;               /* union-find */
+    uint32_t web; /* union-find */
 } Value;
 
-typedef struct Web { VEC(uint32_t) values; } Web; /* in dominator tree preorder */
+typedef struct Web {
+    VEC(uint32_t) values;
+} Web; /* in dominator tree preorder */
 
 typedef struct Builder {
     Arena *a;
@@ -34,13 +38,13 @@ typedef struct Builder {
     const Cfg *c;
     MatrixWebs *w;
     VEC(Value) values;
-    Web *webs;                  /* by value number: of the web that it leads */
+    Web *webs; /* by value number: of the web that it leads */
     /* by position: bit set of values, with what phis of successors take */
     uint8_t **live_out;
-    uint32_t *stamp;            /* by position: 1 + value that was walked through there */
+    uint32_t *stamp; /* by position: 1 + value that was walked through there */
     uint32_t *stack;
     uint16_t operand_at[65536];
-    bool unknown;               /* too large to know: all is live everywhere */
+    bool unknown; /* too large to know: all is live everywhere */
 } Builder;
 
 /* ---- values and uses ------------------------------------------------------------------------- */
@@ -80,15 +84,12 @@ static bool is_in_place(Builder *b, const SpvInst *i, uint32_t word)
     if (!to || !from)
         return true;
     switch (i->op) {
-    case SpvOpCooperativeMatrixMulAddKHR:
-        return operand == 2 && to == from;
-    case SpvOpCooperativeMatrixTransposeNV: case SpvOpCooperativeMatrixConvertUseEXT:
-    case SpvOpCooperativeMatrixReduceEXT:
-        return false;
-    case SpvOpCooperativeMatrixLoadTensorNV:
-        return operand == 1;
-    default:
-        return to == from;
+    case SpvOpCooperativeMatrixMulAddKHR: return operand == 2 && to == from;
+    case SpvOpCooperativeMatrixTransposeNV:
+    case SpvOpCooperativeMatrixConvertUseEXT:
+    case SpvOpCooperativeMatrixReduceEXT: return false;
+    case SpvOpCooperativeMatrixLoadTensorNV: return operand == 1;
+    default: return to == from;
     }
 }
 
@@ -301,14 +302,12 @@ static uint32_t replaced_operand(const Builder *b, const SpvInst *i)
     if (spv_op_info(i->op)->flags & SPV_OPF_MATRICES)
         return number_of(b, spv_operand(i, 0));
     switch (i->op) {
-    case SpvOpCompositeInsert:
-        return number_of(b, spv_operand(i, 1));
+    case SpvOpCompositeInsert: return number_of(b, spv_operand(i, 1));
     case SpvOpCooperativeMatrixLoadTensorNV: /* what is clipped stays as it was */
         return number_of(b, spv_operand(i, 1));
-    case SpvOpCopyObject: case SpvOpCooperativeMatrixPerElementOpEXT:
-        return number_of(b, spv_operand(i, 0));
-    default:
-        return NONE;
+    case SpvOpCopyObject:
+    case SpvOpCooperativeMatrixPerElementOpEXT: return number_of(b, spv_operand(i, 0));
+    default: return NONE;
     }
 }
 

@@ -18,11 +18,11 @@ static bool is_variable_same(SpvModule *m, const SpvInst *v)
         return n && (*builtin == SpvBuiltInWorkgroupId || *builtin == SpvBuiltInNumWorkgroups ||
                      *builtin == SpvBuiltInWorkgroupSize);
     switch (spv_operand(v, 0)) {
-    case SpvStorageClassPushConstant: case SpvStorageClassUniform:
-    case SpvStorageClassStorageBuffer: case SpvStorageClassWorkgroup:
-        return true;
-    default:
-        return false;
+    case SpvStorageClassPushConstant:
+    case SpvStorageClassUniform:
+    case SpvStorageClassStorageBuffer:
+    case SpvStorageClassWorkgroup: return true;
+    default: return false;
     }
 }
 

@@ -150,12 +150,9 @@ uint32_t components(const SpvType *t)
     case SPV_BOOL:
     case SPV_INT:
     case SPV_FLOAT:
-    case SPV_POINTER:
-        return 1;
-    case SPV_VECTOR:
-        return t->count;
-    default:
-        return 0;
+    case SPV_POINTER: return 1;
+    case SPV_VECTOR: return t->count;
+    default: return 0;
     }
 }
 
@@ -181,9 +178,8 @@ bool same_shape(const SpvType *a, const SpvType *b)
 
 bool changes_use(const SpvType *from, const SpvType *to)
 {
-    return is_matrix(from) && is_matrix(to) && from->scope == to->scope &&
-           from->rows == to->rows && from->cols == to->cols &&
-           from->use == SpvCooperativeMatrixUseMatrixAccumulatorKHR &&
+    return is_matrix(from) && is_matrix(to) && from->scope == to->scope && from->rows == to->rows &&
+           from->cols == to->cols && from->use == SpvCooperativeMatrixUseMatrixAccumulatorKHR &&
            to->use != SpvCooperativeMatrixUseMatrixAccumulatorKHR;
 }
 
@@ -230,31 +226,23 @@ const char *type_name(Checker *c, const SpvType *t)
     if (!t)
         return "no type";
     switch (t->kind) {
-    case SPV_VOID:
-        return "void";
-    case SPV_BOOL:
-        return "bool";
-    case SPV_INT:
-        return arena_printf(c->arena, "%c%u", t->is_signed ? 's' : 'u', t->bits);
+    case SPV_VOID: return "void";
+    case SPV_BOOL: return "bool";
+    case SPV_INT: return arena_printf(c->arena, "%c%u", t->is_signed ? 's' : 'u', t->bits);
     case SPV_FLOAT:
         return spv_float_info(t->format) ? spv_float_info(t->format)->name
                                          : arena_printf(c->arena, "f%u", t->bits);
     case SPV_VECTOR:
         return arena_printf(c->arena, "a vector of %u %s", t->count, type_name(c, t->element));
-    case SPV_MATRIX:
-        return arena_printf(c->arena, "a matrix of %u columns", t->count);
+    case SPV_MATRIX: return arena_printf(c->arena, "a matrix of %u columns", t->count);
     case SPV_COOPMAT:
         return arena_printf(c->arena, "a %ux%u cooperative matrix of %s (%s, %s)", t->rows, t->cols,
                             type_name(c, t->element), use_name(t->use), scope_name(t->scope));
-    case SPV_POINTER:
-        return "a pointer";
-    case SPV_STRUCT:
-        return "a structure";
+    case SPV_POINTER: return "a pointer";
+    case SPV_STRUCT: return "a structure";
     case SPV_ARRAY:
-    case SPV_RUNTIME_ARRAY:
-        return "an array";
-    default:
-        return "an opaque type";
+    case SPV_RUNTIME_ARRAY: return "an array";
+    default: return "an opaque type";
     }
 }
 
@@ -265,7 +253,7 @@ typedef struct Chains {
     struct {
         const CheckRow *row;
         uint16_t next;
-    } * link;
+    } *link;
     uint32_t n;
 } Chains;
 

@@ -56,9 +56,9 @@ static Want wanted(const char *operand)
         const char *name;
         Want want;
     } names[] = {
-        { "Name", A_TEXT },         { "Type Name", A_TEXT }, { "Attributes", A_TEXT },
-        { "Data", A_TEXT },         { "FormatString", A_TEXT }, { "Decl", A_KERNEL },
-        { "Kernel", A_KERNEL },     { "ArgInfo", AN_INFO },  { "Variable", ANYTHING },
+        { "Name", A_TEXT },     { "Type Name", A_TEXT },    { "Attributes", A_TEXT },
+        { "Data", A_TEXT },     { "FormatString", A_TEXT }, { "Decl", A_KERNEL },
+        { "Kernel", A_KERNEL }, { "ArgInfo", AN_INFO },     { "Variable", ANYTHING },
     };
     for (uint32_t k = 0; k < COUNT_OF(names); k++)
         if (!strcmp(operand, names[k].name))
@@ -81,16 +81,11 @@ static bool is_number(Checker *c, const SpvInst *def)
 static bool is_as_wanted(Checker *c, const SpvInst *i, const SpvInst *def, Want want)
 {
     switch (want) {
-    case A_TEXT:
-        return def->op == SpvOpString;
-    case A_KERNEL:
-        return is_inst(def, i, NonSemanticClspvReflectionKernel);
-    case AN_INFO:
-        return is_inst(def, i, NonSemanticClspvReflectionArgumentInfo);
-    case A_NUMBER:
-        return is_number(c, def);
-    default:
-        return true;
+    case A_TEXT: return def->op == SpvOpString;
+    case A_KERNEL: return is_inst(def, i, NonSemanticClspvReflectionKernel);
+    case AN_INFO: return is_inst(def, i, NonSemanticClspvReflectionArgumentInfo);
+    case A_NUMBER: return is_number(c, def);
+    default: return true;
     }
 }
 

@@ -27,10 +27,8 @@ static bool is_shared(uint32_t storage)
     case SpvStorageClassGeneric:
     case SpvStorageClassImage:
     case SpvStorageClassStorageBuffer:
-    case SpvStorageClassPhysicalStorageBuffer:
-        return true;
-    default:
-        return false;
+    case SpvStorageClassPhysicalStorageBuffer: return true;
+    default: return false;
     }
 }
 

@@ -8,7 +8,7 @@
 typedef struct Builtin {
     uint16_t builtin;
     uint8_t components;
-    bool is_size;               /* of 64 bits in kernels of OpenCL */
+    bool is_size; /* of 64 bits in kernels of OpenCL */
 } Builtin;
 
 static const Builtin builtins[] = {

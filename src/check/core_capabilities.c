@@ -23,14 +23,12 @@ static bool may_be_named(Checker *c, uint8_t kind, uint32_t value)
     case SPV_OPERAND_BuiltIn:
         return value == SpvBuiltInPointSize || value == SpvBuiltInClipDistance ||
                value == SpvBuiltInCullDistance;
-    case SPV_OPERAND_LoopControl:
-        return value == SpvLoopControlMultipleWaitQueuesQCOMMask;
+    case SPV_OPERAND_LoopControl: return value == SpvLoopControlMultipleWaitQueuesQCOMMask;
     case SPV_OPERAND_GroupOperation:
         return value <= SpvGroupOperationExclusiveScan &&
                (has_capability(c, SpvCapabilityGroups) ||
                 has_capability(c, SpvCapabilityGroupUniformArithmeticKHR));
-    default:
-        return false;
+    default: return false;
     }
 }
 

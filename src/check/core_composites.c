@@ -26,12 +26,8 @@ static const SpvType *part(Checker *c, SpvInst *i, const SpvType *t, uint32_t fi
             }
             t = t->element;
             break;
-        case SPV_COOPMAT: /* how many an invocation holds, the device says */
-            t = t->element;
-            break;
-        default:
-            broken(c, i, "an index into %s", type_name(c, t));
-            return NULL;
+        case SPV_COOPMAT: /* how many an invocation holds, the device says */ t = t->element; break;
+        default: broken(c, i, "an index into %s", type_name(c, t)); return NULL;
         }
         if (!t)
             return NULL;

@@ -80,6 +80,7 @@ static void check_null(Checker *c, SpvInst *i)
 }
 
 /* What only kernels compute when they are specialised (OpSpecConstantOp). */
+/* clang-format off */
 static const uint16_t of_kernels[] = {
     SpvOpConvertFToS, SpvOpConvertSToF, SpvOpConvertFToU, SpvOpConvertUToF, SpvOpConvertPtrToU,
     SpvOpConvertUToPtr, SpvOpGenericCastToPtr, SpvOpPtrCastToGeneric, SpvOpBitcast, SpvOpFNegate,
@@ -88,6 +89,7 @@ static const uint16_t of_kernels[] = {
     SpvOpUntypedAccessChainKHR, SpvOpUntypedInBoundsAccessChainKHR, SpvOpUntypedPtrAccessChainKHR,
     SpvOpUntypedInBoundsPtrAccessChainKHR,
 };
+/* clang-format on */
 
 static void check_operation(Checker *c, SpvInst *i)
 {
@@ -103,6 +105,7 @@ static void check_operation(Checker *c, SpvInst *i)
         broken(c, i, "%s is for shaders to specialise", spv_op_name(op));
 }
 
+/* clang-format off */
 static const CheckRow rows[] = {
     { { "type-unique", "SPIR-V 2.8",
         "A type that is no aggregate and no pointer is declared once." },
@@ -133,4 +136,5 @@ static const CheckRow rows[] = {
       NULL,
       check_operation },
 };
+/* clang-format on */
 const CheckFamily check_core_constants = { rows, COUNT_OF(rows) };

@@ -20,28 +20,28 @@ typedef enum Kind { SELECTION, LOOP, CONTINUE, CASE } Kind;
 typedef struct Construct Construct;
 struct Construct {
     Kind kind;
-    const SpvInst *inst;      /* the merge instruction */
-    uint32_t header;          /* the block that it is in; blocks are told by their indices */
+    const SpvInst *inst; /* the merge instruction */
+    uint32_t header;     /* the block that it is in; blocks are told by their indices */
     uint32_t entry, merge;
-    uint32_t target;          /* LOOP, CONTINUE: the continue target */
-    uint32_t back;            /* the same: the back-edge block, or NONE */
-    uint32_t depth;           /* of headers around it, itself included */
-    bool is_switch;           /* SELECTION */
-    Construct *of;            /* CONTINUE: its loop; CASE: its switch */
-    Construct *parent;        /* the innermost that it lies in */
-    Construct *loop;          /* the innermost loop or continue construct around it */
-    Construct *in_switch;     /* the innermost switch within that */
+    uint32_t target;           /* LOOP, CONTINUE: the continue target */
+    uint32_t back;             /* the same: the back-edge block, or NONE */
+    uint32_t depth;            /* of headers around it, itself included */
+    bool is_switch;            /* SELECTION */
+    Construct *of;             /* CONTINUE: its loop; CASE: its switch */
+    Construct *parent;         /* the innermost that it lies in */
+    Construct *loop;           /* the innermost loop or continue construct around it */
+    Construct *in_switch;      /* the innermost switch within that */
     Construct *falls, *fallen; /* CASE: which it falls through to, and from */
 };
 
 struct Structure {
     const SpvFunction *function;
     SpvBlock **blocks;
-    uint32_t *first_succ, *succs; /* of real edges */
-    SpvDominators *dom, *post;    /* in `post` node 0 is the exit, node 1 + n block n */
-    Construct **headed;           /* by block: the selection or loop of its merge instruction */
+    uint32_t *first_succ, *succs;   /* of real edges */
+    SpvDominators *dom, *post;      /* in `post` node 0 is the exit, node 1 + n block n */
+    Construct **headed;             /* by block: the selection or loop of its merge instruction */
     Construct **continues, **cases; /* by block: what is entered there */
-    Construct **innermost;        /* by block */
+    Construct **innermost;          /* by block */
     bool too_deep;
 };
 
@@ -134,12 +134,9 @@ static bool contains(const Structure *s, const Construct *k, uint32_t b)
     if (!dominates(s, k->entry, b) || dominates(s, k->merge, b))
         return false;
     switch (k->kind) {
-    case LOOP:
-        return !dominates(s, k->target, b);
-    case CONTINUE:
-        return k->back == NONE || b == k->back || !dominates(s, k->back, b);
-    default:
-        return true;
+    case LOOP: return !dominates(s, k->target, b);
+    case CONTINUE: return k->back == NONE || b == k->back || !dominates(s, k->back, b);
+    default: return true;
     }
 }
 
@@ -162,8 +159,12 @@ static void find_constructs(Checker *c, Structure *s, uint32_t b)
     Nodes named = { 0 };
     add_labels(c, &named, i);
     Construct *k = NEW(c->arena, Construct);
-    *k = (Construct){ .kind = i->op == SpvOpLoopMerge ? LOOP : SELECTION, .inst = i, .header = b,
-                      .entry = b, .merge = named.data[0], .back = NONE,
+    *k = (Construct){ .kind = i->op == SpvOpLoopMerge ? LOOP : SELECTION,
+                      .inst = i,
+                      .header = b,
+                      .entry = b,
+                      .merge = named.data[0],
+                      .back = NONE,
                       .is_switch = end->op == SpvOpSwitch };
     s->headed[b] = k;
     if (k->kind == LOOP) {
@@ -309,8 +310,10 @@ static void check_dominance(Checker *c, SpvInst *i)
             broken(c, k->inst, "the continue target does not dominate %%%u, which leads back",
                    name(s, k->back));
         if (!post_dominates(s, k->back, k->target))
-            broken(c, k->inst, "from the continue target not all ways lead to %%%u, which leads "
-                   "back", name(s, k->back));
+            broken(c, k->inst,
+                   "from the continue target not all ways lead to %%%u, which leads "
+                   "back",
+                   name(s, k->back));
     }
 }
 
@@ -348,14 +351,10 @@ static bool breaks(const Construct *selection, uint32_t to)
 static bool is_exit(const Structure *s, const Construct *k, uint32_t to)
 {
     switch (k->kind) {
-    case LOOP:
-        return to == k->merge || to == k->target;
-    case CONTINUE:
-        return to == k->merge || to == k->header;
-    case CASE:
-        return (s->cases[to] && s->cases[to]->of == k->of) || is_exit(s, k->of, to);
-    default:
-        return to == k->merge || breaks(k, to);
+    case LOOP: return to == k->merge || to == k->target;
+    case CONTINUE: return to == k->merge || to == k->header;
+    case CASE: return (s->cases[to] && s->cases[to]->of == k->of) || is_exit(s, k->of, to);
+    default: return to == k->merge || breaks(k, to);
     }
 }
 
@@ -381,10 +380,9 @@ static void check_entries(Checker *c, SpvInst *i)
     if (!s)
         return;
     for (Edge e = first_edge(); next_edge(s, &e);)
-        for (const Construct *k = s->innermost[e.to]; k && !contains(s, k, e.from);
-             k = k->parent) {
-            bool from_loop = k->kind != CONTINUE || k->entry == k->header ||
-                             contains(s, k->of, e.from);
+        for (const Construct *k = s->innermost[e.to]; k && !contains(s, k, e.from); k = k->parent) {
+            bool from_loop =
+                k->kind != CONTINUE || k->entry == k->header || contains(s, k->of, e.from);
             if (k->entry != e.to || !from_loop) {
                 broken(c, end_of(s, e.from), "a branch to %%%u leads into the %s of %%%u",
                        name(s, e.to), kind_name(k), name(s, k->header));
@@ -473,8 +471,10 @@ static void check_order(Checker *c, const Structure *s, uint32_t b)
         if (to && to->entry == other && !has_place)
             to = to->falls;
         if (to && (next >= n || list[next] != to->entry))
-            broken(c, end_of(s, b), "the case of %%%u falls through to that of %%%u, which does "
-                   "not follow it", name(s, list[k]), name(s, to->entry));
+            broken(c, end_of(s, b),
+                   "the case of %%%u falls through to that of %%%u, which does "
+                   "not follow it",
+                   name(s, list[k]), name(s, to->entry));
     }
 }
 

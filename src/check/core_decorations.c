@@ -9,16 +9,16 @@
 enum {
     ON_MEMBER = 1,
     ON_STRUCT = 2,
-    ON_ARRAY = 4,           /* pointer types too */
-    ON_SPEC = 8,            /* a scalar that may be specialised */
-    ON_CONSTANT = 16,       /* any other */
+    ON_ARRAY = 4,     /* pointer types too */
+    ON_SPEC = 8,      /* a scalar that may be specialised */
+    ON_CONSTANT = 16, /* any other */
     ON_VARIABLE = 32,
-    ON_POINTER = 64,        /* other declarations of memory: parameters... */
-    ON_WRAP = 128,          /* integer instructions that may wrap */
-    ON_CONVERSION = 256,    /* instructions that round */
-    ON_VALUE = 512,         /* of other instructions and parameters */
+    ON_POINTER = 64,     /* other declarations of memory: parameters... */
+    ON_WRAP = 128,       /* integer instructions that may wrap */
+    ON_CONVERSION = 256, /* instructions that round */
+    ON_VALUE = 512,      /* of other instructions and parameters */
     ON_FUNCTION = 1024,
-    ON_OTHER = 2048,        /* types, labels, what gives nothing */
+    ON_OTHER = 2048, /* types, labels, what gives nothing */
     ON_MEMORY = ON_VARIABLE | ON_POINTER,
     ON_OBJECT = ON_SPEC | ON_CONSTANT | ON_MEMORY | ON_WRAP | ON_CONVERSION | ON_VALUE,
     NOT_ON_MEMBER = ~ON_MEMBER
@@ -110,30 +110,22 @@ static bool is_pointer_type(const SpvModule *m, SpvId type)
 static int place_of(const SpvModule *m, const SpvInst *target)
 {
     switch (target->op) {
-    case SpvOpTypeStruct:
-        return ON_STRUCT;
+    case SpvOpTypeStruct: return ON_STRUCT;
     case SpvOpTypeArray:
     case SpvOpTypeRuntimeArray:
     case SpvOpTypePointer:
-    case SpvOpTypeUntypedPointerKHR:
-        return ON_ARRAY;
+    case SpvOpTypeUntypedPointerKHR: return ON_ARRAY;
     case SpvOpSpecConstantTrue:
     case SpvOpSpecConstantFalse:
     case SpvOpSpecConstant:
-    case SpvOpSpecConstantDataKHR:
-        return ON_SPEC;
+    case SpvOpSpecConstantDataKHR: return ON_SPEC;
     case SpvOpVariable:
-    case SpvOpUntypedVariableKHR:
-        return ON_VARIABLE;
-    case SpvOpFunctionParameter:
-        return is_pointer_type(m, target->type) ? ON_POINTER : ON_VALUE;
+    case SpvOpUntypedVariableKHR: return ON_VARIABLE;
+    case SpvOpFunctionParameter: return is_pointer_type(m, target->type) ? ON_POINTER : ON_VALUE;
     case SpvOpRawAccessChainNV:
-    case SpvOpBufferPointerEXT:
-        return ON_POINTER;
-    case SpvOpFunction:
-        return ON_FUNCTION;
-    default:
-        break;
+    case SpvOpBufferPointerEXT: return ON_POINTER;
+    case SpvOpFunction: return ON_FUNCTION;
+    default: break;
     }
     const SpvInst *type = spv_def(m, target->type);
     if (spv_is_constant(m, target->id))
@@ -265,8 +257,7 @@ static void check_once(Checker *c, SpvInst *i)
     Annotation a = annotation(i);
     uint64_t any;
     if (map_get(&c->decorated, key(&a, a.decoration), &any) &&
-        a.decoration <= SpvDecorationMaxByteOffsetId &&
-        a.decoration != SpvDecorationFuncParamAttr)
+        a.decoration <= SpvDecorationMaxByteOffsetId && a.decoration != SpvDecorationFuncParamAttr)
         broken(c, i, "%s a second time", decoration_name(a.decoration));
     for (uint32_t k = 0; k < COUNT_OF(pairs); k++)
         for (uint32_t side = 0; side < 2; side++)
@@ -326,11 +317,13 @@ static void check_storage(Checker *c, const SpvInst *i, const Annotation *a)
         { SpvDecorationBinding,
           { SpvStorageClassUniform, SpvStorageClassStorageBuffer, SpvStorageClassUniformConstant,
             SpvStorageClassTileAttachmentQCOM },
-          4, "06491" },
+          4,
+          "06491" },
         { SpvDecorationDescriptorSet,
           { SpvStorageClassUniform, SpvStorageClassStorageBuffer, SpvStorageClassUniformConstant,
             SpvStorageClassTileAttachmentQCOM },
-          4, "06491" },
+          4,
+          "06491" },
     };
     const SpvInst *target = spv_def(c->m, a->target);
     if (a->of_member || target->op != SpvOpVariable)
@@ -408,8 +401,9 @@ static void check_workgroup(Checker *c, SpvInst *i)
         aliased += block && spv_has_decoration(c->m, v->id, -1, SpvDecorationAliased);
     }
     if (blocks && !has_capability(c, SpvCapabilityWorkgroupMemoryExplicitLayoutKHR))
-        broken(c, i, "blocks in workgroup memory without capability "
-                     "WorkgroupMemoryExplicitLayoutKHR");
+        broken(c, i,
+               "blocks in workgroup memory without capability "
+               "WorkgroupMemoryExplicitLayoutKHR");
     else if (blocks && blocks != n)
         broken(c, i, "%u of %u variables in workgroup memory are blocks", blocks, n);
     else if (blocks > 1 && aliased != blocks)
@@ -433,8 +427,9 @@ static void check_linkage(Checker *c, SpvInst *i)
     if (i->op == SpvOpVariable && imported && spv_n_operands(i) > 1)
         broken(c, i, "an imported variable with an initializer");
     if (i->op == SpvOpFunction && c->function && imported == (c->function->first != NULL))
-        broken(c, i, imported ? "an imported function with a body"
-                              : "a function without a body that is not imported");
+        broken(c, i,
+               imported ? "an imported function with a body"
+                        : "a function without a body that is not imported");
 }
 
 static void check_entry_linkage(Checker *c, SpvInst *i)
@@ -444,10 +439,8 @@ static void check_entry_linkage(Checker *c, SpvInst *i)
 }
 
 #define ANNOTATIONS                                                                                \
-    {                                                                                              \
-        SpvOpDecorate, SpvOpMemberDecorate, SpvOpDecorateId, SpvOpMemberDecorateIdEXT,             \
-            SpvOpDecorateString, SpvOpMemberDecorateString                                         \
-    }
+    { SpvOpDecorate,       SpvOpMemberDecorate,      SpvOpDecorateId, SpvOpMemberDecorateIdEXT,    \
+      SpvOpDecorateString, SpvOpMemberDecorateString }
 
 static const CheckRow rows[] = {
     { { "decoration-place", "SPIR-V 3.2.20", "A decoration stands on what it is for." },
@@ -459,8 +452,7 @@ static const CheckRow rows[] = {
       ANNOTATIONS,
       NULL,
       check_parameters },
-    { { "decoration-literal", "SPIR-V 3.2.15, 3.2.20",
-        "What decorations say agrees with itself." },
+    { { "decoration-literal", "SPIR-V 3.2.15, 3.2.20", "What decorations say agrees with itself." },
       { SpvOpDecorate, SpvOpDecorateId },
       NULL,
       check_literals },
@@ -478,8 +470,7 @@ static const CheckRow rows[] = {
       ANNOTATIONS,
       NULL,
       check_environment },
-    { { "interface", "Vulkan, 15, Shader Interfaces",
-        "Buffers are blocks." },
+    { { "interface", "Vulkan, 15, Shader Interfaces", "Buffers are blocks." },
       { SpvOpVariable, SpvOpUntypedVariableKHR },
       NULL,
       check_interface },

@@ -67,10 +67,8 @@ static bool moves(uint16_t op)
     case SpvOpGroupNonUniformRotateKHR:
     case SpvOpGroupBroadcast:
     case SpvOpSubgroupFirstInvocationKHR:
-    case SpvOpSubgroupReadInvocationKHR:
-        return true;
-    default:
-        return false;
+    case SpvOpSubgroupReadInvocationKHR: return true;
+    default: return false;
     }
 }
 
@@ -131,17 +129,14 @@ static SpvKind reduced_kind(uint16_t op)
     case SpvOpGroupFAdd:
     case SpvOpGroupFMin:
     case SpvOpGroupFMax:
-    case SpvOpGroupFMulKHR:
-        return SPV_FLOAT;
+    case SpvOpGroupFMulKHR: return SPV_FLOAT;
     case SpvOpGroupNonUniformLogicalAnd:
     case SpvOpGroupNonUniformLogicalOr:
     case SpvOpGroupNonUniformLogicalXor:
     case SpvOpGroupLogicalAndKHR:
     case SpvOpGroupLogicalOrKHR:
-    case SpvOpGroupLogicalXorKHR:
-        return SPV_BOOL;
-    default:
-        return SPV_INT;
+    case SpvOpGroupLogicalXorKHR: return SPV_BOOL;
+    default: return SPV_INT;
     }
 }
 
@@ -155,8 +150,7 @@ static void check_reduced(Checker *c, SpvInst *i)
 {
     const SpvType *r = result_type(c, i), *t = want_value(c, i, 2);
     uint32_t how = spv_operand(i, 1);
-    bool non_uniform = i->op <= SpvOpGroupNonUniformLogicalXor &&
-                       i->op >= SpvOpGroupNonUniformIAdd;
+    bool non_uniform = i->op <= SpvOpGroupNonUniformLogicalXor && i->op >= SpvOpGroupNonUniformIAdd;
     if (!t)
         return;
     if (!same_type(t, r) || !of_kind(t, reduced_kind(i->op)))

@@ -65,8 +65,8 @@ static bool want_wide(Checker *c, const SpvInst *i, const char *what, SpvId id, 
                       uint32_t n, uint32_t most)
 {
     const SpvInst *def = id ? spv_def(c->m, id) : NULL;
-    const SpvType *t = def && def->type && def->op != SpvOpFunction ? spv_type(c->m, def->type)
-                                                                    : NULL;
+    const SpvType *t =
+        def && def->type && def->op != SpvOpFunction ? spv_type(c->m, def->type) : NULL;
     if (!id || (t && of_kind(t, kind) && components(t) >= n && component(t)->bits <= most))
         return true;
     broken(c, i, "%s is %s: it needs %u numbers, %s, of at most %u bits", what, type_name(c, t), n,
@@ -144,15 +144,14 @@ static void check_operands(Checker *c, SpvInst *i)
         return;
     SpvKind place = is_whole(s.act) ? SPV_INT : SPV_FLOAT;
     uint32_t n = s.type.n_space, in_layer = s.type.dim == SpvDimCube ? 2 : n;
-    bool good = want(c, i, "the coordinate", s.coordinate, place, coordinates(&s)) &&
-                want(c, i, "D_ref", s.dref, SPV_FLOAT, 1) &&
-                want(c, i, "the component", s.component, SPV_INT, 1) &&
-                want(c, i, "Bias", s.bias, SPV_FLOAT, 1) && want(c, i, "Lod", s.lod, place, 1) &&
-                want(c, i, "Grad", s.grad_x, SPV_FLOAT, n) &&
-                want(c, i, "Grad", s.grad_y, SPV_FLOAT, n) &&
-                want(c, i, "the offset", s.offset, SPV_INT, in_layer) &&
-                want_offsets(c, i, s.offsets) && want(c, i, "Sample", s.sample, SPV_INT, 1) &&
-                want(c, i, "MinLod", s.min_lod, SPV_FLOAT, 1);
+    bool good =
+        want(c, i, "the coordinate", s.coordinate, place, coordinates(&s)) &&
+        want(c, i, "D_ref", s.dref, SPV_FLOAT, 1) &&
+        want(c, i, "the component", s.component, SPV_INT, 1) &&
+        want(c, i, "Bias", s.bias, SPV_FLOAT, 1) && want(c, i, "Lod", s.lod, place, 1) &&
+        want(c, i, "Grad", s.grad_x, SPV_FLOAT, n) && want(c, i, "Grad", s.grad_y, SPV_FLOAT, n) &&
+        want(c, i, "the offset", s.offset, SPV_INT, in_layer) && want_offsets(c, i, s.offsets) &&
+        want(c, i, "Sample", s.sample, SPV_INT, 1) && want(c, i, "MinLod", s.min_lod, SPV_FLOAT, 1);
     if (good && s.component && !spv_constant(c->m, s.component, &component))
         broken(c, i, "the component is no constant");
     else if (good)
@@ -171,9 +170,19 @@ static void check_result(Checker *c, SpvInst *i)
     uint32_t n = 4, least = 1;
     switch (s.act) {
     case SPV_IMAGE_SAMPLE: n = s.dref ? 1 : 4; break;
-    case SPV_IMAGE_QUERY_SIZE: least = n = in_layer + s.type.arrayed; kind = SPV_INT; break;
-    case SPV_IMAGE_QUERY_LOD: least = n = 2; kind = SPV_FLOAT; break;
-    case SPV_IMAGE_QUERY_LEVELS: case SPV_IMAGE_QUERY_SAMPLES: n = 1; kind = SPV_INT; break;
+    case SPV_IMAGE_QUERY_SIZE:
+        least = n = in_layer + s.type.arrayed;
+        kind = SPV_INT;
+        break;
+    case SPV_IMAGE_QUERY_LOD:
+        least = n = 2;
+        kind = SPV_FLOAT;
+        break;
+    case SPV_IMAGE_QUERY_LEVELS:
+    case SPV_IMAGE_QUERY_SAMPLES:
+        n = 1;
+        kind = SPV_INT;
+        break;
     default: break;
     }
     bool whole = s.act == SPV_IMAGE_SAMPLE || s.act == SPV_IMAGE_FETCH;
@@ -190,8 +199,9 @@ static void check_samples(Checker *c, SpvInst *i)
         return;
     bool several = s.type.multisampled, each = s.act == SPV_IMAGE_FETCH || s.act == SPV_IMAGE_WRITE;
     if (each && several != (s.sample != 0))
-        broken(c, i, several ? "the image is multisampled: a Sample is needed"
-                             : "a Sample is given, and the image is not multisampled");
+        broken(c, i,
+               several ? "the image is multisampled: a Sample is needed"
+                       : "a Sample is given, and the image is not multisampled");
     bool one = samples(s.act) || i->op == SpvOpImageQuerySizeLod;
     if (several ? one : s.act == SPV_IMAGE_QUERY_SAMPLES)
         broken(c, i, "%s is for images that are%s multisampled", spv_op_name(i->op),

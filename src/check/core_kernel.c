@@ -23,8 +23,7 @@ static void check_generic_cast(Checker *c, SpvInst *i)
     const SpvType *r = result_type(c, i), *a = want_value(c, i, 0);
     if (!r || !a)
         return;
-    const SpvType *generic = i->op == SpvOpPtrCastToGeneric ? r : a,
-                  *other = generic == r ? a : r;
+    const SpvType *generic = i->op == SpvOpPtrCastToGeneric ? r : a, *other = generic == r ? a : r;
     if (!is_generic(generic) || other->kind != SPV_POINTER || !is_specific(other->storage))
         broken(c, i, "%s from storage class %u to %u", spv_op_name(i->op), a->storage, r->storage);
     else if (r->element && a->element && !same_type(r->element, a->element))
@@ -67,8 +66,9 @@ static void check_async_copy(Checker *c, SpvInst *i)
     if (!to || !from)
         return;
     uint32_t local = SpvStorageClassWorkgroup, global = SpvStorageClassCrossWorkgroup;
-    bool there = t && pointee(from) && ((to->storage == local && from->storage == global) ||
-                                        (to->storage == global && from->storage == local));
+    bool there = t && pointee(from) &&
+                 ((to->storage == local && from->storage == global) ||
+                  (to->storage == global && from->storage == local));
     if (!there || !same_type(t, from->element) || !is_numeric(t))
         broken(c, i, "copies %s to %s, not numbers between global and workgroup memory",
                type_name(c, pointee(from)), type_name(c, t));

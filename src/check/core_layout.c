@@ -10,7 +10,7 @@
 
 typedef struct Laid {
     Checker *c;
-    const SpvInst *at;      /* where the type is used */
+    const SpvInst *at; /* where the type is used */
 } Laid;
 
 /* Those of a member, for the matrices in it. */
@@ -37,9 +37,8 @@ static uint64_t extent(const SpvType *t, Matrices m)
     uint64_t end = 0;
     for (uint32_t k = 0; k < t->count; k++)
         if (t->members[k] && t->offsets[k] != UINT32_MAX)
-            end = MAX(end, t->offsets[k] +
-                               extent(t->members[k],
-                                      (Matrices){ t->matrix_strides[k], t->row_major[k] }));
+            end = MAX(end, t->offsets[k] + extent(t->members[k], (Matrices){ t->matrix_strides[k],
+                                                                             t->row_major[k] }));
     return end;
 }
 
@@ -71,8 +70,10 @@ static bool lay_out_matrix(Laid *l, const SpvType *t, Matrices m)
     uint64_t length = m.row_major ? t->count : t->element->count;
     if (m.stride && m.stride % e->align == 0 && m.stride >= length * e->size)
         return true;
-    broken(l->c, l->at, m.stride ? "columns or rows of a matrix that are %u bytes apart"
-                                 : "a matrix without MatrixStride", m.stride);
+    broken(l->c, l->at,
+           m.stride ? "columns or rows of a matrix that are %u bytes apart"
+                    : "a matrix without MatrixStride",
+           m.stride);
     return false;
 }
 
@@ -86,7 +87,7 @@ static const SpvType *within_arrays(const SpvType *t)
 typedef struct Span {
     uint64_t from, to;
     uint32_t member;
-    bool open;              /* a runtime array */
+    bool open; /* a runtime array */
 } Span;
 
 static int by_place(const void *a, const void *b)
@@ -129,8 +130,8 @@ static bool lay_out_structure(Laid *l, const SpvType *t)
         if (!e || !lay_out_member(l, t, k))
             return false;
         Matrices m = { t->matrix_strides[k], t->row_major[k] };
-        s[n++] = (Span){ t->offsets[k], t->offsets[k] + extent(e, m), k,
-                         e->kind == SPV_RUNTIME_ARRAY };
+        s[n++] =
+            (Span){ t->offsets[k], t->offsets[k] + extent(e, m), k, e->kind == SPV_RUNTIME_ARRAY };
     }
     qsort(s, n, sizeof *s, by_place);
     for (uint32_t k = 1; k < n; k++) {
@@ -153,13 +154,10 @@ static bool lay_out(Laid *l, const SpvType *t, Matrices m)
         return true;
     c->laid_out[t->id] = 1;
     switch (t->kind) {
-    case SPV_STRUCT:
-        return lay_out_structure(l, t);
+    case SPV_STRUCT: return lay_out_structure(l, t);
     case SPV_ARRAY:
-    case SPV_RUNTIME_ARRAY:
-        return !t->element || lay_out_array(l, t, m);
-    case SPV_MATRIX:
-        return lay_out_matrix(l, t, m);
+    case SPV_RUNTIME_ARRAY: return !t->element || lay_out_array(l, t, m);
+    case SPV_MATRIX: return lay_out_matrix(l, t, m);
     default:
         if (component(t)->kind != SPV_BOOL)
             return true;
@@ -174,12 +172,10 @@ static bool is_laid_out(Checker *c, uint32_t storage)
     case SpvStorageClassUniform:
     case SpvStorageClassStorageBuffer:
     case SpvStorageClassPushConstant:
-    case SpvStorageClassPhysicalStorageBuffer:
-        return has_capability(c, SpvCapabilityShader);
+    case SpvStorageClassPhysicalStorageBuffer: return has_capability(c, SpvCapabilityShader);
     case SpvStorageClassWorkgroup:
         return has_capability(c, SpvCapabilityWorkgroupMemoryExplicitLayoutKHR);
-    default:
-        return false;
+    default: return false;
     }
 }
 
@@ -201,9 +197,9 @@ static void check_variable(Checker *c, SpvInst *i)
 static void check_pointer(Checker *c, SpvInst *i)
 {
     const SpvType *p = i->op == SpvOpTypePointer ? spv_type(c->m, i->id) : result_type(c, i);
-    bool address = p && p->kind == SPV_POINTER && p->element &&
-                   (p->storage == SpvStorageClassPhysicalStorageBuffer ||
-                    i->op == SpvOpBufferPointerEXT);
+    bool address =
+        p && p->kind == SPV_POINTER && p->element &&
+        (p->storage == SpvStorageClassPhysicalStorageBuffer || i->op == SpvOpBufferPointerEXT);
     if (address && is_laid_out(c, p->storage))
         lay_out(&(Laid){ c, i }, p->element, (Matrices){ 0 });
 }

@@ -92,11 +92,8 @@ static const SpvType *step(Checker *c, SpvInst *i, const SpvType *t, uint32_t k)
                      type_name(c, t), t->count); /* undefined only where it is executed */
         return t->element;
     case SPV_RUNTIME_ARRAY:
-    case SPV_COOPMAT:
-        return t->element;
-    default:
-        broken(c, i, "an index into %s", type_name(c, t));
-        return NULL;
+    case SPV_COOPMAT: return t->element;
+    default: broken(c, i, "an index into %s", type_name(c, t)); return NULL;
     }
 }
 

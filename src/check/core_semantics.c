@@ -76,13 +76,15 @@ static void check_memory_scope(Checker *c, SpvInst *i)
             broken(c, i, "memory scope QueueFamily without capability VulkanMemoryModel");
         else if (scope == SpvScopeDevice && model &&
                  !has_capability(c, SpvCapabilityVulkanMemoryModelDeviceScope))
-            broken(c, i, "memory scope Device of the Vulkan memory model without capability "
-                         "VulkanMemoryModelDeviceScope");
+            broken(c, i,
+                   "memory scope Device of the Vulkan memory model without capability "
+                   "VulkanMemoryModelDeviceScope");
         else if (is_vulkan(c) && (scope == SpvScopeCrossDevice || scope == SpvScopeShaderCallKHR))
             broken(c, i, "memory scope %s in a compute shader (VUIDs 04638, 04640)",
                    spv_enum_name(SPV_OPERAND_IdScope, (uint32_t)scope)
                        ? spv_enum_name(SPV_OPERAND_IdScope, (uint32_t)scope)
-                       : scope ? "ShaderCallKHR" : "CrossDevice");
+                   : scope ? "ShaderCallKHR"
+                           : "CrossDevice");
     }
 }
 

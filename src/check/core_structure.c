@@ -22,12 +22,9 @@ static bool is_variable_pointer(Checker *c, uint32_t storage)
     switch (storage) {
     case SpvStorageClassStorageBuffer:
         return has_capability(c, SpvCapabilityVariablePointersStorageBuffer);
-    case SpvStorageClassWorkgroup:
-        return has_capability(c, SpvCapabilityVariablePointers);
-    case SpvStorageClassPhysicalStorageBuffer:
-        return true;
-    default:
-        return false;
+    case SpvStorageClassWorkgroup: return has_capability(c, SpvCapabilityVariablePointers);
+    case SpvStorageClassPhysicalStorageBuffer: return true;
+    default: return false;
     }
 }
 
@@ -40,10 +37,8 @@ static bool may_be_passed(Checker *c, uint32_t storage)
     case SpvStorageClassWorkgroup:
     case SpvStorageClassAtomicCounter:
     case SpvStorageClassTileImageEXT:
-    case SpvStorageClassShaderRecordBufferKHR:
-        return true;
-    default:
-        return is_variable_pointer(c, storage);
+    case SpvStorageClassShaderRecordBufferKHR: return true;
+    default: return is_variable_pointer(c, storage);
     }
 }
 
@@ -119,8 +114,8 @@ static void check_kept(Checker *c, SpvInst *i)
 /* Whether a chain leads into a matrix. */
 static bool enters_matrix(Checker *c, const SpvInst *i)
 {
-    bool untyped = i->op == SpvOpUntypedAccessChainKHR ||
-                   i->op == SpvOpUntypedInBoundsAccessChainKHR;
+    bool untyped =
+        i->op == SpvOpUntypedAccessChainKHR || i->op == SpvOpUntypedInBoundsAccessChainKHR;
     const SpvType *p = untyped ? NULL : operand_type(c, i, 0);
     const SpvType *t = untyped ? spv_type(c->m, spv_operand(i, 0)) : p ? p->element : NULL;
     uint64_t index;
@@ -165,7 +160,7 @@ static void check_variable_pointer(Checker *c, SpvInst *i)
     for (Trace t = trace(c, i->id); (from = trace_next(&t));)
         for (const SpvInst *k = from; k && is_chain(k->op);
              k = spv_def(c->m, spv_operand(k, k->op == SpvOpUntypedAccessChainKHR ||
-                                              k->op == SpvOpUntypedInBoundsAccessChainKHR)))
+                                                  k->op == SpvOpUntypedInBoundsAccessChainKHR)))
             if (enters_matrix(c, k)) {
                 broken(c, i, "a variable pointer to a part of a matrix, by %%%u", k->id);
                 return;
@@ -228,8 +223,7 @@ static void check_loop(Checker *c, SpvInst *i)
 
 static void check_switch(Checker *c, SpvInst *i)
 {
-    if (has_capability(c, SpvCapabilityShader) &&
-        (!i->prev || i->prev->op != SpvOpSelectionMerge))
+    if (has_capability(c, SpvCapabilityShader) && (!i->prev || i->prev->op != SpvOpSelectionMerge))
         broken(c, i, "a switch without a merge block");
 }
 
@@ -254,8 +248,7 @@ static const CheckRow rows[] = {
       { SpvOpVariable, SpvOpUntypedVariableKHR },
       NULL,
       check_kept },
-    { { "pointer-matrix", "SPIR-V 2.16.1",
-        "Variable pointers lead to no matrix and into none." },
+    { { "pointer-matrix", "SPIR-V 2.16.1", "Variable pointers lead to no matrix and into none." },
       { SpvOpPhi, SpvOpSelect, SpvOpLoad, SpvOpFunctionCall, SpvOpPtrAccessChain,
         SpvOpInBoundsPtrAccessChain, SpvOpUntypedPtrAccessChainKHR,
         SpvOpUntypedInBoundsPtrAccessChainKHR },

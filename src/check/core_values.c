@@ -38,10 +38,8 @@ static bool is_integer_op(uint16_t op)
     case SpvOpBitwiseAnd:
     case SpvOpBitwiseOr:
     case SpvOpBitwiseXor:
-    case SpvOpBitReverse:
-        return true;
-    default:
-        return false;
+    case SpvOpBitReverse: return true;
+    default: return false;
     }
 }
 
@@ -57,10 +55,8 @@ static bool is_float_op(uint16_t op)
     case SpvOpFRem:
     case SpvOpFmaKHR:
     case SpvOpFMod:
-    case SpvOpFNegate:
-        return true;
-    default:
-        return false;
+    case SpvOpFNegate: return true;
+    default: return false;
     }
 }
 
@@ -177,27 +173,20 @@ static void check_conversion(Checker *c, SpvInst *i)
     const SpvType *r = result_type(c, i), *a = want_value(c, i, 0);
     switch (i->op) {
     case SpvOpConvertFToU:
-    case SpvOpConvertFToS:
-        from = SPV_FLOAT;
-        break;
+    case SpvOpConvertFToS: from = SPV_FLOAT; break;
     case SpvOpConvertSToF:
-    case SpvOpConvertUToF:
-        to = SPV_FLOAT;
-        break;
+    case SpvOpConvertUToF: to = SPV_FLOAT; break;
     case SpvOpFConvert:
-    case SpvOpQuantizeToF16:
-        from = to = SPV_FLOAT;
-        break;
-    default:
-        break;
+    case SpvOpQuantizeToF16: from = to = SPV_FLOAT; break;
+    default: break;
     }
     if (!a)
         return;
     if (component(a)->kind != from || component(r)->kind != to ||
         !(same_shape(a, r) || changes_use(a, r)) || a->kind == SPV_MATRIX || r->kind == SPV_MATRIX)
         broken(c, i, "%s from %s to %s", spv_op_name(i->op), type_name(c, a), type_name(c, r));
-    else if (changes_width(i->op) && !has_capability(c, SpvCapabilityKernel) &&
-             !is_matrix(a) && alike(a, r))
+    else if (changes_width(i->op) && !has_capability(c, SpvCapabilityKernel) && !is_matrix(a) &&
+             alike(a, r))
         broken(c, i, "%s is %s already", spv_op_name(i->op), type_name(c, a));
     else if (i->op == SpvOpQuantizeToF16 && (component(a)->bits != 32 || component(r)->bits != 32))
         broken(c, i, "only f32 is quantized, not %s", type_name(c, a));
@@ -255,8 +244,8 @@ static void check_passed_on(Checker *c, SpvInst *i)
 static void check_expected(Checker *c, SpvInst *i)
 {
     const SpvType *r = result_type(c, i), *a = want_value(c, i, 0), *b = want_value(c, i, 1);
-    if (a && b && (!same_type(a, r) || !same_type(b, r) ||
-                   !(of_kind(r, SPV_INT) || of_kind(r, SPV_BOOL))))
+    if (a && b &&
+        (!same_type(a, r) || !same_type(b, r) || !(of_kind(r, SPV_INT) || of_kind(r, SPV_BOOL))))
         broken(c, i, "%s is expected to be %s, as %s", type_name(c, a), type_name(c, b),
                type_name(c, r));
 }
@@ -340,8 +329,7 @@ static void check_product(Checker *c, SpvInst *i)
         good = mr && a->kind == SPV_VECTOR && b->kind == SPV_VECTOR && same_type(r->element, a) &&
                r->count == b->count && same_type(a->element, b->element);
         break;
-    default:
-        break;
+    default: break;
     }
     if (!good)
         broken(c, i, "%s of %s and %s to %s", spv_op_name(i->op), type_name(c, a), type_name(c, b),

@@ -11,6 +11,7 @@
         SpvCapabilityWorkgroupMemoryExplicitLayout16BitAccessKHR
 
 /* Any one of the capabilities gives the type; the first one also arithmetic. */
+/* clang-format off */
 static const struct {
     SpvKind kind;
     uint32_t bits, n;
@@ -29,6 +30,7 @@ static const struct {
     { SPV_INT, 64, 1, { SpvCapabilityInt64 }, NULL },
     { SPV_FLOAT, 64, 1, { SpvCapabilityFloat64 }, NULL },
 };
+/* clang-format on */
 
 static void check_width(Checker *c, SpvInst *i)
 {
@@ -110,6 +112,7 @@ static uint32_t stored_bits(Checker *c, const SpvType *t)
 }
 
 /* Which capabilities give a storage class numbers of 8, of 16 bits. */
+/* clang-format off */
 static const struct {
     uint16_t storage, bits, n;
     uint16_t any[2];
@@ -132,6 +135,7 @@ static const struct {
     { SpvStorageClassWorkgroup, 16, 1,
       { SpvCapabilityWorkgroupMemoryExplicitLayout16BitAccessKHR } },
 };
+/* clang-format on */
 
 /* A BufferBlock is a storage buffer. */
 static uint32_t storage_of(Checker *c, const SpvInst *i, const SpvType *t)
@@ -155,16 +159,18 @@ static void check_stored(Checker *c, SpvInst *i)
         if (stores[k].storage == storage && stores[k].bits == bits)
             enabled |= has_any(c, stores[k].any, stores[k].n);
     if (!enabled)
-        broken(c, i, "a variable with numbers of %u bits, which the capabilities do not give its "
-                     "storage class", bits);
+        broken(c, i,
+               "a variable with numbers of %u bits, which the capabilities do not give its "
+               "storage class",
+               bits);
 }
 
 static bool keeps_stored(uint16_t op)
 {
     const SpvOpInfo *o = spv_op_info(op);
     return op == SpvOpStore || op == SpvOpCopyObject || op == SpvOpUConvert ||
-           op == SpvOpSConvert || op == SpvOpFConvert || o->flags & (SPV_OPF_DEBUG | SPV_OPF_TYPE |
-                                                                    SPV_OPF_ANNOTATION);
+           op == SpvOpSConvert || op == SpvOpFConvert ||
+           o->flags & (SPV_OPF_DEBUG | SPV_OPF_TYPE | SPV_OPF_ANNOTATION);
 }
 
 static bool makes_constant(uint16_t op)
@@ -181,8 +187,8 @@ static bool uses_values(uint16_t op)
 
 static bool may_make_stored(uint16_t op)
 {
-    return op == SpvOpLoad || op == SpvOpCopyObject || op == SpvOpUConvert ||
-           op == SpvOpSConvert || op == SpvOpFConvert || op == SpvOpFunctionParameter;
+    return op == SpvOpLoad || op == SpvOpCopyObject || op == SpvOpUConvert || op == SpvOpSConvert ||
+           op == SpvOpFConvert || op == SpvOpFunctionParameter;
 }
 
 static bool is_aggregate(const SpvType *t)
@@ -220,13 +226,14 @@ static void check_stored_use(Checker *c, SpvInst *i)
         const SpvInst *def = o.is_id ? spv_def(c->m, i->words[o.word]) : NULL;
         const SpvType *t = def && def->type ? spv_type(c->m, def->type) : NULL;
         if (t && t->kind != SPV_POINTER && def->op != SpvOpFunction && stored_bits(c, t)) {
-            broken(c, i, "%s of numbers of %u bits, which are for storage only",
-                   spv_op_name(i->op), stored_bits(c, t));
+            broken(c, i, "%s of numbers of %u bits, which are for storage only", spv_op_name(i->op),
+                   stored_bits(c, t));
             return;
         }
     }
 }
 
+/* clang-format off */
 static const CheckRow rows[] = {
     { { "width", "SPIR-V 2.16.1", "A capability gives the width." },
       { SpvOpTypeInt, SpvOpTypeFloat },
@@ -266,4 +273,5 @@ static const CheckRow rows[] = {
       NULL,
       check_moved },
 };
+/* clang-format on */
 const CheckFamily check_core_widths = { rows, COUNT_OF(rows) };

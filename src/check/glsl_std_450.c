@@ -90,43 +90,26 @@ static bool has_shape(const SpvType *t, char s, const SpvType *first)
     if (!t)
         return false;
     switch (s) {
-    case 'F':
-        return of_kind(t, SPV_FLOAT) && same_type(t, first);
-    case 'I':
-        return of_kind(t, SPV_INT) && of_kind(first, SPV_INT) && alike(t, first);
-    case 'J':
-        return of_kind(t, SPV_INT) && components(first) == components(t);
-    case 'f':
-        return t->kind == SPV_FLOAT && same_type(t, component(first));
-    case 's':
-        return t->kind == SPV_FLOAT;
-    case '2':
-        return vector_of(t, 2, SPV_FLOAT, 32);
-    case '4':
-        return vector_of(t, 4, SPV_FLOAT, 32);
-    case '3':
-        return vector_of(t, 3, SPV_FLOAT, 0) && same_type(t, first);
-    case 'u':
-        return t->kind == SPV_INT && t->bits == 32;
-    case 'p':
-        return vector_of(t, 2, SPV_INT, 32);
-    case 'd':
-        return t->kind == SPV_FLOAT && t->bits == 64;
-    case 'M':
-        return t->kind == SPV_MATRIX && t->count == t->element->count && same_type(t, first);
-    case 'm':
-        return first->kind == SPV_MATRIX && same_type(t, component(first));
-    case 'P':
-        return t->kind == SPV_POINTER && same_type(t->element, first);
+    case 'F': return of_kind(t, SPV_FLOAT) && same_type(t, first);
+    case 'I': return of_kind(t, SPV_INT) && of_kind(first, SPV_INT) && alike(t, first);
+    case 'J': return of_kind(t, SPV_INT) && components(first) == components(t);
+    case 'f': return t->kind == SPV_FLOAT && same_type(t, component(first));
+    case 's': return t->kind == SPV_FLOAT;
+    case '2': return vector_of(t, 2, SPV_FLOAT, 32);
+    case '4': return vector_of(t, 4, SPV_FLOAT, 32);
+    case '3': return vector_of(t, 3, SPV_FLOAT, 0) && same_type(t, first);
+    case 'u': return t->kind == SPV_INT && t->bits == 32;
+    case 'p': return vector_of(t, 2, SPV_INT, 32);
+    case 'd': return t->kind == SPV_FLOAT && t->bits == 64;
+    case 'M': return t->kind == SPV_MATRIX && t->count == t->element->count && same_type(t, first);
+    case 'm': return first->kind == SPV_MATRIX && same_type(t, component(first));
+    case 'P': return t->kind == SPV_POINTER && same_type(t->element, first);
     case 'N':
         return t->kind == SPV_POINTER && t->element && of_kind(t->element, SPV_INT) &&
                component(t->element)->bits >= 16 && same_shape(t->element, first);
-    case 'S':
-        return pair(t, first, false);
-    case 'T':
-        return pair(t, first, true);
-    default:
-        return false;
+    case 'S': return pair(t, first, false);
+    case 'T': return pair(t, first, true);
+    default: return false;
     }
 }
 

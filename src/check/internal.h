@@ -26,14 +26,12 @@ typedef struct CheckFamily {
 } CheckFamily;
 extern const CheckFamily check_core_floats, check_core_image, check_core_kernel,
     check_core_semantics, check_core_decorations, check_core_layout, check_core_widths,
-    check_core_access, check_core_structure, check_core_control_flow,
-    check_core_capabilities, check_core_constants, check_clspv_reflection,
-    check_core_builtins, check_khr_untyped_pointers;
+    check_core_access, check_core_structure, check_core_control_flow, check_core_capabilities,
+    check_core_constants, check_clspv_reflection, check_core_builtins, check_khr_untyped_pointers;
 extern const CheckFamily check_core_types, check_core_values, check_core_composites,
     check_core_memory, check_core_flow, check_core_group, check_glsl, check_opencl,
-    check_khr_cooperative_matrix,
-    check_qcom_conversion, check_qcom_wait_queues, check_nv_cooperative_matrix2,
-    check_nv_tensor_addressing, check_nv_decode_vector;
+    check_khr_cooperative_matrix, check_qcom_conversion, check_qcom_wait_queues,
+    check_nv_cooperative_matrix2, check_nv_tensor_addressing, check_nv_decode_vector;
 
 struct Checker {
     SpvModule *m;
@@ -44,24 +42,24 @@ struct Checker {
     /* by type: 0 not asked yet, 1 no, 2 yes */
     uint8_t *holds_matrix, *holds_tensor, *holds_sub_byte, *holds_image, *holds_bodiless;
     uint8_t *holds_columns;
-    Map capabilities;      /* declared, and EXTENSION_* of those known here; once asked */
+    Map capabilities; /* declared, and EXTENSION_* of those known here; once asked */
     uint32_t extensions;
-    Flow *flow;            /* of values, when asked */
+    Flow *flow;               /* of values, when asked */
     uint8_t vulkan, matrices; /* 0 not asked yet */
-    bool has_entry;        /* with `named`: an entry point */
-    Map named;             /* what functions name, when asked */
-    Map bodies;            /* functions by id, when asked */
-    Map for_elements;      /* functions called for the elements of a matrix, looked into */
+    bool has_entry;           /* with `named`: an entry point */
+    Map named;                /* what functions name, when asked */
+    Map bodies;               /* functions by id, when asked */
+    Map for_elements;         /* functions called for the elements of a matrix, looked into */
     uint8_t *holds_stored[3]; /* numbers of 8, of 16 bits, floats of 16 */
-    Map merges;            /* blocks that headers name */
-    Structure *structure;  /* of the last function asked about */
-    Map declared;          /* types that may be declared once, by hash */
-    Map reconverges;       /* functions of entry points that ask for maximal reconvergence */
+    Map merges;               /* blocks that headers name */
+    Structure *structure;     /* of the last function asked about */
+    Map declared;             /* types that may be declared once, by hash */
+    Map reconverges;          /* functions of entry points that ask for maximal reconvergence */
     bool reconverges_known;
-    Map decorated;         /* targets, members and decorations there were */
-    uint8_t *laid_out;     /* by type: its layout was looked at */
-    Map matched;           /* pairs of types found to match logically */
-    bool again;            /* after specialisation: errors only */
+    Map decorated;     /* targets, members and decorations there were */
+    uint8_t *laid_out; /* by type: its layout was looked at */
+    Map matched;       /* pairs of types found to match logically */
+    bool again;        /* after specialisation: errors only */
     bool failed;
 };
 
@@ -88,8 +86,8 @@ typedef struct Trace {
     Checker *c;
     Map seen;
     VEC(uint64_t) work;
-    bool lost;                  /* not all that may have made it is known */
-    bool merged;                /* ways through the function met: not each value need come */
+    bool lost;   /* not all that may have made it is known */
+    bool merged; /* ways through the function met: not each value need come */
 } Trace;
 Trace trace(Checker *c, SpvId id);
 const SpvInst *trace_next(Trace *t);
@@ -117,7 +115,7 @@ enum {
 };
 bool has_capability(Checker *c, uint32_t capability); /* declared, or implied by one that is */
 bool has_any(Checker *c, const uint16_t *capabilities, uint32_t n); /* one of them, or n is 0 */
-bool has_extension(Checker *c, const char *name); /* one whose name begins so */
+bool has_extension(Checker *c, const char *name);                   /* one whose name begins so */
 /* Reports unless the capability is declared. */
 void want_capability(Checker *c, const SpvInst *i, uint32_t capability);
 /* Reports where OpCapability `i` is this one and comes without one of these extensions. */

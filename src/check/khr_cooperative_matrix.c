@@ -121,8 +121,7 @@ static void check_transfer_pointer(Checker *c, SpvInst *i)
     case SpvStorageClassStorageBuffer:
     case SpvStorageClassPhysicalStorageBuffer:
     case SpvStorageClassCrossWorkgroup:
-    case SpvStorageClassGeneric:
-        break;
+    case SpvStorageClassGeneric: break;
     case SpvStorageClassUniform:
     case SpvStorageClassUniformConstant:
     case SpvStorageClassPushConstant:
@@ -132,9 +131,7 @@ static void check_transfer_pointer(Checker *c, SpvInst *i)
             break; /* a buffer in the way of SPIR-V 1.0 */
         broken(c, i, "a matrix is stored to read-only memory");
         break;
-    default:
-        broken(c, i, "matrices move to and from memory that invocations share");
-        break;
+    default: broken(c, i, "matrices move to and from memory that invocations share"); break;
     }
 }
 
@@ -225,8 +222,7 @@ static void check_muladd_use(Checker *c, SpvInst *i)
                                      SpvCooperativeMatrixUseMatrixAccumulatorKHR };
     for (uint32_t k = 0; k < 4; k++)
         if (t[k]->use != want[k])
-            broken(c, i, "%s has use %s, not %s", names[k], use_name(t[k]->use),
-                   use_name(want[k]));
+            broken(c, i, "%s has use %s, not %s", names[k], use_name(t[k]->use), use_name(want[k]));
 }
 
 static void check_muladd_shape(Checker *c, SpvInst *i)
@@ -342,8 +338,7 @@ static bool may_have_matrix(uint16_t op)
     case SpvOpCopyLogical:
     case SpvOpExtInst:
     case SpvOpSpecConstantOp:
-    case SpvOpFunction:
-        return true;
+    case SpvOpFunction: return true;
     default: {
         const char *name = spv_op_name(op); /* other extensions have their own rules */
         return strstr(name, "CooperativeMatrix") || strstr(name, "CoopMat") ||
@@ -372,14 +367,8 @@ static void check_allowed(Checker *c, SpvInst *i)
         broken(c, i, "%s does not work on cooperative matrices", spv_op_name(i->op));
 }
 
-#define TRANSFERS                                                                                  \
-    {                                                                                              \
-        SpvOpCooperativeMatrixLoadKHR, SpvOpCooperativeMatrixStoreKHR                              \
-    }
-#define MULADD                                                                                     \
-    {                                                                                              \
-        SpvOpCooperativeMatrixMulAddKHR                                                            \
-    }
+#define TRANSFERS { SpvOpCooperativeMatrixLoadKHR, SpvOpCooperativeMatrixStoreKHR }
+#define MULADD    { SpvOpCooperativeMatrixMulAddKHR }
 static const CheckRow rows[] = {
     { { "coopmat-capability", section, "Cooperative matrices need their capability." },
       { SpvOpTypeCooperativeMatrixKHR, SpvOpCooperativeMatrixLengthKHR,

@@ -14,7 +14,8 @@ static bool is_bodiless(const SpvType *t)
 {
     const SpvType *s = component(t);
     return (s->kind != SPV_INT && s->kind != SPV_FLOAT && s->kind != SPV_STRUCT &&
-            s->kind != SPV_ARRAY && s->kind != SPV_POINTER) || is_matrix(t);
+            s->kind != SPV_ARRAY && s->kind != SPV_POINTER) ||
+           is_matrix(t);
 }
 
 static void want_sized(Checker *c, SpvInst *i, const SpvType *t)
@@ -61,8 +62,7 @@ static void check_held(Checker *c, SpvInst *i, const SpvType *t)
         broken(c, i, "a variable without a type");
     if (t && laid_out &&
         (t->kind != SPV_STRUCT || !spv_has_decoration(c->m, t->id, -1, SpvDecorationBlock)))
-        broken(c, i, "%s in a workgroup's memory, which is laid out, is no block",
-               type_name(c, t));
+        broken(c, i, "%s in a workgroup's memory, which is laid out, is no block", type_name(c, t));
 }
 
 static void check_variable(Checker *c, SpvInst *i)

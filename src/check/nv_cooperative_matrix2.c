@@ -23,18 +23,15 @@ static const char vectors[] =
 static uint32_t capability_of(uint16_t op)
 {
     switch (op) {
-    case SpvOpCooperativeMatrixReduceNV:
-        return SpvCapabilityCooperativeMatrixReductionsNV;
+    case SpvOpCooperativeMatrixReduceNV: return SpvCapabilityCooperativeMatrixReductionsNV;
     case SpvOpCooperativeMatrixConvertNV:
-    case SpvOpCooperativeMatrixTransposeNV:
-        return SpvCapabilityCooperativeMatrixConversionsNV;
+    case SpvOpCooperativeMatrixTransposeNV: return SpvCapabilityCooperativeMatrixConversionsNV;
     case SpvOpCooperativeMatrixPerElementOpNV:
         return SpvCapabilityCooperativeMatrixPerElementOperationsNV;
     case SpvOpCooperativeMatrixLoadTensorNV:
     case SpvOpCooperativeMatrixStoreTensorNV:
         return SpvCapabilityCooperativeMatrixTensorAddressingNV;
-    default:
-        return 0;
+    default: return 0;
     }
 }
 
@@ -104,8 +101,7 @@ static bool says_size(Checker *c, const SpvInst *i, const SpvInst *at)
 {
     if (i->op == SpvOpDecorate)
         return spv_n_operands(i) > 2 && spv_operand(i, 1) == SpvDecorationBuiltIn &&
-               spv_operand(i, 2) == SpvBuiltInWorkgroupSize &&
-               spv_def(c->m, spv_operand(i, 0)) &&
+               spv_operand(i, 2) == SpvBuiltInWorkgroupSize && spv_def(c->m, spv_operand(i, 0)) &&
                spv_def(c->m, spv_operand(i, 0))->index < at->index;
     if ((i->op != SpvOpExecutionMode && i->op != SpvOpExecutionModeId) || spv_n_operands(i) < 2)
         return false;
@@ -180,8 +176,7 @@ static void check_tangled(Checker *c, SpvInst *i)
 static const SpvType *want_function(Checker *c, const SpvInst *i, SpvId id)
 {
     const SpvInst *def = spv_def(c->m, id);
-    const SpvType *t =
-        def && def->op == SpvOpFunction ? spv_type(c->m, spv_operand(def, 1)) : NULL;
+    const SpvType *t = def && def->op == SpvOpFunction ? spv_type(c->m, spv_operand(def, 1)) : NULL;
     if (!t || t->kind != SPV_FUNCTION)
         broken(c, i, "%%%u is not a function", id);
     return t && t->kind == SPV_FUNCTION ? t : NULL;
@@ -374,8 +369,8 @@ static void check_pointer(Checker *c, SpvInst *i)
         broken(c, i, "the pointer is %s", type_name(c, p));
         return;
     }
-    bool whole = p->element && (p->element->kind == SPV_ARRAY ||
-                                p->element->kind == SPV_RUNTIME_ARRAY);
+    bool whole =
+        p->element && (p->element->kind == SPV_ARRAY || p->element->kind == SPV_RUNTIME_ARRAY);
     if (has_capability(c, SpvCapabilityShader) && !whole && !may_be_in_array(c, spv_operand(i, 0)))
         broken(c, i, "the pointer does not lead into an array");
     if (p->storage != SpvStorageClassWorkgroup && p->storage != SpvStorageClassStorageBuffer &&
@@ -479,8 +474,7 @@ static void want_decode(Checker *c, const SpvInst *i, SpvId function, const SpvT
         return;
     const char *name = name_of(c, function);
     const SpvType *r = f->result, *e = vector && r->kind == SPV_VECTOR ? r->element : r;
-    if (vector &&
-        (r->kind != SPV_VECTOR || (r->count != 2 && r->count != 4 && r->count != 8)))
+    if (vector && (r->kind != SPV_VECTOR || (r->count != 2 && r->count != 4 && r->count != 8)))
         broken(c, i, "'%s' gives %s, not a vector of 2, 4 or 8", name, type_name(c, r));
     else if (!same_type(e, matrix->element))
         broken(c, i, "'%s' gives %s, the components are %s", name, type_name(c, r),
@@ -544,22 +538,10 @@ static void check_vector_blocks(Checker *c, SpvInst *i)
                  (unsigned long long)size, r->count);
 }
 
-#define REDUCE                                                                                     \
-    {                                                                                              \
-        SpvOpCooperativeMatrixReduceNV                                                             \
-    }
-#define PER_ELEMENT                                                                                \
-    {                                                                                              \
-        SpvOpCooperativeMatrixPerElementOpNV                                                       \
-    }
-#define TRANSFERS                                                                                  \
-    {                                                                                              \
-        SpvOpCooperativeMatrixLoadTensorNV, SpvOpCooperativeMatrixStoreTensorNV                    \
-    }
-#define LOAD                                                                                       \
-    {                                                                                              \
-        SpvOpCooperativeMatrixLoadTensorNV                                                         \
-    }
+#define REDUCE      { SpvOpCooperativeMatrixReduceNV }
+#define PER_ELEMENT { SpvOpCooperativeMatrixPerElementOpNV }
+#define TRANSFERS   { SpvOpCooperativeMatrixLoadTensorNV, SpvOpCooperativeMatrixStoreTensorNV }
+#define LOAD        { SpvOpCooperativeMatrixLoadTensorNV }
 static const CheckRow rows[] = {
     { { "nv-capability", section, "The extension's instructions need their capabilities." },
       { 0 },
@@ -600,8 +582,7 @@ static const CheckRow rows[] = {
       REDUCE,
       NULL,
       check_reduce_mode },
-    { { "nv-reduce-shape", reductions,
-        "What is not reduced keeps its size; 2x2 halves both." },
+    { { "nv-reduce-shape", reductions, "What is not reduced keeps its size; 2x2 halves both." },
       REDUCE,
       NULL,
       check_reduce_shape },

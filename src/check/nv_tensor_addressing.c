@@ -175,8 +175,7 @@ uint32_t tensor_dims(Checker *c, const SpvType *t)
 {
     const SpvInst *def = t ? spv_def(c->m, t->id) : NULL;
     uint64_t dims = 0;
-    if (!def || !is_tensor(t) ||
-        !spv_constant(c->m, spv_operand(def, 0), &dims) || dims > MAX_DIMS)
+    if (!def || !is_tensor(t) || !spv_constant(c->m, spv_operand(def, 0), &dims) || dims > MAX_DIMS)
         return 0;
     return (uint32_t)dims;
 }

@@ -113,22 +113,17 @@ static bool pointer_fits(Checker *c, const SpvType *p, char letter, const SpvTyp
     if (p->kind != SPV_POINTER || !t)
         return false;
     switch (letter) {
-    case 'p': /* to the generic type */
-        return may_write(p->storage) && same_type(t, generic);
+    case 'p': /* to the generic type */ return may_write(p->storage) && same_type(t, generic);
     case 'n': /* to 32-bit integers, as many */
         return may_write(p->storage) && integers_like(t, generic, 32);
     case 'e': /* to components, read */
         return may_read(p->storage) && same_type(t, component(generic));
     case 'w': /* to components, written */
         return may_write(p->storage) && same_type(t, component(generic));
-    case 'h':
-        return may_read(p->storage) && alike(t, &half);
-    case 'r':
-        return may_write(p->storage) && alike(t, &half);
-    case 'g':
-        return p->storage == SpvStorageClassCrossWorkgroup && in_class(class_of('G'), t);
-    default:
-        return letter == 't' && is_text(c, p);
+    case 'h': return may_read(p->storage) && alike(t, &half);
+    case 'r': return may_write(p->storage) && alike(t, &half);
+    case 'g': return p->storage == SpvStorageClassCrossWorkgroup && in_class(class_of('G'), t);
+    default: return letter == 't' && is_text(c, p);
     }
 }
 
@@ -138,38 +133,31 @@ static bool fits(Checker *c, const SpvType *t, char letter, const SpvType *gener
     if (k)
         return same_type(t, generic) && in_class(k, t);
     switch (letter) {
-    case 'v':
-        return t->kind == SPV_VOID;
-    case 'c':
-        return same_type(t, component(generic));
-    case 'i': /* 32-bit integers, as many */
-        return integers_like(t, generic, 32);
+    case 'v': return t->kind == SPV_VOID;
+    case 'c': return same_type(t, component(generic));
+    case 'i': /* 32-bit integers, as many */ return integers_like(t, generic, 32);
     case 'b': /* integers as wide, as many */
         return integers_like(t, generic, component(generic)->bits);
     case 's': /* integers half as wide, as many */
         return integers_like(t, generic, component(generic)->bits / 2);
     case 'y': /* a vector of the generic one's components */
         return in_class(class_of('S'), t) && same_type(component(t), component(generic));
-    case 'u':
-        return t->kind == SPV_INT && t->bits == 32;
-    case 'z': /* size_t */
-        return t->kind == SPV_INT && t->bits == address_bits(c);
-    case 'a': /* an argument of printf */
-        return is_numeric(t) || t->kind == SPV_POINTER;
-    default:
-        return pointer_fits(c, t, letter, generic);
+    case 'u': return t->kind == SPV_INT && t->bits == 32;
+    case 'z': /* size_t */ return t->kind == SPV_INT && t->bits == address_bits(c);
+    case 'a': /* an argument of printf */ return is_numeric(t) || t->kind == SPV_POINTER;
+    default: return pointer_fits(c, t, letter, generic);
     }
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
 #define ROW(result, operands, name) [OpenCLstd_##name] = { result, operands },
-#define F1(name) ROW('F', "F", name)
-#define F2(name) ROW('F', "FF", name)
-#define F3(name) ROW('F', "FFF", name)
-#define I1(name) ROW('I', "I", name)
-#define I2(name) ROW('I', "II", name)
-#define I3(name) ROW('I', "III", name)
+#define F1(name)                    ROW('F', "F", name)
+#define F2(name)                    ROW('F', "FF", name)
+#define F3(name)                    ROW('F', "FFF", name)
+#define I1(name)                    ROW('I', "I", name)
+#define I2(name)                    ROW('I', "II", name)
+#define I3(name)                    ROW('I', "III", name)
 
 /* 'l': the literal number of components. '*': any number of what stands behind it. */
 /* clang-format off */

@@ -188,8 +188,7 @@ static void check_length(Checker *c, SpvInst *i)
 static void check_columns(Checker *c, SpvInst *i)
 {
     Conversion x;
-    if (conversion(c, i, &x) && x.known && is_accumulator(x.matrix) &&
-        x.length & (x.length - 1))
+    if (conversion(c, i, &x) && x.known && is_accumulator(x.matrix) && x.length & (x.length - 1))
         broken(c, i, "an accumulator of %u columns, which is no power of two", x.length);
 }
 
@@ -290,15 +289,10 @@ static void check_part_length(Checker *c, SpvInst *i)
         broken(c, i, "a part of %u elements, which is none of K: 8, 16, 32", r->count);
 }
 
-#define CONVERSIONS                                                                                \
-    {                                                                                              \
-        SpvOpCompositeConstructCoopMatQCOM, SpvOpCompositeExtractCoopMatQCOM                       \
-    }
+#define CONVERSIONS { SpvOpCompositeConstructCoopMatQCOM, SpvOpCompositeExtractCoopMatQCOM }
 #define ALL_FOUR                                                                                   \
-    {                                                                                              \
-        SpvOpBitCastArrayQCOM, SpvOpCompositeConstructCoopMatQCOM,                                 \
-            SpvOpCompositeExtractCoopMatQCOM, SpvOpExtractSubArrayQCOM                             \
-    }
+    { SpvOpBitCastArrayQCOM, SpvOpCompositeConstructCoopMatQCOM, SpvOpCompositeExtractCoopMatQCOM, \
+      SpvOpExtractSubArrayQCOM }
 static const CheckRow rows[] = {
     { { "qcom-capability", "SPV_QCOM_cooperative_matrix_conversion, Capabilities",
         "The extension's instructions need its capability." },

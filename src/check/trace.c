@@ -10,28 +10,28 @@
 #include "check/internal.h"
 
 enum {
-    MAX_TRACED = 4096,          /* steps of one trace: blocks and values */
-    MAX_SCANNED = 1 << 22,      /* instructions that all of a module's traces look at */
+    MAX_TRACED = 4096,     /* steps of one trace: blocks and values */
+    MAX_SCANNED = 1 << 22, /* instructions that all of a module's traces look at */
     MAX_CHAINS = 64,
     MAX_PATH = 8
 };
 
 typedef struct Edge Edge;
 struct Edge {
-    const SpvInst *inst;        /* a call, or the label of a block that branches here */
+    const SpvInst *inst; /* a call, or the label of a block that branches here */
     Edge *next;
 };
 
 struct Flow {
     SpvModule *m;
     Arena *a;
-    Edge **to;                  /* by label: the blocks before; by function: its calls */
-    uint8_t *elsewhere;         /* by function: instructions other than calls name it */
-    SpvId *function;            /* by parameter: whose */
+    Edge **to;          /* by label: the blocks before; by function: its calls */
+    uint8_t *elsewhere; /* by function: instructions other than calls name it */
+    SpvId *function;    /* by parameter: whose */
     uint32_t *number;
     SpvId current;
     uint32_t n_params, scanned;
-    bool physical;              /* variables have addresses, which lead there too */
+    bool physical; /* variables have addresses, which lead there too */
 };
 
 /* ---- what leads where ------------------------------------------------------------------------ */
@@ -99,7 +99,7 @@ typedef struct Path {
     const SpvInst *root;
     uint64_t index[MAX_PATH];
     uint32_t n;
-    bool ends;                  /* false: more follow, which are not known */
+    bool ends; /* false: more follow, which are not known */
 } Path;
 
 static Path path_of(const SpvModule *m, SpvId pointer)
@@ -196,8 +196,8 @@ static void contents(Trace *t, SpvId pointer, const SpvInst *i)
     Flow *f = t->c->flow;
     const SpvBlock *b = i->block;
     Path p = path_of(f->m, pointer);
-    bool variable = p.root && p.root->op == SpvOpVariable &&
-                    spv_operand(p.root, 0) == SpvStorageClassFunction;
+    bool variable =
+        p.root && p.root->op == SpvOpVariable && spv_operand(p.root, 0) == SpvStorageClassFunction;
     bool parameter = p.root && p.root->op == SpvOpFunctionParameter;
     t->lost |= f->physical || !p.ends || (!variable && !parameter);
     for (; i && !t->lost; i = i->prev) {

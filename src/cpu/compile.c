@@ -12,15 +12,15 @@
 
 #include <stdlib.h>
 
-static const EmitRule *const rules[] = {
-    lanes_rules_flow, lanes_rules_subgroup, lanes_rules_atomic, lanes_rules_image,
-    emit_rules_tensor, emit_rules_qcom, NULL
-};
+static const EmitRule *const rules[] = { lanes_rules_flow,
+                                         lanes_rules_subgroup,
+                                         lanes_rules_atomic,
+                                         lanes_rules_image,
+                                         emit_rules_tensor,
+                                         emit_rules_qcom,
+                                         NULL };
 
-static bool plan(Emit *e)
-{
-    return matrix_begin(e) && lanes_plan(e);
-}
+static bool plan(Emit *e) { return matrix_begin(e) && lanes_plan(e); }
 
 static void blocks(Emit *e)
 {
@@ -62,7 +62,7 @@ typedef struct Compilation {
     EmitTarget emit_target;
     Emit *emit;
     CpuKernel *kernel;
-    bool llvm_owned;            /* the LLVM module is ours to dispose of */
+    bool llvm_owned; /* the LLVM module is ours to dispose of */
 } Compilation;
 
 static bool fail(Compilation *c, const char *what)

@@ -22,9 +22,9 @@ typedef struct Cpu {
 typedef struct CpuCompiled {
     DeviceKernel base;
     CpuKernel *code;
-    const SpvArguments *arguments;  /* of an OpenCL kernel; or NULL */
-    bool is_object;                 /* code->text is its machine code, which save needs */
-    DeviceSlot slots[];             /* of a shader, in the order of code->slots */
+    const SpvArguments *arguments; /* of an OpenCL kernel; or NULL */
+    bool is_object;                /* code->text is its machine code, which save needs */
+    DeviceSlot slots[];            /* of a shader, in the order of code->slots */
 } CpuCompiled;
 
 static const Cpu *cpu_of(const DeviceKernel *k) { return (const Cpu *)k->device; }
@@ -96,9 +96,13 @@ static HeddleResult open_cpu(const DeviceOptions *o, DeviceBase **out, DiagSink 
     read_name(c->name, sizeof c->name);
     c->base.ops = &cpu_device_ops;
     c->base.info = (DeviceInfo){
-        .name = c->name, .target = c->target.cpu, .threads = cpu_device_threads(c->workers),
-        .vector_bits = c->target.vector_bits, .subgroup_sizes = subgroup_sizes,
-        .n_subgroup_sizes = COUNT_OF(subgroup_sizes), .default_subgroup_size = 32,
+        .name = c->name,
+        .target = c->target.cpu,
+        .threads = cpu_device_threads(c->workers),
+        .vector_bits = c->target.vector_bits,
+        .subgroup_sizes = subgroup_sizes,
+        .n_subgroup_sizes = COUNT_OF(subgroup_sizes),
+        .default_subgroup_size = 32,
         .identity = identity_of(&c->target),
     };
     list_features(c);
@@ -130,20 +134,27 @@ static CpuCompiled *compiled_new(Cpu *c, CpuKernel *code, const DeviceCompile *h
                                     image ? DEVICE_SLOT_IMAGE : DEVICE_SLOT_BUFFER };
     }
     k->base = (DeviceKernel){
-        .device = &c->base, .slots = shader ? k->slots : how->slots,
-        .n_slots = shader ? n : how->n_slots, .subgroup_size = code->subgroup_size,
-        .shared_bytes = code->shared_bytes, .push_bytes = code->push_bytes,
-        .text = code->text, .text_size = code->text_size, .cost = 2 * code->text_size,
+        .device = &c->base,
+        .slots = shader ? k->slots : how->slots,
+        .n_slots = shader ? n : how->n_slots,
+        .subgroup_size = code->subgroup_size,
+        .shared_bytes = code->shared_bytes,
+        .push_bytes = code->push_bytes,
+        .text = code->text,
+        .text_size = code->text_size,
+        .cost = 2 * code->text_size,
     };
     memcpy(k->base.local_size, code->local_size, sizeof k->base.local_size);
     return k;
 }
 
+/* clang-format off */
 static const CpuEmit emits[] = {
     [HEDDLE_EMIT_NOTHING] = CPU_EMIT_NOTHING,     [HEDDLE_EMIT_SPIRV] = CPU_EMIT_SPIRV,
     [HEDDLE_EMIT_LLVM] = CPU_EMIT_LLVM_OPTIMISED, [HEDDLE_EMIT_LLVM_PLAIN] = CPU_EMIT_LLVM,
     [HEDDLE_EMIT_NATIVE] = CPU_EMIT_ASM,          [HEDDLE_EMIT_OBJECT] = CPU_EMIT_OBJECT,
 };
+/* clang-format on */
 
 /* An address that a kernel makes of a pointer belongs to no buffer that could be asked. */
 static bool can_be_robust(const DeviceCompile *how, DiagSink *sink)
@@ -158,15 +169,19 @@ static bool can_be_robust(const DeviceCompile *how, DiagSink *sink)
 }
 
 static HeddleResult compile_for_cpu(DeviceBase *d, const DeviceCompile *how, Arena *arena,
-                            DeviceKernel **out, DiagSink *sink)
+                                    DeviceKernel **out, DiagSink *sink)
 {
     Cpu *c = (Cpu *)d;
     (void)arena;
-    PassOptions passes = { .entry = how->entry, .spec = how->specs, .n_spec = how->n_specs,
+    PassOptions passes = { .entry = how->entry,
+                           .spec = how->specs,
+                           .n_spec = how->n_specs,
                            .subgroup_size = how->subgroup_size,
                            .optimise = !how->no_optimisation };
-    CpuOptions options = { .subgroup_size = how->subgroup_size, .robust = how->robust,
-                           .stats = how->stats, .optimise = !how->no_optimisation };
+    CpuOptions options = { .subgroup_size = how->subgroup_size,
+                           .robust = how->robust,
+                           .stats = how->stats,
+                           .optimise = !how->no_optimisation };
     memcpy(options.local_size, how->wanted_size, sizeof options.local_size);
     if ((unsigned)how->emit < COUNT_OF(emits))
         options.emit = emits[how->emit];
@@ -247,9 +262,15 @@ static HeddleResult dispatch_to_cpu(DeviceBase *base, DeviceDispatch *x, Arena *
     (void)base;
     if (!cpu_target_runs(&c->target, sink))
         return HEDDLE_ERROR_UNSUPPORTED;
-    CpuDispatch d = { .kernel = k->code, .slots = x->slots, .counts = x->counts, .push = x->push,
-                      .max_threads = x->max_threads, .interleave = x->interleave,
-                      .work_dim = device_work_dim(x), .print = x->print, .user = x->user };
+    CpuDispatch d = { .kernel = k->code,
+                      .slots = x->slots,
+                      .counts = x->counts,
+                      .push = x->push,
+                      .max_threads = x->max_threads,
+                      .interleave = x->interleave,
+                      .work_dim = device_work_dim(x),
+                      .print = x->print,
+                      .user = x->user };
     if (k->arguments)
         d.push = argument_block(k, x, scratch, &d.local_bytes);
     memcpy(d.n_groups, x->groups, sizeof d.n_groups);
@@ -271,6 +292,7 @@ static HeddleResult dispatch_to_cpu(DeviceBase *base, DeviceDispatch *x, Arena *
     return good ? HEDDLE_OK : HEDDLE_ERROR_RUN;
 }
 
+/* clang-format off */
 const DeviceOps cpu_device_ops = {
     .name = "cpu", .open = open_cpu, .close = close_cpu,
     .alloc = host_memory_alloc, .wrap = host_memory_wrap, .free = host_memory_free,
@@ -278,3 +300,4 @@ const DeviceOps cpu_device_ops = {
     .save = save_compiled, .load = load_compiled,
     .dispatch = dispatch_to_cpu, .guard = guard_cpu,
 };
+/* clang-format on */

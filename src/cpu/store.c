@@ -12,9 +12,9 @@
 #define MAGIC UINT64_C(0x316c6e726b646568) /* "hedkrnl1" */
 
 typedef struct Header {
-    uint64_t magic, size;       /* of what is behind the header */
-    uint64_t hash;              /* of that and of the header with a 0 here */
-    CpuKernel kernel;           /* its pointers are NULL */
+    uint64_t magic, size; /* of what is behind the header */
+    uint64_t hash;        /* of that and of the header with a 0 here */
+    CpuKernel kernel;     /* its pointers are NULL */
 } Header;
 
 static uint64_t hash_of(const Header *h, const void *body)

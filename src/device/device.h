@@ -32,19 +32,19 @@ typedef struct DeviceOps DeviceOps;
 /* What a device says of itself. Strings and arrays live as long as the device; strings are never
  * NULL. */
 typedef struct DeviceInfo {
-    const char *name;               /* of the machine: "AMD Ryzen 9 7950X" */
-    const char *target;             /* LLVM's name of the processor, or "" */
-    const char *const *features;    /* instruction sets that matter */
+    const char *name;            /* of the machine: "AMD Ryzen 9 7950X" */
+    const char *target;          /* LLVM's name of the processor, or "" */
+    const char *const *features; /* instruction sets that matter */
     uint32_t n_features;
     uint32_t threads;               /* of the host that run kernels */
     uint32_t vector_bits;           /* of the vectors that machine code uses; 0: of none */
     const uint32_t *subgroup_sizes; /* ascending */
     uint32_t n_subgroup_sizes;
     uint32_t default_subgroup_size;
-    uint64_t identity;              /* a hash of all that saved kernels depend on besides the
+    uint64_t identity; /* a hash of all that saved kernels depend on besides the
                                      * library's build: the processor, its driver, the compiler */
-    bool checks;                    /* compile knows DeviceCompile.check */
-    bool wants_images;              /* dispatch reads DeviceDispatch.images */
+    bool checks;       /* compile knows DeviceCompile.check */
+    bool wants_images; /* dispatch reads DeviceDispatch.images */
     /* what it reports; NULL: all that heddle lists */
     const HeddleMatrixShape *shapes;
     const HeddleFlexibleShape *flexible_shapes;
@@ -58,28 +58,28 @@ typedef struct DeviceBase {
 } DeviceBase;
 
 typedef struct DeviceOptions {
-    uint32_t ordinal;               /* which one of its kind, from 0 and below `count` */
-    uint32_t threads;               /* 0 = one a core */
-    const char *isa;                /* a processor to generate code for; NULL = the machine's own */
-    bool no_signal_handlers;        /* of the process's */
+    uint32_t ordinal;        /* which one of its kind, from 0 and below `count` */
+    uint32_t threads;        /* 0 = one a core */
+    const char *isa;         /* a processor to generate code for; NULL = the machine's own */
+    bool no_signal_handlers; /* of the process's */
 } DeviceOptions;
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 /* Addresses that nobody else has. */
 typedef struct HostMapping {
-    void *start;                    /* with what lies shut on both sides */
+    void *start; /* with what lies shut on both sides */
     size_t size;
 } HostMapping;
 
 /* A piece of memory that kernels can be bound to. */
 typedef struct DeviceMemory {
-    uint64_t address;               /* what a kernel's pointers to it hold */
+    uint64_t address; /* what a kernel's pointers to it hold */
     uint64_t size;
-    void *host;                     /* the same bytes as the program sees them, for as long as the
+    void *host;      /* the same bytes as the program sees them, for as long as the
                                      * memory is there; NULL where it cannot */
-    HostMapping map;                /* of host_memory_alloc */
-    void *own;                      /* the device's */
+    HostMapping map; /* of host_memory_alloc */
+    void *own;       /* the device's */
 } DeviceMemory;
 
 /* One descriptor of a buffer; of an image or a sampler there is an ImageBinding (base/image.h) in
@@ -87,7 +87,7 @@ typedef struct DeviceMemory {
  * to variables that no code uses. A device that needs more than an address (a handle of its
  * driver's, say) looks that up by it. */
 typedef struct DeviceBinding {
-    void *base;                     /* DeviceMemory.address and an offset; the host's where the
+    void *base; /* DeviceMemory.address and an offset; the host's where the
                                      * slot is a value */
     uint64_t size;
 } DeviceBinding;
@@ -96,55 +96,55 @@ typedef struct DeviceBinding {
 
 typedef enum DeviceSlotKind {
     DEVICE_SLOT_BUFFER,
-    DEVICE_SLOT_IMAGE,              /* an image, a sampler or both */
-    DEVICE_SLOT_VALUE,              /* an OpenCL kernel's argument: bytes of the host */
-    DEVICE_SLOT_LOCAL,              /* workgroup memory of the binding's size; its base is NULL */
+    DEVICE_SLOT_IMAGE, /* an image, a sampler or both */
+    DEVICE_SLOT_VALUE, /* an OpenCL kernel's argument: bytes of the host */
+    DEVICE_SLOT_LOCAL, /* workgroup memory of the binding's size; its base is NULL */
 } DeviceSlotKind;
 
 /* What a dispatch has to bind: a variable of a shader, or an argument of an OpenCL kernel. */
 typedef struct DeviceSlot {
     uint32_t set, binding;
-    uint32_t count;                 /* of an array; UINT32_MAX: as many as are bound */
+    uint32_t count; /* of an array; UINT32_MAX: as many as are bound */
     DeviceSlotKind kind;
 } DeviceSlot;
 
 /* A compiled kernel. Immutable once made; any number of threads may dispatch it. */
 typedef struct DeviceKernel {
     DeviceBase *device;
-    const DeviceSlot *slots;        /* in the order that a dispatch gives them in */
+    const DeviceSlot *slots; /* in the order that a dispatch gives them in */
     uint32_t n_slots;
     uint32_t subgroup_size;
-    uint32_t local_size[3];         /* 0 where the dispatch decides */
-    uint64_t shared_bytes;          /* of workgroup memory */
-    uint64_t push_bytes;            /* of push constants that it may read */
-    const void *text;               /* what DeviceCompile.emit asked for; NULL: nothing */
+    uint32_t local_size[3]; /* 0 where the dispatch decides */
+    uint64_t shared_bytes;  /* of workgroup memory */
+    uint64_t push_bytes;    /* of push constants that it may read */
+    const void *text;       /* what DeviceCompile.emit asked for; NULL: nothing */
     size_t text_size;
-    size_t cost;                    /* bytes that keeping it takes, about */
+    size_t cost; /* bytes that keeping it takes, about */
 } DeviceKernel;
 
 /* What a kernel is compiled from and how. What it points to lives as long as the kernel's arena,
  * but for `module`, which lives for the call. */
 typedef struct DeviceCompile {
-    const SpvModule *module;        /* as it was read; several kernels share it */
+    const SpvModule *module; /* as it was read; several kernels share it */
     const char *entry;
-    const SpecValue *specs;         /* of constants that the module has */
+    const SpecValue *specs; /* of constants that the module has */
     uint32_t n_specs;
     /* what the kernel, specialised, says of itself */
-    const DeviceSlot *slots;        /* a device without an order of its own takes this one */
+    const DeviceSlot *slots; /* a device without an order of its own takes this one */
     uint32_t n_slots;
     uint64_t shared_bytes, push_bytes;
-    const SpvArguments *arguments;  /* an OpenCL kernel's, slot by slot; NULL: a shader */
-    uint32_t required_subgroup_size;    /* by the kernel's text; 0: any. Nobody else has asked
+    const SpvArguments *arguments;   /* an OpenCL kernel's, slot by slot; NULL: a shader */
+    uint32_t required_subgroup_size; /* by the kernel's text; 0: any. Nobody else has asked
                                          * whether the device has it */
-    uint32_t local_size[3];         /* 0 where it is left open */
+    uint32_t local_size[3];          /* 0 where it is left open */
     /* what the caller asks for: HeddleKernelOptions */
-    uint32_t subgroup_size;         /* one of info's; 0 = the required one, else the device's
+    uint32_t subgroup_size;  /* one of info's; 0 = the required one, else the device's
                                      * choice */
-    uint32_t wanted_size[3];        /* of a workgroup, for kernels that leave it open; 0 = none */
+    uint32_t wanted_size[3]; /* of a workgroup, for kernels that leave it open; 0 = none */
     bool robust, stats, no_optimisation;
-    bool check, check_portability;  /* only where info.checks */
-    HeddleEmit emit;                /* a form that the device does not make is an error */
-    SpvModule *copy;                /* with HEDDLE_EMIT_SPIRV: the device's to change and to write,
+    bool check, check_portability; /* only where info.checks */
+    HeddleEmit emit;               /* a form that the device does not make is an error */
+    SpvModule *copy;               /* with HEDDLE_EMIT_SPIRV: the device's to change and to write,
                                      * with the positions that a written module names */
 } DeviceCompile;
 
@@ -161,37 +161,37 @@ typedef enum DeviceStat {
     DEVICE_STAT_YIELDS,
     DEVICE_STAT_BYTES_LOADED,
     DEVICE_STAT_BYTES_STORED,
-    DEVICE_STAT_BYTES_MOVED,        /* between layouts, in registers or private memory */
+    DEVICE_STAT_BYTES_MOVED, /* between layouts, in registers or private memory */
     DEVICE_N_STATS
 } DeviceStat;
 
 /* What a kernel did that the machine refuses. */
 typedef enum DeviceFaultKind {
     DEVICE_FAULT_NONE,
-    DEVICE_FAULT_READ,              /* of memory that the program does not have */
+    DEVICE_FAULT_READ, /* of memory that the program does not have */
     DEVICE_FAULT_WRITE,
-    DEVICE_FAULT_ACCESS,            /* one of the two */
-    DEVICE_FAULT_NO_ADDRESS,        /* one of the two, of what can be no address */
+    DEVICE_FAULT_ACCESS,     /* one of the two */
+    DEVICE_FAULT_NO_ADDRESS, /* one of the two, of what can be no address */
     DEVICE_FAULT_ARITHMETIC,
     DEVICE_FAULT_INSTRUCTION
 } DeviceFaultKind;
 typedef struct DeviceFault {
     DeviceFaultKind kind;
-    uint64_t address;               /* 0: none, or not known */
+    uint64_t address; /* 0: none, or not known */
 } DeviceFault;
 
 typedef struct DeviceDispatch {
     const DeviceKernel *kernel;
-    const DeviceBinding *const *slots;  /* by the kernel's slots: the descriptors of each */
-    const uint32_t *counts;         /* how many each has, at least 1 */
-    const bool *const *images;      /* which of them are ImageBindings; NULL: as the slots say */
-    const void *push;               /* kernel->push_bytes, aligned to 16 */
-    uint32_t groups[3], base_group[3];  /* no group 0 */
+    const DeviceBinding *const *slots; /* by the kernel's slots: the descriptors of each */
+    const uint32_t *counts;            /* how many each has, at least 1 */
+    const bool *const *images;         /* which of them are ImageBindings; NULL: as the slots say */
+    const void *push;                  /* kernel->push_bytes, aligned to 16 */
+    uint32_t groups[3], base_group[3]; /* no group 0 */
     /* of an OpenCL kernel; 0 else. Where the workgroup's size does not divide the dispatch's, the
      * last workgroups are smaller: device_region */
     uint32_t local_size[3], global_size[3], global_offset[3];
-    uint32_t max_threads;           /* 0 = all of the device */
-    int interleave;                 /* HeddleDispatch's */
+    uint32_t max_threads; /* 0 = all of the device */
+    int interleave;       /* HeddleDispatch's */
     uint64_t seed, budget;
     /* printf: one call at a time; the text and its arguments are print_words'. NULL: not shown */
     void (*print)(void *user, const char *format, const uint64_t *words, uint32_t n);
@@ -199,14 +199,16 @@ typedef struct DeviceDispatch {
     /* what came of it */
     uint64_t stats[DEVICE_N_STATS];
     DeviceFault fault;
-    uint64_t start_ns, end_ns;      /* on a clock of the device's that goes forward only */
-    HeddleResult result;            /* of one that was submitted to a queue */
+    uint64_t start_ns, end_ns; /* on a clock of the device's that goes forward only */
+    HeddleResult result;       /* of one that was submitted to a queue */
 } DeviceDispatch;
 
 /* A box of workgroups of one size, of the up to eight that a dispatch consists of (a shader's is
  * one, whose local_size is 0: the kernel knows it):
  *     for (n = 0; device_region(d, &n, &region);) */
-typedef struct DeviceRegion { uint32_t first[3], groups[3], local_size[3]; } DeviceRegion;
+typedef struct DeviceRegion {
+    uint32_t first[3], groups[3], local_size[3];
+} DeviceRegion;
 bool device_region(const DeviceDispatch *d, uint32_t *number, DeviceRegion *out);
 /* What OpenCL's get_work_dim returns. */
 uint32_t device_work_dim(const DeviceDispatch *d);
@@ -215,7 +217,7 @@ uint32_t device_work_dim(const DeviceDispatch *d);
 
 /* What may be NULL says so; a device has all the rest. */
 struct DeviceOps {
-    const char *name;               /* what the command line calls it: "cpu" */
+    const char *name; /* what the command line calls it: "cpu" */
 
     /* How many devices of the kind this machine has. NULL: one. */
     uint32_t (*count)(void);
@@ -246,8 +248,8 @@ struct DeviceOps {
      * something to release: the caller releases it after a failure too, also where the arena ran
      * out. Errors: SOURCE (an instruction that the device cannot carry out: spv_error names it),
      * UNSUPPORTED (what else it lacks: a subgroup size, a form to emit), MEMORY. */
-    HeddleResult (*compile)(DeviceBase *d, const DeviceCompile *c, Arena *arena,
-                            DeviceKernel **out, DiagSink *sink);
+    HeddleResult (*compile)(DeviceBase *d, const DeviceCompile *c, Arena *arena, DeviceKernel **out,
+                            DiagSink *sink);
     void (*release)(DeviceKernel *k);
     /* The kernel as bytes into `out` unless that is NULL; returns how many. They mean something to
      * the same build of the library on a device of the same identity, which the caller sees to. 0:
@@ -290,8 +292,8 @@ struct DeviceOps {
 /* ---- memory.c: for devices whose memory is the host's ---------------------------------------- */
 
 typedef enum HostMemoryKind {
-    HOST_MEMORY_BUFFER,             /* begins at a page */
-    HOST_MEMORY_ARRAY,              /* ends at one but for less than 64 bytes; gigabytes around it
+    HOST_MEMORY_BUFFER, /* begins at a page */
+    HOST_MEMORY_ARRAY,  /* ends at one but for less than 64 bytes; gigabytes around it
                                      * are shut where addresses are to be had for nothing */
 } HostMemoryKind;
 
@@ -301,8 +303,7 @@ void *host_memory_map(uint64_t size, HostMemoryKind kind, HostMapping *out);
 void host_memory_unmap(HostMapping *m);
 
 /* alloc, wrap and free of such a device. */
-bool host_memory_alloc(DeviceBase *d, uint64_t size, HeddlePlacement placement,
-                       DeviceMemory *out);
+bool host_memory_alloc(DeviceBase *d, uint64_t size, HeddlePlacement placement, DeviceMemory *out);
 bool host_memory_wrap(DeviceBase *d, void *data, uint64_t size, DeviceMemory *out);
 void host_memory_free(DeviceBase *d, DeviceMemory *m);
 

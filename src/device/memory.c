@@ -13,7 +13,7 @@
 #include "device/device.h"
 
 enum { LINE = 64, PAGE = 64 << 10 /* the largest of any system */, HUGE = 2 << 20 };
-#define FAR (4ull << 30)            /* as far as a 32-bit offset in bytes leads */
+#define FAR (4ull << 30) /* as far as a 32-bit offset in bytes leads */
 
 static bool more_than_there_is(uint64_t size)
 {
@@ -74,14 +74,12 @@ void host_memory_unmap(HostMapping *m)
     *m = (HostMapping){ 0 };
 }
 
-bool host_memory_alloc(DeviceBase *d, uint64_t size, HeddlePlacement placement,
-                       DeviceMemory *out)
+bool host_memory_alloc(DeviceBase *d, uint64_t size, HeddlePlacement placement, DeviceMemory *out)
 {
     (void)d, (void)placement;
     HostMapping map;
     void *data = host_memory_map(size, HOST_MEMORY_BUFFER, &map);
-    *out = (DeviceMemory){ .address = (uintptr_t)data, .size = size, .host = data,
-                           .map = map };
+    *out = (DeviceMemory){ .address = (uintptr_t)data, .size = size, .host = data, .map = map };
     return data;
 }
 

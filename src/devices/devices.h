@@ -7,6 +7,6 @@
 
 #include "device/device.h"
 
-extern const DeviceOps *const devices[HEDDLE_N_DEVICE_KINDS];   /* by HeddleDeviceKind */
+extern const DeviceOps *const devices[HEDDLE_N_DEVICE_KINDS]; /* by HeddleDeviceKind */
 
 #endif

@@ -81,8 +81,10 @@ static void generic_to_pointer(Emit *e, const SpvInst *i)
     LV address = address_of(e, spv_operand(i, 0)), shared, own;
     uint32_t storage = spv_operand(i, 1);
     e->target->memory_of(e, address, &shared, &own);
-    LV is = storage == SpvStorageClassWorkgroup ? shared : storage == SpvStorageClassFunction
-        ? own : LLVMBuildNot(e->b, LLVMBuildOr(e->b, shared, own, ""), "");
+    LV is = storage == SpvStorageClassWorkgroup ? shared
+            : storage == SpvStorageClassFunction
+                ? own
+                : LLVMBuildNot(e->b, LLVMBuildOr(e->b, shared, own, ""), "");
     address = LLVMBuildSelect(e->b, is, address, LLVMConstNull(LLVMTypeOf(address)), "");
     set_address(e, i, address, NULL);
 }
@@ -102,7 +104,7 @@ static void generic_semantics(Emit *e, const SpvInst *i)
 void address_bitcast(Emit *e, const SpvInst *i)
 {
     const SpvType *to = spv_type(e->module, i->type),
-        *from = spv_type_of(e->module, spv_operand(i, 0));
+                  *from = spv_type_of(e->module, spv_operand(i, 0));
     if (from->kind == SPV_POINTER && to->kind == SPV_POINTER && from->storage == to->storage) {
         Pointer p = *emit_pointer(e, spv_operand(i, 0));
         if (p.at.rule != LAYOUT_LANES && !p.builtin && !p.descriptors) {

@@ -11,10 +11,7 @@
 #include "emit/internal.h"
 #include "llvm/ir.h"
 
-static Layout opencl(const SpvType *t)
-{
-    return (Layout){ .type = t, .rule = LAYOUT_OPENCL };
-}
+static Layout opencl(const SpvType *t) { return (Layout){ .type = t, .rule = LAYOUT_OPENCL }; }
 
 /* ---- parameters ------------------------------------------------------------------------------ */
 
@@ -58,8 +55,8 @@ static void parameter_value(Emit *e, const SpvArgument *a, const SpvInst *i, Val
     emit_load(e, &p, v->leaf);
     if (a->kind == SPV_ARGUMENT_LOCAL) {
         LV shared = e->target->given(e, e->b, EMIT_GIVEN_SHARED);
-        v->leaf[0] = LLVMBuildAdd(e->b, LLVMBuildPtrToInt(e->b, shared, e->i64, ""), v->leaf[0],
-                                  "");
+        v->leaf[0] =
+            LLVMBuildAdd(e->b, LLVMBuildPtrToInt(e->b, shared, e->i64, ""), v->leaf[0], "");
     }
 }
 
@@ -80,7 +77,7 @@ bool arguments_value(Emit *e, const SpvInst *i, Value *v)
 /* ---- variables of program scope -------------------------------------------------------------- */
 
 typedef struct Bytes {
-    VEC(LV) field;              /* of a packed struct */
+    VEC(LV) field; /* of a packed struct */
     uint64_t size;
 } Bytes;
 

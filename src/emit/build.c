@@ -8,10 +8,7 @@
 
 /* ---- lanes ----------------------------------------------------------------------------------- */
 
-bool emit_is_lanes(LV v)
-{
-    return LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMVectorTypeKind;
-}
+bool emit_is_lanes(LV v) { return LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMVectorTypeKind; }
 
 LV emit_lanes(Emit *e, LV v)
 {
@@ -36,15 +33,12 @@ LV emit_lane(Emit *e, LV v, LV index)
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-LV emit_zero(LT type)
-{
-    return LLVMConstNull(type);
-}
+LV emit_zero(LT type) { return LLVMConstNull(type); }
 
 LV emit_cast_index(Emit *e, LV v, LT type)
 {
-    unsigned from = LLVMGetIntTypeWidth(emit_is_lanes(v) ? LLVMGetElementType(LLVMTypeOf(v))
-                                                        : LLVMTypeOf(v));
+    unsigned from =
+        LLVMGetIntTypeWidth(emit_is_lanes(v) ? LLVMGetElementType(LLVMTypeOf(v)) : LLVMTypeOf(v));
     unsigned to = LLVMGetIntTypeWidth(type);
     LT t = emit_is_lanes(v) ? emit_lanes_type(e, type) : type;
     if (from == to)

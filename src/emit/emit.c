@@ -21,10 +21,9 @@ void emit_error(Emit *e, const SpvInst *i, const char *rule, const char *fmt, ..
 
 /* ---- instructions ---------------------------------------------------------------------------- */
 
-static const EmitRule *const own_rules[] = {
-    emit_rules_value, emit_rules_pointer, emit_rules_memory, emit_rules_address, emit_rules_arith,
-    NULL
-};
+static const EmitRule *const own_rules[] = { emit_rules_value,  emit_rules_pointer,
+                                             emit_rules_memory, emit_rules_address,
+                                             emit_rules_arith,  NULL };
 
 static const EmitRule *find_rule(const EmitRule *const *tables, uint16_t op)
 {
@@ -87,8 +86,7 @@ void emit_inst(Emit *e, const SpvInst *i)
     else if (rule)
         rule->fn(e, i);
     else if (i->op != SpvOpLabel && i->op != SpvOpNoLine && i->op != SpvOpLine)
-        emit_error(e, i, NULL, "%s is not supported on %s", spv_op_name(i->op),
-                   e->target->name);
+        emit_error(e, i, NULL, "%s is not supported on %s", spv_op_name(i->op), e->target->name);
 }
 
 void emit_block_insts(Emit *e, SpvBlock *block)

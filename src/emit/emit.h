@@ -39,18 +39,18 @@ enum { AFFINE_GROUPS = 8 };
  * first-of-group + (l % group) * stride, modulo 2^bits. Makes consecutive addresses one vector
  * access. */
 typedef struct Affine {
-    LV first[AFFINE_GROUPS];    /* of each group, scalars; NULL: not known, or too many groups */
-    LV expected;                /* i1: whether all this is true of the active lanes; NULL: it is */
+    LV first[AFFINE_GROUPS]; /* of each group, scalars; NULL: not known, or too many groups */
+    LV expected;             /* i1: whether all this is true of the active lanes; NULL: it is */
     int64_t stride;
     uint32_t group;
-    bool no_wrap;               /* as an unsigned number it does not wrap within a group */
+    bool no_wrap; /* as an unsigned number it does not wrap within a group */
 } Affine;
 
 typedef struct Value {
     const SpvType *type;
-    uint32_t n;                 /* leaves */
+    uint32_t n; /* leaves */
     LV *leaf;
-    Affine *affine;             /* parallel to leaf, or NULL: nothing known of any */
+    Affine *affine; /* parallel to leaf, or NULL: nothing known of any */
     /* of a pointer's value; such a value's leaves are made by emit_pointer_leaves */
     struct Pointer *pointer;
 } Value;
@@ -66,47 +66,51 @@ typedef enum LayoutRule { LAYOUT_EXPLICIT, LAYOUT_NATURAL, LAYOUT_LANES, LAYOUT_
 typedef struct Layout {
     const SpvType *type;
     LayoutRule rule;
-    uint32_t matrix_stride;     /* of (arrays of) matrices; 0: tight columns */
+    uint32_t matrix_stride; /* of (arrays of) matrices; 0: tight columns */
     bool row_major;
-    uint32_t component_stride;  /* of a vector that is a column of a row-major matrix; 0: tight */
+    uint32_t component_stride; /* of a vector that is a column of a row-major matrix; 0: tight */
 } Layout;
 
 /* An address: base + offset + constant + lane_index * lane_scale, bytes. */
 typedef struct Pointer {
-    Layout at;                  /* what it points to */
-    uint32_t storage;           /* SpvStorageClass* */
-    LV base;                    /* ptr, or <W x ptr> where lanes point into different objects */
-    LV offset;                  /* i64, uniform; NULL = 0 */
+    Layout at;        /* what it points to */
+    uint32_t storage; /* SpvStorageClass* */
+    LV base;          /* ptr, or <W x ptr> where lanes point into different objects */
+    LV offset;        /* i64, uniform; NULL = 0 */
     int64_t constant;
     /* <W x i32> or <W x i64>, signed; NULL: all lanes point to the same */
     LV lane_index;
     int64_t lane_scale;
-    Affine affine;              /* of lane_index */
+    Affine affine; /* of lane_index */
     /* robust access: i64 (or <W x i64>) bytes behind base that exist; NULL: do not check */
     LV limit;
-    bool seldom;                /* the check seldom runs: not worth preparing for */
-    LV inside;                  /* i1: all lanes are, as asked for several accesses; NULL: ask */
+    bool seldom; /* the check seldom runs: not worth preparing for */
+    LV inside;   /* i1: all lanes are, as asked for several accesses; NULL: ask */
     /* robust access: i1, whether no lane's index wrapped on the way to 64 bits, so that `affine`
      * holds for it; NULL: none can have */
     LV straight;
-    SpvId variable;             /* the variable it points into, or 0 where several are possible */
+    SpvId variable; /* the variable it points into, or 0 where several are possible */
     /* into an input variable: `constant` counts leaves, lane_index / offset are unused */
     bool builtin;
-    bool read_only;             /* the memory does not change while the kernel runs */
+    bool read_only; /* the memory does not change while the kernel runs */
     bool volatile_;
     /* what the access promises when less than a scalar's own size; 0: that */
     uint32_t align;
     /* an array of buffers, not chosen from yet: its descriptors; base is NULL */
     LV descriptors;
-    LV n_descriptors;           /* how many are bound, i32; NULL: it is no array of them */
-    bool matrix;                /* into an element of a cooperative matrix: matrix.c's */
-    LV matrix_element;          /* which; matrix.c's */
+    LV n_descriptors;  /* how many are bound, i32; NULL: it is no array of them */
+    bool matrix;       /* into an element of a cooperative matrix: matrix.c's */
+    LV matrix_element; /* which; matrix.c's */
 } Pointer;
 
-enum { EMIT_CHEAP = 1 };        /* pure, cheap, cannot trap: may run with no lane active */
+enum { EMIT_CHEAP = 1 }; /* pure, cheap, cannot trap: may run with no lane active */
 
 typedef void EmitFn(Emit *e, const SpvInst *i);
-typedef struct EmitRule { uint16_t op; uint16_t flags; EmitFn *fn; } EmitRule;
+typedef struct EmitRule {
+    uint16_t op;
+    uint16_t flags;
+    EmitFn *fn;
+} EmitRule;
 
 /* A descriptor in memory, of a buffer: its address (ptr) and size (i64). */
 enum { DESCRIPTOR_BASE = 0, DESCRIPTOR_SIZE = 8, DESCRIPTOR_BYTES = 16 };
@@ -122,51 +126,51 @@ typedef struct EmitSlot {
 
 struct Emit {
     /* set by the caller of emit_module */
-    Arena *arena;               /* of this compilation */
-    SpvModule *module;          /* the private copy, after the passes */
+    Arena *arena;      /* of this compilation */
+    SpvModule *module; /* the private copy, after the passes */
     const SpvEntryPoint *entry;
     Cfg *cfg;
     Uniformity *uniformity;
-    const WaitQueues *ahead;    /* loads that look ahead */
+    const WaitQueues *ahead; /* loads that look ahead */
     DiagSink *sink;
     const EmitTarget *target;
-    uint32_t W;                 /* subgroup size */
-    uint32_t local_size[3];     /* 0 0 0 where the dispatch decides */
-    bool robust;                /* robustBufferAccess2: reads outside give 0, writes are dropped */
-    bool fma;                   /* the machine fuses multiplication and addition */
+    uint32_t W;             /* subgroup size */
+    uint32_t local_size[3]; /* 0 0 0 where the dispatch decides */
+    bool robust;            /* robustBufferAccess2: reads outside give 0, writes are dropped */
+    bool fma;               /* the machine fuses multiplication and addition */
     LLVMContextRef cx;
     LLVMModuleRef ll;
 
     bool failed;
     /* what is found out about the kernel */
-    VEC(EmitSlot) slots;        /* by number */
+    VEC(EmitSlot) slots; /* by number */
     uint64_t push_bytes, shared_bytes;
 
-    LV fn, env;                 /* the function; its first parameter */
+    LV fn, env; /* the function; its first parameter */
     /* where the current instruction goes; may be moved to new LLVM blocks */
     LLVMBuilderRef b;
     /* the function's entry block, before its terminator: dominates everything */
     LLVMBuilderRef entry_b;
-    LLVMBuilderRef alloca_b;    /* its first part, for allocas only */
+    LLVMBuilderRef alloca_b; /* its first part, for allocas only */
     LT i1, i8, i16, i32, i64, f16, bf16, f32, f64, ptr, void_;
 
-    uint32_t position;          /* current block, by Cfg position */
-    LV mask;                    /* active lanes of the current block, <W x i1>; NULL: all */
-    const EmitRule **rules;     /* by opcode */
+    uint32_t position;      /* current block, by Cfg position */
+    LV mask;                /* active lanes of the current block, <W x i1>; NULL: all */
+    const EmitRule **rules; /* by opcode */
     uint32_t n_rules;
-    struct Values *values;      /* value.c's */
+    struct Values *values;       /* value.c's */
     struct Variables *variables; /* variables.c's */
-    struct Ops *ops;            /* ops.c's; NULL at the start */
-    SpvArguments arguments;     /* of an OpenCL kernel */
+    struct Ops *ops;             /* ops.c's; NULL at the start */
+    SpvArguments arguments;      /* of an OpenCL kernel */
     /* of a function that instructions call for elements; the entry point's is NULL */
     const Emit *caller;
 
-    struct Lanes *lanes;        /* the target's own, where it has lanes */
-    struct Matrix *matrix;      /* and of its matrices */
+    struct Lanes *lanes;   /* the target's own, where it has lanes */
+    struct Matrix *matrix; /* and of its matrices */
     struct CpuKernel *kernel;
     const struct CpuOptions *options;
     const struct CpuTarget *machine;
-    LV lane_id;                 /* <W x i32> 0, 1, 2, ... */
+    LV lane_id; /* <W x i32> 0, 1, 2, ... */
 };
 
 /* ---- emit.c: driver, errors ------------------------------------------------------------------ */
@@ -177,10 +181,10 @@ void emit_error(Emit *e, const SpvInst *i, const char *rule, const char *fmt, ..
     PRINTF_LIKE(4, 5);
 /* Whether there is a rule for the opcode (what the target's `inst` takes aside). */
 bool emit_handles(const EmitTarget *t, uint16_t op);
-const EmitRule *emit_rule(const Emit *e, uint16_t op);  /* NULL: there is none */
+const EmitRule *emit_rule(const Emit *e, uint16_t op); /* NULL: there is none */
 void emit_inst(Emit *e, const SpvInst *i);
-void emit_block_insts(Emit *e, SpvBlock *block);    /* all but phis and the terminator */
-void emit_open_function(Emit *e);                   /* builders for the body of e->fn */
+void emit_block_insts(Emit *e, SpvBlock *block); /* all but phis and the terminator */
+void emit_open_function(Emit *e);                /* builders for the body of e->fn */
 void emit_close_function(Emit *e);
 /* For a function that e->caller calls: values and inputs of its own, the caller's variables. */
 void emit_begin_called(Emit *e);
@@ -189,24 +193,24 @@ void emit_begin_called(Emit *e);
 
 /* i1 for bool; i8 for fp8; i64 for a physical pointer */
 LT emit_scalar_type(Emit *e, const SpvType *t);
-LT emit_lanes_type(Emit *e, LT scalar);             /* of a varying leaf: <W x scalar> */
-uint32_t emit_n_leaves(Emit *e, const SpvType *t);  /* 0 for void, matrices and opaque types */
+LT emit_lanes_type(Emit *e, LT scalar);            /* of a varying leaf: <W x scalar> */
+uint32_t emit_n_leaves(Emit *e, const SpvType *t); /* 0 for void, matrices and opaque types */
 /* Its value is one i64, an address: of kernels (OpenCL) every pointer's. */
 bool emit_is_physical(const Emit *e, const SpvType *pointer);
-bool emit_is_opaque(const SpvType *t);              /* (an array of) images, samplers or both */
+bool emit_is_opaque(const SpvType *t); /* (an array of) images, samplers or both */
 /* scalar type of the k-th leaf */
 const SpvType *emit_leaf_type(Emit *e, const SpvType *t, uint32_t k);
-uint32_t emit_tensor_dims(Emit *e, const SpvType *t);   /* of a tensor layout or view; 1 to 5 */
+uint32_t emit_tensor_dims(Emit *e, const SpvType *t); /* of a tensor layout or view; 1 to 5 */
 /* The first leaf of member/element `index` of a composite. */
 uint32_t emit_leaf_offset(Emit *e, const SpvType *t, uint32_t index);
 /* NULL when there is none */
 const SpvType *emit_part_type(const SpvType *t, uint32_t index);
 /* is, points to or contains a cooperative matrix */
 bool emit_has_matrix(const SpvType *t);
-uint32_t emit_scalar_bytes(Emit *e, const SpvType *t);  /* in memory; bool 1, pointers 8 */
+uint32_t emit_scalar_bytes(Emit *e, const SpvType *t); /* in memory; bool 1, pointers 8 */
 /* bytes from its start to past its last part; runtime arrays 0 */
 uint64_t emit_layout_size(Emit *e, const Layout *l);
-uint64_t emit_layout_align(Emit *e, const Layout *l);   /* 1, 2, 4, 8: of its largest scalar */
+uint64_t emit_layout_align(Emit *e, const Layout *l); /* 1, 2, 4, 8: of its largest scalar */
 Layout emit_layout_part(Emit *e, const Layout *l, uint32_t index, uint64_t *offset);
 /* between elements of an array, matrix or vector */
 uint64_t emit_layout_stride(Emit *e, const Layout *l);
@@ -215,14 +219,13 @@ uint64_t emit_layout_stride(Emit *e, const Layout *l);
 
 /* The value of an id at the current place (constants included). Never NULL; void after an error. */
 const Value *emit_value(Emit *e, SpvId id);
-LV emit_leaf(Emit *e, SpvId id, uint32_t k);        /* scalar or vector */
+LV emit_leaf(Emit *e, SpvId id, uint32_t k); /* scalar or vector */
 /* Sets the result of `i`: as many leaves as its type has. Also gives them their Affine where
  * known. */
 void emit_set(Emit *e, const SpvInst *i, const LV *leaves, uint32_t n);
 void emit_set1(Emit *e, const SpvInst *i, LV leaf);
 void emit_set_pointer(Emit *e, const SpvInst *i, const Pointer *p);
-void emit_set_affine(Emit *e, const SpvInst *i, const LV *leaves, uint32_t n,
-                     const Affine *affine);
+void emit_set_affine(Emit *e, const SpvInst *i, const LV *leaves, uint32_t n, const Affine *affine);
 /* Of a parameter: good everywhere. */
 void emit_set_parameter(Emit *e, const SpvInst *i, const LV *leaves);
 /* Leaf by leaf from the operands: for each leaf k of the result, fn(e, i, k-th leaves of the
@@ -231,7 +234,7 @@ void emit_set_parameter(Emit *e, const SpvInst *i, const LV *leaves);
 typedef LV EmitLeafFn(Emit *e, const SpvInst *i, LV *operands, uint32_t n);
 void emit_each_leaf(Emit *e, const SpvInst *i, uint32_t first_operand, uint32_t n_operands,
                     EmitLeafFn *fn);
-Affine emit_affine(Emit *e, const Value *v, uint32_t k);    /* what is known of a leaf */
+Affine emit_affine(Emit *e, const Value *v, uint32_t k); /* what is known of a leaf */
 
 /* For targets' `elsewhere`: a value of that type with room for its leaves; the Pointer of a
  * pointer's leaves, made at the current place; the value of `i` emitted once more, there. */
@@ -239,10 +242,10 @@ Value *emit_new_value(Emit *e, const SpvType *t);
 Value *emit_with_pointer(Emit *e, Value *v);
 const Value *emit_again(Emit *e, const SpvInst *i);
 
-bool emit_is_lanes(LV v);                           /* <W x T>, not T */
-LV emit_lanes(Emit *e, LV v);                       /* as <W x T>, splatted if need be */
-void emit_unify(Emit *e, LV *v, uint32_t n);        /* all scalars, or all <W x T> */
-LV emit_lane(Emit *e, LV v, LV index);              /* one lane's value; a scalar gives itself */
+bool emit_is_lanes(LV v);                    /* <W x T>, not T */
+LV emit_lanes(Emit *e, LV v);                /* as <W x T>, splatted if need be */
+void emit_unify(Emit *e, LV *v, uint32_t n); /* all scalars, or all <W x T> */
+LV emit_lane(Emit *e, LV v, LV index);       /* one lane's value; a scalar gives itself */
 
 /* ---- build.c: LLVM IR ------------------------------------------------------------------------ */
 
@@ -250,17 +253,22 @@ LV emit_zero(LT type);
 /* sign-extended or truncated to integer `type`, lane-wise */
 LV emit_cast_index(Emit *e, LV v, LT type);
 LV emit_scaled(Emit *e, LV v, int64_t factor);
-LV emit_clamp(Emit *e, LV x, int64_t least, int64_t most);  /* signed, lane-wise */
+LV emit_clamp(Emit *e, LV x, int64_t least, int64_t most);   /* signed, lane-wise */
 LLVMBasicBlockRef emit_new_block(Emit *e, const char *name); /* after the current one */
-LV emit_alloca(Emit *e, LT type, const char *name); /* in the entry block */
+LV emit_alloca(Emit *e, LT type, const char *name);          /* in the entry block */
 
 /* for (index = 0; index < count; index++): i32 or i64 like count, which must not be a vector.
  *     Loop l = loop_begin(e, count); ... l.index ...; loop_end(e, &l); */
-typedef struct Loop { LV index, count; LLVMBasicBlockRef head, body, done; } Loop;
+typedef struct Loop {
+    LV index, count;
+    LLVMBasicBlockRef head, body, done;
+} Loop;
 Loop loop_begin(Emit *e, LV count);
 void loop_end(Emit *e, Loop *l);
-typedef struct If { LLVMBasicBlockRef then, done; } If;
-If if_begin(Emit *e, LV condition);                 /* i1 */
+typedef struct If {
+    LLVMBasicBlockRef then, done;
+} If;
+If if_begin(Emit *e, LV condition); /* i1 */
 void if_end(Emit *e, If *f);
 
 /* ---- variables.c, pointer.c, memory.c -------------------------------------------------------- */
@@ -268,7 +276,7 @@ void if_end(Emit *e, If *f);
 Layout emit_layout(Emit *e, const SpvType *pointee, uint32_t storage);
 /* The variable's address escapes into values that are not followed: phis, selects, casts. */
 bool emit_escapes(const Emit *e, SpvId variable);
-const Pointer *emit_pointer(Emit *e, SpvId id);     /* never NULL */
+const Pointer *emit_pointer(Emit *e, SpvId id); /* never NULL */
 /* The pointer's own leaves (3 of a logical one: base, offset, limit as i64; 1 of a physical
  * one). */
 void emit_pointer_leaves(Emit *e, const Pointer *p, LV *leaves);
@@ -278,7 +286,7 @@ bool emit_is_chain(Emit *e, const SpvInst *i);
 bool emit_is_checked(const Emit *e, const Pointer *p);
 /* An index of so many bytes that a sum of some cannot lead once around all 64-bit addresses. */
 bool emit_is_tame(LV index, int64_t stride);
-int64_t emit_farthest(int64_t stride);  /* what others are clamped to, and its negative */
+int64_t emit_farthest(int64_t stride); /* what others are clamped to, and its negative */
 void emit_load_builtin(Emit *e, const Pointer *p, LV *leaves);
 /* Loads or stores all leaves of the pointee for the active lanes. `leaves` has emit_n_leaves of
  * p->at.type. */

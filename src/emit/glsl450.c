@@ -110,34 +110,23 @@ static LV leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
     LV x = v[0], y = n > 1 ? v[1] : NULL, z = n > 2 ? v[2] : NULL;
     switch (spv_operand(i, 1)) {
     case GLSLstd450Round:
-    case GLSLstd450RoundEven:
-        return ir_unary(e->b, "llvm.roundeven", x);
-    case GLSLstd450Trunc:
-        return ir_unary(e->b, "llvm.trunc", x);
-    case GLSLstd450FAbs:
-        return ir_unary(e->b, "llvm.fabs", x);
+    case GLSLstd450RoundEven: return ir_unary(e->b, "llvm.roundeven", x);
+    case GLSLstd450Trunc: return ir_unary(e->b, "llvm.trunc", x);
+    case GLSLstd450FAbs: return ir_unary(e->b, "llvm.fabs", x);
     case GLSLstd450SAbs: return sabs(e, x);
     case GLSLstd450FSign: return fsign(e, x);
     case GLSLstd450SSign: return ssign(e, x);
-    case GLSLstd450Floor:
-        return ir_unary(e->b, "llvm.floor", x);
-    case GLSLstd450Ceil:
-        return ir_unary(e->b, "llvm.ceil", x);
+    case GLSLstd450Floor: return ir_unary(e->b, "llvm.floor", x);
+    case GLSLstd450Ceil: return ir_unary(e->b, "llvm.ceil", x);
     case GLSLstd450Fract: return fract(e, i, x);
-    case GLSLstd450Radians:
-        return mul(e, i, x, ir_fnum(x, 0x1.1df46a2529d39p-6));
-    case GLSLstd450Degrees:
-        return mul(e, i, x, ir_fnum(x, 0x1.ca5dc1a63c1f8p+5));
+    case GLSLstd450Radians: return mul(e, i, x, ir_fnum(x, 0x1.1df46a2529d39p-6));
+    case GLSLstd450Degrees: return mul(e, i, x, ir_fnum(x, 0x1.ca5dc1a63c1f8p+5));
     case GLSLstd450FMin: return fmin_(e, i, x, y);
     case GLSLstd450FMax: return fmax_(e, i, x, y);
-    case GLSLstd450UMin:
-        return ir_binary(e->b, "llvm.umin", x, y);
-    case GLSLstd450UMax:
-        return ir_binary(e->b, "llvm.umax", x, y);
-    case GLSLstd450SMin:
-        return ir_binary(e->b, "llvm.smin", x, y);
-    case GLSLstd450SMax:
-        return ir_binary(e->b, "llvm.smax", x, y);
+    case GLSLstd450UMin: return ir_binary(e->b, "llvm.umin", x, y);
+    case GLSLstd450UMax: return ir_binary(e->b, "llvm.umax", x, y);
+    case GLSLstd450SMin: return ir_binary(e->b, "llvm.smin", x, y);
+    case GLSLstd450SMax: return ir_binary(e->b, "llvm.smax", x, y);
     case GLSLstd450NMin: return nmin(e, i, x, y);
     case GLSLstd450NMax: return nmax(e, i, x, y);
     case GLSLstd450FClamp: return fmin_(e, i, fmax_(e, i, x, y), z);
@@ -148,8 +137,7 @@ static LV leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
     case GLSLstd450NClamp: return nmin(e, i, nmax(e, i, x, y), z);
     case GLSLstd450FMix:
         return add(e, i, mul(e, i, x, sub(e, i, ir_fnum(z, 1), z)), mul(e, i, y, z));
-    case GLSLstd450Step:
-        return pick(e, fcmp(e, LLVMRealOLT, y, x), ir_fnum(x, 0), ir_fnum(x, 1));
+    case GLSLstd450Step: return pick(e, fcmp(e, LLVMRealOLT, y, x), ir_fnum(x, 0), ir_fnum(x, 1));
     case GLSLstd450SmoothStep: return smooth_step(e, i, x, y, z);
     case GLSLstd450Fma: return ops_fma(e, x, y, z);
     case GLSLstd450FindILsb: return arith_find_lsb(e->b, x);
@@ -253,7 +241,11 @@ static LV ldexp_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
 
 /* ---- packing --------------------------------------------------------------------------------- */
 
-typedef struct Packing { uint32_t count, bits; double scale; bool is_signed; } Packing;
+typedef struct Packing {
+    uint32_t count, bits;
+    double scale;
+    bool is_signed;
+} Packing;
 
 static Packing packing(uint32_t number)
 {
@@ -308,7 +300,7 @@ static void pack_half(Emit *e, const SpvInst *i)
     emit_unify(e, x, n);
     for (uint32_t k = 0; k < 2 && k < n; k++) {
         LV h = ops_bits(e, ops_flush(e, arith_convert(e->b, ops_flush(e, x[k]), COMP_F32, COMP_F16,
-                                                ROUND_NEAREST, false)));
+                                                      ROUND_NEAREST, false)));
         half[k] = arith_resize(e->b, h, e->i32, false);
     }
     emit_set1(
@@ -506,9 +498,10 @@ static void inverse(Emit *e, const SpvInst *i)
 static LV each_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
 {
     uint32_t number = spv_operand(i, 1);
-    EmitLeafFn *fn = number == GLSLstd450Ldexp ? ldexp_leaf
-                   : number == GLSLstd450Pow || number == GLSLstd450Atan2 ? elementary2_leaf
-                   : elementary(number) ? elementary_leaf : leaf;
+    EmitLeafFn *fn = number == GLSLstd450Ldexp                              ? ldexp_leaf
+                     : number == GLSLstd450Pow || number == GLSLstd450Atan2 ? elementary2_leaf
+                     : elementary(number)                                   ? elementary_leaf
+                                                                            : leaf;
     for (uint32_t k = 0; k < n; k++)
         v[k] = ops_flush(e, v[k]);
     LV r = fn(e, i, v, n);
@@ -526,29 +519,31 @@ void glsl450_inst(Emit *e, const SpvInst *i)
     case GLSLstd450Modf:
     case GLSLstd450ModfStruct:
     case GLSLstd450Frexp:
-    case GLSLstd450FrexpStruct:
-        two_results(e, i);
-        break;
-    case GLSLstd450PackSnorm4x8: case GLSLstd450PackUnorm4x8: case GLSLstd450PackSnorm2x16:
-    case GLSLstd450PackUnorm2x16:
-        pack_norm(e, i);
-        break;
-    case GLSLstd450UnpackSnorm4x8: case GLSLstd450UnpackUnorm4x8: case GLSLstd450UnpackSnorm2x16:
-    case GLSLstd450UnpackUnorm2x16:
-        unpack_norm(e, i);
-        break;
+    case GLSLstd450FrexpStruct: two_results(e, i); break;
+    case GLSLstd450PackSnorm4x8:
+    case GLSLstd450PackUnorm4x8:
+    case GLSLstd450PackSnorm2x16:
+    case GLSLstd450PackUnorm2x16: pack_norm(e, i); break;
+    case GLSLstd450UnpackSnorm4x8:
+    case GLSLstd450UnpackUnorm4x8:
+    case GLSLstd450UnpackSnorm2x16:
+    case GLSLstd450UnpackUnorm2x16: unpack_norm(e, i); break;
     case GLSLstd450PackHalf2x16: pack_half(e, i); break;
     case GLSLstd450UnpackHalf2x16: unpack_half(e, i); break;
     case GLSLstd450PackDouble2x32: pack_double(e, i); break;
     case GLSLstd450UnpackDouble2x32: unpack_double(e, i); break;
-    case GLSLstd450Length: case GLSLstd450Distance: length(e, i); break;
+    case GLSLstd450Length:
+    case GLSLstd450Distance: length(e, i); break;
     case GLSLstd450Cross: cross(e, i); break;
     case GLSLstd450Normalize: normalize(e, i); break;
     case GLSLstd450FaceForward: face_forward(e, i); break;
     case GLSLstd450Reflect: reflect(e, i); break;
     case GLSLstd450Refract: refract(e, i); break;
-    case GLSLstd450InterpolateAtCentroid: case GLSLstd450InterpolateAtSample:
-    case GLSLstd450InterpolateAtOffset: case GLSLstd450IMix: case 0:
+    case GLSLstd450InterpolateAtCentroid:
+    case GLSLstd450InterpolateAtSample:
+    case GLSLstd450InterpolateAtOffset:
+    case GLSLstd450IMix:
+    case 0:
         emit_error(e, i, "GLSL.std.450", "instruction %u is not for compute kernels", number);
         break;
     default:

@@ -9,11 +9,11 @@
 #include "emit/target.h"
 
 /* Tables of rules; each ends with a row without a function. */
-extern const EmitRule emit_rules_value[];       /* value.c */
-extern const EmitRule emit_rules_arith[];       /* ops.c: arithmetic, bits, extended instructions */
-extern const EmitRule emit_rules_memory[];      /* memory.c */
-extern const EmitRule emit_rules_pointer[];     /* pointer.c */
-extern const EmitRule emit_rules_address[];     /* address.c */
+extern const EmitRule emit_rules_value[];   /* value.c */
+extern const EmitRule emit_rules_arith[];   /* ops.c: arithmetic, bits, extended instructions */
+extern const EmitRule emit_rules_memory[];  /* memory.c */
+extern const EmitRule emit_rules_pointer[]; /* pointer.c */
+extern const EmitRule emit_rules_address[]; /* address.c */
 
 /* value.c */
 void value_begin(Emit *e);
@@ -23,8 +23,12 @@ bool variables_begin(Emit *e);
 /* For a function that e->caller calls. */
 void variables_begin_called(Emit *e);
 Pointer *variable_pointer(Emit *e, const SpvInst *variable);
-typedef struct Input { LV *leaves; Affine *affine; uint32_t n; } Input;
-const Input *variable_input(Emit *e, SpvId variable);  /* the leaves of an input variable */
+typedef struct Input {
+    LV *leaves;
+    Affine *affine;
+    uint32_t n;
+} Input;
+const Input *variable_input(Emit *e, SpvId variable); /* the leaves of an input variable */
 /* A descriptor's buffer becomes the base and the limit. */
 void variable_use_descriptor(Emit *e, LLVMBuilderRef b, Pointer *p, LV descriptor);
 
@@ -32,11 +36,11 @@ void variable_use_descriptor(Emit *e, LLVMBuilderRef b, Pointer *p, LV descripto
 Pointer *pointer_from_leaves(Emit *e, const SpvType *type, const LV *leaves, const Affine *affine);
 /* Moves a pointer by `index` times `stride` bytes. */
 void pointer_add_index(Emit *e, Pointer *p, SpvId index, int64_t stride);
-LV pointer_to_address(Emit *e, LV pointer);         /* lane-wise, as i64 */
+LV pointer_to_address(Emit *e, LV pointer); /* lane-wise, as i64 */
 LV pointer_from_address(Emit *e, LV address);
 
 /* address.c */
-void address_bitcast(Emit *e, const SpvInst *i);    /* OpBitcast from or to a pointer */
+void address_bitcast(Emit *e, const SpvInst *i); /* OpBitcast from or to a pointer */
 
 /* arguments.c */
 bool arguments_begin(Emit *e);

@@ -5,15 +5,9 @@
 #include "emit/internal.h"
 #include "llvm/ir.h"
 
-void emit_load(Emit *e, const Pointer *p, LV *leaves)
-{
-    e->target->load(e, p, leaves);
-}
+void emit_load(Emit *e, const Pointer *p, LV *leaves) { e->target->load(e, p, leaves); }
 
-void emit_store(Emit *e, const Pointer *p, const LV *leaves)
-{
-    e->target->store(e, p, leaves);
-}
+void emit_store(Emit *e, const Pointer *p, const LV *leaves) { e->target->store(e, p, leaves); }
 
 LV emit_load_leaf(Emit *e, const Pointer *p, int64_t byte, const SpvType *t)
 {
@@ -72,8 +66,9 @@ static bool accessible(Emit *e, const SpvInst *i, const Pointer *p)
 {
     if (!p->descriptors && p->at.type)
         return true;
-    emit_error(e, i, NULL, p->descriptors ? "an array of buffers is accessed as a whole"
-                                          : "access through an untyped pointer");
+    emit_error(e, i, NULL,
+               p->descriptors ? "an array of buffers is accessed as a whole"
+                              : "access through an untyped pointer");
     return false;
 }
 
@@ -159,15 +154,9 @@ static void array_length(Emit *e, const SpvInst *i)
     emit_set1(e, i, emit_cast_index(e, n, emit_scalar_type(e, spv_type(e->module, i->type))));
 }
 
-static void copy_sized(Emit *e, const SpvInst *i)
-{
-    e->target->copy_sized(e, i);
-}
+static void copy_sized(Emit *e, const SpvInst *i) { e->target->copy_sized(e, i); }
 
-static void variable(Emit *e, const SpvInst *i)
-{
-    emit_set_pointer(e, i, variable_pointer(e, i));
-}
+static void variable(Emit *e, const SpvInst *i) { emit_set_pointer(e, i, variable_pointer(e, i)); }
 
 const EmitRule emit_rules_memory[] = {
     { SpvOpVariable, 0, variable },

@@ -58,8 +58,10 @@ static void store_vector(Emit *e, const SpvInst *i)
 
 static Rounding rounding(uint32_t mode)
 {
-    return mode == SpvFPRoundingModeRTZ ? ROUND_ZERO : mode == SpvFPRoundingModeRTP ? ROUND_UP
-         : mode == SpvFPRoundingModeRTN ? ROUND_DOWN : ROUND_NEAREST;
+    return mode == SpvFPRoundingModeRTZ   ? ROUND_ZERO
+           : mode == SpvFPRoundingModeRTP ? ROUND_UP
+           : mode == SpvFPRoundingModeRTN ? ROUND_DOWN
+                                          : ROUND_NEAREST;
 }
 
 /* `aligned`: a vector of three takes the place of four. */
@@ -71,8 +73,8 @@ static void load_half(Emit *e, const SpvInst *i, bool aligned)
     Pointer p = element(e, operand(i, 1), operand(i, 0), 2 * (aligned && n == 3 ? 4 : n));
     LV *v = NEW_ARRAY(e->arena, LV, n + 1);
     for (uint32_t k = 0; k < n; k++)
-        v[k] = arith_convert(e->b, emit_load_leaf(e, &p, 2 * k, &half), COMP_F16, to,
-                             ROUND_NEAREST, false);
+        v[k] = arith_convert(e->b, emit_load_leaf(e, &p, 2 * k, &half), COMP_F16, to, ROUND_NEAREST,
+                             false);
     emit_set(e, i, v, n);
 }
 
@@ -85,8 +87,7 @@ static void store_half(Emit *e, const SpvInst *i, bool aligned, bool rounded)
     Pointer p = element(e, operand(i, 2), operand(i, 1), 2 * (aligned && n == 3 ? 4 : n));
     e->target->settle(e);
     for (uint32_t k = 0; k < n; k++)
-        emit_store_leaf(e, &p, 2 * k, &half,
-                        arith_convert(e->b, v[k], from, COMP_F16, r, false));
+        emit_store_leaf(e, &p, 2 * k, &half, arith_convert(e->b, v[k], from, COMP_F16, r, false));
 }
 
 /* ---- second results -------------------------------------------------------------------------- */
@@ -97,9 +98,7 @@ static LV second_result(Emit *e, const SpvInst *i, uint32_t number, LV x, LV y, 
     switch (number) {
     case OpenCLstd_fract: return opencl_fract(e, x, second);
     case OpenCLstd_remquo: return opencl_remquo(e, x, y, second);
-    case OpenCLstd_sincos:
-        *second = math_cos(e->b, x);
-        return math_sin(e->b, x);
+    case OpenCLstd_sincos: *second = math_cos(e->b, x); return math_sin(e->b, x);
     case OpenCLstd_frexp: {
         LV r = math_frexp(e->b, x, &power);
         *second = power;
@@ -295,23 +294,27 @@ bool opencl_memory_inst(Emit *e, const SpvInst *i)
     switch (number) {
     case OpenCLstd_vloadn: load_vector(e, i); return true;
     case OpenCLstd_vstoren: store_vector(e, i); return true;
-    case OpenCLstd_vload_half: case OpenCLstd_vload_halfn: load_half(e, i, false); return true;
+    case OpenCLstd_vload_half:
+    case OpenCLstd_vload_halfn: load_half(e, i, false); return true;
     case OpenCLstd_vloada_halfn: load_half(e, i, true); return true;
-    case OpenCLstd_vstore_half: case OpenCLstd_vstore_halfn:
-        store_half(e, i, false, false);
-        return true;
-    case OpenCLstd_vstore_half_r: case OpenCLstd_vstore_halfn_r:
-        store_half(e, i, false, true);
-        return true;
+    case OpenCLstd_vstore_half:
+    case OpenCLstd_vstore_halfn: store_half(e, i, false, false); return true;
+    case OpenCLstd_vstore_half_r:
+    case OpenCLstd_vstore_halfn_r: store_half(e, i, false, true); return true;
     case OpenCLstd_vstorea_halfn: store_half(e, i, true, false); return true;
     case OpenCLstd_vstorea_halfn_r: store_half(e, i, true, true); return true;
-    case OpenCLstd_fract: case OpenCLstd_frexp: case OpenCLstd_modf: case OpenCLstd_sincos:
-    case OpenCLstd_remquo: case OpenCLstd_lgamma_r:
-        two_results(e, i, number);
-        return true;
-    case OpenCLstd_length: case OpenCLstd_fast_length: length(e, i, false); return true;
-    case OpenCLstd_distance: case OpenCLstd_fast_distance: length(e, i, true); return true;
-    case OpenCLstd_normalize: case OpenCLstd_fast_normalize: normalize(e, i); return true;
+    case OpenCLstd_fract:
+    case OpenCLstd_frexp:
+    case OpenCLstd_modf:
+    case OpenCLstd_sincos:
+    case OpenCLstd_remquo:
+    case OpenCLstd_lgamma_r: two_results(e, i, number); return true;
+    case OpenCLstd_length:
+    case OpenCLstd_fast_length: length(e, i, false); return true;
+    case OpenCLstd_distance:
+    case OpenCLstd_fast_distance: length(e, i, true); return true;
+    case OpenCLstd_normalize:
+    case OpenCLstd_fast_normalize: normalize(e, i); return true;
     case OpenCLstd_cross: cross(e, i); return true;
     case OpenCLstd_shuffle: shuffle(e, i, false); return true;
     case OpenCLstd_shuffle2: shuffle(e, i, true); return true;

@@ -29,10 +29,7 @@ static LV fcmp(Emit *e, LLVMRealPredicate p, LV x, LV y)
 
 static LV is(Emit *e, LV x, double y) { return fcmp(e, LLVMRealOEQ, x, ir_fnum(x, y)); }
 
-static LV nan_either(Emit *e, LV x, LV y)
-{
-    return fcmp(e, LLVMRealUNO, x, y);
-}
+static LV nan_either(Emit *e, LV x, LV y) { return fcmp(e, LLVMRealUNO, x, y); }
 
 /* ---- angles in units of pi ------------------------------------------------------------------- */
 
@@ -314,55 +311,63 @@ static LV math1(Emit *e, const SpvInst *i, uint32_t number, LV x)
     case OpenCLstd_atanh: return math_atanh(b, x);
     case OpenCLstd_atanpi: return over_pi(e, math_atan(b, x));
     case OpenCLstd_cbrt: return cbrt_(e, x);
-    case OpenCLstd_ceil:
-        return ir_unary(b, "llvm.ceil", x);
-    case OpenCLstd_cos: case OpenCLstd_half_cos: case OpenCLstd_native_cos: return math_cos(b, x);
+    case OpenCLstd_ceil: return ir_unary(b, "llvm.ceil", x);
+    case OpenCLstd_cos:
+    case OpenCLstd_half_cos:
+    case OpenCLstd_native_cos: return math_cos(b, x);
     case OpenCLstd_cosh: return math_cosh(b, x);
     case OpenCLstd_cospi: return cospi_(e, x);
     case OpenCLstd_erfc: return math_libm(b, "erfc", x, NULL);
     case OpenCLstd_erf: return math_libm(b, "erf", x, NULL);
-    case OpenCLstd_exp: case OpenCLstd_half_exp: case OpenCLstd_native_exp: return math_exp(b, x);
-    case OpenCLstd_exp2: case OpenCLstd_half_exp2: case OpenCLstd_native_exp2:
-        return math_exp2(b, x);
-    case OpenCLstd_exp10: case OpenCLstd_half_exp10: case OpenCLstd_native_exp10:
-        return exp10_(e, x);
+    case OpenCLstd_exp:
+    case OpenCLstd_half_exp:
+    case OpenCLstd_native_exp: return math_exp(b, x);
+    case OpenCLstd_exp2:
+    case OpenCLstd_half_exp2:
+    case OpenCLstd_native_exp2: return math_exp2(b, x);
+    case OpenCLstd_exp10:
+    case OpenCLstd_half_exp10:
+    case OpenCLstd_native_exp10: return exp10_(e, x);
     case OpenCLstd_expm1: return math_libm(b, "expm1", x, NULL);
     case OpenCLstd_fabs: return fabs_(e, x);
-    case OpenCLstd_floor:
-        return ir_unary(b, "llvm.floor", x);
+    case OpenCLstd_floor: return ir_unary(b, "llvm.floor", x);
     case OpenCLstd_ilogb: return ilogb_(e, x);
     case OpenCLstd_lgamma: return math_libm(b, "lgamma", x, NULL);
-    case OpenCLstd_log: case OpenCLstd_half_log: case OpenCLstd_native_log: return math_log(b, x);
-    case OpenCLstd_log2: case OpenCLstd_half_log2: case OpenCLstd_native_log2:
-        return math_log2(b, x);
-    case OpenCLstd_log10: case OpenCLstd_half_log10: case OpenCLstd_native_log10:
-        return log10_(e, x);
+    case OpenCLstd_log:
+    case OpenCLstd_half_log:
+    case OpenCLstd_native_log: return math_log(b, x);
+    case OpenCLstd_log2:
+    case OpenCLstd_half_log2:
+    case OpenCLstd_native_log2: return math_log2(b, x);
+    case OpenCLstd_log10:
+    case OpenCLstd_half_log10:
+    case OpenCLstd_native_log10: return log10_(e, x);
     case OpenCLstd_log1p: return math_libm(b, "log1p", x, NULL);
     case OpenCLstd_logb: return logb_(e, x);
-    case OpenCLstd_rint:
-        return ir_unary(b, "llvm.roundeven", x);
-    case OpenCLstd_round:
-        return ir_unary(b, "llvm.round", x);
-    case OpenCLstd_rsqrt: case OpenCLstd_half_rsqrt: case OpenCLstd_native_rsqrt:
-        return math_rsqrt(b, x);
-    case OpenCLstd_sin: case OpenCLstd_half_sin: case OpenCLstd_native_sin: return math_sin(b, x);
+    case OpenCLstd_rint: return ir_unary(b, "llvm.roundeven", x);
+    case OpenCLstd_round: return ir_unary(b, "llvm.round", x);
+    case OpenCLstd_rsqrt:
+    case OpenCLstd_half_rsqrt:
+    case OpenCLstd_native_rsqrt: return math_rsqrt(b, x);
+    case OpenCLstd_sin:
+    case OpenCLstd_half_sin:
+    case OpenCLstd_native_sin: return math_sin(b, x);
     case OpenCLstd_sinh: return math_sinh(b, x);
     case OpenCLstd_sinpi: return sinpi_(e, x);
-    case OpenCLstd_sqrt: case OpenCLstd_half_sqrt: case OpenCLstd_native_sqrt:
-        return math_sqrt(b, x);
-    case OpenCLstd_tan: case OpenCLstd_half_tan: case OpenCLstd_native_tan: return math_tan(b, x);
+    case OpenCLstd_sqrt:
+    case OpenCLstd_half_sqrt:
+    case OpenCLstd_native_sqrt: return math_sqrt(b, x);
+    case OpenCLstd_tan:
+    case OpenCLstd_half_tan:
+    case OpenCLstd_native_tan: return math_tan(b, x);
     case OpenCLstd_tanh: return math_tanh(b, x);
     case OpenCLstd_tanpi: return LLVMBuildFDiv(b, sinpi_(e, x), cospi_(e, x), "");
     case OpenCLstd_tgamma: return math_libm(b, "tgamma", x, NULL);
-    case OpenCLstd_trunc:
-        return ir_unary(b, "llvm.trunc", x);
+    case OpenCLstd_trunc: return ir_unary(b, "llvm.trunc", x);
     case OpenCLstd_half_recip:
-    case OpenCLstd_native_recip:
-        return quot(e, i, ir_fnum(x, 1), x);
-    case OpenCLstd_degrees:
-        return mul(e, i, x, ir_fnum(x, 180 / M_PI));
-    case OpenCLstd_radians:
-        return mul(e, i, x, ir_fnum(x, M_PI / 180));
+    case OpenCLstd_native_recip: return quot(e, i, ir_fnum(x, 1), x);
+    case OpenCLstd_degrees: return mul(e, i, x, ir_fnum(x, 180 / M_PI));
+    case OpenCLstd_radians: return mul(e, i, x, ir_fnum(x, M_PI / 180));
     case OpenCLstd_sign: return sign_(e, x);
     default: return NULL;
     }
@@ -377,10 +382,8 @@ static LV math2(Emit *e, const SpvInst *i, uint32_t number, LV x, LV y)
     case OpenCLstd_atan2pi: return over_pi(e, math_atan2(b, x, y));
     case OpenCLstd_copysign: return copysign_(e, x, y);
     case OpenCLstd_fdim: return fdim_(e, i, x, y);
-    case OpenCLstd_fmax:
-        return ir_binary(b, "llvm.maxnum", x, y);
-    case OpenCLstd_fmin:
-        return ir_binary(b, "llvm.minnum", x, y);
+    case OpenCLstd_fmax: return ir_binary(b, "llvm.maxnum", x, y);
+    case OpenCLstd_fmin: return ir_binary(b, "llvm.minnum", x, y);
     case OpenCLstd_fmod: return arith_frem(b, x, y);
     case OpenCLstd_hypot: return math_libm(b, "hypot", x, y);
     case OpenCLstd_ldexp: return math_ldexp(b, x, arith_resize(b, y, e->i32, true));
@@ -389,15 +392,16 @@ static LV math2(Emit *e, const SpvInst *i, uint32_t number, LV x, LV y)
     case OpenCLstd_nextafter: return nextafter_(e, x, y);
     case OpenCLstd_pow: return pow_(e, x, y);
     case OpenCLstd_pown: return pown_(e, x, y);
-    case OpenCLstd_powr: case OpenCLstd_half_powr: case OpenCLstd_native_powr:
-        return powr_(e, x, y);
+    case OpenCLstd_powr:
+    case OpenCLstd_half_powr:
+    case OpenCLstd_native_powr: return powr_(e, x, y);
     case OpenCLstd_remainder: return opencl_remquo(e, x, y, &unused);
     case OpenCLstd_rootn: return rootn_(e, x, y);
-    case OpenCLstd_half_divide: case OpenCLstd_native_divide: return quot(e, i, x, y);
+    case OpenCLstd_half_divide:
+    case OpenCLstd_native_divide: return quot(e, i, x, y);
     case OpenCLstd_fmax_common: return pick(e, fcmp(e, LLVMRealOLT, x, y), y, x);
     case OpenCLstd_fmin_common: return pick(e, fcmp(e, LLVMRealOLT, y, x), y, x);
-    case OpenCLstd_step:
-        return pick(e, fcmp(e, LLVMRealOLT, y, x), ir_fnum(x, 0), ir_fnum(x, 1));
+    case OpenCLstd_step: return pick(e, fcmp(e, LLVMRealOLT, y, x), ir_fnum(x, 0), ir_fnum(x, 1));
     default: return NULL;
     }
 }
@@ -407,8 +411,7 @@ static LV math3(Emit *e, const SpvInst *i, uint32_t number, LV x, LV y, LV z)
     LT t = LLVMTypeOf(x);
     LV args[3] = { x, y, z };
     switch (number) {
-    case OpenCLstd_fma:
-        return ir_intrinsic(e->b, "llvm.fma", &t, 1, args, 3);
+    case OpenCLstd_fma: return ir_intrinsic(e->b, "llvm.fma", &t, 1, args, 3);
     case OpenCLstd_mad: return math_fma(e->b, x, y, z);
     case OpenCLstd_fclamp: return clamp(e, x, y, z);
     case OpenCLstd_mix: return add(e, i, x, mul(e, i, sub(e, i, y, x), z));
@@ -494,45 +497,36 @@ static LV integer(Emit *e, uint32_t number, LV x, LV y, LV z)
     case OpenCLstd_u_abs: return x;
     case OpenCLstd_s_abs_diff: return difference(e, x, y, true);
     case OpenCLstd_u_abs_diff: return difference(e, x, y, false);
-    case OpenCLstd_s_add_sat:
-        return ir_binary(b, "llvm.sadd.sat", x, y);
-    case OpenCLstd_u_add_sat:
-        return ir_binary(b, "llvm.uadd.sat", x, y);
-    case OpenCLstd_s_sub_sat:
-        return ir_binary(b, "llvm.ssub.sat", x, y);
-    case OpenCLstd_u_sub_sat:
-        return ir_binary(b, "llvm.usub.sat", x, y);
+    case OpenCLstd_s_add_sat: return ir_binary(b, "llvm.sadd.sat", x, y);
+    case OpenCLstd_u_add_sat: return ir_binary(b, "llvm.uadd.sat", x, y);
+    case OpenCLstd_s_sub_sat: return ir_binary(b, "llvm.ssub.sat", x, y);
+    case OpenCLstd_u_sub_sat: return ir_binary(b, "llvm.usub.sat", x, y);
     case OpenCLstd_s_hadd: return half_sum(e, x, y, true, false);
     case OpenCLstd_u_hadd: return half_sum(e, x, y, false, false);
     case OpenCLstd_s_rhadd: return half_sum(e, x, y, true, true);
     case OpenCLstd_u_rhadd: return half_sum(e, x, y, false, true);
-    case OpenCLstd_s_max:
-        return ir_binary(b, "llvm.smax", x, y);
-    case OpenCLstd_u_max:
-        return ir_binary(b, "llvm.umax", x, y);
-    case OpenCLstd_s_min:
-        return ir_binary(b, "llvm.smin", x, y);
-    case OpenCLstd_u_min:
-        return ir_binary(b, "llvm.umin", x, y);
-    case OpenCLstd_s_clamp:
-        return ir_binary(b, "llvm.smin", ir_binary(b, "llvm.smax", x, y), z);
-    case OpenCLstd_u_clamp:
-        return ir_binary(b, "llvm.umin", ir_binary(b, "llvm.umax", x, y), z);
+    case OpenCLstd_s_max: return ir_binary(b, "llvm.smax", x, y);
+    case OpenCLstd_u_max: return ir_binary(b, "llvm.umax", x, y);
+    case OpenCLstd_s_min: return ir_binary(b, "llvm.smin", x, y);
+    case OpenCLstd_u_min: return ir_binary(b, "llvm.umin", x, y);
+    case OpenCLstd_s_clamp: return ir_binary(b, "llvm.smin", ir_binary(b, "llvm.smax", x, y), z);
+    case OpenCLstd_u_clamp: return ir_binary(b, "llvm.umin", ir_binary(b, "llvm.umax", x, y), z);
     case OpenCLstd_clz: return with_flag(e, "llvm.ctlz", x);
     case OpenCLstd_ctz: return with_flag(e, "llvm.cttz", x);
-    case OpenCLstd_popcount:
-        return ir_unary(b, "llvm.ctpop", x);
+    case OpenCLstd_popcount: return ir_unary(b, "llvm.ctpop", x);
     case OpenCLstd_s_mul_hi: return arith_multiply_high(b, x, y, true);
     case OpenCLstd_u_mul_hi: return arith_multiply_high(b, x, y, false);
     case OpenCLstd_s_mad_hi: return LLVMBuildAdd(b, arith_multiply_high(b, x, y, true), z, "");
     case OpenCLstd_u_mad_hi: return LLVMBuildAdd(b, arith_multiply_high(b, x, y, false), z, "");
     case OpenCLstd_s_mad_sat: return multiply_add_saturated(e, x, y, z, true);
     case OpenCLstd_u_mad_sat: return multiply_add_saturated(e, x, y, z, false);
-    case OpenCLstd_s_mul24: case OpenCLstd_u_mul24: return LLVMBuildMul(b, x, y, "");
-    case OpenCLstd_s_mad24: case OpenCLstd_u_mad24:
-        return LLVMBuildAdd(b, LLVMBuildMul(b, x, y, ""), z, "");
+    case OpenCLstd_s_mul24:
+    case OpenCLstd_u_mul24: return LLVMBuildMul(b, x, y, "");
+    case OpenCLstd_s_mad24:
+    case OpenCLstd_u_mad24: return LLVMBuildAdd(b, LLVMBuildMul(b, x, y, ""), z, "");
     case OpenCLstd_rotate: return rotate(e, x, y);
-    case OpenCLstd_u_upsample: case OpenCLstd_s_upsample: return upsample(e, x, y);
+    case OpenCLstd_u_upsample:
+    case OpenCLstd_s_upsample: return upsample(e, x, y);
     case OpenCLstd_bitselect: return select_bits(e, x, y, z);
     default: return NULL;
     }
@@ -568,8 +562,10 @@ static LV any_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
     LLVMTypeKind kind = LLVMGetTypeKind(ir_element(LLVMTypeOf(x)));
     LV r = NULL;
     if (kind != LLVMIntegerTypeKind)
-        r = n == 1 ? math1(e, i, number, x) : n == 2 ? math2(e, i, number, x, y)
-          : n == 3 ? math3(e, i, number, x, y, z) : NULL;
+        r = n == 1   ? math1(e, i, number, x)
+            : n == 2 ? math2(e, i, number, x, y)
+            : n == 3 ? math3(e, i, number, x, y, z)
+                     : NULL;
     if (!r)
         r = integer(e, number, x, y, z);
     if (r)

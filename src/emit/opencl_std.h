@@ -7,7 +7,7 @@
 
 #include "emit/ops.h"
 
-void opencl_inst(Emit *e, const SpvInst *i);        /* OpExtInst of OpenCL.std */
+void opencl_inst(Emit *e, const SpvInst *i); /* OpExtInst of OpenCL.std */
 /* opencl_memory.c: loads, stores, results through pointers, geometry, shuffles, printf. False: not
  * one of its. */
 bool opencl_memory_inst(Emit *e, const SpvInst *i);

@@ -21,10 +21,10 @@ enum { HALF, SINGLE, DOUBLE, BRAIN, N_FORMATS };
 
 struct Ops {
     bool flush[N_FORMATS], preserve[N_FORMATS], towards_zero[N_FORMATS];
-    bool no_contraction;        /* ContractionOff */
-    uint32_t fast[N_FORMATS];   /* FPFastMathDefault */
-    bool has_fast;              /* of any format: then of the others it is 0 */
-    uint32_t algebra;           /* of FPFastMathMode: allows any algebraic transformation */
+    bool no_contraction;      /* ContractionOff */
+    uint32_t fast[N_FORMATS]; /* FPFastMathDefault */
+    bool has_fast;            /* of any format: then of the others it is 0 */
+    uint32_t algebra;         /* of FPFastMathMode: allows any algebraic transformation */
 };
 
 static unsigned format_of(uint32_t bits)
@@ -66,7 +66,7 @@ static struct Ops *controls(Emit *e)
         if (i->op == SpvOpCapability && spv_operand(i, 0) == SpvCapabilityFPFastMathModeINTEL)
             o->algebra |= SpvFPFastMathModeAllowReassocMask;
         else if ((i->op == SpvOpExecutionMode || i->op == SpvOpExecutionModeId) &&
-            spv_operand(i, 0) == entry)
+                 spv_operand(i, 0) == entry)
             read_mode(e, o, i);
     return o;
 }
@@ -149,7 +149,8 @@ static LV operation(Emit *e, const SpvInst *i, LLVMOpcode op, LV x, LV a, LV b)
 LV ops_fold(Emit *e, LV v)
 {
     return kind_of(v) == LLVMBFloatTypeKind
-               ? arith_convert(e->b, v, COMP_BF16, COMP_F32, ROUND_NEAREST, false) : v;
+               ? arith_convert(e->b, v, COMP_BF16, COMP_F32, ROUND_NEAREST, false)
+               : v;
 }
 
 static LV towards_zero(Emit *e, LLVMOpcode op, LV x, LV y)
@@ -205,16 +206,14 @@ LV *ops_leaves(Emit *e, SpvId id, uint32_t *n)
     return leaves;
 }
 
-const SpvType *ops_type(Emit *e, SpvId id)
-{
-    return emit_leaf_type(e, emit_value(e, id)->type, 0);
-}
+const SpvType *ops_type(Emit *e, SpvId id) { return emit_leaf_type(e, emit_value(e, id)->type, 0); }
 
 LV ops_bits(Emit *e, LV v)
 {
     unsigned n;
     switch (kind_of(v)) {
-    case LLVMHalfTypeKind: case LLVMBFloatTypeKind: n = 16; break;
+    case LLVMHalfTypeKind:
+    case LLVMBFloatTypeKind: n = 16; break;
     case LLVMFloatTypeKind: n = 32; break;
     case LLVMDoubleTypeKind: n = 64; break;
     default: return v;
@@ -236,7 +235,10 @@ LV ops_select(Emit *e, LV condition, LV x, LV y)
 
 typedef enum PlainKind { BINARY, FLOAT, ICMP, FCMP } PlainKind;
 
-static const struct Plain { uint16_t op; uint8_t kind; uint16_t code;
+static const struct Plain {
+    uint16_t op;
+    uint8_t kind;
+    uint16_t code;
 } plain[] = {
     { SpvOpIAdd, BINARY, LLVMAdd },
     { SpvOpISub, BINARY, LLVMSub },
@@ -295,10 +297,7 @@ static LV plain_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
     }
 }
 
-static void plain_inst(Emit *e, const SpvInst *i)
-{
-    emit_each_leaf(e, i, 0, 2, plain_leaf);
-}
+static void plain_inst(Emit *e, const SpvInst *i) { emit_each_leaf(e, i, 0, 2, plain_leaf); }
 
 /* One rounding: in double, products of f16 and what sums to a tie of theirs are exact; and two
  * roundings towards zero are one, so that a product of f32, which is exact, is all it takes. */
@@ -317,22 +316,28 @@ static LV fused_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
         return ops_flush(e, math_call(e->b, ARITH_FMA_TOWARDS_ZERO, v, 3));
     LV r = LLVMBuildFMul(e->b, v[0], v[1], "");
     r = zero ? arith_towards_zero(e->b, LLVMFAdd, r, v[2]) : LLVMBuildFAdd(e->b, r, v[2], "");
-    return ops_flush(e, arith_convert(e->b, r, COMP_F64, c, zero ? ROUND_ZERO : ROUND_NEAREST,
-                                      false));
+    return ops_flush(e,
+                     arith_convert(e->b, r, COMP_F64, c, zero ? ROUND_ZERO : ROUND_NEAREST, false));
 }
 
-static void fused(Emit *e, const SpvInst *i)
-{
-    emit_each_leaf(e, i, 0, 3, fused_leaf);
-}
+static void fused(Emit *e, const SpvInst *i) { emit_each_leaf(e, i, 0, 3, fused_leaf); }
 
 /* ---- one function of arith.h ----------------------------------------------------------------- */
 
-static const struct Call { uint16_t op; LV (*fn)(LLVMBuilderRef, LV, LV); } calls[] = {
-    { SpvOpUDiv, arith_udiv }, { SpvOpSDiv, arith_sdiv }, { SpvOpUMod, arith_umod },
-    { SpvOpSRem, arith_srem }, { SpvOpSMod, arith_smod }, { SpvOpFRem, arith_frem },
-    { SpvOpFMod, arith_fmod }, { SpvOpShiftLeftLogical, arith_shl },
-    { SpvOpShiftRightLogical, arith_lshr }, { SpvOpShiftRightArithmetic, arith_ashr },
+static const struct Call {
+    uint16_t op;
+    LV (*fn)(LLVMBuilderRef, LV, LV);
+} calls[] = {
+    { SpvOpUDiv, arith_udiv },
+    { SpvOpSDiv, arith_sdiv },
+    { SpvOpUMod, arith_umod },
+    { SpvOpSRem, arith_srem },
+    { SpvOpSMod, arith_smod },
+    { SpvOpFRem, arith_frem },
+    { SpvOpFMod, arith_fmod },
+    { SpvOpShiftLeftLogical, arith_shl },
+    { SpvOpShiftRightLogical, arith_lshr },
+    { SpvOpShiftRightArithmetic, arith_ashr },
 };
 
 static LV call_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
@@ -344,10 +349,7 @@ static LV call_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
     return ops_flush(e, c->fn(e->b, ops_flush(e, v[0]), ops_flush(e, v[1])));
 }
 
-static void call_inst(Emit *e, const SpvInst *i)
-{
-    emit_each_leaf(e, i, 0, 2, call_leaf);
-}
+static void call_inst(Emit *e, const SpvInst *i) { emit_each_leaf(e, i, 0, 2, call_leaf); }
 
 /* ---- one operand ----------------------------------------------------------------------------- */
 
@@ -386,8 +388,7 @@ static LV unary_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
     }
     case SpvOpNot:
     case SpvOpLogicalNot: return LLVMBuildNot(e->b, x, "");
-    case SpvOpBitReverse:
-        return ir_unary(e->b, "llvm.bitreverse", x);
+    case SpvOpBitReverse: return ir_unary(e->b, "llvm.bitreverse", x);
     case SpvOpSignBitSet: {
         LV bits = ops_bits(e, x);
         return LLVMBuildICmp(e->b, LLVMIntSLT, bits, ir_inum(bits, 0), "");
@@ -399,10 +400,7 @@ static LV unary_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
     }
 }
 
-static void unary_inst(Emit *e, const SpvInst *i)
-{
-    emit_each_leaf(e, i, 0, 1, unary_leaf);
-}
+static void unary_inst(Emit *e, const SpvInst *i) { emit_each_leaf(e, i, 0, 1, unary_leaf); }
 
 static LV bit_count_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
 {
@@ -411,10 +409,7 @@ static LV bit_count_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
     return arith_resize(e->b, ir_unary(e->b, "llvm.ctpop", v[0]), result, false);
 }
 
-static void bit_count(Emit *e, const SpvInst *i)
-{
-    emit_each_leaf(e, i, 0, 1, bit_count_leaf);
-}
+static void bit_count(Emit *e, const SpvInst *i) { emit_each_leaf(e, i, 0, 1, bit_count_leaf); }
 
 /* ---- bit fields ------------------------------------------------------------------------------ */
 
@@ -438,8 +433,10 @@ Rounding ops_rounding(Emit *e, const SpvInst *i, Comp to)
     uint32_t n;
     const uint32_t *d = spv_decoration(e->module, i->id, -1, SpvDecorationFPRoundingMode, &n);
     if (d && n)
-        return *d == SpvFPRoundingModeRTZ ? ROUND_ZERO : *d == SpvFPRoundingModeRTP ? ROUND_UP
-             : *d == SpvFPRoundingModeRTN ? ROUND_DOWN : ROUND_NEAREST;
+        return *d == SpvFPRoundingModeRTZ   ? ROUND_ZERO
+               : *d == SpvFPRoundingModeRTP ? ROUND_UP
+               : *d == SpvFPRoundingModeRTN ? ROUND_DOWN
+                                            : ROUND_NEAREST;
     bool ieee = to == COMP_F16 || to == COMP_F32 || to == COMP_F64;
     bool zero = ieee && controls(e)->towards_zero[format_of(comp_bytes(to) * 8)];
     return zero ? ROUND_ZERO : ROUND_NEAREST;
@@ -448,7 +445,7 @@ Rounding ops_rounding(Emit *e, const SpvInst *i, Comp to)
 typedef struct Conversion {
     Comp from, to;
     Rounding rounding;
-    bool saturate, nearest;     /* nearest: a float to an integer rounded to even (OpenCL) */
+    bool saturate, nearest; /* nearest: a float to an integer rounded to even (OpenCL) */
 } Conversion;
 
 static Conversion conversion(Emit *e, const SpvInst *i)
@@ -460,29 +457,27 @@ static Conversion conversion(Emit *e, const SpvInst *i)
                     spv_has_decoration(e->module, i->id, -1,
                                        SpvDecorationSaturatedToLargestFloat8NormalConversionEXT);
     switch (i->op) {
-    case SpvOpSConvert: case SpvOpConvertSToF: case SpvOpSatConvertSToU:
-        from = comp_with_sign(from, true);
-        break;
-    case SpvOpUConvert: case SpvOpConvertUToF: case SpvOpSatConvertUToS:
-        from = comp_with_sign(from, false);
-        break;
-    default:
-        break;
+    case SpvOpSConvert:
+    case SpvOpConvertSToF:
+    case SpvOpSatConvertSToU: from = comp_with_sign(from, true); break;
+    case SpvOpUConvert:
+    case SpvOpConvertUToF:
+    case SpvOpSatConvertUToS: from = comp_with_sign(from, false); break;
+    default: break;
     }
     switch (i->op) {
-    case SpvOpSConvert: case SpvOpConvertFToS: case SpvOpSatConvertUToS:
-        to = comp_with_sign(to, true);
-        break;
-    case SpvOpUConvert: case SpvOpConvertFToU: case SpvOpSatConvertSToU:
-        to = comp_with_sign(to, false);
-        break;
-    default:
-        break;
+    case SpvOpSConvert:
+    case SpvOpConvertFToS:
+    case SpvOpSatConvertUToS: to = comp_with_sign(to, true); break;
+    case SpvOpUConvert:
+    case SpvOpConvertFToU:
+    case SpvOpSatConvertSToU: to = comp_with_sign(to, false); break;
+    default: break;
     }
     uint32_t n;
     const uint32_t *mode = spv_decoration(e->module, i->id, -1, SpvDecorationFPRoundingMode, &n);
-    bool nearest = mode && n && *mode == SpvFPRoundingModeRTE && !comp_is_float(to) &&
-                   comp_is_float(from);
+    bool nearest =
+        mode && n && *mode == SpvFPRoundingModeRTE && !comp_is_float(to) && comp_is_float(from);
     return (Conversion){ from, to, ops_rounding(e, i, to), saturate, nearest };
 }
 
@@ -590,9 +585,9 @@ static void ext_inst(Emit *e, const SpvInst *i)
                    spv_operand(i, 1), name ? name : "?");
 }
 
-#define PLAIN(name) { SpvOp##name, EMIT_CHEAP, plain_inst }
-#define CALL(name) { SpvOp##name, 0, call_inst }
-#define UNARY(name) { SpvOp##name, EMIT_CHEAP, unary_inst }
+#define PLAIN(name)   { SpvOp##name, EMIT_CHEAP, plain_inst }
+#define CALL(name)    { SpvOp##name, 0, call_inst }
+#define UNARY(name)   { SpvOp##name, EMIT_CHEAP, unary_inst }
 #define CONVERT(name) { SpvOp##name, EMIT_CHEAP, convert }
 
 const EmitRule emit_rules_arith[] = {

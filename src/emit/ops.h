@@ -10,9 +10,9 @@
 
 /* ---- ops.c ----------------------------------------------------------------------------------- */
 
-LV ops_flush(Emit *e, LV v);                        /* denormals, where the kernel asks for it */
-bool ops_keeps_denormals(Emit *e, uint32_t bits);   /* the kernel asks for that; IEEE formats */
-LV ops_fold(Emit *e, LV v);                         /* bf16 as float, anything else as it is */
+LV ops_flush(Emit *e, LV v);                      /* denormals, where the kernel asks for it */
+bool ops_keeps_denormals(Emit *e, uint32_t bits); /* the kernel asks for that; IEEE formats */
+LV ops_fold(Emit *e, LV v);                       /* bf16 as float, anything else as it is */
 
 /* How a conversion to `to` rounds: as decorated, or as the kernel's float controls have it. */
 Rounding ops_rounding(Emit *e, const SpvInst *i, Comp to);
@@ -28,17 +28,17 @@ LV ops_fma(Emit *e, LV x, LV y, LV z);
 LV *ops_leaves(Emit *e, SpvId id, uint32_t *n);
 /* of a value's leaves: the scalar type of its first */
 const SpvType *ops_type(Emit *e, SpvId id);
-LV ops_bits(Emit *e, LV v);                         /* as integers of its width */
-LV ops_select(Emit *e, LV condition, LV x, LV y);   /* operands unified */
+LV ops_bits(Emit *e, LV v);                       /* as integers of its width */
+LV ops_select(Emit *e, LV condition, LV x, LV y); /* operands unified */
 
 /* ---- ops_vector.c ---------------------------------------------------------------------------- */
 
 EmitFn ops_any_all, ops_inner_product, ops_integer_dot, ops_times_scalar, ops_matrix_product,
-       ops_outer_product, ops_extended_multiply, ops_carry;
+    ops_outer_product, ops_extended_multiply, ops_carry;
 
 /* ---- glsl450.c ------------------------------------------------------------------------------- */
 
-void glsl450_inst(Emit *e, const SpvInst *i);       /* OpExtInst of GLSL.std.450 */
+void glsl450_inst(Emit *e, const SpvInst *i); /* OpExtInst of GLSL.std.450 */
 
 /* ---- combine.c ------------------------------------------------------------------------------- */
 
@@ -59,8 +59,8 @@ typedef enum Combine {
     COMBINE_XOR,
     COMBINE_N
 } Combine;
-LV combine(Emit *e, Combine how, LV x, LV y);       /* same types */
+LV combine(Emit *e, Combine how, LV x, LV y); /* same types */
 LV combine_identity(Emit *e, Combine how, LT scalar);
-Combine combine_of(uint16_t op);                    /* of an OpGroup* or OpGroupNonUniform* */
+Combine combine_of(uint16_t op); /* of an OpGroup* or OpGroupNonUniform* */
 
 #endif

@@ -110,10 +110,7 @@ static LV times_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
     return ops_float(e, i, LLVMFMul, v[0], v[1]);
 }
 
-void ops_times_scalar(Emit *e, const SpvInst *i)
-{
-    emit_each_leaf(e, i, 0, 2, times_leaf);
-}
+void ops_times_scalar(Emit *e, const SpvInst *i) { emit_each_leaf(e, i, 0, 2, times_leaf); }
 
 /* rows x inner times inner x columns; a vector on the left is one row, on the right one column. */
 void ops_matrix_product(Emit *e, const SpvInst *i)

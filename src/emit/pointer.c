@@ -36,8 +36,9 @@ void emit_pointer_leaves(Emit *e, const Pointer *p, LV *leaves)
     SpvType t = { .kind = SPV_POINTER, .storage = as.storage };
     if (p->builtin || p->descriptors || p->at.rule == LAYOUT_LANES) {
         emit_error(e, NULL, NULL, "a pointer to %s cannot be a value",
-                   p->builtin ? "an input" : p->descriptors ? "an array of buffers"
-                       : "this variable");
+                   p->builtin       ? "an input"
+                   : p->descriptors ? "an array of buffers"
+                                    : "this variable");
         leaves[0] = leaves[1] = leaves[2] = ir_int(e->i64, 0);
         return;
     }
@@ -86,8 +87,8 @@ bool emit_is_chain(Emit *e, const SpvInst *i)
 {
     const SpvType *t = i->op == SpvOpCopyObject ? spv_type(e->module, i->type) : NULL;
     return (t && t->kind == SPV_POINTER) || i->op == SpvOpAccessChain ||
-        i->op == SpvOpInBoundsAccessChain ||
-           i->op == SpvOpPtrAccessChain || i->op == SpvOpInBoundsPtrAccessChain;
+           i->op == SpvOpInBoundsAccessChain || i->op == SpvOpPtrAccessChain ||
+           i->op == SpvOpInBoundsPtrAccessChain;
 }
 
 bool emit_is_checked(const Emit *e, const Pointer *p)
@@ -98,10 +99,7 @@ bool emit_is_checked(const Emit *e, const Pointer *p)
 /* Robust access: an index that may lead once around all 64-bit addresses is brought so near that it
  * does not, and still is outside of any buffer, which has less than 2^48 bytes. Sums of 64 such
  * are below 2^63. */
-int64_t emit_farthest(int64_t stride)
-{
-    return ((int64_t)1 << 57) / MAX(stride, 1);
-}
+int64_t emit_farthest(int64_t stride) { return ((int64_t)1 << 57) / MAX(stride, 1); }
 
 bool emit_is_tame(LV index, int64_t stride)
 {
@@ -175,15 +173,17 @@ static void choose_buffer(Emit *e, Pointer *p, LV index)
         index = clamp_index(e, index, p->n_descriptors);
     p->descriptors = p->n_descriptors = NULL;
     p->at.type = p->at.type->element;
-    LV wide = LLVMBuildZExt(e->b, index, emit_is_lanes(index) ? emit_lanes_type(e, e->i64) : e->i64,
-                            "");
+    LV wide =
+        LLVMBuildZExt(e->b, index, emit_is_lanes(index) ? emit_lanes_type(e, e->i64) : e->i64, "");
     LT pair = LLVMArrayType2(e->i64, 2);
     LV at = LLVMBuildGEP2(e->b, pair, descriptors, &wide, 1, "");
     if (!emit_is_lanes(at)) {
         variable_use_descriptor(e, e->b, p, at);
         return;
     }
-    Pointer table = { .base = descriptors, .lane_index = index, .lane_scale = DESCRIPTOR_BYTES,
+    Pointer table = { .base = descriptors,
+                      .lane_index = index,
+                      .lane_scale = DESCRIPTOR_BYTES,
                       .affine = { .group = 1 } };
     SpvType word = { .kind = SPV_INT, .bits = 64 };
     p->base = pointer_from_address(e, emit_load_leaf(e, &table, DESCRIPTOR_BASE, &word));
@@ -220,8 +220,8 @@ static bool step(Emit *e, Pointer *p, const SpvInst *i, SpvId id)
         return true;
     }
     if (t->kind == SPV_STRUCT) {
-        uint64_t offset, k = LLVMIsAConstantInt(index) ? LLVMConstIntGetZExtValue(index)
-            : UINT64_MAX;
+        uint64_t offset,
+            k = LLVMIsAConstantInt(index) ? LLVMConstIntGetZExtValue(index) : UINT64_MAX;
         if (k >= t->count) {
             emit_error(e, i, NULL, "the index of a struct's member is no constant or too large");
             return false;
@@ -254,7 +254,7 @@ static void access_chain(Emit *e, const SpvInst *i)
 {
     Pointer p = *emit_pointer(e, spv_operand(i, 0));
     const SpvType *t = spv_type(e->module, i->type),
-        *base = spv_type_of(e->module, spv_operand(i, 0));
+                  *base = spv_type_of(e->module, spv_operand(i, 0));
     uint32_t k = 1;
     if (i->op == SpvOpPtrAccessChain || i->op == SpvOpInBoundsPtrAccessChain) {
         int64_t stride = (int64_t)align_up(emit_layout_size(e, &p.at), emit_layout_align(e, &p.at));

@@ -14,27 +14,31 @@
 
 /* What a kernel is told by its dispatch. */
 typedef enum EmitGiven {
-    EMIT_GIVEN_SLOTS,           /* ptr: by slot number a ptr to its descriptors */
-    EMIT_GIVEN_COUNTS,          /* ptr: by slot number an i32, how many descriptors it has */
-    EMIT_GIVEN_PUSH,            /* ptr: push constants, or an OpenCL kernel's arguments */
-    EMIT_GIVEN_SHARED,          /* ptr: workgroup memory */
-    EMIT_GIVEN_SHARED_BYTES     /* i64: how much there is, with the dispatch's own */
+    EMIT_GIVEN_SLOTS,       /* ptr: by slot number a ptr to its descriptors */
+    EMIT_GIVEN_COUNTS,      /* ptr: by slot number an i32, how many descriptors it has */
+    EMIT_GIVEN_PUSH,        /* ptr: push constants, or an OpenCL kernel's arguments */
+    EMIT_GIVEN_SHARED,      /* ptr: workgroup memory */
+    EMIT_GIVEN_SHARED_BYTES /* i64: how much there is, with the dispatch's own */
 } EmitGiven;
 
 /* A call of printf: its format's id, and the leaves of its arguments, each as 64 bits. */
-typedef struct EmitPrint { SpvId format; LV *words; uint32_t n_words; } EmitPrint;
+typedef struct EmitPrint {
+    SpvId format;
+    LV *words;
+    uint32_t n_words;
+} EmitPrint;
 
 /* What may be NULL says so; a target has all the rest. */
 struct EmitTarget {
-    const char *name;           /* in messages: "the CPU" */
-    bool lanes;                 /* a varying leaf is <W x T>; false: an invocation is a thread */
+    const char *name; /* in messages: "the CPU" */
+    bool lanes;       /* a varying leaf is <W x T>; false: an invocation is a thread */
     /* Tables of rules beside emit's own, each with a last row without a function. A NULL ends
      * them, and is there even if they are none. */
     const EmitRule *const *rules;
 
     /* ---- the function, in this order ---- */
-    bool (*begin)(Emit *e);     /* the entry block is open; values may be defined */
-    bool (*plan)(Emit *e);      /* variables are known */
+    bool (*begin)(Emit *e); /* the entry block is open; values may be defined */
+    bool (*plan)(Emit *e);  /* variables are known */
     /* Emits the blocks, by emit_block_insts, their phis and terminators. */
     void (*blocks)(Emit *e);
     /* Asked first for every instruction. False: not one of its. NULL: none is. */
@@ -42,8 +46,8 @@ struct EmitTarget {
 
     /* ---- for who lays out the blocks: what matrices have to do there. emit calls `prepare`
      * alone, the others are between `blocks` and them, or NULL ---- */
-    void (*block_begin)(Emit *e);   /* e->position is entered */
-    void (*block_end)(Emit *e);     /* before the terminator and the edges */
+    void (*block_begin)(Emit *e); /* e->position is entered */
+    void (*block_end)(Emit *e);   /* before the terminator and the edges */
     /* At the end of block `from`, once for each edge, where its other phi values are stored;
      * positions. On a back edge (to <= from) it may yield. */
     void (*edge)(Emit *e, uint32_t from, uint32_t to);
@@ -74,7 +78,7 @@ struct EmitTarget {
     void (*store)(Emit *e, const Pointer *p, const LV *leaves);
     LV (*load_leaf)(Emit *e, const Pointer *p, int64_t byte, const SpvType *t);
     void (*store_leaf)(Emit *e, const Pointer *p, int64_t byte, const SpvType *t, LV v);
-    void (*load_opaque)(Emit *e, const Pointer *p, LV *leaves);     /* images and samplers */
+    void (*load_opaque)(Emit *e, const Pointer *p, LV *leaves); /* images and samplers */
     void (*copy_sized)(Emit *e, const SpvInst *i);
     /* Of a load or store: i1, whether all it reaches for is inside, where several accesses share
      * the question; NULL: it asks itself. */

@@ -12,20 +12,19 @@
 LT emit_scalar_type(Emit *e, const SpvType *t)
 {
     switch (t->kind) {
-    case SPV_BOOL:
-        return e->i1;
-    case SPV_INT:
-        return LLVMIntTypeInContext(e->cx, t->bits);
+    case SPV_BOOL: return e->i1;
+    case SPV_INT: return LLVMIntTypeInContext(e->cx, t->bits);
     case SPV_FLOAT:
         if (t->bits <= 8)
             return e->i8;
         if (t->bits == 16)
             return t->format == SPV_BF16 ? e->bf16 : e->f16;
         return t->bits == 64 ? e->f64 : e->f32;
-    case SPV_POINTER: case SPV_IMAGE: case SPV_SAMPLER: case SPV_SAMPLED_IMAGE:
-        return e->i64;
-    default:
-        return e->i32;
+    case SPV_POINTER:
+    case SPV_IMAGE:
+    case SPV_SAMPLER:
+    case SPV_SAMPLED_IMAGE: return e->i64;
+    default: return e->i32;
     }
 }
 
@@ -41,10 +40,8 @@ bool emit_is_physical(const Emit *e, const SpvType *pointer)
     switch (pointer->storage) {
     case SpvStorageClassPhysicalStorageBuffer:
     case SpvStorageClassCrossWorkgroup:
-    case SpvStorageClassGeneric:
-        return true;
-    default:
-        return false;
+    case SpvStorageClassGeneric: return true;
+    default: return false;
     }
 }
 
@@ -66,25 +63,24 @@ uint32_t emit_n_leaves(Emit *e, const SpvType *t)
 {
     uint64_t n = 0;
     switch (t->kind) {
-    case SPV_BOOL: case SPV_INT: case SPV_FLOAT: case SPV_EVENT: case SPV_IMAGE: case SPV_SAMPLER:
-        return 1;
-    case SPV_SAMPLED_IMAGE:
-        return 2;
-    case SPV_POINTER:
-        return emit_is_physical(e, t) ? 1 : 3;
-    case SPV_VECTOR: case SPV_MATRIX: case SPV_ARRAY:
-        n = (uint64_t)t->count * emit_n_leaves(e, t->element);
-        break;
+    case SPV_BOOL:
+    case SPV_INT:
+    case SPV_FLOAT:
+    case SPV_EVENT:
+    case SPV_IMAGE:
+    case SPV_SAMPLER: return 1;
+    case SPV_SAMPLED_IMAGE: return 2;
+    case SPV_POINTER: return emit_is_physical(e, t) ? 1 : 3;
+    case SPV_VECTOR:
+    case SPV_MATRIX:
+    case SPV_ARRAY: n = (uint64_t)t->count * emit_n_leaves(e, t->element); break;
     case SPV_STRUCT:
         for (uint32_t k = 0; k < t->count; k++)
             n += emit_n_leaves(e, t->members[k]);
         break;
-    case SPV_TENSOR_LAYOUT:
-        return 5 * emit_tensor_dims(e, t) + 1;
-    case SPV_TENSOR_VIEW:
-        return 2 * emit_tensor_dims(e, t) + 4;
-    default:
-        return 0;
+    case SPV_TENSOR_LAYOUT: return 5 * emit_tensor_dims(e, t) + 1;
+    case SPV_TENSOR_VIEW: return 2 * emit_tensor_dims(e, t) + 4;
+    default: return 0;
     }
     if (n > 65536) {
         emit_error(e, spv_def(e->module, t->id), NULL,
@@ -98,14 +94,12 @@ uint32_t emit_n_leaves(Emit *e, const SpvType *t)
 const SpvType *emit_part_type(const SpvType *t, uint32_t index)
 {
     switch (t->kind) {
-    case SPV_STRUCT:
-        return index < t->count ? t->members[index] : NULL;
-    case SPV_VECTOR: case SPV_MATRIX: case SPV_ARRAY:
-        return index < t->count ? t->element : NULL;
-    case SPV_RUNTIME_ARRAY:
-        return t->element;
-    default:
-        return NULL;
+    case SPV_STRUCT: return index < t->count ? t->members[index] : NULL;
+    case SPV_VECTOR:
+    case SPV_MATRIX:
+    case SPV_ARRAY: return index < t->count ? t->element : NULL;
+    case SPV_RUNTIME_ARRAY: return t->element;
+    default: return NULL;
     }
 }
 
@@ -124,7 +118,9 @@ const SpvType *emit_leaf_type(Emit *e, const SpvType *t, uint32_t k)
     static const SpvType word = { .kind = SPV_INT, .bits = 32 };
     for (;;) {
         switch (t->kind) {
-        case SPV_VECTOR: case SPV_MATRIX: case SPV_ARRAY: {
+        case SPV_VECTOR:
+        case SPV_MATRIX:
+        case SPV_ARRAY: {
             uint32_t n = emit_n_leaves(e, t->element);
             if (!n)
                 return t;
@@ -145,10 +141,9 @@ const SpvType *emit_leaf_type(Emit *e, const SpvType *t, uint32_t k)
             t = t->members[m];
             break;
         }
-        case SPV_TENSOR_LAYOUT: case SPV_TENSOR_VIEW:
-            return &word;
-        default:
-            return t;
+        case SPV_TENSOR_LAYOUT:
+        case SPV_TENSOR_VIEW: return &word;
+        default: return t;
         }
     }
 }
@@ -156,21 +151,18 @@ const SpvType *emit_leaf_type(Emit *e, const SpvType *t, uint32_t k)
 bool emit_has_matrix(const SpvType *t)
 {
     switch (t ? t->kind : SPV_VOID) {
-    case SPV_COOPMAT:
-        return true;
+    case SPV_COOPMAT: return true;
     case SPV_POINTER:
         /* A buffer cannot hold matrices, and may point to itself. */
         return (t->storage == SpvStorageClassFunction || t->storage == SpvStorageClassPrivate) &&
                emit_has_matrix(t->element);
-    case SPV_ARRAY:
-        return emit_has_matrix(t->element);
+    case SPV_ARRAY: return emit_has_matrix(t->element);
     case SPV_STRUCT:
         for (uint32_t k = 0; k < t->count; k++)
             if (t->members[k]->kind != SPV_POINTER && emit_has_matrix(t->members[k]))
                 return true;
         return false;
-    default:
-        return false;
+    default: return false;
     }
 }
 
@@ -178,14 +170,14 @@ uint32_t emit_scalar_bytes(Emit *e, const SpvType *t)
 {
     (void)e;
     switch (t->kind) {
-    case SPV_BOOL:
-        return 1;
-    case SPV_INT: case SPV_FLOAT:
-        return (t->bits + 7) / 8;
-    case SPV_POINTER: case SPV_IMAGE: case SPV_SAMPLER: case SPV_SAMPLED_IMAGE:
-        return 8;
-    default:
-        return 4;
+    case SPV_BOOL: return 1;
+    case SPV_INT:
+    case SPV_FLOAT: return (t->bits + 7) / 8;
+    case SPV_POINTER:
+    case SPV_IMAGE:
+    case SPV_SAMPLER:
+    case SPV_SAMPLED_IMAGE: return 8;
+    default: return 4;
     }
 }
 
@@ -219,21 +211,18 @@ uint64_t emit_layout_align(Emit *e, const Layout *l)
         if (l->rule == LAYOUT_OPENCL)
             return vector_bytes(e, l);
         return emit_scalar_bytes(e, t->element);
-    case SPV_MATRIX: case SPV_ARRAY: case SPV_RUNTIME_ARRAY:
-        part.type = t->element;
-        return emit_layout_align(e, &part);
+    case SPV_MATRIX:
+    case SPV_ARRAY:
+    case SPV_RUNTIME_ARRAY: part.type = t->element; return emit_layout_align(e, &part);
     case SPV_STRUCT:
         for (uint32_t k = 0; k < t->count && !is_packed(e, l); k++) {
             part.type = t->members[k];
             align = MAX(align, emit_layout_align(e, &part));
         }
         return align;
-    case SPV_POINTER:
-        return 8;
-    case SPV_COOPMAT:
-        return 1;
-    default:
-        return emit_scalar_bytes(e, t);
+    case SPV_POINTER: return 8;
+    case SPV_COOPMAT: return 1;
+    default: return emit_scalar_bytes(e, t);
     }
 }
 
@@ -291,23 +280,25 @@ uint64_t emit_layout_size(Emit *e, const Layout *l)
     Layout part;
     uint64_t offset;
     switch (t->kind) {
-    case SPV_VECTOR:
-        return vector_bytes(e, l);
+    case SPV_VECTOR: return vector_bytes(e, l);
     case SPV_MATRIX:
         part = emit_layout_part(e, l, t->count - 1, &offset);
         return offset + emit_layout_size(e, &part);
-    case SPV_ARRAY:
-        return t->count * emit_layout_stride(e, l);
+    case SPV_ARRAY: return t->count * emit_layout_stride(e, l);
     case SPV_STRUCT:
         offset = member_offset(e, l, t->count);
         return l->rule == LAYOUT_EXPLICIT ? offset : align_up(offset, emit_layout_align(e, l));
-    case SPV_BOOL: case SPV_INT: case SPV_FLOAT: case SPV_POINTER: case SPV_EVENT:
-    case SPV_TENSOR_LAYOUT: case SPV_TENSOR_VIEW:
-        return (uint64_t)emit_n_leaves(e, t) * emit_scalar_bytes(e, t);
-    case SPV_IMAGE: case SPV_SAMPLER: case SPV_SAMPLED_IMAGE:
-        return DESCRIPTOR_BYTES;
-    default:
-        return 0;
+    case SPV_BOOL:
+    case SPV_INT:
+    case SPV_FLOAT:
+    case SPV_POINTER:
+    case SPV_EVENT:
+    case SPV_TENSOR_LAYOUT:
+    case SPV_TENSOR_VIEW: return (uint64_t)emit_n_leaves(e, t) * emit_scalar_bytes(e, t);
+    case SPV_IMAGE:
+    case SPV_SAMPLER:
+    case SPV_SAMPLED_IMAGE: return DESCRIPTOR_BYTES;
+    default: return 0;
     }
 }
 

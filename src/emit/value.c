@@ -10,10 +10,14 @@
 
 typedef struct Entry {
     Value *value;
-    uint32_t block;             /* Cfg position that defined it; UINT32_MAX: good everywhere */
+    uint32_t block; /* Cfg position that defined it; UINT32_MAX: good everywhere */
 } Entry;
 
-struct Values { Entry *entries; uint32_t n; uint32_t depth; };
+struct Values {
+    Entry *entries;
+    uint32_t n;
+    uint32_t depth;
+};
 
 void value_begin(Emit *e)
 {
@@ -76,22 +80,26 @@ static Value *constant(Emit *e, const SpvInst *i, const SpvType *t)
 {
     Value *v;
     switch (i->op) {
-    case SpvOpConstantTrue: case SpvOpSpecConstantTrue:
+    case SpvOpConstantTrue:
+    case SpvOpSpecConstantTrue:
         v = emit_new_value(e, t);
         v->leaf[0] = ir_int(e->i1, 1);
         return v;
-    case SpvOpConstant: case SpvOpSpecConstant:
+    case SpvOpConstant:
+    case SpvOpSpecConstant:
         v = emit_new_value(e, t);
         v->leaf[0] = scalar_constant(e, i, t);
         return v;
-    case SpvOpConstantComposite: case SpvOpSpecConstantComposite:
-    case SpvOpConstantCompositeReplicateEXT: case SpvOpSpecConstantCompositeReplicateEXT:
-        return composite_constant(e, i, t);
-    case SpvOpConstantFalse: case SpvOpSpecConstantFalse: case SpvOpConstantNull: case SpvOpUndef:
-    case SpvOpPoisonKHR:
-        return zero_value(e, t);
-    default:
-        return NULL;
+    case SpvOpConstantComposite:
+    case SpvOpSpecConstantComposite:
+    case SpvOpConstantCompositeReplicateEXT:
+    case SpvOpSpecConstantCompositeReplicateEXT: return composite_constant(e, i, t);
+    case SpvOpConstantFalse:
+    case SpvOpSpecConstantFalse:
+    case SpvOpConstantNull:
+    case SpvOpUndef:
+    case SpvOpPoisonKHR: return zero_value(e, t);
+    default: return NULL;
     }
 }
 
@@ -150,8 +158,9 @@ const Value *emit_value(Emit *e, SpvId id)
         if (n->value)
             return emit_with_pointer(e, n->value);
     }
-    emit_error(e, i, NULL, i->block ? "the value is used before it is computed"
-                                    : "this kind of value cannot be used in a kernel");
+    emit_error(e, i, NULL,
+               i->block ? "the value is used before it is computed"
+                        : "this kind of value cannot be used in a kernel");
     n->value = t ? emit_with_pointer(e, zero_value(e, t)) : zero_value(e, NULL);
     n->block = UINT32_MAX;
     return n->value;
@@ -195,16 +204,13 @@ void emit_set(Emit *e, const SpvInst *i, const LV *leaves, uint32_t n)
     if (n != v->n)
         emit_error(e, i, NULL, "the result has %u components where its type has %u", n, v->n);
     for (uint32_t k = 0; k < v->n; k++)
-        v->leaf[k] = k < n && leaves[k] ? leaves[k]
-                                        : LLVMConstNull(emit_scalar_type(e,
-                                                                         emit_leaf_type(e, t, k)));
+        v->leaf[k] = k < n && leaves[k]
+                         ? leaves[k]
+                         : LLVMConstNull(emit_scalar_type(e, emit_leaf_type(e, t, k)));
     define(e, i, v);
 }
 
-void emit_set1(Emit *e, const SpvInst *i, LV leaf)
-{
-    emit_set(e, i, &leaf, 1);
-}
+void emit_set1(Emit *e, const SpvInst *i, LV leaf) { emit_set(e, i, &leaf, 1); }
 
 void emit_set_affine(Emit *e, const SpvInst *i, const LV *leaves, uint32_t n, const Affine *affine)
 {
@@ -255,13 +261,16 @@ void emit_each_leaf(Emit *e, const SpvInst *i, uint32_t first_operand, uint32_t 
     emit_set(e, i, result, n);
 }
 
-typedef struct Leaves { LV *leaf; Affine *affine; uint32_t n, cap; } Leaves;
+typedef struct Leaves {
+    LV *leaf;
+    Affine *affine;
+    uint32_t n, cap;
+} Leaves;
 
 static Leaves new_leaves(Emit *e, uint32_t cap)
 {
     return (Leaves){ NEW_ARRAY(e->arena, LV, cap ? cap : 1),
-                     NEW_ARRAY(e->arena, Affine, cap ? cap : 1),
-                     0, cap };
+                     NEW_ARRAY(e->arena, Affine, cap ? cap : 1), 0, cap };
 }
 
 static void add_leaf(Emit *e, Leaves *l, SpvId id, uint32_t k)

@@ -8,20 +8,19 @@
 #include "llvm/ir.h"
 
 struct Variables {
-    uint32_t *slot;             /* by variable: 1 + number in e->slots */
-    uint64_t *shared;           /* by workgroup variable: 1 + offset */
-    uint8_t *escapes, *used;    /* by variable */
-    Input *input;               /* by variable */
+    uint32_t *slot;          /* by variable: 1 + number in e->slots */
+    uint64_t *shared;        /* by workgroup variable: 1 + offset */
+    uint8_t *escapes, *used; /* by variable */
+    Input *input;            /* by variable */
 };
 
 static LayoutRule rule_of(const Emit *e, uint32_t storage)
 {
     bool kernel = e->entry->model == SpvExecutionModelKernel;
     switch (storage) {
-    case SpvStorageClassFunction: case SpvStorageClassPrivate:
-        return kernel ? LAYOUT_OPENCL : LAYOUT_NATURAL;
-    default:
-        return kernel ? LAYOUT_OPENCL : LAYOUT_EXPLICIT;
+    case SpvStorageClassFunction:
+    case SpvStorageClassPrivate: return kernel ? LAYOUT_OPENCL : LAYOUT_NATURAL;
+    default: return kernel ? LAYOUT_OPENCL : LAYOUT_EXPLICIT;
     }
 }
 
@@ -65,8 +64,9 @@ static void add_slot(Emit *e, const SpvInst *variable, const SpvType *pointee)
     EmitSlot slot = {
         .set = decoration(e, variable->id, SpvDecorationDescriptorSet),
         .binding = decoration(e, variable->id, SpvDecorationBinding),
-        .count = pointee->kind == SPV_RUNTIME_ARRAY ? UINT32_MAX : pointee->kind == SPV_ARRAY
-            ? pointee->count : 1,
+        .count = pointee->kind == SPV_RUNTIME_ARRAY ? UINT32_MAX
+                 : pointee->kind == SPV_ARRAY       ? pointee->count
+                                                    : 1,
         .storage = spv_operand(variable, 0),
         .written = is_written(e, variable, pointee),
     };
@@ -102,13 +102,16 @@ static void add_shared(Emit *e, const SpvInst *variable, const SpvType *pointee)
 static bool follows_pointers(const SpvInst *i, uint32_t word)
 {
     switch (i->op) {
-    case SpvOpLoad: case SpvOpCopyMemory: case SpvOpCopyObject: case SpvOpAccessChain:
-    case SpvOpInBoundsAccessChain: case SpvOpExtInst: case SpvOpLifetimeStart:
-        case SpvOpLifetimeStop:
-    case SpvOpArrayLength:
-        return true;
-    case SpvOpStore:
-        return word == i->first_operand;
+    case SpvOpLoad:
+    case SpvOpCopyMemory:
+    case SpvOpCopyObject:
+    case SpvOpAccessChain:
+    case SpvOpInBoundsAccessChain:
+    case SpvOpExtInst:
+    case SpvOpLifetimeStart:
+    case SpvOpLifetimeStop:
+    case SpvOpArrayLength: return true;
+    case SpvOpStore: return word == i->first_operand;
     default:
         return i->op == SpvOpCooperativeMatrixLoadKHR || i->op == SpvOpCooperativeMatrixStoreKHR ||
                i->op == SpvOpCooperativeMatrixLoadTensorNV ||
@@ -163,15 +166,9 @@ void variables_begin_called(Emit *e)
     e->variables->input = NEW_ARRAY(e->arena, Input, e->module->bound);
 }
 
-bool emit_escapes(const Emit *e, SpvId variable)
-{
-    return e->variables->escapes[variable];
-}
+bool emit_escapes(const Emit *e, SpvId variable) { return e->variables->escapes[variable]; }
 
-const Input *variable_input(Emit *e, SpvId variable)
-{
-    return &e->variables->input[variable];
-}
+const Input *variable_input(Emit *e, SpvId variable) { return &e->variables->input[variable]; }
 
 /* ---- variables ------------------------------------------------------------------------------- */
 
@@ -261,21 +258,18 @@ Pointer *variable_pointer(Emit *e, const SpvInst *variable)
     p->affine.group = 1;
     p->base = LLVMConstNull(e->ptr);
     switch (t->storage) {
-    case SpvStorageClassStorageBuffer: case SpvStorageClassUniform:
-        buffer_variable(e, p, variable);
-        break;
+    case SpvStorageClassStorageBuffer:
+    case SpvStorageClassUniform: buffer_variable(e, p, variable); break;
     case SpvStorageClassPushConstant:
         p->base = e->target->given(e, e->entry_b, EMIT_GIVEN_PUSH);
         p->limit = ir_int(e->i64, emit_layout_size(e, &p->at));
         p->read_only = true;
         break;
-    case SpvStorageClassWorkgroup:
-        shared_variable(e, p, variable);
-        break;
-    case SpvStorageClassFunction: case SpvStorageClassPrivate: {
+    case SpvStorageClassWorkgroup: shared_variable(e, p, variable); break;
+    case SpvStorageClassFunction:
+    case SpvStorageClassPrivate: {
         e->target->own_variable(e, variable, p);
-        if (spv_n_operands(variable) > 1 &&
-            !(e->caller && t->storage == SpvStorageClassPrivate)) {
+        if (spv_n_operands(variable) > 1 && !(e->caller && t->storage == SpvStorageClassPrivate)) {
             LLVMBuilderRef b = e->b;
             if (t->storage == SpvStorageClassPrivate)
                 e->b = e->entry_b;
@@ -284,10 +278,9 @@ Pointer *variable_pointer(Emit *e, const SpvInst *variable)
         }
         break;
     }
-    case SpvStorageClassInput:
-        input_variable(e, p, variable);
-        break;
-    case SpvStorageClassUniformConstant: case SpvStorageClassCrossWorkgroup:
+    case SpvStorageClassInput: input_variable(e, p, variable); break;
+    case SpvStorageClassUniformConstant:
+    case SpvStorageClassCrossWorkgroup:
         if (is_image(e, t->element))
             buffer_variable(e, p, variable);
         else
@@ -295,8 +288,8 @@ Pointer *variable_pointer(Emit *e, const SpvInst *variable)
         break;
     default:
         emit_error(e, variable, NULL,
-                   "variables of this storage class (%u) are not supported on %s",
-                   t->storage, e->target->name);
+                   "variables of this storage class (%u) are not supported on %s", t->storage,
+                   e->target->name);
     }
     return p;
 }

@@ -34,7 +34,7 @@ LLVMValueRef arith_add_saturating(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef
                                   bool mixed);
 /* Zero- or sign-extended or truncated to the width of `element`. */
 LLVMValueRef arith_resize(LLVMBuilderRef b, LLVMValueRef x, LLVMTypeRef element, bool is_signed);
-LLVMValueRef arith_find_lsb(LLVMBuilderRef b, LLVMValueRef x);             /* -1 for 0 */
+LLVMValueRef arith_find_lsb(LLVMBuilderRef b, LLVMValueRef x); /* -1 for 0 */
 LLVMValueRef arith_find_msb(LLVMBuilderRef b, LLVMValueRef x, bool is_signed);
 
 /* ---- arith.c: floats ------------------------------------------------------------------------- */

@@ -10,20 +10,37 @@
 #include <llvm-c/Core.h>
 
 typedef enum Comp {
-    COMP_F16, COMP_BF16, COMP_F32, COMP_F64, COMP_E4M3, COMP_E5M2,
-    COMP_E2M1, COMP_E3M2, COMP_E2M3, COMP_E8M0, COMP_MXINT8,
+    COMP_F16,
+    COMP_BF16,
+    COMP_F32,
+    COMP_F64,
+    COMP_E4M3,
+    COMP_E5M2,
+    COMP_E2M1,
+    COMP_E3M2,
+    COMP_E2M3,
+    COMP_E8M0,
+    COMP_MXINT8,
     /* unsigned next to signed */
-    COMP_S8, COMP_U8, COMP_S16, COMP_U16, COMP_S32, COMP_U32, COMP_S64, COMP_U64, COMP_COUNT
+    COMP_S8,
+    COMP_U8,
+    COMP_S16,
+    COMP_U16,
+    COMP_S32,
+    COMP_U32,
+    COMP_S64,
+    COMP_U64,
+    COMP_COUNT
 } Comp;
-Comp comp_of(const SpvType *scalar);            /* of an int or float type */
+Comp comp_of(const SpvType *scalar); /* of an int or float type */
 uint32_t comp_bytes(Comp c);
 bool comp_is_float(Comp c);
-bool comp_is_arithmetic(Comp c);                /* others are only converted from */
+bool comp_is_arithmetic(Comp c); /* others are only converted from */
 bool comp_is_signed(Comp c);
 /* An integer type read as signed or unsigned, which instructions and their operand flags decide
  * rather than types; other types stay as they are. */
 Comp comp_with_sign(Comp c, bool is_signed);
-const char *comp_name(Comp c);                  /* "f16" */
+const char *comp_name(Comp c); /* "f16" */
 /* The LLVM type of a component; smaller than 16 bits: i8. */
 LLVMTypeRef comp_type(LLVMContextRef cx, Comp c);
 

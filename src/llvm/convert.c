@@ -59,7 +59,9 @@ static bool is_double(Val x) { return LLVMGetTypeKind(ir_element_of(x)) == LLVMD
 /* A format of at most 8 bits: how many bits it and its mantissa have, its exponent's bias, its
  * codes of the largest finite value, of overflow and of NaN. The formats of
  * SPV_EXT_ocp_microscaling_types have neither of the last two. */
-typedef struct Tiny { unsigned bits, mantissa, bias, max, overflow, nan; } Tiny;
+typedef struct Tiny {
+    unsigned bits, mantissa, bias, max, overflow, nan;
+} Tiny;
 
 static Tiny tiny(Comp c)
 {
@@ -86,8 +88,8 @@ static Val widen_tiny(LLVMBuilderRef b, Val x, Comp c)
     Val more = LLVMBuildAdd(b, normal, ir_inum(i, 1 << 23), "");
     Val least = ir_real(floats(i), ldexp(1, 1 - (int)f.bias));
     Val denormal = LLVMBuildFSub(b, bitcast(b, more, floats(i)), least, "");
-    Val r = pick(b, above(b, low, (1u << f.mantissa) - 1), normal,
-                 bitcast(b, denormal, LLVMTypeOf(i)));
+    Val r =
+        pick(b, above(b, low, (1u << f.mantissa) - 1), normal, bitcast(b, denormal, LLVMTypeOf(i)));
     if (c == COMP_E5M2)
         r = pick(b, ieq(b, low, f.overflow), ir_inum(i, 0x7f800000), r);
     if (f.nan)
@@ -116,7 +118,7 @@ static Val narrow_tiny(LLVMBuilderRef b, Val x, Comp c, bool saturate)
 {
     Tiny f = tiny(c);
     unsigned drop = 23 - f.mantissa;
-    int least = 1 - (int)f.bias;                    /* exponent of the smallest normal */
+    int least = 1 - (int)f.bias; /* exponent of the smallest normal */
     Val i = bitcast(b, x, ints(x, 32));
     Val sign = and_(b, lshr(b, i, 24), 0x80), a = and_(b, i, 0x7fffffff);
     Val odd = and_(b, lshr(b, a, drop), 1);
@@ -316,7 +318,7 @@ static Val int_to_float_slow(LLVMBuilderRef b, Val x, Comp from, Comp to, Roundi
             Val step = LLVMBuildAnd(b, outward, LLVMBuildNot(b, exact, ""), "");
             Val i = bitcast(b, r, LLVMTypeOf(x));
             r = bitcast(b, LLVMBuildAdd(b, i, LLVMBuildZExt(b, step, LLVMTypeOf(x), ""), ""),
-                     LLVMTypeOf(r));
+                        LLVMTypeOf(r));
         }
         return minus ? pick(b, minus, LLVMBuildFNeg(b, r, ""), r) : r;
     }

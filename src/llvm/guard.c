@@ -40,10 +40,7 @@ static void on_fatal_error(const char *reason)
     (void)ignored;
 }
 
-static void install(void)
-{
-    LLVMInstallFatalErrorHandler(on_fatal_error);
-}
+static void install(void) { LLVMInstallFatalErrorHandler(on_fatal_error); }
 
 static void *run_guarded(void *argument)
 {

@@ -11,27 +11,27 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { IR_MAX_LANES = 1024 };   /* of vectors that are shuffled, and of constant ones */
+enum { IR_MAX_LANES = 1024 }; /* of vectors that are shuffled, and of constant ones */
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
-LLVMTypeRef ir_element(LLVMTypeRef t);                  /* of a vector; of a scalar itself */
-LLVMTypeRef ir_element_of(LLVMValueRef v);              /* of its type */
+LLVMTypeRef ir_element(LLVMTypeRef t);     /* of a vector; of a scalar itself */
+LLVMTypeRef ir_element_of(LLVMValueRef v); /* of its type */
 /* `like` with its element type replaced: the same number of lanes. */
 LLVMTypeRef ir_type_like(LLVMTypeRef like, LLVMTypeRef element);
 bool ir_is_vector(LLVMValueRef v);
 
 /* ---- constants, in every lane where the type is a vector ------------------------------------- */
 
-LLVMValueRef ir_int(LLVMTypeRef t, uint64_t x);         /* x's low bits; sign-extended past 64 */
+LLVMValueRef ir_int(LLVMTypeRef t, uint64_t x); /* x's low bits; sign-extended past 64 */
 LLVMValueRef ir_real(LLVMTypeRef t, double x);
-LLVMValueRef ir_inum(LLVMValueRef like, uint64_t x);    /* of the type of `like` */
+LLVMValueRef ir_inum(LLVMValueRef like, uint64_t x); /* of the type of `like` */
 LLVMValueRef ir_fnum(LLVMValueRef like, double x);
-bool ir_is_int(LLVMValueRef v, uint64_t x);             /* a scalar constant of that value */
+bool ir_is_int(LLVMValueRef v, uint64_t x); /* a scalar constant of that value */
 
 /* ---- vectors --------------------------------------------------------------------------------- */
 
-LLVMValueRef ir_splat(LLVMBuilderRef b, LLVMValueRef x, uint32_t n);    /* <n x T> of a T */
+LLVMValueRef ir_splat(LLVMBuilderRef b, LLVMValueRef x, uint32_t n); /* <n x T> of a T */
 /* <n x T> whose lane k is lane lanes[k] of x and y one behind the other, poison where that is
  * negative. y NULL: poison. */
 LLVMValueRef ir_shuffle(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y, const int *lanes,

@@ -240,7 +240,7 @@ static Val cosh_float(M *m, Val x)
 static Val tanh_float(M *m, Val x)
 {
     Val a = fabsv(m, x);
-    Val bounded = clamp_between(m, a, 0, 10);   /* 1 from 9.02 on */
+    Val bounded = clamp_between(m, a, 0, 10); /* 1 from 9.02 on */
     Val e = exp_float(m, add(m, bounded, bounded));
     Val large = sub(m, num(m, 1), quot(m, num(m, 2), add(m, e, num(m, 1))));
     Val z = mul(m, a, a);
@@ -681,7 +681,9 @@ Val math_acosh(LLVMBuilderRef b, Val x) { return apply_unary(b, x, acosh_float, 
 Val math_atanh(LLVMBuilderRef b, Val x) { return apply_unary(b, x, atanh_float, "atanh"); }
 
 /* The two formats that exponents are taken apart in. */
-typedef struct FloatFields { unsigned mantissa, bias, mask; } FloatFields;
+typedef struct FloatFields {
+    unsigned mantissa, bias, mask;
+} FloatFields;
 
 static FloatFields fields_of(M *m)
 {
@@ -697,8 +699,8 @@ static Val frexp_bits(M *m, Val x, Val *e)
     Val small = cmp(m, LLVMRealOLT, a, ldexp(1, 1 - (int)f.bias));
     Val y = pick(m, small, mul(m, x, num(m, ldexp(1, lift))), x);
     Val i = bits(m, y);
-    Val biased = LLVMBuildAnd(m->b, LLVMBuildLShr(m->b, i, inum(m, f.mantissa), ""),
-                              inum(m, f.mask), "");
+    Val biased =
+        LLVMBuildAnd(m->b, LLVMBuildLShr(m->b, i, inum(m, f.mantissa), ""), inum(m, f.mask), "");
     Val n = isub(m, biased, inum(m, f.bias - 1));
     n = isub(m, n, pick(m, small, inum(m, lift), inum(m, 0)));
     Val keep = LLVMBuildAnd(m->b, i, inum(m, ~((int64_t)f.mask << f.mantissa)), "");

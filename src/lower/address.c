@@ -31,7 +31,7 @@ static SpvInst *find_chain(Lower *l, SpvId pointer)
     while (i && i->op == SpvOpCopyObject)
         i = spv_def(l->m, spv_operand(i, 0));
     bool chain = i && (i->op == SpvOpAccessChain || i->op == SpvOpInBoundsAccessChain) &&
-        spv_n_operands(i) > 1;
+                 spv_n_operands(i) > 1;
     const SpvType *from = chain ? selects_from(l, i) : NULL;
     return from && (from->kind == SPV_ARRAY || from->kind == SPV_RUNTIME_ARRAY) ? i : NULL;
 }
@@ -58,7 +58,9 @@ static void take_memory(Address *a, const SpvInst *i, uint32_t at)
 bool address_open_at(Lower *l, SpvInst *i, const SpvType *element, uint32_t memory, Address *out)
 {
     const SpvType *p = spv_type_of(l->m, spv_operand(i, 0));
-    *out = (Address){ .inst = i, .chain = find_chain(l, spv_operand(i, 0)), .element = element,
+    *out = (Address){ .inst = i,
+                      .chain = find_chain(l, spv_operand(i, 0)),
+                      .element = element,
                       .pointee = p && p->kind == SPV_POINTER ? p->element : NULL };
     if (!out->chain || !out->pointee || !out->pointee->size)
         return lower_refuse(l, i, "its pointer is no element of an array that it names itself");
@@ -83,8 +85,8 @@ bool address_open(Lower *l, SpvInst *i, const SpvType *matrix, Address *out)
     if (n > at + 1)
         out->stride = build_to_u32(l, i, spv_operand(i, at + 1));
     else
-        out->stride = build_const(l, (uint32_t)(out->minor * matrix->element->size /
-                                                out->pointee->size));
+        out->stride =
+            build_const(l, (uint32_t)(out->minor * matrix->element->size / out->pointee->size));
     return true;
 }
 
@@ -140,8 +142,8 @@ static SpvId component(Lower *l, SpvInst *at, SpvId type, uint32_t n, SpvId vect
     if (n == 1)
         return vector;
     return spv_constant(l->m, number, &k)
-        ? BUILD(l, at, SpvOpCompositeExtract, type, vector, (uint32_t)k)
-        : BUILD(l, at, SpvOpVectorExtractDynamic, type, vector, number);
+               ? BUILD(l, at, SpvOpCompositeExtract, type, vector, (uint32_t)k)
+               : BUILD(l, at, SpvOpVectorExtractDynamic, type, vector, number);
 }
 
 uint32_t address_packed(const Address *a)
@@ -173,14 +175,14 @@ void address_store_packed(Lower *l, SpvInst *at, const Address *a, SpvId number,
     n /= words;
     SpvId type = several(l, a->element->id, n);
     for (uint32_t k = 0; k < words; k++) {
-        value = n == 1 ? elements[k]
-                       : build(l, at, SpvOpCompositeConstruct, type, elements + k * n, n);
+        value =
+            n == 1 ? elements[k] : build(l, at, SpvOpCompositeConstruct, type, elements + k * n, n);
         parts[k] = words == 1 ? value : cast(l, at, build_u32(l), value);
     }
     value = parts[0];
     if (words > 1)
-        value = build(l, at, SpvOpCompositeConstruct, several(l, build_u32(l), words), parts,
-                      words);
+        value =
+            build(l, at, SpvOpCompositeConstruct, several(l, build_u32(l), words), parts, words);
     store(l, at, a, number, cast(l, at, a->pointee->id, value));
 }
 
@@ -210,8 +212,8 @@ SpvId address_load(Lower *l, SpvInst *at, const Address *a, SpvId major, SpvId m
     SpvId first = number_of(l, at, a, major, build_mul(l, at, minor, build_const(l, pieces)));
     for (uint32_t k = 0; k < pieces; k++)
         parts[k] = load(l, at, a, build_add(l, at, first, build_const(l, k)));
-    SpvId vector = build(l, at, SpvOpCompositeConstruct, several(l, a->pointee->id, pieces), parts,
-                         pieces);
+    SpvId vector =
+        build(l, at, SpvOpCompositeConstruct, several(l, a->pointee->id, pieces), parts, pieces);
     return cast(l, at, a->element->id, vector);
 }
 

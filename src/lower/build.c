@@ -17,10 +17,7 @@ SpvId build(Lower *l, SpvInst *at, uint16_t op, SpvId type, const uint32_t *oper
 
 SpvId build_u32(Lower *l) { return spv_int_type(l->m, 32, false); }
 SpvId build_bool(Lower *l) { return spv_bool_type(l->m); }
-SpvId build_const(Lower *l, uint32_t value)
-{
-    return spv_int_constant(l->m, build_u32(l), value);
-}
+SpvId build_const(Lower *l, uint32_t value) { return spv_int_constant(l->m, build_u32(l), value); }
 
 /* Of a constant of the module; what is built here has no specialisation constants. */
 static bool known(Lower *l, SpvId id, uint64_t *value)
@@ -187,8 +184,7 @@ void build_loop(Lower *l, SpvInst *at, uint32_t count, SpvInst **body, SpvId *in
                              (uint32_t[]){ i, build_const(l, count) }, 2);
     spv_append(head, less);
     edit_append(m, head, SpvOpLoopMerge, merge, 3);
-    edit_append(m, head, SpvOpBranchConditional,
-                (uint32_t[]){ less->id, inside->id, rest->id }, 3);
+    edit_append(m, head, SpvOpBranchConditional, (uint32_t[]){ less->id, inside->id, rest->id }, 3);
     edit_append(m, inside, SpvOpBranch, &next->id, 1);
     spv_append(next, spv_make(m, SpvOpIAdd, u32, step, add, 2));
     edit_append(m, next, SpvOpBranch, &head->id, 1);
@@ -206,8 +202,8 @@ SpvInst *build_if(Lower *l, SpvInst *at, SpvId condition)
     SpvBlock *inside = spv_new_block(rest->function, before);
     uint32_t merge[] = { rest->id, SpvSelectionControlMaskNone };
     edit_append(m, before, SpvOpSelectionMerge, merge, 2);
-    edit_append(m, before, SpvOpBranchConditional,
-                (uint32_t[]){ condition, inside->id, rest->id }, 3);
+    edit_append(m, before, SpvOpBranchConditional, (uint32_t[]){ condition, inside->id, rest->id },
+                3);
     edit_append(m, inside, SpvOpBranch, &rest->id, 1);
     SpvInst *end = inside->insts.last;
     end->file = at->file;

@@ -13,9 +13,9 @@ typedef struct Copy {
     DecodeCopy *of;
     Lower *l;
     SpvModule *m;
-    SpvId *with;                /* by id of the original */
+    SpvId *with; /* by id of the original */
     uint32_t n;
-    Map kinds;                  /* by id of the copy */
+    Map kinds; /* by id of the copy */
 } Copy;
 
 SpvFunction *lower_tensor_function(const Lower *l, SpvId id)
@@ -49,7 +49,7 @@ static uint32_t kind_of_type(Copy *c, SpvId type)
 {
     const SpvType *t = spv_type(c->m, type);
     bool holds = t && t->kind == SPV_POINTER && t->storage == SpvStorageClassFunction &&
-        t->element && t->element->id == c->of->pointer;
+                 t->element && t->element->id == c->of->pointer;
     return type == c->of->pointer ? NUMBER : holds ? HOLDER : PLAIN;
 }
 

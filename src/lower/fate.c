@@ -11,7 +11,7 @@ enum { UNDECIDED = FATE_ARRAY + 1 };
 
 typedef struct Product {
     const SpvInst *inst;
-    const SpvType *t[4];        /* A, B, C, result */
+    const SpvType *t[4]; /* A, B, C, result */
 } Product;
 
 typedef struct Deciding {
@@ -22,7 +22,8 @@ typedef struct Deciding {
 
 static ProfileType type_of(const SpvType *t, bool is_signed)
 {
-    static const ProfileType small[] = { [SPV_BF16] = PROFILE_BF16, [SPV_E4M3] = PROFILE_E4M3,
+    static const ProfileType small[] = { [SPV_BF16] = PROFILE_BF16,
+                                         [SPV_E4M3] = PROFILE_E4M3,
                                          [SPV_E5M2] = PROFILE_E5M2 };
     uint32_t step = t->bits == 8 ? 0 : t->bits == 16 ? 1 : t->bits == 32 ? 2 : 3;
     if (t->kind == SPV_INT)
@@ -113,8 +114,9 @@ static void decide_alone(Deciding *d, const SpvType *t)
     Fate f = { FATE_ARRAY, 0, 0 };
     for (uint32_t k = 0; k < p->n_shapes; k++) {
         const ProfileShape *s = &p->shapes[k];
-        uint32_t operand = t->use == SpvCooperativeMatrixUseMatrixAKHR ? 0
-            : t->use == SpvCooperativeMatrixUseMatrixBKHR ? 1 : 2;
+        uint32_t operand = t->use == SpvCooperativeMatrixUseMatrixAKHR   ? 0
+                           : t->use == SpvCooperativeMatrixUseMatrixBKHR ? 1
+                                                                         : 2;
         const ProfileType of[] = { s->a, s->b, s->c };
         bool fits = s->scope == t->scope && (of[operand] == type_of(t->element, false) ||
                                              of[operand] == type_of(t->element, true));

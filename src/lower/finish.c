@@ -9,7 +9,10 @@
 /* ---- capabilities ---------------------------------------------------------------------------- */
 
 /* Those that lowering may take the need for away. */
-static const struct { uint32_t capability; const char *extension; } family[] = {
+static const struct {
+    uint32_t capability;
+    const char *extension;
+} family[] = {
     { SpvCapabilityCooperativeMatrixKHR, "SPV_KHR_cooperative_matrix" },
     { SpvCapabilityCooperativeMatrixReductionsNV, "SPV_NV_cooperative_matrix2" },
     { SpvCapabilityCooperativeMatrixConversionsNV, "SPV_NV_cooperative_matrix2" },
@@ -27,8 +30,8 @@ enum { N_FAMILY = COUNT_OF(family) };
 
 typedef struct Needs {
     Lower *l;
-    uint32_t family;            /* bits: a row of the table */
-    uint32_t features;          /* PROFILE_HAS_*: types of the functions' values */
+    uint32_t family;   /* bits: a row of the table */
+    uint32_t features; /* PROFILE_HAS_*: types of the functions' values */
     bool subgroup_builtin, barrier_scope;
 } Needs;
 
@@ -85,8 +88,7 @@ static void add_capability(Lower *l, uint32_t capability)
 static bool is_needed(const Needs *n, const char *extension)
 {
     for (uint32_t f = 0; f < N_FAMILY; f++)
-        if (family[f].extension && !strcmp(family[f].extension, extension) &&
-            n->family >> f & 1)
+        if (family[f].extension && !strcmp(family[f].extension, extension) && n->family >> f & 1)
             return true;
     return false;
 }
@@ -106,10 +108,13 @@ static void drop_extensions(Lower *l, const Needs *n)
 
 static void declare(Lower *l)
 {
-    static const struct { uint32_t feature, capability; } types[] = {
+    static const struct {
+        uint32_t feature, capability;
+    } types[] = {
         { PROFILE_HAS_FLOAT16, SpvCapabilityFloat16 },
         { PROFILE_HAS_FLOAT64, SpvCapabilityFloat64 },
-        { PROFILE_HAS_INT8, SpvCapabilityInt8 }, { PROFILE_HAS_INT16, SpvCapabilityInt16 },
+        { PROFILE_HAS_INT8, SpvCapabilityInt8 },
+        { PROFILE_HAS_INT16, SpvCapabilityInt16 },
         { PROFILE_HAS_INT64, SpvCapabilityInt64 },
         { PROFILE_HAS_BFLOAT16, SpvCapabilityBFloat16TypeKHR },
         { PROFILE_HAS_FLOAT8, SpvCapabilityFloat8EXT },
@@ -133,10 +138,10 @@ static void declare(Lower *l)
 
 typedef struct Order {
     Lower *l;
-    SpvInst *last;              /* what is in order already ends with it */
-    uint8_t *placed;            /* by id: 1 on the way, 2 there */
-    uint8_t *announced;         /* by id: OpTypeForwardPointer */
-    uint8_t *waits;             /* by id: is one of those that are put into order */
+    SpvInst *last;      /* what is in order already ends with it */
+    uint8_t *placed;    /* by id: 1 on the way, 2 there */
+    uint8_t *announced; /* by id: OpTypeForwardPointer */
+    uint8_t *waits;     /* by id: is one of those that are put into order */
 } Order;
 
 static void put(Order *o, SpvInst *i)
@@ -163,13 +168,14 @@ static bool is_declaration(const SpvInst *i)
 {
     const SpvOpInfo *info = spv_op_info(i->op);
     return (info && info->flags & (SPV_OPF_TYPE | SPV_OPF_CONSTANT)) || i->op == SpvOpVariable ||
-        i->op == SpvOpTypeForwardPointer;
+           i->op == SpvOpTypeForwardPointer;
 }
 
 static void put_in_order(Lower *l)
 {
     SpvModule *m = l->m;
-    Order o = { .l = l, .placed = NEW_ARRAY(l->scratch, uint8_t, m->bound),
+    Order o = { .l = l,
+                .placed = NEW_ARRAY(l->scratch, uint8_t, m->bound),
                 .announced = NEW_ARRAY(l->scratch, uint8_t, m->bound),
                 .waits = NEW_ARRAY(l->scratch, uint8_t, m->bound) };
     VEC(SpvInst *) list = { 0 };

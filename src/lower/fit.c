@@ -8,9 +8,9 @@
 
 typedef struct Tiles {
     const SpvType *whole;
-    SpvId type;                 /* of a tile */
-    uint32_t rows, cols;        /* of tiles */
-    uint32_t tall, wide;        /* elements of one */
+    SpvId type;          /* of a tile */
+    uint32_t rows, cols; /* of tiles */
+    uint32_t tall, wide; /* elements of one */
 } Tiles;
 
 static SpvId tile_type(Lower *l, const SpvType *t, Fate f)
@@ -53,8 +53,8 @@ static SpvId tile(Lower *l, SpvInst *at, const Tiles *t, SpvId value, uint32_t k
 
 static void compose(Lower *l, SpvInst *i, const Tiles *t, const SpvId *parts)
 {
-    build_replace(l, i, build(l, i, SpvOpCompositeConstruct, t->whole->id, parts,
-                              t->rows * t->cols));
+    build_replace(l, i,
+                  build(l, i, SpvOpCompositeConstruct, t->whole->id, parts, t->rows * t->cols));
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -71,8 +71,8 @@ static void repeat_constants(Lower *l)
 {
     Tiles t;
     for (SpvInst *i = l->m->globals.first; i; i = i->next) {
-        bool constant = i->op == SpvOpConstantComposite ||
-            i->op == SpvOpConstantCompositeReplicateEXT;
+        bool constant =
+            i->op == SpvOpConstantComposite || i->op == SpvOpConstantCompositeReplicateEXT;
         if (!constant || !tiles_of_type(l, i->type, &t))
             continue;
         SpvId number = spv_operand(i, 0);
@@ -197,8 +197,8 @@ static void split_chain(Lower *l, SpvInst *i)
         } else {
             x[made++] = index;
         }
-        bool in = t && t->kind == SPV_STRUCT && spv_constant(l->m, index, &member) &&
-            member < t->count;
+        bool in =
+            t && t->kind == SPV_STRUCT && spv_constant(l->m, index, &member) && member < t->count;
         t = !t ? NULL : in ? t->members[member] : t->element;
     }
     if (split)
@@ -212,10 +212,9 @@ static void through_variable(Lower *l, SpvInst *i, const Tiles *t, uint32_t comp
     SpvId v = build_variable(l, i, t->whole->id), length = tile_length(l, i, t);
     SpvId number = build_const(l, spv_operand(i, composite + 1));
     build_store(l, i, v, spv_operand(i, composite));
-    SpvId p = BUILD(l, i, SpvOpAccessChain,
-                    spv_pointer_type(l->m, SpvStorageClassFunction, element), v,
-                    BUILD(l, i, SpvOpUDiv, u32, number, length),
-                    BUILD(l, i, SpvOpUMod, u32, number, length));
+    SpvId p = BUILD(
+        l, i, SpvOpAccessChain, spv_pointer_type(l->m, SpvStorageClassFunction, element), v,
+        BUILD(l, i, SpvOpUDiv, u32, number, length), BUILD(l, i, SpvOpUMod, u32, number, length));
     if (!composite) {
         build_replace(l, i, build_load(l, i, element, p));
         return;
@@ -236,13 +235,14 @@ static void visit(Lower *l, SpvInst *i)
         return;
     case SpvOpCooperativeMatrixLengthKHR:
         if (tiles_of_type(l, spv_operand(i, 0), &of))
-            build_replace(l, i, BUILD(l, i, SpvOpIMul, i->type, tile_length(l, i, &of),
-                                      build_const(l, of.rows * of.cols)));
+            build_replace(l, i,
+                          BUILD(l, i, SpvOpIMul, i->type, tile_length(l, i, &of),
+                                build_const(l, of.rows * of.cols)));
         return;
-    case SpvOpAccessChain: case SpvOpInBoundsAccessChain:
-        split_chain(l, i);
-        return;
-    case SpvOpCompositeExtract: case SpvOpCompositeInsert:
+    case SpvOpAccessChain:
+    case SpvOpInBoundsAccessChain: split_chain(l, i); return;
+    case SpvOpCompositeExtract:
+    case SpvOpCompositeInsert:
         if (tiles_of(l, spv_operand(i, i->op == SpvOpCompositeInsert), &of))
             through_variable(l, i, &of, i->op == SpvOpCompositeInsert);
         return;
@@ -252,8 +252,7 @@ static void visit(Lower *l, SpvInst *i)
         if (whole || tiles_of(l, spv_operand(i, 0), &of))
             multiply(l, i, &t);
         return;
-    default:
-        break;
+    default: break;
     }
     if (!whole)
         return;

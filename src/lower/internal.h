@@ -12,19 +12,23 @@
 /* Workgroup memory that matrices of a component type go through: a row of `count` for each
  * subgroup. */
 typedef struct Staging {
-    SpvId element;              /* type */
+    SpvId element; /* type */
     uint32_t scope;
     SpvId variable;
-    SpvInst *row;               /* OpTypeArray, whose length is known when all have asked */
+    SpvInst *row; /* OpTypeArray, whose length is known when all have asked */
     uint32_t rows, count;
 } Staging;
 
 /* What becomes of a matrix type: it stays, becomes tiles of rows x cols, an array of elements. */
 typedef enum FateKind { FATE_STAYS, FATE_TILES, FATE_ARRAY } FateKind;
-typedef struct Fate { uint32_t kind, rows, cols; } Fate;
+typedef struct Fate {
+    uint32_t kind, rows, cols;
+} Fate;
 
 /* A decode function that was copied for a buffer. */
-typedef struct DecoderCopy { SpvId function, variable, copy; } DecoderCopy;
+typedef struct DecoderCopy {
+    SpvId function, variable, copy;
+} DecoderCopy;
 
 typedef struct Lower {
     SpvModule *m;
@@ -32,30 +36,30 @@ typedef struct Lower {
     Arena *scratch;
     DiagSink *sink;
     LowerReport *report;
-    const char *pass;           /* the name of the one that runs */
+    const char *pass; /* the name of the one that runs */
     SpvEntryPoint entry;
-    uint32_t width;             /* invocations of a subgroup, as the kernel has it */
-    uint32_t lanes;             /* of them there are: fewer in a small workgroup */
-    uint32_t invocations, subgroups;    /* of a workgroup */
-    Fate *fates;                /* by type id, n_fates of them: as the module was at first */
+    uint32_t width;                  /* invocations of a subgroup, as the kernel has it */
+    uint32_t lanes;                  /* of them there are: fewer in a small workgroup */
+    uint32_t invocations, subgroups; /* of a workgroup */
+    Fate *fates;                     /* by type id, n_fates of them: as the module was at first */
     uint32_t n_fates;
     bool has_arrays, has_tiles;
     VEC(Staging) staging;
     VEC(DecoderCopy) decoders;
-    Map places[3];              /* by function: the value of BuiltIn k there */
-    uint32_t types_used;        /* PROFILE_HAS_*: of what functions and workgroup memory now hold */
-    bool has_blocks;            /* of tensor layouts, of more than one element */
-    bool asks_lane;             /* reads a builtin of subgroups */
+    Map places[3];       /* by function: the value of BuiltIn k there */
+    uint32_t types_used; /* PROFILE_HAS_*: of what functions and workgroup memory now hold */
+    bool has_blocks;     /* of tensor layouts, of more than one element */
+    bool asks_lane;      /* reads a builtin of subgroups */
     bool failed;
 } Lower;
 
 /* The error of an instruction that cannot be lowered; sets failed. Returns false. */
 bool lower_refuse(Lower *l, const SpvInst *i, const char *fmt, ...) PRINTF_LIKE(3, 4);
-void lower_note(Lower *l, const SpvInst *i, const char *how);   /* a row of the report */
+void lower_note(Lower *l, const SpvInst *i, const char *how); /* a row of the report */
 
-void lower_uses(Lower *l, const SpvType *t);    /* there are variables and values of a number */
+void lower_uses(Lower *l, const SpvType *t); /* there are variables and values of a number */
 
-bool lower_has(const Lower *l, const SpvType *t);   /* the target has them */
+bool lower_has(const Lower *l, const SpvType *t); /* the target has them */
 
 /* Calls visit for every instruction of the functions; it may put others around it and remove it.
  * Stops where the pass has failed. */
@@ -74,20 +78,20 @@ SpvId build(Lower *l, SpvInst *at, uint16_t op, SpvId type, const uint32_t *oper
 #define BUILD(l, at, op, type, ...)                                                                \
     build((l), (at), (op), (type), (uint32_t[]){ __VA_ARGS__ },                                    \
           sizeof((uint32_t[]){ __VA_ARGS__ }) / sizeof(uint32_t))
-SpvId build_u32(Lower *l);                                      /* the type */
+SpvId build_u32(Lower *l); /* the type */
 SpvId build_bool(Lower *l);
 SpvId build_const(Lower *l, uint32_t value);
-SpvId build_add(Lower *l, SpvInst *at, SpvId a, SpvId b);       /* of u32 */
+SpvId build_add(Lower *l, SpvInst *at, SpvId a, SpvId b); /* of u32 */
 SpvId build_sub(Lower *l, SpvInst *at, SpvId a, SpvId b);
 SpvId build_mul(Lower *l, SpvInst *at, SpvId a, SpvId b);
 SpvId build_div(Lower *l, SpvInst *at, SpvId a, uint32_t b);
 SpvId build_mod(Lower *l, SpvInst *at, SpvId a, uint32_t b);
 SpvId build_min(Lower *l, SpvInst *at, SpvId a, uint32_t most);
-SpvId build_less(Lower *l, SpvInst *at, SpvId a, SpvId b);      /* unsigned */
+SpvId build_less(Lower *l, SpvInst *at, SpvId a, SpvId b); /* unsigned */
 SpvId build_select(Lower *l, SpvInst *at, SpvId c, SpvId a, SpvId b);
 /* Any integer as u32, by truncation or with its sign. */
 SpvId build_to_u32(Lower *l, SpvInst *at, SpvId value);
-SpvId build_variable(Lower *l, SpvInst *at, SpvId type);        /* of at's function */
+SpvId build_variable(Lower *l, SpvInst *at, SpvId type); /* of at's function */
 SpvId build_load(Lower *l, SpvInst *at, SpvId type, SpvId pointer);
 void build_store(Lower *l, SpvInst *at, SpvId pointer, SpvId value);
 /* A pointer to an element of a variable that is an array. */
@@ -104,14 +108,14 @@ SpvInst *build_if(Lower *l, SpvInst *at, SpvId condition);
  * n is small; instructions go before e.at. */
 typedef struct Each {
     Lower *l;
-    SpvInst *at;                /* in the body */
-    SpvInst *outside;           /* before the loop, once */
+    SpvInst *at;      /* in the body */
+    SpvInst *outside; /* before the loop, once */
     SpvInst *behind;
     SpvId index;
     uint32_t n, k;
     bool looped;
-    VEC(SpvId) held;            /* values and the variables that they are in, by turns */
-    SpvId *parts, out;          /* the result: its elements, or the variable that it is in */
+    VEC(SpvId) held;   /* values and the variables that they are in, by turns */
+    SpvId *parts, out; /* the result: its elements, or the variable that it is in */
 } Each;
 Each each_open(Lower *l, SpvInst *at, uint32_t n);
 bool each_next(Each *e);
@@ -123,21 +127,23 @@ SpvId each_result(Each *e, SpvId type);
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
-SpvId place_lane(Lower *l, SpvInst *at, uint32_t scope);        /* of the subgroup or workgroup */
+SpvId place_lane(Lower *l, SpvInst *at, uint32_t scope); /* of the subgroup or workgroup */
 SpvId place_subgroup(Lower *l, SpvInst *at);
 uint32_t place_lanes(const Lower *l, uint32_t scope);
 /* All invocations of the scope are there, and see what others wrote to workgroup memory. */
 void place_barrier(Lower *l, SpvInst *at, uint32_t scope);
-SpvId place_builtin(Lower *l, uint32_t builtin, SpvId type);    /* an Input variable */
-SpvId place_variable(Lower *l, uint32_t storage, SpvId type);   /* of the module */
+SpvId place_builtin(Lower *l, uint32_t builtin, SpvId type);  /* an Input variable */
+SpvId place_variable(Lower *l, uint32_t storage, SpvId type); /* of the module */
 
 /* The (e * lanes + lane)-th element by rows; the last one where there are not so many. */
-typedef struct Element { SpvId number, row, column; } Element;
-uint32_t place_length(const Lower *l, const SpvType *matrix);   /* elements that a lane holds */
+typedef struct Element {
+    SpvId number, row, column;
+} Element;
+uint32_t place_length(const Lower *l, const SpvType *matrix); /* elements that a lane holds */
 Element place_element(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e);
 /* Whether lanes hold as many elements as there are, all of them. */
 bool place_is_even(const Lower *l, const SpvType *matrix);
-SpvId place_holds(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e);   /* lane has an e-th */
+SpvId place_holds(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e); /* lane has an e-th */
 /* Where what only those do that hold an element goes. */
 SpvInst *place_if_holds(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e);
 
@@ -152,19 +158,19 @@ void staging_store(Lower *l, SpvInst *at, uint32_t scope, SpvId index, SpvId val
 /* The whole matrix to the row and back, row by row from element `first` on. No barriers. */
 void staging_put_matrix(Lower *l, SpvInst *at, SpvId matrix, uint32_t first);
 SpvId staging_get_matrix(Lower *l, SpvInst *at, const SpvType *t, uint32_t first);
-bool staging_close(Lower *l);   /* gives them their sizes; false: there is not so much memory */
+bool staging_close(Lower *l); /* gives them their sizes; false: there is not so much memory */
 
 /* --- address.c: the elements that a matrix load or store names ------------------------------- */
 
 typedef struct Address {
-    SpvInst *inst;              /* the access */
-    SpvInst *chain;             /* OpAccessChain or kin */
-    SpvId last;                 /* its last index */
-    const SpvType *pointee, *element;   /* where it leads; the matrix' component */
-    SpvId stride;               /* in pointees */
+    SpvInst *inst;                    /* the access */
+    SpvInst *chain;                   /* OpAccessChain or kin */
+    SpvId last;                       /* its last index */
+    const SpvType *pointee, *element; /* where it leads; the matrix' component */
+    SpvId stride;                     /* in pointees */
     bool by_column;
-    uint32_t major, minor;      /* lines, and elements in each */
-    uint32_t memory[4], n_memory;       /* operands of an access to one pointee */
+    uint32_t major, minor;        /* lines, and elements in each */
+    uint32_t memory[4], n_memory; /* operands of an access to one pointee */
 } Address;
 bool address_open(Lower *l, SpvInst *i, const SpvType *matrix, Address *out);
 /* For elements of a type, one behind the other, from the pointer that is the first operand on.
@@ -188,11 +194,11 @@ void address_store_packed(Lower *l, SpvInst *at, const Address *a, SpvId number,
  * elements go by way of the staging, from element `first` on. */
 typedef struct Deal {
     Lower *l;
-    SpvInst *inst, *at;         /* at: in the body, where the invocation has such an element */
+    SpvInst *inst, *at; /* at: in the body, where the invocation has such an element */
     const SpvType *type;
     uint32_t first;
     bool known;
-    SpvId one;                  /* the element's variable, where some have none */
+    SpvId one; /* the element's variable, where some have none */
     Each each;
     Element element;
 } Deal;
@@ -219,9 +225,9 @@ void lower_tensor(Lower *l);
 void fit_matrices(Lower *l);
 /* Those whose fate it is become arrays of their elements, (e * W + l)-th by rows in lane l. */
 void lower_khr(Lower *l);
-void khr_load(Lower *l, SpvInst *i);        /* khr_memory.c */
+void khr_load(Lower *l, SpvInst *i); /* khr_memory.c */
 void khr_store(Lower *l, SpvInst *i);
-void khr_multiply(Lower *l, SpvInst *i);    /* khr_multiply.c */
+void khr_multiply(Lower *l, SpvInst *i); /* khr_multiply.c */
 /* Subgroups larger than the target's become parts of the workgroup: what they do together goes
  * through workgroup memory. */
 void wide_subgroups(Lower *l);

@@ -87,8 +87,9 @@ static bool escape(Reader *r, Str *s)
     uint32_t code = 0;
     for (uint32_t k = 0; c == 'u' && k < 4; k++) {
         uint8_t h = cursor_u8(&r->in);
-        uint32_t digit = h >= '0' && h <= '9' ? h - '0' : (h | 32) >= 'a' && (h | 32) <= 'f'
-            ? (h | 32) - 'a' + 10 : 16;
+        uint32_t digit = h >= '0' && h <= '9'                 ? h - '0'
+                         : (h | 32) >= 'a' && (h | 32) <= 'f' ? (h | 32) - 'a' + 10
+                                                              : 16;
         if (digit > 15)
             return false;
         code = code << 4 | digit;
@@ -177,8 +178,11 @@ static Json *value(Reader *r)
 
 const Json *json_read(Arena *a, const char *text, size_t size, const char *file, DiagSink *sink)
 {
-    Reader r = { .arena = a, .in = { .data = (const uint8_t *)text, .size = size }, .file = file,
-                 .sink = sink, .line = 1 };
+    Reader r = { .arena = a,
+                 .in = { .data = (const uint8_t *)text, .size = size },
+                 .file = file,
+                 .sink = sink,
+                 .line = 1 };
     Json *j = value(&r);
     skip_space(&r);
     if (j && r.in.pos < r.in.size)

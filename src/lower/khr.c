@@ -29,8 +29,8 @@ static void repeat(Lower *l, SpvInst *i, const SpvType *t, uint16_t op)
 static void repeat_constants(Lower *l)
 {
     for (SpvInst *i = l->m->globals.first; i; i = i->next) {
-        bool constant = i->op == SpvOpConstantComposite ||
-            i->op == SpvOpConstantCompositeReplicateEXT;
+        bool constant =
+            i->op == SpvOpConstantComposite || i->op == SpvOpConstantCompositeReplicateEXT;
         const SpvType *t = constant ? spv_type(l->m, i->type) : NULL;
         if (lower_is_array(l, t))
             repeat(l, i, t, SpvOpConstantComposite);
@@ -56,8 +56,8 @@ static uint16_t of_elements(const SpvInst *i, const SpvType *t)
 static SpvId between(Lower *l, SpvInst *at, uint16_t op, const SpvType *to, const uint32_t *x,
                      uint32_t n)
 {
-    bool converts = op == SpvOpFConvert || op == SpvOpBitcast || op == SpvOpUConvert ||
-        op == SpvOpSConvert;
+    bool converts =
+        op == SpvOpFConvert || op == SpvOpBitcast || op == SpvOpUConvert || op == SpvOpSConvert;
     const SpvType *from = spv_type_of(l->m, x[0]);
     if (converts && from->id == to->id)
         return x[0];
@@ -128,9 +128,8 @@ static void by_elements(Lower *l, SpvInst *i, const SpvType *t, uint16_t op)
             x[k] = m ? each_get(&e, spv_operand(i, k), m->element->id) : spv_operand(i, k);
             small |= m && is_small(m->element);
         }
-        SpvId value = small && calculates(op)
-            ? between_small(l, e.at, op, t->element, x, MIN(n, 3))
-            : between(l, e.at, op, t->element, x, MIN(n, 3));
+        SpvId value = small && calculates(op) ? between_small(l, e.at, op, t->element, x, MIN(n, 3))
+                                              : between(l, e.at, op, t->element, x, MIN(n, 3));
         if (decorated)
             decorate(l, i, value);
         each_put(&e, t->id, t->element->id, value);
@@ -164,8 +163,7 @@ static void visit(Lower *l, SpvInst *i)
         lower_note(l, i, "a constant");
         build_replace(l, i, spv_int_constant(l->m, i->type, place_length(l, of)));
         return;
-    default:
-        break;
+    default: break;
     }
     if (!lower_is_array(l, t))
         return;
@@ -182,11 +180,14 @@ static bool fits(Lower *l, const SpvInst *i, const SpvType *t)
 {
     bool scope = t->scope == SpvScopeSubgroup || t->scope == SpvScopeWorkgroup;
     if (!scope)
-        return lower_refuse(l, i, "matrices of a scope that is neither a subgroup's nor a "
+        return lower_refuse(l, i,
+                            "matrices of a scope that is neither a subgroup's nor a "
                             "workgroup's");
     if (t->scope == SpvScopeSubgroup && l->invocations > l->lanes && l->invocations % l->lanes)
-        return lower_refuse(l, i, "a workgroup of %u invocations is not made of whole subgroups of "
-                            "%u", l->invocations, l->lanes);
+        return lower_refuse(l, i,
+                            "a workgroup of %u invocations is not made of whole subgroups of "
+                            "%u",
+                            l->invocations, l->lanes);
     if (!lower_has(l, t->element))
         return lower_refuse(l, i, "'%s' has no variables of its component type", l->profile->name);
     return true;

@@ -55,8 +55,8 @@ static void store_packed(Lower *l, SpvInst *i, const SpvType *t, const Address *
         SpvInst *at = total % lanes ? build_if(l, e.at, build_less(l, e.at, unit, all)) : e.at;
         first = build_mul(l, at, unit, build_const(l, n));
         for (uint32_t k = 0; k < n; k++)
-            parts[k] = staging_load(l, at, element, t->scope,
-                                    build_add(l, at, first, build_const(l, k)));
+            parts[k] =
+                staging_load(l, at, element, t->scope, build_add(l, at, first, build_const(l, k)));
         SpvId line = build_mul(l, at, build_div(l, at, unit, per_line), a->stride);
         address_store_packed(l, at, a, build_add(l, at, line, build_mod(l, at, unit, per_line)),
                              parts);
@@ -72,8 +72,8 @@ void khr_store(Lower *l, SpvInst *i)
     if (!address_open(l, i, t, &a))
         return;
     bool packed = address_packed(&a) > 1;
-    lower_note(l, i, packed ? "workgroup memory, stores of several elements"
-                            : "stores of elements");
+    lower_note(l, i,
+               packed ? "workgroup memory, stores of several elements" : "stores of elements");
     if (packed) {
         store_packed(l, i, t, &a);
     } else {

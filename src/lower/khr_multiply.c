@@ -10,12 +10,12 @@
 typedef struct Multiply {
     SpvInst *inst;
     const SpvType *a, *b, *c, *d;
-    const SpvType *sum;         /* the type that is summed up in */
+    const SpvType *sum; /* the type that is summed up in */
     bool sign_a, sign_b, sign_c, sign_d, saturate;
-    uint32_t depth, slab;       /* K, and how much of it is staged at once */
-    uint32_t b_first;           /* where B begins in its staging */
-    SpvId sums;                 /* a variable: an array of them */
-    SpvId products;             /* the array's type */
+    uint32_t depth, slab; /* K, and how much of it is staged at once */
+    uint32_t b_first;     /* where B begins in its staging */
+    SpvId sums;           /* a variable: an array of them */
+    SpvId products;       /* the array's type */
 } Multiply;
 
 static SpvId convert(Lower *l, SpvInst *at, uint16_t op, SpvId type, SpvId value)
@@ -121,9 +121,9 @@ static void stage(Lower *l, SpvInst *before, const Multiply *x, bool is_b, SpvId
         SpvId k = build_sub(l, at, is_b ? p.row : p.column, from);
         if (x->slab < x->depth) /* below `from`, the difference is a large number */
             at = build_if(l, at, build_less(l, at, k, build_const(l, x->slab)));
-        SpvId number = is_b
-            ? build_add(l, at, build_mul(l, at, k, build_const(l, x->d->cols)), p.column)
-            : build_add(l, at, build_mul(l, at, p.row, build_const(l, x->slab)), k);
+        SpvId number =
+            is_b ? build_add(l, at, build_mul(l, at, k, build_const(l, x->d->cols)), p.column)
+                 : build_add(l, at, build_mul(l, at, p.row, build_const(l, x->slab)), k);
         number = build_add(l, at, number, build_const(l, is_b ? x->b_first : 0));
         staging_store(l, at, t->scope, number, value);
     }
@@ -155,8 +155,8 @@ static void add_products(Lower *l, SpvInst *before, const Multiply *x)
         Element p = place_element(l, e.at, x->d, e.index);
         SpvId row = build_mul(l, e.at, p.row, build_const(l, x->slab));
         SpvId line = build_mul(l, e.at, k, build_const(l, x->d->cols));
-        SpvId at_b = build_add(l, e.at, build_add(l, e.at, line, p.column),
-                               build_const(l, x->b_first));
+        SpvId at_b =
+            build_add(l, e.at, build_add(l, e.at, line, p.column), build_const(l, x->b_first));
         SpvId a = fetch(l, e.at, x, false, build_add(l, e.at, row, k));
         SpvId b = fetch(l, e.at, x, true, at_b), to = sum_pointer(l, e.at, x, e.index);
         SpvId product = BUILD(l, e.at, is_float ? SpvOpFMul : SpvOpIMul, type, a, b);
@@ -200,9 +200,11 @@ static bool choose_sum(Lower *l, Multiply *x)
 static bool open_multiply(Lower *l, SpvInst *i, Multiply *x)
 {
     uint32_t operands = spv_n_operands(i) > 3 ? spv_operand(i, 3) : 0;
-    *x = (Multiply){ .inst = i, .a = spv_type_of(l->m, spv_operand(i, 0)),
+    *x = (Multiply){ .inst = i,
+                     .a = spv_type_of(l->m, spv_operand(i, 0)),
                      .b = spv_type_of(l->m, spv_operand(i, 1)),
-                     .c = spv_type_of(l->m, spv_operand(i, 2)), .d = spv_type(l->m, i->type) };
+                     .c = spv_type_of(l->m, spv_operand(i, 2)),
+                     .d = spv_type(l->m, i->type) };
     x->sign_a = operands & SpvCooperativeMatrixOperandsMatrixASignedComponentsKHRMask;
     x->sign_b = operands & SpvCooperativeMatrixOperandsMatrixBSignedComponentsKHRMask;
     x->sign_c = operands & SpvCooperativeMatrixOperandsMatrixCSignedComponentsKHRMask;

@@ -10,7 +10,7 @@
 typedef struct LowerPass {
     const char *name;
     void (*run)(Lower *l);
-    uint32_t has;               /* what it takes away: not where the target has that whole */
+    uint32_t has; /* what it takes away: not where the target has that whole */
 } LowerPass;
 
 static const LowerPass passes[] = {
@@ -58,8 +58,9 @@ static uint32_t feature_of(const SpvType *t)
     if (t->bits == 32 || (t->kind != SPV_INT && t->kind != SPV_FLOAT))
         return 0;
     if (t->kind == SPV_INT)
-        return t->bits == 8 ? PROFILE_HAS_INT8 : t->bits == 16 ? PROFILE_HAS_INT16
-            : PROFILE_HAS_INT64;
+        return t->bits == 8    ? PROFILE_HAS_INT8
+               : t->bits == 16 ? PROFILE_HAS_INT16
+                               : PROFILE_HAS_INT64;
     if (t->format == SPV_IEEE)
         return t->bits == 16 ? PROFILE_HAS_FLOAT16 : PROFILE_HAS_FLOAT64;
     return t->format == SPV_BF16 ? PROFILE_HAS_BFLOAT16 : PROFILE_HAS_FLOAT8;
@@ -166,11 +167,15 @@ static bool take_sizes(Lower *l, const LowerOptions *o)
     if (!l->invocations)
         return lower_refuse(l, l->entry.inst, "its workgroup's size is not known");
     if (l->invocations > p->workgroup_invocations)
-        return lower_refuse(l, l->entry.inst, "its workgroup has %u invocations, of %u that there"
-                            " may be", l->invocations, p->workgroup_invocations);
+        return lower_refuse(l, l->entry.inst,
+                            "its workgroup has %u invocations, of %u that there"
+                            " may be",
+                            l->invocations, p->workgroup_invocations);
     if (l->width < p->min_subgroup_size)
-        return lower_refuse(l, l->entry.inst, "its subgroups have %u invocations, the target's at"
-                            " least %u", l->width, p->min_subgroup_size);
+        return lower_refuse(l, l->entry.inst,
+                            "its subgroups have %u invocations, the target's at"
+                            " least %u",
+                            l->width, p->min_subgroup_size);
     l->lanes = MIN(l->width, l->invocations);
     l->subgroups = (l->invocations + l->width - 1) / l->width;
     return true;
@@ -196,7 +201,10 @@ static bool run_passes(Lower *l)
 
 static bool run(PassContext *c, const LowerOptions *o)
 {
-    Lower l = { .m = c->module, .profile = o->profile, .scratch = c->scratch, .sink = c->sink,
+    Lower l = { .m = c->module,
+                .profile = o->profile,
+                .scratch = c->scratch,
+                .sink = c->sink,
                 .report = o->report };
     if (!spv_entry_point(c->module, o->entry, &c->entry, c->sink) || !pass_specialise(c))
         return false;
@@ -229,7 +237,9 @@ bool lower_module(SpvModule *m, const LowerOptions *o, DiagSink *sink)
 {
     Arena scratch = { 0 };
     uint32_t width = o->subgroup_size ? o->subgroup_size : o->profile->subgroup_size;
-    PassOptions passes_options = { .entry = o->entry, .spec = o->spec, .n_spec = o->n_spec,
+    PassOptions passes_options = { .entry = o->entry,
+                                   .spec = o->spec,
+                                   .n_spec = o->n_spec,
                                    .subgroup_size = width };
     PassContext c = { .module = m, .options = &passes_options, .sink = sink, .scratch = &scratch };
     bool ok = guarded(&c, o);

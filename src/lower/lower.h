@@ -15,26 +15,43 @@
 
 /* A component type that a multiply-add is listed with. */
 typedef enum ProfileType {
-    PROFILE_F16, PROFILE_F32, PROFILE_F64, PROFILE_BF16, PROFILE_E4M3, PROFILE_E5M2,
-    PROFILE_S8, PROFILE_S16, PROFILE_S32, PROFILE_S64, PROFILE_U8, PROFILE_U16, PROFILE_U32,
-    PROFILE_U64, PROFILE_N_TYPES
+    PROFILE_F16,
+    PROFILE_F32,
+    PROFILE_F64,
+    PROFILE_BF16,
+    PROFILE_E4M3,
+    PROFILE_E5M2,
+    PROFILE_S8,
+    PROFILE_S16,
+    PROFILE_S32,
+    PROFILE_S64,
+    PROFILE_U8,
+    PROFILE_U16,
+    PROFILE_U32,
+    PROFILE_U64,
+    PROFILE_N_TYPES
 } ProfileType;
 
 /* VkCooperativeMatrixPropertiesKHR: M 0 stands for any size of all three. */
 typedef struct ProfileShape {
     ProfileType a, b, c, result;
     uint32_t m, n, k;
-    uint32_t scope;             /* SpvScopeSubgroup, SpvScopeWorkgroup */
+    uint32_t scope; /* SpvScopeSubgroup, SpvScopeWorkgroup */
     bool saturating;
 } ProfileShape;
 
 /* Bits of Profile.features. The first are types that arithmetic and variables may have. */
 enum {
-    PROFILE_HAS_FLOAT16 = 1, PROFILE_HAS_FLOAT64 = 2, PROFILE_HAS_INT8 = 4, PROFILE_HAS_INT16 = 8,
-    PROFILE_HAS_INT64 = 16, PROFILE_HAS_BFLOAT16 = 32, PROFILE_HAS_FLOAT8 = 64,
-    PROFILE_HAS_NV2 = 128,              /* reductions, conversions, functions of elements */
-    PROFILE_HAS_TENSORS = 256,          /* loads and stores by tensor layouts */
-    PROFILE_HAS_QCOM = 512,             /* construct, extract, bit casts, sub-arrays */
+    PROFILE_HAS_FLOAT16 = 1,
+    PROFILE_HAS_FLOAT64 = 2,
+    PROFILE_HAS_INT8 = 4,
+    PROFILE_HAS_INT16 = 8,
+    PROFILE_HAS_INT64 = 16,
+    PROFILE_HAS_BFLOAT16 = 32,
+    PROFILE_HAS_FLOAT8 = 64,
+    PROFILE_HAS_NV2 = 128,     /* reductions, conversions, functions of elements */
+    PROFILE_HAS_TENSORS = 256, /* loads and stores by tensor layouts */
+    PROFILE_HAS_QCOM = 512,    /* construct, extract, bit casts, sub-arrays */
     PROFILE_HAS_WAIT_QUEUES = 1024,
 };
 
@@ -42,11 +59,11 @@ enum {
 typedef enum ProfileOwnership { PROFILE_OPAQUE, PROFILE_LINEAR } ProfileOwnership;
 
 typedef struct Profile {
-    const char *name, *source;  /* source: where the facts are from */
-    uint32_t subgroup_size;     /* what a kernel gets that does not ask */
+    const char *name, *source; /* source: where the facts are from */
+    uint32_t subgroup_size;    /* what a kernel gets that does not ask */
     uint32_t min_subgroup_size, max_subgroup_size;
-    uint32_t features;          /* PROFILE_HAS_* */
-    uint32_t workgroup_memory;  /* bytes */
+    uint32_t features;         /* PROFILE_HAS_* */
+    uint32_t workgroup_memory; /* bytes */
     uint32_t workgroup_invocations;
     ProfileOwnership ownership;
     const ProfileShape *shapes; /* none: no cooperative matrices */
@@ -62,7 +79,7 @@ const Profile *profile_read(Arena *a, const char *text, size_t size, const char 
 typedef struct LowerRow {
     uint16_t op;
     uint32_t count;
-    const char *pass, *how;     /* static */
+    const char *pass, *how; /* static */
 } LowerRow;
 
 typedef struct LowerReport {
@@ -72,11 +89,11 @@ typedef struct LowerReport {
 
 typedef struct LowerOptions {
     const Profile *profile;
-    const char *entry;          /* NULL: the only one */
+    const char *entry; /* NULL: the only one */
     const SpecValue *spec;
     uint32_t n_spec;
-    uint32_t subgroup_size;     /* that the kernel is written for; 0: the profile's */
-    LowerReport *report;        /* may be NULL */
+    uint32_t subgroup_size; /* that the kernel is written for; 0: the profile's */
+    LowerReport *report;    /* may be NULL */
 } LowerOptions;
 
 /* The module in place: specialised, one entry point, without what the profile does not have.

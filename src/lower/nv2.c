@@ -102,8 +102,8 @@ typedef struct Reduction {
     SpvInst *inst;
     const SpvType *from, *to;
     SpvId combine;
-    uint32_t mode, deep, wide;  /* elements of the source in a result */
-    uint32_t rows, cols;        /* of different results */
+    uint32_t mode, deep, wide; /* elements of the source in a result */
+    uint32_t rows, cols;       /* of different results */
 } Reduction;
 
 /* Element k of the region that begins at (row, column): along rows, in 2x2 along columns. */
@@ -128,11 +128,10 @@ static void reduce_regions(Lower *l, const Reduction *x, uint32_t first)
     while (each_next(&e)) {
         SpvId number = build_add(l, e.at, build_mul(l, e.at, e.index, build_const(l, lanes)),
                                  place_lane(l, e.at, x->from->scope));
-        SpvInst *at = n % lanes ? build_if(l, e.at, build_less(l, e.at, number, build_const(l, n)))
-                                : e.at;
+        SpvInst *at =
+            n % lanes ? build_if(l, e.at, build_less(l, e.at, number, build_const(l, n))) : e.at;
         SpvId row = build_mul(l, at, build_div(l, at, number, x->cols), build_const(l, x->deep));
-        SpvId column = build_mul(l, at, build_mod(l, at, number, x->cols),
-                                 build_const(l, x->wide));
+        SpvId column = build_mul(l, at, build_mod(l, at, number, x->cols), build_const(l, x->wide));
         SpvId sum = build_variable(l, at, element);
         build_store(l, at, sum, region(l, at, x, row, column, build_const(l, 0)));
         build_loop(l, at, x->deep * x->wide - 1, &body, &k);
@@ -148,8 +147,10 @@ static void reduce_regions(Lower *l, const Reduction *x, uint32_t first)
 
 static void reduce(Lower *l, SpvInst *i)
 {
-    Reduction x = { .inst = i, .from = matrix_of(l, spv_operand(i, 0)),
-                    .to = spv_type(l->m, i->type), .mode = spv_operand(i, 1),
+    Reduction x = { .inst = i,
+                    .from = matrix_of(l, spv_operand(i, 0)),
+                    .to = spv_type(l->m, i->type),
+                    .mode = spv_operand(i, 1),
                     .combine = spv_operand(i, 2) };
     bool square = x.mode & SpvCooperativeMatrixReduce2x2Mask;
     x.deep = square ? 2 : x.mode & SpvCooperativeMatrixReduceColumnMask ? x.from->rows : 1;
@@ -162,8 +163,8 @@ static void reduce(Lower *l, SpvInst *i)
     place_barrier(l, i, x.from->scope);
     Deal d = deal_open(l, i, x.to, first + n);
     while (deal_next(&d)) {
-        SpvId row = build_mul(l, d.at, build_mod(l, d.at, d.element.row, x.rows),
-                              build_const(l, x.cols));
+        SpvId row =
+            build_mul(l, d.at, build_mod(l, d.at, d.element.row, x.rows), build_const(l, x.cols));
         SpvId number = build_add(l, d.at, row, build_mod(l, d.at, d.element.column, x.cols));
         deal_put(&d, staging_load(l, d.at, x.from->element->id, x.from->scope,
                                   build_add(l, d.at, number, build_const(l, first))));
@@ -180,13 +181,13 @@ static bool crosses(Lower *l, const SpvInst *i)
     const SpvType *t = i->type ? spv_type(l->m, i->type) : NULL;
     const SpvOpInfo *info = spv_op_info(i->op);
     bool unary = info && info->flags & SPV_OPF_MATRICES && spv_n_operands(i) == 1;
-    const SpvType *from = t && t->kind == SPV_COOPMAT && unary ? matrix_of(l, spv_operand(i, 0))
-                                                               : NULL;
+    const SpvType *from =
+        t && t->kind == SPV_COOPMAT && unary ? matrix_of(l, spv_operand(i, 0)) : NULL;
     if (!from || (lower_is_array(l, from) && lower_is_array(l, t)))
         return false;
     Fate a = lower_fate(l, from), b = lower_fate(l, t);
-    bool same = a.kind == b.kind &&
-        (a.kind == FATE_STAYS || (a.rows == b.rows && a.cols == b.cols));
+    bool same =
+        a.kind == b.kind && (a.kind == FATE_STAYS || (a.rows == b.rows && a.cols == b.cols));
     return !same || (from->use != t->use && !stays(l, t));
 }
 

@@ -93,7 +93,7 @@ void place_barrier(Lower *l, SpvInst *at, uint32_t scope)
 {
     SpvId s = build_const(l, scope);
     SpvId order = build_const(l, SpvMemorySemanticsAcquireReleaseMask |
-                                 SpvMemorySemanticsWorkgroupMemoryMask);
+                                     SpvMemorySemanticsWorkgroupMemoryMask);
     BUILD(l, at, SpvOpControlBarrier, 0, s, s, order);
 }
 

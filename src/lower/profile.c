@@ -13,15 +13,21 @@ typedef struct Reading {
     bool failed;
 } Reading;
 
-typedef struct Word { const char *name; uint32_t value; } Word;
+typedef struct Word {
+    const char *name;
+    uint32_t value;
+} Word;
 
+/* clang-format off */
 static const Word types[] = {
     { "f16", PROFILE_F16 }, { "f32", PROFILE_F32 }, { "f64", PROFILE_F64 },
     { "bf16", PROFILE_BF16 }, { "e4m3", PROFILE_E4M3 }, { "e5m2", PROFILE_E5M2 },
     { "s8", PROFILE_S8 }, { "s16", PROFILE_S16 }, { "s32", PROFILE_S32 }, { "s64", PROFILE_S64 },
     { "u8", PROFILE_U8 }, { "u16", PROFILE_U16 }, { "u32", PROFILE_U32 }, { "u64", PROFILE_U64 },
 };
+/* clang-format on */
 
+/* clang-format off */
 static const Word features[] = {
     { "float16", PROFILE_HAS_FLOAT16 }, { "float64", PROFILE_HAS_FLOAT64 },
     { "int8", PROFILE_HAS_INT8 }, { "int16", PROFILE_HAS_INT16 }, { "int64", PROFILE_HAS_INT64 },
@@ -30,6 +36,7 @@ static const Word features[] = {
     { "cooperative_matrix_conversion", PROFILE_HAS_QCOM },
     { "multiple_wait_queues", PROFILE_HAS_WAIT_QUEUES },
 };
+/* clang-format on */
 
 static const Word owners[] = { { "opaque", PROFILE_OPAQUE }, { "linear", PROFILE_LINEAR } };
 static const Word scopes[] = { { "subgroup", SpvScopeSubgroup },
@@ -74,7 +81,11 @@ static uint32_t number(Reading *r, const Json *j)
 /* ---- members --------------------------------------------------------------------------------- */
 
 typedef void (*MemberFn)(Reading *r, void *to, const Json *j);
-typedef struct Member { const char *name; MemberFn read; bool needed; } Member;
+typedef struct Member {
+    const char *name;
+    MemberFn read;
+    bool needed;
+} Member;
 
 static void object(Reading *r, const Json *j, const Member *members, uint32_t n, void *to)
 {
@@ -126,12 +137,14 @@ static void shape_saturating(Reading *r, void *to, const Json *j)
     ((ProfileShape *)to)->saturating = j->number != 0;
 }
 
+/* clang-format off */
 static const Member shape_members[] = {
     { "a", shape_a, true }, { "b", shape_b, true }, { "c", shape_c, true },
     { "result", shape_result, true }, { "m", shape_m, true }, { "n", shape_n, true },
     { "k", shape_k, true }, { "scope", shape_scope, false },
     { "saturating", shape_saturating, false },
 };
+/* clang-format on */
 
 static void read_name(Reading *r, void *to, const Json *j) { ((Profile *)to)->name = text(r, j); }
 static void read_source(Reading *r, void *to, const Json *j)
@@ -177,6 +190,7 @@ static void read_shapes(Reading *r, void *to, const Json *j)
     ((Profile *)to)->n_shapes = list.len;
 }
 
+/* clang-format off */
 static const Member profile_members[] = {
     { "name", read_name, true },
     { "source", read_source, true },
@@ -189,6 +203,7 @@ static const Member profile_members[] = {
     { "ownership", read_ownership, false },
     { "shapes", read_shapes, true },
 };
+/* clang-format on */
 
 static bool is_size(uint32_t w) { return is_pow2(w) && w <= 128; }
 
@@ -206,8 +221,8 @@ const Profile *profile_read(Arena *a, const char *source, size_t size, const cha
     if (!p->max_subgroup_size)
         p->max_subgroup_size = p->subgroup_size;
     bool sizes = is_size(p->subgroup_size) && is_size(p->min_subgroup_size) &&
-        is_size(p->max_subgroup_size) && p->min_subgroup_size <= p->subgroup_size &&
-        p->subgroup_size <= p->max_subgroup_size;
+                 is_size(p->max_subgroup_size) && p->min_subgroup_size <= p->subgroup_size &&
+                 p->subgroup_size <= p->max_subgroup_size;
     if (!r.failed && !sizes)
         refuse(&r, j, "a subgroup's sizes are powers of two up to 128, the smallest first");
     return r.failed ? NULL : p;

@@ -62,7 +62,7 @@ static bool ratio_fits(Lower *l, SpvInst *i, const SpvType *a, const SpvType *b)
 {
     uint32_t high = MAX(a->bits, b->bits), low = MIN(a->bits, b->bits);
     return (high % low == 0 && high / low <= 4) ||
-        lower_refuse(l, i, "numbers of %u bits are not one to four of %u", high, low);
+           lower_refuse(l, i, "numbers of %u bits are not one to four of %u", high, low);
 }
 
 static void bit_cast(Lower *l, SpvInst *i)
@@ -81,16 +81,16 @@ static void sub_array(Lower *l, SpvInst *i)
     SpvId array = spv_operand(i, 0), first = build_to_u32(l, i, spv_operand(i, 1));
     SpvId *out = NEW_ARRAY(l->scratch, SpvId, to->count), variable = 0;
     uint64_t start;
-    bool constant = spv_constant(l->m, first, &start) &&
-        start + to->count <= spv_type_of(l->m, array)->count;
+    bool constant =
+        spv_constant(l->m, first, &start) && start + to->count <= spv_type_of(l->m, array)->count;
     if (!constant) {
         variable = build_variable(l, i, spv_def(l->m, array)->type);
         build_store(l, i, variable, array);
     }
     for (uint32_t k = 0; k < to->count; k++) {
         if (constant) {
-            out[k] = BUILD(l, i, SpvOpCompositeExtract, to->element->id, array,
-                           (uint32_t)start + k);
+            out[k] =
+                BUILD(l, i, SpvOpCompositeExtract, to->element->id, array, (uint32_t)start + k);
             continue;
         }
         SpvId p = build_element(l, i, SpvStorageClassFunction, to->element->id, variable,
@@ -105,7 +105,7 @@ static void sub_array(Lower *l, SpvInst *i)
 
 typedef struct Conversion {
     const SpvType *matrix, *array;
-    uint32_t lanes, length;     /* arrays in the matrix, components in each */
+    uint32_t lanes, length; /* arrays in the matrix, components in each */
     bool by_column;
 } Conversion;
 
@@ -116,17 +116,19 @@ static bool open_conversion(Lower *l, SpvInst *i, const SpvType *matrix, const S
     *x = (Conversion){ matrix, array, b ? matrix->cols : matrix->rows,
                        b ? matrix->rows : matrix->cols, b };
     if (x->lanes > l->lanes)
-        return lower_refuse(l, i, "the matrix is made of the arrays of %u invocations, of which the"
-                            " subgroup has %u", x->lanes, l->lanes);
+        return lower_refuse(l, i,
+                            "the matrix is made of the arrays of %u invocations, of which the"
+                            " subgroup has %u",
+                            x->lanes, l->lanes);
     return ratio_fits(l, i, matrix->element, array->element);
 }
 
 static SpvId place_of(Lower *l, SpvInst *at, const Conversion *x, SpvId lane, uint32_t k)
 {
     uint32_t cols = x->matrix->cols;
-    return x->by_column ? build_add(l, at, lane, build_const(l, k * cols))
-                        : build_add(l, at, build_mul(l, at, lane, build_const(l, cols)),
-                                    build_const(l, k));
+    return x->by_column
+               ? build_add(l, at, lane, build_const(l, k * cols))
+               : build_add(l, at, build_mul(l, at, lane, build_const(l, cols)), build_const(l, k));
 }
 
 static void construct(Lower *l, SpvInst *i)
@@ -137,8 +139,8 @@ static void construct(Lower *l, SpvInst *i)
         return;
     Numbers parts = recast(l, i, numbers_of(l, i, array), x.matrix->element);
     SpvId lane = place_lane(l, i, x.matrix->scope);
-    SpvInst *at = x.lanes < l->lanes
-        ? build_if(l, i, build_less(l, i, lane, build_const(l, x.lanes))) : i;
+    SpvInst *at =
+        x.lanes < l->lanes ? build_if(l, i, build_less(l, i, lane, build_const(l, x.lanes))) : i;
     staging_of(l, x.matrix->element->id, x.matrix->scope, x.lanes * x.length);
     for (uint32_t k = 0; k < x.length; k++)
         staging_store(l, at, x.matrix->scope, place_of(l, at, &x, lane, k), parts.x[k]);
@@ -165,8 +167,8 @@ static void extract(Lower *l, SpvInst *i)
         lane = build_min(l, i, lane, x.lanes - 1);
     }
     for (uint32_t k = 0; k < x.length; k++) {
-        parts.x[k] = staging_load(l, i, x.matrix->element->id, x.matrix->scope,
-                                  place_of(l, i, &x, lane, k));
+        parts.x[k] =
+            staging_load(l, i, x.matrix->element->id, x.matrix->scope, place_of(l, i, &x, lane, k));
         if (inside)
             parts.x[k] = build_select(l, i, inside, parts.x[k], zero);
     }
@@ -178,20 +180,11 @@ static void extract(Lower *l, SpvInst *i)
 static void visit(Lower *l, SpvInst *i)
 {
     switch (i->op) {
-    case SpvOpBitCastArrayQCOM:
-        bit_cast(l, i);
-        return;
-    case SpvOpExtractSubArrayQCOM:
-        sub_array(l, i);
-        return;
-    case SpvOpCompositeConstructCoopMatQCOM:
-        construct(l, i);
-        return;
-    case SpvOpCompositeExtractCoopMatQCOM:
-        extract(l, i);
-        return;
-    default:
-        return;
+    case SpvOpBitCastArrayQCOM: bit_cast(l, i); return;
+    case SpvOpExtractSubArrayQCOM: sub_array(l, i); return;
+    case SpvOpCompositeConstructCoopMatQCOM: construct(l, i); return;
+    case SpvOpCompositeExtractCoopMatQCOM: extract(l, i); return;
+    default: return;
     }
 }
 

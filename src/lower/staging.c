@@ -96,8 +96,9 @@ static uint64_t taken(Lower *l)
 {
     uint64_t bytes = 0;
     for (const SpvInst *i = l->m->globals.first; i; i = i->next) {
-        const SpvType *t = i->op == SpvOpVariable &&
-            spv_operand(i, 0) == SpvStorageClassWorkgroup ? spv_type(l->m, i->type) : NULL;
+        const SpvType *t = i->op == SpvOpVariable && spv_operand(i, 0) == SpvStorageClassWorkgroup
+                               ? spv_type(l->m, i->type)
+                               : NULL;
         bytes += t && t->element ? align_up(t->element->size, 4) : 0;
     }
     return bytes;
@@ -116,7 +117,7 @@ bool staging_close(Lower *l)
     l->failed = true;
     diag(l->sink, DIAG_ERROR, NULL, "maxComputeSharedMemorySize",
          "the kernel's matrices are staged in workgroup memory, which takes %llu bytes with its"
-         " own, but '%s' has %u", (unsigned long long)bytes, l->profile->name,
-         l->profile->workgroup_memory);
+         " own, but '%s' has %u",
+         (unsigned long long)bytes, l->profile->name, l->profile->workgroup_memory);
     return false;
 }

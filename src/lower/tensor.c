@@ -15,8 +15,10 @@ bool lower_tensor_type(const Lower *l, SpvId type, TensorType *out)
         return false;
     spv_constant(l->m, spv_operand(t, 0), &dims);
     spv_constant(l->m, spv_operand(t, 1), &mode);
-    *out = (TensorType){ .is_view = t->op == SpvOpTypeTensorViewNV, .dims = (uint32_t)dims,
-                         .clamp = (uint32_t)mode, .has_sizes = mode != 0 };
+    *out = (TensorType){ .is_view = t->op == SpvOpTypeTensorViewNV,
+                         .dims = (uint32_t)dims,
+                         .clamp = (uint32_t)mode,
+                         .has_sizes = mode != 0 };
     out->words = out->is_view ? 2 * out->dims + 4 : 5 * out->dims + 1;
     for (uint32_t k = 0; out->is_view && k < out->dims && k + 2 < spv_n_operands(t); k++)
         if (spv_constant(l->m, spv_operand(t, k + 2), &at))
@@ -101,29 +103,15 @@ static void set(Lower *l, SpvInst *i)
     else
         create(l, &t, x);
     switch (i->op) {
-    case SpvOpTensorLayoutSetDimensionNV: case SpvOpTensorViewSetDimensionNV:
-        set_sizes(l, i, &t, x);
-        break;
-    case SpvOpTensorLayoutSetStrideNV:
-        set_words(l, i, TENSOR_STRIDE * t.dims, t.dims, x);
-        break;
-    case SpvOpTensorViewSetStrideNV:
-        set_words(l, i, VIEW_STRIDE * t.dims, t.dims, x);
-        break;
-    case SpvOpTensorLayoutSetBlockSizeNV:
-        set_words(l, i, TENSOR_BLOCK * t.dims, t.dims, x);
-        break;
-    case SpvOpTensorLayoutSetClampValueNV:
-        set_words(l, i, TENSOR_CLAMP * t.dims, 1, x);
-        break;
-    case SpvOpTensorViewSetClipNV:
-        set_words(l, i, VIEW_CLIP * t.dims, 4, x);
-        break;
-    case SpvOpTensorLayoutSliceNV:
-        slice(l, i, &t, x);
-        break;
-    default:
-        break;
+    case SpvOpTensorLayoutSetDimensionNV:
+    case SpvOpTensorViewSetDimensionNV: set_sizes(l, i, &t, x); break;
+    case SpvOpTensorLayoutSetStrideNV: set_words(l, i, TENSOR_STRIDE * t.dims, t.dims, x); break;
+    case SpvOpTensorViewSetStrideNV: set_words(l, i, VIEW_STRIDE * t.dims, t.dims, x); break;
+    case SpvOpTensorLayoutSetBlockSizeNV: set_words(l, i, TENSOR_BLOCK * t.dims, t.dims, x); break;
+    case SpvOpTensorLayoutSetClampValueNV: set_words(l, i, TENSOR_CLAMP * t.dims, 1, x); break;
+    case SpvOpTensorViewSetClipNV: set_words(l, i, VIEW_CLIP * t.dims, 4, x); break;
+    case SpvOpTensorLayoutSliceNV: slice(l, i, &t, x); break;
+    default: break;
     }
     lower_note(l, i, "numbers");
     build_replace(l, i, build(l, i, SpvOpCompositeConstruct, i->type, x, t.words));
@@ -170,8 +158,10 @@ static bool has_blocks(const Lower *l)
 
 static bool open_access(Lower *l, SpvInst *i, TensorAccess *a)
 {
-    *a = (TensorAccess){ .inst = i, .store = i->op == SpvOpCooperativeMatrixStoreTensorNV,
-                         .object = spv_operand(i, 1), .layout = spv_operand(i, 2),
+    *a = (TensorAccess){ .inst = i,
+                         .store = i->op == SpvOpCooperativeMatrixStoreTensorNV,
+                         .object = spv_operand(i, 1),
+                         .layout = spv_operand(i, 2),
                          .blocks = l->has_blocks };
     a->matrix = spv_type_of(l->m, a->object);
     uint32_t memory = read_operands(l, a);
@@ -194,8 +184,8 @@ static SpvId clamp_value(Lower *l, SpvInst *at, const TensorAccess *a)
     if (a->of_layout.clamp != SpvTensorClampModeConstant)
         return spv_null_constant(l->m, e->id);
     if (e->bits == 64) {
-        vector = BUILD(l, at, SpvOpCompositeConstruct, spv_vector_type(l->m, build_u32(l), 2),
-                       word, build_const(l, 0));
+        vector = BUILD(l, at, SpvOpCompositeConstruct, spv_vector_type(l->m, build_u32(l), 2), word,
+                       build_const(l, 0));
         return BUILD(l, at, SpvOpBitcast, e->id, vector);
     }
     if (e->bits == 32)
@@ -277,15 +267,17 @@ static void visit(Lower *l, SpvInst *i)
         else
             store(l, &a);
         return;
-    case SpvOpCreateTensorLayoutNV: case SpvOpTensorLayoutSetDimensionNV:
-    case SpvOpTensorLayoutSetStrideNV: case SpvOpTensorLayoutSliceNV:
-    case SpvOpTensorLayoutSetClampValueNV: case SpvOpTensorLayoutSetBlockSizeNV:
-    case SpvOpCreateTensorViewNV: case SpvOpTensorViewSetDimensionNV:
-    case SpvOpTensorViewSetStrideNV: case SpvOpTensorViewSetClipNV:
-        set(l, i);
-        return;
-    default:
-        return;
+    case SpvOpCreateTensorLayoutNV:
+    case SpvOpTensorLayoutSetDimensionNV:
+    case SpvOpTensorLayoutSetStrideNV:
+    case SpvOpTensorLayoutSliceNV:
+    case SpvOpTensorLayoutSetClampValueNV:
+    case SpvOpTensorLayoutSetBlockSizeNV:
+    case SpvOpCreateTensorViewNV:
+    case SpvOpTensorViewSetDimensionNV:
+    case SpvOpTensorViewSetStrideNV:
+    case SpvOpTensorViewSetClipNV: set(l, i); return;
+    default: return;
     }
 }
 

@@ -15,7 +15,7 @@ enum { CLIP_ROW, CLIP_ROWS, CLIP_COLUMN, CLIP_COLUMNS };
 /* What a type says. */
 typedef struct TensorType {
     bool is_view, has_sizes;
-    uint32_t dims, clamp, words;    /* words: in the array that it becomes */
+    uint32_t dims, clamp, words; /* words: in the array that it becomes */
     uint32_t order[TENSOR_MAX_DIMENSIONS];
 } TensorType;
 bool lower_tensor_type(const Lower *l, SpvId type, TensorType *out);
@@ -26,22 +26,22 @@ typedef struct TensorAccess {
     const SpvType *matrix;
     SpvId object, layout, view;
     TensorType of_layout, of_view;
-    SpvId decode;               /* function */
-    bool vector;                /* that it returns */
-    SpvId coordinates;          /* the type of what it is told */
-    SpvId first;                /* the block, or the address of it, that the tensor begins with */
-    SpvId block_pointer;        /* the type of an address; 0: blocks have numbers */
-    uint32_t block_size;        /* bytes */
-    bool blocks;                /* of more than one element, perhaps */
-    SpvId x[5 * TENSOR_MAX_DIMENSIONS + 1];     /* the layout's words, u32 */
-    SpvId v[2 * TENSOR_MAX_DIMENSIONS + 4];     /* the view's */
-    Address address;            /* of elements where there is no decode function */
+    SpvId decode;        /* function */
+    bool vector;         /* that it returns */
+    SpvId coordinates;   /* the type of what it is told */
+    SpvId first;         /* the block, or the address of it, that the tensor begins with */
+    SpvId block_pointer; /* the type of an address; 0: blocks have numbers */
+    uint32_t block_size; /* bytes */
+    bool blocks;         /* of more than one element, perhaps */
+    SpvId x[5 * TENSOR_MAX_DIMENSIONS + 1]; /* the layout's words, u32 */
+    SpvId v[2 * TENSOR_MAX_DIMENSIONS + 4]; /* the view's */
+    Address address;                        /* of elements where there is no decode function */
 } TensorAccess;
 
 /* Where an element is. */
 typedef struct TensorPlace {
-    SpvId clipped, inside;      /* conditions; 0: no, and yes */
-    SpvId index;                /* of the element, or of its block */
+    SpvId clipped, inside; /* conditions; 0: no, and yes */
+    SpvId index;           /* of the element, or of its block */
     SpvId block[TENSOR_MAX_DIMENSIONS], in_block[TENSOR_MAX_DIMENSIONS];
 } TensorPlace;
 
@@ -56,11 +56,11 @@ bool lower_tensor_decode_open(Lower *l, TensorAccess *a);
 /* decode_copy.c: functions that take the address of a block, for one that has a number. */
 typedef struct DecodeCopy {
     Lower *l;
-    SpvId buffer;               /* a variable: a structure of one array of blocks */
-    SpvId pointer;              /* type of the addresses */
-    VEC(SpvId) made;            /* functions and their copies, by turns */
+    SpvId buffer;    /* a variable: a structure of one array of blocks */
+    SpvId pointer;   /* type of the addresses */
+    VEC(SpvId) made; /* functions and their copies, by turns */
 } DecodeCopy;
-SpvId lower_tensor_copy_decoder(DecodeCopy *c, SpvId function);   /* 0 after reporting */
+SpvId lower_tensor_copy_decoder(DecodeCopy *c, SpvId function); /* 0 after reporting */
 SpvFunction *lower_tensor_function(const Lower *l, SpvId id);
 
 #endif

@@ -8,8 +8,8 @@
 #include "lower/tensor.h"
 
 typedef struct Decoder {
-    const SpvType *pointer, *block, *coordinates;   /* its parameters' types */
-    uint32_t stride;            /* bytes from one block to the next */
+    const SpvType *pointer, *block, *coordinates; /* its parameters' types */
+    uint32_t stride;                              /* bytes from one block to the next */
 } Decoder;
 
 static bool read_decoder(Lower *l, const TensorAccess *a, Decoder *d)
@@ -21,7 +21,7 @@ static bool read_decoder(Lower *l, const TensorAccess *a, Decoder *d)
         if (p->op == SpvOpFunctionParameter && n++ < 3)
             t[n - 1] = spv_type(l->m, p->type);
     bool fits = n == 3 && t[0]->kind == SPV_POINTER && t[0]->element && t[0]->element->size &&
-        t[1]->kind == SPV_ARRAY && t[2] == t[1];
+                t[1]->kind == SPV_ARRAY && t[2] == t[1];
     if (!fits)
         return lower_refuse(l, a->inst, "its decode function takes no pointer and two coordinates");
     *d = (Decoder){ t[0], t[0]->element, t[1], 0 };
@@ -91,9 +91,10 @@ static SpvId declare_again(Lower *l, SpvId variable, const Decoder *d)
 static SpvId first_block(Lower *l, TensorAccess *a, const Decoder *d, SpvId *number)
 {
     const SpvInst *chain = spv_def(l->m, spv_operand(a->inst, 0));
-    const SpvInst *v = chain && (chain->op == SpvOpAccessChain ||
-                                 chain->op == SpvOpInBoundsAccessChain)
-        ? spv_def(l->m, spv_operand(chain, 0)) : NULL;
+    const SpvInst *v =
+        chain && (chain->op == SpvOpAccessChain || chain->op == SpvOpInBoundsAccessChain)
+            ? spv_def(l->m, spv_operand(chain, 0))
+            : NULL;
     const SpvType *t = v && v->op == SpvOpVariable ? spv_type(l->m, v->type)->element : NULL;
     uint64_t bytes = 0, x;
     *number = build_const(l, 0);
@@ -157,7 +158,8 @@ bool lower_tensor_decode_open(Lower *l, TensorAccess *a)
     }
     SpvId variable = first_block(l, a, &d, &a->first);
     if (!variable)
-        return lower_refuse(l, a->inst, "its blocks do not begin at a multiple of their size in a "
+        return lower_refuse(l, a->inst,
+                            "its blocks do not begin at a multiple of their size in a "
                             "buffer that it names");
     return copy_for(l, a, &d, variable);
 }

@@ -82,10 +82,8 @@ static SpvId wrap(Lower *l, SpvInst *at, const TensorAccess *a, SpvId c, SpvId s
     case SpvTensorClampModeClampToEdge:
         c = build_select(l, at, build_less(l, at, c, last), c, last);
         return build_select(l, at, negative, zero, c);
-    case SpvTensorClampModeRepeat:
-        return as_signed(l, at, SpvOpSMod, c, size);
-    default:
-        break;
+    case SpvTensorClampModeRepeat: return as_signed(l, at, SpvOpSMod, c, size);
+    default: break;
     }
     SpvId period = build_add(l, at, last, last), single = build_less(l, at, period, one);
     period = build_select(l, at, single, one, period);

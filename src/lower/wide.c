@@ -8,11 +8,7 @@
  */
 #include "lower/internal.h"
 
-
-static void meet(Lower *l, SpvInst *at)
-{
-    place_barrier(l, at, SpvScopeWorkgroup);
-}
+static void meet(Lower *l, SpvInst *at) { place_barrier(l, at, SpvScopeWorkgroup); }
 
 static SpvId lane_of(Lower *l, SpvInst *at) { return place_lane(l, at, SpvScopeSubgroup); }
 
@@ -45,8 +41,8 @@ static void publish(Lower *l, SpvInst *i, SpvId value)
 {
     const SpvType *t = spv_type_of(l->m, value), *as = stored(l, t);
     if (as != t)
-        value = BUILD(l, i, SpvOpSelect, as->id, value, constant_of(l, as, 1),
-                      constant_of(l, as, 0));
+        value =
+            BUILD(l, i, SpvOpSelect, as->id, value, constant_of(l, as, 1), constant_of(l, as, 0));
     staging_of(l, as->id, SpvScopeSubgroup, l->lanes);
     staging_store(l, i, SpvScopeSubgroup, lane_of(l, i), value);
     meet(l, i);
@@ -72,7 +68,7 @@ static void take_from(Lower *l, SpvInst *i, SpvId value, SpvId lane)
 /* The identity's bits: zero, one, or what is the least or the largest of a type. */
 typedef enum Identity { ZERO, ONE, LARGEST, LEAST } Identity;
 typedef struct Combination {
-    uint16_t op, with;          /* with: of two values, or the comparison that chooses the first */
+    uint16_t op, with; /* with: of two values, or the comparison that chooses the first */
     bool chooses;
     Identity identity;
 } Combination;
@@ -108,13 +104,19 @@ static const Combination *find_combination(uint16_t op)
 
 static uint64_t float_identity(const SpvType *s, Identity what)
 {
-    static const struct { uint32_t bits; uint64_t one, infinity; } of[] = {
-        { 16, 0x3c00, 0x7c00 }, { 32, 0x3f800000, 0x7f800000 },
+    static const struct {
+        uint32_t bits;
+        uint64_t one, infinity;
+    } of[] = {
+        { 16, 0x3c00, 0x7c00 },
+        { 32, 0x3f800000, 0x7f800000 },
         { 64, UINT64_C(0x3ff0000000000000), UINT64_C(0x7ff0000000000000) },
     };
     uint32_t k = s->bits == 16 ? 0 : s->bits == 32 ? 1 : 2;
-    return what == ZERO ? 0 : what == ONE ? of[k].one : what == LARGEST ? of[k].infinity
-        : of[k].infinity | UINT64_C(1) << (s->bits - 1);
+    return what == ZERO      ? 0
+           : what == ONE     ? of[k].one
+           : what == LARGEST ? of[k].infinity
+                             : of[k].infinity | UINT64_C(1) << (s->bits - 1);
 }
 
 static uint64_t int_identity(const SpvType *s, const Combination *c)
@@ -139,8 +141,8 @@ static SpvId identity_of(Lower *l, const SpvType *t, const Combination *c)
         return t->kind == SPV_VECTOR ? spv_composite_constant(l->m, t->id, parts, MIN(t->count, 4))
                                      : b->id;
     }
-    return constant_of(l, t, s->kind == SPV_FLOAT ? float_identity(s, c->identity)
-                                                  : int_identity(s, c));
+    return constant_of(l, t,
+                       s->kind == SPV_FLOAT ? float_identity(s, c->identity) : int_identity(s, c));
 }
 
 static SpvId join(Lower *l, SpvInst *at, const SpvType *t, const Combination *c, SpvId x, SpvId y)
@@ -205,8 +207,9 @@ static void all_equal(Lower *l, SpvInst *i)
     const SpvType *t = spv_type_of(l->m, value), *s = component(t);
     publish(l, i, value);
     SpvId first = fetch(l, i, t, build_const(l, 0));
-    uint16_t op = s->kind == SPV_FLOAT ? SpvOpFOrdEqual : s->kind == SPV_BOOL ? SpvOpLogicalEqual
-                                                                              : SpvOpIEqual;
+    uint16_t op = s->kind == SPV_FLOAT  ? SpvOpFOrdEqual
+                  : s->kind == SPV_BOOL ? SpvOpLogicalEqual
+                                        : SpvOpIEqual;
     SpvId same = BUILD(l, i, op, like(l, t, b), first, value);
     if (t->kind == SPV_VECTOR)
         same = BUILD(l, i, SpvOpAll, b, same);
@@ -247,8 +250,8 @@ static void ballot(Lower *l, SpvInst *i)
 static void bit_of(Lower *l, SpvInst *i, SpvId lane)
 {
     SpvId u32 = build_u32(l), one = build_const(l, 1);
-    SpvId word = BUILD(l, i, SpvOpVectorExtractDynamic, u32, spv_operand(i, 1),
-                       build_div(l, i, lane, 32));
+    SpvId word =
+        BUILD(l, i, SpvOpVectorExtractDynamic, u32, spv_operand(i, 1), build_div(l, i, lane, 32));
     SpvId bit = BUILD(l, i, SpvOpShiftRightLogical, u32, word, build_mod(l, i, lane, 32));
     bit = BUILD(l, i, SpvOpBitwiseAnd, u32, bit, one);
     build_replace(l, i, BUILD(l, i, SpvOpIEqual, build_bool(l), bit, one));
@@ -267,8 +270,8 @@ static void bit_count(Lower *l, SpvInst *i)
             word = BUILD(l, i, SpvOpBitwiseAnd, u32, word, build_const(l, (1u << l->lanes) - 1));
         sum = build_add(l, i, sum, BUILD(l, i, SpvOpBitCount, u32, word));
     }
-    build_replace(l, i, spv_type(l->m, i->type)->is_signed
-                  ? BUILD(l, i, SpvOpBitcast, i->type, sum) : sum);
+    build_replace(
+        l, i, spv_type(l->m, i->type)->is_signed ? BUILD(l, i, SpvOpBitcast, i->type, sum) : sum);
 }
 
 /* ---- instructions ---------------------------------------------------------------------------- */
@@ -296,7 +299,7 @@ static bool is_of_subgroup(Lower *l, const SpvInst *i)
 {
     uint64_t scope = 0;
     return spv_n_operands(i) && spv_constant(l->m, spv_operand(i, 0), &scope) &&
-        scope == SpvScopeSubgroup;
+           scope == SpvScopeSubgroup;
 }
 
 /* The lane that an instruction reads from; 0: it is none that reads from one. */
@@ -305,25 +308,19 @@ static SpvId source_of(Lower *l, SpvInst *i)
     SpvId u32 = build_u32(l), lane = lane_of(l, i);
     SpvId by = spv_n_operands(i) > 2 ? spv_operand(i, 2) : 0;
     switch (i->op) {
-    case SpvOpGroupNonUniformBroadcastFirst:
-        return build_const(l, 0);
-    case SpvOpGroupNonUniformBroadcast: case SpvOpGroupNonUniformShuffle:
-        return build_to_u32(l, i, by);
+    case SpvOpGroupNonUniformBroadcastFirst: return build_const(l, 0);
+    case SpvOpGroupNonUniformBroadcast:
+    case SpvOpGroupNonUniformShuffle: return build_to_u32(l, i, by);
     case SpvOpGroupNonUniformShuffleXor:
         return BUILD(l, i, SpvOpBitwiseXor, u32, lane, build_to_u32(l, i, by));
-    case SpvOpGroupNonUniformShuffleUp:
-        return build_sub(l, i, lane, build_to_u32(l, i, by));
-    case SpvOpGroupNonUniformShuffleDown:
-        return build_add(l, i, lane, build_to_u32(l, i, by));
+    case SpvOpGroupNonUniformShuffleUp: return build_sub(l, i, lane, build_to_u32(l, i, by));
+    case SpvOpGroupNonUniformShuffleDown: return build_add(l, i, lane, build_to_u32(l, i, by));
     case SpvOpGroupNonUniformQuadBroadcast:
         return build_add(l, i, build_sub(l, i, lane, build_mod(l, i, lane, 4)),
                          build_mod(l, i, build_to_u32(l, i, by), 4));
-    case SpvOpGroupNonUniformQuadSwap:
-        return swapped(l, i);
-    case SpvOpGroupNonUniformRotateKHR:
-        return rotated(l, i);
-    default:
-        return 0;
+    case SpvOpGroupNonUniformQuadSwap: return swapped(l, i);
+    case SpvOpGroupNonUniformRotateKHR: return rotated(l, i);
+    default: return 0;
     }
 }
 
@@ -332,8 +329,8 @@ static void operate(Lower *l, SpvInst *i)
     const Combination *c = find_combination(i->op);
     SpvId from = 0;
     if (i->op == SpvOpGroupNonUniformElect)
-        build_replace(l, i, BUILD(l, i, SpvOpIEqual, build_bool(l), lane_of(l, i),
-                                  build_const(l, 0)));
+        build_replace(l, i,
+                      BUILD(l, i, SpvOpIEqual, build_bool(l), lane_of(l, i), build_const(l, 0)));
     else if (i->op == SpvOpGroupNonUniformAllEqual)
         all_equal(l, i);
     else if (i->op == SpvOpGroupNonUniformBallot)
@@ -379,16 +376,11 @@ static SpvId value_of(Lower *l, SpvInst *at, uint32_t builtin)
         index = build_to_u32(l, at, build_load(l, at, spv_type_of(l->m, v)->element->id, v));
     }
     switch (builtin) {
-    case SpvBuiltInSubgroupLocalInvocationId:
-        return build_mod(l, at, index, l->width);
-    case SpvBuiltInSubgroupId:
-        return build_div(l, at, index, l->width);
-    case SpvBuiltInSubgroupSize:
-        return build_const(l, l->width);
-    case SpvBuiltInNumSubgroups:
-        return build_const(l, l->subgroups);
-    default:
-        return 0;
+    case SpvBuiltInSubgroupLocalInvocationId: return build_mod(l, at, index, l->width);
+    case SpvBuiltInSubgroupId: return build_div(l, at, index, l->width);
+    case SpvBuiltInSubgroupSize: return build_const(l, l->width);
+    case SpvBuiltInNumSubgroups: return build_const(l, l->subgroups);
+    default: return 0;
     }
 }
 
@@ -398,12 +390,14 @@ static uint32_t builtin_of(Lower *l, SpvId variable)
     uint32_t n;
     const SpvInst *v = spv_def(l->m, variable);
     const uint32_t *b = v && v->op == SpvOpVariable
-        ? spv_decoration(l->m, variable, -1, SpvDecorationBuiltIn, &n) : NULL;
+                            ? spv_decoration(l->m, variable, -1, SpvDecorationBuiltIn, &n)
+                            : NULL;
     if (!b)
         return UINT32_MAX;
     bool mask = *b >= SpvBuiltInSubgroupEqMask && *b <= SpvBuiltInSubgroupLtMask;
     return mask || (*b >= SpvBuiltInSubgroupSize && *b <= SpvBuiltInSubgroupLocalInvocationId)
-        ? *b : UINT32_MAX;
+               ? *b
+               : UINT32_MAX;
 }
 
 static void read_builtin(Lower *l, SpvInst *i)
@@ -418,8 +412,9 @@ static void read_builtin(Lower *l, SpvInst *i)
         lower_refuse(l, i, "it reads a mask of lanes");
         return;
     }
-    build_replace(l, i, spv_type(l->m, i->type)->is_signed
-                  ? BUILD(l, i, SpvOpBitcast, i->type, value) : value);
+    build_replace(l, i,
+                  spv_type(l->m, i->type)->is_signed ? BUILD(l, i, SpvOpBitcast, i->type, value)
+                                                     : value);
 }
 
 static void drop_builtins(Lower *l)
@@ -477,9 +472,10 @@ static bool check_flow(Lower *l, SpvFunction *f)
     static const UniformityKnown nothing;
     spv_number_blocks(f);
     Cfg *g = cfg_build(l->scratch, f, l->sink);
-    Uniformity *u = !g ? NULL : f == l->entry.function
-        ? uniformity_build(l->scratch, l->m, g)
-        : uniformity_build_known(l->scratch, l->m, g, 0, &nothing);
+    Uniformity *u = !g ? NULL
+                    : f == l->entry.function
+                        ? uniformity_build(l->scratch, l->m, g)
+                        : uniformity_build_known(l->scratch, l->m, g, 0, &nothing);
     for (uint32_t b = 0; u && b + 1 < g->n; b++) {
         if (!u->divergent_block[b])
             continue;
@@ -487,7 +483,8 @@ static bool check_flow(Lower *l, SpvFunction *f)
             if (i->op != SpvOpControlBarrier && !waits_in_call(l, i, 0))
                 continue;
             const SpvInst *branch = branch_above(g, u, b);
-            return lower_refuse(l, branch ? branch : i, "not all invocations of the workgroup take"
+            return lower_refuse(l, branch ? branch : i,
+                                "not all invocations of the workgroup take"
                                 " this branch alike, and its subgroups wait for each other behind"
                                 " it");
         }

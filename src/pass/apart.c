@@ -14,15 +14,18 @@
 
 enum { MAX_PARTS = 1 << 16, MAX_INDICES = 512 };
 
-typedef struct OpenPhi { SpvInst *inst; SpvId *parts; } OpenPhi;
+typedef struct OpenPhi {
+    SpvInst *inst;
+    SpvId *parts;
+} OpenPhi;
 
 typedef struct Apart {
     PassContext *c;
     SpvModule *m;
     PassFold fold;
-    SpvInst ***columns;         /* by id of a variable: a variable for each of its members */
-    uint8_t *closed;            /* by id of a variable: not to be touched */
-    SpvId *with, **parts;       /* by id */
+    SpvInst ***columns;   /* by id of a variable: a variable for each of its members */
+    uint8_t *closed;      /* by id of a variable: not to be touched */
+    SpvId *with, **parts; /* by id */
     uint32_t n_ids;
     VEC(OpenPhi) phis;
     VEC(SpvInst *) dead;
@@ -30,10 +33,7 @@ typedef struct Apart {
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
-static bool is_open(const SpvType *t)
-{
-    return t && t->kind != SPV_COOPMAT && edit_has_matrix(t);
-}
+static bool is_open(const SpvType *t) { return t && t->kind != SPV_COOPMAT && edit_has_matrix(t); }
 
 static const SpvType *member_type(const SpvType *t, uint32_t k)
 {
@@ -73,7 +73,8 @@ static SpvId column_type(Apart *s, const SpvType *t, uint32_t at)
     if (t->kind == SPV_ARRAY) {
         SpvId element = column_type(s, t->element, at);
         return element == t->element->id
-                   ? t->id : spv_array_type(s->m, element, spv_operand(spv_def(s->m, t->id), 1));
+                   ? t->id
+                   : spv_array_type(s->m, element, spv_operand(spv_def(s->m, t->id), 1));
     }
     uint32_t k = 0;
     while (at >= count(t->members[k], false))
@@ -135,7 +136,7 @@ static SpvId pointer_to(Apart *s, const Spot *at, SpvInst *before)
     memcpy(operands + 1, at->indices, at->n * sizeof *operands);
     SpvId type = spv_pointer_type(s->m, spv_operand(variable, 0), at->type->id);
     return at->n ? spv_put(s->m, before, SpvOpAccessChain, type, operands, at->n + 1)->id
-        : variable->id;
+                 : variable->id;
 }
 
 static Spot inside(Apart *s, const Spot *at, uint32_t k)
@@ -172,7 +173,7 @@ static void store_whole(Apart *s, const Spot *at, SpvId value, SpvInst *before)
     for (uint32_t k = 0; k < at->type->count; k++) {
         Spot part = inside(s, at, k);
         SpvInst *x = spv_put(s->m, before, SpvOpCompositeExtract, part.type->id,
-                         (uint32_t[]){ value, k }, 2);
+                             (uint32_t[]){ value, k }, 2);
         store_whole(s, &part, x->id, before);
     }
 }
@@ -410,8 +411,8 @@ static bool open_each(Apart *s, SpvInst *i, const SpvType *t, SpvId *out, uint32
         }
         const SpvInst *x = spv_def(s->m, operands[first]);
         bool same = i->op == SpvOpCopyObject || (i->op == SpvOpCopyLogical && x->type == types[p]);
-        out[p] = same ? operands[first]
-            : spv_put(s->m, i, i->op, types[p], operands, n_operands)->id;
+        out[p] =
+            same ? operands[first] : spv_put(s->m, i, i->op, types[p], operands, n_operands)->id;
     }
     if (i->op == SpvOpPhi)
         vec_push(s->c->scratch, &s->phis, (OpenPhi){ i, out });
@@ -428,9 +429,9 @@ static bool open_value(Apart *s, SpvInst *i)
     SpvId *out = NEW_ARRAY(s->c->scratch, SpvId, count(t, true) + 1);
     bool done = false;
     switch (i->op) {
-    case SpvOpPhi: case SpvOpCopyObject: case SpvOpCopyLogical:
-        done = open_each(s, i, t, out, 0);
-        break;
+    case SpvOpPhi:
+    case SpvOpCopyObject:
+    case SpvOpCopyLogical: done = open_each(s, i, t, out, 0); break;
     case SpvOpSelect: done = open_each(s, i, t, out, 1); break;
     case SpvOpCompositeConstruct: done = open_construct(s, i, t, out); break;
     case SpvOpCompositeInsert: done = open_insert(s, i, t, out); break;

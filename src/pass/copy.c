@@ -116,16 +116,19 @@ void loop_redirect_entries(PassLoopCopy *l, const SpvBlock *to)
 
 /* ---- values that leave the loop -------------------------------------------------------------- */
 
-typedef struct Use { SpvInst *inst; uint32_t word; } Use;
+typedef struct Use {
+    SpvInst *inst;
+    uint32_t word;
+} Use;
 typedef VEC(Use) Uses;
 
 typedef struct Closer {
     PassLoopCopy *l;
     SpvModule *m;
-    SpvBlock *exit;             /* the only block that follows the loop, and follows nothing else */
-    VEC(SpvBlock *) from;       /* its predecessors */
+    SpvBlock *exit;       /* the only block that follows the loop, and follows nothing else */
+    VEC(SpvBlock *) from; /* its predecessors */
     VEC(SpvInst *) values;
-    VEC(Uses) uses;             /* of values, one for one */
+    VEC(Uses) uses; /* of values, one for one */
 } Closer;
 
 /* A phi uses its operand in the block that the operand comes from. */

@@ -11,7 +11,7 @@ typedef struct Dead {
     PassContext *c;
     SpvModule *m;
     PassVariables *v;
-    uint8_t *live;              /* by id */
+    uint8_t *live; /* by id */
     VEC(SpvInst *) work;
     PassIdWords ids;
 } Dead;
@@ -23,7 +23,8 @@ static bool is_plain_load(const SpvInst *i)
     for (SpvWalk w = spv_walk(i); spv_walk_next(&w, &o);) {
         uint32_t wrong = o.kind == SPV_OPERAND_MemoryAccess ? SpvMemoryAccessVolatileMask
                          : o.kind == SPV_OPERAND_TensorAddressingOperands
-                             ? SpvTensorAddressingOperandsDecodeFuncMask : 0;
+                             ? SpvTensorAddressingOperandsDecodeFuncMask
+                             : 0;
         if (i->words[o.word] & wrong)
             return false;
     }
@@ -37,10 +38,14 @@ static bool is_removable(const SpvInst *i)
     if (!info || !i->id || !i->type)
         return false;
     switch (i->op) {
-    case SpvOpPhi: case SpvOpVariable: case SpvOpUndef: return true;
-    case SpvOpLoad: case SpvOpCooperativeMatrixLoadKHR: case SpvOpCooperativeMatrixLoadTensorNV:
-        return is_plain_load(i);
-    case SpvOpFunctionCall: case SpvOpCooperativeMatrixPerElementOpEXT: return false;
+    case SpvOpPhi:
+    case SpvOpVariable:
+    case SpvOpUndef: return true;
+    case SpvOpLoad:
+    case SpvOpCooperativeMatrixLoadKHR:
+    case SpvOpCooperativeMatrixLoadTensorNV: return is_plain_load(i);
+    case SpvOpFunctionCall:
+    case SpvOpCooperativeMatrixPerElementOpEXT: return false;
     default: break;
     }
     if (info->flags & (SPV_OPF_ATOMIC | SPV_OPF_BARRIER | SPV_OPF_MEMORY))
@@ -99,10 +104,10 @@ static void keep_function(Dead *d, SpvFunction *f, bool all)
 static bool is_interface(const SpvInst *i)
 {
     switch (spv_operand(i, 0)) {
-    case SpvStorageClassPrivate: case SpvStorageClassWorkgroup: case SpvStorageClassInput:
-        return false;
-    default:
-        return true;
+    case SpvStorageClassPrivate:
+    case SpvStorageClassWorkgroup:
+    case SpvStorageClassInput: return false;
+    default: return true;
     }
 }
 
@@ -114,9 +119,8 @@ static void keep_preamble(Dead *d)
         case SpvOpEntryPoint: /* its interface only lists what may be used */
             keep_id(d, spv_operand(i, 1));
             break;
-        case SpvOpExecutionMode: case SpvOpExecutionModeId:
-            keep_operands(d, i);
-            break;
+        case SpvOpExecutionMode:
+        case SpvOpExecutionModeId: keep_operands(d, i); break;
         case SpvOpDecorate:
             if (spv_operand(i, 1) == SpvDecorationBuiltIn &&
                 spv_operand(i, 2) == SpvBuiltInWorkgroupSize)
@@ -126,11 +130,8 @@ static void keep_preamble(Dead *d)
             if (is_interface(i))
                 keep_id(d, i->id);
             break;
-        case SpvOpExtInst:
-            keep_operands(d, i);
-            break;
-        default:
-            break;
+        case SpvOpExtInst: keep_operands(d, i); break;
+        default: break;
         }
     }
     drain(d);

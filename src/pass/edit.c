@@ -111,10 +111,13 @@ bool edit_cannot_fail(const SpvModule *m, const SpvInst *i)
 {
     uint64_t divisor;
     switch (i->op) {
-    case SpvOpUDiv: case SpvOpSDiv: case SpvOpUMod: case SpvOpSRem: case SpvOpSMod:
+    case SpvOpUDiv:
+    case SpvOpSDiv:
+    case SpvOpUMod:
+    case SpvOpSRem:
+    case SpvOpSMod:
         return spv_constant(m, spv_operand(i, 1), &divisor) && divisor && divisor + 1 > 1;
-    default:
-        return spv_is_pure(i);
+    default: return spv_is_pure(i);
     }
 }
 
@@ -181,8 +184,8 @@ static bool make_stub(SpvModule *m, SpvBlock *b, SpvBlock *header)
 {
     SpvInst *term = b->insts.last;
     uint16_t op = header ? SpvOpBranch : SpvOpUnreachable;
-    bool same = b->insts.first->next == term && term->op == op &&
-                (!header || term->words[1] == header->id);
+    bool same =
+        b->insts.first->next == term && term->op == op && (!header || term->words[1] == header->id);
     while (!same && b->insts.last != b->insts.first)
         edit_remove(m, b->insts.last);
     if (!same)
@@ -334,22 +337,22 @@ static bool keep_annotation(SpvModule *m, SpvInst *i, const uint8_t *defined)
 {
     uint32_t n_string;
     switch (i->op) {
-    case SpvOpName: case SpvOpMemberName: case SpvOpDecorate: case SpvOpMemberDecorate:
-    case SpvOpDecorateId: case SpvOpDecorateString: case SpvOpMemberDecorateString:
-    case SpvOpExecutionMode: case SpvOpExecutionModeId:
-        return defined[spv_operand(i, 0)];
-    case SpvOpGroupDecorate:
-        filter_ids(m, i, 1, 1, defined);
-        return true;
-    case SpvOpGroupMemberDecorate:
-        filter_ids(m, i, 1, 2, defined);
-        return true;
+    case SpvOpName:
+    case SpvOpMemberName:
+    case SpvOpDecorate:
+    case SpvOpMemberDecorate:
+    case SpvOpDecorateId:
+    case SpvOpDecorateString:
+    case SpvOpMemberDecorateString:
+    case SpvOpExecutionMode:
+    case SpvOpExecutionModeId: return defined[spv_operand(i, 0)];
+    case SpvOpGroupDecorate: filter_ids(m, i, 1, 1, defined); return true;
+    case SpvOpGroupMemberDecorate: filter_ids(m, i, 1, 2, defined); return true;
     case SpvOpEntryPoint:
         spv_string(i, 2, &n_string);
         filter_ids(m, i, 2 + n_string, 1, defined);
         return defined[spv_operand(i, 1)];
-    default:
-        return true;
+    default: return true;
     }
 }
 
@@ -373,10 +376,7 @@ void edit_sweep(SpvModule *m, Arena *scratch)
     spv_forget_types(m);
 }
 
-void edit_insert_global(SpvInst *before, SpvInst *i)
-{
-    spv_insert_before(before, i);
-}
+void edit_insert_global(SpvInst *before, SpvInst *i) { spv_insert_before(before, i); }
 
 /* ---- matrices -------------------------------------------------------------------------------- */
 

@@ -10,7 +10,7 @@
 
 /* ---- edit.c ---------------------------------------------------------------------------------- */
 
-void edit_remove(SpvModule *m, SpvInst *i);         /* unlinks it; its id is defined no more */
+void edit_remove(SpvModule *m, SpvInst *i); /* unlinks it; its id is defined no more */
 /* Gives it another opcode and other operands; type and id stay. */
 void edit_become(SpvModule *m, SpvInst *i, uint16_t op, const uint32_t *operands, uint32_t n);
 /* the first instruction that is no label or phi */
@@ -40,8 +40,8 @@ void edit_order_blocks(const Cfg *g);
 /* Drops names, decorations, modes and interface entries of ids that are defined no more. */
 void edit_sweep(SpvModule *m, Arena *scratch);
 void edit_insert_global(SpvInst *before, SpvInst *i);
-uint32_t edit_count(const SpvFunction *f);          /* instructions */
-bool edit_has_matrix(const SpvType *t);             /* is one, or holds one */
+uint32_t edit_count(const SpvFunction *f); /* instructions */
+bool edit_has_matrix(const SpvType *t);    /* is one, or holds one */
 /* The number of elements of an OpTypeCooperativeMatrixKHR that one invocation holds. False:
  * unknown. */
 bool edit_matrix_length(const PassContext *c, SpvId type, uint64_t *length);
@@ -57,16 +57,16 @@ void edit_ids(const SpvInst *i, PassIdWords *out);
 /* A Function variable, and what is done with it. */
 typedef struct PassVariable {
     SpvInst *inst;
-    const SpvType *type;        /* of its contents */
+    const SpvType *type; /* of its contents */
     /* false: its address escapes, or it is volatile */
     bool followed;
-    VEC(SpvInst *) chains;      /* OpAccessChain and kin, each directly on the variable */
-    VEC(SpvInst *) accesses;    /* OpLoad and OpStore, through the variable or a chain, in order */
+    VEC(SpvInst *) chains;   /* OpAccessChain and kin, each directly on the variable */
+    VEC(SpvInst *) accesses; /* OpLoad and OpStore, through the variable or a chain, in order */
 } PassVariable;
 
 typedef struct PassVariables {
     VEC(PassVariable) list;
-    VEC(uint32_t) of;           /* by id of a variable or chain: 1 + its place in list */
+    VEC(uint32_t) of; /* by id of a variable or chain: 1 + its place in list */
 } PassVariables;
 
 /* Needs a function without unreachable code. Copies of pointers and chains of chains are gone
@@ -83,12 +83,12 @@ void variables_split(PassContext *c, const Cfg *g);
 
 /* Shared by the loops of one Cfg. */
 typedef struct PassLoopMarks {
-    uint32_t *stamp, stamps;    /* by block index: the loop that a block was last seen in */
-    SpvId *map;                 /* by id, n_map of them: loop_copy's; all zero between two loops */
+    uint32_t *stamp, stamps; /* by block index: the loop that a block was last seen in */
+    SpvId *map;              /* by id, n_map of them: loop_copy's; all zero between two loops */
     uint32_t n_map;
     /* by id, n_used of them: its users as they were at first, in `users` */
     uint32_t *use_start;
-    SpvInst **users;            /* NULL until asked for */
+    SpvInst **users; /* NULL until asked for */
     uint32_t n_used;
 } PassLoopMarks;
 
@@ -101,7 +101,7 @@ typedef struct PassLoopCopy {
     /* of the loop, in the Cfg's order; then the unreachable ones that they name */
     VEC(SpvBlock *) blocks;
     SpvBlock *header, *latch;
-    uint32_t size;              /* instructions */
+    uint32_t size; /* instructions */
 } PassLoopCopy;
 
 PassLoopMarks loop_marks(PassContext *c, const Cfg *g);
@@ -143,18 +143,18 @@ enum { FOLD_MAX = 16 };
 
 /* A constant scalar or vector. Bits in the type's width, the rest zero. */
 typedef struct PassFoldValue {
-    const SpvType *type;        /* of a component */
-    uint32_t count;             /* 1: a scalar */
+    const SpvType *type; /* of a component */
+    uint32_t count;      /* 1: a scalar */
     uint64_t bits[FOLD_MAX];
 } PassFoldValue;
 
 typedef struct PassFold {
     SpvModule *m;
     Arena *scratch;
-    Map pool;                   /* hash of type and words -> id */
-    SpvInst *before;            /* where new constants go in the preamble; NULL: its end */
-    bool denormals;             /* fold to and from denormal numbers, whatever the machine does */
-    uint32_t towards_zero;      /* RoundingModeRTZ: the sum of 16, 32, 64 that it is asked for */
+    Map pool;              /* hash of type and words -> id */
+    SpvInst *before;       /* where new constants go in the preamble; NULL: its end */
+    bool denormals;        /* fold to and from denormal numbers, whatever the machine does */
+    uint32_t towards_zero; /* RoundingModeRTZ: the sum of 16, 32, 64 that it is asked for */
 } PassFold;
 
 void fold_learn(PassFold *f, const SpvInst *i); /* a constant, into the pool */

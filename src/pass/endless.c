@@ -9,7 +9,10 @@
 #include "pass/edit.h"
 
 /* A block that returns, and the position in the Cfg of it or of the block that dominates it. */
-typedef struct End { SpvBlock *block; uint32_t at; } End;
+typedef struct End {
+    SpvBlock *block;
+    uint32_t at;
+} End;
 typedef VEC(End) Ends;
 
 static void leave_by_merge(PassContext *c, const Cfg *g, const CfgLoop *l, Ends *ends)

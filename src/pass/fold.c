@@ -87,7 +87,9 @@ static bool read_scalar(const PassFold *f, SpvId id, const SpvType *t, uint64_t 
         *bits &= width_mask(t);
         return true;
     case SpvOpConstantTrue: *bits = 1; return true;
-    case SpvOpConstantFalse: case SpvOpConstantNull: case SpvOpUndef: *bits = 0; return true;
+    case SpvOpConstantFalse:
+    case SpvOpConstantNull:
+    case SpvOpUndef: *bits = 0; return true;
     default: return false;
     }
 }
@@ -183,25 +185,31 @@ SpvId fold_member(PassFold *f, SpvId composite, uint32_t index)
         if (t->kind == SPV_COOPMAT)
             index = 0; /* all elements are the same */
         return index < spv_n_operands(i) ? spv_operand(i, index) : 0;
-    case SpvOpConstantCompositeReplicateEXT:
-        return spv_operand(i, 0);
-    case SpvOpConstantNull: case SpvOpUndef:
+    case SpvOpConstantCompositeReplicateEXT: return spv_operand(i, 0);
+    case SpvOpConstantNull:
+    case SpvOpUndef:
         return part->kind == SPV_INT || part->kind == SPV_FLOAT || part->kind == SPV_BOOL
-                   ? write_scalar(f, part->id, part, 0) : fold_null(f, part->id);
-    default:
-        return 0;
+                   ? write_scalar(f, part->id, part, 0)
+                   : fold_null(f, part->id);
+    default: return 0;
     }
 }
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
 /* Formats of 8 bits and fewer; without `from` nothing is converted to the format. */
-static const struct { double (*to)(uint8_t bits); uint8_t (*from)(double x); } small[] = {
+static const struct {
+    double (*to)(uint8_t bits);
+    uint8_t (*from)(double x);
+} small[] = {
     [SPV_E4M3] = { e4m3_to_double, e4m3_from_double },
     [SPV_E5M2] = { e5m2_to_double, e5m2_from_double },
-    [SPV_E2M1] = { e2m1_to_double, NULL }, [SPV_E3M2] = { e3m2_to_double, NULL },
-    [SPV_E2M3] = { e2m3_to_double, NULL }, [SPV_E8M0] = { e8m0_to_double, NULL },
-    [SPV_MXINT8] = { mxint8_to_double, NULL }, [SPV_NO_FLOAT] = { NULL, NULL },
+    [SPV_E2M1] = { e2m1_to_double, NULL },
+    [SPV_E3M2] = { e3m2_to_double, NULL },
+    [SPV_E2M3] = { e2m3_to_double, NULL },
+    [SPV_E8M0] = { e8m0_to_double, NULL },
+    [SPV_MXINT8] = { mxint8_to_double, NULL },
+    [SPV_NO_FLOAT] = { NULL, NULL },
 };
 
 static bool is_known_float(const SpvType *t)
@@ -287,7 +295,8 @@ static double wide_integer(const FoldOperands *o, uint64_t magnitude)
 static bool is_denormal(const SpvType *t, double x)
 {
     double least = t->bits == 16 && t->format == SPV_IEEE ? 0x1p-14
-                 : t->bits == 64 ? 0x1p-1022 : 0x1p-126;
+                   : t->bits == 64                        ? 0x1p-1022
+                                                          : 0x1p-126;
     return x != 0 && fabs(x) < least;
 }
 
@@ -338,7 +347,8 @@ static bool eval_int(uint16_t op, const FoldOperands *o, uint32_t c, uint64_t *o
     case SpvOpConvertSToF:
         return is_plain_float(o->result) &&
                (*out = rounded_bits(o, sa < 0 ? -wide_integer(o, 0 - (uint64_t)sa)
-                                              : wide_integer(o, (uint64_t)sa)), true);
+                                              : wide_integer(o, (uint64_t)sa)),
+                true);
     default: return false;
     }
 }
@@ -399,7 +409,8 @@ static bool eval_float(uint16_t op, const FoldOperands *o, uint32_t c, uint64_t 
         *out = float_bits(r, fabs(half) < 0x1p-14 ? copysign(0, half) : half);
         break;
     }
-    case SpvOpConvertFToS: case SpvOpConvertFToU: return eval_float_to_int(op, o, a, out);
+    case SpvOpConvertFToS:
+    case SpvOpConvertFToU: return eval_float_to_int(op, o, a, out);
     case SpvOpFOrdEqual: *out = ordered && a == b; return true;
     case SpvOpFUnordEqual: *out = !ordered || a == b; return true;
     case SpvOpFOrdNotEqual: *out = ordered && a != b; return true;
@@ -416,18 +427,19 @@ static bool eval_float(uint16_t op, const FoldOperands *o, uint32_t c, uint64_t 
     case SpvOpIsInf: *out = isinf(a); return true;
     default: return false;
     }
-    return o->denormals || (ordered && (exact || !o->towards_zero) &&
-                            !is_denormal(r, float_of(r, *out)));
+    return o->denormals ||
+           (ordered && (exact || !o->towards_zero) && !is_denormal(r, float_of(r, *out)));
 }
 
 static bool eval(uint16_t op, const FoldOperands *o, PassFoldValue *out)
 {
     const SpvType *t = o->a->type;
     for (uint32_t c = 0; c < out->count; c++) {
-        bool ok = t->kind == SPV_INT ? eval_int(op, o, c, &out->bits[c])
+        bool ok = t->kind == SPV_INT    ? eval_int(op, o, c, &out->bits[c])
                   : t->kind == SPV_BOOL ? eval_bool(op, o, c, &out->bits[c])
                   : is_known_float(t) && (is_plain_float(o->result) || o->result->kind != SPV_FLOAT)
-                      ? eval_float(op, o, c, &out->bits[c]) : false;
+                      ? eval_float(op, o, c, &out->bits[c])
+                      : false;
         if (!ok)
             return false;
         out->bits[c] &= width_mask(o->result);
@@ -537,11 +549,13 @@ SpvId fold_op(PassFold *f, uint16_t op, SpvId type, const uint32_t *operands, ui
     switch (op) {
     case SpvOpSelect:
         return n == 3 && is_constant_id(f, operands[1]) && is_constant_id(f, operands[2])
-                   ? fold_select(f, type, operands) : 0;
+                   ? fold_select(f, type, operands)
+                   : 0;
     case SpvOpVectorShuffle: return fold_shuffle(f, type, operands, n);
     case SpvOpCompositeInsert:
         return n > 2 && is_constant_id(f, operands[0])
-                   ? fold_insert(f, type, operands[0], operands[1], operands + 2, n - 2) : 0;
+                   ? fold_insert(f, type, operands[0], operands[1], operands + 2, n - 2)
+                   : 0;
     case SpvOpCopyObject: return n == 1 && is_constant_id(f, operands[0]) ? operands[0] : 0;
     case SpvOpCompositeExtract: {
         SpvId at = n > 1 ? operands[0] : 0;
@@ -567,8 +581,7 @@ SpvId fold_op(PassFold *f, uint16_t op, SpvId type, const uint32_t *operands, ui
         }
         return fold_write(f, type, &out);
     }
-    default:
-        return fold_components(f, op, type, operands, n);
+    default: return fold_components(f, op, type, operands, n);
     }
 }
 

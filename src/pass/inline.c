@@ -15,18 +15,21 @@
 
 enum { MAX_INSTRUCTIONS = 1 << 20 };
 
-typedef struct Note { SpvInst *decoration; uint32_t next; } Note;
+typedef struct Note {
+    SpvInst *decoration;
+    uint32_t next;
+} Note;
 
 typedef struct Inliner {
     PassContext *c;
     SpvModule *m;
-    SpvFunction **function;     /* by id */
-    uint32_t n_ids;             /* ids below were there before the pass */
-    uint32_t *size;             /* by function id: instructions, calls inlined */
-    VEC(SpvFunction *) order;   /* callees before callers */
-    VEC(Note) notes;            /* decorations, chained by target; 0 ends */
-    VEC(uint32_t) note_of;      /* by id */
-    VEC(SpvId) map;             /* by id of the callee: the copy's */
+    SpvFunction **function;   /* by id */
+    uint32_t n_ids;           /* ids below were there before the pass */
+    uint32_t *size;           /* by function id: instructions, calls inlined */
+    VEC(SpvFunction *) order; /* callees before callers */
+    VEC(Note) notes;          /* decorations, chained by target; 0 ends */
+    VEC(uint32_t) note_of;    /* by id */
+    VEC(SpvId) map;           /* by id of the callee: the copy's */
     PassIdWords ids;
     bool structured;
 } Inliner;
@@ -40,15 +43,15 @@ static bool is_debug(const SpvInst *i)
     if (i->op != SpvOpExtInst)
         return false;
     switch (i->ext_set) {
-    case SPV_SET_NONSEMANTIC: case SPV_SET_NonSemanticShaderDebugInfo100:
+    case SPV_SET_NONSEMANTIC:
+    case SPV_SET_NonSemanticShaderDebugInfo100:
     case SPV_SET_NonSemanticShaderDebugInfo:
     case SPV_SET_OpenCLDebugInfo100:
     case SPV_SET_DebugInfo:
-    case SPV_SET_NonSemanticClspvReflection: case SPV_SET_NonSemanticVkspReflection:
-    case SPV_SET_NonSemanticGraphDebugInfo:
-        return true;
-    default:
-        return false;
+    case SPV_SET_NonSemanticClspvReflection:
+    case SPV_SET_NonSemanticVkspReflection:
+    case SPV_SET_NonSemanticGraphDebugInfo: return true;
+    default: return false;
     }
 }
 
@@ -83,7 +86,11 @@ static SpvFunction *named_function(const Inliner *s, SpvId id)
     return id < s->n_ids ? s->function[id] : NULL;
 }
 
-typedef struct Frame { SpvFunction *f; SpvInst *at; uint32_t operand; } Frame;
+typedef struct Frame {
+    SpvFunction *f;
+    SpvInst *at;
+    uint32_t operand;
+} Frame;
 
 /* The next function that the frame's function names, from where it stopped. */
 static SpvFunction *next_named(Inliner *s, Frame *t)
@@ -179,8 +186,8 @@ static void copy_id_decorations(Inliner *s, SpvId from, SpvId to)
 typedef struct Site {
     SpvInst *call;
     SpvFunction *caller, *callee;
-    SpvBlock *rest;                 /* what follows the call; NULL when the callee is one block */
-    VEC(uint32_t) results;          /* value, block, value, block... */
+    SpvBlock *rest;        /* what follows the call; NULL when the callee is one block */
+    VEC(uint32_t) results; /* value, block, value, block... */
     uint32_t n_returns;
 } Site;
 

@@ -6,7 +6,9 @@
  */
 #include "pass/pass.h"
 
-typedef struct Position { uint32_t file, line, column; } Position;
+typedef struct Position {
+    uint32_t file, line, column;
+} Position;
 
 static Position position_of(const SpvModule *m, const SpvInst *i)
 {

@@ -20,10 +20,10 @@
 #include "pass/edit.h"
 
 enum {
-    MAX_SLICE = 192,            /* instructions that conditions, or addresses, may take */
+    MAX_SLICE = 192, /* instructions that conditions, or addresses, may take */
     MAX_BLOCKS = 4096,
-    MAX_SIZE = 16384,           /* of a loop that is copied */
-    BUDGET = 1 << 16,           /* of all the copies */
+    MAX_SIZE = 16384, /* of a loop that is copied */
+    BUDGET = 1 << 16, /* of all the copies */
 };
 
 static const char *const reasons[AHEAD_N_REASONS] = {
@@ -56,17 +56,22 @@ void ahead_report(AheadReport *r, const SpvModule *m, const SpvInst *merge, Ahea
 /* Instructions of the loop that can be computed for another iteration. */
 typedef struct Slice {
     VEC(SpvInst *) insts;
-    SpvId *made;                /* by place: for the iteration at hand, 0: not yet */
+    SpvId *made; /* by place: for the iteration at hand, 0: not yet */
 } Slice;
 
 typedef struct Register {
     SpvInst *load;
     SpvId next[WAIT_QUEUES_MOST]; /* what they start with, then the phis of the main loop */
-    SpvId fresh;                /* the load of the main loop */
+    SpvId fresh;                  /* the load of the main loop */
 } Register;
 
-typedef struct Rename { SpvInst *old; SpvId id, by; } Rename;
-typedef struct Copied { SpvId from, to; } Copied;
+typedef struct Rename {
+    SpvInst *old;
+    SpvId id, by;
+} Rename;
+typedef struct Copied {
+    SpvId from, to;
+} Copied;
 
 typedef struct Pipeliner {
     PassContext *c;
@@ -76,18 +81,18 @@ typedef struct Pipeliner {
     PassLoopMarks marks;
     PassIdWords ids;
     uint64_t budget;
-    VEC(Rename) renames;        /* at the end of a round */
+    VEC(Rename) renames; /* at the end of a round */
     /* of one loop */
     PassLoopCopy l;
     uint32_t queues;
-    SpvInst *exit;              /* its terminator leaves the loop */
-    bool exit_when, behind;     /* on this value; loads stand behind it */
-    VEC(SpvInst *) effects;     /* what writes memory or orders accesses */
+    SpvInst *exit;          /* its terminator leaves the loop */
+    bool exit_when, behind; /* on this value; loads stand behind it */
+    VEC(SpvInst *) effects; /* what writes memory or orders accesses */
     /* always: the condition and the counters, which are computed for iterations that may not come;
      * guarded: addresses */
     Slice always, guarded;
     VEC(Register) registers;
-    VEC(Copied) copied;         /* instructions of slices, for their decorations */
+    VEC(Copied) copied; /* instructions of slices, for their decorations */
 } Pipeliner;
 
 static bool in_loop(const Pipeliner *s, SpvId id)
@@ -114,11 +119,12 @@ enum { READ_ONLY = 0, IN_BUFFERS = 1, IN_WORKGROUP = 2, IN_PRIVATE = 4, ANYWHERE
 static uint32_t place_of_storage(uint32_t storage)
 {
     switch (storage) {
-    case SpvStorageClassFunction: case SpvStorageClassPrivate: return IN_PRIVATE;
+    case SpvStorageClassFunction:
+    case SpvStorageClassPrivate: return IN_PRIVATE;
     case SpvStorageClassWorkgroup: return IN_WORKGROUP;
-    case SpvStorageClassPushConstant: case SpvStorageClassUniformConstant:
-    case SpvStorageClassInput:
-        return READ_ONLY;
+    case SpvStorageClassPushConstant:
+    case SpvStorageClassUniformConstant:
+    case SpvStorageClassInput: return READ_ONLY;
     case SpvStorageClassGeneric: return ANYWHERE;
     default: return IN_BUFFERS;
     }
@@ -166,16 +172,19 @@ static bool is_volatile_load(const Pipeliner *s, const SpvInst *load)
 }
 
 /* Where an instruction writes, and orders accesses, as far as it is known: ANYWHERE else. */
-typedef struct Effect { uint32_t writes, orders; SpvId through; } Effect;
+typedef struct Effect {
+    uint32_t writes, orders;
+    SpvId through;
+} Effect;
 
 static uint32_t ordered_by(const Pipeliner *s, SpvId semantics)
 {
     uint64_t mask;
     if (!spv_constant(s->m, semantics, &mask))
         return ANYWHERE;
-    const uint32_t order =
-        SpvMemorySemanticsAcquireMask | SpvMemorySemanticsReleaseMask |
-        SpvMemorySemanticsAcquireReleaseMask | SpvMemorySemanticsSequentiallyConsistentMask;
+    const uint32_t order = SpvMemorySemanticsAcquireMask | SpvMemorySemanticsReleaseMask |
+                           SpvMemorySemanticsAcquireReleaseMask |
+                           SpvMemorySemanticsSequentiallyConsistentMask;
     const uint32_t buffers =
         SpvMemorySemanticsUniformMemoryMask | SpvMemorySemanticsCrossWorkgroupMemoryMask;
     if (!(mask & order))
@@ -190,13 +199,18 @@ static Effect effect_of(const Pipeliner *s, const SpvInst *i)
     SpvId callees[SPV_MAX_CALLEES];
     Effect none = { 0 }, all = { ANYWHERE, ANYWHERE, 0 };
     switch (i->op) {
-    case SpvOpLoad: case SpvOpCooperativeMatrixLoadKHR: case SpvOpVariable:
-    case SpvOpArrayLength: case SpvOpImageRead: case SpvOpImageFetch:
-        return none;
-    case SpvOpCooperativeMatrixLoadTensorNV:
-        return spv_callees(s->m, i, callees) ? all : none;
-    case SpvOpStore: case SpvOpCopyMemory: case SpvOpCopyMemorySized:
-    case SpvOpCooperativeMatrixStoreKHR: case SpvOpCooperativeMatrixStoreTensorNV:
+    case SpvOpLoad:
+    case SpvOpCooperativeMatrixLoadKHR:
+    case SpvOpVariable:
+    case SpvOpArrayLength:
+    case SpvOpImageRead:
+    case SpvOpImageFetch: return none;
+    case SpvOpCooperativeMatrixLoadTensorNV: return spv_callees(s->m, i, callees) ? all : none;
+    case SpvOpStore:
+    case SpvOpCopyMemory:
+    case SpvOpCopyMemorySized:
+    case SpvOpCooperativeMatrixStoreKHR:
+    case SpvOpCooperativeMatrixStoreTensorNV:
         return (Effect){ place_of_storage(storage_of(s, spv_operand(i, 0))), 0, spv_operand(i, 0) };
     case SpvOpControlBarrier: return (Effect){ 0, ordered_by(s, spv_operand(i, 2)), 0 };
     case SpvOpMemoryBarrier: return (Effect){ 0, ordered_by(s, spv_operand(i, 1)), 0 };
@@ -300,8 +314,8 @@ static bool add_always(Pipeliner *s, SpvId id)
     for (uint32_t k = from; k < s->always.insts.len && good; k++) {
         const SpvInst *i = s->always.insts.data[k];
         good = is_counter(s, i) || edit_cannot_fail(s->m, i) ||
-               (i->op == SpvOpLoad && !may_move(s, i) && wait_queues_same(s->c->scratch, s->m, s->g,
-                                                                          s->l.loop, i->id));
+               (i->op == SpvOpLoad && !may_move(s, i) &&
+                wait_queues_same(s->c->scratch, s->m, s->g, s->l.loop, i->id));
     }
     if (!good)
         s->always.insts.len = from;
@@ -420,8 +434,8 @@ static void take_loads(Pipeliner *s, AheadLoop *r)
     const AheadLoad *all = s->found->loads.data;
     s->behind = false;
     for (uint32_t k = 0; k < s->found->loads.len; k++)
-        s->behind |= all[k].loop == s->l.loop && all[k].moves != AHEAD_STAYS &&
-                     is_behind_exit(s, &all[k]);
+        s->behind |=
+            all[k].loop == s->l.loop && all[k].moves != AHEAD_STAYS && is_behind_exit(s, &all[k]);
     for (uint32_t k = 0; k < s->found->loads.len; k++) {
         if (all[k].loop != s->l.loop)
             continue;
@@ -533,9 +547,9 @@ static SpvId *make_next(Pipeliner *s, SpvBlock *b)
 
 typedef struct Prologue {
     SpvBlock *first, *last;
-    SpvId *counters;            /* by place in `always`: of iteration N */
-    SpvId *start;               /* by header phi: what the old loop started with */
-    SpvId full;                 /* whether all registers were loaded, or 0: they were */
+    SpvId *counters; /* by place in `always`: of iteration N */
+    SpvId *start;    /* by header phi: what the old loop started with */
+    SpvId full;      /* whether all registers were loaded, or 0: they were */
 } Prologue;
 
 /* Redirects what entered the loop to the prologue, with the same values. */
@@ -604,9 +618,9 @@ static Prologue make_prologue(Pipeliner *s)
 
 typedef struct Main {
     SpvBlock *head, *fetch, *latch, *out;
-    SpvId *counters, *next;     /* by place in `always`: of iteration i + N, and of the next */
-    SpvId full;                 /* whether the loads up to iteration i + N - 1 were carried out */
-    SpvId comes;                /* the condition of iteration i + N */
+    SpvId *counters, *next; /* by place in `always`: of iteration i + N, and of the next */
+    SpvId full;             /* whether the loads up to iteration i + N - 1 were carried out */
+    SpvId comes;            /* the condition of iteration i + N */
 } Main;
 
 static SpvId put_phi(Pipeliner *s, SpvBlock *b, SpvId type, SpvId start, SpvId from)
@@ -663,8 +677,8 @@ static void close_main(Pipeliner *s, Main *x)
 {
     SpvId from = x->latch->id;
     for (SpvInst *i = s->l.header->insts.first->next; i && i->op == SpvOpPhi; i = i->next)
-        add_edge(s, loop_mapped(&s->l, i->id),
-                 loop_mapped(&s->l, loop_incoming(i, s->l.latch->id)), from);
+        add_edge(s, loop_mapped(&s->l, i->id), loop_mapped(&s->l, loop_incoming(i, s->l.latch->id)),
+                 from);
     for (uint32_t k = 0; k < s->always.insts.len; k++)
         if (x->counters[k])
             add_edge(s, x->counters[k], x->next[k], from);
@@ -693,10 +707,10 @@ static void make_main(Pipeliner *s, const Prologue *p, Main *x)
     copy_body(s, x);
     x->out = block_after(s, s->l.header->prev);
     SpvId next = loop_mapped(&s->l, spv_operand(s->l.loop->merge_inst, 1));
-    edit_append(s->m, x->head, SpvOpLoopMerge,
-                (uint32_t[]){ x->out->id, next, plain_controls(s) }, 3);
-    edit_append(s->m, x->head, SpvOpBranchConditional,
-                (uint32_t[]){ go, x->fetch->id, x->out->id }, 3);
+    edit_append(s->m, x->head, SpvOpLoopMerge, (uint32_t[]){ x->out->id, next, plain_controls(s) },
+                3);
+    edit_append(s->m, x->head, SpvOpBranchConditional, (uint32_t[]){ go, x->fetch->id, x->out->id },
+                3);
     edit_append(s->m, x->out, SpvOpBranch, &s->l.header->id, 1);
     close_main(s, x);
 }
@@ -708,9 +722,10 @@ static void make_epilogue(Pipeliner *s, const Main *x)
     SpvId latch = s->l.latch->id, phis[WAIT_QUEUES_MOST];
     SpvInst *merge = s->l.loop->merge_inst;
     for (SpvInst *i = header->insts.first->next; i && i->op == SpvOpPhi; i = i->next)
-        edit_become(s->m, i, SpvOpPhi,
-                    (uint32_t[]){ loop_mapped(&s->l, i->id), x->out->id, loop_incoming(i, latch),
-                                  latch }, 4);
+        edit_become(
+            s->m, i, SpvOpPhi,
+            (uint32_t[]){ loop_mapped(&s->l, i->id), x->out->id, loop_incoming(i, latch), latch },
+            4);
     for (uint32_t n = 0; n < s->registers.len; n++) {
         Register *r = &s->registers.data[n];
         SpvId copy = loop_mapped(&s->l, r->load->id);
@@ -719,7 +734,8 @@ static void make_epilogue(Pipeliner *s, const Main *x)
             spv_insert_after(header->insts.first,
                              spv_make(s->m, SpvOpPhi, r->load->type, phis[k],
                                       (uint32_t[]){ r->next[k], x->out->id,
-                                                    phis[MIN(k + 1, s->queues - 1)], latch }, 4));
+                                                    phis[MIN(k + 1, s->queues - 1)], latch },
+                                      4));
         }
         vec_push(s->c->scratch, &s->renames, (Rename){ r->load, r->load->id, phis[0] });
         vec_push(s->c->scratch, &s->renames, (Rename){ spv_def(s->m, copy), copy, r->next[0] });
@@ -734,7 +750,8 @@ static void decorate_copies(Pipeliner *s)
     for (SpvInst *i = s->m->globals.first; i; i = i->next) {
         uint32_t place;
         SpvInst *d = i->op == SpvOpDecorate || i->op == SpvOpDecorateId
-                         ? spv_def(s->m, spv_operand(i, 0)) : NULL;
+                         ? spv_def(s->m, spv_operand(i, 0))
+                         : NULL;
         if (!d || !d->block || spv_operand(i, 1) == SpvDecorationRelaxedPrecision ||
             (!has(&s->always, d, &place) && !has(&s->guarded, d, &place)))
             continue;

@@ -11,9 +11,9 @@
 
 typedef struct Older {
     SpvModule *m;
-    SpvInst *first;             /* the first type: constants go in front of it */
-    SpvId u32, number[3];       /* uses, and layouts */
-    Map as_use;                 /* id of a type * 2 + use -> the same type of use A, of use B */
+    SpvInst *first;       /* the first type: constants go in front of it */
+    SpvId u32, number[3]; /* uses, and layouts */
+    Map as_use;           /* id of a type * 2 + use -> the same type of use A, of use B */
 } Older;
 
 static void rename_op(SpvInst *i, uint16_t op)
@@ -95,8 +95,8 @@ static void transfer(Older *o, SpvInst *i, uint16_t op, uint32_t at)
         w[0] = choice[column->op == SpvOpConstantTrue ? 2 : 3];
         return;
     }
-    SpvInst *layout = spv_make(o->m, SpvOpSpecConstantOp, o->u32, spv_new_id(o->m), choice,
-                               COUNT_OF(choice));
+    SpvInst *layout =
+        spv_make(o->m, SpvOpSpecConstantOp, o->u32, spv_new_id(o->m), choice, COUNT_OF(choice));
     spv_append_global(o->m, layout);
     w[0] = layout->id;
 }
@@ -118,8 +118,9 @@ static void muladd(Older *o, SpvInst *i)
         if (c && c->op == SpvOpTypeInt && spv_operand(c, 1))
             words[3] |= 1u << k;
         if (type[k] && k < SpvCooperativeMatrixUseMatrixAccumulatorKHR)
-            words[k] = spv_put(o->m, i, SpvOpCooperativeMatrixConvertUseEXT,
-                               type_as(o, type[k], k), &words[k], 1)->id;
+            words[k] = spv_put(o->m, i, SpvOpCooperativeMatrixConvertUseEXT, type_as(o, type[k], k),
+                               &words[k], 1)
+                           ->id;
     }
     edit_become(o->m, i, SpvOpCooperativeMatrixMulAddKHR, words, words[3] ? 4 : 3);
 }
@@ -128,21 +129,11 @@ static bool change(void *user, SpvInst *i)
 {
     Older *o = user;
     switch (i->op) {
-    case SpvOpTypeCooperativeMatrixNV:
-        become_type(o, i);
-        break;
-    case SpvOpCooperativeMatrixLoadNV:
-        transfer(o, i, SpvOpCooperativeMatrixLoadKHR, 1);
-        break;
-    case SpvOpCooperativeMatrixStoreNV:
-        transfer(o, i, SpvOpCooperativeMatrixStoreKHR, 2);
-        break;
-    case SpvOpCooperativeMatrixMulAddNV:
-        muladd(o, i);
-        break;
-    case SpvOpCooperativeMatrixLengthNV:
-        rename_op(i, SpvOpCooperativeMatrixLengthKHR);
-        break;
+    case SpvOpTypeCooperativeMatrixNV: become_type(o, i); break;
+    case SpvOpCooperativeMatrixLoadNV: transfer(o, i, SpvOpCooperativeMatrixLoadKHR, 1); break;
+    case SpvOpCooperativeMatrixStoreNV: transfer(o, i, SpvOpCooperativeMatrixStoreKHR, 2); break;
+    case SpvOpCooperativeMatrixMulAddNV: muladd(o, i); break;
+    case SpvOpCooperativeMatrixLengthNV: rename_op(i, SpvOpCooperativeMatrixLengthKHR); break;
     case SpvOpSpecConstantOp:
         if (spv_operand(i, 0) == SpvOpCooperativeMatrixLengthNV)
             i->words[i->first_operand] = SpvOpCooperativeMatrixLengthKHR;

@@ -14,15 +14,15 @@
 #include "analysis/analysis.h"
 
 typedef struct PassOptions {
-    const char *entry;          /* entry point, NULL = the only one */
+    const char *entry; /* entry point, NULL = the only one */
     const SpecValue *spec;
     uint32_t n_spec;
     /* folded into nothing by default; used by length queries and unrolling budgets */
     uint32_t subgroup_size;
-    uint32_t max_unrolled;      /* instructions a fully unrolled loop may grow to; 0 = 16384 */
+    uint32_t max_unrolled; /* instructions a fully unrolled loop may grow to; 0 = 16384 */
     /* strip-mining of matrix loops; 0 = as many as make K about 64, 1 = off */
     uint32_t fuse_steps;
-    bool optimise;              /* false: only what the code generator cannot do without */
+    bool optimise; /* false: only what the code generator cannot do without */
     /* not NULL: hinted loops load ahead into registers, and the outcome is stored here */
     struct AheadReport *ahead;
     /* for --emit and tests; may be NULL */
@@ -35,7 +35,7 @@ typedef struct PassContext {
     SpvEntryPoint entry;
     const PassOptions *options;
     DiagSink *sink;
-    Arena *scratch;             /* reset between passes */
+    Arena *scratch; /* reset between passes */
 } PassContext;
 
 /* Each returns false after reporting an error. */
@@ -92,7 +92,7 @@ void pass_drop_wait_queues(SpvModule *m);
 
 enum {
     WAIT_QUEUES_MOST = SPV_WAIT_QUEUES_MOST,
-    WAIT_QUEUES_GOOD = 2,       /* what a hint of 0, as many as there are, means */
+    WAIT_QUEUES_GOOD = 2, /* what a hint of 0, as many as there are, means */
     TENSOR_MAX_DIMENSIONS = 5,
 };
 
@@ -107,31 +107,31 @@ typedef enum AheadStepKind {
 typedef struct AheadStep AheadStep;
 struct AheadStep {
     AheadStepKind kind;
-    uint64_t bits;              /* CONSTANT */
-    SpvId value;                /* VALUE: the same in all iterations, but perhaps made in each */
-    const AheadStep *x, *y;     /* ADD, SUB, MUL */
+    uint64_t bits;          /* CONSTANT */
+    SpvId value;            /* VALUE: the same in all iterations, but perhaps made in each */
+    const AheadStep *x, *y; /* ADD, SUB, MUL */
 };
 
 typedef enum AheadMoves { AHEAD_STEPS, AHEAD_STAYS, AHEAD_UNKNOWN } AheadMoves;
 
 /* A load in a loop with the hint, not in one within that. */
 typedef struct AheadLoad {
-    SpvInst *inst;              /* OpCooperativeMatrixLoad{KHR,TensorNV}, OpLoad from a buffer */
+    SpvInst *inst; /* OpCooperativeMatrixLoad{KHR,TensorNV}, OpLoad from a buffer */
     const CfgLoop *loop;
-    uint32_t queues;            /* 1 to WAIT_QUEUES_MOST */
-    AheadMoves moves;           /* STEPS: by a loop-invariant step */
-    const AheadStep *bytes;     /* STEPS: what the pointer moves on */
+    uint32_t queues;                               /* 1 to WAIT_QUEUES_MOST */
+    AheadMoves moves;                              /* STEPS: by a loop-invariant step */
+    const AheadStep *bytes;                        /* STEPS: what the pointer moves on */
     const AheadStep *slice[TENSOR_MAX_DIMENSIONS]; /* elements that a tensor layout's slice does */
 } AheadLoad;
 
 typedef struct WaitQueues {
     VEC(AheadLoad) loads;
-    Map places;                 /* by id of a load */
+    Map places; /* by id of a load */
 } WaitQueues;
 
 WaitQueues *wait_queues_find(Arena *a, SpvModule *m, const Cfg *g);
 const AheadLoad *wait_queues_load(const WaitQueues *w, const SpvInst *i); /* or NULL */
-uint32_t wait_queues_asked(const CfgLoop *loop);    /* AheadLoad.queues; 0: no hint */
+uint32_t wait_queues_asked(const CfgLoop *loop); /* AheadLoad.queues; 0: no hint */
 bool wait_queues_may_load(SpvModule *m, const SpvInst *i);
 /* Whether a value is the same in all iterations, as long as memory does not change. */
 bool wait_queues_same(Arena *a, SpvModule *m, const Cfg *g, const CfgLoop *loop, SpvId id);
@@ -140,15 +140,29 @@ bool wait_queues_same(Arena *a, SpvModule *m, const Cfg *g, const CfgLoop *loop,
 
 /* Why a loop, or one of its loads, is left as it is. */
 typedef enum AheadReason {
-    AHEAD_DONE, AHEAD_UNROLLED, AHEAD_LATCHES, AHEAD_EXITS, AHEAD_CONDITION, AHEAD_SIZE,
-    AHEAD_NO_LOAD, AHEAD_VOLATILE, AHEAD_STORE, AHEAD_BARRIER, AHEAD_SAME, AHEAD_STEP,
-    AHEAD_SELDOM, AHEAD_EXIT_BETWEEN, AHEAD_CALLS, AHEAD_STRUCTURE, AHEAD_N_REASONS
+    AHEAD_DONE,
+    AHEAD_UNROLLED,
+    AHEAD_LATCHES,
+    AHEAD_EXITS,
+    AHEAD_CONDITION,
+    AHEAD_SIZE,
+    AHEAD_NO_LOAD,
+    AHEAD_VOLATILE,
+    AHEAD_STORE,
+    AHEAD_BARRIER,
+    AHEAD_SAME,
+    AHEAD_STEP,
+    AHEAD_SELDOM,
+    AHEAD_EXIT_BETWEEN,
+    AHEAD_CALLS,
+    AHEAD_STRUCTURE,
+    AHEAD_N_REASONS
 } AheadReason;
 
 typedef struct AheadLoop {
-    DiagLoc loc;                /* of its OpLoopMerge */
+    DiagLoc loc;                   /* of its OpLoopMerge */
     uint32_t queues, loads, ahead; /* loads in it; those that are pipelined */
-    AheadReason why;            /* of the loop, or of the first load that is left; or DONE */
+    AheadReason why;               /* of the loop, or of the first load that is left; or DONE */
 } AheadLoop;
 
 typedef struct AheadReport {
@@ -158,7 +172,7 @@ typedef struct AheadReport {
     VEC(AheadLoop) loops;
 } AheadReport;
 
-const char *ahead_reason(AheadReason why);          /* for people; "" for DONE */
+const char *ahead_reason(AheadReason why); /* for people; "" for DONE */
 void ahead_report(AheadReport *r, const SpvModule *m, const SpvInst *merge, AheadLoop l);
 
 /* Replaces SPV_NV_cooperative_matrix by SPV_KHR_cooperative_matrix, which came of it, in a module

@@ -9,23 +9,17 @@
 typedef struct Pass {
     const char *name;
     bool (*run)(PassContext *c);
-    bool optional;              /* only with options->optimise */
-    bool each;                  /* also for the functions that instructions call for elements */
+    bool optional; /* only with options->optimise */
+    bool each;     /* also for the functions that instructions call for elements */
 } Pass;
 
 static const Pass passes[] = {
-    { "specialise", pass_specialise, false, false },
-    { "endless", pass_endless, false, false },
-    { "inline", pass_inline, false, false },
-    { "retype", pass_retype, true, false },
-    { "apart", pass_apart, false, false },
-    { "promote", pass_promote, false, true },
-    { "simplify", pass_simplify, true, true },
-    { "unroll", pass_unroll, true, true },
-    { "promote", pass_promote, true, true },
-    { "simplify", pass_simplify, true, true },
-    { "load_ahead", pass_load_ahead, true, false },
-    { "strip_mine", pass_strip_mine, true, false },
+    { "specialise", pass_specialise, false, false }, { "endless", pass_endless, false, false },
+    { "inline", pass_inline, false, false },         { "retype", pass_retype, true, false },
+    { "apart", pass_apart, false, false },           { "promote", pass_promote, false, true },
+    { "simplify", pass_simplify, true, true },       { "unroll", pass_unroll, true, true },
+    { "promote", pass_promote, true, true },         { "simplify", pass_simplify, true, true },
+    { "load_ahead", pass_load_ahead, true, false },  { "strip_mine", pass_strip_mine, true, false },
 };
 
 static bool run_pass(PassContext *c, const Pass *p)

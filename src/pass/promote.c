@@ -12,22 +12,25 @@
 #include "pass/edit.h"
 
 #define NONE UINT32_MAX
-enum { MAX_PREDS = 30000 };     /* a phi has to fit its 65535 words */
+enum { MAX_PREDS = 30000 }; /* a phi has to fit its 65535 words */
 
-typedef struct Phi { SpvInst *inst; uint32_t var, filled, next; } Phi;
+typedef struct Phi {
+    SpvInst *inst;
+    uint32_t var, filled, next;
+} Phi;
 
 typedef struct Promoter {
     PassContext *c;
     SpvModule *m;
     const Cfg *g;
     PassVariables *v;
-    uint8_t *promoted;          /* by variable */
-    VEC(uint32_t) *frontier;    /* by position */
-    uint32_t *defines, *live, *has_phi;     /* by position: stamp of the variable, 1 + number */
-    VEC(uint32_t) *hidden;      /* by position: ids of predecessors that are unreachable */
+    uint8_t *promoted;                  /* by variable */
+    VEC(uint32_t) * frontier;           /* by position */
+    uint32_t *defines, *live, *has_phi; /* by position: stamp of the variable, 1 + number */
+    VEC(uint32_t) * hidden;             /* by position: ids of predecessors that are unreachable */
     VEC(Phi) phis;
-    uint32_t *first_phi;        /* by position: 1 + place in phis */
-    SpvId *value;               /* by variable: during the walk */
+    uint32_t *first_phi; /* by position: 1 + place in phis */
+    SpvId *value;        /* by variable: during the walk */
     SpvId *with;
     uint32_t n_ids;
 } Promoter;
@@ -85,10 +88,11 @@ static SpvId set_element(Promoter *s, SpvInst *at, SpvId whole, const SpvType *t
 {
     uint32_t index;
     if (constant_index(s, id, t, &index))
-        return spv_put(s->m, at, SpvOpCompositeInsert, t->id,
-                       (uint32_t[]){ value, whole, index }, 3)->id;
-    return spv_put(s->m, at, SpvOpVectorInsertDynamic, t->id,
-                   (uint32_t[]){ whole, value, id }, 3)->id;
+        return spv_put(s->m, at, SpvOpCompositeInsert, t->id, (uint32_t[]){ value, whole, index },
+                       3)
+            ->id;
+    return spv_put(s->m, at, SpvOpVectorInsertDynamic, t->id, (uint32_t[]){ whole, value, id }, 3)
+        ->id;
 }
 
 static void widen_access(Promoter *s, const PassVariable *var, SpvInst *i)
@@ -261,8 +265,13 @@ static bool choose_variables(Promoter *s)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-typedef struct Undo { uint32_t var; SpvId value; } Undo;
-typedef struct Frame { uint32_t position, undo; } Frame;
+typedef struct Undo {
+    uint32_t var;
+    SpvId value;
+} Undo;
+typedef struct Frame {
+    uint32_t position, undo;
+} Frame;
 typedef VEC(Undo) Undos;
 
 static SpvId current(Promoter *s, uint32_t var)

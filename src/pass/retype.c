@@ -18,8 +18,8 @@ static bool casts(const SpvType *a, const SpvType *b)
     bool scalars = (a->kind == SPV_INT || a->kind == SPV_FLOAT || a->kind == SPV_VECTOR) &&
                    (b->kind == SPV_INT || b->kind == SPV_FLOAT || b->kind == SPV_VECTOR);
     /* In memory a vector of three components takes the place of four. */
-    bool three = (a->kind == SPV_VECTOR && a->count == 3) ||
-                 (b->kind == SPV_VECTOR && b->count == 3);
+    bool three =
+        (a->kind == SPV_VECTOR && a->count == 3) || (b->kind == SPV_VECTOR && b->count == 3);
     return scalars && !three && spv_type_size(a) == spv_type_size(b);
 }
 
@@ -67,8 +67,8 @@ bool pass_retype(PassContext *c)
             for (SpvInst *i = b->insts.first; i; i = i->next) {
                 const SpvType *own;
                 bool load = i->op == SpvOpLoad;
-                SpvInst *v = load || i->op == SpvOpStore
-                                 ? cast_variable(m, spv_operand(i, 0), &own) : NULL;
+                SpvInst *v =
+                    load || i->op == SpvOpStore ? cast_variable(m, spv_operand(i, 0), &own) : NULL;
                 if (!v)
                     continue;
                 if (load) {

@@ -229,9 +229,9 @@ static void clear_preamble(Shader *s)
     for (SpvInst *i = s->m->globals.first, *next; i; i = next) {
         next = i->next;
         switch (i->op) {
-        case SpvOpCapability: case SpvOpExtension: case SpvOpMemoryModel:
-            drop(i);
-            break;
+        case SpvOpCapability:
+        case SpvOpExtension:
+        case SpvOpMemoryModel: drop(i); break;
         case SpvOpExtInstImport:
             if (spv_set_by_name(spv_string(i, 0, NULL)) == SPV_SET_OpenCLstd_)
                 edit_remove(s->m, i);
@@ -240,17 +240,21 @@ static void clear_preamble(Shader *s)
             if (spv_operand(i, 1) != SpvExecutionModeLocalSize)
                 drop(i);
             break;
-        case SpvOpDecorate: case SpvOpMemberDecorate: case SpvOpGroupDecorate:
-        case SpvOpGroupMemberDecorate: case SpvOpDecorateId: case SpvOpDecorateString:
+        case SpvOpDecorate:
+        case SpvOpMemberDecorate:
+        case SpvOpGroupDecorate:
+        case SpvOpGroupMemberDecorate:
+        case SpvOpDecorateId:
+        case SpvOpDecorateString:
             if (spv_operand(i, 0) < s->bound)
                 drop(i);
             break;
-        case SpvOpDecorationGroup: case SpvOpVariable:
+        case SpvOpDecorationGroup:
+        case SpvOpVariable:
             if (i->id < s->bound)
                 edit_remove(s->m, i);
             break;
-        default:
-            break;
+        default: break;
         }
     }
     spv_forget_types(s->m);

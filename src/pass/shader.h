@@ -19,12 +19,12 @@ typedef struct ShaderView {
 
 /* What pointers point into; the first root of a kernel is null. */
 typedef struct ShaderRoot {
-    const SpvInst *def;         /* the parameter or variable */
-    uint32_t index;             /* among the kernel's */
-    uint32_t storage;           /* of what it becomes */
-    uint32_t number, member;    /* of the argument: binding; place among push constants */
-    uint64_t size;              /* bytes; 0: the caller's choice */
-    uint32_t unit;              /* bits of the smallest piece accessed */
+    const SpvInst *def;      /* the parameter or variable */
+    uint32_t index;          /* among the kernel's */
+    uint32_t storage;        /* of what it becomes */
+    uint32_t number, member; /* of the argument: binding; place among push constants */
+    uint64_t size;           /* bytes; 0: the caller's choice */
+    uint32_t unit;           /* bits of the smallest piece accessed */
     SpvId unit_type;
     bool written, by_atomics;
     VEC(ShaderView) views;
@@ -38,14 +38,14 @@ typedef struct ShaderTerm {
 enum { MAX_TERMS = 8 };
 
 typedef struct ShaderAddress {
-    uint64_t *set;              /* bits: roots that it may lead into */
-    uint32_t grain;             /* a power of two that divides the distance */
-    ShaderRoot *root;           /* the only one but for null, else NULL */
-    uint32_t n_roots;           /* but for null */
-    bool varies;                /* one or another, or null */
+    uint64_t *set;    /* bits: roots that it may lead into */
+    uint32_t grain;   /* a power of two that divides the distance */
+    ShaderRoot *root; /* the only one but for null, else NULL */
+    uint32_t n_roots; /* but for null */
+    bool varies;      /* one or another, or null */
     /* known when it is rewritten: */
-    SpvId which;                /* where it varies, the root's index */
-    uint32_t constant, n;       /* the distance: constant + sum of index * scale */
+    SpvId which;          /* where it varies, the root's index */
+    uint32_t constant, n; /* the distance: constant + sum of index * scale */
     ShaderTerm terms[MAX_TERMS];
 } ShaderAddress;
 
@@ -56,8 +56,8 @@ typedef struct ShaderPointerPhi {
 } ShaderPointerPhi;
 
 struct ShaderMemory {
-    ShaderAddress **address;    /* by id, n of them */
-    uint32_t n, n_words;        /* words: of sets */
+    ShaderAddress **address; /* by id, n of them */
+    uint32_t n, n_words;     /* words: of sets */
     SpvArguments arguments;
     VEC(ShaderRoot *) roots;
     ShaderAddress *null, *escaped; /* escaped: all that pointers in memory may lead into */
@@ -69,24 +69,24 @@ struct ShaderMemory {
 typedef struct Shader {
     PassContext *c;
     SpvModule *m;
-    Arena *a;                   /* lives as long as the pass */
+    Arena *a; /* lives as long as the pass */
     SpvFunction *f;
-    SpvInst *entry;             /* OpEntryPoint */
+    SpvInst *entry; /* OpEntryPoint */
     Cfg *g;
-    SpvInst *at;                /* what is emitted stands before it */
-    SpvId *with;                /* by id, n_with of them */
-    uint32_t n_with, bound;     /* bound: of the module that was given */
+    SpvInst *at;            /* what is emitted stands before it */
+    SpvId *with;            /* by id, n_with of them */
+    uint32_t n_with, bound; /* bound: of the module that was given */
     SpvId u32, bool_, void_, function_type, glsl, debug_printf;
-    SpvId local_size[3];        /* constants */
-    SpvId group_size;           /* their product, once it was asked for */
+    SpvId local_size[3]; /* constants */
+    SpvId group_size;    /* their product, once it was asked for */
     SpvId push, work_dim;
-    SpvId subgroup_size;        /* of this one, where the kernel asks for it */
-    Map specs, inputs;          /* constants by SpecId; variables by built-in */
+    SpvId subgroup_size; /* of this one, where the kernel asks for it */
+    Map specs, inputs;   /* constants by SpecId; variables by built-in */
     VEC(SpvId) interface;
-    bool exact;                 /* the kernel's ContractionOff */
-    bool matrices;              /* Vulkan's memory model, which they require */
-    VEC(SpvId) exact_ids;       /* results to be decorated NoContraction */
-    Map group_arrays;           /* by type: variables of one element an invocation */
+    bool exact;           /* the kernel's ContractionOff */
+    bool matrices;        /* Vulkan's memory model, which they require */
+    VEC(SpvId) exact_ids; /* results to be decorated NoContraction */
+    Map group_arrays;     /* by type: variables of one element an invocation */
     PassIdWords *ids;
     struct ShaderMemory *memory;
 } Shader;
@@ -133,9 +133,9 @@ ShaderAddress *shader_address(const Shader *s, SpvId id);       /* of a pointer,
 const ShaderAddress *shader_pointed(const Shader *s, SpvId id); /* of null, too */
 bool shader_may_be(const ShaderAddress *a, const ShaderRoot *r);
 bool shader_in_class(const ShaderRoot *r, uint32_t storage); /* one of OpenCL's */
-bool shader_accesses(const SpvInst *i, uint32_t operand);   /* memory through that pointer */
+bool shader_accesses(const SpvInst *i, uint32_t operand);    /* memory through that pointer */
 const SpvType *shader_scalar(const SpvType *t);
-uint32_t shader_grain(uint64_t x);                  /* the largest power of two up to 16 in it */
+uint32_t shader_grain(uint64_t x); /* the largest power of two up to 16 in it */
 /* Bytes that both sides of OpCopyMemorySized can be copied by. */
 uint32_t shader_copy_piece(const Shader *s, const SpvInst *i, uint64_t size);
 
@@ -143,8 +143,8 @@ uint32_t shader_copy_piece(const Shader *s, const SpvInst *i, uint64_t size);
 typedef struct ShaderChain {
     Shader *s;
     const SpvInst *inst;
-    const SpvType *type;        /* that the address so far leads to */
-    uint32_t next;              /* operand */
+    const SpvType *type; /* that the address so far leads to */
+    uint32_t next;       /* operand */
 } ShaderChain;
 
 ShaderChain shader_chain(Shader *s, const SpvInst *i);
@@ -153,17 +153,17 @@ bool shader_chain_step(ShaderChain *c, SpvId *index, uint64_t *scale);
 
 /* ---- shader_pointers.c ----------------------------------------------------------------------- */
 
-void shader_pointers_in_memory(Shader *s);          /* before all else */
+void shader_pointers_in_memory(Shader *s); /* before all else */
 ShaderFate shader_pointer(Shader *s, SpvInst *i, SpvId *to);
 /* The pointer of one or another root that an instruction accesses memory through; or 0. */
 SpvId shader_ambiguous(const Shader *s, const SpvInst *i);
 /* The instruction once for each of these roots. */
 ShaderFate shader_by_cases(Shader *s, SpvInst *i, SpvId pointer, SpvId *to);
-void shader_close_pointers(Shader *s);              /* phis of pointers */
+void shader_close_pointers(Shader *s); /* phis of pointers */
 /* The distance in units of so many bytes. */
 SpvId shader_distance(Shader *s, const ShaderAddress *a, uint32_t extra, uint32_t unit);
 void shader_add_index(Shader *s, ShaderAddress *a, SpvId index, uint32_t scale);
-SpvId shader_narrow_integer(Shader *s, SpvId id);   /* modulo 2^32 */
+SpvId shader_narrow_integer(Shader *s, SpvId id); /* modulo 2^32 */
 /* A pointer as two words, and the other way round. */
 SpvId shader_pack(Shader *s, SpvId pointer);
 void shader_unpack(Shader *s, ShaderAddress *a, SpvId words);
@@ -171,8 +171,8 @@ void shader_unpack(Shader *s, ShaderAddress *a, SpvId words);
 /* ---- shader_memory.c ------------------------------------------------------------------------- */
 
 ShaderFate shader_memory(Shader *s, SpvInst *i, SpvId *to);
-void shader_open_memory(Shader *s);                 /* the arguments' values */
-void shader_close_memory(Shader *s);                /* buffers of several views */
+void shader_open_memory(Shader *s);  /* the arguments' values */
+void shader_close_memory(Shader *s); /* buffers of several views */
 bool shader_store(Shader *s, const SpvInst *i, SpvId pointer, SpvId value);
 /* OpGroupAsyncCopy's element `index`, both in elements. */
 bool shader_copy_element(Shader *s, const SpvInst *i, SpvId to, SpvId from);

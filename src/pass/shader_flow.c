@@ -15,7 +15,7 @@ typedef struct ShaderFlow {
     Shader *s;
     SpvModule *m;
     Cfg *g;
-    Map owner;                  /* of blocks made here, by label: position of the block it serves */
+    Map owner; /* of blocks made here, by label: position of the block it serves */
 } ShaderFlow;
 
 static SpvBlock *block_at(const ShaderFlow *w, uint32_t position)
@@ -98,8 +98,9 @@ static uint32_t loop_control(const SpvModule *m, const SpvBlock *header, uint32_
     name += sizeof prefix - 1;
     *count = (uint32_t)strtoul(name, NULL, 10);
     return !strncmp(name, all, sizeof all - 1) ? SpvLoopControlUnrollMask
-           : *count == 1 ? SpvLoopControlDontUnrollMask
-           : *count ? SpvLoopControlPartialCountMask : 0;
+           : *count == 1                       ? SpvLoopControlDontUnrollMask
+           : *count                            ? SpvLoopControlPartialCountMask
+                                               : 0;
 }
 
 static bool structure_loop(ShaderFlow *w, const CfgLoop *l)

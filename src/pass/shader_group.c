@@ -12,7 +12,10 @@
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
-typedef struct Loop { SpvInst *at, *phi; SpvBlock *next; } Loop;
+typedef struct Loop {
+    SpvInst *at, *phi;
+    SpvBlock *next;
+} Loop;
 
 /* for (k = first; k < end; ...): what is emitted until the loop is closed is its body. Gives k. */
 static SpvId open_loop(Shader *s, Loop *l, SpvId first, SpvId end)
@@ -29,8 +32,8 @@ static SpvId open_loop(Shader *s, Loop *l, SpvId first, SpvId end)
     spv_append(header, l->phi);
     edit_append(m, header, SpvOpLoopMerge, (uint32_t[]){ rest->id, l->next->id, 0 }, 3);
     edit_append(m, header, SpvOpBranch, &test->id, 1);
-    SpvInst *more = spv_make(m, SpvOpULessThan, s->bool_, spv_new_id(m),
-                             (uint32_t[]){ l->phi->id, end }, 2);
+    SpvInst *more =
+        spv_make(m, SpvOpULessThan, s->bool_, spv_new_id(m), (uint32_t[]){ l->phi->id, end }, 2);
     spv_append(test, more);
     edit_append(m, test, SpvOpBranchConditional, (uint32_t[]){ more->id, body->id, rest->id }, 3);
     edit_append(m, body, SpvOpBranch, &l->next->id, 1);
@@ -71,7 +74,7 @@ static SpvId group_size(Shader *s)
 typedef struct GroupArray {
     Shader *s;
     SpvId type, array;
-    SpvId size, own;            /* invocations; this one's number */
+    SpvId size, own; /* invocations; this one's number */
 } GroupArray;
 
 static GroupArray open_group(Shader *s, SpvId type)
@@ -117,7 +120,7 @@ static void meet(const GroupArray *g)
 typedef enum Identity { ZERO, ONE, LOWEST, HIGHEST, ALL } Identity;
 
 typedef struct GroupRow {
-    uint16_t of, op;            /* op: an instruction, or of GLSL.std.450 */
+    uint16_t of, op; /* op: an instruction, or of GLSL.std.450 */
     bool glsl;
     Identity identity;
 } GroupRow;
@@ -159,9 +162,7 @@ static SpvId identity(Shader *s, const SpvType *t, Identity what)
     case ZERO: break;
     case ONE: bits = is_float ? shader_float_bits(1, t->bits) : 1; break;
     case ALL: bits = all; break;
-    case LOWEST:
-        bits = is_float ? shader_float_bits(-HUGE_VAL, t->bits) : all ^ all >> 1;
-        break;
+    case LOWEST: bits = is_float ? shader_float_bits(-HUGE_VAL, t->bits) : all ^ all >> 1; break;
     case HIGHEST: bits = is_float ? shader_float_bits(HUGE_VAL, t->bits) : all >> 1; break;
     }
     return spv_number_constant(s->m, t->id, bits);
@@ -239,8 +240,8 @@ static ShaderFate broadcast(Shader *s, const SpvInst *i, SpvId *to)
     const SpvType *t = spv_type_of(s->m, id);
     GroupArray g = open_group(s, i->type);
     for (uint32_t k = t->kind == SPV_VECTOR ? t->count : 1; k-- > 0;) {
-        SpvId x = t->kind == SPV_VECTOR ? EMIT(s, SpvOpCompositeExtract, t->element->id, id, k)
-                                        : id;
+        SpvId x =
+            t->kind == SPV_VECTOR ? EMIT(s, SpvOpCompositeExtract, t->element->id, id, k) : id;
         x = shader_narrow_integer(s, x);
         index = index ? EMIT(s, SpvOpIMul, s->u32, index, s->local_size[k]) : 0;
         index = index ? EMIT(s, SpvOpIAdd, s->u32, index, x) : x;
@@ -278,7 +279,7 @@ ShaderFate shader_group(Shader *s, SpvInst *i, SpvId *to)
     case SpvOpGroupAsyncCopy: return copy_async(s, i);
     case SpvOpGroupWaitEvents:
         shader_barrier(s, SpvMemorySemanticsWorkgroupMemoryMask |
-                          SpvMemorySemanticsCrossWorkgroupMemoryMask);
+                              SpvMemorySemanticsCrossWorkgroupMemoryMask);
         return FATE_GONE;
     default:
         if (!r && i->op != SpvOpGroupBroadcast)

@@ -28,7 +28,7 @@
 
 typedef struct MathRow {
     uint16_t function;
-    uint8_t widths;             /* bytes of x's component that it is good for, or'd */
+    uint8_t widths; /* bytes of x's component that it is good for, or'd */
     const char *expression;
 } MathRow;
 
@@ -44,8 +44,8 @@ enum { MAX_DEPTH = 16 };
 
 typedef struct Evaluation {
     Shader *s;
-    SpvId type;                 /* of the result */
-    const SpvType *x;           /* of the first operand */
+    SpvId type;       /* of the result */
+    const SpvType *x; /* of the first operand */
     const SpvId *operands;
     SpvId named[26];
     SpvId stack[MAX_DEPTH];
@@ -100,8 +100,7 @@ static SpvId pop(Evaluation *e) { return e->n ? e->stack[--e->n] : 0; }
 
 static SpvId bitcast_to(Evaluation *e, SpvId value, SpvId type)
 {
-    return spv_type_of(e->s->m, value)->id == type ? value
-                                                   : EMIT(e->s, SpvOpBitcast, type, value);
+    return spv_type_of(e->s->m, value)->id == type ? value : EMIT(e->s, SpvOpBitcast, type, value);
 }
 
 static SpvId choose_value(Evaluation *e)
@@ -205,11 +204,15 @@ static SpvId trait(Evaluation *e, const char *word, size_t n)
     const SpvType *c = component_of(e->x);
     uint64_t mant = c->bits == 64 ? 52 : c->bits == 32 ? 23 : c->bits == 16 ? 10 : 0;
     uint64_t ones = (UINT64_C(1) << (c->bits - 1 - mant)) - 1;
-    const struct { const char *name; bool is_float; uint64_t bits; } traits[] = {
-        { "w", false, c->bits }, { "lowest", false, UINT64_C(1) << (c->bits - 1) },
-        { "mant", false, mant }, { "bias", false, ones >> 1 }, { "ones", false, ones },
-        { "normal", true, UINT64_C(1) << mant }, { "inf", true, ones << mant },
-        { "below", true, ((ones >> 1) << mant) - 1 },
+    const struct {
+        const char *name;
+        bool is_float;
+        uint64_t bits;
+    } traits[] = {
+        { "w", false, c->bits },       { "lowest", false, UINT64_C(1) << (c->bits - 1) },
+        { "mant", false, mant },       { "bias", false, ones >> 1 },
+        { "ones", false, ones },       { "normal", true, UINT64_C(1) << mant },
+        { "inf", true, ones << mant }, { "below", true, ((ones >> 1) << mant) - 1 },
     };
     for (uint32_t k = 0; k < COUNT_OF(traits); k++)
         if (is(word, n, traits[k].name))
@@ -256,7 +259,9 @@ static SpvId word_value(Evaluation *e, const char *word, size_t n)
 
 SpvId shader_evaluate(Shader *s, const char *expression, SpvId type, const SpvId *operands)
 {
-    Evaluation e = { .s = s, .type = type, .operands = operands,
+    Evaluation e = { .s = s,
+                     .type = type,
+                     .operands = operands,
                      .x = spv_type_of(s->m, operands[0]) };
     for (const char *p = expression; *p;) {
         size_t n = strcspn(p, " ");
@@ -323,8 +328,10 @@ static ShaderFate refuse_math(Shader *s, const SpvInst *i, bool other_width, uin
     const SpvExtInst *info = spv_ext_inst(SPV_SET_OpenCLstd_, spv_operand(i, 1));
     char text[128];
     snprintf(text, sizeof text, "the function %s%s", info ? info->name : "of OpenCL.std",
-             !other_width ? "" : bits == 64 ? " of 64 bits" : bits == 8 ? " of 8 bits"
-                                                                        : " of 16 bits");
+             !other_width ? ""
+             : bits == 64 ? " of 64 bits"
+             : bits == 8  ? " of 8 bits"
+                          : " of 16 bits");
     shader_refuse(s, i, text);
     return FATE_ERROR;
 }
@@ -370,9 +377,9 @@ ShaderFate shader_function(Shader *s, SpvInst *i, SpvId *to)
             return store_two_results(s, i, &storing[k], to);
     }
     if (function == OpenCLstd_select) {
-        *to = shader_evaluate(s, x->kind == SPV_VECTOR ? "z 0i SLessThan y x ?"
-                                                       : "z 0i INotEqual y x ?",
-                              i->type, operands);
+        *to = shader_evaluate(
+            s, x->kind == SPV_VECTOR ? "z 0i SLessThan y x ?" : "z 0i INotEqual y x ?", i->type,
+            operands);
         return FATE_GONE;
     }
     const MathRow *row = NULL;

@@ -236,7 +236,7 @@ typedef struct MemoryAccess {
     Shader *s;
     const SpvInst *inst;
     ShaderAddress place;
-    uint32_t mask;              /* memory operands */
+    uint32_t mask; /* memory operands */
 } MemoryAccess;
 
 static bool open_access(Shader *s, const SpvInst *i, SpvId pointer, uint32_t mask,
@@ -517,7 +517,8 @@ ShaderFate shader_memory(Shader *s, SpvInst *i, SpvId *to)
     case SpvOpStore: return lower_store(s, i);
     case SpvOpCopyMemorySized: return lower_copy(s, i);
     case SpvOpVariable: return shader_address(s, i->id) ? FATE_GONE : FATE_STAYS;
-    case SpvOpLifetimeStart: case SpvOpLifetimeStop: return FATE_GONE;
+    case SpvOpLifetimeStart:
+    case SpvOpLifetimeStop: return FATE_GONE;
     default: return is_vector_access(i) ? vector_access(s, i, to) : FATE_STAYS;
     }
 }

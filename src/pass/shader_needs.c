@@ -32,12 +32,14 @@ static void need(Needs *n, uint32_t capability)
 static bool is_opencl(uint32_t capability)
 {
     switch (capability) {
-    case SpvCapabilityKernel: case SpvCapabilityAddresses: case SpvCapabilityLinkage:
-    case SpvCapabilityGroups: case SpvCapabilityGenericPointer: case SpvCapabilityVector16:
-    case SpvCapabilityGroupUniformArithmeticKHR:
-        return true;
-    default:
-        return false;
+    case SpvCapabilityKernel:
+    case SpvCapabilityAddresses:
+    case SpvCapabilityLinkage:
+    case SpvCapabilityGroups:
+    case SpvCapabilityGenericPointer:
+    case SpvCapabilityVector16:
+    case SpvCapabilityGroupUniformArithmeticKHR: return true;
+    default: return false;
     }
 }
 
@@ -59,9 +61,12 @@ static void need_one(Needs *n, const uint16_t *of, uint32_t count, const char *w
 
 static void need_for_type(Needs *n, const SpvInst *i)
 {
-    static const struct { uint16_t op; uint8_t bits, capability; } rows[] = {
-        { SpvOpTypeInt, 8, SpvCapabilityInt8 }, { SpvOpTypeInt, 16, SpvCapabilityInt16 },
-        { SpvOpTypeInt, 64, SpvCapabilityInt64 }, { SpvOpTypeFloat, 16, SpvCapabilityFloat16 },
+    static const struct {
+        uint16_t op;
+        uint8_t bits, capability;
+    } rows[] = {
+        { SpvOpTypeInt, 8, SpvCapabilityInt8 },       { SpvOpTypeInt, 16, SpvCapabilityInt16 },
+        { SpvOpTypeInt, 64, SpvCapabilityInt64 },     { SpvOpTypeFloat, 16, SpvCapabilityFloat16 },
         { SpvOpTypeFloat, 64, SpvCapabilityFloat64 },
     };
     for (uint32_t k = 0; k < COUNT_OF(rows); k++)
@@ -92,7 +97,8 @@ static void need_for_dot(Needs *n, const SpvInst *i)
     const SpvType *t = spv_type_of(n->s->m, spv_operand(i, 0));
     bool bytes = t->kind == SPV_VECTOR && t->element->bits == 8 && t->count == 4;
     need(n, t->kind != SPV_VECTOR ? SpvCapabilityDotProductInput4x8BitPacked
-            : bytes ? SpvCapabilityDotProductInput4x8Bit : SpvCapabilityDotProductInputAll);
+            : bytes               ? SpvCapabilityDotProductInput4x8Bit
+                                  : SpvCapabilityDotProductInputAll);
 }
 
 static void need_for_variable(Needs *n, const SpvInst *i)
@@ -109,10 +115,11 @@ static void need_for_atomic(Needs *n, const SpvInst *i)
     const SpvType *t = i->type ? spv_type(m, i->type) : spv_type_of(m, spv_operand(i, 3));
     uint32_t bits = t->bits;
     if (i->op == SpvOpAtomicFAddEXT)
-        need(n, bits == 16 ? SpvCapabilityAtomicFloat16AddEXT
-                : bits == 32 ? SpvCapabilityAtomicFloat32AddEXT : SpvCapabilityAtomicFloat64AddEXT);
+        need(n, bits == 16   ? SpvCapabilityAtomicFloat16AddEXT
+                : bits == 32 ? SpvCapabilityAtomicFloat32AddEXT
+                             : SpvCapabilityAtomicFloat64AddEXT);
     else if (i->op == SpvOpAtomicFMinEXT || i->op == SpvOpAtomicFMaxEXT)
-        need(n, bits == 16 ? SpvCapabilityAtomicFloat16MinMaxEXT
+        need(n, bits == 16   ? SpvCapabilityAtomicFloat16MinMaxEXT
                 : bits == 32 ? SpvCapabilityAtomicFloat32MinMaxEXT
                              : SpvCapabilityAtomicFloat64MinMaxEXT);
     else if (bits == 64)
@@ -156,11 +163,13 @@ static void say_extension(Shader *s, const char *name)
     uint32_t words[16] = { 0 };
     size_t size = strlen(name) + 1;
     memcpy(words, name, size);
-    spv_append_global(s->m, spv_make(s->m, SpvOpExtension, 0, 0, words,
-                                     (uint32_t)(size + 3) / 4));
+    spv_append_global(s->m, spv_make(s->m, SpvOpExtension, 0, 0, words, (uint32_t)(size + 3) / 4));
 }
 
-static const struct { uint32_t capability; const char *extension; } extensions[] = {
+static const struct {
+    uint32_t capability;
+    const char *extension;
+} extensions[] = {
     { SpvCapabilityShaderClockKHR, "SPV_KHR_shader_clock" },
     { SpvCapabilityCooperativeMatrixKHR, "SPV_KHR_cooperative_matrix" },
     { SpvCapabilityGroupNonUniformRotateKHR, "SPV_KHR_subgroup_rotate" },

@@ -15,7 +15,9 @@ static const SpvType *component_of(const SpvType *t)
 
 /* ---- built-in variables ---------------------------------------------------------------------- */
 
-typedef struct Triple { SpvId x[3]; } Triple;
+typedef struct Triple {
+    SpvId x[3];
+} Triple;
 
 static Triple input_triple(Shader *s, uint32_t builtin)
 {
@@ -55,21 +57,17 @@ static bool triple(Shader *s, uint32_t builtin, Triple *out)
 {
     SpvId zero = shader_u32(s, 0);
     switch (builtin) {
-    case SpvBuiltInNumWorkgroups: case SpvBuiltInWorkgroupId: case SpvBuiltInLocalInvocationId:
-    case SpvBuiltInGlobalInvocationId:
-        *out = input_triple(s, builtin);
-        return true;
-    case SpvBuiltInWorkgroupSize: case SpvBuiltInEnqueuedWorkgroupSize:
-        *out = local_size(s);
-        return true;
+    case SpvBuiltInNumWorkgroups:
+    case SpvBuiltInWorkgroupId:
+    case SpvBuiltInLocalInvocationId:
+    case SpvBuiltInGlobalInvocationId: *out = input_triple(s, builtin); return true;
+    case SpvBuiltInWorkgroupSize:
+    case SpvBuiltInEnqueuedWorkgroupSize: *out = local_size(s); return true;
     case SpvBuiltInGlobalSize:
         *out = times(s, input_triple(s, SpvBuiltInNumWorkgroups), local_size(s));
         return true;
-    case SpvBuiltInGlobalOffset:
-        *out = (Triple){ { zero, zero, zero } };
-        return true;
-    default:
-        return false;
+    case SpvBuiltInGlobalOffset: *out = (Triple){ { zero, zero, zero } }; return true;
+    default: return false;
     }
 }
 
@@ -79,8 +77,7 @@ static SpvId single(Shader *s, uint32_t builtin)
     case SpvBuiltInGlobalLinearId:
         return linear(s, input_triple(s, SpvBuiltInGlobalInvocationId),
                       times(s, input_triple(s, SpvBuiltInNumWorkgroups), local_size(s)));
-    case SpvBuiltInWorkDim:
-        return s->work_dim = s->work_dim ? s->work_dim : shader_spec(s, 3, 3);
+    case SpvBuiltInWorkDim: return s->work_dim = s->work_dim ? s->work_dim : shader_spec(s, 3, 3);
     case SpvBuiltInSubgroupSize: return s->subgroup_size;
     case SpvBuiltInSubgroupMaxSize: return shader_input(s, SpvBuiltInSubgroupSize, s->u32);
     case SpvBuiltInNumEnqueuedSubgroups: return shader_input(s, SpvBuiltInNumSubgroups, s->u32);
@@ -124,8 +121,10 @@ static SpvId scope(Shader *s, SpvId id)
 /* Vulkan has no sequential consistency: it becomes acquire and release. */
 static SpvId semantics(Shader *s, SpvId id, uint32_t forbidden)
 {
-    enum { ORDERS = SpvMemorySemanticsAcquireMask | SpvMemorySemanticsReleaseMask |
-                    SpvMemorySemanticsAcquireReleaseMask };
+    enum {
+        ORDERS = SpvMemorySemanticsAcquireMask | SpvMemorySemanticsReleaseMask |
+                 SpvMemorySemanticsAcquireReleaseMask
+    };
     uint64_t x = 0;
     shader_constant(s, id, &x);
     uint32_t order = (uint32_t)x & ORDERS, memory = 0;
@@ -179,8 +178,9 @@ static ShaderFate flag(Shader *s, SpvInst *i, SpvId *to)
     if (!p)
         return FATE_ERROR;
     SpvId at = scope(s, spv_operand(i, 1));
-    SpvId order = semantics(s, spv_operand(i, 2), clear ? SpvMemorySemanticsAcquireMask |
-                                                          SpvMemorySemanticsAcquireReleaseMask : 0);
+    SpvId order =
+        semantics(s, spv_operand(i, 2),
+                  clear ? SpvMemorySemanticsAcquireMask | SpvMemorySemanticsAcquireReleaseMask : 0);
     if (clear) {
         EMIT(s, SpvOpAtomicStore, 0, p, at, order, shader_u32(s, 0));
         return FATE_GONE;
@@ -203,14 +203,13 @@ static uint32_t forbidden_orders(uint16_t op)
 static ShaderFate convert_atomic(Shader *s, SpvInst *i, SpvId *to)
 {
     bool is_store = i->op == SpvOpAtomicStore;
-    bool compare = i->op == SpvOpAtomicCompareExchange ||
-                   i->op == SpvOpAtomicCompareExchangeWeak;
+    bool compare = i->op == SpvOpAtomicCompareExchange || i->op == SpvOpAtomicCompareExchangeWeak;
     if (i->op == SpvOpAtomicFlagTestAndSet || i->op == SpvOpAtomicFlagClear)
         return flag(s, i, to);
     const SpvType *t = is_store ? spv_type_of(s->m, spv_operand(i, 3)) : spv_type(s->m, i->type);
     /* Floats are only moved here, so they are moved as integers, which every driver supports. */
-    bool moved = t->kind == SPV_FLOAT && (is_store || compare || i->op == SpvOpAtomicLoad ||
-                                          i->op == SpvOpAtomicExchange);
+    bool moved = t->kind == SPV_FLOAT &&
+                 (is_store || compare || i->op == SpvOpAtomicLoad || i->op == SpvOpAtomicExchange);
     const SpvType *as = moved ? spv_type(s->m, spv_int_type(s->m, t->bits, false)) : t;
     uint32_t words[6], n = spv_n_operands(i), pieces, at = 3;
     words[0] = shader_access_chain(s, i, spv_operand(i, 0), as, true, &pieces);
@@ -219,8 +218,9 @@ static ShaderFate convert_atomic(Shader *s, SpvInst *i, SpvId *to)
     words[1] = scope(s, spv_operand(i, 1));
     words[2] = semantics(s, spv_operand(i, 2), forbidden_orders(i->op));
     if (compare)
-        words[at++] = semantics(s, spv_operand(i, 3), SpvMemorySemanticsReleaseMask |
-                                                      SpvMemorySemanticsAcquireReleaseMask);
+        words[at++] =
+            semantics(s, spv_operand(i, 3),
+                      SpvMemorySemanticsReleaseMask | SpvMemorySemanticsAcquireReleaseMask);
     for (; at < n; at++)
         words[at] = moved ? EMIT(s, SpvOpBitcast, as->id, spv_operand(i, at)) : spv_operand(i, at);
     uint16_t op = compare ? SpvOpAtomicCompareExchange : i->op;
@@ -233,13 +233,20 @@ static ShaderFate convert_atomic(Shader *s, SpvInst *i, SpvId *to)
 
 static ShaderFate group(Shader *s, SpvInst *i, SpvId *to)
 {
-    static const struct { uint16_t op, as; } table[] = {
-        { SpvOpGroupAll, SpvOpGroupNonUniformAll }, { SpvOpGroupAny, SpvOpGroupNonUniformAny },
+    static const struct {
+        uint16_t op, as;
+    } table[] = {
+        { SpvOpGroupAll, SpvOpGroupNonUniformAll },
+        { SpvOpGroupAny, SpvOpGroupNonUniformAny },
         { SpvOpGroupBroadcast, SpvOpGroupNonUniformBroadcast },
-        { SpvOpGroupIAdd, SpvOpGroupNonUniformIAdd }, { SpvOpGroupFAdd, SpvOpGroupNonUniformFAdd },
-        { SpvOpGroupFMin, SpvOpGroupNonUniformFMin }, { SpvOpGroupUMin, SpvOpGroupNonUniformUMin },
-        { SpvOpGroupSMin, SpvOpGroupNonUniformSMin }, { SpvOpGroupFMax, SpvOpGroupNonUniformFMax },
-        { SpvOpGroupUMax, SpvOpGroupNonUniformUMax }, { SpvOpGroupSMax, SpvOpGroupNonUniformSMax },
+        { SpvOpGroupIAdd, SpvOpGroupNonUniformIAdd },
+        { SpvOpGroupFAdd, SpvOpGroupNonUniformFAdd },
+        { SpvOpGroupFMin, SpvOpGroupNonUniformFMin },
+        { SpvOpGroupUMin, SpvOpGroupNonUniformUMin },
+        { SpvOpGroupSMin, SpvOpGroupNonUniformSMin },
+        { SpvOpGroupFMax, SpvOpGroupNonUniformFMax },
+        { SpvOpGroupUMax, SpvOpGroupNonUniformUMax },
+        { SpvOpGroupSMax, SpvOpGroupNonUniformSMax },
     };
     uint64_t where;
     for (uint32_t k = 0; k < COUNT_OF(table); k++) {
@@ -347,8 +354,8 @@ static ShaderFate float_to_int(Shader *s, SpvInst *i, SpvId *to)
     double above = power_of_two(is_signed ? bits - 1 : bits);
     SpvId bools = vector_like(s, from, s->bool_);
     SpvId over = EMIT(s, SpvOpFOrdGreaterThanEqual, bools, x, float_constant(s, from, above));
-    SpvId under = EMIT(s, SpvOpFOrdLessThanEqual, bools, x,
-                       float_constant(s, from, is_signed ? -above : 0));
+    SpvId under =
+        EMIT(s, SpvOpFOrdLessThanEqual, bools, x, float_constant(s, from, is_signed ? -above : 0));
     *to = EMIT(s, SpvOpSelect, i->type, over, int_constant(s, t, high), *to);
     *to = EMIT(s, SpvOpSelect, i->type, under, int_constant(s, t, low), *to);
     SpvId none = EMIT(s, SpvOpIsNan, bools, x);
@@ -386,10 +393,8 @@ SpvId shader_round(Shader *s, uint16_t op, SpvId type, SpvId x, uint32_t mode)
     /* of the result, whether it is above, whether below */
     static const char *const steps[] = {
         [SpvFPRoundingModeRTZ] = "x bits =b  x 0 FOrdLessThan z y ? b 1i ISub b ? float",
-        [SpvFPRoundingModeRTP] =
-            "x bits =b  z b 0i SLessThan b 1i ISub b 1i IAdd ?  b ? float",
-        [SpvFPRoundingModeRTN] =
-            "x bits =b  y b 0i SLessThan b 1i IAdd b 1i ISub ?  b ? float",
+        [SpvFPRoundingModeRTP] = "x bits =b  z b 0i SLessThan b 1i ISub b 1i IAdd ?  b ? float",
+        [SpvFPRoundingModeRTN] = "x bits =b  y b 0i SLessThan b 1i IAdd b 1i ISub ?  b ? float",
     };
     const SpvType *from = spv_type_of(s->m, x), *t = spv_type(s->m, type);
     bool wider = op == SpvOpFConvert && component_of(from)->bits < component_of(t)->bits;
@@ -484,23 +489,31 @@ ShaderFate shader_operation(Shader *s, SpvInst *i, SpvId *to)
     switch (i->op) {
     case SpvOpLoad: return builtin(s, i, to);
     case SpvOpFunctionCall: return convert_call(s, i);
-    case SpvOpControlBarrier: case SpvOpMemoryBarrier: return barrier(s, i);
-    case SpvOpCooperativeMatrixLoadKHR: case SpvOpCooperativeMatrixStoreKHR:
-        return matrix_access(s, i, to);
-    case SpvOpConvertFToS: case SpvOpConvertFToU: return float_to_int(s, i, to);
-    case SpvOpConvertSToF: case SpvOpConvertUToF: case SpvOpFConvert: return to_float(s, i, to);
-    case SpvOpSatConvertSToU: case SpvOpSatConvertUToS: return saturate(s, i, to);
+    case SpvOpControlBarrier:
+    case SpvOpMemoryBarrier: return barrier(s, i);
+    case SpvOpCooperativeMatrixLoadKHR:
+    case SpvOpCooperativeMatrixStoreKHR: return matrix_access(s, i, to);
+    case SpvOpConvertFToS:
+    case SpvOpConvertFToU: return float_to_int(s, i, to);
+    case SpvOpConvertSToF:
+    case SpvOpConvertUToF:
+    case SpvOpFConvert: return to_float(s, i, to);
+    case SpvOpSatConvertSToU:
+    case SpvOpSatConvertUToS: return saturate(s, i, to);
     case SpvOpBitCount: return by_expression(s, i, "x BitCount", to);
     case SpvOpIsFinite: return by_expression(s, i, "x IsNan x IsInf LogicalOr LogicalNot", to);
     case SpvOpIsNormal:
-        return by_expression(s, i, "x FAbs normal FOrdGreaterThanEqual x IsInf LogicalNot "
-                             "LogicalAnd", to);
+        return by_expression(s, i,
+                             "x FAbs normal FOrdGreaterThanEqual x IsInf LogicalNot "
+                             "LogicalAnd",
+                             to);
     case SpvOpSignBitSet: return by_expression(s, i, "x bits 0i SLessThan", to);
     case SpvOpLessOrGreater: return by_expression(s, i, "x y FOrdNotEqual", to);
-    case SpvOpOrdered:
-        return by_expression(s, i, "x IsNan y IsNan LogicalOr LogicalNot", to);
+    case SpvOpOrdered: return by_expression(s, i, "x IsNan y IsNan LogicalOr LogicalNot", to);
     case SpvOpUnordered: return by_expression(s, i, "x IsNan y IsNan LogicalOr", to);
-    case SpvOpFAdd: case SpvOpFSub: case SpvOpFMul: return arithmetic(s, i);
+    case SpvOpFAdd:
+    case SpvOpFSub:
+    case SpvOpFMul: return arithmetic(s, i);
     case SpvOpReadClockKHR: return clock_of(s, i);
     case SpvOpCompositeExtract: return convert_extract(s, i, to);
     case SpvOpExtInst:

@@ -21,7 +21,8 @@ SpvId shader_narrow_integer(Shader *s, SpvId id)
     if (t->bits == 32)
         return id;
     const SpvType *from = i->op == SpvOpSConvert || i->op == SpvOpUConvert
-                              ? spv_type_of(s->m, spv_operand(i, 0)) : NULL;
+                              ? spv_type_of(s->m, spv_operand(i, 0))
+                              : NULL;
     if (from && from->kind == SPV_INT && from->bits == 32)
         return spv_operand(i, 0);
     return EMIT(s, t->bits < 32 ? SpvOpSConvert : SpvOpUConvert, s->u32, id);
@@ -230,7 +231,8 @@ void shader_pointers_in_memory(Shader *s)
                 i->words[i->first_operand + 1] = spv_operand(of, 0);
             } else if (of) {
                 with[i->id] = spv_put(s->m, of->next, SpvOpLoad, i->type,
-                                      of->words + of->first_operand, spv_n_operands(of))->id;
+                                      of->words + of->first_operand, spv_n_operands(of))
+                                  ->id;
                 spv_unlink(i);
             }
         }
@@ -332,8 +334,8 @@ static ShaderFate lower_difference(Shader *s, SpvInst *i, SpvId *to)
     const ShaderAddress *a = shader_pointed(s, spv_operand(i, 0));
     const ShaderAddress *b = shader_pointed(s, spv_operand(i, 1));
     uint32_t align;
-    uint32_t size = (uint32_t)spv_opencl_size(s->m, spv_type_of(s->m, spv_operand(i, 0))->element,
-                                              &align);
+    uint32_t size =
+        (uint32_t)spv_opencl_size(s->m, spv_type_of(s->m, spv_operand(i, 0))->element, &align);
     SpvId d = EMIT(s, SpvOpISub, s->u32, bytes(s, a), bytes(s, b));
     d = EMIT(s, SpvOpSDiv, s->u32, d, shader_u32(s, MAX(size, 1)));
     *to = EMIT(s, SpvOpSConvert, i->type, d);
@@ -410,7 +412,8 @@ ShaderFate shader_pointer(Shader *s, SpvInst *i, SpvId *to)
     bool pointer = i->id && shader_address(s, i->id);
     switch (i->op) {
     case SpvOpPtrDiff: return lower_difference(s, i, to);
-    case SpvOpPtrEqual: case SpvOpPtrNotEqual: return lower_compare(s, i, to);
+    case SpvOpPtrEqual:
+    case SpvOpPtrNotEqual: return lower_compare(s, i, to);
     case SpvOpConvertPtrToU: return lower_to_integer(s, i, to);
     case SpvOpConvertUToPtr: return lower_from_integer(s, i);
     case SpvOpGenericPtrMemSemantics: return lower_semantics(s, i, to);
@@ -421,12 +424,15 @@ ShaderFate shader_pointer(Shader *s, SpvInst *i, SpvId *to)
     switch (i->op) {
     case SpvOpPhi: return lower_phi(s, i);
     case SpvOpSelect: return lower_select(s, i);
-    case SpvOpAccessChain: case SpvOpInBoundsAccessChain: case SpvOpPtrAccessChain:
-    case SpvOpInBoundsPtrAccessChain:
-        return lower_chain(s, i);
-    case SpvOpBitcast: case SpvOpCopyObject: case SpvOpPtrCastToGeneric:
-    case SpvOpGenericCastToPtr: case SpvOpGenericCastToPtrExplicit:
-        return lower_cast(s, i);
+    case SpvOpAccessChain:
+    case SpvOpInBoundsAccessChain:
+    case SpvOpPtrAccessChain:
+    case SpvOpInBoundsPtrAccessChain: return lower_chain(s, i);
+    case SpvOpBitcast:
+    case SpvOpCopyObject:
+    case SpvOpPtrCastToGeneric:
+    case SpvOpGenericCastToPtr:
+    case SpvOpGenericCastToPtrExplicit: return lower_cast(s, i);
     case SpvOpUndef: return FATE_GONE;
     default: return FATE_STAYS;
     }

@@ -13,14 +13,14 @@ typedef struct Print {
     Shader *s;
     const SpvInst *inst;
     Str text;
-    VEC(uint32_t) words;        /* the instruction's operands */
-    uint32_t next;              /* argument */
+    VEC(uint32_t) words; /* the instruction's operands */
+    uint32_t next;       /* argument */
 } Print;
 
 /* %[flags][width][.precision][vN][length]conversion */
 typedef struct PrintedConversion {
-    const char *head;           /* what stands before the vector's size */
-    uint32_t n_head, count;     /* components; 1: a scalar */
+    const char *head;       /* what stands before the vector's size */
+    uint32_t n_head, count; /* components; 1: a scalar */
     char kind;
 } PrintedConversion;
 

@@ -184,8 +184,8 @@ static uint64_t stride_of_root(Shader *s, const SpvType *t)
 bool shader_chain_step(ShaderChain *c, SpvId *index, uint64_t *scale)
 {
     const SpvInst *i = c->inst;
-    bool element = c->next == 1 && (i->op == SpvOpPtrAccessChain ||
-                                    i->op == SpvOpInBoundsPtrAccessChain);
+    bool element =
+        c->next == 1 && (i->op == SpvOpPtrAccessChain || i->op == SpvOpInBoundsPtrAccessChain);
     uint64_t k;
     if (c->next >= spv_n_operands(i) || !c->type)
         return false;
@@ -230,25 +230,29 @@ static bool follow_inst(Shader *s, const SpvInst *i, ShaderAddress *now)
         unite(s, now, shader_pointed(s, spv_operand(i, 1)), SpvStorageClassGeneric);
         unite(s, now, shader_pointed(s, spv_operand(i, 2)), SpvStorageClassGeneric);
         return true;
-    case SpvOpBitcast: case SpvOpCopyObject: case SpvOpPtrCastToGeneric:
+    case SpvOpBitcast:
+    case SpvOpCopyObject:
+    case SpvOpPtrCastToGeneric:
     case SpvOpGenericCastToPtr:
         unite(s, now, shader_pointed(s, spv_operand(i, 0)), SpvStorageClassGeneric);
         return true;
     case SpvOpGenericCastToPtrExplicit:
         unite(s, now, shader_pointed(s, spv_operand(i, 0)), spv_operand(i, 1));
         return true;
-    case SpvOpAccessChain: case SpvOpInBoundsAccessChain: case SpvOpPtrAccessChain:
+    case SpvOpAccessChain:
+    case SpvOpInBoundsAccessChain:
+    case SpvOpPtrAccessChain:
     case SpvOpInBoundsPtrAccessChain:
         unite(s, now, shader_pointed(s, spv_operand(i, 0)), SpvStorageClassGeneric);
         now->grain = MIN(now->grain, chain_grain(s, i));
         return true;
-    case SpvOpLoad: case SpvOpConvertUToPtr:
+    case SpvOpLoad:
+    case SpvOpConvertUToPtr:
         unite(s, now, y->escaped, storage);
         add_root(now, y->roots.data[0]);
         now->grain = 1;
         return true;
-    case SpvOpUndef:
-        return true;
+    case SpvOpUndef: return true;
     default:
         return shader_refuse(s, i, "a pointer that is no argument's, variable's or part of one");
     }
@@ -258,8 +262,7 @@ static bool follow_inst(Shader *s, const SpvInst *i, ShaderAddress *now)
 static void escape(Shader *s, const SpvInst *i, bool *changed)
 {
     struct ShaderMemory *y = s->memory;
-    bool stored = i->op == SpvOpStore &&
-                  spv_type_of(s->m, spv_operand(i, 1))->kind == SPV_POINTER;
+    bool stored = i->op == SpvOpStore && spv_type_of(s->m, spv_operand(i, 1))->kind == SPV_POINTER;
     if (!stored && i->op != SpvOpConvertPtrToU)
         return;
     ShaderAddress *now = new_address(s);
@@ -394,25 +397,25 @@ static bool note_access(Shader *s, const SpvInst *i)
     const SpvOpInfo *info = spv_op_info(i->op);
     const SpvType *own = i->type ? spv_type(s->m, i->type) : NULL;
     switch (i->op) {
-    case SpvOpLoad: case SpvOpCooperativeMatrixLoadKHR:
-        note(s, spv_operand(i, 0), own, false, false);
-        return true;
-    case SpvOpStore: case SpvOpCooperativeMatrixStoreKHR: case SpvOpAtomicStore:
+    case SpvOpLoad:
+    case SpvOpCooperativeMatrixLoadKHR: note(s, spv_operand(i, 0), own, false, false); return true;
+    case SpvOpStore:
+    case SpvOpCooperativeMatrixStoreKHR:
+    case SpvOpAtomicStore:
         own = spv_type_of(s->m, spv_operand(i, i->op == SpvOpAtomicStore ? 3 : 1));
         note(s, spv_operand(i, 0), own, i->op == SpvOpAtomicStore, true);
         return true;
-    case SpvOpCopyMemorySized:
-        return note_copy(s, i);
+    case SpvOpCopyMemorySized: return note_copy(s, i);
     case SpvOpGroupAsyncCopy:
         own = spv_type_of(s->m, spv_operand(i, 1))->element;
         note(s, spv_operand(i, 1), own, false, true);
         note(s, spv_operand(i, 2), own, false, false);
         return true;
-    case SpvOpAtomicFlagTestAndSet: case SpvOpAtomicFlagClear:
+    case SpvOpAtomicFlagTestAndSet:
+    case SpvOpAtomicFlagClear:
         note(s, spv_operand(i, 0), spv_type(s->m, s->u32), true, true);
         return true;
-    case SpvOpExtInst:
-        return i->ext_set != SPV_SET_OpenCLstd_ || note_function(s, i);
+    case SpvOpExtInst: return i->ext_set != SPV_SET_OpenCLstd_ || note_function(s, i);
     default:
         if (info && info->flags & SPV_OPF_ATOMIC)
             note(s, spv_operand(i, 0), own, true, i->op != SpvOpAtomicLoad);
@@ -424,9 +427,10 @@ bool shader_accesses(const SpvInst *i, uint32_t k)
 {
     const SpvOpInfo *info = spv_op_info(i->op);
     switch (i->op) {
-    case SpvOpLoad: case SpvOpStore: case SpvOpCooperativeMatrixLoadKHR:
-    case SpvOpCooperativeMatrixStoreKHR:
-        return k == 0;
+    case SpvOpLoad:
+    case SpvOpStore:
+    case SpvOpCooperativeMatrixLoadKHR:
+    case SpvOpCooperativeMatrixStoreKHR: return k == 0;
     case SpvOpCopyMemorySized: return k < 2;
     case SpvOpGroupAsyncCopy: return k == 1 || k == 2;
     case SpvOpExtInst:

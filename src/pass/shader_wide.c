@@ -12,14 +12,19 @@
 
 enum { PART = 4, MAX_PARTS = 4, MAX_COUNT = 16 };
 
-typedef struct Parts { SpvId id[MAX_PARTS]; } Parts;
-typedef struct Pending { SpvInst *old; Parts parts; } Pending;
+typedef struct Parts {
+    SpvId id[MAX_PARTS];
+} Parts;
+typedef struct Pending {
+    SpvInst *old;
+    Parts parts;
+} Pending;
 
 typedef struct Wide {
     Shader *s;
     SpvModule *m;
-    SpvInst *at;                /* what is emitted stands before it */
-    Parts **of;                 /* by id, n of them */
+    SpvInst *at; /* what is emitted stands before it */
+    Parts **of;  /* by id, n of them */
     uint32_t n;
     VEC(Pending) phis;
     bool ok;
@@ -57,11 +62,11 @@ static void constant_parts(Wide *w, const SpvInst *c, Parts *p)
     const SpvType *t = spv_type(w->m, c->type);
     SpvId type = part_type(w, t);
     for (uint32_t k = 0; k < t->count / PART; k++)
-        p->id[k] = c->op == SpvOpUndef ? spv_undef(w->m, type)
-                   : c->op == SpvOpConstantNull
-                       ? spv_null_constant(w->m, type)
-                       : spv_composite_constant(w->m, type,
-                                                c->words + c->first_operand + k * PART, PART);
+        p->id[k] =
+            c->op == SpvOpUndef ? spv_undef(w->m, type)
+            : c->op == SpvOpConstantNull
+                ? spv_null_constant(w->m, type)
+                : spv_composite_constant(w->m, type, c->words + c->first_operand + k * PART, PART);
 }
 
 /* Of an argument: of its components, which the rewriting knows. */
@@ -211,8 +216,8 @@ static void shuffle_by_mask(Wide *w, SpvInst *i)
     SpvId lane = mt->element->id;
     for (uint32_t k = 0; k < mt->count; k++) {
         SpvId index = component_at(w, mask, k);
-        SpvId low = PUT(w, SpvOpBitwiseAnd, lane, index,
-                        spv_int_constant(w->m, lane, t->count - 1));
+        SpvId low =
+            PUT(w, SpvOpBitwiseAnd, lane, index, spv_int_constant(w->m, lane, t->count - 1));
         all[k] = extract_dynamic(w, x, low);
         if (!two)
             continue;
@@ -298,8 +303,8 @@ static void access(Wide *w, SpvInst *i)
     if (!is_load)
         p = parts_of(w, spv_operand(i, 1));
     for (uint32_t k = 0; w->ok && k < t->count / PART; k++) {
-        uint32_t words[4] = { part_pointer(w, spv_operand(i, 0), type,
-                                           k ? shader_u32(w->s, k) : 0), p.id[k] };
+        uint32_t words[4] = { part_pointer(w, spv_operand(i, 0), type, k ? shader_u32(w->s, k) : 0),
+                              p.id[k] };
         uint32_t at = is_load ? 1 : 2;
         uint32_t n = at + memory_operands(i, at, t->element->bits / 8 * PART, words + at);
         p.id[k] = put_op(w, i->op, is_load ? type : 0, words, n);
@@ -429,35 +434,36 @@ static void close_phi(Wide *w, const Pending *p)
 static void narrow_extended(Wide *w, SpvInst *i)
 {
     switch (spv_operand(i, 1)) {
-    case OpenCLstd_vloadn: case OpenCLstd_vload_halfn: case OpenCLstd_vloada_halfn:
-        vector_access(w, i, true);
-        break;
-    case OpenCLstd_vstoren: case OpenCLstd_vstore_halfn: case OpenCLstd_vstorea_halfn:
-    case OpenCLstd_vstore_halfn_r: case OpenCLstd_vstorea_halfn_r:
-        vector_access(w, i, false);
-        break;
-    case OpenCLstd_shuffle: case OpenCLstd_shuffle2:
-        shuffle_by_mask(w, i);
-        break;
+    case OpenCLstd_vloadn:
+    case OpenCLstd_vload_halfn:
+    case OpenCLstd_vloada_halfn: vector_access(w, i, true); break;
+    case OpenCLstd_vstoren:
+    case OpenCLstd_vstore_halfn:
+    case OpenCLstd_vstorea_halfn:
+    case OpenCLstd_vstore_halfn_r:
+    case OpenCLstd_vstorea_halfn_r: vector_access(w, i, false); break;
+    case OpenCLstd_shuffle:
+    case OpenCLstd_shuffle2: shuffle_by_mask(w, i); break;
     case OpenCLstd_printf: narrow_print(w, i); break;
-    default:
-        by_parts(w, i);
-        break;
+    default: by_parts(w, i); break;
     }
 }
 
 static void narrow_value(Wide *w, SpvInst *i)
 {
     switch (i->op) {
-    case SpvOpLoad: case SpvOpStore: access(w, i); break;
+    case SpvOpLoad:
+    case SpvOpStore: access(w, i); break;
     case SpvOpPhi: phi(w, i); break;
     case SpvOpVectorShuffle: narrow_shuffle(w, i); break;
     case SpvOpBitcast: narrow_bitcast(w, i); break;
     case SpvOpVectorInsertDynamic: insert_dynamic(w, i); break;
     case SpvOpAny: fold_parts(w, i, SpvOpLogicalOr); break;
-    case SpvOpAll: case SpvOpGroupNonUniformAllEqual: fold_parts(w, i, SpvOpLogicalAnd); break;
+    case SpvOpAll:
+    case SpvOpGroupNonUniformAllEqual: fold_parts(w, i, SpvOpLogicalAnd); break;
     case SpvOpExtInst: narrow_extended(w, i); break;
-    case SpvOpCompositeConstruct: case SpvOpCompositeInsert:
+    case SpvOpCompositeConstruct:
+    case SpvOpCompositeInsert:
         if (spv_type(w->m, i->type)->kind != SPV_VECTOR)
             refuse_wide(w, i);
         else if (i->op == SpvOpCompositeConstruct)

@@ -17,8 +17,8 @@ typedef struct Simplifier {
     PassContext *c;
     SpvModule *m;
     SpvFunction *f;
-    uint32_t *n_preds;          /* by block index; edges of one block counted once */
-    uint8_t *is_named;          /* by block index: merge block or continue target */
+    uint32_t *n_preds; /* by block index; edges of one block counted once */
+    uint8_t *is_named; /* by block index: merge block or continue target */
 } Simplifier;
 
 static void count_preds(Simplifier *s)

@@ -13,7 +13,7 @@ typedef struct Spec {
     PassContext *c;
     SpvModule *m;
     PassFold fold;
-    Map ids;                    /* constant's id -> 1 + index in options->spec */
+    Map ids; /* constant's id -> 1 + index in options->spec */
 } Spec;
 
 static void take_value(Spec *s, SpvInst *i)
@@ -45,12 +45,15 @@ static void set_opcode(SpvInst *i, uint16_t op)
 static bool is_pointer_op(uint32_t op)
 {
     switch (op) {
-    case SpvOpAccessChain: case SpvOpInBoundsAccessChain: case SpvOpPtrAccessChain:
-    case SpvOpInBoundsPtrAccessChain: case SpvOpConvertPtrToU: case SpvOpConvertUToPtr:
-    case SpvOpGenericCastToPtr: case SpvOpPtrCastToGeneric:
-        return true;
-    default:
-        return false;
+    case SpvOpAccessChain:
+    case SpvOpInBoundsAccessChain:
+    case SpvOpPtrAccessChain:
+    case SpvOpInBoundsPtrAccessChain:
+    case SpvOpConvertPtrToU:
+    case SpvOpConvertUToPtr:
+    case SpvOpGenericCastToPtr:
+    case SpvOpPtrCastToGeneric: return true;
+    default: return false;
     }
 }
 
@@ -86,8 +89,10 @@ static bool freeze_op(Spec *s, SpvInst *i)
         return true;
     if (!id && !undefined_value(s, op, i, &id)) {
         spv_error(s->m, i, s->c->sink, "OpSpecConstantOp", "the value of this %s is not known%s",
-                  spv_op_name(op), op == SpvOpCooperativeMatrixLengthKHR
-                  ? ": it depends on the subgroup size, which is not fixed here" : "");
+                  spv_op_name(op),
+                  op == SpvOpCooperativeMatrixLengthKHR
+                      ? ": it depends on the subgroup size, which is not fixed here"
+                      : "");
         return false;
     }
     const SpvInst *value = spv_def(s->m, id);
@@ -110,7 +115,8 @@ static void freeze_scalars(Spec *s)
 {
     for (SpvInst *i = s->m->globals.first; i; i = i->next)
         switch (i->op) {
-        case SpvOpSpecConstantTrue: case SpvOpSpecConstantFalse:
+        case SpvOpSpecConstantTrue:
+        case SpvOpSpecConstantFalse:
             take_value(s, i);
             set_opcode(i, i->op == SpvOpSpecConstantTrue ? SpvOpConstantTrue : SpvOpConstantFalse);
             break;
@@ -118,26 +124,21 @@ static void freeze_scalars(Spec *s)
             take_value(s, i);
             set_opcode(i, SpvOpConstant);
             break;
-        default:
-            break;
+        default: break;
         }
 }
 
 static bool freeze(Spec *s, SpvInst *i)
 {
     switch (i->op) {
-    case SpvOpSpecConstantComposite:
-        set_opcode(i, SpvOpConstantComposite);
-        return true;
+    case SpvOpSpecConstantComposite: set_opcode(i, SpvOpConstantComposite); return true;
     case SpvOpSpecConstantCompositeReplicateEXT:
         set_opcode(i, SpvOpConstantCompositeReplicateEXT);
         return true;
-    case SpvOpSpecConstantOp:
-        return freeze_op(s, i);
-    case SpvOpTypeArray: case SpvOpTypeVectorIdEXT:
-        return has_length(s, i);
-    default:
-        return true;
+    case SpvOpSpecConstantOp: return freeze_op(s, i);
+    case SpvOpTypeArray:
+    case SpvOpTypeVectorIdEXT: return has_length(s, i);
+    default: return true;
     }
 }
 

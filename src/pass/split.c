@@ -212,7 +212,7 @@ typedef struct VariablePart {
     const SpvType *type;
     struct VariablePart *parts; /* NULL: nobody went further than here */
     uint32_t n;
-    bool whole;                 /* an index is not known: not to be split */
+    bool whole; /* an index is not known: not to be split */
     SpvInst *var;
 } VariablePart;
 
@@ -302,7 +302,7 @@ static void store_parts(Splitter *s, const VariablePart *p, SpvId value, SpvInst
     }
     for (uint32_t k = 0; k < p->n; k++) {
         SpvInst *part = spv_put(s->m, before, SpvOpCompositeExtract, p->parts[k].type->id,
-                            (uint32_t[]){ value, k }, 2);
+                                (uint32_t[]){ value, k }, 2);
         store_parts(s, &p->parts[k], part->id, before);
     }
 }

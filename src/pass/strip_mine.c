@@ -17,8 +17,8 @@
 
 #define NONE UINT32_MAX
 enum {
-    MAX_SLICE = 64,             /* instructions that the condition may take */
-    MAX_SIZE = 8192,            /* of the new block */
+    MAX_SLICE = 64,  /* instructions that the condition may take */
+    MAX_SIZE = 8192, /* of the new block */
     MAX_FUSED = 16,
     /* length of a chain, in k, that amortises loading the accumulators */
     GOOD_K = 64,
@@ -34,11 +34,11 @@ typedef struct Miner {
     PassIdWords ids;
     PassLoopCopy l;
     uint32_t steps;
-    SpvBlock *head, *body, *out;    /* of the new loop; `out` leads to the old one */
-    SpvId *cloned;              /* by step and place in slice */
+    SpvBlock *head, *body, *out; /* of the new loop; `out` leads to the old one */
+    SpvId *cloned;               /* by step and place in slice */
     /* what the condition is made of, in the loop, header phis included */
     VEC(SpvInst *) slice;
-    SpvId *new_phi;             /* by place in slice */
+    SpvId *new_phi; /* by place in slice */
 } Miner;
 
 static bool in_loop(const Miner *s, SpvId id)
@@ -290,8 +290,8 @@ static void append_merge(Miner *s)
     const SpvInst *old = s->l.loop->merge_inst;
     uint32_t hint = spv_operand(old, 2) & SpvLoopControlMultipleWaitQueuesQCOMMask;
     uint32_t count = old->words[old->n_words - 1]; /* the literal of the highest bit is the last */
-    edit_append(s->m, s->head, SpvOpLoopMerge,
-                (uint32_t[]){ s->out->id, s->body->id, hint, count }, hint ? 4 : 3);
+    edit_append(s->m, s->head, SpvOpLoopMerge, (uint32_t[]){ s->out->id, s->body->id, hint, count },
+                hint ? 4 : 3);
 }
 
 static void mine(Miner *s, bool on_true)

@@ -18,14 +18,18 @@
 
 #define NONE UINT32_MAX
 enum {
-    MAX_ROUNDS = 16, MAX_TRIP = 4096, MAX_STEPS = 400, MAX_DEPTH = 40,
+    MAX_ROUNDS = 16,
+    MAX_TRIP = 4096,
+    MAX_STEPS = 400,
+    MAX_DEPTH = 40,
     DEFAULT_BUDGET = 16384,
-    SHORT = 256,                /* instructions that any loop may become */
-    INDEXED = 2048,             /* that a loop over a private array or a matrix's elements may */
-    MATRICES = 1024,            /* that one with matrices may: more leaves the instruction cache */
-    MATRIX_TRIP = 8, ASKED_TRIP = 32,
+    SHORT = 256,     /* instructions that any loop may become */
+    INDEXED = 2048,  /* that a loop over a private array or a matrix's elements may */
+    MATRICES = 1024, /* that one with matrices may: more leaves the instruction cache */
+    MATRIX_TRIP = 8,
+    ASKED_TRIP = 32,
     MAX_BLOCKS = 4096,
-    LEAST_COST = 64,            /* of unrolling a loop at all: bounds their number */
+    LEAST_COST = 64, /* of unrolling a loop at all: bounds their number */
 };
 
 typedef struct Unroller {
@@ -34,14 +38,14 @@ typedef struct Unroller {
     const Cfg *g;
     PassFold fold;
     PassLoopMarks marks;
-    uint64_t budget;            /* instructions left to grow by */
+    uint64_t budget; /* instructions left to grow by */
     bool structured;
 } Unroller;
 
 typedef struct Trip {
-    SpvBlock *exit;             /* the block whose branch ends the loop */
-    bool exit_when;             /* on this value of its condition */
-    uint32_t copies;            /* times that block is run */
+    SpvBlock *exit;  /* the block whose branch ends the loop */
+    bool exit_when;  /* on this value of its condition */
+    uint32_t copies; /* times that block is run */
 } Trip;
 
 /* ---- the trip count -------------------------------------------------------------------------- */
@@ -180,8 +184,8 @@ static void judge_chain(Unroller *u, const SpvInst *i, Traits *t)
 {
     const SpvType *base = spv_type_of(u->m, spv_operand(i, 0));
     bool known = true;
-    if (!base || base->kind != SPV_POINTER || (base->storage != SpvStorageClassFunction &&
-                                               base->storage != SpvStorageClassPrivate))
+    if (!base || base->kind != SPV_POINTER ||
+        (base->storage != SpvStorageClassFunction && base->storage != SpvStorageClassPrivate))
         return;
     for (uint32_t k = 1; k < spv_n_operands(i); k++) {
         uint64_t value;
@@ -260,7 +264,10 @@ static void wrap(Unroller *u, SpvBlock *b, SpvId merge)
     edit_append(u->m, b, SpvOpSwitch, (uint32_t[]){ zero, rest->id }, 2);
 }
 
-typedef struct Copies { SpvBlock **header, **latch, **exit; SpvId *target; } Copies;
+typedef struct Copies {
+    SpvBlock **header, **latch, **exit;
+    SpvId *target;
+} Copies;
 
 /* Chains the copies: latch to next header, exits decided, constructs put where breaks are left. */
 static void link_copies(Unroller *u, const PassLoopCopy *l, const Trip *trip, const Copies *k,

@@ -10,9 +10,9 @@
 
 typedef struct Untyped {
     SpvModule *m;
-    SpvInst *byte;              /* its type */
-    Map untyped;                /* ids of the types that were untyped pointers */
-    Map was;                    /* id of a variable -> the one of them that it had */
+    SpvInst *byte; /* its type */
+    Map untyped;   /* ids of the types that were untyped pointers */
+    Map was;       /* id of a variable -> the one of them that it had */
 } Untyped;
 
 /* ---- declarations ---------------------------------------------------------------------------- */
@@ -113,8 +113,8 @@ static const SpvType *part_type(Untyped *u, const SpvType *t, SpvId index)
 static SpvId element_pointer(Untyped *u, SpvInst *i, SpvId type, SpvId base, uint32_t index)
 {
     uint64_t was;
-    const SpvType *p = map_get(&u->was, base, &was) ? spv_type(u->m, (SpvId)was)
-                                                    : pointer_type(u, base);
+    const SpvType *p =
+        map_get(&u->was, base, &was) ? spv_type(u->m, (SpvId)was) : pointer_type(u, base);
     if (!p)
         return base;
     base = p->array_stride ? plain(u, i, base) : as(u, i, base, type);
@@ -125,8 +125,8 @@ static SpvId element_pointer(Untyped *u, SpvInst *i, SpvId type, SpvId base, uin
 
 static void become_chain(Untyped *u, SpvInst *i)
 {
-    bool steps = i->op == SpvOpUntypedPtrAccessChainKHR ||
-                 i->op == SpvOpUntypedInBoundsPtrAccessChainKHR;
+    bool steps =
+        i->op == SpvOpUntypedPtrAccessChainKHR || i->op == SpvOpUntypedInBoundsPtrAccessChainKHR;
     uint32_t n = spv_n_operands(i), first = steps ? 3 : 2;
     SpvId type = spv_operand(i, 0), base = spv_operand(i, 1);
     const SpvType *t = spv_type(u->m, type);
@@ -156,9 +156,9 @@ static SpvId meant(Untyped *u, const SpvInst *i, uint32_t word)
     const SpvOpInfo *info = spv_op_info(i->op);
     const SpvType *t;
     switch (i->op) {
-    case SpvOpLoad:
-        return i->type;
-    case SpvOpStore: case SpvOpAtomicStore:
+    case SpvOpLoad: return i->type;
+    case SpvOpStore:
+    case SpvOpAtomicStore:
         t = at == 0 ? spv_type_of(u->m, spv_operand(i, i->op == SpvOpStore ? 1 : 3)) : NULL;
         return t ? t->id : 0;
     case SpvOpCopyMemory:
@@ -170,8 +170,7 @@ static SpvId meant(Untyped *u, const SpvInst *i, uint32_t word)
     case SpvOpCooperativeMatrixStoreTensorNV:
         t = at == 0 ? spv_type_of(u->m, spv_operand(i, 1)) : NULL;
         return t && t->element ? t->element->id : 0;
-    default:
-        return at == 0 && i->type && info && info->flags & SPV_OPF_ATOMIC ? i->type : 0;
+    default: return at == 0 && i->type && info && info->flags & SPV_OPF_ATOMIC ? i->type : 0;
     }
 }
 
@@ -197,25 +196,21 @@ static void retype_operands(Untyped *u, SpvInst *i)
 static void retype(Untyped *u, SpvInst *i)
 {
     switch (i->op) {
-    case SpvOpUntypedVariableKHR:
-        become_variable(u, i);
-        break;
-    case SpvOpUntypedAccessChainKHR: case SpvOpUntypedInBoundsAccessChainKHR:
-    case SpvOpUntypedPtrAccessChainKHR: case SpvOpUntypedInBoundsPtrAccessChainKHR:
-        become_chain(u, i);
-        break;
+    case SpvOpUntypedVariableKHR: become_variable(u, i); break;
+    case SpvOpUntypedAccessChainKHR:
+    case SpvOpUntypedInBoundsAccessChainKHR:
+    case SpvOpUntypedPtrAccessChainKHR:
+    case SpvOpUntypedInBoundsPtrAccessChainKHR: become_chain(u, i); break;
     case SpvOpUntypedArrayLengthKHR: {
         uint32_t words[] = { as(u, i, spv_operand(i, 1), spv_operand(i, 0)), spv_operand(i, 2) };
         edit_become(u->m, i, SpvOpArrayLength, words, 2);
         break;
     }
-    case SpvOpUntypedPrefetchKHR:
-        edit_remove(u->m, i);
-        break;
-    case SpvOpVariable: case SpvOpAccessChain: case SpvOpInBoundsAccessChain:
-        break;
-    default:
-        retype_operands(u, i);
+    case SpvOpUntypedPrefetchKHR: edit_remove(u->m, i); break;
+    case SpvOpVariable:
+    case SpvOpAccessChain:
+    case SpvOpInBoundsAccessChain: break;
+    default: retype_operands(u, i);
     }
 }
 

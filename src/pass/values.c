@@ -20,8 +20,8 @@ typedef struct Values {
     PassFold fold;
     SpvId *with;
     uint32_t n_ids;
-    uint8_t *decorated;         /* by id: more is said of it than RelaxedPrecision */
-    Map seen;                   /* hash of an instruction -> id of the last such */
+    uint8_t *decorated; /* by id: more is said of it than RelaxedPrecision */
+    Map seen;           /* hash of an instruction -> id of the last such */
     PassIdWords ids;
     bool changed;
 } Values;
@@ -94,7 +94,10 @@ static SpvId phi_value(const Values *s, const SpvInst *i)
 
 /* ---- composites ------------------------------------------------------------------------------ */
 
-typedef struct Path { SpvId from; uint32_t at[MAX_PATH], n; } Path;
+typedef struct Path {
+    SpvId from;
+    uint32_t at[MAX_PATH], n;
+} Path;
 
 static void drop_first(Path *p, uint32_t n)
 {
@@ -186,15 +189,16 @@ static bool look_through(Values *s, Path *p)
     case SpvOpVectorShuffle: return through_shuffle(s, p, d);
     case SpvOpCompositeExtract: return through_extract(p, d);
     case SpvOpCopyLogical: p->from = spv_operand(d, 0); return true;
-    case SpvOpConstantComposite: case SpvOpConstantNull: case SpvOpConstantCompositeReplicateEXT:
+    case SpvOpConstantComposite:
+    case SpvOpConstantNull:
+    case SpvOpConstantCompositeReplicateEXT:
         member = fold_member(&s->fold, p->from, p->at[0]);
         if (!member)
             return false;
         p->from = member;
         drop_first(p, 1);
         return true;
-    default:
-        return false;
+    default: return false;
     }
 }
 
@@ -286,12 +290,20 @@ static bool splat_bits(const Values *s, SpvId id, uint64_t *bits)
 static bool is_commutative(uint16_t op)
 {
     switch (op) {
-    case SpvOpIAdd: case SpvOpIMul: case SpvOpBitwiseAnd: case SpvOpBitwiseOr: case SpvOpBitwiseXor:
-    case SpvOpLogicalAnd: case SpvOpLogicalOr: case SpvOpLogicalEqual: case SpvOpLogicalNotEqual:
-    case SpvOpIEqual: case SpvOpINotEqual: case SpvOpFAdd: case SpvOpFMul:
-        return true;
-    default:
-        return false;
+    case SpvOpIAdd:
+    case SpvOpIMul:
+    case SpvOpBitwiseAnd:
+    case SpvOpBitwiseOr:
+    case SpvOpBitwiseXor:
+    case SpvOpLogicalAnd:
+    case SpvOpLogicalOr:
+    case SpvOpLogicalEqual:
+    case SpvOpLogicalNotEqual:
+    case SpvOpIEqual:
+    case SpvOpINotEqual:
+    case SpvOpFAdd:
+    case SpvOpFMul: return true;
+    default: return false;
     }
 }
 
@@ -307,25 +319,23 @@ static uint64_t all_ones(const Values *s, SpvId type)
 static SpvId with_constant(Values *s, const SpvInst *i, SpvId a, SpvId b, uint64_t k)
 {
     switch (i->op) {
-    case SpvOpIAdd: case SpvOpISub: case SpvOpBitwiseXor: case SpvOpShiftLeftLogical:
-    case SpvOpShiftRightLogical: case SpvOpShiftRightArithmetic:
-        return k == 0 ? a : 0;
-    case SpvOpBitwiseOr: case SpvOpLogicalOr:
-        return k == 0 ? a : k == all_ones(s, i->type) ? b : 0;
-    case SpvOpIMul:
-        return k == 1 ? a : k == 0 ? b : 0;
-    case SpvOpUDiv: case SpvOpSDiv:
-        return k == 1 ? a : 0;
-    case SpvOpUMod:
-        return k == 1 ? fold_null(&s->fold, i->type) : 0;
-    case SpvOpBitwiseAnd: case SpvOpLogicalAnd:
-        return k == 0 ? b : k == all_ones(s, i->type) ? a : 0;
-    case SpvOpLogicalEqual:
-        return k == 1 ? a : 0;
-    case SpvOpLogicalNotEqual:
-        return k == 0 ? a : 0;
-    default:
-        return 0;
+    case SpvOpIAdd:
+    case SpvOpISub:
+    case SpvOpBitwiseXor:
+    case SpvOpShiftLeftLogical:
+    case SpvOpShiftRightLogical:
+    case SpvOpShiftRightArithmetic: return k == 0 ? a : 0;
+    case SpvOpBitwiseOr:
+    case SpvOpLogicalOr: return k == 0 ? a : k == all_ones(s, i->type) ? b : 0;
+    case SpvOpIMul: return k == 1 ? a : k == 0 ? b : 0;
+    case SpvOpUDiv:
+    case SpvOpSDiv: return k == 1 ? a : 0;
+    case SpvOpUMod: return k == 1 ? fold_null(&s->fold, i->type) : 0;
+    case SpvOpBitwiseAnd:
+    case SpvOpLogicalAnd: return k == 0 ? b : k == all_ones(s, i->type) ? a : 0;
+    case SpvOpLogicalEqual: return k == 1 ? a : 0;
+    case SpvOpLogicalNotEqual: return k == 0 ? a : 0;
+    default: return 0;
     }
 }
 
@@ -333,18 +343,23 @@ static SpvId with_itself(Values *s, const SpvInst *i, SpvId a)
 {
     const SpvType *t = spv_type(s->m, i->type);
     switch (i->op) {
-    case SpvOpBitwiseAnd: case SpvOpBitwiseOr: case SpvOpLogicalAnd: case SpvOpLogicalOr:
-        return a;
-    case SpvOpISub: case SpvOpBitwiseXor:
-        return fold_null(&s->fold, i->type);
-    case SpvOpIEqual: case SpvOpUGreaterThanEqual: case SpvOpULessThanEqual:
-    case SpvOpSGreaterThanEqual: case SpvOpSLessThanEqual:
-        return t->kind == SPV_BOOL ? fold_bool(&s->fold, i->type, true) : 0;
-    case SpvOpINotEqual: case SpvOpUGreaterThan: case SpvOpULessThan: case SpvOpSGreaterThan:
-    case SpvOpSLessThan:
-        return t->kind == SPV_BOOL ? fold_bool(&s->fold, i->type, false) : 0;
-    default:
-        return 0;
+    case SpvOpBitwiseAnd:
+    case SpvOpBitwiseOr:
+    case SpvOpLogicalAnd:
+    case SpvOpLogicalOr: return a;
+    case SpvOpISub:
+    case SpvOpBitwiseXor: return fold_null(&s->fold, i->type);
+    case SpvOpIEqual:
+    case SpvOpUGreaterThanEqual:
+    case SpvOpULessThanEqual:
+    case SpvOpSGreaterThanEqual:
+    case SpvOpSLessThanEqual: return t->kind == SPV_BOOL ? fold_bool(&s->fold, i->type, true) : 0;
+    case SpvOpINotEqual:
+    case SpvOpUGreaterThan:
+    case SpvOpULessThan:
+    case SpvOpSGreaterThan:
+    case SpvOpSLessThan: return t->kind == SPV_BOOL ? fold_bool(&s->fold, i->type, false) : 0;
+    default: return 0;
     }
 }
 
@@ -489,8 +504,7 @@ static SpvId known_value(Values *s, SpvInst *i)
             return spv_operand(d, 0);
         break;
     }
-    default:
-        break;
+    default: break;
     }
     SpvId value = fold_inst(&s->fold, i, i->words + i->first_operand, spv_n_operands(i));
     if (!value && has_two_values(i->op) && spv_n_operands(i) == 2)

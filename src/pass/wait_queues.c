@@ -19,8 +19,8 @@ typedef struct StepSearch {
     SpvModule *m;
     const Cfg *cfg;
     const CfgLoop *loop;
-    const SpvBlock *latch;      /* NULL: several */
-    uint32_t left;              /* values that may still be asked about */
+    const SpvBlock *latch; /* NULL: several */
+    uint32_t left;         /* values that may still be asked about */
 } StepSearch;
 
 static const AheadStep *step_of(StepSearch *s, SpvId id, uint32_t depth);
@@ -197,15 +197,20 @@ static const AheadStep *step_of(StepSearch *s, SpvId id, uint32_t depth)
     s->left--;
     switch (i->op) {
     case SpvOpPhi: return step_of_phi(s, i, depth);
-    case SpvOpAccessChain: case SpvOpInBoundsAccessChain:
-    case SpvOpPtrAccessChain: case SpvOpInBoundsPtrAccessChain:
-        return step_of_chain(s, i, depth);
-    case SpvOpUConvert: case SpvOpSConvert: case SpvOpBitcast: case SpvOpCopyObject:
-    case SpvOpConvertUToPtr: case SpvOpConvertPtrToU:
-        return step_of(s, spv_operand(i, 0), depth);
+    case SpvOpAccessChain:
+    case SpvOpInBoundsAccessChain:
+    case SpvOpPtrAccessChain:
+    case SpvOpInBoundsPtrAccessChain: return step_of_chain(s, i, depth);
+    case SpvOpUConvert:
+    case SpvOpSConvert:
+    case SpvOpBitcast:
+    case SpvOpCopyObject:
+    case SpvOpConvertUToPtr:
+    case SpvOpConvertPtrToU: return step_of(s, spv_operand(i, 0), depth);
     case SpvOpIMul: step = step_of_product(s, i, depth); break;
     case SpvOpShiftLeftLogical: step = step_of_shift(s, i, depth); break;
-    case SpvOpIAdd: case SpvOpISub:
+    case SpvOpIAdd:
+    case SpvOpISub:
         step = step_of(s, spv_operand(i, 0), depth);
         step = !step ? NULL
                      : combine_steps(s, i->op == SpvOpIAdd ? STEP_ADD : STEP_SUB, step,

@@ -9,7 +9,7 @@
 #include "runtime/internal.h"
 
 typedef struct OwnArray {
-    HeddleArray array;              /* first: what the caller has is the same pointer */
+    HeddleArray array; /* first: what the caller has is the same pointer */
     HostMapping map;
 } OwnArray;
 
@@ -37,7 +37,10 @@ HeddleResult heddle_array_new(HeddleType type, uint32_t rank, const uint64_t *sh
                         (unsigned long long)(count * element));
     }
     HeddleArray *a = &own->array;
-    *a = (HeddleArray){ .type = type, .rank = rank, .count = count, .size = count * element,
+    *a = (HeddleArray){ .type = type,
+                        .rank = rank,
+                        .count = count,
+                        .size = count * element,
                         .data = data };
     for (uint32_t i = 0; i < rank; i++)
         a->shape[i] = shape[i];

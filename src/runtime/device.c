@@ -7,7 +7,7 @@
 #include "devices/devices.h"
 #include "runtime/internal.h"
 
-#define TEXT(x) TEXT_(x)
+#define TEXT(x)  TEXT_(x)
 #define TEXT_(x) #x
 
 const char *heddle_version(void)
@@ -77,20 +77,30 @@ static void fill_info(HeddleDeviceInfo *to, const DeviceBase *d, uint32_t ordina
 {
     const DeviceInfo *from = &d->info;
     *to = (HeddleDeviceInfo){
-        .struct_size = sizeof *to, .ordinal = ordinal,
-        .kind = kind_of(d->ops), .kind_name = d->ops->name, .name = from->name,
-        .target = from->target, .features = from->features, .n_features = from->n_features,
-        .threads = from->threads, .vector_bits = from->vector_bits,
-        .subgroup_sizes = from->subgroup_sizes, .n_subgroup_sizes = from->n_subgroup_sizes,
+        .struct_size = sizeof *to,
+        .ordinal = ordinal,
+        .kind = kind_of(d->ops),
+        .kind_name = d->ops->name,
+        .name = from->name,
+        .target = from->target,
+        .features = from->features,
+        .n_features = from->n_features,
+        .threads = from->threads,
+        .vector_bits = from->vector_bits,
+        .subgroup_sizes = from->subgroup_sizes,
+        .n_subgroup_sizes = from->n_subgroup_sizes,
         .default_subgroup_size = from->default_subgroup_size,
-        .extensions = extensions, .n_extensions = COUNT_OF(extensions),
+        .extensions = extensions,
+        .n_extensions = COUNT_OF(extensions),
     };
 }
 
 HeddleResult device_new(const DeviceOps *ops, const HeddleDeviceOptions *o, HeddleDevice **out,
                         HeddleLog *log)
 {
-    DeviceOptions options = { .ordinal = o->ordinal, .threads = o->threads, .isa = o->isa,
+    DeviceOptions options = { .ordinal = o->ordinal,
+                              .threads = o->threads,
+                              .isa = o->isa,
                               .no_signal_handlers = o->no_signal_handlers };
     DiagSink sink = log_sink(log);
     uint32_t count = count_of(ops);
@@ -164,13 +174,13 @@ static HeddleResult new_buffer(HeddleDevice *device, void *data, uint64_t size,
 }
 
 HeddleResult heddle_buffer_new_placed(HeddleDevice *device, uint64_t size,
-                                      HeddlePlacement placement, HeddleBuffer **out,
-                                      HeddleLog *log)
+                                      HeddlePlacement placement, HeddleBuffer **out, HeddleLog *log)
 {
     if (out)
         *out = NULL;
     if (!device || !out || !size || (unsigned)placement >= HEDDLE_N_PLACEMENTS)
-        return log_fail(log, HEDDLE_ERROR_ARGUMENT, "a buffer without a device or a size, whose "
+        return log_fail(log, HEDDLE_ERROR_ARGUMENT,
+                        "a buffer without a device or a size, whose "
                         "out is NULL, or whose placement is unknown");
     return new_buffer(device, NULL, size, placement, out, log);
 }

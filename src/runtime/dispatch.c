@@ -64,9 +64,10 @@ static bool give(Run *r, const HeddleBindingInfo *b, DeviceBinding **out, uint32
             given = x;
     }
     if (!given || (local ? !given->size || given->value || given->buffer : !given->value)) {
-        diag(&r->sink, DIAG_ERROR, NULL, NULL, local
-             ? "argument %u of the kernel is workgroup memory: it needs a size"
-             : "argument %u of the kernel is a value: it needs one", b->binding);
+        diag(&r->sink, DIAG_ERROR, NULL, NULL,
+             local ? "argument %u of the kernel is workgroup memory: it needs a size"
+                   : "argument %u of the kernel is a value: it needs one",
+             b->binding);
         return false;
     }
     /* of three components, that many are enough */
@@ -88,8 +89,10 @@ static bool bind(Run *r, const HeddleBindingInfo *b, DeviceBinding **out, uint32
     if (b->kind == HEDDLE_BINDING_VALUE || b->kind == HEDDLE_BINDING_LOCAL)
         return give(r, b, out, count);
     if (b->kind == HEDDLE_BINDING_IMAGE) {
-        diag(&r->sink, DIAG_ERROR, NULL, NULL, "%s is an image or a sampler, which only the Vulkan "
-             "driver can bind", describe(r, b, 0));
+        diag(&r->sink, DIAG_ERROR, NULL, NULL,
+             "%s is an image or a sampler, which only the Vulkan "
+             "driver can bind",
+             describe(r, b, 0));
         return false;
     }
     *count = b->count == UINT32_MAX ? highest_index(d, b) : b->count;
@@ -118,8 +121,8 @@ static bool bind_push(Run *r, DeviceDispatch *x)
     uint64_t size = r->kernel->info->push_size;
     if (d->push_size < size || (size && !d->push)) {
         diag(&r->sink, DIAG_ERROR, NULL, NULL,
-             "the kernel has %llu bytes of push constants, %zu are given",
-             (unsigned long long)size, d->push ? d->push_size : 0);
+             "the kernel has %llu bytes of push constants, %zu are given", (unsigned long long)size,
+             d->push ? d->push_size : 0);
         return false;
     }
     char *copy = arena_alloc(&r->scratch, MAX(size, x->kernel->push_bytes) + 64);
@@ -140,8 +143,8 @@ static void order_slots(Run *r)
     for (uint32_t n = 0; n < k->n_slots; n++) {
         const DeviceSlot *slot = &k->slots[n];
         uint32_t i = 0;
-        while (i < info->n_bindings && (info->bindings[i].set != slot->set ||
-                                        info->bindings[i].binding != slot->binding))
+        while (i < info->n_bindings &&
+               (info->bindings[i].set != slot->set || info->bindings[i].binding != slot->binding))
             i++;
         bool used = i < info->n_bindings;
         counts[n] = used ? r->n_bound[i] : slot->count == UINT32_MAX ? 1 : MAX(slot->count, 1);
@@ -182,7 +185,8 @@ static bool size_opencl(Run *r, DeviceDispatch *b)
         if (!open && global % b->local_size[k]) {
             diag(&r->sink, DIAG_ERROR, NULL, NULL,
                  "%u invocations in %c are no multiple of the workgroup's size %u, which the "
-                 "kernel was compiled for", global, "xyz"[k], b->local_size[k]);
+                 "kernel was compiled for",
+                 global, "xyz"[k], b->local_size[k]);
             return false;
         }
     }
@@ -202,7 +206,7 @@ static void print_words_of(void *dispatch, const char *format, const uint64_t *w
 
 typedef struct Neighbour {
     const HeddleBindingInfo *info;
-    int64_t offset, away;           /* from its start; from its nearer end */
+    int64_t offset, away; /* from its start; from its nearer end */
     uint64_t size;
 } Neighbour;
 
@@ -218,7 +222,7 @@ static void consider(Neighbour *best, const HeddleBindingInfo *info, const Devic
 /* Says which of the kernel's buffers the address is beside. */
 static void note_neighbour(Run *r)
 {
-    Neighbour best = { .away = INT64_C(1) << 32 };  /* as far as nothing is beside an array */
+    Neighbour best = { .away = INT64_C(1) << 32 }; /* as far as nothing is beside an array */
     for (uint32_t i = 0; i < r->kernel->info->n_bindings; i++) {
         const HeddleBindingInfo *info = &r->kernel->info->bindings[i];
         bool buffer = info->kind == HEDDLE_BINDING_STORAGE || info->kind == HEDDLE_BINDING_UNIFORM;
@@ -237,9 +241,12 @@ static HeddleStats stats_of(const uint64_t *from)
     return (HeddleStats){
         .matrix_loads = from[DEVICE_STAT_MATRIX_LOADS],
         .matrix_stores = from[DEVICE_STAT_MATRIX_STORES],
-        .muladds = from[DEVICE_STAT_MULADDS], .flops = from[DEVICE_STAT_FLOPS],
-        .conversions = from[DEVICE_STAT_CONVERSIONS], .barriers = from[DEVICE_STAT_BARRIERS],
-        .yields = from[DEVICE_STAT_YIELDS], .bytes_loaded = from[DEVICE_STAT_BYTES_LOADED],
+        .muladds = from[DEVICE_STAT_MULADDS],
+        .flops = from[DEVICE_STAT_FLOPS],
+        .conversions = from[DEVICE_STAT_CONVERSIONS],
+        .barriers = from[DEVICE_STAT_BARRIERS],
+        .yields = from[DEVICE_STAT_YIELDS],
+        .bytes_loaded = from[DEVICE_STAT_BYTES_LOADED],
         .bytes_stored = from[DEVICE_STAT_BYTES_STORED],
         .bytes_moved = from[DEVICE_STAT_BYTES_MOVED],
     };
@@ -253,9 +260,13 @@ static HeddleResult prepare(void *user)
     const HeddleKernelInfo *info = r->kernel->info;
     const HeddleDispatch *d = &r->dispatch;
     DeviceDispatch *x = &r->x;
-    *x = (DeviceDispatch){ .kernel = r->kernel->code, .max_threads = d->max_threads,
-                           .interleave = d->interleave, .seed = d->seed, .budget = d->budget,
-                           .print = d->print ? print_words_of : NULL, .user = &r->dispatch };
+    *x = (DeviceDispatch){ .kernel = r->kernel->code,
+                           .max_threads = d->max_threads,
+                           .interleave = d->interleave,
+                           .seed = d->seed,
+                           .budget = d->budget,
+                           .print = d->print ? print_words_of : NULL,
+                           .user = &r->dispatch };
     for (int i = 0; i < 3; i++)
         x->groups[i] = MAX(d->groups[i], 1);
     memcpy(x->base_group, d->base_group, sizeof x->base_group);
@@ -303,7 +314,8 @@ HeddleResult run_report(Run *r, HeddleResult result, HeddleReport *report, Heddl
 {
     const DeviceDispatch *x = &r->x;
     HeddleReport all = { .seconds = 1e-9 * (double)(x->end_ns - x->start_ns),
-                         .start = 1e-9 * (double)x->start_ns, .end = 1e-9 * (double)x->end_ns,
+                         .start = 1e-9 * (double)x->start_ns,
+                         .end = 1e-9 * (double)x->end_ns,
                          .stats = stats_of(x->stats) };
     if (result && x->fault.address)
         note_neighbour(r);

@@ -33,15 +33,18 @@ static char *read_all(int fd, size_t *size)
     char *data = malloc(capacity + 1);
     while (data) {
         ssize_t n = read(fd, data + used, capacity - used);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) break;
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            break;
         used += (size_t)n;
         if (n == 0) {
             data[used] = 0;
             *size = used;
             return data;
         }
-        if (used < capacity) continue;
+        if (used < capacity)
+            continue;
         char *more = capacity > SIZE_MAX / 2 - 1 ? NULL : realloc(data, 2 * capacity + 1);
         if (!more) {
             free(data);
@@ -66,8 +69,10 @@ char *file_read(const char *path, size_t *size, DiagSink *sink)
         return NULL;
     }
     char *data = read_all(fd, size);
-    if (!data) io_error(sink, standard ? "standard input" : path, "cannot read", errno);
-    if (!standard) close(fd);
+    if (!data)
+        io_error(sink, standard ? "standard input" : path, "cannot read", errno);
+    if (!standard)
+        close(fd);
     return data;
 }
 
@@ -76,8 +81,10 @@ static bool write_all(int fd, const void *data, size_t size)
     const char *p = data;
     while (size) {
         ssize_t n = write(fd, p, size);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return false;
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return false;
         p += n;
         size -= (size_t)n;
     }
@@ -104,7 +111,8 @@ static int open_beside(const char *path, char **name)
     for (int attempt = 0; attempt < 100; attempt++) {
         snprintf(*name, room, "%s.%ld-%d.part", path, (long)getpid(), attempt);
         int fd = open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd >= 0 || errno != EEXIST) return fd;
+        if (fd >= 0 || errno != EEXIST)
+            return fd;
     }
     return -1;
 }
@@ -124,8 +132,10 @@ bool file_write(const char *path, const void *a, size_t a_size, const void *b, s
         ok = false;
         error = errno;
     }
-    if (!ok) io_error(sink, path, "cannot write", error);
-    if (!ok && part && fd >= 0) unlink(part);
+    if (!ok)
+        io_error(sink, path, "cannot write", error);
+    if (!ok && part && fd >= 0)
+        unlink(part);
     free(part);
     return ok;
 }

@@ -12,7 +12,7 @@
 
 /* ---- types.c --------------------------------------------------------------------------------- */
 
-HeddleType type_of_spv(const SpvType *t);   /* of a scalar; NO_TYPE for anything else */
+HeddleType type_of_spv(const SpvType *t); /* of a scalar; NO_TYPE for anything else */
 
 /* ---- number.c: elements of arrays ------------------------------------------------------------ */
 
@@ -27,7 +27,7 @@ typedef struct NpyHeader {
     bool big_endian, fortran_order;
     uint32_t rank;
     uint64_t shape[HEDDLE_MAX_RANK];
-    uint64_t count, size;           /* elements, their bytes: header_size + size <= file size */
+    uint64_t count, size; /* elements, their bytes: header_size + size <= file size */
     size_t header_size;
 } NpyHeader;
 bool npy_parse(const void *bytes, size_t size, const char *name, NpyHeader *out, DiagSink *sink);
@@ -54,7 +54,7 @@ SpvModule *module_copy(Arena *arena, const HeddleModule *m, DiagSink *sink);
 
 typedef struct Sized {
     const char *name;
-    size_t first, now;              /* bytes in 0.2, and of what this library knows */
+    size_t first, now; /* bytes in 0.2, and of what this library knows */
 } Sized;
 extern const Sized sized_device_options, sized_matrix_layout, sized_module_options,
     sized_pipeline_options, sized_kernel_options, sized_dispatch, sized_report, sized_comparison;
@@ -72,8 +72,8 @@ bool sized_check(const Sized *s, const void *given, HeddleLog *log);
 typedef struct Run {
     Arena scratch;
     HeddleKernel *kernel;
-    HeddleDispatch dispatch;        /* the caller's; what it points to is copied to `x` or bound */
-    DeviceBinding **bound;          /* by the kernel's bindings: the descriptors of each */
+    HeddleDispatch dispatch; /* the caller's; what it points to is copied to `x` or bound */
+    DeviceBinding **bound;   /* by the kernel's bindings: the descriptors of each */
     uint32_t *n_bound;
     DeviceDispatch x;
     DiagSink sink;
@@ -89,20 +89,20 @@ void run_free(Run *r);
 
 /* ---- the objects ----------------------------------------------------------------------------- */
 
-struct HeddleModule {               /* immutable once made: shared by threads */
+struct HeddleModule { /* immutable once made: shared by threads */
     Arena arena;
     const SpvModule *spv;
     uint32_t *words;
     size_t size;
-    bool unchecked;                 /* as its options said */
-    bool specialises;               /* has specialisation constants */
+    bool unchecked;   /* as its options said */
+    bool specialises; /* has specialisation constants */
     uint32_t n_entries;
     HeddleKernelInfo **entries;
     uint32_t n_loops;
-    HeddleLoopInfo *loops;          /* what heddle_module_pipeline did */
+    HeddleLoopInfo *loops; /* what heddle_module_pipeline did */
     uint32_t n_lowerings;
-    HeddleLowering *lowerings;      /* what heddle_module_lower did */
-    MlirResult mlir;                /* what the front end said, of an MLIR module */
+    HeddleLowering *lowerings; /* what heddle_module_lower did */
+    MlirResult mlir;           /* what the front end said, of an MLIR module */
 };
 
 #endif

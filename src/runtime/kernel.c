@@ -10,13 +10,13 @@ typedef struct Build {
     HeddleKernel *kernel;
     Arena scratch;
     DeviceCompile how;
-    SpecValue *specs;           /* those given that the module has: how.n_specs */
+    SpecValue *specs; /* those given that the module has: how.n_specs */
     const HeddleModule *module;
     const HeddleKernelOptions *options;
     DiagSink *sink;
-    const SpvInst *scopes[SpvScopeSubgroup + 1];   /* a matrix type of that scope, or NULL */
+    const SpvInst *scopes[SpvScopeSubgroup + 1]; /* a matrix type of that scope, or NULL */
     uint32_t subgroup_size;
-    bool size_is_default;       /* of the workgroup: nobody specialised what makes it */
+    bool size_is_default; /* of the workgroup: nobody specialised what makes it */
 } Build;
 
 /* Keeps the values for constants that exist and warns of the others. */
@@ -113,7 +113,8 @@ static HeddleResult check_subgroups(const Build *b)
 {
     static const char *const rules[SpvScopeSubgroup + 1] = {
         [SpvScopeSubgroup] = "VUID-VkPipelineShaderStageCreateInfo-module-08987",
-        [SpvScopeWorkgroup] = "VUID-VkPipelineShaderStageCreateInfo-module-10169" };
+        [SpvScopeWorkgroup] = "VUID-VkPipelineShaderStageCreateInfo-module-10169"
+    };
     const HeddleKernelInfo *info = b->kernel->info;
     const uint32_t *n = info->local_size, w = b->subgroup_size;
     bool whole = (uint64_t)n[0] * n[1] * n[2] % w == 0, warn = whole || b->size_is_default;
@@ -123,7 +124,8 @@ static HeddleResult check_subgroups(const Build *b)
         DiagLoc loc = spv_loc(&b->kernel->arena, b->module->spv, b->scopes[scope]);
         diag(b->sink, warn ? DIAG_WARNING : DIAG_ERROR, &loc, rules[scope],
              "a workgroup of %ux%ux%u with matrices, in subgroups of %u: its first size is no "
-             "multiple of that%s", n[0], n[1], n[2], w,
+             "multiple of that%s",
+             n[0], n[1], n[2], w,
              b->size_is_default ? "; specialisation constants give it another" : "");
         if (!warn)
             return HEDDLE_ERROR_UNSUPPORTED;
@@ -136,15 +138,14 @@ static HeddleResult reflect_specialised(Build *b, const SpvModule *module)
 {
     HeddleKernel *k = b->kernel;
     SpvModule *m = spv_clone(&k->arena, module);
-    PassOptions passes = { .entry = b->options->entry, .spec = b->specs,
-                           .n_spec = b->how.n_specs };
+    PassOptions passes = { .entry = b->options->entry, .spec = b->specs, .n_spec = b->how.n_specs };
     PassContext c = { .module = m, .options = &passes, .sink = b->sink, .scratch = &b->scratch };
     b->scratch.on_failure = k->arena.on_failure;
     if (!spv_entry_point(m, passes.entry, &c.entry, b->sink))
         return HEDDLE_ERROR_SOURCE;
-    passes.subgroup_size = b->options->subgroup_size ? b->options->subgroup_size
+    passes.subgroup_size = b->options->subgroup_size        ? b->options->subgroup_size
                            : c.entry.required_subgroup_size ? c.entry.required_subgroup_size
-                           : k->device->info.default_subgroup_size;
+                                                            : k->device->info.default_subgroup_size;
     b->subgroup_size = passes.subgroup_size;
     choose_size(b, m, &c.entry);
     passes.n_spec = b->how.n_specs;
@@ -168,7 +169,8 @@ static const DeviceSlot *slots_of(const HeddleKernelInfo *info, Arena *arena)
     static const DeviceSlotKind kinds[] = {
         [HEDDLE_BINDING_STORAGE] = DEVICE_SLOT_BUFFER,
         [HEDDLE_BINDING_UNIFORM] = DEVICE_SLOT_BUFFER,
-        [HEDDLE_BINDING_VALUE] = DEVICE_SLOT_VALUE, [HEDDLE_BINDING_LOCAL] = DEVICE_SLOT_LOCAL,
+        [HEDDLE_BINDING_VALUE] = DEVICE_SLOT_VALUE,
+        [HEDDLE_BINDING_LOCAL] = DEVICE_SLOT_LOCAL,
         [HEDDLE_BINDING_IMAGE] = DEVICE_SLOT_IMAGE,
     };
     DeviceSlot *slots = NEW_ARRAY(arena, DeviceSlot, info->n_bindings);

@@ -28,15 +28,18 @@ HeddleLog *heddle_log_new(HeddleReportFn *report, void *user)
 
 void heddle_log_clear(HeddleLog *log)
 {
-    if (!log) return;
-    for (size_t i = 0; i < log->count; i++) free(log->entries[i]);
+    if (!log)
+        return;
+    for (size_t i = 0; i < log->count; i++)
+        free(log->entries[i]);
     log->count = 0;
     log->errors = 0;
 }
 
 void heddle_log_free(HeddleLog *log)
 {
-    if (!log) return;
+    if (!log)
+        return;
     heddle_log_clear(log);
     free(log->entries);
     free(log);
@@ -59,7 +62,8 @@ void heddle_print_to_stderr(void *user, const HeddleDiagnostic *diagnostic)
 /* Copies s to *at, advances *at past it and returns where it went. */
 static const char *put(char **at, const char *s)
 {
-    if (!s) return NULL;
+    if (!s)
+        return NULL;
     char *to = *at;
     size_t n = strlen(s) + 1;
     memcpy(to, s, n);
@@ -74,7 +78,8 @@ static HeddleDiagnostic *copy(const HeddleDiagnostic *d)
     size_t size = sizeof *d + room(d->file) + room(d->opcode) + room(d->id) + room(d->rule) +
                   room(d->message) + room(d->text);
     HeddleDiagnostic *c = malloc(size);
-    if (!c) return NULL;
+    if (!c)
+        return NULL;
     char *at = (char *)(c + 1);
     *c = *d;
     c->file = put(&at, d->file);
@@ -91,12 +96,14 @@ static bool keep(HeddleLog *log, const HeddleDiagnostic *d)
     if (log->count == log->capacity) {
         size_t capacity = log->capacity ? 2 * log->capacity : 16;
         HeddleDiagnostic **entries = realloc(log->entries, capacity * sizeof *entries);
-        if (!entries) return false;
+        if (!entries)
+            return false;
         log->entries = entries;
         log->capacity = capacity;
     }
     HeddleDiagnostic *c = copy(d);
-    if (!c) return false;
+    if (!c)
+        return false;
     log->entries[log->count++] = c;
     return true;
 }
@@ -107,7 +114,8 @@ static void report(void *user, const Diag *diag)
     char fixed[1024];
     size_t need = diag_format(diag, fixed, sizeof fixed) + 1;
     char *text = need > sizeof fixed ? malloc(need) : NULL;
-    if (text) diag_format(diag, text, need);
+    if (text)
+        diag_format(diag, text, need);
     HeddleDiagnostic d = {
         .struct_size = sizeof d,
         .severity = diag->severity == DIAG_ERROR     ? HEDDLE_ERROR
@@ -124,9 +132,11 @@ static void report(void *user, const Diag *diag)
         .message = diag->message,
         .text = text ? text : fixed,
     };
-    if (d.severity == HEDDLE_ERROR) log->errors++;
+    if (d.severity == HEDDLE_ERROR)
+        log->errors++;
     bool kept = keep(log, &d);
-    if (log->report) log->report(log->user, kept ? log->entries[log->count - 1] : &d);
+    if (log->report)
+        log->report(log->user, kept ? log->entries[log->count - 1] : &d);
     free(text);
 }
 
@@ -157,8 +167,7 @@ HeddleResult log_fail(HeddleLog *log, HeddleResult result, const char *fmt, ...)
     return result;
 }
 
-HeddleResult log_guarded(HeddleLog *log, Arena *arena, HeddleResult (*work)(void *user),
-                         void *user)
+HeddleResult log_guarded(HeddleLog *log, Arena *arena, HeddleResult (*work)(void *user), void *user)
 {
     jmp_buf here;
     if (setjmp(here)) {

@@ -8,7 +8,7 @@
 #include "runtime/internal.h"
 
 typedef struct Lowering {
-    Arena arena;                    /* of what is not needed afterwards */
+    Arena arena; /* of what is not needed afterwards */
     const HeddleModule *from;
     const HeddleLowerOptions *options;
     HeddleModule **out;
@@ -23,7 +23,8 @@ static void copy_rows(HeddleModule *m, const LowerReport *r)
     for (uint32_t k = 0; k < m->n_lowerings; k++) {
         const LowerRow *row = &r->rows.data[k];
         m->lowerings[k] = (HeddleLowering){ .instruction = spv_op_name(row->op),
-                                            .count = row->count, .pass = row->pass,
+                                            .count = row->count,
+                                            .pass = row->pass,
                                             .how = row->how };
     }
 }
@@ -36,8 +37,11 @@ static HeddleResult transform(void *user)
     SpecValue *spec = NEW_ARRAY(&p->arena, SpecValue, o->n_specs + 1);
     for (uint32_t k = 0; k < o->n_specs; k++)
         spec[k] = (SpecValue){ o->specs[k].id, o->specs[k].bits };
-    LowerOptions lower = { .entry = o->entry, .spec = spec, .n_spec = o->n_specs,
-                           .subgroup_size = o->subgroup_size, .report = &report };
+    LowerOptions lower = { .entry = o->entry,
+                           .spec = spec,
+                           .n_spec = o->n_specs,
+                           .subgroup_size = o->subgroup_size,
+                           .report = &report };
     lower.profile = profile_read(&p->arena, o->profile, o->profile_size,
                                  o->profile_name ? o->profile_name : "profile", p->sink);
     SpvModule *m = lower.profile ? module_copy(&p->arena, p->from, p->sink) : NULL;

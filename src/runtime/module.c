@@ -26,10 +26,9 @@ static HeddleLanguage by_name(const char *name)
     static const struct {
         const char *suffix;
         HeddleLanguage language;
-    } names[] = { { ".spv", HEDDLE_LANGUAGE_SPIRV },     { ".spvasm", HEDDLE_LANGUAGE_SPIRV_ASM },
-                  { ".comp", HEDDLE_LANGUAGE_GLSL },     { ".glsl", HEDDLE_LANGUAGE_GLSL },
-                  { ".spirv", HEDDLE_LANGUAGE_SPIRV_ASM },
-                  { ".cl", HEDDLE_LANGUAGE_OPENCL },
+    } names[] = { { ".spv", HEDDLE_LANGUAGE_SPIRV },       { ".spvasm", HEDDLE_LANGUAGE_SPIRV_ASM },
+                  { ".comp", HEDDLE_LANGUAGE_GLSL },       { ".glsl", HEDDLE_LANGUAGE_GLSL },
+                  { ".spirv", HEDDLE_LANGUAGE_SPIRV_ASM }, { ".cl", HEDDLE_LANGUAGE_OPENCL },
                   { ".mlir", HEDDLE_LANGUAGE_MLIR } };
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         if (has_suffix(name, names[i].suffix))
@@ -152,9 +151,12 @@ static HeddleResult compile_glsl(Load *l)
     GlslDefine *defines = NEW_ARRAY(arena, GlslDefine, o->n_defines);
     for (uint32_t i = 0; i < o->n_defines; i++)
         defines[i] = (GlslDefine){ o->defines[i].name, o->defines[i].value };
-    GlslOptions g = { .compiler = o->compiler, .include_dirs = o->include_dirs,
-                      .n_include_dirs = o->n_include_dirs, .defines = defines,
-                      .n_defines = o->n_defines, .target_env = o->target_env };
+    GlslOptions g = { .compiler = o->compiler,
+                      .include_dirs = o->include_dirs,
+                      .n_include_dirs = o->n_include_dirs,
+                      .defines = defines,
+                      .n_defines = o->n_defines,
+                      .target_env = o->target_env };
     void *spirv;
     size_t size;
     ToolSource source = { l->data, l->size, l->name };
@@ -172,8 +174,10 @@ static OclOptions opencl_options(Arena *arena, const HeddleModuleOptions *o)
     OclDefine *defines = NEW_ARRAY(arena, OclDefine, o->n_defines);
     for (uint32_t i = 0; i < o->n_defines; i++)
         defines[i] = (OclDefine){ o->defines[i].name, o->defines[i].value };
-    return (OclOptions){ .include_dirs = o->include_dirs, .n_include_dirs = o->n_include_dirs,
-                         .defines = defines, .n_defines = o->n_defines,
+    return (OclOptions){ .include_dirs = o->include_dirs,
+                         .n_include_dirs = o->n_include_dirs,
+                         .defines = defines,
+                         .n_defines = o->n_defines,
                          .vulkan = o->opencl_to_vulkan };
 }
 
@@ -189,8 +193,10 @@ static HeddleResult compile_opencl(Load *l)
 
 static MlirOptions mlir_options(const HeddleModuleOptions *o, MlirForm form)
 {
-    return (MlirOptions){ .form = form, .rotate_loads = o->rotate_loads,
-                          .rotate_by_gpu = o->rotate_by_gpu, .subgroup_size = o->subgroup_size };
+    return (MlirOptions){ .form = form,
+                          .rotate_loads = o->rotate_loads,
+                          .rotate_by_gpu = o->rotate_by_gpu,
+                          .subgroup_size = o->subgroup_size };
 }
 
 static HeddleResult compile_mlir(Load *l)
@@ -285,13 +291,18 @@ HeddleResult heddle_module_new(const void *data, size_t size, const char *name,
         return log_fail(log, HEDDLE_ERROR_ARGUMENT,
                         "heddle_module_new: data or out is NULL, or the language is unknown");
     DiagSink sink = log_sink(log);
-    Load l = { .data = data, .size = size, .name = name ? name : "module", .options = &o,
-               .language = o.language, .sink = &sink };
+    Load l = { .data = data,
+               .size = size,
+               .name = name ? name : "module",
+               .options = &o,
+               .language = o.language,
+               .sink = &sink };
     if (!l.language)
         l.language = heddle_language_of(data, size, name);
     if (!l.language) {
         DiagLoc loc = { .file = l.name };
-        diag(&sink, DIAG_ERROR, &loc, NULL, "neither SPIR-V, nor its assembly, nor GLSL, "
+        diag(&sink, DIAG_ERROR, &loc, NULL,
+             "neither SPIR-V, nor its assembly, nor GLSL, "
              "OpenCL C or MLIR");
         return HEDDLE_ERROR_SOURCE;
     }
@@ -402,9 +413,8 @@ static HeddleResult translate(void *user)
 {
     Translation *t = user;
     OclOptions o = opencl_options(&t->arena, t->options);
-    char *text = t->form == HEDDLE_OPENCL_AST
-                     ? ocl_to_ast(&t->arena, &t->source, &o, t->sink)
-                     : ocl_to_llvm(&t->arena, &t->source, &o, t->sink);
+    char *text = t->form == HEDDLE_OPENCL_AST ? ocl_to_ast(&t->arena, &t->source, &o, t->sink)
+                                              : ocl_to_llvm(&t->arena, &t->source, &o, t->sink);
     t->text = text ? strdup(text) : NULL;
     return !text ? HEDDLE_ERROR_SOURCE : t->text ? HEDDLE_OK : HEDDLE_ERROR_MEMORY;
 }
@@ -450,8 +460,8 @@ typedef struct Rewrite {
 static HeddleResult rewrite(void *user)
 {
     Rewrite *r = user;
-    MlirOptions o = mlir_options(r->options, r->form == HEDDLE_MLIR_LOWERED ? MLIR_LOWERED
-                                                                            : MLIR_REWRITTEN);
+    MlirOptions o =
+        mlir_options(r->options, r->form == HEDDLE_MLIR_LOWERED ? MLIR_LOWERED : MLIR_REWRITTEN);
     MlirResult result;
     ToolSource source = { r->data, r->size, r->path };
     ToolStatus status = mlir_compile(&r->arena, &source, &o, &result, r->sink);
@@ -472,8 +482,10 @@ HeddleResult heddle_mlir_from_file(const char *path, const HeddleModuleOptions *
         return log_fail(log, HEDDLE_ERROR_ARGUMENT,
                         "heddle_mlir_from_file: path or text is NULL, or the form is unknown");
     DiagSink sink = log_sink(log);
-    Rewrite r = { .path = strcmp(path, "-") ? path : "standard input", .form = form,
-                  .options = &own, .sink = &sink };
+    Rewrite r = { .path = strcmp(path, "-") ? path : "standard input",
+                  .form = form,
+                  .options = &own,
+                  .sink = &sink };
     char *data = file_read(path, &r.size, &sink);
     if (!data)
         return HEDDLE_ERROR_IO;

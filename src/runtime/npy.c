@@ -23,7 +23,7 @@ static const struct {
 /* ---- the header's dictionary ----------------------------------------------------------------- */
 
 typedef struct Parser {
-    const char *name;       /* of the file */
+    const char *name; /* of the file */
     const char *at, *end, *begin;
     DiagSink *sink;
     bool failed;
@@ -31,7 +31,8 @@ typedef struct Parser {
 
 static void fail(Parser *p, const char *what)
 {
-    if (p->failed) return;
+    if (p->failed)
+        return;
     p->failed = true;
     DiagLoc loc = { .file = p->name };
     diag(p->sink, DIAG_ERROR, &loc, "numpy.lib.format", "%s (header, character %zu)", what,
@@ -40,13 +41,15 @@ static void fail(Parser *p, const char *what)
 
 static void skip_space(Parser *p)
 {
-    while (p->at < p->end && (*p->at == ' ' || *p->at == '\n' || *p->at == '\t')) p->at++;
+    while (p->at < p->end && (*p->at == ' ' || *p->at == '\n' || *p->at == '\t'))
+        p->at++;
 }
 
 static bool accept(Parser *p, char c)
 {
     skip_space(p);
-    if (p->failed || p->at == p->end || *p->at != c) return false;
+    if (p->failed || p->at == p->end || *p->at != c)
+        return false;
     p->at++;
     return true;
 }
@@ -55,14 +58,16 @@ static void expect(Parser *p, char c)
 {
     char what[] = "'_' expected in the header";
     what[1] = c;
-    if (!accept(p, c)) fail(p, what);
+    if (!accept(p, c))
+        fail(p, what);
 }
 
 static bool accept_word(Parser *p, const char *word)
 {
     skip_space(p);
     size_t n = strlen(word);
-    if (p->failed || (size_t)(p->end - p->at) < n || memcmp(p->at, word, n)) return false;
+    if (p->failed || (size_t)(p->end - p->at) < n || memcmp(p->at, word, n))
+        return false;
     p->at += n;
     return true;
 }
@@ -98,8 +103,10 @@ static uint64_t number(Parser *p)
         }
         v = v * 10 + (uint64_t)(*p->at++ - '0');
     }
-    if (p->at == from) fail(p, "a number expected in the shape");
-    if (p->at < p->end && *p->at == 'L') p->at++; /* Python 2 wrote long integers so */
+    if (p->at == from)
+        fail(p, "a number expected in the shape");
+    if (p->at < p->end && *p->at == 'L')
+        p->at++; /* Python 2 wrote long integers so */
     return v;
 }
 
@@ -129,14 +136,18 @@ static void describe(Parser *p, NpyHeader *h)
         return;
     }
     string(p, text, sizeof text);
-    if (p->failed) return;
+    if (p->failed)
+        return;
     h->type = heddle_type_from_name(text);
     const char *kind = text;
-    if (*kind && strchr("<>|=", *kind)) h->big_endian = *kind++ == '>';
+    if (*kind && strchr("<>|=", *kind))
+        h->big_endian = *kind++ == '>';
     for (size_t i = 0; h->type == HEDDLE_NO_TYPE && i < COUNT_OF(kinds); i++) {
-        if (!strcmp(kinds[i].descr, kind)) h->type = kinds[i].type;
+        if (!strcmp(kinds[i].descr, kind))
+            h->type = kinds[i].type;
     }
-    if (h->type != HEDDLE_NO_TYPE) return;
+    if (h->type != HEDDLE_NO_TYPE)
+        return;
     char what[100];
     snprintf(what, sizeof what, "elements of type '%s', which heddle has not", text);
     fail(p, what);
@@ -155,17 +166,21 @@ static void dictionary(Parser *p, NpyHeader *h)
                          : !strcmp(key, "fortran_order") ? ORDER
                          : !strcmp(key, "shape")         ? SHAPE
                                                          : 0;
-        if (p->failed) break;
+        if (p->failed)
+            break;
         if (!which || (seen & which)) {
             fail(p, which ? "a header entry given twice" : "an unknown header entry");
             break;
         }
         seen |= which;
-        if (which == DESCR) describe(p, h);
-        if (which == SHAPE) shape(p, h);
+        if (which == DESCR)
+            describe(p, h);
+        if (which == SHAPE)
+            shape(p, h);
         if (which == ORDER) {
             h->fortran_order = accept_word(p, "True");
-            if (!h->fortran_order && !accept_word(p, "False")) fail(p, "True or False expected");
+            if (!h->fortran_order && !accept_word(p, "False"))
+                fail(p, "True or False expected");
         }
         if (!accept(p, ',')) {
             expect(p, '}');
@@ -175,7 +190,8 @@ static void dictionary(Parser *p, NpyHeader *h)
     skip_space(p);
     if (!p->failed && seen != (DESCR | ORDER | SHAPE))
         fail(p, "a header without descr, order or shape");
-    if (!p->failed && p->at != p->end) fail(p, "text after the header's dictionary");
+    if (!p->failed && p->at != p->end)
+        fail(p, "text after the header's dictionary");
 }
 
 /* ---- the file -------------------------------------------------------------------------------- */
@@ -193,7 +209,8 @@ static bool measure(NpyHeader *h)
     uint64_t limit = (uint64_t)INT64_MAX / heddle_type_size(h->type);
     h->count = 1;
     for (uint32_t i = 0; i < h->rank; i++) {
-        if (h->shape[i] && h->count > limit / h->shape[i]) return false;
+        if (h->shape[i] && h->count > limit / h->shape[i])
+            return false;
         h->count *= h->shape[i];
     }
     h->size = h->count * heddle_type_size(h->type);
@@ -209,19 +226,23 @@ bool npy_parse(const void *bytes, size_t size, const char *name, NpyHeader *out,
         return bad_file(sink, name, "not a .npy file (it does not begin with \\x93NUMPY)");
     }
     uint8_t major = cursor_u8(&c), minor = cursor_u8(&c);
-    if (c.overrun) return bad_file(sink, name, "the file ends within its header");
+    if (c.overrun)
+        return bad_file(sink, name, "the file ends within its header");
     if (major < 1 || major > 3 || minor != 0) {
         return bad_file(sink, name, "an unknown .npy version (1.0, 2.0 and 3.0 are known)");
     }
     size_t length = major == 1 ? cursor_u16(&c) : cursor_u32(&c);
     const uint8_t *text = c.overrun ? NULL : cursor_bytes(&c, length);
-    if (!text) return bad_file(sink, name, "the file ends within its header");
+    if (!text)
+        return bad_file(sink, name, "the file ends within its header");
     const char *begin = (const char *)text;
     Parser p = { .name = name, .begin = begin, .at = begin, .end = begin + length, .sink = sink };
     dictionary(&p, out);
-    if (p.failed) return false;
+    if (p.failed)
+        return false;
     out->header_size = c.pos;
-    if (!measure(out)) return bad_file(sink, name, "the shape is too large");
+    if (!measure(out))
+        return bad_file(sink, name, "the shape is too large");
     if (out->size > size - c.pos) {
         DiagLoc loc = { .file = name };
         diag(sink, DIAG_ERROR, &loc, "numpy.lib.format",
@@ -248,7 +269,8 @@ size_t npy_header(const HeddleArray *a, char *out)
     char dims[HEDDLE_MAX_RANK * 24], text[300];
     const char *descr = "u1"; /* raw bytes */
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
-        if (kinds[i].type == a->type) descr = kinds[i].descr;
+        if (kinds[i].type == a->type)
+            descr = kinds[i].descr;
     }
     char order =
         heddle_type_size(a->type) > 1 || descr[0] == 'V' || !strcmp(descr, "f1") ? '<' : '|';

@@ -7,7 +7,12 @@
 
 #include "runtime/internal.h"
 
-#define LOAD(T) do { T v; memcpy(&v, p, sizeof v); return (double)v; } while (0)
+#define LOAD(T)                                                                                    \
+    do {                                                                                           \
+        T v;                                                                                       \
+        memcpy(&v, p, sizeof v);                                                                   \
+        return (double)v;                                                                          \
+    } while (0)
 
 double number_load(HeddleType type, const void *p)
 {
@@ -30,20 +35,27 @@ double number_load(HeddleType type, const void *p)
     }
 }
 
-#define STORE(T, x) do { T v = (x); memcpy(p, &v, sizeof v); } while (0)
+#define STORE(T, x)                                                                                \
+    do {                                                                                           \
+        T v = (x);                                                                                 \
+        memcpy(p, &v, sizeof v);                                                                   \
+    } while (0)
 
 /* The double itself when it lies within [low, high], else the nearer end. 2^63 and 2^64 are not in
  * their types, so the ends are compared with <= and the callers name the type's own limits. */
 static int64_t clamp_signed(double x, int64_t low, int64_t high)
 {
-    if (isnan(x)) return 0;
-    if (x <= (double)low) return low;
+    if (isnan(x))
+        return 0;
+    if (x <= (double)low)
+        return low;
     return x >= (double)high ? high : (int64_t)x;
 }
 
 static uint64_t clamp_unsigned(double x, uint64_t high)
 {
-    if (isnan(x) || x <= 0) return 0;
+    if (isnan(x) || x <= 0)
+        return 0;
     return x >= (double)high ? high : (uint64_t)x;
 }
 

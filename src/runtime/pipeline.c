@@ -9,7 +9,7 @@
 #include "runtime/internal.h"
 
 typedef struct Pipelining {
-    Arena arena;                    /* of what is not needed afterwards */
+    Arena arena; /* of what is not needed afterwards */
     const HeddleModule *from;
     const HeddlePipelineOptions *options;
     HeddleModule **out;
@@ -31,10 +31,13 @@ static void copy_loops(HeddleModule *m, const AheadReport *r)
     m->loops = NEW_ARRAY(&m->arena, HeddleLoopInfo, m->n_loops + 1);
     for (uint32_t i = 0; i < m->n_loops; i++) {
         const AheadLoop *l = &r->loops.data[i];
-        m->loops[i] = (HeddleLoopInfo){
-            .file = l->loc.file ? arena_strdup(&m->arena, l->loc.file) : NULL,
-            .line = l->loc.line, .wait_queues = l->queues, .loads = l->loads, .ahead = l->ahead,
-            .reason = ahead_reason(l->why) };
+        m->loops[i] =
+            (HeddleLoopInfo){ .file = l->loc.file ? arena_strdup(&m->arena, l->loc.file) : NULL,
+                              .line = l->loc.line,
+                              .wait_queues = l->queues,
+                              .loads = l->loads,
+                              .ahead = l->ahead,
+                              .reason = ahead_reason(l->why) };
     }
 }
 
@@ -46,8 +49,12 @@ static HeddleResult transform(void *user)
     SpecValue *spec = NEW_ARRAY(&p->arena, SpecValue, o->n_specs + 1);
     for (uint32_t i = 0; i < o->n_specs; i++)
         spec[i] = (SpecValue){ o->specs[i].id, o->specs[i].bits };
-    PassOptions passes = { .entry = o->entry, .spec = spec, .n_spec = o->n_specs,
-                           .subgroup_size = o->subgroup_size, .fuse_steps = 1, .optimise = true,
+    PassOptions passes = { .entry = o->entry,
+                           .spec = spec,
+                           .n_spec = o->n_specs,
+                           .subgroup_size = o->subgroup_size,
+                           .fuse_steps = 1,
+                           .optimise = true,
                            .ahead = &report };
     SpvModule *m = module_copy(&p->arena, p->from, p->sink);
     SpvEntryPoint entry;
@@ -84,8 +91,7 @@ HeddleResult heddle_module_pipeline(const HeddleModule *module,
         return log_fail(log, HEDDLE_ERROR_ARGUMENT,
                         "heddle_module_pipeline: module, out or options->specs is NULL");
     DiagSink sink = log_sink(log);
-    Pipelining p = { .from = module, .options = &own, .out = out,
-                     .log = log, .sink = &sink };
+    Pipelining p = { .from = module, .options = &own, .out = out, .log = log, .sink = &sink };
     HeddleResult r = log_guarded(log, &p.arena, transform, &p);
     arena_free(&p.arena);
     if (r) {

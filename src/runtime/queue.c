@@ -12,8 +12,8 @@
 
 typedef struct Submission Submission;
 struct Submission {
-    Submission *next;               /* to be carried out */
-    Submission *later;              /* to be told of */
+    Submission *next;  /* to be carried out */
+    Submission *later; /* to be told of */
     HeddleQueue *queue;
     Run run;
     HeddleReport *report;
@@ -23,13 +23,13 @@ struct Submission {
 
 struct HeddleQueue {
     HeddleDevice *device;
-    void *own;                      /* the device's queue, where it has such: then no thread */
-    pthread_mutex_t lock;           /* of all below */
+    void *own;            /* the device's queue, where it has such: then no thread */
+    pthread_mutex_t lock; /* of all below */
     pthread_cond_t work, done;
     pthread_t thread;
     bool started, stop;
-    Submission *next, **last;       /* to be carried out; last means nothing when there is none */
-    Submission *first, **newest;    /* nobody has waited for them yet */
+    Submission *next, **last;    /* to be carried out; last means nothing when there is none */
+    Submission *first, **newest; /* nobody has waited for them yet */
     uint64_t n_submitted, n_ended;
 };
 
@@ -52,7 +52,7 @@ static void *queue_main(void *argument)
         pthread_mutex_unlock(&q->lock);
         s->result = run_execute(&s->run, s->log);
         pthread_mutex_lock(&q->lock);
-        q->next = s->next;          /* from here on it may go */
+        q->next = s->next; /* from here on it may go */
         q->n_ended++;
         pthread_cond_broadcast(&q->done);
     }

@@ -11,10 +11,10 @@ typedef struct Reflection {
     Arena *arena;
     SpvModule *m;
     uint32_t bound;
-    uint8_t *reached;           /* by id of a function */
-    uint8_t *used, *written;    /* by id of a variable */
-    uint64_t *extent;           /* by id of a variable: bytes that accesses lie in */
-    SpvId *root;                /* by id of a pointer: the variable it leads into */
+    uint8_t *reached;        /* by id of a function */
+    uint8_t *used, *written; /* by id of a variable */
+    uint64_t *extent;        /* by id of a variable: bytes that accesses lie in */
+    SpvId *root;             /* by id of a pointer: the variable it leads into */
     VEC(SpvFunction *) todo;
 } Reflection;
 
@@ -65,11 +65,8 @@ static bool step(SpvModule *m, const SpvType **t, SpvId index, uint64_t *offset)
         if (!known)
             return false;
         break;
-    case SPV_RUNTIME_ARRAY:
-        i = known ? i : 0;
-        break;
-    default:
-        return false;
+    case SPV_RUNTIME_ARRAY: i = known ? i : 0; break;
+    default: return false;
     }
     *offset += i * in->array_stride;
     *t = in->element;
@@ -344,9 +341,13 @@ static void arguments(Reflection *r, const SpvFunction *f, HeddleKernelInfo *inf
         while (e && (e->kind == SPV_VECTOR || e->kind == SPV_ARRAY))
             e = e->element;
         b[k] = (HeddleBindingInfo){
-            .binding = k, .count = 1, .kind = kinds[a->kind], .written = is_written(r->m, a),
+            .binding = k,
+            .count = 1,
+            .kind = kinds[a->kind],
+            .written = is_written(r->m, a),
             .name = arena_strdup(r->arena, name ? name : ""),
-            .static_size = a->kind == SPV_ARGUMENT_VALUE ? a->size : 0, .element = type_of_spv(e),
+            .static_size = a->kind == SPV_ARGUMENT_VALUE ? a->size : 0,
+            .element = type_of_spv(e),
         };
         b[k].element_stride = (uint32_t)heddle_type_size(b[k].element);
     }
@@ -374,7 +375,8 @@ static void spec_constants(Reflection *r, HeddleKernelInfo *info)
         const char *name = spv_name(r->m, i->id);
         if (!id)
             continue;
-        HeddleSpecInfo s = { .id = *id, .name = arena_strdup(r->arena, name ? name : ""),
+        HeddleSpecInfo s = { .id = *id,
+                             .name = arena_strdup(r->arena, name ? name : ""),
                              .type = type_of_spv(spv_type(r->m, i->type)),
                              .bits = i->op == SpvOpSpecConstantTrue };
         if (i->op == SpvOpSpecConstant && spv_n_operands(i))
@@ -401,8 +403,11 @@ static void matrices(Reflection *r, HeddleKernelInfo *info)
         const SpvType *t = spv_type(r->m, i->id);
         if (!t || t->kind != SPV_COOPMAT)
             continue;
-        HeddleMatrixInfo x = { .rows = t->rows, .columns = t->cols, .type = type_of_spv(t->element),
-                               .use = (HeddleUse)t->use, .scope = (HeddleScope)t->scope };
+        HeddleMatrixInfo x = { .rows = t->rows,
+                               .columns = t->cols,
+                               .type = type_of_spv(t->element),
+                               .use = (HeddleUse)t->use,
+                               .scope = (HeddleScope)t->scope };
         vec_push(r->arena, &list, x);
     }
     info->matrices = list.data;

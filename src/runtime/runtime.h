@@ -55,7 +55,7 @@ struct HeddleBuffer {
 
 struct HeddleKernel {
     HeddleDevice *device;
-    Arena arena;                    /* all that follows lives here */
+    Arena arena; /* all that follows lives here */
     HeddleKernelInfo *info;
     DeviceKernel *code;
     bool opencl;

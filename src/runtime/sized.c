@@ -18,7 +18,7 @@ static bool is_zero(const unsigned char *p, size_t n)
 /* Bytes that the caller has, or 0 after reporting. */
 static size_t size_of(const Sized *s, const void *given, HeddleLog *log)
 {
-    enum { ABSURD = 1 << 16 };      /* what was never set */
+    enum { ABSURD = 1 << 16 }; /* what was never set */
     size_t size;
     memcpy(&size, given, sizeof size);
     if (size == 0)
@@ -60,8 +60,9 @@ bool sized_check(const Sized *s, const void *given, HeddleLog *log)
 
 /* Ends at the last field that it had in 0.2. */
 #define SIZED(T, last)                                                                             \
-    { #T, (offsetof(T, last) + sizeof(((T *)0)->last) + _Alignof(T) - 1) / _Alignof(T) *           \
-              _Alignof(T), sizeof(T) }
+    { #T,                                                                                          \
+      (offsetof(T, last) + sizeof(((T *)0)->last) + _Alignof(T) - 1) / _Alignof(T) * _Alignof(T),  \
+      sizeof(T) }
 
 const Sized sized_device_options = SIZED(HeddleDeviceOptions, no_signal_handlers);
 const Sized sized_matrix_layout = SIZED(HeddleMatrixLayout, subgroup_size);

@@ -13,8 +13,8 @@ typedef enum Fill { ZEROS, RANDN, RAND, IOTA, FULL, LIST } Fill;
 static const struct {
     const char *name;
     Fill fill;
-} fills[] = { { "zeros", ZEROS }, { "randn", RANDN }, { "rand", RAND }, { "iota", IOTA },
-              { "full", FULL }, { "list", LIST } };
+} fills[] = { { "zeros", ZEROS }, { "randn", RANDN }, { "rand", RAND },
+              { "iota", IOTA },   { "full", FULL },   { "list", LIST } };
 
 typedef struct Spec {
     Fill fill;

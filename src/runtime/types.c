@@ -41,7 +41,8 @@ size_t heddle_type_size(HeddleType type)
 
 HeddleType heddle_type_from_name(const char *name)
 {
-    if (!name || !*name) return HEDDLE_NO_TYPE;
+    if (!name || !*name)
+        return HEDDLE_NO_TYPE;
     for (unsigned t = 1; t < HEDDLE_N_TYPES; t++) {
         if (!strcmp(name, types[t].name) || !strcmp(name, types[t].numpy) ||
             !strcmp(name, types[t].other)) {
@@ -53,18 +54,25 @@ HeddleType heddle_type_from_name(const char *name)
 
 static HeddleType float_type(const SpvType *t)
 {
-    if (t->bits == 16) return t->format == SPV_BF16 ? HEDDLE_BF16 : HEDDLE_F16;
-    if (t->bits == 8 && t->format == SPV_E4M3) return HEDDLE_E4M3;
-    if (t->bits == 8 && t->format == SPV_E5M2) return HEDDLE_E5M2;
+    if (t->bits == 16)
+        return t->format == SPV_BF16 ? HEDDLE_BF16 : HEDDLE_F16;
+    if (t->bits == 8 && t->format == SPV_E4M3)
+        return HEDDLE_E4M3;
+    if (t->bits == 8 && t->format == SPV_E5M2)
+        return HEDDLE_E5M2;
     return t->bits == 32 ? HEDDLE_F32 : t->bits == 64 ? HEDDLE_F64 : HEDDLE_NO_TYPE;
 }
 
 HeddleType type_of_spv(const SpvType *t)
 {
-    if (!t) return HEDDLE_NO_TYPE;
-    if (t->kind == SPV_BOOL) return HEDDLE_BOOL;
-    if (t->kind == SPV_FLOAT) return float_type(t);
-    if (t->kind != SPV_INT) return HEDDLE_NO_TYPE;
+    if (!t)
+        return HEDDLE_NO_TYPE;
+    if (t->kind == SPV_BOOL)
+        return HEDDLE_BOOL;
+    if (t->kind == SPV_FLOAT)
+        return float_type(t);
+    if (t->kind != SPV_INT)
+        return HEDDLE_NO_TYPE;
     switch (t->bits) {
     case 8: return t->is_signed ? HEDDLE_S8 : HEDDLE_U8;
     case 16: return t->is_signed ? HEDDLE_S16 : HEDDLE_U16;

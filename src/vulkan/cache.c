@@ -65,10 +65,7 @@ void cache_finish(Cache *c)
 
 /* Bytes that the kernel costs, about: its object and the code made of it, and what LLVM's linker
  * keeps for each (measured). */
-static uint64_t cost(const Kernel *k)
-{
-    return 160 * 1024 + k->code->cost;
-}
+static uint64_t cost(const Kernel *k) { return 160 * 1024 + k->code->cost; }
 
 /* The kernel's place, or the free one where it would be. There is always one. */
 static Kernel **place(Kernel **kernels, uint32_t capacity, const KernelKey *key)
@@ -129,7 +126,10 @@ static void trim(Cache *c)
 /* ---- kernels as bytes ------------------------------------------------------------------------ */
 
 /* Before each kernel in stored data; the kernel's bytes follow, padded to 8. */
-typedef struct Entry { KernelKey key; uint64_t size; } Entry;
+typedef struct Entry {
+    KernelKey key;
+    uint64_t size;
+} Entry;
 
 static size_t entry_size(uint64_t kernel) { return sizeof(Entry) + align_up(kernel, 8); }
 
@@ -248,8 +248,8 @@ void cache_report(const Cache *c, Instance *instance)
             continue;
         snprintf(line, sizeof line,
                  "%s: %llu dispatches, %.3f ms, %.1f GFLOP in %llu multiply-adds, %llu loads and "
-                 "%llu stores of matrices, %llu conversions, %llu barriers", k->name,
-                 (unsigned long long)k->runs, (double)k->ns * 1e-6,
+                 "%llu stores of matrices, %llu conversions, %llu barriers",
+                 k->name, (unsigned long long)k->runs, (double)k->ns * 1e-6,
                  (double)k->stats[DEVICE_STAT_FLOPS] * 1e-9,
                  (unsigned long long)k->stats[DEVICE_STAT_MULADDS],
                  (unsigned long long)k->stats[DEVICE_STAT_MATRIX_LOADS],
@@ -270,7 +270,8 @@ static CacheHeader header_of(const Device *d)
     hv_GetPhysicalDeviceProperties((VkPhysicalDevice)d->physical, &p);
     CacheHeader h = { .headerSize = sizeof h,
                       .headerVersion = VK_PIPELINE_CACHE_HEADER_VERSION_ONE,
-                      .vendorID = p.vendorID, .deviceID = p.deviceID };
+                      .vendorID = p.vendorID,
+                      .deviceID = p.deviceID };
     memcpy(h.pipelineCacheUUID, p.pipelineCacheUUID, VK_UUID_SIZE);
     return h;
 }

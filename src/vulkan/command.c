@@ -29,8 +29,8 @@ static Block *next_block(CommandBuffer *c, size_t size)
         return b;
     }
     size_t room = MAX(BLOCK, size);
-    Block *fresh = host_alloc(NULL, &c->pool->alloc, sizeof *fresh + room,
-                              VK_SYSTEM_ALLOCATION_SCOPE_OBJECT);
+    Block *fresh =
+        host_alloc(NULL, &c->pool->alloc, sizeof *fresh + room, VK_SYSTEM_ALLOCATION_SCOPE_OBJECT);
     if (!fresh)
         return NULL;
     fresh->size = room;
@@ -350,7 +350,8 @@ VKAPI_ATTR void VKAPI_CALL hv_CmdPushDescriptorSet(VkCommandBuffer buffer,
                                                    uint32_t n, const VkWriteDescriptorSet *writes)
 {
     DescriptorSet *s = point == VK_PIPELINE_BIND_POINT_COMPUTE
-        ? push_set(CommandBuffer_of(buffer), layout, number) : NULL;
+                           ? push_set(CommandBuffer_of(buffer), layout, number)
+                           : NULL;
     for (uint32_t i = 0; s && i < n; i++)
         set_write(s, &writes[i]);
 }
@@ -386,7 +387,7 @@ typedef struct CmdDispatch {
     Cmd cmd;
     const BoundState *state;
     uint32_t base[3], groups[3];
-    const char *indirect;       /* where the numbers of groups are read; or NULL */
+    const char *indirect; /* where the numbers of groups are read; or NULL */
 } CmdDispatch;
 
 static void run_dispatch(Exec *x, const Cmd *cmd)

@@ -37,7 +37,10 @@ static void complain(Config *c, const char *name, const char *expected)
 
 static VkPhysicalDeviceType device_type(Config *c, const char *name)
 {
-    static const struct { const char *name; VkPhysicalDeviceType type; } types[] = {
+    static const struct {
+        const char *name;
+        VkPhysicalDeviceType type;
+    } types[] = {
         { "cpu", VK_PHYSICAL_DEVICE_TYPE_CPU },
         { "integrated", VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU },
         { "discrete", VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU },
@@ -104,7 +107,8 @@ static const char *log_file(Config *c, const char *name)
 void config_read(Config *c)
 {
     *c = (Config){
-        .check = on("HEDDLE_CHECK"), .graphics = on("HEDDLE_CLAIM_GRAPHICS"),
+        .check = on("HEDDLE_CHECK"),
+        .graphics = on("HEDDLE_CLAIM_GRAPHICS"),
         .stats = on("HEDDLE_STATS"),
     };
     c->log = log_file(c, "HEDDLE_LOG");
@@ -113,8 +117,8 @@ void config_read(Config *c)
     c->cache = folder(c, "HEDDLE_CACHE", true);
     c->device_type = device_type(c, "HEDDLE_DEVICE_TYPE");
     c->subgroup_size = subgroup_size(c, "HEDDLE_SUBGROUP_SIZE");
-    c->large_shapes = text("HEDDLE_LARGE_SHAPES") ? on("HEDDLE_LARGE_SHAPES")
-                                                  : c->subgroup_size >= 64;
+    c->large_shapes =
+        text("HEDDLE_LARGE_SHAPES") ? on("HEDDLE_LARGE_SHAPES") : c->subgroup_size >= 64;
     c->threads = number(c, "HEDDLE_THREADS", 0);
     c->keep = number(c, "HEDDLE_KEEP", 256);
 }

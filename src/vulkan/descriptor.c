@@ -34,10 +34,7 @@ static bool has_sampler(VkDescriptorType t)
 }
 
 /* What a mutable descriptor may be. */
-static bool may_become(VkDescriptorType t)
-{
-    return t <= VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
-}
+static bool may_become(VkDescriptorType t) { return t <= VK_DESCRIPTOR_TYPE_STORAGE_BUFFER; }
 
 /* ---- layouts of sets ------------------------------------------------------------------------- */
 
@@ -70,18 +67,18 @@ static bool is_immutable(const VkDescriptorSetLayoutBinding *b)
     return has_sampler(b->descriptorType) && b->pImmutableSamplers;
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL hv_CreateDescriptorSetLayout(
-    VkDevice device, const VkDescriptorSetLayoutCreateInfo *info,
-    const VkAllocationCallbacks *alloc, VkDescriptorSetLayout *out)
+VKAPI_ATTR VkResult VKAPI_CALL
+hv_CreateDescriptorSetLayout(VkDevice device, const VkDescriptorSetLayoutCreateInfo *info,
+                             const VkAllocationCallbacks *alloc, VkDescriptorSetLayout *out)
 {
     Device *d = Device_of(device);
-    const VkDescriptorSetLayoutBindingFlagsCreateInfo *flags = chain_find(
-        info->pNext, VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_BINDING_FLAGS_CREATE_INFO);
+    const VkDescriptorSetLayoutBindingFlagsCreateInfo *flags =
+        chain_find(info->pNext, VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_BINDING_FLAGS_CREATE_INFO);
     *out = VK_NULL_HANDLE;
     size_t n_samplers = 0;
     for (uint32_t i = 0; i < info->bindingCount; i++)
         n_samplers += is_immutable(&info->pBindings[i]) ? info->pBindings[i].descriptorCount : 0;
-    (void)alloc;                /* sets and pipeline layouts may outlive what the call gave */
+    (void)alloc; /* sets and pipeline layouts may outlive what the call gave */
     SetLayout *l = object_new(NULL, &d->alloc,
                               sizeof *l + info->bindingCount * sizeof *l->bindings +
                                   n_samplers * sizeof(Sampler *),
@@ -96,9 +93,12 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateDescriptorSetLayout(
     const Sampler **samplers = (const Sampler **)(void *)&l->bindings[info->bindingCount];
     for (uint32_t i = 0; i < info->bindingCount; i++) {
         const VkDescriptorSetLayoutBinding *b = &info->pBindings[i];
-        l->bindings[i] = (LayoutBinding){
-            .binding = b->binding, .count = b->descriptorCount, .type = b->descriptorType,
-            .flags = flags && i < flags->bindingCount ? flags->pBindingFlags[i] : 0 };
+        l->bindings[i] =
+            (LayoutBinding){ .binding = b->binding,
+                             .count = b->descriptorCount,
+                             .type = b->descriptorType,
+                             .flags =
+                                 flags && i < flags->bindingCount ? flags->pBindingFlags[i] : 0 };
         if (!is_immutable(b))
             continue;
         l->bindings[i].samplers = samplers;
@@ -180,12 +180,11 @@ static bool mutable_fits(const VkDescriptorSetLayoutCreateInfo *info, uint32_t b
 }
 
 VKAPI_ATTR void VKAPI_CALL hv_GetDescriptorSetLayoutSupport(
-    VkDevice device, const VkDescriptorSetLayoutCreateInfo *info,
-    VkDescriptorSetLayoutSupport *out)
+    VkDevice device, const VkDescriptorSetLayoutCreateInfo *info, VkDescriptorSetLayoutSupport *out)
 {
     (void)device;
-    const VkDescriptorSetLayoutBindingFlagsCreateInfo *flags = chain_find(
-        info->pNext, VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_BINDING_FLAGS_CREATE_INFO);
+    const VkDescriptorSetLayoutBindingFlagsCreateInfo *flags =
+        chain_find(info->pNext, VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_BINDING_FLAGS_CREATE_INFO);
     uint64_t others = 0;
     uint32_t variable = 0;
     out->supported = VK_TRUE;
@@ -297,8 +296,8 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_AllocateDescriptorSets(VkDevice device,
         return VK_ERROR_OUT_OF_POOL_MEMORY;
     for (uint32_t i = 0; i < info->descriptorSetCount && !result; i++) {
         SetLayout *l = SetLayout_of(info->pSetLayouts[i]);
-        DescriptorSet *s = object_new(NULL, &p->alloc, layout_set_size(l),
-                                      VK_OBJECT_TYPE_DESCRIPTOR_SET);
+        DescriptorSet *s =
+            object_new(NULL, &p->alloc, layout_set_size(l), VK_OBJECT_TYPE_DESCRIPTOR_SET);
         if (!s) {
             result = VK_ERROR_OUT_OF_HOST_MEMORY;
             break;
@@ -322,7 +321,10 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_AllocateDescriptorSets(VkDevice device,
 /* ---- writing --------------------------------------------------------------------------------- */
 
 /* Where writing goes on: past a binding's end it is the next binding. */
-typedef struct Place { const LayoutBinding *binding, *end; uint32_t element; } Place;
+typedef struct Place {
+    const LayoutBinding *binding, *end;
+    uint32_t element;
+} Place;
 
 static Place place_at(const SetLayout *l, uint32_t binding, uint32_t element)
 {

@@ -46,8 +46,8 @@ static bool wants_robust(const VkDeviceCreateInfo *info)
     const VkPhysicalDeviceRobustness2FeaturesKHR *r =
         chain_find(info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ROBUSTNESS_2_FEATURES_KHR);
     const VkPhysicalDeviceFeatures *core = two ? &two->features : info->pEnabledFeatures;
-    return (core && core->robustBufferAccess) || (r && (r->robustBufferAccess2 ||
-                                                        r->nullDescriptor));
+    return (core && core->robustBufferAccess) ||
+           (r && (r->robustBufferAccess2 || r->nullDescriptor));
 }
 
 /* What maintenance5 asks of vkGetDeviceProcAddr would break programs that do not expect it. */

@@ -10,8 +10,7 @@
 /* A function that no file defines is a null pointer here and in the table: the device has no such
  * command. */
 #define TABLE_ENTRY
-#define ENTRY(name, function, ...)                                                                 \
-    extern __typeof__(name) hv_##function __attribute__((weak));
+#define ENTRY(name, function, ...) extern __typeof__(name) hv_##function __attribute__((weak));
 #include "vulkan/tables.def"
 #undef ENTRY
 
@@ -20,8 +19,8 @@ typedef struct EntryPoint {
     const char *name;
     PFN_vkVoidFunction function;
     Level level;
-    uint32_t version;           /* minor one of the core that has it */
-    const char *extensions;     /* those that have it else, with blanks between; or "" */
+    uint32_t version;       /* minor one of the core that has it */
+    const char *extensions; /* those that have it else, with blanks between; or "" */
 } EntryPoint;
 
 /* Sorted by name. */
@@ -82,8 +81,7 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL hv_GetDeviceProcAddr(VkDevice device, c
 #define DOOR __attribute__((visibility("default"))) VKAPI_ATTR
 
 DOOR VkResult VKAPI_CALL vk_icdNegotiateLoaderICDInterfaceVersion(uint32_t *version);
-DOOR PFN_vkVoidFunction VKAPI_CALL vk_icdGetInstanceProcAddr(VkInstance instance,
-                                                             const char *name);
+DOOR PFN_vkVoidFunction VKAPI_CALL vk_icdGetInstanceProcAddr(VkInstance instance, const char *name);
 DOOR PFN_vkVoidFunction VKAPI_CALL vk_icdGetPhysicalDeviceProcAddr(VkInstance instance,
                                                                    const char *name);
 

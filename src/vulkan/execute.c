@@ -8,7 +8,10 @@
 
 #include "vulkan/vk.h"
 
-typedef struct Move { Exec *exec; const Cmd *cmd; } Move;
+typedef struct Move {
+    Exec *exec;
+    const Cmd *cmd;
+} Move;
 
 static void move(void *user)
 {
@@ -136,7 +139,7 @@ typedef struct Running {
     const BoundState *state;
     DeviceDispatch x;
     DiagSink sink;
-    char error[VK_MAX_DESCRIPTION_SIZE];    /* the first; or "" */
+    char error[VK_MAX_DESCRIPTION_SIZE]; /* the first; or "" */
 } Running;
 
 /* What a checking device finds is told, and the kernel goes on; any other device's errors end the
@@ -179,7 +182,9 @@ void exec_dispatch(Exec *x, const BoundState *s, const uint32_t groups[3], const
         return;
     Running r = { .exec = x, .state = s };
     r.sink = (DiagSink){ .report = complain, .user = &r };
-    r.x = (DeviceDispatch){ .kernel = p->kernel->code, .slots = x->slots, .counts = x->counts,
+    r.x = (DeviceDispatch){ .kernel = p->kernel->code,
+                            .slots = x->slots,
+                            .counts = x->counts,
                             .push = s->push };
     memcpy(r.x.groups, groups, sizeof r.x.groups);
     memcpy(r.x.base_group, base, sizeof r.x.base_group);

@@ -34,10 +34,11 @@ static VkFormatFeatureFlags2 features(VkPhysicalDevice device, VkFormat format, 
         return 0;
     VkFormatFeatureFlags2 all = buffer ? 0 : copies;
     if (texel_is_long(f)) /* VK_EXT_shader_image_atomic_int64 */
-        return all | (buffer ? VK_FORMAT_FEATURE_2_STORAGE_TEXEL_BUFFER_BIT |
-                                   VK_FORMAT_FEATURE_2_STORAGE_TEXEL_BUFFER_ATOMIC_BIT
-                             : VK_FORMAT_FEATURE_2_STORAGE_IMAGE_BIT |
-                                   VK_FORMAT_FEATURE_2_STORAGE_IMAGE_ATOMIC_BIT) |
+        return all |
+               (buffer ? VK_FORMAT_FEATURE_2_STORAGE_TEXEL_BUFFER_BIT |
+                             VK_FORMAT_FEATURE_2_STORAGE_TEXEL_BUFFER_ATOMIC_BIT
+                       : VK_FORMAT_FEATURE_2_STORAGE_IMAGE_BIT |
+                             VK_FORMAT_FEATURE_2_STORAGE_IMAGE_ATOMIC_BIT) |
                VK_FORMAT_FEATURE_2_STORAGE_READ_WITHOUT_FORMAT_BIT |
                VK_FORMAT_FEATURE_2_STORAGE_WRITE_WITHOUT_FORMAT_BIT;
     if (f->bits[0] > 32)
@@ -72,7 +73,8 @@ VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceFormatProperties(VkPhysicalDevice
     const VkFormatFeatureFlags2 first = VK_FORMAT_FEATURE_2_STORAGE_READ_WITHOUT_FORMAT_BIT - 1;
     VkFormatFeatureFlags image = (VkFormatFeatureFlags)(features(device, format, false) & first);
     VkFormatFeatureFlags buffer = (VkFormatFeatureFlags)(features(device, format, true) & first);
-    *out = (VkFormatProperties){ .linearTilingFeatures = image, .optimalTilingFeatures = image,
+    *out = (VkFormatProperties){ .linearTilingFeatures = image,
+                                 .optimalTilingFeatures = image,
                                  .bufferFeatures = buffer };
 }
 
@@ -92,7 +94,10 @@ VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceFormatProperties2(VkPhysicalDevic
 
 static bool usage_fits(VkFormatFeatureFlags2 there, VkImageUsageFlags usage)
 {
-    static const struct { VkImageUsageFlags usage; VkFormatFeatureFlags2 feature; } needs[] = {
+    static const struct {
+        VkImageUsageFlags usage;
+        VkFormatFeatureFlags2 feature;
+    } needs[] = {
         { VK_IMAGE_USAGE_TRANSFER_SRC_BIT, VK_FORMAT_FEATURE_2_TRANSFER_SRC_BIT },
         { VK_IMAGE_USAGE_TRANSFER_DST_BIT, VK_FORMAT_FEATURE_2_TRANSFER_DST_BIT },
         { VK_IMAGE_USAGE_HOST_TRANSFER_BIT, VK_FORMAT_FEATURE_2_HOST_IMAGE_TRANSFER_BIT },
@@ -114,14 +119,16 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_GetPhysicalDeviceImageFormatProperties(
     VkPhysicalDevice device, VkFormat format, VkImageType type, VkImageTiling tiling,
     VkImageUsageFlags usage, VkImageCreateFlags flags, VkImageFormatProperties *out)
 {
-    static const struct { VkExtent3D size; uint32_t levels, layers; } most[] = {
-        { { 16384, 1, 1 }, 15, 2048 }, { { 16384, 16384, 1 }, 15, 2048 },
-        { { 2048, 2048, 2048 }, 12, 1 } };
+    static const struct {
+        VkExtent3D size;
+        uint32_t levels, layers;
+    } most[] = { { { 16384, 1, 1 }, 15, 2048 },
+                 { { 16384, 16384, 1 }, 15, 2048 },
+                 { { 2048, 2048, 2048 }, 12, 1 } };
     const TexelFormat *f = format_of(format, 0);
-    const VkImageCreateFlags allowed = VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT |
-                                       VK_IMAGE_CREATE_EXTENDED_USAGE_BIT |
-                                       VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT |
-                                       VK_IMAGE_CREATE_ALIAS_BIT;
+    const VkImageCreateFlags allowed =
+        VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT | VK_IMAGE_CREATE_EXTENDED_USAGE_BIT |
+        VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT | VK_IMAGE_CREATE_ALIAS_BIT;
     bool cube = flags & VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT;
     bool extended = flags & VK_IMAGE_CREATE_EXTENDED_USAGE_BIT;
     VkFormatFeatureFlags2 there = features(device, format, false);
@@ -135,11 +142,12 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_GetPhysicalDeviceImageFormatProperties(
         (uint32_t)tiling > VK_IMAGE_TILING_LINEAR || (cube && type != VK_IMAGE_TYPE_2D) ||
         !(extended || usage_fits(there, usage)))
         return VK_ERROR_FORMAT_NOT_SUPPORTED;
-    *out = (VkImageFormatProperties){
-        .maxExtent = most[type].size, .maxMipLevels = most[type].levels,
-        .maxArrayLayers = most[type].layers,
-        .sampleCounts = sampled ? (VkFlags)SAMPLES : VK_SAMPLE_COUNT_1_BIT,
-        .maxResourceSize = MAX_MEMORY };
+    *out = (VkImageFormatProperties){ .maxExtent = most[type].size,
+                                      .maxMipLevels = most[type].levels,
+                                      .maxArrayLayers = most[type].layers,
+                                      .sampleCounts =
+                                          sampled ? (VkFlags)SAMPLES : VK_SAMPLE_COUNT_1_BIT,
+                                      .maxResourceSize = MAX_MEMORY };
     return VK_SUCCESS;
 }
 
@@ -147,8 +155,8 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_GetPhysicalDeviceImageFormatProperties2(
     VkPhysicalDevice device, const VkPhysicalDeviceImageFormatInfo2 *info,
     VkImageFormatProperties2 *out)
 {
-    const VkPhysicalDeviceExternalImageFormatInfo *external = chain_find(
-        info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_IMAGE_FORMAT_INFO);
+    const VkPhysicalDeviceExternalImageFormatInfo *external =
+        chain_find(info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_IMAGE_FORMAT_INFO);
     const VkExternalMemoryHandleTypeFlagBits handle = external ? external->handleType : 0;
     for (VkBaseOutStructure *s = out->pNext; s; s = s->pNext) {
         VkHostImageCopyDevicePerformanceQuery *q = (void *)s;

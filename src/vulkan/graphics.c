@@ -34,7 +34,8 @@ static void refuse_recording(CommandBuffer *c, const char *command)
         memset(out, 0, (count) * sizeof *(out));                                                   \
         return refuse(d->instance, &d->base, "vk" #function);                                      \
     }
-#define DESTROYS(function, parameters) VKAPI_ATTR void VKAPI_CALL hv_##function parameters {}
+#define DESTROYS(function, parameters)                                                             \
+    VKAPI_ATTR void VKAPI_CALL hv_##function parameters {}
 #define MEASURES(function, parameters, out)                                                        \
     VKAPI_ATTR void VKAPI_CALL hv_##function parameters { *(out) = (VkExtent2D){ 1, 1 }; }
 #define RECORDS(function, parameters)                                                              \

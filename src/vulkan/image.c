@@ -25,9 +25,12 @@ static uint64_t level_offset(const Image *m, uint32_t level)
 static Image describe(const VkImageCreateInfo *info)
 {
     const TexelFormat *f = format_of(info->format, 0);
-    return (Image){ .extent = info->extent, .format = f, .texel = f ? f->bytes : 0,
+    return (Image){ .extent = info->extent,
+                    .format = f,
+                    .texel = f ? f->bytes : 0,
                     .two = format_has_two(info->format),
-                    .levels = info->mipLevels, .layers = info->arrayLayers,
+                    .levels = info->mipLevels,
+                    .layers = info->arrayLayers,
                     .samples = info->samples }; /* each bit is its number */
 }
 
@@ -115,8 +118,9 @@ VKAPI_ATTR void VKAPI_CALL hv_GetDeviceImageMemoryRequirements(
 }
 
 /* No image is sparse. */
-VKAPI_ATTR void VKAPI_CALL hv_GetImageSparseMemoryRequirements(
-    VkDevice device, VkImage image, uint32_t *count, VkSparseImageMemoryRequirements *out)
+VKAPI_ATTR void VKAPI_CALL hv_GetImageSparseMemoryRequirements(VkDevice device, VkImage image,
+                                                               uint32_t *count,
+                                                               VkSparseImageMemoryRequirements *out)
 {
     (void)device, (void)image, (void)out;
     *count = 0;
@@ -162,10 +166,12 @@ static VkSubresourceLayout layout_of(const Image *m, const VkImageSubresource *s
     uint64_t size = layer_size(&p, s->mipLevel);
     uint64_t before = p.format != m->format ? first_plane(m) : 0;
     uint64_t row = (uint64_t)shrink(m->extent.width, s->mipLevel) * p.texel;
-    return (VkSubresourceLayout){
-        .offset = before + level_offset(&p, s->mipLevel) + s->arrayLayer * size, .size = size,
-        .rowPitch = row, .arrayPitch = size,
-        .depthPitch = row * shrink(m->extent.height, s->mipLevel) };
+    return (VkSubresourceLayout){ .offset =
+                                      before + level_offset(&p, s->mipLevel) + s->arrayLayer * size,
+                                  .size = size,
+                                  .rowPitch = row,
+                                  .arrayPitch = size,
+                                  .depthPitch = row * shrink(m->extent.height, s->mipLevel) };
 }
 
 /* As vkCopyImageToMemory gives it out, which is as it lies. */

@@ -71,7 +71,9 @@ void say(Instance *instance, VkDebugUtilsMessageSeverityFlagBitsEXT severity, co
     };
     VkDebugUtilsMessengerCallbackDataEXT data = {
         .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CALLBACK_DATA_EXT,
-        .pMessageIdName = id, .pMessage = message, .objectCount = object != NULL,
+        .pMessageIdName = id,
+        .pMessage = message,
+        .objectCount = object != NULL,
         .pObjects = &named,
     };
     const char *log = instance->config.log;
@@ -102,8 +104,8 @@ HeddleLog *speaker_log(Speaker *s) { return heddle_log_new(speak, s); }
 static Messenger *messenger_new(Instance *i, const VkDebugUtilsMessengerCreateInfoEXT *info,
                                 const Alloc *alloc)
 {
-    Messenger *m = object_new(alloc, &i->alloc, sizeof *m,
-                              VK_OBJECT_TYPE_DEBUG_UTILS_MESSENGER_EXT);
+    Messenger *m =
+        object_new(alloc, &i->alloc, sizeof *m, VK_OBJECT_TYPE_DEBUG_UTILS_MESSENGER_EXT);
     if (!m)
         return NULL;
     m->info = *info;
@@ -116,9 +118,9 @@ static Messenger *messenger_new(Instance *i, const VkDebugUtilsMessengerCreateIn
     return m;
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL hv_CreateDebugUtilsMessengerEXT(
-    VkInstance instance, const VkDebugUtilsMessengerCreateInfoEXT *info,
-    const VkAllocationCallbacks *alloc, VkDebugUtilsMessengerEXT *out)
+VKAPI_ATTR VkResult VKAPI_CALL
+hv_CreateDebugUtilsMessengerEXT(VkInstance instance, const VkDebugUtilsMessengerCreateInfoEXT *info,
+                                const VkAllocationCallbacks *alloc, VkDebugUtilsMessengerEXT *out)
 {
     Messenger *m = messenger_new(Instance_of(instance), info, alloc);
     *out = TO_HANDLE(VkDebugUtilsMessengerEXT, m);

@@ -48,8 +48,8 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_AllocateMemory(VkDevice device, const VkMemory
         return VK_ERROR_OUT_OF_DEVICE_MEMORY;
     }
     HeddleResult r = imported
-        ? heddle_buffer_wrap(h, import->pHostPointer, m->size, &m->buffer, NULL)
-        : heddle_buffer_new(h, MAX(m->size, 1), &m->buffer, NULL);
+                         ? heddle_buffer_wrap(h, import->pHostPointer, m->size, &m->buffer, NULL)
+                         : heddle_buffer_new(h, MAX(m->size, 1), &m->buffer, NULL);
     if (r) {
         atomic_fetch_sub(&in_use, m->size);
         object_free(alloc, &d->alloc, m);
@@ -134,9 +134,9 @@ VKAPI_ATTR uint64_t VKAPI_CALL hv_GetDeviceMemoryOpaqueCaptureAddress(
     return (uint64_t)(uintptr_t)Memory_of(info->memory)->data;
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL hv_GetMemoryHostPointerPropertiesEXT(
-    VkDevice device, VkExternalMemoryHandleTypeFlagBits type, const void *pointer,
-    VkMemoryHostPointerPropertiesEXT *out)
+VKAPI_ATTR VkResult VKAPI_CALL
+hv_GetMemoryHostPointerPropertiesEXT(VkDevice device, VkExternalMemoryHandleTypeFlagBits type,
+                                     const void *pointer, VkMemoryHostPointerPropertiesEXT *out)
 {
     (void)device;
     bool host = is_host_memory(type);
@@ -230,15 +230,15 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_BindBufferMemory2(VkDevice device, uint32_t n,
     return VK_SUCCESS;
 }
 
-VKAPI_ATTR VkDeviceAddress VKAPI_CALL hv_GetBufferDeviceAddress(
-    VkDevice device, const VkBufferDeviceAddressInfo *info)
+VKAPI_ATTR VkDeviceAddress VKAPI_CALL
+hv_GetBufferDeviceAddress(VkDevice device, const VkBufferDeviceAddressInfo *info)
 {
     (void)device;
     return (VkDeviceAddress)(uintptr_t)Buffer_of(info->buffer)->data;
 }
 
-VKAPI_ATTR uint64_t VKAPI_CALL hv_GetBufferOpaqueCaptureAddress(
-    VkDevice device, const VkBufferDeviceAddressInfo *info)
+VKAPI_ATTR uint64_t VKAPI_CALL
+hv_GetBufferOpaqueCaptureAddress(VkDevice device, const VkBufferDeviceAddressInfo *info)
 {
     return hv_GetBufferDeviceAddress(device, info);
 }

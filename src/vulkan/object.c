@@ -170,8 +170,8 @@ VKAPI_ATTR void VKAPI_CALL hv_GetPrivateData(VkDevice device, VkObjectType type,
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-VKAPI_ATTR VkResult VKAPI_CALL hv_SetDebugUtilsObjectNameEXT(
-    VkDevice device, const VkDebugUtilsObjectNameInfoEXT *info)
+VKAPI_ATTR VkResult VKAPI_CALL
+hv_SetDebugUtilsObjectNameEXT(VkDevice device, const VkDebugUtilsObjectNameInfoEXT *info)
 {
     pthread_mutex_t *lock = &Device_of(device)->instance->lock;
     Base *b = (Base *)(uintptr_t)info->objectHandle;
@@ -187,8 +187,8 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_SetDebugUtilsObjectNameEXT(
     return VK_SUCCESS;
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL hv_SetDebugUtilsObjectTagEXT(
-    VkDevice device, const VkDebugUtilsObjectTagInfoEXT *info)
+VKAPI_ATTR VkResult VKAPI_CALL
+hv_SetDebugUtilsObjectTagEXT(VkDevice device, const VkDebugUtilsObjectTagInfoEXT *info)
 {
     (void)device, (void)info;
     return VK_SUCCESS;

@@ -15,15 +15,22 @@
      VK_SUBGROUP_FEATURE_ARITHMETIC_BIT | VK_SUBGROUP_FEATURE_BALLOT_BIT |                         \
      VK_SUBGROUP_FEATURE_SHUFFLE_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT |                  \
      VK_SUBGROUP_FEATURE_CLUSTERED_BIT | VK_SUBGROUP_FEATURE_QUAD_BIT |                            \
-     VK_SUBGROUP_FEATURE_ROTATE_BIT | VK_SUBGROUP_FEATURE_ROTATE_CLUSTERED_BIT |                  \
+     VK_SUBGROUP_FEATURE_ROTATE_BIT | VK_SUBGROUP_FEATURE_ROTATE_CLUSTERED_BIT |                   \
      VK_SUBGROUP_FEATURE_PARTITIONED_BIT_EXT)
 
 /* Mesa's and others' ids are taken; this is none of theirs ('hd'). */
-enum { VENDOR = 0x10000 + 0x6864, DRIVER_VERSION = HEDDLE_VERSION_MAJOR << 22 |
-       HEDDLE_VERSION_MINOR << 12 | HEDDLE_VERSION_PATCH };
+enum {
+    VENDOR = 0x10000 + 0x6864,
+    DRIVER_VERSION = HEDDLE_VERSION_MAJOR << 22 | HEDDLE_VERSION_MINOR << 12 | HEDDLE_VERSION_PATCH
+};
 
-typedef struct Template { size_t size; const VkBaseInStructure *data; size_t members; } Template;
+typedef struct Template {
+    size_t size;
+    const VkBaseInStructure *data;
+    size_t members;
+} Template;
 
+/* clang-format off */
 static const Template features[] = {
 #define TABLE_FEATURES
 #define FEATURES(T, n, ...) { sizeof(T), (const void *)&(const T){ __VA_ARGS__ }, n },
@@ -32,6 +39,7 @@ static const Template features[] = {
 #undef FEATURES
 #undef CORE_FEATURES
 };
+/* clang-format on */
 static const VkPhysicalDeviceFeatures core_features =
 #define FEATURES(T, n, ...)
 #define CORE_FEATURES(...) { __VA_ARGS__ };
@@ -40,6 +48,7 @@ static const VkPhysicalDeviceFeatures core_features =
 #undef CORE_FEATURES
 #undef TABLE_FEATURES
 
+    /* clang-format off */
 static const Template properties[] = {
 #define TABLE_PROPERTIES
 #define PROPERTIES(T, ...) { sizeof(T), (const void *)&(const T){ __VA_ARGS__ }, 0 },
@@ -47,7 +56,9 @@ static const Template properties[] = {
 #undef PROPERTIES
 #undef TABLE_PROPERTIES
 };
+/* clang-format on */
 
+/* clang-format off */
 static const VkExtensionProperties extensions[] = {
 #define TABLE_EXTENSION
 #define INSTANCE_EXTENSION(name, version)
@@ -57,6 +68,7 @@ static const VkExtensionProperties extensions[] = {
 #undef DEVICE_EXTENSION
 #undef TABLE_EXTENSION
 };
+/* clang-format on */
 
 VKAPI_ATTR VkResult VKAPI_CALL hv_EnumerateDeviceExtensionProperties(VkPhysicalDevice device,
                                                                      const char *layer,
@@ -140,6 +152,7 @@ bool features_are_there(VkPhysicalDevice device, const VkDeviceCreateInfo *info)
 
 /* ---- properties ------------------------------------------------------------------------------ */
 
+/* clang-format off */
 static const VkPhysicalDeviceLimits limits = {
     .maxImageDimension1D = 16384, .maxImageDimension2D = 16384, .maxImageDimension3D = 2048,
     .maxImageDimensionCube = 16384, .maxImageArrayLayers = 2048, .maxTexelBufferElements = 1 << 27,
@@ -174,6 +187,7 @@ static const VkPhysicalDeviceLimits limits = {
     .optimalBufferCopyOffsetAlignment = 64, .optimalBufferCopyRowPitchAlignment = 64,
     .nonCoherentAtomSize = 64,
 };
+/* clang-format on */
 
 static void uuids(const Physical *p, uint8_t device[VK_UUID_SIZE], uint8_t driver[VK_UUID_SIZE])
 {
@@ -192,8 +206,11 @@ VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceProperties(VkPhysicalDevice devic
     const Physical *p = Physical_of(device);
     *out = (VkPhysicalDeviceProperties){
         .apiVersion = VK_MAKE_API_VERSION(0, 1, 4, VK_HEADER_VERSION),
-        .driverVersion = DRIVER_VERSION, .vendorID = VENDOR, .deviceID = 1,
-        .deviceType = p->instance->config.device_type, .limits = limits,
+        .driverVersion = DRIVER_VERSION,
+        .vendorID = VENDOR,
+        .deviceID = 1,
+        .deviceType = p->instance->config.device_type,
+        .limits = limits,
     };
     if (p->instance->config.graphics)
         claim_limits(&out->limits);
@@ -224,8 +241,7 @@ static void subgroup_sizes(const Physical *p, uint32_t *least, uint32_t *most)
 static void complete(const Physical *p, VkBaseOutStructure *s)
 {
     const uint32_t size = p->instance->config.subgroup_size;
-    const VkShaderStageFlags more = p->instance->config.graphics ? VK_SHADER_STAGE_FRAGMENT_BIT
-                                                                 : 0;
+    const VkShaderStageFlags more = p->instance->config.graphics ? VK_SHADER_STAGE_FRAGMENT_BIT : 0;
     switch ((int)s->sType) {
     case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES: {
         VkPhysicalDeviceVulkan11Properties *v = (void *)s;
@@ -289,13 +305,19 @@ static void complete(const Physical *p, VkBaseOutStructure *s)
 static void layouts(uint32_t *count, VkImageLayout *out)
 {
     static const VkImageLayout all[] = {
-        VK_IMAGE_LAYOUT_GENERAL, VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL,
-        VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL,
-        VK_IMAGE_LAYOUT_READ_ONLY_OPTIMAL, VK_IMAGE_LAYOUT_DEPTH_STENCIL_READ_ONLY_OPTIMAL,
-        VK_IMAGE_LAYOUT_DEPTH_READ_ONLY_OPTIMAL, VK_IMAGE_LAYOUT_STENCIL_READ_ONLY_OPTIMAL,
-        VK_IMAGE_LAYOUT_ATTACHMENT_OPTIMAL, VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL,
+        VK_IMAGE_LAYOUT_GENERAL,
+        VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL,
+        VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL,
+        VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL,
+        VK_IMAGE_LAYOUT_READ_ONLY_OPTIMAL,
+        VK_IMAGE_LAYOUT_DEPTH_STENCIL_READ_ONLY_OPTIMAL,
+        VK_IMAGE_LAYOUT_DEPTH_READ_ONLY_OPTIMAL,
+        VK_IMAGE_LAYOUT_STENCIL_READ_ONLY_OPTIMAL,
+        VK_IMAGE_LAYOUT_ATTACHMENT_OPTIMAL,
+        VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL,
         VK_IMAGE_LAYOUT_DEPTH_STENCIL_ATTACHMENT_OPTIMAL,
-        VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_OPTIMAL, VK_IMAGE_LAYOUT_STENCIL_ATTACHMENT_OPTIMAL,
+        VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_OPTIMAL,
+        VK_IMAGE_LAYOUT_STENCIL_ATTACHMENT_OPTIMAL,
         VK_IMAGE_LAYOUT_DEPTH_READ_ONLY_STENCIL_ATTACHMENT_OPTIMAL,
         VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_STENCIL_READ_ONLY_OPTIMAL,
     };
@@ -323,7 +345,8 @@ static VkQueueFamilyProperties family(VkPhysicalDevice device)
     VkQueueFlags graphics = claims_graphics(device) ? VK_QUEUE_GRAPHICS_BIT : 0;
     return (VkQueueFamilyProperties){
         .queueFlags = VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT | graphics,
-        .queueCount = N_QUEUES, .timestampValidBits = 64,
+        .queueCount = N_QUEUES,
+        .timestampValidBits = 64,
         .minImageTransferGranularity = { 1, 1, 1 },
     };
 }
@@ -336,8 +359,9 @@ VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceQueueFamilyProperties(VkPhysicalD
     enumerate(count, out, &all, 1, sizeof *out, false);
 }
 
-VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceQueueFamilyProperties2(
-    VkPhysicalDevice device, uint32_t *count, VkQueueFamilyProperties2 *out)
+VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceQueueFamilyProperties2(VkPhysicalDevice device,
+                                                                      uint32_t *count,
+                                                                      VkQueueFamilyProperties2 *out)
 {
     const VkQueueFamilyProperties2 all = { .queueFamilyProperties = family(device) };
     enumerate(count, out, &all, 1, sizeof *out, true);
@@ -354,15 +378,15 @@ VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceQueueFamilyProperties2(
     }
 }
 
-VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceMemoryProperties(
-    VkPhysicalDevice device, VkPhysicalDeviceMemoryProperties *out)
+VKAPI_ATTR void VKAPI_CALL
+hv_GetPhysicalDeviceMemoryProperties(VkPhysicalDevice device, VkPhysicalDeviceMemoryProperties *out)
 {
     *out = (VkPhysicalDeviceMemoryProperties){ .memoryTypeCount = 1, .memoryHeapCount = 1 };
     out->memoryTypes[0].propertyFlags =
         VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
         VK_MEMORY_PROPERTY_HOST_COHERENT_BIT | VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
-    out->memoryHeaps[0] = (VkMemoryHeap){ Physical_of(device)->memory,
-                                          VK_MEMORY_HEAP_DEVICE_LOCAL_BIT };
+    out->memoryHeaps[0] =
+        (VkMemoryHeap){ Physical_of(device)->memory, VK_MEMORY_HEAP_DEVICE_LOCAL_BIT };
 }
 
 VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceMemoryProperties2(
@@ -388,15 +412,20 @@ VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceMemoryProperties2(
 static VkComponentTypeKHR component(HeddleType t)
 {
     static const VkComponentTypeKHR types[HEDDLE_N_TYPES] = {
-        [HEDDLE_F16] = VK_COMPONENT_TYPE_FLOAT16_KHR, [HEDDLE_F32] = VK_COMPONENT_TYPE_FLOAT32_KHR,
+        [HEDDLE_F16] = VK_COMPONENT_TYPE_FLOAT16_KHR,
+        [HEDDLE_F32] = VK_COMPONENT_TYPE_FLOAT32_KHR,
         [HEDDLE_F64] = VK_COMPONENT_TYPE_FLOAT64_KHR,
         [HEDDLE_BF16] = VK_COMPONENT_TYPE_BFLOAT16_KHR,
         [HEDDLE_E4M3] = VK_COMPONENT_TYPE_FLOAT8_E4M3_EXT,
         [HEDDLE_E5M2] = VK_COMPONENT_TYPE_FLOAT8_E5M2_EXT,
-        [HEDDLE_S8] = VK_COMPONENT_TYPE_SINT8_KHR, [HEDDLE_S16] = VK_COMPONENT_TYPE_SINT16_KHR,
-        [HEDDLE_S32] = VK_COMPONENT_TYPE_SINT32_KHR, [HEDDLE_S64] = VK_COMPONENT_TYPE_SINT64_KHR,
-        [HEDDLE_U8] = VK_COMPONENT_TYPE_UINT8_KHR, [HEDDLE_U16] = VK_COMPONENT_TYPE_UINT16_KHR,
-        [HEDDLE_U32] = VK_COMPONENT_TYPE_UINT32_KHR, [HEDDLE_U64] = VK_COMPONENT_TYPE_UINT64_KHR,
+        [HEDDLE_S8] = VK_COMPONENT_TYPE_SINT8_KHR,
+        [HEDDLE_S16] = VK_COMPONENT_TYPE_SINT16_KHR,
+        [HEDDLE_S32] = VK_COMPONENT_TYPE_SINT32_KHR,
+        [HEDDLE_S64] = VK_COMPONENT_TYPE_SINT64_KHR,
+        [HEDDLE_U8] = VK_COMPONENT_TYPE_UINT8_KHR,
+        [HEDDLE_U16] = VK_COMPONENT_TYPE_UINT16_KHR,
+        [HEDDLE_U32] = VK_COMPONENT_TYPE_UINT32_KHR,
+        [HEDDLE_U64] = VK_COMPONENT_TYPE_UINT64_KHR,
     };
     return types[t];
 }
@@ -453,9 +482,15 @@ static VkResult list_shapes(VkPhysicalDevice device, uint32_t *count, void *out,
 static void describe_khr(const HeddleMatrixShape *s, void *out)
 {
     VkCooperativeMatrixPropertiesKHR p = {
-        .MSize = s->m, .NSize = s->n, .KSize = s->k, .AType = component(s->a),
-        .BType = component(s->b), .CType = component(s->c), .ResultType = component(s->result),
-        .saturatingAccumulation = s->saturating, .scope = VK_SCOPE_SUBGROUP_KHR,
+        .MSize = s->m,
+        .NSize = s->n,
+        .KSize = s->k,
+        .AType = component(s->a),
+        .BType = component(s->b),
+        .CType = component(s->c),
+        .ResultType = component(s->result),
+        .saturatingAccumulation = s->saturating,
+        .scope = VK_SCOPE_SUBGROUP_KHR,
     };
     fill_in(out, &p, sizeof p);
 }
@@ -476,8 +511,13 @@ static bool is_older(const Config *c, const HeddleMatrixShape *s)
 static void describe_nv(const HeddleMatrixShape *s, void *out)
 {
     VkCooperativeMatrixPropertiesNV p = {
-        .MSize = s->m, .NSize = s->n, .KSize = s->k, .AType = component(s->a),
-        .BType = component(s->b), .CType = component(s->c), .DType = component(s->result),
+        .MSize = s->m,
+        .NSize = s->n,
+        .KSize = s->k,
+        .AType = component(s->a),
+        .BType = component(s->b),
+        .CType = component(s->c),
+        .DType = component(s->result),
         .scope = VK_SCOPE_SUBGROUP_KHR,
     };
     fill_in(out, &p, sizeof p);
@@ -489,8 +529,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_GetPhysicalDeviceCooperativeMatrixPropertiesNV
     return list_shapes(device, count, out, sizeof *out, is_older, describe_nv);
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL
-hv_GetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV(
+VKAPI_ATTR VkResult VKAPI_CALL hv_GetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV(
     VkPhysicalDevice device, uint32_t *count,
     VkCooperativeMatrixFlexibleDimensionsPropertiesNV *out)
 {
@@ -503,11 +542,16 @@ hv_GetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV(
         if (!is_number(s->result))
             continue;
         VkCooperativeMatrixFlexibleDimensionsPropertiesNV p = {
-            .MGranularity = s->m, .NGranularity = s->n, .KGranularity = s->k,
-            .AType = component(s->a), .BType = component(s->b), .CType = component(s->c),
-            .ResultType = component(s->result), .saturatingAccumulation = s->saturating,
-            .scope = s->scope == HEDDLE_SCOPE_WORKGROUP ? VK_SCOPE_WORKGROUP_KHR
-                                                        : VK_SCOPE_SUBGROUP_KHR,
+            .MGranularity = s->m,
+            .NGranularity = s->n,
+            .KGranularity = s->k,
+            .AType = component(s->a),
+            .BType = component(s->b),
+            .CType = component(s->c),
+            .ResultType = component(s->result),
+            .saturatingAccumulation = s->saturating,
+            .scope =
+                s->scope == HEDDLE_SCOPE_WORKGROUP ? VK_SCOPE_WORKGROUP_KHR : VK_SCOPE_SUBGROUP_KHR,
             .workgroupInvocations = s->workgroup,
         };
         if (out && n < *count)
@@ -526,16 +570,20 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_GetPhysicalDeviceCooperativeMatrixProperties2E
     size_t all;
     const HeddleFlexibleShape *s = heddle_flexible_shapes(Physical_of(device)->heddle, &all);
     bool saturating = info->flags & VK_COOPERATIVE_MATRIX_SATURATING_ACCUMULATION_BIT_EXT;
-    bool fits = info->scope == VK_SCOPE_SUBGROUP_KHR || (info->scope == VK_SCOPE_WORKGROUP_KHR &&
-                                                         info->invocations <= MAX_INVOCATIONS);
+    bool fits = info->scope == VK_SCOPE_SUBGROUP_KHR ||
+                (info->scope == VK_SCOPE_WORKGROUP_KHR && info->invocations <= MAX_INVOCATIONS);
     uint32_t n = 0;
     for (const HeddleFlexibleShape *end = s + (fits ? all : 0); s < end; s++) {
         if (s->scope != HEDDLE_SCOPE_SUBGROUP || s->saturating != saturating ||
             !is_number(s->result))
             continue;
         VkCooperativeMatrixProperties2EXT p = {
-            .MGranularity = s->m, .NGranularity = s->n, .KGranularity = s->k,
-            .AType = component(s->a), .BType = component(s->b), .CType = component(s->c),
+            .MGranularity = s->m,
+            .NGranularity = s->n,
+            .KGranularity = s->k,
+            .AType = component(s->a),
+            .BType = component(s->b),
+            .CType = component(s->c),
             .ResultType = component(s->result),
         };
         if (out && n < *count)

@@ -38,13 +38,13 @@ typedef struct Build {
     const VkComputePipelineCreateInfo *info;
     const void *words;
     size_t size;
-    char name[64];              /* of the module, in diagnostics */
+    char name[64]; /* of the module, in diagnostics */
     HeddleKernelOptions options;
     HeddleSpecValue *specs;
     KernelKey key;
     HeddleLog *log;
-    char *replacement;          /* the words, when HEDDLE_REPLACE has them */
-    char hash[20];              /* of the program's words: what files are called */
+    char *replacement; /* the words, when HEDDLE_REPLACE has them */
+    char hash[20];     /* of the program's words: what files are called */
 } Build;
 
 static bool find_words(Build *b)
@@ -133,8 +133,9 @@ static bool is_robust(const Build *b)
         return b->device->robust;
     VkPipelineRobustnessBufferBehavior both[] = { r->storageBuffers, r->uniformBuffers };
     for (int i = 0; i < 2; i++) {
-        if (both[i] == VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DEVICE_DEFAULT ? b->device->robust
-            : both[i] != VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DISABLED)
+        if (both[i] == VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DEVICE_DEFAULT
+                ? b->device->robust
+                : both[i] != VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DISABLED)
             return true;
     }
     return false;

@@ -9,9 +9,9 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateQueryPool(VkDevice device,
                                                   const VkAllocationCallbacks *alloc,
                                                   VkQueryPool *out)
 {
-    QueryPool *p = object_new(alloc, &Device_of(device)->alloc,
-                              sizeof *p + info->queryCount * sizeof *p->queries,
-                              VK_OBJECT_TYPE_QUERY_POOL);
+    QueryPool *p =
+        object_new(alloc, &Device_of(device)->alloc,
+                   sizeof *p + info->queryCount * sizeof *p->queries, VK_OBJECT_TYPE_QUERY_POOL);
     *out = TO_HANDLE(VkQueryPool, p);
     if (!p)
         return VK_ERROR_OUT_OF_HOST_MEMORY;
@@ -101,7 +101,7 @@ typedef struct CmdQuery {
     Cmd cmd;
     QueryPool *pool;
     uint32_t first, n;
-    char *out;                  /* of copies */
+    char *out; /* of copies */
     uint64_t stride;
     VkQueryResultFlags flags;
 } CmdQuery;

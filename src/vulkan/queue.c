@@ -71,7 +71,7 @@ bool queue_step(Queue *q)
             exec_run(&q->exec, s->buffers[i]);
         pthread_mutex_lock(&d->lock);
     }
-    if (!d->failing)            /* what was cut short is never over; its waiters hear of the loss */
+    if (!d->failing) /* what was cut short is never over; its waiters hear of the loss */
         finish(s);
     q->running = false;
     d->lost = d->failing && nothing_runs(d);
@@ -181,11 +181,11 @@ static Submission *of_submit(const Device *d, const VkSubmitInfo *info)
     if (!s)
         return NULL;
     for (uint32_t i = 0; i < s->n_waits; i++)
-        s->waits[i] = use_of(info->pWaitSemaphores[i],
-                             i < n_waits ? t->pWaitSemaphoreValues[i] : 0);
+        s->waits[i] =
+            use_of(info->pWaitSemaphores[i], i < n_waits ? t->pWaitSemaphoreValues[i] : 0);
     for (uint32_t i = 0; i < s->n_signals; i++)
-        s->signals[i] = use_of(info->pSignalSemaphores[i],
-                               i < n_signals ? t->pSignalSemaphoreValues[i] : 0);
+        s->signals[i] =
+            use_of(info->pSignalSemaphores[i], i < n_signals ? t->pSignalSemaphoreValues[i] : 0);
     for (uint32_t i = 0; i < s->n_buffers; i++)
         s->buffers[i] = CommandBuffer_of(info->pCommandBuffers[i]);
     return s;
@@ -198,11 +198,11 @@ static Submission *of_submit2(const Device *d, const VkSubmitInfo2 *info)
     if (!s)
         return NULL;
     for (uint32_t i = 0; i < s->n_waits; i++)
-        s->waits[i] = use_of(info->pWaitSemaphoreInfos[i].semaphore,
-                             info->pWaitSemaphoreInfos[i].value);
+        s->waits[i] =
+            use_of(info->pWaitSemaphoreInfos[i].semaphore, info->pWaitSemaphoreInfos[i].value);
     for (uint32_t i = 0; i < s->n_signals; i++)
-        s->signals[i] = use_of(info->pSignalSemaphoreInfos[i].semaphore,
-                               info->pSignalSemaphoreInfos[i].value);
+        s->signals[i] =
+            use_of(info->pSignalSemaphoreInfos[i].semaphore, info->pSignalSemaphoreInfos[i].value);
     for (uint32_t i = 0; i < s->n_buffers; i++)
         s->buffers[i] = CommandBuffer_of(info->pCommandBufferInfos[i].commandBuffer);
     return s;

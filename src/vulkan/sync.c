@@ -124,8 +124,8 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateSemaphore(VkDevice device,
 {
     const VkSemaphoreTypeCreateInfo *type =
         chain_find(info->pNext, VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO);
-    Semaphore *s = object_new(alloc, &Device_of(device)->alloc, sizeof *s,
-                              VK_OBJECT_TYPE_SEMAPHORE);
+    Semaphore *s =
+        object_new(alloc, &Device_of(device)->alloc, sizeof *s, VK_OBJECT_TYPE_SEMAPHORE);
     *out = TO_HANDLE(VkSemaphore, s);
     if (!s)
         return VK_ERROR_OUT_OF_HOST_MEMORY;
@@ -167,7 +167,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_WaitSemaphores(VkDevice device, const VkSemaph
     Device *d = Device_of(device);
     uint64_t deadline = sync_deadline(timeout);
     uint32_t need = info->flags & VK_SEMAPHORE_WAIT_ANY_BIT ? MIN(info->semaphoreCount, 1)
-                                                             : info->semaphoreCount;
+                                                            : info->semaphoreCount;
     uint32_t reached;
     bool in_time = true;
     pthread_mutex_lock(&d->lock);
@@ -294,10 +294,12 @@ VKAPI_ATTR void VKAPI_CALL hv_CmdResetEvent2(VkCommandBuffer buffer, VkEvent eve
     record(buffer, 1, &event, false, run_set);
 }
 
-VKAPI_ATTR void VKAPI_CALL hv_CmdWaitEvents(
-    VkCommandBuffer buffer, uint32_t n, const VkEvent *events, VkPipelineStageFlags from,
-    VkPipelineStageFlags to, uint32_t n_memory, const VkMemoryBarrier *memory, uint32_t n_buffers,
-    const VkBufferMemoryBarrier *buffers, uint32_t n_images, const VkImageMemoryBarrier *images)
+VKAPI_ATTR void VKAPI_CALL hv_CmdWaitEvents(VkCommandBuffer buffer, uint32_t n,
+                                            const VkEvent *events, VkPipelineStageFlags from,
+                                            VkPipelineStageFlags to, uint32_t n_memory,
+                                            const VkMemoryBarrier *memory, uint32_t n_buffers,
+                                            const VkBufferMemoryBarrier *buffers, uint32_t n_images,
+                                            const VkImageMemoryBarrier *images)
 {
     (void)from, (void)to, (void)n_memory, (void)memory, (void)n_buffers, (void)buffers;
     (void)n_images, (void)images;

@@ -8,11 +8,14 @@
 /* ---- copies ---------------------------------------------------------------------------------- */
 
 /* One side of a copy: where its first row is, and from there to the next row, slice, layer. */
-typedef struct Side { char *at; uint64_t row, slice, layer; } Side;
+typedef struct Side {
+    char *at;
+    uint64_t row, slice, layer;
+} Side;
 
 typedef struct Copy {
     Side from, to;
-    uint64_t bytes;             /* of a row */
+    uint64_t bytes; /* of a row */
     uint32_t rows, slices, layers;
 } Copy;
 
@@ -22,8 +25,7 @@ static void copy_now(Copy c)
         for (uint64_t z = 0; z < c.slices; z++) {
             for (uint64_t y = 0; y < c.rows; y++)
                 memmove(c.to.at + l * c.to.layer + z * c.to.slice + y * c.to.row,
-                        c.from.at + l * c.from.layer + z * c.from.slice + y * c.from.row,
-                        c.bytes);
+                        c.from.at + l * c.from.layer + z * c.from.slice + y * c.from.row, c.bytes);
         }
     }
 }
@@ -49,12 +51,15 @@ static Copy memory_copy(const Image *all, char *data, const VkBufferImageCopy *r
     uint64_t width = r->bufferRowLength ? r->bufferRowLength : r->imageExtent.width;
     uint64_t height = r->bufferImageHeight ? r->bufferImageHeight : r->imageExtent.height;
     Side image = image_side(m, &r->imageSubresource, r->imageOffset);
-    Side memory = { .at = data + r->bufferOffset, .row = width * m->texel,
+    Side memory = { .at = data + r->bufferOffset,
+                    .row = width * m->texel,
                     .slice = width * height * m->texel };
     memory.layer = memory.slice * r->imageExtent.depth;
-    return (Copy){ .from = to_image ? memory : image, .to = to_image ? image : memory,
+    return (Copy){ .from = to_image ? memory : image,
+                   .to = to_image ? image : memory,
                    .bytes = (uint64_t)r->imageExtent.width * m->texel,
-                   .rows = r->imageExtent.height, .slices = r->imageExtent.depth,
+                   .rows = r->imageExtent.height,
+                   .slices = r->imageExtent.depth,
                    .layers = layers_of(m, &r->imageSubresource) };
 }
 
@@ -65,7 +70,8 @@ static Copy plane_copy(const Image *from, const Image *to, const VkImageCopy *r)
     uint32_t target = layers_of(to, &r->dstSubresource);
     Copy c = { .from = image_side(from, &r->srcSubresource, r->srcOffset),
                .to = image_side(to, &r->dstSubresource, r->dstOffset),
-               .bytes = (uint64_t)r->extent.width * from->texel, .rows = r->extent.height,
+               .bytes = (uint64_t)r->extent.width * from->texel,
+               .rows = r->extent.height,
                .slices = source == target ? r->extent.depth * from->samples : 1,
                .layers = MAX(source, target) };
     if (target > source)
@@ -93,8 +99,8 @@ static uint32_t image_copies(const Image *from, const Image *to, const VkImageCo
 
 static VkBufferImageCopy memory_region(const VkBufferImageCopy2 *r)
 {
-    return (VkBufferImageCopy){ r->bufferOffset, r->bufferRowLength, r->bufferImageHeight,
-                                r->imageSubresource, r->imageOffset, r->imageExtent };
+    return (VkBufferImageCopy){ r->bufferOffset,     r->bufferRowLength, r->bufferImageHeight,
+                                r->imageSubresource, r->imageOffset,     r->imageExtent };
 }
 
 static VkImageCopy image_region(const VkImageCopy2 *r)
@@ -105,7 +111,10 @@ static VkImageCopy image_region(const VkImageCopy2 *r)
 
 /* ---- by command buffers ---------------------------------------------------------------------- */
 
-typedef struct CmdCopyTexels { Cmd cmd; Copy copy; } CmdCopyTexels;
+typedef struct CmdCopyTexels {
+    Cmd cmd;
+    Copy copy;
+} CmdCopyTexels;
 
 static void run_copy(Exec *x, const Cmd *cmd)
 {
@@ -194,8 +203,12 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CopyMemoryToImage(VkDevice device,
     (void)device;
     for (uint32_t i = 0; Image_of(info->dstImage)->data && i < info->regionCount; i++) {
         const VkMemoryToImageCopy *r = &info->pRegions[i];
-        VkBufferImageCopy region = { 0, r->memoryRowLength, r->memoryImageHeight,
-                                     r->imageSubresource, r->imageOffset, r->imageExtent };
+        VkBufferImageCopy region = { 0,
+                                     r->memoryRowLength,
+                                     r->memoryImageHeight,
+                                     r->imageSubresource,
+                                     r->imageOffset,
+                                     r->imageExtent };
         copy_now(memory_copy(Image_of(info->dstImage), (char *)(uintptr_t)r->pHostPointer, &region,
                              true));
     }
@@ -208,8 +221,12 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CopyImageToMemory(VkDevice device,
     (void)device;
     for (uint32_t i = 0; Image_of(info->srcImage)->data && i < info->regionCount; i++) {
         const VkImageToMemoryCopy *r = &info->pRegions[i];
-        VkBufferImageCopy region = { 0, r->memoryRowLength, r->memoryImageHeight,
-                                     r->imageSubresource, r->imageOffset, r->imageExtent };
+        VkBufferImageCopy region = { 0,
+                                     r->memoryRowLength,
+                                     r->memoryImageHeight,
+                                     r->imageSubresource,
+                                     r->imageOffset,
+                                     r->imageExtent };
         copy_now(memory_copy(Image_of(info->srcImage), r->pHostPointer, &region, false));
     }
     return VK_SUCCESS;

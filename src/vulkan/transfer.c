@@ -4,7 +4,11 @@
  */
 #include "vulkan/vk.h"
 
-typedef struct Copy { char *to; const char *from; uint64_t size; } Copy;
+typedef struct Copy {
+    char *to;
+    const char *from;
+    uint64_t size;
+} Copy;
 
 typedef struct CmdCopy {
     Cmd cmd;
@@ -24,8 +28,8 @@ static CmdCopy *record(VkCommandBuffer buffer, const Buffer *from, const Buffer 
 {
     if (!from->data || !to->data)
         return NULL;
-    CmdCopy *c = command_move(CommandBuffer_of(buffer), sizeof *c + n * sizeof *c->copies,
-                              run_copy);
+    CmdCopy *c =
+        command_move(CommandBuffer_of(buffer), sizeof *c + n * sizeof *c->copies, run_copy);
     if (c)
         c->n = n;
     return c;
@@ -53,7 +57,7 @@ VKAPI_ATTR void VKAPI_CALL hv_CmdCopyBuffer2(VkCommandBuffer buffer, const VkCop
 typedef struct CmdFill {
     Cmd cmd;
     uint32_t *to;
-    uint64_t n;                 /* words */
+    uint64_t n; /* words */
     uint32_t value;
 } CmdFill;
 
@@ -98,8 +102,8 @@ VKAPI_ATTR void VKAPI_CALL hv_CmdUpdateBuffer(VkCommandBuffer buffer, VkBuffer t
                                               const void *data)
 {
     const Buffer *b = Buffer_of(to);
-    CmdUpdate *c = b->data ? command_move(CommandBuffer_of(buffer), sizeof *c + size, run_update)
-                           : NULL;
+    CmdUpdate *c =
+        b->data ? command_move(CommandBuffer_of(buffer), sizeof *c + size, run_update) : NULL;
     if (!c)
         return;
     c->to = b->data + offset;

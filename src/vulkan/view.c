@@ -10,9 +10,9 @@
 static ImageDim dim_of(VkImageViewType t)
 {
     static const ImageDim dims[] = {
-        [VK_IMAGE_VIEW_TYPE_1D] = IMAGE_1D,         [VK_IMAGE_VIEW_TYPE_2D] = IMAGE_2D,
-        [VK_IMAGE_VIEW_TYPE_3D] = IMAGE_3D,         [VK_IMAGE_VIEW_TYPE_CUBE] = IMAGE_CUBE,
-        [VK_IMAGE_VIEW_TYPE_1D_ARRAY] = IMAGE_1D,   [VK_IMAGE_VIEW_TYPE_2D_ARRAY] = IMAGE_2D,
+        [VK_IMAGE_VIEW_TYPE_1D] = IMAGE_1D,           [VK_IMAGE_VIEW_TYPE_2D] = IMAGE_2D,
+        [VK_IMAGE_VIEW_TYPE_3D] = IMAGE_3D,           [VK_IMAGE_VIEW_TYPE_CUBE] = IMAGE_CUBE,
+        [VK_IMAGE_VIEW_TYPE_1D_ARRAY] = IMAGE_1D,     [VK_IMAGE_VIEW_TYPE_2D_ARRAY] = IMAGE_2D,
         [VK_IMAGE_VIEW_TYPE_CUBE_ARRAY] = IMAGE_CUBE,
     };
     return (uint32_t)t < COUNT_OF(dims) ? dims[t] : IMAGE_2D;
@@ -59,8 +59,8 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateImageView(VkDevice device,
                  r->baseArrayLayer < m.layers;
     if (!sound)
         return VK_ERROR_FORMAT_NOT_SUPPORTED;
-    ImageView *v = object_new(alloc, &Device_of(device)->alloc, sizeof *v,
-                              VK_OBJECT_TYPE_IMAGE_VIEW);
+    ImageView *v =
+        object_new(alloc, &Device_of(device)->alloc, sizeof *v, VK_OBJECT_TYPE_IMAGE_VIEW);
     if (!v)
         return VK_ERROR_OUT_OF_HOST_MEMORY;
     v->desc.format = f;
@@ -87,16 +87,21 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateBufferView(VkDevice device,
     *out = VK_NULL_HANDLE;
     if (!f || !b->data || info->offset > b->size)
         return VK_ERROR_FORMAT_NOT_SUPPORTED;
-    ImageView *v = object_new(alloc, &Device_of(device)->alloc, sizeof *v,
-                              VK_OBJECT_TYPE_BUFFER_VIEW);
+    ImageView *v =
+        object_new(alloc, &Device_of(device)->alloc, sizeof *v, VK_OBJECT_TYPE_BUFFER_VIEW);
     if (!v)
         return VK_ERROR_OUT_OF_HOST_MEMORY;
     uint64_t size = MIN(info->range, b->size - info->offset), n = size / f->bytes;
-    v->desc = (ImageDesc){ .data = (uint8_t *)b->data + info->offset, .size = size, .format = f,
-                           .dim = IMAGE_BUFFER, .n_levels = 1, .n_layers = 1, .n_samples = 1,
+    v->desc = (ImageDesc){ .data = (uint8_t *)b->data + info->offset,
+                           .size = size,
+                           .format = f,
+                           .dim = IMAGE_BUFFER,
+                           .n_levels = 1,
+                           .n_layers = 1,
+                           .n_samples = 1,
                            .swizzle = { SWIZZLE_R, SWIZZLE_G, SWIZZLE_B, SWIZZLE_A } };
-    v->desc.levels[0] = (ImageLevel){ .base = v->desc.data,
-                                      .size = { (uint32_t)MIN(n, UINT32_MAX), 1, 1 } };
+    v->desc.levels[0] =
+        (ImageLevel){ .base = v->desc.data, .size = { (uint32_t)MIN(n, UINT32_MAX), 1, 1 } };
     *out = TO_HANDLE(VkBufferView, v);
     return VK_SUCCESS;
 }
@@ -114,16 +119,15 @@ static void border_of(VkBorderColor c, uint32_t out[4])
     bool integer = c == VK_BORDER_COLOR_INT_TRANSPARENT_BLACK ||
                    c == VK_BORDER_COLOR_INT_OPAQUE_BLACK || c == VK_BORDER_COLOR_INT_OPAQUE_WHITE;
     bool white = c == VK_BORDER_COLOR_INT_OPAQUE_WHITE || c == VK_BORDER_COLOR_FLOAT_OPAQUE_WHITE;
-    bool clear = c == VK_BORDER_COLOR_INT_TRANSPARENT_BLACK ||
-                 c == VK_BORDER_COLOR_FLOAT_TRANSPARENT_BLACK;
+    bool clear =
+        c == VK_BORDER_COLOR_INT_TRANSPARENT_BLACK || c == VK_BORDER_COLOR_FLOAT_TRANSPARENT_BLACK;
     uint32_t one = integer ? 1 : texel_bits(1);
     out[0] = out[1] = out[2] = white ? one : 0;
     out[3] = clear ? 0 : one;
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL hv_CreateSampler(VkDevice device, const VkSamplerCreateInfo *info,
-                                                const VkAllocationCallbacks *alloc,
-                                                VkSampler *out)
+                                                const VkAllocationCallbacks *alloc, VkSampler *out)
 {
     Sampler *s = object_new(alloc, &Device_of(device)->alloc, sizeof *s, VK_OBJECT_TYPE_SAMPLER);
     *out = TO_HANDLE(VkSampler, s);
@@ -135,8 +139,10 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateSampler(VkDevice device, const VkSampler
                              .unnormalized = info->unnormalizedCoordinates,
                              .address = { (uint8_t)info->addressModeU, (uint8_t)info->addressModeV,
                                           (uint8_t)info->addressModeW },
-                             .compare = (uint8_t)info->compareOp, .bias = info->mipLodBias,
-                             .min_lod = info->minLod, .max_lod = info->maxLod };
+                             .compare = (uint8_t)info->compareOp,
+                             .bias = info->mipLodBias,
+                             .min_lod = info->minLod,
+                             .max_lod = info->maxLod };
     border_of(info->borderColor, s->desc.border);
     return VK_SUCCESS;
 }

@@ -20,11 +20,11 @@
 
 enum {
     N_QUEUES = 2,
-    MAX_SETS = 32,              /* maxBoundDescriptorSets */
-    MAX_PUSH = 256,             /* maxPushConstantsSize */
-    MAX_DYNAMIC = 128,          /* dynamic buffers of a pipeline layout */
-    MAX_DESCRIPTORS = 1 << 20,  /* maxPerSetDescriptors */
-    MAX_INLINE_BLOCK = 4096,    /* maxInlineUniformBlockSize, in bytes */
+    MAX_SETS = 32,             /* maxBoundDescriptorSets */
+    MAX_PUSH = 256,            /* maxPushConstantsSize */
+    MAX_DYNAMIC = 128,         /* dynamic buffers of a pipeline layout */
+    MAX_DESCRIPTORS = 1 << 20, /* maxPerSetDescriptors */
+    MAX_INLINE_BLOCK = 4096,   /* maxInlineUniformBlockSize, in bytes */
     MAX_INVOCATIONS = 1024,
     MAX_SHARED = 262144,
     BUFFER_ALIGNMENT = 64,
@@ -45,13 +45,15 @@ enum {
 /* Host memory of the application's. */
 typedef VkAllocationCallbacks Alloc;
 
-typedef struct Datum { uint64_t slot, value; } Datum;
+typedef struct Datum {
+    uint64_t slot, value;
+} Datum;
 /* Every object begins with one, so that names and private data find their place. */
 typedef struct Base {
-    VK_LOADER_DATA loader;      /* of dispatchable handles; the loader writes to it */
+    VK_LOADER_DATA loader; /* of dispatchable handles; the loader writes to it */
     VkObjectType type;
-    char *name;                 /* vkSetDebugUtilsObjectNameEXT's; malloc'd */
-    Datum *data;                /* vkSetPrivateData's; malloc'd */
+    char *name;  /* vkSetDebugUtilsObjectNameEXT's; malloc'd */
+    Datum *data; /* vkSetPrivateData's; malloc'd */
     uint32_t n_data;
 } Base;
 
@@ -112,8 +114,8 @@ typedef struct Physical {
     Base base;
     Instance *instance;
     HeddleDevice *heddle;
-    uint64_t memory;            /* bytes there are */
-    uint64_t identity;          /* of this build of the driver and this CPU: what compiled kernels
+    uint64_t memory;   /* bytes there are */
+    uint64_t identity; /* of this build of the driver and this CPU: what compiled kernels
                                  * depend on */
     char name[VK_MAX_PHYSICAL_DEVICE_NAME_SIZE];
 } Physical;
@@ -122,10 +124,10 @@ struct Instance {
     Base base;
     Alloc alloc;
     Config config;
-    char *extensions;           /* that are enabled: names_copy's */
-    uint32_t core;              /* the minor version that the application asks for */
+    char *extensions; /* that are enabled: names_copy's */
+    uint32_t core;    /* the minor version that the application asks for */
     Physical physical;
-    pthread_mutex_t lock;       /* of messengers, and of objects' names: queues speak of them too */
+    pthread_mutex_t lock; /* of messengers, and of objects' names: queues speak of them too */
     Messenger *messengers;
 };
 DISPATCHABLE(Instance, VkInstance)
@@ -139,7 +141,11 @@ bool features_are_there(VkPhysicalDevice device, const VkDeviceCreateInfo *info)
 void say(Instance *instance, VkDebugUtilsMessageSeverityFlagBitsEXT severity, const Base *object,
          const char *id, const char *message);
 /* A log whose diagnostics are said about `object`. NULL when out of memory, which is fine. */
-typedef struct Speaker { Instance *instance; const Base *object; char first[256]; } Speaker;
+typedef struct Speaker {
+    Instance *instance;
+    const Base *object;
+    char first[256];
+} Speaker;
 HeddleLog *speaker_log(Speaker *s);
 
 /* ---- graphics.c ------------------------------------------------------------------------------ */
@@ -151,7 +157,7 @@ static inline bool claims_graphics(VkPhysicalDevice p)
 }
 void claim_features(VkPhysicalDeviceFeatures *f);
 void claim_limits(VkPhysicalDeviceLimits *l);
-VkFormatFeatureFlags2 claim_format(const TexelFormat *f);      /* that kernels can read */
+VkFormatFeatureFlags2 claim_format(const TexelFormat *f); /* that kernels can read */
 
 /* ---- device.c -------------------------------------------------------------------------------- */
 
@@ -164,19 +170,19 @@ struct Device {
     Physical *physical;
     Alloc alloc;
     Queue *queues[N_QUEUES];
-    char *extensions;           /* that are enabled: names_copy's */
+    char *extensions; /* that are enabled: names_copy's */
     pthread_mutex_t lock;
-    pthread_cond_t changed;     /* a fence, semaphore or event; a queue has nothing more to do */
-    uint32_t waiting;           /* for `changed` */
-    bool robust;                /* robustBufferAccess(2) is on */
-    uint32_t core;              /* the last minor version whose commands it gives away */
-    atomic_bool failing;        /* lost: the queues stop */
-    atomic_bool lost;           /* ... have stopped, and calls say so: nothing is in use any more */
+    pthread_cond_t changed; /* a fence, semaphore or event; a queue has nothing more to do */
+    uint32_t waiting;       /* for `changed` */
+    bool robust;            /* robustBufferAccess(2) is on */
+    uint32_t core;          /* the last minor version whose commands it gives away */
+    atomic_bool failing;    /* lost: the queues stop */
+    atomic_bool lost;       /* ... have stopped, and calls say so: nothing is in use any more */
     char fault[VK_MAX_DESCRIPTION_SIZE];
-    DeviceFault access;            /* what a kernel did that lost it */
+    DeviceFault access;             /* what a kernel did that lost it */
     atomic_uint_fast64_t next_slot; /* of private data */
-    Cache *cache;               /* kernels of all its pipelines */
-    void *nothing;              /* what empty descriptors point to */
+    Cache *cache;                   /* kernels of all its pipelines */
+    void *nothing;                  /* what empty descriptors point to */
 };
 DISPATCHABLE(Device, VkDevice)
 static inline DeviceBase *device_base(const Device *d) { return d->physical->heddle->base; }
@@ -185,7 +191,10 @@ static inline DeviceBase *device_base(const Device *d) { return d->physical->hed
  * NULL. */
 void device_lose(Device *d, const Base *object, const char *why, const DeviceFault *fault);
 
-typedef struct PrivateSlot { Base base; uint64_t id; } PrivateSlot;
+typedef struct PrivateSlot {
+    Base base;
+    uint64_t id;
+} PrivateSlot;
 HANDLE(PrivateSlot, VkPrivateDataSlot)
 
 /* ---- memory.c -------------------------------------------------------------------------------- */
@@ -197,12 +206,12 @@ typedef struct Memory {
     uint64_t size;
 } Memory;
 HANDLE(Memory, VkDeviceMemory)
-uint64_t memory_in_use(void);   /* by all devices of the process */
+uint64_t memory_in_use(void); /* by all devices of the process */
 
 typedef struct Buffer {
     Base base;
     uint64_t size;
-    char *data;                 /* NULL until bound */
+    char *data; /* NULL until bound */
 } Buffer;
 HANDLE(Buffer, VkBuffer)
 
@@ -237,10 +246,10 @@ bool format_has_two(VkFormat format); /* depth and stencil */
 typedef struct Image {
     Base base;
     VkExtent3D extent;
-    const TexelFormat *format;  /* of two planes the first's */
-    bool two;                   /* a plane of stencil behind that of depth */
+    const TexelFormat *format;               /* of two planes the first's */
+    bool two;                                /* a plane of stencil behind that of depth */
     uint32_t texel, levels, layers, samples; /* texel: its bytes, of one sample */
-    char *data;                 /* NULL until bound */
+    char *data;                              /* NULL until bound */
 } Image;
 HANDLE(Image, VkImage)
 uint64_t image_size(const Image *m);
@@ -250,10 +259,16 @@ ImageLevel image_level(const Image *m, uint32_t level, uint32_t layer);
 
 /* ---- view.c ---------------------------------------------------------------------------------- */
 
-typedef struct ImageView { Base base; ImageDesc desc; } ImageView, BufferView;
+typedef struct ImageView {
+    Base base;
+    ImageDesc desc;
+} ImageView, BufferView;
 HANDLE(ImageView, VkImageView)
 HANDLE(BufferView, VkBufferView)
-typedef struct Sampler { Base base; SamplerDesc desc; } Sampler;
+typedef struct Sampler {
+    Base base;
+    SamplerDesc desc;
+} Sampler;
 HANDLE(Sampler, VkSampler)
 
 /* ---- descriptor.c ---------------------------------------------------------------------------- */
@@ -262,26 +277,26 @@ typedef struct LayoutBinding {
     uint32_t binding, count;
     VkDescriptorType type;
     VkDescriptorBindingFlags flags;
-    uint32_t first;             /* DeviceBinding of the set; with inline data: the one that it is */
-    uint32_t first_dynamic;     /* of dynamic types: number in the set */
-    uint32_t data;              /* of inline uniform blocks: offset of the data in the set */
-    const Sampler **samplers;   /* immutable ones, or NULL; behind the layout */
+    uint32_t first;           /* DeviceBinding of the set; with inline data: the one that it is */
+    uint32_t first_dynamic;   /* of dynamic types: number in the set */
+    uint32_t data;            /* of inline uniform blocks: offset of the data in the set */
+    const Sampler **samplers; /* immutable ones, or NULL; behind the layout */
 } LayoutBinding;
 
 typedef struct SetLayout {
     Base base;
     Alloc alloc;
     atomic_uint references;
-    uint32_t n_bindings;        /* sorted by binding */
+    uint32_t n_bindings; /* sorted by binding */
     uint32_t n_descriptors, n_dynamic, data_size;
-    bool is_mutable;            /* has bindings of VK_DESCRIPTOR_TYPE_MUTABLE_EXT */
+    bool is_mutable; /* has bindings of VK_DESCRIPTOR_TYPE_MUTABLE_EXT */
     VkDescriptorSetLayoutCreateFlags flags;
-    void *nothing;              /* what empty descriptors point to: the device's */
+    void *nothing; /* what empty descriptors point to: the device's */
     LayoutBinding bindings[];
 } SetLayout;
 HANDLE(SetLayout, VkDescriptorSetLayout)
 const LayoutBinding *layout_binding(const SetLayout *l, uint32_t binding);
-size_t layout_set_size(const SetLayout *l);     /* of a DescriptorSet with its descriptors */
+size_t layout_set_size(const SetLayout *l); /* of a DescriptorSet with its descriptors */
 void layout_release(SetLayout *l);
 
 typedef struct SetPool SetPool;
@@ -321,22 +336,24 @@ void template_write(DescriptorSet *s, const UpdateTemplate *t, const void *data)
 typedef struct PipelineLayout {
     Base base;
     uint32_t n_sets;
-    SetLayout *sets[];          /* each may be NULL */
+    SetLayout *sets[]; /* each may be NULL */
 } PipelineLayout;
 HANDLE(PipelineLayout, VkPipelineLayout)
 
 /* ---- cache.c: kernels that were compiled, and where they are kept ---------------------------- */
 
-typedef struct KernelKey { uint64_t hash[2]; } KernelKey;
+typedef struct KernelKey {
+    uint64_t hash[2];
+} KernelKey;
 
 /* A kernel that pipelines and caches share. */
 typedef struct Kernel {
     atomic_uint references;
     KernelKey key;
-    HeddleKernel *heddle;       /* NULL when it comes from where kernels are kept */
-    DeviceKernel *code;         /* heddle's, or its own */
-    char name[64];              /* of its module, for people */
-    atomic_uint_fast64_t left;  /* clock_ns when somebody last let go of it */
+    HeddleKernel *heddle;      /* NULL when it comes from where kernels are kept */
+    DeviceKernel *code;        /* heddle's, or its own */
+    char name[64];             /* of its module, for people */
+    atomic_uint_fast64_t left; /* clock_ns when somebody last let go of it */
     atomic_uint_fast64_t runs, ns, stats[DEVICE_N_STATS]; /* with HEDDLE_STATS */
 } Kernel;
 /* Takes one of the two. NULL, with that freed, when out of memory. */
@@ -347,10 +364,10 @@ void kernel_release(Kernel *k);
 struct Cache {
     Base base;
     pthread_mutex_t lock;
-    Kernel **kernels;           /* open addressing; malloc'd */
+    Kernel **kernels; /* open addressing; malloc'd */
     uint32_t n_kernels, capacity;
-    uint64_t bytes, limit;      /* about what the kernels take, and may */
-    char *stored;               /* kernels as bytes, not all of them loaded; malloc'd */
+    uint64_t bytes, limit; /* about what the kernels take, and may */
+    char *stored;          /* kernels as bytes, not all of them loaded; malloc'd */
     size_t stored_size;
 };
 HANDLE(Cache, VkPipelineCache)
@@ -360,8 +377,8 @@ bool cache_init(Cache *c, uint64_t limit);
 void cache_finish(Cache *c);
 Kernel *cache_find(Cache *c, DeviceBase *d, const KernelKey *key); /* retained, or NULL */
 void cache_add(Cache *c, Kernel *k);
-void cache_release(Cache *c, Kernel *k);                /* kernel_release, and keeps the limit */
-void cache_report(const Cache *c, Instance *instance);  /* HEDDLE_STATS, to the log */
+void cache_release(Cache *c, Kernel *k);               /* kernel_release, and keeps the limit */
+void cache_report(const Cache *c, Instance *instance); /* HEDDLE_STATS, to the log */
 /* The same in a folder of files, which several processes may use at once. */
 Kernel *folder_find(const char *folder, DeviceBase *d, const KernelKey *key);
 void folder_add(const char *folder, const Kernel *k);
@@ -375,7 +392,10 @@ typedef struct ShaderModule {
 } ShaderModule;
 HANDLE(ShaderModule, VkShaderModule)
 
-typedef struct Pipeline { Base base; Kernel *kernel; } Pipeline;
+typedef struct Pipeline {
+    Base base;
+    Kernel *kernel;
+} Pipeline;
 HANDLE(Pipeline, VkPipeline)
 
 /* ---- command.c: recording -------------------------------------------------------------------- */
@@ -385,7 +405,7 @@ typedef struct Cmd Cmd;
 struct Cmd {
     Cmd *next;
     void (*run)(Exec *x, const Cmd *c);
-    bool moves;                 /* bytes of the program's, and nothing else */
+    bool moves; /* bytes of the program's, and nothing else */
 };
 
 /* What a dispatch sees, shared by those that see the same. */
@@ -393,7 +413,7 @@ typedef struct BoundState {
     _Alignas(16) char push[MAX_PUSH];
     Pipeline *pipeline;
     DescriptorSet *sets[MAX_SETS];
-    const uint32_t *dynamic[MAX_SETS];  /* offsets of the set's dynamic buffers */
+    const uint32_t *dynamic[MAX_SETS]; /* offsets of the set's dynamic buffers */
 } BoundState;
 
 typedef struct CommandPool {
@@ -409,13 +429,13 @@ typedef struct CommandBuffer {
     Device *device;
     CommandPool *pool;
     struct CommandBuffer *prev, *next;
-    VkResult result;            /* of recording */
+    VkResult result; /* of recording */
     Cmd *first, **last;
     struct PushedSet *pushed;
-    bool waits;                 /* for events, which its submitter may set later */
+    bool waits;                     /* for events, which its submitter may set later */
     struct Block *blocks, *current; /* memory of commands; kept when reset */
     BoundState now;
-    BoundState *shared;         /* the copy in `blocks` that equals `now`, or NULL */
+    BoundState *shared; /* the copy in `blocks` that equals `now`, or NULL */
 } CommandBuffer;
 DISPATCHABLE(CommandBuffer, VkCommandBuffer)
 
@@ -434,10 +454,10 @@ const BoundState *command_state(CommandBuffer *c);
 /* What runs command buffers: one a queue. */
 struct Exec {
     Device *device;
-    Arena scratch;              /* of a dispatch */
+    Arena scratch; /* of a dispatch */
     const DeviceBinding **slots;
-    uint32_t *counts;           /* descriptors of each slot */
-    uint32_t n_slots;           /* room */
+    uint32_t *counts;                 /* descriptors of each slot */
+    uint32_t n_slots;                 /* room */
     DeviceBinding moved[MAX_DYNAMIC]; /* descriptors with dynamic offsets added */
 };
 void exec_run(Exec *x, const CommandBuffer *c);
@@ -449,18 +469,21 @@ void exec_dispatch(Exec *x, const BoundState *s, const uint32_t groups[3], const
 typedef struct Fence {
     Base base;
     bool signaled;
-    Queue *queue;               /* that is to signal it; or NULL */
+    Queue *queue; /* that is to signal it; or NULL */
 } Fence;
 HANDLE(Fence, VkFence)
 
 typedef struct Semaphore {
     Base base;
     bool timeline;
-    uint64_t value;             /* of binary ones 0 or 1 */
+    uint64_t value; /* of binary ones 0 or 1 */
 } Semaphore;
 HANDLE(Semaphore, VkSemaphore)
 
-typedef struct Event { Base base; atomic_bool set; } Event;
+typedef struct Event {
+    Base base;
+    atomic_bool set;
+} Event;
 HANDLE(Event, VkEvent)
 
 /* Under the lock: tells everyone who waits. */
@@ -473,7 +496,10 @@ uint64_t sync_deadline(uint64_t timeout);
 
 /* ---- queue.c --------------------------------------------------------------------------------- */
 
-typedef struct SemaphoreUse { Semaphore *semaphore; uint64_t value; } SemaphoreUse;
+typedef struct SemaphoreUse {
+    Semaphore *semaphore;
+    uint64_t value;
+} SemaphoreUse;
 typedef struct Submission {
     struct Submission *next;
     Fence *fence;
@@ -488,22 +514,29 @@ struct Queue {
     pthread_t thread;
     pthread_cond_t work;
     Submission *head, **tail;
-    Submission *done;           /* to be freed by a thread of the application's */
+    Submission *done; /* to be freed by a thread of the application's */
     bool running, started, stop, asleep;
     Exec exec;
 };
 DISPATCHABLE(Queue, VkQueue)
 
 Queue *queue_new(Device *d);
-void queue_free(Queue *q);      /* what was submitted has run */
+void queue_free(Queue *q); /* what was submitted has run */
 /* Under the lock: runs the next submission if it can start. False when there is none. */
 bool queue_step(Queue *q);
 VkResult queue_wait(Queue *q);
 
 /* ---- query.c --------------------------------------------------------------------------------- */
 
-typedef struct Query { atomic_bool available; uint64_t value; } Query;
-typedef struct QueryPool { Base base; uint32_t n; Query queries[]; } QueryPool;
+typedef struct Query {
+    atomic_bool available;
+    uint64_t value;
+} Query;
+typedef struct QueryPool {
+    Base base;
+    uint32_t n;
+    Query queries[];
+} QueryPool;
 HANDLE(QueryPool, VkQueryPool)
 
 #endif

@@ -9,9 +9,9 @@
 #include "cpu/gemm/gemm_internal.h"
 
 #define BIT(comp) (1u << (comp))
-#define BYTES (BIT(COMP_S8) | BIT(COMP_U8))
-#define HALVES (BYTES | BIT(COMP_S16))  /* what s16 has, too */
-#define WORDS (BIT(COMP_S32) | BIT(COMP_U32))
+#define BYTES     (BIT(COMP_S8) | BIT(COMP_U8))
+#define HALVES    (BYTES | BIT(COMP_S16)) /* what s16 has, too */
+#define WORDS     (BIT(COMP_S32) | BIT(COMP_U32))
 /* In bf16, which has four times the range of either fp8's exponents, each of their numbers is. */
 #define BRAINS (BIT(COMP_BF16) | BIT(COMP_E4M3) | BIT(COMP_E5M2))
 
@@ -20,8 +20,8 @@ static bool fits_tiles(const GemmEngine *e, const GemmShape *s)
 {
     Comp operand = e->operand == GEMM_AS_IT_LIES ? (Comp)s->a : (Comp)e->operand;
     uint32_t bytes = comp_bytes(operand);
-    return s->M % 16 == 0 && s->N % 16 == 0 && (uint32_t)s->steps * s->K * bytes % 64 == 0
-        && s->K * bytes % 4 == 0 && !s->a_col && !s->saturate;
+    return s->M % 16 == 0 && s->N % 16 == 0 && (uint32_t)s->steps * s->K * bytes % 64 == 0 &&
+           s->K * bytes % 4 == 0 && !s->a_col && !s->saturate;
 }
 
 static const char *tile_bf16(const GemmPlan *p)
@@ -42,7 +42,7 @@ static const char *tile_int8(const GemmPlan *p)
 static LLVMValueRef product_of(GemmGen *g, const char *const names[3], LLVMValueRef acc,
                                LLVMValueRef a, LLVMValueRef b)
 {
-    LLVMValueRef args[] = {acc, a, b};
+    LLVMValueRef args[] = { acc, a, b };
     LLVMTypeRef types[3];
     const char *name = g->p->lanes == 16 ? names[0] : g->p->lanes == 8 ? names[1] : names[2];
     unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
@@ -55,26 +55,26 @@ static LLVMValueRef product_of(GemmGen *g, const char *const names[3], LLVMValue
 /* vpdpbusd multiplies unsigned by signed. */
 static LLVMValueRef dot4(GemmGen *g, LLVMValueRef acc, LLVMValueRef a, LLVMValueRef b)
 {
-    static const char *const names[] = {"llvm.x86.avx512.vpdpbusd.512",
-                                        "llvm.x86.avx512.vpdpbusd.256",
-                                        "llvm.x86.avx512.vpdpbusd.128"};
+    static const char *const names[] = { "llvm.x86.avx512.vpdpbusd.512",
+                                         "llvm.x86.avx512.vpdpbusd.256",
+                                         "llvm.x86.avx512.vpdpbusd.128" };
     bool b_signed = comp_is_signed(g->p->operand_b);
     return product_of(g, names, acc, b_signed ? a : b, b_signed ? b : a);
 }
 
 static LLVMValueRef dot2(GemmGen *g, LLVMValueRef acc, LLVMValueRef a, LLVMValueRef b)
 {
-    static const char *const names[] = {"llvm.x86.avx512.vpdpwssd.512",
-                                        "llvm.x86.avx512.vpdpwssd.256",
-                                        "llvm.x86.avx512.vpdpwssd.128"};
+    static const char *const names[] = { "llvm.x86.avx512.vpdpwssd.512",
+                                         "llvm.x86.avx512.vpdpwssd.256",
+                                         "llvm.x86.avx512.vpdpwssd.128" };
     return product_of(g, names, acc, a, b);
 }
 
 static LLVMValueRef dot_bf16(GemmGen *g, LLVMValueRef acc, LLVMValueRef a, LLVMValueRef b)
 {
-    static const char *const names[] = {"llvm.x86.avx512bf16.dpbf16ps.512",
-                                        "llvm.x86.avx512bf16.dpbf16ps.256",
-                                        "llvm.x86.avx512bf16.dpbf16ps.128"};
+    static const char *const names[] = { "llvm.x86.avx512bf16.dpbf16ps.512",
+                                         "llvm.x86.avx512bf16.dpbf16ps.256",
+                                         "llvm.x86.avx512bf16.dpbf16ps.128" };
     return product_of(g, names, acc, a, b);
 }
 
@@ -82,11 +82,12 @@ static LLVMValueRef dot_bf16(GemmGen *g, LLVMValueRef acc, LLVMValueRef a, LLVMV
  * are right. */
 static LLVMValueRef madd2(GemmGen *g, LLVMValueRef acc, LLVMValueRef a, LLVMValueRef b)
 {
-    const char *name = g->p->lanes == 16 ? "llvm.x86.avx512.pmaddw.d.512"
-        : g->p->lanes == 8 ? "llvm.x86.avx2.pmadd.wd" : "llvm.x86.sse2.pmadd.wd";
+    const char *name = g->p->lanes == 16  ? "llvm.x86.avx512.pmaddw.d.512"
+                       : g->p->lanes == 8 ? "llvm.x86.avx2.pmadd.wd"
+                                          : "llvm.x86.sse2.pmadd.wd";
     LLVMTypeRef words = LLVMVectorType(LLVMInt16TypeInContext(g->cx), 2 * g->p->lanes);
-    LLVMValueRef args[] = {LLVMBuildBitCast(g->b, a, words, ""),
-                           LLVMBuildBitCast(g->b, b, words, "")};
+    LLVMValueRef args[] = { LLVMBuildBitCast(g->b, a, words, ""),
+                            LLVMBuildBitCast(g->b, b, words, "") };
     return LLVMBuildAdd(g->b, acc, ir_intrinsic(g->b, name, NULL, 0, args, 2), "");
 }
 
@@ -94,10 +95,11 @@ static LLVMValueRef muladd(GemmGen *g, LLVMValueRef acc, LLVMValueRef a, LLVMVal
 {
     if (!comp_is_float(g->p->compute))
         return LLVMBuildAdd(g->b, acc, LLVMBuildMul(g->b, a, b, ""), "");
-    LLVMValueRef args[] = {a, b, acc};
+    LLVMValueRef args[] = { a, b, acc };
     return ir_intrinsic(g->b, "llvm.fmuladd", &g->vector, 1, args, 3);
 }
 
+/* clang-format off */
 static const GemmEngine engines[] = {
     { .name = "amx-bf16", .needs = CPU_AMX_BF16, .a = BRAINS, .b = BRAINS, .c = BIT(COMP_F32),
       .fits = fits_tiles, .group = 2, .compute = COMP_F32, .operand = COMP_BF16, .flushes = true,
@@ -123,6 +125,7 @@ static const GemmEngine engines[] = {
     { .name = "muladd", .group = 1, .compute = GEMM_COMPUTE, .operand = GEMM_COMPUTE,
       .product = muladd },
 };
+/* clang-format on */
 
 static bool takes(uint32_t types, uint8_t comp) { return !types || types & BIT(comp); }
 
@@ -130,9 +133,8 @@ const GemmEngine *gemm_engine(const GemmShape *s, const CpuTarget *t)
 {
     const GemmEngine *e = engines;
     uint32_t sets = t->sets & ~t->tuning->slow;
-    while ((e->needs & ~sets) || !takes(e->a, s->a) || !takes(e->b, s->b) ||
-           !takes(e->c, s->c) || s->K % e->group || (e->flushes && s->denormals) ||
-           (e->fits && !e->fits(e, s)))
+    while ((e->needs & ~sets) || !takes(e->a, s->a) || !takes(e->b, s->b) || !takes(e->c, s->c) ||
+           s->K % e->group || (e->flushes && s->denormals) || (e->fits && !e->fits(e, s)))
         e++;
     return e;
 }

@@ -41,10 +41,12 @@ static void add_attribute(LLVMContextRef cx, LLVMValueRef fn, LLVMAttributeIndex
 static LLVMValueRef new_function(Gemm *g, const GemmShape *s)
 {
     char name[128];
-    snprintf(name, sizeof(name), "gemm_%s_%s_%s_%ux%ux%u_%ux%ux%u%s%s%s%s%s",
-             comp_name((Comp)s->a), comp_name((Comp)s->b), comp_name((Comp)s->c), s->M, s->N, s->K,
-             s->rows, s->cols, s->steps, s->a_col ? "_at" : "", s->b_col ? "_bt" : "",
-             s->c_col ? "_ct" : "", s->c_other_sign ? "_sat_mixed" : s->saturate ? "_sat" : "",
+    snprintf(name, sizeof(name), "gemm_%s_%s_%s_%ux%ux%u_%ux%ux%u%s%s%s%s%s", comp_name((Comp)s->a),
+             comp_name((Comp)s->b), comp_name((Comp)s->c), s->M, s->N, s->K, s->rows, s->cols,
+             s->steps, s->a_col ? "_at" : "", s->b_col ? "_bt" : "", s->c_col ? "_ct" : "",
+             s->c_other_sign ? "_sat_mixed"
+             : s->saturate   ? "_sat"
+                             : "",
              s->prefetch_a || s->prefetch_b ? "_ahead" : "");
     LLVMValueRef fn = LLVMAddFunction(g->module, name, function_type(g->cx));
     LLVMSetLinkage(fn, LLVMInternalLinkage);
@@ -59,10 +61,16 @@ static GemmGen begin(Gemm *gemm, const GemmPlan *p, LLVMValueRef fn)
 {
     LLVMContextRef cx = gemm->cx;
     LLVMValueRef ahead_a = LLVMGetParam(fn, 3), ahead_b = LLVMGetParam(fn, 4);
-    GemmGen g = {.gemm = gemm, .p = p, .cx = cx, .fn = fn, .b = LLVMCreateBuilderInContext(cx),
-                 .table = LLVMGetParam(fn, 0), .scratch = LLVMGetParam(fn, 1),
-                 .cold = LLVMGetParam(fn, 2), .ahead_a = p->transposed ? ahead_b : ahead_a,
-                 .ahead_b = p->transposed ? ahead_a : ahead_b};
+    GemmGen g = { .gemm = gemm,
+                  .p = p,
+                  .cx = cx,
+                  .fn = fn,
+                  .b = LLVMCreateBuilderInContext(cx),
+                  .table = LLVMGetParam(fn, 0),
+                  .scratch = LLVMGetParam(fn, 1),
+                  .cold = LLVMGetParam(fn, 2),
+                  .ahead_a = p->transposed ? ahead_b : ahead_a,
+                  .ahead_b = p->transposed ? ahead_a : ahead_b };
     g.i1 = LLVMInt1TypeInContext(cx);
     g.i8 = LLVMInt8TypeInContext(cx);
     g.i32 = LLVMInt32TypeInContext(cx);
@@ -101,13 +109,18 @@ static LLVMValueRef function_for(Gemm *g, const GemmShape *s)
     for (uint32_t i = 0; i < g->kernels.len; i++)
         if (!memcmp(&g->kernels.data[i].key, s, sizeof(*s)))
             return g->kernels.data[i].fn;
-    Kernel k = {*s, emit_function(g, s)};
+    Kernel k = { *s, emit_function(g, s) };
     vec_push(g->arena, &g->kernels, k);
     return k.fn;
 }
 
 /* The table as it is filled in. */
-typedef struct Table { LLVMBuilderRef b; LLVMTypeRef i64; LLVMValueRef p; uint32_t n; } Table;
+typedef struct Table {
+    LLVMBuilderRef b;
+    LLVMTypeRef i64;
+    LLVMValueRef p;
+    uint32_t n;
+} Table;
 
 static void append(Table *t, LLVMValueRef x)
 {
@@ -136,10 +149,10 @@ void gemm_call(Gemm *g, LLVMBuilderRef b, const GemmCall *c)
     LLVMValueRef fn = function_for(g, &here);
     if (s->prefetch_a || s->prefetch_b)
         fn = LLVMBuildSelect(b, c->prefetch, function_for(g, s), fn, "");
-    LLVMValueRef args[] = {c->table, c->scratch, c->cold, c->ahead_a ? c->ahead_a : none,
-                           c->ahead_b ? c->ahead_b : none};
-    Table t = {b, i64, c->table, 0};
-    bool swapped = s->c_col;    /* see normalise */
+    LLVMValueRef args[] = { c->table, c->scratch, c->cold, c->ahead_a ? c->ahead_a : none,
+                            c->ahead_b ? c->ahead_b : none };
+    Table t = { b, i64, c->table, 0 };
+    bool swapped = s->c_col; /* see normalise */
     if (!swapped)
         append_views(&t, c->a, s->rows, s->steps, false);
     append_views(&t, c->b, s->steps, s->cols, swapped);

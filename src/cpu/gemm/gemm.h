@@ -16,7 +16,9 @@
 
 /* A tile in memory: address of element (0, 0) and the bytes from one row (column-major: column) to
  * the next. */
-typedef struct TileView { LLVMValueRef ptr, stride; } TileView;
+typedef struct TileView {
+    LLVMValueRef ptr, stride;
+} TileView;
 
 typedef struct GemmShape {      /* compared as bytes: zero-initialise */
     uint16_t M, N, K;           /* one tile */
@@ -25,30 +27,30 @@ typedef struct GemmShape {      /* compared as bytes: zero-initialise */
     bool a_col, b_col, c_col;   /* column-major in memory */
     /* lies in workgroup memory or the frame: reading it again is cheap */
     bool a_near, b_near;
-    bool c_dense;               /* C's tiles are dense: their stride need not be looked up */
+    bool c_dense;                /* C's tiles are dense: their stride need not be looked up */
     bool prefetch_a, prefetch_b; /* the call may say where a later one's A and B are */
     /* integer: the sum of products is added to C with saturation; steps == 1 */
     bool saturate;
-    bool c_other_sign;          /* saturating: one of C and the result is signed */
-    bool denormals;             /* float: the sums' are to be kept */
+    bool c_other_sign; /* saturating: one of C and the result is signed */
+    bool denormals;    /* float: the sums' are to be kept */
 } GemmShape;
 
 /* engines.c: the instruction sets (CPU_...) of a machine that code makes use of. */
 uint32_t cpu_sets_used(const CpuTarget *t);
 
-typedef struct Gemm Gemm;       /* the kernels of one LLVM module */
+typedef struct Gemm Gemm; /* the kernels of one LLVM module */
 Gemm *gemm_new(Arena *a, LLVMModuleRef module, const CpuTarget *t);
 
 /* Bytes of scratch memory (64-byte aligned) and of the address table that a call needs. */
 uint64_t gemm_scratch_bytes(Gemm *g, const GemmShape *s);
-uint32_t gemm_table_entries(const GemmShape *s);    /* of 8 bytes */
+uint32_t gemm_table_entries(const GemmShape *s); /* of 8 bytes */
 
 /* One call of a kernel. */
 typedef struct GemmCall {
     GemmShape shape;
-    const TileView *a, *b, *c;  /* rows x steps, steps x cols, rows x cols */
+    const TileView *a, *b, *c; /* rows x steps, steps x cols, rows x cols */
     LLVMValueRef table, scratch;
-    LLVMValueRef cold;          /* i1: A and B are likely in no near cache */
+    LLVMValueRef cold; /* i1: A and B are likely in no near cache */
     /* with shape.prefetch_...: i64, bytes from A's and B's tiles to those of a later call, 0: not
      * known; i1: they are to be prefetched */
     LLVMValueRef ahead_a, ahead_b, prefetch;

@@ -31,19 +31,19 @@ enum { GEMM_COMPUTE = COMP_COUNT, GEMM_AS_IT_LIES };
  * has what it needs, makes its kernel. */
 struct GemmEngine {
     const char *name;
-    uint32_t needs;             /* instruction sets: CPU_... */
-    uint32_t a, b, c;           /* component types that it takes: bits 1 << Comp; 0: any */
+    uint32_t needs;   /* instruction sets: CPU_... */
+    uint32_t a, b, c; /* component types that it takes: bits 1 << Comp; 0: any */
     /* what else it wants of a shape; NULL: nothing */
     bool (*fits)(const GemmEngine *e, const GemmShape *s);
-    uint8_t group;              /* k a unit: so many elements, side by side, make a lane */
-    uint8_t compute;            /* Comp of the sums; GEMM_COMPUTE: chosen by the types */
+    uint8_t group;   /* k a unit: so many elements, side by side, make a lane */
+    uint8_t compute; /* Comp of the sums; GEMM_COMPUTE: chosen by the types */
     /* Comp that A and B are converted to while they are packed, GEMM_COMPUTE, GEMM_AS_IT_LIES */
     uint8_t operand;
-    bool mixed_signs;           /* multiplies unsigned by signed only: like signs are biased */
-    bool flushes;               /* takes denormals of sums, and makes them, zeros */
+    bool mixed_signs; /* multiplies unsigned by signed only: like signs are biased */
+    bool flushes;     /* takes denormals of sums, and makes them, zeros */
     /* acc + a * b, of vectors of lanes. NULL: C lives in tile registers (tiles.c) */
     LLVMValueRef (*product)(GemmGen *g, LLVMValueRef acc, LLVMValueRef a, LLVMValueRef b);
-    const char *(*tile_product)(const GemmPlan *p);     /* its instruction's intrinsic */
+    const char *(*tile_product)(const GemmPlan *p); /* its instruction's intrinsic */
 };
 
 const GemmEngine *gemm_engine(const GemmShape *s, const CpuTarget *t);
@@ -51,28 +51,30 @@ const GemmEngine *gemm_engine(const GemmShape *s, const CpuTarget *t);
 /* ---- plan.c ---------------------------------------------------------------------------------- */
 
 /* One run of columns of a tile within a vector of the panel. */
-typedef struct GemmPiece { uint16_t tile, column, width, lane; } GemmPiece;
+typedef struct GemmPiece {
+    uint16_t tile, column, width, lane;
+} GemmPiece;
 
 struct GemmPlan {
-    GemmShape s;                /* normalised: C row-major */
-    bool transposed;            /* s has A and B swapped against the caller's */
+    GemmShape s;     /* normalised: C row-major */
+    bool transposed; /* s has A and B swapped against the caller's */
     const GemmEngine *engine;
     const CpuTuning *tuning;
-    bool flip_a;                /* A's bytes are biased by 128 to the other signedness */
+    bool flip_a; /* A's bytes are biased by 128 to the other signedness */
     bool pack_a, pack_b;
-    Comp compute;               /* type of the products' sums */
-    Comp operand_a, operand_b;  /* of the elements in a unit */
-    uint32_t unit;              /* bytes of one unit of A or of a lane of B */
-    uint32_t lanes;             /* of a vector */
-    uint32_t n_vectors;         /* in a row of the panel */
+    Comp compute;              /* type of the products' sums */
+    Comp operand_a, operand_b; /* of the elements in a unit */
+    uint32_t unit;             /* bytes of one unit of A or of a lane of B */
+    uint32_t lanes;            /* of a vector */
+    uint32_t n_vectors;        /* in a row of the panel */
     uint32_t max_pieces;
-    GemmPiece *pieces;          /* n_vectors x max_pieces, width 0 ends */
+    GemmPiece *pieces; /* n_vectors x max_pieces, width 0 ends */
     uint32_t block_rows, block_vectors;
-    uint32_t units;             /* of one tile's K */
+    uint32_t units; /* of one tile's K */
 };
 
 void gemm_plan(Arena *a, GemmPlan *p, const GemmShape *s, const CpuTarget *t);
-uint64_t gemm_row_bytes(const GemmPlan *p);         /* of the panel */
+uint64_t gemm_row_bytes(const GemmPlan *p); /* of the panel */
 /* The scratch memory: panel, column sums, packed A, list of prefetches, each 64-byte aligned. */
 uint64_t gemm_sums_offset(const GemmPlan *p);
 uint64_t gemm_packed_a_offset(const GemmPlan *p);
@@ -83,7 +85,10 @@ uint32_t gemm_n_b(const GemmShape *s);
 
 /* ---- ir.c ------------------------------------------------------------------------------------ */
 
-typedef struct Kernel { GemmShape key; LLVMValueRef fn; } Kernel;
+typedef struct Kernel {
+    GemmShape key;
+    LLVMValueRef fn;
+} Kernel;
 
 struct Gemm {
     Arena *arena;
@@ -100,12 +105,12 @@ struct GemmGen {
     LLVMContextRef cx;
     LLVMBuilderRef b;
     LLVMValueRef fn, table, scratch;
-    LLVMValueRef cold;          /* i1: A and B are likely in no near cache */
-    LLVMValueRef ahead_a, ahead_b;  /* i64: GemmCall's, of the normalised shape */
+    LLVMValueRef cold;             /* i1: A and B are likely in no near cache */
+    LLVMValueRef ahead_a, ahead_b; /* i64: GemmCall's, of the normalised shape */
     /* i1: the steps' tiles lie one behind the other, so k runs through */
     LLVMValueRef contiguous;
     LLVMTypeRef i1, i8, i16, i32, i64, ptr;
-    LLVMTypeRef lane, vector;   /* what one unit is, in the engine's product */
+    LLVMTypeRef lane, vector; /* what one unit is, in the engine's product */
     /* i64: in a run of like vectors, how far on tiles, columns and vectors are; NULL: not at all */
     LLVMValueRef more_tiles, more_columns, more_vectors;
 };
@@ -142,17 +147,17 @@ void gemm_loop_end(GemmGen *g, GemmLoop *l, uint64_t step, LLVMValueRef to, LLVM
 
 /* Blocks of vectors that differ only in where they lie: the code for one is a loop's body. */
 typedef struct GemmRun {
-    uint32_t first, n, blocks;          /* vectors; a block's; how many blocks */
-    int32_t tiles, columns;             /* from a block to the next */
+    uint32_t first, n, blocks; /* vectors; a block's; how many blocks */
+    int32_t tiles, columns;    /* from a block to the next */
     bool looped;
     GemmLoop loop;
 } GemmRun;
 GemmRun gemm_run_begin(GemmGen *g, uint32_t first, uint32_t most);
-uint32_t gemm_run_end(GemmGen *g, GemmRun *r);      /* the first vector behind */
+uint32_t gemm_run_end(GemmGen *g, GemmRun *r); /* the first vector behind */
 /* Where a piece is, in a run too: its tile; its column, in units of so many bytes. */
 LLVMValueRef gemm_piece_tile(GemmGen *g, const GemmPiece *pc);
 LLVMValueRef gemm_piece_column(GemmGen *g, const GemmPiece *pc, uint64_t unit);
-LLVMValueRef gemm_vector_offset(GemmGen *g, uint32_t v);    /* bytes from a panel row's start */
+LLVMValueRef gemm_vector_offset(GemmGen *g, uint32_t v); /* bytes from a panel row's start */
 /* Puts a piece's elements into its lanes of `v`, the others kept; takes them out again. */
 LLVMValueRef gemm_place(GemmGen *g, LLVMValueRef v, LLVMValueRef part, const GemmPiece *pc);
 LLVMValueRef gemm_extract(GemmGen *g, LLVMValueRef v, const GemmPiece *pc);
@@ -173,7 +178,7 @@ void gemm_pack_b(GemmGen *g);
 
 /* ---- prefetch.c ------------------------------------------------------------------------------ */
 
-uint32_t gemm_n_prefetches(const GemmPlan *p);      /* cache lines of a later call's operands */
+uint32_t gemm_n_prefetches(const GemmPlan *p); /* cache lines of a later call's operands */
 void gemm_list_prefetches(GemmGen *g);
 /* Some of them, in each of `of` places that a call comes to in turn. */
 void gemm_prefetch_some(GemmGen *g, LLVMValueRef place, uint32_t of);

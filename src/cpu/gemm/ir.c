@@ -15,7 +15,7 @@ LLVMValueRef gemm_opaque(GemmGen *g, LLVMValueRef v, const char *constraint)
 GemmLoop gemm_loop_begin(GemmGen *g, LLVMValueRef *carry, uint32_t n)
 {
     LLVMBasicBlockRef from = LLVMGetInsertBlock(g->b);
-    GemmLoop l = {.body = LLVMAppendBasicBlockInContext(g->cx, g->fn, "loop"), .n = n};
+    GemmLoop l = { .body = LLVMAppendBasicBlockInContext(g->cx, g->fn, "loop"), .n = n };
     l.phi = NEW_ARRAY(g->gemm->arena, LLVMValueRef, n + 1);
     LLVMBuildBr(g->b, l.body);
     LLVMPositionBuilderAtEnd(g->b, l.body);
@@ -49,8 +49,8 @@ static bool is_like(const GemmPlan *p, uint32_t x, uint32_t y, uint32_t n, int32
     *columns = b->column - a->column;
     for (uint32_t k = 0; k < n * p->max_pieces; k++)
         if (a[k].width != b[k].width || a[k].lane != b[k].lane ||
-            (a[k].width && (b[k].tile - a[k].tile != *tiles ||
-                            b[k].column - a[k].column != *columns)))
+            (a[k].width &&
+             (b[k].tile - a[k].tile != *tiles || b[k].column - a[k].column != *columns)))
             return false;
     return true;
 }
@@ -58,7 +58,7 @@ static bool is_like(const GemmPlan *p, uint32_t x, uint32_t y, uint32_t n, int32
 GemmRun gemm_run_begin(GemmGen *g, uint32_t first, uint32_t most)
 {
     const GemmPlan *p = g->p;
-    GemmRun r = {.first = first, .n = MIN(most, p->n_vectors - first), .blocks = 1};
+    GemmRun r = { .first = first, .n = MIN(most, p->n_vectors - first), .blocks = 1 };
     int32_t tiles, columns;
     uint32_t at = first + r.n;
     for (; r.n == most && at + most <= p->n_vectors; at += most, r.blocks++) {
@@ -111,7 +111,7 @@ LLVMValueRef gemm_vector_offset(GemmGen *g, uint32_t v)
 TileView gemm_table_at(GemmGen *g, uint32_t base, LLVMValueRef index)
 {
     LLVMValueRef p = at(g, g->table, mul(g, add(g, index, k64(g, base)), k64(g, 16)));
-    TileView v = {ir_load(g->b, g->ptr, p, 8), NULL};
+    TileView v = { ir_load(g->b, g->ptr, p, 8), NULL };
     v.stride = ir_load(g->b, g->i64, at(g, p, k64(g, 8)), 8);
     return v;
 }

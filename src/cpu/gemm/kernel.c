@@ -6,9 +6,9 @@
 #include "cpu/gemm/gemm_internal.h"
 
 typedef struct RegisterBlock {
-    LLVMValueRef tile, row;     /* grid row; first row within the tile */
-    LLVMValueRef number;        /* of this block in the call */
-    uint32_t rows, first, n;    /* rows; vectors [first, first + n) */
+    LLVMValueRef tile, row;  /* grid row; first row within the tile */
+    LLVMValueRef number;     /* of this block in the call */
+    uint32_t rows, first, n; /* rows; vectors [first, first + n) */
 } RegisterBlock;
 
 static LLVMValueRef c_address(GemmGen *g, const RegisterBlock *k, uint32_t r, const GemmPiece *pc)
@@ -166,8 +166,8 @@ static void block_unit(GemmGen *g, const RegisterBlock *k, const Operands *o, LL
 static void keep_apart(GemmGen *g)
 {
     LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(g->cx), NULL, 0, false);
-    LLVMValueRef nothing = LLVMGetInlineAsm(type, "", 0, "~{memory}", 10, true, false,
-                                            LLVMInlineAsmDialectATT, false);
+    LLVMValueRef nothing =
+        LLVMGetInlineAsm(type, "", 0, "~{memory}", 10, true, false, LLVMInlineAsmDialectATT, false);
     LLVMBuildCall2(g->b, type, nothing, NULL, 0, "");
 }
 
@@ -198,7 +198,7 @@ static void block(GemmGen *g, const RegisterBlock *k)
         n_units = between;
     }
     GemmLoop steps = gemm_loop_begin(g, acc, n);
-    Operands o = {.a_unit = NULL};
+    Operands o = { .a_unit = NULL };
     operand_a(g, k, steps.i, &o);
     operand_b(g, k, steps.i, &o);
     GemmLoop places = gemm_loop_begin(g, steps.phi, n);
@@ -226,8 +226,9 @@ static LLVMValueRef is_followed(GemmGen *g, bool of_b, LLVMValueRef step, uint32
     TileView t = of_b ? gemm_b_tile(g, step, k64(g, i)) : gemm_a_tile(g, k64(g, i), step);
     TileView u = of_b ? gemm_b_tile(g, next, k64(g, i)) : gemm_a_tile(g, k64(g, i), next);
     bool by_stride = of_b ? !s->b_col : s->a_col;
-    LLVMValueRef apart = by_stride ? mul(g, t.stride, k64(g, s->K))
-        : k64(g, (uint64_t)s->K * comp_bytes((Comp)(of_b ? s->b : s->a)));
+    LLVMValueRef apart = by_stride
+                             ? mul(g, t.stride, k64(g, s->K))
+                             : k64(g, (uint64_t)s->K * comp_bytes((Comp)(of_b ? s->b : s->a)));
     LLVMValueRef same = LLVMBuildICmp(g->b, LLVMIntEQ, u.ptr, at(g, t.ptr, apart), "");
     LLVMValueRef pitch = LLVMBuildICmp(g->b, LLVMIntEQ, u.stride, t.stride, "");
     return LLVMBuildAnd(g->b, same, pitch, "");
@@ -279,12 +280,15 @@ void gemm_blocks(GemmGen *g)
     LLVMValueRef part = LLVMBuildUDiv(g->b, rows.i, k64(g, p->block_rows), "");
     LLVMValueRef first = mul(g, tiles.i, k64(g, each));
     gemm_prefetch_next_rows(g, tiles.i, rows.i);
-    block_rows(g, (RegisterBlock){.tile = tiles.i, .row = rows.i, .number = add(g, first, part),
-                                  .rows = p->block_rows});
+    block_rows(g, (RegisterBlock){ .tile = tiles.i,
+                                   .row = rows.i,
+                                   .number = add(g, first, part),
+                                   .rows = p->block_rows });
     gemm_loop_end(g, &rows, p->block_rows, k64(g, whole), NULL);
     if (whole < p->s.M)
-        block_rows(g, (RegisterBlock){.tile = tiles.i, .row = k64(g, whole),
-                                      .number = add(g, first, k64(g, each - 1)),
-                                      .rows = p->s.M - whole});
+        block_rows(g, (RegisterBlock){ .tile = tiles.i,
+                                       .row = k64(g, whole),
+                                       .number = add(g, first, k64(g, each - 1)),
+                                       .rows = p->s.M - whole });
     gemm_loop_end(g, &tiles, 1, k64(g, p->s.rows), NULL);
 }

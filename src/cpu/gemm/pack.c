@@ -21,10 +21,12 @@ LLVMValueRef gemm_packed_a(GemmGen *g)
 /* ---- units ----------------------------------------------------------------------------------- */
 
 /* An operand: what lies in memory, and what the engine takes. */
-typedef struct Source { Comp lies, operand; } Source;
+typedef struct Source {
+    Comp lies, operand;
+} Source;
 
-static Source source_a(const GemmPlan *p) { return (Source){(Comp)p->s.a, p->operand_a}; }
-static Source source_b(const GemmPlan *p) { return (Source){(Comp)p->s.b, p->operand_b}; }
+static Source source_a(const GemmPlan *p) { return (Source){ (Comp)p->s.a, p->operand_a }; }
+static Source source_b(const GemmPlan *p) { return (Source){ (Comp)p->s.b, p->operand_b }; }
 
 static uint32_t unit_bytes(const GemmPlan *p, Source s)
 {
@@ -80,7 +82,7 @@ static LLVMValueRef join_units(GemmGen *g, LLVMValueRef p, LLVMValueRef stride, 
     if (group == 1)
         return load_units(g, p, s, n);
     LLVMTypeRef raw = LLVMVectorType(comp_type(g->cx, s.lies), n);
-    LLVMValueRef r[4] = {NULL};
+    LLVMValueRef r[4] = { NULL };
     int lanes[MOST_LANES], join[MOST_LANES];
     for (uint32_t q = 0; q < group; q++)
         r[q] = ir_load(g->b, raw, at(g, p, mul(g, k64(g, q), stride)), bytes);
@@ -120,7 +122,7 @@ static void transpose4(GemmGen *g, LLVMValueRef v[4], LLVMValueRef out[4])
 {
     uint32_t n = g->p->lanes;
     int lanes[MOST_LANES];
-    LLVMValueRef w[4];          /* w[0], w[1]: rows 0 and 1 zipped; w[2], w[3]: rows 2 and 3 */
+    LLVMValueRef w[4]; /* w[0], w[1]: rows 0 and 1 zipped; w[2], w[3]: rows 2 and 3 */
     for (uint32_t i = 0; i < 4; i++) {
         uint32_t hi = i & 1;
         for (uint32_t l = 0; l < n; l++)
@@ -151,7 +153,7 @@ static void b_transposed4(GemmGen *g, const TileView *t, const GemmPiece *own, L
         for (uint32_t i = 0; i < n / 4; i++) {
             LLVMValueRef from = at(g, first, mul(g, k64(g, i * 4 + q), t->stride));
             LLVMValueRef part = ir_load(g->b, LLVMVectorType(raw, 4), from, comp_bytes(s.lies));
-            GemmPiece pc = {0, 0, 4, (uint16_t)(i * 4)};
+            GemmPiece pc = { 0, 0, 4, (uint16_t)(i * 4) };
             v[q] = gemm_place(g, v[q], part, &pc);
         }
         v[q] = convert_units(g, v[q], s, n);
@@ -193,15 +195,15 @@ static void store_sums(GemmGen *g, uint32_t first, uint32_t n, LLVMValueRef *sum
         if (comp_is_signed(p->operand_b))
             x = LLVMBuildNeg(g->b, x, "");
         ir_store(g->b, x, at(g, gemm_column_sums(g), gemm_vector_offset(g, first + v)),
-                   p->lanes * p->unit);
+                 p->lanes * p->unit);
     }
 }
 
 /* A column-major B is transposed where it comes in whole blocks, of four columns and more. */
 static bool in_blocks(const GemmPlan *p)
 {
-    return p->s.b_col && p->max_pieces == 1 && p->lanes % 4 == 0 && p->s.N % p->lanes == 0
-        && p->units % 4 == 0;
+    return p->s.b_col && p->max_pieces == 1 && p->lanes % 4 == 0 && p->s.N % p->lanes == 0 &&
+           p->units % 4 == 0;
 }
 
 static void make_rows(GemmGen *g, const GemmPiece *own, const TileView *tiles, LLVMValueRef unit,
@@ -241,10 +243,9 @@ static void pack_b_columns(GemmGen *g, uint32_t first, uint32_t n)
             LLVMValueRef row = mul(g, add(g, unit, k64(g, q)), k64(g, gemm_row_bytes(p)));
             LLVMValueRef to = at(g, gemm_panel(g), row);
             ir_store(g->b, rows[q], at(g, to, gemm_vector_offset(g, first + v)),
-                       p->lanes * p->unit);
+                     p->lanes * p->unit);
             if (sums)
-                carry[v] = p->engine->product(g, carry[v], ir_int(g->vector, 0x01010101),
-                                              rows[q]);
+                carry[v] = p->engine->product(g, carry[v], ir_int(g->vector, 0x01010101), rows[q]);
         }
     }
     gemm_loop_end(g, &units, at_once, k64(g, p->units), carry);
@@ -268,8 +269,7 @@ void gemm_pack_b(GemmGen *g)
 static uint64_t pitch_of(const GemmPlan *p)
 {
     const GemmShape *s = &p->s;
-    return s->a_col ? (uint64_t)s->rows * s->M * p->unit
-                    : (uint64_t)s->steps * p->units * p->unit;
+    return s->a_col ? (uint64_t)s->rows * s->M * p->unit : (uint64_t)s->steps * p->units * p->unit;
 }
 
 /* Where a tile's rows (column-major: units) begin in scratch. */
@@ -296,7 +296,7 @@ static void pack_a_tile(GemmGen *g, const TileView *t, LLVMValueRef tile_row, LL
     const GemmPlan *p = g->p;
     Source s = source_a(p);
     bool col = p->s.a_col;
-    uint32_t run = col ? p->s.M : p->units;         /* units that lie side by side in scratch */
+    uint32_t run = col ? p->s.M : p->units; /* units that lie side by side in scratch */
     uint32_t rows = col ? p->units : p->s.M, group = p->engine->group;
     LLVMValueRef base = packed_tile(g, tile_row, step), none = NULL;
     GemmLoop l = gemm_loop_begin(g, &none, 0);
@@ -305,7 +305,7 @@ static void pack_a_tile(GemmGen *g, const TileView *t, LLVMValueRef tile_row, LL
     for (uint32_t done = 0; done < run;) {
         uint32_t n = MIN(16u, run - done);
         while (n & (n - 1))
-            n &= n - 1;                             /* powers of two: 16, then what is left */
+            n &= n - 1; /* powers of two: 16, then what is left */
         uint64_t apart = col ? comp_bytes(s.lies) : unit_bytes(p, s);
         LLVMValueRef p_at = at(g, from, k64(g, done * apart));
         LLVMValueRef x = col ? join_units(g, p_at, t->stride, s, n) : load_units(g, p_at, s, n);

@@ -16,8 +16,18 @@ static uint32_t pow2_at_least(uint32_t n)
     return p;
 }
 
-static void swap_u16(uint16_t *a, uint16_t *b) { uint16_t t = *a; *a = *b; *b = t; }
-static void swap_u8(uint8_t *a, uint8_t *b) { uint8_t t = *a; *a = *b; *b = t; }
+static void swap_u16(uint16_t *a, uint16_t *b)
+{
+    uint16_t t = *a;
+    *a = *b;
+    *b = t;
+}
+static void swap_u8(uint8_t *a, uint8_t *b)
+{
+    uint8_t t = *a;
+    *a = *b;
+    *b = t;
+}
 
 /* C^T = B^T A^T: a column-major C is the row-major one of the swapped product. */
 static void normalise(GemmPlan *p)
@@ -70,8 +80,8 @@ static void plan_engine(GemmPlan *p, const CpuTarget *t)
 /* It needs no conversion. */
 static bool same_layout(Comp c, Comp operand)
 {
-    return c == operand || (comp_bytes(c) == comp_bytes(operand) && !comp_is_float(c)
-                            && !comp_is_float(operand));
+    return c == operand ||
+           (comp_bytes(c) == comp_bytes(operand) && !comp_is_float(c) && !comp_is_float(operand));
 }
 
 /* Maps the grid's columns to the lanes of the panel's vectors. */
@@ -81,7 +91,7 @@ static void plan_columns(Arena *a, GemmPlan *p, uint32_t max_lanes)
     uint32_t N = s->N, total = (uint32_t)s->cols * N;
     uint32_t room = MIN(max_lanes, (uint32_t)MOST_LANES);
     uint32_t lanes = MIN(room, MAX(pow2_at_least(total), 4u));
-    bool shared = N < lanes && lanes % N == 0;  /* several tiles a vector */
+    bool shared = N < lanes && lanes % N == 0; /* several tiles a vector */
     uint32_t per_tile = (N + lanes - 1) / lanes, tiles_each = shared ? lanes / N : 1;
     p->lanes = lanes;
     p->n_vectors = shared ? (total + lanes - 1) / lanes : s->cols * per_tile;
@@ -93,11 +103,11 @@ static void plan_columns(Arena *a, GemmPlan *p, uint32_t max_lanes)
             if (shared) {
                 uint32_t tile = v * tiles_each + i;
                 if (tile < s->cols)
-                    *pc = (GemmPiece){(uint16_t)tile, 0, (uint16_t)N, (uint16_t)(i * N)};
+                    *pc = (GemmPiece){ (uint16_t)tile, 0, (uint16_t)N, (uint16_t)(i * N) };
             } else {
                 uint32_t column = v % per_tile * lanes;
-                *pc = (GemmPiece){(uint16_t)(v / per_tile), (uint16_t)column,
-                              (uint16_t)MIN(lanes, N - column), 0};
+                *pc = (GemmPiece){ (uint16_t)(v / per_tile), (uint16_t)column,
+                                   (uint16_t)MIN(lanes, N - column), 0 };
             }
         }
 }
@@ -137,13 +147,13 @@ static bool packs_b(const GemmPlan *p)
     const GemmShape *s = &p->s;
     bool whole = s->N % p->lanes == 0;
     bool once = (uint32_t)s->rows * s->M <= p->tuning->blocks_to_pack * p->block_rows;
-    return p->engine->group > 1 || s->b_col || !whole
-        || !same_layout((Comp)s->b, p->operand_b) || !(s->b_near || once);
+    return p->engine->group > 1 || s->b_col || !whole || !same_layout((Comp)s->b, p->operand_b) ||
+           !(s->b_near || once);
 }
 
 void gemm_plan(Arena *a, GemmPlan *p, const GemmShape *s, const CpuTarget *t)
 {
-    *p = (GemmPlan){.s = *s, .tuning = t->tuning};
+    *p = (GemmPlan){ .s = *s, .tuning = t->tuning };
     normalise(p);
     plan_engine(p, t);
     plan_columns(a, p, t->vector_bits / 8 / p->unit);

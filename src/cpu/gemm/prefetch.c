@@ -15,8 +15,8 @@ enum { SECOND = 2, NEAREST = 3 };
 /* What a later call reads of one operand, as cache lines: of `apart` times `beside` tiles, those
  * beside one another share lines or continue them, as far as one can know. */
 typedef struct PrefetchLines {
-    uint32_t beside, beside_by, apart, apart_by;    /* tiles; from one to the next in the table */
-    uint32_t lines, each;       /* of a tile; cache lines of one */
+    uint32_t beside, beside_by, apart, apart_by; /* tiles; from one to the next in the table */
+    uint32_t lines, each;                        /* of a tile; cache lines of one */
 } PrefetchLines;
 
 static PrefetchLines lines_of(const GemmPlan *p, bool of_b)
@@ -28,10 +28,14 @@ static PrefetchLines lines_of(const GemmPlan *p, bool of_b)
     uint32_t outer = of_b ? s->steps : s->rows, inner = of_b ? s->cols : s->steps;
     uint32_t rows = of_b ? s->K : s->M, cols = of_b ? s->N : s->K;
     uint32_t run = (col ? rows : cols) * comp_bytes((Comp)(of_b ? s->b : s->a));
-    PrefetchLines l = {.beside = inner, .beside_by = 1, .apart = outer, .apart_by = inner,
-                       .lines = wanted ? rows : 0, .each = (run + line - 1) / line};
+    PrefetchLines l = { .beside = inner,
+                        .beside_by = 1,
+                        .apart = outer,
+                        .apart_by = inner,
+                        .lines = wanted ? rows : 0,
+                        .each = (run + line - 1) / line };
     if (col)
-        l = (PrefetchLines){outer, inner, inner, 1, wanted ? cols : 0, l.each};
+        l = (PrefetchLines){ outer, inner, inner, 1, wanted ? cols : 0, l.each };
     for (; run * 2 <= line && l.beside % 2 == 0; run *= 2) {
         l.beside /= 2;
         l.beside_by *= 2;
@@ -59,7 +63,7 @@ static void prefetch(GemmGen *g, LLVMValueRef p, uint32_t bytes, uint32_t level)
 {
     LLVMValueRef zero = LLVMConstInt(g->i32, 0, false), near = LLVMConstInt(g->i32, level, false);
     for (uint32_t k = 0; k < bytes; k += g->p->tuning->line_bytes) {
-        LLVMValueRef args[] = {at(g, p, k64(g, k)), zero, near, LLVMConstInt(g->i32, 1, false)};
+        LLVMValueRef args[] = { at(g, p, k64(g, k)), zero, near, LLVMConstInt(g->i32, 1, false) };
         ir_intrinsic(g->b, "llvm.prefetch", &g->ptr, 1, args, 4);
     }
 }

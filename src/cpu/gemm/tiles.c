@@ -5,26 +5,26 @@
  */
 #include "cpu/gemm/gemm_internal.h"
 
-enum { TILE_C = 0, TILE_A = 4, TILE_B = 6 };    /* C: 2 x 2, A: 2, B: 2 of the eight */
+enum { TILE_C = 0, TILE_A = 4, TILE_B = 6 }; /* C: 2 x 2, A: 2, B: 2 of the eight */
 
 static void tile_op(GemmGen *g, const char *name, uint32_t t0, uint32_t t1, uint32_t t2)
 {
-    LLVMValueRef args[] = {LLVMConstInt(g->i8, t0, false), LLVMConstInt(g->i8, t1, false),
-                           LLVMConstInt(g->i8, t2, false)};
+    LLVMValueRef args[] = { LLVMConstInt(g->i8, t0, false), LLVMConstInt(g->i8, t1, false),
+                            LLVMConstInt(g->i8, t2, false) };
     ir_intrinsic(g->b, name, NULL, 0, args, 3);
 }
 
 static void tile_move(GemmGen *g, const char *name, uint32_t tile, LLVMValueRef p,
                       LLVMValueRef stride)
 {
-    LLVMValueRef args[] = {LLVMConstInt(g->i8, tile, false), p, stride};
+    LLVMValueRef args[] = { LLVMConstInt(g->i8, tile, false), p, stride };
     ir_intrinsic(g->b, name, NULL, 0, args, 3);
 }
 
 /* All eight tiles 16 rows of 64 bytes (Intel SDM, LDTILECFG: palette 1). */
 static void tile_configure(GemmGen *g)
 {
-    uint8_t config[64] = {1};
+    uint8_t config[64] = { 1 };
     for (uint32_t t = 0; t < 8; t++) {
         config[16 + 2 * t] = 64;
         config[48 + t] = 16;
@@ -98,8 +98,7 @@ static void prefetch_in_tiles(GemmGen *g, LLVMValueRef q, uint32_t v, LLVMValueR
         column = add(g, column, LLVMBuildUDiv(g->b, g->more_vectors, k64(g, 2), ""));
     LLVMValueRef number = add(g, mul(g, column, k64(g, down)), row);
     LLVMValueRef step = LLVMBuildUDiv(g->b, k, k64(g, 64), "");
-    gemm_prefetch_some(g, add(g, mul(g, number, k64(g, in_block)), step),
-                       across * down * in_block);
+    gemm_prefetch_some(g, add(g, mul(g, number, k64(g, in_block)), step), across * down * in_block);
 }
 
 /* nr x nc tiles of C from the q-th row of tiles and vector v on. */

@@ -12,7 +12,10 @@
 
 #include <string.h>
 
-typedef struct Bfloats { LLVMContextRef context; LLVMBuilderRef b; } Bfloats;
+typedef struct Bfloats {
+    LLVMContextRef context;
+    LLVMBuilderRef b;
+} Bfloats;
 
 /* The type with integers in the place of bfloats; NULL: there are none. */
 static LLVMTypeRef integers(const Bfloats *r, LLVMTypeRef t)
@@ -22,7 +25,8 @@ static LLVMTypeRef integers(const Bfloats *r, LLVMTypeRef t)
         return half;
     bool vector = LLVMGetTypeKind(t) == LLVMVectorTypeKind;
     return vector && LLVMGetTypeKind(LLVMGetElementType(t)) == LLVMBFloatTypeKind
-        ? LLVMVectorType(half, LLVMGetVectorSize(t)) : NULL;
+               ? LLVMVectorType(half, LLVMGetVectorSize(t))
+               : NULL;
 }
 
 /* Anything else stays as it is. */
@@ -103,9 +107,15 @@ static void copy_attributes(LLVMValueRef to, LLVMValueRef from, unsigned n)
  * Other calls take and give bfloats as they are. */
 static LLVMValueRef called(const Bfloats *r, LLVMValueRef i)
 {
-    static const struct { const char *name; int value; unsigned pointer; } moves[] = {
-        { "llvm.masked.load", -1, 0 }, { "llvm.masked.gather", -1, 0 },
-        { "llvm.masked.store", 0, 1 }, { "llvm.masked.scatter", 0, 1 },
+    static const struct {
+        const char *name;
+        int value;
+        unsigned pointer;
+    } moves[] = {
+        { "llvm.masked.load", -1, 0 },
+        { "llvm.masked.gather", -1, 0 },
+        { "llvm.masked.store", 0, 1 },
+        { "llvm.masked.scatter", 0, 1 },
     };
     LLVMValueRef f = LLVMGetCalledValue(i), args[4];
     unsigned id = LLVMIsAFunction(f) ? LLVMGetIntrinsicID(f) : 0, n = LLVMGetNumArgOperands(i);
@@ -142,9 +152,9 @@ static LLVMValueRef negated(const Bfloats *r, LLVMValueRef i, LLVMTypeRef t)
 
 static bool is_atomic(LLVMValueRef i)
 {
-    return LLVMIsAAtomicRMWInst(i) || LLVMIsAAtomicCmpXchgInst(i)
-        || ((LLVMIsALoadInst(i) || LLVMIsAStoreInst(i))
-            && LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic);
+    return LLVMIsAAtomicRMWInst(i) || LLVMIsAAtomicCmpXchgInst(i) ||
+           ((LLVMIsALoadInst(i) || LLVMIsAStoreInst(i)) &&
+            LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic);
 }
 
 /* The instruction, whose type has integers `t` for bfloats, on integers; NULL: it is none of those
@@ -167,8 +177,7 @@ static LLVMValueRef moved(const Bfloats *r, LLVMValueRef i, LLVMTypeRef t)
         return shuffled(r, i);
     if (op == LLVMFNeg)
         return negated(r, i, t);
-    if (op != LLVMFreeze && op != LLVMSelect && op != LLVMExtractElement
-        && op != LLVMInsertElement)
+    if (op != LLVMFreeze && op != LLVMSelect && op != LLVMExtractElement && op != LLVMInsertElement)
         return NULL;
     for (unsigned k = 0; k < (unsigned)LLVMGetNumOperands(i); k++)
         v[k] = bits(r, LLVMGetOperand(i, k));
@@ -182,8 +191,8 @@ static LLVMValueRef moved(const Bfloats *r, LLVMValueRef i, LLVMTypeRef t)
 static void uncast(LLVMValueRef i)
 {
     LLVMValueRef from = LLVMGetOperand(i, 0);
-    if (!LLVMIsABitCastInst(i) || !LLVMIsABitCastInst(from)
-        || LLVMTypeOf(LLVMGetOperand(from, 0)) != LLVMTypeOf(i))
+    if (!LLVMIsABitCastInst(i) || !LLVMIsABitCastInst(from) ||
+        LLVMTypeOf(LLVMGetOperand(from, 0)) != LLVMTypeOf(i))
         return;
     LLVMReplaceAllUsesWith(i, LLVMGetOperand(from, 0));
 }

@@ -27,9 +27,14 @@
 
 #define CALLEE_STACK 4096u /* for the C functions that a kernel calls */
 
-struct CpuCode { LLVMOrcLLJITRef jit; };
+struct CpuCode {
+    LLVMOrcLLJITRef jit;
+};
 
-typedef struct Message { DiagSeverity severity; char *text; } Message;
+typedef struct Message {
+    DiagSeverity severity;
+    char *text;
+} Message;
 
 typedef struct Compile {
     LLVMModuleRef module;
@@ -39,7 +44,7 @@ typedef struct Compile {
     CpuJit *out;
     LLVMTargetMachineRef machine;
     LLVMOrcLLJITRef jit;
-    uint64_t frames;            /* stack frames of all functions, as LLVM tells */
+    uint64_t frames; /* stack frames of all functions, as LLVM tells */
     Message messages[16];
     uint32_t n_messages;
     bool ok;
@@ -53,7 +58,7 @@ static void message(Compile *c, DiagSeverity severity, const char *what, const c
         return;
     char line[1024];
     snprintf(line, sizeof line, "%s%s", what, text);
-    c->messages[c->n_messages++] = (Message){severity, strdup(line)};
+    c->messages[c->n_messages++] = (Message){ severity, strdup(line) };
 }
 
 static bool fail(Compile *c, const char *what, const char *text)
@@ -87,10 +92,7 @@ static void on_diagnostic(LLVMDiagnosticInfoRef info, void *user)
     LLVMDisposeMessage(text);
 }
 
-static void on_orc_error(void *user, LLVMErrorRef error)
-{
-    failed(user, "LLVM: ", error);
-}
+static void on_orc_error(void *user, LLVMErrorRef error) { failed(user, "LLVM: ", error); }
 
 /* Once the compilation is over there is nobody to tell. */
 static void on_late_orc_error(void *user, LLVMErrorRef error)
@@ -138,9 +140,9 @@ static void set_attribute(Compile *c, LLVMValueRef function, const char *name, c
     unsigned n = (unsigned)strlen(name);
     if (LLVMGetStringAttributeAtIndex(function, LLVMAttributeFunctionIndex, name, n))
         return;
-    LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex,
-                            LLVMCreateStringAttribute(c->context, name, n, value,
-                                                      (unsigned)strlen(value)));
+    LLVMAddAttributeAtIndex(
+        function, LLVMAttributeFunctionIndex,
+        LLVMCreateStringAttribute(c->context, name, n, value, (unsigned)strlen(value)));
 }
 
 static void set_attributes(Compile *c)
@@ -399,8 +401,11 @@ bool cpu_jit(LLVMModuleRef module, LLVMContextRef context, const CpuTarget *targ
     pthread_once(&initialised, initialise);
     double start = clock_seconds();
     memset(out, 0, sizeof *out);
-    Compile c = {.module = module, .context = context, .target = target, .options = options,
-                 .out = out};
+    Compile c = { .module = module,
+                  .context = context,
+                  .target = target,
+                  .options = options,
+                  .out = out };
     c.ok = llvm_guarded(compile_all, on_fatal_error, &c);
     return finish(&c, start, sink);
 }
@@ -410,7 +415,7 @@ bool cpu_jit_load(const void *object, size_t size, CpuJit *out, DiagSink *sink)
     pthread_once(&initialised, initialise);
     double start = clock_seconds();
     memset(out, 0, sizeof *out);
-    Compile c = {.out = out};
+    Compile c = { .out = out };
     LLVMMemoryBufferRef copy =
         LLVMCreateMemoryBufferWithMemoryRangeCopy(object, size, CPU_KERNEL_NAME);
     c.ok = link_object(&c, copy);

@@ -24,15 +24,14 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/Target.h>
 
-
-struct CpuCode;                 /* the memory of one kernel's machine code */
+struct CpuCode; /* the memory of one kernel's machine code */
 
 typedef struct CpuJit {
     struct CpuCode *owner;
     CpuSubgroupFn *code;
-    char *text;                 /* malloc'd: what options->emit asked for, or NULL */
-    size_t text_size;           /* without the final NUL that a text has */
-    uint32_t stack_bytes;       /* of the kernel function and what it calls, with room for libm */
+    char *text;           /* malloc'd: what options->emit asked for, or NULL */
+    size_t text_size;     /* without the final NUL that a text has */
+    uint32_t stack_bytes; /* of the kernel function and what it calls, with room for libm */
     double seconds;
 } CpuJit;
 
@@ -58,7 +57,10 @@ void cpu_without_bfloats(LLVMValueRef function);
 
 /* ---- symbols.c: the C functions that machine code may call by name ------------------------- */
 
-typedef struct CpuSymbol { const char *name; void (*address)(void); } CpuSymbol;
+typedef struct CpuSymbol {
+    const char *name;
+    void (*address)(void);
+} CpuSymbol;
 
 extern const CpuSymbol cpu_symbols[];
 extern const uint32_t cpu_n_symbols;

@@ -11,8 +11,8 @@
 #include "cpu/jit/jit.h"
 #include "llvm/ir.h"
 
-#define MEMORY_LIMIT 256u       /* accesses of a machine vector each */
-#define TOTAL_LIMIT 2048u       /* operations on one */
+#define MEMORY_LIMIT 256u  /* accesses of a machine vector each */
+#define TOTAL_LIMIT  2048u /* operations on one */
 
 typedef struct Splitter {
     LLVMContextRef context;
@@ -20,7 +20,7 @@ typedef struct Splitter {
     LLVMTargetDataRef layout;
     uint32_t vector_bytes;
     LLVMValueRef function, env;
-    LLVMBasicBlockRef out;      /* made when first needed */
+    LLVMBasicBlockRef out; /* made when first needed */
 } Splitter;
 
 /* Machine vectors a value fills. */
@@ -101,11 +101,11 @@ static void cut_before(Splitter *s, LLVMBasicBlockRef block, LLVMValueRef cut)
 void cpu_split_blocks(LLVMModuleRef module, LLVMTargetDataRef layout, uint32_t vector_bits)
 {
     LLVMContextRef context = LLVMGetModuleContext(module);
-    Splitter s = {.context = context,
-                  .builder = LLVMCreateBuilderInContext(context),
-                  .layout = layout,
-                  .vector_bytes = vector_bits / 8,
-                  .function = LLVMGetNamedFunction(module, CPU_KERNEL_NAME)};
+    Splitter s = { .context = context,
+                   .builder = LLVMCreateBuilderInContext(context),
+                   .layout = layout,
+                   .vector_bytes = vector_bits / 8,
+                   .function = LLVMGetNamedFunction(module, CPU_KERNEL_NAME) };
     s.env = LLVMGetParam(s.function, 0);
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(s.function); b;) {
         LLVMValueRef cut = find_cut(&s, b);

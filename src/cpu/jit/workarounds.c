@@ -12,7 +12,7 @@ typedef struct Rewriter {
     LLVMContextRef context;
     LLVMBuilderRef builder;
     uint32_t known_bits;
-    unsigned bitreverse, masked_store;  /* intrinsics */
+    unsigned bitreverse, masked_store; /* intrinsics */
 } Rewriter;
 
 static bool is_vector(LLVMValueRef v)
@@ -142,7 +142,8 @@ static int only_lane(LLVMValueRef mask)
 static LLVMValueRef lane_inserted(Rewriter *r, LLVMValueRef i)
 {
     int lane = LLVMIsASelectInst(i) && is_vector(i) && element_bits(i) > 1
-                   ? only_lane(LLVMGetOperand(i, 0)) : -1;
+                   ? only_lane(LLVMGetOperand(i, 0))
+                   : -1;
     if (lane < 0)
         return NULL;
     return LLVMBuildInsertElement(r->builder, LLVMGetOperand(i, 2),
@@ -187,8 +188,8 @@ static LLVMValueRef shifted_wider(Rewriter *r, LLVMValueRef i)
     LLVMValueRef x = LLVMGetOperand(i, 0), amount = LLVMGetOperand(i, 1);
     if (!LLVMIsConstant(amount) || !has_zero_lane(amount))
         return NULL;
-    LLVMTypeRef wide = LLVMVectorType(LLVMInt16TypeInContext(r->context),
-                                      LLVMGetVectorSize(LLVMTypeOf(i)));
+    LLVMTypeRef wide =
+        LLVMVectorType(LLVMInt16TypeInContext(r->context), LLVMGetVectorSize(LLVMTypeOf(i)));
     LLVMValueRef shifted = LLVMBuildAShr(r->builder, LLVMBuildSExt(r->builder, x, wide, ""),
                                          LLVMBuildZExt(r->builder, amount, wide, ""), "");
     return LLVMBuildTrunc(r->builder, shifted, LLVMTypeOf(i), "");
@@ -196,10 +197,7 @@ static LLVMValueRef shifted_wider(Rewriter *r, LLVMValueRef i)
 
 /* ---- high halves of products --------------------------------------------------------------- */
 
-static bool is_widened(LLVMValueRef v)
-{
-    return LLVMIsConstant(v) || LLVMIsAZExtInst(v);
-}
+static bool is_widened(LLVMValueRef v) { return LLVMIsConstant(v) || LLVMIsAZExtInst(v); }
 
 /* The high half of a product, `(a * b) >> n` of numbers extended by n bits, becomes MULHU, and
  * where b is then found to be one in a whole register, `a >> n`, which is undefined: LLVM knows
@@ -220,8 +218,7 @@ static LLVMValueRef high_by_shuffle(Rewriter *r, LLVMValueRef i)
     LLVMTypeRef half = LLVMIntTypeInContext(r->context, bits / 2);
     for (unsigned k = 0; k < n; k++)
         odd[k] = lane_number(r, 2 * k + 1);
-    LLVMValueRef halves =
-        LLVMBuildBitCast(r->builder, product, LLVMVectorType(half, 2 * n), "");
+    LLVMValueRef halves = LLVMBuildBitCast(r->builder, product, LLVMVectorType(half, 2 * n), "");
     LLVMValueRef none = LLVMGetPoison(LLVMTypeOf(halves));
     LLVMValueRef high =
         LLVMBuildShuffleVector(r->builder, halves, none, LLVMConstVector(odd, n), "");
@@ -229,9 +226,8 @@ static LLVMValueRef high_by_shuffle(Rewriter *r, LLVMValueRef i)
 }
 
 static LLVMValueRef (*const rewrites[])(Rewriter *, LLVMValueRef) = {
-    mask_without_shuffle, numbers_by_select, reversed_one_by_one,
-    lane_inserted,        lane_stored,       shifted_wider,
-    high_by_shuffle,
+    mask_without_shuffle, numbers_by_select, reversed_one_by_one, lane_inserted,
+    lane_stored,          shifted_wider,     high_by_shuffle,
 };
 
 static void rewrite(Rewriter *r, LLVMBasicBlockRef block)
@@ -267,11 +263,11 @@ static void keep_prologue_first(Rewriter *r, LLVMValueRef function)
 void cpu_work_around(LLVMModuleRef module, uint32_t known_bits)
 {
     LLVMContextRef context = LLVMGetModuleContext(module);
-    Rewriter r = {.context = context,
-                  .builder = LLVMCreateBuilderInContext(context),
-                  .known_bits = known_bits,
-                  .bitreverse = LLVMLookupIntrinsicID("llvm.bitreverse", 15),
-                  .masked_store = LLVMLookupIntrinsicID("llvm.masked.store", 17)};
+    Rewriter r = { .context = context,
+                   .builder = LLVMCreateBuilderInContext(context),
+                   .known_bits = known_bits,
+                   .bitreverse = LLVMLookupIntrinsicID("llvm.bitreverse", 15),
+                   .masked_store = LLVMLookupIntrinsicID("llvm.masked.store", 17) };
     for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
         cpu_without_bfloats(f);
         for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))

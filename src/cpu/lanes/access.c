@@ -277,9 +277,9 @@ static LV load_groups(Emit *e, const Pointer *p, const AccessPart *part)
     LT type = LLVMVectorType(scalar, group);
     for (uint32_t k = 0; k < n; k++) {
         LV address = address_group(e, p, part->byte, k);
-        piece[k] = mask ? emit_masked_load(e, type, address, align,
-                                      sub_vector(e, mask, k * group, group))
-                        : plain_load(e, p, type, address, align);
+        piece[k] =
+            mask ? emit_masked_load(e, type, address, align, sub_vector(e, mask, k * group, group))
+                 : plain_load(e, p, type, address, align);
     }
     return concatenate(e, piece, n);
 }
@@ -346,7 +346,7 @@ static void load_wide(Emit *e, const Pointer *p, const AccessPart *part, uint32_
     LV address = address_group(e, p, part[0].byte, 0), mask = wide_mask(e, stride, n);
     unsigned align = alignment(e, p, part[0].type);
     LV all = mask ? emit_masked_load(e, type, address, align, mask)
-        : plain_load(e, p, type, address, align);
+                  : plain_load(e, p, type, address, align);
     int lane[MAX_LANES];
     for (uint32_t k = 0; k < n; k++) {
         for (uint32_t l = 0; l < e->W; l++)
@@ -424,7 +424,7 @@ static void scatter(Emit *e, const Pointer *p, const AccessPart *part, LV v)
     uint32_t size = emit_scalar_bytes(e, part->type);
     LV mask = access_mask(e, p, part->byte, size);
     emit_masked_store(e, v, address_of_part(e, p, part->byte, size), alignment(e, p, part->type),
-                 mask ? mask : emit_mask(e));
+                      mask ? mask : emit_mask(e));
 }
 
 static LV load_part(Emit *e, const Pointer *p, const AccessPart *part)
@@ -532,7 +532,7 @@ static void store_parts(Emit *e, const Pointer *p, const AccessPart *part, uint3
  * all inside: the first way relies on it, the second asks each lane. */
 typedef struct Ways {
     LV test[2];
-    uint32_t n;                 /* tests; 0: one way only, the plain one */
+    uint32_t n; /* tests; 0: one way only, the plain one */
     Pointer way[2];
     LLVMBasicBlockRef begin[2], end[2], done;
 } Ways;

@@ -98,10 +98,7 @@ LV address_offset(Emit *e, const Pointer *p, int64_t byte)
 
 /* ---- groups of lanes ------------------------------------------------------------------------- */
 
-int64_t address_lane_stride(const Pointer *p)
-{
-    return p->affine.stride * p->lane_scale;
-}
+int64_t address_lane_stride(const Pointer *p) { return p->affine.stride * p->lane_scale; }
 
 /* Of a group's first lane. */
 static LV group_index(Emit *e, const Pointer *p, uint32_t group)
@@ -142,7 +139,9 @@ static LV end_offset(Emit *e, LV limit, uint64_t size)
 
 /* The 32-bit indices, signed, for which 0 <= offset + index * scale < end: low and count. Computed
  * once, if offset and end stay the same. */
-typedef struct IndexRange { LV low, count; } IndexRange;
+typedef struct IndexRange {
+    LV low, count;
+} IndexRange;
 
 static bool index_range_known(Emit *e, const Pointer *p)
 {
@@ -238,7 +237,10 @@ LV address_firsts_within(Emit *e, const Affine *a, int64_t least, int64_t most)
 
 /* What an access with checks reaches: of each group of lanes [low, high), in bytes from the group's
  * first index on. */
-typedef struct Span { const Pointer *p; int64_t low, high; } Span;
+typedef struct Span {
+    const Pointer *p;
+    int64_t low, high;
+} Span;
 
 /* False where each lane must be asked, or one answer for all is as cheap. */
 static bool span_of(Emit *e, const Pointer *p, const AccessPart *part, uint32_t n, Span *s)
@@ -263,7 +265,11 @@ static bool span_of(Emit *e, const Pointer *p, const AccessPart *part, uint32_t 
 /* An index is a sum of terms and a constant, modulo 2^bits. Of those with the same terms the least
  * is asked, for one with room behind it. */
 enum { TERMS = 6, ROOM = 65536 };
-typedef struct Sum { LV least, term[TERMS]; uint32_t n; uint64_t from, to; } Sum;
+typedef struct Sum {
+    LV least, term[TERMS];
+    uint32_t n;
+    uint64_t from, to;
+} Sum;
 
 /* What does not fit into TERMS stays a sum. */
 static Sum sum_of(LV index)
@@ -275,8 +281,7 @@ static Sum sum_of(LV index)
             s.from = s.to += (uint64_t)LLVMConstIntGetSExtValue(v);
             s.term[k] = s.term[--s.n];
             s.term[s.n] = NULL;
-        } else if (s.n < TERMS && LLVMIsAInstruction(v) &&
-                   LLVMGetInstructionOpcode(v) == LLVMAdd) {
+        } else if (s.n < TERMS && LLVMIsAInstruction(v) && LLVMGetInstructionOpcode(v) == LLVMAdd) {
             s.term[k] = LLVMGetOperand(v, 0);
             s.term[s.n++] = LLVMGetOperand(v, 1);
         } else {
@@ -291,7 +296,7 @@ static int64_t add_sum(Sum *sums, uint32_t *n, LV index)
 {
     Sum s = sum_of(index);
     for (Sum *t = sums; t < sums + *n; t++) {
-        bool before = (int64_t)s.from < (int64_t)t->from, behind = (int64_t)s.to > (int64_t)t->to;
+        bool before = (int64_t)s.from<(int64_t)t->from, behind = (int64_t)s.to>(int64_t) t->to;
         uint64_t from = before ? s.from : t->from, to = behind ? s.to : t->to;
         if (memcmp(s.term, t->term, sizeof s.term) || to - from > ROOM)
             continue;

@@ -16,10 +16,7 @@
 
 /* The scalars of an Affine, by number. */
 enum { SCALARS = AFFINE_GROUPS + 1 };
-static LV *scalar(Affine *a, uint32_t k)
-{
-    return k < AFFINE_GROUPS ? &a->first[k] : &a->expected;
-}
+static LV *scalar(Affine *a, uint32_t k) { return k < AFFINE_GROUPS ? &a->first[k] : &a->expected; }
 
 void affine_store(Emit *e, AffineSlots *slots, uint32_t home, const Affine *a)
 {
@@ -71,10 +68,7 @@ Affine affine_join(Emit *e, Affine *a, Affine *b)
 
 /* ---- arithmetic ------------------------------------------------------------------------------ */
 
-static bool fits(int64_t x)
-{
-    return x >= -65536 && x <= 65536;
-}
+static bool fits(int64_t x) { return x >= -65536 && x <= 65536; }
 
 static bool small_constant(LV v, int64_t *x)
 {
@@ -99,7 +93,8 @@ static uint32_t trailing_zeros(LV v, uint32_t depth)
     case LLVMAdd: return MIN(a, trailing_zeros(LLVMGetOperand(v, 1), depth - 1));
     case LLVMShl:
         return LLVMIsAConstantInt(LLVMGetOperand(v, 1))
-            ? a + (uint32_t)LLVMConstIntGetZExtValue(LLVMGetOperand(v, 1)) : a;
+                   ? a + (uint32_t)LLVMConstIntGetZExtValue(LLVMGetOperand(v, 1))
+                   : a;
     case LLVMZExt: return a;
     default: return 0;
     }
@@ -155,8 +150,7 @@ static Affine affine_binary(Emit *e, uint16_t op, Affine a, Affine b)
     uint32_t bits;
     bool quotient;
     switch (op) {
-    case SpvOpIAdd:
-        break;
+    case SpvOpIAdd: break;
     case SpvOpISub:
         scalar_op = LLVMSub;
         stride = a.stride - b.stride;
@@ -174,12 +168,13 @@ static Affine affine_binary(Emit *e, uint16_t op, Affine a, Affine b)
         if (!small_constant(amount, &factor) || factor < 0 || factor > 16)
             return none;
         stride = a.stride * ((int64_t)1 << factor);
-        if (a.first[0])         /* the amount may be of another width */
+        if (a.first[0]) /* the amount may be of another width */
             b.first[0] = ir_int(LLVMTypeOf(a.first[0]), (uint64_t)factor);
         break;
     default:
         return !a.expected && !b.expected && splits(op, amount, &bits, &quotient)
-            ? affine_split(e, a, bits, quotient) : none;
+                   ? affine_split(e, a, bits, quotient)
+                   : none;
     }
     Affine r = affine_join(e, &a, &b);
     r.stride = stride;
@@ -193,10 +188,8 @@ static Affine affine_unary(Emit *e, const SpvInst *i, Affine a, LT from, LT type
     static const Affine none = { .group = 1 };
     unsigned bits = LLVMGetIntTypeWidth(from), to = LLVMGetIntTypeWidth(type);
     switch (i->op) {
-    case SpvOpCopyObject:
-        return a;
-    case SpvOpBitcast:
-        return bits == to ? a : none;
+    case SpvOpCopyObject: return a;
+    case SpvOpBitcast: return bits == to ? a : none;
     case SpvOpSConvert:
         /* A signed number of OpenCL C's does not wrap: programs that have it do so are wrong. */
         if (to > bits && !a.no_wrap && e->entry->model == SpvExecutionModelKernel) {
@@ -213,8 +206,7 @@ static Affine affine_unary(Emit *e, const SpvInst *i, Affine a, LT from, LT type
                                    : LLVMBuildZExt(e->b, a.first[k], type, "");
         a.no_wrap &= to >= bits;
         return a;
-    default:
-        return none;
+    default: return none;
     }
 }
 
@@ -251,25 +243,34 @@ static Affine affine_extended(Emit *e, Affine a, int64_t by, int64_t factor, LT 
 static bool is_unary(uint16_t op)
 {
     return op == SpvOpCopyObject || op == SpvOpUConvert || op == SpvOpSConvert ||
-        op == SpvOpBitcast;
+           op == SpvOpBitcast;
 }
 
 static bool is_binary(uint16_t op)
 {
     switch (op) {
-    case SpvOpIAdd: case SpvOpISub: case SpvOpIMul: case SpvOpShiftLeftLogical:
-    case SpvOpUDiv: case SpvOpUMod: case SpvOpShiftRightLogical: case SpvOpBitwiseAnd:
-        return true;
-    default:
-        return false;
+    case SpvOpIAdd:
+    case SpvOpISub:
+    case SpvOpIMul:
+    case SpvOpShiftLeftLogical:
+    case SpvOpUDiv:
+    case SpvOpUMod:
+    case SpvOpShiftRightLogical:
+    case SpvOpBitwiseAnd: return true;
+    default: return false;
     }
 }
 
 /* Minimum, maximum, clamp: the intrinsics that make it, applied in turn to the operands so far and
  * the next. */
-static const struct { uint32_t op; const char *fn[2]; } bounds[] = {
-    { GLSLstd450UMin, { "llvm.umin" } }, { GLSLstd450SMin, { "llvm.smin" } },
-    { GLSLstd450UMax, { "llvm.umax" } }, { GLSLstd450SMax, { "llvm.smax" } },
+static const struct {
+    uint32_t op;
+    const char *fn[2];
+} bounds[] = {
+    { GLSLstd450UMin, { "llvm.umin" } },
+    { GLSLstd450SMin, { "llvm.smin" } },
+    { GLSLstd450UMax, { "llvm.umax" } },
+    { GLSLstd450SMax, { "llvm.smax" } },
     { GLSLstd450UClamp, { "llvm.umax", "llvm.umin" } },
     { GLSLstd450SClamp, { "llvm.smax", "llvm.smin" } },
 };
@@ -440,7 +441,7 @@ void affine_result(Emit *e, const SpvInst *i, Value *v)
         if (a.group < 2)
             continue;
         if (a.group == e->W && a.first[0] && !a.stride && !a.expected) {
-            v->leaf[k] = a.first[0];   /* the same for all lanes after all */
+            v->leaf[k] = a.first[0]; /* the same for all lanes after all */
             continue;
         }
         if (!v->affine) {

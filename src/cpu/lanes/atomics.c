@@ -14,13 +14,13 @@
 typedef struct Atomic {
     const SpvInst *i;
     const Pointer *p;
-    int64_t byte;               /* of the leaf being done */
+    int64_t byte; /* of the leaf being done */
     LT type;
     uint32_t size;
-    LV address, mask;           /* mask: lanes that take part; NULL = all */
-    LV value, comparator;       /* or NULL */
+    LV address, mask;     /* mask: lanes that take part; NULL = all */
+    LV value, comparator; /* or NULL */
     LLVMAtomicOrdering order, failure;
-    bool locked;                /* other threads see the memory */
+    bool locked; /* other threads see the memory */
 } Atomic;
 
 /* ---- orders ---------------------------------------------------------------------------------- */
@@ -33,8 +33,9 @@ static LLVMAtomicOrdering order_of(Emit *e, SpvId semantics)
     bool acquire = s & (SpvMemorySemanticsAcquireMask | SpvMemorySemanticsAcquireReleaseMask);
     bool release = s & (SpvMemorySemanticsReleaseMask | SpvMemorySemanticsAcquireReleaseMask);
     return acquire && release ? LLVMAtomicOrderingAcquireRelease
-         : acquire ? LLVMAtomicOrderingAcquire
-         : release ? LLVMAtomicOrderingRelease : LLVMAtomicOrderingMonotonic;
+           : acquire          ? LLVMAtomicOrderingAcquire
+           : release          ? LLVMAtomicOrderingRelease
+                              : LLVMAtomicOrderingMonotonic;
 }
 
 static LLVMAtomicOrdering of_load(LLVMAtomicOrdering o)
@@ -56,9 +57,10 @@ static LLVMAtomicOrdering of_store(LLVMAtomicOrdering o)
 typedef struct Row {
     uint16_t op;
     LLVMAtomicRMWBinOp rmw;
-    int8_t how;                 /* Combine, or -1: nothing to combine with */
+    int8_t how; /* Combine, or -1: nothing to combine with */
 } Row;
 
+/* clang-format off */
 static const Row rows[] = {
     { SpvOpAtomicIIncrement, LLVMAtomicRMWBinOpAdd, COMBINE_IADD },
     { SpvOpAtomicIDecrement, LLVMAtomicRMWBinOpSub, COMBINE_IADD },
@@ -76,6 +78,7 @@ static const Row rows[] = {
     { SpvOpAtomicFMinEXT, LLVMAtomicRMWBinOpFMin, COMBINE_FMIN },
     { SpvOpAtomicFMaxEXT, LLVMAtomicRMWBinOpFMax, COMBINE_FMAX },
 };
+/* clang-format on */
 
 static const Row *row_of(uint16_t op)
 {
@@ -123,8 +126,8 @@ static LV one(Emit *e, const Atomic *a, LV at, LV value, LV comparator)
     }
     if (comparator) {
         if (a->locked) {
-            LV pair = LLVMBuildAtomicCmpXchg(e->b, at, comparator, value, a->order, a->failure,
-                                             false);
+            LV pair =
+                LLVMBuildAtomicCmpXchg(e->b, at, comparator, value, a->order, a->failure, false);
             return LLVMBuildExtractValue(e->b, pair, 0, "");
         }
         LV old = load(e, a, at);
@@ -166,7 +169,9 @@ static LV lane_of(Emit *e, LV original, LV spilled, LV index)
 }
 
 /* What a loop over the lanes reads and writes. */
-typedef struct Spilled { LV address, value, comparator, result; } Spilled;
+typedef struct Spilled {
+    LV address, value, comparator, result;
+} Spilled;
 
 /* All lanes, from registers: twice as fast as looking for the active ones in memory, when there are
  * no locks to wait for. */
@@ -276,22 +281,24 @@ static void operands(uint16_t op, uint32_t *value, uint32_t *comparator)
 {
     *value = *comparator = 0;
     switch (op) {
-    case SpvOpAtomicLoad: case SpvOpAtomicIIncrement: case SpvOpAtomicIDecrement:
-    case SpvOpAtomicFlagTestAndSet: case SpvOpAtomicFlagClear:
-        return;
-    case SpvOpAtomicCompareExchange: case SpvOpAtomicCompareExchangeWeak:
+    case SpvOpAtomicLoad:
+    case SpvOpAtomicIIncrement:
+    case SpvOpAtomicIDecrement:
+    case SpvOpAtomicFlagTestAndSet:
+    case SpvOpAtomicFlagClear: return;
+    case SpvOpAtomicCompareExchange:
+    case SpvOpAtomicCompareExchangeWeak:
         *value = 4;
         *comparator = 5;
         return;
-    default:
-        *value = 3;
+    default: *value = 3;
     }
 }
 
 static LV implied_value(Emit *e, uint16_t op, LT type)
 {
-    if (op == SpvOpAtomicIIncrement || op == SpvOpAtomicIDecrement
-        || op == SpvOpAtomicFlagTestAndSet)
+    if (op == SpvOpAtomicIIncrement || op == SpvOpAtomicIDecrement ||
+        op == SpvOpAtomicFlagTestAndSet)
         return ir_int(type, 1);
     (void)e;
     return op == SpvOpAtomicFlagClear ? LLVMConstNull(type) : NULL;
@@ -340,6 +347,7 @@ static void atomic(Emit *e, const SpvInst *i)
 
 #define ROW(name) { SpvOp##name, 0, atomic }
 
+/* clang-format off */
 const EmitRule lanes_rules_atomic[] = {
     ROW(AtomicLoad), ROW(AtomicStore), ROW(AtomicExchange), ROW(AtomicCompareExchange),
     ROW(AtomicCompareExchangeWeak), ROW(AtomicIIncrement), ROW(AtomicIDecrement), ROW(AtomicIAdd),
@@ -350,3 +358,4 @@ const EmitRule lanes_rules_atomic[] = {
     ROW(AtomicFMinEXT), ROW(AtomicFMaxEXT),
     { 0, 0, NULL },
 };
+/* clang-format on */

@@ -13,17 +13,14 @@
 
 #include <stddef.h>
 
-typedef struct Part { LV v; Affine affine; } Part;
+typedef struct Part {
+    LV v;
+    Affine affine;
+} Part;
 
-static LV env_u32(Emit *e, size_t offset)
-{
-    return emit_env(e, e->b, e->i32, offset);
-}
+static LV env_u32(Emit *e, size_t offset) { return emit_env(e, e->b, e->i32, offset); }
 
-static Part uniform(Emit *e, LV v)
-{
-    return (Part){ v, { .first = { v }, .group = e->W } };
-}
+static Part uniform(Emit *e, LV v) { return (Part){ v, { .first = { v }, .group = e->W } }; }
 
 static LV lane_vector(Emit *e)
 {
@@ -181,8 +178,8 @@ static void global_id(Emit *e, Part *id)
         LV start = LLVMBuildMul(e->b, env_u32(e, offsetof(CpuEnv, group) + 4 * k),
                                 enqueued_size(e, k), "");
         if (opencl)
-            start = LLVMBuildAdd(e->b, start, env_u32(e, offsetof(CpuEnv, global_offset) + 4 * k),
-                                 "");
+            start =
+                LLVMBuildAdd(e->b, start, env_u32(e, offsetof(CpuEnv, global_offset) + 4 * k), "");
         if (!emit_is_lanes(id[k].v)) {
             id[k] = uniform(e, LLVMBuildAdd(e->b, start, id[k].v, ""));
             continue;
@@ -230,10 +227,11 @@ static void lane_masks(Emit *e, uint32_t builtin, Part *id)
             uint32_t bits = 0;
             for (uint32_t k = 0; k < 32 && word * 32 + k < e->W; k++) {
                 uint32_t bit = word * 32 + k;
-                bool set = builtin == SpvBuiltInSubgroupEqMask ? bit == l
-                         : builtin == SpvBuiltInSubgroupGeMask ? bit >= l
-                         : builtin == SpvBuiltInSubgroupGtMask ? bit > l
-                         : builtin == SpvBuiltInSubgroupLeMask ? bit <= l : bit < l;
+                bool set = builtin == SpvBuiltInSubgroupEqMask   ? bit == l
+                           : builtin == SpvBuiltInSubgroupGeMask ? bit >= l
+                           : builtin == SpvBuiltInSubgroupGtMask ? bit > l
+                           : builtin == SpvBuiltInSubgroupLeMask ? bit <= l
+                                                                 : bit < l;
                 bits |= (uint32_t)set << k;
             }
             lane[l] = ir_int(e->i32, bits);
@@ -293,28 +291,23 @@ static bool parts(Emit *e, uint32_t builtin, Part *id)
     case SpvBuiltInLocalInvocationId: local_id(e, id); return true;
     case SpvBuiltInGlobalInvocationId: global_id(e, id); return true;
     case SpvBuiltInLocalInvocationIndex: id[0] = local_index(e); return true;
-    case SpvBuiltInSubgroupLocalInvocationId:
-        id[0] = counting(e, ir_int(e->i32, 0));
-        return true;
+    case SpvBuiltInSubgroupLocalInvocationId: id[0] = counting(e, ir_int(e->i32, 0)); return true;
     case SpvBuiltInSubgroupId:
-        id[0] = uniform(e, env_u32(e, offsetof(CpuEnv, subgroup))); return true;
+        id[0] = uniform(e, env_u32(e, offsetof(CpuEnv, subgroup)));
+        return true;
     case SpvBuiltInNumSubgroups: id[0] = uniform(e, n_subgroups(e)); return true;
     case SpvBuiltInNumEnqueuedSubgroups: id[0] = uniform(e, n_enqueued_subgroups(e)); return true;
     case SpvBuiltInSubgroupSize: id[0] = uniform(e, subgroup_size(e)); return true;
-    case SpvBuiltInSubgroupMaxSize:
-        id[0] = uniform(e, ir_int(e->i32, e->W));
-        return true;
+    case SpvBuiltInSubgroupMaxSize: id[0] = uniform(e, ir_int(e->i32, e->W)); return true;
     case SpvBuiltInGlobalLinearId: id[0] = global_linear(e); return true;
     case SpvBuiltInWorkDim: id[0] = uniform(e, env_u32(e, offsetof(CpuEnv, work_dim))); return true;
-    case SpvBuiltInDeviceIndex:
-        id[0] = uniform(e, ir_int(e->i32, 0));
-        return true;
-    case SpvBuiltInSubgroupEqMask: case SpvBuiltInSubgroupGeMask: case SpvBuiltInSubgroupGtMask:
-    case SpvBuiltInSubgroupLeMask: case SpvBuiltInSubgroupLtMask:
-        lane_masks(e, builtin, id);
-        return true;
-    default:
-        return false;
+    case SpvBuiltInDeviceIndex: id[0] = uniform(e, ir_int(e->i32, 0)); return true;
+    case SpvBuiltInSubgroupEqMask:
+    case SpvBuiltInSubgroupGeMask:
+    case SpvBuiltInSubgroupGtMask:
+    case SpvBuiltInSubgroupLeMask:
+    case SpvBuiltInSubgroupLtMask: lane_masks(e, builtin, id); return true;
+    default: return false;
     }
 }
 
@@ -334,8 +327,8 @@ bool builtin_value(Emit *e, const SpvInst *variable, LV *leaves, Affine *affine,
 {
     const SpvType *t = spv_type(e->module, variable->type);
     uint32_t words;
-    const uint32_t *builtin = spv_decoration(e->module, variable->id, -1, SpvDecorationBuiltIn,
-                                             &words);
+    const uint32_t *builtin =
+        spv_decoration(e->module, variable->id, -1, SpvDecorationBuiltIn, &words);
     Part id[4] = { 0 };
     LLVMBuilderRef b = e->b;
     e->b = e->entry_b;

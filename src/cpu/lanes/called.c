@@ -18,15 +18,17 @@
 
 typedef struct Instance {
     SpvId function;
-    uint64_t lanes[4];          /* by argument leaf, of MOST_ARGUMENTS: <W x T> */
+    uint64_t lanes[4]; /* by argument leaf, of MOST_ARGUMENTS: <W x T> */
     bool masked;
     LT type;
     LV fn;
 } Instance;
 
-struct Called { VEC(Instance) list; };
+struct Called {
+    VEC(Instance) list;
+};
 
-enum { MOST_ARGUMENTS = 256, MOST_RESULTS = 64 };   /* leaves; emit_call refuses others */
+enum { MOST_ARGUMENTS = 256, MOST_RESULTS = 64 }; /* leaves; emit_call refuses others */
 
 static const char section[] = "SPV_NV_cooperative_matrix2";
 
@@ -62,7 +64,7 @@ static void find_stores(SpvModule *m, const SpvFunction *f, uint8_t *varying)
 Uniformity *called_uniformity(Arena *a, SpvModule *m, const Cfg *c, uint32_t W, DiagSink *sink)
 {
     uint8_t *varying = NEW_ARRAY(a, uint8_t, m->bound);
-    UniformityKnown known = {.varying_variable = varying};
+    UniformityKnown known = { .varying_variable = varying };
     uint32_t more = m->functions->next != NULL;
     Uniformity *u;
     for (const SpvFunction *f = m->functions; f && more; f = f->next)
@@ -158,8 +160,7 @@ static bool emit_body(Emit *caller, SpvFunction *f, const Instance *x)
     e->matrix = NULL;
     e->mask = NULL;
     e->position = 0;
-    UniformityKnown known = {same_parameters(caller, f, x),
-                             caller->uniformity->varying_variable};
+    UniformityKnown known = { same_parameters(caller, f, x), caller->uniformity->varying_variable };
     e->cfg = cfg_build(e->arena, f, e->sink);
     if (!e->cfg)
         return false;
@@ -188,7 +189,7 @@ static bool emit_body(Emit *caller, SpvFunction *f, const Instance *x)
 
 static const Instance *instance(Emit *e, SpvFunction *f, const ElementCall *c)
 {
-    Instance key = {.function = c->function, .masked = c->mask != NULL};
+    Instance key = { .function = c->function, .masked = c->mask != NULL };
     LT *types = NEW_ARRAY(e->arena, LT, c->n_arguments + 2);
     types[0] = e->ptr;
     for (uint32_t k = 0; k < c->n_arguments; k++) {

@@ -10,10 +10,14 @@
 
 /* One side of a copy: i64, or <W x i64>, and an address likewise. `limit` NULL: all of it is
  * there. */
-typedef struct Side { LV address, offset, limit; } Side;
+typedef struct Side {
+    LV address, offset, limit;
+} Side;
 
 /* Bytes of the copy, numbered from its start: from first to the one before last. */
-typedef struct Bytes { LV first, last; } Bytes;
+typedef struct Bytes {
+    LV first, last;
+} Bytes;
 
 static LV binary(Emit *e, const char *intrinsic, LV a, LV b)
 {
@@ -80,8 +84,7 @@ static void copy(Emit *e, const Side *to, const Side *from, LV size)
     LV first = binary(e, "llvm.umin", binary(e, "llvm.umax", w.first, r.first), w.last);
     LV last = binary(e, "llvm.umax", binary(e, "llvm.umin", w.last, r.last), first);
     LLVMBuildMemMove(e->b, byte_address(e, to->address, first), 1,
-                     byte_address(e, from->address, first), 1,
-                     LLVMBuildSub(e->b, last, first, ""));
+                     byte_address(e, from->address, first), 1, LLVMBuildSub(e->b, last, first, ""));
     clear(e, to, w.first, first);
     clear(e, to, last, w.last);
 }

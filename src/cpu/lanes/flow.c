@@ -22,10 +22,7 @@
 
 static LV all_lanes(Emit *e) { return ir_int(emit_lanes_type(e, e->i1), 1); }
 
-LV emit_mask(Emit *e)
-{
-    return e->mask ? e->mask : all_lanes(e);
-}
+LV emit_mask(Emit *e) { return e->mask ? e->mask : all_lanes(e); }
 
 LV emit_and(Emit *e, LV mask, LV condition)
 {
@@ -52,8 +49,9 @@ static LV lowest_bit(Emit *e, LV bits, bool some_is_set)
     LT type = LLVMTypeOf(bits);
     LV args[2] = { bits, ir_int(e->i1, some_is_set) };
     LV lane = ir_intrinsic(e->b, "llvm.cttz", &type, 1, args, 2);
-    return e->W < 32 ? LLVMBuildZExt(e->b, lane, e->i32, "")
-         : e->W > 32 ? LLVMBuildTrunc(e->b, lane, e->i32, "") : lane;
+    return e->W < 32   ? LLVMBuildZExt(e->b, lane, e->i32, "")
+           : e->W > 32 ? LLVMBuildTrunc(e->b, lane, e->i32, "")
+                       : lane;
 }
 
 LV emit_first_lane(Emit *e)
@@ -138,10 +136,10 @@ static bool same_step(Emit *e, const SpvInst *phi, SpvId id)
     SpvInst *def = spv_def(e->module, id);
     if (!def || e->uniformity->varying[id])
         return false;
-    if (def->block && (e->cfg->position[def->block->index] == FLOW_NONE ||
-                       def->block == phi->block ||
-                       !cfg_dominates(e->cfg, e->cfg->position[def->block->index],
-                                      e->cfg->position[phi->block->index])))
+    if (def->block &&
+        (e->cfg->position[def->block->index] == FLOW_NONE || def->block == phi->block ||
+         !cfg_dominates(e->cfg, e->cfg->position[def->block->index],
+                        e->cfg->position[phi->block->index])))
         return false;
     return !emit_is_lanes(emit_leaf(e, id, 0));
 }
@@ -263,10 +261,7 @@ static void load_phis(Emit *e, const SpvBlock *block)
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-LLVMBuilderRef flow_top(Emit *e)
-{
-    return e->lanes->flow->top;
-}
+LLVMBuilderRef flow_top(Emit *e) { return e->lanes->flow->top; }
 
 static Slot *mask_slot(Emit *e, uint32_t home)
 {
@@ -453,8 +448,9 @@ static void branch_apart(Emit *e, Node *n, const SpvInst *term)
         slot_store(e, n->parting, emit_mask(e));
     }
     for (uint32_t t = 0; t < n->n_targets; t++) {
-        LV here = n->cases ? switch_leads(e, n, c, n->targets[t])
-                : n->targets[t] == yes ? c : LLVMBuildNot(e->b, c, "");
+        LV here = n->cases               ? switch_leads(e, n, c, n->targets[t])
+                  : n->targets[t] == yes ? c
+                                         : LLVMBuildNot(e->b, c, "");
         emit_edge(e, n, n->targets[t], emit_and(e, e->mask, here));
     }
     LLVMBuildBr(e->b, next_bb(e, n, n->targets[0]));
@@ -546,8 +542,8 @@ static bool one_subgroup(const Emit *e)
 
 static void fence(Emit *e, uint32_t scope)
 {
-    bool outside = scope == SpvScopeDevice || scope == SpvScopeCrossDevice ||
-        scope == SpvScopeQueueFamily;
+    bool outside =
+        scope == SpvScopeDevice || scope == SpvScopeCrossDevice || scope == SpvScopeQueueFamily;
     LLVMBuildFence(e->b, LLVMAtomicOrderingSequentiallyConsistent, !outside, "");
 }
 

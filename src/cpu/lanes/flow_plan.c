@@ -165,18 +165,21 @@ static void make_nodes(Emit *e)
     }
     for (uint32_t p = 0; p + 1 < c->n; p++) {
         f->node_of[p] = f->n_nodes;
-        f->nodes[f->n_nodes++] = (Node){ .block = p, .loop = headed[p], .heir_of = FLOW_NONE,
-                                         .chosen_by = FLOW_NONE };
+        f->nodes[f->n_nodes++] =
+            (Node){ .block = p, .loop = headed[p], .heir_of = FLOW_NONE, .chosen_by = FLOW_NONE };
         for (CfgLoop *l = c->blocks[p].loop; l && l->header + l->n_blocks - 1 == p; l = l->parent) {
             f->latch_of[l->header] = f->n_nodes;
-            f->nodes[f->n_nodes++] = (Node){ .block = FLOW_NONE, .loop = l, .is_latch = true,
+            f->nodes[f->n_nodes++] = (Node){ .block = FLOW_NONE,
+                                             .loop = l,
+                                             .is_latch = true,
                                              .divergent = f->loop_diverges[l->header],
-                                             .heir_of = FLOW_NONE, .chosen_by = FLOW_NONE };
+                                             .heir_of = FLOW_NONE,
+                                             .chosen_by = FLOW_NONE };
         }
     }
     f->node_of[c->n - 1] = f->n_nodes;
-    f->nodes[f->n_nodes++] = (Node){ .block = FLOW_NONE, .heir_of = FLOW_NONE,
-                                     .chosen_by = FLOW_NONE };
+    f->nodes[f->n_nodes++] =
+        (Node){ .block = FLOW_NONE, .heir_of = FLOW_NONE, .chosen_by = FLOW_NONE };
     for (uint32_t k = 0; k < f->n_nodes; k++)
         if (f->nodes[k].block != FLOW_NONE)
             find_targets(e, &f->nodes[k]);
@@ -379,8 +382,8 @@ static void find_masks(Emit *e)
         uint32_t p = n->block;
         if (p == FLOW_NONE)
             continue;
-        n->masked = e->uniformity->divergent_block[p] ||
-            in_divergent_loop(f, e->cfg->blocks[p].loop);
+        n->masked =
+            e->uniformity->divergent_block[p] || in_divergent_loop(f, e->cfg->blocks[p].loop);
         n->nonempty = true;
         if (!n->masked)
             continue;
@@ -397,8 +400,8 @@ static void find_masks(Emit *e)
     }
     for (uint32_t k = 0; k < f->n_nodes; k++)
         if (f->nodes[k].is_latch)
-            f->nodes[k].tracked = f->nodes[k].divergent ||
-                                  f->nodes[f->node_of[f->nodes[k].loop->header]].tracked;
+            f->nodes[k].tracked =
+                f->nodes[k].divergent || f->nodes[f->node_of[f->nodes[k].loop->header]].tracked;
 }
 
 /* Out of loops that are left on the way. */
@@ -445,19 +448,19 @@ int flow_needs_slot(const Emit *e, SpvId id)
 
 bool flow_left_apart(Emit *e, uint32_t from, uint32_t to)
 {
-    for (const CfgLoop *l = e->cfg->blocks[from].loop; l &&
-         !cfg_in_loop(l, e->cfg, to); l = l->parent)
+    for (const CfgLoop *l = e->cfg->blocks[from].loop; l && !cfg_in_loop(l, e->cfg, to);
+         l = l->parent)
         if (e->lanes->flow->loop_diverges[l->header])
             return true;
     return false;
 }
 
-uint32_t flow_slot_home(const Emit *e, SpvId id)
-{
-    return e->lanes->flow->home[id];
-}
+uint32_t flow_slot_home(const Emit *e, SpvId id) { return e->lanes->flow->home[id]; }
 
-typedef struct Uses { Emit *e; uint16_t at[65536]; } Uses;
+typedef struct Uses {
+    Emit *e;
+    uint16_t at[65536];
+} Uses;
 
 static void note_use(Uses *u, SpvId id, uint32_t use, uint32_t depth)
 {

@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-enum { MAX_INVOCATIONS = 65536 };   /* where the workgroup's size is open */
+enum { MAX_INVOCATIONS = 65536 }; /* where the workgroup's size is open */
 
 static uint64_t invocations(const Emit *e)
 {
@@ -115,10 +115,7 @@ static LV linear(Emit *e, SpvId id)
     return index;
 }
 
-bool group_is_subgroup(Emit *e)
-{
-    return invocations(e) && invocations(e) <= e->W;
-}
+bool group_is_subgroup(Emit *e) { return invocations(e) && invocations(e) <= e->W; }
 
 void group_inst(Emit *e, const SpvInst *i)
 {

@@ -45,7 +45,7 @@ typedef struct Call {
     const SpvInst *inst;
     SpvImageInst i;
     CpuImageCall to;
-    LV row[IMAGE_N_ROWS];       /* NULL: not an operand */
+    LV row[IMAGE_N_ROWS]; /* NULL: not an operand */
     LV image, sampler;
 } Call;
 
@@ -122,8 +122,7 @@ static void add_slopes(Call *c)
         if (q)
             x = ops_float(e, NULL, LLVMFDiv, x, as_float(e, q));
         for (uint32_t axis = 1; axis <= 2; axis++)
-            c->row[IMAGE_GRAD + 3 * (axis - 1) + k] =
-                ops_bits(e, subgroup_slope(e, NULL, x, axis));
+            c->row[IMAGE_GRAD + 3 * (axis - 1) + k] = ops_bits(e, subgroup_slope(e, NULL, x, axis));
     }
     c->to.flags |= IMAGE_HAS_GRAD;
 }
@@ -140,11 +139,10 @@ static bool call_begin(Emit *e, const SpvInst *inst, Call *c)
     c->to.act = (uint8_t)i->act;
     c->to.dim = (uint8_t)i->type.dim;
     c->to.n_space = (uint8_t)i->type.n_space;
-    c->to.flags = (uint16_t)((i->type.arrayed && i->act != SPV_IMAGE_QUERY_LOD ? IMAGE_HAS_LAYER
-                                                                              : 0) |
-                             (i->projective ? IMAGE_PROJECTS : 0) |
-                             (i->sign_extend ? IMAGE_SIGNED : 0) |
-                             (i->zero_extend ? IMAGE_UNSIGNED : 0));
+    c->to.flags =
+        (uint16_t)((i->type.arrayed && i->act != SPV_IMAGE_QUERY_LOD ? IMAGE_HAS_LAYER : 0) |
+                   (i->projective ? IMAGE_PROJECTS : 0) | (i->sign_extend ? IMAGE_SIGNED : 0) |
+                   (i->zero_extend ? IMAGE_UNSIGNED : 0));
     uint64_t component = 0;
     if (i->component && !spv_constant(e->module, i->component, &component))
         emit_error(e, inst, NULL, "the component is no constant");
@@ -248,8 +246,10 @@ static void set_results(Call *c, bool one)
             v = LLVMBuildFPTrunc(e->b, v, type, "");
         leaves[k] = s->kind == SPV_INT ? emit_cast_index(e, v, scalar) : v;
         if ((s->kind != SPV_INT && s->kind != SPV_FLOAT) || s->bits > 32) {
-            emit_error(e, c->inst, NULL, "texels of %u bits a component are not supported on the "
-                       "CPU", s->bits);
+            emit_error(e, c->inst, NULL,
+                       "texels of %u bits a component are not supported on the "
+                       "CPU",
+                       s->bits);
             return;
         }
     }
@@ -285,7 +285,8 @@ static void texel_pointer(Emit *e, const SpvInst *inst)
     LT type = one ? e->i64 : emit_lanes_type(e, e->i64);
     LV at = ir_load(e->b, type, e->lanes->image->out, 8);
     LV is = LLVMBuildICmp(e->b, LLVMIntEQ, at, LLVMConstNull(type), "");
-    Pointer p = { .storage = t->storage, .at = { .type = t->element, .rule = LAYOUT_EXPLICIT },
+    Pointer p = { .storage = t->storage,
+                  .at = { .type = t->element, .rule = LAYOUT_EXPLICIT },
                   .affine = { .group = 1 } };
     p.base = LLVMBuildIntToPtr(e->b, at, one ? e->ptr : emit_lanes_type(e, e->ptr), "");
     p.limit = LLVMBuildSelect(e->b, is, LLVMConstNull(type),
@@ -310,10 +311,23 @@ const EmitRule lanes_rules_image[] = {
     { SpvOpSampledImage, EMIT_CHEAP, sampled_image },
     { SpvOpImage, EMIT_CHEAP, image_of },
     { SpvOpImageTexelPointer, 0, texel_pointer },
-    ROW(SampleImplicitLod), ROW(SampleExplicitLod), ROW(SampleDrefImplicitLod),
-    ROW(SampleDrefExplicitLod), ROW(SampleProjImplicitLod), ROW(SampleProjExplicitLod),
-    ROW(SampleProjDrefImplicitLod), ROW(SampleProjDrefExplicitLod), ROW(Fetch), ROW(Gather),
-    ROW(DrefGather), ROW(Read), ROW(Write), ROW(QuerySizeLod), ROW(QuerySize), ROW(QueryLod),
-    ROW(QueryLevels), ROW(QuerySamples),
+    ROW(SampleImplicitLod),
+    ROW(SampleExplicitLod),
+    ROW(SampleDrefImplicitLod),
+    ROW(SampleDrefExplicitLod),
+    ROW(SampleProjImplicitLod),
+    ROW(SampleProjExplicitLod),
+    ROW(SampleProjDrefImplicitLod),
+    ROW(SampleProjDrefExplicitLod),
+    ROW(Fetch),
+    ROW(Gather),
+    ROW(DrefGather),
+    ROW(Read),
+    ROW(Write),
+    ROW(QuerySizeLod),
+    ROW(QuerySize),
+    ROW(QueryLod),
+    ROW(QueryLevels),
+    ROW(QuerySamples),
     { 0, 0, NULL },
 };

@@ -14,37 +14,39 @@ typedef struct LanesVariables LanesVariables;
 struct Lanes {
     /* lanes that exist at all (a workgroup that is no multiple of W); NULL: all W */
     LV entry_mask;
-    struct Flow *flow;          /* flow.c's */
-    Kept *kept;                 /* kept.c's, by id */
-    LanesVariables *variables;  /* variables.c's */
-    struct Together *together;  /* together.c's: of the current block */
-    LV addresses, values;       /* access.c's: what a loop over the lanes reads */
-    struct Image *image;        /* image.c's: memory that its calls share; NULL: not needed yet */
-    struct Called *called;      /* called.c's: the functions that were made, of all functions */
-    LV *returned;               /* allocas for what it returns, leaf by leaf */
+    struct Flow *flow;         /* flow.c's */
+    Kept *kept;                /* kept.c's, by id */
+    LanesVariables *variables; /* variables.c's */
+    struct Together *together; /* together.c's: of the current block */
+    LV addresses, values;      /* access.c's: what a loop over the lanes reads */
+    struct Image *image;       /* image.c's: memory that its calls share; NULL: not needed yet */
+    struct Called *called;     /* called.c's: the functions that were made, of all functions */
+    LV *returned;              /* allocas for what it returns, leaf by leaf */
     uint32_t n_returned;
 };
 
 /* slot.c: variables of the linearised function, which become SSA values. */
 typedef struct Slot Slot;
 Slot *slot_new(Emit *e, LT type, uint32_t home, bool zero);
-void slot_store(Emit *e, const Slot *s, LV v);      /* at the current place */
+void slot_store(Emit *e, const Slot *s, LV v); /* at the current place */
 LV slot_load(Emit *e, const Slot *s);
 
 /* affine.c */
 /* The scalars in an Affine, kept for other blocks. */
-typedef struct AffineSlots { Slot *of[AFFINE_GROUPS + 1]; } AffineSlots;
+typedef struct AffineSlots {
+    Slot *of[AFFINE_GROUPS + 1];
+} AffineSlots;
 void affine_store(Emit *e, AffineSlots *slots, uint32_t home, const Affine *a);
 Affine affine_load(Emit *e, const AffineSlots *slots, Affine a);
 /* What two numbers have in common: both are brought to the smaller group, and their condition. */
 Affine affine_join(Emit *e, Affine *a, Affine *b);
-void affine_result(Emit *e, const SpvInst *i, Value *v);    /* fills v->affine */
+void affine_result(Emit *e, const SpvInst *i, Value *v); /* fills v->affine */
 
 /* flow.c */
 enum { SLOT_NONE, SLOT_PLAIN, SLOT_MASKED };
 int flow_needs_slot(const Emit *e, SpvId id);
 uint32_t flow_slot_home(const Emit *e, SpvId id);
-LLVMBuilderRef flow_top(Emit *e);                   /* at the top of the current block */
+LLVMBuilderRef flow_top(Emit *e); /* at the top of the current block */
 
 /* kept.c: EmitTarget.defined, elsewhere */
 void kept_begin(Emit *e);
@@ -52,12 +54,12 @@ void kept_defined(Emit *e, const SpvInst *i, Value *v);
 const Value *kept_elsewhere(Emit *e, const SpvInst *i, const Value *v);
 
 /* called.c */
-void called_return(Emit *e, const SpvInst *i);      /* OpReturnValue, for the active lanes */
-void called_exit(Emit *e);                          /* ends the function */
+void called_return(Emit *e, const SpvInst *i); /* OpReturnValue, for the active lanes */
+void called_exit(Emit *e);                     /* ends the function */
 
 /* variables.c: EmitTarget's functions for variables */
 void variables_lanes_begin(Emit *e);
-void variables_lanes_begin_called(Emit *e);         /* of a function that e->caller calls */
+void variables_lanes_begin_called(Emit *e); /* of a function that e->caller calls */
 LV variables_given(Emit *e, LLVMBuilderRef b, EmitGiven what);
 void variables_own(Emit *e, const SpvInst *variable, Pointer *p);
 Pointer variables_copy(Emit *e, LV from, uint64_t size, uint64_t align);
@@ -65,7 +67,7 @@ void variables_zero_shared(Emit *e, LV base, uint64_t bytes);
 void variables_memory_of(Emit *e, LV address, LV *shared, LV *own);
 /* Of a Function or Private variable that can be addressed: for all lanes. */
 uint64_t variables_own_bytes(Emit *e, SpvId variable);
-LV variables_dropped(Emit *e);                      /* 64 bytes that nobody reads */
+LV variables_dropped(Emit *e); /* 64 bytes that nobody reads */
 
 /* index.c: EmitTarget.add_lanes */
 void index_add_lanes(Emit *e, Pointer *p, LV index, Affine affine, int64_t stride);
@@ -80,14 +82,17 @@ void copy_sized(Emit *e, const SpvInst *i);
 
 /* address.c */
 /* A scalar of an access, `byte` bytes into the pointee. */
-typedef struct AccessPart { int64_t byte; const SpvType *type; } AccessPart;
-bool address_checked(Emit *e, const Pointer *p);    /* robust access asks whether it is inside */
+typedef struct AccessPart {
+    int64_t byte;
+    const SpvType *type;
+} AccessPart;
+bool address_checked(Emit *e, const Pointer *p); /* robust access asks whether it is inside */
 /* Bytes behind base, modulo 2^64: i64 or <W x i64>. Not for LAYOUT_LANES. */
 LV address_offset(Emit *e, const Pointer *p, int64_t byte);
 /* base + (offset + constant + byte) * scale: without the lanes' part */
 LV address_uniform(Emit *e, const Pointer *p, int64_t byte, int64_t scale);
 LV address_group(Emit *e, const Pointer *p, int64_t byte, uint32_t group); /* its first lane's */
-int64_t address_lane_stride(const Pointer *p);      /* bytes between lanes of a group */
+int64_t address_lane_stride(const Pointer *p); /* bytes between lanes of a group */
 /* i1: whether by their group's first, without wrapping, all lanes are signed numbers from least to
  * most. NULL: the firsts are not known. */
 LV address_firsts_within(Emit *e, const Affine *a, int64_t least, int64_t most);
@@ -102,7 +107,7 @@ void access_inside(Emit *e, const Pointer *p, uint32_t n, LV *test);
 AccessPart *access_parts(Emit *e, const Pointer *p, uint32_t *n);
 
 /* together.c: accesses of a block that share a test */
-void together_block(Emit *e, SpvBlock *block);      /* before its first instruction */
+void together_block(Emit *e, SpvBlock *block); /* before its first instruction */
 /* What that test says of a load or store, i1; NULL: it has none. */
 LV together_inside(Emit *e, const SpvInst *i);
 
@@ -110,7 +115,7 @@ LV together_inside(Emit *e, const SpvInst *i);
 void image_load(Emit *e, const Pointer *p, LV *leaves);
 
 /* builtin.c */
-bool builtin_begin(Emit *e);                        /* entry mask, lane ids */
+bool builtin_begin(Emit *e); /* entry mask, lane ids */
 /* Leaves of an input variable, in the entry block; affine has room for as many. False after
  * reporting. */
 bool builtin_value(Emit *e, const SpvInst *variable, LV *leaves, Affine *affine, uint32_t n);
@@ -120,7 +125,7 @@ bool builtin_value(Emit *e, const SpvInst *variable, LV *leaves, Affine *affine,
 LV subgroup_slope(Emit *e, const SpvInst *i, LV v, uint32_t axis);
 
 /* group.c: operations of a whole workgroup */
-bool group_is_subgroup(Emit *e);                    /* a workgroup has one subgroup */
+bool group_is_subgroup(Emit *e); /* a workgroup has one subgroup */
 void group_inst(Emit *e, const SpvInst *i);
 EmitFn group_async_copy, group_wait_events;
 

@@ -9,16 +9,13 @@
 
 /* Of a value. */
 struct Kept {
-    Slot **slot;                /* by leaf; NULL: the value itself is good everywhere */
-    AffineSlots *affine_slot;   /* by leaf: of the scalars in its Affine; NULL: forget that */
-    const Value *here;          /* as it is in block `here_block` */
+    Slot **slot;              /* by leaf; NULL: the value itself is good everywhere */
+    AffineSlots *affine_slot; /* by leaf: of the scalars in its Affine; NULL: forget that */
+    const Value *here;        /* as it is in block `here_block` */
     uint32_t here_block;
 };
 
-void kept_begin(Emit *e)
-{
-    e->lanes->kept = NEW_ARRAY(e->arena, Kept, e->module->bound);
-}
+void kept_begin(Emit *e) { e->lanes->kept = NEW_ARRAY(e->arena, Kept, e->module->bound); }
 
 static const Value *from_slots(Emit *e, Kept *k, const Value *from)
 {

@@ -22,13 +22,13 @@
  * open. */
 extern const EmitTarget lanes_target;
 extern const EmitRule lanes_rules_flow[], lanes_rules_subgroup[], lanes_rules_atomic[],
-                      lanes_rules_image[];
-bool lanes_plan(Emit *e);                       /* EmitTarget.plan: how the blocks are laid out */
-void lanes_blocks(Emit *e);                     /* EmitTarget.blocks */
+    lanes_rules_image[];
+bool lanes_plan(Emit *e);   /* EmitTarget.plan: how the blocks are laid out */
+void lanes_blocks(Emit *e); /* EmitTarget.blocks */
 
 /* ---- env.c: the kernel's environment --------------------------------------------------------- */
 
-LV emit_env(Emit *e, LLVMBuilderRef b, LT type, size_t offset);     /* a field of CpuEnv */
+LV emit_env(Emit *e, LLVMBuilderRef b, LT type, size_t offset); /* a field of CpuEnv */
 /* Memory of the subgroup that outlives a stack frame: for what is large. 64-byte aligned. */
 LV emit_frame(Emit *e, uint64_t bytes);
 /* Adds to a counter of CpuEnv.stats when options->stats; amount i64, or NULL for 1. */
@@ -36,19 +36,22 @@ void emit_count(Emit *e, DeviceStat stat, LV amount);
 
 /* ---- flow.c: masks --------------------------------------------------------------------------- */
 
-LV emit_mask(Emit *e);                              /* e->mask, or the constant of all lanes */
+LV emit_mask(Emit *e); /* e->mask, or the constant of all lanes */
 /* mask && condition (i1 or <W x i1>); mask NULL = all */
 LV emit_and(Emit *e, LV mask, LV condition);
-LV emit_any(Emit *e, LV mask);                      /* i1 */
+LV emit_any(Emit *e, LV mask); /* i1 */
 /* i32: lowest active lane; W - if none - is taken modulo W */
 LV emit_first_lane(Emit *e);
 /* of a vector known to be the same for all active lanes */
 LV emit_uniform(Emit *e, LV v);
-void flow_barrier(Emit *e);                         /* waits for the workgroup's other subgroups */
+void flow_barrier(Emit *e); /* waits for the workgroup's other subgroups */
 
 /* The body once for each lane of mask (NULL: all), in ascending order; l.index is the lane, i32.
  * Lanes that it sets in l.also, an integer of W bits, are left out after that. */
-typedef struct LaneLoop { LV index, rest, also; LLVMBasicBlockRef head, body, done; } LaneLoop;
+typedef struct LaneLoop {
+    LV index, rest, also;
+    LLVMBasicBlockRef head, body, done;
+} LaneLoop;
 LaneLoop lane_loop_begin(Emit *e, LV mask);
 void lane_loop_end(Emit *e, LaneLoop *l);
 
@@ -71,7 +74,7 @@ Uniformity *called_uniformity(Arena *a, SpvModule *m, const Cfg *c, uint32_t W, 
 
 /* ---- access.c, address.c --------------------------------------------------------------------- */
 
-bool emit_same_address(const Pointer *p);           /* emit_address gives a ptr */
+bool emit_same_address(const Pointer *p); /* emit_address gives a ptr */
 /* Robust access: whether [byte, byte + size) is inside, i1 or <W x i1>; NULL: no need to ask. */
 LV emit_in_bounds(Emit *e, const Pointer *p, int64_t byte, uint32_t size);
 /* A vector of `type` from one address, or an element from each of a vector of addresses; zeros

@@ -38,10 +38,7 @@ static void set(Emit *e, const Slot *s, uint32_t segment, LV v)
     map_put(e->arena, &e->lanes->flow->slot_values, key_of(s, segment), (uintptr_t)v);
 }
 
-void slot_store(Emit *e, const Slot *s, LV v)
-{
-    set(e, s, e->lanes->flow->segment, v);
-}
+void slot_store(Emit *e, const Slot *s, LV v) { set(e, s, e->lanes->flow->segment, v); }
 
 /* ---- segments -------------------------------------------------------------------------------- */
 
@@ -135,10 +132,7 @@ static LV load_at(Emit *e, const Slot *s, uint32_t segment)
     return known(e, s, segment);
 }
 
-LV slot_load(Emit *e, const Slot *s)
-{
-    return load_at(e, s, e->lanes->flow->segment);
-}
+LV slot_load(Emit *e, const Slot *s) { return load_at(e, s, e->lanes->flow->segment); }
 
 void slot_edge(Emit *e, Node *to)
 {

@@ -113,9 +113,21 @@ static void mapped_result(Emit *e, const SpvInst *i, SpvId value, uint32_t amoun
     emit_set(e, i, v, n);
 }
 
-static uint32_t map_xor(uint32_t lane, uint32_t x, uint32_t W) { (void)W; return lane ^ x; }
-static uint32_t map_up(uint32_t lane, uint32_t x, uint32_t W) { (void)W; return lane - x; }
-static uint32_t map_down(uint32_t lane, uint32_t x, uint32_t W) { (void)W; return lane + x; }
+static uint32_t map_xor(uint32_t lane, uint32_t x, uint32_t W)
+{
+    (void)W;
+    return lane ^ x;
+}
+static uint32_t map_up(uint32_t lane, uint32_t x, uint32_t W)
+{
+    (void)W;
+    return lane - x;
+}
+static uint32_t map_down(uint32_t lane, uint32_t x, uint32_t W)
+{
+    (void)W;
+    return lane + x;
+}
 static uint32_t map_quad(uint32_t lane, uint32_t x, uint32_t W)
 {
     (void)W;
@@ -436,8 +448,9 @@ static LV visible(Emit *e, uint32_t k, uint32_t group_operation)
 {
     LV lane[128];
     for (uint32_t l = 0; l < e->W; l++) {
-        uint32_t end = group_operation == SpvGroupOperationInclusiveScan ? l + 1
-                     : group_operation == SpvGroupOperationExclusiveScan ? l : e->W;
+        uint32_t end = group_operation == SpvGroupOperationInclusiveScan   ? l + 1
+                       : group_operation == SpvGroupOperationExclusiveScan ? l
+                                                                           : e->W;
         uint32_t bits = end <= k * 32        ? 0
                         : end - k * 32 >= 32 ? UINT32_MAX
                                              : (1u << (end - k * 32)) - 1;
@@ -573,8 +586,8 @@ static LV up_to_first(Emit *e, LV mask)
     LT whole = LLVMIntTypeInContext(e->cx, e->W);
     LV bits = mask ? LLVMBuildBitCast(e->b, mask, whole, "") : LLVMConstAllOnes(whole);
     LV below = LLVMBuildSub(e->b, bits, ir_int(whole, 1), "");
-    return LLVMBuildBitCast(e->b, LLVMBuildXor(e->b, bits, below, ""),
-                            emit_lanes_type(e, e->i1), "");
+    return LLVMBuildBitCast(e->b, LLVMBuildXor(e->b, bits, below, ""), emit_lanes_type(e, e->i1),
+                            "");
 }
 
 LV combine_scan(Emit *e, Combine how, LV v, LV mask, bool inclusive)
@@ -623,7 +636,8 @@ static LV combine_parts(Emit *e, Combine how, LV v, LV *ballot, uint32_t operati
     LV part = with_first(e, &l, ballot_lanes(e, word));
     bool inclusive = operation == SpvGroupOperationPartitionedInclusiveScanEXT;
     LV r = operation == SpvGroupOperationPartitionedReduceEXT
-               ? combine_reduce(e, how, v, part) : combine_scan(e, how, v, part, inclusive);
+               ? combine_reduce(e, how, v, part)
+               : combine_scan(e, how, v, part, inclusive);
     set_where(e, part, emit_lanes(e, r), memory);
     part_done(e, &l, part);
     return LLVMBuildLoad2(e->b, LLVMTypeOf(v), memory, "");
@@ -638,8 +652,8 @@ static void arithmetic(Emit *e, const SpvInst *i)
     uint64_t cluster = e->W;
     if (operation == SpvGroupOperationClusteredReduce && spv_n_operands(i) > 3)
         spv_constant(e->module, spv_operand(i, 3), &cluster);
-    LV *ballot = operation > SpvGroupOperationClusteredReduce
-                     ? ops_leaves(e, spv_operand(i, 3), &n) : NULL;
+    LV *ballot =
+        operation > SpvGroupOperationClusteredReduce ? ops_leaves(e, spv_operand(i, 3), &n) : NULL;
     LV *v = ops_leaves(e, spv_operand(i, 2), &n);
     for (uint32_t k = 0; k < n; k++) {
         switch (operation) {
@@ -659,9 +673,10 @@ static void arithmetic(Emit *e, const SpvInst *i)
     emit_set(e, i, v, n);
 }
 
-#define ROW(name, fn) { SpvOp##name, 0, fn }
+#define ROW(name, fn)    { SpvOp##name, 0, fn }
 #define ARITHMETIC(name) { SpvOpGroup##name, 0, arithmetic }
 
+/* clang-format off */
 const EmitRule lanes_rules_subgroup[] = {
     ROW(GroupNonUniformElect, elect),
     ROW(GroupNonUniformAll, vote),
@@ -733,3 +748,4 @@ const EmitRule lanes_rules_subgroup[] = {
     ARITHMETIC(LogicalXorKHR),
     { 0, 0, NULL },
 };
+/* clang-format on */

@@ -10,7 +10,7 @@
  */
 #include "cpu/lanes/internal.h"
 
-enum { MEMBERS = 16, SLICE = 64 };  /* accesses a test; instructions looked at for an address */
+enum { MEMBERS = 16, SLICE = 64 }; /* accesses a test; instructions looked at for an address */
 
 typedef struct Batch {
     const SpvInst *access[MEMBERS];
@@ -20,19 +20,20 @@ typedef struct Batch {
 } Batch;
 
 struct Together {
-    VEC(Batch) batches;         /* of the current block; the first access of each is its anchor */
-    SpvInst *anchor;            /* of the last one */
-    uint32_t now, anchored;     /* instructions so far, and before the anchor */
-    uint32_t *place;            /* by id: its number among them */
+    VEC(Batch) batches;     /* of the current block; the first access of each is its anchor */
+    SpvInst *anchor;        /* of the last one */
+    uint32_t now, anchored; /* instructions so far, and before the anchor */
+    uint32_t *place;        /* by id: its number among them */
 };
 
 /* Into a buffer. */
 static bool is_access(Emit *e, const SpvInst *i)
 {
     const SpvType *t = i->op == SpvOpLoad || i->op == SpvOpStore
-        ? spv_type_of(e->module, spv_operand(i, 0)) : NULL;
-    return t && t->kind == SPV_POINTER && (t->storage == SpvStorageClassStorageBuffer ||
-                                           t->storage == SpvStorageClassUniform);
+                           ? spv_type_of(e->module, spv_operand(i, 0))
+                           : NULL;
+    return t && t->kind == SPV_POINTER &&
+           (t->storage == SpvStorageClassStorageBuffer || t->storage == SpvStorageClassUniform);
 }
 
 /* An address, or a number or truth value that hangs on nothing but the operands. */

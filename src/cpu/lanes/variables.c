@@ -13,9 +13,9 @@
 enum { STACK_VARIABLE = 16384 };
 
 struct LanesVariables {
-    VEC(Pointer) privates;      /* variables that generic pointers may lead to, by base */
+    VEC(Pointer) privates; /* variables that generic pointers may lead to, by base */
     VEC(uint64_t) private_bytes;
-    uint64_t *frame;            /* by variable that several functions share: 1 + offset */
+    uint64_t *frame; /* by variable that several functions share: 1 + offset */
     LV dropped;
 };
 
@@ -150,8 +150,9 @@ Pointer variables_copy(Emit *e, LV from, uint64_t size, uint64_t align)
 
 static LV within(Emit *e, LV address, LV base, LV bytes)
 {
-    LV v[2] = { LLVMBuildSub(e->b, address,
-                             emit_is_lanes(address) ? emit_lanes(e, base) : base, ""), bytes };
+    LV v[2] = {
+        LLVMBuildSub(e->b, address, emit_is_lanes(address) ? emit_lanes(e, base) : base, ""), bytes
+    };
     emit_unify(e, v, 2);
     return LLVMBuildICmp(e->b, LLVMIntULT, v[0], v[1], "");
 }

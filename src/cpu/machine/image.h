@@ -12,40 +12,40 @@
 
 /* Rows of operands, each of as many words as the call has lanes. */
 enum {
-    IMAGE_COORDINATE = 0,       /* 4, the layer or what projects last */
+    IMAGE_COORDINATE = 0, /* 4, the layer or what projects last */
     IMAGE_DREF = 4,
-    IMAGE_LOD = 5,              /* or the bias */
+    IMAGE_LOD = 5, /* or the bias */
     IMAGE_MIN_LOD = 6,
     IMAGE_SAMPLE = 7,
-    IMAGE_GRAD = 8,             /* 3 by x, 3 by y */
-    IMAGE_OFFSET = 14,          /* 3, or four pairs */
-    IMAGE_TEXEL = 22,           /* 4 */
+    IMAGE_GRAD = 8,    /* 3 by x, 3 by y */
+    IMAGE_OFFSET = 14, /* 3, or four pairs */
+    IMAGE_TEXEL = 22,  /* 4 */
     IMAGE_N_ROWS = 26
 };
 
 enum {
     IMAGE_HAS_LAYER = 1,
     IMAGE_HAS_DREF = 2,
-    IMAGE_HAS_LOD = 4,          /* a float; of fetches and queries an integer */
+    IMAGE_HAS_LOD = 4, /* a float; of fetches and queries an integer */
     IMAGE_HAS_BIAS = 8,
     IMAGE_HAS_GRAD = 16,
     IMAGE_HAS_MIN_LOD = 32,
     IMAGE_HAS_OFFSET = 64,
     IMAGE_HAS_OFFSETS = 128,
     IMAGE_HAS_SAMPLE = 256,
-    IMAGE_SIGNED = 512,         /* SignExtend */
-    IMAGE_UNSIGNED = 1024,      /* ZeroExtend */
+    IMAGE_SIGNED = 512,    /* SignExtend */
+    IMAGE_UNSIGNED = 1024, /* ZeroExtend */
     IMAGE_PROJECTS = 2048,
 };
 
 /* What is known of a call when its code is made; passed as a number. */
 typedef struct CpuImageCall {
-    uint8_t act;                /* SpvImageAct */
+    uint8_t act; /* SpvImageAct */
     uint8_t dim, n_space;
     uint8_t lanes;
     uint16_t flags;
-    uint8_t component;          /* of a gather */
-    uint8_t bytes;              /* of what a texel pointer leads to */
+    uint8_t component; /* of a gather */
+    uint8_t bytes;     /* of what a texel pointer leads to */
 } CpuImageCall;
 
 /* For each lane whose byte of `mask` is not 0 (NULL: all) one access. Results are rows in `out`;

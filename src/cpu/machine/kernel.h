@@ -12,40 +12,40 @@
 
 /* Names: of a kernel's function, and of C functions that it calls. */
 #define CPU_KERNEL_NAME "heddle_kernel"
-#define CPU_CLOCK_NAME "heddle_clock"
+#define CPU_CLOCK_NAME  "heddle_clock"
 
 /* The subgroup's view of its run; the kernel's only argument. Field order is ABI: the code
  * generator uses offsetof. The exec side derives from it (its own fields follow this struct). */
 typedef struct CpuEnv CpuEnv;
 struct CpuEnv {
     const DeviceBinding *const *slots; /* by CpuSlot number: an array of slot.count descriptors */
-    const void *push;               /* push constants */
-    void *shared;                   /* workgroup memory, 64-byte aligned */
+    const void *push;                  /* push constants */
+    void *shared;                      /* workgroup memory, 64-byte aligned */
     /* this subgroup's memory for matrices and large private arrays, 64-byte aligned,
      * kernel.frame_bytes */
     void *frame;
     /* this thread's: what is in it is gone after a barrier or yield. 64-byte aligned,
      * kernel.scratch_bytes */
     void *scratch;
-    uint32_t group[3];              /* WorkgroupId */
-    uint32_t n_groups[3];           /* NumWorkgroups */
-    uint32_t local_size[3];         /* WorkgroupSize: constant in most kernels, passed for OpenCL */
-    uint32_t global_offset[3];      /* OpenCL's */
-    uint32_t enqueued_size[3];      /* of all workgroups but the last ones, which may be smaller */
-    uint32_t global_size[3];        /* invocations of the dispatch */
+    uint32_t group[3];         /* WorkgroupId */
+    uint32_t n_groups[3];      /* NumWorkgroups */
+    uint32_t local_size[3];    /* WorkgroupSize: constant in most kernels, passed for OpenCL */
+    uint32_t global_offset[3]; /* OpenCL's */
+    uint32_t enqueued_size[3]; /* of all workgroups but the last ones, which may be smaller */
+    uint32_t global_size[3];   /* invocations of the dispatch */
     uint32_t work_dim;
-    uint32_t subgroup;              /* SubgroupId */
+    uint32_t subgroup; /* SubgroupId */
     uint32_t n_subgroups;
-    uint32_t yield_every;           /* back edges of matrix loops between two yields; 0 = never */
+    uint32_t yield_every; /* back edges of matrix loops between two yields; 0 = never */
     uint32_t yield_count;
-    uint32_t prefetch;              /* whether loops that ask for wait queues are to look ahead */
-    uint32_t beyond_l2;             /* whether the dispatch's data exceeds the second-level cache */
+    uint32_t prefetch;  /* whether loops that ask for wait queues are to look ahead */
+    uint32_t beyond_l2; /* whether the dispatch's data exceeds the second-level cache */
     /* workgroup control barrier: returns when all subgroups arrived */
     void (*barrier)(CpuEnv *env);
-    void (*yield)(CpuEnv *env);     /* lets the other workgroups interleaved on this core advance */
-    uint64_t *stats;                /* DEVICE_STAT_* counters, or NULL */
-    uint64_t shared_bytes;          /* at `shared`: kernel.shared_bytes and the dispatch's own */
-    const uint32_t *counts;         /* by CpuSlot number: how many descriptors there are; not 0 */
+    void (*yield)(CpuEnv *env); /* lets the other workgroups interleaved on this core advance */
+    uint64_t *stats;            /* DEVICE_STAT_* counters, or NULL */
+    uint64_t shared_bytes;      /* at `shared`: kernel.shared_bytes and the dispatch's own */
+    const uint32_t *counts;     /* by CpuSlot number: how many descriptors there are; not 0 */
     /* printf; may be NULL. format: the address of its text; args: n words, each for all lanes */
     void (*print)(CpuEnv *env, uint64_t format, const uint64_t *args, uint32_t n,
                   const uint64_t *lane_mask);
@@ -64,7 +64,7 @@ typedef struct CpuSlot {
 
 typedef enum CpuEmit {
     CPU_EMIT_NOTHING,
-    CPU_EMIT_SPIRV,                 /* the module that LLVM IR is made from */
+    CPU_EMIT_SPIRV, /* the module that LLVM IR is made from */
     CPU_EMIT_LLVM,
     CPU_EMIT_LLVM_OPTIMISED,
     CPU_EMIT_ASM,
@@ -74,12 +74,12 @@ typedef enum CpuEmit {
 typedef struct CpuOptions {
     /* 8, 16, 32, 64, 128; 0 = the kernel's required size, else 32 */
     uint32_t subgroup_size;
-    uint32_t local_size[3];         /* for kernels that leave it open; 0 = 1 */
+    uint32_t local_size[3]; /* for kernels that leave it open; 0 = 1 */
     /* robustBufferAccess2: out-of-bounds reads give 0, writes are dropped */
     bool robust;
-    bool stats;                     /* count into CpuEnv.stats */
-    bool optimise;                  /* false: -O0, the passes' minimum; for tests */
-    CpuEmit emit;                   /* also keep this text (or object) in the kernel */
+    bool stats;    /* count into CpuEnv.stats */
+    bool optimise; /* false: -O0, the passes' minimum; for tests */
+    CpuEmit emit;  /* also keep this text (or object) in the kernel */
 } CpuOptions;
 
 /* Immutable once made, usable from many threads at once. store.c knows the pointers in it. */
@@ -88,17 +88,18 @@ typedef struct CpuKernel {
     CpuSlot *slots;
     uint32_t n_slots;
     uint32_t subgroup_size;
-    uint32_t local_size[3];         /* 0 where CpuEnv decides */
+    uint32_t local_size[3]; /* 0 where CpuEnv decides */
     uint64_t shared_bytes, frame_bytes, scratch_bytes, push_bytes;
-    uint32_t stack_bytes;           /* a fiber of it needs */
-    uint32_t max_invocations;       /* of a workgroup; 0 = any number */
-    bool has_barrier;               /* subgroups of a workgroup must run interleaved */
-    bool can_yield;                 /* has a matrix loop with yields */
+    uint32_t stack_bytes;     /* a fiber of it needs */
+    uint32_t max_invocations; /* of a workgroup; 0 = any number */
+    bool has_barrier;         /* subgroups of a workgroup must run interleaved */
+    bool can_yield;           /* has a matrix loop with yields */
     /* of that loop, a workgroup: what the interleaving decision is made from; 0 unknown */
     uint64_t stream_bytes_per_step;
-    char *text; size_t text_size;   /* what CpuOptions.emit asked for */
+    char *text;
+    size_t text_size;                    /* what CpuOptions.emit asked for */
     double seconds_passes, seconds_llvm; /* spent compiling */
-    struct CpuCode *owner;          /* the JIT's memory */
+    struct CpuCode *owner;               /* the JIT's memory */
 } CpuKernel;
 
 #endif

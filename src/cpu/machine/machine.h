@@ -11,10 +11,10 @@
 
 /* Instruction sets that code is generated for: bits of CpuTarget.sets, rows of a table. */
 enum {
-    CPU_SSE2 = 1 << 0,              /* of every x86-64 */
+    CPU_SSE2 = 1 << 0, /* of every x86-64 */
     CPU_F16C = 1 << 1,
     CPU_AVX2 = 1 << 2,
-    CPU_AVX512 = 1 << 3,            /* F, BW, DQ and VL */
+    CPU_AVX512 = 1 << 3, /* F, BW, DQ and VL */
     CPU_AVX512_VNNI = 1 << 4,
     CPU_AVX512_BF16 = 1 << 5,
     CPU_AVX512_FP16 = 1 << 6,
@@ -28,12 +28,12 @@ enum {
 typedef struct CpuTuning CpuTuning;
 typedef struct CpuTarget {
     char triple[64], cpu[64];
-    char lacks[32];             /* a feature of the level that this machine does not have, or "" */
-    char *features;             /* LLVM's, "+avx512f,..." */
-    uint32_t sets;              /* CPU_... */
-    uint32_t vector_bits;       /* the widest vector worth using: 128, 256, 512 */
-    uint32_t l2_bytes;          /* of one core */
-    unsigned llvm[3];           /* the version of the LLVM that generates the code */
+    char lacks[32];       /* a feature of the level that this machine does not have, or "" */
+    char *features;       /* LLVM's, "+avx512f,..." */
+    uint32_t sets;        /* CPU_... */
+    uint32_t vector_bits; /* the widest vector worth using: 128, 256, 512 */
+    uint32_t l2_bytes;    /* of one core */
+    unsigned llvm[3];     /* the version of the LLVM that generates the code */
     const CpuTuning *tuning;
 } CpuTarget;
 /* This machine's; `level` NULL, or a name ("x86-64-v2", "x86-64-v3", "x86-64-v4", "host"...) to
@@ -41,7 +41,7 @@ typedef struct CpuTarget {
 bool cpu_target(CpuTarget *t, const char *level, DiagSink *sink);
 /* The same, and levels that it lacks something of: code for them must not be run. */
 bool cpu_target_any(CpuTarget *t, const char *level, DiagSink *sink);
-bool cpu_target_runs(const CpuTarget *t, DiagSink *sink);   /* false after reporting */
+bool cpu_target_runs(const CpuTarget *t, DiagSink *sink); /* false after reporting */
 void cpu_target_free(CpuTarget *t);
 const char *cpu_set_name(uint32_t bit); /* "avx512-vnni" */
 
@@ -51,34 +51,34 @@ const char *cpu_set_name(uint32_t bit); /* "avx512-vnni" */
  * tuning.c has the measurement behind each. */
 struct CpuTuning {
     const char *name;
-    const char *arch, *cpu;         /* that the target's triple and CPU begin with; "": any */
-    uint32_t needs;                 /* CPU_... */
+    const char *arch, *cpu; /* that the target's triple and CPU begin with; "": any */
+    uint32_t needs;         /* CPU_... */
     uint32_t vector_bits;
-    uint32_t line_bytes;            /* of the caches */
+    uint32_t line_bytes; /* of the caches */
 
     /* multiply-add kernels */
-    uint32_t slow;                  /* CPU_...: engines that another one beats */
-    uint32_t accumulators;          /* vectors of C in registers */
-    uint32_t block_vectors;         /* of them side by side */
-    uint32_t units_at_once;         /* of k, an iteration */
-    uint32_t short_units;           /* a kernel of so many has one an iteration */
-    uint32_t packed_vectors;        /* of B, packed side by side */
-    uint32_t blocks_to_pack;        /* more blocks of C's rows than this: B is packed */
-    uint32_t queues;                /* wait queues: iterations that a prefetch is ahead at most */
+    uint32_t slow;           /* CPU_...: engines that another one beats */
+    uint32_t accumulators;   /* vectors of C in registers */
+    uint32_t block_vectors;  /* of them side by side */
+    uint32_t units_at_once;  /* of k, an iteration */
+    uint32_t short_units;    /* a kernel of so many has one an iteration */
+    uint32_t packed_vectors; /* of B, packed side by side */
+    uint32_t blocks_to_pack; /* more blocks of C's rows than this: B is packed */
+    uint32_t queues;         /* wait queues: iterations that a prefetch is ahead at most */
 
     /* dispatches */
-    uint32_t l2_bytes;              /* where the machine does not say */
-    uint32_t spin_ns;               /* a thread waits before it sleeps */
-    uint32_t strands;               /* subgroups of workgroups that run interleaved on a thread */
-    uint32_t frames_percent;        /* of L2 that their memory may take */
-    uint32_t yield_bytes;           /* streamed by a workgroup between two yields */
-    uint32_t blocks_per_thread;     /* of a dispatch, at least */
-    uint32_t block_groups;          /* workgroups of a block, at most */
-    uint32_t prefetch_l2s;          /* data of so many L2 caches is worth prefetching */
-    uint32_t panel_groups;          /* workgroups that a panel of blocks is wide */
+    uint32_t l2_bytes;          /* where the machine does not say */
+    uint32_t spin_ns;           /* a thread waits before it sleeps */
+    uint32_t strands;           /* subgroups of workgroups that run interleaved on a thread */
+    uint32_t frames_percent;    /* of L2 that their memory may take */
+    uint32_t yield_bytes;       /* streamed by a workgroup between two yields */
+    uint32_t blocks_per_thread; /* of a dispatch, at least */
+    uint32_t block_groups;      /* workgroups of a block, at most */
+    uint32_t prefetch_l2s;      /* data of so many L2 caches is worth prefetching */
+    uint32_t panel_groups;      /* workgroups that a panel of blocks is wide */
 };
-const CpuTuning *cpu_tuning(const CpuTarget *t);    /* by triple, cpu and sets */
-const CpuTuning *cpu_host_tuning(void);             /* of this machine */
+const CpuTuning *cpu_tuning(const CpuTarget *t); /* by triple, cpu and sets */
+const CpuTuning *cpu_host_tuning(void);          /* of this machine */
 /* Of one core of this machine; the row's where it does not say. */
 uint32_t cpu_host_l2_bytes(const CpuTuning *t);
 

@@ -20,9 +20,10 @@
 
 typedef struct Level {
     const char *name, *arch, *cpu;
-    const char *features;       /* spelt out: what CpuTarget.sets are found from */
+    const char *features; /* spelt out: what CpuTarget.sets are found from */
 } Level;
 
+/* clang-format off */
 #define X86_V2 "+cx16,+sahf,+popcnt,+sse3,+ssse3,+sse4.1,+sse4.2"
 #define X86_V3 X86_V2 ",+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe"
 #define X86_V4 X86_V3 ",+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl"
@@ -46,6 +47,7 @@ static const Level levels[] = {
     {"armv8", "aarch64", "generic", "+neon"},
     {"armv8.2", "aarch64", "generic", "+v8.2a,+neon,+fullfp16,+dotprod"},
 };
+/* clang-format on */
 
 /* Whether the comma-separated list has exactly "+name". */
 static bool has_feature(const char *features, const char *name)
@@ -95,7 +97,8 @@ typedef struct InstructionSet {
 
 #define AVX512 "+avx512f,+avx512bw,+avx512dq,+avx512vl"
 
-static const InstructionSet sets[] = {      /* by the bits' order */
+static const InstructionSet sets[] = {
+    /* by the bits' order */
     { "sse2", "x86_64", "" },
     { "f16c", "x86_64", "+f16c" },
     { "avx2", "x86_64", "+avx2" },
@@ -110,10 +113,7 @@ static const InstructionSet sets[] = {      /* by the bits' order */
 };
 _Static_assert(COUNT_OF(sets) == CPU_N_SETS, "a row a bit");
 
-const char *cpu_set_name(uint32_t bit)
-{
-    return sets[__builtin_ctz(bit)].name;
-}
+const char *cpu_set_name(uint32_t bit) { return sets[__builtin_ctz(bit)].name; }
 
 static uint32_t find_sets(const CpuTarget *t)
 {
@@ -174,8 +174,8 @@ static bool take_level(CpuTarget *t, const char *name, DiagSink *sink)
         if (!strcmp(levels[i].name, name))
             l = &levels[i];
     if (!l || strncmp(t->triple, l->arch, strlen(l->arch)) != 0) {
-        diag(sink, DIAG_ERROR, NULL, NULL,
-             "there is no CPU level \"%s\" on this machine (%s)", name, t->triple);
+        diag(sink, DIAG_ERROR, NULL, NULL, "there is no CPU level \"%s\" on this machine (%s)",
+             name, t->triple);
         return false;
     }
     if (!lacks_feature(t->features, l->features, t->lacks, sizeof t->lacks))

@@ -9,6 +9,7 @@
  */
 #include "cpu/machine/machine.h"
 
+/* clang-format off */
 /* What all rows have in common so far: only the two x86 machines of the documents were measured. */
 #define EVERYWHERE \
     .line_bytes = 64,           /* of every x86, and of nearly every AArch64 */ \
@@ -51,11 +52,9 @@ static const CpuTuning rows[] = {
     { .name = "any", .arch = "", .cpu = "", .vector_bits = 128,
       .accumulators = 24, .block_vectors = 4, EVERYWHERE },
 };
+/* clang-format on */
 
-static bool begins_with(const char *s, const char *head)
-{
-    return !strncmp(s, head, strlen(head));
-}
+static bool begins_with(const char *s, const char *head) { return !strncmp(s, head, strlen(head)); }
 
 const CpuTuning *cpu_tuning(const CpuTarget *t)
 {

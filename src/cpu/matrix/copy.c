@@ -23,7 +23,10 @@ static LT copy_type(Emit *e)
 }
 
 /* for (i = 0; i < n; i++), n constant and positive, in function fn at builder b. */
-typedef struct Count { LLVMBasicBlockRef body; LV i; } Count;
+typedef struct Count {
+    LLVMBasicBlockRef body;
+    LV i;
+} Count;
 static Count count_begin(Emit *e, LLVMBuilderRef b, LV fn)
 {
     LLVMBasicBlockRef from = LLVMGetInsertBlock(b);

@@ -35,7 +35,12 @@ static void take_turns(Emit *e, uint32_t to)
     }
 }
 
-typedef struct MatPhiCopy { const SpvType *type; Tile to, from; bool fill; LV splat; } MatPhiCopy;
+typedef struct MatPhiCopy {
+    const SpvType *type;
+    Tile to, from;
+    bool fill;
+    LV splat;
+} MatPhiCopy;
 
 /* The copies of an edge happen all at once: what another phi of the block is about to overwrite is
  * put aside first. */

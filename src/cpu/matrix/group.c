@@ -55,21 +55,22 @@ static GemmShape shape_of(Emit *e, const SpvInst *i, const SpvType *c)
     const SpvType *ta = spv_type_of(e->module, a), *tb = spv_type_of(e->module, b);
     uint32_t flags = operand_flags(i);
     GemmShape s;
-    memset(&s, 0, sizeof(s));   /* compared as bytes */
+    memset(&s, 0, sizeof(s)); /* compared as bytes */
     s.M = (uint16_t)c->rows;
     s.N = (uint16_t)c->cols;
     s.K = (uint16_t)ta->cols;
     s.rows = s.cols = s.steps = 1;
-    s.c_dense = true;           /* homes are */
+    s.c_dense = true; /* homes are */
     s.a = comp_with_sign(mat_comp(ta),
-                    flags & SpvCooperativeMatrixOperandsMatrixASignedComponentsKHRMask);
+                         flags & SpvCooperativeMatrixOperandsMatrixASignedComponentsKHRMask);
     s.b = comp_with_sign(mat_comp(tb),
-                    flags & SpvCooperativeMatrixOperandsMatrixBSignedComponentsKHRMask);
+                         flags & SpvCooperativeMatrixOperandsMatrixBSignedComponentsKHRMask);
     s.c = comp_with_sign(mat_comp(c),
-                    flags & SpvCooperativeMatrixOperandsMatrixResultSignedComponentsKHRMask);
+                         flags & SpvCooperativeMatrixOperandsMatrixResultSignedComponentsKHRMask);
     s.saturate = flags & SpvCooperativeMatrixOperandsSaturatingAccumulationKHRMask;
-    s.c_other_sign = s.saturate && comp_is_signed((Comp)s.c) !=
-                     !!(flags & SpvCooperativeMatrixOperandsMatrixCSignedComponentsKHRMask);
+    s.c_other_sign =
+        s.saturate && comp_is_signed((Comp)s.c) !=
+                          !!(flags & SpvCooperativeMatrixOperandsMatrixCSignedComponentsKHRMask);
     s.denormals = s.c == COMP_F32 && ops_keeps_denormals(e, 32);
     s.a_col = mat_value(e, a)->tile.col;
     s.b_col = mat_value(e, b)->tile.col;
@@ -84,7 +85,7 @@ static void settle_operand(Emit *e, SpvId id)
     MatValue *v = mat_value(e, id);
     if (v->state != MAT_HOME && v->state != MAT_LAZY)
         mat_read(e, id);
-    if (v->state == MAT_SPLAT) {        /* a constant: filled now, and kept there */
+    if (v->state == MAT_SPLAT) { /* a constant: filled now, and kept there */
         v->tile = mat_read(e, id);
         v->state = MAT_HOME;
     }
@@ -166,8 +167,8 @@ static void add_product(Emit *e, const SpvInst *i)
     const SpvType *ta = spv_type_of(e->module, a), *tb = spv_type_of(e->module, b),
                   *tc = spv_type_of(e->module, c);
     const SpvType *tr = spv_type(e->module, i->type);
-    if (!mat_is(ta) || !mat_is(tb) || !mat_is(tc) || ta->rows != tr->rows || tb->cols != tr->cols
-        || ta->cols != tb->rows || tc->rows != tr->rows || tc->cols != tr->cols) {
+    if (!mat_is(ta) || !mat_is(tb) || !mat_is(tc) || ta->rows != tr->rows || tb->cols != tr->cols ||
+        ta->cols != tb->rows || tc->rows != tr->rows || tc->cols != tr->cols) {
         emit_error(e, i, "SPV_KHR_cooperative_matrix, OpCooperativeMatrixMulAddKHR",
                    "the operands are not M x K, K x N and M x N for the M x N result");
         return;
@@ -228,7 +229,7 @@ static bool same_ids(const SpvId *a, const SpvId *b, uint32_t n)
 
 typedef struct Grid {
     MatMulAdd *cells[MAX_GRID * MAX_GRID];
-    MatMulAdd *row[MAX_GRID], *col[MAX_GRID];  /* a chain that has the row's A, the column's B */
+    MatMulAdd *row[MAX_GRID], *col[MAX_GRID]; /* a chain that has the row's A, the column's B */
     uint32_t rows, cols, n, scope;
     GemmShape shape;
 } Grid;
@@ -269,7 +270,7 @@ static void reserve_scratch(Emit *e, const GemmShape *s)
         m->scratch = emit_env(e, e->entry_b, e->ptr, offsetof(CpuEnv, scratch));
 }
 
-static TileView tile_view(const Tile *t) { return (TileView){t->ptr, t->stride}; }
+static TileView tile_view(const Tile *t) { return (TileView){ t->ptr, t->stride }; }
 
 /* Bytes to what the operand's load reads some iterations later. NULL: that is not prefetched. */
 static LV prefetch_distance(Emit *e, SpvId id)
@@ -297,7 +298,10 @@ static void grid_emit(Emit *e, Grid *g)
             c[r * S + k] = tile_view(&g->cells[r * MAX_GRID + k]->to);
     LV cold = emit_env(e, e->b, e->i32, offsetof(CpuEnv, beyond_l2));
     cold = LLVMBuildICmp(e->b, LLVMIntNE, cold, ir_int(e->i32, 0), "");
-    GemmCall call = { .a = a, .b = b, .c = c, .cold = cold,
+    GemmCall call = { .a = a,
+                      .b = b,
+                      .c = c,
+                      .cold = cold,
                       .ahead_a = prefetch_distance(e, g->row[0]->a.data[0]),
                       .ahead_b = prefetch_distance(e, g->col[0]->b.data[0]) };
     s.prefetch_a = call.ahead_a;
@@ -322,8 +326,8 @@ static void count_stream(Emit *e, SpvId id)
     for (const CfgLoop *l = e->cfg->blocks[e->position].loop; l; l = NULL)
         for (uint32_t k = 0; k < e->cfg->n_loops; k++)
             if (e->cfg->loops[k] == l)
-                e->matrix->loop_bytes[k] += (uint64_t)v->type->rows * v->type->cols
-                    * comp_bytes(mat_comp(v->type));
+                e->matrix->loop_bytes[k] +=
+                    (uint64_t)v->type->rows * v->type->cols * comp_bytes(mat_comp(v->type));
 }
 
 static void settle_result(Emit *e, MatMulAdd *p)
@@ -365,7 +369,7 @@ void mat_emit_groups(Emit *e)
         for (uint32_t k = i; k < n; k++)
             taken[k] = !done[k] && grid_add(g, &all[k], max_rows);
         if (g->n != g->rows * g->cols && max_rows > 1) {
-            max_rows = 1;       /* the grid has holes: this chain's row alone */
+            max_rows = 1; /* the grid has holes: this chain's row alone */
             goto again;
         }
         grid_emit(e, g);

@@ -55,14 +55,10 @@ static bool is_scope_unknown(Emit *e, const SpvInst *i, const SpvType *t)
 static bool is_concerned(Emit *e, const MatrixRule *r, const SpvInst *i)
 {
     switch (r->when) {
-    case MATRIX_POINTER:
-        return mat_points(e, i->op == SpvOpVariable ? i->id : spv_operand(i, 0));
-    case MATRIX_OPERAND:
-        return mat_is(spv_type_of(e->module, spv_operand(i, 0)));
-    case MATRIX_RESULT:
-        return mat_is(spv_type(e->module, i->type));
-    default:
-        return true;
+    case MATRIX_POINTER: return mat_points(e, i->op == SpvOpVariable ? i->id : spv_operand(i, 0));
+    case MATRIX_OPERAND: return mat_is(spv_type_of(e->module, spv_operand(i, 0)));
+    case MATRIX_RESULT: return mat_is(spv_type(e->module, i->type));
+    default: return true;
     }
 }
 

@@ -16,17 +16,17 @@
 #include "llvm/arith.h"
 
 typedef struct Tile {
-    LV ptr, stride;             /* stride: i64, bytes */
-    bool col;                   /* column-major */
-    bool near;                  /* in the frame or workgroup memory */
+    LV ptr, stride; /* stride: i64, bytes */
+    bool col;       /* column-major */
+    bool near;      /* in the frame or workgroup memory */
 } Tile;
 
 typedef enum MatState { MAT_NONE, MAT_HOME, MAT_LAZY, MAT_PENDING, MAT_SPLAT } MatState;
 
 /* A place in a variable that holds matrices. */
 typedef struct MatPlace {
-    SpvId variable;             /* 0: none */
-    bool known;                 /* `offset` is the whole truth; false: some index is dynamic */
+    SpvId variable; /* 0: none */
+    bool known;     /* `offset` is the whole truth; false: some index is dynamic */
     uint64_t offset;
 } MatPlace;
 
@@ -34,61 +34,80 @@ typedef struct MatValue {
     SpvId id;
     const SpvType *type;
     MatState state;
-    Tile tile;                  /* HOME, LAZY */
-    LV prefetch;                /* LAZY: bytes to a later iteration's tile, or NULL */
+    Tile tile;   /* HOME, LAZY */
+    LV prefetch; /* LAZY: bytes to a later iteration's tile, or NULL */
     /* HOME within a variable's memory: must be copied before that is written */
     MatPlace place;
-    LV splat;                   /* SPLAT: every element, a scalar */
-    uint32_t uses;              /* in the function; counted down as they are met */
-    uint32_t other_blocks;      /* uses outside the block that defines it */
+    LV splat;              /* SPLAT: every element, a scalar */
+    uint32_t uses;         /* in the function; counted down as they are met */
+    uint32_t other_blocks; /* uses outside the block that defines it */
 } MatValue;
 
 /* Who holds the elements of a matrix: the W lanes of the subgroup, or only those that exist where
  * the workgroup is smaller, or all invocations of the workgroup. Element e of holder h is linear
  * element e * n + h of the row-major matrix. */
-typedef struct Holders { uint32_t n; LV first; /* i32: of this subgroup's lane 0 */ } Holders;
+typedef struct Holders {
+    uint32_t n;
+    LV first; /* i32: of this subgroup's lane 0 */
+} Holders;
 
 /* A pending chain of multiply-adds: start + sum of a[i] * b[i]. */
 typedef struct MatMulAdd {
-    const SpvInst *inst;        /* its first instruction, for diagnostics and operand flags */
+    const SpvInst *inst; /* its first instruction, for diagnostics and operand flags */
     SpvId start, result;
-    const SpvType *type;        /* of the sum, which is in `to` */
+    const SpvType *type; /* of the sum, which is in `to` */
     VEC(SpvId) a, b;
     uint32_t scope;
-    GemmShape shape;            /* rows = cols = 1, steps as long as the chain */
-    Tile to;                    /* where the result goes */
-    MatPlace place;             /* where `to` is a variable's memory */
+    GemmShape shape; /* rows = cols = 1, steps as long as the chain */
+    Tile to;         /* where the result goes */
+    MatPlace place;  /* where `to` is a variable's memory */
 } MatMulAdd;
 
-typedef struct Home { Tile tile; uint64_t bytes; } Home;
+typedef struct Home {
+    Tile tile;
+    uint64_t bytes;
+} Home;
 
-typedef struct MatVariable { LV base; uint64_t bytes; } MatVariable;
+typedef struct MatVariable {
+    LV base;
+    uint64_t bytes;
+} MatVariable;
 
-typedef struct CopyFn { uint32_t rows, cols, bytes; bool from_col, to_col; LV fn; } CopyFn;
+typedef struct CopyFn {
+    uint32_t rows, cols, bytes;
+    bool from_col, to_col;
+    LV fn;
+} CopyFn;
 
-typedef struct Stored { const SpvType *type; Tile to, from; } Stored; /* both of one order */
+typedef struct Stored {
+    const SpvType *type;
+    Tile to, from;
+} Stored; /* both of one order */
 
 /* An instruction with a rule's opcode is emitted by that rule ... */
 typedef enum MatrixWhen {
     MATRIX_ALWAYS,
-    MATRIX_POINTER,             /* where its pointer leads into a variable that holds matrices */
-    MATRIX_OPERAND,             /* where its first operand is a matrix */
-    MATRIX_RESULT               /* where its result is one */
+    MATRIX_POINTER, /* where its pointer leads into a variable that holds matrices */
+    MATRIX_OPERAND, /* where its first operand is a matrix */
+    MATRIX_RESULT   /* where its result is one */
 } MatrixWhen;
-typedef struct MatrixRule { uint16_t op, when; EmitFn *fn; } MatrixRule;
+typedef struct MatrixRule {
+    uint16_t op, when;
+    EmitFn *fn;
+} MatrixRule;
 
 struct Matrix {
-    const MatrixRule **rules;   /* by opcode */
+    const MatrixRule **rules; /* by opcode */
     uint32_t n_rules;
     Gemm *gemm;
     MatrixWebs *webs;
-    MatValue **values;          /* by id */
-    MatVariable **variables;    /* by id */
-    Home *homes;                /* by web */
-    uint8_t *web_col;           /* by web: column-major homes */
+    MatValue **values;       /* by id */
+    MatVariable **variables; /* by id */
+    Home *homes;             /* by web */
+    uint8_t *web_col;        /* by web: column-major homes */
     VEC(MatMulAdd) pending;
-    VEC(MatValue *) lazy;       /* loads of this block that nobody has read yet */
-    VEC(MatValue *) borrowed;   /* values of this block that lie in a variable's memory */
+    VEC(MatValue *) lazy;     /* loads of this block that nobody has read yet */
+    VEC(MatValue *) borrowed; /* values of this block that lie in a variable's memory */
     VEC(CopyFn) copies;
     VEC(Stored) stores;         /* waiting, all of one type and order */
     uint16_t *ids;              /* what mat_ids returned last */
@@ -116,10 +135,10 @@ Comp mat_comp(const SpvType *matrix);
 
 /* Which words of the instruction are ids; valid until the next call. */
 const uint16_t *mat_ids(Emit *e, const SpvInst *i, uint32_t *n);
-MatValue *mat_value(Emit *e, SpvId id);             /* never NULL for an id of matrix type */
+MatValue *mat_value(Emit *e, SpvId id); /* never NULL for an id of matrix type */
 /* The value's elements in memory, complete; valid until the next write. */
 Tile mat_read(Emit *e, SpvId id);
-Tile mat_home(Emit *e, SpvId id);                   /* where it belongs; nothing is written */
+Tile mat_home(Emit *e, SpvId id); /* where it belongs; nothing is written */
 /* Before a write to `t`: whoever still needs what lies there reads or copies it first. */
 void mat_before_write(Emit *e, const Tile *t, const MatPlace *place);
 /* Where the result of `i` goes: the caller writes it in full next. */
@@ -129,7 +148,7 @@ bool mat_is_awaited(Emit *e, const MatMulAdd *p, const Tile *t, const MatPlace *
 /* Whether a value lies in the memory about to be written. */
 bool mat_lies_in(const MatValue *v, const Tile *t, const MatPlace *place);
 bool mat_same_place(const MatPlace *a, const MatPlace *b);
-void mat_flush(Emit *e);                            /* emits the pending multiply-adds */
+void mat_flush(Emit *e); /* emits the pending multiply-adds */
 /* The instruction is done: its operands need not be kept for it any longer. */
 void mat_used(Emit *e, const SpvInst *i);
 
@@ -147,7 +166,10 @@ LV mat_frame(Emit *e, const SpvType *matrix, uint64_t bytes);
 LV mat_table(Emit *e, uint32_t entries);
 /* Around code that reads or writes whole matrices of that type: where they are a workgroup's, only
  * its first subgroup runs it, so nothing computed inside may be used after it. */
-typedef struct Leader { bool on; If f; } Leader;
+typedef struct Leader {
+    bool on;
+    If f;
+} Leader;
 Leader mat_leader_begin(Emit *e, const SpvType *matrix);
 void mat_leader_end(Emit *e, Leader *l);
 
@@ -183,7 +205,7 @@ bool mat_may_stay(Emit *e, const SpvInst *i);
 
 /* ---- variable.c ------------------------------------------------------------------------------ */
 
-bool mat_points(Emit *e, SpvId pointer);            /* into a variable that holds matrices */
+bool mat_points(Emit *e, SpvId pointer); /* into a variable that holds matrices */
 
 /* ---- store.c: stores of neighbouring tiles --------------------------------------------------- */
 
@@ -205,12 +227,15 @@ Tile mat_operand(Emit *e, SpvId id, bool col);
 Tile mat_converted(Emit *e, SpvId id, const SpvType *element);
 /* Converts the elements of one dense tile into another of the same order, in memory of its own. `t`
  * tells their number and scope. */
-typedef struct MatNumbers { Tile tile; Comp comp; } MatNumbers;
+typedef struct MatNumbers {
+    Tile tile;
+    Comp comp;
+} MatNumbers;
 void mat_convert(Emit *e, const SpvType *t, MatNumbers from, MatNumbers to);
 
 /* ---- vector.c: elements side by side as vectors of W lanes ----------------------------------- */
 
-LV mat_at(Emit *e, LV p, LV index, uint64_t scale);     /* p + index * scale, bytes */
+LV mat_at(Emit *e, LV p, LV index, uint64_t scale); /* p + index * scale, bytes */
 /* Lanes from + step * k of two vectors side by side (b NULL: of one), the last lane where that is
  * too far. */
 LV mat_pick(Emit *e, LV a, LV b, uint32_t from, uint32_t step, uint32_t n);
@@ -233,8 +258,8 @@ typedef struct PrefetchLines {
 /* In a loop with wait queues: bytes (i64) from what a load reads to what it reads some iterations
  * later. NULL: that is not prefetched. `a` NULL: of an OpLoad. */
 LV mat_prefetch_distance(Emit *e, const SpvInst *i, const PrefetchLines *a);
-LV mat_prefetch_wanted(Emit *e);                    /* i1: by this dispatch */
-void mat_prefetch(Emit *e, const SpvInst *i, const PrefetchLines *a);   /* what that is */
+LV mat_prefetch_wanted(Emit *e);                                      /* i1: by this dispatch */
+void mat_prefetch(Emit *e, const SpvInst *i, const PrefetchLines *a); /* what that is */
 
 /* ---- nv.c ------------------------------------------------------------------------------------ */
 
@@ -243,19 +268,19 @@ const SpvType *mat_source_type(Emit *e, const SpvInst *i);
 
 /* ---- tensor.c: through tensor layouts and views ---------------------------------------------- */
 
-bool mat_tensor_order(Emit *e, const SpvInst *i);   /* its tiles in memory are column-major */
+bool mat_tensor_order(Emit *e, const SpvInst *i); /* its tiles in memory are column-major */
 
 /* ---- for the target of lanes (cpu/compile.c), whose hooks these are -------------------------- */
 
-bool matrix_begin(Emit *e);                         /* before the first block */
-void matrix_end(Emit *e);                           /* after the last */
-bool matrix_inst(Emit *e, const SpvInst *i);        /* EmitTarget.inst */
-void matrix_block_begin(Emit *e);                   /* block_begin */
-void matrix_block_end(Emit *e);                     /* block_end */
-void matrix_memory_barrier(Emit *e);                /* settle */
-void matrix_phi_edges(Emit *e, uint32_t from, uint32_t to);     /* edge */
-void emit_ahead_lanes(Emit *e, const SpvInst *i, const Pointer *p);     /* prefetch */
-extern const EmitRule emit_rules_tensor[];          /* tensor_layout.c: layouts and views */
-extern const EmitRule emit_rules_qcom[];            /* qcom.c: on arrays */
+bool matrix_begin(Emit *e);                                         /* before the first block */
+void matrix_end(Emit *e);                                           /* after the last */
+bool matrix_inst(Emit *e, const SpvInst *i);                        /* EmitTarget.inst */
+void matrix_block_begin(Emit *e);                                   /* block_begin */
+void matrix_block_end(Emit *e);                                     /* block_end */
+void matrix_memory_barrier(Emit *e);                                /* settle */
+void matrix_phi_edges(Emit *e, uint32_t from, uint32_t to);         /* edge */
+void emit_ahead_lanes(Emit *e, const SpvInst *i, const Pointer *p); /* prefetch */
+extern const EmitRule emit_rules_tensor[]; /* tensor_layout.c: layouts and views */
+extern const EmitRule emit_rules_qcom[];   /* qcom.c: on arrays */
 
 #endif

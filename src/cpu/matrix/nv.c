@@ -56,11 +56,11 @@ static void transpose_matrix(Emit *e, const SpvInst *i)
 
 typedef struct Element {
     const SpvInst *inst;
-    const SpvType *type;        /* of the matrix */
+    const SpvType *type; /* of the matrix */
     Tile to;
-    Tile *tiles;                /* by argument: of a matrix; ptr NULL: `value` */
+    Tile *tiles; /* by argument: of a matrix; ptr NULL: `value` */
     LV *value;
-    uint32_t n;                 /* arguments; the first two are the row and the column */
+    uint32_t n; /* arguments; the first two are the row and the column */
 } Element;
 
 /* W elements from `linear` on, which is i64. */

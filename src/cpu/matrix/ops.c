@@ -22,9 +22,9 @@ typedef enum Reading { AS_TYPED, AS_SIGNED, AS_UNSIGNED } Reading;
 typedef struct Operation {
     uint16_t op;
     OpKind kind;
-    BinaryFn *of_integers;      /* BINARY, SCALE */
+    BinaryFn *of_integers; /* BINARY, SCALE */
     LLVMOpcode of_floats;
-    Reading reading;            /* CONVERT */
+    Reading reading; /* CONVERT */
     bool to_signed;
 } Operation;
 
@@ -59,7 +59,7 @@ typedef struct Elementwise {
     const SpvInst *inst;
     const Operation *o;
     Comp from, to;
-    bool saturate;              /* CONVERT */
+    bool saturate; /* CONVERT */
 } Elementwise;
 
 static const Operation *operation_of(uint16_t op)
@@ -107,10 +107,8 @@ static LV apply_to(Emit *e, const Elementwise *w, LV x, LV y)
             return LLVMBuildNeg(e->b, x, "");
         x = LLVMBuildFNeg(e->b, convert_to(e, x, from, working), "");
         return convert_to(e, x, working, w->to);
-    case CONVERT:
-        return convert_as_told(e, w, x);
-    case BITS:
-        break; /* the store gives the bits their new type */
+    case CONVERT: return convert_as_told(e, w, x);
+    case BITS: break; /* the store gives the bits their new type */
     }
     return x;
 }

@@ -197,9 +197,10 @@ static bool open_conversion(Emit *e, const SpvInst *i, const SpvType *matrix, co
         emit_error(e, i, section, "what is converted is not an array of numbers and a matrix");
         return false;
     }
-    *x = (QcomConversion){
-        .matrix = matrix, .array = array, .bits = matrix->element->bits, .word = word->bits
-    };
+    *x = (QcomConversion){ .matrix = matrix,
+                           .array = array,
+                           .bits = matrix->element->bits,
+                           .word = word->bits };
     x->col = mat_qcom_order(matrix);
     x->lanes = x->col ? matrix->rows : matrix->cols;
     x->length = x->col ? matrix->cols : matrix->rows;

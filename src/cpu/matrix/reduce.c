@@ -10,8 +10,15 @@
  */
 #include "cpu/matrix/matrix.h"
 
-typedef struct MatReduction { const SpvInst *inst; LT type; uint32_t bytes; } MatReduction;
-typedef struct MatLines { LV p; uint32_t n, length; } MatLines;   /* one behind the other */
+typedef struct MatReduction {
+    const SpvInst *inst;
+    LT type;
+    uint32_t bytes;
+} MatReduction;
+typedef struct MatLines {
+    LV p;
+    uint32_t n, length;
+} MatLines; /* one behind the other */
 
 static LV combine_by_call(Emit *e, const MatReduction *r, LV x, LV y)
 {

@@ -12,11 +12,11 @@
 
 #include <stdio.h>
 
-typedef struct MatCopies {         /* state of the function being emitted */
+typedef struct MatCopies { /* state of the function being emitted */
     Emit *e;
     LLVMBuilderRef b;
     LV fn, table;
-    uint64_t run;               /* bytes of a tile's line */
+    uint64_t run; /* bytes of a tile's line */
 } MatCopies;
 
 static LV copies_mul(const MatCopies *c, LV x, LV y) { return LLVMBuildMul(c->b, x, y, ""); }

@@ -5,7 +5,10 @@
  */
 #include "cpu/matrix/matrix.h"
 
-typedef struct Votes { uint64_t rows, cols; bool converted; } Votes; /* of a web, for its order */
+typedef struct Votes {
+    uint64_t rows, cols;
+    bool converted;
+} Votes; /* of a web, for its order */
 
 /* An instruction counts eight times as much for every loop it is in. */
 static void add_vote(Emit *e, Votes *votes, const SpvInst *i, SpvId matrix, uint32_t block,
@@ -45,8 +48,7 @@ static void vote_order(Emit *e, Votes *votes, const SpvInst *i, uint32_t block)
             add_vote(e, votes, i, spv_operand(i, 0), block, mat_qcom_order(t));
         return;
     }
-    default:
-        return;
+    default: return;
     }
 }
 

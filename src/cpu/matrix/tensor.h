@@ -9,14 +9,7 @@
 
 enum { TENSOR_MAX_DIMS = 5, TENSOR_MAX_VECTOR = 8 };
 /* A layout's leaves: one of each kind a dimension, then the value beyond its edges. */
-enum {
-    TENSOR_BLOCK,
-    TENSOR_SIZE,
-    TENSOR_STRIDE,
-    TENSOR_OFFSET,
-    TENSOR_SPAN,
-    TENSOR_CLAMP_VALUE
-};
+enum { TENSOR_BLOCK, TENSOR_SIZE, TENSOR_STRIDE, TENSOR_OFFSET, TENSOR_SPAN, TENSOR_CLAMP_VALUE };
 /* A view's: one of each kind a dimension, then what it clips. */
 enum { TENSOR_VIEW_SIZE, TENSOR_VIEW_STRIDE, TENSOR_VIEW_CLIP };
 enum { TENSOR_CLIP_ROW, TENSOR_CLIP_ROWS, TENSOR_CLIP_COL, TENSOR_CLIP_COLS };
@@ -28,17 +21,17 @@ typedef struct TensorTransfer {
     const SpvType *matrix;
     bool store;
     SpvId pointer, layout, view, decode, decode_vector;
-    uint32_t vector;            /* elements that the latter decodes */
-    uint32_t d, clamp;          /* of the layout */
-    LV *f;                      /* its leaves */
-    LV end[TENSOR_MAX_DIMS];    /* by dimension: coordinates, as unsigned, below it are inside */
+    uint32_t vector;         /* elements that the latter decodes */
+    uint32_t d, clamp;       /* of the layout */
+    LV *f;                   /* its leaves */
+    LV end[TENSOR_MAX_DIMS]; /* by dimension: coordinates, as unsigned, below it are inside */
     uint32_t vd, permutation[TENSOR_MAX_DIMS];
     bool view_sizes;
-    LV *v;                      /* the view's leaves */
-    bool clips;                 /* some elements may be left out */
-    bool simple, swapped;       /* no view that matters; or one that swaps two dimensions */
-    uint32_t outer;             /* the last dimension but the innermost whose span may exceed 1 */
-    LV base, room;              /* the pointer; robust access: bytes behind it that exist */
+    LV *v;                /* the view's leaves */
+    bool clips;           /* some elements may be left out */
+    bool simple, swapped; /* no view that matters; or one that swaps two dimensions */
+    uint32_t outer;       /* the last dimension but the innermost whose span may exceed 1 */
+    LV base, room;        /* the pointer; robust access: bytes behind it that exist */
     bool near;
     uint64_t unit, vector_unit; /* bytes an index counts; for the function of vectors */
     uint32_t bytes;
@@ -46,16 +39,16 @@ typedef struct TensorTransfer {
 } TensorTransfer;
 
 typedef struct TensorPlace {
-    LV clipped, constant;       /* i1 or lanes; NULL: none is */
-    LV index;                   /* i32: of the block */
+    LV clipped, constant; /* i1 or lanes; NULL: none is */
+    LV index;             /* i32: of the block */
     LV block[TENSOR_MAX_DIMS], in_block[TENSOR_MAX_DIMS];
 } TensorPlace;
 
 /* ---- tensor_layout.c: layouts and views as values -------------------------------------------- */
 
 uint32_t tensor_constant(Emit *e, SpvId id);
-LV *tensor_state(Emit *e, SpvId id, uint32_t n);    /* its n leaves, the same for all lanes */
-LV tensor_divisor(Emit *e, LV n);                   /* n, which must not trap where it is 0 */
+LV *tensor_state(Emit *e, SpvId id, uint32_t n); /* its n leaves, the same for all lanes */
+LV tensor_divisor(Emit *e, LV n);                /* n, which must not trap where it is 0 */
 
 /* ---- tensor_open.c: operands ----------------------------------------------------------------- */
 
@@ -72,9 +65,9 @@ typedef LV TensorBuild(LLVMBuilderRef b, LV x, LV y, const char *name);
 LV tensor_op(Emit *e, TensorBuild *build, LV x, LV y);
 LV tensor_compare(Emit *e, LLVMIntPredicate p, LV x, LV y);
 LV tensor_choose(Emit *e, LV c, LV x, LV y);
-LV tensor_both(Emit *e, LV x, LV y);                /* conditions, where NULL is: always */
+LV tensor_both(Emit *e, LV x, LV y); /* conditions, where NULL is: always */
 LV tensor_not(Emit *e, LV v);
-LV tensor_widen(Emit *e, LV v);                     /* to 64 bits, unsigned */
+LV tensor_widen(Emit *e, LV v); /* to 64 bits, unsigned */
 /* x / y and the rest, unsigned. */
 LV tensor_divide(Emit *e, LV x, LV y, LV *rest);
 /* `aligned`: row and column are coordinates of the slice but for a line's number. */

@@ -66,8 +66,8 @@ LV tensor_decode(Emit *e, const TensorTransfer *x, bool aligned, const TensorPla
 
 /* W vectors that follow one another in lines of whole vectors. */
 typedef struct TensorVectors {
-    LV linear, mask;            /* each lane's first element in the dense tile; those that exist */
-    LV minor, line;             /* ... in its line; its line */
+    LV linear, mask; /* each lane's first element in the dense tile; those that exist */
+    LV minor, line;  /* ... in its line; its line */
     bool col;
 } TensorVectors;
 

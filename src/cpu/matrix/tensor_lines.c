@@ -8,10 +8,10 @@
 #include "cpu/matrix/tensor.h"
 
 typedef struct TensorChunk {
-    Tile tile;                  /* dense, in the order of lines */
+    Tile tile; /* dense, in the order of lines */
     bool aligned;
-    LV line, first;             /* i32; first: the place in the line of lane 0 */
-    uint32_t n;                 /* elements, up to W */
+    LV line, first; /* i32; first: the place in the line of lane 0 */
+    uint32_t n;     /* elements, up to W */
 } TensorChunk;
 
 static LV home_address(Emit *e, const TensorTransfer *x, const TensorChunk *c)
@@ -46,8 +46,8 @@ static bool in_runs(const TensorTransfer *x, const TensorChunk *c)
 
 /* Elements of a line that lie next to each other. */
 typedef struct TensorRun {
-    LV start;                   /* i64: index of lane 0, which may be left out and be negative */
-    LV wraps;                   /* i1: one of the indices does, so that they are none */
+    LV start; /* i64: index of lane 0, which may be left out and be negative */
+    LV wraps; /* i1: one of the indices does, so that they are none */
 } TensorRun;
 
 static TensorRun find_run(Emit *e, const TensorTransfer *x, const TensorChunk *c,

@@ -25,30 +25,30 @@
 #include <unistd.h>
 
 #define MAX_STRANDS 4096        /* on a thread, when the caller forces interleaving */
-#define SAFE_STACK (64u << 10)  /* what any thread that calls us is taken to have left */
+#define SAFE_STACK  (64u << 10) /* what any thread that calls us is taken to have left */
 
 typedef struct Job Job;
 struct Job {
     const Plan *plan;
     atomic_uint_fast64_t next_block;
-    atomic_uint helpers;        /* workers running it; changed under the device's lock */
+    atomic_uint helpers; /* workers running it; changed under the device's lock */
     uint32_t max_helpers;
     uint64_t stats[DEVICE_N_STATS]; /* of the helpers */
-    DeviceFault fault;             /* of one that had one */
+    DeviceFault fault;              /* of one that had one */
     Job *next;
 };
 
 struct CpuDevice {
-    pthread_mutex_t lock;       /* guards all below but epoch's reading */
+    pthread_mutex_t lock; /* guards all below but epoch's reading */
     pthread_cond_t work, done;
     pthread_mutex_t print_lock;
     Job *jobs;
-    Pool *pools;                /* for calling threads; unused ones */
+    Pool *pools; /* for calling threads; unused ones */
     pthread_t *workers;
     uint32_t n_workers, sleeping, spinning;
-    atomic_uint epoch;          /* counts the jobs queued: what idle threads watch */
+    atomic_uint epoch; /* counts the jobs queued: what idle threads watch */
     bool stop;
-    bool faults;                /* become errors: the process has its handlers for us */
+    bool faults; /* become errors: the process has its handlers for us */
     const CpuTuning *tuning;
     uint32_t l2_bytes;
 };
@@ -109,7 +109,7 @@ static uint64_t footprint(const CpuDispatch *d)
     for (uint32_t i = 0; i < d->kernel->n_slots; i++) {
         const CpuSlot *s = &d->kernel->slots[i];
         if (s->storage == SpvStorageClassUniformConstant)
-            continue;       /* images and samplers: addresses, no bytes */
+            continue; /* images and samplers: addresses, no bytes */
         if (s->count == UINT32_MAX || !d->slots)
             return UINT64_MAX;
         uint32_t count = d->counts ? MIN(s->count, d->counts[i]) : s->count;
@@ -140,8 +140,7 @@ static uint32_t decide_interleave(const Plan *p, const CpuDevice *device, uint32
     uint32_t n = MAX(1, tuning->strands / p->n_subgroups);
     uint64_t each = p->kernel->frame_bytes * p->n_subgroups + p->shared_bytes;
     uint64_t room = (uint64_t)device->l2_bytes * tuning->frames_percent / 100;
-    while (n > 1 && (n > total || each > room / n ||
-                     total * d->groups[2] / n < threads))
+    while (n > 1 && (n > total || each > room / n || total * d->groups[2] / n < threads))
         n /= 2;
     return n;
 }
@@ -169,7 +168,7 @@ static void plan_blocks(Plan *p, const CpuDevice *device, uint32_t threads)
 {
     const CpuTuning *tuning = device->tuning;
     uint64_t data = footprint(p->dispatch);
-    uint32_t block[2] = {1, 1}, together = decide_interleave(p, device, threads);
+    uint32_t block[2] = { 1, 1 }, together = decide_interleave(p, device, threads);
     if (together > 1) {
         shape(p->dispatch->groups, together, block);
         together = block[0] * block[1];
@@ -189,8 +188,8 @@ static void plan_blocks(Plan *p, const CpuDevice *device, uint32_t threads)
     uint64_t step = p->kernel->stream_bytes_per_step;
     p->yield_every = alone ? 0 : step ? (uint32_t)MAX(1, tuning->yield_bytes / step) : 1;
     p->beyond_l2 = data > device->l2_bytes;
-    p->prefetch = p->dispatch->prefetch ||
-                  (alone && data / tuning->prefetch_l2s > device->l2_bytes);
+    p->prefetch =
+        p->dispatch->prefetch || (alone && data / tuning->prefetch_l2s > device->l2_bytes);
 }
 
 /* ---- the plan: sizes ----------------------------------------------------------------------- */
@@ -237,7 +236,7 @@ static void print_lanes(CpuEnv *env, uint64_t format, const uint64_t *args, uint
     uint32_t width = p->kernel->subgroup_size;
     uint64_t words[MAX_WORDS];
     n = MIN(n, MAX_WORDS);
-    void *guard = fault_unguard();  /* what prints is the caller's, its faults too */
+    void *guard = fault_unguard(); /* what prints is the caller's, its faults too */
     pthread_mutex_lock(p->print_lock);
     for (uint32_t lane = 0; lane < width; lane++) {
         if (!(lane_mask[lane / 64] >> lane % 64 & 1))
@@ -309,7 +308,7 @@ static void help(CpuDevice *d, Job *j, Pool *pool)
 static void *worker_main(void *argument)
 {
     CpuDevice *d = argument;
-    Pool pool = {0};
+    Pool pool = { 0 };
     pthread_mutex_lock(&d->lock);
     while (!d->stop) {
         Job *j = pick_job(d);
@@ -394,7 +393,7 @@ static void return_pool(CpuDevice *d, Pool *pool)
 
 static void run_job(CpuDevice *d, const Plan *p, Pool *pool, uint32_t threads, CpuDispatch *out)
 {
-    Job job = {.plan = p, .max_helpers = threads - 1};
+    Job job = { .plan = p, .max_helpers = threads - 1 };
     bool shared = job.max_helpers && p->n_blocks > 1;
     if (shared)
         queue_job(d, &job);
@@ -410,7 +409,8 @@ static void run_job(CpuDevice *d, const Plan *p, Pool *pool, uint32_t threads, C
 static bool no_fault(const DeviceFault *f, DiagSink *sink)
 {
     static const char *const does[] = {
-        [DEVICE_FAULT_READ] = "reads", [DEVICE_FAULT_WRITE] = "writes",
+        [DEVICE_FAULT_READ] = "reads",
+        [DEVICE_FAULT_WRITE] = "writes",
         [DEVICE_FAULT_ACCESS] = "reads or writes",
     };
     switch (f->kind) {
@@ -419,7 +419,9 @@ static bool no_fault(const DeviceFault *f, DiagSink *sink)
     case DEVICE_FAULT_ARITHMETIC: return bad(sink, "the kernel divides an integer by zero");
     case DEVICE_FAULT_INSTRUCTION:
         return bad(sink, "the kernel comes to where no instruction is: its behaviour is undefined");
-    case DEVICE_FAULT_READ: case DEVICE_FAULT_WRITE: case DEVICE_FAULT_ACCESS: break;
+    case DEVICE_FAULT_READ:
+    case DEVICE_FAULT_WRITE:
+    case DEVICE_FAULT_ACCESS: break;
     }
     diag(sink, DIAG_ERROR, NULL, NULL,
          "the kernel %s memory that the program does not have: 0x%llx", does[f->kind],
@@ -429,8 +431,10 @@ static bool no_fault(const DeviceFault *f, DiagSink *sink)
 
 bool cpu_dispatch(CpuDevice *d, CpuDispatch *dispatch, DiagSink *sink)
 {
-    Plan plan = {.dispatch = dispatch, .kernel = dispatch->kernel, .print_lock = &d->print_lock,
-                 .print = dispatch->print ? print_lanes : NULL};
+    Plan plan = { .dispatch = dispatch,
+                  .kernel = dispatch->kernel,
+                  .print_lock = &d->print_lock,
+                  .print = dispatch->print ? print_lanes : NULL };
     if (!plan_sizes(&plan, sink))
         return false;
     if (!dispatch->groups[0] || !dispatch->groups[1] || !dispatch->groups[2])
@@ -448,9 +452,9 @@ bool cpu_dispatch(CpuDevice *d, CpuDispatch *dispatch, DiagSink *sink)
     else
         diag(sink, DIAG_ERROR, NULL, NULL,
              "out of memory for a workgroup of %u subgroups: %llu bytes of frame and %u of stack "
-             "for each, %llu of workgroup memory", plan.n_subgroups,
-             (unsigned long long)plan.kernel->frame_bytes, plan.kernel->stack_bytes,
-             (unsigned long long)plan.shared_bytes);
+             "for each, %llu of workgroup memory",
+             plan.n_subgroups, (unsigned long long)plan.kernel->frame_bytes,
+             plan.kernel->stack_bytes, (unsigned long long)plan.shared_bytes);
     return_pool(d, pool);
     return ok && no_fault(&dispatch->fault, sink);
 }
@@ -525,7 +529,4 @@ void cpu_device_free(CpuDevice *d)
     free(d);
 }
 
-uint32_t cpu_device_threads(const CpuDevice *d)
-{
-    return d->n_workers + 1;
-}
+uint32_t cpu_device_threads(const CpuDevice *d) { return d->n_workers + 1; }

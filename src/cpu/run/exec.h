@@ -19,40 +19,45 @@ typedef struct Plan {
     const CpuKernel *kernel;
     uint32_t local_size[3], n_subgroups;
     uint64_t shared_bytes;
-    bool fibers;                /* a fiber a subgroup; false: subgroups run one after the other */
-    bool own_stack;             /* without fibers, but more stack than a thread is sure to have */
-    uint32_t together;          /* workgroups in flight on a thread; 1 without fibers */
+    bool fibers;       /* a fiber a subgroup; false: subgroups run one after the other */
+    bool own_stack;    /* without fibers, but more stack than a thread is sure to have */
+    uint32_t together; /* workgroups in flight on a thread; 1 without fibers */
     uint32_t yield_every, prefetch, beyond_l2; /* CpuEnv's */
     /* without fibers: a subgroup is run for all workgroups of a row before the next one is */
     bool along_rows;
-    uint32_t block[2];          /* workgroups a block */
-    uint32_t blocks[2];         /* blocks of the grid in x and y */
-    uint32_t panel;             /* blocks a panel is wide: panels are walked one after the other */
-    uint64_t n_blocks;          /* with z */
+    uint32_t block[2];  /* workgroups a block */
+    uint32_t blocks[2]; /* blocks of the grid in x and y */
+    uint32_t panel;     /* blocks a panel is wide: panels are walked one after the other */
+    uint64_t n_blocks;  /* with z */
     void (*print)(CpuEnv *env, uint64_t format, const uint64_t *args, uint32_t n,
                   const uint64_t *lane_mask);
-    void *print_lock;           /* pthread_mutex_t */
+    void *print_lock; /* pthread_mutex_t */
 } Plan;
 
 /* The workgroups of one block: a rectangle in one z. */
-typedef struct Block { uint32_t first[3], size[2]; } Block;
+typedef struct Block {
+    uint32_t first[3], size[2];
+} Block;
 Block plan_block(const Plan *p, uint64_t number);
 
-typedef struct Memory { char *data; size_t size; } Memory;
+typedef struct Memory {
+    char *data;
+    size_t size;
+} Memory;
 typedef struct Strand Strand;
 
 /* What one thread runs workgroups with, kept between dispatches. Valid when zero-initialised. */
 typedef struct Pool {
-    Strand **strands;           /* subgroups in flight */
+    Strand **strands; /* subgroups in flight */
     uint32_t n_strands;
-    size_t stack_bytes;         /* of every strand's fiber; 0 before the first is made */
+    size_t stack_bytes; /* of every strand's fiber; 0 before the first is made */
     Memory frames, shared, scratch;
-    struct Group *groups;       /* workgroups in flight */
+    struct Group *groups; /* workgroups in flight */
     uint32_t n_groups;
     Fiber home;                 /* the thread's own stack */
     Strand *ready, *last_ready; /* queue of subgroups that can go on */
     uint64_t stats[DEVICE_N_STATS];
-    struct Pool *next;          /* in the device's list of unused ones */
+    struct Pool *next; /* in the device's list of unused ones */
 } Pool;
 
 /* Makes the pool large enough. False: out of memory (what there was is kept). */

@@ -7,7 +7,7 @@
  * the signal mask becomes what it was: the handler blocks nothing, but whoever stands before it and
  * calls it may (a program's own handler, ThreadSanitizer's), and a fault that is blocked kills.
  */
-#undef _FORTIFY_SOURCE          /* its longjmp takes a jump from a fiber for a mistake */
+#undef _FORTIFY_SOURCE /* its longjmp takes a jump from a fiber for a mistake */
 #include "cpu/run/fault.h"
 
 #include <pthread.h>
@@ -45,7 +45,7 @@ static DeviceFault fault_of(int signal, const siginfo_t *info, void *context)
         return (DeviceFault){ DEVICE_FAULT_NO_ADDRESS, 0 };
     DeviceFaultKind kind = DEVICE_FAULT_ACCESS;
 #if defined(__x86_64__)
-    const ucontext_t *u = context;  /* the page fault's error code: bit 1 is set by a write */
+    const ucontext_t *u = context; /* the page fault's error code: bit 1 is set by a write */
     kind = u->uc_mcontext.gregs[REG_ERR] & 2 ? DEVICE_FAULT_WRITE : DEVICE_FAULT_READ;
 #endif
     return (DeviceFault){ kind, (uintptr_t)info->si_addr };
@@ -133,7 +133,4 @@ void *fault_unguard(void)
     return g;
 }
 
-void fault_reguard(void *guard)
-{
-    current = guard;
-}
+void fault_reguard(void *guard) { current = guard; }

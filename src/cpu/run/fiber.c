@@ -114,9 +114,7 @@ __asm__(".text\n"
         "    ldp x27, x28, [sp, #64]\n    ldp x29, x30, [sp, #80]\n"
         "    ldp d8, d9, [sp, #96]\n    ldp d10, d11, [sp, #112]\n"
         "    ldp d12, d13, [sp, #128]\n    ldp d14, d15, [sp, #144]\n"
-        "    add sp, sp, #160\n"
-        GO_ON
-        "    .cfi_endproc\n"
+        "    add sp, sp, #160\n" GO_ON "    .cfi_endproc\n"
         ".size heddle_fiber_swap, .-heddle_fiber_swap\n");
 
 /* What heddle_fiber_swap loads: 20 registers, of which x30 says where to go. */
@@ -244,15 +242,9 @@ static void swap(Fiber *from, Fiber *to)
 
 #else
 
-static void prepare(Fiber *f)
-{
-    f->sp = first_frame((char *)((uintptr_t)f->low + f->size), enter);
-}
+static void prepare(Fiber *f) { f->sp = first_frame((char *)((uintptr_t)f->low + f->size), enter); }
 
-static inline void swap(Fiber *from, Fiber *to)
-{
-    heddle_fiber_swap(&from->sp, to->sp, to);
-}
+static inline void swap(Fiber *from, Fiber *to) { heddle_fiber_swap(&from->sp, to->sp, to); }
 
 #endif
 

@@ -16,15 +16,15 @@ typedef Fiber *FiberMain(void *argument); /* returns the fiber to go on with */
 
 /* Valid when zero-initialised: that is also how the thread's own stack is represented. */
 struct Fiber {
-    void *sp;                   /* where it stopped; with ucontext a ucontext_t */
-    char *map;                  /* a guard page, then the stack; NULL for a thread's own */
+    void *sp;  /* where it stopped; with ucontext a ucontext_t */
+    char *map; /* a guard page, then the stack; NULL for a thread's own */
     size_t map_size;
-    const void *low;            /* lowest address of the stack proper, and its size */
+    const void *low; /* lowest address of the stack proper, and its size */
     size_t size;
     FiberMain *main;
     void *argument;
-    Fiber *previous;            /* who switched here last */
-    void *fake_stack, *tsan;    /* the sanitizers' handles */
+    Fiber *previous;         /* who switched here last */
+    void *fake_stack, *tsan; /* the sanitizers' handles */
 };
 
 /* Maps a stack of at least `bytes`. Its top is moved down by a few cache lines depending on

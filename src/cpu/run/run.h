@@ -20,7 +20,7 @@ typedef struct CpuDispatch {
     const uint32_t *counts;
     const void *push;
     uint32_t groups[3], base_group[3];
-    uint32_t local_size[3];         /* for kernels that leave it open */
+    uint32_t local_size[3]; /* for kernels that leave it open */
     uint32_t global_offset[3];
     /* OpenCL's, where the workgroups run are the smaller ones at an edge; 0 = as those run */
     uint32_t enqueued_size[3], n_groups[3], global_size[3];
@@ -29,9 +29,10 @@ typedef struct CpuDispatch {
     uint32_t max_threads;           /* 0 = all */
     int interleave;                 /* workgroups sharing a core: 0 = decide, 1 = off, 16 = 4x4 */
     bool prefetch;                  /* loops that ask for wait queues look ahead: false = decide */
-    uint64_t stats[DEVICE_N_STATS];    /* out, added to */
-    DeviceFault fault;                 /* out: what ended it before its time */
-    void (*print)(void *user, const char *format, const uint64_t *words, uint32_t n); void *user;
+    uint64_t stats[DEVICE_N_STATS]; /* out, added to */
+    DeviceFault fault;              /* out: what ended it before its time */
+    void (*print)(void *user, const char *format, const uint64_t *words, uint32_t n);
+    void *user;
 } CpuDispatch;
 /* Runs to completion; several threads may dispatch on one device at once. False after reporting. */
 bool cpu_dispatch(CpuDevice *d, CpuDispatch *dispatch, DiagSink *sink);

@@ -16,8 +16,8 @@ typedef struct Lane {
     CpuImageCall call;
     const ImageDesc *image;
     const SamplerDesc *sampler;
-    const uint32_t *in;         /* this lane's word of the first row */
-    uint32_t x[4];              /* the result */
+    const uint32_t *in; /* this lane's word of the first row */
+    uint32_t x[4];      /* the result */
 } Lane;
 
 static uint32_t word(const Lane *l, uint32_t row) { return l->in[(size_t)row * l->call.lanes]; }
@@ -100,17 +100,20 @@ static void store(const Lane *l)
 /* ---- where a sample is ----------------------------------------------------------------------- */
 
 typedef struct Spot {
-    double at[3];               /* normalized unless the sampler says otherwise */
-    uint32_t n;                 /* of them */
-    uint32_t layer;             /* a cube's face too */
+    double at[3];   /* normalized unless the sampler says otherwise */
+    uint32_t n;     /* of them */
+    uint32_t layer; /* a cube's face too */
     bool cube;
-    double dref;                /* what depths are compared with */
-    double dx[3], dy[3];        /* derivatives, where the call has them */
+    double dref;         /* what depths are compared with */
+    double dx[3], dy[3]; /* derivatives, where the call has them */
 } Spot;
 
 /* Cube faces (Vulkan 1.3, table 31): which coordinate is major, and which, with what signs, are s_c
  * and t_c. Faces +x, -x, +y, -y, +z, -z. */
-typedef struct Face { uint8_t s, t, major; int8_t sign_s, sign_t; } Face;
+typedef struct Face {
+    uint8_t s, t, major;
+    int8_t sign_s, sign_t;
+} Face;
 static const Face faces[6] = {
     { 2, 1, 0, -1, -1 }, { 2, 1, 0, 1, -1 }, { 0, 2, 1, 1, 1 },
     { 0, 2, 1, 1, -1 },  { 0, 1, 2, 1, -1 }, { 0, 1, 2, -1, -1 },
@@ -207,19 +210,14 @@ static int64_t wrapped(int64_t i, int64_t n, uint8_t mode)
 {
     int64_t m;
     switch ((SamplerAddress)mode) {
-    case ADDRESS_REPEAT:
-        m = i % n;
-        return m < 0 ? m + n : m;
+    case ADDRESS_REPEAT: m = i % n; return m < 0 ? m + n : m;
     case ADDRESS_MIRRORED_REPEAT:
         m = i % (2 * n);
         m = m < 0 ? m + 2 * n : m;
         return m < n ? m : 2 * n - 1 - m;
-    case ADDRESS_CLAMP_EDGE:
-        return i < 0 ? 0 : MIN(i, n - 1);
-    case ADDRESS_CLAMP_BORDER:
-        return i < 0 || i >= n ? -1 : i;
-    case ADDRESS_MIRROR_CLAMP_EDGE:
-        return MIN(i < 0 ? -1 - i : i, n - 1);
+    case ADDRESS_CLAMP_EDGE: return i < 0 ? 0 : MIN(i, n - 1);
+    case ADDRESS_CLAMP_BORDER: return i < 0 || i >= n ? -1 : i;
+    case ADDRESS_MIRROR_CLAMP_EDGE: return MIN(i < 0 ? -1 - i : i, n - 1);
     }
     return -1;
 }
@@ -291,7 +289,10 @@ static void texel(const Lane *l, const Spot *p, uint32_t level, const int64_t fr
 /* ---- filters --------------------------------------------------------------------------------- */
 
 /* The texels around a spot: the first of each pair, and the second's weight. */
-typedef struct Pairs { int64_t first[3]; double weight[3]; } Pairs;
+typedef struct Pairs {
+    int64_t first[3];
+    double weight[3];
+} Pairs;
 
 static Pairs pairs_of(const Lane *l, const Spot *p, uint32_t level, bool linear)
 {

@@ -32,16 +32,16 @@
 
 typedef struct Group Group;
 struct Group {
-    uint32_t live, waiting;     /* strands that have not returned; of these, those at the barrier */
-    Strand *first, *last;       /* at the barrier, in order of arrival */
+    uint32_t live, waiting; /* strands that have not returned; of these, those at the barrier */
+    Strand *first, *last;   /* at the barrier, in order of arrival */
 };
 
 struct Strand {
-    CpuEnv env;                 /* first: the kernel is given its address */
+    CpuEnv env; /* first: the kernel is given its address */
     const Plan *plan;
     Pool *pool;
     Group *group;
-    Strand *next;               /* in the queue or at the barrier */
+    Strand *next;                     /* in the queue or at the barrier */
     atomic_uint_fast64_t *next_block; /* of a strand that runs whole blocks (Plan.own_stack) */
     Fiber fiber;
 };
@@ -52,7 +52,7 @@ static void memory_free(Memory *m)
 {
     if (m->data)
         munmap(m->data, m->size);
-    *m = (Memory){0};
+    *m = (Memory){ 0 };
 }
 
 static bool memory_grow(Memory *m, uint64_t stride, uint64_t n)
@@ -73,14 +73,11 @@ static bool memory_grow(Memory *m, uint64_t stride, uint64_t n)
         (void)madvise(data, size, MADV_HUGEPAGE); /* advice only */
 #endif
     memory_free(m);
-    *m = (Memory){data, size};
+    *m = (Memory){ data, size };
     return true;
 }
 
-static uint64_t stride_of(uint64_t bytes)
-{
-    return bytes ? align_up(bytes, 64) + FRAME_SKEW : 0;
-}
+static uint64_t stride_of(uint64_t bytes) { return bytes ? align_up(bytes, 64) + FRAME_SKEW : 0; }
 
 static void strand_free(Strand *s)
 {
@@ -147,10 +144,7 @@ static bool prepare_groups(Pool *pool, const Plan *p)
     return true;
 }
 
-static void barrier_alone(CpuEnv *env)
-{
-    (void)env;
-}
+static void barrier_alone(CpuEnv *env) { (void)env; }
 
 static void barrier_fiber(CpuEnv *env);
 static void yield_fiber(CpuEnv *env);
@@ -183,8 +177,8 @@ static void fill_env(Pool *pool, const Plan *p, Strand *s, void *frame, void *sh
         s->env.n_groups[i] = d->n_groups[i] ? d->n_groups[i] : d->groups[i];
         s->env.local_size[i] = p->local_size[i];
         s->env.enqueued_size[i] = d->enqueued_size[i] ? d->enqueued_size[i] : p->local_size[i];
-        s->env.global_size[i] = d->global_size[i] ? d->global_size[i]
-                                                  : d->groups[i] * p->local_size[i];
+        s->env.global_size[i] =
+            d->global_size[i] ? d->global_size[i] : d->groups[i] * p->local_size[i];
         s->env.global_offset[i] = d->global_offset[i];
     }
 }
@@ -205,10 +199,7 @@ bool pool_prepare(Pool *pool, const Plan *p)
     return true;
 }
 
-const Plan *pool_plan(const CpuEnv *env)
-{
-    return ((const Strand *)env)->plan;
-}
+const Plan *pool_plan(const CpuEnv *env) { return ((const Strand *)env)->plan; }
 
 void pool_free(Pool *pool)
 {
@@ -348,7 +339,7 @@ static void run_together(Pool *pool, const Plan *p, const Block *b, uint32_t fir
     pool->ready = NULL;
     for (uint32_t i = 0; i < n; i++) {
         Group *g = &pool->groups[i];
-        *g = (Group){.live = p->n_subgroups};
+        *g = (Group){ .live = p->n_subgroups };
         for (uint32_t j = 0; j < p->n_subgroups; j++) {
             Strand *s = pool->strands[i * p->n_subgroups + j];
             group_id(p, b, first + i, s->env.group);
@@ -390,10 +381,7 @@ static FloatControl float_control(void)
     __asm__ volatile("mrs %0, fpcr" : "=r"(c));
     return c;
 }
-static void set_float_control(FloatControl c)
-{
-    __asm__ volatile("msr fpcr, %0" : : "r"(c));
-}
+static void set_float_control(FloatControl c) { __asm__ volatile("msr fpcr, %0" : : "r"(c)); }
 #define FLOAT_DEFAULT 0u
 #else
 #include <fenv.h>
@@ -408,7 +396,11 @@ static void set_float_control(FloatControl c) { fesetenv(&c); }
 #define FLOAT_DEFAULT (*FE_DFL_ENV)
 #endif
 
-typedef struct Run { Pool *pool; const Plan *plan; atomic_uint_fast64_t *next_block; } Run;
+typedef struct Run {
+    Pool *pool;
+    const Plan *plan;
+    atomic_uint_fast64_t *next_block;
+} Run;
 
 static void run(void *user)
 {
@@ -434,7 +426,7 @@ bool pool_run(Pool *pool, const Plan *p, atomic_uint_fast64_t *next_block, Devic
     set_float_control(kept);
     if (!fine) {
         atomic_store(next_block, p->n_blocks);
-        drop_strands(pool);     /* some stopped within the kernel */
+        drop_strands(pool); /* some stopped within the kernel */
     }
     return fine;
 }
