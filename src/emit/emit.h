@@ -165,7 +165,8 @@ struct Emit {
     /* of a function that instructions call for elements; the entry point's is NULL */
     const Emit *caller;
 
-    struct Lanes *lanes;   /* the target's own, where it has lanes */
+    void *own;             /* the target's */
+    struct Lanes *lanes;   /* where it has lanes */
     struct Matrix *matrix; /* and of its matrices */
     struct CpuKernel *kernel;
     const struct CpuOptions *options;
