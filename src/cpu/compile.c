@@ -16,8 +16,8 @@ static const EmitRule *const rules[] = { lanes_rules_flow,
                                          lanes_rules_subgroup,
                                          lanes_rules_atomic,
                                          lanes_rules_image,
-                                         emit_rules_tensor,
-                                         emit_rules_qcom,
+                                         tensor_layout_rules,
+                                         qcom_array_rules,
                                          NULL };
 
 static bool plan(Emit *e) { return matrix_begin(e) && lanes_plan(e); }
@@ -40,7 +40,7 @@ static EmitTarget target_of_lanes(void)
     t.block_end = matrix_block_end;
     t.edge = matrix_phi_edges;
     t.settle = matrix_memory_barrier;
-    t.prefetch = emit_ahead_lanes;
+    t.prefetch = matrix_prefetch;
     return t;
 }
 
@@ -154,12 +154,11 @@ static bool lower(Compilation *c)
     e->entry = &c->entry;
     c->emit_target = target_of_lanes();
     e->target = &c->emit_target;
-    e->options = &c->options;
+    Lanes *lanes = e->own = NEW(&c->arena, Lanes);
+    *lanes = (Lanes){ .kernel = c->kernel, .options = &c->options, .machine = c->target };
     e->robust = c->options.robust;
-    e->machine = c->target;
     e->fma = c->target->features && strstr(c->target->features, "+fma");
     e->sink = c->sink;
-    e->kernel = c->kernel;
     e->W = c->options.subgroup_size;
     memcpy(e->local_size, c->kernel->local_size, sizeof e->local_size);
     e->cfg = cfg_build(&c->arena, c->entry.function, c->sink);

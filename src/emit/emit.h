@@ -165,13 +165,7 @@ struct Emit {
     /* of a function that instructions call for elements; the entry point's is NULL */
     const Emit *caller;
 
-    void *own;             /* the target's */
-    struct Lanes *lanes;   /* where it has lanes */
-    struct Matrix *matrix; /* and of its matrices */
-    struct CpuKernel *kernel;
-    const struct CpuOptions *options;
-    const struct CpuTarget *machine;
-    LV lane_id; /* <W x i32> 0, 1, 2, ... */
+    void *own; /* the target's, who may set it before emit_module */
 };
 
 /* ---- emit.c: driver, errors ------------------------------------------------------------------ */

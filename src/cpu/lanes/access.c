@@ -89,22 +89,23 @@ static LV in_array(Emit *e, LT element, LV array, LV index)
  * lanes. A loop over the lanes instead, with their addresses and values in memory. */
 static bool needs_loop(Emit *e, uint32_t bits, bool store)
 {
-    if (e->machine->sets & CPU_AVX512)
+    if (lanes_of(e)->machine->sets & CPU_AVX512)
         return e->W >= 32 && store && bits < 32;
-    return e->W >= (store || e->machine->vector_bits < 256 ? 32 : 64);
+    return e->W >= (store || lanes_of(e)->machine->vector_bits < 256 ? 32 : 64);
 }
 
 static LaneLoop over_addresses(Emit *e, LV address, LV values, LV mask, LV *at)
 {
-    if (!e->lanes->addresses) {
-        e->lanes->addresses = emit_alloca(e, LLVMTypeOf(address), "lane_addresses");
-        e->lanes->values = emit_alloca(e, LLVMVectorType(e->i64, e->W), "lane_values");
+    Lanes *lanes = lanes_of(e);
+    if (!lanes->addresses) {
+        lanes->addresses = emit_alloca(e, LLVMTypeOf(address), "lane_addresses");
+        lanes->values = emit_alloca(e, LLVMVectorType(e->i64, e->W), "lane_values");
     }
-    LLVMBuildStore(e->b, address, e->lanes->addresses);
-    LLVMBuildStore(e->b, values, e->lanes->values);
+    LLVMBuildStore(e->b, address, lanes->addresses);
+    LLVMBuildStore(e->b, values, lanes->values);
     bool all = mask == LLVMConstAllOnes(LLVMTypeOf(mask));
     LaneLoop l = lane_loop_begin(e, all ? NULL : mask);
-    *at = LLVMBuildLoad2(e->b, e->ptr, in_array(e, e->ptr, e->lanes->addresses, l.index), "");
+    *at = LLVMBuildLoad2(e->b, e->ptr, in_array(e, e->ptr, lanes->addresses, l.index), "");
     return l;
 }
 
@@ -114,9 +115,9 @@ static LV gather_by_lanes(Emit *e, LT type, LV address, unsigned align, LV mask)
     LV from;
     LaneLoop l = over_addresses(e, address, LLVMConstNull(type), mask, &from);
     LV x = ir_load(e->b, element, from, align);
-    LLVMBuildStore(e->b, x, in_array(e, element, e->lanes->values, l.index));
+    LLVMBuildStore(e->b, x, in_array(e, element, lanes_of(e)->values, l.index));
     lane_loop_end(e, &l);
-    return LLVMBuildLoad2(e->b, type, e->lanes->values, "");
+    return LLVMBuildLoad2(e->b, type, lanes_of(e)->values, "");
 }
 
 static void scatter_by_lanes(Emit *e, LV v, LV address, unsigned align, LV mask)
@@ -124,12 +125,12 @@ static void scatter_by_lanes(Emit *e, LV v, LV address, unsigned align, LV mask)
     LT element = LLVMGetElementType(LLVMTypeOf(v));
     LV to;
     LaneLoop l = over_addresses(e, address, v, mask, &to);
-    LV x = LLVMBuildLoad2(e->b, element, in_array(e, element, e->lanes->values, l.index), "");
+    LV x = LLVMBuildLoad2(e->b, element, in_array(e, element, lanes_of(e)->values, l.index), "");
     ir_store(e->b, x, to, align);
     lane_loop_end(e, &l);
 }
 
-LV emit_masked_load(Emit *e, LT type, LV address, unsigned align, LV mask)
+LV lanes_masked_load(Emit *e, LT type, LV address, unsigned align, LV mask)
 {
     LV args[3] = { address, mask, LLVMConstNull(type) };
     bool lanes = emit_is_lanes(address);
@@ -143,7 +144,7 @@ LV emit_masked_load(Emit *e, LT type, LV address, unsigned align, LV mask)
     return masked(e, lanes ? "llvm.masked.gather" : "llvm.masked.load", type, args, 3, 0, align);
 }
 
-void emit_masked_store(Emit *e, LV v, LV address, unsigned align, LV mask)
+void lanes_masked_store(Emit *e, LV v, LV address, unsigned align, LV mask)
 {
     LV args[3] = { v, address, mask };
     bool lanes = emit_is_lanes(address);
@@ -219,7 +220,7 @@ static LV load_same(Emit *e, const Pointer *p, const AccessPart *part)
 {
     uint32_t size = emit_scalar_bytes(e, part->type);
     LV address = address_of_part(e, p, part->byte, size);
-    LV inside = emit_in_bounds(e, p, part->byte, size);
+    LV inside = lanes_in_bounds(e, p, part->byte, size);
     if (inside)
         address = LLVMBuildSelect(e->b, inside, address, zeros(e), "");
     return plain_load(e, p, memory_type(e, part->type), address, alignment(e, p, part->type));
@@ -229,10 +230,10 @@ static void store_same(Emit *e, const Pointer *p, const AccessPart *part, LV v)
 {
     uint32_t size = emit_scalar_bytes(e, part->type);
     LV address = address_of_part(e, p, part->byte, size);
-    LV inside = emit_in_bounds(e, p, part->byte, size);
+    LV inside = lanes_in_bounds(e, p, part->byte, size);
     if (inside)
         address = LLVMBuildSelect(e->b, inside, address, variables_dropped(e), "");
-    plain_store(e, p, emit_uniform(e, v), address, alignment(e, p, part->type));
+    plain_store(e, p, lanes_uniform(e, v), address, alignment(e, p, part->type));
 }
 
 /* ---- groups of lanes side by side ------------------------------------------------------------ */
@@ -264,8 +265,8 @@ static LV concatenate(Emit *e, LV *v, uint32_t n)
 /* Active lanes inside the buffer; NULL: all. */
 static LV access_mask(Emit *e, const Pointer *p, int64_t byte, uint32_t size)
 {
-    LV inside = emit_in_bounds(e, p, byte, size);
-    return inside ? emit_and(e, e->mask, inside) : e->mask;
+    LV inside = lanes_in_bounds(e, p, byte, size);
+    return inside ? lanes_and(e, e->mask, inside) : e->mask;
 }
 
 static LV load_groups(Emit *e, const Pointer *p, const AccessPart *part)
@@ -278,7 +279,7 @@ static LV load_groups(Emit *e, const Pointer *p, const AccessPart *part)
     for (uint32_t k = 0; k < n; k++) {
         LV address = address_group(e, p, part->byte, k);
         piece[k] =
-            mask ? emit_masked_load(e, type, address, align, sub_vector(e, mask, k * group, group))
+            mask ? lanes_masked_load(e, type, address, align, sub_vector(e, mask, k * group, group))
                  : plain_load(e, p, type, address, align);
     }
     return concatenate(e, piece, n);
@@ -292,7 +293,7 @@ static void store_groups(Emit *e, const Pointer *p, const AccessPart *part, LV v
     for (uint32_t k = 0; k < n; k++) {
         LV address = address_group(e, p, part->byte, k), piece = sub_vector(e, v, k * group, group);
         if (mask)
-            emit_masked_store(e, piece, address, align, sub_vector(e, mask, k * group, group));
+            lanes_masked_store(e, piece, address, align, sub_vector(e, mask, k * group, group));
         else
             plain_store(e, p, piece, address, align);
     }
@@ -333,7 +334,7 @@ static LV wide_mask(Emit *e, uint32_t stride, uint32_t n)
     int lane[WIDEST];
     if (!e->mask && n == stride)
         return NULL;
-    LV mask = emit_mask(e), none = LLVMConstNull(LLVMTypeOf(mask));
+    LV mask = lanes_mask(e), none = LLVMConstNull(LLVMTypeOf(mask));
     for (uint32_t k = 0; k < e->W * stride; k++)
         lane[k] = (int)(k % stride < n ? k / stride : e->W);
     return ir_shuffle(e->b, mask, none, lane, e->W * stride);
@@ -345,7 +346,7 @@ static void load_wide(Emit *e, const Pointer *p, const AccessPart *part, uint32_
     LT type = LLVMVectorType(memory_type(e, part[0].type), e->W * stride);
     LV address = address_group(e, p, part[0].byte, 0), mask = wide_mask(e, stride, n);
     unsigned align = alignment(e, p, part[0].type);
-    LV all = mask ? emit_masked_load(e, type, address, align, mask)
+    LV all = mask ? lanes_masked_load(e, type, address, align, mask)
                   : plain_load(e, p, type, address, align);
     int lane[MAX_LANES];
     for (uint32_t k = 0; k < n; k++) {
@@ -370,7 +371,7 @@ static void store_wide(Emit *e, const Pointer *p, const AccessPart *part, uint32
     LV address = address_group(e, p, part[0].byte, 0), mask = wide_mask(e, stride, n);
     unsigned align = alignment(e, p, part[0].type);
     if (mask)
-        emit_masked_store(e, v, address, align, mask);
+        lanes_masked_store(e, v, address, align, mask);
     else
         plain_store(e, p, v, address, align);
 }
@@ -415,21 +416,21 @@ static LV gather(Emit *e, const Pointer *p, const AccessPart *part)
     LT lanes = emit_lanes_type(e, memory_type(e, part->type));
     uint32_t size = emit_scalar_bytes(e, part->type);
     LV mask = access_mask(e, p, part->byte, size);
-    return emit_masked_load(e, lanes, address_of_part(e, p, part->byte, size),
-                            alignment(e, p, part->type), mask ? mask : emit_mask(e));
+    return lanes_masked_load(e, lanes, address_of_part(e, p, part->byte, size),
+                             alignment(e, p, part->type), mask ? mask : lanes_mask(e));
 }
 
 static void scatter(Emit *e, const Pointer *p, const AccessPart *part, LV v)
 {
     uint32_t size = emit_scalar_bytes(e, part->type);
     LV mask = access_mask(e, p, part->byte, size);
-    emit_masked_store(e, v, address_of_part(e, p, part->byte, size), alignment(e, p, part->type),
-                      mask ? mask : emit_mask(e));
+    lanes_masked_store(e, v, address_of_part(e, p, part->byte, size), alignment(e, p, part->type),
+                       mask ? mask : lanes_mask(e));
 }
 
 static LV load_part(Emit *e, const Pointer *p, const AccessPart *part)
 {
-    if (emit_same_address(p))
+    if (lanes_same_address(p))
         return load_same(e, p, part);
     if (lanes_in_order(p)) {
         LT lanes = emit_lanes_type(e, memory_type(e, part->type));
@@ -445,7 +446,7 @@ static LV load_part(Emit *e, const Pointer *p, const AccessPart *part)
 
 static void store_part(Emit *e, const Pointer *p, const AccessPart *part, LV v)
 {
-    if (emit_same_address(p)) {
+    if (lanes_same_address(p)) {
         store_same(e, p, part, v);
         return;
     }

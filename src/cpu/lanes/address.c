@@ -14,7 +14,7 @@
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 
-bool emit_same_address(const Pointer *p)
+bool lanes_same_address(const Pointer *p)
 {
     return !p->lane_index && p->at.rule != LAYOUT_LANES && !(p->base && emit_is_lanes(p->base));
 }
@@ -58,7 +58,7 @@ static LV lanes_address(Emit *e, const Pointer *p, int64_t byte, uint32_t size)
 {
     LV base = address_uniform(e, p, byte, e->W);
     LT unit = LLVMIntTypeInContext(e->cx, size * 8);
-    LV index = e->lane_id;
+    LV index = lanes_ids(e);
     if (p->lane_index) { /* private memory is small: 32 bits do */
         LV at = emit_cast_index(e, p->lane_index, e->i32);
         int64_t factor = p->lane_scale * e->W / size;
@@ -202,7 +202,7 @@ static LV index_in_range(Emit *e, const IndexRange *r, LV index)
     return LLVMBuildICmp(e->b, LLVMIntULT, LLVMBuildSub(e->b, v[0], v[1], ""), v[2], "");
 }
 
-LV emit_in_bounds(Emit *e, const Pointer *p, int64_t byte, uint32_t size)
+LV lanes_in_bounds(Emit *e, const Pointer *p, int64_t byte, uint32_t size)
 {
     if (!address_checked(e, p))
         return NULL;

@@ -319,8 +319,8 @@ static Affine affine_choice(Emit *e, const SpvInst *i, uint32_t k, LV result)
     }
     if (!counting || !r.first[0])
         return (Affine){ .group = 1 };
-    LV other = emit_and(e, e->mask, LLVMBuildICmp(e->b, LLVMIntNE, result, counting, ""));
-    LV is = LLVMBuildNot(e->b, emit_any(e, other), "");
+    LV other = lanes_and(e, e->mask, LLVMBuildICmp(e->b, LLVMIntNE, result, counting, ""));
+    LV is = LLVMBuildNot(e->b, lanes_any(e, other), "");
     r.expected = r.expected ? LLVMBuildAnd(e->b, r.expected, is, "") : is;
     return r;
 }

@@ -210,7 +210,7 @@ static LV lane_by_lane(Emit *e, const Atomic *a)
     } else if (!a->mask) {
         every_lane(e, a, &s);
     } else {
-        LV some_not = emit_any(e, LLVMBuildNot(e->b, a->mask, ""));
+        LV some_not = lanes_any(e, LLVMBuildNot(e->b, a->mask, ""));
         If all = if_begin(e, LLVMBuildNot(e->b, some_not, ""));
         every_lane(e, a, &s);
         if_end(e, &all);
@@ -249,12 +249,12 @@ static LV do_atomic(Emit *e, const Atomic *a)
 
 static LV guarded(Emit *e, Atomic *a)
 {
-    LV inside = emit_in_bounds(e, a->p, a->byte, a->size);
+    LV inside = lanes_in_bounds(e, a->p, a->byte, a->size);
     a->mask = e->mask;
     if (!inside)
         return do_atomic(e, a);
     if (emit_is_lanes(inside)) {
-        a->mask = emit_and(e, e->mask, inside);
+        a->mask = lanes_and(e, e->mask, inside);
         return do_atomic(e, a);
     }
     LT lanes = emit_lanes_type(e, a->type);

@@ -18,11 +18,11 @@ typedef struct Part {
     Affine affine;
 } Part;
 
-static LV env_u32(Emit *e, size_t offset) { return emit_env(e, e->b, e->i32, offset); }
+static LV env_u32(Emit *e, size_t offset) { return lanes_env(e, e->b, e->i32, offset); }
 
 static Part uniform(Emit *e, LV v) { return (Part){ v, { .first = { v }, .group = e->W } }; }
 
-static LV lane_vector(Emit *e)
+LV lanes_ids(Emit *e)
 {
     LV *lane = NEW_ARRAY(e->arena, LV, e->W);
     for (uint32_t k = 0; k < e->W; k++)
@@ -53,7 +53,7 @@ static uint64_t invocations(const Emit *e)
 /* scalar + lane * 1 for all lanes */
 static Part counting(Emit *e, LV first)
 {
-    LV v = LLVMBuildAdd(e->b, emit_lanes(e, first), e->lane_id, "");
+    LV v = LLVMBuildAdd(e->b, emit_lanes(e, first), lanes_ids(e), "");
     return (Part){ v, { .first = { first }, .stride = 1, .group = e->W, .no_wrap = true } };
 }
 
@@ -350,8 +350,7 @@ bool builtin_value(Emit *e, const SpvInst *variable, LV *leaves, Affine *affine,
 
 bool builtin_begin(Emit *e)
 {
-    e->lane_id = lane_vector(e);
-    e->lanes->entry_mask = NULL;
+    lanes_of(e)->entry_mask = NULL;
     uint64_t n = invocations(e);
     if (n && n % e->W == 0)
         return true;
@@ -359,7 +358,8 @@ bool builtin_begin(Emit *e)
     e->b = e->entry_b;
     LV total = n ? ir_int(e->i32, (uint32_t)n) : product(e, local_size);
     LV left = LLVMBuildSub(e->b, total, subgroup_start(e), "");
-    e->lanes->entry_mask = LLVMBuildICmp(e->b, LLVMIntULT, e->lane_id, emit_lanes(e, left), "");
+    lanes_of(e)->entry_mask =
+        LLVMBuildICmp(e->b, LLVMIntULT, lanes_ids(e), emit_lanes(e, left), "");
     e->b = b;
     return true;
 }

@@ -28,7 +28,7 @@ struct Called {
     VEC(Instance) list;
 };
 
-enum { MOST_ARGUMENTS = 256, MOST_RESULTS = 64 }; /* leaves; emit_call refuses others */
+enum { MOST_ARGUMENTS = 256, MOST_RESULTS = 64 }; /* leaves; lanes_call refuses others */
 
 static const char section[] = "SPV_NV_cooperative_matrix2";
 
@@ -86,20 +86,21 @@ Uniformity *called_uniformity(Arena *a, SpvModule *m, const Cfg *c, uint32_t W, 
 
 void called_return(Emit *e, const SpvInst *i)
 {
-    for (uint32_t k = 0; k < e->lanes->n_returned; k++) {
+    const Lanes *lanes = lanes_of(e);
+    for (uint32_t k = 0; k < lanes->n_returned; k++) {
         LV x = emit_lanes(e, emit_leaf(e, spv_operand(i, 0), k));
         if (e->mask) {
-            LV old = LLVMBuildLoad2(e->b, LLVMTypeOf(x), e->lanes->returned[k], "");
+            LV old = LLVMBuildLoad2(e->b, LLVMTypeOf(x), lanes->returned[k], "");
             x = LLVMBuildSelect(e->b, e->mask, x, old, "");
         }
-        LLVMBuildStore(e->b, x, e->lanes->returned[k]);
+        LLVMBuildStore(e->b, x, lanes->returned[k]);
     }
 }
 
 void called_exit(Emit *e)
 {
-    uint32_t n = e->lanes->n_returned;
-    LV *r = NEW_ARRAY(e->arena, LV, n + 1), *from = e->lanes->returned;
+    uint32_t n = lanes_of(e)->n_returned;
+    LV *r = NEW_ARRAY(e->arena, LV, n + 1), *from = lanes_of(e)->returned;
     for (uint32_t k = 0; k < n; k++)
         r[k] = LLVMBuildLoad2(e->b, LLVMGetAllocatedType(from[k]), from[k], "");
     if (n)
@@ -149,15 +150,16 @@ static void add_attribute(Emit *e, LV fn, const char *name)
                             LLVMCreateEnumAttribute(e->cx, kind, 0));
 }
 
-static bool emit_body(Emit *caller, SpvFunction *f, const Instance *x)
+static bool make_body(Emit *caller, SpvFunction *f, const Instance *x)
 {
     Emit *e = arena_copy(caller->arena, caller, sizeof *caller);
     e->caller = caller;
     e->fn = x->fn;
     e->env = LLVMGetParam(e->fn, 0);
-    e->lanes = NEW(e->arena, struct Lanes);
-    e->lanes->called = caller->lanes->called;
-    e->matrix = NULL;
+    const Lanes *of_caller = lanes_of(caller);
+    Lanes *lanes = e->own = NEW(e->arena, Lanes);
+    *lanes = (Lanes){ of_caller->kernel, of_caller->options, of_caller->machine,
+                      .called = of_caller->called };
     e->mask = NULL;
     e->position = 0;
     UniformityKnown known = { same_parameters(caller, f, x), caller->uniformity->varying_variable };
@@ -171,13 +173,13 @@ static bool emit_body(Emit *caller, SpvFunction *f, const Instance *x)
     kept_begin(e);
     variables_lanes_begin_called(e);
     const SpvType *t = spv_type(e->module, f->def->type);
-    e->lanes->n_returned = emit_n_leaves(e, t);
-    e->lanes->returned = NEW_ARRAY(e->arena, LV, e->lanes->n_returned + 1);
-    for (uint32_t k = 0; k < e->lanes->n_returned; k++)
-        e->lanes->returned[k] = emit_alloca(
+    lanes->n_returned = emit_n_leaves(e, t);
+    lanes->returned = NEW_ARRAY(e->arena, LV, lanes->n_returned + 1);
+    for (uint32_t k = 0; k < lanes->n_returned; k++)
+        lanes->returned[k] = emit_alloca(
             e, emit_lanes_type(e, emit_scalar_type(e, emit_leaf_type(e, t, k))), "returned");
     if (x->masked)
-        e->lanes->entry_mask = LLVMGetLastParam(e->fn);
+        lanes->entry_mask = LLVMGetLastParam(e->fn);
     set_parameters(e, f);
     if (lanes_plan(e))
         lanes_blocks(e);
@@ -189,6 +191,7 @@ static bool emit_body(Emit *caller, SpvFunction *f, const Instance *x)
 
 static const Instance *instance(Emit *e, SpvFunction *f, const ElementCall *c)
 {
+    Lanes *lanes = lanes_of(e);
     Instance key = { .function = c->function, .masked = c->mask != NULL };
     LT *types = NEW_ARRAY(e->arena, LT, c->n_arguments + 2);
     types[0] = e->ptr;
@@ -196,10 +199,10 @@ static const Instance *instance(Emit *e, SpvFunction *f, const ElementCall *c)
         types[1 + k] = LLVMTypeOf(c->arguments[k]);
         key.lanes[k / 64] |= (uint64_t)emit_is_lanes(c->arguments[k]) << k % 64;
     }
-    if (!e->lanes->called)
-        e->lanes->called = NEW(e->arena, struct Called);
-    for (uint32_t k = 0; k < e->lanes->called->list.len; k++) {
-        const Instance *x = &e->lanes->called->list.data[k];
+    if (!lanes->called)
+        lanes->called = NEW(e->arena, struct Called);
+    for (uint32_t k = 0; k < lanes->called->list.len; k++) {
+        const Instance *x = &lanes->called->list.data[k];
         if (x->function == key.function && x->masked == key.masked &&
             !memcmp(x->lanes, key.lanes, sizeof key.lanes))
             return x;
@@ -213,13 +216,13 @@ static const Instance *instance(Emit *e, SpvFunction *f, const ElementCall *c)
     key.type = LLVMFunctionType(n ? LLVMStructTypeInContext(e->cx, results, n, false) : e->void_,
                                 types, c->n_arguments + 1 + key.masked, false);
     char name[48];
-    snprintf(name, sizeof name, "element_%u_%u", c->function, e->lanes->called->list.len);
+    snprintf(name, sizeof name, "element_%u_%u", c->function, lanes->called->list.len);
     key.fn = LLVMAddFunction(e->ll, name, key.type);
     LLVMSetLinkage(key.fn, LLVMInternalLinkage);
     add_attribute(e, key.fn, "alwaysinline");
-    vec_push(e->arena, &e->lanes->called->list, key);
+    vec_push(e->arena, &lanes->called->list, key);
     const Instance *x = arena_copy(e->arena, &key, sizeof key);
-    e->failed |= !emit_body(e, f, x);
+    e->failed |= !make_body(e, f, x);
     return x;
 }
 
@@ -245,7 +248,7 @@ static bool fits(Emit *e, const SpvFunction *f, const ElementCall *c)
            emit_n_leaves(e, spv_type(e->module, f->def->type)) == c->n_results;
 }
 
-bool emit_call(Emit *e, const ElementCall *c)
+bool lanes_call(Emit *e, const ElementCall *c)
 {
     SpvFunction *f = function_of(e->module, c->function);
     if (!f || !f->first || c->n_results > MOST_RESULTS || !fits(e, f, c)) {

@@ -22,9 +22,9 @@
 
 static LV all_lanes(Emit *e) { return ir_int(emit_lanes_type(e, e->i1), 1); }
 
-LV emit_mask(Emit *e) { return e->mask ? e->mask : all_lanes(e); }
+LV lanes_mask(Emit *e) { return e->mask ? e->mask : all_lanes(e); }
 
-LV emit_and(Emit *e, LV mask, LV condition)
+LV lanes_and(Emit *e, LV mask, LV condition)
 {
     condition = emit_lanes(e, condition);
     if (!mask)
@@ -37,7 +37,7 @@ static LV mask_bits(Emit *e, LV mask)
     return LLVMBuildBitCast(e->b, mask, LLVMIntTypeInContext(e->cx, e->W), "");
 }
 
-LV emit_any(Emit *e, LV mask)
+LV lanes_any(Emit *e, LV mask)
 {
     LV bits = mask_bits(e, mask);
     return LLVMBuildICmp(e->b, LLVMIntNE, bits, LLVMConstNull(LLVMTypeOf(bits)), "");
@@ -54,7 +54,7 @@ static LV lowest_bit(Emit *e, LV bits, bool some_is_set)
                        : lane;
 }
 
-LV emit_first_lane(Emit *e)
+LV lanes_first(Emit *e)
 {
     if (!e->mask)
         return ir_int(e->i32, 0);
@@ -62,10 +62,7 @@ LV emit_first_lane(Emit *e)
     return LLVMBuildAnd(e->b, lane, ir_int(e->i32, e->W - 1), "");
 }
 
-LV emit_uniform(Emit *e, LV v)
-{
-    return emit_is_lanes(v) ? emit_lane(e, v, emit_first_lane(e)) : v;
-}
+LV lanes_uniform(Emit *e, LV v) { return emit_is_lanes(v) ? emit_lane(e, v, lanes_first(e)) : v; }
 
 /* ---- loops over lanes ------------------------------------------------------------------------ */
 
@@ -171,7 +168,7 @@ static bool counts_alike(Emit *e, const SpvInst *phi)
 
 static PhiSlot *phi_slot(Emit *e, const SpvInst *phi, const SpvType *t)
 {
-    PhiSlot *s = &e->lanes->flow->phis[phi->id];
+    PhiSlot *s = &flow_of(e)->phis[phi->id];
     if (s->slot)
         return s;
     s->home = flow_edges_home(e, e->cfg->position[phi->block->index], FLOW_NONE);
@@ -200,9 +197,9 @@ static bool stored_before(Emit *e, uint32_t from, uint32_t to)
 static void store_phi_leaf(Emit *e, const Slot *slot, LV v, LV mask)
 {
     bool lanes = LLVMGetTypeKind(slot->type) == LLVMVectorTypeKind;
-    v = lanes ? emit_lanes(e, v) : emit_uniform(e, v);
+    v = lanes ? emit_lanes(e, v) : lanes_uniform(e, v);
     if (mask)
-        v = LLVMBuildSelect(e->b, lanes ? mask : emit_any(e, mask), v, slot_load(e, slot), "");
+        v = LLVMBuildSelect(e->b, lanes ? mask : lanes_any(e, mask), v, slot_load(e, slot), "");
     slot_store(e, slot, v);
 }
 
@@ -261,7 +258,7 @@ static void load_phis(Emit *e, const SpvBlock *block)
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-LLVMBuilderRef flow_top(Emit *e) { return e->lanes->flow->top; }
+LLVMBuilderRef flow_top(Emit *e) { return flow_of(e)->top; }
 
 static Slot *mask_slot(Emit *e, uint32_t home)
 {
@@ -271,13 +268,13 @@ static Slot *mask_slot(Emit *e, uint32_t home)
 /* Of the lanes that wait for a node. */
 static uint32_t mask_home(Emit *e, const Node *n)
 {
-    return n->is_latch ? e->lanes->flow->node_of[n->loop->header]
+    return n->is_latch ? flow_of(e)->node_of[n->loop->header]
                        : flow_edges_home(e, n->block, n->chosen_by);
 }
 
 static void make_blocks(Emit *e)
 {
-    struct Flow *f = e->lanes->flow;
+    struct Flow *f = flow_of(e);
     for (uint32_t k = 0; k < f->n_nodes; k++) {
         Node *n = &f->nodes[k];
         char name[32];
@@ -300,7 +297,7 @@ static void make_blocks(Emit *e)
 static uint32_t target_node(Emit *e, const Node *n, const SpvInst *term, uint32_t k)
 {
     uint32_t to = e->cfg->position[flow_target(e, term, k)->index];
-    return flow_edge_node(e->lanes->flow, n->block, to);
+    return flow_edge_node(flow_of(e), n->block, to);
 }
 
 static int by_literal(const void *a, const void *b)
@@ -343,60 +340,60 @@ static LV switch_leads(Emit *e, const Node *n, LV selector, uint32_t to)
 
 static LV block_mask(Emit *e, uint32_t node)
 {
-    const Node *n = &e->lanes->flow->nodes[node], *v;
+    const Node *n = &flow_of(e)->nodes[node], *v;
     if (!n->masked)
-        return e->lanes->entry_mask;
+        return lanes_of(e)->entry_mask;
     if (!n->tracked) {
-        v = &e->lanes->flow->nodes[n->heir_of];
-        return v->masked ? slot_load(e, v->own_slot) : e->lanes->entry_mask;
+        v = &flow_of(e)->nodes[n->heir_of];
+        return v->masked ? slot_load(e, v->own_slot) : lanes_of(e)->entry_mask;
     }
     LV waiting = slot_load(e, n->mask_slot);
     if (n->chosen_by == FLOW_NONE)
         return waiting;
-    v = &e->lanes->flow->nodes[n->chosen_by];
+    v = &flow_of(e)->nodes[n->chosen_by];
     LV chosen = switch_leads(e, v, slot_load(e, v->selector), node);
-    return LLVMBuildOr(e->b, emit_and(e, slot_load(e, v->parting), chosen), waiting, "");
+    return LLVMBuildOr(e->b, lanes_and(e, slot_load(e, v->parting), chosen), waiting, "");
 }
 
 /* Where control goes from the current LLVM block, which is about to branch there. */
 static LLVMBasicBlockRef next_bb(Emit *e, const Node *n, uint32_t to)
 {
-    Node *next = &e->lanes->flow->nodes[flow_next(&n->pending, to)];
+    Node *next = &flow_of(e)->nodes[flow_next(&n->pending, to)];
     slot_edge(e, next);
     return next->bb;
 }
 
 static void enter_block(Emit *e, uint32_t node)
 {
-    Node *n = &e->lanes->flow->nodes[node];
+    Node *n = &flow_of(e)->nodes[node];
     LLVMPositionBuilderAtEnd(e->b, n->bb);
     slot_segment(e, node, &n->from);
     e->mask = block_mask(e, node);
     if (n->masked && n->has_heirs)
-        slot_store(e, n->own_slot, emit_mask(e));
+        slot_store(e, n->own_slot, lanes_mask(e));
     if (n->test && e->mask) {
         LLVMBasicBlockRef top = emit_new_block(e, "");
-        LLVMBuildCondBr(e->b, emit_any(e, e->mask), top, next_bb(e, n, FLOW_NONE));
+        LLVMBuildCondBr(e->b, lanes_any(e, e->mask), top, next_bb(e, n, FLOW_NONE));
         LLVMPositionBuilderAtEnd(e->b, top);
     }
     LLVMBasicBlockRef body = emit_new_block(e, "");
     LV jump = LLVMBuildBr(e->b, body);
     slot_segment_behind(e);
-    LLVMPositionBuilderBefore(e->lanes->flow->top, jump);
+    LLVMPositionBuilderBefore(flow_of(e)->top, jump);
     LLVMPositionBuilderAtEnd(e->b, body);
 }
 
 /* Lanes in `mask` (NULL: all that exist) go from block `from` to node `to`. */
-static void emit_edge(Emit *e, const Node *from, uint32_t to, LV mask)
+static void follow_edge(Emit *e, const Node *from, uint32_t to, LV mask)
 {
-    Node *n = &e->lanes->flow->nodes[to];
+    Node *n = &flow_of(e)->nodes[to];
     if (n->is_latch)
         store_phis(e, from->block, n->loop->header, mask);
     else if (n->block != FLOW_NONE)
         store_phis(e, from->block, n->block, mask);
-    if (!n->tracked || (n->chosen_by != FLOW_NONE && &e->lanes->flow->nodes[n->chosen_by] == from))
+    if (!n->tracked || (n->chosen_by != FLOW_NONE && &flow_of(e)->nodes[n->chosen_by] == from))
         return;
-    LV lanes = mask ? mask : e->lanes->entry_mask ? e->lanes->entry_mask : all_lanes(e);
+    LV lanes = mask ? mask : lanes_of(e)->entry_mask ? lanes_of(e)->entry_mask : all_lanes(e);
     slot_store(e, n->mask_slot, LLVMBuildOr(e->b, lanes, slot_load(e, n->mask_slot), ""));
 }
 
@@ -404,20 +401,20 @@ static void emit_edge(Emit *e, const Node *from, uint32_t to, LV mask)
 static LLVMBasicBlockRef edge_block(Emit *e, const Node *n, uint32_t to)
 {
     LLVMBasicBlockRef here = LLVMGetInsertBlock(e->b), bb = emit_new_block(e, "");
-    uint32_t body = e->lanes->flow->segment;
+    uint32_t body = flow_of(e)->segment;
     slot_segment_behind(e);
     LLVMPositionBuilderAtEnd(e->b, bb);
-    emit_edge(e, n, to, n->masked ? e->mask : NULL);
+    follow_edge(e, n, to, n->masked ? e->mask : NULL);
     LLVMBuildBr(e->b, next_bb(e, n, to));
     LLVMPositionBuilderAtEnd(e->b, here);
-    e->lanes->flow->segment = body;
+    flow_of(e)->segment = body;
     return bb;
 }
 
 static void branch_together(Emit *e, const Node *n, const SpvInst *term)
 {
     SpvId condition = spv_operand(term, 0);
-    LV c = emit_uniform(e, emit_leaf(e, condition, 0));
+    LV c = lanes_uniform(e, emit_leaf(e, condition, 0));
     if (term->op == SpvOpBranchConditional) {
         LLVMBasicBlockRef yes = edge_block(e, n, target_node(e, n, term, 0));
         LLVMBasicBlockRef no = edge_block(e, n, target_node(e, n, term, 1));
@@ -445,13 +442,13 @@ static void branch_apart(Emit *e, Node *n, const SpvInst *term)
     if (n->cases) {
         n->selector = slot_new(e, LLVMTypeOf(c), n->parting->home, false);
         slot_store(e, n->selector, c);
-        slot_store(e, n->parting, emit_mask(e));
+        slot_store(e, n->parting, lanes_mask(e));
     }
     for (uint32_t t = 0; t < n->n_targets; t++) {
         LV here = n->cases               ? switch_leads(e, n, c, n->targets[t])
                   : n->targets[t] == yes ? c
                                          : LLVMBuildNot(e->b, c, "");
-        emit_edge(e, n, n->targets[t], emit_and(e, e->mask, here));
+        follow_edge(e, n, n->targets[t], lanes_and(e, e->mask, here));
     }
     LLVMBuildBr(e->b, next_bb(e, n, n->targets[0]));
 }
@@ -466,16 +463,16 @@ static void leave_block(Emit *e, Node *n)
     } else if (n->n_targets > 1) {
         branch_together(e, n, term);
     } else {
-        emit_edge(e, n, n->targets[0], n->masked ? e->mask : NULL);
+        follow_edge(e, n, n->targets[0], n->masked ? e->mask : NULL);
         LLVMBuildBr(e->b, next_bb(e, n, n->targets[0]));
     }
 }
 
-static void emit_block(Emit *e, Node *n)
+static void place_block(Emit *e, Node *n)
 {
     SpvBlock *block = e->cfg->blocks[n->block].block;
     e->position = n->block;
-    enter_block(e, e->lanes->flow->node_of[n->block]);
+    enter_block(e, flow_of(e)->node_of[n->block]);
     e->target->block_begin(e);
     load_phis(e, block);
     emit_block_insts(e, block);
@@ -484,24 +481,24 @@ static void emit_block(Emit *e, Node *n)
 }
 
 /* Where the back edges of a loop meet. */
-static void emit_latch(Emit *e, Node *n)
+static void place_latch(Emit *e, Node *n)
 {
-    Node *header = &e->lanes->flow->nodes[e->lanes->flow->node_of[n->loop->header]];
+    Node *header = &flow_of(e)->nodes[flow_of(e)->node_of[n->loop->header]];
     LLVMPositionBuilderAtEnd(e->b, n->bb);
-    slot_segment(e, (uint32_t)(n - e->lanes->flow->nodes), &n->from);
+    slot_segment(e, (uint32_t)(n - flow_of(e)->nodes), &n->from);
     LV mask = n->tracked ? slot_load(e, n->mask_slot) : NULL;
     if (mask && header->mask_slot)
         slot_store(e, header->mask_slot, mask);
     slot_edge(e, header);
     if (mask && n->divergent && n->pending.len)
-        LLVMBuildCondBr(e->b, emit_any(e, mask), header->bb, next_bb(e, n, FLOW_NONE));
+        LLVMBuildCondBr(e->b, lanes_any(e, mask), header->bb, next_bb(e, n, FLOW_NONE));
     else
         LLVMBuildBr(e->b, header->bb);
 }
 
 void lanes_blocks(Emit *e)
 {
-    struct Flow *f = e->lanes->flow;
+    struct Flow *f = flow_of(e);
     make_blocks(e);
     f->top = LLVMCreateBuilderInContext(e->cx);
     f->phi_b = LLVMCreateBuilderInContext(e->cx);
@@ -513,9 +510,9 @@ void lanes_blocks(Emit *e)
         if (!n->reached)
             continue;
         if (n->block != FLOW_NONE) {
-            emit_block(e, n);
+            place_block(e, n);
         } else if (n->is_latch) {
-            emit_latch(e, n);
+            place_latch(e, n);
         } else {
             LLVMPositionBuilderAtEnd(e->b, n->bb);
             called_exit(e);
@@ -551,8 +548,8 @@ void flow_barrier(Emit *e)
 {
     if (one_subgroup(e))
         return;
-    e->kernel->has_barrier = true;
-    LV fn = emit_env(e, e->b, e->ptr, offsetof(CpuEnv, barrier));
+    lanes_of(e)->kernel->has_barrier = true;
+    LV fn = lanes_env(e, e->b, e->ptr, offsetof(CpuEnv, barrier));
     LT type = LLVMFunctionType(e->void_, &e->ptr, 1, 0);
     LLVMBuildCall2(e->b, type, fn, &e->env, 1, "");
 }
@@ -564,7 +561,7 @@ static void control_barrier(Emit *e, const SpvInst *i)
     fence(e, constant(e, spv_operand(i, 1)));
     if (execution == SpvScopeSubgroup || execution == SpvScopeInvocation)
         return;
-    emit_count(e, DEVICE_STAT_BARRIERS, NULL);
+    lanes_count(e, DEVICE_STAT_BARRIERS, NULL);
     flow_barrier(e);
     fence(e, SpvScopeWorkgroup);
 }

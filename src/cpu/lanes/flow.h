@@ -103,6 +103,7 @@ struct Flow {
     VEC(OpenPhi) phis_made;
     LLVMBuilderRef phi_b;
 };
+static inline struct Flow *flow_of(const Emit *e) { return lanes_of(e)->flow; }
 
 /* The node control goes on to when lanes go to `to` (FLOW_NONE: to none) and others wait in
  * `pending`. */

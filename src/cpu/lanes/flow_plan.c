@@ -132,11 +132,11 @@ static void find_targets(Emit *e, Node *n)
         count++;
     SwitchCase *edges = NEW_ARRAY(e->arena, SwitchCase, count + 1);
     for (uint32_t k = 0; (to = flow_target(e, term, k)); k++) {
-        edges[k].node = flow_edge_node(e->lanes->flow, n->block, e->cfg->position[to->index]);
+        edges[k].node = flow_edge_node(flow_of(e), n->block, e->cfg->position[to->index]);
         edges[k].literal = term->op == SpvOpSwitch && k ? switch_literal(e, term, k) : 0;
     }
     if (!count)
-        edges[count++].node = e->lanes->flow->n_nodes - 1;
+        edges[count++].node = flow_of(e)->n_nodes - 1;
     if (term->op == SpvOpSwitch) {
         n->n_cases = count - 1;
         n->cases = arena_copy(e->arena, edges + 1, n->n_cases * sizeof *edges);
@@ -152,7 +152,7 @@ static void find_targets(Emit *e, Node *n)
 
 static void make_nodes(Emit *e)
 {
-    struct Flow *f = e->lanes->flow;
+    struct Flow *f = flow_of(e);
     const Cfg *c = e->cfg;
     f->nodes = NEW_ARRAY(e->arena, Node, c->n + c->n_loops + 1);
     f->node_of = NEW_ARRAY(e->arena, uint32_t, c->n);
@@ -190,7 +190,7 @@ static void make_nodes(Emit *e)
 /* Where the blocks of a loop lead to outside of it. */
 static NodeSet loop_exits(Emit *e, const CfgLoop *l)
 {
-    struct Flow *f = e->lanes->flow;
+    struct Flow *f = flow_of(e);
     NodeSet exits = { 0 };
     uint32_t first = f->node_of[l->header], last = f->latch_of[l->header];
     for (uint32_t k = first; k <= last; k++)
@@ -202,7 +202,7 @@ static NodeSet loop_exits(Emit *e, const CfgLoop *l)
 
 static void arrive(Emit *e, uint32_t node, const NodeSet *pending, uint32_t to, uint32_t except)
 {
-    Node *n = &e->lanes->flow->nodes[node];
+    Node *n = &flow_of(e)->nodes[node];
     n->reached = true;
     set_add_all(e->arena, &n->pending, pending, node);
     if (to != FLOW_NONE && to != node && to != except)
@@ -228,7 +228,7 @@ static void leave_block(Emit *e, Node *n)
  * that. */
 static bool leave_latch(Emit *e, Node *n, NodeSet *more)
 {
-    struct Flow *f = e->lanes->flow;
+    struct Flow *f = flow_of(e);
     Node *header = &f->nodes[f->node_of[n->loop->header]];
     bool changed = false;
     if (n->divergent)
@@ -246,7 +246,7 @@ static bool leave_latch(Emit *e, Node *n, NodeSet *more)
 
 static void find_pending(Emit *e)
 {
-    struct Flow *f = e->lanes->flow;
+    struct Flow *f = flow_of(e);
     /* by header: pending all through the loop */
     NodeSet *more = NEW_ARRAY(e->arena, NodeSet, e->cfg->n);
     for (uint32_t k = 0; k < e->cfg->n_loops; k++)
@@ -288,7 +288,7 @@ static bool in_divergent_loop(const struct Flow *f, const CfgLoop *l)
  * p. */
 static bool same_lanes(Emit *e, uint32_t v, uint32_t p)
 {
-    struct Flow *f = e->lanes->flow;
+    struct Flow *f = flow_of(e);
     const CfgBlock *bv = &e->cfg->blocks[v], *bp = &e->cfg->blocks[p];
     const Node *np = &f->nodes[f->node_of[p]], *nv = &f->nodes[f->node_of[v]];
     bool header = np->loop && !f->loop_diverges[p] && np->loop->parent == bv->loop;
@@ -309,7 +309,7 @@ static bool same_lanes(Emit *e, uint32_t v, uint32_t p)
 /* Whether p is where all lanes of its only predecessor v go, together, when they come. */
 static bool follows_together(Emit *e, uint32_t v, uint32_t p)
 {
-    struct Flow *f = e->lanes->flow;
+    struct Flow *f = flow_of(e);
     const CfgBlock *bp = &e->cfg->blocks[p];
     if (bp->n_preds != 1 || bp->preds[0] != v || f->nodes[f->node_of[v]].divergent)
         return false;
@@ -339,7 +339,7 @@ static uint32_t find_heir_of(Emit *e, uint32_t p)
 /* All lanes that come to a divergent loop come by one edge that they take together. */
 static bool entered_together(Emit *e, const Node *n)
 {
-    struct Flow *f = e->lanes->flow;
+    struct Flow *f = flow_of(e);
     const CfgBlock *b = &e->cfg->blocks[n->block];
     uint32_t entries = 0, from = 0;
     for (uint32_t k = 0; n->loop && k < b->n_preds; k++)
@@ -376,7 +376,7 @@ static bool is_cheap(Emit *e, const Node *n)
 
 static void find_masks(Emit *e)
 {
-    struct Flow *f = e->lanes->flow;
+    struct Flow *f = flow_of(e);
     for (uint32_t k = 0; k < f->n_nodes; k++) {
         Node *n = &f->nodes[k];
         uint32_t p = n->block;
@@ -410,15 +410,15 @@ uint32_t flow_home(Emit *e, uint32_t from, uint32_t to)
     for (const CfgLoop *l = e->cfg->blocks[from].loop; l && !cfg_in_loop(l, e->cfg, to);
          l = l->parent)
         from = e->cfg->blocks[l->header].idom;
-    return e->lanes->flow->node_of[from];
+    return flow_of(e)->node_of[from];
 }
 
 uint32_t flow_edges_home(Emit *e, uint32_t to, uint32_t except)
 {
     const CfgBlock *b = &e->cfg->blocks[to];
-    uint32_t home = e->lanes->flow->node_of[to];
+    uint32_t home = flow_of(e)->node_of[to];
     for (uint32_t k = 0; k < b->n_preds; k++)
-        if (b->preds[k] < to && e->lanes->flow->node_of[b->preds[k]] != except)
+        if (b->preds[k] < to && flow_of(e)->node_of[b->preds[k]] != except)
             home = MIN(home, flow_home(e, b->preds[k], to));
     return home;
 }
@@ -427,7 +427,7 @@ uint32_t flow_edges_home(Emit *e, uint32_t to, uint32_t except)
  * those of targets that lanes come to in other iterations too. */
 static void find_chosen(Emit *e)
 {
-    struct Flow *f = e->lanes->flow;
+    struct Flow *f = flow_of(e);
     for (uint32_t k = 0; k < f->n_nodes; k++) {
         Node *n = &f->nodes[k];
         for (uint32_t t = 0; n->divergent && n->cases && t < n->n_targets; t++) {
@@ -443,19 +443,19 @@ static void find_chosen(Emit *e)
 
 int flow_needs_slot(const Emit *e, SpvId id)
 {
-    return id < e->module->bound ? e->lanes->flow->needs_slot[id] : SLOT_NONE;
+    return id < e->module->bound ? flow_of(e)->needs_slot[id] : SLOT_NONE;
 }
 
 bool flow_left_apart(Emit *e, uint32_t from, uint32_t to)
 {
     for (const CfgLoop *l = e->cfg->blocks[from].loop; l && !cfg_in_loop(l, e->cfg, to);
          l = l->parent)
-        if (e->lanes->flow->loop_diverges[l->header])
+        if (flow_of(e)->loop_diverges[l->header])
             return true;
     return false;
 }
 
-uint32_t flow_slot_home(const Emit *e, SpvId id) { return e->lanes->flow->home[id]; }
+uint32_t flow_slot_home(const Emit *e, SpvId id) { return flow_of(e)->home[id]; }
 
 typedef struct Uses {
     Emit *e;
@@ -469,7 +469,7 @@ static void note_use(Uses *u, SpvId id, uint32_t use, uint32_t depth)
     if (!def || !def->block || !def->type || e->cfg->position[def->block->index] == FLOW_NONE)
         return;
     uint32_t p = e->cfg->position[def->block->index];
-    struct Flow *f = e->lanes->flow;
+    struct Flow *f = flow_of(e);
     uint8_t *slot = &f->needs_slot[id];
     if (p == use || !f->nodes[f->node_of[p]].masked || def->op == SpvOpVariable)
         return;
@@ -506,7 +506,7 @@ static void find_slots(Emit *e)
 
 bool lanes_plan(Emit *e)
 {
-    struct Flow *f = e->lanes->flow = NEW(e->arena, struct Flow);
+    struct Flow *f = lanes_of(e)->flow = NEW(e->arena, struct Flow);
     f->needs_slot = NEW_ARRAY(e->arena, uint8_t, e->module->bound);
     f->home = NEW_ARRAY(e->arena, uint32_t, e->module->bound);
     f->phis = NEW_ARRAY(e->arena, PhiSlot, e->module->bound);

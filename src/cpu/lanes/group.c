@@ -18,18 +18,18 @@ static uint64_t invocations(const Emit *e)
     return (uint64_t)e->local_size[0] * e->local_size[1] * e->local_size[2];
 }
 
-static LV subgroup(Emit *e) { return emit_env(e, e->b, e->i32, offsetof(CpuEnv, subgroup)); }
-static LV n_subgroups(Emit *e) { return emit_env(e, e->b, e->i32, offsetof(CpuEnv, n_subgroups)); }
+static LV subgroup(Emit *e) { return lanes_env(e, e->b, e->i32, offsetof(CpuEnv, subgroup)); }
+static LV n_subgroups(Emit *e) { return lanes_env(e, e->b, e->i32, offsetof(CpuEnv, n_subgroups)); }
 
 /* Memory of the workgroup, `bytes` for each of its subgroups. */
 static LV slots(Emit *e, uint32_t bytes)
 {
     uint64_t n = invocations(e);
     if (!n)
-        n = e->kernel->max_invocations = MAX_INVOCATIONS;
+        n = lanes_of(e)->kernel->max_invocations = MAX_INVOCATIONS;
     uint64_t start = align_up(e->shared_bytes, 64);
     e->shared_bytes = start + (n + e->W - 1) / e->W * bytes;
-    return ir_at(e->b, emit_env(e, e->b, e->ptr, offsetof(CpuEnv, shared)), ir_int(e->i64, start));
+    return ir_at(e->b, lanes_env(e, e->b, e->ptr, offsetof(CpuEnv, shared)), ir_int(e->i64, start));
 }
 
 static LV slot(Emit *e, LV base, LV number, LT type)
@@ -99,8 +99,9 @@ static LV group_broadcast(Emit *e, LV v, LV index)
 
 static LV local_size(Emit *e, uint32_t axis)
 {
-    return e->local_size[axis] ? ir_int(e->i32, e->local_size[axis])
-                               : emit_env(e, e->b, e->i32, offsetof(CpuEnv, local_size) + 4 * axis);
+    return e->local_size[axis]
+               ? ir_int(e->i32, e->local_size[axis])
+               : lanes_env(e, e->b, e->i32, offsetof(CpuEnv, local_size) + 4 * axis);
 }
 
 /* The place in the workgroup of a local id of one to three components. */
@@ -109,7 +110,7 @@ static LV linear(Emit *e, SpvId id)
     uint32_t n;
     LV *x = ops_leaves(e, id, &n), index = ir_int(e->i32, 0);
     for (uint32_t k = n; k-- > 0;) {
-        LV part = arith_resize(e->b, emit_uniform(e, x[k]), e->i32, false);
+        LV part = arith_resize(e->b, lanes_uniform(e, x[k]), e->i32, false);
         index = LLVMBuildAdd(e->b, LLVMBuildMul(e->b, index, local_size(e, k), ""), part, "");
     }
     return index;
@@ -141,12 +142,12 @@ void group_inst(Emit *e, const SpvInst *i)
 
 static LV uniform_address(Emit *e, SpvId id)
 {
-    return emit_uniform(e, emit_address(e, emit_pointer(e, id), 0, 1));
+    return lanes_uniform(e, emit_address(e, emit_pointer(e, id), 0, 1));
 }
 
 static LV wide(Emit *e, SpvId id)
 {
-    return arith_resize(e->b, emit_uniform(e, emit_leaf(e, id, 0)), e->i64, false);
+    return arith_resize(e->b, lanes_uniform(e, emit_leaf(e, id, 0)), e->i64, false);
 }
 
 /* This subgroup's share of elements 0 to n - 1: starts at number * n / subgroups. */

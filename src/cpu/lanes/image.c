@@ -51,10 +51,10 @@ typedef struct Call {
 
 static struct Image *shared_memory(Emit *e)
 {
-    struct Image *m = e->lanes->image;
+    struct Image *m = lanes_of(e)->image;
     if (m)
         return m;
-    m = e->lanes->image = NEW(e->arena, struct Image);
+    m = lanes_of(e)->image = NEW(e->arena, struct Image);
     m->in = emit_alloca(e, LLVMArrayType2(e->i32, (uint64_t)IMAGE_N_ROWS * e->W), "image.in");
     m->out = emit_alloca(e, LLVMArrayType2(e->i32, 4ull * e->W), "image.out");
     m->images = emit_alloca(e, LLVMArrayType2(e->i64, e->W), "images");
@@ -226,7 +226,7 @@ static void set_results(Call *c, bool one)
     LT single = one ? e->f32 : emit_lanes_type(e, e->f32);
     LV words[4];
     for (uint32_t k = 0; k < 4; k++) {
-        LV at = element(e, e->lanes->image->out, e->i32, (uint64_t)k * c->to.lanes);
+        LV at = element(e, lanes_of(e)->image->out, e->i32, (uint64_t)k * c->to.lanes);
         words[k] = ir_load(e->b, word, at, 4);
     }
     if (s->kind == SPV_INT && s->bits == 64 && c->to.act != SPV_IMAGE_GATHER) { /* texel_is_long */
@@ -283,7 +283,7 @@ static void texel_pointer(Emit *e, const SpvInst *inst)
     c.to.bytes = (uint8_t)emit_scalar_bytes(e, t->element);
     bool one = call(&c);
     LT type = one ? e->i64 : emit_lanes_type(e, e->i64);
-    LV at = ir_load(e->b, type, e->lanes->image->out, 8);
+    LV at = ir_load(e->b, type, lanes_of(e)->image->out, 8);
     LV is = LLVMBuildICmp(e->b, LLVMIntEQ, at, LLVMConstNull(type), "");
     Pointer p = { .storage = t->storage,
                   .at = { .type = t->element, .rule = LAYOUT_EXPLICIT },

@@ -7,24 +7,6 @@
 
 #include "cpu/lanes/lanes.h"
 
-typedef struct Kept Kept;
-typedef struct LanesVariables LanesVariables;
-
-/* Of one function. */
-struct Lanes {
-    /* lanes that exist at all (a workgroup that is no multiple of W); NULL: all W */
-    LV entry_mask;
-    struct Flow *flow;         /* flow.c's */
-    Kept *kept;                /* kept.c's, by id */
-    LanesVariables *variables; /* variables.c's */
-    struct Together *together; /* together.c's: of the current block */
-    LV addresses, values;      /* access.c's: what a loop over the lanes reads */
-    struct Image *image;       /* image.c's: memory that its calls share; NULL: not needed yet */
-    struct Called *called;     /* called.c's: the functions that were made, of all functions */
-    LV *returned;              /* allocas for what it returns, leaf by leaf */
-    uint32_t n_returned;
-};
-
 /* slot.c: variables of the linearised function, which become SSA values. */
 typedef struct Slot Slot;
 Slot *slot_new(Emit *e, LT type, uint32_t home, bool zero);

@@ -8,14 +8,14 @@
 #include "cpu/lanes/internal.h"
 
 /* Of a value. */
-struct Kept {
+typedef struct Kept {
     Slot **slot;              /* by leaf; NULL: the value itself is good everywhere */
     AffineSlots *affine_slot; /* by leaf: of the scalars in its Affine; NULL: forget that */
     const Value *here;        /* as it is in block `here_block` */
     uint32_t here_block;
-};
+} Kept;
 
-void kept_begin(Emit *e) { e->lanes->kept = NEW_ARRAY(e->arena, Kept, e->module->bound); }
+void kept_begin(Emit *e) { lanes_of(e)->kept = NEW_ARRAY(e->arena, Kept, e->module->bound); }
 
 static const Value *from_slots(Emit *e, Kept *k, const Value *from)
 {
@@ -47,7 +47,7 @@ static const Value *again(Emit *e, const SpvInst *i)
 
 const Value *kept_elsewhere(Emit *e, const SpvInst *i, const Value *v)
 {
-    Kept *k = &e->lanes->kept[i->id];
+    Kept *k = &lanes_of(e)->kept[i->id];
     bool chain = emit_is_chain(e, i);
     if (!flow_needs_slot(e, i->id) || (!k->slot && !chain))
         return v;
@@ -61,7 +61,7 @@ const Value *kept_elsewhere(Emit *e, const SpvInst *i, const Value *v)
 /* Keeps the leaves of a value that other blocks reach around its definition. */
 static void store_slots(Emit *e, const SpvInst *i, const Value *v)
 {
-    Kept *k = &e->lanes->kept[i->id];
+    Kept *k = &lanes_of(e)->kept[i->id];
     bool masked = flow_needs_slot(e, i->id) == SLOT_MASKED;
     uint32_t home = flow_slot_home(e, i->id);
     if (!k->slot) {
@@ -88,7 +88,7 @@ void kept_defined(Emit *e, const SpvInst *i, Value *v)
 {
     if (!v->affine && !v->pointer)
         affine_result(e, i, v);
-    e->lanes->kept[i->id].here = NULL;
+    lanes_of(e)->kept[i->id].here = NULL;
     if (flow_needs_slot(e, i->id) && !emit_is_chain(e, i) && v->n)
         store_slots(e, i, v);
 }

@@ -5,7 +5,7 @@
  * code of a whole subgroup: masks, loops over lanes, accesses under a mask, the kernel's
  * environment.
  *
- * Lane masks are combined with selects (emit_and), which do not let poison of inactive lanes
+ * Lane masks are combined with selects (lanes_and), which do not let poison of inactive lanes
  * through.
  */
 #ifndef HEDDLE_CPU_LANES_H
@@ -15,6 +15,31 @@
 #include "cpu/machine/machine.h"
 #include "emit/ops.h"
 #include "emit/target.h"
+
+/* What Emit.own is: the state of one function. */
+typedef struct Lanes {
+    /* of the compilation; whoever calls emit_module sets these three */
+    CpuKernel *kernel;
+    const CpuOptions *options;
+    const CpuTarget *machine;
+    struct Called *called; /* called.c's: the functions made so far */
+
+    struct Matrices *matrices; /* cpu/matrix's; NULL: there are none in this function */
+
+    /* lanes that exist at all (a workgroup that is no multiple of W); NULL: all W */
+    LV entry_mask;
+    struct Flow *flow;                /* flow.c's */
+    struct Kept *kept;                /* kept.c's, by id */
+    struct LanesVariables *variables; /* variables.c's */
+    struct Together *together;        /* together.c's: of the current block */
+    LV addresses, values;             /* access.c's: what a loop over the lanes reads */
+    struct Image *image; /* image.c's: memory that its calls share; NULL: not needed yet */
+    LV *returned;        /* called.c's: allocas for what it returns, leaf by leaf */
+    uint32_t n_returned;
+} Lanes;
+static inline Lanes *lanes_of(const Emit *e) { return e->own; }
+
+LV lanes_ids(Emit *e); /* <W x i32> 0, 1, 2, ... */
 
 /* ---- target.c: the table that emit knows lanes by -------------------------------------------- */
 
@@ -28,22 +53,22 @@ void lanes_blocks(Emit *e); /* EmitTarget.blocks */
 
 /* ---- env.c: the kernel's environment --------------------------------------------------------- */
 
-LV emit_env(Emit *e, LLVMBuilderRef b, LT type, size_t offset); /* a field of CpuEnv */
+LV lanes_env(Emit *e, LLVMBuilderRef b, LT type, size_t offset); /* a field of CpuEnv */
 /* Memory of the subgroup that outlives a stack frame: for what is large. 64-byte aligned. */
-LV emit_frame(Emit *e, uint64_t bytes);
+LV lanes_frame(Emit *e, uint64_t bytes);
 /* Adds to a counter of CpuEnv.stats when options->stats; amount i64, or NULL for 1. */
-void emit_count(Emit *e, DeviceStat stat, LV amount);
+void lanes_count(Emit *e, DeviceStat stat, LV amount);
 
 /* ---- flow.c: masks --------------------------------------------------------------------------- */
 
-LV emit_mask(Emit *e); /* e->mask, or the constant of all lanes */
+LV lanes_mask(Emit *e); /* e->mask, or the constant of all lanes */
 /* mask && condition (i1 or <W x i1>); mask NULL = all */
-LV emit_and(Emit *e, LV mask, LV condition);
-LV emit_any(Emit *e, LV mask); /* i1 */
+LV lanes_and(Emit *e, LV mask, LV condition);
+LV lanes_any(Emit *e, LV mask); /* i1 */
 /* i32: lowest active lane; W - if none - is taken modulo W */
-LV emit_first_lane(Emit *e);
+LV lanes_first(Emit *e);
 /* of a vector known to be the same for all active lanes */
-LV emit_uniform(Emit *e, LV v);
+LV lanes_uniform(Emit *e, LV v);
 void flow_barrier(Emit *e); /* waits for the workgroup's other subgroups */
 
 /* The body once for each lane of mask (NULL: all), in ascending order; l.index is the lane, i32.
@@ -68,19 +93,19 @@ typedef struct ElementCall {
     LV *results;
     uint32_t n_results;
 } ElementCall;
-bool emit_call(Emit *e, const ElementCall *call);
+bool lanes_call(Emit *e, const ElementCall *call);
 /* What is uniform in the entry point, beside which such functions may be left. */
 Uniformity *called_uniformity(Arena *a, SpvModule *m, const Cfg *c, uint32_t W, DiagSink *sink);
 
 /* ---- access.c, address.c --------------------------------------------------------------------- */
 
-bool emit_same_address(const Pointer *p); /* emit_address gives a ptr */
+bool lanes_same_address(const Pointer *p); /* emit_address gives a ptr */
 /* Robust access: whether [byte, byte + size) is inside, i1 or <W x i1>; NULL: no need to ask. */
-LV emit_in_bounds(Emit *e, const Pointer *p, int64_t byte, uint32_t size);
+LV lanes_in_bounds(Emit *e, const Pointer *p, int64_t byte, uint32_t size);
 /* A vector of `type` from one address, or an element from each of a vector of addresses; zeros
  * where the mask is false. And such a store. */
-LV emit_masked_load(Emit *e, LT type, LV address, unsigned align, LV mask);
-void emit_masked_store(Emit *e, LV v, LV address, unsigned align, LV mask);
+LV lanes_masked_load(Emit *e, LT type, LV address, unsigned align, LV mask);
+void lanes_masked_store(Emit *e, LV v, LV address, unsigned align, LV mask);
 
 /* ---- subgroup.c, group.c --------------------------------------------------------------------- */
 

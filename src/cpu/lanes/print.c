@@ -16,14 +16,14 @@ void lanes_print(Emit *e, const EmitPrint *p)
         LLVMBuildStore(e->b, emit_lanes(e, p->words[k]),
                        LLVMBuildGEP2(e->b, lanes, record, &at, 1, ""));
     }
-    LV mask = LLVMBuildBitCast(e->b, emit_mask(e), LLVMIntTypeInContext(e->cx, e->W), "");
+    LV mask = LLVMBuildBitCast(e->b, lanes_mask(e), LLVMIntTypeInContext(e->cx, e->W), "");
     LV bits = emit_alloca(e, LLVMArrayType2(e->i64, 2), "mask");
     LLVMBuildStore(e->b, LLVMBuildZExt(e->b, mask, LLVMIntTypeInContext(e->cx, 128), ""), bits);
-    LV fn = emit_env(e, e->b, e->ptr, offsetof(CpuEnv, print));
+    LV fn = lanes_env(e, e->b, e->ptr, offsetof(CpuEnv, print));
     If listens = if_begin(e, LLVMBuildIsNotNull(e->b, fn, ""));
     LT params[5] = { e->ptr, e->i64, e->ptr, e->i32, e->ptr };
     /* the format's text is a constant of the machine code, which the dispatch reads */
-    LV args[5] = { e->env, emit_uniform(e, emit_leaf(e, p->format, 0)), record,
+    LV args[5] = { e->env, lanes_uniform(e, emit_leaf(e, p->format, 0)), record,
                    ir_int(e->i32, p->n_words), bits };
     LLVMBuildCall2(e->b, LLVMFunctionType(e->void_, params, 5, 0), fn, args, 5, "");
     if_end(e, &listens);

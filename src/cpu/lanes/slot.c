@@ -17,7 +17,7 @@ Slot *slot_new(Emit *e, LT type, uint32_t home, bool zero)
 {
     Slot *s = NEW(e->arena, Slot);
     *s = (Slot){ type, zero ? LLVMConstNull(type) : LLVMGetUndef(type), home,
-                 e->lanes->flow->n_slots++ };
+                 flow_of(e)->n_slots++ };
     return s;
 }
 
@@ -29,31 +29,31 @@ static uint64_t key_of(const Slot *s, uint32_t segment)
 static LV known(Emit *e, const Slot *s, uint32_t segment)
 {
     uint64_t v = 0;
-    map_get(&e->lanes->flow->slot_values, key_of(s, segment), &v);
+    map_get(&flow_of(e)->slot_values, key_of(s, segment), &v);
     return (LV)(uintptr_t)v;
 }
 
 static void set(Emit *e, const Slot *s, uint32_t segment, LV v)
 {
-    map_put(e->arena, &e->lanes->flow->slot_values, key_of(s, segment), (uintptr_t)v);
+    map_put(e->arena, &flow_of(e)->slot_values, key_of(s, segment), (uintptr_t)v);
 }
 
-void slot_store(Emit *e, const Slot *s, LV v) { set(e, s, e->lanes->flow->segment, v); }
+void slot_store(Emit *e, const Slot *s, LV v) { set(e, s, flow_of(e)->segment, v); }
 
 /* ---- segments -------------------------------------------------------------------------------- */
 
 /* Edges to a node may be added later: to a loop's header, its back edge. */
 uint32_t slot_segment(Emit *e, uint32_t node, EdgeList *from)
 {
-    vec_push(e->arena, &e->lanes->flow->segments, (Segment){ node, from });
-    return e->lanes->flow->segment = e->lanes->flow->segments.len - 1;
+    vec_push(e->arena, &flow_of(e)->segments, (Segment){ node, from });
+    return flow_of(e)->segment = flow_of(e)->segments.len - 1;
 }
 
 uint32_t slot_segment_behind(Emit *e)
 {
     EdgeList *from = NEW(e->arena, EdgeList);
-    uint32_t node = e->lanes->flow->segments.data[e->lanes->flow->segment].node;
-    vec_push(e->arena, from, (Edge){ e->lanes->flow->segment, LLVMGetInsertBlock(e->b) });
+    uint32_t node = flow_of(e)->segments.data[flow_of(e)->segment].node;
+    vec_push(e->arena, from, (Edge){ flow_of(e)->segment, LLVMGetInsertBlock(e->b) });
     return slot_segment(e, node, from);
 }
 
@@ -70,7 +70,7 @@ static void add_incoming(Emit *e, const Slot *s, LV phi, Edge *from)
 static LV join(Emit *e, const Slot *s, const Segment *segment)
 {
     const EdgeList *from = segment->from;
-    const Node *n = &e->lanes->flow->nodes[segment->node];
+    const Node *n = &flow_of(e)->nodes[segment->node];
     bool header = from == &n->from && n->loop && !n->is_latch;
     LV v = from->len ? known(e, s, from->data[0].segment) : s->initial;
     uint32_t k = 1;
@@ -80,11 +80,11 @@ static LV join(Emit *e, const Slot *s, const Segment *segment)
         return v;
     LV first = LLVMGetFirstInstruction(n->bb);
     if (first)
-        LLVMPositionBuilderBefore(e->lanes->flow->phi_b, first);
+        LLVMPositionBuilderBefore(flow_of(e)->phi_b, first);
     else
-        LLVMPositionBuilderAtEnd(e->lanes->flow->phi_b, n->bb);
-    LV phi = LLVMBuildPhi(e->lanes->flow->phi_b, s->type, "");
-    vec_push(e->arena, &e->lanes->flow->phis_made, (OpenPhi){ s, phi, segment->node });
+        LLVMPositionBuilderAtEnd(flow_of(e)->phi_b, n->bb);
+    LV phi = LLVMBuildPhi(flow_of(e)->phi_b, s->type, "");
+    vec_push(e->arena, &flow_of(e)->phis_made, (OpenPhi){ s, phi, segment->node });
     return phi;
 }
 
@@ -98,11 +98,11 @@ static int by_number(const void *a, const void *b)
 static void want(Emit *e, const Slot *s, NodeSet *list, uint32_t segment)
 {
     uint64_t any;
-    if (map_get(&e->lanes->flow->slot_values, key_of(s, segment), &any))
+    if (map_get(&flow_of(e)->slot_values, key_of(s, segment), &any))
         return;
-    const Segment *at = &e->lanes->flow->segments.data[segment];
+    const Segment *at = &flow_of(e)->segments.data[segment];
     bool home = at->node < s->home ||
-                (at->node == s->home && at->from == &e->lanes->flow->nodes[at->node].from);
+                (at->node == s->home && at->from == &flow_of(e)->nodes[at->node].from);
     set(e, s, segment, home ? s->initial : NULL);
     if (!home)
         vec_push(e->arena, list, segment);
@@ -110,7 +110,7 @@ static void want(Emit *e, const Slot *s, NodeSet *list, uint32_t segment)
 
 static LV load_at(Emit *e, const Slot *s, uint32_t segment)
 {
-    struct Flow *f = e->lanes->flow;
+    struct Flow *f = flow_of(e);
     f->wanted.len = f->phis_made.len = 0;
     want(e, s, &f->wanted, segment);
     for (uint32_t k = 0; k < f->wanted.len; k++) {
@@ -132,11 +132,11 @@ static LV load_at(Emit *e, const Slot *s, uint32_t segment)
     return known(e, s, segment);
 }
 
-LV slot_load(Emit *e, const Slot *s) { return load_at(e, s, e->lanes->flow->segment); }
+LV slot_load(Emit *e, const Slot *s) { return load_at(e, s, flow_of(e)->segment); }
 
 void slot_edge(Emit *e, Node *to)
 {
-    Edge edge = { e->lanes->flow->segment, LLVMGetInsertBlock(e->b) };
+    Edge edge = { flow_of(e)->segment, LLVMGetInsertBlock(e->b) };
     for (uint32_t k = 0; k < to->open.len; k++) { /* may open more */
         OpenPhi open = to->open.data[k];
         load_at(e, open.slot, edge.segment);

@@ -70,7 +70,7 @@ LV subgroup_permute(Emit *e, LV v, LV index)
     LLVMBuildStore(e->b, plain, memory);
     LV at = LLVMBuildGEP2(e->b, ir_element_of(plain), memory, &index, 1, "");
     LV all = LLVMConstAllOnes(emit_lanes_type(e, e->i1));
-    LV r = emit_masked_load(e, LLVMTypeOf(plain), at, 4, all);
+    LV r = lanes_masked_load(e, LLVMTypeOf(plain), at, 4, all);
     return gathered(e, r, LLVMTypeOf(v));
 }
 
@@ -142,7 +142,7 @@ static void relative(Emit *e, const SpvInst *i, LLVMOpcode op, LaneMap *map)
         mapped_result(e, i, spv_operand(i, 1), constant, map);
         return;
     }
-    LV index = LLVMBuildBinOp(e->b, op, e->lane_id, emit_lanes(e, amount), "");
+    LV index = LLVMBuildBinOp(e->b, op, lanes_ids(e), emit_lanes(e, amount), "");
     permute_result(e, i, spv_operand(i, 1), index);
 }
 
@@ -169,9 +169,9 @@ static void rotate(Emit *e, const SpvInst *i)
         (!is_pow2(cluster) || cluster > e->W))
         cluster = e->W;
     LV delta = index_leaf(e, spv_operand(i, 2));
-    LV moved = LLVMBuildAdd(e->b, e->lane_id, emit_lanes(e, delta), "");
+    LV moved = LLVMBuildAdd(e->b, lanes_ids(e), emit_lanes(e, delta), "");
     LV in = LLVMBuildAnd(e->b, moved, lanes_u32(e, cluster - 1), "");
-    LV base = LLVMBuildAnd(e->b, e->lane_id, lanes_u32(e, ~(cluster - 1)), "");
+    LV base = LLVMBuildAnd(e->b, lanes_ids(e), lanes_u32(e, ~(cluster - 1)), "");
     LV index = LLVMBuildOr(e->b, in, base, "");
     uint32_t n;
     int from[128];
@@ -197,7 +197,7 @@ static void quad_broadcast(Emit *e, const SpvInst *i)
         return;
     }
     LV in = LLVMBuildAnd(e->b, emit_lanes(e, index), lanes_u32(e, 3), "");
-    LV base = LLVMBuildAnd(e->b, e->lane_id, lanes_u32(e, ~UINT64_C(3)), "");
+    LV base = LLVMBuildAnd(e->b, lanes_ids(e), lanes_u32(e, ~UINT64_C(3)), "");
     permute_result(e, i, spv_operand(i, 1), LLVMBuildOr(e->b, in, base, ""));
 }
 
@@ -215,7 +215,7 @@ static void quad_vote(Emit *e, const SpvInst *i)
     bool all = i->op == SpvOpGroupNonUniformQuadAllKHR;
     LV p = emit_lanes(e, emit_leaf(e, spv_operand(i, 0), 0));
     LV bad = all ? LLVMBuildNot(e->b, p, "") : p;
-    bad = emit_lanes(e, emit_and(e, e->mask, bad));
+    bad = emit_lanes(e, lanes_and(e, e->mask, bad));
     bad = LLVMBuildOr(e->b, bad, shuffle_xor(e, bad, 1), "");
     bad = LLVMBuildOr(e->b, bad, shuffle_xor(e, bad, 2), "");
     emit_set1(e, i, all ? LLVMBuildNot(e->b, bad, "") : bad);
@@ -277,7 +277,7 @@ static bool of_subgroup(Emit *e, const SpvInst *i)
 
 static LV vote_any(Emit *e, LV p)
 {
-    return emit_is_lanes(p) ? emit_any(e, emit_and(e, e->mask, p)) : p;
+    return emit_is_lanes(p) ? lanes_any(e, lanes_and(e, e->mask, p)) : p;
 }
 
 static LV vote_all(Emit *e, LV p)
@@ -300,7 +300,7 @@ static LV vote_equal(Emit *e, SpvId id)
     uint32_t n;
     LV *v = ops_leaves(e, id, &n), r = ir_int(e->i1, 1);
     for (uint32_t k = 0; k < n; k++) {
-        LV first = emit_uniform(e, v[k]);
+        LV first = lanes_uniform(e, v[k]);
         LV equal =
             emit_is_lanes(v[k]) ? same(e, v[k], emit_lanes(e, first)) : same(e, first, first);
         r = LLVMBuildAnd(e->b, r, vote_all(e, equal), "");
@@ -334,8 +334,8 @@ static void vote(Emit *e, const SpvInst *i)
 
 static void elect(Emit *e, const SpvInst *i)
 {
-    LV first = emit_lanes(e, emit_first_lane(e));
-    emit_set1(e, i, LLVMBuildICmp(e->b, LLVMIntEQ, e->lane_id, first, ""));
+    LV first = emit_lanes(e, lanes_first(e));
+    emit_set1(e, i, LLVMBuildICmp(e->b, LLVMIntEQ, lanes_ids(e), first, ""));
 }
 
 /* ---- ballots --------------------------------------------------------------------------------- */
@@ -359,7 +359,7 @@ static void ballot(Emit *e, const SpvInst *i)
 {
     SpvId id = spv_operand(i, i->op == SpvOpSubgroupBallotKHR ? 0 : 1);
     LV word[4];
-    ballot_words(e, emit_lanes(e, emit_and(e, emit_mask(e), emit_leaf(e, id, 0))), word);
+    ballot_words(e, emit_lanes(e, lanes_and(e, lanes_mask(e), emit_leaf(e, id, 0))), word);
     emit_set(e, i, word, 4);
 }
 
@@ -373,7 +373,7 @@ static LV own_bit(Emit *e, LV *word)
             from[l] = l / 32 >= k ? e->W + l : l;
         r = ir_shuffle(e->b, r, emit_lanes(e, word[k]), from, e->W);
     }
-    LV place = LLVMBuildAnd(e->b, e->lane_id, lanes_u32(e, 31), "");
+    LV place = LLVMBuildAnd(e->b, lanes_ids(e), lanes_u32(e, 31), "");
     r = LLVMBuildAnd(e->b, LLVMBuildLShr(e->b, r, place, ""), lanes_u32(e, 1), "");
     return LLVMBuildICmp(e->b, LLVMIntNE, r, lanes_u32(e, 0), "");
 }
@@ -387,8 +387,8 @@ static void part_done(Emit *e, LaneLoop *l, LV part)
 
 static LV with_first(Emit *e, const LaneLoop *l, LV part)
 {
-    LV first = LLVMBuildICmp(e->b, LLVMIntEQ, e->lane_id, emit_lanes(e, l->index), "");
-    return emit_lanes(e, emit_and(e, e->mask, LLVMBuildOr(e->b, part, first, "")));
+    LV first = LLVMBuildICmp(e->b, LLVMIntEQ, lanes_ids(e), emit_lanes(e, l->index), "");
+    return emit_lanes(e, lanes_and(e, e->mask, LLVMBuildOr(e->b, part, first, "")));
 }
 
 static void set_where(Emit *e, LV where, LV v, LV memory)
@@ -499,7 +499,7 @@ static void broadcast_first(Emit *e, const SpvInst *i)
     uint32_t n;
     LV *v = ops_leaves(e, spv_operand(i, i->op == SpvOpSubgroupFirstInvocationKHR ? 0 : 1), &n);
     for (uint32_t k = 0; k < n; k++)
-        v[k] = emit_uniform(e, v[k]);
+        v[k] = lanes_uniform(e, v[k]);
     emit_set(e, i, v, n);
 }
 
@@ -512,7 +512,7 @@ static void broadcast(Emit *e, const SpvInst *i)
     uint32_t n;
     LV *v = ops_leaves(e, value, &n), index = index_leaf(e, id);
     /* of OpGroupBroadcast a vector names a local id: its first component, in a row of lanes */
-    index = emit_uniform(e, index);
+    index = lanes_uniform(e, index);
     for (uint32_t k = 0; k < n; k++)
         v[k] = subgroup_permute(e, v[k], index);
     emit_set(e, i, v, n);

@@ -8,26 +8,26 @@
 _Static_assert(sizeof(DeviceBinding) == DESCRIPTOR_BYTES, "a descriptor");
 _Static_assert(offsetof(DeviceBinding, size) == DESCRIPTOR_SIZE, "a descriptor");
 
-LV emit_env(Emit *e, LLVMBuilderRef b, LT type, size_t offset)
+LV lanes_env(Emit *e, LLVMBuilderRef b, LT type, size_t offset)
 {
     LV index = ir_int(e->i64, offset);
     LV at = ir_at(b, e->env, index);
     return LLVMBuildLoad2(b, type, at, "");
 }
 
-LV emit_frame(Emit *e, uint64_t bytes)
+LV lanes_frame(Emit *e, uint64_t bytes)
 {
-    LV base = emit_env(e, e->entry_b, e->ptr, offsetof(CpuEnv, frame));
-    LV index = ir_int(e->i64, e->kernel->frame_bytes);
-    e->kernel->frame_bytes += align_up(bytes, 64);
+    LV base = lanes_env(e, e->entry_b, e->ptr, offsetof(CpuEnv, frame));
+    LV index = ir_int(e->i64, lanes_of(e)->kernel->frame_bytes);
+    lanes_of(e)->kernel->frame_bytes += align_up(bytes, 64);
     return ir_at(e->entry_b, base, index);
 }
 
-void emit_count(Emit *e, DeviceStat stat, LV amount)
+void lanes_count(Emit *e, DeviceStat stat, LV amount)
 {
-    if (!e->options->stats)
+    if (!lanes_of(e)->options->stats)
         return;
-    LV stats = emit_env(e, e->b, e->ptr, offsetof(CpuEnv, stats));
+    LV stats = lanes_env(e, e->b, e->ptr, offsetof(CpuEnv, stats));
     If f = if_begin(e, LLVMBuildIsNotNull(e->b, stats, ""));
     LV index = ir_int(e->i64, stat);
     LV at = LLVMBuildGEP2(e->b, e->i64, stats, &index, 1, "");
@@ -39,7 +39,6 @@ void emit_count(Emit *e, DeviceStat stat, LV amount)
 
 static bool begin(Emit *e)
 {
-    e->lanes = NEW(e->arena, struct Lanes);
     kept_begin(e);
     variables_lanes_begin(e);
     return builtin_begin(e);

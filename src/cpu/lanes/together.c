@@ -51,7 +51,7 @@ static bool is_movable(Emit *e, const SpvInst *i)
 
 static bool is_there(Emit *e, SpvId id)
 {
-    return e->lanes->together->place[id] <= e->lanes->together->anchored;
+    return lanes_of(e)->together->place[id] <= lanes_of(e)->together->anchored;
 }
 
 /* Whether a value is there at the anchor, or can be; `budget` instructions are looked at. */
@@ -81,19 +81,20 @@ static void bring(Emit *e, SpvId id)
     for (uint32_t k = 0; k < n; k++)
         bring(e, i->words[at[k]]);
     spv_unlink(i);
-    spv_insert_before(e->lanes->together->anchor, i);
-    e->lanes->together->place[id] = 0;
+    spv_insert_before(lanes_of(e)->together->anchor, i);
+    lanes_of(e)->together->place[id] = 0;
 }
 
 void together_block(Emit *e, SpvBlock *block)
 {
+    Lanes *lanes = lanes_of(e);
     if (!e->robust)
         return;
-    if (!e->lanes->together) {
-        e->lanes->together = NEW(e->arena, struct Together);
-        e->lanes->together->place = NEW_ARRAY(e->arena, uint32_t, e->module->bound);
+    if (!lanes->together) {
+        lanes->together = NEW(e->arena, struct Together);
+        lanes->together->place = NEW_ARRAY(e->arena, uint32_t, e->module->bound);
     }
-    struct Together *t = e->lanes->together;
+    struct Together *t = lanes->together;
     t->batches.len = 0;
     Batch *b = NULL;
     for (SpvInst *i = block->insts.first, *next; i; i = next) {
@@ -127,8 +128,9 @@ static void ask(Emit *e, Batch *b)
 
 LV together_inside(Emit *e, const SpvInst *i)
 {
-    for (uint32_t n = 0; e->lanes->together && n < e->lanes->together->batches.len; n++) {
-        Batch *b = &e->lanes->together->batches.data[n];
+    struct Together *t = lanes_of(e)->together;
+    for (uint32_t n = 0; t && n < t->batches.len; n++) {
+        Batch *b = &t->batches.data[n];
         for (uint32_t k = 0; k < b->n && b->n > 1; k++) {
             if (b->access[k] != i)
                 continue;

@@ -12,28 +12,29 @@
 
 enum { STACK_VARIABLE = 16384 };
 
-struct LanesVariables {
+typedef struct LanesVariables {
     VEC(Pointer) privates; /* variables that generic pointers may lead to, by base */
     VEC(uint64_t) private_bytes;
     uint64_t *frame; /* by variable that several functions share: 1 + offset */
     LV dropped;
-};
+} LanesVariables;
 
 void variables_lanes_begin(Emit *e)
 {
-    LanesVariables *v = e->lanes->variables = NEW(e->arena, LanesVariables);
+    LanesVariables *v = lanes_of(e)->variables = NEW(e->arena, LanesVariables);
     v->frame = NEW_ARRAY(e->arena, uint64_t, e->module->bound);
 }
 
 void variables_lanes_begin_called(Emit *e)
 {
-    e->lanes->variables = arena_copy(e->arena, e->caller->lanes->variables, sizeof(LanesVariables));
-    e->lanes->variables->dropped = NULL;
+    lanes_of(e)->variables =
+        arena_copy(e->arena, lanes_of(e->caller)->variables, sizeof(LanesVariables));
+    lanes_of(e)->variables->dropped = NULL;
 }
 
 LV variables_dropped(Emit *e)
 {
-    LanesVariables *v = e->lanes->variables;
+    LanesVariables *v = lanes_of(e)->variables;
     if (!v->dropped)
         v->dropped = emit_alloca(e, LLVMArrayType2(e->i8, 64), "dropped");
     return v->dropped;
@@ -48,7 +49,7 @@ LV variables_given(Emit *e, LLVMBuilderRef b, EmitGiven what)
         [EMIT_GIVEN_SHARED] = offsetof(CpuEnv, shared),
         [EMIT_GIVEN_SHARED_BYTES] = offsetof(CpuEnv, shared_bytes),
     };
-    return emit_env(e, b, what == EMIT_GIVEN_SHARED_BYTES ? e->i64 : e->ptr, offsets[what]);
+    return lanes_env(e, b, what == EMIT_GIVEN_SHARED_BYTES ? e->i64 : e->ptr, offsets[what]);
 }
 
 /* Workgroup memory that starts as zeros: the first subgroup sees to it, the others wait. */
@@ -56,7 +57,7 @@ void variables_zero_shared(Emit *e, LV base, uint64_t bytes)
 {
     LLVMBuilderRef b = e->b;
     e->b = e->entry_b;
-    LV subgroup = emit_env(e, e->b, e->i32, offsetof(CpuEnv, subgroup));
+    LV subgroup = lanes_env(e, e->b, e->i32, offsetof(CpuEnv, subgroup));
     LV first = LLVMBuildICmp(e->b, LLVMIntEQ, subgroup, ir_int(e->i32, 0), "");
     LV size = LLVMBuildSelect(e->b, first, ir_int(e->i64, bytes), ir_int(e->i64, 0), "");
     LLVMBuildMemSet(e->b, base, ir_int(e->i8, 0), size, 64);
@@ -67,12 +68,12 @@ void variables_zero_shared(Emit *e, LV base, uint64_t bytes)
 /* A Private variable is one for all functions. */
 static LV shared_frame(Emit *e, SpvId variable, uint64_t bytes)
 {
-    uint64_t *at = &e->lanes->variables->frame[variable];
+    uint64_t *at = &lanes_of(e)->variables->frame[variable];
     if (!*at) {
-        *at = 1 + e->kernel->frame_bytes;
-        return emit_frame(e, bytes);
+        *at = 1 + lanes_of(e)->kernel->frame_bytes;
+        return lanes_frame(e, bytes);
     }
-    LV frame = emit_env(e, e->entry_b, e->ptr, offsetof(CpuEnv, frame));
+    LV frame = lanes_env(e, e->entry_b, e->ptr, offsetof(CpuEnv, frame));
     return ir_at(e->entry_b, frame, ir_int(e->i64, *at - 1));
 }
 
@@ -81,7 +82,7 @@ static LV private_memory(Emit *e, const SpvInst *variable, uint64_t bytes)
     if (e->module->functions->next && spv_operand(variable, 0) == SpvStorageClassPrivate)
         return shared_frame(e, variable->id, bytes);
     if (bytes > STACK_VARIABLE)
-        return emit_frame(e, bytes);
+        return lanes_frame(e, bytes);
     LV slot = emit_alloca(e, LLVMArrayType2(e->i8, MAX(bytes, 1)), "");
     LLVMSetAlignment(slot, 64);
     return slot;
@@ -108,7 +109,7 @@ static void place(Emit *e, Pointer *p, const SpvInst *variable)
     } else if (emit_escapes(e, variable->id)) {
         size = align_up(size, 8);
         p->base = private_memory(e, variable, size * e->W);
-        p->lane_index = e->lane_id;
+        p->lane_index = lanes_ids(e);
         p->lane_scale = (int64_t)size;
         p->affine = (Affine){ .first = { ir_int(e->i32, 0) }, .stride = 1, .group = e->W };
     } else {
@@ -123,8 +124,8 @@ static void keep_private(Emit *e, const Pointer *p)
     uint64_t size = align_up(emit_layout_size(e, &p->at), emit_layout_align(e, &p->at));
     if (p->at.rule == LAYOUT_LANES || e->entry->model != SpvExecutionModelKernel)
         return;
-    vec_push(e->arena, &e->lanes->variables->privates, *p);
-    vec_push(e->arena, &e->lanes->variables->private_bytes,
+    vec_push(e->arena, &lanes_of(e)->variables->privates, *p);
+    vec_push(e->arena, &lanes_of(e)->variables->private_bytes,
              p->lane_scale ? (uint64_t)p->lane_scale * e->W : size);
 }
 
@@ -137,13 +138,13 @@ void variables_own(Emit *e, const SpvInst *variable, Pointer *p)
 Pointer variables_copy(Emit *e, LV from, uint64_t size, uint64_t align)
 {
     uint64_t stride = align_up(size, MAX(align, 8));
-    LV base = emit_frame(e, stride * e->W);
+    LV base = lanes_frame(e, stride * e->W);
     for (uint32_t l = 0; l < e->W; l++) {
         LV to = ir_at(e->b, base, ir_int(e->i64, stride * l));
         LLVMBuildMemCpy(e->b, to, 1, from, 1, ir_int(e->i64, size));
     }
     return (Pointer){ .base = base,
-                      .lane_index = e->lane_id,
+                      .lane_index = lanes_ids(e),
                       .lane_scale = (int64_t)stride,
                       .affine = { .first = { ir_int(e->i32, 0) }, .stride = 1, .group = e->W } };
 }
@@ -161,10 +162,10 @@ static LV within(Emit *e, LV address, LV base, LV bytes)
  * buffers. */
 void variables_memory_of(Emit *e, LV address, LV *shared, LV *own)
 {
-    const LanesVariables *v = e->lanes->variables;
-    LV base = emit_env(e, e->b, e->ptr, offsetof(CpuEnv, shared));
+    const LanesVariables *v = lanes_of(e)->variables;
+    LV base = lanes_env(e, e->b, e->ptr, offsetof(CpuEnv, shared));
     *shared = within(e, address, LLVMBuildPtrToInt(e->b, base, e->i64, ""),
-                     emit_env(e, e->b, e->i64, offsetof(CpuEnv, shared_bytes)));
+                     lanes_env(e, e->b, e->i64, offsetof(CpuEnv, shared_bytes)));
     *own = LLVMConstNull(LLVMTypeOf(*shared));
     for (uint32_t k = 0; k < v->privates.len; k++) {
         LV start = LLVMBuildPtrToInt(e->b, v->privates.data[k].base, e->i64, "");

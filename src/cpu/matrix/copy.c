@@ -124,7 +124,7 @@ static LV make_copy(Emit *e, const CopyFn *f)
 
 static LV copy_function(Emit *e, CopyFn key)
 {
-    struct Matrix *m = e->matrix;
+    Matrices *m = matrices_of(e);
     for (uint32_t i = 0; i < m->copies.len; i++) {
         CopyFn *f = &m->copies.data[i];
         if (f->rows == key.rows && f->cols == key.cols && f->bytes == key.bytes &&

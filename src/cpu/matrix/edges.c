@@ -13,12 +13,13 @@ static void take_turns(Emit *e, uint32_t to)
 {
     Cfg *c = e->cfg;
     for (uint32_t k = 0; k < c->n_loops; k++) {
-        uint64_t bytes = e->matrix->loop_bytes[k];
+        uint64_t bytes = matrices_of(e)->loop_bytes[k];
         if (c->loops[k]->header != to || !bytes || e->uniformity->divergent_block[e->position])
             continue;
-        e->kernel->can_yield = true;
-        e->kernel->stream_bytes_per_step = MAX(e->kernel->stream_bytes_per_step, bytes);
-        LV every = emit_env(e, e->b, e->i32, offsetof(CpuEnv, yield_every));
+        lanes_of(e)->kernel->can_yield = true;
+        lanes_of(e)->kernel->stream_bytes_per_step =
+            MAX(lanes_of(e)->kernel->stream_bytes_per_step, bytes);
+        LV every = lanes_env(e, e->b, e->i32, offsetof(CpuEnv, yield_every));
         If on = if_begin(e, LLVMBuildICmp(e->b, LLVMIntNE, every, ir_int(e->i32, 0), ""));
         LV one = ir_int(e->i64, offsetof(CpuEnv, yield_count));
         LV p = ir_at_inbounds(e->b, e->env, one);
@@ -26,7 +27,7 @@ static void take_turns(Emit *e, uint32_t to)
         LLVMBuildStore(e->b, n, p);
         If due = if_begin(e, LLVMBuildICmp(e->b, LLVMIntUGE, n, every, ""));
         LLVMBuildStore(e->b, ir_int(e->i32, 0), p);
-        LV fn = emit_env(e, e->b, e->ptr, offsetof(CpuEnv, yield));
+        LV fn = lanes_env(e, e->b, e->ptr, offsetof(CpuEnv, yield));
         LT type = LLVMFunctionType(e->void_, &e->ptr, 1, false);
         LLVMBuildCall2(e->b, type, fn, &e->env, 1, "");
         mat_count(e, NULL, DEVICE_STAT_YIELDS, 1);
@@ -46,7 +47,7 @@ typedef struct MatPhiCopy {
  * put aside first. */
 void matrix_phi_edges(Emit *e, uint32_t from, uint32_t to)
 {
-    if (!e->matrix)
+    if (!matrices_of(e))
         return;
     SpvBlock *target = e->cfg->blocks[to].block, *source = e->cfg->blocks[from].block;
     VEC(MatPhiCopy) copies = { 0 };

@@ -18,7 +18,7 @@ static LV own_linear(Emit *e, const Holders *h, LV index)
 {
     LV lanes = emit_lanes(e, index);
     LV row = LLVMBuildMul(e->b, lanes, ir_int(LLVMTypeOf(lanes), h->n), "");
-    LV own = LLVMBuildAdd(e->b, emit_lanes(e, h->first), e->lane_id, "");
+    LV own = LLVMBuildAdd(e->b, emit_lanes(e, h->first), lanes_ids(e), "");
     return LLVMBuildAdd(e->b, row, own, "");
 }
 
@@ -65,12 +65,12 @@ static LV owners(Emit *e, const SpvType *t, LV index)
 {
     Holders h = mat_holders(e, t);
     uint64_t total = (uint64_t)t->rows * t->cols;
-    LV mask = emit_mask(e);
+    LV mask = lanes_mask(e);
     if (total % h.n == 0)
         return mask;
     LV linear = own_linear(e, &h, index);
-    return emit_and(e, mask,
-                    LLVMBuildICmp(e->b, LLVMIntULT, linear, ir_int(LLVMTypeOf(linear), total), ""));
+    return lanes_and(
+        e, mask, LLVMBuildICmp(e->b, LLVMIntULT, linear, ir_int(LLVMTypeOf(linear), total), ""));
 }
 
 LV mat_element(Emit *e, const SpvType *t, const Tile *tile, LV index)
@@ -80,7 +80,7 @@ LV mat_element(Emit *e, const SpvType *t, const Tile *tile, LV index)
     uint32_t bytes = comp_bytes(mat_comp(t));
     LT type = LLVMVectorType(comp_type(e->cx, mat_comp(t)), e->W);
     if (!together)
-        return emit_masked_load(e, type, p, bytes, emit_mask(e));
+        return lanes_masked_load(e, type, p, bytes, lanes_mask(e));
     LV v = ir_load(e->b, type, p, bytes);
     return v;
 }
@@ -98,5 +98,5 @@ void mat_set_element(Emit *e, const SpvType *t, const Tile *tile, LV index, LV v
     if (together && !e->mask) /* what no lane owns goes to the padding */
         ir_store(e->b, value, p, bytes);
     else
-        emit_masked_store(e, value, p, bytes, mask);
+        lanes_masked_store(e, value, p, bytes, mask);
 }

@@ -93,9 +93,9 @@ static void settle_operand(Emit *e, SpvId id)
 
 static MatMulAdd *chain_ending_in(Emit *e, SpvId id)
 {
-    for (uint32_t k = 0; k < e->matrix->pending.len; k++)
-        if (e->matrix->pending.data[k].result == id)
-            return &e->matrix->pending.data[k];
+    for (uint32_t k = 0; k < matrices_of(e)->pending.len; k++)
+        if (matrices_of(e)->pending.data[k].result == id)
+            return &matrices_of(e)->pending.data[k];
     return NULL;
 }
 
@@ -142,7 +142,7 @@ static void add_pending(Emit *e, const SpvInst *i, GemmShape *shape, Tile home)
             mat_flush(e);
         mat_before_write(e, &home, NULL);
         MatMulAdd p = new_chain(e, i, tr, &home, shape);
-        vec_push(e->arena, &e->matrix->pending, p);
+        vec_push(e->arena, &matrices_of(e)->pending, p);
     }
     mat_value(e, i->id)->state = MAT_PENDING;
 }
@@ -155,7 +155,7 @@ static void sum_up_wide(Emit *e, const SpvInst *i, const SpvType *wide, GemmShap
     Tile sums = mat_dense(e, wide, mat_frame(e, wide, mat_bytes(e, wide)), col);
     mat_flush(e);
     MatMulAdd p = new_chain(e, i, wide, &sums, shape);
-    vec_push(e->arena, &e->matrix->pending, p);
+    vec_push(e->arena, &matrices_of(e)->pending, p);
     mat_flush(e);
     Tile to = mat_result(e, i);
     mat_convert(e, wide, (MatNumbers){ sums, mat_comp(wide) }, (MatNumbers){ to, mat_comp(t) });
@@ -264,10 +264,11 @@ static bool grid_add(Grid *g, MatMulAdd *p, uint32_t max_rows)
 
 static void reserve_scratch(Emit *e, const GemmShape *s)
 {
-    struct Matrix *m = e->matrix;
-    e->kernel->scratch_bytes = MAX(e->kernel->scratch_bytes, gemm_scratch_bytes(m->gemm, s));
+    Matrices *m = matrices_of(e);
+    lanes_of(e)->kernel->scratch_bytes =
+        MAX(lanes_of(e)->kernel->scratch_bytes, gemm_scratch_bytes(m->gemm, s));
     if (!m->scratch)
-        m->scratch = emit_env(e, e->entry_b, e->ptr, offsetof(CpuEnv, scratch));
+        m->scratch = lanes_env(e, e->entry_b, e->ptr, offsetof(CpuEnv, scratch));
 }
 
 static TileView tile_view(const Tile *t) { return (TileView){ t->ptr, t->stride }; }
@@ -296,7 +297,7 @@ static void grid_emit(Emit *e, Grid *g)
     for (uint32_t r = 0; r < R; r++)
         for (uint32_t k = 0; k < S; k++)
             c[r * S + k] = tile_view(&g->cells[r * MAX_GRID + k]->to);
-    LV cold = emit_env(e, e->b, e->i32, offsetof(CpuEnv, beyond_l2));
+    LV cold = lanes_env(e, e->b, e->i32, offsetof(CpuEnv, beyond_l2));
     cold = LLVMBuildICmp(e->b, LLVMIntNE, cold, ir_int(e->i32, 0), "");
     GemmCall call = { .a = a,
                       .b = b,
@@ -312,8 +313,8 @@ static void grid_emit(Emit *e, Grid *g)
     Leader l = mat_leader_begin(e, spv_type_of(e->module, g->row[0]->result));
     call.shape = s;
     call.table = mat_table(e, gemm_table_entries(&s));
-    call.scratch = e->matrix->scratch;
-    gemm_call(e->matrix->gemm, e->b, &call);
+    call.scratch = matrices_of(e)->scratch;
+    gemm_call(matrices_of(e)->gemm, e->b, &call);
     mat_leader_end(e, &l);
 }
 
@@ -326,7 +327,7 @@ static void count_stream(Emit *e, SpvId id)
     for (const CfgLoop *l = e->cfg->blocks[e->position].loop; l; l = NULL)
         for (uint32_t k = 0; k < e->cfg->n_loops; k++)
             if (e->cfg->loops[k] == l)
-                e->matrix->loop_bytes[k] +=
+                matrices_of(e)->loop_bytes[k] +=
                     (uint64_t)v->type->rows * v->type->cols * comp_bytes(mat_comp(v->type));
 }
 
@@ -340,7 +341,7 @@ static void settle_result(Emit *e, MatMulAdd *p)
 
 void mat_emit_groups(Emit *e)
 {
-    struct Matrix *m = e->matrix;
+    Matrices *m = matrices_of(e);
     uint32_t n = m->pending.len;
     MatMulAdd *all = m->pending.data;
     uint8_t *done = NEW_ARRAY(e->arena, uint8_t, n + 1);

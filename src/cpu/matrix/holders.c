@@ -44,15 +44,15 @@ Holders mat_holders(Emit *e, const SpvType *t)
     uint32_t n = mat_n_holders(e, t);
     if (t->scope != SpvScopeWorkgroup || mat_workgroup_size(e) <= e->W)
         return (Holders){ n, ir_int(e->i32, 0) };
-    LV subgroup = emit_env(e, e->entry_b, e->i32, offsetof(CpuEnv, subgroup));
+    LV subgroup = lanes_env(e, e->entry_b, e->i32, offsetof(CpuEnv, subgroup));
     return (Holders){ n, LLVMBuildMul(e->entry_b, subgroup, ir_int(e->i32, e->W), "") };
 }
 
 LV mat_frame(Emit *e, const SpvType *t, uint64_t bytes)
 {
     if (t->scope != SpvScopeWorkgroup)
-        return emit_frame(e, bytes);
-    LV base = emit_env(e, e->entry_b, e->ptr, offsetof(CpuEnv, shared));
+        return lanes_frame(e, bytes);
+    LV base = lanes_env(e, e->entry_b, e->ptr, offsetof(CpuEnv, shared));
     uint64_t at = align_up(e->shared_bytes, 64);
     e->shared_bytes = at + bytes;
     LV offset = ir_int(e->i64, at);
@@ -61,7 +61,7 @@ LV mat_frame(Emit *e, const SpvType *t, uint64_t bytes)
 
 LV mat_table(Emit *e, uint32_t entries)
 {
-    struct Matrix *m = e->matrix;
+    Matrices *m = matrices_of(e);
     if (entries > m->table_entries) {
         m->table_entries = entries;
         m->table = emit_alloca(e, LLVMArrayType2(e->i64, entries), "tiles");
@@ -72,13 +72,13 @@ LV mat_table(Emit *e, uint32_t entries)
 Leader mat_leader_begin(Emit *e, const SpvType *t)
 {
     Leader l = { 0 };
-    if (t->scope != SpvScopeWorkgroup || mat_workgroup_size(e) <= e->W || e->matrix->leading)
+    if (t->scope != SpvScopeWorkgroup || mat_workgroup_size(e) <= e->W || matrices_of(e)->leading)
         return l;
-    if (e->matrix->shared_elements)
+    if (matrices_of(e)->shared_elements)
         flow_barrier(e);
-    LV subgroup = emit_env(e, e->entry_b, e->i32, offsetof(CpuEnv, subgroup));
+    LV subgroup = lanes_env(e, e->entry_b, e->i32, offsetof(CpuEnv, subgroup));
     LV zero = ir_int(e->i32, 0);
-    l.on = e->matrix->leading = true;
+    l.on = matrices_of(e)->leading = true;
     l.f = if_begin(e, LLVMBuildICmp(e->b, LLVMIntEQ, subgroup, zero, ""));
     return l;
 }
@@ -88,26 +88,26 @@ void mat_leader_end(Emit *e, Leader *l)
     if (!l->on)
         return;
     if_end(e, &l->f);
-    e->matrix->leading = false;
-    if (e->matrix->shared_elements)
+    matrices_of(e)->leading = false;
+    if (matrices_of(e)->shared_elements)
         flow_barrier(e);
 }
 
 static LV is_leader(Emit *e)
 {
-    LV subgroup = emit_env(e, e->b, e->i32, offsetof(CpuEnv, subgroup));
+    LV subgroup = lanes_env(e, e->b, e->i32, offsetof(CpuEnv, subgroup));
     return LLVMBuildICmp(e->b, LLVMIntEQ, subgroup, ir_int(e->i32, 0), "");
 }
 
 void mat_count(Emit *e, const SpvType *t, DeviceStat stat, uint64_t n)
 {
-    if (!n || !e->options->stats)
+    if (!n || !lanes_of(e)->options->stats)
         return;
     If f = { 0 };
     bool some = t && t->scope == SpvScopeWorkgroup && mat_workgroup_size(e) > e->W;
     if (some)
         f = if_begin(e, is_leader(e));
-    emit_count(e, stat, ir_int(e->i64, n));
+    lanes_count(e, stat, ir_int(e->i64, n));
     if (some)
         if_end(e, &f);
 }

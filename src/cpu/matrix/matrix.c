@@ -64,7 +64,7 @@ static bool is_concerned(Emit *e, const MatrixRule *r, const SpvInst *i)
 
 bool matrix_inst(Emit *e, const SpvInst *i)
 {
-    struct Matrix *m = e->matrix;
+    Matrices *m = matrices_of(e);
     if (!m)
         return false;
     const SpvType *t = i->type ? spv_type(e->module, i->type) : NULL;
@@ -92,7 +92,7 @@ static const MatrixRule *const rule_tables[] = {
     matrix_rules_reduce, matrix_rules_tensor,   matrix_rules_qcom,
 };
 
-static void index_rules(Emit *e, struct Matrix *m)
+static void index_rules(Emit *e, Matrices *m)
 {
     for (uint32_t t = 0; t < COUNT_OF(rule_tables); t++)
         for (const MatrixRule *r = rule_tables[t]; r->fn; r++)
@@ -122,10 +122,10 @@ bool matrix_begin(Emit *e)
 {
     if (!any_matrix(e) || e->failed)
         return !e->failed;
-    struct Matrix *m = e->matrix = NEW(e->arena, struct Matrix);
+    Matrices *m = lanes_of(e)->matrices = NEW(e->arena, Matrices);
     index_rules(e, m);
     m->webs = matrix_webs(e->arena, e->module, e->cfg);
-    m->gemm = gemm_new(e->arena, e->ll, e->machine);
+    m->gemm = gemm_new(e->arena, e->ll, lanes_of(e)->machine);
     m->values = NEW_ARRAY(e->arena, MatValue *, e->module->bound);
     m->variables = NEW_ARRAY(e->arena, MatVariable *, e->module->bound);
     m->homes = NEW_ARRAY(e->arena, Home, m->webs->n_webs + 1);

@@ -96,7 +96,7 @@ typedef struct MatrixRule {
     EmitFn *fn;
 } MatrixRule;
 
-struct Matrix {
+typedef struct Matrices {
     const MatrixRule **rules; /* by opcode */
     uint32_t n_rules;
     Gemm *gemm;
@@ -119,7 +119,8 @@ struct Matrix {
     bool shared_elements;       /* invocations look at their elements of a workgroup's matrix */
     bool leading;               /* in code that only the first subgroup runs */
     bool noted_lanes;           /* the note on lanes that extract zeros was given */
-};
+} Matrices;
+static inline Matrices *matrices_of(const Emit *e) { return lanes_of(e)->matrices; }
 
 /* ---- matrix.c -------------------------------------------------------------------------------- */
 
@@ -180,7 +181,7 @@ void mat_survey(Emit *e);
 
 /* ---- group.c: pending multiply-adds ---------------------------------------------------------- */
 
-/* Emits all of e->matrix->pending, and empties it. */
+/* Emits all pending multiply-adds */
 void mat_emit_groups(Emit *e);
 
 /* ---- copy.c ---------------------------------------------------------------------------------- */
@@ -272,15 +273,15 @@ bool mat_tensor_order(Emit *e, const SpvInst *i); /* its tiles in memory are col
 
 /* ---- for the target of lanes (cpu/compile.c), whose hooks these are -------------------------- */
 
-bool matrix_begin(Emit *e);                                         /* before the first block */
-void matrix_end(Emit *e);                                           /* after the last */
-bool matrix_inst(Emit *e, const SpvInst *i);                        /* EmitTarget.inst */
-void matrix_block_begin(Emit *e);                                   /* block_begin */
-void matrix_block_end(Emit *e);                                     /* block_end */
-void matrix_memory_barrier(Emit *e);                                /* settle */
-void matrix_phi_edges(Emit *e, uint32_t from, uint32_t to);         /* edge */
-void emit_ahead_lanes(Emit *e, const SpvInst *i, const Pointer *p); /* prefetch */
-extern const EmitRule emit_rules_tensor[]; /* tensor_layout.c: layouts and views */
-extern const EmitRule emit_rules_qcom[];   /* qcom.c: on arrays */
+bool matrix_begin(Emit *e);                                        /* before the first block */
+void matrix_end(Emit *e);                                          /* after the last */
+bool matrix_inst(Emit *e, const SpvInst *i);                       /* EmitTarget.inst */
+void matrix_block_begin(Emit *e);                                  /* block_begin */
+void matrix_block_end(Emit *e);                                    /* block_end */
+void matrix_memory_barrier(Emit *e);                               /* settle */
+void matrix_phi_edges(Emit *e, uint32_t from, uint32_t to);        /* edge */
+void matrix_prefetch(Emit *e, const SpvInst *i, const Pointer *p); /* prefetch */
+extern const EmitRule tensor_layout_rules[]; /* tensor_layout.c: layouts and views */
+extern const EmitRule qcom_array_rules[];    /* qcom.c: on arrays */
 
 #endif

@@ -76,7 +76,7 @@ static void element_chunk(Emit *e, const Element *x, LV linear, LV major, LV min
                                                  e->W, bytes)
                                   : x->value[k];
     ElementCall c = { x->inst, spv_operand(x->inst, 1), args, x->n, mask, &result, 1 };
-    if (emit_call(e, &c))
+    if (lanes_call(e, &c))
         mat_store_run(e, result, mat_at(e, x->to.ptr, linear, bytes), e->W, bytes);
 }
 
@@ -104,7 +104,7 @@ static void element_lines(Emit *e, const Element *x, uint32_t lines, uint32_t le
                                 ir_int(e->i64, j * e->W), "");
         LV linear =
             LLVMBuildAdd(e->b, LLVMBuildMul(e->b, l.index, ir_int(e->i64, length), ""), first, "");
-        LV minor = plus_lanes(e, LLVMBuildTrunc(e->b, first, e->i32, ""), e->lane_id);
+        LV minor = plus_lanes(e, LLVMBuildTrunc(e->b, first, e->i32, ""), lanes_ids(e));
         element_chunk(e, x, linear, LLVMBuildTrunc(e->b, l.index, e->i32, ""), minor, NULL);
     }
     loop_end(e, &k);
@@ -115,11 +115,12 @@ static void element_linear(Emit *e, const Element *x, uint32_t lines, uint32_t l
 {
     uint32_t total = lines * length, rest = total % e->W;
     bool rows = e->W % length == 0; /* a vector is whole lines */
-    LV n = ir_int(LLVMTypeOf(e->lane_id), length);
+    LV n = ir_int(LLVMTypeOf(lanes_ids(e)), length);
     if (total >= e->W) {
         Loop l = loop_begin(e, ir_int(e->i64, total / e->W));
         LV linear = LLVMBuildMul(e->b, l.index, ir_int(e->i64, e->W), "");
-        LV first = LLVMBuildTrunc(e->b, linear, e->i32, ""), own = plus_lanes(e, first, e->lane_id);
+        LV first = LLVMBuildTrunc(e->b, linear, e->i32, ""),
+           own = plus_lanes(e, first, lanes_ids(e));
         LV major = rows ? plus_lanes(e, LLVMBuildUDiv(e->b, first, ir_int(e->i32, length), ""),
                                      lane_numbers(e, length, UINT32_MAX))
                         : LLVMBuildUDiv(e->b, own, n, "");
@@ -128,8 +129,8 @@ static void element_linear(Emit *e, const Element *x, uint32_t lines, uint32_t l
         loop_end(e, &l);
     }
     if (rest) {
-        LV own = plus_lanes(e, ir_int(e->i32, total - rest), e->lane_id);
-        LV mask = LLVMBuildICmp(e->b, LLVMIntULT, e->lane_id, ir_int(LLVMTypeOf(own), rest), "");
+        LV own = plus_lanes(e, ir_int(e->i32, total - rest), lanes_ids(e));
+        LV mask = LLVMBuildICmp(e->b, LLVMIntULT, lanes_ids(e), ir_int(LLVMTypeOf(own), rest), "");
         element_chunk(e, x, ir_int(e->i64, total - rest), LLVMBuildUDiv(e->b, own, n, ""),
                       LLVMBuildURem(e->b, own, n, ""), mask);
     }

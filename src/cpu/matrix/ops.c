@@ -222,7 +222,7 @@ static void apply_to_vectors(Emit *e, const Elementwise *w, const Tile *x, const
     mat_leader_end(e, &leader);
 }
 
-static void emit_elementwise(Emit *e, const SpvInst *i)
+static void elementwise(Emit *e, const SpvInst *i)
 {
     Elementwise w = { .inst = i, .o = operation_of(i->op), .saturate = is_saturating(e, i) };
     const SpvType *t = spv_type(e->module, i->type);
@@ -235,8 +235,9 @@ static void emit_elementwise(Emit *e, const SpvInst *i)
     w.from = mat_comp(tx);
     w.to = mat_comp(t);
     LV scalar = w.o->kind == SCALE ? emit_leaf(e, spv_operand(i, 1), 0) : NULL;
-    if (scalar && (emit_is_lanes(scalar) || (t->scope == SpvScopeWorkgroup &&
-                                             !e->matrix->same_in_workgroup[spv_operand(i, 1)]))) {
+    if (scalar &&
+        (emit_is_lanes(scalar) || (t->scope == SpvScopeWorkgroup &&
+                                   !matrices_of(e)->same_in_workgroup[spv_operand(i, 1)]))) {
         scale_by_lane(e, &w, scalar);
         return;
     }
@@ -256,25 +257,25 @@ static void emit_elementwise(Emit *e, const SpvInst *i)
 }
 
 const MatrixRule matrix_rules_ops[] = {
-    { SpvOpIAdd, MATRIX_RESULT, emit_elementwise },
-    { SpvOpISub, MATRIX_RESULT, emit_elementwise },
-    { SpvOpIMul, MATRIX_RESULT, emit_elementwise },
-    { SpvOpSDiv, MATRIX_RESULT, emit_elementwise },
-    { SpvOpUDiv, MATRIX_RESULT, emit_elementwise },
-    { SpvOpFAdd, MATRIX_RESULT, emit_elementwise },
-    { SpvOpFSub, MATRIX_RESULT, emit_elementwise },
-    { SpvOpFMul, MATRIX_RESULT, emit_elementwise },
-    { SpvOpFDiv, MATRIX_RESULT, emit_elementwise },
-    { SpvOpMatrixTimesScalar, MATRIX_RESULT, emit_elementwise },
-    { SpvOpFNegate, MATRIX_RESULT, emit_elementwise },
-    { SpvOpSNegate, MATRIX_RESULT, emit_elementwise },
-    { SpvOpBitcast, MATRIX_RESULT, emit_elementwise },
-    { SpvOpFConvert, MATRIX_RESULT, emit_elementwise },
-    { SpvOpSConvert, MATRIX_RESULT, emit_elementwise },
-    { SpvOpUConvert, MATRIX_RESULT, emit_elementwise },
-    { SpvOpConvertSToF, MATRIX_RESULT, emit_elementwise },
-    { SpvOpConvertUToF, MATRIX_RESULT, emit_elementwise },
-    { SpvOpConvertFToS, MATRIX_RESULT, emit_elementwise },
-    { SpvOpConvertFToU, MATRIX_RESULT, emit_elementwise },
+    { SpvOpIAdd, MATRIX_RESULT, elementwise },
+    { SpvOpISub, MATRIX_RESULT, elementwise },
+    { SpvOpIMul, MATRIX_RESULT, elementwise },
+    { SpvOpSDiv, MATRIX_RESULT, elementwise },
+    { SpvOpUDiv, MATRIX_RESULT, elementwise },
+    { SpvOpFAdd, MATRIX_RESULT, elementwise },
+    { SpvOpFSub, MATRIX_RESULT, elementwise },
+    { SpvOpFMul, MATRIX_RESULT, elementwise },
+    { SpvOpFDiv, MATRIX_RESULT, elementwise },
+    { SpvOpMatrixTimesScalar, MATRIX_RESULT, elementwise },
+    { SpvOpFNegate, MATRIX_RESULT, elementwise },
+    { SpvOpSNegate, MATRIX_RESULT, elementwise },
+    { SpvOpBitcast, MATRIX_RESULT, elementwise },
+    { SpvOpFConvert, MATRIX_RESULT, elementwise },
+    { SpvOpSConvert, MATRIX_RESULT, elementwise },
+    { SpvOpUConvert, MATRIX_RESULT, elementwise },
+    { SpvOpConvertSToF, MATRIX_RESULT, elementwise },
+    { SpvOpConvertUToF, MATRIX_RESULT, elementwise },
+    { SpvOpConvertFToS, MATRIX_RESULT, elementwise },
+    { SpvOpConvertFToU, MATRIX_RESULT, elementwise },
     { 0, 0, NULL },
 };

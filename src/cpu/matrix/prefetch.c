@@ -41,7 +41,7 @@ static LV step_bytes(const PrefetchLoad *s, const AheadStep *x)
     if (x->kind == STEP_VALUE)
         return !is_step_available(s, x->value)
                    ? NULL
-                   : emit_cast_index(e, emit_uniform(e, emit_leaf(e, x->value, 0)), e->i64);
+                   : emit_cast_index(e, lanes_uniform(e, emit_leaf(e, x->value, 0)), e->i64);
     LV a = step_bytes(s, x->x), b = a ? step_bytes(s, x->y) : NULL;
     return !b                    ? NULL
            : x->kind == STEP_ADD ? LLVMBuildAdd(e->b, a, b, "")
@@ -73,7 +73,7 @@ LV mat_prefetch_distance(Emit *e, const SpvInst *i, const PrefetchLines *a)
     }
     if (!distance)
         return NULL;
-    const CpuTuning *t = e->machine->tuning;
+    const CpuTuning *t = lanes_of(e)->machine->tuning;
     distance = LLVMBuildMul(e->b, distance, ir_int(e->i64, MIN(l->queues, t->queues)), "");
     int64_t line = t->line_bytes;
     int64_t bytes = LLVMIsAConstantInt(distance) ? LLVMConstIntGetSExtValue(distance) : line;
@@ -82,7 +82,7 @@ LV mat_prefetch_distance(Emit *e, const SpvInst *i, const PrefetchLines *a)
 
 static void prefetch_run(Emit *e, LV p, LV offset, uint32_t bytes)
 {
-    for (uint32_t k = 0; k < bytes; k += e->machine->tuning->line_bytes) {
+    for (uint32_t k = 0; k < bytes; k += lanes_of(e)->machine->tuning->line_bytes) {
         LV at = LLVMBuildAdd(e->b, offset, ir_int(e->i64, k), "");
         LV args[] = { ir_at(e->b, p, at), ir_int(e->i32, 0), ir_int(e->i32, 3), ir_int(e->i32, 1) };
         ir_intrinsic(e->b, "llvm.prefetch", &e->ptr, 1, args, 4);
@@ -91,7 +91,7 @@ static void prefetch_run(Emit *e, LV p, LV offset, uint32_t bytes)
 
 LV mat_prefetch_wanted(Emit *e)
 {
-    LV on = emit_env(e, e->b, e->i32, offsetof(CpuEnv, prefetch));
+    LV on = lanes_env(e, e->b, e->i32, offsetof(CpuEnv, prefetch));
     return LLVMBuildICmp(e->b, LLVMIntNE, on, ir_int(e->i32, 0), "");
 }
 
@@ -108,7 +108,7 @@ void mat_prefetch(Emit *e, const SpvInst *i, const PrefetchLines *a)
     if_end(e, &f);
 }
 
-void emit_ahead_lanes(Emit *e, const SpvInst *i, const Pointer *p)
+void matrix_prefetch(Emit *e, const SpvInst *i, const Pointer *p)
 {
     uint32_t bytes = (uint32_t)spv_type_size(spv_type(e->module, i->type));
     LV distance = mat_prefetch_distance(e, i, NULL);

@@ -117,7 +117,7 @@ static void take_part(Emit *e, const SpvInst *i, LV *from, uint32_t n_from, LV s
     LT scalar = lanes ? LLVMGetElementType(type) : type;
     uint32_t bytes = scalar == e->i8 ? 1 : scalar == e->f16 || scalar == e->i16 ? 2 : 4;
     uint64_t line = (uint64_t)bytes * (lanes ? e->W : 1);
-    LV home = emit_frame(e, line * n_from), *r = NEW_ARRAY(e->arena, LV, n + 1);
+    LV home = lanes_frame(e, line * n_from), *r = NEW_ARRAY(e->arena, LV, n + 1);
     for (uint32_t k = 0; k < n_from; k++) {
         LV p = ir_at(e->b, home, ir_int(e->i64, k * line));
         ir_store(e->b, from[k], p, bytes);
@@ -128,7 +128,7 @@ static void take_part(Emit *e, const SpvInst *i, LV *from, uint32_t n_from, LV s
         LLVMBuildSelect(e->b, LLVMBuildICmp(e->b, LLVMIntULE, start, last, ""), start, last, "");
     LV offset = LLVMBuildMul(e->b, start, ir_int(LLVMTypeOf(start), line), "");
     if (emit_is_lanes(start)) {
-        LV own = LLVMBuildMul(e->b, e->lane_id, ir_int(LLVMTypeOf(start), bytes), "");
+        LV own = LLVMBuildMul(e->b, lanes_ids(e), ir_int(LLVMTypeOf(start), bytes), "");
         offset = LLVMBuildAdd(e->b, offset, own, "");
     }
     offset = LLVMBuildZExt(e->b, offset, lanes_like(e, offset, e->i64), "");
@@ -136,7 +136,7 @@ static void take_part(Emit *e, const SpvInst *i, LV *from, uint32_t n_from, LV s
         LV at = ir_int(LLVMTypeOf(offset), k * line);
         LV p = ir_at(e->b, home, LLVMBuildAdd(e->b, offset, at, ""));
         if (emit_is_lanes(start)) {
-            r[k] = emit_masked_load(e, type, p, bytes, emit_mask(e));
+            r[k] = lanes_masked_load(e, type, p, bytes, lanes_mask(e));
         } else {
             r[k] = ir_load(e->b, type, p, bytes);
         }
@@ -170,7 +170,7 @@ static void extract_sub_array(Emit *e, const SpvInst *i)
     emit_set(e, i, v + first, to->count);
 }
 
-const EmitRule emit_rules_qcom[] = {
+const EmitRule qcom_array_rules[] = {
     { SpvOpBitCastArrayQCOM, EMIT_CHEAP, bitcast_array },
     { SpvOpExtractSubArrayQCOM, 0, extract_sub_array },
     { 0, 0, NULL },
@@ -252,7 +252,7 @@ static LV line_at(Emit *e, const QcomConversion *x, const Tile *t, uint32_t k, u
 /* Memory for the vectors where the home is of the other order. */
 static Tile memory_beside(Emit *e, const QcomConversion *x)
 {
-    return mat_dense(e, x->matrix, emit_frame(e, mat_bytes(e, x->matrix)), x->col);
+    return mat_dense(e, x->matrix, lanes_frame(e, mat_bytes(e, x->matrix)), x->col);
 }
 
 static void construct_from_array(Emit *e, const SpvInst *i)
@@ -277,10 +277,10 @@ static void construct_from_array(Emit *e, const SpvInst *i)
 /* Once a kernel: an unrolled loop has the instruction many times. */
 static void note_lanes(Emit *e, const SpvInst *i, const QcomConversion *x)
 {
-    if (x->lanes == e->W || e->matrix->noted_lanes)
+    if (x->lanes == e->W || matrices_of(e)->noted_lanes)
         return;
     DiagLoc loc = spv_loc(e->arena, e->module, i);
-    e->matrix->noted_lanes = true;
+    matrices_of(e)->noted_lanes = true;
     diag(e->sink, DIAG_NOTE, &loc, NULL,
          "the matrix has no %s for lanes %u to %u: they get zeros, "
          "but elsewhere undefined values",

@@ -24,7 +24,7 @@ static LV combine_by_call(Emit *e, const MatReduction *r, LV x, LV y)
 {
     LV args[] = { x, y }, result = x;
     ElementCall c = { r->inst, spv_operand(r->inst, 2), args, 2, NULL, &result, 1 };
-    emit_call(e, &c);
+    lanes_call(e, &c);
     return result;
 }
 
@@ -35,7 +35,7 @@ static LV load_elements(Emit *e, const MatReduction *r, LV p, LV index, uint32_t
 
 static LV room_for(Emit *e, const MatReduction *r, uint64_t n)
 {
-    return emit_frame(e, (n + 2 * e->W) * r->bytes);
+    return lanes_frame(e, (n + 2 * e->W) * r->bytes);
 }
 
 /* Combines `lines` vectors of n elements, `stride` elements apart. */
@@ -164,7 +164,7 @@ static void gather_lines(Emit *e, const MatReduction *r, const MatLines *from, L
     Loop l = loop_begin(e, ir_int(e->i64, (lines + e->W - 1) / e->W));
     LV first =
         LLVMBuildTrunc(e->b, LLVMBuildMul(e->b, l.index, ir_int(e->i64, e->W), ""), e->i32, "");
-    LV line = LLVMBuildAdd(e->b, emit_lanes(e, first), e->lane_id, ""),
+    LV line = LLVMBuildAdd(e->b, emit_lanes(e, first), lanes_ids(e), ""),
        last = ir_int(LLVMTypeOf(line), lines - 1);
     LV in = LLVMBuildICmp(e->b, LLVMIntULT, line, last, "");
     line = LLVMBuildSelect(e->b, in, line, last, "");
@@ -173,13 +173,13 @@ static void gather_lines(Emit *e, const MatReduction *r, const MatLines *from, L
     LV p = ir_at(e->b, from->p, offset);
     LV all = LLVMConstAllOnes(LLVMVectorType(e->i1, e->W));
     LT type = LLVMVectorType(r->type, e->W);
-    LV x = emit_masked_load(e, type, p, r->bytes, all);
+    LV x = lanes_masked_load(e, type, p, r->bytes, all);
     LV sum = emit_alloca(e, LLVMTypeOf(x), "sum");
     LLVMBuildStore(e->b, x, sum);
     Loop k = loop_begin(e, ir_int(e->i64, n - 1));
     LV step = LLVMBuildMul(e->b, LLVMBuildAdd(e->b, k.index, ir_int(e->i64, 1), ""),
                            ir_int(e->i64, r->bytes), "");
-    LV y = emit_masked_load(e, type, ir_at(e->b, p, step), r->bytes, all);
+    LV y = lanes_masked_load(e, type, ir_at(e->b, p, step), r->bytes, all);
     LV old = LLVMBuildLoad2(e->b, LLVMTypeOf(y), sum, "");
     LLVMBuildStore(e->b, combine_by_call(e, r, old, y), sum);
     loop_end(e, &k);

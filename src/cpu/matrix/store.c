@@ -121,7 +121,7 @@ static LV make_copies(Emit *e, uint64_t run, uint64_t lines)
 
 void mat_store_later(Emit *e, const SpvType *t, const Tile *to, const Tile *from)
 {
-    struct Matrix *m = e->matrix;
+    Matrices *m = matrices_of(e);
     if (m->stores.len && m->stores.data[0].to.col != to->col)
         mat_stores_done(e);
     Stored s = { t, *to, *from };
@@ -130,7 +130,7 @@ void mat_store_later(Emit *e, const SpvType *t, const Tile *to, const Tile *from
 
 void mat_stores_done(Emit *e)
 {
-    struct Matrix *m = e->matrix;
+    Matrices *m = matrices_of(e);
     uint32_t n = m->stores.len;
     const Stored *s = m->stores.data;
     m->stores.len = 0;

@@ -14,7 +14,7 @@ typedef struct Votes {
 static void add_vote(Emit *e, Votes *votes, const SpvInst *i, SpvId matrix, uint32_t block,
                      bool col)
 {
-    uint32_t web = e->matrix->webs->web[matrix], depth = 0;
+    uint32_t web = matrices_of(e)->webs->web[matrix], depth = 0;
     for (const CfgLoop *l = e->cfg->blocks[block].loop; l && depth < 8; l = l->parent)
         depth++;
     if (!web)
@@ -74,7 +74,7 @@ static bool touches_elements(Emit *e, const SpvInst *i)
     case SpvOpMatrixTimesScalar:
         t = spv_type(e->module, i->type);
         if (!mat_is(t) ||
-            e->matrix->same_in_workgroup[spv_operand(i, i->op == SpvOpMatrixTimesScalar)])
+            matrices_of(e)->same_in_workgroup[spv_operand(i, i->op == SpvOpMatrixTimesScalar)])
             return false;
         break;
     case SpvOpAccessChain:
@@ -93,7 +93,7 @@ static bool touches_elements(Emit *e, const SpvInst *i)
  * converted, the order that most instructions prefer. */
 void mat_survey(Emit *e)
 {
-    struct Matrix *m = e->matrix;
+    Matrices *m = matrices_of(e);
     Votes *votes = NEW_ARRAY(e->arena, Votes, m->webs->n_webs + 1);
     for (uint32_t b = 0; b + 1 < e->cfg->n; b++)
         for (SpvInst *i = e->cfg->blocks[b].block->insts.first; i; i = i->next) {

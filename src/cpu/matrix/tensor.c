@@ -152,7 +152,7 @@ static void load_tensor(Emit *e, const SpvInst *i)
     if (lazy) {
         v->state = MAT_LAZY;
         v->tile = tile;
-        vec_push(e->arena, &e->matrix->lazy, v);
+        vec_push(e->arena, &matrices_of(e)->lazy, v);
         if (ir_is_int(is, 1))
             return;
         home = mat_dense(e, x.matrix, mat_frame(e, x.matrix, mat_bytes(e, x.matrix)), tile.col);

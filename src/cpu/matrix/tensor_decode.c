@@ -22,7 +22,7 @@ static void decode_numbers(Emit *e, const TensorTransfer *x, const TensorPlace *
     ElementCall c = {
         x->inst, n > 1 ? x->decode_vector : x->decode, args, 1 + 2 * x->d, mask, results, n
     };
-    emit_call(e, &c);
+    lanes_call(e, &c);
 }
 
 static LV decode_element(Emit *e, const TensorTransfer *x, const TensorPlace *p, LV mask)
@@ -50,7 +50,7 @@ LV tensor_decode(Emit *e, const TensorTransfer *x, bool aligned, const TensorPla
     LV same = LLVMBuildICmp(e->b, LLVMIntEQ, of_one.block[inner],
                             emit_lane(e, p->block[inner], last), "");
     LV one = LLVMBuildAnd(e->b, steps, same, "");
-    of_one.in_block[inner] = tensor_op(e, LLVMBuildAdd, start, e->lane_id);
+    of_one.in_block[inner] = tensor_op(e, LLVMBuildAdd, start, lanes_ids(e));
     LV slot = emit_alloca(e, emit_lanes_type(e, x->type), "decoded");
     If f = if_begin(e, one);
     of_one.index = emit_lane(e, p->index, zero);
@@ -74,7 +74,7 @@ typedef struct TensorVectors {
 /* The elements of the vectors of the lanes in `mask`, one by one by the function of elements. */
 static void stray_elements(Emit *e, const TensorTransfer *x, const TensorVectors *v, LV p, LV mask)
 {
-    If f = if_begin(e, emit_any(e, mask));
+    If f = if_begin(e, lanes_any(e, mask));
     Loop l = loop_begin(e, ir_int(e->i32, x->vector));
     LV minor = tensor_op(e, LLVMBuildAdd, v->minor, l.index), inside = mask;
     TensorPlace at = tensor_place(e, x, v->col ? minor : v->line, v->col ? v->line : minor, true);
@@ -88,7 +88,7 @@ static void stray_elements(Emit *e, const TensorTransfer *x, const TensorVectors
         value = tensor_choose(e, at.constant, tensor_clamp_value(e, x), value);
     LV linear = tensor_widen(e, tensor_op(e, LLVMBuildAdd, v->linear, l.index));
     LV to = ir_at(e->b, p, tensor_op(e, LLVMBuildMul, linear, ir_int(e->i64, x->bytes)));
-    emit_masked_store(e, value, to, x->bytes, mask);
+    lanes_masked_store(e, value, to, x->bytes, mask);
     loop_end(e, &l);
     if_end(e, &f);
 }
@@ -151,7 +151,7 @@ void tensor_by_vectors(Emit *e, const TensorTransfer *x, const Tile *tile)
     uint32_t n = x->matrix->rows * x->matrix->cols / x->vector;
     Loop l = loop_begin(e, ir_int(e->i32, (n + e->W - 1) / e->W));
     LV number = tensor_op(e, LLVMBuildAdd, LLVMBuildMul(e->b, l.index, ir_int(e->i32, e->W), ""),
-                          e->lane_id);
+                          lanes_ids(e));
     TensorVectors v = { .linear = tensor_op(e, LLVMBuildMul, number, ir_int(e->i32, x->vector)),
                         .col = tile->col };
     v.line = tensor_op(e, LLVMBuildUDiv, v.linear, ir_int(e->i32, length));

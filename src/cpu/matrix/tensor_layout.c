@@ -16,14 +16,14 @@ uint32_t tensor_constant(Emit *e, SpvId id)
 
 static LV uniform_operand(Emit *e, SpvId id)
 {
-    return emit_cast_index(e, emit_uniform(e, emit_leaf(e, id, 0)), e->i32);
+    return emit_cast_index(e, lanes_uniform(e, emit_leaf(e, id, 0)), e->i32);
 }
 
 LV *tensor_state(Emit *e, SpvId id, uint32_t n)
 {
     LV *v = NEW_ARRAY(e->arena, LV, n + 1);
     for (uint32_t k = 0; k < n; k++)
-        v[k] = emit_uniform(e, emit_leaf(e, id, k));
+        v[k] = lanes_uniform(e, emit_leaf(e, id, k));
     return v;
 }
 
@@ -117,7 +117,7 @@ static void set_view(Emit *e, const SpvInst *i)
     emit_set(e, i, v, n);
 }
 
-const EmitRule emit_rules_tensor[] = {
+const EmitRule tensor_layout_rules[] = {
     { SpvOpCreateTensorLayoutNV, EMIT_CHEAP, create_tensor },
     { SpvOpCreateTensorViewNV, EMIT_CHEAP, create_tensor },
     { SpvOpTensorLayoutSetBlockSizeNV, 0, set_layout },

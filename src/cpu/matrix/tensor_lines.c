@@ -25,9 +25,9 @@ static LV home_address(Emit *e, const TensorTransfer *x, const TensorChunk *c)
 LV tensor_run(Emit *e, LV p, LV value, uint32_t align, LV mask, bool store)
 {
     if (mask && !store)
-        return emit_masked_load(e, LLVMTypeOf(value), p, align, emit_lanes(e, mask));
+        return lanes_masked_load(e, LLVMTypeOf(value), p, align, emit_lanes(e, mask));
     if (mask) {
-        emit_masked_store(e, value, p, align, emit_lanes(e, mask));
+        lanes_masked_store(e, value, p, align, emit_lanes(e, mask));
         return NULL;
     }
     LV v = store ? LLVMBuildStore(e->b, value, p) : LLVMBuildLoad2(e->b, LLVMTypeOf(value), p, "");
@@ -130,10 +130,11 @@ LV tensor_clamp_value(Emit *e, const TensorTransfer *x)
 
 static void transfer_chunk(Emit *e, const TensorTransfer *x, const TensorChunk *c)
 {
-    LV minor = tensor_op(e, LLVMBuildAdd, c->first, e->lane_id), in_tile = home_address(e, x, c);
+    LV minor = tensor_op(e, LLVMBuildAdd, c->first, lanes_ids(e)), in_tile = home_address(e, x, c);
     bool col = c->tile.col;
     TensorPlace p = tensor_place(e, x, col ? minor : c->line, col ? c->line : minor, c->aligned);
-    LV mask = c->n == e->W ? NULL : tensor_compare(e, LLVMIntULT, e->lane_id, ir_int(e->i32, c->n));
+    LV mask =
+        c->n == e->W ? NULL : tensor_compare(e, LLVMIntULT, lanes_ids(e), ir_int(e->i32, c->n));
     LV inside = mask, zero = LLVMConstNull(emit_lanes_type(e, x->type)), value;
     if (p.clipped)
         inside = tensor_both(e, inside, tensor_not(e, p.clipped));
@@ -150,13 +151,13 @@ static void transfer_chunk(Emit *e, const TensorTransfer *x, const TensorChunk *
         if (runs)
             access_run(e, x, c, &p, value, inside);
         else
-            emit_masked_store(e, value, in_tensor, x->bytes, inside ? inside : all);
+            lanes_masked_store(e, value, in_tensor, x->bytes, inside ? inside : all);
         return;
     }
-    value = x->decode ? tensor_decode(e, x, c->aligned, &p, inside)
-            : runs
-                ? access_run(e, x, c, &p, zero, inside)
-                : emit_masked_load(e, LLVMTypeOf(zero), in_tensor, x->bytes, inside ? inside : all);
+    value =
+        x->decode ? tensor_decode(e, x, c->aligned, &p, inside)
+        : runs ? access_run(e, x, c, &p, zero, inside)
+               : lanes_masked_load(e, LLVMTypeOf(zero), in_tensor, x->bytes, inside ? inside : all);
     if (x->decode && inside)
         value = tensor_choose(e, inside, value, zero);
     if (p.constant)

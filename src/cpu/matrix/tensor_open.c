@@ -70,13 +70,13 @@ static void open_pointer(Emit *e, TensorTransfer *x)
 {
     const Pointer *p = emit_pointer(e, x->pointer);
     x->base = emit_address(e, p, 0, x->bytes);
-    x->base = emit_uniform(e, x->base);
+    x->base = lanes_uniform(e, x->base);
     x->near = p->storage == SpvStorageClassWorkgroup;
     if (!e->robust || !p->limit)
         return;
-    LV start = LLVMBuildPtrToInt(e->b, emit_uniform(e, p->base), e->i64, "");
+    LV start = LLVMBuildPtrToInt(e->b, lanes_uniform(e, p->base), e->i64, "");
     LV offset = LLVMBuildSub(e->b, LLVMBuildPtrToInt(e->b, x->base, e->i64, ""), start, "");
-    LV limit = emit_uniform(e, p->limit), left = LLVMBuildSub(e->b, limit, offset, "");
+    LV limit = lanes_uniform(e, p->limit), left = LLVMBuildSub(e->b, limit, offset, "");
     x->room = LLVMBuildSelect(e->b, LLVMBuildICmp(e->b, LLVMIntULE, offset, limit, ""), left,
                               ir_int(e->i64, 0), "");
 }

@@ -11,7 +11,7 @@
 
 const uint16_t *mat_ids(Emit *e, const SpvInst *i, uint32_t *n)
 {
-    struct Matrix *m = e->matrix;
+    Matrices *m = matrices_of(e);
     *n = spv_id_operands(i, m->ids, m->ids_room);
     if (*n <= m->ids_room)
         return m->ids;
@@ -23,7 +23,7 @@ const uint16_t *mat_ids(Emit *e, const SpvInst *i, uint32_t *n)
 
 MatValue *mat_value(Emit *e, SpvId id)
 {
-    struct Matrix *m = e->matrix;
+    Matrices *m = matrices_of(e);
     MatValue *v = m->values[id];
     if (v)
         return v;
@@ -35,7 +35,7 @@ MatValue *mat_value(Emit *e, SpvId id)
         v->state = MAT_SPLAT;
         v->splat = LLVMConstNull(comp_type(e->cx, mat_comp(v->type)));
         if (def->op == SpvOpConstantComposite || def->op == SpvOpConstantCompositeReplicateEXT)
-            v->splat = emit_uniform(e, emit_leaf(e, spv_operand(def, 0), 0));
+            v->splat = lanes_uniform(e, emit_leaf(e, spv_operand(def, 0), 0));
     } else if (def && def->op == SpvOpUndef) {
         v->state = MAT_SPLAT;
         v->splat = LLVMConstNull(comp_type(e->cx, mat_comp(v->type)));
@@ -45,7 +45,7 @@ MatValue *mat_value(Emit *e, SpvId id)
 
 Tile mat_home(Emit *e, SpvId id)
 {
-    struct Matrix *m = e->matrix;
+    Matrices *m = matrices_of(e);
     MatValue *v = mat_value(e, id);
     uint32_t web = m->webs->web[id];
     if (!web) /* constants have no web: each gets a home of its own */
@@ -67,10 +67,10 @@ Tile mat_read(Emit *e, SpvId id)
         return v->tile;
     Tile home = mat_home(e, id);
     if (v->state == MAT_SPLAT) {
-        if (e->matrix->webs->web[id])
+        if (matrices_of(e)->webs->web[id])
             mat_before_write(e, &home, NULL);
         mat_fill(e, v->type, &home, v->splat);
-        if (!e->matrix->webs->web[id])
+        if (!matrices_of(e)->webs->web[id])
             return home; /* a constant: filled anew wherever it is read */
     }
     v->state = MAT_HOME;
@@ -103,7 +103,7 @@ bool mat_is_awaited(Emit *e, const MatMulAdd *p, const Tile *t, const MatPlace *
 
 void mat_before_write(Emit *e, const Tile *t, const MatPlace *place)
 {
-    struct Matrix *m = e->matrix;
+    Matrices *m = matrices_of(e);
     for (uint32_t i = 0; i < m->pending.len; i++)
         if (mat_is_awaited(e, &m->pending.data[i], t, place)) {
             mat_flush(e);
@@ -136,7 +136,7 @@ Tile mat_result(Emit *e, const SpvInst *i)
 
 void mat_flush(Emit *e)
 {
-    if (e->matrix->pending.len)
+    if (matrices_of(e)->pending.len)
         mat_emit_groups(e);
 }
 
@@ -145,7 +145,7 @@ void mat_used(Emit *e, const SpvInst *i)
     uint32_t n;
     const uint16_t *at = mat_ids(e, i, &n);
     for (uint32_t k = 0; k < n; k++) {
-        MatValue *v = e->matrix->values[i->words[at[k]]];
+        MatValue *v = matrices_of(e)->values[i->words[at[k]]];
         if (v && v->uses)
             v->uses--;
     }
@@ -153,13 +153,13 @@ void mat_used(Emit *e, const SpvInst *i)
 
 void matrix_block_begin(Emit *e)
 {
-    if (e->matrix)
-        e->matrix->borrowed.len = 0;
+    if (matrices_of(e))
+        matrices_of(e)->borrowed.len = 0;
 }
 
 static void settle_lazy(Emit *e)
 {
-    struct Matrix *m = e->matrix;
+    Matrices *m = matrices_of(e);
     for (uint32_t i = 0; i < m->lazy.len; i++) {
         MatValue *v = m->lazy.data[i];
         if (v->state != MAT_LAZY || !v->uses)
@@ -175,7 +175,7 @@ static void settle_lazy(Emit *e)
 
 void matrix_memory_barrier(Emit *e)
 {
-    if (!e->matrix)
+    if (!matrices_of(e))
         return;
     mat_flush(e);
     settle_lazy(e);

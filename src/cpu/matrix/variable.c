@@ -25,7 +25,7 @@ bool mat_points(Emit *e, SpvId pointer)
 
 static MatVariable *variable_memory(Emit *e, const SpvInst *i)
 {
-    MatVariable **v = &e->matrix->variables[i->id];
+    MatVariable **v = &matrices_of(e)->variables[i->id];
     if (!*v) {
         const SpvType *t = spv_type(e->module, i->type)->element;
         *v = NEW(e->arena, MatVariable);
@@ -54,7 +54,7 @@ static const SpvType *step_into(Emit *e, const SpvInst *chain, const SpvType *t,
         return t->element;
     }
     place->known = false;
-    LV index = emit_cast_index(e, emit_uniform(e, emit_leaf(e, id, 0)), e->i64),
+    LV index = emit_cast_index(e, lanes_uniform(e, emit_leaf(e, id, 0)), e->i64),
        last = ir_int(e->i64, t->count - 1);
     index =
         LLVMBuildSelect(e->b, LLVMBuildICmp(e->b, LLVMIntULE, index, last, ""), index, last, "");
@@ -121,8 +121,8 @@ static void load_variable(Emit *e, const SpvInst *i)
     Tile tile;
     LV element = NULL;
     MatPlace place = variable_place(e, spv_operand(i, 0), &tile, &t, &element);
-    for (uint32_t p = 0; p < e->matrix->pending.len; p++)
-        if (mat_same_place(&e->matrix->pending.data[p].place, &place)) {
+    for (uint32_t p = 0; p < matrices_of(e)->pending.len; p++)
+        if (mat_same_place(&matrices_of(e)->pending.data[p].place, &place)) {
             mat_flush(e);
             break;
         }
@@ -135,7 +135,7 @@ static void load_variable(Emit *e, const SpvInst *i)
         v->state = MAT_HOME;
         v->tile = tile;
         v->place = place;
-        vec_push(e->arena, &e->matrix->borrowed, v);
+        vec_push(e->arena, &matrices_of(e)->borrowed, v);
         return;
     }
     Tile to = mat_result(e, i);
@@ -145,7 +145,7 @@ static void load_variable(Emit *e, const SpvInst *i)
 /* A pending result whose only use is to be stored goes there directly. */
 static bool redirect_result(Emit *e, SpvId object, const Tile *to, const MatPlace *place)
 {
-    struct Matrix *m = e->matrix;
+    Matrices *m = matrices_of(e);
     MatValue *v = mat_value(e, object);
     if (v->state != MAT_PENDING || v->uses != 1)
         return false;

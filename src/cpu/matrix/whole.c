@@ -4,7 +4,7 @@
  */
 #include "cpu/matrix/matrix.h"
 
-static void emit_length(Emit *e, const SpvInst *i)
+static void matrix_length(Emit *e, const SpvInst *i)
 {
     const SpvType *t = spv_type(e->module, spv_operand(i, 0));
     if (!mat_is(t)) {
@@ -21,7 +21,7 @@ static void construct_matrix(Emit *e, const SpvInst *i)
     MatValue *v = mat_value(e, i->id);
     LV x = emit_leaf(e, spv_operand(i, 0), 0);
     bool same = !emit_is_lanes(x) && (v->type->scope != SpvScopeWorkgroup ||
-                                      e->matrix->same_in_workgroup[spv_operand(i, 0)]);
+                                      matrices_of(e)->same_in_workgroup[spv_operand(i, 0)]);
     if (same && (LLVMIsConstant(x) || !v->other_blocks)) {
         v->state = MAT_SPLAT;
         v->splat = x;
@@ -59,7 +59,7 @@ static void copy_matrix(Emit *e, const SpvInst *i)
 static void select_matrix(Emit *e, const SpvInst *i)
 {
     const SpvType *t = spv_type(e->module, i->type);
-    LV c = emit_uniform(e, emit_leaf(e, spv_operand(i, 0), 0));
+    LV c = lanes_uniform(e, emit_leaf(e, spv_operand(i, 0), 0));
     Tile x = mat_read(e, spv_operand(i, 1)), y = mat_read(e, spv_operand(i, 2));
     Tile to = mat_result(e, i);
     if (x.col == y.col) {
@@ -100,7 +100,7 @@ static void leave_undefined(Emit *e, const SpvInst *i)
 }
 
 const MatrixRule matrix_rules_whole[] = {
-    { SpvOpCooperativeMatrixLengthKHR, MATRIX_ALWAYS, emit_length },
+    { SpvOpCooperativeMatrixLengthKHR, MATRIX_ALWAYS, matrix_length },
     { SpvOpCompositeExtract, MATRIX_OPERAND, extract_element },
     { SpvOpCompositeInsert, MATRIX_RESULT, insert_element },
     { SpvOpCompositeConstruct, MATRIX_RESULT, construct_matrix },
