@@ -23,13 +23,6 @@ MAX_MEDIAN, MAX_P99 = 12, 60
 # Functions with more parameters: Vulkan's entry points have the signatures that its registry gives
 # them, and the public header keeps the ones it was released with.
 SIGNED_BY_OTHERS = r"hv_|heddle_"
-# Functions that still have more.
-MANY_PARAMETERS = {
-    "src/check/core_image.c": ("want_wide",),
-    "src/cpu/lanes/access.c": ("masked",),
-    "src/vulkan/descriptor.c": ("write_elements",),
-    "src/vulkan/texels.c": ("with_buffer",),
-}
 # What .clang-format holds for: not what a tool writes, and not tests outside these folders, where
 # tables of modules and numbers are laid out by hand.
 FORMATTED = r"src/(?!.*/test/)|src/(base|cli|front|mlir|reference|spirv)/"
@@ -237,8 +230,7 @@ def check(files, options):
         if length > MAX_FUNCTION and not marked:
             rules["functions are short"].append("%s: %s: %d lines" % (where, name, length))
         if n > MAX_PARAMETERS and path.startswith("src/") and not is_test(path) and \
-                not re.match(SIGNED_BY_OTHERS, name) and \
-                name not in MANY_PARAMETERS.get(path, ()):
+                not re.match(SIGNED_BY_OTHERS, name):
             rules["functions take few parameters"].append("%s: %s: %d" % (where, name, n))
     ours = sorted(f[0] for f in found if f[1].startswith("src/") and not is_test(f[1]))
     for what, is_, limit in (("median", statistics.median(ours), MAX_MEDIAN),

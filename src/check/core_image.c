@@ -60,23 +60,29 @@ static void check_image(Checker *c, SpvInst *i)
 
 /* ---- operands -------------------------------------------------------------------------------- */
 
-/* Operand `id` has at least n components of the kind, of `most` bits. Absent is fine. */
-static bool want_wide(Checker *c, const SpvInst *i, const char *what, SpvId id, SpvKind kind,
-                      uint32_t n, uint32_t most)
+/* What an operand has to be: at least n components of a kind, of at most so many bits. */
+typedef struct Numbers {
+    SpvKind kind;
+    uint32_t n, bits;
+} Numbers;
+
+/* Absent is fine. */
+static bool want_numbers(Checker *c, const SpvInst *i, const char *what, SpvId id, Numbers want)
 {
     const SpvInst *def = id ? spv_def(c->m, id) : NULL;
     const SpvType *t =
         def && def->type && def->op != SpvOpFunction ? spv_type(c->m, def->type) : NULL;
-    if (!id || (t && of_kind(t, kind) && components(t) >= n && component(t)->bits <= most))
+    if (!id ||
+        (t && of_kind(t, want.kind) && components(t) >= want.n && component(t)->bits <= want.bits))
         return true;
-    broken(c, i, "%s is %s: it needs %u numbers, %s, of at most %u bits", what, type_name(c, t), n,
-           kind == SPV_INT ? "integers" : "floats", most);
+    broken(c, i, "%s is %s: it needs %u numbers, %s, of at most %u bits", what, type_name(c, t),
+           want.n, want.kind == SPV_INT ? "integers" : "floats", want.bits);
     return false;
 }
 
 static bool want(Checker *c, const SpvInst *i, const char *what, SpvId id, SpvKind kind, uint32_t n)
 {
-    return want_wide(c, i, what, id, kind, n, 32);
+    return want_numbers(c, i, what, id, (Numbers){ kind, n, 32 });
 }
 
 /* Of integers of 64 bits (SPV_EXT_shader_image_int64); gathered, they are not supported. */
@@ -155,7 +161,8 @@ static void check_operands(Checker *c, SpvInst *i)
     if (good && s.component && !spv_constant(c->m, s.component, &component))
         broken(c, i, "the component is no constant");
     else if (good)
-        want_wide(c, i, "the texel", s.texel, s.type.sampled_type->kind, 1, texel_bits_most(&s));
+        want_numbers(c, i, "the texel", s.texel,
+                     (Numbers){ s.type.sampled_type->kind, 1, texel_bits_most(&s) });
 }
 
 static void check_result(Checker *c, SpvInst *i)

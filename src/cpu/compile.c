@@ -12,13 +12,9 @@
 
 #include <stdlib.h>
 
-static const EmitRule *const rules[] = { lanes_rules_flow,
-                                         lanes_rules_subgroup,
-                                         lanes_rules_atomic,
-                                         lanes_rules_image,
-                                         tensor_layout_rules,
-                                         qcom_array_rules,
-                                         NULL };
+static const EmitRule *const rules[] = { lanes_rules_flow,   lanes_rules_subgroup,
+                                         lanes_rules_atomic, lanes_rules_image,
+                                         qcom_array_rules,   NULL };
 
 static bool plan(Emit *e) { return matrix_begin(e) && lanes_plan(e); }
 
@@ -44,11 +40,7 @@ static EmitTarget target_of_lanes(void)
     return t;
 }
 
-bool cpu_handles(uint16_t op)
-{
-    EmitTarget t = target_of_lanes();
-    return emit_handles(&t, op);
-}
+bool cpu_handles(uint16_t op) { return emit_handles(rules, op); }
 
 typedef struct Compilation {
     Arena arena;

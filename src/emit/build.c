@@ -26,6 +26,8 @@ void emit_unify(Emit *e, LV *v, uint32_t n)
         v[k] = emit_lanes(e, v[k]);
 }
 
+LV emit_uniform(Emit *e, LV v) { return emit_is_lanes(v) ? e->target->uniform(e, v) : v; }
+
 LV emit_lane(Emit *e, LV v, LV index)
 {
     return emit_is_lanes(v) ? LLVMBuildExtractElement(e->b, v, index, "") : v;

@@ -21,9 +21,13 @@ void emit_error(Emit *e, const SpvInst *i, const char *rule, const char *fmt, ..
 
 /* ---- instructions ---------------------------------------------------------------------------- */
 
-static const EmitRule *const own_rules[] = { emit_rules_value,  emit_rules_pointer,
-                                             emit_rules_memory, emit_rules_address,
-                                             emit_rules_arith,  NULL };
+static const EmitRule *const own_rules[] = { emit_rules_value,
+                                             emit_rules_pointer,
+                                             emit_rules_memory,
+                                             emit_rules_address,
+                                             emit_rules_arith,
+                                             emit_rules_tensor,
+                                             NULL };
 
 static const EmitRule *find_rule(const EmitRule *const *tables, uint16_t op)
 {
@@ -34,9 +38,9 @@ static const EmitRule *find_rule(const EmitRule *const *tables, uint16_t op)
     return NULL;
 }
 
-bool emit_handles(const EmitTarget *t, uint16_t op)
+bool emit_handles(const EmitRule *const *rules, uint16_t op)
 {
-    return find_rule(own_rules, op) || find_rule(t->rules, op);
+    return find_rule(own_rules, op) || find_rule(rules, op);
 }
 
 static void count_rules(Emit *e, const EmitRule *const *tables)

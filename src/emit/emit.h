@@ -174,8 +174,9 @@ struct Emit {
 bool emit_module(Emit *e, const char *function_name);
 void emit_error(Emit *e, const SpvInst *i, const char *rule, const char *fmt, ...)
     PRINTF_LIKE(4, 5);
-/* Whether there is a rule for the opcode (what the target's `inst` takes aside). */
-bool emit_handles(const EmitTarget *t, uint16_t op);
+/* Whether there is a rule for the opcode, of emit's own or in a target's tables (what its `inst`
+ * takes aside). */
+bool emit_handles(const EmitRule *const *rules, uint16_t op);
 const EmitRule *emit_rule(const Emit *e, uint16_t op); /* NULL: there is none */
 void emit_inst(Emit *e, const SpvInst *i);
 void emit_block_insts(Emit *e, SpvBlock *block); /* all but phis and the terminator */
@@ -241,6 +242,7 @@ bool emit_is_lanes(LV v);                    /* <W x T>, not T */
 LV emit_lanes(Emit *e, LV v);                /* as <W x T>, splatted if need be */
 void emit_unify(Emit *e, LV *v, uint32_t n); /* all scalars, or all <W x T> */
 LV emit_lane(Emit *e, LV v, LV index);       /* one lane's value; a scalar gives itself */
+LV emit_uniform(Emit *e, LV v);              /* of what all active lanes have alike: a scalar */
 
 /* ---- build.c: LLVM IR ------------------------------------------------------------------------ */
 

@@ -14,6 +14,7 @@ extern const EmitRule emit_rules_arith[];   /* ops.c: arithmetic, bits, extended
 extern const EmitRule emit_rules_memory[];  /* memory.c */
 extern const EmitRule emit_rules_pointer[]; /* pointer.c */
 extern const EmitRule emit_rules_address[]; /* address.c */
+extern const EmitRule emit_rules_tensor[];  /* tensor.c: tensor layouts and views */
 
 /* value.c */
 void value_begin(Emit *e);

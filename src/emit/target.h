@@ -59,6 +59,8 @@ struct EmitTarget {
     void (*defined)(Emit *e, const SpvInst *i, Value *v);
     /* What `v`, of another block, is in the current one. */
     const Value *(*elsewhere)(Emit *e, const SpvInst *i, const Value *v);
+    /* The one value of a <W x T> that all active invocations have alike. NULL without lanes. */
+    LV (*uniform)(Emit *e, LV v);
 
     /* ---- memory ---- */
     LV (*given)(Emit *e, LLVMBuilderRef b, EmitGiven what);

@@ -214,50 +214,46 @@ void heddle_buffer_free(HeddleBuffer *buffer)
     free(buffer);
 }
 
-/* Whether `size` bytes from `offset` on, and `data`, are there. */
-static bool inside(const HeddleBuffer *b, uint64_t offset, const void *data, uint64_t size,
-                   HeddleLog *log)
+/* Bytes to be copied between a buffer and the program's memory: `to` is NULL if they are written to
+ * the buffer, `from` if they are read. */
+typedef struct Transfer {
+    uint64_t offset, size;
+    void *to;
+    const void *from;
+} Transfer;
+
+static HeddleResult transfer(const HeddleBuffer *b, const Transfer *t, HeddleLog *log)
 {
     uint64_t whole = b ? b->memory.size : 0;
-    if (b && (data || !size) && offset <= whole && size <= whole - offset)
-        return true;
-    log_fail(log, HEDDLE_ERROR_ARGUMENT,
-             "bytes %llu to %llu of a buffer of %llu cannot be copied, or from or to nowhere",
-             (unsigned long long)offset, (unsigned long long)(offset + size),
-             (unsigned long long)whole);
-    return false;
+    if (!b || (!t->to && !t->from && t->size) || t->offset > whole || t->size > whole - t->offset)
+        return log_fail(
+            log, HEDDLE_ERROR_ARGUMENT,
+            "bytes %llu to %llu of a buffer of %llu cannot be copied, or from or to nowhere",
+            (unsigned long long)t->offset, (unsigned long long)(t->offset + t->size),
+            (unsigned long long)whole);
+    const DeviceMemory *m = &b->memory;
+    DeviceBase *d = b->device->base;
+    DiagSink sink = log_sink(log);
+    if (!t->size)
+        return HEDDLE_OK;
+    if (!m->host)
+        return t->to ? d->ops->read(d, m, t->offset, t->to, t->size, &sink)
+                     : d->ops->write(d, m, t->offset, t->from, t->size, &sink);
+    char *host = (char *)m->host + t->offset;
+    memcpy(t->to ? t->to : host, t->to ? host : t->from, t->size);
+    return HEDDLE_OK;
 }
 
 HeddleResult heddle_buffer_read(const HeddleBuffer *buffer, uint64_t offset, void *data,
                                 uint64_t size, HeddleLog *log)
 {
-    if (!inside(buffer, offset, data, size, log))
-        return HEDDLE_ERROR_ARGUMENT;
-    const DeviceMemory *m = &buffer->memory;
-    DeviceBase *d = buffer->device->base;
-    DiagSink sink = log_sink(log);
-    if (!size)
-        return HEDDLE_OK;
-    if (!m->host)
-        return d->ops->read(d, m, offset, data, size, &sink);
-    memcpy(data, (const char *)m->host + offset, size);
-    return HEDDLE_OK;
+    return transfer(buffer, &(Transfer){ offset, size, .to = data }, log);
 }
 
 HeddleResult heddle_buffer_write(HeddleBuffer *buffer, uint64_t offset, const void *data,
                                  uint64_t size, HeddleLog *log)
 {
-    if (!inside(buffer, offset, data, size, log))
-        return HEDDLE_ERROR_ARGUMENT;
-    const DeviceMemory *m = &buffer->memory;
-    DeviceBase *d = buffer->device->base;
-    DiagSink sink = log_sink(log);
-    if (!size)
-        return HEDDLE_OK;
-    if (!m->host)
-        return d->ops->write(d, m, offset, data, size, &sink);
-    memcpy((char *)m->host + offset, data, size);
-    return HEDDLE_OK;
+    return transfer(buffer, &(Transfer){ offset, size, .from = data }, log);
 }
 
 void *heddle_buffer_data(const HeddleBuffer *buffer) { return buffer ? buffer->memory.host : NULL; }

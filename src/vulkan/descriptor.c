@@ -384,12 +384,14 @@ static void activate(DescriptorSet *s, const Place *at, bool image)
     s->descriptors[k] = (DeviceBinding){ 0 };
 }
 
-static void write_elements(DescriptorSet *s, uint32_t binding, uint32_t element, uint32_t n,
-                           VkDescriptorType type, const void *data, size_t stride)
+/* `data` is where the first one lies. */
+static void write_elements(DescriptorSet *s, const VkDescriptorUpdateTemplateEntry *e,
+                           const void *data)
 {
-    Place at = place_at(s->layout, binding, element);
-    for (uint32_t i = 0; i < n && place_valid(&at); i++, at.element++) {
-        const char *from = (const char *)data + i * stride;
+    VkDescriptorType type = e->descriptorType;
+    Place at = place_at(s->layout, e->dstBinding, e->dstArrayElement);
+    for (uint32_t i = 0; i < e->descriptorCount && place_valid(&at); i++, at.element++) {
+        const char *from = (const char *)data + i * e->stride;
         VkDescriptorBufferInfo info;
         activate(s, &at, !is_buffer(type));
         if (!is_buffer(type)) {
@@ -424,8 +426,10 @@ void set_write(DescriptorSet *s, const VkWriteDescriptorSet *w)
         data = w->pBufferInfo, size = sizeof *w->pBufferInfo;
     else if (is_texel_buffer(w->descriptorType))
         data = w->pTexelBufferView, size = sizeof *w->pTexelBufferView;
-    write_elements(s, w->dstBinding, w->dstArrayElement, w->descriptorCount, w->descriptorType,
-                   data, size);
+    VkDescriptorUpdateTemplateEntry e = {
+        w->dstBinding, w->dstArrayElement, w->descriptorCount, w->descriptorType, 0, size
+    };
+    write_elements(s, &e, data);
 }
 
 static void set_copy(const VkCopyDescriptorSet *c)
@@ -494,8 +498,7 @@ void template_write(DescriptorSet *s, const UpdateTemplate *t, const void *data)
         if (e->descriptorType == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK)
             write_inline(s, e->dstBinding, e->dstArrayElement, e->descriptorCount, at);
         else
-            write_elements(s, e->dstBinding, e->dstArrayElement, e->descriptorCount,
-                           e->descriptorType, at, e->stride);
+            write_elements(s, e, at);
     }
 }
 

@@ -129,16 +129,13 @@ static void record(VkCommandBuffer buffer, Copy copy)
         c->copy = copy;
 }
 
-/* Regions of one of the generations. */
 static void with_buffer(VkCommandBuffer commands, VkImage image, VkBuffer buffer, uint32_t n,
-                        const VkBufferImageCopy *one, const VkBufferImageCopy2 *two, bool to_image)
+                        const VkBufferImageCopy *regions, bool to_image)
 {
     const Image *m = Image_of(image);
     const Buffer *b = Buffer_of(buffer);
-    for (uint32_t i = 0; m->data && b->data && i < n; i++) {
-        VkBufferImageCopy r = one ? one[i] : memory_region(&two[i]);
-        record(commands, memory_copy(m, b->data, &r, to_image));
-    }
+    for (uint32_t i = 0; m->data && b->data && i < n; i++)
+        record(commands, memory_copy(m, b->data, &regions[i], to_image));
 }
 
 VKAPI_ATTR void VKAPI_CALL hv_CmdCopyBufferToImage(VkCommandBuffer buffer, VkBuffer from,
@@ -146,14 +143,16 @@ VKAPI_ATTR void VKAPI_CALL hv_CmdCopyBufferToImage(VkCommandBuffer buffer, VkBuf
                                                    const VkBufferImageCopy *regions)
 {
     (void)layout;
-    with_buffer(buffer, to, from, n, regions, NULL, true);
+    with_buffer(buffer, to, from, n, regions, true);
 }
 
 VKAPI_ATTR void VKAPI_CALL hv_CmdCopyBufferToImage2(VkCommandBuffer buffer,
                                                     const VkCopyBufferToImageInfo2 *info)
 {
-    with_buffer(buffer, info->dstImage, info->srcBuffer, info->regionCount, NULL, info->pRegions,
-                true);
+    for (uint32_t i = 0; i < info->regionCount; i++) {
+        VkBufferImageCopy r = memory_region(&info->pRegions[i]);
+        with_buffer(buffer, info->dstImage, info->srcBuffer, 1, &r, true);
+    }
 }
 
 VKAPI_ATTR void VKAPI_CALL hv_CmdCopyImageToBuffer(VkCommandBuffer buffer, VkImage from,
@@ -161,14 +160,16 @@ VKAPI_ATTR void VKAPI_CALL hv_CmdCopyImageToBuffer(VkCommandBuffer buffer, VkIma
                                                    const VkBufferImageCopy *regions)
 {
     (void)layout;
-    with_buffer(buffer, from, to, n, regions, NULL, false);
+    with_buffer(buffer, from, to, n, regions, false);
 }
 
 VKAPI_ATTR void VKAPI_CALL hv_CmdCopyImageToBuffer2(VkCommandBuffer buffer,
                                                     const VkCopyImageToBufferInfo2 *info)
 {
-    with_buffer(buffer, info->srcImage, info->dstBuffer, info->regionCount, NULL, info->pRegions,
-                false);
+    for (uint32_t i = 0; i < info->regionCount; i++) {
+        VkBufferImageCopy r = memory_region(&info->pRegions[i]);
+        with_buffer(buffer, info->srcImage, info->dstBuffer, 1, &r, false);
+    }
 }
 
 VKAPI_ATTR void VKAPI_CALL hv_CmdCopyImage(VkCommandBuffer buffer, VkImage from,

@@ -19,14 +19,15 @@ enum { MAX_LANES = 128, WIDEST = 4 * MAX_LANES };
 
 /* ---- intrinsics ------------------------------------------------------------------------------ */
 
-/* Since LLVM 22 the alignment is an attribute of the address, before it was an argument. */
-static LV masked(Emit *e, const char *name, LT type, LV *args, unsigned n, unsigned address,
+/* Calls an intrinsic for masked accesses, of whose arguments number `address` is one. Since LLVM 22
+ * the alignment is an attribute of it; before, it was an argument of its own. */
+static LV masked(Emit *e, const char *name, LT type, const LV args[3], unsigned address,
                  unsigned align)
 {
     LT types[2] = { type, LLVMTypeOf(args[address]) };
-    LV all[5];
-    unsigned k = 0, m = 0;
-    for (; k < n; k++) {
+    LV all[4];
+    unsigned m = 0;
+    for (unsigned k = 0; k < 3; k++) {
         all[m++] = args[k];
         if (LLVM_VERSION_MAJOR < 22 && k == address)
             all[m++] = ir_int(e->i32, align);
@@ -48,7 +49,7 @@ static LV gather_narrow(Emit *e, LT type, LV address, uint32_t bits, LV mask)
     LV aligned[2] = { address, ir_int(addresses, ~3ull) };
     LV args[3] = { ir_intrinsic(e->b, "llvm.ptrmask", types, 2, aligned, 2), mask,
                    LLVMConstNull(words) };
-    LV word = masked(e, "llvm.masked.gather", words, args, 3, 0, 4);
+    LV word = masked(e, "llvm.masked.gather", words, args, 0, 4);
     LV byte = LLVMBuildTrunc(e->b, LLVMBuildPtrToInt(e->b, address, addresses, ""), words, "");
     byte = LLVMBuildAnd(e->b, byte, ir_int(words, 3), "");
     word = LLVMBuildLShr(e->b, word, LLVMBuildShl(e->b, byte, ir_int(words, 3), ""), "");
@@ -141,7 +142,7 @@ LV lanes_masked_load(Emit *e, LT type, LV address, unsigned align, LV mask)
         return gather_halves(e, type, address, mask);
     if (lanes && (bits == 8 || bits == 16))
         return gather_narrow(e, type, address, bits, mask);
-    return masked(e, lanes ? "llvm.masked.gather" : "llvm.masked.load", type, args, 3, 0, align);
+    return masked(e, lanes ? "llvm.masked.gather" : "llvm.masked.load", type, args, 0, align);
 }
 
 void lanes_masked_store(Emit *e, LV v, LV address, unsigned align, LV mask)
@@ -153,8 +154,7 @@ void lanes_masked_store(Emit *e, LV v, LV address, unsigned align, LV mask)
         scatter_by_lanes(e, v, address, align, mask);
         return;
     }
-    masked(e, lanes ? "llvm.masked.scatter" : "llvm.masked.store", LLVMTypeOf(v), args, 3, 1,
-           align);
+    masked(e, lanes ? "llvm.masked.scatter" : "llvm.masked.store", LLVMTypeOf(v), args, 1, align);
 }
 
 static LV plain_load(Emit *e, const Pointer *p, LT type, LV address, unsigned align)
@@ -233,7 +233,7 @@ static void store_same(Emit *e, const Pointer *p, const AccessPart *part, LV v)
     LV inside = lanes_in_bounds(e, p, part->byte, size);
     if (inside)
         address = LLVMBuildSelect(e->b, inside, address, variables_dropped(e), "");
-    plain_store(e, p, lanes_uniform(e, v), address, alignment(e, p, part->type));
+    plain_store(e, p, emit_uniform(e, v), address, alignment(e, p, part->type));
 }
 
 /* ---- groups of lanes side by side ------------------------------------------------------------ */

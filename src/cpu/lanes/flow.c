@@ -62,7 +62,7 @@ LV lanes_first(Emit *e)
     return LLVMBuildAnd(e->b, lane, ir_int(e->i32, e->W - 1), "");
 }
 
-LV lanes_uniform(Emit *e, LV v) { return emit_is_lanes(v) ? emit_lane(e, v, lanes_first(e)) : v; }
+LV lanes_uniform(Emit *e, LV v) { return emit_lane(e, v, lanes_first(e)); }
 
 /* ---- loops over lanes ------------------------------------------------------------------------ */
 
@@ -197,7 +197,7 @@ static bool stored_before(Emit *e, uint32_t from, uint32_t to)
 static void store_phi_leaf(Emit *e, const Slot *slot, LV v, LV mask)
 {
     bool lanes = LLVMGetTypeKind(slot->type) == LLVMVectorTypeKind;
-    v = lanes ? emit_lanes(e, v) : lanes_uniform(e, v);
+    v = lanes ? emit_lanes(e, v) : emit_uniform(e, v);
     if (mask)
         v = LLVMBuildSelect(e->b, lanes ? mask : lanes_any(e, mask), v, slot_load(e, slot), "");
     slot_store(e, slot, v);
@@ -414,7 +414,7 @@ static LLVMBasicBlockRef edge_block(Emit *e, const Node *n, uint32_t to)
 static void branch_together(Emit *e, const Node *n, const SpvInst *term)
 {
     SpvId condition = spv_operand(term, 0);
-    LV c = lanes_uniform(e, emit_leaf(e, condition, 0));
+    LV c = emit_uniform(e, emit_leaf(e, condition, 0));
     if (term->op == SpvOpBranchConditional) {
         LLVMBasicBlockRef yes = edge_block(e, n, target_node(e, n, term, 0));
         LLVMBasicBlockRef no = edge_block(e, n, target_node(e, n, term, 1));

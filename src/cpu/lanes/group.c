@@ -110,7 +110,7 @@ static LV linear(Emit *e, SpvId id)
     uint32_t n;
     LV *x = ops_leaves(e, id, &n), index = ir_int(e->i32, 0);
     for (uint32_t k = n; k-- > 0;) {
-        LV part = arith_resize(e->b, lanes_uniform(e, x[k]), e->i32, false);
+        LV part = arith_resize(e->b, emit_uniform(e, x[k]), e->i32, false);
         index = LLVMBuildAdd(e->b, LLVMBuildMul(e->b, index, local_size(e, k), ""), part, "");
     }
     return index;
@@ -142,12 +142,12 @@ void group_inst(Emit *e, const SpvInst *i)
 
 static LV uniform_address(Emit *e, SpvId id)
 {
-    return lanes_uniform(e, emit_address(e, emit_pointer(e, id), 0, 1));
+    return emit_uniform(e, emit_address(e, emit_pointer(e, id), 0, 1));
 }
 
 static LV wide(Emit *e, SpvId id)
 {
-    return arith_resize(e->b, lanes_uniform(e, emit_leaf(e, id, 0)), e->i64, false);
+    return arith_resize(e->b, emit_uniform(e, emit_leaf(e, id, 0)), e->i64, false);
 }
 
 /* This subgroup's share of elements 0 to n - 1: starts at number * n / subgroups. */

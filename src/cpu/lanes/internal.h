@@ -29,6 +29,7 @@ enum { SLOT_NONE, SLOT_PLAIN, SLOT_MASKED };
 int flow_needs_slot(const Emit *e, SpvId id);
 uint32_t flow_slot_home(const Emit *e, SpvId id);
 LLVMBuilderRef flow_top(Emit *e); /* at the top of the current block */
+LV lanes_uniform(Emit *e, LV v);  /* EmitTarget.uniform */
 
 /* kept.c: EmitTarget.defined, elsewhere */
 void kept_begin(Emit *e);

@@ -67,8 +67,6 @@ LV lanes_and(Emit *e, LV mask, LV condition);
 LV lanes_any(Emit *e, LV mask); /* i1 */
 /* i32: lowest active lane; W - if none - is taken modulo W */
 LV lanes_first(Emit *e);
-/* of a vector known to be the same for all active lanes */
-LV lanes_uniform(Emit *e, LV v);
 void flow_barrier(Emit *e); /* waits for the workgroup's other subgroups */
 
 /* The body once for each lane of mask (NULL: all), in ascending order; l.index is the lane, i32.

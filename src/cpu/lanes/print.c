@@ -23,7 +23,7 @@ void lanes_print(Emit *e, const EmitPrint *p)
     If listens = if_begin(e, LLVMBuildIsNotNull(e->b, fn, ""));
     LT params[5] = { e->ptr, e->i64, e->ptr, e->i32, e->ptr };
     /* the format's text is a constant of the machine code, which the dispatch reads */
-    LV args[5] = { e->env, lanes_uniform(e, emit_leaf(e, p->format, 0)), record,
+    LV args[5] = { e->env, emit_uniform(e, emit_leaf(e, p->format, 0)), record,
                    ir_int(e->i32, p->n_words), bits };
     LLVMBuildCall2(e->b, LLVMFunctionType(e->void_, params, 5, 0), fn, args, 5, "");
     if_end(e, &listens);

@@ -300,7 +300,7 @@ static LV vote_equal(Emit *e, SpvId id)
     uint32_t n;
     LV *v = ops_leaves(e, id, &n), r = ir_int(e->i1, 1);
     for (uint32_t k = 0; k < n; k++) {
-        LV first = lanes_uniform(e, v[k]);
+        LV first = emit_uniform(e, v[k]);
         LV equal =
             emit_is_lanes(v[k]) ? same(e, v[k], emit_lanes(e, first)) : same(e, first, first);
         r = LLVMBuildAnd(e->b, r, vote_all(e, equal), "");
@@ -499,7 +499,7 @@ static void broadcast_first(Emit *e, const SpvInst *i)
     uint32_t n;
     LV *v = ops_leaves(e, spv_operand(i, i->op == SpvOpSubgroupFirstInvocationKHR ? 0 : 1), &n);
     for (uint32_t k = 0; k < n; k++)
-        v[k] = lanes_uniform(e, v[k]);
+        v[k] = emit_uniform(e, v[k]);
     emit_set(e, i, v, n);
 }
 
@@ -512,7 +512,7 @@ static void broadcast(Emit *e, const SpvInst *i)
     uint32_t n;
     LV *v = ops_leaves(e, value, &n), index = index_leaf(e, id);
     /* of OpGroupBroadcast a vector names a local id: its first component, in a row of lanes */
-    index = lanes_uniform(e, index);
+    index = emit_uniform(e, index);
     for (uint32_t k = 0; k < n; k++)
         v[k] = subgroup_permute(e, v[k], index);
     emit_set(e, i, v, n);

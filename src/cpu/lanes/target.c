@@ -53,6 +53,7 @@ const EmitTarget lanes_target = {
     .prepare = together_block,
     .defined = kept_defined,
     .elsewhere = kept_elsewhere,
+    .uniform = lanes_uniform,
     .given = variables_given,
     .own_variable = variables_own,
     .own_copy = variables_copy,

@@ -281,7 +281,6 @@ void matrix_block_end(Emit *e);                                    /* block_end 
 void matrix_memory_barrier(Emit *e);                               /* settle */
 void matrix_phi_edges(Emit *e, uint32_t from, uint32_t to);        /* edge */
 void matrix_prefetch(Emit *e, const SpvInst *i, const Pointer *p); /* prefetch */
-extern const EmitRule tensor_layout_rules[]; /* tensor_layout.c: layouts and views */
-extern const EmitRule qcom_array_rules[];    /* qcom.c: on arrays */
+extern const EmitRule qcom_array_rules[];                          /* qcom.c: on arrays */
 
 #endif

@@ -10,7 +10,7 @@ static LV stride_bytes(Emit *e, SpvId id, const SpvType *pointee, uint32_t minor
     if (!id) /* no stride given: lines are tight */
         return ir_int(e->i64, (uint64_t)minor * comp);
     const SpvType *t = spv_type_of(e->module, id);
-    LV s = lanes_uniform(e, emit_leaf(e, id, 0));
+    LV s = emit_uniform(e, emit_leaf(e, id, 0));
     s = t->is_signed ? LLVMBuildSExt(e->b, s, e->i64, "") : LLVMBuildZExt(e->b, s, e->i64, "");
     return LLVMBuildMul(e->b, s, ir_int(e->i64, unit), "");
 }
@@ -25,8 +25,8 @@ static uint32_t constant_layout(Emit *e, const SpvInst *i, SpvId id)
 }
 
 /* A matrix instruction's pointer is the same for all lanes. */
-static LV uniform_limit(Emit *e, const Pointer *p) { return lanes_uniform(e, p->limit); }
-static LV uniform_base(Emit *e, const Pointer *p) { return lanes_uniform(e, p->base); }
+static LV uniform_limit(Emit *e, const Pointer *p) { return emit_uniform(e, p->limit); }
+static LV uniform_base(Emit *e, const Pointer *p) { return emit_uniform(e, p->base); }
 
 /* i1: the last of a tile's elements, and with it every one, is in the object. */
 static LV is_tile_inside(Emit *e, const SpvType *t, const Pointer *p, const Tile *tile)
@@ -74,7 +74,7 @@ static Tile memory_tile(Emit *e, const SpvInst *i, const SpvType *t, LV *inside)
                    "memory layout %u is not supported: RowMajorKHR (0) and ColumnMajorKHR (1) are",
                    layout);
     const SpvType *pointee = pointee_of(e, i, t, p);
-    tile.ptr = lanes_uniform(e, emit_address(e, p, 0, bytes));
+    tile.ptr = emit_uniform(e, emit_address(e, p, 0, bytes));
     SpvId stride = spv_n_operands(i) > first + 1 ? spv_operand(i, first + 1) : 0;
     tile.stride = stride_bytes(e, stride, pointee, tile.col ? t->rows : t->cols, bytes);
     *inside = e->robust && p->limit ? is_tile_inside(e, t, p, &tile) : NULL;

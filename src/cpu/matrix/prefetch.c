@@ -41,7 +41,7 @@ static LV step_bytes(const PrefetchLoad *s, const AheadStep *x)
     if (x->kind == STEP_VALUE)
         return !is_step_available(s, x->value)
                    ? NULL
-                   : emit_cast_index(e, lanes_uniform(e, emit_leaf(e, x->value, 0)), e->i64);
+                   : emit_cast_index(e, emit_uniform(e, emit_leaf(e, x->value, 0)), e->i64);
     LV a = step_bytes(s, x->x), b = a ? step_bytes(s, x->y) : NULL;
     return !b                    ? NULL
            : x->kind == STEP_ADD ? LLVMBuildAdd(e->b, a, b, "")

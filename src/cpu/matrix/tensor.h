@@ -6,13 +6,9 @@
 #define HEDDLE_CPU_MATRIX_TENSOR_H
 
 #include "cpu/matrix/matrix.h"
+#include "emit/tensor.h"
 
-enum { TENSOR_MAX_DIMS = 5, TENSOR_MAX_VECTOR = 8 };
-/* A layout's leaves: one of each kind a dimension, then the value beyond its edges. */
-enum { TENSOR_BLOCK, TENSOR_SIZE, TENSOR_STRIDE, TENSOR_OFFSET, TENSOR_SPAN, TENSOR_CLAMP_VALUE };
-/* A view's: one of each kind a dimension, then what it clips. */
-enum { TENSOR_VIEW_SIZE, TENSOR_VIEW_STRIDE, TENSOR_VIEW_CLIP };
-enum { TENSOR_CLIP_ROW, TENSOR_CLIP_ROWS, TENSOR_CLIP_COL, TENSOR_CLIP_COLS };
+enum { TENSOR_MAX_VECTOR = 8 };
 /* Clamp modes. */
 enum { TENSOR_UNDEFINED, TENSOR_CONSTANT, TENSOR_TO_EDGE, TENSOR_REPEAT, TENSOR_MIRROR };
 
@@ -44,14 +40,9 @@ typedef struct TensorPlace {
     LV block[TENSOR_MAX_DIMS], in_block[TENSOR_MAX_DIMS];
 } TensorPlace;
 
-/* ---- tensor_layout.c: layouts and views as values -------------------------------------------- */
-
-uint32_t tensor_constant(Emit *e, SpvId id);
-LV *tensor_state(Emit *e, SpvId id, uint32_t n); /* its n leaves, the same for all lanes */
-LV tensor_divisor(Emit *e, LV n);                /* n, which must not trap where it is 0 */
-
 /* ---- tensor_open.c: operands ----------------------------------------------------------------- */
 
+uint32_t tensor_constant(Emit *e, SpvId id);                    /* 0 for what is no constant */
 bool tensor_open(Emit *e, const SpvInst *i, TensorTransfer *x); /* false after reporting */
 void tensor_open_decode(Emit *e, TensorTransfer *x);
 LV tensor_field(const TensorTransfer *x, uint32_t which, uint32_t dim);

@@ -53,7 +53,7 @@ LV tensor_divide(Emit *e, LV x, LV y, LV *rest)
         *rest = LLVMConstNull(LLVMTypeOf(x));
         return x;
     }
-    LV safe = tensor_divisor(e, y);
+    LV safe = emit_tensor_divisor(e, y);
     if (emit_is_lanes(x) && !LLVMIsConstant(safe)) {
         LV n = LLVMBuildUIToFP(e->b, x, emit_lanes_type(e, e->f64), "");
         LV d = emit_lanes(e, LLVMBuildUIToFP(e->b, safe, e->f64, ""));

@@ -6,6 +6,13 @@
 
 static const char section[] = "SPV_NV_cooperative_matrix2, Tensor Layout and View";
 
+uint32_t tensor_constant(Emit *e, SpvId id)
+{
+    uint64_t x = 0;
+    spv_constant(e->module, id, &x);
+    return (uint32_t)x;
+}
+
 LV tensor_field(const TensorTransfer *x, uint32_t which, uint32_t dim)
 {
     return x->f[which * x->d + dim];
@@ -47,7 +54,7 @@ static void open_view(Emit *e, TensorTransfer *x)
     const SpvType *t = spv_type_of(e->module, x->view);
     const SpvInst *def = spv_def(e->module, t->id);
     x->vd = emit_tensor_dims(e, t);
-    x->v = tensor_state(e, x->view, emit_n_leaves(e, t));
+    x->v = emit_tensor_state(e, x->view, emit_n_leaves(e, t));
     uint64_t has = 0;
     spv_constant(e->module, spv_operand(def, 1), &has);
     x->view_sizes = has;
@@ -70,13 +77,13 @@ static void open_pointer(Emit *e, TensorTransfer *x)
 {
     const Pointer *p = emit_pointer(e, x->pointer);
     x->base = emit_address(e, p, 0, x->bytes);
-    x->base = lanes_uniform(e, x->base);
+    x->base = emit_uniform(e, x->base);
     x->near = p->storage == SpvStorageClassWorkgroup;
     if (!e->robust || !p->limit)
         return;
-    LV start = LLVMBuildPtrToInt(e->b, lanes_uniform(e, p->base), e->i64, "");
+    LV start = LLVMBuildPtrToInt(e->b, emit_uniform(e, p->base), e->i64, "");
     LV offset = LLVMBuildSub(e->b, LLVMBuildPtrToInt(e->b, x->base, e->i64, ""), start, "");
-    LV limit = lanes_uniform(e, p->limit), left = LLVMBuildSub(e->b, limit, offset, "");
+    LV limit = emit_uniform(e, p->limit), left = LLVMBuildSub(e->b, limit, offset, "");
     x->room = LLVMBuildSelect(e->b, LLVMBuildICmp(e->b, LLVMIntULE, offset, limit, ""), left,
                               ir_int(e->i64, 0), "");
 }
@@ -86,7 +93,7 @@ static void open_layout(Emit *e, TensorTransfer *x, const SpvType *t)
     LV most = ir_int(e->i32, (uint64_t)1 << 31);
     x->d = emit_tensor_dims(e, t);
     x->clamp = tensor_constant(e, spv_operand(spv_def(e->module, t->id), 1));
-    x->f = tensor_state(e, x->layout, emit_n_leaves(e, t));
+    x->f = emit_tensor_state(e, x->layout, emit_n_leaves(e, t));
     for (uint32_t k = 0; k < x->d; k++) {
         LV size = tensor_field(x, TENSOR_SIZE, k),
            small = LLVMBuildICmp(e->b, LLVMIntULT, size, most, "");

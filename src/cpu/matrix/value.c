@@ -35,7 +35,7 @@ MatValue *mat_value(Emit *e, SpvId id)
         v->state = MAT_SPLAT;
         v->splat = LLVMConstNull(comp_type(e->cx, mat_comp(v->type)));
         if (def->op == SpvOpConstantComposite || def->op == SpvOpConstantCompositeReplicateEXT)
-            v->splat = lanes_uniform(e, emit_leaf(e, spv_operand(def, 0), 0));
+            v->splat = emit_uniform(e, emit_leaf(e, spv_operand(def, 0), 0));
     } else if (def && def->op == SpvOpUndef) {
         v->state = MAT_SPLAT;
         v->splat = LLVMConstNull(comp_type(e->cx, mat_comp(v->type)));

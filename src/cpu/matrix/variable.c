@@ -54,7 +54,7 @@ static const SpvType *step_into(Emit *e, const SpvInst *chain, const SpvType *t,
         return t->element;
     }
     place->known = false;
-    LV index = emit_cast_index(e, lanes_uniform(e, emit_leaf(e, id, 0)), e->i64),
+    LV index = emit_cast_index(e, emit_uniform(e, emit_leaf(e, id, 0)), e->i64),
        last = ir_int(e->i64, t->count - 1);
     index =
         LLVMBuildSelect(e->b, LLVMBuildICmp(e->b, LLVMIntULE, index, last, ""), index, last, "");

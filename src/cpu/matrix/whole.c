@@ -59,7 +59,7 @@ static void copy_matrix(Emit *e, const SpvInst *i)
 static void select_matrix(Emit *e, const SpvInst *i)
 {
     const SpvType *t = spv_type(e->module, i->type);
-    LV c = lanes_uniform(e, emit_leaf(e, spv_operand(i, 0), 0));
+    LV c = emit_uniform(e, emit_leaf(e, spv_operand(i, 0), 0));
     Tile x = mat_read(e, spv_operand(i, 1)), y = mat_read(e, spv_operand(i, 2));
     Tile to = mat_result(e, i);
     if (x.col == y.col) {

@@ -1,29 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * SPV_NV_tensor_addressing: layouts and views as values.
- *
- * A layout's or view's state is scalar leaves, so that what a kernel sets to constants is constant
- * here.
+ * SPV_NV_tensor_addressing: layouts and views as values. They are taken apart into scalar leaves,
+ * so that what a kernel sets to constants is constant here.
  */
-#include "cpu/matrix/tensor.h"
-
-uint32_t tensor_constant(Emit *e, SpvId id)
-{
-    uint64_t x = 0;
-    spv_constant(e->module, id, &x);
-    return (uint32_t)x;
-}
+#include "emit/tensor.h"
+#include "emit/internal.h"
+#include "llvm/ir.h"
 
 static LV uniform_operand(Emit *e, SpvId id)
 {
-    return emit_cast_index(e, lanes_uniform(e, emit_leaf(e, id, 0)), e->i32);
+    return emit_cast_index(e, emit_uniform(e, emit_leaf(e, id, 0)), e->i32);
 }
 
-LV *tensor_state(Emit *e, SpvId id, uint32_t n)
+LV *emit_tensor_state(Emit *e, SpvId id, uint32_t n)
 {
     LV *v = NEW_ARRAY(e->arena, LV, n + 1);
     for (uint32_t k = 0; k < n; k++)
-        v[k] = lanes_uniform(e, emit_leaf(e, id, k));
+        v[k] = emit_uniform(e, emit_leaf(e, id, k));
     return v;
 }
 
@@ -41,7 +34,7 @@ static void create_tensor(Emit *e, const SpvInst *i)
 }
 
 /* By a divisor of 0 the result is undefined, but it must not trap. */
-LV tensor_divisor(Emit *e, LV n)
+LV emit_tensor_divisor(Emit *e, LV n)
 {
     LV zero = LLVMBuildICmp(e->b, LLVMIntEQ, n, ir_int(e->i32, 0), "");
     return LLVMBuildSelect(e->b, zero, ir_int(e->i32, 1), n, "");
@@ -52,7 +45,7 @@ static LV blocks_in(Emit *e, LV n, LV size)
 {
     if (ir_is_int(size, 1))
         return n;
-    size = tensor_divisor(e, size);
+    size = emit_tensor_divisor(e, size);
     LV q = LLVMBuildUDiv(e->b, n, size, ""), r = LLVMBuildURem(e->b, n, size, "");
     LV more = LLVMBuildICmp(e->b, LLVMIntNE, r, ir_int(e->i32, 0), "");
     return LLVMBuildAdd(e->b, q, LLVMBuildZExt(e->b, more, e->i32, ""), "");
@@ -62,7 +55,7 @@ static void set_layout(Emit *e, const SpvInst *i)
 {
     const SpvType *t = spv_type(e->module, i->type);
     uint32_t n = emit_n_leaves(e, t), d = emit_tensor_dims(e, t);
-    LV *v = tensor_state(e, spv_operand(i, 0), n), x[2 * TENSOR_MAX_DIMS];
+    LV *v = emit_tensor_state(e, spv_operand(i, 0), n), x[2 * TENSOR_MAX_DIMS];
     uint32_t given = spv_n_operands(i) - 1;
     bool slice = i->op == SpvOpTensorLayoutSliceNV;
     bool clamp = i->op == SpvOpTensorLayoutSetClampValueNV;
@@ -98,7 +91,7 @@ static void set_view(Emit *e, const SpvInst *i)
 {
     const SpvType *t = spv_type(e->module, i->type);
     uint32_t n = emit_n_leaves(e, t), d = emit_tensor_dims(e, t), given = spv_n_operands(i) - 1;
-    LV *v = tensor_state(e, spv_operand(i, 0), n), stride = ir_int(e->i32, 1);
+    LV *v = emit_tensor_state(e, spv_operand(i, 0), n), stride = ir_int(e->i32, 1);
     bool clip = i->op == SpvOpTensorViewSetClipNV;
     if (given != (clip ? 4 : d)) {
         emit_error(e, i, "SPV_NV_tensor_addressing", "the view has %u dimensions", d);
@@ -117,7 +110,7 @@ static void set_view(Emit *e, const SpvInst *i)
     emit_set(e, i, v, n);
 }
 
-const EmitRule tensor_layout_rules[] = {
+const EmitRule emit_rules_tensor[] = {
     { SpvOpCreateTensorLayoutNV, EMIT_CHEAP, create_tensor },
     { SpvOpCreateTensorViewNV, EMIT_CHEAP, create_tensor },
     { SpvOpTensorLayoutSetBlockSizeNV, 0, set_layout },
