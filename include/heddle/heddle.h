@@ -152,10 +152,12 @@ typedef enum HeddleDeviceKind {
     HEDDLE_DEVICE_CPU,              /* machine code for this CPU, on all its cores */
     HEDDLE_DEVICE_REFERENCE,        /* an interpreter, invocation by invocation: slow, and can
                                      * check */
+    HEDDLE_DEVICE_CUDA,             /* an NVIDIA GPU, by its driver (libcuda.so.1): compute
+                                     * capability 8.0 and later */
     HEDDLE_N_DEVICE_KINDS
 } HeddleDeviceKind;
 
-/* "cpu", "reference": what the command line calls the kind; NULL for what is none. Static. */
+/* "cpu", "reference", "cuda": what the command line calls the kind; NULL for what is none. Static. */
 HEDDLE_API const char *heddle_device_kind_name(HeddleDeviceKind kind);
 /* How many devices of the kind this machine has. */
 HEDDLE_API uint32_t heddle_device_count(HeddleDeviceKind kind);
@@ -176,7 +178,7 @@ typedef struct HeddleDeviceInfo {
     size_t struct_size;
     HeddleDeviceKind kind;
     uint32_t ordinal;
-    const char *kind_name;          /* "cpu", "reference": what the command line calls it */
+    const char *kind_name;          /* "cpu", "reference", "cuda": what the command line calls it */
     const char *name;               /* "AMD Ryzen 9 7950X" */
     const char *target;             /* LLVM's name of the processor: "znver4"; "" for the
                                      * interpreter */

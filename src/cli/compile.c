@@ -24,6 +24,7 @@ static const struct {
     { "llvm", COMPILED, HEDDLE_EMIT_LLVM, false },
     { "llvm-plain", COMPILED, HEDDLE_EMIT_LLVM_PLAIN, false },
     { "native", COMPILED, HEDDLE_EMIT_NATIVE, false },
+    { "ptx", COMPILED, HEDDLE_EMIT_NATIVE, false },
     { "object", COMPILED, HEDDLE_EMIT_OBJECT, true },
     { "mlir", MLIR, HEDDLE_EMIT_NOTHING, false },
     { "mlir-spirv", MLIR, HEDDLE_EMIT_NOTHING, false },

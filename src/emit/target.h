@@ -64,6 +64,8 @@ struct EmitTarget {
 
     /* ---- memory ---- */
     LV (*given)(Emit *e, LLVMBuilderRef b, EmitGiven what);
+    /* ptr: the descriptors of that slot. NULL: by EMIT_GIVEN_SLOTS, which is not asked for else. */
+    LV (*descriptors)(Emit *e, LLVMBuilderRef b, uint32_t slot);
     /* A variable of storage Function or Private: base, and how it is spread over invocations. */
     void (*own_variable)(Emit *e, const SpvInst *variable, Pointer *p);
     /* A copy of `size` bytes that an invocation may change: base and spread. In the entry block. */

@@ -198,16 +198,22 @@ static LV descriptor_count(Emit *e, LLVMBuilderRef b, const SpvType *array, LV s
     return LLVMBuildSelect(b, less, n, declared, "");
 }
 
+static LV descriptors_of(Emit *e, LLVMBuilderRef b, uint32_t slot)
+{
+    if (e->target->descriptors)
+        return e->target->descriptors(e, b, slot);
+    LV slots = e->target->given(e, b, EMIT_GIVEN_SLOTS), number = ir_int(e->i64, slot);
+    return invariant_load(e, b, e->ptr, LLVMBuildGEP2(b, e->ptr, slots, &number, 1, ""));
+}
+
 static void buffer_variable(Emit *e, Pointer *p, const SpvInst *variable)
 {
     LLVMBuilderRef b = e->entry_b;
-    LV slots = e->target->given(e, b, EMIT_GIVEN_SLOTS);
-    LV number = ir_int(e->i64, e->variables->slot[variable->id] - 1);
-    LV slot = LLVMBuildGEP2(b, e->ptr, slots, &number, 1, "");
-    LV descriptors = invariant_load(e, b, e->ptr, slot);
-    p->read_only = !e->slots.data[e->variables->slot[variable->id] - 1].written;
+    uint32_t slot = e->variables->slot[variable->id] - 1;
+    LV descriptors = descriptors_of(e, b, slot);
+    p->read_only = !e->slots.data[slot].written;
     if (e->robust && is_array(p->at.type))
-        p->n_descriptors = descriptor_count(e, b, p->at.type, number);
+        p->n_descriptors = descriptor_count(e, b, p->at.type, ir_int(e->i64, slot));
     if (emit_is_opaque(p->at.type))
         p->base = descriptors, p->read_only = true;
     else if (is_array(p->at.type))

@@ -104,7 +104,7 @@ HeddleResult device_new(const DeviceOps *ops, const HeddleDeviceOptions *o, Hedd
                               .no_signal_handlers = o->no_signal_handlers };
     DiagSink sink = log_sink(log);
     uint32_t count = count_of(ops);
-    if (o->ordinal >= count)
+    if (o->ordinal && o->ordinal >= count) /* of the first, the device says what is missing */
         return log_fail(log, HEDDLE_ERROR_UNSUPPORTED,
                         "there is no %s device with ordinal %u: this machine has %u", ops->name,
                         o->ordinal, count);

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The cuda device: a GPU of NVIDIA's and its primary context, which the process shares.
+ *
+ * An illegal access ends the context, and with it CUDA for the process: after it, every operation
+ * is refused. So robust access is what kernels have unless they are compiled without.
+ */
+#include "cuda/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const uint32_t subgroup_sizes[] = { 32, 64, 128 };
+
+/* ---- errors ---------------------------------------------------------------------------------- */
+
+HeddleResult cuda_result(CuResult r)
+{
+    return r == CU_ERROR_OUT_OF_MEMORY ? HEDDLE_ERROR_MEMORY
+           : r == CU_ERROR_INVALID_PTX || r == CU_ERROR_UNSUPPORTED_PTX_VERSION
+               ? HEDDLE_ERROR_UNSUPPORTED
+               : HEDDLE_ERROR_RUN;
+}
+
+bool cuda_good(Cuda *c, CuResult r, const char *what, DiagSink *sink)
+{
+    const char *name = NULL, *text = NULL;
+    if (!r)
+        return true;
+    c->driver->cuGetErrorName(r, &name);
+    c->driver->cuGetErrorString(r, &text);
+    diag(sink, DIAG_ERROR, NULL, NULL, "%s: %s (%s)", what, text ? text : "an unknown error",
+         name ? name : "no name");
+    return false;
+}
+
+bool cuda_enter(Cuda *c, DiagSink *sink)
+{
+    pthread_mutex_lock(&c->lock);
+    bool lost = c->lost;
+    pthread_mutex_unlock(&c->lock);
+    if (!c->context)
+        diag(sink, DIAG_ERROR, NULL, NULL, "this device only compiles: %s", c->driver->missing);
+    else if (lost)
+        diag(
+            sink, DIAG_ERROR, NULL, NULL,
+            "the GPU's context was lost to an earlier fault: no kernel can run in this process any "
+            "more");
+    else
+        return cuda_good(c, c->driver->cuCtxPushCurrent_v2(c->context),
+                         "entering the GPU's context", sink);
+    return false;
+}
+
+void cuda_leave(Cuda *c)
+{
+    CuContext old;
+    c->driver->cuCtxPopCurrent_v2(&old);
+}
+
+/* ---- lanes ----------------------------------------------------------------------------------- */
+
+static void free_lane(Cuda *c, Lane *l)
+{
+    if (l->start)
+        c->driver->cuEventDestroy_v2(l->start);
+    if (l->end)
+        c->driver->cuEventDestroy_v2(l->end);
+    if (l->stream)
+        c->driver->cuStreamDestroy_v2(l->stream);
+    free(l);
+}
+
+Lane *cuda_take_lane(Cuda *c, DiagSink *sink)
+{
+    pthread_mutex_lock(&c->lock);
+    Lane *l = c->lanes;
+    if (l)
+        c->lanes = l->next;
+    pthread_mutex_unlock(&c->lock);
+    if (l)
+        return l;
+    const CudaDriver *d = c->driver;
+    l = calloc(1, sizeof *l);
+    if (l &&
+        cuda_good(c, d->cuStreamCreate(&l->stream, CU_STREAM_NON_BLOCKING), "a stream", sink) &&
+        cuda_good(c, d->cuEventCreate(&l->start, 0), "an event", sink) &&
+        cuda_good(c, d->cuEventCreate(&l->end, 0), "an event", sink))
+        return l;
+    if (l)
+        free_lane(c, l);
+    else
+        diag(sink, DIAG_ERROR, NULL, NULL, "out of memory");
+    return NULL;
+}
+
+void cuda_give_lane(Cuda *c, Lane *lane)
+{
+    pthread_mutex_lock(&c->lock);
+    lane->next = c->lanes;
+    c->lanes = lane;
+    pthread_mutex_unlock(&c->lock);
+}
+
+/* ---- the device ------------------------------------------------------------------------------ */
+
+static void close_cuda(DeviceBase *d)
+{
+    Cuda *c = (Cuda *)d;
+    bool entered = c->context && !c->lost && !c->driver->cuCtxPushCurrent_v2(c->context);
+    for (Lane *l = c->lanes, *next; l; l = next) {
+        next = l->next;
+        if (entered)
+            free_lane(c, l);
+        else
+            free(l);
+    }
+    if (entered)
+        cuda_leave(c);
+    if (c->context && !c->lost)
+        c->driver->cuDevicePrimaryCtxRelease_v2(c->device);
+    pthread_mutex_destroy(&c->lock);
+    free(c);
+}
+
+static bool open_gpu(Cuda *c, uint32_t ordinal, DiagSink *sink)
+{
+    const CudaDriver *d = c->driver;
+    int major = 0, minor = 0;
+    if (!cuda_good(c, d->cuDeviceGet(&c->device, (int)ordinal), "finding the GPU", sink))
+        return false;
+    d->cuDeviceGetName(c->name, sizeof c->name, c->device);
+    d->cuDeviceGetAttribute(&major, CU_ATTRIBUTE_MAJOR, c->device);
+    d->cuDeviceGetAttribute(&minor, CU_ATTRIBUTE_MINOR, c->device);
+    d->cuDeviceGetAttribute(&c->shared_bytes, CU_ATTRIBUTE_SHARED_BYTES, c->device);
+    const char *own = nvptx_isa_of((uint32_t)(10 * major + minor));
+    if (!own) {
+        diag(sink, DIAG_ERROR, NULL, NULL,
+             "%s has compute capability %d.%d: heddle needs 8.0 or later", c->name, major, minor);
+        return false;
+    }
+    if (!c->isa)
+        c->isa = own;
+    return cuda_good(c, d->cuDevicePrimaryCtxRetain(&c->context, c->device),
+                     "making the GPU's context", sink);
+}
+
+static bool open_parts(Cuda *c, const DeviceOptions *o, DiagSink *sink)
+{
+    if (o->isa && !(c->isa = nvptx_isa(o->isa, sink)))
+        return false;
+    if (!c->driver->missing[0])
+        return open_gpu(c, o->ordinal, sink);
+    snprintf(c->name, sizeof c->name, "no GPU");
+    if (!o->isa)
+        diag(sink, DIAG_ERROR, NULL, NULL, "%s (--isa sm_80 compiles without)", c->driver->missing);
+    return o->isa != NULL;
+}
+
+static HeddleResult open_cuda(const DeviceOptions *o, DeviceBase **out, DiagSink *sink)
+{
+    Cuda *c = calloc(1, sizeof *c);
+    *out = NULL;
+    if (!c) {
+        diag(sink, DIAG_ERROR, NULL, NULL, "out of memory");
+        return HEDDLE_ERROR_MEMORY;
+    }
+    pthread_mutex_init(&c->lock, NULL);
+    c->driver = cuda_driver();
+    if (!open_parts(c, o, sink)) {
+        close_cuda(&c->base);
+        return HEDDLE_ERROR_UNSUPPORTED;
+    }
+    c->base.ops = &cuda_device_ops;
+    c->base.info = (DeviceInfo){
+        .name = c->name,
+        .target = c->isa,
+        .subgroup_sizes = subgroup_sizes,
+        .n_subgroup_sizes = COUNT_OF(subgroup_sizes),
+        .default_subgroup_size = NVPTX_WARP,
+        .identity = hash_bytes(c->isa, strlen(c->isa), (uint64_t)c->driver->version),
+    };
+    *out = &c->base;
+    return HEDDLE_OK;
+}
+
+static uint32_t count(void) { return (uint32_t)cuda_driver()->n_devices; }
+
+/* clang-format off */
+const DeviceOps cuda_device_ops = {
+    .name = "cuda", .count = count, .open = open_cuda, .close = close_cuda,
+    .alloc = cuda_alloc, .wrap = cuda_wrap, .free = cuda_free,
+    .read = cuda_read, .write = cuda_write,
+    .compile = cuda_compile, .release = cuda_release,
+    .dispatch = cuda_dispatch,
+};
+/* clang-format on */

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Kernels: PTX, which the driver makes machine code of (and keeps, in a cache of its own).
+ */
+#include "cuda/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* An OpenCL kernel is bound to its arguments, a shader to what its code reads. */
+static CudaKernel *new_kernel(Cuda *c, NvptxKernel *code, const DeviceCompile *how)
+{
+    uint32_t n = how->arguments ? 0 : code->n_slots;
+    CudaKernel *k = calloc(1, sizeof *k + n * sizeof *k->slots);
+    if (!k)
+        return NULL;
+    k->code = code;
+    k->arguments = how->arguments;
+    for (uint32_t i = 0; i < n; i++) {
+        const NvptxSlot *s = &code->slots[i];
+        k->slots[i] = (DeviceSlot){ s->set, s->binding, s->count, DEVICE_SLOT_BUFFER };
+    }
+    k->base = (DeviceKernel){
+        .device = &c->base,
+        .slots = how->arguments ? how->slots : k->slots,
+        .n_slots = how->arguments ? how->n_slots : n,
+        .subgroup_size = code->subgroup_size,
+        .shared_bytes = code->shared_bytes,
+        .push_bytes = code->push_bytes,
+        .text = code->text,
+        .text_size = code->text ? strlen(code->text) : 0,
+        .cost = 2 * strlen(code->ptx),
+    };
+    memcpy(k->base.local_size, code->local_size, sizeof k->base.local_size);
+    return k;
+}
+
+static HeddleResult load(Cuda *c, CudaKernel *k, DiagSink *sink)
+{
+    char log[4096] = "";
+    int options[] = { CU_JIT_ERROR_LOG, CU_JIT_ERROR_LOG_BYTES };
+    void *values[] = { log, (void *)sizeof log };
+    if (!c->context) /* to be looked at, not to be run */
+        return HEDDLE_OK;
+    if (!cuda_enter(c, sink))
+        return HEDDLE_ERROR_RUN;
+    CuResult r = c->driver->cuModuleLoadDataEx(&k->module, k->code->ptx, 2, options, values);
+    if (!r)
+        r = c->driver->cuModuleGetFunction(&k->function, k->module, NVPTX_KERNEL_NAME);
+    if (!r && k->code->shared_bytes > 48 << 10)
+        r = c->driver->cuFuncSetAttribute(k->function, CU_FUNC_SHARED_BYTES, c->shared_bytes);
+    cuda_leave(c);
+    if (cuda_good(c, r, "loading the kernel", sink))
+        return HEDDLE_OK;
+    if (log[0])
+        diag(sink, DIAG_NOTE, NULL, NULL, "NVIDIA's driver says: %s", log);
+    return cuda_result(r);
+}
+
+static bool has_addresses(const SpvModule *m)
+{
+    for (const SpvInst *i = m->globals.first; i; i = i->next)
+        if (i->op == SpvOpMemoryModel)
+            return spv_operand(i, 0) != SpvAddressingModelLogical;
+    return false;
+}
+
+static bool can_emit(HeddleEmit emit, DiagSink *sink)
+{
+    if (emit != HEDDLE_EMIT_OBJECT && emit != HEDDLE_EMIT_SPIRV)
+        return true;
+    diag(sink, DIAG_ERROR, NULL, NULL,
+         "the cuda device makes LLVM IR and PTX of a kernel, neither SPIR-V nor an object");
+    return false;
+}
+
+HeddleResult cuda_compile(DeviceBase *d, const DeviceCompile *how, Arena *arena, DeviceKernel **out,
+                          DiagSink *sink)
+{
+    Cuda *c = (Cuda *)d;
+    (void)arena;
+    PassOptions passes = { .entry = how->entry,
+                           .spec = how->specs,
+                           .n_spec = how->n_specs,
+                           .optimise = !how->no_optimisation };
+    NvptxOptions options = { .isa = c->isa,
+                             .subgroup_size = how->subgroup_size,
+                             .robust = how->robust && !how->arguments,
+                             .optimise = !how->no_optimisation,
+                             .emit = how->emit == HEDDLE_EMIT_LLVM ? NVPTX_EMIT_LLVM_OPTIMISED
+                                     : how->emit == HEDDLE_EMIT_LLVM_PLAIN ? NVPTX_EMIT_LLVM
+                                                                           : NVPTX_EMIT_PTX };
+    memcpy(options.local_size, how->wanted_size, sizeof options.local_size);
+    if (!can_emit(how->emit, sink))
+        return HEDDLE_ERROR_UNSUPPORTED;
+    NvptxKernel *code = nvptx_compile(how->module, &passes, &options, sink);
+    if (!code)
+        return HEDDLE_ERROR_SOURCE;
+    CudaKernel *k = new_kernel(c, code, how);
+    if (!k) {
+        nvptx_free(code);
+        diag(sink, DIAG_ERROR, NULL, NULL, "out of memory");
+        return HEDDLE_ERROR_MEMORY;
+    }
+    k->by_address = has_addresses(how->module);
+    if (how->emit == HEDDLE_EMIT_NATIVE) {
+        k->base.text = code->ptx;
+        k->base.text_size = strlen(code->ptx);
+    }
+    *out = &k->base;
+    return load(c, k, sink);
+}
+
+void cuda_release(DeviceKernel *kernel)
+{
+    CudaKernel *k = (CudaKernel *)kernel;
+    Cuda *c = (Cuda *)kernel->device;
+    DiagSink nobody = { 0 };
+    if (k->module && cuda_enter(c, &nobody)) {
+        c->driver->cuModuleUnload(k->module);
+        cuda_leave(c);
+    }
+    nvptx_free(k->code);
+    free(k);
+}

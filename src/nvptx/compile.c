@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Module to PTX: a private copy, lowering of matrices, the passes, LLVM IR (emit.h), PTX (ptx.c).
+ *
+ * All memory of a compilation lies in one arena that is freed at the end; what stays is the
+ * NvptxKernel. Running out of memory is a diagnostic.
+ */
+#include "lower/lower.h"
+#include "nvptx/internal.h"
+
+#include <stdlib.h>
+
+typedef struct Compilation {
+    Arena arena;
+    jmp_buf escape;
+    const SpvModule *source;
+    const NvptxOptions *options;
+    PassOptions passes;
+    SpvEntryPoint entry;
+    const char *isa;
+    DiagSink *sink;
+    Emit *emit;
+    NvptxKernel *kernel;
+    bool llvm_owned; /* the LLVM module is ours to dispose of */
+} Compilation;
+
+static bool fail(Compilation *c, const char *what)
+{
+    diag(c->sink, DIAG_ERROR, NULL, NULL, "%s", what);
+    return false;
+}
+
+/* What is lowered: all matrices, and subgroups of more than a warp. */
+static const Profile profile = {
+    .name = "cuda",
+    .source = "PTX ISA",
+    .subgroup_size = NVPTX_WARP,
+    .min_subgroup_size = NVPTX_WARP,
+    .max_subgroup_size = NVPTX_WARP,
+    .features = PROFILE_HAS_FLOAT16 | PROFILE_HAS_FLOAT64 | PROFILE_HAS_INT8 | PROFILE_HAS_INT16 |
+                PROFILE_HAS_INT64 | PROFILE_HAS_BFLOAT16 | PROFILE_HAS_FLOAT8 |
+                PROFILE_HAS_WAIT_QUEUES,
+    .workgroup_memory = 163 << 10, /* the least of the targets that there are: sm_80's */
+    .workgroup_invocations = 1024,
+    .ownership = PROFILE_LINEAR,
+};
+
+static bool has_matrices(const SpvModule *m)
+{
+    for (const SpvInst *i = m->globals.first; i; i = i->next)
+        if (i->op == SpvOpTypeCooperativeMatrixKHR || i->op == SpvOpTypeTensorLayoutNV ||
+            i->op == SpvOpTypeTensorViewNV)
+            return true;
+    return false;
+}
+
+/* A size that the kernel leaves open (OpenCL) and the caller gives becomes the module's own. */
+static void give_local_size(Compilation *c, SpvModule *m)
+{
+    const uint32_t *own = c->entry.local_size, *size = c->options->local_size;
+    if (own[0] || own[1] || own[2] || !size[0])
+        return;
+    uint32_t mode[5] = { c->entry.function->def->id, SpvExecutionModeLocalSize, size[0],
+                         MAX(size[1], 1), MAX(size[2], 1) };
+    spv_insert_after(c->entry.inst, spv_make(m, SpvOpExecutionMode, 0, 0, mode, 5));
+}
+
+static bool lower_matrices(Compilation *c, SpvModule *m, uint32_t subgroup_size)
+{
+    if (!has_matrices(m) && subgroup_size <= NVPTX_WARP)
+        return true;
+    LowerOptions o = { .profile = &profile,
+                       .entry = c->passes.entry,
+                       .spec = c->passes.spec,
+                       .n_spec = c->passes.n_spec,
+                       .subgroup_size = subgroup_size };
+    c->passes.n_spec = 0; /* they are in it, then */
+    return lower_module(m, &o, c->sink);
+}
+
+static bool prepare(Compilation *c, SpvModule *m)
+{
+    if (!spv_entry_point(m, c->passes.entry, &c->entry, c->sink))
+        return false;
+    uint32_t size = c->options->subgroup_size;
+    if (!size)
+        size = c->entry.required_subgroup_size ? c->entry.required_subgroup_size : NVPTX_WARP;
+    c->kernel->subgroup_size = size;
+    c->passes.subgroup_size = NVPTX_WARP;
+    m->name = c->source->name;
+    give_local_size(c, m);
+    if (!lower_matrices(c, m, size) || !pass_pipeline(m, &c->passes, &c->entry, c->sink))
+        return false;
+    const uint32_t *given = c->entry.local_size;
+    bool open = !given[0] && !given[1] && !given[2];
+    for (uint32_t k = 0; k < 3; k++)
+        c->kernel->local_size[k] = open ? 0 : MAX(given[k], 1);
+    if (spv_has_whole_quads(c->entry.quads, c->kernel->local_size))
+        return true;
+    return fail(c, "its workgroups do not consist of quads (Vulkan, VUIDs 10151 and 10152)");
+}
+
+static bool lower(Compilation *c)
+{
+    SpvModule *m = spv_clone(&c->arena, c->source);
+    if (!prepare(c, m))
+        return false;
+    Emit *e = c->emit = NEW(&c->arena, Emit);
+    e->arena = &c->arena;
+    e->module = m;
+    e->entry = &c->entry;
+    e->target = &threads_target;
+    e->robust = c->options->robust;
+    e->fma = true;
+    e->sink = c->sink;
+    e->W = NVPTX_WARP;
+    memcpy(e->local_size, c->kernel->local_size, sizeof e->local_size);
+    e->cfg = cfg_build(&c->arena, c->entry.function, c->sink);
+    if (!e->cfg)
+        return false;
+    e->ahead = wait_queues_find(&c->arena, m, e->cfg);
+    e->uniformity = uniformity_build_for(&c->arena, m, e->cfg, e->W);
+    return true;
+}
+
+/* What was found out about the kernel. */
+static bool keep_facts(Compilation *c)
+{
+    const Emit *e = c->emit;
+    NvptxKernel *k = c->kernel;
+    k->push_bytes = e->push_bytes;
+    k->shared_bytes = e->shared_bytes;
+    k->n_slots = (uint32_t)e->slots.len;
+    k->slots = calloc(e->slots.len + 1, sizeof *k->slots);
+    if (!k->slots)
+        return fail(c, "out of memory while compiling");
+    for (uint32_t s = 0; s < k->n_slots; s++) {
+        const EmitSlot *x = &e->slots.data[s];
+        k->slots[s] = (NvptxSlot){ x->set, x->binding, x->count, x->written };
+    }
+    if (sizeof(NvptxEnv) + k->push_bytes > NVPTX_PARAMETER_BYTES)
+        return fail(c, "its push constants are more than a launch's parameters hold");
+    k->parameter_bytes = (uint32_t)(sizeof(NvptxEnv) + align_up(k->push_bytes, 16));
+    threads_set_parameter(c->emit, k->parameter_bytes);
+    return true;
+}
+
+static bool generate(Compilation *c)
+{
+    Emit *e = c->emit;
+    e->cx = LLVMContextCreate();
+    e->ll = LLVMModuleCreateWithNameInContext("heddle", e->cx);
+    c->llvm_owned = true;
+    if (!emit_module(e, NVPTX_KERNEL_NAME) || !keep_facts(c))
+        return false;
+    PtxRequest request = { .isa = c->isa,
+                           .optimise = c->options->optimise,
+                           .members = threads_of(e)->has_masks ? threads_of(e)->members : NULL,
+                           .emit = c->options->emit };
+    c->llvm_owned = false;
+    return ptx_of_module(e->ll, e->cx, &request, c->kernel, c->sink);
+}
+
+static bool compile(Compilation *c)
+{
+    c->arena.on_failure = &c->escape;
+    if (setjmp(c->escape))
+        return fail(c, "out of memory while compiling");
+    return lower(c) && generate(c);
+}
+
+NvptxKernel *nvptx_compile(const SpvModule *m, const PassOptions *passes, const NvptxOptions *o,
+                           DiagSink *sink)
+{
+    Compilation c = { .source = m, .options = o, .passes = *passes, .sink = sink };
+    c.isa = nvptx_isa(o->isa, sink);
+    if (!c.isa)
+        return NULL;
+    c.kernel = calloc(1, sizeof *c.kernel);
+    bool ok = c.kernel ? compile(&c) : fail(&c, "out of memory while compiling");
+    if (c.llvm_owned) {
+        LLVMDisposeModule(c.emit->ll);
+        LLVMContextDispose(c.emit->cx);
+    }
+    arena_free(&c.arena);
+    if (ok)
+        return c.kernel;
+    nvptx_free(c.kernel);
+    return NULL;
+}
+
+void nvptx_free(NvptxKernel *k)
+{
+    if (!k)
+        return;
+    free(k->ptx);
+    free(k->text);
+    free(k->slots);
+    free(k);
+}

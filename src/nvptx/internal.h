@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the files of nvptx/ tell each other and nobody else.
+ */
+#ifndef HEDDLE_NVPTX_INTERNAL_H
+#define HEDDLE_NVPTX_INTERNAL_H
+
+#include "emit/ops.h"
+#include "emit/target.h"
+#include "nvptx/nvptx.h"
+
+#include <llvm-c/Error.h>
+#include <llvm-c/TargetMachine.h>
+
+/* NVPTX's address spaces. */
+enum { SPACE_GENERIC = 0, SPACE_GLOBAL = 1, SPACE_SHARED = 3, SPACE_CONSTANT = 4, SPACE_LOCAL = 5 };
+
+/* target.c: the table that emit knows threads by */
+extern const EmitTarget threads_target;
+/* How large the kernel's parameter is, once that is known: a multiple of 8. */
+void threads_set_parameter(Emit *e, uint32_t bytes);
+LV threads_env(Emit *e, LLVMBuilderRef b, LT type, size_t offset); /* a field of NvptxEnv */
+LV threads_register(Emit *e, const char *name); /* a special register: "tid.x"; i32 */
+/* A call of an intrinsic that is not overloaded, of that type, declared here where need be. */
+LV threads_call(Emit *e, const char *name, LT result, LV *args, unsigned n);
+
+/* builtin.c */
+bool threads_builtin(Emit *e, const SpvInst *variable, LV *leaves, Affine *affine, uint32_t n);
+LV threads_lane(Emit *e);        /* i32, in the entry block */
+LV threads_local_index(Emit *e); /* i32, here */
+LV threads_invocations(Emit *e); /* of the workgroup */
+LV threads_local_size(Emit *e, uint32_t axis);
+LV threads_members(Emit *e); /* i32: the warp's lanes that exist, as bits */
+
+/* access.c */
+LV threads_address(Emit *e, const Pointer *p, int64_t byte, uint32_t size);
+void threads_load(Emit *e, const Pointer *p, LV *leaves);
+void threads_store(Emit *e, const Pointer *p, const LV *leaves);
+LV threads_load_leaf(Emit *e, const Pointer *p, int64_t byte, const SpvType *t);
+void threads_store_leaf(Emit *e, const Pointer *p, int64_t byte, const SpvType *t, LV v);
+void threads_copy_sized(Emit *e, const SpvInst *i);
+/* The address in the address space of the memory that p's storage class names. */
+LV threads_narrowed(Emit *e, const Pointer *p, LV address);
+/* i1: whether [byte, byte + size) is inside; NULL: no need to ask. */
+LV threads_inside(Emit *e, const Pointer *p, int64_t byte, uint32_t size);
+
+/* flow.c */
+bool threads_plan(Emit *e);
+void threads_blocks(Emit *e);
+/* Whether all of the subgroup's invocations that there are run the current block together. */
+bool threads_together(const Emit *e);
+unsigned threads_scope(Emit *e, uint32_t scope); /* LLVM's number of a SpvScope */
+void threads_fence(Emit *e, uint32_t scope);
+void threads_barrier(Emit *e);
+
+extern const EmitRule threads_rules_flow[], threads_rules_subgroup[], threads_rules_atomic[],
+    threads_rules_group[];
+
+/* group.c: of a whole workgroup */
+void threads_group_inst(Emit *e, const SpvInst *i);
+
+/* subgroup.c: what a thread's `mask` names are the lanes that run the current block together */
+LV threads_mask(Emit *e);
+/* Lane `lane`'s value of v, a scalar of any type; lanes that are not there give anything. */
+LV threads_shuffle(Emit *e, LV mask, LV v, LV lane);
+
+/* masks.c: calls of MASK_NAME stand for masks. The first makes the function structured. */
+#define MASK_NAME "heddle_mask"
+LLVMErrorRef masks_structure(LLVMModuleRef module, LLVMTargetMachineRef machine);
+void masks_resolve(LLVMModuleRef module, LV kernel, LV members);
+
+/* ptx.c */
+typedef struct PtxRequest {
+    const char *isa;
+    bool optimise;
+    LV members; /* the warp's lanes that exist, where calls of MASK_NAME remain; else NULL */
+    NvptxEmit emit;
+} PtxRequest;
+/* Takes the module and its context; fills in out->ptx and text. False after reporting. */
+bool ptx_of_module(LLVMModuleRef module, LLVMContextRef context, const PtxRequest *r,
+                   NvptxKernel *out, DiagSink *sink);
+
+/* Of one function: Emit.own. */
+typedef struct Threads {
+    LV lane, members; /* NULL: not asked for yet */
+    bool has_masks;
+    LLVMBasicBlockRef *first, *last; /* by Cfg position: where it begins and ends */
+    LLVMBasicBlockRef exit;
+} Threads;
+static inline Threads *threads_of(const Emit *e) { return e->own; }
+
+#endif

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * In: an LLVM module with the kernel's function. Out: PTX.
+ *
+ * verify -> masks -> passes -> PTX. The passes are few: what the driver's own compiler does again
+ * (scheduling, registers, unrolling) is left to it.
+ */
+#include "nvptx/internal.h"
+#include "llvm/guard.h"
+
+#include <llvm-c/Analysis.h>
+#include <llvm-c/Target.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define TRIPLE "nvptx64-nvidia-cuda"
+
+typedef struct Target {
+    uint32_t capability;
+    const char *name, *features; /* features: the first version of PTX that has the target */
+} Target;
+
+/* PTX ISA, "Release Notes": drivers are newer than their PTX, so the least that serves is chosen. */
+static const Target targets[] = {
+    { 80, "sm_80", "+ptx70" },   { 86, "sm_86", "+ptx71" },   { 87, "sm_87", "+ptx74" },
+    { 89, "sm_89", "+ptx81" },   { 90, "sm_90", "+ptx80" },   { 90, "sm_90a", "+ptx80" },
+    { 100, "sm_100", "+ptx86" }, { 120, "sm_120", "+ptx87" },
+};
+
+static const Target *target_named(const char *name)
+{
+    for (uint32_t k = 0; k < COUNT_OF(targets); k++)
+        if (!strcmp(targets[k].name, name))
+            return &targets[k];
+    return NULL;
+}
+
+const char *nvptx_isa(const char *isa, DiagSink *sink)
+{
+    const Target *t = target_named(isa ? isa : "sm_80");
+    if (t)
+        return t->name;
+    char known[256] = "";
+    for (uint32_t k = 0, n = 0; k < COUNT_OF(targets); k++)
+        n +=
+            (uint32_t)snprintf(known + n, sizeof known - n, "%s%s", k ? ", " : "", targets[k].name);
+    diag(sink, DIAG_ERROR, NULL, NULL, "'%s' is no GPU that PTX is made for; there are %s", isa,
+         known);
+    return NULL;
+}
+
+const char *nvptx_isa_of(uint32_t capability)
+{
+    const char *best = NULL;
+    for (uint32_t k = 0; k < COUNT_OF(targets); k++)
+        if (targets[k].capability <= capability)
+            best = targets[k].name;
+    /* sm_90a's instructions are 9.0's alone */
+    return best && !strcmp(best, "sm_90a") && capability != 90 ? "sm_90" : best;
+}
+
+typedef struct Making {
+    LLVMModuleRef module;
+    LLVMContextRef context;
+    const PtxRequest *request;
+    const Target *target;
+    NvptxKernel *out;
+    LLVMTargetMachineRef machine;
+    char said[1024];
+} Making;
+
+static bool fail(Making *m, const char *what, const char *text)
+{
+    if (!m->said[0])
+        snprintf(m->said, sizeof m->said, "%s%s", what, text);
+    return false;
+}
+
+static bool failed(Making *m, const char *what, LLVMErrorRef error)
+{
+    if (!error)
+        return false;
+    char *text = LLVMGetErrorMessage(error);
+    fail(m, what, text);
+    LLVMDisposeErrorMessage(text);
+    return true;
+}
+
+static void on_diagnostic(LLVMDiagnosticInfoRef info, void *user)
+{
+    char *text = LLVMGetDiagInfoDescription(info);
+    if (LLVMGetDiagInfoSeverity(info) == LLVMDSError)
+        fail(user, "LLVM: ", text);
+    LLVMDisposeMessage(text);
+}
+
+static void on_fatal_error(void *user, const char *reason) { fail(user, "LLVM: ", reason); }
+
+static bool keep_text(Making *m, const char *text, size_t size, char **to)
+{
+    *to = malloc(size + 1);
+    if (!*to)
+        return fail(m, "out of memory", "");
+    memcpy(*to, text, size);
+    (*to)[size] = 0;
+    return true;
+}
+
+static bool keep_ir(Making *m)
+{
+    char *text = LLVMPrintModuleToString(m->module);
+    bool ok = keep_text(m, text, strlen(text), &m->out->text);
+    LLVMDisposeMessage(text);
+    return ok;
+}
+
+static bool open_machine(Making *m)
+{
+    LLVMTargetRef target;
+    char *error = NULL;
+    if (LLVMGetTargetFromTriple(TRIPLE, &target, &error)) {
+        fail(m, "LLVM: ", error);
+        LLVMDisposeMessage(error);
+        return false;
+    }
+    m->machine = LLVMCreateTargetMachine(target, TRIPLE, m->target->name, m->target->features,
+                                         m->request->optimise ? LLVMCodeGenLevelDefault
+                                                              : LLVMCodeGenLevelNone,
+                                         LLVMRelocDefault, LLVMCodeModelDefault);
+    return m->machine || fail(m, "LLVM has no code generator for ", TRIPLE);
+}
+
+static bool verify(Making *m)
+{
+    char *error = NULL;
+    bool broken = LLVMVerifyModule(m->module, LLVMReturnStatusAction, &error);
+    if (broken)
+        fail(m, "the code generator made invalid LLVM IR: ", error);
+    LLVMDisposeMessage(error);
+    return !broken;
+}
+
+static bool prepare(Making *m)
+{
+    LLVMContextSetDiagnosticHandler(m->context, on_diagnostic, m);
+    if (!open_machine(m))
+        return false;
+    LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(m->machine);
+    LLVMSetModuleDataLayout(m->module, layout);
+    LLVMDisposeTargetData(layout);
+    LLVMSetTarget(m->module, TRIPLE);
+    if (!verify(m))
+        return false;
+    if (!m->request->members)
+        return true;
+    if (failed(m, "LLVM's passes: ", masks_structure(m->module, m->machine)))
+        return false;
+    masks_resolve(m->module, LLVMGetNamedFunction(m->module, NVPTX_KERNEL_NAME),
+                  m->request->members);
+    return verify(m);
+}
+
+/* Functions that nothing defines: of the C library, by which the CPU computes in double. */
+static bool is_whole(Making *m)
+{
+    for (LLVMValueRef f = LLVMGetFirstFunction(m->module); f; f = LLVMGetNextFunction(f))
+        if (LLVMIsDeclaration(f) && !LLVMGetIntrinsicID(f) && LLVMGetFirstUse(f)) {
+            size_t size;
+            char text[256];
+            snprintf(text, sizeof text, "'%s', a function of double, is not supported on cuda",
+                     LLVMGetValueName2(f, &size));
+            return fail(m, text, "");
+        }
+    return true;
+}
+
+static const char optimising_passes[] =
+    "always-inline,function("
+    "infer-address-spaces,sroa<modify-cfg>,early-cse,simplifycfg,instcombine<no-verify-fixpoint>,"
+    "loop-mssa(loop-instsimplify,licm<allowspeculation>),"
+    "infer-address-spaces,sroa<modify-cfg>,early-cse<memssa>,reassociate,"
+    "instcombine<no-verify-fixpoint>,loop-mssa(licm<allowspeculation>),"
+    "load-store-vectorizer,early-cse,instcombine<no-verify-fixpoint>,adce,simplifycfg)";
+static const char least_passes[] = "always-inline,function(infer-address-spaces,sroa<modify-cfg>)";
+
+static bool run_passes(Making *m)
+{
+    LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+    LLVMErrorRef error = LLVMRunPasses(
+        m->module, m->request->optimise ? optimising_passes : least_passes, m->machine, options);
+    LLVMDisposePassBuilderOptions(options);
+    return !failed(m, "LLVM's passes: ", error);
+}
+
+static bool make_ptx(Making *m)
+{
+    char *error = NULL;
+    LLVMMemoryBufferRef buffer = NULL;
+    if (LLVMTargetMachineEmitToMemoryBuffer(m->machine, m->module, LLVMAssemblyFile, &error,
+                                            &buffer)) {
+        fail(m, "LLVM: ", error);
+        LLVMDisposeMessage(error);
+        return false;
+    }
+    bool ok = keep_text(m, LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer), &m->out->ptx);
+    LLVMDisposeMemoryBuffer(buffer);
+    return ok && !m->said[0];
+}
+
+static bool make(Making *m)
+{
+    NvptxEmit shown = m->request->emit;
+    return prepare(m) && (shown != NVPTX_EMIT_LLVM || keep_ir(m)) && run_passes(m) && is_whole(m) &&
+           (shown != NVPTX_EMIT_LLVM_OPTIMISED || keep_ir(m)) && make_ptx(m);
+}
+
+static bool make_all(void *user)
+{
+    Making *m = user;
+    bool ok = make(m);
+    if (m->machine)
+        LLVMDisposeTargetMachine(m->machine);
+    LLVMDisposeModule(m->module);
+    LLVMContextDispose(m->context);
+    return ok;
+}
+
+static void initialise(void)
+{
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+}
+
+bool ptx_of_module(LLVMModuleRef module, LLVMContextRef context, const PtxRequest *r,
+                   NvptxKernel *out, DiagSink *sink)
+{
+    static pthread_once_t initialised = PTHREAD_ONCE_INIT;
+    pthread_once(&initialised, initialise);
+    Making m = { .module = module,
+                 .context = context,
+                 .request = r,
+                 .target = target_named(r->isa),
+                 .out = out };
+    bool ok = llvm_guarded(make_all, on_fatal_error, &m);
+    if (!ok)
+        diag(sink, DIAG_ERROR, NULL, NULL, "%s", m.said[0] ? m.said : "LLVM failed");
+    return ok;
+}
