@@ -6,7 +6,7 @@ find_package(Python3 COMPONENTS Interpreter)
 find_program(HEDDLE_FILECHECK NAMES FileCheck FileCheck-22 HINTS "${HEDDLE_LLVM_BINDIR}")
 
 file(GLOB tests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/*/*.c")
-list(FILTER tests EXCLUDE REGEX "/tests/(fuzz|install|lower|vulkan)/")
+list(FILTER tests EXCLUDE REGEX "/tests/(cuda|fuzz|install|lower|vulkan)/")
 foreach(test IN LISTS tests)
     cmake_path(GET test STEM stem)
     cmake_path(GET test PARENT_PATH folder)
@@ -40,6 +40,17 @@ foreach(lowered IN ITEMS none:khr none:tiny none:qcom none:mixed none:nv2 none:n
     math(EXPR HEDDLE_TEST_STEP "5 * ${step}")
 endforeach()
 set(HEDDLE_TEST_STEP ${step})
+
+# Tests on an NVIDIA GPU (`make test-cuda`), whole; without one they say that they were skipped.
+foreach(of IN ITEMS matrix/khr matrix/tiny matrix/qcom matrix/mixed matrix/nv2 matrix/nv
+        matrix/levels ops/ops ops/precision opencl/std random/kernels)
+    cmake_path(GET of STEM stem)
+    set(name test_cuda_${stem})
+    heddle_test(${name} "${PROJECT_SOURCE_DIR}/tests/${of}.c" heddle_static)
+    target_sources(${name} PRIVATE tests/cuda/cuda.c)
+    target_link_options(${name} PRIVATE -Wl,--wrap=heddle_device_new)
+    set_tests_properties(${name} PROPERTIES LABELS cuda)
+endforeach()
 
 target_sources(test_opencl_kernels PRIVATE bench/vulkan_host.c)
 if(TARGET heddle_vulkan)

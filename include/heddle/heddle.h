@@ -157,7 +157,8 @@ typedef enum HeddleDeviceKind {
     HEDDLE_N_DEVICE_KINDS
 } HeddleDeviceKind;
 
-/* "cpu", "reference", "cuda": what the command line calls the kind; NULL for what is none. Static. */
+/* "cpu", "reference", "cuda": what the command line calls the kind; NULL for what is none.
+ * Static. */
 HEDDLE_API const char *heddle_device_kind_name(HeddleDeviceKind kind);
 /* How many devices of the kind this machine has. */
 HEDDLE_API uint32_t heddle_device_count(HeddleDeviceKind kind);

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const uint32_t subgroup_sizes[] = { 32, 64, 128 };
+static const uint32_t subgroup_sizes[] = { 8, 16, 32, 64, 128 };
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 

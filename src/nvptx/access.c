@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Loads and stores of one invocation. Where the storage class names a memory, the address is cast to
- * its address space, for which the machine has cheaper instructions; leaves that lie side by side
- * LLVM makes one access of.
+ * Loads and stores of one invocation. Where the storage class names a memory, the address is cast
+ * to its address space, for which the machine has cheaper instructions; leaves that lie side by
+ * side LLVM makes one access of.
  *
  * Robust access (VK_EXT_robustness2): what lies outside of the buffer reads as zero and is not
  * written, by a branch around the access.
@@ -161,7 +161,7 @@ void threads_store(Emit *e, const Pointer *p, const LV *leaves)
     each_part(e, p, &p->at, 0, (LV *)leaves, store_part);
 }
 
-/* ---- copies of so many bytes ------------------------------------------------------------------ */
+/* ---- copies of so many bytes ----------------------------------------------------------------- */
 
 void threads_copy_sized(Emit *e, const SpvInst *i)
 {

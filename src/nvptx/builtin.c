@@ -40,13 +40,18 @@ static LV group_id(Emit *e, uint32_t axis)
                         field(e, offsetof(NvptxEnv, base_group), axis), "");
 }
 
+static LV thread_id(Emit *e, uint32_t axis)
+{
+    return e->local_size[axis] == 1 ? u32(e, 0) : axis_register(e, "tid", axis);
+}
+
 /* The thread's number in its block. */
 LV threads_local_index(Emit *e)
 {
-    LV r = axis_register(e, "tid", 2);
+    LV r = thread_id(e, 2);
     for (uint32_t k = 2; k-- > 0;)
-        r = LLVMBuildAdd(e->b, LLVMBuildMul(e->b, r, threads_local_size(e, k), ""),
-                         axis_register(e, "tid", k), "");
+        r = LLVMBuildAdd(e->b, LLVMBuildMul(e->b, r, threads_local_size(e, k), ""), thread_id(e, k),
+                         "");
     return r;
 }
 
@@ -109,8 +114,8 @@ static LV global_linear(Emit *e)
 
 static LV n_subgroups(Emit *e)
 {
-    LV n = LLVMBuildAdd(e->b, threads_invocations(e), u32(e, NVPTX_WARP - 1), "");
-    return LLVMBuildUDiv(e->b, n, u32(e, NVPTX_WARP), "");
+    LV n = LLVMBuildAdd(e->b, threads_invocations(e), u32(e, e->W - 1), "");
+    return LLVMBuildUDiv(e->b, n, u32(e, e->W), "");
 }
 
 static LV in_entry(Emit *e, LV *kept, LV (*make)(Emit *e))
@@ -124,24 +129,31 @@ static LV in_entry(Emit *e, LV *kept, LV (*make)(Emit *e))
     return *kept;
 }
 
-static LV make_lane(Emit *e) { return threads_register(e, "laneid"); }
+static LV make_lane(Emit *e)
+{
+    LV lane = threads_register(e, "laneid");
+    return e->W == NVPTX_WARP ? lane : LLVMBuildAnd(e->b, lane, u32(e, e->W - 1), "");
+}
 
 LV threads_lane(Emit *e) { return in_entry(e, &threads_of(e)->lane, make_lane); }
 
-/* All, but for the last warp of a block that has no multiple of 32. */
+/* All, but for the last subgroup of a block that is no multiple of it. */
 static LV make_members(Emit *e)
 {
-    LV all = u32(e, UINT32_MAX);
+    LV all = u32(e, UINT32_MAX >> (32 - e->W));
     uint64_t n = (uint64_t)e->local_size[0] * e->local_size[1] * e->local_size[2];
-    if (n && n % NVPTX_WARP == 0)
+    if (!n || n % e->W) {
+        LV start = LLVMBuildAnd(e->b, threads_local_index(e), u32(e, ~(e->W - 1)), "");
+        LV left = LLVMBuildSub(e->b, threads_invocations(e), start, "");
+        LV bits = LLVMBuildAnd(e->b, left, u32(e, e->W - 1), "");
+        LV some = LLVMBuildSub(e->b, LLVMBuildShl(e->b, u32(e, 1), bits, ""), u32(e, 1), "");
+        LV is_whole = LLVMBuildICmp(e->b, LLVMIntUGE, left, u32(e, e->W), "");
+        all = LLVMBuildSelect(e->b, is_whole, all, some, "");
+    }
+    if (e->W == NVPTX_WARP)
         return all;
-    LV start = LLVMBuildAnd(e->b, threads_local_index(e), u32(e, ~(uint32_t)(NVPTX_WARP - 1)), "");
-    LV left = LLVMBuildSub(e->b, threads_invocations(e), start, "");
-    LV some = LLVMBuildSub(
-        e->b, LLVMBuildShl(e->b, u32(e, 1), LLVMBuildAnd(e->b, left, u32(e, 31), ""), ""),
-        u32(e, 1), "");
-    LV whole = LLVMBuildICmp(e->b, LLVMIntUGE, left, u32(e, NVPTX_WARP), "");
-    return LLVMBuildSelect(e->b, whole, all, some, "");
+    LV base = LLVMBuildAnd(e->b, threads_register(e, "laneid"), u32(e, ~(e->W - 1)), "");
+    return LLVMBuildShl(e->b, all, base, "");
 }
 
 LV threads_members(Emit *e) { return in_entry(e, &threads_of(e)->members, make_members); }
@@ -190,13 +202,12 @@ static LV single(Emit *e, uint32_t builtin)
 {
     switch (builtin) {
     case SpvBuiltInLocalInvocationIndex: return local_place(e);
-    case SpvBuiltInSubgroupLocalInvocationId: return threads_register(e, "laneid");
-    case SpvBuiltInSubgroupId:
-        return LLVMBuildUDiv(e->b, threads_local_index(e), u32(e, NVPTX_WARP), "");
+    case SpvBuiltInSubgroupLocalInvocationId: return threads_lane(e);
+    case SpvBuiltInSubgroupId: return LLVMBuildUDiv(e->b, threads_local_index(e), u32(e, e->W), "");
     case SpvBuiltInNumSubgroups:
     case SpvBuiltInNumEnqueuedSubgroups: return n_subgroups(e);
     case SpvBuiltInSubgroupSize:
-    case SpvBuiltInSubgroupMaxSize: return u32(e, NVPTX_WARP);
+    case SpvBuiltInSubgroupMaxSize: return u32(e, e->W);
     case SpvBuiltInGlobalLinearId: return global_linear(e);
     case SpvBuiltInWorkDim: return threads_env(e, e->b, e->i32, offsetof(NvptxEnv, work_dim));
     case SpvBuiltInDeviceIndex: return u32(e, 0);
@@ -217,7 +228,7 @@ static LV part_of(Emit *e, uint32_t builtin, uint32_t k)
     if (axis)
         return k < 3 ? axis(e, k) : NULL;
     if (is_lane_mask(builtin))
-        return k ? u32(e, 0) : lane_mask(e, builtin);
+        return k ? u32(e, 0) : threads_from_warp(e, lane_mask(e, builtin));
     return k ? NULL : single(e, builtin);
 }
 

@@ -35,7 +35,7 @@ static const Profile profile = {
     .name = "cuda",
     .source = "PTX ISA",
     .subgroup_size = NVPTX_WARP,
-    .min_subgroup_size = NVPTX_WARP,
+    .min_subgroup_size = 8,
     .max_subgroup_size = NVPTX_WARP,
     .features = PROFILE_HAS_FLOAT16 | PROFILE_HAS_FLOAT64 | PROFILE_HAS_INT8 | PROFILE_HAS_INT16 |
                 PROFILE_HAS_INT64 | PROFILE_HAS_BFLOAT16 | PROFILE_HAS_FLOAT8 |
@@ -86,7 +86,12 @@ static bool prepare(Compilation *c, SpvModule *m)
     if (!size)
         size = c->entry.required_subgroup_size ? c->entry.required_subgroup_size : NVPTX_WARP;
     c->kernel->subgroup_size = size;
-    c->passes.subgroup_size = NVPTX_WARP;
+    if (size < 8 || size > 128 || !is_pow2(size)) {
+        diag(c->sink, DIAG_ERROR, NULL, NULL,
+             "subgroups of %u invocations are not supported: 8, 16, 32, 64 and 128 are", size);
+        return false;
+    }
+    c->passes.subgroup_size = MIN(size, NVPTX_WARP);
     m->name = c->source->name;
     give_local_size(c, m);
     if (!lower_matrices(c, m, size) || !pass_pipeline(m, &c->passes, &c->entry, c->sink))
@@ -113,7 +118,7 @@ static bool lower(Compilation *c)
     e->robust = c->options->robust;
     e->fma = true;
     e->sink = c->sink;
-    e->W = NVPTX_WARP;
+    e->W = c->passes.subgroup_size;
     memcpy(e->local_size, c->kernel->local_size, sizeof e->local_size);
     e->cfg = cfg_build(&c->arena, c->entry.function, c->sink);
     if (!e->cfg)

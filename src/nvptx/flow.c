@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Control flow of threads: blocks are LLVM's blocks, phis its phis. Where the threads of a warp
- * part, the machine runs them one after the other; instructions that need several of them (shuffles,
- * votes) name these by a mask, which masks.c finds where it is not all of the warp.
+ * part, the machine runs them one after the other; instructions that need several of them
+ * (shuffles, votes) name these by a mask, which masks.c finds where it is not all of the warp.
  */
 #include "nvptx/internal.h"
 
@@ -37,16 +37,23 @@ static bool next_phi(const SpvInst **i)
     return false;
 }
 
+/* LLVM's phis come before what pointers are made of them by. */
 static void make_phis(Emit *e, const SpvBlock *block)
 {
+    VEC(LV) leaves = { 0 };
     const SpvInst *i = block->insts.first;
     for (; next_phi(&i); i = i->next) {
         const SpvType *t = spv_type(e->module, i->type);
-        uint32_t n = emit_n_leaves(e, t);
-        LV *leaves = NEW_ARRAY(e->arena, LV, n + 1);
-        for (uint32_t k = 0; k < n; k++)
-            leaves[k] = LLVMBuildPhi(e->b, emit_scalar_type(e, emit_leaf_type(e, t, k)), "");
-        emit_set(e, i, leaves, n);
+        for (uint32_t k = 0; k < emit_n_leaves(e, t); k++) {
+            LT type = emit_scalar_type(e, emit_leaf_type(e, t, k));
+            vec_push(e->arena, &leaves, LLVMBuildPhi(e->b, type, ""));
+        }
+    }
+    uint32_t at = 0;
+    for (i = block->insts.first; next_phi(&i); i = i->next) {
+        uint32_t n = emit_n_leaves(e, spv_type(e->module, i->type));
+        emit_set(e, i, leaves.data + at, n);
+        at += n;
     }
 }
 

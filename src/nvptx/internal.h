@@ -26,11 +26,11 @@ LV threads_call(Emit *e, const char *name, LT result, LV *args, unsigned n);
 
 /* builtin.c */
 bool threads_builtin(Emit *e, const SpvInst *variable, LV *leaves, Affine *affine, uint32_t n);
-LV threads_lane(Emit *e);        /* i32, in the entry block */
+LV threads_lane(Emit *e);        /* i32, of the subgroup; in the entry block */
 LV threads_local_index(Emit *e); /* i32, here */
 LV threads_invocations(Emit *e); /* of the workgroup */
 LV threads_local_size(Emit *e, uint32_t axis);
-LV threads_members(Emit *e); /* i32: the warp's lanes that exist, as bits */
+LV threads_members(Emit *e); /* i32: the warp's lanes that the subgroup has */
 
 /* access.c */
 LV threads_address(Emit *e, const Pointer *p, int64_t byte, uint32_t size);
@@ -61,6 +61,8 @@ void threads_group_inst(Emit *e, const SpvInst *i);
 
 /* subgroup.c: what a thread's `mask` names are the lanes that run the current block together */
 LV threads_mask(Emit *e);
+/* A word of lanes of the warp, as one of the subgroup's. */
+LV threads_from_warp(Emit *e, LV word);
 /* Lane `lane`'s value of v, a scalar of any type; lanes that are not there give anything. */
 LV threads_shuffle(Emit *e, LV mask, LV v, LV lane);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Which lanes of a warp run a block together. In: a kernel in which calls of heddle_mask() stand
- * where instructions need that, and blocks branch as the module's do. Out: the calls replaced by the
- * masks.
+ * where instructions need that, and blocks branch as the module's do. Out: the calls replaced by
+ * the masks.
  *
  * LLVM's passes make every branch the beginning of a region with one way in and one way out, or a
  * loop's only way back and out. In such a graph a mask has three sources: a branch, whose threads

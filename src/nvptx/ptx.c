@@ -6,6 +6,7 @@
  * (scheduling, registers, unrolling) is left to it.
  */
 #include "nvptx/internal.h"
+#include "llvm/arith.h"
 #include "llvm/guard.h"
 
 #include <llvm-c/Analysis.h>
@@ -22,7 +23,7 @@ typedef struct Target {
     const char *name, *features; /* features: the first version of PTX that has the target */
 } Target;
 
-/* PTX ISA, "Release Notes": drivers are newer than their PTX, so the least that serves is chosen. */
+/* PTX ISA, "Release Notes". Drivers know older PTX, so the least that serves is chosen. */
 static const Target targets[] = {
     { 80, "sm_80", "+ptx70" },   { 86, "sm_86", "+ptx71" },   { 87, "sm_87", "+ptx74" },
     { 89, "sm_89", "+ptx81" },   { 90, "sm_90", "+ptx80" },   { 90, "sm_90a", "+ptx80" },
@@ -142,6 +143,22 @@ static bool verify(Making *m)
     return !broken;
 }
 
+/* What the CPU calls C for: a fused multiply-add of doubles, rounded towards zero. */
+static void define_fma(Making *m)
+{
+    LLVMValueRef f = LLVMGetNamedFunction(m->module, ARITH_FMA_TOWARDS_ZERO), x[3];
+    if (!f || !LLVMIsDeclaration(f))
+        return;
+    unsigned id = LLVMLookupIntrinsicID("llvm.nvvm.fma.rz.d", 18);
+    LLVMValueRef fma = LLVMGetIntrinsicDeclaration(m->module, id, NULL, 0);
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(m->context);
+    LLVMPositionBuilderAtEnd(b, LLVMAppendBasicBlockInContext(m->context, f, ""));
+    LLVMGetParams(f, x);
+    LLVMBuildRet(b, LLVMBuildCall2(b, LLVMGlobalGetValueType(fma), fma, x, 3, ""));
+    LLVMDisposeBuilder(b);
+    LLVMSetLinkage(f, LLVMInternalLinkage);
+}
+
 static bool prepare(Making *m)
 {
     LLVMContextSetDiagnosticHandler(m->context, on_diagnostic, m);
@@ -151,6 +168,7 @@ static bool prepare(Making *m)
     LLVMSetModuleDataLayout(m->module, layout);
     LLVMDisposeTargetData(layout);
     LLVMSetTarget(m->module, TRIPLE);
+    define_fma(m);
     if (!verify(m))
         return false;
     if (!m->request->members)

@@ -3,6 +3,9 @@
  * Subgroup operations (SPIR-V 3.3.24, 3.3.21): shuffles, votes and reductions of a warp, among the
  * lanes that a mask names. Where that is all of them, reductions take five steps; else they go over
  * the lanes that are there, one after the other. Of a group that is a workgroup: group.c.
+ *
+ * Subgroups of 8 and 16 are parts of a warp: masks name lanes of the warp, all other words and lane
+ * numbers are the subgroup's.
  */
 #include "nvptx/internal.h"
 #include "llvm/ir.h"
@@ -18,6 +21,29 @@ LV threads_mask(Emit *e)
     return threads_call(e, MASK_NAME, e->i32, NULL, 0);
 }
 
+/* Whether it is known that all of the subgroup's lanes are there. */
+static bool whole(Emit *e)
+{
+    uint64_t n = (uint64_t)e->local_size[0] * e->local_size[1] * e->local_size[2];
+    return n && n % e->W == 0 && threads_together(e);
+}
+
+/* Where the subgroup begins in the warp; NULL: with it. */
+static LV base(Emit *e)
+{
+    return e->W == NVPTX_WARP
+               ? NULL
+               : LLVMBuildAnd(e->b, threads_register(e, "laneid"), u32(e, ~(e->W - 1)), "");
+}
+
+LV threads_from_warp(Emit *e, LV word)
+{
+    LV first = base(e);
+    return first ? LLVMBuildAnd(e->b, LLVMBuildLShr(e->b, word, first, ""),
+                                u32(e, (1u << e->W) - 1), "")
+                 : word;
+}
+
 /* ---- shuffles -------------------------------------------------------------------------------- */
 
 static LV shuffle_word(Emit *e, LV mask, LV word, LV lane)
@@ -31,6 +57,8 @@ LV threads_shuffle(Emit *e, LV mask, LV v, LV lane)
     LT type = LLVMTypeOf(v);
     LV bits = ops_bits(e, v);
     LT own = LLVMTypeOf(bits);
+    if (e->W < NVPTX_WARP)
+        lane = LLVMBuildOr(e->b, LLVMBuildAnd(e->b, lane, u32(e, e->W - 1), ""), base(e), "");
     if (LLVMGetIntTypeWidth(own) < 64) {
         LV word = shuffle_word(e, mask, arith_resize(e->b, bits, e->i32, false), lane);
         return LLVMBuildBitCast(e->b, arith_resize(e->b, word, own, false), type, "");
@@ -78,11 +106,11 @@ static LV in_cluster(Emit *e, LV in, uint32_t size)
 
 static uint32_t cluster_size(Emit *e, const SpvInst *i)
 {
-    uint64_t size = NVPTX_WARP;
+    uint64_t size = e->W;
     if (spv_n_operands(i) > 3 && spv_constant(e->module, spv_operand(i, 3), &size) &&
-        is_pow2(size) && size < NVPTX_WARP)
+        is_pow2(size) && size < e->W)
         return (uint32_t)size;
-    return NVPTX_WARP;
+    return e->W;
 }
 
 static void rotate(Emit *e, const SpvInst *i)
@@ -107,19 +135,25 @@ static void quad_swap(Emit *e, const SpvInst *i)
 
 /* ---- votes and ballots ----------------------------------------------------------------------- */
 
+/* Of the warp. */
 static LV ballot_of(Emit *e, LV mask, LV condition)
 {
     LV args[2] = { mask, condition };
     return threads_call(e, "llvm.nvvm.vote.ballot.sync", e->i32, args, 2);
 }
 
-static LV lanes_below(Emit *e) { return threads_register(e, "lanemask.lt"); }
+static LV lanes_below(Emit *e) { return threads_from_warp(e, threads_register(e, "lanemask.lt")); }
+
+static LV lanes_up_to(Emit *e) { return threads_from_warp(e, threads_register(e, "lanemask.le")); }
 
 static LV lowest(Emit *e, LV word)
 {
     LV args[2] = { word, ir_int(e->i1, 0) };
     return ir_intrinsic(e->b, "llvm.cttz", &e->i32, 1, args, 2);
 }
+
+/* The lowest lane of the subgroup that a mask names. */
+static LV first_lane(Emit *e, LV mask) { return lowest(e, threads_from_warp(e, mask)); }
 
 static LV is(Emit *e, LLVMIntPredicate p, LV x, LV y) { return LLVMBuildICmp(e->b, p, x, y, ""); }
 
@@ -141,7 +175,7 @@ static LV vote_equal(Emit *e, LV mask, SpvId id)
     uint32_t n;
     LV *v = ops_leaves(e, id, &n), r = ir_int(e->i1, 1);
     for (uint32_t k = 0; k < n; k++) {
-        LV first = threads_shuffle(e, mask, v[k], lowest(e, mask));
+        LV first = threads_shuffle(e, mask, v[k], first_lane(e, mask));
         r = LLVMBuildAnd(e->b, r, same(e, v[k], first), "");
     }
     return vote_all(e, mask, r);
@@ -152,7 +186,7 @@ static bool of_subgroup(Emit *e, const SpvInst *i)
     uint64_t scope = SpvScopeSubgroup,
              size = (uint64_t)e->local_size[0] * e->local_size[1] * e->local_size[2];
     spv_constant(e->module, spv_operand(i, 0), &scope);
-    if (scope == SpvScopeSubgroup || (scope == SpvScopeWorkgroup && size && size <= NVPTX_WARP))
+    if (scope == SpvScopeSubgroup || (scope == SpvScopeWorkgroup && size && size <= e->W))
         return true;
     if (scope == SpvScopeWorkgroup)
         threads_group_inst(e, i);
@@ -187,7 +221,8 @@ static void quad_vote(Emit *e, const SpvInst *i)
 {
     bool all = i->op == SpvOpGroupNonUniformQuadAllKHR;
     LV p = emit_leaf(e, spv_operand(i, 0), 0);
-    LV word = ballot_of(e, threads_mask(e), all ? LLVMBuildNot(e->b, p, "") : p);
+    LV votes = ballot_of(e, threads_mask(e), all ? LLVMBuildNot(e->b, p, "") : p);
+    LV word = threads_from_warp(e, votes);
     LV first = LLVMBuildAnd(e->b, threads_lane(e), u32(e, ~3u), "");
     LV some =
         is_not_zero(e, LLVMBuildAnd(e->b, LLVMBuildLShr(e->b, word, first, ""), u32(e, 15), ""));
@@ -196,7 +231,7 @@ static void quad_vote(Emit *e, const SpvInst *i)
 
 static void elect(Emit *e, const SpvInst *i)
 {
-    emit_set1(e, i, is(e, LLVMIntEQ, threads_lane(e), lowest(e, threads_mask(e))));
+    emit_set1(e, i, is(e, LLVMIntEQ, threads_lane(e), first_lane(e, threads_mask(e))));
 }
 
 static void set_ballot(Emit *e, const SpvInst *i, LV word)
@@ -208,10 +243,11 @@ static void set_ballot(Emit *e, const SpvInst *i, LV word)
 static void ballot(Emit *e, const SpvInst *i)
 {
     SpvId id = spv_operand(i, i->op == SpvOpSubgroupBallotKHR ? 0 : 1);
-    set_ballot(e, i, ballot_of(e, threads_mask(e), emit_leaf(e, id, 0)));
+    LV word = ballot_of(e, threads_mask(e), emit_leaf(e, id, 0));
+    set_ballot(e, i, threads_from_warp(e, word));
 }
 
-/* Over the lanes of `mask`, ascending: for (LaneLoop l = ...; ) as CPU lanes have it, of a warp. */
+/* Over the lanes that a mask names, ascending: each_begin, what uses l.lane, each_end. */
 typedef struct Each {
     LV rest, lane;
     LLVMBasicBlockRef head, done;
@@ -220,13 +256,14 @@ typedef struct Each {
 static Each each_begin(Emit *e, LV mask)
 {
     Each l = { 0 };
+    LV lanes = threads_from_warp(e, mask);
     LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b);
     l.done = emit_new_block(e, "lanes.done");
     l.head = emit_new_block(e, "lanes");
     LLVMBuildBr(e->b, l.head);
     LLVMPositionBuilderAtEnd(e->b, l.head);
     l.rest = LLVMBuildPhi(e->b, e->i32, "");
-    LLVMAddIncoming(l.rest, &mask, &before, 1);
+    LLVMAddIncoming(l.rest, &lanes, &before, 1);
     l.lane = lowest(e, l.rest);
     return l;
 }
@@ -246,7 +283,7 @@ static void partition(Emit *e, const SpvInst *i)
     uint32_t n;
     LV *v = ops_leaves(e, spv_operand(i, 0), &n), mask = threads_mask(e);
     LV part = emit_alloca(e, e->i32, "partition");
-    LLVMBuildStore(e->b, threads_register(e, "lanemask.eq"), part);
+    LLVMBuildStore(e->b, LLVMBuildShl(e->b, u32(e, 1), threads_lane(e), ""), part);
     Each l = each_begin(e, mask);
     LV equal = ir_int(e->i1, 1);
     for (uint32_t k = 0; k < n; k++)
@@ -282,8 +319,8 @@ static void ballot_extract(Emit *e, const SpvInst *i)
 /* The lanes that a scan sees: those below, and the lane itself where it is inclusive. */
 static LV seen(Emit *e, uint32_t operation)
 {
-    return operation == SpvGroupOperationReduce          ? u32(e, UINT32_MAX)
-           : operation == SpvGroupOperationInclusiveScan ? threads_register(e, "lanemask.le")
+    return operation == SpvGroupOperationReduce          ? u32(e, UINT32_MAX >> (32 - e->W))
+           : operation == SpvGroupOperationInclusiveScan ? lanes_up_to(e)
                                                          : lanes_below(e);
 }
 
@@ -297,7 +334,8 @@ static void ballot_count(Emit *e, const SpvInst *i)
 
 static void ballot_find(Emit *e, const SpvInst *i)
 {
-    LV word = emit_leaf(e, spv_operand(i, 1), 0);
+    LV word = LLVMBuildAnd(e->b, emit_leaf(e, spv_operand(i, 1), 0),
+                           u32(e, UINT32_MAX >> (32 - e->W)), "");
     LV at = i->op == SpvOpGroupNonUniformBallotFindLSB ? arith_find_lsb(e->b, word)
                                                        : arith_find_msb(e->b, word, false);
     LT result = emit_scalar_type(e, spv_type(e->module, i->type));
@@ -309,7 +347,7 @@ static void ballot_find(Emit *e, const SpvInst *i)
 static void broadcast_first(Emit *e, const SpvInst *i)
 {
     SpvId value = spv_operand(i, i->op == SpvOpSubgroupFirstInvocationKHR ? 0 : 1);
-    shuffled(e, i, value, lowest(e, threads_mask(e)));
+    shuffled(e, i, value, first_lane(e, threads_mask(e)));
 }
 
 static void broadcast(Emit *e, const SpvInst *i)
@@ -346,7 +384,7 @@ static LV combined_lanes(Emit *e, const Scan *s)
                          "");
     if (s->parts)
         r = LLVMBuildAnd(e->b, r, s->parts, "");
-    if (s->cluster < NVPTX_WARP) {
+    if (s->cluster < e->W) {
         LV first = in_cluster(e, u32(e, 0), s->cluster);
         LV ones = u32(e, (1u << s->cluster) - 1);
         r = LLVMBuildAnd(e->b, r, LLVMBuildShl(e->b, ones, first, ""), "");
@@ -378,7 +416,7 @@ static LV one_by_one(Emit *e, const Scan *s, LV v)
     return begun(e, s, mine, LLVMBuildLoad2(e->b, type, sum, ""));
 }
 
-/* All 32 lanes, in five steps. */
+/* All lanes, in as many steps as their number has bits. */
 static LV together(Emit *e, const Scan *s, LV v)
 {
     bool inclusive, scan = is_scan(s->operation, &inclusive);
@@ -402,8 +440,7 @@ static LV together(Emit *e, const Scan *s, LV v)
 
 static LV scanned(Emit *e, const Scan *s, LV v)
 {
-    bool all = LLVMIsAConstantInt(s->mask) && LLVMConstIntGetZExtValue(s->mask) == UINT32_MAX;
-    return all && !s->parts ? together(e, s, v) : one_by_one(e, s, v);
+    return whole(e) && !s->parts ? together(e, s, v) : one_by_one(e, s, v);
 }
 
 static void arithmetic(Emit *e, const SpvInst *i)
@@ -411,7 +448,7 @@ static void arithmetic(Emit *e, const SpvInst *i)
     if (!of_subgroup(e, i))
         return;
     uint32_t n, operation = spv_operand(i, 1);
-    Scan s = { .how = combine_of(i->op), .operation = operation, .cluster = NVPTX_WARP };
+    Scan s = { .how = combine_of(i->op), .operation = operation, .cluster = e->W };
     if (operation == SpvGroupOperationClusteredReduce)
         s.cluster = cluster_size(e, i);
     if (operation > SpvGroupOperationClusteredReduce)

@@ -137,7 +137,7 @@ static void memory_of(Emit *e, LV address, LV *shared, LV *own)
     *own = is_space(e, address, "llvm.nvvm.isspacep.local");
 }
 
-/* ---- what there is nothing to do for ---------------------------------------------------------- */
+/* ---- what there is nothing to do for --------------------------------------------------------- */
 
 static void nothing(Emit *e) { (void)e; }
 

@@ -89,7 +89,7 @@ def breaks(said, header):
     growable, public = growing(header), set(re.findall(r"^} (\w+);", header, re.M))
     wrong = re.findall(r"^.* summary: (?:[1-9]\d* Removed|0 Removed, [1-9]\d* Changed).*$", said,
                        re.M)
-    for block in said.split("\n\n")[1:]:
+    for block in re.split(r"\n\n|\n(?=')", said)[1:]:
         lines = block.strip().split("\n") if block.strip() else []
         head = re.match(r"'(struct|enum) (\w+)' changed:$", lines[0]) if lines else None
         if head and head.group(1) == "struct" and grows_at_its_end(head.group(2), lines[1:],

@@ -85,6 +85,8 @@ static HeddleResult submit(const Fixture *f, uint32_t add, HeddleReport *report)
 TEST(dispatches_run_in_order)
 {
     for (int kind = 0; kind < HEDDLE_N_DEVICE_KINDS; kind++) {
+        if (!heddle_device_count((HeddleDeviceKind)kind))
+            continue; /* this machine has none */
         Fixture f = fixture((HeddleDeviceKind)kind);
         HeddleReport reports[EACH] = { 0 };
         uint32_t want = 0, got = 0;
@@ -119,6 +121,8 @@ static void *submit_many(void *user)
 TEST(threads_submit_and_wait_side_by_side)
 {
     for (int kind = 0; kind < HEDDLE_N_DEVICE_KINDS; kind++) {
+        if (!heddle_device_count((HeddleDeviceKind)kind))
+            continue; /* this machine has none */
         Fixture f = fixture((HeddleDeviceKind)kind);
         pthread_t threads[THREADS];
         uint32_t want = 0, got = 0;

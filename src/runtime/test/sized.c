@@ -171,10 +171,11 @@ TEST(what_is_handed_out_says_its_size)
 TEST(ordinals)
 {
     for (int kind = 0; kind < HEDDLE_N_DEVICE_KINDS; kind++) {
+        if (!heddle_device_count((HeddleDeviceKind)kind))
+            continue; /* this machine has none */
         HeddleDeviceOptions options = { .kind = (HeddleDeviceKind)kind };
         HeddleDevice *d;
         uint32_t n = heddle_device_count(options.kind);
-        CHECK(n > 0);
         options.ordinal = n - 1;
         REQUIRE(heddle_device_new(&options, &d, NULL) == HEDDLE_OK);
         CHECK_EQ_U64(heddle_device_info(d)->ordinal, n - 1);
@@ -190,6 +191,8 @@ TEST(ordinals)
 TEST(bytes_into_buffers_and_out)
 {
     for (int kind = 0; kind < HEDDLE_N_DEVICE_KINDS; kind++) {
+        if (!heddle_device_count((HeddleDeviceKind)kind))
+            continue; /* this machine has none */
         HeddleDevice *d;
         REQUIRE(heddle_device_new(&(HeddleDeviceOptions){ .kind = (HeddleDeviceKind)kind }, &d,
                                   NULL) == HEDDLE_OK);
