@@ -289,8 +289,8 @@ typedef struct HeddleModuleOptions {
     bool unchecked;                 /* leave out the checks that need types: for broken modules'
                                      * sake */
     /* For GLSL. */
-    const char *compiler;           /* path of glslang; NULL = the one found when heddle was
-                                     * built, else in PATH */
+    const char *compiler;           /* path of glslang; NULL = $HEDDLE_GLSLANG, else the one
+                                     * installed with heddle, else in PATH */
     const char *const *include_dirs;    /* these four for OpenCL C too */
     uint32_t n_include_dirs;
     const HeddleDefine *defines;

@@ -80,8 +80,7 @@ static HeddleResult with_options(const CliOptions *o, OpenFn open, void *user, H
     bool good = defines != NULL;
     for (uint32_t i = 0; good && i < o->defines.len; i++)
         good = split_define(o->defines.data[i], &defines[i]);
-    const char *glslang = o->glslang ? o->glslang : getenv("HEDDLE_GLSLANG");
-    HeddleModuleOptions m = { .compiler = glslang && *glslang ? glslang : NULL,
+    HeddleModuleOptions m = { .compiler = o->glslang,
                               .include_dirs = o->includes.data,
                               .n_include_dirs = o->includes.len,
                               .defines = defines,

@@ -6,8 +6,11 @@
  */
 #include "front/tool.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <link.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +18,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#ifndef HEDDLE_LIBEXEC
+#define HEDDLE_LIBEXEC "/usr/local/libexec/heddle"
+#endif
+
 extern char **environ;
+
+static const char own_address; /* something that lies in this library */
 
 enum { MAX_OUTPUT = 256 << 10 };
 
@@ -159,16 +168,34 @@ static void remove_files(const Tool *t)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-const char *tool_find(Arena *arena, const char *paths)
+/* The folder of the library, or of the program that heddle is linked into. NULL when unknown. */
+static const char *own_folder(Arena *arena)
 {
-    for (const char *s = paths; *s;) {
-        size_t n = strcspn(s, ":");
-        char *path = arena_strndup(arena, s, n);
-        if (n && access(path, X_OK) == 0)
+    Dl_info info;
+    struct link_map *map;
+    char path[PATH_MAX];
+    if (!dladdr1(&own_address, &info, (void **)&map, RTLD_DL_LINKMAP))
+        return NULL;
+    /* the program itself has no name there, and dladdr gives it argv[0] */
+    if (!realpath(*map->l_name ? map->l_name : "/proc/self/exe", path))
+        return NULL;
+    return arena_strndup(arena, path, (size_t)(strrchr(path, '/') - path));
+}
+
+const char *tool_find(Arena *arena, const char *variable, const char *name)
+{
+    static const char *const places[] = { "/../libexec/heddle", "/../../libexec/heddle" };
+    const char *named = getenv(variable);
+    if (named && *named)
+        return arena_strdup(arena, named);
+    const char *folder = own_folder(arena);
+    for (size_t i = 0; folder && i < COUNT_OF(places); i++) {
+        char *path = arena_printf(arena, "%s%s/%s", folder, places[i], name);
+        if (access(path, X_OK) == 0)
             return path;
-        s += n + (s[n] == ':');
     }
-    return NULL;
+    char *path = arena_printf(arena, "%s/%s", HEDDLE_LIBEXEC, name);
+    return access(path, X_OK) == 0 ? path : arena_strdup(arena, name);
 }
 
 static ToolStatus run_in_folder(Tool *t)

@@ -47,8 +47,11 @@ struct Tool {
     size_t n_bytes;
 };
 
-/* The first of `paths` (separated by colons) that can be run, or NULL. */
-const char *tool_find(Arena *arena, const char *paths);
+/* Where the program `name` is: what the environment's `variable` says, else in libexec/heddle
+ * beside the file that this code was loaded from (the same in a build tree, where heddle was
+ * installed, and where that was moved), else where heddle was to be installed; else the name, which
+ * is looked for in PATH. */
+const char *tool_find(Arena *arena, const char *variable, const char *name);
 /* Runs the program on a copy of the source, a file of that name in a private folder that is removed
  * afterwards in any case. */
 ToolStatus tool_run(Tool *t, const char *input, const char *output);

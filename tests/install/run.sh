@@ -59,6 +59,16 @@ try "pkg-config --static" with_pkg_config_static
 try "find_package" with_find_package
 try "exported symbols" only_the_api_is_exported
 try "installed command" "$work/prefix/bin/heddle" info
+nothing_of_the_build_tree() {
+    ! grep -rlF "$build" "$work/prefix"
+}
+runs_glsl() {
+    cd / && env -i "$work/prefix/bin/heddle" run "$here/../../examples/gemm.comp" --groups 1 \
+        --push list:u32:64,64,64,64 --bind a=full:1:f32[64,64] --bind b=full:2:f32[64,64] \
+        --bind c=zeros:f32[64,64] --compare c=full:128:f32[64,64]
+}
+try "no path of the build tree" nothing_of_the_build_tree
+try "GLSL, without an environment" runs_glsl
 try "licence" find "$work/prefix" -name LICENSE
 
 echo "$passed passed, $failed failed"

@@ -3,18 +3,14 @@
  * Runs glslang on a copy of the source in a private temporary folder, reads the module that it
  * leaves there, and replaces the copy's path by the source's name in messages and line information.
  *
- * The compiler is the one the caller names, else the first that exists of those known when
- * heddle was built, else glslang in PATH.
+ * The compiler is the one the caller names, else what HEDDLE_GLSLANG says, else the one that was
+ * installed with heddle, else glslang in PATH.
  */
 #include "front/glsl/glsl.h"
 
 #include <stdio.h>
 
 #include "front/glsl/messages.h"
-
-#ifndef HEDDLE_GLSLANG
-#define HEDDLE_GLSLANG "" /* paths, separated by colons */
-#endif
 
 enum { MIN_MAJOR = 16, MIN_MINOR = 1 };
 
@@ -24,8 +20,7 @@ static const char *find_compiler(Arena *arena, const GlslOptions *o)
 {
     if (o->compiler && *o->compiler)
         return o->compiler;
-    const char *known = tool_find(arena, HEDDLE_GLSLANG);
-    return known ? known : "glslang";
+    return tool_find(arena, "HEDDLE_GLSLANG", "glslang");
 }
 
 /* Adds a note if the failure may be due to a compiler that is too old. */

@@ -1,48 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * Runs heddle-mlir on a copy of the source. The program is the first that exists of those known
- * when heddle was built, else the one installed beside the library, else the one in PATH. Its
- * output is lines of fields separated by \037: diagnostics (severity, line, column, file, message)
- * and figures (name, two numbers, what they describe).
+ * Runs heddle-mlir on a copy of the source: what HEDDLE_MLIR says, else the one that was installed
+ * with heddle, else the one in PATH. Its output is lines of fields separated by \037: diagnostics
+ * (severity, line, column, file, message) and figures (name, two numbers, what they describe).
  */
 #include "front/mlir/mlir.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
-#include <unistd.h>
-
-#ifndef HEDDLE_MLIR
-#define HEDDLE_MLIR "" /* paths, separated by colons */
-#endif
-
-static const char own_address; /* something that lies in this library */
 
 typedef struct MlirJob {
     const MlirOptions *options;
     MlirResult *out;
 } MlirJob;
-
-/* Beside the library, for an installation that was moved. */
-static const char *find_beside(Arena *arena)
-{
-    static const char *const places[] = { "../libexec", "../../libexec" };
-    Dl_info self;
-    const char *slash = dladdr(&own_address, &self) ? strrchr(self.dli_fname, '/') : NULL;
-    for (size_t i = 0; slash && i < COUNT_OF(places); i++) {
-        char *path = arena_printf(arena, "%.*s/%s/heddle/heddle-mlir",
-                                  (int)(slash - self.dli_fname), self.dli_fname, places[i]);
-        if (access(path, X_OK) == 0)
-            return path;
-    }
-    return NULL;
-}
-
-static const char *find_compiler(Arena *arena)
-{
-    const char *known = tool_find(arena, HEDDLE_MLIR);
-    const char *found = known ? known : find_beside(arena);
-    return found ? found : "heddle-mlir";
-}
 
 /* ---- what it says ---------------------------------------------------------------------------- */
 
@@ -113,7 +82,7 @@ ToolStatus mlir_compile(Arena *arena, const ToolSource *source, const MlirOption
     MlirJob j = { options, out };
     Tool t = { .arena = arena,
                .sink = sink,
-               .program = find_compiler(arena),
+               .program = tool_find(arena, "HEDDLE_MLIR", "heddle-mlir"),
                .language = "MLIR",
                .source = *source,
                .arguments = translator_arguments,
