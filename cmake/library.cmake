@@ -11,15 +11,20 @@ set(objects "")
 foreach(stage IN LISTS HEDDLE_STAGES)
     list(APPEND objects $<TARGET_OBJECTS:${stage}>)
 endforeach()
-foreach(kind IN ITEMS SHARED STATIC)
+# A release has no archive: it would need LLVM's.
+set(kinds SHARED STATIC)
+if(HEDDLE_LLVM_STATIC)
+    set(kinds SHARED)
+endif()
+foreach(kind IN LISTS kinds)
     string(TOLOWER "heddle_${kind}" library)
     add_library(${library} ${kind} ${objects})
-    target_link_libraries(${library} PRIVATE "${HEDDLE_LLVM_LIBRARY}" Threads::Threads m)
+    target_link_libraries(${library} PRIVATE ${HEDDLE_LLVM_LIBRARY} Threads::Threads m)
     target_include_directories(${library} PUBLIC
         $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
         $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
     set_target_properties(${library} PROPERTIES OUTPUT_NAME heddle LINKER_LANGUAGE C
-        VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+        VERSION ${PROJECT_VERSION} SOVERSION ${HEDDLE_SOVERSION})
 endforeach()
 set_target_properties(heddle_shared PROPERTIES EXPORT_NAME heddle
     LINK_DEPENDS "${PROJECT_SOURCE_DIR}/cmake/heddle.map")
@@ -28,7 +33,9 @@ target_link_options(heddle_shared PRIVATE
 if(NOT HEDDLE_SANITIZE)
     target_link_options(heddle_shared PRIVATE -Wl,-z,defs)
 endif()
-install(TARGETS heddle_shared heddle_static EXPORT heddle)
+list(TRANSFORM kinds TOLOWER OUTPUT_VARIABLE libraries)
+list(TRANSFORM libraries PREPEND heddle_)
+install(TARGETS ${libraries} EXPORT heddle)
 install(DIRECTORY include/heddle TYPE INCLUDE FILES_MATCHING PATTERN "*.h")
 install(FILES LICENSE TYPE DOC)
 

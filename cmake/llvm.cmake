@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 #
-# heddle_llvm_c: LLVM's C API through its shared library. llvm-config rather than LLVMConfig.cmake, which
-# wants the development files of everything LLVM itself was built with.
+# heddle_llvm_c: LLVM's C API, through its shared library or from its archives. llvm-config rather than
+# LLVMConfig.cmake, which wants the development files of everything LLVM itself was built with.
+option(HEDDLE_LLVM_STATIC
+    "Link LLVM, zlib, zstd and the C++ library into what needs them, for releases" OFF)
 set(HEDDLE_LLVM_CONFIG "" CACHE FILEPATH "llvm-config of the LLVM to use (19 or later)")
 if(NOT HEDDLE_LLVM_CONFIG)
     find_program(HEDDLE_LLVM_CONFIG_FOUND NAMES
@@ -25,7 +27,26 @@ if(HEDDLE_LLVM_VERSION VERSION_LESS 19)
 endif()
 heddle_llvm_ask(llvm_include --includedir)
 heddle_llvm_ask(HEDDLE_LLVM_BINDIR --bindir)
-heddle_llvm_ask(HEDDLE_LLVM_LIBRARY --link-shared --libfiles)
+if(HEDDLE_LLVM_STATIC)
+    # All archives: the linker takes of them what is used, so targets that heddle does not initialise
+    # stay outside. What else LLVM was built with (z3, libxml2, curses) is used by none of that.
+    heddle_llvm_ask(archives --link-static --libfiles all)
+    separate_arguments(archives)
+    list(FILTER archives EXCLUDE REGEX "/libPolly") # packaged apart, and not used
+    set(HEDDLE_LLVM_LIBRARY -Wl,--start-group ${archives} -Wl,--end-group
+        -Wl,-Bstatic -lstdc++ -lz -lzstd -Wl,-Bdynamic -static-libgcc ${CMAKE_DL_LIBS} m)
+    add_compile_options(-ffunction-sections -fdata-sections)
+    add_link_options(-Wl,--gc-sections -Wl,--exclude-libs,ALL -Wl,-O1 -Wl,-s)
+    # The usual linker takes minutes and gigabytes for it.
+    find_program(HEDDLE_LLD NAMES ld.lld-22 ld.lld)
+    if(HEDDLE_LLD)
+        add_link_options("-B${CMAKE_BINARY_DIR}/linker" -fuse-ld=lld)
+        file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/linker")
+        file(CREATE_LINK "${HEDDLE_LLD}" "${CMAKE_BINARY_DIR}/linker/ld.lld" SYMBOLIC)
+    endif()
+else()
+    heddle_llvm_ask(HEDDLE_LLVM_LIBRARY --link-shared --libfiles)
+endif()
 message(STATUS "LLVM ${HEDDLE_LLVM_VERSION}: ${HEDDLE_LLVM_CONFIG}")
 
 heddle_llvm_ask(llvm_targets --targets-built)

@@ -15,7 +15,7 @@ endforeach()
 add_library(heddle_vulkan MODULE ${sources} ${objects})
 target_include_directories(heddle_vulkan PRIVATE src include)
 target_include_directories(heddle_vulkan SYSTEM PRIVATE "${HEDDLE_VULKAN_INCLUDE}")
-target_link_libraries(heddle_vulkan PRIVATE "${HEDDLE_LLVM_LIBRARY}" Threads::Threads m)
+target_link_libraries(heddle_vulkan PRIVATE ${HEDDLE_LLVM_LIBRARY} Threads::Threads m)
 set_target_properties(heddle_vulkan PROPERTIES OUTPUT_NAME vulkan_heddle LINKER_LANGUAGE C)
 # Never unloaded: a handler of signals may still lead to it.
 target_link_options(heddle_vulkan PRIVATE -Wl,-Bsymbolic -Wl,-z,nodelete
