@@ -1,23 +1,27 @@
 # SPDX-License-Identifier: MIT
 #
-#     make            install what is missing (Debian, as root), build build/release
-#     make run        ... and run the demonstration
-#     make test       ... and all tests; ends with `N passed, N failed`
-#     make bench      ... and the benchmarks
+#     make            build build/release; says what is missing and how to get it
+#     make deps       install what is missing (Debian, as root), as all targets below do
+#     make run        run the demonstration
+#     make test       run all tests; ends with `N passed, N failed`
+#     make bench      run the benchmarks
 #     make fuzz       mutations of modules and of OpenCL C, random operands, under AddressSanitizer and UBSan
 #     make asan       the tests under AddressSanitizer and UBSan, in build/asan
 #     make tsan       the same under ThreadSanitizer
 #     make install    to PREFIX (/usr/local)
+#     make package    a release that runs wherever it is unpacked: build/package/heddle-*.tar.zst
+#     make wheel      the same for Python: build/package/heddle-*.whl
 PREFIX ?= /usr/local
 WERROR := $(if $(CI),ON,OFF)
 
+all: DEPS := --check
 all: build-release
 
-install-deps:
-	@tools/install-deps.sh
+deps:
+	@tools/install-deps.sh $(DEPS)
 	@tools/toolchain.sh build/toolchain
 
-build-%: install-deps
+build-%: deps
 	@cmake --preset $* -DHEDDLE_WERROR=$(WERROR) > build/$*.log || { cat build/$*.log; exit 1; }
 	@cmake --build --preset $*
 
@@ -37,7 +41,7 @@ test: build-release
 bench: build-release
 	@for program in build/release/bin/bench_*; do $$program || exit 1; done
 
-fuzz: install-deps
+fuzz: deps
 	@cmake --preset asan -DHEDDLE_WERROR=$(WERROR) > build/asan.log || { cat build/asan.log; exit 1; }
 	@cmake --build --preset asan --target test_fuzz_mutations test_fuzz_opencl test_fuzz_operands
 	@ctest --preset asan -R fuzz
@@ -48,7 +52,23 @@ asan tsan: %: build-%
 install: build-release
 	@cmake --install build/release --prefix "$(PREFIX)"
 
-clean:
-	rm -rf build/release build/ci build/debug build/asan build/tsan
+# LLVM's archives linked in, which takes other packages and minutes.
+package-tree: DEPS := libzstd-dev zlib1g-dev zstd lld-22
+package-tree: deps
+	@cmake --preset package > build/package.log || { cat build/package.log; exit 1; }
+	@cmake --build --preset package
+	@rm -rf build/package-tree/installed
+	@cmake --install build/package-tree --prefix build/package-tree/installed > build/package.log
 
-.PHONY: all install-deps run test bench fuzz asan tsan install clean
+package: package-tree
+	@tools/package.sh build/package-tree/installed build/package
+
+wheel: package-tree
+	@mkdir -p build/package
+	@cd python && HEDDLE_PREFIX=$(CURDIR)/build/package-tree/installed python3 -c \
+	    'import backend; print("build/package/" + backend.build_wheel("../build/package"))'
+
+clean:
+	rm -rf build/release build/ci build/debug build/asan build/tsan build/package-tree
+
+.PHONY: all deps run test bench fuzz asan tsan install package-tree package wheel clean

@@ -106,3 +106,17 @@ if(TARGET heddle_shared AND NOT HEDDLE_SANITIZE)
     add_test(NAME install COMMAND sh "${PROJECT_SOURCE_DIR}/tests/install/run.sh"
         "${CMAKE_COMMAND}" "${CMAKE_C_COMPILER}" "${PROJECT_BINARY_DIR}")
 endif()
+# The Python package by the first Python that has NumPy and pytest; Debian's where another is in PATH.
+foreach(python IN ITEMS "${Python3_EXECUTABLE}" /usr/bin/python3)
+    execute_process(COMMAND "${python}" -c "import numpy, pytest" RESULT_VARIABLE lacks
+        OUTPUT_QUIET ERROR_QUIET)
+    if(lacks EQUAL 0)
+        set(HEDDLE_PYTHON "${python}")
+        break()
+    endif()
+endforeach()
+if(TARGET heddle_shared AND HEDDLE_PYTHON AND NOT HEDDLE_SANITIZE)
+    add_test(NAME python COMMAND "${HEDDLE_PYTHON}" "${PROJECT_SOURCE_DIR}/tests/python/run.py"
+        "${PROJECT_BINARY_DIR}")
+    set_tests_properties(python PROPERTIES TIMEOUT ${HEDDLE_TEST_SECONDS})
+endif()

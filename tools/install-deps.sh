@@ -1,12 +1,21 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Installs what building and testing heddle needs, where that can be done without asking: on Debian 12
-# or later, as root, by apt. Elsewhere it says what is missing. Quick when nothing is.
+#     tools/install-deps.sh [--check] [PACKAGE...]
+#
+# Installs what building and testing heddle needs (and those packages), where that can be done without
+# asking: on Debian 12 or later, as root, by apt. Elsewhere, and with --check, it says what is missing
+# and how to get it. Quick when nothing is.
 set -eu
+check=""
+if [ "${1:-}" = --check ]; then
+    check=yes
+    shift
+fi
 
 packages="build-essential cmake ninja-build pkg-config python3 libopenblas-dev libmpfr-dev
-    vulkan-tools vulkan-validationlayers abigail-tools"
+    vulkan-tools vulkan-validationlayers abigail-tools
+    python3-numpy python3-pytest python3-nbclient python3-ipykernel $*"
 llvm_versions="22 21 20 19"
 
 installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2> /dev/null)" = installed ]; }
@@ -47,9 +56,10 @@ debian() {
     choose_llvm
     missing_of $packages $llvm
     [ -n "$missing" ] || return 0
-    if [ "$(id -u)" != 0 ]; then
+    if [ -n "$check" ] || [ "$(id -u)" != 0 ]; then
         echo "missing:$missing" >&2
-        echo "as root: apt-get install --no-install-recommends$missing" >&2
+        echo "make deps, as root, installs it:" \
+            "apt-get install --no-install-recommends$missing" >&2
         exit 1
     fi
     export DEBIAN_FRONTEND=noninteractive

@@ -1,0 +1,1 @@
+../../include/heddle/heddle.h
