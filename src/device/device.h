@@ -29,7 +29,7 @@ typedef struct DeviceOps DeviceOps;
 
 /* ---- an open device -------------------------------------------------------------------------- */
 
-/* What a device says of itself. Strings and arrays live as long as the device; strings are never
+/* What a device says about itself. Strings and arrays live as long as the device; strings are never
  * NULL. */
 typedef struct DeviceInfo {
     const char *name;            /* of the machine: "AMD Ryzen 9 7950X" */
@@ -37,21 +37,21 @@ typedef struct DeviceInfo {
     const char *const *features; /* instruction sets that matter */
     uint32_t n_features;
     uint32_t threads;               /* of the host that run kernels */
-    uint32_t vector_bits;           /* of the vectors that machine code uses; 0: of none */
+    uint32_t vector_bits;           /* of the vectors that machine code uses; 0: none */
     const uint32_t *subgroup_sizes; /* ascending */
     uint32_t n_subgroup_sizes;
     uint32_t default_subgroup_size;
     uint64_t identity; /* a hash of all that saved kernels depend on besides the
                                      * library's build: the processor, its driver, the compiler */
     bool checks;       /* compile knows DeviceCompile.check */
-    bool wants_images; /* dispatch reads DeviceDispatch.images */
-    /* what it reports; NULL: all that heddle lists */
+    bool wants_images; /* dispatch needs DeviceDispatch.images */
+    /* the shapes that it reports; NULL: all that heddle lists */
     const HeddleMatrixShape *shapes;
     const HeddleFlexibleShape *flexible_shapes;
     size_t n_shapes, n_flexible_shapes;
 } DeviceInfo;
 
-/* Immutable once open returned. */
+/* Immutable once open has returned. */
 typedef struct DeviceBase {
     const DeviceOps *ops;
     DeviceInfo info;
@@ -61,14 +61,14 @@ typedef struct DeviceOptions {
     uint32_t ordinal;        /* which one of its kind, from 0 and below `count` */
     uint32_t threads;        /* 0 = one a core */
     const char *isa;         /* a processor to generate code for; NULL = the machine's own */
-    bool no_signal_handlers; /* of the process's */
+    bool no_signal_handlers; /* do not install handlers for the whole process */
 } DeviceOptions;
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* Addresses that nobody else has. */
+/* Address space that belongs to one allocation. */
 typedef struct HostMapping {
-    void *start; /* with what lies shut on both sides */
+    void *start; /* including the inaccessible parts on both sides */
     size_t size;
 } HostMapping;
 
@@ -82,10 +82,10 @@ typedef struct DeviceMemory {
     void *own;       /* the device's */
 } DeviceMemory;
 
-/* One descriptor of a buffer; of an image or a sampler there is an ImageBinding (base/image.h) in
- * its place. NULL and 0 where nothing is bound: in holes of an array of as many as are bound, and
- * to variables that no code uses. A device that needs more than an address (a handle of its
- * driver's, say) looks that up by it. */
+/* The descriptor of a buffer. An image or a sampler has an ImageBinding (base/image.h) in its
+ * place. NULL and 0 if nothing is bound: in holes of an array, and for variables that no code uses.
+ * A device that needs more than an address (a handle of its driver, say) looks it up by the
+ * address. */
 typedef struct DeviceBinding {
     void *base; /* DeviceMemory.address and an offset; the host's where the
                                      * slot is a value */
@@ -122,15 +122,15 @@ typedef struct DeviceKernel {
     size_t cost; /* bytes that keeping it takes, about */
 } DeviceKernel;
 
-/* What a kernel is compiled from and how. What it points to lives as long as the kernel's arena,
- * but for `module`, which lives for the call. */
+/* What a kernel is compiled from, and how. What it points to lives as long as the kernel's arena,
+ * except `module`, which lives for the call. */
 typedef struct DeviceCompile {
     const SpvModule *module; /* as it was read; several kernels share it */
     const char *entry;
     const SpecValue *specs; /* of constants that the module has */
     uint32_t n_specs;
     /* what the kernel, specialised, says of itself */
-    const DeviceSlot *slots; /* a device without an order of its own takes this one */
+    const DeviceSlot *slots; /* in an order that a device without one of its own may use */
     uint32_t n_slots;
     uint64_t shared_bytes, push_bytes;
     const SpvArguments *arguments;   /* an OpenCL kernel's, slot by slot; NULL: a shader */
@@ -150,7 +150,7 @@ typedef struct DeviceCompile {
 
 /* ---- dispatches ------------------------------------------------------------------------------ */
 
-/* Dynamic counts, a subgroup's operation counted once. */
+/* Counts made at run time; an operation of a whole subgroup counts once. */
 typedef enum DeviceStat {
     DEVICE_STAT_MATRIX_LOADS,
     DEVICE_STAT_MATRIX_STORES,
@@ -187,8 +187,8 @@ typedef struct DeviceDispatch {
     const bool *const *images;         /* which of them are ImageBindings; NULL: as the slots say */
     const void *push;                  /* kernel->push_bytes, aligned to 16 */
     uint32_t groups[3], base_group[3]; /* no group 0 */
-    /* of an OpenCL kernel; 0 else. Where the workgroup's size does not divide the dispatch's, the
-     * last workgroups are smaller: device_region */
+    /* for OpenCL kernels; else 0. If the workgroup's size does not divide the dispatch's, the last
+     * workgroups are smaller: see device_region */
     uint32_t local_size[3], global_size[3], global_offset[3];
     uint32_t max_threads; /* 0 = all of the device */
     int interleave;       /* HeddleDispatch's */
@@ -215,7 +215,7 @@ uint32_t device_work_dim(const DeviceDispatch *d);
 
 /* ---- a kind of device ------------------------------------------------------------------------ */
 
-/* What may be NULL says so; a device has all the rest. */
+/* All functions must be there unless their comment says that they may be NULL. */
 struct DeviceOps {
     const char *name; /* what the command line calls it: "cpu" */
 
@@ -223,7 +223,7 @@ struct DeviceOps {
     uint32_t (*count)(void);
     /* Opens one of them. *out is the caller's, for close; NULL on failure. */
     HeddleResult (*open)(const DeviceOptions *options, DeviceBase **out, DiagSink *sink);
-    /* Nothing of the device is in use any more. */
+    /* Called when nothing of the device is in use any more. */
     void (*close)(DeviceBase *d);
 
     /* Memory of its own, filled with zeros, aligned to 64 bytes at least; in HEDDLE_PLACEMENT_HOST
@@ -302,7 +302,7 @@ typedef enum HostMemoryKind {
 void *host_memory_map(uint64_t size, HostMemoryKind kind, HostMapping *out);
 void host_memory_unmap(HostMapping *m);
 
-/* alloc, wrap and free of such a device. */
+/* alloc, wrap and free for devices whose memory is the host's. */
 bool host_memory_alloc(DeviceBase *d, uint64_t size, HeddlePlacement placement, DeviceMemory *out);
 bool host_memory_wrap(DeviceBase *d, void *data, uint64_t size, DeviceMemory *out);
 void host_memory_free(DeviceBase *d, DeviceMemory *m);

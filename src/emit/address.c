@@ -43,7 +43,7 @@ static void pointer_difference(Emit *e, const SpvInst *i)
     emit_set1(e, i, emit_cast_index(e, n, emit_scalar_type(e, spv_type(e->module, i->type))));
 }
 
-/* An address becomes the result: a number, or a pointer of either kind. */
+/* Sets the result to an address: as a number, or as a pointer of either kind. */
 static void set_address(Emit *e, const SpvInst *i, LV address, const Affine *affine)
 {
     const SpvType *t = spv_type(e->module, i->type);
@@ -75,7 +75,7 @@ static void number_to_pointer(Emit *e, const SpvInst *i)
     set_address(e, i, v, &a);
 }
 
-/* Null where the memory is of another kind than asked for. */
+/* Null if the address lies in memory of another kind than the result's. */
 static void generic_to_pointer(Emit *e, const SpvInst *i)
 {
     LV address = address_of(e, spv_operand(i, 0)), shared, own;

@@ -3,10 +3,10 @@
  * What OpenCL kernels have and shaders do not: parameters of the entry point, and variables of
  * program scope in constant and global memory.
  *
- * The arguments' values lie in one block of memory, CpuEnv.push, as spv_kernel_arguments places
- * them. They are the same for all lanes; what the kernel may change (a structure by value) is
- * copied once a lane. A variable of program scope is a global of the machine code's own, with the
- * bytes of its initialiser.
+ * The arguments' values lie in one block of memory (EMIT_GIVEN_PUSH), where spv_kernel_arguments
+ * places them. They are the same for all invocations; what the kernel may change (a structure
+ * passed by value) is copied once for each. A variable of program scope becomes a global of the
+ * machine code, with the bytes of its initialiser.
  */
 #include "emit/internal.h"
 #include "llvm/ir.h"

@@ -119,7 +119,6 @@ static void make_types(Emit *e)
     e->void_ = LLVMVoidTypeInContext(e->cx);
 }
 
-/* Builders for the body of e->fn. */
 void emit_open_function(Emit *e)
 {
     LLVMBasicBlockRef allocas = LLVMAppendBasicBlockInContext(e->cx, e->fn, "allocas");
@@ -140,7 +139,8 @@ void emit_close_function(Emit *e)
     LLVMDisposeBuilder(e->alloca_b);
 }
 
-/* Variables that other functions may be the first to touch. */
+/* Defines shared variables in the entry block: otherwise a called function might be the first to
+ * use one, and define it there. */
 static void initialise_shared(Emit *e)
 {
     for (SpvInst *i = e->module->functions->next ? e->module->globals.first : NULL; i; i = i->next)

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * emit: code generation, SPIR-V (one function, in SSA, specialised) to LLVM IR, for a target.
+ * emit: code generation, from SPIR-V (one function, in SSA, specialised) to LLVM IR, for a target.
  *
- * A value is flattened to leaves (its scalar components in order). What is the same for the whole
- * subgroup is an LLVM scalar T. What differs between its invocations is, by target (target.h),
- *     <W x T>, a lane an invocation, where a subgroup is the machine's vectors, or
+ * A value is flattened to leaves, its scalar components in order. A leaf that is the same for the
+ * whole subgroup is an LLVM scalar T. One that differs between invocations is, depending on the
+ * target (target.h),
+ *     <W x T>, one lane an invocation, where a subgroup is the machine's vectors, or
  *     T, where an invocation is a thread of the machine and has a T of its own.
- * Leaf by leaf: a vec3 may have one varying and two uniform leaves, and the LLVM type of the leaf
- * alone tells which. Operations take what their operands are: when one is a vector, emit_unify
- * splats the others, and the same LLVMBuild* call does for both. So a target of threads gets what
- * is emitted where everything is uniform.
+ * This is decided leaf by leaf: a vec3 may have one varying and two uniform leaves, and the LLVM
+ * type of a leaf says which it is. An operation takes leaves of both kinds: if one is a vector,
+ * emit_unify splats the others, and the same LLVMBuild* call builds either form. So a target of
+ * threads gets the code that is emitted where everything is uniform.
  *
- * Lanes that are not active hold anything, poison included. So an operation that traps or is
- * undefined for some operands (division) must make these harmless first (LLVMBuildFreeze, then
- * select), in every lane. Within a block's body at least one lane is active, unless the target
- * found that all its instructions are pure and cheap (rule flag EMIT_CHEAP) and runs it
- * unconditionally.
+ * Inactive lanes hold anything, poison included. So an operation that traps or is undefined for
+ * some operands (division) must first make them harmless in every lane (LLVMBuildFreeze, then
+ * select). In a block's body at least one lane is active, unless all of its instructions are pure
+ * and cheap (rule flag EMIT_CHEAP) and the target runs it unconditionally.
  *
  * Errors are sticky: after emit_error the rest still runs, on zeros, and the compilation fails.
  */
@@ -35,31 +35,31 @@ typedef struct EmitTarget EmitTarget;
 enum { AFFINE_GROUPS = 8 };
 
 /* What is known of an integer leaf over the lanes, on targets that have them: within each aligned
- * group of `group` lanes (a power of two, 1 = nothing known) lane l holds
- * first-of-group + (l % group) * stride, modulo 2^bits. Makes consecutive addresses one vector
- * access. */
+ * group of `group` lanes (a power of two; 1: nothing is known) lane l holds
+ * first-of-group + (l % group) * stride, modulo 2^bits. This is what turns accesses to consecutive
+ * addresses into one vector access. */
 typedef struct Affine {
-    LV first[AFFINE_GROUPS]; /* of each group, scalars; NULL: not known, or too many groups */
-    LV expected;             /* i1: whether all this is true of the active lanes; NULL: it is */
+    LV first[AFFINE_GROUPS]; /* scalars, one a group; NULL: not known, or too many groups */
+    LV expected;             /* i1: whether all this holds for the active lanes; NULL: it does */
     int64_t stride;
     uint32_t group;
-    bool no_wrap; /* as an unsigned number it does not wrap within a group */
+    bool no_wrap; /* as unsigned numbers, the lanes of a group do not wrap */
 } Affine;
 
 typedef struct Value {
     const SpvType *type;
     uint32_t n; /* leaves */
     LV *leaf;
-    Affine *affine; /* parallel to leaf, or NULL: nothing known of any */
-    /* of a pointer's value; such a value's leaves are made by emit_pointer_leaves */
+    Affine *affine; /* parallel to leaf; NULL: nothing is known of any leaf */
+    /* for a value of pointer type; its leaves are made on demand by emit_pointer_leaves */
     struct Pointer *pointer;
 } Value;
 
-/* Where a type's parts lie. LAYOUT_EXPLICIT: by its decorations. LAYOUT_NATURAL: as in C, bool one
- * byte, vectors tight. LAYOUT_LANES: offsets as NATURAL in the memory of one lane, but all lanes'
- * copies of a leaf lie side by side: byte o of lane l's leaf of s bytes is at o * W + l * s (+ the
- * byte in the leaf). LAYOUT_OPENCL: as in OpenCL C, vectors aligned to their size, of three as of
- * four. */
+/* Where the parts of a type lie. LAYOUT_EXPLICIT: where its decorations say. LAYOUT_NATURAL: as in
+ * C, with bools of one byte and tight vectors. LAYOUT_LANES: offsets are NATURAL's in the memory of
+ * one lane, but all lanes' copies of a leaf lie side by side: lane l's copy of a leaf of s bytes
+ * at offset o is at o * W + l * s. LAYOUT_OPENCL: as in OpenCL C, with vectors aligned to their
+ * size, a vector of three like one of four. */
 typedef enum LayoutRule { LAYOUT_EXPLICIT, LAYOUT_NATURAL, LAYOUT_LANES, LAYOUT_OPENCL } LayoutRule;
 
 /* A type in memory. The matrix fields come from the struct member that it was reached through. */
@@ -84,23 +84,25 @@ typedef struct Pointer {
     Affine affine; /* of lane_index */
     /* robust access: i64 (or <W x i64>) bytes behind base that exist; NULL: do not check */
     LV limit;
-    bool seldom; /* the check seldom runs: not worth preparing for */
-    LV inside;   /* i1: all lanes are, as asked for several accesses; NULL: ask */
-    /* robust access: i1, whether no lane's index wrapped on the way to 64 bits, so that `affine`
-     * holds for it; NULL: none can have */
+    bool seldom; /* the access seldom runs: not worth preparing its test for */
+    /* i1: whether all lanes are inside, from a test shared with other accesses; NULL: not tested
+     * yet */
+    LV inside;
+    /* robust access, i1: no lane's index wrapped when it was widened to 64 bits, so that `affine`
+     * holds for the wide one; NULL: none can have wrapped */
     LV straight;
-    SpvId variable; /* the variable it points into, or 0 where several are possible */
+    SpvId variable; /* the variable it points into; 0 if there are several candidates */
     /* into an input variable: `constant` counts leaves, lane_index / offset are unused */
     bool builtin;
     bool read_only; /* the memory does not change while the kernel runs */
     bool volatile_;
-    /* what the access promises when less than a scalar's own size; 0: that */
+    /* alignment that the access promises if it is less than its scalars' size; 0: theirs */
     uint32_t align;
-    /* an array of buffers, not chosen from yet: its descriptors; base is NULL */
+    /* an array of buffers of which none is chosen yet: its descriptors; base is NULL */
     LV descriptors;
-    LV n_descriptors;  /* how many are bound, i32; NULL: it is no array of them */
-    bool matrix;       /* into an element of a cooperative matrix: matrix.c's */
-    LV matrix_element; /* which; matrix.c's */
+    LV n_descriptors;  /* how many are bound, i32; NULL: not an array of buffers */
+    bool matrix;       /* points to an element of a cooperative matrix; for the target's matrices */
+    LV matrix_element; /* which element */
 } Pointer;
 
 enum { EMIT_CHEAP = 1 }; /* pure, cheap, cannot trap: may run with no lane active */
@@ -112,7 +114,7 @@ typedef struct EmitRule {
     EmitFn *fn;
 } EmitRule;
 
-/* A descriptor in memory, of a buffer: its address (ptr) and size (i64). */
+/* A buffer's descriptor in memory: its address (ptr) and its size (i64). */
 enum { DESCRIPTOR_BASE = 0, DESCRIPTOR_SIZE = 8, DESCRIPTOR_BYTES = 16 };
 
 /* A variable that a dispatch binds descriptors to. */
@@ -131,7 +133,7 @@ struct Emit {
     const SpvEntryPoint *entry;
     Cfg *cfg;
     Uniformity *uniformity;
-    const WaitQueues *ahead; /* loads that look ahead */
+    const WaitQueues *ahead; /* loads with wait queues, which the target may prefetch */
     DiagSink *sink;
     const EmitTarget *target;
     uint32_t W;             /* subgroup size */
@@ -142,7 +144,7 @@ struct Emit {
     LLVMModuleRef ll;
 
     bool failed;
-    /* what is found out about the kernel */
+    /* results: what was found out about the kernel */
     VEC(EmitSlot) slots; /* by number */
     uint64_t push_bytes, shared_bytes;
 
@@ -162,10 +164,11 @@ struct Emit {
     struct Variables *variables; /* variables.c's */
     struct Ops *ops;             /* ops.c's; NULL at the start */
     SpvArguments arguments;      /* of an OpenCL kernel */
-    /* of a function that instructions call for elements; the entry point's is NULL */
+    /* in a function that instructions call for elements, the entry point's state; NULL in that
+     * one */
     const Emit *caller;
 
-    void *own; /* the target's, who may set it before emit_module */
+    void *own; /* the target's state, which the caller may set before emit_module */
 };
 
 /* ---- emit.c: driver, errors ------------------------------------------------------------------ */
@@ -174,15 +177,16 @@ struct Emit {
 bool emit_module(Emit *e, const char *function_name);
 void emit_error(Emit *e, const SpvInst *i, const char *rule, const char *fmt, ...)
     PRINTF_LIKE(4, 5);
-/* Whether there is a rule for the opcode, of emit's own or in a target's tables (what its `inst`
- * takes aside). */
+/* Whether there is a rule for the opcode, emit's own or in a target's tables. What a target's
+ * `inst` handles does not count. */
 bool emit_handles(const EmitRule *const *rules, uint16_t op);
-const EmitRule *emit_rule(const Emit *e, uint16_t op); /* NULL: there is none */
+const EmitRule *emit_rule(const Emit *e, uint16_t op); /* NULL if there is none */
 void emit_inst(Emit *e, const SpvInst *i);
 void emit_block_insts(Emit *e, SpvBlock *block); /* all but phis and the terminator */
-void emit_open_function(Emit *e);                /* builders for the body of e->fn */
+void emit_open_function(Emit *e);                /* makes the builders for the body of e->fn */
 void emit_close_function(Emit *e);
-/* For a function that e->caller calls: values and inputs of its own, the caller's variables. */
+/* For a function that e->caller calls: it has values and inputs of its own, and the caller's
+ * variables. */
 void emit_begin_called(Emit *e);
 
 /* ---- types.c: types, leaves, layouts --------------------------------------------------------- */
@@ -191,58 +195,59 @@ void emit_begin_called(Emit *e);
 LT emit_scalar_type(Emit *e, const SpvType *t);
 LT emit_lanes_type(Emit *e, LT scalar);            /* of a varying leaf: <W x scalar> */
 uint32_t emit_n_leaves(Emit *e, const SpvType *t); /* 0 for void, matrices and opaque types */
-/* Its value is one i64, an address: of kernels (OpenCL) every pointer's. */
+/* Whether the pointer's value is one i64, an address. In OpenCL kernels every pointer's is. */
 bool emit_is_physical(const Emit *e, const SpvType *pointer);
 bool emit_is_opaque(const SpvType *t); /* (an array of) images, samplers or both */
 /* scalar type of the k-th leaf */
 const SpvType *emit_leaf_type(Emit *e, const SpvType *t, uint32_t k);
 uint32_t emit_tensor_dims(Emit *e, const SpvType *t); /* of a tensor layout or view; 1 to 5 */
-/* The first leaf of member/element `index` of a composite. */
+/* The number of the first leaf of member or element `index` of a composite. */
 uint32_t emit_leaf_offset(Emit *e, const SpvType *t, uint32_t index);
-/* NULL when there is none */
+/* NULL if there is none */
 const SpvType *emit_part_type(const SpvType *t, uint32_t index);
-/* is, points to or contains a cooperative matrix */
+/* whether it is, points to or contains a cooperative matrix */
 bool emit_has_matrix(const SpvType *t);
 uint32_t emit_scalar_bytes(Emit *e, const SpvType *t); /* in memory; bool 1, pointers 8 */
-/* bytes from its start to past its last part; runtime arrays 0 */
+/* from its start to the end of its last part; a runtime array counts as 0 */
 uint64_t emit_layout_size(Emit *e, const Layout *l);
 uint64_t emit_layout_align(Emit *e, const Layout *l); /* 1, 2, 4, 8: of its largest scalar */
 Layout emit_layout_part(Emit *e, const Layout *l, uint32_t index, uint64_t *offset);
-/* between elements of an array, matrix or vector */
+/* distance between elements of an array, matrix or vector */
 uint64_t emit_layout_stride(Emit *e, const Layout *l);
 
 /* ---- value.c: values ------------------------------------------------------------------------- */
 
-/* The value of an id at the current place (constants included). Never NULL; void after an error. */
+/* The value of an id at the current place, constants included. Never NULL; after an error it has no
+ * leaves. */
 const Value *emit_value(Emit *e, SpvId id);
 LV emit_leaf(Emit *e, SpvId id, uint32_t k); /* scalar or vector */
-/* Sets the result of `i`: as many leaves as its type has. Also gives them their Affine where
- * known. */
+/* Sets the result of `i`, with as many leaves as its type has, and what is known of them
+ * (Affine). */
 void emit_set(Emit *e, const SpvInst *i, const LV *leaves, uint32_t n);
 void emit_set1(Emit *e, const SpvInst *i, LV leaf);
 void emit_set_pointer(Emit *e, const SpvInst *i, const Pointer *p);
 void emit_set_affine(Emit *e, const SpvInst *i, const LV *leaves, uint32_t n, const Affine *affine);
-/* Of a parameter: good everywhere. */
+/* Sets a parameter, whose value is the same in all blocks. */
 void emit_set_parameter(Emit *e, const SpvInst *i, const LV *leaves);
-/* Leaf by leaf from the operands: for each leaf k of the result, fn(e, i, k-th leaves of the
- * operands, unified). Operands with one leaf where the result has more are repeated (vector times
- * scalar). */
+/* Sets the result leaf by leaf: leaf k is fn(e, i, the operands' k-th leaves, unified). An operand
+ * with one leaf is repeated if the result has more (vector times scalar). */
 typedef LV EmitLeafFn(Emit *e, const SpvInst *i, LV *operands, uint32_t n);
 void emit_each_leaf(Emit *e, const SpvInst *i, uint32_t first_operand, uint32_t n_operands,
                     EmitLeafFn *fn);
 Affine emit_affine(Emit *e, const Value *v, uint32_t k); /* what is known of a leaf */
 
-/* For targets' `elsewhere`: a value of that type with room for its leaves; the Pointer of a
- * pointer's leaves, made at the current place; the value of `i` emitted once more, there. */
+/* For targets' `elsewhere`. emit_new_value: a value of that type with room for its leaves.
+ * emit_with_pointer: gives a value of pointer type its Pointer, from its leaves and at the current
+ * place. emit_again: emits `i` once more at the current place. */
 Value *emit_new_value(Emit *e, const SpvType *t);
 Value *emit_with_pointer(Emit *e, Value *v);
 const Value *emit_again(Emit *e, const SpvInst *i);
 
 bool emit_is_lanes(LV v);                    /* <W x T>, not T */
-LV emit_lanes(Emit *e, LV v);                /* as <W x T>, splatted if need be */
-void emit_unify(Emit *e, LV *v, uint32_t n); /* all scalars, or all <W x T> */
-LV emit_lane(Emit *e, LV v, LV index);       /* one lane's value; a scalar gives itself */
-LV emit_uniform(Emit *e, LV v);              /* of what all active lanes have alike: a scalar */
+LV emit_lanes(Emit *e, LV v);                /* as <W x T>, splatted if it is a scalar */
+void emit_unify(Emit *e, LV *v, uint32_t n); /* makes them all scalars or all <W x T> */
+LV emit_lane(Emit *e, LV v, LV index);       /* one lane's value; of a scalar, the scalar */
+LV emit_uniform(Emit *e, LV v);              /* the scalar that all active lanes have alike */
 
 /* ---- build.c: LLVM IR ------------------------------------------------------------------------ */
 
@@ -271,31 +276,33 @@ void if_end(Emit *e, If *f);
 /* ---- variables.c, pointer.c, memory.c -------------------------------------------------------- */
 
 Layout emit_layout(Emit *e, const SpvType *pointee, uint32_t storage);
-/* The variable's address escapes into values that are not followed: phis, selects, casts. */
+/* Whether the variable's address gets into values that are not followed: phis, selects, casts. */
 bool emit_escapes(const Emit *e, SpvId variable);
 const Pointer *emit_pointer(Emit *e, SpvId id); /* never NULL */
-/* The pointer's own leaves (3 of a logical one: base, offset, limit as i64; 1 of a physical
- * one). */
+/* The pointer as leaves: a logical one has three (base, offset, limit, each i64), a physical one
+ * has one. */
 void emit_pointer_leaves(Emit *e, const Pointer *p, LV *leaves);
-/* cheap address arithmetic: emitted again where used */
+/* address arithmetic so cheap that it is emitted again where it is used */
 bool emit_is_chain(Emit *e, const SpvInst *i);
 /* Robust access: whether accesses through p, and indices on the way, are checked. */
 bool emit_is_checked(const Emit *e, const Pointer *p);
-/* An index of so many bytes that a sum of some cannot lead once around all 64-bit addresses. */
+/* Whether an index, in steps of `stride` bytes, is so small that sums of a few cannot wrap around
+ * the 64-bit address space. */
 bool emit_is_tame(LV index, int64_t stride);
-int64_t emit_farthest(int64_t stride); /* what others are clamped to, and its negative */
+/* such an index is clamped to at most this, and at least its negative */
+int64_t emit_farthest(int64_t stride);
 void emit_load_builtin(Emit *e, const Pointer *p, LV *leaves);
-/* Loads or stores all leaves of the pointee for the active lanes. `leaves` has emit_n_leaves of
+/* Loads or stores all leaves of the pointee for the active lanes; `leaves` holds emit_n_leaves of
  * p->at.type. */
 void emit_load(Emit *e, const Pointer *p, LV *leaves);
 void emit_store(Emit *e, const Pointer *p, const LV *leaves);
 /* One leaf in memory at p + byte, of scalar type t. */
 LV emit_load_leaf(Emit *e, const Pointer *p, int64_t byte, const SpvType *t);
 void emit_store_leaf(Emit *e, const Pointer *p, int64_t byte, const SpvType *t, LV v);
-/* Address of what lies `byte` bytes into the pointee: ptr, or <W x ptr> where it differs between
- * lanes. LAYOUT_LANES: of the leaf of `size` bytes at that offset, always <W x ptr>. */
+/* The address of the byte `byte` of the pointee: ptr, or <W x ptr> if it differs between lanes.
+ * With LAYOUT_LANES it is the leaf of `size` bytes at that offset, and always <W x ptr>. */
 LV emit_address(Emit *e, const Pointer *p, int64_t byte, uint32_t size);
-/* Before memory that others may see is written through p. */
+/* Must be called before memory that others may see is written through p. */
 void emit_before_write(Emit *e, const Pointer *p);
 
 #endif

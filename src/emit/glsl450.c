@@ -3,9 +3,9 @@
  * The extended instruction set GLSL.std.450, within Vulkan's precision ("Precision and Operation of
  * SPIR-V Instructions").
  *
- * Most are rows of a table: a function of one to three operands applied leaf by leaf, from math.h
- * where it is elementary. Those that look at whole vectors or matrices, have two results or write
- * memory have functions of their own. Round takes halves to even, as RoundEven does.
+ * Most instructions are rows of a table: a function of one to three operands that is applied leaf
+ * by leaf, from math.h if it is elementary. Those that look at whole vectors or matrices, have two
+ * results or write memory are functions of their own. Round takes halves to even, like RoundEven.
  */
 #include "emit/ops.h"
 #include "emit/target.h"
@@ -23,7 +23,7 @@ static LV fcmp(Emit *e, LLVMRealPredicate p, LV x, LV y)
 }
 static LV pick(Emit *e, LV c, LV x, LV y) { return LLVMBuildSelect(e->b, c, x, y, ""); }
 
-/* Operands after the set and the number. */
+/* The n-th operand behind the set and the instruction's number. */
 static SpvId operand(const SpvInst *i, uint32_t n) { return spv_operand(i, 2 + n); }
 static const SpvType *result_type(Emit *e, const SpvInst *i)
 {
@@ -89,7 +89,7 @@ static LV nmax(Emit *e, const SpvInst *i, LV x, LV y)
     return of_zeros(e, i, x, y, ir_binary(e->b, "llvm.maxnum", x, y), false);
 }
 
-/* x - floor(x), kept below 1 where that rounds up: programs index with it. */
+/* x - floor(x), kept below 1 where that would round up: programs use it to index. */
 static LV fract(Emit *e, const SpvInst *i, LV x)
 {
     static const double below_one[] = { 0x1.ffcp-1, 0x1.fffffep-1, 0x1.fffffffffffffp-1 };
@@ -195,7 +195,7 @@ static LV fraction(Emit *e, const SpvInst *i, LV x, LV whole)
     return ir_binary(e->b, "llvm.copysign", rest, x);
 }
 
-/* The second result goes to memory, or behind the first in a struct. */
+/* The second result goes to memory, or is the second member of a struct. */
 static void two_results(Emit *e, const SpvInst *i)
 {
     uint32_t number = spv_operand(i, 1), n;
@@ -425,7 +425,7 @@ static void refract(Emit *e, const SpvInst *i)
 
 /* ---- matrices -------------------------------------------------------------------------------- */
 
-/* By the first column; m has n * n components in columns. */
+/* Expands by the first column; m has n * n components, column by column. */
 static LV determinant_of(Emit *e, const SpvInst *i, const LV *m, uint32_t n)
 {
     if (n == 1)
@@ -465,7 +465,7 @@ static void determinant(Emit *e, const SpvInst *i)
         emit_set1(e, i, determinant_of(e, i, m, n));
 }
 
-/* The transposed cofactors over the determinant. */
+/* The transposed cofactors, divided by the determinant. */
 static void inverse(Emit *e, const SpvInst *i)
 {
     uint32_t n;

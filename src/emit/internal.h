@@ -8,7 +8,7 @@
 #include "emit/emit.h"
 #include "emit/target.h"
 
-/* Tables of rules; each ends with a row without a function. */
+/* Tables of rules. The last row of each has no function. */
 extern const EmitRule emit_rules_value[];   /* value.c */
 extern const EmitRule emit_rules_arith[];   /* ops.c: arithmetic, bits, extended instructions */
 extern const EmitRule emit_rules_memory[];  /* memory.c */
@@ -21,7 +21,7 @@ void value_begin(Emit *e);
 
 /* variables.c */
 bool variables_begin(Emit *e);
-/* For a function that e->caller calls. */
+/* for a function that e->caller calls */
 void variables_begin_called(Emit *e);
 Pointer *variable_pointer(Emit *e, const SpvInst *variable);
 typedef struct Input {
@@ -30,7 +30,7 @@ typedef struct Input {
     uint32_t n;
 } Input;
 const Input *variable_input(Emit *e, SpvId variable); /* the leaves of an input variable */
-/* A descriptor's buffer becomes the base and the limit. */
+/* Sets the base and the limit to those of the descriptor's buffer. */
 void variable_use_descriptor(Emit *e, LLVMBuilderRef b, Pointer *p, LV descriptor);
 
 /* pointer.c */
@@ -45,7 +45,7 @@ void address_bitcast(Emit *e, const SpvInst *i); /* OpBitcast from or to a point
 
 /* arguments.c */
 bool arguments_begin(Emit *e);
-/* In the entry block; false: none of the kernel's. */
+/* A parameter's value, in the entry block. False: `i` is no parameter of a kernel. */
 bool arguments_value(Emit *e, const SpvInst *i, Value *v);
 void arguments_variable(Emit *e, const SpvInst *variable, Pointer *p);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Instructions that load and store. The accesses themselves are the target's.
+ * Instructions that load and store. The target makes the accesses themselves.
  */
 #include "emit/internal.h"
 #include "llvm/ir.h"
@@ -32,7 +32,7 @@ void emit_load_builtin(Emit *e, const Pointer *p, LV *leaves)
         leaves[k] = at + k < b->n ? b->leaves[at + k] : ir_int(e->i64, 0);
     if (!p->lane_index)
         return;
-    for (uint32_t k = at + 1; k < b->n; k++) { /* an index that is no constant, into a vector */
+    for (uint32_t k = at + 1; k < b->n; k++) { /* a dynamic index into a vector */
         LV is = LLVMBuildICmp(e->b, LLVMIntEQ, p->lane_index,
                               ir_int(LLVMTypeOf(p->lane_index), k - at), "");
         LV v[2] = { emit_is_lanes(is) ? emit_lanes(e, b->leaves[k]) : b->leaves[k], leaves[0] };
@@ -41,7 +41,7 @@ void emit_load_builtin(Emit *e, const Pointer *p, LV *leaves)
     }
 }
 
-/* A pointer as an access with these memory operands uses it. */
+/* The pointer, with what the access's memory operands say. */
 static Pointer accessed(Emit *e, const SpvInst *i, SpvId id, uint32_t operands)
 {
     Pointer p = *emit_pointer(e, id);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * OpenCL.std's instructions that are not component by component, or have to do with memory: vector
- * loads and stores (also of half, which they convert), second results through pointers, geometry,
- * shuffles, printf.
+ * The instructions of OpenCL.std that do not work component by component, or that use memory:
+ * vector loads and stores (also of half, which they convert), second results through pointers,
+ * geometry, shuffles, printf.
  *
- * printf: the arguments of each active lane, as OpenCL C passes them, become 64-bit words (numbers
- * of their own width, floats as double, strings as addresses) in a record a lane; the dispatch
- * formats them (CpuEnv.print).
+ * printf: each active lane's arguments, passed as in OpenCL C, become 64-bit words (integers
+ * extended from their own width, floats as double, strings as addresses). The dispatch formats
+ * them.
  */
 #include "emit/internal.h"
 #include "emit/opencl_std.h"
@@ -64,7 +64,7 @@ static Rounding rounding(uint32_t mode)
                                           : ROUND_NEAREST;
 }
 
-/* `aligned`: a vector of three takes the place of four. */
+/* If `aligned`, a vector of three takes up as much memory as one of four. */
 static void load_half(Emit *e, const SpvInst *i, bool aligned)
 {
     const SpvType *t = result_type(e, i);
@@ -154,7 +154,8 @@ static void two_results(Emit *e, const SpvInst *i, uint32_t number)
 
 static LV times(Emit *e, LV x, LV y) { return LLVMBuildFMul(e->b, x, y, ""); }
 
-/* 2^-s or 2^s where the largest component's square would overflow or vanish, else 1. */
+/* A power of two that keeps the squares of the components from overflowing or vanishing, usually
+ * 1. */
 static LV scale_of(Emit *e, const LV *x, uint32_t n)
 {
     LV most = ir_unary(e->b, "llvm.fabs", x[0]);
@@ -168,7 +169,7 @@ static LV scale_of(Emit *e, const LV *x, uint32_t n)
     return LLVMBuildSelect(e->b, large, ir_real(t, 1 / limit / 0x1p10), up, "");
 }
 
-/* half goes through float, which its squares fit. */
+/* half is computed in float, which has room for its squares. */
 static LV *widened(Emit *e, SpvId id, uint32_t *n)
 {
     LV *x = ops_leaves(e, id, n);
@@ -221,7 +222,7 @@ static void normalize(Emit *e, const SpvInst *i)
     emit_set(e, i, x, n);
 }
 
-/* Of four components the last is 0. */
+/* The fourth component, if any, is 0. */
 static void cross(Emit *e, const SpvInst *i)
 {
     uint32_t n, m;
@@ -239,7 +240,8 @@ static void cross(Emit *e, const SpvInst *i)
 
 /* ---- shuffles -------------------------------------------------------------------------------- */
 
-/* Component k is that of x (and y behind it) which the mask's component k names. */
+/* Component k is the component of x (or of x and y side by side) that component k of the mask
+ * names. */
 static void shuffle(Emit *e, const SpvInst *i, bool two)
 {
     uint32_t n, m = 0, count;
@@ -260,7 +262,7 @@ static void shuffle(Emit *e, const SpvInst *i, bool two)
 
 /* ---- printf ---------------------------------------------------------------------------------- */
 
-/* An argument's component as a 64-bit word. */
+/* A component of an argument as a 64-bit word. */
 static LV print_word(Emit *e, const SpvType *t, LV v)
 {
     if (t->kind == SPV_FLOAT) {

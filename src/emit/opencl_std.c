@@ -2,16 +2,16 @@
  *
  * The extended instruction set OpenCL.std: mathematics, integers, common, geometric and relational
  * functions, leaf by leaf, within the OpenCL specification's "Relative Error as ULPs" (full
- * profile). What reads or writes memory, prints, or is not component-wise is opencl_memory.c's.
+ * profile). opencl_memory.c has those that read or write memory, print, or are not component-wise.
  *
- * Most functions are vector code of math.h, whose float versions are well inside what OpenCL asks
- * for; those that are seldom used call the C library for each lane (math_libm). native_ and half_
+ * Most functions are vector code of math.h, whose float versions are well within what OpenCL
+ * demands; the rarely used ones call the C library for each lane (math_libm). native_ and half_
  * functions are the full ones.
  */
 #include "emit/opencl_std.h"
 #include "llvm/ir.h"
 
-#include <math.h> /* has sinpi, pown, powr, ... by C23: ours end in _ */
+#include <math.h> /* declares sinpi, pown, powr, ... in C23, so ours end in _ */
 
 static LV add(Emit *e, const SpvInst *i, LV x, LV y) { return ops_float(e, i, LLVMFAdd, x, y); }
 static LV sub(Emit *e, const SpvInst *i, LV x, LV y) { return ops_float(e, i, LLVMFSub, x, y); }
@@ -71,7 +71,7 @@ static LV exp10_(Emit *e, LV x)
 {
     if (LLVMGetTypeKind(ir_element(LLVMTypeOf(x))) == LLVMDoubleTypeKind)
         return math_pow(e->b, ir_fnum(x, 10), x);
-    /* x log2(10) in two parts, the second's power by its first terms */
+    /* x log2(10) in two parts; the power of the second by the first terms of its series */
     LV c = ir_fnum(x, 0x1.a934fp+1), high = LLVMBuildFMul(e->b, x, c, "");
     LT t = LLVMTypeOf(x);
     LV args[3] = { x, c, LLVMBuildFNeg(e->b, high, "") };
@@ -92,7 +92,7 @@ static LV log10_(Emit *e, LV x)
     return LLVMBuildFMul(e->b, l, ir_fnum(l, M_LOG10E), "");
 }
 
-/* |x|^y with the sign that an odd integer y keeps; `odd` and `whole`: what y is. */
+/* |x|^y, with x's sign if y is an odd integer; `odd` and `whole` say what y is. */
 static LV signed_power(Emit *e, LV power, LV x, LV odd, LV whole)
 {
     LV minus = both(e, fcmp(e, LLVMRealOLT, x, ir_fnum(x, 0)),
@@ -114,7 +114,7 @@ static LV pow_(Emit *e, LV x, LV y)
     return pick(e, one, ir_fnum(r, 1), r);
 }
 
-/* An integer exponent: as a float and what is left of it. */
+/* The exponent is an integer: a float, and what the float leaves over. */
 static LV pown_(Emit *e, LV x, LV n)
 {
     LV y = LLVMBuildSIToFP(e->b, n, LLVMTypeOf(x), "");
@@ -158,7 +158,8 @@ static LV powr_(Emit *e, LV x, LV y)
     return pick(e, bad, ir_fnum(r, NAN), fabs_(e, r));
 }
 
-/* The C library's of double is off by more than 2 units at times: a step of Newton's mends it. */
+/* The C library's cbrt of a double may be off by more than 2 ulp; one step of Newton's method
+ * corrects it. */
 static LV cbrt_(Emit *e, LV x)
 {
     LV r = math_libm(e->b, "cbrt", x, NULL), t = LLVMBuildFMul(e->b, r, r, "");
@@ -176,7 +177,7 @@ static LV cbrt_(Emit *e, LV x)
 
 /* ---- parts of floats ------------------------------------------------------------------------- */
 
-/* floor(log2 |x|) as an integer: what zeros and the others have instead. */
+/* floor(log2 |x|) as an integer. `special` is the result for zeros, infinities and NaN. */
 static LV exponent(Emit *e, LV x, LV *special)
 {
     LV power;
@@ -213,8 +214,8 @@ static LV nextafter_(Emit *e, LV x, LV y)
     return pick(e, nan_either(e, x, y), LLVMBuildFAdd(e->b, x, y, ""), r);
 }
 
-/* The remainder to the nearest quotient, and that quotient's seven lowest bits with its sign.
- * Subtractions of multiples of |y| from what is below the double of them are exact. */
+/* The remainder to the nearest quotient, and the quotient's seven lowest bits with its sign.
+ * Subtracting a multiple of |y| from less than its double is exact. */
 LV opencl_remquo(Emit *e, LV x, LV y, LV *quotient)
 {
     LV a = fabs_(e, x), b = fabs_(e, y), large = LLVMBuildFMul(e->b, b, ir_fnum(b, 128), "");
@@ -428,7 +429,7 @@ static LV shift1(Emit *e, LV x, bool is_signed)
                      : LLVMBuildLShr(e->b, x, ir_inum(x, 1), "");
 }
 
-/* Half of the sum, rounded down or up, without the carry's loss. */
+/* Half of the sum, rounded down or up, computed without losing the carry. */
 static LV half_sum(Emit *e, LV x, LV y, bool is_signed, bool up)
 {
     LV one = up ? LLVMBuildOr(e->b, x, y, "") : LLVMBuildAnd(e->b, x, y, "");
@@ -442,7 +443,7 @@ static LV difference(Emit *e, LV x, LV y, bool is_signed)
     return pick(e, less, LLVMBuildSub(e->b, y, x, ""), LLVMBuildSub(e->b, x, y, ""));
 }
 
-/* x y + z, clamped to the type: in twice its width. */
+/* x y + z, clamped to the type: computed in twice its width. */
 static LV multiply_add_saturated(Emit *e, LV x, LV y, LV z, bool is_signed)
 {
     LT element = ir_element(LLVMTypeOf(x));
@@ -534,7 +535,7 @@ static LV integer(Emit *e, uint32_t number, LV x, LV y, LV z)
 
 /* ---- the instruction ------------------------------------------------------------------------- */
 
-/* select: by the highest bit of a vector's component, by a scalar as a whole. */
+/* select: vectors by the highest bit of each component, scalars by being zero or not. */
 static LV select_(Emit *e, const SpvInst *i, LV x, LV y, LV c)
 {
     bool vector = spv_type(e->module, i->type)->kind == SPV_VECTOR;

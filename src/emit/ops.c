@@ -3,12 +3,11 @@
  * Plain instructions: arithmetic, comparisons, logic, bits, conversions (SPIR-V 3.3.11, 3.3.13 to
  * 3.3.15).
  *
- * Where an opcode is one LLVM instruction it is a row of `plain`; where it is one function of
- * arith.h, a row of `calls`. All work leaf by leaf. Float controls (SPV_KHR_float_controls,
- * execution modes DenormFlushToZero and RoundingModeRTZ) are kept by explicit code around each
- * operation, since the machine's mode must suit all widths at once; denormals are preserved,
- * rounding is to nearest and signed zeros, infinities and NaN are kept unless a kernel asks
- * otherwise.
+ * An opcode that is one LLVM instruction is a row of `plain`; one that is a function of arith.h is
+ * a row of `calls`. All work leaf by leaf. Float controls (SPV_KHR_float_controls, execution modes
+ * DenormFlushToZero and RoundingModeRTZ) are explicit code around each operation, because the
+ * machine's one mode cannot suit all widths at once. Unless a kernel says otherwise, denormals,
+ * signed zeros, infinities and NaN are preserved and rounding is to nearest.
  */
 #include "emit/opencl_std.h"
 #include "llvm/ir.h"
@@ -23,8 +22,9 @@ struct Ops {
     bool flush[N_FORMATS], preserve[N_FORMATS], towards_zero[N_FORMATS];
     bool no_contraction;      /* ContractionOff */
     uint32_t fast[N_FORMATS]; /* FPFastMathDefault */
-    bool has_fast;            /* of any format: then of the others it is 0 */
-    uint32_t algebra;         /* of FPFastMathMode: allows any algebraic transformation */
+    bool has_fast;            /* of any format: for the others the default is then 0 */
+    /* bits of FPFastMathMode, any of which allows all algebraic transformations */
+    uint32_t algebra;
 };
 
 static unsigned format_of(uint32_t bits)
@@ -92,7 +92,7 @@ LV ops_flush(Emit *e, LV v)
     return is && controls(e)->flush[float_index(v)] ? arith_flush(e->b, v) : v;
 }
 
-/* What the module says of how exact an instruction on values like v is. False: nothing. */
+/* What the module says about how exact an instruction on values like v must be. False: nothing. */
 static bool fast_modes(Emit *e, const SpvInst *i, LV v, uint32_t *modes)
 {
     struct Ops *o = controls(e);
@@ -110,10 +110,11 @@ bool ops_signed_zeros(Emit *e, const SpvInst *i, LV v)
            !(modes & (SpvFPFastMathModeFastMask | SpvFPFastMathModeNSZMask));
 }
 
-/* NotNaN and NotInf are left out: LLVM's poison for a broken promise is worse than SPIR-V asks
- * for. LLVM's reassociation distributes and cancels too: that is AllowTransform of what is one
- * operation, whether numbers are finite or not (SPV_KHR_float_controls2). An instruction of several
- * steps keeps its meaning where they are not: infinity mirrored is no number. */
+/* NotNaN and NotInf are not passed on, because LLVM makes a broken promise poison, which is more
+ * than SPIR-V permits. LLVM's reassociation also distributes and cancels. AllowTransform permits
+ * that for a single operation whether its operands are finite or not (SPV_KHR_float_controls2). For
+ * an instruction of several steps it does so only if they are finite: a reflected infinity is a
+ * NaN. */
 static LLVMFastMathFlags fast_flags(Emit *e, const SpvInst *i, LV v)
 {
     struct Ops *o = controls(e);
@@ -137,7 +138,7 @@ static LLVMFastMathFlags fast_flags(Emit *e, const SpvInst *i, LV v)
     return f;
 }
 
-/* An operation on values like x. */
+/* An operation on values of x's type. */
 static LV operation(Emit *e, const SpvInst *i, LLVMOpcode op, LV x, LV a, LV b)
 {
     LV v = LLVMBuildBinOp(e->b, op, a, b, "");
@@ -299,8 +300,9 @@ static LV plain_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
 
 static void plain_inst(Emit *e, const SpvInst *i) { emit_each_leaf(e, i, 0, 2, plain_leaf); }
 
-/* One rounding: in double, products of f16 and what sums to a tie of theirs are exact; and two
- * roundings towards zero are one, so that a product of f32, which is exact, is all it takes. */
+/* Rounds once. In double the product of two f16 is exact, and so is every sum that is a tie between
+ * two f16. Rounding towards zero twice is the same as rounding so once, so for f32 an exact product
+ * is enough. */
 static LV fused_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
 {
     (void)i;
@@ -505,8 +507,8 @@ static void convert(Emit *e, const SpvInst *i)
 /* Numbers of less than 8 bits are in the low bits of 8. */
 static unsigned carrier(unsigned bits) { return MAX(bits, 8); }
 
-/* Bits `low` and up, as many as `bits`, of v[0..n) side by side, each `width` wide; the low
- * component comes first (SPIR-V, OpBitcast). */
+/* `bits` bits from bit `low` on of v[0..n) side by side, each `width` wide; the component that
+ * comes first has the low bits (SPIR-V, OpBitcast). */
 static LV cut(Emit *e, LV *v, unsigned width, unsigned low, unsigned bits)
 {
     LV r = NULL;
@@ -524,7 +526,7 @@ static LV cut(Emit *e, LV *v, unsigned width, unsigned low, unsigned bits)
     return bits < 8 ? LLVMBuildAnd(e->b, r, ir_inum(r, (1u << bits) - 1), "") : r;
 }
 
-/* Bits of a leaf; 0 of one that no bit cast takes. */
+/* The width of a leaf; 0 for a type that cannot be bit-cast. */
 static unsigned leaf_bits(const SpvType *t)
 {
     return t->kind == SPV_POINTER ? 64 : t->kind == SPV_INT || t->kind == SPV_FLOAT ? t->bits : 0;
@@ -551,7 +553,7 @@ static void bitcast(Emit *e, const SpvInst *i)
     emit_set(e, i, to, m);
 }
 
-/* SPV_EXT_ocp_microscaling_types: some bits of each component. */
+/* SPV_EXT_ocp_microscaling_types: extracts some bits of each component. */
 static LV bitcast_extract_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
 {
     (void)n;

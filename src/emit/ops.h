@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the emitters of plain instructions share, those of targets among them.
+ * What the emitters of plain instructions share with those of targets.
  */
 #ifndef HEDDLE_EMIT_OPS_H
 #define HEDDLE_EMIT_OPS_H
@@ -10,23 +10,23 @@
 
 /* ---- ops.c ----------------------------------------------------------------------------------- */
 
-LV ops_flush(Emit *e, LV v);                      /* denormals, where the kernel asks for it */
-bool ops_keeps_denormals(Emit *e, uint32_t bits); /* the kernel asks for that; IEEE formats */
+LV ops_flush(Emit *e, LV v); /* denormals become zeros, if the kernel says so */
+bool ops_keeps_denormals(Emit *e, uint32_t bits); /* the kernel asks for this; for IEEE formats */
 LV ops_fold(Emit *e, LV v);                       /* bf16 as float, anything else as it is */
 
 /* How a conversion to `to` rounds: as decorated, or as the kernel's float controls have it. */
 Rounding ops_rounding(Emit *e, const SpvInst *i, Comp to);
-/* Float arithmetic under the kernel's float controls and i's decorations (NULL: nothing is
+/* Float arithmetic under the kernel's float controls and the decorations of i (NULL: nothing may be
  * contracted). op: LLVMFAdd, FSub, FMul, FDiv. */
 LV ops_float(Emit *e, const SpvInst *i, LLVMOpcode op, LV x, LV y);
 LV ops_dot(Emit *e, const SpvInst *i, const LV *x, const LV *y, uint32_t n);
-/* The module says so, and that they matter to this instruction. */
+/* Whether the module has such modes, and the sign of zeros matters to this instruction. */
 bool ops_signed_zeros(Emit *e, const SpvInst *i, LV v);
-/* llvm.fma where the machine has it; rounded twice elsewhere. */
+/* llvm.fma if the machine has it, else a multiplication and an addition, which round twice. */
 LV ops_fma(Emit *e, LV x, LV y, LV z);
 /* All leaves of an operand, in the compilation's arena. */
 LV *ops_leaves(Emit *e, SpvId id, uint32_t *n);
-/* of a value's leaves: the scalar type of its first */
+/* the scalar type of a value's first leaf */
 const SpvType *ops_type(Emit *e, SpvId id);
 LV ops_bits(Emit *e, LV v);                       /* as integers of its width */
 LV ops_select(Emit *e, LV condition, LV x, LV y); /* operands unified */

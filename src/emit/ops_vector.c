@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Instructions that mix the components of vectors and matrices, or give a pair (SPIR-V 3.3.13,
+ * Instructions that mix the components of vectors and matrices, or return a pair (SPIR-V 3.3.13,
  * 3.3.14).
  *
- * Matrices are columns one after the other: component (row, column) of one with R rows is leaf
+ * A matrix is its columns one after the other: with R rows, component (row, column) is leaf
  * column * R + row. Dot products sum from the first component to the last.
  */
 #include "emit/ops.h"
@@ -58,7 +58,7 @@ void ops_inner_product(Emit *e, const SpvInst *i)
     emit_set1(e, i, narrow ? arith_convert(e->b, r, COMP_F32, COMP_BF16, ROUND_NEAREST, false) : r);
 }
 
-/* The components of an operand, widened; a packed one gives its four bytes. */
+/* The components of an operand, widened. A packed operand has four, its bytes. */
 static uint32_t components(Emit *e, SpvId id, LT to, bool is_signed, LV *out)
 {
     const Value *v = emit_value(e, id);
@@ -75,7 +75,8 @@ static uint32_t components(Emit *e, SpvId id, LT to, bool is_signed, LV *out)
     return n;
 }
 
-/* OpSDot and kin: all in the result's width. Only the addition of the accumulator saturates. */
+/* OpSDot and its kin, computed in the result's width. Only the addition of the accumulator
+ * saturates. */
 void ops_integer_dot(Emit *e, const SpvInst *i)
 {
     bool sx = i->op != SpvOpUDot && i->op != SpvOpUDotAccSat;
@@ -112,7 +113,7 @@ static LV times_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
 
 void ops_times_scalar(Emit *e, const SpvInst *i) { emit_each_leaf(e, i, 0, 2, times_leaf); }
 
-/* rows x inner times inner x columns; a vector on the left is one row, on the right one column. */
+/* (rows x inner) times (inner x columns). A vector on the left is a row, on the right a column. */
 void ops_matrix_product(Emit *e, const SpvInst *i)
 {
     uint32_t nx, ny;

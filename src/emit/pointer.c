@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Pointers: as values with leaves, and access chains, which move them.
+ * Pointers as values with leaves, and the access chains that move them.
  */
 #include "emit/internal.h"
 #include "llvm/ir.h"
@@ -96,9 +96,9 @@ bool emit_is_checked(const Emit *e, const Pointer *p)
     return e->robust && (p->limit || p->descriptors);
 }
 
-/* Robust access: an index that may lead once around all 64-bit addresses is brought so near that it
- * does not, and still is outside of any buffer, which has less than 2^48 bytes. Sums of 64 such
- * are below 2^63. */
+/* Robust access: an index that could wrap around the 64-bit address space is clamped. It is then
+ * still outside of every buffer, as buffers have less than 2^48 bytes, and sums of 64 such indices
+ * stay below 2^63. */
 int64_t emit_farthest(int64_t stride) { return ((int64_t)1 << 57) / MAX(stride, 1); }
 
 bool emit_is_tame(LV index, int64_t stride)
@@ -136,7 +136,8 @@ void pointer_add_index(Emit *e, Pointer *p, SpvId index, int64_t stride)
     add_index(e, p, emit_leaf(e, index, 0), emit_affine(e, emit_value(e, index), 0), stride);
 }
 
-/* An index into memory that has no size to check against stays below `count`: i32, or constant. */
+/* Clamps an index to below `count` (i32 or a constant), for memory that has no size to check
+ * against. */
 static LV clamp_index(Emit *e, LV index, LV count)
 {
     if (LLVMIsAConstantInt(index) && LLVMIsAConstantInt(count)) {
@@ -154,7 +155,7 @@ static LV clamp_index(Emit *e, LV index, LV count)
     return ir_intrinsic(e->b, "llvm.umin", &type, 1, args, 2);
 }
 
-/* How many parts there are of what has no size to check against; NULL: it has one. */
+/* The number of parts of an object that has no size to check against; NULL if it has one. */
 static LV parts_to_clamp(Emit *e, const Pointer *p, const SpvType *t)
 {
     bool own = p->storage == SpvStorageClassFunction || p->storage == SpvStorageClassPrivate;
@@ -165,7 +166,7 @@ static LV parts_to_clamp(Emit *e, const Pointer *p, const SpvType *t)
     return ir_int(e->i32, t->count);
 }
 
-/* Chooses one buffer of an array of them. */
+/* Chooses one buffer from an array of them. */
 static void choose_buffer(Emit *e, Pointer *p, LV index)
 {
     LV descriptors = p->descriptors;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * SPV_NV_tensor_addressing: layouts and views as values. They are taken apart into scalar leaves,
- * so that what a kernel sets to constants is constant here.
+ * SPV_NV_tensor_addressing: layouts and views as values. They are split into scalar leaves, so that
+ * what a kernel sets to a constant is a constant here.
  */
 #include "emit/tensor.h"
 #include "emit/internal.h"
@@ -33,7 +33,7 @@ static void create_tensor(Emit *e, const SpvInst *i)
     emit_set(e, i, v, n);
 }
 
-/* By a divisor of 0 the result is undefined, but it must not trap. */
+/* The result of dividing by 0 is undefined, but the division must not trap. */
 LV emit_tensor_divisor(Emit *e, LV n)
 {
     LV zero = LLVMBuildICmp(e->b, LLVMIntEQ, n, ir_int(e->i32, 0), "");

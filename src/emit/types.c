@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Types for the code generator: the LLVM type of a leaf, how a composite flattens to leaves, where
- * its parts lie in memory.
+ * Types for the code generator: the LLVM type of a leaf, how a composite is flattened, where its
+ * parts lie in memory.
  *
- * Explicit layouts come from Offset, ArrayStride, MatrixStride and RowMajor (SPIR-V 3.20); where a
- * type has none (a scalar behind a physical pointer, a workgroup variable) it is laid out
- * naturally, every scalar aligned to itself.
+ * Explicit layouts come from Offset, ArrayStride, MatrixStride and RowMajor (SPIR-V 3.20). A type
+ * without them (a scalar behind a physical pointer, a workgroup variable) is laid out naturally,
+ * each scalar aligned to its size.
  */
 #include "emit/target.h"
 
@@ -153,7 +153,7 @@ bool emit_has_matrix(const SpvType *t)
     switch (t ? t->kind : SPV_VOID) {
     case SPV_COOPMAT: return true;
     case SPV_POINTER:
-        /* A buffer cannot hold matrices, and may point to itself. */
+        /* not followed for buffers: they cannot hold matrices, and may point to themselves */
         return (t->storage == SpvStorageClassFunction || t->storage == SpvStorageClassPrivate) &&
                emit_has_matrix(t->element);
     case SPV_ARRAY: return emit_has_matrix(t->element);
@@ -194,7 +194,7 @@ static uint64_t vector_bytes(Emit *e, const Layout *l)
     return (uint64_t)size * t->count;
 }
 
-/* A structure of OpenCL C whose members have no gaps between them. */
+/* A structure of OpenCL C without gaps between its members. */
 static bool is_packed(Emit *e, const Layout *l)
 {
     return l->rule == LAYOUT_OPENCL &&
@@ -252,7 +252,7 @@ static Layout member_layout(const Layout *l, uint32_t k)
     return part;
 }
 
-/* Where member k of a struct starts; for k == count, where the last one ends. */
+/* The offset of member k of a struct; for k == count, the end of the last member. */
 static uint64_t member_offset(Emit *e, const Layout *l, uint32_t k)
 {
     const SpvType *t = l->type;

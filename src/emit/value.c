@@ -2,15 +2,15 @@
  *
  * Values of the code generator: constants, results of instructions, their leaves, and composites.
  *
- * A result is kept as its LLVM values, good in the block that defined it. What it is in others the
- * target knows, which lays out the blocks.
+ * A result is kept as LLVM values that are valid in the block that defined it. The target, which
+ * lays out the blocks, knows what it is in other blocks.
  */
 #include "emit/internal.h"
 #include "llvm/ir.h"
 
 typedef struct Entry {
     Value *value;
-    uint32_t block; /* Cfg position that defined it; UINT32_MAX: good everywhere */
+    uint32_t block; /* position in Cfg of the block that defined it; UINT32_MAX: valid everywhere */
 } Entry;
 
 struct Values {
@@ -75,7 +75,7 @@ static Value *composite_constant(Emit *e, const SpvInst *i, const SpvType *t)
     return v;
 }
 
-/* The value of a global instruction; NULL when it is none of a constant's. */
+/* The value of a constant; NULL if the instruction is not one. */
 static Value *constant(Emit *e, const SpvInst *i, const SpvType *t)
 {
     Value *v;
@@ -328,7 +328,8 @@ static void composite_construct(Emit *e, const SpvInst *i)
     set_leaves(e, i, &l);
 }
 
-/* Follows literal indices from operand `from` on; gives the first leaf and the part's type. */
+/* Follows the literal indices from operand `from` on; returns the part's type and its first
+ * leaf. */
 static const SpvType *follow(Emit *e, const SpvInst *i, const SpvType *t, uint32_t from,
                              uint32_t *leaf)
 {

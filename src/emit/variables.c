@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Variables: which there are, their slots and offsets, and the pointers to them. Buffers come
- * through descriptors (one slot a variable), push constants and workgroup memory are given by the
- * dispatch; where an invocation's own variables live, and what inputs hold, the target says.
+ * Variables: which ones there are, their slots and offsets, and the pointers to them. Buffers come
+ * through descriptors (one slot for each variable), push constants and workgroup memory are passed
+ * by the dispatch. The target decides where an invocation's own variables live and what inputs
+ * hold.
  */
 #include "emit/internal.h"
 #include "llvm/ir.h"
@@ -83,7 +84,7 @@ static void add_slot(Emit *e, const SpvInst *variable, const SpvType *pointee)
     e->variables->slot[variable->id] = (uint32_t)e->slots.len;
 }
 
-/* Of OpenCL there are none. */
+/* OpenCL kernels have none. */
 static bool is_image(Emit *e, const SpvType *t)
 {
     return emit_is_opaque(t) && e->entry->model != SpvExecutionModelKernel;
@@ -119,7 +120,7 @@ static bool follows_pointers(const SpvInst *i, uint32_t word)
     }
 }
 
-/* What variables are used, and which where they are not followed. */
+/* Finds which variables are used, and whose addresses get into values that are not followed. */
 static void find_uses(Emit *e, const SpvFunction *f)
 {
     SpvOperand o;
@@ -186,7 +187,7 @@ void variable_use_descriptor(Emit *e, LLVMBuilderRef b, Pointer *p, LV descripto
     p->limit = invariant_load(e, b, e->i64, ir_at(b, descriptor, ir_int(e->i64, DESCRIPTOR_SIZE)));
 }
 
-/* Of an array of buffers or images: never more than it was declared with. */
+/* The number of descriptors in an array of buffers or images, at most what it was declared with. */
 static LV descriptor_count(Emit *e, LLVMBuilderRef b, const SpvType *array, LV slot)
 {
     LV counts = e->target->given(e, b, EMIT_GIVEN_COUNTS);

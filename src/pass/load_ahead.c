@@ -789,7 +789,7 @@ static void drop_hint(SpvModule *m, SpvInst *merge)
 static bool try_loop(Pipeliner *s, const CfgLoop *loop)
 {
     SpvInst *merge = loop->merge_inst;
-    AheadLoop r = { .queues = s->queues = wait_queues_asked(loop) };
+    AheadLoop r = { .queues = s->queues = wait_queues_hint(loop) };
     r.why = examine(s, loop, &r);
     ahead_report(s->c->options->ahead, s->m, merge, r);
     if (r.ahead)
@@ -829,7 +829,7 @@ static bool run_round(PassContext *c, uint64_t *budget, bool *any)
     *any = false;
     for (uint32_t k = s->g->n_loops; k-- > 0;) {
         const CfgLoop *loop = s->g->loops[k];
-        if (!touched[k] && wait_queues_asked(loop)) {
+        if (!touched[k] && wait_queues_hint(loop)) {
             *any = true;
             touched[k] = try_loop(s, loop);
         }

@@ -131,7 +131,7 @@ typedef struct WaitQueues {
 
 WaitQueues *wait_queues_find(Arena *a, SpvModule *m, const Cfg *g);
 const AheadLoad *wait_queues_load(const WaitQueues *w, const SpvInst *i); /* or NULL */
-uint32_t wait_queues_asked(const CfgLoop *loop); /* AheadLoad.queues; 0: no hint */
+uint32_t wait_queues_hint(const CfgLoop *loop); /* AheadLoad.queues; 0: no hint */
 bool wait_queues_may_load(SpvModule *m, const SpvInst *i);
 /* Whether a value is the same in all iterations, as long as memory does not change. */
 bool wait_queues_same(Arena *a, SpvModule *m, const Cfg *g, const CfgLoop *loop, SpvId id);

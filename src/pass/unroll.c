@@ -204,7 +204,7 @@ static Traits judge(Unroller *u, const PassLoopCopy *l)
     uint32_t control = l->loop->merge_inst ? spv_operand(l->loop->merge_inst, 2) : 0;
     t.asks = control & SpvLoopControlUnrollMask;
     t.refuses = control & SpvLoopControlDontUnrollMask ||
-                (u->c->options->ahead && wait_queues_asked(l->loop));
+                (u->c->options->ahead && wait_queues_hint(l->loop));
     for (uint32_t k = 0; k < l->blocks.len; k++) {
         SpvBlock *b = l->blocks.data[k];
         uint32_t p = u->g->position[b->index];
@@ -309,9 +309,9 @@ static bool unroll_loop(Unroller *u, PassLoopCopy *l, const Trip *trip)
     SpvBlock *after = l->blocks.data[l->blocks.len - 1];
     if (!loop_close_values(l))
         return false;
-    if (u->c->options->ahead && wait_queues_asked(l->loop))
+    if (u->c->options->ahead && wait_queues_hint(l->loop))
         ahead_report(u->c->options->ahead, u->m, l->loop->merge_inst,
-                     (AheadLoop){ .queues = wait_queues_asked(l->loop), .why = AHEAD_UNROLLED });
+                     (AheadLoop){ .queues = wait_queues_hint(l->loop), .why = AHEAD_UNROLLED });
     Copies k = { NEW_ARRAY(a, SpvBlock *, trip->copies), NEW_ARRAY(a, SpvBlock *, trip->copies),
                  NEW_ARRAY(a, SpvBlock *, trip->copies), NEW_ARRAY(a, SpvId, trip->copies) };
     SpvInst *merge = l->loop->merge_inst;

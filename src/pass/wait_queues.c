@@ -299,7 +299,7 @@ static void find_loads(WaitQueues *w, Arena *a, SpvModule *m, const Cfg *g, cons
         for (SpvInst *i = b->block->insts.first; i && b->loop == loop && !b->leaving; i = i->next) {
             if (!wait_queues_may_load(m, i))
                 continue;
-            AheadLoad l = { .inst = i, .loop = loop, .queues = wait_queues_asked(loop) };
+            AheadLoad l = { .inst = i, .loop = loop, .queues = wait_queues_hint(loop) };
             find_step(&s, &l);
             map_put(a, &w->places, i->id, w->loads.len);
             vec_push(a, &w->loads, l);
@@ -307,7 +307,7 @@ static void find_loads(WaitQueues *w, Arena *a, SpvModule *m, const Cfg *g, cons
     }
 }
 
-uint32_t wait_queues_asked(const CfgLoop *loop)
+uint32_t wait_queues_hint(const CfgLoop *loop)
 {
     const SpvInst *merge = loop->merge_inst;
     if (!merge || !(spv_operand(merge, 2) & SpvLoopControlMultipleWaitQueuesQCOMMask))
@@ -320,7 +320,7 @@ WaitQueues *wait_queues_find(Arena *a, SpvModule *m, const Cfg *g)
 {
     WaitQueues *w = NEW(a, WaitQueues);
     for (uint32_t k = 0; k < g->n_loops; k++)
-        if (wait_queues_asked(g->loops[k]))
+        if (wait_queues_hint(g->loops[k]))
             find_loads(w, a, m, g, g->loops[k]);
     return w;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * In: a function ready for LLVM's code generator. Out: the same with bfloats moved about as 16-bit
- * integers: loaded, stored, shuffled, selected, chosen by phis.
+ * In: a function ready for LLVM's code generator. Out: the same function, in which bfloats are
+ * moved (loaded, stored, shuffled, selected, chosen by phis) as 16-bit integers.
  *
- * Nothing computes in bfloats: convert.c makes them and takes them apart by integer operations. For
- * x86 with AVX512-BF16 LLVM 22 has code for vectors of 8, 16 and 32 of them, and not for the load
- * and the store of a single one, which is what is left of 9, 17 or 33.
+ * Nothing computes in bfloats: convert.c makes them, and takes them apart, with integer operations.
+ * For x86 with AVX512-BF16, LLVM 22 has code for vectors of 8, 16 and 32 of them, but not for
+ * loading and storing a single one, which is what remains of 9, 17 or 33.
  */
 #include "cpu/jit/jit.h"
 #include "llvm/ir.h"
@@ -17,7 +17,7 @@ typedef struct Bfloats {
     LLVMBuilderRef b;
 } Bfloats;
 
-/* The type with integers in the place of bfloats; NULL: there are none. */
+/* The type with integers in place of bfloats; NULL if it contains none. */
 static LLVMTypeRef integers(const Bfloats *r, LLVMTypeRef t)
 {
     LLVMTypeRef half = LLVMInt16TypeInContext(r->context);
@@ -29,7 +29,7 @@ static LLVMTypeRef integers(const Bfloats *r, LLVMTypeRef t)
                : NULL;
 }
 
-/* Anything else stays as it is. */
+/* The value as integers; a value of another type stays as it is. */
 static LLVMValueRef bits(const Bfloats *r, LLVMValueRef v)
 {
     LLVMTypeRef t = integers(r, LLVMTypeOf(v));
@@ -71,7 +71,7 @@ static LLVMValueRef shuffled(const Bfloats *r, LLVMValueRef i)
                                   bits(r, LLVMGetOperand(i, 1)), mask, "");
 }
 
-/* The values that come in are cast where they come from; from one block it is one. */
+/* Incoming values are cast in the blocks that they come from, each once. */
 static LLVMValueRef phi(const Bfloats *r, LLVMValueRef i, LLVMTypeRef t)
 {
     LLVMValueRef v = LLVMBuildPhi(r->b, t, ""), last = i;
@@ -103,8 +103,8 @@ static void copy_attributes(LLVMValueRef to, LLVMValueRef from, unsigned n)
     }
 }
 
-/* Masked loads and stores, gathers and scatters: overloaded by the value's and the pointer's types.
- * Other calls take and give bfloats as they are. */
+/* Masked loads and stores, gathers and scatters, which are overloaded by the types of value and
+ * pointer. Other calls take and return bfloats as they are. */
 static LLVMValueRef called(const Bfloats *r, LLVMValueRef i)
 {
     static const struct {
@@ -157,8 +157,8 @@ static bool is_atomic(LLVMValueRef i)
             LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic);
 }
 
-/* The instruction, whose type has integers `t` for bfloats, on integers; NULL: it is none of those
- * that move them. */
+/* The instruction on integers instead, where `t` is its type with integers. NULL if it does not
+ * just move bfloats. */
 static LLVMValueRef moved(const Bfloats *r, LLVMValueRef i, LLVMTypeRef t)
 {
     LLVMOpcode op = LLVMGetInstructionOpcode(i);
@@ -187,7 +187,7 @@ static LLVMValueRef moved(const Bfloats *r, LLVMValueRef i, LLVMTypeRef t)
                                       : LLVMBuildInsertElement(r->b, v[0], v[1], v[2], "");
 }
 
-/* A cast back and forth, which phis of what came later leave behind, is nothing. */
+/* Removes a cast that only undoes another, as phis of later values leave behind. */
 static void uncast(LLVMValueRef i)
 {
     LLVMValueRef from = LLVMGetOperand(i, 0);

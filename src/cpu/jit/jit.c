@@ -2,13 +2,13 @@
  *
  * In: an LLVM module with the kernel's function. Out: machine code in memory (contract in jit.h).
  *
- * verify -> attributes -> passes -> object file -> ORC. The passes are few and chosen by what the
+ * verify -> attributes -> passes -> object file -> ORC. The passes are few, and chosen by what the
  * code generator leaves to do (allocas to promote, masks to fold, address arithmetic to share and
- * hoist); each is close to linear in the size of the function. The object is linked by an LLJIT
- * instance of its own, which is what frees the code's memory.
+ * hoist); each is close to linear in the size of the function. Each object is linked by an LLJIT
+ * instance of its own, because freeing that is what frees the code's memory.
  *
  * LLVM reports in two ways. Diagnostics of a context go to a handler and from there to the sink.
- * Fatal errors (an operation that cannot be selected) end the compilation, whose LLVM objects are
+ * Fatal errors (an operation that cannot be selected) end the compilation, and its LLVM objects are
  * then left alone (llvm/guard.h).
  */
 #include "cpu/jit/jit.h"
@@ -44,7 +44,7 @@ typedef struct Compile {
     CpuJit *out;
     LLVMTargetMachineRef machine;
     LLVMOrcLLJITRef jit;
-    uint64_t frames; /* stack frames of all functions, as LLVM tells */
+    uint64_t frames; /* stack frames of all functions, as LLVM reports them */
     Message messages[16];
     uint32_t n_messages;
     bool ok;
@@ -67,7 +67,7 @@ static bool fail(Compile *c, const char *what, const char *text)
     return false;
 }
 
-/* Takes the error. */
+/* Disposes of the error. */
 static bool failed(Compile *c, const char *what, LLVMErrorRef error)
 {
     if (!error)
@@ -94,7 +94,7 @@ static void on_diagnostic(LLVMDiagnosticInfoRef info, void *user)
 
 static void on_orc_error(void *user, LLVMErrorRef error) { failed(user, "LLVM: ", error); }
 
-/* Once the compilation is over there is nobody to tell. */
+/* An error after the end of a compilation has no one to go to. */
 static void on_late_orc_error(void *user, LLVMErrorRef error)
 {
     (void)user;
@@ -160,8 +160,9 @@ static void set_attributes(Compile *c)
         /* Without these two LLVM splits 512-bit vectors on many CPUs (PERFORMANCE, rule 13). */
         set_attribute(c, f, "prefer-vector-width", bits);
         set_attribute(c, f, "min-legal-vector-width", bits);
-        set_attribute(c, f, "probe-stack", "inline-asm"); /* a frame must not jump the guard page */
-        set_attribute(c, f, "warn-stack-size", "0");      /* how the frame's size is learnt */
+        /* a large frame must not skip the guard page */
+        set_attribute(c, f, "probe-stack", "inline-asm");
+        set_attribute(c, f, "warn-stack-size", "0"); /* reports the size of every frame */
         LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, unwind);
     }
 }
@@ -201,7 +202,7 @@ static LLVMMemoryBufferRef emit(Compile *c, LLVMModuleRef module, LLVMCodeGenFil
 
 static bool keep_asm(Compile *c)
 {
-    LLVMModuleRef copy = LLVMCloneModule(c->module); /* emission changes a module */
+    LLVMModuleRef copy = LLVMCloneModule(c->module); /* because emission changes a module */
     LLVMMemoryBufferRef buffer = emit(c, copy, LLVMAssemblyFile);
     LLVMDisposeModule(copy);
     if (!buffer)
@@ -213,10 +214,10 @@ static bool keep_asm(Compile *c)
 
 /* ---- passes -------------------------------------------------------------------------------- */
 
-/* What is left out, and why: GVN, jump threading, DSE and the vectorisers take longer than all of
- * these together and find nothing in code that is made of vectors already. Unrolling is decided
- * before, where it is known which loops gain: LLVM's would unroll the multiply-adds' k, which costs
- * 8 to 19 % (PERFORMANCE, rule 2). A run of instcombine is a fifth of the passes' time: one more in
+/* Left out: GVN, jump threading, DSE and the vectorisers take longer than all of these together,
+ * and find nothing in code that consists of vectors already. Loops are unrolled before, where it is
+ * known which ones gain: LLVM would unroll the multiply-adds' k, which costs 8 to 19 %
+ * (PERFORMANCE, rule 2). A run of instcombine is a fifth of the passes' time, and another one in
  * the middle changes next to nothing. */
 static const char optimising_passes[] =
     "always-inline,function("
@@ -269,7 +270,7 @@ static bool define_symbols(Compile *c)
     return !failed(c, "LLVM: ", error);
 }
 
-/* Takes the object. */
+/* Disposes of the object. */
 static bool link_object(Compile *c, LLVMMemoryBufferRef object)
 {
     if (failed(c, "LLVM's JIT: ", LLVMOrcCreateLLJIT(&c->jit, NULL))) {
@@ -328,11 +329,11 @@ static bool compile(Compile *c)
     if ((text == CPU_EMIT_LLVM && !keep_ir(c)) || !run_passes(c) ||
         (text == CPU_EMIT_LLVM_OPTIMISED && !keep_ir(c)) || (text == CPU_EMIT_ASM && !keep_asm(c)))
         return false;
-    c->frames = 0; /* the assembly's emission told them too */
+    c->frames = 0; /* emitting the assembly has reported them too */
     LLVMMemoryBufferRef object = emit(c, c->module, LLVMObjectFile);
     if (!object)
         return false;
-    if (c->n_messages) { /* an error that emission went on after */
+    if (c->n_messages) { /* an error after which emission went on */
         LLVMDisposeMemoryBuffer(object);
         return false;
     }
@@ -368,7 +369,7 @@ static void dispose_jit(LLVMOrcLLJITRef jit)
         LLVMConsumeError(error);
 }
 
-/* Says what there is to say, and makes what was compiled the caller's. */
+/* Reports messages, and hands what was compiled to the caller. */
 static bool finish(Compile *c, double start, DiagSink *sink)
 {
     for (uint32_t i = 0; i < c->n_messages; i++) {

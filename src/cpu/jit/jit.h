@@ -3,16 +3,15 @@
  * jit: LLVM module -> machine code in this process.
  *
  * In: one LLVM module that defines `void heddle_kernel(CpuEnv *)` (external linkage) and whatever
- * it calls. Out: its address, and the text asked for. The passes run here are those of a code
- * generator that emits allocas and straight scalar or <W x T> code; see the table in jit.c.
+ * it calls. Out: its address, and the text asked for. The passes are those that a code generator
+ * needs which emits allocas and straight scalar or <W x T> code; see the table in jit.c.
  *
  * Ownership: every compilation has an LLVM context of its own (LLVMContextCreate), used by one
  * thread. cpu_jit takes the module and its context and disposes of both, whether it succeeds or
- * not; the machine code does not refer to them. The code may be run by any thread until
- * cpu_code_free.
+ * not; the machine code does not refer to them. Any thread may run the code until cpu_code_free.
  *
- * The attributes every defined function needs (target CPU and features, vector width, stack probes)
- * are set here, so the code generator need not. The verifier runs first: invalid IR is a
+ * The attributes that every defined function needs (target CPU and features, vector width, stack
+ * probes) are set here, so the code generator need not. The verifier runs first: invalid IR is a
  * diagnostic.
  */
 #ifndef HEDDLE_CPU_JIT_JIT_H
@@ -30,15 +29,15 @@ typedef struct CpuJit {
     struct CpuCode *owner;
     CpuSubgroupFn *code;
     char *text;           /* malloc'd: what options->emit asked for, or NULL */
-    size_t text_size;     /* without the final NUL that a text has */
-    uint32_t stack_bytes; /* of the kernel function and what it calls, with room for libm */
+    size_t text_size;     /* of a text without its final NUL */
+    uint32_t stack_bytes; /* for the kernel function and what it calls, with room for libm */
     double seconds;
 } CpuJit;
 
 /* Thread-safe. False after reporting, with *out zeroed. */
 bool cpu_jit(LLVMModuleRef module, LLVMContextRef context, const CpuTarget *target,
              const CpuOptions *options, CpuJit *out, DiagSink *sink);
-/* The same from what CPU_EMIT_OBJECT gave; stack_bytes is not set. */
+/* The same, from what CPU_EMIT_OBJECT made; does not set stack_bytes. */
 bool cpu_jit_load(const void *object, size_t size, CpuJit *out, DiagSink *sink);
 void cpu_code_free(struct CpuCode *code); /* NULL is fine */
 
@@ -48,7 +47,7 @@ void cpu_split_blocks(LLVMModuleRef module, LLVMTargetDataRef layout, uint32_t v
 
 /* ---- workarounds.c: the last, optimised or not ----------------------------------------------- */
 
-/* Vectors of up to known_bits may be taken to hold no lanes whose values LLVM could have found. */
+/* In vectors of up to known_bits the passes are taken to have found all constant lanes. */
 void cpu_work_around(LLVMModuleRef module, uint32_t known_bits);
 
 /* ---- bfloat.c: for workarounds.c ------------------------------------------------------------- */

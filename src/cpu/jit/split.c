@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * In: an optimised module. Out: the same with no basic block longer than LLVM's code generator
- * takes in linear time. Its instruction scheduler compares every memory access of a block with
- * every other: an unrolled kernel of 16000 accesses took 6.4 s, and takes 0.5 s in pieces of 256.
+ * In: an optimised module. Out: the same module without basic blocks so long that LLVM's code
+ * generator is not linear in them. Its instruction scheduler compares every memory access of a
+ * block with every other: an unrolled kernel of 16000 accesses took 6.4 s, and takes 0.5 s in
+ * pieces of 256.
  *
  * Blocks joined by a plain branch would be merged again, so the pieces are joined by a branch that
  * could leave the function, on a condition that is never true but that LLVM cannot decide: no
- * workgroup has zero subgroups. It costs one compare with memory a piece.
+ * workgroup has zero subgroups. It costs one comparison with memory for each piece.
  */
 #include "cpu/jit/jit.h"
 #include "llvm/ir.h"
 
-#define MEMORY_LIMIT 256u  /* accesses of a machine vector each */
-#define TOTAL_LIMIT  2048u /* operations on one */
+#define MEMORY_LIMIT 256u  /* accesses in a piece, each of a machine vector */
+#define TOTAL_LIMIT  2048u /* operations in a piece, likewise */
 
 typedef struct Splitter {
     LLVMContextRef context;
@@ -23,7 +24,7 @@ typedef struct Splitter {
     LLVMBasicBlockRef out; /* made when first needed */
 } Splitter;
 
-/* Machine vectors a value fills. */
+/* How many machine vectors a value fills. */
 static uint32_t vectors(const Splitter *s, LLVMTypeRef type)
 {
     if (LLVMGetTypeKind(type) == LLVMVoidTypeKind || !LLVMTypeIsSized(type))
@@ -32,7 +33,7 @@ static uint32_t vectors(const Splitter *s, LLVMTypeRef type)
     return n < 1 ? 1 : n > TOTAL_LIMIT ? TOTAL_LIMIT : (uint32_t)n;
 }
 
-/* The first instruction that belongs in the next piece, or NULL when the block is short enough. */
+/* The first instruction that belongs in the next piece; NULL if the block is short enough. */
 static LLVMValueRef find_cut(const Splitter *s, LLVMBasicBlockRef block)
 {
     uint32_t memory = 0, total = 0;
@@ -64,7 +65,8 @@ static LLVMBasicBlockRef out_block(Splitter *s)
     return s->out;
 }
 
-/* Leads all branches to `from` to `to`. (Replacing all uses would rename the phis' edges too.) */
+/* Makes all branches to `from` lead to `to`. (Replacing all uses would rename the phis' edges
+ * too.) */
 static void redirect(LLVMBasicBlockRef from, LLVMBasicBlockRef to)
 {
     LLVMUseRef use;
@@ -76,8 +78,8 @@ static void redirect(LLVMBasicBlockRef from, LLVMBasicBlockRef to)
     }
 }
 
-/* Moves what stands before `cut` to a new block in front. The old block keeps the end, so that phis
- * of its successors stay right; whoever branched to it is led to the new one. */
+/* Moves what stands before `cut` to a new block in front. The old block keeps the end, so the phis
+ * of its successors stay right; branches to it are led to the new one. */
 static void cut_before(Splitter *s, LLVMBasicBlockRef block, LLVMValueRef cut)
 {
     LLVMBasicBlockRef out = out_block(s);
@@ -110,7 +112,7 @@ void cpu_split_blocks(LLVMModuleRef module, LLVMTargetDataRef layout, uint32_t v
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(s.function); b;) {
         LLVMValueRef cut = find_cut(&s, b);
         if (cut)
-            cut_before(&s, b, cut); /* b is now the rest, looked at next */
+            cut_before(&s, b, cut); /* b is now the rest, which comes next */
         else
             b = LLVMGetNextBasicBlock(b);
     }

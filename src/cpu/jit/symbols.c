@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The C functions that machine code may call by name, one row each: what LLVM itself calls (memory,
- * conversions and divisions that the CPU has no instruction for) and the C library's mathematics.
+ * The C functions that machine code may call by name, one row each: those that LLVM itself calls
+ * (memory, conversions and divisions for which the CPU has no instruction), and the C library's
+ * mathematics.
  *
- * They are looked up here before the process is searched: the library may be loaded where its own
- * dependencies' symbols are not visible to such a search, and half conversions of the compiler's
- * own support library never are. A name found nowhere is a diagnostic of the kernel that calls it.
+ * They are looked up here before the process is searched. The library may be loaded where such a
+ * search does not see its dependencies' symbols, and it never sees the half conversions of the
+ * compiler's own support library. A name found nowhere is a diagnostic of the kernel that calls it.
  */
 #include "cpu/machine/image.h"
 #include "cpu/jit/jit.h"
@@ -15,7 +16,7 @@
 #include <math.h>
 
 #if defined(__FLT16_MANT_DIG__)
-/* LLVM's calls for half on CPUs without conversions; the ABI passes half as _Float16. */
+/* LLVM calls these for half on CPUs without conversions; the ABI passes half as _Float16. */
 static float extend_f16_f32(_Float16 x)
 {
     uint16_t bits;
@@ -40,7 +41,7 @@ static _Float16 truncate_f64_f16(double x)
 
 static _Float16 truncate_f32_f16(float x) { return truncate_f64_f16(x); }
 
-/* bfloat16 travels in a floating-point register as half does. */
+/* Like half, bfloat16 is passed in a floating-point register. */
 static _Float16 truncate_f64_bf16(double x)
 {
     uint16_t bits = bf16_from_double(x);
@@ -52,8 +53,8 @@ static _Float16 truncate_f64_bf16(double x)
 static _Float16 truncate_f32_bf16(float x) { return truncate_f64_bf16(x); }
 #endif
 
-/* GCC and clang call these for 128-bit integers, which a 64-bit multiplication's high half may
- * need. */
+/* GCC and clang call these for 128-bit integers, which computing the high half of a 64-bit product
+ * may need. */
 #if defined(__SIZEOF_INT128__)
 __extension__ typedef __int128 Int128;
 __extension__ typedef unsigned __int128 UInt128;
@@ -64,8 +65,8 @@ static UInt128 divide_u128(UInt128 a, UInt128 b) { return a / b; }
 static UInt128 remainder_u128(UInt128 a, UInt128 b) { return a % b; }
 #endif
 
-/* Of doubles, for which no wider type has the product. The operands are volatile, since a compiler
- * may move what only computes across a change of the mode. */
+/* For doubles, whose products no wider type can hold. The operands are volatile, because a compiler
+ * may move computations across a change of the rounding mode. */
 static double fma_towards_zero(double x, double y, double z)
 {
     volatile double a = x, b = y, c = z;

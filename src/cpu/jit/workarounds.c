@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * In: a module ready for LLVM's code generator. Out: the same in other words where LLVM 19 to 22
- * are known to turn the usual ones into wrong code for x86, or into none. All but the prologue's
- * were found by random kernels, which tests/random tries first in every run. (One more, in
- * subgroup.c, has to be known where the code is made: another_mask.)
+ * In: a module ready for LLVM's code generator. Out: the same module, in other words where LLVM 19
+ * to 22 are known to make wrong code for x86 of the usual ones, or none. All of these but the
+ * prologue's were found by random kernels, which tests/random tries first in every run. (One more
+ * has to be avoided where the code is made: another_mask in subgroup.c.)
  */
 #include "cpu/jit/jit.h"
 #include "llvm/ir.h"
@@ -20,7 +20,7 @@ static bool is_vector(LLVMValueRef v)
     return LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMVectorTypeKind;
 }
 
-/* 0 for vectors of other than integers. */
+/* 0 if they are not integers. */
 static unsigned element_bits(LLVMValueRef vector)
 {
     LLVMTypeRef type = LLVMGetElementType(LLVMTypeOf(vector));
@@ -29,7 +29,8 @@ static unsigned element_bits(LLVMValueRef vector)
 
 /* ---- masks --------------------------------------------------------------------------------- */
 
-/* Whether lane `lane` of a shuffle's result is that of its first operand, or else false or free. */
+/* Whether lane `lane` of a shuffle is the same lane of its first operand (otherwise it must be
+ * false or undefined). */
 static bool kept(LLVMValueRef shuffle, unsigned lane)
 {
     return LLVMGetMaskValue(shuffle, lane) == (int)lane;
@@ -44,10 +45,10 @@ static bool cleared(LLVMValueRef shuffle, unsigned n, unsigned lane)
     return element && (LLVMIsNull(element) || LLVMIsUndef(element));
 }
 
-/* A shuffle of a mask with zeros is an `and`. For the shuffle LLVM takes a KMOV that clears the
- * upper lanes; where the result is spilled, it spills what the KMOV read instead, as if that were a
- * plain copy, and lanes outside the workgroup come to life. The kept lanes may be poison where the
- * shuffle cleared them: `and` would keep that. */
+/* A shuffle of a mask with zeros becomes an `and`. For the shuffle LLVM uses a KMOV that clears the
+ * upper lanes; if the result is spilled, it spills the KMOV's input instead, as if that were a
+ * plain copy, and lanes outside the workgroup come to life. The frozen operand keeps `and` from
+ * spreading poison in lanes that the shuffle would have cleared. */
 static LLVMValueRef mask_without_shuffle(Rewriter *r, LLVMValueRef i)
 {
     if (LLVMGetInstructionOpcode(i) != LLVMShuffleVector || element_bits(i) != 1)
@@ -65,9 +66,9 @@ static LLVMValueRef mask_without_shuffle(Rewriter *r, LLVMValueRef i)
                         LLVMConstVector(lanes, n), "");
 }
 
-/* A mask as numbers 0 and 1, or 0 and -1, by a select. Where such numbers are added, as
- * `x + zext(mask)` or `x - sext(mask)`, and fill several registers, LLVM may turn one into the
- * other without end. */
+/* A mask as numbers 0 and 1, or 0 and -1, becomes a select. If such numbers are added (`x +
+ * zext(mask)` or `x - sext(mask)`) and fill several registers, LLVM may turn one form into the
+ * other forever. */
 static LLVMValueRef numbers_by_select(Rewriter *r, LLVMValueRef i)
 {
     if (!(LLVMIsAZExtInst(i) || LLVMIsASExtInst(i)) || !is_vector(i) ||
@@ -95,8 +96,8 @@ static LLVMValueRef lane_of(Rewriter *r, LLVMValueRef v, unsigned lane)
     return LLVMBuildExtractElement(r->builder, v, lane_number(r, lane), "");
 }
 
-/* A mask's bits as several numbers, each with its bits reversed, one by one: together LLVM takes
- * them for one long number. */
+/* The bits of a mask as several numbers, each with its bits reversed, are reversed one by one: LLVM
+ * would take them together for one long number. */
 static LLVMValueRef reversed_one_by_one(Rewriter *r, LLVMValueRef i)
 {
     LLVMValueRef f = LLVMIsACallInst(i) ? LLVMGetCalledValue(i) : NULL;
@@ -118,7 +119,7 @@ static LLVMValueRef reversed_one_by_one(Rewriter *r, LLVMValueRef i)
 
 /* ---- stores of one lane -------------------------------------------------------------------- */
 
-/* The only true lane of a constant mask, or -1. */
+/* The only true lane of a constant mask; -1 if there is not exactly one. */
 static int only_lane(LLVMValueRef mask)
 {
     int lane = -1;
@@ -137,8 +138,8 @@ static int only_lane(LLVMValueRef mask)
     return lane;
 }
 
-/* A store under a constant mask of one lane, or of what was there but for one lane: LLVM 22 stores
- * that lane alone, with the width it had before it was narrowed. */
+/* A store under a constant mask of one lane, or of the old contents with one lane replaced: LLVM 22
+ * stores only that lane, but with the width that it had before it was narrowed. */
 static LLVMValueRef lane_inserted(Rewriter *r, LLVMValueRef i)
 {
     int lane = LLVMIsASelectInst(i) && is_vector(i) && element_bits(i) > 1
@@ -179,8 +180,9 @@ static bool has_zero_lane(LLVMValueRef constant)
     return false;
 }
 
-/* Signed bytes shifted right by constants that include 0, as 16 bits each. Where the other lanes
- * turn out not to matter, LLVM makes a matrix for GF2P8AFFINEQB, and the one for 0 is wrong. */
+/* Signed bytes shifted right by constants that include 0 are shifted as 16 bits each. If the other
+ * lanes turn out not to matter, LLVM makes a matrix for GF2P8AFFINEQB, and the one for 0 is
+ * wrong. */
 static LLVMValueRef shifted_wider(Rewriter *r, LLVMValueRef i)
 {
     if (LLVMGetInstructionOpcode(i) != LLVMAShr || !is_vector(i) || element_bits(i) != 8)
@@ -199,10 +201,10 @@ static LLVMValueRef shifted_wider(Rewriter *r, LLVMValueRef i)
 
 static bool is_widened(LLVMValueRef v) { return LLVMIsConstant(v) || LLVMIsAZExtInst(v); }
 
-/* The high half of a product, `(a * b) >> n` of numbers extended by n bits, becomes MULHU, and
- * where b is then found to be one in a whole register, `a >> n`, which is undefined: LLVM knows
- * that the high half is 0 there for scalars only. A shuffle of halves it does not take for MULHU.
- * Where a vector fills no more than a register, the passes have found before what is constant. */
+/* The high half of a product, `(a * b) >> n` of numbers extended by n bits, becomes MULHU. If b is
+ * then found to be one, in a whole register, that becomes `a >> n`, which is undefined: LLVM knows
+ * that the high half is 0 for scalars only. A shuffle of halves is not taken for MULHU. If a vector
+ * fills no more than a register, the passes have found its constants before. */
 static LLVMValueRef high_by_shuffle(Rewriter *r, LLVMValueRef i)
 {
     if (LLVMGetInstructionOpcode(i) != LLVMLShr || !is_vector(i))
@@ -248,9 +250,9 @@ static void rewrite(Rewriter *r, LLVMBasicBlockRef block)
 
 /* ---- prologues ----------------------------------------------------------------------------- */
 
-/* A volatile store to the frame in the first block, which keeps the prologue there. LLVM moves it
- * to where the frame is first needed, and where it is large enough for a loop that touches its
- * pages one by one, that loop takes R11, whatever lives in it there. */
+/* A volatile store to the frame in the first block, which keeps the prologue there. LLVM moves the
+ * prologue to where the frame is first needed. If the frame is so large that a loop touches its
+ * pages one by one, that loop uses R11, even if something lives in it there. */
 static void keep_prologue_first(Rewriter *r, LLVMValueRef function)
 {
     LLVMTypeRef byte = LLVMInt8TypeInContext(r->context);

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * Loads and stores of the lanes. By what is known of the addresses of a leaf: one scalar access
- * (all lanes the same address), one vector access (lane by lane, or group by group of lanes, side
- * by side), wide accesses with shuffles (a few leaves of each lane side by side), else gather and
- * scatter. Stores of several lanes to one address: one of them wins.
+ * Loads and stores of the lanes. What is known of the addresses of a leaf decides which they are:
+ * one scalar access (the same address for all lanes), one vector access (addresses that follow one
+ * another, over all lanes or group by group), wide accesses with shuffles (a few leaves of each
+ * lane side by side), or else gathers and scatters. If several lanes store to one address, one of
+ * them wins.
  *
  * Robust access (VK_EXT_robustness2): what lies outside of the buffer reads as zero and is not
- * written. A scalar access that is outside goes to other memory instead; lanes outside are masked
- * out.
+ * written. A scalar access that is outside goes to other memory instead; lanes that are outside are
+ * masked out.
  */
 #include "cpu/lanes/internal.h"
 #include "llvm/ir.h"
 
 #include <llvm/Config/llvm-config.h>
 
-/* Lanes of a subgroup, and scalars of a wide access: of 4 a lane. */
+/* the most lanes of a subgroup, and the most scalars of a wide access: 4 a lane */
 enum { MAX_LANES = 128, WIDEST = 4 * MAX_LANES };
 
 /* ---- intrinsics ------------------------------------------------------------------------------ */
@@ -40,8 +41,8 @@ static LV masked(Emit *e, const char *name, LT type, const LV args[3], unsigned 
     return call;
 }
 
-/* Machines gather 32 bits or more; narrower elements LLVM would load one by one. Each lies within
- * an aligned word, which may be read wherever a byte of it may. */
+/* Machines gather elements of at least 32 bits; LLVM would load narrower ones one by one. Each lies
+ * within an aligned word, which may be read wherever one of its bytes may. */
 static LV gather_narrow(Emit *e, LT type, LV address, uint32_t bits, LV mask)
 {
     LT words = LLVMVectorType(e->i32, e->W), addresses = LLVMVectorType(e->i64, e->W);
@@ -57,7 +58,7 @@ static LV gather_narrow(Emit *e, LT type, LV address, uint32_t bits, LV mask)
     return LLVMBuildBitCast(e->b, LLVMBuildTrunc(e->b, word, narrow, ""), type, "");
 }
 
-/* 16 bits that no even address is told of may lie in two words. */
+/* 16 bits at an address that may be odd can lie in two words. */
 static LV gather_halves(Emit *e, LT type, LV address, LV mask)
 {
     LT bytes = LLVMVectorType(e->i8, e->W), whole = LLVMVectorType(e->i16, e->W);
@@ -85,9 +86,9 @@ static LV in_array(Emit *e, LT element, LV array, LV index)
     return LLVMBuildInBoundsGEP2(e->b, element, array, &index, 1, "");
 }
 
-/* What a machine does not gather or scatter LLVM would write out in full, and AVX2's gathers of
- * many lanes, each with a mask in a register, take it as long: up to a minute for a hundred of 128
- * lanes. A loop over the lanes instead, with their addresses and values in memory. */
+/* LLVM writes out in full what the machine cannot gather or scatter, and takes as long over AVX2's
+ * gathers of many lanes, whose masks each need a register: up to a minute for a hundred gathers of
+ * 128 lanes. A loop over the lanes is used instead, with their addresses and values in memory. */
 static bool needs_loop(Emit *e, uint32_t bits, bool store)
 {
     if (lanes_of(e)->machine->sets & CPU_AVX512)
@@ -175,7 +176,7 @@ static void plain_store(Emit *e, const Pointer *p, LV v, LV address, unsigned al
 
 /* ---- leaves in memory ------------------------------------------------------------------------ */
 
-/* A bool is a byte in memory. */
+/* In memory a bool is a byte. */
 static LT memory_type(Emit *e, const SpvType *t)
 {
     return t->kind == SPV_BOOL ? e->i8 : emit_scalar_type(e, t);
@@ -201,7 +202,7 @@ static unsigned alignment(Emit *e, const Pointer *p, const SpvType *t)
     return p->align && p->align < natural ? p->align : natural;
 }
 
-/* Zeros that are always there. */
+/* Memory that holds zeros, for loads outside of their buffer. */
 static LV zeros(Emit *e)
 {
     LT type = LLVMArrayType2(e->i8, 64);
@@ -248,7 +249,7 @@ static LV sub_vector(Emit *e, LV v, uint32_t from, uint32_t n)
     return ir_shuffle(e->b, v, NULL, lane, n);
 }
 
-/* Puts n vectors of equal length one behind the other; n a power of two. */
+/* Concatenates n vectors of equal length; n is a power of two. */
 static LV concatenate(Emit *e, LV *v, uint32_t n)
 {
     int lane[WIDEST];
@@ -262,7 +263,7 @@ static LV concatenate(Emit *e, LV *v, uint32_t n)
     return v[0];
 }
 
-/* Active lanes inside the buffer; NULL: all. */
+/* The active lanes that are inside the buffer; NULL: all lanes. */
 static LV access_mask(Emit *e, const Pointer *p, int64_t byte, uint32_t size)
 {
     LV inside = lanes_in_bounds(e, p, byte, size);
@@ -299,7 +300,7 @@ static void store_groups(Emit *e, const Pointer *p, const AccessPart *part, LV v
     }
 }
 
-/* Groups of lanes lie side by side, in vectors worth it. */
+/* Whether groups of lanes lie side by side, and are large enough for vectors. */
 static bool side_by_side(Emit *e, const Pointer *p, const AccessPart *part)
 {
     uint32_t size = emit_scalar_bytes(e, part->type);
@@ -309,8 +310,8 @@ static bool side_by_side(Emit *e, const Pointer *p, const AccessPart *part)
 
 /* ---- a few leaves of each lane side by side -------------------------------------------------- */
 
-/* The number of scalars from one lane's leaves to the next's, when all leaves of a lane lie side by
- * side and so do the lanes; 0 when not. */
+/* If the leaves of each lane lie side by side and so do the lanes: the number of scalars from one
+ * lane's leaves to the next lane's. Else 0. */
 static uint32_t wide_stride(Emit *e, const Pointer *p, const AccessPart *part, uint32_t n)
 {
     if (!p->lane_index || p->at.rule == LAYOUT_LANES || emit_is_lanes(p->base) || n > 4 ||
@@ -328,7 +329,7 @@ static uint32_t wide_stride(Emit *e, const Pointer *p, const AccessPart *part, u
     return (uint32_t)stride;
 }
 
-/* Of W * stride scalars, which belong to active lanes' leaves 0..n-1; NULL: all. */
+/* Which of W * stride scalars are leaves 0 to n - 1 of active lanes; NULL: all. */
 static LV wide_mask(Emit *e, uint32_t stride, uint32_t n)
 {
     int lane[WIDEST];
@@ -378,20 +379,20 @@ static void store_wide(Emit *e, const Pointer *p, const AccessPart *part, uint32
 
 /* ---- one leaf -------------------------------------------------------------------------------- */
 
-/* Private memory whose place is the same for all lanes: one vector. */
+/* Private memory at the same place for all lanes is one vector. */
 static bool lanes_in_order(const Pointer *p)
 {
     return p->at.rule == LAYOUT_LANES && !p->lane_index;
 }
 
-/* One vector a group. Checks ask each lane for the address that it has by itself, which is another
- * than the group's where an index wraps: it is accessed by that one. */
+/* One vector access for each group. With checks each lane is tested at an address of its own, which
+ * differs from its place in the group if an index wraps: such a lane must be accessed there. */
 static bool in_groups(Emit *e, const Pointer *p, const AccessPart *part)
 {
     return side_by_side(e, p, part) && !p->affine.expected && !address_checked(e, p);
 }
 
-/* The same for all lanes of a group, in groups worth it. */
+/* Whether the address is the same for all lanes of a group, and groups are large enough. */
 static bool same_in_groups(Emit *e, const Pointer *p)
 {
     return p->lane_index && p->affine.group >= 8 && !p->affine.stride && !p->affine.expected &&
@@ -529,11 +530,12 @@ static void store_parts(Emit *e, const Pointer *p, const AccessPart *part, uint3
 
 /* ---- two ways -------------------------------------------------------------------------------- */
 
-/* An access whose lanes most likely go on as is known of them (Affine.expected), or most likely are
- * all inside: the first way relies on it, the second asks each lane. */
+/* An access that is emitted twice, because its lanes most likely go on as expected
+ * (Affine.expected), or are all inside. The first way relies on that, the second tests each
+ * lane. */
 typedef struct Ways {
     LV test[2];
-    uint32_t n; /* tests; 0: one way only, the plain one */
+    uint32_t n; /* conditions of the first way; 0: there is one way only */
     Pointer way[2];
     LLVMBasicBlockRef begin[2], end[2], done;
 } Ways;
@@ -548,7 +550,7 @@ static void expect_inside(Emit *e, Ways *w, const Pointer *p, const AccessPart *
     w->way[1].seldom = true;
 }
 
-/* Branches on test k; the first way goes on. */
+/* Branches on test k, and continues with the first way. */
 static void narrow(Emit *e, Ways *w, uint32_t k)
 {
     w->begin[0] = emit_new_block(e, "access.together");
@@ -584,7 +586,7 @@ static Ways ways_begin(Emit *e, const Pointer *p, const AccessPart *part, uint32
     return w;
 }
 
-/* The first way ends, the second begins or all is done. True: there is a second. */
+/* Ends the first way and begins the second, or ends the access. True: there is a second way. */
 static bool ways_next(Emit *e, Ways *w, uint32_t k)
 {
     if (!w->n)

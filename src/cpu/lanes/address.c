@@ -2,12 +2,12 @@
  *
  * The addresses of accesses, and whether they are inside of their buffer.
  *
- * The offset of an access from its buffer is one 64-bit number: the pointer's uniform part, and a
- * lane's index, sign-extended (SPIR-V, OpAccessChain: indexes are signed), times lane_scale. With
- * robust access that number is compared with the buffer's size, and the access goes to the address
- * that it makes, so that whatever wrapped on the way wrapped for both. Where whole groups of lanes
- * are accessed by the address of their first one, the question is whether all that is accessed so
- * is inside (Span), and no lane's own index may have wrapped on the way from the first one's to it.
+ * The offset of an access in its buffer is one 64-bit number: the pointer's uniform part, plus a
+ * lane's index, sign-extended (SPIR-V, OpAccessChain: indexes are signed), times lane_scale. Robust
+ * access compares that number with the buffer's size and then uses the same number for the address,
+ * so whatever wrapped on the way wrapped in both. If whole groups of lanes are accessed by the
+ * address of their first lane, the test is whether everything that this reaches is inside (Span),
+ * and whether no lane's own index wraps between the first lane's and it.
  */
 #include "cpu/lanes/internal.h"
 #include "llvm/ir.h"
@@ -43,8 +43,8 @@ LV address_uniform(Emit *e, const Pointer *p, int64_t byte, int64_t scale)
     return gep(e, e->i8, p->base, offset);
 }
 
-/* An integer type of up to 8 bytes that divides `scale`, so that it can be an address mode's
- * scale. */
+/* An integer type of up to 8 bytes that divides `scale`, so that an addressing mode can do part of
+ * the multiplication. */
 static LT scale_unit(Emit *e, int64_t scale, int64_t *factor)
 {
     int64_t unit = 1;
@@ -59,7 +59,7 @@ static LV lanes_address(Emit *e, const Pointer *p, int64_t byte, uint32_t size)
     LV base = address_uniform(e, p, byte, e->W);
     LT unit = LLVMIntTypeInContext(e->cx, size * 8);
     LV index = lanes_ids(e);
-    if (p->lane_index) { /* private memory is small: 32 bits do */
+    if (p->lane_index) { /* private memory is small: 32 bits are enough */
         LV at = emit_cast_index(e, p->lane_index, e->i32);
         int64_t factor = p->lane_scale * e->W / size;
         at = LLVMBuildMul(e->b, at, ir_int(LLVMTypeOf(at), (uint64_t)factor), "");
@@ -100,7 +100,7 @@ LV address_offset(Emit *e, const Pointer *p, int64_t byte)
 
 int64_t address_lane_stride(const Pointer *p) { return p->affine.stride * p->lane_scale; }
 
-/* Of a group's first lane. */
+/* The index of a group's first lane. */
 static LV group_index(Emit *e, const Pointer *p, uint32_t group)
 {
     LV index = group < AFFINE_GROUPS ? p->affine.first[group] : NULL;
@@ -109,7 +109,7 @@ static LV group_index(Emit *e, const Pointer *p, uint32_t group)
                                            ir_int(e->i32, group * p->affine.group), "");
 }
 
-/* How far a group's first lane is from the uniform part of the address, in bytes. */
+/* The distance in bytes of a group's first lane from the uniform part of the address. */
 static LV group_offset(Emit *e, const Pointer *p, uint32_t group)
 {
     LV index = emit_cast_index(e, group_index(e, p, group), e->i64);
@@ -129,7 +129,7 @@ bool address_checked(Emit *e, const Pointer *p)
     return wanted && p->limit && p->at.rule != LAYOUT_LANES;
 }
 
-/* First offset that is too far for `size` bytes. */
+/* The first offset at which `size` bytes no longer fit. */
 static LV end_offset(Emit *e, LV limit, uint64_t size)
 {
     LT type = LLVMTypeOf(limit);
@@ -137,8 +137,8 @@ static LV end_offset(Emit *e, LV limit, uint64_t size)
     return ir_intrinsic(e->b, "llvm.usub.sat", &type, 1, args, 2);
 }
 
-/* The 32-bit indices, signed, for which 0 <= offset + index * scale < end: low and count. Computed
- * once, if offset and end stay the same. */
+/* The signed 32-bit indices with 0 <= offset + index * scale < end, as a first index and a count.
+ * Computed once if offset and end do not change. */
 typedef struct IndexRange {
     LV low, count;
 } IndexRange;
@@ -150,19 +150,21 @@ static bool index_range_known(Emit *e, const Pointer *p)
     return p->lane_scale > 0 && !emit_is_lanes(p->limit) && type == e->i32;
 }
 
-/* The same as numbers of 64 bits, none of which is below `least` or above `most`. */
+/* The first such index as a 64-bit number, clamped to between `least` and `most`. */
 static LV first_index(Emit *e, LV from, LV offset, int64_t scale, int64_t least, int64_t most)
 {
     LV difference[2] = { from, offset };
     LV x = ir_intrinsic(e->b, "llvm.ssub.sat", &e->i64, 1, difference, 2);
-    LV q = LLVMBuildSDiv(e->b, x, ir_int(e->i64, scale), ""); /* towards zero: up where x < 0 */
+    /* rounds towards zero, which is up if x < 0 */
+    LV q = LLVMBuildSDiv(e->b, x, ir_int(e->i64, scale), "");
     LV rest = LLVMBuildSub(e->b, x, LLVMBuildMul(e->b, q, ir_int(e->i64, scale), ""), "");
     LV above = LLVMBuildICmp(e->b, LLVMIntSGT, rest, ir_int(e->i64, 0), "");
     q = LLVMBuildAdd(e->b, q, LLVMBuildZExt(e->b, above, e->i64, ""), "");
     return emit_clamp(e, q, least, most);
 }
 
-/* Of indices beside which, `below` less and `above` more, there are others that must not wrap. */
+/* The range of indices whose neighbours, from `below` less to `above` more, must be inside and not
+ * wrap either. */
 static IndexRange index_range_beside(Emit *e, const Pointer *p, int64_t byte, uint64_t size,
                                      int64_t below, int64_t above)
 {
@@ -184,7 +186,7 @@ static IndexRange index_range(Emit *e, const Pointer *p, int64_t byte, uint64_t 
     int64_t at = p->constant + byte, scale = p->lane_scale, pad = (scale - at % scale) % scale;
     if (p->offset || at < 0 || at / scale >= INT32_MAX)
         return index_range_beside(e, p, byte, size, 0, 0);
-    /* both are sums with constants */
+    /* both are sums of constants */
     LV end = end_offset(e, p->limit, size);
     LV n = LLVMBuildAdd(e->b, end, ir_int(e->i64, pad + scale - 1), "");
     n = LLVMBuildSub(e->b, LLVMBuildUDiv(e->b, n, ir_int(e->i64, scale), ""),
@@ -235,14 +237,14 @@ LV address_firsts_within(Emit *e, const Affine *a, int64_t least, int64_t most)
     return all;
 }
 
-/* What an access with checks reaches: of each group of lanes [low, high), in bytes from the group's
- * first index on. */
+/* What an access with checks reaches: for each group of lanes, the bytes [low, high) from the
+ * address of its first lane. */
 typedef struct Span {
     const Pointer *p;
     int64_t low, high;
 } Span;
 
-/* False where each lane must be asked, or one answer for all is as cheap. */
+/* False if each lane must be tested, or if testing each is as cheap. */
 static bool span_of(Emit *e, const Pointer *p, const AccessPart *part, uint32_t n, Span *s)
 {
     uint32_t group = MIN(p->affine.group, e->W);
@@ -262,8 +264,8 @@ static bool span_of(Emit *e, const Pointer *p, const AccessPart *part, uint32_t 
     return true;
 }
 
-/* An index is a sum of terms and a constant, modulo 2^bits. Of those with the same terms the least
- * is asked, for one with room behind it. */
+/* An index as a sum of terms and a constant, modulo 2^bits. Of indices with the same terms only the
+ * least is tested, together with enough room above it for the others. */
 enum { TERMS = 6, ROOM = 65536 };
 typedef struct Sum {
     LV least, term[TERMS];
@@ -271,7 +273,7 @@ typedef struct Sum {
     uint64_t from, to;
 } Sum;
 
-/* What does not fit into TERMS stays a sum. */
+/* A sum with more than TERMS terms becomes a single term. */
 static Sum sum_of(LV index)
 {
     Sum s = { .least = index, .term = { index }, .n = 1 };
@@ -291,7 +293,7 @@ static Sum sum_of(LV index)
     return s;
 }
 
-/* Adds an index to the sums; how much room those need now. */
+/* Adds an index to the sums; returns how much room its sum now needs. */
 static int64_t add_sum(Sum *sums, uint32_t *n, LV index)
 {
     Sum s = sum_of(index);
@@ -319,8 +321,8 @@ static LV largest(Emit *e, const Sum *sums, uint32_t n, LV low)
     return LLVMBuildFreeze(e->b, last, "");
 }
 
-/* Whether the largest index is inside, and so are all between the least that is and it: what lies
- * beside them, from low to high, is neither outside nor at an index that wraps. */
+/* Whether the least and the largest index are inside, and with them all that lie between: the range
+ * from low to high around them is inside, and no index in it wraps. */
 static LV index_inside(Emit *e, Pointer *p, const Sum *sums, uint32_t n, int64_t low, int64_t high)
 {
     if (p->offset || low < 0) {
@@ -328,7 +330,7 @@ static LV index_inside(Emit *e, Pointer *p, const Sum *sums, uint32_t n, int64_t
         IndexRange r = index_range_beside(e, p, low, (uint64_t)(high - low), below, above);
         return LLVMBuildICmp(e->b, LLVMIntULT, largest(e, sums, n, r.low), r.count, "");
     }
-    /* as an unsigned number, for which the buffer ends where indices turn negative */
+    /* as unsigned numbers: the buffer ends where indices become negative */
     LV ends[2] = { p->limit, ir_int(e->i64, p->lane_scale << 31) };
     LV limit = ir_intrinsic(e->b, "llvm.umin", &e->i64, 1, ends, 2);
     LV last = LLVMBuildZExt(e->b, largest(e, sums, n, emit_zero(e->i32)), e->i64, "");
@@ -337,8 +339,8 @@ static LV index_inside(Emit *e, Pointer *p, const Sum *sums, uint32_t n, int64_t
     return LLVMBuildICmp(e->b, LLVMIntULE, end, limit, "");
 }
 
-/* Whether all of them are inside, by a comparison for the largest of the groups' indices. Their
- * pointers have buffer, offset and scale in common. */
+/* Whether all of the spans are inside, by one comparison for the largest of the groups' indices.
+ * Their pointers share buffer, offset and scale. */
 static LV spans_inside(Emit *e, const Span *s, uint32_t n)
 {
     Pointer p = *s->p;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is known of integers over the lanes (Affine), carried along through arithmetic: that they
- * count up by a constant, or are the same, within aligned groups of lanes. In: an instruction and
- * what is known of its operands. Out: what is known of its result, with the scalar arithmetic for
- * the groups' first lanes.
+ * What is known of integers over the lanes (Affine), followed through arithmetic: that within
+ * aligned groups of lanes they count up by a constant, or are all the same. In: an instruction, and
+ * what is known of its operands. Out: what is known of its result, with scalar arithmetic for the
+ * first lane of each group.
  *
- * What comes out of a minimum, maximum, clamp or select of such numbers most often is the one that
- * counts, at a border it is not: whether it is (`expected`) is asked there, once, and the accesses
- * that rely on it branch.
+ * The result of a minimum, maximum, clamp or select is usually the operand that counts up, except
+ * at a border. So a condition is computed there once (`expected`), and the accesses that rely on it
+ * branch on it.
  */
 #include "cpu/lanes/internal.h"
 #include "llvm/ir.h"
@@ -38,7 +38,7 @@ Affine affine_load(Emit *e, const AffineSlots *slots, Affine a)
     return a;
 }
 
-/* Smaller groups: their firsts lie within the larger ones. */
+/* Makes the groups smaller. The first lanes of the new groups lie within the larger ones. */
 static void regroup(Emit *e, Affine *a, uint32_t group)
 {
     LV first[AFFINE_GROUPS] = { 0 };
@@ -56,7 +56,7 @@ static void regroup(Emit *e, Affine *a, uint32_t group)
 
 Affine affine_join(Emit *e, Affine *a, Affine *b)
 {
-    /* 0 where a value has no affine form at all, after an error */
+    /* 0 if a value has no affine form at all, after an error */
     uint32_t group = MAX(MIN(a->group, b->group), 1);
     regroup(e, a, group);
     regroup(e, b, group);
@@ -100,8 +100,8 @@ static uint32_t trailing_zeros(LV v, uint32_t depth)
     }
 }
 
-/* first + lane, divided by 2^bits or reduced modulo it: in aligned runs that share a quotient the
- * remainder goes on counting. */
+/* first + lane, divided by 2^bits or reduced modulo it. In aligned runs with the same quotient the
+ * remainder keeps counting. */
 static Affine affine_split(Emit *e, Affine a, uint32_t bits, bool quotient)
 {
     static const Affine none = { .group = 1 };
@@ -122,8 +122,8 @@ static Affine affine_split(Emit *e, Affine a, uint32_t bits, bool quotient)
     return r;
 }
 
-/* Unsigned x / d, x % d, x >> n, x & m by constants, as a shift and a mask; false: something
- * else. */
+/* Whether the instruction is x / d, x % d, x >> n or x & m (unsigned, by a constant), in the form
+ * of a shift or a mask. */
 static bool splits(uint16_t op, LV operand, uint32_t *bits, bool *quotient)
 {
     if (!operand || !LLVMIsAConstantInt(operand) || LLVMGetIntTypeWidth(LLVMTypeOf(operand)) > 64)
@@ -191,7 +191,7 @@ static Affine affine_unary(Emit *e, const SpvInst *i, Affine a, LT from, LT type
     case SpvOpCopyObject: return a;
     case SpvOpBitcast: return bits == to ? a : none;
     case SpvOpSConvert:
-        /* A signed number of OpenCL C's does not wrap: programs that have it do so are wrong. */
+        /* In OpenCL C overflow of signed numbers is undefined, so they may be taken not to wrap. */
         if (to > bits && !a.no_wrap && e->entry->model == SpvExecutionModelKernel) {
             for (uint32_t k = 0; k < AFFINE_GROUPS && a.first[k]; k++)
                 a.first[k] = LLVMBuildSExt(e->b, a.first[k], type, "");
@@ -210,8 +210,8 @@ static Affine affine_unary(Emit *e, const SpvInst *i, Affine a, LT from, LT type
     }
 }
 
-/* x << k >> l with l <= k, in which compilers write an int that becomes a long: as SConvert of x's
- * low bits, times 2^(k - l). */
+/* x << k >> l with l <= k is how compilers sign-extend an int: like SConvert of x's low bits, times
+ * 2^(k - l). */
 static bool sign_extends(Emit *e, const SpvInst *i, SpvId *x, int64_t *by, int64_t *factor)
 {
     const SpvInst *left = spv_def(e->module, spv_operand(i, 0));
@@ -261,8 +261,8 @@ static bool is_binary(uint16_t op)
     }
 }
 
-/* Minimum, maximum, clamp: the intrinsics that make it, applied in turn to the operands so far and
- * the next. */
+/* Minimum, maximum, clamp: their intrinsics, applied one after the other to the result so far and
+ * the next operand. */
 static const struct {
     uint32_t op;
     const char *fn[2];
@@ -275,7 +275,7 @@ static const struct {
     { GLSLstd450SClamp, { "llvm.smax", "llvm.smin" } },
 };
 
-/* The row of `bounds`; COUNT_OF(bounds) when it is none. */
+/* The instruction's row of `bounds`; COUNT_OF(bounds) if it has none. */
 static uint32_t bound_of(const SpvInst *i)
 {
     uint32_t row = 0;
@@ -286,7 +286,7 @@ static uint32_t bound_of(const SpvInst *i)
     return row;
 }
 
-/* The same bound on the groups' first lanes. */
+/* The same bound, applied to the first lanes of the groups. */
 static Affine affine_bound(Emit *e, const SpvInst *i, uint32_t row, uint32_t k)
 {
     Affine r = emit_affine(e, emit_value(e, spv_operand(i, 2)), k);
@@ -302,7 +302,8 @@ static Affine affine_bound(Emit *e, const SpvInst *i, uint32_t row, uint32_t k)
     return r;
 }
 
-/* Most likely the operand that counts, when the others are the same for the lanes of a group. */
+/* Takes the result to be the operand that counts up, if the others are the same for the lanes of a
+ * group. */
 static Affine affine_choice(Emit *e, const SpvInst *i, uint32_t k, LV result)
 {
     Affine r = { .group = 1 };
@@ -325,8 +326,8 @@ static Affine affine_choice(Emit *e, const SpvInst *i, uint32_t k, LV result)
     return r;
 }
 
-/* Whether a component of the result comes from others of the operands than its own, though they
- * have as many. */
+/* Whether the components of the result depend on other components of the operands, although they
+ * have equally many. */
 static bool mixes_components(const SpvInst *i)
 {
     if (i->op != SpvOpExtInst)
@@ -340,8 +341,8 @@ static bool mixes_components(const SpvInst *i)
             number == OpenCLstd_shuffle || number == OpenCLstd_shuffle2);
 }
 
-/* A pure operation on what does not differ within groups gives such. The group, 1 when it may
- * differ. */
+/* A pure operation gives the same result for all lanes whose operands are the same. Returns the
+ * size of such groups; 1 if lanes may differ. */
 static uint32_t same_within(Emit *e, const SpvInst *i, uint32_t n, uint32_t k)
 {
     uint16_t at[8];
@@ -387,7 +388,7 @@ static Affine affine_integer(Emit *e, const SpvInst *i, const Value *v, uint32_t
     return affine_unary(e, i, emit_affine(e, a, k), from, type);
 }
 
-/* The lanes of what is the same in groups. */
+/* All lanes of a value that is the same within groups. */
 static LV spread(Emit *e, const Affine *a)
 {
     uint32_t n = e->W / a->group;
@@ -400,7 +401,8 @@ static LV spread(Emit *e, const Affine *a)
     return n == 1 ? a->first[0] : ir_shuffle(e->b, v, NULL, from, e->W);
 }
 
-/* What is the same in few groups is computed by scalars: it most likely ends in addresses. */
+/* A value that is the same within few large groups is computed by scalars, as it is likely to
+ * become an address. */
 static Affine same_in_groups(Emit *e, const SpvInst *i, Value *v, uint32_t k, uint32_t group)
 {
     uint32_t n = e->W / group, row = bound_of(i);
@@ -429,7 +431,7 @@ static Affine affine_leaf(Emit *e, const SpvInst *i, Value *v, uint32_t k)
     return affine_integer(e, i, v, k);
 }
 
-/* Arithmetic: from the operands. Composites set theirs themselves (emit_set_affine). */
+/* What is known of the result of arithmetic. Composites set theirs with emit_set_affine. */
 void affine_result(Emit *e, const SpvInst *i, Value *v)
 {
     if (!v->n || v->n > 4 || i->op == SpvOpPhi || v->type->kind == SPV_POINTER || !spv_is_pure(i))

@@ -2,11 +2,11 @@
  *
  * Atomic instructions (SPIR-V 3.3.18; SPV_EXT_shader_atomic_float_add, _min_max).
  *
- * One address for all lanes: integer operations and float minima are combined over the active lanes
- * first, one machine atomic does the sum, and each lane's result is that of the lanes below it (a
- * scan), as if the lanes had gone one after the other. Everything else goes lane by lane,
- * ascending. Workgroup and private memory belong to one thread (the subgroups of a workgroup take
- * turns on it), so they need no locks.
+ * If all lanes use one address, integer operations and float minima are first combined over the
+ * active lanes; one atomic of the machine applies the result, and each lane's own result comes from
+ * the lanes below it (a scan), as if the lanes had gone one after the other. Everything else goes
+ * lane by lane in ascending order. Workgroup and private memory belong to one thread, on which the
+ * subgroups of a workgroup take turns, so they need no locks.
  */
 #include "cpu/lanes/internal.h"
 #include "llvm/ir.h"
@@ -14,7 +14,7 @@
 typedef struct Atomic {
     const SpvInst *i;
     const Pointer *p;
-    int64_t byte; /* of the leaf being done */
+    int64_t byte; /* of the current leaf */
     LT type;
     uint32_t size;
     LV address, mask;     /* mask: lanes that take part; NULL = all */
@@ -57,7 +57,7 @@ static LLVMAtomicOrdering of_store(LLVMAtomicOrdering o)
 typedef struct Row {
     uint16_t op;
     LLVMAtomicRMWBinOp rmw;
-    int8_t how; /* Combine, or -1: nothing to combine with */
+    int8_t how; /* the Combine; -1: cannot be combined */
 } Row;
 
 /* clang-format off */
@@ -88,7 +88,7 @@ static const Row *row_of(uint16_t op)
     return NULL;
 }
 
-/* What memory holds after `op` on old and value. */
+/* What memory holds after `op` with the old value and the operand. */
 static LV applied(Emit *e, const Row *row, LV old, LV value)
 {
     if (row->rmw == LLVMAtomicRMWBinOpXchg)
@@ -114,7 +114,7 @@ static void store(Emit *e, const Atomic *a, LV value, LV at)
         LLVMSetOrdering(s, of_store(a->order));
 }
 
-/* One lane's operation on scalars; the old value, NULL of a store. */
+/* One lane's operation on scalars. Returns the old value; NULL for a store. */
 static LV one(Emit *e, const Atomic *a, LV at, LV value, LV comparator)
 {
     uint16_t op = a->i->op;
@@ -145,7 +145,7 @@ static LV one(Emit *e, const Atomic *a, LV at, LV value, LV comparator)
 
 /* ---- over the lanes -------------------------------------------------------------------------- */
 
-/* A vector as memory that a loop over the lanes reads. */
+/* Stores a vector to memory, for a loop over the lanes to read. */
 static LV spill(Emit *e, LV v)
 {
     if (!v || !emit_is_lanes(v))
@@ -168,13 +168,13 @@ static LV lane_of(Emit *e, LV original, LV spilled, LV index)
     return LLVMBuildLoad2(e->b, type, lane_at(e, spilled, type, index), "");
 }
 
-/* What a loop over the lanes reads and writes. */
+/* The memory that a loop over the lanes reads and writes. */
 typedef struct Spilled {
     LV address, value, comparator, result;
 } Spilled;
 
-/* All lanes, from registers: twice as fast as looking for the active ones in memory, when there are
- * no locks to wait for. */
+/* All lanes, from registers. Without locks to wait for, this is twice as fast as finding the active
+ * lanes in memory. */
 static void every_lane(Emit *e, const Atomic *a, const Spilled *s)
 {
     for (uint32_t k = 0; k < e->W; k++) {
@@ -221,8 +221,7 @@ static LV lane_by_lane(Emit *e, const Atomic *a)
     return LLVMBuildLoad2(e->b, lanes, s.result, "");
 }
 
-/* All lanes at one address, combined. The sum of what IDecrement and ISub take off is added up
- * too. */
+/* All lanes at one address, combined. IDecrement and ISub subtract the sum of their operands. */
 static LV all_at_once(Emit *e, const Atomic *a, const Row *row)
 {
     Combine how = (Combine)row->how;
@@ -231,7 +230,7 @@ static LV all_at_once(Emit *e, const Atomic *a, const Row *row)
     return applied(e, row, old, combine_scan(e, how, a->value, a->mask, false));
 }
 
-/* Under a condition that may be false (robust access); 0 where nothing was read. */
+/* The atomic, under a condition that may be false (robust access). 0 if nothing was read. */
 static LV do_atomic(Emit *e, const Atomic *a)
 {
     const Row *row = row_of(a->i->op);
@@ -276,7 +275,8 @@ static bool one_thread(uint32_t storage)
            storage == SpvStorageClassPrivate;
 }
 
-/* Operand numbers of the value and the comparator after pointer, scope, semantics; 0: none. */
+/* The numbers of the operands behind pointer, scope and semantics that hold the value and the
+ * comparator; 0: there is none. */
 static void operands(uint16_t op, uint32_t *value, uint32_t *comparator)
 {
     *value = *comparator = 0;
@@ -315,7 +315,8 @@ static Atomic open(Emit *e, const SpvInst *i)
     return a;
 }
 
-/* Float atomics on vectors (SPV_NV_shader_atomic_fp16_vector) are one atomic a component. */
+/* A float atomic on a vector (SPV_NV_shader_atomic_fp16_vector) is one atomic for each
+ * component. */
 static void atomic(Emit *e, const SpvInst *i)
 {
     e->target->settle(e);

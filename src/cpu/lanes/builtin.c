@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * Built-in variables: which invocation a lane is. Lane l of subgroup s is the invocation with
- * LocalInvocationIndex s * W + l, or where derivatives are taken in quads of neighbours, the
- * s * W + l-th of these.
+ * LocalInvocationIndex s * W + l or, if derivatives are taken in quads of neighbours, the (s * W +
+ * l)-th in the order of quads.
  *
- * Everything is computed once, in the function's entry block. Where rows of the workgroup and lanes
- * line up, the parts of LocalInvocationId are known to count up by one, or to be the same, within
- * groups of lanes (Affine), and the parts that are the same for all lanes are scalars.
+ * Everything is computed once, in the function's entry block. If lanes line up with the rows of the
+ * workgroup, the components of LocalInvocationId are known to count up by one, or to be the same,
+ * within groups of lanes (Affine); components that are the same for all lanes are scalars.
  */
 #include "cpu/lanes/internal.h"
 #include "llvm/ir.h"
@@ -37,7 +37,7 @@ static LV local_size(Emit *e, uint32_t axis)
     return env_u32(e, offsetof(CpuEnv, local_size) + 4 * axis);
 }
 
-/* That of a workgroup which is not cut off at the edge of the dispatch. */
+/* The size of a workgroup that is not cut off at the edge of the dispatch. */
 static LV enqueued_size(Emit *e, uint32_t axis)
 {
     if (e->local_size[axis])
@@ -50,7 +50,7 @@ static uint64_t invocations(const Emit *e)
     return (uint64_t)e->local_size[0] * e->local_size[1] * e->local_size[2];
 }
 
-/* scalar + lane * 1 for all lanes */
+/* first, first + 1, ... for the lanes */
 static Part counting(Emit *e, LV first)
 {
     LV v = LLVMBuildAdd(e->b, emit_lanes(e, first), lanes_ids(e), "");
@@ -64,13 +64,13 @@ static LV subgroup_start(Emit *e)
     return LLVMBuildMul(e->b, env_u32(e, offsetof(CpuEnv, subgroup)), ir_int(e->i32, e->W), "");
 }
 
-/* In the order that subgroups are made in: LocalInvocationIndex, unless that is by quads. */
+/* The invocation's number in the order of lanes: LocalInvocationIndex, except with quads. */
 static Part invocation(Emit *e)
 {
     return invocations(e) == 1 ? uniform(e, ir_int(e->i32, 0)) : counting(e, subgroup_start(e));
 }
 
-/* LocalInvocationId when the workgroup's size is only known when it runs. */
+/* LocalInvocationId if the workgroup's size is known only at run time. */
 static void local_id_open(Emit *e, Part *id)
 {
     LV index = invocation(e).v, x = local_size(e, 0), y = local_size(e, 1);
@@ -81,7 +81,7 @@ static void local_id_open(Emit *e, Part *id)
     id[2] = (Part){ LLVMBuildUDiv(e->b, index, emit_lanes(e, plane), ""), { .group = 1 } };
 }
 
-/* LocalInvocationId of the invocation(s) `index`, a scalar or a vector. */
+/* LocalInvocationId of the invocations `index`, a scalar or a vector. */
 static void local_id_at(Emit *e, LV index, LV *id)
 {
     LT type = LLVMTypeOf(index);
@@ -92,7 +92,7 @@ static void local_id_at(Emit *e, LV index, LV *id)
     id[2] = LLVMBuildUDiv(e->b, row, y, "");
 }
 
-/* Quads of neighbours in x and y, by rows. Such an entry point has a size. */
+/* Quads of neighbours in x and y, row by row. Entry points with quads always have a size. */
 static void local_id_quads(Emit *e, Part *id)
 {
     LV n = invocation(e).v;
@@ -202,7 +202,7 @@ static void global_size(Emit *e, Part *id)
         id[k] = uniform(e, env_u32(e, offsetof(CpuEnv, global_size) + 4 * k));
 }
 
-/* Without the offset. */
+/* GlobalLinearId, which does not include the offset. */
 static Part global_linear(Emit *e)
 {
     Part id[3];
@@ -217,8 +217,8 @@ static Part global_linear(Emit *e)
     return (Part){ r, { .group = 1 } };
 }
 
-/* SubgroupEqMask and its kin: four words of bits by lane, for bits with bit < / <= / == ...
- * lane. */
+/* SubgroupEqMask and its kin: four words, in which lane l sets the bits b with b == l, b < l, b <=
+ * l, ... */
 static void lane_masks(Emit *e, uint32_t builtin, Part *id)
 {
     LV *lane = NEW_ARRAY(e->arena, LV, e->W);
@@ -261,7 +261,7 @@ static LV n_enqueued_subgroups(Emit *e)
     return LLVMBuildUDiv(e->b, n, ir_int(e->i32, e->W), "");
 }
 
-/* All that a subgroup could have in Vulkan; those that there are in OpenCL. */
+/* In Vulkan, the most lanes that a subgroup can have; in OpenCL, those that this one has. */
 static LV subgroup_size(Emit *e)
 {
     uint64_t n = invocations(e);
@@ -274,7 +274,7 @@ static LV subgroup_size(Emit *e)
     return LLVMBuildSelect(e->b, fewer, left, whole, "");
 }
 
-/* Fills id; false: unknown. */
+/* Fills id. False if the built-in is not known. */
 static bool parts(Emit *e, uint32_t builtin, Part *id)
 {
     switch (builtin) {
@@ -311,7 +311,7 @@ static bool parts(Emit *e, uint32_t builtin, Part *id)
     }
 }
 
-/* OpenCL's are 64 bits wide. */
+/* OpenCL's built-ins have 64 bits. */
 static Part widen(Emit *e, Part p, LT type)
 {
     if (type == e->i32 || LLVMGetIntTypeWidth(type) <= 32)

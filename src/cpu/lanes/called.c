@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
  * Functions that instructions call for the elements of matrices (reductions, per-element
- * operations, decoding): each is an LLVM function over W lanes, one element a lane.
+ * operations, decoding). Each becomes an LLVM function over W lanes, with one element a lane.
  *
- * A parameter's leaf is a scalar where the caller has one value for all lanes, else <W x T>; for
- * each such signature the function is emitted once, with its own values, flow and uniformity.
- * With a mask some lanes have no element. It is always inlined, so that what the caller knows
+ * A leaf of a parameter is a scalar if the caller passes one value for all lanes, else <W x T>. For
+ * each such signature the function is emitted once, with values, control flow and uniformity of its
+ * own. A mask says which lanes have an element. It is always inlined, so that what the caller knows
  * (a row number, a mask of all lanes) is known in it.
  *
- * The functions allow no tangled instruction (SPV_NV_cooperative_matrix2, 2.16.1): no lane needs
- * another. Private variables are shared with the entry point: a lane's function reads the copy of
- * the invocation that is that lane.
+ * These functions may not contain tangled instructions (SPV_NV_cooperative_matrix2, 2.16.1), so no
+ * lane needs another. They share Private variables with the entry point: a lane uses the copy of
+ * the invocation that is this lane.
  */
 #include "cpu/lanes/internal.h"
 
@@ -18,7 +18,7 @@
 
 typedef struct Instance {
     SpvId function;
-    uint64_t lanes[4]; /* by argument leaf, of MOST_ARGUMENTS: <W x T> */
+    uint64_t lanes[4]; /* a bit for each leaf of the arguments: it is <W x T> */
     bool masked;
     LT type;
     LV fn;
@@ -28,7 +28,7 @@ struct Called {
     VEC(Instance) list;
 };
 
-enum { MOST_ARGUMENTS = 256, MOST_RESULTS = 64 }; /* leaves; lanes_call refuses others */
+enum { MOST_ARGUMENTS = 256, MOST_RESULTS = 64 }; /* leaves; lanes_call refuses more */
 
 static const char section[] = "SPV_NV_cooperative_matrix2";
 
@@ -49,8 +49,8 @@ static uint32_t vary(const Uniformity *u, uint8_t *varying, uint32_t bound)
     return more;
 }
 
-/* Every lane stores to a Private variable what it has, so where a called function stores, it is
- * varying for all. */
+/* A lane of a called function stores to its own copy of a Private variable, so each variable that
+ * such a function stores to is varying. */
 static void find_stores(SpvModule *m, const SpvFunction *f, uint8_t *varying)
 {
     for (const SpvBlock *b = f->first; b; b = b->next)
@@ -226,7 +226,7 @@ static const Instance *instance(Emit *e, SpvFunction *f, const ElementCall *c)
     return x;
 }
 
-/* Whether the arguments are what the function's parameters ask for. */
+/* Whether the arguments have the types of the function's parameters. */
 static bool fits(Emit *e, const SpvFunction *f, const ElementCall *c)
 {
     uint32_t at = 0;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * OpCopyMemorySized: bytes from one memory to another. With robust access (VK_EXT_robustness2) what
- * is outside of the buffer that is read counts as zeros, and what is outside of the one that is
- * written is left out: of the copy's bytes those that exist are a range on either side, and where
- * both have one the bytes move.
+ * OpCopyMemorySized: copies bytes from one memory to another. With robust access
+ * (VK_EXT_robustness2) bytes outside of the source buffer read as zeros, and bytes outside of the
+ * target buffer are not written. On each side the bytes that exist are one range of the copy; the
+ * intersection of the two ranges is moved.
  */
 #include "cpu/lanes/internal.h"
 #include "llvm/ir.h"
 
-/* One side of a copy: i64, or <W x i64>, and an address likewise. `limit` NULL: all of it is
- * there. */
+/* One side of a copy: an i64 or <W x i64> offset, and an address likewise. `limit` NULL: all of it
+ * exists. */
 typedef struct Side {
     LV address, offset, limit;
 } Side;
 
-/* Bytes of the copy, numbered from its start: from first to the one before last. */
+/* A range of the copy's bytes, numbered from its start. */
 typedef struct Bytes {
     LV first, last;
 } Bytes;
@@ -48,8 +48,8 @@ static Side side_of_lane(Emit *e, const Side *s, LV lane)
     return one;
 }
 
-/* Which of `size` bytes, less than 2^63, exist. What starts before the buffer has an offset of at
- * least 2^63 as an unsigned number, and so has what starts behind it, or its first byte would. */
+/* Which of `size` bytes (less than 2^63) exist. If the copy starts before the buffer, -offset is
+ * the first byte that exists. If it starts behind it, -offset is at least 2^63 and none does. */
 static Bytes bytes_inside(Emit *e, const Side *s, LV size)
 {
     if (!s->limit)
@@ -71,7 +71,7 @@ static void clear(Emit *e, const Side *to, LV first, LV last)
     LLVMBuildMemSet(e->b, byte_address(e, to->address, first), ir_int(e->i8, 0), n, 1);
 }
 
-/* Of one lane. Zeros come last: what they cover may be read before. */
+/* Copies for one lane. Zeros are written last, as they may overwrite what is still to be read. */
 static void copy(Emit *e, const Side *to, const Side *from, LV size)
 {
     if (!to->limit && !from->limit) {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Emission of control flow, by the plan of flow_plan.c; phis; masks; small control structures
- * inside a block.
+ * Emission of control flow by the plan of flow_plan.c; phis; masks; small control structures inside
+ * a block.
  *
- * A block's LLVM code: arrive (fetch the mask, jump over when it is empty), top (loads of phis and
- * of values from other blocks), body. The mask of a tracked block collects in an alloca as edges
- * lead to it. Phis go through slots: an edge stores, the block loads.
- * A store chooses lanes by the edge's mask only when another edge of the same kind (from before or
- * from the back of the loop), or the same one in an earlier iteration of a divergent loop that it
- * leaves, may have stored already: nobody reads the lanes that did not come.
+ * The LLVM code of a block: arrival (fetch the mask, jump over the block if it is empty), top (load
+ * phis and values from other blocks), body. The mask of a tracked block is collected as edges lead
+ * to it. Phis go through slots: an edge stores them and the block loads them. A store has to select
+ * lanes by the edge's mask only if something else may have stored before: another edge of the same
+ * kind (forward or back), or the same edge in an earlier iteration of a divergent loop that it
+ * leaves. Otherwise nobody reads the lanes that did not come.
  */
 #include "cpu/lanes/internal.h"
 #include "cpu/lanes/flow.h"
@@ -43,7 +43,7 @@ LV lanes_any(Emit *e, LV mask)
     return LLVMBuildICmp(e->b, LLVMIntNE, bits, LLVMConstNull(LLVMTypeOf(bits)), "");
 }
 
-/* i32: the number of the lowest bit that is set; of W bits without one W, or poison. */
+/* i32: the number of the lowest bit that is set. If none of the W bits is set, W or poison. */
 static LV lowest_bit(Emit *e, LV bits, bool some_is_set)
 {
     LT type = LLVMTypeOf(bits);
@@ -127,7 +127,7 @@ static bool leaf_varies(Emit *e, const SpvInst *phi, const SpvType *t, uint32_t 
     return e->uniformity->varying[phi->id];
 }
 
-/* A step of all lanes alike: the same scalar, known before the loop. */
+/* A step that is the same scalar for all lanes, and known before the loop. */
 static bool same_step(Emit *e, const SpvInst *phi, SpvId id)
 {
     SpvInst *def = spv_def(e->module, id);
@@ -141,8 +141,9 @@ static bool same_step(Emit *e, const SpvInst *phi, SpvId id)
     return !emit_is_lanes(emit_leaf(e, id, 0));
 }
 
-/* A counter that lanes advance alike: the phi of a start value and itself plus something uniform.
- * All lanes take the step, active or not, so that what is known of the start holds for the phi. */
+/* A counter that the lanes advance alike: a phi of a start value and of itself plus something
+ * uniform. All lanes take the step, active or not, so what is known of the start holds for the
+ * phi. */
 static bool counts_alike(Emit *e, const SpvInst *phi)
 {
     uint32_t at = e->cfg->position[phi->block->index];
@@ -184,7 +185,7 @@ static PhiSlot *phi_slot(Emit *e, const SpvInst *phi, const SpvType *t)
     return s;
 }
 
-/* Another edge of the same kind may have stored before this one. */
+/* Whether another edge of the same kind may have stored before this one. */
 static bool stored_before(Emit *e, uint32_t from, uint32_t to)
 {
     const CfgBlock *b = &e->cfg->blocks[to];
@@ -203,7 +204,8 @@ static void store_phi_leaf(Emit *e, const Slot *slot, LV v, LV mask)
     slot_store(e, slot, v);
 }
 
-/* What is known of a counter: of its start, and with each step its first lanes' values. */
+/* Keeps what is known of a counter: what is known of its start, and after each step the values of
+ * the first lanes. */
 static void store_known(Emit *e, PhiSlot *s, Affine a, bool start)
 {
     if (start) {
@@ -213,7 +215,7 @@ static void store_known(Emit *e, PhiSlot *s, Affine a, bool start)
     affine_store(e, &s->known_slot, s->home, &a);
 }
 
-/* Phis were loaded at the top of their block: storing one here does not change another. */
+/* All phis are loaded at the top of their block, so storing one here does not change another. */
 static void store_phis(Emit *e, uint32_t from, uint32_t to, LV mask)
 {
     const SpvInst *i = e->cfg->blocks[to].block->insts.first;
@@ -265,7 +267,7 @@ static Slot *mask_slot(Emit *e, uint32_t home)
     return slot_new(e, emit_lanes_type(e, e->i1), home, true);
 }
 
-/* Of the lanes that wait for a node. */
+/* The home of the slot that collects the lanes that wait for a node. */
 static uint32_t mask_home(Emit *e, const Node *n)
 {
     return n->is_latch ? flow_of(e)->node_of[n->loop->header]
@@ -306,7 +308,8 @@ static int by_literal(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The lanes whose selector is one of n ascending literals: a comparison for each run of them. */
+/* The lanes whose selector is one of n ascending literals, with one comparison for each run of
+ * consecutive ones. */
 static LV in_cases(Emit *e, LV selector, const SwitchCase *c, uint32_t n)
 {
     LT type = LLVMTypeOf(selector);
@@ -397,7 +400,7 @@ static void follow_edge(Emit *e, const Node *from, uint32_t to, LV mask)
     slot_store(e, n->mask_slot, LLVMBuildOr(e->b, lanes, slot_load(e, n->mask_slot), ""));
 }
 
-/* A block of its own for an edge that all active lanes take, or do not. */
+/* A block of its own for an edge that either all active lanes take or none. */
 static LLVMBasicBlockRef edge_block(Emit *e, const Node *n, uint32_t to)
 {
     LLVMBasicBlockRef here = LLVMGetInsertBlock(e->b), bb = emit_new_block(e, "");
@@ -566,7 +569,7 @@ static void control_barrier(Emit *e, const SpvInst *i)
     fence(e, SpvScopeWorkgroup);
 }
 
-/* SPV_EXT_split_barrier: those who arrive go on; all are waited for where they wait. */
+/* SPV_EXT_split_barrier: arriving does not wait; the wait is a whole barrier. */
 static void arrive(Emit *e, const SpvInst *i)
 {
     e->target->settle(e);
@@ -579,7 +582,7 @@ static void memory_barrier(Emit *e, const SpvInst *i)
     fence(e, constant(e, spv_operand(i, 0)));
 }
 
-/* OpReadClockKHR: one for all lanes, of whatever scope; as 64 bits or their halves. */
+/* OpReadClockKHR: one time for all lanes, in any scope, as 64 bits or as two halves. */
 static void read_clock(Emit *e, const SpvInst *i)
 {
     LT type = LLVMFunctionType(e->i64, NULL, 0, 0);

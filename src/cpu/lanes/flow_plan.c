@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Plan of the control flow. In: Cfg (compact order) and Uniformity. Out: Node by Node where control
+ * Plans the control flow. In: Cfg (compact order) and Uniformity. Out: for each node where control
  * goes, which blocks run under a mask and where the mask comes from, which values need slots.
  *
  * After Moll and Hack, "Partial Control-Flow Linearization" (PLDI 2018): where lanes part, control
- * goes on to the first of the targets in the order, and the others become pending: on every way
- * from there control passes them, in order, before it goes on behind them. A branch that all active
- * lanes take together stays a branch. The back edges of a loop lead to a node of their own behind
- * its blocks, so that a loop repeats when all of its blocks have been passed. Each block therefore
- * runs once an iteration with all the lanes that come to it.
+ * goes to the target that is first in the order, and the others become pending. Every path from
+ * there passes them, in order, before it goes beyond them. A branch that all active lanes take
+ * together stays a branch. The back edges of a loop lead to a node of their own behind its blocks,
+ * so a loop repeats when all of its blocks have been passed. So each block runs once an iteration,
+ * with all the lanes that come to it.
  */
 #include "cpu/lanes/flow.h"
 
@@ -16,7 +16,7 @@
 
 /* ---- sets of nodes --------------------------------------------------------------------------- */
 
-/* Where x is, or belongs. */
+/* The index of x in s, or where it belongs. */
 static uint32_t set_find(const NodeSet *s, uint32_t x)
 {
     uint32_t low = 0, high = s->len;
@@ -46,7 +46,7 @@ static void set_add(Arena *a, NodeSet *s, uint32_t x)
     s->data[at] = x;
 }
 
-/* Adds all of t but `except`: merged from behind, in place. */
+/* Adds all of t except `except`, merging in place from the end. */
 static void set_add_all(Arena *a, NodeSet *s, const NodeSet *t, uint32_t except)
 {
     uint32_t more = 0;
@@ -187,7 +187,7 @@ static void make_nodes(Emit *e)
 
 /* ---- what is pending where ------------------------------------------------------------------- */
 
-/* Where the blocks of a loop lead to outside of it. */
+/* The blocks outside of a loop that its blocks lead to. */
 static NodeSet loop_exits(Emit *e, const CfgLoop *l)
 {
     struct Flow *f = flow_of(e);
@@ -224,8 +224,8 @@ static void leave_block(Emit *e, Node *n)
         arrive(e, n->pending.data[0], &n->pending, FLOW_NONE, FLOW_NONE);
 }
 
-/* True when a back edge carries something that its header does not know of: once more, with
- * that. */
+/* True if a back edge leads to pending nodes that its header does not have yet: the loop must be
+ * planned again with them. */
 static bool leave_latch(Emit *e, Node *n, NodeSet *more)
 {
     struct Flow *f = flow_of(e);
@@ -247,7 +247,7 @@ static bool leave_latch(Emit *e, Node *n, NodeSet *more)
 static void find_pending(Emit *e)
 {
     struct Flow *f = flow_of(e);
-    /* by header: pending all through the loop */
+    /* by header: nodes that are pending throughout the loop */
     NodeSet *more = NEW_ARRAY(e->arena, NodeSet, e->cfg->n);
     for (uint32_t k = 0; k < e->cfg->n_loops; k++)
         if (f->loop_diverges[e->cfg->loops[k]->header])
@@ -284,8 +284,7 @@ static bool in_divergent_loop(const struct Flow *f, const CfgLoop *l)
     return false;
 }
 
-/* Whether all lanes of block v come to block p, and no others, before v runs again. v dominates
- * p. */
+/* Whether exactly the lanes of block v come to block p, before v runs again. v dominates p. */
 static bool same_lanes(Emit *e, uint32_t v, uint32_t p)
 {
     struct Flow *f = flow_of(e);
@@ -306,7 +305,7 @@ static bool same_lanes(Emit *e, uint32_t v, uint32_t p)
     return true;
 }
 
-/* Whether p is where all lanes of its only predecessor v go, together, when they come. */
+/* Whether p's only predecessor is v, and all lanes of v go to p together or not at all. */
 static bool follows_together(Emit *e, uint32_t v, uint32_t p)
 {
     struct Flow *f = flow_of(e);
@@ -336,7 +335,7 @@ static uint32_t find_heir_of(Emit *e, uint32_t p)
     return FLOW_NONE;
 }
 
-/* All lanes that come to a divergent loop come by one edge that they take together. */
+/* Whether all lanes that come to a divergent loop come by one edge, which they take together. */
 static bool entered_together(Emit *e, const Node *n)
 {
     struct Flow *f = flow_of(e);
@@ -353,7 +352,7 @@ static bool entered_together(Emit *e, const Node *n)
     return !v->divergent && v->nonempty && e->cfg->blocks[from].loop == n->loop->parent;
 }
 
-/* Worth running with no lane active, and harmless. */
+/* Whether it is worth running with no lane active, and harmless. */
 static bool is_cheap(Emit *e, const Node *n)
 {
     uint32_t count = 0;
@@ -404,7 +403,7 @@ static void find_masks(Emit *e)
                 f->nodes[k].divergent || f->nodes[f->node_of[f->nodes[k].loop->header]].tracked;
 }
 
-/* Out of loops that are left on the way. */
+/* Stepping out of the loops that are left on the way. */
 uint32_t flow_home(Emit *e, uint32_t from, uint32_t to)
 {
     for (const CfgLoop *l = e->cfg->blocks[from].loop; l && !cfg_in_loop(l, e->cfg, to);
@@ -423,8 +422,8 @@ uint32_t flow_edges_home(Emit *e, uint32_t to, uint32_t except)
     return home;
 }
 
-/* The masks of a switch's targets would all live at once: each is found where it is needed, but for
- * those of targets that lanes come to in other iterations too. */
+/* If the masks of all targets of a switch were collected, they would all live at once. So each is
+ * computed on arrival, except for targets that lanes also reach in other iterations. */
 static void find_chosen(Emit *e)
 {
     struct Flow *f = flow_of(e);

@@ -4,14 +4,15 @@
  *
  * Each subgroup combines its lanes, leaves the result in a slot of workgroup memory and waits for
  * the others; then each reads what it needs. A second wait keeps the slots until all have read
- * them. A copy is done at once, each subgroup a part; waiting for its event is a barrier.
+ * them. An asynchronous copy is made at once, each subgroup copying a part; waiting for its event
+ * is a barrier.
  */
 #include "cpu/lanes/internal.h"
 #include "llvm/ir.h"
 
 #include <stddef.h>
 
-enum { MAX_INVOCATIONS = 65536 }; /* where the workgroup's size is open */
+enum { MAX_INVOCATIONS = 65536 }; /* where the workgroup's size is not known */
 
 static uint64_t invocations(const Emit *e)
 {
@@ -21,7 +22,7 @@ static uint64_t invocations(const Emit *e)
 static LV subgroup(Emit *e) { return lanes_env(e, e->b, e->i32, offsetof(CpuEnv, subgroup)); }
 static LV n_subgroups(Emit *e) { return lanes_env(e, e->b, e->i32, offsetof(CpuEnv, n_subgroups)); }
 
-/* Memory of the workgroup, `bytes` for each of its subgroups. */
+/* Workgroup memory of `bytes` for each subgroup. */
 static LV slots(Emit *e, uint32_t bytes)
 {
     uint64_t n = invocations(e);
@@ -37,7 +38,7 @@ static LV slot(Emit *e, LV base, LV number, LT type)
     return LLVMBuildGEP2(e->b, type, base, &number, 1, "");
 }
 
-/* Booleans have no place in memory. */
+/* Booleans are stored as bytes. */
 static LT stored_type(Emit *e, LT t) { return t == e->i1 ? e->i8 : t; }
 
 static LV to_slot(Emit *e, LV v)
@@ -50,7 +51,7 @@ static LV from_slot(Emit *e, LV v, LT type)
     return type == e->i1 ? LLVMBuildTrunc(e->b, v, e->i1, "") : v;
 }
 
-/* The combination of the slots of subgroups 0 to n - 1. */
+/* The values in the slots of subgroups 0 to n - 1, combined. */
 static LV combine_slots(Emit *e, Combine how, LV base, LV n, LT type)
 {
     LT t = stored_type(e, type);
@@ -65,7 +66,7 @@ static LV combine_slots(Emit *e, Combine how, LV base, LV n, LT type)
     return from_slot(e, LLVMBuildLoad2(e->b, t, sum, ""), type);
 }
 
-/* Over the workgroup; `operation` as SPIR-V's GroupOperation. */
+/* Combines v over the workgroup; `operation` is a SPIR-V GroupOperation. */
 static LV group_combine(Emit *e, Combine how, LV v, uint32_t operation)
 {
     LT type = ir_element(LLVMTypeOf(v)), t = stored_type(e, type);
@@ -82,7 +83,7 @@ static LV group_combine(Emit *e, Combine how, LV v, uint32_t operation)
     return combine(e, how, emit_lanes(e, others), scan);
 }
 
-/* v of the invocation with that index in the workgroup. */
+/* The value of v in the invocation with that index. */
 static LV group_broadcast(Emit *e, LV v, LV index)
 {
     LT type = ir_element(LLVMTypeOf(v)), t = stored_type(e, type);
@@ -104,7 +105,7 @@ static LV local_size(Emit *e, uint32_t axis)
                : lanes_env(e, e->b, e->i32, offsetof(CpuEnv, local_size) + 4 * axis);
 }
 
-/* The place in the workgroup of a local id of one to three components. */
+/* The index in the workgroup that belongs to a local id of one to three components. */
 static LV linear(Emit *e, SpvId id)
 {
     uint32_t n;
@@ -150,7 +151,7 @@ static LV wide(Emit *e, SpvId id)
     return arith_resize(e->b, emit_uniform(e, emit_leaf(e, id, 0)), e->i64, false);
 }
 
-/* This subgroup's share of elements 0 to n - 1: starts at number * n / subgroups. */
+/* The first of this subgroup's share of n elements: number * n / subgroups. */
 static LV share(Emit *e, LV n, LV number)
 {
     LV count = LLVMBuildZExt(e->b, n_subgroups(e), e->i64, "");

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Images, samplers and texel buffers. A value of such a type is the address of its descriptor
- * (base/image.h), a sampled image's both addresses; a variable is an array of ImageBinding, which
- * the slots hold like buffers' DeviceBinding. An access puts its operands into memory, row by row,
- * and calls cpu_image once for all active lanes, or for one where the operands are the same for
- * all.
+ * (base/image.h); a sampled image has two. A variable is an array of ImageBinding, in slots like
+ * the DeviceBinding of buffers. An access puts its operands into memory, row by row, and calls
+ * cpu_image: once for all active lanes, or for one lane if the operands are the same for all.
  */
 #include "cpu/machine/image.h"
 #include "cpu/lanes/internal.h"
@@ -14,7 +13,7 @@
 
 _Static_assert(sizeof(ImageBinding) == sizeof(DeviceBinding), "one kind of slot");
 
-/* What all calls of a function share, in the stack frame. */
+/* Memory in the stack frame that all calls of a function share. */
 struct Image {
     LV in, out, images, samplers, mask;
 };
@@ -45,7 +44,7 @@ typedef struct Call {
     const SpvInst *inst;
     SpvImageInst i;
     CpuImageCall to;
-    LV row[IMAGE_N_ROWS]; /* NULL: not an operand */
+    LV row[IMAGE_N_ROWS]; /* NULL: the access does not have this operand */
     LV image, sampler;
 } Call;
 
@@ -89,7 +88,7 @@ static const SpvType *component_of(Emit *e, SpvId id)
     return emit_leaf_type(e, spv_type_of(e->module, id), 0);
 }
 
-/* The components of an operand, from a row on; nothing for an id of 0. */
+/* Adds the components of an operand, from a row on; nothing if the id is 0. */
 static void add_rows(Call *c, uint32_t row, SpvId id, uint32_t most, uint16_t flag)
 {
     const SpvType *t = id ? component_of(c->e, id) : NULL;
@@ -112,7 +111,8 @@ static void add_rows(Call *c, uint32_t row, SpvId id, uint32_t most, uint16_t fl
     c->to.flags |= flag;
 }
 
-/* Levels of detail by derivatives: the projected coordinate's, as if they were operands. */
+/* Levels of detail from derivatives: adds those of the projected coordinate, as if they were
+ * operands. */
 static void add_slopes(Call *c)
 {
     Emit *e = c->e;
@@ -163,7 +163,7 @@ static bool call_begin(Emit *e, const SpvInst *inst, Call *c)
     return !e->failed;
 }
 
-/* Index k of an array of T. */
+/* The address of element k of an array of T. */
 static LV element(Emit *e, LV base, LT type, uint64_t k)
 {
     LV index = ir_int(e->i64, k);
@@ -175,7 +175,8 @@ static void put(Emit *e, LV v, LV at, bool lanes)
     ir_store(e->b, lanes ? emit_lanes(e, v) : v, at, 4);
 }
 
-/* Calls cpu_image; results are in shared_memory's `out`. True: of one lane, the same for all. */
+/* Calls cpu_image; the results are in shared_memory's `out`. True: the result is one for all
+ * lanes. */
 static bool call(Call *c)
 {
     Emit *e = c->e;
@@ -270,7 +271,7 @@ static void image_inst(Emit *e, const SpvInst *inst)
         set_results(&c, one);
 }
 
-/* A pointer to a texel, for atomics; where there is none it leads to no bytes. */
+/* A pointer to a texel, for atomics. If the texel does not exist, the pointer's limit is 0. */
 static void texel_pointer(Emit *e, const SpvInst *inst)
 {
     Call c;

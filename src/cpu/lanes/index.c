@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Indices that differ between lanes: how a pointer moves by one, and by two.
+ * How pointers move by indices that differ between lanes, by one and by a second.
  */
 #include "cpu/lanes/internal.h"
 #include "llvm/ir.h"
 
-/* Where lanes' indices are outside of what is given, their addresses do not go on as `a` says. */
+/* Lanes whose indices are outside of the clamped range do not go on as `a` says: a condition for
+ * that. */
 static void keep_straight(Emit *e, Pointer *p, Affine *a, int64_t least, int64_t most)
 {
     LV within = a->stride ? address_firsts_within(e, a, least, most) : NULL;
@@ -15,7 +16,7 @@ static void keep_straight(Emit *e, Pointer *p, Affine *a, int64_t least, int64_t
         p->straight = p->straight ? LLVMBuildAnd(e->b, p->straight, within, "") : within;
 }
 
-/* Robust access: as near as emit_farthest says. */
+/* Robust access: clamps the index as emit_farthest says. */
 static LV tame(Emit *e, Pointer *p, LV index, Affine *a, int64_t stride)
 {
     int64_t farthest = emit_farthest(stride);
@@ -38,7 +39,7 @@ static int64_t gcd(int64_t a, int64_t b)
     return a < 0 ? -a : a;
 }
 
-/* A second index that differs between lanes: both become one, in units of their common divisor. */
+/* Two indices that differ between lanes become one, in units of their common divisor. */
 static void join_index(Emit *e, Pointer *p, LV index, int64_t scale, Affine affine)
 {
     int64_t unit = gcd(p->lane_scale, scale);

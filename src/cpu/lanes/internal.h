@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the files of cpu/lanes tell each other and nobody else.
+ * What the files of cpu/lanes share with each other and nobody else.
  */
 #ifndef HEDDLE_CPU_LANES_INTERNAL_H
 #define HEDDLE_CPU_LANES_INTERNAL_H
 
 #include "cpu/lanes/lanes.h"
 
-/* slot.c: variables of the linearised function, which become SSA values. */
+/* slot.c: variables of the linearised function, which become SSA values */
 typedef struct Slot Slot;
 Slot *slot_new(Emit *e, LT type, uint32_t home, bool zero);
 void slot_store(Emit *e, const Slot *s, LV v); /* at the current place */
 LV slot_load(Emit *e, const Slot *s);
 
 /* affine.c */
-/* The scalars in an Affine, kept for other blocks. */
+/* The scalars of an Affine, kept for other blocks. */
 typedef struct AffineSlots {
     Slot *of[AFFINE_GROUPS + 1];
 } AffineSlots;
 void affine_store(Emit *e, AffineSlots *slots, uint32_t home, const Affine *a);
 Affine affine_load(Emit *e, const AffineSlots *slots, Affine a);
-/* What two numbers have in common: both are brought to the smaller group, and their condition. */
+/* What two numbers have in common. Brings both to the smaller group, with their conditions
+ * combined. */
 Affine affine_join(Emit *e, Affine *a, Affine *b);
 void affine_result(Emit *e, const SpvInst *i, Value *v); /* fills v->affine */
 
@@ -48,9 +49,9 @@ void variables_own(Emit *e, const SpvInst *variable, Pointer *p);
 Pointer variables_copy(Emit *e, LV from, uint64_t size, uint64_t align);
 void variables_zero_shared(Emit *e, LV base, uint64_t bytes);
 void variables_memory_of(Emit *e, LV address, LV *shared, LV *own);
-/* Of a Function or Private variable that can be addressed: for all lanes. */
+/* The size of a Function or Private variable that can be addressed, for all lanes. */
 uint64_t variables_own_bytes(Emit *e, SpvId variable);
-LV variables_dropped(Emit *e); /* 64 bytes that nobody reads */
+LV variables_dropped(Emit *e); /* 64 bytes that are written and never read */
 
 /* index.c: EmitTarget.add_lanes */
 void index_add_lanes(Emit *e, Pointer *p, LV index, Affine affine, int64_t stride);
@@ -69,21 +70,21 @@ typedef struct AccessPart {
     int64_t byte;
     const SpvType *type;
 } AccessPart;
-bool address_checked(Emit *e, const Pointer *p); /* robust access asks whether it is inside */
-/* Bytes behind base, modulo 2^64: i64 or <W x i64>. Not for LAYOUT_LANES. */
+bool address_checked(Emit *e, const Pointer *p); /* robust access tests whether it is inside */
+/* Bytes from base, modulo 2^64: i64 or <W x i64>. Not for LAYOUT_LANES. */
 LV address_offset(Emit *e, const Pointer *p, int64_t byte);
 /* base + (offset + constant + byte) * scale: without the lanes' part */
 LV address_uniform(Emit *e, const Pointer *p, int64_t byte, int64_t scale);
-LV address_group(Emit *e, const Pointer *p, int64_t byte, uint32_t group); /* its first lane's */
+LV address_group(Emit *e, const Pointer *p, int64_t byte, uint32_t group); /* of its first lane */
 int64_t address_lane_stride(const Pointer *p); /* bytes between lanes of a group */
-/* i1: whether by their group's first, without wrapping, all lanes are signed numbers from least to
- * most. NULL: the firsts are not known. */
+/* i1: whether all lanes, by the first lane of their group and without wrapping, are signed numbers
+ * from least to most. NULL: the first lanes are not known. */
 LV address_firsts_within(Emit *e, const Affine *a, int64_t least, int64_t most);
-/* i1: whether all groups of lanes are inside, by the address of their first. NULL where each lane
- * must be asked, or need not. */
+/* i1: whether all groups of lanes are inside, by the address of their first lane. NULL if each lane
+ * must be tested, or none. */
 LV address_all_inside(Emit *e, const Pointer *p, const AccessPart *part, uint32_t n);
-/* The same for several accesses, by one test for as many as possible; test[k] stays NULL where the
- * access must ask itself. */
+/* The same for several accesses, with as few tests as possible. test[k] stays NULL if access k must
+ * test for itself. */
 void access_inside(Emit *e, const Pointer *p, uint32_t n, LV *test);
 
 /* access.c: the scalars of the pointee, in order */
@@ -91,7 +92,7 @@ AccessPart *access_parts(Emit *e, const Pointer *p, uint32_t *n);
 
 /* together.c: accesses of a block that share a test */
 void together_block(Emit *e, SpvBlock *block); /* before its first instruction */
-/* What that test says of a load or store, i1; NULL: it has none. */
+/* The result of that test for a load or store, i1; NULL: it has none. */
 LV together_inside(Emit *e, const SpvInst *i);
 
 /* image.c */
@@ -99,12 +100,12 @@ void image_load(Emit *e, const Pointer *p, LV *leaves);
 
 /* builtin.c */
 bool builtin_begin(Emit *e); /* entry mask, lane ids */
-/* Leaves of an input variable, in the entry block; affine has room for as many. False after
+/* The leaves of an input variable, in the entry block; affine has room for as many. False after
  * reporting. */
 bool builtin_value(Emit *e, const SpvInst *variable, LV *leaves, Affine *affine, uint32_t n);
 
 /* subgroup.c */
-/* By how much v differs in the quad, towards x (1) or y (2). */
+/* The difference of v between neighbours of a quad, in x (1) or y (2). */
 LV subgroup_slope(Emit *e, const SpvInst *i, LV v, uint32_t axis);
 
 /* group.c: operations of a whole workgroup */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Values in other blocks than their own. Where flow_plan.c says that another block may be reached
+ * Values in other blocks than their own. If flow_plan.c says that another block may be reached
  * around the defining one (code under a mask may be jumped over), each leaf also gets a slot
- * (slot.c), which other blocks read at their top. The value of a lane that leaves a divergent loop
- * earlier than others is kept by storing under the mask.
+ * (slot.c), which other blocks read at their top. Lanes that leave a divergent loop early keep
+ * their values because the slot is stored under the mask.
  */
 #include "cpu/lanes/internal.h"
 
 /* Of a value. */
 typedef struct Kept {
-    Slot **slot;              /* by leaf; NULL: the value itself is good everywhere */
-    AffineSlots *affine_slot; /* by leaf: of the scalars in its Affine; NULL: forget that */
+    Slot **slot;              /* by leaf; NULL: the value itself is valid everywhere */
+    AffineSlots *affine_slot; /* by leaf: the scalars of its Affine; NULL: not kept */
     const Value *here;        /* as it is in block `here_block` */
     uint32_t here_block;
 } Kept;
@@ -35,7 +35,7 @@ static const Value *from_slots(Emit *e, Kept *k, const Value *from)
     return v;
 }
 
-/* Emits a chain of pointer arithmetic again: cheaper than keeping its parts in slots. */
+/* Emits pointer arithmetic again, which is cheaper than keeping its parts in slots. */
 static const Value *again(Emit *e, const SpvInst *i)
 {
     LLVMBuilderRef b = e->b;
@@ -58,7 +58,7 @@ const Value *kept_elsewhere(Emit *e, const SpvInst *i, const Value *v)
     return k->here;
 }
 
-/* Keeps the leaves of a value that other blocks reach around its definition. */
+/* Keeps the leaves of a value for blocks that can be reached around its definition. */
 static void store_slots(Emit *e, const SpvInst *i, const Value *v)
 {
     Kept *k = &lanes_of(e)->kept[i->id];

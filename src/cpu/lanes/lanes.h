@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * lanes: invocations as SIMD lanes. The W invocations of a subgroup are W lanes of one function
- * `void heddle_kernel(CpuEnv *)`; a varying leaf is <W x T>. What is here is for whoever emits
- * code of a whole subgroup: masks, loops over lanes, accesses under a mask, the kernel's
- * environment.
+ * lanes: invocations as SIMD lanes. The W invocations of a subgroup are the W lanes of one function
+ * `void heddle_kernel(CpuEnv *)`; a varying leaf is <W x T>. This header is for code that emits for
+ * a whole subgroup: masks, loops over lanes, accesses under a mask, the kernel's environment.
  *
- * Lane masks are combined with selects (lanes_and), which do not let poison of inactive lanes
- * through.
+ * Lane masks are combined with selects (lanes_and), which keep the poison of inactive lanes out.
  */
 #ifndef HEDDLE_CPU_LANES_H
 #define HEDDLE_CPU_LANES_H
@@ -22,19 +20,19 @@ typedef struct Lanes {
     CpuKernel *kernel;
     const CpuOptions *options;
     const CpuTarget *machine;
-    struct Called *called; /* called.c's: the functions made so far */
+    struct Called *called; /* called.c's: functions made so far */
 
-    struct Matrices *matrices; /* cpu/matrix's; NULL: there are none in this function */
+    struct Matrices *matrices; /* cpu/matrix's; NULL: this function has none */
 
-    /* lanes that exist at all (a workgroup that is no multiple of W); NULL: all W */
+    /* the lanes that exist if the workgroup is not a multiple of W; NULL: all W */
     LV entry_mask;
     struct Flow *flow;                /* flow.c's */
     struct Kept *kept;                /* kept.c's, by id */
     struct LanesVariables *variables; /* variables.c's */
     struct Together *together;        /* together.c's: of the current block */
-    LV addresses, values;             /* access.c's: what a loop over the lanes reads */
+    LV addresses, values;             /* access.c's: memory for loops over the lanes */
     struct Image *image; /* image.c's: memory that its calls share; NULL: not needed yet */
-    LV *returned;        /* called.c's: allocas for what it returns, leaf by leaf */
+    LV *returned;        /* called.c's: allocas for the leaves that it returns */
     uint32_t n_returned;
 } Lanes;
 static inline Lanes *lanes_of(const Emit *e) { return e->own; }
@@ -43,8 +41,8 @@ LV lanes_ids(Emit *e); /* <W x i32> 0, 1, 2, ... */
 
 /* ---- target.c: the table that emit knows lanes by -------------------------------------------- */
 
-/* Rules and what matrices do (`inst`, `block_begin` to `edge`, `prefetch`, `settle`) are left
- * open. */
+/* The rules, and the functions for matrices (`inst`, `block_begin` to `edge`, `prefetch`,
+ * `settle`), are left open. */
 extern const EmitTarget lanes_target;
 extern const EmitRule lanes_rules_flow[], lanes_rules_subgroup[], lanes_rules_atomic[],
     lanes_rules_image[];
@@ -54,9 +52,9 @@ void lanes_blocks(Emit *e); /* EmitTarget.blocks */
 /* ---- env.c: the kernel's environment --------------------------------------------------------- */
 
 LV lanes_env(Emit *e, LLVMBuilderRef b, LT type, size_t offset); /* a field of CpuEnv */
-/* Memory of the subgroup that outlives a stack frame: for what is large. 64-byte aligned. */
+/* Memory of the subgroup that outlives a stack frame, for large objects. Aligned to 64 bytes. */
 LV lanes_frame(Emit *e, uint64_t bytes);
-/* Adds to a counter of CpuEnv.stats when options->stats; amount i64, or NULL for 1. */
+/* Adds amount (i64, or NULL for 1) to a counter of CpuEnv.stats, if the kernel counts. */
 void lanes_count(Emit *e, DeviceStat stat, LV amount);
 
 /* ---- flow.c: masks --------------------------------------------------------------------------- */
@@ -65,12 +63,12 @@ LV lanes_mask(Emit *e); /* e->mask, or the constant of all lanes */
 /* mask && condition (i1 or <W x i1>); mask NULL = all */
 LV lanes_and(Emit *e, LV mask, LV condition);
 LV lanes_any(Emit *e, LV mask); /* i1 */
-/* i32: lowest active lane; W - if none - is taken modulo W */
+/* i32: the lowest active lane; 0 if there is none */
 LV lanes_first(Emit *e);
-void flow_barrier(Emit *e); /* waits for the workgroup's other subgroups */
+void flow_barrier(Emit *e); /* waits for the other subgroups of the workgroup */
 
-/* The body once for each lane of mask (NULL: all), in ascending order; l.index is the lane, i32.
- * Lanes that it sets in l.also, an integer of W bits, are left out after that. */
+/* Runs the body once for each lane of mask (NULL: all), in ascending order; l.index is the lane,
+ * i32. Lanes that the body sets in l.also, an integer of W bits, are skipped from then on. */
 typedef struct LaneLoop {
     LV index, rest, also;
     LLVMBasicBlockRef head, body, done;
@@ -80,8 +78,8 @@ void lane_loop_end(Emit *e, LaneLoop *l);
 
 /* ---- called.c: functions that instructions call for the elements of matrices ----------------- */
 
-/* Calls `function` once for W lanes: arguments leaf by leaf, scalars or <W x T>; `mask` NULL: all
- * lanes; results are always <W x T>. False after reporting. */
+/* Calls `function` once for W lanes. Arguments are given leaf by leaf, as scalars or <W x T>; mask
+ * NULL: all lanes; results are always <W x T>. False after reporting. */
 typedef struct ElementCall {
     const SpvInst *inst;
     SpvId function;
@@ -92,26 +90,26 @@ typedef struct ElementCall {
     uint32_t n_results;
 } ElementCall;
 bool lanes_call(Emit *e, const ElementCall *call);
-/* What is uniform in the entry point, beside which such functions may be left. */
+/* The uniformity of the entry point, taking into account what such functions store. */
 Uniformity *called_uniformity(Arena *a, SpvModule *m, const Cfg *c, uint32_t W, DiagSink *sink);
 
 /* ---- access.c, address.c --------------------------------------------------------------------- */
 
 bool lanes_same_address(const Pointer *p); /* emit_address gives a ptr */
-/* Robust access: whether [byte, byte + size) is inside, i1 or <W x i1>; NULL: no need to ask. */
+/* Robust access: whether [byte, byte + size) is inside, i1 or <W x i1>; NULL: no test is needed. */
 LV lanes_in_bounds(Emit *e, const Pointer *p, int64_t byte, uint32_t size);
-/* A vector of `type` from one address, or an element from each of a vector of addresses; zeros
- * where the mask is false. And such a store. */
+/* Loads a vector of `type` from one address, or an element from each of a vector of addresses;
+ * zeros where the mask is false. Stores likewise. */
 LV lanes_masked_load(Emit *e, LT type, LV address, unsigned align, LV mask);
 void lanes_masked_store(Emit *e, LV v, LV address, unsigned align, LV mask);
 
 /* ---- subgroup.c, group.c --------------------------------------------------------------------- */
 
-/* Over the active lanes of `mask` (NULL: all): a scalar. v may be one. */
+/* Combines v, a vector or a scalar, over the active lanes of `mask` (NULL: all) into a scalar. */
 LV combine_reduce(Emit *e, Combine how, LV v, LV mask);
-/* For each lane over the lanes below it (and itself when `inclusive`). */
+/* For each lane, combines the lanes below it (and itself if `inclusive`). */
 LV combine_scan(Emit *e, Combine how, LV v, LV mask, bool inclusive);
-/* v's lanes picked by index, which may be anything: only its low bits count. */
+/* The lanes of v picked by index, of which only the low bits count. */
 LV subgroup_permute(Emit *e, LV v, LV index);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * printf: the words of all lanes, row by row, and which lanes are active, for the dispatch to show.
+ * printf: passes the words of all lanes, row by row, and which lanes are active, to the dispatch.
  */
 #include "cpu/lanes/internal.h"
 #include "llvm/ir.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Slots: variables of the linearised function, made SSA values while it is emitted (after Braun and
- * others, "Simple and Efficient Construction of Static Single Assignment Form", CC 2013). As
- * allocas, LLVM would walk over the rest of the function for each of them, which is quadratic.
+ * Slots: variables of the linearised function, turned into SSA values while it is emitted (after
+ * Braun and others, "Simple and Efficient Construction of Static Single Assignment Form", CC 2013).
+ * If they were allocas, LLVM would walk over the rest of the function for each, which is quadratic.
  *
- * A segment is a stretch of code that is entered at its beginning only: where control arrives at a
- * node, its body, a block of an edge. They are numbered as they are emitted, so that all edges but
- * those back to a loop's header lead to higher numbers. A slot holds its initial value, zero or
- * undefined, before its home: what was stored earlier, in another iteration, is not looked for.
+ * A segment is a stretch of code that is entered only at its beginning: where control arrives at a
+ * node, a node's body, the block of an edge. Segments are numbered in the order of emission, so all
+ * edges but back edges lead to higher numbers. Before its home a slot has its initial value, zero
+ * or undefined; what was stored in an earlier iteration is not looked for.
  */
 #include "cpu/lanes/flow.h"
 
@@ -42,7 +42,7 @@ void slot_store(Emit *e, const Slot *s, LV v) { set(e, s, flow_of(e)->segment, v
 
 /* ---- segments -------------------------------------------------------------------------------- */
 
-/* Edges to a node may be added later: to a loop's header, its back edge. */
+/* Edges to a node may still be added later, such as the back edge of a loop. */
 uint32_t slot_segment(Emit *e, uint32_t node, EdgeList *from)
 {
     vec_push(e->arena, &flow_of(e)->segments, (Segment){ node, from });
@@ -65,8 +65,8 @@ static void add_incoming(Emit *e, const Slot *s, LV phi, Edge *from)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Its value at the beginning of a segment. Those of all predecessors are known, but of a header's
- * back edge; the operands of phis come later. */
+/* A slot's value at the beginning of a segment. The values of all predecessors but a back edge are
+ * known; phis get their operands later. */
 static LV join(Emit *e, const Slot *s, const Segment *segment)
 {
     const EdgeList *from = segment->from;
@@ -137,7 +137,7 @@ LV slot_load(Emit *e, const Slot *s) { return load_at(e, s, flow_of(e)->segment)
 void slot_edge(Emit *e, Node *to)
 {
     Edge edge = { flow_of(e)->segment, LLVMGetInsertBlock(e->b) };
-    for (uint32_t k = 0; k < to->open.len; k++) { /* may open more */
+    for (uint32_t k = 0; k < to->open.len; k++) { /* the list may grow meanwhile */
         OpenPhi open = to->open.data[k];
         load_at(e, open.slot, edge.segment);
         add_incoming(e, open.slot, open.phi, &edge);

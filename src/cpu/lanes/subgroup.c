@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Subgroup operations: OpGroupNonUniform*, and the older OpGroup* and OpSubgroup* of subgroup scope
- * (SPIR-V 3.3.24, 3.3.21; SPV_KHR_shader_ballot, subgroup_vote, subgroup_rotate, quad_control;
- * SPV_EXT_shader_subgroup_partitioned).
+ * Subgroup operations: OpGroupNonUniform*, and the older OpGroup* and OpSubgroup* with subgroup
+ * scope (SPIR-V 3.3.24, 3.3.21; SPV_KHR_shader_ballot, subgroup_vote, subgroup_rotate,
+ * quad_control; SPV_EXT_shader_subgroup_partitioned).
  *
- * A subgroup is one vector, so an operation is a few shuffles under the lane mask. Lanes that are
- * not active take part with the identity of the operation. Reductions halve the vector log2(W)
- * times; scans shift it by 1, 2, 4...; both in an order that depends on W alone, so that a kernel
- * gives the same on all machines. What all lanes get is kept as a scalar.
+ * A subgroup is one vector, so an operation is a few shuffles under the lane mask. Inactive lanes
+ * take part with the operation's identity. Reductions halve the vector log2(W) times and scans
+ * shift it by 1, 2, 4, ...; the order depends only on W, so a kernel gives the same results on all
+ * machines. A result that all lanes share is kept as a scalar.
  */
 #include "cpu/lanes/internal.h"
 #include "llvm/ir.h"
@@ -30,7 +30,7 @@ static LV shuffle_xor(Emit *e, LV v, uint32_t mask)
     return ir_shuffle(e->b, v, NULL, from, e->W);
 }
 
-/* Lane l takes lane l - by of v; the lowest take `fill`. */
+/* Lane l gets lane l - by of v; the lowest lanes get `fill`. */
 static LV shift_up(Emit *e, LV v, uint32_t by, LV fill)
 {
     int from[128];
@@ -39,7 +39,7 @@ static LV shift_up(Emit *e, LV v, uint32_t by, LV fill)
     return ir_shuffle(e->b, v, fill, from, e->W);
 }
 
-/* Memory has no bits and gathers are of 32 and 64 bits: as such integers, and back. */
+/* Gathers need integers of 32 or 64 bits: makes v one. The caller converts back. */
 static LV gatherable(Emit *e, LV v)
 {
     v = ops_bits(e, v);
@@ -74,13 +74,13 @@ LV subgroup_permute(Emit *e, LV v, LV index)
     return gathered(e, r, LLVMTypeOf(v));
 }
 
-/* Index operands may be of any integer type. */
+/* Index operands may have any integer type. */
 static LV index_leaf(Emit *e, SpvId id)
 {
     return arith_resize(e->b, emit_leaf(e, id, 0), e->i32, false);
 }
 
-/* Sets the result to the operand's leaves permuted. */
+/* Sets the result to the operand's leaves, permuted. */
 static void permute_result(Emit *e, const SpvInst *i, SpvId value, LV index)
 {
     uint32_t n;
@@ -90,7 +90,7 @@ static void permute_result(Emit *e, const SpvInst *i, SpvId value, LV index)
     emit_set(e, i, v, n);
 }
 
-/* Lane l takes lane index(l); by a constant shuffle where `amount` is a constant. */
+/* Lane l gets lane index(l); a constant `amount` makes it a constant shuffle. */
 typedef uint32_t LaneMap(uint32_t lane, uint32_t amount, uint32_t W);
 
 static bool constant_operand(LV v, uint32_t *x)
@@ -161,7 +161,7 @@ static void shuffle_any(Emit *e, const SpvInst *i)
     permute_result(e, i, spv_operand(i, 1), index_leaf(e, spv_operand(i, 2)));
 }
 
-/* Within clusters of a power of two (operand 3; else the subgroup). */
+/* Rotates within clusters whose size is a power of two (operand 3; by default the subgroup). */
 static void rotate(Emit *e, const SpvInst *i)
 {
     uint64_t cluster = e->W;
@@ -201,7 +201,7 @@ static void quad_broadcast(Emit *e, const SpvInst *i)
     permute_result(e, i, spv_operand(i, 1), LLVMBuildOr(e->b, in, base, ""));
 }
 
-/* Direction 0 across, 1 down, 2 diagonally: lane ^ 1, 2, 3. */
+/* Direction 0 is across, 1 down, 2 diagonal: lane ^ 1, 2, 3. */
 static void quad_swap(Emit *e, const SpvInst *i)
 {
     uint64_t direction = 0;
@@ -209,7 +209,7 @@ static void quad_swap(Emit *e, const SpvInst *i)
     mapped_result(e, i, spv_operand(i, 1), (uint32_t)(direction % 3) + 1, map_xor);
 }
 
-/* OpGroupNonUniformQuadAllKHR, QuadAnyKHR: of the quad's active lanes. */
+/* OpGroupNonUniformQuadAllKHR, QuadAnyKHR: over the quad's active lanes. */
 static void quad_vote(Emit *e, const SpvInst *i)
 {
     bool all = i->op == SpvOpGroupNonUniformQuadAllKHR;
@@ -236,7 +236,7 @@ LV subgroup_slope(Emit *e, const SpvInst *i, LV v, uint32_t axis)
                      ir_shuffle(e->b, v, NULL, near, e->W));
 }
 
-/* All are the fine ones (Vulkan 1.4, Derivative Operations). */
+/* All derivatives are fine ones (Vulkan 1.4, Derivative Operations). */
 static LV slope_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
 {
     (void)n;
@@ -340,7 +340,7 @@ static void elect(Emit *e, const SpvInst *i)
 
 /* ---- ballots --------------------------------------------------------------------------------- */
 
-/* Bits of a lane mask in four words. */
+/* The bits of a lane mask as four words. */
 static void ballot_words(Emit *e, LV mask, LV *word)
 {
     LT whole = LLVMIntTypeInContext(e->cx, e->W);
@@ -363,7 +363,7 @@ static void ballot(Emit *e, const SpvInst *i)
     emit_set(e, i, word, 4);
 }
 
-/* Each lane's own bit of its four words. */
+/* For each lane, its own bit of the four words. */
 static LV own_bit(Emit *e, LV *word)
 {
     LV r = emit_lanes(e, word[0]);
@@ -378,7 +378,7 @@ static LV own_bit(Emit *e, LV *word)
     return LLVMBuildICmp(e->b, LLVMIntNE, r, lanes_u32(e, 0), "");
 }
 
-/* A loop over the parts of a partition: of each, its lowest lane. `part` is the whole of it. */
+/* Loops over the parts of a partition, by the lowest lane of each. `part` is the whole part. */
 static void part_done(Emit *e, LaneLoop *l, LV part)
 {
     l->also = LLVMBuildBitCast(e->b, part, LLVMIntTypeInContext(e->cx, e->W), "");
@@ -397,7 +397,8 @@ static void set_where(Emit *e, LV where, LV v, LV memory)
     LLVMBuildStore(e->b, LLVMBuildSelect(e->b, where, v, old, ""), memory);
 }
 
-/* Each lane's ballot of the active lanes that hold the same value; of itself, when that is NaN. */
+/* For each lane, the ballot of the active lanes that hold the same value, or of itself if that is
+ * NaN. */
 static void partition(Emit *e, const SpvInst *i)
 {
     uint32_t n;
@@ -443,7 +444,8 @@ static void ballot_extract(Emit *e, const SpvInst *i)
     emit_set1(e, i, LLVMBuildICmp(e->b, LLVMIntNE, r, LLVMConstNull(LLVMTypeOf(r)), ""));
 }
 
-/* Bits of word k that lanes l sees: those of existing lanes, below l (or at l) for scans. */
+/* The bits of word k that a lane sees: those of existing lanes, for scans only those below it (or
+ * up to it). */
 static LV visible(Emit *e, uint32_t k, uint32_t group_operation)
 {
     LV lane[128];
@@ -511,7 +513,8 @@ static void broadcast(Emit *e, const SpvInst *i)
     SpvId value = spv_operand(i, khr ? 0 : 1), id = spv_operand(i, khr ? 1 : 2);
     uint32_t n;
     LV *v = ops_leaves(e, value, &n), index = index_leaf(e, id);
-    /* of OpGroupBroadcast a vector names a local id: its first component, in a row of lanes */
+    /* OpGroupBroadcast takes a vector as a local id; in a row of lanes its first component is the
+     * lane */
     index = emit_uniform(e, index);
     for (uint32_t k = 0; k < n; k++)
         v[k] = subgroup_permute(e, v[k], index);
@@ -520,9 +523,9 @@ static void broadcast(Emit *e, const SpvInst *i)
 
 /* ---- reductions and scans -------------------------------------------------------------------- */
 
-/* The mask as a value that LLVM cannot tell to be the same. LLVM 22's x86 peephole optimiser folds
- * a load under a mask into its user under the same mask, shuffles included: those then read lanes
- * that the first mask had replaced. */
+/* The mask, as a value that LLVM cannot recognise as the same. LLVM 22's x86 peephole optimiser
+ * folds a load under a mask into its user under the same mask, shuffles included, which then read
+ * lanes that the first mask had replaced. */
 static LV another_mask(Emit *e, LV mask)
 {
     LT word = LLVMIntTypeInContext(e->cx, MIN(e->W, 32));
@@ -538,7 +541,7 @@ static LV another_mask(Emit *e, LV mask)
     return LLVMBuildBitCast(e->b, v, LLVMTypeOf(mask), "");
 }
 
-/* All lanes of v, the identity where they are not active. */
+/* All lanes of v, with the identity in inactive ones. */
 static LV with_identity(Emit *e, Combine how, LV v, LV mask)
 {
     v = emit_lanes(e, v);
@@ -553,7 +556,7 @@ static bool idempotent(Combine how)
     return how >= COMBINE_SMIN && how <= COMBINE_OR && how != COMBINE_XOR;
 }
 
-/* How many, as an integer of `type`. */
+/* The number of active lanes, as an integer of `type`. */
 static LV active_lanes(Emit *e, LV mask, LT type)
 {
     if (!mask)
@@ -580,7 +583,7 @@ LV combine_reduce(Emit *e, Combine how, LV v, LV mask)
     return LLVMBuildExtractElement(e->b, v, ir_int(e->i32, 0), "");
 }
 
-/* The lanes below the first of mask, and that. */
+/* The lanes up to and including the first of mask. */
 static LV up_to_first(Emit *e, LV mask)
 {
     LT whole = LLVMIntTypeInContext(e->cx, e->W);
@@ -599,7 +602,7 @@ LV combine_scan(Emit *e, Combine how, LV v, LV mask, bool inclusive)
     if (inclusive)
         return v;
     v = shift_up(e, v, 1, identity);
-    if (how == COMBINE_FADD) /* of no lane: the specification's identity is +0 */
+    if (how == COMBINE_FADD) /* of no lanes: the specification's identity is +0 */
         v = LLVMBuildSelect(e->b, up_to_first(e, mask), LLVMConstNull(LLVMTypeOf(v)), v, "");
     return v;
 }
@@ -612,7 +615,7 @@ static LV combine_clusters(Emit *e, Combine how, LV v, LV mask, uint64_t size)
     return v;
 }
 
-/* The lanes of a ballot's words. */
+/* The lanes that are set in a ballot's words. */
 static LV ballot_lanes(Emit *e, LV *word)
 {
     LT whole = LLVMIntTypeInContext(e->cx, e->W);
@@ -625,7 +628,7 @@ static LV ballot_lanes(Emit *e, LV *word)
     return LLVMBuildBitCast(e->b, bits, emit_lanes_type(e, e->i1), "");
 }
 
-/* Over the active lanes of each part, which the ballot of its lowest lane names. */
+/* Combines over the active lanes of each part, which the ballot of its lowest lane defines. */
 static LV combine_parts(Emit *e, Combine how, LV v, LV *ballot, uint32_t operation)
 {
     v = emit_lanes(e, v);

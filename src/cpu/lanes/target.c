@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The table that emit knows lanes by, and the kernel's environment.
+ * The table through which emit uses lanes, and the kernel's environment.
  */
 #include "cpu/lanes/internal.h"
 #include "llvm/ir.h"

@@ -1,32 +1,33 @@
 /* SPDX-License-Identifier: MIT
  *
  * Robust access: several accesses of a block share one test of whether all their lanes are inside.
- * In: a block. Out: the arithmetic of later accesses' addresses moved before an earlier access, the
- * anchor, where it hangs on nothing between them; there access.c asks for all of them at once. What
- * memory holds does not matter to that, so stores and barriers between them do not either.
+ * In: a block. Out: the address arithmetic of later accesses is moved before an earlier access, the
+ * anchor, if it does not depend on anything in between; there access.c tests all of them at once.
+ * The test does not depend on what memory holds, so stores and barriers in between do not matter.
  *
- * Neighbours of an element (a stencil, an unrolled loop) then cost a comparison a line, not one
- * each. Where the test fails each access asks its lanes, as it would alone.
+ * Neighbours of an element (a stencil, an unrolled loop) then cost one comparison a line instead of
+ * one each. If the test fails, each access tests its lanes as it would alone.
  */
 #include "cpu/lanes/internal.h"
 
-enum { MEMBERS = 16, SLICE = 64 }; /* accesses a test; instructions looked at for an address */
+/* accesses that share a test; instructions searched for an address */
+enum { MEMBERS = 16, SLICE = 64 };
 
 typedef struct Batch {
     const SpvInst *access[MEMBERS];
     LV test[MEMBERS];
     uint32_t n;
-    bool asked;
+    bool tested;
 } Batch;
 
 struct Together {
     VEC(Batch) batches;     /* of the current block; the first access of each is its anchor */
     SpvInst *anchor;        /* of the last one */
-    uint32_t now, anchored; /* instructions so far, and before the anchor */
-    uint32_t *place;        /* by id: its number among them */
+    uint32_t now, anchored; /* instructions so far; those before the anchor */
+    uint32_t *place;        /* by id: its number in the block */
 };
 
-/* Into a buffer. */
+/* A load or store of a buffer. */
 static bool is_access(Emit *e, const SpvInst *i)
 {
     const SpvType *t = i->op == SpvOpLoad || i->op == SpvOpStore
@@ -36,7 +37,7 @@ static bool is_access(Emit *e, const SpvInst *i)
            (t->storage == SpvStorageClassStorageBuffer || t->storage == SpvStorageClassUniform);
 }
 
-/* An address, or a number or truth value that hangs on nothing but the operands. */
+/* An address, a number or a truth value that depends on nothing but its operands. */
 static bool is_movable(Emit *e, const SpvInst *i)
 {
     const SpvType *t = i->op == SpvOpLoad ? spv_type_of(e->module, spv_operand(i, 0)) : NULL;
@@ -54,7 +55,8 @@ static bool is_there(Emit *e, SpvId id)
     return lanes_of(e)->together->place[id] <= lanes_of(e)->together->anchored;
 }
 
-/* Whether a value is there at the anchor, or can be; `budget` instructions are looked at. */
+/* Whether a value is available at the anchor or can be made so, looking at up to `budget`
+ * instructions. */
 static bool comes_before(Emit *e, SpvId id, uint32_t *budget)
 {
     const SpvInst *i = spv_def(e->module, id);
@@ -117,13 +119,13 @@ void together_block(Emit *e, SpvBlock *block)
     }
 }
 
-static void ask(Emit *e, Batch *b)
+static void test_batch(Emit *e, Batch *b)
 {
     Pointer p[MEMBERS];
     for (uint32_t k = 0; k < b->n; k++)
         p[k] = *emit_pointer(e, spv_operand(b->access[k], 0));
     access_inside(e, p, b->n, b->test);
-    b->asked = true;
+    b->tested = true;
 }
 
 LV together_inside(Emit *e, const SpvInst *i)
@@ -134,8 +136,8 @@ LV together_inside(Emit *e, const SpvInst *i)
         for (uint32_t k = 0; k < b->n && b->n > 1; k++) {
             if (b->access[k] != i)
                 continue;
-            if (!b->asked)
-                ask(e, b);
+            if (!b->tested)
+                test_batch(e, b);
             return b->test[k];
         }
     }

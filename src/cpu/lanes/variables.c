@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where variables live. Function and Private variables that are the same for all lanes exist once;
- * the others once a lane, lane-interleaved, or lane after lane where their address escapes into
- * values that are not followed (phis, selects, casts). Small ones are on the stack, large ones in
- * the frame.
+ * Where variables live. Function and Private variables that are the same for all lanes exist once.
+ * The others exist once a lane: interleaved, or lane after lane if their address gets into values
+ * that are not followed (phis, selects, casts). Small ones are on the stack, large ones in the
+ * frame.
  */
 #include "cpu/lanes/internal.h"
 #include "llvm/ir.h"
@@ -13,9 +13,9 @@
 enum { STACK_VARIABLE = 16384 };
 
 typedef struct LanesVariables {
-    VEC(Pointer) privates; /* variables that generic pointers may lead to, by base */
+    VEC(Pointer) privates; /* variables that generic pointers may point into, by base */
     VEC(uint64_t) private_bytes;
-    uint64_t *frame; /* by variable that several functions share: 1 + offset */
+    uint64_t *frame; /* by variable that several functions share: 1 + its offset in the frame */
     LV dropped;
 } LanesVariables;
 
@@ -52,7 +52,7 @@ LV variables_given(Emit *e, LLVMBuilderRef b, EmitGiven what)
     return lanes_env(e, b, what == EMIT_GIVEN_SHARED_BYTES ? e->i64 : e->ptr, offsets[what]);
 }
 
-/* Workgroup memory that starts as zeros: the first subgroup sees to it, the others wait. */
+/* Workgroup memory that starts as zeros: the first subgroup fills it, the others wait. */
 void variables_zero_shared(Emit *e, LV base, uint64_t bytes)
 {
     LLVMBuilderRef b = e->b;
@@ -65,7 +65,7 @@ void variables_zero_shared(Emit *e, LV base, uint64_t bytes)
     e->b = b;
 }
 
-/* A Private variable is one for all functions. */
+/* All functions share a Private variable. */
 static LV shared_frame(Emit *e, SpvId variable, uint64_t bytes)
 {
     uint64_t *at = &lanes_of(e)->variables->frame[variable];
@@ -118,7 +118,7 @@ static void place(Emit *e, Pointer *p, const SpvInst *variable)
     }
 }
 
-/* What a generic pointer may lead into. */
+/* Notes a variable that a generic pointer may point into. */
 static void keep_private(Emit *e, const Pointer *p)
 {
     uint64_t size = align_up(emit_layout_size(e, &p->at), emit_layout_align(e, &p->at));
@@ -158,8 +158,8 @@ static LV within(Emit *e, LV address, LV base, LV bytes)
     return LLVMBuildICmp(e->b, LLVMIntULT, v[0], v[1], "");
 }
 
-/* Which memory a generic address lies in: workgroup memory, one of the private variables, else the
- * buffers. */
+/* Finds the memory that a generic address lies in: workgroup memory, one of the private variables,
+ * or else the buffers. */
 void variables_memory_of(Emit *e, LV address, LV *shared, LV *own)
 {
     const LanesVariables *v = lanes_of(e)->variables;

@@ -38,7 +38,7 @@ struct CpuEnv {
     uint32_t n_subgroups;
     uint32_t yield_every; /* back edges of matrix loops between two yields; 0 = never */
     uint32_t yield_count;
-    uint32_t prefetch;  /* whether loops that ask for wait queues are to look ahead */
+    uint32_t prefetch;  /* whether loops with wait queues prefetch */
     uint32_t beyond_l2; /* whether the dispatch's data exceeds the second-level cache */
     /* workgroup control barrier: returns when all subgroups arrived */
     void (*barrier)(CpuEnv *env);

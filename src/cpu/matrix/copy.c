@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Copies of tiles, transposing where the orders differ, and fills.
+ * Copies of tiles, which transpose if the orders differ, and fills.
  *
- * Copies of one shape are one internal function, called wherever it is needed.
+ * Copies of one shape share an internal function.
  */
 #include "cpu/matrix/matrix.h"
 
@@ -49,8 +49,8 @@ static void count_end(Emit *e, LLVMBuilderRef b, LV fn, Count *c, uint64_t n)
     LLVMPositionBuilderAtEnd(b, out);
 }
 
-/* The side of the squares that a tile is transposed by: the largest power of two, up to 16 and to
- * the elements of a 64-byte vector, that divides both of its sides. */
+/* The side of the squares in which a tile is transposed: the largest power of two, at most 16 and
+ * at most the elements of a 64-byte vector, that divides both sides of the tile. */
 static uint32_t square_side(const CopyFn *f)
 {
     uint32_t n = MIN(16u, 64 / f->bytes);
@@ -66,7 +66,7 @@ static void transpose_square(Emit *e, LLVMBuilderRef b, uint32_t n, uint32_t byt
                              const LV from[2])
 {
     LT type = LLVMVectorType(LLVMIntTypeInContext(e->cx, bytes * 8), n);
-    LV v[16], zipped[16]; /* n is at most that: square_side */
+    LV v[16], zipped[16]; /* n is at most 16: square_side */
     int order[2][16];
     for (uint32_t k = 0; k < n; k++) {
         LV offset = LLVMBuildMul(b, from[1], ir_int(e->i64, k), "");
@@ -167,7 +167,7 @@ static void fill_home(Emit *e, const SpvType *t, const Tile *to, LV scalar)
     loop_end(e, &l);
 }
 
-/* A dense tile, padding included. */
+/* Fills a dense tile, padding included. */
 void mat_fill(Emit *e, const SpvType *t, const Tile *to, LV scalar)
 {
     Leader l = mat_leader_begin(e, t);

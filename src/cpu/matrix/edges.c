@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * What happens to matrices between blocks: the copies that phis ask for, and, on the back edge of a
- * loop that streams matrices from buffers, the turn of the other workgroups on this core.
+ * What happens to matrices between blocks: the copies for phis, and, on the back edge of a loop
+ * that streams matrices from buffers, giving the other workgroups on this core their turn.
  */
 #include "cpu/matrix/matrix.h"
 
 #include <stddef.h>
 
-/* On the back edge of a loop that streams matrices from buffers: lets the workgroups interleaved on
- * this core have their turn (docs/ARCHITECTURE.md, Dispatch). */
+/* On the back edge of a loop that streams matrices from buffers: gives the workgroups interleaved
+ * on this core their turn (docs/ARCHITECTURE.md, "A dispatch runs it"). */
 static void take_turns(Emit *e, uint32_t to)
 {
     Cfg *c = e->cfg;
@@ -43,8 +43,8 @@ typedef struct MatPhiCopy {
     LV splat;
 } MatPhiCopy;
 
-/* The copies of an edge happen all at once: what another phi of the block is about to overwrite is
- * put aside first. */
+/* The copies of an edge happen at once, so a home that a later copy still reads is copied aside
+ * before another phi overwrites it. */
 void matrix_phi_edges(Emit *e, uint32_t from, uint32_t to)
 {
     if (!matrices_of(e))

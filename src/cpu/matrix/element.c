@@ -2,9 +2,9 @@
  *
  * Elements of matrices as the values of lanes.
  *
- * Element e of lane l is linear element e * W + l of the row-major matrix (of a workgroup's: of all
- * its invocations instead of W lanes), so in a dense row-major home the elements that lanes have at
- * one index are one vector.
+ * Element e of lane l is linear element e * W + l of the row-major matrix. (For a workgroup's
+ * matrix, the number of invocations takes the place of W.) So in a dense row-major home the
+ * elements that the lanes have at one index are one vector.
  */
 #include "cpu/matrix/matrix.h"
 
@@ -22,8 +22,8 @@ static LV own_linear(Emit *e, const Holders *h, LV index)
     return LLVMBuildAdd(e->b, row, own, "");
 }
 
-/* Where the lanes' elements lie: one address where they are side by side (dense, row-major, one
- * index for all), else one for each lane. */
+/* Where the lanes' elements lie: one address if they lie side by side (dense, row-major, one index
+ * for all lanes), else one for each lane. */
 static LV element_address(Emit *e, const SpvType *t, const Tile *tile, LV index, bool *side_by_side)
 {
     Holders h = mat_holders(e, t);
@@ -60,7 +60,7 @@ static LV element_address(Emit *e, const SpvType *t, const Tile *tile, LV index,
 
 static LV index_as_i32(Emit *e, LV index) { return emit_cast_index(e, index, e->i32); }
 
-/* The active lanes that own an element: in the last row of lanes, some may lie past the matrix. */
+/* The active lanes that own an element: at the last index, some may lie beyond the matrix. */
 static LV owners(Emit *e, const SpvType *t, LV index)
 {
     Holders h = mat_holders(e, t);
@@ -95,7 +95,7 @@ void mat_set_element(Emit *e, const SpvType *t, const Tile *tile, LV index, LV v
     value = emit_lanes(e, value);
     if (LLVMTypeOf(value) != type)
         value = LLVMBuildBitCast(e->b, value, type, "");
-    if (together && !e->mask) /* what no lane owns goes to the padding */
+    if (together && !e->mask) /* elements that no lane owns go to the padding */
         ir_store(e->b, value, p, bytes);
     else
         lanes_masked_store(e, value, p, bytes, mask);

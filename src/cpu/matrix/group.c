@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * Pending multiply-adds. One that adds to another's result extends its chain (the steps of K); when
- * the chains are emitted, those with the same A tiles are a row of a grid, those with the same B
- * tiles a column, and a whole grid is one kernel of gemm.h. A grid with holes is emitted row by
- * row.
+ * Pending multiply-adds. One that adds to another's result extends its chain (the steps of K). When
+ * the chains are emitted, those with the same A tiles form a row of a grid and those with the same
+ * B tiles a column, and a whole grid becomes one kernel of gemm.h. A grid with holes is emitted row
+ * by row.
  *
- * Each element's products are summed in ascending k, as the chain of instructions would have it;
- * with a C narrower than f32 the sum is rounded once, at the chain's end.
+ * Each element's products are summed in ascending k, in the order of the chain's instructions. If C
+ * is narrower than f32 the sum is rounded once, at the end of the chain.
  *
  * The kernels add to what lies where the result goes. "'A', 'B', 'C', and 'Result Type' need not
  * necessarily have the same component type" (OpCooperativeMatrixMulAddKHR): a C of another type is
- * converted to the result's, integers as its flag of signedness says. Floats that would lose
- * something by that are summed up in a wider type, which is rounded once.
+ * converted to the result's first, integers according to their signedness flag. If that could lose
+ * precision, floats are summed in a wider type and rounded once.
  */
 #include "cpu/matrix/matrix.h"
 #include "emit/ops.h"
@@ -34,8 +34,8 @@ static bool holds_exactly(Comp to, Comp from)
     return to == COMP_F32 ? from != COMP_F64 : tiny && (to == COMP_F16 || to == COMP_BF16);
 }
 
-/* The type that the products and C are summed up in: the result's, unless that is a float which
- * cannot hold C. */
+/* The type in which the products and C are summed: the result's, unless that is a float type that
+ * cannot hold C exactly. */
 static const SpvType *sum_type(Emit *e, const SpvInst *i)
 {
     static const SpvType f32 = { .kind = SPV_FLOAT, .bits = 32 };
@@ -55,12 +55,12 @@ static GemmShape shape_of(Emit *e, const SpvInst *i, const SpvType *c)
     const SpvType *ta = spv_type_of(e->module, a), *tb = spv_type_of(e->module, b);
     uint32_t flags = operand_flags(i);
     GemmShape s;
-    memset(&s, 0, sizeof(s)); /* compared as bytes */
+    memset(&s, 0, sizeof(s)); /* it is compared as bytes, padding included */
     s.M = (uint16_t)c->rows;
     s.N = (uint16_t)c->cols;
     s.K = (uint16_t)ta->cols;
     s.rows = s.cols = s.steps = 1;
-    s.c_dense = true; /* homes are */
+    s.c_dense = true; /* because homes are */
     s.a = comp_with_sign(mat_comp(ta),
                          flags & SpvCooperativeMatrixOperandsMatrixASignedComponentsKHRMask);
     s.b = comp_with_sign(mat_comp(tb),
@@ -79,13 +79,13 @@ static GemmShape shape_of(Emit *e, const SpvInst *i, const SpvType *c)
     return s;
 }
 
-/* An operand must be somewhere in memory, and stay there. */
+/* Makes sure that an operand is somewhere in memory, and stays there. */
 static void settle_operand(Emit *e, SpvId id)
 {
     MatValue *v = mat_value(e, id);
     if (v->state != MAT_HOME && v->state != MAT_LAZY)
         mat_read(e, id);
-    if (v->state == MAT_SPLAT) { /* a constant: filled now, and kept there */
+    if (v->state == MAT_SPLAT) { /* a constant: filled now and kept */
         v->tile = mat_read(e, id);
         v->state = MAT_HOME;
     }
@@ -147,7 +147,7 @@ static void add_pending(Emit *e, const SpvInst *i, GemmShape *shape, Tile home)
     mat_value(e, i->id)->state = MAT_PENDING;
 }
 
-/* The sum is computed at once, in memory of the wider type, and then converted. */
+/* Computes the sum at once in memory of the wider type, and converts it. */
 static void sum_up_wide(Emit *e, const SpvInst *i, const SpvType *wide, GemmShape *shape)
 {
     const SpvType *t = spv_type(e->module, i->type);
@@ -192,7 +192,7 @@ const MatrixRule matrix_rules_group[] = {
 
 /* ---- emission -------------------------------------------------------------------------------- */
 
-/* C must be where the result goes, in the result's type and order, before the kernel adds to it. */
+/* Puts C where the result goes, in the result's type and order, for the kernel to add to. */
 static void place_start(Emit *e, MatMulAdd *p)
 {
     MatValue *start = mat_value(e, p->start);
@@ -229,7 +229,8 @@ static bool same_ids(const SpvId *a, const SpvId *b, uint32_t n)
 
 typedef struct Grid {
     MatMulAdd *cells[MAX_GRID * MAX_GRID];
-    MatMulAdd *row[MAX_GRID], *col[MAX_GRID]; /* a chain that has the row's A, the column's B */
+    /* for each row a chain that has its A, for each column one that has its B */
+    MatMulAdd *row[MAX_GRID], *col[MAX_GRID];
     uint32_t rows, cols, n, scope;
     GemmShape shape;
 } Grid;
@@ -243,7 +244,7 @@ static uint32_t line_of(MatMulAdd **lines, uint32_t n, const MatMulAdd *p, bool 
     return n;
 }
 
-/* Adds the chain to the grid; false when it does not belong there. */
+/* Adds the chain to the grid. False if it does not belong there. */
 static bool grid_add(Grid *g, MatMulAdd *p, uint32_t max_rows)
 {
     if (g->n && (g->scope != p->scope || memcmp(&g->shape, &p->shape, sizeof(g->shape))))
@@ -273,7 +274,8 @@ static void reserve_scratch(Emit *e, const GemmShape *s)
 
 static TileView tile_view(const Tile *t) { return (TileView){ t->ptr, t->stride }; }
 
-/* Bytes to what the operand's load reads some iterations later. NULL: that is not prefetched. */
+/* The distance in bytes to what the operand's load reads some iterations later. NULL: not
+ * prefetched. */
 static LV prefetch_distance(Emit *e, SpvId id)
 {
     const MatValue *v = mat_value(e, id);
@@ -318,7 +320,7 @@ static void grid_emit(Emit *e, Grid *g)
     mat_leader_end(e, &l);
 }
 
-/* What the kernel reads from buffers counts towards the loop's stream. */
+/* Counts what the kernel reads from buffers towards the bytes that the loop streams. */
 static void count_stream(Emit *e, SpvId id)
 {
     MatValue *v = mat_value(e, id);
@@ -370,7 +372,7 @@ void mat_emit_groups(Emit *e)
         for (uint32_t k = i; k < n; k++)
             taken[k] = !done[k] && grid_add(g, &all[k], max_rows);
         if (g->n != g->rows * g->cols && max_rows > 1) {
-            max_rows = 1; /* the grid has holes: this chain's row alone */
+            max_rows = 1; /* the grid has holes: only this chain's row is emitted */
             goto again;
         }
         grid_emit(e, g);

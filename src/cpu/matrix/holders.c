@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Who holds the elements of a matrix, where it lies, and who does its work: a workgroup's matrices
- * lie in the workgroup's memory, and what reads or writes them whole is the first subgroup's work.
+ * Who holds the elements of a matrix, where it lies, and who works on it. A workgroup's matrix lies
+ * in workgroup memory, and the first subgroup does what reads or writes it as a whole.
  */
 #include "cpu/matrix/matrix.h"
 
@@ -18,7 +18,7 @@ static bool is_small(const Emit *e)
     return mat_workgroup_size(e) && mat_workgroup_size(e) < e->W;
 }
 
-/* Padded so that whole vectors, and whole rows of lanes, may be read and written anywhere in it. */
+/* Padded, so that whole vectors and whole rows of lanes may be read and written anywhere in it. */
 uint64_t mat_bytes(Emit *e, const SpvType *t)
 {
     uint64_t elements = align_up((uint64_t)t->rows * t->cols, MAX(64u, e->W));

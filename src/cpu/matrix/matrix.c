@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Cooperative matrices: what the driver of code generation calls. An instruction is theirs where a
- * table's row says so. See matrix.h for the idea.
+ * The functions of matrices that code generation calls. A row in a table says which instructions
+ * belong to matrices. See matrix.h for the idea.
  */
 #include "cpu/matrix/matrix.h"
 
@@ -16,7 +16,7 @@ static bool holds_matrices(const SpvType *t)
     return t && !mat_is(t) && t->kind != SPV_POINTER && emit_has_matrix(t);
 }
 
-/* What is stored, taken apart or made. */
+/* The type that an instruction stores, takes apart or makes. */
 static const SpvType *composite_of(Emit *e, const SpvInst *i, const SpvType *result)
 {
     const SpvType *operand = i->op == SpvOpStore ? spv_type_of(e->module, spv_operand(i, 1))

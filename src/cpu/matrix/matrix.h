@@ -2,11 +2,11 @@
  *
  * matrix: cooperative matrices in the code generator; shared by the files of this folder only.
  *
- * A matrix value lies in memory: as a tile, the address of its element (0, 0), the bytes from row
- * to row (column-major: column to column), and its order. What is its own lies in its web's home in
- * the subgroup's frame, dense. A load may stay where it was loaded from (LAZY) until a multiply-add
- * reads it, and multiply-adds wait (PENDING) until the block ends or somebody looks, so that those
- * that share operands become one register-blocked kernel (gemm.h).
+ * A matrix value lies in memory as a tile: the address of its element (0, 0), the bytes from row to
+ * row (column-major: column to column), and its order. Its own memory, if any, is its web's home,
+ * dense and in the subgroup's frame. A load may stay where it was loaded from (LAZY) until a
+ * multiply-add reads it, and multiply-adds wait (PENDING) until the block ends or somebody needs a
+ * result, so that those that share operands become one register-blocked kernel (gemm.h).
  */
 #ifndef HEDDLE_CPU_MATRIX_MATRIX_H
 #define HEDDLE_CPU_MATRIX_MATRIX_H
@@ -26,7 +26,7 @@ typedef enum MatState { MAT_NONE, MAT_HOME, MAT_LAZY, MAT_PENDING, MAT_SPLAT } M
 /* A place in a variable that holds matrices. */
 typedef struct MatPlace {
     SpvId variable; /* 0: none */
-    bool known;     /* `offset` is the whole truth; false: some index is dynamic */
+    bool known;     /* `offset` says which place it is; false: some index is dynamic */
     uint64_t offset;
 } MatPlace;
 
@@ -36,31 +36,31 @@ typedef struct MatValue {
     MatState state;
     Tile tile;   /* HOME, LAZY */
     LV prefetch; /* LAZY: bytes to a later iteration's tile, or NULL */
-    /* HOME within a variable's memory: must be copied before that is written */
+    /* HOME within a variable's memory: which part. It must be copied before that is written */
     MatPlace place;
-    LV splat;              /* SPLAT: every element, a scalar */
-    uint32_t uses;         /* in the function; counted down as they are met */
+    LV splat;              /* SPLAT: the scalar that every element has */
+    uint32_t uses;         /* in the function; counted down as uses are emitted */
     uint32_t other_blocks; /* uses outside the block that defines it */
 } MatValue;
 
-/* Who holds the elements of a matrix: the W lanes of the subgroup, or only those that exist where
- * the workgroup is smaller, or all invocations of the workgroup. Element e of holder h is linear
+/* Who holds the elements of a matrix: the W lanes of the subgroup (or those that exist, if the
+ * workgroup is smaller), or all invocations of the workgroup. Element e of holder h is linear
  * element e * n + h of the row-major matrix. */
 typedef struct Holders {
     uint32_t n;
-    LV first; /* i32: of this subgroup's lane 0 */
+    LV first; /* i32: number of this subgroup's lane 0 */
 } Holders;
 
 /* A pending chain of multiply-adds: start + sum of a[i] * b[i]. */
 typedef struct MatMulAdd {
     const SpvInst *inst; /* its first instruction, for diagnostics and operand flags */
     SpvId start, result;
-    const SpvType *type; /* of the sum, which is in `to` */
+    const SpvType *type; /* of the sum, in `to` */
     VEC(SpvId) a, b;
     uint32_t scope;
     GemmShape shape; /* rows = cols = 1, steps as long as the chain */
     Tile to;         /* where the result goes */
-    MatPlace place;  /* where `to` is a variable's memory */
+    MatPlace place;  /* if `to` is in a variable's memory: where there */
 } MatMulAdd;
 
 typedef struct Home {
@@ -82,14 +82,14 @@ typedef struct CopyFn {
 typedef struct Stored {
     const SpvType *type;
     Tile to, from;
-} Stored; /* both of one order */
+} Stored; /* both tiles have the same order */
 
-/* An instruction with a rule's opcode is emitted by that rule ... */
+/* An instruction with a rule's opcode is emitted by that rule */
 typedef enum MatrixWhen {
     MATRIX_ALWAYS,
-    MATRIX_POINTER, /* where its pointer leads into a variable that holds matrices */
-    MATRIX_OPERAND, /* where its first operand is a matrix */
-    MATRIX_RESULT   /* where its result is one */
+    MATRIX_POINTER, /* if its pointer points into a variable that holds matrices */
+    MATRIX_OPERAND, /* if its first operand is a matrix */
+    MATRIX_RESULT   /* if its result is a matrix */
 } MatrixWhen;
 typedef struct MatrixRule {
     uint16_t op, when;
@@ -106,25 +106,25 @@ typedef struct Matrices {
     Home *homes;             /* by web */
     uint8_t *web_col;        /* by web: column-major homes */
     VEC(MatMulAdd) pending;
-    VEC(MatValue *) lazy;     /* loads of this block that nobody has read yet */
+    VEC(MatValue *) lazy;     /* loads of this block that have not been read yet */
     VEC(MatValue *) borrowed; /* values of this block that lie in a variable's memory */
     VEC(CopyFn) copies;
-    VEC(Stored) stores;         /* waiting, all of one type and order */
+    VEC(Stored) stores;         /* put off; all of one type and order */
     uint16_t *ids;              /* what mat_ids returned last */
-    uint32_t ids_room;          /* for so many */
+    uint32_t ids_room;          /* its size */
     LV table, scratch;          /* arguments of the multiply-add kernels */
     uint32_t table_entries;     /* of the largest table so far */
     uint8_t *same_in_workgroup; /* by id: workgroup_same's */
-    uint64_t *loop_bytes;       /* by Cfg.loops: streamed from buffers an iteration */
-    bool shared_elements;       /* invocations look at their elements of a workgroup's matrix */
+    uint64_t *loop_bytes;       /* by Cfg.loops: bytes streamed from buffers in an iteration */
+    bool shared_elements;       /* invocations access elements of a workgroup's matrix */
     bool leading;               /* in code that only the first subgroup runs */
-    bool noted_lanes;           /* the note on lanes that extract zeros was given */
+    bool noted_lanes;           /* the note on lanes that extract zeros has been given */
 } Matrices;
 static inline Matrices *matrices_of(const Emit *e) { return lanes_of(e)->matrices; }
 
 /* ---- matrix.c -------------------------------------------------------------------------------- */
 
-/* Each ends with a row without a function; an opcode has one row. */
+/* Each is ended by a row without a function. An opcode has one row in all of them. */
 extern const MatrixRule matrix_rules_memory[], matrix_rules_variable[], matrix_rules_whole[],
     matrix_rules_ops[], matrix_rules_group[], matrix_rules_nv[], matrix_rules_reduce[],
     matrix_rules_tensor[], matrix_rules_qcom[];
@@ -136,37 +136,37 @@ Comp mat_comp(const SpvType *matrix);
 
 /* Which words of the instruction are ids; valid until the next call. */
 const uint16_t *mat_ids(Emit *e, const SpvInst *i, uint32_t *n);
-MatValue *mat_value(Emit *e, SpvId id); /* never NULL for an id of matrix type */
-/* The value's elements in memory, complete; valid until the next write. */
+MatValue *mat_value(Emit *e, SpvId id); /* never NULL if the id has a matrix type */
+/* The value's elements in memory, complete. Valid until the next write. */
 Tile mat_read(Emit *e, SpvId id);
-Tile mat_home(Emit *e, SpvId id); /* where it belongs; nothing is written */
-/* Before a write to `t`: whoever still needs what lies there reads or copies it first. */
+Tile mat_home(Emit *e, SpvId id); /* where the value belongs; emits nothing */
+/* Must be called before a write to `t`: what is still needed of its contents is read or copied. */
 void mat_before_write(Emit *e, const Tile *t, const MatPlace *place);
-/* Where the result of `i` goes: the caller writes it in full next. */
+/* Where the result of `i` goes. The caller must write all of it next. */
 Tile mat_result(Emit *e, const SpvInst *i);
-/* Whether writing there would change what a pending multiply-add reads, or its result. */
+/* Whether writing to `t` would change what a pending multiply-add reads, or its result. */
 bool mat_is_awaited(Emit *e, const MatMulAdd *p, const Tile *t, const MatPlace *place);
-/* Whether a value lies in the memory about to be written. */
+/* Whether a value lies in memory that is about to be written. */
 bool mat_lies_in(const MatValue *v, const Tile *t, const MatPlace *place);
 bool mat_same_place(const MatPlace *a, const MatPlace *b);
 void mat_flush(Emit *e); /* emits the pending multiply-adds */
-/* The instruction is done: its operands need not be kept for it any longer. */
+/* The instruction has been emitted: its operands need not be kept for it any longer. */
 void mat_used(Emit *e, const SpvInst *i);
 
 /* ---- holders.c ------------------------------------------------------------------------------- */
 
 uint64_t mat_workgroup_size(const Emit *e);         /* 0: not known */
 uint64_t mat_bytes(Emit *e, const SpvType *matrix); /* of a dense home, padding included */
-/* Adds to a counter; the operation of a workgroup's matrix counts once, not for each subgroup. */
+/* Adds to a counter. An operation on a workgroup's matrix counts once, not once a subgroup. */
 void mat_count(Emit *e, const SpvType *matrix, DeviceStat stat, uint64_t n);
 uint32_t mat_n_holders(const Emit *e, const SpvType *matrix);
 Holders mat_holders(Emit *e, const SpvType *matrix);
-/* Memory for a matrix: the subgroup's frame, or the workgroup's memory. */
+/* Memory for a matrix: in the subgroup's frame, or workgroup memory. */
 LV mat_frame(Emit *e, const SpvType *matrix, uint64_t bytes);
-/* A table of `entries` times 8 bytes on the stack, whose contents the next table overwrites. */
+/* A table of `entries` times 8 bytes on the stack. The next table overwrites it. */
 LV mat_table(Emit *e, uint32_t entries);
-/* Around code that reads or writes whole matrices of that type: where they are a workgroup's, only
- * its first subgroup runs it, so nothing computed inside may be used after it. */
+/* Around code that reads or writes whole matrices of that type. If they are a workgroup's, only its
+ * first subgroup runs that code, and nothing computed inside may be used after it. */
 typedef struct Leader {
     bool on;
     If f;
@@ -176,12 +176,13 @@ void mat_leader_end(Emit *e, Leader *l);
 
 /* ---- survey.c -------------------------------------------------------------------------------- */
 
-/* Before the first block: uses of each matrix, orders of webs, who looks at elements. */
+/* Called before the first block: counts uses, chooses the order of webs, finds who accesses
+ * elements. */
 void mat_survey(Emit *e);
 
 /* ---- group.c: pending multiply-adds ---------------------------------------------------------- */
 
-/* Emits all pending multiply-adds */
+/* Emits all pending multiply-adds. */
 void mat_emit_groups(Emit *e);
 
 /* ---- copy.c ---------------------------------------------------------------------------------- */
@@ -194,14 +195,15 @@ void mat_fill(Emit *e, const SpvType *t, const Tile *to, LV scalar);
 
 /* How many elements an invocation holds. */
 uint32_t mat_length(Emit *e, const SpvType *t);
-/* Element `index` (i32, scalar or a lane's own) of each lane: <W x T>. The tile is dense and in the
- * frame. */
+/* Element `index` (i32, a scalar or different in each lane) of each lane: <W x T>. The tile must be
+ * dense and in the frame. */
 LV mat_element(Emit *e, const SpvType *t, const Tile *tile, LV index);
 void mat_set_element(Emit *e, const SpvType *t, const Tile *tile, LV index, LV value);
 
 /* ---- memory.c: loads and stores -------------------------------------------------------------- */
 
-/* Only multiply-adds of this block read the load's result: it may stay where it is until then. */
+/* Whether only multiply-adds of this block read the load's result, so that it may stay where it is
+ * until then. */
 bool mat_may_stay(Emit *e, const SpvInst *i);
 
 /* ---- variable.c ------------------------------------------------------------------------------ */
@@ -210,24 +212,25 @@ bool mat_points(Emit *e, SpvId pointer); /* into a variable that holds matrices 
 
 /* ---- store.c: stores of neighbouring tiles --------------------------------------------------- */
 
-/* Puts a store off. The caller sees to it that nothing but such stores touches memory before
- * mat_stores_done. */
+/* Puts a store off. Until mat_stores_done the caller may emit nothing but such stores that accesses
+ * memory. */
 void mat_store_later(Emit *e, const SpvType *t, const Tile *to, const Tile *from);
 void mat_stores_done(Emit *e);
 
 /* ---- qcom.c: Qualcomm's conversions ---------------------------------------------------------- */
 
-/* Whether lanes' arrays lie in a column-major tile as they are; if not, in a row-major one. */
+/* Whether lanes' arrays lie as they are in a column-major tile; if not, they do in a row-major
+ * one. */
 bool mat_qcom_order(const SpvType *t);
 
 /* ---- ops.c: element by element --------------------------------------------------------------- */
 
-/* An operand's elements in a dense tile of the given order. */
+/* An operand's elements, in a dense tile of the given order. */
 Tile mat_operand(Emit *e, SpvId id, bool col);
 /* An operand converted to another component type, row-major, in memory of its own. */
 Tile mat_converted(Emit *e, SpvId id, const SpvType *element);
-/* Converts the elements of one dense tile into another of the same order, in memory of its own. `t`
- * tells their number and scope. */
+/* Converts the elements of a dense tile into another of the same order, in memory of its own. `t`
+ * is a type of the same size and scope. */
 typedef struct MatNumbers {
     Tile tile;
     Comp comp;
@@ -237,39 +240,40 @@ void mat_convert(Emit *e, const SpvType *t, MatNumbers from, MatNumbers to);
 /* ---- vector.c: elements side by side as vectors of W lanes ----------------------------------- */
 
 LV mat_at(Emit *e, LV p, LV index, uint64_t scale); /* p + index * scale, bytes */
-/* Lanes from + step * k of two vectors side by side (b NULL: of one), the last lane where that is
- * too far. */
+/* Lanes from, from + step, ... of two vectors side by side (b NULL: of one), n of them; the last
+ * lane in place of those beyond. */
 LV mat_pick(Emit *e, LV a, LV b, uint32_t from, uint32_t step, uint32_t n);
-/* n <= W elements; nothing behind them is read or written. */
+/* n <= W elements. Nothing behind them is read or written. */
 LV mat_load_run(Emit *e, LT type, LV p, uint32_t n, uint32_t align);
 void mat_store_run(Emit *e, LV v, LV p, uint32_t n, uint32_t align);
 
 /* ---- prefetch.c: SPV_QCOM_multiple_wait_queues ----------------------------------------------- */
 
-/* What a load of a matrix reads: `lines` runs of `bytes` each, `stride` (i64) apart from `p` on. */
+/* What a load of a matrix reads: `lines` runs of `bytes` each, the first at p and each `stride`
+ * (i64) behind the one before. */
 typedef struct PrefetchLines {
     LV p, stride;
     uint32_t lines, bytes;
-    /* by dimension of a tensor layout: bytes (i64) to the next block of so many elements */
+    /* by dimension of a tensor layout: bytes (i64) to the next block, and elements in a block */
     const LV *strides;
     const uint64_t *block;
     uint32_t n_dims;
 } PrefetchLines;
 
-/* In a loop with wait queues: bytes (i64) from what a load reads to what it reads some iterations
- * later. NULL: that is not prefetched. `a` NULL: of an OpLoad. */
+/* For a load in a loop with wait queues: the distance in bytes (i64) to what it reads some
+ * iterations later. NULL: it is not prefetched. `a` is NULL for an OpLoad. */
 LV mat_prefetch_distance(Emit *e, const SpvInst *i, const PrefetchLines *a);
-LV mat_prefetch_wanted(Emit *e);                                      /* i1: by this dispatch */
-void mat_prefetch(Emit *e, const SpvInst *i, const PrefetchLines *a); /* what that is */
+LV mat_prefetch_wanted(Emit *e); /* i1: whether this dispatch wants it */
+void mat_prefetch(Emit *e, const SpvInst *i, const PrefetchLines *a); /* prefetches that */
 
 /* ---- nv.c ------------------------------------------------------------------------------------ */
 
-/* The type of the first operand; NULL after reporting that it is no matrix. */
+/* The type of the first operand. NULL, after reporting, if it is not a matrix. */
 const SpvType *mat_source_type(Emit *e, const SpvInst *i);
 
 /* ---- tensor.c: through tensor layouts and views ---------------------------------------------- */
 
-bool mat_tensor_order(Emit *e, const SpvInst *i); /* its tiles in memory are column-major */
+bool mat_tensor_order(Emit *e, const SpvInst *i); /* whether its tiles in memory are column-major */
 
 /* ---- for the target of lanes (cpu/compile.c), whose hooks these are -------------------------- */
 
@@ -281,6 +285,6 @@ void matrix_block_end(Emit *e);                                    /* block_end 
 void matrix_memory_barrier(Emit *e);                               /* settle */
 void matrix_phi_edges(Emit *e, uint32_t from, uint32_t to);        /* edge */
 void matrix_prefetch(Emit *e, const SpvInst *i, const Pointer *p); /* prefetch */
-extern const EmitRule qcom_array_rules[];                          /* qcom.c: on arrays */
+extern const EmitRule qcom_array_rules[]; /* qcom.c: instructions on arrays */
 
 #endif

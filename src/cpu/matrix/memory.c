@@ -7,7 +7,7 @@
 static LV stride_bytes(Emit *e, SpvId id, const SpvType *pointee, uint32_t minor, uint32_t comp)
 {
     uint64_t unit = spv_type_size(pointee);
-    if (!id) /* no stride given: lines are tight */
+    if (!id) /* without a stride lines are tight */
         return ir_int(e->i64, (uint64_t)minor * comp);
     const SpvType *t = spv_type_of(e->module, id);
     LV s = emit_uniform(e, emit_leaf(e, id, 0));
@@ -28,7 +28,7 @@ static uint32_t constant_layout(Emit *e, const SpvInst *i, SpvId id)
 static LV uniform_limit(Emit *e, const Pointer *p) { return emit_uniform(e, p->limit); }
 static LV uniform_base(Emit *e, const Pointer *p) { return emit_uniform(e, p->base); }
 
-/* i1: the last of a tile's elements, and with it every one, is in the object. */
+/* i1: whether the last element of a tile, and with it every element, is inside the object. */
 static LV is_tile_inside(Emit *e, const SpvType *t, const Pointer *p, const Tile *tile)
 {
     uint32_t major = tile->col ? t->cols : t->rows, minor = tile->col ? t->rows : t->cols;
@@ -44,7 +44,8 @@ static LV is_tile_inside(Emit *e, const SpvType *t, const Pointer *p, const Tile
     return LLVMBuildAnd(e->b, low, LLVMBuildAnd(e->b, small, high, ""), "");
 }
 
-/* The number or vector that a pointer leads to, perhaps an array of them: the unit of strides. */
+/* What a pointer points to, an array's element if it is one: a number or vector, the unit of
+ * strides. */
 static const SpvType *pointee_of(Emit *e, const SpvInst *i, const SpvType *t, const Pointer *p)
 {
     const SpvType *pointee = p->at.type;
@@ -58,9 +59,8 @@ static const SpvType *pointee_of(Emit *e, const SpvInst *i, const SpvType *t, co
     return t->element;
 }
 
-/* The tile that a load or a store names. *inside: robust access, whether all of it is in the
- * object; NULL: it need not be
- * tested. */
+/* The tile that a load or a store accesses. *inside: robust access, whether all of it is inside the
+ * object; NULL: need not be tested. */
 static Tile memory_tile(Emit *e, const SpvInst *i, const SpvType *t, LV *inside)
 {
     enum { ROW_MAJOR = 0, COLUMN_MAJOR = 1 };
@@ -81,8 +81,8 @@ static Tile memory_tile(Emit *e, const SpvInst *i, const SpvType *t, LV *inside)
     return tile;
 }
 
-/* Element by element, those outside [base, base + limit) left out: zero where loaded, dropped where
- * stored (robust access; rare, so it is a plain loop). */
+/* Copies element by element, skipping those outside of [base, base + limit): loads read zero,
+ * stores drop them (robust access). A plain loop, as it rarely runs. */
 static void guarded_copy(Emit *e, const SpvType *t, SpvId pointer, const Tile *memory,
                          const Tile *home, bool store)
 {
@@ -117,7 +117,7 @@ static void guarded_copy(Emit *e, const SpvType *t, SpvId pointer, const Tile *m
     mat_leader_end(e, &leader);
 }
 
-/* The tile itself where all of it is inside, else a copy that has zeros for what is not. */
+/* The tile itself if all of it is inside, else a copy with zeros for what is not. */
 static Tile inside_or_copy(Emit *e, const SpvType *t, SpvId pointer, const Tile *tile, LV inside)
 {
     Tile copy = mat_dense(e, t, mat_frame(e, t, mat_bytes(e, t)), tile->col), r = *tile;
@@ -188,7 +188,7 @@ static void load_matrix(Emit *e, const SpvInst *i)
     if_end(e, &out);
 }
 
-/* Whether the next instruction that is more than arithmetic on numbers stores such a matrix too. */
+/* Whether the next instruction, other than arithmetic on numbers, stores such a matrix too. */
 static bool another_follows(Emit *e, const SpvInst *i, const SpvType *t)
 {
     for (i = i->next; i; i = i->next) {

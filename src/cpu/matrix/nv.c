@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * SPV_NV_cooperative_matrix2 on matrices at hand: changes of use, transposes, functions of every
- * element. The functions are called.c's, one call for W elements.
+ * SPV_NV_cooperative_matrix2 on matrices that are values: conversions of use, transposes, functions
+ * of every element. The functions are called.c's, with one call for W elements.
  */
 #include "cpu/matrix/matrix.h"
 
@@ -34,7 +34,7 @@ static void convert_use(Emit *e, const SpvInst *i)
     mat_count(e, t, DEVICE_STAT_CONVERSIONS, 1);
 }
 
-/* The same elements in the other order are the transpose. */
+/* The transpose is the same elements in the other order. */
 static void transpose_matrix(Emit *e, const SpvInst *i)
 {
     const SpvType *t = spv_type(e->module, i->type), *from = mat_source_type(e, i);
@@ -58,12 +58,12 @@ typedef struct Element {
     const SpvInst *inst;
     const SpvType *type; /* of the matrix */
     Tile to;
-    Tile *tiles; /* by argument: of a matrix; ptr NULL: `value` */
+    Tile *tiles; /* by argument: if it is a matrix; ptr NULL: it is `value` */
     LV *value;
-    uint32_t n; /* arguments; the first two are the row and the column */
+    uint32_t n; /* arguments; the first two are row and column */
 } Element;
 
-/* W elements from `linear` on, which is i64. */
+/* The W elements from `linear` (i64) on. */
 static void element_chunk(Emit *e, const Element *x, LV linear, LV major, LV minor, LV mask)
 {
     uint32_t bytes = comp_bytes(mat_comp(x->type));
@@ -93,10 +93,11 @@ static LV plus_lanes(Emit *e, LV scalar, LV lanes)
     return LLVMBuildAdd(e->b, emit_lanes(e, scalar), lanes, "");
 }
 
-/* Lines of whole vectors: the line's number is one for all lanes. */
+/* For lines of whole vectors: the number of the line is the same for all lanes. */
 static void element_lines(Emit *e, const Element *x, uint32_t lines, uint32_t length)
 {
-    uint32_t each = length / e->W % 2 ? 1 : 2; /* two at once, for fewer steps of the loop */
+    /* two vectors in each iteration, if they fit, for fewer of them */
+    uint32_t each = length / e->W % 2 ? 1 : 2;
     Loop l = loop_begin(e, ir_int(e->i64, lines)),
          k = loop_begin(e, ir_int(e->i64, length / e->W / each));
     for (uint32_t j = 0; j < each; j++) {
@@ -136,8 +137,8 @@ static void element_linear(Emit *e, const Element *x, uint32_t lines, uint32_t l
     }
 }
 
-/* The arguments are the row, the column, the element, and the operands: of another matrix its
- * element, of anything else the leaves. */
+/* The arguments are the row, the column, the element, and the other operands: a matrix gives its
+ * element, everything else its leaves. */
 static bool element_arguments(Emit *e, const SpvInst *i, Element *x)
 {
     uint32_t n = 3;
@@ -172,7 +173,7 @@ static void call_per_element(Emit *e, const SpvInst *i)
         emit_error(e, i, section, "the operand's type is not the result's");
         return;
     }
-    matrix_memory_barrier(e); /* the function may store */
+    matrix_memory_barrier(e); /* because the function may store */
     x.to = mat_home(e, i->id);
     if (!element_arguments(e, i, &x))
         return;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Component-wise instructions on cooperative matrices: arithmetic, conversions, times a scalar. All
- * operands are dense and brought to the result's order; then one loop over whole vectors does it,
- * the homes' padding included. Types without arithmetic of their own (bf16, fp8) go through f32.
+ * Component-wise instructions on cooperative matrices: arithmetic, conversions, multiplication by a
+ * scalar. The operands are made dense and brought to the result's order; then a loop over whole
+ * vectors computes everything, the homes' padding included. Types without arithmetic of their own
+ * (bf16, fp8) are computed in f32.
  *
- * SPV_KHR_cooperative_matrix lists the instructions ("component-wise operations").
+ * SPV_KHR_cooperative_matrix lists these instructions ("component-wise operations").
  */
 #include "cpu/matrix/matrix.h"
 
@@ -54,7 +55,7 @@ static const Operation operations[] = {
     { .op = SpvOpConvertFToU, .kind = CONVERT },
 };
 
-/* What becomes of every element. */
+/* What is done to every element. */
 typedef struct Elementwise {
     const SpvInst *inst;
     const Operation *o;
@@ -131,7 +132,7 @@ static LV splat_as(Emit *e, LV x, Comp c, uint32_t n)
     return ir_splat(e->b, LLVMTypeOf(x) == type ? x : LLVMBuildBitCast(e->b, x, type, ""), n);
 }
 
-/* An operand in the result's order, dense: as it is, or a transposed copy. */
+/* An operand in the result's order, dense: itself, or a transposed copy. */
 Tile mat_operand(Emit *e, SpvId id, bool col)
 {
     Tile t = mat_read(e, id);
@@ -143,7 +144,8 @@ Tile mat_operand(Emit *e, SpvId id, bool col)
     return aside;
 }
 
-/* A matrix times a scalar that differs between lanes: each scales the elements it holds. */
+/* A matrix times a scalar that differs between lanes: each lane scales the elements that it
+ * holds. */
 static void scale_by_lane(Emit *e, const Elementwise *w, LV scalar)
 {
     const SpvType *t = spv_type(e->module, w->inst->type);
@@ -203,7 +205,7 @@ static bool is_saturating(Emit *e, const SpvInst *i)
            spv_has_decoration(e->module, i->id, -1, SpvDecorationSaturatedConversion);
 }
 
-/* Vector by vector. The second operand is y, or `scalar` where y's ptr is NULL; negations and
+/* Works vector by vector. The second operand is y, or `scalar` if y's ptr is NULL. Negations and
  * conversions have neither. */
 static void apply_to_vectors(Emit *e, const Elementwise *w, const Tile *x, const Tile *y, LV scalar,
                              const Tile *to)
@@ -247,7 +249,7 @@ static void elementwise(Emit *e, const SpvInst *i)
         y = mat_operand(e, spv_operand(i, 1), col);
     Tile to = mat_result(e, i);
     if (x.ptr == to.ptr &&
-        comp_bytes(w.from) < comp_bytes(w.to)) { /* writing would overtake reading */
+        comp_bytes(w.from) < comp_bytes(w.to)) { /* writes would overtake reads */
         Tile aside = mat_dense(e, tx, mat_frame(e, tx, mat_bytes(e, tx)), col);
         mat_copy(e, tx, &aside, &x);
         x = aside;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * SPV_QCOM_multiple_wait_queues on a CPU: a loop's hint of N becomes prefetches, at each load that
- * moves on by a loop-invariant step (pass/wait_queues.c finds them), of the lines that the same
- * load reads some iterations later. In: a load and where it reads. Out: prefetches.
+ * SPV_QCOM_multiple_wait_queues on a CPU. In: a load that advances by a loop-invariant step (found
+ * by pass/wait_queues.c) in a loop with the hint N, and where it reads. Out: prefetches of the
+ * lines that the same load reads some iterations later.
  *
- * A step need only be right to be of use: a prefetch of any address changes no result and cannot
- * fault. More than CpuTuning.queues iterations never paid. Whether it pays at all, which is when
- * the data is in no near cache and workgroups are not interleaved, the dispatch knows
+ * A step need not be right, only useful: a prefetch of any address changes no result and cannot
+ * fault. Prefetching more than CpuTuning.queues iterations ahead never paid. Whether it pays at all
+ * (if the data is in no near cache, and workgroups are not interleaved) is known to the dispatch
  * (CpuEnv.prefetch).
  */
 #include "cpu/matrix/matrix.h"
@@ -18,7 +18,7 @@ typedef struct PrefetchLoad {
     const SpvInst *load;
 } PrefetchLoad;
 
-/* A step's value may be computed anew in each iteration, and only after the load. */
+/* A step's value may be computed anew in each iteration, and then only after the load. */
 static bool is_step_available(const PrefetchLoad *s, SpvId id)
 {
     const Cfg *c = s->e->cfg;
@@ -49,13 +49,13 @@ static LV step_bytes(const PrefetchLoad *s, const AheadStep *x)
                                  : LLVMBuildMul(e->b, a, b, "");
 }
 
-/* Caches foresee lines side by side themselves. */
+/* The machine prefetches lines that lie side by side itself. */
 static bool is_dense(const PrefetchLines *a)
 {
     return LLVMIsAConstantInt(a->stride) && LLVMConstIntGetZExtValue(a->stride) == a->bytes;
 }
 
-/* A step within one cache line needs no prefetch. */
+/* A step within one cache line needs no prefetching. */
 LV mat_prefetch_distance(Emit *e, const SpvInst *i, const PrefetchLines *a)
 {
     const AheadLoad *l = wait_queues_load(e->ahead, i);

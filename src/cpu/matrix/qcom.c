@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * SPV_QCOM_cooperative_matrix_conversion: arrays of lanes to and from matrices.
+ * SPV_QCOM_cooperative_matrix_conversion: from arrays of lanes to matrices and back.
  *
- * Element k of all lanes is one vector. Side by side these vectors are the column-major tile whose
- * rows are the lanes (A, accumulators) and the row-major one whose columns are (B): a home in that
- * order, which survey.c prefers for such values, is stored and loaded vector by vector as
- * it is; another takes a transposing copy. Arrays of u32 hold two f16 or four bytes a word, the
- * first in the lowest bits. Lanes past the matrix are not stored, and get zeros.
+ * Element k of all lanes is one vector. These vectors side by side are the column-major tile whose
+ * rows are the lanes (A, accumulators), or the row-major tile whose columns are (B). A home in that
+ * order, which survey.c prefers for such values, is stored and loaded vector by vector as it is;
+ * any other needs a transposing copy. An element of an array of u32 holds two f16 or four bytes,
+ * the first in the lowest bits. Lanes beyond the matrix are not stored, and get zeros.
  */
 #include "cpu/matrix/matrix.h"
 
@@ -27,7 +27,7 @@ static LV bits_as(Emit *e, LV v, LT scalar)
 
 static LT int_type(Emit *e, uint32_t bits) { return LLVMIntTypeInContext(e->cx, bits); }
 
-/* Part `part` of a word, of type `to`. */
+/* Part number `part` of a word, as type `to`. */
 static LV part_of_word(Emit *e, LV word, uint32_t bits, uint32_t part, uint32_t to_bits, LT to)
 {
     LV x = bits_as(e, word, int_type(e, bits));
@@ -38,7 +38,7 @@ static LV part_of_word(Emit *e, LV word, uint32_t bits, uint32_t part, uint32_t 
 
 static LV word_of_parts(Emit *e, const LV *parts, uint32_t bits, uint32_t to_bits, LT to)
 {
-    LV v[4]; /* both of 8 to 32 bits: number_type */
+    LV v[4]; /* both of 8 to 32 bits: see number_type */
     uint32_t n = to_bits / bits;
     memcpy(v, parts, n * sizeof(*v));
     emit_unify(e, v, n);
@@ -53,7 +53,7 @@ static LV word_of_parts(Emit *e, const LV *parts, uint32_t bits, uint32_t to_bit
     return bits_as(e, word, to);
 }
 
-/* n values of `to_bits` and type `to` from as many bits in values of `bits`; 8 to 32 both. */
+/* n values of `to_bits` and type `to`, made from the bits of others; both have 8 to 32 bits. */
 static LV *recast_numbers(Emit *e, const LV *from, uint32_t bits, LT to, uint32_t to_bits,
                           uint32_t n)
 {
@@ -70,7 +70,7 @@ static LV *recast_numbers(Emit *e, const LV *from, uint32_t bits, LT to, uint32_
     return r;
 }
 
-/* The element of an array of numbers of 8 to 32 bits, else NULL. */
+/* The element type of an array of numbers of 8 to 32 bits, else NULL. */
 static const SpvType *number_type(const SpvType *t)
 {
     const SpvType *x = t && t->kind == SPV_ARRAY ? t->element : NULL;
@@ -104,8 +104,7 @@ static void bitcast_array(Emit *e, const SpvInst *i)
 
 /* ---- parts of arrays ------------------------------------------------------------------------- */
 
-/* Where the start is not known before the kernel runs, the array goes through memory, lanes side
- * by side. */
+/* If the start is not a constant, the array goes through memory, with lanes side by side. */
 static void take_part(Emit *e, const SpvInst *i, LV *from, uint32_t n_from, LV start, uint32_t n)
 {
     emit_unify(e, from, n_from);
@@ -123,7 +122,8 @@ static void take_part(Emit *e, const SpvInst *i, LV *from, uint32_t n_from, LV s
         ir_store(e->b, from[k], p, bytes);
     }
     start = emit_cast_index(e, start, e->i32);
-    LV last = ir_int(LLVMTypeOf(start), n_from - n); /* what leaves the array stays in the frame */
+    /* what would leave the array stays in the frame */
+    LV last = ir_int(LLVMTypeOf(start), n_from - n);
     start =
         LLVMBuildSelect(e->b, LLVMBuildICmp(e->b, LLVMIntULE, start, last, ""), start, last, "");
     LV offset = LLVMBuildMul(e->b, start, ir_int(LLVMTypeOf(start), line), "");
@@ -180,10 +180,10 @@ const EmitRule qcom_array_rules[] = {
 
 typedef struct QcomConversion {
     const SpvType *matrix, *array;
-    uint32_t lanes, length; /* arrays in the matrix, components in each */
-    uint32_t bits, word;    /* of a component, of an array's element */
+    uint32_t lanes, length; /* arrays that the matrix consists of, components of each */
+    uint32_t bits, word;    /* of a component; of an element of an array */
     uint32_t bytes;
-    bool col; /* of a tile in which the arrays' vectors lie as they are */
+    bool col; /* order of the tile in which the arrays' vectors lie as they are */
     LT type;
 } QcomConversion;
 
@@ -229,7 +229,7 @@ static bool open_conversion(Emit *e, const SpvInst *i, const SpvType *matrix, co
     return true;
 }
 
-/* A vector of n lanes made of the first of v's, then of zeros. */
+/* A vector of n lanes: those of v, then zeros. */
 static LV with_lanes(Emit *e, LV v, uint32_t n)
 {
     uint32_t had = LLVMGetVectorSize(LLVMTypeOf(v));
@@ -237,11 +237,11 @@ static LV with_lanes(Emit *e, LV v, uint32_t n)
     if (n == had)
         return v;
     for (uint32_t k = 0; k < n; k++)
-        lanes[k] = (int)MIN(k, had); /* had: the first zero */
+        lanes[k] = (int)MIN(k, had); /* lane `had` is the first zero */
     return ir_shuffle(e->b, v, n > had ? LLVMConstNull(LLVMTypeOf(v)) : NULL, lanes, n);
 }
 
-/* Where vector k of a dense tile is, and how it is aligned. */
+/* The address of vector k of a dense tile, and its alignment. */
 static LV line_at(Emit *e, const QcomConversion *x, const Tile *t, uint32_t k, uint32_t *align)
 {
     uint64_t line = (uint64_t)x->lanes * x->bytes;
@@ -249,7 +249,7 @@ static LV line_at(Emit *e, const QcomConversion *x, const Tile *t, uint32_t k, u
     return ir_at(e->b, t->ptr, ir_int(e->i64, k * line));
 }
 
-/* Memory for the vectors where the home is of the other order. */
+/* Memory for the vectors, for a home in the other order. */
 static Tile memory_beside(Emit *e, const QcomConversion *x)
 {
     return mat_dense(e, x->matrix, lanes_frame(e, mat_bytes(e, x->matrix)), x->col);
@@ -274,7 +274,7 @@ static void construct_from_array(Emit *e, const SpvInst *i)
         mat_copy(e, x.matrix, &home, &to);
 }
 
-/* Once a kernel: an unrolled loop has the instruction many times. */
+/* Once a kernel, because an unrolled loop repeats the instruction. */
 static void note_lanes(Emit *e, const SpvInst *i, const QcomConversion *x)
 {
     if (x->lanes == e->W || matrices_of(e)->noted_lanes)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * OpCooperativeMatrixReduceNV. The function that combines is called.c's, one call for W elements.
+ * OpCooperativeMatrixReduceNV. The combining function is called.c's, with one call for W elements.
  *
- * A reduction sees its operand as lines of contiguous elements (rows of a row-major tile). Across
- * lines it adds whole vectors, with several sums at once. Along lines it folds them: the first and
- * the second halves of the lines in two vectors are combined into one, so that W elements of as
- * many lines cost about W calls, and the results come out in order. The order of combination
- * depends on the sizes alone.
+ * The operand is seen as lines of contiguous elements (the rows of a row-major tile). Across lines
+ * whole vectors are added, in several sums at once. Along lines they are folded: the first halves
+ * of the lines in two vectors are combined with their second halves into one vector, so that W
+ * elements of W lines cost about W calls, and the results come out in order. The order of
+ * combination depends only on the sizes.
  */
 #include "cpu/matrix/matrix.h"
 
@@ -70,13 +70,13 @@ static LV combine_lines(Emit *e, const MatReduction *r, LV p, uint32_t lines, ui
 
 enum { MOST_STREAMS = 8 };
 
-/* The whole vectors of long lines, a few lines at a time and in the order they lie in memory: the
- * sums are in `to`. */
+/* Combines the whole vectors of long lines, a few lines at a time and in the order in which they
+ * lie in memory. The sums are in `to`. */
 static void combine_across_long(Emit *e, const MatReduction *r, const MatLines *from, LV to)
 {
     uint32_t lines = from->n, length = from->length;
     uint32_t group = lines % 4 == 0 ? 4 : lines % 2 == 0 ? 2 : 1;
-    for (uint32_t rest = 0; rest < 2; rest++) { /* the first lines, then the rest */
+    for (uint32_t rest = 0; rest < 2; rest++) { /* the first lines, then the others */
         Loop l = loop_begin(e, ir_int(e->i64, rest ? lines / group - 1 : 1));
         LV line = LLVMBuildAdd(e->b, l.index, ir_int(e->i64, rest), "");
         LV p = mat_at(e, from->p, line, (uint64_t)group * length * r->bytes);
@@ -119,7 +119,7 @@ static void combine_across(Emit *e, const MatReduction *r, const MatLines *from,
     }
 }
 
-/* The first or the second halves of the lines of n elements that lie in two vectors (or in one). */
+/* The first or the second halves of the lines of n elements in two vectors (or in one). */
 static LV halves(Emit *e, LV x, LV y, uint32_t n, bool second)
 {
     int *lanes = NEW_ARRAY(e->arena, int, e->W);
@@ -129,14 +129,14 @@ static LV halves(Emit *e, LV x, LV y, uint32_t n, bool second)
     return ir_shuffle(e->b, x, y, lanes, e->W);
 }
 
-/* to[i] = the combination of line i, of `length` elements, which are n, a power of two up to W, or
- * several times W = n. Reads and writes up to a vector more. */
+/* to[i] = the combination of line i of `length` elements: n, a power of two up to W, or a multiple
+ * of W = n. May read and write up to a vector too much. */
 static void fold_lines(Emit *e, const MatReduction *r, const MatLines *from, uint32_t n, LV to)
 {
     uint32_t lines = from->n, length = from->length;
     enum { AT_ONCE = 8 };
     uint64_t vectors = ((uint64_t)lines * n + e->W - 1) / e->W;
-    uint32_t group = 1, each = e->W * (length / n); /* elements that become a vector */
+    uint32_t group = 1, each = e->W * (length / n); /* elements that are combined into one vector */
     while (group < MIN(n, (uint32_t)AT_ONCE) && vectors % (group * 2) == 0)
         group *= 2;
     Loop l = loop_begin(e, ir_int(e->i64, vectors / group));
@@ -157,7 +157,7 @@ static void fold_lines(Emit *e, const MatReduction *r, const MatLines *from, uin
     loop_end(e, &l);
 }
 
-/* Lines of any length, one for each lane. */
+/* Lines of any length, with one line for each lane. */
 static void gather_lines(Emit *e, const MatReduction *r, const MatLines *from, LV to)
 {
     uint32_t lines = from->n, n = from->length;
@@ -198,7 +198,7 @@ static void combine_along(Emit *e, const MatReduction *r, const MatLines *from, 
         gather_lines(e, r, from, to);
         return;
     }
-    if (n < length && n < e->W) { /* each line to one of n elements */
+    if (n < length && n < e->W) { /* first makes each line one of n elements */
         LV shorter = room_for(e, r, (uint64_t)lines * n);
         Loop l = loop_begin(e, ir_int(e->i64, lines));
         LV x = combine_lines(e, r, mat_at(e, from->p, l.index, (uint64_t)length * r->bytes),
@@ -225,7 +225,8 @@ static void combine_all(Emit *e, const MatReduction *r, const MatLines *from, LV
     combine_along(e, r, &(MatLines){ row, 1, even ? e->W : lines }, to);
 }
 
-/* Each element of the smaller tile from four of the larger, both of the same order. */
+/* Combines four elements of the larger tile into each element of the smaller; both have the same
+ * order. */
 static void combine_squares(Emit *e, const MatReduction *r, const MatLines *from, LV to)
 {
     uint32_t lines = from->n, length = from->length;
@@ -257,7 +258,7 @@ static void combine_squares(Emit *e, const MatReduction *r, const MatLines *from
     loop_end(e, &l);
 }
 
-/* Makes lines that are all `row`, or line k full of row[k]. */
+/* Makes all lines equal to `row`, or fills line k with row[k]. */
 static void spread_line(Emit *e, const MatReduction *r, LV row, bool same_lines, const MatLines *to)
 {
     uint32_t length = to->length;
@@ -312,7 +313,7 @@ static void reduce_squares(Emit *e, const MatReduction *r, const MatLines *from,
         mat_copy(e, t, &home, &to);
 }
 
-/* Reduces rows, which are lines unless the tile is column-major (`col`), columns, or both. */
+/* Reduces rows (which are the lines, unless the tile is column-major: `col`), columns, or both. */
 static void reduce_lines(Emit *e, const MatReduction *r, const MatLines *from, bool col,
                          const Tile *to)
 {

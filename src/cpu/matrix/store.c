@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Stores of tiles that lie side by side in memory, as a whole. In: stores one behind the other,
- * with nothing in between that looks at memory. Out: one call that writes row by row through all
- * neighbours at once.
+ * Stores of tiles that lie side by side in memory, as a whole. In: consecutive stores, without
+ * anything in between that accesses memory. Out: one call that writes line by line through all
+ * neighbours.
  *
- * Tile by tile, rows a page apart get 64 bytes each, which no cache's prefetcher makes anything of:
- * a third of the speed where the target is far (docs/BENCHMARKS.md). That tiles are neighbours is
- * seen at run time; others may overlap, and keep their order.
+ * Stored tile by tile, lines that are a page apart get 64 bytes each, a pattern that no cache
+ * prefetches: if the target is not in a near cache, stores have a third of their speed
+ * (docs/BENCHMARKS.md). Whether tiles are neighbours is found out at run time; others may overlap,
+ * and keep their order.
  */
 #include "cpu/matrix/matrix.h"
 
@@ -26,7 +27,7 @@ static LLVMBasicBlockRef new_block(const MatCopies *c, const char *name)
     return LLVMAppendBasicBlockInContext(c->e->cx, c->fn, name);
 }
 
-/* Member `which` of the table's entry: target, its stride, source. */
+/* Field `which` of an entry of the table: target, its stride, source. */
 enum { TARGET, STRIDE, SOURCE, MEMBERS };
 static LV entry_member(const MatCopies *c, LV entry, unsigned which)
 {
@@ -36,7 +37,7 @@ static LV entry_member(const MatCopies *c, LV entry, unsigned which)
     return LLVMBuildLoad2(c->b, which == STRIDE ? c->e->i64 : c->e->ptr, p, "");
 }
 
-/* Begins a loop in a new block with its counter; the caller ends it with a condition. */
+/* Begins a loop in a new block, with its counter. The caller ends it. */
 static LV loop_counter(const MatCopies *c, LLVMBasicBlockRef body, LV first)
 {
     LLVMBasicBlockRef from = LLVMGetInsertBlock(c->b);
@@ -47,7 +48,7 @@ static LV loop_counter(const MatCopies *c, LLVMBasicBlockRef body, LV first)
     return i;
 }
 
-/* Ends a loop: back to the counter's block while its next value is below n, else on to `out`. */
+/* Ends a loop: goes back to the counter's block while its next value is below n, else to `out`. */
 static void loop_while_below(const MatCopies *c, LV i, LV next, LV n, LLVMBasicBlockRef out)
 {
     LLVMBasicBlockRef from = LLVMGetInsertBlock(c->b);
@@ -57,8 +58,8 @@ static void loop_while_below(const MatCopies *c, LV i, LV next, LV n, LLVMBasicB
     LLVMPositionBuilderAtEnd(c->b, out);
 }
 
-/* How many tiles from `first` on are neighbours: each `run` bytes behind the one before, lines so
- * far apart that none of one lies in another's. */
+/* How many tiles from `first` on are neighbours: each `run` bytes behind the one before, with lines
+ * so far apart that those of different tiles do not overlap. */
 static LV count_neighbours(const MatCopies *c, LV first, LV n, LV target, LV stride)
 {
     LLVMBasicBlockRef look = new_block(c, "look"), next = new_block(c, "next"),

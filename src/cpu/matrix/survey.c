@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
  * What is found out before the first instruction is emitted: how often each matrix is used, whether
- * invocations reach for elements of a workgroup's matrices, and the order that each web is kept in.
+ * invocations access elements of a workgroup's matrices, and in which order each web is kept.
  */
 #include "cpu/matrix/matrix.h"
 
 typedef struct Votes {
     uint64_t rows, cols;
     bool converted;
-} Votes; /* of a web, for its order */
+} Votes; /* of a web, on its order */
 
-/* An instruction counts eight times as much for every loop it is in. */
+/* An instruction counts eight times as much for each loop around it. */
 static void add_vote(Emit *e, Votes *votes, const SpvInst *i, SpvId matrix, uint32_t block,
                      bool col)
 {
@@ -88,8 +88,8 @@ static bool touches_elements(Emit *e, const SpvInst *i)
     return mat_is(t) && t->scope == SpvScopeWorkgroup;
 }
 
-/* Counts the uses of each matrix, and chooses the order of each web's home: column-major when every
- * load and store of its values is, so that none of them transposes; where arrays of lanes are
+/* Counts the uses of each matrix, and chooses the order of each web's home: column-major if all
+ * loads and stores of its values are, so that none of them transposes. If lanes' arrays are
  * converted, the order that most instructions prefer. */
 void mat_survey(Emit *e)
 {

@@ -2,17 +2,17 @@
  *
  * SPV_NV_cooperative_matrix2: loads and stores of matrices through tensor layouts and views.
  *
- * A transfer runs line by line of the matrix (tensor_lines.c), by the specification's pseudo-code
- * (tensor_address.c). Three things make it fast:
- * - alignment: a line is what one step of the innermost dimension but one is (no view, or one
- *   that swaps two dimensions, and lines are columns): no index is taken apart lane by lane;
- * - a tile: where the slice is inside besides, and elements are next to each other, it is a tile in
- *   memory as OpCooperativeMatrixLoadKHR's, which multiply-adds read where it lies (LAZY);
- * - runs: a line that hangs over an edge with a constant is one masked vector access.
+ * A transfer goes through the matrix line by line (tensor_lines.c) by the specification's
+ * pseudo-code (tensor_address.c). Three cases are fast:
+ * - aligned lines: each line is one step of the dimension outside of the innermost (there is no
+ *   view, or it swaps two dimensions and lines are columns), so no index is taken apart in lanes;
+ * - a tile: if moreover the slice is inside and elements are adjacent, it is a tile in memory like
+ *   that of OpCooperativeMatrixLoadKHR, which multiply-adds read where it lies (LAZY);
+ * - runs: a line across an edge with a constant is one masked vector access.
  */
 #include "cpu/matrix/tensor.h"
 
-/* Whether lines are aligned (see above): i1, perhaps a constant; NULL: never. */
+/* i1: whether lines are aligned (see above), possibly a constant; NULL: never. */
 static LV is_aligned(Emit *e, const TensorTransfer *x)
 {
     LV n = ir_int(e->i32, x->matrix->cols);
@@ -26,7 +26,7 @@ static LV is_aligned(Emit *e, const TensorTransfer *x)
                      : NULL;
 }
 
-/* i1: whether n coordinates from the slice's offset on are inside in dimension k. */
+/* i1: whether n coordinates from the slice's offset on are inside dimension k. */
 static LV in_dimension(Emit *e, const TensorTransfer *x, uint32_t k, uint32_t n)
 {
     LV offset = tensor_field(x, TENSOR_OFFSET, k), end = x->end[k];
@@ -35,7 +35,7 @@ static LV in_dimension(Emit *e, const TensorTransfer *x, uint32_t k, uint32_t n)
                         LLVMBuildICmp(e->b, LLVMIntUGE, left, ir_int(e->i32, n), ""), "");
 }
 
-/* The slice as a tile of memory: i1, whether it is one; NULL: it never is. */
+/* i1: whether the slice is a tile in memory; NULL: never. Sets that tile. */
 static LV as_tile(Emit *e, const TensorTransfer *x, LV aligned, Tile *tile)
 {
     uint32_t d = x->d, inner = d - 1, outer = x->outer;
@@ -82,8 +82,8 @@ static LV as_tile(Emit *e, const TensorTransfer *x, LV aligned, Tile *tile)
     return is;
 }
 
-/* Elements to `home` and the tile where they lie in memory, when that is one; which of them is
- * seen at run time. */
+/* Loads the elements to `home`, and sets the tile that they lie in: the slice in memory if it is a
+ * tile, which is decided at run time. */
 static void load_home(Emit *e, const TensorTransfer *x, const Tile *home, const Tile *tile, LV is,
                       LV aligned)
 {
@@ -106,7 +106,7 @@ static void count_transfer(Emit *e, const TensorTransfer *x)
     mat_count(e, x->matrix, x->store ? DEVICE_STAT_BYTES_STORED : DEVICE_STAT_BYTES_LOADED, bytes);
 }
 
-/* The slice's lines, of whole blocks where the layout has them. */
+/* Prefetches the lines of a slice; if the layout has blocks, whole blocks. */
 static void prefetch_slice(Emit *e, const TensorTransfer *x)
 {
     LV strides[TENSOR_MAX_DIMS], start = ir_int(e->i64, 0);
@@ -164,7 +164,7 @@ static void load_tensor(Emit *e, const SpvInst *i)
         return;
     }
     if (x.decode)
-        matrix_memory_barrier(e); /* the function may store */
+        matrix_memory_barrier(e); /* because the function may store */
     Tile old = { 0 };
     if (x.clips)
         old = mat_read(e, spv_operand(i, 1));
@@ -194,8 +194,8 @@ static void store_tensor(Emit *e, const SpvInst *i)
     if_end(e, &f);
 }
 
-/* Whether the instruction's view begins with what is outermost in memory: its tiles, where it has
- * any, are column-major. */
+/* Whether the view puts the dimension first that is outermost in memory, so that tiles in memory,
+ * if any, are column-major. */
 bool mat_tensor_order(Emit *e, const SpvInst *i)
 {
     SpvId ids[3] = { 0 };

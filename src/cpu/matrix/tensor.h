@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tensor: what the files on loads and stores through tensor layouts and views tell each other.
+ * tensor: what the files on loads and stores through tensor layouts and views share.
  */
 #ifndef HEDDLE_CPU_MATRIX_TENSOR_H
 #define HEDDLE_CPU_MATRIX_TENSOR_H
@@ -17,71 +17,73 @@ typedef struct TensorTransfer {
     const SpvType *matrix;
     bool store;
     SpvId pointer, layout, view, decode, decode_vector;
-    uint32_t vector;         /* elements that the latter decodes */
-    uint32_t d, clamp;       /* of the layout */
-    LV *f;                   /* its leaves */
-    LV end[TENSOR_MAX_DIMS]; /* by dimension: coordinates, as unsigned, below it are inside */
+    uint32_t vector;   /* elements that decode_vector decodes */
+    uint32_t d, clamp; /* of the layout */
+    LV *f;             /* its leaves */
+    /* by dimension: coordinates below it, as unsigned numbers, are inside */
+    LV end[TENSOR_MAX_DIMS];
     uint32_t vd, permutation[TENSOR_MAX_DIMS];
     bool view_sizes;
     LV *v;                /* the view's leaves */
     bool clips;           /* some elements may be left out */
-    bool simple, swapped; /* no view that matters; or one that swaps two dimensions */
-    uint32_t outer;       /* the last dimension but the innermost whose span may exceed 1 */
-    LV base, room;        /* the pointer; robust access: bytes behind it that exist */
+    bool simple, swapped; /* no view that matters; a view that swaps two dimensions */
+    uint32_t outer;       /* the last dimension before the innermost whose span may exceed 1 */
+    LV base, room;        /* the pointer; robust access: bytes from it that exist */
     bool near;
-    uint64_t unit, vector_unit; /* bytes an index counts; for the function of vectors */
+    uint64_t unit, vector_unit; /* bytes that an index stands for; for decode_vector */
     uint32_t bytes;
     LT type;
 } TensorTransfer;
 
 typedef struct TensorPlace {
-    LV clipped, constant; /* i1 or lanes; NULL: none is */
+    LV clipped, constant; /* i1 or lanes; NULL: false everywhere */
     LV index;             /* i32: of the block */
     LV block[TENSOR_MAX_DIMS], in_block[TENSOR_MAX_DIMS];
 } TensorPlace;
 
 /* ---- tensor_open.c: operands ----------------------------------------------------------------- */
 
-uint32_t tensor_constant(Emit *e, SpvId id);                    /* 0 for what is no constant */
+uint32_t tensor_constant(Emit *e, SpvId id);                    /* 0 if it is not a constant */
 bool tensor_open(Emit *e, const SpvInst *i, TensorTransfer *x); /* false after reporting */
 void tensor_open_decode(Emit *e, TensorTransfer *x);
 LV tensor_field(const TensorTransfer *x, uint32_t which, uint32_t dim);
-/* The ids behind the addressing mask, by bit: view, decode function, that of vectors. */
+/* The ids behind the addressing mask, by bit: view, decode function, decode function of vectors. */
 void tensor_addressing(const SpvInst *i, SpvId ids[3]);
 
 /* ---- tensor_address.c ------------------------------------------------------------------------ */
 
-/* Of scalars or lanes, unified. */
+/* These take scalars or lanes, unified. */
 typedef LV TensorBuild(LLVMBuilderRef b, LV x, LV y, const char *name);
 LV tensor_op(Emit *e, TensorBuild *build, LV x, LV y);
 LV tensor_compare(Emit *e, LLVMIntPredicate p, LV x, LV y);
 LV tensor_choose(Emit *e, LV c, LV x, LV y);
-LV tensor_both(Emit *e, LV x, LV y); /* conditions, where NULL is: always */
+LV tensor_both(Emit *e, LV x, LV y); /* NULL stands for true */
 LV tensor_not(Emit *e, LV v);
 LV tensor_widen(Emit *e, LV v); /* to 64 bits, unsigned */
-/* x / y and the rest, unsigned. */
+/* x / y and the remainder, unsigned. */
 LV tensor_divide(Emit *e, LV x, LV y, LV *rest);
-/* `aligned`: row and column are coordinates of the slice but for a line's number. */
+/* `aligned`: row and column are coordinates of the slice, but for the number of a line. */
 TensorPlace tensor_place(Emit *e, const TensorTransfer *x, LV row, LV col, bool aligned);
-/* Bytes from the pointer on to a block: exact, as neither has more than 32 bits. */
+/* The distance in bytes from the pointer to a block. Exact, since neither factor has more than 32
+ * bits. */
 LV tensor_bytes(Emit *e, LV index, uint64_t unit);
-/* Robust access: whether `bytes` at a byte offset, which may be anything, exist; NULL: they do. */
+/* Robust access: whether `bytes` at an arbitrary byte offset exist; NULL: they do. */
 LV tensor_exists(Emit *e, const TensorTransfer *x, LV offset, uint64_t bytes);
 
 /* ---- tensor_lines.c -------------------------------------------------------------------------- */
 
-/* Transfers from or to a dense tile, element by element. `aligned`: i1, whether lines are; NULL:
+/* Transfers from or to a dense tile element by element. `aligned`: i1, whether lines are; NULL:
  * never. */
 void tensor_by_lines(Emit *e, const TensorTransfer *x, const Tile *home, LV aligned);
 LV tensor_clamp_value(Emit *e, const TensorTransfer *x);
-/* A vector of elements in memory, of which those in `mask` (NULL: all) exist: loads one like
- * `value`, or stores it and gives NULL. */
+/* A vector of elements in memory, of which those in `mask` exist (NULL: all): loads one like
+ * `value`, or stores `value` and returns NULL. */
 LV tensor_run(Emit *e, LV p, LV value, uint32_t align, LV mask, bool store);
 
 /* ---- tensor_decode.c ------------------------------------------------------------------------- */
 
-/* What the decode function gives for W elements at `p`. Where all lanes are in one block the
- * pointer is one for all; aligned lines step by one. */
+/* What the decode function returns for the W elements at `p`. If all lanes are in one block, they
+ * pass one pointer. Aligned lines step by one. */
 LV tensor_decode(Emit *e, const TensorTransfer *x, bool aligned, const TensorPlace *p, LV mask);
 /* i1: whether aligned lines consist of whole vectors; NULL: they do not. */
 LV tensor_in_vectors(Emit *e, const TensorTransfer *x, bool col);

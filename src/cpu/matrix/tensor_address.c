@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
  * Where an element of a matrix lies in a tensor, by the specification's pseudo-code
- * (SPV_NV_cooperative_matrix2, "Tensor Layout and View"), for W elements at once; what they have in
- * common is scalar.
+ * (SPV_NV_cooperative_matrix2, "Tensor Layout and View"), for W elements at once. What they share
+ * is scalar.
  *
- * Numbers have the pseudo-code's types. "uint32_t tensorCoordToLinear(...) { uint32_t index = 0;
- * ... index += blockCoord[dim] * t.stride[dim]; }": an element's index wraps at 2^32, and only
+ * Numbers have the types of the pseudo-code. "uint32_t tensorCoordToLinear(...) { uint32_t index =
+ * 0; ... index += blockCoord[dim] * t.stride[dim]; }": an element's index wraps at 2^32, and only
  * "this index is then multiplied by the size of the component type", exactly, in 64 bits. "int32_t
- * c = spanCoord[dim] + t.offset[dim]; if (c < 0 || ...)": a coordinate of 2^31 and more is a
- * negative one, in whatever dimension, so that no more than 2^31 of a dimension's elements are ever
- * inside.
+ * c = spanCoord[dim] + t.offset[dim]; if (c < 0 || ...)": a coordinate of 2^31 or more is negative
+ * in every dimension, so no more than the first 2^31 elements of a dimension are ever inside.
  *
- * The pseudo-code's lines for mirrored repetition say `dim` where they mean the layout's dimension;
- * in one of a single element every coordinate is mirrored to 0.
+ * For mirrored repetition the pseudo-code says `dim` where it means the layout's dimension. In a
+ * dimension of a single element every coordinate is mirrored to 0.
  */
 #include "cpu/matrix/tensor.h"
 
@@ -43,9 +42,9 @@ LV tensor_choose(Emit *e, LV c, LV x, LV y)
 
 LV tensor_both(Emit *e, LV x, LV y) { return !x ? y : !y ? x : tensor_op(e, LLVMBuildAnd, x, y); }
 
-/* x / y and the rest, unsigned. Lanes by a scalar that is not known go through f64, whose quotient
- * is exact for 32 bits once truncated: LLVM would divide lane by lane. A divisor of 0 gives
- * anything, but no trap. */
+/* x / y and the remainder, unsigned. Lanes divided by an unknown scalar go through f64, whose
+ * truncated quotient is exact for 32 bits; LLVM would divide lane by lane. Dividing by 0 gives
+ * anything, but does not trap. */
 LV tensor_divide(Emit *e, LV x, LV y, LV *rest)
 {
     LV q;
@@ -65,11 +64,11 @@ LV tensor_divide(Emit *e, LV x, LV y, LV *rest)
     return q;
 }
 
-/* OpSMod of a coordinate by a dimension's size, a uint32_t. */
+/* OpSMod of a coordinate by a dimension's size, which is a uint32_t. */
 static LV modulo_of(Emit *e, LV c, LV n)
 {
     LV negative = tensor_compare(e, LLVMIntSLT, c, ir_int(e->i32, 0)), r;
-    /* of c < 0: n - 1 - (-1 - c) % n */
+    /* for c < 0: n - 1 - (-1 - c) % n */
     LV mirrored =
         tensor_choose(e, negative, tensor_op(e, LLVMBuildSub, ir_int(e->i32, UINT32_MAX), c), c);
     tensor_divide(e, mirrored, n, &r);
@@ -79,7 +78,7 @@ static LV modulo_of(Emit *e, LV c, LV n)
 
 /* ---- where an element lies ------------------------------------------------------------------- */
 
-/* The linear index of (row, col), through the view's clip. */
+/* The linear index of (row, col), with the view's clip region. */
 static LV linear_index(Emit *e, const TensorTransfer *x, LV row, LV col, TensorPlace *p)
 {
     LV width = ir_int(e->i32, x->matrix->cols);
@@ -112,7 +111,7 @@ static LV index_through_view(Emit *e, const TensorTransfer *x, LV index)
     const LV *size = x->view_sizes ? x->v + TENSOR_VIEW_SIZE * x->vd : x->f + TENSOR_SPAN * x->d;
     LV coord[TENSOR_MAX_DIMS], stride = ir_int(e->i32, 1), sum = NULL;
     for (uint32_t k = 0; k < x->vd; k++)
-        coord[k] = ir_int(e->i32, 0); /* specialised, it may be no permutation */
+        coord[k] = ir_int(e->i32, 0); /* once specialised, it may not be a permutation */
     for (uint32_t k = x->vd; k-- > 0;) {
         uint32_t i = x->permutation[k];
         index = tensor_divide(e, index, size[i], &coord[i]);
@@ -126,9 +125,9 @@ static LV index_through_view(Emit *e, const TensorTransfer *x, LV index)
     return sum;
 }
 
-/* A coordinate outside of [0, size), mirrored. That repeats itself every 2 * size - 2 and is the
- * same for c and -c, so the distance from 0 decides; where it is inside at once, the period need
- * not fit 32 bits. */
+/* Mirrors a coordinate into [0, size). The result repeats every 2 * size - 2 and is the same for c
+ * and -c, so only the distance from 0 counts. A coordinate that is inside at once needs no period,
+ * which may not fit 32 bits. */
 static LV mirror_into(Emit *e, LV c, LV size)
 {
     LV negative = tensor_compare(e, LLVMIntSLT, c, ir_int(e->i32, 0)), m, one = ir_int(e->i32, 1);
@@ -141,7 +140,7 @@ static LV mirror_into(Emit *e, LV c, LV size)
     return tensor_choose(e, LLVMBuildICmp(e->b, LLVMIntULE, size, one, ""), ir_int(e->i32, 0), m);
 }
 
-/* A coordinate in dimension k of the tensor, by the clamp mode. */
+/* A coordinate in dimension k of the tensor, after the clamp mode. */
 static LV clamp_coordinate(Emit *e, const TensorTransfer *x, LV c, uint32_t k, TensorPlace *p)
 {
     uint32_t mode = x->store && x->clamp != TENSOR_UNDEFINED ? (uint32_t)TENSOR_CONSTANT : x->clamp;
@@ -149,7 +148,8 @@ static LV clamp_coordinate(Emit *e, const TensorTransfer *x, LV c, uint32_t k, T
        last = LLVMBuildSub(e->b, size, ir_int(e->i32, 1), "");
     if (mode == TENSOR_UNDEFINED)
         return c;
-    LV out = tensor_compare(e, LLVMIntUGE, c, x->end[k]); /* as unsigned: negative ones too */
+    /* unsigned, so negative coordinates too */
+    LV out = tensor_compare(e, LLVMIntUGE, c, x->end[k]);
     if (mode == TENSOR_CONSTANT) {
         p->constant = p->constant ? tensor_op(e, LLVMBuildOr, p->constant, out) : out;
         return tensor_choose(e, out, ir_int(e->i32, 0), c);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Elements of tensors by decode functions: W elements a call, or W vectors of elements that follow
- * one another, by the function of SPV_NV_cooperative_matrix_decode_vector where lines are whole
- * vectors.
+ * Elements of tensors by decode functions: W elements in a call or, if lines consist of whole
+ * vectors, W vectors of consecutive elements, by the function of
+ * SPV_NV_cooperative_matrix_decode_vector.
  */
 #include "cpu/matrix/tensor.h"
 
-/* Calls a decode function that gives n numbers a lane. */
+/* Calls a decode function that returns n numbers for each lane. */
 static void decode_numbers(Emit *e, const TensorTransfer *x, const TensorPlace *p, LV mask,
                            LV *results, uint32_t n)
 {
@@ -44,7 +44,7 @@ LV tensor_decode(Emit *e, const TensorTransfer *x, bool aligned, const TensorPla
     TensorPlace of_one = *p;
     for (uint32_t k = 0; k < x->d; k++)
         of_one.block[k] = emit_lane(e, p->block[k], zero);
-    /* coordinates that step by one, from the first lane's to the last's */
+    /* the coordinates step by one from the first lane to the last */
     LV start = emit_lane(e, p->in_block[inner], zero), end = emit_lane(e, p->in_block[inner], last);
     LV steps = LLVMBuildICmp(e->b, LLVMIntEQ, LLVMBuildSub(e->b, end, start, ""), last, "");
     LV same = LLVMBuildICmp(e->b, LLVMIntEQ, of_one.block[inner],
@@ -64,14 +64,15 @@ LV tensor_decode(Emit *e, const TensorTransfer *x, bool aligned, const TensorPla
 
 /* ---- by the decode function of vectors ------------------------------------------------------- */
 
-/* W vectors that follow one another in lines of whole vectors. */
+/* W consecutive vectors, in lines of whole vectors. */
 typedef struct TensorVectors {
-    LV linear, mask; /* each lane's first element in the dense tile; those that exist */
-    LV minor, line;  /* ... in its line; its line */
+    LV linear, mask; /* each lane's first element in the dense tile; lanes that exist */
+    LV minor, line;  /* that element's place in its line; the line */
     bool col;
 } TensorVectors;
 
-/* The elements of the vectors of the lanes in `mask`, one by one by the function of elements. */
+/* Decodes the elements of the vectors of the lanes in `mask` one by one, with the function of
+ * elements. */
 static void stray_elements(Emit *e, const TensorTransfer *x, const TensorVectors *v, LV p, LV mask)
 {
     If f = if_begin(e, lanes_any(e, mask));
@@ -93,11 +94,11 @@ static void stray_elements(Emit *e, const TensorTransfer *x, const TensorVectors
     if_end(e, &f);
 }
 
-/* Vectors one behind the other: element k of lane l is number l * n + k. */
+/* Interleaves vectors: element k of lane l becomes number l * n + k. */
 static LV interleave(Emit *e, const LV *x, uint32_t n)
 {
     LV y[TENSOR_MAX_VECTOR];
-    int order[IR_MAX_LANES]; /* 128 lanes of vectors of 8 at most */
+    int order[IR_MAX_LANES]; /* 128 lanes of vectors of at most 8 */
     memcpy(y, x, n * sizeof *y);
     for (uint32_t width = e->W; n > 1; n /= 2, width *= 2) {
         for (uint32_t j = 0; j < 2 * width; j++)
@@ -114,7 +115,8 @@ static void transfer_vectors(Emit *e, const TensorTransfer *x, const TensorVecto
     TensorPlace at =
         tensor_place(e, x, v->col ? v->minor : v->line, v->col ? v->line : v->minor, true);
     LV mask = v->mask, stray = NULL, results[TENSOR_MAX_VECTOR];
-    if (x->clamp != TENSOR_UNDEFINED) { /* one that leaves the tensor is no vector */
+    /* a vector that crosses the tensor's edge is not read as one */
+    if (x->clamp != TENSOR_UNDEFINED) {
         LV first = tensor_op(e, LLVMBuildAdd, v->minor, tensor_field(x, TENSOR_OFFSET, inner));
         LV end = x->end[inner], left = tensor_op(e, LLVMBuildSub, end, first);
         LV whole = tensor_op(e, LLVMBuildAnd, tensor_compare(e, LLVMIntULT, first, end),

@@ -2,15 +2,15 @@
  *
  * Transfers line by line of the matrix, W elements at a time, between a tensor and a dense tile.
  *
- * Elements of a line that lie next to each other are one masked vector access (a run); it is one
- * only where no index in it wraps (tensor_address.c).
+ * Adjacent elements of a line are one masked vector access (a run), unless an index among them
+ * wraps (tensor_address.c).
  */
 #include "cpu/matrix/tensor.h"
 
 typedef struct TensorChunk {
     Tile tile; /* dense, in the order of lines */
     bool aligned;
-    LV line, first; /* i32; first: the place in the line of lane 0 */
+    LV line, first; /* i32; first: lane 0's place in the line */
     uint32_t n;     /* elements, up to W */
 } TensorChunk;
 
@@ -35,7 +35,7 @@ LV tensor_run(Emit *e, LV p, LV value, uint32_t align, LV mask, bool store)
     return v;
 }
 
-/* Whether a line's elements are known to lie next to each other. */
+/* Whether a line's elements are known to be adjacent. */
 static bool in_runs(const TensorTransfer *x, const TensorChunk *c)
 {
     bool modes = x->clamp <= TENSOR_CONSTANT || x->store;
@@ -44,10 +44,10 @@ static bool in_runs(const TensorTransfer *x, const TensorChunk *c)
            ir_is_int(tensor_field(x, TENSOR_STRIDE, x->d - 1), 1);
 }
 
-/* Elements of a line that lie next to each other. */
+/* Adjacent elements of a line. */
 typedef struct TensorRun {
-    LV start; /* i64: index of lane 0, which may be left out and be negative */
-    LV wraps; /* i1: one of the indices does, so that they are none */
+    LV start; /* i64: index of lane 0, which may be left out and then be negative */
+    LV wraps; /* i1: an index wraps, so that they are no run */
 } TensorRun;
 
 static TensorRun find_run(Emit *e, const TensorTransfer *x, const TensorChunk *c,
@@ -65,14 +65,14 @@ static TensorRun find_run(Emit *e, const TensorTransfer *x, const TensorChunk *c
     LV inside = tensor_widen(e, LLVMBuildAdd(e->b, outer, coord, ""));
     LV negative = LLVMBuildICmp(e->b, LLVMIntSLT, coord, ir_int(e->i32, 0), "");
     LV start = LLVMBuildSelect(e->b, negative, before, inside, "");
-    /* negative coordinates are left out where the edge has a constant, but not where it is
-     * undefined */
+    /* negative coordinates are left out if the edge has a constant, but not if it is undefined */
     LLVMIntPredicate above = x->clamp == TENSOR_UNDEFINED ? LLVMIntUGT : LLVMIntSGT;
     LV most = ir_int(e->i64, ((uint64_t)1 << 32) - e->W);
     return (TensorRun){ start, LLVMBuildICmp(e->b, above, start, most, "") };
 }
 
-/* Elements that are no run after all, one by one: code for what hardly ever happens is short. */
+/* Accesses one by one elements that turn out to be no run. That hardly ever happens, so the code is
+ * short rather than fast. */
 static LV access_each(Emit *e, const TensorTransfer *x, LV index, LV value, LV inside)
 {
     LT type = emit_lanes_type(e, x->type), numbers = emit_lanes_type(e, e->i32);
@@ -95,8 +95,7 @@ static LV access_each(Emit *e, const TensorTransfer *x, LV index, LV value, LV i
     return LLVMBuildLoad2(e->b, type, v, "");
 }
 
-/* Loads or stores those of a line's elements that are `inside` (NULL: all), which lie next to each
- * other. */
+/* Loads or stores those of a line's adjacent elements that are `inside` (NULL: all). */
 static LV access_run(Emit *e, const TensorTransfer *x, const TensorChunk *c, const TensorPlace *p,
                      LV value, LV inside)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a load or store through a tensor layout has: its operands, read and checked.
+ * Reads and checks the operands of a load or store through a tensor layout.
  */
 #include "cpu/matrix/tensor.h"
 
@@ -34,7 +34,7 @@ void tensor_addressing(const SpvInst *i, SpvId ids[3])
     }
 }
 
-/* Spans of more than one, if any, are the innermost's and one other's. */
+/* Whether at most the innermost dimension and one other have spans of more than one. */
 static bool is_plane(const TensorTransfer *x)
 {
     for (uint32_t k = 0; k + 1 < x->d; k++)
@@ -158,7 +158,7 @@ static uint64_t block_bytes(Emit *e, const TensorTransfer *x, SpvId decode)
     }
     Layout l = { .type = p->element, .rule = LAYOUT_EXPLICIT };
     uint64_t bytes = align_up(emit_layout_size(e, &l), emit_layout_align(e, &l));
-    if (bytes <= UINT32_MAX) /* so that an index of 32 bits times it is exact */
+    if (bytes <= UINT32_MAX) /* so that multiplying a 32-bit index by it is exact */
         return bytes;
     emit_error(e, x->inst, section, "the decode function's block has %llu bytes: 4 GiB or more",
                (unsigned long long)bytes);

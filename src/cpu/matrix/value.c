@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The values of matrices: which lies where, and when it gets there.
+ * The values of matrices: where each lies, and when it gets there.
  *
- * Invariants. A value in state HOME is complete in memory. Homes are shared by the values of a web,
- * whose live ranges do not overlap in program order; since pending multiply-adds run later than
- * they stand, every write of a home first flushes those that still refer to it (mat_before_write).
+ * Invariants. A value in state HOME is complete in memory. Values of a web share a home, since
+ * their live ranges do not overlap in program order. But pending multiply-adds run later than they
+ * stand, so every write of a home first flushes those that still refer to it (mat_before_write).
  * Lazy loads are read, by a flush or a copy, before memory may change (matrix_memory_barrier).
  */
 #include "cpu/matrix/matrix.h"
@@ -48,7 +48,7 @@ Tile mat_home(Emit *e, SpvId id)
     Matrices *m = matrices_of(e);
     MatValue *v = mat_value(e, id);
     uint32_t web = m->webs->web[id];
-    if (!web) /* constants have no web: each gets a home of its own */
+    if (!web) /* constants belong to no web: each gets a home of its own */
         return mat_dense(e, v->type, mat_frame(e, v->type, mat_bytes(e, v->type)), false);
     Home *h = &m->homes[web - 1];
     if (!h->tile.ptr) {
@@ -111,7 +111,7 @@ void mat_before_write(Emit *e, const Tile *t, const MatPlace *place)
         }
     if (!place || !place->variable)
         return;
-    /* Values that were read from that place and are still used move to memory of their own. */
+    /* values that were read from that place and are still used are copied */
     for (uint32_t i = 0; i < m->borrowed.len; i++) {
         MatValue *v = m->borrowed.data[i];
         if (v->uses && v->place.variable && mat_lies_in(v, t, place)) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Variables that hold matrices, or arrays of them: memory of the subgroup's frame, in which each
- * matrix is dense and row-major. A load borrows the value there until the place is written, and a
- * pending multiply-add stores its result there at once.
+ * Variables that hold matrices, or arrays of them: memory in the subgroup's frame, where each
+ * matrix is dense and row-major. A load borrows the value there until that place is written. A
+ * pending multiply-add that is stored there computes its result in place.
  */
 #include "cpu/matrix/matrix.h"
 
-/* Bytes in the frame of a matrix or of an array of them. */
+/* The size in the frame of a matrix or an array of them. */
 static uint64_t variable_bytes(Emit *e, const SpvType *t)
 {
     return mat_is(t)              ? mat_bytes(e, t)
@@ -37,13 +37,13 @@ static MatVariable *variable_memory(Emit *e, const SpvInst *i)
     return *v;
 }
 
-/* One step of a chain: moves `place`, `offset` (may be NULL: 0) and `t` on by index `id`. */
+/* Follows one index of a chain: moves `place`, `offset` (may be NULL, which is 0) and `t` on. */
 static const SpvType *step_into(Emit *e, const SpvInst *chain, const SpvType *t, SpvId id,
                                 MatPlace *place, LV *offset)
 {
     uint64_t k;
     bool known = spv_constant(e->module, id, &k);
-    if (t->kind != SPV_ARRAY) { /* which pass_apart did not take apart */
+    if (t->kind != SPV_ARRAY) { /* a composite that pass_apart did not split */
         emit_error(e, chain, NULL,
                    "a variable of structures of cooperative matrices is volatile or too large");
         return NULL;
@@ -90,8 +90,8 @@ static const SpvType *walk_chain(Emit *e, const SpvInst *i, MatPlace *place, LV 
     return t;
 }
 
-/* Where an access chain or a variable leads. The element's index is set where it enters a matrix.
- */
+/* Where an access chain or a variable points. Sets the element's index if the chain enters a
+ * matrix. */
 static MatPlace variable_place(Emit *e, SpvId id, Tile *tile, const SpvType **type, LV *element)
 {
     MatPlace place = { 0 };
@@ -142,7 +142,7 @@ static void load_variable(Emit *e, const SpvInst *i)
     mat_copy(e, t, &to, &tile);
 }
 
-/* A pending result whose only use is to be stored goes there directly. */
+/* A pending result that is only stored goes directly where it is stored. */
 static bool redirect_result(Emit *e, SpvId object, const Tile *to, const MatPlace *place)
 {
     Matrices *m = matrices_of(e);
@@ -197,7 +197,7 @@ static void store_variable(Emit *e, const SpvInst *i)
     mat_copy(e, t, &to, &from);
 }
 
-/* A pointer has no code: its chain is walked where it is used. */
+/* A pointer needs no code: its chain is followed where it is used. */
 static void leave_pointer(Emit *e, const SpvInst *i)
 {
     (void)e;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Elements side by side in memory as vectors of W lanes.
+ * Adjacent elements in memory, as vectors of W lanes.
  */
 #include "cpu/matrix/matrix.h"
 

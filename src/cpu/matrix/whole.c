@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Instructions that make, take apart or pass on matrices whole.
+ * Instructions that make, split or pass on whole matrices.
  */
 #include "cpu/matrix/matrix.h"
 
@@ -15,7 +15,8 @@ static void matrix_length(Emit *e, const SpvInst *i)
     emit_set1(e, i, ir_int(e->i32, mat_length(e, t)));
 }
 
-/* All elements from one scalar; where it differs between lanes, each sets the elements it holds. */
+/* Sets all elements from one scalar. If it differs between lanes, each lane sets the elements that
+ * it holds. */
 static void construct_matrix(Emit *e, const SpvInst *i)
 {
     MatValue *v = mat_value(e, i->id);
@@ -84,7 +85,7 @@ static void extract_element(Emit *e, const SpvInst *i)
     emit_set1(e, i, mat_element(e, t, &tile, ir_int(e->i32, spv_operand(i, 1))));
 }
 
-/* Its value is what the edges to the block store there. */
+/* The edges to the block have stored its value. */
 static void open_phi(Emit *e, const SpvInst *i)
 {
     MatValue *v = mat_value(e, i->id);
@@ -92,7 +93,7 @@ static void open_phi(Emit *e, const SpvInst *i)
     v->tile = mat_home(e, i->id);
 }
 
-/* mat_value knows it as zeros. */
+/* mat_value gives it zeros. */
 static void leave_undefined(Emit *e, const SpvInst *i)
 {
     (void)e;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * In: a dispatch. Out: all of its workgroups run. A device is its worker threads and the queue they
- * take dispatches from.
+ * In: a dispatch. Out: all of its workgroups have run. A device is its worker threads and the queue
+ * from which they take dispatches.
  *
- * A dispatch is planned (what is in flight together on a thread, what a block of workgroups is),
- * then stands in the queue while its caller works on it: threads take block numbers from one
- * counter. The caller always works too, so a dispatch needs no worker to finish, and any number of
- * them proceed at once; a worker joins the one with the fewest helpers. A dispatch of one block
- * wakes nobody.
+ * A dispatch is planned (which workgroups are in flight together on a thread, what a block of
+ * workgroups is), then stands in the queue while its caller works on it: threads take block numbers
+ * from one counter. The caller always works too, so a dispatch needs no worker to finish, and any
+ * number of them proceed at once; a worker joins the dispatch with the fewest helpers. A dispatch
+ * of one block wakes nobody.
  *
- * Interleaving (PERFORMANCE, rule 5): workgroups of a 4x4 square whose kernel streams more than the
- * second-level cache holds run together on one thread, advancing in turn every so many bytes, so
+ * Interleaving (PERFORMANCE, rule 5): if a kernel streams more than the second-level cache holds,
+ * the workgroups of a 4x4 square run together on one thread, taking turns every so many bytes, so
  * that they share what they load.
  */
 #include "cpu/run/exec.h"
@@ -24,8 +24,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define MAX_STRANDS 4096        /* on a thread, when the caller forces interleaving */
-#define SAFE_STACK  (64u << 10) /* what any thread that calls us is taken to have left */
+#define MAX_STRANDS 4096        /* on a thread, if the caller forces interleaving */
+#define SAFE_STACK  (64u << 10) /* what every calling thread is assumed to have left */
 
 typedef struct Job Job;
 struct Job {
@@ -34,29 +34,30 @@ struct Job {
     atomic_uint helpers; /* workers running it; changed under the device's lock */
     uint32_t max_helpers;
     uint64_t stats[DEVICE_N_STATS]; /* of the helpers */
-    DeviceFault fault;              /* of one that had one */
+    DeviceFault fault;              /* of a helper, if any */
     Job *next;
 };
 
 struct CpuDevice {
-    pthread_mutex_t lock; /* guards all below but epoch's reading */
+    pthread_mutex_t lock; /* guards everything below, except reads of epoch */
     pthread_cond_t work, done;
     pthread_mutex_t print_lock;
     Job *jobs;
-    Pool *pools; /* for calling threads; unused ones */
+    Pool *pools; /* for calling threads; the unused ones */
     pthread_t *workers;
     uint32_t n_workers, sleeping, spinning;
-    atomic_uint epoch; /* counts the jobs queued: what idle threads watch */
+    atomic_uint epoch; /* counts the jobs queued; idle threads watch it */
     bool stop;
-    bool faults; /* become errors: the process has its handlers for us */
+    bool faults; /* faults become errors: our handlers are installed */
     const CpuTuning *tuning;
     uint32_t l2_bytes;
 };
 
 /* ---- the plan: workgroups to blocks -------------------------------------------------------- */
 
-/* Panels of `panel` columns of blocks, walked one after the other, each row by row; every other row
- * and every other panel backwards, so that neighbours in time are neighbours in the grid. */
+/* Panels of `panel` columns of blocks are walked one after the other, each row by row. Every other
+ * row and every other panel is walked backwards, so that neighbours in time are neighbours in the
+ * grid. */
 Block plan_block(const Plan *p, uint64_t number)
 {
     uint64_t plane = (uint64_t)p->blocks[0] * p->blocks[1], in_plane = number % plane;
@@ -77,7 +78,7 @@ Block plan_block(const Plan *p, uint64_t number)
     return b;
 }
 
-/* The rectangle of n workgroups nearest to a square that the grid has room for. */
+/* The rectangle of n workgroups that is nearest to a square and fits into the grid. */
 static void shape(const uint32_t groups[3], uint32_t n, uint32_t out[2])
 {
     uint32_t side = 1;
@@ -101,15 +102,15 @@ static void set_blocks(Plan *p, const uint32_t block[2], uint32_t panel_groups)
 
 /* ---- the plan: interleaving ---------------------------------------------------------------- */
 
-/* What buffers the kernel reads only, or all it is bound to when it writes everything; UINT64_MAX
- * when its memory is not bound by slots. */
+/* The size of the buffers that the kernel only reads or, if it writes to all of them, of all of its
+ * buffers. UINT64_MAX if its memory is not bound by slots. */
 static uint64_t footprint(const CpuDispatch *d)
 {
     uint64_t read = 0, all = 0;
     for (uint32_t i = 0; i < d->kernel->n_slots; i++) {
         const CpuSlot *s = &d->kernel->slots[i];
         if (s->storage == SpvStorageClassUniformConstant)
-            continue; /* images and samplers: addresses, no bytes */
+            continue; /* images and samplers: their size is not known here */
         if (s->count == UINT32_MAX || !d->slots)
             return UINT64_MAX;
         uint32_t count = d->counts ? MIN(s->count, d->counts[i]) : s->count;
@@ -123,7 +124,7 @@ static uint64_t footprint(const CpuDispatch *d)
     return d->kernel->n_slots == 0 ? UINT64_MAX : read ? read : all;
 }
 
-/* Workgroups to run together: 1, or as many as the caches and the number of threads allow. */
+/* How many workgroups run together: 1, or as many as the caches and the number of threads allow. */
 static uint32_t decide_interleave(const Plan *p, const CpuDevice *device, uint32_t threads)
 {
     const CpuDispatch *d = p->dispatch;
@@ -145,9 +146,9 @@ static uint32_t decide_interleave(const Plan *p, const CpuDevice *device, uint32
     return n;
 }
 
-/* The block of workgroups that run one after the other. What works on tiles of its data shares them
- * with its neighbours, in a square; what reads it where it lies goes along its rows, as the caches'
- * prefetchers do. */
+/* The block of workgroups that run one after the other. If they work on tiles of their data,
+ * neighbours in a square share them. If they read it where it lies, a row suits the caches'
+ * prefetchers. */
 static void shape_alone(const Plan *p, const CpuTuning *tuning, uint32_t threads, uint32_t block[2])
 {
     const uint32_t *groups = p->dispatch->groups;
@@ -175,13 +176,13 @@ static void plan_blocks(Plan *p, const CpuDevice *device, uint32_t threads)
     }
     if (together == 1)
         shape_alone(p, tuning, threads, block);
-    /* A workgroup of several subgroups may be worth interleaving in itself. */
+    /* The subgroups of one workgroup may be worth interleaving too. */
     bool alone = together == 1 && (p->n_subgroups == 1 || !p->kernel->can_yield ||
                                    p->dispatch->interleave == 1 || data <= device->l2_bytes);
     set_blocks(p, block, tuning->panel_groups);
     p->together = together;
     p->fibers = !alone || (p->kernel->has_barrier && p->n_subgroups > 1);
-    /* Where a row of invocations goes on in the next workgroup, not in the next subgroup. */
+    /* A row of invocations continues in the next workgroup, not in the next subgroup. */
     p->along_rows = !p->fibers && !p->shared_bytes && p->n_subgroups > 1 &&
                     p->local_size[0] <= p->kernel->subgroup_size;
     p->own_stack = !p->fibers && p->kernel->stack_bytes > SAFE_STACK;
@@ -227,7 +228,7 @@ static bool plan_sizes(Plan *p, DiagSink *sink)
 
 /* ---- printf -------------------------------------------------------------------------------- */
 
-/* One call a lane. */
+/* Makes one call for each lane. */
 static void print_lanes(CpuEnv *env, uint64_t format, const uint64_t *args, uint32_t n,
                         const uint64_t *lane_mask)
 {
@@ -236,7 +237,7 @@ static void print_lanes(CpuEnv *env, uint64_t format, const uint64_t *args, uint
     uint32_t width = p->kernel->subgroup_size;
     uint64_t words[MAX_WORDS];
     n = MIN(n, MAX_WORDS);
-    void *guard = fault_unguard(); /* what prints is the caller's, its faults too */
+    void *guard = fault_unguard(); /* the caller's function prints, so its faults are not ours */
     pthread_mutex_lock(p->print_lock);
     for (uint32_t lane = 0; lane < width; lane++) {
         if (!(lane_mask[lane / 64] >> lane % 64 & 1))
@@ -260,7 +261,7 @@ static inline void relax(void)
 #endif
 }
 
-/* Waits a little for *value to change from `seen`. */
+/* Spins for a short while, until *value differs from `seen`. */
 static void spin_while(atomic_uint *value, unsigned seen, uint64_t ns)
 {
     uint64_t end = clock_ns() + ns;
@@ -273,7 +274,7 @@ static void spin_while(atomic_uint *value, unsigned seen, uint64_t ns)
     } while (clock_ns() < end);
 }
 
-/* A job that can use another helper: the one with the fewest. Under the lock. */
+/* The job with the fewest helpers among those that can use another. Call it under the lock. */
 static Job *pick_job(CpuDevice *d)
 {
     Job *best = NULL;
@@ -284,7 +285,7 @@ static Job *pick_job(CpuDevice *d)
     return best;
 }
 
-/* Helps with a job. Called and returns under the lock. */
+/* Helps with a job. It is called, and returns, under the lock. */
 static void help(CpuDevice *d, Job *j, Pool *pool)
 {
     j->helpers++;
@@ -299,8 +300,8 @@ static void help(CpuDevice *d, Job *j, Pool *pool)
     for (int i = 0; able && i < DEVICE_N_STATS; i++)
         j->stats[i] += pool->stats[i];
     if (!able)
-        j->max_helpers = 0; /* there is no memory for helpers; its caller does it alone */
-    /* The job is its caller's again once the count is zero. */
+        j->max_helpers = 0; /* no memory for helpers: its caller does it alone */
+    /* Once the count is zero, the job belongs to its caller again. */
     if (atomic_fetch_sub_explicit(&j->helpers, 1, memory_order_release) == 1)
         pthread_cond_broadcast(&d->done);
 }
@@ -350,7 +351,7 @@ static void queue_job(CpuDevice *d, Job *j)
             pthread_cond_signal(&d->work);
 }
 
-/* Nobody joins any more; waits for those who have. */
+/* Keeps others from joining, and waits for those who have. */
 static void retire_job(CpuDevice *d, Job *j)
 {
     pthread_mutex_lock(&d->lock);

@@ -13,28 +13,29 @@
 
 #include <stdatomic.h>
 
-/* How a dispatch is run; the same for all threads and not changed once made. */
+/* How a dispatch is run: the same for all threads, and not changed once made. */
 typedef struct Plan {
     const CpuDispatch *dispatch;
     const CpuKernel *kernel;
     uint32_t local_size[3], n_subgroups;
     uint64_t shared_bytes;
-    bool fibers;       /* a fiber a subgroup; false: subgroups run one after the other */
-    bool own_stack;    /* without fibers, but more stack than a thread is sure to have */
+    bool fibers;       /* one fiber for each subgroup; false: subgroups run one after the other */
+    bool own_stack;    /* without fibers, but with more stack than every thread is sure to have */
     uint32_t together; /* workgroups in flight on a thread; 1 without fibers */
     uint32_t yield_every, prefetch, beyond_l2; /* CpuEnv's */
-    /* without fibers: a subgroup is run for all workgroups of a row before the next one is */
+    /* without fibers: one subgroup runs for all workgroups of a row before the next subgroup
+     * does */
     bool along_rows;
-    uint32_t block[2];  /* workgroups a block */
+    uint32_t block[2];  /* workgroups in a block */
     uint32_t blocks[2]; /* blocks of the grid in x and y */
-    uint32_t panel;     /* blocks a panel is wide: panels are walked one after the other */
-    uint64_t n_blocks;  /* with z */
+    uint32_t panel;     /* blocks in a panel's width */
+    uint64_t n_blocks;  /* over x, y and z */
     void (*print)(CpuEnv *env, uint64_t format, const uint64_t *args, uint32_t n,
                   const uint64_t *lane_mask);
     void *print_lock; /* pthread_mutex_t */
 } Plan;
 
-/* The workgroups of one block: a rectangle in one z. */
+/* The workgroups of a block: a rectangle with one z. */
 typedef struct Block {
     uint32_t first[3], size[2];
 } Block;
@@ -46,7 +47,7 @@ typedef struct Memory {
 } Memory;
 typedef struct Strand Strand;
 
-/* What one thread runs workgroups with, kept between dispatches. Valid when zero-initialised. */
+/* What a thread runs workgroups with; kept between dispatches. Valid when zero-initialised. */
 typedef struct Pool {
     Strand **strands; /* subgroups in flight */
     uint32_t n_strands;
@@ -60,12 +61,12 @@ typedef struct Pool {
     struct Pool *next; /* in the device's list of unused ones */
 } Pool;
 
-/* Makes the pool large enough. False: out of memory (what there was is kept). */
+/* Makes the pool large enough. False: out of memory (it keeps what it had). */
 bool pool_prepare(Pool *pool, const Plan *p);
-/* Takes blocks from the counter and runs them until there are no more. False, with *fault filled
- * in, when the kernel did what the machine refuses: nobody takes more blocks then. */
+/* Takes blocks from the counter and runs them until none is left. False, with *fault filled in, if
+ * the kernel did something that the machine refuses; nobody takes further blocks then. */
 bool pool_run(Pool *pool, const Plan *p, atomic_uint_fast64_t *next_block, DeviceFault *fault);
 void pool_free(Pool *pool);
-const Plan *pool_plan(const CpuEnv *env); /* the plan a kernel's environment belongs to */
+const Plan *pool_plan(const CpuEnv *env); /* the plan that a kernel's environment belongs to */
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * In: work of a kernel's. Out: the same, or the fault that ended it (contract in fault.h).
+ * In: work that calls kernels. Out: the work, or the fault that ended it (contract in fault.h).
  *
- * The handler finds the guard of its thread, notes what happened and jumps out of the kernel, from
- * whatever stack that runs on: a kernel holds nothing that would have to be given back. Before it
- * the signal mask becomes what it was: the handler blocks nothing, but whoever stands before it and
- * calls it may (a program's own handler, ThreadSanitizer's), and a fault that is blocked kills.
+ * The handler finds the guard of its thread, notes what happened and jumps out of the kernel, on
+ * whatever stack that runs: a kernel holds nothing that would have to be released. It restores the
+ * signal mask before it jumps. The handler itself blocks nothing, but a handler that was installed
+ * later and calls it may (a program's own, ThreadSanitizer's), and a fault that is blocked kills.
  */
-#undef _FORTIFY_SOURCE /* its longjmp takes a jump from a fiber for a mistake */
+#undef _FORTIFY_SOURCE /* its longjmp would take a jump from a fiber for a mistake */
 #include "cpu/run/fault.h"
 
 #include <pthread.h>
@@ -23,8 +23,8 @@ typedef struct Guard {
     jmp_buf escape;
 } Guard;
 
-/* A handler has no argument of ours: the thread tells which guard it is under, and the process what
- * stood there before. Initial-exec, since the handler must not allocate. */
+/* A handler gets no argument of ours: the thread says which guard it is under, and the process
+ * which handlers were there before. Initial-exec, since the handler must not allocate. */
 static _Thread_local __attribute__((tls_model("initial-exec"))) Guard *volatile current;
 static struct {
     pthread_mutex_t lock;
@@ -33,7 +33,7 @@ static struct {
     struct sigaction before[COUNT_OF(signals)];
 } process = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* SI_KERNEL: the address is none at all (not canonical), and the CPU does not tell it. */
+/* SI_KERNEL: the address is not canonical, and the CPU does not report it. */
 static DeviceFault fault_of(int signal, const siginfo_t *info, void *context)
 {
     (void)context;
@@ -45,20 +45,21 @@ static DeviceFault fault_of(int signal, const siginfo_t *info, void *context)
         return (DeviceFault){ DEVICE_FAULT_NO_ADDRESS, 0 };
     DeviceFaultKind kind = DEVICE_FAULT_ACCESS;
 #if defined(__x86_64__)
-    const ucontext_t *u = context; /* the page fault's error code: bit 1 is set by a write */
+    const ucontext_t *u = context; /* bit 1 of the page fault's error code is set by a write */
     kind = u->uc_mcontext.gregs[REG_ERR] & 2 ? DEVICE_FAULT_WRITE : DEVICE_FAULT_READ;
 #endif
     return (DeviceFault){ kind, (uintptr_t)info->si_addr };
 }
 
-/* Not a kernel's: to who had it before, or to the system, which ends the program. */
+/* Not a kernel's fault: passes it on to the handler that was there before, or to the system, which
+ * ends the program. */
 static void pass_on(int signal, siginfo_t *info, void *context)
 {
     unsigned k = 0;
     while (signals[k] != signal)
         k++;
     const struct sigaction *before = &process.before[k];
-    bool sent = info->si_code <= 0; /* by kill() and the like: nothing repeats it */
+    bool sent = info->si_code <= 0; /* by kill() and the like, which nothing repeats */
     if (before->sa_flags & SA_SIGINFO) {
         before->sa_sigaction(signal, info, context);
     } else if (before->sa_handler != SIG_DFL && before->sa_handler != SIG_IGN) {
@@ -99,7 +100,7 @@ void fault_catch(void)
     pthread_mutex_unlock(&process.lock);
 }
 
-/* Whoever came after us and stands there now may call us as the one before: then we stay. */
+/* A handler that was installed after ours may call ours as the one before it; then ours stays. */
 void fault_catch_no_more(void)
 {
     pthread_mutex_lock(&process.lock);

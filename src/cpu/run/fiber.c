@@ -4,10 +4,10 @@
  * much as a call (PERFORMANCE, section 6: 4 to 10 ns).
  *
  * x86-64 and aarch64 have a hand-written switch: push the callee-saved registers, exchange the
- * stack pointer, pop. It ends in an indirect jump: a return would be mispredicted, since the return
- * stack holds the other fiber's calls (rule 11). Other CPUs, and builds with hardware shadow
- * stacks, use ucontext. A fiber's first activation gets its Fiber as the argument register says, so
- * no separate assembly entry is needed.
+ * stack pointer, pop. It ends in an indirect jump, because a return would be mispredicted: the
+ * return stack holds the other fiber's calls (rule 11). Other CPUs, and builds with hardware shadow
+ * stacks, use ucontext. When a fiber is first activated, its Fiber is in the register of the first
+ * argument, so no separate assembly entry is needed.
  */
 #include "cpu/run/fiber.h"
 
@@ -51,8 +51,8 @@
 
 #if !defined(FIBER_UCONTEXT)
 
-/* Stores the stack pointer in *from, loads `to`, and leaves `fiber` where a first argument belongs.
- * */
+/* Stores the stack pointer in *from, loads `to`, and leaves `fiber` in the register of the first
+ * argument. */
 __attribute__((visibility("hidden"))) void heddle_fiber_swap(void **from, void *to, Fiber *fiber);
 
 #if defined(__x86_64__)
@@ -75,8 +75,8 @@ __asm__(".text\n"
         "    .cfi_endproc\n"
         ".size heddle_fiber_swap, .-heddle_fiber_swap\n");
 
-/* What heddle_fiber_swap pops: six registers and the address to go to. Above it a zero where a
- * caller would be, which also gives the function entered the alignment the ABI wants. */
+/* What heddle_fiber_swap pops: six registers and the address to go to. The zero above stands for a
+ * caller, and also gives the entered function the alignment that the ABI demands. */
 static void *first_frame(char *top, void (*entry)(Fiber *))
 {
     void **sp = (void **)top;
@@ -117,7 +117,7 @@ __asm__(".text\n"
         "    add sp, sp, #160\n" GO_ON "    .cfi_endproc\n"
         ".size heddle_fiber_swap, .-heddle_fiber_swap\n");
 
-/* What heddle_fiber_swap loads: 20 registers, of which x30 says where to go. */
+/* What heddle_fiber_swap loads: 20 registers, of which x30 is the address to go to. */
 static void *first_frame(char *top, void (*entry)(Fiber *))
 {
     void **sp = (void **)top - 20;
@@ -146,7 +146,8 @@ static void before_switch(Fiber *from, Fiber *to)
 static void after_switch(Fiber *self)
 {
 #if defined(FIBER_ASAN)
-    /* Tells the bounds of the stack left: how those of a thread's own stack become known. */
+    /* Reports the bounds of the stack that was left, from which those of a thread's own stack
+     * become known. */
     __sanitizer_finish_switch_fiber(self->fake_stack, &self->previous->low, &self->previous->size);
 #endif
     (void)self;
@@ -200,8 +201,8 @@ void fiber_free(Fiber *f)
     memset(f, 0, sizeof *f);
 }
 
-/* The outermost function of every fiber. It stays on the stack between two starts, so that nothing
- * is ever abandoned on one: the sanitizers see all calls return. */
+/* The outermost function of every fiber. It stays on the stack between two starts, so no frame is
+ * ever abandoned: the sanitizers see all calls return. */
 static void enter(Fiber *self)
 {
     self->fake_stack = NULL;
@@ -212,7 +213,7 @@ static void enter(Fiber *self)
 
 #if defined(FIBER_UCONTEXT)
 
-/* makecontext passes ints only: the pointer travels in two of them. */
+/* makecontext passes only ints, so the pointer is passed in two. */
 static void enter_context(unsigned high, unsigned low)
 {
     enter((Fiber *)(uintptr_t)((uint64_t)high << 32 | low));
@@ -232,7 +233,8 @@ static void prepare(Fiber *f)
 static void swap(Fiber *from, Fiber *to)
 {
     ucontext_t own;
-    bool thread = !from->map; /* its context lives only while it waits, in this very frame */
+    /* the context of a thread lives only while it waits, in this very frame */
+    bool thread = !from->map;
     if (thread)
         from->sp = &own;
     swapcontext(from->sp, to->sp);

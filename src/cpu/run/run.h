@@ -8,7 +8,7 @@
 #include "cpu/machine/kernel.h"
 
 typedef struct CpuDevice CpuDevice; /* worker threads with their stacks; no other state */
-/* threads: 0 = one a core; faults: handlers of signals end kernels that fault */
+/* threads: 0 = one a core; faults: install handlers of signals that end kernels which fault */
 CpuDevice *cpu_device_new(uint32_t threads, bool faults, DiagSink *sink);
 void cpu_device_free(CpuDevice *d);
 uint32_t cpu_device_threads(const CpuDevice *d);
@@ -16,21 +16,22 @@ uint32_t cpu_device_threads(const CpuDevice *d);
 typedef struct CpuDispatch {
     const CpuKernel *kernel;
     const DeviceBinding *const *slots; /* by the kernel's slot numbers */
-    /* how many descriptors each slot has, at least 1; may be NULL where none is an array */
+    /* how many descriptors each slot has, at least 1; may be NULL if no slot is an array */
     const uint32_t *counts;
     const void *push;
     uint32_t groups[3], base_group[3];
     uint32_t local_size[3]; /* for kernels that leave it open */
     uint32_t global_offset[3];
-    /* OpenCL's, where the workgroups run are the smaller ones at an edge; 0 = as those run */
+    /* OpenCL: of the whole dispatch, if these workgroups are the smaller ones at its edge; 0 = the
+     * same */
     uint32_t enqueued_size[3], n_groups[3], global_size[3];
     uint32_t work_dim;              /* 0 = 3 */
-    uint64_t local_bytes;           /* OpenCL's dynamic local memory behind kernel->shared_bytes */
+    uint64_t local_bytes;           /* OpenCL's dynamic local memory, behind kernel->shared_bytes */
     uint32_t max_threads;           /* 0 = all */
     int interleave;                 /* workgroups sharing a core: 0 = decide, 1 = off, 16 = 4x4 */
-    bool prefetch;                  /* loops that ask for wait queues look ahead: false = decide */
-    uint64_t stats[DEVICE_N_STATS]; /* out, added to */
-    DeviceFault fault;              /* out: what ended it before its time */
+    bool prefetch;                  /* loops with wait queues prefetch; false = decide */
+    uint64_t stats[DEVICE_N_STATS]; /* out: the dispatch's counts are added */
+    DeviceFault fault;              /* out: what ended it early */
     void (*print)(void *user, const char *format, const uint64_t *words, uint32_t n);
     void *user;
 } CpuDispatch;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Image accesses, a lane after the other: what generated code calls (image.h). In: descriptors and
- * rows of operands; out: rows of components.
+ * Image accesses, lane by lane: what generated code calls (image.h). In: descriptors and rows of
+ * operands. Out: rows of components.
  *
  * Follows Vulkan 1.3, 16 (Image Operations). Coordinates and weights are doubles, in which products
- * of a float and an extent are exact. Texels outside of an image read as zeros with the format's
- * missing components filled in, and are not written (robustImageAccess2); NULL is an image of none.
+ * of a float and an extent are exact. Texels outside of an image read as zeros, with the components
+ * that the format lacks filled in, and are not written (robustImageAccess2). NULL is an image
+ * without texels.
  */
 #include "cpu/machine/image.h"
 
@@ -23,13 +24,13 @@ typedef struct Lane {
 static uint32_t word(const Lane *l, uint32_t row) { return l->in[(size_t)row * l->call.lanes]; }
 static double number(const Lane *l, uint32_t row) { return texel_float(word(l, row)); }
 
-/* floor(x), within what an int can hold many times over; a NaN is 0. */
+/* floor(x), clamped to what sums of a few ints cannot exceed; 0 for a NaN. */
 static int64_t whole(double x)
 {
     return isnan(x) ? 0 : (int64_t)floor(fmin(fmax(x, -0x1p40), 0x1p40));
 }
 
-/* To nearest even, clamped: the layer of an array. */
+/* The layer of an array: rounded to nearest even and clamped. */
 static uint32_t layer_of(double a, uint32_t n)
 {
     return n && a > 0 ? (uint32_t)fmin(nearbyint(a), n - 1) : 0;
@@ -51,7 +52,7 @@ static uint8_t *texel_at(const ImageLevel *v, int64_t x, int64_t y, int64_t z, u
            (uint64_t)x; /* x in bytes */
 }
 
-/* Coordinates that are integers; NULL: there is no such texel. */
+/* The texel at integer coordinates; NULL: there is none. */
 static uint8_t *texel_of(const Lane *l, bool has_level)
 {
     const ImageDesc *m = l->image;
@@ -61,7 +62,7 @@ static uint8_t *texel_of(const Lane *l, bool has_level)
     if (!m || level >= m->n_levels || one >= m->n_samples)
         return NULL;
     const ImageLevel *v = &m->levels[level];
-    n = l->call.dim == IMAGE_CUBE ? 2 : n; /* a cube's third coordinate is the face of a layer */
+    n = l->call.dim == IMAGE_CUBE ? 2 : n; /* a cube's third coordinate is a face and a layer */
     for (uint32_t k = 0; k < n; k++) {
         at[k] = word(l, IMAGE_COORDINATE + k);
         if (l->call.flags & IMAGE_HAS_OFFSET)
@@ -102,14 +103,14 @@ static void store(const Lane *l)
 typedef struct Spot {
     double at[3];   /* normalized unless the sampler says otherwise */
     uint32_t n;     /* of them */
-    uint32_t layer; /* a cube's face too */
+    uint32_t layer; /* the face, too, of a cube */
     bool cube;
     double dref;         /* what depths are compared with */
     double dx[3], dy[3]; /* derivatives, where the call has them */
 } Spot;
 
-/* Cube faces (Vulkan 1.3, table 31): which coordinate is major, and which, with what signs, are s_c
- * and t_c. Faces +x, -x, +y, -y, +z, -z. */
+/* Cube faces (Vulkan 1.3, table 31): which coordinate is major, and which ones, with which signs,
+ * are s_c and t_c. Faces +x, -x, +y, -y, +z, -z. */
 typedef struct Face {
     uint8_t s, t, major;
     int8_t sign_s, sign_t;
@@ -183,7 +184,8 @@ static double scale_of(const double *slope, const ImageDesc *m, uint32_t n)
     return sqrt(sum);
 }
 
-/* The level of detail relative to the view's base; *unclamped the same before minLod, maxLod. */
+/* The level of detail relative to the view's base; *unclamped is the same before minLod and
+ * maxLod. */
 static double lod_of(const Lane *l, const Spot *p, double *unclamped)
 {
     uint32_t flags = l->call.flags;
@@ -205,7 +207,7 @@ static double lod_of(const Lane *l, const Spot *p, double *unclamped)
 
 /* ---- texels of a sample ---------------------------------------------------------------------- */
 
-/* Where a coordinate outside of [0, n) leads; -1: to the border. */
+/* The coordinate that one outside of [0, n) becomes; -1: the border. */
 static int64_t wrapped(int64_t i, int64_t n, uint8_t mode)
 {
     int64_t m;
@@ -222,9 +224,9 @@ static int64_t wrapped(int64_t i, int64_t n, uint8_t mode)
     return -1;
 }
 
-/* A texel past an edge of a face is on the face behind that edge: the direction of its centre finds
- * it. Past a corner there is none (add() has the average of the others); integers stay on the
- * face. */
+/* A texel beyond an edge of a face is on the face behind that edge; the direction of its centre
+ * finds it. Beyond a corner there is none, and add() averages the others. Integer formats stay on
+ * the face. */
 static void around_edge(int64_t at[2], uint32_t *layer, int64_t n)
 {
     bool outside[2] = { at[0] < 0 || at[0] >= n, at[1] < 0 || at[1] >= n };
@@ -259,7 +261,7 @@ static bool compared(uint8_t how, double reference, double texel)
     return false;
 }
 
-/* What is at integer coordinates of a level, through the address modes. */
+/* The texel at integer coordinates of a level, after the address modes. */
 static void texel(const Lane *l, const Spot *p, uint32_t level, const int64_t from[3],
                   uint32_t x[4])
 {
@@ -288,7 +290,7 @@ static void texel(const Lane *l, const Spot *p, uint32_t level, const int64_t fr
 
 /* ---- filters --------------------------------------------------------------------------------- */
 
-/* The texels around a spot: the first of each pair, and the second's weight. */
+/* The texels around a spot: the first of each pair, and the weight of the second. */
 typedef struct Pairs {
     int64_t first[3];
     double weight[3];
@@ -313,8 +315,8 @@ static bool is_corner(const Spot *p, const int64_t at[3], int64_t n)
     return p->cube && (at[0] < 0 || at[0] >= n) && (at[1] < 0 || at[1] >= n);
 }
 
-/* Adds one texel's components; a cube has no texel at a corner, where the average of the other
- * three stands for it. */
+/* Adds the components of one texel. At a corner of a cube there is no texel: the average of the
+ * other three takes its place. */
 static void add(const Lane *l, const Spot *p, uint32_t level, const int64_t at[3], double weight,
                 double sum[4])
 {
@@ -372,7 +374,8 @@ static void sample(Lane *l)
         l->x[c] = texel_bits((float)sum[c]);
 }
 
-/* The four texels that a linear filter of the base level would read, anticlockwise from (0, 1). */
+/* The four texels that a linear filter would read from the base level, anticlockwise from (0,
+ * 1). */
 static void gather(Lane *l)
 {
     static const uint8_t order[4][2] = { { 0, 1 }, { 1, 1 }, { 1, 0 }, { 0, 0 } };
@@ -438,7 +441,7 @@ static void access(Lane *l)
     case SPV_IMAGE_QUERY_LOD: query_lod(l); break;
     case SPV_IMAGE_QUERY_LEVELS: l->x[0] = l->image ? l->image->n_levels : 0; break;
     case SPV_IMAGE_QUERY_SAMPLES: l->x[0] = l->image ? l->image->n_samples : 0; break;
-    case SPV_IMAGE_POINT: break; /* cpu_image's own */
+    case SPV_IMAGE_POINT: break; /* cpu_image handles it itself */
     }
 }
 

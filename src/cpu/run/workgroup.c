@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * In: blocks of workgroups. Out: their execution on the calling thread (contract in exec.h).
+ * In: blocks of workgroups. Out: they have run on the calling thread (contract in exec.h).
  *
  * Without fibers a workgroup's subgroups are plain calls, one after the other, that share a frame.
  * With fibers each subgroup in flight is a strand: an environment, a stack, a frame. Strands that
- * can go on stand in a queue. A yield goes to its end; a barrier leaves the queue until the last
- * strand of the workgroup arrives, which puts the others at the queue's front, so that a
- * workgroup's phases follow each other while what it shares is in the nearest cache. No switch goes
- * through a scheduler: a strand that stops continues the next one itself.
+ * can go on stand in a queue. A strand that yields goes to its end. A strand at a barrier leaves
+ * the queue until the last strand of its workgroup arrives, which puts the others at the front, so
+ * that the phases of a workgroup follow each other while the data that it shares is in the nearest
+ * cache. There is no scheduler to switch to: a strand that stops continues the next one itself.
  */
 #include "cpu/run/exec.h"
 #include "cpu/run/fault.h"
@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #define HUGE_PAGE ((size_t)2 << 20)
-/* Above a kernel's own stack: barrier and yield, the C library, a signal handler with its
+/* Stack beyond the kernel's own: for barrier and yield, the C library, a signal handler with its
  * registers. */
 #define STACK_MARGIN ((size_t)32 << 10)
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -26,13 +26,13 @@
 #else
 #define SANITIZER_STACK ((size_t)0)
 #endif
-/* Distance added between frames, so that equal offsets in neighbouring ones differ in their low
+/* The distance added between frames, so that equal offsets in neighbouring ones differ in their low
  * bits. */
 #define FRAME_SKEW 320
 
 typedef struct Group Group;
 struct Group {
-    uint32_t live, waiting; /* strands that have not returned; of these, those at the barrier */
+    uint32_t live, waiting; /* strands that have not returned; those of them at the barrier */
     Strand *first, *last;   /* at the barrier, in order of arrival */
 };
 
@@ -41,8 +41,8 @@ struct Strand {
     const Plan *plan;
     Pool *pool;
     Group *group;
-    Strand *next;                     /* in the queue or at the barrier */
-    atomic_uint_fast64_t *next_block; /* of a strand that runs whole blocks (Plan.own_stack) */
+    Strand *next;                     /* the next in the queue or at the barrier */
+    atomic_uint_fast64_t *next_block; /* for a strand that runs whole blocks (Plan.own_stack) */
     Fiber fiber;
 };
 
@@ -70,7 +70,7 @@ static bool memory_grow(Memory *m, uint64_t stride, uint64_t n)
         return false;
 #if defined(MADV_HUGEPAGE)
     if (size >= HUGE_PAGE)
-        (void)madvise(data, size, MADV_HUGEPAGE); /* advice only */
+        (void)madvise(data, size, MADV_HUGEPAGE); /* only advice: it may fail */
 #endif
     memory_free(m);
     *m = (Memory){ data, size };
@@ -149,7 +149,7 @@ static void barrier_alone(CpuEnv *env) { (void)env; }
 static void barrier_fiber(CpuEnv *env);
 static void yield_fiber(CpuEnv *env);
 
-/* All of an environment but which workgroup and subgroup it is. */
+/* Fills in an environment, but for which workgroup and subgroup it is. */
 static void fill_env(Pool *pool, const Plan *p, Strand *s, void *frame, void *shared)
 {
     const CpuDispatch *d = p->dispatch;
@@ -214,7 +214,7 @@ void pool_free(Pool *pool)
 
 /* ---- the walk through a block -------------------------------------------------------------- */
 
-/* WorkgroupId of the i-th workgroup: rows in turn left to right and back. */
+/* WorkgroupId of the i-th workgroup: rows alternate between left to right and right to left. */
 static void group_id(const Plan *p, const Block *b, uint32_t i, uint32_t id[3])
 {
     uint32_t y = i / b->size[0], x = i % b->size[0];
@@ -327,13 +327,13 @@ static Fiber *strand_main(void *argument)
     Strand *s = argument;
     Group *g = s->group;
     s->plan->kernel->code(&s->env);
-    /* A subgroup that has returned keeps none at the barrier. */
+    /* The others need not wait for a subgroup that has returned. */
     if (--g->live && g->waiting == g->live)
         release(s->pool, g);
     return pop_ready(s->pool);
 }
 
-/* Runs workgroups first..first+n-1 of the block together. */
+/* Runs workgroups first to first + n - 1 of the block together. */
 static void run_together(Pool *pool, const Plan *p, const Block *b, uint32_t first, uint32_t n)
 {
     pool->ready = NULL;
@@ -367,7 +367,7 @@ static void run_fibers(Pool *pool, const Plan *p, atomic_uint_fast64_t *next_blo
 /* ---- floating-point control ---------------------------------------------------------------- */
 
 /* Kernels run with the default rounding, denormals kept and exceptions masked, whatever the caller
- * has set for itself: results must not depend on the thread. */
+ * has set: results must not depend on the thread. */
 #if defined(__x86_64__)
 typedef uint32_t FloatControl;
 static FloatControl float_control(void) { return __builtin_ia32_stmxcsr(); }
@@ -426,7 +426,7 @@ bool pool_run(Pool *pool, const Plan *p, atomic_uint_fast64_t *next_block, Devic
     set_float_control(kept);
     if (!fine) {
         atomic_store(next_block, p->n_blocks);
-        drop_strands(pool); /* some stopped within the kernel */
+        drop_strands(pool); /* some stopped inside the kernel */
     }
     return fine;
 }
