@@ -10,7 +10,13 @@
 # and no others. NAME is FOLDER with underscores. A stage without sources is left out. HEDDLE_STAGES
 # collects the targets. Tests link archives of the same objects, so that one pulls in no more than
 # what it tests. The stage llvm and those that use it see LLVM.
+# The stage vkdevice sees Vulkan's headers; where there are none it has absent.c alone.
 set(HEDDLE_STAGES "")
+
+set(HEDDLE_VULKAN_INCLUDE "${HEDDLE_TOOLCHAIN}/usr/include")
+if(NOT EXISTS "${HEDDLE_VULKAN_INCLUDE}/vulkan/vk_icd.h")
+    set(HEDDLE_VULKAN_INCLUDE "")
+endif()
 
 # MPFR is the oracle of some tests; they do without where it is not installed.
 find_library(HEDDLE_MPFR mpfr)
@@ -67,6 +73,13 @@ function(heddle_stage folder uses)
     set(here "${PROJECT_SOURCE_DIR}/src/${folder}")
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${here}/*.c")
     list(FILTER sources EXCLUDE REGEX "^${here}/(.*/)?test/")
+    if(folder STREQUAL "vkdevice")
+        if(HEDDLE_VULKAN_INCLUDE)
+            list(FILTER sources EXCLUDE REGEX "/absent.c$")
+        else()
+            list(FILTER sources INCLUDE REGEX "/absent.c$")
+        endif()
+    endif()
     foreach(other IN LISTS HEDDLE_FOLDERS)
         if(other MATCHES "^${folder}/")
             list(FILTER sources EXCLUDE REGEX "/src/${other}/")
@@ -79,6 +92,9 @@ function(heddle_stage folder uses)
         add_library(heddle_${name}_archive STATIC $<TARGET_OBJECTS:heddle_${name}>)
         set_target_properties(heddle_${name}_archive PROPERTIES
             LINKER_LANGUAGE C ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/test")
+        if(folder STREQUAL "vkdevice" AND HEDDLE_VULKAN_INCLUDE)
+            target_include_directories(heddle_${name} SYSTEM PRIVATE "${HEDDLE_VULKAN_INCLUDE}")
+        endif()
         if("llvm" IN_LIST uses OR folder STREQUAL "llvm")
             target_link_libraries(heddle_${name} PUBLIC heddle_llvm_c)
             target_link_libraries(heddle_${name}_archive INTERFACE heddle_llvm_c)

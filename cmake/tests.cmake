@@ -41,6 +41,27 @@ foreach(lowered IN ITEMS none:khr none:tiny none:qcom none:mixed none:nv2 none:n
 endforeach()
 set(HEDDLE_TEST_STEP ${step})
 
+# And with --device vulkan in the cpu's place: on heddle's own driver, and on Mesa's lavapipe (Debian:
+# mesa-vulkan-drivers), which has subgroups of 8 and no matrices.
+set(lavapipe /usr/share/vulkan/icd.d/lvp_icd.${CMAKE_SYSTEM_PROCESSOR}.json)
+set(own "${PROJECT_BINARY_DIR}/share/vulkan/icd.d/heddle_icd.json")
+math(EXPR HEDDLE_TEST_STEP "11 * ${step}")
+foreach(test IN ITEMS own:khr own:nv2 own:nv own:qcom own:mixed lavapipe:qcom)
+    if(NOT TARGET heddle_vulkan)
+        break()
+    endif()
+    string(REPLACE ":" ";" parts "${test}")
+    list(GET parts 0 driver)
+    list(GET parts 1 stem)
+    set(name test_elsewhere_${driver}_${stem})
+    heddle_test(${name} "${PROJECT_SOURCE_DIR}/tests/matrix/${stem}.c" heddle_static)
+    target_sources(${name} PRIVATE tests/lower/elsewhere.c)
+    target_compile_definitions(${name} PRIVATE "HEDDLE_ELSEWHERE=\"${${driver}}\""
+        $<$<STREQUAL:${driver},own>:HEDDLE_LOWER_TILES>)
+    target_link_options(${name} PRIVATE -Wl,--wrap=heddle_device_new)
+    add_dependencies(${name} heddle_vulkan)
+endforeach()
+set(HEDDLE_TEST_STEP ${step})
 # Tests on an NVIDIA GPU (`make test-cuda`), whole; without one they say that they were skipped.
 foreach(of IN ITEMS matrix/khr matrix/tiny matrix/qcom matrix/mixed matrix/nv2 matrix/nv
         matrix/levels ops/ops ops/precision opencl/std random/kernels)

@@ -2,8 +2,7 @@
 #
 # libvulkan_heddle.so and its manifest, where the toolchain has the headers. Only the loader's doors
 # are exported, so that a program may use another libheddle or LLVM beside it.
-set(HEDDLE_VULKAN_INCLUDE "${HEDDLE_TOOLCHAIN}/usr/include")
-if(NOT EXISTS "${HEDDLE_VULKAN_INCLUDE}/vulkan/vk_icd.h")
+if(NOT HEDDLE_VULKAN_INCLUDE)
     message(STATUS "No Vulkan headers in ${HEDDLE_TOOLCHAIN}: the Vulkan driver is not built")
     return()
 endif()

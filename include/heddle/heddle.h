@@ -152,13 +152,15 @@ typedef enum HeddleDeviceKind {
     HEDDLE_DEVICE_CPU,              /* machine code for this CPU, on all its cores */
     HEDDLE_DEVICE_REFERENCE,        /* an interpreter, invocation by invocation: slow, and can
                                      * check */
+    HEDDLE_DEVICE_VULKAN,           /* any Vulkan 1.1 driver of the system; what it has not of a
+                                     * kernel's matrices is lowered */
     HEDDLE_DEVICE_CUDA,             /* an NVIDIA GPU, by its driver (libcuda.so.1): compute
                                      * capability 8.0 and later */
     HEDDLE_N_DEVICE_KINDS
 } HeddleDeviceKind;
 
-/* "cpu", "reference", "cuda": what the command line calls the kind; NULL for what is none.
- * Static. */
+/* "cpu", "reference", "vulkan", "cuda": what the command line calls the kind; NULL for what is
+ * none. Static. */
 HEDDLE_API const char *heddle_device_kind_name(HeddleDeviceKind kind);
 /* How many devices of the kind this machine has. */
 HEDDLE_API uint32_t heddle_device_count(HeddleDeviceKind kind);
@@ -184,7 +186,7 @@ typedef struct HeddleDeviceInfo {
     const char *target;             /* LLVM's name of the processor: "znver4"; "" for the
                                      * interpreter */
     const char *const *features;    /* instruction sets that matter to heddle: "avx512f",
-                                     * "avx512vnni" */
+                                     * "avx512vnni"; of VULKAN: extensions that are used */
     uint32_t n_features;
     uint32_t threads;
     uint32_t vector_bits;           /* of the vectors the machine code uses; 0 for the
@@ -194,6 +196,9 @@ typedef struct HeddleDeviceInfo {
     uint32_t default_subgroup_size;
     const char *const *extensions;  /* SPIR-V extensions understood, sorted */
     uint32_t n_extensions;
+    const char *driver;             /* of a machine that has one: "lavapipe Mesa 22.3.6, Vulkan
+                                     * 1.3.230"; or "" */
+    uint64_t memory;                /* bytes of the device's own; 0: the host's */
 } HeddleDeviceInfo;
 
 typedef struct HeddleDevice HeddleDevice;
@@ -204,6 +209,10 @@ HEDDLE_API HeddleResult heddle_device_new(const HeddleDeviceOptions *options, He
 HEDDLE_API void heddle_device_free(HeddleDevice *device);
 /* Belongs to the device. */
 HEDDLE_API const HeddleDeviceInfo *heddle_device_info(const HeddleDevice *device);
+
+/* What the device has, as JSON in the form of share/profiles/README.md, for HeddleLowerOptions.
+ * NULL: all that heddle knows. Belongs to the device. */
+HEDDLE_API const char *heddle_device_profile(const HeddleDevice *device);
 
 /* ==== Matrix shapes, and who holds which element ============================================== */
 
@@ -518,6 +527,9 @@ HEDDLE_API HeddleResult heddle_kernel_new(HeddleDevice *device, const HeddleModu
 HEDDLE_API void heddle_kernel_free(HeddleKernel *kernel);
 /* After specialisation: sizes and shapes are final. Belongs to the kernel. */
 HEDDLE_API const HeddleKernelInfo *heddle_kernel_info(const HeddleKernel *kernel);
+/* What the device did not have of the kernel, and what stands for it; none where it had all.
+ * Belongs to the kernel. */
+HEDDLE_API const HeddleLowering *heddle_kernel_lowerings(const HeddleKernel *kernel, uint32_t *n);
 /* What options->emit asked for; NULL when it asked for nothing. Binary forms may contain NUL. */
 HEDDLE_API const void *heddle_kernel_text(const HeddleKernel *kernel, size_t *size);
 /* Seconds that compiling took. */

@@ -25,6 +25,7 @@ typedef enum CliCommand {
     CMD_RUN,
     CMD_BENCH,
     CMD_LAYOUT,
+    CMD_PROFILE,
     CMD_VULKAN,
     N_COMMANDS
 } CliCommand;
@@ -117,7 +118,9 @@ HeddleResult open_kernel(const CliOptions *o, HeddleDevice *d, const HeddleModul
 /* The module for the target that --for names: a file, or one of those that heddle brings along. In
  * the place of *m, which is freed in any case. */
 HeddleResult lower_for(const CliOptions *o, HeddleModule **m, HeddleLog *log);
-void print_lowerings(const CliOptions *o, const HeddleModule *m);
+void print_lowerings(const CliOptions *o, const HeddleLowering *rows, uint32_t n);
+/* heddle profile-device: such a profile, of the device. */
+int command_profile(const CliOptions *o);
 
 /* ---- svg.c ----------------------------------------------------------------------------------- */
 

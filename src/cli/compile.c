@@ -184,8 +184,10 @@ int command_compile(const CliOptions *o)
     int status = exit_status(r);
     if (!r && o->stats)
         print_loops(o, m);
+    uint32_t n = 0;
+    const HeddleLowering *rows = r ? NULL : heddle_module_lowerings(m, &n);
     if (!r && o->profile)
-        print_lowerings(o, m);
+        print_lowerings(o, rows, n);
     if (r)
         ;
     else if (forms[form].form == SPIRV)

@@ -26,9 +26,14 @@ static void print_device(const HeddleDeviceInfo *d)
     printf("%s: %s\n", d->kind_name, d->name);
     if (*d->target)
         printf("  %-16s%s, %u-bit vectors\n", "code for", d->target, d->vector_bits);
+    if (*d->driver)
+        printf("  %-16s%s\n", "driver", d->driver);
+    if (d->memory)
+        printf("  %-16s%.1f GiB\n", "memory", (double)d->memory / (1 << 30));
     if (d->n_features)
         print_list("uses", d->features, d->n_features);
-    printf("  %-16s%u\n", "threads", d->threads);
+    if (d->threads)
+        printf("  %-16s%u\n", "threads", d->threads);
     printf("  %-16s", "subgroup sizes");
     for (uint32_t i = 0; i < d->n_subgroup_sizes; i++)
         printf("%u ", d->subgroup_sizes[i]);
@@ -43,12 +48,8 @@ static const char *types_text(CliCells *c, const HeddleMatrixShape *s)
 }
 
 /* Adjacent shapes of the same size share a row. */
-static void print_shapes(void)
+static void print_shapes(const HeddleMatrixShape *s, size_t n)
 {
-    size_t n;
-    const HeddleMatrixShape *s = heddle_matrix_shapes(NULL, &n);
-    printf("\nmatrix shapes reported, M x N x K (kernels may use any from 1 to %d)\n",
-           HEDDLE_MATRIX_MOST);
     for (size_t i = 0, column = 0; i < n; i++) {
         CliCells c = { 0 };
         const char *types = types_text(&c, &s[i]);
@@ -66,28 +67,67 @@ static void print_shapes(void)
     printf("\n");
 }
 
+static void print_one(HeddleDevice *d)
+{
+    const HeddleDeviceInfo *info = heddle_device_info(d);
+    size_t n;
+    print_device(info);
+    if (info->kind != HEDDLE_DEVICE_VULKAN)
+        return;
+    const HeddleMatrixShape *shapes = heddle_matrix_shapes(d, &n);
+    printf("  %-16s%s\n", "matrices", n ? "lowered, but for" : "all lowered");
+    if (n)
+        print_shapes(shapes, n);
+}
+
+/* Every device of the kind; none is no error where there may be none. */
+static bool print_kind(HeddleDeviceKind kind, HeddleLog *log)
+{
+    bool good = true;
+    uint32_t n = heddle_device_count(kind);
+    for (uint32_t k = 0; k < n; k++) {
+        HeddleDevice *d;
+        HeddleDeviceOptions options = { .kind = kind, .ordinal = k };
+        if (heddle_device_new(&options, &d, log)) {
+            good = false;
+            continue;
+        }
+        print_one(d);
+        heddle_device_free(d);
+    }
+    if (!n)
+        printf("%s: -\n", heddle_device_kind_name(kind));
+    return good;
+}
+
+/* What is read and checked, whatever the device. */
+static bool print_extensions(HeddleLog *log)
+{
+    HeddleDevice *d;
+    HeddleDeviceOptions options = { .kind = HEDDLE_DEVICE_REFERENCE };
+    if (heddle_device_new(&options, &d, log))
+        return false;
+    const HeddleDeviceInfo *info = heddle_device_info(d);
+    printf("\n");
+    print_list("SPIR-V", info->extensions, info->n_extensions);
+    heddle_device_free(d);
+    return true;
+}
+
 int command_info(const CliOptions *o)
 {
     (void)o;
     HeddleLog *log = open_log();
-    int status = log ? EXIT_DONE : EXIT_WRONG;
+    bool good = log != NULL;
+    size_t n;
     printf("heddle %s\n\n", heddle_version());
-    for (int kind = 0; log && kind < HEDDLE_N_DEVICE_KINDS; kind++) {
-        HeddleDevice *d;
-        HeddleDeviceOptions options = { .kind = (HeddleDeviceKind)kind };
-        if (heddle_device_new(&options, &d, log)) {
-            status = EXIT_WRONG;
-            continue;
-        }
-        print_device(heddle_device_info(d));
-        if (kind + 1 == HEDDLE_N_DEVICE_KINDS) {
-            const HeddleDeviceInfo *info = heddle_device_info(d);
-            printf("\n");
-            print_list("SPIR-V", info->extensions, info->n_extensions);
-        }
-        heddle_device_free(d);
-    }
-    print_shapes();
+    for (int kind = 0; log && kind < HEDDLE_N_DEVICE_KINDS; kind++)
+        good &= print_kind((HeddleDeviceKind)kind, log);
+    good = log && print_extensions(log) && good;
+    const HeddleMatrixShape *shapes = heddle_matrix_shapes(NULL, &n);
+    printf("\nmatrix shapes reported, M x N x K (kernels may use any from 1 to %d)\n",
+           HEDDLE_MATRIX_MOST);
+    print_shapes(shapes, n);
     heddle_log_free(log);
-    return status;
+    return good ? EXIT_DONE : EXIT_WRONG;
 }

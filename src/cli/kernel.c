@@ -184,7 +184,7 @@ HeddleResult open_device(const CliOptions *o, HeddleDevice **out, HeddleLog *log
     if (o->check)
         d.kind = HEDDLE_DEVICE_REFERENCE;
     if (o->device && !parse_device(o->device, &d)) {
-        complain("--device takes cpu, reference or cuda, not '%s'", o->device);
+        complain("--device takes cpu, reference, vulkan or cuda, not '%s'", o->device);
         return HEDDLE_ERROR_ARGUMENT;
     }
     return heddle_device_new(&d, out, log);

@@ -22,6 +22,8 @@ static const struct {
                     command_run },
     [CMD_LAYOUT] = { "layout", " ROWSxCOLUMNS TYPE USE [--subgroup-size W] [--svg FILE]",
                      "who holds which element of a matrix", 3, 3, command_layout },
+    [CMD_PROFILE] = { "profile-device", " [N] [-o FILE]",
+                      "what a Vulkan device has, for compile --for", 0, 1, command_profile },
     [CMD_VULKAN] = { "vulkan", " [NAME=VALUE...] -- PROGRAM ARGUMENTS...",
                      "run a program that uses Vulkan on heddle's driver", 0, 0, NULL },
 };
@@ -38,7 +40,7 @@ static int usage(FILE *to)
 {
     fprintf(to, "usage: heddle COMMAND ...\n");
     for (int i = 0; i < N_COMMANDS; i++)
-        fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].help);
+        fprintf(to, "  %-14s %s\n", commands[i].name, commands[i].help);
     fprintf(to, "`heddle help COMMAND` says more; `heddle --version` which one this is.\n");
     return to == stdout ? EXIT_DONE : EXIT_USAGE;
 }
@@ -52,7 +54,7 @@ static int help(CliCommand c)
         printf("\nUSE is A, B or C (the accumulator). A cell shows lane.element.\n");
     else if (c == CMD_VULKAN)
         vulkan_help();
-    else if (c != CMD_INFO)
+    else if (c != CMD_INFO && c != CMD_PROFILE)
         fputs(spec_help, stdout);
     return EXIT_DONE;
 }

@@ -50,7 +50,8 @@ static const Option options[] = {
       LIST, AT(pushes), 0, RUNS },
     { "--spec", "ID=VALUE", "specialisation constant, by id or name", LIST, AT(specs), 0, KERNEL },
     { "--entry", "NAME", "entry point", STRING, AT(entry), 0, KERNEL },
-    { "--device", "DEVICE", "cpu (default), reference or cuda; KIND:N, the N-th of several",
+    { "--device", "DEVICE", "cpu (default), reference, vulkan or cuda; KIND:N, the N-th of"
+      " several, from 0",
       STRING, AT(device), 0, KERNEL | ON(CMD_CHECK) },
     { "--check", "[=portability]", "report what the kernel does wrong as it runs (reference)",
       OPTIONAL, AT(check), 0, RUNS },
@@ -72,11 +73,12 @@ static const Option options[] = {
       " SPIR-V", FLAG, AT(pipeline), 0, KERNEL },
     { "--for", "PROFILE", "lower matrices to what that target has: a JSON file, or the name of one"
       " in share/heddle/profiles", STRING, AT(profile), 0, KERNEL },
-    { "--stats", NULL, "counts of loads, multiply-adds, conversions, barriers, bytes; compile: what"
-      " --pipeline and --for did", FLAG, AT(stats), 0, RUNS | ON(CMD_COMPILE) },
+    { "--stats", NULL, "counts of loads, multiply-adds, conversions, barriers, bytes; of vulkan:"
+      " what was lowered; compile: what --pipeline and --for did",
+      FLAG, AT(stats), 0, RUNS | ON(CMD_COMPILE) },
     { "--seconds", "S", "how long to measure; default 0.5", REAL, AT(seconds), 0, ON(CMD_BENCH) },
     { "-o", "FILE", "write there (default: standard output)",
-      STRING, AT(output), 0, ON(CMD_COMPILE) },
+      STRING, AT(output), 0, ON(CMD_COMPILE) | ON(CMD_PROFILE) },
     { "--emit", "FORM", "spirv, asm (default), passes, llvm, llvm-plain, native, object; of MLIR:"
       " mlir (with heddle's rewrites), mlir-spirv; of OpenCL C: ast",
       STRING, AT(emit), 0, ON(CMD_COMPILE) },

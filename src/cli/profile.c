@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * --for: profiles of targets. A name without a folder is one of those that are installed beside the
- * command, in share/heddle/profiles.
+ * --for, and heddle profile-device: profiles of targets. A name without a folder is one of those
+ * that are installed beside the command, in share/heddle/profiles.
  */
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -81,10 +82,8 @@ HeddleResult lower_for(const CliOptions *o, HeddleModule **m, HeddleLog *log)
 
 /* What became of the instructions that the target does not have; aside where the module itself is
  * printed. */
-void print_lowerings(const CliOptions *o, const HeddleModule *m)
+void print_lowerings(const CliOptions *o, const HeddleLowering *rows, uint32_t n)
 {
-    uint32_t n;
-    const HeddleLowering *rows = heddle_module_lowerings(m, &n);
     CliTable t = { .columns = 4, .align = "lrll", .aside = !o->output || !strcmp(o->output, "-") };
     CliCells c = { 0 };
     table_row(&t, "instruction", "count", "pass", "became");
@@ -92,4 +91,36 @@ void print_lowerings(const CliOptions *o, const HeddleModule *m)
         table_row(&t, rows[k].instruction, cell(&c, "%u", rows[k].count), rows[k].pass,
                   rows[k].how);
     table_print(&t);
+}
+
+/* "2" is the second Vulkan device, "vulkan:2" too. */
+int command_profile(const CliOptions *o)
+{
+    char name[32];
+    CliOptions with = *o;
+    const char *which = o->inputs.len ? o->inputs.data[0] : "0";
+    HeddleDevice *d = NULL;
+    HeddleLog *log = open_log();
+    if (!log)
+        return EXIT_WRONG;
+    snprintf(name, sizeof name, "vulkan:%s", which);
+    with.device = strchr(which, ':') || !strspn(which, "0123456789") ? which : name;
+    HeddleResult r = open_device(&with, &d, log);
+    const char *text = heddle_device_profile(d);
+    FILE *f = o->output && strcmp(o->output, "-") ? fopen(o->output, "we") : stdout;
+    if (!r && !text) {
+        complain("%s has all that kernels may ask for: there is nothing to lower", which);
+        r = HEDDLE_ERROR_UNSUPPORTED;
+    }
+    if (!r && (!f || fputs(text, f) < 0)) {
+        complain("%s: %s", o->output, strerror(errno));
+        r = HEDDLE_ERROR_IO;
+    }
+    if (f && f != stdout && fclose(f) && !r) {
+        complain("%s: %s", o->output, strerror(errno));
+        r = HEDDLE_ERROR_IO;
+    }
+    heddle_device_free(d);
+    heddle_log_free(log);
+    return exit_status(r);
 }

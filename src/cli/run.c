@@ -376,6 +376,12 @@ static void print_stats(const CommandRun *r, const HeddleStats *s)
         n++;
     }
     printf("\n");
+    if (heddle_device_info(r->device)->kind == HEDDLE_DEVICE_VULKAN) {
+        uint32_t count;
+        const HeddleLowering *lowered = heddle_kernel_lowerings(r->kernel, &count);
+        print_lowerings(r->options, lowered, count);
+        return;
+    }
     if (heddle_device_info(r->device)->kind == HEDDLE_DEVICE_REFERENCE)
         printf("the reference device does not count what a kernel does\n");
     else if (!n)

@@ -130,8 +130,10 @@ static CpuCompiled *compiled_new(Cpu *c, CpuKernel *code, const DeviceCompile *h
     for (uint32_t i = 0; i < n; i++) {
         const CpuSlot *s = &code->slots[i];
         bool image = s->storage == SpvStorageClassUniformConstant;
-        k->slots[i] = (DeviceSlot){ s->set, s->binding, s->count,
-                                    image ? DEVICE_SLOT_IMAGE : DEVICE_SLOT_BUFFER };
+        k->slots[i] = (DeviceSlot){ .set = s->set,
+                                    .binding = s->binding,
+                                    .count = s->count,
+                                    .kind = image ? DEVICE_SLOT_IMAGE : DEVICE_SLOT_BUFFER };
     }
     k->base = (DeviceKernel){
         .device = &c->base,

@@ -45,6 +45,10 @@ typedef struct DeviceInfo {
                                      * library's build: the processor, its driver, the compiler */
     bool checks;       /* compile knows DeviceCompile.check */
     bool wants_images; /* dispatch needs DeviceDispatch.images */
+    /* of a machine with a driver and memory of its own; NULL and 0: it has none */
+    const char *driver;
+    uint64_t memory;
+    const char *profile; /* what it has, as share/profiles/README.md says; NULL: all there is */
     /* the shapes that it reports; NULL: all that heddle lists */
     const HeddleMatrixShape *shapes;
     const HeddleFlexibleShape *flexible_shapes;
@@ -106,6 +110,7 @@ typedef struct DeviceSlot {
     uint32_t set, binding;
     uint32_t count; /* of an array; UINT32_MAX: as many as are bound */
     DeviceSlotKind kind;
+    bool written; /* of DeviceCompile.slots: the kernel may write to it */
 } DeviceSlot;
 
 /* A compiled kernel. Immutable once made; any number of threads may dispatch it. */
@@ -119,7 +124,9 @@ typedef struct DeviceKernel {
     uint64_t push_bytes;    /* of push constants that it may read */
     const void *text;       /* what DeviceCompile.emit asked for; NULL: nothing */
     size_t text_size;
-    size_t cost; /* bytes that keeping it takes, about */
+    size_t cost;                     /* bytes that keeping it takes, about */
+    const HeddleLowering *lowerings; /* instructions that the machine does not have */
+    uint32_t n_lowerings;
 } DeviceKernel;
 
 /* What a kernel is compiled from, and how. What it points to lives as long as the kernel's arena,
@@ -221,7 +228,8 @@ struct DeviceOps {
 
     /* How many devices of the kind this machine has. NULL: one. */
     uint32_t (*count)(void);
-    /* Opens one of them. *out is the caller's, for close; NULL on failure. */
+    /* Opens one of them. *out is the caller's, for close; NULL on failure. Where there is none it
+     * is asked for the first one, to say why. */
     HeddleResult (*open)(const DeviceOptions *options, DeviceBase **out, DiagSink *sink);
     /* Called when nothing of the device is in use any more. */
     void (*close)(DeviceBase *d);

@@ -13,20 +13,24 @@ static const struct {
     uint32_t capability;
     const char *extension;
 } family[] = {
-    { SpvCapabilityCooperativeMatrixKHR, "SPV_KHR_cooperative_matrix" },
-    { SpvCapabilityCooperativeMatrixReductionsNV, "SPV_NV_cooperative_matrix2" },
     { SpvCapabilityCooperativeMatrixConversionsNV, "SPV_NV_cooperative_matrix2" },
+    { SpvCapabilityCooperativeMatrixKHR, "SPV_KHR_cooperative_matrix" },
+    { SpvCapabilityCooperativeMatrixNV, "SPV_NV_cooperative_matrix" },
+    { SpvCapabilityCooperativeMatrixConversionsEXT, "SPV_EXT_cooperative_matrix_maintenance1" },
+    { SpvCapabilityCooperativeMatrixReductionsNV, "SPV_NV_cooperative_matrix2" },
     { SpvCapabilityCooperativeMatrixPerElementOperationsNV, "SPV_NV_cooperative_matrix2" },
     { SpvCapabilityCooperativeMatrixTensorAddressingNV, "SPV_NV_cooperative_matrix2" },
     { SpvCapabilityCooperativeMatrixBlockLoadsNV, "SPV_NV_cooperative_matrix2" },
     { SpvCapabilityTensorAddressingNV, "SPV_NV_tensor_addressing" },
     { SpvCapabilityCooperativeMatrixDecodeVectorNV, "SPV_NV_cooperative_matrix_decode_vector" },
     { SpvCapabilityCooperativeMatrixConversionQCOM, "SPV_QCOM_cooperative_matrix_conversion" },
+    { SpvCapabilityBFloat16TypeKHR, "SPV_KHR_bfloat16" },
+    { SpvCapabilityFloat8EXT, "SPV_EXT_float8" },
     { SpvCapabilityBFloat16CooperativeMatrixKHR, NULL },
     { SpvCapabilityFloat8CooperativeMatrixEXT, NULL },
 };
 
-enum { N_FAMILY = COUNT_OF(family) };
+enum { N_FAMILY = COUNT_OF(family), CONVERSIONS = 0 };
 
 typedef struct Needs {
     Lower *l;
@@ -41,6 +45,17 @@ static void need(Needs *n, const uint16_t *capabilities, uint32_t count)
         for (uint32_t f = 0; f < N_FAMILY; f++)
             if (family[f].capability == capabilities[k])
                 n->family |= 1u << f;
+}
+
+/* Conversions between types may change the use as well (SPV_NV_cooperative_matrix2, "Conversion
+ * Instructions"). */
+static bool changes_use(SpvModule *m, const SpvInst *i)
+{
+    const SpvType *to = i->type ? spv_type(m, i->type) : NULL;
+    if (!to || to->kind != SPV_COOPMAT || i->op < SpvOpConvertFToU || i->op > SpvOpBitcast)
+        return false;
+    const SpvType *from = spv_type_of(m, spv_operand(i, 0));
+    return from && from->kind == SPV_COOPMAT && from->use != to->use;
 }
 
 static bool need_inst(void *user, SpvInst *i)
@@ -61,6 +76,8 @@ static bool need_inst(void *user, SpvInst *i)
                 need(n, e[k].capabilities, e[k].n_capabilities);
         }
     }
+    if (changes_use(n->l->m, i))
+        n->family |= 1u << CONVERSIONS;
     if (i->op == SpvOpTypeCooperativeMatrixKHR) {
         const SpvType *t = spv_type(n->l->m, i->id);
         uint32_t f = t->element->format == SPV_BF16 ? N_FAMILY - 2 : N_FAMILY - 1;

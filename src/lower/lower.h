@@ -73,6 +73,8 @@ typedef struct Profile {
 /* Reads JSON. NULL after reporting what is wrong with it. */
 const Profile *profile_read(Arena *a, const char *text, size_t size, const char *name,
                             DiagSink *sink);
+/* The same as text, in the arena. */
+const char *profile_write(Arena *a, const Profile *p);
 
 /* ---- lower.c --------------------------------------------------------------------------------- */
 

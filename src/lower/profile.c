@@ -227,3 +227,78 @@ const Profile *profile_read(Arena *a, const char *source, size_t size, const cha
         refuse(&r, j, "a subgroup's sizes are powers of two up to 128, the smallest first");
     return r.failed ? NULL : p;
 }
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static const char *name_of(const Word *words, uint32_t n, uint32_t value)
+{
+    for (uint32_t k = 0; k < n; k++)
+        if (words[k].value == value)
+            return words[k].name;
+    return "";
+}
+
+/* A string of JSON. */
+static void write_text(Arena *a, Str *s, const char *member, const char *value)
+{
+    str_printf(a, s, "  \"%s\": \"", member);
+    for (const char *c = value; *c; c++)
+        if (*c == '"' || *c == '\\')
+            str_printf(a, s, "\\%c", *c);
+        else if ((unsigned char)*c >= ' ')
+            str_addn(a, s, c, 1);
+    str_add(a, s, "\",\n");
+}
+
+static void write_shape(Arena *a, Str *s, const ProfileShape *p)
+{
+    const struct {
+        const char *name;
+        ProfileType type;
+    } operands[] = { { "a", p->a }, { "b", p->b }, { "c", p->c }, { "result", p->result } };
+    str_add(a, s, "    {");
+    for (size_t k = 0; k < COUNT_OF(operands); k++)
+        str_printf(a, s, "\"%s\": \"%s\", ", operands[k].name,
+                   name_of(types, COUNT_OF(types), operands[k].type));
+    str_printf(a, s, "\"m\": %u, \"n\": %u, \"k\": %u", p->m, p->n, p->k);
+    if (p->scope != SpvScopeSubgroup)
+        str_printf(a, s, ", \"scope\": \"%s\"", name_of(scopes, COUNT_OF(scopes), p->scope));
+    str_add(a, s, p->saturating ? ", \"saturating\": true}" : "}");
+}
+
+const char *profile_write(Arena *a, const Profile *p)
+{
+    const struct {
+        const char *name;
+        uint32_t value;
+    } limits[] = {
+        { "subgroup_size", p->subgroup_size },
+        { "min_subgroup_size", p->min_subgroup_size },
+        { "max_subgroup_size", p->max_subgroup_size },
+        { "workgroup_memory", p->workgroup_memory },
+        { "workgroup_invocations", p->workgroup_invocations },
+    };
+    Str s = { 0 };
+    const char *between = "";
+    str_add(a, &s, "{\n");
+    write_text(a, &s, "name", p->name);
+    write_text(a, &s, "source", p->source);
+    for (size_t k = 0; k < COUNT_OF(limits); k++)
+        str_printf(a, &s, "  \"%s\": %u,\n", limits[k].name, limits[k].value);
+    str_add(a, &s, "  \"features\": [");
+    for (size_t k = 0; k < COUNT_OF(features); k++) {
+        if (!(p->features & features[k].value))
+            continue;
+        str_printf(a, &s, "%s\"%s\"", between, features[k].name);
+        between = ", ";
+    }
+    str_add(a, &s, "],\n");
+    write_text(a, &s, "ownership", name_of(owners, COUNT_OF(owners), p->ownership));
+    str_add(a, &s, "  \"shapes\": [");
+    for (uint32_t k = 0; k < p->n_shapes; k++) {
+        str_add(a, &s, k ? ",\n" : "\n");
+        write_shape(a, &s, &p->shapes[k]);
+    }
+    str_add(a, &s, p->n_shapes ? "\n  ]\n}\n" : "]\n}\n");
+    return s.data;
+}

@@ -92,6 +92,8 @@ static void fill_info(HeddleDeviceInfo *to, const DeviceBase *d, uint32_t ordina
         .default_subgroup_size = from->default_subgroup_size,
         .extensions = extensions,
         .n_extensions = COUNT_OF(extensions),
+        .driver = from->driver ? from->driver : "",
+        .memory = from->memory,
     };
 }
 
@@ -119,6 +121,11 @@ HeddleResult device_new(const DeviceOps *ops, const HeddleDeviceOptions *o, Hedd
     fill_info(&d->info, d->base, o->ordinal);
     *out = d;
     return HEDDLE_OK;
+}
+
+const char *heddle_device_profile(const HeddleDevice *device)
+{
+    return device ? device->base->info.profile : NULL;
 }
 
 HeddleResult heddle_device_new(const HeddleDeviceOptions *options, HeddleDevice **out,

@@ -176,7 +176,7 @@ static const DeviceSlot *slots_of(const HeddleKernelInfo *info, Arena *arena)
     DeviceSlot *slots = NEW_ARRAY(arena, DeviceSlot, info->n_bindings);
     for (uint32_t i = 0; i < info->n_bindings; i++) {
         const HeddleBindingInfo *b = &info->bindings[i];
-        slots[i] = (DeviceSlot){ b->set, b->binding, b->count, kinds[b->kind] };
+        slots[i] = (DeviceSlot){ b->set, b->binding, b->count, kinds[b->kind], b->written };
     }
     return slots;
 }
@@ -319,6 +319,12 @@ const void *heddle_kernel_text(const HeddleKernel *kernel, size_t *size)
 {
     *size = kernel->code->text_size;
     return kernel->code->text;
+}
+
+const HeddleLowering *heddle_kernel_lowerings(const HeddleKernel *kernel, uint32_t *n)
+{
+    *n = kernel->code->n_lowerings;
+    return kernel->code->lowerings;
 }
 
 double heddle_kernel_seconds(const HeddleKernel *kernel) { return kernel->seconds; }

@@ -30,8 +30,8 @@
 // OTHER: heddle: error: unknown option --bind
 // GROUPS: heddle: error: --groups takes X,Y,Z, not '2,x'
 // VALUE: heddle: error: --groups needs a value: --groups X,Y,Z
-// DEVICE: heddle: error: --device takes cpu or reference, not 'gpu'
-// ORDINAL: heddle: error: --device takes cpu or reference, not 'cpu:x'
+// DEVICE: heddle: error: --device takes cpu, reference, vulkan or cuda, not 'gpu'
+// ORDINAL: heddle: error: --device takes cpu, reference, vulkan or cuda, not 'cpu:x'
 // SECOND: error: there is no cpu device with ordinal 1: this machine has 1
 // GLOBAL: heddle: error: --global: 33 is no multiple of 32, the workgroup's size in x
 // EMIT: heddle: error: --emit takes {{.*}}, not 'ptx'

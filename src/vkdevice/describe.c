@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a device has: features, limits and matrix shapes, and the profile that kernels are lowered
+ * for. What a module needs of them is a table of capabilities.
+ */
+#include <stdlib.h>
+
+#include "vkdevice/vkdevice.h"
+
+/* ---- features -------------------------------------------------------------------------------- */
+
+typedef struct Structure {
+    size_t at, size;
+    VkStructureType type;
+    const char *extension;
+    uint32_t minor; /* version 1.minor has it in any case; UINT32_MAX: none */
+} Structure;
+
+/* clang-format off */
+static const Structure structures[] = {
+#define X(member, Type, sType, extension, minor)                                                   \
+    { offsetof(VkdFeatures, member), sizeof(VkPhysicalDevice##Type##Features),                     \
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_##sType, extension, minor },
+    VKD_FEATURES(X)
+#undef X
+#define X(member, Type, Owner, sType, extension)                                                   \
+    { offsetof(VkdFeatures, member), sizeof(VkPhysicalDevice##Type##Features##Owner),              \
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_##sType, extension, UINT32_MAX },
+    VKD_EXTENSION_FEATURES(X)
+#undef X
+};
+/* clang-format on */
+
+/* That bring no features of their own. */
+static const char *const plain_extensions[] = { "VK_KHR_shader_float_controls", "VK_KHR_spirv_1_4",
+                                                "VK_KHR_shader_non_semantic_info" };
+
+typedef struct Extensions {
+    VkExtensionProperties *list;
+    uint32_t n;
+} Extensions;
+
+static bool has_extension(const Extensions *e, const char *name)
+{
+    for (uint32_t k = 0; k < e->n; k++)
+        if (!strcmp(e->list[k].extensionName, name))
+            return true;
+    return false;
+}
+
+static void enable(VkdFacts *f, const Extensions *e, const char *name)
+{
+    if (has_extension(e, name) && f->n_extensions < VKD_MOST_EXTENSIONS)
+        f->extensions[f->n_extensions++] = name;
+}
+
+/* Those that are enabled where they are there; of the others the application has no use, and some
+ * of them may not be together. */
+static void keep_useful(VkdFeatures *f)
+{
+    VkPhysicalDeviceFeatures has = f->core.features;
+    VkPhysicalDeviceDescriptorIndexingFeatures indexing = f->indexing;
+    bool robust = has.robustBufferAccess && !f->pipeline_robustness.pipelineRobustness;
+    f->core.features = (VkPhysicalDeviceFeatures){
+        .robustBufferAccess = robust,
+        .shaderFloat64 = has.shaderFloat64,
+        .shaderInt64 = has.shaderInt64,
+        .shaderInt16 = has.shaderInt16,
+        .shaderUniformBufferArrayDynamicIndexing = has.shaderUniformBufferArrayDynamicIndexing,
+        .shaderStorageBufferArrayDynamicIndexing = has.shaderStorageBufferArrayDynamicIndexing,
+    };
+    f->robustness2.robustBufferAccess2 &= robust;
+    f->robustness2.robustImageAccess2 = f->robustness2.nullDescriptor = VK_FALSE;
+    f->indexing = (VkPhysicalDeviceDescriptorIndexingFeatures){
+        .sType = indexing.sType,
+        .pNext = indexing.pNext,
+        .shaderUniformBufferArrayNonUniformIndexing =
+            indexing.shaderUniformBufferArrayNonUniformIndexing,
+        .shaderStorageBufferArrayNonUniformIndexing =
+            indexing.shaderStorageBufferArrayNonUniformIndexing,
+        .descriptorBindingPartiallyBound = indexing.descriptorBindingPartiallyBound,
+        .runtimeDescriptorArray = indexing.runtimeDescriptorArray,
+    };
+    f->addresses.bufferDeviceAddressCaptureReplay = VK_FALSE;
+    f->addresses.bufferDeviceAddressMultiDevice = VK_FALSE;
+}
+
+static void ask_features(const VkdInstance *i, VkPhysicalDevice p, VkdFacts *f, const Extensions *e)
+{
+    uint32_t minor = VK_API_VERSION_MINOR(f->version);
+    f->features.core.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
+    for (size_t k = 0; k < COUNT_OF(structures); k++) {
+        const Structure *s = &structures[k];
+        if (minor < s->minor) {
+            if (!has_extension(e, s->extension))
+                continue;
+            enable(f, e, s->extension);
+        }
+        VkBaseOutStructure *base = (void *)((char *)&f->features + s->at);
+        base->sType = s->type;
+        base->pNext = f->features.core.pNext;
+        f->features.core.pNext = base;
+    }
+    for (size_t k = 0; k < COUNT_OF(plain_extensions); k++)
+        enable(f, e, plain_extensions[k]);
+    i->GetPhysicalDeviceFeatures2(p, &f->features.core);
+    keep_useful(&f->features);
+}
+
+static void ask_properties(const VkdInstance *i, VkPhysicalDevice p, VkdFacts *f,
+                           const Extensions *e)
+{
+    uint32_t minor = VK_API_VERSION_MINOR(f->version);
+    f->subgroup.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES;
+    f->sizes.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES;
+    f->driver.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES;
+    f->properties =
+        (VkPhysicalDeviceProperties2){ .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+                                       .pNext = &f->subgroup };
+    if (f->features.sizes.sType) {
+        f->sizes.pNext = f->properties.pNext;
+        f->properties.pNext = &f->sizes;
+    }
+    if (minor >= 2 || has_extension(e, "VK_KHR_driver_properties")) {
+        f->driver.pNext = f->properties.pNext;
+        f->properties.pNext = &f->driver;
+    }
+    i->GetPhysicalDeviceProperties2(p, &f->properties);
+    i->GetPhysicalDeviceMemoryProperties(p, &f->memory);
+}
+
+/* ---- shapes ---------------------------------------------------------------------------------- */
+
+typedef struct Component {
+    VkComponentTypeKHR vulkan;
+    ProfileType profile;
+    HeddleType heddle;
+} Component;
+
+/* clang-format off */
+static const Component components[] = {
+    { VK_COMPONENT_TYPE_FLOAT16_KHR, PROFILE_F16, HEDDLE_F16 },
+    { VK_COMPONENT_TYPE_FLOAT32_KHR, PROFILE_F32, HEDDLE_F32 },
+    { VK_COMPONENT_TYPE_FLOAT64_KHR, PROFILE_F64, HEDDLE_F64 },
+    { VK_COMPONENT_TYPE_BFLOAT16_KHR, PROFILE_BF16, HEDDLE_BF16 },
+    { VK_COMPONENT_TYPE_FLOAT8_E4M3_EXT, PROFILE_E4M3, HEDDLE_E4M3 },
+    { VK_COMPONENT_TYPE_FLOAT8_E5M2_EXT, PROFILE_E5M2, HEDDLE_E5M2 },
+    { VK_COMPONENT_TYPE_SINT8_KHR, PROFILE_S8, HEDDLE_S8 },
+    { VK_COMPONENT_TYPE_SINT16_KHR, PROFILE_S16, HEDDLE_S16 },
+    { VK_COMPONENT_TYPE_SINT32_KHR, PROFILE_S32, HEDDLE_S32 },
+    { VK_COMPONENT_TYPE_SINT64_KHR, PROFILE_S64, HEDDLE_S64 },
+    { VK_COMPONENT_TYPE_UINT8_KHR, PROFILE_U8, HEDDLE_U8 },
+    { VK_COMPONENT_TYPE_UINT16_KHR, PROFILE_U16, HEDDLE_U16 },
+    { VK_COMPONENT_TYPE_UINT32_KHR, PROFILE_U32, HEDDLE_U32 },
+    { VK_COMPONENT_TYPE_UINT64_KHR, PROFILE_U64, HEDDLE_U64 },
+};
+/* clang-format on */
+
+static const Component *component(VkComponentTypeKHR t)
+{
+    for (size_t k = 0; k < COUNT_OF(components); k++)
+        if (components[k].vulkan == t)
+            return &components[k];
+    return NULL;
+}
+
+static bool take_shape(const VkCooperativeMatrixPropertiesKHR *p, ProfileShape *to,
+                       HeddleMatrixShape *shown)
+{
+    const Component *a = component(p->AType), *b = component(p->BType), *c = component(p->CType),
+                    *r = component(p->ResultType);
+    bool group = p->scope == VK_SCOPE_WORKGROUP_KHR;
+    if (!a || !b || !c || !r || (p->scope != VK_SCOPE_SUBGROUP_KHR && !group))
+        return false;
+    *to = (ProfileShape){ .a = a->profile,
+                          .b = b->profile,
+                          .c = c->profile,
+                          .result = r->profile,
+                          .m = p->MSize,
+                          .n = p->NSize,
+                          .k = p->KSize,
+                          .scope = group ? SpvScopeWorkgroup : SpvScopeSubgroup,
+                          .saturating = p->saturatingAccumulation };
+    *shown = (HeddleMatrixShape){ .m = p->MSize,
+                                  .n = p->NSize,
+                                  .k = p->KSize,
+                                  .a = a->heddle,
+                                  .b = b->heddle,
+                                  .c = c->heddle,
+                                  .result = r->heddle,
+                                  .saturating = p->saturatingAccumulation,
+                                  .scope = group ? HEDDLE_SCOPE_WORKGROUP : HEDDLE_SCOPE_SUBGROUP };
+    return true;
+}
+
+static void ask_shapes(const VkdInstance *i, VkPhysicalDevice p, VkdFacts *f, Arena *a)
+{
+    uint32_t n = 0;
+    if (!f->features.matrices.cooperativeMatrix || !i->matrices || i->matrices(p, &n, NULL))
+        return;
+    VkCooperativeMatrixPropertiesKHR *list = NEW_ARRAY(a, VkCooperativeMatrixPropertiesKHR, n + 1);
+    ProfileShape *shapes = NEW_ARRAY(a, ProfileShape, n + 1);
+    HeddleMatrixShape *shown = NEW_ARRAY(a, HeddleMatrixShape, n + 1);
+    for (uint32_t k = 0; k < n; k++)
+        list[k].sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR;
+    if (i->matrices(p, &n, list) < 0)
+        return;
+    for (uint32_t k = 0; k < n; k++)
+        if (take_shape(&list[k], &shapes[f->profile.n_shapes], &shown[f->profile.n_shapes]))
+            f->profile.n_shapes++;
+    f->profile.shapes = shapes;
+    f->shapes = shown;
+}
+
+/* ---- the profile ----------------------------------------------------------------------------- */
+
+static uint32_t profile_features(const VkdFeatures *f)
+{
+    const VkPhysicalDeviceCooperativeMatrix2FeaturesNV *nv = &f->matrices2;
+    bool nv2 = nv->cooperativeMatrixReductions && nv->cooperativeMatrixConversions &&
+               nv->cooperativeMatrixPerElementOperations;
+    bool tensors = nv->cooperativeMatrixTensorAddressing && nv->cooperativeMatrixBlockLoads;
+    const struct {
+        bool has;
+        uint32_t feature;
+    } rows[] = {
+        { f->small.shaderFloat16, PROFILE_HAS_FLOAT16 },
+        { f->core.features.shaderFloat64, PROFILE_HAS_FLOAT64 },
+        { f->small.shaderInt8, PROFILE_HAS_INT8 },
+        { f->core.features.shaderInt16, PROFILE_HAS_INT16 },
+        { f->core.features.shaderInt64, PROFILE_HAS_INT64 },
+        { f->bfloats.shaderBFloat16Type, PROFILE_HAS_BFLOAT16 },
+        { f->floats8.shaderFloat8, PROFILE_HAS_FLOAT8 },
+        { nv2, PROFILE_HAS_NV2 },
+        { tensors, PROFILE_HAS_TENSORS },
+        { f->conversion.cooperativeMatrixConversion, PROFILE_HAS_QCOM },
+        { f->wait_queues.shaderMultipleWaitQueues, PROFILE_HAS_WAIT_QUEUES },
+    };
+    uint32_t all = 0;
+    for (size_t k = 0; k < COUNT_OF(rows); k++)
+        all |= rows[k].has ? rows[k].feature : 0;
+    return all;
+}
+
+static void make_profile(VkdFacts *f, Arena *a)
+{
+    const VkPhysicalDeviceProperties *p = &f->properties.properties;
+    Profile *to = &f->profile;
+    bool controlled = f->features.sizes.subgroupSizeControl &&
+                      f->sizes.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT;
+    to->name = arena_strdup(a, p->deviceName);
+    to->source = arena_printf(
+        a, "the driver %s %s, Vulkan %u.%u.%u",
+        *f->driver.driverName ? f->driver.driverName : "(unnamed)",
+        *f->driver.driverInfo ? f->driver.driverInfo : "", VK_API_VERSION_MAJOR(p->apiVersion),
+        VK_API_VERSION_MINOR(p->apiVersion), VK_API_VERSION_PATCH(p->apiVersion));
+    to->subgroup_size = f->subgroup.subgroupSize;
+    to->min_subgroup_size = controlled ? f->sizes.minSubgroupSize : to->subgroup_size;
+    to->max_subgroup_size = controlled ? f->sizes.maxSubgroupSize : to->subgroup_size;
+    to->features = profile_features(&f->features);
+    to->workgroup_memory = p->limits.maxComputeSharedMemorySize;
+    to->workgroup_invocations = p->limits.maxComputeWorkGroupInvocations;
+    /* heddle's own driver */
+    to->ownership = strcmp(f->driver.driverName, "heddle") ? PROFILE_OPAQUE : PROFILE_LINEAR;
+}
+
+void vkd_describe(const VkdInstance *i, VkPhysicalDevice p, VkdFacts *out, Arena *a)
+{
+    VkPhysicalDeviceProperties properties;
+    Extensions e = { 0 };
+    i->GetPhysicalDeviceProperties(p, &properties);
+    out->version = properties.apiVersion;
+    if (i->EnumerateDeviceExtensionProperties(p, NULL, &e.n, NULL) < 0)
+        e.n = 0;
+    e.list = NEW_ARRAY(a, VkExtensionProperties, e.n + 1);
+    if (i->EnumerateDeviceExtensionProperties(p, NULL, &e.n, e.list) < 0)
+        e.n = 0;
+    ask_features(i, p, out, &e);
+    ask_properties(i, p, out, &e);
+    make_profile(out, a);
+    ask_shapes(i, p, out, a);
+}
+
+/* ---- what a module needs --------------------------------------------------------------------- */
+
+typedef struct Need {
+    uint32_t capability;
+    size_t feature; /* a VkBool32 of VkdFeatures */
+    const char *name;
+} Need;
+
+#define NEED(capability, member, field)                                                            \
+    { SpvCapability##capability, offsetof(VkdFeatures, member.field), #field }
+/* clang-format off */
+static const Need needs[] = {
+    NEED(Float16, small, shaderFloat16),
+    NEED(Int8, small, shaderInt8),
+    NEED(Float64, core, features.shaderFloat64),
+    NEED(Int64, core, features.shaderInt64),
+    NEED(Int16, core, features.shaderInt16),
+    NEED(StorageBuffer16BitAccess, storage16, storageBuffer16BitAccess),
+    NEED(UniformAndStorageBuffer16BitAccess, storage16, uniformAndStorageBuffer16BitAccess),
+    NEED(StoragePushConstant16, storage16, storagePushConstant16),
+    NEED(StorageBuffer8BitAccess, storage8, storageBuffer8BitAccess),
+    NEED(UniformAndStorageBuffer8BitAccess, storage8, uniformAndStorageBuffer8BitAccess),
+    NEED(StoragePushConstant8, storage8, storagePushConstant8),
+    NEED(VariablePointers, pointers, variablePointers),
+    NEED(VariablePointersStorageBuffer, pointers, variablePointersStorageBuffer),
+    NEED(Int64Atomics, atomics64, shaderBufferInt64Atomics),
+    NEED(PhysicalStorageBufferAddresses, addresses, bufferDeviceAddress),
+    NEED(VulkanMemoryModel, memory_model, vulkanMemoryModel),
+    NEED(VulkanMemoryModelDeviceScope, memory_model, vulkanMemoryModelDeviceScope),
+    NEED(RuntimeDescriptorArray, indexing, runtimeDescriptorArray),
+    NEED(StorageBufferArrayNonUniformIndexing, indexing,
+         shaderStorageBufferArrayNonUniformIndexing),
+    NEED(UniformBufferArrayNonUniformIndexing, indexing,
+         shaderUniformBufferArrayNonUniformIndexing),
+    NEED(DotProduct, dot, shaderIntegerDotProduct),
+    NEED(GroupNonUniformRotateKHR, rotate, shaderSubgroupRotate),
+    NEED(ExpectAssumeKHR, assume, shaderExpectAssume),
+    NEED(FloatControls2, controls2, shaderFloatControls2),
+    NEED(WorkgroupMemoryExplicitLayoutKHR, explicit_layout, workgroupMemoryExplicitLayout),
+    NEED(CooperativeMatrixKHR, matrices, cooperativeMatrix),
+    NEED(CooperativeMatrixReductionsNV, matrices2, cooperativeMatrixReductions),
+    NEED(CooperativeMatrixConversionsNV, matrices2, cooperativeMatrixConversions),
+    NEED(CooperativeMatrixPerElementOperationsNV, matrices2,
+         cooperativeMatrixPerElementOperations),
+    NEED(CooperativeMatrixTensorAddressingNV, matrices2, cooperativeMatrixTensorAddressing),
+    NEED(CooperativeMatrixBlockLoadsNV, matrices2, cooperativeMatrixBlockLoads),
+    NEED(CooperativeMatrixConversionQCOM, conversion, cooperativeMatrixConversion),
+    NEED(BFloat16TypeKHR, bfloats, shaderBFloat16Type),
+    NEED(BFloat16CooperativeMatrixKHR, bfloats, shaderBFloat16CooperativeMatrix),
+    NEED(Float8EXT, floats8, shaderFloat8),
+    NEED(Float8CooperativeMatrixEXT, floats8, shaderFloat8CooperativeMatrix),
+    NEED(AtomicFloat32AddEXT, atomic_floats, shaderBufferFloat32AtomicAdd),
+    NEED(ComputeDerivativeGroupQuadsKHR, derivatives, computeDerivativeGroupQuads),
+    NEED(ComputeDerivativeGroupLinearKHR, derivatives, computeDerivativeGroupLinear),
+};
+/* clang-format on */
+
+static const struct {
+    uint32_t capability, operations;
+} groups[] = {
+    { SpvCapabilityGroupNonUniform, VK_SUBGROUP_FEATURE_BASIC_BIT },
+    { SpvCapabilityGroupNonUniformVote, VK_SUBGROUP_FEATURE_VOTE_BIT },
+    { SpvCapabilityGroupNonUniformArithmetic, VK_SUBGROUP_FEATURE_ARITHMETIC_BIT },
+    { SpvCapabilityGroupNonUniformBallot, VK_SUBGROUP_FEATURE_BALLOT_BIT },
+    { SpvCapabilityGroupNonUniformShuffle, VK_SUBGROUP_FEATURE_SHUFFLE_BIT },
+    { SpvCapabilityGroupNonUniformShuffleRelative, VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT },
+    { SpvCapabilityGroupNonUniformClustered, VK_SUBGROUP_FEATURE_CLUSTERED_BIT },
+    { SpvCapabilityGroupNonUniformQuad, VK_SUBGROUP_FEATURE_QUAD_BIT },
+};
+
+static bool accepts_capability(const VkdFacts *f, SpvModule *m, const SpvInst *i, DiagSink *sink)
+{
+    uint32_t c = spv_operand(i, 0);
+    for (size_t k = 0; k < COUNT_OF(needs); k++) {
+        VkBool32 has;
+        memcpy(&has, (const char *)&f->features + needs[k].feature, sizeof has);
+        if (needs[k].capability != c || has)
+            continue;
+        spv_error(m, i, sink, NULL, "'%s' has no %s, which the kernel needs", f->profile.name,
+                  needs[k].name);
+        return false;
+    }
+    for (size_t k = 0; k < COUNT_OF(groups); k++) {
+        if (groups[k].capability != c || f->subgroup.supportedOperations & groups[k].operations)
+            continue;
+        spv_error(m, i, sink, NULL,
+                  "'%s' has no such operations of subgroups, which the kernel needs",
+                  f->profile.name);
+        return false;
+    }
+    return true;
+}
+
+/* The newest SPIR-V that a version of Vulkan takes (Vulkan, "Versions and Formats"). */
+static uint32_t newest_spirv(const VkdFacts *f)
+{
+    uint32_t minor = VK_API_VERSION_MINOR(f->version);
+    for (uint32_t k = 0; minor == 1 && k < f->n_extensions; k++)
+        if (!strcmp(f->extensions[k], "VK_KHR_spirv_1_4"))
+            return 0x10400;
+    return minor == 1 ? 0x10300 : minor == 2 ? 0x10500 : 0x10600;
+}
+
+bool vkd_accepts(const VkdFacts *f, SpvModule *m, DiagSink *sink)
+{
+    uint32_t newest = newest_spirv(f);
+    bool good = true;
+    if (m->version > newest) {
+        spv_error(
+            m, NULL, sink, NULL,
+            "the module is SPIR-V 1.%u, '%s' takes versions up to 1.%u (of GLSL: --target-env "
+            "vulkan1.%u)",
+            m->version >> 8 & 0xff, f->profile.name, newest >> 8 & 0xff,
+            VK_API_VERSION_MINOR(f->version));
+        return false;
+    }
+    for (const SpvInst *i = m->globals.first; i; i = i->next)
+        if (i->op == SpvOpCapability)
+            good &= accepts_capability(f, m, i, sink);
+    return good;
+}
