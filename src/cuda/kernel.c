@@ -18,7 +18,10 @@ static CudaKernel *new_kernel(Cuda *c, NvptxKernel *code, const DeviceCompile *h
     k->arguments = how->arguments;
     for (uint32_t i = 0; i < n; i++) {
         const NvptxSlot *s = &code->slots[i];
-        k->slots[i] = (DeviceSlot){ s->set, s->binding, s->count, DEVICE_SLOT_BUFFER };
+        k->slots[i] = (DeviceSlot){ .set = s->set,
+                                    .binding = s->binding,
+                                    .count = s->count,
+                                    .kind = DEVICE_SLOT_BUFFER };
     }
     k->base = (DeviceKernel){
         .device = &c->base,
