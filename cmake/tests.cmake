@@ -120,6 +120,8 @@ if(TARGET heddle_cli)
         --toolchain "${HEDDLE_TOOLCHAIN}" --scratch "${PROJECT_BINARY_DIR}/golden"
         WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
     set_tests_properties(golden PROPERTIES PROCESSORS 2 TIMEOUT ${seconds})
+    add_test(NAME extensions COMMAND Python3::Interpreter tests/extensions.py
+        --heddle $<TARGET_FILE:heddle_cli> WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
 endif()
 if(TARGET heddle_shared AND NOT HEDDLE_SANITIZE)
     add_test(NAME abi COMMAND Python3::Interpreter tests/abi/run.py --compiler "${CMAKE_C_COMPILER}"
