@@ -36,6 +36,8 @@ choose_llvm() {
                 if [ $v -ge 22 ] && available libmlir-$v-dev; then
                     llvm="$llvm libmlir-$v-dev mlir-$v-tools"
                 fi
+                # functions of double on NVIDIA's GPUs
+                available libclc-$v && llvm="$llvm libclc-$v"
                 # the style test does without it
                 if [ $v = 22 ] && [ "$(id -u)" = 0 ] && available clang-format-22; then
                     llvm="$llvm clang-format-22"
@@ -44,7 +46,7 @@ choose_llvm() {
             fi
         done
     done
-    llvm="llvm-22-dev llvm-22-tools clang-22"
+    llvm="llvm-22-dev llvm-22-tools clang-22 libclc-22"
 }
 
 missing_of() {

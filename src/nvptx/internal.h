@@ -71,6 +71,11 @@ LV threads_shuffle(Emit *e, LV mask, LV v, LV lane);
 LLVMErrorRef masks_structure(LLVMModuleRef module, LLVMTargetMachineRef machine);
 void masks_resolve(LLVMModuleRef module, LV kernel, LV members);
 
+enum { NVPTX_KERNEL_CONVENTION = 71 }; /* LLVM's calling convention of kernels */
+
+/* doubles.c: defines what the C library would; false: says why it cannot. */
+bool doubles_define(LLVMModuleRef module, char *said, size_t size);
+
 /* ptx.c */
 typedef struct PtxRequest {
     const char *isa;

@@ -6,7 +6,6 @@
  * (scheduling, registers, unrolling) is left to it.
  */
 #include "nvptx/internal.h"
-#include "llvm/arith.h"
 #include "llvm/guard.h"
 
 #include <llvm-c/Analysis.h>
@@ -143,22 +142,6 @@ static bool verify(Making *m)
     return !broken;
 }
 
-/* What the CPU calls C for: a fused multiply-add of doubles, rounded towards zero. */
-static void define_fma(Making *m)
-{
-    LLVMValueRef f = LLVMGetNamedFunction(m->module, ARITH_FMA_TOWARDS_ZERO), x[3];
-    if (!f || !LLVMIsDeclaration(f))
-        return;
-    unsigned id = LLVMLookupIntrinsicID("llvm.nvvm.fma.rz.d", 18);
-    LLVMValueRef fma = LLVMGetIntrinsicDeclaration(m->module, id, NULL, 0);
-    LLVMBuilderRef b = LLVMCreateBuilderInContext(m->context);
-    LLVMPositionBuilderAtEnd(b, LLVMAppendBasicBlockInContext(m->context, f, ""));
-    LLVMGetParams(f, x);
-    LLVMBuildRet(b, LLVMBuildCall2(b, LLVMGlobalGetValueType(fma), fma, x, 3, ""));
-    LLVMDisposeBuilder(b);
-    LLVMSetLinkage(f, LLVMInternalLinkage);
-}
-
 static bool prepare(Making *m)
 {
     LLVMContextSetDiagnosticHandler(m->context, on_diagnostic, m);
@@ -168,7 +151,6 @@ static bool prepare(Making *m)
     LLVMSetModuleDataLayout(m->module, layout);
     LLVMDisposeTargetData(layout);
     LLVMSetTarget(m->module, TRIPLE);
-    define_fma(m);
     if (!verify(m))
         return false;
     if (!m->request->members)
@@ -180,28 +162,15 @@ static bool prepare(Making *m)
     return verify(m);
 }
 
-/* Functions that nothing defines: of the C library, by which the CPU computes in double. */
-static bool is_whole(Making *m)
-{
-    for (LLVMValueRef f = LLVMGetFirstFunction(m->module); f; f = LLVMGetNextFunction(f))
-        if (LLVMIsDeclaration(f) && !LLVMGetIntrinsicID(f) && LLVMGetFirstUse(f)) {
-            size_t size;
-            char text[256];
-            snprintf(text, sizeof text, "'%s', a function of double, is not supported on cuda",
-                     LLVMGetValueName2(f, &size));
-            return fail(m, text, "");
-        }
-    return true;
-}
-
 static const char optimising_passes[] =
-    "always-inline,function("
+    "always-inline,globaldce,function("
     "infer-address-spaces,sroa<modify-cfg>,early-cse,simplifycfg,instcombine<no-verify-fixpoint>,"
     "loop-mssa(loop-instsimplify,licm<allowspeculation>),"
     "infer-address-spaces,sroa<modify-cfg>,early-cse<memssa>,reassociate,"
     "instcombine<no-verify-fixpoint>,loop-mssa(licm<allowspeculation>),"
     "load-store-vectorizer,early-cse,instcombine<no-verify-fixpoint>,adce,simplifycfg)";
-static const char least_passes[] = "always-inline,function(infer-address-spaces,sroa<modify-cfg>)";
+static const char least_passes[] =
+    "always-inline,globaldce,function(infer-address-spaces,sroa<modify-cfg>)";
 
 static bool run_passes(Making *m)
 {
@@ -230,7 +199,8 @@ static bool make_ptx(Making *m)
 static bool make(Making *m)
 {
     NvptxEmit shown = m->request->emit;
-    return prepare(m) && (shown != NVPTX_EMIT_LLVM || keep_ir(m)) && run_passes(m) && is_whole(m) &&
+    return prepare(m) && (shown != NVPTX_EMIT_LLVM || keep_ir(m)) &&
+           doubles_define(m->module, m->said, sizeof m->said) && run_passes(m) &&
            (shown != NVPTX_EMIT_LLVM_OPTIMISED || keep_ir(m)) && make_ptx(m);
 }
 

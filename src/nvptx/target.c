@@ -181,9 +181,8 @@ void threads_set_parameter(Emit *e, uint32_t bytes)
 
 static bool begin(Emit *e)
 {
-    enum { PTX_KERNEL = 71 }; /* LLVM's calling convention of kernels */
     e->own = NEW(e->arena, Threads);
-    LLVMSetFunctionCallConv(e->fn, PTX_KERNEL);
+    LLVMSetFunctionCallConv(e->fn, NVPTX_KERNEL_CONVENTION);
     return true;
 }
 

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Functions of double. In: a module that calls the C library's (sin, pow), as the CPU does. Out: one
+ * that has them, of libclc: LLVM's library of OpenCL's functions, as bitcode for PTX.
+ */
+#include "nvptx/internal.h"
+#include "llvm/arith.h"
+
+#include <llvm-c/BitReader.h>
+#include <llvm-c/Linker.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static bool is_missing(LLVMValueRef f)
+{
+    return LLVMIsDeclaration(f) && !LLVMGetIntrinsicID(f) && LLVMGetFirstUse(f);
+}
+
+/* "pow" of two doubles is _Z3powdd there (Itanium C++ ABI, 5.1.2). */
+static LLVMValueRef library_function(LLVMModuleRef m, LLVMValueRef f)
+{
+    size_t size;
+    const char *name = LLVMGetValueName2(f, &size);
+    char mangled[64];
+    unsigned n = LLVMCountParams(f);
+    snprintf(mangled, sizeof mangled, "_Z%zu%s%.*s", size, name, (int)MIN(n, 3), "ddd");
+    LLVMValueRef found = LLVMGetNamedFunction(m, mangled);
+    return found ? found : LLVMAddFunction(m, mangled, LLVMGlobalGetValueType(f));
+}
+
+static void define_by(LLVMContextRef cx, LLVMValueRef f, LLVMValueRef by)
+{
+    LLVMValueRef x[3];
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(cx);
+    LLVMPositionBuilderAtEnd(b, LLVMAppendBasicBlockInContext(cx, f, ""));
+    LLVMGetParams(f, x);
+    LLVMBuildRet(b, LLVMBuildCall2(b, LLVMGlobalGetValueType(by), by, x, LLVMCountParams(f), ""));
+    LLVMDisposeBuilder(b);
+    LLVMSetLinkage(f, LLVMInternalLinkage);
+}
+
+/* What the CPU calls C for: a fused multiply-add of doubles, rounded towards zero. */
+static void define_fma(LLVMModuleRef m)
+{
+    LLVMValueRef f = LLVMGetNamedFunction(m, ARITH_FMA_TOWARDS_ZERO);
+    unsigned id = LLVMLookupIntrinsicID("llvm.nvvm.fma.rz.d", 18);
+    if (f && LLVMIsDeclaration(f))
+        define_by(LLVMGetModuleContext(m), f, LLVMGetIntrinsicDeclaration(m, id, NULL, 0));
+}
+
+static const char *library_path(void)
+{
+    const char *given = getenv("HEDDLE_LIBCLC");
+    return given && *given ? given : HEDDLE_LIBCLC;
+}
+
+static LLVMModuleRef load_library(LLVMModuleRef m)
+{
+    LLVMMemoryBufferRef buffer;
+    LLVMModuleRef library = NULL;
+    char *error = NULL;
+    if (LLVMCreateMemoryBufferWithContentsOfFile(library_path(), &buffer, &error)) {
+        LLVMDisposeMessage(error);
+        return NULL;
+    }
+    if (LLVMParseBitcodeInContext2(LLVMGetModuleContext(m), buffer, &library))
+        library = NULL;
+    LLVMDisposeMemoryBuffer(buffer);
+    if (library) {
+        LLVMSetTarget(library, LLVMGetTarget(m));
+        LLVMSetDataLayout(library, LLVMGetDataLayoutStr(m));
+    }
+    return library;
+}
+
+static LLVMValueRef missing_function(LLVMModuleRef m)
+{
+    LLVMValueRef f = LLVMGetFirstFunction(m);
+    while (f && !is_missing(f))
+        f = LLVMGetNextFunction(f);
+    return f;
+}
+
+/* What is of the library is the module's own, so that what nobody calls can go. */
+static void drop_unused(LLVMModuleRef m)
+{
+    for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f))
+        if (!LLVMIsDeclaration(f) && LLVMGetFunctionCallConv(f) != NVPTX_KERNEL_CONVENTION)
+            LLVMSetLinkage(f, LLVMInternalLinkage);
+    LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+    LLVMErrorRef error = LLVMRunPasses(m, "globaldce", NULL, options);
+    LLVMDisposePassBuilderOptions(options);
+    if (error)
+        LLVMConsumeError(error);
+}
+
+bool doubles_define(LLVMModuleRef m, char *said, size_t size)
+{
+    define_fma(m);
+    LLVMValueRef f = missing_function(m);
+    if (!f)
+        return true;
+    LLVMModuleRef library = load_library(m);
+    if (!library) {
+        size_t length;
+        snprintf(said, size,
+                 "'%s' of double is libclc's, whose nvptx64--.bc is not at '%s' (HEDDLE_LIBCLC)",
+                 LLVMGetValueName2(f, &length), library_path());
+        return false;
+    }
+    for (LLVMValueRef last = LLVMGetLastFunction(m);; f = LLVMGetNextFunction(f)) {
+        if (is_missing(f))
+            define_by(LLVMGetModuleContext(m), f, library_function(m, f));
+        if (f == last)
+            break;
+    }
+    if (LLVMLinkModules2(m, library)) {
+        snprintf(said, size, "libclc cannot be linked");
+        return false;
+    }
+    drop_unused(m);
+    f = missing_function(m);
+    if (f)
+        snprintf(said, size, "libclc has no function '%s'", LLVMGetValueName2(f, &(size_t){ 0 }));
+    return !f;
+}
