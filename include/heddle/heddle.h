@@ -514,6 +514,9 @@ typedef struct HeddleKernelOptions {
     bool stats;                     /* count for HeddleReport.stats; a few percent slower */
     bool no_optimisation;
     HeddleEmit emit;                /* keep that form for heddle_kernel_text */
+    /* Not so even on HEDDLE_DEVICE_CUDA, where shaders are `robust` unless this is set: there, one
+     * access outside all memory ends every later use of the GPU by the process. */
+    bool no_robust;
 } HeddleKernelOptions;
 
 typedef struct HeddleKernel HeddleKernel;

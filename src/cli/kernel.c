@@ -309,6 +309,7 @@ HeddleResult open_kernel(const CliOptions *o, HeddleDevice *d, const HeddleModul
                               .n_specs = specs ? o->specs.len : 0,
                               .subgroup_size = o->subgroup_size,
                               .robust = o->robust,
+                              .no_robust = o->no_robust,
                               .no_optimisation = o->no_optimisation,
                               .stats = purpose.stats,
                               .emit = purpose.emit };

@@ -64,6 +64,8 @@ static const Option options[] = {
       STRING, AT(isa), 0, KERNEL },
     { "--robust", NULL, "accesses outside a buffer read 0 and write nothing",
       FLAG, AT(robust), 0, KERNEL },
+    { "--no-robust", NULL, "not even on cuda, where they do so unless this is given",
+      FLAG, AT(no_robust), 0, KERNEL },
     { "--no-optimisation", NULL, "only the passes the code generator needs",
       FLAG, AT(no_optimisation), 0, KERNEL },
     { "--seed", "N", "reference: order in which invocations run", NUMBER, AT(seed), 0, RUNS },

@@ -88,7 +88,7 @@ HeddleResult cuda_compile(DeviceBase *d, const DeviceCompile *how, Arena *arena,
                            .optimise = !how->no_optimisation };
     NvptxOptions options = { .isa = c->isa,
                              .subgroup_size = how->subgroup_size,
-                             .robust = how->robust && !how->arguments,
+                             .robust = !how->no_robust && !how->arguments,
                              .optimise = !how->no_optimisation,
                              .emit = how->emit == HEDDLE_EMIT_LLVM ? NVPTX_EMIT_LLVM_OPTIMISED
                                      : how->emit == HEDDLE_EMIT_LLVM_PLAIN ? NVPTX_EMIT_LLVM

@@ -204,6 +204,7 @@ static HeddleResult compile(Build *b)
     how->stats = o->stats;
     how->check = o->check;
     how->check_portability = o->check_portability;
+    how->no_robust = o->no_robust;
     how->no_optimisation = o->no_optimisation;
     how->emit = o->emit;
     if (o->emit == HEDDLE_EMIT_SPIRV && !(how->copy = module_copy(&k->arena, b->module, b->sink)))
