@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Functions of double. In: a module that calls the C library's (sin, pow), as the CPU does. Out: one
- * that has them, of libclc: LLVM's library of OpenCL's functions, as bitcode for PTX.
+ * Functions of double. In: a module that calls the C library's (sin, pow), as the CPU does. Out:
+ * one that has them, of libclc: LLVM's library of OpenCL's functions, as bitcode for PTX.
  */
 #include "nvptx/internal.h"
 #include "llvm/arith.h"
