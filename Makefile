@@ -55,6 +55,7 @@ install: build-release
 # LLVM's archives linked in, which takes other packages and minutes.
 package-tree: DEPS := libzstd-dev zlib1g-dev zstd lld-22
 package-tree: deps
+	@tools/sysroot.sh build/sysroot
 	@cmake --preset package > build/package.log || { cat build/package.log; exit 1; }
 	@cmake --build --preset package
 	@rm -rf build/package-tree/installed

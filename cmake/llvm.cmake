@@ -33,8 +33,21 @@ if(HEDDLE_LLVM_STATIC)
     heddle_llvm_ask(archives --link-static --libfiles all)
     separate_arguments(archives)
     list(FILTER archives EXCLUDE REGEX "/libPolly") # packaged apart, and not used
+    find_library(HEDDLE_ZLIB libz.a REQUIRED)
+    find_library(HEDDLE_ZSTD libzstd.a REQUIRED)
     set(HEDDLE_LLVM_LIBRARY -Wl,--start-group ${archives} -Wl,--end-group
-        -Wl,-Bstatic -lstdc++ -lz -lzstd -Wl,-Bdynamic -static-libgcc ${CMAKE_DL_LIBS} m)
+        -Wl,-Bstatic -lstdc++ -Wl,-Bdynamic "${HEDDLE_ZLIB}" "${HEDDLE_ZSTD}" -static-libgcc
+        -ldl -lrt -lpthread m)
+    if(CMAKE_SYSROOT)
+        # GCC would look for start files and libraries in its own system first.
+        foreach(folder IN ITEMS usr/lib lib)
+            add_link_options("-B${CMAKE_SYSROOT}/${folder}/${CMAKE_LIBRARY_ARCHITECTURE}/"
+                             "-L${CMAKE_SYSROOT}/${folder}/${CMAKE_LIBRARY_ARCHITECTURE}")
+        endforeach()
+        # Archives made for a newer C library than the one there.
+        add_library(heddle_newer_libc OBJECT cmake/newer_libc.c)
+        list(APPEND HEDDLE_LLVM_LIBRARY $<TARGET_OBJECTS:heddle_newer_libc>)
+    endif()
     add_compile_options(-ffunction-sections -fdata-sections)
     add_link_options(-Wl,--gc-sections -Wl,--exclude-libs,ALL -Wl,-O1 -Wl,-s)
     # The usual linker takes minutes and gigabytes for it.

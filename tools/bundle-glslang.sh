@@ -27,7 +27,7 @@ echo "$needed" | sed -n 's/.* => \(\/[^ ]*\) .*/\1/p' | while read -r library; d
     case $library in *ld-linux*) continue ;; esac
     install -m 644 "$library" "$out/glslang.d/$(basename "$library")"
 done
-for package in glslang-tools libc6 libstdc++6 libgcc-s1; do
+for package in glslang-tools libc6 gcc-16-base gcc-15-base gcc-14-base gcc-13-base; do
     if [ -f "$documents/$package/copyright" ]; then
         install -m 644 "$documents/$package/copyright" "$out/glslang.d/copyright.$package"
     fi

@@ -16,7 +16,6 @@ min_glslang=16.1
 min_spirv=2026.0
 tools="glslang spirv-val spirv-as spirv-dis spirv-opt spirv-link"
 packages="glslang-tools spirv-tools spirv-headers libvulkan-dev"
-keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 
 fail() {
     echo "toolchain.sh: $*" >&2
@@ -27,7 +26,7 @@ mkdir -p "${1:-build/toolchain}.parent"
 dir=$(cd "${1:-build/toolchain}.parent" && pwd)
 rmdir "$dir"
 dir=${dir%.parent}
-stamp=$(cksum < "$0")
+stamp=$(cat "$0" "$(dirname "$0")/private-apt.sh" | cksum)
 
 done_already() { [ "$(cat "$dir/.complete" 2>/dev/null)" = "$stamp" ]; }
 
@@ -55,41 +54,15 @@ system_is_new_enough() {
     at_least "${glslang:-0}" $min_glslang && at_least "${spirv:-0}" $min_spirv
 }
 
-# The first Debian mirror of the system's own sources.
-mirror() {
-    uri=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' 2>/dev/null |
-        grep -v security | grep '/debian/*$' | head -n 1)
-    echo "${uri:-http://deb.debian.org/debian}"
-}
-
-# A mirror that lags behind is good enough: what it has is signed all the same.
-apt() {
-    apt-get -qq -o APT::Architecture="$arch" -o APT::Architectures="$arch" \
-        -o Dir::State="$work/apt" -o Dir::State::status="$work/apt/status" \
-        -o Dir::Cache="$work/apt/cache" -o Dir::Etc::sourcelist="$work/apt/sources.list" \
-        -o Dir::Etc::sourceparts="$work/apt/none" -o Dir::Etc::preferences="$work/apt/none" \
-        -o Dir::Etc::preferencesparts="$work/apt/none" -o Acquire::Check-Valid-Until=false \
-        -o APT::Sandbox::User="$(id -un)" -o Acquire::Languages=none -o Acquire::Retries=3 "$@"
-}
+. "$(dirname "$0")/private-apt.sh"
 
 unpack_forky() {
-    for need in apt-get dpkg dpkg-deb; do
-        command -v $need > /dev/null ||
-            fail "install glslang >= $min_glslang, SPIRV-Tools >= $min_spirv and their headers" \
-                "(this system has no $need to fetch Debian's with)"
-    done
-    [ -f $keyring ] || fail "$keyring is missing: install debian-archive-keyring"
-    arch=$(dpkg --print-architecture)
-    mkdir -p "$work/apt/lists/partial" "$work/apt/cache/archives/partial" "$work/apt/none"
-    : > "$work/apt/status"
-    echo "deb [signed-by=$keyring] $(mirror) forky main" > "$work/apt/sources.list"
-    apt update || fail "cannot read forky's package lists"
-    apt install -y --no-install-recommends --download-only $packages ||
-        fail "cannot download $packages"
-    for deb in "$work"/apt/cache/archives/*.deb; do dpkg -x "$deb" "$work"; done
-    rm -rf "$work/apt" "$work/etc" "$work/var" "$work/usr/share" "$work/usr/sbin" \
-        "$work"/usr/lib/*/gconv "$work"/usr/lib/python* "$work"/usr/bin/*py* "$work"/usr/bin/debconf*
+    can_fetch || fail "install glslang >= $min_glslang, SPIRV-Tools >= $min_spirv and their headers" \
+        "(this system has no apt-get, dpkg or Debian's keys to fetch them with)"
+    unpack "$work" forky $packages || fail "cannot fetch $packages"
+    rm -rf "$work/etc" "$work/var" "$work/usr/sbin" "$work"/usr/lib/*/gconv "$work"/usr/lib/python* "$work"/usr/bin/*py* "$work"/usr/bin/debconf*
     find "$work/usr/lib" -name '*.a' -delete
+    find "$work/usr/share" -not -type d -not -name copyright -delete
 
     loader=$(find "$work/usr/lib" "$work/usr/lib64" "$work/lib" "$work/lib64" \
         -name 'ld-linux*.so.*' 2>/dev/null | head -n 1)

@@ -10,7 +10,7 @@ import threading
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Union
 
 import numpy as np
 
@@ -18,8 +18,8 @@ from . import _arrays
 from ._diagnostics import CheckError, Log
 from ._library import constants, encode, lib, new, structs, take_string, text, type_name
 
-Dimensions = int | Sequence[int]
-Source = str | os.PathLike[str] | bytes
+Dimensions = Union[int, Sequence[int]]
+Source = Union[str, "os.PathLike[str]", bytes]
 
 
 def _dimensions(value: Dimensions | None, what: str) -> Any:
