@@ -47,6 +47,20 @@ if(sources)
     set_target_properties(heddle_cli PROPERTIES OUTPUT_NAME heddle
         INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
     install(TARGETS heddle_cli)
+    # The manual and completions, which the command writes itself.
+    foreach(document IN ITEMS man=man/man1/heddle.1 zsh=zsh/site-functions/_heddle
+            bash=bash-completion/completions/heddle fish=fish/vendor_completions.d/heddle.fish)
+        string(REGEX REPLACE "=.*" "" form "${document}")
+        string(REGEX REPLACE ".*=" "" place "${document}")
+        cmake_path(GET place PARENT_PATH folder)
+        file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/share/${folder}")
+        add_custom_command(OUTPUT "${PROJECT_BINARY_DIR}/share/${place}"
+            COMMAND heddle_cli help ${form} > "${PROJECT_BINARY_DIR}/share/${place}" VERBATIM)
+        list(APPEND documents "${PROJECT_BINARY_DIR}/share/${place}")
+        install(FILES "${PROJECT_BINARY_DIR}/share/${place}"
+            DESTINATION "${CMAKE_INSTALL_DATADIR}/${folder}")
+    endforeach()
+    add_custom_target(heddle_documents ALL DEPENDS ${documents})
     # Beside the command in the build tree too, where it looks for them.
     file(GLOB profiles CONFIGURE_DEPENDS share/profiles/*)
     file(COPY ${profiles} DESTINATION "${PROJECT_BINARY_DIR}/share/heddle/profiles")

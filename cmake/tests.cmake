@@ -119,6 +119,8 @@ if(TARGET heddle_cli)
         --heddle $<TARGET_FILE:heddle_cli> --filecheck "${HEDDLE_FILECHECK}"
         --toolchain "${HEDDLE_TOOLCHAIN}" --scratch "${PROJECT_BINARY_DIR}/golden"
         WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+    add_test(NAME documents COMMAND Python3::Interpreter tests/documents/run.py
+        $<TARGET_FILE:heddle_cli> WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
     set_tests_properties(golden PROPERTIES PROCESSORS 2 TIMEOUT ${seconds})
     add_test(NAME extensions COMMAND Python3::Interpreter tests/extensions.py
         --heddle $<TARGET_FILE:heddle_cli> WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")

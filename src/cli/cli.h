@@ -53,6 +53,28 @@ const char *nearest(const char *word, const char *const *names, size_t n);
 /* "X", "X,Y" or "X,Y,Z"; what is not given is 1. */
 bool parse_dimensions(const char *text, uint32_t out[3]);
 
+/* The i-th row of the table of options; false past its end. */
+typedef struct CliOptionText {
+    const char *name, *value, *help; /* value: NULL of a flag */
+    bool joined;                     /* the value, which may be left out, follows at once */
+    unsigned commands;               /* bits of CliCommand */
+} CliOptionText;
+bool option_text(size_t i, CliOptionText *out);
+
+/* ---- main.c ---------------------------------------------------------------------------------- */
+
+typedef struct CliCommandText {
+    const char *name, *arguments, *help;
+} CliCommandText;
+CliCommandText command_text(CliCommand c);
+extern const char *const spec_help; /* about kernels and descriptions of arrays */
+
+/* ---- document.c ------------------------------------------------------------------------------ */
+
+/* The manual page ("man") or a shell's completions ("bash", "zsh", "fish"), on standard output.
+ * False: it is neither. */
+bool document(const char *form);
+
 /* ---- output.c -------------------------------------------------------------------------------- */
 
 /* A HeddleReportFn: coloured, with the source line, on a terminal; one line a diagnostic
@@ -88,6 +110,8 @@ int command_layout(const CliOptions *o);
 /* `heddle vulkan` with the arguments behind it; returns only when it fails. */
 int command_vulkan(int n, char **argv);
 void vulkan_help(void);
+/* The i-th of the driver's variables; false past their end. */
+bool vulkan_variable(size_t i, const char **name, const char **help);
 
 /* ---- kernel.c: what compile, check, run and bench share -------------------------------------- */
 

@@ -28,13 +28,18 @@ static const struct {
                      "run a program that uses Vulkan on heddle's driver", 0, 0, NULL },
 };
 
-static const char *const spec_help =
+const char *const spec_help =
     "\nKERNEL is GLSL (.comp, .glsl), SPIR-V (.spv) or its assembly (.spvasm); - is standard "
     "input.\n"
     "SPEC is a NumPy file (x.npy), raw bytes (@x.bin), or one of\n"
     "  zeros:f32[512,512]   randn:f16[64,128]@7   rand:s8[64,64]@1   iota:u32[16]\n"
     "  full:1.5:bf16[4,4]   list:u32:64,64,32\n"
     "Types: f16 bf16 f32 f64 e4m3 e5m2 s8 s16 s32 s64 u8 u16 u32 u64. @N is the seed.\n";
+
+CliCommandText command_text(CliCommand c)
+{
+    return (CliCommandText){ commands[c].name, commands[c].arguments, commands[c].help };
+}
 
 static int usage(FILE *to)
 {
@@ -111,6 +116,8 @@ int main(int argc, char **argv)
     bool asks = !strcmp(first, "help") || !strcmp(first, "--help") || !strcmp(first, "-h");
     if (asks && argc == 2)
         return usage(stdout);
+    if (asks && document(argv[2]))
+        return fflush(stdout) ? EXIT_WRONG : EXIT_DONE;
     CliCommand c = find_command(asks ? argv[2] : first);
     if (c == N_COMMANDS)
         return unknown(asks ? argv[2] : first);

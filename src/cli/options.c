@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The command line's options: one table, read by the parser and by the help.
+ * The command line's options: one table, read by the parser, the help and the manual.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -326,4 +326,13 @@ void options_help(CliCommand command)
                  o->value ? o->value : "");
         printf("  %-24s %s\n", left, o->help);
     }
+}
+
+bool option_text(size_t i, CliOptionText *out)
+{
+    if (i >= N_OPTIONS)
+        return false;
+    const Option *o = &options[i];
+    *out = (CliOptionText){ o->name, o->value, o->help, o->kind == OPTIONAL, o->commands };
+    return true;
 }

@@ -37,6 +37,15 @@ void vulkan_help(void)
         printf("  %-24s %s\n", variables[i].name, variables[i].help);
 }
 
+bool vulkan_variable(size_t i, const char **name, const char **help)
+{
+    if (i >= sizeof variables / sizeof *variables)
+        return false;
+    *name = variables[i].name;
+    *help = variables[i].help;
+    return true;
+}
+
 /* The manifest, relative to this program: the same in a build tree and where it is installed. */
 static bool find_manifest(char *out, size_t size)
 {
