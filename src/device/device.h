@@ -305,8 +305,8 @@ typedef enum HostMemoryKind {
                                      * are shut where addresses are to be had for nothing */
 } HostMemoryKind;
 
-/* Zeros, aligned to 64 bytes, in pages that are its own. NULL when there is none, or more is asked
- * for than the machine has. */
+/* Memory of zeros, aligned to 64 bytes, in pages of its own. NULL if there is none, or not as much.
+ * */
 void *host_memory_map(uint64_t size, HostMemoryKind kind, HostMapping *out);
 void host_memory_unmap(HostMapping *m);
 

@@ -35,7 +35,7 @@ static bool is_read_only(Emit *e, SpvId parameter)
     return false;
 }
 
-/* In the entry block. */
+/* Loads an argument's value, in the entry block. */
 static void parameter_value(Emit *e, const SpvArgument *a, const SpvInst *i, Value *v)
 {
     LV push = e->target->given(e, e->b, EMIT_GIVEN_PUSH), at = ir_int(e->i64, a->offset);

@@ -53,8 +53,8 @@ static LV sabs(Emit *e, LV x)
     return ir_intrinsic(e->b, "llvm.abs", &t, 1, args, 2);
 }
 
-/* Of two zeros a minimum has the bits of both, a maximum what they share, where that is asked
- * for. */
+/* If the sign of zeros matters, the minimum of two zeros has the bits of both, and the maximum
+ * those that they share. */
 static LV of_zeros(Emit *e, const SpvInst *i, LV x, LV y, LV r, bool least)
 {
     if (!ops_signed_zeros(e, i, x))

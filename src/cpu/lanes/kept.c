@@ -7,7 +7,7 @@
  */
 #include "cpu/lanes/internal.h"
 
-/* Of a value. */
+/* What is kept of a value. */
 typedef struct Kept {
     Slot **slot;              /* by leaf; NULL: the value itself is valid everywhere */
     AffineSlots *affine_slot; /* by leaf: the scalars of its Affine; NULL: not kept */
