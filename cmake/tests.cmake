@@ -7,6 +7,9 @@ find_program(HEDDLE_FILECHECK NAMES FileCheck FileCheck-22 HINTS "${HEDDLE_LLVM_
 
 file(GLOB tests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/*/*.c")
 list(FILTER tests EXCLUDE REGEX "/tests/(cuda|fuzz|install|lower|vulkan)/")
+if(NOT TARGET heddle_vulkan)
+    list(FILTER tests EXCLUDE REGEX "/tests/device/vulkan.c$")
+endif()
 foreach(test IN LISTS tests)
     cmake_path(GET test STEM stem)
     cmake_path(GET test PARENT_PATH folder)
@@ -41,26 +44,36 @@ foreach(lowered IN ITEMS none:khr none:tiny none:qcom none:mixed none:nv2 none:n
 endforeach()
 set(HEDDLE_TEST_STEP ${step})
 
-# And with --device vulkan in the cpu's place: on heddle's own driver, and on Mesa's lavapipe (Debian:
-# mesa-vulkan-drivers), which has subgroups of 8 and no matrices.
+# And with --device vulkan in the cpu's place: on heddle's own driver, also where that lists less of
+# matrices, and on Mesa's lavapipe (Debian: mesa-vulkan-drivers), which has subgroups of 8 and none.
 set(lavapipe /usr/share/vulkan/icd.d/lvp_icd.${CMAKE_SYSTEM_PROCESSOR}.json)
 set(own "${PROJECT_BINARY_DIR}/share/vulkan/icd.d/heddle_icd.json")
 math(EXPR HEDDLE_TEST_STEP "11 * ${step}")
-foreach(test IN ITEMS own:khr own:nv2 own:nv own:qcom own:mixed lavapipe:qcom)
-    if(NOT TARGET heddle_vulkan)
-        break()
-    endif()
+set(elsewhere own:all:khr own:all:nv2 own:all:nv own:all:qcom own:all:mixed own:khr:nv2 own:khr:nv
+    own:khr:qcom own:f16:khr own:f16:qcom own:none:khr own:none:nv2 own:none:qcom
+    lavapipe:none:qcom)
+if(NOT TARGET heddle_vulkan)
+    set(elsewhere "")
+endif()
+foreach(test IN LISTS elsewhere)
     string(REPLACE ":" ";" parts "${test}")
     list(GET parts 0 driver)
-    list(GET parts 1 stem)
-    set(name test_elsewhere_${driver}_${stem})
+    list(GET parts 1 matrices)
+    list(GET parts 2 stem)
+    set(name test_elsewhere_${driver}_${matrices}_${stem})
     heddle_test(${name} "${PROJECT_SOURCE_DIR}/tests/matrix/${stem}.c" heddle_static)
     target_sources(${name} PRIVATE tests/lower/elsewhere.c)
     target_compile_definitions(${name} PRIVATE "HEDDLE_ELSEWHERE=\"${${driver}}\""
+        "HEDDLE_ELSEWHERE_MATRICES=\"${matrices}\""
         $<$<STREQUAL:${driver},own>:HEDDLE_LOWER_TILES>)
     target_link_options(${name} PRIVATE -Wl,--wrap=heddle_device_new)
     add_dependencies(${name} heddle_vulkan)
 endforeach()
+if(TARGET heddle_vulkan)
+    target_compile_definitions(test_device_vulkan PRIVATE "HEDDLE_DRIVER=\"${own}\""
+        "HEDDLE_LAVAPIPE=\"${lavapipe}\"")
+    add_dependencies(test_device_vulkan heddle_vulkan)
+endif()
 set(HEDDLE_TEST_STEP ${step})
 # Tests on an NVIDIA GPU (`make test-cuda`), whole; without one they say that they were skipped.
 foreach(of IN ITEMS matrix/khr matrix/tiny matrix/qcom matrix/mixed matrix/nv2 matrix/nv

@@ -17,6 +17,7 @@ static const struct {
     { "HEDDLE_DEVICE_TYPE=T", "what the device says it is: cpu (default), integrated, discrete, "
                               "virtual, other" },
     { "HEDDLE_SUBGROUP_SIZE=W", "8, 16, 32 (default), 64 or 128" },
+    { "HEDDLE_MATRICES=M", "what it lists of matrices: all (default), khr, f16, none" },
     { "HEDDLE_THREADS=N", "worker threads; default: one a core" },
     { "HEDDLE_CLAIM_GRAPHICS=1", "say that the device has graphics, for WebGPU and Slang" },
     { "HEDDLE_CHECK=1", "run kernels slowly, looking for mistakes: races, bounds, unset values" },

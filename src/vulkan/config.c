@@ -57,6 +57,22 @@ static VkPhysicalDeviceType device_type(Config *c, const char *name)
     return VK_PHYSICAL_DEVICE_TYPE_CPU;
 }
 
+static MatrixLevel matrix_level(Config *c, const char *name)
+{
+    static const char *const levels[] = { [MATRICES_NONE] = "none",
+                                          [MATRICES_F16] = "f16",
+                                          [MATRICES_KHR] = "khr",
+                                          [MATRICES_ALL] = "all" };
+    const char *s = text(name);
+    for (size_t i = 0; s && i < COUNT_OF(levels); i++) {
+        if (!strcmp(s, levels[i]))
+            return (MatrixLevel)i;
+    }
+    if (s)
+        complain(c, name, "all, khr, f16 or none");
+    return MATRICES_ALL;
+}
+
 static uint32_t number(Config *c, const char *name, uint32_t otherwise)
 {
     const char *s = text(name);
@@ -119,6 +135,7 @@ void config_read(Config *c)
     c->subgroup_size = subgroup_size(c, "HEDDLE_SUBGROUP_SIZE");
     c->large_shapes =
         text("HEDDLE_LARGE_SHAPES") ? on("HEDDLE_LARGE_SHAPES") : c->subgroup_size >= 64;
+    c->matrices = matrix_level(c, "HEDDLE_MATRICES");
     c->threads = number(c, "HEDDLE_THREADS", 0);
     c->keep = number(c, "HEDDLE_KEEP", 256);
 }

@@ -40,6 +40,17 @@ static const Template features[] = {
 #undef CORE_FEATURES
 };
 /* clang-format on */
+/* clang-format off */
+static const Template no_features[] = {
+#define FIRST(first, ...) first
+#define FEATURES(T, n, ...) { sizeof(T), (const void *)&(const T){ FIRST(__VA_ARGS__) }, n },
+#define CORE_FEATURES(...)
+#include "vulkan/tables.def"
+#undef FEATURES
+#undef CORE_FEATURES
+#undef FIRST
+};
+/* clang-format on */
 static const VkPhysicalDeviceFeatures core_features =
 #define FEATURES(T, n, ...)
 #define CORE_FEATURES(...) { __VA_ARGS__ };
@@ -70,15 +81,73 @@ static const VkExtensionProperties extensions[] = {
 };
 /* clang-format on */
 
+/* What HEDDLE_MATRICES takes away below a level. */
+static const struct {
+    const char *extension;
+    VkStructureType features;
+    MatrixLevel level;
+} matrix_extensions[] = {
+    { "VK_KHR_cooperative_matrix", VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR,
+      MATRICES_F16 },
+    { "VK_NV_cooperative_matrix", VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV,
+      MATRICES_ALL },
+    { "VK_NV_cooperative_matrix2",
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_FEATURES_NV, MATRICES_ALL },
+    { "VK_NV_cooperative_matrix_decode_vector",
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_DECODE_VECTOR_FEATURES_NV,
+      MATRICES_ALL },
+    { "VK_EXT_cooperative_matrix_maintenance1",
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_MAINTENANCE_1_FEATURES_EXT,
+      MATRICES_ALL },
+    { "VK_QCOM_cooperative_matrix_conversion",
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_CONVERSION_FEATURES_QCOM,
+      MATRICES_ALL },
+    { "VK_QCOM_shader_multiple_wait_queues",
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_MULTIPLE_WAIT_QUEUES_FEATURES_QCOM, MATRICES_ALL },
+};
+
+static bool hides_extension(const Config *c, const char *name)
+{
+    for (size_t i = 0; i < COUNT_OF(matrix_extensions); i++)
+        if (c->matrices < matrix_extensions[i].level &&
+            !strcmp(name, matrix_extensions[i].extension))
+            return true;
+    return false;
+}
+
+static bool hides_features(const Config *c, VkStructureType type)
+{
+    for (size_t i = 0; i < COUNT_OF(matrix_extensions); i++)
+        if (c->matrices < matrix_extensions[i].level && type == matrix_extensions[i].features)
+            return true;
+    return false;
+}
+
+/* What a query of a list says at its end: n there are, *count had room. */
+static VkResult listed(uint32_t *count, bool wanted, uint32_t n)
+{
+    bool whole = !wanted || *count >= n;
+    *count = wanted ? MIN(*count, n) : n;
+    return whole ? VK_SUCCESS : VK_INCOMPLETE;
+}
+
 VKAPI_ATTR VkResult VKAPI_CALL hv_EnumerateDeviceExtensionProperties(VkPhysicalDevice device,
                                                                      const char *layer,
                                                                      uint32_t *count,
                                                                      VkExtensionProperties *out)
 {
-    (void)device;
+    const Config *config = &Physical_of(device)->instance->config;
+    uint32_t n = 0;
     if (layer)
         return VK_ERROR_LAYER_NOT_PRESENT;
-    return enumerate(count, out, extensions, COUNT_OF(extensions), sizeof *out, false);
+    for (size_t i = 0; i < COUNT_OF(extensions); i++) {
+        if (hides_extension(config, extensions[i].extensionName))
+            continue;
+        if (out && n < *count)
+            out[n] = extensions[i];
+        n++;
+    }
+    return listed(count, out != NULL, n);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL hv_EnumerateDeviceLayerProperties(VkPhysicalDevice device,
@@ -115,8 +184,9 @@ VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceFeatures2(VkPhysicalDevice device
                                                          VkPhysicalDeviceFeatures2 *out)
 {
     hv_GetPhysicalDeviceFeatures(device, &out->features);
+    const Config *config = &Physical_of(device)->instance->config;
     for (VkBaseOutStructure *s = out->pNext; s; s = s->pNext)
-        fill(s, features, COUNT_OF(features));
+        fill(s, hides_features(config, s->sType) ? no_features : features, COUNT_OF(features));
 }
 
 enum { CORE_MEMBERS = sizeof(VkPhysicalDeviceFeatures) / sizeof(VkBool32) };
@@ -133,6 +203,7 @@ static bool all_there(const void *wanted, const void *there, size_t n)
 /* Structures that no table knows may be anything's. */
 bool features_are_there(VkPhysicalDevice device, const VkDeviceCreateInfo *info)
 {
+    const Config *config = &Physical_of(device)->instance->config;
     VkPhysicalDeviceFeatures core;
     hv_GetPhysicalDeviceFeatures(device, &core);
     if (info->pEnabledFeatures && !all_there(info->pEnabledFeatures, &core, CORE_MEMBERS))
@@ -142,9 +213,10 @@ bool features_are_there(VkPhysicalDevice device, const VkDeviceCreateInfo *info)
         if (s->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2 &&
             !all_there(&two->features, &core, CORE_MEMBERS))
             return false;
+        const Template *there = hides_features(config, s->sType) ? no_features : features;
         for (size_t i = 0; i < COUNT_OF(features); i++)
-            if (features[i].data->sType == s->sType &&
-                !all_there(s + 1, features[i].data + 1, features[i].members))
+            if (there[i].data->sType == s->sType &&
+                !all_there(s + 1, there[i].data + 1, there[i].members))
                 return false;
     }
     return true;
@@ -436,12 +508,21 @@ static VkComponentTypeKHR component(HeddleType t)
  * one that it may add to others, so these are not listed as results; kernels may have them. */
 static bool is_number(HeddleType result) { return result != HEDDLE_E4M3 && result != HEDDLE_E5M2; }
 
+/* What every device with the extension lists. */
+static bool is_common(const HeddleMatrixShape *s)
+{
+    return s->m == 16 && s->n == 16 && s->k == 16 && s->a == HEDDLE_F16 && s->b == HEDDLE_F16 &&
+           s->c == s->result && (s->c == HEDDLE_F16 || s->c == HEDDLE_F32) && !s->saturating;
+}
+
 /* Programs divide a workgroup's tile among its subgroups without asking whether a matrix still fits
  * their share, so what is listed is no larger than 32 x 32, but for programs that want a row for
  * each of 64 lanes; kernels may use more in any case. */
 static bool is_listed(const Config *c, const HeddleMatrixShape *s)
 {
     bool small = s->m <= 32 && s->n <= 32;
+    if (c->matrices < MATRICES_KHR && (c->matrices == MATRICES_NONE || !is_common(s)))
+        return false;
     return s->scope == HEDDLE_SCOPE_SUBGROUP && (small || c->large_shapes) && is_number(s->result);
 }
 
@@ -450,14 +531,6 @@ static void fill_in(void *out, const void *from, size_t size)
 {
     size_t head = sizeof(VkBaseOutStructure);
     memcpy((char *)out + head, (const char *)from + head, size - head);
-}
-
-/* What a query of a list says at its end: n there are, *count had room. */
-static VkResult listed(uint32_t *count, bool wanted, uint32_t n)
-{
-    bool whole = !wanted || *count >= n;
-    *count = wanted ? MIN(*count, n) : n;
-    return whole ? VK_SUCCESS : VK_INCOMPLETE;
 }
 
 /* One structure of `size` bytes for each shape that is wanted. */

@@ -84,6 +84,14 @@ VkResult enumerate(uint32_t *count, void *out, const void *all, uint32_t n, size
 
 /* ---- config.c: HEDDLE_* in the environment --------------------------------------------------- */
 
+/* For programs that want to see what they do where there is less; kernels may use it all. */
+typedef enum MatrixLevel {
+    MATRICES_NONE,
+    MATRICES_F16, /* VK_KHR_cooperative_matrix, 16x16x16 of f16, and f32 as its result */
+    MATRICES_KHR, /* all of that extension */
+    MATRICES_ALL
+} MatrixLevel;
+
 typedef struct Config {
     VkPhysicalDeviceType device_type;
     uint32_t subgroup_size, threads;
@@ -92,6 +100,7 @@ typedef struct Config {
     bool graphics;              /* says that it has what it has not: graphics.c */
     bool stats;                 /* counts of every pipeline, to the log when it is destroyed */
     bool large_shapes;          /* lists matrices above 32 x 32 too */
+    MatrixLevel matrices;       /* what it says that it has of them */
     const char *log;            /* "stderr", or a file that messages are appended to; or NULL */
     const char *dump, *replace; /* folders of shaders; or NULL */
     const char *cache;          /* folder of compiled kernels; or NULL */

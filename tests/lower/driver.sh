@@ -4,7 +4,7 @@
 #     driver.sh BUILD [SECONDS]
 #
 # A Vulkan driver of the system (VK_DRIVER_FILES chooses one) by heddle's own tests of the family:
-# what the device is, its profile, and every case of the programs test_elsewhere_own_*, each in a
+# what the device is, its profile, and every case of the programs test_elsewhere_own_all_*, each in a
 # process of its own with so many seconds, at most as many at once as there are processors. Prints
 # what passes and what differs, with the first lines of what it said.
 set -u
@@ -20,7 +20,7 @@ cases='khr:muladd_cpu khr:muladd_nv_cpu khr:values_cpu nv2:conversions_cpu nv2:e
     nv:random_tensors nv:tensors nv:workgroups qcom:conversions_cpu qcom:chain mixed:floats
     mixed:integers mixed:saturating_integers'
 one() {
-    timeout "$seconds" "$build/test/test_elsewhere_own_${1%%:*}" "${1#*:}" > "$out/$1" 2>&1
+    timeout "$seconds" "$build/test/test_elsewhere_own_all_${1%%:*}" "${1#*:}" > "$out/$1" 2>&1
     status=$?
     said=$(tail -n 1 "$out/$1" | grep passed)
     if [ $status = 0 ]; then

@@ -2,7 +2,7 @@
  *
  * The family's tests once more, on a Vulkan driver: linked into their programs, this takes the
  * place of heddle_device_new and opens a device of the driver HEDDLE_ELSEWHERE where they ask for
- * the cpu. With HEDDLE_ELSEWHERE in the environment it is the system's own (tests/lower/driver.sh).
+ * the cpu; heddle's own has no more of matrices than HEDDLE_ELSEWHERE_MATRICES. With HEDDLE_ELSEWHERE in the environment it is the system's own (tests/lower/driver.sh).
  */
 #include "base/base.h"
 
@@ -26,6 +26,7 @@ __attribute__((constructor)) static void choose_driver(void)
     }
     setenv("VK_DRIVER_FILES", HEDDLE_ELSEWHERE, 1);
     setenv("VK_ICD_FILENAMES", HEDDLE_ELSEWHERE, 1);
+    setenv("HEDDLE_MATRICES", HEDDLE_ELSEWHERE_MATRICES, 1);
 }
 
 HeddleResult __wrap_heddle_device_new(const HeddleDeviceOptions *options, HeddleDevice **out,

@@ -109,6 +109,7 @@ TEST(wrong_values)
                                             { "HEDDLE_SUBGROUP_SIZE", "12" },
                                             { "HEDDLE_THREADS", "two" },
                                             { "HEDDLE_KEEP", "1G" },
+                                            { "HEDDLE_MATRICES", "few" },
                                             { "HEDDLE_CACHE", "/proc/none" },
                                             { "HEDDLE_DUMP", "/proc/none" },
                                             { "HEDDLE_REPLACE", "/proc/none" } };
@@ -170,6 +171,59 @@ static bool lists(const VkCooperativeMatrixPropertiesKHR *p, uint32_t n, uint32_
             return true;
     }
     return false;
+}
+
+static bool has_extension(const Gpu *g, const char *name)
+{
+    static VkExtensionProperties p[512];
+    uint32_t n = COUNT_OF(p);
+    if (VK(EnumerateDeviceExtensionProperties)(g->physical, NULL, &n, p) != VK_SUCCESS)
+        return false;
+    for (uint32_t k = 0; k < n; k++)
+        if (!strcmp(p[k].extensionName, name))
+            return true;
+    return false;
+}
+
+/* What is not listed is no feature, has no shapes, and cannot be enabled. */
+TEST(fewer_matrices)
+{
+    static const struct { const char *level; bool khr, nv; uint32_t least, most; } cases[] = {
+        { "none", false, false, 0, 0 }, { "f16", true, false, 2, 2 }, { "khr", true, false, 3, 999 },
+        { "all", true, true, 3, 999 },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        Gpu g = { 0 };
+        uint32_t n = 0;
+        VkPhysicalDeviceCooperativeMatrix2FeaturesNV nv = {
+            .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_FEATURES_NV };
+        VkPhysicalDeviceCooperativeMatrixFeaturesKHR khr = {
+            .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR,
+            .pNext = &nv };
+        VkPhysicalDeviceFeatures2 all = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+                                          .pNext = &khr };
+        setenv("HEDDLE_MATRICES", cases[i].level, 1);
+        REQUIRE(gpu_new(&g) == VK_SUCCESS);
+        unsetenv("HEDDLE_MATRICES");
+        VK(GetPhysicalDeviceFeatures2)(g.physical, &all);
+        CHECK(khr.cooperativeMatrix == cases[i].khr && nv.cooperativeMatrixReductions == cases[i].nv);
+        CHECK(has_extension(&g, "VK_KHR_cooperative_matrix") == cases[i].khr);
+        CHECK(has_extension(&g, "VK_NV_cooperative_matrix2") == cases[i].nv);
+        CHECK(VK(GetPhysicalDeviceCooperativeMatrixPropertiesKHR)(g.physical, &n, NULL) ==
+              VK_SUCCESS);
+        CHECK(n >= cases[i].least && n <= cases[i].most);
+        VkDevice device;
+        nv.cooperativeMatrixReductions = VK_TRUE;
+        VkDeviceQueueCreateInfo queue = { .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+                                          .queueCount = 1, .pQueuePriorities = (float[]){ 1 } };
+        VkDeviceCreateInfo info = { .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .pNext = &all,
+                                    .queueCreateInfoCount = 1, .pQueueCreateInfos = &queue };
+        VkResult r = VK(CreateDevice)(g.physical, &info, NULL, &device);
+        CHECK(r == (cases[i].nv ? VK_SUCCESS : VK_ERROR_FEATURE_NOT_PRESENT));
+        if (!r)
+            VK(DestroyDevice)(device, NULL);
+        gpu_free(&g);
+    }
 }
 
 /* For 64 lanes, and where it is asked for, also what Qualcomm's programs look for: a row a lane,
