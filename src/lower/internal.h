@@ -130,6 +130,8 @@ SpvId each_result(Each *e, SpvId type);
 SpvId place_lane(Lower *l, SpvInst *at, uint32_t scope); /* of the subgroup or workgroup */
 SpvId place_subgroup(Lower *l, SpvInst *at);
 uint32_t place_lanes(const Lower *l, uint32_t scope);
+/* By the module's memory model, Vulkan's, what others are to see must be made available. */
+bool place_has_availability(const Lower *l);
 /* All invocations of the scope are there, and see what others wrote to workgroup memory. */
 void place_barrier(Lower *l, SpvInst *at, uint32_t scope);
 SpvId place_builtin(Lower *l, uint32_t builtin, SpvId type);  /* an Input variable */

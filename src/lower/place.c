@@ -89,11 +89,25 @@ SpvId place_subgroup(Lower *l, SpvInst *at)
     return l->subgroups == 1 ? build_const(l, 0) : value_of(l, at, SUBGROUP);
 }
 
+bool place_has_availability(const Lower *l)
+{
+    for (const SpvInst *i = l->m->globals.first; i; i = i->next)
+        if (i->op == SpvOpMemoryModel)
+            return spv_operand(i, 1) == SpvMemoryModelVulkan;
+    return false;
+}
+
+/* The barrier makes what was written available and visible, all of it at once: operands of each
+ * access that say the same (MakePointerVisible) are barriers of their own to many drivers, and to
+ * some even ones of control. */
 void place_barrier(Lower *l, SpvInst *at, uint32_t scope)
 {
+    uint32_t make = place_has_availability(l)
+                        ? SpvMemorySemanticsMakeAvailableMask | SpvMemorySemanticsMakeVisibleMask
+                        : 0;
     SpvId s = build_const(l, scope);
     SpvId order = build_const(l, SpvMemorySemanticsAcquireReleaseMask |
-                                     SpvMemorySemanticsWorkgroupMemoryMask);
+                                     SpvMemorySemanticsWorkgroupMemoryMask | make);
     BUILD(l, at, SpvOpControlBarrier, 0, s, s, order);
 }
 

@@ -43,30 +43,24 @@ SpvId staging_pointer(Lower *l, SpvInst *at, SpvId element, uint32_t scope, SpvI
     return BUILD(l, at, SpvOpAccessChain, type, s->variable, row, index);
 }
 
-/* By Vulkan's memory model what others are to see must be made available and visible; by the
- * other models all of workgroup memory is. */
-static uint32_t memory_operands(Lower *l, uint32_t make, uint32_t out[2])
+/* Of an access that barriers make available and visible to others (place_barrier). */
+static uint32_t memory_operands(Lower *l, uint32_t *out)
 {
-    for (const SpvInst *i = l->m->globals.first; i; i = i->next)
-        if (i->op == SpvOpMemoryModel && spv_operand(i, 1) == SpvMemoryModelVulkan) {
-            out[0] = make | SpvMemoryAccessNonPrivatePointerMask;
-            out[1] = build_const(l, SpvScopeWorkgroup);
-            return 2;
-        }
-    return 0;
+    *out = SpvMemoryAccessNonPrivatePointerMask;
+    return place_has_availability(l) ? 1 : 0;
 }
 
 SpvId staging_load(Lower *l, SpvInst *at, SpvId element, uint32_t scope, SpvId index)
 {
-    uint32_t x[3] = { staging_pointer(l, at, element, scope, index) };
-    uint32_t n = 1 + memory_operands(l, SpvMemoryAccessMakePointerVisibleMask, x + 1);
+    uint32_t x[2] = { staging_pointer(l, at, element, scope, index) };
+    uint32_t n = 1 + memory_operands(l, x + 1);
     return build(l, at, SpvOpLoad, element, x, n);
 }
 
 void staging_store(Lower *l, SpvInst *at, uint32_t scope, SpvId index, SpvId value)
 {
-    uint32_t x[4] = { staging_pointer(l, at, spv_def(l->m, value)->type, scope, index), value };
-    uint32_t n = 2 + memory_operands(l, SpvMemoryAccessMakePointerAvailableMask, x + 2);
+    uint32_t x[3] = { staging_pointer(l, at, spv_def(l->m, value)->type, scope, index), value };
+    uint32_t n = 2 + memory_operands(l, x + 2);
     build(l, at, SpvOpStore, 0, x, n);
 }
 
@@ -75,19 +69,19 @@ void staging_put_matrix(Lower *l, SpvInst *at, SpvId matrix, uint32_t first)
     const SpvType *t = spv_type_of(l->m, matrix);
     staging_of(l, t->element->id, t->scope, first + t->rows * t->cols);
     SpvId p = staging_pointer(l, at, t->element->id, t->scope, build_const(l, first));
-    uint32_t x[6] = { p, matrix, build_const(l, SpvCooperativeMatrixLayoutRowMajorKHR),
+    uint32_t x[5] = { p, matrix, build_const(l, SpvCooperativeMatrixLayoutRowMajorKHR),
                       build_const(l, t->cols) };
-    uint32_t n = 4 + memory_operands(l, SpvMemoryAccessMakePointerAvailableMask, x + 4);
+    uint32_t n = 4 + memory_operands(l, x + 4);
     build(l, at, SpvOpCooperativeMatrixStoreKHR, 0, x, n);
 }
 
 SpvId staging_get_matrix(Lower *l, SpvInst *at, const SpvType *t, uint32_t first)
 {
     staging_of(l, t->element->id, t->scope, first + t->rows * t->cols);
-    uint32_t x[5] = { staging_pointer(l, at, t->element->id, t->scope, build_const(l, first)),
+    uint32_t x[4] = { staging_pointer(l, at, t->element->id, t->scope, build_const(l, first)),
                       build_const(l, SpvCooperativeMatrixLayoutRowMajorKHR),
                       build_const(l, t->cols) };
-    uint32_t n = 3 + memory_operands(l, SpvMemoryAccessMakePointerVisibleMask, x + 3);
+    uint32_t n = 3 + memory_operands(l, x + 3);
     return build(l, at, SpvOpCooperativeMatrixLoadKHR, t->id, x, n);
 }
 
